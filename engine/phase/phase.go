@@ -1,0 +1,55 @@
+// Package phase names the parts of handling a job. The engine tags the context of every store and
+// bus call with the job and the phase it serves; retry events, logs and metrics carry the phase
+// too (seed 000, next step 2: "Tag retry events with dispatch phase").
+package phase
+
+import "context"
+
+// Phase is one part of handling a job.
+type Phase string
+
+// The phases of the dispatch path. The first three of seed 000 are DispatchedWrite, Publish and
+// RollbackWrite; the rest follow their spelling.
+const (
+	SubmitWrite     Phase = "submit_write"     // a client stores the request and PENDING
+	SubmitPublish   Phase = "submit_publish"   // a client publishes to sys.job.submit
+	LockAcquire     Phase = "lock_acquire"     // cordum:scheduler:job:<id>, SET NX PX
+	LockRenew       Phase = "lock_renew"       // every ttl/3
+	LockRelease     Phase = "lock_release"     // owner-checked delete
+	StateRead       Phase = "state_read"       // the redelivery gate's read, which fails closed (seed 001)
+	PendingWrite    Phase = "pending_write"    // a job that arrives without a record
+	ScheduledWrite  Phase = "scheduled_write"  // counts one attempt
+	Pick            Phase = "pick"             // routing; no I/O of its own
+	DispatchedWrite Phase = "dispatched_write" // before the publish in state-first order
+	Publish         Phase = "publish"          // the dispatch itself
+	RollbackWrite   Phase = "rollback_write"   // back to SCHEDULED after a failed publish; counts one attempt
+	RunningWrite    Phase = "running_write"    // after the publish
+	ResultWrite     Phase = "result_write"     // a worker's result to a terminal state
+	FailedWrite     Phase = "failed_write"     // the retry ceiling, or a job that can never be routed, to FAILED
+	DLQWrite        Phase = "dlq_write"        // dlq:entry:<jobID> and dlq:index
+)
+
+// All lists every phase in the order in which a job meets them.
+var All = []Phase{
+	SubmitWrite, SubmitPublish, LockAcquire, LockRenew, StateRead, PendingWrite, ScheduledWrite, Pick,
+	DispatchedWrite, Publish, RollbackWrite, RunningWrite, LockRelease, ResultWrite, FailedWrite, DLQWrite,
+}
+
+type key struct{}
+
+// Tag is what a context carries: the job and the phase a call serves.
+type Tag struct {
+	Job   string
+	Phase Phase
+}
+
+// With tags ctx. A later tag replaces an earlier one.
+func With(ctx context.Context, job string, p Phase) context.Context {
+	return context.WithValue(ctx, key{}, Tag{job, p})
+}
+
+// From returns the tag of ctx, or the zero Tag.
+func From(ctx context.Context) Tag {
+	t, _ := ctx.Value(key{}).(Tag)
+	return t
+}

@@ -1,0 +1,36 @@
+package world
+
+import (
+	"context"
+	"time"
+
+	"github.com/faultline-sim/faultline/engine/job"
+	"github.com/faultline-sim/faultline/sim"
+)
+
+// SubmitterName is the node that submits.
+const SubmitterName = "submitter"
+
+// Submitter is the scheduler's client: it submits one job after the other at a fixed pace, and
+// submits a job again, under the same id, for as long as it is told that this failed.
+type Submitter struct {
+	Jobs    int
+	Every   time.Duration
+	Request func(n int) job.Request // the n-th job, from 1
+	Submit  func(context.Context, *sim.Process, job.Request) error
+}
+
+// retryEvery is how long the submitter waits before it submits a job again.
+const retryEvery = time.Second
+
+// Run is the submitter's main function.
+func (s Submitter) Run(p *sim.Process) {
+	for n := 1; n <= s.Jobs; n++ {
+		p.Clock().Sleep(s.Every)
+		go func() {
+			for s.Submit(p.Context(), p, s.Request(n)) != nil {
+				p.Clock().Sleep(retryEvery)
+			}
+		}()
+	}
+}

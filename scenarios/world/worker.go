@@ -1,0 +1,165 @@
+package world
+
+import (
+	"context"
+	"encoding/json"
+	"sync/atomic"
+	"time"
+
+	"github.com/nats-io/nats.go"
+	"github.com/nats-io/nats.go/jetstream"
+
+	"github.com/faultline-sim/faultline/engine/job"
+	"github.com/faultline-sim/faultline/engine/phase"
+	"github.com/faultline-sim/faultline/sim"
+)
+
+// Worker executes what is dispatched to it. It acknowledges a dispatch once the result is
+// published, so a worker that dies in the middle executes the job again: at least once, as most
+// workers in production.
+type Worker struct {
+	ID             string
+	Pool           string
+	MaxParallel    int
+	HeartbeatEvery time.Duration
+	Work           func(jobID string) time.Duration // how long an execution takes
+	Deduplicate    bool                             // refuse a second execution of an idempotency key
+	Ledger         *Ledger
+}
+
+// The names of what a worker does, as they stand in the trace.
+const (
+	KindEffect  sim.Kind = "effect"
+	EffectBegin          = "begin"
+	EffectDone           = "finish"
+
+	PhaseEffect    phase.Phase = "effect"
+	PhaseResult    phase.Phase = "result_publish"
+	PhaseHeartbeat phase.Phase = "heartbeat"
+)
+
+const (
+	dispatchStream = "CORDUM_JOBS"
+	resultSubject  = "sys.job.result"
+	heartbeats     = "sys.heartbeat"
+	jobHeader      = "Job-Id"
+
+	ackWait   = 10 * time.Minute
+	fetchWait = time.Minute
+)
+
+// Run is the worker's main function.
+func (k Worker) Run(p *sim.Process) {
+	ctx := p.Context()
+	r := &running{Worker: k, p: p, slots: make(chan struct{}, k.MaxParallel)}
+	go r.beat()
+	consumer := r.consumer(ctx)
+	for {
+		batch, err := consumer.Fetch(r.free(), jetstream.FetchMaxWait(fetchWait))
+		if err != nil {
+			p.Clock().Sleep(time.Second)
+			continue
+		}
+		for msg := range batch.Messages() {
+			select {
+			case r.slots <- struct{}{}:
+			case <-ctx.Done():
+				return
+			}
+			go func() {
+				defer func() { <-r.slots }()
+				r.execute(ctx, msg)
+			}()
+		}
+		if ctx.Err() != nil {
+			return
+		}
+	}
+}
+
+// running is one incarnation of a worker.
+type running struct {
+	Worker
+	p      *sim.Process
+	slots  chan struct{} // one for each job in execution
+	active atomic.Int64
+}
+
+func (r *running) consumer(ctx context.Context) jetstream.Consumer {
+	for {
+		c, err := r.p.JetStream().CreateOrUpdateConsumer(ctx, dispatchStream, jetstream.ConsumerConfig{
+			Durable: "jobs-" + r.ID, FilterSubjects: []string{"worker." + r.ID + ".jobs", "worker." + r.ID + ".jobs.>"},
+			AckPolicy: jetstream.AckExplicitPolicy, AckWait: ackWait,
+		})
+		if err == nil {
+			return c
+		}
+		r.p.Clock().Sleep(time.Second)
+	}
+}
+
+// free is how many more jobs the worker could take: the size of its next pull. A full worker asks
+// for one, which waits for a slot.
+func (r *running) free() int { return max(1, cap(r.slots)-len(r.slots)) }
+
+// beat says that the worker lives, and how busy it is.
+func (r *running) beat() {
+	tick := r.p.Clock().NewTicker(r.HeartbeatEvery)
+	defer tick.Stop()
+	for {
+		data, _ := json.Marshal(job.Heartbeat{
+			WorkerID: r.ID, Pool: r.Pool, ActiveJobs: int(r.active.Load()), MaxParallelJobs: r.MaxParallel,
+		})
+		_ = r.p.NATS().Publish(heartbeats, data)
+		select {
+		case <-tick.Chan():
+		case <-r.p.Context().Done():
+			return
+		}
+	}
+}
+
+func (r *running) execute(ctx context.Context, msg jetstream.Msg) {
+	var d job.Dispatch
+	if json.Unmarshal(msg.Data(), &d) != nil {
+		_ = msg.Term()
+		return
+	}
+	r.active.Add(1)
+	defer r.active.Add(-1)
+	if !r.Deduplicate || r.Ledger.Count(d.IdempotencyKey) == 0 {
+		r.act(phase.With(ctx, d.JobID, PhaseEffect), d, msg)
+	}
+	for r.answer(phase.With(ctx, d.JobID, PhaseResult), d) != nil {
+		r.p.Clock().Sleep(time.Second)
+	}
+	_ = msg.Ack()
+}
+
+// act has the job's effect on the outside, and keeps the dispatch from being delivered again for
+// as long as that takes.
+func (r *running) act(ctx context.Context, d job.Dispatch, msg jetstream.Msg) {
+	_ = r.p.Do(ctx, KindEffect, EffectBegin, d.IdempotencyKey, func() error { return nil })
+	for left := r.Work(d.JobID); left > 0; {
+		d := min(left, ackWait/2)
+		r.p.Clock().Sleep(d)
+		if left -= d; left > 0 {
+			_ = msg.InProgress()
+		}
+	}
+	_ = r.p.Do(ctx, KindEffect, EffectDone, d.IdempotencyKey, func() error {
+		r.Ledger.Record(d.IdempotencyKey)
+		return nil
+	})
+}
+
+func (r *running) answer(ctx context.Context, d job.Dispatch) error {
+	data, err := json.Marshal(job.Result{JobID: d.JobID, WorkerID: r.ID, Status: job.StatusSucceeded})
+	if err != nil {
+		return err
+	}
+	ctx, cancel := context.WithTimeout(ctx, 5*time.Second)
+	defer cancel()
+	_, err = r.p.JetStream().PublishMsg(ctx, &nats.Msg{Subject: resultSubject, Data: data, Header: nats.Header{jobHeader: {d.JobID}}})
+	return err
+}

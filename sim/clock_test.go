@@ -1,0 +1,77 @@
+package sim_test
+
+import (
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/faultline-sim/faultline/sim"
+)
+
+// onNode runs f as the only process of a world, for at most an hour of its time.
+func onNode(t *testing.T, skew sim.Skew, f func(*sim.World, *sim.Process)) {
+	t.Helper()
+	_, err := sim.Run(sim.Config{Seed: 1, Strategy: sim.Random{}}, func(w *sim.World) error {
+		done := false
+		n := w.Node("n", func(p *sim.Process) { f(w, p); done = true })
+		n.Skew(skew)
+		n.Start()
+		assert.Equal(t, sim.StopDone, w.Step(time.Hour, func() bool { return done }))
+		return nil
+	})
+	require.NoError(t, err)
+}
+
+func TestTimerStopAndReset(t *testing.T) {
+	onNode(t, sim.Skew{}, func(w *sim.World, p *sim.Process) {
+		tm := p.Clock().NewTimer(time.Second)
+		assert.True(t, tm.Stop())
+		assert.False(t, tm.Stop())
+		p.Clock().Sleep(2 * time.Second)
+		assert.Empty(t, tm.Chan(), "a stopped timer does not fire")
+
+		assert.False(t, tm.Reset(time.Second))
+		p.Clock().Sleep(2 * time.Second)
+		assert.Len(t, tm.Chan(), 1)
+		assert.False(t, tm.Reset(time.Second), "it had fired")
+		assert.Empty(t, tm.Chan(), "a reset leaves no stale value")
+		<-tm.Chan()
+	})
+}
+
+func TestTickerAndAfterFunc(t *testing.T) {
+	onNode(t, sim.Skew{}, func(w *sim.World, p *sim.Process) {
+		began := w.Now()
+		tick := p.Clock().NewTicker(2 * time.Second)
+		for range 3 {
+			<-tick.Chan()
+		}
+		assert.Equal(t, 6*time.Second, (w.Now() - began).Round(time.Millisecond))
+		tick.Reset(time.Second)
+		<-tick.Chan()
+		assert.Equal(t, 7*time.Second, (w.Now() - began).Round(time.Millisecond))
+		tick.Stop()
+
+		fired := make(chan time.Duration, 1)
+		p.Clock().AfterFunc(time.Second, func() { fired <- w.Now() })
+		assert.Equal(t, 8*time.Second, (<-fired - began).Round(time.Millisecond))
+		stopped := p.Clock().AfterFunc(time.Second, func() { t.Error("it was stopped") })
+		assert.True(t, stopped.Stop())
+		<-p.Clock().After(3 * time.Second)
+	})
+}
+
+func TestSkewedClock(t *testing.T) {
+	skew := sim.Skew{Offset: time.Minute, PPM: 100_000} // ten percent fast
+	onNode(t, skew, func(w *sim.World, p *sim.Process) {
+		c := p.Clock()
+		ahead := c.Now().Sub(w.Started().Add(w.Now()))
+		assert.Equal(t, time.Minute, ahead.Round(100*time.Millisecond))
+		before, began := c.Now(), w.Now()
+		c.Sleep(110 * time.Second)
+		assert.Equal(t, 110*time.Second, c.Since(before).Round(time.Millisecond), "on its own clock")
+		assert.Equal(t, 100*time.Second, (w.Now() - began).Round(time.Millisecond), "on the world's")
+	})
+}

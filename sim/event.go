@@ -1,0 +1,75 @@
+package sim
+
+import "time"
+
+// Kind says what an operation does to the outside world, in the words of the library that it
+// goes through.
+type Kind string
+
+// The kinds of operation. A node of the user's own may add more through [Process.Do].
+const (
+	KindStart    Kind = "start"    // a process's main function begins
+	KindRedis    Kind = "redis"    // one command, or one MULTI..EXEC
+	KindPublish  Kind = "publish"  // a JetStream publish, acknowledged by the stream
+	KindSend     Kind = "send"     // a core NATS publish, acknowledged by nobody
+	KindReceive  Kind = "receive"  // a core subscription hands a message to its handler
+	KindAPI      Kind = "api"      // a JetStream management call (streams, consumers, reading a message back)
+	KindFetch    Kind = "fetch"    // a pull request sets out
+	KindDeliver  Kind = "deliver"  // a pull hands over a message
+	KindFetchEnd Kind = "fetchend" // a pull expires, or is closed, before its batch was full
+	KindAck      Kind = "ack"
+	KindNak      Kind = "nak"
+	KindTerm     Kind = "term"
+	KindProgress Kind = "progress" // InProgress, which restarts AckWait
+	KindTimer    Kind = "timer"    // a sleep, timer or ticker of a node's clock wakes its actor
+	KindReturn   Kind = "return"   // an operation that hung gives its caller the error
+	KindControl  Kind = "control"  // the harness itself: crash, restart, partition, heal
+)
+
+// Tags is what a service says of one of its calls: the job (or other unit of work) it is for and
+// the phase of handling it belongs to. [Config.Tags] reads them from the call's context.
+type Tags struct {
+	Job   string
+	Phase string
+}
+
+// Event is one step of the world, in its canonical form. Two runs of one seed have equal events.
+type Event struct {
+	Step        int           `json:"step"`             // from 1, no gaps
+	At          time.Duration `json:"at_ns"`            // virtual time since the world began; strictly increasing
+	Node        string        `json:"node,omitempty"`   // empty for the harness itself
+	Incarnation int           `json:"inc,omitempty"`    // from 1; a restart adds one
+	Kind        Kind          `json:"kind"`             //
+	Name        string        `json:"name,omitempty"`   // the Redis command, the API call, the control's verb
+	Target      string        `json:"target,omitempty"` // the first key, the subject, the stream and consumer, the node
+	Job         string        `json:"job,omitempty"`
+	Phase       string        `json:"phase,omitempty"`
+	Occurrence  int           `json:"n,omitempty"`         // how many operations with this (job, phase, write) were granted, this one included; 0 without a phase
+	Fault       string        `json:"fault,omitempty"`     // what the interceptor did instead, in the plan's word
+	Outcome     string        `json:"outcome"`             // "ok", "nil" (redis.Nil), "pending" (blocks in a server), or the caller's error
+	Seq         uint64        `json:"seq,omitempty"`       // stream sequence of the message that a deliver, ack, nak or term is about
+	Delivered   uint64        `json:"delivered,omitempty"` // how many times that message has been delivered
+	Changes     []Change      `json:"changes,omitempty"`
+}
+
+// Outcomes that are not an error's text.
+const (
+	OutcomeOK      = "ok"
+	OutcomeNil     = "nil"
+	OutcomePending = "pending"
+)
+
+// Change is one thing that a step changed in the servers, read from the servers themselves once
+// the step had settled: a Redis field as it is now, or a message that a stream now holds.
+type Change struct {
+	Key     string        `json:"key,omitempty"`        // Redis key
+	Field   string        `json:"field,omitempty"`      // hash field or sorted-set member; empty for a string key and for a whole key that is gone
+	Value   string        `json:"value,omitempty"`      // the value, the score, or the message's data
+	Gone    bool          `json:"gone,omitempty"`       // the field, or the key when Field is empty, no longer exists
+	Expires time.Duration `json:"expires_ns,omitempty"` // string keys: virtual instant at which the key expires; 0 for never
+
+	Stream  string            `json:"stream,omitempty"`
+	Seq     uint64            `json:"seq,omitempty"`
+	Subject string            `json:"subject,omitempty"`
+	Header  map[string]string `json:"header,omitempty"`
+}

@@ -1,0 +1,100 @@
+package sim
+
+import (
+	"context"
+	"errors"
+	"net"
+	"strings"
+
+	"github.com/redis/go-redis/v9"
+	"github.com/redis/go-redis/v9/maintnotifications"
+)
+
+// Redis is the process's gated client. It honours its callers' deadlines (ContextTimeoutEnabled)
+// and retries nothing by itself (go-redis's back-off jitter is not seeded); a service under test
+// should set both in production too.
+func (p *Process) Redis() *redis.Client {
+	p.connect()
+	return p.redis
+}
+
+func (w *World) dialRedis() *redis.Client {
+	return redis.NewClient(&redis.Options{
+		Addr:                     "127.0.0.1:6379", // never dialled; a host name would be looked up
+		Dialer:                   func(context.Context, string, string) (net.Conn, error) { return w.redis.Dial() },
+		MaxRetries:               -1,
+		Protocol:                 2,
+		PoolSize:                 256, // the default depends on GOMAXPROCS
+		DisableIdentity:          true,
+		ContextTimeoutEnabled:    true,
+		MaintNotificationsConfig: &maintnotifications.Config{Mode: maintnotifications.ModeDisabled},
+	})
+}
+
+// redisHook gates every command of one process.
+type redisHook struct{ p *Process }
+
+func (h *redisHook) DialHook(next redis.DialHook) redis.DialHook { return next }
+
+// setsUpConnection tells the commands that go-redis sends inside the first command of a
+// connection, and those whose effect ends with the connection: they are no operations of the actor.
+func setsUpConnection(name string) bool {
+	switch name {
+	case "hello", "auth", "select", "client", "unwatch":
+		return true
+	}
+	return false
+}
+
+func (h *redisHook) ProcessHook(next redis.ProcessHook) redis.ProcessHook {
+	return func(ctx context.Context, cmd redis.Cmder) error {
+		if setsUpConnection(cmd.Name()) {
+			return next(ctx, cmd)
+		}
+		w := h.p.node.world
+		op := &Op{Kind: KindRedis, Name: strings.ToLower(cmd.Name()), Tags: w.tags(ctx)}
+		op.addCommand(cmd.Args())
+		called := false
+		err := h.p.do(ctx, op, func() error { called = true; return next(ctx, cmd) })
+		if err != nil && (!called || cmd.Err() == nil) {
+			cmd.SetErr(err)
+		}
+		return err
+	}
+}
+
+func (h *redisHook) ProcessPipelineHook(next redis.ProcessPipelineHook) redis.ProcessPipelineHook {
+	return func(ctx context.Context, cmds []redis.Cmder) error {
+		if len(cmds) == 0 || setsUpConnection(cmds[0].Name()) {
+			return next(ctx, cmds)
+		}
+		w := h.p.node.world
+		op := &Op{Kind: KindRedis, Name: "pipeline", Tags: w.tags(ctx)}
+		if cmds[0].Name() == "multi" {
+			op.Name = "multi"
+		}
+		for _, cmd := range cmds {
+			op.addCommand(cmd.Args())
+		}
+		err := h.p.do(ctx, op, func() error { return next(ctx, cmds) })
+		if err != nil {
+			for _, cmd := range cmds {
+				if cmd.Err() == nil {
+					cmd.SetErr(err)
+				}
+			}
+		}
+		return err
+	}
+}
+
+// outcome is what a caller saw, in a form that is the same on every machine.
+func outcome(err error) string {
+	switch {
+	case err == nil:
+		return OutcomeOK
+	case errors.Is(err, redis.Nil):
+		return OutcomeNil
+	}
+	return err.Error()
+}

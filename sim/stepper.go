@@ -1,0 +1,189 @@
+package sim
+
+import (
+	"slices"
+	"strconv"
+	"testing/synctest"
+	"time"
+)
+
+// Stop says why stepping ended.
+type Stop string
+
+// The reasons for which stepping ends.
+const (
+	StopDone  Stop = "done"  // what the caller waited for came about
+	StopTime  Stop = "time"  // the virtual time it was given is over
+	StopSteps Stop = "steps" // Config.StepsMax is used up
+)
+
+// Step moves the world, one operation at a time, until done says so (it is asked between steps,
+// when everything is settled) or until limit, an instant of virtual time, has passed.
+func (w *World) Step(limit time.Duration, done func() bool) Stop {
+	for {
+		synctest.Wait() // every goroutine is parked at a gate or waits for a timer or a server
+		w.progress.Add(1)
+		w.settle()
+		if done != nil && done() {
+			return StopDone
+		}
+		if w.steps >= w.cfg.StepsMax {
+			return StopSteps
+		}
+		w.admit()
+		op, at := w.next()
+		switch now := w.Now(); {
+		case op == nil || at > limit:
+			if now >= limit {
+				return StopTime
+			}
+			w.waitUntil(limit)
+		case at > now:
+			w.waitUntil(at)
+		default:
+			w.grant(op, now)
+		}
+	}
+}
+
+// waitUntil lets virtual time pass to the given instant, or to the next arrival.
+func (w *World) waitUntil(at time.Duration) {
+	w.timer.Reset(at - w.Now())
+	select {
+	case <-w.timer.C:
+	case <-w.wake:
+	}
+	w.timer.Stop()
+}
+
+// admit takes in what has arrived since the last step, in an order that depends on what it is.
+func (w *World) admit() {
+	w.mu.Lock()
+	arrived := w.arrivals
+	w.arrivals = nil
+	w.mu.Unlock()
+	if len(arrived) > 1 {
+		slices.SortStableFunc(arrived, (*Op).compare)
+	}
+	now := w.Now()
+	for _, op := range arrived {
+		if op.withdrawn {
+			continue
+		}
+		if op.process != nil {
+			h := draw(w.cfg.Seed, "delay", op.Node(), string(op.Kind), op.Name, op.Target, op.Job, op.Phase)
+			op.ready = now + w.cfg.Strategy.Delay(op, mix(h, w.chances.next(h)))
+		}
+		w.parked = append(w.parked, op)
+	}
+}
+
+// next returns the operation to grant and the instant to grant it at, strictly after the last
+// step's: no two steps share an instant, so that no two timers they set do.
+func (w *World) next() (*Op, time.Duration) {
+	w.parked = slices.DeleteFunc(w.parked, func(op *Op) bool { return op.withdrawn })
+	if len(w.parked) == 0 {
+		return nil, 0
+	}
+	slices.SortStableFunc(w.parked, func(a, b *Op) int {
+		if ra, rb := w.readyAt(a), w.readyAt(b); ra != rb {
+			return int(max(-1, min(1, ra-rb)))
+		}
+		return a.compare(b)
+	})
+	at := max(w.readyAt(w.parked[0]), w.currentAt+1)
+	n := 1
+	for n < len(w.parked) && w.readyAt(w.parked[n]) <= at {
+		n++
+	}
+	ready := w.parked[:n]
+	for _, op := range ready {
+		if op.process == nil { // the harness does not wait its turn
+			return op, at
+		}
+	}
+	h := draw(w.cfg.Seed, "pick")
+	return ready[w.cfg.Strategy.Pick(ready, mix(h, uint64(w.steps)))], at
+}
+
+func (w *World) readyAt(op *Op) time.Duration {
+	if op.process != nil {
+		return max(op.ready, op.process.node.pausedUntil)
+	}
+	return op.ready
+}
+
+// grant lets op have its effect, as the next step.
+func (w *World) grant(op *Op, now time.Duration) {
+	w.parked = slices.DeleteFunc(w.parked, func(o *Op) bool { return o == op })
+	w.steps++
+	w.current, w.currentAt = op, now
+	if op.Phase != "" {
+		h := draw(0, "occurrence", op.Job, op.Phase, strconv.FormatBool(op.Write))
+		op.Occurrence = int(w.occurrences.next(h))
+	}
+	if op.fire != nil {
+		op.fire()
+		return
+	}
+	op.grant <- struct{}{}
+}
+
+// settle completes the step before: it reads what the step changed, and hands its event out.
+func (w *World) settle() {
+	op := w.current
+	if op == nil {
+		w.reap()
+		return
+	}
+	w.current = nil
+	if op.onSettle != nil {
+		op.onSettle()
+	}
+	w.event = Event{
+		Step: w.steps, At: w.currentAt, Node: op.Node(), Kind: op.Kind, Name: op.Name, Target: op.Target,
+		Job: op.Job, Phase: op.Phase, Occurrence: op.Occurrence, Fault: op.fault, Outcome: op.outcome,
+		Seq: op.Seq, Delivered: op.Delivered, Changes: w.event.Changes[:0],
+	}
+	e := &w.event
+	if op.process != nil {
+		e.Incarnation = op.process.incarnation
+	}
+	if e.Outcome == "" {
+		e.Outcome = OutcomePending
+	}
+	if op.applied && len(op.touched) > 0 {
+		e.Changes = append(e.Changes, w.readTouched(op.touched)...)
+	}
+	if op.Kind == KindPublish || op.Kind == KindSend {
+		e.Changes = append(e.Changes, w.readStreams()...)
+	}
+	w.trace.add(e)
+	if w.cfg.Observe != nil {
+		w.cfg.Observe(e)
+	}
+	w.reap()
+}
+
+// reap closes the connections of processes that crashed.
+func (w *World) reap() {
+	if len(w.doomed) == 0 {
+		return
+	}
+	synctest.Wait()
+	for _, p := range w.doomed {
+		p.close()
+	}
+	w.doomed = nil
+	synctest.Wait()
+}
+
+// At schedules f to run as a step of the harness's own at the given instant of virtual time, or at
+// once if that has passed. It goes before whatever else is ready then.
+func (w *World) At(at time.Duration, verb, target string, f func()) {
+	op := &Op{Kind: KindControl, Name: verb, Target: target, ready: at, fire: f, outcome: OutcomeOK}
+	w.enqueue(op)
+}
+
+// Control makes f a step of the harness's own, as soon as possible.
+func (w *World) Control(verb, target string, f func()) { w.At(w.Now(), verb, target, f) }

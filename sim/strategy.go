@@ -1,0 +1,76 @@
+package sim
+
+import (
+	"slices"
+	"time"
+)
+
+// Strategy decides the order of steps. It sees operations only as they are described, and takes
+// its chance only from the draws it is given, so that a seed fixes its choices.
+type Strategy interface {
+	// Delay is asked once for each operation, when it parks: how long until it may be granted.
+	Delay(op *Op, chance uint64) time.Duration
+	// Pick chooses among the operations that may be granted now: at least one, in a fixed order.
+	Pick(ready []*Op, chance uint64) int
+}
+
+// Latency is discrete-event order: every operation takes a drawn time, and the earliest goes first.
+// One operation in a hundred is slow, which is what moves replicas past each other.
+type Latency struct{}
+
+// span is a range of latencies, [least, least+width).
+type span struct{ least, width time.Duration }
+
+var latencies = map[Kind]span{
+	KindRedis:    {80 * time.Microsecond, 400 * time.Microsecond},
+	KindPublish:  {200 * time.Microsecond, 1200 * time.Microsecond},
+	KindAPI:      {200 * time.Microsecond, 1200 * time.Microsecond},
+	KindTimer:    {time.Microsecond, 60 * time.Microsecond},
+	KindStart:    {time.Millisecond, 20 * time.Millisecond},
+	KindReturn:   {time.Microsecond, 60 * time.Microsecond},
+	KindFetchEnd: {time.Microsecond, 60 * time.Microsecond},
+}
+
+var otherLatency = span{100 * time.Microsecond, 600 * time.Microsecond}
+
+const slowOneIn, slowFactor = 100, 25
+
+// Delay draws the operation's latency from the range of its kind.
+func (Latency) Delay(op *Op, chance uint64) time.Duration {
+	s, ok := latencies[op.Kind]
+	if !ok {
+		s = otherLatency
+	}
+	d := s.least + time.Duration(within(chance, uint64(s.width)))
+	if within(chance>>40, slowOneIn) == 0 {
+		d *= slowFactor
+	}
+	return d
+}
+
+// Pick takes the first: the earliest to be ready.
+func (Latency) Pick([]*Op, uint64) int { return 0 }
+
+// Random picks uniformly among ready operations, and each is ready as soon as it parks: virtual
+// time passes only when no actor can move. It reaches interleavings that latencies make unlikely.
+type Random struct{}
+
+// Delay is zero.
+func (Random) Delay(*Op, uint64) time.Duration { return 0 }
+
+// Pick is uniform.
+func (Random) Pick(ready []*Op, chance uint64) int { return int(within(chance, uint64(len(ready)))) }
+
+// Strategies lists the names that [StrategyByName] takes.
+var Strategies = []string{"latency", "random"}
+
+// StrategyByName returns the strategy of that name, or false.
+func StrategyByName(name string) (Strategy, bool) {
+	switch slices.Index(Strategies, name) {
+	case 0:
+		return Latency{}, true
+	case 1:
+		return Random{}, true
+	}
+	return nil, false
+}

@@ -1,0 +1,153 @@
+package sim
+
+import (
+	"bufio"
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"io"
+	"strconv"
+	"unicode/utf8"
+
+	"github.com/cespare/xxhash/v2"
+)
+
+// trace turns events into their canonical lines, and the lines into a digest.
+type trace struct {
+	out  io.Writer // trace.jsonl, or nil
+	sum  xxhash.Digest
+	line []byte
+	err  error
+}
+
+func (t *trace) add(e *Event) {
+	t.line = append(appendEvent(t.line[:0], e), '\n')
+	_, _ = t.sum.Write(t.line)
+	if t.out != nil && t.err == nil {
+		_, t.err = t.out.Write(t.line)
+	}
+}
+
+// Digest is the run's fingerprint: 16 hexadecimal digits over every event.
+func (t *trace) digest() string { return fmt.Sprintf("%016x", t.sum.Sum64()) }
+
+// appendEvent writes e as encoding/json would, in one pass and without reflection: it is on the
+// path of every step.
+func appendEvent(b []byte, e *Event) []byte {
+	b = append(b, `{"step":`...)
+	b = strconv.AppendInt(b, int64(e.Step), 10)
+	b = append(b, `,"at_ns":`...)
+	b = strconv.AppendInt(b, int64(e.At), 10)
+	b = appendField(b, "node", e.Node)
+	b = appendNumber(b, "inc", uint64(e.Incarnation))
+	b = appendField(b, "kind", string(e.Kind))
+	b = appendField(b, "name", e.Name)
+	b = appendField(b, "target", e.Target)
+	b = appendField(b, "job", e.Job)
+	b = appendField(b, "phase", e.Phase)
+	b = appendNumber(b, "n", uint64(e.Occurrence))
+	b = appendField(b, "fault", e.Fault)
+	b = append(b, `,"outcome":`...)
+	b = appendString(b, e.Outcome)
+	b = appendNumber(b, "seq", e.Seq)
+	b = appendNumber(b, "delivered", e.Delivered)
+	if len(e.Changes) > 0 {
+		b = append(b, `,"changes":[`...)
+		for i := range e.Changes {
+			if i > 0 {
+				b = append(b, ',')
+			}
+			b = appendChange(b, &e.Changes[i])
+		}
+		b = append(b, ']')
+	}
+	return append(b, '}')
+}
+
+func appendChange(b []byte, c *Change) []byte {
+	open := len(b)
+	b = appendField(b, "key", c.Key)
+	b = appendField(b, "field", c.Field)
+	b = appendField(b, "value", c.Value)
+	if c.Gone {
+		b = append(b, `,"gone":true`...)
+	}
+	b = appendNumber(b, "expires_ns", uint64(c.Expires))
+	b = appendField(b, "stream", c.Stream)
+	b = appendNumber(b, "seq", c.Seq)
+	b = appendField(b, "subject", c.Subject)
+	if len(c.Header) > 0 {
+		b = append(b, `,"header":{`...)
+		for i, k := range sortedKeys(c.Header) {
+			if i > 0 {
+				b = append(b, ',')
+			}
+			b = appendString(b, k)
+			b = append(b, ':')
+			b = appendString(b, c.Header[k])
+		}
+		b = append(b, '}')
+	}
+	b[open] = '{' // in place of the first field's comma: a change always has one
+	return append(b, '}')
+}
+
+func appendField(b []byte, name, v string) []byte {
+	if v == "" {
+		return b
+	}
+	b = append(b, `,"`...)
+	b = append(b, name...)
+	b = append(b, `":`...)
+	return appendString(b, v)
+}
+
+func appendNumber(b []byte, name string, v uint64) []byte {
+	if v == 0 {
+		return b
+	}
+	b = append(b, `,"`...)
+	b = append(b, name...)
+	b = append(b, `":`...)
+	return strconv.AppendUint(b, v, 10)
+}
+
+func appendString(b []byte, s string) []byte {
+	for i := range len(s) {
+		c := s[i]
+		if c < ' ' || c >= utf8.RuneSelf || c == '<' || c == '>' || c == '&' || c == 0x7f {
+			quoted, _ := json.Marshal(s)
+			return append(b, quoted...)
+		}
+	}
+	b = append(b, '"')
+	for i := range len(s) {
+		if s[i] == '"' || s[i] == '\\' {
+			b = append(b, '\\')
+		}
+		b = append(b, s[i])
+	}
+	return append(b, '"')
+}
+
+// FirstDifference compares two traces line by line and returns the first line in which they
+// differ, by its number from 1, with what each holds there. A trace that ends early holds "".
+// The number is 0 when they are equal.
+func FirstDifference(a, b io.Reader) (line int, inA, inB string, err error) {
+	ra, rb := bufio.NewReader(a), bufio.NewReader(b)
+	for n := 1; ; n++ {
+		la, errA := ra.ReadBytes('\n')
+		lb, errB := rb.ReadBytes('\n')
+		for _, err := range []error{errA, errB} {
+			if err != nil && err != io.EOF {
+				return 0, "", "", err
+			}
+		}
+		if !bytes.Equal(la, lb) {
+			return n, string(bytes.TrimSuffix(la, []byte("\n"))), string(bytes.TrimSuffix(lb, []byte("\n"))), nil
+		}
+		if errA == io.EOF {
+			return 0, "", "", nil
+		}
+	}
+}

@@ -1,0 +1,103 @@
+package sim
+
+import (
+	"encoding/json"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/redis/go-redis/v9"
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+	"pgregory.net/rapid"
+)
+
+var anyChange = rapid.Custom(func(t *rapid.T) Change {
+	c := Change{Value: rapid.String().Draw(t, "value")}
+	if rapid.Bool().Draw(t, "redis") {
+		c.Key = rapid.StringN(1, -1, -1).Draw(t, "key")
+		c.Field = rapid.String().Draw(t, "field")
+		c.Gone = rapid.Bool().Draw(t, "gone")
+		c.Expires = time.Duration(rapid.Int64Min(0).Draw(t, "expires"))
+		return c
+	}
+	c.Stream = rapid.StringN(1, -1, -1).Draw(t, "stream")
+	c.Seq = rapid.Uint64Min(1).Draw(t, "seq")
+	c.Header = rapid.MapOfN(rapid.String(), rapid.String(), 0, 3).Draw(t, "header")
+	return c
+})
+
+func TestEventIsWrittenAsEncodingJSONWould(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		e := Event{
+			Step: rapid.IntMin(1).Draw(t, "step"), At: time.Duration(rapid.Int64Min(0).Draw(t, "at")),
+			Node: rapid.String().Draw(t, "node"), Incarnation: rapid.IntMin(0).Draw(t, "inc"),
+			Kind: Kind(rapid.StringN(1, -1, -1).Draw(t, "kind")), Target: rapid.String().Draw(t, "target"),
+			Outcome: rapid.String().Draw(t, "outcome"), Changes: rapid.SliceOfN(anyChange, 0, 3).Draw(t, "changes"),
+		}
+		want, err := json.Marshal(e)
+		require.NoError(t, err)
+		require.Equal(t, string(want), string(appendEvent(nil, &e)))
+	})
+}
+
+func TestFirstDifference(t *testing.T) {
+	for name, c := range map[string]struct {
+		a, b, inA, inB string
+		line           int
+	}{
+		"equal":        {"x\ny\n", "x\ny\n", "", "", 0},
+		"empty":        {"", "", "", "", 0},
+		"differ":       {"x\ny\nz\n", "x\nw\nz\n", "y", "w", 2},
+		"one is short": {"x\n", "x\ny\n", "", "y", 2},
+	} {
+		t.Run(name, func(t *testing.T) {
+			line, a, b, err := FirstDifference(strings.NewReader(c.a), strings.NewReader(c.b))
+			require.NoError(t, err)
+			assert.Equal(t, []any{c.line, c.inA, c.inB}, []any{line, a, b})
+		})
+	}
+}
+
+func TestTruthOfEveryRedisType(t *testing.T) {
+	_, err := Run(Config{Seed: 1}, func(w *World) error {
+		done := false
+		w.Node("n", func(p *Process) {
+			ctx, r := p.Context(), p.Redis()
+			r.Set(ctx, "s", "1", time.Minute)
+			r.SetNX(ctx, "s", "2", time.Hour)
+			r.Incr(ctx, "n")
+			r.HSet(ctx, "h", "a", 1, "b", "")
+			r.HDel(ctx, "h", "a", "absent")
+			r.HIncrBy(ctx, "h", "c", 3)
+			r.RPush(ctx, "l", "x", "y")
+			r.LPop(ctx, "l")
+			r.SAdd(ctx, "set", "m", "n")
+			r.SRem(ctx, "set", "m")
+			r.Eval(ctx, "redis.call('set', KEYS[1], 'x')", []string{"lua"})
+			r.MSet(ctx, "m1", 1, "m2", 2)
+			r.Del(ctx, "m1")
+			_, _ = r.TxPipelined(ctx, func(tx redis.Pipeliner) error {
+				tx.Set(ctx, "tx", 1, 0)
+				tx.Expire(ctx, "tx", time.Minute)
+				return nil
+			})
+			done = true
+		}).Start()
+		w.Step(time.Minute, func() bool { return done })
+		require.NoError(t, w.CheckTruth())
+		assert.Equal(t, "1", w.Redis()["s"][""])
+
+		w.Step(10*time.Minute, nil)
+		require.NoError(t, w.CheckTruth(), "what expired is no difference")
+		require.NoError(t, w.redis.Set("rogue", "x"))
+		require.ErrorContains(t, w.CheckTruth(), "rogue, which no step was seen to write")
+		w.redis.Del("rogue")
+		w.redis.HSet("h", "c", "4")
+		require.ErrorContains(t, w.CheckTruth(), `h c = "4", but the steps wrote "3"`)
+		w.redis.Del("h")
+		require.ErrorContains(t, w.CheckTruth(), "lost h")
+		return nil
+	})
+	require.NoError(t, err)
+}

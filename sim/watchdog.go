@@ -1,0 +1,48 @@
+package sim
+
+import (
+	"runtime"
+	"sync/atomic"
+	"time"
+)
+
+// stallDefault is far above what any step takes, on any machine and under any load.
+const stallDefault = time.Minute
+
+// watch looks, on the real clock and from outside the bubble, whether the world still moves. One
+// that does not cannot be ended from within: an actor waits for something that is neither a gate,
+// its clock nor its context (a mutex held across a gate, most often), or loops without one.
+func watch(progress *atomic.Int64, limit time.Duration, stalled func(dump string)) (stop func()) {
+	if limit == 0 {
+		limit = stallDefault
+	}
+	if stalled == nil {
+		stalled = func(dump string) {
+			panic("sim: the world does not move; an actor may only wait at gates, on its clock or on its context\n\n" + dump)
+		}
+	}
+	done := make(chan struct{})
+	go func() {
+		tick := time.NewTicker(limit / 4)
+		defer tick.Stop()
+		last, still := progress.Load(), 0
+		for {
+			select {
+			case <-done:
+				return
+			case <-tick.C:
+			}
+			now := progress.Load()
+			if now != last {
+				last, still = now, 0
+				continue
+			}
+			if still++; still == 4 {
+				buf := make([]byte, 1<<20)
+				stalled(string(buf[:runtime.Stack(buf, true)]))
+				return
+			}
+		}
+	}()
+	return func() { close(done) }
+}
