@@ -1,0 +1,177 @@
+package bus
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"time"
+
+	"github.com/jonboulle/clockwork"
+	"github.com/nats-io/nats.go/jetstream"
+
+	"github.com/faultline-sim/faultline/engine/job"
+)
+
+// terminateRetryDelay is how long a poison message waits when it could not be recorded (seed 003,
+// section 9).
+const terminateRetryDelay = 5 * time.Second
+
+// Poison is the error of a message that can never be handled.
+type Poison struct {
+	ReasonCode string
+	Err        error
+}
+
+// Error is the reason code and the cause.
+func (p *Poison) Error() string { return fmt.Sprintf("%s: %v", p.ReasonCode, p.Err) }
+
+// Unwrap returns the cause.
+func (p *Poison) Unwrap() error { return p.Err }
+
+// Consumer consumes one durable pull consumer. All fields are required.
+type Consumer struct {
+	Name       string
+	Pull       jetstream.Consumer
+	Reopen     func(ctx context.Context) (jetstream.Consumer, error) // after a failed pull, since the consumer may be gone
+	Handlers   int                                                   // messages handled at once, and asked for in one pull
+	FetchWait  time.Duration                                         // of one pull
+	RetryDelay time.Duration                                         // after a failed pull, and for errors that name no delay
+	MaxDeliver int                                                   // deliveries after which JetStream gives a message up
+	Clock      clockwork.Clock
+	Logger     *slog.Logger
+	Handle     func(ctx context.Context, msg jetstream.Msg) error
+	Terminate  func(ctx context.Context, msg jetstream.Msg, p *Poison) error // records a poison message before it goes
+}
+
+// Run consumes until ctx ends, then hands back what it has not begun, waits for the handlers in
+// flight and returns. Handlers do not see the end of ctx.
+func (c *Consumer) Run(ctx context.Context) {
+	slots := make(chan struct{}, c.Handlers)
+	defer func() {
+		for range c.Handlers { // all slots at once: no handler is left
+			slots <- struct{}{}
+		}
+	}()
+	for ctx.Err() == nil {
+		if err := c.pull(ctx, slots); err != nil && ctx.Err() == nil {
+			c.Logger.LogAttrs(ctx, slog.LevelWarn, "pull failed", slog.String("consumer", c.Name), slog.Any("error", err))
+			c.recover(ctx)
+		}
+	}
+}
+
+// pull asks for one batch and starts a handler for each of its messages as they come.
+func (c *Consumer) pull(ctx context.Context, slots chan struct{}) error {
+	batch, err := c.Pull.Fetch(c.Handlers, jetstream.FetchMaxWait(c.FetchWait))
+	if err != nil {
+		return err
+	}
+	for {
+		// A slot comes first: no message is taken that nobody is free to handle.
+		select {
+		case slots <- struct{}{}:
+		case <-ctx.Done():
+			c.handBack(batch)
+			return nil
+		}
+		select {
+		case msg, ok := <-batch.Messages():
+			if !ok {
+				<-slots
+				return batch.Error()
+			}
+			go func() {
+				defer func() { <-slots }()
+				c.settle(context.WithoutCancel(ctx), msg)
+			}()
+		case <-ctx.Done():
+			<-slots
+			c.handBack(batch)
+			return nil
+		}
+	}
+}
+
+// handBack returns messages that were pulled and not begun, so that another replica gets them now
+// and not after AckWait.
+func (c *Consumer) handBack(batch jetstream.MessageBatch) {
+	for {
+		select {
+		case msg, ok := <-batch.Messages():
+			if !ok {
+				return
+			}
+			_ = msg.Nak() // else AckWait brings it back
+		default:
+			return
+		}
+	}
+}
+
+func (c *Consumer) recover(ctx context.Context) {
+	timer := c.Clock.NewTimer(c.RetryDelay)
+	defer timer.Stop()
+	select {
+	case <-ctx.Done():
+		return
+	case <-timer.Chan():
+	}
+	pull, err := c.Reopen(ctx)
+	if err != nil {
+		c.Logger.LogAttrs(ctx, slog.LevelWarn, "consumer cannot be reopened", slog.String("consumer", c.Name), slog.Any("error", err))
+		return
+	}
+	c.Pull = pull
+}
+
+// settle handles a message and acknowledges it by the outcome. An acknowledgement that fails is
+// logged only: the message comes back after AckWait.
+func (c *Consumer) settle(ctx context.Context, msg jetstream.Msg) {
+	err := c.Handle(ctx, msg)
+	var poison *Poison
+	switch {
+	case err == nil:
+		c.acked(ctx, msg, "ack", msg.Ack())
+	case errors.As(err, &poison):
+		c.terminate(ctx, msg, poison)
+	default:
+		c.nak(ctx, msg, c.delay(err), err)
+	}
+}
+
+// terminate records the message, then ends it; the other order could lose it between the two.
+func (c *Consumer) terminate(ctx context.Context, msg jetstream.Msg, p *Poison) {
+	if err := c.Terminate(ctx, msg, p); err != nil {
+		c.nak(ctx, msg, terminateRetryDelay, errors.Join(p, err))
+		return
+	}
+	c.Logger.LogAttrs(ctx, slog.LevelError, "message terminated",
+		slog.String("consumer", c.Name), slog.String("job_id", msg.Headers().Get(job.Header)), slog.Any("error", p))
+	c.acked(ctx, msg, "term", msg.Term())
+}
+
+func (c *Consumer) nak(ctx context.Context, msg jetstream.Msg, delay time.Duration, cause error) {
+	if md, err := msg.Metadata(); err == nil && md.NumDelivered >= uint64(c.MaxDeliver) {
+		c.Logger.LogAttrs(ctx, slog.LevelError, "message given up after its last delivery",
+			slog.String("consumer", c.Name), slog.String("job_id", msg.Headers().Get(job.Header)),
+			slog.Uint64("deliveries", md.NumDelivered), slog.Any("error", cause))
+	}
+	c.acked(ctx, msg, "nak", msg.NakWithDelay(delay))
+}
+
+func (c *Consumer) acked(ctx context.Context, msg jetstream.Msg, verb string, err error) {
+	if err != nil {
+		c.Logger.LogAttrs(ctx, slog.LevelWarn, "acknowledgement failed", slog.String("consumer", c.Name),
+			slog.String("verb", verb), slog.String("job_id", msg.Headers().Get(job.Header)), slog.Any("error", err))
+	}
+}
+
+// delay is what the error itself asks for, if it does.
+func (c *Consumer) delay(err error) time.Duration {
+	var r interface{ RetryDelay() time.Duration }
+	if errors.As(err, &r) {
+		return r.RetryDelay()
+	}
+	return c.RetryDelay
+}

@@ -1,0 +1,79 @@
+package engine
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+
+	"github.com/jonboulle/clockwork"
+	"github.com/nats-io/nats.go/jetstream"
+	"github.com/redis/go-redis/v9"
+
+	"github.com/faultline-sim/faultline/engine/bus"
+	"github.com/faultline-sim/faultline/engine/job"
+	"github.com/faultline-sim/faultline/engine/phase"
+	"github.com/faultline-sim/faultline/engine/store"
+)
+
+// ClientConfig is what a client is made of. Redis and JetStream are required.
+type ClientConfig struct {
+	Redis     redis.UniversalClient // the schedulers' own
+	JetStream jetstream.JetStream
+	Clock     clockwork.Clock // nil is the real clock
+	Settings  Settings        // the zero Settings are Hardened()
+}
+
+// Client submits jobs. It is safe for concurrent use.
+type Client struct {
+	store    *store.Store
+	js       jetstream.JetStream
+	settings Settings
+}
+
+// NewClient returns a client, or says everything that is wrong with its configuration. It does no
+// I/O.
+func NewClient(c ClientConfig) (*Client, error) {
+	if c.Settings == (Settings{}) {
+		c.Settings = Hardened()
+	}
+	if c.Clock == nil {
+		c.Clock = clockwork.NewRealClock()
+	}
+	errs := []error{checkRedis(c.Redis), c.Settings.Validate()}
+	if c.JetStream == nil {
+		errs = append(errs, errors.New("no JetStream: make one with jetstream.New"))
+	}
+	if err := errors.Join(errs...); err != nil {
+		return nil, fmt.Errorf("client: %w", err)
+	}
+	return &Client{
+		store:    &store.Store{Redis: c.Redis, Clock: c.Clock, Timeout: c.Settings.StoreOpTimeout},
+		js:       c.JetStream,
+		settings: c.Settings,
+	}, nil
+}
+
+// Submit stores a request as PENDING and publishes it. After an error, submit the same job id again:
+// a record that exists is left alone, and only the request is published once more. A request
+// without an idempotency key gets its job id for one.
+func (c *Client) Submit(ctx context.Context, req job.Request) error {
+	if req.IdempotencyKey == "" {
+		req.IdempotencyKey = req.JobID
+	}
+	if err := req.Validate(); err != nil {
+		return fmt.Errorf("submit: %w", err)
+	}
+	packet, err := json.Marshal(req)
+	if err != nil {
+		return fmt.Errorf("submit %s: %w", req.JobID, err)
+	}
+	if _, err := c.store.Create(phase.With(ctx, req.JobID, phase.SubmitWrite), &req, packet); err != nil {
+		return fmt.Errorf("submit %s: %w", req.JobID, err)
+	}
+	err = bus.Publish(phase.With(ctx, req.JobID, phase.SubmitPublish), c.js, bus.SubjectSubmit, req.JobID, packet, c.settings.PublishTimeout)
+	if err != nil {
+		return fmt.Errorf("submit %s: %w", req.JobID, err)
+	}
+	return nil
+}

@@ -1,0 +1,96 @@
+package engine
+
+import (
+	"context"
+	"crypto/rand"
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"log/slog"
+
+	"github.com/jonboulle/clockwork"
+	"github.com/nats-io/nats.go"
+	"github.com/nats-io/nats.go/jetstream"
+	"github.com/prometheus/client_golang/prometheus"
+	"github.com/redis/go-redis/v9"
+
+	"github.com/faultline-sim/faultline/engine/routing"
+)
+
+// Config is what an engine is made of. ID, Redis, JetStream and NATS are required.
+type Config struct {
+	ID         string                // the replica's name, in logs and lock tokens
+	Settings   Settings              // the zero Settings are Hardened()
+	Routing    routing.Config        // the zero Config maps job.default to the pool default
+	Streams    StreamOptions         // how Run makes the streams; the zero value keeps them in files, once
+	Redis      redis.UniversalClient // one Redis, not a cluster: a state write spans keys in one MULTI
+	JetStream  jetstream.JetStream   //
+	NATS       Conn                  // for heartbeats
+	Clock      clockwork.Clock       // nil is the real clock
+	Random     Random                // nil is crypto/rand
+	Logger     *slog.Logger          // nil discards
+	Registerer prometheus.Registerer // nil exposes no metrics
+}
+
+// Conn is what the engine needs of a *nats.Conn.
+type Conn interface {
+	Subscribe(subject string, cb nats.MsgHandler) (*nats.Subscription, error)
+}
+
+// Random is where jitter and lock tokens come from. The context carries the job and the phase (see
+// package phase) of the call that draws.
+type Random interface {
+	Uint64(ctx context.Context) uint64
+}
+
+// cryptoRandom is the documented source (seed 003, section 5).
+type cryptoRandom struct{}
+
+func (cryptoRandom) Uint64(context.Context) uint64 {
+	var b [8]byte
+	_, _ = rand.Read(b[:]) // never fails
+	return binary.NativeEndian.Uint64(b[:])
+}
+
+// withDefaults fills what may be left out.
+func (c Config) withDefaults() Config {
+	if c.Settings == (Settings{}) {
+		c.Settings = Hardened()
+	}
+	if c.Clock == nil {
+		c.Clock = clockwork.NewRealClock()
+	}
+	if c.Random == nil {
+		c.Random = cryptoRandom{}
+	}
+	if c.Logger == nil {
+		c.Logger = slog.New(slog.DiscardHandler)
+	}
+	return c
+}
+
+// validate says everything that is wrong with c, and what would be right.
+func (c Config) validate() error {
+	var errs []error
+	if c.ID == "" {
+		errs = append(errs, errors.New("no ID: give each replica a name of its own, such as its host name"))
+	}
+	if c.JetStream == nil {
+		errs = append(errs, errors.New("no JetStream: make one with jetstream.New"))
+	}
+	if c.NATS == nil {
+		errs = append(errs, errors.New("no NATS: pass the *nats.Conn"))
+	}
+	errs = append(errs, checkRedis(c.Redis), c.Settings.Validate())
+	return errors.Join(errs...)
+}
+
+func checkRedis(client redis.UniversalClient) error {
+	switch client.(type) {
+	case nil:
+		return errors.New("no Redis client: make one with redis.NewClient")
+	case *redis.ClusterClient, *redis.Ring:
+		return fmt.Errorf("the Redis client is a %T, which keeps job:<id> and job:index:<STATE> in different slots, where no MULTI spans them: use one Redis, or redis.NewFailoverClient", client)
+	}
+	return nil
+}

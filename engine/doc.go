@@ -1,0 +1,24 @@
+// Package engine is a job scheduler on Redis and NATS JetStream: the dispatch path of seeds 000,
+// 001 and 002 and the parts of 003 and 004 that it stands on.
+//
+// A [Client] stores a request as PENDING and publishes it to sys.job.submit. Each [Engine] is one
+// replica; replicas share durable consumers. An engine handles a request under the job's lock:
+//
+//	read the state   an unknown state fails closed; DISPATCHED, RUNNING and terminal are a no-op
+//	SCHEDULED        counts one attempt
+//	pick             least loaded worker; a stale one is picked again, a few times
+//	DISPATCHED       before the publish, so that no redelivery dispatches twice
+//	publish          a failure rolls back to SCHEDULED, which counts another attempt
+//	RUNNING
+//
+// What cannot be done now is sent back with a delay, as a [RetryableError] that names the phase it
+// failed in; after Settings.MaxSchedulingRetries attempts the job is FAILED and gets a DLQ entry.
+// A worker's result, from sys.job.result, leads to a terminal state.
+//
+// A publish whose answer is lost is ambiguous: after a rollback the job is published again, and the
+// stream may hold it twice. Workers and sinks should know a repetition by its idempotency key.
+//
+// Every call to Redis or JetStream for a job carries the job and its phase in the context (package
+// phase). Time comes from Config.Clock and chance from Config.Random only. The Redis client should
+// have ContextTimeoutEnabled set, without which it does not honour Settings.StoreOpTimeout.
+package engine

@@ -1,0 +1,200 @@
+package engine
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"strconv"
+	"time"
+
+	"github.com/jonboulle/clockwork"
+	"github.com/nats-io/nats.go"
+	"github.com/nats-io/nats.go/jetstream"
+	"golang.org/x/sync/errgroup"
+
+	"github.com/faultline-sim/faultline/engine/bus"
+	"github.com/faultline-sim/faultline/engine/dlq"
+	"github.com/faultline-sim/faultline/engine/lock"
+	"github.com/faultline-sim/faultline/engine/metrics"
+	"github.com/faultline-sim/faultline/engine/phase"
+	"github.com/faultline-sim/faultline/engine/registry"
+	"github.com/faultline-sim/faultline/engine/routing"
+	"github.com/faultline-sim/faultline/engine/store"
+)
+
+// Engine is one scheduler replica. It is safe for concurrent use.
+type Engine struct {
+	settings Settings
+	streams  StreamOptions
+	js       jetstream.JetStream
+	nats     Conn
+	clock    clockwork.Clock
+	random   Random
+	log      *slog.Logger
+
+	store    *store.Store
+	locks    *lock.Locker
+	dlq      *dlq.Queue
+	registry *registry.MemoryRegistry
+	strategy *routing.LeastLoaded
+	metrics  *metrics.Metrics
+}
+
+// New returns an engine, or says everything that is wrong with its configuration. It does no I/O.
+func New(c Config) (*Engine, error) {
+	c = c.withDefaults()
+	if err := c.validate(); err != nil {
+		return nil, fmt.Errorf("engine: %w", err)
+	}
+	strategy, err := routing.New(c.Routing)
+	if err != nil {
+		return nil, fmt.Errorf("engine: routing: %w", err)
+	}
+	m, err := metrics.New(c.Registerer)
+	if err != nil {
+		return nil, fmt.Errorf("engine: %w", err)
+	}
+	e := &Engine{
+		settings: c.Settings,
+		streams:  c.Streams,
+		js:       c.JetStream,
+		nats:     c.NATS,
+		clock:    c.Clock,
+		random:   c.Random,
+		log:      c.Logger.With(slog.String("scheduler", c.ID)),
+		store:    &store.Store{Redis: c.Redis, Clock: c.Clock, Timeout: c.Settings.StoreOpTimeout},
+		dlq:      &dlq.Queue{Redis: c.Redis, Clock: c.Clock, TTL: c.Settings.DLQEntryTTL, Timeout: c.Settings.StoreOpTimeout},
+		registry: registry.NewMemory(c.Clock, c.Settings.WorkerTTL),
+		strategy: strategy,
+		metrics:  m,
+	}
+	e.locks = &lock.Locker{
+		Redis: c.Redis,
+		Clock: c.Clock,
+		Token: func(ctx context.Context) string {
+			return c.ID + ":" + strconv.FormatUint(c.Random.Uint64(ctx), 16)
+		},
+		Timeout:            c.Settings.StoreOpTimeout,
+		MaxRenewalFailures: c.Settings.MaxRenewalFailures,
+		Logger:             e.log,
+		Waited:             func(d time.Duration) { m.JobLockWait.Observe(d.Seconds()) },
+		Abandoned:          m.RenewalsAbandoned.Inc,
+	}
+	return e, nil
+}
+
+// Run makes the streams and consumers, listens for heartbeats and handles messages until ctx ends;
+// then it waits for the handlers in flight. It fails only while it starts; a graceful stop is nil.
+func (e *Engine) Run(ctx context.Context) error {
+	err := e.run(ctx)
+	if err != nil && ctx.Err() != nil {
+		return nil
+	}
+	return err
+}
+
+func (e *Engine) run(ctx context.Context) error {
+	if err := EnsureStreams(ctx, e.js, e.streams); err != nil {
+		return fmt.Errorf("engine: %w", err)
+	}
+	beats, err := e.nats.Subscribe(bus.SubjectHeartbeat, e.onHeartbeat)
+	if err != nil {
+		return fmt.Errorf("engine: subscribe to %s: %w", bus.SubjectHeartbeat, err)
+	}
+	defer func() {
+		if err := beats.Unsubscribe(); err != nil && !errors.Is(err, nats.ErrConnectionClosed) {
+			e.log.LogAttrs(ctx, slog.LevelWarn, "unsubscribe failed", slog.Any("error", err))
+		}
+	}()
+	submits, err := e.consumer(ctx, bus.ConsumerSubmit, bus.SubjectSubmit, e.onSubmit)
+	if err != nil {
+		return fmt.Errorf("engine: %w", err)
+	}
+	results, err := e.consumer(ctx, bus.ConsumerResult, bus.SubjectResult, e.onResult)
+	if err != nil {
+		return fmt.Errorf("engine: %w", err)
+	}
+	ticker := e.clock.NewTicker(e.settings.RegistrySweep)
+	defer ticker.Stop()
+
+	var loops errgroup.Group
+	loops.Go(func() error { submits.Run(ctx); return nil })
+	loops.Go(func() error { results.Run(ctx); return nil })
+	loops.Go(func() error { e.sweep(ctx, ticker); return nil })
+	return loops.Wait()
+}
+
+func (e *Engine) consumer(ctx context.Context, name, subject string, handle func(context.Context, jetstream.Msg) error) (*bus.Consumer, error) {
+	open := func(ctx context.Context) (jetstream.Consumer, error) { return e.openConsumer(ctx, name, subject) }
+	pull, err := open(ctx)
+	if err != nil {
+		return nil, err
+	}
+	return &bus.Consumer{
+		Name: name,
+		Pull: pull,
+		Reopen: func(ctx context.Context) (jetstream.Consumer, error) {
+			if err := EnsureStreams(ctx, e.js, e.streams); err != nil {
+				return nil, err
+			}
+			return open(ctx)
+		},
+		Handlers:   e.settings.Handlers,
+		FetchWait:  e.settings.FetchWait,
+		RetryDelay: e.settings.RetryDelayStore,
+		MaxDeliver: e.settings.MaxDeliver,
+		Clock:      e.clock,
+		Logger:     e.log,
+		Handle: func(ctx context.Context, msg jetstream.Msg) error {
+			e.metrics.Active.Inc()
+			defer e.metrics.Active.Dec()
+			return handle(ctx, msg)
+		},
+		Terminate: e.recordPoison,
+	}, nil
+}
+
+// sweep evicts workers past their TTL, until ctx ends.
+func (e *Engine) sweep(ctx context.Context, ticker clockwork.Ticker) {
+	for {
+		select {
+		case <-ctx.Done():
+			return
+		case <-ticker.Chan():
+		}
+		for _, id := range e.registry.Sweep() {
+			e.log.LogAttrs(ctx, slog.LevelInfo, "worker evicted", slog.String("worker_id", id))
+		}
+	}
+}
+
+// withJobLock serialises what happens to a job across replicas (seed 003, section 8).
+func (e *Engine) withJobLock(ctx context.Context, jobID string, fn func(ctx context.Context) error) error {
+	var handled error
+	err := e.locks.WithLock(phase.With(ctx, jobID, phase.LockAcquire), lock.JobKey(jobID), e.settings.JobLockTTL,
+		func(ctx context.Context) error {
+			handled = fn(ctx)
+			return nil
+		})
+	switch {
+	case err == nil:
+		return handled
+	case errors.Is(err, lock.ErrBusy):
+		return RetryAfter(err, e.settings.RetryDelayBusy, phase.LockAcquire, "")
+	}
+	return RetryAfter(err, e.settings.RetryDelayStore, phase.LockAcquire, "")
+}
+
+// retrying logs and counts a retry event with its phase (seed 000, next step 2), and passes err on.
+func (e *Engine) retrying(ctx context.Context, jobID, topic string, err error) error {
+	var r *RetryableError
+	if !errors.As(err, &r) {
+		return err
+	}
+	e.metrics.Retries.WithLabelValues(topic, string(r.Phase)).Inc()
+	e.log.LogAttrs(ctx, slog.LevelWarn, "retrying later",
+		slog.String("job_id", jobID), slog.String("topic", topic), slog.String("phase", string(r.Phase)),
+		slog.String("reason_code", r.ReasonCode), slog.Duration("delay", r.Delay), slog.Any("error", r.Err))
+	return err
+}

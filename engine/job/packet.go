@@ -1,0 +1,156 @@
+package job
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"strings"
+)
+
+// Header is the NATS header that every message about a job carries; its value is the job's id.
+const Header = "Job-Id"
+
+// idBytesMax bounds ids, which end up in Redis keys, NATS headers and NATS subjects.
+const idBytesMax = 256
+
+// Labels that a request may carry as hints for routing (seed 003, section 5).
+const (
+	LabelPreferredPool   = "preferred_pool"      // restricts the dispatch to one pool
+	LabelPreferredWorker = "preferred_worker_id" // takes that worker if it can have the job
+)
+
+// Request asks for a job to be done: the packet on sys.job.submit.
+type Request struct {
+	JobID          string            `json:"job_id"`                    // chosen by the submitter; submitting it twice is one job
+	Topic          string            `json:"topic"`                     // routes the job to its pools
+	Tenant         string            `json:"tenant,omitempty"`          //
+	Priority       string            `json:"priority,omitempty"`        //
+	Labels         map[string]string `json:"labels,omitempty"`          // see LabelPreferredPool
+	Requires       []string          `json:"requires,omitempty"`        // capabilities that the pool must offer (seed 003, section 5)
+	IdempotencyKey string            `json:"idempotency_key,omitempty"` // by which workers and sinks know a repetition (seed 004)
+	Payload        json.RawMessage   `json:"payload,omitempty"`         // for the worker; the scheduler does not look at it
+	TraceID        string            `json:"trace_id,omitempty"`        //
+}
+
+// Validate says what keeps a request from being handled, or nil.
+func (r *Request) Validate() error {
+	if err := validateID("job_id", r.JobID); err != nil {
+		return err
+	}
+	if r.Topic == "" {
+		return errors.New("topic is empty; it must name what the job is for, as in job.default")
+	}
+	for token := range strings.SplitSeq(r.Topic, ".") {
+		if !IsToken(token) {
+			return fmt.Errorf("topic %q is not a subject; it must be words joined by dots, as in job.default", r.Topic)
+		}
+	}
+	return nil
+}
+
+func validateID(field, id string) error {
+	switch {
+	case id == "":
+		return fmt.Errorf("%s is empty", field)
+	case len(id) > idBytesMax:
+		return fmt.Errorf("%s has %d bytes; it must have at most %d", field, len(id), idBytesMax)
+	case strings.HasPrefix(id, "index:"):
+		return fmt.Errorf("%s %q begins with index:, which the store keeps for itself", field, id)
+	case !IsToken(id):
+		return fmt.Errorf("%s %q holds a space, a control character, '.', '*' or '>'; it must be one token of a NATS subject", field, id)
+	}
+	return nil
+}
+
+// IsToken says whether s can be one token of a NATS subject.
+func IsToken(s string) bool {
+	for i := range len(s) {
+		if c := s[i]; c <= ' ' || c == 0x7f || c == '.' || c == '*' || c == '>' {
+			return false
+		}
+	}
+	return s != ""
+}
+
+// Dispatch hands a job to a worker: the packet on worker.<id>.jobs, or on the topic.
+type Dispatch struct {
+	JobID          string          `json:"job_id"`
+	Topic          string          `json:"topic"`
+	WorkerID       string          `json:"worker_id,omitempty"` // empty on the topic
+	Attempt        int             `json:"attempt"`             // the record's attempts at this dispatch
+	IdempotencyKey string          `json:"idempotency_key,omitempty"`
+	Payload        json.RawMessage `json:"payload,omitempty"`
+	TraceID        string          `json:"trace_id,omitempty"`
+}
+
+// Status is a worker's verdict on a job.
+type Status string
+
+// The statuses of a result (seed 003, sections 1 and 4).
+const (
+	StatusSucceeded   Status = "SUCCEEDED"
+	StatusFailed      Status = "FAILED"
+	StatusFailedFatal Status = "FAILED_FATAL" // failed, and its workflow is to be rolled back
+	StatusCancelled   Status = "CANCELLED"
+	StatusTimeout     Status = "TIMEOUT"
+)
+
+// State is the terminal state that a status leads to, or Absent for a status that does not exist.
+func (s Status) State() State {
+	switch s {
+	case StatusSucceeded:
+		return Succeeded
+	case StatusFailed, StatusFailedFatal:
+		return Failed
+	case StatusCancelled:
+		return Cancelled
+	case StatusTimeout:
+		return Timeout
+	}
+	return Absent
+}
+
+// Result is a worker's word on a job: the packet on sys.job.result.
+type Result struct {
+	JobID      string `json:"job_id"`
+	WorkerID   string `json:"worker_id"`
+	Status     Status `json:"status"`
+	Reason     string `json:"reason,omitempty"`
+	ReasonCode string `json:"reason_code,omitempty"`
+}
+
+// Validate says what keeps a result from being handled, or nil.
+func (r *Result) Validate() error {
+	if err := validateID("job_id", r.JobID); err != nil {
+		return err
+	}
+	if r.Status.State() == Absent {
+		return fmt.Errorf("status is %q; it must be SUCCEEDED, FAILED, FAILED_FATAL, CANCELLED or TIMEOUT", r.Status)
+	}
+	return nil
+}
+
+// Heartbeat is what a worker says of itself on sys.heartbeat.
+type Heartbeat struct {
+	WorkerID        string            `json:"worker_id"`
+	Pool            string            `json:"pool"`
+	Topics          []string          `json:"topics,omitempty"`          // what it takes; empty takes every topic of its pool
+	ActiveJobs      int               `json:"active_jobs"`               //
+	MaxParallelJobs int               `json:"max_parallel_jobs"`         // 0: it does not say
+	CPULoad         float64           `json:"cpu_load"`                  // percent
+	GPUUtilization  float64           `json:"gpu_utilization,omitempty"` // percent
+	Labels          map[string]string `json:"labels,omitempty"`
+	Capabilities    []string          `json:"capabilities,omitempty"`
+}
+
+// Validate says what keeps a heartbeat from being believed, or nil. A worker's id need not be a
+// subject token: a worker without an address of its own is reached through its topic.
+func (h *Heartbeat) Validate() error {
+	switch {
+	case h.WorkerID == "":
+		return errors.New("worker_id is empty")
+	case h.ActiveJobs < 0 || h.MaxParallelJobs < 0 || h.CPULoad < 0 || h.GPUUtilization < 0:
+		return fmt.Errorf("worker %q reports a negative load", h.WorkerID)
+	}
+	return nil
+}

@@ -1,0 +1,14 @@
+package job
+
+// Reason codes of retry events, records and DLQ entries. They are the seeds' own: 003 section 5,
+// unless stated otherwise.
+const (
+	ReasonNoPoolMapping        = "no_pool_mapping"        // no pool is configured for the job's topic
+	ReasonNoWorkers            = "no_workers"             // no worker in the pool
+	ReasonPoolOverloaded       = "pool_overloaded"        // every worker of the pool is past a load threshold
+	ReasonDispatchFailed       = "dispatch_failed"        // anything else that kept a job from being done
+	ReasonStaleWorker          = "stale_worker"           // every pick met a worker past its TTL (seed 002, next step 2)
+	ReasonMaxSchedulingRetries = "max_scheduling_retries" // the retry ceiling (seed 004)
+	ReasonParseError           = "parse_error"            // the packet is not JSON (seed 004, poison payload)
+	ReasonSchemaInvalid        = "schema_invalid"         // the packet lacks what a packet must have (seed 004, poison payload)
+)

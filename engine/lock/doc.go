@@ -1,0 +1,10 @@
+// Package lock is a lock in Redis with an owner, a TTL and a renewal (seed 003, section 8).
+//
+// A lock is a string key whose value is its owner's token. It is taken by SET NX PX, renewed by a
+// Lua script that compares the token, and released under WATCH, likewise only by its owner. While
+// [Locker.WithLock] runs a function, a goroutine renews the lock every third of its TTL; after
+// too many failures in a row it stops, and the lock is left to expire while the function goes on.
+//
+// The lock serialises well-behaved holders. It is no fence: a holder that is paused past the TTL
+// does not notice.
+package lock

@@ -1,0 +1,115 @@
+package lock
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"time"
+
+	"github.com/jonboulle/clockwork"
+	"github.com/redis/go-redis/v9"
+
+	"github.com/faultline-sim/faultline/engine/phase"
+)
+
+// ErrBusy says that another owner holds the lock.
+var ErrBusy = errors.New("lock is held by another owner")
+
+// ErrNotOwner says that the lock expired, or has passed to another owner.
+var ErrNotOwner = errors.New("lock is no longer ours")
+
+// JobKey is the key of the lock of a job's state (seed 003, section 8).
+func JobKey(jobID string) string { return "cordum:scheduler:job:" + jobID }
+
+// renewScript is the documented one: if GET key == token then PEXPIRE key ttl.
+var renewScript = redis.NewScript(`if redis.call("GET", KEYS[1]) == ARGV[1] then
+	return redis.call("PEXPIRE", KEYS[1], ARGV[2])
+end
+return 0`)
+
+// Locker takes locks. Waited and Abandoned may be nil; everything else is required. It is safe for
+// concurrent use.
+type Locker struct {
+	Redis              redis.UniversalClient
+	Clock              clockwork.Clock
+	Token              func(ctx context.Context) string // a value that no other owner has
+	Timeout            time.Duration                    // of one operation: storeOpTimeout of seed 003
+	MaxRenewalFailures int                              // in a row, before renewal stops (seed 003)
+	Logger             *slog.Logger
+	Waited             func(time.Duration) // hears how long an acquisition took, successful or not
+	Abandoned          func()              // hears that a renewal was given up
+}
+
+// Lock is a lock that was taken.
+type Lock struct {
+	locker *Locker
+	key    string
+	token  string
+	ttl    time.Duration
+}
+
+// TryAcquire takes the lock, or returns ErrBusy at once. After any other error the lock may have
+// been taken; it then goes with its TTL. The calls of a lock are tagged with the job of ctx.
+func (l *Locker) TryAcquire(ctx context.Context, key string, ttl time.Duration) (*Lock, error) {
+	ctx, cancel := l.op(ctx, phase.LockAcquire)
+	defer cancel()
+	start := l.Clock.Now()
+	token := l.Token(ctx)
+	ok, err := l.Redis.SetNX(ctx, key, token, ttl).Result()
+	if l.Waited != nil {
+		l.Waited(l.Clock.Since(start))
+	}
+	if err != nil {
+		return nil, fmt.Errorf("acquire lock %s: %w", key, err)
+	}
+	if !ok {
+		return nil, fmt.Errorf("acquire lock %s: %w", key, ErrBusy)
+	}
+	return &Lock{locker: l, key: key, token: token, ttl: ttl}, nil
+}
+
+// Renew gives the lock its whole TTL again, or returns ErrNotOwner.
+func (k *Lock) Renew(ctx context.Context) error {
+	ctx, cancel := k.locker.op(ctx, phase.LockRenew)
+	defer cancel()
+	n, err := renewScript.Run(ctx, k.locker.Redis, []string{k.key}, k.token, k.ttl.Milliseconds()).Int()
+	if err == nil && n == 0 {
+		err = ErrNotOwner
+	}
+	if err != nil {
+		return fmt.Errorf("renew lock %s: %w", k.key, err)
+	}
+	return nil
+}
+
+// Release gives the lock up, or returns ErrNotOwner and leaves it to whoever has it now.
+func (k *Lock) Release(ctx context.Context) error {
+	ctx, cancel := k.locker.op(ctx, phase.LockRelease)
+	defer cancel()
+	err := k.locker.Redis.Watch(ctx, func(tx *redis.Tx) error {
+		owner, err := tx.Get(ctx, k.key).Result()
+		if errors.Is(err, redis.Nil) || err == nil && owner != k.token {
+			return ErrNotOwner
+		}
+		if err != nil {
+			return err
+		}
+		_, err = tx.TxPipelined(ctx, func(p redis.Pipeliner) error {
+			p.Del(ctx, k.key)
+			return nil
+		})
+		return err
+	}, k.key)
+	if errors.Is(err, redis.TxFailedErr) {
+		err = ErrNotOwner // it changed hands after the look at it
+	}
+	if err != nil {
+		return fmt.Errorf("release lock %s: %w", k.key, err)
+	}
+	return nil
+}
+
+func (l *Locker) op(ctx context.Context, p phase.Phase) (context.Context, context.CancelFunc) {
+	return context.WithTimeout(phase.With(ctx, phase.From(ctx).Job, p), l.Timeout)
+}

@@ -1,0 +1,72 @@
+package lock
+
+import (
+	"context"
+	"log/slog"
+	"time"
+
+	"github.com/jonboulle/clockwork"
+)
+
+// WithLock runs fn while it holds the lock and returns fn's error, or TryAcquire's when fn did not
+// run. Renewal is cancelled and drained before the release, so that none races with it. A failed
+// release is logged: the TTL does the rest.
+func (l *Locker) WithLock(ctx context.Context, key string, ttl time.Duration, fn func(ctx context.Context) error) error {
+	k, err := l.TryAcquire(ctx, key, ttl)
+	if err != nil {
+		return err
+	}
+	defer func() {
+		if err := k.Release(ctx); err != nil {
+			l.Logger.LogAttrs(ctx, slog.LevelWarn, "lock release failed", slog.String("key", key), slog.Any("error", err))
+		}
+	}()
+	defer k.keep(ctx)()
+	return fn(ctx)
+}
+
+// keep renews the lock in the background until the returned function has been called.
+func (k *Lock) keep(ctx context.Context) (stop func()) {
+	ctx, cancel := context.WithCancel(ctx)
+	ticker := k.locker.Clock.NewTicker(k.ttl / 3)
+	drained := make(chan struct{})
+	go func() {
+		defer close(drained)
+		k.renewUntil(ctx, ticker)
+	}()
+	return func() {
+		cancel()
+		<-drained
+		ticker.Stop()
+	}
+}
+
+func (k *Lock) renewUntil(ctx context.Context, ticker clockwork.Ticker) {
+	for failures := 0; ; {
+		select {
+		case <-ctx.Done():
+			return
+		case <-ticker.Chan():
+		}
+		err := k.Renew(ctx)
+		if ctx.Err() != nil {
+			return
+		}
+		if err == nil {
+			failures = 0
+			continue
+		}
+		failures++
+		l := k.locker
+		l.Logger.LogAttrs(ctx, slog.LevelWarn, "lock renewal failed",
+			slog.String("key", k.key), slog.Int("failures", failures), slog.Any("error", err))
+		if failures < l.MaxRenewalFailures {
+			continue
+		}
+		l.Logger.LogAttrs(ctx, slog.LevelError, "lock renewal abandoned", slog.String("key", k.key), slog.Int("failures", failures))
+		if l.Abandoned != nil {
+			l.Abandoned()
+		}
+		return
+	}
+}

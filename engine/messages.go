@@ -1,0 +1,80 @@
+package engine
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"log/slog"
+
+	"github.com/nats-io/nats.go"
+	"github.com/nats-io/nats.go/jetstream"
+
+	"github.com/faultline-sim/faultline/engine/bus"
+	"github.com/faultline-sim/faultline/engine/dlq"
+	"github.com/faultline-sim/faultline/engine/job"
+	"github.com/faultline-sim/faultline/engine/metrics"
+	"github.com/faultline-sim/faultline/engine/phase"
+)
+
+func (e *Engine) onSubmit(ctx context.Context, msg jetstream.Msg) error {
+	var req job.Request
+	if err := json.Unmarshal(msg.Data(), &req); err != nil {
+		return &bus.Poison{ReasonCode: job.ReasonParseError, Err: err}
+	}
+	return e.HandleJobRequest(ctx, req)
+}
+
+func (e *Engine) onResult(ctx context.Context, msg jetstream.Msg) error {
+	var res job.Result
+	if err := json.Unmarshal(msg.Data(), &res); err != nil {
+		return &bus.Poison{ReasonCode: job.ReasonParseError, Err: err}
+	}
+	return e.HandleJobResult(ctx, res)
+}
+
+func (e *Engine) onHeartbeat(msg *nats.Msg) {
+	var h job.Heartbeat
+	err := json.Unmarshal(msg.Data, &h)
+	if err == nil {
+		err = e.HandleHeartbeat(h)
+	}
+	if err != nil {
+		e.log.LogAttrs(context.Background(), slog.LevelWarn, "heartbeat ignored", slog.Any("error", err))
+	}
+}
+
+// HandleHeartbeat takes a worker's word that it lives. It fails on a heartbeat that makes no sense.
+func (e *Engine) HandleHeartbeat(h job.Heartbeat) error {
+	if err := h.Validate(); err != nil {
+		return fmt.Errorf("heartbeat: %w", err)
+	}
+	e.registry.Heartbeat(h)
+	return nil
+}
+
+// recordPoison writes the DLQ entry of a message that can never be handled (seed 003, section 9,
+// DLQ-first termination). It goes by the job the message claims to be about, or else by the
+// message's place in the stream, where its payload remains.
+func (e *Engine) recordPoison(ctx context.Context, msg jetstream.Msg, p *bus.Poison) error {
+	md, err := msg.Metadata()
+	if err != nil {
+		return fmt.Errorf("poison message: %w", err)
+	}
+	place := fmt.Sprintf("%s:%d", md.Stream, md.Sequence.Stream)
+	id := msg.Headers().Get(job.Header)
+	if id == "" {
+		id = place
+	}
+	err = e.dlq.Add(phase.With(ctx, id, phase.DLQWrite), dlq.Entry{
+		JobID:        id,
+		Topic:        msg.Subject(),
+		Status:       dlq.StatusTerminated,
+		ReasonCode:   p.ReasonCode,
+		Reason:       fmt.Sprintf("message %s: %v", place, p.Err),
+		ReplayStatus: dlq.PendingReview,
+	})
+	if err != nil {
+		e.metrics.DLQWritesFailed.WithLabelValues(metrics.UnknownTopic).Inc()
+	}
+	return err
+}

@@ -1,0 +1,79 @@
+package metrics
+
+import (
+	"fmt"
+
+	"github.com/prometheus/client_golang/prometheus"
+)
+
+// UnknownTopic is the topic label of what happens to a job before its topic is known: a result
+// does not carry it, the record does.
+const UnknownTopic = "unknown"
+
+// Metrics are the collectors of one scheduler.
+type Metrics struct {
+	JobsReceived    *prometheus.CounterVec   // topic; handled requests, redeliveries included
+	JobsDispatched  *prometheus.CounterVec   // topic; publishes that the stream confirmed
+	JobsCompleted   *prometheus.CounterVec   // topic, status; writes of a terminal state
+	DispatchLatency *prometheus.HistogramVec // topic; from the start of a handling to the confirmed publish
+	JobLockWait     prometheus.Histogram     // of one attempt to take a job's lock
+	Active          prometheus.Gauge         // active_goroutines: messages being handled
+
+	Rollbacks            *prometheus.CounterVec // topic; publishes that failed and called for a rollback (seed 000)
+	RollbacksFailed      *prometheus.CounterVec // topic; rollbacks that could not be written (seed 000, next step 1)
+	StateReadsFailClosed *prometheus.CounterVec // topic; handlings put off because the state was unknown (seed 001, next step 1)
+	StaleWorkerRetries   *prometheus.CounterVec // topic, worker; picks of a worker past its TTL (seed 002, next step 3)
+	Retries              *prometheus.CounterVec // topic, phase; retry events (seed 000, next step 2)
+	RunningWritesFailed  *prometheus.CounterVec // topic; dispatched jobs whose RUNNING could not be written
+	DLQWritesFailed      *prometheus.CounterVec // topic; failed jobs whose DLQ entry could not be written (seed 004)
+	RenewalsAbandoned    prometheus.Counter     // locks left to expire under their holder (seed 003, section 8)
+}
+
+// New registers the collectors with reg, which may be nil: they then count unseen.
+func New(reg prometheus.Registerer) (*Metrics, error) {
+	var all []prometheus.Collector
+	counters := func(name, help string, labels ...string) *prometheus.CounterVec {
+		c := prometheus.NewCounterVec(prometheus.CounterOpts{Name: name, Help: help}, labels)
+		all = append(all, c)
+		return c
+	}
+	m := &Metrics{
+		JobsReceived:   counters("jobs_received", "Job requests handled, redeliveries included.", "topic"),
+		JobsDispatched: counters("jobs_dispatched", "Dispatches that the stream confirmed.", "topic"),
+		JobsCompleted:  counters("jobs_completed", "Jobs that reached a terminal state.", "topic", "status"),
+		DispatchLatency: prometheus.NewHistogramVec(prometheus.HistogramOpts{
+			Name: "dispatch_latency", Help: "Seconds from the start of a handling to the confirmed dispatch.",
+			Buckets: prometheus.ExponentialBuckets(0.001, 2, 14),
+		}, []string{"topic"}),
+		JobLockWait: prometheus.NewHistogram(prometheus.HistogramOpts{
+			Name: "job_lock_wait", Help: "Seconds that one attempt to take a job's lock took.",
+			Buckets: prometheus.ExponentialBuckets(0.0005, 2, 13),
+		}),
+		Active: prometheus.NewGauge(prometheus.GaugeOpts{
+			Name: "active_goroutines", Help: "Messages being handled.",
+		}),
+		Rollbacks:            counters("scheduler_dispatch_rollback_total", "Failed publishes that called for a rollback to SCHEDULED.", "topic"),
+		RollbacksFailed:      counters("scheduler_dispatch_rollback_failed_total", "Rollbacks that failed: the job may stay DISPATCHED to nobody.", "topic"),
+		StateReadsFailClosed: counters("scheduler_state_read_fail_closed_total", "Handlings put off because the job's state could not be read.", "topic"),
+		StaleWorkerRetries:   counters("scheduler_stale_worker_retry_total", "Picks of a worker past its TTL.", "topic", "worker"),
+		Retries:              counters("scheduler_retry_total", "Messages sent back for a later retry, by the phase that failed.", "topic", "phase"),
+		RunningWritesFailed:  counters("scheduler_running_write_failed_total", "Dispatched jobs whose RUNNING state could not be written.", "topic"),
+		DLQWritesFailed:      counters("scheduler_dlq_write_failed_total", "Failed jobs whose DLQ entry could not be written.", "topic"),
+		RenewalsAbandoned: prometheus.NewCounter(prometheus.CounterOpts{
+			Name: "scheduler_lock_renewal_abandoned_total", Help: "Job locks whose renewal was given up.",
+		}),
+	}
+	if reg == nil {
+		return m, nil
+	}
+	all = append(all, m.DispatchLatency, m.JobLockWait, m.Active, m.RenewalsAbandoned)
+	for i, c := range all {
+		if err := reg.Register(c); err != nil {
+			for _, done := range all[:i] {
+				reg.Unregister(done)
+			}
+			return nil, fmt.Errorf("metrics: %w; give each engine of a process a registerer of its own, as from prometheus.WrapRegistererWith", err)
+		}
+	}
+	return m, nil
+}

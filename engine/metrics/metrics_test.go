@@ -1,0 +1,69 @@
+package metrics_test
+
+import (
+	"testing"
+
+	"github.com/prometheus/client_golang/prometheus"
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/faultline-sim/faultline/engine/metrics"
+)
+
+func TestNamesAndLabels(t *testing.T) {
+	reg := prometheus.NewRegistry()
+	m, err := metrics.New(reg)
+	require.NoError(t, err)
+	for _, c := range []*prometheus.CounterVec{
+		m.JobsReceived, m.JobsDispatched, m.Rollbacks, m.RollbacksFailed, m.StateReadsFailClosed, m.RunningWritesFailed, m.DLQWritesFailed,
+	} {
+		c.WithLabelValues("job.default").Inc()
+	}
+	m.JobsCompleted.WithLabelValues("job.default", "SUCCEEDED").Inc()
+	m.StaleWorkerRetries.WithLabelValues("job.default", "worker-1").Inc()
+	m.Retries.WithLabelValues("job.default", "publish").Inc()
+	m.DispatchLatency.WithLabelValues("job.default").Observe(1)
+
+	families, err := reg.Gather()
+	require.NoError(t, err)
+	got := map[string]string{}
+	for _, f := range families {
+		labels := ""
+		for _, l := range f.GetMetric()[0].GetLabel() {
+			labels += l.GetName() + " "
+		}
+		got[f.GetName()] = f.GetType().String() + " " + labels
+	}
+	assert.Equal(t, map[string]string{
+		"jobs_received":                            "COUNTER topic ",
+		"jobs_dispatched":                          "COUNTER topic ",
+		"jobs_completed":                           "COUNTER status topic ",
+		"dispatch_latency":                         "HISTOGRAM topic ",
+		"job_lock_wait":                            "HISTOGRAM ",
+		"active_goroutines":                        "GAUGE ",
+		"scheduler_dispatch_rollback_total":        "COUNTER topic ",
+		"scheduler_dispatch_rollback_failed_total": "COUNTER topic ",
+		"scheduler_state_read_fail_closed_total":   "COUNTER topic ",
+		"scheduler_stale_worker_retry_total":       "COUNTER topic worker ",
+		"scheduler_retry_total":                    "COUNTER phase topic ",
+		"scheduler_running_write_failed_total":     "COUNTER topic ",
+		"scheduler_dlq_write_failed_total":         "COUNTER topic ",
+		"scheduler_lock_renewal_abandoned_total":   "COUNTER ",
+	}, got)
+}
+
+func TestSecondRegistrationFailsAndLeavesTheFirst(t *testing.T) {
+	reg := prometheus.NewRegistry()
+	_, err := metrics.New(reg)
+	require.NoError(t, err)
+	_, err = metrics.New(reg)
+	assert.ErrorContains(t, err, "a registerer of its own")
+	_, err = metrics.New(prometheus.WrapRegistererWith(prometheus.Labels{"replica": "2"}, prometheus.NewRegistry()))
+	assert.NoError(t, err)
+}
+
+func TestWithoutRegisterer(t *testing.T) {
+	m, err := metrics.New(nil)
+	require.NoError(t, err)
+	m.RenewalsAbandoned.Inc()
+}

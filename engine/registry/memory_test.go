@@ -1,0 +1,65 @@
+package registry_test
+
+import (
+	"testing"
+	"time"
+
+	"github.com/jonboulle/clockwork"
+	"github.com/stretchr/testify/assert"
+
+	"github.com/faultline-sim/faultline/engine/job"
+	"github.com/faultline-sim/faultline/engine/registry"
+)
+
+const ttl = 30 * time.Second
+
+func ids(workers []job.Heartbeat) (out []string) {
+	for _, w := range workers {
+		out = append(out, w.WorkerID)
+	}
+	return out
+}
+
+func TestMemoryRegistry_IsAlive(t *testing.T) {
+	clock := clockwork.NewFakeClock()
+	r := registry.NewMemory(clock, ttl)
+	assert.False(t, r.IsAlive("worker-1"), "never heard of")
+	r.Heartbeat(job.Heartbeat{WorkerID: "worker-1"})
+	assert.True(t, r.IsAlive("worker-1"))
+	clock.Advance(ttl)
+	assert.True(t, r.IsAlive("worker-1"), "at the TTL, not past it")
+	clock.Advance(1)
+	assert.False(t, r.IsAlive("worker-1"))
+	r.Heartbeat(job.Heartbeat{WorkerID: "worker-1"})
+	assert.True(t, r.IsAlive("worker-1"), "back again")
+}
+
+func TestMemoryRegistry_ExpiresStaleWorkers(t *testing.T) {
+	clock := clockwork.NewFakeClock()
+	r := registry.NewMemory(clock, ttl)
+	r.Heartbeat(job.Heartbeat{WorkerID: "worker-2"})
+	r.Heartbeat(job.Heartbeat{WorkerID: "worker-3"})
+	clock.Advance(ttl)
+	r.Heartbeat(job.Heartbeat{WorkerID: "worker-1"})
+	assert.Empty(t, r.Sweep(), "at the TTL, not past it")
+	clock.Advance(1)
+	assert.Equal(t, []string{"worker-1", "worker-2", "worker-3"}, ids(r.Snapshot()), "stale workers stay until a sweep")
+	assert.False(t, r.IsAlive("worker-2"))
+	assert.Equal(t, []string{"worker-2", "worker-3"}, r.Sweep())
+	assert.Equal(t, []string{"worker-1"}, ids(r.Snapshot()))
+	assert.Empty(t, r.Sweep())
+}
+
+func TestSnapshotIsOrderedAndKeepsTheLastHeartbeat(t *testing.T) {
+	r := registry.NewMemory(clockwork.NewFakeClock(), ttl)
+	assert.Empty(t, r.Snapshot())
+	for _, id := range []string{"worker-3", "worker-1", "worker-2"} {
+		r.Heartbeat(job.Heartbeat{WorkerID: id})
+	}
+	before := r.Snapshot()
+	r.Heartbeat(job.Heartbeat{WorkerID: "worker-2", ActiveJobs: 7})
+	after := r.Snapshot()
+	assert.Equal(t, []string{"worker-1", "worker-2", "worker-3"}, ids(after))
+	assert.Equal(t, 7, after[1].ActiveJobs)
+	assert.Zero(t, before[1].ActiveJobs, "an older snapshot does not change")
+}

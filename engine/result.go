@@ -1,0 +1,75 @@
+package engine
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+
+	"github.com/faultline-sim/faultline/engine/bus"
+	"github.com/faultline-sim/faultline/engine/job"
+	"github.com/faultline-sim/faultline/engine/metrics"
+	"github.com/faultline-sim/faultline/engine/phase"
+	"github.com/faultline-sim/faultline/engine/store"
+)
+
+// HandleJobResult takes a job to the terminal state that a worker's result says. A result of a job
+// that is over is ignored (seed 003, section 1). Its errors are those of [Engine.HandleJobRequest].
+func (e *Engine) HandleJobResult(ctx context.Context, res job.Result) error {
+	if err := res.Validate(); err != nil {
+		return &bus.Poison{ReasonCode: job.ReasonSchemaInvalid, Err: err}
+	}
+	topic := metrics.UnknownTopic
+	err := e.withJobLock(ctx, res.JobID, func(ctx context.Context) error {
+		rec, err := e.store.Read(phase.With(ctx, res.JobID, phase.StateRead), res.JobID)
+		if errors.Is(err, store.ErrNotFound) {
+			return RetryAfter(err, e.settings.RetryDelayStore, phase.StateRead, "")
+		}
+		if err != nil {
+			return e.failClosed(ctx, res.JobID, topic, err)
+		}
+		topic = rec.Topic
+		return e.handleJobResult(ctx, &res, &rec)
+	})
+	return e.retrying(ctx, res.JobID, topic, err)
+}
+
+// handleJobResult holds the job's lock.
+func (e *Engine) handleJobResult(ctx context.Context, res *job.Result, rec *store.Record) error {
+	if rec.State.Terminal() {
+		return nil
+	}
+	if !rec.State.InFlight() {
+		// The result is ahead of the state: of a dispatch that was published and rolled back.
+		err := fmt.Errorf("result %s of a job that is %s", res.Status, rec.State)
+		return RetryAfter(err, e.settings.RetryDelayStore, phase.ResultWrite, "")
+	}
+	to := res.Status.State()
+	if to == job.Failed {
+		return e.fail(ctx, e.resultFailure(ctx, res, rec))
+	}
+	_, err := e.store.Write(phase.With(ctx, res.JobID, phase.ResultWrite),
+		store.Write{JobID: res.JobID, From: rec.State, To: to, Reason: res.Reason, ReasonCode: res.ReasonCode})
+	if err != nil {
+		return RetryAfter(err, e.settings.RetryDelayStore, phase.ResultWrite, "")
+	}
+	e.metrics.JobsCompleted.WithLabelValues(rec.Topic, string(to)).Inc()
+	e.log.LogAttrs(ctx, slog.LevelInfo, "job completed", slog.String("job_id", res.JobID),
+		slog.String("topic", rec.Topic), slog.String("state", string(to)), slog.String("worker_id", res.WorkerID))
+	return nil
+}
+
+func (e *Engine) resultFailure(ctx context.Context, res *job.Result, rec *store.Record) failure {
+	req, err := rec.Request()
+	if err != nil { // the entry is worth having without its idempotency key
+		e.log.LogAttrs(ctx, slog.LevelWarn, "request cannot be read back", slog.String("job_id", res.JobID), slog.Any("error", err))
+	}
+	code := res.ReasonCode
+	if code == "" {
+		code = job.ReasonDispatchFailed
+	}
+	return failure{
+		phase: phase.ResultWrite, jobID: res.JobID, from: rec.State, topic: rec.Topic, key: req.IdempotencyKey,
+		attempts: rec.Attempts, code: code, reason: res.Reason,
+	}
+}

@@ -1,0 +1,140 @@
+package routing
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+
+	"github.com/faultline-sim/faultline/engine/job"
+)
+
+// Overload thresholds (seed 003, section 5): at or past any of them a worker gets no job.
+const (
+	overloadUtilization = 0.9 // active_jobs / max_parallel_jobs
+	overloadCPUPercent  = 90
+	overloadGPUPercent  = 90
+)
+
+// Pick is a choice of where a job goes.
+type Pick struct {
+	Subject  string
+	WorkerID string // empty when Subject is the topic, which any worker of the pool may take from
+}
+
+// DirectSubject is the subject on which one worker takes its jobs.
+func DirectSubject(workerID string) string { return "worker." + workerID + ".jobs" }
+
+// LeastLoaded picks the worker with the lowest score. It is safe for concurrent use.
+type LeastLoaded struct {
+	topics map[string][]string
+	pools  map[string]map[string]bool // capabilities by pool
+}
+
+// New returns a strategy for c, or says what is wrong with c.
+func New(c Config) (*LeastLoaded, error) {
+	if len(c.Topics) == 0 && len(c.Pools) == 0 {
+		c.Topics = map[string][]string{DefaultTopic: {DefaultPool}}
+	}
+	if err := c.Validate(); err != nil {
+		return nil, err
+	}
+	s := &LeastLoaded{topics: maps.Clone(c.Topics), pools: map[string]map[string]bool{}}
+	for name, pool := range c.Pools {
+		s.pools[name] = make(map[string]bool, len(pool.Capabilities))
+		for _, capability := range pool.Capabilities {
+			s.pools[name][capability] = true
+		}
+	}
+	return s, nil
+}
+
+// PickSubject chooses among workers, whose order does not matter. It does not know which of them
+// are alive. Its error is, to errors.Is, one of ErrNoPoolMapping, ErrNoWorkers and ErrOverloaded.
+//
+// A worker whose id cannot be a token of a subject has no address of its own; if only such workers
+// can take the job, it goes to the topic.
+func (s *LeastLoaded) PickSubject(req *job.Request, workers []job.Heartbeat) (Pick, error) {
+	pools, err := s.eligible(req)
+	if err != nil {
+		return Pick{}, err
+	}
+	preferred := req.Labels[job.LabelPreferredWorker]
+	var best *job.Heartbeat
+	seen, unaddressed := false, false
+	for i := range workers {
+		w := &workers[i]
+		if !slices.Contains(pools, w.Pool) || len(w.Topics) > 0 && !slices.Contains(w.Topics, req.Topic) {
+			continue
+		}
+		seen = true
+		if overloaded(w) {
+			continue
+		}
+		if !job.IsToken(w.WorkerID) {
+			unaddressed = true
+			continue
+		}
+		if w.WorkerID == preferred {
+			best = w
+			break
+		}
+		if best == nil || less(w, best) {
+			best = w
+		}
+	}
+	switch {
+	case best != nil:
+		return Pick{Subject: DirectSubject(best.WorkerID), WorkerID: best.WorkerID}, nil
+	case unaddressed:
+		return Pick{Subject: req.Topic}, nil
+	case seen:
+		return Pick{}, fmt.Errorf("topic %q, pools %q: %w", req.Topic, pools, ErrOverloaded)
+	}
+	return Pick{}, fmt.Errorf("topic %q, pools %q: %w", req.Topic, pools, ErrNoWorkers)
+}
+
+// eligible returns the pools that may serve the job.
+func (s *LeastLoaded) eligible(req *job.Request) ([]string, error) {
+	pools := s.topics[req.Topic]
+	if len(pools) == 0 {
+		return nil, fmt.Errorf("topic %q: %w", req.Topic, ErrNoPoolMapping)
+	}
+	if preferred := req.Labels[job.LabelPreferredPool]; preferred != "" {
+		if !slices.Contains(pools, preferred) {
+			return nil, fmt.Errorf("topic %q is not served by its preferred pool %q: %w", req.Topic, preferred, ErrNoPoolMapping)
+		}
+		pools = []string{preferred}
+	}
+	if len(req.Requires) == 0 {
+		return pools, nil
+	}
+	var able []string
+	for _, pool := range pools {
+		if !slices.ContainsFunc(req.Requires, func(c string) bool { return !s.pools[pool][c] }) {
+			able = append(able, pool)
+		}
+	}
+	if len(able) == 0 {
+		return nil, fmt.Errorf("topic %q has no pool that offers %q: %w", req.Topic, req.Requires, ErrNoPoolMapping)
+	}
+	return able, nil
+}
+
+// less orders by score, then by id.
+func less(a, b *job.Heartbeat) bool {
+	if x, y := score(a), score(b); x != y {
+		return x < y
+	}
+	return a.WorkerID < b.WorkerID
+}
+
+func score(w *job.Heartbeat) float64 {
+	return float64(w.ActiveJobs) + w.CPULoad/100 + w.GPUUtilization/100
+}
+
+func overloaded(w *job.Heartbeat) bool {
+	if w.MaxParallelJobs > 0 && float64(w.ActiveJobs)/float64(w.MaxParallelJobs) >= overloadUtilization {
+		return true
+	}
+	return w.CPULoad >= overloadCPUPercent || w.GPUUtilization >= overloadGPUPercent
+}

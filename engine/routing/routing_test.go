@@ -1,0 +1,161 @@
+package routing_test
+
+import (
+	"fmt"
+	"math"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+	"pgregory.net/rapid"
+
+	"github.com/faultline-sim/faultline/engine/job"
+	"github.com/faultline-sim/faultline/engine/routing"
+)
+
+func strategy(t require.TestingT, c routing.Config) *routing.LeastLoaded {
+	s, err := routing.New(c)
+	require.NoError(t, err)
+	return s
+}
+
+func worker(id string, active int) job.Heartbeat {
+	return job.Heartbeat{WorkerID: id, Pool: "default", ActiveJobs: active, MaxParallelJobs: 10}
+}
+
+func TestPickSubject(t *testing.T) {
+	gpu := routing.Config{
+		Topics: map[string][]string{"job.default": {"cpu", "gpu"}},
+		Pools:  map[string]routing.Pool{"gpu": {Capabilities: []string{"cuda", "fp8"}}},
+	}
+	in := func(w job.Heartbeat, pool string) job.Heartbeat { w.Pool = pool; return w }
+	loaded := func(id string, active int, cpu, gpu float64) job.Heartbeat {
+		w := worker(id, active)
+		w.CPULoad, w.GPUUtilization = cpu, gpu
+		return w
+	}
+	label := func(k, v string) map[string]string { return map[string]string{k: v} }
+	for name, c := range map[string]struct {
+		config  routing.Config
+		req     job.Request
+		workers []job.Heartbeat
+		want    string
+		err     error
+		code    string
+	}{
+		"least active":                       {workers: []job.Heartbeat{worker("a", 2), worker("b", 1), worker("c", 3)}, want: "worker.b.jobs"},
+		"cpu counts a hundredth":             {workers: []job.Heartbeat{loaded("a", 1, 50, 0), loaded("b", 1, 40, 0)}, want: "worker.b.jobs"},
+		"gpu counts a hundredth":             {workers: []job.Heartbeat{loaded("a", 1, 0, 50), loaded("b", 1, 0, 40)}, want: "worker.b.jobs"},
+		"loads add up":                       {workers: []job.Heartbeat{loaded("a", 1, 80, 80), loaded("b", 2, 0, 0)}, want: "worker.b.jobs"}, // 2.6 is more than 2
+		"a tie goes to the smaller id":       {workers: []job.Heartbeat{worker("b", 1), worker("a", 1)}, want: "worker.a.jobs"},
+		"a topic without pools":              {req: job.Request{Topic: "job.other"}, workers: []job.Heartbeat{worker("a", 0)}, err: routing.ErrNoPoolMapping, code: "no_pool_mapping"},
+		"nobody there":                       {err: routing.ErrNoWorkers, code: "no_workers"},
+		"nobody in the pool":                 {workers: []job.Heartbeat{in(worker("a", 0), "other")}, err: routing.ErrNoWorkers, code: "no_workers"},
+		"nobody for the topic":               {workers: []job.Heartbeat{{WorkerID: "a", Pool: "default", Topics: []string{"job.other"}}}, err: routing.ErrNoWorkers, code: "no_workers"},
+		"a worker that names the topic":      {workers: []job.Heartbeat{{WorkerID: "a", Pool: "default", Topics: []string{"job.default"}}}, want: "worker.a.jobs"},
+		"utilisation at 0.9":                 {workers: []job.Heartbeat{worker("a", 9)}, err: routing.ErrOverloaded, code: "pool_overloaded"},
+		"utilisation below 0.9":              {workers: []job.Heartbeat{worker("a", 8)}, want: "worker.a.jobs"},
+		"no limit stated":                    {workers: []job.Heartbeat{{WorkerID: "a", Pool: "default", ActiveJobs: 1000}}, want: "worker.a.jobs"},
+		"cpu at 90":                          {workers: []job.Heartbeat{loaded("a", 0, 90, 0)}, err: routing.ErrOverloaded, code: "pool_overloaded"},
+		"cpu below 90":                       {workers: []job.Heartbeat{loaded("a", 0, 89.9, 0)}, want: "worker.a.jobs"},
+		"gpu at 90":                          {workers: []job.Heartbeat{loaded("a", 0, 0, 90)}, err: routing.ErrOverloaded, code: "pool_overloaded"},
+		"the overloaded are skipped":         {workers: []job.Heartbeat{loaded("a", 0, 95, 0), worker("b", 5)}, want: "worker.b.jobs"},
+		"the preferred worker":               {req: job.Request{Labels: label("preferred_worker_id", "b")}, workers: []job.Heartbeat{worker("a", 0), worker("b", 5)}, want: "worker.b.jobs"},
+		"the preferred worker is overloaded": {req: job.Request{Labels: label("preferred_worker_id", "b")}, workers: []job.Heartbeat{worker("a", 3), worker("b", 9)}, want: "worker.a.jobs"},
+		"the preferred worker is elsewhere":  {req: job.Request{Labels: label("preferred_worker_id", "b")}, workers: []job.Heartbeat{worker("a", 3), in(worker("b", 0), "other")}, want: "worker.a.jobs"},
+		"the preferred worker is gone":       {req: job.Request{Labels: label("preferred_worker_id", "z")}, workers: []job.Heartbeat{worker("a", 3)}, want: "worker.a.jobs"},
+		"the preferred pool":                 {config: gpu, req: job.Request{Labels: label("preferred_pool", "gpu")}, workers: []job.Heartbeat{in(worker("a", 0), "cpu"), in(worker("b", 5), "gpu")}, want: "worker.b.jobs"},
+		"the preferred pool is empty":        {config: gpu, req: job.Request{Labels: label("preferred_pool", "gpu")}, workers: []job.Heartbeat{in(worker("a", 0), "cpu")}, err: routing.ErrNoWorkers, code: "no_workers"},
+		"the preferred pool is another's":    {config: gpu, req: job.Request{Labels: label("preferred_pool", "default")}, workers: []job.Heartbeat{worker("a", 0)}, err: routing.ErrNoPoolMapping, code: "no_pool_mapping"},
+		"every pool of the topic":            {config: gpu, workers: []job.Heartbeat{in(worker("a", 4), "cpu"), in(worker("b", 3), "gpu")}, want: "worker.b.jobs"},
+		"a capability narrows the pools":     {config: gpu, req: job.Request{Requires: []string{"cuda"}}, workers: []job.Heartbeat{in(worker("a", 0), "cpu"), in(worker("b", 3), "gpu")}, want: "worker.b.jobs"},
+		"every capability is needed":         {config: gpu, req: job.Request{Requires: []string{"cuda", "tpu"}}, workers: []job.Heartbeat{in(worker("b", 3), "gpu")}, err: routing.ErrNoPoolMapping, code: "no_pool_mapping"},
+		"nobody addressable: the topic":      {workers: []job.Heartbeat{worker("host.1", 0)}, want: "job.default"},
+		"the addressable first":              {workers: []job.Heartbeat{worker("host.1", 0), worker("b", 5)}, want: "worker.b.jobs"},
+		"nobody addressable, and overloaded": {workers: []job.Heartbeat{worker("host.1", 9)}, err: routing.ErrOverloaded, code: "pool_overloaded"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			if c.req.Topic == "" {
+				c.req.Topic = "job.default"
+			}
+			pick, err := strategy(t, c.config).PickSubject(&c.req, c.workers)
+			if c.err != nil {
+				assert.ErrorIs(t, err, c.err)
+				assert.Equal(t, c.code, routing.ReasonCode(err))
+				return
+			}
+			require.NoError(t, err)
+			assert.Equal(t, c.want, pick.Subject)
+			if pick.WorkerID != "" {
+				assert.Equal(t, routing.DirectSubject(pick.WorkerID), pick.Subject)
+			}
+		})
+	}
+}
+
+func TestReasonCodeOfAnythingElse(t *testing.T) {
+	assert.Equal(t, "dispatch_failed", routing.ReasonCode(fmt.Errorf("x")))
+}
+
+func TestConfigIsValidated(t *testing.T) {
+	for problem, c := range map[string]routing.Config{
+		`has no pool`:             {Topics: map[string][]string{"job.a": nil}},
+		`a pool without a name`:   {Topics: map[string][]string{"job.a": {""}}},
+		`is not a subject`:        {Topics: map[string][]string{"job.*": {"p"}}},
+		`"idle" serves no topic`:  {Topics: map[string][]string{"job.a": {"p"}}, Pools: map[string]routing.Pool{"idle": {}}},
+		`"alone" serves no topic`: {Pools: map[string]routing.Pool{"alone": {}}},
+	} {
+		_, err := routing.New(c)
+		assert.ErrorContains(t, err, problem)
+	}
+}
+
+// The same workers in any order give the same pick, and it is one that no other beats.
+func TestPickDoesNotDependOnOrder(t *testing.T) {
+	s := strategy(t, routing.Config{})
+	rapid.Check(t, func(t *rapid.T) {
+		n := rapid.IntRange(0, 12).Draw(t, "workers")
+		workers := make([]job.Heartbeat, n)
+		for i := range workers {
+			workers[i] = job.Heartbeat{
+				WorkerID:        fmt.Sprintf("w%d", i),
+				Pool:            rapid.SampledFrom([]string{"default", "default", "other"}).Draw(t, "pool"),
+				ActiveJobs:      rapid.IntRange(0, 3).Draw(t, "active"), // few values, many ties
+				MaxParallelJobs: rapid.IntRange(0, 4).Draw(t, "parallel"),
+				CPULoad:         rapid.SampledFrom([]float64{0, 50, 100}).Draw(t, "cpu"),
+				GPUUtilization:  rapid.SampledFrom([]float64{0, 50, 100}).Draw(t, "gpu"),
+			}
+		}
+		req := job.Request{JobID: "job-1", Topic: "job.default"}
+		if n > 0 && rapid.Bool().Draw(t, "prefers") {
+			req.Labels = map[string]string{"preferred_worker_id": workers[rapid.IntRange(0, n-1).Draw(t, "preferred")].WorkerID}
+		}
+		want, wantErr := s.PickSubject(&req, workers)
+
+		permuted := rapid.Permutation(workers).Draw(t, "permuted")
+		got, gotErr := s.PickSubject(&req, permuted)
+		require.Equal(t, want, got)
+		require.Equal(t, routing.ReasonCode(wantErr), routing.ReasonCode(gotErr))
+		if wantErr != nil {
+			return
+		}
+		score := math.Inf(1)
+		fits := func(w job.Heartbeat) bool {
+			return w.Pool == "default" && w.CPULoad < 90 && w.GPUUtilization < 90 &&
+				(w.MaxParallelJobs == 0 || float64(w.ActiveJobs) < 0.9*float64(w.MaxParallelJobs))
+		}
+		var picked job.Heartbeat
+		for _, w := range workers {
+			if fits(w) {
+				score = min(score, float64(w.ActiveJobs)+w.CPULoad/100+w.GPUUtilization/100)
+			}
+			if w.WorkerID == want.WorkerID {
+				picked = w
+			}
+		}
+		require.True(t, fits(picked))
+		if picked.WorkerID != req.Labels["preferred_worker_id"] {
+			require.Equal(t, score, float64(picked.ActiveJobs)+picked.CPULoad/100+picked.GPUUtilization/100)
+		}
+	})
+}

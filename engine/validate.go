@@ -1,0 +1,58 @@
+package engine
+
+import (
+	"errors"
+	"fmt"
+	"reflect"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+)
+
+// Validate says everything that is wrong with s, and what would be right: each setting against the
+// bounds in its tags, then those that must agree with each other.
+func (s Settings) Validate() error {
+	var errs []error
+	v := reflect.ValueOf(s)
+	for i := range v.NumField() {
+		field := v.Type().Field(i)
+		if err := checkField(v.Field(i), field.Tag); err != nil {
+			errs = append(errs, fmt.Errorf("settings: %s %w", field.Tag.Get("yaml"), err))
+		}
+	}
+	if s.BackoffBase > s.BackoffMax {
+		errs = append(errs, fmt.Errorf("settings: backoff_base is %v, longer than backoff_max, %v; it must not be", s.BackoffBase, s.BackoffMax))
+	}
+	return errors.Join(errs...)
+}
+
+// checkField compares one value with the tags oneof, min and max.
+func checkField(v reflect.Value, tag reflect.StructTag) error {
+	if words := tag.Get("oneof"); words != "" {
+		if !slices.Contains(strings.Split(words, ","), v.String()) {
+			return fmt.Errorf("is %q; it must be one of %s", v.String(), strings.ReplaceAll(words, ",", ", "))
+		}
+		return nil
+	}
+	low, err := parseBound(v, tag.Get("min"))
+	if err != nil {
+		return err
+	}
+	high, err := parseBound(v, tag.Get("max"))
+	if err != nil {
+		return err
+	}
+	if n := v.Int(); n < low || n > high {
+		return fmt.Errorf("is %v; it must be from %s to %s", v.Interface(), tag.Get("min"), tag.Get("max"))
+	}
+	return nil
+}
+
+func parseBound(v reflect.Value, s string) (int64, error) {
+	if v.Type() == reflect.TypeFor[time.Duration]() {
+		d, err := time.ParseDuration(s)
+		return int64(d), err
+	}
+	return strconv.ParseInt(s, 10, 64)
+}

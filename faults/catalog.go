@@ -1,0 +1,79 @@
+package faults
+
+import "slices"
+
+// Place is what kind of operation a phase is, which decides what can go wrong there.
+type Place string
+
+// The places.
+const (
+	PlaceStore   Place = "store"   // a store command: answered, with a deadline
+	PlacePublish Place = "publish" // a publish that the stream acknowledges: answered, with a deadline
+	PlaceSend    Place = "send"    // a message that nobody confirms: ack, nak, term, heartbeat
+	PlaceDeliver Place = "deliver" // a message that is handed over
+	PlaceWork    Place = "work"    // a step of a node's own: an execution's side effect
+	PlaceNone    Place = "none"    // no operation: nothing can happen there
+)
+
+// Phase names operations by what they are for.
+type Phase struct {
+	Name  string `json:"name"`
+	Says  string `json:"says"`
+	Place Place  `json:"place"`
+	NoJob bool   `json:"no_job,omitempty"` // its operations are not about a job
+}
+
+// Link is something that nodes send and that a partition can cut.
+type Link struct {
+	Name  string   `json:"name"`
+	Says  string   `json:"says"`
+	Nodes []string `json:"nodes"` // those that send it
+}
+
+// Kind describes one effect.
+type Kind struct {
+	Effect  Effect  `json:"name"`
+	Says    string  `json:"says"`
+	Places  []Place `json:"places,omitempty"` // what it can strike; empty for an effect on a node
+	Example string  `json:"example"`          // one entry of a plan's faults
+}
+
+// OnNode reports whether the effect strikes a node rather than an operation.
+func (k Kind) OnNode() bool { return len(k.Places) == 0 }
+
+// Kinds lists every effect.
+func Kinds() []Kind {
+	answered := []Place{PlaceStore, PlacePublish}
+	return []Kind{
+		{FailBefore, "the caller sees an error, and nothing was applied", append(answered, PlaceSend),
+			"{on: {job: 3, phase: publish, occurrence: 1}, do: fail-before, times: 2}"},
+		{FailAfter, "it was applied, and the caller sees an error all the same", append(answered, PlaceSend),
+			"{on: {job: 3, phase: publish}, do: fail-after}"},
+		{Hang, "it is never applied, and the caller waits until its own deadline", answered,
+			"{on: {job: 3, phase: dispatched_write}, do: hang}"},
+		{Lose, "it never arrives, and nobody learns of it, as nobody confirms it", []Place{PlaceSend, PlaceDeliver},
+			"{on: {job: 3, phase: submit_ack}, do: lose}"},
+		{Crash, "the process is gone, with all that it had in memory; restart_in brings up a new one", nil,
+			"{after: {job: 2, phase: dispatched_write}, do: crash, node: actor, restart_in: 30s}"},
+		{Partition, "what the node sends of `from` is lost until `for` is over", nil,
+			"{at: 5s, do: partition, node: worker-1, from: heartbeats, for: 1m}"},
+	}
+}
+
+// kind returns the description of e.
+func kind(e Effect) (Kind, bool) {
+	all := Kinds()
+	i := slices.IndexFunc(all, func(k Kind) bool { return k.Effect == e })
+	if i < 0 {
+		return Kind{}, false
+	}
+	return all[i], true
+}
+
+func effectNames() []string {
+	var names []string
+	for _, k := range Kinds() {
+		names = append(names, string(k.Effect))
+	}
+	return names
+}

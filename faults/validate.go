@@ -1,0 +1,215 @@
+package faults
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/faultline-sim/faultline/internal/suggest"
+)
+
+// Actor is the Fault.Node of whoever ran the operation that the fault is tied to.
+const Actor = "actor"
+
+// World is what faults can refer to.
+type World struct {
+	Jobs   int // jobs are numbered from 1 to this
+	Nodes  []string
+	Phases []Phase
+	Links  []Link
+}
+
+// Problem is what is wrong with a fault, and what would be right.
+type Problem struct {
+	Field   string // in the spelling of YAML: "do", "on.phase"
+	Message string
+	Remedy  string
+}
+
+func (p *Problem) Error() string { return p.Field + ": " + p.Message + "; " + p.Remedy }
+
+// Validate returns the first problem of f in w, or nil. It checks what the fields mean together
+// and what they refer to; the ranges are in the tags.
+func (f Fault) Validate(w World) *Problem {
+	for _, check := range []func(World) *Problem{f.checkWhere, f.checkEffect, f.checkMatch, f.checkNode, f.checkBelongs} {
+		if p := check(w); p != nil {
+			return p
+		}
+	}
+	return nil
+}
+
+// match returns On or After, and its field.
+func (f Fault) match() (*Match, string) {
+	if f.On != nil {
+		return f.On, "on"
+	}
+	return f.After, "after"
+}
+
+func (f Fault) checkWhere(World) *Problem {
+	given := 0
+	for _, g := range []bool{f.On != nil, f.After != nil, f.At != 0} {
+		if g {
+			given++
+		}
+	}
+	switch {
+	case given == 0:
+		return &Problem{"do", "the fault does not say where it strikes", "give one of on, after, and at (later than 0s)"}
+	case given > 1:
+		return &Problem{"do", "the fault says more than once where it strikes", "give exactly one of on, after and at"}
+	}
+	return nil
+}
+
+func (f Fault) checkEffect(World) *Problem {
+	if f.Do == "" {
+		return &Problem{"do", "the fault does not say what it does", "do is one of " + strings.Join(effectNames(), ", ")}
+	}
+	k, ok := kind(f.Do)
+	if !ok {
+		return &Problem{"do", fmt.Sprintf("unknown fault %q", f.Do), "do is one of " + strings.Join(effectNames(), ", ") + suggest.Hint(string(f.Do), effectNames())}
+	}
+	switch {
+	case f.Do == Partition && f.At == 0:
+		return &Problem{"do", "a partition begins at a time", "replace on or after by at, such as at: 5s"}
+	case f.Do == Crash && f.On != nil:
+		return &Problem{"do", "a crash comes after an operation, or at a time", "replace on by after, or by at, such as at: 5s"}
+	case f.On == nil && !k.OnNode():
+		return &Problem{"do", fmt.Sprintf("%s strikes an operation", f.Do), "say which one with on, or let a node crash or be partitioned"}
+	}
+	return nil
+}
+
+func (f Fault) checkMatch(w World) *Problem {
+	m, field := f.match()
+	if m == nil {
+		return nil
+	}
+	if m.Phase == "" {
+		return &Problem{field + ".phase", "the phase is missing", "say which operation, such as phase: publish"}
+	}
+	var names []string
+	for _, p := range w.Phases {
+		names = append(names, p.Name)
+	}
+	i := slices.Index(names, m.Phase)
+	if i < 0 {
+		return &Problem{field + ".phase", fmt.Sprintf("unknown phase %q", m.Phase), "`faultline list faults` names the phases" + suggest.Hint(m.Phase, names)}
+	}
+	place := w.Phases[i].Place
+	k, _ := kind(f.Do)
+	switch {
+	case place == PlaceNone:
+		return &Problem{field + ".phase", fmt.Sprintf("%s is no operation, so nothing can happen there", m.Phase), "take the phase before or after it"}
+	case !k.OnNode() && !slices.Contains(k.Places, place):
+		return &Problem{"do", fmt.Sprintf("%s makes no sense for %s: %s", f.Do, m.Phase, whyNot(f.Do)), "use " + effectsAt(place)}
+	case m.Job != 0 && w.Phases[i].NoJob:
+		return &Problem{field + ".job", fmt.Sprintf("%s is not about a job", m.Phase), "take job away, or name a node instead"}
+	case m.Job > w.Jobs:
+		return &Problem{field + ".job", fmt.Sprintf("there is no job %d", m.Job), fmt.Sprintf("the workload has jobs 1 to %d", w.Jobs)}
+	case m.Node != "" && !slices.Contains(w.Nodes, m.Node):
+		return unknownNode(field+".node", m.Node, w.Nodes)
+	}
+	return nil
+}
+
+func whyNot(e Effect) string {
+	switch e {
+	case Lose:
+		return "its caller waits for an answer"
+	case Hang:
+		return "its caller has no deadline"
+	default:
+		return "its caller sees no error"
+	}
+}
+
+// effectsAt lists the effects that operations at place can have.
+func effectsAt(place Place) string {
+	var names []string
+	for _, k := range Kinds() {
+		if slices.Contains(k.Places, place) {
+			names = append(names, string(k.Effect))
+		}
+	}
+	return strings.Join(append(names, "after with "+string(Crash)), ", or ")
+}
+
+func (f Fault) checkNode(w World) *Problem {
+	k, _ := kind(f.Do)
+	switch {
+	case !k.OnNode() && f.Node != "":
+		return &Problem{"node", fmt.Sprintf("%s strikes an operation, not a node", f.Do), "take node away, or write it inside on: {node: " + f.Node + "}"}
+	case !k.OnNode():
+		return nil
+	case f.Node == "":
+		return &Problem{"do", fmt.Sprintf("%s needs a node", f.Do), "add node: with one of " + strings.Join(f.nodesAllowed(w), ", ")}
+	case f.Node == Actor && f.At != 0:
+		return &Problem{"node", "at a given time there is no actor", "name the node"}
+	case f.Node != Actor && !slices.Contains(w.Nodes, f.Node):
+		return unknownNode("node", f.Node, f.nodesAllowed(w))
+	}
+	if f.Do != Partition {
+		return nil
+	}
+	var names []string
+	for _, l := range w.Links {
+		names = append(names, l.Name)
+	}
+	i := slices.Index(names, f.From)
+	switch {
+	case f.From == "":
+		return &Problem{"do", "a partition needs from", "say what is cut off: from: " + strings.Join(names, " or from: ")}
+	case i < 0:
+		return &Problem{"from", fmt.Sprintf("nothing is called %q", f.From), "from is one of " + strings.Join(names, ", ") + suggest.Hint(f.From, names)}
+	case !slices.Contains(w.Links[i].Nodes, f.Node):
+		return &Problem{"node", fmt.Sprintf("%s sends no %s", f.Node, f.From), "use one of " + few(w.Links[i].Nodes)}
+	}
+	return nil
+}
+
+func (f Fault) nodesAllowed(w World) []string {
+	if f.At != 0 {
+		return w.Nodes
+	}
+	return append([]string{Actor}, w.Nodes...)
+}
+
+func unknownNode(field, name string, nodes []string) *Problem {
+	return &Problem{field, fmt.Sprintf("unknown node %q", name), "the nodes are " + few(nodes) + suggest.Hint(name, nodes)}
+}
+
+// few lists names, and of many only the ends.
+func few(names []string) string {
+	const shown = 12
+	if len(names) > shown {
+		names = append(append(slices.Clone(names[:shown-2]), "..."), names[len(names)-1])
+	}
+	return strings.Join(names, ", ")
+}
+
+// checkBelongs refuses a field that its fault has no use for.
+func (f Fault) checkBelongs(World) *Problem {
+	for _, b := range []struct {
+		field    string
+		given    bool
+		belongs  bool
+		belongTo string
+	}{
+		{"rate", f.Rate != 0, f.On != nil, "faults that are given by on"},
+		{"times", f.Times != 0, f.On != nil, "faults that are given by on"},
+		{"from", f.From != "", f.Do == Partition, "a partition"},
+		{"for", f.For != 0, f.Do == Partition, "a partition"},
+		{"restart_in", f.RestartIn != 0, f.Do == Crash, "a crash"},
+	} {
+		if b.given && !b.belongs {
+			return &Problem{b.field, b.field + " belongs to " + b.belongTo, "take it away"}
+		}
+	}
+	if f.Rate != 0 && (f.Times != 0 || f.On.Occurrence != 0) {
+		return &Problem{"rate", "rate already says how often", "take occurrence and times away"}
+	}
+	return nil
+}

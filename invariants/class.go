@@ -1,0 +1,92 @@
+package invariants
+
+import (
+	"math/bits"
+	"strings"
+)
+
+// class is a set of things that can happen in a run: the fault classes that release promises, and
+// the situations that a Sometimes waits for. They are derived from events alone.
+type class uint64
+
+const (
+	ambiguousPublish class = 1 << iota
+	failedPublish
+	ambiguousWrite
+	failedWrite
+	ambiguousIntent
+	ambiguousTerminal
+	rollbackFailed
+	stateReadError
+	dlqWriteFailed
+	ambiguousLock
+	lockError
+	lockOverstayed
+	schedulerCrash
+	workerCrash
+	crashBeforePublish
+	crashBeforeDLQ
+	deadWorker
+	lostAck
+	lostHeartbeats
+	resultUnsent
+	dispatchRedelivered
+	deliveriesExhausted
+	publishFirst
+
+	failedClosed
+	redeliveredInFlight
+	contended
+	toDeadWorker
+	toSilentWorker
+	noWorkerTook
+	staleWorkerMet
+	ceilingReached
+	lateHeartbeat
+	lockLeft
+	resultAhead
+	resultAfterEnd
+)
+
+// classes describes each class, in the order of its bit: its name if it is a fault, and the words
+// that finish the sentence "promised unless ...".
+var classes = [...]struct{ fault, words string }{
+	{"ambiguous-publish", "an earlier publish of that job was stored although its caller saw an error"},
+	{"failed-publish", "a publish of that job failed and was not stored"},
+	{"ambiguous-write", "a state write of that job was applied although its caller saw an error"},
+	{"failed-write", "a state write of that job failed and was not applied"},
+	{"ambiguous-dispatched-write", "the DISPATCHED write of that job was applied although its caller saw an error"},
+	{"ambiguous-terminal-write", "the terminal write of that job was applied although its caller saw an error"},
+	{"rollback-failed", "a rollback of that job failed"},
+	{"state-read-error", "a state read of that job failed"},
+	{"dlq-write-failed", "the DLQ write of that job failed"},
+	{"ambiguous-lock", "a lock of that job was taken although its caller saw an error"},
+	{"lock-error", "a lock operation of that job failed"},
+	{"lock-overstayed", "a handler of that job outlived its lock"},
+	{"scheduler-crash", "a scheduler crashed"},
+	{"worker-crash", "a worker crashed"},
+	{"crash-before-publish", "a scheduler crashed between that job's DISPATCHED write and its publish"},
+	{"crash-before-dlq", "a scheduler crashed between that job's FAILED write and its DLQ entry"},
+	{"dead-worker", "that job's worker was dead when the dispatch was stored, or died before the job ended"},
+	{"lost-ack", "an ack of that job was lost"},
+	{"lost-heartbeats", "heartbeats were lost"},
+	{"result-unsent", "the result of that job was never published"},
+	{"dispatch-redelivered", "a dispatch of that job was delivered more than once"},
+	{"deliveries-exhausted", "a message of that job was given up after MaxDeliver deliveries"},
+	{"", "the dispatch order is publish-first"},
+	{}, {}, {}, {}, {}, {}, {}, {}, {}, {}, {}, {},
+}
+
+// promise says in words what an invariant is promised under, given what releases it.
+func promise(releases class) string {
+	if releases == 0 {
+		return "under every fault"
+	}
+	var words []string
+	for releases != 0 {
+		i := bits.TrailingZeros64(uint64(releases))
+		releases &^= 1 << i
+		words = append(words, classes[i].words)
+	}
+	return "unless " + strings.Join(words, "; or ")
+}

@@ -1,0 +1,53 @@
+package invariants
+
+import (
+	"strings"
+
+	"github.com/faultline-sim/faultline/sim"
+)
+
+// Names on the wire, from the documentation (seeds 003 and 004).
+const (
+	recordPrefix   = "job:"
+	indexPrefix    = "job:index:"
+	lockPrefix     = "cordum:scheduler:job:"
+	dlqPrefix      = "dlq:entry:"
+	dlqIndex       = "dlq:index"
+	streamJobs     = "CORDUM_JOBS"
+	streamSys      = "CORDUM_SYS"
+	subjectSubmit  = "sys.job.submit"
+	subjectResult  = "sys.job.result"
+	subjectBeat    = "sys.heartbeat"
+	headerJob      = "Job-Id"
+	kindEffect     = sim.Kind("effect")
+	schedulerNodes = "scheduler-"
+	workerNodes    = "worker-"
+	faultLose      = "lose"
+)
+
+// recordOf returns the job whose record key is, or "".
+func recordOf(key string) string {
+	if strings.HasPrefix(key, recordPrefix) && !strings.HasPrefix(key, indexPrefix) {
+		return key[len(recordPrefix):]
+	}
+	return ""
+}
+
+// workerOf returns the worker that a dispatch's subject names: worker.<id>.jobs, or "" for a topic.
+func workerOf(subject string) string {
+	rest, ok := strings.CutPrefix(subject, "worker.")
+	if !ok {
+		return ""
+	}
+	id, _, _ := strings.Cut(rest, ".jobs")
+	return id
+}
+
+// callerFailed says whether an event's caller was told of an error.
+func callerFailed(e *sim.Event) bool {
+	switch e.Outcome {
+	case sim.OutcomeOK, sim.OutcomeNil, sim.OutcomePending:
+		return false
+	}
+	return true
+}

@@ -1,0 +1,47 @@
+package invariants
+
+var succeededImpliesFinishedExecution = Invariant{
+	Name:   "succeeded-implies-finished-execution",
+	Says:   "A job is SUCCEEDED only after a worker has finished executing it.",
+	Kind:   Always,
+	Source: "seed 003, section 1: RUNNING, succeeded",
+	check: func(_ *facts, t *tally) checker {
+		return checker{wrote: func(s *step, w *write) {
+			if s.job.state != succeeded || w.from == succeeded {
+				return
+			}
+			t.exercise()
+			if s.job.finished == 0 {
+				t.violated(s.job, "SUCCEEDED was written at step %d, but no worker has finished the job (%d began it)", s.Step, s.job.begun)
+			}
+		}}
+	},
+}
+
+var oneExecutionPerDispatch = Invariant{
+	Name:     "one-execution-per-dispatch",
+	Says:     "A worker begins a job only for a dispatch that names it, and once for each.",
+	Kind:     Always,
+	Source:   "seed 000, the production problem: a second dispatch is a second side effect",
+	releases: dispatchRedelivered,
+	check: func(_ *facts, t *tally) checker {
+		return checker{effect: func(s *step) {
+			if s.Name != "begin" {
+				return
+			}
+			t.exercise()
+			j := s.job
+			if j.begun > len(j.dispatches) {
+				t.violated(j, "execution %d began at step %d on %s, but the stream has stored %s",
+					j.begun, s.Step, s.Node, countOf(len(j.dispatches), "dispatch", "dispatches"))
+				return
+			}
+			for _, d := range j.dispatches {
+				if d.worker == "" || d.worker == s.Node {
+					return
+				}
+			}
+			t.violated(j, "%s began the job at step %d, but no dispatch names it", s.Node, s.Step)
+		}}
+	},
+}

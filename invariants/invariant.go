@@ -1,0 +1,105 @@
+package invariants
+
+import (
+	"fmt"
+	"strings"
+)
+
+// Kind says when an invariant is judged.
+type Kind string
+
+// The kinds of invariant.
+const (
+	Always     Kind = "always"     // after every step
+	Eventually Kind = "eventually" // once the world has settled
+	Sometimes  Kind = "sometimes"  // never violated: a situation that a campaign must reach
+)
+
+// Invariant is one thing that a run is judged by. [All] lists them.
+type Invariant struct {
+	Name    string   // kebab-case; stable, since plans name it
+	Says    string   // one sentence
+	Kind    Kind     //
+	Promise string   // the faults under which it is promised, in words
+	Source  string   // the paragraph of the documentation that it is from
+	Needs   []string // once one of these is violated for a job, or for the run, this one is no longer judged there
+
+	releases class // a job that met one of these is outside the promise
+	check    func(*facts, *tally) checker
+}
+
+// checker is what an invariant hooks into; any of its functions may be nil. Each is called with the
+// facts already up to date.
+type checker struct {
+	read     func(*step)              // a state read has ended
+	wrote    func(*step, *write)      // a job's record was written
+	sent     func(*step)              // a dispatch's publish was granted, whatever came of it
+	stored   func(*step, *dispatch)   // a stream stored a dispatch; it is not among the job's yet
+	locked   func(*step, *lockChange) // a lock's key changed
+	released func(*step)              // a handling ended
+	acked    func(*step)              // a scheduler acknowledged a message
+	effect   func(*step)              // a worker began or finished an execution
+	ended    func(*End)               // the run is over
+}
+
+// All lists the invariants in a fixed order, in which each comes after those that it needs.
+func All() []Invariant {
+	all := []Invariant{
+		eventsAgreeWithServers,
+		oneDispatchPerJob, intentBeforeDispatch, noDispatchAfterFailedRead, noDispatchToExpiredWorker,
+		terminalStatesFinal, documentedTransitionsOnly,
+		attemptsEqualScheduledWrites, attemptsDrainByTwo, attemptsNeverPastCeiling,
+		succeededImpliesFinishedExecution, oneExecutionPerDispatch,
+		lockReleasedByOwnerOrExpiry, lockMutualExclusion,
+		ackedOnlyWhenDurable,
+		redisIndexAgreesWithRecord, countersEqualTrace,
+		failedJobHasDLQEntry, everyJobSettles, noLockOutlivesItsHolder,
+	}
+	all = append(all, situations...)
+	for i := range all {
+		if all[i].Kind != Sometimes {
+			all[i].Promise = promise(all[i].releases)
+		}
+	}
+	return all
+}
+
+// Find returns the invariant of that name.
+func Find(name string) (Invariant, bool) {
+	for _, inv := range All() {
+		if inv.Name == name {
+			return inv, true
+		}
+	}
+	return Invariant{}, false
+}
+
+// Explain says what the invariant of that name means, under which faults it is promised and where
+// it comes from, in a few lines of text.
+func Explain(name string) (text string, ok bool) {
+	inv, ok := Find(name)
+	if !ok {
+		return "", false
+	}
+	var b strings.Builder
+	fmt.Fprintf(&b, "%s (%s)\n\n%s\n\n", inv.Name, inv.Kind, inv.Says)
+	switch inv.Kind {
+	case Always:
+		b.WriteString("Judged after every step, from what the step changed in Redis and in the streams.\n")
+	case Eventually:
+		b.WriteString("Judged once the faults are over and the world had its time to settle.\n")
+	case Sometimes:
+		b.WriteString("Never violated: a situation that is worth reaching. A plan that expects it and does not reach it is inconclusive.\n")
+	}
+	if inv.Kind != Sometimes {
+		fmt.Fprintf(&b, "Promised: %s.\n", inv.Promise)
+		if inv.releases != 0 {
+			b.WriteString("Outside of that it is checked all the same, and a violation is reported as outside the promise.\n")
+		}
+	}
+	if len(inv.Needs) > 0 {
+		fmt.Fprintf(&b, "Depends on: %s. Once that is violated, this one is no longer judged there.\n", strings.Join(inv.Needs, ", "))
+	}
+	fmt.Fprintf(&b, "Source: %s.\n", inv.Source)
+	return b.String(), true
+}

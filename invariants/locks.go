@@ -1,0 +1,99 @@
+package invariants
+
+var lockReleasedByOwnerOrExpiry = Invariant{
+	Name:   "lock-released-by-owner-or-expiry",
+	Says:   "A job's lock is released and renewed only by the process that took it; from anybody else's hands it goes only by expiry.",
+	Kind:   Always,
+	Source: "seed 003, section 8, job lock TTL renewal: if GET key == token",
+	check: func(_ *facts, t *tally) checker {
+		return checker{locked: func(s *step, c *lockChange) {
+			was := c.was
+			if !was.live(s.At) {
+				return
+			}
+			if c.gone || c.extended {
+				t.exercise()
+			}
+			own := was.node == s.Node && was.incarnation == s.Incarnation
+			expiring := was.expires != 0 && s.At >= was.expires-slack
+			switch {
+			case expiring:
+			case c.taken:
+				t.violated(s.job, "%s took the lock at step %d over that of %s, who had held it since step %d with %s to go",
+					who(s.Event), s.Step, process(was.node, was.incarnation), was.step, was.expires-s.At)
+			case own:
+			case c.gone:
+				t.violated(s.job, "%s deleted the lock at step %d that %s had held since step %d, %s before its expiry",
+					who(s.Event), s.Step, process(was.node, was.incarnation), was.step, was.expires-s.At)
+			case c.extended:
+				t.violated(s.job, "%s renewed the lock at step %d that %s had held since step %d",
+					who(s.Event), s.Step, process(was.node, was.incarnation), was.step)
+			}
+		}}
+	},
+}
+
+var lockMutualExclusion = Invariant{
+	Name:     "lock-mutual-exclusion",
+	Says:     "Only the process that holds a job's lock writes the job's state or dispatches it.",
+	Kind:     Always,
+	Source:   "seed 003, section 8: per-job mutex for state transitions",
+	Needs:    []string{"lock-released-by-owner-or-expiry"},
+	releases: lockOverstayed,
+	check: func(_ *facts, t *tally) checker {
+		judge := func(s *step, what string) {
+			if s.Phase == "submit_write" {
+				return // a submission creates the record, which nobody else knows of yet
+			}
+			t.exercise()
+			l := &s.job.lock
+			switch {
+			case l.heldBy(s.Event):
+			case !l.live(s.At):
+				t.violated(s.job, "%s %s at step %d without the job's lock, which nobody held", who(s.Event), what, s.Step)
+			default:
+				t.violated(s.job, "%s %s at step %d while %s held the job's lock (since step %d)",
+					who(s.Event), what, s.Step, process(l.node, l.incarnation), l.step)
+			}
+		}
+		return checker{
+			wrote:  func(s *step, _ *write) { judge(s, "wrote the state") },
+			stored: func(s *step, _ *dispatch) { judge(s, "dispatched") },
+		}
+	},
+}
+
+var noLockOutlivesItsHolder = Invariant{
+	Name:   "no-lock-outlives-its-holder",
+	Says:   "A lock whose holder has crashed or failed to release it is gone one TTL later.",
+	Kind:   Eventually,
+	Source: "seed 003, section 8: the lock is allowed to expire",
+	Needs:  []string{"events-agree-with-servers", "lock-released-by-owner-or-expiry"},
+	check: func(f *facts, t *tally) checker {
+		return checker{
+			locked: func(s *step, c *lockChange) {
+				l := &s.job.lock
+				if c.extended && l.abandoned != 0 && (l.expires == 0 || l.expires > l.abandoned+f.cfg.JobLockTTL+slack) {
+					t.violated(s.job, "the lock was renewed at step %d although its holder, %s, was gone for %s",
+						s.Step, process(l.node, l.incarnation), s.At-l.abandoned)
+				}
+			},
+			ended: func(end *End) {
+				t.exercised = f.met[bit(lockLeft)] + f.met[bit(ambiguousLock)]
+				for _, j := range f.order {
+					l := &j.lock
+					if _, there := end.Redis[lockPrefix+j.id]; !there {
+						continue
+					}
+					switch {
+					case l.abandoned != 0 && end.At-l.abandoned > f.cfg.JobLockTTL+slack:
+						t.violated(j, "the lock that %s took at step %d is still there, %s after its holder was gone",
+							process(l.node, l.incarnation), l.step, end.At-l.abandoned)
+					case l.expires == 0:
+						t.violated(j, "the lock that %s took at step %d has no expiry", process(l.node, l.incarnation), l.step)
+					}
+				}
+			},
+		}
+	},
+}

@@ -1,0 +1,101 @@
+package invariants
+
+import "github.com/faultline-sim/faultline/sim"
+
+// lockChanged takes in a change of a lock's key, and says whether the step's own job's lock was
+// taken or extended by it.
+func (j *Judge) lockChanged(s *step, c *sim.Change) bool {
+	f := j.facts
+	own := *s
+	own.job = f.job(c.Key[len(lockPrefix):])
+	if own.job == nil {
+		return false
+	}
+	if own.job != s.job {
+		own.h = own.job.handling(s.Event)
+	}
+	l := &own.job.lock
+	change := lockChange{was: *l}
+	switch {
+	case c.Gone:
+		change.gone = true
+		*l = lock{}
+	case l.token != c.Value || l.node == "":
+		change.taken = true
+		*l = lock{node: s.Node, incarnation: s.Incarnation, token: c.Value, expires: c.Expires, step: s.Step}
+		for i := range own.job.handlings {
+			if h := own.job.handlings[i]; h.expires != 0 && s.At >= h.expires {
+				f.meet(own.job, lockOverstayed)
+			}
+		}
+		if s.failed {
+			f.meet(own.job, ambiguousLock)
+			l.abandoned = s.At
+		} else if s.Phase == "lock_acquire" {
+			own.job.handlings = append(own.job.handlings, handling{
+				node: s.Node, incarnation: s.Incarnation, expires: c.Expires, attempts: own.job.attempts,
+			})
+		}
+	default:
+		change.extended = c.Expires == 0 && l.expires != 0 || c.Expires > l.expires+slack
+		l.expires = c.Expires
+		if own.h != nil && change.extended {
+			own.h.expires = c.Expires
+		}
+	}
+	for _, check := range j.locked {
+		check(&own, &change)
+	}
+	if own.job == s.job {
+		s.h = s.job.handling(s.Event)
+	}
+	return own.job == s.job && (change.taken || change.extended)
+}
+
+// lockAnswered takes in what came of asking for a lock, or for more time with it.
+func (j *Judge) lockAnswered(s *step, locked bool) {
+	f := j.facts
+	if s.failed && s.Phase == "lock_acquire" { // a renewal may fail for want of its script, and is repeated
+		f.meet(s.job, lockError)
+	}
+	if !s.failed && !locked && s.Phase == "lock_acquire" && s.Kind == sim.KindRedis {
+		if l := &s.job.lock; l.live(s.At) && l.node != s.Node {
+			f.meet(s.job, contended)
+		}
+	}
+}
+
+// lockReleased takes in a step of giving a lock back. The first one ends the handling: the renewal has
+// been drained by then, and nothing follows but the release itself.
+func (j *Judge) lockReleased(s *step) {
+	f := j.facts
+	if s.failed {
+		f.meet(s.job, lockError)
+		if l := &s.job.lock; l.heldBy(s.Event) && l.abandoned == 0 {
+			l.abandoned = s.At
+			f.meet(s.job, lockLeft)
+		}
+	}
+	h := s.h
+	if h == nil {
+		return
+	}
+	if h.closed() {
+		f.meet(s.job, failedClosed)
+	}
+	if h.scheduled && !h.intended && !h.published && !h.storeFailed && !h.failed {
+		f.meet(s.job, noWorkerTook)
+		if f.knowsStaleWorker(s) {
+			f.meet(s.job, staleWorkerMet)
+		}
+	}
+	for _, check := range j.released {
+		check(s)
+	}
+	s.job.end(h)
+}
+
+// closed says whether the handling gave up because its state read had failed.
+func (h *handling) closed() bool {
+	return h.readFailed != 0 && !h.wrote && !h.published && !h.storeFailed
+}

@@ -1,0 +1,41 @@
+package invariants
+
+import "math/bits"
+
+// situations are the Sometimes: each is a class that the facts notice.
+var situations = []Invariant{
+	situation(ambiguousPublish, "ambiguous-publish-stored", "A dispatch is stored although its publisher sees an error.", "seed 000, the production problem"),
+	situation(failedPublish, "publish-failed-clean", "A dispatch's publish fails and nothing is stored.", "seed 000, publish failure recovery"),
+	situation(ambiguousWrite, "ambiguous-write-applied", "A state write is applied although its caller sees an error.", "seed 000, requires robust store writes"),
+	situation(failedWrite, "state-write-failed-clean", "A state write fails and nothing is applied.", "seed 000, dispatch ordering"),
+	situation(rollbackFailed, "rollback-failed", "The rollback of a failed publish fails too, and the job stays DISPATCHED to nobody.", "seed 000, residual risk window"),
+	situation(failedClosed, "state-read-failed-closed", "A state read fails, and the handling ends without a write or a publish.", "seed 001, the fail-closed branch"),
+	situation(redeliveredInFlight, "redelivery-of-dispatched-job", "A request is delivered again while its job is DISPATCHED or RUNNING.", "seed 000, the redelivery gate"),
+	situation(contended, "replicas-contend-for-one-job", "A replica finds a job's lock in the hands of another.", "seed 003, section 8"),
+	situation(lockLeft, "lock-left-to-expire", "A lock's holder crashes or fails to release it, and it is left to expire.", "seed 003, section 8"),
+	situation(lockOverstayed, "lock-overstayed", "A handler goes on after its lock has expired.", "seed 003, section 8, renewal abandon"),
+	situation(toDeadWorker, "dispatch-to-dead-worker", "A dispatch is stored for a worker that is dead.", "seed 002, the worker TTL window"),
+	situation(toSilentWorker, "dispatch-to-silent-worker", "A dispatch is stored for a worker whose heartbeats are being lost.", "seed 002, the worker TTL window"),
+	situation(noWorkerTook, "no-worker-took-a-job", "A handling schedules a job and finds no worker for it.", "seed 002, error classification"),
+	situation(staleWorkerMet, "stale-worker-exhausted-the-picks", "A handling finds no worker while one past its TTL may still be listed.", "seed 002, the inner dispatch loop"),
+	situation(lateHeartbeat, "late-heartbeat", "A replica hears of a worker again after the worker's TTL had passed.", "seed 002, the worker TTL window"),
+	situation(ceilingReached, "retry-ceiling-reached", "A job's attempts reach the ceiling.", "seed 003, section 1, max scheduling retries"),
+	situation(crashBeforePublish, "crash-between-intent-and-publish", "A scheduler crashes between a DISPATCHED write and the publish.", "seed 000, residual risk window"),
+	situation(lostAck, "ack-lost", "An ack is lost on its way.", "seed 003, section 9"),
+	situation(dispatchRedelivered, "dispatch-delivered-twice", "A worker is handed a dispatch for the second time.", "seed 003, section 9"),
+	situation(resultAhead, "result-ahead-of-state", "A result arrives while the record says neither DISPATCHED nor RUNNING nor a terminal state.", "seed 003, section 1"),
+	situation(resultAfterEnd, "result-for-ended-job", "A result arrives for a job that is terminal already.", "seed 003, section 1, idempotency"),
+	situation(deliveriesExhausted, "deliveries-exhausted", "A message is handed back at its last delivery, and JetStream gives it up.", "seed 003, section 9, MaxDeliver"),
+}
+
+func situation(c class, name, says, source string) Invariant {
+	return Invariant{
+		Name: name, Says: says, Kind: Sometimes, Source: source,
+		check: func(f *facts, t *tally) checker {
+			return checker{ended: func(*End) { t.exercised = f.met[bit(c)] }}
+		},
+	}
+}
+
+// bit is the place of a class in the tables.
+func bit(c class) int { return bits.TrailingZeros64(uint64(c)) }

@@ -1,0 +1,241 @@
+package invariants
+
+import (
+	"encoding/json"
+	"fmt"
+	"strconv"
+	"time"
+
+	"github.com/faultline-sim/faultline/sim"
+)
+
+// story builds the events of a small run, and the servers' contents that go with them. Its verbs
+// append one event each, a millisecond after the last; fails, lost and crashed change the last one.
+type story struct {
+	events  []sim.Event
+	redis   map[string]map[string]string
+	streams []sim.Change
+	seqs    map[string]uint64
+	metrics map[string]float64
+	at      time.Duration
+	tokens  int
+	inc     map[string]int
+}
+
+func newStory() *story {
+	return &story{redis: map[string]map[string]string{}, seqs: map[string]uint64{}, inc: map[string]int{}}
+}
+
+func (s *story) add(node string, kind sim.Kind, name, target, job, phase string, changes ...sim.Change) *story {
+	s.at += time.Millisecond
+	inc := 0
+	if node != "" {
+		inc = max(1, s.inc[node])
+	}
+	s.events = append(s.events, sim.Event{
+		Step: len(s.events) + 1, At: s.at, Node: node, Incarnation: inc, Kind: kind, Name: name, Target: target,
+		Job: job, Phase: phase, Outcome: sim.OutcomeOK, Changes: changes,
+	})
+	return s
+}
+
+func (s *story) last() *sim.Event { return &s.events[len(s.events)-1] }
+
+// fails makes the last step's caller see an error, whether or not it was applied.
+func (s *story) fails() *story { s.last().Outcome = "connection reset"; return s }
+
+func (s *story) lost() *story { s.last().Fault = "lose"; return s }
+
+// unseen is how a step looks whose process crashed before it learnt of its effect.
+func (s *story) unseen() *story { s.last().Outcome = sim.OutcomePending; return s }
+
+func (s *story) wait(d time.Duration) *story { s.at += d; return s }
+
+// set changes Redis and returns the change; an empty value with gone removes.
+func (s *story) set(key, field, value string) sim.Change {
+	if s.redis[key] == nil {
+		s.redis[key] = map[string]string{}
+	}
+	s.redis[key][field] = value
+	return sim.Change{Key: key, Field: field, Value: value}
+}
+
+func (s *story) store(stream, subject, job string) sim.Change {
+	s.seqs[stream]++
+	c := sim.Change{Stream: stream, Seq: s.seqs[stream], Subject: subject, Header: map[string]string{headerJob: job}}
+	s.streams = append(s.streams, c)
+	return c
+}
+
+// write moves the record to a state, and its index entry along.
+func (s *story) write(node, job, phase, to string, fields ...string) *story {
+	key := recordPrefix + job
+	now := strconv.FormatInt((s.at + time.Millisecond).Milliseconds(), 10)
+	delete(s.redis[indexPrefix+s.redis[key]["state"]], job)
+	changes := []sim.Change{s.set(key, "state", to), s.set(key, "updated_at", now), s.set(indexPrefix+to, job, now)}
+	for i := 0; i < len(fields); i += 2 {
+		changes = append(changes, s.set(key, fields[i], fields[i+1]))
+	}
+	return s.add(node, sim.KindRedis, "multi", key, job, phase, changes...)
+}
+
+func (s *story) attempts(job string) int {
+	n, _ := strconv.Atoi(s.redis[recordPrefix+job]["attempts"])
+	return n
+}
+
+func (s *story) submit(job string) *story {
+	s.write("submitter", job, "submit_write", "PENDING", "attempts", "0")
+	return s.add("submitter", sim.KindPublish, "", subjectSubmit, job, "submit_publish", s.store(streamSys, subjectSubmit, job))
+}
+
+func (s *story) message(node, job, phase string, kind sim.Kind, delivered uint64) *story {
+	s.add(node, kind, "", subjectSubmit, job, phase)
+	s.last().Delivered = delivered
+	return s
+}
+
+func (s *story) ack(node, job, phase string) *story {
+	return s.message(node, job, phase, sim.KindAck, 1)
+}
+
+func (s *story) lock(node, job string) *story {
+	s.tokens++
+	c := s.set(lockPrefix+job, "", fmt.Sprintf("token-%d", s.tokens))
+	c.Expires = s.at + time.Millisecond + time.Minute
+	return s.add(node, sim.KindRedis, "set", c.Key, job, "lock_acquire", c)
+}
+
+func (s *story) busy(node, job string) *story {
+	return s.add(node, sim.KindRedis, "set", lockPrefix+job, job, "lock_acquire")
+}
+
+func (s *story) renew(node, job string, ttl time.Duration) *story {
+	c := s.set(lockPrefix+job, "", s.redis[lockPrefix+job][""])
+	c.Expires = s.at + time.Millisecond + ttl
+	return s.add(node, sim.KindRedis, "evalsha", c.Key, job, "lock_renew", c)
+}
+
+func (s *story) deleteLock(node, job string) *story {
+	delete(s.redis, lockPrefix+job)
+	return s.add(node, sim.KindRedis, "multi", lockPrefix+job, job, "lock_release", sim.Change{Key: lockPrefix + job, Gone: true})
+}
+
+func (s *story) unlock(node, job string) *story {
+	s.add(node, sim.KindRedis, "watch", lockPrefix+job, job, "lock_release")
+	s.add(node, sim.KindRedis, "get", lockPrefix+job, job, "lock_release")
+	return s.deleteLock(node, job)
+}
+
+func (s *story) op(node, job, phase string) *story {
+	return s.add(node, sim.KindRedis, "", recordPrefix+job, job, phase)
+}
+
+func (s *story) read(node, job string) *story { return s.op(node, job, "state_read") }
+
+func (s *story) scheduled(node, job, phase string) *story {
+	return s.write(node, job, phase, "SCHEDULED", "attempts", strconv.Itoa(s.attempts(job)+1))
+}
+
+func (s *story) intended(node, job, worker string) *story {
+	return s.write(node, job, "dispatched_write", "DISPATCHED", "worker", worker)
+}
+
+func (s *story) publish(node, job, worker string) *story {
+	subject := "worker." + worker + ".jobs"
+	return s.add(node, sim.KindPublish, "", subject, job, "publish", s.store(streamJobs, subject, job))
+}
+
+// publishFails is a publish of which nothing was stored.
+func (s *story) publishFails(node, job, worker string) *story {
+	return s.add(node, sim.KindPublish, "", "worker."+worker+".jobs", job, "publish").fails()
+}
+
+// begins is a handling up to its SCHEDULED write.
+func (s *story) begins(node, job string) *story {
+	return s.lock(node, job).read(node, job).scheduled(node, job, "scheduled_write")
+}
+
+// dispatched is a whole handling of a request in which nothing goes wrong.
+func (s *story) dispatched(node, job, worker string) *story {
+	return s.begins(node, job).intended(node, job, worker).publish(node, job, worker).
+		write(node, job, "running_write", "RUNNING").unlock(node, job).ack(node, job, "submit_ack")
+}
+
+func (s *story) effect(worker, job, name string) *story {
+	return s.add(worker, kindEffect, name, job+":key", job, "effect")
+}
+
+func (s *story) result(worker, job string) *story {
+	return s.add(worker, sim.KindPublish, "", subjectResult, job, "result_publish", s.store(streamSys, subjectResult, job))
+}
+
+// executed is a worker's part.
+func (s *story) executed(worker, job string) *story {
+	return s.effect(worker, job, "begin").effect(worker, job, "finish").result(worker, job)
+}
+
+// completed is a whole handling of a result.
+func (s *story) completed(node, job, state string) *story {
+	return s.message(node, job, "result_deliver", sim.KindDeliver, 1).lock(node, job).read(node, job).
+		write(node, job, "result_write", state).unlock(node, job).ack(node, job, "result_ack")
+}
+
+// dlq writes an entry and its index.
+func (s *story) dlq(node, job, reason string, attempts int) *story {
+	data, err := json.Marshal(map[string]any{"job_id": job, "reason_code": reason, "attempts": attempts})
+	if err != nil {
+		panic(err)
+	}
+	c := s.set(dlqPrefix+job, "", string(data))
+	c.Expires = s.at + 30*24*time.Hour
+	return s.add(node, sim.KindRedis, "multi", c.Key, job, "dlq_write", c, s.set(dlqIndex, job, "1"))
+}
+
+// rejected is a handling that ends at FAILED with its entry.
+func (s *story) rejected(node, job string) *story {
+	return s.begins(node, job).write(node, job, "failed_write", "FAILED", "reason_code", "no_pool_mapping").
+		dlq(node, job, "no_pool_mapping", s.attempts(job)).unlock(node, job).ack(node, job, "submit_ack")
+}
+
+func (s *story) control(verb, node string) *story {
+	s.add("", sim.KindControl, verb, node, "", "")
+	if verb == "restart" {
+		s.inc[node] = max(1, s.inc[node]) + 1
+		s.add(node, sim.KindStart, "", "", "", "")
+	}
+	return s
+}
+
+func (s *story) beat(worker string, schedulers ...string) *story {
+	s.add(worker, sim.KindSend, "", subjectBeat, worker, "heartbeat")
+	for _, scheduler := range schedulers {
+		s.add(scheduler, sim.KindReceive, "", subjectBeat, worker, "heartbeat")
+	}
+	return s
+}
+
+// counted makes the schedulers' counters what they should be after the story.
+func (s *story) counted(metrics map[string]float64) *story { s.metrics = metrics; return s }
+
+func (s *story) end() End {
+	return End{At: s.at, InTime: true, Redis: s.redis, Streams: s.streams, Metrics: s.metrics}
+}
+
+func (s *story) judge(cfg Config) Report {
+	j := NewJudge(cfg)
+	for i := range s.events {
+		j.Observe(&s.events[i])
+	}
+	return j.Finish(s.end())
+}
+
+// outcome finds one invariant's row.
+func (r Report) outcome(name string) Outcome {
+	for _, o := range r.Invariants {
+		if o.Name == name {
+			return o
+		}
+	}
+	panic("no invariant " + name)
+}

@@ -1,0 +1,79 @@
+package invariants
+
+import (
+	"fmt"
+
+	"github.com/faultline-sim/faultline/sim"
+)
+
+// ViolationsMax is how many violations of one invariant a report spells out, within its promise and
+// again outside of it; the rest are counted.
+const ViolationsMax = 100
+
+// tally keeps what one invariant's checker found.
+type tally struct {
+	inv   Invariant
+	facts *facts
+	bit   uint64 // this invariant's place in All
+	needs uint64 // the places of those it needs
+
+	exercised  int
+	promised   int
+	unpromised int
+	stopped    int
+	violations []Violation
+}
+
+// exercise notes that there was something to judge.
+func (t *tally) exercise() { t.exercised++ }
+
+// violated notes a violation at the present step; j is nil if it is about no single job.
+func (t *tally) violated(j *job, format string, args ...any) {
+	f := t.facts
+	v := Violation{Invariant: t.inv.Name, Step: f.step, At: f.at}
+	broken, met := f.broken, f.run
+	if j != nil {
+		broken |= j.broken
+		met |= j.classes
+		v.Job = j.id
+	}
+	if broken&t.needs != 0 {
+		t.stopped++
+		return
+	}
+	if j != nil {
+		j.broken |= t.bit
+	} else {
+		f.broken |= t.bit
+	}
+	v.Promised = met&t.inv.releases == 0
+	n := &t.unpromised
+	if v.Promised {
+		n = &t.promised
+	}
+	if *n++; *n > ViolationsMax {
+		return
+	}
+	v.Message = fmt.Sprintf(format, args...)
+	if j != nil {
+		v.Message = j.id + ": " + v.Message
+	}
+	t.violations = append(t.violations, v)
+}
+
+// who names the process that ran a step.
+func who(e *sim.Event) string { return process(e.Node, e.Incarnation) }
+
+func process(node string, incarnation int) string {
+	if incarnation > 1 {
+		return fmt.Sprintf("%s (incarnation %d)", node, incarnation)
+	}
+	return node
+}
+
+func countOf(n int, one, more string) string {
+	if n == 1 {
+		return "1 " + one
+	}
+	return fmt.Sprintf("%d %s", n, more)
+}

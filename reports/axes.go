@@ -1,0 +1,124 @@
+package reports
+
+import (
+	"math"
+	"strconv"
+	"time"
+
+	"gonum.org/v1/plot"
+)
+
+// ticksMax bounds the ticks of an axis, whatever its range.
+const ticksMax = 50
+
+// unit is one in which an axis counts.
+type unit struct {
+	name string
+	is   time.Duration
+	// nice are the distances between ticks, in this unit, that a person counts in
+	nice []float64
+}
+
+var (
+	decimal = []float64{1, 2, 5}
+	units   = []unit{
+		{"ns", time.Nanosecond, decimal}, {"µs", time.Microsecond, decimal}, {"ms", time.Millisecond, decimal},
+		{"s", time.Second, decimal}, {"min", time.Minute, []float64{1, 2, 5, 10, 15, 30}}, {"h", time.Hour, []float64{1, 2, 3, 6, 12, 24, 48}},
+	}
+)
+
+// unitFor picks the unit in which a span reads best.
+func unitFor(span time.Duration) unit {
+	best := units[0]
+	for _, u := range units {
+		if span >= 2*u.is && (u.is < time.Minute || span >= 4*u.is) {
+			best = u
+		}
+	}
+	return best
+}
+
+// timeTicks are about n ticks of an axis in seconds, labelled in a unit of its own.
+type timeTicks struct {
+	unit unit
+	n    int
+}
+
+// Ticks implements [plot.Ticker].
+func (t timeTicks) Ticks(lo, hi float64) []plot.Tick {
+	per := t.unit.is.Seconds()
+	lo, hi = lo/per, hi/per
+	return ticksEvery(lo, hi, distance((hi-lo)/float64(t.n), t.unit.nice), per)
+}
+
+// countTicks are about n ticks at whole numbers.
+type countTicks struct{ n int }
+
+// Ticks implements [plot.Ticker].
+func (t countTicks) Ticks(lo, hi float64) []plot.Tick {
+	return ticksEvery(lo, hi, math.Max(1, distance((hi-lo)/float64(t.n), decimal)), 1)
+}
+
+// ticksEvery are the ticks at the multiples of step between lo and hi. Their labels count in step's
+// unit, their values in one of which that unit has per.
+func ticksEvery(lo, hi, step, per float64) []plot.Tick {
+	if step <= 0 || math.IsNaN(step) || math.IsInf(step, 0) {
+		return nil
+	}
+	decimals := max(0, -int(math.Floor(math.Log10(step)+1e-9)))
+	var ticks []plot.Tick
+	for i := math.Ceil(lo/step - 1e-9); i*step <= hi+step*1e-9 && len(ticks) < ticksMax; i++ {
+		v := i*step + 0 // without the sign of a negative zero
+		ticks = append(ticks, plot.Tick{Value: v * per, Label: strconv.FormatFloat(v, 'f', decimals, 64)})
+	}
+	return ticks
+}
+
+// distance is the smallest nice distance of at least d. Above the last one it goes on in powers of
+// ten of the decimal ones, as it does below 1.
+func distance(d float64, nice []float64) float64 {
+	if d > 1 {
+		for _, v := range nice {
+			if v >= d {
+				return v
+			}
+		}
+	}
+	if d <= 0 {
+		return 0
+	}
+	power := math.Pow(10, math.Floor(math.Log10(d)))
+	for _, v := range decimal {
+		if v*power >= d*(1-1e-9) {
+			return v * power
+		}
+	}
+	return 10 * power
+}
+
+// powerTicks are the powers of ten of an axis that holds the logarithm of seconds, each with its
+// unit. ([plot.LogScale] would do, but for the axis' name, which it moves.)
+type powerTicks struct{ every int }
+
+// Ticks implements [plot.Ticker].
+func (t powerTicks) Ticks(lo, hi float64) []plot.Tick {
+	var ticks []plot.Tick
+	for e := int(math.Ceil(lo)); float64(e) <= hi && len(ticks) < ticksMax; e++ {
+		if e%t.every == 0 {
+			ticks = append(ticks, plot.Tick{Value: float64(e), Label: powerLabel(e)})
+		}
+	}
+	return ticks
+}
+
+func powerLabel(e int) string {
+	for _, u := range []struct {
+		exponent int
+		name     string
+	}{{0, "s"}, {-3, "ms"}, {-6, "µs"}} {
+		if e >= u.exponent {
+			return strconv.FormatFloat(math.Pow10(e-u.exponent), 'f', 0, 64) + " " + u.name
+		}
+	}
+	return strconv.FormatFloat(math.Pow10(e+9), 'f', 0, 64) + " ns"
+}

@@ -1,0 +1,71 @@
+package reports
+
+import (
+	"cmp"
+	"slices"
+
+	"github.com/faultline-sim/faultline/scenarios"
+)
+
+// focusMax is how many jobs the lanes follow and the plots give a colour of their own.
+const focusMax = 6
+
+// focus are the jobs that the page looks at closely.
+type focus struct {
+	jobs   []string       // in the order of their numbers; at most focusMax
+	colour map[string]int // index into jobs
+	left   int            // jobs that the plan is about, or a violation names, beyond focusMax
+	sample bool           // the plan is about no job, and the first one stands for all
+}
+
+// focusOn picks the jobs that a violation names first, judged ones before others, then those that the plan is about.
+func focusOn(res *scenarios.Result) focus {
+	number := make(map[string]int, len(res.Jobs))
+	for i, j := range res.Jobs {
+		number[j.ID] = i
+	}
+	var wanted []string
+	seen := map[string]bool{}
+	want := func(id string) {
+		if _, known := number[id]; known && !seen[id] {
+			seen[id] = true
+			wanted = append(wanted, id)
+		}
+	}
+	for _, promised := range []bool{true, false} {
+		for _, v := range res.Violations {
+			if v.Promised == promised {
+				want(v.Job)
+			}
+		}
+	}
+	// Half of the room stays with the plan's own jobs, however many others were hurt.
+	hurt := wanted
+	wanted, seen = nil, map[string]bool{}
+	for _, id := range hurt[:min(len(hurt), focusMax/2)] {
+		want(id)
+	}
+	for _, j := range res.Jobs {
+		if j.About {
+			want(j.ID)
+		}
+	}
+	for _, id := range hurt {
+		want(id)
+	}
+
+	f := focus{jobs: wanted, colour: map[string]int{}}
+	if len(wanted) == 0 && len(res.Jobs) > 0 {
+		f.jobs, f.sample = []string{res.Jobs[0].ID}, true
+	}
+	if len(f.jobs) > focusMax {
+		f.left = len(f.jobs) - focusMax
+		f.jobs = f.jobs[:focusMax]
+	}
+	f.jobs = slices.Clone(f.jobs)
+	slices.SortFunc(f.jobs, func(a, b string) int { return cmp.Compare(number[a], number[b]) })
+	for i, id := range f.jobs {
+		f.colour[id] = i
+	}
+	return f
+}

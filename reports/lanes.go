@@ -1,0 +1,239 @@
+package reports
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/faultline-sim/faultline/faults"
+	"github.com/faultline-sim/faultline/scenarios"
+)
+
+const (
+	lanesMax  = 16                     // nodes with a lane of their own
+	gapMin    = 100 * time.Millisecond // idle virtual time that is worth a word
+	elsewhere = "other nodes"
+)
+
+// laneView is the diagram as the template draws it: one column a node, one row a step.
+type laneView struct {
+	Nodes []string
+	Rows  []laneRow
+	Notes []string // what is shown, and what was left out
+}
+
+type laneRow struct {
+	Gap        string // not empty: a row that stands for steps or time that are not shown
+	Step       int
+	Clock      string
+	Tone       string // violation, fault, control or nothing
+	Violations []laneViolation
+	Cells      []laneCell
+}
+
+type laneViolation struct {
+	Invariant, Message string
+	Promised           bool
+}
+
+type laneCell struct {
+	Here    bool
+	Class   string // here, down (the node is crashed), cut (it is partitioned), or nothing
+	Node    string // where there is no room for columns
+	Other   bool   // its column is not its own
+	Words   string
+	Phase   string
+	Outcome string
+	Fault   string
+	Minor   bool
+	Job     string // only where more than one job is followed
+	Colour  int
+}
+
+// lanes draws the rows that c kept. shown holds the steps that have a row to link to.
+func lanes(c *collector, res *scenarios.Result) (view laneView, shown map[int]bool) {
+	rows := c.selected()
+	shown = make(map[int]bool, len(rows))
+	view.Nodes = laneNodes(rows)
+	column := map[string]int{}
+	for i, n := range view.Nodes {
+		column[n] = i
+	}
+	violations := map[int][]laneViolation{}
+	for _, v := range res.Violations {
+		violations[v.Step] = append(violations[v.Step], laneViolation{v.Invariant, clip(v.Message), v.Promised})
+	}
+	cut := partitionsOf(res)
+	fired := map[int]string{}
+	for _, f := range res.Fired {
+		fired[f.Step] = f.Do
+	}
+	for i, r := range rows {
+		if r.fault == "" && !r.control {
+			r.fault = fired[r.step]
+		}
+		if gap := gapBefore(rows, i); gap != "" {
+			view.Rows = append(view.Rows, laneRow{Gap: gap})
+		}
+		shown[r.step] = true
+		view.Rows = append(view.Rows, c.laneRow(r, view.Nodes, column, violations[r.step], cut))
+	}
+	if left := c.seen - len(rows); left > 0 && len(rows) > 0 {
+		if last := rows[len(rows)-1]; last.index < c.seen-1 {
+			view.Rows = append(view.Rows, laneRow{Gap: "… " + counted(c.seen-1-last.index, "later step") + " left out …"})
+		}
+	}
+	view.Notes = c.laneNotes(len(rows))
+	return view, shown
+}
+
+func (c *collector) laneRow(r row, nodes []string, column map[string]int, violations []laneViolation, cut partitions) laneRow {
+	out := laneRow{Step: r.step, Clock: clock(r.at), Violations: violations, Cells: make([]laneCell, len(nodes))}
+	switch {
+	case len(violations) > 0:
+		out.Tone = "violation"
+	case r.fault != "" || r.rank == rankFault:
+		out.Tone = "fault"
+	case r.control:
+		out.Tone = "control"
+	}
+	for i, n := range nodes {
+		if slices.Contains(r.down, n) {
+			out.Cells[i].Class = "down"
+		} else if cut.covers(n, r.at) {
+			out.Cells[i].Class = "cut"
+		}
+	}
+	at, own := column[r.node]
+	if !own {
+		at = len(nodes) - 1
+	}
+	cell := &out.Cells[at]
+	*cell = laneCell{
+		Here: true, Class: strings.TrimSpace(cell.Class + " here"), Node: cmp.Or(r.node, "harness"), Other: !own,
+		Words: r.words, Phase: r.phase, Outcome: r.outcome, Fault: r.fault, Minor: r.minor, Colour: -1,
+	}
+	colour, followed := c.focus.colour[r.job]
+	if followed {
+		cell.Colour = colour
+	}
+	if r.job != "" && (!followed || len(c.focus.jobs) > 1) {
+		cell.Job = r.job
+	}
+	return out
+}
+
+// partitions are the times in which a node is cut off.
+type partitions []scenarios.FiredFault
+
+func partitionsOf(res *scenarios.Result) (all partitions) {
+	for _, f := range res.Fired {
+		if f.Do == string(faults.Partition) && len(all) < anchorsMax {
+			all = append(all, f)
+		}
+	}
+	return all
+}
+
+func (p partitions) covers(node string, at time.Duration) bool {
+	return slices.ContainsFunc(p, func(f scenarios.FiredFault) bool {
+		return f.Node == node && f.At <= at && (f.Until == 0 || at < f.Until)
+	})
+}
+
+// laneNodes picks the columns: the nodes with rows, the busiest where there are too many, in their
+// natural order, and one column for the rest.
+func laneNodes(rows []row) []string {
+	busy := map[string]int{}
+	var nodes []string
+	rest := false
+	for _, r := range rows {
+		if r.node == "" {
+			rest = true
+			continue
+		}
+		if busy[r.node] == 0 {
+			nodes = append(nodes, r.node)
+		}
+		busy[r.node]++
+	}
+	if len(nodes) > lanesMax {
+		slices.SortStableFunc(nodes, func(a, b string) int { return cmp.Compare(busy[b], busy[a]) })
+		nodes, rest = nodes[:lanesMax], true
+	}
+	slices.SortFunc(nodes, byNode)
+	if rest {
+		nodes = append(nodes, elsewhere)
+	}
+	return nodes
+}
+
+// byNode orders nodes along a job's way, and by their numbers.
+func byNode(a, b string) int {
+	nameA, numberA := nodeName(a)
+	nameB, numberB := nodeName(b)
+	return cmp.Or(cmp.Compare(role(nameA), role(nameB)), cmp.Compare(nameA, nameB), cmp.Compare(numberA, numberB))
+}
+
+func role(name string) int {
+	i := slices.Index([]string{"submitter", "scheduler", "worker"}, name)
+	if i < 0 {
+		return 3
+	}
+	return i
+}
+
+func nodeName(node string) (name string, number int) {
+	if i := strings.LastIndexByte(node, '-'); i > 0 {
+		if n, err := strconv.Atoi(node[i+1:]); err == nil {
+			return node[:i], n
+		}
+	}
+	return node, 0
+}
+
+// gapBefore says what lies between rows[i] and the row before it, if that is worth a word.
+func gapBefore(rows []row, i int) string {
+	r, left, idle, others := rows[i], rows[i].index, time.Duration(0), 0
+	if i > 0 {
+		before := rows[i-1]
+		left, idle, others = r.index-before.index-1, r.at-before.at, r.step-before.step-1
+	}
+	if left == 0 && idle < gapMin {
+		return ""
+	}
+	parts := []string{}
+	if idle > 0 {
+		parts = append(parts, duration(idle))
+	}
+	switch {
+	case left > 0:
+		parts = append(parts, counted(left, "step")+" left out")
+	case others > 0:
+		parts = append(parts, counted(others, "step")+" of others")
+	}
+	return "… " + strings.Join(parts, ", ") + " …"
+}
+
+func (c *collector) laneNotes(shown int) []string {
+	var notes []string
+	what := list(c.focus.jobs)
+	switch {
+	case len(c.focus.jobs) == 0:
+		what = "no job"
+	case c.focus.sample:
+		what += ", which stands for all: the plan is about no job in particular"
+	}
+	notes = append(notes, fmt.Sprintf("The steps of %s, and what the harness did. Time is virtual, in seconds.", what))
+	if c.focus.left > 0 {
+		notes = append(notes, counted(c.focus.left, "other job")+" that the plan is about, or that a violation names, left out.")
+	}
+	if c.seen > shown {
+		notes = append(notes, fmt.Sprintf("%s of %s shown: those around violations and faults, then the earliest. trace.jsonl has them all.",
+			count(shown), counted(c.seen, "step")))
+	}
+	return notes
+}

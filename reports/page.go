@@ -1,0 +1,138 @@
+package reports
+
+import (
+	"bufio"
+	"crypto/sha256"
+	_ "embed"
+	"encoding/base64"
+	"errors"
+	"fmt"
+	"html/template"
+	"io"
+	"iter"
+	"slices"
+	"strconv"
+
+	"github.com/faultline-sim/faultline/scenarios"
+	"github.com/faultline-sim/faultline/sim"
+)
+
+var (
+	//go:embed template/page.html
+	pageHTML string
+	//go:embed template/page.css
+	pageCSS string
+	//go:embed template/page.js
+	pageJS string
+
+	pageTemplate = template.Must(template.New("page").Funcs(template.FuncMap{
+		"count":   count[int],
+		"counted": counted,
+	}).Parse(pageHTML))
+)
+
+// view is what the template sees.
+type view struct {
+	Policy string // lets the page load nothing, from anywhere
+	CSS    template.CSS
+	JS     template.JS
+
+	*scenarios.Result
+	Badge          badge
+	VirtualTime    string
+	World          string
+	Jump           string // the first violation's anchor; empty if there is none
+	JumpOutside    bool   // it is outside its invariant's promise, as all of them are
+	TellingLeft    int
+	Violating      []violationRow
+	ViolatingLeft  int
+	Held           []invariantRow
+	Situations     []invariantRow
+	Faults         []faultRow
+	FaultsLeft     int
+	UnfiredLeft    int
+	JobRows        []jobRow
+	JobNote        string
+	Lanes          laneView
+	Figures        []figure
+	CounterRows    []counterRow
+	UnsettledShown []scenarios.Unsettled
+	UnsettledLeft  int
+}
+
+type counterRow struct{ Name, Value string }
+
+// Page writes report.html: one page that needs nothing besides itself. events are the run's, in
+// the order of steps; they are read once, and only what the page shows is kept.
+func Page(w io.Writer, plan *scenarios.Plan, res *scenarios.Result, events iter.Seq2[sim.Event, error]) error {
+	if plan == nil || res == nil {
+		return errors.New("a page needs a plan and a result")
+	}
+	f := focusOn(res)
+	c := newCollector(res, f)
+	for e, err := range events {
+		if err != nil {
+			return fmt.Errorf("read the trace: %w", err)
+		}
+		c.add(e)
+	}
+	buffered := bufio.NewWriterSize(w, 1<<16)
+	if err := pageTemplate.Execute(buffered, viewOf(plan, res, f, c)); err != nil {
+		return err
+	}
+	return buffered.Flush()
+}
+
+func viewOf(plan *scenarios.Plan, res *scenarios.Result, f focus, c *collector) view {
+	diagram, shown := lanes(c, res)
+	shallow := *res
+	v := view{
+		Policy: policy(pageJS), CSS: template.CSS(pageCSS), JS: template.JS(pageJS), //nolint:gosec // the program's own files
+		Result: &shallow, Badge: verdictBadge(res.Verdict), VirtualTime: duration(res.Virtual), World: inhabitants(plan),
+		Lanes: diagram, Figures: figures(plan, res, c), CounterRows: counters(res),
+	}
+	v.Telling, v.TellingLeft = capped(res.Telling, tellingMax)
+	v.Violating, v.ViolatingLeft = violationRows(res, shown)
+	v.Held, v.Situations = invariantRows(res)
+	v.Faults, v.FaultsLeft = faultRows(res, shown)
+	v.Unfired, v.UnfiredLeft = capped(res.Unfired, faultsMax)
+	v.JobRows, v.JobNote = jobRows(res, f, shown)
+	v.UnsettledShown, v.UnsettledLeft = capped(res.Unsettled, violationsMax)
+	if len(v.Violating) > 0 {
+		v.Jump, v.JumpOutside = "violations", !v.Violating[0].Promised
+		if first := v.Violating[0].Ref; first.Shown {
+			v.Jump = "step-" + strconv.Itoa(first.Step)
+		}
+	}
+	return v
+}
+
+func inhabitants(plan *scenarios.Plan) string {
+	return list([]string{
+		counted(plan.Topology.Schedulers, "scheduler"),
+		counted(plan.Topology.Workers, "worker"),
+		counted(plan.Workload.Jobs, "job") + ", one every " + duration(plan.Workload.Every),
+	})
+}
+
+func counters(res *scenarios.Result) []counterRow {
+	var rows []counterRow
+	for name, value := range res.Counters {
+		rows = append(rows, counterRow{name, strconv.FormatFloat(value, 'f', -1, 64)})
+	}
+	slices.SortFunc(rows, func(a, b counterRow) int {
+		if a.Name < b.Name {
+			return -1
+		}
+		return 1
+	})
+	return rows
+}
+
+// policy is a content security policy under which only the page's own script runs, and nothing is
+// ever fetched.
+func policy(script string) string {
+	sum := sha256.Sum256([]byte(script))
+	return "default-src 'none'; style-src 'unsafe-inline'; script-src 'sha256-" + base64.StdEncoding.EncodeToString(sum[:]) +
+		"'; base-uri 'none'; form-action 'none'"
+}

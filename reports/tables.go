@@ -1,0 +1,224 @@
+package reports
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/faultline-sim/faultline/scenarios"
+)
+
+const (
+	jobsMax       = 100 // rows of the table of jobs
+	pathMax       = 40  // state writes told of one job
+	violationsMax = 100
+	faultsMax     = 100
+	tellingMax    = 200
+)
+
+// badge is a status: a word, and a class that colours it.
+type badge struct{ Word, Tone string }
+
+func verdictBadge(v scenarios.Verdict) badge {
+	switch v {
+	case scenarios.Held:
+		return badge{string(v), "good"}
+	case scenarios.Violated:
+		return badge{string(v), "bad"}
+	}
+	return badge{string(v), "warn"}
+}
+
+func statusBadge(s scenarios.Status) badge {
+	switch s {
+	case scenarios.StatusHeld, scenarios.StatusReached:
+		return badge{string(s), "good"}
+	case scenarios.StatusViolated:
+		return badge{string(s), "bad"}
+	case scenarios.StatusUnpromised, scenarios.StatusNotReached:
+		return badge{string(s), "warn"}
+	}
+	return badge{string(s), "quiet"}
+}
+
+// stepRef is a step and, if the lanes show it, a link to it.
+type stepRef struct {
+	Step  int
+	At    string
+	Shown bool
+}
+
+type violationRow struct {
+	scenarios.Violation
+	Ref stepRef
+}
+
+type faultRow struct {
+	scenarios.FiredFault
+	Ref  stepRef
+	Last string // how long it lasted; empty for an instant
+	Nth  string
+}
+
+type invariantRow struct {
+	scenarios.InvariantResult
+	Badge badge
+	Times string
+}
+
+type jobRow struct {
+	scenarios.JobResult
+	Colour     int // -1 for none
+	Final      string
+	Tone       string
+	SubmitAt   string
+	DispatchAt string
+	SettleAt   string
+	BlindFor   string
+	BlindOpen  bool
+	Why        string // why it did not settle
+	Path       []pathPoint
+	PathLeft   int
+}
+
+type pathPoint struct {
+	scenarios.JobPoint
+	Ref stepRef
+}
+
+// capped returns the first limit items, and how many there are beyond.
+func capped[T any](items []T, limit int) ([]T, int) {
+	if len(items) <= limit {
+		return items, 0
+	}
+	return items[:limit], len(items) - limit
+}
+
+func ref(step int, at time.Duration, shown map[int]bool) stepRef {
+	return stepRef{step, clock(at) + " s", shown[step]}
+}
+
+func violationRows(res *scenarios.Result, shown map[int]bool) (rows []violationRow, left int) {
+	sorted := slices.Clone(res.Violations)
+	slices.SortStableFunc(sorted, func(a, b scenarios.Violation) int {
+		if a.Promised != b.Promised {
+			if a.Promised {
+				return -1
+			}
+			return 1
+		}
+		return cmp.Compare(a.Step, b.Step)
+	})
+	sorted, left = capped(sorted, violationsMax)
+	for _, v := range sorted {
+		v.Message = clip(v.Message)
+		rows = append(rows, violationRow{v, ref(v.Step, v.At, shown)})
+	}
+	return rows, left
+}
+
+func faultRows(res *scenarios.Result, shown map[int]bool) (rows []faultRow, left int) {
+	fired, left := capped(res.Fired, faultsMax)
+	for _, f := range fired {
+		r := faultRow{FiredFault: f, Ref: ref(f.Step, f.At, shown)}
+		if _, lasts := endOf(f, 0); lasts && f.Until > f.At {
+			r.Last = duration(f.Until - f.At)
+		} else if lasts {
+			r.Last = "to the end"
+		}
+		if f.Occurrence > 0 {
+			r.Nth = ordinal(f.Occurrence)
+		}
+		rows = append(rows, r)
+	}
+	return rows, left
+}
+
+// invariantRows are the invariants, and the situations that a run may or may not reach.
+func invariantRows(res *scenarios.Result) (invariants, situations []invariantRow) {
+	for _, i := range res.Invariants {
+		row := invariantRow{i, statusBadge(i.Status), count(i.Exercised)}
+		if i.Kind == "sometimes" {
+			situations = append(situations, row)
+		} else {
+			invariants = append(invariants, row)
+		}
+	}
+	// What went wrong first; otherwise the order of the catalogue.
+	order := []string{"bad", "warn", "good", "quiet"}
+	slices.SortStableFunc(invariants, func(a, b invariantRow) int {
+		return cmp.Compare(slices.Index(order, a.Badge.Tone), slices.Index(order, b.Badge.Tone))
+	})
+	return invariants, situations
+}
+
+// jobRows are the jobs: those in focus and those that the plan is about, those that a violation names or that
+// did not settle, then the rest; in the order of their numbers within each.
+func jobRows(res *scenarios.Result, f focus, shown map[int]bool) (rows []jobRow, note string) {
+	named, why := map[string]bool{}, map[string]string{}
+	for _, v := range res.Violations {
+		named[v.Job] = true
+	}
+	for _, u := range res.Unsettled {
+		why[u.Job] = u.Reason
+	}
+	rank := func(j scenarios.JobResult) int {
+		_, own := f.colour[j.ID]
+		switch {
+		case own || j.About:
+			return 0
+		case named[j.ID] || why[j.ID] != "":
+			return 1
+		}
+		return 2
+	}
+	jobs := slices.Clone(res.Jobs)
+	slices.SortStableFunc(jobs, func(a, b scenarios.JobResult) int { return cmp.Compare(rank(a), rank(b)) })
+	jobs, left := capped(jobs, jobsMax)
+	for _, j := range jobs {
+		rows = append(rows, jobRowOf(j, f, why[j.ID], shown))
+	}
+	if left > 0 {
+		note = fmt.Sprintf("%d of %s shown: those that the plan is about, those that a violation names or that did not settle, then by number. result.json has them all.",
+			len(rows), counted(len(res.Jobs), "job"))
+	}
+	return rows, note
+}
+
+func jobRowOf(j scenarios.JobResult, f focus, why string, shown map[int]bool) jobRow {
+	r := jobRow{JobResult: j, Colour: -1, Final: j.State, Why: why, SubmitAt: clock(j.Submitted)}
+	if c, own := f.colour[j.ID]; own {
+		r.Colour = c
+		var path []scenarios.JobPoint
+		path, r.PathLeft = capped(j.Path, pathMax)
+		for _, p := range path {
+			r.Path = append(r.Path, pathPoint{p, ref(p.Step, p.At, shown)})
+		}
+	}
+	switch j.State {
+	case "":
+		r.Final, r.Tone = "never stored", "warn"
+	case "SUCCEEDED":
+		r.Tone = "good"
+	case "FAILED", "FAILED_FATAL", "TIMEOUT", "CANCELLED", "DENIED", "OUTPUT_QUARANTINED":
+		r.Tone = "quiet"
+	default:
+		r.Tone = "warn"
+	}
+	if len(j.Dispatches) > 0 {
+		r.DispatchAt = clock(j.Dispatches[0].At)
+	}
+	if j.Settled > 0 {
+		r.SettleAt = clock(j.Settled)
+	}
+	if b := j.Blind; b != nil {
+		r.BlindOpen = b.Open
+		if b.Open {
+			r.BlindFor = "open since " + clock(b.Opened) + " s"
+		} else {
+			r.BlindFor = duration(b.Closed - b.Opened)
+		}
+	}
+	return r
+}

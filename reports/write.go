@@ -1,0 +1,96 @@
+package reports
+
+import (
+	"bufio"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+
+	"github.com/faultline-sim/faultline/scenarios"
+)
+
+// The files of a run's folder. The run itself writes the trace.
+const (
+	PlanFile   = "plan.yaml"
+	ResultFile = "result.json"
+	PageFile   = "report.html"
+	TraceFile  = "trace.jsonl"
+)
+
+// Write completes the folder dir of a finished run, which holds trace.jsonl already: plan.yaml,
+// which replays the run, report.html and result.json. Each file is written under a temporary name
+// and renamed once all of them are whole, result.json last, so that a folder with a result.json is
+// complete. On an error it leaves none of its files behind that was not there before.
+func Write(dir string, plan *scenarios.Plan, res *scenarios.Result) error {
+	yaml, err := scenarios.Marshal(plan)
+	if err != nil {
+		return fmt.Errorf("write %s: %w", PlanFile, err)
+	}
+	return writeAll(dir, []file{
+		{PlanFile, func(w io.Writer) error { _, err := w.Write(yaml); return err }},
+		{PageFile, func(w io.Writer) error { return pageOf(w, dir, plan, res) }},
+		{ResultFile, func(w io.Writer) error { return encode(w, res) }},
+	})
+}
+
+type file struct {
+	name  string
+	write func(io.Writer) error
+}
+
+func writeAll(dir string, files []file) (err error) {
+	var temporary []string
+	defer func() {
+		for _, name := range temporary {
+			if rm := os.Remove(name); rm != nil && !errors.Is(rm, os.ErrNotExist) && err == nil {
+				err = rm
+			}
+		}
+	}()
+	for _, f := range files {
+		name := filepath.Join(dir, "."+f.name+".tmp")
+		temporary = append(temporary, name)
+		if err := create(name, f.write); err != nil {
+			return fmt.Errorf("write %s: %w", f.name, err)
+		}
+	}
+	for i, f := range files {
+		if err := os.Rename(temporary[i], filepath.Join(dir, f.name)); err != nil {
+			return fmt.Errorf("write %s: %w", f.name, err)
+		}
+	}
+	return nil
+}
+
+func create(name string, write func(io.Writer) error) error {
+	out, err := os.OpenFile(name, os.O_CREATE|os.O_TRUNC|os.O_WRONLY, 0o644)
+	if err != nil {
+		return err
+	}
+	buffered := bufio.NewWriterSize(out, 1<<16)
+	err = write(buffered)
+	if err == nil {
+		err = buffered.Flush()
+	}
+	return errors.Join(err, out.Close())
+}
+
+func pageOf(w io.Writer, dir string, plan *scenarios.Plan, res *scenarios.Result) error {
+	trace, err := os.Open(filepath.Join(dir, TraceFile))
+	if err != nil {
+		return err
+	}
+	defer trace.Close() // read only: nothing to lose
+	return Page(w, plan, res, Trace(trace))
+}
+
+// encode writes res as result.json holds it: indented, HTML left as it is, a newline at the end.
+func encode(w io.Writer, res *scenarios.Result) error {
+	enc := json.NewEncoder(w)
+	enc.SetEscapeHTML(false)
+	enc.SetIndent("", "  ")
+	return enc.Encode(res)
+}

@@ -1,0 +1,26 @@
+package scenarios
+
+import (
+	"regexp"
+	"runtime/debug"
+)
+
+const modulePath = "github.com/faultline-sim/faultline"
+
+// released matches a tagged version. The pseudo-version of an untagged build holds a date, which
+// no result may depend on.
+var released = regexp.MustCompile(`^v\d+\.\d+\.\d+(-(alpha|beta|rc)\.\d+)?$`)
+
+// Build names this build: the module's released version, or "devel".
+func Build() string {
+	info, ok := debug.ReadBuildInfo()
+	if !ok {
+		return "devel"
+	}
+	for _, m := range append([]*debug.Module{&info.Main}, info.Deps...) {
+		if m.Path == modulePath && released.MatchString(m.Version) {
+			return m.Version
+		}
+	}
+	return "devel"
+}

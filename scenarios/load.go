@@ -1,0 +1,225 @@
+package scenarios
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"reflect"
+	"strings"
+	"time"
+	"unicode/utf8"
+
+	"github.com/goccy/go-yaml"
+	"github.com/goccy/go-yaml/ast"
+	"github.com/goccy/go-yaml/parser"
+	"github.com/goccy/go-yaml/token"
+
+	"github.com/faultline-sim/faultline/engine"
+	"github.com/faultline-sim/faultline/internal/suggest"
+)
+
+// Bounds of a plan's file. The longest that a generator writes is a small part of it; what passes
+// them would keep the YAML parser busy for minutes.
+const (
+	planBytesMax = 1 << 20
+	lineBytesMax = 64 << 10
+	depthMax     = 32
+)
+
+// The presets.
+const (
+	PresetDocumented = "documented"
+	PresetHardened   = "hardened"
+)
+
+// Defaults is the plan that a file's keys are laid over. It has no name.
+func Defaults() *Plan {
+	p := &Plan{
+		Version:  PlanVersion,
+		Preset:   PresetHardened,
+		Engine:   engine.Hardened(),
+		Topology: Topology{Schedulers: 2, Workers: 3, MaxParallel: 4, HeartbeatEvery: 10 * time.Second},
+		Workload: Workload{Jobs: 10, Every: 200 * time.Millisecond, Work: 50 * time.Millisecond},
+		Then:     Then{Heal: true, SettleWithin: 20 * time.Minute},
+		Seed:     1,
+	}
+	p.Schedule = Schedule{Strategy: "latency", StepsMax: stepsMaxDefault(p.Workload.Jobs)}
+	return p
+}
+
+// stepsMaxDefault leaves a job twenty times the steps that it needs when nothing goes wrong.
+func stepsMaxDefault(jobs int) int { return max(1_000_000, 1_000*jobs) }
+
+// presetSettings returns the engine settings of a preset.
+func presetSettings(preset string) engine.Settings {
+	if preset == PresetDocumented {
+		return engine.Documented()
+	}
+	return engine.Hardened()
+}
+
+// Load reads a plan: the named scenario, or else the file at that path. What is wrong with a
+// plan's content is a [*PlanError].
+func Load(nameOrFile string) (*Plan, error) {
+	if data, err := plans.ReadFile("plans/" + nameOrFile + ".yaml"); err == nil {
+		return Parse(nameOrFile+".yaml", data)
+	}
+	data, err := readPlan(nameOrFile)
+	if err != nil {
+		return nil, err
+	}
+	return Parse(nameOrFile, data)
+}
+
+func readPlan(path string) ([]byte, error) {
+	f, err := os.Open(path)
+	if errors.Is(err, fs.ErrNotExist) || path == "" {
+		hint := suggest.Hint(strings.TrimSuffix(filepath.Base(path), filepath.Ext(path)), Names())
+		if path == "" || filepath.Base(path) == path && filepath.Ext(path) == "" {
+			return nil, &PlanError{Message: fmt.Sprintf("unknown scenario %q", path), Remedy: "`faultline list scenarios` names them, and a plan of your own is given by its file's path" + hint}
+		}
+		return nil, &PlanError{File: path, Message: "there is no such file", Remedy: "give a plan's file, or a scenario that `faultline list scenarios` names" + hint}
+	}
+	if err != nil {
+		return nil, unreadable(path, err)
+	}
+	defer f.Close()
+	if info, err := f.Stat(); err == nil && info.IsDir() {
+		return nil, &PlanError{File: path, Message: "this is a directory", Remedy: "give the plan.yaml in it, or another plan's file"}
+	}
+	data, err := io.ReadAll(io.LimitReader(f, planBytesMax+1))
+	if err != nil {
+		return nil, unreadable(path, err)
+	}
+	return data, nil
+}
+
+func unreadable(path string, err error) error {
+	var pe *fs.PathError
+	if errors.As(err, &pe) {
+		err = pe.Err
+	}
+	return &PlanError{File: path, Message: "cannot be read: " + err.Error(), Remedy: "check its permissions"}
+}
+
+// Parse reads a plan's text strictly and validates it. name stands for the file in errors.
+func Parse(name string, data []byte) (*Plan, error) {
+	p, err := parse(data)
+	var at *problem
+	var pe *PlanError
+	switch {
+	case errors.As(err, &at):
+		pe = at.PlanError
+		pe.Line, pe.Column = at.at.Line, at.at.Column
+		if lines := strings.Split(string(data), "\n"); pe.Line >= 1 && pe.Line <= len(lines) {
+			pe.Source = strings.TrimRight(lines[pe.Line-1], "\r")
+		}
+	case !errors.As(err, &pe):
+		return p, err
+	}
+	pe.File = name
+	return nil, pe
+}
+
+func parse(data []byte) (*Plan, error) {
+	body, err := document(data)
+	if err != nil {
+		return nil, err
+	}
+	root, ok := body.(*ast.MappingNode)
+	if !ok {
+		return nil, fail(firstToken(body), "", "a plan is a mapping of keys", "give keys such as name, workload and faults")
+	}
+	d := &decoder{at: map[string]*token.Position{}}
+	p := Defaults()
+	// First what the meaning of the other keys hangs on: the format and the preset.
+	if err := d.only("version", root, p); err != nil {
+		return nil, err
+	}
+	if e := checkVersion(p); e != nil {
+		return nil, d.locate(e)
+	}
+	if err := d.only("preset", root, p); err != nil {
+		return nil, err
+	}
+	p.Engine = presetSettings(p.Preset)
+	if bad := d.mapping("", root, reflect.ValueOf(p).Elem()); bad != nil {
+		return nil, bad
+	}
+	if d.at["schedule.steps_max"] == nil {
+		p.Schedule.StepsMax = stepsMaxDefault(p.Workload.Jobs)
+	}
+	for _, s := range p.settings() {
+		if d.at[s.name] != nil {
+			p.pin(s)
+		}
+	}
+	if err := p.Validate(); err != nil {
+		return nil, d.locate(err.(*PlanError))
+	}
+	return p, nil
+}
+
+// document returns the one document that data holds.
+func document(data []byte) (ast.Node, error) {
+	data = bytes.TrimPrefix(data, []byte("\ufeff"))
+	switch {
+	case len(data) > planBytesMax:
+		return nil, &PlanError{Message: "this is longer than a plan can be", Remedy: fmt.Sprintf("a plan has at most %d KiB", planBytesMax>>10)}
+	case !utf8.Valid(data) || bytes.ContainsFunc(data, func(r rune) bool { return r < ' ' && r != '\n' && r != '\r' && r != '\t' || r == 0x7f }):
+		return nil, &PlanError{Message: "this is not text", Remedy: "a plan is YAML in UTF-8"}
+	}
+	if line := overlong(data); line > 0 {
+		return nil, &problem{&PlanError{Message: "this line is too long, or its brackets nest too deep", Remedy: "no plan needs that"}, &token.Position{Line: line, Column: 1}}
+	}
+	file, err := parser.ParseBytes(data, 0)
+	var syntax yaml.Error
+	switch {
+	case errors.As(err, &syntax) && syntax.GetToken() != nil:
+		return nil, fail(syntax.GetToken(), "", "broken YAML: "+syntax.GetMessage(), "mend the syntax here or just before")
+	case err != nil:
+		return nil, &PlanError{Message: "broken YAML: " + err.Error(), Remedy: "mend the syntax"}
+	}
+	var body ast.Node
+	for _, doc := range file.Docs {
+		switch b := doc.Body.(type) {
+		case nil:
+		case *ast.DirectiveNode:
+			return nil, fail(b.GetToken(), "", "a plan has no directives", "take the line away")
+		default:
+			if body != nil {
+				return nil, fail(firstToken(b), "", "a second document begins here", "a file holds one plan")
+			}
+			body = b
+		}
+	}
+	if body == nil {
+		return nil, &PlanError{Message: "this is empty", Remedy: "a plan has at least a name: `faultline explain calm` shows a whole one"}
+	}
+	return body, nil
+}
+
+// overlong returns the number of the first line that passes a bound, or 0.
+func overlong(data []byte) int {
+	line, length, depth := 1, 0, 0
+	for _, b := range data {
+		length++
+		switch b {
+		case '\n':
+			line++
+			length = 0
+		case '[', '{':
+			depth++
+		case ']', '}':
+			depth--
+		}
+		if length > lineBytesMax || depth > depthMax {
+			return line
+		}
+	}
+	return 0
+}

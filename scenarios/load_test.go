@@ -1,0 +1,248 @@
+package scenarios
+
+import (
+	"errors"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/faultline-sim/faultline/engine"
+	"github.com/faultline-sim/faultline/faults"
+)
+
+func TestParseLaysKeysOverDefaults(t *testing.T) {
+	p, err := Parse("p.yaml", []byte("name: small\n"))
+	require.NoError(t, err)
+	want := Defaults()
+	want.Name = "small"
+	assert.Equal(t, want, p)
+
+	p, err = Parse("p.yaml", []byte(`
+name: all-keys
+story: >
+  Everything
+  is given.
+preset: documented
+engine: {read_error: fail-open, backoff_max: 1m}
+topology: {schedulers: 1, workers: 2, max_parallel: 3, heartbeat_every: 1s, deduplicate: true}
+workload: {jobs: 4, every: 1s, work: 1m30s, slow: {3: 15m}}
+faults:
+  - on: {job: 3, phase: publish, occurrence: 2, node: scheduler-1}
+    do: fail-after
+    times: 2
+  - on: {phase: heartbeat}
+    do: lose
+    rate: 0.5
+  - after: {phase: dispatched_write}
+    do: crash
+    node: actor
+    restart_in: 30s
+  - {at: 5s, do: partition, node: worker-1, from: heartbeats, for: 1m}
+schedule: {strategy: random, steps_max: 5_000}
+then: {heal: false, settle_within: 1h}
+about: [3, 1]
+seed: 18446744073709551615
+`))
+	require.NoError(t, err)
+	settings := engine.Documented()
+	settings.ReadError, settings.BackoffMax = engine.FailOpen, time.Minute
+	assert.Equal(t, &Plan{
+		Version: 1, Name: "all-keys", Story: "Everything is given.", Preset: "documented", Engine: settings,
+		Topology: Topology{1, 2, 3, time.Second, true},
+		Workload: Workload{4, time.Second, 90 * time.Second, map[int]time.Duration{3: 15 * time.Minute}},
+		Faults: []faults.Fault{
+			{On: &faults.Match{Job: 3, Phase: "publish", Occurrence: 2, Node: "scheduler-1"}, Do: faults.FailAfter, Times: 2},
+			{On: &faults.Match{Phase: "heartbeat"}, Do: faults.Lose, Rate: 0.5},
+			{After: &faults.Match{Phase: "dispatched_write"}, Do: faults.Crash, Node: "actor", RestartIn: 30 * time.Second},
+			{At: 5 * time.Second, Do: faults.Partition, Node: "worker-1", From: "heartbeats", For: time.Minute},
+		},
+		Schedule: Schedule{"random", 5000}, Then: Then{false, time.Hour}, About: []int{3, 1}, Seed: 1<<64 - 1,
+	}, p)
+}
+
+func TestParseTakesOddButLegalYAML(t *testing.T) {
+	for _, text := range []string{
+		"---\nname: x\n",
+		"\ufeffname: x\n",
+		"# a comment\n\nname: x # another\r\n",
+		"name: x\nfaults:\n  # - all commented out\n",
+		"name: x\nworkload:\n",
+		`{name: x, workload: {jobs: 10}}`,
+		"name: x\nworkload: {slow: {}}\nfaults: []\n",
+		"name: x\nengine: {backoff_jitter: 0}\n",
+		"name: x\nworkload:\n    every: '200ms'\n",
+	} {
+		_, err := Parse("p.yaml", []byte(text))
+		assert.NoError(t, err, "%q", text)
+	}
+}
+
+func TestStepsMaxGrowsWithJobs(t *testing.T) {
+	p, err := Parse("p.yaml", []byte("name: x\nworkload: {jobs: 100000}\n"))
+	require.NoError(t, err)
+	assert.Equal(t, 100_000_000, p.Schedule.StepsMax)
+}
+
+// Every refusal is one line that says where, what and what would be right.
+func TestParseRefuses(t *testing.T) {
+	for _, c := range []struct{ name, text, want string }{
+		{"unknown key", "name: x\ntopolgy: {}\n", `p.yaml:2:1: unknown key "topolgy" in a plan; known are version, name, story, preset, engine, topology, workload, faults, schedule, then, expect, about, seed (did you mean "topology"?)`},
+		{"unknown key below", "name: x\nworkload:\n  job: 3\n", `p.yaml:3:3: unknown key "job" in workload; known are jobs, every, work, slow (did you mean "jobs"?)`},
+		{"unknown engine key", "name: x\nengine: {max_dispatch_retrys: 3}\n", `p.yaml:2:10: unknown key "max_dispatch_retrys" in engine; .*\(did you mean "max_dispatch_retries"\?\)`},
+		{"key that is a number", "1: x\n", `p.yaml:1:1: unknown key "1" in a plan`},
+		{"merge key", "name: x\n<<: {seed: 1}\n", `p.yaml:2:1: unknown key "<<"`},
+		{"text for a number", "name: x\nworkload: {jobs: many}\n", `p.yaml:2:18: workload.jobs is "many", not an integer; give 1 to 100000`},
+		{"quoted number", "name: x\nworkload: {jobs: \"5\"}\n", `p.yaml:2:18: workload.jobs is "5", which is text; give 1 to 100000, without quotes`},
+		{"fraction", "name: x\nworkload: {jobs: 1.5}\n", `p.yaml:2:18: workload.jobs is "1.5", not an integer; give 1 to 100000`},
+		{"exponent", "name: x\nworkload: {jobs: 1e12}\n", `p.yaml:2:18: workload.jobs is "1e12", not an integer`},
+		{"too many", "name: x\nworkload: {jobs: 1000000000000}\n", `p.yaml:2:18: workload.jobs is 1000000000000, out of range; give 1 to 100000`},
+		{"beyond any integer", "name: x\nworkload: {jobs: 1000000000000000000000000000000}\n", `p.yaml:2:18: workload.jobs is "1000000000000000000000000000000", out of range; give 1 to 100000`},
+		{"negative", "name: x\nworkload: {jobs: -1}\n", `p.yaml:2:18: workload.jobs is -1, out of range; give 1 to 100000`},
+		{"zero", "name: x\nworkload: {jobs: 0}\n", `p.yaml:2:18: workload.jobs is 0, out of range`},
+		{"mapping for a number", "name: x\nworkload: {jobs: {a: 1}}\n", `p.yaml:2:18: workload.jobs is a mapping; give 1 to 100000`},
+		{"list for a number", "name: x\nworkload: {jobs: [1]}\n", `p.yaml:2:18: workload.jobs is a sequence; give 1 to 100000`},
+		{"number without a value", "name: x\nworkload:\n  jobs:\n", `p.yaml:3:9: workload.jobs has no value; give 1 to 100000, or leave the key out`},
+		{"number for a mapping", "name: x\nworkload: 3\n", `p.yaml:2:11: workload is not a mapping; give keys such as jobs, every, work`},
+		{"mapping for a list", "name: x\nfaults: {on: 1}\n", `p.yaml:2:9: faults is not a list; write it as a list`},
+		{"list for a mapping of numbers", "name: x\nworkload: {slow: [1]}\n", `p.yaml:2:18: workload.slow is not a mapping; give a mapping such as`},
+		{"name for a job's number", "name: x\nworkload: {slow: {job-3: 15m}}\n", `p.yaml:2:19: "job-3" in workload.slow is not a number`},
+		{"duration without unit", "name: x\nworkload: {every: 5}\n", `p.yaml:2:19: workload.every is "5", has no unit; give a duration such as 200ms, 10s or 20m, from 1ns to 24h`},
+		{"no duration", "name: x\nworkload: {every: soon}\n", `p.yaml:2:19: workload.every is "soon", not a duration; give a duration`},
+		{"negative duration", "name: x\nworkload: {every: -1s}\n", `p.yaml:2:19: workload.every is -1s, out of range`},
+		{"endless duration", "name: x\nthen: {settle_within: 99999999h}\n", `p.yaml:2:23: then.settle_within is "99999999h", not a duration`},
+		{"slow out of range", "name: x\nworkload: {slow: {3: 25h}}\n", `p.yaml:2:22: workload.slow.3 is 25h, out of range; give a duration`},
+		{"no boolean", "name: x\nthen: {heal: yes}\n", `p.yaml:2:14: then.heal is "yes", neither true nor false; give true or false`},
+		{"number for text", "name: 5\n", `p.yaml:1:7: name is 5, which is not text; write "5", with quotes, if you mean it`},
+		{"null for text", "name: x\nstory:\n", `p.yaml:2:8: story has no value; give a text, or leave the key out`},
+		{"choice", "name: x\nengine: {read_error: fail-opn}\n", `p.yaml:2:22: engine.read_error is "fail-opn"; one of fail-closed, fail-open (did you mean "fail-open"?)`},
+		{"preset", "name: x\npreset: documentd\n", `p.yaml:2:9: preset is "documentd"; one of documented, hardened (did you mean "documented"?)`},
+		{"negative seed", "name: x\nseed: -1\n", `p.yaml:2:7: seed is "-1", out of range; give 0 to 18446744073709551615`},
+		{"seed too large", "name: x\nseed: 18446744073709551616\n", `p.yaml:2:7: seed is "18446744073709551616", out of range`},
+		{"version", "version: 2\nsomething: new\n", `p.yaml:1:10: the plan's format is version 2; this build reads version 1`},
+		{"version that is text", "version: one\n", `p.yaml:1:10: version is "one", not an integer`},
+		{"no name", "seed: 1\n", `p.yaml: the plan has no name; add name: with words such as publish-failure`},
+		{"name", "name: My Plan\n", `p.yaml:1:7: the name "My Plan" is not in kebab-case`},
+		{"name that is a path", "name: ../x\n", `p.yaml:1:7: the name "../x" is not in kebab-case`},
+		{"story of lines", "name: x\nstory: \"a\\nb\"\n", `p.yaml:2:8: the story is not one line of text`},
+		{"duplicate key", "name: x\nname: y\n", `p.yaml:2:1: broken YAML: mapping key "name" already defined at \[1:1\]`},
+		{"broken", "name: [x\n", `p.yaml:1:7: broken YAML: sequence end token '\]' not found; mend the syntax`},
+		{"tab", "name: x\nworkload:\n\tjobs: 1\n", `p.yaml:3:1: broken YAML: found character`},
+		{"anchor", "name: &a x\n", `p.yaml:1:7: name uses an anchor, an alias or a tag; a plan is plain YAML`},
+		{"tag", "name: !!str x\n", `p.yaml:1:7: name uses an anchor, an alias or a tag`},
+		{"directive", "%YAML 1.2\n---\nname: x\n", `p.yaml:1:1: a plan has no directives`},
+		{"two documents", "name: x\n---\nname: y\n", `p.yaml:3:1: a second document begins here; a file holds one plan`},
+		{"list", "- name: x\n", `p.yaml:1:1: a plan is a mapping of keys`},
+		{"word", "hello\n", `p.yaml:1:1: a plan is a mapping of keys`},
+		{"empty", "", `p.yaml: this is empty; a plan has at least a name`},
+		{"comment only", "# nothing\n", `p.yaml: this is empty`},
+		{"binary", "name: x\x00\x01", `p.yaml: this is not text; a plan is YAML in UTF-8`},
+		{"not UTF-8", "name: \xff\xfe", `p.yaml: this is not text`},
+		{"long", "name: x # " + strings.Repeat("x", 2<<20), `p.yaml: this is longer than a plan can be; a plan has at most 1024 KiB`},
+		{"deep", "name: x\nabout: " + strings.Repeat("[", 1_000_000), `p.yaml:2:1: this line is too long, or its brackets nest too deep`},
+		{"deep over lines", strings.Repeat("[\n", 500_000), `p.yaml:33:1: this line is too long, or its brackets nest too deep`},
+		{"long line", "name: x # " + strings.Repeat("x", 100_000), `p.yaml:1:1: this line is too long, or its brackets nest too deep`},
+		{"submissions past a year", "name: x\nworkload: {jobs: 100000, every: 24h}\n", `p.yaml:2:33: the last of 100000 jobs would be submitted after 2399976h; let them all come within 8760h`},
+		{"slow job that is not there", "name: x\nworkload: {slow: {11: 15m}}\n", `p.yaml:2:23: there is no job 11; the workload has jobs 1 to 10`},
+		{"back-off", "name: x\nengine: {backoff_base: 1m}\n", `p.yaml:2:24: engine.backoff_base is 1m, longer than engine.backoff_max; give at most 30s`},
+		{"about", "name: x\nabout: [1, 11]\n", `p.yaml:2:12: there is no job 11; the workload has jobs 1 to 10`},
+		{"about twice", "name: x\nabout: [1, 1]\n", `p.yaml:2:12: job 1 is there already`},
+		{"phase", "name: x\nfaults:\n  - on: {job: 3, phase: publsh}\n    do: hang\n", "p.yaml:3:25: unknown phase \"publsh\"; `faultline list faults` names the phases (did you mean \"publish\"?)"},
+		{"phase missing", "name: x\nfaults:\n  - on: {job: 3}\n    do: hang\n", `p.yaml:3:9: the phase is missing; say which operation`},
+		{"effect", "name: x\nfaults:\n  - {on: {phase: publish}, do: fail-befor}\n", `p.yaml:3:32: unknown fault "fail-befor"; do is one of .* \(did you mean "fail-before"\?\)`},
+		{"effect missing", "name: x\nfaults:\n  - on: {phase: publish}\n", `p.yaml:3:5: the fault does not say what it does`},
+		{"fault that is a word", "name: x\nfaults: [crash]\n", `p.yaml:2:10: faults\[0\] is not a mapping; give keys such as on, after, at`},
+		{"fault's job", "name: x\nfaults:\n  - {on: {job: 11, phase: publish}, do: hang}\n", `p.yaml:3:16: there is no job 11; the workload has jobs 1 to 10`},
+		{"rate of zero", "name: x\nfaults:\n  - {on: {phase: publish}, do: hang, rate: 0}\n", `p.yaml:3:44: faults\[0\].rate is 0, out of range; give 0.000001 to 1`},
+		{"rate above one", "name: x\nfaults:\n  - {on: {phase: publish}, do: hang, rate: 1.5}\n", `p.yaml:3:44: faults\[0\].rate is 1.5, out of range`},
+		{"rate that is not a number", "name: x\nfaults:\n  - {on: {phase: publish}, do: hang, rate: .nan}\n", `p.yaml:3:44: faults\[0\].rate is ".nan", not a number`},
+		{"worker that is not there", "name: x\nfaults:\n  - {at: 5s, do: crash, node: worker-4}\n", `p.yaml:3:31: unknown node "worker-4"; the nodes are scheduler-1, .* \(did you mean "worker-1"\?\)`},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			p, err := Parse("p.yaml", []byte(c.text))
+			require.Error(t, err)
+			assert.Nil(t, p)
+			var pe *PlanError
+			require.True(t, errors.As(err, &pe))
+			assert.NotContains(t, err.Error(), "\n")
+			if strings.ContainsAny(c.want, `\*`) {
+				assert.Regexp(t, "^"+c.want, err.Error())
+			} else {
+				assert.True(t, strings.HasPrefix(err.Error(), c.want), "%s", err.Error())
+			}
+			if pe.Line == 0 {
+				assert.Empty(t, pe.Excerpt())
+			}
+		})
+	}
+}
+
+func TestExcerptMarksThePlace(t *testing.T) {
+	_, err := Parse("p.yaml", []byte("name: x\nworkload: {jobs: many}\n"))
+	var pe *PlanError
+	require.True(t, errors.As(err, &pe))
+	assert.Equal(t, "    2 | workload: {jobs: many}\n                         ^", pe.Excerpt())
+}
+
+func TestLoad(t *testing.T) {
+	p, err := Load("publish-failure")
+	require.NoError(t, err)
+	assert.Equal(t, "publish-failure", p.Name)
+
+	dir := t.TempDir()
+	file := filepath.Join(dir, "mine.yaml")
+	require.NoError(t, os.WriteFile(file, []byte("name: mine\n"), 0o600))
+	p, err = Load(file)
+	require.NoError(t, err)
+	assert.Equal(t, "mine", p.Name)
+
+	for _, c := range []struct{ arg, want string }{
+		{"publish-failur", "unknown scenario \"publish-failur\"; `faultline list scenarios` names them, and a plan of your own is given by its file's path (did you mean \"publish-failure\"?)"},
+		{"publish-failure.yaml", `publish-failure.yaml: there is no such file; give a plan's file, or a scenario that ` + "`faultline list scenarios`" + ` names (did you mean "publish-failure"?)`},
+		{filepath.Join(dir, "other.yaml"), filepath.Join(dir, "other.yaml") + ": there is no such file"},
+		{dir, dir + ": this is a directory"},
+		{"", `unknown scenario ""`},
+	} {
+		_, err := Load(c.arg)
+		require.Error(t, err)
+		assert.True(t, strings.HasPrefix(err.Error(), c.want), "%s", err.Error())
+	}
+}
+
+func TestNamedPlans(t *testing.T) {
+	assert.Equal(t, []string{"calm", "publish-ack-lost", "publish-failure", "redis-read-error", "rollback-failure", "stale-worker", "state-write-failure"}, Names())
+	for _, name := range Names() {
+		p, err := Load(name)
+		require.NoError(t, err)
+		assert.Equal(t, name, p.Name)
+		assert.NotEmpty(t, p.Story)
+		assert.Equal(t, PresetDocumented, p.Preset, "the seeds' numbers are the documented design's")
+		assert.NotEmpty(t, p.About)
+	}
+}
+
+func FuzzParse(f *testing.F) {
+	for _, name := range Names() {
+		text, _ := Source(name)
+		f.Add([]byte(text))
+	}
+	f.Add([]byte("name: x\nworkload: {slow: {3: 15m}}\nfaults: [{at: 5s, do: crash, node: worker-1}]\n"))
+	f.Fuzz(func(t *testing.T, data []byte) {
+		p, err := Parse("p.yaml", data)
+		if err != nil {
+			var pe *PlanError
+			require.True(t, errors.As(err, &pe), "%v", err)
+			pe.Excerpt()
+			return
+		}
+		text, err := Marshal(p)
+		require.NoError(t, err)
+		again, err := Parse("p.yaml", text)
+		require.NoError(t, err, "%s", text)
+		require.Equal(t, p, again)
+	})
+}

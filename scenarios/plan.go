@@ -1,0 +1,68 @@
+package scenarios
+
+import (
+	"time"
+
+	"github.com/faultline-sim/faultline/engine"
+	"github.com/faultline-sim/faultline/faults"
+)
+
+// PlanVersion is the format that this build reads and writes.
+const PlanVersion = 1
+
+// Plan is everything that a run depends on besides the build. It is one YAML file, whether it was
+// written by hand, drawn by rapid, shrunk from a failure, or kept as a regression.
+type Plan struct {
+	Version  int             `yaml:"version" json:"version" doc:"format of this file"`
+	Name     string          `yaml:"name" json:"name" doc:"kebab-case"`
+	Story    string          `yaml:"story,omitempty" json:"story,omitempty" doc:"what happens, in a sentence"`
+	Preset   string          `yaml:"preset" json:"preset" oneof:"documented,hardened" doc:"the engine settings to start from"`
+	Engine   engine.Settings `yaml:"engine,omitempty" json:"engine"`
+	Topology Topology        `yaml:"topology,omitempty" json:"topology"`
+	Workload Workload        `yaml:"workload,omitempty" json:"workload"`
+	Faults   []faults.Fault  `yaml:"faults,omitempty" json:"faults,omitempty"`
+	Schedule Schedule        `yaml:"schedule,omitempty" json:"schedule"`
+	Then     Then            `yaml:"then,omitempty" json:"then"`
+	Expect   Expect          `yaml:"expect,omitempty" json:"expect"`
+	About    []int           `yaml:"about,omitempty" json:"about,omitempty" doc:"the jobs whose story the result tells; empty is those that faults name"`
+	Seed     uint64          `yaml:"seed" json:"seed" doc:"the root of every draw"`
+
+	pinned []string // settings given explicitly with the value that they have by default: another preset leaves them alone
+}
+
+// Topology says which nodes there are. Schedulers are scheduler-1.., workers are worker-1...
+type Topology struct {
+	Schedulers     int           `yaml:"schedulers" json:"schedulers" min:"1" max:"64" doc:"scheduler replicas"`
+	Workers        int           `yaml:"workers" json:"workers" min:"1" max:"1000" doc:"workers in the default pool"`
+	MaxParallel    int           `yaml:"max_parallel" json:"max_parallel" min:"1" max:"10000" doc:"jobs a worker runs at once"`
+	HeartbeatEvery time.Duration `yaml:"heartbeat_every" json:"heartbeat_every" min:"100ms" max:"1h" doc:"how often a worker says that it lives"`
+	Deduplicate    bool          `yaml:"deduplicate" json:"deduplicate" doc:"workers refuse a second execution of an idempotency key"`
+}
+
+// Workload says what is submitted. Jobs are job-1...
+type Workload struct {
+	Jobs  int                   `yaml:"jobs" json:"jobs" min:"1" max:"100000" doc:"how many jobs are submitted"`
+	Every time.Duration         `yaml:"every" json:"every" min:"1ns" max:"24h" doc:"time between two submissions"`
+	Work  time.Duration         `yaml:"work" json:"work" min:"1ns" max:"24h" doc:"how long a worker executes a job"`
+	Slow  map[int]time.Duration `yaml:"slow,omitempty" json:"slow,omitempty" min:"1ns" max:"24h" doc:"jobs, by number, that take longer than work"`
+}
+
+// Schedule says how the stepper chooses.
+type Schedule struct {
+	Strategy string `yaml:"strategy" json:"strategy" oneof:"latency,random" doc:"latency: discrete-event order by drawn latencies; random: uniform among ready operations"`
+	StepsMax int    `yaml:"steps_max" json:"steps_max" min:"100" max:"1000000000" doc:"a run that needs more steps is inconclusive"`
+}
+
+// Then says what happens after the fault window: everything heals, faults stop, and the world has
+// SettleWithin, in virtual time, to settle.
+type Then struct {
+	Heal         bool          `yaml:"heal" json:"heal" doc:"after the last fault, partitions end and crashed nodes restart"`
+	SettleWithin time.Duration `yaml:"settle_within" json:"settle_within" min:"1s" max:"720h" doc:"virtual time the world has to settle once submissions and faults are over"`
+}
+
+// Expect says what the plan is there to show. An invariant listed in Violates is judged whatever
+// its fault class, and a run of the unmodified plan that does not violate it is inconclusive.
+type Expect struct {
+	Violates  []string `yaml:"violates,omitempty" json:"violates,omitempty" doc:"invariants that this plan breaks"`
+	Sometimes []string `yaml:"sometimes,omitempty" json:"sometimes,omitempty" doc:"situations that this plan must reach"`
+}

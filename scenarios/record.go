@@ -1,0 +1,217 @@
+package scenarios
+
+import (
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/faultline-sim/faultline/scenarios/world"
+	"github.com/faultline-sim/faultline/sim"
+)
+
+// record follows every job through a run, by what the steps changed in the servers.
+type record struct {
+	jobs        []*jobRecord // by number, from 1
+	down        map[string]bool
+	outstanding map[message]bool // stored in a stream and not acknowledged yet
+	submitted   int              // jobs whose submission was stored
+	settled     int              // jobs in a terminal state
+}
+
+// message is one that a stream holds.
+type message struct {
+	stream  string
+	seq     uint64
+	subject string
+}
+
+// consumer is the node that alone can acknowledge the message, or "" if any scheduler can.
+func (m message) consumer() string {
+	if worker, ok := strings.CutPrefix(m.subject, "worker."); ok {
+		name, _, _ := strings.Cut(worker, ".")
+		return name
+	}
+	return ""
+}
+
+// jobRecord is one job so far.
+type jobRecord struct {
+	JobResult
+	since      time.Duration // of its state
+	awaited    bool          // a dispatch was stored since the last DISPATCHED write, and a living worker has it
+	worker     string        // the worker it was dispatched to last
+	executing  string        // the worker that has begun and not finished it
+	failures   []failure     // of its operations
+	submitSeen bool
+}
+
+// failure is an operation on a job whose caller saw an error.
+type failure struct {
+	phase string
+	fault string
+	at    time.Duration
+}
+
+func newRecord(plan *Plan) *record {
+	r := &record{down: map[string]bool{}, outstanding: map[message]bool{}}
+	for n := range plan.Workload.Jobs {
+		r.jobs = append(r.jobs, &jobRecord{JobResult: JobResult{ID: JobID(n + 1), Dispatches: []DispatchPoint{}}})
+	}
+	return r
+}
+
+// job finds a job by its id, or returns nil.
+func (r *record) job(id string) *jobRecord {
+	n, err := strconv.Atoi(strings.TrimPrefix(id, "job-"))
+	if err != nil || n < 1 || n > len(r.jobs) {
+		return nil
+	}
+	return r.jobs[n-1]
+}
+
+func (r *record) observe(e *sim.Event) {
+	for i := range e.Changes {
+		c := &e.Changes[i]
+		if c.Stream != "" {
+			r.stored(e, c)
+		} else if id, ok := strings.CutPrefix(c.Key, "job:"); ok {
+			r.written(e, id, c)
+		}
+	}
+	switch e.Kind {
+	case sim.KindAck, sim.KindTerm:
+		r.acknowledged(e)
+	case world.KindEffect:
+		r.executed(e)
+	case sim.KindControl:
+		r.controlled(e)
+	}
+	if j := r.job(e.Job); j != nil {
+		if e.Outcome != sim.OutcomeOK && e.Outcome != sim.OutcomeNil && e.Outcome != sim.OutcomePending {
+			j.failures = append(j.failures, failure{e.Phase, e.Fault, e.At})
+		}
+		if e.Phase == "submit_ack" || e.Phase == "submit_nak" {
+			r.handled(j, e)
+		}
+	}
+}
+
+func (r *record) stored(e *sim.Event, c *sim.Change) {
+	r.outstanding[message{c.Stream, c.Seq, c.Subject}] = true
+	j := r.job(c.Header["Job-Id"])
+	switch {
+	case j == nil:
+	case c.Subject == "sys.job.submit":
+		if !j.submitSeen {
+			j.submitSeen, j.Submitted = true, e.At
+			r.submitted++
+		}
+	case c.Stream == "CORDUM_JOBS":
+		j.Dispatches = append(j.Dispatches, DispatchPoint{e.Step, e.At, c.Subject, c.Seq})
+		j.worker = message{subject: c.Subject}.consumer()
+		if r.down[j.worker] {
+			j.openBlind(e.At)
+		} else {
+			j.awaited = true
+		}
+	}
+}
+
+func (r *record) written(e *sim.Event, id string, c *sim.Change) {
+	j := r.job(id)
+	if j == nil {
+		return
+	}
+	switch c.Field {
+	case "attempts":
+		j.Attempts, _ = strconv.Atoi(c.Value)
+		if n := len(j.Path); n > 0 && j.Path[n-1].Step == e.Step {
+			j.Path[n-1].Attempts = j.Attempts
+		}
+	case "reason_code":
+		j.Reason = c.Value
+	case "state":
+		if terminal(j.State) != terminal(c.Value) {
+			r.settled++
+			j.Settled = e.At
+		}
+		j.State, j.since = c.Value, e.At
+		j.Path = append(j.Path, JobPoint{e.Step, e.At, c.Value, j.Attempts, e.Phase})
+		if c.Value != "DISPATCHED" && c.Value != "RUNNING" {
+			j.closeBlind(e.At)
+		}
+		if c.Value == "SCHEDULED" {
+			j.awaited = false
+		}
+	}
+}
+
+// terminal states by seed 003, section 1.
+func terminal(state string) bool {
+	switch state {
+	case "SUCCEEDED", "FAILED", "TIMEOUT", "CANCELLED", "DENIED", "OUTPUT_QUARANTINED":
+		return true
+	}
+	return false
+}
+
+func (r *record) acknowledged(e *sim.Event) {
+	if e.Outcome != sim.OutcomeOK || e.Fault != "" {
+		return
+	}
+	stream := "CORDUM_JOBS"
+	if strings.HasPrefix(e.Target, "sys.") {
+		stream = "CORDUM_SYS"
+	}
+	delete(r.outstanding, message{stream, e.Seq, e.Target})
+}
+
+func (r *record) executed(e *sim.Event) {
+	j := r.job(e.Job)
+	if j == nil || e.Outcome != sim.OutcomeOK {
+		return
+	}
+	if e.Name == world.EffectBegin {
+		j.Executions++
+		j.executing, j.awaited = e.Node, true
+		j.closeBlind(e.At)
+		return
+	}
+	j.executing = ""
+}
+
+// controlled follows which nodes are down: what was dispatched to one is dispatched to nobody.
+func (r *record) controlled(e *sim.Event) {
+	switch e.Name {
+	case "crash":
+		r.down[e.Target] = true
+		for _, j := range r.jobs {
+			if j.worker == e.Target && (j.State == "DISPATCHED" || j.State == "RUNNING") {
+				j.awaited = false
+				j.openBlind(e.At)
+			}
+		}
+	case "restart":
+		delete(r.down, e.Target)
+	}
+}
+
+// handled notes the end of a handling: a job that it leaves DISPATCHED without a dispatch is
+// DISPATCHED to nobody.
+func (r *record) handled(j *jobRecord, e *sim.Event) {
+	if j.State == "DISPATCHED" && !j.awaited {
+		j.openBlind(j.since)
+	}
+}
+
+func (j *jobRecord) openBlind(at time.Duration) {
+	if j.Blind == nil || !j.Blind.Open {
+		j.Blind = &BlindWindow{Opened: at, Open: true}
+	}
+}
+
+func (j *jobRecord) closeBlind(at time.Duration) {
+	if j.Blind != nil && j.Blind.Open {
+		j.Blind.Open, j.Blind.Closed = false, at
+	}
+}

@@ -1,0 +1,32 @@
+package scenarios
+
+import (
+	"fmt"
+	"regexp"
+	"strings"
+)
+
+// ReplayCommand is the shell command that repeats a run: source is the scenario's name or the
+// plan's file, and overrides are what [Plan.Set] took.
+func ReplayCommand(source string, seed uint64, overrides []string) string {
+	var b strings.Builder
+	fmt.Fprintf(&b, "faultline run %s --seed %d", shellWord(source), seed)
+	for _, o := range overrides {
+		if preset, ok := strings.CutPrefix(o, "preset="); ok {
+			b.WriteString(" --preset " + shellWord(preset))
+		} else {
+			b.WriteString(" --set " + shellWord(o))
+		}
+	}
+	return b.String()
+}
+
+var plainShell = regexp.MustCompile(`^[A-Za-z0-9_./=:@%+,-]+$`)
+
+// shellWord quotes s for a POSIX shell where that is needed.
+func shellWord(s string) string {
+	if plainShell.MatchString(s) {
+		return s
+	}
+	return "'" + strings.ReplaceAll(s, "'", `'\''`) + "'"
+}

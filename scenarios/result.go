@@ -1,0 +1,135 @@
+package scenarios
+
+import "time"
+
+// ResultVersion is the format of result.json.
+const ResultVersion = 1
+
+// Verdict is the outcome of a run.
+type Verdict string
+
+// The verdicts, and the exit codes of `faultline run` that go with them.
+const (
+	Held         Verdict = "held"         // 0: no invariant was violated within its promise
+	Violated     Verdict = "violated"     // 1
+	Inconclusive Verdict = "inconclusive" // 3: a budget ran out, a fault never fired, or an expectation was not met
+)
+
+// Result is what a run found: the content of result.json. It depends on plan and build alone.
+type Result struct {
+	Version    int                `json:"version"`
+	Build      string             `json:"build"`
+	Scenario   string             `json:"scenario"`
+	Story      string             `json:"story,omitempty"`
+	Preset     string             `json:"preset"`
+	Seed       uint64             `json:"seed"`
+	Overrides  []string           `json:"overrides,omitempty"` // key=value, as --set takes them
+	Replay     string             `json:"replay"`              // the command that repeats this run
+	Verdict    Verdict            `json:"verdict"`
+	Reason     string             `json:"reason"` // one sentence
+	Digest     string             `json:"digest"` // 16 hex digits over every event
+	Steps      int                `json:"steps"`
+	Virtual    time.Duration      `json:"virtual_ns"`
+	Invariants []InvariantResult  `json:"invariants"`
+	Violations []Violation        `json:"violations"`
+	Fired      []FiredFault       `json:"faults_fired"`
+	Unfired    []string           `json:"faults_unfired,omitempty"` // faults, in words, that never fired
+	Telling    []string           `json:"telling"`                  // the story of the jobs the plan is about, a sentence each
+	Jobs       []JobResult        `json:"jobs"`                     // in the order of their numbers
+	Unsettled  []Unsettled        `json:"unsettled,omitempty"`
+	Counters   map[string]float64 `json:"counters,omitempty"` // the schedulers' metrics, summed, as name{label="value"}
+}
+
+// Status of one invariant after a run.
+type Status string
+
+// The statuses of an invariant.
+const (
+	StatusHeld         Status = "held"
+	StatusViolated     Status = "violated"
+	StatusUnpromised   Status = "broken outside its promise" // violated, but only under faults for which it is not promised
+	StatusNotExercised Status = "not exercised"
+	StatusReached      Status = "reached"     // a sometimes
+	StatusNotReached   Status = "not reached" // a sometimes
+)
+
+// InvariantResult is one row of the report's table of invariants.
+type InvariantResult struct {
+	Name      string `json:"name"`
+	Says      string `json:"says"`
+	Kind      string `json:"kind"`              // always, eventually, sometimes
+	Promise   string `json:"promise,omitempty"` // the class of faults under which it is promised, in words
+	Status    Status `json:"status"`
+	Exercised int    `json:"exercised"` // how often there was something to judge
+}
+
+// Violation is one way in which an invariant did not hold.
+type Violation struct {
+	Invariant string        `json:"invariant"`
+	Promised  bool          `json:"promised"` // judged: within the invariant's promise, or expected by the plan
+	Job       string        `json:"job,omitempty"`
+	Step      int           `json:"step"`
+	At        time.Duration `json:"at_ns"`
+	Message   string        `json:"message"`
+}
+
+// FiredFault is one fault at the moment it took effect.
+type FiredFault struct {
+	Fault      string        `json:"fault"` // the plan's fault, in words
+	Do         string        `json:"do"`
+	Step       int           `json:"step"`
+	At         time.Duration `json:"at_ns"`
+	Until      time.Duration `json:"until_ns,omitempty"` // faults that last: when they ended
+	Node       string        `json:"node"`
+	Job        string        `json:"job,omitempty"`
+	Phase      string        `json:"phase,omitempty"`
+	Occurrence int           `json:"occurrence,omitempty"`
+}
+
+// JobResult is what happened to one job, from ground truth.
+type JobResult struct {
+	ID         string          `json:"id"`
+	About      bool            `json:"about,omitempty"` // the plan is about this job
+	State      string          `json:"state"`           // at the end; empty if it was never stored
+	Attempts   int             `json:"attempts"`
+	Path       []JobPoint      `json:"path,omitempty"` // every state write, in order
+	Dispatches []DispatchPoint `json:"dispatches"`     // every dispatch that a stream stored
+	Executions int             `json:"executions"`     // how often a worker began it
+	StalePicks int             `json:"stale_picks,omitempty"`
+	Submitted  time.Duration   `json:"submitted_ns"`
+	Settled    time.Duration   `json:"settled_ns,omitempty"` // when it reached its terminal state; 0 if it did not
+	Blind      *BlindWindow    `json:"blind_window,omitempty"`
+	Reason     string          `json:"reason_code,omitempty"`
+}
+
+// JobPoint is one state write.
+type JobPoint struct {
+	Step     int           `json:"step"`
+	At       time.Duration `json:"at_ns"`
+	State    string        `json:"state"`
+	Attempts int           `json:"attempts"`
+	Phase    string        `json:"phase"`
+}
+
+// DispatchPoint is one stored dispatch.
+type DispatchPoint struct {
+	Step    int           `json:"step"`
+	At      time.Duration `json:"at_ns"`
+	Subject string        `json:"subject"`
+	Seq     uint64        `json:"seq"`
+}
+
+// BlindWindow is the time in which a job is DISPATCHED, or RUNNING, to nobody.
+type BlindWindow struct {
+	Opened time.Duration `json:"opened_ns"`
+	Closed time.Duration `json:"closed_ns,omitempty"` // 0 while Open
+	Open   bool          `json:"open"`
+}
+
+// Unsettled names a job that did not settle, and why.
+type Unsettled struct {
+	Job    string        `json:"job"`
+	State  string        `json:"state"`
+	Since  time.Duration `json:"since_ns"`
+	Reason string        `json:"reason"`
+}

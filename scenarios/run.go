@@ -1,0 +1,217 @@
+package scenarios
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"io"
+	"strings"
+	"sync/atomic"
+	"time"
+
+	"github.com/nats-io/nats.go"
+	"github.com/nats-io/nats.go/jetstream"
+
+	"github.com/faultline-sim/faultline/engine"
+	"github.com/faultline-sim/faultline/engine/phase"
+	"github.com/faultline-sim/faultline/faults"
+	"github.com/faultline-sim/faultline/invariants"
+	"github.com/faultline-sim/faultline/sim"
+)
+
+// RunOptions are what a run takes besides its plan; none of them changes what happens in it.
+type RunOptions struct {
+	Trace    io.Writer      // receives trace.jsonl: one canonical event a line
+	Progress func(Progress) // called about five times a second, from another goroutine; nil is none
+
+	Source    string   // the scenario's name, or the plan file as the user typed it, for Result.Replay
+	Overrides []string // how the plan differs from Source, as key=value
+	Modified  bool     // it differs in more than its seed: what the plan expects is reported, not judged
+}
+
+// Progress of a run that is under way.
+type Progress struct {
+	Steps   int
+	Virtual time.Duration
+	Settled int // jobs in a terminal state
+	Jobs    int
+}
+
+// Run runs one plan and judges it. It fails only when the plan could not be run at all, or ctx was
+// cancelled; a violated invariant is a result.
+func Run(ctx context.Context, plan *Plan, opt RunOptions) (*Result, error) {
+	strategy, ok := sim.StrategyByName(plan.Schedule.Strategy)
+	if !ok {
+		return nil, fmt.Errorf("unknown strategy %q; it is one of %s", plan.Schedule.Strategy, strings.Join(sim.Strategies, ", "))
+	}
+	r := newRun(ctx, plan)
+	defer r.reportProgress(opt.Progress)()
+	sum, err := sim.Run(sim.Config{
+		Seed: plan.Seed, Strategy: strategy, StepsMax: plan.Schedule.StepsMax, Trace: opt.Trace,
+		Tags: tags, MsgTags: msgTags, Intercept: r.injector.Intercept, Observe: r.observe,
+	}, r.play)
+	if err == nil {
+		err = ctx.Err()
+	}
+	if err != nil {
+		return nil, err
+	}
+	return r.result(sum, opt), nil
+}
+
+// run is one plan in its world.
+type run struct {
+	ctx      context.Context
+	plan     *Plan
+	world    *sim.World
+	injector *faults.Injector
+	judge    *invariants.Judge
+	record   *record
+	crew     *crew
+
+	stop   sim.Stop
+	end    time.Duration
+	report invariants.Report
+	counts map[string]float64
+
+	steps, settled atomic.Int64
+	virtual        atomic.Int64
+}
+
+func newRun(ctx context.Context, plan *Plan) *run {
+	return &run{
+		ctx: ctx, plan: plan,
+		injector: faults.NewInjector(plan.Faults, JobID, map[string]string{"heartbeats": "heartbeat"}),
+		judge:    invariants.NewJudge(judgeConfig(plan)),
+		record:   newRecord(plan),
+	}
+}
+
+func judgeConfig(p *Plan) invariants.Config {
+	e := p.Engine
+	return invariants.Config{
+		DispatchOrder: string(e.DispatchOrder), MaxSchedulingRetries: e.MaxSchedulingRetries, MaxDeliver: e.MaxDeliver,
+		WorkerTTL: e.WorkerTTL, RegistrySweep: e.RegistrySweep, JobLockTTL: e.JobLockTTL,
+	}
+}
+
+// streams keeps every stream of a world in memory: no run outlives its process.
+var streams = engine.StreamOptions{Storage: jetstream.MemoryStorage}
+
+// boot is when the workers start, and twice that the submitter: schedulers come first, as in a
+// deployment, so that no job meets an empty registry for want of the first heartbeats.
+const boot = time.Second
+
+// play builds the world and moves it through its two phases: one in which faults strike, and one
+// in which everything heals and the world must settle.
+func (r *run) play(w *sim.World) error {
+	r.world = w
+	if err := engine.EnsureStreams(context.Background(), w.JetStream(), streams); err != nil {
+		return err
+	}
+	r.injector.Attach(w)
+	r.crew = newCrew(r.plan)
+	r.crew.startSchedulers(w)
+	w.Step(boot, r.cancelled)
+	r.crew.startWorkers(w)
+	w.Step(2*boot, r.cancelled)
+	r.crew.startSubmitter(w)
+
+	submitted := 2*boot + time.Duration(r.plan.Workload.Jobs)*r.plan.Workload.Every
+	window := max(submitted, r.injector.Window())
+	r.stop = w.Step(window+r.plan.Then.SettleWithin, func() bool {
+		return r.cancelled() || w.Now() >= window && r.record.submitted == r.plan.Workload.Jobs
+	})
+	if r.plan.Then.Heal {
+		r.injector.Heal(w)
+	}
+	if r.stop != sim.StopSteps {
+		r.stop = w.Step(w.Now()+r.plan.Then.SettleWithin, func() bool { return r.cancelled() || r.atRest() })
+	}
+	if r.cancelled() {
+		return r.ctx.Err()
+	}
+	if err := w.CheckTruth(); err != nil {
+		return err
+	}
+	r.counts = r.crew.counters()
+	r.report = r.judge.Finish(invariants.End{At: w.Now(), Redis: w.Redis(), Metrics: r.counts, InTime: r.stop != sim.StopSteps})
+	return nil
+}
+
+func (r *run) cancelled() bool { return r.ctx.Err() != nil }
+
+// atRest says whether nothing is left to wait for: every job is settled, and every message that a
+// living node should still see has been acknowledged.
+func (r *run) atRest() bool {
+	if r.record.settled < r.plan.Workload.Jobs {
+		return false
+	}
+	for m := range r.record.outstanding {
+		if n := r.world.Find(m.consumer()); n == nil || n.Up() {
+			return false
+		}
+	}
+	return true
+}
+
+func (r *run) observe(e *sim.Event) {
+	r.judge.Observe(e)
+	r.record.observe(e)
+	r.steps.Store(int64(e.Step))
+	r.virtual.Store(int64(e.At))
+	r.settled.Store(int64(r.record.settled))
+}
+
+func (r *run) reportProgress(report func(Progress)) (stop func()) {
+	if report == nil {
+		return func() {}
+	}
+	done := make(chan struct{})
+	go func() {
+		tick := time.NewTicker(200 * time.Millisecond)
+		defer tick.Stop()
+		for {
+			select {
+			case <-done:
+				return
+			case <-tick.C:
+				report(Progress{int(r.steps.Load()), time.Duration(r.virtual.Load()), int(r.settled.Load()), r.plan.Workload.Jobs})
+			}
+		}
+	}()
+	return func() { close(done) }
+}
+
+// tags reads what the engine and the world's actors say of their calls.
+func tags(ctx context.Context) sim.Tags {
+	t := phase.From(ctx)
+	return sim.Tags{Job: t.Job, Phase: string(t.Phase)}
+}
+
+// workerID reads the sender of a heartbeat.
+func workerID(data []byte) string {
+	_, rest, _ := bytes.Cut(data, []byte(`"worker_id":"`))
+	id, _, _ := bytes.Cut(rest, []byte(`"`))
+	return string(id)
+}
+
+// msgTags says which job a message is for, and what its phase is called.
+func msgTags(subject string, h nats.Header, data []byte) sim.Tags {
+	t := sim.Tags{}
+	if ids := h["Job-Id"]; len(ids) > 0 {
+		t.Job = ids[0]
+	}
+	switch {
+	case subject == "sys.job.submit":
+		t.Phase = "submit"
+	case subject == "sys.job.result":
+		t.Phase = "result"
+	case subject == "sys.heartbeat":
+		t.Phase = "heartbeat"
+		t.Job = workerID(data) // the unit of work is the worker
+	case strings.HasPrefix(subject, "worker."), strings.HasPrefix(subject, "job."):
+		t.Phase = "job"
+	}
+	return t
+}

@@ -1,0 +1,197 @@
+package scenarios
+
+import (
+	"fmt"
+	"maps"
+	"reflect"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/faultline-sim/faultline/internal/suggest"
+)
+
+// Setting describes one key of a plan that --set can change.
+type Setting struct {
+	Name     string `json:"name"` // as in YAML, such as engine.max_dispatch_retries
+	Type     string `json:"type"` // duration, integer, boolean, choice
+	Default  string `json:"default"`
+	Hardened string `json:"hardened,omitempty"` // the preset's value, where it is not the documented one
+	Doc      string `json:"doc"`
+	Allowed  string `json:"allowed"` // "1 to 1000", or the choices
+}
+
+// slowPrefix begins the settings of single jobs: workload.slow.3=15m.
+const slowPrefix = "workload.slow."
+
+// Settings lists every setting, in the order of the plan's keys.
+func Settings() []Setting {
+	documented, hardened := Defaults(), Defaults()
+	documented.Engine = presetSettings(PresetDocumented)
+	other := hardened.settings()
+	var list []Setting
+	for i, s := range documented.settings() {
+		out := Setting{Name: s.name, Type: typeName(s.value.Type(), s.tag), Default: textOf(s.value), Doc: s.tag.Get("doc"), Allowed: allowed(s.value.Type(), s.tag)}
+		if h := textOf(other[i].value); h != out.Default {
+			out.Hardened = h
+		}
+		list = append(list, out)
+	}
+	i := slices.IndexFunc(list, func(s Setting) bool { return s.Name == "workload.work" }) + 1
+	work := list[i-1]
+	return slices.Insert(list, i, Setting{Name: slowPrefix + "N", Type: work.Type, Default: "as workload.work", Doc: "how long a worker executes job N", Allowed: work.Allowed})
+}
+
+// setting is one settable key of a plan at hand.
+type setting struct {
+	name  string
+	value reflect.Value
+	tag   reflect.StructTag
+}
+
+// settings lists p's, in the order of its keys: the preset, the seed, and the scalars of the
+// sections.
+func (p *Plan) settings() []setting {
+	var list []setting
+	var walk func(path string, v reflect.Value)
+	walk = func(path string, v reflect.Value) {
+		for _, f := range fieldsOf(v.Type()) {
+			name, fv := join(path, f.name), v.Field(f.index)
+			switch fv.Kind() {
+			case reflect.Struct:
+				walk(name, fv)
+			case reflect.Slice, reflect.Map:
+			default:
+				if path != "" || name == "preset" || name == "seed" {
+					list = append(list, setting{name, fv, f.tag})
+				}
+			}
+		}
+	}
+	walk("", reflect.ValueOf(p).Elem())
+	return list
+}
+
+// base is the plan of which p's settings are a variation.
+func (p *Plan) base() *Plan {
+	b := Defaults()
+	b.Preset = p.Preset
+	b.Engine = presetSettings(p.Preset)
+	b.Schedule.StepsMax = stepsMaxDefault(p.Workload.Jobs)
+	return b
+}
+
+// pin remembers that s was given explicitly. A value that differs from its base shows that by itself.
+func (p *Plan) pin(s setting) {
+	moves := strings.HasPrefix(s.name, "engine.") || s.name == "schedule.steps_max" // with the preset, with the jobs
+	same := slices.ContainsFunc(p.base().settings(), func(b setting) bool { return b.name == s.name && textOf(b.value) == textOf(s.value) })
+	if moves && same && !slices.Contains(p.pinned, s.name) {
+		p.pinned = append(slices.Clone(p.pinned), s.name)
+		slices.Sort(p.pinned)
+	}
+}
+
+// rebase calls change, then lets every setting follow its base that was not given explicitly.
+func (p *Plan) rebase(change func()) {
+	before := p.base().settings()
+	follows := map[string]bool{}
+	for i, s := range p.settings() {
+		follows[s.name] = textOf(s.value) == textOf(before[i].value) && !slices.Contains(p.pinned, s.name)
+	}
+	change()
+	p.pinned = nil
+	after := p.base().settings()
+	for i, s := range p.settings() {
+		moves := textOf(before[i].value) != textOf(after[i].value) && s.name != "preset"
+		if moves && follows[s.name] {
+			s.value.Set(after[i].value)
+		} else if !follows[s.name] {
+			p.pin(s)
+		}
+	}
+}
+
+// Set changes one setting: "engine.max_dispatch_retries=5", "preset=documented". A new preset
+// changes the engine settings that the plan does not give itself. The error is a [*PlanError].
+// [Plan.Validate] says whether the plan still fits together.
+func (p *Plan) Set(assignment string) error {
+	name, text, ok := strings.Cut(assignment, "=")
+	name, text = strings.TrimSpace(name), strings.TrimSpace(text)
+	if !ok {
+		return &PlanError{Path: name, Message: fmt.Sprintf("%q sets nothing", assignment), Remedy: "write key=value" + suggest.Hint(name, settingNames())}
+	}
+	if job, slow := strings.CutPrefix(name, slowPrefix); slow {
+		return p.setSlow(name, job, text)
+	}
+	list := p.settings()
+	i := slices.IndexFunc(list, func(s setting) bool { return s.name == name })
+	if i < 0 {
+		return &PlanError{Path: name, Message: fmt.Sprintf("unknown setting %q", name), Remedy: "`faultline list settings` names them" + suggest.Hint(name, settingNames())}
+	}
+	value := reflect.New(list[i].value.Type()).Elem()
+	if err := setScalar(name, value, text, list[i].tag); err != nil {
+		return err
+	}
+	p.rebase(func() { list[i].value.Set(value) })
+	if name != "preset" && name != "seed" {
+		p.pin(list[i])
+	}
+	return nil
+}
+
+func (p *Plan) setSlow(name, job, text string) error {
+	n, err := strconv.Atoi(job)
+	if err != nil {
+		return &PlanError{Path: name, Message: fmt.Sprintf("%s does not end in the number of a job", name), Remedy: "write " + slowPrefix + "3=15m"}
+	}
+	f, _ := reflect.TypeFor[Workload]().FieldByName("Work")
+	value := reflect.New(durationType).Elem()
+	if err := setScalar(name, value, text, f.Tag); err != nil {
+		return err
+	}
+	slow := map[int]time.Duration{n: time.Duration(value.Int())}
+	for k, v := range p.Workload.Slow {
+		if k != n {
+			slow[k] = v
+		}
+	}
+	p.Workload.Slow = slow
+	return nil
+}
+
+func setScalar(name string, value reflect.Value, text string, tag reflect.StructTag) error {
+	if err := setText(value, text); err != nil {
+		return &PlanError{Path: name, Message: fmt.Sprintf("%s is %.40q, %v", name, text, err), Remedy: remedyFor(value.Type(), tag)}
+	}
+	if e := checkRange(name, value, tag); e != nil {
+		return e
+	}
+	return nil
+}
+
+// Changes lists, as Set takes them, the settings in which p differs from the defaults and its
+// preset.
+func (p *Plan) Changes() []string {
+	var changes []string
+	base := p.base().settings()
+	for i, s := range p.settings() {
+		if textOf(s.value) != textOf(base[i].value) && s.name != "seed" {
+			changes = append(changes, s.name+"="+textOf(s.value))
+		}
+		if s.name == "workload.work" {
+			for _, n := range slices.Sorted(maps.Keys(p.Workload.Slow)) {
+				changes = append(changes, fmt.Sprintf("%s%d=%s", slowPrefix, n, durationText(p.Workload.Slow[n])))
+			}
+		}
+	}
+	return changes
+}
+
+func settingNames() []string {
+	var names []string
+	for _, s := range Settings() {
+		names = append(names, s.Name)
+	}
+	return names
+}

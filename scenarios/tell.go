@@ -1,0 +1,346 @@
+package scenarios
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/faultline-sim/faultline/faults"
+	"github.com/faultline-sim/faultline/sim"
+)
+
+// result puts together what the run found.
+func (r *run) result(sum sim.Summary, opt RunOptions) *Result {
+	p := r.plan
+	r.end = sum.Virtual
+	res := &Result{
+		Version: ResultVersion, Build: Build(), Scenario: p.Name, Story: p.Story, Preset: p.Preset, Seed: p.Seed,
+		Overrides: opt.Overrides, Replay: ReplayCommand(opt.Source, p.Seed, opt.Overrides),
+		Digest: sum.Digest, Steps: sum.Steps, Virtual: sum.Virtual,
+		Violations: []Violation{}, Fired: []FiredFault{}, Telling: []string{}, Counters: r.counts,
+	}
+	r.judged(res)
+	for _, f := range r.injector.Fired() {
+		res.Fired = append(res.Fired, FiredFault{
+			Fault: f.Fault.String(), Do: string(f.Fault.Do), Step: f.Step, At: f.At, Until: f.Until,
+			Node: f.Node, Job: f.Job, Phase: f.Phase, Occurrence: f.Occurrence,
+		})
+	}
+	for _, f := range r.injector.Unfired() {
+		res.Unfired = append(res.Unfired, f.String())
+	}
+	about := r.about()
+	for _, j := range r.record.jobs {
+		j.About = slices.Contains(about, j)
+		j.StalePicks = r.crew.logs.byJob[j.ID]
+		res.Jobs = append(res.Jobs, j.JobResult)
+		if !terminal(j.State) {
+			res.Unsettled = append(res.Unsettled, Unsettled{Job: j.ID, State: j.State, Since: j.since, Reason: r.unsettled(j)})
+		}
+	}
+	res.Telling = r.tell(about)
+	res.Verdict, res.Reason = r.verdict(res, opt)
+	return res
+}
+
+// judged enters what the invariants found.
+func (r *run) judged(res *Result) {
+	for _, o := range r.report.Invariants {
+		row := InvariantResult{
+			Name: o.Invariant.Name, Says: o.Invariant.Says, Kind: string(o.Invariant.Kind), Promise: o.Invariant.Promise,
+			Exercised: o.Exercised, Status: StatusHeld,
+		}
+		expected := slices.Contains(r.plan.Expect.Violates, row.Name)
+		switch {
+		case row.Kind == "sometimes" && o.Exercised > 0:
+			row.Status = StatusReached
+		case row.Kind == "sometimes":
+			row.Status = StatusNotReached
+		case o.Exercised == 0 && len(o.Violations) == 0:
+			row.Status = StatusNotExercised
+		}
+		for _, v := range o.Violations {
+			judged := v.Promised || expected
+			res.Violations = append(res.Violations, Violation{row.Name, judged, v.Job, v.Step, v.At, v.Message})
+			if judged {
+				row.Status = StatusViolated
+			} else if row.Status != StatusViolated {
+				row.Status = StatusUnpromised
+			}
+		}
+		res.Invariants = append(res.Invariants, row)
+	}
+	slices.SortStableFunc(res.Violations, func(a, b Violation) int { return a.Step - b.Step })
+}
+
+// verdict judges the run as a whole, and says why in a sentence.
+func (r *run) verdict(res *Result, opt RunOptions) (Verdict, string) {
+	var broken []string
+	promised := 0
+	for _, i := range res.Invariants {
+		if i.Status == StatusViolated {
+			broken = append(broken, i.Name)
+		}
+		if i.Status == StatusHeld {
+			promised++
+		}
+	}
+	missed := r.missed(res)
+	switch {
+	case len(broken) > 0:
+		also := ""
+		if !opt.Modified && len(missed) == 0 && len(r.plan.Expect.Violates) > 0 {
+			also = ", as the plan expects"
+		}
+		return Violated, strings.Join(broken, ", ") + " " + isAre(len(broken)) + " violated" + also
+	case !r.report.InTime:
+		return Inconclusive, fmt.Sprintf("the run used up its %d steps (schedule.steps_max) before it was over", r.plan.Schedule.StepsMax)
+	case len(res.Unfired) > 0 && !opt.Modified:
+		return Inconclusive, "a fault never fired, so the run did not test what the plan is about: " + res.Unfired[0]
+	case len(missed) > 0 && !opt.Modified:
+		return Inconclusive, "the plan expects what did not come about: " + strings.Join(missed, ", ")
+	case len(res.Unsettled) > 0:
+		return Held, fmt.Sprintf("no promise was broken; %s did not settle, which is not promised under these faults", count(len(res.Unsettled), "job"))
+	}
+	return Held, fmt.Sprintf("all %d invariants that were exercised hold", promised)
+}
+
+// missed lists what the plan expects and the run did not show.
+func (r *run) missed(res *Result) (missed []string) {
+	for _, i := range res.Invariants {
+		if slices.Contains(r.plan.Expect.Violates, i.Name) && i.Status != StatusViolated {
+			missed = append(missed, "violation of "+i.Name)
+		}
+		if slices.Contains(r.plan.Expect.Sometimes, i.Name) && i.Status != StatusReached {
+			missed = append(missed, i.Name)
+		}
+	}
+	return missed
+}
+
+// aboutMax bounds the stories that a result tells when the plan does not say whose.
+const aboutMax = 6
+
+// about are the jobs whose story is told: those the plan names, else those its faults name, else
+// those to which something out of the ordinary happened, else the first.
+func (r *run) about() []*jobRecord {
+	numbers := slices.Clone(r.plan.About)
+	if len(numbers) == 0 {
+		for _, f := range r.plan.Faults {
+			for _, m := range []*faults.Match{f.On, f.After} {
+				if m != nil && m.Job > 0 && !slices.Contains(numbers, m.Job) {
+					numbers = append(numbers, m.Job)
+				}
+			}
+		}
+	}
+	var about []*jobRecord
+	for _, n := range numbers {
+		if n >= 1 && n <= len(r.record.jobs) {
+			about = append(about, r.record.jobs[n-1])
+		}
+	}
+	for _, j := range r.record.jobs {
+		odd := j.Attempts != 1 || len(j.Dispatches) != 1 || j.Executions != 1 || j.Blind != nil
+		if len(numbers) == 0 && odd && len(about) < aboutMax {
+			about = append(about, j)
+		}
+	}
+	if len(about) == 0 {
+		about = r.record.jobs[:1]
+	}
+	return about
+}
+
+// unsettled says why a job is not in a terminal state.
+func (r *run) unsettled(j *jobRecord) string {
+	switch {
+	case j.State == "":
+		return "it was never stored"
+	case j.Blind != nil && j.Blind.Open && r.record.down[j.worker] && len(j.Dispatches) > 0:
+		return fmt.Sprintf("it was dispatched to %s, which is dead; nobody looks for it until a reconciler does", j.worker)
+	case j.Blind != nil && j.Blind.Open:
+		return "it is " + j.State + " but was never dispatched; redelivery takes it for a job in flight, and nobody else looks for it"
+	case j.executing != "":
+		return j.executing + " is still executing it"
+	case j.awaited:
+		return fmt.Sprintf("%s has not begun it", j.worker)
+	case j.State == "PENDING" && !j.submitSeen:
+		return "its submission was never stored in the stream"
+	}
+	return "it was still being retried when the time was over"
+}
+
+// tell writes the story of each job in a sentence or two.
+func (r *run) tell(about []*jobRecord) []string {
+	told := []string{}
+	for _, j := range about {
+		told = append(told, r.story(j))
+	}
+	if stale := r.staleStory(); stale != "" {
+		told = append(told, stale)
+	}
+	return append(told, r.others(about))
+}
+
+func (r *run) story(j *jobRecord) string {
+	var b strings.Builder
+	fmt.Fprintf(&b, "%s was submitted at %s", j.ID, at(j.Submitted))
+	for _, f := range tally(j.failures) {
+		fmt.Fprintf(&b, "; its %s %s", f.phase, f.words())
+	}
+	if rolled := j.attemptsAfter("rollback_write"); len(rolled) > 0 {
+		fmt.Fprintf(&b, "; the rollbacks left it at attempts %s", strings.Join(rolled, ", "))
+	}
+	if j.StalePicks > 0 {
+		fmt.Fprintf(&b, "; %s met a stale worker", count(j.StalePicks, "pick"))
+	}
+	switch n := len(j.Dispatches); n {
+	case 0:
+		b.WriteString("; no dispatch of it was stored")
+	case 1:
+		fmt.Fprintf(&b, "; one dispatch was stored, at %s for %s, with attempts %d", at(j.Dispatches[0].At), j.worker, j.attemptsAt(j.Dispatches[0].At))
+	default:
+		var when []string
+		for _, d := range j.Dispatches {
+			when = append(when, fmt.Sprintf("at %s for %s", at(d.At), message{subject: d.Subject}.consumer()))
+		}
+		fmt.Fprintf(&b, "; %d dispatches were stored: %s", n, strings.Join(when, ", "))
+	}
+	if j.Executions > 1 {
+		fmt.Fprintf(&b, "; workers executed it %d times", j.Executions)
+	}
+	if terminal(j.State) {
+		fmt.Fprintf(&b, "; %s at %s", j.State, at(j.Settled))
+	} else if j.State != "" {
+		fmt.Fprintf(&b, "; still %s", j.State)
+	}
+	if j.Reason != "" {
+		fmt.Fprintf(&b, " (%s)", j.Reason)
+	}
+	b.WriteString(".")
+	if w := j.Blind; w != nil && w.Open {
+		fmt.Fprintf(&b, " Its blind window opened at %s and stays open: %s after, no reconciler has looked.", at(w.Opened), (r.end - w.Opened).Round(time.Second))
+	} else if w != nil {
+		fmt.Fprintf(&b, " Its blind window lasted from %s to %s: %s.", at(w.Opened), at(w.Closed), at(w.Closed-w.Opened))
+	}
+	return b.String()
+}
+
+// staleStory says what the dead worker cost all jobs together.
+func (r *run) staleStory() string {
+	jobs, picks, blind := 0, 0, 0
+	for _, j := range r.record.jobs {
+		if j.StalePicks > 0 {
+			jobs++
+			picks += j.StalePicks
+		}
+		if j.Blind != nil && len(j.Dispatches) > 0 && r.lostWorker(j.Dispatches[0].Subject) {
+			blind++
+		}
+	}
+	if picks == 0 && blind == 0 {
+		return ""
+	}
+	var parts []string
+	if blind > 0 {
+		parts = append(parts, fmt.Sprintf("%s went to a worker that was dead while its TTL lived", count(blind, "job")))
+	}
+	if picks > 0 {
+		parts = append(parts, fmt.Sprintf("after the TTL, stale picks cost %s in all (%s, up to %d a handling)", count(picks, "pick"), count(jobs, "job"), r.plan.Engine.MaxDispatchRetries))
+	}
+	return "Of all jobs: " + strings.Join(parts, "; ") + "."
+}
+
+// lostWorker says whether the subject is that of a worker that crashed in the run.
+func (r *run) lostWorker(subject string) bool {
+	name := message{subject: subject}.consumer()
+	return slices.ContainsFunc(r.injector.Fired(), func(f faults.Fired) bool { return f.Fault.Do == faults.Crash && f.Node == name })
+}
+
+func (r *run) others(about []*jobRecord) string {
+	n, first := 0, 0
+	for _, j := range r.record.jobs {
+		if slices.Contains(about, j) {
+			continue
+		}
+		n++
+		if j.State == "SUCCEEDED" && len(j.Dispatches) == 1 && j.Attempts == 1 {
+			first++
+		}
+	}
+	switch {
+	case n == 0:
+		return fmt.Sprintf("There were no other jobs; the run took %s of virtual time.", r.end.Round(time.Millisecond))
+	case n == first:
+		return fmt.Sprintf("The other %d jobs were dispatched once each, at the first attempt, and succeeded.", n)
+	}
+	return fmt.Sprintf("Of the other %d jobs, %d were dispatched once, at the first attempt, and succeeded.", n, first)
+}
+
+// attemptsAfter lists the attempts that the state writes of one phase left.
+func (j *jobRecord) attemptsAfter(phase string) (list []string) {
+	for _, p := range j.Path {
+		if p.Phase == phase {
+			list = append(list, fmt.Sprint(p.Attempts))
+		}
+	}
+	return list
+}
+
+func (j *jobRecord) attemptsAt(t time.Duration) (attempts int) {
+	for _, p := range j.Path {
+		if p.At <= t {
+			attempts = p.Attempts
+		}
+	}
+	return attempts
+}
+
+// failed is how often one phase of a job failed, and how.
+type failed struct {
+	phase, fault string
+	first        time.Duration
+	n            int
+}
+
+// tally counts failures by phase and fault, in order of their first.
+func tally(list []failure) (all []failed) {
+	for _, f := range list {
+		i := slices.IndexFunc(all, func(g failed) bool { return g.phase == f.phase && g.fault == f.fault })
+		if i < 0 {
+			i = len(all)
+			all = append(all, failed{f.phase, f.fault, f.at, 0})
+		}
+		all[i].n++
+	}
+	return all
+}
+
+func (f failed) words() string {
+	how := map[string]string{
+		"fail-before": "failed", "fail-after": "was applied but failed for its caller", "hang": "hung until its deadline", "": "failed",
+	}[f.fault]
+	if f.n == 1 {
+		return fmt.Sprintf("%s at %s", how, at(f.first))
+	}
+	return fmt.Sprintf("%s %d times, first at %s", how, f.n, at(f.first))
+}
+
+// at renders an instant or a span to the millisecond.
+func at(d time.Duration) string { return d.Round(time.Millisecond).String() }
+
+func count(n int, noun string) string {
+	if n == 1 {
+		return "1 " + noun
+	}
+	return fmt.Sprintf("%d %ss", n, noun)
+}
+
+func isAre(n int) string {
+	if n == 1 {
+		return "is"
+	}
+	return "are"
+}

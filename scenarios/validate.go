@@ -1,0 +1,159 @@
+package scenarios
+
+import (
+	"fmt"
+	"reflect"
+	"regexp"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/faultline-sim/faultline/internal/suggest"
+)
+
+const (
+	nameLengthMax  = 64
+	submissionsMax = 8760 * time.Hour // the last submission comes within a year
+)
+
+var kebab = regexp.MustCompile(`^[a-z0-9]+(-[a-z0-9]+)*$`)
+
+// Validate returns the first problem of p as a [*PlanError], or nil. A plan from Load or Parse is
+// valid; one that was built or changed in code may not be.
+func (p *Plan) Validate() error {
+	for _, check := range []func(*Plan) *PlanError{
+		checkVersion, checkName, checkRanges, checkWorkload, checkEngine, checkFaults, checkAbout, checkExpect,
+	} {
+		if e := check(p); e != nil {
+			return e
+		}
+	}
+	return nil
+}
+
+func checkVersion(p *Plan) *PlanError {
+	if p.Version != PlanVersion {
+		return &PlanError{Path: "version", Message: fmt.Sprintf("the plan's format is version %d", p.Version), Remedy: fmt.Sprintf("this build reads version %d", PlanVersion)}
+	}
+	return nil
+}
+
+func checkName(p *Plan) *PlanError {
+	switch {
+	case p.Name == "":
+		return &PlanError{Path: "name", Message: "the plan has no name", Remedy: "add name: with words such as publish-failure"}
+	case len(p.Name) > nameLengthMax || !kebab.MatchString(p.Name):
+		return &PlanError{Path: "name", Message: fmt.Sprintf("the name %.80q is not in kebab-case", p.Name), Remedy: fmt.Sprintf("use small letters, digits and single dashes, at most %d", nameLengthMax)}
+	case strings.ContainsFunc(p.Story, func(r rune) bool { return r < ' ' || r == 0x7f }) || strings.TrimSpace(p.Story) != p.Story || strings.ToValidUTF8(p.Story, "") != p.Story:
+		return &PlanError{Path: "story", Message: "the story is not one line of text", Remedy: "write it as one sentence or two"}
+	}
+	return nil
+}
+
+// checkRanges checks every scalar of the plan by its tags.
+func checkRanges(p *Plan) *PlanError {
+	return checkStruct("", reflect.ValueOf(p).Elem())
+}
+
+func checkStruct(path string, v reflect.Value) *PlanError {
+	for _, f := range fieldsOf(v.Type()) {
+		if e := checkValue(join(path, f.name), v.Field(f.index), f); e != nil {
+			return e
+		}
+	}
+	return nil
+}
+
+func checkValue(path string, v reflect.Value, f field) *PlanError {
+	switch v.Kind() {
+	case reflect.Pointer:
+		if v.IsNil() {
+			return nil
+		}
+		return checkValue(path, v.Elem(), f)
+	case reflect.Struct:
+		return checkStruct(path, v)
+	case reflect.Slice:
+		for i := range v.Len() {
+			if e := checkValue(fmt.Sprintf("%s[%d]", path, i), v.Index(i), field{tag: elementTag(f.tag)}); e != nil {
+				return e
+			}
+		}
+		return nil
+	case reflect.Map:
+		for _, key := range sortedKeys(v) {
+			if e := checkValue(fmt.Sprintf("%s.%d", path, key.Int()), v.MapIndex(key), field{tag: elementTag(f.tag)}); e != nil {
+				return e
+			}
+		}
+		return nil
+	default:
+		if f.optional && v.IsZero() {
+			return nil
+		}
+		return checkRange(path, v, f.tag)
+	}
+}
+
+func checkWorkload(p *Plan) *PlanError {
+	w := p.Workload
+	if last := time.Duration(w.Jobs-1) * w.Every; last > submissionsMax {
+		return &PlanError{Path: "workload.every", Message: fmt.Sprintf("the last of %d jobs would be submitted after %s", w.Jobs, durationText(last)), Remedy: fmt.Sprintf("let them all come within %s", durationText(submissionsMax))}
+	}
+	for n := range w.Slow {
+		if n < 1 || n > w.Jobs {
+			return &PlanError{Path: fmt.Sprintf("%s%d", slowPrefix, n), Message: fmt.Sprintf("there is no job %d", n), Remedy: fmt.Sprintf("the workload has jobs 1 to %d", w.Jobs)}
+		}
+	}
+	return nil
+}
+
+func checkEngine(p *Plan) *PlanError {
+	e := p.Engine
+	if e.BackoffBase > e.BackoffMax {
+		return &PlanError{Path: "engine.backoff_base", Message: fmt.Sprintf("engine.backoff_base is %s, longer than engine.backoff_max", durationText(e.BackoffBase)), Remedy: "give at most " + durationText(e.BackoffMax)}
+	}
+	return nil
+}
+
+func checkFaults(p *Plan) *PlanError {
+	world := p.faultWorld()
+	for i, f := range p.Faults {
+		if bad := f.Validate(world); bad != nil {
+			return &PlanError{Path: fmt.Sprintf("faults[%d].%s", i, bad.Field), Message: bad.Message, Remedy: bad.Remedy}
+		}
+	}
+	return nil
+}
+
+func checkAbout(p *Plan) *PlanError {
+	for i, n := range p.About {
+		path := fmt.Sprintf("about[%d]", i)
+		switch {
+		case n < 1 || n > p.Workload.Jobs:
+			return &PlanError{Path: path, Message: fmt.Sprintf("there is no job %d", n), Remedy: fmt.Sprintf("the workload has jobs 1 to %d", p.Workload.Jobs)}
+		case slices.Contains(p.About[:i], n):
+			return &PlanError{Path: path, Message: fmt.Sprintf("job %d is there already", n), Remedy: "name each job once"}
+		}
+	}
+	return nil
+}
+
+func checkExpect(p *Plan) *PlanError {
+	for _, list := range []struct {
+		path  string
+		names []string
+		known []string
+	}{{"expect.violates", p.Expect.Violates, violable()}, {"expect.sometimes", p.Expect.Sometimes, reachable()}} {
+		for i, name := range list.names {
+			path := fmt.Sprintf("%s[%d]", list.path, i)
+			switch {
+			case len(list.known) > 0 && !slices.Contains(list.known, name):
+				return &PlanError{Path: path, Message: fmt.Sprintf("unknown invariant %q", name), Remedy: "`faultline list invariants` names them" + suggest.Hint(name, list.known)}
+			case slices.Contains(list.names[:i], name):
+				return &PlanError{Path: path, Message: fmt.Sprintf("%s is there already", name), Remedy: "name it once"}
+			}
+		}
+	}
+	return nil
+}
