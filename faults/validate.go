@@ -145,7 +145,7 @@ func (f Fault) checkNode(w World) *Problem {
 	case !k.OnNode():
 		return nil
 	case f.Node == "":
-		return &Problem{"do", fmt.Sprintf("%s needs a node", f.Do), "add node: with one of " + strings.Join(f.nodesAllowed(w), ", ")}
+		return &Problem{"do", fmt.Sprintf("%s needs a node", f.Do), "add node: with one of " + few(f.nodesAllowed(w))}
 	case f.Node == Actor && f.At != 0:
 		return &Problem{"node", "at a given time there is no actor", "name the node"}
 	case f.Node != Actor && !slices.Contains(w.Nodes, f.Node):

@@ -32,7 +32,6 @@ const (
 	resultUnsent
 	dispatchRedelivered
 	deliveriesExhausted
-	publishFirst
 
 	failedClosed
 	redeliveredInFlight
@@ -73,7 +72,6 @@ var classes = [...]struct{ fault, words string }{
 	{"result-unsent", "the result of that job was never published"},
 	{"dispatch-redelivered", "a dispatch of that job was delivered more than once"},
 	{"deliveries-exhausted", "a message of that job was given up after MaxDeliver deliveries"},
-	{"", "the dispatch order is publish-first"},
 	{}, {}, {}, {}, {}, {}, {}, {}, {}, {}, {}, {},
 }
 

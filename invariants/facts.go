@@ -18,8 +18,9 @@ type facts struct {
 	nodes map[string]*node
 	heard map[hearing]time.Duration // the last heartbeat that a replica received from a worker
 
-	step int           // the last event's
-	at   time.Duration // likewise
+	unkept uint64        // invariants violated within their promise, by their place in All
+	step   int           // the last event's
+	at     time.Duration // likewise
 
 	run    class             // classes met that are not about one job
 	met    [len(classes)]int // how often each class was met

@@ -40,6 +40,13 @@ type Judge struct {
 	facts   *facts
 	tallies []*tally
 
+	// What the hooks are shown, reused from event to event so that observing allocates nothing.
+	step       step // the event as it concerns its own job
+	about      step // the same, as it concerns the job of one change
+	write      write
+	dispatch   dispatch
+	lockChange lockChange
+
 	read     []func(*step)
 	wrote    []func(*step, *write)
 	sent     []func(*step)
@@ -57,9 +64,6 @@ func NewJudge(cfg Config) *Judge {
 		cfg:  cfg.withDefaults(),
 		jobs: map[string]*job{}, nodes: map[string]*node{}, heard: map[hearing]time.Duration{},
 	}
-	if cfg.DispatchOrder == "publish-first" {
-		f.run |= publishFirst
-	}
 	j := &Judge{facts: f}
 	place := map[string]int{}
 	for i, inv := range All() {
@@ -72,6 +76,20 @@ func NewJudge(cfg Config) *Judge {
 		j.hook(inv.check(f, t))
 	}
 	return j
+}
+
+// Broken says whether the invariant of that name was violated within its promise so far; with no
+// name, whether any was.
+func (j *Judge) Broken(name string) bool {
+	if name == "" || j.facts.unkept == 0 {
+		return j.facts.unkept != 0
+	}
+	for _, t := range j.tallies {
+		if t.inv.Name == name {
+			return j.facts.unkept&t.bit != 0
+		}
+	}
+	return false
 }
 
 func (j *Judge) hook(c checker) {

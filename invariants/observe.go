@@ -60,25 +60,26 @@ func (j *Judge) Observe(e *sim.Event) {
 
 // operation takes in a store command or a publish, or its late error.
 func (j *Judge) operation(e *sim.Event) {
-	s := step{Event: e, failed: callerFailed(e)}
+	s := &j.step
+	*s = step{Event: e, failed: callerFailed(e)}
 	if e.Target != subjectBeat {
 		if s.job = j.facts.job(e.Job); s.job != nil {
 			s.h = s.job.handling(e)
 		}
 	}
-	applied, locked := j.changes(&s)
+	applied, locked := j.changes(s)
 	if s.job == nil || e.Outcome == sim.OutcomePending && e.Phase != "publish" {
 		return
 	}
 	switch e.Phase {
 	case "lock_acquire", "lock_renew":
-		j.lockAnswered(&s, locked)
+		j.lockAnswered(s, locked)
 	case "lock_release":
-		j.lockReleased(&s)
+		j.lockReleased(s)
 	case "state_read":
-		j.stateRead(&s)
+		j.stateRead(s)
 	case "publish":
-		j.publishAnswered(&s, applied)
+		j.publishAnswered(s, applied)
 	case "result_publish":
 		if s.failed && !applied {
 			j.facts.meet(s.job, resultUnsent)
@@ -91,7 +92,7 @@ func (j *Judge) operation(e *sim.Event) {
 			}
 		}
 	case "pending_write", "scheduled_write", "dispatched_write", "rollback_write", "running_write", "result_write", "failed_write":
-		j.writeAnswered(&s, applied)
+		j.writeAnswered(s, applied)
 	}
 }
 
@@ -99,7 +100,6 @@ func (j *Judge) operation(e *sim.Event) {
 // phase is for, and whether it took or extended the job's lock.
 func (j *Judge) changes(s *step) (applied, locked bool) {
 	var record *job
-	var w write
 	stateful := false
 	for i := range s.Changes {
 		c := &s.Changes[i]
@@ -122,19 +122,25 @@ func (j *Judge) changes(s *step) (applied, locked bool) {
 			}
 			if record == nil || record.id != id {
 				if stateful {
-					j.recordWritten(s, record, &w)
+					j.recordWritten(s, record)
 				}
 				record, stateful = j.facts.job(id), false
-				w = write{from: record.state, attempts: record.attempts}
+				j.write = write{from: record.state, attempts: record.attempts}
 			}
 			stateful = record.take(c) || stateful
 			applied = applied || record == s.job
 		}
 	}
 	if stateful {
-		j.recordWritten(s, record, &w)
+		j.recordWritten(s, record)
 	}
 	return applied, locked
+}
+
+// concerning copies s, to be turned to the job that one of its changes is about.
+func (j *Judge) concerning(s *step) *step {
+	j.about = *s
+	return &j.about
 }
 
 // take brings the record's fields up to date, and says whether the change is part of a state write.
@@ -158,9 +164,9 @@ func (j *job) take(c *sim.Change) bool {
 	return true
 }
 
-func (j *Judge) recordWritten(s *step, record *job, w *write) {
+func (j *Judge) recordWritten(s *step, record *job) {
 	f := j.facts
-	own := *s
+	own, w := j.concerning(s), &j.write
 	if record != s.job {
 		own.job, own.h = record, record.handling(s.Event)
 	}
@@ -176,7 +182,7 @@ func (j *Judge) recordWritten(s *step, record *job, w *write) {
 		record.intent = intent{}
 	}
 	if h := own.h; h != nil {
-		f.overstay(&own)
+		f.overstay(own)
 		h.wrote = true
 		switch record.state {
 		case scheduled:
@@ -191,7 +197,7 @@ func (j *Judge) recordWritten(s *step, record *job, w *write) {
 		f.meet(record, ceilingReached)
 	}
 	for _, check := range j.wrote {
-		check(&own, w)
+		check(own, w)
 	}
 }
 
@@ -259,7 +265,7 @@ func (j *Judge) stateRead(s *step) {
 // dispatchStored takes in a dispatch, and says whether it is the one that the step is about.
 func (j *Judge) dispatchStored(s *step, c *sim.Change) bool {
 	f := j.facts
-	own := *s
+	own := j.concerning(s)
 	id := c.Header[headerJob]
 	if id == "" {
 		id = s.Job
@@ -270,9 +276,10 @@ func (j *Judge) dispatchStored(s *step, c *sim.Change) bool {
 	if own.job != s.job {
 		own.h = nil
 	}
-	d := dispatch{worker: workerOf(c.Subject), subject: c.Subject, seq: c.Seq, step: s.Step}
+	d := &j.dispatch
+	*d = dispatch{worker: workerOf(c.Subject), subject: c.Subject, seq: c.Seq, step: s.Step}
 	if own.h != nil {
-		f.overstay(&own)
+		f.overstay(own)
 		own.h.stored = true
 	}
 	if n := f.nodes[d.worker]; n != nil && d.worker != "" {
@@ -285,9 +292,9 @@ func (j *Judge) dispatchStored(s *step, c *sim.Change) bool {
 		}
 	}
 	for _, check := range j.stored {
-		check(&own, &d)
+		check(own, d)
 	}
-	own.job.dispatches = append(own.job.dispatches, d)
+	own.job.dispatches = append(own.job.dispatches, *d)
 	return own.job == s.job
 }
 
@@ -367,16 +374,17 @@ func (j *Judge) message(e *sim.Event) {
 		if e.Phase == "job_ack" {
 			return
 		}
-		s := step{Event: e, job: about, failed: callerFailed(e)}
+		j.step = step{Event: e, job: about, failed: callerFailed(e)}
 		for _, check := range j.acked {
-			check(&s)
+			check(&j.step)
 		}
 	}
 }
 
 // execution takes in what a worker did.
 func (j *Judge) execution(e *sim.Event) {
-	s := step{Event: e, job: j.facts.job(e.Job)}
+	s := &j.step
+	*s = step{Event: e, job: j.facts.job(e.Job)}
 	switch e.Name {
 	case "begin":
 		s.job.begun++
@@ -384,6 +392,6 @@ func (j *Judge) execution(e *sim.Event) {
 		s.job.finished++
 	}
 	for _, check := range j.effect {
-		check(&s)
+		check(s)
 	}
 }

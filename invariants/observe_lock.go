@@ -6,7 +6,7 @@ import "github.com/faultline-sim/faultline/sim"
 // taken or extended by it.
 func (j *Judge) lockChanged(s *step, c *sim.Change) bool {
 	f := j.facts
-	own := *s
+	own := j.concerning(s)
 	own.job = f.job(c.Key[len(lockPrefix):])
 	if own.job == nil {
 		return false
@@ -15,7 +15,8 @@ func (j *Judge) lockChanged(s *step, c *sim.Change) bool {
 		own.h = own.job.handling(s.Event)
 	}
 	l := &own.job.lock
-	change := lockChange{was: *l}
+	change := &j.lockChange
+	*change = lockChange{was: *l}
 	switch {
 	case c.Gone:
 		change.gone = true
@@ -44,7 +45,7 @@ func (j *Judge) lockChanged(s *step, c *sim.Change) bool {
 		}
 	}
 	for _, check := range j.locked {
-		check(&own, &change)
+		check(own, change)
 	}
 	if own.job == s.job {
 		s.h = s.job.handling(s.Event)

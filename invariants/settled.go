@@ -42,6 +42,9 @@ func (j *job) why() string {
 	case j.classes&resultUnsent != 0:
 		return "its result was never published"
 	case j.classes&deliveriesExhausted != 0:
+		if j.classes&(lockLeft|ambiguousLock) != 0 {
+			return "a message of it was given up after MaxDeliver deliveries; a lock of it that nobody would release had been left to expire"
+		}
 		return "a message of it was given up after MaxDeliver deliveries"
 	case len(j.dispatches) == 0:
 		return "no dispatch was stored"

@@ -50,6 +50,7 @@ func (t *tally) violated(j *job, format string, args ...any) {
 	n := &t.unpromised
 	if v.Promised {
 		n = &t.promised
+		f.unkept |= t.bit
 	}
 	if *n++; *n > ViolationsMax {
 		return

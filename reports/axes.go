@@ -68,15 +68,22 @@ func ticksEvery(lo, hi, step, per float64) []plot.Tick {
 	decimals := max(0, -int(math.Floor(math.Log10(step)+1e-9)))
 	var ticks []plot.Tick
 	for i := math.Ceil(lo/step - 1e-9); i*step <= hi+step*1e-9 && len(ticks) < ticksMax; i++ {
-		v := i*step + 0 // without the sign of a negative zero
-		ticks = append(ticks, plot.Tick{Value: v * per, Label: strconv.FormatFloat(v, 'f', decimals, 64)})
+		label := "0"
+		if i != 0 {
+			label = strconv.FormatFloat(i*step, 'f', decimals, 64)
+		}
+		ticks = append(ticks, plot.Tick{Value: i * step * per, Label: label})
 	}
 	return ticks
 }
 
-// distance is the smallest nice distance of at least d. Above the last one it goes on in powers of
+// distance is the smallest nice distance that is about d. Above the last one it goes on in powers of
 // ten of the decimal ones, as it does below 1.
 func distance(d float64, nice []float64) float64 {
+	if d <= 0 {
+		return 0
+	}
+	d *= .8
 	if d > 1 {
 		for _, v := range nice {
 			if v >= d {
@@ -84,12 +91,9 @@ func distance(d float64, nice []float64) float64 {
 			}
 		}
 	}
-	if d <= 0 {
-		return 0
-	}
 	power := math.Pow(10, math.Floor(math.Log10(d)))
 	for _, v := range decimal {
-		if v*power >= d*(1-1e-9) {
+		if v*power >= d {
 			return v * power
 		}
 	}

@@ -33,7 +33,7 @@ func newTape(name, story string, jobs int) *tape {
 		plan: &scenarios.Plan{
 			Version: scenarios.PlanVersion, Name: name, Story: story, Preset: "documented", Engine: engine.Documented(),
 			Topology: scenarios.Topology{Schedulers: 2, Workers: 3, MaxParallel: 4, HeartbeatEvery: 5 * time.Second},
-			Workload: scenarios.Workload{Jobs: jobs, Every: 200 * time.Millisecond, Work: 2 * time.Second},
+			Workload: scenarios.Workload{Jobs: jobs, Every: 200 * time.Millisecond, Work: 2 * time.Second, Submissions: 1},
 			Schedule: scenarios.Schedule{Strategy: "latency", StepsMax: 1_000_000},
 			Then:     scenarios.Then{Heal: true, SettleWithin: 20 * time.Minute},
 			Seed:     7,
@@ -102,7 +102,14 @@ func (t *tape) publish(node, job string, p phase.Phase, subject, stream string, 
 }
 
 func (t *tape) redis(node, job string, p phase.Phase, name string) {
-	t.step(sim.Event{Node: node, Kind: sim.KindRedis, Name: name, Target: "cordum:scheduler:job:" + job, Job: job, Phase: string(p)})
+	key := "cordum:scheduler:job:" + job
+	e := t.step(sim.Event{Node: node, Kind: sim.KindRedis, Name: name, Target: key, Job: job, Phase: string(p)})
+	switch {
+	case p == phase.LockAcquire:
+		e.Changes = []sim.Change{{Key: key, Value: "5f0c", Expires: t.now + time.Minute}}
+	case p == phase.LockRelease && name == "multi":
+		e.Changes = []sim.Change{{Key: key, Gone: true}}
+	}
 }
 
 func (t *tape) message(node, job, what string, kind sim.Kind, subject string, delivered uint64) {

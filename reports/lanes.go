@@ -160,11 +160,12 @@ func laneNodes(rows []row) []string {
 		}
 		busy[r.node]++
 	}
+	slices.SortFunc(nodes, byNode)
 	if len(nodes) > lanesMax {
 		slices.SortStableFunc(nodes, func(a, b string) int { return cmp.Compare(busy[b], busy[a]) })
 		nodes, rest = nodes[:lanesMax], true
+		slices.SortFunc(nodes, byNode)
 	}
-	slices.SortFunc(nodes, byNode)
 	if rest {
 		nodes = append(nodes, elsewhere)
 	}

@@ -3,6 +3,7 @@ package reports
 import (
 	"image/color"
 	"math"
+	"slices"
 
 	"gonum.org/v1/plot"
 	"gonum.org/v1/plot/plotter"
@@ -13,35 +14,59 @@ import (
 	"github.com/faultline-sim/faultline/scenarios"
 )
 
-// faultMarks shades the faults behind the data of every plot: a band where a fault lasts, a line
-// where it is an instant. Two marks on one pixel are drawn once.
+// faultMarks shades the faults behind the data of every plot: a band where a fault lasts or where
+// many come close upon one another, a line where it is an instant.
 type faultMarks struct {
 	fired []scenarios.FiredFault
 	end   float64 // of the time axis, in seconds
 }
+
+const (
+	crowdGap = 4 // pixels between instants that are too close to tell apart
+	crowdMin = 4 // of them make a band
+)
 
 // Plot implements [plot.Plotter].
 func (m faultMarks) Plot(c draw.Canvas, p *plot.Plot) {
 	x, _ := p.Transforms(&c)
 	within := func(seconds float64) vg.Length { return min(max(x(seconds), c.Min.X), c.Max.X) }
 	drawn := map[[2]int]bool{}
-	for _, bands := range []bool{true, false} { // lines over bands
-		for _, f := range m.fired {
-			until, lasts := endOf(f, m.end)
-			from, to := within(f.At.Seconds()), within(until)
-			if lasts != bands || drawn[[2]int{int(from), int(to)}] {
-				continue
-			}
-			drawn[[2]int{int(from), int(to)}] = true
-			if bands {
-				c.FillPolygon(bandColour, []vg.Point{{X: from, Y: c.Min.Y}, {X: max(to, from+1), Y: c.Min.Y},
-					{X: max(to, from+1), Y: c.Max.Y}, {X: from, Y: c.Max.Y}})
-				continue
-			}
-			c.StrokeLine2(draw.LineStyle{Color: faultColour, Width: 1.25, Dashes: []vg.Length{2, 2}}, from, c.Min.Y, from, c.Max.Y)
+	band := func(from, to vg.Length) {
+		if at := [2]int{int(from), int(to)}; !drawn[at] {
+			drawn[at] = true
+			to = max(to, from+1)
+			c.FillPolygon(bandColour, []vg.Point{{X: from, Y: c.Min.Y}, {X: to, Y: c.Min.Y}, {X: to, Y: c.Max.Y}, {X: from, Y: c.Max.Y}})
 		}
 	}
+	var instants []vg.Length
+	for _, f := range m.fired {
+		if until, lasts := endOf(f, m.end); lasts {
+			band(within(f.At.Seconds()), within(until))
+		} else {
+			instants = append(instants, within(until))
+		}
+	}
+	slices.Sort(instants)
+	for len(instants) > 0 {
+		n := 1
+		for n < len(instants) && instants[n]-instants[n-1] < crowdGap {
+			n++
+		}
+		lines := instants[:n]
+		if n >= crowdMin {
+			band(instants[0], instants[n-1])
+			lines = []vg.Length{instants[0], instants[n-1]}
+		}
+		for i, at := range lines {
+			if i == 0 || at > lines[i-1]+1 {
+				c.StrokeLine2(faultLine, at, c.Min.Y, at, c.Max.Y)
+			}
+		}
+		instants = instants[n:]
+	}
 }
+
+var faultLine = draw.LineStyle{Color: faultColour, Width: 1.25, Dashes: []vg.Length{2, 2}}
 
 // endOf says when f ended, in seconds, and whether it lasted at all. What takes a node away and
 // never gave it back lasts until end.

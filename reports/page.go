@@ -48,6 +48,7 @@ type view struct {
 	ViolatingLeft  int
 	Held           []invariantRow
 	Situations     []invariantRow
+	Unreached      []invariantRow
 	Faults         []faultRow
 	FaultsLeft     int
 	UnfiredLeft    int
@@ -93,7 +94,7 @@ func viewOf(plan *scenarios.Plan, res *scenarios.Result, f focus, c *collector) 
 	}
 	v.Telling, v.TellingLeft = capped(res.Telling, tellingMax)
 	v.Violating, v.ViolatingLeft = violationRows(res, shown)
-	v.Held, v.Situations = invariantRows(res)
+	v.Held, v.Situations, v.Unreached = invariantRows(plan, res)
 	v.Faults, v.FaultsLeft = faultRows(res, shown)
 	v.Unfired, v.UnfiredLeft = capped(res.Unfired, faultsMax)
 	v.JobRows, v.JobNote = jobRows(res, f, shown)
@@ -108,10 +109,14 @@ func viewOf(plan *scenarios.Plan, res *scenarios.Result, f focus, c *collector) 
 }
 
 func inhabitants(plan *scenarios.Plan) string {
+	again := ""
+	if plan.Workload.Submissions > 1 {
+		again = fmt.Sprintf(", each submitted %d times", plan.Workload.Submissions)
+	}
 	return list([]string{
 		counted(plan.Topology.Schedulers, "scheduler"),
 		counted(plan.Topology.Workers, "worker"),
-		counted(plan.Workload.Jobs, "job") + ", one every " + duration(plan.Workload.Every),
+		counted(plan.Workload.Jobs, "job") + ", one every " + duration(plan.Workload.Every) + again,
 	})
 }
 

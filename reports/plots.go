@@ -143,6 +143,7 @@ func (p *plots) attempts() chart {
 		ch.Empty = "No job's state was ever written."
 		return ch
 	}
+	ch.label += p.inWords(func(j scenarios.JobResult) string { return "ends at " + count(j.Attempts) })
 	slices.SortStableFunc(faint, func(a, b scenarios.JobResult) int { return cmp.Compare(b.Attempts, a.Attempts) })
 	ch.Legend = p.jobLegend("line", len(faint) > 0)
 	if len(faint) > faintMax {
@@ -214,6 +215,12 @@ func (p *plots) latency() chart {
 		ch.Empty = "No dispatch was ever stored."
 		return ch
 	}
+	ch.label += p.inWords(func(j scenarios.JobResult) string {
+		if latencyOf(j) == 0 {
+			return "is never dispatched"
+		}
+		return "takes " + duration(j.Dispatches[0].At-j.Submitted)
+	})
 	ch.Legend = p.jobLegend("dot", len(p.res.Jobs) > len(p.focus.jobs))
 	if never > 0 {
 		ch.Legend = append(ch.Legend, legendEntry{"cross", "bad", counted(never, "job") + " never dispatched"})
@@ -257,6 +264,20 @@ func (p *plots) latency() chart {
 	return ch
 }
 
+// inWords says of each job in focus what a plot shows of it, for those who do not see the plot.
+func (p *plots) inWords(say func(scenarios.JobResult) string) string {
+	var words []string
+	for _, j := range p.res.Jobs {
+		if _, own := p.focus.colour[j.ID]; own {
+			words = append(words, j.ID+" "+say(j))
+		}
+	}
+	if len(words) == 0 {
+		return "."
+	}
+	return ": " + list(words) + "."
+}
+
 // latencyOf is in seconds; 0 if no dispatch was stored.
 func latencyOf(j scenarios.JobResult) float64 {
 	if len(j.Dispatches) == 0 {
@@ -278,6 +299,7 @@ func (p *plots) retries() chart {
 		ch.Empty = "No message was handed back, and no dispatch was rolled back."
 		return ch
 	}
+	ch.label += ": " + ch.Legend[0].Text + ", " + ch.Legend[1].Text + "."
 	ch.draw = func(s size) *plot.Plot {
 		out := p.start("count", s)
 		out.Y.Tick.Marker = countTicks{5}

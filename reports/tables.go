@@ -36,7 +36,7 @@ func statusBadge(s scenarios.Status) badge {
 		return badge{string(s), "good"}
 	case scenarios.StatusViolated:
 		return badge{string(s), "bad"}
-	case scenarios.StatusUnpromised, scenarios.StatusNotReached:
+	case scenarios.StatusUnpromised:
 		return badge{string(s), "warn"}
 	}
 	return badge{string(s), "quiet"}
@@ -135,14 +135,22 @@ func faultRows(res *scenarios.Result, shown map[int]bool) (rows []faultRow, left
 	return rows, left
 }
 
-// invariantRows are the invariants, and the situations that a run may or may not reach.
-func invariantRows(res *scenarios.Result) (invariants, situations []invariantRow) {
+// invariantRows are the invariants, the situations that the run reached or that the plan expects,
+// and those that it did not reach.
+func invariantRows(plan *scenarios.Plan, res *scenarios.Result) (invariants, situations, unreached []invariantRow) {
 	for _, i := range res.Invariants {
 		row := invariantRow{i, statusBadge(i.Status), count(i.Exercised)}
-		if i.Kind == "sometimes" {
-			situations = append(situations, row)
-		} else {
+		expected := slices.Contains(plan.Expect.Sometimes, i.Name)
+		switch {
+		case i.Kind != "sometimes":
 			invariants = append(invariants, row)
+		case i.Status == scenarios.StatusReached:
+			situations = append(situations, row)
+		case expected:
+			row.Badge.Tone = "warn"
+			situations = append(situations, row)
+		default:
+			unreached = append(unreached, row)
 		}
 	}
 	// What went wrong first; otherwise the order of the catalogue.
@@ -150,7 +158,7 @@ func invariantRows(res *scenarios.Result) (invariants, situations []invariantRow
 	slices.SortStableFunc(invariants, func(a, b invariantRow) int {
 		return cmp.Compare(slices.Index(order, a.Badge.Tone), slices.Index(order, b.Badge.Tone))
 	})
-	return invariants, situations
+	return invariants, situations, unreached
 }
 
 // jobRows are the jobs: those in focus and those that the plan is about, those that a violation names or that

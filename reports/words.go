@@ -180,7 +180,7 @@ func describe(e sim.Event, now record, changed bool) string {
 		}
 		return "starts"
 	case sim.KindTimer:
-		return "wakes"
+		return "wakes from " + e.Name
 	case sim.KindReturn:
 		return "learns that the call hung until its deadline"
 	case sim.KindControl:
@@ -204,6 +204,10 @@ func describeRedis(e sim.Event, now record, changed bool) string {
 	p := phase.Phase(e.Phase)
 	if state, ok := writes[p]; ok {
 		switch {
+		case looks(e) && failed:
+			return "cannot look before it writes " + state
+		case looks(e):
+			return "looks before it writes " + state
 		case changed && p == phase.RollbackWrite:
 			return "rolls back to " + now.String()
 		case changed && p == phase.DispatchedWrite && now.worker != "":
@@ -224,24 +228,33 @@ func describeRedis(e sim.Event, now record, changed bool) string {
 		return "reads no record"
 	case p == phase.StateRead:
 		return "reads " + now.String()
-	case p == phase.LockAcquire && e.Outcome == sim.OutcomeNil:
-		return "finds the lock busy"
 	case p == phase.LockAcquire && failed:
 		return "asks for the lock"
+	case p == phase.LockAcquire && len(e.Changes) == 0:
+		return "finds the lock busy"
 	case p == phase.LockAcquire:
 		return "takes the lock"
 	case p == phase.LockRenew:
 		return "renews the lock"
 	case p == phase.LockRelease && e.Name == "multi":
 		return "releases the lock"
+	case p == phase.LockRelease && failed:
+		return "cannot check who owns the lock"
 	case p == phase.LockRelease:
 		return "checks who owns the lock"
 	case p == phase.DLQWrite && len(e.Changes) > 0:
 		return "writes the DLQ entry"
+	case p == phase.DLQWrite && looks(e):
+		return "looks before it writes the DLQ entry"
 	case p == phase.DLQWrite:
 		return "the DLQ entry is not written"
 	}
 	return strings.ToUpper(e.Name) + " " + e.Target
+}
+
+// looks tells the commands that change nothing.
+func looks(e sim.Event) bool {
+	return slices.Contains([]string{"watch", "unwatch", "get", "exists", "hget", "hgetall", "ttl", "pttl"}, strings.ToLower(e.Name))
 }
 
 func describeMessage(e sim.Event) string {
@@ -274,13 +287,16 @@ func stored(e sim.Event) string {
 
 // minor tells the steps that a reader skims: they look before something else happens.
 func minor(e sim.Event) bool {
-	switch {
-	case e.Fault != "":
+	if e.Fault != "" || e.Outcome != sim.OutcomeOK && e.Outcome != sim.OutcomeNil {
 		return false
-	case e.Phase == string(phase.LockRelease), e.Phase == string(phase.LockRenew):
-		return true
-	case e.Phase == string(phase.LockAcquire):
-		return e.Outcome == sim.OutcomeOK
 	}
-	return e.Kind == sim.KindFetch || e.Kind == sim.KindFetchEnd || e.Kind == sim.KindTimer
+	switch phase.Phase(e.Phase) {
+	case phase.LockRelease, phase.LockRenew:
+		return true
+	case phase.LockAcquire:
+		return len(e.Changes) > 0
+	case phase.StateRead:
+		return false
+	}
+	return e.Kind == sim.KindRedis && looks(e) || e.Kind == sim.KindFetch || e.Kind == sim.KindFetchEnd || e.Kind == sim.KindTimer
 }

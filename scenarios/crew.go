@@ -90,7 +90,7 @@ func (c *crew) work(id string) time.Duration {
 func (c *crew) startSubmitter(w *sim.World) {
 	var client *engine.Client
 	s := world.Submitter{
-		Jobs: c.plan.Workload.Jobs, Every: c.plan.Workload.Every,
+		Jobs: c.plan.Workload.Jobs, Every: c.plan.Workload.Every, Times: c.plan.Workload.Submissions,
 		Request: func(n int) job.Request {
 			id := JobID(n)
 			return job.Request{JobID: id, Topic: "job.default", Tenant: "tenant-1", IdempotencyKey: id + ":key"}

@@ -54,7 +54,7 @@ seed: 18446744073709551615
 	assert.Equal(t, &Plan{
 		Version: 1, Name: "all-keys", Story: "Everything is given.", Preset: "documented", Engine: settings,
 		Topology: Topology{1, 2, 3, time.Second, true},
-		Workload: Workload{4, time.Second, 90 * time.Second, map[int]time.Duration{3: 15 * time.Minute}},
+		Workload: Workload{4, time.Second, 90 * time.Second, 1, map[int]time.Duration{3: 15 * time.Minute}},
 		Faults: []faults.Fault{
 			{On: &faults.Match{Job: 3, Phase: "publish", Occurrence: 2, Node: "scheduler-1"}, Do: faults.FailAfter, Times: 2},
 			{On: &faults.Match{Phase: "heartbeat"}, Do: faults.Lose, Rate: 0.5},
@@ -151,6 +151,9 @@ func TestParseRefuses(t *testing.T) {
 		{"back-off", "name: x\nengine: {backoff_base: 1m}\n", `p.yaml:2:24: engine.backoff_base is 1m, longer than engine.backoff_max; give at most 30s`},
 		{"about", "name: x\nabout: [1, 11]\n", `p.yaml:2:12: there is no job 11; the workload has jobs 1 to 10`},
 		{"about twice", "name: x\nabout: [1, 1]\n", `p.yaml:2:12: job 1 is there already`},
+		{"invariant", "name: x\nexpect: {violates: [one-dispatch-per-jobb]}\n", "p.yaml:2:21: unknown invariant \"one-dispatch-per-jobb\"; `faultline list invariants` names them (did you mean \"one-dispatch-per-job\"?)"},
+		{"situation among the violated", "name: x\nexpect: {violates: [ambiguous-publish-stored]}\n", `p.yaml:2:21: unknown invariant "ambiguous-publish-stored"`},
+		{"invariant twice", "name: x\nexpect: {violates: [one-dispatch-per-job, one-dispatch-per-job]}\n", `p.yaml:2:43: one-dispatch-per-job is there already`},
 		{"phase", "name: x\nfaults:\n  - on: {job: 3, phase: publsh}\n    do: hang\n", "p.yaml:3:25: unknown phase \"publsh\"; `faultline list faults` names the phases (did you mean \"publish\"?)"},
 		{"phase missing", "name: x\nfaults:\n  - on: {job: 3}\n    do: hang\n", `p.yaml:3:9: the phase is missing; say which operation`},
 		{"effect", "name: x\nfaults:\n  - {on: {phase: publish}, do: fail-befor}\n", `p.yaml:3:32: unknown fault "fail-befor"; do is one of .* \(did you mean "fail-before"\?\)`},

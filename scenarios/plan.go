@@ -41,10 +41,11 @@ type Topology struct {
 
 // Workload says what is submitted. Jobs are job-1...
 type Workload struct {
-	Jobs  int                   `yaml:"jobs" json:"jobs" min:"1" max:"100000" doc:"how many jobs are submitted"`
-	Every time.Duration         `yaml:"every" json:"every" min:"1ns" max:"24h" doc:"time between two submissions"`
-	Work  time.Duration         `yaml:"work" json:"work" min:"1ns" max:"24h" doc:"how long a worker executes a job"`
-	Slow  map[int]time.Duration `yaml:"slow,omitempty" json:"slow,omitempty" min:"1ns" max:"24h" doc:"jobs, by number, that take longer than work"`
+	Jobs        int                   `yaml:"jobs" json:"jobs" min:"1" max:"100000" doc:"how many jobs are submitted"`
+	Every       time.Duration         `yaml:"every" json:"every" min:"1ns" max:"24h" doc:"time between two submissions"`
+	Work        time.Duration         `yaml:"work" json:"work" min:"1ns" max:"24h" doc:"how long a worker executes a job"`
+	Submissions int                   `yaml:"submissions" json:"submissions" min:"1" max:"10" doc:"how often each job is submitted, under one id: clients retry"`
+	Slow        map[int]time.Duration `yaml:"slow,omitempty" json:"slow,omitempty" min:"1ns" max:"24h" doc:"jobs, by number, that take longer than work"`
 }
 
 // Schedule says how the stepper chooses.

@@ -3,7 +3,6 @@ package scenarios
 import (
 	"bytes"
 	"context"
-	"fmt"
 	"io"
 	"strings"
 	"sync/atomic"
@@ -23,6 +22,7 @@ import (
 type RunOptions struct {
 	Trace    io.Writer      // receives trace.jsonl: one canonical event a line
 	Progress func(Progress) // called about five times a second, from another goroutine; nil is none
+	StopAt   string         // end once this invariant's promise is broken: a search needs to know no more
 
 	Source    string   // the scenario's name, or the plan file as the user typed it, for Result.Replay
 	Overrides []string // how the plan differs from Source, as key=value
@@ -40,29 +40,26 @@ type Progress struct {
 // Run runs one plan and judges it. It fails only when the plan could not be run at all, or ctx was
 // cancelled; a violated invariant is a result.
 func Run(ctx context.Context, plan *Plan, opt RunOptions) (*Result, error) {
-	strategy, ok := sim.StrategyByName(plan.Schedule.Strategy)
-	if !ok {
-		return nil, fmt.Errorf("unknown strategy %q; it is one of %s", plan.Schedule.Strategy, strings.Join(sim.Strategies, ", "))
+	if err := plan.Validate(); err != nil {
+		return nil, err
 	}
-	r := newRun(ctx, plan)
+	r := newRun(ctx, plan, opt)
 	defer r.reportProgress(opt.Progress)()
-	sum, err := sim.Run(sim.Config{
-		Seed: plan.Seed, Strategy: strategy, StepsMax: plan.Schedule.StepsMax, Trace: opt.Trace,
-		Tags: tags, MsgTags: msgTags, Intercept: r.injector.Intercept, Observe: r.observe,
-	}, r.play)
+	sum, err := sim.Run(r.config(), r.play)
 	if err == nil {
 		err = ctx.Err()
 	}
 	if err != nil {
 		return nil, err
 	}
-	return r.result(sum, opt), nil
+	return r.result(sum), nil
 }
 
 // run is one plan in its world.
 type run struct {
 	ctx      context.Context
 	plan     *Plan
+	opt      RunOptions
 	world    *sim.World
 	injector *faults.Injector
 	judge    *invariants.Judge
@@ -78,12 +75,21 @@ type run struct {
 	virtual        atomic.Int64
 }
 
-func newRun(ctx context.Context, plan *Plan) *run {
+func newRun(ctx context.Context, plan *Plan, opt RunOptions) *run {
 	return &run{
-		ctx: ctx, plan: plan,
+		ctx: ctx, plan: plan, opt: opt,
 		injector: faults.NewInjector(plan.Faults, JobID, map[string]string{"heartbeats": "heartbeat"}),
 		judge:    invariants.NewJudge(judgeConfig(plan)),
 		record:   newRecord(plan),
+	}
+}
+
+// config is what the run's world is made of.
+func (r *run) config() sim.Config {
+	strategy, _ := sim.StrategyByName(r.plan.Schedule.Strategy)
+	return sim.Config{
+		Seed: r.plan.Seed, Strategy: strategy, StepsMax: r.plan.Schedule.StepsMax, Trace: r.opt.Trace,
+		Tags: tags, MsgTags: msgTags, Intercept: r.injector.Intercept, Observe: r.observe,
 	}
 }
 
@@ -112,21 +118,21 @@ func (r *run) play(w *sim.World) error {
 	r.injector.Attach(w)
 	r.crew = newCrew(r.plan)
 	r.crew.startSchedulers(w)
-	w.Step(boot, r.cancelled)
+	w.Step(boot, r.over)
 	r.crew.startWorkers(w)
-	w.Step(2*boot, r.cancelled)
+	w.Step(2*boot, r.over)
 	r.crew.startSubmitter(w)
 
 	submitted := 2*boot + time.Duration(r.plan.Workload.Jobs)*r.plan.Workload.Every
 	window := max(submitted, r.injector.Window())
 	r.stop = w.Step(window+r.plan.Then.SettleWithin, func() bool {
-		return r.cancelled() || w.Now() >= window && r.record.submitted == r.plan.Workload.Jobs
+		return r.over() || w.Now() >= window && r.record.submitted == r.plan.Workload.Jobs
 	})
 	if r.plan.Then.Heal {
 		r.injector.Heal(w)
 	}
 	if r.stop != sim.StopSteps {
-		r.stop = w.Step(w.Now()+r.plan.Then.SettleWithin, func() bool { return r.cancelled() || r.atRest() })
+		r.stop = w.Step(w.Now()+r.plan.Then.SettleWithin, func() bool { return r.over() || r.atRest() })
 	}
 	if r.cancelled() {
 		return r.ctx.Err()
@@ -135,11 +141,14 @@ func (r *run) play(w *sim.World) error {
 		return err
 	}
 	r.counts = r.crew.counters()
-	r.report = r.judge.Finish(invariants.End{At: w.Now(), Redis: w.Redis(), Metrics: r.counts, InTime: r.stop != sim.StopSteps})
+	r.report = r.judge.Finish(invariants.End{At: w.Now(), Redis: w.Redis(), Metrics: r.counts, InTime: r.stop != sim.StopSteps && !r.over()})
 	return nil
 }
 
 func (r *run) cancelled() bool { return r.ctx.Err() != nil }
+
+// over says whether there is no reason to go on.
+func (r *run) over() bool { return r.cancelled() || r.opt.StopAt != "" && r.judge.Broken(r.opt.StopAt) }
 
 // atRest says whether nothing is left to wait for: every job is settled, and every message that a
 // living node should still see has been acknowledged.

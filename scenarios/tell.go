@@ -11,8 +11,8 @@ import (
 )
 
 // result puts together what the run found.
-func (r *run) result(sum sim.Summary, opt RunOptions) *Result {
-	p := r.plan
+func (r *run) result(sum sim.Summary) *Result {
+	p, opt := r.plan, r.opt
 	r.end = sum.Virtual
 	res := &Result{
 		Version: ResultVersion, Build: Build(), Scenario: p.Name, Story: p.Story, Preset: p.Preset, Seed: p.Seed,
@@ -40,7 +40,7 @@ func (r *run) result(sum sim.Summary, opt RunOptions) *Result {
 		}
 	}
 	res.Telling = r.tell(about)
-	res.Verdict, res.Reason = r.verdict(res, opt)
+	res.Verdict, res.Reason = r.verdict(res)
 	return res
 }
 
@@ -75,7 +75,8 @@ func (r *run) judged(res *Result) {
 }
 
 // verdict judges the run as a whole, and says why in a sentence.
-func (r *run) verdict(res *Result, opt RunOptions) (Verdict, string) {
+func (r *run) verdict(res *Result) (Verdict, string) {
+	opt := r.opt
 	var broken []string
 	promised := 0
 	for _, i := range res.Invariants {

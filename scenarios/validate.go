@@ -148,7 +148,7 @@ func checkExpect(p *Plan) *PlanError {
 		for i, name := range list.names {
 			path := fmt.Sprintf("%s[%d]", list.path, i)
 			switch {
-			case len(list.known) > 0 && !slices.Contains(list.known, name):
+			case !slices.Contains(list.known, name):
 				return &PlanError{Path: path, Message: fmt.Sprintf("unknown invariant %q", name), Remedy: "`faultline list invariants` names them" + suggest.Hint(name, list.known)}
 			case slices.Contains(list.names[:i], name):
 				return &PlanError{Path: path, Message: fmt.Sprintf("%s is there already", name), Remedy: "name it once"}

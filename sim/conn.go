@@ -9,7 +9,6 @@ type Conn struct{ p *Process }
 
 // NATS is the process's gated core connection.
 func (p *Process) NATS() *Conn {
-	p.connect()
 	return &Conn{p}
 }
 

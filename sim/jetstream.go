@@ -16,7 +16,6 @@ var ErrUngated = errors.New("sim: this call works in the background, where a wor
 
 // JetStream is the process's gated JetStream context.
 func (p *Process) JetStream() jetstream.JetStream {
-	p.connect()
 	return &gatedJetStream{JetStream: p.js, p: p}
 }
 

@@ -73,6 +73,7 @@ func (n *Node) Start() {
 	n.process = p
 	go func() {
 		n.world.park(&Op{Kind: KindStart, process: p, world: n.world, outcome: OutcomeOK})
+		p.connect()
 		n.main(p)
 	}()
 }
@@ -135,12 +136,8 @@ func (p *Process) Context() context.Context { return p.ctx }
 // Rand is the process's source of chance.
 func (p *Process) Rand() Rand { return Rand{p} }
 
-// connect dials the servers once a process, on first use.
+// connect dials the servers.
 func (p *Process) connect() {
-	if p.connected {
-		return
-	}
-	p.connected = true
 	w := p.node.world
 	p.redis = w.dialRedis()
 	p.redis.AddHook(&redisHook{p})
@@ -153,7 +150,7 @@ func (p *Process) connect() {
 	if err != nil {
 		panic(fmt.Sprintf("sim: %v", err))
 	}
-	p.js = js
+	p.js, p.connected = js, true
 }
 
 func (p *Process) close() {

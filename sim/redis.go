@@ -14,7 +14,6 @@ import (
 // and retries nothing by itself (go-redis's back-off jitter is not seeded); a service under test
 // should set both in production too.
 func (p *Process) Redis() *redis.Client {
-	p.connect()
 	return p.redis
 }
 

@@ -1,10 +1,12 @@
 package bus_test
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
 	"log/slog"
+	"strings"
 	"sync/atomic"
 	"testing"
 	"time"
@@ -163,6 +165,20 @@ func TestAFailedAckIsNotFatal(t *testing.T) {
 	h.stop()
 }
 
+func TestTheLastDeliveryIsLogged(t *testing.T) {
+	for delivered, logged := range map[uint64]bool{99: false, 100: true} {
+		h := newHarness(t, 1)
+		var log bytes.Buffer
+		h.Logger = slog.New(slog.NewTextHandler(&log, nil))
+		h.Handle = func(context.Context, jetstream.Msg) error { return later(time.Second) }
+		h.serve().messages <- &message{id: "job-1", said: h.said, delivered: delivered}
+		h.run(t)
+		assert.Equal(t, "job-1 nak 1s", <-h.said)
+		h.stop()
+		assert.Equal(t, logged, strings.Contains(log.String(), "message given up after its last delivery"))
+	}
+}
+
 func TestHandlersAreBounded(t *testing.T) {
 	h := newHarness(t, 3)
 	var active, most atomic.Int32
@@ -243,14 +259,12 @@ func TestAFailedPullIsRetriedOnAReopenedConsumer(t *testing.T) {
 			}
 			fail(h)
 			h.run(t)
-			ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
-			defer cancel()
-			require.NoError(t, h.clock.BlockUntilContext(ctx, 1))
+			require.NoError(t, h.clock.BlockUntilContext(t.Context(), 1))
 			fail(h) // the reopening fails: the old consumer is asked again
 			h.clock.Advance(time.Second)
 			<-h.source.asked
 			<-h.source.asked
-			require.NoError(t, h.clock.BlockUntilContext(ctx, 1))
+			require.NoError(t, h.clock.BlockUntilContext(t.Context(), 1))
 			again.batches <- func() *batch {
 				b := &batch{messages: make(chan jetstream.Msg, 1)}
 				b.messages <- &message{id: "job-1", said: h.said}

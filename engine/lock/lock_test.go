@@ -31,12 +31,12 @@ type harness struct {
 	clock     *clockwork.FakeClock
 	renewed   chan phase.Tag // one for each renewal, once it is over
 	failing   atomic.Bool    // renewals fail
-	abandoned atomic.Int32
+	abandoned chan struct{}
 	waited    atomic.Int32
 }
 
 func newHarness(t *testing.T) *harness {
-	h := &harness{server: miniredis.RunT(t), clock: clockwork.NewFakeClock(), renewed: make(chan phase.Tag, 100)}
+	h := &harness{server: miniredis.RunT(t), clock: clockwork.NewFakeClock(), renewed: make(chan phase.Tag, 100), abandoned: make(chan struct{}, 100)}
 	client := redis.NewClient(&redis.Options{Addr: h.server.Addr(), MaxRetries: -1})
 	t.Cleanup(func() { _ = client.Close() })
 	client.AddHook(h)
@@ -46,7 +46,7 @@ func newHarness(t *testing.T) *harness {
 		Token:     func(context.Context) string { tokens++; return "owner-" + strconv.Itoa(tokens) },
 		Logger:    slog.New(slog.DiscardHandler),
 		Waited:    func(time.Duration) { h.waited.Add(1) },
-		Abandoned: func() { h.abandoned.Add(1) },
+		Abandoned: func() { h.abandoned <- struct{}{} },
 	}
 	return h
 }
@@ -204,15 +204,15 @@ func TestRenewalIsAbandonedAfterThreeFailuresInARow(t *testing.T) {
 		h.tick()                     // a success starts the count again
 		h.failing.Store(true)
 		for range 3 {
-			assert.Zero(t, h.abandoned.Load())
+			assert.Empty(t, h.abandoned)
 			h.tick()
 		}
-		assert.Eventually(t, func() bool { return h.abandoned.Load() == 1 }, time.Minute, time.Millisecond)
+		<-h.abandoned
 		h.clock.Advance(ttl) // nobody listens any more
 		return nil
 	}))
 	assert.Empty(t, h.renewed, "no renewal after the third failure")
-	assert.EqualValues(t, 1, h.abandoned.Load())
+	assert.Empty(t, h.abandoned)
 }
 
 func TestALockThatWasLostCountsAsAFailedRenewal(t *testing.T) {
@@ -222,7 +222,7 @@ func TestALockThatWasLostCountsAsAFailedRenewal(t *testing.T) {
 		for range 3 {
 			h.tick()
 		}
-		assert.Eventually(t, func() bool { return h.abandoned.Load() == 1 }, time.Minute, time.Millisecond)
+		<-h.abandoned
 		return nil
 	}))
 	assert.Equal(t, "successor", h.owner(t))
@@ -240,7 +240,7 @@ func TestRenewalIsDrainedBeforeTheRelease(t *testing.T) {
 			<-h.renewed
 		}
 	}
-	assert.Zero(t, h.abandoned.Load())
+	assert.Empty(t, h.abandoned)
 }
 
 func TestWithLockSurvivesAFailedRelease(t *testing.T) {

@@ -111,7 +111,7 @@ func (s *Store) write(ctx context.Context, w Write, more func(p redis.Pipeliner,
 		case w.From == job.Dispatched && w.To == job.Scheduled:
 			fields = append(fields, fieldWorker, "")
 		}
-		if w.ReasonCode != "" {
+		if w.Reason != "" || w.ReasonCode != "" {
 			fields = append(fields, fieldReason, w.Reason, fieldReasonCode, w.ReasonCode)
 		}
 		p.HSet(ctx, key, fields...)

@@ -16,6 +16,7 @@ const SubmitterName = "submitter"
 type Submitter struct {
 	Jobs    int
 	Every   time.Duration
+	Times   int                     // how often each job is submitted, at the same pace
 	Request func(n int) job.Request // the n-th job, from 1
 	Submit  func(context.Context, *sim.Process, job.Request) error
 }
@@ -28,8 +29,13 @@ func (s Submitter) Run(p *sim.Process) {
 	for n := 1; n <= s.Jobs; n++ {
 		p.Clock().Sleep(s.Every)
 		go func() {
-			for s.Submit(p.Context(), p, s.Request(n)) != nil {
-				p.Clock().Sleep(retryEvery)
+			for again := range s.Times {
+				if again > 0 {
+					p.Clock().Sleep(s.Every)
+				}
+				for s.Submit(p.Context(), p, s.Request(n)) != nil {
+					p.Clock().Sleep(retryEvery)
+				}
 			}
 		}()
 	}

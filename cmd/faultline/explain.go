@@ -1,0 +1,132 @@
+package main
+
+import (
+	"fmt"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/faultline-sim/faultline/faults"
+	"github.com/faultline-sim/faultline/internal/suggest"
+	"github.com/faultline-sim/faultline/invariants"
+	"github.com/faultline-sim/faultline/scenarios"
+)
+
+func newExplain() *cobra.Command {
+	return &cobra.Command{
+		Use:   "explain NAME",
+		Short: "Explain a scenario, an invariant, a fault, a phase or a setting",
+		Example: `  faultline explain publish-ack-lost
+  faultline explain one-dispatch-per-job
+  faultline explain fail-after
+  faultline explain rollback_write
+  faultline explain engine.max_dispatch_retries`,
+		Args: oneArg("the name"),
+		ValidArgsFunction: func(*cobra.Command, []string, string) ([]string, cobra.ShellCompDirective) {
+			return topicNames(), cobra.ShellCompDirectiveNoFileComp
+		},
+		RunE: func(cmd *cobra.Command, args []string) error {
+			var found []string
+			for _, t := range topics() {
+				if t.name == args[0] || t.short == args[0] && t.short != "" {
+					found = append(found, strings.TrimSpace(t.text()))
+				}
+			}
+			if len(found) == 0 {
+				return usage(cmd, "nothing is called %q%s", args[0], suggest.Hint(args[0], topicNames()))
+			}
+			_, err := fmt.Fprintln(cmd.OutOrStdout(), strings.Join(found, "\n\n"))
+			return err
+		},
+	}
+}
+
+// topic is one thing that can be explained.
+type topic struct {
+	name  string
+	short string // another way to ask for it
+	text  func() string
+}
+
+func topics() []topic {
+	var list []topic
+	for _, name := range scenarios.Names() {
+		list = append(list, topic{name: name, text: func() string { return explainScenario(name) }})
+	}
+	for _, i := range invariants.All() {
+		list = append(list, topic{name: i.Name, text: func() string { text, _ := invariants.Explain(i.Name); return text }})
+	}
+	for _, k := range faults.Kinds() {
+		list = append(list, topic{name: string(k.Effect), text: func() string { return explainFault(k) }})
+	}
+	for _, p := range scenarios.Phases() {
+		list = append(list, topic{name: p.Name, text: func() string { return explainPhase(p) }})
+	}
+	for _, s := range scenarios.Settings() {
+		short := s.Name[strings.LastIndexByte(s.Name, '.')+1:]
+		list = append(list, topic{name: s.Name, short: strings.TrimPrefix(short, "N"), text: func() string { return explainSetting(s) }})
+	}
+	return list
+}
+
+func topicNames() []string {
+	var names []string
+	for _, t := range topics() {
+		names = append(names, t.name)
+	}
+	return names
+}
+
+func explainScenario(name string) string {
+	source, _ := scenarios.Source(name)
+	return fmt.Sprintf("%s (scenario)\n\n%s\nRun it: faultline run %s", name, indent(source), name)
+}
+
+func explainFault(k faults.Kind) string {
+	where := "It strikes a node."
+	if !k.OnNode() {
+		var phases []string
+		for _, p := range scenarios.Phases() {
+			for _, place := range k.Places {
+				if p.Place == place {
+					phases = append(phases, p.Name)
+				}
+			}
+		}
+		where = "It strikes these operations: " + strings.Join(phases, ", ") + "."
+	}
+	return fmt.Sprintf("%s (fault)\n\n%s.\n%s\n\nIn a plan:\n\n  faults:\n    - %s", k.Effect, capital(k.Says), where, k.Example)
+}
+
+func explainPhase(p faults.Phase) string {
+	var can []string
+	for _, k := range faults.Kinds() {
+		for _, place := range k.Places {
+			if place == p.Place {
+				can = append(can, string(k.Effect))
+			}
+		}
+	}
+	if p.Place != faults.PlaceNone {
+		can = append(can, "a crash right after it")
+	}
+	happens := "Nothing can happen there: it is no operation."
+	if len(can) > 0 {
+		happens = "What a plan can let happen there: " + strings.Join(can, ", ") + "."
+	}
+	return fmt.Sprintf("%s (phase, %s)\n\n%s.\n%s", p.Name, p.Place, capital(p.Says), happens)
+}
+
+func explainSetting(s scenarios.Setting) string {
+	value := s.Default
+	if s.Hardened != "" {
+		value += " (documented), " + s.Hardened + " (hardened)"
+	}
+	return fmt.Sprintf("%s (setting, %s)\n\n%s.\nDefault: %s. Allowed: %s.\n\nTry it: faultline run calm --set %s=%s", s.Name, s.Type, capital(s.Doc), value, s.Allowed, s.Name, s.Default)
+}
+
+func indent(text string) string {
+	return "  " + strings.ReplaceAll(strings.TrimRight(text, "\n"), "\n", "\n  ") + "\n"
+}
+
+func capital(sentence string) string { return strings.ToUpper(sentence[:1]) + sentence[1:] }

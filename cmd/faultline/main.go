@@ -1,0 +1,216 @@
+// Command faultline runs a complete job scheduler, the real nats-server and miniredis in one
+// process, on a virtual clock, and breaks things on purpose.
+package main
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"runtime/debug"
+	"strings"
+
+	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
+
+	"github.com/faultline-sim/faultline/internal/suggest"
+	"github.com/faultline-sim/faultline/scenarios"
+)
+
+// The exit codes.
+const (
+	exitHeld             = 0
+	exitViolated         = 1
+	exitUsage            = 2
+	exitInconclusive     = 3
+	exitNotDeterministic = 4
+	exitInternal         = 5
+	exitInterrupted      = 130
+)
+
+func main() { os.Exit(run(os.Args[1:], os.Stdout, os.Stderr)) }
+
+// run is the program: it returns the exit code.
+func run(args []string, stdout, stderr io.Writer) (code int) {
+	defer func() {
+		if p := recover(); p != nil {
+			fmt.Fprintf(stderr, "faultline: internal error: %v\n%s", p, debug.Stack())
+			code = exitInternal
+		}
+	}()
+	root := newRoot()
+	root.SetArgs(args)
+	root.SetOut(stdout)
+	root.SetErr(stderr)
+	return report(root.Execute(), stderr)
+}
+
+func newRoot() *cobra.Command {
+	root := &cobra.Command{
+		Use:   "faultline",
+		Short: "Break a job scheduler on purpose, and replay every failure from its seed",
+		Long: `Faultline runs a complete job scheduler, the real nats-server with JetStream and
+miniredis in one process, on a virtual clock, one step at a time, and breaks
+things on purpose. The same seed gives the same run, byte for byte, on any
+machine.
+
+Exit codes: 0 held, 1 an invariant was violated, 2 usage or input,
+3 inconclusive, 4 not deterministic, 5 internal, 130 interrupted.`,
+		Example: `  faultline run publish-failure
+  faultline run state-write-failure --set engine.dispatch_order=publish-first
+  faultline list scenarios
+  faultline explain rollback_write`,
+		Args:          cobra.ArbitraryArgs,
+		SilenceErrors: true,
+		SilenceUsage:  true,
+		RunE: func(cmd *cobra.Command, args []string) error {
+			if len(args) == 0 {
+				return cmd.Help()
+			}
+			return usage(cmd, "unknown command %q%s", args[0], suggest.Hint(args[0], commandNames(cmd)))
+		},
+	}
+	root.SetFlagErrorFunc(func(cmd *cobra.Command, err error) error { return usage(cmd, "%s", flagProblem(cmd, err)) })
+	root.AddCommand(newRun(), newList(), newExplain(), newVerify(), newVerifyWorker(), newVersion())
+	root.SetHelpCommand(newHelp())
+	root.InitDefaultCompletionCmd()
+	for _, cmd := range root.Commands() {
+		if cmd.Name() == "completion" {
+			strict(cmd)
+		}
+	}
+	return root
+}
+
+// strict lets cobra's own completion command refuse what the others refuse.
+func strict(completion *cobra.Command) {
+	var shells []string
+	for _, shell := range completion.Commands() {
+		shell.Args = noArgs
+		shells = append(shells, shell.Name())
+	}
+	completion.Args = oneArg("the shell (" + strings.Join(shells, ", ") + ")")
+	completion.RunE = func(cmd *cobra.Command, args []string) error {
+		return usage(cmd, "no completion for %q%s", args[0], suggest.Hint(args[0], shells))
+	}
+}
+
+func newHelp() *cobra.Command {
+	return &cobra.Command{
+		Use:   "help [COMMAND]",
+		Short: "Explain a command",
+		RunE: func(cmd *cobra.Command, args []string) error {
+			target, rest, err := cmd.Root().Find(args)
+			if err != nil || len(rest) > 0 {
+				return usage(cmd.Root(), "unknown command %q%s", args[0], suggest.Hint(args[0], commandNames(cmd)))
+			}
+			target.InitDefaultHelpFlag()
+			return target.Help()
+		},
+	}
+}
+
+// exitError is an error that knows its exit code. Its text is one line; detail, if any, follows
+// on lines of its own.
+type exitError struct {
+	code   int
+	text   string
+	detail string
+}
+
+func (e *exitError) Error() string { return e.text }
+
+func usage(cmd *cobra.Command, format string, args ...any) error {
+	return &exitError{code: exitUsage, text: fmt.Sprintf(format, args...) + "; see `" + cmd.CommandPath() + " --help`"}
+}
+
+func fail(code int, format string, args ...any) error {
+	return &exitError{code: code, text: fmt.Sprintf(format, args...)}
+}
+
+// report says on stderr what went wrong, and returns the exit code for it.
+func report(err error, stderr io.Writer) int {
+	if err == nil {
+		return exitHeld
+	}
+	code, detail := exitInternal, ""
+	var ee *exitError
+	var pe *scenarios.PlanError
+	switch {
+	case errors.As(err, &ee):
+		code, detail = ee.code, ee.detail
+	case errors.As(err, &pe):
+		code, detail = exitUsage, pe.Excerpt()
+	}
+	if text := err.Error(); text != "" {
+		fmt.Fprintln(stderr, "faultline: "+text)
+	}
+	if detail != "" {
+		fmt.Fprintln(stderr, detail)
+	}
+	return code
+}
+
+// verdictError carries a run's exit code; the verdict is printed already.
+func verdictError(v scenarios.Verdict) error {
+	switch v {
+	case scenarios.Held:
+		return nil
+	case scenarios.Violated:
+		return &exitError{code: exitViolated}
+	default:
+		return &exitError{code: exitInconclusive}
+	}
+}
+
+func commandNames(cmd *cobra.Command) []string {
+	var names []string
+	for _, c := range cmd.Root().Commands() {
+		if c.IsAvailableCommand() {
+			names = append(names, c.Name())
+		}
+	}
+	return names
+}
+
+// flagProblem puts pflag's error in the house's words.
+func flagProblem(cmd *cobra.Command, err error) string {
+	var missing *pflag.NotExistError
+	if !errors.As(err, &missing) {
+		return err.Error()
+	}
+	var known []string
+	cmd.Flags().VisitAll(func(f *pflag.Flag) {
+		if !f.Hidden {
+			known = append(known, f.Name)
+		}
+	})
+	name := missing.GetSpecifiedName()
+	if missing.GetSpecifiedShortnames() != "" {
+		return fmt.Sprintf("unknown flag -%s", name)
+	}
+	if c := suggest.Closest(name, known); c != "" {
+		return fmt.Sprintf("unknown flag --%s (did you mean --%s?)", name, c)
+	}
+	return fmt.Sprintf("unknown flag --%s", name)
+}
+
+// oneArg wants exactly one argument, which the error calls what.
+func oneArg(what string) cobra.PositionalArgs {
+	return func(cmd *cobra.Command, args []string) error {
+		switch len(args) {
+		case 1:
+			return nil
+		case 0:
+			return usage(cmd, "%s: %s is missing", cmd.Name(), what)
+		}
+		return usage(cmd, "%s takes one %s, not %d: %s", cmd.Name(), strings.TrimPrefix(what, "the "), len(args), strings.Join(args, " "))
+	}
+}
+
+func noArgs(cmd *cobra.Command, args []string) error {
+	if len(args) > 0 {
+		return usage(cmd, "%s takes no arguments: %s", cmd.Name(), strings.Join(args, " "))
+	}
+	return nil
+}

@@ -1,0 +1,92 @@
+package main
+
+import (
+	"bytes"
+	"fmt"
+	"hash/fnv"
+	"slices"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/faultline-sim/faultline/scenarios"
+)
+
+// planFlags are the flags that change a plan.
+type planFlags struct {
+	preset string
+	sets   []string
+}
+
+func (f *planFlags) add(cmd *cobra.Command) {
+	cmd.Flags().StringVar(&f.preset, "preset", "", "engine settings to start from: documented or hardened (default the plan's)")
+	cmd.Flags().StringArrayVar(&f.sets, "set", nil, "change one setting, `key=value`; repeatable (see list settings)")
+	_ = cmd.RegisterFlagCompletionFunc("preset", cobra.FixedCompletions([]string{scenarios.PresetDocumented, scenarios.PresetHardened}, cobra.ShellCompDirectiveNoFileComp))
+	_ = cmd.RegisterFlagCompletionFunc("set", func(*cobra.Command, []string, string) ([]string, cobra.ShellCompDirective) {
+		var keys []string
+		for _, s := range scenarios.Settings() {
+			keys = append(keys, s.Name+"="+s.Default)
+		}
+		return keys, cobra.ShellCompDirectiveNoSpace | cobra.ShellCompDirectiveNoFileComp
+	})
+}
+
+// subject is a plan as the command line changed it.
+type subject struct {
+	*scenarios.Plan
+	source    string   // what the user typed
+	overrides []string // as Plan.Set takes them
+	modified  bool     // it differs from the source in more than its seed
+	variant   string   // tells the folder of a changed or unnamed plan from the named one's; empty for the latter
+}
+
+// load reads the plan that arg names, and changes it. An empty seed is the plan's own.
+func (f *planFlags) load(arg, seed string) (*subject, error) {
+	plan, err := scenarios.Load(arg)
+	if err != nil {
+		return nil, err
+	}
+	s := &subject{Plan: plan, source: arg}
+	before, err := scenarios.Marshal(plan)
+	if err != nil {
+		return nil, err
+	}
+	if f.preset != "" {
+		s.overrides = append(s.overrides, "preset="+f.preset)
+	}
+	s.overrides = append(s.overrides, f.sets...)
+	for _, o := range s.overrides {
+		if err := plan.Set(o); err != nil {
+			return nil, err
+		}
+		if strings.HasPrefix(strings.TrimSpace(o), "seed=") {
+			return nil, fail(exitUsage, "the seed has a flag of its own; write --seed %s", o[strings.Index(o, "=")+1:])
+		}
+	}
+	after, err := scenarios.Marshal(plan)
+	if err != nil {
+		return nil, err
+	}
+	s.modified = !bytes.Equal(before, after)
+	if s.modified || !slices.Contains(scenarios.Names(), arg) {
+		h := fnv.New32a()
+		_, _ = h.Write(after)
+		s.variant = fmt.Sprintf("-%08x", h.Sum32())
+	}
+	if seed != "" {
+		if err := plan.Set("seed=" + seed); err != nil {
+			return nil, err
+		}
+	}
+	return s, nil
+}
+
+// completeScenarios completes the name of a scenario, or a file.
+func completeScenarios(more ...string) cobra.CompletionFunc {
+	return func(_ *cobra.Command, args []string, _ string) ([]string, cobra.ShellCompDirective) {
+		if len(args) > 0 {
+			return nil, cobra.ShellCompDirectiveNoFileComp
+		}
+		return append(scenarios.Names(), more...), cobra.ShellCompDirectiveDefault
+	}
+}

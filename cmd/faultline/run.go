@@ -1,0 +1,127 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+
+	"github.com/spf13/cobra"
+
+	"github.com/faultline-sim/faultline/reports"
+	"github.com/faultline-sim/faultline/scenarios"
+)
+
+type runFlags struct {
+	planFlags
+	seed  string
+	out   string
+	json  bool
+	quiet bool
+}
+
+func newRun() *cobra.Command {
+	var f runFlags
+	cmd := &cobra.Command{
+		Use:   "run SCENARIO|FILE",
+		Short: "Run one scenario, or a plan file, and judge it",
+		Long: `Run runs one plan and says whether every invariant held, what happened to the
+jobs that the plan is about, and how to repeat it. It leaves a folder with
+plan.yaml, result.json, trace.jsonl and report.html.
+
+A folder of an earlier run is replaced; any other folder is left alone.`,
+		Example: `  faultline run publish-failure
+  faultline run publish-failure --seed 42 --preset hardened
+  faultline run state-write-failure --set engine.dispatch_order=publish-first
+  faultline run calm --set workload.jobs=1000 --set topology.workers=10 --out /tmp/big
+  faultline run runs/latest/plan.yaml --json | jq .verdict`,
+		Args:              oneArg("the scenario or plan file"),
+		ValidArgsFunction: completeScenarios(),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			return f.run(cmd.Context(), args[0], cmd.OutOrStdout(), cmd.ErrOrStderr())
+		},
+	}
+	f.add(cmd)
+	cmd.Flags().StringVar(&f.seed, "seed", "", "the root of every draw, `N` (default the plan's)")
+	cmd.Flags().StringVar(&f.out, "out", "", "the run's folder, `DIR` (default runs/SCENARIO-SEED)")
+	cmd.Flags().BoolVar(&f.json, "json", false, "print result.json, and nothing else, on standard output")
+	cmd.Flags().BoolVarP(&f.quiet, "quiet", "q", false, "print only the verdict")
+	_ = cmd.RegisterFlagCompletionFunc("seed", cobra.NoFileCompletions)
+	return cmd
+}
+
+func (f *runFlags) run(ctx context.Context, arg string, stdout, stderr io.Writer) error {
+	s, err := f.load(arg, f.seed)
+	if err != nil {
+		return err
+	}
+	dir, err := newFolder(f.out, fmt.Sprintf("%s-%d%s", s.Name, s.Seed, s.variant))
+	if err != nil {
+		return err
+	}
+	defer dir.discard()
+	say := newPrinter(stdout)
+	if f.json || f.quiet {
+		say.w = io.Discard
+	}
+	say.before(s)
+	ctx, stop := interruptible(ctx, dir.discard)
+	defer stop()
+
+	res, err := f.simulate(ctx, s, dir, newProgress(stderr, f.quiet))
+	if err != nil {
+		return err
+	}
+	if err := dir.keep(); err != nil {
+		return err
+	}
+	switch {
+	case f.json:
+		if err := copyFile(stdout, filepath.Join(dir.path, reports.ResultFile)); err != nil {
+			return err
+		}
+	case f.quiet:
+		newPrinter(stdout).verdict(res)
+	default:
+		say.after(res, filepath.Join(dir.path, reports.PageFile))
+	}
+	return verdictError(res.Verdict)
+}
+
+// simulate runs the plan and fills the folder.
+func (f *runFlags) simulate(ctx context.Context, s *subject, dir *folder, show *progress) (*scenarios.Result, error) {
+	ctx, cancel := context.WithCancelCause(ctx)
+	defer cancel(nil)
+	trace, err := dir.create(reports.TraceFile, cancel)
+	if err != nil {
+		return nil, err
+	}
+	res, err := scenarios.Run(ctx, s.Plan, scenarios.RunOptions{
+		Trace: trace, Progress: show.ofRun(), Source: s.source, Overrides: s.overrides, Modified: s.modified,
+	})
+	show.done()
+	closed := trace.close()
+	switch cause := context.Cause(ctx); {
+	case cause != nil && (errors.Is(err, context.Canceled) || err == nil):
+		return nil, cause
+	case err != nil:
+		return nil, fmt.Errorf("%s, seed %d: the run broke down: %w", s.Name, s.Seed, err)
+	case closed != nil:
+		return nil, closed
+	}
+	if err := reports.Write(dir.temp, s.Plan, res); err != nil {
+		return nil, dir.unwritable(err)
+	}
+	return res, nil
+}
+
+func copyFile(w io.Writer, name string) error {
+	data, err := os.ReadFile(name)
+	if err != nil {
+		return err
+	}
+	_, err = w.Write(data)
+	return err
+}

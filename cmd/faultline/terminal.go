@@ -1,0 +1,102 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"os"
+	"os/signal"
+	"sync"
+	"syscall"
+	"time"
+
+	"golang.org/x/term"
+
+	"github.com/faultline-sim/faultline/scenarios"
+)
+
+var errInterrupted = &exitError{code: exitInterrupted, text: "interrupted; nothing was written"}
+
+// interruptible returns a context that ends at the first SIGINT or SIGTERM, with errInterrupted
+// for its cause. A second one ends the program at once, after cleanUp.
+func interruptible(ctx context.Context, cleanUp func()) (context.Context, func()) {
+	ctx, cancel := context.WithCancelCause(ctx)
+	signals := make(chan os.Signal, 2)
+	signal.Notify(signals, os.Interrupt, syscall.SIGTERM)
+	done := make(chan struct{})
+	go func() {
+		select {
+		case <-signals:
+			cancel(errInterrupted)
+		case <-done:
+			return
+		}
+		select {
+		case <-signals:
+			cleanUp()
+			os.Exit(exitInterrupted)
+		case <-done:
+		}
+	}()
+	return ctx, func() {
+		signal.Stop(signals)
+		close(done)
+		cancel(nil)
+	}
+}
+
+func isTerminal(w io.Writer) bool {
+	f, ok := w.(*os.File)
+	return ok && term.IsTerminal(int(f.Fd()))
+}
+
+// colored says whether w takes colours.
+func colored(w io.Writer) bool {
+	return isTerminal(w) && os.Getenv("NO_COLOR") == "" && os.Getenv("TERM") != "dumb"
+}
+
+// progress is one line on a terminal that is written again and again. Nil shows nothing.
+type progress struct {
+	mu    sync.Mutex
+	w     io.Writer
+	shown bool
+}
+
+func newProgress(stderr io.Writer, quiet bool) *progress {
+	if quiet || !isTerminal(stderr) {
+		return nil
+	}
+	return &progress{w: stderr}
+}
+
+func (p *progress) show(format string, args ...any) {
+	if p == nil {
+		return
+	}
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.shown = true
+	fmt.Fprintf(p.w, "\r\033[K"+format, args...)
+}
+
+func (p *progress) done() {
+	if p == nil {
+		return
+	}
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.shown {
+		fmt.Fprint(p.w, "\r\033[K")
+		p.shown = false
+	}
+}
+
+// ofRun is what a run reports its progress to.
+func (p *progress) ofRun() func(scenarios.Progress) {
+	if p == nil {
+		return nil
+	}
+	return func(now scenarios.Progress) {
+		p.show("%d steps, %s of virtual time, %d of %d jobs settled", now.Steps, now.Virtual.Round(time.Second), now.Settled, now.Jobs)
+	}
+}

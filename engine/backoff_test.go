@@ -1,0 +1,62 @@
+package engine
+
+import (
+	"errors"
+	"fmt"
+	"math"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+	"pgregory.net/rapid"
+
+	"github.com/faultline-sim/faultline/engine/phase"
+)
+
+// Seed 003, section 5: min(base * 2^attempt + jitter, max), 1 s to 30 s.
+func TestBackoffDelay(t *testing.T) {
+	const ms = time.Millisecond
+	for _, c := range []struct {
+		attempt      int
+		jitter, want time.Duration
+	}{
+		{0, 0, 1000 * ms}, {0, 499 * ms, 1499 * ms}, {1, 0, 2000 * ms}, {2, 0, 4000 * ms}, {3, 0, 8000 * ms}, {4, 250 * ms, 16250 * ms},
+		{5, 0, 30000 * ms}, {5, 499 * ms, 30000 * ms}, {50, 0, 30000 * ms}, {math.MaxInt, 499 * ms, 30000 * ms},
+	} {
+		assert.Equal(t, c.want, backoffDelay(c.attempt, time.Second, c.jitter, 30*time.Second), "attempt %d", c.attempt)
+	}
+}
+
+func TestBackoffBounds(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		limit := time.Duration(rapid.Int64Range(1, math.MaxInt64).Draw(t, "limit"))
+		base := time.Duration(rapid.Int64Range(1, int64(limit)).Draw(t, "base"))
+		bound := time.Duration(rapid.Int64Range(0, math.MaxInt64).Draw(t, "bound"))
+		attempt := rapid.IntRange(0, 10_000).Draw(t, "attempt")
+		j := jitter(rapid.Uint64().Draw(t, "random"), bound)
+		require.True(t, 0 <= j && (j < bound || bound == 0), "jitter %d of [0, %d)", j, bound)
+
+		got := backoffDelay(attempt, base, j, limit)
+		require.LessOrEqual(t, base, got)
+		require.LessOrEqual(t, got, limit)
+		require.LessOrEqual(t, got, backoffDelay(attempt+1, base, j, limit), "it does not shrink")
+		plain := backoffDelay(attempt, base, 0, limit)
+		require.LessOrEqual(t, got-plain, j, "jitter adds no more than itself")
+		if exact := math.Ldexp(float64(base), attempt); exact < float64(limit)/2 {
+			require.Equal(t, base<<attempt, plain)
+		}
+	})
+}
+
+func TestRetryableErrorCarriesPhaseAndReason(t *testing.T) {
+	cause := errors.New("connection lost")
+	err := fmt.Errorf("wrapped: %w", RetryAfter(cause, time.Second, phase.Publish, "dispatch_failed"))
+	var r *RetryableError
+	require.ErrorAs(t, err, &r)
+	assert.Equal(t, phase.Publish, r.Phase)
+	assert.Equal(t, "dispatch_failed", r.ReasonCode)
+	assert.Equal(t, time.Second, r.RetryDelay())
+	assert.ErrorIs(t, err, cause)
+	assert.EqualError(t, r, "publish: connection lost (retry after 1s)")
+}

@@ -1,0 +1,219 @@
+package engine
+
+import (
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/faultline-sim/faultline/engine/job"
+	"github.com/faultline-sim/faultline/engine/phase"
+	"github.com/faultline-sim/faultline/engine/routing"
+)
+
+// Seed 000: a failed DISPATCHED write blocks the publish; the replay publishes once.
+func TestDuplicateDispatchOnDispatchedStateFailure(t *testing.T) {
+	h := newHarness(t)
+	h.worker("worker-1")
+	req := h.submit()
+	h.faults.on(phase.DispatchedWrite, "before")
+	r := h.retry(h.handle(req))
+	assert.Equal(t, phase.DispatchedWrite, r.Phase)
+	assert.Equal(t, time.Second, r.Delay)
+	assert.Empty(t, h.dispatches())
+
+	require.NoError(t, h.handle(req))
+	assert.Len(t, h.dispatches(), 1)
+	require.NoError(t, h.handle(req))
+	assert.Len(t, h.dispatches(), 1)
+}
+
+// Seed 000: each failed replay counts twice, for SCHEDULED and for the rollback to SCHEDULED.
+func TestProcessJobPublishFailureScheduledReplayIncrementsAttempts(t *testing.T) {
+	h := newHarness(t)
+	h.worker("worker-1")
+	req := h.submit()
+	h.faults.on(phase.Publish, "before", "before")
+
+	r := h.retry(h.handle(req))
+	assert.Equal(t, 2, h.record().Attempts)
+	assert.Equal(t, job.Scheduled, h.record().State)
+	assert.Empty(t, h.record().Worker)
+	assert.Equal(t, phase.Publish, r.Phase)
+	assert.Equal(t, "dispatch_failed", r.ReasonCode)
+	assert.Equal(t, time.Second, r.Delay, "the first delay is the base")
+
+	r = h.retry(h.handle(req))
+	assert.Equal(t, 4, h.record().Attempts)
+	assert.Equal(t, job.Scheduled, h.record().State)
+	assert.Equal(t, 4*time.Second, r.Delay, "two attempts later it has doubled twice")
+	assert.Empty(t, h.dispatches())
+
+	require.NoError(t, h.handle(req))
+	assert.Equal(t, 5, h.record().Attempts)
+	assert.Equal(t, job.Running, h.record().State)
+	require.Len(t, h.dispatches(), 1)
+	assert.Equal(t, 5, h.dispatches()[0].Attempt)
+	assert.EqualValues(t, 2, h.metric(`scheduler_dispatch_rollback_total{topic="job.default"}`))
+	assert.EqualValues(t, 2, h.metric(`scheduler_retry_total{phase="publish",topic="job.default"}`))
+	assert.Zero(t, h.metric(`scheduler_dispatch_rollback_failed_total{topic="job.default"}`))
+}
+
+func TestTheBackoffIsBounded(t *testing.T) {
+	h := newHarness(t)
+	h.worker("worker-1")
+	req := h.submit()
+	h.force(job.Scheduled, 46)
+	h.faults.on(phase.Publish, "before")
+	assert.Equal(t, 30*time.Second, h.retry(h.handle(req)).Delay)
+}
+
+// What state-first cannot promise: a publish that was stored although its ack was lost is rolled
+// back and published again.
+func TestAPublishWhoseAckIsLostIsPublishedTwice(t *testing.T) {
+	h := newHarness(t)
+	h.worker("worker-1")
+	req := h.submit()
+	h.faults.on(phase.Publish, "after")
+	h.retry(h.handle(req))
+	require.NoError(t, h.handle(req))
+	assert.Len(t, h.dispatches(), 2)
+}
+
+// Seed 000, residual risk window: the job stays DISPATCHED and its redelivery is a no-op.
+func TestAFailedRollbackLeavesTheJobDispatched(t *testing.T) {
+	h := newHarness(t)
+	h.worker("worker-1")
+	req := h.submit()
+	h.faults.on(phase.Publish, "before")
+	h.faults.on(phase.RollbackWrite, "before")
+	r := h.retry(h.handle(req))
+	assert.Equal(t, phase.RollbackWrite, r.Phase)
+	assert.Equal(t, time.Second, r.Delay)
+	assert.Equal(t, job.Dispatched, h.record().State)
+	assert.Equal(t, 1, h.record().Attempts)
+	assert.True(t, h.logged("dispatch rollback failed", "job-1"))
+	assert.EqualValues(t, 1, h.metric(`scheduler_dispatch_rollback_total{topic="job.default"}`))
+	assert.EqualValues(t, 1, h.metric(`scheduler_dispatch_rollback_failed_total{topic="job.default"}`))
+	assert.EqualValues(t, 1, h.metric(`scheduler_retry_total{phase="rollback_write",topic="job.default"}`))
+
+	require.NoError(t, h.handle(req))
+	assert.Equal(t, job.Dispatched, h.record().State)
+	assert.Empty(t, h.dispatches())
+}
+
+func TestAFailedRunningWriteIsNotRetried(t *testing.T) {
+	h := newHarness(t)
+	h.worker("worker-1")
+	req := h.submit()
+	h.faults.on(phase.RunningWrite, "before")
+	require.NoError(t, h.handle(req))
+	assert.Equal(t, job.Dispatched, h.record().State)
+	assert.Len(t, h.dispatches(), 1)
+	assert.True(t, h.logged("running write failed"))
+	assert.EqualValues(t, 1, h.metric(`scheduler_running_write_failed_total{topic="job.default"}`))
+	require.NoError(t, h.result(job.StatusSucceeded))
+	assert.Equal(t, job.Succeeded, h.record().State)
+}
+
+func TestPublishFirstDispatchesADuplicate(t *testing.T) {
+	h := newHarness(t, func(s *Settings) { s.DispatchOrder = PublishFirst })
+	h.worker("worker-1")
+	req := h.submit()
+	h.faults.on(phase.DispatchedWrite, "before")
+	assert.Equal(t, phase.DispatchedWrite, h.retry(h.handle(req)).Phase)
+	assert.Equal(t, job.Scheduled, h.record().State)
+	require.NoError(t, h.handle(req))
+	assert.Len(t, h.dispatches(), 2)
+	assert.Equal(t, job.Running, h.record().State)
+}
+
+func TestPublishFirstDoesNotRollBack(t *testing.T) {
+	h := newHarness(t, func(s *Settings) { s.DispatchOrder = PublishFirst })
+	h.worker("worker-1")
+	req := h.submit()
+	h.faults.on(phase.Publish, "before")
+	r := h.retry(h.handle(req))
+	assert.Equal(t, phase.Publish, r.Phase)
+	assert.Equal(t, time.Second, r.Delay)
+	assert.Equal(t, 1, h.record().Attempts)
+	assert.Zero(t, h.metric(`scheduler_dispatch_rollback_total{topic="job.default"}`))
+	require.NoError(t, h.handle(req))
+	assert.Equal(t, 2, h.record().Attempts)
+	assert.Len(t, h.dispatches(), 1)
+}
+
+// Seed 002, next step 1.
+func TestStaleWorkerLoopRetriesExactlyThreeTimes(t *testing.T) {
+	for _, c := range []struct {
+		name     string
+		settings func(*Settings)
+		picks    float64
+		code     string
+	}{
+		{"documented", func(*Settings) {}, 3, "no_workers"},
+		{"hardened", func(s *Settings) { s.StaleReasonCode = Hardened().StaleReasonCode }, 3, "stale_worker"},
+		{"five picks", func(s *Settings) { s.MaxDispatchRetries = 5 }, 5, "no_workers"},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			h := newHarness(t, c.settings)
+			h.worker("worker-1")
+			h.clock.Advance(30*time.Second + 1) // past its TTL, before the next sweep
+			req := h.submit()
+			r := h.retry(h.handle(req))
+			assert.ErrorIs(t, r, routing.ErrNoWorkers)
+			assert.Equal(t, phase.Pick, r.Phase)
+			assert.Equal(t, c.code, r.ReasonCode)
+			assert.Equal(t, 2*time.Second, r.Delay)
+			assert.Equal(t, c.picks, h.metric(`scheduler_stale_worker_retry_total{topic="job.default",worker="worker-1"}`))
+			assert.True(t, h.logged("stale worker detected, retrying dispatch", "worker-1"))
+			assert.Equal(t, 1, h.record().Attempts, "one attempt, however many picks")
+			assert.Equal(t, job.Scheduled, h.record().State)
+			assert.Empty(t, h.dispatches())
+
+			h.registry.Sweep()
+			r = h.retry(h.handle(req))
+			assert.Equal(t, "no_workers", r.ReasonCode, "evicted, it is not stale but gone")
+			assert.Equal(t, c.picks, h.metric(`scheduler_stale_worker_retry_total{topic="job.default",worker="worker-1"}`))
+
+			h.worker("worker-1")
+			require.NoError(t, h.handle(req))
+			assert.Len(t, h.dispatches(), 1)
+		})
+	}
+}
+
+func TestAStaleWorkerIsPreferredWhileItIsListed(t *testing.T) {
+	h := newHarness(t)
+	h.worker("worker-1")
+	h.clock.Advance(30*time.Second + 1)
+	h.worker("worker-2") // ties go to worker-1
+	req := h.submit()
+	assert.Equal(t, "no_workers", h.retry(h.handle(req)).ReasonCode)
+	h.registry.Sweep()
+	require.NoError(t, h.handle(req))
+	assert.Equal(t, "worker-2", h.dispatches()[0].WorkerID)
+}
+
+func TestAnOverloadedPoolIsRetried(t *testing.T) {
+	h := newHarness(t)
+	require.NoError(t, h.HandleHeartbeat(job.Heartbeat{WorkerID: "worker-1", Pool: "default", CPULoad: 95}))
+	req := h.submit()
+	r := h.retry(h.handle(req))
+	assert.Equal(t, "pool_overloaded", r.ReasonCode)
+	assert.Equal(t, 2*time.Second, r.Delay)
+	assert.ErrorIs(t, r, routing.ErrOverloaded)
+}
+
+func TestATopicSubjectBypassesTheStaleCheck(t *testing.T) {
+	h := newHarness(t)
+	h.worker("host.1") // no token of a subject
+	h.clock.Advance(30*time.Second + 1)
+	req := h.submit()
+	require.NoError(t, h.handle(req))
+	require.Len(t, h.stored(), 1)
+	assert.Equal(t, "job.default", h.stored()[0].Subject)
+	assert.Empty(t, h.dispatches()[0].WorkerID)
+	assert.Equal(t, job.Running, h.record().State)
+}

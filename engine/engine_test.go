@@ -1,0 +1,241 @@
+package engine
+
+import (
+	"context"
+	"encoding/json"
+	"testing"
+	"time"
+
+	"github.com/nats-io/nats.go"
+	"github.com/nats-io/nats.go/jetstream"
+	"github.com/redis/go-redis/v9"
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/faultline-sim/faultline/engine/bus"
+	"github.com/faultline-sim/faultline/engine/job"
+	"github.com/faultline-sim/faultline/engine/phase"
+)
+
+// subscribed tells when the engine listens for heartbeats.
+type subscribed struct {
+	*nats.Conn
+	listens chan struct{}
+}
+
+func (s subscribed) Subscribe(subject string, cb nats.MsgHandler) (*nats.Subscription, error) {
+	sub, err := s.Conn.Subscribe(subject, cb)
+	if err == nil {
+		err = s.Flush()
+	}
+	close(s.listens)
+	return sub, err
+}
+
+// run runs the engine until stop is called, which returns what Run returned.
+func (h *harness) run() (stop func() error) {
+	ctx, cancel := context.WithCancel(h.t.Context())
+	listens, ended := make(chan struct{}), make(chan error, 1)
+	h.nats = subscribed{h.nc, listens}
+	go func() { ended <- h.Run(ctx) }()
+	<-listens
+	return func() error { cancel(); return <-ended }
+}
+
+func (h *harness) send(subject string, v any, header nats.Header) {
+	h.t.Helper()
+	data, raw := v.([]byte)
+	if !raw {
+		var err error
+		data, err = json.Marshal(v)
+		require.NoError(h.t, err)
+	}
+	require.NoError(h.t, h.nc.PublishMsg(&nats.Msg{Subject: subject, Data: data, Header: header}))
+}
+
+func TestRunTakesAJobFromSubmitToItsEnd(t *testing.T) {
+	h := newHarness(t, func(s *Settings) { s.RetryDelayBusy = time.Millisecond }) // a quick result meets the request's lock
+	inbox, err := h.nc.SubscribeSync("worker.worker-1.jobs")
+	require.NoError(t, err)
+	stop := h.run()
+	h.send(bus.SubjectHeartbeat, job.Heartbeat{WorkerID: "worker-1", Pool: "default"}, nil)
+	h.send(bus.SubjectHeartbeat, []byte("{"), nil)
+	h.logs.await("heartbeat ignored") // and the one before it was not
+
+	h.submit()
+	msg, err := inbox.NextMsgWithContext(t.Context())
+	require.NoError(t, err)
+	assert.Equal(t, "job-1", msg.Header.Get("Job-Id"))
+	h.send(bus.SubjectResult, job.Result{JobID: "job-1", WorkerID: "worker-1", Status: job.StatusSucceeded}, nil)
+	h.logs.await("job completed")
+	require.NoError(t, stop())
+	assert.Equal(t, job.Succeeded, h.record().State)
+	assert.Zero(t, h.metric("active_goroutines"))
+
+	for _, name := range []string{"scheduler-submit", "scheduler-result"} {
+		c, err := h.js.Consumer(t.Context(), "CORDUM_SYS", name)
+		require.NoError(t, err)
+		info, err := c.Info(t.Context())
+		require.NoError(t, err)
+		assert.Zero(t, info.NumAckPending, "everything was acknowledged before Run returned")
+		assert.Zero(t, info.NumPending)
+		assert.Equal(t, jetstream.AckExplicitPolicy, info.Config.AckPolicy)
+		assert.Equal(t, h.settings.AckWait, info.Config.AckWait)
+		assert.Equal(t, 100, info.Config.MaxDeliver)
+	}
+}
+
+// Seed 003, section 9: the DLQ entry is written before the message is terminated.
+func TestRunTerminatesPoison(t *testing.T) {
+	h := newHarness(t)
+	stop := h.run()
+	h.send(bus.SubjectSubmit, []byte("{"), nats.Header{"Job-Id": {"job-1"}})
+	h.logs.await("message terminated")
+	h.send(bus.SubjectResult, job.Result{JobID: "job-2", Status: "DONE"}, nil)
+	h.logs.await(`schema_invalid`)
+	require.NoError(t, stop())
+
+	e := h.dlqEntry()
+	assert.Equal(t, "parse_error", e.ReasonCode)
+	assert.Equal(t, "TERMINATED", e.Status)
+	assert.Equal(t, "sys.job.submit", e.Topic)
+	assert.Contains(t, e.Reason, "CORDUM_SYS:1")
+	e, err := h.dlq.Get(t.Context(), "CORDUM_SYS:2")
+	require.NoError(t, err)
+	assert.Equal(t, "schema_invalid", e.ReasonCode)
+}
+
+func TestRunKeepsPoisonThatCannotBeRecorded(t *testing.T) {
+	h := newHarness(t)
+	h.faults.on(phase.DLQWrite, "before")
+	acks, err := h.nc.SubscribeSync("$JS.ACK.CORDUM_SYS.scheduler-submit.>")
+	require.NoError(t, err)
+	stop := h.run()
+	h.send(bus.SubjectSubmit, []byte("{"), nil)
+	msg, err := acks.NextMsgWithContext(t.Context())
+	require.NoError(t, err)
+	assert.Equal(t, `-NAK {"delay": 5000000000}`, string(msg.Data))
+	require.NoError(t, stop())
+	assert.EqualValues(t, 1, h.metric(`scheduler_dlq_write_failed_total{topic="unknown"}`))
+}
+
+func TestRunSendsBackWhatMustBeRetried(t *testing.T) {
+	h := newHarness(t)
+	acks, err := h.nc.SubscribeSync("$JS.ACK.CORDUM_SYS.scheduler-submit.>")
+	require.NoError(t, err)
+	stop := h.run()
+	h.submit() // nobody can take it
+	msg, err := acks.NextMsgWithContext(t.Context())
+	require.NoError(t, err)
+	assert.Equal(t, `-NAK {"delay": 2000000000}`, string(msg.Data))
+	require.NoError(t, stop())
+}
+
+func TestRunSweepsTheRegistry(t *testing.T) {
+	h := newHarness(t)
+	h.worker("worker-1")
+	stop := h.run()
+	require.NoError(t, h.clock.BlockUntilContext(t.Context(), 1)) // the sweep's ticker
+	for range 4 {
+		h.clock.Advance(h.settings.RegistrySweep)
+	}
+	h.logs.await("worker evicted")
+	require.NoError(t, stop())
+	assert.Empty(t, h.registry.Snapshot())
+}
+
+func TestRunSurvivesTheLossOfItsStreams(t *testing.T) {
+	h := newHarness(t)
+	stop := h.run()
+	h.submit()
+	h.logs.await("retrying later") // it consumes
+	for _, name := range []string{bus.StreamSys, bus.StreamJobs} {
+		require.NoError(t, h.js.DeleteStream(t.Context(), name))
+	}
+	require.NoError(t, h.clock.BlockUntilContext(t.Context(), 3)) // the sweep's ticker, and two pulls that failed
+	listens, err := h.nc.SubscribeSync("$JS.API.CONSUMER.MSG.NEXT.CORDUM_SYS.scheduler-submit")
+	require.NoError(t, err)
+	h.worker("worker-1")
+	h.clock.Advance(h.settings.RetryDelayStore)
+	_, err = listens.NextMsgWithContext(t.Context()) // it consumes again
+	require.NoError(t, err)
+	h.submit()
+	h.logs.await("job dispatched")
+	require.NoError(t, stop())
+	assert.Len(t, h.dispatches(), 1)
+}
+
+func TestRunFailsWhereItCannotStart(t *testing.T) {
+	h := newHarness(t)
+	h.streams.Storage = jetstream.FileStorage // they are in memory
+	assert.ErrorContains(t, h.Run(t.Context()), "stream CORDUM_SYS")
+
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	assert.NoError(t, h.Run(ctx), "a stop while starting is a stop")
+}
+
+func TestEnsureStreams(t *testing.T) {
+	js, err := jetstream.New(startNATS(t))
+	require.NoError(t, err)
+	for range 2 { // idempotent
+		require.NoError(t, EnsureStreams(t.Context(), js, StreamOptions{Storage: jetstream.MemoryStorage}))
+	}
+	for name, subjects := range map[string][]string{
+		"CORDUM_SYS":  {"sys.job.submit", "sys.job.result"},
+		"CORDUM_JOBS": {"job.>", "worker.*.jobs", "worker.*.jobs.>"},
+	} {
+		s, err := js.Stream(t.Context(), name)
+		require.NoError(t, err)
+		assert.Equal(t, subjects, s.CachedInfo().Config.Subjects)
+		assert.Equal(t, jetstream.LimitsPolicy, s.CachedInfo().Config.Retention)
+		assert.Equal(t, jetstream.MemoryStorage, s.CachedInfo().Config.Storage)
+	}
+}
+
+func TestNewSaysEverythingThatIsWrong(t *testing.T) {
+	_, err := New(Config{})
+	for _, problem := range []string{"no ID", "no Redis client", "no JetStream", "no NATS"} {
+		assert.ErrorContains(t, err, problem)
+	}
+	h := newHarness(t)
+	for problem, change := range map[string]func(*Config){
+		"different slots": func(c *Config) {
+			c.Redis = redis.NewClusterClient(&redis.ClusterOptions{Addrs: []string{"127.0.0.1:1"}})
+		},
+		"settings: max_dispatch_retries is 0; it must be from 1 to 1000": func(c *Config) { c.Settings.MaxDispatchRetries = 0 },
+		`settings: dispatch_order is "outbox"; it must be one of state-first, publish-first`: func(c *Config) {
+			c.Settings.DispatchOrder = "outbox"
+		},
+		"backoff_base is 1m0s, longer than backoff_max, 30s":                 func(c *Config) { c.Settings.BackoffBase = 60e9 },
+		"settings: job_lock_ttl is -1ns; it must be from 10ms to 24h":        func(c *Config) { c.Settings.JobLockTTL = -1 },
+		`topic "job.x" has no pool`:                                          func(c *Config) { c.Routing.Topics = map[string][]string{"job.x": nil} },
+		"a registerer of its own":                                            func(c *Config) { c.Registerer = h.reg },
+		`settings: stale_reason_code is ""; it must be one of no_workers, s`: func(c *Config) { c.Settings.StaleReasonCode = "" },
+	} {
+		c := h.config
+		c.Registerer = nil
+		change(&c)
+		_, err := New(c)
+		assert.ErrorContains(t, err, problem)
+	}
+}
+
+func TestDefaults(t *testing.T) {
+	h := newHarness(t)
+	e, err := New(Config{ID: "x", Redis: h.config.Redis, JetStream: h.config.JetStream, NATS: h.nc})
+	require.NoError(t, err)
+	assert.Equal(t, Hardened(), e.settings)
+	a, b := e.random.Uint64(t.Context()), e.random.Uint64(t.Context())
+	assert.NotEqual(t, a, b)
+	assert.NotEqual(t, e.locks.Token(t.Context()), e.locks.Token(t.Context()))
+}
+
+func TestPresets(t *testing.T) {
+	assert.NoError(t, Documented().Validate())
+	assert.NoError(t, Hardened().Validate())
+	want := Documented()
+	want.StaleReasonCode = "stale_worker"
+	assert.Equal(t, want, Hardened())
+	assert.Error(t, Settings{}.Validate())
+}

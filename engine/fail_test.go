@@ -1,0 +1,110 @@
+package engine
+
+import (
+	"testing"
+	"time"
+
+	"github.com/redis/go-redis/v9"
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/faultline-sim/faultline/engine/dlq"
+	"github.com/faultline-sim/faultline/engine/job"
+	"github.com/faultline-sim/faultline/engine/phase"
+)
+
+// Seed 004: 50 attempts, then FAILED and a DLQ entry.
+func TestTheRetryCeiling(t *testing.T) {
+	h := newHarness(t)
+	req := h.submit()
+	for attempt := 1; attempt <= 50; attempt++ { // nobody can take it
+		h.retry(h.handle(req))
+		require.Equal(t, attempt, h.record().Attempts)
+	}
+	require.NoError(t, h.handle(req))
+	rec := h.record()
+	assert.Equal(t, job.Failed, rec.State)
+	assert.Equal(t, 50, rec.Attempts)
+	assert.Equal(t, "max_scheduling_retries", rec.ReasonCode)
+	assert.Equal(t, dlq.Entry{
+		JobID: "job-1", Topic: "job.default", Status: "FAILED", ReasonCode: "max_scheduling_retries",
+		Reason: "max scheduling retries exceeded (attempts=50)", Attempts: 50, IdempotencyKey: "key-job-1",
+		ReplayStatus: "pending_review", CreatedAt: h.clock.Now().UnixMilli(),
+	}, h.dlqEntry())
+	assert.Equal(t, 30*24*time.Hour, h.redis.TTL("dlq:entry:job-1"))
+	assert.EqualValues(t, 1, h.metric(`jobs_completed{status="FAILED",topic="job.default"}`))
+
+	h.worker("worker-1")
+	require.NoError(t, h.handle(req))
+	assert.Empty(t, h.dispatches(), "over is over")
+}
+
+// A rollback at the ceiling would count one attempt too many.
+func TestAPublishFailureAtTheCeilingEndsTheJob(t *testing.T) {
+	for prior, want := range map[int]int{48: 50, 49: 50} {
+		h := newHarness(t)
+		h.worker("worker-1")
+		req := h.submit()
+		h.force(job.Scheduled, prior)
+		h.faults.on(phase.Publish, "before", "before")
+		err := h.handle(req)
+		if prior == 48 { // SCHEDULED is the 49th, the rollback the 50th
+			h.retry(err)
+			assert.Equal(t, job.Scheduled, h.record().State)
+			err = h.handle(req)
+		}
+		require.NoError(t, err)
+		assert.Equal(t, job.Failed, h.record().State)
+		assert.Equal(t, want, h.record().Attempts)
+		assert.Equal(t, "max scheduling retries exceeded (attempts=50)", h.dlqEntry().Reason)
+		assert.Equal(t, 50, h.dlqEntry().Attempts)
+		assert.Empty(t, h.dispatches())
+		assert.EqualValues(t, 50-prior-1, h.metric(`scheduler_dispatch_rollback_total{topic="job.default"}`))
+	}
+}
+
+func TestATopicWithoutAPoolFailsForGood(t *testing.T) {
+	h := newHarness(t)
+	h.worker("worker-1")
+	req := request("job-1")
+	req.Topic = "job.unheard"
+	require.NoError(t, h.handle(req))
+	assert.Equal(t, job.Failed, h.record().State)
+	assert.Equal(t, "no_pool_mapping", h.record().ReasonCode)
+	e := h.dlqEntry()
+	assert.Equal(t, "no_pool_mapping", e.ReasonCode)
+	assert.Equal(t, 1, e.Attempts)
+	assert.Equal(t, "key-job-1", e.IdempotencyKey)
+	assert.Empty(t, h.dispatches())
+}
+
+func TestAFailedWriteThatFailsIsRetried(t *testing.T) {
+	h := newHarness(t)
+	req := h.submit()
+	h.force(job.Scheduled, 50)
+	h.faults.on(phase.FailedWrite, "before")
+	r := h.retry(h.handle(req))
+	assert.Equal(t, phase.FailedWrite, r.Phase)
+	assert.Equal(t, "max_scheduling_retries", r.ReasonCode)
+	assert.Equal(t, job.Scheduled, h.record().State)
+	require.NoError(t, h.handle(req))
+	assert.Equal(t, job.Failed, h.record().State)
+	assert.Equal(t, 50, h.dlqEntry().Attempts)
+}
+
+// Seed 004, known caveat: the terminal state stands, the redelivery sees it, the entry is lost.
+func TestDLQEmitFailureDoesNotBlockStateTransition(t *testing.T) {
+	h := newHarness(t)
+	req := h.submit()
+	h.force(job.Scheduled, 50)
+	h.faults.on(phase.DLQWrite, "before")
+	r := h.retry(h.handle(req))
+	assert.Equal(t, phase.DLQWrite, r.Phase)
+	assert.Equal(t, job.Failed, h.record().State)
+	assert.True(t, h.logged("dlq write failed", "job-1"))
+	assert.EqualValues(t, 1, h.metric(`scheduler_dlq_write_failed_total{topic="job.default"}`))
+
+	require.NoError(t, h.handle(req))
+	_, err := h.dlq.Get(t.Context(), "job-1")
+	assert.ErrorIs(t, err, redis.Nil)
+}

@@ -1,0 +1,192 @@
+package scenarios_test
+
+import (
+	"fmt"
+	"go/ast"
+	"go/parser"
+	"go/token"
+	"io/fs"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+)
+
+const module = "github.com/faultline-sim/faultline/"
+
+// rooms are those of the house, and the rooms below that each may use. Rooms inside a room are
+// part of it.
+var rooms = map[string][]string{
+	"cmd":        {"reports", "scenarios", "invariants", "faults", "sim", "engine", "internal"},
+	"reports":    {"scenarios", "invariants", "faults", "sim", "engine", "internal"},
+	"scenarios":  {"invariants", "faults", "sim", "engine", "internal"},
+	"invariants": {"sim"}, // an oracle shares no code with its subject
+	"faults":     {"sim", "internal"},
+	"sim":        {},
+	"engine":     {},
+	"internal":   {},
+}
+
+// source is one Go file of the module.
+type source struct {
+	path string // from the module's root
+	room string
+	test bool
+	file *ast.File
+}
+
+func sources(t *testing.T) (*token.FileSet, []source) {
+	t.Helper()
+	const root = ".."
+	fset := token.NewFileSet()
+	var list []source
+	require.NoError(t, filepath.WalkDir(root, func(path string, d fs.DirEntry, err error) error {
+		if err != nil {
+			return err
+		}
+		if d.IsDir() && path != root && (strings.HasPrefix(d.Name(), ".") || d.Name() == "testdata") {
+			return filepath.SkipDir
+		}
+		if d.IsDir() || filepath.Ext(path) != ".go" {
+			return nil
+		}
+		file, err := parser.ParseFile(fset, path, nil, parser.SkipObjectResolution)
+		if err != nil {
+			return err
+		}
+		rel := strings.TrimPrefix(filepath.ToSlash(path), root+"/")
+		room, _, _ := strings.Cut(rel, "/")
+		list = append(list, source{rel, room, strings.HasSuffix(rel, "_test.go"), file})
+		return nil
+	}))
+	require.NotEmpty(t, list)
+	return fset, list
+}
+
+func imports(f *ast.File) []string {
+	var paths []string
+	for _, spec := range f.Imports {
+		path, _ := strconv.Unquote(spec.Path.Value)
+		paths = append(paths, path)
+	}
+	return paths
+}
+
+// Arrows point down the list of rooms only; tests keep to it, too.
+func TestArrowsPointDown(t *testing.T) {
+	_, list := sources(t)
+	for _, s := range list {
+		below, known := rooms[s.room]
+		if !assert.True(t, known, "%s is in no room of the house", s.path) {
+			continue
+		}
+		for _, path := range imports(s.file) {
+			rest, ours := strings.CutPrefix(path, module)
+			if !ours {
+				continue
+			}
+			room, _, _ := strings.Cut(rest, "/")
+			assert.True(t, room == s.room || slices.Contains(below, room), "%s imports %s: %s may use %v only", s.path, rest, s.room, below)
+		}
+	}
+}
+
+// The clock and the source of randomness are given to engine, sim and faults, never taken. The
+// same rule is in .golangci.yml.
+func TestNoClockAndNoChanceOfTheirOwn(t *testing.T) {
+	forbidden := map[string][]string{
+		"time":         {"Now", "Since", "Until", "Sleep", "After", "AfterFunc", "Tick", "NewTimer", "NewTicker"},
+		"math/rand":    nil, // nil is all of it
+		"math/rand/v2": nil,
+		"crypto/rand":  nil,
+		"hash/maphash": nil,
+	}
+	exempt := map[string]string{
+		"sim/world.go time":            "in the bubble the standard library's time is the virtual time",
+		"sim/clock.go time":            "the same: here it becomes a clock",
+		"sim/watchdog.go time":         "it looks from outside of the bubble, at the real time",
+		"engine/config.go crypto/rand": "production's source, for a caller who gives none",
+	}
+	used := map[string]bool{}
+	fset, list := sources(t)
+	for _, s := range list {
+		if s.test || !slices.Contains([]string{"engine", "sim", "faults"}, s.room) {
+			continue
+		}
+		for _, use := range uses(s.file, forbidden) {
+			key := s.path + " " + use.path
+			if _, ok := exempt[key]; ok {
+				used[key] = true
+				continue
+			}
+			assert.Fail(t, fmt.Sprintf("%s: %s is neither the plan's nor the caller's", fset.Position(use.pos), use.name))
+		}
+	}
+	for key := range exempt {
+		assert.True(t, used[key], "%s is exempt and does not need it", key)
+	}
+}
+
+type use struct {
+	path, name string
+	pos        token.Pos
+}
+
+// uses finds where f uses what is forbidden: names of a package, or any of it.
+func uses(f *ast.File, forbidden map[string][]string) []use {
+	local := map[string]string{} // the name of a package in f, to its path
+	var found []use
+	for _, spec := range f.Imports {
+		path, _ := strconv.Unquote(spec.Path.Value)
+		names, bad := forbidden[path]
+		switch {
+		case !bad:
+		case names == nil:
+			found = append(found, use{path, path, spec.Pos()})
+		case spec.Name != nil && spec.Name.Name == ".":
+			found = append(found, use{path, path + " without its name", spec.Pos()})
+		case spec.Name != nil:
+			local[spec.Name.Name] = path
+		default:
+			local[path[strings.LastIndexByte(path, '/')+1:]] = path
+		}
+	}
+	ast.Inspect(f, func(n ast.Node) bool {
+		sel, ok := n.(*ast.SelectorExpr)
+		if !ok {
+			return true
+		}
+		if x, ok := sel.X.(*ast.Ident); ok && local[x.Name] != "" && slices.Contains(forbidden[local[x.Name]], sel.Sel.Name) {
+			found = append(found, use{local[x.Name], x.Name + "." + sel.Sel.Name, sel.Pos()})
+		}
+		return true
+	})
+	return found
+}
+
+func TestUsesAreFound(t *testing.T) {
+	forbidden := map[string][]string{"time": {"Now"}, "math/rand": nil}
+	for text, want := range map[string][]string{
+		`import "time"; var x = time.Second`:                  nil,
+		`import "time"; var x = time.Now()`:                   {"time.Now"},
+		`import "time"; var x = time.Now`:                     {"time.Now"},
+		`import clock "time"; func f() { _ = clock.Now() }`:   {"clock.Now"},
+		`import . "time"; var x = Now()`:                      {"time without its name"},
+		`import "math/rand"`:                                  {"math/rand"},
+		`import r "math/rand"`:                                {"math/rand"},
+		`type T struct{}; func (T) Now() {}; var x = T{}.Now`: nil,
+		`import "time"; type T struct{ time time.Time }`:      nil,
+	} {
+		f, err := parser.ParseFile(token.NewFileSet(), "x.go", "package x\n"+text, parser.SkipObjectResolution)
+		require.NoError(t, err)
+		var names []string
+		for _, u := range uses(f, forbidden) {
+			names = append(names, u.name)
+		}
+		assert.Equal(t, want, names, text)
+	}
+}
