@@ -42,3 +42,10 @@ func BenchmarkUngated(b *testing.B) {
 	}
 	b.ReportMetric(float64(b.Elapsed().Nanoseconds())/float64(b.N*4000), "ns/op-in-world")
 }
+
+func BenchmarkEmptyWorld(b *testing.B) {
+	for b.Loop() {
+		_, err := sim.Run(sim.Config{}, func(*sim.World) error { return nil })
+		require.NoError(b, err)
+	}
+}

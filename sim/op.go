@@ -23,6 +23,7 @@ type Op struct {
 	world   *World
 	ready   time.Duration // the earliest instant it may be granted at
 	touched []touch       // what it may change in Redis
+	ttls    []string      // the keys whose TTL it uses
 
 	grant     chan struct{} // receives when the op is granted or its process is dead
 	fire      func()        // instead of a grant: run by the stepper (timers, controls)
@@ -117,6 +118,9 @@ func (p *Process) Do(ctx context.Context, kind Kind, name, target string, apply 
 func (w *World) park(op *Op) {
 	if w.cfg.Ungated {
 		op.process.exitIfDead()
+		w.mu.Lock()
+		w.steps++
+		w.mu.Unlock()
 		return
 	}
 	op.grant = make(chan struct{}, 1)

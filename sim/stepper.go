@@ -126,6 +126,10 @@ func (w *World) grant(op *Op, now time.Duration) {
 		op.fire()
 		return
 	}
+	if op.Kind == KindRedis {
+		w.expire()
+		w.countDown(op)
+	}
 	op.grant <- struct{}{}
 }
 

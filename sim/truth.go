@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"sync"
 	"time"
 
 	"github.com/nats-io/nats.go"
@@ -17,6 +18,7 @@ type touch struct {
 	key, field string
 	whole      bool
 	removes    bool // the command takes the field away
+	givesTTL   bool // the key's TTL counts from this command
 }
 
 // reads lists the commands that change nothing.
@@ -45,11 +47,17 @@ func (op *Op) addCommand(args []any) {
 	if first < len(args) && op.Target == "" {
 		op.Target = text(args[first])
 	}
+	key := text(args[1])
+	if usesTTL(name, args) {
+		op.ttls = append(op.ttls, key)
+		if first == 3 {
+			op.ttls = append(op.ttls[:len(op.ttls)-1], keysOfScript(args)...)
+		}
+	}
 	if reads[name] {
 		return
 	}
 	op.Write = true
-	key := text(args[1])
 	switch name {
 	case "hset", "hmset", "hsetnx":
 		for i := 2; i+1 < len(args); i += 2 {
@@ -78,13 +86,24 @@ func (op *Op) addCommand(args []any) {
 			op.touched = append(op.touched, touch{key: text(args[i]), whole: true})
 		}
 	case "eval", "evalsha":
-		n, _ := strconv.Atoi(text(args[2]))
-		for _, a := range args[3:min(len(args), 3+n)] {
-			op.touched = append(op.touched, touch{key: text(a), whole: true})
+		for _, k := range keysOfScript(args) {
+			op.touched = append(op.touched, touch{key: k, whole: true, givesTTL: true})
 		}
 	default: // set, expire, incr, lpush, rename, ...: look at the whole of the key
-		op.touched = append(op.touched, touch{key: key, whole: true})
+		op.touched = append(op.touched, touch{key: key, whole: true, givesTTL: givesTTL(name, args)})
 	}
+}
+
+// keysOfScript lists the keys that an EVAL or EVALSHA declares.
+func keysOfScript(args []any) (keys []string) {
+	if len(args) < 3 {
+		return nil
+	}
+	n, _ := strconv.Atoi(text(args[2]))
+	for _, a := range args[3:min(len(args), 3+n)] {
+		keys = append(keys, text(a))
+	}
+	return keys
 }
 
 func text(a any) string {
@@ -104,8 +123,8 @@ type value struct {
 	expires time.Duration
 }
 
-// readKey reads a whole key from the server.
-func (w *World) readKey(key string) (v value, ok bool) {
+// readKey reads a whole key from the server; given says whether its TTL counts from now.
+func (w *World) readKey(key string, given bool) (v value, ok bool) {
 	switch w.redis.Type(key) {
 	case "string":
 		s, _ := w.redis.Get(key)
@@ -137,9 +156,7 @@ func (w *World) readKey(key string) (v value, ok bool) {
 	default:
 		return value{}, false
 	}
-	if ttl := w.redis.TTL(key); ttl > 0 {
-		v.expires = w.Now() + ttl
-	}
+	v.expires = w.expiry(key, given)
 	return v, true
 }
 
@@ -152,7 +169,7 @@ func (w *World) readTouched(touched []touch) (changes []Change) {
 	for _, t := range touched {
 		known, had := w.shadow[t.key]
 		if t.whole {
-			changes = w.readWhole(changes, t.key, known, had)
+			changes = w.readWhole(changes, t, known, had)
 			continue
 		}
 		if !had {
@@ -198,8 +215,9 @@ func (w *World) hasField(key, field string) bool {
 	return slices.Contains(names, field)
 }
 
-func (w *World) readWhole(changes []Change, key string, known value, had bool) []Change {
-	now, ok := w.readKey(key)
+func (w *World) readWhole(changes []Change, t touch, known value, had bool) []Change {
+	key := t.key
+	now, ok := w.readKey(key, t.givesTTL)
 	if !ok {
 		if had {
 			delete(w.shadow, key)
@@ -240,9 +258,9 @@ func (w *World) observeStreams() {
 			continue
 		}
 		inbox := nats.NewInbox()
-		o := &observer{stored: make(chan *nats.Msg, 1<<16)}
+		o := &observer{}
 		w.streams[name] = o
-		if _, err := w.admin.ChanSubscribe(inbox, o.stored); err != nil {
+		if _, err := w.admin.Subscribe(inbox, o.see); err != nil {
 			panic(fmt.Sprintf("sim: cannot observe stream %s: %v", name, err))
 		}
 		_, err := w.adminJS.CreatePushConsumer(ctx, name, jetstream.ConsumerConfig{
@@ -257,16 +275,30 @@ func (w *World) observeStreams() {
 
 // observer collects what one stream has stored since it was last asked.
 type observer struct {
-	stored chan *nats.Msg
+	mu     sync.Mutex
+	stored []*nats.Msg
 	count  uint64
+}
+
+func (o *observer) see(m *nats.Msg) {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	o.stored = append(o.stored, m)
+}
+
+func (o *observer) take() []*nats.Msg {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	stored := o.stored
+	o.stored = nil
+	return stored
 }
 
 // readStreams returns the messages that the streams have stored since it was last called.
 func (w *World) readStreams() (changes []Change) {
 	for _, name := range sortedKeys(w.streams) {
 		o := w.streams[name]
-		for len(o.stored) > 0 {
-			m := <-o.stored
+		for _, m := range o.take() {
 			md, err := m.Metadata()
 			if err != nil {
 				continue
@@ -287,9 +319,10 @@ func (w *World) readStreams() (changes []Change) {
 
 // Redis reads everything that Redis holds, key by key and field by field.
 func (w *World) Redis() map[string]map[string]string {
+	w.expire()
 	all := map[string]map[string]string{}
 	for _, k := range w.redis.Keys() {
-		if v, ok := w.readKey(k); ok {
+		if v, ok := w.readKey(k, false); ok {
 			all[k] = v.fields
 		}
 	}
@@ -312,8 +345,7 @@ func (w *World) CheckTruth() error {
 		}
 	}
 	for _, k := range sortedKeys(w.shadow) {
-		v := w.shadow[k]
-		if _, ok := now[k]; !ok && (v.expires == 0 || v.expires > w.Now()) {
+		if _, ok := now[k]; !ok {
 			return fmt.Errorf("sim: Redis has lost %s without a step or an expiry", k)
 		}
 	}

@@ -21,8 +21,9 @@ func watch(progress *atomic.Int64, limit time.Duration, stalled func(dump string
 			panic("sim: the world does not move; an actor may only wait at gates, on its clock or on its context\n\n" + dump)
 		}
 	}
-	done := make(chan struct{})
+	done, ended := make(chan struct{}), make(chan struct{})
 	go func() {
+		defer close(ended)
 		tick := time.NewTicker(limit / 4)
 		defer tick.Stop()
 		last, still := progress.Load(), 0
@@ -44,5 +45,8 @@ func watch(progress *atomic.Int64, limit time.Duration, stalled func(dump string
 			}
 		}
 	}()
-	return func() { close(done) }
+	return func() {
+		close(done)
+		<-ended
+	}
 }

@@ -65,10 +65,11 @@ type World struct {
 	steps       int
 	progress    *atomic.Int64
 
-	trace   trace
-	event   Event
-	shadow  map[string]value
-	streams map[string]*observer
+	trace     trace
+	event     Event
+	shadow    map[string]value
+	deadlines deadlines
+	streams   map[string]*observer
 }
 
 // Now is the virtual time since the world began.
@@ -128,7 +129,6 @@ func newWorld(cfg Config, progress *atomic.Int64) (*World, error) {
 		return nil, fmt.Errorf("sim: nats-server did not start")
 	}
 	w.redis = miniredis.NewMiniRedis()
-	w.redis.ClockTTL(true)
 	if w.admin, err = w.dialNATS("world"); err != nil {
 		return nil, fmt.Errorf("sim: %w", err)
 	}

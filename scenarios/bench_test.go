@@ -1,0 +1,97 @@
+package scenarios
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/faultline-sim/faultline/engine"
+	"github.com/faultline-sim/faultline/sim"
+)
+
+// calm is the scenario of that name with another number of jobs.
+func calm(tb testing.TB, jobs int) *Plan {
+	p, err := Load("calm")
+	require.NoError(tb, err)
+	p.Workload.Jobs = jobs
+	p.Schedule.StepsMax = stepsMaxDefault(jobs)
+	return p
+}
+
+// ungated runs a plan's operations in a bubble without gates, steps, trace or oracles, and returns
+// how many there were.
+func ungated(tb testing.TB, p *Plan) int {
+	r := newRun(context.Background(), p, RunOptions{})
+	cfg := r.config()
+	cfg.Ungated, cfg.Observe, cfg.Intercept = true, nil, nil
+	sum, err := sim.Run(cfg, func(w *sim.World) error {
+		if err := engine.EnsureStreams(context.Background(), w.JetStream(), streams); err != nil {
+			return err
+		}
+		r.crew = newCrew(p)
+		r.crew.startSchedulers(w)
+		w.Step(boot, nil)
+		r.crew.startWorkers(w)
+		w.Step(2*boot, nil)
+		r.crew.startSubmitter(w)
+		w.Step(2*boot+time.Duration(p.Workload.Jobs)*p.Workload.Every+3*time.Second, nil)
+		if n := len(w.Redis()["job:index:SUCCEEDED"]); n != p.Workload.Jobs {
+			return fmt.Errorf("%d of %d jobs succeeded", n, p.Workload.Jobs)
+		}
+		return nil
+	})
+	require.NoError(tb, err)
+	return sum.Steps
+}
+
+// BenchmarkRun measures whole runs from outside their bubbles: servers, stepping, trace and
+// oracles, beside the same operations issued without gates. `make bench` runs each size in a
+// process of its own with GOMAXPROCS=1.
+func BenchmarkRun(b *testing.B) {
+	for _, jobs := range []int{10, 100, 1_000, 10_000} {
+		b.Run(fmt.Sprintf("jobs=%d", jobs), func(b *testing.B) {
+			p := calm(b, jobs)
+			var gated, free, virtual time.Duration
+			var steps, ops int
+			b.ReportAllocs()
+			for b.Loop() {
+				began := time.Now()
+				res, err := Run(context.Background(), p, RunOptions{Source: p.Name, Trace: io.Discard})
+				gated += time.Since(began)
+				require.NoError(b, err)
+				require.Equal(b, Held, res.Verdict, res.Reason)
+				steps += res.Steps
+				virtual += res.Virtual
+
+				b.StopTimer()
+				began = time.Now()
+				ops += ungated(b, p)
+				free += time.Since(began)
+				b.StartTimer()
+			}
+			n := float64(b.N)
+			perStep, perOp := float64(gated.Nanoseconds())/float64(steps), float64(free.Nanoseconds())/float64(ops)
+			b.ReportMetric(float64(steps)/n, "steps/run")
+			b.ReportMetric(perStep, "ns/step")
+			b.ReportMetric(perOp, "ns/ungated-op")
+			b.ReportMetric(perStep/perOp, "ratio")
+			b.ReportMetric(gated.Seconds()*1e6/n/float64(jobs), "us/job")
+			b.ReportMetric(virtual.Seconds()/gated.Seconds(), "virtual-s/s")
+		})
+	}
+}
+
+// BenchmarkPublishFailure measures the mission's first scenario, servers included.
+func BenchmarkPublishFailure(b *testing.B) {
+	p, err := Load("publish-failure")
+	require.NoError(b, err)
+	for b.Loop() {
+		res, err := Run(context.Background(), p, RunOptions{Source: p.Name, Trace: io.Discard})
+		require.NoError(b, err)
+		require.Equal(b, Held, res.Verdict, res.Reason)
+	}
+}

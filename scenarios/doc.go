@@ -1,0 +1,15 @@
+// Package scenarios runs plans and says what came of them.
+//
+// A [Plan] is everything that a run depends on besides the build: the engine's settings, the
+// nodes, the workload, the faults, the order of steps, the seed, and what the run is there to
+// show. It is one YAML file, whether written by hand, drawn at random, shrunk from a failure or
+// kept as a regression. [Load] reads a named one ([Names]) or a file, strictly: an error gives
+// file, line and column, what is wrong, and what would be right. [Plan.Set] changes one setting of
+// those that [Settings] lists, and [Marshal] writes a plan back.
+//
+// [Run] puts schedulers, workers and a submitter (package world) into a world of package sim,
+// lets package faults break it, and gives every event to package invariants. Its [Result] holds the
+// verdict, and tells what happened to the jobs that the plan is about.
+//
+// This is the only room where the engine meets the simulator.
+package scenarios
