@@ -5,7 +5,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/faultline-sim/faultline/internal/suggest"
+	"github.com/faultline-sim/faultline/faults/suggest"
 )
 
 // Actor is the Fault.Node of whoever ran the operation that the fault is tied to.

@@ -21,14 +21,13 @@ const module = "github.com/faultline-sim/faultline/"
 // rooms are those of the house, and the rooms below that each may use. Rooms inside a room are
 // part of it.
 var rooms = map[string][]string{
-	"cmd":        {"reports", "scenarios", "invariants", "faults", "sim", "engine", "internal"},
-	"reports":    {"scenarios", "invariants", "faults", "sim", "engine", "internal"},
-	"scenarios":  {"invariants", "faults", "sim", "engine", "internal"},
+	"cmd":        {"reports", "scenarios", "invariants", "faults", "sim", "engine"},
+	"reports":    {"scenarios", "invariants", "faults", "sim", "engine"},
+	"scenarios":  {"invariants", "faults", "sim", "engine"},
 	"invariants": {"sim"}, // an oracle shares no code with its subject
-	"faults":     {"sim", "internal"},
+	"faults":     {"sim"},
 	"sim":        {},
 	"engine":     {},
-	"internal":   {},
 }
 
 // source is one Go file of the module.

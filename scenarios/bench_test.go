@@ -9,7 +9,6 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/faultline-sim/faultline/engine"
 	"github.com/faultline-sim/faultline/sim"
 )
 
@@ -29,9 +28,6 @@ func ungated(tb testing.TB, p *Plan) int {
 	cfg := r.config()
 	cfg.Ungated, cfg.Observe, cfg.Intercept = true, nil, nil
 	sum, err := sim.Run(cfg, func(w *sim.World) error {
-		if err := engine.EnsureStreams(context.Background(), w.JetStream(), streams); err != nil {
-			return err
-		}
 		r.crew = newCrew(p)
 		r.crew.startSchedulers(w)
 		w.Step(boot, nil)

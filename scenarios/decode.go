@@ -10,7 +10,7 @@ import (
 	"github.com/goccy/go-yaml/ast"
 	"github.com/goccy/go-yaml/token"
 
-	"github.com/faultline-sim/faultline/internal/suggest"
+	"github.com/faultline-sim/faultline/faults/suggest"
 )
 
 // decoder reads the nodes of one document into a plan, strictly, and remembers where each key

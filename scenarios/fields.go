@@ -11,7 +11,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/faultline-sim/faultline/internal/suggest"
+	"github.com/faultline-sim/faultline/faults/suggest"
 )
 
 var durationType = reflect.TypeFor[time.Duration]()

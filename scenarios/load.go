@@ -19,7 +19,7 @@ import (
 	"github.com/goccy/go-yaml/token"
 
 	"github.com/faultline-sim/faultline/engine"
-	"github.com/faultline-sim/faultline/internal/suggest"
+	"github.com/faultline-sim/faultline/faults/suggest"
 )
 
 // Bounds of a plan's file. The longest that a generator writes is a small part of it; what passes

@@ -112,9 +112,6 @@ const boot = time.Second
 // in which everything heals and the world must settle.
 func (r *run) play(w *sim.World) error {
 	r.world = w
-	if err := engine.EnsureStreams(context.Background(), w.JetStream(), streams); err != nil {
-		return err
-	}
 	r.injector.Attach(w)
 	r.crew = newCrew(r.plan)
 	r.crew.startSchedulers(w)

@@ -9,7 +9,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/faultline-sim/faultline/internal/suggest"
+	"github.com/faultline-sim/faultline/faults/suggest"
 )
 
 // Setting describes one key of a plan that --set can change.

@@ -7,118 +7,7 @@ import (
 	"time"
 
 	"github.com/faultline-sim/faultline/faults"
-	"github.com/faultline-sim/faultline/sim"
 )
-
-// result puts together what the run found.
-func (r *run) result(sum sim.Summary) *Result {
-	p, opt := r.plan, r.opt
-	r.end = sum.Virtual
-	res := &Result{
-		Version: ResultVersion, Build: Build(), Scenario: p.Name, Story: p.Story, Preset: p.Preset, Seed: p.Seed,
-		Overrides: opt.Overrides, Replay: ReplayCommand(opt.Source, p.Seed, opt.Overrides),
-		Digest: sum.Digest, Steps: sum.Steps, Virtual: sum.Virtual,
-		Violations: []Violation{}, Fired: []FiredFault{}, Telling: []string{}, Counters: r.counts,
-	}
-	r.judged(res)
-	for _, f := range r.injector.Fired() {
-		res.Fired = append(res.Fired, FiredFault{
-			Fault: f.Fault.String(), Do: string(f.Fault.Do), Step: f.Step, At: f.At, Until: f.Until,
-			Node: f.Node, Job: f.Job, Phase: f.Phase, Occurrence: f.Occurrence,
-		})
-	}
-	for _, f := range r.injector.Unfired() {
-		res.Unfired = append(res.Unfired, f.String())
-	}
-	about := r.about()
-	for _, j := range r.record.jobs {
-		j.About = slices.Contains(about, j)
-		j.StalePicks = r.crew.logs.byJob[j.ID]
-		res.Jobs = append(res.Jobs, j.JobResult)
-		if !terminal(j.State) {
-			res.Unsettled = append(res.Unsettled, Unsettled{Job: j.ID, State: j.State, Since: j.since, Reason: r.unsettled(j)})
-		}
-	}
-	res.Telling = r.tell(about)
-	res.Verdict, res.Reason = r.verdict(res)
-	return res
-}
-
-// judged enters what the invariants found.
-func (r *run) judged(res *Result) {
-	for _, o := range r.report.Invariants {
-		row := InvariantResult{
-			Name: o.Invariant.Name, Says: o.Invariant.Says, Kind: string(o.Invariant.Kind), Promise: o.Invariant.Promise,
-			Exercised: o.Exercised, Status: StatusHeld,
-		}
-		expected := slices.Contains(r.plan.Expect.Violates, row.Name)
-		switch {
-		case row.Kind == "sometimes" && o.Exercised > 0:
-			row.Status = StatusReached
-		case row.Kind == "sometimes":
-			row.Status = StatusNotReached
-		case o.Exercised == 0 && len(o.Violations) == 0:
-			row.Status = StatusNotExercised
-		}
-		for _, v := range o.Violations {
-			judged := v.Promised || expected
-			res.Violations = append(res.Violations, Violation{row.Name, judged, v.Job, v.Step, v.At, v.Message})
-			if judged {
-				row.Status = StatusViolated
-			} else if row.Status != StatusViolated {
-				row.Status = StatusUnpromised
-			}
-		}
-		res.Invariants = append(res.Invariants, row)
-	}
-	slices.SortStableFunc(res.Violations, func(a, b Violation) int { return a.Step - b.Step })
-}
-
-// verdict judges the run as a whole, and says why in a sentence.
-func (r *run) verdict(res *Result) (Verdict, string) {
-	opt := r.opt
-	var broken []string
-	promised := 0
-	for _, i := range res.Invariants {
-		if i.Status == StatusViolated {
-			broken = append(broken, i.Name)
-		}
-		if i.Status == StatusHeld {
-			promised++
-		}
-	}
-	missed := r.missed(res)
-	switch {
-	case len(broken) > 0:
-		also := ""
-		if !opt.Modified && len(missed) == 0 && len(r.plan.Expect.Violates) > 0 {
-			also = ", as the plan expects"
-		}
-		return Violated, strings.Join(broken, ", ") + " " + isAre(len(broken)) + " violated" + also
-	case !r.report.InTime:
-		return Inconclusive, fmt.Sprintf("the run used up its %d steps (schedule.steps_max) before it was over", r.plan.Schedule.StepsMax)
-	case len(res.Unfired) > 0 && !opt.Modified:
-		return Inconclusive, "a fault never fired, so the run did not test what the plan is about: " + res.Unfired[0]
-	case len(missed) > 0 && !opt.Modified:
-		return Inconclusive, "the plan expects what did not come about: " + strings.Join(missed, ", ")
-	case len(res.Unsettled) > 0:
-		return Held, fmt.Sprintf("no promise was broken; %s did not settle, which is not promised under these faults", count(len(res.Unsettled), "job"))
-	}
-	return Held, fmt.Sprintf("all %d invariants that were exercised hold", promised)
-}
-
-// missed lists what the plan expects and the run did not show.
-func (r *run) missed(res *Result) (missed []string) {
-	for _, i := range res.Invariants {
-		if slices.Contains(r.plan.Expect.Violates, i.Name) && i.Status != StatusViolated {
-			missed = append(missed, "violation of "+i.Name)
-		}
-		if slices.Contains(r.plan.Expect.Sometimes, i.Name) && i.Status != StatusReached {
-			missed = append(missed, i.Name)
-		}
-	}
-	return missed
-}
 
 // aboutMax bounds the stories that a result tells when the plan does not say whose.
 const aboutMax = 6
@@ -271,10 +160,10 @@ func (r *run) others(about []*jobRecord) string {
 			first++
 		}
 	}
-	switch {
-	case n == 0:
+	switch n {
+	case 0:
 		return fmt.Sprintf("There were no other jobs; the run took %s of virtual time.", r.end.Round(time.Millisecond))
-	case n == first:
+	case first:
 		return fmt.Sprintf("The other %d jobs were dispatched once each, at the first attempt, and succeeded.", n)
 	}
 	return fmt.Sprintf("Of the other %d jobs, %d were dispatched once, at the first attempt, and succeeded.", n, first)

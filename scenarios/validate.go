@@ -8,7 +8,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/faultline-sim/faultline/internal/suggest"
+	"github.com/faultline-sim/faultline/faults/suggest"
 )
 
 const (

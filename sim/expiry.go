@@ -48,10 +48,16 @@ func usesTTL(name string, args []any) bool {
 		"eval", "evalsha", "rename", "renamenx", "copy", "restore":
 		return true
 	case "set":
-		for _, a := range args {
-			if strings.EqualFold(text(a), "keepttl") {
-				return true
-			}
+		return hasOption(args, "keepttl")
+	}
+	return false
+}
+
+// hasOption says whether a SET carries the option behind its key and value.
+func hasOption(args []any, option string) bool {
+	for _, a := range args[min(3, len(args)):] {
+		if strings.EqualFold(text(a), option) {
+			return true
 		}
 	}
 	return false

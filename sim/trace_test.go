@@ -101,3 +101,42 @@ func TestTruthOfEveryRedisType(t *testing.T) {
 	})
 	require.NoError(t, err)
 }
+
+// Deadlines are the world's own: what a SET NX that fails, an EXPIRE and a KEEPTTL do to them is
+// what Redis would do.
+func TestKeysExpireAtTheirDeadline(t *testing.T) {
+	gone := map[string]time.Duration{}
+	_, err := Run(Config{Seed: 1, Strategy: Random{}}, func(w *World) error {
+		w.Node("n", func(p *Process) {
+			ctx, r := p.Context(), p.Redis()
+			r.Set(ctx, "plain", 1, 60*time.Second)
+			r.Set(ctx, "contended", 1, 60*time.Second)
+			r.Set(ctx, "renewed", 1, 60*time.Second)
+			r.Set(ctx, "kept", 1, 60*time.Second)
+			r.Set(ctx, "counted", 1, 60*time.Second)
+			r.Set(ctx, "again", 1, 60*time.Second)
+			p.Clock().Sleep(30 * time.Second)
+			assert.False(t, r.SetNX(ctx, "contended", 2, 60*time.Second).Val())
+			r.Eval(ctx, "return redis.call('pexpire', KEYS[1], ARGV[1])", []string{"renewed"}, 60_000)
+			r.Set(ctx, "kept", 2, -1) // KEEPTTL
+			r.Incr(ctx, "counted")
+			r.Set(ctx, "again", 1, 60*time.Second)
+			assert.Equal(t, 30*time.Second, r.PTTL(ctx, "plain").Val().Round(time.Second))
+		}).Start()
+		for s := range 120 {
+			w.Step(time.Duration(s)*time.Second, nil)
+			now := w.Redis()
+			for _, k := range []string{"plain", "contended", "renewed", "kept", "counted", "again"} {
+				if _, ok := now[k]; !ok && s > 1 && gone[k] == 0 {
+					gone[k] = w.Now().Round(time.Second)
+				}
+			}
+		}
+		return w.CheckTruth()
+	})
+	require.NoError(t, err)
+	assert.Equal(t, map[string]time.Duration{
+		"plain": 61 * time.Second, "contended": 61 * time.Second, "kept": 61 * time.Second, "counted": 61 * time.Second,
+		"renewed": 91 * time.Second, "again": 91 * time.Second,
+	}, gone)
+}

@@ -19,6 +19,7 @@ type touch struct {
 	whole      bool
 	removes    bool // the command takes the field away
 	givesTTL   bool // the key's TTL counts from this command
+	ifNew      bool // SET NX: only if there was no such key
 }
 
 // reads lists the commands that change nothing.
@@ -90,7 +91,7 @@ func (op *Op) addCommand(args []any) {
 			op.touched = append(op.touched, touch{key: k, whole: true, givesTTL: true})
 		}
 	default: // set, expire, incr, lpush, rename, ...: look at the whole of the key
-		op.touched = append(op.touched, touch{key: key, whole: true, givesTTL: givesTTL(name, args)})
+		op.touched = append(op.touched, touch{key: key, whole: true, givesTTL: givesTTL(name, args), ifNew: name == "set" && hasOption(args, "nx")})
 	}
 }
 
@@ -217,7 +218,7 @@ func (w *World) hasField(key, field string) bool {
 
 func (w *World) readWhole(changes []Change, t touch, known value, had bool) []Change {
 	key := t.key
-	now, ok := w.readKey(key, t.givesTTL)
+	now, ok := w.readKey(key, t.givesTTL && !(t.ifNew && had))
 	if !ok {
 		if had {
 			delete(w.shadow, key)

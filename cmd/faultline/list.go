@@ -10,7 +10,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/faultline-sim/faultline/faults"
-	"github.com/faultline-sim/faultline/internal/suggest"
+	"github.com/faultline-sim/faultline/faults/suggest"
 	"github.com/faultline-sim/faultline/invariants"
 	"github.com/faultline-sim/faultline/scenarios"
 )

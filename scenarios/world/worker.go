@@ -29,9 +29,10 @@ type Worker struct {
 
 // The names of what a worker does, as they stand in the trace.
 const (
-	KindEffect  sim.Kind = "effect"
-	EffectBegin          = "begin"
-	EffectDone           = "finish"
+	KindEffect sim.Kind = "effect"
+
+	EffectBegin = "begin"
+	EffectDone  = "finish"
 
 	PhaseEffect    phase.Phase = "effect"
 	PhaseResult    phase.Phase = "result_publish"
