@@ -1,6 +1,7 @@
 package sim
 
 import (
+	"cmp"
 	"slices"
 	"strconv"
 	"testing/synctest"
@@ -85,25 +86,27 @@ func (w *World) next() (*Op, time.Duration) {
 	if len(w.parked) == 0 {
 		return nil, 0
 	}
-	slices.SortStableFunc(w.parked, func(a, b *Op) int {
-		if ra, rb := w.readyAt(a), w.readyAt(b); ra != rb {
-			return int(max(-1, min(1, ra-rb)))
-		}
-		return a.compare(b)
-	})
-	at := max(w.readyAt(w.parked[0]), w.currentAt+1)
-	n := 1
-	for n < len(w.parked) && w.readyAt(w.parked[n]) <= at {
-		n++
+	at := w.readyAt(w.parked[0])
+	for _, op := range w.parked[1:] {
+		at = min(at, w.readyAt(op))
 	}
-	ready := w.parked[:n]
-	for _, op := range ready {
-		if op.process == nil { // the harness does not wait its turn
-			return op, at
+	at = max(at, w.currentAt+1)
+	w.ready = w.ready[:0]
+	for _, op := range w.parked {
+		if w.readyAt(op) <= at {
+			if op.process == nil { // the harness does not wait its turn
+				return op, at
+			}
+			w.ready = append(w.ready, op)
 		}
+	}
+	if len(w.ready) > 1 {
+		slices.SortStableFunc(w.ready, func(a, b *Op) int {
+			return cmp.Or(cmp.Compare(w.readyAt(a), w.readyAt(b)), a.compare(b))
+		})
 	}
 	h := draw(w.cfg.Seed, "pick")
-	return ready[w.cfg.Strategy.Pick(ready, mix(h, uint64(w.steps)))], at
+	return w.ready[w.cfg.Strategy.Pick(w.ready, mix(h, uint64(w.steps)))], at
 }
 
 func (w *World) readyAt(op *Op) time.Duration {

@@ -57,7 +57,8 @@ type World struct {
 	wake     chan struct{}
 
 	parked      []*Op
-	current     *Op // granted last
+	ready       []*Op // those of them that may be granted next
+	current     *Op   // granted last
 	currentAt   time.Duration
 	timer       *time.Timer
 	chances     counter
