@@ -217,7 +217,7 @@ func TestLoad(t *testing.T) {
 }
 
 func TestNamedPlans(t *testing.T) {
-	assert.Equal(t, []string{"calm", "publish-ack-lost", "publish-failure", "redis-read-error", "rollback-failure", "stale-worker", "state-write-failure"}, Names())
+	assert.Equal(t, []string{"calm", "lock-release-failure", "publish-ack-lost", "publish-failure", "redis-read-error", "rollback-failure", "stale-worker", "state-write-failure"}, Names())
 	for _, name := range Names() {
 		p, err := Load(name)
 		require.NoError(t, err)

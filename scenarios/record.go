@@ -131,9 +131,13 @@ func (r *record) written(e *sim.Event, id string, c *sim.Change) {
 	case "reason_code":
 		j.Reason = c.Value
 	case "state":
-		if terminal(j.State) != terminal(c.Value) {
+		switch was, is := terminal(j.State), terminal(c.Value); {
+		case is && !was:
 			r.settled++
 			j.Settled = e.At
+		case was && !is: // never in the documented state machine
+			r.settled--
+			j.Settled = 0
 		}
 		j.State, j.since = c.Value, e.At
 		j.Path = append(j.Path, JobPoint{e.Step, e.At, c.Value, j.Attempts, e.Phase})

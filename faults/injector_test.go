@@ -1,0 +1,231 @@
+package faults_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strconv"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/nats-io/nats.go"
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/faultline-sim/faultline/faults"
+	"github.com/faultline-sim/faultline/sim"
+)
+
+type tagKey struct{}
+
+func tagged(ctx context.Context, job, phase string) context.Context {
+	return context.WithValue(ctx, tagKey{}, sim.Tags{Job: job, Phase: phase})
+}
+
+// world runs a service, its own words for jobs and phases included, under the given faults.
+func world(t *testing.T, list []faults.Fault, play func(*sim.World, *faults.Injector)) (in *faults.Injector, events []sim.Event) {
+	t.Helper()
+	in = faults.NewInjector(list, func(n int) string { return "order-" + strconv.Itoa(n) }, map[string]string{"heartbeats": "beat"})
+	_, err := sim.Run(sim.Config{
+		Seed: 1, Intercept: in.Intercept,
+		Tags: func(ctx context.Context) sim.Tags {
+			tags, _ := ctx.Value(tagKey{}).(sim.Tags)
+			return tags
+		},
+		MsgTags: func(subject string, _ nats.Header, _ []byte) sim.Tags { return sim.Tags{Phase: subject} },
+		Observe: func(e *sim.Event) {
+			kept := *e
+			kept.Changes = nil
+			events = append(events, kept)
+		},
+	}, func(w *sim.World) error {
+		in.Attach(w)
+		play(w, in)
+		return nil
+	})
+	require.NoError(t, err)
+	return in, events
+}
+
+// write is one write of a job's phase, with a deadline, and what its caller saw.
+func write(p *sim.Process, job, phase, value string) error {
+	ctx, cancel := context.WithTimeout(tagged(p.Context(), job, phase), 2*time.Second)
+	defer cancel()
+	return p.Redis().Set(ctx, job, value, 0).Err()
+}
+
+func on(job int, phase string, occurrence int) *faults.Match {
+	return &faults.Match{Job: job, Phase: phase, Occurrence: occurrence}
+}
+
+func TestEffectsOnAnOperation(t *testing.T) {
+	for _, c := range []struct {
+		do      faults.Effect
+		applied bool
+		want    error
+		took    time.Duration
+	}{
+		{faults.FailBefore, false, syscall.ECONNREFUSED, 0},
+		{faults.FailAfter, true, syscall.ECONNRESET, 0},
+		{faults.Hang, false, context.DeadlineExceeded, 2 * time.Second},
+		{faults.Lose, false, nil, 0},
+	} {
+		t.Run(string(c.do), func(t *testing.T) {
+			in, events := world(t, []faults.Fault{{On: on(3, "save", 1), Do: c.do}}, func(w *sim.World, _ *faults.Injector) {
+				w.Node("n", func(p *sim.Process) {
+					assert.NoError(t, write(p, "order-2", "save", "x"), "another job is not struck")
+					began := w.Now()
+					err := write(p, "order-3", "save", "x")
+					assert.ErrorIs(t, err, c.want)
+					assert.Equal(t, c.do == faults.FailBefore || c.do == faults.FailAfter, faults.Injected(err))
+					assert.Equal(t, c.took, (w.Now() - began).Round(100*time.Millisecond))
+				}).Start()
+				w.Step(time.Minute, nil)
+				_, applied := w.Redis()["order-3"]
+				assert.Equal(t, c.applied, applied)
+				assert.Contains(t, w.Redis(), "order-2")
+			})
+			require.Len(t, in.Fired(), 1)
+			fired := in.Fired()[0]
+			assert.Equal(t, "n order-3 save 1", fmt.Sprint(fired.Node, " ", fired.Job, " ", fired.Phase, " ", fired.Occurrence))
+			assert.Equal(t, string(c.do), events[fired.Step-1].Fault, "the trace says so")
+			assert.Empty(t, in.Unfired())
+		})
+	}
+}
+
+func TestOccurrencesAndTimes(t *testing.T) {
+	var failed []int
+	in, _ := world(t, []faults.Fault{
+		{On: on(0, "save", 3), Do: faults.FailBefore, Times: 2},
+		{On: on(1, "never", 1), Do: faults.FailBefore},
+		{On: on(1, "save", 9), Do: faults.FailBefore},
+	}, func(w *sim.World, _ *faults.Injector) {
+		w.Node("n", func(p *sim.Process) {
+			for i := range 6 {
+				p.Redis().Get(tagged(p.Context(), "order-1", "save"), "order-1") // reads do not count
+				if write(p, "order-1", "save", "x") != nil {
+					failed = append(failed, i+1)
+				}
+			}
+		}).Start()
+		w.Step(time.Minute, nil)
+	})
+	assert.Equal(t, []int{3, 4}, failed)
+	require.Len(t, in.Unfired(), 2)
+	assert.Equal(t, "fail-before on never of job 1", in.Unfired()[0].String())
+}
+
+func TestReadPhasesStrikeReads(t *testing.T) {
+	world(t, []faults.Fault{{On: on(1, "state_read", 1), Do: faults.FailBefore}}, func(w *sim.World, _ *faults.Injector) {
+		w.Node("n", func(p *sim.Process) {
+			ctx := tagged(p.Context(), "order-1", "state_read")
+			assert.ErrorIs(t, p.Redis().Get(ctx, "order-1").Err(), syscall.ECONNREFUSED)
+		}).Start()
+		w.Step(time.Minute, nil)
+	})
+}
+
+func TestRateIsKeyedAndEndsWithTheHeal(t *testing.T) {
+	run := func() (struck []int) {
+		world(t, []faults.Fault{{On: on(0, "save", 0), Do: faults.FailBefore, Rate: 0.3}}, func(w *sim.World, in *faults.Injector) {
+			w.Node("n", func(p *sim.Process) {
+				for i := range 400 {
+					if i == 200 {
+						in.Heal(w)
+					}
+					if write(p, fmt.Sprintf("order-%d", i), "save", "x") != nil {
+						struck = append(struck, i)
+					}
+				}
+			}).Start()
+			w.Step(time.Minute, nil)
+		})
+		return struck
+	}
+	struck := run()
+	assert.Equal(t, struck, run())
+	assert.InDelta(t, 60, len(struck), 25)
+	assert.Less(t, struck[len(struck)-1], 200)
+}
+
+func TestCrashAfterAnOperation(t *testing.T) {
+	learned := 0
+	in, events := world(t, []faults.Fault{{After: on(1, "save", 1), Do: faults.Crash, Node: faults.Actor, RestartIn: 30 * time.Second}},
+		func(w *sim.World, _ *faults.Injector) {
+			w.Node("n", func(p *sim.Process) {
+				_ = write(p, "order-1", "save", strconv.Itoa(p.Incarnation()))
+				learned = p.Incarnation()
+			}).Start()
+			w.Step(10*time.Second, nil)
+			assert.Equal(t, "1", w.Redis()["order-1"][""], "it was applied")
+			assert.Zero(t, learned, "its caller died before it learned so")
+			assert.False(t, w.Find("n").Up())
+			w.Step(time.Minute, nil)
+			assert.Equal(t, 2, learned, "the next incarnation is not struck: it is the second occurrence")
+		})
+	assert.Equal(t, 30*time.Second, in.Fired()[0].Until-in.Fired()[0].At)
+	var controls []string
+	for _, e := range events {
+		if e.Kind == sim.KindControl {
+			controls = append(controls, e.Name+" "+e.Target)
+		}
+	}
+	assert.Equal(t, []string{"crash n", "restart n"}, controls)
+}
+
+func TestCrashAtATimeAndHeal(t *testing.T) {
+	in, _ := world(t, []faults.Fault{{At: 5 * time.Second, Do: faults.Crash, Node: "n"}}, func(w *sim.World, in *faults.Injector) {
+		w.Node("n", func(p *sim.Process) { p.Clock().Sleep(time.Hour) }).Start()
+		w.Step(time.Minute, nil)
+		assert.False(t, w.Find("n").Up(), "without restart_in it stays down")
+		in.Heal(w)
+		w.Step(2*time.Minute, nil)
+		assert.True(t, w.Find("n").Up())
+	})
+	assert.Equal(t, 5*time.Second, in.Window())
+	assert.Equal(t, time.Minute, in.Fired()[0].Until.Round(time.Second))
+}
+
+func TestPartitionFromHeartbeats(t *testing.T) {
+	heard := map[int]bool{}
+	other := 0
+	_, _ = world(t, []faults.Fault{{At: 10 * time.Second, Do: faults.Partition, Node: "n", From: "heartbeats", For: 20 * time.Second}},
+		func(w *sim.World, _ *faults.Injector) {
+			w.Node("ear", func(p *sim.Process) {
+				_, err := p.NATS().Subscribe("beat", func(m *nats.Msg) { heard[int(w.Now()/time.Second)] = true })
+				assert.NoError(t, err)
+				_, err = p.NATS().Subscribe("talk", func(m *nats.Msg) { other++ })
+				assert.NoError(t, err)
+				<-p.Context().Done()
+			}).Start()
+			w.Step(500*time.Millisecond, nil)
+			w.Node("n", func(p *sim.Process) {
+				for range 40 {
+					p.Clock().Sleep(time.Second)
+					assert.NoError(t, p.NATS().Publish("beat", nil), "its sender does not learn of it")
+					_ = p.NATS().Publish("talk", nil)
+				}
+			}).Start()
+			w.Step(time.Minute, nil)
+		})
+	assert.True(t, heard[8] && heard[35])
+	for s := 11; s < 30; s++ {
+		assert.False(t, heard[s], "a heartbeat at %d s", s)
+	}
+	assert.Equal(t, 40, other, "nothing else is cut")
+}
+
+func TestNodeOfAMatch(t *testing.T) {
+	struck := map[string]error{}
+	world(t, []faults.Fault{{On: &faults.Match{Phase: "save", Node: "b"}, Do: faults.FailBefore}}, func(w *sim.World, _ *faults.Injector) {
+		for _, name := range []string{"a", "b"} {
+			w.Node(name, func(p *sim.Process) { struck[name] = write(p, "order-1", "save", "x") }).Start()
+		}
+		w.Step(time.Minute, nil)
+	})
+	assert.NoError(t, struck["a"])
+	assert.Error(t, struck["b"])
+	assert.False(t, faults.Injected(errors.New("another")))
+}
