@@ -48,7 +48,6 @@ func (g *gatedJetStream) PublishMsg(ctx context.Context, m *nats.Msg, opts ...je
 func api[T any](ctx context.Context, p *Process, name, target string, call func() (T, error)) (out T, err error) {
 	w := p.node.world
 	op := &Op{Kind: KindAPI, Name: name, Target: target, Tags: w.tags(ctx), Write: true}
-	op.onSettle = w.observeStreams
 	err = p.do(ctx, op, func() error {
 		out, err = call()
 		return err

@@ -29,10 +29,9 @@ type Op struct {
 	fire      func()        // instead of a grant: run by the stepper (timers, controls)
 	withdrawn bool          // a timer that was stopped while it was parked
 
-	applied  bool
-	fault    string
-	outcome  string
-	onSettle func()
+	applied bool
+	fault   string
+	outcome string
 }
 
 // Node is the name of the node that runs the operation; empty for the harness itself.

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"slices"
 	"strconv"
+	"strings"
 	"testing/synctest"
 	"time"
 )
@@ -21,6 +22,11 @@ const (
 // Step moves the world, one operation at a time, until done says so (it is asked between steps,
 // when everything is settled) or until limit, an instant of virtual time, has passed.
 func (w *World) Step(limit time.Duration, done func() bool) Stop {
+	if !w.cfg.Ungated {
+		w.observeStreams()
+		synctest.Wait()
+		w.readStreams() // what the harness itself has stored is no step's doing
+	}
 	for {
 		synctest.Wait() // every goroutine is parked at a gate or waits for a timer or a server
 		w.progress.Add(1)
@@ -144,8 +150,8 @@ func (w *World) settle() {
 		return
 	}
 	w.current = nil
-	if op.onSettle != nil {
-		op.onSettle()
+	if op.Kind == KindAPI && strings.HasSuffix(op.Name, "Stream") {
+		w.observe(op.Target)
 	}
 	w.event = Event{
 		Step: w.steps, At: w.currentAt, Node: op.Node(), Kind: op.Kind, Name: op.Name, Target: op.Target,

@@ -2,6 +2,7 @@ package sim
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"slices"
 	"strconv"
@@ -218,7 +219,7 @@ func (w *World) hasField(key, field string) bool {
 
 func (w *World) readWhole(changes []Change, t touch, known value, had bool) []Change {
 	key := t.key
-	now, ok := w.readKey(key, t.givesTTL && !(t.ifNew && had))
+	now, ok := w.readKey(key, t.givesTTL && (!t.ifNew || !had))
 	if !ok {
 		if had {
 			delete(w.shadow, key)
@@ -249,28 +250,37 @@ func sortedKeys[V any](m map[string]V) []string {
 	return keys
 }
 
-// observeStreams puts an observer on every stream that has none yet: a consumer of the world's
-// own, which the server tells of each message it has stored.
+// observeStreams puts an observer on every stream that has none yet.
 func (w *World) observeStreams() {
-	ctx := context.Background()
-	names := w.adminJS.StreamNames(ctx)
+	names := w.adminJS.StreamNames(context.Background())
 	for name := range names.Name() {
-		if _, ok := w.streams[name]; ok {
-			continue
-		}
-		inbox := nats.NewInbox()
-		o := &observer{}
+		w.observe(name)
+	}
+}
+
+// observe puts an observer on a stream, if there is such a stream and it has none yet: a consumer of
+// the world's own, which the server tells of each message it has stored.
+func (w *World) observe(name string) {
+	if w.streams[name] != nil {
+		return
+	}
+	o := &observer{}
+	inbox := nats.NewInbox()
+	sub, err := w.admin.Subscribe(inbox, o.see)
+	if err != nil {
+		panic(fmt.Sprintf("sim: cannot observe stream %s: %v", name, err))
+	}
+	_, err = w.adminJS.CreatePushConsumer(context.Background(), name, jetstream.ConsumerConfig{
+		DeliverSubject: inbox, AckPolicy: jetstream.AckNonePolicy, DeliverPolicy: jetstream.DeliverAllPolicy,
+		MemoryStorage: true, InactiveThreshold: 365 * 24 * time.Hour,
+	})
+	switch {
+	case errors.Is(err, jetstream.ErrStreamNotFound): // the call that was to make it failed
+		_ = sub.Unsubscribe()
+	case err != nil:
+		panic(fmt.Sprintf("sim: cannot observe stream %s: %v", name, err))
+	default:
 		w.streams[name] = o
-		if _, err := w.admin.Subscribe(inbox, o.see); err != nil {
-			panic(fmt.Sprintf("sim: cannot observe stream %s: %v", name, err))
-		}
-		_, err := w.adminJS.CreatePushConsumer(ctx, name, jetstream.ConsumerConfig{
-			DeliverSubject: inbox, AckPolicy: jetstream.AckNonePolicy, DeliverPolicy: jetstream.DeliverAllPolicy,
-			MemoryStorage: true, InactiveThreshold: 365 * 24 * time.Hour,
-		})
-		if err != nil {
-			panic(fmt.Sprintf("sim: cannot observe stream %s: %v", name, err))
-		}
 	}
 }
 
