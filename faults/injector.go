@@ -2,16 +2,10 @@ package faults
 
 import (
 	"context"
-	"errors"
-	"fmt"
-	"net"
 	"slices"
 	"strconv"
 	"strings"
-	"syscall"
 	"time"
-
-	"github.com/nats-io/nats.go"
 
 	"github.com/faultline-sim/faultline/sim"
 )
@@ -24,8 +18,8 @@ type Injector struct {
 
 	armed  []*armed
 	fired  []Fired
-	cut    map[string]int // nodes whose heartbeats are lost, by index into fired
-	down   map[string]bool
+	cut    map[string][]int   // nodes of which something is lost, and the faults behind it, by index into fired
+	down   map[string]*outage // nodes that a fault took down
 	healed bool
 }
 
@@ -34,6 +28,12 @@ type armed struct {
 	Fault
 	seen map[string]int // matching operations so far, by job
 	hits int
+}
+
+// outage is a node's time without a process.
+type outage struct {
+	ends  bool // at an instant that is known
+	fired int  // index
 }
 
 // Fired is one fault at the moment it took effect.
@@ -50,24 +50,11 @@ type Fired struct {
 
 // NewInjector arms faults. They must be valid.
 func NewInjector(list []Fault, jobID func(int) string, links map[string]string) *Injector {
-	in := &Injector{jobID: jobID, links: links, cut: map[string]int{}, down: map[string]bool{}}
+	in := &Injector{jobID: jobID, links: links, cut: map[string][]int{}, down: map[string]*outage{}}
 	for _, f := range list {
 		in.armed = append(in.armed, &armed{Fault: f, seen: map[string]int{}})
 	}
 	return in
-}
-
-// Fired lists what took effect, in order.
-func (in *Injector) Fired() []Fired { return in.fired }
-
-// Unfired lists the faults that never took effect, those that strike by rate excepted.
-func (in *Injector) Unfired() (list []Fault) {
-	for _, a := range in.armed {
-		if a.Rate == 0 && a.hits < max(1, a.Times) {
-			list = append(list, a.Fault)
-		}
-	}
-	return list
 }
 
 // Attach schedules the faults that happen at a time.
@@ -85,65 +72,36 @@ func (in *Injector) Attach(w *sim.World) {
 	}
 }
 
-// Window is the instant from which on no fault of a fixed time begins or ends any more.
-func (in *Injector) Window() (end time.Duration) {
-	for _, a := range in.armed {
-		if a.On == nil && a.After == nil {
-			end = max(end, a.At+max(a.For, a.RestartIn))
-		}
-	}
-	return end
-}
-
-// Heal ends the fault window: faults by rate and without an end of their own stop, and nodes that
-// are down start again.
-func (in *Injector) Heal(w *sim.World) {
-	in.healed = true
-	for _, node := range sorted(in.cut) {
-		w.Control("heal", node, func() { in.mend(w, node) })
-	}
-	for _, node := range sorted(in.down) {
-		in.restart(w, node, w.Now())
-	}
-}
-
-func sorted[V any](m map[string]V) []string {
-	var keys []string
-	for k := range m {
-		keys = append(keys, k)
-	}
-	slices.Sort(keys)
-	return keys
-}
-
 // Intercept is the world's: it gives each operation the effect that the plan wants it to have.
 func (in *Injector) Intercept(ctx context.Context, op *sim.Op, apply func() error) error {
-	if i, cut := in.cut[op.Node()]; cut && op.Phase == in.links[in.fired[i].Fault.From] {
+	var struck *armed
+	var moment Fired
+	for _, a := range in.armed { // one fault an operation, but each counts them all
+		if n, hit := in.match(a, op); hit && struck == nil {
+			struck, moment = a, Fired{Job: op.Job, Phase: op.Phase, Occurrence: n}
+		}
+	}
+	switch {
+	case in.isCut(op):
 		op.Fault(string(Partition))
 		return nil
-	}
-	for _, a := range in.armed {
-		n, hit := in.match(a, op)
-		if !hit {
-			continue
+	case struck == nil:
+		return apply()
+	case struck.Do == Crash:
+		err := apply()
+		node := struck.Node
+		if node == Actor {
+			node = op.Node()
 		}
-		a.hits++
-		moment := Fired{Job: op.Job, Phase: op.Phase, Occurrence: n}
-		if a.Do == Crash {
-			err := apply()
-			node := a.Node
-			if node == Actor {
-				node = op.Node()
-			}
-			in.crash(op.World(), a, node, moment)
+		if in.crash(op.World(), struck, node, moment) {
 			op.World().Control(string(Crash), node, func() {})
-			return err
 		}
-		in.note(op.World(), a, op.Node(), moment)
-		op.Fault(string(a.Do))
-		return strike(ctx, a.Do, op, apply)
+		return err
 	}
-	return apply()
+	struck.hits++
+	in.note(op.World(), struck, op.Node(), moment)
+	op.Fault(string(struck.Do))
+	return strike(ctx, struck.Do, op, apply)
 }
 
 // match says whether a strikes op, and which of the matching operations op is.
@@ -175,97 +133,58 @@ func Reads(phase string) bool {
 	return strings.HasSuffix(phase, "_read") || strings.HasSuffix(phase, "_deliver")
 }
 
-func strike(ctx context.Context, do Effect, op *sim.Op, apply func() error) error {
-	switch do {
-	case FailBefore:
-		return injected(op, true)
-	case FailAfter:
-		if err := apply(); err != nil {
-			return err
-		}
-		return injected(op, false)
-	case Hang:
-		<-ctx.Done()
-		return op.Return(ctx.Err())
-	case Lose:
-		return nil
-	}
-	return fmt.Errorf("faults: %q is no effect on an operation", do)
-}
-
-// errInjected marks the errors that faults make. Their text is what the client library's would be.
-var errInjected = errors.New("injected")
-
-type injectedError struct{ error }
-
-func (injectedError) Is(target error) bool { return target == errInjected }
-
-func (e injectedError) Unwrap() error { return e.error }
-
-// Injected says whether err was made by a fault.
-func Injected(err error) bool { return errors.Is(err, errInjected) }
-
-// injected is what the client library returns when a connection cannot be made (before) or is lost
-// while the answer is awaited (after).
-func injected(op *sim.Op, before bool) error {
-	switch {
-	case op.Kind == sim.KindRedis && before:
-		return injectedError{&net.OpError{Op: "dial", Net: "tcp", Err: syscall.ECONNREFUSED}}
-	case op.Kind == sim.KindRedis:
-		return injectedError{&net.OpError{Op: "read", Net: "tcp", Err: syscall.ECONNRESET}}
-	case before:
-		return injectedError{nats.ErrConnectionClosed}
-	}
-	return injectedError{nats.ErrTimeout}
-}
-
 func (in *Injector) note(w *sim.World, a *armed, node string, f Fired) int {
 	f.Fault, f.Step, f.At, f.Node = a.Fault, w.Steps(), w.Now(), node
 	in.fired = append(in.fired, f)
 	return len(in.fired) - 1
 }
 
-func (in *Injector) crash(w *sim.World, a *armed, node string, f Fired) {
+func (in *Injector) crash(w *sim.World, a *armed, node string, f Fired) (crashed bool) {
 	n := w.Find(node)
-	if f == (Fired{}) {
-		a.hits++
-	}
 	if n == nil || !n.Up() {
-		return
+		return false
 	}
-	in.note(w, a, node, f)
+	a.hits++
+	o := &outage{fired: in.note(w, a, node, f)}
+	in.down[node] = o
 	n.Crash()
-	in.down[node] = true
-	if a.RestartIn > 0 {
-		in.restart(w, node, w.Now()+a.RestartIn)
+	switch {
+	case a.RestartIn > 0:
+		in.restart(w, node, o, w.Now()+a.RestartIn)
+	case in.healed: // too late for the heal that would have started it
+		in.restart(w, node, o, w.Now()+time.Second)
 	}
+	return true
 }
 
-func (in *Injector) restart(w *sim.World, node string, at time.Duration) {
+func (in *Injector) restart(w *sim.World, node string, o *outage, at time.Duration) {
+	o.ends = true
 	w.At(at, "restart", node, func() {
-		if n := w.Find(node); !n.Up() {
-			delete(in.down, node)
-			for i := range in.fired {
-				if f := &in.fired[i]; f.Node == node && f.Fault.Do == Crash && f.Until == 0 {
-					f.Until = w.Now()
-				}
-			}
-			n.Start()
-		}
+		delete(in.down, node)
+		in.fired[o.fired].Until = w.Now()
+		w.Find(node).Start()
 	})
 }
 
 func (in *Injector) partition(w *sim.World, a *armed) {
 	a.hits++
-	in.cut[a.Node] = in.note(w, a, a.Node, Fired{Phase: in.links[a.From]})
+	i := in.note(w, a, a.Node, Fired{Phase: in.links[a.From]})
+	in.cut[a.Node] = append(in.cut[a.Node], i)
 	if a.For > 0 {
-		w.At(w.Now()+a.For, "heal", a.Node, func() { in.mend(w, a.Node) })
+		w.At(w.Now()+a.For, "heal", a.Node, func() { in.mend(w, a.Node, i) })
 	}
 }
 
-func (in *Injector) mend(w *sim.World, node string) {
-	if i, cut := in.cut[node]; cut {
-		in.fired[i].Until = w.Now()
+// isCut says whether op is lost to a partition.
+func (in *Injector) isCut(op *sim.Op) bool {
+	return slices.ContainsFunc(in.cut[op.Node()], func(i int) bool { return op.Phase == in.links[in.fired[i].Fault.From] })
+}
+
+// mend ends one partition; another may still cut the node off.
+func (in *Injector) mend(w *sim.World, node string, i int) {
+	in.fired[i].Until = w.Now()
+	in.cut[node] = slices.DeleteFunc(in.cut[node], func(k int) bool { return k == i })
+	if len(in.cut[node]) == 0 {
 		delete(in.cut, node)
 	}
 }

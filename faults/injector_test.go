@@ -100,7 +100,7 @@ func TestOccurrencesAndTimes(t *testing.T) {
 	in, _ := world(t, []faults.Fault{
 		{On: on(0, "save", 3), Do: faults.FailBefore, Times: 2},
 		{On: on(1, "never", 1), Do: faults.FailBefore},
-		{On: on(1, "save", 9), Do: faults.FailBefore},
+		{On: on(1, "save", 6), Do: faults.FailBefore, Times: 3},
 	}, func(w *sim.World, _ *faults.Injector) {
 		w.Node("n", func(p *sim.Process) {
 			for i := range 6 {
@@ -112,9 +112,10 @@ func TestOccurrencesAndTimes(t *testing.T) {
 		}).Start()
 		w.Step(time.Minute, nil)
 	})
-	assert.Equal(t, []int{3, 4}, failed)
+	assert.Equal(t, []int{3, 4, 6}, failed)
 	require.Len(t, in.Unfired(), 2)
-	assert.Equal(t, "fail-before on never of job 1", in.Unfired()[0].String())
+	assert.Equal(t, "fail-before on never of job 1", in.Unfired()[0])
+	assert.Equal(t, "fail-before on save of job 1, occurrences 6 to 8: 1 of 3 times only", in.Unfired()[1])
 }
 
 func TestReadPhasesStrikeReads(t *testing.T) {
@@ -184,7 +185,7 @@ func TestCrashAtATimeAndHeal(t *testing.T) {
 		w.Step(2*time.Minute, nil)
 		assert.True(t, w.Find("n").Up())
 	})
-	assert.Equal(t, 5*time.Second, in.Window())
+	assert.True(t, in.Begun(6*time.Second))
 	assert.Equal(t, time.Minute, in.Fired()[0].Until.Round(time.Second))
 }
 
@@ -228,4 +229,87 @@ func TestNodeOfAMatch(t *testing.T) {
 	assert.NoError(t, struck["a"])
 	assert.Error(t, struck["b"])
 	assert.False(t, faults.Injected(errors.New("another")))
+}
+
+// A node that has a restart of its own keeps it over the heal, and a second crash is not undone by
+// the restart that the first one planned.
+func TestEachOutageEndsAtItsOwnTime(t *testing.T) {
+	var up []int
+	in, _ := world(t, []faults.Fault{
+		{At: 5 * time.Second, Do: faults.Crash, Node: "n", RestartIn: 10 * time.Second},
+		{At: 17 * time.Second, Do: faults.Crash, Node: "n", RestartIn: 20 * time.Second},
+	}, func(w *sim.World, in *faults.Injector) {
+		w.Node("n", func(p *sim.Process) { <-p.Context().Done() }).Start()
+		for s := range 50 {
+			w.Step(time.Duration(s)*time.Second+500*time.Millisecond, nil)
+			if w.Find("n").Up() {
+				up = append(up, s)
+			}
+			if s == 7 {
+				in.Heal(w)
+				assert.False(t, in.Quiet())
+			}
+		}
+		assert.True(t, in.Quiet())
+	})
+	assert.Equal(t, []int{0, 1, 2, 3, 4, 15, 16, 37, 38}, up[:9])
+	assert.Equal(t, 10*time.Second, in.Fired()[0].Until-in.Fired()[0].At)
+	assert.Equal(t, 20*time.Second, in.Fired()[1].Until-in.Fired()[1].At)
+	assert.Equal(t, 37*time.Second, in.Last())
+}
+
+func TestACrashAfterTheHealIsHealedToo(t *testing.T) {
+	world(t, []faults.Fault{{After: on(1, "save", 1), Do: faults.Crash, Node: faults.Actor}}, func(w *sim.World, in *faults.Injector) {
+		in.Heal(w)
+		w.Node("n", func(p *sim.Process) { _ = write(p, "order-1", "save", "x") }).Start()
+		w.Step(10*time.Second, nil)
+		assert.True(t, w.Find("n").Up())
+	})
+}
+
+func TestPartitionsOverlap(t *testing.T) {
+	var heard []int
+	world(t, []faults.Fault{
+		{At: 5 * time.Second, Do: faults.Partition, Node: "n", From: "heartbeats", For: 10 * time.Second},
+		{At: 10 * time.Second, Do: faults.Partition, Node: "n", From: "heartbeats", For: 20 * time.Second},
+	}, func(w *sim.World, in *faults.Injector) {
+		w.Node("ear", func(p *sim.Process) {
+			_, err := p.NATS().Subscribe("beat", func(*nats.Msg) { heard = append(heard, int(w.Now()/time.Second)) })
+			assert.NoError(t, err)
+			<-p.Context().Done()
+		}).Start()
+		w.Step(500*time.Millisecond, nil)
+		w.Node("n", func(p *sim.Process) {
+			for range 40 {
+				p.Clock().Sleep(time.Second)
+				_ = p.NATS().Publish("beat", nil)
+			}
+		}).Start()
+		w.Step(time.Minute, nil)
+		assert.True(t, in.Quiet())
+	})
+	require.NotEmpty(t, heard)
+	for _, s := range heard {
+		assert.True(t, s < 6 || s >= 30, "a heartbeat at %d s", s)
+	}
+}
+
+// Each fault counts every operation, whichever fault strikes it.
+func TestTwoFaultsOnOnePhase(t *testing.T) {
+	var failed []int
+	in, _ := world(t, []faults.Fault{
+		{On: on(1, "save", 1), Do: faults.FailBefore},
+		{On: on(1, "save", 2), Do: faults.FailAfter},
+	}, func(w *sim.World, _ *faults.Injector) {
+		w.Node("n", func(p *sim.Process) {
+			for i := range 5 {
+				if write(p, "order-1", "save", "x") != nil {
+					failed = append(failed, i+1)
+				}
+			}
+		}).Start()
+		w.Step(time.Minute, nil)
+	})
+	assert.Equal(t, []int{1, 2}, failed)
+	assert.Empty(t, in.Unfired())
 }

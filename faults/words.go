@@ -48,7 +48,7 @@ func (m *Match) words(times int, rate float64) string {
 	first := max(1, m.Occurrence)
 	switch {
 	case rate > 0:
-		fmt.Fprintf(&b, ", each with probability %g", rate)
+		fmt.Fprintf(&b, ", each with probability %g until the heal", rate)
 	case times > 1:
 		fmt.Fprintf(&b, ", occurrences %d to %d", first, first+times-1)
 	case first > 1:

@@ -25,9 +25,7 @@ func (r *run) result(sum sim.Summary) *Result {
 			Node: f.Node, Job: f.Job, Phase: f.Phase, Occurrence: f.Occurrence,
 		})
 	}
-	for _, f := range r.injector.Unfired() {
-		res.Unfired = append(res.Unfired, f.String())
-	}
+	res.Unfired = r.injector.Unfired()
 	about := r.about()
 	for _, j := range r.record.jobs {
 		j.About = slices.Contains(about, j)
@@ -75,34 +73,50 @@ func (r *run) judged(res *Result) {
 // verdict judges the run as a whole, and says why in a sentence.
 func (r *run) verdict(res *Result) (Verdict, string) {
 	opt := r.opt
-	var broken []string
-	promised := 0
+	var broken, unpromised []string
+	held := 0
+	expected := !opt.Modified && len(r.plan.Expect.Violates) > 0
 	for _, i := range res.Invariants {
-		if i.Status == StatusViolated {
+		switch i.Status {
+		case StatusViolated:
 			broken = append(broken, i.Name)
-		}
-		if i.Status == StatusHeld {
-			promised++
+			expected = expected && slices.Contains(r.plan.Expect.Violates, i.Name)
+		case StatusUnpromised:
+			unpromised = append(unpromised, i.Name)
+		case StatusHeld:
+			held++
 		}
 	}
 	missed := r.missed(res)
 	switch {
 	case len(broken) > 0:
 		also := ""
-		if !opt.Modified && len(missed) == 0 && len(r.plan.Expect.Violates) > 0 {
+		if expected && len(missed) == 0 {
 			also = ", as the plan expects"
 		}
 		return Violated, strings.Join(broken, ", ") + " " + isAre(len(broken)) + " violated" + also
-	case !r.report.InTime:
+	case r.stop == sim.StopSteps:
 		return Inconclusive, fmt.Sprintf("the run used up its %d steps (schedule.steps_max) before it was over", r.plan.Schedule.StepsMax)
-	case len(res.Unfired) > 0 && !opt.Modified:
+	case r.busy() != nil:
+		return Inconclusive, fmt.Sprintf("%s was still under way when the time was over; raise then.settle_within, now %s", r.busy().ID, r.plan.Then.SettleWithin)
+	case len(res.Unfired) > 0:
 		return Inconclusive, "a fault never fired, so the run did not test what the plan is about: " + res.Unfired[0]
 	case len(missed) > 0 && !opt.Modified:
 		return Inconclusive, "the plan expects what did not come about: " + strings.Join(missed, ", ")
-	case len(res.Unsettled) > 0:
-		return Held, fmt.Sprintf("no promise was broken; %s did not settle, which is not promised under these faults", count(len(res.Unsettled), "job"))
+	case len(unpromised) > 0:
+		return Held, fmt.Sprintf("no promise was broken; %s %s broken under faults for which nothing is promised", strings.Join(unpromised, ", "), isAre(len(unpromised)))
 	}
-	return Held, fmt.Sprintf("all %d invariants that were exercised hold", promised)
+	return Held, fmt.Sprintf("all %d invariants that were exercised hold", held)
+}
+
+// busy is a job that a living worker has still to finish, or nil.
+func (r *run) busy() *jobRecord {
+	for _, j := range r.record.jobs {
+		if !terminal(j.State) && !j.finished && (j.executing != "" || j.awaited) && !r.record.down[j.worker] {
+			return j
+		}
+	}
+	return nil
 }
 
 // missed lists what the plan expects and the run did not show.

@@ -41,6 +41,11 @@ type jobRecord struct {
 	awaited    bool          // a dispatch was stored since the last DISPATCHED write, and a living worker has it
 	worker     string        // the worker it was dispatched to last
 	executing  string        // the worker that has begun and not finished it
+	finished   bool          // a worker has finished it
+	requests   int           // deliveries of its request
+	answers    int           // deliveries of its result
+	toDead     bool          // it was dispatched to a worker that was down, or was on one that went down
+	writer     string        // the node that wrote its state last
 	failures   []failure     // of its operations
 	submitSeen bool
 }
@@ -87,8 +92,16 @@ func (r *record) observe(e *sim.Event) {
 		r.controlled(e)
 	}
 	if j := r.job(e.Job); j != nil {
-		if e.Outcome != sim.OutcomeOK && e.Outcome != sim.OutcomeNil && e.Outcome != sim.OutcomePending {
+		// NOSCRIPT is how a client learns that it must send a script whole.
+		failed := e.Outcome != sim.OutcomeOK && e.Outcome != sim.OutcomeNil && e.Outcome != sim.OutcomePending
+		if failed && !strings.HasPrefix(e.Outcome, "NOSCRIPT") {
 			j.failures = append(j.failures, failure{e.Phase, e.Fault, e.At})
+		}
+		switch e.Phase {
+		case "submit_deliver":
+			j.requests = max(j.requests, int(e.Delivered))
+		case "result_deliver":
+			j.answers = max(j.answers, int(e.Delivered))
 		}
 		if e.Phase == "submit_ack" || e.Phase == "submit_nak" {
 			r.handled(j, e)
@@ -110,6 +123,7 @@ func (r *record) stored(e *sim.Event, c *sim.Change) {
 		j.Dispatches = append(j.Dispatches, DispatchPoint{e.Step, e.At, c.Subject, c.Seq})
 		j.worker = message{subject: c.Subject}.consumer()
 		if r.down[j.worker] {
+			j.toDead = true
 			j.openBlind(e.At)
 		} else {
 			j.awaited = true
@@ -139,7 +153,7 @@ func (r *record) written(e *sim.Event, id string, c *sim.Change) {
 			r.settled--
 			j.Settled = 0
 		}
-		j.State, j.since = c.Value, e.At
+		j.State, j.since, j.writer = c.Value, e.At, e.Node
 		j.Path = append(j.Path, JobPoint{e.Step, e.At, c.Value, j.Attempts, e.Phase})
 		if c.Value != "DISPATCHED" && c.Value != "RUNNING" {
 			j.closeBlind(e.At)
@@ -181,29 +195,44 @@ func (r *record) executed(e *sim.Event) {
 		j.closeBlind(e.At)
 		return
 	}
-	j.executing = ""
+	j.executing, j.finished, j.awaited = "", true, false
 }
 
-// controlled follows which nodes are down: what was dispatched to one is dispatched to nobody.
+// controlled follows which nodes are down: what was dispatched to one is dispatched to nobody, until
+// it is up again and the stream delivers it once more.
 func (r *record) controlled(e *sim.Event) {
 	switch e.Name {
 	case "crash":
 		r.down[e.Target] = true
-		for _, j := range r.jobs {
-			if j.worker == e.Target && (j.State == "DISPATCHED" || j.State == "RUNNING") {
-				j.awaited = false
-				j.openBlind(e.At)
-			}
-		}
 	case "restart":
 		delete(r.down, e.Target)
+	default:
+		return
+	}
+	for _, j := range r.jobs {
+		if j.worker != e.Target || j.finished || j.State != "DISPATCHED" && j.State != "RUNNING" {
+			continue
+		}
+		if j.executing = ""; r.down[e.Target] {
+			j.awaited, j.toDead = false, true
+			j.openBlind(e.At)
+		} else if r.waits(j) {
+			j.awaited = true
+			j.closeBlind(e.At)
+		}
 	}
 }
 
-// handled notes the end of a handling: a job that it leaves DISPATCHED without a dispatch is
-// DISPATCHED to nobody.
+// waits says whether the stream still holds a dispatch of the job for its worker to acknowledge.
+func (r *record) waits(j *jobRecord) bool {
+	d := j.Dispatches[len(j.Dispatches)-1]
+	return r.outstanding[message{"CORDUM_JOBS", d.Seq, d.Subject}]
+}
+
+// handled notes the end of a handling: a job that the handler leaves DISPATCHED without a dispatch
+// is DISPATCHED to nobody.
 func (r *record) handled(j *jobRecord, e *sim.Event) {
-	if j.State == "DISPATCHED" && !j.awaited {
+	if j.State == "DISPATCHED" && !j.awaited && !j.finished && e.Node == j.writer {
 		j.openBlind(j.since)
 	}
 }

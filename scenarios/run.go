@@ -121,16 +121,13 @@ func (r *run) play(w *sim.World) error {
 	r.crew.startSubmitter(w)
 
 	submitted := 2*boot + time.Duration(r.plan.Workload.Jobs)*r.plan.Workload.Every
-	window := max(submitted, r.injector.Window())
-	r.stop = w.Step(window+r.plan.Then.SettleWithin, func() bool {
-		return r.over() || w.Now() >= window && r.record.submitted == r.plan.Workload.Jobs
+	r.stop = w.Step(max(submitted, r.lastTimed())+r.plan.Then.SettleWithin, func() bool {
+		return r.over() || w.Now() >= submitted && r.record.submitted == r.plan.Workload.Jobs && r.injector.Begun(w.Now())
 	})
 	if r.plan.Then.Heal {
 		r.injector.Heal(w)
 	}
-	if r.stop != sim.StopSteps {
-		r.stop = w.Step(w.Now()+r.plan.Then.SettleWithin, func() bool { return r.over() || r.atRest() })
-	}
+	r.settle(w)
 	if r.cancelled() {
 		return r.ctx.Err()
 	}
@@ -138,8 +135,31 @@ func (r *run) play(w *sim.World) error {
 		return err
 	}
 	r.counts = r.crew.counters()
-	r.report = r.judge.Finish(invariants.End{At: w.Now(), Redis: w.Redis(), Metrics: r.counts, InTime: r.stop != sim.StopSteps && !r.over()})
+	r.report = r.judge.Finish(invariants.End{At: w.Now(), Redis: w.Redis(), Metrics: r.counts, InTime: r.stop != sim.StopSteps && !r.over() && r.busy() == nil})
 	return nil
+}
+
+// lastTimed is the last instant at which the plan has a fault of a fixed time.
+func (r *run) lastTimed() (last time.Duration) {
+	for _, f := range r.plan.Faults {
+		last = max(last, f.At)
+	}
+	return last
+}
+
+// settle gives the world its time to come to rest. It counts from the heal, or from a fault that
+// strikes later still: one at the redelivery of a message, say.
+func (r *run) settle(w *sim.World) {
+	healed := w.Now()
+	for r.stop != sim.StopSteps {
+		end := max(healed, r.injector.Last()) + r.plan.Then.SettleWithin
+		if w.Now() >= end {
+			return
+		}
+		if r.stop = w.Step(end, func() bool { return r.over() || r.atRest() }); r.stop == sim.StopDone {
+			return
+		}
+	}
 }
 
 func (r *run) cancelled() bool { return r.ctx.Err() != nil }
@@ -150,7 +170,7 @@ func (r *run) over() bool { return r.cancelled() || r.opt.StopAt != "" && r.judg
 // atRest says whether nothing is left to wait for: every job is settled, and every message that a
 // living node should still see has been acknowledged.
 func (r *run) atRest() bool {
-	if r.record.settled < r.plan.Workload.Jobs {
+	if r.record.settled < r.plan.Workload.Jobs || !r.injector.Quiet() {
 		return false
 	}
 	for m := range r.record.outstanding {

@@ -52,12 +52,20 @@ func (r *run) unsettled(j *jobRecord) string {
 		return fmt.Sprintf("it was dispatched to %s, which is dead; nobody looks for it until a reconciler does", j.worker)
 	case j.Blind != nil && j.Blind.Open:
 		return "it is " + j.State + " but was never dispatched; redelivery takes it for a job in flight, and nobody else looks for it"
+	case j.finished && j.answers >= r.plan.Engine.MaxDeliver:
+		return fmt.Sprintf("a worker has finished it, but its result was given up after %d deliveries (engine.max_deliver)", j.answers)
+	case j.finished && j.answers > 0:
+		return "a worker has finished it, and its result was delivered " + times(j.answers)
+	case j.finished:
+		return "a worker has finished it, but no scheduler has heard of it"
 	case j.executing != "":
 		return j.executing + " is still executing it"
 	case j.awaited:
 		return fmt.Sprintf("%s has not begun it", j.worker)
 	case j.State == "PENDING" && !j.submitSeen:
 		return "its submission was never stored in the stream"
+	case j.requests >= r.plan.Engine.MaxDeliver:
+		return fmt.Sprintf("its request was given up after %d deliveries (engine.max_deliver)", j.requests)
 	}
 	return "it was still being retried when the time was over"
 }
@@ -101,6 +109,12 @@ func (r *run) story(j *jobRecord) string {
 	if j.Executions > 1 {
 		fmt.Fprintf(&b, "; workers executed it %d times", j.Executions)
 	}
+	if !terminal(j.State) && j.finished {
+		b.WriteString("; its result was delivered " + times(j.answers))
+		if j.answers >= r.plan.Engine.MaxDeliver {
+			b.WriteString(" and given up")
+		}
+	}
 	if terminal(j.State) {
 		fmt.Fprintf(&b, "; %s at %s", j.State, at(j.Settled))
 	} else if j.State != "" {
@@ -120,33 +134,27 @@ func (r *run) story(j *jobRecord) string {
 
 // staleStory says what the dead worker cost all jobs together.
 func (r *run) staleStory() string {
-	jobs, picks, blind := 0, 0, 0
+	jobs, picks, dead := 0, 0, 0
 	for _, j := range r.record.jobs {
 		if j.StalePicks > 0 {
 			jobs++
 			picks += j.StalePicks
 		}
-		if j.Blind != nil && len(j.Dispatches) > 0 && r.lostWorker(j.Dispatches[0].Subject) {
-			blind++
+		if j.toDead {
+			dead++
 		}
 	}
-	if picks == 0 && blind == 0 {
+	if picks == 0 && dead == 0 {
 		return ""
 	}
 	var parts []string
-	if blind > 0 {
-		parts = append(parts, fmt.Sprintf("%s went to a worker that was dead while its TTL lived", count(blind, "job")))
+	if dead > 0 {
+		parts = append(parts, fmt.Sprintf("%s went to a worker that was dead, or died over it", count(dead, "job")))
 	}
 	if picks > 0 {
-		parts = append(parts, fmt.Sprintf("after the TTL, stale picks cost %s in all (%s, up to %d a handling)", count(picks, "pick"), count(jobs, "job"), r.plan.Engine.MaxDispatchRetries))
+		parts = append(parts, fmt.Sprintf("stale picks cost %s in all (%s, up to %d a handling)", count(picks, "pick"), count(jobs, "job"), r.plan.Engine.MaxDispatchRetries))
 	}
 	return "Of all jobs: " + strings.Join(parts, "; ") + "."
-}
-
-// lostWorker says whether the subject is that of a worker that crashed in the run.
-func (r *run) lostWorker(subject string) bool {
-	name := message{subject: subject}.consumer()
-	return slices.ContainsFunc(r.injector.Fired(), func(f faults.Fired) bool { return f.Fault.Do == faults.Crash && f.Node == name })
 }
 
 func (r *run) others(about []*jobRecord) string {
@@ -226,6 +234,16 @@ func count(n int, noun string) string {
 		return "1 " + noun
 	}
 	return fmt.Sprintf("%d %ss", n, noun)
+}
+
+func times(n int) string {
+	switch n {
+	case 0:
+		return "never"
+	case 1:
+		return "once"
+	}
+	return fmt.Sprintf("%d times", n)
 }
 
 func isAre(n int) string {

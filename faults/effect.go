@@ -1,0 +1,57 @@
+package faults
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net"
+	"syscall"
+
+	"github.com/nats-io/nats.go"
+
+	"github.com/faultline-sim/faultline/sim"
+)
+
+func strike(ctx context.Context, do Effect, op *sim.Op, apply func() error) error {
+	switch do {
+	case FailBefore:
+		return injected(op, true)
+	case FailAfter:
+		if err := apply(); err != nil {
+			return err
+		}
+		return injected(op, false)
+	case Hang:
+		<-ctx.Done()
+		return op.Return(ctx.Err())
+	case Lose:
+		return nil
+	}
+	return fmt.Errorf("faults: %q is no effect on an operation", do)
+}
+
+// errInjected marks the errors that faults make. Their text is what the client library's would be.
+var errInjected = errors.New("injected")
+
+type injectedError struct{ error }
+
+func (injectedError) Is(target error) bool { return target == errInjected }
+
+func (e injectedError) Unwrap() error { return e.error }
+
+// Injected says whether err was made by a fault.
+func Injected(err error) bool { return errors.Is(err, errInjected) }
+
+// injected is what the client library returns when a connection cannot be made (before) or is lost
+// while the answer is awaited (after).
+func injected(op *sim.Op, before bool) error {
+	switch {
+	case op.Kind == sim.KindRedis && before:
+		return injectedError{&net.OpError{Op: "dial", Net: "tcp", Err: syscall.ECONNREFUSED}}
+	case op.Kind == sim.KindRedis:
+		return injectedError{&net.OpError{Op: "read", Net: "tcp", Err: syscall.ECONNRESET}}
+	case before:
+		return injectedError{nats.ErrConnectionClosed}
+	}
+	return injectedError{nats.ErrTimeout}
+}

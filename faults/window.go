@@ -1,0 +1,81 @@
+package faults
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+	"time"
+
+	"github.com/faultline-sim/faultline/sim"
+)
+
+// Fired lists what took effect, in order.
+func (in *Injector) Fired() []Fired { return in.fired }
+
+// Unfired says which faults did not take effect, or not as often as they should have; those that
+// strike by rate cannot miss.
+func (in *Injector) Unfired() (list []string) {
+	for _, a := range in.armed {
+		switch due := max(1, a.Times); {
+		case a.Rate > 0 || a.hits >= due:
+		case a.hits == 0:
+			list = append(list, a.String())
+		default:
+			list = append(list, fmt.Sprintf("%s: %d of %d times only", a.String(), a.hits, due))
+		}
+	}
+	return list
+}
+
+// Begun says whether every fault of a fixed time has struck, or had its chance to.
+func (in *Injector) Begun(now time.Duration) bool {
+	for _, a := range in.armed {
+		if a.On == nil && a.After == nil && a.hits == 0 && now <= a.At {
+			return false
+		}
+	}
+	return true
+}
+
+// Last is the instant at which a fault last struck or ended.
+func (in *Injector) Last() (last time.Duration) {
+	for _, f := range in.fired {
+		last = max(last, f.At, f.Until)
+	}
+	return last
+}
+
+// Quiet says whether no outage or partition is under way that is still to end by itself.
+func (in *Injector) Quiet() bool {
+	for _, o := range in.down {
+		if o.ends {
+			return false
+		}
+	}
+	for _, cuts := range in.cut {
+		for _, i := range cuts {
+			if in.fired[i].Fault.For > 0 {
+				return false
+			}
+		}
+	}
+	return true
+}
+
+// Heal ends the fault window: faults by rate stop, and so do partitions and outages that have no
+// end of their own. A node that goes down later starts again after a second.
+func (in *Injector) Heal(w *sim.World) {
+	in.healed = true
+	for _, node := range slices.Sorted(maps.Keys(in.cut)) {
+		for _, i := range in.cut[node] {
+			if in.fired[i].Fault.For == 0 {
+				w.Control("heal", node, func() { in.mend(w, node, i) })
+			}
+		}
+	}
+	for _, node := range slices.Sorted(maps.Keys(in.down)) {
+		if o := in.down[node]; !o.ends {
+			in.restart(w, node, o, w.Now())
+		}
+	}
+}
