@@ -56,7 +56,7 @@ func TestProcessJobPublishFailureScheduledReplayIncrementsAttempts(t *testing.T)
 	require.Len(t, h.dispatches(), 1)
 	assert.Equal(t, 5, h.dispatches()[0].Attempt)
 	assert.EqualValues(t, 2, h.metric(`scheduler_dispatch_rollback_total{topic="job.default"}`))
-	assert.EqualValues(t, 2, h.metric(`scheduler_retry_total{phase="publish",topic="job.default"}`))
+	assert.EqualValues(t, 2, h.metric(`scheduler_retry_total{phase="publish",reason_code="dispatch_failed",topic="job.default"}`))
 	assert.Zero(t, h.metric(`scheduler_dispatch_rollback_failed_total{topic="job.default"}`))
 }
 
@@ -96,7 +96,7 @@ func TestAFailedRollbackLeavesTheJobDispatched(t *testing.T) {
 	assert.True(t, h.logged("dispatch rollback failed", "job-1"))
 	assert.EqualValues(t, 1, h.metric(`scheduler_dispatch_rollback_total{topic="job.default"}`))
 	assert.EqualValues(t, 1, h.metric(`scheduler_dispatch_rollback_failed_total{topic="job.default"}`))
-	assert.EqualValues(t, 1, h.metric(`scheduler_retry_total{phase="rollback_write",topic="job.default"}`))
+	assert.EqualValues(t, 1, h.metric(`scheduler_retry_total{phase="rollback_write",reason_code="dispatch_failed",topic="job.default"}`))
 
 	require.NoError(t, h.handle(req))
 	assert.Equal(t, job.Dispatched, h.record().State)

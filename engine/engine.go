@@ -194,7 +194,7 @@ func (e *Engine) retrying(ctx context.Context, jobID, topic string, err error) e
 	if !errors.As(err, &r) {
 		return err
 	}
-	e.metrics.Retries.WithLabelValues(topic, string(r.Phase)).Inc()
+	e.metrics.Retries.WithLabelValues(topic, string(r.Phase), r.ReasonCode).Inc()
 	e.log.LogAttrs(ctx, slog.LevelWarn, "retrying later",
 		slog.String("job_id", jobID), slog.String("topic", topic), slog.String("phase", string(r.Phase)),
 		slog.String("reason_code", r.ReasonCode), slog.Duration("delay", r.Delay), slog.Any("error", r.Err))

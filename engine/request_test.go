@@ -152,10 +152,10 @@ func TestABusyLockIsRetried(t *testing.T) {
 	assert.Equal(t, phase.LockAcquire, r.Phase)
 	assert.Equal(t, 500*time.Millisecond, r.Delay)
 	assert.Equal(t, job.Pending, h.record().State)
-	assert.EqualValues(t, 1, h.metric(`scheduler_retry_total{phase="lock_acquire",topic="job.default"}`))
+	assert.EqualValues(t, 1, h.metric(`scheduler_retry_total{phase="lock_acquire",reason_code="",topic="job.default"}`))
 	r = h.retry(h.result(job.StatusSucceeded))
 	assert.Equal(t, 500*time.Millisecond, r.Delay)
-	assert.EqualValues(t, 1, h.metric(`scheduler_retry_total{phase="lock_acquire",topic="unknown"}`))
+	assert.EqualValues(t, 1, h.metric(`scheduler_retry_total{phase="lock_acquire",reason_code="",topic="unknown"}`))
 }
 
 // A store failure at any point before the publish sends the request back, with its phase, and the
@@ -172,7 +172,7 @@ func TestStoreFailuresBeforeThePublishAreRetried(t *testing.T) {
 			assert.Equal(t, time.Second, r.Delay)
 			assert.Empty(t, h.dispatches())
 			assert.True(t, h.logged("retrying later", `"phase":"`+string(p)+`"`))
-			assert.EqualValues(t, 1, h.metric(`scheduler_retry_total{phase="`+string(p)+`",topic="job.default"}`))
+			assert.EqualValues(t, 1, h.metric(`scheduler_retry_total{phase="`+string(p)+`",reason_code="",topic="job.default"}`))
 			h.unlocked()
 
 			require.NoError(t, h.handle(req))

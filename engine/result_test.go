@@ -107,7 +107,7 @@ func TestAFailedResultWriteIsRetried(t *testing.T) {
 		r := h.retry(h.result(status))
 		assert.Equal(t, phase.ResultWrite, r.Phase)
 		assert.Equal(t, job.Running, h.record().State)
-		assert.EqualValues(t, 1, h.metric(`scheduler_retry_total{phase="result_write",topic="job.default"}`))
+		assert.EqualValues(t, 1, h.metric(`scheduler_retry_total{phase="result_write",reason_code="`+r.ReasonCode+`",topic="job.default"}`))
 		require.NoError(t, h.result(status))
 		assert.Equal(t, status.State(), h.record().State)
 	}

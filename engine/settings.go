@@ -1,6 +1,10 @@
 package engine
 
-import "time"
+import (
+	"time"
+
+	"github.com/faultline-sim/faultline/engine/job"
+)
 
 // DispatchOrder says which of the two systems a dispatch touches first (seed 000).
 type DispatchOrder string
@@ -85,6 +89,6 @@ func Documented() Settings {
 // Hardened is Documented with the seeds' "next steps".
 func Hardened() Settings {
 	s := Documented()
-	s.StaleReasonCode = "stale_worker" // seed 002, next step 2
+	s.StaleReasonCode = job.ReasonStaleWorker // seed 002, next step 2
 	return s
 }

@@ -66,7 +66,7 @@ var classes = [...]struct{ fault, words string }{
 	{"worker-crash", "a worker crashed"},
 	{"crash-before-publish", "a scheduler crashed between that job's DISPATCHED write and its publish"},
 	{"crash-before-dlq", "a scheduler crashed between that job's FAILED write and its DLQ entry"},
-	{"dead-worker", "that job's worker was dead when the dispatch was stored, or died before the job ended"},
+	{"dead-worker", "that job's worker was dead when the dispatch was stored, or died before the job ended, and did not start again"},
 	{"lost-ack", "an ack of that job was lost"},
 	{"lost-heartbeats", "heartbeats were lost"},
 	{"result-unsent", "the result of that job was never published"},

@@ -184,6 +184,11 @@ func (f *facts) control(e *sim.Event) {
 		f.crash(e)
 	case "restart":
 		n.down = false
+		for _, j := range f.order { // the stream delivers to it again what it had not acknowledged
+			if k := len(j.dispatches); k > 0 && j.dispatches[k-1].worker == e.Target {
+				j.classes &^= deadWorker
+			}
+		}
 	case "partition":
 		n.silent = true
 	case "heal":

@@ -61,7 +61,7 @@ var failedJobHasDLQEntry = Invariant{
 	Kind:     Eventually,
 	Source:   "seed 003, section 1; seed 004, for the entry's shape and for the caveat of an entry lost after the terminal write",
 	Needs:    []string{"events-agree-with-servers"},
-	releases: dlqWriteFailed | ambiguousTerminal | crashBeforeDLQ,
+	releases: dlqWriteFailed | ambiguousTerminal | crashBeforeDLQ | lockOverstayed,
 	check: func(f *facts, t *tally) checker {
 		return checker{ended: func(end *End) {
 			for _, j := range f.order {

@@ -31,8 +31,8 @@ func newClock(p *Process) *clock { return &clock{p: p, n: map[string]int{}} }
 
 func (c *clock) Now() time.Time {
 	w, s := c.p.node.world, c.p.node.skew
-	elapsed := w.Now()
-	return w.start.Add(elapsed + s.Offset + elapsed/1_000_000*time.Duration(s.PPM))
+	elapsed, ppm := w.Now(), time.Duration(s.PPM)
+	return w.start.Add(elapsed + s.Offset + elapsed/1_000_000*ppm + elapsed%1_000_000*ppm/1_000_000)
 }
 
 func (c *clock) Since(t time.Time) time.Duration { return c.Now().Sub(t) }
@@ -77,8 +77,9 @@ type timer struct {
 	period time.Duration
 
 	t       *time.Timer
-	armed   int // how often it was armed or stopped, so that a fire knows whether it still counts
-	parked  *Op // fired, and waiting for its grant
+	due     time.Duration // when it fires next, on the world's clock: a ticker keeps to its beat
+	armed   int           // how often it was armed or stopped, so that a fire knows whether it still counts
+	parked  *Op           // fired, and waiting for its grant
 	pending bool
 }
 
@@ -89,7 +90,7 @@ func (c *clock) timer(kind string, d, period time.Duration, f func()) *timer {
 	defer w.mu.Unlock()
 	name := kind + " " + d.String()
 	c.n[name]++
-	t := &timer{clock: c, name: name + " #" + strconv.Itoa(c.n[name]), c: make(chan time.Time, 1), f: f, period: period}
+	t := &timer{clock: c, name: name + " #" + strconv.Itoa(c.n[name]), c: make(chan time.Time, 1), f: f, period: period, due: w.Now()}
 	t.arm(d)
 	return t
 }
@@ -98,7 +99,8 @@ func (t *timer) arm(d time.Duration) {
 	t.pending = true
 	t.armed++
 	armed := t.armed
-	t.t = time.AfterFunc(max(0, t.clock.world(d)), func() { t.arrive(armed) })
+	t.due += t.clock.world(d)
+	t.t = time.AfterFunc(max(0, t.due-t.clock.p.node.world.Now()), func() { t.arrive(armed) })
 }
 
 // arrive parks the fire of a timer, unless it was stopped or reset meanwhile.
@@ -175,6 +177,7 @@ func (t *timer) Reset(d time.Duration) bool {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	was := t.stop()
+	t.due = w.Now()
 	t.arm(d)
 	return was
 }
@@ -186,6 +189,9 @@ func (t ticker) Chan() <-chan time.Time { return t.t.c }
 func (t ticker) Stop() { t.t.Stop() }
 
 func (t ticker) Reset(d time.Duration) {
+	if d <= 0 {
+		panic("sim: a ticker's period must be positive")
+	}
 	w := t.t.clock.p.node.world
 	w.mu.Lock()
 	t.t.period = d

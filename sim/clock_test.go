@@ -75,3 +75,48 @@ func TestSkewedClock(t *testing.T) {
 		assert.Equal(t, 100*time.Second, (w.Now() - began).Round(time.Millisecond), "on the world's")
 	})
 }
+
+func TestASlowClockNeverGoesBack(t *testing.T) {
+	onNode(t, sim.Skew{PPM: -250_000}, func(w *sim.World, p *sim.Process) {
+		last := p.Clock().Now()
+		for i := range 2000 {
+			p.Clock().Sleep(time.Duration(i) * time.Microsecond)
+			now := p.Clock().Now()
+			assert.False(t, now.Before(last))
+			last = now
+		}
+	})
+}
+
+func TestATickerKeepsToItsBeat(t *testing.T) {
+	_, err := sim.Run(sim.Config{Seed: 1}, func(w *sim.World) error { // latencies delay each tick
+		w.Node("n", func(p *sim.Process) {
+			began := w.Now()
+			tick := p.Clock().NewTicker(time.Second)
+			for range 1000 {
+				<-tick.Chan()
+			}
+			assert.Equal(t, 1000*time.Second, (w.Now() - began).Round(10*time.Millisecond))
+		}).Start()
+		w.Step(time.Hour, nil)
+		return nil
+	})
+	require.NoError(t, err)
+}
+
+func TestAPauseEndsWithItsProcess(t *testing.T) {
+	_, err := sim.Run(sim.Config{Seed: 1}, func(w *sim.World) error {
+		var started []time.Duration
+		n := w.Node("n", func(p *sim.Process) { started = append(started, w.Now().Round(time.Second)) })
+		n.Start()
+		w.Step(time.Second, nil)
+		n.Pause(time.Hour)
+		n.Pause(time.Second) // the longer one counts
+		n.Crash()
+		n.Start()
+		w.Step(time.Minute, nil)
+		assert.Len(t, started, 2)
+		return nil
+	})
+	require.NoError(t, err)
+}

@@ -14,6 +14,8 @@
 //   - It waits only at gates, on its clock, on its context, or on channels that are fed by those.
 //   - It holds no sync.Mutex across a gate; a channel of capacity one serves.
 //   - It consumes with Fetch, and publishes synchronously ([ErrUngated] says which calls do not do).
+//   - No two goroutines of one process issue the very same operation at one instant: which of them
+//     goes first would be the Go scheduler's choice.
 //   - It takes time from its clock and chance from its [Rand], or the trace will differ from run to run.
 //
 // The package knows nothing of job schedulers: see the example for a service of forty lines.

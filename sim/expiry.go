@@ -45,7 +45,7 @@ func (w *World) expire() {
 func usesTTL(name string, args []any) bool {
 	switch name {
 	case "ttl", "pttl", "expiretime", "pexpiretime", "expire", "pexpire", "expireat", "pexpireat", "persist", "getex",
-		"eval", "evalsha", "rename", "renamenx", "copy", "restore":
+		"eval", "evalsha":
 		return true
 	case "set":
 		return hasOption(args, "keepttl")

@@ -3,7 +3,6 @@ package sim
 import (
 	"context"
 	"errors"
-	"fmt"
 	"time"
 
 	"github.com/nats-io/nats.go"
@@ -120,6 +119,35 @@ func (g *gatedJetStream) DeleteConsumer(ctx context.Context, stream, name string
 	return err
 }
 
+func (g *gatedJetStream) DeleteStream(ctx context.Context, name string) error {
+	_, err := api(ctx, g.p, "DeleteStream", name, func() (struct{}, error) { return struct{}{}, g.JetStream.DeleteStream(ctx, name) })
+	return err
+}
+
+func (g *gatedJetStream) StreamNameBySubject(ctx context.Context, subject string) (string, error) {
+	return api(ctx, g.p, "StreamNameBySubject", subject, func() (string, error) { return g.JetStream.StreamNameBySubject(ctx, subject) })
+}
+
+func (g *gatedJetStream) AccountInfo(ctx context.Context) (*jetstream.AccountInfo, error) {
+	return api(ctx, g.p, "AccountInfo", "", func() (*jetstream.AccountInfo, error) { return g.JetStream.AccountInfo(ctx) })
+}
+
+func (g *gatedJetStream) PauseConsumer(ctx context.Context, stream, name string, until time.Time) (*jetstream.ConsumerPauseResponse, error) {
+	return api(ctx, g.p, "PauseConsumer", stream+"/"+name, func() (*jetstream.ConsumerPauseResponse, error) {
+		return g.JetStream.PauseConsumer(ctx, stream, name, until)
+	})
+}
+
+func (g *gatedJetStream) ResumeConsumer(ctx context.Context, stream, name string) (*jetstream.ConsumerPauseResponse, error) {
+	return api(ctx, g.p, "ResumeConsumer", stream+"/"+name, func() (*jetstream.ConsumerPauseResponse, error) {
+		return g.JetStream.ResumeConsumer(ctx, stream, name)
+	})
+}
+
+func (g *gatedJetStream) UpdatePushConsumer(context.Context, string, jetstream.ConsumerConfig) (jetstream.PushConsumer, error) {
+	return nil, ErrUngated
+}
+
 func (g *gatedJetStream) PublishAsync(string, []byte, ...jetstream.PublishOpt) (jetstream.PubAckFuture, error) {
 	return nil, ErrUngated
 }
@@ -162,184 +190,4 @@ func (g *gatedJetStream) CreateObjectStore(context.Context, jetstream.ObjectStor
 
 func (g *gatedJetStream) ObjectStore(context.Context, string) (jetstream.ObjectStore, error) {
 	return nil, ErrUngated
-}
-
-type gatedStream struct {
-	jetstream.Stream
-	p *Process
-}
-
-func (s *gatedStream) name() string { return s.CachedInfo().Config.Name }
-
-func (s *gatedStream) Info(ctx context.Context, opts ...jetstream.StreamInfoOpt) (*jetstream.StreamInfo, error) {
-	return api(ctx, s.p, "StreamInfo", s.name(), func() (*jetstream.StreamInfo, error) { return s.Stream.Info(ctx, opts...) })
-}
-
-func (s *gatedStream) GetMsg(ctx context.Context, seq uint64, opts ...jetstream.GetMsgOpt) (*jetstream.RawStreamMsg, error) {
-	return api(ctx, s.p, "GetMsg", fmt.Sprintf("%s/%d", s.name(), seq), func() (*jetstream.RawStreamMsg, error) { return s.Stream.GetMsg(ctx, seq, opts...) })
-}
-
-func (s *gatedStream) GetLastMsgForSubject(ctx context.Context, subject string) (*jetstream.RawStreamMsg, error) {
-	return api(ctx, s.p, "GetLastMsgForSubject", s.name()+"/"+subject, func() (*jetstream.RawStreamMsg, error) {
-		return s.Stream.GetLastMsgForSubject(ctx, subject)
-	})
-}
-
-func (s *gatedStream) Consumer(ctx context.Context, name string) (jetstream.Consumer, error) {
-	return s.p.consumer(ctx, "Consumer", s.name(), name, func() (jetstream.Consumer, error) { return s.Stream.Consumer(ctx, name) })
-}
-
-func (s *gatedStream) CreateOrUpdateConsumer(ctx context.Context, cfg jetstream.ConsumerConfig) (jetstream.Consumer, error) {
-	return s.p.consumer(ctx, "CreateOrUpdateConsumer", s.name(), cfg.Durable, func() (jetstream.Consumer, error) {
-		return s.Stream.CreateOrUpdateConsumer(ctx, cfg)
-	})
-}
-
-func (s *gatedStream) CreateConsumer(ctx context.Context, cfg jetstream.ConsumerConfig) (jetstream.Consumer, error) {
-	return s.p.consumer(ctx, "CreateConsumer", s.name(), cfg.Durable, func() (jetstream.Consumer, error) {
-		return s.Stream.CreateConsumer(ctx, cfg)
-	})
-}
-
-func (s *gatedStream) OrderedConsumer(context.Context, jetstream.OrderedConsumerConfig) (jetstream.Consumer, error) {
-	return nil, ErrUngated
-}
-
-type gatedConsumer struct {
-	jetstream.Consumer
-	p      *Process
-	target string // stream/durable
-}
-
-// gatedBatch hands out messages one step each, as they come.
-type gatedBatch struct {
-	messages chan jetstream.Msg
-	err      error
-}
-
-func (b *gatedBatch) Messages() <-chan jetstream.Msg { return b.messages }
-
-func (b *gatedBatch) Error() error { return b.err }
-
-func (c *gatedConsumer) Fetch(n int, opts ...jetstream.FetchOpt) (jetstream.MessageBatch, error) {
-	return c.fetch(n, func() (jetstream.MessageBatch, error) { return c.Consumer.Fetch(n, opts...) })
-}
-
-func (c *gatedConsumer) FetchNoWait(n int) (jetstream.MessageBatch, error) {
-	return c.fetch(n, func() (jetstream.MessageBatch, error) { return c.Consumer.FetchNoWait(n) })
-}
-
-func (c *gatedConsumer) fetch(n int, pull func() (jetstream.MessageBatch, error)) (jetstream.MessageBatch, error) {
-	var inner jetstream.MessageBatch
-	op := &Op{Kind: KindFetch, Target: c.target}
-	err := c.p.do(c.p.ctx, op, func() (err error) {
-		inner, err = pull()
-		return err
-	})
-	if err != nil {
-		return nil, err
-	}
-	out := &gatedBatch{messages: make(chan jetstream.Msg, n)}
-	if inner == nil { // the request was lost on the way
-		close(out.messages)
-		return out, nil
-	}
-	go c.forward(inner, out, n)
-	return out, nil
-}
-
-// forward hands over what the server sends, each message through a gate of its own; so does the
-// end of a pull that expired. A batch that is full ends with its last message. The channel closes
-// with the process, too, so that an actor who waits for it reaches the end of its own code.
-func (c *gatedConsumer) forward(inner jetstream.MessageBatch, out *gatedBatch, n int) {
-	defer close(out.messages)
-	for got := 0; got < n; got++ {
-		var m jetstream.Msg
-		select {
-		case m = <-inner.Messages():
-		case <-c.p.ctx.Done():
-			return
-		}
-		if m == nil {
-			op := &Op{Kind: KindFetchEnd, Target: c.target}
-			_ = c.p.do(c.p.ctx, op, func() error { return nil })
-			out.err = inner.Error()
-			break
-		}
-		g := &gatedMsg{Msg: m, p: c.p}
-		lost := true
-		err := g.do(c.p.ctx, KindDeliver, false, func() error { lost = false; return nil })
-		if err == nil && !lost {
-			out.messages <- g
-		}
-	}
-}
-
-func (c *gatedConsumer) Next(opts ...jetstream.FetchOpt) (jetstream.Msg, error) {
-	b, err := c.Fetch(1, opts...)
-	if err != nil {
-		return nil, err
-	}
-	if m, ok := <-b.Messages(); ok {
-		return m, nil
-	}
-	if b.Error() != nil {
-		return nil, b.Error()
-	}
-	return nil, nats.ErrTimeout
-}
-
-func (c *gatedConsumer) FetchBytes(int, ...jetstream.FetchOpt) (jetstream.MessageBatch, error) {
-	return nil, ErrUngated
-}
-
-func (c *gatedConsumer) Consume(jetstream.MessageHandler, ...jetstream.PullConsumeOpt) (jetstream.ConsumeContext, error) {
-	return nil, ErrUngated
-}
-
-func (c *gatedConsumer) Messages(...jetstream.PullMessagesOpt) (jetstream.MessagesContext, error) {
-	return nil, ErrUngated
-}
-
-func (c *gatedConsumer) Info(ctx context.Context) (*jetstream.ConsumerInfo, error) {
-	return api(ctx, c.p, "ConsumerInfo", c.target, func() (*jetstream.ConsumerInfo, error) { return c.Consumer.Info(ctx) })
-}
-
-type gatedMsg struct {
-	jetstream.Msg
-	p *Process
-}
-
-// do gates one thing done with a message. Its phase is that of the message with the kind behind
-// it, as in submit_ack.
-func (m *gatedMsg) do(ctx context.Context, kind Kind, write bool, apply func() error) error {
-	w := m.p.node.world
-	op := &Op{Kind: kind, Target: m.Subject(), Write: write, Tags: w.msgTags(m.Subject(), m.Headers(), m.Data())}
-	if op.Phase != "" {
-		op.Phase += "_" + string(kind)
-	}
-	if md, err := m.Metadata(); err == nil {
-		op.Seq, op.Delivered = md.Sequence.Stream, md.NumDelivered
-	}
-	return m.p.do(ctx, op, apply)
-}
-
-func (m *gatedMsg) Ack() error { return m.do(m.p.ctx, KindAck, true, m.Msg.Ack) }
-
-func (m *gatedMsg) DoubleAck(ctx context.Context) error {
-	return m.do(ctx, KindAck, true, func() error { return m.Msg.DoubleAck(ctx) })
-}
-
-func (m *gatedMsg) Nak() error { return m.do(m.p.ctx, KindNak, true, m.Msg.Nak) }
-
-func (m *gatedMsg) NakWithDelay(d time.Duration) error {
-	return m.do(m.p.ctx, KindNak, true, func() error { return m.Msg.NakWithDelay(d) })
-}
-
-func (m *gatedMsg) InProgress() error { return m.do(m.p.ctx, KindProgress, true, m.Msg.InProgress) }
-
-func (m *gatedMsg) Term() error { return m.do(m.p.ctx, KindTerm, true, m.Msg.Term) }
-
-func (m *gatedMsg) TermWithReason(reason string) error {
-	return m.do(m.p.ctx, KindTerm, true, func() error { return m.Msg.TermWithReason(reason) })
 }

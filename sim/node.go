@@ -67,6 +67,7 @@ func (n *Node) Start() {
 		panic("sim: " + n.name + " runs already")
 	}
 	n.incarnation++
+	n.pausedUntil = 0
 	p := &Process{node: n, incarnation: n.incarnation}
 	p.ctx, p.cancel = context.WithCancel(context.Background())
 	p.clock = newClock(p)
@@ -110,7 +111,7 @@ func (w *World) kill(p *Process) {
 }
 
 // Pause grants nothing of the node's for d, as a long garbage collection would.
-func (n *Node) Pause(d time.Duration) { n.pausedUntil = n.world.Now() + d }
+func (n *Node) Pause(d time.Duration) { n.pausedUntil = max(n.pausedUntil, n.world.Now()+d) }
 
 // exitIfDead ends the calling goroutine if its process has crashed.
 func (p *Process) exitIfDead() {

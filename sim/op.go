@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"runtime"
+	"slices"
 	"strings"
 	"time"
 )
@@ -24,6 +25,7 @@ type Op struct {
 	ready   time.Duration // the earliest instant it may be granted at
 	touched []touch       // what it may change in Redis
 	ttls    []string      // the keys whose TTL it uses
+	args    []any         // of its Redis commands
 
 	grant     chan struct{} // receives when the op is granted or its process is dead
 	fire      func()        // instead of a grant: run by the stepper (timers, controls)
@@ -76,6 +78,7 @@ func (op *Op) compare(o *Op) int {
 		strings.Compare(op.Job, o.Job),
 		strings.Compare(op.Phase, o.Phase),
 		cmp.Compare(op.Seq, o.Seq),
+		slices.CompareFunc(op.args, o.args, func(a, b any) int { return strings.Compare(text(a), text(b)) }),
 	)
 }
 

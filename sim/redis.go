@@ -3,6 +3,7 @@ package sim
 import (
 	"context"
 	"errors"
+	"fmt"
 	"net"
 	"strings"
 
@@ -50,6 +51,11 @@ func (h *redisHook) ProcessHook(next redis.ProcessHook) redis.ProcessHook {
 		if setsUpConnection(cmd.Name()) {
 			return next(ctx, cmd)
 		}
+		if unknown[cmd.Name()] {
+			err := fmt.Errorf("%w: %s", ErrUnknownCommand, cmd.Name())
+			cmd.SetErr(err)
+			return err
+		}
 		w := h.p.node.world
 		op := &Op{Kind: KindRedis, Name: strings.ToLower(cmd.Name()), Tags: w.tags(ctx)}
 		op.addCommand(cmd.Args())
@@ -73,6 +79,13 @@ func (h *redisHook) ProcessPipelineHook(next redis.ProcessPipelineHook) redis.Pr
 			op.Name = "multi"
 		}
 		for _, cmd := range cmds {
+			if unknown[cmd.Name()] {
+				err := fmt.Errorf("%w: %s", ErrUnknownCommand, cmd.Name())
+				for _, c := range cmds {
+					c.SetErr(err)
+				}
+				return err
+			}
 			op.addCommand(cmd.Args())
 		}
 		err := h.p.do(ctx, op, func() error { return next(ctx, cmds) })

@@ -127,7 +127,7 @@ func (w *World) grant(op *Op, now time.Duration) {
 	w.parked = slices.DeleteFunc(w.parked, func(o *Op) bool { return o == op })
 	w.steps++
 	w.current, w.currentAt = op, now
-	if op.Phase != "" {
+	if op.Phase != "" && op.Kind != KindReturn {
 		h := draw(0, "occurrence", op.Job, op.Phase, strconv.FormatBool(op.Write))
 		op.Occurrence = int(w.occurrences.next(h))
 	}

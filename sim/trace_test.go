@@ -140,3 +140,29 @@ func TestKeysExpireAtTheirDeadline(t *testing.T) {
 		"renewed": 91 * time.Second, "again": 91 * time.Second,
 	}, gone)
 }
+
+func TestCommandsThatAWorldCannotRun(t *testing.T) {
+	_, err := Run(Config{Seed: 1}, func(w *World) error {
+		w.Node("n", func(p *Process) {
+			ctx, r := p.Context(), p.Redis()
+			assert.ErrorIs(t, r.BLPop(ctx, time.Second, "l").Err(), ErrUnknownCommand)
+			assert.ErrorIs(t, r.Rename(ctx, "a", "b").Err(), ErrUnknownCommand)
+			_, err := r.TxPipelined(ctx, func(tx redis.Pipeliner) error {
+				tx.XAdd(ctx, &redis.XAddArgs{Stream: "x", Values: []any{"k", "v"}})
+				return nil
+			})
+			assert.ErrorIs(t, err, ErrUnknownCommand)
+			_, err = r.TxPipelined(ctx, func(tx redis.Pipeliner) error {
+				tx.Set(ctx, "k", 1, time.Minute)
+				tx.Del(ctx, "k")
+				tx.SetNX(ctx, "k", 1, time.Hour)
+				return nil
+			})
+			assert.NoError(t, err)
+		}).Start()
+		w.Step(10*time.Minute, nil)
+		assert.Contains(t, w.Redis(), "k", "the deadline of the last command counts")
+		return w.CheckTruth()
+	})
+	require.NoError(t, err)
+}

@@ -56,7 +56,7 @@ func New(reg prometheus.Registerer) (*Metrics, error) {
 		RollbacksFailed:      counters("scheduler_dispatch_rollback_failed_total", "Rollbacks that failed: the job may stay DISPATCHED to nobody.", "topic"),
 		StateReadsFailClosed: counters("scheduler_state_read_fail_closed_total", "Handlings put off because the job's state could not be read.", "topic"),
 		StaleWorkerRetries:   counters("scheduler_stale_worker_retry_total", "Picks of a worker past its TTL.", "topic", "worker"),
-		Retries:              counters("scheduler_retry_total", "Messages sent back for a later retry, by the phase that failed.", "topic", "phase"),
+		Retries:              counters("scheduler_retry_total", "Messages sent back for a later retry, by the phase that failed and the reason.", "topic", "phase", "reason_code"),
 		RunningWritesFailed:  counters("scheduler_running_write_failed_total", "Dispatched jobs whose RUNNING state could not be written.", "topic"),
 		DLQWritesFailed:      counters("scheduler_dlq_write_failed_total", "Failed jobs whose DLQ entry could not be written.", "topic"),
 		RenewalsAbandoned: prometheus.NewCounter(prometheus.CounterOpts{

@@ -21,7 +21,7 @@ func TestNamesAndLabels(t *testing.T) {
 	}
 	m.JobsCompleted.WithLabelValues("job.default", "SUCCEEDED").Inc()
 	m.StaleWorkerRetries.WithLabelValues("job.default", "worker-1").Inc()
-	m.Retries.WithLabelValues("job.default", "publish").Inc()
+	m.Retries.WithLabelValues("job.default", "publish", "dispatch_failed").Inc()
 	m.DispatchLatency.WithLabelValues("job.default").Observe(1)
 
 	families, err := reg.Gather()
@@ -45,7 +45,7 @@ func TestNamesAndLabels(t *testing.T) {
 		"scheduler_dispatch_rollback_failed_total": "COUNTER topic ",
 		"scheduler_state_read_fail_closed_total":   "COUNTER topic ",
 		"scheduler_stale_worker_retry_total":       "COUNTER topic worker ",
-		"scheduler_retry_total":                    "COUNTER phase topic ",
+		"scheduler_retry_total":                    "COUNTER phase reason_code topic ",
 		"scheduler_running_write_failed_total":     "COUNTER topic ",
 		"scheduler_dlq_write_failed_total":         "COUNTER topic ",
 		"scheduler_lock_renewal_abandoned_total":   "COUNTER ",
