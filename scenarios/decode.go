@@ -160,10 +160,7 @@ func (d *decoder) scalar(path string, node ast.Node, v reflect.Value, f field) *
 	default:
 		return fail(tok, path, fmt.Sprintf("%s is a %s", path, strings.ToLower(node.Type().YAMLName())), remedyFor(v.Type(), f.tag))
 	}
-	if err := setText(v, text); err != nil {
-		return fail(tok, path, fmt.Sprintf("%s is %.40q, %v", path, text, err), remedyFor(v.Type(), f.tag))
-	}
-	if e := checkRange(path, v, f.tag); e != nil {
+	if e := setScalar(path, v, text, f.tag); e != nil {
 		return &problem{e, tok.Position}
 	}
 	return nil

@@ -36,9 +36,15 @@ func Draw(t *rapid.T, preset string) *Plan {
 		}
 	}
 	if len(swarm) > 0 {
-		p.Faults = rapid.SliceOfN(rapid.Custom(func(t *rapid.T) faults.Fault {
+		drawn := rapid.SliceOfN(rapid.Custom(func(t *rapid.T) faults.Fault {
 			return rapid.SampledFrom(swarm).Draw(t, "strike").draw(t, p)
 		}), 0, 8).Draw(t, "faults")
+		for _, f := range drawn { // no two at one operation: only one could strike
+			p.Faults = append(p.Faults, f)
+			if checkStrikes(p) != nil {
+				p.Faults = p.Faults[:len(p.Faults)-1]
+			}
+		}
 	}
 	return p
 }

@@ -62,9 +62,16 @@ func presetSettings(preset string) engine.Settings {
 	return engine.Hardened()
 }
 
-// Load reads a plan: the named scenario, or else the file at that path. What is wrong with a
-// plan's content is a [*PlanError].
+// Load reads a plan: the named scenario, or else the file at that path; "-" is standard input.
+// What is wrong with a plan's content is a [*PlanError].
 func Load(nameOrFile string) (*Plan, error) {
+	if FromStandardInput(nameOrFile) {
+		data, err := readAll("standard input", os.Stdin)
+		if err != nil {
+			return nil, err
+		}
+		return Parse("standard input", data)
+	}
 	if data, err := plans.ReadFile("plans/" + nameOrFile + ".yaml"); err == nil {
 		return Parse(nameOrFile+".yaml", data)
 	}
@@ -75,8 +82,14 @@ func Load(nameOrFile string) (*Plan, error) {
 	return Parse(nameOrFile, data)
 }
 
+// FromStandardInput says whether [Load] reads that argument from standard input, which it can do
+// once.
+func FromStandardInput(nameOrFile string) bool {
+	return nameOrFile == "-" || nameOrFile == "/dev/stdin"
+}
+
 func readPlan(path string) ([]byte, error) {
-	f, err := os.Open(path)
+	info, err := os.Stat(path) // before it is opened: to open a named pipe is to wait for its writer
 	if errors.Is(err, fs.ErrNotExist) || path == "" {
 		hint := suggest.Hint(strings.TrimSuffix(filepath.Base(path), filepath.Ext(path)), Names())
 		if path == "" || filepath.Base(path) == path && filepath.Ext(path) == "" {
@@ -84,16 +97,26 @@ func readPlan(path string) ([]byte, error) {
 		}
 		return nil, &PlanError{File: path, Message: "there is no such file", Remedy: "give a plan's file, or a scenario that `faultline list scenarios` names" + hint}
 	}
+	switch {
+	case err != nil:
+		return nil, unreadable(path, err)
+	case info.IsDir():
+		return nil, &PlanError{File: path, Message: "this is a directory", Remedy: "give the plan.yaml in it, or another plan's file"}
+	case !info.Mode().IsRegular():
+		return nil, &PlanError{File: path, Message: "this is not a regular file", Remedy: "give a plan's file, or - to read standard input"}
+	}
+	f, err := os.Open(path)
 	if err != nil {
 		return nil, unreadable(path, err)
 	}
 	defer f.Close()
-	if info, err := f.Stat(); err == nil && info.IsDir() {
-		return nil, &PlanError{File: path, Message: "this is a directory", Remedy: "give the plan.yaml in it, or another plan's file"}
-	}
-	data, err := io.ReadAll(io.LimitReader(f, planBytesMax+1))
+	return readAll(path, f)
+}
+
+func readAll(name string, r io.Reader) ([]byte, error) {
+	data, err := io.ReadAll(io.LimitReader(r, planBytesMax+1))
 	if err != nil {
-		return nil, unreadable(path, err)
+		return nil, unreadable(name, err)
 	}
 	return data, nil
 }
@@ -160,6 +183,9 @@ func parse(data []byte) (*Plan, error) {
 	}
 	if err := p.Validate(); err != nil {
 		return nil, d.locate(err.(*PlanError))
+	}
+	if e := checkStrikes(p); e != nil {
+		return nil, d.locate(e)
 	}
 	return p, nil
 }

@@ -114,7 +114,10 @@ func TestParseRefuses(t *testing.T) {
 		{"duration without unit", "name: x\nworkload: {every: 5}\n", `p.yaml:2:19: workload.every is "5", has no unit; give a duration such as 200ms, 10s or 20m, from 1ns to 24h`},
 		{"no duration", "name: x\nworkload: {every: soon}\n", `p.yaml:2:19: workload.every is "soon", not a duration; give a duration`},
 		{"negative duration", "name: x\nworkload: {every: -1s}\n", `p.yaml:2:19: workload.every is -1s, out of range`},
-		{"endless duration", "name: x\nthen: {settle_within: 99999999h}\n", `p.yaml:2:23: then.settle_within is "99999999h", not a duration`},
+		{"endless duration", "name: x\nthen: {settle_within: 99999999h}\n", `p.yaml:2:23: then.settle_within is "99999999h", out of range; give a duration`},
+		{"minus endless duration", "name: x\nthen: {settle_within: -9999999h1.5m}\n", `p.yaml:2:23: then.settle_within is "-9999999h1.5m", out of range`},
+		{"situation under violates", "name: x\nexpect: {violates: [ack-lost]}\n", `p.yaml:2:21: ack-lost is a situation that runs reach, not a promise to violate; put it under sometimes`},
+		{"promise under sometimes", "name: x\nexpect: {sometimes: [one-dispatch-per-job]}\n", `p.yaml:2:22: one-dispatch-per-job is a promise, not a situation to reach; put it under violates`},
 		{"slow out of range", "name: x\nworkload: {slow: {3: 25h}}\n", `p.yaml:2:22: workload.slow.3 is 25h, out of range; give a duration`},
 		{"no boolean", "name: x\nthen: {heal: yes}\n", `p.yaml:2:14: then.heal is "yes", neither true nor false; give true or false`},
 		{"number for text", "name: 5\n", `p.yaml:1:7: name is 5, which is not text; write "5", with quotes, if you mean it`},
@@ -152,7 +155,6 @@ func TestParseRefuses(t *testing.T) {
 		{"about", "name: x\nabout: [1, 11]\n", `p.yaml:2:12: there is no job 11; the workload has jobs 1 to 10`},
 		{"about twice", "name: x\nabout: [1, 1]\n", `p.yaml:2:12: job 1 is there already`},
 		{"invariant", "name: x\nexpect: {violates: [one-dispatch-per-jobb]}\n", "p.yaml:2:21: unknown invariant \"one-dispatch-per-jobb\"; `faultline list invariants` names them (did you mean \"one-dispatch-per-job\"?)"},
-		{"situation among the violated", "name: x\nexpect: {violates: [ambiguous-publish-stored]}\n", `p.yaml:2:21: unknown invariant "ambiguous-publish-stored"`},
 		{"invariant twice", "name: x\nexpect: {violates: [one-dispatch-per-job, one-dispatch-per-job]}\n", `p.yaml:2:43: one-dispatch-per-job is there already`},
 		{"phase", "name: x\nfaults:\n  - on: {job: 3, phase: publsh}\n    do: hang\n", "p.yaml:3:25: unknown phase \"publsh\"; `faultline list faults` names the phases (did you mean \"publish\"?)"},
 		{"phase missing", "name: x\nfaults:\n  - on: {job: 3}\n    do: hang\n", `p.yaml:3:9: the phase is missing; say which operation`},
@@ -181,6 +183,37 @@ func TestParseRefuses(t *testing.T) {
 				assert.Empty(t, pe.Excerpt())
 			}
 		})
+	}
+}
+
+// Of two faults that strike one operation only one would take effect.
+func TestParseRefusesToStrikeTwice(t *testing.T) {
+	for _, c := range []struct {
+		first, second string
+		twice         bool
+	}{
+		{"on: {job: 3, phase: publish}, do: hang", "on: {job: 3, phase: publish}, do: hang", true},
+		{"on: {job: 3, phase: publish}, do: hang", "on: {job: 3, phase: publish, occurrence: 1}, do: fail-before", true},
+		{"on: {job: 3, phase: publish}, do: hang, times: 3", "on: {job: 3, phase: publish, occurrence: 3}, do: hang", true},
+		{"on: {job: 3, phase: publish, occurrence: 3}, do: hang", "on: {job: 3, phase: publish}, do: hang, times: 3", true},
+		{"after: {phase: publish}, do: crash, node: actor", "after: {phase: publish}, do: crash, node: worker-1", true},
+		{"on: {job: 3, phase: publish}, do: hang, times: 3", "on: {job: 3, phase: publish, occurrence: 4}, do: hang", false},
+		{"on: {job: 3, phase: publish}, do: hang", "on: {job: 4, phase: publish}, do: hang", false},
+		{"on: {job: 3, phase: publish}, do: hang", "on: {job: 3, phase: state_read}, do: hang", false},
+		{"on: {phase: publish, node: scheduler-1}, do: hang", "on: {phase: publish, node: scheduler-2}, do: hang", false},
+		{"on: {job: 3, phase: publish}, do: hang", "on: {job: 3, phase: publish}, do: hang, rate: 0.5", false},
+		{"on: {job: 3, phase: publish}, do: hang", "after: {job: 3, phase: publish}, do: crash, node: actor", false},
+		{"after: {phase: publish}, do: crash, node: actor", "after: {phase: publish, occurrence: 2}, do: crash, node: actor", false},
+		{"at: 5s, do: crash, node: worker-1", "at: 5s, do: crash, node: worker-2", false},
+	} {
+		p, err := Parse("p.yaml", []byte("name: x\nfaults:\n  - {"+c.first+"}\n  - {"+c.second+"}\n"))
+		if !c.twice {
+			require.NoError(t, err, c.second)
+			continue
+		}
+		require.Error(t, err, c.second)
+		assert.Nil(t, p)
+		assert.Regexp(t, `^p.yaml:4:\d+: faults\[1\] strikes what faults\[0\] strikes already; give another occurrence$`, err.Error())
 	}
 }
 

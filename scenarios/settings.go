@@ -1,9 +1,11 @@
 package scenarios
 
 import (
+	"errors"
 	"fmt"
 	"maps"
 	"reflect"
+	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -25,13 +27,17 @@ type Setting struct {
 // slowPrefix begins the settings of single jobs: workload.slow.3=15m.
 const slowPrefix = "workload.slow."
 
-// Settings lists every setting, in the order of the plan's keys.
+// Settings lists every setting, in the order of the plan's keys; the seed is not among them, since
+// it has a flag of its own.
 func Settings() []Setting {
 	documented, hardened := Defaults(), Defaults()
 	documented.Engine = presetSettings(PresetDocumented)
 	other := hardened.settings()
 	var list []Setting
 	for i, s := range documented.settings() {
+		if s.name == "seed" {
+			continue
+		}
 		out := Setting{Name: s.name, Type: typeName(s.value.Type(), s.tag), Default: textOf(s.value), Doc: s.tag.Get("doc"), Allowed: allowed(s.value.Type(), s.tag)}
 		if h := textOf(other[i].value); h != out.Default {
 			out.Hardened = h
@@ -130,8 +136,8 @@ func (p *Plan) Set(assignment string) error {
 		return &PlanError{Path: name, Message: fmt.Sprintf("unknown setting %q", name), Remedy: "`faultline list settings` names them" + suggest.Hint(name, settingNames())}
 	}
 	value := reflect.New(list[i].value.Type()).Elem()
-	if err := setScalar(name, value, text, list[i].tag); err != nil {
-		return err
+	if e := setScalar(name, value, text, list[i].tag); e != nil {
+		return e
 	}
 	p.rebase(func() { list[i].value.Set(value) })
 	if name != "preset" && name != "seed" {
@@ -147,8 +153,8 @@ func (p *Plan) setSlow(name, job, text string) error {
 	}
 	f, _ := reflect.TypeFor[Workload]().FieldByName("Work")
 	value := reflect.New(durationType).Elem()
-	if err := setScalar(name, value, text, f.Tag); err != nil {
-		return err
+	if e := setScalar(name, value, text, f.Tag); e != nil {
+		return e
 	}
 	slow := map[int]time.Duration{n: time.Duration(value.Int())}
 	for k, v := range p.Workload.Slow {
@@ -160,14 +166,19 @@ func (p *Plan) setSlow(name, job, text string) error {
 	return nil
 }
 
-func setScalar(name string, value reflect.Value, text string, tag reflect.StructTag) error {
+// durationShape is what a duration looks like, however long: [time.ParseDuration] does not tell one
+// that is too long from one that is none.
+var durationShape = regexp.MustCompile(`^[-+]?(([0-9]+\.?[0-9]*|\.[0-9]+)(ns|us|µs|μs|ms|s|m|h))+$`)
+
+// setScalar gives value, which is called name, what text says, if that is in range.
+func setScalar(name string, value reflect.Value, text string, tag reflect.StructTag) *PlanError {
 	if err := setText(value, text); err != nil {
+		if value.Type() == durationType && durationShape.MatchString(text) {
+			err = errors.New("out of range")
+		}
 		return &PlanError{Path: name, Message: fmt.Sprintf("%s is %.40q, %v", name, text, err), Remedy: remedyFor(value.Type(), tag)}
 	}
-	if e := checkRange(name, value, tag); e != nil {
-		return e
-	}
-	return nil
+	return checkRange(name, value, tag)
 }
 
 // Changes lists, as Set takes them, the settings in which p differs from the defaults and its

@@ -32,9 +32,10 @@ func TestSettingsAreThePlansKeys(t *testing.T) {
 	assert.Equal(t, "no_workers", byName["engine.stale_reason_code"].Default)
 	assert.Equal(t, "20m", byName["then.settle_within"].Default)
 	assert.Equal(t, "choice", byName["schedule.strategy"].Type)
-	for _, name := range []string{"preset", "seed", "workload.jobs", "workload.slow.N", "topology.schedulers", "topology.deduplicate"} {
+	for _, name := range []string{"preset", "workload.jobs", "workload.slow.N", "topology.schedulers", "topology.deduplicate"} {
 		assert.Contains(t, byName, name)
 	}
+	assert.NotContains(t, byName, "seed", "it has a flag of its own")
 }
 
 func TestEverySettingTakesItsDefault(t *testing.T) {
@@ -80,6 +81,7 @@ func TestSetRefuses(t *testing.T) {
 		{"workload.jobs=99999999999999999999", `workload.jobs is "99999999999999999999", out of range`},
 		{"workload.every=5", `workload.every is "5", has no unit`},
 		{"workload.slow.x=15m", `workload.slow.x does not end in the number of a job; write workload.slow.3=15m`},
+		{"workload.slow.3=9999999h", `workload.slow.3 is "9999999h", out of range`},
 		{"workload.slow.3=soon", `workload.slow.3 is "soon", not a duration`},
 		{"engine.read_error=open", `engine.read_error is "open"; one of fail-closed, fail-open`},
 		{"preset=hard", `preset is "hard"; one of documented, hardened (did you mean "hardened"?)`},

@@ -91,7 +91,7 @@ func (p *Plan) try(fails func(*Plan) bool, change func(*Plan)) bool {
 		return false
 	}
 	after, err := Marshal(smaller)
-	if err != nil || string(before) == string(after) || smaller.Validate() != nil {
+	if err != nil || string(before) == string(after) || smaller.Validate() != nil || checkStrikes(smaller) != nil {
 		return false
 	}
 	for seed := range uint64(1 + seedsTried) {

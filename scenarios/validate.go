@@ -8,6 +8,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/faultline-sim/faultline/faults"
 	"github.com/faultline-sim/faultline/faults/suggest"
 )
 
@@ -126,6 +127,40 @@ func checkFaults(p *Plan) *PlanError {
 	return nil
 }
 
+// checkStrikes refuses a fault that would never take effect because one before it strikes the same
+// operation. That is a slip of whoever writes a plan; [Plan.Validate] lets drawn plans have it.
+func checkStrikes(p *Plan) *PlanError {
+	for i, f := range p.Faults {
+		for j, earlier := range p.Faults[:i] {
+			if strikeTogether(earlier, f) {
+				field := "on"
+				if f.After != nil {
+					field = "after"
+				}
+				return &PlanError{Path: fmt.Sprintf("faults[%d].%s", i, field), Message: fmt.Sprintf("faults[%d] strikes what faults[%d] strikes already", i, j), Remedy: "give another occurrence"}
+			}
+		}
+	}
+	return nil
+}
+
+// strikeTogether says whether a and b select the same operations, and strike one of them both.
+func strikeTogether(a, b faults.Fault) bool {
+	same := func(a, b *faults.Match) bool {
+		return a != nil && b != nil && a.Job == b.Job && a.Phase == b.Phase && a.Node == b.Node
+	}
+	switch {
+	case a.Rate > 0 || b.Rate > 0:
+		return false
+	case same(a.On, b.On):
+		firstA, firstB := max(1, a.On.Occurrence), max(1, b.On.Occurrence)
+		return firstA < firstB+max(1, b.Times) && firstB < firstA+max(1, a.Times)
+	case same(a.After, b.After):
+		return max(1, a.After.Occurrence) == max(1, b.After.Occurrence)
+	}
+	return false
+}
+
 func checkAbout(p *Plan) *PlanError {
 	for i, n := range p.About {
 		path := fmt.Sprintf("about[%d]", i)
@@ -141,13 +176,20 @@ func checkAbout(p *Plan) *PlanError {
 
 func checkExpect(p *Plan) *PlanError {
 	for _, list := range []struct {
-		path  string
-		names []string
-		known []string
-	}{{"expect.violates", p.Expect.Violates, violable()}, {"expect.sometimes", p.Expect.Sometimes, reachable()}} {
+		path         string
+		names        []string
+		known        []string
+		others       []string // those that belong under the other key
+		not, instead string
+	}{
+		{"expect.violates", p.Expect.Violates, violable(), reachable(), "is a situation that runs reach, not a promise to violate", "sometimes"},
+		{"expect.sometimes", p.Expect.Sometimes, reachable(), violable(), "is a promise, not a situation to reach", "violates"},
+	} {
 		for i, name := range list.names {
 			path := fmt.Sprintf("%s[%d]", list.path, i)
 			switch {
+			case slices.Contains(list.others, name):
+				return &PlanError{Path: path, Message: name + " " + list.not, Remedy: "put it under " + list.instead}
 			case !slices.Contains(list.known, name):
 				return &PlanError{Path: path, Message: fmt.Sprintf("unknown invariant %q", name), Remedy: "`faultline list invariants` names them" + suggest.Hint(name, list.known)}
 			case slices.Contains(list.names[:i], name):

@@ -2,6 +2,7 @@ package main
 
 import (
 	"fmt"
+	"regexp"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -27,19 +28,27 @@ func newExplain() *cobra.Command {
 		},
 		RunE: func(cmd *cobra.Command, args []string) error {
 			var found []string
+			name := slowJob.ReplaceAllString(args[0], "workload.slow.N")
 			for _, t := range topics() {
-				if t.name == args[0] || t.short == args[0] && t.short != "" {
+				if t.name == name || t.short == name && t.short != "" {
 					found = append(found, strings.TrimSpace(t.text()))
 				}
 			}
 			if len(found) == 0 {
-				return usage(cmd, "nothing is called %q%s", args[0], suggest.Hint(args[0], topicNames()))
+				hint := suggest.Hint(name, topicNames())
+				if hint == "" {
+					hint = "; `faultline list scenarios` names the scenarios, and so do list faults, list invariants and list settings"
+				}
+				return usage(cmd, "nothing is called %q%s", args[0], hint)
 			}
 			_, err := fmt.Fprintln(cmd.OutOrStdout(), strings.Join(found, "\n\n"))
 			return err
 		},
 	}
 }
+
+// slowJob is the setting of one slow job; all of them are explained as workload.slow.N.
+var slowJob = regexp.MustCompile(`^workload\.slow\.[0-9]+$`)
 
 // topic is one thing that can be explained.
 type topic struct {
@@ -66,7 +75,7 @@ func topics() []topic {
 		short := s.Name[strings.LastIndexByte(s.Name, '.')+1:]
 		list = append(list, topic{name: s.Name, short: strings.TrimPrefix(short, "N"), text: func() string { return explainSetting(s) }})
 	}
-	return list
+	return append(list, topic{name: "seed", text: explainSeed})
 }
 
 func topicNames() []string {
@@ -122,7 +131,11 @@ func explainSetting(s scenarios.Setting) string {
 	if s.Hardened != "" {
 		value += " (documented), " + s.Hardened + " (hardened)"
 	}
-	return fmt.Sprintf("%s (setting, %s)\n\n%s.\nDefault: %s. Allowed: %s.\n\nTry it: faultline run calm --set %s=%s", s.Name, s.Type, capital(s.Doc), value, s.Allowed, s.Name, s.Default)
+	return fmt.Sprintf("%s (setting, %s)\n\n%s.\nDefault: %s. Allowed: %s.\n\nTry it: faultline run calm --set %s", s.Name, s.Type, capital(s.Doc), value, s.Allowed, assignment(s))
+}
+
+func explainSeed() string {
+	return "seed (flag)\n\nThe root of every draw: equal seeds give equal runs.\nDefault: the plan's. Allowed: 0 to 18446744073709551615.\n\nTry it: faultline run calm --seed 7"
 }
 
 func indent(text string) string {

@@ -7,8 +7,10 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"os/signal"
 	"runtime/debug"
 	"strings"
+	"syscall"
 
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
@@ -38,11 +40,17 @@ func run(args []string, stdout, stderr io.Writer) (code int) {
 			code = exitInternal
 		}
 	}()
+	signal.Ignore(syscall.SIGPIPE) // a reader that goes away does not end a run
+	out := &output{Writer: stdout}
 	root := newRoot()
 	root.SetArgs(args)
-	root.SetOut(stdout)
+	root.SetOut(out)
 	root.SetErr(stderr)
-	return report(root.Execute(), stderr)
+	err := root.Execute()
+	if lost := out.problem(); lost != nil && (err == nil || err.Error() == "") { // a verdict that nobody could read
+		err = lost
+	}
+	return report(err, stderr)
 }
 
 func newRoot() *cobra.Command {

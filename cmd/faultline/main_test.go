@@ -8,6 +8,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"regexp"
 	"strconv"
 	"strings"
 	"testing"
@@ -39,7 +40,7 @@ func TestMain(m *testing.M) {
 func TestScripts(t *testing.T) {
 	testscript.Run(t, testscript.Params{
 		Dir: "testdata/script", RequireExplicitExec: true,
-		Cmds: map[string]func(*testscript.TestScript, bool, []string){"exits": exits, "interrupt": interrupt},
+		Cmds: map[string]func(*testscript.TestScript, bool, []string){"exits": exits, "interrupt": interrupt, "interrupt-twice": interruptTwice},
 		Condition: func(name string) (bool, error) {
 			if name != "root" {
 				return false, fmt.Errorf("unknown condition %q", name)
@@ -66,7 +67,12 @@ func exits(ts *testscript.TestScript, _ bool, args []string) {
 
 // interrupt GLOB COMMAND... runs a command, sends it an interrupt once a file is there that GLOB
 // names, and checks that it exits with 130.
-func interrupt(ts *testscript.TestScript, _ bool, args []string) {
+func interrupt(ts *testscript.TestScript, _ bool, args []string) { sendInterrupts(ts, 1, args) }
+
+// interruptTwice is interrupt by someone who does not wait.
+func interruptTwice(ts *testscript.TestScript, _ bool, args []string) { sendInterrupts(ts, 2, args) }
+
+func sendInterrupts(ts *testscript.TestScript, times int, args []string) {
 	cmd := exec.Command(args[1], args[2:]...)
 	cmd.Dir = ts.MkAbs(".")
 	cmd.Env = append(os.Environ(), "TMPDIR="+cmd.Dir)
@@ -78,10 +84,35 @@ func interrupt(ts *testscript.TestScript, _ bool, args []string) {
 		}
 		time.Sleep(10 * time.Millisecond)
 	}
-	ts.Check(cmd.Process.Signal(os.Interrupt))
+	for range times {
+		ts.Check(cmd.Process.Signal(os.Interrupt))
+		time.Sleep(time.Millisecond) // two at once would be one
+	}
 	_ = cmd.Wait()
 	if code := cmd.ProcessState.ExitCode(); code != exitInterrupted {
 		ts.Fatalf("exit code %d, not %d", code, exitInterrupted)
+	}
+}
+
+// Every command that explain suggests can be run, and so can every completion of --set.
+func TestSuggestionsWork(t *testing.T) {
+	suggested := regexp.MustCompile(`(?m): faultline run (.*)$`)
+	for _, topic := range topics() {
+		for _, m := range suggested.FindAllStringSubmatch(topic.text(), -1) {
+			cmd := newRun()
+			require.NoError(t, cmd.ParseFlags(strings.Fields(m[1])), m[1])
+			sets, err := cmd.Flags().GetStringArray("set")
+			require.NoError(t, err)
+			seed, err := cmd.Flags().GetString("seed")
+			require.NoError(t, err)
+			f := planFlags{sets: sets}
+			s, err := f.load(cmd.Flags().Arg(0), seed)
+			require.NoError(t, err, m[1])
+			assert.NoError(t, s.Validate(), m[1])
+		}
+	}
+	for _, s := range scenarios.Settings() {
+		assert.NoError(t, scenarios.Defaults().Set(assignment(s)), s.Name)
 	}
 }
 

@@ -14,18 +14,18 @@ import (
 
 // planFlags are the flags that change a plan.
 type planFlags struct {
-	preset string
-	sets   []string
+	presets []string // all that were given, to refuse those that differ
+	sets    []string
 }
 
 func (f *planFlags) add(cmd *cobra.Command) {
-	cmd.Flags().StringVar(&f.preset, "preset", "", "engine settings to start from: documented or hardened (default the plan's)")
+	cmd.Flags().StringArrayVar(&f.presets, "preset", nil, "engine settings to start from, `NAME`: documented or hardened (default the plan's)")
 	cmd.Flags().StringArrayVar(&f.sets, "set", nil, "change one setting, `key=value`; repeatable (see list settings)")
 	_ = cmd.RegisterFlagCompletionFunc("preset", cobra.FixedCompletions([]string{scenarios.PresetDocumented, scenarios.PresetHardened}, cobra.ShellCompDirectiveNoFileComp))
 	_ = cmd.RegisterFlagCompletionFunc("set", func(*cobra.Command, []string, string) ([]string, cobra.ShellCompDirective) {
 		var keys []string
 		for _, s := range scenarios.Settings() {
-			keys = append(keys, s.Name+"="+s.Default)
+			keys = append(keys, assignment(s))
 		}
 		return keys, cobra.ShellCompDirectiveNoSpace | cobra.ShellCompDirectiveNoFileComp
 	})
@@ -51,16 +51,25 @@ func (f *planFlags) load(arg, seed string) (*subject, error) {
 	if err != nil {
 		return nil, err
 	}
-	if f.preset != "" {
-		s.overrides = append(s.overrides, "preset="+f.preset)
+	for _, p := range f.presets {
+		s.overrides = append(s.overrides, "preset="+p)
 	}
 	s.overrides = append(s.overrides, f.sets...)
+	preset := ""
 	for _, o := range s.overrides {
 		if err := plan.Set(o); err != nil {
 			return nil, err
 		}
-		if strings.HasPrefix(strings.TrimSpace(o), "seed=") {
-			return nil, fail(exitUsage, "the seed has a flag of its own; write --seed %s", o[strings.Index(o, "=")+1:])
+		key, value, _ := strings.Cut(o, "=")
+		value = strings.TrimSpace(value)
+		switch strings.TrimSpace(key) {
+		case "seed":
+			return nil, fail(exitUsage, "the seed has a flag of its own; write --seed %s", value)
+		case "preset":
+			if preset != "" && preset != value {
+				return nil, fail(exitUsage, "the preset is given twice, as %s and as %s; give one", preset, value)
+			}
+			preset = value
 		}
 	}
 	after, err := scenarios.Marshal(plan)
@@ -79,6 +88,14 @@ func (f *planFlags) load(arg, seed string) (*subject, error) {
 		}
 	}
 	return s, nil
+}
+
+// assignment sets s, to its default where that can be written, as --set takes it.
+func assignment(s scenarios.Setting) string {
+	if job, ok := strings.CutSuffix(s.Name, ".N"); ok {
+		return job + ".3=15m"
+	}
+	return s.Name + "=" + s.Default
 }
 
 // completeScenarios completes the name of a scenario, or a file.

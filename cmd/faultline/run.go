@@ -29,7 +29,8 @@ func newRun() *cobra.Command {
 		Short: "Run one scenario, or a plan file, and judge it",
 		Long: `Run runs one plan and says whether every invariant held, what happened to the
 jobs that the plan is about, and how to repeat it. It leaves a folder with
-plan.yaml, result.json, trace.jsonl and report.html.
+plan.yaml, result.json, trace.jsonl and report.html. A plan given as - is read
+from standard input.
 
 A folder of an earlier run is replaced; any other folder is left alone.`,
 		Example: `  faultline run publish-failure
@@ -62,12 +63,20 @@ func (f *runFlags) run(ctx context.Context, arg string, stdout, stderr io.Writer
 		return err
 	}
 	defer dir.discard()
+	removeTemp, err := ownTemp()
+	if err != nil {
+		return err
+	}
+	defer removeTemp()
 	say := newPrinter(stdout)
 	if f.json || f.quiet {
 		say.w = io.Discard
 	}
 	say.before(s)
-	ctx, stop := interruptible(ctx, dir.discard)
+	ctx, stop := interruptible(ctx, func() {
+		dir.discard()
+		removeTemp()
+	})
 	defer stop()
 
 	res, err := f.simulate(ctx, s, dir, newProgress(stderr, f.quiet))
@@ -98,8 +107,12 @@ func (f *runFlags) simulate(ctx context.Context, s *subject, dir *folder, show *
 	if err != nil {
 		return nil, err
 	}
+	source := s.source
+	if scenarios.FromStandardInput(source) {
+		source = filepath.Join(dir.path, reports.PlanFile) // what was read is gone; this can be read again
+	}
 	res, err := scenarios.Run(ctx, s.Plan, scenarios.RunOptions{
-		Trace: trace, Progress: show.ofRun(), Source: s.source, Overrides: s.overrides, Modified: s.modified,
+		Trace: trace, Progress: show.ofRun(), Source: source, Overrides: s.overrides, Modified: s.modified,
 	})
 	show.done()
 	closed := trace.close()

@@ -46,6 +46,9 @@ func interruptible(ctx context.Context, cleanUp func()) (context.Context, func()
 }
 
 func isTerminal(w io.Writer) bool {
+	if o, ok := w.(*output); ok {
+		w = o.Writer
+	}
 	f, ok := w.(*os.File)
 	return ok && term.IsTerminal(int(f.Fd()))
 }

@@ -59,6 +59,9 @@ func (f *verifyFlags) verify(ctx context.Context, arg string, stdout, stderr io.
 	if f.busy < 0 || f.busy > busyMax {
 		return fail(exitUsage, "--load is %d, out of range; give 0 to %d", f.busy, busyMax)
 	}
+	if scenarios.FromStandardInput(arg) {
+		return fail(exitUsage, "verify reads the plan in two processes, and standard input can be read once; give a file")
+	}
 	names := []string{arg}
 	if arg == "all" {
 		names = scenarios.Names()
@@ -71,11 +74,10 @@ func (f *verifyFlags) verify(ctx context.Context, arg string, stdout, stderr io.
 		}
 		plans = append(plans, s)
 	}
-	traces, err := os.MkdirTemp("", "faultline-verify-")
+	traces, cleanUp, err := newTemp()
 	if err != nil {
-		return fail(exitUsage, "no temporary folder: %v", plain(err))
+		return err
 	}
-	cleanUp := func() { _ = os.RemoveAll(traces) }
 	defer cleanUp()
 	ctx, stop := interruptible(ctx, cleanUp)
 	defer stop()
@@ -99,8 +101,8 @@ func keepBusy(ctx context.Context) {
 // workerArgs are the arguments of the child processes.
 func (f *verifyFlags) workerArgs(names []string) []string {
 	args := []string{verifyWorker}
-	if f.preset != "" {
-		args = append(args, "--preset", f.preset)
+	for _, p := range f.presets {
+		args = append(args, "--preset", p)
 	}
 	for _, s := range f.sets {
 		args = append(args, "--set", s)

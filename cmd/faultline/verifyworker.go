@@ -12,6 +12,7 @@ import (
 	"path/filepath"
 	"strings"
 	"sync"
+	"syscall"
 
 	"github.com/spf13/cobra"
 
@@ -50,7 +51,7 @@ func newVerifyWorker() *cobra.Command {
 		Hidden: true,
 		Args:   cobra.MinimumNArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			signal.Ignore(os.Interrupt) // it is for the parent, whose end ends the input
+			signal.Ignore(os.Interrupt, syscall.SIGTERM) // they are for the parent, whose end ends the input
 			var plans []*subject
 			for _, arg := range args {
 				s, err := f.load(arg, "")
@@ -59,7 +60,7 @@ func newVerifyWorker() *cobra.Command {
 				}
 				plans = append(plans, s)
 			}
-			return work(cmd.Context(), plans, traces, cmd.InOrStdin(), cmd.OutOrStdout())
+			return work(cmd.Context(), plans, traces, os.Stdin, os.Stdout) // not the command's output: a parent that is gone must be noticed
 		},
 	}
 	f.add(cmd)
@@ -124,7 +125,7 @@ func startWorker(ctx context.Context, procs int, traces string, args []string) (
 	}
 	args = append([]string{args[0], "--traces", traces}, args[1:]...)
 	w := &worker{procs: procs, traces: traces, cmd: exec.CommandContext(ctx, self, args...)}
-	w.cmd.Env = append(os.Environ(), fmt.Sprintf("GOMAXPROCS=%d", procs))
+	w.cmd.Env = append(os.Environ(), fmt.Sprintf("GOMAXPROCS=%d", procs), "TMPDIR="+traces) // the parent removes what a killed child leaves
 	w.cmd.Stderr = &w.errors
 	if w.in, err = w.cmd.StdinPipe(); err != nil {
 		return nil, err

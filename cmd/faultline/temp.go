@@ -1,0 +1,29 @@
+package main
+
+import "os"
+
+// newTemp makes a temporary folder, and the function that removes it.
+func newTemp() (dir string, remove func(), err error) {
+	dir, err = os.MkdirTemp("", "faultline-")
+	if err != nil {
+		return "", nil, fail(exitUsage, "no temporary folder: %v; set TMPDIR to one that can be written", plain(err))
+	}
+	return dir, func() {
+		const attempts = 100 // a world that still runs may write into it meanwhile
+		for range attempts {
+			if os.RemoveAll(dir) == nil {
+				return
+			}
+		}
+	}, nil
+}
+
+// ownTemp lets all temporary files of this process go to a folder of its own, so that none outlives
+// a run that is cut short.
+func ownTemp() (remove func(), err error) {
+	dir, remove, err := newTemp()
+	if err != nil {
+		return nil, err
+	}
+	return remove, os.Setenv("TMPDIR", dir)
+}
