@@ -14,7 +14,8 @@ type record struct {
 	jobs        []*jobRecord // by number, from 1
 	down        map[string]bool
 	outstanding map[message]bool // stored in a stream and not acknowledged yet
-	submitted   int              // jobs whose submission was stored
+	each        int              // how often each job is to be submitted
+	submitted   int              // submissions that were stored, of those that are to be
 	settled     int              // jobs in a terminal state
 }
 
@@ -37,17 +38,17 @@ func (m message) consumer() string {
 // jobRecord is one job so far.
 type jobRecord struct {
 	JobResult
-	since      time.Duration // of its state
-	awaited    bool          // a dispatch was stored since the last DISPATCHED write, and a living worker has it
-	worker     string        // the worker it was dispatched to last
-	executing  string        // the worker that has begun and not finished it
-	finished   bool          // a worker has finished it
-	requests   int           // deliveries of its request
-	answers    int           // deliveries of its result
-	toDead     bool          // it was dispatched to a worker that was down, or was on one that went down
-	writer     string        // the node that wrote its state last
-	failures   []failure     // of its operations
-	submitSeen bool
+	since       time.Duration // of its state
+	awaited     bool          // a dispatch was stored since the last DISPATCHED write, and a living worker has it
+	worker      string        // the worker it was dispatched to last
+	executing   string        // the worker that has begun and not finished it
+	finished    bool          // a worker has finished it
+	requests    int           // deliveries of its request
+	answers     int           // deliveries of its result
+	toDead      bool          // it was dispatched to a worker that was down, or was on one that went down
+	holder      string        // the node that holds its lock, and has not tried to release it
+	failures    []failure     // of its operations
+	submissions int           // stored
 }
 
 // failure is an operation on a job whose caller saw an error.
@@ -58,7 +59,7 @@ type failure struct {
 }
 
 func newRecord(plan *Plan) *record {
-	r := &record{down: map[string]bool{}, outstanding: map[message]bool{}}
+	r := &record{down: map[string]bool{}, outstanding: map[message]bool{}, each: plan.Workload.Submissions}
 	for n := range plan.Workload.Jobs {
 		r.jobs = append(r.jobs, &jobRecord{JobResult: JobResult{ID: JobID(n + 1), Dispatches: []DispatchPoint{}}})
 	}
@@ -81,6 +82,10 @@ func (r *record) observe(e *sim.Event) {
 			r.stored(e, c)
 		} else if id, ok := strings.CutPrefix(c.Key, "job:"); ok {
 			r.written(e, id, c)
+		} else if id, ok := strings.CutPrefix(c.Key, "cordum:scheduler:job:"); ok && !c.Gone && e.Phase == "lock_acquire" {
+			if j := r.job(id); j != nil {
+				j.holder = e.Node
+			}
 		}
 	}
 	switch e.Kind {
@@ -100,11 +105,13 @@ func (r *record) observe(e *sim.Event) {
 		switch e.Phase {
 		case "submit_deliver":
 			j.requests = max(j.requests, int(e.Delivered))
+		case "lock_release":
+			j.holder = ""
 		case "result_deliver":
 			j.answers = max(j.answers, int(e.Delivered))
 		}
 		if e.Phase == "submit_ack" || e.Phase == "submit_nak" {
-			r.handled(j, e)
+			r.handled(j)
 		}
 	}
 }
@@ -115,8 +122,10 @@ func (r *record) stored(e *sim.Event, c *sim.Change) {
 	switch {
 	case j == nil:
 	case c.Subject == "sys.job.submit":
-		if !j.submitSeen {
-			j.submitSeen, j.Submitted = true, e.At
+		if j.submissions == 0 {
+			j.Submitted = e.At
+		}
+		if j.submissions++; j.submissions <= r.each {
 			r.submitted++
 		}
 	case c.Stream == "CORDUM_JOBS":
@@ -153,7 +162,7 @@ func (r *record) written(e *sim.Event, id string, c *sim.Change) {
 			r.settled--
 			j.Settled = 0
 		}
-		j.State, j.since, j.writer = c.Value, e.At, e.Node
+		j.State, j.since = c.Value, e.At
 		j.Path = append(j.Path, JobPoint{e.Step, e.At, c.Value, j.Attempts, e.Phase})
 		if c.Value != "DISPATCHED" && c.Value != "RUNNING" {
 			j.closeBlind(e.At)
@@ -210,6 +219,10 @@ func (r *record) controlled(e *sim.Event) {
 		return
 	}
 	for _, j := range r.jobs {
+		if j.holder == e.Target {
+			j.holder = ""
+			r.handled(j)
+		}
 		if j.worker != e.Target || j.finished || j.State != "DISPATCHED" && j.State != "RUNNING" {
 			continue
 		}
@@ -229,10 +242,10 @@ func (r *record) waits(j *jobRecord) bool {
 	return r.outstanding[message{"CORDUM_JOBS", d.Seq, d.Subject}]
 }
 
-// handled notes the end of a handling: a job that the handler leaves DISPATCHED without a dispatch
-// is DISPATCHED to nobody.
-func (r *record) handled(j *jobRecord, e *sim.Event) {
-	if j.State == "DISPATCHED" && !j.awaited && !j.finished && e.Node == j.writer {
+// handled notes the end of a handling: a job that it leaves DISPATCHED without a dispatch is
+// DISPATCHED to nobody.
+func (r *record) handled(j *jobRecord) {
+	if j.State == "DISPATCHED" && !j.awaited && !j.finished && j.holder == "" {
 		j.openBlind(j.since)
 	}
 }

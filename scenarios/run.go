@@ -22,6 +22,7 @@ import (
 type RunOptions struct {
 	Trace    io.Writer      // receives trace.jsonl: one canonical event a line
 	Progress func(Progress) // called about five times a second, from another goroutine; nil is none
+	OnStall  func(string)   // called with a dump of all goroutines when the world has not moved for a minute of real time; nil panics
 	StopAt   string         // end once this invariant's promise is broken: a search needs to know no more
 
 	Source    string   // the scenario's name, or the plan file as the user typed it, for Result.Replay
@@ -89,7 +90,7 @@ func (r *run) config() sim.Config {
 	strategy, _ := sim.StrategyByName(r.plan.Schedule.Strategy)
 	return sim.Config{
 		Seed: r.plan.Seed, Strategy: strategy, StepsMax: r.plan.Schedule.StepsMax, Trace: r.opt.Trace,
-		Tags: tags, MsgTags: msgTags, Intercept: r.injector.Intercept, Observe: r.observe,
+		Tags: tags, MsgTags: msgTags, Intercept: r.injector.Intercept, Observe: r.observe, OnStall: r.opt.OnStall,
 	}
 }
 
@@ -120,9 +121,11 @@ func (r *run) play(w *sim.World) error {
 	w.Step(2*boot, r.over)
 	r.crew.startSubmitter(w)
 
-	submitted := 2*boot + time.Duration(r.plan.Workload.Jobs)*r.plan.Workload.Every
+	work := r.plan.Workload
+	submissions := work.Jobs * work.Submissions
+	submitted := 2*boot + time.Duration(work.Jobs)*work.Every
 	r.stop = w.Step(max(submitted, r.lastTimed())+r.plan.Then.SettleWithin, func() bool {
-		return r.over() || w.Now() >= submitted && r.record.submitted == r.plan.Workload.Jobs && r.injector.Begun(w.Now())
+		return r.over() || w.Now() >= submitted && r.record.submitted == submissions && r.injector.Begun(w.Now())
 	})
 	if r.plan.Then.Heal {
 		r.injector.Heal(w)

@@ -62,7 +62,7 @@ func (r *run) unsettled(j *jobRecord) string {
 		return j.executing + " is still executing it"
 	case j.awaited:
 		return fmt.Sprintf("%s has not begun it", j.worker)
-	case j.State == "PENDING" && !j.submitSeen:
+	case j.State == "PENDING" && j.submissions == 0:
 		return "its submission was never stored in the stream"
 	case j.requests >= r.plan.Engine.MaxDeliver:
 		return fmt.Sprintf("its request was given up after %d deliveries (engine.max_deliver)", j.requests)

@@ -79,7 +79,13 @@ func (f *runFlags) run(ctx context.Context, arg string, stdout, stderr io.Writer
 	})
 	defer stop()
 
-	res, err := f.simulate(ctx, s, dir, newProgress(stderr, f.quiet))
+	stalled := func(dump string) {
+		dir.discard()
+		removeTemp()
+		fmt.Fprintf(stderr, "faultline: %s, seed %d: the world does not move; an actor waits for something that no step can bring\n\n%s", s.Name, s.Seed, dump)
+		os.Exit(exitInternal)
+	}
+	res, err := f.simulate(ctx, s, dir, newProgress(stderr, f.quiet), stalled)
 	if err != nil {
 		return err
 	}
@@ -100,7 +106,7 @@ func (f *runFlags) run(ctx context.Context, arg string, stdout, stderr io.Writer
 }
 
 // simulate runs the plan and fills the folder.
-func (f *runFlags) simulate(ctx context.Context, s *subject, dir *folder, show *progress) (*scenarios.Result, error) {
+func (f *runFlags) simulate(ctx context.Context, s *subject, dir *folder, show *progress, stalled func(string)) (*scenarios.Result, error) {
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
 	trace, err := dir.create(reports.TraceFile, cancel)
@@ -112,7 +118,7 @@ func (f *runFlags) simulate(ctx context.Context, s *subject, dir *folder, show *
 		source = filepath.Join(dir.path, reports.PlanFile) // what was read is gone; this can be read again
 	}
 	res, err := scenarios.Run(ctx, s.Plan, scenarios.RunOptions{
-		Trace: trace, Progress: show.ofRun(), Source: source, Overrides: s.overrides, Modified: s.modified,
+		Trace: trace, Progress: show.ofRun(), OnStall: stalled, Source: source, Overrides: s.overrides, Modified: s.modified,
 	})
 	show.done()
 	closed := trace.close()
