@@ -5,6 +5,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/faultline-sim/faultline/engine/job"
 	"github.com/faultline-sim/faultline/scenarios/world"
 	"github.com/faultline-sim/faultline/sim"
 )
@@ -173,14 +174,7 @@ func (r *record) written(e *sim.Event, id string, c *sim.Change) {
 	}
 }
 
-// terminal states by seed 003, section 1.
-func terminal(state string) bool {
-	switch state {
-	case "SUCCEEDED", "FAILED", "TIMEOUT", "CANCELLED", "DENIED", "OUTPUT_QUARANTINED":
-		return true
-	}
-	return false
-}
+func terminal(state string) bool { return job.State(state).Terminal() }
 
 func (r *record) acknowledged(e *sim.Event) {
 	if e.Outcome != sim.OutcomeOK || e.Fault != "" {
