@@ -9,39 +9,41 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"github.com/faultline-sim/faultline/faults"
 	"github.com/faultline-sim/faultline/sim"
 )
 
-// crashAt runs two jobs on one scheduler that crashes at its n-th operation after it first hears of
-// job 1 (before or after the operation had its effect), and starts again 30 s later.
-// It returns the jobs, and the operation at which the scheduler crashed.
-func crashAt(t *testing.T, n int, applied bool) (jobs []JobResult, at *sim.Event) {
+// crashAt runs two jobs on one scheduler and one worker, of which node crashes at its n-th operation
+// after a scheduler first hears of job 1 (before or after the operation had its effect), and starts
+// again 30 s later. It returns the jobs, and the operation at which the node crashed.
+func crashAt(t *testing.T, node string, n int, applied bool, list ...faults.Fault) (jobs []JobResult, at *sim.Event) {
 	t.Helper()
 	p := Defaults()
-	p.Name, p.Preset, p.Engine = "crash", PresetDocumented, presetSettings(PresetDocumented)
+	p.Name, p.Preset, p.Engine, p.Faults = "crash", PresetDocumented, presetSettings(PresetDocumented), list
 	p.Topology.Schedulers, p.Topology.Workers, p.Workload.Jobs = 1, 1, 2
 	p.Workload.Every = 2 * time.Second
 	require.NoError(t, p.Validate())
 
 	r := newRun(context.Background(), p, RunOptions{Source: p.Name})
 	cfg := r.config()
+	plan := cfg.Intercept
 	seen, hearing := 0, false
-	cfg.Intercept = func(_ context.Context, op *sim.Op, apply func() error) error {
+	cfg.Intercept = func(ctx context.Context, op *sim.Op, apply func() error) error {
 		hearing = hearing || op.Phase == "submit_deliver"
-		if at != nil || !hearing || op.Node() != "scheduler-1" {
-			return apply()
+		if at != nil || !hearing || op.Node() != node {
+			return plan(ctx, op, apply)
 		}
 		if seen++; seen < n {
-			return apply()
+			return plan(ctx, op, apply)
 		}
 		at = &sim.Event{Kind: op.Kind, Name: op.Name, Job: op.Job, Phase: op.Phase}
 		if applied {
-			_ = apply()
+			_ = plan(ctx, op, apply)
 		}
 		w := op.World()
-		w.Find("scheduler-1").Crash()
-		w.Control("crash", "scheduler-1", func() {})
-		w.At(w.Now()+30*time.Second, "restart", "scheduler-1", w.Find("scheduler-1").Start)
+		w.Find(node).Crash()
+		w.Control("crash", node, func() {})
+		w.At(w.Now()+30*time.Second, "restart", node, w.Find(node).Start)
 		return nil
 	}
 	sum, err := sim.Run(cfg, r.play)
@@ -49,38 +51,55 @@ func crashAt(t *testing.T, n int, applied bool) (jobs []JobResult, at *sim.Event
 	return r.result(sum).Jobs, at
 }
 
-// A scheduler may die between any two operations of a dispatch, and in the middle of each. The
-// world ends cleanly (a goroutine left in the bubble is an error), and the restarted scheduler goes
-// on: the second job, and the first too unless it was DISPATCHED and not yet published, succeed.
+// A node may die between any two operations of a dispatch, and in the middle of each. The world
+// ends cleanly (a goroutine left in the bubble is an error), and the restarted node goes on: the
+// second job, and the first too unless it was DISPATCHED and not yet published, succeed.
 func TestCrashAtEveryGateOfADispatch(t *testing.T) {
+	_, err := sim.Run(sim.Config{}, func(*sim.World) error { return nil }) // the process's first starts nats-server's clock
+	require.NoError(t, err)
 	before := runtime.NumGoroutine()
-	phases := map[string]bool{}
-	for n := 1; ; n++ {
-		var at *sim.Event
-		for _, applied := range []bool{false, true} {
-			var jobs []JobResult
-			if jobs, at = crashAt(t, n, applied); at == nil || at.Job == "job-2" {
-				break
-			}
-			phases[at.Phase] = true
-			assert.Equal(t, "SUCCEEDED", jobs[1].State, "job 2, after a crash at operation %d (%+v, applied: %v)", n, at, applied)
-			if at.Phase == "dispatched_write" && applied || at.Phase == "publish" && !applied {
-				assert.Equal(t, "DISPATCHED", jobs[0].State, "job 1 waits for a reconciler after a crash at %+v", at)
-				assert.Empty(t, jobs[0].Dispatches)
-				continue
-			}
-			assert.Equal(t, "SUCCEEDED", jobs[0].State, "job 1, after a crash at operation %d (%+v, applied: %v)", n, at, applied)
-			assert.Len(t, jobs[0].Dispatches, 1)
-		}
-		if at == nil || at.Job == "job-2" {
-			break
-		}
-	}
-	for _, phase := range []string{
-		"submit_deliver", "lock_acquire", "state_read", "scheduled_write", "dispatched_write", "publish", "running_write",
-		"lock_release", "submit_ack", "result_deliver", "result_write", "result_ack",
+	publishFails := faults.Fault{On: &faults.Match{Job: 1, Phase: "publish"}, Do: faults.FailBefore}
+	for name, c := range map[string]struct {
+		node   string
+		faults []faults.Fault
+		phases []string // among the gates that must have been met
+	}{
+		"scheduler": {"scheduler-1", nil, []string{
+			"submit_deliver", "lock_acquire", "state_read", "scheduled_write", "dispatched_write", "publish", "running_write",
+			"lock_release", "submit_ack", "result_deliver", "result_write", "result_ack",
+		}},
+		"scheduler that rolls back": {"scheduler-1", []faults.Fault{publishFails}, []string{"rollback_write", "submit_nak", "publish"}},
+		"worker":                    {"worker-1", nil, []string{"job_deliver", "effect", "result_publish", "job_ack"}},
 	} {
-		assert.True(t, phases[phase], "no crash at %s", phase)
+		t.Run(name, func(t *testing.T) {
+			phases := map[string]bool{}
+			for n := 1; ; n++ {
+				jobs, at := crashAt(t, c.node, n, false, c.faults...)
+				if at == nil || at.Job == "job-2" {
+					break
+				}
+				phases[at.Phase] = true
+				checkCrash(t, jobs, at, false)
+				jobs, at = crashAt(t, c.node, n, true, c.faults...)
+				checkCrash(t, jobs, at, true)
+			}
+			for _, phase := range c.phases {
+				assert.True(t, phases[phase], "no crash at %s", phase)
+			}
+			assert.LessOrEqual(t, runtime.NumGoroutine(), before+1, "none but the subtest's own is left")
+		})
 	}
-	assert.LessOrEqual(t, runtime.NumGoroutine(), before+1, "no goroutine is left behind")
+}
+
+func checkCrash(t *testing.T, jobs []JobResult, at *sim.Event, applied bool) {
+	t.Helper()
+	assert.Equal(t, "SUCCEEDED", jobs[1].State, "job 2, after a crash at %+v, applied: %v", at, applied)
+	if jobs[0].State == "DISPATCHED" {
+		assert.Empty(t, jobs[0].Dispatches, "job 1 waits for a reconciler after a crash at %+v, applied: %v", at, applied)
+		between := at.Phase == "dispatched_write" && applied || at.Phase == "publish" || at.Phase == "rollback_write" && !applied
+		assert.True(t, between, "after a crash at %+v, applied: %v", at, applied)
+		return
+	}
+	assert.Equal(t, "SUCCEEDED", jobs[0].State, "job 1, after a crash at %+v, applied: %v", at, applied)
+	assert.Len(t, jobs[0].Dispatches, 1)
 }
