@@ -31,17 +31,14 @@ var oneExecutionPerDispatch = Invariant{
 			}
 			t.exercise()
 			j := s.job
-			if j.begun > len(j.dispatches) {
-				t.violated(j, "execution %d began at step %d on %s, but the stream has stored %s",
-					j.begun, s.Step, s.Node, countOf(len(j.dispatches), "dispatch", "dispatches"))
-				return
-			}
-			for _, d := range j.dispatches {
-				if d.worker == "" || d.worker == s.Node {
+			for i := range j.dispatches {
+				if d := &j.dispatches[i]; !d.begun && (d.worker == "" || d.worker == s.Node) {
+					d.begun = true
 					return
 				}
 			}
-			t.violated(j, "%s began the job at step %d, but no dispatch names it", s.Node, s.Step)
+			t.violated(j, "execution %d began at step %d on %s, but the stream has stored %s, and none that is for it and not begun",
+				j.begun, s.Step, s.Node, countOf(len(j.dispatches), "dispatch", "dispatches"))
 		}}
 	},
 }

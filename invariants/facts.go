@@ -81,6 +81,7 @@ type dispatch struct {
 	subject string
 	seq     uint64
 	step    int
+	begun   bool // by its worker
 }
 
 // lock is a job's lock as Redis holds it.
