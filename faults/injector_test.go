@@ -114,8 +114,8 @@ func TestOccurrencesAndTimes(t *testing.T) {
 	})
 	assert.Equal(t, []int{3, 4, 6}, failed)
 	require.Len(t, in.Unfired(), 2)
-	assert.Equal(t, "fail-before on never of job 1", in.Unfired()[0])
-	assert.Equal(t, "fail-before on save of job 1, occurrences 6 to 8: 1 of 3 times only", in.Unfired()[1])
+	assert.Equal(t, "fail-before on never of job 1: never", in.Unfired()[0])
+	assert.Equal(t, "fail-before on save of job 1, occurrences 6 to 8: only 1 of 3 times", in.Unfired()[1])
 }
 
 func TestReadPhasesStrikeReads(t *testing.T) {

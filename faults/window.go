@@ -19,9 +19,9 @@ func (in *Injector) Unfired() (list []string) {
 		switch due := max(1, a.Times); {
 		case a.Rate > 0 || a.hits >= due:
 		case a.hits == 0:
-			list = append(list, a.String())
+			list = append(list, a.String()+": never")
 		default:
-			list = append(list, fmt.Sprintf("%s: %d of %d times only", a.String(), a.hits, due))
+			list = append(list, fmt.Sprintf("%s: only %d of %d times", a.String(), a.hits, due))
 		}
 	}
 	return list

@@ -100,7 +100,7 @@ func (r *run) verdict(res *Result) (Verdict, string) {
 	case r.busy() != nil:
 		return Inconclusive, fmt.Sprintf("%s was still under way when the time was over; raise then.settle_within, now %s", r.busy().ID, r.plan.Then.SettleWithin)
 	case len(res.Unfired) > 0:
-		return Inconclusive, "a fault never fired, so the run did not test what the plan is about: " + res.Unfired[0]
+		return Inconclusive, "a fault did not fire as it should, so the run did not test what the plan is about: " + res.Unfired[0]
 	case len(missed) > 0 && !opt.Modified:
 		return Inconclusive, "the plan expects what did not come about: " + strings.Join(missed, ", ")
 	case len(unpromised) > 0:

@@ -98,7 +98,7 @@ workload: {jobs: 1}
 faults: [{on: {job: 1, phase: scheduled_write}, do: fail-before, times: 60}]
 engine: {max_deliver: 20}`,
 			verdict: Inconclusive,
-			reason:  "occurrences 1 to 60: 20 of 60 times only",
+			reason:  "occurrences 1 to 60: only 20 of 60 times",
 			told:    []string{"its request was given up after 20 deliveries"},
 		},
 		"more is violated than the plan expects": {

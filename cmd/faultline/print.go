@@ -59,7 +59,7 @@ func (p *printer) after(res *scenarios.Result, page string) {
 	section(p, "Faults that fired", res.Fired, func(f scenarios.FiredFault) string {
 		return fmt.Sprintf("%s: step %d, %s, %s", f.Fault, f.Step, instant(f.At), f.Node)
 	})
-	section(p, "Faults that never fired", res.Unfired, func(s string) string { return s })
+	section(p, "Faults that did not fire as they should", res.Unfired, func(s string) string { return s })
 	var judged, beyond []scenarios.Violation
 	for _, v := range res.Violations {
 		if v.Promised {
