@@ -158,7 +158,7 @@ func TestFaultsThatFiredAndThoseThatDidNot(t *testing.T) {
 	section := text(sectionOf(t, staleWorker().page(), "faults"))
 	assert.Contains(t, section, "at 5s crash worker-2 worker-2 step 25 5.009152 s to the end")
 	assert.Contains(t, section, "at 5s partition scheduler-2 from heartbeats for 8s")
-	assert.Contains(t, section, "Never fired fail-before on job 3's rollback_write")
+	assert.Contains(t, section, "Did not fire as they should fail-before on job 3's rollback_write")
 	assert.Contains(t, text(sectionOf(t, publishFailure().page(), "faults")), "scheduler-2 job-3 publish , 1st step 36")
 }
 
