@@ -66,12 +66,36 @@ func TestEveryManagementCallIsAStep(t *testing.T) {
 		require.NoError(t, err)
 		assert.EqualValues(t, 1, info.NumPending)
 		require.NoError(t, js.DeleteConsumer(ctx, "S", "c"))
+		name, err := js.StreamNameBySubject(ctx, "s.a")
+		require.NoError(t, err)
+		assert.Equal(t, "S", name)
+		_, err = js.AccountInfo(ctx)
+		require.NoError(t, err)
+		c, err = s.CreateConsumer(ctx, cfg)
+		require.NoError(t, err)
+		_, err = js.PauseConsumer(ctx, "S", "c", p.Clock().Now().Add(time.Hour))
+		require.NoError(t, err)
+		_, err = js.ResumeConsumer(ctx, "S", "c")
+		require.NoError(t, err)
+		u, err := s.UpdateConsumer(ctx, cfg)
+		require.NoError(t, err)
+		assert.IsType(t, c, u, "what it returns is gated, too")
+		require.NoError(t, s.DeleteConsumer(ctx, "c"))
+		require.NoError(t, s.DeleteMsg(ctx, 1))
+		_, err = js.Publish(ctx, "s.a", []byte("y"))
+		require.NoError(t, err)
+		require.NoError(t, s.SecureDeleteMsg(ctx, 2))
+		require.NoError(t, s.Purge(ctx))
+		require.NoError(t, js.DeleteStream(ctx, "T"))
 	})
 	assert.Equal(t, []string{
 		"start   0/0", "api CreateStream T 0/0", "api UpdateStream T 0/0", "api StreamInfo T 0/0", "api Stream S 0/0", "api Stream none 0/0",
 		"publish  s.a 0/0", "api GetMsg S/1 0/0", "api GetLastMsgForSubject S/s.a 0/0", "api CreateConsumer S/c 0/0",
 		"api CreateOrUpdateConsumer S/c 0/0", "api UpdateConsumer S/c 0/0", "api CreateConsumer S/c 0/0", "api Consumer S/c 0/0",
 		"api ConsumerInfo S/c 0/0", "api DeleteConsumer S/c 0/0",
+		"api StreamNameBySubject s.a 0/0", "api AccountInfo  0/0", "api CreateConsumer S/c 0/0", "api PauseConsumer S/c 0/0",
+		"api ResumeConsumer S/c 0/0", "api UpdateConsumer S/c 0/0", "api DeleteConsumer S/c 0/0", "api DeleteMsg S/1 0/0", "publish  s.a 0/0",
+		"api SecureDeleteMsg S/2 0/0", "api Purge S 0/0", "api DeleteStream T 0/0",
 	}, list)
 }
 

@@ -111,8 +111,7 @@ func (w *World) next() (*Op, time.Duration) {
 			return cmp.Or(cmp.Compare(w.readyAt(a), w.readyAt(b)), a.compare(b))
 		})
 	}
-	h := draw(w.cfg.Seed, "pick")
-	return w.ready[w.cfg.Strategy.Pick(w.ready, mix(h, uint64(w.steps)))], at
+	return w.ready[w.cfg.Strategy.Pick(w.ready, mix(w.picks, uint64(w.steps)))], at
 }
 
 func (w *World) readyAt(op *Op) time.Duration {

@@ -63,6 +63,7 @@ type World struct {
 	timer       *time.Timer
 	chances     counter
 	occurrences counter
+	picks       uint64 // the root of the strategy's choices
 	steps       int
 	progress    *atomic.Int64
 
@@ -113,6 +114,7 @@ func newWorld(cfg Config, progress *atomic.Int64) (*World, error) {
 		nodes: map[string]*Node{}, wake: make(chan struct{}, 1),
 		rands: counter{}, chances: counter{}, occurrences: counter{},
 		shadow: map[string]value{}, streams: map[string]*observer{},
+		picks: draw(cfg.Seed, "pick"),
 		trace: trace{out: cfg.Trace},
 	}
 	w.trace.sum.Reset()

@@ -1,13 +1,14 @@
 package main
 
 import (
-	"bufio"
+	"cmp"
 	"errors"
 	"fmt"
 	"io"
 	"os"
 	"path/filepath"
-	"strings"
+
+	"github.com/faultline-sim/faultline/sim"
 )
 
 // difference is the first line in which two traces differ.
@@ -20,22 +21,7 @@ func (d difference) String() string {
 	if d.line == 0 {
 		return "  The traces are equal, event by event; only the verdicts or digests differ."
 	}
-	return fmt.Sprintf("  The first event that differs is the %s:\n  GOMAXPROCS=1: %s\n  GOMAXPROCS=2: %s", ordinal(d.line), d.a, d.b)
-}
-
-func ordinal(n int) string {
-	suffix := "th"
-	if n%100 < 11 || n%100 > 13 {
-		switch n % 10 {
-		case 1:
-			suffix = "st"
-		case 2:
-			suffix = "nd"
-		case 3:
-			suffix = "rd"
-		}
-	}
-	return fmt.Sprintf("%d%s", n, suffix)
+	return fmt.Sprintf("  The first event that differs is event %d:\n  GOMAXPROCS=1: %s\n  GOMAXPROCS=2: %s", d.line, d.a, d.b)
 }
 
 // firstDifference compares two traces line by line.
@@ -50,32 +36,15 @@ func firstDifference(a, b string) (difference, error) {
 		return difference{}, err
 	}
 	defer fb.Close()
-	ra, rb := bufio.NewReaderSize(fa, 1<<16), bufio.NewReaderSize(fb, 1<<16)
-	for line := 1; ; line++ {
-		la, errA := nextLine(ra)
-		lb, errB := nextLine(rb)
-		switch {
-		case la != lb || (errA == io.EOF) != (errB == io.EOF):
-			return difference{line, la, lb}, nil
-		case errA == io.EOF:
-			return difference{}, nil
-		case errA != nil || errB != nil:
-			return difference{}, errors.Join(errA, errB)
-		}
+	line, inA, inB, err := sim.FirstDifference(fa, fb)
+	if line == 0 {
+		return difference{}, err
 	}
+	return difference{line, cmp.Or(inA, ended), cmp.Or(inB, ended)}, err
 }
 
-// nextLine returns a line without its end. A trace that has ended reads as a line that says so.
-func nextLine(r *bufio.Reader) (string, error) {
-	line, err := r.ReadString('\n')
-	if line != "" && err == io.EOF {
-		err = nil
-	}
-	if err == io.EOF {
-		return "(the trace has ended)", io.EOF
-	}
-	return strings.TrimSuffix(line, "\n"), err
-}
+// ended stands for the event of a trace that has no more.
+const ended = "(the trace has ended)"
 
 // copyInto copies file into folder dir.
 func copyInto(dir, file, name string) error {
