@@ -21,13 +21,14 @@ import (
 // crew is the nodes of a world: schedulers, workers and the submitter.
 type crew struct {
 	plan       *Plan
+	variant    Variant
 	ledger     *world.Ledger
 	registries []*prometheus.Registry // one for each scheduler process there was
 	logs       *stalePicks
 }
 
-func newCrew(plan *Plan) *crew {
-	return &crew{plan: plan, ledger: world.NewLedger(), logs: &stalePicks{byJob: map[string]int{}}}
+func newCrew(plan *Plan, variant Variant) *crew {
+	return &crew{plan: plan, variant: variant, ledger: world.NewLedger(), logs: &stalePicks{last: plan.Engine.MaxDispatchRetries - 1, byJob: map[string]int{}, exhausted: map[string]int{}}}
 }
 
 // JobID names the workload's n-th job.
@@ -52,11 +53,15 @@ func (c *crew) startSchedulers(w *sim.World) {
 func (c *crew) scheduler(p *sim.Process) {
 	registry := prometheus.NewRegistry()
 	c.registries = append(c.registries, registry)
-	e, err := engine.New(engine.Config{
+	cfg := engine.Config{
 		ID: p.Node(), Settings: c.plan.Engine, Streams: streams,
 		Redis: p.Redis(), JetStream: p.JetStream(), NATS: p.NATS(), Clock: p.Clock(), Random: p.Rand(),
 		Logger: slog.New(c.logs), Registerer: registry,
-	})
+	}
+	if c.variant != nil {
+		c.variant(p.Node(), &cfg)
+	}
+	e, err := engine.New(cfg)
 	if err != nil {
 		panic(fmt.Sprintf("%s: %v", p.Node(), err))
 	}
@@ -141,20 +146,33 @@ func series(name string, m *dto.Metric) string {
 	return name + "{" + strings.Join(labels, ",") + "}"
 }
 
-// stalePicks counts, by job, the picks that met a stale worker. A pick is no operation, so the log
-// is where it shows; nothing is judged by it.
-type stalePicks struct{ byJob map[string]int }
+// stalePicks counts, by job, the picks that met a stale worker, and how often all of a dispatch's did.
+// A pick is no operation, so the log is where it shows; nothing is judged by it.
+type stalePicks struct {
+	last      int // dispatch_attempt of a dispatch's last pick
+	byJob     map[string]int
+	exhausted map[string]int
+}
 
 func (l *stalePicks) Enabled(context.Context, slog.Level) bool { return true }
 
 func (l *stalePicks) Handle(_ context.Context, rec slog.Record) error {
 	if rec.Message == "stale worker detected, retrying dispatch" {
+		var id string
+		attempt := int64(-1)
 		rec.Attrs(func(a slog.Attr) bool {
-			if a.Key == "job_id" {
-				l.byJob[a.Value.String()]++
+			switch a.Key {
+			case "job_id":
+				id = a.Value.String()
+			case "dispatch_attempt":
+				attempt = a.Value.Int64()
 			}
 			return true
 		})
+		l.byJob[id]++
+		if attempt == int64(l.last) {
+			l.exhausted[id]++
+		}
 	}
 	return nil
 }

@@ -10,10 +10,30 @@ import (
 	"github.com/faultline-sim/faultline/sim"
 )
 
+// Space says which plans [Draw] draws from.
+type Space struct {
+	Presets []string // each plan is of one of them; empty is all
+	Base    *Plan    // plans are perturbations of it; nil draws them from nothing
+	Sets    []string // settings that every plan has, as [Plan.Set] takes them
+}
+
+// Validate says what is wrong with the space, as a [*PlanError].
+func (s Space) Validate() error {
+	p := Defaults()
+	p.Name = "drawn"
+	for _, set := range s.Sets {
+		if err := p.Set(set); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
 // Draw draws a plan: topology, workload, strategy, seed, and faults of a random subset of the
 // kinds there are (a swarm: what is always there hides what only shows without it). It shrinks
 // towards one job, one replica, one worker and no fault.
-func Draw(t *rapid.T, preset string) *Plan {
+func Draw(t *rapid.T, space Space) *Plan {
+	preset := rapid.SampledFrom(space.Presets).Draw(t, "preset")
 	p := Defaults()
 	p.Name, p.Story, p.Preset = "drawn", "", preset
 	p.Engine = presetSettings(preset)

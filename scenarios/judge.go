@@ -29,7 +29,7 @@ func (r *run) result(sum sim.Summary) *Result {
 	about := r.about()
 	for _, j := range r.record.jobs {
 		j.About = slices.Contains(about, j)
-		j.StalePicks = r.crew.logs.byJob[j.ID]
+		j.StalePicks, j.StaleExhausted = r.crew.logs.byJob[j.ID], r.crew.logs.exhausted[j.ID]
 		res.Jobs = append(res.Jobs, j.JobResult)
 		if !terminal(j.State) {
 			res.Unsettled = append(res.Unsettled, Unsettled{Job: j.ID, State: j.State, Since: j.since, Reason: r.unsettled(j)})

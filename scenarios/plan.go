@@ -19,6 +19,7 @@ type Plan struct {
 	Preset   string          `yaml:"preset" json:"preset" oneof:"documented,hardened" doc:"the engine settings to start from"`
 	Engine   engine.Settings `yaml:"engine,omitempty" json:"engine"`
 	Topology Topology        `yaml:"topology,omitempty" json:"topology"`
+	World    Conditions      `yaml:"world,omitempty" json:"world"`
 	Workload Workload        `yaml:"workload,omitempty" json:"workload"`
 	Faults   []faults.Fault  `yaml:"faults,omitempty" json:"faults,omitempty"`
 	Schedule Schedule        `yaml:"schedule,omitempty" json:"schedule"`
@@ -37,6 +38,12 @@ type Topology struct {
 	MaxParallel    int           `yaml:"max_parallel" json:"max_parallel" min:"1" max:"10000" doc:"jobs a worker runs at once"`
 	HeartbeatEvery time.Duration `yaml:"heartbeat_every" json:"heartbeat_every" min:"100ms" max:"1h" doc:"how often a worker says that it lives"`
 	Deduplicate    bool          `yaml:"deduplicate" json:"deduplicate" doc:"workers refuse a second execution of an idempotency key"`
+}
+
+// Conditions are what the world is like besides its faults.
+type Conditions struct {
+	HeartbeatLag time.Duration `yaml:"heartbeat_lag" json:"heartbeat_lag" min:"0s" max:"24h" doc:"how long a heartbeat is under way at most: each takes between nothing and this, drawn, so that they may overtake each other"`
+	Dying        float64       `yaml:"dying" json:"dying" min:"0" max:"1" doc:"the share of the workers, rounded, that die, each at an instant drawn over the time of submissions; then.heal brings them back"`
 }
 
 // Workload says what is submitted. Jobs are job-1...

@@ -36,7 +36,7 @@ func TestEveryInvariantHoldsWithinItsPromise(t *testing.T) {
 	for _, preset := range []string{PresetDocumented, PresetHardened} {
 		t.Run(preset, func(t *testing.T) {
 			rapid.Check(t, func(t *rapid.T) {
-				p := Draw(t, preset)
+				p := Draw(t, Space{Presets: []string{preset}})
 				if broken := breaks(t, p, ""); len(broken) > 0 {
 					t.Fatalf("%+v\n%s", broken, planText(t, p))
 				}
@@ -59,7 +59,7 @@ func TestAlternativesAreFoundAndShrunk(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			const invariant = "one-dispatch-per-job"
 			found := search(t, func(t *rapid.T) *Plan {
-				p := Draw(t, PresetDocumented)
+				p := Draw(t, Space{Presets: []string{PresetDocumented}})
 				alter(p)
 				return p
 			}, invariant)

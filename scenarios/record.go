@@ -46,7 +46,6 @@ type jobRecord struct {
 	finished    bool          // a worker has finished it
 	requests    int           // deliveries of its request
 	answers     int           // deliveries of its result
-	toDead      bool          // it was dispatched to a worker that was down, or was on one that went down
 	holder      string        // the node that holds its lock, and has not tried to release it
 	failures    []failure     // of its operations
 	submissions int           // stored
@@ -133,7 +132,7 @@ func (r *record) stored(e *sim.Event, c *sim.Change) {
 		j.Dispatches = append(j.Dispatches, DispatchPoint{e.Step, e.At, c.Subject, c.Seq})
 		j.worker = message{subject: c.Subject}.consumer()
 		if r.down[j.worker] {
-			j.toDead = true
+			j.ToDead = true
 			j.openBlind(e.At)
 		} else {
 			j.awaited = true
@@ -221,7 +220,7 @@ func (r *record) controlled(e *sim.Event) {
 			continue
 		}
 		if j.executing = ""; r.down[e.Target] {
-			j.awaited, j.toDead = false, true
+			j.awaited, j.ToDead = false, true
 			j.openBlind(e.At)
 		} else if r.waits(j) {
 			j.awaited = true

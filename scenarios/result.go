@@ -88,18 +88,20 @@ type FiredFault struct {
 
 // JobResult is what happened to one job, from ground truth.
 type JobResult struct {
-	ID         string          `json:"id"`
-	About      bool            `json:"about,omitempty"` // the plan is about this job
-	State      string          `json:"state"`           // at the end; empty if it was never stored
-	Attempts   int             `json:"attempts"`
-	Path       []JobPoint      `json:"path,omitempty"` // every state write, in order
-	Dispatches []DispatchPoint `json:"dispatches"`     // every dispatch that a stream stored
-	Executions int             `json:"executions"`     // how often a worker began it
-	StalePicks int             `json:"stale_picks,omitempty"`
-	Submitted  time.Duration   `json:"submitted_ns"`
-	Settled    time.Duration   `json:"settled_ns,omitempty"` // when it reached its terminal state; 0 if it did not
-	Blind      *BlindWindow    `json:"blind_window,omitempty"`
-	Reason     string          `json:"reason_code,omitempty"`
+	ID             string          `json:"id"`
+	About          bool            `json:"about,omitempty"` // the plan is about this job
+	State          string          `json:"state"`           // at the end; empty if it was never stored
+	Attempts       int             `json:"attempts"`
+	Path           []JobPoint      `json:"path,omitempty"`            // every state write, in order
+	Dispatches     []DispatchPoint `json:"dispatches"`                // every dispatch that a stream stored
+	Executions     int             `json:"executions"`                // how often a worker began it
+	StalePicks     int             `json:"stale_picks,omitempty"`     // picks that met a worker past its TTL
+	StaleExhausted int             `json:"stale_exhausted,omitempty"` // dispatches of which every pick did, so that the message went back
+	ToDead         bool            `json:"to_dead,omitempty"`         // a dispatch went to a worker that was down, or went down before the job ended
+	Submitted      time.Duration   `json:"submitted_ns"`
+	Settled        time.Duration   `json:"settled_ns,omitempty"` // when it reached its terminal state; 0 if it did not
+	Blind          *BlindWindow    `json:"blind_window,omitempty"`
+	Reason         string          `json:"reason_code,omitempty"`
 }
 
 // JobPoint is one state write.

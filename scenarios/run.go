@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"io"
+	"slices"
 	"strings"
 	"sync/atomic"
 	"time"
@@ -23,12 +24,18 @@ type RunOptions struct {
 	Trace    io.Writer      // receives trace.jsonl: one canonical event a line
 	Progress func(Progress) // called about five times a second, from another goroutine; nil is none
 	OnStall  func(string)   // called with a dump of all goroutines when the world has not moved for a minute of real time; nil panics
+	Stall    time.Duration  // how long that is; 0 is a minute
+	Variant  Variant        // changes the code under test; nil leaves it as it is
 	StopAt   string         // end once this invariant's promise is broken: a search needs to know no more
 
 	Source    string   // the scenario's name, or the plan file as the user typed it, for Result.Replay
 	Overrides []string // how the plan differs from Source, as key=value
 	Modified  bool     // it differs in more than its seed: what the plan expects is reported, not judged
 }
+
+// Variant changes what a scheduler is made of. It is how a test plants a defect, in the clients that
+// the engine is given, and how another build of the engine could be tried.
+type Variant func(node string, cfg *engine.Config)
 
 // Progress of a run that is under way.
 type Progress struct {
@@ -79,7 +86,7 @@ type run struct {
 func newRun(ctx context.Context, plan *Plan, opt RunOptions) *run {
 	return &run{
 		ctx: ctx, plan: plan, opt: opt,
-		injector: faults.NewInjector(plan.Faults, JobID, map[string]string{"heartbeats": "heartbeat"}),
+		injector: faults.NewInjector(append(slices.Clone(plan.Faults), plan.deaths()...), JobID, map[string]string{"heartbeats": "heartbeat"}),
 		judge:    invariants.NewJudge(judgeConfig(plan)),
 		record:   newRecord(plan),
 	}
@@ -90,7 +97,7 @@ func (r *run) config() sim.Config {
 	strategy, _ := sim.StrategyByName(r.plan.Schedule.Strategy)
 	return sim.Config{
 		Seed: r.plan.Seed, Strategy: strategy, StepsMax: r.plan.Schedule.StepsMax, Trace: r.opt.Trace,
-		Tags: tags, MsgTags: msgTags, Intercept: r.injector.Intercept, Observe: r.observe, OnStall: r.opt.OnStall,
+		Tags: tags, MsgTags: msgTags, Intercept: r.injector.Intercept, Observe: r.observe, Stall: r.opt.Stall, OnStall: r.opt.OnStall, Lag: r.lag,
 	}
 }
 
@@ -114,7 +121,7 @@ const boot = time.Second
 func (r *run) play(w *sim.World) error {
 	r.world = w
 	r.injector.Attach(w)
-	r.crew = newCrew(r.plan)
+	r.crew = newCrew(r.plan, r.opt.Variant)
 	r.crew.startSchedulers(w)
 	w.Step(boot, r.over)
 	r.crew.startWorkers(w)
@@ -147,7 +154,7 @@ func (r *run) lastTimed() (last time.Duration) {
 	for _, f := range r.plan.Faults {
 		last = max(last, f.At)
 	}
-	return last
+	return last // the dying die earlier than the last submission
 }
 
 // settle gives the world its time to come to rest. It counts from the heal, or from a fault that

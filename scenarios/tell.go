@@ -140,7 +140,7 @@ func (r *run) staleStory() string {
 			jobs++
 			picks += j.StalePicks
 		}
-		if j.toDead {
+		if j.ToDead {
 			dead++
 		}
 	}

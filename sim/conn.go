@@ -1,6 +1,8 @@
 package sim
 
 import (
+	"time"
+
 	"github.com/nats-io/nats.go"
 )
 
@@ -21,7 +23,25 @@ func (c *Conn) Publish(subject string, data []byte) error {
 func (c *Conn) PublishMsg(m *nats.Msg) error {
 	w := c.p.node.world
 	op := &Op{Kind: KindSend, Target: m.Subject, Write: true, Tags: w.msgTags(m.Subject, m.Header, m.Data)}
-	return c.p.do(c.p.ctx, op, func() error { return c.p.nats.PublishMsg(m) })
+	return c.p.do(c.p.ctx, op, func() error {
+		if w.cfg.Lag != nil {
+			if lag := w.cfg.Lag(op); lag > 0 {
+				w.arriveLate(m, lag)
+				return nil
+			}
+		}
+		return c.p.nats.PublishMsg(m)
+	})
+}
+
+// arriveLate hands m to the server after lag, as a step of the harness: it is on the wire, and its
+// sender has no more to do with it.
+func (w *World) arriveLate(m *nats.Msg, lag time.Duration) {
+	w.At(w.Now()+lag, "arrive", m.Subject, func() {
+		if w.admin.PublishMsg(m) == nil {
+			_ = w.admin.Flush()
+		}
+	})
 }
 
 // Subscribe calls cb for each message on subject, each as a step. One subscription keeps order.

@@ -61,6 +61,9 @@ func (r Rand) Uint64(ctx context.Context) uint64 {
 	return mix(h, w.rands.next(h))
 }
 
+// Draw hashes a seed with a purpose and what it is about, as every choice of a world does.
+func Draw(seed uint64, purpose string, parts ...string) uint64 { return draw(seed, purpose, parts...) }
+
 // Draw hashes the world's seed with a purpose and what it is about. A fault that strikes by rate
 // and a workload that varies take their chance from here.
 func (w *World) Draw(purpose string, parts ...string) uint64 {

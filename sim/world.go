@@ -26,6 +26,10 @@ type Config struct {
 	// MsgTags says which job a message is for and what its phase is called; nil is no tags.
 	MsgTags func(subject string, header nats.Header, data []byte) Tags
 
+	// Lag says how long what a core publish hands over is under way, whether its sender lives or
+	// not; nil is not at all.
+	Lag func(op *Op) time.Duration
+
 	Intercept Intercept    // stands between every operation and its effect; nil is none
 	Observe   func(*Event) // is given every event once it is complete; it must not keep it
 	Trace     io.Writer    // receives each event as a line of JSON; nil is none

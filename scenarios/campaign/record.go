@@ -1,0 +1,56 @@
+package campaign
+
+import (
+	"time"
+
+	"github.com/faultline-sim/faultline/scenarios"
+)
+
+// Record is what a campaign keeps of one run: a line of its journal.
+type Record struct {
+	N         int               `json:"n"`                   // which run of the campaign, from 0
+	Verdict   scenarios.Verdict `json:"verdict"`             // empty if Contained
+	Reason    string            `json:"reason,omitempty"`    // of an inconclusive run
+	Digest    string            `json:"digest"`              //
+	Steps     int               `json:"steps"`               //
+	Virtual   time.Duration     `json:"virtual_ns"`          //
+	Broken    []Broken          `json:"broken,omitempty"`    // promises, each invariant once
+	Outside   []string          `json:"outside,omitempty"`   // invariants broken outside their promise
+	Exercised []string          `json:"exercised,omitempty"` // invariants that had something to judge, situations that were reached
+	Drawn     []string          `json:"drawn,omitempty"`     // kinds of fault that the plan has, as FaultKind writes them
+	Fired     []string          `json:"fired,omitempty"`     // those of them that took effect
+	Settings  []string          `json:"settings,omitempty"`  // settings in which the plan differs from its preset
+	Measures  Measures          `json:"measures,omitempty"`  // of a grid's run
+	Contained *Contained        `json:"contained,omitempty"` // the code under test took its process down
+}
+
+// Broken is one promise that a run broke.
+type Broken struct {
+	Invariant string `json:"invariant"`
+	Job       string `json:"job,omitempty"`
+	Step      int    `json:"step"` // of the first violation
+	Message   string `json:"message"`
+}
+
+// Containment says how the code under test went out of bounds, so that its worker process had to go.
+type Containment string
+
+// The ways out of bounds. A finding names them where it would name an invariant.
+const (
+	Panicked Containment = "no-panic"       // a panic, or a fatal error of the runtime
+	Hung     Containment = "no-hang"        // no step for too long, in real time
+	Leaked   Containment = "no-leak"        // goroutines outlived their world
+	Overgrew Containment = "bounded-memory" // the heap grew past its bound
+	Endless  Containment = "bounded-steps"  // it used up schedule.steps_max
+	BrokeOff Containment = "no-breakdown"   // the world itself could not go on
+)
+
+// Contained is a run that did not end by itself.
+type Contained struct {
+	What  Containment `json:"what"`
+	Step  int         `json:"step"`            // the last that was completed
+	Stack string      `json:"stack,omitempty"` // or a dump, or the world's own error; its beginning
+}
+
+// Measures are the numbers that sweeps and comparisons are about; see [Metrics].
+type Measures map[string]float64

@@ -1,0 +1,64 @@
+package campaign
+
+import (
+	"time"
+
+	"github.com/faultline-sim/faultline/scenarios"
+)
+
+// ResultVersion is the format of a campaign's result.json.
+const ResultVersion = 1
+
+// Result is what a campaign found: the content of result.json. For a budget in runs it depends on
+// spec and build alone, whatever the number of workers and however often it was resumed.
+type Result struct {
+	Version    int                       `json:"version"`
+	Build      string                    `json:"build"`
+	Spec       Spec                      `json:"spec"`
+	Complete   bool                      `json:"complete"` // all runs of the spec were done, or its time is over
+	Runs       int                       `json:"runs"`
+	Verdicts   map[scenarios.Verdict]int `json:"verdicts"` // contained runs have none
+	Contained  int                       `json:"contained,omitempty"`
+	Steps      int                       `json:"steps"`
+	Virtual    time.Duration             `json:"virtual_ns"`
+	Digest     string                    `json:"digest"`                 // over the digests of all runs
+	Bound      float64                   `json:"bound"`                  // no promise broken in n runs: at most this share of plans breaks one, at 95 %; 0 if one was
+	Findings   []Finding                 `json:"findings"`               // in the order of the first run that shows each
+	Unexamined int                       `json:"unexamined,omitempty"`   // runs that broke a promise after FindingsMax findings
+	Invariants []Coverage                `json:"invariants"`             // in the order of the oracle; situations last
+	Faults     []Coverage                `json:"faults"`                 // every kind of fault that a plan can have
+	Settings   []Coverage                `json:"settings"`               // every setting
+	Reasons    map[string]int            `json:"inconclusive,omitempty"` // why runs were inconclusive, numbers left out
+}
+
+// Coverage says how often a campaign met something, in runs.
+type Coverage struct {
+	Name      string `json:"name"`
+	Kind      string `json:"kind,omitempty"`      // invariants: always, eventually, sometimes
+	Drawn     int    `json:"drawn,omitempty"`     // faults, settings: plans that have it
+	Exercised int    `json:"exercised,omitempty"` // invariants: judged, or reached; faults: fired
+	Broken    int    `json:"broken,omitempty"`    // invariants: within their promise
+	Outside   int    `json:"outside,omitempty"`   // and outside it
+}
+
+// Finding is one way in which promises are broken: an invariant and a cause.
+type Finding struct {
+	Invariant  string            `json:"invariant"`        // or a Containment
+	Cause      string            `json:"cause"`            // the faults and settings of the smallest plan, without numbers; findings with one cause are one
+	Story      string            `json:"story"`            // what happens, from the facts of the smallest plan's run
+	File       string            `json:"file"`             // the smallest plan, in the campaign's folder: findings/INVARIANT-HASH.yaml, named by its content
+	Plan       string            `json:"plan"`             // the same, as YAML
+	Replay     string            `json:"replay"`           // the command that runs it, from the folder in which the campaign's folder is
+	First      int               `json:"first"`            // the first run that shows it
+	Runs       int               `json:"runs"`             // how many do
+	Verdict    scenarios.Verdict `json:"verdict"`          // of the smallest plan; empty if contained
+	Digest     string            `json:"digest"`           // of the smallest plan's run
+	Step       int               `json:"step"`             // at which the promise is broken there
+	Jobs       int               `json:"jobs"`             // of the smallest plan, as the three below
+	Faults     int               `json:"faults"`           //
+	Schedulers int               `json:"schedulers"`       //
+	Workers    int               `json:"workers"`          //
+	Tries      int               `json:"tries"`            // runs that shrinking took
+	Flaky      bool              `json:"flaky,omitempty"`  // the same plan gave another run: a lack of determinism, which was not shrunk
+	Detail     string            `json:"detail,omitempty"` // the stack, or dump, of a contained run
+}

@@ -1,0 +1,113 @@
+package campaign
+
+import (
+	"errors"
+	"fmt"
+	"time"
+
+	"pgregory.net/rapid"
+
+	"github.com/faultline-sim/faultline/scenarios"
+)
+
+// SpecVersion is the format of spec.json and of the journal.
+const SpecVersion = 1
+
+// Spec says, as data, which plans a campaign runs. Equal specs of one build give equal plans,
+// whoever runs them, so all that a worker needs is the spec and the numbers of the runs it is to do.
+// Exactly one of Drawn and Grid says where the plans come from.
+type Spec struct {
+	Version int           `json:"version"`
+	Name    string        `json:"name"`                // kebab-case
+	Seed    uint64        `json:"seed"`                // of every draw
+	Runs    int           `json:"runs,omitempty"`      // how many plans; 0 is as many as Budget allows
+	Budget  time.Duration `json:"budget_ns,omitempty"` // real time for runs; 0 is no limit. What was found is examined after it, too
+	Drawn   *Drawn        `json:"drawn,omitempty"`
+	Grid    *Grid         `json:"grid,omitempty"`
+}
+
+// Drawn plans are rapid's: the n-th is drawn from a seed of its own.
+type Drawn struct {
+	Presets []string `json:"presets"`           // each plan is of one of them; one at least
+	Plans   []string `json:"plans,omitempty"`   // as YAML: each run perturbs one of them; none draws plans from nothing
+	Sets    []string `json:"setting,omitempty"` // settings that every plan has, as [scenarios.Plan.Set] takes them
+}
+
+// Grid is every plan at every point under every seed. Seeds are paired: all points have the same.
+type Grid struct {
+	Plans  []string   `json:"plans"`  // as YAML
+	Points [][]string `json:"points"` // the settings of each, as [scenarios.Plan.Set] takes them
+	Seeds  int        `json:"seeds"`  // from Spec.Seed on
+}
+
+// size is how many runs the grid has.
+func (g *Grid) size() int { return len(g.Plans) * len(g.Points) * g.Seeds }
+
+// At says which plan, point and seed the n-th run is of. Seeds are outermost, so that a campaign
+// that is cut short has seen every point equally often.
+func (g *Grid) At(n int) (plan, point, seed int) {
+	points, plans := len(g.Points), len(g.Plans)
+	return n / points % plans, n % points, n / points / plans
+}
+
+// size is how many runs the spec asks for; 0 is as many as its budget allows.
+func (s *Spec) size() int {
+	if s.Grid != nil && (s.Runs == 0 || s.Grid.size() < s.Runs) {
+		return s.Grid.size()
+	}
+	return s.Runs
+}
+
+// Validate says what is wrong with the spec.
+func (s *Spec) Validate() error {
+	switch {
+	case s.Version != SpecVersion:
+		return fmt.Errorf("the campaign's format is version %d; this build reads version %d", s.Version, SpecVersion)
+	case (s.Drawn == nil) == (s.Grid == nil):
+		return errors.New("a campaign draws its plans or has a grid, one of the two")
+	case s.Runs < 0 || s.Budget < 0:
+		return errors.New("a campaign's budget is not negative")
+	case s.size() == 0 && s.Budget == 0:
+		return errors.New("a campaign needs a budget: runs, or time")
+	}
+	if s.Grid != nil && s.Grid.size() == 0 {
+		return errors.New("a grid needs a plan, a point and a seed")
+	}
+	_, err := s.Plan(0)
+	return err
+}
+
+// Plan is the n-th plan, from 0.
+func (s *Spec) Plan(n int) (*scenarios.Plan, error) {
+	if s.Grid != nil {
+		return s.Grid.plan(s.Seed, n)
+	}
+	space := scenarios.Space{Presets: s.Drawn.Presets, Sets: s.Drawn.Sets}
+	if k := len(s.Drawn.Plans); k > 0 {
+		base, err := scenarios.Parse(s.Name, []byte(s.Drawn.Plans[n%k]))
+		if err != nil {
+			return nil, err
+		}
+		space.Base = base
+	}
+	if err := space.Validate(); err != nil {
+		return nil, err
+	}
+	drawn := rapid.Custom(func(t *rapid.T) *scenarios.Plan { return scenarios.Draw(t, space) })
+	return drawn.Example(int(s.Seed + uint64(n))), nil
+}
+
+func (g *Grid) plan(first uint64, n int) (*scenarios.Plan, error) {
+	plan, point, seed := g.At(n)
+	p, err := scenarios.Parse("grid", []byte(g.Plans[plan]))
+	if err != nil {
+		return nil, err
+	}
+	for _, set := range g.Points[point] {
+		if err := p.Set(set); err != nil {
+			return nil, err
+		}
+	}
+	p.Seed = first + uint64(seed)
+	return p, p.Validate()
+}

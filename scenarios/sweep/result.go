@@ -1,0 +1,95 @@
+package sweep
+
+import "github.com/faultline-sim/faultline/scenarios/campaign"
+
+// ResultVersion is the format of a sweep's sweep.json and of a comparison's compare.json.
+const ResultVersion = 1
+
+// Result is a finished sweep. It depends on the sweep, its seeds and the build alone.
+type Result struct {
+	Version   int               `json:"version"`
+	Build     string            `json:"build"`
+	Name      string            `json:"name"`
+	Question  string            `json:"question"` // in a sentence
+	Plan      string            `json:"plan"`     // the plan that the settings are laid over, as YAML
+	Axes      []Axis            `json:"axes"`     // the first is the knob that the question is about, the second what it is tuned against
+	Seeds     int               `json:"seeds"`    // under how many every point was run
+	FirstSeed uint64            `json:"first_seed"`
+	Complete  bool              `json:"complete"` // every point was run under every seed
+	Metrics   []campaign.Metric `json:"metrics"`  // those that the question is about first
+	Points    []Point           `json:"points"`   // in the order of the axes, the last one fastest
+	Pareto    Pareto            `json:"pareto"`
+	Answer    Answer            `json:"answer"`
+	Notes     []string          `json:"notes"` // how to read the numbers, and the model that one of them was checked against
+}
+
+// Axis is one setting and the values that it takes.
+type Axis struct {
+	Setting string   `json:"setting"`
+	Title   string   `json:"title"` // for a plot's axis, with its unit in brackets
+	Values  []string `json:"values"`
+}
+
+// Point is one combination of the axes' values.
+type Point struct {
+	Values    []string            `json:"values"` // one for each axis
+	Runs      int                 `json:"runs"`
+	Estimates map[string]Estimate `json:"estimates"`         // by the metric's name
+	Broken    map[string]int      `json:"broken,omitempty"`  // promises broken here, in runs: the point is out of the question
+	Outside   map[string]int      `json:"outside,omitempty"` // invariants broken outside their promise, in runs
+	OnFront   bool                `json:"on_front,omitempty"`
+}
+
+// Sound says whether every promise was kept in every run of the point.
+func (p *Point) Sound() bool { return len(p.Broken) == 0 }
+
+// Estimate is a mean over seeds, with its 95 % confidence interval (Student's t).
+type Estimate struct {
+	Mean float64 `json:"mean"`
+	Low  float64 `json:"low"`
+	High float64 `json:"high"`
+	N    int     `json:"n"`
+}
+
+// Pareto names the two metrics that pull against each other. A sound point is on the front if no other
+// sound one is better in one of them and no worse in the other.
+type Pareto struct {
+	X string `json:"x"`
+	Y string `json:"y"`
+}
+
+// Answer is the recommendation.
+type Answer struct {
+	Sentence string   `json:"sentence"`
+	Evidence []string `json:"evidence"` // paired differences with their intervals, and the points left out
+}
+
+// Comparison is one of the documentation's tables with measured columns: alternatives under the same
+// plans and seeds.
+type Comparison struct {
+	Version   int               `json:"version"`
+	Build     string            `json:"build"`
+	Name      string            `json:"name"` // dispatch-order, state-read, stale-worker
+	Title     string            `json:"title"`
+	Question  string            `json:"question"`
+	Source    string            `json:"source"` // the document that has the table
+	Plans     []string          `json:"plans"`  // the scenarios that every alternative was run under
+	Seeds     int               `json:"seeds"`
+	FirstSeed uint64            `json:"first_seed"`
+	Complete  bool              `json:"complete"`
+	Metrics   []campaign.Metric `json:"metrics"` // the columns
+	Rows      []Row             `json:"rows"`
+	Notes     []string          `json:"notes"`
+}
+
+// Row is one alternative.
+type Row struct {
+	Name      string              `json:"name"`     // as the document calls it
+	Upside    string              `json:"upside"`   // the document's words, shortened
+	Downside  string              `json:"downside"` //
+	Settings  []string            `json:"settings"` // as --set takes them
+	Runs      int                 `json:"runs"`
+	Estimates map[string]Estimate `json:"estimates"`
+	Broken    map[string]int      `json:"broken,omitempty"`  // in runs, by invariant
+	Outside   map[string]int      `json:"outside,omitempty"` // the same, outside the promise
+}
