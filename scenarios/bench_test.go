@@ -28,7 +28,7 @@ func ungated(tb testing.TB, p *Plan) int {
 	cfg := r.config()
 	cfg.Ungated, cfg.Observe, cfg.Intercept = true, nil, nil
 	sum, err := sim.Run(cfg, func(w *sim.World) error {
-		r.crew = newCrew(p)
+		r.crew = newCrew(p, nil)
 		r.crew.startSchedulers(w)
 		w.Step(boot, nil)
 		r.crew.startWorkers(w)
