@@ -3,15 +3,16 @@
 GO            ?= go
 GOLANGCI_LINT  = $(GO) run github.com/golangci/golangci-lint/v2/cmd/golangci-lint@v2.15.0
 BENCHTIME     ?= 3x
-SEEDS         ?= 1-200
+BUDGET        ?= 60s
+SWEEP         ?= stale-worker-retries
 
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
 
 # GNU make ends with status 2 whenever a recipe fails. In question mode it hands a recipe's 1
-# through, so that `make sim` ends as faultline does: 0 held, 1 violated. For any other end make
-# says "Error N" and ends with 2.
-ifeq ($(MAKECMDGOALS),sim)
+# through, so that `make sim` and `make fuzz` end as faultline does: 0 held, 1 violated. For any
+# other end make says "Error N" and ends with 2.
+ifneq ($(filter sim fuzz,$(MAKECMDGOALS)),)
 MAKEFLAGS += --question
 endif
 
@@ -23,6 +24,18 @@ help: ## list the targets
 sim: bin/faultline ## run a scenario: SCENARIO=publish-failure [SEED=7] [SET="key=value ..."] [PRESET=hardened] [OUT=folder]
 	$(if $(SCENARIO),,$(error give a scenario, such as: make sim SCENARIO=publish-failure))
 	+@./bin/faultline run '$(SCENARIO)' $(if $(SEED),--seed '$(SEED)') $(if $(PRESET),--preset '$(PRESET)') $(foreach s,$(SET),--set '$(s)') $(if $(OUT),--out '$(OUT)')
+
+.PHONY: fuzz
+fuzz: bin/faultline ## look for broken promises: [BUDGET=60s|10000runs] [SCENARIO="names"] [PRESET=hardened] [SET=...] [SEED=7] [WORKERS=2] [OUT=folder] [JUNIT=file]
+	+@./bin/faultline fuzz $(foreach s,$(SCENARIO),'$(s)') --budget '$(BUDGET)' $(if $(SEED),--seed '$(SEED)') $(if $(PRESET),--preset '$(PRESET)') $(foreach s,$(SET),--set '$(s)') $(if $(WORKERS),--workers '$(WORKERS)') $(if $(OUT),--out '$(OUT)') $(if $(JUNIT),--junit '$(JUNIT)')
+
+.PHONY: sweep
+sweep: bin/faultline ## answer a tuning question with measured curves: [SWEEP=stale-worker-retries] [SEEDS=20] [WORKERS=2] [OUT=folder]
+	@./bin/faultline sweep '$(SWEEP)' $(if $(SEEDS),--seeds '$(SEEDS)') $(if $(WORKERS),--workers '$(WORKERS)') $(if $(OUT),--out '$(OUT)')
+
+.PHONY: compare
+compare: bin/faultline ## put numbers into the tables of alternatives: [SEEDS=20] [WORKERS=2] [OUT=folder]
+	@./bin/faultline compare $(if $(SEEDS),--seeds '$(SEEDS)') $(if $(WORKERS),--workers '$(WORKERS)') $(if $(OUT),--out '$(OUT)')
 
 # Go knows best what has changed.
 .PHONY: bin/faultline
@@ -55,7 +68,7 @@ bench: ## measure whole runs of 10 to 10,000 jobs, gated beside ungated, and wha
 
 .PHONY: determinism
 determinism: bin/faultline ## verify every scenario in two processes under load: [SEEDS=1-200]
-	@./bin/faultline verify all --seeds $(SEEDS) --load 2
+	@./bin/faultline verify all --seeds $(or $(SEEDS),1-200) --load 2
 
 .PHONY: cover
 cover: ## run all tests and show what they do not cover

@@ -4,8 +4,8 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
-	"fmt"
 	"log/slog"
+	"time"
 
 	"github.com/faultline-sim/faultline/engine/bus"
 	"github.com/faultline-sim/faultline/engine/job"
@@ -23,10 +23,14 @@ func (e *Engine) dispatch(ctx context.Context, h *handling) error {
 	if err != nil {
 		return RetryAfter(err, e.settings.RetryDelayNoWorkers, phase.Pick, e.reasonCode(err))
 	}
-	if e.settings.DispatchOrder == PublishFirst {
+	switch e.settings.DispatchOrder {
+	case PublishFirst:
 		return e.publishFirst(ctx, h, pick)
+	case Outbox:
+		return e.intoOutbox(ctx, h, pick)
+	default:
+		return e.stateFirst(ctx, h, pick)
 	}
-	return e.stateFirst(ctx, h, pick)
 }
 
 // stateFirst sets DISPATCHED before the publish, so that a redelivery cannot dispatch again, and
@@ -55,33 +59,51 @@ func (e *Engine) publishFirst(ctx context.Context, h *handling, pick routing.Pic
 }
 
 func (e *Engine) dispatched(ctx context.Context, h *handling, pick routing.Pick) error {
-	_, err := e.store.Write(phase.With(ctx, h.req.JobID, phase.DispatchedWrite),
-		store.Write{JobID: h.req.JobID, From: h.state, To: job.Dispatched, Worker: pick.WorkerID})
-	if err != nil {
+	return e.intend(ctx, h, store.Write{To: job.Dispatched, Worker: pick.WorkerID})
+}
+
+// intend writes DISPATCHED.
+func (e *Engine) intend(ctx context.Context, h *handling, w store.Write) error {
+	w.JobID, w.From = h.req.JobID, h.state
+	if _, err := e.store.Write(phase.With(ctx, h.req.JobID, phase.DispatchedWrite), w); err != nil {
 		return RetryAfter(err, e.settings.RetryDelayStore, phase.DispatchedWrite, "")
 	}
 	h.state = job.Dispatched
 	return nil
 }
 
-func (e *Engine) publish(ctx context.Context, h *handling, pick routing.Pick) error {
+// entry is the dispatch as it is published, now or from the outbox.
+func (h *handling) entry(pick routing.Pick) (store.Entry, error) {
 	body, err := json.Marshal(job.Dispatch{
 		JobID: h.req.JobID, Topic: h.req.Topic, WorkerID: pick.WorkerID, Attempt: h.attempts,
 		IdempotencyKey: h.req.IdempotencyKey, Payload: h.req.Payload, TraceID: h.req.TraceID,
 	})
-	if err == nil {
-		err = bus.Publish(phase.With(ctx, h.req.JobID, phase.Publish), e.js, pick.Subject, h.req.JobID, body, e.settings.PublishTimeout)
-	}
+	return store.Entry{
+		Subject: pick.Subject, Topic: h.req.Topic, Attempts: h.attempts, Started: h.started.UnixMilli(), Body: body,
+	}, err
+}
+
+func (e *Engine) publish(ctx context.Context, h *handling, pick routing.Pick) error {
+	entry, err := h.entry(pick)
 	if err != nil {
-		e.log.LogAttrs(ctx, slog.LevelWarn, "dispatch publish failed",
-			slog.String("job_id", h.req.JobID), slog.String("topic", h.req.Topic), slog.String("subject", pick.Subject), slog.Any("error", err))
 		return err
 	}
-	e.metrics.JobsDispatched.WithLabelValues(h.req.Topic).Inc()
-	e.metrics.DispatchLatency.WithLabelValues(h.req.Topic).Observe(e.clock.Since(h.started).Seconds())
+	return e.publishEntry(ctx, h.req.JobID, &entry, h.started)
+}
+
+// publishEntry publishes a dispatch of a handling that began at started.
+func (e *Engine) publishEntry(ctx context.Context, jobID string, d *store.Entry, started time.Time) error {
+	err := bus.Publish(phase.With(ctx, jobID, phase.Publish), e.js, d.Subject, jobID, d.Body, e.settings.PublishTimeout)
+	if err != nil {
+		e.log.LogAttrs(ctx, slog.LevelWarn, "dispatch publish failed",
+			slog.String("job_id", jobID), slog.String("topic", d.Topic), slog.String("subject", d.Subject), slog.Any("error", err))
+		return err
+	}
+	e.metrics.JobsDispatched.WithLabelValues(d.Topic).Inc()
+	e.metrics.DispatchLatency.WithLabelValues(d.Topic).Observe(e.clock.Since(started).Seconds())
 	e.log.LogAttrs(ctx, slog.LevelInfo, "job dispatched",
-		slog.String("job_id", h.req.JobID), slog.String("topic", h.req.Topic), slog.String("subject", pick.Subject),
-		slog.Int("attempts", h.attempts))
+		slog.String("job_id", jobID), slog.String("topic", d.Topic), slog.String("subject", d.Subject),
+		slog.Int("attempts", d.Attempts))
 	return nil
 }
 
@@ -121,42 +143,4 @@ func (e *Engine) running(ctx context.Context, h *handling) {
 		e.log.LogAttrs(ctx, slog.LevelError, "running write failed",
 			slog.String("job_id", h.req.JobID), slog.String("topic", h.req.Topic), slog.Any("error", err))
 	}
-}
-
-// errStale says that every pick met a worker past its TTL. To errors.Is it is ErrNoWorkers, as the
-// documented classification has it (seed 002).
-var errStale = fmt.Errorf("%w: stale worker", routing.ErrNoWorkers)
-
-// pick chooses a worker that is alive, with a few immediate re-picks (seed 002). A topic subject
-// bypasses the check: it names no worker.
-func (e *Engine) pick(ctx context.Context, req *job.Request) (routing.Pick, error) {
-	workers := e.registry.Snapshot()
-	var err error
-	for attempt := range e.settings.MaxDispatchRetries {
-		if attempt > 0 {
-			workers = e.registry.Snapshot()
-		}
-		var pick routing.Pick
-		pick, err = e.strategy.PickSubject(req, workers)
-		if err != nil {
-			return routing.Pick{}, err
-		}
-		if pick.WorkerID == "" || e.registry.IsAlive(pick.WorkerID) {
-			return pick, nil
-		}
-		err = fmt.Errorf("topic %q, worker %s: %w", req.Topic, pick.WorkerID, errStale)
-		e.metrics.StaleWorkerRetries.WithLabelValues(req.Topic, pick.WorkerID).Inc()
-		e.log.LogAttrs(ctx, slog.LevelWarn, "stale worker detected, retrying dispatch",
-			slog.String("job_id", req.JobID), slog.String("topic", req.Topic), slog.String("worker_id", pick.WorkerID),
-			slog.Int("dispatch_attempt", attempt))
-	}
-	return routing.Pick{}, err
-}
-
-// reasonCode maps a pick's error; what a stale worker is called is a setting (seed 002, next step 2).
-func (e *Engine) reasonCode(err error) string {
-	if errors.Is(err, errStale) {
-		return e.settings.StaleReasonCode
-	}
-	return routing.ReasonCode(err)
 }

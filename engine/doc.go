@@ -15,6 +15,12 @@
 // failed in; after Settings.MaxSchedulingRetries attempts the job is FAILED and gets a DLQ entry.
 // A worker's result, from sys.job.result, leads to a terminal state.
 //
+// The alternatives that the seeds weigh are settings. [Settings].DispatchOrder can publish first, or
+// put the dispatch into an outbox together with DISPATCHED, from where a relay in every replica
+// publishes it: a relay repeats what it is not sure of, and what a crashed replica left behind.
+// ReadError can go on without a state or by a cached one, and StaleWorker can wait before it picks
+// again. What each of them loses is in its description.
+//
 // A publish whose answer is lost is ambiguous: after a rollback the job is published again, and the
 // stream may hold it twice. Workers and sinks should know a repetition by its idempotency key.
 //

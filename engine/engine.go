@@ -39,6 +39,7 @@ type Engine struct {
 	registry *registry.MemoryRegistry
 	strategy *routing.LeastLoaded
 	metrics  *metrics.Metrics
+	kicks    chan string // job ids for the relay; see kick
 }
 
 // New returns an engine, or says everything that is wrong with its configuration. It does no I/O.
@@ -68,6 +69,10 @@ func New(c Config) (*Engine, error) {
 		registry: registry.NewMemory(c.Clock, c.Settings.WorkerTTL),
 		strategy: strategy,
 		metrics:  m,
+		kicks:    make(chan string, kicksMax),
+	}
+	if c.Settings.ReadError == CachedState {
+		e.store.Cache = store.NewCache(c.Clock, c.Settings.StateCacheSize, c.Settings.StateCacheAge)
 	}
 	e.locks = &lock.Locker{
 		Redis: c.Redis,
@@ -121,7 +126,8 @@ func (e *Engine) run(ctx context.Context) error {
 	defer ticker.Stop()
 
 	var loops errgroup.Group
-	loops.Go(func() error { submits.Run(ctx); return nil })
+	stopRelay := e.startRelay(ctx, &loops)
+	loops.Go(func() error { defer stopRelay(); submits.Run(ctx); return nil })
 	loops.Go(func() error { results.Run(ctx); return nil })
 	loops.Go(func() error { e.sweep(ctx, ticker); return nil })
 	return loops.Wait()

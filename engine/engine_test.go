@@ -204,8 +204,8 @@ func TestNewSaysEverythingThatIsWrong(t *testing.T) {
 			c.Redis = redis.NewClusterClient(&redis.ClusterOptions{Addrs: []string{"127.0.0.1:1"}})
 		},
 		"settings: max_dispatch_retries is 0; it must be from 1 to 1000": func(c *Config) { c.Settings.MaxDispatchRetries = 0 },
-		`settings: dispatch_order is "outbox"; it must be one of state-first, publish-first`: func(c *Config) {
-			c.Settings.DispatchOrder = "outbox"
+		`settings: dispatch_order is "inbox"; it must be one of state-first, publish-first, outbox`: func(c *Config) {
+			c.Settings.DispatchOrder = "inbox"
 		},
 		"backoff_base is 1m0s, longer than backoff_max, 30s":                 func(c *Config) { c.Settings.BackoffBase = 60e9 },
 		"settings: job_lock_ttl is -1ns; it must be from 10ms to 24h":        func(c *Config) { c.Settings.JobLockTTL = -1 },

@@ -15,6 +15,7 @@ type failure struct {
 	phase    phase.Phase // of the state write
 	jobID    string
 	from     job.State
+	guessed  bool
 	topic    string
 	key      string // idempotency key
 	attempts int
@@ -26,7 +27,7 @@ type failure struct {
 // if the entry cannot be written, the redelivery sees a terminal state, and the entry is lost.
 func (e *Engine) fail(ctx context.Context, f failure) error {
 	_, err := e.store.Write(phase.With(ctx, f.jobID, f.phase),
-		store.Write{JobID: f.jobID, From: f.from, To: job.Failed, Reason: f.reason, ReasonCode: f.code})
+		store.Write{JobID: f.jobID, From: f.from, Guessed: f.guessed, To: job.Failed, Reason: f.reason, ReasonCode: f.code})
 	if err != nil {
 		return RetryAfter(err, e.settings.RetryDelayStore, f.phase, f.code)
 	}

@@ -3,9 +3,7 @@ package engine
 import (
 	"context"
 	"encoding/json"
-	"errors"
 	"fmt"
-	"log/slog"
 	"time"
 
 	"github.com/faultline-sim/faultline/engine/bus"
@@ -24,6 +22,9 @@ func (e *Engine) HandleJobRequest(ctx context.Context, req job.Request) error {
 	h := &handling{req: &req, started: e.clock.Now()}
 	e.metrics.JobsReceived.WithLabelValues(req.Topic).Inc()
 	err := e.withJobLock(ctx, req.JobID, func(ctx context.Context) error { return e.handleJobRequest(ctx, h) })
+	if h.entered {
+		e.kick(req.JobID)
+	}
 	return e.retrying(ctx, req.JobID, req.Topic, err)
 }
 
@@ -32,14 +33,16 @@ type handling struct {
 	req      *job.Request
 	started  time.Time
 	state    job.State // as read, then as written
+	guessed  bool      // the state is the cache's word, not read
 	prior    int       // attempts before this handling
 	attempts int       // attempts now
+	entered  bool      // its dispatch is in the outbox
 }
 
 // failure is the job as the FAILED write and the DLQ see it.
 func (h *handling) failure(code, reason string) failure {
 	return failure{
-		phase: phase.FailedWrite, jobID: h.req.JobID, from: h.state, topic: h.req.Topic, key: h.req.IdempotencyKey,
+		phase: phase.FailedWrite, jobID: h.req.JobID, from: h.state, guessed: h.guessed, topic: h.req.Topic, key: h.req.IdempotencyKey,
 		attempts: h.attempts, code: code, reason: reason,
 	}
 }
@@ -50,20 +53,11 @@ func (h *handling) ceiling() failure {
 
 // handleJobRequest holds the job's lock.
 func (e *Engine) handleJobRequest(ctx context.Context, h *handling) error {
-	rec, err := e.store.Read(phase.With(ctx, h.req.JobID, phase.StateRead), h.req.JobID)
-	switch {
-	case err == nil:
-	case errors.Is(err, store.ErrNotFound):
-		rec = store.Record{}
-	case e.settings.ReadError == FailOpen:
-		e.log.LogAttrs(ctx, slog.LevelError, "state read failed, failing open",
-			slog.String("job_id", h.req.JobID), slog.String("topic", h.req.Topic), slog.Any("error", err))
-		rec = store.Record{}
-	default:
-		return e.failClosed(ctx, h.req.JobID, h.req.Topic, err)
+	rec, err := e.readState(ctx, h)
+	if err != nil {
+		return err
 	}
-	// In flight, over, or parked for an approval: nothing to do.
-	if rec.State != job.Absent && rec.State != job.Pending && rec.State != job.Scheduled {
+	if !dispatchable(rec.State) {
 		return nil
 	}
 	h.state, h.prior, h.attempts = rec.State, rec.Attempts, rec.Attempts
@@ -84,12 +78,10 @@ func (e *Engine) handleJobRequest(ctx context.Context, h *handling) error {
 	return e.dispatch(ctx, h)
 }
 
-// failClosed puts off a job whose state is unknown (seed 001).
-func (e *Engine) failClosed(ctx context.Context, jobID, topic string, err error) error {
-	e.log.LogAttrs(ctx, slog.LevelError, "state read failed, failing closed",
-		slog.String("job_id", jobID), slog.String("topic", topic), slog.Any("error", err))
-	e.metrics.StateReadsFailClosed.WithLabelValues(topic).Inc()
-	return RetryAfter(err, e.settings.RetryDelayStore, phase.StateRead, "")
+// dispatchable says whether a request for a job in s is still to be handled. One in flight, over, or
+// parked for an approval is not.
+func dispatchable(s job.State) bool {
+	return s == job.Absent || s == job.Pending || s == job.Scheduled
 }
 
 // adopt writes PENDING for a job without a record.
@@ -108,10 +100,10 @@ func (e *Engine) adopt(ctx context.Context, h *handling) error {
 // schedule writes SCHEDULED, which counts an attempt (seed 000, attempt accounting).
 func (e *Engine) schedule(ctx context.Context, h *handling, p phase.Phase) error {
 	attempts, err := e.store.Write(phase.With(ctx, h.req.JobID, p),
-		store.Write{JobID: h.req.JobID, From: h.state, To: job.Scheduled})
+		store.Write{JobID: h.req.JobID, From: h.state, Guessed: h.guessed, To: job.Scheduled})
 	if err != nil {
 		return err
 	}
-	h.state, h.attempts = job.Scheduled, attempts
+	h.state, h.guessed, h.attempts = job.Scheduled, false, attempts
 	return nil
 }

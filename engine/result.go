@@ -26,7 +26,7 @@ func (e *Engine) HandleJobResult(ctx context.Context, res job.Result) error {
 			return RetryAfter(err, e.settings.RetryDelayStore, phase.StateRead, "")
 		}
 		if err != nil {
-			return e.failClosed(ctx, res.JobID, topic, err)
+			return e.failClosed(ctx, phase.StateRead, res.JobID, topic, err)
 		}
 		topic = rec.Topic
 		return e.handleJobResult(ctx, &res, &rec)

@@ -13,6 +13,10 @@ type DispatchOrder string
 const (
 	StateFirst   DispatchOrder = "state-first"   // DISPATCHED, then publish, with rollback (documented)
 	PublishFirst DispatchOrder = "publish-first" // publish, then DISPATCHED: duplicates under redelivery
+
+	// Outbox writes DISPATCHED and the message into Redis in one MULTI; relays publish it, at least
+	// once. Let the outbox run empty before another order takes its place.
+	Outbox DispatchOrder = "outbox"
 )
 
 // ReadError says what a handling does when the job's state cannot be read (seed 001).
@@ -22,17 +26,35 @@ type ReadError string
 const (
 	FailClosed ReadError = "fail-closed" // retry later, never dispatch (documented)
 	FailOpen   ReadError = "fail-open"   // go on as if the job were new: duplicates
+
+	// CachedState goes by what this replica last read or wrote of the job, if that is not too old, and
+	// fails closed otherwise. Another replica may have moved the job since: duplicates.
+	CachedState ReadError = "cached-state"
+)
+
+// StaleWorker says how a dispatch picks again when it met a worker past its TTL (seed 002).
+type StaleWorker string
+
+// The stale-worker policies of seed 002.
+const (
+	FixedRetries    StaleWorker = "fixed-retries"    // at once (documented)
+	JitteredRetries StaleWorker = "jittered-retries" // each after a drawn wait, with the job's lock held
 )
 
 // Settings are the scheduler's knobs. The names are the seeds' own, in the spelling of YAML; the
 // tags carry what `faultline list settings` prints and what a plan is checked against.
 // [Documented] and [Hardened] are complete sets; the zero value is not.
 type Settings struct {
-	DispatchOrder   DispatchOrder `yaml:"dispatch_order" json:"dispatch_order" oneof:"state-first,publish-first" doc:"which of state and bus a dispatch touches first (seed 000)"`
-	ReadError       ReadError     `yaml:"read_error" json:"read_error" oneof:"fail-closed,fail-open" doc:"what to do when the job's state cannot be read (seed 001)"`
+	DispatchOrder   DispatchOrder `yaml:"dispatch_order" json:"dispatch_order" oneof:"state-first,publish-first,outbox" doc:"which of state and bus a dispatch touches first (seed 000)"`
+	OutboxPoll      time.Duration `yaml:"outbox_poll" json:"outbox_poll" min:"10ms" max:"1h" doc:"with outbox, how often a relay looks for entries that are due, and how long a new entry is left to its writer (seed 000)"`
+	ReadError       ReadError     `yaml:"read_error" json:"read_error" oneof:"fail-closed,fail-open,cached-state" doc:"what to do when the job's state cannot be read (seed 001)"`
+	StateCacheAge   time.Duration `yaml:"state_cache_age" json:"state_cache_age" min:"1ms" max:"24h" doc:"with cached-state, how long a replica goes by what it last read or wrote of a job (seed 001)"`
+	StateCacheSize  int           `yaml:"state_cache_size" json:"state_cache_size" min:"1" max:"10000000" doc:"with cached-state, how many jobs a replica remembers (seed 001)"`
+	StaleWorker     StaleWorker   `yaml:"stale_worker" json:"stale_worker" oneof:"fixed-retries,jittered-retries" doc:"how a dispatch picks again after a stale worker: at once, or after a drawn wait (seed 002)"`
 	StaleReasonCode string        `yaml:"stale_reason_code" json:"stale_reason_code" oneof:"no_workers,stale_worker" doc:"reason code when every pick met a stale worker (seed 002)"`
 
 	MaxDispatchRetries   int           `yaml:"max_dispatch_retries" json:"max_dispatch_retries" min:"1" max:"1000" doc:"picks in one handling before a stale worker sends the job back (seed 002)"`
+	StaleRetryJitter     time.Duration `yaml:"stale_retry_jitter" json:"stale_retry_jitter" min:"1ms" max:"1m" doc:"with jittered-retries, the wait before each re-pick, drawn from [0, this) (seed 002)"`
 	MaxSchedulingRetries int           `yaml:"max_scheduling_retries" json:"max_scheduling_retries" min:"2" max:"10000" doc:"attempts before FAILED and the DLQ (seed 003)"`
 	BackoffBase          time.Duration `yaml:"backoff_base" json:"backoff_base" min:"1ms" max:"1h" doc:"first delay of the exponential back-off (seed 003)"`
 	BackoffMax           time.Duration `yaml:"backoff_max" json:"backoff_max" min:"1ms" max:"24h" doc:"longest delay of the exponential back-off (seed 003)"`
@@ -62,9 +84,14 @@ type Settings struct {
 func Documented() Settings {
 	return Settings{
 		DispatchOrder:        StateFirst,
+		OutboxPoll:           time.Second,
 		ReadError:            FailClosed,
+		StateCacheAge:        30 * time.Second,
+		StateCacheSize:       10_000,
+		StaleWorker:          FixedRetries,
 		StaleReasonCode:      "no_workers",
 		MaxDispatchRetries:   3,
+		StaleRetryJitter:     100 * time.Millisecond,
 		MaxSchedulingRetries: 50,
 		BackoffBase:          time.Second,
 		BackoffMax:           30 * time.Second,

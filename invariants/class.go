@@ -32,6 +32,7 @@ const (
 	resultUnsent
 	dispatchRedelivered
 	deliveriesExhausted
+	outboxKept
 
 	failedClosed
 	redeliveredInFlight
@@ -45,6 +46,7 @@ const (
 	lockLeft
 	resultAhead
 	resultAfterEnd
+	crashWithIntent
 )
 
 // classes describes each class, in the order of its bit: its name if it is a fault, and the words
@@ -54,9 +56,9 @@ var classes = [...]struct{ fault, words string }{
 	{"failed-publish", "a publish of that job failed and was not stored"},
 	{"ambiguous-write", "a state write of that job was applied although its caller saw an error"},
 	{"failed-write", "a state write of that job failed and was not applied"},
-	{"ambiguous-dispatched-write", "the DISPATCHED write of that job was applied although its caller saw an error"},
+	{"ambiguous-dispatched-write", "the DISPATCHED write of that job was applied although its caller saw an error, and the dispatch was in no outbox"},
 	{"ambiguous-terminal-write", "the terminal write of that job was applied although its caller saw an error"},
-	{"rollback-failed", "a rollback of that job failed"},
+	{"rollback-failed", "a rollback of that job failed, or at the ceiling the FAILED write in its place"},
 	{"state-read-error", "a state read of that job failed"},
 	{"dlq-write-failed", "the DLQ write of that job failed"},
 	{"ambiguous-lock", "a lock of that job was taken although its caller saw an error"},
@@ -64,7 +66,7 @@ var classes = [...]struct{ fault, words string }{
 	{"lock-overstayed", "a handler of that job outlived its lock"},
 	{"scheduler-crash", "a scheduler crashed"},
 	{"worker-crash", "a worker crashed"},
-	{"crash-before-publish", "a scheduler crashed between that job's DISPATCHED write and its publish"},
+	{"crash-before-publish", "a scheduler crashed between that job's DISPATCHED write and its publish, and the dispatch was in no outbox"},
 	{"crash-before-dlq", "a scheduler crashed between that job's FAILED write and its DLQ entry"},
 	{"dead-worker", "that job's worker was dead when the dispatch was stored, or died before the job ended, and did not start again"},
 	{"lost-ack", "an ack of that job was lost"},
@@ -72,7 +74,8 @@ var classes = [...]struct{ fault, words string }{
 	{"result-unsent", "the result of that job was never published"},
 	{"dispatch-redelivered", "a dispatch of that job was delivered more than once"},
 	{"deliveries-exhausted", "a message of that job was given up after MaxDeliver deliveries"},
-	{}, {}, {}, {}, {}, {}, {}, {}, {}, {}, {}, {},
+	{"outbox-entry-kept", "a dispatch of that job was stored and its outbox entry was not taken out, so that a relay publishes it again"},
+	{}, {}, {}, {}, {}, {}, {}, {}, {}, {}, {}, {}, {},
 }
 
 // promise says in words what an invariant is promised under, given what releases it.

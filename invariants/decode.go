@@ -11,6 +11,7 @@ const (
 	recordPrefix   = "job:"
 	indexPrefix    = "job:index:"
 	lockPrefix     = "cordum:scheduler:job:"
+	outboxKey      = "cordum:scheduler:outbox"
 	dlqPrefix      = "dlq:entry:"
 	dlqIndex       = "dlq:index"
 	streamJobs     = "CORDUM_JOBS"
@@ -23,6 +24,7 @@ const (
 	schedulerNodes = "scheduler-"
 	workerNodes    = "worker-"
 	faultLose      = "lose"
+	faultFailAfter = "fail-after"
 )
 
 // recordOf returns the job whose record key is, or "".

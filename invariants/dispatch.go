@@ -7,7 +7,7 @@ var oneDispatchPerJob = Invariant{
 	Says:     "A stream stores at most one dispatch of a job.",
 	Kind:     Always,
 	Source:   "seed 000, the redelivery gate and the dispatch ordering; seed 001",
-	releases: ambiguousPublish | lockOverstayed,
+	releases: ambiguousPublish | outboxKept | lockOverstayed,
 	check: func(_ *facts, t *tally) checker {
 		return checker{stored: func(s *step, d *dispatch) {
 			t.exercise()
@@ -22,7 +22,7 @@ var oneDispatchPerJob = Invariant{
 
 var intentBeforeDispatch = Invariant{
 	Name:     "intent-before-dispatch",
-	Says:     "In state-first order, a dispatch is stored only while the job is DISPATCHED to the worker that it goes to.",
+	Says:     "In state-first and outbox order, a dispatch is stored only while the job is DISPATCHED to the worker that it goes to, and with an outbox only from there.",
 	Kind:     Always,
 	Source:   "seed 000, dispatch ordering: the transition to DISPATCHED happens before the publish",
 	releases: lockOverstayed,
@@ -40,6 +40,9 @@ var intentBeforeDispatch = Invariant{
 			case d.worker != "" && d.worker != j.intent.worker:
 				t.violated(j, "dispatch to %s stored, %s seq %d at step %d, but the DISPATCHED write at step %d named %q",
 					d.worker, streamJobs, d.seq, d.step, j.intent.step, j.intent.worker)
+			case f.cfg.DispatchOrder == "outbox" && j.queued.step == 0:
+				t.violated(j, "dispatch stored, %s seq %d on %s at step %d, which the outbox does not hold",
+					streamJobs, d.seq, d.subject, d.step)
 			}
 		}}
 	},
@@ -79,17 +82,20 @@ var noDispatchToExpiredWorker = Invariant{
 				return // a topic bypasses the check
 			}
 			t.exercise()
-			picked := s.At
-			if s.h != nil && s.h.scheduled {
+			picker, picked := hearing{s.Node, s.Incarnation, worker}, s.At
+			if i := &s.job.intent; s.job.queued.step != 0 && i.step != 0 { // who publishes it need not have picked it
+				picker, picked = hearing{i.node, i.incarnation, worker}, i.pickedAt
+			} else if s.h != nil && s.h.scheduled {
 				picked = s.h.scheduledAt
 			}
-			last, ok := f.heard[hearing{s.Node, s.Incarnation, worker}]
+			last, ok := f.heard[picker]
 			switch {
 			case !ok:
-				t.violated(s.job, "%s published to %s at step %d without ever having heard of %s", who(s.Event), s.Target, s.Step, worker)
+				t.violated(s.job, "%s published to %s at step %d, which %s had picked without ever having heard of %s",
+					who(s.Event), s.Target, s.Step, process(picker.scheduler, picker.incarnation), worker)
 			case picked-last > f.cfg.WorkerTTL:
-				t.violated(s.job, "%s published to %s at step %d, %s after the last heartbeat that it received of it; the worker TTL is %s",
-					who(s.Event), s.Target, s.Step, picked-last, f.cfg.WorkerTTL)
+				t.violated(s.job, "%s published to %s at step %d, which %s had picked %s after the last heartbeat that it received of it; the worker TTL is %s",
+					who(s.Event), s.Target, s.Step, process(picker.scheduler, picker.incarnation), picked-last, f.cfg.WorkerTTL)
 			}
 		}}
 	},

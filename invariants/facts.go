@@ -32,6 +32,7 @@ type facts struct {
 type counts struct {
 	published, completed            int
 	rollbacks, rollbacksFailed      int
+	voided                          int
 	runningWritesFailed, dlqsFailed int
 }
 
@@ -60,9 +61,11 @@ type job struct {
 	scheduled  int        // SCHEDULED writes applied
 	accepted   bool       // the stream holds its submission
 	intent     intent     // the DISPATCHED write that stands
+	queued     queued     // its dispatch in the outbox
 	dispatches []dispatch // those that a stream stored
 	begun      int        // executions
 	finished   int
+	messages   []message     // its requests and results
 	dlqExpires time.Duration // when its DLQ entry expires; 0 without an entry
 
 	lock      lock
@@ -71,8 +74,20 @@ type job struct {
 
 // intent is a DISPATCHED write; its step is 0 for none.
 type intent struct {
-	worker string
-	step   int
+	worker      string
+	step        int
+	node        string // who wrote it
+	incarnation int
+	pickedAt    time.Duration // when that process picked the worker
+}
+
+// by says whether a process of the node wrote the intent.
+func (i *intent) by(node string) bool { return i.step != 0 && i.node == node }
+
+// queued is a dispatch in the outbox; its step is 0 for none.
+type queued struct {
+	step   int  // when it was written
+	stored bool // a stream has stored it since
 }
 
 // dispatch is one message that the dispatch stream stored.
@@ -210,13 +225,18 @@ func (f *facts) crash(e *sim.Event) {
 			if h.node != e.Target {
 				continue
 			}
-			if h.intended && !h.stored && j.state == dispatched {
+			if h.intended && !h.stored && j.state == dispatched && j.queued.step == 0 {
 				f.meet(j, crashBeforePublish)
+				f.meet(j, crashWithIntent)
 			}
+			f.keep(j, h)
 			if h.failed && !h.entered {
 				f.meet(j, crashBeforeDLQ)
 			}
 			j.handlings = slices.Delete(j.handlings, i, i+1)
+		}
+		if j.queued.step != 0 && !j.queued.stored && j.intent.by(e.Target) {
+			f.meet(j, crashWithIntent) // and nothing is lost by it
 		}
 		if l := &j.lock; l.node == e.Target && l.live(e.At) && l.abandoned == 0 {
 			l.abandoned = e.At
@@ -225,6 +245,13 @@ func (f *facts) crash(e *sim.Event) {
 		if n := len(j.dispatches); n > 0 && j.dispatches[n-1].worker == e.Target && !j.state.terminal() {
 			f.meet(j, deadWorker)
 		}
+	}
+}
+
+// keep notes that a handling ends whose dispatch was stored and is in the outbox all the same.
+func (f *facts) keep(j *job, h *handling) {
+	if h.stored && j.queued.step != 0 {
+		f.meet(j, outboxKept)
 	}
 }
 

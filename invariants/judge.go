@@ -8,7 +8,7 @@ import (
 
 // Config holds the facts of a plan that judging needs. A zero field takes the documented value.
 type Config struct {
-	DispatchOrder        string        // "state-first" or "publish-first" (seed 000)
+	DispatchOrder        string        // "state-first", "publish-first" or "outbox" (seed 000)
 	MaxSchedulingRetries int           // attempts before FAILED (seed 003)
 	MaxDeliver           int           // deliveries before JetStream gives a message up (seed 003)
 	WorkerTTL            time.Duration // how long a worker counts as alive after a heartbeat (seed 002)
@@ -92,6 +92,16 @@ func (j *Judge) Broken(name string) bool {
 	return false
 }
 
+// Violated says whether the invariant of that name was violated so far, within its promise or not.
+func (j *Judge) Violated(name string) bool {
+	for _, t := range j.tallies {
+		if t.inv.Name == name {
+			return t.promised+t.unpromised > 0
+		}
+	}
+	return false
+}
+
 func (j *Judge) hook(c checker) {
 	j.read = add(j.read, c.read, c.read != nil)
 	j.wrote = add(j.wrote, c.wrote, c.wrote != nil)
@@ -152,6 +162,9 @@ type Violation struct {
 func (j *Judge) Finish(end End) Report {
 	f := j.facts
 	f.at = end.At
+	if end.InTime {
+		f.giveUp()
+	}
 	for i, ended := range j.ended {
 		t := j.tallies[i]
 		if ended == nil || !end.InTime && t.inv.Kind == Eventually || f.broken&t.needs != 0 {

@@ -19,6 +19,7 @@ type model struct {
 	t            *rapid.T
 	publishFirst bool
 	failOpen     bool
+	outbox       bool
 	faults       int // how many more may strike
 	ceiling      int
 }
@@ -139,6 +140,9 @@ func (m *model) handle(node, job string) (done, alive bool) {
 		intend := func() (bool, bool) {
 			return write("dispatched_write", func() { m.intended(node, job, worker) })
 		}
+		if m.outbox {
+			return write("dispatched_write", func() { m.enters(node, job, worker) })
+		}
 		if !m.publishFirst {
 			if ok, alive := intend(); !ok {
 				return false, alive
@@ -220,11 +224,18 @@ func (m *model) run(jobs int) {
 			if alive {
 				m.message(node, job, "submit_nak", sim.KindNak, uint64(delivery))
 			}
+			if m.outbox && rapid.Bool().Draw(m.t, "relay now") {
+				m.relay(m.replica(rapid.IntRange(0, 1).Draw(m.t, "relay")), job)
+			}
 			if rapid.Bool().Draw(m.t, "work now") {
 				executed = m.work(job, executed)
 			}
 		}
 		executed = m.work(job, executed)
+		for try := 0; m.outbox && try < 10; try++ {
+			m.relay(m.replica(try), job)
+			executed = m.work(job, executed)
+		}
 		for delivery := 1; executed > 0 && delivery < 60; delivery++ {
 			node := m.replica(rapid.IntRange(0, 1).Draw(m.t, "replica"))
 			m.message(node, job, "result_deliver", sim.KindDeliver, uint64(delivery))

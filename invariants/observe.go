@@ -41,7 +41,7 @@ func (j *Judge) Observe(e *sim.Event) {
 		if e.Phase != "" || len(e.Changes) > 0 {
 			j.operation(e)
 		}
-	case sim.KindDeliver, sim.KindAck, sim.KindNak:
+	case sim.KindDeliver, sim.KindAck, sim.KindNak, sim.KindTerm:
 		if e.Job != "" {
 			j.message(e)
 		}
@@ -76,7 +76,7 @@ func (j *Judge) operation(e *sim.Event) {
 		j.lockAnswered(s, locked)
 	case "lock_release":
 		j.lockReleased(s)
-	case "state_read":
+	case "state_read", "outbox_claim":
 		j.stateRead(s)
 	case "publish":
 		j.publishAnswered(s, applied)
@@ -91,7 +91,7 @@ func (j *Judge) operation(e *sim.Event) {
 				j.facts.count.dlqsFailed++
 			}
 		}
-	case "pending_write", "scheduled_write", "dispatched_write", "rollback_write", "running_write", "result_write", "failed_write":
+	case "pending_write", "scheduled_write", "dispatched_write", "rollback_write", "running_write", "outbox_remove", "result_write", "failed_write":
 		j.writeAnswered(s, applied)
 	}
 }
@@ -110,6 +110,8 @@ func (j *Judge) changes(s *step) (applied, locked bool) {
 			applied = j.sysStored(s, c) || applied
 		case strings.HasPrefix(c.Key, lockPrefix):
 			locked = j.lockChanged(s, c) || locked
+		case c.Key == outboxKey:
+			applied = j.outboxChanged(s, c) || applied
 		case strings.HasPrefix(c.Key, dlqPrefix):
 			j.facts.job(c.Key[len(dlqPrefix):]).dlqExpires = c.Expires
 			if s.h != nil {
@@ -176,7 +178,10 @@ func (j *Judge) recordWritten(s *step, record *job) {
 		record.scheduled++
 		record.intent = intent{}
 	case dispatched:
-		record.intent = intent{record.worker, s.Step}
+		record.intent = intent{worker: record.worker, step: s.Step, node: s.Node, incarnation: s.Incarnation, pickedAt: s.At}
+		if own.h != nil && own.h.scheduled {
+			record.intent.pickedAt = own.h.scheduledAt
+		}
 	case running:
 	default:
 		record.intent = intent{}
@@ -201,6 +206,19 @@ func (j *Judge) recordWritten(s *step, record *job) {
 	}
 }
 
+// outboxChanged takes in a change of a job's entry in the outbox, and says whether the job is the step's own.
+func (j *Judge) outboxChanged(s *step, c *sim.Change) bool {
+	about := j.facts.job(c.Field)
+	if about == nil {
+		return false
+	}
+	about.queued = queued{}
+	if !c.Gone {
+		about.queued.step = s.Step
+	}
+	return about == s.job
+}
+
 // overstay notes that a handler went on after its lock had expired.
 func (f *facts) overstay(s *step) {
 	if h := s.h; h.expires != 0 && s.At >= h.expires && s.job.classes&lockOverstayed == 0 {
@@ -220,6 +238,10 @@ func (j *Judge) writeAnswered(s *step, applied bool) {
 		if s.failed {
 			f.count.runningWritesFailed++
 		}
+	case "outbox_remove":
+		if !s.failed && s.job.stateAt != s.Step { // without RUNNING: the entry was not published
+			f.count.voided++
+		}
 	case "result_write", "failed_write":
 		if !s.failed {
 			f.count.completed++
@@ -233,16 +255,17 @@ func (j *Judge) writeAnswered(s *step, applied bool) {
 	}
 	if !applied {
 		f.meet(s.job, failedWrite)
-		if s.Phase == "rollback_write" {
+		// At the ceiling FAILED is written instead of the rollback; that too leaves the job DISPATCHED to nobody.
+		if s.Phase == "rollback_write" || s.Phase == "failed_write" && s.job.state == dispatched {
 			f.meet(s.job, rollbackFailed)
 		}
 		return
 	}
 	f.meet(s.job, ambiguousWrite)
-	if s.job.state == dispatched {
+	if s.job.state == dispatched && s.job.queued.step == 0 {
 		f.meet(s.job, ambiguousIntent)
 	}
-	if s.job.state.terminal() {
+	if s.job.state.terminal() && s.Phase != "outbox_remove" {
 		f.meet(s.job, ambiguousTerminal)
 	}
 }
@@ -295,6 +318,7 @@ func (j *Judge) dispatchStored(s *step, c *sim.Change) bool {
 		check(own, d)
 	}
 	own.job.dispatches = append(own.job.dispatches, *d)
+	own.job.queued.stored = own.job.queued.step != 0
 	return own.job == s.job
 }
 
@@ -308,6 +332,7 @@ func (j *Judge) sysStored(s *step, c *sim.Change) bool {
 	if about == nil {
 		return false
 	}
+	about.messages = append(about.messages, message{seq: c.Seq})
 	switch c.Subject {
 	case subjectSubmit:
 		about.accepted = true
@@ -347,6 +372,9 @@ func (j *Judge) message(e *sim.Event) {
 	about := f.job(e.Job)
 	lost := e.Fault == faultLose
 	last := e.Delivered >= uint64(f.cfg.MaxDeliver)
+	if !strings.HasPrefix(e.Phase, "job_") { // those are the other stream's
+		about.follow(e)
+	}
 	switch e.Phase {
 	case "submit_deliver":
 		if e.Delivered > 1 && about.state.inFlight() {

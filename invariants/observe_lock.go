@@ -84,6 +84,7 @@ func (j *Judge) lockReleased(s *step) {
 	if h.closed() {
 		f.meet(s.job, failedClosed)
 	}
+	f.keep(s.job, h)
 	if h.scheduled && !h.intended && !h.published && !h.storeFailed && !h.failed {
 		f.meet(s.job, noWorkerTook)
 		if f.knowsStaleWorker(s) {

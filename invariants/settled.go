@@ -12,7 +12,7 @@ var everyJobSettles = Invariant{
 	Kind:     Eventually,
 	Source:   "seed 003, section 1; seed 000, residual risk window, for what no reconciler closes yet",
 	Needs:    []string{"events-agree-with-servers"},
-	releases: rollbackFailed | ambiguousIntent | crashBeforePublish | deadWorker | resultUnsent | deliveriesExhausted,
+	releases: rollbackFailed | ambiguousIntent | crashBeforePublish | deadWorker | resultUnsent | deliveriesExhausted | lockOverstayed,
 	check: func(f *facts, t *tally) checker {
 		return checker{ended: func(*End) {
 			for _, j := range f.order {
@@ -31,6 +31,8 @@ var everyJobSettles = Invariant{
 // why says what keeps a job from settling, as far as the events tell.
 func (j *job) why() string {
 	switch {
+	case j.queued.step != 0:
+		return "its dispatch is still in the outbox"
 	case j.classes&rollbackFailed != 0:
 		return "its rollback failed"
 	case j.classes&ambiguousIntent != 0 && j.state == dispatched:
@@ -46,6 +48,8 @@ func (j *job) why() string {
 			return "a message of it was given up after MaxDeliver deliveries; a lock of it that nobody would release had been left to expire"
 		}
 		return "a message of it was given up after MaxDeliver deliveries"
+	case j.classes&lockOverstayed != 0:
+		return "a handler of it outlived its lock, so that two had it at once"
 	case len(j.dispatches) == 0:
 		return "no dispatch was stored"
 	case j.finished > 0:

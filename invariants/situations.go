@@ -20,12 +20,12 @@ var situations = []Invariant{
 	situation(staleWorkerMet, "stale-worker-exhausted-the-picks", "A handling finds no worker while one past its TTL may still be listed.", "seed 002, the inner dispatch loop"),
 	situation(lateHeartbeat, "late-heartbeat", "A replica hears of a worker again after the worker's TTL had passed.", "seed 002, the worker TTL window"),
 	situation(ceilingReached, "retry-ceiling-reached", "A job's attempts reach the ceiling.", "seed 003, section 1, max scheduling retries"),
-	situation(crashBeforePublish, "crash-between-intent-and-publish", "A scheduler crashes between a DISPATCHED write and the publish.", "seed 000, residual risk window"),
+	situation(crashWithIntent, "crash-between-intent-and-publish", "A scheduler crashes between a DISPATCHED write and the publish.", "seed 000, residual risk window"),
 	situation(lostAck, "ack-lost", "An ack is lost on its way.", "seed 003, section 9"),
 	situation(dispatchRedelivered, "dispatch-delivered-twice", "A worker is handed a dispatch for the second time.", "seed 003, section 9"),
 	situation(resultAhead, "result-ahead-of-state", "A result arrives while the record says neither DISPATCHED nor RUNNING nor a terminal state.", "seed 003, section 1"),
 	situation(resultAfterEnd, "result-for-ended-job", "A result arrives for a job that is terminal already.", "seed 003, section 1, idempotency"),
-	situation(deliveriesExhausted, "deliveries-exhausted", "A message is handed back at its last delivery, and JetStream gives it up.", "seed 003, section 9, MaxDeliver"),
+	situation(deliveriesExhausted, "deliveries-exhausted", "A message is not acknowledged at its last delivery, and JetStream gives it up.", "seed 003, section 9, MaxDeliver"),
 }
 
 func situation(c class, name, says, source string) Invariant {

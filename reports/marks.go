@@ -108,3 +108,33 @@ func steps(points plotter.XYs) *plotter.Line {
 func dots(points plotter.XYs, c color.RGBA, radius vg.Length) *plotter.Scatter {
 	return &plotter.Scatter{XYs: points, GlyphStyle: draw.GlyphStyle{Color: c, Radius: radius, Shape: draw.CircleGlyph{}}}
 }
+
+// crossGlyph is a cross that is as heavy as a dot.
+type crossGlyph struct{}
+
+// DrawGlyph implements [draw.GlyphDrawer].
+func (crossGlyph) DrawGlyph(c *draw.Canvas, style draw.GlyphStyle, at vg.Point) {
+	r := style.Radius * .75
+	line := draw.LineStyle{Color: style.Color, Width: 2}
+	c.StrokeLine2(line, at.X-r, at.Y-r, at.X+r, at.Y+r)
+	c.StrokeLine2(line, at.X-r, at.Y+r, at.X+r, at.Y-r)
+}
+
+// hollowGlyph is the outline of a circle, or of a square, as heavy as a line.
+type hollowGlyph struct{ square bool }
+
+// DrawGlyph implements [draw.GlyphDrawer].
+func (g hollowGlyph) DrawGlyph(c *draw.Canvas, style draw.GlyphStyle, at vg.Point) {
+	r := style.Radius
+	line := draw.LineStyle{Color: style.Color, Width: 1.5}
+	if g.square {
+		c.StrokeLines(line, []vg.Point{{X: at.X - r, Y: at.Y - r}, {X: at.X + r, Y: at.Y - r}, {X: at.X + r, Y: at.Y + r}, {X: at.X - r, Y: at.Y + r}, {X: at.X - r, Y: at.Y - r}})
+		return
+	}
+	var path vg.Path
+	path.Move(vg.Point{X: at.X + r, Y: at.Y})
+	path.Arc(at, r, 0, 2*math.Pi)
+	path.Close()
+	c.SetLineStyle(line)
+	c.Stroke(path)
+}

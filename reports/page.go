@@ -1,13 +1,8 @@
 package reports
 
 import (
-	"bufio"
-	"crypto/sha256"
-	_ "embed"
-	"encoding/base64"
 	"errors"
 	"fmt"
-	"html/template"
 	"io"
 	"iter"
 	"slices"
@@ -17,26 +12,11 @@ import (
 	"github.com/faultline-sim/faultline/sim"
 )
 
-var (
-	//go:embed template/page.html
-	pageHTML string
-	//go:embed template/page.css
-	pageCSS string
-	//go:embed template/page.js
-	pageJS string
-
-	pageTemplate = template.Must(template.New("page").Funcs(template.FuncMap{
-		"count":   count[int],
-		"counted": counted,
-	}).Parse(pageHTML))
-)
+var pageTemplate = pageTemplateOf("page.html")
 
 // view is what the template sees.
 type view struct {
-	Policy string // lets the page load nothing, from anywhere
-	CSS    template.CSS
-	JS     template.JS
-
+	frame
 	*scenarios.Result
 	Badge          badge
 	VirtualTime    string
@@ -77,18 +57,14 @@ func Page(w io.Writer, plan *scenarios.Plan, res *scenarios.Result, events iter.
 		}
 		c.add(e)
 	}
-	buffered := bufio.NewWriterSize(w, 1<<16)
-	if err := pageTemplate.Execute(buffered, viewOf(plan, res, f, c)); err != nil {
-		return err
-	}
-	return buffered.Flush()
+	return execute(w, pageTemplate, viewOf(plan, res, f, c))
 }
 
 func viewOf(plan *scenarios.Plan, res *scenarios.Result, f focus, c *collector) view {
 	diagram, shown := lanes(c, res)
 	shallow := *res
 	v := view{
-		Policy: policy(pageJS), CSS: template.CSS(pageCSS), JS: template.JS(pageJS), //nolint:gosec // the program's own files
+		frame:  newFrame(fmt.Sprintf("%s, seed %d: %s", res.Scenario, res.Seed, res.Verdict), pageCSS),
 		Result: &shallow, Badge: verdictBadge(res.Verdict), VirtualTime: duration(res.Virtual), World: inhabitants(plan),
 		Lanes: diagram, Figures: figures(plan, res, c), CounterRows: counters(res),
 	}
@@ -132,12 +108,4 @@ func counters(res *scenarios.Result) []counterRow {
 		return 1
 	})
 	return rows
-}
-
-// policy is a content security policy under which only the page's own script runs, and nothing is
-// ever fetched.
-func policy(script string) string {
-	sum := sha256.Sum256([]byte(script))
-	return "default-src 'none'; style-src 'unsafe-inline'; script-src 'sha256-" + base64.StdEncoding.EncodeToString(sum[:]) +
-		"'; base-uri 'none'; form-action 'none'"
 }

@@ -23,13 +23,15 @@ const faintMax = 200
 type figure struct {
 	Title  string
 	Legend []legendEntry
+	Scale  *scaleView // of the colours; nil if they are no scale
 	SVGs   []template.HTML
+	Panels []panelView // in place of SVGs: the same plot several times
 	Notes  []string
 	Empty  string // why there is nothing to draw
 }
 
 type legendEntry struct {
-	Mark string // a class of the style sheet: line, dash, dot, cross, band
+	Mark string // a class of the style sheet: line, dash, dot, cross, band, hatch, blank
 	Name string // the variable of the style sheet that holds the colour
 	Text string
 }
@@ -257,7 +259,7 @@ func (p *plots) latency() chart {
 			}
 		}
 		crosses := dots(lost.points, limitColour, 4)
-		crosses.Shape = draw.CrossGlyph{}
+		crosses.Shape = crossGlyph{}
 		out.Add(crosses)
 		return p.finish(out, bottom, top)
 	}

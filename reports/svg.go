@@ -27,6 +27,7 @@ var (
 	limitColour  = color.RGBA{R: 0x10, G: 0x01, B: 0x07, A: 0xFF}
 	retryColour  = color.RGBA{R: 0x10, G: 0x01, B: 0x08, A: 0xFF}
 	backColour   = color.RGBA{R: 0x10, G: 0x01, B: 0x09, A: 0xFF}
+	hatchColour  = color.RGBA{R: 0x10, G: 0x01, B: 0x0A, A: 0xFF}
 	firstColour  = 0x10 // blue channel of the first job's colour; the next ones follow
 	colourNames  = colourTable()
 	styleOfSVG   = regexp.MustCompile(`style="[^"]*"`)
@@ -37,6 +38,11 @@ var (
 
 func jobColour(i int) color.RGBA {
 	return color.RGBA{R: 0x10, G: 0x02, B: uint8(firstColour + i), A: 0xFF}
+}
+
+// intervalColour is that of the band around a line in jobColour.
+func intervalColour(i int) color.RGBA {
+	return color.RGBA{R: 0x10, G: 0x05, B: uint8(i), A: 0xFF}
 }
 
 func colourTable() map[string]string {
@@ -53,8 +59,14 @@ func colourTable() map[string]string {
 	name(limitColour, "bad")
 	name(retryColour, "retry")
 	name(backColour, "rollback")
+	name(hatchColour, "hatch")
 	for i := range focusMax {
 		name(jobColour(i), fmt.Sprintf("job-%d", i))
+		name(intervalColour(i), fmt.Sprintf("band-%d", i))
+	}
+	for i := range heatMax {
+		name(heatColour(i), fmt.Sprintf("heat-%d", i))
+		name(heatInkColour(i), fmt.Sprintf("heat-ink-%d", i))
 	}
 	return names
 }

@@ -20,13 +20,13 @@ func Trace(r io.Reader) iter.Seq2[sim.Event, error] {
 		for n := 1; ; n++ {
 			line, err := readLine(in)
 			if err != nil && !errors.Is(err, io.EOF) {
-				yield(sim.Event{}, fmt.Errorf("line %d: %w", n, err))
+				yield(sim.Event{}, &traceError{n, err})
 				return
 			}
 			if len(bytes.TrimSpace(line)) > 0 {
 				var e sim.Event
 				if bad := json.Unmarshal(line, &e); bad != nil {
-					yield(sim.Event{}, fmt.Errorf("line %d: %w", n, bad))
+					yield(sim.Event{}, &traceError{n, bad})
 					return
 				}
 				if !yield(e, nil) {
@@ -39,6 +39,15 @@ func Trace(r io.Reader) iter.Seq2[sim.Event, error] {
 		}
 	}
 }
+
+// traceError is what is wrong with a line of a trace.
+type traceError struct {
+	line int
+	err  error
+}
+
+func (e *traceError) Error() string { return fmt.Sprintf("line %d: %v", e.line, e.err) }
+func (e *traceError) Unwrap() error { return e.err }
 
 // readLine returns the next line, which is valid until the next call unless it is longer than the
 // reader's buffer.

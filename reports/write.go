@@ -87,8 +87,9 @@ func pageOf(w io.Writer, dir string, plan *scenarios.Plan, res *scenarios.Result
 	return Page(w, plan, res, Trace(trace))
 }
 
-// encode writes res as result.json holds it: indented, HTML left as it is, a newline at the end.
-func encode(w io.Writer, res *scenarios.Result) error {
+// encode writes res as result.json and its like hold it: indented, HTML left as it is, a newline at
+// the end.
+func encode(w io.Writer, res any) error {
 	enc := json.NewEncoder(w)
 	enc.SetEscapeHTML(false)
 	enc.SetIndent("", "  ")

@@ -28,7 +28,7 @@ type crew struct {
 }
 
 func newCrew(plan *Plan, variant Variant) *crew {
-	return &crew{plan: plan, variant: variant, ledger: world.NewLedger(), logs: &stalePicks{last: plan.Engine.MaxDispatchRetries - 1, byJob: map[string]int{}, exhausted: map[string]int{}}}
+	return &crew{plan: plan, variant: variant, ledger: world.NewLedger(), logs: newStalePicks(plan.Engine.MaxDispatchRetries)}
 }
 
 // JobID names the workload's n-th job.
@@ -145,38 +145,3 @@ func series(name string, m *dto.Metric) string {
 	sort.Strings(labels)
 	return name + "{" + strings.Join(labels, ",") + "}"
 }
-
-// stalePicks counts, by job, the picks that met a stale worker, and how often all of a dispatch's did.
-// A pick is no operation, so the log is where it shows; nothing is judged by it.
-type stalePicks struct {
-	last      int // dispatch_attempt of a dispatch's last pick
-	byJob     map[string]int
-	exhausted map[string]int
-}
-
-func (l *stalePicks) Enabled(context.Context, slog.Level) bool { return true }
-
-func (l *stalePicks) Handle(_ context.Context, rec slog.Record) error {
-	if rec.Message == "stale worker detected, retrying dispatch" {
-		var id string
-		attempt := int64(-1)
-		rec.Attrs(func(a slog.Attr) bool {
-			switch a.Key {
-			case "job_id":
-				id = a.Value.String()
-			case "dispatch_attempt":
-				attempt = a.Value.Int64()
-			}
-			return true
-		})
-		l.byJob[id]++
-		if attempt == int64(l.last) {
-			l.exhausted[id]++
-		}
-	}
-	return nil
-}
-
-func (l *stalePicks) WithAttrs([]slog.Attr) slog.Handler { return l }
-
-func (l *stalePicks) WithGroup(string) slog.Handler { return l }

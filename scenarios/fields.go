@@ -9,6 +9,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"sync"
 	"time"
 
 	"github.com/faultline-sim/faultline/faults/suggest"
@@ -24,8 +25,14 @@ type field struct {
 	tag      reflect.StructTag
 }
 
-// fieldsOf lists the keys of struct type t in their order.
+// fieldsKnown remembers what fieldsOf found: to read the tags is most of the work of setting a value.
+var fieldsKnown sync.Map // reflect.Type to []field
+
+// fieldsOf lists the keys of struct type t in their order. The list is shared.
 func fieldsOf(t reflect.Type) []field {
+	if known, ok := fieldsKnown.Load(t); ok {
+		return known.([]field)
+	}
 	var fields []field
 	for i := range t.NumField() {
 		f := t.Field(i)
@@ -34,6 +41,7 @@ func fieldsOf(t reflect.Type) []field {
 			fields = append(fields, field{name, i, strings.Contains(options, "omitempty"), f.Tag})
 		}
 	}
+	fieldsKnown.Store(t, fields)
 	return fields
 }
 

@@ -1,126 +1,114 @@
 package scenarios
 
 import (
+	"fmt"
 	"slices"
-	"time"
+	"strings"
 
 	"pgregory.net/rapid"
-
-	"github.com/faultline-sim/faultline/faults"
-	"github.com/faultline-sim/faultline/sim"
 )
 
 // Space says which plans [Draw] draws from.
 type Space struct {
-	Presets []string // each plan is of one of them; empty is all
+	Presets []string // each plan is of one of them; empty is the base's own, or both without a base
 	Base    *Plan    // plans are perturbations of it; nil draws them from nothing
 	Sets    []string // settings that every plan has, as [Plan.Set] takes them
+	Judged  []string // invariants that every plan is judged by, whatever their promise
 }
 
-// Validate says what is wrong with the space, as a [*PlanError].
+// Validate says what is wrong with the space, as a [*PlanError]. Every plan of a valid space is valid.
 func (s Space) Validate() error {
-	p := Defaults()
-	p.Name = "drawn"
-	for _, set := range s.Sets {
-		if err := p.Set(set); err != nil {
+	for _, preset := range s.presets() {
+		p, err := s.start(preset)
+		if err != nil {
 			return err
+		}
+		if err := p.Validate(); err != nil {
+			return err
+		}
+		if e := checkStrikes(p); e != nil {
+			return e
 		}
 	}
 	return nil
 }
 
-// Draw draws a plan: topology, workload, strategy, seed, and faults of a random subset of the
-// kinds there are (a swarm: what is always there hides what only shows without it). It shrinks
-// towards one job, one replica, one worker and no fault.
-func Draw(t *rapid.T, space Space) *Plan {
-	preset := rapid.SampledFrom(space.Presets).Draw(t, "preset")
+func (s Space) presets() []string {
+	switch {
+	case len(s.Presets) > 0:
+		return s.Presets
+	case s.Base != nil:
+		return []string{s.Base.Preset}
+	}
+	return []string{PresetDocumented, PresetHardened}
+}
+
+// start is the plan of that preset to which draws are applied: the base, or the defaults, with the
+// settings that the space fixes.
+func (s Space) start(preset string) (*Plan, error) {
 	p := Defaults()
-	p.Name, p.Story, p.Preset = "drawn", "", preset
-	p.Engine = presetSettings(preset)
-	p.Topology.Schedulers = rapid.IntRange(1, 3).Draw(t, "schedulers")
-	p.Topology.Workers = rapid.IntRange(1, 3).Draw(t, "workers")
-	p.Workload.Jobs = rapid.IntRange(1, 5).Draw(t, "jobs")
-	p.Workload.Every = rapid.SampledFrom([]time.Duration{200 * time.Millisecond, time.Millisecond, 3 * time.Second}).Draw(t, "every")
-	p.Workload.Work = rapid.SampledFrom([]time.Duration{50 * time.Millisecond, time.Millisecond, 20 * time.Second}).Draw(t, "work")
-	p.Workload.Submissions = rapid.IntRange(1, 2).Draw(t, "submissions")
-	p.Schedule.Strategy = rapid.SampledFrom(sim.Strategies).Draw(t, "strategy")
-	p.Seed = uint64(rapid.Uint16().Draw(t, "seed"))
-	on := map[string]bool{}
-	for _, s := range strikes {
-		on[s.name] = rapid.Bool().Draw(t, s.name)
+	p.Name = "drawn"
+	if s.Base != nil {
+		p = s.Base.clone()
+		p.Name, p.Story, p.Expect = perturbed(p.Name), "", Expect{}
 	}
-	var swarm []strike
-	for _, s := range strikes {
-		if on[s.name] {
-			swarm = append(swarm, s)
+	p.Expect.Violates = slices.Clone(s.Judged)
+	for _, set := range append([]string{"preset=" + preset}, s.Sets...) {
+		if err := p.Set(set); err != nil {
+			return nil, err
 		}
 	}
-	if len(swarm) > 0 {
-		drawn := rapid.SliceOfN(rapid.Custom(func(t *rapid.T) faults.Fault {
-			return rapid.SampledFrom(swarm).Draw(t, "strike").draw(t, p)
-		}), 0, 8).Draw(t, "faults")
-		for _, f := range drawn { // no two at one operation: only one could strike
-			p.Faults = append(p.Faults, f)
-			if checkStrikes(p) != nil {
-				p.Faults = p.Faults[:len(p.Faults)-1]
-			}
-		}
+	return p, nil
+}
+
+// Draw draws a plan: topology, workload, a few settings, strategy, seed, and faults of a random
+// subset of the kinds there are (a swarm: what is always there hides what only shows without it).
+// It shrinks towards one job, one replica, one worker and no fault. The space must be valid.
+func Draw(t *rapid.T, space Space) *Plan {
+	p, err := space.start(rapid.SampledFrom(space.presets()).Draw(t, "preset"))
+	if err != nil {
+		panic(fmt.Sprintf("the space is not valid: %v", err))
 	}
+	d := &drawer{t: t, p: p, fixed: map[string]bool{}}
+	for _, set := range space.Sets {
+		name, _, _ := strings.Cut(set, "=")
+		d.fixed[strings.TrimSpace(name)] = true
+	}
+	if space.Base != nil {
+		d.perturb()
+	} else {
+		d.settings()
+		d.faults()
+	}
+	d.finish()
 	return p
 }
 
-// strike draws faults of one kind.
-type strike struct {
-	name string
-	draw func(*rapid.T, *Plan) faults.Fault
+// drawer draws one plan. What it changes stays valid, and what the space fixes stays as it is.
+type drawer struct {
+	t     *rapid.T
+	p     *Plan
+	fixed map[string]bool // settings, by name
 }
 
-var strikes = []strike{
-	{"operation", drawOperationFault},
-	{"lost-send", func(t *rapid.T, p *Plan) faults.Fault {
-		return faults.Fault{On: drawMatch(t, p, faults.PlaceSend), Do: faults.Lose}
-	}},
-	{"scheduler-crash", func(t *rapid.T, p *Plan) faults.Fault {
-		return faults.Fault{After: drawMatch(t, p, faults.PlaceStore, faults.PlacePublish), Do: faults.Crash, Node: faults.Actor, RestartIn: drawPause(t)}
-	}},
-	{"worker-crash", func(t *rapid.T, p *Plan) faults.Fault {
-		return faults.Fault{At: drawInstant(t), Do: faults.Crash, Node: drawWorker(t, p), RestartIn: drawPause(t)}
-	}},
-	{"heartbeats-cut", func(t *rapid.T, p *Plan) faults.Fault {
-		return faults.Fault{At: drawInstant(t), Do: faults.Partition, Node: drawWorker(t, p), From: "heartbeats", For: drawPause(t)}
-	}},
-}
-
-func drawOperationFault(t *rapid.T, p *Plan) faults.Fault {
-	return faults.Fault{
-		On:    drawMatch(t, p, faults.PlaceStore, faults.PlacePublish),
-		Do:    rapid.SampledFrom([]faults.Effect{faults.FailBefore, faults.FailAfter, faults.Hang}).Draw(t, "do"),
-		Times: rapid.IntRange(1, 4).Draw(t, "times"),
+// finish draws what no other draw depends on, and gives the plan the time that its settings ask for.
+func (d *drawer) finish() {
+	if seed := uint64(rapid.Uint32().Draw(d.t, "seed")); !d.fixed["seed"] {
+		d.p.Seed = seed
 	}
-}
-
-func drawMatch(t *rapid.T, p *Plan, places ...faults.Place) *faults.Match {
-	var names []string
-	for _, ph := range Phases() {
-		if slices.Contains(places, ph.Place) && ph.Name != "heartbeat" {
-			names = append(names, ph.Name)
-		}
+	if !d.fixed["then.settle_within"] {
+		d.p.Then.SettleWithin = max(d.p.Then.SettleWithin, d.p.patience())
 	}
-	return &faults.Match{
-		Job:        rapid.IntRange(1, p.Workload.Jobs).Draw(t, "job"),
-		Phase:      rapid.SampledFrom(names).Draw(t, "phase"),
-		Occurrence: rapid.IntRange(1, 3).Draw(t, "occurrence"),
-	}
+	d.p.pinned = nil // what was drawn is not more explicit than what was not
 }
 
-func drawWorker(t *rapid.T, p *Plan) string {
-	return rapid.SampledFrom(nodeNames("worker", p.Topology.Workers)).Draw(t, "worker")
+// from draws one of the values, the plainest of which comes first.
+func from[V any](d *drawer, label string, values ...V) V {
+	return rapid.SampledFrom(values).Draw(d.t, label)
 }
 
-func drawInstant(t *rapid.T) time.Duration {
-	return time.Duration(rapid.IntRange(1, 60).Draw(t, "at")) * time.Second
-}
+// upTo draws a number from 0 to n, the low ones a little more often.
+func (d *drawer) upTo(n int, label string) int { return rapid.IntRange(0, n).Draw(d.t, label) }
 
-func drawPause(t *rapid.T) time.Duration {
-	return time.Duration(rapid.IntRange(1, 60).Draw(t, "for")) * time.Second
-}
+// oneIn says yes about once in n times.
+func (d *drawer) oneIn(n int, label string) bool { return d.upTo(n-1, label) == n-1 }

@@ -15,7 +15,7 @@ func (r *run) result(sum sim.Summary) *Result {
 	res := &Result{
 		Version: ResultVersion, Build: Build(), Scenario: p.Name, Story: p.Story, Preset: p.Preset, Seed: p.Seed,
 		Overrides: opt.Overrides, Replay: ReplayCommand(opt.Source, p.Seed, opt.Overrides),
-		Digest: sum.Digest, Steps: sum.Steps, Virtual: sum.Virtual,
+		Digest: sum.Digest, Steps: sum.Steps, Virtual: sum.Virtual, OutOfSteps: r.stop == sim.StopSteps,
 		Violations: []Violation{}, Fired: []FiredFault{}, Telling: []string{}, Counters: r.counts,
 	}
 	r.judged(res)
@@ -29,7 +29,7 @@ func (r *run) result(sum sim.Summary) *Result {
 	about := r.about()
 	for _, j := range r.record.jobs {
 		j.About = slices.Contains(about, j)
-		j.StalePicks, j.StaleExhausted = r.crew.logs.byJob[j.ID], r.crew.logs.exhausted[j.ID]
+		j.StalePicks, j.StaleExhausted, j.StaleHeld = r.crew.logs.byJob[j.ID], r.crew.logs.exhausted[j.ID], r.crew.logs.held[j.ID]
 		res.Jobs = append(res.Jobs, j.JobResult)
 		if !terminal(j.State) {
 			res.Unsettled = append(res.Unsettled, Unsettled{Job: j.ID, State: j.State, Since: j.since, Reason: r.unsettled(j)})
@@ -99,7 +99,7 @@ func (r *run) verdict(res *Result) (Verdict, string) {
 		return Inconclusive, fmt.Sprintf("the run used up its %d steps (schedule.steps_max) before it was over", r.plan.Schedule.StepsMax)
 	case r.busy() != nil:
 		return Inconclusive, fmt.Sprintf("%s was still under way when the time was over; raise then.settle_within, now %s", r.busy().ID, r.plan.Then.SettleWithin)
-	case len(res.Unfired) > 0:
+	case len(res.Unfired) > 0 && !opt.Drawn:
 		return Inconclusive, "a fault did not fire as it should, so the run did not test what the plan is about: " + res.Unfired[0]
 	case len(missed) > 0 && !opt.Modified:
 		return Inconclusive, "the plan expects what did not come about: " + strings.Join(missed, ", ")

@@ -132,6 +132,24 @@ func unreadable(path string, err error) error {
 // Parse reads a plan's text strictly and validates it. name stands for the file in errors.
 func Parse(name string, data []byte) (*Plan, error) {
 	p, err := parse(data)
+	if err != nil {
+		return nil, inFile(name, data, err)
+	}
+	return p, nil
+}
+
+// Document reads the one YAML document of a file that is not a plan, within the same bounds; what
+// names the file's kind in errors, such as "a sweep". What is wrong with it is a [*PlanError].
+func Document(name, what string, data []byte) (ast.Node, error) {
+	body, err := document(data, what)
+	if err != nil {
+		return nil, inFile(name, data, err)
+	}
+	return body, nil
+}
+
+// inFile gives an error the file, and the place in it that it knows.
+func inFile(name string, data []byte, err error) error {
 	var at *problem
 	var pe *PlanError
 	switch {
@@ -142,14 +160,14 @@ func Parse(name string, data []byte) (*Plan, error) {
 			pe.Source = strings.TrimRight(lines[pe.Line-1], "\r")
 		}
 	case !errors.As(err, &pe):
-		return p, err
+		return err
 	}
 	pe.File = name
-	return nil, pe
+	return pe
 }
 
 func parse(data []byte) (*Plan, error) {
-	body, err := document(data)
+	body, err := document(data, "a plan")
 	if err != nil {
 		return nil, err
 	}
@@ -191,16 +209,16 @@ func parse(data []byte) (*Plan, error) {
 }
 
 // document returns the one document that data holds.
-func document(data []byte) (ast.Node, error) {
+func document(data []byte, what string) (ast.Node, error) {
 	data = bytes.TrimPrefix(data, []byte("\ufeff"))
 	switch {
 	case len(data) > planBytesMax:
-		return nil, &PlanError{Message: "this is longer than a plan can be", Remedy: fmt.Sprintf("a plan has at most %d KiB", planBytesMax>>10)}
+		return nil, &PlanError{Message: fmt.Sprintf("this is longer than %s can be", what), Remedy: fmt.Sprintf("%s has at most %d KiB", what, planBytesMax>>10)}
 	case !utf8.Valid(data) || bytes.ContainsFunc(data, func(r rune) bool { return r < ' ' && r != '\n' && r != '\r' && r != '\t' || r == 0x7f }):
-		return nil, &PlanError{Message: "this is not text", Remedy: "a plan is YAML in UTF-8"}
+		return nil, &PlanError{Message: "this is not text", Remedy: what + " is YAML in UTF-8"}
 	}
 	if line := overlong(data); line > 0 {
-		return nil, &problem{&PlanError{Message: "this line is too long, or its brackets nest too deep", Remedy: "no plan needs that"}, &token.Position{Line: line, Column: 1}}
+		return nil, &problem{&PlanError{Message: "this line is too long, or its brackets nest too deep", Remedy: what + " needs no such line"}, &token.Position{Line: line, Column: 1}}
 	}
 	file, err := parser.ParseBytes(data, 0)
 	var syntax yaml.Error
@@ -215,16 +233,20 @@ func document(data []byte) (ast.Node, error) {
 		switch b := doc.Body.(type) {
 		case nil:
 		case *ast.DirectiveNode:
-			return nil, fail(b.GetToken(), "", "a plan has no directives", "take the line away")
+			return nil, fail(b.GetToken(), "", what+" has no directives", "take the line away")
 		default:
 			if body != nil {
-				return nil, fail(firstToken(b), "", "a second document begins here", "a file holds one plan")
+				return nil, fail(firstToken(b), "", "a second document begins here", "a file holds "+strings.Replace(what, "a ", "one ", 1))
 			}
 			body = b
 		}
 	}
 	if body == nil {
-		return nil, &PlanError{Message: "this is empty", Remedy: "a plan has at least a name: `faultline explain calm` shows a whole one"}
+		example := ""
+		if what == "a plan" {
+			example = ": `faultline explain calm` shows a whole one"
+		}
+		return nil, &PlanError{Message: "this is empty", Remedy: what + " has at least a name" + example}
 	}
 	return body, nil
 }

@@ -122,7 +122,7 @@ func TestParseRefuses(t *testing.T) {
 		{"no boolean", "name: x\nthen: {heal: yes}\n", `p.yaml:2:14: then.heal is "yes", neither true nor false; give true or false`},
 		{"number for text", "name: 5\n", `p.yaml:1:7: name is 5, which is not text; write "5", with quotes, if you mean it`},
 		{"null for text", "name: x\nstory:\n", `p.yaml:2:8: story has no value; give a text, or leave the key out`},
-		{"choice", "name: x\nengine: {read_error: fail-opn}\n", `p.yaml:2:22: engine.read_error is "fail-opn"; one of fail-closed, fail-open (did you mean "fail-open"?)`},
+		{"choice", "name: x\nengine: {read_error: fail-opn}\n", `p.yaml:2:22: engine.read_error is "fail-opn"; one of fail-closed, fail-open, cached-state (did you mean "fail-open"?)`},
 		{"preset", "name: x\npreset: documentd\n", `p.yaml:2:9: preset is "documentd"; one of documented, hardened (did you mean "documented"?)`},
 		{"negative seed", "name: x\nseed: -1\n", `p.yaml:2:7: seed is "-1", out of range; give 0 to 18446744073709551615`},
 		{"seed too large", "name: x\nseed: 18446744073709551616\n", `p.yaml:2:7: seed is "18446744073709551616", out of range`},
@@ -250,7 +250,7 @@ func TestLoad(t *testing.T) {
 }
 
 func TestNamedPlans(t *testing.T) {
-	assert.Equal(t, []string{"calm", "lock-release-failure", "publish-ack-lost", "publish-failure", "redis-read-error", "rollback-failure", "stale-worker", "state-write-failure"}, Names())
+	assert.Equal(t, []string{"cached-state-stale", "calm", "lock-release-failure", "outbox-ack-lost", "outbox-crash-before-publish", "publish-ack-lost", "publish-failure", "redis-read-error", "rollback-failure", "stale-worker", "state-write-failure"}, Names())
 	for _, name := range Names() {
 		p, err := Load(name)
 		require.NoError(t, err)

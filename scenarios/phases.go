@@ -1,6 +1,10 @@
 package scenarios
 
 import (
+	"slices"
+	"strings"
+
+	"github.com/faultline-sim/faultline/engine"
 	"github.com/faultline-sim/faultline/engine/phase"
 	"github.com/faultline-sim/faultline/faults"
 	"github.com/faultline-sim/faultline/scenarios/world"
@@ -30,6 +34,9 @@ func Phases() []faults.Phase {
 		p(phase.RollbackWrite, "after a failed publish it writes SCHEDULED again, which counts one more attempt", store),
 		p(phase.RunningWrite, "it writes RUNNING", store),
 		p(phase.LockRelease, "it gives the lock back", store),
+		{Name: string(phase.OutboxRead), Says: "a scheduler's relay reads which entries of the outbox are due (engine.dispatch_order=outbox, as the next two)", Place: store, NoJob: true},
+		p(phase.OutboxClaim, "it takes an entry up: reads it with the job's state, and puts off the next try; the publish follows", store),
+		p(phase.OutboxRemove, "it takes the entry out, with the write of RUNNING if it was published", store),
 		p("submit_ack", "it acknowledges the request", send),
 		p("submit_nak", "it hands the request back, to be redelivered after a delay", send),
 		p("submit_term", "it gives the request up for good", send),
@@ -48,6 +55,13 @@ func Phases() []faults.Phase {
 		p("result_nak", "it hands the result back, to be redelivered after a delay", send),
 		p("result_term", "it gives the result up for good", send),
 	}
+}
+
+// Phases lists those of [Phases] that runs of p can have: the outbox's are of one dispatch order only.
+func (p *Plan) Phases() []faults.Phase {
+	return slices.DeleteFunc(Phases(), func(ph faults.Phase) bool {
+		return strings.HasPrefix(ph.Name, "outbox_") && p.Engine.DispatchOrder != engine.Outbox
+	})
 }
 
 // Nodes lists the names of t's nodes.

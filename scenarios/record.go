@@ -18,6 +18,7 @@ type record struct {
 	each        int              // how often each job is to be submitted
 	submitted   int              // submissions that were stored, of those that are to be
 	settled     int              // jobs in a terminal state
+	queued      int              // dispatches that wait in the outbox
 }
 
 // message is one that a stream holds.
@@ -44,6 +45,7 @@ type jobRecord struct {
 	worker      string        // the worker it was dispatched to last
 	executing   string        // the worker that has begun and not finished it
 	finished    bool          // a worker has finished it
+	queued      bool          // its dispatch waits in the outbox
 	requests    int           // deliveries of its request
 	answers     int           // deliveries of its result
 	holder      string        // the node that holds its lock, and has not tried to release it
@@ -86,6 +88,8 @@ func (r *record) observe(e *sim.Event) {
 			if j := r.job(id); j != nil {
 				j.holder = e.Node
 			}
+		} else if c.Key == "cordum:scheduler:outbox" {
+			r.boxed(c.Field, !c.Gone)
 		}
 	}
 	switch e.Kind {
@@ -173,6 +177,18 @@ func (r *record) written(e *sim.Event, id string, c *sim.Change) {
 	}
 }
 
+// boxed notes whether the outbox has a dispatch of the job.
+func (r *record) boxed(id string, queued bool) {
+	if j := r.job(id); j != nil && j.queued != queued {
+		j.queued = queued
+		if queued {
+			r.queued++
+		} else {
+			r.queued--
+		}
+	}
+}
+
 func terminal(state string) bool { return job.State(state).Terminal() }
 
 func (r *record) acknowledged(e *sim.Event) {
@@ -235,10 +251,10 @@ func (r *record) waits(j *jobRecord) bool {
 	return r.outstanding[message{"CORDUM_JOBS", d.Seq, d.Subject}]
 }
 
-// handled notes the end of a handling: a job that it leaves DISPATCHED without a dispatch is
-// DISPATCHED to nobody.
+// handled notes the end of a handling: a job that it leaves DISPATCHED without a dispatch, in a
+// stream or in the outbox, is DISPATCHED to nobody.
 func (r *record) handled(j *jobRecord) {
-	if j.State == "DISPATCHED" && !j.awaited && !j.finished && j.holder == "" {
+	if j.State == "DISPATCHED" && !j.awaited && !j.finished && !j.queued && j.holder == "" {
 		j.openBlind(j.since)
 	}
 }

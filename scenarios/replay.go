@@ -6,6 +6,9 @@ import (
 	"strings"
 )
 
+// RunCommand is the shell command that runs a scenario or a plan's file as it is.
+func RunCommand(source string) string { return "faultline run " + shellWord(source) }
+
 // ReplayCommand is the shell command that repeats a run: source is the scenario's name or the
 // plan's file, and overrides are what [Plan.Set] took.
 func ReplayCommand(source string, seed uint64, overrides []string) string {

@@ -30,6 +30,7 @@ type Result struct {
 	Digest     string             `json:"digest"` // 16 hex digits over every event
 	Steps      int                `json:"steps"`
 	Virtual    time.Duration      `json:"virtual_ns"`
+	OutOfSteps bool               `json:"out_of_steps,omitempty"` // it used up schedule.steps_max before it was over
 	Invariants []InvariantResult  `json:"invariants"`
 	Violations []Violation        `json:"violations"`
 	Fired      []FiredFault       `json:"faults_fired"`
@@ -97,6 +98,7 @@ type JobResult struct {
 	Executions     int             `json:"executions"`                // how often a worker began it
 	StalePicks     int             `json:"stale_picks,omitempty"`     // picks that met a worker past its TTL
 	StaleExhausted int             `json:"stale_exhausted,omitempty"` // dispatches of which every pick did, so that the message went back
+	StaleHeld      time.Duration   `json:"stale_held_ns,omitempty"`   // from a handling's first stale pick to its last, or to the dispatch: its message, lock and handler wait
 	ToDead         bool            `json:"to_dead,omitempty"`         // a dispatch went to a worker that was down, or went down before the job ended
 	Submitted      time.Duration   `json:"submitted_ns"`
 	Settled        time.Duration   `json:"settled_ns,omitempty"` // when it reached its terminal state; 0 if it did not

@@ -31,6 +31,7 @@ type RunOptions struct {
 	Source    string   // the scenario's name, or the plan file as the user typed it, for Result.Replay
 	Overrides []string // how the plan differs from Source, as key=value
 	Modified  bool     // it differs in more than its seed: what the plan expects is reported, not judged
+	Drawn     bool     // it is one of many, drawn by chance: a fault that does not fire is reported, and is no reason to doubt the run
 }
 
 // Variant changes what a scheduler is made of. It is how a test plants a defect, in the clients that
@@ -175,12 +176,21 @@ func (r *run) settle(w *sim.World) {
 func (r *run) cancelled() bool { return r.ctx.Err() != nil }
 
 // over says whether there is no reason to go on.
-func (r *run) over() bool { return r.cancelled() || r.opt.StopAt != "" && r.judge.Broken(r.opt.StopAt) }
+func (r *run) over() bool { return r.cancelled() || r.opt.StopAt != "" && r.broken(r.opt.StopAt) }
 
-// atRest says whether nothing is left to wait for: every job is settled, and every message that a
-// living node should still see has been acknowledged.
+// broken says whether the run breaks the promise of the invariant of that name, or was to be judged by
+// it whatever its promise.
+func (r *run) broken(invariant string) bool {
+	if slices.Contains(r.plan.Expect.Violates, invariant) {
+		return r.judge.Violated(invariant)
+	}
+	return r.judge.Broken(invariant)
+}
+
+// atRest says whether nothing is left to wait for: every job is settled, the outbox is empty, and
+// every message that a living node should still see has been acknowledged.
 func (r *run) atRest() bool {
-	if r.record.settled < r.plan.Workload.Jobs || !r.injector.Quiet() {
+	if r.record.settled < r.plan.Workload.Jobs || r.record.queued > 0 || !r.injector.Quiet() {
 		return false
 	}
 	for m := range r.record.outstanding {

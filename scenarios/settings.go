@@ -59,24 +59,39 @@ type setting struct {
 // settings lists p's, in the order of its keys: the preset, the seed, and the scalars of the
 // sections.
 func (p *Plan) settings() []setting {
-	var list []setting
-	var walk func(path string, v reflect.Value)
-	walk = func(path string, v reflect.Value) {
-		for _, f := range fieldsOf(v.Type()) {
-			name, fv := join(path, f.name), v.Field(f.index)
-			switch fv.Kind() {
+	v := reflect.ValueOf(p).Elem()
+	list := make([]setting, len(settingsKnown))
+	for i, k := range settingsKnown {
+		list[i] = setting{k.name, v.FieldByIndex(k.index), k.tag}
+	}
+	return list
+}
+
+// settingsKnown is where they stand in any plan.
+var settingsKnown = func() (list []settingKnown) {
+	var walk func(path string, index []int, t reflect.Type)
+	walk = func(path string, index []int, t reflect.Type) {
+		for _, f := range fieldsOf(t) {
+			name, at, ft := join(path, f.name), append(slices.Clone(index), f.index), t.Field(f.index).Type
+			switch ft.Kind() {
 			case reflect.Struct:
-				walk(name, fv)
+				walk(name, at, ft)
 			case reflect.Slice, reflect.Map:
 			default:
 				if path != "" || name == "preset" || name == "seed" {
-					list = append(list, setting{name, fv, f.tag})
+					list = append(list, settingKnown{name, at, f.tag})
 				}
 			}
 		}
 	}
-	walk("", reflect.ValueOf(p).Elem())
+	walk("", nil, reflect.TypeFor[Plan]())
 	return list
+}()
+
+type settingKnown struct {
+	name  string
+	index []int
+	tag   reflect.StructTag
 }
 
 // base is the plan of which p's settings are a variation.

@@ -101,6 +101,83 @@ engine: {max_deliver: 20}`,
 			reason:  "occurrences 1 to 60: only 20 of 60 times",
 			told:    []string{"its request was given up after 20 deliveries"},
 		},
+		"a job in the outbox of the dead": {
+			plan: `
+workload: {jobs: 1}
+topology: {schedulers: 1}
+engine: {dispatch_order: outbox}
+faults: [{after: {job: 1, phase: dispatched_write}, do: crash, node: actor}]
+then: {heal: false}`,
+			verdict: Violated,
+			reason:  "every-job-settles is violated",
+			told:    []string{"no dispatch of it was stored; still DISPATCHED", "its dispatch waits in the outbox"},
+			never:   "blind window",
+		},
+		"a relay dies over an entry": {
+			plan: `
+workload: {jobs: 1}
+engine: {dispatch_order: outbox}
+faults: [{after: {job: 1, phase: outbox_claim}, do: crash, node: actor, restart_in: 5s}]`,
+			verdict: Held,
+			told:    []string{"one dispatch was stored, at 1m", "SUCCEEDED"},
+			never:   "blind window",
+		},
+		"a relay cannot take out what it published": {
+			plan: `
+workload: {jobs: 1, work: 5s}
+engine: {dispatch_order: outbox}
+faults: [{on: {job: 1, phase: outbox_remove}, do: hang}]`,
+			verdict: Held,
+			reason:  "one-dispatch-per-job",
+			told:    []string{"outbox_remove hung until its deadline", "2 dispatches were stored", "workers executed it 2 times", "SUCCEEDED"},
+		},
+		"a consumer refuses the copy": {
+			plan: `
+workload: {jobs: 1, work: 5s}
+topology: {deduplicate: true}
+engine: {dispatch_order: outbox}
+faults: [{on: {job: 1, phase: outbox_remove}, do: hang}]`,
+			verdict: Held,
+			reason:  "one-dispatch-per-job",
+			told:    []string{"2 dispatches were stored", "SUCCEEDED"},
+			never:   "executed it",
+		},
+		"no relay can read what is due": {
+			plan: `
+workload: {jobs: 1}
+engine: {dispatch_order: outbox}
+faults:
+  - {on: {phase: outbox_read}, do: fail-before, times: 20}
+  - {on: {job: 1, phase: publish}, do: fail-before}`,
+			verdict: Held,
+			told:    []string{"publish failed", "one dispatch was stored, at 11", "SUCCEEDED"},
+		},
+		"the cache knows that the job is in flight": {
+			plan: `
+workload: {jobs: 1, submissions: 2, work: 5s}
+topology: {schedulers: 1}
+engine: {read_error: cached-state}
+faults: [{on: {job: 1, phase: state_read, occurrence: 2}, do: fail-before}]`,
+			verdict: Held,
+			told:    []string{"state_read failed", "one dispatch was stored", "SUCCEEDED"},
+		},
+		"what the cache knows is too old": {
+			plan: `
+workload: {jobs: 1, submissions: 2, work: 5s}
+topology: {schedulers: 1}
+engine: {read_error: cached-state, state_cache_age: 1ms}
+faults: [{on: {job: 1, phase: state_read, occurrence: 2}, do: fail-before}]`,
+			verdict: Held,
+			told:    []string{"state_read failed", "one dispatch was stored", "SUCCEEDED"},
+		},
+		"a heartbeat comes while a dispatch waits to pick again": {
+			plan: `
+workload: {jobs: 1, every: 43s}
+topology: {schedulers: 1, workers: 1, heartbeat_every: 45s}
+engine: {stale_worker: jittered-retries, max_dispatch_retries: 100, stale_retry_jitter: 500ms, registry_sweep: 1m}`,
+			verdict: Held,
+			told:    []string{"met a stale worker; one dispatch was stored", "with attempts 1", "SUCCEEDED"},
+		},
 		"more is violated than the plan expects": {
 			plan: `
 workload: {jobs: 1, submissions: 2, work: 5s}

@@ -1,6 +1,7 @@
 package sim
 
 import (
+	"errors"
 	"fmt"
 	"runtime"
 	"runtime/debug"
@@ -26,6 +27,10 @@ var (
 	running sync.Mutex // one bubble at a time: client libraries share pooled timers between them
 )
 
+// ErrNotEnded is the error of a bubble that could not end: goroutines outlived its world. They stay,
+// with all that they hold, until the process ends.
+var ErrNotEnded = errors.New("sim: the bubble did not end")
+
 // Run makes a world in a bubble of its own, lets body build and move it, and ends it cleanly.
 // It returns body's error; a goroutine that outlives the world is an error too. A panic in body
 // comes back as an error; one in another goroutine ends the process, as any does.
@@ -42,7 +47,7 @@ func Run(cfg Config, body func(*World) error) (sum Summary, err error) {
 	defer watch(&progress, cfg.Stall, cfg.OnStall)()
 	defer func() {
 		if r := recover(); r != nil {
-			err = fmt.Errorf("sim: the bubble did not end: %v", r)
+			err = fmt.Errorf("%w: %v", ErrNotEnded, r)
 		}
 	}()
 	synctest.Test(&testing.T{}, func(*testing.T) { sum, err = inBubble(cfg, &progress, body) })

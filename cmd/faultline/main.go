@@ -66,6 +66,8 @@ Exit codes: 0 held, 1 an invariant was violated, 2 usage or input,
 3 inconclusive, 4 not deterministic, 5 internal, 130 interrupted.`,
 		Example: `  faultline run publish-failure
   faultline run state-write-failure --set engine.dispatch_order=publish-first
+  faultline fuzz --budget 60s
+  faultline sweep stale-worker-retries
   faultline list scenarios
   faultline explain rollback_write`,
 		Args:          cobra.ArbitraryArgs,
@@ -79,7 +81,8 @@ Exit codes: 0 held, 1 an invariant was violated, 2 usage or input,
 		},
 	}
 	root.SetFlagErrorFunc(func(cmd *cobra.Command, err error) error { return usage(cmd, "%s", flagProblem(cmd, err)) })
-	root.AddCommand(newRun(), newList(), newExplain(), newVerify(), newVerifyWorker(), newVersion())
+	root.AddCommand(newRun(), newFuzz(), newSweep(), newCompare(), newReport(), newVerify(), newList(), newExplain(), newVersion(),
+		newVerifyWorker(), newCampaignWorker())
 	root.SetHelpCommand(newHelp())
 	root.InitDefaultCompletionCmd()
 	for _, cmd := range root.Commands() {

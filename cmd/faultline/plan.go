@@ -51,26 +51,14 @@ func (f *planFlags) load(arg, seed string) (*subject, error) {
 	if err != nil {
 		return nil, err
 	}
-	for _, p := range f.presets {
-		s.overrides = append(s.overrides, "preset="+p)
-	}
-	s.overrides = append(s.overrides, f.sets...)
-	preset := ""
+	s.overrides = f.overrides()
 	for _, o := range s.overrides {
 		if err := plan.Set(o); err != nil {
 			return nil, err
 		}
-		key, value, _ := strings.Cut(o, "=")
-		value = strings.TrimSpace(value)
-		switch strings.TrimSpace(key) {
-		case "seed":
-			return nil, fail(exitUsage, "the seed has a flag of its own; write --seed %s", value)
-		case "preset":
-			if preset != "" && preset != value {
-				return nil, fail(exitUsage, "the preset is given twice, as %s and as %s; give one", preset, value)
-			}
-			preset = value
-		}
+	}
+	if err := f.consistent(); err != nil {
+		return nil, err
 	}
 	after, err := scenarios.Marshal(plan)
 	if err != nil {
@@ -88,6 +76,34 @@ func (f *planFlags) load(arg, seed string) (*subject, error) {
 		}
 	}
 	return s, nil
+}
+
+// overrides are the changes, as [scenarios.Plan.Set] takes them.
+func (f *planFlags) overrides() []string {
+	var list []string
+	for _, p := range f.presets {
+		list = append(list, "preset="+p)
+	}
+	return append(list, f.sets...)
+}
+
+// consistent refuses a seed that is given as a setting, and presets that differ.
+func (f *planFlags) consistent() error {
+	preset := ""
+	for _, o := range f.overrides() {
+		key, value, _ := strings.Cut(o, "=")
+		value = strings.TrimSpace(value)
+		switch strings.TrimSpace(key) {
+		case "seed":
+			return fail(exitUsage, "the seed has a flag of its own; write --seed %s", value)
+		case "preset":
+			if preset != "" && preset != value {
+				return fail(exitUsage, "the preset is given twice, as %s and as %s; give one", preset, value)
+			}
+			preset = value
+		}
+	}
+	return nil
 }
 
 // assignment sets s, to its default where that can be written, as --set takes it.

@@ -21,9 +21,17 @@ func newTemp() (dir string, remove func(), err error) {
 // ownTemp lets all temporary files of this process go to a folder of its own, so that none outlives
 // a run that is cut short.
 func ownTemp() (remove func(), err error) {
-	dir, remove, err := newTemp()
+	dir, removeDir, err := newTemp()
 	if err != nil {
 		return nil, err
 	}
-	return remove, os.Setenv("TMPDIR", dir)
+	before, had := os.LookupEnv("TMPDIR")
+	return func() {
+		removeDir()
+		if had {
+			_ = os.Setenv("TMPDIR", before)
+		} else {
+			_ = os.Unsetenv("TMPDIR")
+		}
+	}, os.Setenv("TMPDIR", dir)
 }

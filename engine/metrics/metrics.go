@@ -10,6 +10,12 @@ import (
 // does not carry it, the record does.
 const UnknownTopic = "unknown"
 
+// What the cached state decides when a job's state cannot be read.
+const (
+	DecisionSkip    = "skip"    // in flight or over: the request is a no-op
+	DecisionProceed = "proceed" // not dispatched yet, as far as the replica knows
+)
+
 // Metrics are the collectors of one scheduler.
 type Metrics struct {
 	JobsReceived    *prometheus.CounterVec   // topic; handled requests, redeliveries included
@@ -22,8 +28,11 @@ type Metrics struct {
 	Rollbacks            *prometheus.CounterVec // topic; publishes that failed and called for a rollback (seed 000)
 	RollbacksFailed      *prometheus.CounterVec // topic; rollbacks that could not be written (seed 000, next step 1)
 	StateReadsFailClosed *prometheus.CounterVec // topic; handlings put off because the state was unknown (seed 001, next step 1)
+	StateReadsCached     *prometheus.CounterVec // topic, decision; failed reads of which the cache decided: DecisionSkip or DecisionProceed (seed 001)
 	StaleWorkerRetries   *prometheus.CounterVec // topic, worker; picks of a worker past its TTL (seed 002, next step 3)
 	Retries              *prometheus.CounterVec // topic, phase; retry events (seed 000, next step 2)
+	OutboxRetries        *prometheus.CounterVec // phase; outbox entries that a relay left for later (seed 000)
+	OutboxVoided         *prometheus.CounterVec // topic; outbox entries that were not published, as their jobs had moved on (seed 000)
 	RunningWritesFailed  *prometheus.CounterVec // topic; dispatched jobs whose RUNNING could not be written
 	DLQWritesFailed      *prometheus.CounterVec // topic; failed jobs whose DLQ entry could not be written (seed 004)
 	RenewalsAbandoned    prometheus.Counter     // locks left to expire under their holder (seed 003, section 8)
@@ -55,8 +64,11 @@ func New(reg prometheus.Registerer) (*Metrics, error) {
 		Rollbacks:            counters("scheduler_dispatch_rollback_total", "Failed publishes that called for a rollback to SCHEDULED.", "topic"),
 		RollbacksFailed:      counters("scheduler_dispatch_rollback_failed_total", "Rollbacks that failed: the job may stay DISPATCHED to nobody.", "topic"),
 		StateReadsFailClosed: counters("scheduler_state_read_fail_closed_total", "Handlings put off because the job's state could not be read.", "topic"),
+		StateReadsCached:     counters("scheduler_state_read_cached_total", "Failed reads of a job's state after which the cached state decided, by the decision.", "topic", "decision"),
 		StaleWorkerRetries:   counters("scheduler_stale_worker_retry_total", "Picks of a worker past its TTL.", "topic", "worker"),
 		Retries:              counters("scheduler_retry_total", "Messages sent back for a later retry, by the phase that failed and the reason.", "topic", "phase", "reason_code"),
+		OutboxRetries:        counters("scheduler_outbox_retry_total", "Outbox entries left for a later poll, by the phase that failed.", "phase"),
+		OutboxVoided:         counters("scheduler_outbox_voided_total", "Outbox entries that were not published, as their jobs had moved on.", "topic"),
 		RunningWritesFailed:  counters("scheduler_running_write_failed_total", "Dispatched jobs whose RUNNING state could not be written.", "topic"),
 		DLQWritesFailed:      counters("scheduler_dlq_write_failed_total", "Failed jobs whose DLQ entry could not be written.", "topic"),
 		RenewalsAbandoned: prometheus.NewCounter(prometheus.CounterOpts{

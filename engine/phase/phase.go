@@ -24,6 +24,9 @@ const (
 	Publish         Phase = "publish"          // the dispatch itself
 	RollbackWrite   Phase = "rollback_write"   // back to SCHEDULED after a failed publish; counts one attempt
 	RunningWrite    Phase = "running_write"    // after the publish
+	OutboxRead      Phase = "outbox_read"      // a relay reads which outbox entries are due; about no single job
+	OutboxClaim     Phase = "outbox_claim"     // it takes one up: reads the entry and the job's state
+	OutboxRemove    Phase = "outbox_remove"    // a published entry goes, with RUNNING; or one that is not to be published
 	ResultWrite     Phase = "result_write"     // a worker's result to a terminal state
 	FailedWrite     Phase = "failed_write"     // the retry ceiling, or a job that can never be routed, to FAILED
 	DLQWrite        Phase = "dlq_write"        // dlq:entry:<jobID> and dlq:index
@@ -32,7 +35,8 @@ const (
 // All lists every phase in the order in which a job meets them.
 var All = []Phase{
 	SubmitWrite, SubmitPublish, LockAcquire, LockRenew, StateRead, PendingWrite, ScheduledWrite, Pick,
-	DispatchedWrite, Publish, RollbackWrite, RunningWrite, LockRelease, ResultWrite, FailedWrite, DLQWrite,
+	DispatchedWrite, Publish, RollbackWrite, RunningWrite, LockRelease,
+	OutboxRead, OutboxClaim, OutboxRemove, ResultWrite, FailedWrite, DLQWrite,
 }
 
 type key struct{}

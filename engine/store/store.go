@@ -12,11 +12,13 @@ import (
 	"github.com/faultline-sim/faultline/engine/job"
 )
 
-// Store reads and writes job records. All fields are required. It is safe for concurrent use.
+// Store reads and writes job records. All fields but Cache are required. It is safe for concurrent
+// use.
 type Store struct {
 	Redis   redis.UniversalClient
 	Clock   clockwork.Clock
 	Timeout time.Duration // of one operation: storeOpTimeout of seed 003
+	Cache   *Cache        // is told what is read and written; nil remembers nothing
 }
 
 // Read returns a job's record. A job without one is ErrNotFound; any other error means that the
@@ -29,9 +31,14 @@ func (s *Store) Read(ctx context.Context, jobID string) (Record, error) {
 		return Record{}, fmt.Errorf("read %s: %w", JobKey(jobID), err)
 	}
 	if len(m) == 0 {
+		s.Cache.forget(jobID)
 		return Record{}, fmt.Errorf("%s: %w", JobKey(jobID), ErrNotFound)
 	}
-	return parse(jobID, m)
+	r, err := parse(jobID, m)
+	if err == nil {
+		s.Cache.read(&r)
+	}
+	return r, err
 }
 
 // Create stores a submitted request as PENDING, unless the job has a record already, which it then
@@ -81,10 +88,13 @@ func (s *Store) Adopt(ctx context.Context, req *job.Request, packet []byte) erro
 type Write struct {
 	JobID      string
 	From       job.State // as read under the job's lock
+	Guessed    bool      // From was not read: the job may be in another state after all
 	To         job.State
 	Worker     string // with To DISPATCHED: whom it goes to
 	Reason     string // of a failure, in words
 	ReasonCode string
+	Enter      *Entry // is put into the outbox with the move
+	Leave      bool   // the job's entry is taken out of the outbox with the move
 }
 
 // Write makes the move in one MULTI..EXEC. A move to SCHEDULED counts an attempt, and the record's
@@ -99,6 +109,16 @@ func (s *Store) write(ctx context.Context, w Write, more func(p redis.Pipeliner,
 	if !job.CanMove(w.From, w.To) {
 		return 0, fmt.Errorf("%s from %q to %q: %w", key, w.From, w.To, ErrTransition)
 	}
+	attempts, err := s.move(ctx, key, w, more)
+	if err != nil {
+		s.Cache.forget(w.JobID) // the move may have been made or not
+		return 0, fmt.Errorf("write %s to %s: %w", w.To, key, err)
+	}
+	s.Cache.wrote(&w, attempts)
+	return attempts, nil
+}
+
+func (s *Store) move(ctx context.Context, key string, w Write, more func(p redis.Pipeliner, nowMS int64)) (int, error) {
 	ctx, cancel := context.WithTimeout(ctx, s.Timeout)
 	defer cancel()
 	var attempts *redis.IntCmd
@@ -121,20 +141,25 @@ func (s *Store) write(ctx context.Context, w Write, more func(p redis.Pipeliner,
 		if more != nil {
 			more(p, now)
 		}
+		if w.Enter != nil {
+			if err := w.Enter.put(ctx, p, w.JobID, now); err != nil {
+				return err
+			}
+		}
+		if w.Leave {
+			takeOut(ctx, p, w.JobID)
+		}
 		for _, from := range job.States {
 			// Where the job came from is unknown, an older entry may be in any index.
-			if from != w.To && (from == w.From || w.From == job.Absent) {
+			if from != w.To && (from == w.From || w.From == job.Absent || w.Guessed) {
 				p.ZRem(ctx, IndexKey(from), w.JobID)
 			}
 		}
 		p.ZAdd(ctx, IndexKey(w.To), redis.Z{Score: float64(now), Member: w.JobID})
 		return nil
 	})
-	if err != nil {
-		return 0, fmt.Errorf("write %s to %s: %w", w.To, key, err)
-	}
-	if attempts == nil {
-		return 0, nil
+	if err != nil || attempts == nil {
+		return 0, err
 	}
 	return int(attempts.Val()), nil
 }

@@ -1,7 +1,6 @@
-// The page reads without this; it only adds a button that copies the replay command.
+// The page reads without this; it only adds a button to each replay command that copies it.
 "use strict";
-(() => {
-  const pre = document.querySelector(".replay pre");
+for (const pre of document.querySelectorAll(".replay pre")) {
   const button = document.createElement("button");
   button.type = "button";
   button.textContent = "Copy";
@@ -22,4 +21,4 @@
     }
   });
   pre.after(button);
-})();
+}

@@ -2,7 +2,7 @@ package campaign
 
 import (
 	"context"
-	"errors"
+	"runtime"
 	"time"
 )
 
@@ -18,6 +18,28 @@ type Options struct {
 	FindingsMax int           // findings beyond it are counted, not examined; 0 is 20
 }
 
+func (o Options) withDefaults() Options {
+	if o.Workers <= 0 {
+		o.Workers = runtime.NumCPU()
+	}
+	if o.Progress == nil {
+		o.Progress = func(Progress) {}
+	}
+	if o.Record == nil {
+		o.Record = func(*Record) {}
+	}
+	if o.RunTimeout <= 0 {
+		o.RunTimeout = 20 * time.Second
+	}
+	if o.MemoryMax <= 0 {
+		o.MemoryMax = 1 << 30
+	}
+	if o.FindingsMax <= 0 {
+		o.FindingsMax = 20
+	}
+	return o
+}
+
 // Progress of a campaign that is under way.
 type Progress struct {
 	Runs      int           // done
@@ -30,12 +52,18 @@ type Progress struct {
 	Examining string // the invariant whose violation is being shrunk; empty if none is
 }
 
-// Create makes dir the folder of a new campaign: spec.json and an empty journal.
-func Create(dir string, spec Spec) error { return errors.New("not built") }
-
 // Run runs the campaign in dir from where it stands, and writes its findings and result.json. When
 // ctx is cancelled it stops as soon as the runs under way are over and returns what there is, with
-// Complete false, and no error; the journal lets a later Run go on.
+// Complete false, and no error; the journal lets a later Run go on. Of a campaign that is over it
+// returns the result that is there.
 func Run(ctx context.Context, dir string, opt Options) (*Result, error) {
-	return nil, errors.New("not built")
+	s, err := newSupervisor(ctx, dir, opt.withDefaults())
+	if err != nil {
+		return nil, err
+	}
+	defer s.close()
+	if s.finished != nil {
+		return s.finished, nil
+	}
+	return s.run(ctx)
 }

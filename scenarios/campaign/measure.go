@@ -1,6 +1,14 @@
 package campaign
 
-import "github.com/faultline-sim/faultline/scenarios"
+import (
+	"math"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/faultline-sim/faultline/engine/job"
+	"github.com/faultline-sim/faultline/scenarios"
+)
 
 // Metric describes one of the numbers that [Measure] takes of a run.
 type Metric struct {
@@ -10,8 +18,153 @@ type Metric struct {
 	Says  string `json:"says"`  // one sentence
 }
 
-// Metrics lists all that Measure takes. Of each of them, less is better.
-func Metrics() []Metric { return nil }
+// measure is one that is taken of the jobs of a run that were submitted, of which there is one at
+// least.
+type measure struct {
+	Metric
+	take func(res *scenarios.Result, jobs []scenarios.JobResult) float64
+}
 
-// Measure takes the metrics of one run.
-func Measure(res *scenarios.Result) Measures { return nil }
+var measures = []measure{
+	{Metric{"stale_exhausted", "Jobs sent back for stale workers", "%", "Share of jobs of which at least once every pick of a handling met a worker past its TTL, so that the request went back."},
+		share(func(j *scenarios.JobResult) bool { return j.StaleExhausted > 0 })},
+	{Metric{"stale_returns", "Returns for stale workers per job", "", "How often a job's request went back because every pick met a worker past its TTL, mean of all jobs."},
+		mean(func(j *scenarios.JobResult) float64 { return float64(j.StaleExhausted) })},
+	{Metric{"stale_picks", "Stale picks per job", "", "Picks that met a worker past its TTL, mean of all jobs; each is a line in the log."},
+		mean(func(j *scenarios.JobResult) float64 { return float64(j.StalePicks) })},
+	{Metric{"stale_held_s", "Time held over stale picks per job", "s", "From a handling's first stale pick to its last, or to the dispatch, mean of all jobs: so long its message, its lock and its handler wait."},
+		mean(func(j *scenarios.JobResult) float64 { return j.StaleHeld.Seconds() })},
+	{Metric{"stale_unnamed", "Returns that hide a stale worker per job", "", "Returns for stale workers whose retry event gives another reason, mean of all jobs."},
+		staleUnnamed},
+	{Metric{"dispatch_p50_s", "Time to dispatch, p50", "s", "From a job's submission to its first stored dispatch, the median of a run's jobs; a job without one counts to the end of the run, which is a lower bound."},
+		func(res *scenarios.Result, jobs []scenarios.JobResult) float64 {
+			return quantile(timesToDispatch(res, jobs), 0.50)
+		}},
+	{Metric{"dispatch_p99_s", "Time to dispatch, p99", "s", "The same, 99th percentile by nearest rank: of fewer than 100 jobs it is the slowest."},
+		func(res *scenarios.Result, jobs []scenarios.JobResult) float64 {
+			return quantile(timesToDispatch(res, jobs), 0.99)
+		}},
+	{Metric{"attempts_burnt", "Attempts burnt per job", "", "Scheduling attempts beyond the first, mean of all jobs."},
+		mean(func(j *scenarios.JobResult) float64 { return float64(max(0, j.Attempts-1)) })},
+	{Metric{"retries", "Retries per job", "", "Messages that schedulers handed back to be redelivered later, requests and results, mean of all jobs."},
+		func(res *scenarios.Result, jobs []scenarios.JobResult) float64 {
+			return counted(res, "scheduler_retry_total") / float64(len(jobs))
+		}},
+	{Metric{"dead_dispatch", "Jobs dispatched to a dead worker", "%", "Share of jobs with a dispatch to a worker that was down, or went down before the job ended."},
+		share(func(j *scenarios.JobResult) bool { return j.ToDead })},
+	{Metric{"blind_window_s", "Blind window per job", "s", "Time DISPATCHED or RUNNING to nobody, the last such window of each job, mean of all jobs; one that is open counts to the end of the run, which is a lower bound."},
+		func(res *scenarios.Result, jobs []scenarios.JobResult) float64 {
+			return mean(func(j *scenarios.JobResult) float64 { return blind(res, j).Seconds() })(res, jobs)
+		}},
+	{Metric{"duplicates", "Jobs dispatched twice", "%", "Share of jobs of which a stream stored more than one dispatch."},
+		share(func(j *scenarios.JobResult) bool { return len(j.Dispatches) > 1 })},
+	{Metric{"executed_twice", "Jobs executed twice", "%", "Share of jobs that workers began more than once: a second mail, ticket or payment unless its sink deduplicates."},
+		share(func(j *scenarios.JobResult) bool { return j.Executions > 1 })},
+	{Metric{"failed", "Jobs failed", "%", "Share of jobs that ended FAILED."},
+		share(func(j *scenarios.JobResult) bool { return j.State == string(job.Failed) })},
+	{Metric{"unsettled", "Jobs never settled", "%", "Share of jobs that were in no terminal state when the run's time was over."},
+		share(func(j *scenarios.JobResult) bool { return !job.State(j.State).Terminal() })},
+	{Metric{"state_writes", "State writes per job", "", "State changes that were stored, mean of all jobs."},
+		mean(func(j *scenarios.JobResult) float64 { return float64(len(j.Path)) })},
+	{Metric{"operations", "Operations per job", "", "Steps of the run by its jobs: every command, publish, delivery and timer of every node, heartbeats included."},
+		func(res *scenarios.Result, jobs []scenarios.JobResult) float64 {
+			return float64(res.Steps) / float64(len(jobs))
+		}},
+}
+
+// Metrics lists all that Measure takes. Of each of them, less is better.
+func Metrics() []Metric {
+	list := make([]Metric, len(measures))
+	for i, m := range measures {
+		list[i] = m.Metric
+	}
+	return list
+}
+
+// Measure takes the metrics of one run. A job whose submission was never stored is in none of them;
+// a run without any other has no measures.
+func Measure(res *scenarios.Result) Measures {
+	jobs := slices.DeleteFunc(slices.Clone(res.Jobs), func(j scenarios.JobResult) bool { return j.Submitted == 0 })
+	taken := Measures{}
+	if len(jobs) == 0 {
+		return taken
+	}
+	for _, m := range measures {
+		taken[m.Name] = m.take(res, jobs)
+	}
+	return taken
+}
+
+// mean takes the mean of what of gives for each job.
+func mean(of func(*scenarios.JobResult) float64) func(*scenarios.Result, []scenarios.JobResult) float64 {
+	return func(_ *scenarios.Result, jobs []scenarios.JobResult) float64 {
+		sum := 0.0
+		for i := range jobs {
+			sum += of(&jobs[i])
+		}
+		return sum / float64(len(jobs))
+	}
+}
+
+// share takes the percentage of jobs for which is says yes.
+func share(is func(*scenarios.JobResult) bool) func(*scenarios.Result, []scenarios.JobResult) float64 {
+	return mean(func(j *scenarios.JobResult) float64 {
+		if is(j) {
+			return 100
+		}
+		return 0
+	})
+}
+
+// timesToDispatch lists, in seconds and in ascending order, how long each job waited for its first
+// dispatch.
+func timesToDispatch(res *scenarios.Result, jobs []scenarios.JobResult) []float64 {
+	times := make([]float64, len(jobs))
+	for i, j := range jobs {
+		at := res.Virtual
+		if len(j.Dispatches) > 0 {
+			at = j.Dispatches[0].At
+		}
+		times[i] = (at - j.Submitted).Seconds()
+	}
+	slices.Sort(times)
+	return times
+}
+
+// quantile of sorted numbers, by nearest rank.
+func quantile(sorted []float64, q float64) float64 {
+	return sorted[max(0, int(math.Ceil(q*float64(len(sorted))))-1)]
+}
+
+// blind is how long the job was in flight to nobody.
+func blind(res *scenarios.Result, j *scenarios.JobResult) time.Duration {
+	switch {
+	case j.Blind == nil:
+		return 0
+	case j.Blind.Open:
+		return res.Virtual - j.Blind.Opened
+	}
+	return j.Blind.Closed - j.Blind.Opened
+}
+
+// counted sums the schedulers' counters of a name whose labels have all of the given ones, each as
+// label="value".
+func counted(res *scenarios.Result, name string, labels ...string) (sum float64) {
+	for series, n := range res.Counters { // the sum of whole numbers does not depend on their order
+		of, having, _ := strings.Cut(series, "{")
+		if of == name && !slices.ContainsFunc(labels, func(l string) bool { return !strings.Contains(having, l) }) {
+			sum += n
+		}
+	}
+	return sum
+}
+
+// staleUnnamed compares the returns that every pick was stale for with those that say so.
+func staleUnnamed(res *scenarios.Result, jobs []scenarios.JobResult) float64 {
+	returns := 0
+	for _, j := range jobs {
+		returns += j.StaleExhausted
+	}
+	named := counted(res, "scheduler_retry_total", `reason_code="`+job.ReasonStaleWorker+`"`)
+	return max(0, float64(returns)-named) / float64(len(jobs))
+}

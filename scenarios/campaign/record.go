@@ -49,7 +49,8 @@ const (
 type Contained struct {
 	What  Containment `json:"what"`
 	Step  int         `json:"step"`            // the last that was completed
-	Stack string      `json:"stack,omitempty"` // or a dump, or the world's own error; its beginning
+	Stack string      `json:"stack,omitempty"` // or a dump, or the world's own error; what of it is the same in every process
+	Flaky bool        `json:"flaky,omitempty"` // alone in a process, the same plan ended otherwise
 }
 
 // Measures are the numbers that sweeps and comparisons are about; see [Metrics].

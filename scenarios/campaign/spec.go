@@ -31,6 +31,7 @@ type Drawn struct {
 	Presets []string `json:"presets"`           // each plan is of one of them; one at least
 	Plans   []string `json:"plans,omitempty"`   // as YAML: each run perturbs one of them; none draws plans from nothing
 	Sets    []string `json:"setting,omitempty"` // settings that every plan has, as [scenarios.Plan.Set] takes them
+	Judged  []string `json:"judged,omitempty"`  // invariants that every plan is judged by, whatever their promise
 }
 
 // Grid is every plan at every point under every seed. Seeds are paired: all points have the same.
@@ -82,7 +83,7 @@ func (s *Spec) Plan(n int) (*scenarios.Plan, error) {
 	if s.Grid != nil {
 		return s.Grid.plan(s.Seed, n)
 	}
-	space := scenarios.Space{Presets: s.Drawn.Presets, Sets: s.Drawn.Sets}
+	space := scenarios.Space{Presets: s.Drawn.Presets, Sets: s.Drawn.Sets, Judged: s.Drawn.Judged}
 	if k := len(s.Drawn.Plans); k > 0 {
 		base, err := scenarios.Parse(s.Name, []byte(s.Drawn.Plans[n%k]))
 		if err != nil {

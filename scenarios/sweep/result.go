@@ -25,9 +25,10 @@ type Result struct {
 
 // Axis is one setting and the values that it takes.
 type Axis struct {
-	Setting string   `json:"setting"`
-	Title   string   `json:"title"` // for a plot's axis, with its unit in brackets
-	Values  []string `json:"values"`
+	Setting   string   `json:"setting"`
+	Title     string   `json:"title"` // for a plot's axis, with its unit in brackets
+	Values    []string `json:"values"`
+	Condition bool     `json:"condition,omitempty"` // what the world does, such as world.dying: nobody's choice
 }
 
 // Point is one combination of the axes' values.
@@ -43,7 +44,8 @@ type Point struct {
 // Sound says whether every promise was kept in every run of the point.
 func (p *Point) Sound() bool { return len(p.Broken) == 0 }
 
-// Estimate is a mean over seeds, with its 95 % confidence interval (Student's t).
+// Estimate is a mean over seeds, with its 95 % confidence interval (Student's t), which may reach
+// past what the metric can be. Of one seed there is no interval: Low and High are the mean.
 type Estimate struct {
 	Mean float64 `json:"mean"`
 	Low  float64 `json:"low"`
@@ -51,8 +53,9 @@ type Estimate struct {
 	N    int     `json:"n"`
 }
 
-// Pareto names the two metrics that pull against each other. A sound point is on the front if no other
-// sound one is better in one of them and no worse in the other.
+// Pareto names the two metrics that pull against each other. A sound point is on the front if, under
+// the same conditions, no other sound one is better in one of them and no worse in the other: the
+// values of axes that are conditions are nobody's choice, so each combination of them has a front.
 type Pareto struct {
 	X string `json:"x"`
 	Y string `json:"y"`
@@ -61,7 +64,8 @@ type Pareto struct {
 // Answer is the recommendation.
 type Answer struct {
 	Sentence string   `json:"sentence"`
-	Evidence []string `json:"evidence"` // paired differences with their intervals, and the points left out
+	Evidence []string `json:"evidence"`       // paired differences with their intervals, and the points left out
+	Take     []string `json:"take,omitempty"` // the settings to take, as --set takes them; none where there is nothing to recommend
 }
 
 // Comparison is one of the documentation's tables with measured columns: alternatives under the same
@@ -90,6 +94,8 @@ type Row struct {
 	Settings  []string            `json:"settings"` // as --set takes them
 	Runs      int                 `json:"runs"`
 	Estimates map[string]Estimate `json:"estimates"`
-	Broken    map[string]int      `json:"broken,omitempty"`  // in runs, by invariant
-	Outside   map[string]int      `json:"outside,omitempty"` // the same, outside the promise
+
+	Under   []map[string]Estimate `json:"under,omitempty"`   // the same for each of the plans alone, in their order
+	Broken  map[string]int        `json:"broken,omitempty"`  // in runs, by invariant
+	Outside map[string]int        `json:"outside,omitempty"` // the same, outside the promise
 }

@@ -3,6 +3,7 @@ package world
 import (
 	"context"
 	"encoding/json"
+	"sync"
 	"sync/atomic"
 	"time"
 
@@ -23,7 +24,7 @@ type Worker struct {
 	MaxParallel    int
 	HeartbeatEvery time.Duration
 	Work           func(jobID string) time.Duration // how long an execution takes
-	Deduplicate    bool                             // refuse a second execution of an idempotency key
+	Deduplicate    bool                             // refuse a second execution of an idempotency key that is done, or under way here
 	Ledger         *Ledger
 }
 
@@ -52,7 +53,7 @@ const (
 // Run is the worker's main function.
 func (k Worker) Run(p *sim.Process) {
 	ctx := p.Context()
-	r := &running{Worker: k, p: p, slots: make(chan struct{}, k.MaxParallel)}
+	r := &running{Worker: k, p: p, slots: make(chan struct{}, k.MaxParallel), busy: map[string]uint64{}}
 	go r.beat()
 	consumer := r.consumer(ctx)
 	for {
@@ -84,6 +85,9 @@ type running struct {
 	p      *sim.Process
 	slots  chan struct{} // one for each job in execution
 	active atomic.Int64
+
+	mu   sync.Mutex
+	busy map[string]uint64 // with Deduplicate: the idempotency keys in execution, and the message of each
 }
 
 func (r *running) consumer(ctx context.Context) jetstream.Consumer {
@@ -126,6 +130,12 @@ func (r *running) execute(ctx context.Context, msg jetstream.Msg) {
 		_ = msg.Term()
 		return
 	}
+	if r.Deduplicate {
+		if !r.claim(d.IdempotencyKey, msg) {
+			return
+		}
+		defer r.release(d.IdempotencyKey)
+	}
 	r.active.Add(1)
 	defer r.active.Add(-1)
 	if !r.Deduplicate || r.Ledger.Count(d.IdempotencyKey) == 0 {
@@ -135,6 +145,32 @@ func (r *running) execute(ctx context.Context, msg jetstream.Msg) {
 		r.p.Clock().Sleep(time.Second)
 	}
 	_ = msg.Ack()
+}
+
+// claim says whether the worker may begin: no other copy of the dispatch is in execution here. That
+// copy answers for this one, which is done with; but a message that is only delivered again stays, in
+// case its first delivery comes to nothing.
+func (r *running) claim(key string, msg jetstream.Msg) bool {
+	md, err := msg.Metadata()
+	if err != nil {
+		return true
+	}
+	r.mu.Lock()
+	first, begun := r.busy[key]
+	if !begun {
+		r.busy[key] = md.Sequence.Stream
+	}
+	r.mu.Unlock()
+	if begun && first != md.Sequence.Stream {
+		_ = msg.Ack()
+	}
+	return !begun
+}
+
+func (r *running) release(key string) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	delete(r.busy, key)
 }
 
 // act has the job's effect on the outside, and keeps the dispatch from being delivered again for

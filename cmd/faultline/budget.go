@@ -1,0 +1,46 @@
+package main
+
+import (
+	"strconv"
+	"strings"
+	"time"
+)
+
+// Bounds of a budget.
+const (
+	budgetRunsMax = 1_000_000_000
+	budgetTimeMax = 30 * 24 * time.Hour
+)
+
+// budget is how much a campaign may do: runs or real time, the other is 0.
+type budget struct {
+	runs int
+	time time.Duration
+}
+
+// parseBudget reads 60s, 2h, 10000runs or 10000 runs.
+func parseBudget(text string) (budget, error) {
+	bad := func(why string) (budget, error) {
+		return budget{}, fail(exitUsage, "--budget is %.60q, %s; give a time such as 60s or 1h, or runs such as 10000runs", text, why)
+	}
+	if digits, ok := strings.CutSuffix(text, "runs"); ok {
+		n, err := strconv.Atoi(strings.ReplaceAll(strings.TrimSpace(digits), "_", ""))
+		switch {
+		case err != nil:
+			return bad("no number of runs")
+		case n < 1 || n > budgetRunsMax:
+			return bad("out of range")
+		}
+		return budget{runs: n}, nil
+	}
+	d, err := time.ParseDuration(text)
+	switch _, number := strconv.Atoi(text); {
+	case number == nil:
+		return bad("neither runs nor a time")
+	case err != nil:
+		return bad("not a time")
+	case d < time.Second || d > budgetTimeMax:
+		return bad("out of range (1s to 720h)")
+	}
+	return budget{time: d}, nil
+}

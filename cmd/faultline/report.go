@@ -1,0 +1,106 @@
+package main
+
+import (
+	"fmt"
+	"io"
+	"path/filepath"
+
+	"github.com/spf13/cobra"
+
+	"github.com/faultline-sim/faultline/reports"
+)
+
+func newReport() *cobra.Command {
+	var out string
+	cmd := &cobra.Command{
+		Use:   "report DIR...",
+		Short: "Make the pages of stored runs again, and an index over them",
+		Long: `Report makes report.html again in the folder of each run, campaign, sweep or
+comparison given, from what it holds. A folder of such folders, as runs is, counts
+for all of them. Over more than one it makes index.html: what was found first,
+then what is inconclusive, then what held.`,
+		Example: `  faultline report runs
+  faultline report runs/publish-failure-1
+  faultline report runs/fuzz-7 runs/compare --out /tmp/pages`,
+		ValidArgsFunction: func(*cobra.Command, []string, string) ([]string, cobra.ShellCompDirective) {
+			return nil, cobra.ShellCompDirectiveFilterDirs
+		},
+		RunE: func(cmd *cobra.Command, args []string) error {
+			if len(args) == 0 {
+				return usage(cmd, "report: the folder is missing")
+			}
+			return rewrite(args, out, newPrinter(cmd.OutOrStdout()), newProgress(cmd.ErrOrStderr(), false))
+		},
+	}
+	cmd.Flags().StringVar(&out, "out", "", "folder for index.html, `DIR` (default the folder given, or runs)")
+	return cmd
+}
+
+// rewrite makes pages again. A folder that cannot be read does not keep the others from theirs: its row
+// in the index says so, and the command fails.
+func rewrite(args []string, out string, say *printer, show *progress) error {
+	var dirs []string
+	for _, arg := range args {
+		found, err := reports.Folders(arg)
+		if err != nil {
+			return fail(exitUsage, "%v", err)
+		}
+		dirs = append(dirs, found...)
+	}
+	single := len(dirs) == 1 && dirs[0] == args[0] && out == ""
+	switch {
+	case out == "" && len(args) == 1:
+		out = args[0]
+	case out == "":
+		out = runsDir
+	}
+	var entries []reports.Entry
+	var bad []error
+	for i, dir := range dirs {
+		show.show("%d of %d: %s", i+1, len(dirs), dir)
+		entry, err := again(dir, out)
+		if err != nil {
+			bad = append(bad, err)
+		}
+		entries = append(entries, entry)
+	}
+	show.done()
+	if len(bad) == 0 || !single {
+		say.line("%s made again", plural(len(dirs)-len(bad), "page"))
+	}
+	if single {
+		if len(bad) > 0 {
+			return fail(exitUsage, "%v", bad[0])
+		}
+		say.line("Report: %s", filepath.Join(dirs[0], reports.PageFile))
+		return nil
+	}
+	if err := writeIndex(out, entries); err != nil {
+		return err
+	}
+	say.line("Index: %s", filepath.Join(out, reports.IndexFile))
+	if len(bad) > 0 {
+		detail := ""
+		for _, err := range bad[1:] {
+			detail += fmt.Sprintf("faultline: %v\n", err)
+		}
+		return &exitError{code: exitUsage, text: bad[0].Error(), detail: detail}
+	}
+	return nil
+}
+
+// again makes one folder's page again, and its row in the index of the folder index.
+func again(dir, index string) (reports.Entry, error) {
+	stored, err := reports.Read(dir)
+	if err == nil {
+		err = stored.Rewrite()
+	}
+	if err != nil {
+		return reports.Entry{Name: filepath.Base(dir), Href: dir, Tone: "bad", Problem: err.Error()}, err
+	}
+	return stored.Entry(index), nil
+}
+
+func writeIndex(dir string, entries []reports.Entry) error {
+	return writeFile(filepath.Join(dir, reports.IndexFile), func(w io.Writer) error { return reports.Index(w, entries) })
+}

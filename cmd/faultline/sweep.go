@@ -1,0 +1,165 @@
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"path/filepath"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/faultline-sim/faultline/reports"
+	"github.com/faultline-sim/faultline/scenarios"
+	"github.com/faultline-sim/faultline/scenarios/campaign"
+	"github.com/faultline-sim/faultline/scenarios/sweep"
+)
+
+type sweepFlags struct {
+	campaignFlags
+	planFlags
+	grids []string
+	seeds int
+}
+
+func newSweep() *cobra.Command {
+	var f sweepFlags
+	cmd := &cobra.Command{
+		Use:   "sweep SWEEP|SCENARIO|FILE",
+		Short: "Measure what settings do, and say which value to choose",
+		Long: `Sweep runs a plan at every point of a grid of settings, under the same seeds at
+every point, and measures it: time to dispatch, attempts burnt, jobs sent to dead
+workers, blind windows, duplicates. Invariants gate every point. It leaves a page
+with heatmap, curves with their confidence intervals and the Pareto front, the
+data as sweep.csv and sweep.json, and a sentence of recommendation.
+
+Ready-made sweeps: ` + strings.Join(sweep.Names(), ", ") + `.
+A sweep that was cut short goes on when the same command is given again.`,
+		Example: `  faultline sweep stale-worker-retries
+  faultline sweep stale-worker --grid engine.max_dispatch_retries=1..10 --grid world.heartbeat_lag=0s,5s,15s
+  faultline sweep my-sweep.yaml --seeds 50 --out /tmp/sweep`,
+		Args: oneArg("the sweep, scenario or file"),
+		ValidArgsFunction: func(_ *cobra.Command, args []string, _ string) ([]string, cobra.ShellCompDirective) {
+			if len(args) > 0 {
+				return nil, cobra.ShellCompDirectiveNoFileComp
+			}
+			return append(sweep.Names(), scenarios.Names()...), cobra.ShellCompDirectiveDefault
+		},
+		RunE: func(cmd *cobra.Command, args []string) error {
+			return f.sweep(cmd.Context(), args[0], cmd.OutOrStdout(), cmd.ErrOrStderr())
+		},
+	}
+	f.planFlags.add(cmd)
+	f.campaignFlags.add(cmd, "runs/sweep-NAME")
+	cmd.Flags().StringArrayVar(&f.grids, "grid", nil, "a setting and its values, `key=values`: 0s,5s,15s or 1..10 or 0.1..0.5/0.1; repeatable")
+	cmd.Flags().IntVar(&f.seeds, "seeds", 0, "under how many seeds every point is run, `N` (default the sweep's)")
+	return cmd
+}
+
+func (f *sweepFlags) sweep(ctx context.Context, arg string, stdout, stderr io.Writer) error {
+	if err := f.check(); err != nil {
+		return err
+	}
+	d, err := f.definition(arg)
+	if err != nil {
+		return err
+	}
+	dir := f.out
+	if dir == "" {
+		dir = filepath.Join(runsDir, "sweep-"+d.Name)
+	}
+	spec := d.Spec()
+	if err := prepare(dir, spec, stderr); err != nil {
+		return err
+	}
+	say := newPrinter(stdout)
+	if f.json || f.quiet {
+		say.w = io.Discard
+	}
+	say.sweepBefore(d, dir)
+	var records []*campaign.Record
+	_, err = f.run(ctx, dir, func(r *campaign.Record) { records = append(records, r) }, stderr)
+	if errors.Is(err, errInterrupted) {
+		return fail(exitInterrupted, "interrupted after %s of %s; they are kept. Go on with the same command", thousands(len(records)), plural(grid(spec), "run"))
+	}
+	if err != nil {
+		return err
+	}
+	res, err := sweep.Analyse(d, records)
+	if err != nil {
+		return err
+	}
+	if err := reports.WriteSweep(dir, res); err != nil {
+		return fail(exitUsage, "%s cannot be written: %v; choose another folder with --out", dir, plain(err))
+	}
+	if f.json {
+		return printJSON(stdout, res)
+	}
+	newPrinter(stdout).answer(res)
+	say.line("\nReport: %s", in(dir, reports.PageFile))
+	say.line("Data:   %s, %s", in(dir, reports.SweepFile), in(dir, reports.CSVFile))
+	return nil
+}
+
+// definition is the sweep as the command line changed it.
+func (f *sweepFlags) definition(arg string) (*sweep.Definition, error) {
+	if scenarios.FromStandardInput(arg) {
+		return nil, fail(exitUsage, "sweep reads the plan in several processes, and standard input can be read once; give a file")
+	}
+	d, err := sweep.Load(arg)
+	if err != nil {
+		return nil, err
+	}
+	if err := f.consistent(); err != nil {
+		return nil, err
+	}
+	for _, o := range f.overrides() {
+		if err := d.Set(o); err != nil {
+			return nil, err
+		}
+	}
+	if err := d.Grid(f.grids); err != nil {
+		return nil, err
+	}
+	if f.seeds != 0 {
+		d.Seeds = f.seeds
+	}
+	return d, d.Validate()
+}
+
+// grid is how many runs a grid has.
+func grid(spec campaign.Spec) int {
+	return len(spec.Grid.Plans) * len(spec.Grid.Points) * spec.Grid.Seeds
+}
+
+func (p *printer) sweepBefore(d *sweep.Definition, dir string) {
+	spec := d.Spec()
+	p.line("%s: %s under %s each, %s", p.paint(bold, d.Name), plural(len(spec.Grid.Points), "point"), plural(d.Seeds, "seed"), plural(grid(spec), "run"))
+	if d.Question != "" {
+		p.line("  %s", d.Question)
+	}
+	for _, a := range d.Axes {
+		p.line("  %s=%s", a.Setting, strings.Join(a.Values, ","))
+	}
+	p.line("  %s\n", dir)
+}
+
+// answer prints what a sweep recommends, and why.
+func (p *printer) answer(res *sweep.Result) {
+	p.line("%s  %s", p.paint(bold, "ANSWER"), res.Answer.Sentence)
+	for _, e := range res.Answer.Evidence {
+		p.line("  %s", e)
+	}
+}
+
+func printJSON(w io.Writer, content any) error {
+	enc := json.NewEncoder(w)
+	enc.SetEscapeHTML(false)
+	enc.SetIndent("", "  ")
+	if err := enc.Encode(content); err != nil {
+		return fmt.Errorf("print JSON: %w", err)
+	}
+	return nil
+}

@@ -1,0 +1,74 @@
+package engine
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"time"
+
+	"github.com/faultline-sim/faultline/engine/job"
+	"github.com/faultline-sim/faultline/engine/phase"
+	"github.com/faultline-sim/faultline/engine/routing"
+)
+
+// errStale says that every pick met a worker past its TTL. To errors.Is it is ErrNoWorkers, as the
+// documented classification has it (seed 002).
+var errStale = fmt.Errorf("%w: stale worker", routing.ErrNoWorkers)
+
+// pick chooses a worker that is alive, with a few re-picks (seed 002). A topic subject bypasses the
+// check: it names no worker.
+func (e *Engine) pick(ctx context.Context, req *job.Request) (routing.Pick, error) {
+	var err error
+	for attempt := range e.settings.MaxDispatchRetries {
+		if attempt > 0 {
+			if cut := e.beforeRepick(ctx, req.JobID); cut != nil {
+				return routing.Pick{}, errors.Join(err, cut)
+			}
+		}
+		var pick routing.Pick
+		pick, err = e.strategy.PickSubject(req, e.registry.Snapshot())
+		if err != nil {
+			return routing.Pick{}, err
+		}
+		if pick.WorkerID == "" || e.registry.IsAlive(pick.WorkerID) {
+			return pick, nil
+		}
+		err = fmt.Errorf("topic %q, worker %s: %w", req.Topic, pick.WorkerID, errStale)
+		e.metrics.StaleWorkerRetries.WithLabelValues(req.Topic, pick.WorkerID).Inc()
+		e.log.LogAttrs(ctx, slog.LevelWarn, "stale worker detected, retrying dispatch",
+			slog.String("job_id", req.JobID), slog.String("topic", req.Topic), slog.String("worker_id", pick.WorkerID),
+			slog.Int("dispatch_attempt", attempt))
+	}
+	return routing.Pick{}, err
+}
+
+// beforeRepick is the tiny jitter of seed 002's alternative: time in which a heartbeat or a sweep may
+// change what the next pick sees. The job's lock stays held, and renewed. It fails when ctx ends.
+func (e *Engine) beforeRepick(ctx context.Context, jobID string) error {
+	if e.settings.StaleWorker != JitteredRetries {
+		return nil
+	}
+	random := e.random.Uint64(phase.With(ctx, jobID, phase.Pick))
+	return e.wait(ctx, jitter(random, e.settings.StaleRetryJitter))
+}
+
+// wait lets d pass on the engine's clock, or returns ctx's error if that ends first.
+func (e *Engine) wait(ctx context.Context, d time.Duration) error {
+	timer := e.clock.NewTimer(d)
+	defer timer.Stop()
+	select {
+	case <-ctx.Done():
+		return ctx.Err()
+	case <-timer.Chan():
+		return nil
+	}
+}
+
+// reasonCode maps a pick's error; what a stale worker is called is a setting (seed 002, next step 2).
+func (e *Engine) reasonCode(err error) string {
+	if errors.Is(err, errStale) {
+		return e.settings.StaleReasonCode
+	}
+	return routing.ReasonCode(err)
+}

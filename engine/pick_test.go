@@ -1,0 +1,111 @@
+package engine
+
+import (
+	"context"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/faultline-sim/faultline/engine/job"
+	"github.com/faultline-sim/faultline/engine/phase"
+	"github.com/faultline-sim/faultline/engine/routing"
+)
+
+// fixedRandom draws the same number always.
+type fixedRandom uint64
+
+func (r fixedRandom) Uint64(context.Context) uint64 { return uint64(r) }
+
+// newJittered returns a harness whose one worker is past its TTL, and whose every wait is 40ms.
+func newJittered(t *testing.T, picks int) *harness {
+	h := newHarness(t, func(s *Settings) { s.StaleWorker, s.MaxDispatchRetries = JitteredRetries, picks })
+	h.random = fixedRandom(h.settings.StaleRetryJitter + 40*time.Millisecond) // modulo the jitter
+	h.worker("worker-1")
+	h.clock.Advance(h.settings.WorkerTTL + 1)
+	return h
+}
+
+// handling handles a request on another goroutine and returns once the handling waits for the clock.
+func (h *harness) handling(ctx context.Context, req job.Request) <-chan error {
+	h.t.Helper()
+	ended := make(chan error, 1)
+	go func() { ended <- h.HandleJobRequest(ctx, req) }()
+	h.waits()
+	return ended
+}
+
+// waits returns once a handling waits for the clock: its timer, besides the ticker of its lock.
+func (h *harness) waits() {
+	h.t.Helper()
+	require.NoError(h.t, h.clock.BlockUntilContext(h.t.Context(), 2))
+}
+
+func (h *harness) stalePicks() int { return strings.Count(h.logs.String(), "stale worker detected") }
+
+// Seed 002, the alternative of more inner retries with tiny jitter.
+func TestJitteredRetriesWaitBeforeEachRepick(t *testing.T) {
+	h := newJittered(t, 3)
+	req := h.submit()
+	ended := h.handling(t.Context(), req)
+	for pick := 1; pick <= 2; pick++ {
+		assert.Equal(t, pick, h.stalePicks())
+		require.True(t, h.redis.Exists("cordum:scheduler:job:job-1"), "the lock stays held")
+		h.clock.Advance(40*time.Millisecond - 1)
+		h.waits() // not yet
+		assert.Equal(t, pick, h.stalePicks())
+		h.clock.Advance(1)
+		if pick < 2 {
+			h.logs.await(`"dispatch_attempt":1`)
+			h.waits()
+		}
+	}
+	r := h.retry(<-ended)
+	assert.ErrorIs(t, r, routing.ErrNoWorkers)
+	assert.Equal(t, phase.Pick, r.Phase)
+	assert.Equal(t, h.settings.RetryDelayNoWorkers, r.Delay)
+	assert.True(t, h.logged("stale worker detected, retrying dispatch", `"dispatch_attempt":2`))
+	assert.EqualValues(t, 3, h.metric(`scheduler_stale_worker_retry_total{topic="job.default",worker="worker-1"}`))
+	assert.Equal(t, 1, h.record().Attempts, "one attempt, however many picks")
+	h.unlocked()
+}
+
+func TestAJitteredRepickSeesWhatChangedMeanwhile(t *testing.T) {
+	for name, change := range map[string]func(*harness){
+		"a heartbeat": func(h *harness) { h.worker("worker-1") },
+		"a sweep":     func(h *harness) { h.worker("worker-2"); h.registry.Sweep() },
+	} {
+		t.Run(name, func(t *testing.T) {
+			h := newJittered(t, 3)
+			ended := h.handling(t.Context(), h.submit())
+			change(h)
+			h.clock.Advance(40 * time.Millisecond)
+			require.NoError(t, <-ended)
+			assert.Len(t, h.dispatches(), 1)
+			assert.Equal(t, 1, h.stalePicks())
+			assert.Equal(t, 1, h.record().Attempts)
+		})
+	}
+}
+
+func TestAWaitEndsWithItsContext(t *testing.T) {
+	h := newJittered(t, 3)
+	ctx, cancel := context.WithCancel(t.Context())
+	ended := h.handling(ctx, h.submit())
+	cancel()
+	r := h.retry(<-ended)
+	assert.ErrorIs(t, r, context.Canceled)
+	assert.ErrorIs(t, r, routing.ErrNoWorkers)
+	assert.Equal(t, phase.Pick, r.Phase)
+	assert.Empty(t, h.dispatches())
+}
+
+// A live worker costs no wait, and fixed retries never wait.
+func TestNoWaitWithoutAStaleWorker(t *testing.T) {
+	h := newJittered(t, 3)
+	h.worker("worker-1")
+	require.NoError(t, h.handle(h.submit()))
+	assert.Len(t, h.dispatches(), 1)
+}

@@ -1,0 +1,55 @@
+package engine
+
+import (
+	"context"
+	"errors"
+	"log/slog"
+
+	"github.com/faultline-sim/faultline/engine/metrics"
+	"github.com/faultline-sim/faultline/engine/phase"
+	"github.com/faultline-sim/faultline/engine/store"
+)
+
+// readState is the redelivery gate's read: the job's record, or an empty one for a job without. What
+// it returns when the state cannot be read is a setting (seed 001); an error is a retry event.
+func (e *Engine) readState(ctx context.Context, h *handling) (store.Record, error) {
+	rec, err := e.store.Read(phase.With(ctx, h.req.JobID, phase.StateRead), h.req.JobID)
+	switch {
+	case err == nil:
+		return rec, nil
+	case errors.Is(err, store.ErrNotFound):
+		return store.Record{}, nil
+	case e.settings.ReadError == FailOpen:
+		e.log.LogAttrs(ctx, slog.LevelError, "state read failed, failing open",
+			slog.String("job_id", h.req.JobID), slog.String("topic", h.req.Topic), slog.Any("error", err))
+		return store.Record{}, nil
+	case e.settings.ReadError == CachedState:
+		if known, ok := e.store.Cache.Recall(h.req.JobID); ok {
+			return e.byCache(ctx, h, known, err), nil
+		}
+	}
+	return store.Record{}, e.failClosed(ctx, phase.StateRead, h.req.JobID, h.req.Topic, err)
+}
+
+// byCache takes the cached state for the job's. It may be stale: what another replica has written
+// since, this one has not heard of (seed 001, false confidence).
+func (e *Engine) byCache(ctx context.Context, h *handling, known store.Known, err error) store.Record {
+	decision := metrics.DecisionSkip
+	if dispatchable(known.State) {
+		decision = metrics.DecisionProceed
+	}
+	e.metrics.StateReadsCached.WithLabelValues(h.req.Topic, decision).Inc()
+	e.log.LogAttrs(ctx, slog.LevelWarn, "state read failed, deciding by the cached state",
+		slog.String("job_id", h.req.JobID), slog.String("topic", h.req.Topic), slog.String("state", string(known.State)),
+		slog.Duration("age", known.Age), slog.String("decision", decision), slog.Any("error", err))
+	h.guessed = true
+	return store.Record{JobID: h.req.JobID, State: known.State, Attempts: known.Attempts}
+}
+
+// failClosed puts off a job whose state is unknown (seed 001).
+func (e *Engine) failClosed(ctx context.Context, p phase.Phase, jobID, topic string, err error) error {
+	e.log.LogAttrs(ctx, slog.LevelError, "state read failed, failing closed",
+		slog.String("job_id", jobID), slog.String("topic", topic), slog.Any("error", err))
+	e.metrics.StateReadsFailClosed.WithLabelValues(topic).Inc()
+	return RetryAfter(err, e.settings.RetryDelayStore, p, "")
+}

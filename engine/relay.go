@@ -1,0 +1,164 @@
+package engine
+
+import (
+	"context"
+	"errors"
+	"log/slog"
+	"time"
+
+	"github.com/jonboulle/clockwork"
+	"golang.org/x/sync/errgroup"
+
+	"github.com/faultline-sim/faultline/engine/job"
+	"github.com/faultline-sim/faultline/engine/lock"
+	"github.com/faultline-sim/faultline/engine/metrics"
+	"github.com/faultline-sim/faultline/engine/phase"
+	"github.com/faultline-sim/faultline/engine/routing"
+	"github.com/faultline-sim/faultline/engine/store"
+)
+
+const (
+	kicksMax    = 1024 // kicks that wait for the relay; what is more is left to the poll
+	outboxBatch = 128  // entries that one poll takes up
+)
+
+// intoOutbox is the outbox order of seed 000: DISPATCHED and the message become durable together,
+// and the request is done with. What fails from then on is the relay's to repeat: there is no
+// rollback, and no attempt is counted.
+func (e *Engine) intoOutbox(ctx context.Context, h *handling, pick routing.Pick) error {
+	entry, err := h.entry(pick)
+	if err != nil {
+		return RetryAfter(err, e.settings.RetryDelayStore, phase.DispatchedWrite, job.ReasonDispatchFailed)
+	}
+	entry.DueAfter = e.settings.OutboxPoll
+	err = e.intend(ctx, h, store.Write{To: job.Dispatched, Worker: pick.WorkerID, Enter: &entry})
+	h.entered = err == nil
+	return err
+}
+
+// kick tells this replica's relay of an entry that it has just written and no longer locks, so that
+// the dispatch does not wait for a poll.
+func (e *Engine) kick(jobID string) {
+	select {
+	case e.kicks <- jobID:
+	default:
+	}
+}
+
+// startRelay adds the relay's loops, if the dispatch order has one. They end once stop has been
+// called, which is for after the last request, and what was kicked has been relayed.
+func (e *Engine) startRelay(ctx context.Context, loops *errgroup.Group) (stop context.CancelFunc) {
+	ctx, stop = context.WithCancel(context.WithoutCancel(ctx))
+	if e.settings.DispatchOrder == Outbox {
+		ticker := e.clock.NewTicker(e.settings.OutboxPoll)
+		loops.Go(func() error { e.relayKicked(ctx); return nil })
+		loops.Go(func() error { defer ticker.Stop(); e.relayDue(ctx, ticker); return nil })
+	}
+	return stop
+}
+
+// relayKicked publishes what this replica has just written.
+func (e *Engine) relayKicked(ctx context.Context) {
+	relays := e.relays()
+	defer func() { _ = relays.Wait() }()
+	relay := func(jobID string) {
+		relays.Go(func() error { e.relay(context.WithoutCancel(ctx), jobID); return nil })
+	}
+	for {
+		select {
+		case jobID := <-e.kicks:
+			relay(jobID)
+		case <-ctx.Done():
+			for {
+				select {
+				case jobID := <-e.kicks:
+					relay(jobID)
+				default:
+					return
+				}
+			}
+		}
+	}
+}
+
+// relayDue publishes what nobody was kicked for, or could not be published before: entries of this
+// replica and of others, those included that have crashed.
+func (e *Engine) relayDue(ctx context.Context, ticker clockwork.Ticker) {
+	for {
+		select {
+		case <-ctx.Done():
+			return
+		case <-ticker.Chan():
+		}
+		due, err := e.store.Due(phase.With(ctx, "", phase.OutboxRead), outboxBatch)
+		if err != nil {
+			e.leave(ctx, "", phase.OutboxRead, err)
+			continue
+		}
+		relays := e.relays()
+		for _, jobID := range due {
+			relays.Go(func() error { e.relay(context.WithoutCancel(ctx), jobID); return nil })
+		}
+		_ = relays.Wait()
+	}
+}
+
+// relays bounds how many entries are published at once.
+func (e *Engine) relays() *errgroup.Group {
+	g := new(errgroup.Group)
+	g.SetLimit(e.settings.Handlers)
+	return g
+}
+
+// relay publishes a job's entry under the job's lock, which keeps other relays off it and the job
+// from moving meanwhile. A relay that outlives its lock, or whose removal fails, leaves an entry that
+// is published a second time: workers and sinks know the repetition by its idempotency key.
+func (e *Engine) relay(ctx context.Context, jobID string) {
+	err := e.withJobLock(ctx, jobID, func(ctx context.Context) error { return e.relayEntry(ctx, jobID) })
+	var r *RetryableError
+	if errors.As(err, &r) && !errors.Is(err, lock.ErrBusy) { // busy: another is at it, and the poll comes again
+		e.leave(ctx, jobID, r.Phase, r.Err)
+	}
+}
+
+// relayEntry holds the job's lock.
+func (e *Engine) relayEntry(ctx context.Context, jobID string) error {
+	again := e.settings.RetryDelayStore
+	entry, state, err := e.store.Claim(phase.With(ctx, jobID, phase.OutboxClaim), jobID, again)
+	if err != nil {
+		return e.failClosed(ctx, phase.OutboxClaim, jobID, metrics.UnknownTopic, err)
+	}
+	if entry == nil {
+		return nil // published by another
+	}
+	if state != job.Dispatched {
+		return e.void(ctx, jobID, entry.Topic, state)
+	}
+	if err := e.publishEntry(ctx, jobID, entry, time.UnixMilli(entry.Started)); err != nil {
+		return RetryAfter(err, again, phase.Publish, job.ReasonDispatchFailed)
+	}
+	_, err = e.store.Write(phase.With(ctx, jobID, phase.OutboxRemove),
+		store.Write{JobID: jobID, From: job.Dispatched, To: job.Running, Leave: true})
+	if err != nil {
+		return RetryAfter(err, again, phase.OutboxRemove, "")
+	}
+	return nil
+}
+
+// void drops the entry of a job that is no longer DISPATCHED: its end has come without this publish.
+func (e *Engine) void(ctx context.Context, jobID, topic string, state job.State) error {
+	if err := e.store.Drop(phase.With(ctx, jobID, phase.OutboxRemove), jobID); err != nil {
+		return RetryAfter(err, e.settings.RetryDelayStore, phase.OutboxRemove, "")
+	}
+	e.metrics.OutboxVoided.WithLabelValues(topic).Inc()
+	e.log.LogAttrs(ctx, slog.LevelInfo, "outbox entry voided",
+		slog.String("job_id", jobID), slog.String("topic", topic), slog.String("state", string(state)))
+	return nil
+}
+
+// leave notes that a relay could not go on; the next poll that finds the entry due repeats it.
+func (e *Engine) leave(ctx context.Context, jobID string, p phase.Phase, err error) {
+	e.metrics.OutboxRetries.WithLabelValues(string(p)).Inc()
+	e.log.LogAttrs(ctx, slog.LevelWarn, "outbox relay failed, retrying later",
+		slog.String("job_id", jobID), slog.String("phase", string(p)), slog.Any("error", err))
+}

@@ -1,0 +1,265 @@
+package reports
+
+import (
+	"cmp"
+	"fmt"
+	"io"
+	"maps"
+	"math"
+	"os"
+	"path"
+	"path/filepath"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/faultline-sim/faultline/scenarios"
+	"github.com/faultline-sim/faultline/scenarios/campaign"
+)
+
+// Caps of a campaign's page. Its result.json has all.
+const (
+	findingsMax  = 50
+	reasonsMax   = 20
+	planBytesMax = 16 << 10 // of a finding's plan
+	stackMax     = 16 << 10 // bytes of a finding's stack, or dump
+)
+
+var campaignTemplate = pageTemplateOf("campaign.html")
+
+// campaignView is what the template sees.
+type campaignView struct {
+	frame
+	*campaign.Result
+	Badge        badge
+	Says         string
+	Warnings     []string
+	Source       string
+	Budget       string
+	VirtualTime  string
+	Shown        []findingRow
+	FindingsLeft int
+	coverage
+	VerdictRows []verdictRow
+	ReasonRows  []reasonRow
+	ReasonsLeft int
+}
+
+type findingRow struct {
+	campaign.Finding
+	Number    int
+	Contained bool
+	Smallest  string // its size in words
+	FoundIn   string
+	Page      string // relative; empty if there is none
+	PlanLeft  int    // bytes that are not shown
+	StackLeft int
+}
+
+type verdictRow struct {
+	Badge badge
+	Runs  int
+	Bar   bar
+}
+
+type reasonRow struct {
+	Reason string
+	Runs   int
+}
+
+// CampaignPage writes the report.html of a campaign: what was found, or the bound if nothing was, and
+// what the campaign met and did not meet. It links each finding to its plan and to its run's page,
+// both in the folder of the campaign; see [FindingPage].
+func CampaignPage(w io.Writer, res *campaign.Result) error {
+	return campaignPage(w, res, func(string) bool { return true })
+}
+
+// WriteCampaign writes report.html into the folder dir of a campaign, beside the result.json and the
+// findings that the campaign itself wrote. Findings are linked to the pages that are there.
+func WriteCampaign(dir string, res *campaign.Result) error {
+	there := func(page string) bool {
+		info, err := os.Stat(filepath.Join(dir, filepath.FromSlash(page)))
+		return err == nil && info.Mode().IsRegular()
+	}
+	return writeAll(dir, []file{{PageFile, func(w io.Writer) error { return campaignPage(w, res, there) }}})
+}
+
+// FindingPage is where the page of the run of f's smallest plan belongs, in the campaign's folder.
+func FindingPage(f *campaign.Finding) string {
+	return strings.TrimSuffix(f.File, path.Ext(f.File)) + ".html"
+}
+
+func campaignPage(w io.Writer, res *campaign.Result, there func(page string) bool) error {
+	outcome, says := campaignVerdict(res)
+	source, _ := sourceOf(&res.Spec)
+	v := campaignView{
+		frame:  newFrame(fmt.Sprintf("%s: %s", res.Spec.Name, outcome.Word), pageCSS, overviewCSS),
+		Result: res, Badge: outcome, Says: says, Warnings: campaignWarnings(res), Source: source,
+		Budget: budgetOf(&res.Spec), VirtualTime: longTime(res.Virtual), coverage: coverageOf(res),
+		VerdictRows: verdictRows(res),
+	}
+	findings, left := capped(res.Findings, findingsMax)
+	v.FindingsLeft = left
+	for i := range findings {
+		v.Shown = append(v.Shown, findingRowOf(&findings[i], i+1, res.Runs, there))
+	}
+	v.ReasonRows, v.ReasonsLeft = reasonRows(res.Reasons)
+	return execute(w, campaignTemplate, v)
+}
+
+// anythingFound says whether anything stands against a campaign, examined or not.
+func anythingFound(res *campaign.Result) bool {
+	return len(res.Findings)+res.Unexamined+res.Contained+res.Verdicts[scenarios.Violated] > 0
+}
+
+// campaignVerdict is the outcome in a word or two, and in a sentence.
+func campaignVerdict(res *campaign.Result) (badge, string) {
+	switch {
+	case anythingFound(res):
+		hurt := res.Verdicts[scenarios.Violated] + res.Contained
+		says := fmt.Sprintf("%s of %s broke a promise", count(hurt), counted(res.Runs, "run"))
+		if res.Contained > 0 {
+			says += fmt.Sprintf(", or took the process down (%s)", count(res.Contained))
+		}
+		return badge{counted(max(len(res.Findings), 1), "finding"), "bad"}, says + "."
+	case res.Runs == 0:
+		return badge{"nothing was run", "warn"}, "The campaign ended before its first run was over."
+	}
+	tone := "good"
+	if !res.Complete || res.Bound == 0 {
+		tone = "warn"
+	}
+	return badge{"nothing found", tone}, boundInWords(res)
+}
+
+// boundInWords says what a campaign that found nothing has shown.
+func boundInWords(res *campaign.Result) string {
+	_, plans := sourceOf(&res.Spec)
+	if res.Bound <= 0 || res.Bound >= 1 {
+		return fmt.Sprintf("No promise was broken in %s, which is too few to bound how often one may be.", counted(res.Runs, "run"))
+	}
+	n := int(math.Round(3 / res.Bound))
+	return fmt.Sprintf("No promise was broken in %s runs: at most 3/%s = %s of the %s break one, with 95 %% confidence (rule of three).",
+		count(n), count(n), percentage(res.Bound), plans)
+}
+
+// percentage says a share, which is not 0, with the digits that count.
+func percentage(share float64) string { return significant(100*share) + " %" }
+
+func campaignWarnings(res *campaign.Result) (warnings []string) {
+	if !res.Complete {
+		warnings = append(warnings, "It was stopped before its budget was used up; what is here is of the runs that were over.")
+	}
+	if res.Unexamined > 0 {
+		warnings = append(warnings, fmt.Sprintf("%s broke a promise after as many findings as are examined, and may be other ways to break one.", counted(res.Unexamined, "more run")))
+	}
+	if n := res.Verdicts[scenarios.Inconclusive]; 2*n > res.Runs {
+		warnings = append(warnings, fmt.Sprintf("%s of the runs were inconclusive: see why below.", percentage(float64(n)/float64(res.Runs))))
+	}
+	return warnings
+}
+
+// sourceOf says where the plans of a campaign come from, and which plans its bound is about.
+func sourceOf(spec *campaign.Spec) (source, plans string) {
+	switch {
+	case spec.Grid != nil:
+		return fmt.Sprintf("%s at %s under %s", counted(len(spec.Grid.Plans), "plan"), counted(len(spec.Grid.Points), "point"), counted(spec.Grid.Seeds, "seed")), "plans and seeds of this grid"
+	case spec.Drawn == nil:
+		return "", "plans of this distribution"
+	}
+	presets := ", preset " + list(spec.Drawn.Presets)
+	if len(spec.Drawn.Presets) == 0 {
+		presets = ""
+	}
+	if n := len(spec.Drawn.Plans); n > 0 {
+		return "perturbations of " + list(planNames(spec.Drawn.Plans)) + presets, "plans of this distribution"
+	}
+	return "drawn from nothing" + presets, "plans of this distribution"
+}
+
+// planNames are the names of plans in YAML.
+func planNames(plans []string) (names []string) {
+	for _, text := range plans {
+		name := "a plan"
+		for line := range strings.Lines(text) {
+			if value, ok := strings.CutPrefix(line, "name:"); ok {
+				name = strings.TrimSpace(value)
+				break
+			}
+		}
+		names = append(names, name)
+	}
+	names, left := capped(names, 12)
+	if left > 0 {
+		names = append(names, fmt.Sprintf("%s more", count(left)))
+	}
+	return names
+}
+
+func budgetOf(spec *campaign.Spec) string {
+	var parts []string
+	if spec.Runs > 0 {
+		parts = append(parts, counted(spec.Runs, "run"))
+	}
+	if spec.Budget > 0 {
+		parts = append(parts, longTime(spec.Budget))
+	}
+	return strings.Join(parts, " or ")
+}
+
+// longTime says d in its two largest units, days included.
+func longTime(d time.Duration) string {
+	if day := 24 * time.Hour; d >= day {
+		return join(int64(d/day), "d", int64(d%day/time.Hour), "h")
+	}
+	return duration(d)
+}
+
+func findingRowOf(f *campaign.Finding, number, runs int, there func(string) bool) findingRow {
+	r := findingRow{Finding: *f, Number: number, Contained: f.Verdict == ""}
+	r.Smallest = list([]string{
+		counted(f.Jobs, "job"), counted(f.Faults, "fault"), counted(f.Schedulers, "scheduler"), counted(f.Workers, "worker"),
+	})
+	r.FoundIn = fmt.Sprintf("%s of %s, run %s first", count(f.Runs), counted(runs, "run"), count(f.First))
+	if page := FindingPage(f); !r.Contained && there(page) {
+		r.Page = page
+	}
+	r.Plan, r.PlanLeft = beginning(f.Plan, planBytesMax)
+	r.Detail, r.StackLeft = beginning(f.Detail, stackMax)
+	return r
+}
+
+// beginning is that of s, in whole lines if it can be, and how many bytes come after it.
+func beginning(s string, bytesMax int) (string, int) {
+	if len(s) <= bytesMax {
+		return s, 0
+	}
+	cut := strings.ToValidUTF8(s[:bytesMax], "")
+	if i := strings.LastIndexByte(cut, '\n'); i > 0 {
+		cut = cut[:i+1]
+	}
+	return cut, len(s) - len(cut)
+}
+
+func verdictRows(res *campaign.Result) (rows []verdictRow) {
+	add := func(b badge, n int) {
+		if n > 0 {
+			rows = append(rows, verdictRow{b, n, barOf(n, 0, res.Runs)})
+		}
+	}
+	for _, v := range []scenarios.Verdict{scenarios.Violated, scenarios.Inconclusive, scenarios.Held} {
+		add(verdictBadge(v), res.Verdicts[v])
+		if v == scenarios.Violated {
+			add(badge{"out of bounds", "bad"}, res.Contained)
+		}
+	}
+	return rows
+}
+
+func reasonRows(reasons map[string]int) (rows []reasonRow, left int) {
+	for _, reason := range slices.Sorted(maps.Keys(reasons)) {
+		rows = append(rows, reasonRow{clip(reason), reasons[reason]})
+	}
+	slices.SortStableFunc(rows, func(a, b reasonRow) int { return cmp.Compare(b.Runs, a.Runs) })
+	return capped(rows, reasonsMax)
+}

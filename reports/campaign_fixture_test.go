@@ -1,0 +1,110 @@
+package reports
+
+import (
+	"strings"
+	"time"
+
+	"github.com/faultline-sim/faultline/invariants"
+	"github.com/faultline-sim/faultline/scenarios"
+	"github.com/faultline-sim/faultline/scenarios/campaign"
+)
+
+// quietNight is a campaign that found nothing.
+func quietNight() *campaign.Result {
+	res := &campaign.Result{
+		Version: campaign.ResultVersion, Build: "v0.2.0",
+		Spec: campaign.Spec{
+			Version: campaign.SpecVersion, Name: "fuzz", Seed: 20261121, Runs: 12_000,
+			Drawn: &campaign.Drawn{Presets: []string{"documented", "hardened"}},
+		},
+		Complete: true, Runs: 12_000, Steps: 9_184_022, Virtual: 311*24*time.Hour + 5*time.Hour,
+		Verdicts: map[scenarios.Verdict]int{scenarios.Held: 10_391, scenarios.Inconclusive: 1_609},
+		Digest:   "4be1c07d22f09a53", Bound: 3.0 / 12_000, Findings: []campaign.Finding{},
+		Reasons: map[string]int{
+			"a fault did not fire as it should: fail-before on job N's rollback_write": 1_204,
+			"job-N had not settled when its time was up":                               398,
+			"the run used up its steps":                                                7,
+		},
+	}
+	for n, i := range invariants.All() {
+		c := campaign.Coverage{Name: i.Name, Kind: string(i.Kind), Exercised: 12_000 - 977*n%11_000}
+		switch i.Name {
+		case "one-dispatch-per-job", "every-job-settles":
+			c.Outside = 214
+		case "attempts-never-past-ceiling", "deliveries-exhausted", "result-for-ended-job":
+			c.Exercised = 0
+		}
+		res.Invariants = append(res.Invariants, c)
+	}
+	for n, kind := range campaign.FaultKinds() {
+		c := campaign.Coverage{Name: kind, Drawn: 1_900 - 17*n, Exercised: 1_300 - 12*n}
+		switch {
+		case n%4 == 3 || n > 90:
+			c.Drawn, c.Exercised = 0, 0
+		case n%11 == 5:
+			c.Exercised = 0
+		}
+		res.Faults = append(res.Faults, c)
+	}
+	for n, s := range scenarios.Settings() {
+		c := campaign.Coverage{Name: s.Name}
+		if n%3 != 1 {
+			c.Drawn = 6_000 - 150*n
+		}
+		res.Settings = append(res.Settings, c)
+	}
+	return res
+}
+
+const foundPlan = `version: 1
+name: found
+preset: documented
+topology: {schedulers: 1, workers: 1}
+workload: {jobs: 1}
+faults:
+  - on: {job: 1, phase: publish}
+    do: fail-after
+expect:
+  violates: [one-dispatch-per-job]
+seed: 4711
+`
+
+// badNight is one that found a broken promise, a panic, and a run that would not repeat itself.
+func badNight() *campaign.Result {
+	res := quietNight()
+	res.Spec.Drawn.Sets = []string{"engine.dispatch_order=publish-first", "workload.jobs=4"}
+	res.Bound, res.Complete = 0, false
+	res.Verdicts = map[scenarios.Verdict]int{scenarios.Held: 9_973, scenarios.Inconclusive: 1_609, scenarios.Violated: 412}
+	res.Contained, res.Unexamined = 6, 3
+	for i := range res.Invariants {
+		if res.Invariants[i].Name == "one-dispatch-per-job" {
+			res.Invariants[i].Broken = 409
+		}
+		if res.Invariants[i].Name == "documented-transitions-only" {
+			res.Invariants[i].Broken = 3
+		}
+	}
+	res.Findings = []campaign.Finding{
+		{
+			Invariant: "one-dispatch-per-job", Cause: "fail-after on publish, engine.dispatch_order=publish-first",
+			Story: "The publish of job-1 is stored although scheduler-1 sees an error; it rolls back and publishes again, so that two dispatches of job-1 are stored and worker-1 executes it twice.",
+			File:  "findings/one-dispatch-per-job-8c1f03d2.yaml", Plan: foundPlan, Replay: "faultline run findings/one-dispatch-per-job-8c1f03d2.yaml",
+			First: 17, Runs: 409, Verdict: scenarios.Violated, Digest: "77ab01c2d3e4f506", Step: 31, Jobs: 1, Faults: 1, Schedulers: 1, Workers: 1, Tries: 143,
+		},
+		{
+			Invariant: string(campaign.Panicked), Cause: "crash of a worker",
+			Story: "The code under test panicked at step 212.",
+			File:  "findings/no-panic-1b9e77aa.yaml", Plan: foundPlan, Replay: "faultline run findings/no-panic-1b9e77aa.yaml",
+			First: 903, Runs: 6, Step: 212, Jobs: 1, Faults: 1, Schedulers: 2, Workers: 1, Tries: 61,
+			Detail: "panic: runtime error: index out of range [3] with length 3\n\ngoroutine 71 [running]:\ngithub.com/faultline-sim/faultline/engine/routing.(*Picker).pick(0xc0001b2000, {0xc000310a80, 0x3, 0x4})\n\t/src/engine/routing/pick.go:88 +0x2f4\n" +
+				strings.Repeat("github.com/faultline-sim/faultline/engine.(*Engine).handle(0xc0001b2000)\n\t/src/engine/handle.go:140 +0x91c\n", 12),
+		},
+		{
+			Invariant: "documented-transitions-only", Cause: "hang on state_read",
+			Story: "RUNNING goes back to PENDING at step 88.", File: "findings/documented-transitions-only-55d0aa10.yaml", Plan: foundPlan,
+			Replay: "faultline run findings/documented-transitions-only-55d0aa10.yaml",
+			First:  5_120, Runs: 3, Verdict: scenarios.Violated, Digest: "0102030405060708", Step: 88, Jobs: 4, Faults: 5, Schedulers: 2, Workers: 3, Flaky: true,
+		},
+	}
+	return res
+}

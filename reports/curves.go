@@ -1,0 +1,335 @@
+package reports
+
+import (
+	"fmt"
+	"html/template"
+	"image/color"
+	"math"
+	"slices"
+	"strconv"
+
+	"gonum.org/v1/plot"
+	"gonum.org/v1/plot/plotter"
+	"gonum.org/v1/plot/vg"
+	"gonum.org/v1/plot/vg/draw"
+)
+
+// curve is a measure over the values of the first axis, at one value of the second.
+type curve struct {
+	value  string // of the second axis; empty if there is none
+	colour int
+	points []curvePoint // those that were measured
+}
+
+type curvePoint struct {
+	index           int // of the value of the first axis
+	x               float64
+	mean, low, high float64
+	sound           bool
+}
+
+// curves is the figure of a measure over the first axis: a line for each value of the second, with
+// its interval, and a panel for each combination of the others.
+func (p *sweepPlots) curves(m measure) figure {
+	fig := figure{Title: m.Heading(), Notes: []string{m.Says}}
+	all, lo, hi := make([][]curve, len(p.panels)), math.Inf(1), 0.0
+	broken, wide := false, false
+	for i, panel := range p.panels {
+		all[i] = p.curvesOf(m, panel)
+		for _, c := range all[i] {
+			for _, point := range c.points {
+				lo, hi = min(lo, point.mean, positive(point.low, point.mean)), max(hi, point.mean, point.high)
+				broken, wide = broken || !point.sound, wide || point.high > point.low
+			}
+		}
+	}
+	if math.IsInf(lo, 1) {
+		fig.Empty = "It was not measured at any point."
+		return fig
+	}
+	y := axisFor(m, lo, hi)
+	fig.Legend = p.curveLegend(all)
+	if wide {
+		fig.Legend = append(fig.Legend, legendEntry{"band", "faint", "95 % confidence"})
+	}
+	if broken {
+		fig.Legend = append(fig.Legend, legendEntry{"cross", "bad", "a promise was broken there"})
+	}
+	if !p.axes[0].toScale && len(p.axes[0].Values) > 2 {
+		if _, number := quantity(p.axes[0].Values[0]); number {
+			fig.Notes = append(fig.Notes, "The values of "+p.axes[0].Name()+" stand at equal distances, not to scale.")
+		}
+	}
+	fig.addPanels(p.panels, func(i int, s size) template.HTML {
+		return p.drawCurves(m, y, all[i], s, fmt.Sprintf("%s by %s%s.", m.Heading(), p.axes[0].title(), within(p.panels[i])))
+	})
+	if len(p.axes) > 1 && len(p.axes[1].Values) > focusMax {
+		fig.Notes = append(fig.Notes, fmt.Sprintf("Of %s of %s, %d are drawn; the table of points has all.", counted(len(p.axes[1].Values), "value"), p.axes[1].Name(), focusMax))
+	}
+	if p.panelsLeft > 0 {
+		fig.Notes = append(fig.Notes, fmt.Sprintf("%s left out; the table of points has them.", counted(p.panelsLeft, "more plot")))
+	}
+	return fig
+}
+
+// positive is low, or mean if low is not above 0.
+func positive(low, mean float64) float64 {
+	if low > 0 {
+		return low
+	}
+	return mean
+}
+
+func (p *sweepPlots) curvesOf(m measure, panel panel) (list []curve) {
+	seconds := []string{""}
+	if len(p.axes) > 1 {
+		seconds = spread(p.axes[1].Values, focusMax)
+	}
+	for colour, second := range seconds {
+		c := curve{value: second, colour: colour}
+		for i, first := range p.axes[0].Values {
+			at := []string{first}
+			if second != "" || len(p.axes) > 1 {
+				at = append(at, second)
+			}
+			point := p.points.find(append(at, panel.rest...)...)
+			if cell := cellOf(point, m); cell.known {
+				e := point.Estimates[m.Name]
+				low, high := m.in(e.Low), m.in(e.High)
+				if math.IsNaN(low) || math.IsNaN(high) || math.IsInf(low, 0) || math.IsInf(high, 0) {
+					low, high = cell.value, cell.value // an interval of one seed
+				}
+				c.points = append(c.points, curvePoint{i, p.axes[0].at[i], cell.value, low, high, cell.sound})
+			}
+		}
+		list = append(list, c)
+	}
+	return list
+}
+
+func (p *sweepPlots) curveLegend(all [][]curve) (legend []legendEntry) {
+	if len(p.axes) < 2 || len(all) == 0 {
+		return nil
+	}
+	for i, c := range all[0] {
+		mark := "line"
+		if i > 0 {
+			mark = "dash"
+		}
+		text := c.value
+		if i == 0 {
+			text = p.axes[1].Name() + " " + c.value
+		}
+		legend = append(legend, legendEntry{mark, fmt.Sprintf("job-%d", c.colour), text})
+	}
+	return legend
+}
+
+// valueAxis is the vertical axis of curves.
+type valueAxis struct {
+	log         bool
+	bottom, top float64 // as the plot has them
+	marker      plot.Ticker
+}
+
+func axisFor(m measure, lo, hi float64) valueAxis {
+	if m.byPowers(lo, hi) {
+		a := valueAxis{log: true, bottom: math.Log10(lo) - .15, top: math.Log10(hi) + .15}
+		a.marker = decadeTicks{1 + int((a.top-a.bottom)/6)}
+		return a
+	}
+	bottom, top := spanOf(lo, hi)
+	return valueAxis{bottom: bottom, top: top, marker: numberTicks{5}}
+}
+
+// spanOf is the range of an axis for numbers from lo to hi: it begins at 0 unless they are all far
+// from it.
+func spanOf(lo, hi float64) (bottom, top float64) {
+	switch {
+	case hi <= 0:
+		return 0, 1
+	case lo > hi/2 && hi > lo:
+		return lo - (hi-lo)*.2, hi + (hi-lo)*.1
+	}
+	return 0, hi * 1.08
+}
+
+// of is where v is on the axis.
+func (a valueAxis) of(v float64) float64 {
+	if !a.log {
+		return max(v, a.bottom)
+	}
+	if v <= 0 {
+		return a.bottom
+	}
+	return max(math.Log10(v), a.bottom)
+}
+
+func (p *sweepPlots) drawCurves(m measure, y valueAxis, list []curve, s size, label string) template.HTML {
+	out := newPlot("", "", s)
+	style := out.X.Tick.Label
+	name := m.Heading()
+	if y.log {
+		name += ", log scale"
+	}
+	out.Y.Label.Text = wrapped(name, style, vg.Length(s.height-56))
+	out.Y.Tick.Marker = y.marker
+	grid := plotter.NewGrid()
+	grid.Vertical.Width = 0
+	grid.Horizontal.Color, grid.Horizontal.Width, grid.Horizontal.Dashes = gridColour, 1, nil
+	out.Add(grid)
+	for _, c := range list {
+		out.Add(intervals{c, y})
+	}
+	ends := endLabels{style: style}
+	for _, c := range list {
+		out.Add(c.line(y))
+		for _, point := range c.points {
+			at := plotter.XYs{{X: point.x, Y: y.of(point.mean)}}
+			mark := dots(at, jobColour(c.colour), 3)
+			mark.Shape = curveShapes[c.colour%len(curveShapes)]
+			if !point.sound {
+				mark.Color, mark.Radius, mark.Shape = limitColour, 4.5, crossGlyph{}
+			}
+			out.Add(mark)
+		}
+		if n := len(c.points); n > 0 && c.value != "" {
+			ends.at = append(ends.at, endLabel{c.points[n-1].x, y.of(c.points[n-1].mean), cut(c.value, 12), jobColour(c.colour)})
+		}
+	}
+	out.Add(ends)
+	axis := p.axes[0]
+	room := vg.Length(s.width) - 60 - ends.width()
+	out.X.Label.Text = wrapped(axis.title(), style, room)
+	out.X.Tick.Marker = valueTicks{axis, style, room, true}
+	out.X.Min, out.X.Max = axis.at[0], axis.at[len(axis.at)-1]
+	if pad := (out.X.Max - out.X.Min) * .02; pad > 0 {
+		out.X.Min, out.X.Max = out.X.Min-pad, out.X.Max+pad
+	} else {
+		out.X.Min, out.X.Max = out.X.Min-1, out.X.Max+1
+	}
+	out.Y.Min, out.Y.Max = y.bottom, y.top
+	return render(out, s, leftOf(out, s), label)
+}
+
+// curveShapes tell curves apart without colour, as their dashes do.
+var curveShapes = []draw.GlyphDrawer{
+	draw.CircleGlyph{}, draw.SquareGlyph{}, draw.PyramidGlyph{}, hollowGlyph{}, hollowGlyph{square: true}, draw.TriangleGlyph{},
+}
+
+func (c curve) line(y valueAxis) *plotter.Line {
+	line := &plotter.Line{}
+	for _, point := range c.points {
+		line.XYs = append(line.XYs, plotter.XY{X: point.x, Y: y.of(point.mean)})
+	}
+	line.Color, line.Width, line.Dashes = jobColour(c.colour), 2, jobDashes(c.colour)
+	return line
+}
+
+// intervals is the band of a curve's confidence; where a point has no neighbour, a bar.
+type intervals struct {
+	curve
+	y valueAxis
+}
+
+// Plot implements [plot.Plotter].
+func (b intervals) Plot(c draw.Canvas, p *plot.Plot) {
+	tx, ty := p.Transforms(&c)
+	if len(b.points) == 1 {
+		x := tx(b.points[0].x)
+		c.StrokeLine2(draw.LineStyle{Color: jobColour(b.colour), Width: 1.5}, x, ty(b.y.of(b.points[0].low)), x, ty(b.y.of(b.points[0].high)))
+		return
+	}
+	var upper, lower []vg.Point
+	for _, point := range b.points {
+		upper = append(upper, vg.Point{X: tx(point.x), Y: ty(b.y.of(point.high))})
+		lower = append(lower, vg.Point{X: tx(point.x), Y: ty(b.y.of(point.low))})
+	}
+	slices.Reverse(lower)
+	if len(upper) > 1 {
+		c.FillPolygon(intervalColour(b.colour), append(upper, lower...))
+	}
+}
+
+// endLabels name curves at their right ends, moved apart where they would overlap.
+type endLabels struct {
+	style draw.TextStyle
+	at    []endLabel
+}
+
+type endLabel struct {
+	x, y   float64
+	text   string
+	colour color.RGBA
+}
+
+// width is how much room they take.
+func (l endLabels) width() (width vg.Length) {
+	for _, e := range l.at {
+		width = max(width, l.style.Width(e.text)+8)
+	}
+	return width
+}
+
+// Plot implements [plot.Plotter].
+func (l endLabels) Plot(c draw.Canvas, p *plot.Plot) {
+	_, ty := p.Transforms(&c)
+	order := slices.Clone(l.at)
+	slices.SortStableFunc(order, func(a, b endLabel) int {
+		switch {
+		case a.y < b.y:
+			return -1
+		case a.y > b.y:
+			return 1
+		}
+		return 0
+	})
+	height := l.style.Font.Size + 1
+	at := make([]vg.Length, len(order))
+	floor := c.Min.Y
+	for i, e := range order {
+		at[i] = max(ty(e.y), floor)
+		floor = at[i] + height
+	}
+	ceiling := c.Max.Y
+	for i := len(order) - 1; i >= 0; i-- {
+		at[i] = min(at[i], ceiling)
+		ceiling = at[i] - height
+	}
+	style := l.style
+	style.XAlign, style.YAlign = draw.XLeft, draw.YCenter
+	for i, e := range order {
+		style.Color = e.colour
+		c.FillText(style, vg.Point{X: c.Max.X + 6, Y: at[i]}, e.text)
+	}
+}
+
+// GlyphBoxes implements [plot.GlyphBoxer]: it keeps room to the right of the data.
+func (l endLabels) GlyphBoxes(*plot.Plot) []plot.GlyphBox {
+	if len(l.at) == 0 {
+		return nil
+	}
+	return []plot.GlyphBox{{X: 1, Y: .5, Rectangle: vg.Rectangle{Max: vg.Point{X: l.width()}}}}
+}
+
+// numberTicks are about n ticks of an axis of any numbers.
+type numberTicks struct{ n int }
+
+// Ticks implements [plot.Ticker].
+func (t numberTicks) Ticks(lo, hi float64) []plot.Tick {
+	return ticksEvery(lo, hi, distance((hi-lo)/float64(t.n), decimal), 1)
+}
+
+// decadeTicks are the powers of ten of an axis that holds the logarithms.
+type decadeTicks struct{ every int }
+
+// Ticks implements [plot.Ticker].
+func (t decadeTicks) Ticks(lo, hi float64) []plot.Tick {
+	var ticks []plot.Tick
+	for e := int(math.Ceil(lo)); float64(e) <= hi && len(ticks) < ticksMax; e++ {
+		if e%t.every == 0 {
+			ticks = append(ticks, plot.Tick{Value: float64(e), Label: strconv.FormatFloat(math.Pow10(e), 'f', max(0, -e), 64)})
+		}
+	}
+	return ticks
+}

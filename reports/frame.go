@@ -1,0 +1,63 @@
+package reports
+
+import (
+	"bufio"
+	"crypto/sha256"
+	"embed"
+	"encoding/base64"
+	"html/template"
+	"io"
+)
+
+var (
+	//go:embed template/*.html
+	templates embed.FS
+	//go:embed template/page.css
+	pageCSS string
+	//go:embed template/overview.css
+	overviewCSS string
+	//go:embed template/page.js
+	pageJS string
+)
+
+// frame is what every page has around its content.
+type frame struct {
+	Title  string
+	Policy string // lets the page load nothing, from anywhere
+	CSS    template.CSS
+	JS     template.JS
+}
+
+// newFrame is that of a page with those style sheets.
+func newFrame(title string, sheets ...string) frame {
+	f := frame{Title: title, Policy: policy(pageJS), JS: template.JS(pageJS)} //nolint:gosec // the program's own file
+	for _, sheet := range sheets {
+		f.CSS += template.CSS(sheet) //nolint:gosec // the program's own files
+	}
+	return f
+}
+
+// policy is a content security policy under which only the page's own script runs, and nothing is
+// ever fetched.
+func policy(script string) string {
+	sum := sha256.Sum256([]byte(script))
+	return "default-src 'none'; style-src 'unsafe-inline'; script-src 'sha256-" + base64.StdEncoding.EncodeToString(sum[:]) +
+		"'; base-uri 'none'; form-action 'none'"
+}
+
+// pageTemplateOf reads the template of that name, which may use all of parts.html.
+func pageTemplateOf(name string) *template.Template {
+	return template.Must(template.New(name).Funcs(template.FuncMap{
+		"count":   count[int],
+		"counted": counted,
+	}).ParseFS(templates, "template/"+name, "template/parts.html"))
+}
+
+// execute writes a page whole or, if its template fails, not at all beyond what the buffer held.
+func execute(w io.Writer, t *template.Template, view any) error {
+	buffered := bufio.NewWriterSize(w, 1<<16)
+	if err := t.Execute(buffered, view); err != nil {
+		return err
+	}
+	return buffered.Flush()
+}

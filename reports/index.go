@@ -1,0 +1,159 @@
+package reports
+
+import (
+	"cmp"
+	"fmt"
+	"io"
+	"path"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"github.com/faultline-sim/faultline/scenarios"
+)
+
+// IndexFile is the page over several folders.
+const IndexFile = "index.html"
+
+// entriesMax is how many rows an index has.
+const entriesMax = 2000
+
+var indexTemplate = pageTemplateOf("index.html")
+
+// Entry is one stored folder as an index shows it.
+type Entry struct {
+	Href     string // to its report.html, relative to the index
+	Kind     string // run, campaign, sweep, comparison
+	Name     string
+	Preset   string
+	Seed     string
+	Outcome  string // the verdict, or what was found
+	Tone     string // good, warn or bad: the order of the index is bad, warn, good
+	Reason   string // in a sentence
+	Replay   string // the command that repeats it; empty if there is none
+	Problem  string // why its report could not be made; the rest is then empty but for Href
+	Findings int    // of a campaign
+}
+
+// Entry is the folder's row in the index of the folder index.
+func (s *Stored) Entry(index string) Entry {
+	e := Entry{Href: hrefTo(index, s.Dir)}
+	switch {
+	case s.Run != nil:
+		b := verdictBadge(s.Run.Verdict)
+		e.Kind, e.Name, e.Preset, e.Seed = "run", s.Run.Scenario, s.Run.Preset, fmt.Sprint(s.Run.Seed)
+		e.Outcome, e.Tone, e.Reason, e.Replay = b.Word, b.Tone, s.Run.Reason, s.Run.Replay
+	case s.Campaign != nil:
+		c := s.Campaign
+		b, says := campaignVerdict(c)
+		e.Kind, e.Name, e.Seed, e.Findings = "campaign", c.Spec.Name, fmt.Sprint(c.Spec.Seed), len(c.Findings)
+		e.Outcome, e.Tone, e.Reason = b.Word, b.Tone, says
+		if c.Spec.Drawn != nil {
+			e.Preset = list(c.Spec.Drawn.Presets)
+		}
+		if len(c.Findings) > 0 {
+			e.Reason = c.Findings[0].Story
+			e.Replay = scenarios.RunCommand(filepath.ToSlash(filepath.Join(s.Dir, filepath.FromSlash(c.Findings[0].File))))
+		}
+	case s.Sweep != nil:
+		e.Kind, e.Name, e.Seed = "sweep", s.Sweep.Name, seedsOf(s.Sweep.Seeds, s.Sweep.FirstSeed)
+		e.Outcome, e.Tone, e.Reason = "complete", "good", s.Sweep.Answer.Sentence
+		if !s.Sweep.Complete {
+			e.Outcome, e.Tone = "cut short", "warn"
+		}
+	default:
+		e.Kind, e.Name = "comparison", strings.Join(titlesOf(s.Comparisons), ", ")
+		e.Outcome, e.Tone = "complete", "good"
+		for _, c := range s.Comparisons {
+			e.Seed = seedsOf(c.Seeds, c.FirstSeed)
+			if !c.Complete {
+				e.Outcome, e.Tone = "cut short", "warn"
+			}
+		}
+	}
+	return e
+}
+
+func seedsOf(seeds int, first uint64) string {
+	if seeds <= 1 {
+		return fmt.Sprint(first)
+	}
+	return fmt.Sprintf("%d to %d", first, first+uint64(seeds)-1)
+}
+
+// hrefTo is the link from the folder index to the page in dir.
+func hrefTo(index, dir string) string {
+	rel, err := filepath.Rel(index, dir)
+	if err != nil {
+		rel = dir
+	}
+	// A name with a colon in it would be taken for a scheme.
+	return "./" + path.Join(filepath.ToSlash(rel), PageFile)
+}
+
+// indexView is what the template sees.
+type indexView struct {
+	frame
+	Entries []Entry
+	Counts  []string
+	Left    int
+	Tone    string
+}
+
+// Index writes a page over stored folders: what found or broke something first, then what is not
+// conclusive, then what held; by kind, name and seed within each.
+func Index(w io.Writer, entries []Entry) error {
+	sorted := slices.Clone(entries)
+	tones := []string{"bad", "warn", "good"}
+	slices.SortStableFunc(sorted, func(a, b Entry) int {
+		return cmp.Or(
+			cmp.Compare(indexRank(a, tones), indexRank(b, tones)), cmp.Compare(a.Kind, b.Kind), cmp.Compare(a.Name, b.Name),
+			cmp.Compare(len(a.Seed), len(b.Seed)), cmp.Compare(a.Seed, b.Seed), cmp.Compare(a.Href, b.Href))
+	})
+	v := indexView{frame: newFrame("Faultline reports", pageCSS, overviewCSS), Tone: "good"}
+	n := map[string]int{}
+	for _, e := range sorted {
+		if e.Problem != "" {
+			n["unreadable"]++
+			continue
+		}
+		n[e.Tone]++
+	}
+	for _, c := range []struct{ key, noun, plural string }{
+		{"bad", "with a finding or a violation", "with findings or violations"}, {"unreadable", "that could not be read", "that could not be read"},
+		{"warn", "that is not conclusive", "that are not conclusive"}, {"good", "with nothing against it", "with nothing against them"},
+	} {
+		if n[c.key] == 1 {
+			v.Counts = append(v.Counts, "1 "+c.noun)
+		} else if n[c.key] > 1 {
+			v.Counts = append(v.Counts, count(n[c.key])+" "+c.plural)
+		}
+	}
+	switch {
+	case n["bad"] > 0:
+		v.Tone = "bad"
+	case n["warn"]+n["unreadable"] > 0:
+		v.Tone = "warn"
+	}
+	sorted, v.Left = capped(sorted, entriesMax)
+	for i := range sorted {
+		sorted[i].Reason, sorted[i].Problem = clip(sorted[i].Reason), clip(sorted[i].Problem)
+	}
+	v.Entries = sorted
+	return execute(w, indexTemplate, v)
+}
+
+func indexRank(e Entry, tones []string) int {
+	if e.Problem != "" {
+		return 1
+	}
+	if i := slices.Index(tones, e.Tone); i >= 0 {
+		return 2 * i
+	}
+	return 2 * len(tones)
+}
+
+// WriteIndex writes index.html into the folder dir.
+func WriteIndex(dir string, entries []Entry) error {
+	return writeAll(dir, []file{{IndexFile, func(w io.Writer) error { return Index(w, entries) }}})
+}

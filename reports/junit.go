@@ -1,0 +1,212 @@
+package reports
+
+import (
+	"encoding/xml"
+	"fmt"
+	"io"
+	"slices"
+	"strings"
+
+	"github.com/faultline-sim/faultline/invariants"
+	"github.com/faultline-sim/faultline/scenarios"
+	"github.com/faultline-sim/faultline/scenarios/campaign"
+)
+
+// The elements of a JUnit file, as CI servers read them. There is no time and no host in it, so that
+// equal results are equal files.
+type (
+	junitSuites struct {
+		XMLName xml.Name     `xml:"testsuites"`
+		Suites  []junitSuite `xml:"testsuite"`
+	}
+	junitSuite struct {
+		Name     string      `xml:"name,attr"`
+		Tests    int         `xml:"tests,attr"`
+		Failures int         `xml:"failures,attr"`
+		Errors   int         `xml:"errors,attr"`
+		Skipped  int         `xml:"skipped,attr"`
+		Cases    []junitCase `xml:"testcase"`
+		Out      string      `xml:"system-out,omitempty"`
+	}
+	junitCase struct {
+		Class   string       `xml:"classname,attr"`
+		Name    string       `xml:"name,attr"`
+		Failure *junitReason `xml:"failure"`
+		Error   *junitReason `xml:"error"`
+		Skipped *junitReason `xml:"skipped"`
+	}
+	junitReason struct {
+		Message string `xml:"message,attr"`
+		Type    string `xml:"type,attr,omitempty"`
+		Body    string `xml:",chardata"`
+	}
+)
+
+// containments are the ways out of bounds, each of which is a test of every campaign.
+var containments = []campaign.Containment{
+	campaign.Panicked, campaign.Hung, campaign.Leaked, campaign.Overgrew, campaign.Endless, campaign.BrokeOff,
+}
+
+// JUnit writes a campaign as JUnit XML: a testcase for each invariant and for each way in which the
+// code under test could have gone out of bounds. A broken promise is a failure with its story, its
+// plan and the command that replays it; what took the process down is an error; an invariant that no
+// run exercised is skipped.
+func JUnit(w io.Writer, res *campaign.Result) error {
+	suite := &junitSuite{Name: "faultline." + res.Spec.Name}
+	told := map[string]bool{}
+	for _, c := range res.Invariants {
+		if c.Kind == string(invariants.Sometimes) {
+			continue
+		}
+		told[c.Name] = true
+		test := junitCase{Name: c.Name}
+		switch found := findingsOf(res, c.Name); {
+		case len(found) > 0:
+			test.Failure = reasonOf(found, "broken promise")
+		case c.Broken > 0:
+			test.Failure = &junitReason{Message: fmt.Sprintf("broken in %s, none of which was examined", counted(c.Broken, "run")), Type: "broken promise"}
+		case c.Exercised == 0:
+			test.Skipped = &junitReason{Message: fmt.Sprintf("none of %s exercised it", counted(res.Runs, "run"))}
+		}
+		suite.add(test)
+	}
+	for _, c := range containments {
+		told[string(c)] = true
+		test := junitCase{Name: string(c)}
+		if found := findingsOf(res, string(c)); len(found) > 0 {
+			test.Error = reasonOf(found, "out of bounds")
+		}
+		suite.add(test)
+	}
+	for _, f := range res.Findings { // of an invariant that is not listed
+		if !told[f.Invariant] {
+			told[f.Invariant] = true
+			suite.add(junitCase{Name: f.Invariant, Failure: reasonOf(findingsOf(res, f.Invariant), "broken promise")})
+		}
+	}
+	suite.Out = strings.Join(campaignWords(res), "\n") + "\n"
+	return suite.write(w)
+}
+
+// JUnitRun writes one run as JUnit XML: a testcase for each invariant, and one that asks whether the
+// run was conclusive.
+func JUnitRun(w io.Writer, res *scenarios.Result) error {
+	suite := &junitSuite{Name: "faultline." + res.Scenario}
+	for _, i := range res.Invariants {
+		if i.Kind == string(invariants.Sometimes) {
+			continue
+		}
+		test := junitCase{Name: i.Name}
+		switch i.Status {
+		case scenarios.StatusViolated:
+			test.Failure = &junitReason{Message: clip(res.Reason), Type: "broken promise", Body: violationsOf(res, i.Name)}
+		case scenarios.StatusNotExercised:
+			test.Skipped = &junitReason{Message: "the run did not exercise it"}
+		}
+		suite.add(test)
+	}
+	conclusive := junitCase{Name: "run-is-conclusive"}
+	if res.Verdict == scenarios.Inconclusive {
+		conclusive.Error = &junitReason{Message: clip(res.Reason), Type: "inconclusive", Body: "Replay: " + res.Replay + "\n"}
+	}
+	suite.add(conclusive)
+	suite.Out = fmt.Sprintf("%s: %s\nReplay: %s\n", res.Verdict, res.Reason, res.Replay)
+	return suite.write(w)
+}
+
+func (s *junitSuite) add(c junitCase) {
+	c.Class = s.Name
+	s.Tests++
+	switch {
+	case c.Failure != nil:
+		s.Failures++
+	case c.Error != nil:
+		s.Errors++
+	case c.Skipped != nil:
+		s.Skipped++
+	}
+	s.Cases = append(s.Cases, c)
+}
+
+func (s *junitSuite) write(w io.Writer) error {
+	data, err := xml.MarshalIndent(junitSuites{Suites: []junitSuite{*s}}, "", "  ")
+	if err != nil {
+		return err
+	}
+	_, err = io.WriteString(w, xml.Header+string(data)+"\n")
+	return err
+}
+
+func findingsOf(res *campaign.Result, invariant string) (found []*campaign.Finding) {
+	for i := range res.Findings {
+		if res.Findings[i].Invariant == invariant {
+			found = append(found, &res.Findings[i])
+		}
+	}
+	return found
+}
+
+// reasonOf tells the findings of one invariant: the first in the message, all in the body.
+func reasonOf(found []*campaign.Finding, kind string) *junitReason {
+	if slices.ContainsFunc(found, func(f *campaign.Finding) bool { return f.Flaky }) {
+		kind = "not deterministic"
+	}
+	var bodies []string
+	shown, left := capped(found, findingsMax)
+	for _, f := range shown {
+		body := fmt.Sprintf("%s\nCause: %s\nPlan: %s\nReplay, in the campaign's folder: %s\n", f.Story, f.Cause, f.File, f.Replay)
+		if f.Flaky {
+			body += "The same plan gave another run when it was repeated.\n"
+		}
+		if detail, more := beginning(f.Detail, stackMax); detail != "" {
+			body += "\n" + detail
+			if more > 0 {
+				body += fmt.Sprintf("\n(%s left out)\n", counted(more, "more byte"))
+			}
+		}
+		bodies = append(bodies, body)
+	}
+	if left > 0 {
+		bodies = append(bodies, counted(left, "more finding")+" left out; result.json has them all.\n")
+	}
+	return &junitReason{Message: clip(found[0].Story), Type: kind, Body: strings.Join(bodies, "\n")}
+}
+
+func violationsOf(res *scenarios.Result, invariant string) string {
+	var b strings.Builder
+	n := 0
+	for _, v := range res.Violations {
+		if v.Invariant != invariant || !v.Promised {
+			continue
+		}
+		if n++; n <= violationsMax {
+			fmt.Fprintf(&b, "step %d, at %s: %s\n", v.Step, clock(v.At)+" s", clip(v.Message))
+		}
+	}
+	if n > violationsMax {
+		fmt.Fprintf(&b, "%s left out; result.json has them all.\n", counted(n-violationsMax, "more violation"))
+	}
+	fmt.Fprintf(&b, "Replay: %s\n", res.Replay)
+	return b.String()
+}
+
+// campaignWords are the outcome of a campaign and what it never met, a line each.
+func campaignWords(res *campaign.Result) []string {
+	_, says := campaignVerdict(res)
+	words := append([]string{says}, campaignWarnings(res)...)
+	c := coverageOf(res)
+	for _, m := range []missing{c.NeverJudged, c.NeverReached, c.NeverDrawn, c.NeverFired, c.NeverSet} {
+		if len(m.Names) > 0 {
+			words = append(words, m.What+" "+strings.Join(m.all(), ", "))
+		}
+	}
+	return append(words, fmt.Sprintf("Seed %d, digest %s", res.Spec.Seed, res.Digest))
+}
+
+// all are the names, with a word for those that are left out.
+func (m missing) all() []string {
+	if m.Left > 0 {
+		return append(slices.Clip(m.Names), fmt.Sprintf("%s more", count(m.Left)))
+	}
+	return m.Names
+}

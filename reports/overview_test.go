@@ -1,0 +1,264 @@
+package reports
+
+import (
+	"bytes"
+	"fmt"
+	"io"
+	"regexp"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+	"pgregory.net/rapid"
+
+	"github.com/faultline-sim/faultline/scenarios"
+	"github.com/faultline-sim/faultline/scenarios/campaign"
+	"github.com/faultline-sim/faultline/scenarios/sweep"
+)
+
+// written is what a report writes.
+func written(t require.TestingT, write func(io.Writer) error) string {
+	var out bytes.Buffer
+	require.NoError(t, write(&out))
+	return out.String()
+}
+
+func campaignHTML(t require.TestingT, res *campaign.Result) string {
+	return written(t, func(w io.Writer) error { return CampaignPage(w, res) })
+}
+
+func sweepHTML(t require.TestingT, res *sweep.Result) string {
+	return written(t, func(w io.Writer) error { return SweepPage(w, res) })
+}
+
+func comparisonHTML(t require.TestingT, list []*sweep.Comparison) string {
+	return written(t, func(w io.Writer) error { return ComparisonPage(w, list) })
+}
+
+func indexHTML(t require.TestingT, entries []Entry) string {
+	return written(t, func(w io.Writer) error { return Index(w, entries) })
+}
+
+var outward = regexp.MustCompile(`(?:src|href)="([^#"][^"]*)"`)
+
+func TestOverviewsAreWholeDocuments(t *testing.T) {
+	unfinished := staleSweep()
+	unfinished.Complete, unfinished.Points = false, unfinished.Points[:70]
+	for name, page := range map[string]string{
+		"a campaign that found nothing": campaignHTML(t, quietNight()), "a campaign with findings": campaignHTML(t, badNight()),
+		"a campaign that never began": campaignHTML(t, &campaign.Result{}),
+		"a sweep":                     sweepHTML(t, staleSweep()), "a sweep of one axis": sweepHTML(t, flatSweep(3)), "a sweep of four axes": sweepHTML(t, flatSweep(3, 2, 4, 5)),
+		"a sweep of one point": sweepHTML(t, flatSweep(1, 1)), "a sweep that was cut short": sweepHTML(t, unfinished), "a sweep of nothing": sweepHTML(t, &sweep.Result{}),
+		"comparisons": comparisonHTML(t, threeTables()), "no comparison": comparisonHTML(t, nil),
+		"an index": indexHTML(t, shelf()), "an empty index": indexHTML(t, nil),
+	} {
+		t.Run(name, func(t *testing.T) {
+			structure(t, page)
+			found := map[string]bool{}
+			for _, m := range ids.FindAllStringSubmatch(page, -1) {
+				assert.False(t, found[m[1]], "id %s twice", m[1])
+				found[m[1]] = true
+			}
+			for _, m := range fragments.FindAllStringSubmatch(page, -1) {
+				assert.True(t, found[m[1]], "link to #%s leads nowhere", m[1])
+			}
+			for _, m := range outward.FindAllStringSubmatch(page, -1) {
+				assert.Regexp(t, `^(findings/|\./)[a-z]`, m[1], "a link leads to a file beside the page")
+			}
+			assert.NotRegexp(t, `https?:|url\(|@import|<link`, page, "nothing is loaded")
+			assert.Contains(t, page, `<html lang="en">`)
+			assert.Contains(t, page, "default-src &#39;none&#39;")
+			assert.NotContains(t, page, "ZgotmplZ", "html/template refused a value")
+			assert.NotContains(t, text(page), "NaN")
+		})
+	}
+}
+
+func TestOverviewsDependOnNothingElse(t *testing.T) {
+	for range 3 {
+		require.Equal(t, campaignHTML(t, badNight()), campaignHTML(t, badNight()))
+		require.Equal(t, sweepHTML(t, staleSweep()), sweepHTML(t, staleSweep()))
+		require.Equal(t, comparisonHTML(t, threeTables()), comparisonHTML(t, threeTables()))
+		require.Equal(t, indexHTML(t, shelf()), indexHTML(t, shelf()))
+	}
+	assert.NotRegexp(t, `20[2-9][0-9]-[01][0-9]`, campaignHTML(t, badNight()), "no date")
+}
+
+func TestOverviewsSayWhatFailed(t *testing.T) {
+	require.Error(t, CampaignPage(failingWriter{}, quietNight()))
+	require.Error(t, SweepPage(failingWriter{}, flatSweep(2)))
+	require.Error(t, ComparisonPage(failingWriter{}, threeTables()))
+	require.Error(t, Index(failingWriter{}, nil))
+	require.Error(t, SweepCSV(failingWriter{}, flatSweep(2)))
+	require.Error(t, ComparisonMarkdown(failingWriter{}, threeTables()))
+	require.Error(t, JUnit(failingWriter{}, quietNight()))
+	require.Error(t, Annotations(failingWriter{}, quietNight()))
+	require.Error(t, Summary(failingWriter{}, quietNight()))
+}
+
+// poisoned has s wherever a campaign has words of others.
+func poisoned(s string) *campaign.Result {
+	res := badNight()
+	res.Build, res.Digest, res.Spec.Name = s, s, s
+	res.Spec.Drawn.Presets, res.Spec.Drawn.Sets, res.Spec.Drawn.Judged = []string{s}, []string{s}, []string{s}
+	res.Reasons = map[string]int{s: 1}
+	f := &res.Findings[0]
+	f.Story, f.Cause, f.Plan, f.Replay, f.Digest, f.Detail = s, s, s, s, s, s
+	res.Invariants[0].Name, res.Faults[0].Name, res.Settings[0].Name = s, s, s
+	return res
+}
+
+// poisonedSweep has s wherever a sweep has words of others.
+func poisonedSweep(s string) *sweep.Result {
+	res := flatSweep(2, 2, 2)
+	res.Build, res.Name, res.Question, res.Plan = s, s, s, s
+	res.Answer = sweep.Answer{Sentence: s, Evidence: []string{s}, Take: []string{s}}
+	res.Notes = []string{s}
+	for i := range res.Axes {
+		res.Axes[i].Setting, res.Axes[i].Title = s, s
+		res.Axes[i].Values[1] = s
+	}
+	for i := range res.Points {
+		for j, v := range res.Points[i].Values {
+			if v == "1" {
+				res.Points[i].Values[j] = s
+			}
+		}
+		res.Points[i].Outside = map[string]int{s: 1}
+	}
+	res.Points[0].Broken = map[string]int{s: 1}
+	res.Metrics[0].Title, res.Metrics[0].Says = s, s
+	return res
+}
+
+func poisonedTables(s string) []*sweep.Comparison {
+	list := threeTables()[:1]
+	c := list[0]
+	c.Build, c.Title, c.Question, c.Source, c.Plans, c.Notes = s, s, s, s, []string{s}, []string{s}
+	c.Rows[0].Name, c.Rows[0].Upside, c.Rows[0].Downside, c.Rows[0].Settings = s, s, s, []string{s}
+	c.Rows[0].Broken = map[string]int{s: 1}
+	c.Metrics[0].Title, c.Metrics[0].Says = s, s
+	return list
+}
+
+var hostile = []string{
+	`<script>alert(1)</script>`, `"><img src=x onerror=alert(1)>`, `</style></title></script><b>`, `' onmouseover='x`,
+	`{{.Seed}}`, `javascript:alert(1)`, "\x00\x1b[31m\xff", `]]>--><!--`, "a\nb|c`d", "::error::x", "x,y:z%0A",
+}
+
+func TestOverviewsKeepHostileStringsText(t *testing.T) {
+	index := func(s string) []Entry {
+		return []Entry{{Href: "./x/report.html", Kind: s, Name: s, Preset: s, Seed: s, Outcome: s, Tone: "bad", Reason: s, Replay: s}, {Href: s, Problem: s}}
+	}
+	pages := func(t require.TestingT, s string) map[string][]string {
+		return map[string][]string{
+			"campaign": structure(t, campaignHTML(t, poisoned(s))), "sweep": structure(t, stable(sweepHTML(t, poisonedSweep(s)))),
+			"comparison": structure(t, comparisonHTML(t, poisonedTables(s))), "index": structure(t, indexHTML(t, index(s))),
+		}
+	}
+	plain := pages(t, "x")
+	for _, s := range hostile {
+		for name, tags := range pages(t, s) {
+			assert.Equal(t, plain[name], tags, "%q changed the structure of the %s", s, name)
+		}
+	}
+	rapid.Check(t, func(t *rapid.T) {
+		s := "x" + rapid.StringN(0, 20, -1).Draw(t, "s")
+		require.Equal(t, plain["campaign"], structure(t, campaignHTML(t, poisoned(s))))
+	})
+}
+
+// stable leaves the insides of plots out, where a text of other length is drawn on other lines.
+func stable(page string) string {
+	return regexp.MustCompile(`(?s)(<svg[^>]*>).*?(</svg>)`).ReplaceAllString(page, "$1$2")
+}
+
+func TestCapsOfABigCampaign(t *testing.T) {
+	res := badNight()
+	finding := res.Findings[1]
+	finding.Detail, finding.Plan, finding.Story = strings.Repeat("a line of a stack\n", 100_000), strings.Repeat("# long\n", 100_000), strings.Repeat("long ", 10_000)
+	res.Findings = nil
+	for n := range 400 {
+		finding.File = fmt.Sprintf("findings/no-panic-%08d.yaml", n)
+		res.Findings = append(res.Findings, finding)
+	}
+	res.Reasons = map[string]int{}
+	for n := range 3_000 {
+		name := fmt.Sprintf("reason %04d", n)
+		res.Reasons[name] = 1
+		res.Faults = append(res.Faults, campaign.Coverage{Name: name, Drawn: n % 2})
+	}
+	page := campaignHTML(t, res)
+	structure(t, page)
+	assert.Less(t, len(page), 3_000_000, "bytes of the page")
+	said := text(page)
+	for _, want := range []string{"350 more findings left out", "more bytes left out", "2,980 rarer reasons left out", "more rows left out", "and 1,2"} {
+		assert.Contains(t, said, want)
+	}
+	assert.Less(t, len(written(t, func(w io.Writer) error { return Summary(w, res) })), summaryBytesMax)
+	assert.Less(t, len(written(t, func(w io.Writer) error { return JUnit(w, res) })), 3_000_000)
+}
+
+func shelf() (entries []Entry) {
+	for _, s := range []*Stored{
+		{Dir: "runs/publish-failure-1", Run: publishFailure().res}, {Dir: "runs/ack-lost", Run: ackLost(true).res}, {Dir: "runs/stale-worker-1", Run: staleWorker().res},
+		{Dir: "runs/fuzz-20261121", Campaign: badNight()}, {Dir: "runs/fuzz-7", Campaign: quietNight()},
+		{Dir: "runs/sweep-stale", Sweep: staleSweep()}, {Dir: "runs/compare", Comparisons: threeTables()},
+	} {
+		entries = append(entries, s.Entry("runs"))
+	}
+	return append(entries, Entry{Href: "./old/report.html", Problem: "runs/old/result.json: it is of version 0"})
+}
+
+func TestIndexPutsTroubleFirst(t *testing.T) {
+	page := indexHTML(t, shelf())
+	said := text(page)
+	last := -1
+	for _, want := range []string{
+		"fuzz campaign 3 findings", "publish-ack-lost run violated", "unreadable", "stale-worker run inconclusive",
+		"fuzz campaign nothing found", "comparison complete", "publish-failure run held", "stale-worker-retries sweep complete",
+	} {
+		at := strings.Index(said, want)
+		require.Greater(t, at, last, want)
+		last = at
+	}
+	assert.Contains(t, said, "8 reports 2 with findings or violations, 1 that could not be read, 1 that is not conclusive, 4 with nothing against them")
+	assert.Contains(t, page, `<a href="./fuzz-20261121/report.html">fuzz</a>`)
+	assert.Contains(t, said, "faultline run runs/fuzz-20261121/findings/one-dispatch-per-job-8c1f03d2.yaml")
+	assert.Contains(t, said, "faultline run publish-failure --seed 7")
+	assert.Contains(t, text(indexHTML(t, nil)), "0 reports Nothing is stored.")
+
+	many := make([]Entry, 2_500)
+	for i := range many {
+		many[i] = Entry{Href: "./a/report.html", Name: "a", Kind: "run", Tone: "good", Outcome: string(scenarios.Held)}
+	}
+	assert.Contains(t, text(indexHTML(t, many)), "500 more reports left out")
+}
+
+func TestLinksOfAnIndexAreRelative(t *testing.T) {
+	for _, c := range [][3]string{
+		{"runs", "runs/calm-1", "./calm-1/report.html"}, {".", "runs/calm-1", "./runs/calm-1/report.html"}, {"runs/x", "runs/calm-1", "./../calm-1/report.html"},
+		{"runs/calm-1", "runs/calm-1", "./report.html"}, {"runs", "runs/a:b", "./a:b/report.html"},
+	} {
+		assert.Equal(t, c[2], hrefTo(c[0], c[1]))
+	}
+}
+
+func TestHeatPaletteHasContrast(t *testing.T) {
+	dark := strings.Index(overviewCSS, "@media (prefers-color-scheme: dark)")
+	for name, palette := range map[string]map[string]string{"light": variables(overviewCSS[:dark]), "dark": variables(overviewCSS[dark:])} {
+		last := 0.0
+		for i := range heatMax {
+			cell := palette[fmt.Sprintf("heat-%d", i)]
+			assert.GreaterOrEqual(t, contrast(t, palette[fmt.Sprintf("heat-ink-%d", i)], cell), 4.5, "%s: a value in colour %d", name, i)
+			l := luminance(t, cell)
+			if i > 0 {
+				step := (max(l, last) + .05) / (min(l, last) + .05)
+				assert.Greater(t, step, 1.1, "%s: colours %d and %d differ in lightness", name, i-1, i)
+				assert.Equal(t, name == "dark", l > last, "%s: more is always further from the page", name)
+			}
+			last = l
+		}
+	}
+}

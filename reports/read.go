@@ -1,0 +1,218 @@
+package reports
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"github.com/faultline-sim/faultline/scenarios"
+	"github.com/faultline-sim/faultline/scenarios/campaign"
+	"github.com/faultline-sim/faultline/scenarios/sweep"
+)
+
+// FileError is what is wrong with a file of a stored folder, and what to do about it.
+type FileError struct {
+	File    string
+	Message string
+	Remedy  string
+}
+
+// Error is one line: FILE: message; remedy.
+func (e *FileError) Error() string { return e.File + ": " + e.Message + "; " + e.Remedy }
+
+// Stored is what a folder holds: a run, a campaign, a sweep or comparisons, one of them.
+type Stored struct {
+	Dir         string
+	Plan        *scenarios.Plan // of a run
+	Run         *scenarios.Result
+	Campaign    *campaign.Result
+	Sweep       *sweep.Result
+	Comparisons []*sweep.Comparison
+}
+
+// Read reads the folder dir as [Write], [WriteCampaign], [WriteSweep] or [WriteComparisons] left it. A
+// file that is missing, broken or of another version is a [*FileError], a broken plan.yaml a
+// [*scenarios.PlanError]. The trace of a run is not read.
+func Read(dir string) (*Stored, error) {
+	kind, err := kindOf(dir)
+	if err != nil {
+		return nil, err
+	}
+	s := &Stored{Dir: dir}
+	switch kind {
+	case SweepFile:
+		s.Sweep = &sweep.Result{}
+		err = readJSON(dir, SweepFile, sweep.ResultVersion, "sweep again", s.Sweep)
+	case ComparisonFile:
+		err = readJSON(dir, ComparisonFile, sweep.ResultVersion, "compare again", &s.Comparisons)
+	case campaign.SpecFile:
+		s.Campaign = &campaign.Result{}
+		err = readJSON(dir, ResultFile, campaign.ResultVersion, "run the campaign to its end: the command that began it goes on with it", s.Campaign)
+	default:
+		s.Run = &scenarios.Result{}
+		if err = readJSON(dir, ResultFile, scenarios.ResultVersion, "run it again: "+scenarios.RunCommand(filepath.Join(dir, PlanFile)), s.Run); err == nil {
+			s.Plan, err = readStoredPlan(dir)
+		}
+	}
+	if err != nil {
+		return nil, err
+	}
+	return s, nil
+}
+
+// Rewrite makes the report.html of a stored folder again, from its other files.
+func Rewrite(dir string) error {
+	s, err := Read(dir)
+	if err != nil {
+		return err
+	}
+	return s.Rewrite()
+}
+
+// Rewrite makes the folder's report.html again.
+func (s *Stored) Rewrite() error {
+	page := func(w io.Writer) error { return SweepPage(w, s.Sweep) }
+	switch {
+	case s.Campaign != nil:
+		return WriteCampaign(s.Dir, s.Campaign)
+	case s.Comparisons != nil:
+		page = func(w io.Writer) error { return ComparisonPage(w, s.Comparisons) }
+	case s.Run != nil:
+		page = func(w io.Writer) error { return s.runPage(w) }
+	}
+	return writeAll(s.Dir, []file{{PageFile, page}})
+}
+
+func (s *Stored) runPage(w io.Writer) error {
+	name := filepath.Join(s.Dir, TraceFile)
+	if _, err := os.Stat(name); err != nil {
+		return unreadable(name, err, "run it again: "+s.Run.Replay)
+	}
+	err := pageOf(w, s.Dir, s.Plan, s.Run)
+	if broken := new(traceError); errors.As(err, &broken) {
+		return &FileError{name, broken.Error(), "run it again: " + s.Run.Replay}
+	}
+	return err
+}
+
+// kindOf says which file of dir tells what it holds.
+func kindOf(dir string) (string, error) {
+	entries, err := os.ReadDir(dir)
+	if err != nil {
+		remedy := "give the folder of a run, a campaign, a sweep or a comparison"
+		if info, stat := os.Stat(dir); stat == nil && !info.IsDir() {
+			return "", &FileError{dir, "this is not a folder", remedy}
+		}
+		return "", unreadable(dir, err, remedy)
+	}
+	has := func(name string) bool {
+		return slices.ContainsFunc(entries, func(e fs.DirEntry) bool { return e.Name() == name })
+	}
+	for _, name := range []string{SweepFile, ComparisonFile, campaign.SpecFile, ResultFile, PlanFile, TraceFile} {
+		if has(name) {
+			return name, nil
+		}
+	}
+	return "", &FileError{dir, "this folder holds no run, campaign, sweep or comparison", "give one that holds a " + ResultFile + ", a " + SweepFile + " or a " + ComparisonFile}
+}
+
+// readJSON reads one JSON value of that version, strictly. again is how the file comes about anew.
+func readJSON(dir, name string, version int, again string, into any) error {
+	path := filepath.Join(dir, name)
+	data, err := os.ReadFile(path)
+	if err != nil {
+		return unreadable(path, err, again)
+	}
+	written, err := versionOf(data)
+	if err != nil {
+		return &FileError{path, "broken JSON: " + err.Error(), again}
+	}
+	if written != version {
+		return &FileError{path, fmt.Sprintf("it is of version %d, and this build reads version %d", written, version), "use the build that wrote it, or " + again}
+	}
+	dec := json.NewDecoder(bytes.NewReader(data))
+	dec.DisallowUnknownFields()
+	if err := dec.Decode(into); err != nil {
+		return &FileError{path, "it is not what this build writes: " + strings.TrimPrefix(err.Error(), "json: "), "use the build that wrote it, or " + again}
+	}
+	return nil
+}
+
+// versionOf reads the version of one JSON value, or the first other than that of the first of a list.
+func versionOf(data []byte) (int, error) {
+	type versioned struct {
+		Version int `json:"version"`
+	}
+	if bytes.HasPrefix(bytes.TrimSpace(data), []byte("[")) {
+		var list []versioned
+		if err := json.Unmarshal(data, &list); err != nil {
+			return 0, err
+		}
+		if len(list) == 0 {
+			return 0, errors.New("the list is empty")
+		}
+		for _, v := range list {
+			if v != list[0] {
+				return v.Version, nil
+			}
+		}
+		return list[0].Version, nil
+	}
+	var v versioned
+	err := json.Unmarshal(data, &v)
+	return v.Version, err
+}
+
+func readStoredPlan(dir string) (*scenarios.Plan, error) {
+	path := filepath.Join(dir, PlanFile)
+	data, err := os.ReadFile(path)
+	if err != nil {
+		return nil, unreadable(path, err, "run its scenario again")
+	}
+	return scenarios.Parse(path, data)
+}
+
+func unreadable(path string, err error, remedy string) error {
+	if errors.Is(err, fs.ErrNotExist) {
+		return &FileError{path, "there is no such file", remedy}
+	}
+	var pe *fs.PathError
+	if errors.As(err, &pe) {
+		err = pe.Err
+	}
+	return &FileError{path, "it cannot be read: " + err.Error(), remedy}
+}
+
+// Folders lists the stored folders at root: itself if it is one, or those directly below it, by name.
+// A link to one of them, such as runs/latest, is left out.
+func Folders(root string) ([]string, error) {
+	if _, err := kindOf(root); err == nil {
+		return []string{root}, nil
+	}
+	entries, err := os.ReadDir(root)
+	if err != nil {
+		_, err := kindOf(root)
+		return nil, err
+	}
+	var found []string
+	for _, e := range entries {
+		dir := filepath.Join(root, e.Name())
+		if e.IsDir() && !strings.HasPrefix(e.Name(), ".") {
+			if _, err := kindOf(dir); err == nil {
+				found = append(found, dir)
+			}
+		}
+	}
+	if len(found) == 0 {
+		_, err := kindOf(root)
+		return nil, err
+	}
+	return found, nil
+}

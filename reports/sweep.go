@@ -1,0 +1,221 @@
+package reports
+
+import (
+	"fmt"
+	"html/template"
+	"io"
+	"maps"
+	"math"
+	"slices"
+	"strings"
+
+	"github.com/faultline-sim/faultline/scenarios/campaign"
+	"github.com/faultline-sim/faultline/scenarios/sweep"
+)
+
+// The files of a sweep's folder besides report.html.
+const (
+	SweepFile = "sweep.json"
+	CSVFile   = "sweep.csv"
+)
+
+// Caps of a sweep's page. Its sweep.json and sweep.csv have all.
+const (
+	pointsMax = 500 // rows of the table of points
+	panelsMax = 12  // of one figure
+)
+
+var sweepTemplate = pageTemplateOf("sweep.html")
+
+// sweepView is what the template sees.
+type sweepView struct {
+	frame
+	*sweep.Result
+	Badge     badge
+	Lead      string
+	Warnings  []string
+	Seeded    string
+	AxisRows  []axisRow
+	Maps      figure   // without a title if there is one axis, which has no map
+	Curves    []figure // of the measures that the question is about
+	Others    []figure
+	Pareto    figure
+	Headings  []string // of the table's columns for axes
+	Measures  []measure
+	PointRows []pointRow
+	Left      int
+}
+
+type axisRow struct {
+	Title, Setting string
+	Values         string
+}
+
+type pointRow struct {
+	Values  []string
+	Runs    int
+	Sound   bool
+	OnFront bool
+	Numbers []string // one for each measure
+	Broken  string
+	Outside string
+}
+
+// panelView is one of several plots of a figure.
+type panelView struct {
+	Title string
+	SVG   template.HTML
+}
+
+// addPanels draws a figure's plot: once for each size if there is one panel, and side by side in the
+// smaller size if there are more.
+func (f *figure) addPanels(panels []panel, draw func(i int, s size) template.HTML) {
+	if len(panels) == 1 {
+		for _, s := range sizes {
+			f.SVGs = append(f.SVGs, draw(0, s))
+		}
+		return
+	}
+	for i, p := range panels {
+		f.Panels = append(f.Panels, panelView{p.Title, draw(i, sizes[len(sizes)-1])})
+	}
+}
+
+// sweepPlots are what the figures of one sweep share.
+type sweepPlots struct {
+	res        *sweep.Result
+	axes       []values
+	points     points
+	panels     []panel
+	panelsLeft int
+	measures   map[string]measure
+}
+
+func newSweepPlots(res *sweep.Result) *sweepPlots {
+	p := &sweepPlots{res: res, points: pointsOf(res), measures: map[string]measure{}}
+	for _, a := range res.Axes {
+		p.axes = append(p.axes, valuesOf(a))
+	}
+	p.panels, p.panelsLeft = panelsOf(p.axes[min(2, len(p.axes)):])
+	for _, m := range res.Metrics {
+		most := 0.0
+		for i := range res.Points {
+			if e := res.Points[i].Estimates[m.Name]; e.N > 0 && !math.IsInf(e.Mean, 0) {
+				most = max(most, e.Mean)
+			}
+		}
+		p.measures[m.Name] = measureOf(m, most)
+	}
+	return p
+}
+
+// SweepPage writes the report.html of a sweep: its question and answer, the first measure as heatmaps,
+// every measure as curves with their intervals, the Pareto front, and the points.
+func SweepPage(w io.Writer, res *sweep.Result) error {
+	return execute(w, sweepTemplate, sweepViewOf(res))
+}
+
+// WriteSweep writes report.html, sweep.json and sweep.csv into the folder dir of a sweep.
+func WriteSweep(dir string, res *sweep.Result) error {
+	return writeAll(dir, []file{
+		{PageFile, func(w io.Writer) error { return SweepPage(w, res) }},
+		{CSVFile, func(w io.Writer) error { return SweepCSV(w, res) }},
+		{SweepFile, func(w io.Writer) error { return encode(w, res) }},
+	})
+}
+
+func sweepViewOf(res *sweep.Result) sweepView {
+	v := sweepView{
+		frame: newFrame("sweep "+res.Name, pageCSS, overviewCSS), Result: res,
+		Badge: badge{"answer", "good"}, Lead: res.Answer.Sentence, Warnings: sweepWarnings(res),
+		Seeded: seeded(res.Seeds, res.FirstSeed),
+	}
+	if v.Lead == "" {
+		v.Badge, v.Lead = badge{"no answer", "warn"}, "The numbers do not answer the question."
+	}
+	if !res.Complete {
+		v.Badge.Tone = "warn"
+	}
+	for _, a := range res.Axes {
+		v.AxisRows = append(v.AxisRows, axisRow{a.Title, a.Setting, strings.Join(a.Values, ", ")})
+		v.Headings = append(v.Headings, valuesOf(a).title())
+	}
+	if len(res.Axes) == 0 || len(res.Metrics) == 0 || len(res.Points) == 0 {
+		return v
+	}
+	p := newSweepPlots(res)
+	if len(p.axes) > 1 {
+		v.Maps = p.heatmaps(p.measures[res.Metrics[0].Name])
+	}
+	v.Pareto = p.pareto()
+	for i, m := range res.Metrics {
+		v.Measures = append(v.Measures, p.measures[m.Name])
+		fig := p.curves(p.measures[m.Name])
+		if i == 0 || m.Name == res.Pareto.X || m.Name == res.Pareto.Y {
+			v.Curves = append(v.Curves, fig)
+		} else {
+			v.Others = append(v.Others, fig)
+		}
+	}
+	shown, left := capped(res.Points, pointsMax)
+	v.Left = left
+	for i := range shown {
+		v.PointRows = append(v.PointRows, pointRowOf(&shown[i], v.Measures))
+	}
+	return v
+}
+
+func sweepWarnings(res *sweep.Result) (warnings []string) {
+	if !res.Complete {
+		warnings = append(warnings, "The sweep was stopped before every point was run under every seed; the intervals are those of the runs that there are.")
+	}
+	if res.Seeds == 1 {
+		warnings = append(warnings, "Every point was run under one seed, so there are no intervals.")
+	}
+	unsound := 0
+	for i := range res.Points {
+		if !res.Points[i].Sound() {
+			unsound++
+		}
+	}
+	if unsound > 0 {
+		warnings = append(warnings, fmt.Sprintf("%s of %s broke a promise and are out of the question.", count(unsound), counted(len(res.Points), "point")))
+	}
+	return warnings
+}
+
+// seeded says under which seeds something was run.
+func seeded(seeds int, first uint64) string {
+	if seeds <= 1 {
+		return fmt.Sprintf("seed %d", first)
+	}
+	return fmt.Sprintf("%s paired seeds, %d to %d", count(seeds), first, first+uint64(seeds)-1)
+}
+
+func pointRowOf(point *sweep.Point, measures []measure) pointRow {
+	r := pointRow{
+		Values: point.Values, Runs: point.Runs, Sound: point.Sound(), OnFront: point.OnFront && point.Sound(),
+		Broken: list(brokenIn(point.Broken, point.Runs)), Outside: list(brokenIn(point.Outside, point.Runs)),
+	}
+	for _, m := range measures {
+		r.Numbers = append(r.Numbers, m.plusMinus(point.Estimates[m.Name]))
+	}
+	return r
+}
+
+// brokenIn says which invariants were broken, and in how many of the runs.
+func brokenIn(broken map[string]int, runs int) (parts []string) {
+	for _, name := range slices.Sorted(maps.Keys(broken)) {
+		parts = append(parts, fmt.Sprintf("%s in %s of %s", name, count(broken[name]), counted(runs, "run")))
+	}
+	return parts
+}
+
+// metricOf finds a metric by its name.
+func metricOf(list []campaign.Metric, name string) (campaign.Metric, bool) {
+	i := slices.IndexFunc(list, func(m campaign.Metric) bool { return m.Name == name })
+	if i < 0 {
+		return campaign.Metric{}, false
+	}
+	return list[i], true
+}

@@ -1,0 +1,228 @@
+package campaign
+
+import (
+	"context"
+	"crypto/sha256"
+	"fmt"
+	"slices"
+
+	"github.com/faultline-sim/faultline/scenarios"
+)
+
+// trials has a trial run. It fails when that cannot be done, not when the code under test goes out of
+// bounds.
+type trials func(context.Context, Trial) (*Outcome, error)
+
+// examine looks into a promise that a run broke, or a bound that it did not keep to: it runs the plan
+// again, shrinks it to the smallest that still does the same, and says what happens there.
+func examine(ctx context.Context, spec *Spec, r *Record, invariant string, run trials) (*Finding, error) {
+	plan, err := spec.Plan(r.N)
+	if err != nil {
+		return nil, fmt.Errorf("run %d: %w", r.N, err)
+	}
+	x := &probe{ctx: ctx, run: run, invariant: invariant}
+	again := x.try(plan, "")
+	if x.err != nil {
+		return nil, x.err
+	}
+	if difference := differs(r, plan, again); difference != "" {
+		return x.flaky(plan, r, difference)
+	}
+	smallest := x.shrink(plan)
+	if x.err != nil {
+		return nil, x.err
+	}
+	f, err := x.finding(smallest)
+	if err != nil {
+		return nil, err
+	}
+	f.First, f.Runs = r.N, 1
+	return f, nil
+}
+
+// probe is an examination under way.
+type probe struct {
+	ctx       context.Context
+	run       trials
+	invariant string
+	tries     int
+	err       error // the first that a trial failed with; no more are had
+}
+
+// try runs one plan, up to where the promise breaks that stopAt names.
+func (x *probe) try(plan *scenarios.Plan, stopAt string) *Outcome {
+	text, err := scenarios.Marshal(plan)
+	if err == nil && x.err == nil {
+		var out *Outcome
+		if out, err = x.run(x.ctx, Trial{Plan: string(text), StopAt: stopAt}); err == nil {
+			return out
+		}
+	}
+	if x.err == nil {
+		x.err = err
+	}
+	return &Outcome{}
+}
+
+// differs says how the second run of a plan is another than its first, or "".
+func differs(first *Record, plan *scenarios.Plan, again *Outcome) string {
+	second := again.record(first.N, plan)
+	was, is := first.Contained, second.Contained
+	switch {
+	case was != nil && is != nil && was.What == is.What:
+		return "" // a hang or a heap is not seen at the same step each time
+	case was != nil || is != nil:
+		return fmt.Sprintf("the first run was %s, the second %s", first.end(), second.end())
+	case first.Digest != second.Digest:
+		return fmt.Sprintf("the first run's digest was %s, the second's %s", first.Digest, second.Digest)
+	case !slices.Equal(first.Broken, second.Broken):
+		return fmt.Sprintf("both runs have the digest %s, but the first broke %v, the second %v", first.Digest, first.Broken, second.Broken)
+	}
+	return ""
+}
+
+func (o *Outcome) record(n int, plan *scenarios.Plan) *Record {
+	if o.Contained != nil {
+		return containedRecord(n, plan, *o.Contained)
+	}
+	return recordOf(n, plan, o.Result)
+}
+
+// end says how a run ended.
+func (r *Record) end() string {
+	if r.Contained != nil {
+		return fmt.Sprintf("out of bounds (%s) at step %d", r.Contained.What, r.Contained.Step)
+	}
+	return fmt.Sprintf("%s with digest %s", r.Verdict, r.Digest)
+}
+
+// flaky is the finding of a run that does not repeat, which cannot be shrunk.
+func (x *probe) flaky(plan *scenarios.Plan, r *Record, difference string) (*Finding, error) {
+	f := &Finding{
+		Invariant: x.invariant, Cause: "the same plan gave another run", Flaky: true, First: r.N, Runs: 1, Tries: 1,
+		Story: "The plan was run twice and did not give the same run, so what it shows cannot be relied upon: " + difference + ".", Detail: difference,
+		Verdict: r.Verdict, Digest: r.Digest,
+	}
+	for _, b := range r.Broken {
+		if b.Invariant == x.invariant {
+			f.Step = b.Step
+		}
+	}
+	p := *plan
+	p.Story, p.Expect = "", scenarios.Expect{}
+	return f, f.keep(&p)
+}
+
+// Bounds of shrinking, in runs. One that hangs, or uses up its steps, takes many seconds each time that
+// it is found again.
+const (
+	triesMax     = 800
+	triesMaxSlow = 30
+)
+
+// shrink is the smallest plan that still breaks the same promise, or bound.
+func (x *probe) shrink(plan *scenarios.Plan) *scenarios.Plan {
+	most := triesMax
+	if c := Containment(x.invariant); c == Hung || c == Endless {
+		most = triesMaxSlow
+	}
+	return scenarios.Shrink(plan, func(p *scenarios.Plan) bool {
+		if x.err != nil || x.tries >= most {
+			return false
+		}
+		x.tries++
+		return x.try(p, x.invariant).shows(x.invariant)
+	})
+}
+
+// finding runs the smallest plan once more, to its end, and says what it shows.
+func (x *probe) finding(p *scenarios.Plan) (*Finding, error) {
+	p.Story, p.About = "", nil
+	out := x.try(p, "")
+	if job := out.job(x.invariant); job > 0 && p.Workload.Jobs > 1 {
+		p.About = []int{job}
+		out = x.try(p, "")
+	}
+	if x.err != nil {
+		return nil, x.err
+	}
+	r := out.record(0, p)
+	f := &Finding{
+		Invariant: x.invariant, Kinds: r.Drawn, Settings: causes(p), Cause: cause(p), Tries: x.tries,
+		Verdict: r.Verdict, Digest: r.Digest,
+	}
+	p.Expect = scenarios.Expect{}
+	switch {
+	case !slices.Contains(r.promises(), x.invariant):
+		return nil, fmt.Errorf("%s: the smallest plan broke it, and did not when it was run once more", x.invariant)
+	case r.Contained != nil:
+		f.Step, f.Detail, f.Story = r.Contained.Step, r.Contained.Stack, contained(p, r.Contained)
+	default:
+		v := out.violation(x.invariant)
+		f.Step, f.Story = v.Step, story(out.Result, v)
+		p.Expect.Violates = expected(x.invariant, r.promises())
+	}
+	p.Story = f.Story
+	return f, f.keep(p)
+}
+
+// expected is what the plan of a finding is there to show: the finding's own promise first.
+func expected(invariant string, broken []string) []string {
+	return append([]string{invariant}, slices.DeleteFunc(broken, func(name string) bool { return name == invariant })...)
+}
+
+// shows says whether the run broke that promise, or went out of that bound.
+func (o *Outcome) shows(invariant string) bool {
+	return o.violation(invariant) != nil || o.Contained != nil && string(o.Contained.What) == invariant ||
+		invariant == string(Endless) && o.Result != nil && o.Result.OutOfSteps
+}
+
+// violation is the first by which the run broke the promise.
+func (o *Outcome) violation(invariant string) *scenarios.Violation {
+	if o.Result == nil {
+		return nil
+	}
+	for i := range o.Result.Violations {
+		if v := &o.Result.Violations[i]; v.Promised && v.Invariant == invariant {
+			return v
+		}
+	}
+	return nil
+}
+
+// job is the number of the job that the violation is about; 0 for none.
+func (o *Outcome) job(invariant string) int {
+	v := o.violation(invariant)
+	if v == nil || v.Job == "" {
+		return 0
+	}
+	return 1 + slices.IndexFunc(o.Result.Jobs, func(j scenarios.JobResult) bool { return j.ID == v.Job })
+}
+
+// keep gives the plan its name and enters it in the finding.
+func (f *Finding) keep(p *scenarios.Plan) error {
+	hash, err := contentHash(p)
+	if err != nil {
+		return err
+	}
+	p.Name = f.Invariant + "-" + hash
+	text, err := scenarios.Marshal(p)
+	if err != nil {
+		return err
+	}
+	f.Plan, f.File = string(text), FindingsDir+"/"+p.Name+".yaml"
+	f.Replay = scenarios.RunCommand(f.File)
+	f.Jobs, f.Faults, f.Schedulers, f.Workers = p.Workload.Jobs, len(p.Faults), p.Topology.Schedulers, p.Topology.Workers
+	return nil
+}
+
+// contentHash tells plans apart by what happens in them: name, story and expectations do not count.
+func contentHash(p *scenarios.Plan) (string, error) {
+	bare := *p
+	bare.Name, bare.Story, bare.Expect = "x", "", scenarios.Expect{}
+	text, err := scenarios.Marshal(&bare)
+	if err != nil {
+		return "", err
+	}
+	return fmt.Sprintf("%x", sha256.Sum256(text))[:8], nil
+}

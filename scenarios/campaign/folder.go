@@ -1,0 +1,207 @@
+package campaign
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+)
+
+// The files of a campaign's folder.
+const (
+	SpecFile    = "spec.json"
+	JournalFile = "journal.jsonl" // what is finished so far, a line each
+	FindingsDir = "findings"      // the smallest plan of each finding
+	ResultFile  = "result.json"   // there once the campaign is over
+)
+
+// State says what a folder holds.
+type State string
+
+// The states of a folder.
+const (
+	None       State = "none"       // nothing, or a campaign whose making was cut short
+	Unfinished State = "unfinished" // a campaign that [Run] goes on with
+	Finished   State = "finished"   // a campaign and its result
+	Foreign    State = "foreign"    // something that is no campaign
+)
+
+// Look says what dir holds.
+func Look(dir string) (State, error) {
+	entries, err := os.ReadDir(dir)
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+		return None, nil
+	case err != nil:
+		if info, statErr := os.Stat(dir); statErr == nil && !info.IsDir() {
+			return Foreign, nil
+		}
+		return "", fmt.Errorf("%s cannot be read: %w", dir, plain(err))
+	}
+	names := map[string]bool{}
+	for _, e := range entries {
+		names[e.Name()] = true
+	}
+	switch {
+	case names[SpecFile] && names[ResultFile] && isCampaign(dir):
+		return Finished, nil
+	case names[SpecFile] && isCampaign(dir):
+		return Unfinished, nil
+	}
+	known := []string{JournalFile, FindingsDir, ResultFile, SpecFile + partial, ResultFile + partial}
+	for name := range names {
+		if !slices.Contains(known, name) {
+			return Foreign, nil
+		}
+	}
+	return None, nil
+}
+
+// isCampaign says whether the spec.json of dir could be a campaign's, of whatever version.
+func isCampaign(dir string) bool {
+	data, err := os.ReadFile(filepath.Join(dir, SpecFile))
+	var s map[string]any
+	return err == nil && json.Unmarshal(data, &s) == nil && s["version"] != nil && s["seed"] != nil
+}
+
+// Create makes dir the folder of a new campaign: spec.json and an empty journal. A finished campaign
+// gives way to it; one that was cut short, and anything else, does not.
+func Create(dir string, spec Spec) error {
+	if err := spec.Validate(); err != nil {
+		return err
+	}
+	state, err := Look(dir)
+	switch {
+	case err != nil:
+		return err
+	case state == Unfinished:
+		return fmt.Errorf("%s holds a campaign that was cut short; go on with it, remove it, or choose another folder", dir)
+	case state == Foreign:
+		return fmt.Errorf("%s holds something that is not part of a campaign; choose another folder", dir)
+	}
+	if err := os.MkdirAll(dir, 0o755); err != nil {
+		return unwritable(dir, err)
+	}
+	for _, name := range []string{SpecFile, ResultFile, JournalFile, FindingsDir} { // without its spec it is no campaign any more
+		if err := os.RemoveAll(filepath.Join(dir, name)); err != nil {
+			return unwritable(dir, err)
+		}
+	}
+	if err := writeJSON(dir, JournalFile, nil); err != nil {
+		return err
+	}
+	return writeJSON(dir, SpecFile, spec)
+}
+
+// Load reads the spec of the campaign in dir.
+func Load(dir string) (Spec, error) {
+	var spec Spec
+	if err := readJSON(dir, SpecFile, &spec); err != nil {
+		return spec, err
+	}
+	if err := spec.Validate(); err != nil {
+		return spec, fmt.Errorf("%s: %w", filepath.Join(dir, SpecFile), err)
+	}
+	return spec, nil
+}
+
+// LoadResult reads what the campaign in dir found. It fails if the campaign is not over.
+func LoadResult(dir string) (*Result, error) {
+	res := &Result{}
+	if err := readJSON(dir, ResultFile, res); err != nil {
+		return nil, err
+	}
+	if res.Version != ResultVersion {
+		return nil, fmt.Errorf("%s is of version %d; this build reads version %d: use the build that wrote it", filepath.Join(dir, ResultFile), res.Version, ResultVersion)
+	}
+	return res, nil
+}
+
+// Equal says whether both ask for the same runs.
+func (s Spec) Equal(other Spec) bool {
+	a, errA := json.Marshal(s)
+	b, errB := json.Marshal(other)
+	return errA == nil && errB == nil && bytes.Equal(a, b)
+}
+
+// readJSON reads one of a campaign's files strictly.
+func readJSON(dir, name string, into any) error {
+	path := filepath.Join(dir, name)
+	data, err := os.ReadFile(path)
+	if errors.Is(err, fs.ErrNotExist) {
+		if state, lookErr := Look(dir); lookErr == nil && state == Unfinished {
+			return fmt.Errorf("the campaign in %s was cut short and has no %s yet; go on with it first", dir, name)
+		}
+		return fmt.Errorf("%s holds no campaign: there is no %s", dir, name)
+	} else if err != nil {
+		return fmt.Errorf("%s cannot be read: %w", path, plain(err))
+	}
+	dec := json.NewDecoder(bytes.NewReader(data))
+	dec.DisallowUnknownFields()
+	if err := dec.Decode(into); err != nil {
+		var version struct {
+			Version int `json:"version"`
+		}
+		if json.Unmarshal(data, &version) == nil && version.Version > SpecVersion {
+			return fmt.Errorf("%s is of version %d; this build reads version %d: use the build that wrote it", path, version.Version, SpecVersion)
+		}
+		return fmt.Errorf("%s is broken: %s; remove %s and begin the campaign anew", path, jsonReason(err), dir)
+	}
+	return nil
+}
+
+// writeJSON writes a file of the campaign in its canonical form; nil is an empty file.
+func writeJSON(dir, name string, content any) error {
+	var buf bytes.Buffer
+	if content != nil {
+		enc := json.NewEncoder(&buf)
+		enc.SetEscapeHTML(false)
+		enc.SetIndent("", "  ")
+		if err := enc.Encode(content); err != nil {
+			return err
+		}
+	}
+	return writeFile(dir, name, buf.Bytes())
+}
+
+// partial ends the name that a file has until it is complete.
+const partial = ".partial"
+
+// writeFile gives the file dir/name its content at one stroke.
+func writeFile(dir, name string, data []byte) error {
+	path := filepath.Join(dir, filepath.FromSlash(name))
+	err := os.WriteFile(path+partial, data, 0o644)
+	if err == nil {
+		err = os.Rename(path+partial, path)
+	}
+	if err != nil {
+		_ = os.Remove(path + partial)
+		return unwritable(path, err)
+	}
+	return nil
+}
+
+func unwritable(path string, err error) error {
+	return fmt.Errorf("%s cannot be written: %w", path, plain(err))
+}
+
+// plain is the reason of an error about a file, without the name of the call and of the file.
+func plain(err error) error {
+	var pe *fs.PathError
+	var le *os.LinkError
+	switch {
+	case errors.As(err, &pe):
+		return pe.Err
+	case errors.As(err, &le):
+		return le.Err
+	}
+	return err
+}
+
+// jsonReason is what encoding/json says, without its own name.
+func jsonReason(err error) string { return strings.TrimPrefix(err.Error(), "json: ") }

@@ -1,0 +1,122 @@
+package campaign
+
+import "context"
+
+// hunt makes findings of the promises that were broken, one after the other in the order of runs:
+// what a finding explains is not looked at again, so that the order decides what is found.
+type hunt struct {
+	max      int
+	queue    []*Record // runs that broke promises, still to be looked at
+	left     []string  // the promises of the first of them that are; nil is all
+	missed   bool      // one of those before could not be
+	findings []Finding
+	known    map[broken]*Finding // what an earlier process has examined
+	closed   bool                // nothing is examined any more
+	over     int                 // runs that broke a promise, were not examined, and are explained by no finding
+}
+
+// broken is a promise that a run broke.
+type broken struct {
+	n         int
+	invariant string
+}
+
+// see takes the run after those it has seen.
+func (h *hunt) see(r *Record) {
+	if len(r.promises()) > 0 {
+		h.queue = append(h.queue, r)
+	}
+}
+
+// next is the promise that must be examined before anything else can be said; ok is false if there
+// is none. Its finding goes to found.
+func (h *hunt) next() (b broken, ok bool) {
+	for ; len(h.queue) > 0; h.queue, h.left, h.missed = h.queue[1:], nil, false {
+		r := h.queue[0]
+		if h.left == nil {
+			h.left = r.promises()
+		}
+		for ; len(h.left) > 0; h.left = h.left[1:] {
+			b := broken{r.N, h.left[0]}
+			switch {
+			case h.explained(b.invariant, r):
+			case h.known[b] != nil:
+				h.add(b, *h.known[b])
+			case h.closed || len(h.findings) >= h.max:
+				h.missed = true
+			default:
+				return b, true
+			}
+		}
+		if h.missed {
+			h.over++
+		}
+	}
+	return broken{}, false
+}
+
+func (h *hunt) explained(invariant string, r *Record) bool {
+	for i := range h.findings {
+		if f := &h.findings[i]; f.Invariant == invariant && f.explains(invariant, r) {
+			f.Runs++
+			return true
+		}
+	}
+	return false
+}
+
+// found is given the finding of the promise that next has asked for.
+func (h *hunt) found(b broken, f Finding) {
+	h.known[b] = &f
+}
+
+// add enters what was found, or counts it if it is a finding already.
+func (h *hunt) add(b broken, f Finding) {
+	for i := range h.findings {
+		if old := &h.findings[i]; old.Invariant == f.Invariant && old.Cause == f.Cause {
+			old.Runs++
+			return
+		}
+	}
+	f.First, f.Runs = b.n, 1
+	h.findings = append(h.findings, f)
+}
+
+// examination is the one that is under way.
+type examination struct {
+	broken
+	cancel context.CancelFunc
+}
+
+// learnt is the end of an examination.
+type learnt struct {
+	broken
+	finding *Finding
+	err     error
+}
+
+// call is a trial that an examination waits for.
+type call struct {
+	Assignment
+	deaths int // of workers, at it
+	reply  chan<- *Outcome
+}
+
+// trialsBy lets an examination have its trials from whoever takes calls. With steps, workers say how
+// far a trial comes even if it takes them down.
+func trialsBy(calls chan<- call, steps bool) trials {
+	return func(ctx context.Context, t Trial) (*Outcome, error) {
+		reply := make(chan *Outcome, 1)
+		select {
+		case calls <- call{Assignment: Assignment{Trial: &t, Steps: steps}, reply: reply}:
+		case <-ctx.Done():
+			return nil, ctx.Err()
+		}
+		select {
+		case o := <-reply:
+			return o, nil
+		case <-ctx.Done():
+			return nil, ctx.Err()
+		}
+	}
+}

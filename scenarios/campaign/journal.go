@@ -1,0 +1,157 @@
+package campaign
+
+import (
+	"bufio"
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"time"
+)
+
+// journal is the file to which a campaign appends what it finishes, a line each. It belongs to one
+// process at a time.
+type journal struct {
+	path string
+	f    *os.File
+	size int64 // of what is whole
+	buf  bytes.Buffer
+}
+
+// entry is a line of the journal. The first has a Header, each other one what was finished.
+type entry struct {
+	Header   *header       `json:"journal,omitempty"`
+	Elapsed  time.Duration `json:"elapsed_ns,omitempty"` // real time that the campaign has taken so far
+	Record   *Record       `json:"record,omitempty"`
+	Examined *examined     `json:"examined,omitempty"`
+}
+
+// header says what wrote the journal.
+type header struct {
+	Version int    `json:"version"`
+	Build   string `json:"build"`
+	Program string `json:"program"` // a hash of the workers' executable: two builds may have one name
+}
+
+// examined is the end of an examination.
+type examined struct {
+	N         int      `json:"n"`
+	Invariant string   `json:"invariant"`
+	Finding   *Finding `json:"finding"`
+}
+
+// openJournal opens the journal of the campaign in dir and gives take each of its entries but the
+// header. A last line that was not written to its end is dropped.
+func openJournal(dir string, h header, take func(entry) error) (*journal, error) {
+	j := &journal{path: filepath.Join(dir, JournalFile)}
+	var err error
+	if j.f, err = os.OpenFile(j.path, os.O_RDWR|os.O_CREATE, 0o644); err != nil {
+		return nil, unwritable(j.path, err)
+	}
+	if err := j.open(dir, h, take); err != nil {
+		j.close()
+		return nil, err
+	}
+	return j, nil
+}
+
+func (j *journal) open(dir string, h header, take func(entry) error) error {
+	if mine, err := lock(j.f); err != nil {
+		return fmt.Errorf("%s cannot be locked: %w", j.path, plain(err))
+	} else if !mine {
+		return fmt.Errorf("another process runs the campaign in %s; wait for it, or end it", dir)
+	}
+	if err := j.read(h, take); err != nil {
+		return err
+	}
+	if err := j.rewind(); err != nil {
+		return unwritable(j.path, err)
+	}
+	if j.size == 0 {
+		return j.append(entry{Header: &h})
+	}
+	return nil
+}
+
+// read gives take what the journal holds.
+func (j *journal) read(h header, take func(entry) error) error {
+	in := bufio.NewReaderSize(j.f, 1<<16)
+	for n := 1; ; n++ {
+		line, err := in.ReadBytes('\n')
+		if err == io.EOF {
+			return nil // what is there of a line was being written when the process ended
+		} else if err != nil {
+			return fmt.Errorf("%s cannot be read: %w", j.path, plain(err))
+		}
+		if err := j.line(n, line, h, take); err != nil {
+			return fmt.Errorf("%s:%d: %w", j.path, n, err)
+		}
+		j.size += int64(len(line))
+	}
+}
+
+// anew is the remedy for a journal that cannot be gone on with.
+const anew = "remove the folder and begin the campaign anew"
+
+func (j *journal) line(n int, line []byte, h header, take func(entry) error) error {
+	var e entry
+	dec := json.NewDecoder(bytes.NewReader(line))
+	dec.DisallowUnknownFields()
+	err := dec.Decode(&e)
+	switch was := e.Header; {
+	case n == 1 && was != nil && was.Version != h.Version:
+		return fmt.Errorf("the journal's format is version %d; this build writes version %d: go on with the build that began it, or %s", was.Version, h.Version, anew)
+	case err != nil:
+		return fmt.Errorf("the line is broken: %s; %s", jsonReason(err), anew)
+	case n == 1 && was == nil || n > 1 && was != nil:
+		return fmt.Errorf("the line is not where it belongs; %s", anew)
+	case n == 1 && *was != h:
+		return fmt.Errorf("the campaign was begun by another build (%s, program %s); go on with that one, or %s", was.Build, was.Program, anew)
+	case n == 1:
+		return nil
+	}
+	if err := take(e); err != nil {
+		return fmt.Errorf("%w; %s", err, anew)
+	}
+	return nil
+}
+
+// append writes one line, whole or not at all.
+func (j *journal) append(e entry) error {
+	j.buf.Reset()
+	enc := json.NewEncoder(&j.buf)
+	enc.SetEscapeHTML(false)
+	if err := enc.Encode(e); err != nil {
+		return err
+	}
+	n, err := j.f.Write(j.buf.Bytes())
+	if err != nil {
+		if n > 0 {
+			_ = j.rewind() // if that fails, too, the next process drops the torn line
+		}
+		return fmt.Errorf("%s cannot be written: %w; what was finished before is kept: make room and go on with the campaign", j.path, plain(err))
+	}
+	j.size += int64(n)
+	return nil
+}
+
+// rewind takes away what there is behind the last whole line.
+func (j *journal) rewind() error {
+	if err := j.f.Truncate(j.size); err != nil {
+		return err
+	}
+	_, err := j.f.Seek(j.size, io.SeekStart)
+	return err
+}
+
+func (j *journal) close() { _ = j.f.Close() }
+
+// hasJournal says whether there is one: a campaign whose result is there may do without.
+func hasJournal(dir string) bool {
+	_, err := os.Stat(filepath.Join(dir, JournalFile))
+	return !errors.Is(err, fs.ErrNotExist)
+}

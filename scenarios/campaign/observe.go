@@ -1,0 +1,85 @@
+package campaign
+
+import (
+	"slices"
+	"strings"
+
+	"github.com/faultline-sim/faultline/scenarios"
+)
+
+// recordOf is what a campaign keeps of the n-th run, which went to its end.
+func recordOf(n int, plan *scenarios.Plan, res *scenarios.Result) *Record {
+	r := planned(n, plan)
+	r.Verdict, r.Digest, r.Steps, r.Virtual = res.Verdict, res.Digest, res.Steps, res.Virtual
+	if res.Verdict == scenarios.Inconclusive {
+		r.Reason = res.Reason
+	}
+	for _, v := range res.Violations {
+		if v.Promised && !slices.ContainsFunc(r.Broken, func(b Broken) bool { return b.Invariant == v.Invariant }) {
+			r.Broken = append(r.Broken, Broken{v.Invariant, v.Job, v.Step, v.Message})
+		}
+	}
+	for _, i := range res.Invariants {
+		if i.Status == scenarios.StatusUnpromised {
+			r.Outside = append(r.Outside, i.Name)
+		}
+		if i.Exercised > 0 {
+			r.Exercised = append(r.Exercised, i.Name)
+		}
+	}
+	for _, f := range plan.Faults {
+		fired := slices.ContainsFunc(res.Fired, func(s scenarios.FiredFault) bool { return s.Fault == f.String() })
+		if kind := FaultKind(f); fired && !slices.Contains(r.Fired, kind) {
+			r.Fired = append(r.Fired, kind)
+		}
+	}
+	slices.Sort(r.Fired)
+	if res.OutOfSteps && res.Verdict == scenarios.Inconclusive {
+		r.Verdict, r.Reason = "", ""
+		r.Contained = &Contained{What: Endless, Step: res.Steps, Stack: res.Reason}
+	}
+	return r
+}
+
+// containedRecord is what a campaign keeps of the n-th run, which had no end of its own.
+func containedRecord(n int, plan *scenarios.Plan, c Contained) *Record {
+	r := planned(n, plan)
+	r.Contained = &c
+	return r
+}
+
+// planned is what the plan alone says of its run.
+func planned(n int, plan *scenarios.Plan) *Record {
+	r := &Record{N: n}
+	for _, f := range plan.Faults {
+		if kind := FaultKind(f); !slices.Contains(r.Drawn, kind) {
+			r.Drawn = append(r.Drawn, kind)
+		}
+	}
+	slices.Sort(r.Drawn)
+	for _, change := range plan.Changes() {
+		name, _, _ := strings.Cut(change, "=")
+		if strings.HasPrefix(name, slowJob) {
+			name = slowJob + "N"
+		}
+		if !slices.Contains(r.Settings, name) {
+			r.Settings = append(r.Settings, name)
+		}
+	}
+	return r
+}
+
+// slowJob begins the settings of single jobs, which count as one.
+const slowJob = "workload.slow."
+
+// promises lists what the run broke, as findings name it.
+func (r *Record) promises() []string {
+	if r.Contained != nil {
+		return []string{string(r.Contained.What)}
+	}
+	var list []string
+	for _, b := range r.Broken {
+		list = append(list, b.Invariant)
+	}
+	return list
+}

@@ -1,0 +1,128 @@
+package campaign
+
+import (
+	"bufio"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"os/exec"
+	"strings"
+	"syscall"
+)
+
+// process is a worker that is a process of its own.
+type process struct {
+	cmd     *exec.Cmd
+	in      io.WriteCloser
+	temp    string
+	tasks   chan Assignment
+	answers chan Answer
+	said    capture
+	killed  bool // by a signal; valid once answers is closed
+	ended   chan struct{}
+}
+
+// hello is the first line that a process reads.
+type hello struct {
+	Orders
+	Temp string `json:"temp"` // its folder for temporary files, which it removes when its parent is gone
+}
+
+// processes launches workers that are processes started with command, each of which calls [Serve].
+// Their temporary files go below temp.
+func processes(command []string, temp string) launch {
+	return func(_ context.Context, o Orders) (Worker, error) {
+		dir, err := os.MkdirTemp(temp, "worker-")
+		if err != nil {
+			return nil, fmt.Errorf("no temporary folder: %w; set TMPDIR to one that can be written", plain(err))
+		}
+		p := &process{cmd: exec.Command(command[0], command[1:]...), temp: dir, tasks: make(chan Assignment, 64), answers: make(chan Answer, 256), ended: make(chan struct{})}
+		p.cmd.Env = append(os.Environ(), "GOMAXPROCS=1", "GOTRACEBACK=single", "TMPDIR="+dir)
+		p.cmd.Stderr = &p.said
+		out, err := p.start()
+		if err != nil {
+			_ = os.RemoveAll(dir)
+			return nil, fmt.Errorf("a worker cannot be started (%s): %w", strings.Join(command, " "), plainExec(err))
+		}
+		go p.listen(out)
+		go p.tell(hello{o, dir})
+		return p, nil
+	}
+}
+
+func (p *process) start() (out io.Reader, err error) {
+	if p.in, err = p.cmd.StdinPipe(); err != nil {
+		return nil, err
+	}
+	if out, err = p.cmd.StdoutPipe(); err != nil {
+		return nil, err
+	}
+	return out, p.cmd.Start()
+}
+
+// tell hands assignments on. Nobody waits for a process that does not read.
+func (p *process) tell(first hello) {
+	lines := json.NewEncoder(p.in)
+	err := lines.Encode(first)
+	for err == nil { // if it is gone, its end says why
+		select {
+		case a := <-p.tasks:
+			err = lines.Encode(a)
+		case <-p.ended:
+			return
+		}
+	}
+}
+
+// listen hands on what the process answers, until it ends.
+func (p *process) listen(out io.Reader) {
+	defer close(p.ended)
+	defer close(p.answers)
+	lines := json.NewDecoder(bufio.NewReaderSize(out, 1<<16))
+	for {
+		var a Answer
+		if err := lines.Decode(&a); err == io.EOF || errors.Is(err, io.ErrUnexpectedEOF) {
+			break
+		} else if err != nil {
+			p.answers <- Answer{Problem: fmt.Sprintf("a worker answered what is no answer: %s", jsonReason(err))}
+			_ = p.cmd.Process.Kill()
+			break
+		}
+		p.answers <- a
+	}
+	_ = p.cmd.Wait()
+	status, ok := p.cmd.ProcessState.Sys().(syscall.WaitStatus)
+	p.killed = ok && status.Signaled()
+	_ = os.RemoveAll(p.temp)
+}
+
+func (p *process) Assign(a Assignment) {
+	select {
+	case p.tasks <- a:
+	case <-p.ended:
+	}
+}
+
+func (p *process) Answers() <-chan Answer { return p.answers }
+
+func (p *process) Death() Death { return Death{Killed: p.killed, Output: p.said.String()} }
+
+func (p *process) End() {
+	_ = p.cmd.Process.Kill()
+	_ = p.in.Close()
+	for range p.answers { // it may wait for its answers to be taken
+	}
+	<-p.ended
+}
+
+// plainExec is the reason why a command cannot be started, without the command.
+func plainExec(err error) error {
+	var ee *exec.Error
+	if errors.As(err, &ee) {
+		return ee.Err
+	}
+	return plain(err)
+}

@@ -1,0 +1,87 @@
+package campaign
+
+import (
+	"context"
+	"fmt"
+	"slices"
+)
+
+// examine begins the next examination that is due.
+func (s *supervisor) examine() {
+	if s.active != nil || s.err != nil {
+		return
+	}
+	b, ok := s.hunt.next()
+	s.keepFindings()
+	if !ok || s.err != nil {
+		return
+	}
+	ctx, cancel := context.WithCancel(s.ctx)
+	s.active = &examination{b, cancel}
+	s.examiner = slices.MinFunc(s.seats, func(a, b *seat) int { return len(a.assigned) - len(b.assigned) })
+	record := s.hunt.queue[0]
+	go func() {
+		f, err := examineSafely(ctx, s, b, record)
+		s.learnt <- learnt{b, f, err}
+	}()
+}
+
+// examineSafely turns a panic of the examination itself into an error.
+func examineSafely(ctx context.Context, s *supervisor, b broken, r *Record) (f *Finding, err error) {
+	defer func() {
+		if p := recover(); p != nil {
+			err = fmt.Errorf("panic: %v", p)
+		}
+	}()
+	return examine(ctx, &s.spec, r, b.invariant, trialsBy(s.calls, r.Contained != nil))
+}
+
+func (s *supervisor) learn(l learnt) {
+	s.active.cancel()
+	cancelled := s.hunt.closed
+	if t := s.examiner; t.call != nil { // nobody waits for that trial any more
+		t.call = nil
+		t.worker.End()
+	}
+	s.active, s.examiner, s.call = nil, nil, nil
+	switch {
+	case cancelled && l.err != nil:
+	case l.err != nil:
+		s.fail(fmt.Errorf("run %d, which broke %s, could not be examined: %w", l.n, l.invariant, l.err))
+	default:
+		if err := s.journal.append(entry{Elapsed: s.elapsed(), Examined: &examined{l.n, l.invariant, l.finding}}); err != nil {
+			s.fail(err)
+			return
+		}
+		s.hunt.found(l.broken, *l.finding)
+	}
+}
+
+func (s *supervisor) cancelExamination() {
+	if s.active != nil {
+		s.active.cancel()
+	}
+}
+
+// keepFindings writes the plans of findings that are new.
+func (s *supervisor) keepFindings() {
+	for ; s.kept < len(s.hunt.findings); s.kept++ {
+		f := &s.hunt.findings[s.kept]
+		if err := writeFile(s.dir, f.File, []byte(f.Plan)); err != nil {
+			s.fail(err)
+			return
+		}
+	}
+}
+
+// abandon ends the examination that is under way, if there is one.
+func (s *supervisor) abandon() {
+	s.cancelExamination()
+	for s.active != nil {
+		select {
+		case <-s.learnt:
+			s.active = nil
+		case <-s.calls: // it waits for its context, too
+		}
+	}
+}

@@ -1,0 +1,235 @@
+package campaign
+
+import (
+	"errors"
+	"fmt"
+	"strings"
+	"time"
+)
+
+// seat is the place of one worker after the other.
+type seat struct {
+	worker   Worker
+	assigned []Assignment // oldest first
+	run      int          // under way; -1 is none
+	step     int          // the last one it spoke of
+	call     *call        // the trial that it has
+	spoke    bool         // at all
+	heard    time.Time    // of it
+	silent   bool         // for so long that it was ended
+	alone    *alone       // the next assignment
+	idlers   int          // workers that ended one after the other without doing anything
+}
+
+// alone is a run that took its worker down. It is run again in a fresh one, by itself: to learn how far
+// it comes, and that it was no accident.
+type alone struct {
+	n     int
+	first *Contained // how it ended; nil if the worker was killed from outside
+	kills int
+}
+
+// killsMax is how often a run's worker may be killed from outside. It is the system that does it, for
+// want of memory, if it always hits the same run.
+const killsMax = 8
+
+// idlersMax is how many workers may end before they have done anything.
+const idlersMax = 3
+
+func (t *seat) idle() bool { return len(t.assigned) == 0 && t.alone == nil }
+
+// assign gives the seat something to do.
+func (s *supervisor) assign(t *seat, a Assignment) {
+	if t.worker == nil {
+		w, err := s.launch(s.ctx, s.orders)
+		if err != nil {
+			s.fail(err)
+			return
+		}
+		t.worker, t.run, t.spoke, t.silent = w, -1, false, false
+		go s.forward(t, w)
+	}
+	if len(t.assigned) == 0 {
+		t.heard = time.Now()
+	}
+	t.assigned, t.step = append(t.assigned, a), 0
+	t.worker.Assign(a)
+}
+
+// event is what a worker says, or its end.
+type event struct {
+	seat   *seat
+	answer Answer
+	gone   bool
+}
+
+func (s *supervisor) forward(t *seat, w Worker) {
+	send := func(e event) {
+		select {
+		case s.events <- e:
+		case <-s.quit:
+		}
+	}
+	for a := range w.Answers() {
+		send(event{seat: t, answer: a})
+	}
+	send(event{seat: t, gone: true})
+}
+
+func (s *supervisor) heard(e event) {
+	t, a := e.seat, e.answer
+	if e.gone {
+		s.gone(t)
+		return
+	}
+	t.spoke, t.heard = true, time.Now()
+	switch {
+	case a.Problem != "":
+		s.fail(errors.New("a worker cannot go on: " + a.Problem))
+	case a.Begin:
+		t.run, t.step = a.N, 0
+	case a.Step > 0:
+		t.step = a.Step
+	case a.Record != nil:
+		t.run, t.idlers = -1, 0
+		s.answered(t, a.Record)
+	case a.Outcome != nil:
+		t.idlers = 0
+		t.reply(a.Outcome)
+	case a.Done && len(t.assigned) > 0:
+		s.takeBack(t, t.assigned[0])
+		t.assigned = t.assigned[1:]
+	}
+}
+
+// takeBack takes back the runs of a that were not done and are not to be run alone.
+func (s *supervisor) takeBack(t *seat, a Assignment) {
+	for n := a.First; n < a.First+a.Count; n++ {
+		if t.alone == nil || t.alone.n != n {
+			s.todo.back(n)
+		}
+	}
+}
+
+func (t *seat) reply(o *Outcome) {
+	if t.call != nil {
+		t.call.reply <- o
+		t.call = nil
+	}
+}
+
+// answered takes a run's record, unless it must be seen how it goes alone.
+func (s *supervisor) answered(t *seat, r *Record) {
+	was := t.alone
+	c := r.Contained
+	if was == nil && c != nil && c.What == Overgrew { // the process may have had a part in it
+		t.alone = &alone{n: r.N, first: c}
+		return
+	}
+	t.alone = nil
+	switch {
+	case was == nil || was.first == nil:
+	case c == nil:
+		r = containedRecord(r.N, s.plan(r.N), *was.first)
+		r.Contained.Flaky = true
+	default:
+		c.Flaky = c.What != was.first.What
+	}
+	s.record(r)
+}
+
+// gone takes the end of a seat's worker.
+func (s *supervisor) gone(t *seat) {
+	death := t.worker.Death()
+	assigned, run, call := t.assigned, t.run, t.call
+	t.worker, t.assigned, t.run, t.call = nil, nil, -1, nil
+	switch {
+	case call != nil && !t.spoke:
+		s.call = call
+	case call != nil:
+		s.trialDied(call, t.blame(death))
+	case run >= 0:
+		s.runDied(t, run, t.blame(death))
+	}
+	for _, a := range assigned {
+		s.takeBack(t, a)
+	}
+	if !t.spoke || run < 0 && call == nil {
+		if t.idlers++; t.idlers > idlersMax {
+			s.fail(fmt.Errorf("the workers end before they have done anything (%s)%s", strings.Join(s.opt.Command, " "), firstLine(death.Output)))
+		}
+	}
+}
+
+func firstLine(output string) string {
+	line, _, _ := strings.Cut(strings.TrimSpace(output), "\n")
+	if line == "" {
+		return ""
+	}
+	return ": " + line
+}
+
+// blame says how the run under way ended its worker, or nil if it did not.
+func (t *seat) blame(d Death) *Contained {
+	c := &Contained{What: Panicked, Step: t.step, Stack: stackOfPanic(d.Output)}
+	switch {
+	case t.silent:
+		c.What, c.Stack = Hung, "the process said nothing any more"
+	case d.Killed && c.Stack == "":
+		return nil
+	case c.Stack == "":
+		c.Stack = "the process ended without a panic"
+	case strings.Contains(c.Stack, "out of memory") || strings.Contains(c.Stack, "cannot allocate memory"):
+		c.What = Overgrew
+	}
+	return c
+}
+
+// runDied takes the end of a worker that the n-th run was under way in.
+func (s *supervisor) runDied(t *seat, n int, how *Contained) {
+	was := t.alone
+	if was == nil {
+		was = &alone{n: n, first: how}
+		t.alone = was
+		if how != nil {
+			return
+		}
+	}
+	if how == nil {
+		if was.kills++; was.kills < killsMax {
+			return
+		}
+		how = &Contained{What: Overgrew, Stack: "the system killed the process each time"}
+	}
+	how.Flaky = was.first != nil && (was.first.What != how.What || was.first.Stack != how.Stack)
+	t.alone = nil
+	s.record(containedRecord(n, s.plan(n), *how))
+}
+
+// trialDied takes the end of a worker that a trial was under way in.
+func (s *supervisor) trialDied(c *call, how *Contained) {
+	if how == nil {
+		if c.deaths++; c.deaths < killsMax {
+			s.call = c
+			return
+		}
+		how = &Contained{What: Overgrew, Stack: "the system killed the process each time"}
+	}
+	c.reply <- &Outcome{Contained: how}
+}
+
+// listenFor ends the workers that have something to do and say nothing.
+func (s *supervisor) listenFor(now time.Time) {
+	asleep := now.Sub(s.looked) > s.orders.Stall // this process itself was stopped, and so were they
+	s.looked = now
+	for _, t := range s.seats {
+		switch {
+		case t.worker == nil || len(t.assigned) == 0:
+		case asleep:
+			t.heard = now
+		case now.Sub(t.heard) > 3*s.orders.Stall:
+			t.silent = true
+			t.worker.End()
+		}
+	}
+}

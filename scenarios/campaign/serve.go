@@ -1,0 +1,256 @@
+package campaign
+
+import (
+	"bufio"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"os/signal"
+	"path/filepath"
+	"sync"
+	"sync/atomic"
+	"syscall"
+	"time"
+
+	"github.com/faultline-sim/faultline/scenarios"
+	"github.com/faultline-sim/faultline/sim"
+)
+
+// ServeOptions are what a worker process may have of its own.
+type ServeOptions struct {
+	// Run runs one plan; nil is [scenarios.Run].
+	Run func(context.Context, *scenarios.Plan, scenarios.RunOptions) (*scenarios.Result, error)
+}
+
+// Serve makes this process a worker, which does what it reads from in and answers to out, both JSON
+// lines. It owns the process: it ignores SIGINT and SIGTERM, which are for the parent, and ends the
+// process when in ends, when ctx does, and when the code under test is out of bounds.
+func Serve(ctx context.Context, in io.Reader, out io.Writer, opt ServeOptions) error {
+	signal.Ignore(os.Interrupt, syscall.SIGTERM)
+	if out == os.Stdout {
+		os.Stdout = os.Stderr // what the code under test prints is no answer
+	}
+	s := &server{run: opt.Run, out: json.NewEncoder(out), work: make(chan numbered, 64)}
+	if s.run == nil {
+		s.run = scenarios.Run
+	}
+	s.out.SetEscapeHTML(false)
+	lines := json.NewDecoder(bufio.NewReader(in))
+	if err := lines.Decode(&s.hello); err == io.EOF {
+		return nil
+	} else if err != nil {
+		return fmt.Errorf("what a worker is told first cannot be read: %w", err)
+	}
+	s.heap = &heap{bound: s.MemoryMax}
+	go s.listen(lines)
+	go s.watch(ctx)
+	for a := range s.work {
+		s.assigned(ctx, a)
+	}
+	return nil
+}
+
+// server is a worker process as it sees itself.
+type server struct {
+	hello
+	run  func(context.Context, *scenarios.Plan, scenarios.RunOptions) (*scenarios.Result, error)
+	work chan numbered
+	skip atomic.Int64 // the last assignment that is to be left
+
+	mu  sync.Mutex // guards out
+	out *json.Encoder
+
+	heap  *heap
+	steps atomic.Int64 // of the run under way, completed
+	runs  atomic.Bool  // one is under way; whoever takes it away answers for it
+	trial bool         // and it is a trial
+	n     int          // or this one
+	plan  *scenarios.Plan
+}
+
+// numbered is an assignment by the order in which they came, from 1.
+type numbered struct {
+	Assignment
+	i int64
+}
+
+// listen takes in assignments. The end of the input is the end of the process, whatever it does:
+// nobody waits for its answer.
+func (s *server) listen(lines *json.Decoder) {
+	for i := int64(1); ; i++ {
+		var a Assignment
+		if lines.Decode(&a) != nil {
+			s.leave()
+		}
+		if a.Skip {
+			s.skip.Store(i)
+		}
+		s.work <- numbered{a, i}
+	}
+}
+
+// leave ends the process, and what it keeps on disk.
+func (s *server) leave() {
+	const attempts = 100 // the world that is under way may write into it meanwhile
+	for range attempts {
+		if s.Temp == "" || os.RemoveAll(s.Temp) == nil {
+			break
+		}
+	}
+	_ = os.Remove(filepath.Dir(s.Temp)) // if it was the last
+	os.Exit(0)
+}
+
+// watch says now and then that the process lives, and looks after its heap and ctx.
+func (s *server) watch(ctx context.Context) {
+	look := time.NewTicker(heapEvery)
+	alive := time.NewTicker(max(s.Stall/2, heapEvery))
+	s.say(Answer{Alive: true})
+	for {
+		select {
+		case <-look.C:
+			if s.runs.Load() && s.heap.overInStep(s.steps.Load) {
+				s.contain(Contained{What: Overgrew, Stack: s.heap.says()})
+			}
+		case <-alive.C:
+			s.say(Answer{Alive: true})
+		case <-ctx.Done():
+			s.leave()
+		}
+	}
+}
+
+func (s *server) say(a Answer) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.out.Encode(a) != nil { // nobody listens any more
+		s.leave()
+	}
+}
+
+func (s *server) assigned(ctx context.Context, a numbered) {
+	left := func() bool { return a.i <= s.skip.Load() }
+	switch {
+	case left():
+	case a.Trial != nil:
+		s.try(ctx, a.Assignment)
+	default:
+		for n := a.First; n < a.First+a.Count && !left(); n++ {
+			s.one(ctx, n, a.Steps)
+		}
+	}
+	s.say(Answer{Done: true})
+	if s.heap.grown() {
+		os.Exit(0) // a new process has it all
+	}
+}
+
+// one does the n-th run.
+func (s *server) one(ctx context.Context, n int, tell bool) {
+	plan, err := s.Spec.Plan(n)
+	if err != nil {
+		s.fail(fmt.Errorf("run %d: %w", n, err))
+	}
+	s.n, s.plan, s.trial = n, plan, false
+	s.say(Answer{Begin: true, N: n})
+	res, c := s.bounded(ctx, scenarios.RunOptions{}, tell)
+	if c != nil {
+		s.end(*c)
+	}
+	r := recordOf(n, plan, res)
+	if s.Spec.Grid != nil {
+		r.Measures = Measure(res)
+	}
+	s.say(Answer{Record: r})
+}
+
+// try does a trial.
+func (s *server) try(ctx context.Context, a Assignment) {
+	plan, err := scenarios.Parse("trial", []byte(a.Trial.Plan))
+	if err != nil {
+		s.fail(fmt.Errorf("a trial: %w", err))
+	}
+	s.plan, s.trial = plan, true
+	res, c := s.bounded(ctx, scenarios.RunOptions{StopAt: a.Trial.StopAt}, a.Steps)
+	if c != nil {
+		s.end(*c)
+	}
+	s.say(Answer{Outcome: &Outcome{Result: res}})
+}
+
+// bounded runs the plan. It returns its result, or how the code under test went out of bounds.
+func (s *server) bounded(ctx context.Context, opt scenarios.RunOptions, tell bool) (*scenarios.Result, *Contained) {
+	opt.Source, opt.Modified = s.plan.Name, true
+	opt.Trace = counter{s, tell}
+	opt.Stall = s.Stall
+	opt.OnStall = func(dump string) {
+		if outlived(dump) {
+			s.contain(Contained{What: Leaked, Stack: stackOfLeak(dump)})
+		}
+		s.contain(Contained{What: Hung, Stack: stackOfHang()})
+	}
+	s.steps.Store(0)
+	s.heap.begin()
+	s.runs.Store(true)
+	res, err := s.run(ctx, s.plan, opt)
+	if !s.runs.CompareAndSwap(true, false) {
+		select {} // the process is about to end
+	}
+	var machine *fs.PathError
+	switch {
+	case err == nil:
+		return res, nil
+	case ctx.Err() != nil:
+		s.leave()
+	case errors.As(err, &machine): // a full disk, too many open files: the world has none of its own
+		s.fail(err)
+	case errors.Is(err, sim.ErrNotEnded):
+		return nil, &Contained{What: Leaked, Stack: stackOfLeak(allStacks())}
+	}
+	return nil, &Contained{What: BrokeOff, Stack: stackOfError(err)}
+}
+
+// contain ends the run under way, which is out of bounds.
+func (s *server) contain(c Contained) {
+	if s.runs.CompareAndSwap(true, false) {
+		s.end(c)
+	}
+}
+
+// end answers that the run was out of bounds, and ends the process: nothing in it can be relied upon.
+func (s *server) end(c Contained) {
+	c.Step = int(s.steps.Load())
+	if s.trial {
+		s.say(Answer{Outcome: &Outcome{Contained: &c}})
+	} else {
+		s.say(Answer{Record: containedRecord(s.n, s.plan, c)})
+	}
+	os.Exit(0)
+}
+
+// fail answers that the worker cannot go on, and ends the process.
+func (s *server) fail(err error) {
+	s.say(Answer{Problem: err.Error()})
+	os.Exit(1)
+}
+
+// counter is a run's trace, of which only the number of lines counts: one a step.
+type counter struct {
+	s    *server
+	tell bool
+}
+
+func (c counter) Write(p []byte) (int, error) {
+	n := c.s.steps.Add(1)
+	if c.tell {
+		c.s.say(Answer{Step: int(n)})
+	}
+	if n%heapSteps == 0 && c.s.heap.over() {
+		c.s.contain(Contained{What: Overgrew, Stack: c.s.heap.says()})
+	}
+	return len(p), nil
+}

@@ -1,0 +1,92 @@
+package campaign
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/faultline-sim/faultline/faults"
+	"github.com/faultline-sim/faultline/scenarios"
+)
+
+// storyStrikes bounds the faults that a story spells out.
+const storyStrikes = 3
+
+// story says in a few sentences what happened in a run that broke a promise: what struck, what became
+// of the job, and how the promise broke.
+func story(res *scenarios.Result, v *scenarios.Violation) string {
+	var sentences []string
+	if struck := struck(res); struck != "" {
+		sentences = append(sentences, struck)
+	}
+	if i := slices.IndexFunc(res.Telling, func(s string) bool { return strings.HasPrefix(s, v.Job+" ") }); v.Job != "" && i >= 0 {
+		sentences = append(sentences, res.Telling[i])
+	}
+	message := strings.TrimPrefix(v.Message, v.Job+": ")
+	if !strings.Contains(message, fmt.Sprintf("at step %d", v.Step)) {
+		message = fmt.Sprintf("at step %d, %s", v.Step, message)
+	}
+	return strings.Join(append(sentences, v.Invariant+" is broken: "+message+"."), " ")
+}
+
+// struck tells of the faults that the story of a job does not: those of nodes, and what was lost.
+func struck(res *scenarios.Result) string {
+	var parts []string
+	more := 0
+	for _, f := range res.Fired {
+		what := ""
+		switch faults.Effect(f.Do) {
+		case faults.Crash:
+			what = f.Node + " crashed at " + instant(f.At)
+			if f.Phase != "" {
+				what += " after " + operation(f)
+			}
+		case faults.Partition:
+			what = f.Fault
+		case faults.Lose:
+			what = operation(f) + " was lost at " + instant(f.At)
+		default:
+			continue
+		}
+		if len(parts) == storyStrikes {
+			more++
+			continue
+		}
+		parts = append(parts, what)
+	}
+	if len(parts) == 0 {
+		return ""
+	}
+	if more > 0 {
+		parts = append(parts, fmt.Sprintf("and %d more such", more))
+	}
+	return strings.Join(parts, "; ") + "."
+}
+
+func operation(f scenarios.FiredFault) string {
+	if f.Job == "" || strings.HasPrefix(f.Job, "worker-") {
+		return "a " + f.Phase + " of " + f.Node
+	}
+	return "the " + f.Phase + " of " + f.Job
+}
+
+func instant(d time.Duration) string { return d.Round(time.Millisecond).String() }
+
+// contained says in a sentence or two how the code under test went out of bounds.
+func contained(p *scenarios.Plan, c *Contained) string {
+	what := map[Containment]string{
+		Panicked: "the code under test panicked", Hung: "the code under test hung: no step was completed for too long",
+		Leaked: "goroutines of the code under test outlived their world", Overgrew: "the heap grew past its bound",
+		Endless: "the run used up its steps", BrokeOff: "the world could not go on",
+	}[c.What]
+	with := "Without a fault"
+	if n := len(p.Faults); n > 0 {
+		var words []string
+		for _, f := range p.Faults[:min(n, storyStrikes)] {
+			words = append(words, f.String())
+		}
+		with = "With " + strings.Join(words, "; ")
+	}
+	return fmt.Sprintf("%s, %s after step %d.", with, what, c.Step)
+}

@@ -1,0 +1,249 @@
+package campaign
+
+import (
+	"context"
+	"maps"
+	"slices"
+	"time"
+
+	"github.com/faultline-sim/faultline/scenarios"
+)
+
+// supervisor runs one campaign. Its state belongs to the goroutine that runs it; workers and the
+// examination that is under way reach it by channels.
+type supervisor struct {
+	ctx     context.Context
+	dir     string
+	temp    string
+	spec    Spec
+	opt     Options
+	orders  Orders
+	launch  launch
+	journal *journal
+	begun   time.Time
+	before  time.Duration // that the campaign took until then
+	err     error         // why it cannot go on
+
+	todo     todo
+	fold     *fold
+	waiting  map[int]*Record // for a run before them
+	inOrder  int             // all runs before this one are done
+	hunt     hunt
+	kept     int     // findings that have their file
+	finished *Result // it was over before
+
+	seats    []*seat
+	events   chan event
+	calls    chan call
+	call     *call // a trial that no worker has yet
+	learnt   chan learnt
+	active   *examination
+	examiner *seat // does its trials, and nothing else meanwhile
+	quit     chan struct{}
+
+	looked   time.Time // after the workers
+	ending   bool      // no run is handed out any more
+	patience time.Time // when examinations end, too; zero is never
+}
+
+func (s *supervisor) elapsed() time.Duration {
+	if s.begun.IsZero() {
+		return s.before
+	}
+	return s.before + time.Since(s.begun)
+}
+
+// plan is that of the n-th run, which a worker has run before.
+func (s *supervisor) plan(n int) *scenarios.Plan {
+	p, err := s.spec.Plan(n)
+	if err != nil {
+		s.fail(err)
+		return scenarios.Defaults()
+	}
+	return p
+}
+
+func (s *supervisor) fail(err error) {
+	if s.err == nil {
+		s.err = err
+	}
+}
+
+// tickEvery is how often progress is reported, and time is looked at.
+const tickEvery = 200 * time.Millisecond
+
+// run does what is left of the campaign.
+func (s *supervisor) run(ctx context.Context) (*Result, error) {
+	s.begun = time.Now()
+	s.looked = s.begun
+	tick := time.NewTicker(tickEvery)
+	defer tick.Stop()
+	cancelled := ctx.Done()
+	for s.err == nil {
+		s.checkTime()
+		s.handOut()
+		s.examine()
+		if s.err != nil || s.over() {
+			break
+		}
+		select {
+		case e := <-s.events:
+			s.heard(e)
+		case c := <-s.calls:
+			s.call = &c
+		case l := <-s.learnt:
+			s.learn(l)
+		case now := <-tick.C:
+			s.listenFor(now)
+			s.opt.Progress(s.progress())
+		case <-cancelled:
+			cancelled = nil
+			s.end()
+			s.hunt.closed = true
+			s.cancelExamination()
+		}
+	}
+	if s.err != nil {
+		s.abandon()
+		return nil, s.err
+	}
+	return s.result(ctx.Err() == nil)
+}
+
+// handOut keeps every seat busy.
+func (s *supervisor) handOut() {
+	for _, t := range s.seats {
+		switch {
+		case t.alone != nil:
+			if len(t.assigned) > 0 {
+				break
+			} else if s.ctx.Err() != nil {
+				t.alone = nil // a later process sees how it goes
+			} else {
+				s.assign(t, Assignment{First: t.alone.n, Count: 1, Steps: true})
+			}
+		case t == s.examiner:
+			if s.call != nil && len(t.assigned) == 0 {
+				t.call, s.call = s.call, nil
+				s.assign(t, t.call.Assignment)
+			}
+		default:
+			for !s.ending && len(t.assigned) < 2 && s.err == nil {
+				first, count := s.todo.take(len(s.seats))
+				if count == 0 {
+					break
+				}
+				s.assign(t, Assignment{First: first, Count: count})
+			}
+		}
+	}
+}
+
+// end lets no run begin any more.
+func (s *supervisor) end() {
+	if s.ending {
+		return
+	}
+	s.ending = true
+	for _, t := range s.seats {
+		if len(t.assigned) > 0 && t.call == nil && t.alone == nil {
+			s.assign(t, Assignment{Skip: true})
+		}
+	}
+}
+
+// graceMin is how long examinations may go on at least once the time for runs is over.
+const graceMin = 30 * time.Second
+
+// checkTime ends what the campaign's budget has no time for.
+func (s *supervisor) checkTime() {
+	switch {
+	case s.spec.Budget == 0:
+	case !s.ending && s.elapsed() >= s.spec.Budget:
+		s.end()
+		s.patience = time.Now().Add(max(graceMin, s.spec.Budget/4))
+	case !s.patience.IsZero() && time.Now().After(s.patience) && !s.hunt.closed:
+		s.hunt.closed = true
+		s.cancelExamination()
+	}
+}
+
+// record takes a finished run.
+func (s *supervisor) record(r *Record) {
+	if s.err != nil || s.todo.done.has(r.N) {
+		return
+	}
+	if err := s.journal.append(entry{Elapsed: s.elapsed(), Record: r}); err != nil {
+		s.fail(err)
+		return
+	}
+	s.done(r)
+	s.deliver()
+}
+
+func (s *supervisor) done(r *Record) {
+	s.todo.done.add(r.N)
+	s.fold.add(r)
+	s.waiting[r.N] = r
+}
+
+// deliver hands on the runs that all before them are done of.
+func (s *supervisor) deliver() {
+	for r := s.waiting[s.inOrder]; r != nil; r = s.waiting[s.inOrder] {
+		delete(s.waiting, s.inOrder)
+		s.inOrder++
+		s.opt.Record(r)
+		s.hunt.see(r)
+	}
+}
+
+// deliverAll hands on the others, too, once no more will come; quietly, to the hunt alone.
+func (s *supervisor) deliverAll(quietly bool) {
+	s.deliver()
+	for _, n := range slices.Sorted(maps.Keys(s.waiting)) {
+		if !quietly {
+			s.opt.Record(s.waiting[n])
+		}
+		s.hunt.see(s.waiting[n])
+		delete(s.waiting, n)
+	}
+}
+
+// over says whether there is nothing left to do.
+func (s *supervisor) over() bool {
+	for _, t := range s.seats {
+		if t != s.examiner && !t.idle() || t.alone != nil {
+			return false
+		}
+	}
+	if !s.ending && !s.todo.empty() || s.active != nil {
+		return false
+	}
+	s.deliverAll(s.ctx.Err() != nil)
+	s.examine()
+	return s.active == nil
+}
+
+// result is what there is, and is kept if the campaign is complete.
+func (s *supervisor) result(complete bool) (*Result, error) {
+	s.opt.Progress(s.progress())
+	res := s.fold.result(s.spec)
+	res.Complete = complete
+	res.Findings = append(res.Findings, s.hunt.findings...)
+	res.Unexamined = s.hunt.over
+	if complete {
+		return res, writeJSON(s.dir, ResultFile, res)
+	}
+	return res, nil
+}
+
+func (s *supervisor) progress() Progress {
+	p := Progress{
+		Runs: s.fold.runs, RunsAll: s.todo.size, Elapsed: s.elapsed(), Budget: s.spec.Budget,
+		Steps: s.fold.steps, Virtual: s.fold.virtual, Findings: len(s.hunt.findings),
+	}
+	if s.active != nil {
+		p.Examining = s.active.invariant
+	}
+	return p
+}

@@ -1,0 +1,64 @@
+package campaign
+
+import "slices"
+
+// todo is the runs of a campaign that are still to be handed out.
+type todo struct {
+	size  int   // 0 is no end
+	next  int   // all from here on were never handed out
+	again []int // handed out, and come back; sorted
+	done  set
+}
+
+// rangeMax is how many runs an assignment has at most: so many that no worker waits for the next, so
+// few that all end at about the same time.
+const rangeMax = 8
+
+// take hands out the lowest numbers that there are, to one of so many workers. No number is left if
+// count is 0.
+func (t *todo) take(workers int) (first, count int) {
+	most := rangeMax
+	if t.size > 0 {
+		most = min(most, max(1, (t.size-t.next)/(4*workers)))
+	}
+	if len(t.again) > 0 {
+		for first = t.again[0]; count < most && len(t.again) > 0 && t.again[0] == first+count; count++ {
+			t.again = t.again[1:]
+		}
+		return first, count
+	}
+	for t.done.has(t.next) {
+		t.next++
+	}
+	for first = t.next; count < most && (t.size == 0 || t.next < t.size) && !t.done.has(t.next); count++ {
+		t.next++
+	}
+	return first, count
+}
+
+// back takes a run back that was handed out and not done.
+func (t *todo) back(n int) {
+	if i, there := slices.BinarySearch(t.again, n); !there && !t.done.has(n) {
+		t.again = slices.Insert(t.again, i, n)
+	}
+}
+
+// empty says whether all were handed out.
+func (t *todo) empty() bool {
+	for t.done.has(t.next) {
+		t.next++
+	}
+	return len(t.again) == 0 && t.size > 0 && t.next >= t.size
+}
+
+// set is a set of numbers from 0, a bit each.
+type set []uint64
+
+func (s set) has(n int) bool { return n/64 < len(s) && s[n/64]&(1<<(n%64)) != 0 }
+
+func (s *set) add(n int) {
+	for n/64 >= len(*s) {
+		*s = append(*s, 0)
+	}
+	(*s)[n/64] |= 1 << (n % 64)
+}

@@ -1,0 +1,152 @@
+package campaign
+
+import (
+	"context"
+	"os"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/redis/go-redis/v9"
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/faultline-sim/faultline/engine"
+	"github.com/faultline-sim/faultline/engine/phase"
+	"github.com/faultline-sim/faultline/scenarios"
+)
+
+// variants of the code under test misbehave at the second DISPATCHED write of a scheduler process,
+// so that a world of one job does not meet them.
+var variants = map[string]scenarios.Variant{
+	"panic":  plant(func() { panic("the second write") }),
+	"crash":  plant(func() { clear(nobodys); nobodys["x"] = 1 }),
+	"exit":   plant(func() { os.Exit(3) }),
+	"loop":   plant(loop),
+	"leak":   plant(func() { go wait() }),
+	"sleep":  plant(func() { go sleep() }),
+	"memory": plant(eat),
+	"hoard":  plant(func() { hoards.Store(true) }),
+}
+
+func plant(misbehave func()) scenarios.Variant {
+	return func(_ string, cfg *engine.Config) { cfg.Redis.AddHook(&planted{misbehave: misbehave}) }
+}
+
+// planted is a hook inside the gates: what it does is part of the step.
+type planted struct {
+	writes    atomic.Int64
+	misbehave func()
+}
+
+func (h *planted) DialHook(next redis.DialHook) redis.DialHook { return next }
+
+func (h *planted) ProcessHook(next redis.ProcessHook) redis.ProcessHook {
+	return func(ctx context.Context, cmd redis.Cmder) error {
+		h.look(ctx)
+		return next(ctx, cmd)
+	}
+}
+
+func (h *planted) ProcessPipelineHook(next redis.ProcessPipelineHook) redis.ProcessPipelineHook {
+	return func(ctx context.Context, cmds []redis.Cmder) error {
+		h.look(ctx)
+		return next(ctx, cmds)
+	}
+}
+
+func (h *planted) look(ctx context.Context) {
+	if hoards.Load() {
+		hoard = append(hoard, make([]byte, 2<<20))
+	}
+	if phase.From(ctx).Phase == phase.DispatchedWrite && h.writes.Add(1) == 2 {
+		h.misbehave()
+	}
+}
+
+var (
+	nobodys map[string]int
+	hoards  atomic.Bool
+	hoard   [][]byte
+)
+
+func loop() {
+	for n := 1; n != 0; n |= 1 {
+	}
+}
+
+func wait() { <-make(chan int) }
+
+func sleep() {
+	for {
+		time.Sleep(time.Second)
+	}
+}
+
+func eat() {
+	var all [][]byte
+	for {
+		all = append(all, make([]byte, 1<<20))
+	}
+}
+
+// meeting is a campaign of worlds of which every other one meets the planted variant.
+func meeting() Spec {
+	plan := "version: 1\nname: two-jobs\npreset: documented\ntopology: {schedulers: 1, workers: 1}\nseed: 1\n"
+	return Spec{Version: SpecVersion, Name: "test", Seed: 1, Grid: &Grid{
+		Plans: []string{plan}, Points: [][]string{{"workload.jobs=1"}, {"workload.jobs=2"}}, Seeds: 2,
+	}}
+}
+
+func TestMisbehavingCodeIsContained(t *testing.T) {
+	for variant, want := range map[string]struct {
+		what Containment
+		says string // in the finding's detail
+	}{
+		"panic":  {Panicked, "panic: the second write\n  scenarios/campaign."},
+		"crash":  {Panicked, "panic: assignment to entry in nil map\n  scenarios/campaign."},
+		"exit":   {Panicked, "the process ended without a panic"},
+		"loop":   {Hung, "\n  scenarios/campaign.loop\n"},
+		"leak":   {Leaked, "\n  scenarios/campaign.wait\n"},
+		"sleep":  {Leaked, "\n  scenarios/campaign.sleep\n"},
+		"memory": {Overgrew, "more than 64 MiB of heap"},
+		"hoard":  {Overgrew, "more than 64 MiB of heap"},
+	} {
+		t.Run(variant, func(t *testing.T) {
+			t.Parallel()
+			var records []*Record
+			opt := quick(1, variant)
+			opt.Record = func(r *Record) { records = append(records, r) }
+			res, text := ran(t, begun(t, meeting()), opt)
+
+			require.Len(t, records, 4)
+			for n, r := range records {
+				require.Equal(t, n, r.N)
+				if n%2 == 0 {
+					assert.Nil(t, r.Contained, "a run that does not meet the variant goes on")
+					assert.Equal(t, scenarios.Held, r.Verdict)
+					continue
+				}
+				require.NotNil(t, r.Contained)
+				assert.Equal(t, want.what, r.Contained.What)
+				assert.False(t, r.Contained.Flaky)
+				assert.Positive(t, r.Contained.Step)
+				assert.Empty(t, r.Verdict)
+			}
+			assert.Equal(t, 2, res.Contained)
+			assert.Zero(t, res.Bound)
+			require.Len(t, res.Findings, 1, "the two runs show one thing")
+			f := res.Findings[0]
+			assert.Equal(t, string(want.what), f.Invariant)
+			assert.Equal(t, []int{1, 2}, []int{f.First, f.Runs})
+			assert.False(t, f.Flaky, f.Story)
+			assert.Positive(t, f.Step)
+			assert.Contains(t, f.Detail, want.says)
+			assert.NotRegexp(t, `0x[0-9a-f]|goroutine \d|/tmp|\.go:\d+ \+`, f.Detail, "what is kept is the same on every machine")
+
+			opt = quick(2, variant)
+			_, again := ran(t, begun(t, meeting()), opt)
+			assert.Equal(t, text, again, "with two workers")
+		})
+	}
+}

@@ -1,0 +1,145 @@
+package scenarios
+
+import (
+	"slices"
+	"strconv"
+	"time"
+
+	"github.com/faultline-sim/faultline/faults"
+)
+
+// dial is a setting that plans are drawn over: other values than its default, within which a run
+// stays cheap and means something.
+type dial struct {
+	name   string
+	values []string
+	with   string // another setting without which it means nothing, as name=value
+}
+
+// shape are the dials that every plan draws.
+var shape = []dial{
+	{name: "topology.schedulers", values: []string{"1", "2", "3"}},
+	{name: "topology.workers", values: []string{"1", "2", "3"}},
+	{name: "workload.jobs", values: []string{"1", "2", "3", "4", "5"}},
+	{name: "workload.every", values: []string{"200ms", "1ms", "20ms", "3s"}},
+	{name: "workload.work", values: []string{"50ms", "1ms", "2s", "20s"}},
+	{name: "workload.submissions", values: []string{"1", "1", "2", "3"}},
+	{name: "schedule.strategy", values: []string{"latency", "random"}},
+}
+
+// dials are those of which a plan draws a few. Not among them are the alternatives that are known to
+// lose (a campaign asks for them by [Space].Sets), budgets, and what [drawer.finish] works out.
+var dials = []dial{
+	{name: "topology.max_parallel", values: []string{"1", "2", "16"}},
+	{name: "topology.heartbeat_every", values: []string{"3s", "20s", "45s"}}, // the last is past the workers' TTL
+	{name: "topology.deduplicate", values: []string{"true"}},
+	{name: "world.heartbeat_lag", values: []string{"1s", "5s", "15s", "35s"}},
+	{name: "world.dying", values: []string{"0.5", "1"}},
+	{name: "then.heal", values: []string{"false"}},
+	{name: "engine.stale_reason_code", values: []string{"no_workers", "stale_worker"}},
+	{name: "engine.max_dispatch_retries", values: []string{"1", "2", "5", "20"}},
+	{name: "engine.max_scheduling_retries", values: []string{"2", "3", "5", "12"}},
+	{name: "engine.backoff_base", values: []string{"10ms", "200ms", "5s"}},
+	{name: "engine.backoff_max", values: []string{"1s", "5s", "2m"}},
+	{name: "engine.backoff_jitter", values: []string{"0s", "50ms", "5s"}},
+	{name: "engine.retry_delay_busy", values: []string{"20ms", "2s", "10s"}},
+	{name: "engine.retry_delay_store", values: []string{"20ms", "200ms", "5s"}},
+	{name: "engine.retry_delay_no_workers", values: []string{"100ms", "500ms", "10s"}},
+	{name: "engine.store_op_timeout", values: []string{"100ms", "500ms", "10s"}}, // none is within what a slow command takes: a timeout is a fault's
+	{name: "engine.publish_timeout", values: []string{"200ms", "1s", "20s"}},
+	{name: "engine.job_lock_ttl", values: []string{"100ms", "1s", "4s", "15s", "5m"}},
+	{name: "engine.max_renewal_failures", values: []string{"1", "2", "10"}},
+	{name: "engine.worker_ttl", values: []string{"5s", "15s", "2m"}},
+	{name: "engine.registry_sweep", values: []string{"3s", "30s", "1m"}},
+	{name: "engine.ack_wait", values: []string{"1s", "5s", "30s", "2m"}},
+	{name: "engine.max_deliver", values: []string{"1", "2", "5", "20", "1000"}},
+	{name: "engine.fetch_wait", values: []string{"2s", "10s", "1m"}},
+	{name: "engine.handlers", values: []string{"1", "2", "64"}},
+	{name: "engine.dlq_entry_ttl", values: []string{"1s", "5m"}},
+	{name: "engine.outbox_poll", values: []string{"50ms", "5s"}, with: "engine.dispatch_order=outbox"},
+	{name: "engine.state_cache_age", values: []string{"1s", "10m"}, with: "engine.read_error=cached-state"},
+	{name: "engine.state_cache_size", values: []string{"1", "3"}, with: "engine.read_error=cached-state"},
+	{name: "engine.stale_retry_jitter", values: []string{"10ms", "5s"}, with: "engine.stale_worker=jittered-retries"},
+}
+
+// longWork are executions that are longer than the others: the last two last until the worker has to
+// ask for more time, and until JetStream delivers again what was not acknowledged.
+var longWork = []string{"20s", "2m", "7m", "15m"}
+
+// dialsMax is how many dials of [dials] a plan turns.
+const dialsMax = 5
+
+// settings draws a plan's settings.
+func (d *drawer) settings() {
+	for _, dial := range shape {
+		d.turn(dial)
+	}
+	d.turnSome(dialsMax)
+	if d.oneIn(10, "slow") {
+		d.slow(1 + d.upTo(d.p.Workload.Jobs-1, "slow job"))
+	}
+}
+
+// turnSome turns up to so many of the dials that mean something.
+func (d *drawer) turnSome(most int) {
+	changes := d.p.Changes()
+	meant := slices.DeleteFunc(slices.Clone(dials), func(dial dial) bool {
+		return dial.with != "" && !slices.Contains(changes, dial.with)
+	})
+	for range d.upTo(most, "dials") {
+		d.turn(from(d, "dial", meant...))
+	}
+}
+
+func (d *drawer) turn(dial dial) {
+	d.set(dial.name, from(d, dial.name, dial.values...))
+}
+
+// slow makes one job take long.
+func (d *drawer) slow(job int) {
+	d.set(slowPrefix+nth(job), from(d, "slow", longWork...))
+}
+
+func nth(job int) string { return strconv.Itoa(job) }
+
+// set gives a setting a value, unless the space fixes it or the plan would not be valid any more.
+func (d *drawer) set(name, value string) {
+	if d.fixed[name] || name == "then.heal" && value == "false" && d.p.healsFaults() {
+		return
+	}
+	before := *d.p.clone()
+	if d.p.Set(name+"="+value) != nil || !d.p.fits() {
+		*d.p = before
+	}
+}
+
+// healsFaults says whether one of the plan's faults goes on until the heal.
+func (p *Plan) healsFaults() bool {
+	return slices.ContainsFunc(p.Faults, func(f faults.Fault) bool {
+		return f.Rate > 0 || f.Do == faults.Crash && f.RestartIn == 0 || f.Do == faults.Partition && f.For == 0
+	})
+}
+
+// fits says whether the parts of the plan agree with each other.
+func (p *Plan) fits() bool {
+	for _, check := range []func(*Plan) *PlanError{checkWorkload, checkEngine, checkFaults, checkAbout, checkStrikes} {
+		if check(p) != nil {
+			return false
+		}
+	}
+	return true
+}
+
+// patience is how long a job may take to settle with no fault left to strike, if its settings make
+// that longer than the default of then.settle_within allows for.
+func (p *Plan) patience() time.Duration {
+	waits := func(p *Plan) time.Duration {
+		e := &p.Engine
+		noWorkers := time.Duration(e.MaxSchedulingRetries) * e.RetryDelayNoWorkers
+		return e.AckWait + e.JobLockTTL + e.BackoffMax + e.BackoffJitter + e.RetryDelayBusy + e.RetryDelayStore + noWorkers +
+			p.Topology.HeartbeatEvery + p.World.HeartbeatLag
+	}
+	base := Defaults()
+	longest := 720 * time.Hour // of then.settle_within
+	return min(longest, base.Then.SettleWithin+max(0, waits(p)-waits(base)))
+}

@@ -1,0 +1,281 @@
+package scenarios
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+	"pgregory.net/rapid"
+
+	"github.com/faultline-sim/faultline/engine"
+	"github.com/faultline-sim/faultline/faults"
+)
+
+// examples are the first n plans of a space.
+func examples(space Space, n int) []*Plan {
+	drawn := rapid.Custom(func(t *rapid.T) *Plan { return Draw(t, space) })
+	list := make([]*Plan, n)
+	for i := range list {
+		list[i] = drawn.Example(i)
+	}
+	return list
+}
+
+// requireSound asks of a drawn plan what Parse asks of a file.
+func requireSound(t require.TestingT, p *Plan) {
+	text, err := Marshal(p)
+	require.NoError(t, err)
+	again, err := Parse("drawn.yaml", text)
+	require.NoError(t, err, "%s", text)
+	require.Equal(t, string(text), planText(t, again))
+}
+
+func TestDrawnPlansAreSound(t *testing.T) {
+	for _, p := range examples(Space{}, 300) {
+		requireSound(t, p)
+		assert.Equal(t, "drawn", p.Name)
+		assert.Empty(t, p.Expect)
+	}
+}
+
+func TestDrawnPlansAreOfThePresetsGiven(t *testing.T) {
+	of := func(presets ...string) map[string]bool {
+		seen := map[string]bool{}
+		for _, p := range examples(Space{Presets: presets}, 50) {
+			seen[p.Preset] = true
+		}
+		return seen
+	}
+	assert.Equal(t, map[string]bool{PresetHardened: true}, of(PresetHardened))
+	assert.Equal(t, map[string]bool{PresetHardened: true, PresetDocumented: true}, of())
+}
+
+// Whatever can go wrong, some plan has it: each effect on each operation that it can strike, at one
+// occurrence, at several, by rate, on a node alone, and on any job; and each node's crash.
+func TestDrawReachesEveryFault(t *testing.T) {
+	missing := map[string]bool{"by rate": true, "on a node": true, "any job": true, "again": true, "until the heal": true, "at a later occurrence": true}
+	for _, k := range faults.Kinds() {
+		for _, ph := range Phases() {
+			if slices.Contains(k.Places, ph.Place) {
+				missing[string(k.Effect)+" "+ph.Name] = true
+			}
+		}
+	}
+	for _, ph := range Phases() {
+		if ph.Place != faults.PlaceNone {
+			missing["crash after "+ph.Name] = true
+		}
+	}
+	for _, node := range []string{"scheduler-3", "worker-1", "submitter"} {
+		missing["crash at a time of "+node], missing["crash of another, "+node] = true, true
+	}
+	missing["partition at a time of worker-2"] = true
+
+	order := func(o engine.DispatchOrder) Space {
+		return Space{Sets: []string{"engine.dispatch_order=" + string(o)}}
+	}
+	for _, p := range append(examples(order(engine.StateFirst), 2500), examples(order(engine.Outbox), 1000)...) {
+		for _, f := range p.Faults {
+			m := matchOf(&f)
+			switch {
+			case f.At != 0:
+				delete(missing, fmt.Sprintf("%s at a time of %s", f.Do, f.Node))
+			case f.After != nil && f.Node == faults.Actor:
+				delete(missing, "crash after "+m.Phase)
+			case f.After != nil:
+				delete(missing, "crash of another, "+f.Node)
+			default:
+				delete(missing, string(f.Do)+" "+m.Phase)
+			}
+			for what, is := range map[string]bool{
+				"by rate": f.Rate > 0, "on a node": m != nil && m.Node != "", "any job": m != nil && m.Job == 0, "again": f.Times > 1,
+				"until the heal": f.Do == faults.Partition && f.For == 0, "at a later occurrence": m != nil && m.Occurrence > 1,
+			} {
+				if is {
+					delete(missing, what)
+				}
+			}
+		}
+	}
+	assert.Empty(t, slices.Sorted(maps.Keys(missing)))
+}
+
+// Every setting is drawn, but for those that a campaign has to ask for.
+func TestDrawTurnsEverySetting(t *testing.T) {
+	asked := []string{
+		"engine.dispatch_order", "engine.read_error", "engine.stale_worker", // alternatives that lose
+		"schedule.steps_max", // what uses it up is a finding
+		"preset",             // a space says which
+		"then.settle_within", // as long as the other settings ask for
+	}
+	turned := map[string]bool{}
+	for _, space := range []Space{{}, {Sets: []string{"engine.dispatch_order=outbox", "engine.read_error=cached-state", "engine.stale_worker=jittered-retries"}}} {
+		for _, p := range examples(space, 700) {
+			for _, change := range p.Changes() {
+				turned[nameOf(change)] = true
+			}
+		}
+	}
+	for _, s := range Settings() {
+		name := strings.Replace(s.Name, slowPrefix+"N", slowPrefix+"1", 1)
+		if !slices.Contains(asked, name) {
+			assert.True(t, turned[name], "%s is never drawn: give it a dial in dials.go", s.Name)
+		}
+	}
+}
+
+// The values of the dials are in range, and others than both presets' own.
+func TestDialsTurn(t *testing.T) {
+	for _, dial := range dials {
+		for _, value := range dial.values {
+			documented, hardened := Defaults(), Defaults()
+			require.NoError(t, documented.Set("preset="+PresetDocumented))
+			require.NoError(t, documented.Set(dial.name+"="+value))
+			require.NoError(t, hardened.Set(dial.name+"="+value))
+			assert.NotEmpty(t, append(documented.Changes(), hardened.Changes()...), "%s=%s", dial.name, value)
+		}
+	}
+}
+
+// Whatever settings a space fixes, each of its plans has them, and is sound.
+func TestFixedSettingsStay(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		space := Space{Judged: []string{"one-dispatch-per-job"}}
+		for range rapid.IntRange(0, 6).Draw(t, "sets") {
+			space.Sets = append(space.Sets, drawSet(t))
+		}
+		if space.Validate() != nil {
+			t.Skip("the settings do not fit together")
+		}
+		p := Draw(t, space)
+		requireSound(t, p)
+		fixed := Defaults()
+		for _, set := range space.Sets {
+			require.NoError(t, fixed.Set(set))
+		}
+		for _, set := range space.Sets {
+			assert.Equal(t, settingOf(fixed, nameOf(set)), settingOf(p, nameOf(set)), "%v", space.Sets)
+		}
+		assert.Equal(t, space.Judged, p.Expect.Violates)
+	})
+}
+
+// drawSet draws a value for any setting: one of its ends, or one that a dial has.
+func drawSet(t *rapid.T) string {
+	s := rapid.SampledFrom(Settings()).Draw(t, "setting")
+	if s.Name == slowPrefix+"N" {
+		return fmt.Sprintf("%s%d=%s", slowPrefix, rapid.IntRange(1, 12).Draw(t, "job"), rapid.SampledFrom(longWork).Draw(t, "slow"))
+	}
+	values := []string{s.Default}
+	if low, high, is := strings.Cut(s.Allowed, " to "); is {
+		values = append(values, low, high)
+	} else {
+		values = append(values, strings.Split(s.Allowed, ", ")...)
+	}
+	for _, dial := range append(slices.Clone(shape), dials...) {
+		if dial.name == s.Name {
+			values = append(values, dial.values...)
+		}
+	}
+	return s.Name + "=" + rapid.SampledFrom(values).Draw(t, "value")
+}
+
+func settingOf(p *Plan, name string) string {
+	if job, slow := strings.CutPrefix(name, slowPrefix); slow {
+		for n, d := range p.Workload.Slow {
+			if nth(n) == job {
+				return d.String()
+			}
+		}
+		return ""
+	}
+	for _, s := range p.settings() {
+		if s.name == name {
+			return textOf(s.value)
+		}
+	}
+	return ""
+}
+
+func TestSpaceSaysWhatIsWrong(t *testing.T) {
+	named, err := Load("lock-release-failure")
+	require.NoError(t, err)
+	for _, c := range []struct {
+		space Space
+		want  string
+	}{
+		{Space{Presets: []string{"hard"}}, `preset is "hard"; one of documented, hardened (did you mean "hardened"?)`},
+		{Space{Sets: []string{"engine.max_delivery=3"}}, `unknown setting "engine.max_delivery"`},
+		{Space{Sets: []string{"engine.backoff_base=5m"}}, "engine.backoff_base is 5m, longer than engine.backoff_max; give at most 30s"},
+		{Space{Sets: []string{"workload.slow.40=1m"}}, "there is no job 40"},
+		{Space{Judged: []string{"one-dispatch"}}, `unknown invariant "one-dispatch"`},
+		{Space{Base: named, Sets: []string{"workload.jobs=2"}}, "there is no job 3; the workload has jobs 1 to 2"},
+	} {
+		err := c.space.Validate()
+		var pe *PlanError
+		require.ErrorAs(t, err, &pe)
+		assert.Contains(t, err.Error(), c.want)
+	}
+	assert.NoError(t, Space{Sets: []string{"engine.backoff_base=5m", "engine.backoff_max=1h"}}.Validate())
+}
+
+// A perturbation is a little different from its base: in its seed always, in a few settings and
+// faults mostly. It is there to show nothing.
+func TestPerturbations(t *testing.T) {
+	for _, name := range Names() {
+		base, err := Load(name)
+		require.NoError(t, err)
+		before := planText(t, base)
+		seeds, changed := map[uint64]bool{}, 0
+		for _, p := range examples(Space{Base: base}, 60) {
+			requireSound(t, p)
+			assert.Equal(t, name+"-perturbed", p.Name)
+			assert.Empty(t, p.Story)
+			assert.Empty(t, p.Expect)
+			assert.Equal(t, base.Preset, p.Preset)
+			assert.InDelta(t, len(base.Faults), len(p.Faults), 6)
+			seeds[p.Seed] = true
+			bare := p.clone()
+			bare.Name, bare.Story, bare.Expect, bare.Seed = base.Name, base.Story, base.Expect, base.Seed
+			if planText(t, bare) != before {
+				changed++
+			}
+		}
+		assert.Greater(t, len(seeds), 40)
+		assert.Greater(t, changed, 30)
+		assert.Equal(t, before, planText(t, base), "the base is not changed")
+	}
+}
+
+func TestPerturbationsOfAPlanWithALongName(t *testing.T) {
+	base := Defaults()
+	base.Name = strings.Repeat("abcdefg-", 7) + "abcdefgh"
+	require.NoError(t, base.Validate())
+	p := examples(Space{Base: base, Presets: []string{PresetDocumented}}, 1)[0]
+	requireSound(t, p)
+	assert.Equal(t, strings.Repeat("abcdefg-", 6)+"abcdef-perturbed", p.Name)
+	assert.Equal(t, PresetDocumented, p.Preset)
+}
+
+// A plan has the time to settle that its settings ask for.
+func TestPatience(t *testing.T) {
+	p := Defaults()
+	assert.Equal(t, 20*time.Minute, p.patience())
+	p.Engine.RetryDelayNoWorkers = 12 * time.Second // 50 attempts, each 10 s later than by default
+	assert.Equal(t, 20*time.Minute+50*10*time.Second, p.patience())
+	p.Engine.AckWait = 24 * time.Hour
+	p.Engine.MaxSchedulingRetries, p.Engine.RetryDelayNoWorkers = 10_000, time.Hour
+	assert.Equal(t, 720*time.Hour, p.patience())
+}
+
+// Without a heal there is nothing that only the heal would end.
+func TestDrawnPlansWithoutAHealEndTheirFaults(t *testing.T) {
+	for _, p := range examples(Space{Sets: []string{"then.heal=false"}}, 300) {
+		assert.False(t, p.healsFaults(), "%s", planText(t, p))
+	}
+}

@@ -1,0 +1,185 @@
+package scenarios
+
+import (
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/faultline-sim/faultline/faults"
+	"github.com/faultline-sim/faultline/scenarios/world"
+)
+
+// faultsMax is how many faults a plan draws; what leads to one of them may come on top.
+const faultsMax = 6
+
+// faults draws faults of a random subset of the effects there are.
+func (d *drawer) faults() {
+	var swarm []faults.Kind
+	for _, k := range faults.Kinds() {
+		if d.oneIn(2, string(k.Effect)) {
+			swarm = append(swarm, k)
+		}
+	}
+	if len(swarm) == 0 {
+		return
+	}
+	for range d.upTo(faultsMax, "faults") {
+		d.strike(from(d, "effect", swarm...))
+	}
+}
+
+// strike draws one fault with the given effect.
+func (d *drawer) strike(k faults.Kind) {
+	f := faults.Fault{Do: k.Effect}
+	switch {
+	case k.Effect == faults.Partition:
+		link := from(d, "link", d.p.faultWorld().Links...)
+		f.At, f.From, f.Node = d.instant(), link.Name, from(d, "node", link.Nodes...)
+		f.For = d.pause("for", time.Second, 10*time.Second, time.Minute, 5*time.Minute)
+	case k.OnNode() && d.oneIn(3, "at"):
+		f.At, f.Node = d.instant(), from(d, "node", d.p.Topology.Nodes()...)
+	case k.OnNode():
+		f.Node = faults.Actor
+		f.After = d.match(d.phase(func(faults.Place) bool { return true }))
+		if d.oneIn(4, "another") {
+			f.Node = from(d, "node", d.p.Topology.Nodes()...)
+		}
+	default:
+		ph := d.phase(func(p faults.Place) bool { return slices.Contains(k.Places, p) })
+		f.On = d.match(ph)
+		d.often(&f, ph)
+	}
+	if k.Effect == faults.Crash {
+		f.RestartIn = d.pause("restart in", 50*time.Millisecond, time.Second, 10*time.Second, time.Minute, 11*time.Minute)
+	}
+	d.add(f)
+}
+
+// add appends a fault, unless it would strike what one before it strikes already.
+func (d *drawer) add(f faults.Fault) {
+	if f.Validate(d.p.faultWorld()) != nil {
+		return
+	}
+	d.p.Faults = append(d.p.Faults, f)
+	if checkStrikes(d.p) != nil {
+		d.p.Faults = d.p.Faults[:len(d.p.Faults)-1]
+	}
+}
+
+// often draws how many of the matching operations are struck.
+func (d *drawer) often(f *faults.Fault, ph faults.Phase) {
+	if d.p.Then.Heal && d.oneIn(8, "by rate") { // only the heal ends it
+		f.Rate = from(d, "rate", 0.1, 0.3, 0.6, 0.9)
+		f.On.Occurrence = 0
+		if d.oneIn(2, "each job") {
+			f.On.Job = 0
+		}
+		return
+	}
+	f.Times = from(d, "times", 0, 0, 0, 2, 3, 5, 30)
+	if awaited := ph.Place == faults.PlaceDeliver || ph.Place == faults.PlaceSend && !ph.NoJob; awaited {
+		f.Times = min(f.Times, 3) // each takes an AckWait to come again
+	}
+}
+
+// dispatching are the phases that a job goes through on its way to a worker.
+var dispatching = []string{
+	"lock_acquire", "state_read", "scheduled_write", "dispatched_write", "publish", "rollback_write", "running_write", "lock_release", "submit_ack",
+}
+
+// phase draws one among those of certain places: the dispatch path more often than the rest, and what
+// hardly ever happens less often.
+func (d *drawer) phase(at func(faults.Place) bool) faults.Phase {
+	var list []faults.Phase
+	for _, ph := range d.p.Phases() {
+		if ph.Place == faults.PlaceNone || !at(ph.Place) {
+			continue
+		}
+		weight := 3
+		switch {
+		case slices.Contains(dispatching, ph.Name):
+			weight = 8
+		case strings.HasSuffix(ph.Name, "_term"), ph.Name == "pending_write": // of messages that make no sense, of jobs without a record
+			weight = 1
+		}
+		for range weight {
+			list = append(list, ph)
+		}
+	}
+	return from(d, "phase", list...)
+}
+
+// match draws which operations of a phase are meant, and brings about what leads to them.
+func (d *drawer) match(ph faults.Phase) *faults.Match {
+	m := &faults.Match{Phase: ph.Name, Occurrence: from(d, "occurrence", 0, 0, 0, 0, 2, 2, 3, 5)}
+	if !ph.NoJob && !d.oneIn(8, "any job") {
+		m.Job = 1 + d.upTo(d.p.Workload.Jobs-1, "job")
+	}
+	if d.oneIn(6, "on a node") {
+		m.Node = from(d, "node", d.p.Topology.actors(ph.Name)...)
+	}
+	if lead := leads[ph.Name]; lead != nil && !d.oneIn(4, "without lead") {
+		lead(d, max(1, m.Job))
+	}
+	return m
+}
+
+// actors are the nodes that operate in a phase.
+func (t Topology) actors(phase string) []string {
+	switch {
+	case strings.HasPrefix(phase, "submit_write"), phase == "submit_publish":
+		return []string{world.SubmitterName}
+	case strings.HasPrefix(phase, "job_"), phase == "effect", phase == "result_publish", phase == "heartbeat":
+		return nodeNames("worker", t.Workers)
+	}
+	return nodeNames("scheduler", t.Schedulers)
+}
+
+// leads bring about what must happen to a job before a phase can: a fault there would never strike
+// in a run that is calm but for it.
+var leads = map[string]func(d *drawer, job int){
+	"rollback_write": func(d *drawer, job int) { d.fail(job, "publish") },
+	"outbox_claim":   func(d *drawer, job int) { d.fail(job, "publish") }, // else its writer publishes an entry
+	"submit_nak": func(d *drawer, job int) {
+		d.fail(job, from(d, "fails", "publish", "lock_acquire", "state_read", "scheduled_write", "dispatched_write"))
+	},
+	"result_nak":   func(d *drawer, job int) { d.fail(job, "result_write") },
+	"lock_renew":   (*drawer).dawdle,
+	"failed_write": (*drawer).exhaust,
+	"dlq_write":    (*drawer).exhaust,
+	"job_progress": func(d *drawer, job int) { d.set(slowPrefix+nth(job), "7m") },
+	"pending_write": func(d *drawer, job int) { // of a job whose record is there, but cannot be read
+		d.fail(job, "state_read")
+	},
+}
+
+// fail makes an operation of the job fail, so that nothing is applied.
+func (d *drawer) fail(job int, phase string) {
+	d.add(faults.Fault{On: &faults.Match{Job: job, Phase: phase}, Do: from(d, "fails by", faults.FailBefore, faults.Hang)})
+}
+
+// dawdle makes a handling of the job last longer than a third of its lock's time, when the renewal comes.
+func (d *drawer) dawdle(job int) {
+	d.set("engine.job_lock_ttl", from(d, "lock", "4s", "1s"))
+	d.add(faults.Fault{On: &faults.Match{Job: job, Phase: from(d, "hangs", "scheduled_write", "publish")}, Do: faults.Hang})
+}
+
+// exhaust brings the job to its retry ceiling.
+func (d *drawer) exhaust(job int) {
+	d.set("engine.max_scheduling_retries", from(d, "ceiling", "2", "3"))
+	d.add(faults.Fault{On: &faults.Match{Job: job, Phase: "publish"}, Do: faults.FailBefore, Times: 2})
+}
+
+// instant draws when something happens: while the first jobs are under way, or later.
+func (d *drawer) instant() time.Duration {
+	scale := from(d, "scale", time.Second, 100*time.Millisecond, time.Millisecond)
+	return 2*boot + time.Duration(1+d.upTo(59, "at"))*scale
+}
+
+// pause draws how long something is away. Without an end of its own it ends with the heal, if there is one.
+func (d *drawer) pause(label string, lengths ...time.Duration) time.Duration {
+	if d.p.Then.Heal && d.oneIn(4, label+" the heal") {
+		return 0
+	}
+	return from(d, label, lengths...)
+}

@@ -1,0 +1,106 @@
+package sweep
+
+import (
+	"fmt"
+	"slices"
+
+	"github.com/faultline-sim/faultline/scenarios"
+	"github.com/faultline-sim/faultline/scenarios/campaign"
+)
+
+// Analyse makes the result of a sweep from the records of its campaign, in whatever order they come.
+// Records may be missing: the result is then not complete.
+func Analyse(d *Definition, records []*campaign.Record) (*Result, error) {
+	t, err := newTable(d.Spec(), records)
+	if err != nil {
+		return nil, err
+	}
+	res := &Result{
+		Version: ResultVersion, Build: scenarios.Build(), Name: d.Name, Question: d.question(), Plan: d.Plan, Axes: d.Axes,
+		Seeds: d.Seeds, FirstSeed: d.FirstSeed, Complete: t.complete(), Metrics: ordered(d.Metrics), Pareto: d.Pareto,
+	}
+	for i, values := range d.points() {
+		var sum tally
+		t.tally(0, i, &sum)
+		p := Point{Values: values, Runs: sum.runs, Broken: sum.broken, Outside: sum.outside, Estimates: map[string]Estimate{}}
+		for _, m := range res.Metrics {
+			if e := estimate(t.series(0, i, m.Name)); e.N > 0 {
+				p.Estimates[m.Name] = e
+			}
+		}
+		res.Points = append(res.Points, p)
+	}
+	res.markFront()
+	res.Answer = answer(d, t, res)
+	res.Notes = append(t.notes(d.Seeds, d.FirstSeed), d.Notes...)
+	return res, nil
+}
+
+// question is the sweep's own, or one made from its axes.
+func (d *Definition) question() string {
+	if d.Question != "" {
+		return d.Question
+	}
+	q := fmt.Sprintf("Which value of %s is best for %s", d.Axes[0].Setting, naming(d.Metrics[0]))
+	if others := settingsOf(d.Axes[1:]); len(others) > 0 {
+		q += ", over " + and(others)
+	}
+	return q + "?"
+}
+
+// notes say how the numbers are to be read.
+func (t *table) notes(seeds int, first uint64) []string {
+	list := []string{fmt.Sprintf("Every point was run under the same %s, %d to %d, and what is compared is compared seed by seed. Estimates are means over seeds, with 95 %% intervals by Student's t.", countOf(seeds, "seed"), first, first+uint64(seeds)-1)}
+	if seeds == 1 {
+		list[0] = fmt.Sprintf("Every point was run under one seed, %d: there are no intervals.", first)
+	} else {
+		list = append(list, fmt.Sprintf("Where all runs of a point agree its interval has no width; of %s, up to %s of all seeds could still differ (95 %%).", countOf(seeds, "run"), percent(min(1, 3/float64(seeds)))))
+	}
+	if n, reason := t.inconclusive(); n > 0 {
+		list = append(list, fmt.Sprintf("%s inconclusive and measured as far as they went; the first: %s.", wereOf(n, "run"), reason))
+	}
+	if missing := t.missing(); missing > 0 {
+		list = append(list, fmt.Sprintf("%s missing: the sweep was cut short.", areOf(missing, "run")))
+	}
+	return list
+}
+
+func (t *table) missing() (n int) {
+	for _, r := range t.cells {
+		if r == nil {
+			n++
+		}
+	}
+	return n
+}
+
+// markFront marks the points of the Pareto front of each combination of conditions.
+func (r *Result) markFront() {
+	for i := range r.Points {
+		p := &r.Points[i]
+		p.OnFront = r.weighed(p) && !slices.ContainsFunc(r.Points, func(q Point) bool {
+			return r.weighed(&q) && r.sameConditions(p, &q) && r.dominates(&q, p)
+		})
+	}
+}
+
+func (r *Result) weighed(p *Point) bool {
+	return p.Sound() && p.Estimates[r.Pareto.X].N > 0 && p.Estimates[r.Pareto.Y].N > 0
+}
+
+// sameConditions says whether two points differ in choices alone. The first axis is what the
+// question is about, so it is a choice whatever it sets.
+func (r *Result) sameConditions(p, q *Point) bool {
+	for i, a := range r.Axes {
+		if i > 0 && a.Condition && p.Values[i] != q.Values[i] {
+			return false
+		}
+	}
+	return true
+}
+
+func (r *Result) dominates(q, p *Point) bool {
+	qx, qy := q.Estimates[r.Pareto.X].Mean, q.Estimates[r.Pareto.Y].Mean
+	px, py := p.Estimates[r.Pareto.X].Mean, p.Estimates[r.Pareto.Y].Mean
+	return qx <= px && qy <= py && (qx < px || qy < py)
+}

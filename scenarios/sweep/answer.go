@@ -1,0 +1,251 @@
+package sweep
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+)
+
+// Bounds of what an answer says: a reader wants the gist, and the page has the points.
+const (
+	choicesTold  = 4  // combinations of other choices that the sentence speaks of one by one
+	evidenceTold = 24 // lines of evidence of one sort
+)
+
+// answering puts an answer into words.
+type answering struct {
+	d         *Definition
+	t         *table
+	points    []Point
+	decisions []*decision
+	knob      Axis
+	metric    string
+	amounts   bool // the knob's values are amounts, in ascending order
+}
+
+// answer makes the recommendation from the points.
+func answer(d *Definition, t *table, res *Result) Answer {
+	s := settingOf(d.Axes[0].Setting)
+	a := &answering{
+		d: d, t: t, points: res.Points, decisions: decide(d, t, res.Points), knob: d.Axes[0], metric: d.Metrics[0],
+		amounts: s != nil && s.Type != "choice" && s.Type != "boolean",
+	}
+	out := Answer{Sentence: a.sentence(), Evidence: a.evidence()}
+	if best := a.winner(); best != nil {
+		out.Take = append([]string{a.set(best.value())}, best.choice...)
+	}
+	return out
+}
+
+func (a *answering) set(v int) string { return a.knob.Setting + "=" + a.knob.Values[v] }
+
+func (a *answering) sentence() string {
+	var parts []string
+	if len(a.decisions) <= choicesTold {
+		for _, c := range a.decisions {
+			parts = append(parts, a.tell(c))
+		}
+		parts = append(parts, a.across())
+	} else if best := a.winner(); best != nil {
+		parts = append(parts, fmt.Sprintf("Of %d combinations of the other choices, take %s.", len(a.decisions), and(best.choice)), a.tell(best))
+	} else {
+		parts = append(parts, fmt.Sprintf("Under none of %d combinations of the other choices is there a value of %s to take: promises were broken, or too little was run.", len(a.decisions), a.knob.Setting))
+	}
+	parts = append(parts, a.conditions(), a.pooling())
+	return strings.Join(slices.DeleteFunc(parts, func(s string) bool { return s == "" }), " ")
+}
+
+// tell says what to take under one combination of the other choices.
+func (a *answering) tell(c *decision) string {
+	text := a.verdict(c) + a.price(c)
+	if len(c.out) > 0 && c.kind != unsound {
+		var out []string
+		for _, v := range c.out {
+			out = append(out, a.knob.Values[v])
+		}
+		text += "; " + and(out) + " " + isOrAre(len(out)) + " out, as promises were broken there"
+	}
+	if len(c.choice) > 0 {
+		return "With " + and(c.choice) + ", " + text + "."
+	}
+	return strings.ToUpper(text[:1]) + text[1:] + "."
+}
+
+func (a *answering) verdict(c *decision) string {
+	K, M := a.knob.Setting, naming(a.metric)
+	value := func(i int) string { return a.knob.Values[c.values[i]] }
+	mean := func(i int) string { return amount(c.by.mean(i), a.metric) }
+	last := len(c.values) - 1
+	switch c.kind {
+	case unsound:
+		return fmt.Sprintf("no value of %s can be recommended: promises were broken at each of them", K)
+	case unseen:
+		return fmt.Sprintf("nothing can be said about %s: no seed was run at all of its values", K)
+	case alone:
+		if len(c.out) > 0 {
+			return fmt.Sprintf("take %s, the only value at which every promise was kept (%s: %s)", a.set(c.value()), M, mean(0))
+		}
+		return fmt.Sprintf("%s has one value here, %s, so there is nothing to choose (%s: %s)", K, value(0), M, mean(0))
+	case unsure:
+		if c.by.equal() {
+			return fmt.Sprintf("%s makes no difference to %s under the one seed that counts (%s at all values), which says little about others", K, M, mean(0))
+		}
+		return fmt.Sprintf("%s has the lowest %s, %s, under the one seed that counts; one seed gives no interval, so this may be noise", a.set(c.value()), M, mean(c.take))
+	case identical:
+		return fmt.Sprintf("%s makes no difference at all to %s, run by run (%s at all %d values); take %s", K, M, mean(0), len(c.values), a.standing(c))
+	case flat:
+		return fmt.Sprintf("%s makes no difference to %s that can be told from noise (%s at %s, %s at %s); take %s", K, M, mean(0), value(0), mean(last), value(last), a.standing(c))
+	}
+	text := fmt.Sprintf("take %s for %s: %s", a.set(c.value()), M, mean(c.take))
+	switch over := c.by.beats(0); {
+	case c.take == 0:
+		i, j := c.by.widest()
+		text += fmt.Sprintf(", and no value is better by more than noise, while %s is worse than %s (%s, %s)", value(j), value(i), mean(j), mean(i))
+	case over == c.take || c.by.better(c.take, 0):
+		text += fmt.Sprintf(" rather than %s at %s, and no value is better by more than noise", mean(0), value(0))
+	default:
+		text += fmt.Sprintf(", and no value is better by more than noise, while %s is worse than %s (%s, %s)", value(0), value(over), mean(0), mean(over))
+	}
+	if a.amounts && c.value() == len(a.knob.Values)-1 {
+		text += "; larger ones were not tried"
+	}
+	return text
+}
+
+// standing is the value to take where the deciding metric does not tell, and why that one.
+func (a *answering) standing(c *decision) string {
+	value := a.knob.Values[c.value()]
+	switch {
+	case !c.cost.flat():
+		return value + " for " + naming(c.cost.metric)
+	case a.amounts && c.take == 0:
+		return value + ", the smallest"
+	}
+	return value + ", the first"
+}
+
+// price says what the value taken costs, or spares, in the metric that the deciding one is weighed
+// against.
+func (a *answering) price(c *decision) string {
+	value := func(i int) string { return a.knob.Values[c.values[i]] }
+	mean := func(i int) string { return amount(c.cost.mean(i), c.cost.metric) }
+	switch c.kind {
+	case identical, flat:
+		if w := c.cost.worst(c.take); w >= 0 {
+			return fmt.Sprintf(", %s rather than %s at %s", mean(c.take), mean(w), value(w))
+		}
+	case told:
+		if b := c.cost.beats(c.take); b >= 0 {
+			return fmt.Sprintf("; the price is %s, %s rather than %s at %s", naming(c.cost.metric), mean(c.take), mean(b), value(b))
+		}
+	}
+	return ""
+}
+
+// across says which of the other choices to take, each with its own value of the knob.
+func (a *answering) across() string {
+	list, by, cost := a.final()
+	if len(list) < 2 || by.seeds() < 2 || by.equal() && cost.equal() {
+		return ""
+	}
+	w, good := pick(by, cost)
+	text := fmt.Sprintf("Of these, take %s with %s: ", a.set(list[w].value()), and(list[w].choice))
+	switch {
+	case len(good) == 1:
+		return text + fmt.Sprintf("its %s is the lowest by more than noise.", naming(a.metric))
+	case !cost.equal():
+		return text + fmt.Sprintf("none has a lower %s by more than noise, and of those as good it has the lowest %s, %s.", naming(a.metric), naming(cost.metric), amount(cost.mean(w), cost.metric))
+	}
+	return text + fmt.Sprintf("none has a lower %s by more than noise.", naming(a.metric))
+}
+
+// final are the contests between the choices that have a value to take: by the metric that decides,
+// and by the one that it is weighed against.
+func (a *answering) final() (list []*decision, by, cost *contest) {
+	var series, costs [][]float64
+	for _, c := range a.decisions {
+		if c.taken() {
+			list = append(list, c)
+			series = append(series, c.pooled(a.t, a.metric, c.value()))
+			costs = append(costs, c.pooled(a.t, a.d.against(), c.value()))
+		}
+	}
+	return list, newContest(a.metric, series), newContest(a.d.against(), costs)
+}
+
+// pick is the alternative to take: of the good ones, than which none is better by more than noise, the
+// one that costs least.
+func pick(by, cost *contest) (winner int, good []int) {
+	for i := range by.series {
+		if by.beats(i) < 0 {
+			good = append(good, i)
+		}
+	}
+	return lowest(cost, good), good
+}
+
+// lowest is, of some alternatives, the one with the lowest mean; of equal ones the first.
+func lowest(c *contest, of []int) int {
+	best := of[0]
+	for _, i := range of {
+		if c.seeds() > 0 && c.mean(i) < c.mean(best) {
+			best = i
+		}
+	}
+	return best
+}
+
+// winner is the choice to take, or nil: of one seed, there is no telling.
+func (a *answering) winner() *decision {
+	list, by, cost := a.final()
+	switch {
+	case len(list) == 1 && list[0].kind == alone:
+		return list[0]
+	case len(list) == 0 || by.seeds() < 2:
+		return nil
+	}
+	w, _ := pick(by, cost)
+	return list[w]
+}
+
+// conditions says, when the knob is idle somewhere, which condition the metric does depend on.
+func (a *answering) conditions() string {
+	if !slices.ContainsFunc(a.decisions, func(c *decision) bool { return c.kind == identical || c.kind == flat }) {
+		return ""
+	}
+	var names []string
+	for j, axis := range a.d.Axes {
+		if j > 0 && axis.Condition && len(axis.Values) > 1 {
+			names = append(names, axis.Setting)
+		}
+	}
+	e := a.strongest()
+	switch {
+	case len(names) == 0:
+		return ""
+	case e == nil:
+		return fmt.Sprintf("Nor does %s make a difference beyond noise.", strings.Join(names, " or "))
+	}
+	return fmt.Sprintf("What makes a difference is %s: %s at %s, %s at %s.", e.setting, amount(e.low, a.metric), e.at, amount(e.high, a.metric), e.than)
+}
+
+// pooling says over what the means are taken.
+func (a *answering) pooling() string {
+	var over []string
+	for j, axis := range a.d.Axes {
+		if j > 0 && axis.Condition {
+			over = append(over, axis.Setting)
+		}
+	}
+	if len(over) == 0 {
+		return ""
+	}
+	return fmt.Sprintf("(Means over all values of %s.)", and(over))
+}
+
+func isOrAre(n int) string {
+	if n == 1 {
+		return "is"
+	}
+	return "are"
+}

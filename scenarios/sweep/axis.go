@@ -1,0 +1,74 @@
+package sweep
+
+import (
+	"cmp"
+	"fmt"
+	"math/big"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/faultline-sim/faultline/scenarios"
+)
+
+// axisOf makes an axis of a setting's values, each of which plan must take. Amounts are put in
+// ascending order; choices stay as they are listed. The error is a [*scenarios.PlanError].
+func axisOf(plan *scenarios.Plan, name string, l listing) (Axis, error) {
+	s := settingOf(name)
+	if s == nil {
+		probe := *plan
+		if err := probe.Set(name + "=0"); err != nil {
+			return Axis{}, err // it knows the setting that was meant
+		}
+		return Axis{}, refuse(name, "the seed is no setting to sweep over: every point is run under the same seeds", "take the axis away, and say how many with --seeds")
+	}
+	if n := l.size(); n > pointsMax {
+		return Axis{}, tooMany(n)
+	}
+	values, seen := l.values(), map[string]bool{}
+	for _, v := range values {
+		probe := *plan
+		if err := probe.Set(name + "=" + v); err != nil {
+			return Axis{}, err
+		}
+		if seen[same(v)] {
+			return Axis{}, refuse(name, fmt.Sprintf("%s has the value %s twice", name, v), "give each value once")
+		}
+		seen[same(v)] = true
+	}
+	if s.Type != "choice" && s.Type != "boolean" {
+		slices.SortFunc(values, func(a, b string) int { return cmp.Compare(amountOf(a), amountOf(b)) })
+	}
+	return Axis{Setting: name, Title: titleOf(name, values), Values: values, Condition: isCondition(name)}, nil
+}
+
+// isCondition says whether a setting is what the world does rather than somebody's choice.
+func isCondition(name string) bool {
+	return strings.HasPrefix(name, "world.") || strings.HasPrefix(name, "workload.")
+}
+
+// titleOf writes a setting for a plot's axis, with the unit that all of its values have.
+func titleOf(name string, values []string) string {
+	title := strings.ReplaceAll(name[strings.IndexByte(name, '.')+1:], "_", " ")
+	unit := ""
+	for i, v := range values {
+		q := quantityOf(v)
+		if q == nil || q.unit == "" || i > 0 && q.unit != unit {
+			return title
+		}
+		unit = q.unit
+	}
+	return title + " (" + unit + ")"
+}
+
+// amountOf is the number that a value of a numeric setting is, of a duration in seconds.
+func amountOf(value string) float64 {
+	if d, err := time.ParseDuration(value); err == nil {
+		return d.Seconds()
+	}
+	if r, ok := new(big.Rat).SetString(strings.ReplaceAll(value, "_", "")); ok {
+		x, _ := r.Float64()
+		return x
+	}
+	return 0
+}

@@ -1,0 +1,140 @@
+package sweep
+
+import (
+	"fmt"
+
+	"github.com/faultline-sim/faultline/faults/suggest"
+	"github.com/faultline-sim/faultline/scenarios"
+	"github.com/faultline-sim/faultline/scenarios/campaign"
+)
+
+// Alternatives is a comparison before it is run: one of the documentation's tables, and what its rows
+// are run under. It is data, as a [Definition] is.
+type Alternatives struct {
+	Version   int      `json:"version"`
+	Name      string   `json:"name"`
+	Title     string   `json:"title"`
+	Question  string   `json:"question"`
+	Source    string   `json:"source"`  // the document that has the table
+	Plans     []Case   `json:"plans"`   //
+	Rows      []Row    `json:"rows"`    // without what is measured
+	Metrics   []string `json:"metrics"` // the columns
+	Seeds     int      `json:"seeds"`   // under how many every row is run with every plan
+	FirstSeed uint64   `json:"first_seed"`
+	Notes     []string `json:"notes"`
+}
+
+// Case is one of the plans that all alternatives are run under.
+type Case struct {
+	Name string `json:"name"`
+	Plan string `json:"plan"` // as YAML
+}
+
+// Compare finds the comparison of that name. The error is a [*scenarios.PlanError].
+func Compare(name string) (*Alternatives, error) {
+	var names []string
+	for _, a := range Comparisons() {
+		if a.Name == name {
+			return a, nil
+		}
+		names = append(names, a.Name)
+	}
+	return nil, &scenarios.PlanError{Message: fmt.Sprintf("unknown comparison %q", name), Remedy: "there are " + and(names) + suggest.Hint(name, names)}
+}
+
+// Validate returns the first problem of the comparison, or nil: it makes every plan that it will run,
+// but for its seed. The error is a [*scenarios.PlanError].
+func (a *Alternatives) Validate() error {
+	runs := len(a.Plans) * len(a.Rows) * min(a.Seeds, seedsMax+1)
+	switch {
+	case a.Version != DefinitionVersion:
+		return refuse("version", fmt.Sprintf("the comparison's format is version %d", a.Version), fmt.Sprintf("this build reads version %d", DefinitionVersion))
+	case a.Seeds < 1 || a.Seeds > seedsMax:
+		return refuse("seeds", fmt.Sprintf("seeds is %d, out of range", a.Seeds), fmt.Sprintf("give 1 to %s", grouped(seedsMax)))
+	case runs > runsMax:
+		return refuse("seeds", fmt.Sprintf("%s alternatives with %s plans under %s seeds are %s runs", grouped(len(a.Rows)), grouped(len(a.Plans)), grouped(a.Seeds), grouped(runs)), fmt.Sprintf("a comparison has at most %s: take fewer seeds", grouped(runsMax)))
+	}
+	for _, c := range a.Plans {
+		for _, row := range a.Rows {
+			p, err := scenarios.Parse(c.Name+".yaml", []byte(c.Plan))
+			if err != nil {
+				return err
+			}
+			for _, set := range row.Settings {
+				if err := p.Set(set); err != nil {
+					return err
+				}
+			}
+			if err := p.Validate(); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+// Spec is the campaign that runs the comparison.
+func (a *Alternatives) Spec() campaign.Spec {
+	g := &campaign.Grid{Seeds: a.Seeds}
+	for _, c := range a.Plans {
+		g.Plans = append(g.Plans, c.Plan)
+	}
+	for _, row := range a.Rows {
+		g.Points = append(g.Points, row.Settings)
+	}
+	return campaign.Spec{Version: campaign.SpecVersion, Name: a.Name, Seed: a.FirstSeed, Grid: g}
+}
+
+// Analyse makes the table from the records of the comparison's campaign, in whatever order they come.
+// A row's numbers are means over all plans, then over seeds.
+func (a *Alternatives) Analyse(records []*campaign.Record) (*Comparison, error) {
+	t, err := newTable(a.Spec(), records)
+	if err != nil {
+		return nil, err
+	}
+	res := &Comparison{
+		Version: ResultVersion, Build: scenarios.Build(), Name: a.Name, Title: a.Title, Question: a.Question, Source: a.Source,
+		Seeds: a.Seeds, FirstSeed: a.FirstSeed, Complete: t.complete(), Metrics: ordered(a.Metrics)[:len(a.Metrics)],
+	}
+	for _, c := range a.Plans {
+		res.Plans = append(res.Plans, c.Name)
+	}
+	for i, row := range a.Rows {
+		var sum tally
+		row.Estimates = map[string]Estimate{}
+		for plan := range a.Plans {
+			t.tally(plan, i, &sum)
+			row.Under = append(row.Under, map[string]Estimate{})
+		}
+		row.Runs, row.Broken, row.Outside = sum.runs, sum.broken, sum.outside
+		for _, m := range res.Metrics {
+			var series [][]float64
+			for plan := range a.Plans {
+				s := t.series(plan, i, m.Name)
+				series = append(series, s)
+				if e := estimate(s); e.N > 0 {
+					row.Under[plan][m.Name] = e
+				}
+			}
+			if e := estimate(meanOf(series)); e.N > 0 {
+				row.Estimates[m.Name] = e
+			}
+		}
+		res.Rows = append(res.Rows, row)
+	}
+	res.Notes = append(a.reading(t), a.Notes...)
+	return res, nil
+}
+
+// reading says how the table's numbers are to be read.
+func (a *Alternatives) reading(t *table) []string {
+	list := []string{fmt.Sprintf("Every alternative ran each of %s under the same %s, %d to %d; numbers are means over all plans, with 95 %% intervals over seeds by Student's t.",
+		countOf(len(a.Plans), "plan"), countOf(a.Seeds, "seed"), a.FirstSeed, a.FirstSeed+uint64(a.Seeds)-1)}
+	if n, reason := t.inconclusive(); n > 0 {
+		list = append(list, fmt.Sprintf("%s inconclusive, and count as far as they went; the first: %s.", wereOf(n, "run"), reason))
+	}
+	if n := t.missing(); n > 0 {
+		list = append(list, fmt.Sprintf("%s missing: the comparison was cut short.", areOf(n, "run")))
+	}
+	return list
+}

@@ -1,0 +1,129 @@
+package sweep
+
+import (
+	"math"
+	"slices"
+)
+
+// trifle is the share of a mean below which a difference is none, however surely it is there:
+// nobody tunes a setting for it.
+const trifle = 0.01
+
+// contest compares alternatives by one metric, of which less is better, seed by seed. Only seeds
+// that all of them were run under count.
+type contest struct {
+	metric string
+	series [][]float64 // of each alternative, by seed
+}
+
+func newContest(metric string, series [][]float64) *contest {
+	c := &contest{metric: metric, series: make([][]float64, len(series))}
+	if len(series) == 0 {
+		return c
+	}
+	for seed := range series[0] {
+		if slices.ContainsFunc(series, func(s []float64) bool { return math.IsNaN(s[seed]) }) {
+			continue
+		}
+		for i, s := range series {
+			c.series[i] = append(c.series[i], s[seed])
+		}
+	}
+	return c
+}
+
+// seeds is how many count.
+func (c *contest) seeds() int {
+	if len(c.series) == 0 {
+		return 0
+	}
+	return len(c.series[0])
+}
+
+// mean is alternative i's.
+func (c *contest) mean(i int) float64 { return estimate(c.series[i]).Mean }
+
+// gap is what alternative i has more than j.
+func (c *contest) gap(i, j int) Estimate { return estimate(less(c.series[i], c.series[j])) }
+
+// better says whether i is better than j by more than noise, and by more than a trifle.
+func (c *contest) better(i, j int) bool {
+	e := c.gap(i, j)
+	return e.High < 0 && -e.Mean >= trifle*max(math.Abs(c.mean(i)), math.Abs(c.mean(j)))
+}
+
+// best is the alternative with the lowest mean; of equal ones the first.
+func (c *contest) best() int {
+	best := 0
+	for i := range c.series {
+		if c.mean(i) < c.mean(best) {
+			best = i
+		}
+	}
+	return best
+}
+
+// beats is the alternative that beats i by the most, or -1 if none is better.
+func (c *contest) beats(i int) int {
+	by := -1
+	for j := range c.series {
+		if c.better(j, i) && (by < 0 || c.mean(j) < c.mean(by)) {
+			by = j
+		}
+	}
+	return by
+}
+
+// unbeaten is the first alternative than which none is better: there is one, since none is better
+// than the best.
+func (c *contest) unbeaten() int {
+	for i := range c.series {
+		if c.beats(i) < 0 {
+			return i
+		}
+	}
+	return c.best()
+}
+
+// worst is, of the alternatives than which i is better, the one with the highest mean, or -1.
+func (c *contest) worst(i int) int {
+	worst := -1
+	for j := range c.series {
+		if c.better(i, j) && (worst < 0 || c.mean(j) > c.mean(worst)) {
+			worst = j
+		}
+	}
+	return worst
+}
+
+// widest is the pair i, j that is furthest apart of those of which i is better than j; -1, -1 if
+// the contest is flat.
+func (c *contest) widest() (i, j int) {
+	i, j = -1, -1
+	for k := range c.series {
+		if w := c.worst(k); w >= 0 && (i < 0 || c.gap(w, k).Mean > c.gap(j, i).Mean) {
+			i, j = k, w
+		}
+	}
+	return i, j
+}
+
+// flat says whether no alternative is better than another.
+func (c *contest) flat() bool {
+	for i := range c.series {
+		if c.beats(i) >= 0 {
+			return false
+		}
+	}
+	return true
+}
+
+// equal says whether all alternatives agree in every seed.
+func (c *contest) equal() bool {
+	for _, s := range c.series {
+		if !slices.Equal(s, c.series[0]) {
+			return false
+		}
+	}
+	return true
+}

@@ -1,0 +1,132 @@
+package sweep
+
+import (
+	"slices"
+	"strings"
+)
+
+// kind is what the points say about the knob.
+type kind int
+
+const (
+	unsound   kind = iota // at each of its values a promise was broken
+	unseen                // no run
+	alone                 // one value is left, or was all there was
+	unsure                // one seed: no noise to compare a difference with
+	identical             // every run gives the same at all values
+	flat                  // no value is better than another by more than noise
+	told                  // some are
+)
+
+// decision is what the points say about the knob under one combination of the other choices, by the
+// mean over all conditions.
+type decision struct {
+	choice []string // the settings of the other axes that are choices, as --set takes them
+	points [][]int  // of each of the knob's values, in the order of the conditions
+	values []int    // of the knob, by index: those that are sound under all conditions
+	out    []int    // the others
+	kind   kind
+	take   int      // the value to take, as an index into values
+	by     *contest // of values, by the metric that decides
+	cost   *contest // of values, by what it is weighed against
+}
+
+// decide says what to take under each combination of the other choices.
+func decide(d *Definition, t *table, points []Point) []*decision {
+	var all []*decision
+	byChoice := map[string]*decision{}
+	for i, p := range points {
+		var choice []string
+		for j, a := range d.Axes {
+			if j > 0 && !a.Condition {
+				choice = append(choice, a.Setting+"="+p.Values[j])
+			}
+		}
+		key := strings.Join(choice, " ")
+		c := byChoice[key]
+		if c == nil {
+			c = &decision{choice: choice, points: make([][]int, len(d.Axes[0].Values))}
+			byChoice[key] = c
+			all = append(all, c)
+		}
+		v := slices.Index(d.Axes[0].Values, p.Values[0])
+		c.points[v] = append(c.points[v], i)
+	}
+	for _, c := range all {
+		c.decide(d, t, points)
+	}
+	return all
+}
+
+func (c *decision) decide(d *Definition, t *table, points []Point) {
+	for v, list := range c.points {
+		if slices.ContainsFunc(list, func(i int) bool { return !points[i].Sound() }) {
+			c.out = append(c.out, v)
+		} else {
+			c.values = append(c.values, v)
+		}
+	}
+	c.by = c.contest(t, d.Metrics[0])
+	c.cost = c.contest(t, d.against())
+	switch {
+	case len(c.values) == 0:
+		c.kind = unsound
+	case c.by.seeds() == 0:
+		c.kind = unseen
+	case len(c.values) == 1:
+		c.kind = alone
+	case c.by.seeds() == 1:
+		c.kind, c.take = unsure, c.by.best()
+	case c.identical(t, d.Metrics[0]):
+		c.kind, c.take = identical, c.cost.unbeaten()
+	case c.by.flat():
+		c.kind, c.take = flat, c.cost.unbeaten()
+	default:
+		c.kind, c.take = told, c.by.unbeaten()
+	}
+}
+
+// against is the metric that the deciding one is weighed against.
+func (d *Definition) against() string {
+	if d.Pareto.X == d.Metrics[0] {
+		return d.Pareto.Y
+	}
+	return d.Pareto.X
+}
+
+// contest compares the knob's sound values by the mean over all conditions.
+func (c *decision) contest(t *table, metric string) *contest {
+	var pooled [][]float64
+	for _, v := range c.values {
+		pooled = append(pooled, c.pooled(t, metric, v))
+	}
+	return newContest(metric, pooled)
+}
+
+func (c *decision) pooled(t *table, metric string, v int) []float64 {
+	var series [][]float64
+	for _, i := range c.points[v] {
+		series = append(series, t.series(0, i, metric))
+	}
+	return meanOf(series)
+}
+
+// identical says whether the metric is the same at all values in every run, whatever the conditions.
+func (c *decision) identical(t *table, metric string) bool {
+	for k := range c.points[c.values[0]] {
+		var series [][]float64
+		for _, v := range c.values {
+			series = append(series, t.series(0, c.points[v][k], metric))
+		}
+		if !newContest(metric, series).equal() {
+			return false
+		}
+	}
+	return true
+}
+
+// taken says whether the decision has a value to take.
+func (c *decision) taken() bool { return c.kind != unsound && c.kind != unseen }
+
+// value is the knob's value that is taken, by its index in the axis.
+func (c *decision) value() int { return c.values[c.take] }

@@ -1,0 +1,273 @@
+package sweep
+
+import (
+	"fmt"
+	"math"
+	"slices"
+	"strings"
+
+	"github.com/faultline-sim/faultline/faults/suggest"
+	"github.com/faultline-sim/faultline/scenarios"
+	"github.com/faultline-sim/faultline/scenarios/campaign"
+)
+
+// DefinitionVersion is the format of sweep files that this build reads.
+const DefinitionVersion = 1
+
+// Bounds of a sweep. A run takes some 50 ms of a core, so what passes them takes days.
+const (
+	pointsMax = 10_000
+	seedsMax  = 10_000
+	runsMax   = 1_000_000
+	axesMax   = 8
+)
+
+// Definition is a sweep before it is run: a question, a grid of settings over a plan, and the seeds
+// under which every point is run. It is data: kept with a sweep's runs, it is all that is needed to
+// go on with them and to analyse them.
+type Definition struct {
+	Version   int      `json:"version"`
+	Name      string   `json:"name"`       // kebab-case
+	Question  string   `json:"question"`   // in a sentence
+	Plan      string   `json:"plan"`       // as YAML, with the fixed settings in it
+	Axes      []Axis   `json:"axes"`       // the first is the knob that the question is about
+	Seeds     int      `json:"seeds"`      // under how many every point is run
+	FirstSeed uint64   `json:"first_seed"` //
+	Metrics   []string `json:"metrics"`    // those that the question is about; the first decides
+	Pareto    Pareto   `json:"pareto"`     //
+	Notes     []string `json:"notes,omitempty"`
+}
+
+// seedsDefault gives intervals that are about 5 % wider than twice the standard error.
+const seedsDefault = 20
+
+// Over is the sweep of a plan that has no axes yet: see [Definition.Grid].
+func Over(plan *scenarios.Plan) (*Definition, error) {
+	d := &Definition{
+		Version: DefinitionVersion, Name: plan.Name, Seeds: seedsDefault, FirstSeed: plan.Seed,
+		Metrics: []string{"dispatch_p99_s", "attempts_burnt", "dead_dispatch", "duplicates", "unsettled"},
+		Pareto:  Pareto{X: "attempts_burnt", Y: "dispatch_p99_s"},
+	}
+	return d, d.over(plan)
+}
+
+// over makes plan the one that is swept. What it expects is nothing to judge a sweep by, whose
+// settings are others: every promise is judged as it is given.
+func (d *Definition) over(plan *scenarios.Plan) error {
+	p := *plan
+	p.Expect = scenarios.Expect{}
+	text, err := scenarios.Marshal(&p)
+	if err != nil {
+		return err
+	}
+	d.Plan = string(text)
+	return nil
+}
+
+// plan is the one that the points vary.
+func (d *Definition) plan() (*scenarios.Plan, error) {
+	return scenarios.Parse(d.Name+".yaml", []byte(d.Plan))
+}
+
+// Set changes one setting at every point, as [scenarios.Plan.Set] takes it.
+func (d *Definition) Set(assignment string) error {
+	p, err := d.plan()
+	if err != nil {
+		return err
+	}
+	if err := p.Set(assignment); err != nil {
+		return err
+	}
+	name, _, _ := strings.Cut(assignment, "=")
+	if d.axis(strings.TrimSpace(name)) >= 0 {
+		return refuse(name, strings.TrimSpace(name)+" is an axis of the sweep", "set another, or give the axis one value with --grid")
+	}
+	return d.over(p)
+}
+
+func (d *Definition) axis(setting string) int {
+	return slices.IndexFunc(d.Axes, func(a Axis) bool { return a.Setting == setting })
+}
+
+// Grid gives the sweep axes: each assignment is a setting and its values, such as
+// "world.heartbeat_lag=0s,5s,15s", "engine.max_dispatch_retries=1..10" or
+// "world.dying=0.1..0.5/0.1". An axis that the sweep has already takes the new values.
+func (d *Definition) Grid(assignments []string) error {
+	p, err := d.plan()
+	if err != nil {
+		return err
+	}
+	var given []string
+	for _, assignment := range assignments {
+		name, text, ok := strings.Cut(assignment, "=")
+		name = strings.TrimSpace(name)
+		switch {
+		case !ok || strings.TrimSpace(text) == "":
+			return refuse(name, fmt.Sprintf("the grid %q has no values", assignment), "write "+orElse(name, "engine.max_dispatch_retries")+"=1,2,5 or =1..10"+hintSetting(name))
+		case slices.Contains(given, name):
+			return refuse(name, name+" is an axis already", "give its values once, with commas between them")
+		}
+		given = append(given, name)
+		l, err := list(text)
+		if err != nil {
+			return complain(name, err)
+		}
+		axis, err := axisOf(p, name, l)
+		if err != nil {
+			return err
+		}
+		if i := d.axis(name); i >= 0 {
+			d.Axes[i] = axis
+		} else {
+			d.Axes = append(d.Axes, axis)
+		}
+	}
+	return nil
+}
+
+// Validate returns the first problem of the sweep, or nil: it makes every plan that the sweep will
+// run, but for its seed. The error is a [*scenarios.PlanError].
+func (d *Definition) Validate() error {
+	p, err := d.plan()
+	if err != nil {
+		return err
+	}
+	if err := d.check(); err != nil {
+		return err
+	}
+	for _, point := range d.points() {
+		at := *p
+		for _, set := range d.sets(point) {
+			if err := at.Set(set); err != nil {
+				return err
+			}
+		}
+		if err := at.Validate(); err != nil {
+			return refuse("axes", fmt.Sprintf("the point %s makes no plan: %v", strings.Join(d.sets(point), ", "), err), "leave such values out of the grid")
+		}
+	}
+	return nil
+}
+
+// check is about what the sweep says of itself.
+func (d *Definition) check() error {
+	points, runs := d.size(), d.size()*min(d.Seeds, seedsMax+1)
+	switch {
+	case d.Version != DefinitionVersion:
+		return refuse("version", fmt.Sprintf("the sweep's format is version %d", d.Version), fmt.Sprintf("this build reads version %d", DefinitionVersion))
+	case d.Name == "":
+		return refuse("name", "the sweep has no name", "add name: with words such as stale-worker-retries")
+	case len(d.Axes) == 0:
+		return refuse("axes", "the sweep has no axis", "give one with --grid, such as --grid engine.max_dispatch_retries=1..10, or under axes")
+	case len(d.Axes) > axesMax:
+		return refuse("axes", fmt.Sprintf("the sweep has %d axes", len(d.Axes)), fmt.Sprintf("give at most %d", axesMax))
+	case d.Seeds < 1 || d.Seeds > seedsMax:
+		return refuse("seeds", fmt.Sprintf("seeds is %d, out of range", d.Seeds), fmt.Sprintf("give 1 to %s", grouped(seedsMax)))
+	case d.FirstSeed > math.MaxUint64-uint64(d.Seeds)+1:
+		return refuse("first_seed", fmt.Sprintf("%s from %d on are more than there are", countOf(d.Seeds, "seed"), d.FirstSeed), "begin with a smaller one")
+	case points > pointsMax:
+		return tooMany(points)
+	case runs > runsMax:
+		return refuse("seeds", fmt.Sprintf("%s points under %s seeds are %s runs", grouped(points), grouped(d.Seeds), grouped(runs)), fmt.Sprintf("a sweep has at most %s: take fewer values, or fewer seeds", grouped(runsMax)))
+	case len(d.Metrics) == 0:
+		return refuse("metrics", "the sweep has no metric", "name one, such as dispatch_p99_s")
+	case d.Pareto.X == d.Pareto.Y:
+		return refuse("pareto", "pareto weighs "+d.Pareto.X+" against itself", "name two metrics")
+	}
+	for i, a := range d.Axes {
+		if d.axis(a.Setting) < i {
+			return refuse("axes", a.Setting+" is an axis already", "give its values once")
+		}
+	}
+	for i, name := range append(slices.Clone(d.Metrics), d.Pareto.X, d.Pareto.Y) {
+		known := metricNames()
+		if !slices.Contains(known, name) {
+			return refuse("metrics", fmt.Sprintf("unknown metric %q", name), "known are "+strings.Join(known, ", ")+suggest.Hint(name, known))
+		}
+		if i < len(d.Metrics) && slices.Contains(d.Metrics[:i], name) {
+			return refuse("metrics", name+" is there already", "name each metric once")
+		}
+	}
+	return nil
+}
+
+func tooMany(points int) error {
+	return refuse("axes", fmt.Sprintf("the grid has %s points", grouped(points)), fmt.Sprintf("a sweep has at most %s: take fewer values, or wider steps", grouped(pointsMax)))
+}
+
+// size is how many points the grid has.
+func (d *Definition) size() int {
+	n := 1
+	for _, a := range d.Axes {
+		n = min(n*len(a.Values), most)
+	}
+	return n
+}
+
+// points lists the combinations of the axes' values, the last axis fastest.
+func (d *Definition) points() [][]string {
+	all := [][]string{nil}
+	for _, a := range d.Axes {
+		var longer [][]string
+		for _, p := range all {
+			for _, v := range a.Values {
+				longer = append(longer, append(slices.Clone(p), v))
+			}
+		}
+		all = longer
+	}
+	return all
+}
+
+// sets are the settings of a point, as --set takes them.
+func (d *Definition) sets(point []string) []string {
+	sets := make([]string, len(point))
+	for i, v := range point {
+		sets[i] = d.Axes[i].Setting + "=" + v
+	}
+	return sets
+}
+
+// Spec is the campaign that runs the sweep. The sweep is valid.
+func (d *Definition) Spec() campaign.Spec {
+	g := &campaign.Grid{Plans: []string{d.Plan}, Seeds: d.Seeds}
+	for _, p := range d.points() {
+		g.Points = append(g.Points, d.sets(p))
+	}
+	return campaign.Spec{Version: campaign.SpecVersion, Name: d.Name, Seed: d.FirstSeed, Grid: g}
+}
+
+func metricNames() (names []string) {
+	for _, m := range campaign.Metrics() {
+		names = append(names, m.Name)
+	}
+	return names
+}
+
+func refuse(path, message, remedy string) *scenarios.PlanError {
+	return &scenarios.PlanError{Path: path, Message: message, Remedy: remedy}
+}
+
+// complain says of the axis what is wrong with its text: what, a semicolon, what would be right.
+func complain(name string, err error) *scenarios.PlanError {
+	message, remedy, _ := strings.Cut(err.Error(), "; ")
+	return refuse(name, name+" "+message, remedy)
+}
+
+func hintSetting(name string) string {
+	var known []string
+	for _, s := range scenarios.Settings() {
+		known = append(known, s.Name)
+	}
+	if slices.Contains(known, name) {
+		return ""
+	}
+	return suggest.Hint(name, known)
+}
+
+func orElse(text, other string) string {
+	if text == "" {
+		return other
+	}
+	return text
+}

@@ -1,0 +1,68 @@
+package sweep
+
+import (
+	"slices"
+	"strings"
+)
+
+// effect is the largest difference that a condition makes to the deciding metric.
+type effect struct {
+	setting, at, than string
+	low, high         float64
+	gap               Estimate // than against at: above zero
+}
+
+// strongest is the condition that makes the largest difference beyond noise, or nil.
+func (a *answering) strongest() (most *effect) {
+	for j, axis := range a.d.Axes {
+		if j == 0 || !axis.Condition {
+			continue
+		}
+		if e := a.effect(j); e != nil && (most == nil || e.gap.Mean > most.gap.Mean) {
+			most = e
+		}
+	}
+	return most
+}
+
+// effect is what the j-th axis does, by the mean over the combinations of all others at which every
+// promise was kept whatever its value; nil if it does nothing beyond noise.
+func (a *answering) effect(j int) *effect {
+	axis := a.d.Axes[j]
+	groups := map[string][]int{} // points that differ in the axis alone, in the order of its values
+	var keys []string
+	for i, p := range a.points {
+		rest := slices.Clone(p.Values)
+		rest[j] = ""
+		key := strings.Join(rest, "\x00")
+		if groups[key] == nil {
+			keys = append(keys, key)
+		}
+		groups[key] = append(groups[key], i)
+	}
+	series := make([][][]float64, len(axis.Values))
+	for _, key := range keys {
+		if slices.ContainsFunc(groups[key], func(i int) bool { return !a.points[i].Sound() }) {
+			continue
+		}
+		for v, i := range groups[key] {
+			series[v] = append(series[v], a.t.series(0, i, a.metric))
+		}
+	}
+	if len(series[0]) == 0 {
+		return nil
+	}
+	var pooled [][]float64
+	for _, s := range series {
+		pooled = append(pooled, meanOf(s))
+	}
+	c := newContest(a.metric, pooled)
+	if c.seeds() < 2 {
+		return nil
+	}
+	low, high := c.widest()
+	if low < 0 {
+		return nil
+	}
+	return &effect{axis.Setting, axis.Values[low], axis.Values[high], c.mean(low), c.mean(high), c.gap(high, low)}
+}

@@ -1,0 +1,105 @@
+package sweep
+
+import (
+	"embed"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"slices"
+	"strings"
+
+	"github.com/goccy/go-yaml/ast"
+
+	"github.com/faultline-sim/faultline/faults/suggest"
+	"github.com/faultline-sim/faultline/scenarios"
+)
+
+// sweeps holds the ready-made sweeps. Each file is called after the sweep in it.
+//
+//go:embed sweeps/*.yaml
+var sweeps embed.FS
+
+// awaited are the sweeps whose subject is still to be built, and what that is.
+var awaited = map[string]string{
+	"dispatch-timeout": "the reconciler, which takes a job from its blind window after a timeout",
+}
+
+// Names lists the ready-made sweeps, in the order of the alphabet.
+func Names() []string {
+	entries, err := sweeps.ReadDir("sweeps")
+	if err != nil {
+		panic(err) // the directory is part of the binary
+	}
+	var names []string
+	for _, e := range entries {
+		names = append(names, strings.TrimSuffix(e.Name(), ".yaml"))
+	}
+	return names
+}
+
+// Source is the text of a ready-made sweep, as it was written.
+func Source(name string) (string, bool) {
+	data, err := sweeps.ReadFile("sweeps/" + name + ".yaml")
+	return string(data), err == nil
+}
+
+// Load reads a sweep: the ready-made one of that name, a scenario without axes, or else the file at
+// that path, which holds a sweep or a plan without axes. A sweep without axes needs
+// [Definition.Grid] before it is valid. What is wrong is a [*scenarios.PlanError].
+func Load(nameOrFile string) (*Definition, error) {
+	if text, ok := Source(nameOrFile); ok {
+		return Parse(nameOrFile+".yaml", []byte(text))
+	}
+	if what, ok := awaited[nameOrFile]; ok {
+		return nil, &scenarios.PlanError{Message: fmt.Sprintf("the sweep %q needs %s", nameOrFile, what), Remedy: "this build has none; there are " + strings.Join(Names(), ", ")}
+	}
+	if _, ok := scenarios.Source(nameOrFile); !ok && !scenarios.FromStandardInput(nameOrFile) {
+		if data, ok := readSweep(nameOrFile); ok {
+			return Parse(nameOrFile, data)
+		}
+	}
+	plan, err := scenarios.Load(nameOrFile)
+	var e *scenarios.PlanError
+	switch {
+	case err == nil:
+		return Over(plan)
+	case errors.As(err, &e) && e.File == "" && e.Path == "":
+		known := append(Names(), scenarios.Names()...)
+		slices.Sort(known)
+		return nil, &scenarios.PlanError{
+			Message: fmt.Sprintf("unknown sweep %q", nameOrFile),
+			Remedy:  "there are " + strings.Join(Names(), ", ") + ", or give a scenario's name or a file's path" + suggest.Hint(nameOrFile, known),
+		}
+	}
+	return nil, err
+}
+
+// readSweep reads the file of a sweep. Whatever is not one is left to the reader of plans, which says
+// what is wrong with it.
+func readSweep(path string) (data []byte, ok bool) {
+	info, err := os.Stat(path) // before it is opened: to open a named pipe is to wait for its writer
+	if err != nil || !info.Mode().IsRegular() {
+		return nil, false
+	}
+	f, err := os.Open(path)
+	if err != nil {
+		return nil, false
+	}
+	defer f.Close()
+	const bytesMax = 1 << 20 // as of a plan
+	data, err = io.ReadAll(io.LimitReader(f, bytesMax+1))
+	if err != nil {
+		return nil, false
+	}
+	return data, isSweep(data)
+}
+
+// isSweep says whether a file's text holds the keys of a sweep rather than those of a plan.
+func isSweep(data []byte) bool {
+	body, err := scenarios.Document("", "a sweep", data)
+	root, ok := body.(*ast.MappingNode)
+	return err == nil && ok && slices.ContainsFunc(root.Values, func(e *ast.MappingValueNode) bool {
+		return slices.Contains([]string{"axes", "plan", "question"}, e.Key.GetToken().Value)
+	})
+}

@@ -1,0 +1,112 @@
+package sweep
+
+import (
+	"fmt"
+	"maps"
+	"math"
+	"slices"
+	"strconv"
+	"strings"
+	"unicode"
+
+	"github.com/faultline-sim/faultline/scenarios/campaign"
+)
+
+// metricOf describes a metric by its name.
+func metricOf(name string) campaign.Metric {
+	for _, m := range campaign.Metrics() {
+		if m.Name == name {
+			return m
+		}
+	}
+	return campaign.Metric{Name: name, Title: name}
+}
+
+// naming is a metric's title within a sentence, in quotes that keep it together.
+func naming(metric string) string {
+	title := []rune(metricOf(metric).Title)
+	title[0] = unicode.ToLower(title[0])
+	return "“" + string(title) + "”"
+}
+
+// number writes x to three digits that matter.
+func number(x float64) string {
+	text := strconv.FormatFloat(x, 'g', 3, 64)
+	if strings.ContainsRune(text, 'e') {
+		text = strconv.FormatFloat(x, 'f', max(0, 2-int(math.Floor(math.Log10(math.Abs(x))))), 64)
+	}
+	if text == "-0" {
+		return "0"
+	}
+	return text
+}
+
+// amount writes x with the metric's unit.
+func amount(x float64, metric string) string {
+	if unit := metricOf(metric).Unit; unit != "" {
+		return number(x) + " " + unit
+	}
+	return number(x)
+}
+
+// gap writes a paired difference with its interval.
+func gap(e Estimate, metric string) string {
+	sign := ""
+	if e.Mean > 0 {
+		sign = "+"
+	}
+	return fmt.Sprintf("%s%s [%s, %s]", sign, amount(e.Mean, metric), number(e.Low), number(e.High))
+}
+
+func percent(share float64) string { return number(100*share) + " %" }
+
+// and joins a list as a person does.
+func and(list []string) string {
+	switch n := len(list); n {
+	case 0:
+		return ""
+	case 1:
+		return list[0]
+	default:
+		return strings.Join(list[:n-1], ", ") + " and " + list[n-1]
+	}
+}
+
+func settingsOf(axes []Axis) (names []string) {
+	for _, a := range axes {
+		names = append(names, a.Setting)
+	}
+	return names
+}
+
+func countOf(n int, what string) string {
+	if n == 1 {
+		return "1 " + what
+	}
+	return grouped(n) + " " + what + "s"
+}
+
+func wereOf(n int, what string) string {
+	if n == 1 {
+		return "1 " + what + " was"
+	}
+	return countOf(n, what) + " were"
+}
+
+func areOf(n int, what string) string {
+	if n == 1 {
+		return "1 " + what + " is"
+	}
+	return countOf(n, what) + " are"
+}
+
+// brokenOf lists what was broken, in the order of names, with how often.
+func brokenOf(broken map[string]int) string {
+	var list []string
+	for _, name := range sortedNames(broken) {
+		list = append(list, fmt.Sprintf("%s in %s", name, countOf(broken[name], "run")))
+	}
+	return and(list)
+}
+
+func sortedNames(m map[string]int) []string { return slices.Sorted(maps.Keys(m)) }
