@@ -23,24 +23,32 @@ type comparisonsView struct {
 	Sections []comparisonView
 }
 
+// comparisonView is one table: a column for each alternative, a row for each measure.
 type comparisonView struct {
 	*sweep.Comparison
-	ID       string
-	Under    string
-	Warning  string
-	Measures []measure
-	Rows     []comparisonRow
-	Broke    bool // a row has broken promises, or was broken outside of them
+	ID           string
+	Under        string
+	Warning      string
+	Alternatives []alternative
+	Measures     []measureRow
+	Broke        bool // an alternative broke promises, or was broken outside of them
 }
 
-type comparisonRow struct {
+// alternative is a column.
+type alternative struct {
 	sweep.Row
-	Numbers   []estimateCell // one for each measure
 	BrokenIn  []string
 	OutsideIn []string
 }
 
-// estimateCell is one number of a table. Best says that it is the least of its column, or not told apart from it.
+// measureRow is one measure of every alternative.
+type measureRow struct {
+	measure
+	Cells []estimateCell
+}
+
+// estimateCell is one number of a table. Best says that it is the least of its row, or not told apart
+// from it.
 type estimateCell struct {
 	Text string
 	Best bool
@@ -94,25 +102,24 @@ func comparisonViewOf(c *sweep.Comparison) comparisonView {
 				most = max(most, e.Mean)
 			}
 		}
-		v.Measures = append(v.Measures, measureOf(m, most))
+		row := measureRow{measure: measureOf(m, most)}
+		best := bestOf(c.Rows, m.Name)
+		for i := range c.Rows {
+			row.Cells = append(row.Cells, estimateCell{row.plusMinus(c.Rows[i].Estimates[m.Name]), best[i]})
+		}
+		v.Measures = append(v.Measures, row)
 	}
 	for _, row := range c.Rows {
-		r := comparisonRow{Row: row, BrokenIn: brokenIn(row.Broken, row.Runs), OutsideIn: brokenIn(row.Outside, row.Runs)}
-		v.Broke = v.Broke || len(r.BrokenIn)+len(r.OutsideIn) > 0
-		for _, m := range v.Measures {
-			r.Numbers = append(r.Numbers, estimateCell{Text: m.plusMinus(row.Estimates[m.Name])})
-		}
-		v.Rows = append(v.Rows, r)
-	}
-	for i, m := range v.Measures {
-		markBest(v.Rows, i, m.Name)
+		a := alternative{row, brokenIn(row.Broken, row.Runs), brokenIn(row.Outside, row.Runs)}
+		v.Broke = v.Broke || len(a.BrokenIn)+len(a.OutsideIn) > 0
+		v.Alternatives = append(v.Alternatives, a)
 	}
 	return v
 }
 
-// markBest marks, in one column, the least mean and what cannot be told from it: their intervals
-// meet. It marks nothing where nothing can be told apart.
-func markBest(rows []comparisonRow, column int, metric string) {
+// bestOf says which rows have the least mean of a metric, or cannot be told apart from it: their
+// intervals meet. It is none where nothing can be told apart.
+func bestOf(rows []sweep.Row, metric string) []bool {
 	least, measured := sweep.Estimate{Mean: math.Inf(1)}, 0
 	for _, r := range rows {
 		if e := r.Estimates[metric]; e.N > 0 {
@@ -122,16 +129,17 @@ func markBest(rows []comparisonRow, column int, metric string) {
 			}
 		}
 	}
-	best := 0
-	meets := func(e sweep.Estimate) bool { return e.N > 0 && (e.Mean == least.Mean || e.Low <= least.High) }
-	for _, r := range rows {
-		if meets(r.Estimates[metric]) {
+	marks, best := make([]bool, len(rows)), 0
+	for i, r := range rows {
+		if e := r.Estimates[metric]; e.N > 0 && (e.Mean == least.Mean || e.Low <= least.High) {
+			marks[i] = true
 			best++
 		}
 	}
-	for i := range rows {
-		rows[i].Numbers[column].Best = best < measured && meets(rows[i].Estimates[metric])
+	if best == measured {
+		return make([]bool, len(rows))
 	}
+	return marks
 }
 
 // underWhich says under which plans and seeds a comparison was made.

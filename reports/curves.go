@@ -3,16 +3,17 @@ package reports
 import (
 	"fmt"
 	"html/template"
-	"image/color"
 	"math"
 	"slices"
-	"strconv"
 
 	"gonum.org/v1/plot"
 	"gonum.org/v1/plot/plotter"
 	"gonum.org/v1/plot/vg"
 	"gonum.org/v1/plot/vg/draw"
 )
+
+// bandsMax is how far the intervals of curves may stretch their plot, in multiples of the largest mean.
+const bandsMax = 2
 
 // curve is a measure over the values of the first axis, at one value of the second.
 type curve struct {
@@ -32,13 +33,14 @@ type curvePoint struct {
 // its interval, and a panel for each combination of the others.
 func (p *sweepPlots) curves(m measure) figure {
 	fig := figure{Title: m.Heading(), Notes: []string{m.Says}}
-	all, lo, hi := make([][]curve, len(p.panels)), math.Inf(1), 0.0
+	all, lo, hi, most := make([][]curve, len(p.panels)), math.Inf(1), 0.0, 0.0
 	broken, wide := false, false
 	for i, panel := range p.panels {
 		all[i] = p.curvesOf(m, panel)
 		for _, c := range all[i] {
 			for _, point := range c.points {
 				lo, hi = min(lo, point.mean, positive(point.low, point.mean)), max(hi, point.mean, point.high)
+				most = max(most, point.mean)
 				broken, wide = broken || !point.sound, wide || point.high > point.low
 			}
 		}
@@ -46,6 +48,10 @@ func (p *sweepPlots) curves(m measure) figure {
 	if math.IsInf(lo, 1) {
 		fig.Empty = "It was not measured at any point."
 		return fig
+	}
+	if bound := bandsMax * most; most > 0 && hi > bound {
+		hi = bound
+		fig.Notes = append(fig.Notes, "Some intervals reach beyond the plot: there were too few runs for them to be narrower.")
 	}
 	y := axisFor(m, lo, hi)
 	fig.Legend = p.curveLegend(all)
@@ -118,51 +124,11 @@ func (p *sweepPlots) curveLegend(all [][]curve) (legend []legendEntry) {
 		}
 		text := c.value
 		if i == 0 {
-			text = p.axes[1].Name() + " " + c.value
+			text = p.axes[1].Name() + ": " + c.value
 		}
 		legend = append(legend, legendEntry{mark, fmt.Sprintf("job-%d", c.colour), text})
 	}
 	return legend
-}
-
-// valueAxis is the vertical axis of curves.
-type valueAxis struct {
-	log         bool
-	bottom, top float64 // as the plot has them
-	marker      plot.Ticker
-}
-
-func axisFor(m measure, lo, hi float64) valueAxis {
-	if m.byPowers(lo, hi) {
-		a := valueAxis{log: true, bottom: math.Log10(lo) - .15, top: math.Log10(hi) + .15}
-		a.marker = decadeTicks{1 + int((a.top-a.bottom)/6)}
-		return a
-	}
-	bottom, top := spanOf(lo, hi)
-	return valueAxis{bottom: bottom, top: top, marker: numberTicks{5}}
-}
-
-// spanOf is the range of an axis for numbers from lo to hi: it begins at 0 unless they are all far
-// from it.
-func spanOf(lo, hi float64) (bottom, top float64) {
-	switch {
-	case hi <= 0:
-		return 0, 1
-	case lo > hi/2 && hi > lo:
-		return lo - (hi-lo)*.2, hi + (hi-lo)*.1
-	}
-	return 0, hi * 1.08
-}
-
-// of is where v is on the axis.
-func (a valueAxis) of(v float64) float64 {
-	if !a.log {
-		return max(v, a.bottom)
-	}
-	if v <= 0 {
-		return a.bottom
-	}
-	return max(math.Log10(v), a.bottom)
 }
 
 func (p *sweepPlots) drawCurves(m measure, y valueAxis, list []curve, s size, label string) template.HTML {
@@ -194,7 +160,7 @@ func (p *sweepPlots) drawCurves(m measure, y valueAxis, list []curve, s size, la
 			out.Add(mark)
 		}
 		if n := len(c.points); n > 0 && c.value != "" {
-			ends.at = append(ends.at, endLabel{c.points[n-1].x, y.of(c.points[n-1].mean), cut(c.value, 12), jobColour(c.colour)})
+			ends.at = append(ends.at, endLabel{c.points[n-1].x, y.of(c.points[n-1].mean), cut(c.value, 16), jobColour(c.colour)})
 		}
 	}
 	out.Add(ends)
@@ -214,7 +180,7 @@ func (p *sweepPlots) drawCurves(m measure, y valueAxis, list []curve, s size, la
 
 // curveShapes tell curves apart without colour, as their dashes do.
 var curveShapes = []draw.GlyphDrawer{
-	draw.CircleGlyph{}, draw.SquareGlyph{}, draw.PyramidGlyph{}, hollowGlyph{}, hollowGlyph{square: true}, draw.TriangleGlyph{},
+	draw.CircleGlyph{}, draw.BoxGlyph{}, draw.PyramidGlyph{}, hollowGlyph{}, hollowGlyph{square: true}, draw.TriangleGlyph{},
 }
 
 func (c curve) line(y valueAxis) *plotter.Line {
@@ -237,99 +203,17 @@ func (b intervals) Plot(c draw.Canvas, p *plot.Plot) {
 	tx, ty := p.Transforms(&c)
 	if len(b.points) == 1 {
 		x := tx(b.points[0].x)
-		c.StrokeLine2(draw.LineStyle{Color: jobColour(b.colour), Width: 1.5}, x, ty(b.y.of(b.points[0].low)), x, ty(b.y.of(b.points[0].high)))
+		c.StrokeLine2(draw.LineStyle{Color: jobColour(b.colour), Width: 1.5}, x, ty(b.y.of(b.points[0].low)), x, min(ty(b.y.of(b.points[0].high)), c.Max.Y))
 		return
 	}
+	within := func(v float64) vg.Length { return min(ty(b.y.of(v)), c.Max.Y) }
 	var upper, lower []vg.Point
 	for _, point := range b.points {
-		upper = append(upper, vg.Point{X: tx(point.x), Y: ty(b.y.of(point.high))})
-		lower = append(lower, vg.Point{X: tx(point.x), Y: ty(b.y.of(point.low))})
+		upper = append(upper, vg.Point{X: tx(point.x), Y: within(point.high)})
+		lower = append(lower, vg.Point{X: tx(point.x), Y: within(point.low)})
 	}
 	slices.Reverse(lower)
 	if len(upper) > 1 {
 		c.FillPolygon(intervalColour(b.colour), append(upper, lower...))
 	}
-}
-
-// endLabels name curves at their right ends, moved apart where they would overlap.
-type endLabels struct {
-	style draw.TextStyle
-	at    []endLabel
-}
-
-type endLabel struct {
-	x, y   float64
-	text   string
-	colour color.RGBA
-}
-
-// width is how much room they take.
-func (l endLabels) width() (width vg.Length) {
-	for _, e := range l.at {
-		width = max(width, l.style.Width(e.text)+8)
-	}
-	return width
-}
-
-// Plot implements [plot.Plotter].
-func (l endLabels) Plot(c draw.Canvas, p *plot.Plot) {
-	_, ty := p.Transforms(&c)
-	order := slices.Clone(l.at)
-	slices.SortStableFunc(order, func(a, b endLabel) int {
-		switch {
-		case a.y < b.y:
-			return -1
-		case a.y > b.y:
-			return 1
-		}
-		return 0
-	})
-	height := l.style.Font.Size + 1
-	at := make([]vg.Length, len(order))
-	floor := c.Min.Y
-	for i, e := range order {
-		at[i] = max(ty(e.y), floor)
-		floor = at[i] + height
-	}
-	ceiling := c.Max.Y
-	for i := len(order) - 1; i >= 0; i-- {
-		at[i] = min(at[i], ceiling)
-		ceiling = at[i] - height
-	}
-	style := l.style
-	style.XAlign, style.YAlign = draw.XLeft, draw.YCenter
-	for i, e := range order {
-		style.Color = e.colour
-		c.FillText(style, vg.Point{X: c.Max.X + 6, Y: at[i]}, e.text)
-	}
-}
-
-// GlyphBoxes implements [plot.GlyphBoxer]: it keeps room to the right of the data.
-func (l endLabels) GlyphBoxes(*plot.Plot) []plot.GlyphBox {
-	if len(l.at) == 0 {
-		return nil
-	}
-	return []plot.GlyphBox{{X: 1, Y: .5, Rectangle: vg.Rectangle{Max: vg.Point{X: l.width()}}}}
-}
-
-// numberTicks are about n ticks of an axis of any numbers.
-type numberTicks struct{ n int }
-
-// Ticks implements [plot.Ticker].
-func (t numberTicks) Ticks(lo, hi float64) []plot.Tick {
-	return ticksEvery(lo, hi, distance((hi-lo)/float64(t.n), decimal), 1)
-}
-
-// decadeTicks are the powers of ten of an axis that holds the logarithms.
-type decadeTicks struct{ every int }
-
-// Ticks implements [plot.Ticker].
-func (t decadeTicks) Ticks(lo, hi float64) []plot.Tick {
-	var ticks []plot.Tick
-	for e := int(math.Ceil(lo)); float64(e) <= hi && len(ticks) < ticksMax; e++ {
-		if e%t.every == 0 {
-			ticks = append(ticks, plot.Tick{Value: float64(e), Label: strconv.FormatFloat(math.Pow10(e), 'f', max(0, -e), 64)})
-		}
-	}
-	return ticks
 }

@@ -1,10 +1,20 @@
-// Package reports turns a finished run into the files of its folder: plan.yaml, result.json and
-// report.html, beside the trace.jsonl that the run wrote itself.
+// Package reports turns what was run into files that people and CI servers read.
 //
-// report.html is one page that opens from disk and needs no network: the verdict, the story, the
-// invariants, the faults, the jobs, one lane a node with the steps of the jobs in question, and
-// plots by gonum/plot inlined as SVG. A page depends on seed and build alone; it holds no date,
-// host or path, so the pages of two runs compare equal.
+// A finished run becomes the files of its folder: plan.yaml, result.json and report.html, beside the
+// trace.jsonl that the run wrote itself. [Write] makes the folder, [Page] the page alone, [Trace] reads
+// a trace back.
 //
-// [Write] makes the folder, [Page] the page alone, [Trace] reads a trace back.
+// Many runs become one page: [WriteCampaign] says what a campaign found, or the bound if it found
+// nothing, and what it never met; [WriteSweep] answers a sweep's question with heatmaps, curves and the
+// Pareto front, and its data as CSV and JSON; [WriteComparisons] puts measured columns into the
+// documentation's tables, as a page and as Markdown. For CI there are [JUnit], [Annotations] and
+// [Summary].
+//
+// [Read] reads any of these folders back, [Rewrite] makes its page again, and [WriteIndex] makes an
+// index of several.
+//
+// Each page is one file that opens from disk and needs no network; plots by gonum/plot are inlined as
+// SVG in the colours of the page, light or dark. A page depends on its result alone; it holds no date,
+// host or path, so the pages of equal results compare equal. What is too much for a page is left out
+// with a word that says so.
 package reports

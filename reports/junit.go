@@ -154,7 +154,7 @@ func reasonOf(found []*campaign.Finding, kind string) *junitReason {
 	var bodies []string
 	shown, left := capped(found, findingsMax)
 	for _, f := range shown {
-		body := fmt.Sprintf("%s\nCause: %s\nPlan: %s\nReplay, in the campaign's folder: %s\n", f.Story, f.Cause, f.File, f.Replay)
+		body := fmt.Sprintf("%s\nCause: %s\nPlan: %s\nReplay, in the campaign's folder: %s\n", clip(f.Story), clip(f.Cause), f.File, f.Replay)
 		if f.Flaky {
 			body += "The same plan gave another run when it was repeated.\n"
 		}

@@ -1,6 +1,8 @@
 package reports
 
 import (
+	"cmp"
+	"image/color"
 	"slices"
 
 	"gonum.org/v1/plot"
@@ -72,4 +74,57 @@ func place(taken []vg.Rectangle, own vg.Rectangle, width, height vg.Length, with
 
 func overlap(a, b vg.Rectangle) bool {
 	return a.Min.X < b.Max.X && b.Min.X < a.Max.X && a.Min.Y < b.Max.Y && b.Min.Y < a.Max.Y
+}
+
+// endLabels name curves at their right ends, moved apart where they would overlap.
+type endLabels struct {
+	style draw.TextStyle
+	at    []endLabel
+}
+
+type endLabel struct {
+	x, y   float64
+	text   string
+	colour color.RGBA
+}
+
+// width is how much room they take.
+func (l endLabels) width() (width vg.Length) {
+	for _, e := range l.at {
+		width = max(width, l.style.Width(e.text)+8)
+	}
+	return width
+}
+
+// Plot implements [plot.Plotter].
+func (l endLabels) Plot(c draw.Canvas, p *plot.Plot) {
+	_, ty := p.Transforms(&c)
+	order := slices.Clone(l.at)
+	slices.SortStableFunc(order, func(a, b endLabel) int { return cmp.Compare(a.y, b.y) })
+	height := l.style.Font.Size + 1
+	at := make([]vg.Length, len(order))
+	floor := c.Min.Y
+	for i, e := range order {
+		at[i] = max(ty(e.y), floor)
+		floor = at[i] + height
+	}
+	ceiling := c.Max.Y
+	for i := len(order) - 1; i >= 0; i-- {
+		at[i] = min(at[i], ceiling)
+		ceiling = at[i] - height
+	}
+	style := l.style
+	style.XAlign, style.YAlign = draw.XLeft, draw.YCenter
+	for i, e := range order {
+		style.Color = e.colour
+		c.FillText(style, vg.Point{X: c.Max.X + 6, Y: at[i]}, e.text)
+	}
+}
+
+// GlyphBoxes implements [plot.GlyphBoxer]: it keeps room to the right of the data.
+func (l endLabels) GlyphBoxes(*plot.Plot) []plot.GlyphBox {
+	if len(l.at) == 0 {
+		return nil
+	}
+	return []plot.GlyphBox{{X: 1, Y: .5, Rectangle: vg.Rectangle{Max: vg.Point{X: l.width()}}}}
 }

@@ -29,32 +29,32 @@ func markComparison(b *strings.Builder, v comparisonView) {
 	if v.Warning != "" {
 		fmt.Fprintf(b, "**%s**\n\n", v.Warning)
 	}
-	header := []string{"alternative", "upside", "downside"}
-	align := []string{"---", "---", "---"}
+	row := func(title string, say func(alternative) string) {
+		cells := []string{title}
+		for _, a := range v.Alternatives {
+			cells = append(cells, say(a))
+		}
+		markRow(b, cells)
+	}
+	row("", func(a alternative) string { return markText(a.Name) })
+	row("---", func(alternative) string { return "---" })
+	row("upside", func(a alternative) string { return markText(a.Upside) })
+	row("downside", func(a alternative) string { return markText(a.Downside) })
 	for _, m := range v.Measures {
-		header, align = append(header, markText(m.Heading())), append(align, "--:")
+		cells := []string{markText(m.Heading())}
+		for _, c := range m.Cells {
+			text := markText(c.Text)
+			if c.Best && text != "" {
+				text = "**" + text + "**"
+			}
+			cells = append(cells, text)
+		}
+		markRow(b, cells)
 	}
 	if v.Broke {
-		header, align = append(header, "promises broken"), append(align, "---")
+		row("promises broken", markBroken)
 	}
-	markRow(b, header)
-	markRow(b, align)
-	for _, r := range v.Rows {
-		row := []string{markText(r.Name), markText(r.Upside), markText(r.Downside)}
-		for _, n := range r.Numbers {
-			switch {
-			case n.Best && n.Text != "":
-				row = append(row, "**"+markText(n.Text)+"**")
-			default:
-				row = append(row, markText(n.Text))
-			}
-		}
-		if v.Broke {
-			row = append(row, markBroken(r))
-		}
-		markRow(b, row)
-	}
-	fmt.Fprintf(b, "\nPlans: %s. Mean ± half of the 95 %% interval; less is better, bold is the least, with what cannot be told apart from it.", markText(v.Under))
+	fmt.Fprintf(b, "\nPlans: %s. Mean ± half of the 95 %% interval, which is written out where it ends at what can be; less is better, bold is the least of a row, with what cannot be told apart from it.", markText(v.Under))
 	if v.Source != "" {
 		fmt.Fprintf(b, " The words are from %s.", markText(v.Source))
 	}
@@ -67,7 +67,7 @@ func markComparison(b *strings.Builder, v comparisonView) {
 	}
 }
 
-func markBroken(r comparisonRow) string {
+func markBroken(r alternative) string {
 	words := "none"
 	if len(r.BrokenIn) > 0 {
 		words = markText(list(r.BrokenIn))

@@ -1,6 +1,7 @@
 package reports
 
 import (
+	"fmt"
 	"math"
 	"strconv"
 
@@ -37,8 +38,9 @@ func (m measure) Heading() string {
 // in returns v in m's unit.
 func (m measure) in(v float64) float64 { return v * m.factor }
 
-// plusMinus says an estimate: its mean and half of its interval, to the digits that the interval
-// leaves standing. It is empty if there is none.
+// plusMinus says an estimate: its mean and half of its interval, or the interval itself if it was cut
+// off where the metric cannot be; to the digits that it leaves standing, and to four at most. It is
+// empty if there is none.
 func (m measure) plusMinus(e sweep.Estimate) string {
 	if e.N == 0 || math.IsNaN(e.Mean) {
 		return ""
@@ -47,8 +49,23 @@ func (m measure) plusMinus(e sweep.Estimate) string {
 	if !(half > 0) || math.IsInf(half, 0) || math.IsInf(mean, 0) {
 		return number(mean)
 	}
-	decimals := min(max(0, 1-int(math.Floor(math.Log10(half)))), 6)
-	return fixed(mean, decimals) + " ± " + fixed(half, decimals)
+	decimals := decimalsOf(half, 2)
+	if mean != 0 {
+		decimals = min(decimals, decimalsOf(math.Abs(mean), 4))
+	}
+	width := fixed(half, decimals)
+	switch {
+	case width == fixed(0, decimals):
+		return fixed(mean, decimals)
+	case math.Abs(m.in(e.High)+m.in(e.Low)-2*mean) > 1e-6*half:
+		return fmt.Sprintf("%s (%s to %s)", fixed(mean, decimals), fixed(m.in(e.Low), decimals), fixed(m.in(e.High), decimals))
+	}
+	return fixed(mean, decimals) + " ± " + width
+}
+
+// decimalsOf is how many decimals leave v that many significant digits.
+func decimalsOf(v float64, digits int) int {
+	return min(max(0, digits-1-int(math.Floor(math.Log10(v)+1e-9))), 9)
 }
 
 // number says v to three significant digits.

@@ -100,6 +100,7 @@ func TestOverviewsSayWhatFailed(t *testing.T) {
 // poisoned has s wherever a campaign has words of others.
 func poisoned(s string) *campaign.Result {
 	res := badNight()
+	res.Invariants, res.Faults, res.Settings = res.Invariants[:4], res.Faults[:3], res.Settings[:3]
 	res.Build, res.Digest, res.Spec.Name = s, s, s
 	res.Spec.Drawn.Presets, res.Spec.Drawn.Sets, res.Spec.Drawn.Judged = []string{s}, []string{s}, []string{s}
 	res.Reasons = map[string]int{s: 1}

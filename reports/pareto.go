@@ -42,7 +42,7 @@ type frontPoint struct {
 // that no other beats under the same conditions.
 func (p *sweepPlots) pareto() figure {
 	t := &trade{x: p.measures[p.res.Pareto.X], y: p.measures[p.res.Pareto.Y], condition: -1}
-	fig := figure{Title: "What is traded against what"}
+	fig := figure{Title: "What is traded against what", Halo: true}
 	if t.x.Name == "" || t.y.Name == "" {
 		fig.Empty = "This sweep has no two measures that pull against each other."
 		return fig

@@ -26,8 +26,10 @@ type figure struct {
 	Scale  *scaleView // of the colours; nil if they are no scale
 	SVGs   []template.HTML
 	Panels []panelView // in place of SVGs: the same plot several times
+	Pairs  bool        // two panels a row
 	Notes  []string
 	Empty  string // why there is nothing to draw
+	Halo   bool   // its texts lie over lines
 }
 
 type legendEntry struct {

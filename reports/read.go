@@ -87,7 +87,11 @@ func (s *Stored) Rewrite() error {
 	case s.Run != nil:
 		page = func(w io.Writer) error { return s.runPage(w) }
 	}
-	return writeAll(s.Dir, []file{{PageFile, page}})
+	err := writeAll(s.Dir, []file{{PageFile, page}})
+	if of := new(FileError); errors.As(err, &of) {
+		return of
+	}
+	return err
 }
 
 func (s *Stored) runPage(w io.Writer) error {

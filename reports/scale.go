@@ -12,14 +12,15 @@ const heatMax = 9
 
 // scale sorts numbers into bins with round bounds, each of which has a colour.
 type scale struct {
-	edges []float64 // of the bins, ascending; one more than there are bins
+	edges  []float64 // of the bins, ascending; one more than there are bins
+	powers bool      // they are of very different size
 }
 
 // scaleFor bins the numbers from lo to hi; byPowers if they are of very different size.
 func scaleFor(lo, hi float64, byPowers bool) scale {
 	switch {
-	case !(hi > lo): // all the same, or none
-		return scale{[]float64{lo, lo}}
+	case !(hi-lo > 1e-4*math.Abs(hi)): // all the same, or none
+		return scale{edges: []float64{lo, lo}}
 	case byPowers:
 		return powerScale(lo, hi)
 	}
@@ -40,7 +41,7 @@ func scaleFor(lo, hi float64, byPowers bool) scale {
 func powerScale(lo, hi float64) scale {
 	first, last := int(math.Floor(math.Log10(lo)+1e-9)), int(math.Ceil(math.Log10(hi)-1e-9))
 	every := max(1, (last-first+heatMax-1)/heatMax)
-	var s scale
+	s := scale{powers: true}
 	for e := first; ; e += every {
 		s.edges = append(s.edges, round(math.Pow10(e)))
 		if e >= last {
@@ -99,9 +100,9 @@ type scaleView struct {
 }
 
 func (s scale) view(m measure) *scaleView {
-	v := &scaleView{Title: m.Heading(), Last: number(s.edges[s.bins()])}
+	v := &scaleView{Title: m.Heading(), Last: s.label(s.bins())}
 	for i := range s.bins() {
-		v.Swatches = append(v.Swatches, swatch{s.level(i), number(s.edges[i])})
+		v.Swatches = append(v.Swatches, swatch{s.level(i), s.label(i)})
 	}
 	if s.bins() == 1 && s.edges[0] == s.edges[1] {
 		v.Swatches[0].From = ""
@@ -110,6 +111,21 @@ func (s scale) view(m measure) *scaleView {
 	}
 	v.Words = fmt.Sprintf("%s colours, from %s to %s.", count(s.bins()), v.Swatches[0].From, v.Last)
 	return v
+}
+
+// label is a bound with as many decimals as all of them need.
+func (s scale) label(edge int) string {
+	if s.powers || s.bins() == 1 {
+		return number(s.edges[edge])
+	}
+	span := s.edges[s.bins()] - s.edges[0]
+	decimals := 0
+	for _, e := range s.edges {
+		for decimals < 12 && math.Abs(e-math.Round(e*math.Pow10(decimals))/math.Pow10(decimals)) > 1e-6*span {
+			decimals++
+		}
+	}
+	return fixed(s.edges[edge], decimals)
 }
 
 func heatColour(level int) color.RGBA { return color.RGBA{R: 0x10, G: 0x03, B: uint8(level), A: 0xFF} }

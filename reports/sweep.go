@@ -9,7 +9,6 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/faultline-sim/faultline/scenarios/campaign"
 	"github.com/faultline-sim/faultline/scenarios/sweep"
 )
 
@@ -21,8 +20,9 @@ const (
 
 // Caps of a sweep's page. Its sweep.json and sweep.csv have all.
 const (
-	pointsMax = 500 // rows of the table of points
-	panelsMax = 12  // of one figure
+	pointsMax   = 500 // rows of the table of points
+	panelsMax   = 12  // of one figure
+	evidenceMax = 6   // lines that are told at once
 )
 
 var sweepTemplate = pageTemplateOf("sweep.html")
@@ -31,19 +31,21 @@ var sweepTemplate = pageTemplateOf("sweep.html")
 type sweepView struct {
 	frame
 	*sweep.Result
-	Badge     badge
-	Lead      string
-	Warnings  []string
-	Seeded    string
-	AxisRows  []axisRow
-	Maps      figure   // without a title if there is one axis, which has no map
-	Curves    []figure // of the measures that the question is about
-	Others    []figure
-	Pareto    figure
-	Headings  []string // of the table's columns for axes
-	Measures  []measure
-	PointRows []pointRow
-	Left      int
+	Badge        badge
+	Lead         string
+	Warnings     []string
+	Evidence     []string // the first lines
+	MoreEvidence []string
+	Seeded       string
+	AxisRows     []axisRow
+	Maps         figure   // without a title if there is one axis, which has no map
+	Curves       []figure // of the measures that the question is about
+	Others       []figure
+	Pareto       figure
+	Headings     []string // of the table's columns for axes
+	Measures     []measure
+	PointRows    []pointRow
+	Left         int
 }
 
 type axisRow struct {
@@ -79,6 +81,21 @@ func (f *figure) addPanels(panels []panel, draw func(i int, s size) template.HTM
 	for i, p := range panels {
 		f.Panels = append(f.Panels, panelView{p.Title, draw(i, sizes[len(sizes)-1])})
 	}
+	f.Pairs = inPairs(panels)
+}
+
+// inPairs says whether two panels each differ in the last axis alone, so that they belong side by side.
+func inPairs(panels []panel) bool {
+	for i, p := range panels {
+		outer := p.rest[:len(p.rest)-1]
+		if i%2 == 0 && i+1 == len(panels) || i%2 == 1 && !slices.Equal(outer, panels[i-1].rest[:len(p.rest)-1]) {
+			return false
+		}
+		if i%2 == 0 && i > 0 && slices.Equal(outer, panels[i-1].rest[:len(p.rest)-1]) {
+			return false
+		}
+	}
+	return true
 }
 
 // sweepPlots are what the figures of one sweep share.
@@ -130,6 +147,8 @@ func sweepViewOf(res *sweep.Result) sweepView {
 		Badge: badge{"answer", "good"}, Lead: res.Answer.Sentence, Warnings: sweepWarnings(res),
 		Seeded: seeded(res.Seeds, res.FirstSeed),
 	}
+	v.Evidence, _ = capped(res.Answer.Evidence, evidenceMax)
+	v.MoreEvidence = res.Answer.Evidence[len(v.Evidence):]
 	if v.Lead == "" {
 		v.Badge, v.Lead = badge{"no answer", "warn"}, "The numbers do not answer the question."
 	}
@@ -209,13 +228,4 @@ func brokenIn(broken map[string]int, runs int) (parts []string) {
 		parts = append(parts, fmt.Sprintf("%s in %s of %s", name, count(broken[name]), counted(runs, "run")))
 	}
 	return parts
-}
-
-// metricOf finds a metric by its name.
-func metricOf(list []campaign.Metric, name string) (campaign.Metric, bool) {
-	i := slices.IndexFunc(list, func(m campaign.Metric) bool { return m.Name == name })
-	if i < 0 {
-		return campaign.Metric{}, false
-	}
-	return list[i], true
 }

@@ -164,7 +164,7 @@ func panelsOf(axes []values) (list []panel, left int) {
 		var next []panel
 		for _, p := range list {
 			for _, value := range axis.Values {
-				title := axis.Name() + " " + value
+				title := axis.Name() + ": " + value
 				if p.Title != "" {
 					title = p.Title + ", " + title
 				}

@@ -79,7 +79,7 @@ func TestDrawReachesEveryFault(t *testing.T) {
 	order := func(o engine.DispatchOrder) Space {
 		return Space{Sets: []string{"engine.dispatch_order=" + string(o)}}
 	}
-	for _, p := range append(examples(order(engine.StateFirst), 2500), examples(order(engine.Outbox), 1000)...) {
+	for _, p := range append(examples(order(engine.StateFirst), 2500), examples(order(engine.Outbox), 2000)...) {
 		for _, f := range p.Faults {
 			m := matchOf(&f)
 			switch {

@@ -26,7 +26,7 @@ var plainer = []func(*faults.Fault, *Plan){
 		}
 	},
 	func(f *faults.Fault, _ *Plan) {
-		if f.Do == faults.Hang {
+		if f.Do == faults.Hang || f.Do == faults.FailAfter {
 			f.Do = faults.FailBefore
 		}
 	},

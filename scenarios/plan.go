@@ -57,7 +57,7 @@ type Workload struct {
 
 // Schedule says how the stepper chooses.
 type Schedule struct {
-	Strategy string `yaml:"strategy" json:"strategy" oneof:"latency,random" doc:"latency: discrete-event order by drawn latencies; random: uniform among ready operations"`
+	Strategy string `yaml:"strategy" json:"strategy" oneof:"latency,random" doc:"latency: discrete-event order by drawn latencies; random: by drawn priorities among ready operations"`
 	StepsMax int    `yaml:"steps_max" json:"steps_max" min:"100" max:"1000000000" doc:"a run that needs more steps is inconclusive"`
 }
 

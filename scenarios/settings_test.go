@@ -166,6 +166,6 @@ func ExamplePlan_Set() {
 	fmt.Println(plan.Set("engine.read_error=fail-opn"))
 	fmt.Println(plan.Set("engine.read_error=fail-open"))
 	// Output:
-	// engine.read_error is "fail-opn"; one of fail-closed, fail-open (did you mean "fail-open"?)
+	// engine.read_error is "fail-opn"; one of fail-closed, fail-open, cached-state (did you mean "fail-open"?)
 	// <nil>
 }

@@ -1,12 +1,6 @@
 package scenarios
 
-import (
-	"slices"
-	"strings"
-	"time"
-
-	"github.com/faultline-sim/faultline/faults"
-)
+import "slices"
 
 // Shrink returns a smaller plan for which fails still says true, as it must of plan: with fewer
 // faults, settings, jobs and nodes, and with plainer values in what is left. It makes large cuts
@@ -23,6 +17,7 @@ func Shrink(plan *Plan, fails func(*Plan) bool) *Plan {
 		for _, cut := range []func() bool{s.faults, s.settings, s.jobs, s.nodes, s.schedule, s.details} {
 			again = cut() || again
 		}
+		again = again || s.reseed()
 	}
 	return s.best
 }
@@ -86,12 +81,9 @@ func (s *shrinker) faults() bool {
 	})
 }
 
-// settings takes settings back to their defaults. Those that say how large the world is, and the order
-// of steps, have their own cuts.
+// settings takes settings back to their defaults.
 func (s *shrinker) settings() bool {
-	list := slices.DeleteFunc(s.best.Changes(), func(change string) bool {
-		return slices.Contains(ownCuts, nameOf(change))
-	})
+	list := s.best.resettable()
 	return thin(len(list), func(from, to int) bool {
 		if !s.try(func(p *Plan) { p.reset(list[from:to]) }) {
 			return false
@@ -101,48 +93,12 @@ func (s *shrinker) settings() bool {
 	})
 }
 
-var ownCuts = []string{"preset", "topology.schedulers", "topology.workers", "workload.jobs", "schedule.strategy"}
-
-func nameOf(assignment string) string {
-	name, _, _ := strings.Cut(assignment, "=")
-	return name
-}
-
-// reset takes the settings that the assignments name back to their defaults.
-func (p *Plan) reset(assignments []string) {
-	base := p.base().settings()
-	for _, a := range assignments {
-		name := nameOf(a)
-		for n := range p.Workload.Slow {
-			if slowPrefix+nth(n) == name {
-				delete(p.Workload.Slow, n)
-			}
-		}
-		for i, s := range p.settings() {
-			if s.name == name {
-				s.value.Set(base[i].value)
-			}
-		}
-	}
-}
-
 // jobs looks for a plan about one job alone, and failing that for one of fewer jobs.
 func (s *shrinker) jobs() bool {
 	if s.best.Workload.Jobs == 1 {
 		return false
 	}
-	var named []int
-	for _, m := range s.best.matches() {
-		if m.Job > 0 && !slices.Contains(named, m.Job) {
-			named = append(named, m.Job)
-		}
-	}
-	for n := range s.best.Workload.Slow {
-		if !slices.Contains(named, n) {
-			named = append(named, n)
-		}
-	}
-	slices.Sort(named)
+	named := s.best.jobsNamed()
 	for _, n := range named {
 		if s.trySeeds(func(p *Plan) { p.keepJob(n) }) {
 			return true
@@ -197,116 +153,17 @@ func (s *shrinker) details() (changed bool) {
 	return changed
 }
 
-// keepJob makes the plan about that job alone, at the time at which it was the n-th.
-func (p *Plan) keepJob(n int) {
-	before := time.Duration(n-1) * p.Workload.Every
-	p.Faults = slices.DeleteFunc(p.Faults, func(f faults.Fault) bool {
-		m := matchOf(&f)
-		return m != nil && m.Job != 0 && m.Job != n
-	})
-	for i := range p.Faults {
-		if f := &p.Faults[i]; f.At > before {
-			f.At -= before
-		}
-	}
-	p.oneJob(p.Workload.Slow[n])
-}
-
-// mergeJobs makes all that the plan says of jobs about one, and its faults about the given occurrence
-// if that is not 0: with other jobs gone, operations may come in another order.
-func (p *Plan) mergeJobs(occurrence int) {
-	longest := time.Duration(0)
-	for _, d := range p.Workload.Slow {
-		longest = max(longest, d)
-	}
-	for _, m := range p.matches() {
-		if occurrence > 0 {
-			m.Occurrence = occurrence
-		}
-	}
-	p.oneJob(longest)
-}
-
-func (p *Plan) oneJob(slow time.Duration) {
-	for _, m := range p.matches() {
-		m.Job = min(m.Job, 1)
-	}
-	p.Workload.Slow = nil
-	if slow > 0 {
-		p.Workload.Slow = map[int]time.Duration{1: slow}
-	}
-	p.Workload.Jobs, p.About = 1, nil
-}
-
-// dropJob takes the last job away, and the faults that are about it.
-func (p *Plan) dropJob(n int) {
-	p.Faults = slices.DeleteFunc(p.Faults, func(f faults.Fault) bool {
-		m := matchOf(&f)
-		return m != nil && m.Job == n
-	})
-	delete(p.Workload.Slow, n)
-	p.About = slices.DeleteFunc(p.About, func(a int) bool { return a == n })
-	p.Workload.Jobs = n - 1
-}
-
-// fewer leaves n nodes of a role. What faults say of the others they say of the last that is left.
-func (p *Plan) fewer(role string, count *int, n int) {
-	left := nodeNames(role, n)
-	for i := range p.Faults {
-		f := &p.Faults[i]
-		for _, name := range []*string{&f.Node, matchNode(f)} {
-			if strings.HasPrefix(*name, role+"-") && !slices.Contains(left, *name) {
-				*name = left[n-1]
+// reseed is for a plan from which no cut alone can be made any more: it hangs on an order of steps,
+// which each cut changes. It makes one cut under another seed, those first that take most away.
+func (s *shrinker) reseed() bool {
+	for _, cut := range s.best.cuts() {
+		for seed := range uint64(reseedsMax) {
+			if s.try(func(p *Plan) { cut(p); p.Seed = seed + 1 }) {
+				return true
 			}
 		}
 	}
-	*count = n
+	return false
 }
 
-func matchOf(f *faults.Fault) *faults.Match {
-	if f.On != nil {
-		return f.On
-	}
-	return f.After
-}
-
-// matchNode is where the fault's match names a node.
-func matchNode(f *faults.Fault) *string {
-	if m := matchOf(f); m != nil {
-		return &m.Node
-	}
-	return new(string)
-}
-
-func (p *Plan) matches() (all []*faults.Match) {
-	for i := range p.Faults {
-		if m := matchOf(&p.Faults[i]); m != nil {
-			all = append(all, m)
-		}
-	}
-	return all
-}
-
-// clone copies the plan, with nothing shared that shrinking changes.
-func (p *Plan) clone() *Plan {
-	c := *p
-	c.Faults = slices.Clone(p.Faults)
-	for i, f := range c.Faults {
-		if f.On != nil {
-			m := *f.On
-			c.Faults[i].On = &m
-		}
-		if f.After != nil {
-			m := *f.After
-			c.Faults[i].After = &m
-		}
-	}
-	c.About = slices.Clone(p.About)
-	if p.Workload.Slow != nil {
-		c.Workload.Slow = make(map[int]time.Duration, len(p.Workload.Slow))
-		for n, d := range p.Workload.Slow {
-			c.Workload.Slow[n] = d
-		}
-	}
-	return &c
-}
+const reseedsMax = 10

@@ -33,10 +33,14 @@ func (p *Plan) Validate() error {
 }
 
 func checkVersion(p *Plan) *PlanError {
-	if p.Version != PlanVersion {
-		return &PlanError{Path: "version", Message: fmt.Sprintf("the plan's format is version %d", p.Version), Remedy: fmt.Sprintf("this build reads version %d", PlanVersion)}
+	if p.Version == PlanVersion {
+		return nil
 	}
-	return nil
+	remedy := "use the build that wrote it"
+	if p.Version < PlanVersion {
+		remedy = "`faultline list settings` names its keys"
+	}
+	return &PlanError{Path: "version", Message: fmt.Sprintf("the plan's format is version %d", p.Version), Remedy: fmt.Sprintf("this build reads version %d: %s", PlanVersion, remedy)}
 }
 
 func checkName(p *Plan) *PlanError {

@@ -18,6 +18,7 @@ type Op struct {
 	Write      bool   // it changes the outside world, as a SET does and a GET does not
 	Seq        uint64 // the stream sequence of the message it is about
 	Delivered  uint64 // how many times that message was delivered
+	Priority   uint64 // drawn when it parks, by what it is: a strategy may go by it
 	Occurrence int    // among operations with the same (Job, Phase, Write), set when it is granted; 0 without a phase
 
 	process *Process // nil for the harness

@@ -79,7 +79,9 @@ func (w *World) admit() {
 		}
 		if op.process != nil {
 			h := draw(w.cfg.Seed, "delay", op.Node(), string(op.Kind), op.Name, op.Target, op.Job, op.Phase)
-			op.ready = now + w.cfg.Strategy.Delay(op, mix(h, w.chances.next(h)))
+			chance := mix(h, w.chances.next(h))
+			op.Priority = mix(chance, 1)
+			op.ready = now + w.cfg.Strategy.Delay(op, chance)
 		}
 		w.parked = append(w.parked, op)
 	}
@@ -111,7 +113,7 @@ func (w *World) next() (*Op, time.Duration) {
 			return cmp.Or(cmp.Compare(w.readyAt(a), w.readyAt(b)), a.compare(b))
 		})
 	}
-	return w.ready[w.cfg.Strategy.Pick(w.ready, mix(w.picks, uint64(w.steps)))], at
+	return w.ready[w.cfg.Strategy.Pick(w.ready)], at
 }
 
 func (w *World) readyAt(op *Op) time.Duration {

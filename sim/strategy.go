@@ -6,12 +6,12 @@ import (
 )
 
 // Strategy decides the order of steps. It sees operations only as they are described, and takes
-// its chance only from the draws it is given, so that a seed fixes its choices.
+// its chance only from the draws that are made for them, so that a seed fixes its choices.
 type Strategy interface {
 	// Delay is asked once for each operation, when it parks: how long until it may be granted.
 	Delay(op *Op, chance uint64) time.Duration
 	// Pick chooses among the operations that may be granted now: at least one, in a fixed order.
-	Pick(ready []*Op, chance uint64) int
+	Pick(ready []*Op) int
 }
 
 // Latency is discrete-event order: every operation takes a drawn time, and the earliest goes first.
@@ -49,17 +49,26 @@ func (Latency) Delay(op *Op, chance uint64) time.Duration {
 }
 
 // Pick takes the first: the earliest to be ready.
-func (Latency) Pick([]*Op, uint64) int { return 0 }
+func (Latency) Pick([]*Op) int { return 0 }
 
-// Random picks uniformly among ready operations, and each is ready as soon as it parks: virtual
-// time passes only when no actor can move. It reaches interleavings that latencies make unlikely.
+// Random picks by priorities that are drawn for each operation when it parks, and each is ready then:
+// virtual time passes only when no actor can move. It reaches interleavings that latencies make
+// unlikely. An operation that is left out moves no other before or after another.
 type Random struct{}
 
 // Delay is zero.
 func (Random) Delay(*Op, uint64) time.Duration { return 0 }
 
-// Pick is uniform.
-func (Random) Pick(ready []*Op, chance uint64) int { return int(within(chance, uint64(len(ready)))) }
+// Pick takes the operation of the lowest priority.
+func (Random) Pick(ready []*Op) int {
+	first := 0
+	for i, op := range ready {
+		if op.Priority < ready[first].Priority {
+			first = i
+		}
+	}
+	return first
+}
 
 // Strategies lists the names that [StrategyByName] takes.
 var Strategies = []string{"latency", "random"}

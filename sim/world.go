@@ -67,7 +67,6 @@ type World struct {
 	timer       *time.Timer
 	chances     counter
 	occurrences counter
-	picks       uint64 // the root of the strategy's choices
 	steps       int
 	progress    *atomic.Int64
 
@@ -118,7 +117,6 @@ func newWorld(cfg Config, progress *atomic.Int64) (*World, error) {
 		nodes: map[string]*Node{}, wake: make(chan struct{}, 1),
 		rands: counter{}, chances: counter{}, occurrences: counter{},
 		shadow: map[string]value{}, streams: map[string]*observer{},
-		picks: draw(cfg.Seed, "pick"),
 		trace: trace{out: cfg.Trace},
 	}
 	w.trace.sum.Reset()

@@ -156,6 +156,12 @@ func (f *fuzzFlags) spec(args []string) (campaign.Spec, error) {
 	if spec.Seed, err = f.rootSeed(); err != nil {
 		return spec, err
 	}
+	for _, set := range f.sets {
+		switch key, value, _ := strings.Cut(set, "="); strings.TrimSpace(key) {
+		case "seed", "preset":
+			return spec, fail(exitUsage, "%s has a flag of its own; write --%s %s", strings.TrimSpace(key), strings.TrimSpace(key), strings.TrimSpace(value))
+		}
+	}
 	drawn := &campaign.Drawn{Presets: f.presets, Sets: f.sets, Judged: f.judge}
 	if len(drawn.Presets) == 0 {
 		drawn.Presets = []string{scenarios.PresetDocumented, scenarios.PresetHardened}

@@ -19,6 +19,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/faultline-sim/faultline/scenarios"
+	"github.com/faultline-sim/faultline/scenarios/campaign"
 )
 
 func TestMain(m *testing.M) {
@@ -40,7 +41,7 @@ func TestMain(m *testing.M) {
 func TestScripts(t *testing.T) {
 	testscript.Run(t, testscript.Params{
 		Dir: "testdata/script", RequireExplicitExec: true,
-		Cmds: map[string]func(*testscript.TestScript, bool, []string){"exits": exits, "interrupt": interrupt, "interrupt-twice": interruptTwice},
+		Cmds: map[string]func(*testscript.TestScript, bool, []string){"exits": exits, "replays": replays, "interrupt": interrupt, "interrupt-twice": interruptTwice},
 		Condition: func(name string) (bool, error) {
 			if name != "root" {
 				return false, fmt.Errorf("unknown condition %q", name)
@@ -62,6 +63,27 @@ func exits(ts *testscript.TestScript, _ bool, args []string) {
 	}
 	if strconv.Itoa(code) != args[0] {
 		ts.Fatalf("exit code %d, not %s", code, args[0])
+	}
+}
+
+// replays CAMPAIGN replays the findings of a campaign and checks that they violate what they say, with
+// the digests that the campaign says.
+func replays(ts *testscript.TestScript, _ bool, args []string) {
+	res, err := campaign.LoadResult(ts.MkAbs(args[0]))
+	ts.Check(err)
+	if len(res.Findings) == 0 {
+		ts.Fatalf("%s has no finding", args[0])
+	}
+	for _, f := range res.Findings {
+		if err := ts.Exec("faultline", "run", filepath.Join(args[0], f.File), "--out", "replayed"); err == nil {
+			ts.Fatalf("%s holds", f.File)
+		}
+		said := ts.ReadFile("stdout")
+		for _, want := range []string{"VIOLATED", f.Invariant + " is violated, as the plan expects", "digest " + f.Digest} {
+			if !strings.Contains(said, want) {
+				ts.Fatalf("%s: no %q in\n%s", f.File, want, said)
+			}
+		}
 	}
 }
 

@@ -37,6 +37,10 @@ func (p *printer) found(dir string, res *campaign.Result, paged bool) {
 	for i := range res.Findings {
 		p.finding(dir, &res.Findings[i])
 	}
+	if res.Runs == 0 {
+		p.line("%s  no run was over", p.paint(yellow, "NOTHING RUN"))
+		return
+	}
 	switch {
 	case len(res.Findings) > 0 || res.Unexamined > 0:
 		p.line("%s  %s in %s", p.paint(red, "FOUND"), plural(len(res.Findings), "way")+" to break a promise", plural(res.Runs, "run"))
@@ -104,5 +108,5 @@ func verdicts(res *campaign.Result) string {
 	return strings.Join(parts, ", ")
 }
 
-// percent writes a share with two digits that count.
-func percent(share float64) string { return fmt.Sprintf("%.2g %%", 100*share) }
+// percent writes a share with three digits that count.
+func percent(share float64) string { return fmt.Sprintf("%.3g %%", 100*share) }

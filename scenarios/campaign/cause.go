@@ -6,24 +6,25 @@ import (
 	"strings"
 	"time"
 
+	"github.com/faultline-sim/faultline/faults"
 	"github.com/faultline-sim/faultline/scenarios"
 )
 
 // cause is what a plan has that a calm one has not, in words without numbers: its kinds of fault, and
 // the settings of engine and world. Plans of one cause are taken to show one defect.
 func cause(p *scenarios.Plan) string {
-	faults := strings.Join(planned(0, p).Drawn, " and ")
-	if faults == "" {
-		faults = "no fault"
+	struck := strings.Join(planned(0, p).Drawn, " and ")
+	if struck == "" {
+		struck = "no fault"
 	}
 	var turned []string
 	for _, change := range changes(p) {
 		turned = append(turned, inWords(p, change))
 	}
 	if len(turned) == 0 {
-		return faults
+		return struck
 	}
-	return faults + ", with " + strings.Join(turned, ", ")
+	return struck + ", with " + strings.Join(turned, ", ")
 }
 
 // causes names those settings.
@@ -79,7 +80,20 @@ func (f *Finding) explains(invariant string, r *Record) bool {
 	if r.Contained != nil {
 		struck = r.Drawn // nobody was left to say which of them took effect
 	}
-	return f.Invariant == invariant && !f.Flaky && within(f.Kinds, struck) && within(f.Settings, r.Settings)
+	return f.Invariant == invariant && !f.Flaky && within(plainer(f.Kinds), plainer(struck)) && within(f.Settings, r.Settings)
+}
+
+// plainer makes kinds of fault equal that do the same to the world: what hangs is not applied, as if
+// it had failed, and of a read nothing is applied at all.
+func plainer(kinds []string) []string {
+	list := slices.Clone(kinds)
+	for i, kind := range list {
+		effect, phase, _ := strings.Cut(kind, " ")
+		if e := faults.Effect(effect); e == faults.Hang || e == faults.FailAfter && faults.Reads(phase) {
+			list[i] = string(faults.FailBefore) + " " + phase
+		}
+	}
+	return list
 }
 
 // within says whether all of some are among all.

@@ -69,6 +69,8 @@ func differs(first *Record, plan *scenarios.Plan, again *Outcome) string {
 	second := again.record(first.N, plan)
 	was, is := first.Contained, second.Contained
 	switch {
+	case was != nil && was.Flaky:
+		return fmt.Sprintf("the first run was %s, and ended otherwise alone in a process", first.end())
 	case was != nil && is != nil && was.What == is.What:
 		return "" // a hang or a heap is not seen at the same step each time
 	case was != nil || is != nil:

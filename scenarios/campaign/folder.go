@@ -10,6 +10,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"syscall"
 )
 
 // The files of a campaign's folder.
@@ -187,7 +188,11 @@ func writeFile(dir, name string, data []byte) error {
 }
 
 func unwritable(path string, err error) error {
-	return fmt.Errorf("%s cannot be written: %w", path, plain(err))
+	remedy := "choose another folder"
+	if errors.Is(err, syscall.ENOSPC) || errors.Is(err, syscall.EDQUOT) {
+		remedy = "make room and try again: what was finished is kept"
+	}
+	return fmt.Errorf("%s cannot be written: %w; %s", path, plain(err), remedy)
 }
 
 // plain is the reason of an error about a file, without the name of the call and of the file.

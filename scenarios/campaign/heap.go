@@ -8,18 +8,15 @@ import (
 	"time"
 )
 
-// heap bounds what a run may take of this process's heap. A step that does not end is looked after on the
-// real clock; a heap that grows from step to step is looked at every so many of them, so that it is
-// found too large at the same step each time.
+// heap bounds what a run may take of this process's heap. It is looked at after each step, so that it is
+// found too large at the same step each time, and on the real clock, for a step that does not end.
 type heap struct {
 	bound int64
 	base  atomic.Int64 // what earlier runs have left
 }
 
-const (
-	heapEvery = 20 * time.Millisecond
-	heapSteps = 64
-)
+// heapEvery is how often it is looked at on the real clock.
+const heapEvery = 20 * time.Millisecond
 
 // live is what the last collection has found to be in use, and allocated that with what came since.
 func live() int64      { return metric("/gc/heap/live:bytes") }

@@ -4,10 +4,8 @@ import (
 	"bufio"
 	"bytes"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"io"
-	"io/fs"
 	"os"
 	"path/filepath"
 	"time"
@@ -133,7 +131,7 @@ func (j *journal) append(e entry) error {
 		if n > 0 {
 			_ = j.rewind() // if that fails, too, the next process drops the torn line
 		}
-		return fmt.Errorf("%s cannot be written: %w; what was finished before is kept: make room and go on with the campaign", j.path, plain(err))
+		return unwritable(j.path, err)
 	}
 	j.size += int64(n)
 	return nil
@@ -149,9 +147,3 @@ func (j *journal) rewind() error {
 }
 
 func (j *journal) close() { _ = j.f.Close() }
-
-// hasJournal says whether there is one: a campaign whose result is there may do without.
-func hasJournal(dir string) bool {
-	_, err := os.Stat(filepath.Join(dir, JournalFile))
-	return !errors.Is(err, fs.ErrNotExist)
-}

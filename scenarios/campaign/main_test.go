@@ -34,6 +34,9 @@ func TestMain(m *testing.M) {
 	switch role {
 	case asWorker:
 		err = Serve(context.Background(), os.Stdin, os.Stdout, ServeOptions{Run: func(ctx context.Context, p *scenarios.Plan, opt scenarios.RunOptions) (*scenarios.Result, error) {
+			if arg == "error" && p.Workload.Jobs > 1 {
+				return nil, errors.New("sim: nats-server did not start")
+			}
 			opt.Variant = variants[arg]
 			return scenarios.Run(ctx, p, opt)
 		}})

@@ -122,7 +122,7 @@ func (p *process) End() {
 func plainExec(err error) error {
 	var ee *exec.Error
 	if errors.As(err, &ee) {
-		return ee.Err
+		err = ee.Err
 	}
 	return plain(err)
 }

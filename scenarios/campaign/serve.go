@@ -184,7 +184,7 @@ func (s *server) try(ctx context.Context, a Assignment) {
 
 // bounded runs the plan. It returns its result, or how the code under test went out of bounds.
 func (s *server) bounded(ctx context.Context, opt scenarios.RunOptions, tell bool) (*scenarios.Result, *Contained) {
-	opt.Source, opt.Modified = s.plan.Name, true
+	opt.Source, opt.Modified, opt.Drawn = s.plan.Name, true, s.Spec.Drawn != nil
 	opt.Trace = counter{s, tell}
 	opt.Stall = s.Stall
 	opt.OnStall = func(dump string) {
@@ -245,12 +245,12 @@ type counter struct {
 }
 
 func (c counter) Write(p []byte) (int, error) {
+	if c.s.heap.over() {
+		c.s.contain(Contained{What: Overgrew, Stack: c.s.heap.says()})
+	}
 	n := c.s.steps.Add(1)
 	if c.tell {
 		c.s.say(Answer{Step: int(n)})
-	}
-	if n%heapSteps == 0 && c.s.heap.over() {
-		c.s.contain(Contained{What: Overgrew, Stack: c.s.heap.says()})
 	}
 	return len(p), nil
 }

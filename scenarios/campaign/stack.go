@@ -35,7 +35,7 @@ func (c *capture) Write(p []byte) (int, error) {
 }
 
 func (c *capture) endLine() {
-	if panics(string(c.line)) && !(c.panicks && bytes.Contains(c.text, []byte("\ngoroutine "))) {
+	if panics(string(c.line)) && (!c.panicks || !bytes.Contains(c.text, []byte("\ngoroutine "))) {
 		c.text, c.panicks = c.text[:0], true
 	}
 	c.text = append(c.text, c.line[:min(len(c.line), captureBytesMax-len(c.text))]...)

@@ -113,29 +113,32 @@ func (s *supervisor) run(ctx context.Context) (*Result, error) {
 // handOut keeps every seat busy.
 func (s *supervisor) handOut() {
 	for _, t := range s.seats {
+		free := len(t.assigned) == 0
 		switch {
+		case t.alone != nil && free && s.ctx.Err() != nil:
+			t.alone = nil // a later process sees how it goes
+		case t.alone != nil && free:
+			s.assign(t, Assignment{First: t.alone.n, Count: 1, Steps: true})
 		case t.alone != nil:
-			if len(t.assigned) > 0 {
-				break
-			} else if s.ctx.Err() != nil {
-				t.alone = nil // a later process sees how it goes
-			} else {
-				s.assign(t, Assignment{First: t.alone.n, Count: 1, Steps: true})
-			}
-		case t == s.examiner:
-			if s.call != nil && len(t.assigned) == 0 {
-				t.call, s.call = s.call, nil
-				s.assign(t, t.call.Assignment)
-			}
-		default:
-			for !s.ending && len(t.assigned) < 2 && s.err == nil {
-				first, count := s.todo.take(len(s.seats))
-				if count == 0 {
-					break
-				}
-				s.assign(t, Assignment{First: first, Count: count})
-			}
+		case t == s.examiner && free && s.call != nil:
+			t.call, s.call = s.call, nil
+			s.assign(t, t.call.Assignment)
+		case t != s.examiner:
+			s.keepBusy(t)
 		}
+	}
+}
+
+// ahead is how many assignments a worker has, so that it need not wait for the next.
+const ahead = 2
+
+func (s *supervisor) keepBusy(t *seat) {
+	for !s.ending && len(t.assigned) < ahead && s.err == nil {
+		first, count := s.todo.take(len(s.seats))
+		if count == 0 {
+			return
+		}
+		s.assign(t, Assignment{First: first, Count: count})
 	}
 }
 

@@ -3,6 +3,7 @@ package campaign
 import (
 	"context"
 	"os"
+	"runtime"
 	"sync/atomic"
 	"testing"
 	"time"
@@ -57,7 +58,7 @@ func (h *planted) ProcessPipelineHook(next redis.ProcessPipelineHook) redis.Proc
 
 func (h *planted) look(ctx context.Context) {
 	if hoards.Load() {
-		hoard = append(hoard, make([]byte, 2<<20))
+		hoard = append(hoard, make([]byte, 24<<20))
 	}
 	if phase.From(ctx).Phase == phase.DispatchedWrite && h.writes.Add(1) == 2 {
 		h.misbehave()
@@ -87,6 +88,7 @@ func eat() {
 	var all [][]byte
 	for {
 		all = append(all, make([]byte, 1<<20))
+		runtime.KeepAlive(all)
 	}
 }
 
@@ -111,6 +113,7 @@ func TestMisbehavingCodeIsContained(t *testing.T) {
 		"sleep":  {Leaked, "\n  scenarios/campaign.sleep\n"},
 		"memory": {Overgrew, "more than 64 MiB of heap"},
 		"hoard":  {Overgrew, "more than 64 MiB of heap"},
+		"error":  {BrokeOff, "sim: nats-server did not start"},
 	} {
 		t.Run(variant, func(t *testing.T) {
 			t.Parallel()
@@ -130,7 +133,7 @@ func TestMisbehavingCodeIsContained(t *testing.T) {
 				require.NotNil(t, r.Contained)
 				assert.Equal(t, want.what, r.Contained.What)
 				assert.False(t, r.Contained.Flaky)
-				assert.Positive(t, r.Contained.Step)
+				assert.Equal(t, variant != "error", r.Contained.Step > 0)
 				assert.Empty(t, r.Verdict)
 			}
 			assert.Equal(t, 2, res.Contained)
@@ -140,7 +143,7 @@ func TestMisbehavingCodeIsContained(t *testing.T) {
 			assert.Equal(t, string(want.what), f.Invariant)
 			assert.Equal(t, []int{1, 2}, []int{f.First, f.Runs})
 			assert.False(t, f.Flaky, f.Story)
-			assert.Positive(t, f.Step)
+			assert.Equal(t, variant != "error", f.Step > 0)
 			assert.Contains(t, f.Detail, want.says)
 			assert.NotRegexp(t, `0x[0-9a-f]|goroutine \d|/tmp|\.go:\d+ \+`, f.Detail, "what is kept is the same on every machine")
 
@@ -149,4 +152,16 @@ func TestMisbehavingCodeIsContained(t *testing.T) {
 			assert.Equal(t, text, again, "with two workers")
 		})
 	}
+}
+
+func TestRunsThatUseUpTheirSteps(t *testing.T) {
+	t.Parallel()
+	spec := meeting()
+	spec.Grid.Points = [][]string{{"schedule.steps_max=100"}, {"workload.jobs=1"}}
+	res, _ := ran(t, begun(t, spec), quick(1, ""))
+	assert.Equal(t, 2, res.Contained)
+	require.Len(t, res.Findings, 1)
+	assert.Equal(t, string(Endless), res.Findings[0].Invariant)
+	assert.Equal(t, 100, res.Findings[0].Step)
+	assert.Equal(t, map[scenarios.Verdict]int{scenarios.Held: 2}, res.Verdicts)
 }

@@ -143,7 +143,7 @@ func (d *Definition) Validate() error {
 			}
 		}
 		if err := at.Validate(); err != nil {
-			return refuse("axes", fmt.Sprintf("the point %s makes no plan: %v", strings.Join(d.sets(point), ", "), err), "leave such values out of the grid")
+			return refuse("axes", fmt.Sprintf("the point %s of the axes makes no plan: %v", strings.Join(d.sets(point), ", "), err), "leave such values out of the grid")
 		}
 	}
 	return nil
@@ -158,7 +158,7 @@ func (d *Definition) check() error {
 	case d.Name == "":
 		return refuse("name", "the sweep has no name", "add name: with words such as stale-worker-retries")
 	case len(d.Axes) == 0:
-		return refuse("axes", "the sweep has no axis", "give one with --grid, such as --grid engine.max_dispatch_retries=1..10, or under axes")
+		return refuse("axis", "the sweep has no axis", "give one with --grid, such as --grid engine.max_dispatch_retries=1..10, or in a sweep file")
 	case len(d.Axes) > axesMax:
 		return refuse("axes", fmt.Sprintf("the sweep has %d axes", len(d.Axes)), fmt.Sprintf("give at most %d", axesMax))
 	case d.Seeds < 1 || d.Seeds > seedsMax:
@@ -176,7 +176,7 @@ func (d *Definition) check() error {
 	}
 	for i, a := range d.Axes {
 		if d.axis(a.Setting) < i {
-			return refuse("axes", a.Setting+" is an axis already", "give its values once")
+			return refuse(a.Setting, a.Setting+" is an axis already", "give its values once")
 		}
 	}
 	for i, name := range append(slices.Clone(d.Metrics), d.Pareto.X, d.Pareto.Y) {
@@ -192,7 +192,7 @@ func (d *Definition) check() error {
 }
 
 func tooMany(points int) error {
-	return refuse("axes", fmt.Sprintf("the grid has %s points", grouped(points)), fmt.Sprintf("a sweep has at most %s: take fewer values, or wider steps", grouped(pointsMax)))
+	return refuse("axes", fmt.Sprintf("the axes have %s points", grouped(points)), fmt.Sprintf("a sweep has at most %s: take fewer values, or wider steps", grouped(pointsMax)))
 }
 
 // size is how many points the grid has.

@@ -52,7 +52,7 @@ func Load(nameOrFile string) (*Definition, error) {
 		return Parse(nameOrFile+".yaml", []byte(text))
 	}
 	if what, ok := awaited[nameOrFile]; ok {
-		return nil, &scenarios.PlanError{Message: fmt.Sprintf("the sweep %q needs %s", nameOrFile, what), Remedy: "this build has none; there are " + strings.Join(Names(), ", ")}
+		return nil, &scenarios.PlanError{Message: fmt.Sprintf("the sweep %q needs %s, and this build has none", nameOrFile, what), Remedy: "there are " + strings.Join(Names(), ", ")}
 	}
 	if _, ok := scenarios.Source(nameOrFile); !ok && !scenarios.FromStandardInput(nameOrFile) {
 		if data, ok := readSweep(nameOrFile); ok {

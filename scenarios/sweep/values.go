@@ -69,7 +69,7 @@ func itemOf(text string) (item, error) {
 	steps := new(big.Rat).Quo(span, by.base())
 	whole := new(big.Int).Quo(steps.Num(), steps.Denom())
 	if !whole.IsInt64() || whole.Int64() >= most {
-		return item{}, fmt.Errorf("has the range %q, which has more than %s values", text, grouped(most))
+		return item{}, fmt.Errorf("has the range %q, which has more values than can be counted; take fewer, or wider steps", text)
 	}
 	return item{low: a.base(), step: by.base(), unit: by.unit, size: int(whole.Int64()) + 1}, nil
 }

@@ -1,0 +1,132 @@
+package reports
+
+import (
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/faultline-sim/faultline/scenarios"
+	"github.com/faultline-sim/faultline/scenarios/campaign"
+)
+
+func TestQuietCampaignStatesItsBound(t *testing.T) {
+	page := campaignHTML(t, quietNight())
+	header, _, _ := strings.Cut(page, "</header>")
+	assert.Contains(t, header, `<div class="verdict good">`)
+	assert.Contains(t, text(header), "nothing found No promise was broken in 12,000 runs: at most 3/12,000 = 0.025 % of the plans of this distribution break one, with 95 % confidence (rule of three).")
+	assert.Contains(t, text(header), "plans drawn from nothing, preset documented and hardened")
+	assert.Contains(t, text(sectionOf(t, page, "findings")), "None.")
+	assert.NotContains(t, page, `class="findings"`)
+}
+
+func TestFindingsAreToldWithWhatReplaysThem(t *testing.T) {
+	page := campaignHTML(t, badNight())
+	header, _, _ := strings.Cut(page, "</header>")
+	assert.Contains(t, header, `<div class="verdict bad">`)
+	assert.Contains(t, text(header), "3 findings 418 of 12,000 runs broke a promise, or took the process down (6).")
+	assert.Contains(t, text(header), "It was stopped before its budget was used up")
+	assert.Contains(t, text(header), "3 more runs broke a promise after as many findings as are examined")
+	assert.NotContains(t, text(page), "rule of three")
+
+	section := sectionOf(t, page, "findings")
+	first, rest, _ := strings.Cut(section, `<li id="finding-2">`)
+	second, third, _ := strings.Cut(rest, `<li id="finding-3">`)
+	said := text(first)
+	for _, want := range []string{
+		"one-dispatch-per-job The publish of job-1 is stored although", "cause fail-after on publish, engine.dispatch_order=publish-first",
+		"smallest plan 1 job, 1 fault, 1 scheduler and 1 worker", "shown by 409 of 12,000 runs, run 17 first", "broken at step 31",
+		"Replay faultline run findings/one-dispatch-per-job-8c1f03d2.yaml", "do: fail-after",
+	} {
+		assert.Contains(t, said, want)
+	}
+	assert.Contains(t, first, `<a href="findings/one-dispatch-per-job-8c1f03d2.html">`)
+	assert.Contains(t, first, `<a href="findings/one-dispatch-per-job-8c1f03d2.yaml">`)
+
+	assert.Contains(t, text(second), "no-panic out of bounds")
+	assert.Contains(t, second, "<details><summary>Where it was</summary>")
+	assert.Contains(t, text(second), "goroutine 71 [running]")
+	assert.NotContains(t, second, ".html", "a run that did not end has no page")
+	assert.Contains(t, text(third), "documented-transitions-only not deterministic")
+}
+
+func TestCoverageNamesWhatWasNeverMet(t *testing.T) {
+	page := campaignHTML(t, badNight())
+	said := text(sectionOf(t, page, "invariants"))
+	assert.Contains(t, said, "Never exercised: attempts-never-past-ceiling")
+	assert.Contains(t, said, "always 11,023 409 214", "exercised, broken, outside")
+	assert.Less(t, strings.Index(said, "A stream stores at most one dispatch"), strings.Index(said, "What the steps were seen to change"), "what broke comes first")
+	said = text(sectionOf(t, page, "situations"))
+	assert.Contains(t, said, "Never reached: result-for-ended-job , deliveries-exhausted")
+	said = text(sectionOf(t, page, "faults"))
+	assert.Contains(t, said, "Never drawn: 38 of 54 fail-before publish ,")
+	assert.Contains(t, said, "Drawn, but never fired: fail-before lock_acquire , fail-after lock_acquire")
+	assert.Contains(t, said, "fail-before state_read 1,900 1,300")
+	said = text(sectionOf(t, page, "settings"))
+	assert.Contains(t, said, "Always as the preset has them: engine.read_error , engine.ack_wait ,")
+	said = text(sectionOf(t, page, "runs"))
+	assert.Contains(t, said, "violated 412 out of bounds 6 inconclusive 1,609 held 9,973")
+	assert.Contains(t, said, "rollback_write 1,204 job-N had not settled when its time was up 398")
+}
+
+func TestCampaignsThatSayLittle(t *testing.T) {
+	empty := &campaign.Result{Spec: campaign.Spec{Name: "fuzz", Budget: time.Minute}}
+	said := text(campaignHTML(t, empty))
+	assert.Contains(t, said, "nothing was run The campaign ended before its first run was over.")
+	assert.Contains(t, said, "budget 1 min")
+
+	few := quietNight()
+	few.Runs, few.Bound, few.Verdicts = 2, 1, map[scenarios.Verdict]int{scenarios.Inconclusive: 2}
+	said = text(campaignHTML(t, few))
+	assert.Contains(t, said, "No promise was broken in 2 runs, which is too few to bound how often one may be.")
+	assert.Contains(t, said, "100 % of the runs were inconclusive")
+
+	unexamined := quietNight()
+	unexamined.Bound, unexamined.Unexamined, unexamined.Verdicts = 0, 1, map[scenarios.Verdict]int{scenarios.Violated: 1}
+	assert.Contains(t, campaignHTML(t, unexamined), `<div class="verdict bad">`, "a broken promise counts, examined or not")
+}
+
+func TestSourceOfPlansIsSaid(t *testing.T) {
+	for _, c := range []struct {
+		spec campaign.Spec
+		want string
+	}{
+		{campaign.Spec{Drawn: &campaign.Drawn{Presets: []string{"hardened"}}}, "drawn from nothing, preset hardened"},
+		{campaign.Spec{Drawn: &campaign.Drawn{Plans: []string{"version: 1\nname: calm\n", foundPlan}}}, "perturbations of calm and found"},
+		{campaign.Spec{Grid: &campaign.Grid{Plans: []string{foundPlan}, Points: make([][]string, 150), Seeds: 20}}, "1 plan at 150 points under 20 seeds"},
+	} {
+		source, _ := sourceOf(&c.spec)
+		assert.Equal(t, c.want, source)
+	}
+}
+
+func TestWriteCampaignLinksThePagesThatAreThere(t *testing.T) {
+	dir, res := t.TempDir(), badNight()
+	page := FindingPage(&res.Findings[0])
+	assert.Equal(t, "findings/one-dispatch-per-job-8c1f03d2.html", page)
+	require.NoError(t, os.Mkdir(filepath.Join(dir, "findings"), 0o755))
+	require.NoError(t, os.WriteFile(filepath.Join(dir, page), nil, 0o600))
+	require.NoError(t, WriteCampaign(dir, res))
+	assert.Equal(t, []string{"findings", PageFile}, names(t, dir))
+	html, err := os.ReadFile(filepath.Join(dir, PageFile))
+	require.NoError(t, err)
+	assert.Contains(t, string(html), `href="`+page+`"`)
+	assert.NotContains(t, string(html), `href="`+FindingPage(&res.Findings[2])+`"`)
+	require.ErrorContains(t, WriteCampaign(filepath.Join(dir, "absent"), res), PageFile)
+}
+
+func TestBeginningKeepsWholeLines(t *testing.T) {
+	got, left := beginning("one\ntwo\nthree\n", 9)
+	assert.Equal(t, "one\ntwo\n", got)
+	assert.Equal(t, 6, left)
+	got, left = beginning("é", 1)
+	assert.Equal(t, "", got)
+	assert.Equal(t, 2, left)
+	got, left = beginning("short", 9)
+	assert.Equal(t, "short", got)
+	assert.Zero(t, left)
+}

@@ -1,0 +1,131 @@
+package reports
+
+import (
+	"encoding/json"
+	"io"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/faultline-sim/faultline/scenarios/sweep"
+)
+
+func TestComparisonPutsNumbersBesideTheWords(t *testing.T) {
+	section := sectionOf(t, comparisonHTML(t, threeTables()), "comparison-1")
+	said := text(section)
+	for _, want := range []string{
+		"Dispatch order What may be touched first", "Plans: publish-failure, state-write-failure and publish-ack-lost, each under 40 paired seeds, 1 to 40.",
+		"The words are from seed 000, alternatives.", "Outbox + relay engine.dispatch_order=outbox",
+		"upside Strong replay safety Slightly simpler write sequence Excellent durability downside A rollback",
+		"Jobs dispatched twice (%) 1.25 ± 0.35 6.80 ± 0.90 0", "Time to dispatch, p50 (ms) 8.30 ± 0.20 7.90 ± 0.20 112.0 ± 3.0",
+		"promises broken none intent-before-dispatch in 40 of 120 runs one-dispatch-per-job in 37 of 120 runs none outside the promise: one-dispatch-per-job in 2 of 120 runs",
+		"runs 120 120 120",
+	} {
+		assert.Contains(t, said, want)
+	}
+	assert.Contains(t, section, `<strong>0</strong>`, "the least is bold")
+	assert.NotContains(t, sectionOf(t, comparisonHTML(t, threeTables()), "comparison-3"), "promises broken", "a row only where there is one")
+
+	cutShort := threeTables()[2:]
+	cutShort[0].Complete, cutShort[0].Rows[1].Estimates = false, nil
+	said = text(comparisonHTML(t, cutShort))
+	assert.Contains(t, said, "The comparison was stopped before every alternative was run")
+	assert.Contains(t, text(comparisonHTML(t, nil)), "There is none.")
+}
+
+func TestBestIsWhatCannotBeToldFromTheLeast(t *testing.T) {
+	best := func(estimates ...sweep.Estimate) []bool {
+		var rows []sweep.Row
+		for _, e := range estimates {
+			rows = append(rows, sweep.Row{Estimates: map[string]sweep.Estimate{"m": e}})
+		}
+		return bestOf(rows, "m")
+	}
+	at := func(mean, half float64) sweep.Estimate {
+		return sweep.Estimate{Mean: mean, Low: mean - half, High: mean + half, N: 9}
+	}
+	assert.Equal(t, []bool{true, false}, best(at(1, .1), at(2, .1)))
+	assert.Equal(t, []bool{true, true, false}, best(at(1, .1), at(1.15, .1), at(2, .1)))
+	assert.Equal(t, []bool{false, false}, best(at(1, 1), at(2, 1)), "where nothing can be told apart, nothing is best")
+	assert.Equal(t, []bool{true, false, false}, best(at(0, 0), at(2, .1), sweep.Estimate{}))
+}
+
+func TestComparisonMarkdownIsATableForEach(t *testing.T) {
+	out := written(t, func(w io.Writer) error { return ComparisonMarkdown(w, threeTables()) })
+	tables := markdownTables(t, out)
+	require.Len(t, tables, 3)
+	assert.Equal(t, []string{"", "State-before-publish + rollback (current)", "Publish-before-state", "Outbox + relay"}, tables[0][0])
+	assert.Equal(t, []string{"upside", "Strong replay safety", "Slightly simpler write sequence", "Excellent durability"}, tables[0][1])
+	assert.Equal(t, []string{"Jobs dispatched twice (%)", "1.25 ± 0.35", "6.80 ± 0.90", "**0**"}, tables[0][3])
+	assert.Equal(t, []string{"promises broken", "none", "intent-before-dispatch in 40 of 120 runs and one-dispatch-per-job in 37 of 120 runs", "none; outside the promise: one-dispatch-per-job in 2 of 120 runs"}, tables[0][8])
+	assert.Len(t, tables[2], 5, "no row of broken promises where there are none")
+	assert.Equal(t, 3, strings.Count(out, "\n### ")+1)
+	assert.Contains(t, out, "\n- The outbox's relay polls every 100 ms")
+	for line := range strings.Lines(out) {
+		assert.Equal(t, strings.TrimRight(line, " \n")+"\n", line, "no trailing blanks")
+	}
+}
+
+// markdownTables are the cells of the tables in a Markdown text, headers first; each row must have as
+// many as its header.
+func markdownTables(t *testing.T, out string) (tables [][][]string) {
+	t.Helper()
+	inside := false
+	for line := range strings.Lines(out) {
+		line = strings.TrimSuffix(line, "\n")
+		if !strings.HasPrefix(line, "|") {
+			inside = false
+			continue
+		}
+		require.True(t, strings.HasSuffix(line, " |"), line)
+		bare := strings.ReplaceAll(line, `\|`, "\x00")
+		cells := strings.Split(strings.TrimSuffix(strings.TrimPrefix(bare, "|"), "|"), "|")
+		for i := range cells {
+			cells[i] = strings.TrimSpace(cells[i])
+		}
+		if !inside {
+			tables, inside = append(tables, nil), true
+		}
+		last := &tables[len(tables)-1]
+		if len(*last) > 0 {
+			require.Len(t, cells, len((*last)[0]), line)
+		}
+		if cells[0] != "---" {
+			*last = append(*last, cells)
+		}
+	}
+	return tables
+}
+
+func TestMarkdownKeepsHostileStringsText(t *testing.T) {
+	for in, want := range map[string]string{
+		"a | b": `a \| b`, "<script>x</script>": "&lt;script&gt;x&lt;/script&gt;", "two\nlines  here": "two lines here", "state_read": "state_read",
+		"_it_ **bold** `code`": "\\_it\\_ \\*\\*bold\\*\\* \\`code\\`", "[a](http://x)": `\[a\](http://x)`, `back\slash & co`: `back\\slash &amp; co`, "~~no~~": `\~\~no\~\~`,
+	} {
+		assert.Equal(t, want, markText(in))
+	}
+	for in, want := range map[string]string{"": "", "a=b": "`a=b`", "a`b": "``a`b``", "`": "`` ` ``", "a|b": "`a\\|b`", "x\ny": "`x y`"} {
+		assert.Equal(t, want, markCode(in))
+	}
+	assert.Equal(t, "````yaml\na\n```\nb\n````\n", markBlock("yaml", "a\n```\nb\n"))
+	for _, s := range hostile {
+		tables := markdownTables(t, written(t, func(w io.Writer) error { return ComparisonMarkdown(w, poisonedTables(s)) }))
+		require.Len(t, tables, 1, "%q", s)
+		assert.Len(t, tables[0], 9, "%q", s)
+	}
+}
+
+func TestWriteComparisonsWritesItsData(t *testing.T) {
+	dir, list := t.TempDir(), threeTables()
+	require.NoError(t, WriteComparisons(dir, list))
+	assert.Equal(t, []string{ComparisonFile, ComparisonMarkFile, PageFile}, names(t, dir))
+	data, err := os.ReadFile(filepath.Join(dir, ComparisonFile))
+	require.NoError(t, err)
+	var back []*sweep.Comparison
+	require.NoError(t, json.Unmarshal(data, &back))
+	assert.Equal(t, list, back)
+}

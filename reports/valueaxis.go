@@ -1,0 +1,70 @@
+package reports
+
+import (
+	"math"
+	"strconv"
+
+	"gonum.org/v1/plot"
+)
+
+// valueAxis is the vertical axis of curves.
+type valueAxis struct {
+	log         bool
+	bottom, top float64 // as the plot has them
+	marker      plot.Ticker
+}
+
+func axisFor(m measure, lo, hi float64) valueAxis {
+	if m.byPowers(lo, hi) {
+		a := valueAxis{log: true, bottom: math.Log10(lo) - .15, top: math.Log10(hi) + .15}
+		a.marker = decadeTicks{1 + int((a.top-a.bottom)/6)}
+		return a
+	}
+	bottom, top := spanOf(lo, hi)
+	return valueAxis{bottom: bottom, top: top, marker: numberTicks{5}}
+}
+
+// spanOf is the range of an axis for numbers from lo to hi: it begins at 0 unless they are all far
+// from it.
+func spanOf(lo, hi float64) (bottom, top float64) {
+	switch {
+	case hi <= 0:
+		return min(0, lo), 1
+	case lo > hi/2 && hi > lo:
+		return lo - (hi-lo)*.2, hi + (hi-lo)*.1
+	}
+	return min(0, lo), hi * 1.08
+}
+
+// of is where v is on the axis.
+func (a valueAxis) of(v float64) float64 {
+	if !a.log {
+		return max(v, a.bottom)
+	}
+	if v <= 0 {
+		return a.bottom
+	}
+	return max(math.Log10(v), a.bottom)
+}
+
+// numberTicks are about n ticks of an axis of any numbers.
+type numberTicks struct{ n int }
+
+// Ticks implements [plot.Ticker].
+func (t numberTicks) Ticks(lo, hi float64) []plot.Tick {
+	return ticksEvery(lo, hi, distance((hi-lo)/float64(t.n), decimal), 1)
+}
+
+// decadeTicks are the powers of ten of an axis that holds the logarithms.
+type decadeTicks struct{ every int }
+
+// Ticks implements [plot.Ticker].
+func (t decadeTicks) Ticks(lo, hi float64) []plot.Tick {
+	var ticks []plot.Tick
+	for e := int(math.Ceil(lo)); float64(e) <= hi && len(ticks) < ticksMax; e++ {
+		if e%t.every == 0 {
+			ticks = append(ticks, plot.Tick{Value: float64(e), Label: strconv.FormatFloat(math.Pow10(e), 'f', max(0, -e), 64)})
+		}
+	}
+	return ticks
+}

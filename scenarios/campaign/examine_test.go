@@ -1,0 +1,259 @@
+package campaign
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/faultline-sim/faultline/faults"
+	"github.com/faultline-sim/faultline/scenarios"
+)
+
+const oneDispatch = "one-dispatch-per-job"
+
+// here runs a trial in this process.
+func here(ctx context.Context, t Trial) (*Outcome, error) {
+	p, err := scenarios.Parse("trial", []byte(t.Plan))
+	if err != nil {
+		return nil, err
+	}
+	res, err := scenarios.Run(ctx, p, scenarios.RunOptions{Source: p.Name, Modified: true, Drawn: true, StopAt: t.StopAt})
+	return &Outcome{Result: res}, err
+}
+
+// firstBroken is the first run of the campaign that breaks the promise.
+func firstBroken(t *testing.T, spec *Spec, invariant string) *Record {
+	t.Helper()
+	require.NoError(t, spec.Validate())
+	for n := range 1000 {
+		p, err := spec.Plan(n)
+		require.NoError(t, err)
+		res, err := scenarios.Run(t.Context(), p, scenarios.RunOptions{Source: p.Name, Modified: true, Drawn: true})
+		require.NoError(t, err)
+		if r := recordOf(n, p, res); slices.Contains(r.promises(), invariant) {
+			return r
+		}
+	}
+	require.Fail(t, "no run breaks it")
+	return nil
+}
+
+func drawn(d Drawn) *Spec {
+	d.Presets = []string{scenarios.PresetDocumented}
+	return &Spec{Version: SpecVersion, Name: "test", Seed: 1, Runs: 1000, Drawn: &d}
+}
+
+// What is found is a plan file that shows it: of one job, named by its content, with the digest of the
+// run that the printed command gives.
+func TestExamine(t *testing.T) {
+	for name, c := range map[string]struct {
+		drawn Drawn
+		cause string
+	}{
+		"a setting that loses":     {Drawn{Sets: []string{"engine.dispatch_order=publish-first"}}, "fail-before dispatched_write, with engine.dispatch_order=publish-first"},
+		"judged outside a promise": {Drawn{Judged: []string{oneDispatch, "every-job-settles"}}, "fail-after publish"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			spec := drawn(c.drawn)
+			r := firstBroken(t, spec, oneDispatch)
+			f, err := examine(t.Context(), spec, r, oneDispatch, here)
+			require.NoError(t, err)
+			assert.Equal(t, oneDispatch, f.Invariant)
+			assert.Equal(t, c.cause, f.Cause)
+			assert.Equal(t, []int{1, 1, 1, 1}, []int{f.Jobs, f.Faults, f.Schedulers, f.Workers}, "%s", f.Plan)
+			assert.Equal(t, []int{r.N, 1}, []int{f.First, f.Runs})
+			assert.Positive(t, f.Tries)
+			assert.False(t, f.Flaky)
+			assert.Empty(t, f.Detail)
+			assert.True(t, f.explains(oneDispatch, r))
+			assert.Regexp(t, `^findings/one-dispatch-per-job-[0-9a-f]{8}\.yaml$`, f.File)
+			assert.Equal(t, "faultline run "+f.File, f.Replay)
+
+			p, err := scenarios.Parse(f.File, []byte(f.Plan))
+			require.NoError(t, err)
+			assert.Equal(t, strings.TrimSuffix(strings.TrimPrefix(f.File, "findings/"), ".yaml"), p.Name)
+			assert.Equal(t, f.Story, p.Story)
+			assert.Equal(t, oneDispatch, p.Expect.Violates[0])
+			res, err := scenarios.Run(t.Context(), p, scenarios.RunOptions{Source: f.File})
+			require.NoError(t, err)
+			assert.Equal(t, scenarios.Violated, res.Verdict)
+			assert.Contains(t, res.Reason, "violated, as the plan expects")
+			assert.Equal(t, []any{res.Digest, res.Verdict}, []any{f.Digest, f.Verdict})
+			assert.Contains(t, f.Story, fmt.Sprintf("one-dispatch-per-job is broken: second dispatch stored, CORDUM_JOBS seq 2 on worker.worker-1.jobs at step %d", f.Step))
+			assert.Contains(t, f.Story, "job-1 was submitted at ")
+
+			again, err := examine(t.Context(), spec, r, oneDispatch, here)
+			require.NoError(t, err)
+			assert.Equal(t, f, again)
+		})
+	}
+}
+
+// A run that does not repeat is no evidence: it is reported as what it is, with its whole plan.
+func TestExamineTellsThatARunDoesNotRepeat(t *testing.T) {
+	spec := drawn(Drawn{Judged: []string{oneDispatch}})
+	r := firstBroken(t, spec, oneDispatch)
+	plan, err := spec.Plan(r.N)
+	require.NoError(t, err)
+	was := r.Digest
+	r.Digest = "0123456789abcdef"
+	f, err := examine(t.Context(), spec, r, oneDispatch, here)
+	require.NoError(t, err)
+	assert.True(t, f.Flaky)
+	assert.Equal(t, "the same plan gave another run", f.Cause)
+	assert.Equal(t, "the first run's digest was 0123456789abcdef, the second's "+was, f.Detail)
+	assert.Contains(t, f.Story, f.Detail)
+	assert.Equal(t, []int{plan.Workload.Jobs, len(plan.Faults), 1}, []int{f.Jobs, f.Faults, f.Tries})
+	assert.Positive(t, f.Step)
+	assert.False(t, f.explains(oneDispatch, r), "it accounts for nothing else")
+	_, err = scenarios.Parse(f.File, []byte(f.Plan))
+	require.NoError(t, err)
+}
+
+// meets is code under test that goes out of bounds in plans like these.
+func meets(what Containment, like func(*scenarios.Plan) bool) trials {
+	return func(ctx context.Context, t Trial) (*Outcome, error) {
+		p, err := scenarios.Parse("trial", []byte(t.Plan))
+		if err != nil {
+			return nil, err
+		}
+		if like(p) {
+			return &Outcome{Contained: &Contained{What: what, Step: 42, Stack: "panic: at the disco"}}, nil
+		}
+		return &Outcome{Result: &scenarios.Result{Verdict: scenarios.Held}}, nil
+	}
+}
+
+func TestExamineWhatGoesOutOfBounds(t *testing.T) {
+	spec := drawn(Drawn{})
+	like := func(p *scenarios.Plan) bool {
+		return p.Workload.Jobs >= 2 && slices.ContainsFunc(p.Faults, func(f faults.Fault) bool { return f.On != nil && f.On.Phase == "publish" })
+	}
+	n := 0
+	var plan *scenarios.Plan
+	for ; plan == nil || !like(plan) || len(plan.Faults) < 3; n++ {
+		var err error
+		plan, err = spec.Plan(n)
+		require.NoError(t, err)
+	}
+	r := containedRecord(n-1, plan, Contained{What: Panicked, Step: 97})
+	f, err := examine(t.Context(), spec, r, string(Panicked), meets(Panicked, like))
+	require.NoError(t, err)
+	assert.Equal(t, []int{2, 1, 1, 1}, []int{f.Jobs, f.Faults, f.Schedulers, f.Workers}, "%s", f.Plan)
+	assert.Equal(t, []string{"fail-before publish"}, f.Kinds)
+	assert.Equal(t, "panic: at the disco", f.Detail)
+	assert.Regexp(t, `^With fail-before on publish.*, the code under test panicked after step 42\.$`, f.Story)
+	assert.Regexp(t, `^findings/no-panic-[0-9a-f]{8}\.yaml$`, f.File)
+	assert.Empty(t, f.Verdict)
+	p, err := scenarios.Parse(f.File, []byte(f.Plan))
+	require.NoError(t, err)
+	assert.Empty(t, p.Expect, "no plan can expect it")
+
+	flaky := containedRecord(n-1, plan, Contained{What: Panicked, Step: 97, Flaky: true})
+	f, err = examine(t.Context(), spec, flaky, string(Panicked), meets(Panicked, like))
+	require.NoError(t, err)
+	assert.True(t, f.Flaky)
+
+	f, err = examine(t.Context(), spec, r, string(Panicked), meets(Hung, like))
+	require.NoError(t, err)
+	assert.Equal(t, "the first run was out of bounds (no-panic) at step 97, the second out of bounds (no-hang) at step 42", f.Detail)
+}
+
+// A hang takes its time whenever it is met again: it is not shrunk for ever.
+func TestExamineBoundsItsTries(t *testing.T) {
+	spec := drawn(Drawn{})
+	plan, err := spec.Plan(3)
+	require.NoError(t, err)
+	r := containedRecord(3, plan, Contained{What: Hung})
+	f, err := examine(t.Context(), spec, r, string(Hung), meets(Hung, func(p *scenarios.Plan) bool { return len(p.Faults) >= len(plan.Faults) }))
+	require.NoError(t, err)
+	assert.LessOrEqual(t, f.Tries, triesMaxSlow)
+}
+
+func TestExamineFailsWithItsTrials(t *testing.T) {
+	spec := drawn(Drawn{Judged: []string{oneDispatch}})
+	r := firstBroken(t, spec, oneDispatch)
+	for after := range 3 {
+		trials := 0
+		_, err := examine(t.Context(), spec, r, oneDispatch, func(ctx context.Context, trial Trial) (*Outcome, error) {
+			if trials++; trials > after {
+				return nil, errors.New("no worker is left")
+			}
+			return here(ctx, trial)
+		})
+		assert.EqualError(t, err, "no worker is left")
+		assert.Equal(t, after+1, trials, "and asks for no more")
+	}
+}
+
+func planOf(t *testing.T, text string) *scenarios.Plan {
+	p, err := scenarios.Parse("p.yaml", []byte("name: x\n"+text))
+	require.NoError(t, err)
+	return p
+}
+
+func TestCause(t *testing.T) {
+	for text, want := range map[string]string{
+		"seed: 7\n":                             "no fault",
+		"workload: {jobs: 3, submissions: 2}\n": "no fault",
+		"faults:\n  - {on: {job: 3, phase: rollback_write}, do: hang, times: 2}\n  - {on: {job: 1, phase: publish}, do: fail-after}\n  - {on: {job: 2, phase: publish}, do: fail-after}\n": "fail-after publish and hang rollback_write",
+		"engine: {max_deliver: 5, ack_wait: 11m, read_error: fail-open, stale_reason_code: no_workers}\nworld: {dying: 0.5}\nfaults:\n  - {at: 5s, do: crash, node: worker-2}\n": "crash of a worker at a time, with engine.read_error=fail-open, " +
+			"engine.stale_reason_code=no_workers, a higher engine.ack_wait, a lower engine.max_deliver, a higher world.dying",
+		"preset: documented\nengine: {stale_reason_code: no_workers, backoff_jitter: 600ms}\n": "no fault, with a higher engine.backoff_jitter",
+	} {
+		assert.Equal(t, want, cause(planOf(t, text)))
+	}
+}
+
+func TestExplains(t *testing.T) {
+	f := &Finding{Invariant: oneDispatch, Kinds: []string{"fail-before state_read", "lose submit_ack"}, Settings: []string{"engine.read_error"}}
+	settings := []string{"engine.read_error", "workload.jobs"}
+	for _, c := range []struct {
+		why       string
+		invariant string
+		r         Record
+		want      bool
+	}{
+		{"all of it struck", oneDispatch, Record{Fired: []string{"fail-before state_read", "hang publish", "lose submit_ack"}, Settings: settings}, true},
+		{"another promise", "every-job-settles", Record{Fired: f.Kinds, Settings: settings}, false},
+		{"one of its faults did not strike", oneDispatch, Record{Drawn: f.Kinds, Fired: []string{"lose submit_ack"}, Settings: settings}, false},
+		{"another setting", oneDispatch, Record{Fired: f.Kinds, Settings: []string{"engine.handlers"}}, false},
+		{"to hang is to fail", oneDispatch, Record{Fired: []string{"hang state_read", "lose submit_ack"}, Settings: settings}, true},
+		{"a read that fails is a read that fails", oneDispatch, Record{Fired: []string{"fail-after state_read", "lose submit_ack"}, Settings: settings}, true},
+		{"nobody can say what struck", oneDispatch, Record{Drawn: f.Kinds, Settings: settings, Contained: &Contained{}}, true},
+	} {
+		assert.Equal(t, c.want, f.explains(c.invariant, &c.r), c.why)
+	}
+	write := &Finding{Invariant: oneDispatch, Kinds: []string{"fail-before dispatched_write"}}
+	assert.False(t, write.explains(oneDispatch, &Record{Fired: []string{"fail-after dispatched_write"}}), "a write that was applied is another matter")
+}
+
+// A story says of nodes and of what was lost what the jobs' own telling does not.
+func TestStory(t *testing.T) {
+	lost := func(job string) scenarios.FiredFault {
+		return scenarios.FiredFault{Do: "lose", Phase: "submit_ack", Job: job, At: 2 * time.Second, Node: "scheduler-1"}
+	}
+	res := &scenarios.Result{
+		Fired: []scenarios.FiredFault{
+			{Do: "fail-before", Phase: "publish", Job: "job-2"},
+			{Do: "crash", Node: "scheduler-1", Job: "job-2", Phase: "dispatched_write", At: 2345678 * time.Microsecond},
+			{Do: "crash", Node: "worker-1", At: 4 * time.Second},
+			lost("job-2"), lost("job-1"), {Do: "partition", Fault: "partition of worker-2 at 5s from heartbeats"},
+		},
+		Telling: []string{"job-1 was submitted.", "job-2 was submitted and lost."},
+	}
+	assert.Equal(t, "scheduler-1 crashed at 2.346s after the dispatched_write of job-2; worker-1 crashed at 4s; the submit_ack of job-2 was lost at 2s; and 2 more such. "+
+		"job-2 was submitted and lost. every-job-settles is broken: at step 99, is still DISPATCHED, since step 12: it crashed.",
+		story(res, &scenarios.Violation{Invariant: "every-job-settles", Job: "job-2", Step: 99, Message: "job-2: is still DISPATCHED, since step 12: it crashed"}))
+
+	beat := &scenarios.Result{Fired: []scenarios.FiredFault{{Do: "lose", Phase: "heartbeat", Job: "worker-2", Node: "worker-2", At: time.Second}}}
+	assert.Equal(t, "a heartbeat of worker-2 was lost at 1s. counters-equal-trace is broken: at step 5, jobs_dispatched is 1.",
+		story(beat, &scenarios.Violation{Invariant: "counters-equal-trace", Step: 5, Message: "jobs_dispatched is 1"}))
+}

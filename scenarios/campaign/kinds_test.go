@@ -1,0 +1,87 @@
+package campaign
+
+import (
+	"context"
+	"slices"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/faultline-sim/faultline/faults"
+	"github.com/faultline-sim/faultline/scenarios"
+)
+
+func TestFaultKind(t *testing.T) {
+	on := func(phase string) *faults.Match {
+		return &faults.Match{Job: 3, Phase: phase, Occurrence: 2, Node: "scheduler-2"}
+	}
+	for want, f := range map[string]faults.Fault{
+		"fail-after publish": {On: on("publish"), Do: faults.FailAfter, Times: 3},
+		"hang state_read":    {On: on("state_read"), Do: faults.Hang, Rate: 0.5},
+		"lose submit_ack":    {On: on("submit_ack"), Do: faults.Lose},
+		"crash of a scheduler after dispatched_write": {After: on("dispatched_write"), Do: faults.Crash, Node: faults.Actor},
+		"crash of a scheduler after publish":          {After: on("publish"), Do: faults.Crash, Node: "scheduler-1", RestartIn: time.Second},
+		"crash of a worker after effect":              {After: on("effect"), Do: faults.Crash, Node: faults.Actor},
+		"crash of a worker after job_ack":             {After: on("job_ack"), Do: faults.Crash, Node: faults.Actor},
+		"crash of a submitter after submit_publish":   {After: on("submit_publish"), Do: faults.Crash, Node: faults.Actor},
+		"crash of a worker after another's operation": {After: on("publish"), Do: faults.Crash, Node: "worker-2"},
+		"crash of a worker at a time":                 {At: time.Second, Do: faults.Crash, Node: "worker-2"},
+		"partition of heartbeats":                     {At: time.Second, Do: faults.Partition, Node: "worker-2", From: "heartbeats"},
+	} {
+		assert.Equal(t, want, FaultKind(f))
+		assert.Contains(t, FaultKinds(), want)
+	}
+	kinds := slices.Clone(FaultKinds())
+	slices.Sort(kinds)
+	assert.Len(t, slices.Compact(kinds), len(FaultKinds()))
+}
+
+// What is drawn, and what can be met, has its row.
+func TestEveryRecordIsCovered(t *testing.T) {
+	spec := Spec{Version: SpecVersion, Name: "test", Seed: 7, Runs: 1, Drawn: &Drawn{Presets: []string{scenarios.PresetDocumented, scenarios.PresetHardened}}}
+	f := newFold()
+	for n := range 500 {
+		p, err := spec.Plan(n)
+		require.NoError(t, err)
+		r := planned(n, p)
+		for _, kind := range r.Drawn {
+			assert.Contains(t, f.faults.at, kind)
+		}
+		for _, name := range r.Settings {
+			assert.Contains(t, f.settings.at, name)
+		}
+	}
+}
+
+func TestRecordOf(t *testing.T) {
+	p, err := scenarios.Load("state-write-failure")
+	require.NoError(t, err)
+	require.NoError(t, p.Set("engine.dispatch_order=publish-first"))
+	p.Faults = append(p.Faults, faults.Fault{At: 10 * time.Hour, Do: faults.Crash, Node: "worker-1"})
+	p.Schedule.StepsMax = 1_000_000
+	res, err := scenarios.Run(context.Background(), p, scenarios.RunOptions{Modified: true})
+	require.NoError(t, err)
+	r := recordOf(7, p, res)
+	assert.Equal(t, 7, r.N)
+	assert.Equal(t, res.Digest, r.Digest)
+	require.Len(t, r.Broken, 1, "each invariant once")
+	assert.Equal(t, "one-dispatch-per-job", r.Broken[0].Invariant)
+	assert.Contains(t, r.Settings, "engine.dispatch_order")
+	assert.Contains(t, r.Exercised, "every-job-settles")
+	assert.Subset(t, r.Drawn, r.Fired)
+	assert.Contains(t, r.Drawn, "crash of a worker at a time")
+	assert.Nil(t, r.Contained)
+
+	p, err = scenarios.Load("calm")
+	require.NoError(t, err)
+	p.Schedule.StepsMax = 100
+	res, err = scenarios.Run(context.Background(), p, scenarios.RunOptions{})
+	require.NoError(t, err)
+	r = recordOf(0, p, res)
+	require.NotNil(t, r.Contained)
+	assert.Equal(t, Endless, r.Contained.What)
+	assert.Equal(t, 100, r.Contained.Step)
+	assert.Empty(t, r.Verdict)
+}

@@ -1,0 +1,191 @@
+package scenarios
+
+import (
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/faultline-sim/faultline/faults"
+)
+
+// cuts lists the smallest ways to make the plan smaller.
+func (p *Plan) cuts() (list []func(*Plan)) {
+	if p.Workload.Jobs > 1 {
+		for _, n := range p.jobsNamed() {
+			list = append(list, func(p *Plan) { p.keepJob(n) })
+		}
+		list = append(list, func(p *Plan) { p.mergeJobs(0) }, func(p *Plan) { p.dropJob(p.Workload.Jobs) })
+	}
+	for _, setting := range p.resettable() {
+		list = append(list, func(p *Plan) { p.reset([]string{setting}) })
+	}
+	for i := range p.Faults {
+		list = append(list, func(p *Plan) { p.Faults = slices.Delete(p.Faults, i, i+1) })
+	}
+	if p.Topology.Schedulers > 1 {
+		list = append(list, func(p *Plan) { p.fewer("scheduler", &p.Topology.Schedulers, 1) })
+	}
+	if p.Topology.Workers > 1 {
+		list = append(list, func(p *Plan) { p.fewer("worker", &p.Topology.Workers, 1) })
+	}
+	return list
+}
+
+// resettable are the changed settings that can go back to their defaults. Those that say how large the
+// world is, and the order of steps, have their own cuts.
+func (p *Plan) resettable() []string {
+	return slices.DeleteFunc(p.Changes(), func(change string) bool { return slices.Contains(ownCuts, nameOf(change)) })
+}
+
+var ownCuts = []string{"preset", "topology.schedulers", "topology.workers", "workload.jobs", "schedule.strategy"}
+
+func nameOf(assignment string) string {
+	name, _, _ := strings.Cut(assignment, "=")
+	return name
+}
+
+// reset takes the settings that the assignments name back to their defaults.
+func (p *Plan) reset(assignments []string) {
+	base := p.base().settings()
+	for _, a := range assignments {
+		name := nameOf(a)
+		for n := range p.Workload.Slow {
+			if slowPrefix+nth(n) == name {
+				delete(p.Workload.Slow, n)
+			}
+		}
+		for i, s := range p.settings() {
+			if s.name == name {
+				s.value.Set(base[i].value)
+			}
+		}
+	}
+}
+
+// jobsNamed are the jobs of which the plan says something.
+func (p *Plan) jobsNamed() (named []int) {
+	for _, m := range p.matches() {
+		if m.Job > 0 {
+			named = append(named, m.Job)
+		}
+	}
+	for n := range p.Workload.Slow {
+		named = append(named, n)
+	}
+	slices.Sort(named)
+	return slices.Compact(named)
+}
+
+// keepJob makes the plan about that job alone, at the time at which it was the n-th.
+func (p *Plan) keepJob(n int) {
+	before := time.Duration(n-1) * p.Workload.Every
+	p.Faults = slices.DeleteFunc(p.Faults, func(f faults.Fault) bool {
+		m := matchOf(&f)
+		return m != nil && m.Job != 0 && m.Job != n
+	})
+	for i := range p.Faults {
+		if f := &p.Faults[i]; f.At > before {
+			f.At -= before
+		}
+	}
+	p.oneJob(p.Workload.Slow[n])
+}
+
+// mergeJobs makes all that the plan says of jobs about one, and its faults about the given occurrence
+// if that is not 0: with other jobs gone, operations may come in another order.
+func (p *Plan) mergeJobs(occurrence int) {
+	longest := time.Duration(0)
+	for _, d := range p.Workload.Slow {
+		longest = max(longest, d)
+	}
+	for _, m := range p.matches() {
+		if occurrence > 0 {
+			m.Occurrence = occurrence
+		}
+	}
+	p.oneJob(longest)
+}
+
+func (p *Plan) oneJob(slow time.Duration) {
+	for _, m := range p.matches() {
+		m.Job = min(m.Job, 1)
+	}
+	p.Workload.Slow = nil
+	if slow > 0 {
+		p.Workload.Slow = map[int]time.Duration{1: slow}
+	}
+	p.Workload.Jobs, p.About = 1, nil
+}
+
+// dropJob takes the last job away, and the faults that are about it.
+func (p *Plan) dropJob(n int) {
+	p.Faults = slices.DeleteFunc(p.Faults, func(f faults.Fault) bool {
+		m := matchOf(&f)
+		return m != nil && m.Job == n
+	})
+	delete(p.Workload.Slow, n)
+	p.About = slices.DeleteFunc(p.About, func(a int) bool { return a == n })
+	p.Workload.Jobs = n - 1
+}
+
+// fewer leaves n nodes of a role. What faults say of the others they say of the last that is left.
+func (p *Plan) fewer(role string, count *int, n int) {
+	left := nodeNames(role, n)
+	for i := range p.Faults {
+		f := &p.Faults[i]
+		for _, name := range []*string{&f.Node, matchNode(f)} {
+			if strings.HasPrefix(*name, role+"-") && !slices.Contains(left, *name) {
+				*name = left[n-1]
+			}
+		}
+	}
+	*count = n
+}
+
+func matchOf(f *faults.Fault) *faults.Match {
+	if f.On != nil {
+		return f.On
+	}
+	return f.After
+}
+
+// matchNode is where the fault's match names a node.
+func matchNode(f *faults.Fault) *string {
+	if m := matchOf(f); m != nil {
+		return &m.Node
+	}
+	return new(string)
+}
+
+func (p *Plan) matches() (all []*faults.Match) {
+	for i := range p.Faults {
+		if m := matchOf(&p.Faults[i]); m != nil {
+			all = append(all, m)
+		}
+	}
+	return all
+}
+
+// clone copies the plan, with nothing shared that shrinking changes.
+func (p *Plan) clone() *Plan {
+	c := *p
+	c.Faults = slices.Clone(p.Faults)
+	for i, f := range c.Faults {
+		if f.On != nil {
+			m := *f.On
+			c.Faults[i].On = &m
+		}
+		if f.After != nil {
+			m := *f.After
+			c.Faults[i].After = &m
+		}
+	}
+	c.About = slices.Clone(p.About)
+	if p.Workload.Slow != nil {
+		c.Workload.Slow = make(map[int]time.Duration, len(p.Workload.Slow))
+		for n, d := range p.Workload.Slow {
+			c.Workload.Slow[n] = d
+		}
+	}
+	return &c
+}

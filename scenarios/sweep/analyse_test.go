@@ -1,0 +1,103 @@
+package sweep
+
+import (
+	"math"
+	"slices"
+	"strconv"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/faultline-sim/faultline/scenarios"
+	"github.com/faultline-sim/faultline/scenarios/campaign"
+)
+
+func TestAnalyseByHand(t *testing.T) {
+	d := gridOf(t, 3, "engine.max_dispatch_retries=1,2", "world.dying=0,0.5")
+	records := recordsOf(d, func(values []string, seed int) madeUp {
+		m := madeUp{failed: float64(10 * seed), picks: 5}
+		if values[0] == "2" {
+			m.failed, m.picks = float64(seed), 9
+		}
+		if values[1] == "0.5" {
+			m.failed++
+		}
+		return m
+	})
+	slices.Reverse(records) // their order is nobody's business
+	res := analysed(t, d, records)
+	assert.True(t, res.Complete)
+	assert.Equal(t, []string{"failed", "stale_picks"}, []string{res.Metrics[0].Name, res.Metrics[1].Name})
+	assert.Len(t, res.Metrics, len(campaign.Metrics()), "all others follow")
+	require.Len(t, res.Points, 4)
+	p := res.Points[1]
+	assert.Equal(t, []string{"1", "0.5"}, p.Values)
+	assert.Equal(t, 3, p.Runs)
+	// 1, 11, 21: mean 11, standard error 10/sqrt(3), t(2, 97.5 %) = 4.302653.
+	assert.InDelta(t, 11, p.Estimates["failed"].Mean, 1e-9)
+	assert.InDelta(t, 11-4.302653*10/math.Sqrt(3), p.Estimates["failed"].Low, 1e-4)
+	assert.Equal(t, Estimate{Mean: 5, Low: 5, High: 5, N: 3}, p.Estimates["stale_picks"])
+	_, measured := p.Estimates["retries"]
+	assert.False(t, measured)
+	assert.Equal(t, []bool{true, true, true, true}, front(res), "fewer failed, or fewer picks")
+	// 2 against 1: 0, -9, -18: too wide to tell from noise.
+	assert.Contains(t, res.Answer.Sentence, "Engine.max_dispatch_retries makes no difference to “jobs failed” that can be told from noise (10.5 % at 1, 1.5 % at 2); take 1 for “stale picks per job”, 5 rather than 9 at 2.")
+	assert.Contains(t, res.Answer.Evidence, "engine.max_dispatch_retries from 1 to 2: -9 % [-31.4, 13.4].")
+	assert.Contains(t, res.Answer.Sentence, "What makes a difference is world.dying: 5.5 % at 0, 6.5 % at 0.5.")
+	assert.Equal(t, []string{"engine.max_dispatch_retries=1"}, res.Answer.Take)
+}
+
+func front(res *Result) (on []bool) {
+	for _, p := range res.Points {
+		on = append(on, p.OnFront)
+	}
+	return on
+}
+
+func TestTheFrontIsOfEachCombinationOfConditions(t *testing.T) {
+	d := gridOf(t, 2, "engine.max_dispatch_retries=1,2,3", "world.dying=0,0.5")
+	res := analysed(t, d, recordsOf(d, func(values []string, _ int) madeUp {
+		n, _ := strconv.ParseFloat(values[0], 64)
+		m := madeUp{failed: 10 - n, picks: n}
+		if values[1] == "0.5" {
+			m.failed += 20 // worse than all of the others, which are not to be had
+		}
+		if values[0] == "3" && values[1] == "0.5" {
+			m.failed = 30 // more picks, and no better than 2
+		}
+		if values[0] == "3" && values[1] == "0" {
+			m.broken = "one-dispatch-per-job"
+		}
+		return m
+	}))
+	assert.Equal(t, []bool{true, true, true, true, false, false}, front(res), "1 and 2 under either condition; 3 broke a promise, or is worse")
+}
+
+func TestRecordsMayBeMissing(t *testing.T) {
+	d := gridOf(t, 4, "engine.max_dispatch_retries=1,2")
+	records := recordsOf(d, func(values []string, seed int) madeUp { return madeUp{failed: float64(len(values[0]) + seed)} })
+	res := analysed(t, d, records[:7])
+	assert.False(t, res.Complete)
+	assert.Equal(t, 3, res.Points[1].Runs)
+	assert.Contains(t, res.Notes[2], "1 run is missing: the sweep was cut short")
+	assert.Contains(t, res.Answer.Sentence, "no difference at all", "the seed that only one value was run under does not count")
+	res = analysed(t, d, nil)
+	assert.Contains(t, res.Answer.Sentence, "Nothing can be said about engine.max_dispatch_retries")
+	assert.Empty(t, res.Answer.Take)
+	_, err := Analyse(d, []*campaign.Record{{N: 8}})
+	assert.ErrorContains(t, err, "a record is of run 8, and the grid has 8 runs: the records are of another sweep")
+}
+
+func TestRunsThatTookTheirProcessDownGateThePoint(t *testing.T) {
+	d := gridOf(t, 2, "engine.max_dispatch_retries=1,2")
+	records := recordsOf(d, func([]string, int) madeUp { return madeUp{} })
+	records[1].Contained, records[1].Measures = &campaign.Contained{What: campaign.Panicked}, nil
+	records[2].Verdict, records[2].Reason = scenarios.Inconclusive, "the run used up its steps"
+	res := analysed(t, d, records)
+	assert.Equal(t, map[string]int{"no-panic": 1}, res.Points[1].Broken)
+	assert.Equal(t, []string{"engine.max_dispatch_retries=1"}, res.Answer.Take)
+	assert.Contains(t, res.Answer.Sentence, "the only value at which every promise was kept")
+	assert.Contains(t, res.Answer.Evidence, "Left out: engine.max_dispatch_retries=2 (no-panic in 1 run).")
+	assert.Contains(t, res.Notes[2], "1 run was inconclusive and measured as far as they went; the first: the run used up its steps.")
+}

@@ -1,0 +1,340 @@
+package sweep
+
+import (
+	"fmt"
+	"math"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"gonum.org/v1/gonum/stat/distuv"
+	"pgregory.net/rapid"
+)
+
+// number of a point's first value.
+func nth(values []string) float64 {
+	x, _ := strconv.ParseFloat(values[0], 64)
+	return x
+}
+
+func TestAnswers(t *testing.T) {
+	noise := func(seed int) float64 { return []float64{0.2, -0.1, 0, 0.1, -0.2, 0.3, -0.3, 0}[seed] }
+	for name, c := range map[string]struct {
+		grid []string
+		run  func(values []string, seed int) madeUp
+		want string
+		take string
+	}{
+		"flat to the last run": {
+			[]string{"engine.max_dispatch_retries=1..3"},
+			func(v []string, seed int) madeUp { return madeUp{failed: float64(seed), picks: nth(v)} },
+			"Engine.max_dispatch_retries makes no difference at all to “jobs failed”, run by run (3.5 % at all 3 values); take 1 for “stale picks per job”, 1 rather than 3 at 3.",
+			"engine.max_dispatch_retries=1",
+		},
+		"flat, and so is what it costs": {
+			[]string{"engine.max_dispatch_retries=1..3"},
+			func([]string, int) madeUp { return madeUp{} },
+			"Engine.max_dispatch_retries makes no difference at all to “jobs failed”, run by run (0 % at all 3 values); take 1, the smallest.",
+			"engine.max_dispatch_retries=1",
+		},
+		"flat but for noise": {
+			[]string{"engine.max_dispatch_retries=1..3"},
+			func(v []string, seed int) madeUp { return madeUp{failed: 5 + noise((seed+int(nth(v)))%8)} },
+			"Engine.max_dispatch_retries makes no difference to “jobs failed” that can be told from noise (5 % at 1, 5 % at 3); take 1, the smallest.",
+			"engine.max_dispatch_retries=1",
+		},
+		"the more the better, at a price": {
+			[]string{"engine.max_dispatch_retries=1..3"},
+			func(v []string, seed int) madeUp { return madeUp{failed: 9 - 2*nth(v) + noise(seed), picks: nth(v)} },
+			"Take engine.max_dispatch_retries=3 for “jobs failed”: 3 % rather than 7 % at 1, and no value is better by more than noise; larger ones were not tried; the price is “stale picks per job”, 3 rather than 1 at 1.",
+			"engine.max_dispatch_retries=3",
+		},
+		"enough is enough": {
+			[]string{"engine.max_dispatch_retries=1..5"},
+			func(v []string, seed int) madeUp {
+				return madeUp{failed: max(2, 6-2*nth(v)) + noise((seed+int(nth(v)))%8)/10}
+			},
+			"Take engine.max_dispatch_retries=2 for “jobs failed”: 2 % rather than 4 % at 1, and no value is better by more than noise.",
+			"engine.max_dispatch_retries=2",
+		},
+		"the less the better": {
+			[]string{"engine.max_dispatch_retries=1..3"},
+			func(v []string, seed int) madeUp { return madeUp{failed: nth(v) + noise(seed)} },
+			"Take engine.max_dispatch_retries=1 for “jobs failed”: 1 %, and no value is better by more than noise, while 3 is worse than 1 (3 %, 1 %).",
+			"engine.max_dispatch_retries=1",
+		},
+		"unsound where it would be best": {
+			[]string{"engine.max_dispatch_retries=1..3"},
+			func(v []string, seed int) madeUp {
+				m := madeUp{failed: 9 - 2*nth(v) + noise(seed)}
+				if nth(v) == 3 && seed == 5 {
+					m.broken = "one-dispatch-per-job"
+				}
+				return m
+			},
+			"Take engine.max_dispatch_retries=2 for “jobs failed”: 5 % rather than 7 % at 1, and no value is better by more than noise; 3 is out, as promises were broken there.",
+			"engine.max_dispatch_retries=2",
+		},
+		"unsound everywhere": {
+			[]string{"engine.max_dispatch_retries=1..3"},
+			func([]string, int) madeUp { return madeUp{broken: "one-dispatch-per-job"} },
+			"No value of engine.max_dispatch_retries can be recommended: promises were broken at each of them.",
+			"",
+		},
+		"a choice decides": {
+			[]string{"engine.max_dispatch_retries=1,2", "engine.stale_reason_code=no_workers,stale_worker"},
+			func(v []string, seed int) madeUp {
+				if v[1] == "no_workers" {
+					return madeUp{failed: 8 + noise(seed)}
+				}
+				return madeUp{failed: 8 - 3*nth(v) + noise(seed)}
+			},
+			"With engine.stale_reason_code=no_workers, engine.max_dispatch_retries makes no difference at all to “jobs failed”, run by run (8 % at all 2 values); take 1, the smallest. " +
+				"With engine.stale_reason_code=stale_worker, take engine.max_dispatch_retries=2 for “jobs failed”: 2 % rather than 5 % at 1, and no value is better by more than noise; larger ones were not tried. " +
+				"Of these, take engine.max_dispatch_retries=2 with engine.stale_reason_code=stale_worker: its “jobs failed” is the lowest by more than noise.",
+			"engine.max_dispatch_retries=2 engine.stale_reason_code=stale_worker",
+		},
+		"as good, and cheaper": {
+			[]string{"engine.max_dispatch_retries=1,2", "engine.stale_reason_code=no_workers,stale_worker"},
+			func(v []string, seed int) madeUp {
+				m := madeUp{failed: 8 - 3*nth(v) + noise(seed), picks: 4}
+				if v[1] == "stale_worker" {
+					m.picks = 3
+				}
+				return m
+			},
+			"Of these, take engine.max_dispatch_retries=2 with engine.stale_reason_code=stale_worker: none has a lower “jobs failed” by more than noise, and of those as good it has the lowest “stale picks per job”, 3.",
+			"engine.max_dispatch_retries=2 engine.stale_reason_code=stale_worker",
+		},
+		"a condition decides": {
+			[]string{"engine.max_dispatch_retries=1,2", "world.dying=0,0.5"},
+			func(v []string, seed int) madeUp { return madeUp{failed: 4*float64(len(v[1])) + noise(seed)} },
+			"What makes a difference is world.dying: 4 % at 0, 12 % at 0.5. (Means over all values of world.dying.)",
+			"engine.max_dispatch_retries=1",
+		},
+		"nothing decides": {
+			[]string{"engine.max_dispatch_retries=1,2", "world.dying=0,0.5"},
+			func(_ []string, seed int) madeUp { return madeUp{failed: 4 + noise(seed)} },
+			"Nor does world.dying make a difference beyond noise.",
+			"engine.max_dispatch_retries=1",
+		},
+		"a knob without order": {
+			[]string{"engine.stale_reason_code=stale_worker,no_workers"},
+			func(v []string, seed int) madeUp { return madeUp{failed: float64(len(v[0])) + noise(seed)} },
+			"Take engine.stale_reason_code=no_workers for “jobs failed”: 10 % rather than 12 % at stale_worker, and no value is better by more than noise.",
+			"engine.stale_reason_code=no_workers",
+		},
+		"one value": {
+			[]string{"engine.max_dispatch_retries=4"},
+			func(_ []string, seed int) madeUp { return madeUp{failed: 4 + noise(seed)} },
+			"Engine.max_dispatch_retries has one value here, 4, so there is nothing to choose (“jobs failed”: 4 %).",
+			"engine.max_dispatch_retries=4",
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			d := gridOf(t, 8, c.grid...)
+			res := analysed(t, d, recordsOf(d, c.run))
+			assert.Contains(t, res.Answer.Sentence, c.want)
+			assert.Equal(t, c.take, strings.Join(res.Answer.Take, " "))
+		})
+	}
+}
+
+func TestOneSeedTellsNothing(t *testing.T) {
+	d := gridOf(t, 1, "engine.max_dispatch_retries=1..3", "engine.stale_reason_code=no_workers,stale_worker")
+	res := analysed(t, d, recordsOf(d, func(v []string, _ int) madeUp {
+		if v[1] == "no_workers" {
+			return madeUp{failed: 2}
+		}
+		return madeUp{failed: 4 - nth(v)}
+	}))
+	assert.Equal(t, "With engine.stale_reason_code=no_workers, engine.max_dispatch_retries makes no difference to “jobs failed” under the one seed that counts (2 % at all values), which says little about others. "+
+		"With engine.stale_reason_code=stale_worker, engine.max_dispatch_retries=3 has the lowest “jobs failed”, 1 %, under the one seed that counts; one seed gives no interval, so this may be noise.", res.Answer.Sentence)
+	assert.Empty(t, res.Answer.Take)
+	assert.Len(t, res.Answer.Evidence, 1, "there are no intervals to show")
+	assert.Equal(t, "Every point was run under one seed, 1: there are no intervals.", res.Notes[0])
+}
+
+// oracle says the same of the made-up numbers in another way: one combination of the other choices,
+// and what each of the knob's values gives by seed, mean over the conditions.
+type oracle struct {
+	values []string
+	pooled map[string][]float64
+	runs   map[string]string // every number of every run
+	broken map[string]bool
+}
+
+func (o *oracle) gap(a, b string) (mean, half float64) {
+	n := float64(len(o.pooled[a]))
+	for i := range o.pooled[a] {
+		mean += (o.pooled[a][i] - o.pooled[b][i]) / n
+	}
+	for i := range o.pooled[a] {
+		half += math.Pow(o.pooled[a][i]-o.pooled[b][i]-mean, 2)
+	}
+	return mean, distuv.StudentsT{Sigma: 1, Nu: n - 1}.Quantile(0.975) * math.Sqrt(half/(n-1)/n)
+}
+
+func (o *oracle) mean(a string) (mean float64) {
+	for _, x := range o.pooled[a] {
+		mean += x / float64(len(o.pooled[a]))
+	}
+	return mean
+}
+
+func (o *oracle) better(a, b string) bool {
+	mean, half := o.gap(a, b)
+	return mean+half < 0 && -mean >= 0.01*max(o.mean(a), o.mean(b))
+}
+
+// close says whether some pair is so near to a bound that rounding decides.
+func (o *oracle) close() bool {
+	for _, a := range o.values {
+		for _, b := range o.values {
+			mean, half := o.gap(a, b)
+			bound := 0.01 * max(o.mean(a), o.mean(b))
+			if mean < -bound/2 && min(math.Abs(mean+half), math.Abs(-mean-bound)) < 1e-9 {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+func (o *oracle) anyBetter(than string) bool {
+	return slices.ContainsFunc(o.values, func(v string) bool { return !o.broken[v] && o.better(v, than) })
+}
+
+// Whatever the numbers are, the sentence says nothing that they do not.
+func TestTheSentenceIsTrue(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		knobs, conditions, choices := rapid.IntRange(1, 5).Draw(t, "values"), rapid.IntRange(1, 3).Draw(t, "conditions"), rapid.IntRange(1, 2).Draw(t, "choices")
+		seeds := rapid.IntRange(2, 6).Draw(t, "seeds")
+		shape := rapid.SampledFrom([]string{"flat", "falling", "rising", "valley", "any"}).Draw(t, "shape")
+		loud := rapid.SampledFrom([]int{0, 0, 1, 5}).Draw(t, "noise")
+		unsound := rapid.SampledFrom([]int{0, 0, 1, 3}).Draw(t, "unsound, of ten")
+		d := gridOf(t, seeds, fmt.Sprintf("engine.max_dispatch_retries=1..%d", knobs),
+			"world.dying="+strings.Join([]string{"0", "0.2", "0.4"}[:conditions], ","),
+			"engine.stale_reason_code="+strings.Join([]string{"no_workers", "stale_worker"}[:choices], ","))
+		small := func(label string, most int) float64 { return float64(rapid.IntRange(0, most).Draw(t, label)) }
+		oracles := map[string]*oracle{}
+		bad := map[string]bool{}
+		res := analysed(t, d, recordsOf(d, func(v []string, seed int) madeUp {
+			o := oracles[v[2]]
+			if o == nil {
+				o = &oracle{values: d.Axes[0].Values, pooled: map[string][]float64{}, runs: map[string]string{}, broken: map[string]bool{}}
+				oracles[v[2]] = o
+			}
+			x := map[string]float64{"flat": 6, "falling": 8 - nth(v), "rising": 2 + nth(v), "valley": 3 + math.Abs(nth(v)-3), "any": small("level", 9)}[shape]
+			m := madeUp{failed: 4*x + float64(3*seed) + small("noise", loud), picks: nth(v) + small("picks", 2)}
+			key := strings.Join(v, " ")
+			if seed == 0 {
+				bad[key] = small("unsound", 9) < float64(unsound)
+			}
+			if bad[key] {
+				m.broken, o.broken[v[0]] = "one-dispatch-per-job", true
+			}
+			if len(o.pooled[v[0]]) <= seed {
+				o.pooled[v[0]] = append(o.pooled[v[0]], 0)
+			}
+			o.pooled[v[0]][seed] += m.failed / float64(conditions)
+			o.runs[v[0]] += fmt.Sprint(m.failed, " ")
+			return m
+		}))
+		sentence := res.Answer.Sentence
+		for _, take := range res.Answer.Take {
+			v, _ := strings.CutPrefix(take, "engine.max_dispatch_retries=")
+			for _, set := range res.Answer.Take {
+				if choice, ok := strings.CutPrefix(set, "engine.stale_reason_code="); ok {
+					assert.False(t, oracles[choice].broken[v], "what is taken is sound: %s", sentence)
+				}
+			}
+		}
+		for choice, o := range oracles {
+			if o.close() {
+				continue
+			}
+			part := saying(t, sentence, "With engine.stale_reason_code="+choice+", ")
+			o.check(t, part)
+		}
+	})
+}
+
+// saying is the sentence that begins so.
+func saying(t *rapid.T, text, begin string) string {
+	_, rest, ok := strings.Cut(text, begin)
+	if !ok {
+		t.Fatalf("%q is not in %q", begin, text)
+	}
+	part, _, _ := strings.Cut(rest, ". ")
+	return strings.TrimSuffix(part, ".")
+}
+
+// check holds what is said of one choice against the numbers.
+func (o *oracle) check(t *rapid.T, text string) {
+	var sound, out []string
+	for _, v := range o.values {
+		if o.broken[v] {
+			out = append(out, v)
+		} else {
+			sound = append(sound, v)
+		}
+	}
+	taken := regexpTaken.FindStringSubmatch(text)
+	value := func() string { return taken[1] }
+	same := !slices.ContainsFunc(sound, func(v string) bool { return o.runs[v] != o.runs[sound[0]] })
+	apart := slices.ContainsFunc(sound, o.anyBetter)
+	if len(out) > 0 && len(sound) > 1 && !strings.Contains(text, and(out)+" "+isOrAre(len(out))+" out, as promises were broken there") {
+		t.Fatalf("%v are out: %s", out, text)
+	}
+	switch {
+	case strings.Contains(text, "can be recommended"):
+		assert.Empty(t, sound, text)
+	case strings.Contains(text, "the only value at which"), strings.Contains(text, "nothing to choose"):
+		assert.Len(t, sound, 1, text)
+		assert.Contains(t, text, sound[0])
+	case strings.Contains(text, "no difference at all"):
+		assert.True(t, same, text)
+		assert.Contains(t, text, fmt.Sprintf("at all %d values)", len(sound)))
+		assert.InEpsilon(t, o.mean(sound[0])+1, quoted(text, `\(([0-9.]+) % at all`)+1, 0.01)
+	case strings.Contains(text, "told from noise"):
+		assert.False(t, same || apart, text)
+	case strings.Contains(text, "no value is better by more than noise"):
+		assert.True(t, apart, text)
+		assert.False(t, o.anyBetter(value()), text)
+		assert.InEpsilon(t, o.mean(value())+1, quoted(text, `“jobs failed”: ([0-9.]+) %`)+1, 0.01)
+		for _, v := range sound {
+			if v == value() {
+				break
+			}
+			assert.True(t, o.anyBetter(v), "a smaller value is as good: %s", text)
+		}
+		if m := regexpRather.FindStringSubmatch(text); m != nil {
+			assert.True(t, o.better(value(), m[1]), text)
+		}
+		if m := regexpWorse.FindStringSubmatch(text); m != nil {
+			assert.True(t, o.better(m[2], m[1]), text)
+		}
+		assert.Equal(t, value() == o.values[len(o.values)-1], strings.Contains(text, "larger ones were not tried"), text)
+	default:
+		t.Fatalf("nothing is said: %s", text)
+	}
+}
+
+var (
+	regexpTaken  = regexp.MustCompile(`take engine\.max_dispatch_retries=(\d+) for`)
+	regexpRather = regexp.MustCompile(`rather than [0-9.]+ % at (\d+), and no value`)
+	regexpWorse  = regexp.MustCompile(`while (\d+) is worse than (\d+) \(`)
+)
+
+// quoted is the number that the text gives where the pattern has its group.
+func quoted(text, pattern string) float64 {
+	x, err := strconv.ParseFloat(regexp.MustCompile(pattern).FindStringSubmatch(text)[1], 64)
+	if err != nil {
+		return math.NaN()
+	}
+	return x
+}

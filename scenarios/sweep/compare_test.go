@@ -1,0 +1,90 @@
+package sweep
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/faultline-sim/faultline/scenarios"
+	"github.com/faultline-sim/faultline/scenarios/campaign"
+)
+
+func TestComparisons(t *testing.T) {
+	var names []string
+	for _, a := range Comparisons() {
+		names = append(names, a.Name)
+		require.NoError(t, a.Validate())
+		spec := a.Spec()
+		require.NoError(t, spec.Validate())
+		assert.Len(t, a.Rows, 3, "%s: %v", a.Name, a.Notes)
+		known := metricNames()
+		for _, m := range a.Metrics {
+			assert.Contains(t, known, m)
+		}
+		for _, row := range a.Rows {
+			assert.NotEmpty(t, row.Name+row.Upside+row.Downside)
+		}
+		assert.Contains(t, a.Rows[0].Name, "rrent)", "the documented design comes first")
+		for _, c := range a.Plans {
+			assert.NotContains(t, c.Plan, "expect:", "%s is judged by its promises", c.Name)
+		}
+	}
+	assert.Equal(t, []string{"dispatch-order", "state-read", "stale-worker"}, names)
+	a, err := Compare("state-read")
+	require.NoError(t, err)
+	assert.Equal(t, "state-read", a.Name)
+	_, err = Compare("state-reed")
+	refused(t, err, `unknown comparison "state-reed"; there are dispatch-order, state-read and stale-worker (did you mean "state-read"?)`)
+	a.Seeds = 0
+	refused(t, a.Validate(), "seeds is 0, out of range")
+	a.Seeds = 9999
+	a.Rows = append(a.Rows, make([]Row, 50)...)
+	refused(t, a.Validate(), "53 alternatives with 3 plans under 9,999 seeds are 1,589,841 runs")
+}
+
+func TestAnAlternativeThatTheBuildHasNotIsLeftOut(t *testing.T) {
+	a := &Alternatives{Rows: []Row{{Name: "This", Settings: []string{"engine.dispatch_order=state-first"}}, {Name: "That", Settings: []string{"engine.dispatch_order=two-phase"}}}}
+	a.leaveOut()
+	require.Len(t, a.Rows, 1)
+	assert.Equal(t, []string{`"That" is left out: this build has no engine.dispatch_order=two-phase.`}, a.Notes)
+}
+
+func TestCompareByHand(t *testing.T) {
+	a, err := Compare("dispatch-order")
+	require.NoError(t, err)
+	a.Plans, a.Rows, a.Seeds, a.FirstSeed = a.Plans[:2], a.Rows[:2], 2, 5
+	g := a.Spec().Grid
+	var records []*campaign.Record
+	for n := range 2 * 2 * 2 {
+		plan, point, seed := g.At(n)
+		r := &campaign.Record{N: n, Verdict: scenarios.Held, Measures: campaign.Measures{"duplicates": float64(100*point + 10*plan + seed)}}
+		if point == 1 && plan == 1 {
+			r.Broken = []campaign.Broken{{Invariant: "one-dispatch-per-job"}}
+			r.Outside = []string{"every-job-settles"}
+		}
+		records = append(records, r)
+	}
+	res, err := a.Analyse(records)
+	require.NoError(t, err)
+	assert.True(t, res.Complete)
+	assert.Equal(t, []string{"state-write-failure", "publish-ack-lost"}, res.Plans)
+	assert.Len(t, res.Metrics, len(a.Metrics))
+	row := res.Rows[1]
+	assert.Equal(t, "Publish-before-state", row.Name)
+	assert.Equal(t, 4, row.Runs)
+	assert.InDelta(t, 105.5, row.Estimates["duplicates"].Mean, 1e-9, "of the means over plans: 105 and 106")
+	assert.InDelta(t, 105.5-12.7062*0.5, row.Estimates["duplicates"].Low, 1e-4)
+	assert.InDelta(t, 110.5, row.Under[1]["duplicates"].Mean, 1e-9)
+	assert.Equal(t, map[string]int{"one-dispatch-per-job": 2}, row.Broken)
+	assert.Equal(t, map[string]int{"every-job-settles": 2}, row.Outside)
+	assert.Empty(t, res.Rows[0].Broken)
+	assert.Empty(t, a.Rows[0].Estimates, "the comparison itself is as it was")
+	assert.True(t, strings.HasPrefix(res.Notes[0], "Every alternative ran each of 2 plans under the same 2 seeds, 5 to 6"), res.Notes[0])
+
+	res, err = a.Analyse(records[:7])
+	require.NoError(t, err)
+	assert.False(t, res.Complete)
+	assert.Contains(t, res.Notes[1], "1 run is missing")
+}

@@ -1,0 +1,105 @@
+package sweep
+
+import (
+	"context"
+	"math"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/faultline-sim/faultline/scenarios"
+	"github.com/faultline-sim/faultline/scenarios/campaign"
+)
+
+// sentBack is the model in the notes of stale-worker-retries: how many jobs meet a stale worker when
+// that worker dies then, and no heartbeat is late.
+func sentBack(p *scenarios.Plan, worker string, dies time.Duration) (jobs int) {
+	const start, submits = time.Second, 2 * time.Second // the workers, and the submitter
+	beat := p.Topology.HeartbeatEvery
+	turn := int((dies - start) / beat) // since which heartbeat
+	last := start + time.Duration(turn)*beat
+	if worker != "worker-1" || turn%2 != 0 {
+		if worker != "worker-2" || turn != 0 {
+			return 0
+		}
+	}
+	sweep := p.Engine.RegistrySweep
+	stale := last + p.Engine.WorkerTTL
+	evicted := (stale + sweep - 1) / sweep * sweep
+	for n := range p.Workload.Jobs {
+		if at := submits + time.Duration(n+1)*p.Workload.Every; at > stale && at < evicted {
+			jobs++
+		}
+	}
+	return jobs
+}
+
+func TestStaleWorkerRetriesAgreesWithItsModel(t *testing.T) {
+	d, err := Load("stale-worker-retries")
+	require.NoError(t, err)
+	p, err := d.plan()
+	require.NoError(t, err)
+	for _, set := range []string{"engine.max_dispatch_retries=3", "world.heartbeat_lag=0s", "world.dying=0.2", "engine.stale_worker=fixed-retries"} {
+		require.NoError(t, p.Set(set))
+	}
+	span := time.Duration(p.Workload.Jobs) * p.Workload.Every
+
+	// By hand: one worker of five, at an instant spread evenly over the submissions.
+	expected := 0.0
+	for dies := 2 * time.Second; dies < 2*time.Second+span; dies += 100 * time.Millisecond {
+		for _, worker := range []string{"worker-1", "worker-2", "worker-3", "worker-4", "worker-5"} {
+			expected += float64(sentBack(p, worker, dies)) / 5 / (span.Seconds() / 0.1)
+		}
+	}
+	assert.InDelta(t, (9*5+10*6+10*5+10*5+9*5)/5.0/102, expected, 1e-9)
+	note := d.Notes[len(d.Notes)-1]
+	assert.True(t, strings.HasSuffix(note, "= "+number(expected)+" jobs of 60, 0.82 %."), note)
+	assert.Equal(t, 0.82, math.Round(100*100*expected/60)/100)
+
+	var measured []float64
+	for seed := range d.Seeds {
+		p.Seed = d.FirstSeed + uint64(seed)
+		res, err := scenarios.Run(context.Background(), p, scenarios.RunOptions{Modified: true})
+		require.NoError(t, err)
+		require.Len(t, res.Fired, 1)
+		share := campaign.Measure(res)["stale_exhausted"]
+		assert.InDelta(t, 100*float64(sentBack(p, res.Fired[0].Node, res.Fired[0].At))/60, share, 1e-9, "seed %d", p.Seed)
+		measured = append(measured, share)
+	}
+	e := estimate(measured)
+	assert.Less(t, e.Low, 100*expected/60)
+	assert.Greater(t, e.High, 100*expected/60)
+	assert.Positive(t, e.Mean)
+}
+
+// A ceiling of c attempts is c/2 publishes, so that a job fails with all of them: in an outage that
+// outlasts them, 0.9^(c/2) of the jobs.
+func TestBackoffAgreesWithItsModel(t *testing.T) {
+	d, err := Load("backoff")
+	require.NoError(t, err)
+	p, err := d.plan()
+	require.NoError(t, err)
+	for _, set := range []string{"engine.backoff_max=1s", "engine.max_scheduling_retries=10", "workload.every=20s"} {
+		require.NoError(t, p.Set(set))
+	}
+	var measured []float64
+	for seed := range d.Seeds {
+		p.Seed = d.FirstSeed + uint64(seed)
+		res, err := scenarios.Run(context.Background(), p, scenarios.RunOptions{Modified: true})
+		require.NoError(t, err)
+		for _, j := range res.Jobs {
+			if j.State == "FAILED" {
+				assert.Equal(t, 10, j.Attempts)
+			} else {
+				assert.Zero(t, (j.Attempts-1)%2, "two for each publish that failed, and one for the last")
+			}
+		}
+		measured = append(measured, campaign.Measure(res)["failed"])
+	}
+	e := estimate(measured)
+	assert.Less(t, e.Low, 100*math.Pow(0.9, 5))
+	assert.Greater(t, e.High, 100*math.Pow(0.9, 5)*11/12, "the last job's budget may outlast the outage")
+}
