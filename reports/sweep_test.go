@@ -283,10 +283,10 @@ func TestNumbersAreShortAndInAUnitThatFits(t *testing.T) {
 		e    sweep.Estimate
 		want string
 	}{
-		{12, sweep.Estimate{Mean: 12.3456, Low: 12.1, High: 12.6, N: 3}, "12.35 ± 0.25"},
+		{12, sweep.Estimate{Mean: 12.35, Low: 12.1, High: 12.6, N: 3}, "12.35 ± 0.25"},
 		{.0123, sweep.Estimate{Mean: .0123, Low: .0122, High: .0124, N: 3}, "12.30 ± 0.10"},
 		{2e-6, sweep.Estimate{Mean: 2e-6, Low: 2e-6, High: 2e-6, N: 3}, "2"},
-		{1e6, sweep.Estimate{Mean: 1234567, Low: 1200000, High: 1300000, N: 3}, "1,234,567 ± 50,000"},
+		{1e6, sweep.Estimate{Mean: 1250000, Low: 1200000, High: 1300000, N: 3}, "1,250,000 ± 50,000"},
 		{48, sweep.Estimate{Mean: 48.63997, Low: 48.63988, High: 48.64006, N: 3}, "48.64"},
 		{1, sweep.Estimate{Mean: 1.1, Low: 0, High: 4.34, N: 3}, "1.1 (0.0 to 4.3)"},
 		{486, sweep.Estimate{Mean: 486.89, Low: 486.63, High: 487.15, N: 3}, "486.9 ± 0.3"},

@@ -87,7 +87,7 @@ func (d *drawer) turnSome(most int) {
 		return dial.with != "" && !slices.Contains(changes, dial.with)
 	})
 	for range d.upTo(most, "dials") {
-		d.turn(from(d, "dial", meant...))
+		d.turn(evenly(d, "dial", meant...))
 	}
 }
 

@@ -102,9 +102,22 @@ func (d *drawer) finish() {
 	d.p.pinned = nil // what was drawn is not more explicit than what was not
 }
 
-// from draws one of the values, the plainest of which comes first.
+// from draws one of the values, of which rapid favours the first by far if there are many: the
+// plainest come first.
 func from[V any](d *drawer, label string, values ...V) V {
 	return rapid.SampledFrom(values).Draw(d.t, label)
+}
+
+// evenly draws one of many values, each as likely as the others.
+func evenly[V any](d *drawer, label string, values ...V) V {
+	chance, of := 0, 1
+	for of < 16*len(values) {
+		chance, of = 2*chance, 2*of
+		if rapid.Bool().Draw(d.t, label) {
+			chance++
+		}
+	}
+	return values[chance*len(values)/of]
 }
 
 // upTo draws a number from 0 to n, the low ones a little more often.

@@ -82,31 +82,31 @@ func (d *drawer) often(f *faults.Fault, ph faults.Phase) {
 	}
 }
 
-// dispatching are the phases that a job goes through on its way to a worker.
-var dispatching = []string{
-	"lock_acquire", "state_read", "scheduled_write", "dispatched_write", "publish", "rollback_write", "running_write", "lock_release", "submit_ack",
+// weights say how often phases are drawn, where it is not as often as most (weightOfMost): the dispatch
+// path more often, its heart most of all, and hardly ever what needs a message that makes no sense, or a
+// job without a record.
+var weights = map[string]int{
+	"dispatched_write": 20, "publish": 20,
+	"lock_acquire": 8, "lock_renew": 8, "state_read": 8, "scheduled_write": 8, "rollback_write": 8, "running_write": 8, "lock_release": 8, "submit_ack": 8,
+	"pending_write": 1, "submit_term": 1, "job_term": 1, "result_term": 1,
 }
 
-// phase draws one among those of certain places: the dispatch path more often than the rest, and what
-// hardly ever happens less often.
+const weightOfMost = 3
+
+// phase draws one among those of certain places.
 func (d *drawer) phase(at func(faults.Place) bool) faults.Phase {
 	var list []faults.Phase
 	for _, ph := range d.p.Phases() {
 		if ph.Place == faults.PlaceNone || !at(ph.Place) {
 			continue
 		}
-		weight := 3
-		switch {
-		case slices.Contains(dispatching, ph.Name):
-			weight = 8
-		case strings.HasSuffix(ph.Name, "_term"), ph.Name == "pending_write": // of messages that make no sense, of jobs without a record
-			weight = 1
+		weight := weights[ph.Name]
+		if weight == 0 {
+			weight = weightOfMost
 		}
-		for range weight {
-			list = append(list, ph)
-		}
+		list = append(list, slices.Repeat([]faults.Phase{ph}, weight)...)
 	}
-	return from(d, "phase", list...)
+	return evenly(d, "phase", list...)
 }
 
 // match draws which operations of a phase are meant, and brings about what leads to them.

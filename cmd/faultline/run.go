@@ -20,6 +20,7 @@ type runFlags struct {
 	out   string
 	json  bool
 	quiet bool
+	junit string
 }
 
 func newRun() *cobra.Command {
@@ -48,6 +49,7 @@ A folder of an earlier run is replaced; any other folder is left alone.`,
 	cmd.Flags().StringVar(&f.seed, "seed", "", "the root of every draw, `N` (default the plan's)")
 	cmd.Flags().StringVar(&f.out, "out", "", "the run's folder, `DIR` (default runs/SCENARIO-SEED)")
 	cmd.Flags().BoolVar(&f.json, "json", false, "print result.json, and nothing else, on standard output")
+	cmd.Flags().StringVar(&f.junit, "junit", "", "write the result for CI, as JUnit XML, to `FILE`")
 	cmd.Flags().BoolVarP(&f.quiet, "quiet", "q", false, "print only the verdict")
 	_ = cmd.RegisterFlagCompletionFunc("seed", cobra.NoFileCompletions)
 	return cmd
@@ -91,6 +93,11 @@ func (f *runFlags) run(ctx context.Context, arg string, stdout, stderr io.Writer
 	}
 	if err := dir.keep(); err != nil {
 		return err
+	}
+	if f.junit != "" {
+		if err := writeFile(f.junit, func(w io.Writer) error { return reports.JUnitRun(w, res) }); err != nil {
+			return err
+		}
 	}
 	switch {
 	case f.json:

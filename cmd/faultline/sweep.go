@@ -94,6 +94,10 @@ func (f *sweepFlags) sweep(ctx context.Context, arg string, stdout, stderr io.Wr
 	if err := reports.WriteSweep(dir, res); err != nil {
 		return fail(exitUsage, "%s cannot be written: %v; choose another folder with --out", dir, plain(err))
 	}
+	nothing := func(io.Writer) error { return nil }
+	if err := onGitHub(stderr, nothing, func(w io.Writer) error { return reports.SweepSummary(w, res) }); err != nil {
+		return err
+	}
 	if f.json {
 		return printJSON(stdout, res)
 	}
@@ -149,7 +153,11 @@ func (p *printer) sweepBefore(d *sweep.Definition, dir string) {
 // answer prints what a sweep recommends, and why.
 func (p *printer) answer(res *sweep.Result) {
 	p.line("%s  %s", p.paint(bold, "ANSWER"), res.Answer.Sentence)
-	for _, e := range res.Answer.Evidence {
+	for i, e := range res.Answer.Evidence {
+		if i == shownMax {
+			p.line("  ... and %d more", len(res.Answer.Evidence)-i)
+			return
+		}
 		p.line("  %s", e)
 	}
 }

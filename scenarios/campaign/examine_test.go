@@ -53,12 +53,13 @@ func drawn(d Drawn) *Spec {
 // What is found is a plan file that shows it: of one job, named by its content, with the digest of the
 // run that the printed command gives.
 func TestExamine(t *testing.T) {
+	ackLost, _ := scenarios.Source("publish-ack-lost")
 	for name, c := range map[string]struct {
 		drawn Drawn
 		cause string
 	}{
 		"a setting that loses":     {Drawn{Sets: []string{"engine.dispatch_order=publish-first"}}, "fail-before dispatched_write, with engine.dispatch_order=publish-first"},
-		"judged outside a promise": {Drawn{Judged: []string{oneDispatch, "every-job-settles"}}, "fail-after publish"},
+		"judged outside a promise": {Drawn{Plans: []string{ackLost}, Judged: []string{oneDispatch, "every-job-settles"}}, "fail-after publish"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			spec := drawn(c.drawn)
@@ -98,7 +99,7 @@ func TestExamine(t *testing.T) {
 
 // A run that does not repeat is no evidence: it is reported as what it is, with its whole plan.
 func TestExamineTellsThatARunDoesNotRepeat(t *testing.T) {
-	spec := drawn(Drawn{Judged: []string{oneDispatch}})
+	spec := drawn(Drawn{Sets: []string{"engine.dispatch_order=publish-first"}})
 	r := firstBroken(t, spec, oneDispatch)
 	plan, err := spec.Plan(r.N)
 	require.NoError(t, err)
@@ -178,7 +179,7 @@ func TestExamineBoundsItsTries(t *testing.T) {
 }
 
 func TestExamineFailsWithItsTrials(t *testing.T) {
-	spec := drawn(Drawn{Judged: []string{oneDispatch}})
+	spec := drawn(Drawn{Sets: []string{"engine.dispatch_order=publish-first"}})
 	r := firstBroken(t, spec, oneDispatch)
 	for after := range 3 {
 		trials := 0
@@ -256,4 +257,14 @@ func TestStory(t *testing.T) {
 	beat := &scenarios.Result{Fired: []scenarios.FiredFault{{Do: "lose", Phase: "heartbeat", Job: "worker-2", Node: "worker-2", At: time.Second}}}
 	assert.Equal(t, "a heartbeat of worker-2 was lost at 1s. counters-equal-trace is broken: at step 5, jobs_dispatched is 1.",
 		story(beat, &scenarios.Violation{Invariant: "counters-equal-trace", Step: 5, Message: "jobs_dispatched is 1"}))
+}
+
+// A setting that one of the plans cannot have is said before the first run.
+func TestSpecLooksAtEveryPlanThatItPerturbs(t *testing.T) {
+	one, _ := scenarios.Source("calm")
+	other, _ := scenarios.Source("publish-failure") // its fault is about job 3
+	spec := drawn(Drawn{Plans: []string{one, other}, Sets: []string{"workload.jobs=2"}})
+	assert.ErrorContains(t, spec.Validate(), "there is no job 3")
+	spec.Drawn.Plans = spec.Drawn.Plans[:1]
+	assert.NoError(t, spec.Validate())
 }

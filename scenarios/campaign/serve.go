@@ -30,7 +30,7 @@ type ServeOptions struct {
 // lines. It owns the process: it ignores SIGINT and SIGTERM, which are for the parent, and ends the
 // process when in ends, when ctx does, and when the code under test is out of bounds.
 func Serve(ctx context.Context, in io.Reader, out io.Writer, opt ServeOptions) error {
-	signal.Ignore(os.Interrupt, syscall.SIGTERM)
+	signal.Ignore(os.Interrupt, syscall.SIGTERM, syscall.SIGPIPE)
 	if out == os.Stdout {
 		os.Stdout = os.Stderr // what the code under test prints is no answer
 	}
@@ -95,11 +95,12 @@ func (s *server) listen(lines *json.Decoder) {
 
 // leave ends the process, and what it keeps on disk.
 func (s *server) leave() {
-	const attempts = 100 // the world that is under way may write into it meanwhile
+	const attempts = 100 // the world that is under way may write into it meanwhile, and make it again
 	for range attempts {
-		if s.Temp == "" || os.RemoveAll(s.Temp) == nil {
+		if _, err := os.Lstat(s.Temp); s.Temp == "" || errors.Is(err, fs.ErrNotExist) {
 			break
 		}
+		_ = os.RemoveAll(s.Temp)
 	}
 	_ = os.Remove(filepath.Dir(s.Temp)) // if it was the last
 	os.Exit(0)

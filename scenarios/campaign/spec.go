@@ -74,8 +74,16 @@ func (s *Spec) Validate() error {
 	if s.Grid != nil && s.Grid.size() == 0 {
 		return errors.New("a grid needs a plan, a point and a seed")
 	}
-	_, err := s.Plan(0)
-	return err
+	first := 1
+	if s.Drawn != nil {
+		first = max(1, len(s.Drawn.Plans)) // each plan that is perturbed, once
+	}
+	for n := range first {
+		if _, err := s.Plan(n); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // Plan is the n-th plan, from 0.
