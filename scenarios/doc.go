@@ -11,5 +11,9 @@
 // lets package faults break it, and gives every event to package invariants. Its [Result] holds the
 // verdict, and tells what happened to the jobs that the plan is about.
 //
+// [Draw] draws plans of a [Space]: the room of all plans, or perturbations of one. [Shrink] takes from
+// a plan what its failure does not need. What was found so, and is worth keeping, is in
+// testdata/regressions.
+//
 // This is the only room where the engine meets the simulator.
 package scenarios

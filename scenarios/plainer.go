@@ -16,6 +16,11 @@ var plainer = []func(*faults.Fault, *Plan){
 		}
 	},
 	func(f *faults.Fault, _ *Plan) {
+		if f.Times > 1 { // the last alone
+			f.On.Occurrence, f.Times = max(1, f.On.Occurrence)+f.Times-1, 0
+		}
+	},
+	func(f *faults.Fault, _ *Plan) {
 		if f.Times > 1 {
 			f.Times /= 2
 		}

@@ -111,7 +111,12 @@ func (d *drawer) phase(at func(faults.Place) bool) faults.Phase {
 
 // match draws which operations of a phase are meant, and brings about what leads to them.
 func (d *drawer) match(ph faults.Phase) *faults.Match {
-	m := &faults.Match{Phase: ph.Name, Occurrence: from(d, "occurrence", 0, 0, 0, 0, 2, 2, 3, 5)}
+	m := &faults.Match{Phase: ph.Name}
+	if slices.Contains(recurring, ph.Name) {
+		m.Occurrence = evenly(d, "occurrence", 0, 2, 3, 4)
+	} else {
+		m.Occurrence = from(d, "occurrence", 0, 0, 0, 0, 2, 2, 3, 5)
+	}
 	if !ph.NoJob && !d.oneIn(8, "any job") {
 		m.Job = 1 + d.upTo(d.p.Workload.Jobs-1, "job")
 	}
@@ -123,6 +128,9 @@ func (d *drawer) match(ph faults.Phase) *faults.Match {
 	}
 	return m
 }
+
+// recurring are phases of each message's handling: a calm job has them twice.
+var recurring = []string{"lock_acquire", "state_read", "lock_release"}
 
 // actors are the nodes that operate in a phase.
 func (t Topology) actors(phase string) []string {

@@ -6,6 +6,7 @@ import "context"
 // what a finding explains is not looked at again, so that the order decides what is found.
 type hunt struct {
 	max      int
+	grid     bool      // whose broken promises are its data: only runs that went out of bounds are looked at
 	queue    []*Record // runs that broke promises, still to be looked at
 	left     []string  // the promises of the first of them that are; nil is all
 	missed   bool      // one of those before could not be
@@ -23,7 +24,7 @@ type broken struct {
 
 // see takes the run after those it has seen.
 func (h *hunt) see(r *Record) {
-	if len(r.promises()) > 0 {
+	if len(r.promises()) > 0 && (!h.grid || r.Contained != nil) {
 		h.queue = append(h.queue, r)
 	}
 }

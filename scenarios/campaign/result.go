@@ -27,8 +27,8 @@ type Result struct {
 	Unexamined int                       `json:"unexamined,omitempty"`   // runs that broke a promise after FindingsMax findings
 	Invariants []Coverage                `json:"invariants"`             // in the order of the oracle; situations last
 	Faults     []Coverage                `json:"faults"`                 // every kind of fault that a plan can have
-	Settings   []Coverage                `json:"settings"`               // every setting
-	Reasons    map[string]int            `json:"inconclusive,omitempty"` // why runs were inconclusive, numbers left out
+	Settings   []Coverage                `json:"settings"`               // every setting but the preset
+	Reasons    map[string]int            `json:"inconclusive,omitempty"` // why runs were inconclusive, without numbers and lists
 }
 
 // Coverage says how often a campaign met something, in runs.
