@@ -26,8 +26,8 @@ sim: bin/faultline ## run a scenario: SCENARIO=publish-failure [SEED=7] [SET="ke
 	+@./bin/faultline run '$(SCENARIO)' $(if $(SEED),--seed '$(SEED)') $(if $(PRESET),--preset '$(PRESET)') $(foreach s,$(SET),--set '$(s)') $(if $(OUT),--out '$(OUT)')
 
 .PHONY: fuzz
-fuzz: bin/faultline ## look for broken promises: [BUDGET=60s|10000runs] [SCENARIO="names"] [PRESET=hardened] [SET=...] [SEED=7] [WORKERS=2] [OUT=folder] [JUNIT=file]
-	+@./bin/faultline fuzz $(foreach s,$(SCENARIO),'$(s)') --budget '$(BUDGET)' $(if $(SEED),--seed '$(SEED)') $(if $(PRESET),--preset '$(PRESET)') $(foreach s,$(SET),--set '$(s)') $(if $(WORKERS),--workers '$(WORKERS)') $(if $(OUT),--out '$(OUT)') $(if $(JUNIT),--junit '$(JUNIT)')
+fuzz: bin/faultline ## look for broken promises: [BUDGET=60s|10000runs] [SCENARIO="names"] [PRESET=hardened] [SET=...] [JUDGE=invariant] [SEED=7] [WORKERS=2] [OUT=folder] [JUNIT=file]
+	+@./bin/faultline fuzz $(foreach s,$(SCENARIO),'$(s)') --budget '$(BUDGET)' $(if $(SEED),--seed '$(SEED)') $(if $(PRESET),--preset '$(PRESET)') $(foreach s,$(SET),--set '$(s)') $(foreach j,$(JUDGE),--judge '$(j)') $(if $(WORKERS),--workers '$(WORKERS)') $(if $(OUT),--out '$(OUT)') $(if $(JUNIT),--junit '$(JUNIT)')
 
 .PHONY: sweep
 sweep: bin/faultline ## answer a tuning question with measured curves: [SWEEP=stale-worker-retries] [SEEDS=20] [WORKERS=2] [OUT=folder]

@@ -115,8 +115,8 @@ func (x *probe) flaky(plan *scenarios.Plan, r *Record, difference string) (*Find
 	return f, f.keep(&p)
 }
 
-// Bounds of shrinking, in runs. One that hangs, or uses up its steps, takes many seconds each time that
-// it is found again.
+// Bounds of shrinking, in runs. One that hangs, uses up its steps or fills its memory takes seconds each
+// time that it is found again.
 const (
 	triesMax     = 800
 	triesMaxSlow = 30
@@ -125,7 +125,7 @@ const (
 // shrink is the smallest plan that still breaks the same promise, or bound.
 func (x *probe) shrink(plan *scenarios.Plan) *scenarios.Plan {
 	most := triesMax
-	if c := Containment(x.invariant); c == Hung || c == Endless {
+	if c := Containment(x.invariant); c == Hung || c == Endless || c == Overgrew {
 		most = triesMaxSlow
 	}
 	return scenarios.Shrink(plan, func(p *scenarios.Plan) bool {
