@@ -74,7 +74,7 @@ var classes = [...]struct{ fault, words string }{
 	{"result-unsent", "the result of that job was never published"},
 	{"dispatch-redelivered", "a dispatch of that job was delivered more than once"},
 	{"deliveries-exhausted", "a message of that job was given up after MaxDeliver deliveries"},
-	{"outbox-entry-kept", "a dispatch of that job was stored and its outbox entry was not taken out, so that a relay publishes it again"},
+	{"outbox-entry-kept", "a dispatch of that job was stored, and an error, a crash or a lock that ran out kept its entry in the outbox, so that a relay publishes it again"},
 	{}, {}, {}, {}, {}, {}, {}, {}, {}, {}, {}, {}, {},
 }
 

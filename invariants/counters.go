@@ -54,6 +54,9 @@ var countersEqualTrace = Invariant{
 				{counterOutboxVoided, f.count.voided, "outbox entries that were dropped unpublished"},
 				{counterFailClosed, failedClosed, "handlings that did nothing after a failed state read"},
 			} {
+				if c.name == counterFailClosed && f.mixed {
+					continue
+				}
 				t.exercise()
 				got := sum(end.Metrics, c.name, "")
 				if c.name == counterFailClosed {

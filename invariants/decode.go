@@ -18,6 +18,8 @@ const (
 	streamSys      = "CORDUM_SYS"
 	subjectSubmit  = "sys.job.submit"
 	subjectResult  = "sys.job.result"
+	consumerSubmit = streamSys + "/scheduler-submit"
+	consumerResult = streamSys + "/scheduler-result"
 	subjectBeat    = "sys.heartbeat"
 	headerJob      = "Job-Id"
 	kindEffect     = sim.Kind("effect")
@@ -43,6 +45,18 @@ func workerOf(subject string) string {
 	}
 	id, _, _ := strings.Cut(rest, ".jobs")
 	return id
+}
+
+// consumerOf returns the consumer, as stream/durable, that hands a subject's messages to the
+// schedulers, or "" for none.
+func consumerOf(subject string) string {
+	switch subject {
+	case subjectSubmit:
+		return consumerSubmit
+	case subjectResult:
+		return consumerResult
+	}
+	return ""
 }
 
 // callerFailed says whether an event's caller was told of an error.

@@ -17,6 +17,7 @@ type facts struct {
 	order []*job // in the order of their first event, so that the end is judged in a fixed order
 	nodes map[string]*node
 	heard map[hearing]time.Duration // the last heartbeat that a replica received from a worker
+	swept []swept                   // what crashes took with them
 
 	unkept uint64        // invariants violated within their promise, by their place in All
 	step   int           // the last event's
@@ -25,6 +26,7 @@ type facts struct {
 	run    class             // classes met that are not about one job
 	met    [len(classes)]int // how often each class was met
 	broken uint64            // invariants violated for the run as a whole, by their place in All
+	mixed  bool              // a process had a job twice at once, having outlived its lock: events do not say which handling they are of
 	count  counts
 }
 
@@ -46,6 +48,7 @@ type hearing struct {
 type node struct {
 	down   bool
 	silent bool // partitioned: what it sends of its heartbeats is lost
+	pulls  pulls
 }
 
 // job is what is known of one job.
@@ -70,6 +73,7 @@ type job struct {
 
 	lock      lock
 	handlings []handling // under way; more than one only if one outlived its lock
+	releasing string     // the process that gave the lock back last
 }
 
 // intent is a DISPATCHED write; its step is 0 for none.
@@ -138,6 +142,7 @@ type handling struct {
 	stored        bool          // a stream stored what it published
 	entered       bool          // it wrote the DLQ entry
 	storeFailed   bool          // a state write of its own failed
+	mayKeep       bool          // it was told of an error once its dispatch was stored: of the publish, or of the entry's removal
 }
 
 func (f *facts) job(id string) *job {
@@ -197,6 +202,8 @@ func (f *facts) control(e *sim.Event) {
 	switch e.Name {
 	case "crash":
 		n.down = true
+		f.swept = append(f.swept, swept{e.Step, n.pulls})
+		n.pulls = nil
 		f.crash(e)
 	case "restart":
 		n.down = false
@@ -229,7 +236,8 @@ func (f *facts) crash(e *sim.Event) {
 				f.meet(j, crashBeforePublish)
 				f.meet(j, crashWithIntent)
 			}
-			f.keep(j, h)
+			h.mayKeep = true
+			f.keep(j, h, e.At)
 			if h.failed && !h.entered {
 				f.meet(j, crashBeforeDLQ)
 			}
@@ -248,9 +256,11 @@ func (f *facts) crash(e *sim.Event) {
 	}
 }
 
-// keep notes that a handling ends whose dispatch was stored and is in the outbox all the same.
-func (f *facts) keep(j *job, h *handling) {
-	if h.stored && j.queued.step != 0 {
+// keep notes that a handling ends whose dispatch was stored and is in the outbox all the same, if it
+// could not help it. One that met no error must have taken the entry out.
+func (f *facts) keep(j *job, h *handling, at time.Duration) {
+	overstayed := h.expires != 0 && at >= h.expires
+	if h.stored && j.queued.step != 0 && (h.mayKeep || overstayed) {
 		f.meet(j, outboxKept)
 	}
 }

@@ -161,6 +161,76 @@ func TestHungOperationsAreJudgedByTheirReturn(t *testing.T) {
 	assert.Equal(t, 0, r.outcome("ambiguous-publish-stored").Exercised)
 }
 
+// A handler that outlived its lock may have its job twice in one process. A release, of several steps,
+// is then the end of one of them; and which of them failed closed, the events do not say.
+func TestAReleaseEndsOneHandling(t *testing.T) {
+	s := newStory().submit(job1).lock(s1, job1).read(s1, job1).unseen().wait(2*time.Minute).
+		begins(s1, job1).unlock(s1, job1).
+		add(s1, sim.KindReturn, "hgetall", recordPrefix+job1, job1, "state_read").fails().unlock(s1, job1).
+		counted(map[string]float64{counterFailClosed: 2})
+	r := s.judge(Config{})
+	assert.Equal(t, 1, r.outcome("state-read-failed-closed").Exercised)
+	assert.Empty(t, r.outcome("counters-equal-trace").Violations)
+
+	s = newStory().submit(job1).lock(s1, job1).read(s1, job1).fails().unlock(s1, job1).counted(map[string]float64{counterFailClosed: 2})
+	assert.Len(t, s.judge(Config{}).outcome("counters-equal-trace").Violations, 1)
+}
+
+// A message is given up after its last delivery, whoever failed to acknowledge it, and however.
+func TestMessagesAreGivenUp(t *testing.T) {
+	cfg := Config{MaxDeliver: 3}
+	delivered := func(n uint64) *story {
+		s := newStory().submit(job1)
+		return s.message(s1, job1, "submit_deliver", sim.KindDeliver, n).at1()
+	}
+	givenUp := func(s *story) bool { return s.judge(cfg).outcome("deliveries-exhausted").Exercised > 0 }
+	assert.True(t, givenUp(delivered(3)), "nobody acknowledged it")
+	assert.False(t, givenUp(delivered(2)), "it will come again")
+	assert.True(t, givenUp(delivered(3).ack(s1, job1, "submit_ack").at1().lost()), "the ack did not arrive")
+	assert.False(t, givenUp(delivered(3).ack(s1, job1, "submit_ack").at1()))
+
+	s := delivered(3)
+	r := s.judge(cfg)
+	require.Len(t, r.outcome("every-job-settles").Violations, 1)
+	assert.False(t, r.outcome("every-job-settles").Violations[0].Promised)
+}
+
+// A crash may have swallowed a delivery that nobody saw, but only one to a pull of the process that
+// crashed, of a message that the stream held, and that no later delivery has counted.
+func TestACrashSwallowsWhatItsPullMayHold(t *testing.T) {
+	for name, c := range map[string]struct {
+		swallowed  bool
+		deliveries int
+		tell       func(*story)
+	}{
+		"a pull that waits":           {true, 1, func(s *story) { s.pull(s1).submit(job1).control("crash", s1) }},
+		"a pull after the submission": {true, 1, func(s *story) { s.submit(job1).pull(s1).control("crash", s1) }},
+		"no pull":                     {false, 1, func(s *story) { s.submit(job1).control("crash", s1) }},
+		"a pull that has ended":       {false, 1, func(s *story) { s.submit(job1).pull(s1).pullEnds(s1).control("crash", s1) }},
+		"a pull that failed":          {false, 1, func(s *story) { s.submit(job1).pull(s1).fails().control("crash", s1) }},
+		"a pull of another":           {false, 1, func(s *story) { s.pull(s1).submit(job1).control("crash", s2) }},
+		"a pull of the process before": {false, 1, func(s *story) {
+			s.pull(s1).control("crash", s1).control("restart", s1).submit(job1).control("crash", s1)
+		}},
+		"a message that came too late":    {false, 1, func(s *story) { s.pull(s1).control("crash", s1).submit(job1) }},
+		"one crash, of two that it takes": {false, 2, func(s *story) { s.pull(s1).submit(job1).control("crash", s1) }},
+		"the second delivery": {true, 2, func(s *story) {
+			s.submit(job1).pull(s2).message(s2, job1, "submit_deliver", sim.KindDeliver, 1).at1().pull(s1).control("crash", s1)
+		}},
+		"a delivery that counts it": {false, 3, func(s *story) {
+			s.submit(job1).pull(s1).control("crash", s1).pull(s2).message(s2, job1, "submit_deliver", sim.KindDeliver, 2).at1()
+		}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			s := newStory()
+			c.tell(s)
+			o := s.judge(Config{MaxDeliver: c.deliveries}).outcome("every-job-settles")
+			require.Len(t, o.Violations, 1)
+			assert.Equal(t, c.swallowed, !o.Violations[0].Promised)
+		})
+	}
+}
+
 func TestWhatABrokenInvariantStops(t *testing.T) {
 	s := newStory()
 	calm(s)

@@ -5,16 +5,42 @@ import "github.com/faultline-sim/faultline/sim"
 // message is a request or a result of a job, as the stream holds it.
 type message struct {
 	seq       uint64
+	consumer  string // who hands it out; "" for nobody
 	delivered uint64 // how often somebody saw it delivered
+	since     int    // the step up to which every delivery is among those
 	done      bool   // acknowledged, or terminated
 }
 
+// pulls are a process's, by consumer: the step at which each was sent; 0 once it has ended. One that
+// is full has no end of its own, so it counts as open until the next.
+type pulls map[string]int
+
+// swept is what a crash took with it: the pulls to which the server may have sent what nobody saw.
+type swept struct {
+	step  int
+	pulls pulls
+}
+
+// pull notes that a pull was sent, or has ended.
+func (n *node) pull(e *sim.Event) {
+	if n.pulls == nil {
+		n.pulls = pulls{}
+	}
+	n.pulls[e.Target] = 0
+	if e.Kind == sim.KindFetch && !callerFailed(e) {
+		n.pulls[e.Target] = e.Step
+	}
+}
+
 // follow notes what a delivery or an acknowledgement says of one of the job's messages.
-func (j *job) follow(e *sim.Event) {
+func (f *facts) follow(j *job, e *sim.Event) {
 	for i := range j.messages {
 		m := &j.messages[i]
 		if m.seq != e.Seq {
 			continue
+		}
+		if e.Kind == sim.KindDeliver && e.Delivered > m.delivered { // it counts those before it, and was sent after its pull
+			m.since = max(m.since, f.node(e.Node).pulls[m.consumer])
 		}
 		m.delivered = max(m.delivered, e.Delivered)
 		switch e.Kind {
@@ -24,15 +50,25 @@ func (j *job) follow(e *sim.Event) {
 	}
 }
 
-// giveUp notes the messages that nobody has acknowledged and JetStream delivers no more. Each crash
-// may have swallowed one delivery, which nobody saw.
+// giveUp notes the messages that nobody has acknowledged and JetStream delivers no more. A crash may
+// have swallowed a delivery that nobody saw, if the stream held the message by then, a pull of the
+// process for it was open, and no later delivery has told how many there were.
 func (f *facts) giveUp() {
-	crashes := uint64(f.met[bit(schedulerCrash)])
 	for _, j := range f.order {
 		for _, m := range j.messages {
-			if !m.done && m.delivered+crashes >= uint64(f.cfg.MaxDeliver) && j.classes&deliveriesExhausted == 0 {
+			if !m.done && m.delivered+f.unseen(&m) >= uint64(f.cfg.MaxDeliver) && j.classes&deliveriesExhausted == 0 {
 				f.meet(j, deliveriesExhausted)
 			}
 		}
 	}
+}
+
+// unseen is how many deliveries of m crashes may have swallowed: one each.
+func (f *facts) unseen(m *message) (n uint64) {
+	for _, s := range f.swept {
+		if s.step > m.since && s.pulls[m.consumer] != 0 {
+			n++
+		}
+	}
+	return n
 }

@@ -49,6 +49,8 @@ func (j *Judge) Observe(e *sim.Event) {
 		if e.Job != "" && !callerFailed(e) {
 			j.execution(e)
 		}
+	case sim.KindFetch, sim.KindFetchEnd:
+		f.node(e.Node).pull(e)
 	case sim.KindReceive:
 		f.heartbeat(e)
 	case sim.KindControl:
@@ -252,6 +254,7 @@ func (j *Judge) writeAnswered(s *step, applied bool) {
 	}
 	if s.h != nil {
 		s.h.storeFailed = true
+		s.h.mayKeep = s.h.mayKeep || s.h.stored && s.Phase == "outbox_remove"
 	}
 	if !applied {
 		f.meet(s.job, failedWrite)
@@ -332,7 +335,7 @@ func (j *Judge) sysStored(s *step, c *sim.Change) bool {
 	if about == nil {
 		return false
 	}
-	about.messages = append(about.messages, message{seq: c.Seq})
+	about.messages = append(about.messages, message{seq: c.Seq, consumer: consumerOf(c.Subject), since: s.Step})
 	switch c.Subject {
 	case subjectSubmit:
 		about.accepted = true
@@ -363,6 +366,7 @@ func (j *Judge) publishAnswered(s *step, stored bool) {
 	}
 	if s.failed && s.h != nil {
 		s.h.publishFailed = s.Step
+		s.h.mayKeep = s.h.mayKeep || s.h.stored
 	}
 }
 
@@ -373,7 +377,7 @@ func (j *Judge) message(e *sim.Event) {
 	lost := e.Fault == faultLose
 	last := e.Delivered >= uint64(f.cfg.MaxDeliver)
 	if !strings.HasPrefix(e.Phase, "job_") { // those are the other stream's
-		about.follow(e)
+		f.follow(about, e)
 	}
 	switch e.Phase {
 	case "submit_deliver":

@@ -33,6 +33,7 @@ func (j *Judge) lockChanged(s *step, c *sim.Change) bool {
 			f.meet(own.job, ambiguousLock)
 			l.abandoned = s.At
 		} else if s.Phase == "lock_acquire" {
+			f.mixed = f.mixed || own.job.handling(s.Event) != nil
 			own.job.handlings = append(own.job.handlings, handling{
 				node: s.Node, incarnation: s.Incarnation, expires: c.Expires, attempts: own.job.attempts,
 			})
@@ -77,14 +78,15 @@ func (j *Judge) lockReleased(s *step) {
 			f.meet(s.job, lockLeft)
 		}
 	}
-	h := s.h
-	if h == nil {
-		return
+	h, by := s.h, process(s.Node, s.Incarnation)
+	if h == nil || s.Name != "watch" && s.job.releasing == by {
+		return // the rest of a release is not the end of another handling
 	}
+	s.job.releasing = by
 	if h.closed() {
 		f.meet(s.job, failedClosed)
 	}
-	f.keep(s.job, h)
+	f.keep(s.job, h, s.At)
 	if h.scheduled && !h.intended && !h.published && !h.storeFailed && !h.failed {
 		f.meet(s.job, noWorkerTook)
 		if f.knowsStaleWorker(s) {

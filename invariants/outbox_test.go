@@ -98,6 +98,11 @@ func TestAnEntryThatStaysReleasesTheOneDispatch(t *testing.T) {
 		"the removal fails":        func(s *story) { s.op(s2, job1, "outbox_remove").fails().unlock(s2, job1) },
 		"the relay crashes":        func(s *story) { s.control("crash", s2).wait(time.Minute) },
 		"the publish is ambiguous": func(s *story) { s.fails().unlock(s2, job1) },
+		"the removal hangs": func(s *story) {
+			s.op(s2, job1, "outbox_remove").unseen().wait(2*time.Second).
+				add(s2, sim.KindReturn, "multi", recordPrefix+job1, job1, "outbox_remove").fails().unlock(s2, job1)
+		},
+		"the lock runs out": func(s *story) { s.wait(2*time.Minute).unlock(s2, job1) },
 	} {
 		t.Run(name, func(t *testing.T) {
 			s := newStory().submit(job1).outboxed(s1, job1, w1).lock(s2, job1).claims(s2, job1).publish(s2, job1, w1)
@@ -116,6 +121,31 @@ func TestAnEntryThatStaysReleasesTheOneDispatch(t *testing.T) {
 	r := s.judge(outboxOrder)
 	assert.Equal(t, 1, r.outcome("one-dispatch-per-job").Promised, "no entry, no excuse")
 	assert.NotContains(t, r.Classes, "outbox-entry-kept")
+}
+
+// A relay that leaves its entry in the outbox for no reason has no excuse for what comes of it.
+func TestAnEntryLeftWithoutCauseIsNoExcuse(t *testing.T) {
+	leaves := func(s *story) { // RUNNING, but the entry stays
+		s.publish(s2, job1, w1).write(s2, job1, "outbox_remove", "RUNNING").unlock(s2, job1)
+	}
+	for name, tell := range map[string]func(*story){
+		"all is well":                  func(s *story) { s.claims(s2, job1) },
+		"a publish failed before":      func(s *story) { s.claims(s2, job1).publishFails(s2, job1, w1).unlock(s2, job1).lock(s2, job1) },
+		"a publish failed, then not":   func(s *story) { s.claims(s2, job1).publishFails(s2, job1, w1) },
+		"the claim failed":             func(s *story) { s.claims(s2, job1).fails() },
+		"the entry's writer crashed":   func(s *story) { s.control("crash", s1).claims(s2, job1) },
+		"another replica has crashed":  func(s *story) { s.claims(s2, job1).control("crash", "scheduler-3") },
+		"the DISPATCHED write is torn": func(s *story) { s.enters(s2, job1, w1).fails() },
+	} {
+		t.Run(name, func(t *testing.T) {
+			s := newStory().submit(job1).outboxed(s1, job1, w1).lock(s2, job1)
+			tell(s)
+			leaves(s)
+			r := s.relayed(s2, job1, w1).judge(outboxOrder)
+			assert.Equal(t, 1, r.outcome("one-dispatch-per-job").Promised)
+			assert.NotContains(t, r.Classes, "outbox-entry-kept")
+		})
+	}
 }
 
 func TestADispatchComesFromTheOutbox(t *testing.T) {

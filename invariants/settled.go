@@ -6,6 +6,8 @@ import (
 	"strconv"
 )
 
+// A handler that outlives its lock releases the promise under every preset: hardened is to have a fence
+// against that, and has none so far.
 var everyJobSettles = Invariant{
 	Name:     "every-job-settles",
 	Says:     "Every job whose submission was stored reaches a terminal state.",

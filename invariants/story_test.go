@@ -46,6 +46,9 @@ func (s *story) fails() *story { s.last().Outcome = "connection reset"; return s
 
 func (s *story) lost() *story { s.last().Fault = "lose"; return s }
 
+// at1 makes the last step about the first message of its stream.
+func (s *story) at1() *story { s.last().Seq = 1; return s }
+
 // unseen is how a step looks whose process crashed before it learnt of its effect.
 func (s *story) unseen() *story { s.last().Outcome = sim.OutcomePending; return s }
 
@@ -93,6 +96,16 @@ func (s *story) message(node, job, phase string, kind sim.Kind, delivered uint64
 	s.add(node, kind, "", subjectSubmit, job, phase)
 	s.last().Delivered = delivered
 	return s
+}
+
+// pull is a pull for requests that sets out.
+func (s *story) pull(node string) *story {
+	return s.add(node, sim.KindFetch, "", consumerSubmit, "", "")
+}
+
+// pullEnds is the end of one that nothing came to.
+func (s *story) pullEnds(node string) *story {
+	return s.add(node, sim.KindFetchEnd, "", consumerSubmit, "", "")
 }
 
 func (s *story) ack(node, job, phase string) *story {

@@ -46,7 +46,7 @@ func (s *Stored) Entry(index string) Entry {
 	case s.Campaign != nil:
 		c := s.Campaign
 		b, says := campaignVerdict(c)
-		e.Kind, e.Name, e.Seed, e.Findings = "campaign", c.Spec.Name, fmt.Sprint(c.Spec.Seed), len(c.Findings)
+		e.Kind, e.Name, e.Seed, e.Findings = "campaign", filepath.Base(s.Dir), fmt.Sprint(c.Spec.Seed), len(c.Findings)
 		e.Outcome, e.Tone, e.Reason = b.Word, b.Tone, says
 		if c.Spec.Drawn != nil {
 			e.Preset = list(c.Spec.Drawn.Presets)

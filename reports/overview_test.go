@@ -217,15 +217,15 @@ func TestIndexPutsTroubleFirst(t *testing.T) {
 	said := text(page)
 	last := -1
 	for _, want := range []string{
-		"fuzz campaign 3 findings", "publish-ack-lost run violated", "unreadable", "stale-worker run inconclusive",
-		"fuzz campaign nothing found", "comparison complete", "publish-failure run held", "stale-worker-retries sweep complete",
+		"fuzz-20261121 campaign 3 findings", "publish-ack-lost run violated", "unreadable", "stale-worker run inconclusive",
+		"fuzz-7 campaign nothing found", "comparison complete", "publish-failure run held", "stale-worker-retries sweep complete",
 	} {
 		at := strings.Index(said, want)
 		require.Greater(t, at, last, want)
 		last = at
 	}
 	assert.Contains(t, said, "8 reports 2 with findings or violations, 1 that could not be read, 1 that is not conclusive, 4 with nothing against them")
-	assert.Contains(t, page, `<a href="./fuzz-20261121/report.html">fuzz</a>`)
+	assert.Contains(t, page, `<a href="./fuzz-20261121/report.html">fuzz-20261121</a>`)
 	assert.Contains(t, said, "faultline run runs/fuzz-20261121/findings/one-dispatch-per-job-8c1f03d2.yaml")
 	assert.Contains(t, said, "faultline run publish-failure --seed 7")
 	assert.Contains(t, text(indexHTML(t, nil)), "0 reports Nothing is stored.")

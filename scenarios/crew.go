@@ -56,7 +56,7 @@ func (c *crew) scheduler(p *sim.Process) {
 	cfg := engine.Config{
 		ID: p.Node(), Settings: c.plan.Engine, Streams: streams,
 		Redis: p.Redis(), JetStream: p.JetStream(), NATS: p.NATS(), Clock: p.Clock(), Random: p.Rand(),
-		Logger: slog.New(c.logs), Registerer: registry,
+		Logger: slog.New(c.logs.process()), Registerer: registry,
 	}
 	if c.variant != nil {
 		c.variant(p.Node(), &cfg)

@@ -117,6 +117,28 @@ func (p *Plan) oneJob(slow time.Duration) {
 	p.Workload.Jobs, p.About = 1, nil
 }
 
+// crashAfter lets the i-th fault, a crash, come after a phase of one job, which is the only one.
+func (p *Plan) crashAfter(i int, phase string) {
+	f := &p.Faults[i]
+	*f = faults.Fault{After: &faults.Match{Job: 1, Phase: phase}, Do: faults.Crash, Node: faults.Actor, RestartIn: f.RestartIn}
+	p.mergeJobs(0)
+}
+
+// pivots are the phases after which a crash of the node that f crashes changes most.
+func (t Topology) pivots(f *faults.Fault) []string {
+	node := f.Node
+	if node == faults.Actor {
+		node = t.actors(f.After.Phase)[0]
+	}
+	switch role, _, _ := strings.Cut(node, "-"); role {
+	case "scheduler":
+		return []string{"publish", "dispatched_write", "scheduled_write", "state_read", "lock_acquire", "running_write", "rollback_write", "lock_release", "submit_ack", "result_deliver", "result_write"}
+	case "worker":
+		return []string{"job_deliver", "effect", "result_publish"}
+	}
+	return nil
+}
+
 // dropJob takes the last job away, and the faults that are about it.
 func (p *Plan) dropJob(n int) {
 	p.Faults = slices.DeleteFunc(p.Faults, func(f faults.Fault) bool {

@@ -2,6 +2,7 @@ package scenarios
 
 import (
 	"fmt"
+	"math/bits"
 	"slices"
 	"strings"
 
@@ -93,8 +94,8 @@ type drawer struct {
 
 // finish draws what no other draw depends on, and gives the plan the time that its settings ask for.
 func (d *drawer) finish() {
-	if seed := uint64(rapid.Uint32().Draw(d.t, "seed")); !d.fixed["seed"] {
-		d.p.Seed = seed
+	if seed := d.bits(16, "seed"); !d.fixed["seed"] {
+		d.p.Seed = uint64(seed)
 	}
 	if !d.fixed["then.settle_within"] {
 		d.p.Then.SettleWithin = max(d.p.Then.SettleWithin, d.p.patience())
@@ -110,14 +111,20 @@ func from[V any](d *drawer, label string, values ...V) V {
 
 // evenly draws one of many values, each as likely as the others.
 func evenly[V any](d *drawer, label string, values ...V) V {
-	chance, of := 0, 1
-	for of < 16*len(values) {
-		chance, of = 2*chance, 2*of
+	const precision = 4 // bits more than are needed: the most that two values differ by is one in sixteen
+	n := bits.Len(uint(len(values))) + precision
+	return values[d.bits(n, label)*len(values)>>n]
+}
+
+// bits draws a number of so many bits. Rapid's own numbers are small ones by preference.
+func (d *drawer) bits(n int, label string) (number int) {
+	for range n {
+		number *= 2
 		if rapid.Bool().Draw(d.t, label) {
-			chance++
+			number++
 		}
 	}
-	return values[chance*len(values)/of]
+	return number
 }
 
 // upTo draws a number from 0 to n, the low ones a little more often.

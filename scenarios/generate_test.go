@@ -246,7 +246,7 @@ func TestPerturbations(t *testing.T) {
 				changed++
 			}
 		}
-		assert.Greater(t, len(seeds), 40)
+		assert.Greater(t, len(seeds), 55)
 		assert.Greater(t, changed, 30)
 		assert.Equal(t, before, planText(t, base), "the base is not changed")
 	}

@@ -90,7 +90,7 @@ func TestAlternativesAreFoundAndShrunk(t *testing.T) {
 			c.space.Presets = []string{PresetDocumented}
 			found := search(t, c.space, invariant)
 			tries := 0
-			smallest := Shrink(found, func(p *Plan) bool { tries++; return len(breaks(t, p, invariant)) > 0 })
+			smallest := Shrink(found, nil, func(p *Plan) bool { tries++; return len(breaks(t, p, invariant)) > 0 })
 			text := planText(t, smallest)
 			assert.Equal(t, 1, smallest.Workload.Jobs, "%s", text)
 			assert.LessOrEqual(t, len(smallest.Faults), 2, "%s", text)

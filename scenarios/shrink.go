@@ -1,20 +1,25 @@
 package scenarios
 
-import "slices"
+import (
+	"slices"
+
+	"github.com/faultline-sim/faultline/faults"
+)
 
 // Shrink returns a smaller plan for which fails still says true, as it must of plan: with fewer
-// faults, settings, jobs and nodes, and with plainer values in what is left. It makes large cuts
-// first, so that later tries are cheap to run, and asks fails about no plan twice. The plan given is
-// not changed, and the same plan and answers give the same result.
-func Shrink(plan *Plan, fails func(*Plan) bool) *Plan {
-	s := &shrinker{best: plan.clone(), fails: fails, tried: map[string]bool{}}
+// faults, settings, jobs and nodes, and with plainer values in what is left. The settings that keep
+// names stay as they are. It makes large cuts first, so that later tries are cheap to run, and asks
+// fails about no plan twice. The plan given is not changed, and the same plan and answers give the same
+// result.
+func Shrink(plan *Plan, keep []string, fails func(*Plan) bool) *Plan {
+	s := &shrinker{best: plan.clone(), keep: keep, fails: fails, tried: map[string]bool{}}
 	s.best.pinned, s.best.About = nil, nil // neither changes what happens
 	if text, err := Marshal(s.best); err == nil {
 		s.tried[string(text)] = true
 	}
 	for again := true; again; {
 		again = false
-		for _, cut := range []func() bool{s.faults, s.settings, s.jobs, s.nodes, s.schedule, s.details} {
+		for _, cut := range []func() bool{s.faults, s.settings, s.jobs, s.crashes, s.nodes, s.schedule, s.details} {
 			again = cut() || again
 		}
 		again = again || s.reseed()
@@ -24,6 +29,7 @@ func Shrink(plan *Plan, fails func(*Plan) bool) *Plan {
 
 type shrinker struct {
 	best  *Plan
+	keep  []string // settings
 	fails func(*Plan) bool
 	tried map[string]bool // plans, as Marshal writes them
 }
@@ -34,7 +40,7 @@ func (s *shrinker) try(change func(*Plan)) bool {
 	p := s.best.clone()
 	change(p)
 	text, err := Marshal(p)
-	if err != nil || s.tried[string(text)] || checkStrikes(p) != nil {
+	if err != nil || s.tried[string(text)] || checkStrikes(p) != nil || !s.keeps(p) {
 		return false
 	}
 	s.tried[string(text)] = true
@@ -42,6 +48,17 @@ func (s *shrinker) try(change func(*Plan)) bool {
 		return false
 	}
 	s.best = p
+	return true
+}
+
+// keeps says whether p has the settings that are to stay.
+func (s *shrinker) keeps(p *Plan) bool {
+	now := p.settings()
+	for i, was := range s.best.settings() {
+		if slices.Contains(s.keep, was.name) && textOf(now[i].value) != textOf(was.value) {
+			return false
+		}
+	}
 	return true
 }
 
@@ -116,6 +133,27 @@ func (s *shrinker) jobs() bool {
 	changed := s.try(func(p *Plan) { p.Workload.Jobs = last })
 	for s.best.Workload.Jobs > 1 && s.try(func(p *Plan) { p.dropJob(p.Workload.Jobs) }) {
 		changed = true
+	}
+	return changed
+}
+
+// crashes looks for the operation of one job after which a node must crash: at a time, or after what
+// somebody else does, it hits that by chance, and may take other jobs for it.
+func (s *shrinker) crashes() (changed bool) {
+	for i := range s.best.Faults {
+		f := s.best.Faults[i]
+		if f.Do != faults.Crash || f.After != nil && f.Node == faults.Actor && s.best.Workload.Jobs == 1 {
+			continue
+		}
+		for _, phase := range s.best.Topology.pivots(&f) {
+			if s.try(func(p *Plan) { p.crashAfter(i, phase) }) {
+				changed = true
+				break
+			}
+			if s.try(func(p *Plan) { p.crashAfter(i, phase); p.Faults = p.Faults[i : i+1] }) {
+				return true
+			}
+		}
 	}
 	return changed
 }

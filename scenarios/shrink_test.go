@@ -37,7 +37,7 @@ seed: 77
 func TestShrinkToNothing(t *testing.T) {
 	tries := 0
 	before := large(t)
-	smallest := Shrink(before, func(*Plan) bool { tries++; return true })
+	smallest := Shrink(before, nil, func(*Plan) bool { tries++; return true })
 	assert.Equal(t, "version: 1\nname: x\npreset: documented\ntopology:\n  schedulers: 1\n  workers: 1\nworkload:\n  jobs: 1\nseed: 1\n", planText(t, smallest))
 	assert.LessOrEqual(t, tries, 8, "large cuts come first")
 	assert.Equal(t, planText(t, large(t)), planText(t, before), "the plan given is not changed")
@@ -46,7 +46,7 @@ func TestShrinkToNothing(t *testing.T) {
 func TestShrinkKeepsWhatItCannotDoWithout(t *testing.T) {
 	p := large(t)
 	p.About = nil // whose story is told
-	assert.Equal(t, planText(t, p), planText(t, Shrink(p, func(*Plan) bool { return false })))
+	assert.Equal(t, planText(t, p), planText(t, Shrink(p, nil, func(*Plan) bool { return false })))
 }
 
 // has says whether a plan has a fault with that effect in that phase.
@@ -95,16 +95,33 @@ func TestShrinkTo(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			tries := 0
-			smallest := Shrink(large(t), func(p *Plan) bool { tries++; return c.fails(p) })
+			smallest := Shrink(large(t), nil, func(p *Plan) bool { tries++; return c.fails(p) })
 			assert.Equal(t, "version: 1\nname: x\npreset: documented\n"+c.want, planText(t, smallest))
 			assert.Less(t, tries, 150)
 		})
 	}
 }
 
+// What the user has fixed stays, and the rest shrinks around it.
+func TestShrinkKeeps(t *testing.T) {
+	keep := []string{"engine.max_deliver", "topology.workers", "schedule.strategy"}
+	smallest := Shrink(large(t), keep, func(*Plan) bool { return true })
+	assert.Equal(t, "version: 1\nname: x\npreset: documented\nengine:\n  max_deliver: 7\ntopology:\n  schedulers: 1\nworkload:\n  jobs: 1\nschedule:\n  strategy: random\nseed: 1\n", planText(t, smallest))
+}
+
+// A crash that hits by its time becomes one that comes after what it has to come after.
+func TestShrinkPinsACrashToAnOperation(t *testing.T) {
+	p := plan(t, "preset: documented\ntopology: {schedulers: 1, workers: 1}\nworkload: {jobs: 3}\nfaults:\n  - {at: 2.6s, do: crash, node: scheduler-1, restart_in: 1m}\n")
+	smallest := Shrink(p, nil, func(p *Plan) bool {
+		return p.Workload.Jobs == 3 && len(p.Faults) == 1 && p.Faults[0].At == 2600*time.Millisecond || has(p, faults.Crash, "scheduled_write")
+	})
+	assert.Equal(t, "version: 1\nname: x\npreset: documented\ntopology:\n  schedulers: 1\n  workers: 1\nworkload:\n  jobs: 1\nfaults:\n"+
+		"  - after: {job: 1, phase: scheduled_write}\n    do: crash\n    node: actor\nseed: 1\n", planText(t, smallest))
+}
+
 // A failure that hangs on an order of steps may need another seed once other jobs are gone.
 func TestShrinkTriesOtherSeeds(t *testing.T) {
-	smallest := Shrink(large(t), func(p *Plan) bool { return p.Seed == 77 && p.Workload.Jobs == 5 || p.Seed == 2 })
+	smallest := Shrink(large(t), nil, func(p *Plan) bool { return p.Seed == 77 && p.Workload.Jobs == 5 || p.Seed == 2 })
 	assert.Equal(t, 1, smallest.Workload.Jobs)
 	assert.Equal(t, uint64(2), smallest.Seed)
 }
@@ -113,7 +130,7 @@ func TestShrinkTriesOtherSeeds(t *testing.T) {
 func TestShrinkAsksOnce(t *testing.T) {
 	var texts [2][]string
 	for i := range texts {
-		Shrink(large(t), func(p *Plan) bool {
+		Shrink(large(t), nil, func(p *Plan) bool {
 			requireSound(t, p)
 			texts[i] = append(texts[i], planText(t, p))
 			return len(planText(t, p))%3 != 0

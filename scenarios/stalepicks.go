@@ -14,14 +14,19 @@ type stalePicks struct {
 	byJob     map[string]int
 	exhausted map[string]int
 	held      map[string]time.Duration
-	spans     map[string]span // handlings under way that met a stale worker
+	latest    map[string]time.Time // stale pick of each handling under way in one process
 }
 
-// span is the time from a handling's first stale pick to its latest.
-type span struct{ first, latest time.Time }
-
 func newStalePicks(picks int) *stalePicks {
-	return &stalePicks{last: picks - 1, byJob: map[string]int{}, exhausted: map[string]int{}, held: map[string]time.Duration{}, spans: map[string]span{}}
+	return &stalePicks{last: picks - 1, byJob: map[string]int{}, exhausted: map[string]int{}, held: map[string]time.Duration{}, latest: map[string]time.Time{}}
+}
+
+// process follows the handlings of one scheduler process, and adds to the same sums. They end with it:
+// a redelivery that another process dispatches is no part of a handling that a crash cut short.
+func (l *stalePicks) process() *stalePicks {
+	own := *l
+	own.latest = map[string]time.Time{}
+	return &own
 }
 
 // Enabled takes every record.
@@ -36,26 +41,25 @@ func (l *stalePicks) Handle(_ context.Context, rec slog.Record) error {
 		if attempt == l.last {
 			l.exhausted[id]++
 		}
-		s := l.spans[id]
-		if s.latest = rec.Time; attempt == 0 {
-			s.first = rec.Time
+		if attempt > 0 {
+			l.hold(id, rec.Time)
 		}
-		l.spans[id] = s
+		l.latest[id] = rec.Time
 	case "job dispatched", "dispatch publish failed":
 		id, _ := l.read(rec)
-		l.close(id, rec.Time)
+		l.hold(id, rec.Time)
+		delete(l.latest, id)
 	case "retrying later":
 		id, _ := l.read(rec)
-		l.close(id, l.spans[id].latest)
+		delete(l.latest, id)
 	}
 	return nil
 }
 
-// close ends the span of a job's handling, if it has one.
-func (l *stalePicks) close(id string, at time.Time) {
-	if s, ok := l.spans[id]; ok {
-		l.held[id] += at.Sub(s.first)
-		delete(l.spans, id)
+// hold adds the time since the latest stale pick of a job's handling, if it met one.
+func (l *stalePicks) hold(id string, until time.Time) {
+	if latest, ok := l.latest[id]; ok {
+		l.held[id] += until.Sub(latest)
 	}
 }
 

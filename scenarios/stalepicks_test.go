@@ -12,15 +12,7 @@ import (
 
 func TestStalePicksAreReadFromTheLog(t *testing.T) {
 	l := newStalePicks(3)
-	begin := time.Unix(0, 0)
-	log := func(at time.Duration, message, id string, attempt int) {
-		rec := slog.NewRecord(begin.Add(at), slog.LevelInfo, message, 0)
-		rec.AddAttrs(slog.String("job_id", id), slog.Int("dispatch_attempt", attempt))
-		require.NoError(t, l.Handle(context.Background(), rec))
-	}
-	stale := func(at time.Duration, id string, attempt int) {
-		log(at, "stale worker detected, retrying dispatch", id, attempt)
-	}
+	log, stale := logTo(t, l)
 	stale(1*time.Second, "job-1", 0)
 	stale(2*time.Second, "job-2", 0) // another replica's
 	stale(3*time.Second, "job-1", 1)
@@ -32,6 +24,34 @@ func TestStalePicksAreReadFromTheLog(t *testing.T) {
 	assert.Equal(t, map[string]int{"job-1": 4, "job-2": 1}, l.byJob)
 	assert.Equal(t, map[string]int{"job-1": 1}, l.exhausted, "only the first handling met three")
 	assert.Equal(t, map[string]time.Duration{"job-1": 4500 * time.Millisecond}, l.held, "to the last stale pick, or to the dispatch")
+}
+
+// logTo writes what a scheduler process would at that time.
+func logTo(t *testing.T, l *stalePicks) (log func(at time.Duration, message, id string, attempt int), stale func(at time.Duration, id string, attempt int)) {
+	begin := time.Unix(0, 0)
+	log = func(at time.Duration, message, id string, attempt int) {
+		rec := slog.NewRecord(begin.Add(at), slog.LevelInfo, message, 0)
+		rec.AddAttrs(slog.String("job_id", id), slog.Int("dispatch_attempt", attempt))
+		require.NoError(t, l.Handle(context.Background(), rec))
+	}
+	return log, func(at time.Duration, id string, attempt int) {
+		log(at, "stale worker detected, retrying dispatch", id, attempt)
+	}
+}
+
+func TestACrashEndsAHandling(t *testing.T) {
+	l := newStalePicks(3)
+	_, stale := logTo(t, l.process())
+	stale(1*time.Second, "job-1", 0)
+	stale(2*time.Second, "job-1", 1)
+	stale(2*time.Second, "job-2", 0)
+	// The process dies, and another one's redeliveries meet no stale worker, or meet one again.
+	log, stale := logTo(t, l.process())
+	log(60*time.Second, "job dispatched", "job-1", 0)
+	stale(60*time.Second, "job-2", 0)
+	log(61*time.Second, "job dispatched", "job-2", 0)
+	assert.Equal(t, map[string]int{"job-1": 2, "job-2": 2}, l.byJob)
+	assert.Equal(t, map[string]time.Duration{"job-1": time.Second, "job-2": time.Second}, l.held, "the outage between is nobody's handling")
 }
 
 func TestImmediateRetriesHoldNothing(t *testing.T) {

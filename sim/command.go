@@ -12,7 +12,6 @@ import (
 type touch struct {
 	key, field string
 	whole      bool
-	removes    bool // the command takes the field away
 	givesTTL   bool // the key's TTL counts from this command
 	ifNew      bool // SET NX: only if there was no such key
 }
@@ -80,7 +79,7 @@ func (op *Op) addCommand(args []any) {
 		op.touched = append(op.touched, touch{key: key, field: text(args[2])})
 	case "hdel", "zrem", "srem":
 		for _, a := range args[2:] {
-			op.touched = append(op.touched, touch{key: key, field: text(a), removes: true})
+			op.touched = append(op.touched, touch{key: key, field: text(a)})
 		}
 	case "zadd":
 		i := 2

@@ -77,9 +77,8 @@ func (w *World) readTouched(touched []touch) (changes []Change) {
 			c.Value = w.redis.HGet(t.key, t.field)
 			c.Gone = c.Value == "" && !w.hasField(t.key, t.field)
 		case "zset":
-			s, err := w.redis.ZScore(t.key, t.field)
-			c.Gone = err != nil || s == 0 && t.removes // miniredis says 0 of a member that is not there
-			if !c.Gone {
+			s, in := w.score(t.key, t.field)
+			if c.Gone = !in; in {
 				c.Value = formatScore(s)
 			}
 		case "set":
@@ -108,6 +107,17 @@ func (w *World) readTouched(touched []touch) (changes []Change) {
 func (w *World) hasField(key, field string) bool {
 	names, _ := w.redis.HKeys(key)
 	return slices.Contains(names, field)
+}
+
+// score returns a sorted set's member's score, and whether it is a member.
+func (w *World) score(key, member string) (float64, bool) {
+	s, err := w.redis.ZScore(key, member)
+	if err != nil || s != 0 {
+		return s, err == nil
+	}
+	scores, _ := w.redis.SortedSet(key) // miniredis says 0 of what is no member, too
+	_, in := scores[member]
+	return 0, in
 }
 
 func (w *World) readWhole(changes []Change, t touch, known value, had bool) []Change {

@@ -2,8 +2,10 @@ package main
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
+	"hash/fnv"
 	"io"
 	"os"
 	"path/filepath"
@@ -33,22 +35,37 @@ func (f *campaignFlags) add(cmd *cobra.Command, out string) {
 	cmd.Flags().BoolVarP(&f.quiet, "quiet", "q", false, "show no progress, and print only what came of it")
 }
 
-func (f *campaignFlags) check() error {
-	if f.workers < 0 || f.workers > workersMax {
+func (f *campaignFlags) check(cmd *cobra.Command) error {
+	if given := cmd.Flags().Changed("workers"); given && f.workers < 1 || f.workers > workersMax {
 		return fail(exitUsage, "--workers is %d, out of range; give 1 to %d", f.workers, workersMax)
+	}
+	if seeds := cmd.Flags().Lookup("seeds"); seeds != nil && seeds.Changed && seeds.Value.String() == "0" {
+		return fail(exitUsage, "--seeds is 0, out of range; give 1 or more")
 	}
 	return nil
 }
 
+// folderOf names the folder of a campaign that the user gave no name: what tells it from the plain one
+// of that name is in the hash.
+func folderOf(name string, plain bool, spec campaign.Spec) string {
+	if !plain {
+		data, _ := json.Marshal(spec) // as Create writes it
+		h := fnv.New32a()
+		_, _ = h.Write(data)
+		name += fmt.Sprintf("-%08x", h.Sum32())
+	}
+	return filepath.Join(runsDir, name)
+}
+
 // prepare makes dir the folder of a campaign of spec, or goes on with the one that is there if it is
-// the same and was cut short.
+// the same and was cut short. One that is over gives way to the same one alone.
 func prepare(dir string, spec campaign.Spec, stderr io.Writer) error {
 	state, err := campaign.Look(dir)
 	if err != nil {
 		return fail(exitUsage, "%v", err)
 	}
-	switch {
-	case state == campaign.Unfinished:
+	switch state {
+	case campaign.Unfinished:
 		there, err := campaign.Load(dir)
 		if err != nil {
 			return fail(exitUsage, "%v", err)
@@ -58,7 +75,11 @@ func prepare(dir string, spec campaign.Spec, stderr io.Writer) error {
 		}
 		fmt.Fprintf(stderr, "going on with what %s holds\n", dir)
 		return nil
-	case state == campaign.Foreign:
+	case campaign.Finished:
+		if there, err := campaign.Load(dir); err == nil && !there.Equal(spec) {
+			return fail(exitUsage, "%s holds another campaign, which is over; remove it, or choose another folder with --out", dir)
+		}
+	case campaign.Foreign:
 		return fail(exitUsage, "%s holds something that is not part of a campaign; choose another folder with --out", dir)
 	}
 	if err := campaign.Create(dir, spec); err != nil {

@@ -31,6 +31,21 @@ func onGitHub(stderr io.Writer, annotate, summarize func(io.Writer) error) error
 	return nil
 }
 
+// writable refuses a file that could not be written in the end, before hours are spent on it.
+func writable(name string) error {
+	if info, err := os.Stat(name); err == nil && info.IsDir() {
+		return fail(exitUsage, "%s cannot be written: it is a folder", name)
+	}
+	if err := os.MkdirAll(filepath.Dir(name), 0o755); err != nil {
+		return fail(exitUsage, "%s cannot be written: %v", name, plain(err))
+	}
+	probe, err := os.CreateTemp(filepath.Dir(name), ".faultline-*.tmp")
+	if err != nil {
+		return fail(exitUsage, "%s cannot be written: %v", name, plain(err))
+	}
+	return errors.Join(probe.Close(), os.Remove(probe.Name()))
+}
+
 // writeFile writes the file called name under a temporary name, and renames it once it is whole.
 func writeFile(name string, write func(io.Writer) error) (err error) {
 	unwritable := func(err error) error { return fail(exitUsage, "%s cannot be written: %v", name, plain(err)) }

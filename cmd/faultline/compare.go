@@ -5,7 +5,10 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"io/fs"
+	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -48,6 +51,9 @@ goes on when the same command is given again.`,
 			if len(args) == 0 {
 				args = names
 			}
+			if err := f.check(cmd); err != nil {
+				return err
+			}
 			return f.compare(cmd.Context(), args, cmd.OutOrStdout(), cmd.ErrOrStderr())
 		},
 	}
@@ -57,12 +63,15 @@ goes on when the same command is given again.`,
 }
 
 func (f *compareFlags) compare(ctx context.Context, names []string, stdout, stderr io.Writer) error {
-	if err := f.check(); err != nil {
-		return err
-	}
 	dir := f.out
 	if dir == "" {
 		dir = filepath.Join(runsDir, "compare")
+		if f.seeds != 0 {
+			dir += fmt.Sprintf("-%d", f.seeds)
+		}
+	}
+	if err := comparable(dir); err != nil {
+		return err
 	}
 	var list []*sweep.Comparison
 	for _, name := range names {
@@ -87,6 +96,28 @@ func (f *compareFlags) compare(ctx context.Context, names []string, stdout, stde
 	return nil
 }
 
+// comparable says whether dir can become a folder of comparisons: there is nothing there, or one of an
+// earlier comparison.
+func comparable(dir string) error {
+	entries, err := os.ReadDir(dir)
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+		return nil
+	case err != nil:
+		return fail(exitUsage, "%s cannot be written: %v; choose another folder with --out", dir, plain(err))
+	}
+	known := []string{reports.PageFile, reports.ComparisonFile, reports.ComparisonMarkFile}
+	for _, a := range sweep.Comparisons() {
+		known = append(known, a.Name)
+	}
+	for _, e := range entries {
+		if !slices.Contains(known, e.Name()) {
+			return fail(exitUsage, "%s holds %s, which is not part of a comparison; choose another folder with --out", dir, e.Name())
+		}
+	}
+	return nil
+}
+
 // one runs one comparison, in a folder of its own below dir.
 func (f *compareFlags) one(ctx context.Context, name, dir string, stderr io.Writer) (*sweep.Comparison, error) {
 	a, err := sweep.Compare(name)
@@ -104,11 +135,14 @@ func (f *compareFlags) one(ctx context.Context, name, dir string, stderr io.Writ
 		return nil, err
 	}
 	var records []*campaign.Record
-	_, err = f.run(ctx, folder, func(r *campaign.Record) { records = append(records, r) }, stderr)
+	runs, err := f.run(ctx, folder, func(r *campaign.Record) { records = append(records, r) }, stderr)
 	if errors.Is(err, errInterrupted) {
 		return nil, fail(exitInterrupted, "interrupted; what was finished is kept. Go on with the same command")
 	}
 	if err != nil {
+		return nil, err
+	}
+	if err := outOfBounds(newPrinter(stderr), folder, runs); err != nil {
 		return nil, err
 	}
 	return a.Analyse(records)

@@ -14,6 +14,8 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/faultline-sim/faultline/faults/suggest"
+	"github.com/faultline-sim/faultline/invariants"
 	"github.com/faultline-sim/faultline/reports"
 	"github.com/faultline-sim/faultline/scenarios"
 	"github.com/faultline-sim/faultline/scenarios/campaign"
@@ -67,8 +69,13 @@ the same result for the same --seed, whatever the number of workers.`,
 }
 
 func (f *fuzzFlags) fuzz(cmd *cobra.Command, args []string, stdout, stderr io.Writer) error {
-	if err := f.check(); err != nil {
+	if err := f.check(cmd); err != nil {
 		return err
+	}
+	if f.junit != "" {
+		if err := writable(f.junit); err != nil {
+			return err
+		}
 	}
 	dir, spec, err := f.target(cmd, args, stderr)
 	if err != nil {
@@ -84,25 +91,18 @@ func (f *fuzzFlags) fuzz(cmd *cobra.Command, args []string, stdout, stderr io.Wr
 	if err != nil && !interrupted {
 		return err
 	}
-	if !interrupted {
-		if err := finishFuzz(cmd.Context(), dir, res); err != nil {
-			return err
-		}
-	}
-	if f.junit != "" {
-		if err := writeFile(f.junit, func(w io.Writer) error { return reports.JUnit(w, res) }); err != nil {
-			return err
-		}
-	}
-	if err := onGitHub(stderr, func(w io.Writer) error { return reports.Annotations(w, res) }, func(w io.Writer) error { return reports.Summary(w, res) }); err != nil {
-		return err
-	}
 	if f.json {
 		if err := printJSON(stdout, res); err != nil {
 			return err
 		}
 	} else {
-		newPrinter(stdout).found(dir, res, !interrupted)
+		newPrinter(stdout).found(dir, res)
+	}
+	if err := f.publish(cmd.Context(), dir, res, stderr, interrupted); err != nil {
+		return err
+	}
+	if !interrupted {
+		say.line("Report: %s", in(dir, reports.PageFile))
 	}
 	switch {
 	case interrupted:
@@ -115,9 +115,28 @@ func (f *fuzzFlags) fuzz(cmd *cobra.Command, args []string, stdout, stderr io.Wr
 	return nil
 }
 
+// publish writes what others read of a campaign: its pages, JUnit, and what GitHub shows. What one of
+// them fails with does not keep the others.
+func (f *fuzzFlags) publish(ctx context.Context, dir string, res *campaign.Result, stderr io.Writer, interrupted bool) error {
+	var junit, pages error
+	if f.junit != "" {
+		junit = writeFile(f.junit, func(w io.Writer) error { return reports.JUnit(w, res) })
+	}
+	if !interrupted {
+		pages = finishFuzz(ctx, dir, res)
+	}
+	github := onGitHub(stderr, func(w io.Writer) error { return reports.Annotations(w, res) }, func(w io.Writer) error { return reports.Summary(w, res) })
+	for _, err := range []error{pages, junit, github} {
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
 // target is the campaign's folder, made ready, and what it runs.
 func (f *fuzzFlags) target(cmd *cobra.Command, args []string, stderr io.Writer) (string, campaign.Spec, error) {
-	if f.resume != "" {
+	if cmd.Flags().Changed("resume") {
 		for _, name := range []string{"out", "seed", "budget", "preset", "set", "judge"} {
 			if cmd.Flags().Changed(name) {
 				return "", campaign.Spec{}, usage(cmd, "--resume goes on with the campaign as it was begun, and takes no --%s", name)
@@ -126,9 +145,12 @@ func (f *fuzzFlags) target(cmd *cobra.Command, args []string, stderr io.Writer) 
 		if len(args) > 0 {
 			return "", campaign.Spec{}, usage(cmd, "--resume goes on with the campaign as it was begun, and takes no scenario")
 		}
+		if f.resume == "" {
+			return "", campaign.Spec{}, usage(cmd, "--resume names no folder")
+		}
 		spec, err := campaign.Load(f.resume)
 		if err == nil && spec.Drawn == nil {
-			err = fmt.Errorf("%s holds a campaign of `faultline %s`, which the same command goes on with", f.resume, strings.SplitN(spec.Name, " ", 2)[0])
+			err = fmt.Errorf("%s holds a sweep or a comparison; the command that began it goes on with it", f.resume)
 		}
 		if err != nil {
 			return "", campaign.Spec{}, fail(exitUsage, "%v", err)
@@ -141,7 +163,8 @@ func (f *fuzzFlags) target(cmd *cobra.Command, args []string, stderr io.Writer) 
 	}
 	dir := f.out
 	if dir == "" {
-		dir = filepath.Join(runsDir, fmt.Sprintf("fuzz-%d", spec.Seed))
+		plain := len(args)+len(f.presets)+len(f.sets)+len(f.judge) == 0
+		dir = folderOf(fmt.Sprintf("fuzz-%d", spec.Seed), plain, spec)
 	}
 	return dir, spec, prepare(dir, spec, stderr)
 }
@@ -160,6 +183,11 @@ func (f *fuzzFlags) spec(args []string) (campaign.Spec, error) {
 		switch key, value, _ := strings.Cut(set, "="); strings.TrimSpace(key) {
 		case "seed", "preset":
 			return spec, fail(exitUsage, "%s has a flag of its own; write --%s %s", strings.TrimSpace(key), strings.TrimSpace(key), strings.TrimSpace(value))
+		}
+	}
+	for _, name := range f.judge {
+		if err := violable(name); err != nil {
+			return spec, err
 		}
 	}
 	drawn := &campaign.Drawn{Presets: f.presets, Sets: f.sets, Judged: f.judge}
@@ -194,6 +222,23 @@ func (f *fuzzFlags) spec(args []string) (campaign.Spec, error) {
 	return spec, nil
 }
 
+// violable refuses what --judge cannot take.
+func violable(name string) error {
+	var names []string
+	for _, inv := range invariants.All() {
+		if inv.Kind != invariants.Sometimes {
+			names = append(names, inv.Name)
+		}
+	}
+	switch _, known := invariants.Find(name); {
+	case slices.Contains(names, name):
+		return nil
+	case known:
+		return fail(exitUsage, "--judge is %q, a situation that runs reach, and nothing that can be broken; `faultline list invariants` says which can", name)
+	}
+	return fail(exitUsage, "--judge is %q, no invariant; `faultline list invariants` names them%s", name, suggest.Hint(name, names))
+}
+
 // rootSeed is --seed, or one that nobody has fuzzed under yet.
 func (f *fuzzFlags) rootSeed() (uint64, error) {
 	if f.seed == "" {
@@ -207,9 +252,9 @@ func (f *fuzzFlags) rootSeed() (uint64, error) {
 }
 
 // findingPage runs a finding's plan once more, in this process, for its page. One that takes its
-// process down has none: its stack is on the campaign's page.
+// process down, or may do so, has none: what is known of it is on the campaign's page.
 func findingPage(ctx context.Context, dir string, f *campaign.Finding) error {
-	if f.Verdict == "" {
+	if f.Verdict == "" || f.Flaky {
 		return nil
 	}
 	plan, err := scenarios.Parse(f.File, []byte(f.Plan))
@@ -222,7 +267,7 @@ func findingPage(ctx context.Context, dir string, f *campaign.Finding) error {
 	}
 	defer trace.Close()
 	w := bufio.NewWriterSize(trace, 1<<18)
-	res, err := scenarios.Run(ctx, plan, scenarios.RunOptions{Trace: w, Source: f.File})
+	res, err := scenarios.Run(ctx, plan, scenarios.RunOptions{Trace: w, Source: filepath.Base(f.File)}) // the plan is beside the page
 	if err != nil {
 		return err
 	}
@@ -235,6 +280,14 @@ func findingPage(ctx context.Context, dir string, f *campaign.Finding) error {
 	return writeFile(in(dir, reports.FindingPage(f)), func(w io.Writer) error { return reports.Page(w, plan, res, reports.Trace(trace)) })
 }
 
+// findingPlan writes a finding's plan again where somebody has taken it away.
+func findingPlan(dir string, f *campaign.Finding) error {
+	if _, err := os.Stat(in(dir, f.File)); err == nil {
+		return nil
+	}
+	return writeFile(in(dir, f.File), func(w io.Writer) error { _, err := io.WriteString(w, f.Plan); return err })
+}
+
 // finishFuzz writes the pages: the campaign's, and one for each finding.
 func finishFuzz(ctx context.Context, dir string, res *campaign.Result) error {
 	removeTemp, err := ownTemp()
@@ -242,13 +295,17 @@ func finishFuzz(ctx context.Context, dir string, res *campaign.Result) error {
 		return err
 	}
 	defer removeTemp()
+	var bad error
 	for i := range res.Findings {
-		if err := findingPage(ctx, dir, &res.Findings[i]); err != nil {
-			return err
+		if err := findingPlan(dir, &res.Findings[i]); err != nil && bad == nil {
+			bad = err
+		}
+		if err := findingPage(ctx, dir, &res.Findings[i]); err != nil && bad == nil {
+			bad = err
 		}
 	}
 	if err := reports.WriteCampaign(dir, res); err != nil {
 		return fail(exitUsage, "%s cannot be written: %v; choose another folder with --out", dir, plain(err))
 	}
-	return nil
+	return bad
 }

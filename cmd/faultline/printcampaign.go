@@ -5,7 +5,6 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/faultline-sim/faultline/reports"
 	"github.com/faultline-sim/faultline/scenarios"
 	"github.com/faultline-sim/faultline/scenarios/campaign"
 )
@@ -33,7 +32,7 @@ func (p *printer) campaign(dir string, spec campaign.Spec) {
 }
 
 // found says what a campaign found.
-func (p *printer) found(dir string, res *campaign.Result, paged bool) {
+func (p *printer) found(dir string, res *campaign.Result) {
 	for i := range res.Findings {
 		p.finding(dir, &res.Findings[i])
 	}
@@ -42,23 +41,22 @@ func (p *printer) found(dir string, res *campaign.Result, paged bool) {
 		return
 	}
 	switch {
-	case len(res.Findings) > 0 || res.Unexamined > 0:
+	case len(res.Findings) == 0 && res.Unexamined > 0:
+		p.line("%s  %s of %s broke a promise, not examined yet", p.paint(red, "FOUND"), plural(res.Unexamined, "run"), thousands(res.Runs))
+	case len(res.Findings) > 0:
 		p.line("%s  %s in %s", p.paint(red, "FOUND"), plural(len(res.Findings), "way")+" to break a promise", plural(res.Runs, "run"))
 		if res.Unexamined > 0 {
 			p.line("  %s more broke one and were not examined", plural(res.Unexamined, "run"))
 		}
 	default:
 		p.line("%s  no promise was broken in %s: at most %s of such plans break one (3/n, 95 %% confidence)",
-			p.paint(green, "NOTHING FOUND"), plural(res.Runs, "run"), percent(res.Bound))
+			p.paint(green, "NOTHING FOUND"), plural(res.Conclusive, "conclusive run"), percent(res.Bound))
 	}
 	p.missing("never drawn", res.Faults, func(c campaign.Coverage) bool { return c.Drawn == 0 })
 	p.missing("never changed", res.Settings, func(c campaign.Coverage) bool { return c.Drawn == 0 })
 	p.missing("never exercised", res.Invariants, func(c campaign.Coverage) bool { return c.Exercised == 0 && c.Kind != "sometimes" })
 	p.missing("never reached", res.Invariants, func(c campaign.Coverage) bool { return c.Exercised == 0 && c.Kind == "sometimes" })
 	p.line("%s (%s), %s, %s of virtual time, digest %s", plural(res.Runs, "run"), verdicts(res), plural(res.Steps, "step"), virtualTime(res.Virtual), res.Digest)
-	if paged {
-		p.line("Report: %s", in(dir, reports.PageFile))
-	}
 }
 
 func (p *printer) finding(dir string, f *campaign.Finding) {
@@ -79,21 +77,19 @@ func replayOf(dir string, f *campaign.Finding) string {
 
 // missing names what a campaign did not meet.
 func (p *printer) missing(what string, all []campaign.Coverage, is func(campaign.Coverage) bool) {
+	const namesMax = 5
 	var names []string
 	for _, c := range all {
 		if is(c) {
 			names = append(names, c.Name)
 		}
 	}
-	if len(names) == 0 {
-		return
+	switch n := len(names); {
+	case n > namesMax:
+		p.line("  %s: %d of %d, such as %s", what, n, len(all), strings.Join(names[:namesMax], ", "))
+	case n > 0:
+		p.line("  %s: %s", what, strings.Join(names, ", "))
 	}
-	left := ""
-	if len(names) > shownMax {
-		left = fmt.Sprintf(" and %d more", len(names)-shownMax)
-		names = names[:shownMax]
-	}
-	p.line("  %s: %s%s", what, strings.Join(names, ", "), left)
 }
 
 func verdicts(res *campaign.Result) string {

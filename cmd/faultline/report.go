@@ -8,6 +8,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/faultline-sim/faultline/reports"
+	"github.com/faultline-sim/faultline/scenarios/campaign"
 )
 
 func newReport() *cobra.Command {
@@ -91,6 +92,9 @@ func rewrite(args []string, out string, say *printer, show *progress) error {
 
 // again makes one folder's page again, and its row in the index of the folder index.
 func again(dir, index string) (reports.Entry, error) {
+	if state, err := campaign.Look(dir); err == nil && state == campaign.Unfinished {
+		return unfinished(dir), nil
+	}
 	stored, err := reports.Read(dir)
 	if err == nil {
 		err = stored.Rewrite()
@@ -103,4 +107,13 @@ func again(dir, index string) (reports.Entry, error) {
 
 func writeIndex(dir string, entries []reports.Entry) error {
 	return writeFile(filepath.Join(dir, reports.IndexFile), func(w io.Writer) error { return reports.Index(w, entries) })
+}
+
+// unfinished is the row of a campaign that was cut short: it has no page, and can be gone on with.
+func unfinished(dir string) reports.Entry {
+	e := reports.Entry{Kind: "campaign", Name: filepath.Base(dir), Outcome: "unfinished", Tone: "warn", Reason: "It was cut short; the command that began it goes on with it."}
+	if spec, err := campaign.Load(dir); err == nil && spec.Drawn != nil {
+		e.Reason, e.Replay = "It was cut short, and can be gone on with.", "faultline fuzz --resume "+dir
+	}
+	return e
 }

@@ -60,6 +60,11 @@ func (f *runFlags) run(ctx context.Context, arg string, stdout, stderr io.Writer
 	if err != nil {
 		return err
 	}
+	if f.junit != "" {
+		if err := writable(f.junit); err != nil {
+			return err
+		}
+	}
 	dir, err := newFolder(f.out, fmt.Sprintf("%s-%d%s", s.Name, s.Seed, s.variant))
 	if err != nil {
 		return err

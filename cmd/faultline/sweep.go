@@ -6,7 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"path/filepath"
+	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -48,6 +48,9 @@ A sweep that was cut short goes on when the same command is given again.`,
 			return append(sweep.Names(), scenarios.Names()...), cobra.ShellCompDirectiveDefault
 		},
 		RunE: func(cmd *cobra.Command, args []string) error {
+			if err := f.check(cmd); err != nil {
+				return err
+			}
 			return f.sweep(cmd.Context(), args[0], cmd.OutOrStdout(), cmd.ErrOrStderr())
 		},
 	}
@@ -59,18 +62,15 @@ A sweep that was cut short goes on when the same command is given again.`,
 }
 
 func (f *sweepFlags) sweep(ctx context.Context, arg string, stdout, stderr io.Writer) error {
-	if err := f.check(); err != nil {
-		return err
-	}
 	d, err := f.definition(arg)
 	if err != nil {
 		return err
 	}
-	dir := f.out
+	dir, spec := f.out, d.Spec()
 	if dir == "" {
-		dir = filepath.Join(runsDir, "sweep-"+d.Name)
+		plain := slices.Contains(sweep.Names(), arg) && len(f.overrides())+len(f.grids)+f.seeds == 0
+		dir = folderOf("sweep-"+d.Name, plain, spec)
 	}
-	spec := d.Spec()
 	if err := prepare(dir, spec, stderr); err != nil {
 		return err
 	}
@@ -80,7 +80,7 @@ func (f *sweepFlags) sweep(ctx context.Context, arg string, stdout, stderr io.Wr
 	}
 	say.sweepBefore(d, dir)
 	var records []*campaign.Record
-	_, err = f.run(ctx, dir, func(r *campaign.Record) { records = append(records, r) }, stderr)
+	runs, err := f.run(ctx, dir, func(r *campaign.Record) { records = append(records, r) }, stderr)
 	if errors.Is(err, errInterrupted) {
 		return fail(exitInterrupted, "interrupted after %s of %s; they are kept. Go on with the same command", thousands(len(records)), plural(grid(spec), "run"))
 	}
@@ -99,11 +99,22 @@ func (f *sweepFlags) sweep(ctx context.Context, arg string, stdout, stderr io.Wr
 		return err
 	}
 	if f.json {
-		return printJSON(stdout, res)
+		return errors.Join(printJSON(stdout, res), outOfBounds(newPrinter(io.Discard), dir, runs))
 	}
 	newPrinter(stdout).answer(res)
 	say.line("\nReport: %s", in(dir, reports.PageFile))
 	say.line("Data:   %s, %s", in(dir, reports.SweepFile), in(dir, reports.CSVFile))
+	return outOfBounds(newPrinter(stderr), dir, runs)
+}
+
+// outOfBounds fails if the code under test took a worker process down in runs that were to be measured.
+func outOfBounds(say *printer, dir string, res *campaign.Result) error {
+	for i := range res.Findings {
+		say.finding(dir, &res.Findings[i])
+	}
+	if len(res.Findings) > 0 || res.Unexamined > 0 {
+		return fail(exitViolated, "the code under test went out of bounds in %s; they are left out", plural(res.Contained, "run"))
+	}
 	return nil
 }
 

@@ -4,6 +4,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"sync"
 	"time"
 
 	"github.com/faultline-sim/faultline/faults"
@@ -17,35 +18,37 @@ func cause(p *scenarios.Plan) string {
 	if struck == "" {
 		struck = "no fault"
 	}
-	var turned []string
-	for _, change := range changes(p) {
-		turned = append(turned, inWords(p, change))
+	if turned := causes(p); len(turned) > 0 {
+		return struck + ", with " + strings.Join(turned, ", ")
 	}
-	if len(turned) == 0 {
-		return struck
-	}
-	return struck + ", with " + strings.Join(turned, ", ")
+	return struck
 }
 
-// causes names those settings.
-func causes(p *scenarios.Plan) (names []string) {
-	for _, change := range changes(p) {
-		name, _, _ := strings.Cut(change, "=")
-		names = append(names, name)
+// causes are those settings.
+func causes(p *scenarios.Plan) (words []string) {
+	for _, change := range p.Changes() {
+		if isCause(change) {
+			words = append(words, inWords(p, change))
+		}
 	}
-	return names
+	return words
 }
 
-func changes(p *scenarios.Plan) []string {
-	return slices.DeleteFunc(p.Changes(), func(change string) bool {
-		return !strings.HasPrefix(change, "engine.") && !strings.HasPrefix(change, "world.")
-	})
+// isCause says whether the setting that change changes is of the code under test, or of the world.
+func isCause(change string) bool {
+	return strings.HasPrefix(change, "engine.") || strings.HasPrefix(change, "world.")
+}
+
+// settingOf is the setting that inWords speaks of.
+func settingOf(words string) string {
+	name, _, _ := strings.Cut(words[strings.LastIndexByte(words, ' ')+1:], "=")
+	return name
 }
 
 // inWords says how a setting differs from the preset's: which choice, or whether it is less or more.
 func inWords(p *scenarios.Plan, change string) string {
 	name, value, _ := strings.Cut(change, "=")
-	for _, s := range scenarios.Settings() {
+	for _, s := range allSettings() {
 		if s.Name != name {
 			continue
 		}
@@ -63,6 +66,8 @@ func inWords(p *scenarios.Plan, change string) string {
 	}
 	return change
 }
+
+var allSettings = sync.OnceValue(scenarios.Settings)
 
 // quantity is a duration in nanoseconds, or a number.
 func quantity(text string) float64 {

@@ -3,6 +3,7 @@ package campaign
 import (
 	"context"
 	"crypto/sha256"
+	"errors"
 	"fmt"
 	"slices"
 
@@ -20,7 +21,7 @@ func examine(ctx context.Context, spec *Spec, r *Record, invariant string, run t
 	if err != nil {
 		return nil, fmt.Errorf("run %d: %w", r.N, err)
 	}
-	x := &probe{ctx: ctx, run: run, invariant: invariant}
+	x := &probe{ctx: ctx, run: run, invariant: invariant, keep: spec.fixed()}
 	again := x.try(plan, "")
 	if x.err != nil {
 		return nil, x.err
@@ -33,7 +34,9 @@ func examine(ctx context.Context, spec *Spec, r *Record, invariant string, run t
 		return nil, x.err
 	}
 	f, err := x.finding(smallest)
-	if err != nil {
+	if errors.Is(err, errNotAgain) {
+		return x.whole(spec, r)
+	} else if err != nil {
 		return nil, err
 	}
 	f.First, f.Runs = r.N, 1
@@ -45,6 +48,7 @@ type probe struct {
 	ctx       context.Context
 	run       trials
 	invariant string
+	keep      []string // settings that every plan of the campaign has
 	tries     int
 	err       error // the first that a trial failed with; no more are had
 }
@@ -92,8 +96,10 @@ func (o *Outcome) record(n int, plan *scenarios.Plan) *Record {
 
 // end says how a run ended.
 func (r *Record) end() string {
-	if r.Contained != nil {
-		return fmt.Sprintf("out of bounds (%s) at step %d", r.Contained.What, r.Contained.Step)
+	if c := r.Contained; c != nil && !c.What.repeatsItsStep() {
+		return fmt.Sprintf("out of bounds (%s)", c.What)
+	} else if c != nil {
+		return fmt.Sprintf("out of bounds (%s) at step %d", c.What, c.Step)
 	}
 	return fmt.Sprintf("%s with digest %s", r.Verdict, r.Digest)
 }
@@ -128,7 +134,7 @@ func (x *probe) shrink(plan *scenarios.Plan) *scenarios.Plan {
 	if c := Containment(x.invariant); c == Hung || c == Endless || c == Overgrew {
 		most = triesMaxSlow
 	}
-	return scenarios.Shrink(plan, func(p *scenarios.Plan) bool {
+	return scenarios.Shrink(plan, x.keep, func(p *scenarios.Plan) bool {
 		if x.err != nil || x.tries >= most {
 			return false
 		}
@@ -156,9 +162,9 @@ func (x *probe) finding(p *scenarios.Plan) (*Finding, error) {
 	p.Expect = scenarios.Expect{}
 	switch {
 	case !slices.Contains(r.promises(), x.invariant):
-		return nil, fmt.Errorf("%s: the smallest plan broke it, and did not when it was run once more", x.invariant)
+		return nil, errNotAgain
 	case r.Contained != nil:
-		f.Step, f.Detail, f.Story = r.Contained.Step, r.Contained.Stack, contained(p, r.Contained)
+		f.Step, f.Detail, f.Story = r.Contained.lasting(), r.Contained.Stack, contained(p, r.Contained)
 	default:
 		v := out.violation(x.invariant)
 		f.Step, f.Story = v.Step, story(out.Result, v)

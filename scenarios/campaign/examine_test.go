@@ -54,11 +54,12 @@ func drawn(d Drawn) *Spec {
 // run that the printed command gives.
 func TestExamine(t *testing.T) {
 	ackLost, _ := scenarios.Source("publish-ack-lost")
+	writeFailure, _ := scenarios.Source("state-write-failure")
 	for name, c := range map[string]struct {
 		drawn Drawn
 		cause string
 	}{
-		"a setting that loses":     {Drawn{Sets: []string{"engine.dispatch_order=publish-first"}}, "fail-before dispatched_write, with engine.dispatch_order=publish-first"},
+		"a setting that loses":     {Drawn{Plans: []string{writeFailure}, Sets: []string{"engine.dispatch_order=publish-first"}}, "fail-before dispatched_write, with engine.dispatch_order=publish-first"},
 		"judged outside a promise": {Drawn{Plans: []string{ackLost}, Judged: []string{oneDispatch, "every-job-settles"}}, "fail-after publish"},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -167,6 +168,72 @@ func TestExamineWhatGoesOutOfBounds(t *testing.T) {
 	assert.Equal(t, "the first run was out of bounds (no-panic) at step 97, the second out of bounds (no-hang) at step 42", f.Detail)
 }
 
+// What shrinking made is run once more before it is believed; if it shows nothing then, the plan as it was
+// drawn is the finding, and a lack of determinism only if that shows nothing either.
+func TestExamineFallsBackToTheWholePlan(t *testing.T) {
+	spec := drawn(Drawn{})
+	plan, err := spec.Plan(3)
+	require.NoError(t, err)
+	require.NotEmpty(t, plan.Faults)
+	r := containedRecord(3, plan, Contained{What: Hung, Step: 7, Stack: "the world does not move"})
+	for _, still := range []bool{true, false} {
+		whole := 0
+		f, err := examine(t.Context(), spec, r, string(Hung), func(ctx context.Context, trial Trial) (*Outcome, error) {
+			p, err := scenarios.Parse("trial", []byte(trial.Plan))
+			if err != nil {
+				return nil, err
+			}
+			if len(p.Faults) == len(plan.Faults) && trial.StopAt == "" {
+				whole++
+			}
+			if trial.StopAt != "" || whole == 1 || still && len(p.Faults) == len(plan.Faults) {
+				return meets(Hung, func(*scenarios.Plan) bool { return true })(ctx, trial)
+			}
+			return meets(Hung, func(*scenarios.Plan) bool { return false })(ctx, trial)
+		})
+		require.NoError(t, err)
+		assert.Equal(t, !still, f.Flaky)
+		assert.Equal(t, []int{3, 1, plan.Workload.Jobs, len(plan.Faults)}, []int{f.First, f.Runs, f.Jobs, f.Faults})
+		assert.Positive(t, f.Tries)
+		assert.Zero(t, f.Step)
+		assert.NotContains(t, f.Story, "step 7", "it may be another each time")
+		_, err = scenarios.Parse(f.File, []byte(f.Plan))
+		require.NoError(t, err)
+		if still {
+			assert.Equal(t, "a plan that could not be shrunk", f.Cause)
+			assert.Equal(t, "not shrunk: the smallest plan that broke the promise did not when it was run once more\n\nthe world does not move", f.Detail)
+			assert.True(t, f.explains(string(Hung), r))
+		}
+	}
+}
+
+// An examination that fails does so each time: what the run broke is reported without it.
+func TestAnExaminationThatFailsLeavesTheWholePlan(t *testing.T) {
+	spec := drawn(Drawn{Sets: []string{"engine.dispatch_order=publish-first"}})
+	r := firstBroken(t, spec, oneDispatch)
+	plan, err := spec.Plan(r.N)
+	require.NoError(t, err)
+	for why, reply := range map[string]*Outcome{
+		"the examination panicked: runtime error: invalid memory address or nil pointer dereference": {},
+		"trial: the plan is broken": {Problem: "trial: the plan is broken"},
+	} {
+		calls := make(chan call)
+		go func() { (<-calls).reply <- reply }()
+		f, err := examineSafely(t.Context(), &supervisor{spec: *spec, calls: calls}, broken{r.N, oneDispatch}, r)
+		require.NoError(t, err)
+		assert.Equal(t, "not shrunk: "+why, f.Detail)
+		assert.Contains(t, f.Story, "since it could not be shrunk: "+why+". one-dispatch-per-job is broken: at step ")
+		assert.Equal(t, []int{r.N, 1, plan.Workload.Jobs, len(plan.Faults)}, []int{f.First, f.Runs, f.Jobs, f.Faults})
+		assert.False(t, f.Flaky)
+		p, err := scenarios.Parse(f.File, []byte(f.Plan))
+		require.NoError(t, err)
+		res, err := scenarios.Run(t.Context(), p, scenarios.RunOptions{Source: f.File})
+		require.NoError(t, err)
+		assert.Equal(t, []any{f.Digest, f.Verdict}, []any{res.Digest, res.Verdict})
+		assert.Contains(t, res.Reason, "violated, as the plan expects")
+	}
+}
+
 // A hang takes its time whenever it is met again: it is not shrunk for ever.
 func TestExamineBoundsItsTries(t *testing.T) {
 	spec := drawn(Drawn{})
@@ -267,4 +334,20 @@ func TestSpecLooksAtEveryPlanThatItPerturbs(t *testing.T) {
 	assert.ErrorContains(t, spec.Validate(), "there is no job 3")
 	spec.Drawn.Plans = spec.Drawn.Plans[:1]
 	assert.NoError(t, spec.Validate())
+}
+
+// A plan is known by what happens in it, not by what is said of it.
+func TestContentHash(t *testing.T) {
+	hash := func(p *scenarios.Plan) string {
+		text, err := contentHash(p)
+		require.NoError(t, err)
+		return text
+	}
+	p := planOf(t, "seed: 7\nfaults: [{on: {job: 1, phase: publish}, do: hang}]\n")
+	same, other := *p, *p
+	same.Name, same.Story, same.Expect = "y", "It hangs.", scenarios.Expect{Violates: []string{oneDispatch}}
+	other.Seed = 8
+	assert.Equal(t, hash(p), hash(&same))
+	assert.NotEqual(t, hash(p), hash(&other))
+	assert.Equal(t, "y", same.Name)
 }

@@ -72,7 +72,9 @@ func (f *fold) add(r *Record) {
 	}
 	f.faults.count(r.Drawn, func(c *Coverage) { c.Drawn++ })
 	f.faults.count(r.Fired, func(c *Coverage) { c.Exercised++ })
-	f.settings.count(r.Settings, func(c *Coverage) { c.Drawn++ })
+	for _, words := range r.Settings {
+		f.settings.count([]string{settingOf(words)}, func(c *Coverage) { c.Drawn++ })
+	}
 }
 
 // result is the fold so far, without findings.
@@ -82,8 +84,9 @@ func (f *fold) result(spec Spec) *Result {
 		Contained: f.contained, Steps: f.steps, Virtual: f.virtual, Digest: fmt.Sprintf("%016x", f.digest),
 		Findings: []Finding{}, Invariants: f.invariants.rows, Faults: f.faults.rows, Settings: f.settings.rows, Reasons: f.reasons,
 	}
-	if f.broke == 0 && f.runs > 0 {
-		res.Bound = min(1, 3/float64(f.runs)) // the rule of three
+	res.Conclusive = f.verdicts[scenarios.Held] + f.verdicts[scenarios.Violated]
+	if f.broke == 0 && res.Conclusive > 0 {
+		res.Bound = min(1, 3/float64(res.Conclusive)) // the rule of three
 	}
 	return res
 }

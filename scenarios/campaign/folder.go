@@ -76,6 +76,33 @@ func Create(dir string, spec Spec) error {
 	if err := spec.Validate(); err != nil {
 		return err
 	}
+	if err := giveWay(dir); err != nil {
+		return err
+	}
+	if err := os.MkdirAll(dir, 0o755); err != nil {
+		return unwritable(dir, err)
+	}
+	j, err := lockJournal(dir)
+	if err != nil {
+		return err
+	}
+	defer j.close()
+	if err := giveWay(dir); err != nil { // another process was faster
+		return err
+	}
+	for _, name := range []string{SpecFile, ResultFile, FindingsDir} { // without its spec it is no campaign any more
+		if err := os.RemoveAll(filepath.Join(dir, name)); err != nil {
+			return unwritable(dir, err)
+		}
+	}
+	if err := j.rewind(); err != nil {
+		return unwritable(j.path, err)
+	}
+	return writeJSON(dir, SpecFile, spec)
+}
+
+// giveWay says why dir cannot become a new campaign's folder.
+func giveWay(dir string) error {
 	state, err := Look(dir)
 	switch {
 	case err != nil:
@@ -85,18 +112,7 @@ func Create(dir string, spec Spec) error {
 	case state == Foreign:
 		return fmt.Errorf("%s holds something that is not part of a campaign; choose another folder", dir)
 	}
-	if err := os.MkdirAll(dir, 0o755); err != nil {
-		return unwritable(dir, err)
-	}
-	for _, name := range []string{SpecFile, ResultFile, JournalFile, FindingsDir} { // without its spec it is no campaign any more
-		if err := os.RemoveAll(filepath.Join(dir, name)); err != nil {
-			return unwritable(dir, err)
-		}
-	}
-	if err := writeJSON(dir, JournalFile, nil); err != nil {
-		return err
-	}
-	return writeJSON(dir, SpecFile, spec)
+	return nil
 }
 
 // Load reads the spec of the campaign in dir.

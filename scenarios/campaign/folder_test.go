@@ -64,6 +64,23 @@ func TestCreateReplacesOnlyWhatIsFinished(t *testing.T) {
 	assert.EqualError(t, Create(filepath.Join(file, "x"), small(1)), filepath.Join(file, "x")+" cannot be read: not a directory")
 }
 
+// Who creates a campaign where another process does, or runs one that is over, leaves it alone.
+func TestCreateTakesTheLock(t *testing.T) {
+	dir := filepath.Join(t.TempDir(), "x")
+	require.NoError(t, Create(dir, small(1)))
+	write(t, dir, JournalFile, "old")
+	write(t, dir, ResultFile, "{}")
+	theirs, err := lockJournal(dir)
+	require.NoError(t, err)
+	assert.EqualError(t, Create(dir, small(2)), "another process runs the campaign in "+dir+"; wait for it, or end it")
+	assert.FileExists(t, filepath.Join(dir, ResultFile))
+	theirs.close()
+	require.NoError(t, Create(dir, small(2)))
+	data, err := os.ReadFile(filepath.Join(dir, JournalFile))
+	require.NoError(t, err)
+	assert.Empty(t, data)
+}
+
 func TestLoadSaysWhatIsWrong(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "x")
 	_, err := Load(dir)

@@ -45,24 +45,39 @@ type examined struct {
 // openJournal opens the journal of the campaign in dir and gives take each of its entries but the
 // header. A last line that was not written to its end is dropped.
 func openJournal(dir string, h header, take func(entry) error) (*journal, error) {
-	j := &journal{path: filepath.Join(dir, JournalFile)}
-	var err error
-	if j.f, err = os.OpenFile(j.path, os.O_RDWR|os.O_CREATE, 0o644); err != nil {
-		return nil, unwritable(j.path, err)
+	j, err := lockJournal(dir)
+	if err != nil {
+		return nil, err
 	}
-	if err := j.open(dir, h, take); err != nil {
+	if err := j.open(h, take); err != nil {
 		j.close()
 		return nil, err
 	}
 	return j, nil
 }
 
-func (j *journal) open(dir string, h header, take func(entry) error) error {
-	if mine, err := lock(j.f); err != nil {
-		return fmt.Errorf("%s cannot be locked: %w", j.path, plain(err))
-	} else if !mine {
-		return fmt.Errorf("another process runs the campaign in %s; wait for it, or end it", dir)
+// lockJournal takes the journal of dir for this process. As it is what the lock is on, it is emptied
+// for another campaign, and never replaced.
+func lockJournal(dir string) (*journal, error) {
+	j := &journal{path: filepath.Join(dir, JournalFile)}
+	var err error
+	if j.f, err = os.OpenFile(j.path, os.O_RDWR|os.O_CREATE, 0o644); err != nil {
+		return nil, unwritable(j.path, err)
 	}
+	mine, err := lock(j.f)
+	switch {
+	case err != nil:
+		err = fmt.Errorf("%s cannot be locked: %w", j.path, plain(err))
+	case !mine:
+		err = fmt.Errorf("another process runs the campaign in %s; wait for it, or end it", dir)
+	default:
+		return j, nil
+	}
+	j.close()
+	return nil, err
+}
+
+func (j *journal) open(h header, take func(entry) error) error {
 	if err := j.read(h, take); err != nil {
 		return err
 	}

@@ -5,7 +5,9 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"testing"
 	"time"
@@ -17,9 +19,11 @@ import (
 
 // The test binary is also what the tests start: its first argument says so.
 const (
-	asWorker   = "a-worker"   // of the code under test in the variant that the next argument names
-	asCampaign = "a-campaign" // in the folder that the next argument names, two workers at once
-	asNothing  = "a-program"  // that is no worker
+	asWorker   = "a-worker"    // of the code under test in the variant that the next argument names
+	asCampaign = "a-campaign"  // in the folder that the next argument names, two workers at once
+	asNothing  = "a-program"   // that is no worker
+	asParent   = "a-parent"    // of a bystander, without which it ends
+	asChild    = "a-bystander" // that ends with its standard input
 )
 
 func TestMain(m *testing.M) {
@@ -42,6 +46,14 @@ func TestMain(m *testing.M) {
 		}})
 	case asCampaign:
 		err = runTalking(arg)
+	case asParent:
+		child := exec.Command(os.Args[0], asChild)
+		child.Stdin, child.Stderr = os.Stdin, os.Stderr
+		if err = child.Start(); err == nil {
+			err = errors.New("the parent ends")
+		}
+	case asChild:
+		_, err = io.Copy(io.Discard, os.Stdin)
 	case asNothing:
 		err = errors.New("the name of the program is unknown")
 	default:

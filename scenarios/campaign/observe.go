@@ -59,8 +59,11 @@ func planned(n int, plan *scenarios.Plan) *Record {
 	slices.Sort(r.Drawn)
 	for _, change := range plan.Changes() {
 		name, _, _ := strings.Cut(change, "=")
-		if strings.HasPrefix(name, slowJob) {
+		switch {
+		case strings.HasPrefix(name, slowJob):
 			name = slowJob + "N"
+		case isCause(change):
+			name = inWords(plan, change)
 		}
 		if !slices.Contains(r.Settings, name) {
 			r.Settings = append(r.Settings, name)

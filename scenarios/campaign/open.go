@@ -24,8 +24,8 @@ func newSupervisor(ctx context.Context, dir string, opt Options) (*supervisor, e
 	}
 	s := &supervisor{
 		ctx: ctx, dir: dir, spec: spec, opt: opt,
-		orders: Orders{Spec: spec, Stall: opt.RunTimeout, MemoryMax: opt.MemoryMax},
-		todo:   todo{size: spec.size()}, fold: newFold(), waiting: map[int]*Record{},
+		orders: Orders{Spec: spec, Stall: opt.RunTimeout, Total: runTimeouts * opt.RunTimeout, MemoryMax: opt.MemoryMax}, grace: runGrace,
+		todo: todo{size: spec.size()}, fold: newFold(), waiting: map[int]*Record{},
 		hunt:   hunt{max: opt.FindingsMax, known: map[broken]*Finding{}, grid: spec.Grid != nil},
 		events: make(chan event, 64), calls: make(chan call), learnt: make(chan learnt, 1), quit: make(chan struct{}),
 	}

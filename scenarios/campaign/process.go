@@ -11,12 +11,14 @@ import (
 	"os/exec"
 	"strings"
 	"syscall"
+	"time"
 )
 
 // process is a worker that is a process of its own.
 type process struct {
 	cmd     *exec.Cmd
 	in      io.WriteCloser
+	out     io.ReadCloser
 	temp    string
 	tasks   chan Assignment
 	answers chan Answer
@@ -41,26 +43,29 @@ func processes(command []string, temp string) launch {
 		}
 		p := &process{cmd: exec.Command(command[0], command[1:]...), temp: dir, tasks: make(chan Assignment, 64), answers: make(chan Answer, 256), ended: make(chan struct{})}
 		p.cmd.Env = append(os.Environ(), "GOMAXPROCS=1", "GOTRACEBACK=single", "TMPDIR="+dir)
-		p.cmd.Stderr = &p.said
-		out, err := p.start()
-		if err != nil {
+		p.cmd.Stderr, p.cmd.WaitDelay = &p.said, outputDelay
+		if err := p.start(); err != nil {
 			_ = os.RemoveAll(dir)
 			return nil, fmt.Errorf("a worker cannot be started (%s): %w", strings.Join(command, " "), plainExec(err))
 		}
-		go p.listen(out)
+		go p.listen()
 		go p.tell(hello{o, dir})
 		return p, nil
 	}
 }
 
-func (p *process) start() (out io.Reader, err error) {
+// outputDelay is how long a process that has ended is waited for if one that it started holds its
+// standard error open.
+const outputDelay = 3 * time.Second
+
+func (p *process) start() (err error) {
 	if p.in, err = p.cmd.StdinPipe(); err != nil {
-		return nil, err
+		return err
 	}
-	if out, err = p.cmd.StdoutPipe(); err != nil {
-		return nil, err
+	if p.out, err = p.cmd.StdoutPipe(); err != nil {
+		return err
 	}
-	return out, p.cmd.Start()
+	return p.cmd.Start()
 }
 
 // tell hands assignments on. Nobody waits for a process that does not read.
@@ -78,13 +83,13 @@ func (p *process) tell(first hello) {
 }
 
 // listen hands on what the process answers, until it ends.
-func (p *process) listen(out io.Reader) {
+func (p *process) listen() {
 	defer close(p.ended)
 	defer close(p.answers)
-	lines := json.NewDecoder(bufio.NewReaderSize(out, 1<<16))
+	lines := json.NewDecoder(bufio.NewReaderSize(p.out, 1<<16))
 	for {
 		var a Answer
-		if err := lines.Decode(&a); err == io.EOF || errors.Is(err, io.ErrUnexpectedEOF) {
+		if err := lines.Decode(&a); err == io.EOF || errors.Is(err, io.ErrUnexpectedEOF) || errors.Is(err, os.ErrClosed) {
 			break
 		} else if err != nil {
 			p.answers <- Answer{Problem: fmt.Sprintf("a worker answered what is no answer: %s", jsonReason(err))}
@@ -113,6 +118,7 @@ func (p *process) Death() Death { return Death{Killed: p.killed, Output: p.said.
 func (p *process) End() {
 	_ = p.cmd.Process.Kill()
 	_ = p.in.Close()
+	_ = p.out.Close()     // what the process has started may hold it open
 	for range p.answers { // it may wait for its answers to be taken
 	}
 	<-p.ended

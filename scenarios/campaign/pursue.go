@@ -26,14 +26,31 @@ func (s *supervisor) examine() {
 	}()
 }
 
-// examineSafely turns a panic of the examination itself into an error.
-func examineSafely(ctx context.Context, s *supervisor, b broken, r *Record) (f *Finding, err error) {
+// examineSafely makes a finding of its own of an examination that fails: it would again, and what the run
+// broke is not to be lost.
+func examineSafely(ctx context.Context, s *supervisor, b broken, r *Record) (*Finding, error) {
+	if c := r.Contained; c != nil && c.Stack == tookTooLong { // each trial would take as long
+		return safely(func() (*Finding, error) {
+			return unshrunk(&s.spec, r, b.invariant, "how long a run takes is not the same each time")
+		})
+	}
+	f, err := safely(func() (*Finding, error) {
+		return examine(ctx, &s.spec, r, b.invariant, believed(b.invariant, trialsBy(s.calls, r.Contained != nil)))
+	})
+	if err == nil || ctx.Err() != nil {
+		return f, err
+	}
+	return safely(func() (*Finding, error) { return unshrunk(&s.spec, r, b.invariant, err.Error()) })
+}
+
+// safely turns a panic into an error.
+func safely(examine func() (*Finding, error)) (f *Finding, err error) {
 	defer func() {
 		if p := recover(); p != nil {
-			err = fmt.Errorf("panic: %v", p)
+			f, err = nil, fmt.Errorf("the examination panicked: %v", p)
 		}
 	}()
-	return examine(ctx, &s.spec, r, b.invariant, trialsBy(s.calls, r.Contained != nil))
+	return examine()
 }
 
 func (s *supervisor) learn(l learnt) {

@@ -19,7 +19,7 @@ type Record struct {
 	Exercised []string          `json:"exercised,omitempty"` // invariants that had something to judge, situations that were reached
 	Drawn     []string          `json:"drawn,omitempty"`     // kinds of fault that the plan has, as FaultKind writes them
 	Fired     []string          `json:"fired,omitempty"`     // those of them that took effect
-	Settings  []string          `json:"settings,omitempty"`  // settings in which the plan differs from its preset
+	Settings  []string          `json:"settings,omitempty"`  // settings in which the plan differs from its preset: those of engine and world with how, the others by name
 	Measures  Measures          `json:"measures,omitempty"`  // of a grid's run
 	Contained *Contained        `json:"contained,omitempty"` // the code under test took its process down
 }

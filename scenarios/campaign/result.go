@@ -17,12 +17,13 @@ type Result struct {
 	Spec       Spec                      `json:"spec"`
 	Complete   bool                      `json:"complete"` // all runs of the spec were done, or its time is over
 	Runs       int                       `json:"runs"`
-	Verdicts   map[scenarios.Verdict]int `json:"verdicts"` // contained runs have none
+	Verdicts   map[scenarios.Verdict]int `json:"verdicts"`   // contained runs have none
+	Conclusive int                       `json:"conclusive"` // runs that were judged by every promise: held or violated, neither inconclusive nor contained
 	Contained  int                       `json:"contained,omitempty"`
 	Steps      int                       `json:"steps"`
 	Virtual    time.Duration             `json:"virtual_ns"`
 	Digest     string                    `json:"digest"`                 // over the digests of all runs
-	Bound      float64                   `json:"bound"`                  // no promise broken in n runs: at most this share of plans breaks one, at 95 %; 0 if one was
+	Bound      float64                   `json:"bound"`                  // no promise broken in Conclusive runs: at most this share of plans breaks one, at 95 % (3/Conclusive, the rule of three); 0 if one was, or none was conclusive
 	Findings   []Finding                 `json:"findings"`               // in the order of the first run that shows each
 	Unexamined int                       `json:"unexamined,omitempty"`   // runs that broke a promise after FindingsMax findings
 	Invariants []Coverage                `json:"invariants"`             // in the order of the oracle; situations last
@@ -46,7 +47,7 @@ type Finding struct {
 	Invariant  string            `json:"invariant"`          // or a Containment
 	Cause      string            `json:"cause"`              // the faults and settings of the smallest plan, without numbers; findings with one cause are one
 	Kinds      []string          `json:"kinds,omitempty"`    // of fault, in the smallest plan, as FaultKind writes them
-	Settings   []string          `json:"settings,omitempty"` // of engine and world, in which it differs from its preset
+	Settings   []string          `json:"settings,omitempty"` // of engine and world, in which it differs from its preset, with how
 	Story      string            `json:"story"`              // what happens, from the facts of the smallest plan's run
 	File       string            `json:"file"`               // the smallest plan, in the campaign's folder: findings/INVARIANT-HASH.yaml, named by its content
 	Plan       string            `json:"plan"`               // the same, as YAML

@@ -31,6 +31,7 @@ type launch func(ctx context.Context, o Orders) (Worker, error)
 type Orders struct {
 	Spec      Spec          `json:"spec"`
 	Stall     time.Duration `json:"stall_ns"`     // real time without a step after which a run counts as hung
+	Total     time.Duration `json:"total_ns"`     // real time that a run may take in all; 0 is no bound
 	MemoryMax int64         `json:"memory_bytes"` // of heap that a run may take
 }
 
@@ -61,10 +62,11 @@ type Answer struct {
 	Problem string   `json:"problem,omitempty"` // the worker cannot go on, and it is not the code under test
 }
 
-// Outcome is what came of a trial.
+// Outcome is what came of a trial. Exactly one of its fields is set.
 type Outcome struct {
 	Result    *scenarios.Result `json:"result,omitempty"`
 	Contained *Contained        `json:"contained,omitempty"`
+	Problem   string            `json:"problem,omitempty"` // the trial is none: its plan cannot be read
 }
 
 // Death says how a worker ended that was not told to.

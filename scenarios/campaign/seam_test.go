@@ -204,6 +204,92 @@ func assertNotEnded(s *supervisor, silent []*scripted) {
 	}
 }
 
+// A machine that was asleep makes a hang of any run: what the run does alone in a fresh worker counts.
+func TestAHangThatDoesNotRepeatIsNotBelieved(t *testing.T) {
+	for _, what := range []Containment{Hung, Leaked, Overgrew} {
+		for _, times := range []int{1, 2} {
+			met := 0
+			records := map[int]*Record{}
+			s := scriptedCampaign(t, 8, 1, func(_ int, w *scripted, a Assignment) {
+				if met < times && a.First <= 3 && 3 < a.First+a.Count {
+					met++
+					w.answers <- Answer{Begin: true, N: 3}
+					w.answers <- Answer{Record: &Record{N: 3, Contained: &Contained{What: what, Step: met}}}
+					w.die(Death{})
+					return
+				}
+				w.obey(a)
+			})
+			s.opt.Record = func(r *Record) { records[r.N] = r }
+			s.hunt.max = 0
+			res, err := s.run(context.Background())
+			require.NoError(t, err)
+			assert.Equal(t, 8, res.Runs)
+			if times == 1 {
+				assert.Equal(t, kept(3), records[3])
+				continue
+			}
+			assert.Equal(t, &Contained{What: what, Step: 2}, records[3].Contained)
+		}
+	}
+}
+
+// Neither the end of the time nor a cancellation waits for a run for ever. It is as if it had not begun.
+func TestRunsUnderWayAreLeftOnceTheGraceIsOver(t *testing.T) {
+	stuck := func(_ int, w *scripted, a Assignment) {
+		if a.First <= 3 && 3 < a.First+a.Count {
+			w.answers <- Answer{Begin: true, N: 3}
+			return
+		}
+		w.obey(a)
+	}
+	cancelled := scriptedCampaign(t, 80, 2, stuck)
+	ctx, cancel := context.WithCancel(context.Background())
+	cancelled.ctx, cancelled.grace = ctx, 1
+	cancelled.opt.Record = func(r *Record) { cancel() }
+	res, err := cancelled.run(ctx)
+	require.NoError(t, err)
+	assert.False(t, res.Complete)
+	assert.Zero(t, res.Contained)
+	assert.False(t, cancelled.todo.done.has(3))
+
+	over := scriptedCampaign(t, 80, 1, stuck)
+	over.spec.Budget, over.grace = 1000, 1
+	over.spec.Budget = time.Second
+	over.opt.Progress = func(Progress) { over.before = time.Second }
+	res, err = over.run(context.Background())
+	require.NoError(t, err)
+	assert.True(t, res.Complete)
+	assert.Zero(t, res.Contained)
+	assert.Less(t, res.Runs, 80)
+}
+
+// A process that speaks and goes on with one run is ended, too.
+func TestAWorkerThatDoesNotEndARunIsEnded(t *testing.T) {
+	records := map[int]*Record{}
+	s := scriptedCampaign(t, 8, 1, func(_ int, w *scripted, a Assignment) {
+		if a.First <= 3 && 3 < a.First+a.Count {
+			w.answers <- Answer{Begin: true, N: 3}
+			return
+		}
+		w.obey(a)
+	})
+	s.opt.Record = func(r *Record) { records[r.N] = r }
+	s.orders.Total = time.Minute
+	now := time.Now()
+	s.looked = now
+	for ended := 0; records[7] == nil; {
+		s.handOut()
+		s.heard(<-s.events)
+		if t := s.seats[0]; t.run == 3 && ended < 2 {
+			ended++
+			t.heard, t.begun = now, now.Add(-2*time.Minute)
+			s.listenFor(now)
+		}
+	}
+	assert.Equal(t, &Contained{What: Hung, Stack: tookTooLong}, records[3].Contained)
+}
+
 func TestAWorkersOwnProblemEndsTheCampaign(t *testing.T) {
 	s := scriptedCampaign(t, 8, 1, func(_ int, w *scripted, a Assignment) {
 		w.answers <- Answer{Problem: "sim: a store for JetStream: no space left on device"}

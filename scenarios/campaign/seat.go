@@ -1,6 +1,7 @@
 package campaign
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"strings"
@@ -16,12 +17,14 @@ type seat struct {
 	call     *call        // the trial that it has
 	spoke    bool         // at all
 	heard    time.Time    // of it
-	silent   bool         // for so long that it was ended
+	begun    time.Time    // the run, or trial, under way
+	hung     string       // how, so that it was ended; empty if it was not
+	leaves   bool         // it was ended because the campaign's time is over
 	alone    *alone       // the next assignment
 	idlers   int          // workers that ended one after the other without doing anything
 }
 
-// alone is a run that took its worker down. It is run again in a fresh one, by itself: to learn how far
+// alone is a run that went out of bounds. It is run again in a fresh worker, by itself: to learn how far
 // it comes, and that it was no accident.
 type alone struct {
 	n     int
@@ -46,11 +49,12 @@ func (s *supervisor) assign(t *seat, a Assignment) {
 			s.fail(err)
 			return
 		}
-		t.worker, t.run, t.spoke, t.silent = w, -1, false, false
+		t.worker, t.run, t.spoke, t.hung, t.leaves = w, -1, false, "", false
 		go s.forward(t, w)
 	}
 	if len(t.assigned) == 0 {
 		t.heard = time.Now()
+		t.begun = t.heard
 	}
 	t.assigned, t.step = append(t.assigned, a), 0
 	t.worker.Assign(a)
@@ -87,7 +91,7 @@ func (s *supervisor) heard(e event) {
 	case a.Problem != "":
 		s.fail(errors.New("a worker cannot go on: " + a.Problem))
 	case a.Begin:
-		t.run, t.step = a.N, 0
+		t.run, t.step, t.begun = a.N, 0, t.heard
 	case a.Step > 0:
 		t.step = a.Step
 	case a.Record != nil:
@@ -118,17 +122,22 @@ func (t *seat) reply(o *Outcome) {
 	}
 }
 
+// doubtful says whether a run may go out of bounds like that by no fault of the code under test: the
+// machine was asleep or overloaded, or the process had run others before. It is believed of a run that
+// does it again, alone.
+func (c Containment) doubtful() bool { return c == Hung || c == Leaked || c == Overgrew }
+
 // answered takes a run's record, unless it must be seen how it goes alone.
 func (s *supervisor) answered(t *seat, r *Record) {
-	was := t.alone
-	c := r.Contained
-	if was == nil && c != nil && c.What == Overgrew { // the process may have had a part in it
+	was, c := t.alone, r.Contained
+	if c != nil && c.What.doubtful() && (was == nil || was.first == nil) {
 		t.alone = &alone{n: r.N, first: c}
 		return
 	}
 	t.alone = nil
 	switch {
 	case was == nil || was.first == nil:
+	case c == nil && was.first.What.doubtful():
 	case c == nil:
 		r = containedRecord(r.N, s.plan(r.N), *was.first)
 		r.Contained.Flaky = true
@@ -144,6 +153,9 @@ func (s *supervisor) gone(t *seat) {
 	assigned, run, call := t.assigned, t.run, t.call
 	t.worker, t.assigned, t.run, t.call = nil, nil, -1, nil
 	switch {
+	case t.leaves:
+		t.alone, run = nil, -1
+		s.call = cmp.Or(call, s.call)
 	case call != nil && !t.spoke:
 		s.call = call
 	case call != nil:
@@ -154,7 +166,7 @@ func (s *supervisor) gone(t *seat) {
 	for _, a := range assigned {
 		s.takeBack(t, a)
 	}
-	if !t.spoke || run < 0 && call == nil {
+	if !t.leaves && (!t.spoke || run < 0 && call == nil) {
 		if t.idlers++; t.idlers > idlersMax {
 			s.fail(fmt.Errorf("the workers end before they have done anything (%s)%s", strings.Join(s.opt.Command, " "), firstLine(death.Output)))
 		}
@@ -173,14 +185,14 @@ func firstLine(output string) string {
 func (t *seat) blame(d Death) *Contained {
 	c := &Contained{What: Panicked, Step: t.step, Stack: stackOfPanic(d.Output)}
 	switch {
-	case t.silent:
-		c.What, c.Stack = Hung, "the process said nothing any more"
+	case t.hung != "":
+		c.What, c.Stack = Hung, t.hung
 	case d.Killed && c.Stack == "":
 		return nil
 	case c.Stack == "":
 		c.Stack = "the process ended without a panic"
 	case strings.Contains(c.Stack, "out of memory") || strings.Contains(c.Stack, "cannot allocate memory"):
-		c.What = Overgrew
+		c.What, c.Stack = Overgrew, "the system gave the process no more memory" // who asked for it last is chance
 	}
 	return c
 }
@@ -189,11 +201,16 @@ func (t *seat) blame(d Death) *Contained {
 func (s *supervisor) runDied(t *seat, n int, how *Contained) {
 	was := t.alone
 	if was == nil {
-		was = &alone{n: n, first: how}
+		was = &alone{n: n}
 		t.alone = was
 		if how != nil {
+			was.first = how
 			return
 		}
+	}
+	if how != nil && how.What.doubtful() && was.first == nil {
+		was.first = how
+		return
 	}
 	if how == nil {
 		if was.kills++; was.kills < killsMax {
@@ -201,7 +218,7 @@ func (s *supervisor) runDied(t *seat, n int, how *Contained) {
 		}
 		how = &Contained{What: Overgrew, Stack: "the system killed the process each time"}
 	}
-	how.Flaky = was.first != nil && (was.first.What != how.What || was.first.Stack != how.Stack)
+	how.Flaky = was.first != nil && (was.first.What != how.What || was.first.Stack != how.Stack && !how.What.doubtful())
 	t.alone = nil
 	s.record(containedRecord(n, s.plan(n), *how))
 }
@@ -218,17 +235,21 @@ func (s *supervisor) trialDied(c *call, how *Contained) {
 	c.reply <- &Outcome{Contained: how}
 }
 
-// listenFor ends the workers that have something to do and say nothing.
+// listenFor ends the workers that have something to do and say nothing, and those that speak and do not
+// end a run that takes too long.
 func (s *supervisor) listenFor(now time.Time) {
-	asleep := now.Sub(s.looked) > s.orders.Stall // this process itself was stopped, and so were they
+	gap, slack := now.Sub(s.looked), 3*s.orders.Stall
 	s.looked = now
 	for _, t := range s.seats {
 		switch {
 		case t.worker == nil || len(t.assigned) == 0:
-		case asleep:
-			t.heard = now
-		case now.Sub(t.heard) > 3*s.orders.Stall:
-			t.silent = true
+		case gap > s.orders.Stall: // this process itself was stopped, and so were they
+			t.heard, t.begun = now, t.begun.Add(gap)
+		case now.Sub(t.heard) > slack:
+			t.hung = "the process said nothing any more"
+			t.worker.End()
+		case (t.run >= 0 || t.call != nil) && now.Sub(t.begun) > s.orders.Total+slack:
+			t.hung = tookTooLong
 			t.worker.End()
 		}
 	}

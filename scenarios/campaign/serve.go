@@ -73,6 +73,7 @@ type server struct {
 	heap  *heap
 	steps atomic.Int64 // of the run under way, completed
 	runs  atomic.Bool  // one is under way; whoever takes it away answers for it
+	begun atomic.Int64 // runs, so far
 	trial bool         // and it is a trial
 	n     int          // or this one
 	plan  *scenarios.Plan
@@ -112,14 +113,18 @@ func (s *server) leave() {
 	os.Exit(0)
 }
 
-// watch says now and then that the process lives, and looks after its heap and ctx.
+// watch says now and then that the process lives, and looks after its heap, its run's time, and ctx.
 func (s *server) watch(ctx context.Context) {
 	look := time.NewTicker(heapEvery)
 	alive := time.NewTicker(max(s.Stall/2, heapEvery))
 	s.say(Answer{Alive: true})
+	var clock stopwatch
 	for {
 		select {
-		case <-look.C:
+		case now := <-look.C:
+			if took := clock.tick(s.begun.Load(), now); s.runs.Load() && s.Total > 0 && took > s.Total {
+				s.contain(Contained{What: Hung, Stack: tookTooLong})
+			}
 			if s.runs.Load() && s.heap.overInStep(s.steps.Load) {
 				s.contain(Contained{What: Overgrew, Stack: s.heap.says()})
 			}
@@ -179,7 +184,8 @@ func (s *server) one(ctx context.Context, n int, tell bool) {
 func (s *server) try(ctx context.Context, a Assignment) {
 	plan, err := scenarios.Parse("trial", []byte(a.Trial.Plan))
 	if err != nil {
-		s.fail(fmt.Errorf("a trial: %w", err))
+		s.say(Answer{Outcome: &Outcome{Problem: err.Error()}})
+		return
 	}
 	s.plan, s.trial = plan, true
 	res, c := s.bounded(ctx, scenarios.RunOptions{StopAt: a.Trial.StopAt}, a.Steps)
@@ -202,6 +208,7 @@ func (s *server) bounded(ctx context.Context, opt scenarios.RunOptions, tell boo
 	}
 	s.steps.Store(0)
 	s.heap.begin()
+	s.begun.Add(1)
 	s.runs.Store(true)
 	res, err := s.run(ctx, s.plan, opt)
 	if !s.runs.CompareAndSwap(true, false) {

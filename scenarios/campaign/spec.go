@@ -3,11 +3,14 @@ package campaign
 import (
 	"errors"
 	"fmt"
+	"strconv"
+	"strings"
 	"time"
 
 	"pgregory.net/rapid"
 
 	"github.com/faultline-sim/faultline/scenarios"
+	"github.com/faultline-sim/faultline/sim"
 )
 
 // SpecVersion is the format of spec.json and of the journal.
@@ -103,7 +106,7 @@ func (s *Spec) Plan(n int) (*scenarios.Plan, error) {
 		return nil, err
 	}
 	drawn := rapid.Custom(func(t *rapid.T) *scenarios.Plan { return scenarios.Draw(t, space) })
-	return drawn.Example(int(s.Seed + uint64(n))), nil
+	return drawn.Example(int(sim.Draw(s.Seed, "plan", strconv.Itoa(n)))), nil
 }
 
 func (g *Grid) plan(first uint64, n int) (*scenarios.Plan, error) {
@@ -119,4 +122,16 @@ func (g *Grid) plan(first uint64, n int) (*scenarios.Plan, error) {
 	}
 	p.Seed = first + uint64(seed)
 	return p, p.Validate()
+}
+
+// fixed names the settings that every plan has, whatever else is drawn.
+func (s *Spec) fixed() (names []string) {
+	if s.Drawn == nil {
+		return nil
+	}
+	for _, set := range s.Drawn.Sets {
+		name, _, _ := strings.Cut(set, "=")
+		names = append(names, strings.TrimSpace(name))
+	}
+	return names
 }

@@ -73,10 +73,22 @@ func operation(f scenarios.FiredFault) string {
 
 func instant(d time.Duration) string { return d.Round(time.Millisecond).String() }
 
+// repeatsItsStep says whether a run that goes out of bounds like that does so at the same step each time:
+// what is seen on the real clock, or in the heap, is not.
+func (c Containment) repeatsItsStep() bool { return c != Hung && c != Overgrew }
+
+// lasting is the step, if it is the same each time, or 0.
+func (c *Contained) lasting() int {
+	if c.What.repeatsItsStep() {
+		return c.Step
+	}
+	return 0
+}
+
 // contained says in a sentence or two how the code under test went out of bounds.
 func contained(p *scenarios.Plan, c *Contained) string {
 	what := map[Containment]string{
-		Panicked: "the code under test panicked", Hung: "the code under test hung: no step was completed for too long",
+		Panicked: "the code under test panicked", Hung: "the code under test hung",
 		Leaked: "goroutines of the code under test outlived their world", Overgrew: "the heap grew past its bound",
 		Endless: "the run used up its steps", BrokeOff: "the world could not go on",
 	}[c.What]
@@ -87,6 +99,9 @@ func contained(p *scenarios.Plan, c *Contained) string {
 			words = append(words, f.String())
 		}
 		with = "With " + strings.Join(words, "; ")
+	}
+	if !c.What.repeatsItsStep() {
+		return fmt.Sprintf("%s, %s.", with, what)
 	}
 	return fmt.Sprintf("%s, %s after step %d.", with, what, c.Step)
 }

@@ -41,9 +41,11 @@ type supervisor struct {
 	examiner *seat // does its trials, and nothing else meanwhile
 	quit     chan struct{}
 
-	looked   time.Time // after the workers
-	ending   bool      // no run is handed out any more
-	patience time.Time // when examinations end, too; zero is never
+	looked   time.Time     // after the workers
+	ending   bool          // no run is handed out any more
+	grace    time.Duration // that runs under way have then
+	leave    time.Time     // when it is over
+	patience time.Time     // when examinations end, too; zero is never
 }
 
 func (s *supervisor) elapsed() time.Duration {
@@ -147,7 +149,7 @@ func (s *supervisor) end() {
 	if s.ending {
 		return
 	}
-	s.ending = true
+	s.ending, s.leave = true, time.Now().Add(s.grace)
 	for _, t := range s.seats {
 		if len(t.assigned) > 0 && t.call == nil && t.alone == nil {
 			s.assign(t, Assignment{Skip: true})
@@ -158,16 +160,41 @@ func (s *supervisor) end() {
 // graceMin is how long examinations may go on at least once the time for runs is over.
 const graceMin = 30 * time.Second
 
-// checkTime ends what the campaign's budget has no time for.
+// runGrace is how long the runs that are under way may go on once no more begin.
+const runGrace = 30 * time.Second
+
+// checkTime ends what the campaign's budget, or whoever cancelled it, has no time for.
 func (s *supervisor) checkTime() {
+	if s.ending && time.Now().After(s.leave) {
+		s.leaveRuns()
+	}
 	switch {
 	case s.spec.Budget == 0:
 	case !s.ending && s.elapsed() >= s.spec.Budget:
 		s.end()
-		s.patience = time.Now().Add(max(graceMin, s.spec.Budget/4))
+		s.bePatient()
 	case !s.patience.IsZero() && time.Now().After(s.patience) && !s.hunt.closed:
 		s.hunt.closed = true
 		s.cancelExamination()
+	}
+}
+
+func (s *supervisor) bePatient() {
+	s.patience = time.Now().Add(max(graceMin, s.spec.Budget/4))
+}
+
+// leaveRuns ends the runs under way. They are as if they had never begun.
+func (s *supervisor) leaveRuns() {
+	for _, t := range s.seats {
+		t.alone = nil
+		if t.call != nil || len(t.assigned) == 0 || t.leaves {
+			continue
+		}
+		t.leaves = true
+		t.worker.End()
+		if !s.patience.IsZero() { // what they kept from being examined still is
+			s.bePatient()
+		}
 	}
 }
 

@@ -170,7 +170,7 @@ func (a *answering) final() (list []*decision, by, cost *contest) {
 			costs = append(costs, c.pooled(a.t, a.d.against(), c.value()))
 		}
 	}
-	return list, newContest(a.metric, series), newContest(a.d.against(), costs)
+	return list, newContest(a.metric, series, a.d.ofChoices()), newContest(a.d.against(), costs, a.d.ofChoices())
 }
 
 // pick is the alternative to take: of the good ones, than which none is better by more than noise, the

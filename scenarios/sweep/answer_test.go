@@ -3,6 +3,7 @@ package sweep
 import (
 	"fmt"
 	"math"
+	"math/rand/v2"
 	"regexp"
 	"slices"
 	"strconv"
@@ -165,6 +166,7 @@ type oracle struct {
 	pooled map[string][]float64
 	runs   map[string]string // every number of every run
 	broken map[string]bool
+	among  int // comparisons that the 5 % of chance are shared by
 }
 
 func (o *oracle) gap(a, b string) (mean, half float64) {
@@ -173,9 +175,10 @@ func (o *oracle) gap(a, b string) (mean, half float64) {
 		mean += (o.pooled[a][i] - o.pooled[b][i]) / n
 	}
 	for i := range o.pooled[a] {
-		half += math.Pow(o.pooled[a][i]-o.pooled[b][i]-mean, 2)
+		d := o.pooled[a][i] - o.pooled[b][i] - mean
+		half += d * d
 	}
-	return mean, distuv.StudentsT{Sigma: 1, Nu: n - 1}.Quantile(0.975) * math.Sqrt(half/(n-1)/n)
+	return mean, distuv.StudentsT{Sigma: 1, Nu: n - 1}.Quantile(1-0.025/float64(max(1, o.among))) * math.Sqrt(half/(n-1)/n)
 }
 
 func (o *oracle) mean(a string) (mean float64) {
@@ -220,12 +223,16 @@ func TestTheSentenceIsTrue(t *testing.T) {
 			"world.dying="+strings.Join([]string{"0", "0.2", "0.4"}[:conditions], ","),
 			"engine.stale_reason_code="+strings.Join([]string{"no_workers", "stale_worker"}[:choices], ","))
 		small := func(label string, most int) float64 { return float64(rapid.IntRange(0, most).Draw(t, label)) }
+		among := 0
+		for value := range knobs {
+			among += 2 * choices * value // each with those before it, in two metrics
+		}
 		oracles := map[string]*oracle{}
 		bad := map[string]bool{}
 		res := analysed(t, d, recordsOf(d, func(v []string, seed int) madeUp {
 			o := oracles[v[2]]
 			if o == nil {
-				o = &oracle{values: d.Axes[0].Values, pooled: map[string][]float64{}, runs: map[string]string{}, broken: map[string]bool{}}
+				o = &oracle{values: d.Axes[0].Values, pooled: map[string][]float64{}, runs: map[string]string{}, broken: map[string]bool{}, among: among}
 				oracles[v[2]] = o
 			}
 			x := map[string]float64{"flat": 6, "falling": 8 - nth(v), "rising": 2 + nth(v), "valley": 3 + math.Abs(nth(v)-3), "any": small("level", 9)}[shape]
@@ -261,6 +268,54 @@ func TestTheSentenceIsTrue(t *testing.T) {
 			o.check(t, part)
 		}
 	})
+}
+
+// Where nothing has an effect, few answers to a question say that something has.
+func TestNoEffectIsSeldomSeen(t *testing.T) {
+	const trials, most = 300, 0.08
+	claims := map[string]*regexp.Regexp{
+		"the knob":      regexp.MustCompile(`rather than|is worse than`),
+		"other choices": regexp.MustCompile(`is the lowest by more than noise`),
+		"conditions":    regexp.MustCompile(`What makes a difference|whatever else is chosen: `),
+	}
+	for name, grid := range map[string][]string{
+		"ten values":     {"engine.max_dispatch_retries=1..10"},
+		"two conditions": {"engine.max_dispatch_retries=3", "world.heartbeat_lag=0s,5s,15s,25s,35s", "world.dying=0,0.5"},
+		"some of all":    {"engine.max_dispatch_retries=1..4", "world.dying=0,0.5", "engine.stale_reason_code=no_workers,stale_worker"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			d := gridOf(t, 20, grid...)
+			random := rand.New(rand.NewPCG(1, 2))
+			seen := map[string]int{}
+			for range trials {
+				res := analysed(t, d, recordsOf(d, func([]string, int) madeUp {
+					return madeUp{failed: 20 + 3*random.NormFloat64(), picks: 5 + random.NormFloat64()}
+				}))
+				for question, claim := range claims {
+					if claim.MatchString(res.Answer.Sentence + strings.Join(res.Answer.Evidence, " ")) {
+						seen[question]++
+					}
+				}
+			}
+			for question, n := range seen {
+				assert.LessOrEqual(t, float64(n)/trials, most, "%s: %d of %d", question, n, trials)
+			}
+			t.Logf("of %d answers, these see what is not there: %v", trials, seen)
+		})
+	}
+}
+
+func TestTheCorrectionIsSaid(t *testing.T) {
+	said := func(seeds int, grid ...string) string {
+		d := gridOf(t, seeds, grid...)
+		return analysed(t, d, recordsOf(d, func([]string, int) madeUp { return madeUp{} })).Answer.Evidence[0]
+	}
+	const sentence = "a value counts as better only if the difference stands at 95 % over all comparisons of its sort together (Bonferroni): "
+	assert.Contains(t, said(2, "engine.max_dispatch_retries=1..10"), sentence+"90 of values of engine.max_dispatch_retries, in both metrics.")
+	assert.Contains(t, said(2, "engine.max_dispatch_retries=1..4", "engine.stale_reason_code=no_workers,stale_worker", "world.heartbeat_lag=0s,5s,15s", "world.dying=0,0.5"),
+		sentence+"24 of values of engine.max_dispatch_retries, in both metrics; 1 of other choices; 3 of values of world.heartbeat_lag at 1/2 of the 5 %; 1 of values of world.dying at 1/2 of the 5 %.")
+	assert.NotContains(t, said(2, "engine.max_dispatch_retries=1"), "Bonferroni", "nothing is compared")
+	assert.NotContains(t, said(1, "engine.max_dispatch_retries=1..10"), "Bonferroni", "one seed has no noise")
 }
 
 // saying is the sentence that begins so.

@@ -3,6 +3,8 @@ package sweep
 import (
 	"math"
 	"slices"
+
+	"gonum.org/v1/gonum/stat"
 )
 
 // trifle is the share of a mean below which a difference is none, however surely it is there:
@@ -14,10 +16,11 @@ const trifle = 0.01
 type contest struct {
 	metric string
 	series [][]float64 // of each alternative, by seed
+	of     int         // comparisons that one question is answered by, these among them
 }
 
-func newContest(metric string, series [][]float64) *contest {
-	c := &contest{metric: metric, series: make([][]float64, len(series))}
+func newContest(metric string, series [][]float64, of int) *contest {
+	c := &contest{metric: metric, series: make([][]float64, len(series)), of: of}
 	if len(series) == 0 {
 		return c
 	}
@@ -46,10 +49,12 @@ func (c *contest) mean(i int) float64 { return estimate(c.series[i]).Mean }
 // gap is what alternative i has more than j.
 func (c *contest) gap(i, j int) Estimate { return estimate(less(c.series[i], c.series[j])) }
 
-// better says whether i is better than j by more than noise, and by more than a trifle.
+// better says whether i is better than j by more than noise, all comparisons of the question taken
+// together, and by more than a trifle.
 func (c *contest) better(i, j int) bool {
-	e := c.gap(i, j)
-	return e.High < 0 && -e.Mean >= trifle*max(math.Abs(c.mean(i)), math.Abs(c.mean(j)))
+	d := less(c.series[i], c.series[j])
+	mean := stat.Mean(d, nil)
+	return -mean >= trifle*max(math.Abs(c.mean(i)), math.Abs(c.mean(j))) && mean < 0 && chance(d) <= (1-confidence)/float64(max(c.of, 1))
 }
 
 // best is the alternative with the lowest mean; of equal ones the first.

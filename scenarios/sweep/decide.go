@@ -66,8 +66,8 @@ func (c *decision) decide(d *Definition, t *table, points []Point) {
 			c.values = append(c.values, v)
 		}
 	}
-	c.by = c.contest(t, d.Metrics[0])
-	c.cost = c.contest(t, d.against())
+	c.by = c.contest(d, t, d.Metrics[0])
+	c.cost = c.contest(d, t, d.against())
 	switch {
 	case len(c.values) == 0:
 		c.kind = unsound
@@ -95,12 +95,12 @@ func (d *Definition) against() string {
 }
 
 // contest compares the knob's sound values by the mean over all conditions.
-func (c *decision) contest(t *table, metric string) *contest {
+func (c *decision) contest(d *Definition, t *table, metric string) *contest {
 	var pooled [][]float64
 	for _, v := range c.values {
 		pooled = append(pooled, c.pooled(t, metric, v))
 	}
-	return newContest(metric, pooled)
+	return newContest(metric, pooled, d.ofKnob())
 }
 
 func (c *decision) pooled(t *table, metric string, v int) []float64 {
@@ -118,7 +118,7 @@ func (c *decision) identical(t *table, metric string) bool {
 		for _, v := range c.values {
 			series = append(series, t.series(0, c.points[v][k], metric))
 		}
-		if !newContest(metric, series).equal() {
+		if !newContest(metric, series, 1).equal() {
 			return false
 		}
 	}

@@ -56,7 +56,7 @@ func (a *answering) effect(j int) *effect {
 	for _, s := range series {
 		pooled = append(pooled, meanOf(s))
 	}
-	c := newContest(a.metric, pooled)
+	c := newContest(a.metric, pooled, a.d.ofCondition(axis))
 	if c.seeds() < 2 {
 		return nil
 	}

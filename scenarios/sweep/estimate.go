@@ -27,6 +27,23 @@ func estimate(values []float64) Estimate {
 	return Estimate{Mean: mean, Low: mean - half, High: mean + half, N: n}
 }
 
+// chance is how probable differences as far from zero as these are if there is none: the p-value of
+// Student's paired t-test, two-sided. Equal ones leave no room for chance, and one alone tells nothing.
+func chance(differences []float64) float64 {
+	n := len(differences)
+	if n < 2 {
+		return 1
+	}
+	if d := slices.Min(differences); d == slices.Max(differences) {
+		if d == 0 {
+			return 1
+		}
+		return 0
+	}
+	mean, sd := stat.MeanStdDev(differences, nil)
+	return 2 * distuv.StudentsT{Sigma: 1, Nu: float64(n - 1)}.CDF(-math.Abs(mean)/stat.StdErr(sd, float64(n)))
+}
+
 // less returns a-b, number by number.
 func less(a, b []float64) []float64 {
 	d := make([]float64, len(a))

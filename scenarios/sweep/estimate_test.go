@@ -22,9 +22,28 @@ func TestEstimateByHand(t *testing.T) {
 	assert.Equal(t, Estimate{}, estimate([]float64{math.NaN()}))
 }
 
+func TestChanceByHand(t *testing.T) {
+	// Mean 3 and standard error sqrt(0.5), as above: t = 4.242641 of 4 degrees. There the tail is
+	// 1/2 - 3/8·s·(1 - s²/12) with s = t/sqrt(1+t²/4).
+	s := 4.242641 / math.Sqrt(1+18.0/4)
+	assert.InDelta(t, 1-0.75*s*(1-s*s/12), chance([]float64{1, 2, 3, 4, 5}), 1e-6)
+	assert.InDelta(t, 0.05, chance([]float64{11.7062047, 13.7062047}), 1e-8, "t(1, 97.5 %) = 12.7062047")
+	assert.Equal(t, chance([]float64{-1, -2}), chance([]float64{1, 2}), "either way")
+	assert.Zero(t, chance([]float64{0.1, 0.1, 0.1}), "always the same")
+	assert.Equal(t, 1.0, chance([]float64{0, 0}))
+	assert.Equal(t, 1.0, chance([]float64{5}), "one tells nothing")
+}
+
+func TestMoreComparisonsNeedMore(t *testing.T) {
+	series := [][]float64{{10, 20, 30, 40}, {8.9, 19.1, 28.8, 39.2}} // one less, give or take: t = sqrt(120), p = 0.00163
+	assert.InDelta(t, 0.00163, chance(less(series[0], series[1])), 1e-5)
+	assert.True(t, newContest("failed", series, 1).better(1, 0))
+	assert.False(t, newContest("failed", series, 45).better(1, 0))
+}
+
 func TestContestPairsSeeds(t *testing.T) {
 	nan := math.NaN()
-	c := newContest("failed", [][]float64{{10, 20, 30, nan}, {9, 19, 29, 1}, {9, 19, 29.3, 2}})
+	c := newContest("failed", [][]float64{{10, 20, 30, nan}, {9, 19, 29, 1}, {9, 19, 29.3, 2}}, 3)
 	assert.Equal(t, 3, c.seeds(), "the seed that the first was not run under does not count")
 	assert.True(t, c.better(1, 0), "better in every seed, however much seeds differ")
 	assert.False(t, c.better(2, 1))
@@ -34,5 +53,5 @@ func TestContestPairsSeeds(t *testing.T) {
 	assert.Equal(t, 1, c.beats(0))
 	assert.Equal(t, -1, c.beats(2))
 	assert.False(t, c.flat())
-	assert.True(t, newContest("failed", [][]float64{{1000, 1001}, {999.5, 1000.5}}).flat(), "half of a thousandth is a trifle")
+	assert.True(t, newContest("failed", [][]float64{{1000, 1001}, {999.5, 1000.5}}, 1).flat(), "half of a thousandth is a trifle")
 }

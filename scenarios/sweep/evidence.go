@@ -9,6 +9,9 @@ import (
 // evidence lists the paired differences behind the sentence, and the points that were left out.
 func (a *answering) evidence() []string {
 	lines := []string{fmt.Sprintf("Differences are in %s unless another is named, paired by seed, with 95 %% intervals; below zero is better. One below 1 %% of the mean counts as none.", naming(a.metric))}
+	if text := a.d.correction(); text != "" {
+		lines[0] += " " + text
+	}
 	var steps, costs, apart []string
 	for _, c := range a.decisions {
 		if c.taken() && c.by.seeds() > 1 {
@@ -90,7 +93,7 @@ func (a *answering) apart(c *decision) (lines []string) {
 			}
 			return meanOf(series)
 		}
-		e := newContest(a.metric, [][]float64{pool(to), pool(from)})
+		e := newContest(a.metric, [][]float64{pool(to), pool(from)}, 1)
 		if e.seeds() > 1 {
 			lines = append(lines, fmt.Sprintf("%sat %s=%s, %s from %s to %s: %s.", a.under(c), a.d.Axes[k].Setting, value, a.knob.Setting, a.knob.Values[from], a.knob.Values[to], gap(e.gap(0, 1), a.metric)))
 		}

@@ -1,0 +1,41 @@
+package campaign
+
+import (
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/faultline-sim/faultline/scenarios"
+)
+
+// Each night's seed gives plans of its own: not those of the night before, one further.
+func TestSeedsShareNoPlan(t *testing.T) {
+	seen := map[string]bool{}
+	for seed := range uint64(3) {
+		spec := Spec{Version: SpecVersion, Name: "fuzz", Seed: seed, Runs: 20, Drawn: &Drawn{}}
+		for n := range spec.Runs {
+			plan, err := spec.Plan(n)
+			require.NoError(t, err)
+			text, err := scenarios.Marshal(plan)
+			require.NoError(t, err)
+			assert.False(t, seen[string(text)], "seed %d, plan %d", seed, n)
+			seen[string(text)] = true
+		}
+	}
+}
+
+// A finding accounts for runs that have its settings with the values that matter, not with any.
+func TestExplainsGoesByTheChoice(t *testing.T) {
+	f := &Finding{Invariant: "x", Kinds: []string{"fail-after publish"}, Settings: []string{"engine.dispatch_order=publish-first", "a lower engine.max_deliver"}}
+	run := func(settings ...string) *Record {
+		return &Record{Fired: []string{"fail-after publish", "lose heartbeat"}, Settings: settings}
+	}
+	assert.True(t, f.explains("x", run("a lower engine.max_deliver", "engine.dispatch_order=publish-first", "workload.jobs")))
+	assert.False(t, f.explains("x", run("a higher engine.max_deliver", "engine.dispatch_order=publish-first")))
+	assert.False(t, f.explains("x", run("a lower engine.max_deliver", "engine.dispatch_order=outbox")))
+	assert.False(t, f.explains("y", run("a lower engine.max_deliver", "engine.dispatch_order=publish-first")))
+	assert.Equal(t, "engine.max_deliver", settingOf("a lower engine.max_deliver"))
+	assert.Equal(t, "engine.dispatch_order", settingOf("engine.dispatch_order=outbox"))
+	assert.Equal(t, "workload.jobs", settingOf("workload.jobs"))
+}
