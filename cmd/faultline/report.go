@@ -57,17 +57,21 @@ func rewrite(args []string, out string, say *printer, show *progress) error {
 	}
 	var entries []reports.Entry
 	var bad []error
+	made := 0
 	for i, dir := range dirs {
 		show.show("%d of %d: %s", i+1, len(dirs), dir)
 		entry, err := again(dir, out)
-		if err != nil {
+		switch {
+		case err != nil:
 			bad = append(bad, err)
+		case entry.Outcome != unfinishedOutcome:
+			made++
 		}
 		entries = append(entries, entry)
 	}
 	show.done()
 	if len(bad) == 0 || !single {
-		say.line("%s made again", plural(len(dirs)-len(bad), "page"))
+		say.line("%s made again", plural(made, "page"))
 	}
 	if single {
 		if len(bad) > 0 {
@@ -109,9 +113,11 @@ func writeIndex(dir string, entries []reports.Entry) error {
 	return writeFile(filepath.Join(dir, reports.IndexFile), func(w io.Writer) error { return reports.Index(w, entries) })
 }
 
+const unfinishedOutcome = "unfinished"
+
 // unfinished is the row of a campaign that was cut short: it has no page, and can be gone on with.
 func unfinished(dir string) reports.Entry {
-	e := reports.Entry{Kind: "campaign", Name: filepath.Base(dir), Outcome: "unfinished", Tone: "warn", Reason: "It was cut short; the command that began it goes on with it."}
+	e := reports.Entry{Kind: "campaign", Name: filepath.Base(dir), Outcome: unfinishedOutcome, Tone: "warn", Reason: "It was cut short; the command that began it goes on with it."}
 	if spec, err := campaign.Load(dir); err == nil && spec.Drawn != nil {
 		e.Reason, e.Replay = "It was cut short, and can be gone on with.", "faultline fuzz --resume "+dir
 	}

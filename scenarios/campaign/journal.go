@@ -33,6 +33,7 @@ type header struct {
 	Version int    `json:"version"`
 	Build   string `json:"build"`
 	Program string `json:"program"` // a hash of the workers' executable: two builds may have one name
+	Spec    string `json:"spec"`    // a hash of what was run
 }
 
 // examined is the end of an examination.
@@ -122,6 +123,8 @@ func (j *journal) line(n int, line []byte, h header, take func(entry) error) err
 		return fmt.Errorf("the line is broken: %s; %s", jsonReason(err), anew)
 	case n == 1 && was == nil || n > 1 && was != nil:
 		return fmt.Errorf("the line is not where it belongs; %s", anew)
+	case n == 1 && was.Spec != h.Spec:
+		return fmt.Errorf("the journal is of another campaign than %s; %s", SpecFile, anew)
 	case n == 1 && *was != h:
 		return fmt.Errorf("the campaign was begun by another build (%s, program %s); go on with that one, or %s", was.Build, was.Program, anew)
 	case n == 1:

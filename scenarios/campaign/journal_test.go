@@ -43,7 +43,7 @@ func TestAJournalThatCannotBeGoneOnWithIsRefused(t *testing.T) {
 		return strings.Join(lines[:k-1], "") + line + strings.Join(lines[k:], "")
 	}
 	for _, c := range []struct{ name, journal, says string }{
-		{"a broken line", with(3, lines[2][:40]+"\n"), path + ":3: the line is broken: unexpected EOF; remove the folder and begin the campaign anew"},
+		{"a broken line", with(3, lines[2][:40]+"\n"), path + ":3: the line is broken: "},
 		{"another key", with(3, `{"recorded":{}}`+"\n"), path + `:3: the line is broken: unknown field "recorded"; remove`},
 		{"nothing", with(3, "{}\n"), path + ":3: the line says nothing; remove"},
 		{"a run that is there twice", with(3, lines[1]), path + ":3: run 0 is there twice; remove"},
@@ -52,6 +52,7 @@ func TestAJournalThatCannotBeGoneOnWithIsRefused(t *testing.T) {
 		{"a second header", with(3, lines[0]), path + ":3: the line is not where it belongs; remove"},
 		{"a newer version", with(1, strings.Replace(lines[0], `"version":1`, `"version":2`, 1)), path + ":1: the journal's format is version 2; this build writes version 1: go on with the build that began it, or remove"},
 		{"another build", with(1, strings.Replace(lines[0], `"build":"devel"`, `"build":"v9.9.9"`, 1)), path + ":1: the campaign was begun by another build (v9.9.9, program"},
+		{"another spec", with(1, strings.Replace(lines[0], `"spec":"`, `"spec":"x`, 1)), path + ":1: the journal is of another campaign than spec.json; remove"},
 		{"another program", with(1, strings.Replace(lines[0], `"program":"`, `"program":"x`, 1)), path + ":1: the campaign was begun by another build (devel, program x"},
 	} {
 		t.Run(c.name, func(t *testing.T) {

@@ -36,7 +36,7 @@ func newSupervisor(ctx context.Context, dir string, opt Options) (*supervisor, e
 	if err != nil {
 		return nil, fmt.Errorf("a worker cannot be started (%s): %w", opt.Command[0], plainExec(err))
 	}
-	if s.journal, err = openJournal(dir, header{SpecVersion, scenarios.Build(), program}, s.entered); err != nil {
+	if s.journal, err = openJournal(dir, header{SpecVersion, scenarios.Build(), program, spec.hash()}, s.entered); err != nil {
 		return nil, err
 	}
 	if err := s.prepare(); err != nil {

@@ -1,12 +1,14 @@
 package campaign
 
 import (
+	"encoding/json"
 	"errors"
 	"fmt"
 	"strconv"
 	"strings"
 	"time"
 
+	"github.com/cespare/xxhash/v2"
 	"pgregory.net/rapid"
 
 	"github.com/faultline-sim/faultline/scenarios"
@@ -134,4 +136,13 @@ func (s *Spec) fixed() (names []string) {
 		names = append(names, strings.TrimSpace(name))
 	}
 	return names
+}
+
+// hash tells specs apart.
+func (s *Spec) hash() string {
+	text, err := json.Marshal(s)
+	if err != nil {
+		panic(err) // it was read from JSON
+	}
+	return fmt.Sprintf("%016x", xxhash.Sum64(text))
 }
