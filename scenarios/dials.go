@@ -28,8 +28,11 @@ var shape = []dial{
 }
 
 // dials are those of which a plan draws a few. Not among them are the alternatives that are known to
-// lose (a campaign asks for them by [Space].Sets), budgets, and what [drawer.finish] works out.
+// lose (publish-first, fail-open, cached-state: a campaign asks for them by [Space].Sets), budgets, and
+// what [drawer.finish] works out.
 var dials = []dial{
+	{name: "engine.dispatch_order", values: []string{"outbox"}},
+	{name: "engine.stale_worker", values: []string{"jittered-retries"}},
 	{name: "topology.max_parallel", values: []string{"1", "2", "16"}},
 	{name: "topology.heartbeat_every", values: []string{"3s", "20s", "45s"}}, // the last is past the workers' TTL
 	{name: "topology.deduplicate", values: []string{"true"}},

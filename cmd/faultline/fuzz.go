@@ -59,7 +59,7 @@ the same result for the same --seed, whatever the number of workers.`,
 	}
 	f.planFlags.add(cmd)
 	f.campaignFlags.add(cmd, "runs/fuzz-SEED")
-	cmd.Flags().Lookup("preset").Usage = "engine settings to start from, `NAME`: documented or hardened (default both)"
+	cmd.Flags().Lookup("preset").Usage = "engine settings to start from, `NAME`: documented or hardened (default both, of a scenario its own)"
 	cmd.Flags().StringVar(&f.budget, "budget", "60s", "real time for runs such as 60s, or runs such as 10000runs")
 	cmd.Flags().StringVar(&f.seed, "seed", "", "the root of every draw, `N` (default drawn from the clock)")
 	cmd.Flags().StringArrayVar(&f.judge, "judge", nil, "count violations of `INVARIANT` outside of its promise, too; repeatable")
@@ -191,7 +191,7 @@ func (f *fuzzFlags) spec(args []string) (campaign.Spec, error) {
 		}
 	}
 	drawn := &campaign.Drawn{Presets: f.presets, Sets: f.sets, Judged: f.judge}
-	if len(drawn.Presets) == 0 {
+	if len(drawn.Presets)+len(args) == 0 {
 		drawn.Presets = []string{scenarios.PresetDocumented, scenarios.PresetHardened}
 	}
 	for _, arg := range args {
@@ -207,9 +207,6 @@ func (f *fuzzFlags) spec(args []string) (campaign.Spec, error) {
 			return spec, err
 		}
 		drawn.Plans = append(drawn.Plans, string(text))
-		if len(f.presets) == 0 {
-			drawn.Presets = []string{plan.Preset}
-		}
 	}
 	spec.Drawn = drawn
 	if err := spec.Validate(); err != nil {

@@ -20,7 +20,10 @@ func (p *printer) campaign(dir string, spec campaign.Spec) {
 	if spec.Budget > 0 {
 		budget = spec.Budget.String()
 	}
-	p.line("%s: %s, preset %s, seed %d, %s", p.paint(bold, spec.Name), what, strings.Join(d.Presets, " and "), spec.Seed, budget)
+	if len(d.Presets) > 0 {
+		what += ", preset " + strings.Join(d.Presets, " and ")
+	}
+	p.line("%s: %s, seed %d, %s", p.paint(bold, spec.Name), what, spec.Seed, budget)
 	for _, set := range d.Sets {
 		p.line("  %s", set)
 	}

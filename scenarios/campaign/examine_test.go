@@ -183,13 +183,12 @@ func TestExamineFallsBackToTheWholePlan(t *testing.T) {
 			if err != nil {
 				return nil, err
 			}
-			if len(p.Faults) == len(plan.Faults) && trial.StopAt == "" {
+			drawn := len(p.Faults) == len(plan.Faults)
+			if drawn && trial.StopAt == "" {
 				whole++
 			}
-			if trial.StopAt != "" || whole == 1 || still && len(p.Faults) == len(plan.Faults) {
-				return meets(Hung, func(*scenarios.Plan) bool { return true })(ctx, trial)
-			}
-			return meets(Hung, func(*scenarios.Plan) bool { return false })(ctx, trial)
+			shows := trial.StopAt != "" || drawn && (whole == 1 || still)
+			return meets(Hung, func(*scenarios.Plan) bool { return shows })(ctx, trial)
 		})
 		require.NoError(t, err)
 		assert.Equal(t, !still, f.Flaky)

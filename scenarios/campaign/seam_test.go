@@ -254,9 +254,8 @@ func TestRunsUnderWayAreLeftOnceTheGraceIsOver(t *testing.T) {
 	assert.False(t, cancelled.todo.done.has(3))
 
 	over := scriptedCampaign(t, 80, 1, stuck)
-	over.spec.Budget, over.grace = 1000, 1
-	over.spec.Budget = time.Second
-	over.opt.Progress = func(Progress) { over.before = time.Second }
+	over.spec.Budget, over.grace = time.Hour, 1
+	over.opt.Progress = func(Progress) { over.before = time.Hour }
 	res, err = over.run(context.Background())
 	require.NoError(t, err)
 	assert.True(t, res.Complete)

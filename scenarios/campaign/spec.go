@@ -33,7 +33,7 @@ type Spec struct {
 
 // Drawn plans are rapid's: the n-th is drawn from a seed of its own.
 type Drawn struct {
-	Presets []string `json:"presets"`           // each plan is of one of them; one at least
+	Presets []string `json:"presets,omitempty"` // each plan is of one of them; none is both, and of a plan to perturb its own
 	Plans   []string `json:"plans,omitempty"`   // as YAML: each run perturbs one of them; none draws plans from nothing
 	Sets    []string `json:"setting,omitempty"` // settings that every plan has, as [scenarios.Plan.Set] takes them
 	Judged  []string `json:"judged,omitempty"`  // invariants that every plan is judged by, whatever their promise
