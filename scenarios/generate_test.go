@@ -108,7 +108,7 @@ func TestDrawReachesEveryFault(t *testing.T) {
 // Every setting is drawn, but for those that a campaign has to ask for.
 func TestDrawTurnsEverySetting(t *testing.T) {
 	asked := []string{
-		"engine.read_error", // whose alternatives lose
+		"engine.read_error",  // whose alternatives lose
 		"schedule.steps_max", // what uses it up is a finding
 		"preset",             // a space says which
 		"then.settle_within", // as long as the other settings ask for
