@@ -50,7 +50,7 @@ func TestEveryRecordIsCovered(t *testing.T) {
 			assert.Contains(t, f.faults.at, kind)
 		}
 		for _, name := range r.Settings {
-			assert.Contains(t, f.settings.at, name)
+			assert.Contains(t, f.settings.at, settingOf(name))
 		}
 	}
 }
@@ -68,7 +68,7 @@ func TestRecordOf(t *testing.T) {
 	assert.Equal(t, res.Digest, r.Digest)
 	require.Len(t, r.Broken, 1, "each invariant once")
 	assert.Equal(t, "one-dispatch-per-job", r.Broken[0].Invariant)
-	assert.Contains(t, r.Settings, "engine.dispatch_order")
+	assert.Contains(t, r.Settings, "engine.dispatch_order=publish-first")
 	assert.Contains(t, r.Exercised, "every-job-settles")
 	assert.Subset(t, r.Drawn, r.Fired)
 	assert.Contains(t, r.Drawn, "crash of a worker at a time")

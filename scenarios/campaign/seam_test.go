@@ -269,28 +269,23 @@ func TestRunsUnderWayAreLeftOnceTheGraceIsOver(t *testing.T) {
 
 // A process that speaks and goes on with one run is ended, too.
 func TestAWorkerThatDoesNotEndARunIsEnded(t *testing.T) {
-	records := map[int]*Record{}
-	s := scriptedCampaign(t, 8, 1, func(_ int, w *scripted, a Assignment) {
-		if a.First <= 3 && 3 < a.First+a.Count {
-			w.answers <- Answer{Begin: true, N: 3}
-			return
-		}
-		w.obey(a)
-	})
-	s.opt.Record = func(r *Record) { records[r.N] = r }
-	s.orders.Total = time.Minute
-	now := time.Now()
-	s.looked = now
-	for ended := 0; records[7] == nil; {
+	s := scriptedCampaign(t, 1, 1, func(_ int, w *scripted, a Assignment) { w.answers <- Answer{Begin: true, N: a.First} })
+	var records []*Record
+	s.opt.Record = func(r *Record) { records = append(records, r) }
+	for range 2 { // once more, alone
+		require.Empty(t, records)
 		s.handOut()
 		s.heard(<-s.events)
-		if t := s.seats[0]; t.run == 3 && ended < 2 {
-			ended++
-			t.heard, t.begun = now, now.Add(-2*time.Minute)
-			s.listenFor(now)
-		}
+		seat, now := s.seats[0], time.Now()
+		seat.heard, seat.begun, s.looked = now, now.Add(-s.orders.Total), now
+		s.listenFor(now)
+		require.Empty(t, seat.hung, "its own watchdog comes first")
+		seat.begun = now.Add(-s.orders.Total - 4*s.orders.Stall)
+		s.listenFor(now)
+		s.heard(<-s.events)
 	}
-	assert.Equal(t, &Contained{What: Hung, Stack: tookTooLong}, records[3].Contained)
+	require.Len(t, records, 1)
+	assert.Equal(t, &Contained{What: Hung, Stack: tookTooLong}, records[0].Contained)
 }
 
 func TestAWorkersOwnProblemEndsTheCampaign(t *testing.T) {

@@ -30,6 +30,22 @@ func TestARunThatIsSlowAtEachStep(t *testing.T) {
 	assert.Zero(t, f.Step)
 }
 
+// Who cancels a campaign need not wait for a run that hangs.
+func TestACancelledCampaignLeavesARunThatHangs(t *testing.T) {
+	t.Parallel()
+	ctx, cancel := context.WithCancel(context.Background())
+	opt := quick(1, "loop")
+	opt.Record = func(*Record) { cancel() }
+	s, err := newSupervisor(ctx, begun(t, meeting()), opt.withDefaults())
+	require.NoError(t, err)
+	defer s.close()
+	s.orders.Stall, s.orders.Total, s.grace = time.Hour, time.Hour, time.Millisecond
+	res, err := s.run(ctx)
+	require.NoError(t, err)
+	assert.False(t, res.Complete)
+	assert.Equal(t, []int{1, 0}, []int{res.Runs, res.Contained})
+}
+
 // A process that the code under test has started may outlive it, and hold its standard error open.
 func TestAWorkerWhoseChildOutlivesItIsGone(t *testing.T) {
 	t.Parallel()
