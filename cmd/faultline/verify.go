@@ -184,7 +184,7 @@ func (c *comparison) run(ctx context.Context, args []string) error {
 		c.show.show("%s, seed %d: %d of %d", c.plans[t.Plan].Name, t.Seed, k+1, total)
 		if t.Seed == c.seeds.last {
 			c.show.done()
-			c.say.line("%-22s seeds %d-%d agree in both processes (%s)", c.plans[t.Plan].Name, c.seeds.first, c.seeds.last, counts(verdicts))
+			c.say.line("%-27s seeds %d-%d agree in both processes (%s)", c.plans[t.Plan].Name, c.seeds.first, c.seeds.last, counts(verdicts))
 			clear(verdicts)
 		}
 	}
