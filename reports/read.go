@@ -187,11 +187,7 @@ func unreadable(path string, err error, remedy string) error {
 	if errors.Is(err, fs.ErrNotExist) {
 		return &FileError{path, "there is no such file", remedy}
 	}
-	var pe *fs.PathError
-	if errors.As(err, &pe) {
-		err = pe.Err
-	}
-	return &FileError{path, "it cannot be read: " + err.Error(), remedy}
+	return &FileError{path, "it cannot be read: " + scenarios.FileReason(err).Error(), remedy}
 }
 
 // Folders lists the stored folders at root: itself if it is one, or those directly below it, by name.

@@ -122,11 +122,7 @@ func readAll(name string, r io.Reader) ([]byte, error) {
 }
 
 func unreadable(path string, err error) error {
-	var pe *fs.PathError
-	if errors.As(err, &pe) {
-		err = pe.Err
-	}
-	return &PlanError{File: path, Message: "cannot be read: " + err.Error(), Remedy: "check its permissions"}
+	return &PlanError{File: path, Message: "cannot be read: " + FileReason(err).Error(), Remedy: "check its permissions"}
 }
 
 // Parse reads a plan's text strictly and validates it. name stands for the file in errors.

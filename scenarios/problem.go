@@ -1,7 +1,10 @@
 package scenarios
 
 import (
+	"errors"
 	"fmt"
+	"io/fs"
+	"os"
 	"strings"
 )
 
@@ -49,4 +52,18 @@ func (e *PlanError) Excerpt() string {
 		return ' '
 	}, e.Source[:e.Column-1])
 	return number + e.Source + "\n" + strings.Repeat(" ", len(number)) + blank + "^"
+}
+
+// FileReason is the reason of an error about a file, such as "permission denied", without the names of
+// the call and of the file: a message gives the file once, where a reader looks for it.
+func FileReason(err error) error {
+	var pe *fs.PathError
+	var le *os.LinkError
+	switch {
+	case errors.As(err, &pe):
+		return pe.Err
+	case errors.As(err, &le):
+		return le.Err
+	}
+	return err
 }

@@ -6,6 +6,8 @@ import (
 	"io"
 	"os"
 	"path/filepath"
+
+	"github.com/faultline-sim/faultline/scenarios"
 )
 
 // onGitHub tells GitHub what a run of its Actions found, where there is one: annotations on
@@ -23,10 +25,10 @@ func onGitHub(stderr io.Writer, annotate, summarize func(io.Writer) error) error
 	}
 	f, err := os.OpenFile(name, os.O_APPEND|os.O_CREATE|os.O_WRONLY, 0o644)
 	if err != nil {
-		return fail(exitUsage, "$GITHUB_STEP_SUMMARY, %s, cannot be written: %v", name, plain(err))
+		return fail(exitUsage, "$GITHUB_STEP_SUMMARY, %s, cannot be written: %v", name, scenarios.FileReason(err))
 	}
 	if err := errors.Join(summarize(f), f.Close()); err != nil {
-		return fail(exitUsage, "$GITHUB_STEP_SUMMARY, %s, cannot be written: %v", name, plain(err))
+		return fail(exitUsage, "$GITHUB_STEP_SUMMARY, %s, cannot be written: %v", name, scenarios.FileReason(err))
 	}
 	return nil
 }
@@ -37,18 +39,20 @@ func writable(name string) error {
 		return fail(exitUsage, "%s cannot be written: it is a folder", name)
 	}
 	if err := os.MkdirAll(filepath.Dir(name), 0o755); err != nil {
-		return fail(exitUsage, "%s cannot be written: %v", name, plain(err))
+		return fail(exitUsage, "%s cannot be written: %v", name, scenarios.FileReason(err))
 	}
 	probe, err := os.CreateTemp(filepath.Dir(name), ".faultline-*.tmp")
 	if err != nil {
-		return fail(exitUsage, "%s cannot be written: %v", name, plain(err))
+		return fail(exitUsage, "%s cannot be written: %v", name, scenarios.FileReason(err))
 	}
 	return errors.Join(probe.Close(), os.Remove(probe.Name()))
 }
 
 // writeFile writes the file called name under a temporary name, and renames it once it is whole.
 func writeFile(name string, write func(io.Writer) error) (err error) {
-	unwritable := func(err error) error { return fail(exitUsage, "%s cannot be written: %v", name, plain(err)) }
+	unwritable := func(err error) error {
+		return fail(exitUsage, "%s cannot be written: %v", name, scenarios.FileReason(err))
+	}
 	if err := os.MkdirAll(filepath.Dir(name), 0o755); err != nil {
 		return unwritable(err)
 	}

@@ -14,6 +14,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/faultline-sim/faultline/reports"
+	"github.com/faultline-sim/faultline/scenarios"
 	"github.com/faultline-sim/faultline/scenarios/campaign"
 	"github.com/faultline-sim/faultline/scenarios/sweep"
 )
@@ -82,7 +83,7 @@ func (f *compareFlags) compare(ctx context.Context, names []string, stdout, stde
 		list = append(list, c)
 	}
 	if err := reports.WriteComparisons(dir, list); err != nil {
-		return fail(exitUsage, "%s cannot be written: %v; choose another folder with --out", dir, plain(err))
+		return fail(exitUsage, "%s cannot be written: %v; choose another folder with --out", dir, scenarios.FileReason(err))
 	}
 	if f.json {
 		return printJSON(stdout, list)
@@ -104,7 +105,7 @@ func comparable(dir string) error {
 	case errors.Is(err, fs.ErrNotExist):
 		return nil
 	case err != nil:
-		return fail(exitUsage, "%s cannot be written: %v; choose another folder with --out", dir, plain(err))
+		return fail(exitUsage, "%s cannot be written: %v; choose another folder with --out", dir, scenarios.FileReason(err))
 	}
 	known := []string{reports.PageFile, reports.ComparisonFile, reports.ComparisonMarkFile}
 	for _, a := range sweep.Comparisons() {

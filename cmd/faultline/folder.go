@@ -13,6 +13,7 @@ import (
 	"sync"
 
 	"github.com/faultline-sim/faultline/reports"
+	"github.com/faultline-sim/faultline/scenarios"
 )
 
 // runsDir is where run folders go that have no name from the user.
@@ -62,13 +63,13 @@ func replaceable(path string) error {
 	case errors.Is(err, fs.ErrNotExist):
 		return nil
 	case err != nil:
-		return fail(exitUsage, "%s cannot be written: %v; choose another folder with --out", path, plain(err))
+		return fail(exitUsage, "%s cannot be written: %v; choose another folder with --out", path, scenarios.FileReason(err))
 	case !info.IsDir():
 		return fail(exitUsage, "%s is not a folder; choose another with --out", path)
 	}
 	entries, err := os.ReadDir(path)
 	if err != nil {
-		return fail(exitUsage, "%s cannot be read: %v; choose another folder with --out", path, plain(err))
+		return fail(exitUsage, "%s cannot be read: %v; choose another folder with --out", path, scenarios.FileReason(err))
 	}
 	known := []string{reports.PlanFile, reports.ResultFile, reports.PageFile, reports.TraceFile}
 	for _, e := range entries {
@@ -79,21 +80,8 @@ func replaceable(path string) error {
 	return nil
 }
 
-// plain is the reason of an error about a file, without the name of the call and of the file.
-func plain(err error) error {
-	var pe *fs.PathError
-	var le *os.LinkError
-	switch {
-	case errors.As(err, &pe):
-		return pe.Err
-	case errors.As(err, &le):
-		return le.Err
-	}
-	return err
-}
-
 func (f *folder) unwritable(err error) error {
-	return fail(exitUsage, "%s cannot be written: %v; choose another folder with --out", f.path, plain(err))
+	return fail(exitUsage, "%s cannot be written: %v; choose another folder with --out", f.path, scenarios.FileReason(err))
 }
 
 // keep gives the complete folder its name, in place of what had it.

@@ -302,7 +302,7 @@ func finishFuzz(ctx context.Context, dir string, res *campaign.Result) error {
 		}
 	}
 	if err := reports.WriteCampaign(dir, res); err != nil {
-		return fail(exitUsage, "%s cannot be written: %v; choose another folder with --out", dir, plain(err))
+		return fail(exitUsage, "%s cannot be written: %v; choose another folder with --out", dir, scenarios.FileReason(err))
 	}
 	return bad
 }

@@ -4,6 +4,8 @@ import (
 	"errors"
 	"io"
 	"syscall"
+
+	"github.com/faultline-sim/faultline/scenarios"
 )
 
 // output is standard output. Once a write has failed it drops the rest, so that a command does
@@ -25,5 +27,5 @@ func (o *output) problem() error {
 	if o.failed == nil || errors.Is(o.failed, syscall.EPIPE) {
 		return nil
 	}
-	return fail(exitUsage, "standard output cannot be written: %v", plain(o.failed))
+	return fail(exitUsage, "standard output cannot be written: %v", scenarios.FileReason(o.failed))
 }

@@ -2,12 +2,13 @@ package main
 
 import (
 	"fmt"
-	"io"
+	"os"
 	"path/filepath"
 
 	"github.com/spf13/cobra"
 
 	"github.com/faultline-sim/faultline/reports"
+	"github.com/faultline-sim/faultline/scenarios"
 	"github.com/faultline-sim/faultline/scenarios/campaign"
 )
 
@@ -70,12 +71,17 @@ func rewrite(args []string, out string, say *printer, show *progress) error {
 		entries = append(entries, entry)
 	}
 	show.done()
-	if len(bad) == 0 || !single {
+	if made > 0 || !single {
 		say.line("%s made again", plural(made, "page"))
 	}
 	if single {
-		if len(bad) > 0 {
+		switch e := entries[0]; {
+		case len(bad) > 0:
 			return fail(exitUsage, "%v", bad[0])
+		case made == 0 && e.Replay != "":
+			return fail(exitUsage, "the campaign in %s was cut short, and has no page yet; go on with it: %s", dirs[0], e.Replay)
+		case made == 0:
+			return fail(exitUsage, "the campaign in %s was cut short, and has no page yet; the command that began it goes on with it", dirs[0])
 		}
 		say.line("Report: %s", filepath.Join(dirs[0], reports.PageFile))
 		return nil
@@ -110,7 +116,14 @@ func again(dir, index string) (reports.Entry, error) {
 }
 
 func writeIndex(dir string, entries []reports.Entry) error {
-	return writeFile(filepath.Join(dir, reports.IndexFile), func(w io.Writer) error { return reports.Index(w, entries) })
+	err := os.MkdirAll(dir, 0o755)
+	if err == nil {
+		err = reports.WriteIndex(dir, entries)
+	}
+	if err != nil {
+		return fail(exitUsage, "%s cannot be written: %v; choose another folder with --out", filepath.Join(dir, reports.IndexFile), scenarios.FileReason(err))
+	}
+	return nil
 }
 
 const unfinishedOutcome = "unfinished"

@@ -92,7 +92,7 @@ func (f *sweepFlags) sweep(ctx context.Context, arg string, stdout, stderr io.Wr
 		return err
 	}
 	if err := reports.WriteSweep(dir, res); err != nil {
-		return fail(exitUsage, "%s cannot be written: %v; choose another folder with --out", dir, plain(err))
+		return fail(exitUsage, "%s cannot be written: %v; choose another folder with --out", dir, scenarios.FileReason(err))
 	}
 	nothing := func(io.Writer) error { return nil }
 	if err := onGitHub(stderr, nothing, func(w io.Writer) error { return reports.SweepSummary(w, res) }); err != nil {

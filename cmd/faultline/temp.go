@@ -1,12 +1,16 @@
 package main
 
-import "os"
+import (
+	"os"
+
+	"github.com/faultline-sim/faultline/scenarios"
+)
 
 // newTemp makes a temporary folder, and the function that removes it.
 func newTemp() (dir string, remove func(), err error) {
 	dir, err = os.MkdirTemp("", "faultline-")
 	if err != nil {
-		return "", nil, fail(exitUsage, "no temporary folder: %v; set TMPDIR to one that can be written", plain(err))
+		return "", nil, fail(exitUsage, "no temporary folder: %v; set TMPDIR to one that can be written", scenarios.FileReason(err))
 	}
 	return dir, func() {
 		const attempts = 100 // a world that still runs may write into it meanwhile

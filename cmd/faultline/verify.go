@@ -224,7 +224,7 @@ func (c *comparison) mismatch(t task, a, b outcome, sides []*worker) error {
 	dir := filepath.Join(runsDir, fmt.Sprintf("verify-%s-%d", name, t.Seed))
 	for _, w := range sides {
 		if err := copyInto(dir, w.trace(t), fmt.Sprintf("gomaxprocs-%d.jsonl", w.procs)); err != nil {
-			return fail(exitUsage, "%s cannot be written: %v", dir, plain(err))
+			return fail(exitUsage, "%s cannot be written: %v", dir, scenarios.FileReason(err))
 		}
 	}
 	c.say.line("Both traces: %s", dir)

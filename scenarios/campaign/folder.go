@@ -11,6 +11,8 @@ import (
 	"slices"
 	"strings"
 	"syscall"
+
+	"github.com/faultline-sim/faultline/scenarios"
 )
 
 // The files of a campaign's folder.
@@ -42,7 +44,7 @@ func Look(dir string) (State, error) {
 		if info, statErr := os.Stat(dir); statErr == nil && !info.IsDir() {
 			return Foreign, nil
 		}
-		return "", fmt.Errorf("%s cannot be read: %w", dir, plain(err))
+		return "", fmt.Errorf("%s cannot be read: %w", dir, scenarios.FileReason(err))
 	}
 	names := map[string]bool{}
 	for _, e := range entries {
@@ -156,7 +158,7 @@ func readJSON(dir, name string, into any) error {
 		}
 		return fmt.Errorf("%s holds no campaign: there is no %s", dir, name)
 	} else if err != nil {
-		return fmt.Errorf("%s cannot be read: %w", path, plain(err))
+		return fmt.Errorf("%s cannot be read: %w", path, scenarios.FileReason(err))
 	}
 	dec := json.NewDecoder(bytes.NewReader(data))
 	dec.DisallowUnknownFields()
@@ -208,20 +210,7 @@ func unwritable(path string, err error) error {
 	if errors.Is(err, syscall.ENOSPC) || errors.Is(err, syscall.EDQUOT) {
 		remedy = "make room and try again: what was finished is kept"
 	}
-	return fmt.Errorf("%s cannot be written: %w; %s", path, plain(err), remedy)
-}
-
-// plain is the reason of an error about a file, without the name of the call and of the file.
-func plain(err error) error {
-	var pe *fs.PathError
-	var le *os.LinkError
-	switch {
-	case errors.As(err, &pe):
-		return pe.Err
-	case errors.As(err, &le):
-		return le.Err
-	}
-	return err
+	return fmt.Errorf("%s cannot be written: %w; %s", path, scenarios.FileReason(err), remedy)
 }
 
 // jsonReason is what encoding/json says, without its own name.

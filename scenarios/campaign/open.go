@@ -57,7 +57,7 @@ func (s *supervisor) prepare() (err error) {
 		return unwritable(filepath.Join(s.dir, FindingsDir), err)
 	}
 	if s.temp, err = os.MkdirTemp("", "faultline-campaign-"); err != nil {
-		return fmt.Errorf("no temporary folder: %w; set TMPDIR to one that can be written", plain(err))
+		return fmt.Errorf("no temporary folder: %w; set TMPDIR to one that can be written", scenarios.FileReason(err))
 	}
 	s.launch = processes(s.opt.Command, s.temp)
 	return nil

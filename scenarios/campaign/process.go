@@ -12,6 +12,8 @@ import (
 	"strings"
 	"syscall"
 	"time"
+
+	"github.com/faultline-sim/faultline/scenarios"
 )
 
 // process is a worker that is a process of its own.
@@ -39,7 +41,7 @@ func processes(command []string, temp string) launch {
 	return func(_ context.Context, o Orders) (Worker, error) {
 		dir, err := os.MkdirTemp(temp, "worker-")
 		if err != nil {
-			return nil, fmt.Errorf("no temporary folder: %w; set TMPDIR to one that can be written", plain(err))
+			return nil, fmt.Errorf("no temporary folder: %w; set TMPDIR to one that can be written", scenarios.FileReason(err))
 		}
 		p := &process{cmd: exec.Command(command[0], command[1:]...), temp: dir, tasks: make(chan Assignment, 64), answers: make(chan Answer, 256), ended: make(chan struct{})}
 		p.cmd.Env = append(os.Environ(), "GOMAXPROCS=1", "GOTRACEBACK=single", "TMPDIR="+dir)
@@ -130,5 +132,5 @@ func plainExec(err error) error {
 	if errors.As(err, &ee) {
 		err = ee.Err
 	}
-	return plain(err)
+	return scenarios.FileReason(err)
 }
