@@ -42,7 +42,7 @@ func TestAnalyseByHand(t *testing.T) {
 	assert.False(t, measured)
 	assert.Equal(t, []bool{true, true, true, true}, front(res), "fewer failed, or fewer picks")
 	// 2 against 1: 0, -9, -18: too wide to tell from noise.
-	assert.Contains(t, res.Answer.Sentence, "Engine.max_dispatch_retries makes no difference to “jobs failed” that can be told from noise (10.5 % at 1, 1.5 % at 2); take 1 for “stale picks per job”, 5 rather than 9 at 2.")
+	assert.Contains(t, res.Answer.Sentence, "engine.max_dispatch_retries makes no difference to “jobs failed” that can be told from noise (10.5 % at 1, 1.5 % at 2); take 1 for “stale picks per job”, 5 rather than 9 at 2.")
 	assert.Contains(t, res.Answer.Evidence, "engine.max_dispatch_retries from 1 to 2: -9 % [-31.4, 13.4].")
 	assert.Contains(t, res.Answer.Sentence, "What makes a difference is world.dying: 5.5 % at 0, 6.5 % at 0.5.")
 	assert.Equal(t, []string{"engine.max_dispatch_retries=1"}, res.Answer.Take)

@@ -68,6 +68,9 @@ func (a *answering) tell(c *decision) string {
 	if len(c.choice) > 0 {
 		return "With " + and(c.choice) + ", " + text + "."
 	}
+	if first, _, _ := strings.Cut(text, " "); strings.ContainsRune(first, '.') {
+		return text + "." // a setting's name, which is written as it is
+	}
 	return strings.ToUpper(text[:1]) + text[1:] + "."
 }
 

@@ -32,19 +32,19 @@ func TestAnswers(t *testing.T) {
 		"flat to the last run": {
 			[]string{"engine.max_dispatch_retries=1..3"},
 			func(v []string, seed int) madeUp { return madeUp{failed: float64(seed), picks: nth(v)} },
-			"Engine.max_dispatch_retries makes no difference at all to “jobs failed”, run by run (3.5 % at all 3 values); take 1 for “stale picks per job”, 1 rather than 3 at 3.",
+			"engine.max_dispatch_retries makes no difference at all to “jobs failed”, run by run (3.5 % at all 3 values); take 1 for “stale picks per job”, 1 rather than 3 at 3.",
 			"engine.max_dispatch_retries=1",
 		},
 		"flat, and so is what it costs": {
 			[]string{"engine.max_dispatch_retries=1..3"},
 			func([]string, int) madeUp { return madeUp{} },
-			"Engine.max_dispatch_retries makes no difference at all to “jobs failed”, run by run (0 % at all 3 values); take 1, the smallest.",
+			"engine.max_dispatch_retries makes no difference at all to “jobs failed”, run by run (0 % at all 3 values); take 1, the smallest.",
 			"engine.max_dispatch_retries=1",
 		},
 		"flat but for noise": {
 			[]string{"engine.max_dispatch_retries=1..3"},
 			func(v []string, seed int) madeUp { return madeUp{failed: 5 + noise((seed+int(nth(v)))%8)} },
-			"Engine.max_dispatch_retries makes no difference to “jobs failed” that can be told from noise (5 % at 1, 5 % at 3); take 1, the smallest.",
+			"engine.max_dispatch_retries makes no difference to “jobs failed” that can be told from noise (5 % at 1, 5 % at 3); take 1, the smallest.",
 			"engine.max_dispatch_retries=1",
 		},
 		"the more the better, at a price": {
@@ -131,7 +131,7 @@ func TestAnswers(t *testing.T) {
 		"one value": {
 			[]string{"engine.max_dispatch_retries=4"},
 			func(_ []string, seed int) madeUp { return madeUp{failed: 4 + noise(seed)} },
-			"Engine.max_dispatch_retries has one value here, 4, so there is nothing to choose (“jobs failed”: 4 %).",
+			"engine.max_dispatch_retries has one value here, 4, so there is nothing to choose (“jobs failed”: 4 %).",
 			"engine.max_dispatch_retries=4",
 		},
 	} {
