@@ -41,6 +41,60 @@ const (
 	JitteredRetries StaleWorker = "jittered-retries" // each after a drawn wait, with the job's lock held
 )
 
+// DLQOrder says which comes first when a job fails: its FAILED state or its entry in the dead-letter
+// queue (seed 004).
+type DLQOrder string
+
+// The orders of seed 004.
+const (
+	StateThenDLQ DLQOrder = "state-then-dlq" // FAILED, then the entry (documented): a failure between the two loses the entry
+	DLQThenState DLQOrder = "dlq-then-state" // the entry, then FAILED: an entry may be of a job that goes on after all
+	AtomicDLQ    DLQOrder = "atomic"         // both in one MULTI
+)
+
+// TickLock says what becomes of the lock of a reconciler's or replayer's tick once the tick is over
+// (seed 003, section 8, lock-hold pattern).
+type TickLock string
+
+// What becomes of a tick's lock.
+const (
+	UntilExpiry TickLock = "until-expiry" // it is held until it expires, against its own holder too (documented): one tick every second poll
+	Renewed     TickLock = "renewed"      // likewise, but its holder may tick again: one tick a poll
+	Released    TickLock = "released"     // it is given back: another replica ticks within the same poll
+)
+
+// LockRelease says how a job's lock is given back (seed 003, section 8).
+type LockRelease string
+
+// How a lock is given back.
+const (
+	OwnerChecked LockRelease = "owner-checked" // only if it is still ours (documented)
+	Unchecked    LockRelease = "unchecked"     // by a plain DEL: whoever overstayed deletes its successor's
+)
+
+// TerminateOrder says what comes first when a message can never be handled: its DLQ entry or its end
+// (seed 003, section 9, DLQ-first termination).
+type TerminateOrder string
+
+// The orders of seed 003.
+const (
+	DLQFirst  TerminateOrder = "dlq-first"  // the entry, then Term (documented)
+	TermFirst TerminateOrder = "term-first" // Term, then the entry: a failure between the two loses the message
+)
+
+// TieBreak says which of several equally loaded workers a job goes to.
+type TieBreak string
+
+// How ties are broken.
+const (
+	ByWorkerID TieBreak = "worker-id" // the first by its id
+	Drawn      TieBreak = "drawn"     // any, as from a walk over a map: the same input dispatches differently on each run
+)
+
+// TopicTimeouts are dispatch timeouts of single topics, as topic=duration joined by commas:
+// "job.fast=20s,job.slow=10m" (seed 000, next step 3).
+type TopicTimeouts string
+
 // Settings are the scheduler's knobs. The names are the seeds' own, in the spelling of YAML; the
 // tags carry what `faultline list settings` prints and what a plan is checked against.
 // [Documented] and [Hardened] are complete sets; the zero value is not.
@@ -78,6 +132,47 @@ type Settings struct {
 	Handlers   int           `yaml:"handlers" json:"handlers" min:"1" max:"1024" doc:"messages of one kind that a replica handles at once"`
 
 	DLQEntryTTL time.Duration `yaml:"dlq_entry_ttl" json:"dlq_entry_ttl" min:"1s" max:"8760h" doc:"TTL of dlq:entry:<jobID> (seed 004)"`
+	DLQOrder    DLQOrder      `yaml:"dlq_order" json:"dlq_order" oneof:"state-then-dlq,dlq-then-state,atomic" doc:"which comes first when a job fails: FAILED or its DLQ entry (seed 004)"`
+
+	// What the hardened preset adds. Each is a toggle of its own.
+	Fence              bool `yaml:"fence" json:"fence" doc:"a state write is a compare-and-set: only under the job's own lock, and only over the version that was read"`
+	Epochs             bool `yaml:"epochs" json:"epochs" doc:"DISPATCHED mints an epoch, and the publish is a compare-and-set on it: the stream stores one dispatch of an epoch at most"`
+	ResumeIntents      bool `yaml:"resume_intents" json:"resume_intents" doc:"a publish that failed is repeated and never rolled back: by the redelivery, and by the replayer"`
+	RefuseStaleResults bool `yaml:"refuse_stale_results" json:"refuse_stale_results" doc:"with epochs, a result of an older one than the record's is ignored"`
+	VoidIntents        bool `yaml:"void_intents" json:"void_intents" doc:"with epochs, a job that ends while DISPATCHED takes its dispatch's place in the stream, so that no late publish follows"`
+	CancelNotice       bool `yaml:"cancel_notice" json:"cancel_notice" doc:"the worker of a cancelled job is told"`
+	SweepScheduled     bool `yaml:"sweep_scheduled" json:"sweep_scheduled" doc:"the replayer takes up jobs that stay SCHEDULED, too"`
+	RecheckTimeouts    bool `yaml:"recheck_timeouts" json:"recheck_timeouts" doc:"the reconciler reads a job again, under its lock, before it times it out"`
+	BusyBackoff        bool `yaml:"busy_backoff" json:"busy_backoff" doc:"the delay of a message that met a busy lock doubles with each delivery, up to backoff_max"`
+	SnapshotLastSeen   bool `yaml:"snapshot_last_seen" json:"snapshot_last_seen" doc:"a worker from the snapshot counts as seen when the snapshot's writer last heard of it, not now"`
+
+	// Parts of the documented design that can be taken away, to see what they are for.
+	Reconciler       bool           `yaml:"reconciler" json:"reconciler" doc:"time out jobs that stay DISPATCHED or RUNNING, or are past their deadline (seed 003)"`
+	PendingReplayer  bool           `yaml:"pending_replayer" json:"pending_replayer" doc:"take up jobs that stay PENDING, or are approved and wait (seed 003)"`
+	WarmStart        bool           `yaml:"warm_start" json:"warm_start" doc:"fill the registry from sys:workers:snapshot at start (seed 003)"`
+	IdempotencyGuard bool           `yaml:"idempotency_guard" json:"idempotency_guard" doc:"skip messages whose handling is known to be done, and note which are in flight (seed 003)"`
+	LockRenewal      bool           `yaml:"lock_renewal" json:"lock_renewal" doc:"renew a job's lock every third of its TTL (seed 003)"`
+	LockRelease      LockRelease    `yaml:"lock_release" json:"lock_release" oneof:"owner-checked,unchecked" doc:"how a job's lock is given back (seed 003)"`
+	TickLock         TickLock       `yaml:"tick_lock" json:"tick_lock" oneof:"until-expiry,renewed,released" doc:"what becomes of the reconciler's and the replayer's lock after a tick (seed 003)"`
+	SnapshotLock     bool           `yaml:"snapshot_lock" json:"snapshot_lock" doc:"one replica at a time writes the snapshot (seed 003)"`
+	TerminateOrder   TerminateOrder `yaml:"terminate_order" json:"terminate_order" oneof:"dlq-first,term-first" doc:"which comes first for a message that can never be handled: its DLQ entry or its end (seed 003)"`
+	TieBreak         TieBreak       `yaml:"tie_break" json:"tie_break" oneof:"worker-id,drawn" doc:"which of several equally loaded workers a job goes to"`
+
+	PollInterval    time.Duration `yaml:"poll_interval" json:"poll_interval" min:"100ms" max:"1h" doc:"how often reconciler and replayer tick; their locks' TTL is twice this (seed 003)"`
+	DispatchTimeout time.Duration `yaml:"dispatch_timeout" json:"dispatch_timeout" min:"1s" max:"720h" doc:"how long a job may stay DISPATCHED (seed 000)"`
+	TopicTimeouts   TopicTimeouts `yaml:"topic_timeouts" json:"topic_timeouts" doc:"dispatch timeouts of single topics, as job.fast=20s,job.slow=10m (seed 000, next step 3)"`
+	RunningTimeout  time.Duration `yaml:"running_timeout" json:"running_timeout" min:"1s" max:"720h" doc:"how long a job may stay RUNNING (seed 003)"`
+	BatchSize       int           `yaml:"batch_size" json:"batch_size" min:"1" max:"100000" doc:"jobs that the reconciler and the replayer read at once (seed 003)"`
+	MaxIterations   int           `yaml:"max_iterations" json:"max_iterations" min:"1" max:"100000" doc:"batches in one tick (seed 003)"`
+	MaxRetries      int           `yaml:"max_retries" json:"max_retries" min:"1" max:"100" doc:"tries of one job's timeout in one tick (seed 003)"`
+	PendingAge      time.Duration `yaml:"pending_age" json:"pending_age" min:"1s" max:"24h" doc:"how long a job stays PENDING, or approved, before the replayer takes it up (seed 003)"`
+	ScheduledAge    time.Duration `yaml:"scheduled_age" json:"scheduled_age" min:"1s" max:"24h" doc:"with sweep_scheduled, how long a job stays SCHEDULED before the replayer takes it up"`
+	IntentAge       time.Duration `yaml:"intent_age" json:"intent_age" min:"1s" max:"24h" doc:"with resume_intents, how long a job stays DISPATCHED before the replayer publishes it again"`
+
+	SnapshotEvery       time.Duration `yaml:"snapshot_every" json:"snapshot_every" min:"100ms" max:"1h" doc:"how often a replica writes sys:workers:snapshot (seed 003)"`
+	SnapshotLockTTL     time.Duration `yaml:"snapshot_lock_ttl" json:"snapshot_lock_ttl" min:"10ms" max:"1h" doc:"TTL of cordum:scheduler:snapshot:writer (seed 003)"`
+	SnapshotReadTimeout time.Duration `yaml:"snapshot_read_timeout" json:"snapshot_read_timeout" min:"1ms" max:"1m" doc:"how long a start waits for the snapshot (seed 003)"`
+	InflightTTL         time.Duration `yaml:"inflight_ttl" json:"inflight_ttl" min:"1s" max:"24h" doc:"TTL of cordum:bus:inflight:<stream>:<seq> (seed 003); that of cordum:bus:processed is ack_wait"`
 }
 
 // Documented is the design as the seeds describe it, caveats included.
@@ -110,12 +205,48 @@ func Documented() Settings {
 		FetchWait:            30 * time.Second,
 		Handlers:             8,
 		DLQEntryTTL:          30 * 24 * time.Hour,
+		DLQOrder:             StateThenDLQ,
+		Reconciler:           true,
+		PendingReplayer:      true,
+		WarmStart:            true,
+		IdempotencyGuard:     true,
+		LockRenewal:          true,
+		LockRelease:          OwnerChecked,
+		TickLock:             UntilExpiry,
+		SnapshotLock:         true,
+		TerminateOrder:       DLQFirst,
+		TieBreak:             ByWorkerID,
+		PollInterval:         30 * time.Second,
+		DispatchTimeout:      300 * time.Second,
+		RunningTimeout:       30 * time.Minute, // the seeds name no number; twice AckWait, and more than a worker's longest job here
+		BatchSize:            200,
+		MaxIterations:        100,
+		MaxRetries:           3,
+		PendingAge:           2 * time.Minute,
+		ScheduledAge:         2 * time.Minute,
+		IntentAge:            30 * time.Second,
+		SnapshotEvery:        5 * time.Second,
+		SnapshotLockTTL:      10 * time.Second,
+		SnapshotReadTimeout:  5 * time.Second,
+		InflightTTL:          2 * time.Minute,
 	}
 }
 
-// Hardened is Documented with the seeds' "next steps".
+// Hardened is Documented with the seeds' "next steps", and with what simulation taught.
 func Hardened() Settings {
 	s := Documented()
 	s.StaleReasonCode = job.ReasonStaleWorker // seed 002, next step 2
+	s.DLQOrder = AtomicDLQ
+	s.TickLock = Renewed
+	s.Fence = true
+	s.Epochs = true
+	s.ResumeIntents = true
+	s.RefuseStaleResults = true
+	s.VoidIntents = true
+	s.CancelNotice = true
+	s.SweepScheduled = true
+	s.RecheckTimeouts = true
+	s.BusyBackoff = true
+	s.SnapshotLastSeen = true
 	return s
 }

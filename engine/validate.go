@@ -24,7 +24,27 @@ func (s Settings) Validate() error {
 	if s.BackoffBase > s.BackoffMax {
 		errs = append(errs, fmt.Errorf("settings: backoff_base is %v, longer than backoff_max, %v; it must not be", s.BackoffBase, s.BackoffMax))
 	}
+	if _, err := s.TopicTimeouts.Parse(); err != nil {
+		errs = append(errs, fmt.Errorf("settings: topic_timeouts %w", err))
+	}
 	return errors.Join(errs...)
+}
+
+// Parse returns the timeouts by topic, or says what is wrong with them.
+func (t TopicTimeouts) Parse() (map[string]time.Duration, error) {
+	if t == "" {
+		return nil, nil
+	}
+	timeouts := map[string]time.Duration{}
+	for entry := range strings.SplitSeq(string(t), ",") {
+		topic, text, ok := strings.Cut(strings.TrimSpace(entry), "=")
+		d, err := time.ParseDuration(text)
+		if _, twice := timeouts[topic]; !ok || topic == "" || err != nil || d < time.Second || twice {
+			return nil, fmt.Errorf("has the entry %q; it must be topics, each once, with a duration from 1s on, as in job.fast=20s,job.slow=10m", entry)
+		}
+		timeouts[topic] = d
+	}
+	return timeouts, nil
 }
 
 // checkField compares one value with the tags oneof, min and max.
@@ -33,6 +53,9 @@ func checkField(v reflect.Value, tag reflect.StructTag) error {
 		if !slices.Contains(strings.Split(words, ","), v.String()) {
 			return fmt.Errorf("is %q; it must be one of %s", v.String(), strings.ReplaceAll(words, ",", ", "))
 		}
+		return nil
+	}
+	if v.Kind() == reflect.Bool || v.Kind() == reflect.String {
 		return nil
 	}
 	low, err := parseBound(v, tag.Get("min"))

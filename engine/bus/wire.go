@@ -3,6 +3,7 @@ package bus
 import (
 	"context"
 	"fmt"
+	"strconv"
 	"time"
 
 	"github.com/nats-io/nats.go"
@@ -18,6 +19,7 @@ const (
 
 	SubjectSubmit    = "sys.job.submit"
 	SubjectResult    = "sys.job.result"
+	SubjectCancel    = "sys.job.cancel"
 	SubjectHeartbeat = "sys.heartbeat" // core NATS: a heartbeat that nobody hears is gone
 )
 
@@ -25,13 +27,26 @@ const (
 const (
 	ConsumerSubmit = "scheduler-submit"
 	ConsumerResult = "scheduler-result"
+	ConsumerCancel = "scheduler-cancel"
 )
 
 // SysSubjects and JobsSubjects are what the two streams store.
 var (
-	SysSubjects  = []string{SubjectSubmit, SubjectResult}
-	JobsSubjects = []string{"job.>", "worker.*.jobs", "worker.*.jobs.>"}
+	SysSubjects  = []string{SubjectSubmit, SubjectResult, SubjectCancel}
+	JobsSubjects = []string{"job.>", "worker.*.jobs", "worker.*.jobs.>", "worker.*.cancel"}
 )
+
+// EpochSubject is where the dispatch of one epoch goes to one worker.
+func EpochSubject(workerID, jobID string, epoch int64) string {
+	return "worker." + workerID + ".jobs." + jobID + "." + strconv.FormatInt(epoch, 10)
+}
+
+// AnyWorker is every subject that a dispatch of the epoch can have: of the publishes to it, the
+// stream stores one.
+func AnyWorker(jobID string, epoch int64) string { return EpochSubject("*", jobID, epoch) }
+
+// CancelSubject is where a worker hears that a job of its is cancelled.
+func CancelSubject(workerID string) string { return "worker." + workerID + ".cancel" }
 
 // Publish stores one message about a job and waits for the stream to confirm it. After an error the
 // message may have been stored or not.

@@ -7,16 +7,21 @@ import (
 	"strings"
 )
 
-// Header is the NATS header that every message about a job carries; its value is the job's id.
-const Header = "Job-Id"
+// NATS headers of messages about a job.
+const (
+	Header      = "Job-Id"    // on every one: the job's id
+	HeaderEpoch = "Job-Epoch" // on a dispatch, a result and a cancel notice: its epoch, if it has one
+	HeaderVoid  = "Job-Void"  // on what stands in a dispatch's place: there is nothing to do
+)
 
 // idBytesMax bounds ids, which end up in Redis keys, NATS headers and NATS subjects.
 const idBytesMax = 256
 
-// Labels that a request may carry as hints for routing (seed 003, section 5).
+// Labels that a request may carry (seed 003, sections 1 and 5).
 const (
 	LabelPreferredPool   = "preferred_pool"      // restricts the dispatch to one pool
 	LabelPreferredWorker = "preferred_worker_id" // takes that worker if it can have the job
+	LabelApprovalGranted = "approval_granted"    // "true": a job in APPROVAL_REQUIRED may go on
 )
 
 // Request asks for a job to be done: the packet on sys.job.submit.
@@ -30,6 +35,12 @@ type Request struct {
 	IdempotencyKey string            `json:"idempotency_key,omitempty"` // by which workers and sinks know a repetition (seed 004)
 	Payload        json.RawMessage   `json:"payload,omitempty"`         // for the worker; the scheduler does not look at it
 	TraceID        string            `json:"trace_id,omitempty"`        //
+	Budget         *Budget           `json:"budget,omitempty"`          //
+}
+
+// Budget bounds what a job may take.
+type Budget struct {
+	DeadlineMS int64 `json:"deadline_ms"` // after its submission the job times out, in milliseconds; 0 is never (seed 003, section 3)
 }
 
 // Validate says what keeps a request from being handled, or nil.
@@ -78,6 +89,7 @@ type Dispatch struct {
 	Topic          string          `json:"topic"`
 	WorkerID       string          `json:"worker_id,omitempty"` // empty on the topic
 	Attempt        int             `json:"attempt"`             // the record's attempts at this dispatch
+	Epoch          int64           `json:"epoch,omitempty"`     // which of the job's intents this is; 0 without epochs
 	IdempotencyKey string          `json:"idempotency_key,omitempty"`
 	Payload        json.RawMessage `json:"payload,omitempty"`
 	TraceID        string          `json:"trace_id,omitempty"`
@@ -117,7 +129,19 @@ type Result struct {
 	Status     Status `json:"status"`
 	Reason     string `json:"reason,omitempty"`
 	ReasonCode string `json:"reason_code,omitempty"`
+	Epoch      int64  `json:"epoch,omitempty"` // of the dispatch that it answers
 }
+
+// Cancel asks for a job to be cancelled: the packet on sys.job.cancel; and tells its worker so: the
+// packet on worker.<id>.cancel.
+type Cancel struct {
+	JobID  string `json:"job_id"`
+	Reason string `json:"reason,omitempty"`
+	Epoch  int64  `json:"epoch,omitempty"` // to a worker: of the dispatch that it need not do
+}
+
+// Validate says what keeps a cancellation from being handled, or nil.
+func (c *Cancel) Validate() error { return validateID("job_id", c.JobID) }
 
 // Validate says what keeps a result from being handled, or nil.
 func (r *Result) Validate() error {

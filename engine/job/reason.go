@@ -9,6 +9,8 @@ const (
 	ReasonDispatchFailed       = "dispatch_failed"        // anything else that kept a job from being done
 	ReasonStaleWorker          = "stale_worker"           // every pick met a worker past its TTL (seed 002, next step 2)
 	ReasonMaxSchedulingRetries = "max_scheduling_retries" // the retry ceiling (seed 004)
+	ReasonTimeout              = "timeout"                // past a timeout or its deadline (seed 004, transient infrastructure)
+	ReasonCancelled            = "cancelled"              // cancelled by its user (seed 003, section 1)
 	ReasonParseError           = "parse_error"            // the packet is not JSON (seed 004, poison payload)
 	ReasonSchemaInvalid        = "schema_invalid"         // the packet lacks what a packet must have (seed 004, poison payload)
 )

@@ -22,8 +22,23 @@ func (l *Locker) WithLock(ctx context.Context, key string, ttl time.Duration, fn
 		}
 	}()
 	defer k.keep(ctx)()
-	return fn(ctx)
+	return fn(context.WithValue(ctx, heldKey{}, k))
 }
+
+type heldKey struct{}
+
+// Held returns the lock under which WithLock called the function that was given ctx, or nil. What is
+// written under it can name its key and token, as a fence.
+func Held(ctx context.Context) *Lock {
+	k, _ := ctx.Value(heldKey{}).(*Lock)
+	return k
+}
+
+// Key is where the lock lives.
+func (k *Lock) Key() string { return k.key }
+
+// Token is the value that no other owner has.
+func (k *Lock) Token() string { return k.token }
 
 // keep renews the lock in the background until the returned function has been called.
 func (k *Lock) keep(ctx context.Context) (stop func()) {

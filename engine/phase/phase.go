@@ -29,7 +29,30 @@ const (
 	OutboxRemove    Phase = "outbox_remove"    // a published entry goes, with RUNNING; or one that is not to be published
 	ResultWrite     Phase = "result_write"     // a worker's result to a terminal state
 	FailedWrite     Phase = "failed_write"     // the retry ceiling, or a job that can never be routed, to FAILED
-	DLQWrite        Phase = "dlq_write"        // dlq:entry:<jobID> and dlq:index
+	DLQWrite        Phase = "dlq_write"        // dlq:entry:<jobID> and dlq:index, on their own
+
+	PublishRead   Phase = "publish_read"   // with epochs: what the stream holds of an epoch that it refused to store again
+	VoidPublish   Phase = "void_publish"   // the message that takes the place of a dispatch that is not to come
+	CancelPublish Phase = "cancel_publish" // a client publishes to sys.job.cancel
+	CancelWrite   Phase = "cancel_write"   // CANCELLED
+	CancelNotice  Phase = "cancel_notice"  // the worker of a cancelled job is told
+
+	ProcessedRead  Phase = "processed_read"  // has the message been handled already?
+	InflightWrite  Phase = "inflight_write"  // cordum:bus:inflight:<stream>:<seq>
+	ProcessedWrite Phase = "processed_write" // cordum:bus:processed:<stream>:<seq>, and the inflight key goes
+
+	ReconcileLock Phase = "reconcile_lock" // cordum:reconciler:default; about no single job, as the read
+	ReconcileRead Phase = "reconcile_read" // which jobs are past a timeout or a deadline
+	TimeoutRead   Phase = "timeout_read"   // one of them, again, under its lock
+	TimeoutWrite  Phase = "timeout_write"  // TIMEOUT
+
+	ReplayLock Phase = "replay_lock" // cordum:replayer:pending; about no single job
+	ReplayRead Phase = "replay_read" // which jobs wait for too long (about no single job), and each of them
+
+	SnapshotLock   Phase = "snapshot_lock"   // cordum:scheduler:snapshot:writer; none of these is about a job
+	SnapshotWrite  Phase = "snapshot_write"  // sys:workers:snapshot
+	SnapshotUnlock Phase = "snapshot_unlock" // the writer's lock is given back
+	SnapshotRead   Phase = "snapshot_read"   // at start
 )
 
 // All lists every phase in the order in which a job meets them.
@@ -37,6 +60,10 @@ var All = []Phase{
 	SubmitWrite, SubmitPublish, LockAcquire, LockRenew, StateRead, PendingWrite, ScheduledWrite, Pick,
 	DispatchedWrite, Publish, RollbackWrite, RunningWrite, LockRelease,
 	OutboxRead, OutboxClaim, OutboxRemove, ResultWrite, FailedWrite, DLQWrite,
+	PublishRead, VoidPublish, CancelPublish, CancelWrite, CancelNotice,
+	ProcessedRead, InflightWrite, ProcessedWrite,
+	ReconcileLock, ReconcileRead, TimeoutRead, TimeoutWrite, ReplayLock, ReplayRead,
+	SnapshotLock, SnapshotWrite, SnapshotUnlock, SnapshotRead,
 }
 
 type key struct{}
