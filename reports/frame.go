@@ -50,7 +50,7 @@ func pageTemplateOf(name string) *template.Template {
 	return template.Must(template.New(name).Funcs(template.FuncMap{
 		"count":   count[int],
 		"counted": counted,
-	}).ParseFS(templates, "template/"+name, "template/parts.html"))
+	}).ParseFS(templates, "template/"+name, "template/parts.html", "template/machine.html"))
 }
 
 // execute writes a page whole or, if its template fails, not at all beyond what the buffer held.

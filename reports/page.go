@@ -35,6 +35,7 @@ type view struct {
 	JobRows        []jobRow
 	JobNote        string
 	Lanes          laneView
+	Machine        machine
 	Figures        []figure
 	CounterRows    []counterRow
 	UnsettledShown []scenarios.Unsettled
@@ -66,7 +67,7 @@ func viewOf(plan *scenarios.Plan, res *scenarios.Result, f focus, c *collector) 
 	v := view{
 		frame:  newFrame(fmt.Sprintf("%s, seed %d: %s", res.Scenario, res.Seed, res.Verdict), pageCSS),
 		Result: &shallow, Badge: verdictBadge(res.Verdict), VirtualTime: duration(res.Virtual), World: inhabitants(plan),
-		Lanes: diagram, Figures: figures(plan, res, c), CounterRows: counters(res),
+		Lanes: diagram, Machine: machineOf(res), Figures: figures(plan, res, c), CounterRows: counters(res),
 	}
 	v.Telling, v.TellingLeft = capped(res.Telling, tellingMax)
 	v.Violating, v.ViolatingLeft = violationRows(res, shown)
