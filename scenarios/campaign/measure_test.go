@@ -38,7 +38,7 @@ func TestMeasureByHand(t *testing.T) {
 		"dispatch_p50_s": 4,  // of 1, 4, 80 and 80: two were never dispatched, and count to the end
 		"dispatch_p99_s": 80, //
 		"attempts_burnt": 1, "retries": 2, "dead_dispatch": 25, "blind_window_s": 5, "duplicates": 25, "executed_twice": 25,
-		"failed": 25, "unsettled": 25, "state_writes": 3, "operations": 50,
+		"failed": 25, "timed_out": 0, "false_timeout": 0, "unsettled": 25, "state_writes": 3, "operations": 50,
 	}, Measure(res))
 	assert.Empty(t, Measure(&scenarios.Result{Jobs: []scenarios.JobResult{{ID: "job-1"}}}), "no job, no measure")
 }

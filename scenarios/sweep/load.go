@@ -20,11 +20,6 @@ import (
 //go:embed sweeps/*.yaml
 var sweeps embed.FS
 
-// awaited are the sweeps whose subject is still to be built, and what that is.
-var awaited = map[string]string{
-	"dispatch-timeout": "the reconciler, which takes a job from its blind window after a timeout",
-}
-
 // Names lists the ready-made sweeps, in the order of the alphabet.
 func Names() []string {
 	entries, err := sweeps.ReadDir("sweeps")
@@ -50,9 +45,6 @@ func Source(name string) (string, bool) {
 func Load(nameOrFile string) (*Definition, error) {
 	if text, ok := Source(nameOrFile); ok {
 		return Parse(nameOrFile+".yaml", []byte(text))
-	}
-	if what, ok := awaited[nameOrFile]; ok {
-		return nil, &scenarios.PlanError{Message: fmt.Sprintf("the sweep %q needs %s, and this build has none", nameOrFile, what), Remedy: "there are " + strings.Join(Names(), ", ")}
 	}
 	if _, ok := scenarios.Source(nameOrFile); !ok && !scenarios.FromStandardInput(nameOrFile) {
 		if data, ok := readSweep(nameOrFile); ok {
