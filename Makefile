@@ -1,4 +1,5 @@
-# `make` lists the targets. Only Go is needed: everything else comes through its module proxy.
+# `make` lists the targets. Only Go is needed: everything else comes through its module proxy. One
+# test wants redis-server too, and says so where it is missing.
 
 GO            ?= go
 GOLANGCI_LINT  = $(GO) run github.com/golangci/golangci-lint/v2/cmd/golangci-lint@v2.15.0
@@ -49,10 +50,24 @@ build: bin/faultline ## build bin/faultline
 test: ## vet the code and run all tests
 	$(GO) vet ./...
 	$(GO) test ./...
+	@$(LEFT_OUT)
+
+# go test does not show what a test says that leaves itself out.
+define LEFT_OUT
+command -v redis-server >/dev/null || { printf '%s\n' '' \
+  'LEFT OUT: TestRealServers, in which schedulers are killed over the real Redis and nats-server.' \
+  'It wants redis-server, which is not installed (Debian, Ubuntu: apt-get install redis-server;' \
+  'macOS: brew install redis). Install it and run make test again.'; } >&2
+endef
 
 .PHONY: race
 race: ## run all tests with the race detector
 	$(GO) test -race ./...
+	@$(LEFT_OUT)
+
+.PHONY: real
+real: ## kill schedulers over the real Redis and nats-server; wants redis-server
+	FAULTLINE_REQUIRE_REDIS=1 $(GO) test -count=1 -v -run TestRealServers ./cmd/faultline
 
 .PHONY: lint
 lint: ## run golangci-lint; the first time it is built, which takes minutes

@@ -24,7 +24,7 @@ type ClientConfig struct {
 	Settings  Settings        // the zero Settings are Hardened()
 }
 
-// Client submits jobs. It is safe for concurrent use.
+// Client submits jobs and cancels them. It is safe for concurrent use.
 type Client struct {
 	store    *store.Store
 	js       jetstream.JetStream
@@ -71,9 +71,30 @@ func (c *Client) Submit(ctx context.Context, req job.Request) error {
 	if _, err := c.store.Create(phase.With(ctx, req.JobID, phase.SubmitWrite), &req, packet); err != nil {
 		return fmt.Errorf("submit %s: %w", req.JobID, err)
 	}
-	err = bus.Publish(phase.With(ctx, req.JobID, phase.SubmitPublish), c.js, bus.SubjectSubmit, req.JobID, packet, c.settings.PublishTimeout)
+	err = bus.Publish(phase.With(ctx, req.JobID, phase.SubmitPublish), c.js,
+		bus.Message{Subject: bus.SubjectSubmit, JobID: req.JobID, Body: packet}, c.settings.PublishTimeout)
 	if err != nil {
 		return fmt.Errorf("submit %s: %w", req.JobID, err)
+	}
+	return nil
+}
+
+// Cancel asks for a job to be cancelled, for a reason in words, which may be empty. It returns once the
+// stream holds the request; a job that is over by the time it is handled stays as it is. After an
+// error, cancel again: a second request changes nothing.
+func (c *Client) Cancel(ctx context.Context, jobID, reason string) error {
+	packet := job.Cancel{JobID: jobID, Reason: reason}
+	if err := packet.Validate(); err != nil {
+		return fmt.Errorf("cancel: %w", err)
+	}
+	body, err := json.Marshal(packet)
+	if err != nil {
+		return fmt.Errorf("cancel %s: %w", jobID, err)
+	}
+	err = bus.Publish(phase.With(ctx, jobID, phase.CancelPublish), c.js,
+		bus.Message{Subject: bus.SubjectCancel, JobID: jobID, Body: body}, c.settings.PublishTimeout)
+	if err != nil {
+		return fmt.Errorf("cancel %s: %w", jobID, err)
 	}
 	return nil
 }

@@ -2,10 +2,8 @@ package engine
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"log/slog"
-	"time"
 
 	"github.com/faultline-sim/faultline/engine/bus"
 	"github.com/faultline-sim/faultline/engine/job"
@@ -25,93 +23,78 @@ func (e *Engine) dispatch(ctx context.Context, h *handling) error {
 	}
 	switch e.settings.DispatchOrder {
 	case PublishFirst:
-		return e.publishFirst(ctx, h, pick)
+		return e.publishFirst(ctx, h, pick.WorkerID)
 	case Outbox:
-		return e.intoOutbox(ctx, h, pick)
+		return e.intoOutbox(ctx, h, pick.WorkerID)
 	default:
-		return e.stateFirst(ctx, h, pick)
+		return e.stateFirst(ctx, h, pick.WorkerID)
 	}
 }
 
 // stateFirst sets DISPATCHED before the publish, so that a redelivery cannot dispatch again, and
-// rolls back when the publish fails.
-func (e *Engine) stateFirst(ctx context.Context, h *handling, pick routing.Pick) error {
-	if err := e.dispatched(ctx, h, pick); err != nil {
+// rolls back when the publish fails. With resume_intents it rolls back only what the stream refused;
+// otherwise the job stays DISPATCHED, and the redelivery resumes.
+func (e *Engine) stateFirst(ctx context.Context, h *handling, workerID string) error {
+	if err := e.intend(ctx, h, store.Write{Worker: workerID}); err != nil {
 		return err
 	}
-	if err := e.publish(ctx, h, pick); err != nil {
+	worker, err := e.publish(ctx, h, workerID, h.rec.Epoch)
+	switch {
+	case errors.Is(err, errVoid):
+		return nil
+	case err != nil && e.settings.ResumeIntents && !bus.Refused(err):
+		return e.publishRetry(ctx, h, err)
+	case err != nil:
 		return e.rollBack(ctx, h, err)
 	}
-	e.running(ctx, h)
-	return nil
+	return e.running(ctx, h, worker)
 }
 
 // publishFirst is the alternative of seed 000: when the write fails, the redelivery dispatches again.
-func (e *Engine) publishFirst(ctx context.Context, h *handling, pick routing.Pick) error {
-	if err := e.publish(ctx, h, pick); err != nil {
+// With epochs it finds its dispatch in the stream instead, and writes down who has it.
+func (e *Engine) publishFirst(ctx context.Context, h *handling, workerID string) error {
+	worker, err := e.publish(ctx, h, workerID, e.nextEpoch(h))
+	if err != nil {
 		return e.publishRetry(ctx, h, err)
 	}
-	if err := e.dispatched(ctx, h, pick); err != nil {
+	if err := e.intend(ctx, h, store.Write{Worker: worker}); err != nil {
 		return err
 	}
-	e.running(ctx, h)
-	return nil
+	return e.running(ctx, h, worker)
 }
 
-func (e *Engine) dispatched(ctx context.Context, h *handling, pick routing.Pick) error {
-	return e.intend(ctx, h, store.Write{To: job.Dispatched, Worker: pick.WorkerID})
+// nextEpoch is the one that DISPATCHED will mint; 0 without epochs.
+func (e *Engine) nextEpoch(h *handling) int64 {
+	if !e.settings.Epochs {
+		return 0
+	}
+	return h.rec.Epoch + 1
 }
 
-// intend writes DISPATCHED.
+// intend writes DISPATCHED, to w's worker.
 func (e *Engine) intend(ctx context.Context, h *handling, w store.Write) error {
-	w.JobID, w.From = h.req.JobID, h.state
-	if _, err := e.store.Write(phase.With(ctx, h.req.JobID, phase.DispatchedWrite), w); err != nil {
-		return RetryAfter(err, e.settings.RetryDelayStore, phase.DispatchedWrite, "")
+	move := h.move(job.Dispatched)
+	move.Worker, move.Enter = w.Worker, w.Enter
+	if err := e.move(ctx, phase.DispatchedWrite, &h.rec, move); err != nil {
+		return e.writeRetry(err, phase.DispatchedWrite, "")
 	}
-	h.state = job.Dispatched
 	return nil
 }
 
-// entry is the dispatch as it is published, now or from the outbox.
-func (h *handling) entry(pick routing.Pick) (store.Entry, error) {
-	body, err := json.Marshal(job.Dispatch{
-		JobID: h.req.JobID, Topic: h.req.Topic, WorkerID: pick.WorkerID, Attempt: h.attempts,
-		IdempotencyKey: h.req.IdempotencyKey, Payload: h.req.Payload, TraceID: h.req.TraceID,
-	})
-	return store.Entry{
-		Subject: pick.Subject, Topic: h.req.Topic, Attempts: h.attempts, Started: h.started.UnixMilli(), Body: body,
-	}, err
-}
-
-func (e *Engine) publish(ctx context.Context, h *handling, pick routing.Pick) error {
-	entry, err := h.entry(pick)
+// publish publishes the dispatch of an epoch, and says who has it.
+func (e *Engine) publish(ctx context.Context, h *handling, workerID string, epoch int64) (string, error) {
+	entry, err := h.entry(workerID, epoch)
 	if err != nil {
-		return err
+		return "", err
 	}
-	return e.publishEntry(ctx, h.req.JobID, &entry, h.started)
-}
-
-// publishEntry publishes a dispatch of a handling that began at started.
-func (e *Engine) publishEntry(ctx context.Context, jobID string, d *store.Entry, started time.Time) error {
-	err := bus.Publish(phase.With(ctx, jobID, phase.Publish), e.js, d.Subject, jobID, d.Body, e.settings.PublishTimeout)
-	if err != nil {
-		e.log.LogAttrs(ctx, slog.LevelWarn, "dispatch publish failed",
-			slog.String("job_id", jobID), slog.String("topic", d.Topic), slog.String("subject", d.Subject), slog.Any("error", err))
-		return err
-	}
-	e.metrics.JobsDispatched.WithLabelValues(d.Topic).Inc()
-	e.metrics.DispatchLatency.WithLabelValues(d.Topic).Observe(e.clock.Since(started).Seconds())
-	e.log.LogAttrs(ctx, slog.LevelInfo, "job dispatched",
-		slog.String("job_id", jobID), slog.String("topic", d.Topic), slog.String("subject", d.Subject),
-		slog.Int("attempts", d.Attempts))
-	return nil
+	return e.publishEntry(ctx, h.req.JobID, workerID, &entry, h.started)
 }
 
 // rollBack takes the job back to SCHEDULED, which counts another attempt; at the ceiling it ends
 // the job instead, so that attempts never pass it. If the write fails the job may stay DISPATCHED
 // to nobody, and its redelivery is a no-op (seed 000, residual risk window).
 func (e *Engine) rollBack(ctx context.Context, h *handling, cause error) error {
-	if h.attempts >= e.settings.MaxSchedulingRetries {
+	if h.rec.Attempts >= e.settings.MaxSchedulingRetries {
 		return e.fail(ctx, h.ceiling())
 	}
 	e.metrics.Rollbacks.WithLabelValues(h.req.Topic).Inc()
@@ -130,17 +113,38 @@ func (e *Engine) publishRetry(ctx context.Context, h *handling, cause error) *Re
 	s := &e.settings
 	random := e.random.Uint64(phase.With(ctx, h.req.JobID, phase.Publish))
 	delay := backoffDelay(h.prior, s.BackoffBase, jitter(random, s.BackoffJitter), s.BackoffMax)
-	return RetryAfter(cause, delay, phase.Publish, job.ReasonDispatchFailed)
+	p := phase.Publish
+	if errors.Is(cause, bus.ErrStored) {
+		p = phase.PublishRead
+	}
+	return RetryAfter(cause, delay, p, job.ReasonDispatchFailed)
 }
 
-// running notes that the job was published. A failure changes nothing for the worker, whose result
-// is accepted from DISPATCHED too, so it is not retried.
-func (e *Engine) running(ctx context.Context, h *handling) {
-	_, err := e.store.Write(phase.With(ctx, h.req.JobID, phase.RunningWrite),
-		store.Write{JobID: h.req.JobID, From: h.state, To: job.Running})
-	if err != nil {
-		e.metrics.RunningWritesFailed.WithLabelValues(h.req.Topic).Inc()
-		e.log.LogAttrs(ctx, slog.LevelError, "running write failed",
-			slog.String("job_id", h.req.JobID), slog.String("topic", h.req.Topic), slog.Any("error", err))
+// running notes that the job was published, to worker. A failure changes nothing for the worker, whose
+// result is accepted from DISPATCHED too, so it is not retried, unless a redelivery can repeat it
+// without publishing twice.
+func (e *Engine) running(ctx context.Context, h *handling, worker string) error {
+	err := e.runningRecord(ctx, &h.rec, worker)
+	if err == nil {
+		return nil
 	}
+	if errors.Is(err, store.ErrFenced) || e.settings.ResumeIntents && e.settings.Epochs {
+		return e.writeRetry(err, phase.RunningWrite, "")
+	}
+	return nil
+}
+
+// runningRecord writes RUNNING for a job that was published to worker.
+func (e *Engine) runningRecord(ctx context.Context, rec *store.Record, worker string) error {
+	w := rec.Move(job.Running)
+	if worker != rec.Worker {
+		w.Worker = worker // the stream's word counts
+	}
+	err := e.move(ctx, phase.RunningWrite, rec, w)
+	if err != nil {
+		e.metrics.RunningWritesFailed.WithLabelValues(rec.Topic).Inc()
+		e.log.LogAttrs(ctx, slog.LevelError, "running write failed",
+			slog.String("job_id", rec.JobID), slog.String("topic", rec.Topic), slog.Any("error", err))
+	}
+	return err
 }

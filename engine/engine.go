@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"log/slog"
 	"strconv"
+	"sync/atomic"
 	"time"
 
 	"github.com/jonboulle/clockwork"
@@ -18,6 +19,7 @@ import (
 	"github.com/faultline-sim/faultline/engine/lock"
 	"github.com/faultline-sim/faultline/engine/metrics"
 	"github.com/faultline-sim/faultline/engine/phase"
+	"github.com/faultline-sim/faultline/engine/recovery"
 	"github.com/faultline-sim/faultline/engine/registry"
 	"github.com/faultline-sim/faultline/engine/routing"
 	"github.com/faultline-sim/faultline/engine/store"
@@ -39,7 +41,10 @@ type Engine struct {
 	registry *registry.MemoryRegistry
 	strategy *routing.LeastLoaded
 	metrics  *metrics.Metrics
-	kicks    chan string // job ids for the relay; see kick
+	guard    *bus.Guard // nil without idempotency_guard
+	timeouts recovery.Timeouts
+	kicks    chan string                      // job ids for the relay; see kick
+	jobs     atomic.Pointer[jetstream.Stream] // the stream of dispatches; see jobsStream
 }
 
 // New returns an engine, or says everything that is wrong with its configuration. It does no I/O.
@@ -51,6 +56,10 @@ func New(c Config) (*Engine, error) {
 	strategy, err := routing.New(c.Routing)
 	if err != nil {
 		return nil, fmt.Errorf("engine: routing: %w", err)
+	}
+	topics, err := c.Settings.TopicTimeouts.Parse()
+	if err != nil {
+		return nil, fmt.Errorf("engine: topic_timeouts %w", err)
 	}
 	m, err := metrics.New(c.Registerer)
 	if err != nil {
@@ -64,15 +73,22 @@ func New(c Config) (*Engine, error) {
 		clock:    c.Clock,
 		random:   c.Random,
 		log:      c.Logger.With(slog.String("scheduler", c.ID)),
-		store:    &store.Store{Redis: c.Redis, Clock: c.Clock, Timeout: c.Settings.StoreOpTimeout},
+		store:    &store.Store{Redis: c.Redis, Clock: c.Clock, Timeout: c.Settings.StoreOpTimeout, Fence: c.Settings.Fence, Epochs: c.Settings.Epochs},
 		dlq:      &dlq.Queue{Redis: c.Redis, Clock: c.Clock, TTL: c.Settings.DLQEntryTTL, Timeout: c.Settings.StoreOpTimeout},
 		registry: registry.NewMemory(c.Clock, c.Settings.WorkerTTL),
 		strategy: strategy,
 		metrics:  m,
+		timeouts: recovery.Timeouts{Dispatch: c.Settings.DispatchTimeout, Topics: topics, Running: c.Settings.RunningTimeout},
 		kicks:    make(chan string, kicksMax),
 	}
 	if c.Settings.ReadError == CachedState {
 		e.store.Cache = store.NewCache(c.Clock, c.Settings.StateCacheSize, c.Settings.StateCacheAge)
+	}
+	if c.Settings.IdempotencyGuard {
+		e.guard = &bus.Guard{
+			Redis: c.Redis, ProcessedTTL: c.Settings.AckWait, InflightTTL: c.Settings.InflightTTL,
+			Timeout: c.Settings.StoreOpTimeout, Logger: e.log,
+		}
 	}
 	e.locks = &lock.Locker{
 		Redis: c.Redis,
@@ -82,6 +98,8 @@ func New(c Config) (*Engine, error) {
 		},
 		Timeout:            c.Settings.StoreOpTimeout,
 		MaxRenewalFailures: c.Settings.MaxRenewalFailures,
+		Unrenewed:          !c.Settings.LockRenewal,
+		Unchecked:          c.Settings.LockRelease == Unchecked,
 		Logger:             e.log,
 		Waited:             func(d time.Duration) { m.JobLockWait.Observe(d.Seconds()) },
 		Abandoned:          m.RenewalsAbandoned.Inc,
@@ -102,9 +120,11 @@ func (e *Engine) Run(ctx context.Context) error {
 }
 
 func (e *Engine) run(ctx context.Context) error {
-	if err := EnsureStreams(ctx, e.js, e.streams); err != nil {
+	jobs, err := ensureStreams(ctx, e.js, e.streams)
+	if err != nil {
 		return fmt.Errorf("engine: %w", err)
 	}
+	e.jobs.Store(&jobs)
 	beats, err := e.nats.Subscribe(bus.SubjectHeartbeat, e.onHeartbeat)
 	if err != nil {
 		return fmt.Errorf("engine: subscribe to %s: %w", bus.SubjectHeartbeat, err)
@@ -114,6 +134,7 @@ func (e *Engine) run(ctx context.Context) error {
 			e.log.LogAttrs(ctx, slog.LevelWarn, "unsubscribe failed", slog.Any("error", err))
 		}
 	}()
+	e.warmStart(ctx)
 	submits, err := e.consumer(ctx, bus.ConsumerSubmit, bus.SubjectSubmit, e.onSubmit)
 	if err != nil {
 		return fmt.Errorf("engine: %w", err)
@@ -122,13 +143,22 @@ func (e *Engine) run(ctx context.Context) error {
 	if err != nil {
 		return fmt.Errorf("engine: %w", err)
 	}
+	cancels, err := e.consumer(ctx, bus.ConsumerCancel, bus.SubjectCancel, e.onCancel)
+	if err != nil {
+		return fmt.Errorf("engine: %w", err)
+	}
 	ticker := e.clock.NewTicker(e.settings.RegistrySweep)
 	defer ticker.Stop()
 
-	var loops errgroup.Group
+	var loops, requests errgroup.Group // what handles requests may put them into the outbox
 	stopRelay := e.startRelay(ctx, &loops)
-	loops.Go(func() error { defer stopRelay(); submits.Run(ctx); return nil })
+	requests.Go(func() error { submits.Run(ctx); return nil })
+	e.startReplayer(ctx, &requests)
+	loops.Go(func() error { defer stopRelay(); return requests.Wait() })
 	loops.Go(func() error { results.Run(ctx); return nil })
+	loops.Go(func() error { cancels.Run(ctx); return nil })
+	e.startReconciler(ctx, &loops)
+	e.startSnapshots(ctx, &loops)
 	loops.Go(func() error { e.sweep(ctx, ticker); return nil })
 	return loops.Wait()
 }
@@ -160,6 +190,8 @@ func (e *Engine) consumer(ctx context.Context, name, subject string, handle func
 			return handle(ctx, msg)
 		},
 		Terminate: e.recordPoison,
+		TermFirst: e.settings.TerminateOrder == TermFirst,
+		Guard:     e.guard,
 	}, nil
 }
 
@@ -189,9 +221,18 @@ func (e *Engine) withJobLock(ctx context.Context, jobID string, fn func(ctx cont
 	case err == nil:
 		return handled
 	case errors.Is(err, lock.ErrBusy):
-		return RetryAfter(err, e.settings.RetryDelayBusy, phase.LockAcquire, "")
+		return RetryAfter(err, e.busyDelay(ctx), phase.LockAcquire, "")
 	}
 	return RetryAfter(err, e.settings.RetryDelayStore, phase.LockAcquire, "")
+}
+
+// busyDelay is how long a message stays away that met a busy lock. With busy_backoff a lock that its
+// holder has left behind does not use up the message's deliveries before it expires.
+func (e *Engine) busyDelay(ctx context.Context) time.Duration {
+	if !e.settings.BusyBackoff {
+		return e.settings.RetryDelayBusy
+	}
+	return backoffDelay(max(0, bus.Deliveries(ctx)-1), e.settings.RetryDelayBusy, 0, e.settings.BackoffMax)
 }
 
 // retrying logs and counts a retry event with its phase (seed 000, next step 2), and passes err on.

@@ -42,6 +42,10 @@ func (h *harness) run() (stop func() error) {
 	return func() error { cancel(); return <-ended }
 }
 
+// loops is how many tickers a running engine has: the sweep's, the reconciler's, the replayer's and the
+// snapshot's.
+const loops = 4
+
 func (h *harness) send(subject string, v any, header nats.Header) {
 	h.t.Helper()
 	data, raw := v.([]byte)
@@ -131,11 +135,55 @@ func TestRunSendsBackWhatMustBeRetried(t *testing.T) {
 	require.NoError(t, stop())
 }
 
+// Seed 003, section 9: the message was handled, and the ack was lost with its replica.
+func TestRunSkipsWhatWasHandledBefore(t *testing.T) {
+	for guarded, want := range map[bool]int{true: 0, false: 1} {
+		h := newHarness(t, func(s *Settings) { s.IdempotencyGuard = guarded })
+		h.worker("worker-1")
+		require.NoError(t, h.redis.Set("cordum:bus:processed:CORDUM_SYS:1", "1"))
+		acks, err := h.nc.SubscribeSync("$JS.ACK.CORDUM_SYS.scheduler-submit.>")
+		require.NoError(t, err)
+		stop := h.run()
+		h.submit()
+		msg, err := acks.NextMsgWithContext(t.Context())
+		require.NoError(t, err)
+		assert.Equal(t, "+ACK", string(msg.Data))
+		require.NoError(t, stop())
+		assert.Len(t, h.dispatches(), want)
+	}
+}
+
+// A message that keeps meeting a busy lock stays away for longer each time.
+func TestBusyDelay(t *testing.T) {
+	for backoff, want := range map[bool]string{false: "500000000", true: "2000000000"} {
+		h := newHarness(t, func(s *Settings) { s.BusyBackoff = backoff })
+		h.worker("worker-1")
+		require.NoError(t, h.redis.Set("cordum:scheduler:job:job-1", "another"))
+		pull, err := h.openConsumer(t.Context(), bus.ConsumerSubmit, bus.SubjectSubmit)
+		require.NoError(t, err)
+		acks, err := h.nc.SubscribeSync("$JS.ACK.CORDUM_SYS.scheduler-submit.>")
+		require.NoError(t, err)
+		h.submit()
+		for range 2 { // this is to be the third delivery
+			msg, err := pull.Next()
+			require.NoError(t, err)
+			require.NoError(t, msg.Nak())
+			_, err = acks.NextMsgWithContext(t.Context())
+			require.NoError(t, err)
+		}
+		stop := h.run()
+		msg, err := acks.NextMsgWithContext(t.Context())
+		require.NoError(t, err)
+		assert.Equal(t, `-NAK {"delay": `+want+`}`, string(msg.Data))
+		require.NoError(t, stop())
+	}
+}
+
 func TestRunSweepsTheRegistry(t *testing.T) {
 	h := newHarness(t)
 	h.worker("worker-1")
 	stop := h.run()
-	require.NoError(t, h.clock.BlockUntilContext(t.Context(), 1)) // the sweep's ticker
+	require.NoError(t, h.clock.BlockUntilContext(t.Context(), loops))
 	for range 4 {
 		h.clock.Advance(h.settings.RegistrySweep)
 	}
@@ -152,7 +200,7 @@ func TestRunSurvivesTheLossOfItsStreams(t *testing.T) {
 	for _, name := range []string{bus.StreamSys, bus.StreamJobs} {
 		require.NoError(t, h.js.DeleteStream(t.Context(), name))
 	}
-	require.NoError(t, h.clock.BlockUntilContext(t.Context(), 3)) // the sweep's ticker, and two pulls that failed
+	require.NoError(t, h.clock.BlockUntilContext(t.Context(), loops+3)) // with three pulls that failed
 	listens, err := h.nc.SubscribeSync("$JS.API.CONSUMER.MSG.NEXT.CORDUM_SYS.scheduler-submit")
 	require.NoError(t, err)
 	h.worker("worker-1")
@@ -182,8 +230,8 @@ func TestEnsureStreams(t *testing.T) {
 		require.NoError(t, EnsureStreams(t.Context(), js, StreamOptions{Storage: jetstream.MemoryStorage}))
 	}
 	for name, subjects := range map[string][]string{
-		"CORDUM_SYS":  {"sys.job.submit", "sys.job.result"},
-		"CORDUM_JOBS": {"job.>", "worker.*.jobs", "worker.*.jobs.>"},
+		"CORDUM_SYS":  {"sys.job.submit", "sys.job.result", "sys.job.cancel"},
+		"CORDUM_JOBS": {"job.>", "worker.*.jobs", "worker.*.jobs.>", "worker.*.cancel"},
 	} {
 		s, err := js.Stream(t.Context(), name)
 		require.NoError(t, err)
@@ -236,6 +284,13 @@ func TestPresets(t *testing.T) {
 	assert.NoError(t, Hardened().Validate())
 	want := Documented()
 	want.StaleReasonCode = "stale_worker"
+	want.DLQOrder, want.TickLock = "atomic", "renewed"
+	for _, toggle := range []*bool{
+		&want.Fence, &want.Epochs, &want.ResumeIntents, &want.RefuseStaleResults, &want.VoidIntents, &want.CancelNotice,
+		&want.SweepScheduled, &want.RecheckTimeouts, &want.BusyBackoff, &want.SnapshotLastSeen,
+	} {
+		*toggle = true
+	}
 	assert.Equal(t, want, Hardened())
 	assert.Error(t, Settings{}.Validate())
 }

@@ -38,7 +38,7 @@ func Example() {
 	ended := make(chan error, 1)
 	go func() { ended <- scheduler.Run(ctx) }()
 
-	inbox, err := nc.SubscribeSync("worker.worker-1.jobs")
+	inbox, err := nc.SubscribeSync("worker.worker-1.jobs.>") // of every job and epoch
 	check(err)
 	client, err := engine.NewClient(engine.ClientConfig{Redis: redisClient, JetStream: js})
 	check(err)
@@ -53,7 +53,7 @@ func Example() {
 	check(err)
 	fmt.Println(state)
 	// Output:
-	// {"job_id":"job-1","topic":"job.default","worker_id":"worker-1","attempt":1,"idempotency_key":"job-1","payload":{"prompt":"hello"}}
+	// {"job_id":"job-1","topic":"job.default","worker_id":"worker-1","attempt":1,"epoch":1,"idempotency_key":"job-1","payload":{"prompt":"hello"}}
 	// RUNNING
 }
 

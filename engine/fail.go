@@ -4,6 +4,8 @@ import (
 	"context"
 	"log/slog"
 
+	"github.com/redis/go-redis/v9"
+
 	"github.com/faultline-sim/faultline/engine/dlq"
 	"github.com/faultline-sim/faultline/engine/job"
 	"github.com/faultline-sim/faultline/engine/phase"
@@ -12,44 +14,66 @@ import (
 
 // failure is a job on its way to FAILED and the DLQ.
 type failure struct {
-	phase    phase.Phase // of the state write
-	jobID    string
-	from     job.State
-	guessed  bool
-	topic    string
-	key      string // idempotency key
-	attempts int
-	code     string
-	reason   string
+	phase   phase.Phase // of the state write
+	rec     *store.Record
+	guessed bool // the record's state was not read
+	topic   string
+	key     string // idempotency key
+	code    string
+	reason  string
 }
 
-// fail writes FAILED, then the DLQ entry. This is the documented order, caveat included (seed 004):
-// if the entry cannot be written, the redelivery sees a terminal state, and the entry is lost.
+// fail writes FAILED and the DLQ entry, in the order that the settings say (seed 004). In the
+// documented order an entry that cannot be written is lost: the redelivery sees a terminal state.
 func (e *Engine) fail(ctx context.Context, f failure) error {
-	_, err := e.store.Write(phase.With(ctx, f.jobID, f.phase),
-		store.Write{JobID: f.jobID, From: f.from, Guessed: f.guessed, To: job.Failed, Reason: f.reason, ReasonCode: f.code})
-	if err != nil {
-		return RetryAfter(err, e.settings.RetryDelayStore, f.phase, f.code)
-	}
-	e.metrics.JobsCompleted.WithLabelValues(f.topic, string(job.Failed)).Inc()
-	e.log.LogAttrs(ctx, slog.LevelError, "job failed",
-		slog.String("job_id", f.jobID), slog.String("topic", f.topic), slog.String("reason_code", f.code),
-		slog.String("reason", f.reason), slog.Int("attempts", f.attempts))
-	err = e.dlq.Add(phase.With(ctx, f.jobID, phase.DLQWrite), dlq.Entry{
-		JobID:          f.jobID,
+	entry := dlq.Entry{
+		JobID:          f.rec.JobID,
 		Topic:          f.topic,
 		Status:         string(job.Failed),
 		ReasonCode:     f.code,
 		Reason:         f.reason,
-		Attempts:       f.attempts,
+		Attempts:       f.rec.Attempts,
 		IdempotencyKey: f.key,
 		ReplayStatus:   dlq.PendingReview,
-	})
+	}
+	switch e.settings.DLQOrder {
+	case DLQThenState:
+		if err := e.deadLetter(ctx, entry); err != nil {
+			return err
+		}
+		return e.failed(ctx, f, nil)
+	case AtomicDLQ:
+		return e.failed(ctx, f, func(ctx context.Context, p redis.Pipeliner) error { return e.dlq.Put(ctx, p, entry) })
+	default:
+		if err := e.failed(ctx, f, nil); err != nil {
+			return err
+		}
+		return e.deadLetter(ctx, entry)
+	}
+}
+
+// failed writes FAILED, and with it what also adds.
+func (e *Engine) failed(ctx context.Context, f failure, also func(ctx context.Context, p redis.Pipeliner) error) error {
+	w := f.rec.Move(job.Failed)
+	w.Guessed, w.Reason, w.ReasonCode, w.Also = f.guessed, f.reason, f.code, also
+	if err := e.move(ctx, f.phase, f.rec, w); err != nil {
+		return e.writeRetry(err, f.phase, f.code)
+	}
+	e.metrics.JobsCompleted.WithLabelValues(f.topic, string(job.Failed)).Inc()
+	e.log.LogAttrs(ctx, slog.LevelError, "job failed",
+		slog.String("job_id", f.rec.JobID), slog.String("topic", f.topic), slog.String("reason_code", f.code),
+		slog.String("reason", f.reason), slog.Int("attempts", f.rec.Attempts))
+	return nil
+}
+
+// deadLetter writes an entry on its own.
+func (e *Engine) deadLetter(ctx context.Context, entry dlq.Entry) error {
+	err := e.dlq.Add(phase.With(ctx, entry.JobID, phase.DLQWrite), entry)
 	if err != nil {
-		e.metrics.DLQWritesFailed.WithLabelValues(f.topic).Inc()
+		e.metrics.DLQWritesFailed.WithLabelValues(entry.Topic).Inc()
 		e.log.LogAttrs(ctx, slog.LevelError, "dlq write failed",
-			slog.String("job_id", f.jobID), slog.String("topic", f.topic), slog.Any("error", err))
-		return RetryAfter(err, e.settings.RetryDelayStore, phase.DLQWrite, f.code)
+			slog.String("job_id", entry.JobID), slog.String("topic", entry.Topic), slog.Any("error", err))
+		return RetryAfter(err, e.settings.RetryDelayStore, phase.DLQWrite, entry.ReasonCode)
 	}
 	return nil
 }

@@ -108,3 +108,44 @@ func TestDLQEmitFailureDoesNotBlockStateTransition(t *testing.T) {
 	_, err := h.dlq.Get(t.Context(), "job-1")
 	assert.ErrorIs(t, err, redis.Nil)
 }
+
+// In one MULTI there is no state without its entry.
+func TestTheEntryAndFAILEDInOneMULTI(t *testing.T) {
+	for _, word := range []string{"before", "after"} {
+		h := newHarness(t, func(s *Settings) { s.DLQOrder = AtomicDLQ })
+		req := h.submit()
+		h.force(job.Scheduled, 50)
+		h.faults.on(phase.FailedWrite, word)
+		h.faults.on(phase.DLQWrite, "before") // which is no phase of it
+		assert.Equal(t, phase.FailedWrite, h.retry(h.handle(req)).Phase)
+		assert.Equal(t, word == "after", h.redis.Exists("dlq:entry:job-1"))
+		assert.Equal(t, word == "after", h.record().State == job.Failed)
+		require.NoError(t, h.handle(req))
+		assert.Equal(t, job.Failed, h.record().State)
+		assert.Equal(t, "max scheduling retries exceeded (attempts=50)", h.dlqEntry().Reason)
+		assert.Equal(t, 50, h.dlqEntry().Attempts)
+		score, err := h.redis.ZScore("dlq:index", "job-1")
+		require.NoError(t, err)
+		assert.Equal(t, float64(h.clock.Now().UnixMilli()), score)
+	}
+}
+
+// With the entry first no FAILED is without one; but an entry may be of a job that is not FAILED yet.
+func TestTheEntryBeforeFAILED(t *testing.T) {
+	h := newHarness(t, func(s *Settings) { s.DLQOrder = DLQThenState })
+	req := h.submit()
+	h.force(job.Scheduled, 50)
+	h.faults.on(phase.DLQWrite, "before")
+	assert.Equal(t, phase.DLQWrite, h.retry(h.handle(req)).Phase)
+	assert.Equal(t, job.Scheduled, h.record().State)
+	assert.EqualValues(t, 1, h.metric(`scheduler_dlq_write_failed_total{topic="job.default"}`))
+
+	h.faults.on(phase.FailedWrite, "before")
+	assert.Equal(t, phase.FailedWrite, h.retry(h.handle(req)).Phase)
+	assert.Equal(t, job.Scheduled, h.record().State)
+	assert.Equal(t, "FAILED", h.dlqEntry().Status)
+
+	require.NoError(t, h.handle(req))
+	assert.Equal(t, job.Failed, h.record().State)
+	assert.EqualValues(t, 1, h.metric(`jobs_completed{status="FAILED",topic="job.default"}`))
+}

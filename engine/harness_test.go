@@ -34,7 +34,8 @@ var errInjected = errors.New("injected")
 // faults fails calls by the phase they are tagged with. It is a redis.Hook.
 type faults struct {
 	mu     sync.Mutex
-	script map[phase.Phase][]string // one word a call: "ok", "before" (not applied), "after" (applied, but the caller sees an error)
+	script map[phase.Phase][]string // one word a call: "ok", "before" (not applied), "after" (applied, but the caller sees an error), "refused" (the stream says no)
+	first  map[phase.Phase]func()   // done once, ahead of the next call
 	calls  []string                 // every call: phase and command
 }
 
@@ -50,14 +51,24 @@ func (f *faults) call(ctx context.Context, name string, apply func() error) erro
 	}
 	p := phase.From(ctx).Phase
 	f.mu.Lock()
+	first := f.first[p]
+	delete(f.first, p)
+	f.mu.Unlock()
+	if first != nil {
+		first()
+	}
+	f.mu.Lock()
 	f.calls = append(f.calls, string(p)+" "+name)
 	word := "ok"
 	if q := f.script[p]; len(q) > 0 {
 		word, f.script[p] = q[0], q[1:]
 	}
 	f.mu.Unlock()
-	if word == "before" {
+	switch word {
+	case "before":
 		return errInjected
+	case "refused":
+		return fmt.Errorf("nats: %w", &jetstream.APIError{ErrorCode: 10077, Description: "maximum messages exceeded"})
 	}
 	if err := apply(); err != nil || word == "ok" {
 		return err
@@ -101,6 +112,25 @@ func (j faultyJetStream) PublishMsg(ctx context.Context, m *nats.Msg, opts ...je
 		return err
 	})
 	return ack, err
+}
+
+func (j faultyJetStream) Stream(ctx context.Context, name string) (jetstream.Stream, error) {
+	s, err := j.JetStream.Stream(ctx, name)
+	return faultyStream{s, j.f}, err
+}
+
+// faultyStream is a stream whose reads fail by phase.
+type faultyStream struct {
+	jetstream.Stream
+	f *faults
+}
+
+func (s faultyStream) GetLastMsgForSubject(ctx context.Context, subject string) (msg *jetstream.RawStreamMsg, err error) {
+	err = s.f.call(ctx, "get", func() error {
+		msg, err = s.Stream.GetLastMsgForSubject(ctx, subject)
+		return err
+	})
+	return msg, err
 }
 
 // zeroRandom makes jitter nothing.
@@ -179,7 +209,7 @@ func newHarness(t *testing.T, change ...func(*Settings)) *harness {
 	h := &harness{
 		t: t, redis: miniredis.RunT(t), nc: startNATS(t),
 		clock:  clockwork.NewFakeClockAt(time.UnixMilli(1_700_000_000_000)),
-		faults: &faults{script: map[phase.Phase][]string{}},
+		faults: &faults{script: map[phase.Phase][]string{}, first: map[phase.Phase]func(){}},
 		reg:    prometheus.NewRegistry(),
 		logs:   newSyncBuffer(),
 	}
@@ -244,6 +274,11 @@ func (h *harness) record() store.Record {
 	rec, err := h.store.Read(context.Background(), "job-1")
 	require.NoError(h.t, err)
 	return rec
+}
+
+// take gives job-1's lock to another, under the feet of whoever has it.
+func (h *harness) take() {
+	_ = h.redis.Set("cordum:scheduler:job:job-1", "another")
 }
 
 // force puts job-1 into a state, as if it had come there.

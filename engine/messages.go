@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"log/slog"
+	"strconv"
 
 	"github.com/nats-io/nats.go"
 	"github.com/nats-io/nats.go/jetstream"
@@ -29,7 +30,18 @@ func (e *Engine) onResult(ctx context.Context, msg jetstream.Msg) error {
 	if err := json.Unmarshal(msg.Data(), &res); err != nil {
 		return &bus.Poison{ReasonCode: job.ReasonParseError, Err: err}
 	}
+	if res.Epoch == 0 { // the packet does not say; a header that makes no sense does not either
+		res.Epoch, _ = strconv.ParseInt(msg.Headers().Get(job.HeaderEpoch), 10, 64)
+	}
 	return e.HandleJobResult(ctx, res)
+}
+
+func (e *Engine) onCancel(ctx context.Context, msg jetstream.Msg) error {
+	var c job.Cancel
+	if err := json.Unmarshal(msg.Data(), &c); err != nil {
+		return &bus.Poison{ReasonCode: job.ReasonParseError, Err: err}
+	}
+	return e.HandleJobCancel(ctx, c)
 }
 
 func (e *Engine) onHeartbeat(msg *nats.Msg) {

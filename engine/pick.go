@@ -27,7 +27,7 @@ func (e *Engine) pick(ctx context.Context, req *job.Request) (routing.Pick, erro
 			}
 		}
 		var pick routing.Pick
-		pick, err = e.strategy.PickSubject(req, e.registry.Snapshot())
+		pick, err = e.strategy.PickSubjectBy(req, e.registry.Snapshot(), func(n int) int { return e.breakTie(ctx, req.JobID, n) })
 		if err != nil {
 			return routing.Pick{}, err
 		}
@@ -41,6 +41,14 @@ func (e *Engine) pick(ctx context.Context, req *job.Request) (routing.Pick, erro
 			slog.Int("dispatch_attempt", attempt))
 	}
 	return routing.Pick{}, err
+}
+
+// breakTie chooses one of n equally loaded workers.
+func (e *Engine) breakTie(ctx context.Context, jobID string, n int) int {
+	if e.settings.TieBreak != Drawn {
+		return 0
+	}
+	return int(e.random.Uint64(phase.With(ctx, jobID, phase.Pick)) % uint64(n))
 }
 
 // beforeRepick is the tiny jitter of seed 002's alternative: time in which a heartbeat or a sweep may

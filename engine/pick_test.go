@@ -109,3 +109,16 @@ func TestNoWaitWithoutAStaleWorker(t *testing.T) {
 	require.NoError(t, h.handle(h.submit()))
 	assert.Len(t, h.dispatches(), 1)
 }
+
+// WEAKNESSES 11: which of several equally loaded workers gets a job is the id's choice, or chance's.
+func TestTies(t *testing.T) {
+	for tie, want := range map[TieBreak]string{ByWorkerID: "worker-1", Drawn: "worker-3"} {
+		h := newHarness(t, func(s *Settings) { s.TieBreak = tie })
+		h.random = fixedRandom(5)
+		for _, id := range []string{"worker-2", "worker-3", "worker-1"} {
+			h.worker(id)
+		}
+		require.NoError(t, h.handle(h.submit()))
+		assert.Equal(t, want, h.record().Worker, tie)
+	}
+}

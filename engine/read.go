@@ -18,11 +18,11 @@ func (e *Engine) readState(ctx context.Context, h *handling) (store.Record, erro
 	case err == nil:
 		return rec, nil
 	case errors.Is(err, store.ErrNotFound):
-		return store.Record{}, nil
+		return h.absent(), nil
 	case e.settings.ReadError == FailOpen:
 		e.log.LogAttrs(ctx, slog.LevelError, "state read failed, failing open",
 			slog.String("job_id", h.req.JobID), slog.String("topic", h.req.Topic), slog.Any("error", err))
-		return store.Record{}, nil
+		return h.absent(), nil
 	case e.settings.ReadError == CachedState:
 		if known, ok := e.store.Cache.Recall(h.req.JobID); ok {
 			return e.byCache(ctx, h, known, err), nil
@@ -43,7 +43,14 @@ func (e *Engine) byCache(ctx context.Context, h *handling, known store.Known, er
 		slog.String("job_id", h.req.JobID), slog.String("topic", h.req.Topic), slog.String("state", string(known.State)),
 		slog.Duration("age", known.Age), slog.String("decision", decision), slog.Any("error", err))
 	h.guessed = true
-	return store.Record{JobID: h.req.JobID, State: known.State, Attempts: known.Attempts}
+	rec := h.absent()
+	rec.State, rec.Attempts = known.State, known.Attempts
+	return rec
+}
+
+// absent is a record of which nothing is known but the request.
+func (h *handling) absent() store.Record {
+	return store.Record{JobID: h.req.JobID, Topic: h.req.Topic}
 }
 
 // failClosed puts off a job whose state is unknown (seed 001).

@@ -13,7 +13,6 @@ import (
 	"github.com/faultline-sim/faultline/engine/lock"
 	"github.com/faultline-sim/faultline/engine/metrics"
 	"github.com/faultline-sim/faultline/engine/phase"
-	"github.com/faultline-sim/faultline/engine/routing"
 	"github.com/faultline-sim/faultline/engine/store"
 )
 
@@ -25,13 +24,13 @@ const (
 // intoOutbox is the outbox order of seed 000: DISPATCHED and the message become durable together,
 // and the request is done with. What fails from then on is the relay's to repeat: there is no
 // rollback, and no attempt is counted.
-func (e *Engine) intoOutbox(ctx context.Context, h *handling, pick routing.Pick) error {
-	entry, err := h.entry(pick)
+func (e *Engine) intoOutbox(ctx context.Context, h *handling, workerID string) error {
+	entry, err := h.entry(workerID, e.nextEpoch(h))
 	if err != nil {
 		return RetryAfter(err, e.settings.RetryDelayStore, phase.DispatchedWrite, job.ReasonDispatchFailed)
 	}
 	entry.DueAfter = e.settings.OutboxPoll
-	err = e.intend(ctx, h, store.Write{To: job.Dispatched, Worker: pick.WorkerID, Enter: &entry})
+	err = e.intend(ctx, h, store.Write{Worker: workerID, Enter: &entry})
 	h.entered = err == nil
 	return err
 }
@@ -124,35 +123,42 @@ func (e *Engine) relay(ctx context.Context, jobID string) {
 // relayEntry holds the job's lock.
 func (e *Engine) relayEntry(ctx context.Context, jobID string) error {
 	again := e.settings.RetryDelayStore
-	entry, state, err := e.store.Claim(phase.With(ctx, jobID, phase.OutboxClaim), jobID, again)
+	entry, rec, err := e.store.Claim(phase.With(ctx, jobID, phase.OutboxClaim), jobID, again)
 	if err != nil {
 		return e.failClosed(ctx, phase.OutboxClaim, jobID, metrics.UnknownTopic, err)
 	}
 	if entry == nil {
 		return nil // published by another
 	}
-	if state != job.Dispatched {
-		return e.void(ctx, jobID, entry.Topic, state)
+	if rec.State != job.Dispatched {
+		return e.drop(ctx, &rec)
 	}
-	if err := e.publishEntry(ctx, jobID, entry, time.UnixMilli(entry.Started)); err != nil {
+	worker, err := e.publishEntry(ctx, jobID, rec.Worker, entry, time.UnixMilli(entry.Started))
+	if errors.Is(err, errVoid) {
+		return e.drop(ctx, &rec)
+	}
+	if err != nil {
 		return RetryAfter(err, again, phase.Publish, job.ReasonDispatchFailed)
 	}
-	_, err = e.store.Write(phase.With(ctx, jobID, phase.OutboxRemove),
-		store.Write{JobID: jobID, From: job.Dispatched, To: job.Running, Leave: true})
-	if err != nil {
-		return RetryAfter(err, again, phase.OutboxRemove, "")
+	w := rec.Move(job.Running)
+	w.Leave = true
+	if worker != rec.Worker {
+		w.Worker = worker // the stream's word counts
+	}
+	if err := e.move(ctx, phase.OutboxRemove, &rec, w); err != nil {
+		return e.writeRetry(err, phase.OutboxRemove, "")
 	}
 	return nil
 }
 
-// void drops the entry of a job that is no longer DISPATCHED: its end has come without this publish.
-func (e *Engine) void(ctx context.Context, jobID, topic string, state job.State) error {
-	if err := e.store.Drop(phase.With(ctx, jobID, phase.OutboxRemove), jobID); err != nil {
+// drop takes out the entry of a job whose end has come, or is decided, without this publish.
+func (e *Engine) drop(ctx context.Context, rec *store.Record) error {
+	if err := e.store.Drop(phase.With(ctx, rec.JobID, phase.OutboxRemove), rec.JobID); err != nil {
 		return RetryAfter(err, e.settings.RetryDelayStore, phase.OutboxRemove, "")
 	}
-	e.metrics.OutboxVoided.WithLabelValues(topic).Inc()
+	e.metrics.OutboxVoided.WithLabelValues(rec.Topic).Inc()
 	e.log.LogAttrs(ctx, slog.LevelInfo, "outbox entry voided",
-		slog.String("job_id", jobID), slog.String("topic", topic), slog.String("state", string(state)))
+		slog.String("job_id", rec.JobID), slog.String("topic", rec.Topic), slog.String("state", string(rec.State)))
 	return nil
 }
 

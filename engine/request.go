@@ -13,7 +13,8 @@ import (
 )
 
 // HandleJobRequest takes a job from its request to RUNNING, unless it is there already: a
-// redelivery is a no-op for a job in flight or over (seed 000). It returns nil when the request is
+// redelivery is a no-op for a job in flight or over (seed 000), save that with resume_intents it
+// publishes what a DISPATCHED job may not have had published. It returns nil when the request is
 // done with, a *[RetryableError] when it must come back, and a *[bus.Poison] when it makes no sense.
 func (e *Engine) HandleJobRequest(ctx context.Context, req job.Request) error {
 	if err := req.Validate(); err != nil {
@@ -30,25 +31,31 @@ func (e *Engine) HandleJobRequest(ctx context.Context, req job.Request) error {
 
 // handling is what one handling of a request knows.
 type handling struct {
-	req      *job.Request
-	started  time.Time
-	state    job.State // as read, then as written
-	guessed  bool      // the state is the cache's word, not read
-	prior    int       // attempts before this handling
-	attempts int       // attempts now
-	entered  bool      // its dispatch is in the outbox
+	req     *job.Request
+	started time.Time
+	rec     store.Record // as read, then as written
+	guessed bool         // the state is the cache's word, not read
+	prior   int          // attempts before this handling
+	entered bool         // its dispatch is in the outbox
+}
+
+// move is the write that takes the job on from where the handling has it.
+func (h *handling) move(to job.State) store.Write {
+	w := h.rec.Move(to)
+	w.Guessed = h.guessed
+	return w
 }
 
 // failure is the job as the FAILED write and the DLQ see it.
 func (h *handling) failure(code, reason string) failure {
 	return failure{
-		phase: phase.FailedWrite, jobID: h.req.JobID, from: h.state, guessed: h.guessed, topic: h.req.Topic, key: h.req.IdempotencyKey,
-		attempts: h.attempts, code: code, reason: reason,
+		phase: phase.FailedWrite, rec: &h.rec, guessed: h.guessed, topic: h.req.Topic, key: h.req.IdempotencyKey,
+		code: code, reason: reason,
 	}
 }
 
 func (h *handling) ceiling() failure {
-	return h.failure(job.ReasonMaxSchedulingRetries, fmt.Sprintf("max scheduling retries exceeded (attempts=%d)", h.attempts))
+	return h.failure(job.ReasonMaxSchedulingRetries, fmt.Sprintf("max scheduling retries exceeded (attempts=%d)", h.rec.Attempts))
 }
 
 // handleJobRequest holds the job's lock.
@@ -57,22 +64,25 @@ func (e *Engine) handleJobRequest(ctx context.Context, h *handling) error {
 	if err != nil {
 		return err
 	}
+	h.rec, h.prior = rec, rec.Attempts
+	if rec.State == job.Dispatched && !h.guessed && e.resumes() {
+		return e.resumeIntent(ctx, h)
+	}
 	if !dispatchable(rec.State) {
 		return nil
 	}
-	h.state, h.prior, h.attempts = rec.State, rec.Attempts, rec.Attempts
-	if h.attempts >= e.settings.MaxSchedulingRetries {
+	if rec.Attempts >= e.settings.MaxSchedulingRetries {
 		return e.fail(ctx, h.ceiling())
 	}
-	if h.state == job.Absent {
+	if rec.State == job.Absent {
 		if err := e.adopt(ctx, h); err != nil {
 			return err
 		}
 	}
 	if err := e.schedule(ctx, h, phase.ScheduledWrite); err != nil {
-		return RetryAfter(err, e.settings.RetryDelayStore, phase.ScheduledWrite, "")
+		return e.writeRetry(err, phase.ScheduledWrite, "")
 	}
-	if h.attempts > e.settings.MaxSchedulingRetries {
+	if h.rec.Attempts > e.settings.MaxSchedulingRetries {
 		return e.fail(ctx, h.ceiling()) // only if the record could not be read before
 	}
 	return e.dispatch(ctx, h)
@@ -90,20 +100,19 @@ func (e *Engine) adopt(ctx context.Context, h *handling) error {
 	if err != nil {
 		return &bus.Poison{ReasonCode: job.ReasonSchemaInvalid, Err: err}
 	}
-	if err := e.store.Adopt(phase.With(ctx, h.req.JobID, phase.PendingWrite), h.req, packet); err != nil {
-		return RetryAfter(err, e.settings.RetryDelayStore, phase.PendingWrite, "")
+	out, err := e.store.Adopt(phase.With(ctx, h.req.JobID, phase.PendingWrite), h.req, packet)
+	if err != nil {
+		return e.writeRetry(err, phase.PendingWrite, "")
 	}
-	h.state = job.Pending
+	h.rec.Moved(&store.Write{To: job.Pending}, out)
 	return nil
 }
 
 // schedule writes SCHEDULED, which counts an attempt (seed 000, attempt accounting).
 func (e *Engine) schedule(ctx context.Context, h *handling, p phase.Phase) error {
-	attempts, err := e.store.Write(phase.With(ctx, h.req.JobID, p),
-		store.Write{JobID: h.req.JobID, From: h.state, Guessed: h.guessed, To: job.Scheduled})
-	if err != nil {
+	if err := e.move(ctx, p, &h.rec, h.move(job.Scheduled)); err != nil {
 		return err
 	}
-	h.state, h.guessed, h.attempts = job.Scheduled, false, attempts
+	h.guessed = false
 	return nil
 }

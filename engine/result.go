@@ -39,6 +39,13 @@ func (e *Engine) handleJobResult(ctx context.Context, res *job.Result, rec *stor
 	if rec.State.Terminal() {
 		return nil
 	}
+	if e.settings.RefuseStaleResults && res.Epoch < rec.Epoch {
+		// The dispatch that it answers was given up for another, which the job is waiting for.
+		e.metrics.StaleResults.WithLabelValues(rec.Topic).Inc()
+		e.log.LogAttrs(ctx, slog.LevelWarn, "stale result ignored", slog.String("job_id", res.JobID), slog.String("topic", rec.Topic),
+			slog.String("worker_id", res.WorkerID), slog.Int64("epoch", res.Epoch), slog.Int64("record_epoch", rec.Epoch))
+		return nil
+	}
 	if !rec.State.InFlight() {
 		// The result is ahead of the state: of a dispatch that was published and rolled back.
 		err := fmt.Errorf("result %s of a job that is %s", res.Status, rec.State)
@@ -48,10 +55,10 @@ func (e *Engine) handleJobResult(ctx context.Context, res *job.Result, rec *stor
 	if to == job.Failed {
 		return e.fail(ctx, e.resultFailure(ctx, res, rec))
 	}
-	_, err := e.store.Write(phase.With(ctx, res.JobID, phase.ResultWrite),
-		store.Write{JobID: res.JobID, From: rec.State, To: to, Reason: res.Reason, ReasonCode: res.ReasonCode})
-	if err != nil {
-		return RetryAfter(err, e.settings.RetryDelayStore, phase.ResultWrite, "")
+	w := rec.Move(to)
+	w.Reason, w.ReasonCode = res.Reason, res.ReasonCode
+	if err := e.move(ctx, phase.ResultWrite, rec, w); err != nil {
+		return e.writeRetry(err, phase.ResultWrite, "")
 	}
 	e.metrics.JobsCompleted.WithLabelValues(rec.Topic, string(to)).Inc()
 	e.log.LogAttrs(ctx, slog.LevelInfo, "job completed", slog.String("job_id", res.JobID),
@@ -69,7 +76,7 @@ func (e *Engine) resultFailure(ctx context.Context, res *job.Result, rec *store.
 		code = job.ReasonDispatchFailed
 	}
 	return failure{
-		phase: phase.ResultWrite, jobID: res.JobID, from: rec.State, topic: rec.Topic, key: req.IdempotencyKey,
-		attempts: rec.Attempts, code: code, reason: res.Reason,
+		phase: phase.ResultWrite, rec: rec, topic: rec.Topic, key: req.IdempotencyKey,
+		code: code, reason: res.Reason,
 	}
 }

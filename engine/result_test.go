@@ -4,6 +4,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/nats-io/nats.go"
 	"github.com/redis/go-redis/v9"
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
@@ -111,4 +112,40 @@ func TestAFailedResultWriteIsRetried(t *testing.T) {
 		require.NoError(t, h.result(status))
 		assert.Equal(t, status.State(), h.record().State)
 	}
+}
+
+// Its dispatch was given up for another, which the job waits for.
+func TestAResultOfAnOlderEpochIsIgnored(t *testing.T) {
+	for _, refuse := range []bool{true, false} {
+		h := newHardened(t, func(s *Settings) { s.RefuseStaleResults = refuse })
+		h.submit()
+		h.force(job.Running, 1)
+		h.redis.HSet("job:job-1", "epoch", "2")
+		result := func(epoch int64) error {
+			return h.HandleJobResult(t.Context(), job.Result{JobID: "job-1", WorkerID: "worker-1", Status: job.StatusSucceeded, Epoch: epoch})
+		}
+		require.NoError(t, result(1))
+		if !refuse {
+			assert.Equal(t, job.Succeeded, h.record().State)
+			continue
+		}
+		assert.Equal(t, job.Running, h.record().State)
+		assert.EqualValues(t, 1, h.metric(`scheduler_stale_results_total{topic="job.default"}`))
+		assert.True(t, h.logged("stale result ignored", "job-1"))
+		require.NoError(t, result(2))
+		assert.Equal(t, job.Succeeded, h.record().State)
+	}
+}
+
+// A worker may say the epoch in the header alone.
+func TestAResultsEpochIsInItsHeaderToo(t *testing.T) {
+	h := newHardened(t, func(s *Settings) { s.RetryDelayBusy = time.Millisecond }) // it may meet the request's lock
+	stop := h.run()
+	h.submit()
+	h.logs.await("job dispatched")
+	h.send("sys.job.result", job.Result{JobID: "job-1", WorkerID: "worker-1", Status: job.StatusSucceeded},
+		nats.Header{"Job-Id": {"job-1"}, "Job-Epoch": {"1"}})
+	h.logs.await("job completed")
+	require.NoError(t, stop())
+	assert.Equal(t, job.Succeeded, h.record().State)
 }

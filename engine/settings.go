@@ -160,7 +160,7 @@ type Settings struct {
 
 	PollInterval    time.Duration `yaml:"poll_interval" json:"poll_interval" min:"100ms" max:"1h" doc:"how often reconciler and replayer tick; their locks' TTL is twice this (seed 003)"`
 	DispatchTimeout time.Duration `yaml:"dispatch_timeout" json:"dispatch_timeout" min:"1s" max:"720h" doc:"how long a job may stay DISPATCHED (seed 000)"`
-	TopicTimeouts   TopicTimeouts `yaml:"topic_timeouts" json:"topic_timeouts" doc:"dispatch timeouts of single topics, as job.fast=20s,job.slow=10m (seed 000, next step 3)"`
+	TopicTimeouts   TopicTimeouts `yaml:"topic_timeouts" json:"topic_timeouts" like:"job.fast=20s,job.slow=10m" doc:"dispatch timeouts of single topics, as job.fast=20s,job.slow=10m (seed 000, next step 3)"`
 	RunningTimeout  time.Duration `yaml:"running_timeout" json:"running_timeout" min:"1s" max:"720h" doc:"how long a job may stay RUNNING (seed 003)"`
 	BatchSize       int           `yaml:"batch_size" json:"batch_size" min:"1" max:"100000" doc:"jobs that the reconciler and the replayer read at once (seed 003)"`
 	MaxIterations   int           `yaml:"max_iterations" json:"max_iterations" min:"1" max:"100000" doc:"batches in one tick (seed 003)"`

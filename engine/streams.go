@@ -20,11 +20,17 @@ type StreamOptions struct {
 // EnsureStreams creates CORDUM_SYS and CORDUM_JOBS, or brings them to the given options. The
 // storage of a stream that exists cannot be changed.
 func EnsureStreams(ctx context.Context, js jetstream.JetStream, opt StreamOptions) error {
+	_, err := ensureStreams(ctx, js, opt)
+	return err
+}
+
+// ensureStreams returns the stream of dispatches.
+func ensureStreams(ctx context.Context, js jetstream.JetStream, opt StreamOptions) (jobs jetstream.Stream, err error) {
 	for _, s := range []struct {
 		name     string
 		subjects []string
 	}{{bus.StreamSys, bus.SysSubjects}, {bus.StreamJobs, bus.JobsSubjects}} {
-		_, err := js.CreateOrUpdateStream(ctx, jetstream.StreamConfig{
+		jobs, err = js.CreateOrUpdateStream(ctx, jetstream.StreamConfig{
 			Name:      s.name,
 			Subjects:  s.subjects,
 			Retention: jetstream.LimitsPolicy,
@@ -33,10 +39,10 @@ func EnsureStreams(ctx context.Context, js jetstream.JetStream, opt StreamOption
 			MaxAge:    opt.MaxAge,
 		})
 		if err != nil {
-			return fmt.Errorf("stream %s: %w", s.name, err)
+			return nil, fmt.Errorf("stream %s: %w", s.name, err)
 		}
 	}
-	return nil
+	return jobs, nil
 }
 
 // openConsumer creates or updates one of the durable consumers that the replicas share (AckWait and

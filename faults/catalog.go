@@ -23,12 +23,18 @@ type Phase struct {
 	NoJob bool   `json:"no_job,omitempty"` // its operations are not about a job
 }
 
-// Link is something that nodes send and that a partition can cut.
+// Link is what a partition can cut: something that nodes send, or their way to a server.
 type Link struct {
 	Name  string   `json:"name"`
 	Says  string   `json:"says"`
-	Nodes []string `json:"nodes"` // those that send it
+	Nodes []string `json:"nodes"` // those that have it
 }
+
+// The links to the servers, which any world has.
+const (
+	Redis = "redis" // every command fails at once: no connection can be made
+	NATS  = "nats"  // calls time out, and what nobody confirms is lost, both ways
+)
 
 // Kind describes one effect.
 type Kind struct {
@@ -51,11 +57,15 @@ func Kinds() []Kind {
 			"{on: {job: 3, phase: publish}, do: fail-after}"},
 		{Hang, "it is never applied, and the caller waits until its own deadline", answered,
 			"{on: {job: 3, phase: dispatched_write}, do: hang}"},
+		{Late, "the caller sees a timeout at once, and it is applied when `for` is over: a write from the past", answered,
+			"{on: {job: 3, phase: dispatched_write}, do: late, for: 30s}"},
 		{Lose, "it never arrives, and nobody learns of it, as nobody confirms it", []Place{PlaceSend, PlaceDeliver},
 			"{on: {job: 3, phase: submit_ack}, do: lose}"},
 		{Crash, "the process is gone, with all that it had in memory; restart_in brings up a new one", nil,
 			"{after: {job: 2, phase: dispatched_write}, do: crash, node: actor, restart_in: 30s}"},
-		{Partition, "what the node sends of `from` is lost until `for` is over", nil,
+		{Pause, "the process stands still for `for`, as in a long garbage collection: its deadlines pass, and its locks expire", nil,
+			"{after: {job: 3, phase: dispatched_write}, do: pause, node: actor, for: 90s}"},
+		{Partition, "the node is cut off from `from` until `for` is over: what it sends of that is lost, or fails", nil,
 			"{at: 5s, do: partition, node: worker-1, from: heartbeats, for: 1m}"},
 	}
 }

@@ -30,6 +30,19 @@ func strike(ctx context.Context, do Effect, op *sim.Op, apply func() error) erro
 	return fmt.Errorf("faults: %q is no effect on an operation", do)
 }
 
+// late holds op up. What reads changes nothing by being late.
+func (in *Injector) late(op *sim.Op, f Fault, fired int, apply func() error) error {
+	in.under++
+	done := func() {
+		in.under--
+		in.fired[fired].Until = op.World().Now()
+	}
+	if !op.Late(f.For, apply, done) {
+		done()
+	}
+	return injectedError{context.DeadlineExceeded}
+}
+
 // errInjected marks the errors that faults make. Their text is what the client library's would be.
 var errInjected = errors.New("injected")
 

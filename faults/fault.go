@@ -11,12 +11,14 @@ const (
 	FailAfter  Effect = "fail-after"  // applied; the caller sees an error all the same
 	Hang       Effect = "hang"        // never applied; the caller waits until its own deadline
 	Lose       Effect = "lose"        // never applied; the caller sees success (an unconfirmed send: ack, nak, term, heartbeat)
+	Late       Effect = "late"        // the caller sees a timeout at once; applied when Fault.For has passed
 )
 
 // Effects on a node.
 const (
 	Crash     Effect = "crash"     // the process is gone; Fault.RestartIn brings up a new incarnation
-	Partition Effect = "partition" // what the node sends of Fault.From is lost for Fault.For
+	Pause     Effect = "pause"     // the process stands still for Fault.For
+	Partition Effect = "partition" // the node is cut off from Fault.From for Fault.For
 )
 
 // Fault is one semantic decision: what goes wrong, where. Exactly one of On, After and At says
@@ -29,8 +31,8 @@ type Fault struct {
 	Rate      float64       `yaml:"rate,omitempty" json:"rate,omitempty" min:"0.000001" max:"1"`          // with On: hits each matching operation with this probability, in (0, 1]
 	Times     int           `yaml:"times,omitempty" json:"times,omitempty" min:"0" max:"1000000"`         // with On: how many occurrences in a row, from Match.Occurrence; 0 means 1
 	Node      string        `yaml:"node,omitempty" json:"node,omitempty"`                                 // for node effects: the node's name, or "actor", whoever ran the matching operation
-	From      string        `yaml:"from,omitempty" json:"from,omitempty"`                                 // for partition: what is cut off; "heartbeats"
-	For       time.Duration `yaml:"for,omitempty" json:"for,omitempty" min:"0s" max:"720h"`               // for partition: how long; 0 is until the heal
+	From      string        `yaml:"from,omitempty" json:"from,omitempty"`                                 // for partition: what is cut off; one of World.Links
+	For       time.Duration `yaml:"for,omitempty" json:"for,omitempty" min:"0s" max:"720h"`               // for partition, pause and late: how long; 0 is, for a partition, until the heal
 	RestartIn time.Duration `yaml:"restart_in,omitempty" json:"restart_in,omitempty" min:"0s" max:"720h"` // for crash: until the next incarnation starts; 0 is never
 }
 

@@ -2,7 +2,6 @@ package faults
 
 import (
 	"context"
-	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -14,12 +13,13 @@ import (
 // Attach schedules what happens at a time.
 type Injector struct {
 	jobID func(n int) string // names the workload's n-th job
-	links map[string]string  // the phase in which a node sends what a partition can cut, by the link's name
+	links map[string]string  // the phase in which a node sends what a partition can cut, by the link's name; the servers need none
 
 	armed  []*armed
 	fired  []Fired
 	cut    map[string][]int   // nodes of which something is lost, and the faults behind it, by index into fired
 	down   map[string]*outage // nodes that a fault took down
+	under  int                // pauses and late operations under way
 	healed bool
 }
 
@@ -48,7 +48,8 @@ type Fired struct {
 	Occurrence int
 }
 
-// NewInjector arms faults. They must be valid.
+// NewInjector arms faults. They must be valid. links names the phase in which a node sends what a
+// partition can cut, by the link's name; the links to the servers need none.
 func NewInjector(list []Fault, jobID func(int) string, links map[string]string) *Injector {
 	in := &Injector{jobID: jobID, links: links, cut: map[string][]int{}, down: map[string]*outage{}}
 	for _, f := range list {
@@ -66,8 +67,10 @@ func (in *Injector) Attach(w *sim.World) {
 		switch a.Do {
 		case Crash:
 			w.At(a.At, string(Crash), a.Node, func() { in.crash(w, a, a.Node, Fired{}) })
+		case Pause:
+			w.At(a.At, string(Pause), a.Node, func() { in.pause(w, a, a.Node, Fired{}) })
 		case Partition:
-			w.At(a.At, string(Partition), a.Node, func() { in.partition(w, a) })
+			w.At(a.At, verb(string(Partition), a.From), a.Node, func() { in.partition(w, a) })
 		}
 	}
 }
@@ -81,27 +84,45 @@ func (in *Injector) Intercept(ctx context.Context, op *sim.Op, apply func() erro
 			struck, moment = a, Fired{Job: op.Job, Phase: op.Phase, Occurrence: n}
 		}
 	}
-	switch {
-	case in.isCut(op):
+	if from := in.cutFrom(op); from != "" {
 		op.Fault(string(Partition))
-		return nil
+		return cutOff(ctx, op, from)
+	}
+	switch {
 	case struck == nil:
 		return apply()
-	case struck.Do == Crash:
-		err := apply()
-		node := struck.Node
-		if node == Actor {
-			node = op.Node()
-		}
-		if in.crash(op.World(), struck, node, moment) {
-			op.World().Control(string(Crash), node, func() {})
-		}
-		return err
+	case struck.After != nil:
+		return in.after(op, struck, moment, apply())
 	}
 	struck.hits++
-	in.note(op.World(), struck, op.Node(), moment)
+	fired := in.note(op.World(), struck, op.Node(), moment)
 	op.Fault(string(struck.Do))
+	if struck.Do == Late {
+		return in.late(op, struck.Fault, fired, apply)
+	}
 	return strike(ctx, struck.Do, op, apply)
+}
+
+// after gives a node the effect that comes once op has had its own, with err.
+func (in *Injector) after(op *sim.Op, a *armed, moment Fired, err error) error {
+	w, node := op.World(), a.Node
+	if node == Actor {
+		node = op.Node()
+	}
+	switch a.Do {
+	case Crash:
+		if in.crash(w, a, node, moment) {
+			w.Control(string(Crash), node, func() {})
+		}
+	case Pause:
+		if in.pause(w, a, node, moment) {
+			w.Control(string(Pause), node, func() {})
+			if node == op.Node() {
+				return op.Hold(err)
+			}
+		}
+	}
+	return err
 }
 
 // match says whether a strikes op, and which of the matching operations op is.
@@ -166,25 +187,19 @@ func (in *Injector) restart(w *sim.World, node string, o *outage, at time.Durati
 	})
 }
 
-func (in *Injector) partition(w *sim.World, a *armed) {
+// pause holds a node up, if it is up.
+func (in *Injector) pause(w *sim.World, a *armed, node string, f Fired) (paused bool) {
+	n := w.Find(node)
+	if n == nil || !n.Up() {
+		return false
+	}
 	a.hits++
-	i := in.note(w, a, a.Node, Fired{Phase: in.links[a.From]})
-	in.cut[a.Node] = append(in.cut[a.Node], i)
-	if a.For > 0 {
-		w.At(w.Now()+a.For, "heal", a.Node, func() { in.mend(w, a.Node, i) })
-	}
-}
-
-// isCut says whether op is lost to a partition.
-func (in *Injector) isCut(op *sim.Op) bool {
-	return slices.ContainsFunc(in.cut[op.Node()], func(i int) bool { return op.Phase == in.links[in.fired[i].Fault.From] })
-}
-
-// mend ends one partition; another may still cut the node off.
-func (in *Injector) mend(w *sim.World, node string, i int) {
-	in.fired[i].Until = w.Now()
-	in.cut[node] = slices.DeleteFunc(in.cut[node], func(k int) bool { return k == i })
-	if len(in.cut[node]) == 0 {
-		delete(in.cut, node)
-	}
+	in.under++
+	i := in.note(w, a, node, f)
+	n.Pause(a.For)
+	w.At(w.Now()+a.For, "resume", node, func() {
+		in.under--
+		in.fired[i].Until = w.Now()
+	})
+	return true
 }

@@ -74,10 +74,12 @@ func (f Fault) checkEffect(World) *Problem {
 	switch {
 	case f.Do == Partition && f.At == 0:
 		return &Problem{"do", "a partition begins at a time", "replace on or after by at, such as at: 5s"}
-	case f.Do == Crash && f.On != nil:
-		return &Problem{"do", "a crash comes after an operation, or at a time", "replace on by after, or by at, such as at: 5s"}
+	case k.OnNode() && f.On != nil:
+		return &Problem{"do", "a " + string(f.Do) + " comes after an operation, or at a time", "replace on by after, or by at, such as at: 5s"}
 	case f.On == nil && !k.OnNode():
-		return &Problem{"do", fmt.Sprintf("%s strikes an operation", f.Do), "say which one with on, or let a node crash or be partitioned"}
+		return &Problem{"do", fmt.Sprintf("%s strikes an operation", f.Do), "say which one with on, or let a node crash, pause or be partitioned"}
+	case f.For == 0 && (f.Do == Pause || f.Do == Late):
+		return &Problem{"do", string(f.Do) + " needs for", "say how long, such as for: 90s"}
 	}
 	return nil
 }
@@ -105,6 +107,8 @@ func (f Fault) checkMatch(w World) *Problem {
 		return &Problem{field + ".phase", fmt.Sprintf("%s is no operation, so nothing can happen there", m.Phase), "take the phase before or after it"}
 	case !k.OnNode() && !slices.Contains(k.Places, place):
 		return &Problem{"do", fmt.Sprintf("%s makes no sense for %s: %s", f.Do, m.Phase, whyNot(f.Do)), "use " + effectsAt(place)}
+	case f.Do == Late && Reads(m.Phase):
+		return &Problem{"do", fmt.Sprintf("late makes no sense for %s: it changes nothing", m.Phase), "use hang"}
 	case m.Job != 0 && w.Phases[i].NoJob:
 		return &Problem{field + ".job", fmt.Sprintf("%s is not about a job", m.Phase), "take job away, or name a node instead"}
 	case m.Job > w.Jobs:
@@ -119,7 +123,7 @@ func whyNot(e Effect) string {
 	switch e {
 	case Lose:
 		return "its caller waits for an answer"
-	case Hang:
+	case Hang, Late:
 		return "its caller has no deadline"
 	default:
 		return "its caller sees no error"
@@ -165,7 +169,7 @@ func (f Fault) checkNode(w World) *Problem {
 	case i < 0:
 		return &Problem{"from", fmt.Sprintf("nothing is called %q", f.From), "from is one of " + strings.Join(names, ", ") + suggest.Hint(f.From, names)}
 	case !slices.Contains(w.Links[i].Nodes, f.Node):
-		return &Problem{"node", fmt.Sprintf("%s sends no %s", f.Node, f.From), "use one of " + few(w.Links[i].Nodes)}
+		return &Problem{"node", fmt.Sprintf("%s has nothing to do with %s", f.Node, f.From), "use one of " + few(w.Links[i].Nodes)}
 	}
 	return nil
 }
@@ -201,7 +205,7 @@ func (f Fault) checkBelongs(World) *Problem {
 		{"rate", f.Rate != 0, f.On != nil, "faults that are given by on"},
 		{"times", f.Times != 0, f.On != nil, "faults that are given by on"},
 		{"from", f.From != "", f.Do == Partition, "a partition"},
-		{"for", f.For != 0, f.Do == Partition, "a partition"},
+		{"for", f.For != 0, f.Do == Partition || f.Do == Pause || f.Do == Late, "a partition, a pause and what is late"},
 		{"restart_in", f.RestartIn != 0, f.Do == Crash, "a crash"},
 	} {
 		if b.given && !b.belongs {

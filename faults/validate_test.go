@@ -2,6 +2,7 @@ package faults
 
 import (
 	"fmt"
+	"slices"
 	"testing"
 	"time"
 
@@ -35,6 +36,9 @@ func TestValidFaults(t *testing.T) {
 		{After: &Match{Job: 3, Phase: "submit_deliver"}, Do: Crash, Node: "worker-2"},
 		{At: 5 * time.Second, Do: Crash, Node: "worker-1"},
 		{At: 5 * time.Second, Do: Partition, Node: "worker-1", From: "heartbeats", For: time.Minute},
+		{On: &Match{Job: 3, Phase: "publish"}, Do: Late, For: time.Minute, Times: 2},
+		{After: &Match{Job: 3, Phase: "publish"}, Do: Pause, Node: Actor, For: 90 * time.Second},
+		{At: 5 * time.Second, Do: Pause, Node: "scheduler-1", For: 90 * time.Second},
 	} {
 		assert.Nil(t, f.Validate(smallWorld()), "%v", f)
 	}
@@ -48,26 +52,31 @@ func TestInvalidFaultsSayWhatWouldBeRight(t *testing.T) {
 	}{
 		{Fault{Do: FailBefore}, "do: the fault does not say where it strikes; give one of on, after, and at (later than 0s)"},
 		{Fault{On: on("publish"), At: time.Second, Do: FailBefore}, "do: the fault says more than once where it strikes; give exactly one of on, after and at"},
-		{Fault{On: on("publish")}, "do: the fault does not say what it does; do is one of fail-before, fail-after, hang, lose, crash, partition"},
-		{Fault{On: on("publish"), Do: "fail-befor"}, `do: unknown fault "fail-befor"; do is one of fail-before, fail-after, hang, lose, crash, partition (did you mean "fail-before"?)`},
+		{Fault{On: on("publish")}, "do: the fault does not say what it does; do is one of fail-before, fail-after, hang, late, lose, crash, pause, partition"},
+		{Fault{On: on("publish"), Do: "fail-befor"}, `do: unknown fault "fail-befor"; do is one of fail-before, fail-after, hang, late, lose, crash, pause, partition (did you mean "fail-before"?)`},
 		{Fault{On: on("publsh"), Do: Hang}, "on.phase: unknown phase \"publsh\"; `faultline list faults` names the phases (did you mean \"publish\"?)"},
 		{Fault{After: on("zebra"), Do: Crash, Node: Actor}, "after.phase: unknown phase \"zebra\"; `faultline list faults` names the phases"},
 		{Fault{On: &Match{Job: 3}, Do: Hang}, "on.phase: the phase is missing; say which operation, such as phase: publish"},
 		{Fault{On: on("pick"), Do: Hang}, "on.phase: pick is no operation, so nothing can happen there; take the phase before or after it"},
-		{Fault{On: on("publish"), Do: Lose}, "do: lose makes no sense for publish: its caller waits for an answer; use fail-before, or fail-after, or hang, or after with crash"},
+		{Fault{On: on("publish"), Do: Lose}, "do: lose makes no sense for publish: its caller waits for an answer; use fail-before, or fail-after, or hang, or late, or after with crash"},
 		{Fault{On: on("submit_ack"), Do: Hang}, "do: hang makes no sense for submit_ack: its caller has no deadline; use fail-before, or fail-after, or lose, or after with crash"},
 		{Fault{On: on("effect"), Do: FailBefore}, "do: fail-before makes no sense for effect: its caller sees no error; use after with crash"},
 		{Fault{On: on("submit_deliver"), Do: FailBefore}, "do: fail-before makes no sense for submit_deliver: its caller sees no error; use lose, or after with crash"},
 		{Fault{On: on("publish"), Do: Crash, Node: Actor}, "do: a crash comes after an operation, or at a time; replace on by after, or by at, such as at: 5s"},
 		{Fault{After: on("publish"), Do: Crash}, "do: crash needs a node; add node: with one of actor, scheduler-1, worker-1, worker-2"},
-		{Fault{After: on("publish"), Do: FailBefore}, "do: fail-before strikes an operation; say which one with on, or let a node crash or be partitioned"},
-		{Fault{At: time.Second, Do: Lose}, "do: lose strikes an operation; say which one with on, or let a node crash or be partitioned"},
+		{Fault{After: on("publish"), Do: FailBefore}, "do: fail-before strikes an operation; say which one with on, or let a node crash, pause or be partitioned"},
+		{Fault{At: time.Second, Do: Lose}, "do: lose strikes an operation; say which one with on, or let a node crash, pause or be partitioned"},
+		{Fault{On: on("publish"), Do: Pause, Node: Actor, For: time.Second}, "do: a pause comes after an operation, or at a time; replace on by after, or by at, such as at: 5s"},
+		{Fault{At: time.Second, Do: Pause, Node: "worker-1"}, "do: pause needs for; say how long, such as for: 90s"},
+		{Fault{On: on("publish"), Do: Late}, "do: late needs for; say how long, such as for: 90s"},
+		{Fault{On: on("submit_ack"), Do: Late, For: time.Second}, "do: late makes no sense for submit_ack: its caller has no deadline; use fail-before, or fail-after, or lose, or after with crash"},
+		{Fault{On: on("state_read"), Do: Late, For: time.Second}, "do: late makes no sense for state_read: it changes nothing; use hang"},
 		{Fault{At: time.Second, Do: Crash, Node: Actor}, "node: at a given time there is no actor; name the node"},
 		{Fault{At: time.Second, Do: Crash, Node: "worker-3"}, `node: unknown node "worker-3"; the nodes are scheduler-1, worker-1, worker-2 (did you mean "worker-1"?)`},
 		{Fault{On: on("publish"), Do: Partition, Node: "worker-1", From: "heartbeats"}, "do: a partition begins at a time; replace on or after by at, such as at: 5s"},
 		{Fault{At: time.Second, Do: Partition, Node: "worker-1"}, "do: a partition needs from; say what is cut off: from: heartbeats"},
 		{Fault{At: time.Second, Do: Partition, Node: "worker-1", From: "heartbeat"}, `from: nothing is called "heartbeat"; from is one of heartbeats (did you mean "heartbeats"?)`},
-		{Fault{At: time.Second, Do: Partition, Node: "scheduler-1", From: "heartbeats"}, "node: scheduler-1 sends no heartbeats; use one of worker-1, worker-2"},
+		{Fault{At: time.Second, Do: Partition, Node: "scheduler-1", From: "heartbeats"}, "node: scheduler-1 has nothing to do with heartbeats; use one of worker-1, worker-2"},
 		{Fault{On: &Match{Job: 11, Phase: "publish"}, Do: Hang}, "on.job: there is no job 11; the workload has jobs 1 to 10"},
 		{Fault{On: &Match{Job: 1, Phase: "heartbeat"}, Do: Lose}, "on.job: heartbeat is not about a job; take job away, or name a node instead"},
 		{Fault{On: &Match{Phase: "publish", Node: "scheduler-2"}, Do: Hang}, `on.node: unknown node "scheduler-2"; the nodes are scheduler-1, worker-1, worker-2 (did you mean "scheduler-1"?)`},
@@ -75,7 +84,7 @@ func TestInvalidFaultsSayWhatWouldBeRight(t *testing.T) {
 		{Fault{After: on("publish"), Do: Crash, Node: Actor, Rate: 0.5}, "rate: rate belongs to faults that are given by on; take it away"},
 		{Fault{After: on("publish"), Do: Crash, Node: Actor, Times: 2}, "times: times belongs to faults that are given by on; take it away"},
 		{Fault{On: on("publish"), Do: Hang, RestartIn: time.Second}, "restart_in: restart_in belongs to a crash; take it away"},
-		{Fault{On: on("publish"), Do: Hang, For: time.Second}, "for: for belongs to a partition; take it away"},
+		{Fault{On: on("publish"), Do: Hang, For: time.Second}, "for: for belongs to a partition, a pause and what is late; take it away"},
 		{Fault{At: time.Second, Do: Crash, Node: "worker-1", From: "heartbeats"}, "from: from belongs to a partition; take it away"},
 		{Fault{On: on("publish"), Do: Hang, Rate: 0.5, Times: 2}, "rate: rate already says how often; take occurrence and times away"},
 	} {
@@ -90,10 +99,10 @@ func TestEveryEffectIsDescribed(t *testing.T) {
 	for _, k := range Kinds() {
 		assert.NotEmpty(t, k.Says)
 		assert.Contains(t, k.Example, "do: "+string(k.Effect))
-		assert.Equal(t, k.Effect == Crash || k.Effect == Partition, k.OnNode())
+		assert.Equal(t, slices.Contains([]Effect{Crash, Pause, Partition}, k.Effect), k.OnNode())
 		seen[k.Effect] = true
 	}
-	for _, e := range []Effect{FailBefore, FailAfter, Hang, Lose, Crash, Partition} {
+	for _, e := range []Effect{FailBefore, FailAfter, Hang, Late, Lose, Crash, Pause, Partition} {
 		assert.True(t, seen[e], e)
 	}
 }

@@ -45,8 +45,12 @@ func (in *Injector) Last() (last time.Duration) {
 	return last
 }
 
-// Quiet says whether no outage or partition is under way that is still to end by itself.
+// Quiet says whether nothing is under way that is still to end by itself: no outage, pause or partition,
+// and no operation that is late.
 func (in *Injector) Quiet() bool {
+	if in.under > 0 {
+		return false
+	}
 	for _, o := range in.down {
 		if o.ends {
 			return false
@@ -69,7 +73,7 @@ func (in *Injector) Heal(w *sim.World) {
 	for _, node := range slices.Sorted(maps.Keys(in.cut)) {
 		for _, i := range in.cut[node] {
 			if in.fired[i].Fault.For == 0 {
-				w.Control("heal", node, func() { in.mend(w, node, i) })
+				w.Control(verb("heal", in.fired[i].Fault.From), node, func() { in.mend(w, node, i) })
 			}
 		}
 	}

@@ -20,7 +20,10 @@ func (f Fault) String() string {
 	if f.From != "" {
 		b.WriteString(" from " + f.From)
 	}
-	if f.For > 0 {
+	switch {
+	case f.Do == Late:
+		fmt.Fprintf(&b, ", by %s", f.For)
+	case f.For > 0:
 		fmt.Fprintf(&b, " for %s", f.For)
 	}
 	if f.RestartIn > 0 {

@@ -2,19 +2,26 @@ package invariants
 
 var ackedOnlyWhenDurable = Invariant{
 	Name:     "acked-only-when-durable",
-	Says:     "A request is acknowledged only when its job is terminal, DISPATCHED, RUNNING or waiting for an approval; a result only when its job is terminal.",
+	Says:     "A request is acknowledged only when its job is terminal, DISPATCHED, RUNNING or waiting for an approval; a result or a cancellation only when its job is terminal, or when the result is of an older epoch.",
 	Kind:     Always,
 	Source:   "seed 003, section 9; seed 000, the redelivery gate",
-	releases: lockOverstayed,
+	releases: lockOverstayed | lateWrite | oldList,
+	covered:  []cover{covers(lockOverstayed|lateWrite, withFence)},
 	check: func(_ *facts, t *tally) checker {
-		return checker{acked: func(s *step) {
+		return checker{acked: func(s *step, m *message) {
+			if m != nil && m.consumer == consumerResult && m.epoch < s.job.epoch {
+				return // the job waits for the result of a later dispatch
+			}
 			t.exercise()
 			state := s.job.state
 			durable := state.terminal()
 			what := "result"
-			if s.Phase == "submit_ack" {
+			switch s.Phase {
+			case "submit_ack":
 				durable = durable || state.inFlight() || state == approvalRequired
 				what = "request"
+			case "cancel_ack":
+				what = "cancellation"
 			}
 			if !durable {
 				t.violated(s.job, "%s acknowledged the %s (seq %d, delivery %d) at step %d while the record said %s",

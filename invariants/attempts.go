@@ -5,7 +5,8 @@ var attemptsEqualScheduledWrites = Invariant{
 	Says:     "A job's attempts equal the SCHEDULED writes that were applied to it.",
 	Kind:     Always,
 	Source:   "seed 000, attempt accounting",
-	releases: lockOverstayed,
+	releases: lockOverstayed | lateWrite,
+	covered:  []cover{covers(lockOverstayed|lateWrite, withFence)},
 	check: func(_ *facts, t *tally) checker {
 		return checker{wrote: func(s *step, _ *write) {
 			t.exercise()
@@ -25,7 +26,8 @@ var attemptsDrainByTwo = Invariant{
 	Kind:     Always,
 	Source:   "seed 000, attempt accounting: SCHEDULED, then rollback SCHEDULED",
 	Needs:    []string{"attempts-equal-scheduled-writes"},
-	releases: lockOverstayed,
+	releases: lockOverstayed | lateWrite,
+	covered:  []cover{covers(lockOverstayed|lateWrite, withFence)},
 	check: func(_ *facts, t *tally) checker {
 		return checker{wrote: func(s *step, w *write) {
 			if s.h == nil || s.job.state != scheduled {
@@ -52,7 +54,8 @@ var attemptsNeverPastCeiling = Invariant{
 	Says:     "A job's attempts never pass the ceiling of scheduling retries, at which it moves to FAILED.",
 	Kind:     Always,
 	Source:   "seed 003, section 1, max scheduling retries; seed 004, retry ceiling before DLQ",
-	releases: lockOverstayed,
+	releases: lockOverstayed | lateWrite,
+	covered:  []cover{covers(lockOverstayed|lateWrite, withFence)},
 	check: func(f *facts, t *tally) checker {
 		return checker{wrote: func(s *step, w *write) {
 			if s.job.attempts == w.attempts {

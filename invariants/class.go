@@ -1,10 +1,5 @@
 package invariants
 
-import (
-	"math/bits"
-	"strings"
-)
-
 // class is a set of things that can happen in a run: the fault classes that release promises, and
 // the situations that a Sometimes waits for. They are derived from events alone.
 type class uint64
@@ -33,6 +28,17 @@ const (
 	dispatchRedelivered
 	deliveriesExhausted
 	outboxKept
+	lateWrite
+	latePublish
+	oldList
+	guardError
+	renewalFailed
+	paused
+	allAway
+	snapshotUnread
+	writerOverstayed
+	lockLeft
+	unprovided
 
 	failedClosed
 	redeliveredInFlight
@@ -43,15 +49,25 @@ const (
 	staleWorkerMet
 	ceilingReached
 	lateHeartbeat
-	lockLeft
 	resultAhead
 	resultAfterEnd
 	crashWithIntent
+	lockAbandoned
+	intentResumed
+	publishRefused
+	writeFenced
+	orphanReplayed
+	scheduledSwept
+	tickContended
+	olderResult
+	voidStored
+	warmStarted
+	messageSkipped
 )
 
 // classes describes each class, in the order of its bit: its name if it is a fault, and the words
-// that finish the sentence "promised unless ...".
-var classes = [...]struct{ fault, words string }{
+// that finish the sentence "promised unless ...". A mere situation has neither.
+var classes = [64]struct{ fault, words string }{
 	{"ambiguous-publish", "an earlier publish of that job was stored although its caller saw an error"},
 	{"failed-publish", "a publish of that job failed and was not stored"},
 	{"ambiguous-write", "a state write of that job was applied although its caller saw an error"},
@@ -75,19 +91,15 @@ var classes = [...]struct{ fault, words string }{
 	{"dispatch-redelivered", "a dispatch of that job was delivered more than once"},
 	{"deliveries-exhausted", "a message of that job was given up after MaxDeliver deliveries"},
 	{"outbox-entry-kept", "a dispatch of that job was stored, and an error, a crash or a lock that ran out kept its entry in the outbox, so that a relay publishes it again"},
-	{}, {}, {}, {}, {}, {}, {}, {}, {}, {}, {}, {}, {},
-}
-
-// promise says in words what an invariant is promised under, given what releases it.
-func promise(releases class) string {
-	if releases == 0 {
-		return "under every fault"
-	}
-	var words []string
-	for releases != 0 {
-		i := bits.TrailingZeros64(uint64(releases))
-		releases &^= 1 << i
-		words = append(words, classes[i].words)
-	}
-	return "unless " + strings.Join(words, "; or ")
+	{"late-write", "a state write of that job was applied after its caller had given it up"},
+	{"late-publish", "a publish of that job was stored after its caller had given it up"},
+	{"old-list", "a reconciler that reads nothing again timed that job out by what a list had said of it"},
+	{"guard-error", "an operation of the idempotency guard failed"},
+	{"renewal-failed", "a renewal of a lock of that job failed"},
+	{"scheduler-paused", "a scheduler was paused, or cut off"},
+	{"schedulers-away", "no scheduler was there for a while: all were down, paused or cut off"},
+	{"snapshot-unread", "a scheduler could not read the snapshot at its start"},
+	{"writer-overstayed", "a writer of the snapshot outlived its lock"},
+	{"lock-left", "a lock of that job was left to expire, its holder having crashed or failed to release it"},
+	{"", "nothing provides for it"},
 }

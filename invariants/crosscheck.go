@@ -17,7 +17,8 @@ var eventsAgreeWithServers = Invariant{
 			// Violations of this one are the run's, even where they name a job: they stop what is judged at the end.
 			stored := map[string]int{}
 			for _, m := range end.Streams {
-				if m.Stream == streamJobs {
+				_, notice := toldOf(m.Subject)
+				if m.Stream == streamJobs && !notice && m.Header[headerVoid] == "" {
 					stored[m.Header[headerJob]]++
 				}
 			}
@@ -49,7 +50,8 @@ var redisIndexAgreesWithRecord = Invariant{
 	Kind:     Always,
 	Source:   "seed 003, sections 1 and 3: the reconciler finds stale jobs by state and updated_at",
 	Needs:    []string{"events-agree-with-servers"},
-	releases: lockOverstayed,
+	releases: lockOverstayed | lateWrite | oldList,
+	covered:  []cover{covers(lockOverstayed|lateWrite, withFence)},
 	check: func(f *facts, t *tally) checker {
 		return checker{ended: func(end *End) {
 			for _, j := range f.order {

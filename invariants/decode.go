@@ -1,6 +1,7 @@
 package invariants
 
 import (
+	"strconv"
 	"strings"
 
 	"github.com/faultline-sim/faultline/sim"
@@ -8,36 +9,60 @@ import (
 
 // Names on the wire, from the documentation (seeds 003 and 004).
 const (
-	recordPrefix   = "job:"
-	indexPrefix    = "job:index:"
-	lockPrefix     = "cordum:scheduler:job:"
-	outboxKey      = "cordum:scheduler:outbox"
-	dlqPrefix      = "dlq:entry:"
-	dlqIndex       = "dlq:index"
-	streamJobs     = "CORDUM_JOBS"
-	streamSys      = "CORDUM_SYS"
-	subjectSubmit  = "sys.job.submit"
-	subjectResult  = "sys.job.result"
-	consumerSubmit = streamSys + "/scheduler-submit"
-	consumerResult = streamSys + "/scheduler-result"
-	subjectBeat    = "sys.heartbeat"
-	headerJob      = "Job-Id"
-	kindEffect     = sim.Kind("effect")
-	schedulerNodes = "scheduler-"
-	workerNodes    = "worker-"
-	faultLose      = "lose"
-	faultFailAfter = "fail-after"
+	recordPrefix    = "job:"
+	indexPrefix     = "job:index:"
+	deadlinesKey    = "job:deadlines"
+	lockPrefix      = "cordum:scheduler:job:"
+	outboxKey       = "cordum:scheduler:outbox"
+	reconcilerKey   = "cordum:reconciler:default"
+	replayerKey     = "cordum:replayer:pending"
+	writerKey       = "cordum:scheduler:snapshot:writer"
+	snapshotKey     = "sys:workers:snapshot"
+	processedPrefix = "cordum:bus:processed:"
+	inflightPrefix  = "cordum:bus:inflight:"
+	dlqPrefix       = "dlq:entry:"
+	dlqIndex        = "dlq:index"
+	streamJobs      = "CORDUM_JOBS"
+	streamSys       = "CORDUM_SYS"
+	subjectSubmit   = "sys.job.submit"
+	subjectResult   = "sys.job.result"
+	subjectCancel   = "sys.job.cancel"
+	consumerSubmit  = streamSys + "/scheduler-submit"
+	consumerResult  = streamSys + "/scheduler-result"
+	consumerCancel  = streamSys + "/scheduler-cancel"
+	subjectBeat     = "sys.heartbeat"
+	headerJob       = "Job-Id"
+	headerEpoch     = "Job-Epoch"
+	headerVoid      = "Job-Void"
+	reasonStale     = "stale_worker"
+	dlqAtomic       = "atomic"
+	dlqThenState    = "dlq-then-state"
+	kindEffect      = sim.Kind("effect")
+	schedulerNodes  = "scheduler-"
+	workerNodes     = "worker-"
+	faultLose       = "lose"
+	faultFailAfter  = "fail-after"
+	faultLate       = "late"
+)
+
+// What an answer says that is no failure: the stream holds a message of that subject already, and a
+// MULTI whose watched keys have changed did nothing.
+const (
+	wrongSequence     = "err_code=10071"
+	transactionFailed = "redis: transaction failed"
+	scriptUnknown     = "NOSCRIPT"
 )
 
 // recordOf returns the job whose record key is, or "".
 func recordOf(key string) string {
-	if strings.HasPrefix(key, recordPrefix) && !strings.HasPrefix(key, indexPrefix) {
+	if strings.HasPrefix(key, recordPrefix) && !strings.HasPrefix(key, indexPrefix) && key != deadlinesKey {
 		return key[len(recordPrefix):]
 	}
 	return ""
 }
 
-// workerOf returns the worker that a dispatch's subject names: worker.<id>.jobs, or "" for a topic.
+// workerOf returns the worker that a dispatch's subject names: worker.<id>.jobs, with the job and its
+// epoch behind that or without, or "" for a topic.
 func workerOf(subject string) string {
 	rest, ok := strings.CutPrefix(subject, "worker.")
 	if !ok {
@@ -45,6 +70,21 @@ func workerOf(subject string) string {
 	}
 	id, _, _ := strings.Cut(rest, ".jobs")
 	return id
+}
+
+// toldOf returns the worker that a cancel notice is for, by its subject worker.<id>.cancel.
+func toldOf(subject string) (worker string, ok bool) {
+	rest, is := strings.CutPrefix(subject, "worker.")
+	if !is {
+		return "", false
+	}
+	return strings.CutSuffix(rest, ".cancel")
+}
+
+// epochOf returns the epoch that a message's header names; 0 for none.
+func epochOf(c *sim.Change) int64 {
+	n, _ := strconv.ParseInt(c.Header[headerEpoch], 10, 64)
+	return n
 }
 
 // consumerOf returns the consumer, as stream/durable, that hands a subject's messages to the
@@ -55,6 +95,8 @@ func consumerOf(subject string) string {
 		return consumerSubmit
 	case subjectResult:
 		return consumerResult
+	case subjectCancel:
+		return consumerCancel
 	}
 	return ""
 }
@@ -62,8 +104,8 @@ func consumerOf(subject string) string {
 // callerFailed says whether an event's caller was told of an error.
 func callerFailed(e *sim.Event) bool {
 	switch e.Outcome {
-	case sim.OutcomeOK, sim.OutcomeNil, sim.OutcomePending:
+	case sim.OutcomeOK, sim.OutcomeNil, sim.OutcomePending, transactionFailed:
 		return false
 	}
-	return true
+	return !strings.Contains(e.Outcome, wrongSequence)
 }

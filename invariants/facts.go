@@ -3,7 +3,6 @@ package invariants
 import (
 	"math/bits"
 	"slices"
-	"strings"
 	"time"
 
 	"github.com/faultline-sim/faultline/sim"
@@ -16,8 +15,9 @@ type facts struct {
 	jobs  map[string]*job
 	order []*job // in the order of their first event, so that the end is judged in a fixed order
 	nodes map[string]*node
-	heard map[hearing]time.Duration // the last heartbeat that a replica received from a worker
-	swept []swept                   // what crashes took with them
+	heard map[hearing]ear // what each replica knows of each worker
+	ticks ticks           // of the reconciler, the replayer and the snapshot's writer
+	swept []swept         // what crashes took with them
 
 	unkept uint64        // invariants violated within their promise, by their place in All
 	step   int           // the last event's
@@ -36,17 +36,13 @@ type counts struct {
 	rollbacks, rollbacksFailed      int
 	voided                          int
 	runningWritesFailed, dlqsFailed int
-}
-
-// hearing is one replica's ear for one worker.
-type hearing struct {
-	scheduler   string
-	incarnation int
-	worker      string
+	fenced, resumed, voids          int
 }
 
 type node struct {
 	down   bool
+	frozen bool // paused
+	cut    bool // no way to the servers
 	silent bool // partitioned: what it sends of its heartbeats is lost
 	pulls  pulls
 }
@@ -58,28 +54,51 @@ type job struct {
 	stateAt  int // the step of the last state write
 	attempts int
 	worker   string // as the record names it
+	epoch    int64
+	version  int64
+	updated  int64 // unix milliseconds, as the record has it
+	deadline int64 // likewise; 0 for none
+	topic    string
 	classes  class
 	broken   uint64 // invariants violated for this job, by their place in All
 
+	particular bool // its request asks for more than its topic: a worker, a pool, a capability
+	approved   bool // its request bears an approval
+
 	scheduled  int        // SCHEDULED writes applied
-	accepted   bool       // the stream holds its submission
+	accepted   bool       // there is a record of it, or the stream holds its submission
 	intent     intent     // the DISPATCHED write that stands
 	queued     queued     // its dispatch in the outbox
 	dispatches []dispatch // those that a stream stored
+	voids      []int64    // epochs whose dispatches will never be stored
+	told       []notice   // of its cancellation
+	cancelled  string     // the worker that had it when it was cancelled
 	begun      int        // executions
 	finished   int
-	messages   []message     // its requests and results
-	dlqExpires time.Duration // when its DLQ entry expires; 0 without an entry
+	executing  []string      // the workers at it
+	messages   []message     // its requests, results and cancellations
+	terminated int           // the step at which a message of it was terminated; 0 for never
+	entered    bool          // it has a DLQ entry
+	dlqExpires time.Duration // when that expires; 0 without one
 
 	lock      lock
 	handlings []handling // under way; more than one only if one outlived its lock
 	releasing string     // the process that gave the lock back last
+	replayer  string     // the process whose replayer has read it, and that has not scheduled it since
+}
+
+// notice is one word to a worker that a job of its is cancelled.
+type notice struct {
+	worker string
+	epoch  int64
 }
 
 // intent is a DISPATCHED write; its step is 0 for none.
 type intent struct {
 	worker      string
+	epoch       int64
 	step        int
+	stored      bool   // a stream holds a dispatch of it
 	node        string // who wrote it
 	incarnation int
 	pickedAt    time.Duration // when that process picked the worker
@@ -98,6 +117,7 @@ type queued struct {
 type dispatch struct {
 	worker  string // "" for a topic
 	subject string
+	epoch   int64 // 0 for none
 	seq     uint64
 	step    int
 	begun   bool // by its worker
@@ -142,6 +162,11 @@ type handling struct {
 	stored        bool          // a stream stored what it published
 	entered       bool          // it wrote the DLQ entry
 	storeFailed   bool          // a state write of its own failed
+	refused       bool          // the stream holds a message in the place of what it published last
+	fencing       string        // the phase of a state write that has looked, and not written yet
+	tie           *tie          // what it had to pick from; nil if there was no choice, or no telling
+	overdue       bool          // it was seen to go on after its lock had expired
+	renewals      int           // that have failed in a row
 	mayKeep       bool          // it was told of an error once its dispatch was stored: of the publish, or of the entry's removal
 }
 
@@ -194,98 +219,4 @@ func (j *job) end(h *handling) {
 			return
 		}
 	}
-}
-
-// control brings the facts up to date with what the harness did.
-func (f *facts) control(e *sim.Event) {
-	n := f.node(e.Target)
-	switch e.Name {
-	case "crash":
-		n.down = true
-		f.swept = append(f.swept, swept{e.Step, n.pulls})
-		n.pulls = nil
-		f.crash(e)
-	case "restart":
-		n.down = false
-		for _, j := range f.order { // the stream delivers to it again what it had not acknowledged
-			if k := len(j.dispatches); k > 0 && j.dispatches[k-1].worker == e.Target {
-				j.classes &^= deadWorker
-			}
-		}
-	case "partition":
-		n.silent = true
-	case "heal":
-		n.silent = false
-	}
-}
-
-func (f *facts) crash(e *sim.Event) {
-	switch {
-	case strings.HasPrefix(e.Target, schedulerNodes):
-		f.meet(nil, schedulerCrash)
-	case strings.HasPrefix(e.Target, workerNodes):
-		f.meet(nil, workerCrash)
-	}
-	for _, j := range f.order {
-		for i := len(j.handlings) - 1; i >= 0; i-- {
-			h := &j.handlings[i]
-			if h.node != e.Target {
-				continue
-			}
-			if h.intended && !h.stored && j.state == dispatched && j.queued.step == 0 {
-				f.meet(j, crashBeforePublish)
-				f.meet(j, crashWithIntent)
-			}
-			h.mayKeep = true
-			f.keep(j, h, e.At)
-			if h.failed && !h.entered {
-				f.meet(j, crashBeforeDLQ)
-			}
-			j.handlings = slices.Delete(j.handlings, i, i+1)
-		}
-		if j.queued.step != 0 && !j.queued.stored && j.intent.by(e.Target) {
-			f.meet(j, crashWithIntent) // and nothing is lost by it
-		}
-		if l := &j.lock; l.node == e.Target && l.live(e.At) && l.abandoned == 0 {
-			l.abandoned = e.At
-			f.meet(j, lockLeft)
-		}
-		if n := len(j.dispatches); n > 0 && j.dispatches[n-1].worker == e.Target && !j.state.terminal() {
-			f.meet(j, deadWorker)
-		}
-	}
-}
-
-// keep notes that a handling ends whose dispatch was stored and is in the outbox all the same, if it
-// could not help it. One that met no error must have taken the entry out.
-func (f *facts) keep(j *job, h *handling, at time.Duration) {
-	overstayed := h.expires != 0 && at >= h.expires
-	if h.stored && j.queued.step != 0 && (h.mayKeep || overstayed) {
-		f.meet(j, outboxKept)
-	}
-}
-
-// heartbeat notes which worker a replica has heard of. A heartbeat's unit of work is its worker, so
-// the event's Job names it.
-func (f *facts) heartbeat(e *sim.Event) {
-	if e.Target != subjectBeat || e.Job == "" || e.Fault != "" || callerFailed(e) {
-		return
-	}
-	ear := hearing{e.Node, e.Incarnation, e.Job}
-	if last, ok := f.heard[ear]; ok && e.At-last > f.cfg.WorkerTTL {
-		f.meet(nil, lateHeartbeat)
-	}
-	f.heard[ear] = e.At
-}
-
-// knowsStaleWorker says whether the step's replica last heard of some worker longer ago than its TTL,
-// but not so long that the worker must have been evicted.
-func (f *facts) knowsStaleWorker(s *step) bool {
-	for ear, last := range f.heard {
-		age := s.At - last
-		if ear.scheduler == s.Node && ear.incarnation == s.Incarnation && age > f.cfg.WorkerTTL && age <= f.cfg.WorkerTTL+f.cfg.RegistrySweep {
-			return true
-		}
-	}
-	return false
 }

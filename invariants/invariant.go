@@ -20,11 +20,12 @@ type Invariant struct {
 	Name    string   // kebab-case; stable, since plans name it
 	Says    string   // one sentence
 	Kind    Kind     //
-	Promise string   // the faults under which it is promised, in words
+	Promise string   // the faults under which it is promised, in words: whatever the settings, or in a [Report] under those of the run
 	Source  string   // the paragraph of the documentation that it is from
 	Needs   []string // once one of these is violated for a job, or for the run, this one is no longer judged there
 
-	releases class // a job that met one of these is outside the promise
+	releases class   // a job that met one of these is outside the promise
+	covered  []cover // settings under which some of those release nothing
 	check    func(*facts, *tally) checker
 }
 
@@ -36,29 +37,37 @@ type checker struct {
 	sent     func(*step)              // a dispatch's publish was granted, whatever came of it
 	stored   func(*step, *dispatch)   // a stream stored a dispatch; it is not among the job's yet
 	locked   func(*step, *lockChange) // a lock's key changed
+	overdue  func(*step)              // a handling was seen to go on after its lock had expired, for the first time
 	released func(*step)              // a handling ended
-	acked    func(*step)              // a scheduler acknowledged a message
+	acked    func(*step, *message)    // a scheduler acknowledged a message; nil if the stream was not seen to store it
+	again    func(*step, *message)    // a message whose handling is known to be done was delivered again
+	twice    func(*step, *message)    // and is handled again
+	given    func(*job, *message)     // JetStream delivers a message no more, which nobody has acknowledged; likewise
+	ticked   func(*step, *tick)       // a replica began a tick, or wrote what its tick is for
 	effect   func(*step)              // a worker began or finished an execution
 	ended    func(*End)               // the run is over
+	audited  func(*End)               // only what the servers hold is known, and no event
 }
 
 // All lists the invariants in a fixed order, in which each comes after those that it needs.
 func All() []Invariant {
 	all := []Invariant{
 		eventsAgreeWithServers,
-		oneDispatchPerJob, intentBeforeDispatch, noDispatchAfterFailedRead, noDispatchToExpiredWorker,
-		terminalStatesFinal, documentedTransitionsOnly,
+		oneDispatchPerJob, intentBeforeDispatch, everyIntentIsPublished, noDispatchAfterEnd, epochsNeverDecrease,
+		noDispatchAfterFailedRead, noDispatchToExpiredWorker, snapshotRevivesNoWorker, tiesBrokenByWorkerID,
+		noRetryForWantOfKnownWorkers, staleWorkerHasItsOwnReason,
+		terminalStatesFinal, documentedTransitionsOnly, timeoutOnlyWhenDue, noTimeoutWhileExecuting,
 		attemptsEqualScheduledWrites, attemptsDrainByTwo, attemptsNeverPastCeiling,
-		succeededImpliesFinishedExecution, oneExecutionPerDispatch,
-		lockReleasedByOwnerOrExpiry, lockMutualExclusion,
-		ackedOnlyWhenDurable,
+		succeededImpliesFinishedExecution, resultOfCurrentEpoch, oneExecutionPerDispatch,
+		lockReleasedByOwnerOrExpiry, lockMutualExclusion, lockKeptByLivingHolder, oneWriterATick,
+		ackedOnlyWhenDurable, processedMessageNotHandledAgain, noMessageGivenUp, terminatedMessageHasDLQEntry,
 		redisIndexAgreesWithRecord, countersEqualTrace,
-		failedJobHasDLQEntry, everyJobSettles, noLockOutlivesItsHolder,
+		failedNeverPrecedesItsDLQEntry, failedJobHasDLQEntry, cancelledJobIsTold, everyJobSettles, noLockOutlivesItsHolder,
 	}
 	all = append(all, situations...)
 	for i := range all {
 		if all[i].Kind != Sometimes {
-			all[i].Promise = promise(all[i].releases)
+			all[i].Promise = promise(all[i].releases, all[i].covered)
 		}
 	}
 	return all

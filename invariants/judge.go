@@ -6,35 +6,6 @@ import (
 	"github.com/faultline-sim/faultline/sim"
 )
 
-// Config holds the facts of a plan that judging needs. A zero field takes the documented value.
-type Config struct {
-	DispatchOrder        string        // "state-first", "publish-first" or "outbox" (seed 000)
-	MaxSchedulingRetries int           // attempts before FAILED (seed 003)
-	MaxDeliver           int           // deliveries before JetStream gives a message up (seed 003)
-	WorkerTTL            time.Duration // how long a worker counts as alive after a heartbeat (seed 002)
-	RegistrySweep        time.Duration // how often workers past their TTL are evicted
-	JobLockTTL           time.Duration // (seed 003)
-}
-
-func (c Config) withDefaults() Config {
-	if c.MaxSchedulingRetries == 0 {
-		c.MaxSchedulingRetries = 50
-	}
-	if c.MaxDeliver == 0 {
-		c.MaxDeliver = 100
-	}
-	if c.WorkerTTL == 0 {
-		c.WorkerTTL = 30 * time.Second
-	}
-	if c.RegistrySweep == 0 {
-		c.RegistrySweep = 10 * time.Second
-	}
-	if c.JobLockTTL == 0 {
-		c.JobLockTTL = 60 * time.Second
-	}
-	return c
-}
-
 // Judge watches one run. It is not safe for concurrent use.
 type Judge struct {
 	facts   *facts
@@ -52,23 +23,34 @@ type Judge struct {
 	sent     []func(*step)
 	stored   []func(*step, *dispatch)
 	locked   []func(*step, *lockChange)
+	overdue  []func(*step)
 	released []func(*step)
-	acked    []func(*step)
+	acked    []func(*step, *message)
+	again    []func(*step, *message)
+	twice    []func(*step, *message)
+	given    []func(*job, *message)
+	ticked   []func(*step, *tick)
 	effect   []func(*step)
 	ended    []func(*End) // one for each tally; nil where there is nothing to judge at the end
+	audited  []func(*End) // likewise
 }
 
 // NewJudge returns a judge of a run that has not begun.
 func NewJudge(cfg Config) *Judge {
 	f := &facts{
 		cfg:  cfg.withDefaults(),
-		jobs: map[string]*job{}, nodes: map[string]*node{}, heard: map[hearing]time.Duration{},
+		jobs: map[string]*job{}, nodes: map[string]*node{}, heard: map[hearing]ear{},
+		run: unprovided,
 	}
 	j := &Judge{facts: f}
 	place := map[string]int{}
 	for i, inv := range All() {
 		place[inv.Name] = i
-		t := &tally{inv: inv, facts: f, bit: 1 << i}
+		t := &tally{inv: inv, facts: f, outside: inv.outside(&f.cfg)}
+		if inv.Kind != Sometimes { // those come last, and nothing needs them
+			t.bit = 1 << i
+			t.inv.Promise = promise(t.outside, nil)
+		}
 		for _, need := range inv.Needs {
 			t.needs |= 1 << place[need]
 		}
@@ -108,10 +90,16 @@ func (j *Judge) hook(c checker) {
 	j.sent = add(j.sent, c.sent, c.sent != nil)
 	j.stored = add(j.stored, c.stored, c.stored != nil)
 	j.locked = add(j.locked, c.locked, c.locked != nil)
+	j.overdue = add(j.overdue, c.overdue, c.overdue != nil)
 	j.released = add(j.released, c.released, c.released != nil)
 	j.acked = add(j.acked, c.acked, c.acked != nil)
+	j.again = add(j.again, c.again, c.again != nil)
+	j.twice = add(j.twice, c.twice, c.twice != nil)
+	j.given = add(j.given, c.given, c.given != nil)
+	j.ticked = add(j.ticked, c.ticked, c.ticked != nil)
 	j.effect = add(j.effect, c.effect, c.effect != nil)
 	j.ended = append(j.ended, c.ended)
+	j.audited = append(j.audited, c.audited)
 }
 
 func add[F any](hooks []F, hook F, ok bool) []F {
@@ -126,6 +114,7 @@ type End struct {
 	At      time.Duration                // virtual time since the world began
 	InTime  bool                         // the world had its time to settle, and no budget ran out before; else no Eventually is judged
 	Redis   map[string]map[string]string // every key: a hash's fields, a sorted set's members with their scores, a string under ""
+	TTLs    map[string]time.Duration     // what the keys that expire have left; only an audit has it, since events tell
 	Streams []sim.Change                 // every message of every stream; nil if they were not read
 	Metrics map[string]float64           // summed over the schedulers, as name{label="value"}; nil if there are none to judge
 }
@@ -163,7 +152,7 @@ func (j *Judge) Finish(end End) Report {
 	f := j.facts
 	f.at = end.At
 	if end.InTime {
-		f.giveUp()
+		j.giveUp()
 	}
 	for i, ended := range j.ended {
 		t := j.tallies[i]
@@ -172,7 +161,11 @@ func (j *Judge) Finish(end End) Report {
 		}
 		ended(&end)
 	}
-	r := Report{InTime: end.InTime}
+	return j.report(end.InTime)
+}
+
+func (j *Judge) report(inTime bool) Report {
+	f, r := j.facts, Report{InTime: inTime}
 	for _, t := range j.tallies {
 		r.Invariants = append(r.Invariants, Outcome{
 			Invariant: t.inv, Exercised: t.exercised, Promised: t.promised, Unpromised: t.unpromised,

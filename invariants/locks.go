@@ -35,12 +35,13 @@ var lockReleasedByOwnerOrExpiry = Invariant{
 
 var lockMutualExclusion = Invariant{
 	Name:     "lock-mutual-exclusion",
-	Says:     "Only the process that holds a job's lock writes the job's state or dispatches it.",
+	Says:     "Only the process that holds a job's lock writes the job's state or, without epochs, dispatches it.",
 	Kind:     Always,
 	Source:   "seed 003, section 8: per-job mutex for state transitions",
 	Needs:    []string{"lock-released-by-owner-or-expiry"},
-	releases: lockOverstayed,
-	check: func(_ *facts, t *tally) checker {
+	releases: lockOverstayed | lateWrite | latePublish,
+	covered:  []cover{covers(lockOverstayed|lateWrite|latePublish, withFence, withEpochs)},
+	check: func(f *facts, t *tally) checker {
 		judge := func(s *step, what string) {
 			if s.Phase == "submit_write" {
 				return // a submission creates the record, which nobody else knows of yet
@@ -56,16 +57,39 @@ var lockMutualExclusion = Invariant{
 					who(s.Event), what, s.Step, process(l.node, l.incarnation), l.step)
 			}
 		}
+		hooks := checker{wrote: func(s *step, _ *write) { judge(s, "wrote the state") }}
+		if !f.cfg.Epochs { // else the stream itself keeps a second dispatch out, whoever holds the lock
+			hooks.stored = func(s *step, _ *dispatch) { judge(s, "dispatched") }
+		}
+		return hooks
+	},
+}
+
+var lockKeptByLivingHolder = Invariant{
+	Name:     "lock-kept-by-living-holder",
+	Says:     "A job's lock does not run out under a handler that lives: it is renewed for as long as the handling takes.",
+	Kind:     Always,
+	Source:   "seed 003, section 8, job lock TTL renewal",
+	releases: renewalFailed | paused | lateWrite | unprovided,
+	covered:  []cover{covers(unprovided, withLongLocks)},
+	check: func(_ *facts, t *tally) checker {
 		return checker{
-			wrote:  func(s *step, _ *write) { judge(s, "wrote the state") },
-			stored: func(s *step, _ *dispatch) { judge(s, "dispatched") },
+			locked: func(_ *step, c *lockChange) {
+				if c.extended {
+					t.exercise()
+				}
+			},
+			overdue: func(s *step) {
+				t.violated(s.job, "%s was still handling it at step %d (%s), %s after the lock that it had taken ran out",
+					who(s.Event), s.Step, s.Phase, s.At-s.h.expires)
+			},
 		}
 	},
 }
 
 var noLockOutlivesItsHolder = Invariant{
 	Name:   "no-lock-outlives-its-holder",
-	Says:   "A lock whose holder has crashed or failed to release it is gone one TTL later.",
+	Says:   "A lock whose holder has crashed or failed to release it is gone one TTL later: a job's, the reconciler's, the replayer's and that of the snapshot's writer.",
 	Kind:   Eventually,
 	Source: "seed 003, section 8: the lock is allowed to expire",
 	Needs:  []string{"events-agree-with-servers", "lock-released-by-owner-or-expiry"},
@@ -78,8 +102,24 @@ var noLockOutlivesItsHolder = Invariant{
 						s.Step, process(l.node, l.incarnation), s.At-l.abandoned)
 				}
 			},
+			ticked: func(s *step, k *tick) {
+				if !k.begins {
+					return
+				}
+				t.exercise()
+				ttl := 2 * f.cfg.PollInterval
+				if k == &f.ticks.writer {
+					ttl = f.cfg.SnapshotLockTTL
+				}
+				switch {
+				case k.expires == 0:
+					t.violated(nil, "the lock of the %s that %s took at step %d has no expiry", k.what, k.by, s.Step)
+				case k.expires > s.At+ttl+slack:
+					t.violated(nil, "the lock of the %s that %s took at step %d lasts %s, longer than its TTL of %s", k.what, k.by, s.Step, k.expires-s.At, ttl)
+				}
+			},
 			ended: func(end *End) {
-				t.exercised = f.met[bit(lockLeft)] + f.met[bit(ambiguousLock)]
+				t.exercised += f.met[bit(lockLeft)] + f.met[bit(ambiguousLock)]
 				for _, j := range f.order {
 					l := &j.lock
 					if _, there := end.Redis[lockPrefix+j.id]; !there {

@@ -2,13 +2,18 @@ package invariants
 
 import "github.com/faultline-sim/faultline/sim"
 
-// message is a request or a result of a job, as the stream holds it.
+// message is a request, a result or a cancellation of a job, as the stream holds it.
 type message struct {
-	seq       uint64
-	consumer  string // who hands it out; "" for nobody
+	seq      uint64
+	consumer string // who hands it out; "" for nobody
+	epoch    int64  // of a result
+	holder   string // the process to which it was delivered last, and that has not answered it
+	guard    guard
+
 	delivered uint64 // how often somebody saw it delivered
 	since     int    // the step up to which every delivery is among those
 	done      bool   // acknowledged, or terminated
+	abandoned bool   // JetStream delivers it no more, and nobody has acknowledged it
 }
 
 // pulls are a process's, by consumer: the step at which each was sent; 0 once it has ended. One that
@@ -32,8 +37,9 @@ func (n *node) pull(e *sim.Event) {
 	}
 }
 
-// follow notes what a delivery or an acknowledgement says of one of the job's messages.
-func (f *facts) follow(j *job, e *sim.Event) {
+// follow notes what a delivery or an acknowledgement says of one of the job's messages, and returns
+// the message; nil if the stream was not seen to store it.
+func (f *facts) follow(j *job, e *sim.Event) *message {
 	for i := range j.messages {
 		m := &j.messages[i]
 		if m.seq != e.Seq {
@@ -43,22 +49,33 @@ func (f *facts) follow(j *job, e *sim.Event) {
 			m.since = max(m.since, f.node(e.Node).pulls[m.consumer])
 		}
 		m.delivered = max(m.delivered, e.Delivered)
+		m.holder = ""
 		switch e.Kind {
+		case sim.KindDeliver:
+			m.holder = process(e.Node, e.Incarnation)
 		case sim.KindAck, sim.KindTerm:
 			m.done = m.done || e.Fault == "" || e.Fault == faultFailAfter
 		}
+		return m
 	}
+	return nil
 }
 
 // giveUp notes the messages that nobody has acknowledged and JetStream delivers no more. A crash may
 // have swallowed a delivery that nobody saw, if the stream held the message by then, a pull of the
 // process for it was open, and no later delivery has told how many there were.
-func (f *facts) giveUp() {
-	for _, j := range f.order {
-		for _, m := range j.messages {
-			if !m.done && m.delivered+f.unseen(&m) >= uint64(f.cfg.MaxDeliver) && j.classes&deliveriesExhausted == 0 {
-				f.meet(j, deliveriesExhausted)
+func (j *Judge) giveUp() {
+	f := j.facts
+	for _, about := range f.order {
+		for i := range about.messages {
+			m := &about.messages[i]
+			if m.done || m.abandoned || m.delivered+f.unseen(m) < uint64(f.cfg.MaxDeliver) {
+				continue
 			}
+			if about.classes&deliveriesExhausted == 0 {
+				f.meet(about, deliveriesExhausted)
+			}
+			j.abandon(about, m)
 		}
 	}
 }

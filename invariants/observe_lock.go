@@ -1,6 +1,10 @@
 package invariants
 
-import "github.com/faultline-sim/faultline/sim"
+import (
+	"strings"
+
+	"github.com/faultline-sim/faultline/sim"
+)
 
 // lockChanged takes in a change of a lock's key, and says whether the step's own job's lock was
 // taken or extended by it.
@@ -57,8 +61,22 @@ func (j *Judge) lockChanged(s *step, c *sim.Change) bool {
 // lockAnswered takes in what came of asking for a lock, or for more time with it.
 func (j *Judge) lockAnswered(s *step, locked bool) {
 	f := j.facts
-	if s.failed && s.Phase == "lock_acquire" { // a renewal may fail for want of its script, and is repeated
-		f.meet(s.job, lockError)
+	switch {
+	case s.Phase == "lock_acquire":
+		s.job.begin(process(s.Node, s.Incarnation))
+		if s.failed {
+			f.meet(s.job, lockError)
+		}
+	case strings.Contains(s.Outcome, scriptUnknown): // for want of its script, and is repeated
+	case s.failed || s.Kind == sim.KindRedis && !locked:
+		f.meet(s.job, renewalFailed)
+		if s.h != nil {
+			if s.h.renewals++; s.h.renewals == f.cfg.MaxRenewalFailures {
+				f.meet(s.job, lockAbandoned)
+			}
+		}
+	case s.h != nil:
+		s.h.renewals = 0
 	}
 	if !s.failed && !locked && s.Phase == "lock_acquire" && s.Kind == sim.KindRedis {
 		if l := &s.job.lock; l.live(s.At) && l.node != s.Node {
@@ -72,14 +90,13 @@ func (j *Judge) lockAnswered(s *step, locked bool) {
 func (j *Judge) lockReleased(s *step) {
 	f := j.facts
 	if s.failed {
-		f.meet(s.job, lockError)
 		if l := &s.job.lock; l.heldBy(s.Event) && l.abandoned == 0 {
 			l.abandoned = s.At
 			f.meet(s.job, lockLeft)
 		}
 	}
 	h, by := s.h, process(s.Node, s.Incarnation)
-	if h == nil || s.Name != "watch" && s.job.releasing == by {
+	if h == nil || s.Name != "watch" && s.Name != "del" && s.job.releasing == by {
 		return // the rest of a release is not the end of another handling
 	}
 	s.job.releasing = by
@@ -87,7 +104,7 @@ func (j *Judge) lockReleased(s *step) {
 		f.meet(s.job, failedClosed)
 	}
 	f.keep(s.job, h, s.At)
-	if h.scheduled && !h.intended && !h.published && !h.storeFailed && !h.failed {
+	if h.foundNobody() {
 		f.meet(s.job, noWorkerTook)
 		if f.knowsStaleWorker(s) {
 			f.meet(s.job, staleWorkerMet)
@@ -97,6 +114,16 @@ func (j *Judge) lockReleased(s *step) {
 		check(s)
 	}
 	s.job.end(h)
+}
+
+// onTime notes, once, that a handling goes on after its lock has expired.
+func (j *Judge) onTime(s *step) {
+	if h := s.h; h.expires != 0 && s.At >= h.expires && !h.overdue {
+		h.overdue = true
+		for _, check := range j.overdue {
+			check(s)
+		}
+	}
 }
 
 // closed says whether the handling gave up because its state read had failed.

@@ -6,19 +6,23 @@ import (
 	"strconv"
 )
 
-// A handler that outlives its lock releases the promise under every preset: hardened is to have a fence
-// against that, and has none so far.
 var everyJobSettles = Invariant{
 	Name:     "every-job-settles",
-	Says:     "Every job whose submission was stored reaches a terminal state.",
+	Says:     "Every job that has a record, or whose submission was stored, reaches a terminal state, unless it waits for an approval.",
 	Kind:     Eventually,
 	Source:   "seed 003, section 1; seed 000, residual risk window, for what no reconciler closes yet",
 	Needs:    []string{"events-agree-with-servers"},
-	releases: rollbackFailed | ambiguousIntent | crashBeforePublish | deadWorker | resultUnsent | deliveriesExhausted | lockOverstayed,
+	releases: rollbackFailed | ambiguousIntent | crashBeforePublish | deadWorker | resultUnsent | deliveriesExhausted | lockOverstayed | lateWrite,
+	covered: []cover{
+		covers(rollbackFailed|ambiguousIntent|crashBeforePublish|deadWorker|resultUnsent, withReconciler),
+		covers(ambiguousIntent|crashBeforePublish, withResume, withEpochs),
+		covers(deliveriesExhausted, withSweep, withReplayer, withReconciler),
+		covers(lockOverstayed|lateWrite, withFence),
+	},
 	check: func(f *facts, t *tally) checker {
 		return checker{ended: func(*End) {
 			for _, j := range f.order {
-				if !j.accepted {
+				if !j.accepted || j.state == absent && j.entered || j.state == approvalRequired && !j.approved {
 					continue
 				}
 				t.exercise()
@@ -61,13 +65,39 @@ func (j *job) why() string {
 		countOf(len(j.dispatches), "dispatch", "dispatches"), countOf(j.begun, "execution", "executions"))
 }
 
+var failedNeverPrecedesItsDLQEntry = Invariant{
+	Name:   "failed-never-precedes-its-dlq-entry",
+	Says:   "In every dlq_order but the documented one, FAILED is written only once the job has its DLQ entry.",
+	Kind:   Always,
+	Source: "seed 004, the caveat of an entry lost after the terminal write",
+	check: func(f *facts, t *tally) checker {
+		if f.cfg.DLQOrder == "state-then-dlq" {
+			return checker{}
+		}
+		return checker{wrote: func(s *step, w *write) {
+			if s.job.state != failed || w.from == failed {
+				return
+			}
+			t.exercise()
+			if !s.job.entered {
+				t.violated(s.job, "%s wrote FAILED at step %d (%s), before %s%s was written", who(s.Event), s.Step, s.Phase, dlqPrefix, s.job.id)
+			}
+		}}
+	},
+}
+
 var failedJobHasDLQEntry = Invariant{
 	Name:     "failed-job-has-dlq-entry",
 	Says:     "Every FAILED job has an indexed DLQ entry with the reason code and the attempts of its record.",
 	Kind:     Eventually,
 	Source:   "seed 003, section 1; seed 004, for the entry's shape and for the caveat of an entry lost after the terminal write",
 	Needs:    []string{"events-agree-with-servers"},
-	releases: dlqWriteFailed | ambiguousTerminal | crashBeforeDLQ | lockOverstayed,
+	releases: dlqWriteFailed | ambiguousTerminal | crashBeforeDLQ | lockOverstayed | lateWrite,
+	covered: []cover{
+		covers(dlqWriteFailed|ambiguousTerminal|crashBeforeDLQ, withAtomicDLQ),
+		covers(dlqWriteFailed|ambiguousTerminal|crashBeforeDLQ, withDLQThenState),
+		covers(lockOverstayed|lateWrite, withFence),
+	},
 	check: func(f *facts, t *tally) checker {
 		return checker{ended: func(end *End) {
 			for _, j := range f.order {

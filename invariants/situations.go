@@ -25,6 +25,17 @@ var situations = []Invariant{
 	situation(dispatchRedelivered, "dispatch-delivered-twice", "A worker is handed a dispatch for the second time.", "seed 003, section 9"),
 	situation(resultAhead, "result-ahead-of-state", "A result arrives while the record says neither DISPATCHED nor RUNNING nor a terminal state.", "seed 003, section 1"),
 	situation(resultAfterEnd, "result-for-ended-job", "A result arrives for a job that is terminal already.", "seed 003, section 1, idempotency"),
+	situation(lockAbandoned, "lock-abandoned", "A handler's lock is renewed no more, as too many renewals in a row have failed.", "seed 003, section 8, renewal abandon"),
+	situation(intentResumed, "intent-resumed", "A handling publishes a dispatch that an earlier one has intended.", "the hardened dispatch: a redelivery resumes an intent instead of skipping it"),
+	situation(publishRefused, "publish-refused-as-stored", "The stream refuses a dispatch, as it holds one of that epoch already.", "the hardened dispatch: the publish is a compare-and-set on the stream"),
+	situation(writeFenced, "late-write-fenced", "A state write is not made, as the record or the lock is no longer what its writer knew.", "the hardened dispatch: a holder that overstayed its lock changes nothing"),
+	situation(orphanReplayed, "orphan-replayed", "The replayer takes up a job that has stayed PENDING.", "seed 003, section 3, pending replayer"),
+	situation(scheduledSwept, "scheduled-swept", "The replayer takes up a job that has stayed SCHEDULED.", "seed 003, section 3, and what it leaves without an owner"),
+	situation(tickContended, "tick-contended", "A replica finds that another has the lock of a tick.", "seed 003, section 8, the lock-hold pattern"),
+	situation(olderResult, "result-of-older-epoch", "A result arrives for an older epoch than the record's.", "the hardened dispatch: a result of an older epoch is not accepted"),
+	situation(voidStored, "void-stored", "A message takes the place of a dispatch, since its job is to end.", "cancellation between DISPATCHED and the publish"),
+	situation(warmStarted, "warm-started", "A replica dispatches to a worker that it knows from the snapshot only.", "seed 003, section 11"),
+	situation(messageSkipped, "message-skipped-as-processed", "A message is delivered again, and acknowledged without being handled.", "seed 003, section 9, idempotency guard"),
 	situation(deliveriesExhausted, "deliveries-exhausted", "A message is not acknowledged at its last delivery, and JetStream gives it up.", "seed 003, section 9, MaxDeliver"),
 }
 

@@ -12,10 +12,11 @@ const ViolationsMax = 100
 
 // tally keeps what one invariant's checker found.
 type tally struct {
-	inv   Invariant
-	facts *facts
-	bit   uint64 // this invariant's place in All
-	needs uint64 // the places of those it needs
+	inv     Invariant
+	facts   *facts
+	bit     uint64 // this invariant's place in All
+	needs   uint64 // the places of those it needs
+	outside class  // what releases the promise, under the settings of this run
 
 	exercised  int
 	promised   int
@@ -46,7 +47,7 @@ func (t *tally) violated(j *job, format string, args ...any) {
 	} else {
 		f.broken |= t.bit
 	}
-	v.Promised = met&t.inv.releases == 0
+	v.Promised = met&t.outside == 0
 	n := &t.unpromised
 	if v.Promised {
 		n = &t.promised

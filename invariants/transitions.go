@@ -5,7 +5,8 @@ var terminalStatesFinal = Invariant{
 	Says:     "A job in a terminal state stays in it, but for SUCCEEDED, which may become OUTPUT_QUARANTINED.",
 	Kind:     Always,
 	Source:   "seed 003, section 1, terminal states and idempotency",
-	releases: lockOverstayed,
+	releases: lockOverstayed | lateWrite | oldList,
+	covered:  []cover{covers(lockOverstayed|lateWrite, withFence)},
 	check: func(_ *facts, t *tally) checker {
 		return checker{wrote: func(s *step, w *write) {
 			to := s.job.state
@@ -25,7 +26,8 @@ var documentedTransitionsOnly = Invariant{
 	Kind:     Always,
 	Source:   "seed 003, section 1; seed 000 for the retry and the rollback",
 	Needs:    []string{"terminal-states-final"},
-	releases: lockOverstayed,
+	releases: lockOverstayed | lateWrite | oldList,
+	covered:  []cover{covers(lockOverstayed|lateWrite, withFence)},
 	check: func(_ *facts, t *tally) checker {
 		return checker{wrote: func(s *step, w *write) {
 			t.exercise()

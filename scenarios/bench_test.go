@@ -33,7 +33,7 @@ func ungated(tb testing.TB, p *Plan) int {
 		w.Step(boot, nil)
 		r.crew.startWorkers(w)
 		w.Step(2*boot, nil)
-		r.crew.startSubmitter(w)
+		r.crew.startClients(w)
 		w.Step(2*boot+time.Duration(p.Workload.Jobs)*p.Workload.Every+3*time.Second, nil)
 		if n := len(w.Redis()["job:index:SUCCEEDED"]); n != p.Workload.Jobs {
 			return fmt.Errorf("%d of %d jobs succeeded", n, p.Workload.Jobs)

@@ -1,12 +1,15 @@
 package scenarios
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"log/slog"
+	"slices"
 	"sort"
 	"strconv"
 	"strings"
+	"sync/atomic"
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
@@ -18,18 +21,22 @@ import (
 	"github.com/faultline-sim/faultline/sim"
 )
 
-// crew is the nodes of a world: schedulers, workers and the submitter.
+// crew is the nodes of a world: schedulers, workers and their clients.
 type crew struct {
 	plan       *Plan
 	variant    Variant
 	ledger     *world.Ledger
 	registries []*prometheus.Registry // one for each scheduler process there was
 	logs       *stalePicks
+	gaveUp     atomic.Int64 // submissions that the submitter has given up
 }
 
 func newCrew(plan *Plan, variant Variant) *crew {
 	return &crew{plan: plan, variant: variant, ledger: world.NewLedger(), logs: newStalePicks(plan.Engine.MaxDispatchRetries)}
 }
+
+// topic is that of every job.
+const topic = "job.default"
 
 // JobID names the workload's n-th job.
 func JobID(n int) string { return "job-" + strconv.Itoa(n) }
@@ -92,24 +99,60 @@ func (c *crew) work(id string) time.Duration {
 	return c.plan.Workload.Work
 }
 
-func (c *crew) startSubmitter(w *sim.World) {
+// startClients starts who submits, who cancels and who publishes nonsense, as far as the plan has them.
+func (c *crew) startClients(w *sim.World) {
+	work := c.plan.Workload
 	var client *engine.Client
 	s := world.Submitter{
-		Jobs: c.plan.Workload.Jobs, Every: c.plan.Workload.Every, Times: c.plan.Workload.Submissions,
-		Request: func(n int) job.Request {
-			id := JobID(n)
-			return job.Request{JobID: id, Topic: "job.default", Tenant: "tenant-1", IdempotencyKey: id + ":key"}
-		},
-		Submit: func(ctx context.Context, _ *sim.Process, r job.Request) error { return client.Submit(ctx, r) },
+		Jobs: work.Jobs, Every: work.Every, Times: work.Submissions, Tries: work.Tries,
+		Request: c.request,
+		Submit:  func(ctx context.Context, _ *sim.Process, r job.Request) error { return client.Submit(ctx, r) },
+		GaveUp:  func() { c.gaveUp.Add(1) },
 	}
 	w.Node(world.SubmitterName, func(p *sim.Process) {
-		var err error
-		client, err = engine.NewClient(engine.ClientConfig{Redis: p.Redis(), JetStream: p.JetStream(), Clock: p.Clock(), Settings: c.plan.Engine})
-		if err != nil {
-			panic(fmt.Sprintf("%s: %v", p.Node(), err))
-		}
+		client = c.client(p)
 		s.Run(p)
 	}).Start()
+	if len(work.Cancel) > 0 {
+		w.Node(world.CancellerName, c.cancel).Start()
+	}
+	if work.Poison > 0 {
+		w.Node(world.StrangerName, world.Stranger{Messages: work.Poison, Every: work.Every}.Run).Start()
+	}
+}
+
+func (c *crew) client(p *sim.Process) *engine.Client {
+	client, err := engine.NewClient(engine.ClientConfig{Redis: p.Redis(), JetStream: p.JetStream(), Clock: p.Clock(), Settings: c.plan.Engine})
+	if err != nil {
+		panic(fmt.Sprintf("%s: %v", p.Node(), err))
+	}
+	return client
+}
+
+func (c *crew) request(n int) job.Request {
+	id := JobID(n)
+	r := job.Request{JobID: id, Topic: topic, Tenant: "tenant-1", IdempotencyKey: id + ":key"}
+	if d, ok := c.plan.Workload.Deadline[n]; ok {
+		r.Budget = &job.Budget{DeadlineMS: d.Milliseconds()}
+	}
+	return r
+}
+
+// cancel is the main function of the canceller. It starts when the submitter does, so that it knows by
+// its own clock when a job is submitted.
+func (c *crew) cancel(p *sim.Process) {
+	work := c.plan.Workload
+	var list []world.Cancellation
+	for n, after := range work.Cancel {
+		list = append(list, world.Cancellation{JobID: JobID(n), After: time.Duration(n)*work.Every + after})
+	}
+	slices.SortFunc(list, func(a, b world.Cancellation) int {
+		return cmp.Or(cmp.Compare(a.After, b.After), strings.Compare(a.JobID, b.JobID))
+	})
+	client := c.client(p)
+	world.Canceller{Cancels: list, Cancel: func(ctx context.Context, id string) error {
+		return client.Cancel(ctx, id, "its submitter wants it no more")
+	}}.Run(p)
 }
 
 // counters sums the metrics of every scheduler process there was, as name{label="value"}.

@@ -1,7 +1,9 @@
 package scenarios
 
 import (
+	"maps"
 	"slices"
+	"strconv"
 	"strings"
 	"time"
 
@@ -49,10 +51,9 @@ func (p *Plan) reset(assignments []string) {
 	base := p.base().settings()
 	for _, a := range assignments {
 		name := nameOf(a)
-		for n := range p.Workload.Slow {
-			if slowPrefix+nth(n) == name {
-				delete(p.Workload.Slow, n)
-			}
+		if k, job, ok := perJobOf(name); ok {
+			n, _ := strconv.Atoi(job)
+			delete(*k.of(&p.Workload), n)
 		}
 		for i, s := range p.settings() {
 			if s.name == name {
@@ -69,8 +70,8 @@ func (p *Plan) jobsNamed() (named []int) {
 			named = append(named, m.Job)
 		}
 	}
-	for n := range p.Workload.Slow {
-		named = append(named, n)
+	for _, k := range perJobs {
+		named = slices.AppendSeq(named, maps.Keys(*k.of(&p.Workload)))
 	}
 	slices.Sort(named)
 	return slices.Compact(named)
@@ -88,31 +89,38 @@ func (p *Plan) keepJob(n int) {
 			f.At -= before
 		}
 	}
-	p.oneJob(p.Workload.Slow[n])
+	p.oneJob(func(all map[int]time.Duration) time.Duration { return all[n] })
 }
 
 // mergeJobs makes all that the plan says of jobs about one, and its faults about the given occurrence
 // if that is not 0: with other jobs gone, operations may come in another order.
 func (p *Plan) mergeJobs(occurrence int) {
-	longest := time.Duration(0)
-	for _, d := range p.Workload.Slow {
-		longest = max(longest, d)
-	}
 	for _, m := range p.matches() {
 		if occurrence > 0 {
 			m.Occurrence = occurrence
 		}
 	}
-	p.oneJob(longest)
+	p.oneJob(func(all map[int]time.Duration) (longest time.Duration) {
+		for _, d := range all {
+			longest = max(longest, d)
+		}
+		return longest
+	})
 }
 
-func (p *Plan) oneJob(slow time.Duration) {
+// oneJob leaves one job. Of what the plan says of single jobs it keeps, for each key, what pick says; 0
+// is nothing.
+func (p *Plan) oneJob(pick func(map[int]time.Duration) time.Duration) {
 	for _, m := range p.matches() {
 		m.Job = min(m.Job, 1)
 	}
-	p.Workload.Slow = nil
-	if slow > 0 {
-		p.Workload.Slow = map[int]time.Duration{1: slow}
+	for _, k := range perJobs {
+		all := k.of(&p.Workload)
+		if kept := pick(*all); kept > 0 {
+			*all = map[int]time.Duration{1: kept}
+		} else {
+			*all = nil
+		}
 	}
 	p.Workload.Jobs, p.About = 1, nil
 }
@@ -145,7 +153,9 @@ func (p *Plan) dropJob(n int) {
 		m := matchOf(&f)
 		return m != nil && m.Job == n
 	})
-	delete(p.Workload.Slow, n)
+	for _, k := range perJobs {
+		delete(*k.of(&p.Workload), n)
+	}
 	p.About = slices.DeleteFunc(p.About, func(a int) bool { return a == n })
 	p.Workload.Jobs = n - 1
 }
@@ -203,11 +213,8 @@ func (p *Plan) clone() *Plan {
 		}
 	}
 	c.About = slices.Clone(p.About)
-	if p.Workload.Slow != nil {
-		c.Workload.Slow = make(map[int]time.Duration, len(p.Workload.Slow))
-		for n, d := range p.Workload.Slow {
-			c.Workload.Slow[n] = d
-		}
+	for _, k := range perJobs {
+		*k.of(&c.Workload) = maps.Clone(*k.of(&p.Workload))
 	}
 	return &c
 }

@@ -25,11 +25,12 @@ var shape = []dial{
 	{name: "workload.work", values: []string{"50ms", "1ms", "2s", "20s"}},
 	{name: "workload.submissions", values: []string{"1", "1", "2", "3"}},
 	{name: "schedule.strategy", values: []string{"latency", "random"}},
+	{name: "engine.snapshot_every", values: []string{"1m", "30s", "5m", "5s"}}, // most of a calm run's steps are the snapshot's
 }
 
 // dials are those of which a plan draws a few. Not among them are the alternatives that are known to
-// lose (publish-first, fail-open, cached-state: a campaign asks for them by [Space].Sets), budgets, and
-// what [drawer.finish] works out.
+// lose (publish-first, fail-open, cached-state, and the parts that the documented design can be robbed
+// of: a campaign asks for them by [Space].Sets), budgets, and what [drawer.finish] works out.
 var dials = []dial{
 	{name: "engine.dispatch_order", values: []string{"outbox"}},
 	{name: "engine.stale_worker", values: []string{"jittered-retries"}},
@@ -39,6 +40,8 @@ var dials = []dial{
 	{name: "world.heartbeat_lag", values: []string{"1s", "5s", "15s", "35s"}},
 	{name: "world.dying", values: []string{"0.5", "1"}},
 	{name: "then.heal", values: []string{"false"}},
+	{name: "workload.tries", values: []string{"1", "3"}},
+	{name: "workload.poison", values: []string{"1", "2"}},
 	{name: "engine.stale_reason_code", values: []string{"no_workers", "stale_worker"}},
 	{name: "engine.max_dispatch_retries", values: []string{"1", "2", "5", "20"}},
 	{name: "engine.max_scheduling_retries", values: []string{"2", "3", "5", "12"}},
@@ -63,6 +66,31 @@ var dials = []dial{
 	{name: "engine.state_cache_age", values: []string{"1s", "10m"}, with: "engine.read_error=cached-state"},
 	{name: "engine.state_cache_size", values: []string{"1", "3"}, with: "engine.read_error=cached-state"},
 	{name: "engine.stale_retry_jitter", values: []string{"10ms", "5s"}, with: "engine.stale_worker=jittered-retries"},
+	{name: "engine.dlq_order", values: []string{"dlq-then-state", "state-then-dlq", "atomic"}},
+	{name: "engine.tick_lock", values: []string{"renewed", "until-expiry"}},
+	{name: "engine.poll_interval", values: []string{"5s", "10s", "2m"}},
+	{name: "engine.dispatch_timeout", values: []string{"20s", "1m", "15m"}},
+	{name: "engine.topic_timeouts", values: []string{"job.default=30s", "job.default=10m,job.other=1s"}},
+	{name: "engine.running_timeout", values: []string{"1m", "10m", "45m"}},
+	{name: "engine.batch_size", values: []string{"1", "2"}},
+	{name: "engine.max_iterations", values: []string{"1", "3"}},
+	{name: "engine.max_retries", values: []string{"1", "10"}},
+	{name: "engine.pending_age", values: []string{"10s", "1m", "10m"}},
+	{name: "engine.scheduled_age", values: []string{"10s", "1m", "10m"}},
+	{name: "engine.intent_age", values: []string{"5s", "2m"}},
+	{name: "engine.snapshot_lock_ttl", values: []string{"1s", "30s"}},
+	{name: "engine.snapshot_read_timeout", values: []string{"100ms", "30s"}},
+	{name: "engine.inflight_ttl", values: []string{"1s", "10m"}},
+	{name: "engine.fence", values: []string{"true", "false"}},
+	{name: "engine.epochs", values: []string{"true", "false"}},
+	{name: "engine.resume_intents", values: []string{"true", "false"}},
+	{name: "engine.refuse_stale_results", values: []string{"true", "false"}},
+	{name: "engine.void_intents", values: []string{"true", "false"}},
+	{name: "engine.cancel_notice", values: []string{"true", "false"}},
+	{name: "engine.sweep_scheduled", values: []string{"true", "false"}},
+	{name: "engine.recheck_timeouts", values: []string{"true", "false"}},
+	{name: "engine.busy_backoff", values: []string{"true", "false"}},
+	{name: "engine.snapshot_last_seen", values: []string{"true", "false"}},
 }
 
 // longWork are executions that are longer than the others: the last two last until the worker has to
@@ -79,9 +107,17 @@ func (d *drawer) settings() {
 	}
 	d.turnSome(dialsMax)
 	if d.oneIn(10, "slow") {
-		d.slow(1 + d.upTo(d.p.Workload.Jobs-1, "slow job"))
+		d.slow(d.job("slow job"))
+	}
+	if d.oneIn(8, "cancel") {
+		d.cancel(d.job("cancelled job"))
+	}
+	if d.oneIn(12, "deadline") {
+		d.set("workload.deadline."+nth(d.job("job with a deadline")), from(d, "deadline", "5s", "100ms", "1m"))
 	}
 }
+
+func (d *drawer) job(label string) int { return 1 + d.upTo(d.p.Workload.Jobs-1, label) }
 
 // turnSome turns up to so many of the dials that mean something.
 func (d *drawer) turnSome(most int) {
@@ -100,7 +136,12 @@ func (d *drawer) turn(dial dial) {
 
 // slow makes one job take long.
 func (d *drawer) slow(job int) {
-	d.set(slowPrefix+nth(job), from(d, "slow", longWork...))
+	d.set("workload.slow."+nth(job), from(d, "slow", longWork...))
+}
+
+// cancel has one job cancelled.
+func (d *drawer) cancel(job int) {
+	d.set("workload.cancel."+nth(job), from(d, "cancelled after", "1s", "1ms", "20ms", "10s", "3m"))
 }
 
 func nth(job int) string { return strconv.Itoa(job) }
@@ -139,8 +180,13 @@ func (p *Plan) patience() time.Duration {
 	waits := func(p *Plan) time.Duration {
 		e := &p.Engine
 		noWorkers := time.Duration(e.MaxSchedulingRetries) * e.RetryDelayNoWorkers
+		ages := max(e.DispatchTimeout, e.PendingAge, e.ScheduledAge, e.IntentAge)
+		for _, d := range p.topicTimeouts() {
+			ages = max(ages, d)
+		}
+		ticks := 3 * e.PollInterval // a tick's lock is held for two
 		return e.AckWait + e.JobLockTTL + e.BackoffMax + e.BackoffJitter + e.RetryDelayBusy + e.RetryDelayStore + noWorkers +
-			p.Topology.HeartbeatEvery + p.World.HeartbeatLag
+			p.Topology.HeartbeatEvery + p.World.HeartbeatLag + ages + e.RunningTimeout + ticks
 	}
 	base := Defaults()
 	longest := 720 * time.Hour // of then.settle_within

@@ -159,6 +159,8 @@ func allowed(t reflect.Type, tag reflect.StructTag) string {
 		return strings.ReplaceAll(tag.Get("oneof"), ",", ", ")
 	case tag.Get("min") != "":
 		return tag.Get("min") + " to " + tag.Get("max")
+	case tag.Get("like") != "":
+		return "text such as " + tag.Get("like")
 	case t.Kind() == reflect.Bool:
 		return "true, false"
 	case t.Kind() == reflect.Uint64:

@@ -5,6 +5,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/faultline-sim/faultline/faults"
 	"github.com/faultline-sim/faultline/sim"
 )
 
@@ -87,7 +88,7 @@ func (r *run) verdict(res *Result) (Verdict, string) {
 			held++
 		}
 	}
-	missed := r.missed(res)
+	missed, unfired := r.missed(res), slices.DeleteFunc(slices.Clone(res.Unfired), r.cannotFire)
 	switch {
 	case len(broken) > 0:
 		also := ""
@@ -99,14 +100,24 @@ func (r *run) verdict(res *Result) (Verdict, string) {
 		return Inconclusive, fmt.Sprintf("the run used up its %d steps (schedule.steps_max) before it was over", r.plan.Schedule.StepsMax)
 	case r.busy() != nil:
 		return Inconclusive, fmt.Sprintf("%s was still under way when the time was over; raise then.settle_within, now %s", r.busy().ID, r.plan.Then.SettleWithin)
-	case len(res.Unfired) > 0 && !opt.Drawn:
-		return Inconclusive, "a fault did not fire as it should, so the run did not test what the plan is about: " + res.Unfired[0]
+	case len(unfired) > 0 && !opt.Drawn:
+		return Inconclusive, "a fault did not fire as it should, so the run did not test what the plan is about: " + unfired[0]
 	case len(missed) > 0 && !opt.Modified:
 		return Inconclusive, "the plan expects what did not come about: " + strings.Join(missed, ", ")
 	case len(unpromised) > 0:
 		return Held, fmt.Sprintf("no promise was broken; %s %s broken under faults for which nothing is promised", strings.Join(unpromised, ", "), isAre(len(unpromised)))
 	}
 	return Held, fmt.Sprintf("all %d invariants that were exercised hold", held)
+}
+
+// cannotFire says of a fault that did not fire whether the settings leave it nothing to strike, and are
+// not the plan's own: with engine.resume_intents, say, there is no rollback that could fail.
+func (r *run) cannotFire(unfired string) bool {
+	return r.opt.Modified && slices.ContainsFunc(r.plan.Faults, func(f faults.Fault) bool {
+		m := matchOf(&f)
+		return m != nil && strings.HasPrefix(unfired, f.String()+":") &&
+			!slices.ContainsFunc(r.plan.Phases(), func(ph faults.Phase) bool { return ph.Name == m.Phase })
+	})
 }
 
 // busy is a job that a living worker has still to finish, or nil.

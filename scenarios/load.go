@@ -44,7 +44,7 @@ func Defaults() *Plan {
 		Engine:   engine.Hardened(),
 		Topology: Topology{Schedulers: 2, Workers: 3, MaxParallel: 4, HeartbeatEvery: 10 * time.Second},
 		Workload: Workload{Jobs: 10, Every: 200 * time.Millisecond, Work: 50 * time.Millisecond, Submissions: 1},
-		Then:     Then{Heal: true, SettleWithin: 20 * time.Minute},
+		Then:     Then{Heal: true, SettleWithin: 45 * time.Minute}, // running_timeout, three polls, and a budget of retries
 		Seed:     1,
 	}
 	p.Schedule = Schedule{Strategy: "latency", StepsMax: stepsMaxDefault(p.Workload.Jobs)}

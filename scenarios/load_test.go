@@ -30,7 +30,7 @@ story: >
 preset: documented
 engine: {read_error: fail-open, backoff_max: 1m}
 topology: {schedulers: 1, workers: 2, max_parallel: 3, heartbeat_every: 1s, deduplicate: true}
-workload: {jobs: 4, every: 1s, work: 1m30s, slow: {3: 15m}}
+workload: {jobs: 4, every: 1s, work: 1m30s, tries: 2, poison: 1, slow: {3: 15m}, cancel: {4: 2s}, deadline: {1: 10s}}
 faults:
   - on: {job: 3, phase: publish, occurrence: 2, node: scheduler-1}
     do: fail-after
@@ -54,7 +54,7 @@ seed: 18446744073709551615
 	assert.Equal(t, &Plan{
 		Version: 1, Name: "all-keys", Story: "Everything is given.", Preset: "documented", Engine: settings,
 		Topology: Topology{1, 2, 3, time.Second, true},
-		Workload: Workload{4, time.Second, 90 * time.Second, 1, map[int]time.Duration{3: 15 * time.Minute}},
+		Workload: Workload{4, time.Second, 90 * time.Second, 1, 2, 1, map[int]time.Duration{3: 15 * time.Minute}, map[int]time.Duration{4: 2 * time.Second}, map[int]time.Duration{1: 10 * time.Second}},
 		Faults: []faults.Fault{
 			{On: &faults.Match{Job: 3, Phase: "publish", Occurrence: 2, Node: "scheduler-1"}, Do: faults.FailAfter, Times: 2},
 			{On: &faults.Match{Phase: "heartbeat"}, Do: faults.Lose, Rate: 0.5},
@@ -92,7 +92,7 @@ func TestStepsMaxGrowsWithJobs(t *testing.T) {
 func TestParseRefuses(t *testing.T) {
 	for _, c := range []struct{ name, text, want string }{
 		{"unknown key", "name: x\ntopolgy: {}\n", `p.yaml:2:1: unknown key "topolgy" in a plan; known are version, name, story, preset, engine, topology, world, workload, faults, schedule, then, expect, about, seed (did you mean "topology"?)`},
-		{"unknown key below", "name: x\nworkload:\n  job: 3\n", `p.yaml:3:3: unknown key "job" in workload; known are jobs, every, work, submissions, slow (did you mean "jobs"?)`},
+		{"unknown key below", "name: x\nworkload:\n  job: 3\n", `p.yaml:3:3: unknown key "job" in workload; known are jobs, every, work, submissions, tries, poison, slow, cancel, deadline (did you mean "jobs"?)`},
 		{"unknown engine key", "name: x\nengine: {max_dispatch_retrys: 3}\n", `p.yaml:2:10: unknown key "max_dispatch_retrys" in engine; .*\(did you mean "max_dispatch_retries"\?\)`},
 		{"key that is a number", "1: x\n", `p.yaml:1:1: unknown key "1" in a plan`},
 		{"merge key", "name: x\n<<: {seed: 1}\n", `p.yaml:2:1: unknown key "<<"`},
@@ -150,6 +150,10 @@ func TestParseRefuses(t *testing.T) {
 		{"deep over lines", strings.Repeat("[\n", 500_000), `p.yaml:33:1: this line is too long, or its brackets nest too deep`},
 		{"long line", "name: x # " + strings.Repeat("x", 100_000), `p.yaml:1:1: this line is too long, or its brackets nest too deep`},
 		{"submissions past a year", "name: x\nworkload: {jobs: 100000, every: 24h}\n", `p.yaml:2:33: the last of 100000 jobs would be submitted after 2399976h; let them all come within 8760h`},
+		{"cancelled job that is not there", "name: x\nworkload: {cancel: {11: 2s}}\n", `p.yaml:2:25: there is no job 11; the workload has jobs 1 to 10`},
+		{"deadline of a job that is not there", "name: x\nworkload: {deadline: {0: 2s}}\n", `p.yaml:2:26: there is no job 0; the workload has jobs 1 to 10`},
+		{"topic timeouts that are none", "name: x\nengine: {topic_timeouts: job.fast}\n", `p.yaml:2:26: engine.topic_timeouts is "job.fast"; give topics, each once, with a duration from 1s on, as in job.fast=20s,job.slow=10m`},
+		{"no canceller", "name: x\nfaults: [{at: 5s, do: crash, node: canceller}]\n", `p.yaml:2:36: unknown node "canceller"; the nodes are scheduler-1`},
 		{"slow job that is not there", "name: x\nworkload: {slow: {11: 15m}}\n", `p.yaml:2:23: there is no job 11; the workload has jobs 1 to 10`},
 		{"back-off", "name: x\nengine: {backoff_base: 1m}\n", `p.yaml:2:24: engine.backoff_base is 1m, longer than engine.backoff_max; give at most 30s`},
 		{"about", "name: x\nabout: [1, 11]\n", `p.yaml:2:12: there is no job 11; the workload has jobs 1 to 10`},

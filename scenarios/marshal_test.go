@@ -99,7 +99,7 @@ func TestPlansRoundTrip(t *testing.T) {
 		p.Engine.BackoffMax = time.Duration(rapid.Int64Range(int64(p.Engine.BackoffBase), int64(24*time.Hour)).Draw(t, "backoff"))
 		p.Engine.Handlers = rapid.IntRange(1, 1024).Draw(t, "handlers")
 		for n, slow := range rapid.MapOfN(rapid.IntRange(1, p.Workload.Jobs), rapid.Int64Range(1, int64(time.Hour)), 0, 3).Draw(t, "slow") {
-			require.NoError(t, p.Set(slowPrefix+strconv.Itoa(n)+"="+time.Duration(slow).String()))
+			require.NoError(t, p.Set("workload.slow."+strconv.Itoa(n)+"="+time.Duration(slow).String()))
 		}
 		for range rapid.IntRange(0, 4).Draw(t, "faults") {
 			p.Faults = append(p.Faults, faults.Fault{

@@ -19,10 +19,16 @@ func Phases() []faults.Phase {
 	p := func(name phase.Phase, says string, place faults.Place) faults.Phase {
 		return faults.Phase{Name: string(name), Says: says, Place: place}
 	}
+	none := func(name phase.Phase, says string, place faults.Place) faults.Phase {
+		return faults.Phase{Name: string(name), Says: says, Place: place, NoJob: true}
+	}
 	return []faults.Phase{
 		p(phase.SubmitWrite, "the submitter stores the request and PENDING", store),
 		p(phase.SubmitPublish, "the submitter publishes to sys.job.submit", publish),
+		none(phase.Phase(world.PhasePoison), "a stranger publishes to sys.job.submit what nobody can read (workload.poison)", publish),
 		p("submit_deliver", "a scheduler receives the request", deliver),
+		p(phase.ProcessedRead, "it asks whether this message of the job, of whatever kind, has been handled already", store),
+		p(phase.InflightWrite, "it notes that the message is being handled", store),
 		p(phase.LockAcquire, "it takes the job's lock", store),
 		p(phase.LockRenew, "it renews the lock, every third of its TTL", store),
 		p(phase.StateRead, "it reads the job's state, to tell a redelivery from a new job", store),
@@ -31,50 +37,100 @@ func Phases() []faults.Phase {
 		p(phase.Pick, "it picks a worker, in memory", faults.PlaceNone),
 		p(phase.DispatchedWrite, "it writes DISPATCHED", store),
 		p(phase.Publish, "it publishes the dispatch to the worker", publish),
-		p(phase.RollbackWrite, "after a failed publish it writes SCHEDULED again, which counts one more attempt", store),
+		p(phase.PublishRead, "it reads back what the stream holds of an epoch that it refused to store again (engine.epochs)", store),
+		p(phase.RollbackWrite, "after a failed publish it writes SCHEDULED again, which counts one more attempt (engine.resume_intents=false)", store),
 		p(phase.RunningWrite, "it writes RUNNING", store),
 		p(phase.LockRelease, "it gives the lock back", store),
-		{Name: string(phase.OutboxRead), Says: "a scheduler's relay reads which entries of the outbox are due (engine.dispatch_order=outbox, as the next two)", Place: store, NoJob: true},
+		p(phase.ProcessedWrite, "it notes that the message has been handled; the ack follows", store),
+		none(phase.OutboxRead, "a scheduler's relay reads which entries of the outbox are due (engine.dispatch_order=outbox, as the next two)", store),
 		p(phase.OutboxClaim, "it takes an entry up: reads it with the job's state, and puts off the next try; the publish follows", store),
 		p(phase.OutboxRemove, "it takes the entry out, with the write of RUNNING if it was published", store),
 		p("submit_ack", "it acknowledges the request", send),
 		p("submit_nak", "it hands the request back, to be redelivered after a delay", send),
-		p("submit_term", "it gives the request up for good", send),
+		none("submit_term", "it gives up for good what is no request (workload.poison)", send),
 		p("job_deliver", "a worker receives the dispatch", deliver),
 		p("effect", "the worker begins the job, or finishes it: its external side effect", faults.PlaceWork),
 		p("result_publish", "the worker publishes to sys.job.result", publish),
 		p("job_ack", "the worker acknowledges the dispatch", send),
 		p("job_progress", "the worker asks for more time, at half of the dispatch's AckWait", send),
 		p("job_term", "the worker gives up a dispatch that it cannot read", send),
-		{Name: "heartbeat", Says: "a worker says that it lives, on sys.heartbeat", Place: send, NoJob: true},
+		none("heartbeat", "a worker says that it lives, on sys.heartbeat", send),
 		p("result_deliver", "a scheduler receives the result", deliver),
 		p(phase.ResultWrite, "it writes the terminal state", store),
 		p(phase.FailedWrite, "it writes FAILED: the retry ceiling, or a job that can never be routed", store),
-		p(phase.DLQWrite, "it writes the entry of the dead-letter queue, and its index", store),
+		p(phase.DLQWrite, "it writes the entry of the dead-letter queue, and its index, on their own", store),
 		p("result_ack", "it acknowledges the result", send),
 		p("result_nak", "it hands the result back, to be redelivered after a delay", send),
 		p("result_term", "it gives the result up for good", send),
+		p(phase.CancelPublish, "the canceller publishes to sys.job.cancel (workload.cancel, as all that is about a cancellation)", publish),
+		p("cancel_deliver", "a scheduler receives the cancellation", deliver),
+		p(phase.VoidPublish, "before a DISPATCHED job ends, it takes the place of the job's dispatch in the stream (engine.void_intents)", publish),
+		p(phase.CancelWrite, "it writes CANCELLED", store),
+		p(phase.CancelNotice, "it tells the job's worker (engine.cancel_notice)", publish),
+		p("cancel_ack", "it acknowledges the cancellation", send),
+		p("cancel_nak", "it hands the cancellation back, to be redelivered after a delay", send),
+		p("cancel_term", "it gives the cancellation up for good", send),
+		p("notice_deliver", "a worker hears that a job of its is cancelled", deliver),
+		p("notice_ack", "it acknowledges that", send),
+		p("void_deliver", "a worker receives what stands in a dispatch's place", deliver),
+		p("void_ack", "it acknowledges that", send),
+		none(phase.ReconcileLock, "a scheduler's reconciler takes its tick's lock (engine.reconciler, as the next three)", store),
+		none(phase.ReconcileRead, "it reads which jobs are past a timeout or a deadline", store),
+		p(phase.TimeoutRead, "it reads one of them again, under the job's lock (engine.recheck_timeouts)", store),
+		p(phase.TimeoutWrite, "it writes TIMEOUT", store),
+		none(phase.ReplayLock, "a scheduler's replayer takes its tick's lock (engine.pending_replayer)", store),
+		p(phase.ReplayRead, "it reads which jobs wait for too long, and each of them; their handling follows", store),
+		none(phase.SnapshotLock, "a scheduler takes the lock of the snapshot's writer (engine.snapshot_lock)", store),
+		none(phase.SnapshotWrite, "it writes the snapshot of the workers that it knows", store),
+		none(phase.SnapshotUnlock, "it gives that lock back (engine.snapshot_lock)", store),
+		none(phase.SnapshotRead, "a scheduler that starts reads the snapshot (engine.warm_start)", store),
 	}
 }
 
-// Phases lists those of [Phases] that runs of p can have: the outbox's are of one dispatch order only.
+// Phases lists those of [Phases] that runs of p can have, given its settings.
 func (p *Plan) Phases() []faults.Phase {
+	e := &p.Engine
+	replays := e.PendingReplayer || e.SweepScheduled || e.ResumeIntents
+	met := map[phase.Phase]bool{
+		phase.OutboxRead: e.DispatchOrder == engine.Outbox, phase.OutboxClaim: e.DispatchOrder == engine.Outbox, phase.OutboxRemove: e.DispatchOrder == engine.Outbox,
+		phase.PublishRead: e.Epochs, phase.RollbackWrite: !e.ResumeIntents, phase.LockRenew: e.LockRenewal,
+		phase.ProcessedRead: e.IdempotencyGuard, phase.InflightWrite: e.IdempotencyGuard, phase.ProcessedWrite: e.IdempotencyGuard,
+		phase.VoidPublish: e.Epochs && e.VoidIntents, "void_deliver": e.Epochs && e.VoidIntents, "void_ack": e.Epochs && e.VoidIntents,
+		phase.CancelNotice: e.CancelNotice, "notice_deliver": e.CancelNotice, "notice_ack": e.CancelNotice,
+		phase.ReconcileLock: e.Reconciler, phase.ReconcileRead: e.Reconciler, phase.TimeoutRead: e.Reconciler && e.RecheckTimeouts, phase.TimeoutWrite: e.Reconciler,
+		phase.ReplayLock: replays, phase.ReplayRead: replays,
+		phase.DLQWrite:     e.DLQOrder != engine.AtomicDLQ || p.Workload.Poison > 0,
+		phase.SnapshotLock: e.SnapshotLock, phase.SnapshotUnlock: e.SnapshotLock, phase.SnapshotRead: e.WarmStart,
+	}
 	return slices.DeleteFunc(Phases(), func(ph faults.Phase) bool {
-		return strings.HasPrefix(ph.Name, "outbox_") && p.Engine.DispatchOrder != engine.Outbox
+		can, depends := met[phase.Phase(ph.Name)]
+		return depends && !can
 	})
 }
 
-// Nodes lists the names of t's nodes.
-func (t Topology) Nodes() []string {
-	return append(append(nodeNames("scheduler", t.Schedulers), nodeNames("worker", t.Workers)...), world.SubmitterName)
+// Nodes lists the names of the plan's nodes.
+func (p *Plan) Nodes() []string {
+	names := append(nodeNames("scheduler", p.Topology.Schedulers), nodeNames("worker", p.Topology.Workers)...)
+	names = append(names, world.SubmitterName)
+	if len(p.Workload.Cancel) > 0 {
+		names = append(names, world.CancellerName)
+	}
+	if p.Workload.Poison > 0 {
+		names = append(names, world.StrangerName)
+	}
+	return names
 }
 
 // faultWorld is what the plan's faults can refer to.
 func (p *Plan) faultWorld() faults.World {
 	return faults.World{
 		Jobs:   p.Workload.Jobs,
-		Nodes:  p.Topology.Nodes(),
+		Nodes:  p.Nodes(),
 		Phases: Phases(),
-		Links:  []faults.Link{{Name: "heartbeats", Says: "a worker's heartbeats to every scheduler", Nodes: nodeNames("worker", p.Topology.Workers)}},
+		Links: []faults.Link{
+			{Name: "heartbeats", Says: "a worker's heartbeats to every scheduler", Nodes: nodeNames("worker", p.Topology.Workers)},
+			{Name: faults.Redis, Says: "a node's way to Redis", Nodes: slices.DeleteFunc(p.Nodes(), func(n string) bool { return strings.HasPrefix(n, "worker-") || n == world.StrangerName })},
+			{Name: faults.NATS, Says: "a node's way to NATS", Nodes: p.Nodes()},
+		},
 	}
 }

@@ -52,7 +52,11 @@ type Workload struct {
 	Every       time.Duration         `yaml:"every" json:"every" min:"1ns" max:"24h" doc:"time between two submissions"`
 	Work        time.Duration         `yaml:"work" json:"work" min:"1ns" max:"24h" doc:"how long a worker executes a job"`
 	Submissions int                   `yaml:"submissions" json:"submissions" min:"1" max:"10" doc:"how often each job is submitted, under one id: clients retry"`
+	Tries       int                   `yaml:"tries" json:"tries" min:"0" max:"1000" doc:"how often a client tries a submission before it gives up; 0 is until it succeeds"`
+	Poison      int                   `yaml:"poison" json:"poison" min:"0" max:"1000" doc:"messages on sys.job.submit that nobody can read"`
 	Slow        map[int]time.Duration `yaml:"slow,omitempty" json:"slow,omitempty" min:"1ns" max:"24h" doc:"jobs, by number, that take longer than work"`
+	Cancel      map[int]time.Duration `yaml:"cancel,omitempty" json:"cancel,omitempty" min:"1ns" max:"24h" doc:"jobs, by number, that are cancelled, and how long after their submission"`
+	Deadline    map[int]time.Duration `yaml:"deadline,omitempty" json:"deadline,omitempty" min:"1ms" max:"24h" doc:"jobs, by number, that have a deadline, and how long after their submission (budget.deadline_ms)"`
 }
 
 // Schedule says how the stepper chooses.

@@ -5,6 +5,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/faultline-sim/faultline/engine"
 	"github.com/faultline-sim/faultline/engine/job"
 	"github.com/faultline-sim/faultline/scenarios/world"
 	"github.com/faultline-sim/faultline/sim"
@@ -15,10 +16,15 @@ type record struct {
 	jobs        []*jobRecord // by number, from 1
 	down        map[string]bool
 	outstanding map[message]bool // stored in a stream and not acknowledged yet
+	relayed     bool             // dispatches go through an outbox, and not to a worker at once
 	each        int              // how often each job is to be submitted
+	deliveries  int              // of one message to the schedulers, before it is given up
 	submitted   int              // submissions that were stored, of those that are to be
 	settled     int              // jobs in a terminal state
 	queued      int              // dispatches that wait in the outbox
+	cancels     int              // jobs whose cancellation was stored
+	poison      map[string]bool  // messages of the stranger that were stored
+	timeouts    timeouts
 }
 
 // message is one that a stream holds.
@@ -41,6 +47,12 @@ func (m message) consumer() string {
 type jobRecord struct {
 	JobResult
 	since       time.Duration // of its state
+	locked      time.Duration // when its lock was last taken
+	cancel      time.Duration // when its cancellation was first stored
+	voided      time.Duration // when a message was first stored in a dispatch's place
+	told        time.Duration // when its worker was first told
+	resumed     time.Duration // when a later handling first published what one before it had intended
+	replayed    time.Duration // when a replayer first took it up
 	awaited     bool          // a dispatch was stored since the last DISPATCHED write, and a living worker has it
 	worker      string        // the worker it was dispatched to last
 	executing   string        // the worker that has begun and not finished it
@@ -61,7 +73,10 @@ type failure struct {
 }
 
 func newRecord(plan *Plan) *record {
-	r := &record{down: map[string]bool{}, outstanding: map[message]bool{}, each: plan.Workload.Submissions}
+	r := &record{
+		down: map[string]bool{}, outstanding: map[message]bool{}, poison: map[string]bool{},
+		each: plan.Workload.Submissions, deliveries: plan.Engine.MaxDeliver, relayed: plan.Engine.DispatchOrder == engine.Outbox, timeouts: newTimeouts(plan),
+	}
 	for n := range plan.Workload.Jobs {
 		r.jobs = append(r.jobs, &jobRecord{JobResult: JobResult{ID: JobID(n + 1), Dispatches: []DispatchPoint{}}})
 	}
@@ -86,7 +101,7 @@ func (r *record) observe(e *sim.Event) {
 			r.written(e, id, c)
 		} else if id, ok := strings.CutPrefix(c.Key, "cordum:scheduler:job:"); ok && !c.Gone && e.Phase == "lock_acquire" {
 			if j := r.job(id); j != nil {
-				j.holder = e.Node
+				j.holder, j.locked = e.Node, e.At
 			}
 		} else if c.Key == "cordum:scheduler:outbox" {
 			r.boxed(c.Field, !c.Gone)
@@ -95,6 +110,10 @@ func (r *record) observe(e *sim.Event) {
 	switch e.Kind {
 	case sim.KindAck, sim.KindTerm:
 		r.acknowledged(e)
+	case sim.KindNak:
+		if int(e.Delivered) >= r.deliveries { // it does not come again
+			r.acknowledged(e)
+		}
 	case world.KindEffect:
 		r.executed(e)
 	case sim.KindControl:
@@ -104,7 +123,11 @@ func (r *record) observe(e *sim.Event) {
 		// NOSCRIPT is how a client learns that it must send a script whole.
 		failed := e.Outcome != sim.OutcomeOK && e.Outcome != sim.OutcomeNil && e.Outcome != sim.OutcomePending
 		if failed && !strings.HasPrefix(e.Outcome, "NOSCRIPT") {
-			j.failures = append(j.failures, failure{e.Phase, e.Fault, e.At})
+			fault := e.Fault
+			if e.Kind == sim.KindLate {
+				fault = "refused"
+			}
+			j.failures = append(j.failures, failure{e.Phase, fault, e.At})
 		}
 		switch e.Phase {
 		case "submit_deliver":
@@ -113,6 +136,12 @@ func (r *record) observe(e *sim.Event) {
 			j.holder = ""
 		case "result_deliver":
 			j.answers = max(j.answers, int(e.Delivered))
+		case "publish":
+			if j.State == "DISPATCHED" && j.locked > j.since && !r.relayed && e.Outcome != sim.OutcomePending {
+				first(&j.resumed, e.At)
+			}
+		case "replay_read":
+			first(&j.replayed, e.At)
 		}
 		if e.Phase == "submit_ack" || e.Phase == "submit_nak" {
 			r.handled(j)
@@ -121,9 +150,13 @@ func (r *record) observe(e *sim.Event) {
 }
 
 func (r *record) stored(e *sim.Event, c *sim.Change) {
-	r.outstanding[message{c.Stream, c.Seq, c.Subject}] = true
-	j := r.job(c.Header["Job-Id"])
+	m := message{c.Stream, c.Seq, c.Subject}
+	r.outstanding[m] = true
+	id := c.Header["Job-Id"]
+	j := r.job(id)
 	switch {
+	case j == nil && c.Subject == "sys.job.submit":
+		r.poison[id] = true
 	case j == nil:
 	case c.Subject == "sys.job.submit":
 		if j.submissions == 0 {
@@ -132,16 +165,38 @@ func (r *record) stored(e *sim.Event, c *sim.Change) {
 		if j.submissions++; j.submissions <= r.each {
 			r.submitted++
 		}
+	case c.Subject == "sys.job.cancel":
+		if j.cancel == 0 {
+			r.cancels++
+		}
+		first(&j.cancel, e.At)
+	case strings.HasSuffix(c.Subject, ".cancel") && m.consumer() != "":
+		first(&j.told, e.At)
+	case c.Header["Job-Void"] != "":
+		first(&j.voided, e.At)
 	case c.Stream == "CORDUM_JOBS":
 		j.Dispatches = append(j.Dispatches, DispatchPoint{e.Step, e.At, c.Subject, c.Seq})
-		j.worker = message{subject: c.Subject}.consumer()
+		j.worker = m.consumer()
 		if r.down[j.worker] {
 			j.ToDead = true
 			j.openBlind(e.At)
 		} else {
 			j.awaited = true
+			j.closeBlind(e.At, "dispatch")
 		}
 	}
+}
+
+// first notes the first instant of something.
+func first(at *time.Duration, now time.Duration) {
+	if *at == 0 {
+		*at = now
+	}
+}
+
+// asked says whether all that clients were to publish besides submissions is stored.
+func (r *record) asked(w Workload) bool {
+	return r.cancels == len(w.Cancel) && len(r.poison) == w.Poison
 }
 
 func (r *record) written(e *sim.Event, id string, c *sim.Change) {
@@ -166,10 +221,11 @@ func (r *record) written(e *sim.Event, id string, c *sim.Change) {
 			r.settled--
 			j.Settled = 0
 		}
+		from, since := j.State, j.since
 		j.State, j.since = c.Value, e.At
 		j.Path = append(j.Path, JobPoint{e.Step, e.At, c.Value, j.Attempts, e.Phase})
 		if c.Value != "DISPATCHED" && c.Value != "RUNNING" {
-			j.closeBlind(e.At)
+			r.found(j, from, e.At, since)
 		}
 		if c.Value == "SCHEDULED" {
 			j.awaited = false
@@ -210,7 +266,7 @@ func (r *record) executed(e *sim.Event) {
 	if e.Name == world.EffectBegin {
 		j.Executions++
 		j.executing, j.awaited = e.Node, true
-		j.closeBlind(e.At)
+		j.closeBlind(e.At, "execution")
 		return
 	}
 	j.executing, j.finished, j.awaited = "", true, false
@@ -240,7 +296,7 @@ func (r *record) controlled(e *sim.Event) {
 			j.openBlind(e.At)
 		} else if r.waits(j) {
 			j.awaited = true
-			j.closeBlind(e.At)
+			j.closeBlind(e.At, "restart")
 		}
 	}
 }
@@ -256,17 +312,5 @@ func (r *record) waits(j *jobRecord) bool {
 func (r *record) handled(j *jobRecord) {
 	if j.State == "DISPATCHED" && !j.awaited && !j.finished && !j.queued && j.holder == "" {
 		j.openBlind(j.since)
-	}
-}
-
-func (j *jobRecord) openBlind(at time.Duration) {
-	if j.Blind == nil || !j.Blind.Open {
-		j.Blind = &BlindWindow{Opened: at, Open: true}
-	}
-}
-
-func (j *jobRecord) closeBlind(at time.Duration) {
-	if j.Blind != nil && j.Blind.Open {
-		j.Blind.Open, j.Blind.Closed = false, at
 	}
 }

@@ -123,13 +123,6 @@ type DispatchPoint struct {
 	Seq     uint64        `json:"seq"`
 }
 
-// BlindWindow is the time in which a job is DISPATCHED, or RUNNING, to nobody.
-type BlindWindow struct {
-	Opened time.Duration `json:"opened_ns"`
-	Closed time.Duration `json:"closed_ns,omitempty"` // 0 while Open
-	Open   bool          `json:"open"`
-}
-
 // Unsettled names a job that did not settle, and why.
 type Unsettled struct {
 	Job    string        `json:"job"`

@@ -105,8 +105,14 @@ func (r *run) config() sim.Config {
 func judgeConfig(p *Plan) invariants.Config {
 	e := p.Engine
 	return invariants.Config{
-		DispatchOrder: string(e.DispatchOrder), MaxSchedulingRetries: e.MaxSchedulingRetries, MaxDeliver: e.MaxDeliver,
-		WorkerTTL: e.WorkerTTL, RegistrySweep: e.RegistrySweep, JobLockTTL: e.JobLockTTL,
+		DispatchOrder: string(e.DispatchOrder), StaleWorker: string(e.StaleWorker), StaleReasonCode: e.StaleReasonCode, DLQOrder: string(e.DLQOrder),
+		MaxDispatchRetries: e.MaxDispatchRetries, MaxSchedulingRetries: e.MaxSchedulingRetries, MaxDeliver: e.MaxDeliver, MaxRenewalFailures: e.MaxRenewalFailures,
+		WorkerTTL: e.WorkerTTL, RegistrySweep: e.RegistrySweep, JobLockTTL: e.JobLockTTL, RetryDelayBusy: e.RetryDelayBusy, BackoffMax: e.BackoffMax,
+		PollInterval: e.PollInterval, DispatchTimeout: e.DispatchTimeout, TopicTimeouts: string(e.TopicTimeouts), RunningTimeout: e.RunningTimeout,
+		IntentAge: e.IntentAge, SnapshotLockTTL: e.SnapshotLockTTL,
+		Fence: e.Fence, Epochs: e.Epochs, ResumeIntents: e.ResumeIntents, RefuseStaleResults: e.RefuseStaleResults, VoidIntents: e.VoidIntents,
+		CancelNotice: e.CancelNotice, SweepScheduled: e.SweepScheduled, RecheckTimeouts: e.RecheckTimeouts, BusyBackoff: e.BusyBackoff,
+		SnapshotLastSeen: e.SnapshotLastSeen, Reconciler: e.Reconciler, PendingReplayer: e.PendingReplayer, IdempotencyGuard: e.IdempotencyGuard,
 	}
 }
 
@@ -127,13 +133,14 @@ func (r *run) play(w *sim.World) error {
 	w.Step(boot, r.over)
 	r.crew.startWorkers(w)
 	w.Step(2*boot, r.over)
-	r.crew.startSubmitter(w)
+	r.crew.startClients(w)
 
 	work := r.plan.Workload
 	submissions := work.Jobs * work.Submissions
 	submitted := 2*boot + time.Duration(work.Jobs)*work.Every
 	r.stop = w.Step(max(submitted, r.lastTimed())+r.plan.Then.SettleWithin, func() bool {
-		return r.over() || w.Now() >= submitted && r.record.submitted == submissions && r.injector.Begun(w.Now())
+		through := r.record.submitted+int(r.crew.gaveUp.Load()) >= submissions && r.record.asked(work)
+		return r.over() || w.Now() >= submitted && through && r.injector.Begun(w.Now())
 	})
 	if r.plan.Then.Heal {
 		r.injector.Heal(w)
@@ -253,9 +260,15 @@ func msgTags(subject string, h nats.Header, data []byte) sim.Tags {
 		t.Phase = "submit"
 	case subject == "sys.job.result":
 		t.Phase = "result"
+	case subject == "sys.job.cancel":
+		t.Phase = "cancel"
 	case subject == "sys.heartbeat":
 		t.Phase = "heartbeat"
 		t.Job = workerID(data) // the unit of work is the worker
+	case strings.HasPrefix(subject, "worker.") && strings.HasSuffix(subject, ".cancel"):
+		t.Phase = "notice"
+	case len(h["Job-Void"]) > 0:
+		t.Phase = "void"
 	case strings.HasPrefix(subject, "worker."), strings.HasPrefix(subject, "job."):
 		t.Phase = "job"
 	}

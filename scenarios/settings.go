@@ -3,13 +3,10 @@ package scenarios
 import (
 	"errors"
 	"fmt"
-	"maps"
 	"reflect"
 	"regexp"
 	"slices"
-	"strconv"
 	"strings"
-	"time"
 
 	"github.com/faultline-sim/faultline/faults/suggest"
 )
@@ -23,9 +20,6 @@ type Setting struct {
 	Doc      string `json:"doc"`
 	Allowed  string `json:"allowed"` // "1 to 1000", or the choices
 }
-
-// slowPrefix begins the settings of single jobs: workload.slow.3=15m.
-const slowPrefix = "workload.slow."
 
 // Settings lists every setting, in the order of the plan's keys; the seed is not among them, since
 // it has a flag of its own.
@@ -45,8 +39,11 @@ func Settings() []Setting {
 		list = append(list, out)
 	}
 	i := slices.IndexFunc(list, func(s Setting) bool { return s.Name == "workload.work" }) + 1
-	work := list[i-1]
-	return slices.Insert(list, i, Setting{Name: slowPrefix + "N", Type: work.Type, Default: "as workload.work", Doc: "how long a worker executes job N", Allowed: work.Allowed})
+	for _, k := range perJobs {
+		list = slices.Insert(list, i, k.setting())
+		i++
+	}
+	return list
 }
 
 // setting is one settable key of a plan at hand.
@@ -142,8 +139,8 @@ func (p *Plan) Set(assignment string) error {
 	if !ok {
 		return &PlanError{Path: name, Message: fmt.Sprintf("%q sets nothing", assignment), Remedy: "write key=value" + suggest.Hint(name, settingNames())}
 	}
-	if job, slow := strings.CutPrefix(name, slowPrefix); slow {
-		return p.setSlow(name, job, text)
+	if k, job, ok := perJobOf(name); ok {
+		return p.setPerJob(k, name, job, text)
 	}
 	list := p.settings()
 	i := slices.IndexFunc(list, func(s setting) bool { return s.name == name })
@@ -158,26 +155,6 @@ func (p *Plan) Set(assignment string) error {
 	if name != "preset" && name != "seed" {
 		p.pin(list[i])
 	}
-	return nil
-}
-
-func (p *Plan) setSlow(name, job, text string) error {
-	n, err := strconv.Atoi(job)
-	if err != nil {
-		return &PlanError{Path: name, Message: fmt.Sprintf("%s does not end in the number of a job", name), Remedy: "write " + slowPrefix + "3=15m"}
-	}
-	f, _ := reflect.TypeFor[Workload]().FieldByName("Work")
-	value := reflect.New(durationType).Elem()
-	if e := setScalar(name, value, text, f.Tag); e != nil {
-		return e
-	}
-	slow := map[int]time.Duration{n: time.Duration(value.Int())}
-	for k, v := range p.Workload.Slow {
-		if k != n {
-			slow[k] = v
-		}
-	}
-	p.Workload.Slow = slow
 	return nil
 }
 
@@ -206,8 +183,8 @@ func (p *Plan) Changes() []string {
 			changes = append(changes, s.name+"="+textOf(s.value))
 		}
 		if s.name == "workload.work" {
-			for _, n := range slices.Sorted(maps.Keys(p.Workload.Slow)) {
-				changes = append(changes, fmt.Sprintf("%s%d=%s", slowPrefix, n, durationText(p.Workload.Slow[n])))
+			for _, k := range perJobs {
+				changes = append(changes, k.assignments(&p.Workload)...)
 			}
 		}
 	}

@@ -30,9 +30,9 @@ func TestSettingsAreThePlansKeys(t *testing.T) {
 	assert.Equal(t, Setting{Name: "engine.max_dispatch_retries", Type: "integer", Default: "3", Doc: "picks in one handling before a stale worker sends the job back (seed 002)", Allowed: "1 to 1000"}, byName["engine.max_dispatch_retries"])
 	assert.Equal(t, "stale_worker", byName["engine.stale_reason_code"].Hardened)
 	assert.Equal(t, "no_workers", byName["engine.stale_reason_code"].Default)
-	assert.Equal(t, "20m", byName["then.settle_within"].Default)
+	assert.Equal(t, "45m", byName["then.settle_within"].Default)
 	assert.Equal(t, "choice", byName["schedule.strategy"].Type)
-	for _, name := range []string{"preset", "workload.jobs", "workload.slow.N", "topology.schedulers", "topology.deduplicate"} {
+	for _, name := range []string{"preset", "workload.jobs", "workload.slow.N", "workload.cancel.N", "workload.deadline.N", "topology.schedulers", "topology.deduplicate"} {
 		assert.Contains(t, byName, name)
 	}
 	assert.NotContains(t, byName, "seed", "it has a flag of its own")
@@ -40,7 +40,7 @@ func TestSettingsAreThePlansKeys(t *testing.T) {
 
 func TestEverySettingTakesItsDefault(t *testing.T) {
 	for _, s := range Settings() {
-		if s.Name == "workload.slow.N" {
+		if strings.HasSuffix(s.Name, ".N") {
 			continue
 		}
 		p := plan(t, "")
@@ -51,16 +51,18 @@ func TestEverySettingTakesItsDefault(t *testing.T) {
 
 func TestSet(t *testing.T) {
 	p := plan(t, "")
-	for _, a := range []string{"engine.max_dispatch_retries=5", "engine.dispatch_order = publish-first", "workload.jobs=1_000", "workload.slow.3=15m", "workload.slow.4=1s", "topology.deduplicate=true", "then.settle_within=90m", "seed=18446744073709551615"} {
+	for _, a := range []string{"engine.max_dispatch_retries=5", "engine.dispatch_order = publish-first", "workload.jobs=1_000", "workload.slow.3=15m", "workload.slow.4=1s", "workload.deadline.3=1m", "workload.cancel.4=2s", "topology.deduplicate=true", "then.settle_within=90m", "seed=18446744073709551615"} {
 		require.NoError(t, p.Set(a), a)
 	}
 	assert.Equal(t, 5, p.Engine.MaxDispatchRetries)
 	assert.Equal(t, engine.PublishFirst, p.Engine.DispatchOrder)
 	assert.Equal(t, 1000, p.Workload.Jobs)
 	assert.Equal(t, map[int]time.Duration{3: 15 * time.Minute, 4: time.Second}, p.Workload.Slow)
+	assert.Equal(t, map[int]time.Duration{4: 2 * time.Second}, p.Workload.Cancel)
+	assert.Equal(t, map[int]time.Duration{3: time.Minute}, p.Workload.Deadline)
 	assert.True(t, p.Topology.Deduplicate)
 	assert.Equal(t, uint64(1<<64-1), p.Seed)
-	assert.Equal(t, []string{"engine.dispatch_order=publish-first", "engine.max_dispatch_retries=5", "topology.deduplicate=true", "workload.jobs=1000", "workload.slow.3=15m", "workload.slow.4=1s", "then.settle_within=1h30m"}, p.Changes())
+	assert.Equal(t, []string{"engine.dispatch_order=publish-first", "engine.max_dispatch_retries=5", "topology.deduplicate=true", "workload.jobs=1000", "workload.slow.3=15m", "workload.slow.4=1s", "workload.cancel.4=2s", "workload.deadline.3=1m", "then.settle_within=1h30m"}, p.Changes())
 }
 
 func TestSetRefuses(t *testing.T) {
@@ -81,6 +83,8 @@ func TestSetRefuses(t *testing.T) {
 		{"workload.jobs=99999999999999999999", `workload.jobs is "99999999999999999999", out of range`},
 		{"workload.every=5", `workload.every is "5", has no unit`},
 		{"workload.slow.x=15m", `workload.slow.x does not end in the number of a job; write workload.slow.3=15m`},
+		{"workload.cancel.x=2s", `workload.cancel.x does not end in the number of a job; write workload.cancel.3=2s`},
+		{"workload.deadline.3=1us", `workload.deadline.3 is 1µs, out of range; give a duration such as 200ms, 10s or 20m, from 1ms to 24h`},
 		{"workload.slow.3=9999999h", `workload.slow.3 is "9999999h", out of range`},
 		{"workload.slow.3=soon", `workload.slow.3 is "soon", not a duration`},
 		{"engine.read_error=open", `engine.read_error is "open"; one of fail-closed, fail-open`},

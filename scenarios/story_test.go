@@ -39,11 +39,22 @@ faults: [{after: {job: 1, phase: result_publish}, do: crash, node: actor, restar
 			plan: `
 workload: {jobs: 1, work: 1m}
 topology: {workers: 1}
+engine: {reconciler: false}
 faults: [{at: 20s, do: crash, node: worker-1}]
 then: {heal: false}`,
 			verdict: Held,
 			reason:  "every-job-settles is broken under faults for which nothing is promised",
 			told:    []string{"stays open", "dispatched to worker-1, which is dead"},
+		},
+		"a worker that stays dead, and a reconciler": {
+			plan: `
+workload: {jobs: 1, work: 1m}
+topology: {workers: 1}
+engine: {tick_lock: renewed}
+faults: [{at: 20s, do: crash, node: worker-1}]
+then: {heal: false}`,
+			verdict: Held,
+			told:    []string{"one dispatch was stored", "TIMEOUT at 30m30", "(timeout)", "Its blind window lasted from 20s to 30m30", "It was blind for 30m10s: detected after the running timeout (30m) plus 28s, counted from the start of RUNNING."},
 		},
 		"the heal starts a node that goes down after it": {
 			plan: `
@@ -51,7 +62,7 @@ workload: {jobs: 1}
 topology: {schedulers: 1}
 faults:
   - {on: {job: 1, phase: submit_ack}, do: lose}
-  - {after: {job: 1, phase: state_read, occurrence: 3}, do: crash, node: actor}`,
+  - {after: {job: 1, phase: processed_read, occurrence: 3}, do: crash, node: actor}`,
 			verdict: Held,
 			told:    []string{"SUCCEEDED"},
 		},
@@ -65,6 +76,7 @@ faults: [{at: 10s, do: partition, node: worker-1, from: heartbeats, for: 5s}]`,
 		"a request is given up": {
 			plan: `
 workload: {jobs: 1}
+engine: {pending_replayer: false}
 faults: [{on: {job: 1, phase: state_read}, do: fail-before, times: 100}]`,
 			verdict: Held,
 			told:    []string{"state_read failed 100 times", "still PENDING", "its request was given up after 100 deliveries"},
@@ -76,7 +88,64 @@ faults:
   - {on: {job: 1, phase: publish}, do: hang}
   - {on: {job: 1, phase: rollback_write}, do: fail-before}`,
 			verdict: Held,
-			told:    []string{"publish hung until its deadline", "no dispatch of it was stored; still DISPATCHED", "stays open", "it is DISPATCHED but was never dispatched"},
+			told:    []string{"publish hung until its deadline", "no dispatch of it was stored; TIMEOUT", "blind window lasted", "detected after the dispatch timeout (5m) plus"},
+		},
+		"a rollback fails, and the topic has a timeout of its own": {
+			plan: `
+workload: {jobs: 1}
+engine: {tick_lock: renewed, topic_timeouts: job.default=30s}
+faults:
+  - {on: {job: 1, phase: publish}, do: fail-before}
+  - {on: {job: 1, phase: rollback_write}, do: fail-before}`,
+			verdict: Held,
+			told:    []string{"no dispatch of it was stored; TIMEOUT", "It was blind for 58s: detected after its topic's dispatch timeout (30s) plus 28s."},
+		},
+		"a rollback fails, and there is no reconciler": {
+			plan: `
+workload: {jobs: 1}
+engine: {reconciler: false}
+faults:
+  - {on: {job: 1, phase: publish}, do: hang}
+  - {on: {job: 1, phase: rollback_write}, do: fail-before}`,
+			verdict: Held,
+			told:    []string{"no dispatch of it was stored; still DISPATCHED", "stays open", "it is DISPATCHED but was never dispatched"},
+		},
+		"a later handling resumes an intent": {
+			plan: `
+preset: hardened
+workload: {jobs: 1}
+faults: [{after: {job: 1, phase: dispatched_write}, do: crash, node: actor, restart_in: 30s}]`,
+			verdict: Held,
+			told:    []string{"one dispatch was stored", "a later handling resumed its intent at 1m30", "SUCCEEDED", "blind window lasted"},
+		},
+		"a replayer takes up a job that was never submitted": {
+			plan: `
+workload: {jobs: 1, tries: 1}
+faults: [{on: {job: 1, phase: submit_publish}, do: fail-before}]`,
+			verdict: Held,
+			told:    []string{"job-1 was stored at 2.2", "and never submitted", "submit_publish failed", "one dispatch was stored", "SUCCEEDED"},
+		},
+		"a cancellation comes before the dispatch": {
+			plan: `
+preset: hardened
+workload: {jobs: 1, cancel: {1: 500ms}}
+faults: [{on: {job: 1, phase: publish}, do: late, for: 20s}]`,
+			verdict: Held,
+			told:    []string{"publish timed out for its caller", "publish arrived late and was refused", "no dispatch of it was stored", "its cancellation was asked for at 2.7", "its dispatch was declared void", "CANCELLED", "(cancelled)"},
+			never:   "executed it",
+		},
+		"a worker is told that its job is cancelled": {
+			plan: `
+preset: hardened
+workload: {jobs: 1, work: 5m, cancel: {1: 10s}}`,
+			verdict: Held,
+			told:    []string{"its cancellation was asked for at 12.2", "its worker was told that it is cancelled", "CANCELLED at 12.2", "the run took 12.2"},
+		},
+		"a deadline passes": {
+			plan: `
+workload: {jobs: 1, work: 5m, deadline: {1: 10s}}`,
+			verdict: Held,
+			told:    []string{"TIMEOUT at 30.0", "(timeout)"},
 		},
 		"another handling meets the lock while the publish is under way": {
 			plan: `
@@ -87,7 +156,7 @@ faults: [{on: {job: 1, phase: publish}, do: hang}]`,
 			never:   "blind window",
 		},
 		"work that outlasts the run": {
-			plan:    "\nworkload: {jobs: 1, work: 24h}",
+			plan:    "\nworkload: {jobs: 1, work: 24h}\nengine: {running_timeout: 48h}",
 			verdict: Inconclusive,
 			reason:  "job-1 was still under way when the time was over; raise then.settle_within",
 			told:    []string{"worker-1 is still executing it"},
@@ -96,7 +165,7 @@ faults: [{on: {job: 1, phase: publish}, do: hang}]`,
 			plan: `
 workload: {jobs: 1}
 faults: [{on: {job: 1, phase: scheduled_write}, do: fail-before, times: 60}]
-engine: {max_deliver: 20}`,
+engine: {max_deliver: 20, pending_replayer: false}`,
 			verdict: Inconclusive,
 			reason:  "occurrences 1 to 60: only 20 of 60 times",
 			told:    []string{"its request was given up after 20 deliveries"},
@@ -191,7 +260,7 @@ expect: {violates: [one-dispatch-per-job]}`,
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
-			p, err := Parse("plan.yaml", []byte("version: 1\nname: story\npreset: documented"+c.plan+"\n"))
+			p, err := Parse("plan.yaml", []byte("version: 1\nname: story\n"+preset(c.plan)+c.plan+"\n"))
 			require.NoError(t, err)
 			res, err := Run(context.Background(), p, RunOptions{Source: "plan.yaml"})
 			require.NoError(t, err)
@@ -212,4 +281,12 @@ expect: {violates: [one-dispatch-per-job]}`,
 			}
 		})
 	}
+}
+
+// preset gives a plan the documented preset, if it has none.
+func preset(plan string) string {
+	if strings.Contains(plan, "preset:") {
+		return ""
+	}
+	return "preset: documented"
 }

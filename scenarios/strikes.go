@@ -37,20 +37,23 @@ func (d *drawer) strike(k faults.Kind) {
 		f.At, f.From, f.Node = d.instant(), link.Name, from(d, "node", link.Nodes...)
 		f.For = d.pause("for", time.Second, 10*time.Second, time.Minute, 5*time.Minute)
 	case k.OnNode() && d.oneIn(3, "at"):
-		f.At, f.Node = d.instant(), from(d, "node", d.p.Topology.Nodes()...)
+		f.At, f.Node = d.instant(), from(d, "node", d.p.Nodes()...)
 	case k.OnNode():
 		f.Node = faults.Actor
 		f.After = d.match(d.phase(func(faults.Place) bool { return true }))
 		if d.oneIn(4, "another") {
-			f.Node = from(d, "node", d.p.Topology.Nodes()...)
+			f.Node = from(d, "node", d.p.Nodes()...)
 		}
 	default:
 		ph := d.phase(func(p faults.Place) bool { return slices.Contains(k.Places, p) })
 		f.On = d.match(ph)
 		d.often(&f, ph)
 	}
-	if k.Effect == faults.Crash {
+	switch k.Effect {
+	case faults.Crash:
 		f.RestartIn = d.pause("restart in", 50*time.Millisecond, time.Second, 10*time.Second, time.Minute, 11*time.Minute)
+	case faults.Pause, faults.Late:
+		f.For = from(d, "for", 10*time.Second, time.Second, 70*time.Second, 5*time.Minute)
 	}
 	d.add(f)
 }
@@ -88,7 +91,7 @@ func (d *drawer) often(f *faults.Fault, ph faults.Phase) {
 var weights = map[string]int{
 	"dispatched_write": 20, "publish": 20,
 	"lock_acquire": 8, "lock_renew": 8, "state_read": 8, "scheduled_write": 8, "rollback_write": 8, "running_write": 8, "lock_release": 8, "submit_ack": 8,
-	"pending_write": 1, "submit_term": 1, "job_term": 1, "result_term": 1,
+	"pending_write": 1, "job_term": 1, "result_term": 1, "cancel_term": 1,
 }
 
 const weightOfMost = 3
@@ -130,14 +133,18 @@ func (d *drawer) match(ph faults.Phase) *faults.Match {
 }
 
 // recurring are phases of each message's handling: a calm job has them twice.
-var recurring = []string{"lock_acquire", "state_read", "lock_release"}
+var recurring = []string{"lock_acquire", "state_read", "lock_release", "processed_read", "inflight_write", "processed_write"}
 
 // actors are the nodes that operate in a phase.
 func (t Topology) actors(phase string) []string {
 	switch {
-	case strings.HasPrefix(phase, "submit_write"), phase == "submit_publish":
+	case phase == "submit_write", phase == "submit_publish":
 		return []string{world.SubmitterName}
-	case strings.HasPrefix(phase, "job_"), phase == "effect", phase == "result_publish", phase == "heartbeat":
+	case phase == "cancel_publish":
+		return []string{world.CancellerName}
+	case phase == string(world.PhasePoison):
+		return []string{world.StrangerName}
+	case phase == "effect", phase == "result_publish", phase == "heartbeat", slices.ContainsFunc([]string{"job_", "notice_", "void_d", "void_a"}, func(p string) bool { return strings.HasPrefix(phase, p) }):
 		return nodeNames("worker", t.Workers)
 	}
 	return nodeNames("scheduler", t.Schedulers)
@@ -155,10 +162,42 @@ var leads = map[string]func(d *drawer, job int){
 	"lock_renew":   (*drawer).dawdle,
 	"failed_write": (*drawer).exhaust,
 	"dlq_write":    (*drawer).exhaust,
-	"job_progress": func(d *drawer, job int) { d.set(slowPrefix+nth(job), "7m") },
+	"job_progress": func(d *drawer, job int) { d.set("workload.slow."+nth(job), "7m") },
 	"pending_write": func(d *drawer, job int) { // of a job whose record is there, but cannot be read
 		d.fail(job, "state_read")
 	},
+	"publish_read": func(d *drawer, job int) { // of a dispatch that was stored and is published again
+		d.add(faults.Fault{On: &faults.Match{Job: job, Phase: "publish"}, Do: faults.FailAfter})
+	},
+	"poison_publish": (*drawer).poison, "submit_term": (*drawer).poison,
+	"cancel_publish": (*drawer).cancel, "cancel_deliver": (*drawer).cancel, "cancel_write": (*drawer).cancel, "cancel_ack": (*drawer).cancel,
+	"cancel_nak": func(d *drawer, job int) {
+		d.cancel(job)
+		d.fail(job, "cancel_write")
+	},
+	"cancel_notice": (*drawer).cancelAtWork, "notice_deliver": (*drawer).cancelAtWork, "notice_ack": (*drawer).cancelAtWork,
+	"void_publish": (*drawer).cancelInBetween, "void_deliver": (*drawer).cancelInBetween, "void_ack": (*drawer).cancelInBetween,
+	"timeout_read": (*drawer).expire, "timeout_write": (*drawer).expire,
+}
+
+func (d *drawer) poison(int) { d.set("workload.poison", from(d, "poison", "1", "2")) }
+
+// cancelAtWork has a job cancelled while a worker is at it.
+func (d *drawer) cancelAtWork(job int) {
+	d.set("workload.slow."+nth(job), from(d, "slow", longWork...))
+	d.set("workload.cancel."+nth(job), from(d, "cancelled after", "1s", "10s"))
+}
+
+// cancelInBetween has a job cancelled while it is DISPATCHED and no dispatch of it is stored.
+func (d *drawer) cancelInBetween(job int) {
+	d.fail(job, "publish")
+	d.set("workload.cancel."+nth(job), from(d, "cancelled after", "1s", "500ms"))
+}
+
+// expire lets a job's deadline pass while a worker is at it.
+func (d *drawer) expire(job int) {
+	d.set("workload.slow."+nth(job), "2m")
+	d.set("workload.deadline."+nth(job), from(d, "deadline", "5s", "1m"))
 }
 
 // fail makes an operation of the job fail, so that nothing is applied.

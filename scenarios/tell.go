@@ -86,7 +86,11 @@ func (r *run) tell(about []*jobRecord) []string {
 
 func (r *run) story(j *jobRecord) string {
 	var b strings.Builder
-	fmt.Fprintf(&b, "%s was submitted at %s", j.ID, at(j.Submitted))
+	if j.submissions == 0 && len(j.Path) > 0 {
+		fmt.Fprintf(&b, "%s was stored at %s and never submitted", j.ID, at(j.Path[0].At))
+	} else {
+		fmt.Fprintf(&b, "%s was submitted at %s", j.ID, at(j.Submitted))
+	}
 	for _, f := range tally(j.failures) {
 		fmt.Fprintf(&b, "; its %s %s", f.phase, f.words())
 	}
@@ -108,6 +112,20 @@ func (r *run) story(j *jobRecord) string {
 		}
 		fmt.Fprintf(&b, "; %d dispatches were stored: %s", n, strings.Join(when, ", "))
 	}
+	for _, x := range []struct {
+		when time.Duration
+		says string
+	}{
+		{j.resumed, "a later handling resumed its intent"},
+		{j.replayed, "a replayer took it up"},
+		{j.cancel, "its cancellation was asked for"},
+		{j.voided, "its dispatch was declared void"},
+		{j.told, "its worker was told that it is cancelled"},
+	} {
+		if x.when > 0 {
+			fmt.Fprintf(&b, "; %s at %s", x.says, at(x.when))
+		}
+	}
 	if j.Executions > 1 {
 		fmt.Fprintf(&b, "; workers executed it %d times", j.Executions)
 	}
@@ -118,7 +136,7 @@ func (r *run) story(j *jobRecord) string {
 		}
 	}
 	if terminal(j.State) {
-		fmt.Fprintf(&b, "; %s at %s", j.State, at(j.Settled))
+		fmt.Fprintf(&b, "; %s", strings.Join(j.ends(), ", then "))
 	} else if j.State != "" {
 		fmt.Fprintf(&b, "; still %s", j.State)
 	}
@@ -126,10 +144,8 @@ func (r *run) story(j *jobRecord) string {
 		fmt.Fprintf(&b, " (%s)", j.Reason)
 	}
 	b.WriteString(".")
-	if w := j.Blind; w != nil && w.Open {
-		fmt.Fprintf(&b, " Its blind window opened at %s and stays open: %s after, no reconciler has looked.", at(w.Opened), (r.end - w.Opened).Round(time.Second))
-	} else if w != nil {
-		fmt.Fprintf(&b, " Its blind window lasted from %s to %s: %s.", at(w.Opened), at(w.Closed), at(w.Closed-w.Opened))
+	if j.Blind != nil {
+		b.WriteString(j.Blind.words(r.end))
 	}
 	return b.String()
 }
@@ -179,6 +195,16 @@ func (r *run) others(about []*jobRecord) string {
 	return fmt.Sprintf("Of the other %d jobs, %d were dispatched once, at the first attempt, and succeeded.", n, first)
 }
 
+// ends lists the terminal states that were written; there should be one.
+func (j *jobRecord) ends() (list []string) {
+	for _, p := range j.Path {
+		if terminal(p.State) {
+			list = append(list, fmt.Sprintf("%s at %s", p.State, at(p.At)))
+		}
+	}
+	return list
+}
+
 // attemptsAfter lists the attempts that the state writes of one phase left.
 func (j *jobRecord) attemptsAfter(phase string) (list []string) {
 	for _, p := range j.Path {
@@ -220,7 +246,8 @@ func tally(list []failure) (all []failed) {
 
 func (f failed) words() string {
 	how := map[string]string{
-		"fail-before": "failed", "fail-after": "was applied but failed for its caller", "hang": "hung until its deadline", "": "failed",
+		"fail-before": "failed", "fail-after": "was applied but failed for its caller", "hang": "hung until its deadline",
+		"late": "timed out for its caller", "refused": "arrived late and was refused", "": "failed",
 	}[f.fault]
 	if f.n == 1 {
 		return fmt.Sprintf("%s at %s", how, at(f.first))

@@ -105,18 +105,16 @@ func checkWorkload(p *Plan) *PlanError {
 	if last := time.Duration(w.Jobs-1) * w.Every; last > submissionsMax {
 		return &PlanError{Path: "workload.every", Message: fmt.Sprintf("the last of %d jobs would be submitted after %s", w.Jobs, durationText(last)), Remedy: fmt.Sprintf("let them all come within %s", durationText(submissionsMax))}
 	}
-	for n := range w.Slow {
-		if n < 1 || n > w.Jobs {
-			return &PlanError{Path: fmt.Sprintf("%s%d", slowPrefix, n), Message: fmt.Sprintf("there is no job %d", n), Remedy: fmt.Sprintf("the workload has jobs 1 to %d", w.Jobs)}
-		}
-	}
-	return nil
+	return checkPerJob(p)
 }
 
 func checkEngine(p *Plan) *PlanError {
 	e := p.Engine
 	if e.BackoffBase > e.BackoffMax {
 		return &PlanError{Path: "engine.backoff_base", Message: fmt.Sprintf("engine.backoff_base is %s, longer than engine.backoff_max", durationText(e.BackoffBase)), Remedy: "give at most " + durationText(e.BackoffMax)}
+	}
+	if _, err := e.TopicTimeouts.Parse(); err != nil {
+		return &PlanError{Path: "engine.topic_timeouts", Message: fmt.Sprintf("engine.topic_timeouts is %.80q", e.TopicTimeouts), Remedy: "give topics, each once, with a duration from 1s on, as in job.fast=20s,job.slow=10m"}
 	}
 	return nil
 }

@@ -77,7 +77,7 @@ type timer struct {
 	period time.Duration
 
 	t       *time.Timer
-	due     time.Duration // when it fires next, on the world's clock: a ticker keeps to its beat
+	due     time.Duration // when it fires next, on the world's clock: a ticker keeps to its beat, and skips what it has missed
 	armed   int           // how often it was armed or stopped, so that a fire knows whether it still counts
 	parked  *Op           // fired, and waiting for its grant
 	pending bool
@@ -130,6 +130,9 @@ func (t *timer) fire() {
 	w.mu.Lock()
 	t.parked = nil
 	if t.period > 0 {
+		if missed := (w.Now() - t.due) / t.clock.world(t.period); missed > 0 { // as the standard library's does
+			t.due += missed * t.clock.world(t.period)
+		}
 		t.arm(t.period)
 	} else {
 		t.pending = false

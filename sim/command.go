@@ -44,6 +44,7 @@ var ErrUnknownCommand = errors.New("sim: a world cannot run this Redis command")
 // places to look at once it has.
 func (op *Op) addCommand(args []any) {
 	op.args = append(op.args, args...)
+	op.replies++
 	if len(args) < 2 {
 		return
 	}

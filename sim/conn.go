@@ -48,7 +48,7 @@ func (w *World) arriveLate(m *nats.Msg, lag time.Duration) {
 func (c *Conn) Subscribe(subject string, cb nats.MsgHandler) (*nats.Subscription, error) {
 	w := c.p.node.world
 	sub, err := c.p.nats.Subscribe(subject, func(m *nats.Msg) {
-		op := &Op{Kind: KindReceive, Target: m.Subject, Tags: w.msgTags(m.Subject, m.Header, m.Data)}
+		op := &Op{Kind: KindReceive, Target: m.Subject, Data: string(m.Data), Tags: w.msgTags(m.Subject, m.Header, m.Data)}
 		lost := true
 		err := c.p.do(c.p.ctx, op, func() error { lost = false; return nil })
 		if err == nil && !lost {

@@ -117,8 +117,15 @@ type gatedMsg struct {
 // do gates one thing done with a message. Its phase is that of the message with the kind behind
 // it, as in submit_ack.
 func (m *gatedMsg) do(ctx context.Context, kind Kind, write bool, apply func() error) error {
+	return m.named(ctx, "", kind, write, apply)
+}
+
+// NameDoubleAck tells the acknowledgement that waits for the server's answer.
+const NameDoubleAck = "DoubleAck"
+
+func (m *gatedMsg) named(ctx context.Context, name string, kind Kind, write bool, apply func() error) error {
 	w := m.p.node.world
-	op := &Op{Kind: kind, Target: m.Subject(), Write: write, Tags: w.msgTags(m.Subject(), m.Headers(), m.Data())}
+	op := &Op{Kind: kind, Name: name, Target: m.Subject(), Write: write, Tags: w.msgTags(m.Subject(), m.Headers(), m.Data())}
 	if op.Phase != "" {
 		op.Phase += "_" + string(kind)
 	}
@@ -131,7 +138,7 @@ func (m *gatedMsg) do(ctx context.Context, kind Kind, write bool, apply func() e
 func (m *gatedMsg) Ack() error { return m.do(m.p.ctx, KindAck, true, m.Msg.Ack) }
 
 func (m *gatedMsg) DoubleAck(ctx context.Context) error {
-	return m.do(ctx, KindAck, true, func() error { return m.Msg.DoubleAck(ctx) })
+	return m.named(ctx, NameDoubleAck, KindAck, true, func() error { return m.Msg.DoubleAck(ctx) })
 }
 
 func (m *gatedMsg) Nak() error { return m.do(m.p.ctx, KindNak, true, m.Msg.Nak) }

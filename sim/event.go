@@ -23,7 +23,8 @@ const (
 	KindProgress Kind = "progress" // InProgress, which restarts AckWait
 	KindTimer    Kind = "timer"    // a sleep, timer or ticker of a node's clock wakes its actor
 	KindReturn   Kind = "return"   // an operation that hung gives its caller the error
-	KindControl  Kind = "control"  // the harness itself: crash, restart, partition, heal
+	KindLate     Kind = "late"     // an operation has its effect after its caller gave up: a write from the past
+	KindControl  Kind = "control"  // the harness itself: crash, restart, pause, resume, partition, heal, stop, start
 )
 
 // Tags is what a service says of one of its calls: the job (or other unit of work) it is for and
@@ -49,6 +50,7 @@ type Event struct {
 	Outcome     string        `json:"outcome"`             // "ok", "nil" (redis.Nil), "pending" (blocks in a server), or the caller's error
 	Seq         uint64        `json:"seq,omitempty"`       // stream sequence of the message that a deliver, ack, nak or term is about
 	Delivered   uint64        `json:"delivered,omitempty"` // how many times that message has been delivered
+	Data        string        `json:"data,omitempty"`      // what a core message says that is received; a stream's messages are among the changes
 	Changes     []Change      `json:"changes,omitempty"`
 }
 

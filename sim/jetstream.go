@@ -3,6 +3,7 @@ package sim
 import (
 	"context"
 	"errors"
+	"strings"
 	"time"
 
 	"github.com/nats-io/nats.go"
@@ -33,6 +34,7 @@ func (g *gatedJetStream) PublishMsg(ctx context.Context, m *nats.Msg, opts ...je
 	if op.Tags == (Tags{}) {
 		op.Tags = w.msgTags(m.Subject, m.Header, m.Data)
 	}
+	op.copied = func() send { return copyOf(m, opts) }
 	err = g.p.do(ctx, op, func() error {
 		ack, err = g.JetStream.PublishMsg(ctx, m, opts...)
 		return err
@@ -46,7 +48,8 @@ func (g *gatedJetStream) PublishMsg(ctx context.Context, m *nats.Msg, opts ...je
 // api gates a management call.
 func api[T any](ctx context.Context, p *Process, name, target string, call func() (T, error)) (out T, err error) {
 	w := p.node.world
-	op := &Op{Kind: KindAPI, Name: name, Target: target, Tags: w.tags(ctx), Write: true}
+	looks := strings.HasPrefix(name, "Get") || strings.HasSuffix(name, "Info")
+	op := &Op{Kind: KindAPI, Name: name, Target: target, Tags: w.tags(ctx), Write: !looks}
 	err = p.do(ctx, op, func() error {
 		out, err = call()
 		return err

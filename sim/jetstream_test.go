@@ -133,7 +133,7 @@ func TestEveryWordAboutAMessageIsAStep(t *testing.T) {
 	assert.ElementsMatch(t, []string{
 		"fetch  S/c 0/0", "deliver  s.0 1/1", "ack  s.0 1/1", "deliver  s.1 2/1", "nak  s.1 2/1", "deliver  s.2 3/1", "nak  s.2 3/1",
 		"deliver  s.3 4/1", "term  s.3 4/1", "deliver  s.4 5/1", "progress  s.4 5/1", "term  s.4 5/1",
-		"fetch  S/c 0/0", "deliver  s.1 2/2", "ack  s.1 2/2", "fetch  S/c 0/0", "deliver  s.2 3/2", "ack  s.2 3/2",
+		"fetch  S/c 0/0", "deliver  s.1 2/2", "ack DoubleAck s.1 2/2", "fetch  S/c 0/0", "deliver  s.2 3/2", "ack DoubleAck s.2 3/2",
 		"fetch  S/c 0/0", "fetchend  S/c 0/0",
 	}, list[7:])
 }

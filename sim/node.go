@@ -36,6 +36,7 @@ type Process struct {
 	js        jetstream.JetStream
 	clock     *clock
 	connected bool
+	holding   *held // guarded by World.mu: the next write of its command is held back
 }
 
 // Node declares a node whose processes run main. It runs nothing until [Node.Start].
@@ -110,7 +111,12 @@ func (w *World) kill(p *Process) {
 	w.doomed = append(w.doomed, p)
 }
 
-// Pause grants nothing of the node's for d, as a long garbage collection would.
+// Pause grants nothing of the node's for d, as a long garbage collection would. What the servers have
+// sent it by then, or send it meanwhile, waits: a message that a pull was given counts as delivered, and
+// its AckWait runs on. Deadlines pass, and a call that has not set out by then never does. Timers that
+// fall due fire when the pause is over, a ticker once. A new incarnation is not paused.
+//
+// Connections outlive it, however long it is: the clients answer the servers' pings all the same.
 func (n *Node) Pause(d time.Duration) { n.pausedUntil = max(n.pausedUntil, n.world.Now()+d) }
 
 // exitIfDead ends the calling goroutine if its process has crashed.
@@ -140,7 +146,7 @@ func (p *Process) Rand() Rand { return Rand{p} }
 // connect dials the servers.
 func (p *Process) connect() {
 	w := p.node.world
-	p.redis = w.dialRedis()
+	p.redis = w.dialRedis(p)
 	p.redis.AddHook(&redisHook{p})
 	nc, err := w.dialNATS(p.node.name)
 	if err != nil {

@@ -16,24 +16,24 @@ import (
 func (w *World) observeStreams() {
 	names := w.adminJS.StreamNames(context.Background())
 	for name := range names.Name() {
-		w.observe(name)
+		w.observe(name, 1)
 	}
 }
 
 // observe puts an observer on a stream, if there is such a stream and it has none yet: a consumer of
-// the world's own, which the server tells of each message it has stored.
-func (w *World) observe(name string) {
-	if w.streams[name] != nil {
+// the world's own, which the server tells of each message it has stored, from the sequence first on.
+func (w *World) observe(name string, first uint64) {
+	if w.streams[name] != nil || w.down.Load() {
 		return
 	}
-	o := &observer{}
+	o := &observer{last: first - 1}
 	inbox := nats.NewInbox()
 	sub, err := w.admin.Subscribe(inbox, o.see)
 	if err != nil {
 		panic(fmt.Sprintf("sim: cannot observe stream %s: %v", name, err))
 	}
 	_, err = w.adminJS.CreatePushConsumer(context.Background(), name, jetstream.ConsumerConfig{
-		DeliverSubject: inbox, AckPolicy: jetstream.AckNonePolicy, DeliverPolicy: jetstream.DeliverAllPolicy,
+		DeliverSubject: inbox, AckPolicy: jetstream.AckNonePolicy, DeliverPolicy: jetstream.DeliverByStartSequencePolicy, OptStartSeq: first,
 		MemoryStorage: true, InactiveThreshold: 365 * 24 * time.Hour,
 	})
 	switch {

@@ -19,14 +19,18 @@ type Op struct {
 	Seq        uint64 // the stream sequence of the message it is about
 	Delivered  uint64 // how many times that message was delivered
 	Priority   uint64 // drawn when it parks, by what it is: a strategy may go by it
+	Data       string // of the core message that is received
 	Occurrence int    // among operations with the same (Job, Phase, Write), set when it is granted; 0 without a phase
 
-	process *Process // nil for the harness
+	process *Process // nil for the harness, and for what has left its sender
+	sender  *Process // of a late one
 	world   *World
 	ready   time.Duration // the earliest instant it may be granted at
 	touched []touch       // what it may change in Redis
 	ttls    []string      // the keys whose TTL it uses
 	args    []any         // of its Redis commands
+	replies int           // that Redis gives them
+	copied  func() send   // copies the message that it publishes
 
 	grant     chan struct{} // receives when the op is granted or its process is dead
 	fire      func()        // instead of a grant: run by the stepper (timers, controls)
@@ -39,10 +43,18 @@ type Op struct {
 
 // Node is the name of the node that runs the operation; empty for the harness itself.
 func (op *Op) Node() string {
-	if op.process == nil {
-		return ""
+	if p := op.by(); p != nil {
+		return p.node.name
 	}
-	return op.process.node.name
+	return ""
+}
+
+// by is whose operation it is.
+func (op *Op) by() *Process {
+	if op.process == nil {
+		return op.sender
+	}
+	return op.process
 }
 
 // Process is the process that runs the operation; nil for the harness itself.
@@ -57,12 +69,17 @@ func (op *Op) Fault(word string) { op.fault = word }
 // Return parks once more before an operation that blocked gives its caller err, so that the caller
 // wakes by a step of its own. An Intercept that waits for a deadline ends with it.
 func (op *Op) Return(err error) error {
-	back := &Op{Kind: KindReturn, Name: op.Name, Target: op.Target, Tags: op.Tags, process: op.process, world: op.world, fault: op.fault}
-	if back.Name == "" {
-		back.Name = string(op.Kind)
-	}
+	back := &Op{Kind: KindReturn, Name: cmp.Or(op.Name, string(op.Kind)), Target: op.Target, Tags: op.Tags, process: op.process, world: op.world, fault: op.fault}
 	op.world.park(back)
 	back.finish(err)
+	return err
+}
+
+// Hold notes what came of an operation that had its effect, and parks once more: its caller learns of
+// it by a step of its own, whenever that comes. An Intercept that pauses the node ends with it.
+func (op *Op) Hold(err error) error {
+	op.finish(err)
+	op.world.park(&Op{Kind: KindReturn, Name: cmp.Or(op.Name, string(op.Kind)), Target: op.Target, process: op.process, world: op.world, outcome: op.outcome})
 	return err
 }
 

@@ -18,10 +18,13 @@ func (p *Process) Redis() *redis.Client {
 	return p.redis
 }
 
-func (w *World) dialRedis() *redis.Client {
+func (w *World) dialRedis(p *Process) *redis.Client {
 	return redis.NewClient(&redis.Options{
-		Addr:                     "127.0.0.1:6379", // never dialled; a host name would be looked up
-		Dialer:                   func(context.Context, string, string) (net.Conn, error) { return w.redis.Dial() },
+		Addr: "127.0.0.1:6379", // never dialled; a host name would be looked up
+		Dialer: func(context.Context, string, string) (net.Conn, error) {
+			c, err := w.redis.Dial()
+			return &wire{Conn: c, p: p}, err
+		},
 		MaxRetries:               -1,
 		Protocol:                 2,
 		PoolSize:                 256, // the default depends on GOMAXPROCS

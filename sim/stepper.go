@@ -110,17 +110,20 @@ func (w *World) next() (*Op, time.Duration) {
 	}
 	if len(w.ready) > 1 {
 		slices.SortStableFunc(w.ready, func(a, b *Op) int {
-			return cmp.Or(cmp.Compare(w.readyAt(a), w.readyAt(b)), a.compare(b))
+			return cmp.Or(cmp.Compare(w.readyAt(a), w.readyAt(b)), cmp.Compare(a.ready, b.ready), a.compare(b))
 		})
 	}
 	return w.ready[w.cfg.Strategy.Pick(w.ready)], at
 }
 
 func (w *World) readyAt(op *Op) time.Duration {
-	if op.process != nil {
-		return max(op.ready, op.process.node.pausedUntil)
+	switch {
+	case op.process == nil:
+		return op.ready
+	case op.Kind == KindStart:
+		return max(op.ready, w.backAt) // a process connects first
 	}
-	return op.ready
+	return max(op.ready, op.process.node.pausedUntil)
 }
 
 // grant lets op have its effect, as the next step.
@@ -128,17 +131,17 @@ func (w *World) grant(op *Op, now time.Duration) {
 	w.parked = slices.DeleteFunc(w.parked, func(o *Op) bool { return o == op })
 	w.steps++
 	w.current, w.currentAt = op, now
-	if op.Phase != "" && op.Kind != KindReturn {
+	if op.Phase != "" && op.Kind != KindReturn && op.Kind != KindLate {
 		h := draw(0, "occurrence", op.Job, op.Phase, strconv.FormatBool(op.Write))
 		op.Occurrence = int(w.occurrences.next(h))
+	}
+	if op.Kind == KindRedis || op.Kind == KindLate {
+		w.expire()
+		w.countDown(op)
 	}
 	if op.fire != nil {
 		op.fire()
 		return
-	}
-	if op.Kind == KindRedis {
-		w.expire()
-		w.countDown(op)
 	}
 	op.grant <- struct{}{}
 }
@@ -152,16 +155,16 @@ func (w *World) settle() {
 	}
 	w.current = nil
 	if op.Kind == KindAPI && strings.HasSuffix(op.Name, "Stream") {
-		w.observe(op.Target)
+		w.observe(op.Target, 1)
 	}
 	w.event = Event{
 		Step: w.steps, At: w.currentAt, Node: op.Node(), Kind: op.Kind, Name: op.Name, Target: op.Target,
 		Job: op.Job, Phase: op.Phase, Occurrence: op.Occurrence, Fault: op.fault, Outcome: op.outcome,
-		Seq: op.Seq, Delivered: op.Delivered, Changes: w.event.Changes[:0],
+		Seq: op.Seq, Delivered: op.Delivered, Data: op.Data, Changes: w.event.Changes[:0],
 	}
 	e := &w.event
-	if op.process != nil {
-		e.Incarnation = op.process.incarnation
+	if p := op.by(); p != nil {
+		e.Incarnation = p.incarnation
 	}
 	if e.Outcome == "" {
 		e.Outcome = OutcomePending
@@ -169,7 +172,7 @@ func (w *World) settle() {
 	if op.applied && len(op.touched) > 0 {
 		e.Changes = append(e.Changes, w.readTouched(op.touched)...)
 	}
-	if op.Kind == KindPublish || op.Kind == KindSend {
+	if op.Kind == KindPublish || op.Kind == KindSend || op.Kind == KindLate {
 		e.Changes = append(e.Changes, w.readStreams()...)
 	}
 	w.trace.add(e)

@@ -51,6 +51,7 @@ func appendEvent(b []byte, e *Event) []byte {
 	b = appendString(b, e.Outcome)
 	b = appendNumber(b, "seq", e.Seq)
 	b = appendNumber(b, "delivered", e.Delivered)
+	b = appendField(b, "data", e.Data)
 	if len(e.Changes) > 0 {
 		b = append(b, `,"changes":[`...)
 		for i := range e.Changes {

@@ -51,12 +51,17 @@ type World struct {
 	adminJS jetstream.JetStream
 	dir     string
 
+	down     atomic.Bool   // nats-server is stopped
+	backAt   time.Duration // when it is to start
+	restarts int
+
 	nodes  map[string]*Node
 	order  []*Node
 	doomed []*Process // crashed, their connections still to be closed
 
 	mu       sync.Mutex // guards what actors touch when they arrive
 	arrivals []*Op
+	late     []net.Conn // to Redis, with something held back on them
 	rands    counter
 	wake     chan struct{}
 
@@ -125,34 +130,19 @@ func newWorld(cfg Config, progress *atomic.Int64) (*World, error) {
 		return nil, fmt.Errorf("sim: a store for JetStream: %w", err)
 	}
 	w.dir = dir
-	w.srv, err = server.NewServer(&server.Options{DontListen: true, JetStream: true, StoreDir: dir, NoLog: true, NoSigs: true})
-	if err != nil {
-		return nil, fmt.Errorf("sim: nats-server: %w", err)
-	}
-	go w.srv.Start()
-	if !w.srv.ReadyForConnections(10 * time.Second) {
-		return nil, fmt.Errorf("sim: nats-server did not start")
+	if err := w.startNATS(); err != nil {
+		return nil, err
 	}
 	w.redis = miniredis.NewMiniRedis()
-	if w.admin, err = w.dialNATS("world"); err != nil {
-		return nil, fmt.Errorf("sim: %w", err)
-	}
-	if w.adminJS, err = jetstream.New(w.admin); err != nil {
-		return nil, fmt.Errorf("sim: %w", err)
-	}
 	w.timer = time.NewTimer(time.Hour)
 	w.start = time.Now()
 	return w, nil
 }
 
 // inProcess dials a server of this process without a port.
-type inProcess struct{ srv *server.Server }
+type inProcess struct{ w *World }
 
-func (p inProcess) InProcessConn() (net.Conn, error) { return p.srv.InProcessConn() }
-
-func (w *World) dialNATS(name string) (*nats.Conn, error) {
-	return nats.Connect("", nats.Name(name), nats.InProcessServer(inProcess{w.srv}), nats.ReconnectJitter(0, 0))
-}
+func (p inProcess) InProcessConn() (net.Conn, error) { return p.w.srv.InProcessConn() }
 
 // stop ends every goroutine of the world. The bubble itself fails if one is left.
 func (w *World) stop() {
@@ -165,6 +155,9 @@ func (w *World) stop() {
 	}
 	if w.admin != nil {
 		w.admin.Close()
+	}
+	for _, c := range w.late {
+		_ = c.Close()
 	}
 	if w.redis != nil {
 		w.redis.Close()

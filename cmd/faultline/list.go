@@ -34,6 +34,7 @@ func listings() []listing {
 		}, showFaults},
 		{"invariants", "what a run is judged by", func() map[string]any { return map[string]any{"invariants": invariantRows()} }, showInvariants},
 		{"settings", "what --set can change", func() map[string]any { return map[string]any{"settings": scenarios.Settings()} }, showSettings},
+		{"toggles", "parts of the engine that can be taken away, and what each is for", func() map[string]any { return map[string]any{"toggles": scenarios.Toggles()} }, showToggles},
 	}
 }
 
@@ -46,7 +47,7 @@ func newList() *cobra.Command {
 	}
 	cmd := &cobra.Command{
 		Use:       "list " + strings.Join(names, "|"),
-		Short:     "List scenarios, faults, invariants or settings",
+		Short:     "List scenarios, faults, invariants, settings or toggles",
 		Long:      "List what there is:\n\n" + strings.Join(about, "\n") + "\n\n`faultline explain NAME` says more of any of them.",
 		Example:   "  faultline list scenarios\n  faultline list settings --json | jq -r '.settings[].name'",
 		Args:      oneArg("the kind of thing to list (" + strings.Join(names, ", ") + ")"),
@@ -163,5 +164,12 @@ func showSettings(t table) {
 			value += " (hardened: " + s.Hardened + ")"
 		}
 		t.row(s.Name, value, s.Allowed, s.Doc)
+	}
+}
+
+func showToggles(t table) {
+	t.row("SETTING", "ON", "OFF", "DOCUMENTED", "SCENARIO", "INVARIANT THAT FIRES WHEN OFF", "WHAT GOES WRONG WITHOUT IT")
+	for _, r := range scenarios.Toggles() {
+		t.row(r.Setting, r.On, r.Off, r.Documented, r.Scenario, r.Invariant, r.Says)
 	}
 }

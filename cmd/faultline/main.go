@@ -69,7 +69,8 @@ Exit codes: 0 held, 1 an invariant was violated, 2 usage or input,
   faultline fuzz --budget 60s
   faultline sweep stale-worker-retries
   faultline list scenarios
-  faultline explain rollback_write`,
+  faultline explain rollback_write
+  faultline scheduler`,
 		Args:          cobra.ArbitraryArgs,
 		SilenceErrors: true,
 		SilenceUsage:  true,
@@ -82,6 +83,7 @@ Exit codes: 0 held, 1 an invariant was violated, 2 usage or input,
 	}
 	root.SetFlagErrorFunc(func(cmd *cobra.Command, err error) error { return usage(cmd, "%s", flagProblem(cmd, err)) })
 	root.AddCommand(newRun(), newFuzz(), newSweep(), newCompare(), newReport(), newVerify(), newList(), newExplain(), newVersion(),
+		newScheduler(), newWorker(), newSubmit(), newCancel(), newAudit(),
 		newVerifyWorker(), newCampaignWorker())
 	root.SetHelpCommand(newHelp())
 	root.InitDefaultCompletionCmd()

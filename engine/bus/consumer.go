@@ -29,7 +29,8 @@ func (p *Poison) Error() string { return fmt.Sprintf("%s: %v", p.ReasonCode, p.E
 // Unwrap returns the cause.
 func (p *Poison) Unwrap() error { return p.Err }
 
-// Consumer consumes one durable pull consumer. All fields are required.
+// Consumer consumes one durable pull consumer. Guard and TermFirst may be left out; everything else is
+// required.
 type Consumer struct {
 	Name       string
 	Pull       jetstream.Consumer
@@ -42,6 +43,17 @@ type Consumer struct {
 	Logger     *slog.Logger
 	Handle     func(ctx context.Context, msg jetstream.Msg) error
 	Terminate  func(ctx context.Context, msg jetstream.Msg, p *Poison) error // records a poison message before it goes
+	TermFirst  bool                                                          // it goes before it is recorded: what cannot be recorded then is lost
+	Guard      *Guard                                                        // of messages that were handled already; nil is none
+}
+
+type deliveriesKey struct{}
+
+// Deliveries is how often the message was delivered whose handler was given ctx, this time included;
+// 0 if it was none.
+func Deliveries(ctx context.Context) int {
+	n, _ := ctx.Value(deliveriesKey{}).(int)
+	return n
 }
 
 // Run consumes until ctx ends, then hands back what it has not begun, waits for the handlers in
@@ -128,10 +140,21 @@ func (c *Consumer) recover(ctx context.Context) {
 // settle handles a message and acknowledges it by the outcome. An acknowledgement that fails is
 // logged only: the message comes back after AckWait.
 func (c *Consumer) settle(ctx context.Context, msg jetstream.Msg) {
+	if md, err := msg.Metadata(); err == nil {
+		ctx = context.WithValue(ctx, deliveriesKey{}, int(md.NumDelivered))
+	}
+	guard := c.Guard.watch(msg)
+	if guard.done(ctx) {
+		c.Logger.LogAttrs(ctx, slog.LevelInfo, "message was handled before",
+			slog.String("consumer", c.Name), slog.String("job_id", msg.Headers().Get(job.Header)))
+		c.acked(ctx, msg, "ack", msg.Ack())
+		return
+	}
 	err := c.Handle(ctx, msg)
 	var poison *Poison
 	switch {
 	case err == nil:
+		guard.finish(ctx)
 		c.acked(ctx, msg, "ack", msg.Ack())
 	case errors.As(err, &poison):
 		c.terminate(ctx, msg, poison)
@@ -140,8 +163,16 @@ func (c *Consumer) settle(ctx context.Context, msg jetstream.Msg) {
 	}
 }
 
-// terminate records the message, then ends it; the other order could lose it between the two.
+// terminate records the message, then ends it; the other order can lose it between the two.
 func (c *Consumer) terminate(ctx context.Context, msg jetstream.Msg, p *Poison) {
+	if c.TermFirst {
+		c.acked(ctx, msg, "term", msg.Term())
+		if err := c.Terminate(ctx, msg, p); err != nil {
+			c.Logger.LogAttrs(ctx, slog.LevelError, "terminated message lost",
+				slog.String("consumer", c.Name), slog.String("job_id", msg.Headers().Get(job.Header)), slog.Any("error", errors.Join(p, err)))
+		}
+		return
+	}
 	if err := c.Terminate(ctx, msg, p); err != nil {
 		c.nak(ctx, msg, terminateRetryDelay, errors.Join(p, err))
 		return

@@ -27,13 +27,19 @@ type message struct {
 	delivered uint64
 	said      chan string
 	err       error
+	stream    string
+	seq       uint64
+	nowhere   bool // it has no metadata
 }
 
 func (m *message) say(s string) error { m.said <- m.id + " " + s; return m.err }
 
 func (m *message) Headers() nats.Header { return nats.Header{"Job-Id": {m.id}} }
 func (m *message) Metadata() (*jetstream.MsgMetadata, error) {
-	return &jetstream.MsgMetadata{NumDelivered: m.delivered}, nil
+	if m.nowhere {
+		return nil, errors.New("not a JetStream message")
+	}
+	return &jetstream.MsgMetadata{NumDelivered: m.delivered, Stream: m.stream, Sequence: jetstream.SequencePair{Stream: m.seq}}, nil
 }
 func (m *message) Ack() error                         { return m.say("ack") }
 func (m *message) Nak() error                         { return m.say("nak") }
@@ -145,6 +151,38 @@ func TestOutcomes(t *testing.T) {
 			assert.Empty(t, h.said)
 		})
 	}
+}
+
+func TestTermFirstLosesWhatItCannotRecord(t *testing.T) {
+	poison := &bus.Poison{ReasonCode: "parse_error", Err: errors.New("not JSON")}
+	for _, failure := range []error{nil, errors.New("no Redis")} {
+		h := newHarness(t, 1)
+		var log bytes.Buffer
+		h.Logger = slog.New(slog.NewTextHandler(&log, nil))
+		h.TermFirst = true
+		h.Handle = func(context.Context, jetstream.Msg) error { return poison }
+		h.Terminate = func(_ context.Context, m jetstream.Msg, p *bus.Poison) error {
+			h.said <- m.Headers().Get("Job-Id") + " recorded " + p.ReasonCode
+			return failure
+		}
+		h.serve("job-1")
+		h.run(t)
+		assert.Equal(t, "job-1 term", <-h.said)
+		assert.Equal(t, "job-1 recorded parse_error", <-h.said)
+		h.stop()
+		assert.Empty(t, h.said)
+		assert.Equal(t, failure != nil, strings.Contains(log.String(), "terminated message lost"))
+	}
+}
+
+func TestAHandlerKnowsHowOftenItsMessageWasDelivered(t *testing.T) {
+	h := newHarness(t, 1)
+	h.Handle = func(ctx context.Context, _ jetstream.Msg) error { return later(bus.Deliveries(ctx)) }
+	h.serve().messages <- &message{id: "job-1", said: h.said, delivered: 7}
+	h.run(t)
+	assert.Equal(t, "job-1 nak 7ns", <-h.said)
+	h.stop()
+	assert.Zero(t, bus.Deliveries(t.Context()))
 }
 
 func TestPoisonIsItsCause(t *testing.T) {

@@ -3,5 +3,6 @@
 //
 // The loop acknowledges by outcome: nil is acked; an error that names a delay (RetryDelay) comes
 // back after it; [Poison] can never be handled and is terminated, but only once it has been
-// recorded (DLQ-first termination). Delivery is at least once: handlers meet redeliveries.
+// recorded (DLQ-first termination), unless Consumer.TermFirst says otherwise. Delivery is at least
+// once: handlers meet redeliveries, fewer of them with a [Guard].
 package bus

@@ -2,8 +2,10 @@ package bus
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"strconv"
+	"strings"
 	"time"
 
 	"github.com/nats-io/nats.go"
@@ -48,14 +50,74 @@ func AnyWorker(jobID string, epoch int64) string { return EpochSubject("*", jobI
 // CancelSubject is where a worker hears that a job of its is cancelled.
 func CancelSubject(workerID string) string { return "worker." + workerID + ".cancel" }
 
-// Publish stores one message about a job and waits for the stream to confirm it. After an error the
-// message may have been stored or not.
-func Publish(ctx context.Context, js jetstream.JetStream, subject, jobID string, body []byte, timeout time.Duration) error {
+// Message is one message about a job.
+type Message struct {
+	Subject string
+	JobID   string
+	Epoch   int64  // of the dispatch that it is or is about; 0 for none
+	Void    bool   // it stands in a dispatch's place
+	Once    bool   // the stream is to store it only if it holds none of the epoch, to any worker
+	Body    []byte // JSON
+}
+
+// ErrStored says that the stream holds a message of the epoch already, and did not store another.
+var ErrStored = errors.New("the stream holds a message of this epoch already")
+
+// Publish stores a message and waits for the stream to confirm it. After an error the message may
+// have been stored or not, unless the error is ErrStored or [Refused].
+func Publish(ctx context.Context, js jetstream.JetStream, m Message, timeout time.Duration) error {
 	ctx, cancel := context.WithTimeout(ctx, timeout)
 	defer cancel()
-	msg := &nats.Msg{Subject: subject, Header: nats.Header{job.Header: {jobID}}, Data: body}
-	if _, err := js.PublishMsg(ctx, msg); err != nil {
-		return fmt.Errorf("publish to %s: %w", subject, err)
+	msg := &nats.Msg{Subject: m.Subject, Header: nats.Header{job.Header: {m.JobID}}, Data: m.Body}
+	if m.Epoch != 0 {
+		msg.Header.Set(job.HeaderEpoch, strconv.FormatInt(m.Epoch, 10))
 	}
-	return nil
+	if m.Void {
+		msg.Header.Set(job.HeaderVoid, "1")
+	}
+	var opts []jetstream.PublishOpt
+	if m.Once {
+		opts = append(opts, jetstream.WithExpectLastSequenceForSubject(0, AnyWorker(m.JobID, m.Epoch)))
+	}
+	_, err := js.PublishMsg(ctx, msg, opts...)
+	switch {
+	case err == nil:
+		return nil
+	case m.Once && stored(err):
+		err = errors.Join(ErrStored, err)
+	}
+	return fmt.Errorf("publish to %s: %w", m.Subject, err)
+}
+
+func stored(err error) bool {
+	var api *jetstream.APIError
+	return errors.As(err, &api) &&
+		(api.ErrorCode == jetstream.JSErrCodeStreamWrongLastSequence || api.ErrorCode == jetstream.JSErrCodeStreamWrongLastSequenceConstant)
+}
+
+// Refused says whether a failed publish was certainly not stored: the stream said so, or there is
+// no stream.
+func Refused(err error) bool {
+	var api *jetstream.APIError
+	return errors.Is(err, jetstream.ErrNoStreamResponse) || errors.As(err, &api) && !stored(err)
+}
+
+// Stored is what a stream holds of an epoch.
+type Stored struct {
+	WorkerID string
+	Void     bool // no dispatch, and none can follow
+}
+
+// ReadEpoch returns what the stream of dispatches holds of an epoch.
+func ReadEpoch(ctx context.Context, jobs jetstream.Stream, jobID string, epoch int64, timeout time.Duration) (Stored, error) {
+	ctx, cancel := context.WithTimeout(ctx, timeout)
+	defer cancel()
+	subject := AnyWorker(jobID, epoch)
+	msg, err := jobs.GetLastMsgForSubject(ctx, subject)
+	if err != nil {
+		return Stored{}, fmt.Errorf("read %s of %s: %w", subject, StreamJobs, err)
+	}
+	rest, _ := strings.CutPrefix(msg.Subject, "worker.")
+	worker, _, _ := strings.Cut(rest, ".")
+	return Stored{WorkerID: worker, Void: msg.Header.Get(job.HeaderVoid) != ""}, nil
 }

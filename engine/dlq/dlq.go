@@ -35,7 +35,7 @@ type Entry struct {
 	IdempotencyKey string `json:"idempotency_key"`
 	PolicySnapshot string `json:"policy_snapshot"`
 	ReplayStatus   string `json:"replay_status"`
-	CreatedAt      int64  `json:"created_at"` // unix ms; Add sets it
+	CreatedAt      int64  `json:"created_at"` // unix ms; Put sets it
 }
 
 // Queue is the dead-letter queue. All fields are required. It is safe for concurrent use.
@@ -49,23 +49,26 @@ type Queue struct {
 // Add writes an entry and its place in the index in one MULTI..EXEC, and trims index members whose
 // entries have expired. A job has one entry: a later one replaces it.
 func (q *Queue) Add(ctx context.Context, e Entry) error {
+	ctx, cancel := context.WithTimeout(ctx, q.Timeout)
+	defer cancel()
+	_, err := q.Redis.TxPipelined(ctx, func(p redis.Pipeliner) error { return q.Put(ctx, p, e) })
+	if err != nil {
+		return fmt.Errorf("dlq entry of %s: %w", e.JobID, err)
+	}
+	return nil
+}
+
+// Put adds to a MULTI what Add writes.
+func (q *Queue) Put(ctx context.Context, p redis.Pipeliner, e Entry) error {
 	now := q.Clock.Now()
 	e.CreatedAt = now.UnixMilli()
 	body, err := json.Marshal(e)
 	if err != nil {
-		return fmt.Errorf("dlq entry of %s: %w", e.JobID, err)
+		return err
 	}
-	ctx, cancel := context.WithTimeout(ctx, q.Timeout)
-	defer cancel()
-	_, err = q.Redis.TxPipelined(ctx, func(p redis.Pipeliner) error {
-		p.Set(ctx, EntryKey(e.JobID), body, q.TTL)
-		p.ZAdd(ctx, IndexKey, redis.Z{Score: float64(e.CreatedAt), Member: e.JobID})
-		p.ZRemRangeByScore(ctx, IndexKey, "-inf", strconv.FormatInt(now.Add(-q.TTL).UnixMilli(), 10))
-		return nil
-	})
-	if err != nil {
-		return fmt.Errorf("dlq entry of %s: %w", e.JobID, err)
-	}
+	p.Set(ctx, EntryKey(e.JobID), body, q.TTL)
+	p.ZAdd(ctx, IndexKey, redis.Z{Score: float64(e.CreatedAt), Member: e.JobID})
+	p.ZRemRangeByScore(ctx, IndexKey, "-inf", strconv.FormatInt(now.Add(-q.TTL).UnixMilli(), 10))
 	return nil
 }
 

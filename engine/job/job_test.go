@@ -79,6 +79,7 @@ func TestRequestValidate(t *testing.T) {
 		"a\r\nEvil: header":      "one token",
 		"job.>":                  "one token",
 		"index:PENDING":          "keeps for itself",
+		"deadlines":              "keeps for itself",
 		strings.Repeat("x", 257): "257 bytes",
 	} {
 		req := job.Request{JobID: id, Topic: "job.default"}

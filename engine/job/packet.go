@@ -14,6 +14,9 @@ const (
 	HeaderVoid  = "Job-Void"  // on what stands in a dispatch's place: there is nothing to do
 )
 
+// deadlineMSMax is a hundred years: what a deadline may be, so that no sum overflows.
+const deadlineMSMax = 100 * 365 * 24 * 3600 * 1000
+
 // idBytesMax bounds ids, which end up in Redis keys, NATS headers and NATS subjects.
 const idBytesMax = 256
 
@@ -56,6 +59,9 @@ func (r *Request) Validate() error {
 			return fmt.Errorf("topic %q is not a subject; it must be words joined by dots, as in job.default", r.Topic)
 		}
 	}
+	if r.Budget != nil && (r.Budget.DeadlineMS < 0 || r.Budget.DeadlineMS > deadlineMSMax) {
+		return fmt.Errorf("budget.deadline_ms is %d; it must be from 0, which is never, to %d", r.Budget.DeadlineMS, int64(deadlineMSMax))
+	}
 	return nil
 }
 
@@ -67,6 +73,8 @@ func validateID(field, id string) error {
 		return fmt.Errorf("%s has %d bytes; it must have at most %d", field, len(id), idBytesMax)
 	case strings.HasPrefix(id, "index:"):
 		return fmt.Errorf("%s %q begins with index:, which the store keeps for itself", field, id)
+	case id == "deadlines":
+		return fmt.Errorf("%s %q is a key that the store keeps for itself", field, id)
 	case !IsToken(id):
 		return fmt.Errorf("%s %q holds a space, a control character, '.', '*' or '>'; it must be one token of a NATS subject", field, id)
 	}

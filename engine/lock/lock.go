@@ -28,14 +28,16 @@ var renewScript = redis.NewScript(`if redis.call("GET", KEYS[1]) == ARGV[1] then
 end
 return 0`)
 
-// Locker takes locks. Waited and Abandoned may be nil; everything else is required. It is safe for
-// concurrent use.
+// Locker takes locks. Unrenewed, Unchecked, Waited and Abandoned may be left out; everything else is
+// required. It is safe for concurrent use.
 type Locker struct {
 	Redis              redis.UniversalClient
 	Clock              clockwork.Clock
 	Token              func(ctx context.Context) string // a value that no other owner has
 	Timeout            time.Duration                    // of one operation: storeOpTimeout of seed 003
 	MaxRenewalFailures int                              // in a row, before renewal stops (seed 003)
+	Unrenewed          bool                             // WithLock renews nothing: a lock has its first TTL only
+	Unchecked          bool                             // Release deletes the lock, whoever has it by now
 	Logger             *slog.Logger
 	Waited             func(time.Duration) // hears how long an acquisition took, successful or not
 	Abandoned          func()              // hears that a renewal was given up
@@ -52,26 +54,37 @@ type Lock struct {
 // TryAcquire takes the lock, or returns ErrBusy at once. After any other error the lock may have
 // been taken; it then goes with its TTL. The calls of a lock are tagged with the job of ctx.
 func (l *Locker) TryAcquire(ctx context.Context, key string, ttl time.Duration) (*Lock, error) {
-	ctx, cancel := l.op(ctx, phase.LockAcquire)
-	defer cancel()
 	start := l.Clock.Now()
-	token := l.Token(ctx)
-	ok, err := l.Redis.SetNX(ctx, key, token, ttl).Result()
+	k, err := l.take(ctx, phase.LockAcquire, key, ttl)
 	if l.Waited != nil {
 		l.Waited(l.Clock.Since(start))
 	}
 	if err != nil {
-		return nil, fmt.Errorf("acquire lock %s: %w", key, err)
+		return nil, err
 	}
-	if !ok {
-		return nil, fmt.Errorf("acquire lock %s: %w", key, ErrBusy)
+	return k, nil
+}
+
+// take returns a lock after an error, too: the lock that may have been taken.
+func (l *Locker) take(ctx context.Context, p phase.Phase, key string, ttl time.Duration) (*Lock, error) {
+	ctx, cancel := l.op(ctx, p)
+	defer cancel()
+	k := &Lock{locker: l, key: key, token: l.Token(ctx), ttl: ttl}
+	ok, err := l.Redis.SetNX(ctx, key, k.token, ttl).Result()
+	if err == nil && !ok {
+		err = ErrBusy
 	}
-	return &Lock{locker: l, key: key, token: token, ttl: ttl}, nil
+	if err != nil {
+		return k, fmt.Errorf("acquire lock %s: %w", key, err)
+	}
+	return k, nil
 }
 
 // Renew gives the lock its whole TTL again, or returns ErrNotOwner.
-func (k *Lock) Renew(ctx context.Context) error {
-	ctx, cancel := k.locker.op(ctx, phase.LockRenew)
+func (k *Lock) Renew(ctx context.Context) error { return k.renew(ctx, phase.LockRenew) }
+
+func (k *Lock) renew(ctx context.Context, p phase.Phase) error {
+	ctx, cancel := k.locker.op(ctx, p)
 	defer cancel()
 	n, err := renewScript.Run(ctx, k.locker.Redis, []string{k.key}, k.token, k.ttl.Milliseconds()).Int()
 	if err == nil && n == 0 {
@@ -83,9 +96,17 @@ func (k *Lock) Renew(ctx context.Context) error {
 	return nil
 }
 
-// Release gives the lock up, or returns ErrNotOwner and leaves it to whoever has it now.
+// Release gives the lock up, or returns ErrNotOwner and leaves it to whoever has it now; if the
+// locker is Unchecked, it does not look.
 func (k *Lock) Release(ctx context.Context) error {
-	ctx, cancel := k.locker.op(ctx, phase.LockRelease)
+	if k.locker.Unchecked {
+		return k.deleteAnyway(ctx)
+	}
+	return k.release(ctx, phase.LockRelease)
+}
+
+func (k *Lock) release(ctx context.Context, p phase.Phase) error {
+	ctx, cancel := k.locker.op(ctx, p)
 	defer cancel()
 	err := k.locker.Redis.Watch(ctx, func(tx *redis.Tx) error {
 		owner, err := tx.Get(ctx, k.key).Result()
@@ -105,6 +126,15 @@ func (k *Lock) Release(ctx context.Context) error {
 		err = ErrNotOwner // it changed hands after the look at it
 	}
 	if err != nil {
+		return fmt.Errorf("release lock %s: %w", k.key, err)
+	}
+	return nil
+}
+
+func (k *Lock) deleteAnyway(ctx context.Context) error {
+	ctx, cancel := k.locker.op(ctx, phase.LockRelease)
+	defer cancel()
+	if err := k.locker.Redis.Del(ctx, k.key).Err(); err != nil {
 		return fmt.Errorf("release lock %s: %w", k.key, err)
 	}
 	return nil

@@ -33,6 +33,8 @@ type harness struct {
 	failing   atomic.Bool    // renewals fail
 	abandoned chan struct{}
 	waited    atomic.Int32
+	lost      phase.Phase         // its calls are applied, and answered with an error
+	phases    map[phase.Phase]int // calls by phase, if it is not nil
 }
 
 func newHarness(t *testing.T) *harness {
@@ -55,6 +57,12 @@ func (h *harness) DialHook(next redis.DialHook) redis.DialHook { return next }
 
 func (h *harness) ProcessHook(next redis.ProcessHook) redis.ProcessHook {
 	return func(ctx context.Context, cmd redis.Cmder) error {
+		h.count(ctx, cmd)
+		if h.lost != "" && phase.From(ctx).Phase == h.lost && cmd.Name() == "set" {
+			_ = next(ctx, cmd)
+			cmd.SetErr(errors.New("injected"))
+			return cmd.Err()
+		}
 		if phase.From(ctx).Phase != phase.LockRenew {
 			return next(ctx, cmd)
 		}
@@ -72,7 +80,20 @@ func (h *harness) ProcessHook(next redis.ProcessHook) redis.ProcessHook {
 }
 
 func (h *harness) ProcessPipelineHook(next redis.ProcessPipelineHook) redis.ProcessPipelineHook {
-	return next
+	return func(ctx context.Context, cmds []redis.Cmder) error {
+		h.count(ctx, cmds[0])
+		return next(ctx, cmds)
+	}
+}
+
+func (h *harness) count(ctx context.Context, cmd redis.Cmder) {
+	switch cmd.Name() {
+	case "hello", "client", "unwatch":
+		return
+	}
+	if h.phases != nil {
+		h.phases[phase.From(ctx).Phase]++
+	}
 }
 
 // tick lets a third of the TTL pass, for the lock and for Redis, and waits for the renewal.
@@ -241,6 +262,32 @@ func TestRenewalIsDrainedBeforeTheRelease(t *testing.T) {
 		}
 	}
 	assert.Empty(t, h.abandoned)
+}
+
+func TestAnUnrenewedLockExpiresUnderItsHolder(t *testing.T) {
+	h := newHarness(t)
+	h.Unrenewed = true
+	require.NoError(t, h.WithLock(t.Context(), key, ttl, func(context.Context) error {
+		h.clock.Advance(ttl) // nobody listens
+		h.server.FastForward(ttl)
+		assert.Empty(t, h.owner(t))
+		return nil
+	}))
+	assert.Empty(t, h.renewed)
+}
+
+func TestAnUncheckedReleaseTakesTheSuccessorsLock(t *testing.T) {
+	h := newHarness(t)
+	h.Unchecked = true
+	old, err := h.TryAcquire(t.Context(), key, ttl)
+	require.NoError(t, err)
+	h.server.FastForward(ttl)
+	_, err = h.TryAcquire(t.Context(), key, ttl)
+	require.NoError(t, err)
+	require.NoError(t, old.Release(t.Context()))
+	assert.Empty(t, h.owner(t))
+	h.server.SetError("LOADING")
+	assert.ErrorContains(t, old.Release(t.Context()), "LOADING")
 }
 
 func TestWithLockSurvivesAFailedRelease(t *testing.T) {

@@ -9,8 +9,8 @@ import (
 )
 
 // WithLock runs fn while it holds the lock and returns fn's error, or TryAcquire's when fn did not
-// run. Renewal is cancelled and drained before the release, so that none races with it. A failed
-// release is logged: the TTL does the rest.
+// run. Renewal, unless the locker is Unrenewed, is cancelled and drained before the release, so that
+// none races with it. A failed release is logged: the TTL does the rest.
 func (l *Locker) WithLock(ctx context.Context, key string, ttl time.Duration, fn func(ctx context.Context) error) error {
 	k, err := l.TryAcquire(ctx, key, ttl)
 	if err != nil {
@@ -21,7 +21,9 @@ func (l *Locker) WithLock(ctx context.Context, key string, ttl time.Duration, fn
 			l.Logger.LogAttrs(ctx, slog.LevelWarn, "lock release failed", slog.String("key", key), slog.Any("error", err))
 		}
 	}()
-	defer k.keep(ctx)()
+	if !l.Unrenewed {
+		defer k.keep(ctx)()
+	}
 	return fn(context.WithValue(ctx, heldKey{}, k))
 }
 

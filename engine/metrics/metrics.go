@@ -21,6 +21,8 @@ type Metrics struct {
 	JobsReceived    *prometheus.CounterVec   // topic; handled requests, redeliveries included
 	JobsDispatched  *prometheus.CounterVec   // topic; publishes that the stream confirmed
 	JobsCompleted   *prometheus.CounterVec   // topic, status; writes of a terminal state
+	StaleJobs       *prometheus.GaugeVec     // state; jobs that the last tick found past their timeout or deadline, if it was this replica's
+	OrphansReplayed *prometheus.CounterVec   // topic; jobs that the replayer took up, as nobody was at them (seed 003, section 3)
 	DispatchLatency *prometheus.HistogramVec // topic; from the start of a handling to the confirmed publish
 	JobLockWait     prometheus.Histogram     // of one attempt to take a job's lock
 	Active          prometheus.Gauge         // active_goroutines: messages being handled
@@ -33,6 +35,10 @@ type Metrics struct {
 	Retries              *prometheus.CounterVec // topic, phase; retry events (seed 000, next step 2)
 	OutboxRetries        *prometheus.CounterVec // phase; outbox entries that a relay left for later (seed 000)
 	OutboxVoided         *prometheus.CounterVec // topic; outbox entries that were not published, as their jobs had moved on (seed 000)
+	FencedWrites         *prometheus.CounterVec // topic, phase; state writes that the fence stopped
+	IntentsResumed       *prometheus.CounterVec // topic; dispatches of an earlier handling that a later one saw published
+	IntentsVoided        *prometheus.CounterVec // topic; dispatches whose place in the stream was taken, as their jobs ended before
+	StaleResults         *prometheus.CounterVec // topic; results of an older epoch than the record's, which were ignored
 	RunningWritesFailed  *prometheus.CounterVec // topic; dispatched jobs whose RUNNING could not be written
 	DLQWritesFailed      *prometheus.CounterVec // topic; failed jobs whose DLQ entry could not be written (seed 004)
 	RenewalsAbandoned    prometheus.Counter     // locks left to expire under their holder (seed 003, section 8)
@@ -50,6 +56,10 @@ func New(reg prometheus.Registerer) (*Metrics, error) {
 		JobsReceived:   counters("jobs_received", "Job requests handled, redeliveries included.", "topic"),
 		JobsDispatched: counters("jobs_dispatched", "Dispatches that the stream confirmed.", "topic"),
 		JobsCompleted:  counters("jobs_completed", "Jobs that reached a terminal state.", "topic", "status"),
+		StaleJobs: prometheus.NewGaugeVec(prometheus.GaugeOpts{
+			Name: "stale_jobs", Help: "Jobs past their timeout or deadline at this replica's last tick; 0 if another replica ticked.",
+		}, []string{"state"}),
+		OrphansReplayed: counters("orphan_replayed", "Jobs that the replayer took up, as nobody was at them.", "topic"),
 		DispatchLatency: prometheus.NewHistogramVec(prometheus.HistogramOpts{
 			Name: "dispatch_latency", Help: "Seconds from the start of a handling to the confirmed dispatch.",
 			Buckets: prometheus.ExponentialBuckets(0.001, 2, 14),
@@ -69,6 +79,10 @@ func New(reg prometheus.Registerer) (*Metrics, error) {
 		Retries:              counters("scheduler_retry_total", "Messages sent back for a later retry, by the phase that failed and the reason.", "topic", "phase", "reason_code"),
 		OutboxRetries:        counters("scheduler_outbox_retry_total", "Outbox entries left for a later poll, by the phase that failed.", "phase"),
 		OutboxVoided:         counters("scheduler_outbox_voided_total", "Outbox entries that were not published, as their jobs had moved on.", "topic"),
+		FencedWrites:         counters("scheduler_fenced_writes_total", "State writes that were not made, as the record or the lock was no longer what their writer knew.", "topic", "phase"),
+		IntentsResumed:       counters("scheduler_intents_resumed_total", "Dispatches of an earlier handling that a later one published, or found published.", "topic"),
+		IntentsVoided:        counters("scheduler_intents_voided_total", "Dispatches that can no longer be published, as their jobs ended before.", "topic"),
+		StaleResults:         counters("scheduler_stale_results_total", "Results of an older epoch, which were ignored.", "topic"),
 		RunningWritesFailed:  counters("scheduler_running_write_failed_total", "Dispatched jobs whose RUNNING state could not be written.", "topic"),
 		DLQWritesFailed:      counters("scheduler_dlq_write_failed_total", "Failed jobs whose DLQ entry could not be written.", "topic"),
 		RenewalsAbandoned: prometheus.NewCounter(prometheus.CounterOpts{
@@ -78,7 +92,7 @@ func New(reg prometheus.Registerer) (*Metrics, error) {
 	if reg == nil {
 		return m, nil
 	}
-	all = append(all, m.DispatchLatency, m.JobLockWait, m.Active, m.RenewalsAbandoned)
+	all = append(all, m.StaleJobs, m.DispatchLatency, m.JobLockWait, m.Active, m.RenewalsAbandoned)
 	for i, c := range all {
 		if err := reg.Register(c); err != nil {
 			for _, done := range all[:i] {

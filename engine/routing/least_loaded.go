@@ -1,6 +1,7 @@
 package routing
 
 import (
+	"cmp"
 	"fmt"
 	"maps"
 	"slices"
@@ -48,18 +49,25 @@ func New(c Config) (*LeastLoaded, error) {
 	return s, nil
 }
 
-// PickSubject chooses among workers, whose order does not matter. It does not know which of them
-// are alive. Its error is, to errors.Is, one of ErrNoPoolMapping, ErrNoWorkers and ErrOverloaded.
+// PickSubject chooses among workers, whose order does not matter; of those with the same lowest score
+// it takes the first by id. It does not know which of them are alive. Its error is, to errors.Is, one
+// of ErrNoPoolMapping, ErrNoWorkers and ErrOverloaded.
 //
 // A worker whose id cannot be a token of a subject has no address of its own; if only such workers
 // can take the job, it goes to the topic.
 func (s *LeastLoaded) PickSubject(req *job.Request, workers []job.Heartbeat) (Pick, error) {
+	return s.PickSubjectBy(req, workers, func(int) int { return 0 })
+}
+
+// PickSubjectBy is PickSubject with another way to break ties: draw is asked once for one of [0, n),
+// when n > 1 workers, ordered by id, have the same lowest score.
+func (s *LeastLoaded) PickSubjectBy(req *job.Request, workers []job.Heartbeat, draw func(n int) int) (Pick, error) {
 	pools, err := s.eligible(req)
 	if err != nil {
 		return Pick{}, err
 	}
 	preferred := req.Labels[job.LabelPreferredWorker]
-	var best *job.Heartbeat
+	var best []*job.Heartbeat // of the same score
 	seen, unaddressed := false, false
 	for i := range workers {
 		w := &workers[i]
@@ -75,16 +83,20 @@ func (s *LeastLoaded) PickSubject(req *job.Request, workers []job.Heartbeat) (Pi
 			continue
 		}
 		if w.WorkerID == preferred {
-			best = w
+			best = append(best[:0], w)
 			break
 		}
-		if best == nil || less(w, best) {
-			best = w
+		switch {
+		case len(best) == 0 || score(w) == score(best[0]):
+			best = append(best, w)
+		case score(w) < score(best[0]):
+			best = append(best[:0], w)
 		}
 	}
 	switch {
-	case best != nil:
-		return Pick{Subject: DirectSubject(best.WorkerID), WorkerID: best.WorkerID}, nil
+	case len(best) > 0:
+		id := choose(best, draw).WorkerID
+		return Pick{Subject: DirectSubject(id), WorkerID: id}, nil
 	case unaddressed:
 		return Pick{Subject: req.Topic}, nil
 	case seen:
@@ -120,12 +132,12 @@ func (s *LeastLoaded) eligible(req *job.Request) ([]string, error) {
 	return able, nil
 }
 
-// less orders by score, then by id.
-func less(a, b *job.Heartbeat) bool {
-	if x, y := score(a), score(b); x != y {
-		return x < y
+func choose(equal []*job.Heartbeat, draw func(n int) int) *job.Heartbeat {
+	if len(equal) == 1 {
+		return equal[0]
 	}
-	return a.WorkerID < b.WorkerID
+	slices.SortFunc(equal, func(a, b *job.Heartbeat) int { return cmp.Compare(a.WorkerID, b.WorkerID) })
+	return equal[draw(len(equal))]
 }
 
 func score(w *job.Heartbeat) float64 {

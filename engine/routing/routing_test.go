@@ -93,6 +93,26 @@ func TestPickSubject(t *testing.T) {
 	}
 }
 
+func TestATieIsTheCallersToBreak(t *testing.T) {
+	s := strategy(t, routing.Config{})
+	req := job.Request{JobID: "job-1", Topic: "job.default"}
+	workers := []job.Heartbeat{worker("c", 1), worker("d", 2), worker("b", 1), worker("a", 1)}
+	for i, want := range []string{"a", "b", "c"} {
+		pick, err := s.PickSubjectBy(&req, workers, func(n int) int {
+			assert.Equal(t, 3, n)
+			return i
+		})
+		require.NoError(t, err)
+		assert.Equal(t, want, pick.WorkerID)
+	}
+	_, err := s.PickSubjectBy(&req, workers[:2], func(int) int { panic("there is no tie") })
+	require.NoError(t, err)
+	req.Labels = map[string]string{"preferred_worker_id": "b"}
+	pick, err := s.PickSubjectBy(&req, workers, func(int) int { panic("it is preferred") })
+	require.NoError(t, err)
+	assert.Equal(t, "b", pick.WorkerID)
+}
+
 func TestReasonCodeOfAnythingElse(t *testing.T) {
 	assert.Equal(t, "dispatch_failed", routing.ReasonCode(fmt.Errorf("x")))
 }

@@ -94,7 +94,8 @@ func TestTheCacheIsBounded(t *testing.T) {
 	write := func(n int) {
 		t.Helper()
 		id := "job-" + strconv.Itoa(n)
-		require.NoError(t, s.Adopt(t.Context(), &job.Request{JobID: id, Topic: "job.default"}, []byte("{}")))
+		_, err := s.Adopt(t.Context(), &job.Request{JobID: id, Topic: "job.default"}, []byte("{}"))
+		require.NoError(t, err)
 	}
 	has := func(n int) bool { _, ok := s.Cache.Recall("job-" + strconv.Itoa(n)); return ok }
 	for n := 1; n <= 3; n++ {

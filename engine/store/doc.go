@@ -3,8 +3,11 @@
 //
 // Where the dispatch order asks for it, it keeps an outbox too: see [Entry].
 //
-// Every state write is one MULTI..EXEC that moves the record and its index entry together. Writes
-// are blind: the caller holds the job's lock and says what state it read. Since one transaction
-// spans keys of several slots, the store wants a single Redis (with replicas or sentinels), not a
-// cluster.
+// Every state write is one MULTI..EXEC that moves the record and its index entry together, and counts
+// the record's version. The caller holds the job's lock and says what it read. With Store.Fence that
+// is compared in the same transaction, so that a holder who overstayed its lock changes nothing;
+// without, writes are blind. Since one transaction spans keys of several slots, the store wants a
+// single Redis (with replicas or sentinels), not a cluster.
+//
+// A sorted set job:deadlines holds the jobs that have a deadline and are not over, by that deadline.
 package store

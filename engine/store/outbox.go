@@ -24,8 +24,10 @@ type Entry struct {
 	Subject  string          `json:"subject"`
 	Topic    string          `json:"topic"`
 	Attempts int             `json:"attempts"`
-	Started  int64           `json:"started"` // when the handling began that wrote it, in unix ms
-	Body     json.RawMessage `json:"body"`    // the message, idempotency key included: a repetition is the same
+	Epoch    int64           `json:"epoch,omitempty"` // 0 without epochs
+	Once     bool            `json:"once,omitempty"`  // the stream is to store one dispatch of the epoch
+	Started  int64           `json:"started"`         // when the handling began that wrote it, in unix ms
+	Body     json.RawMessage `json:"body"`            // the message, idempotency key included: a repetition is the same
 
 	DueAfter time.Duration `json:"-"` // the write: until then the entry is left to its writer
 }
@@ -58,32 +60,40 @@ func (s *Store) Due(ctx context.Context, limit int) ([]string, error) {
 	return ids, nil
 }
 
-// Claim reads a job's entry together with the job's state, and puts off when it is due next, so that
-// an entry whose publish fails does not stand in the way of others. The caller holds the job's lock.
-// The entry is nil for a job without one.
-func (s *Store) Claim(ctx context.Context, jobID string, again time.Duration) (*Entry, job.State, error) {
+// Claim reads a job's entry together with what a write must know of the job's record, and puts off
+// when it is due next, so that an entry whose publish fails does not stand in the way of others. The
+// caller holds the job's lock. The entry is nil for a job without one.
+func (s *Store) Claim(ctx context.Context, jobID string, again time.Duration) (*Entry, Record, error) {
 	ctx, cancel := context.WithTimeout(ctx, s.Timeout)
 	defer cancel()
-	var state, entry *redis.SliceCmd
+	var record, entry *redis.SliceCmd
 	_, err := s.Redis.TxPipelined(ctx, func(p redis.Pipeliner) error {
-		state = p.HMGet(ctx, JobKey(jobID), fieldState)
+		record = p.HMGet(ctx, JobKey(jobID), fieldState, fieldVersion, fieldEpoch, fieldWorker)
 		entry = p.HMGet(ctx, OutboxKey, jobID)
 		p.ZAddXX(ctx, OutboxDueKey, redis.Z{Score: float64(s.Clock.Now().Add(again).UnixMilli()), Member: jobID})
 		return nil
 	})
 	if err != nil {
-		return nil, job.Absent, fmt.Errorf("claim %s in %s: %w", jobID, OutboxKey, err)
+		return nil, Record{}, fmt.Errorf("claim %s in %s: %w", jobID, OutboxKey, err)
 	}
-	word, _ := state.Val()[0].(string)
+	word := func(i int) string { s, _ := record.Val()[i].(string); return s }
+	r := Record{JobID: jobID, State: job.State(word(0)), Worker: word(3)}
+	if r.Version, err = parseCount(word(1)); err != nil {
+		return nil, Record{}, fmt.Errorf("%s: version: %w", JobKey(jobID), err)
+	}
+	if r.Epoch, err = parseCount(word(2)); err != nil {
+		return nil, Record{}, fmt.Errorf("%s: epoch: %w", JobKey(jobID), err)
+	}
 	data, ok := entry.Val()[0].(string)
 	if !ok {
-		return nil, job.State(word), nil
+		return nil, r, nil
 	}
 	var e Entry
 	if err := json.Unmarshal([]byte(data), &e); err != nil {
-		return nil, job.Absent, fmt.Errorf("%s of %s: %w", OutboxKey, jobID, err)
+		return nil, Record{}, fmt.Errorf("%s of %s: %w", OutboxKey, jobID, err)
 	}
-	return &e, job.State(word), nil
+	r.Topic, r.Attempts = e.Topic, e.Attempts
+	return &e, r, nil
 }
 
 // Drop takes out an entry that is not to be published. The caller holds the job's lock.

@@ -31,19 +31,19 @@ func due(t *testing.T, s *store.Store, limit int) []string {
 func TestAnEntryComesAndGoesWithTheState(t *testing.T) {
 	s, server, _ := newStore(t)
 	enter(t, s, "job-1", 0)
-	entry, state, err := s.Claim(t.Context(), "job-1", time.Second)
+	entry, rec, err := s.Claim(t.Context(), "job-1", time.Second)
 	require.NoError(t, err)
-	assert.Equal(t, job.Dispatched, state)
+	assert.Equal(t, job.Dispatched, rec.State)
 	assert.Equal(t, &store.Entry{Subject: "worker.worker-1.jobs", Topic: "job.default", Attempts: 2, Started: 7, Body: []byte(`{"n":1}`)}, entry)
 
 	_, err = s.Write(t.Context(), store.Write{JobID: "job-1", From: job.Dispatched, To: job.Running, Leave: true})
 	require.NoError(t, err)
 	assert.False(t, server.Exists(store.OutboxKey))
 	assert.False(t, server.Exists(store.OutboxDueKey))
-	entry, state, err = s.Claim(t.Context(), "job-1", time.Second)
+	entry, rec, err = s.Claim(t.Context(), "job-1", time.Second)
 	require.NoError(t, err)
 	assert.Nil(t, entry)
-	assert.Equal(t, job.Running, state)
+	assert.Equal(t, job.Running, rec.State)
 	assert.False(t, server.Exists(store.OutboxDueKey), "a claim brings nothing back")
 }
 
@@ -78,9 +78,9 @@ func TestDropTakesAnEntryOut(t *testing.T) {
 		assert.False(t, server.Exists(store.OutboxKey))
 		assert.False(t, server.Exists(store.OutboxDueKey))
 	}
-	_, state, err := s.Claim(t.Context(), "job-1", time.Second)
+	_, rec, err := s.Claim(t.Context(), "job-1", time.Second)
 	require.NoError(t, err)
-	assert.Equal(t, job.Dispatched, state, "the record is not its business")
+	assert.Equal(t, job.Dispatched, rec.State, "the record is not its business")
 }
 
 func TestAnEntryThatCannotBeBelieved(t *testing.T) {

@@ -18,6 +18,10 @@ var ErrNotFound = fmt.Errorf("no job record: %w", redis.Nil)
 // ErrTransition says that a write would make a move that the documented table does not hold.
 var ErrTransition = errors.New("not a documented transition")
 
+// ErrFenced says that a write was not made: the record is no longer what its writer read, or the
+// lock that it was to be made under is another's.
+var ErrFenced = errors.New("fenced: the job has moved on, or its lock has")
+
 // Fields of the hash job:<id>.
 const (
 	fieldState      = "state"
@@ -29,8 +33,14 @@ const (
 	fieldReasonCode = "reason_code"
 	fieldCreatedAt  = "created_at"
 	fieldUpdatedAt  = "updated_at"
+	fieldDeadlineAt = "deadline_at"
+	fieldEpoch      = "epoch"
+	fieldVersion    = "version"
 	fieldRequest    = "request"
 )
+
+// DeadlinesKey is a sorted set: the jobs that have a deadline and are not over, by it in unix ms.
+const DeadlinesKey = "job:deadlines"
 
 // Record is what the store knows of a job.
 type Record struct {
@@ -44,7 +54,10 @@ type Record struct {
 	ReasonCode string
 	CreatedAt  time.Time
 	UpdatedAt  time.Time
-	Packet     []byte // the request as JSON; see Request
+	DeadlineAt time.Time // zero is never
+	Epoch      int64     // of the last dispatch intent; 0 before the first, and without epochs
+	Version    int64     // counts the state writes
+	Packet     []byte    // the request as JSON; see Request
 }
 
 // Request decodes the request that the record keeps.
@@ -54,6 +67,28 @@ func (r *Record) Request() (job.Request, error) {
 		return req, fmt.Errorf("request of %s: %w", r.JobID, err)
 	}
 	return req, nil
+}
+
+// Move is the write that takes the job to another state from where the record says it is.
+func (r *Record) Move(to job.State) Write {
+	return Write{JobID: r.JobID, From: r.State, Version: r.Version, Epoch: r.Epoch, To: to}
+}
+
+// Moved brings the record up to date with a write that was confirmed.
+func (r *Record) Moved(w *Write, out Written) {
+	r.State, r.Version, r.Epoch = w.To, out.Version, out.Epoch
+	if w.To == job.Scheduled {
+		r.Attempts = out.Attempts
+	}
+	switch {
+	case w.To == job.Dispatched || w.Worker != "":
+		r.Worker = w.Worker
+	case w.From == job.Dispatched && w.To == job.Scheduled:
+		r.Worker = ""
+	}
+	if w.Reason != "" || w.ReasonCode != "" {
+		r.Reason, r.ReasonCode = w.Reason, w.ReasonCode
+	}
 }
 
 // JobKey is the key of a job's record.
@@ -87,7 +122,26 @@ func parse(jobID string, m map[string]string) (Record, error) {
 	if r.UpdatedAt, err = parseMillis(m[fieldUpdatedAt]); err != nil {
 		return Record{}, fmt.Errorf("%s: updated_at: %w", JobKey(jobID), err)
 	}
+	if m[fieldDeadlineAt] != "" {
+		if r.DeadlineAt, err = parseMillis(m[fieldDeadlineAt]); err != nil {
+			return Record{}, fmt.Errorf("%s: deadline_at: %w", JobKey(jobID), err)
+		}
+	}
+	if r.Epoch, err = parseCount(m[fieldEpoch]); err != nil {
+		return Record{}, fmt.Errorf("%s: epoch: %w", JobKey(jobID), err)
+	}
+	if r.Version, err = parseCount(m[fieldVersion]); err != nil {
+		return Record{}, fmt.Errorf("%s: version: %w", JobKey(jobID), err)
+	}
 	return r, nil
+}
+
+// parseCount reads a field that counts from 0; one that was never written is 0.
+func parseCount(s string) (int64, error) {
+	if s == "" {
+		return 0, nil
+	}
+	return strconv.ParseInt(s, 10, 64)
 }
 
 func parseMillis(s string) (time.Time, error) {

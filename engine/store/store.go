@@ -19,6 +19,8 @@ type Store struct {
 	Clock   clockwork.Clock
 	Timeout time.Duration // of one operation: storeOpTimeout of seed 003
 	Cache   *Cache        // is told what is read and written; nil remembers nothing
+	Fence   bool          // a write is a compare-and-set on what was read, and on the lock that its context holds
+	Epochs  bool          // a move to DISPATCHED mints an epoch
 }
 
 // Read returns a job's record. A job without one is ErrNotFound; any other error means that the
@@ -56,7 +58,8 @@ func (s *Store) Create(ctx context.Context, req *job.Request, packet []byte) (cr
 			now := s.Clock.Now().UnixMilli()
 			p.HSet(ctx, key, fieldState, string(job.Pending), fieldAttempts, 0,
 				fieldTopic, req.Topic, fieldTenant, req.Tenant,
-				fieldCreatedAt, now, fieldUpdatedAt, now, fieldRequest, packet)
+				fieldCreatedAt, now, fieldUpdatedAt, now, fieldVersion, 1, fieldRequest, packet)
+			s.expect(ctx, p, req, now)
 			p.ZAdd(ctx, IndexKey(job.Pending), redis.Z{Score: float64(now), Member: req.JobID})
 			return nil
 		})
@@ -73,93 +76,24 @@ func (s *Store) Create(ctx context.Context, req *job.Request, packet []byte) (cr
 }
 
 // Adopt writes PENDING for a job that arrived without a record, or whose record could not be read
-// (fail-open). Attempts and the time of creation survive in a record that exists after all.
-func (s *Store) Adopt(ctx context.Context, req *job.Request, packet []byte) error {
-	_, err := s.write(ctx, Write{JobID: req.JobID, From: job.Absent, To: job.Pending}, func(p redis.Pipeliner, now int64) {
+// (fail-open). Attempts, epoch, deadline and the time of creation survive in a record that exists after all,
+// which only a fence keeps from going back to PENDING.
+func (s *Store) Adopt(ctx context.Context, req *job.Request, packet []byte) (Written, error) {
+	return s.write(ctx, Write{JobID: req.JobID, From: job.Absent, To: job.Pending}, func(p redis.Pipeliner, now int64) {
 		key := JobKey(req.JobID)
 		p.HSet(ctx, key, fieldTopic, req.Topic, fieldTenant, req.Tenant, fieldRequest, packet)
 		p.HSetNX(ctx, key, fieldAttempts, 0)
 		p.HSetNX(ctx, key, fieldCreatedAt, now)
+		s.expect(ctx, p, req, now)
 	})
-	return err
 }
 
-// Write is one move of a job.
-type Write struct {
-	JobID      string
-	From       job.State // as read under the job's lock
-	Guessed    bool      // From was not read: the job may be in another state after all
-	To         job.State
-	Worker     string // with To DISPATCHED: whom it goes to
-	Reason     string // of a failure, in words
-	ReasonCode string
-	Enter      *Entry // is put into the outbox with the move
-	Leave      bool   // the job's entry is taken out of the outbox with the move
-}
-
-// Write makes the move in one MULTI..EXEC. A move to SCHEDULED counts an attempt, and the record's
-// attempts are returned; they are 0 for other moves. A move that the table does not hold is
-// ErrTransition and touches nothing; after any other error the move may have been made or not.
-func (s *Store) Write(ctx context.Context, w Write) (attempts int, err error) {
-	return s.write(ctx, w, nil)
-}
-
-func (s *Store) write(ctx context.Context, w Write, more func(p redis.Pipeliner, nowMS int64)) (int, error) {
-	key := JobKey(w.JobID)
-	if !job.CanMove(w.From, w.To) {
-		return 0, fmt.Errorf("%s from %q to %q: %w", key, w.From, w.To, ErrTransition)
+// expect notes a job's deadline, unless it has one already.
+func (s *Store) expect(ctx context.Context, p redis.Pipeliner, req *job.Request, nowMS int64) {
+	if req.Budget == nil || req.Budget.DeadlineMS <= 0 {
+		return
 	}
-	attempts, err := s.move(ctx, key, w, more)
-	if err != nil {
-		s.Cache.forget(w.JobID) // the move may have been made or not
-		return 0, fmt.Errorf("write %s to %s: %w", w.To, key, err)
-	}
-	s.Cache.wrote(&w, attempts)
-	return attempts, nil
-}
-
-func (s *Store) move(ctx context.Context, key string, w Write, more func(p redis.Pipeliner, nowMS int64)) (int, error) {
-	ctx, cancel := context.WithTimeout(ctx, s.Timeout)
-	defer cancel()
-	var attempts *redis.IntCmd
-	_, err := s.Redis.TxPipelined(ctx, func(p redis.Pipeliner) error {
-		now := s.Clock.Now().UnixMilli()
-		fields := []any{fieldState, string(w.To), fieldUpdatedAt, now}
-		switch {
-		case w.To == job.Dispatched:
-			fields = append(fields, fieldWorker, w.Worker)
-		case w.From == job.Dispatched && w.To == job.Scheduled:
-			fields = append(fields, fieldWorker, "")
-		}
-		if w.Reason != "" || w.ReasonCode != "" {
-			fields = append(fields, fieldReason, w.Reason, fieldReasonCode, w.ReasonCode)
-		}
-		p.HSet(ctx, key, fields...)
-		if w.To == job.Scheduled {
-			attempts = p.HIncrBy(ctx, key, fieldAttempts, 1)
-		}
-		if more != nil {
-			more(p, now)
-		}
-		if w.Enter != nil {
-			if err := w.Enter.put(ctx, p, w.JobID, now); err != nil {
-				return err
-			}
-		}
-		if w.Leave {
-			takeOut(ctx, p, w.JobID)
-		}
-		for _, from := range job.States {
-			// Where the job came from is unknown, an older entry may be in any index.
-			if from != w.To && (from == w.From || w.From == job.Absent || w.Guessed) {
-				p.ZRem(ctx, IndexKey(from), w.JobID)
-			}
-		}
-		p.ZAdd(ctx, IndexKey(w.To), redis.Z{Score: float64(now), Member: w.JobID})
-		return nil
-	})
-	if err != nil || attempts == nil {
-		return 0, err
-	}
-	return int(attempts.Val()), nil
+	deadline := nowMS + req.Budget.DeadlineMS
+	p.HSetNX(ctx, JobKey(req.JobID), fieldDeadlineAt, deadline)
+	p.ZAddNX(ctx, DeadlinesKey, redis.Z{Score: float64(deadline), Member: req.JobID})
 }

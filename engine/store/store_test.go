@@ -49,7 +49,7 @@ func TestReadErrorIsNotNotFound(t *testing.T) {
 }
 
 func TestReadOfARecordThatCannotBeBelieved(t *testing.T) {
-	for field, value := range map[string]string{"state": "DONE", "attempts": "many", "created_at": "", "updated_at": "x"} {
+	for field, value := range map[string]string{"state": "DONE", "attempts": "many", "created_at": "", "updated_at": "x", "epoch": "one", "version": "-", "deadline_at": "soon"} {
 		s, server, _ := newStore(t)
 		create(t, s)
 		server.HSet("job:job-1", field, value)
@@ -65,7 +65,7 @@ func TestCreateWritesRecordAndIndex(t *testing.T) {
 	rec, err := s.Read(t.Context(), "job-1")
 	require.NoError(t, err)
 	assert.Equal(t, store.Record{
-		JobID: "job-1", State: job.Pending, Topic: "job.default", Tenant: "acme",
+		JobID: "job-1", State: job.Pending, Topic: "job.default", Tenant: "acme", Version: 1,
 		CreatedAt: start, UpdatedAt: start, Packet: []byte(`{"job_id":"job-1"}`),
 	}, rec)
 	req, err := rec.Request()
@@ -127,7 +127,7 @@ func TestCreateLosesARaceQuietly(t *testing.T) {
 func TestWriteMovesRecordAndIndexTogether(t *testing.T) {
 	s, server, clock := newStore(t)
 	create(t, s)
-	for _, step := range []struct {
+	for i, step := range []struct {
 		write    store.Write
 		attempts int
 		want     store.Record
@@ -143,14 +143,15 @@ func TestWriteMovesRecordAndIndexTogether(t *testing.T) {
 	} {
 		clock.Advance(time.Second)
 		step.write.JobID = "job-1"
-		attempts, err := s.Write(t.Context(), step.write)
+		out, err := s.Write(t.Context(), step.write)
 		require.NoError(t, err)
-		assert.Equal(t, step.attempts, attempts)
+		assert.Equal(t, store.Written{Attempts: step.attempts, Version: int64(i + 2)}, out)
 
 		rec, err := s.Read(t.Context(), "job-1")
 		require.NoError(t, err)
 		want := step.want
 		want.JobID, want.State, want.Topic, want.Tenant = "job-1", step.write.To, "job.default", "acme"
+		want.Version = int64(i + 2)
 		want.CreatedAt, want.UpdatedAt, want.Packet = start, time.UnixMilli(clock.Now().UnixMilli()), []byte(`{"job_id":"job-1"}`)
 		assert.Equal(t, want, rec)
 		for _, state := range job.States {
@@ -183,7 +184,8 @@ func TestWriteErrorSurfaces(t *testing.T) {
 
 func TestAdoptOfAJobWithoutARecord(t *testing.T) {
 	s, _, _ := newStore(t)
-	require.NoError(t, s.Adopt(t.Context(), &job.Request{JobID: "job-1", Topic: "job.default"}, []byte(`{}`)))
+	_, err := s.Adopt(t.Context(), &job.Request{JobID: "job-1", Topic: "job.default"}, []byte(`{}`))
+	require.NoError(t, err)
 	rec, err := s.Read(t.Context(), "job-1")
 	require.NoError(t, err)
 	assert.Equal(t, job.Pending, rec.State)
@@ -202,7 +204,8 @@ func TestAdoptOfAJobWhoseRecordCouldNotBeRead(t *testing.T) {
 		require.NoError(t, err)
 	}
 	clock.Advance(time.Second)
-	require.NoError(t, s.Adopt(t.Context(), &job.Request{JobID: "job-1", Topic: "job.default"}, []byte(`{}`)))
+	_, err := s.Adopt(t.Context(), &job.Request{JobID: "job-1", Topic: "job.default"}, []byte(`{}`))
+	require.NoError(t, err)
 	rec, err := s.Read(t.Context(), "job-1")
 	require.NoError(t, err)
 	assert.Equal(t, job.Pending, rec.State)

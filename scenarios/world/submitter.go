@@ -12,13 +12,16 @@ import (
 const SubmitterName = "submitter"
 
 // Submitter is the scheduler's client: it submits one job after the other at a fixed pace, and
-// submits a job again, under the same id, for as long as it is told that this failed.
+// submits a job again, under the same id, for as long as it is told that this failed, or until it has
+// tried often enough.
 type Submitter struct {
 	Jobs    int
 	Every   time.Duration
 	Times   int                     // how often each job is submitted, at the same pace
 	Request func(n int) job.Request // the n-th job, from 1
 	Submit  func(context.Context, *sim.Process, job.Request) error
+	Tries   int    // of one submission; 0 is until it succeeds
+	GaveUp  func() // called for each submission that it gives up
 }
 
 // retryEvery is how long the submitter waits before it submits a job again.
@@ -33,10 +36,18 @@ func (s Submitter) Run(p *sim.Process) {
 				if again > 0 {
 					p.Clock().Sleep(s.Every)
 				}
-				for s.Submit(p.Context(), p, s.Request(n)) != nil {
-					p.Clock().Sleep(retryEvery)
-				}
+				s.submit(p, s.Request(n))
 			}
 		}()
+	}
+}
+
+func (s Submitter) submit(p *sim.Process, r job.Request) {
+	for tried := 1; s.Submit(p.Context(), p, r) != nil; tried++ {
+		if tried == s.Tries {
+			s.GaveUp()
+			return
+		}
+		p.Clock().Sleep(retryEvery)
 	}
 }

@@ -3,6 +3,7 @@ package world
 import (
 	"context"
 	"encoding/json"
+	"strconv"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -18,6 +19,12 @@ import (
 // Worker executes what is dispatched to it. It acknowledges a dispatch once the result is
 // published, so a worker that dies in the middle executes the job again: at least once, as most
 // workers in production.
+//
+// A cancel notice ends the execution that it is about, which then has no result: the job's record says
+// CANCELLED already. A dispatch of that epoch, or an older one, that comes after the notice is not
+// executed; that is remembered in memory, so a worker that starts anew executes such a dispatch after
+// all. A worker whose slots are all taken, with one more dispatch in hand, hears no notice until a slot
+// is free.
 type Worker struct {
 	ID             string
 	Pool           string
@@ -53,7 +60,7 @@ const (
 // Run is the worker's main function.
 func (k Worker) Run(p *sim.Process) {
 	ctx := p.Context()
-	r := &running{Worker: k, p: p, slots: make(chan struct{}, k.MaxParallel), busy: map[string]uint64{}}
+	r := &running{Worker: k, p: p, slots: make(chan struct{}, k.MaxParallel), busy: map[string]uint64{}, cancelled: map[string]int64{}}
 	go r.beat()
 	consumer := r.consumer(ctx)
 	for {
@@ -63,6 +70,9 @@ func (k Worker) Run(p *sim.Process) {
 			continue
 		}
 		for msg := range batch.Messages() {
+			if r.answered(msg) {
+				continue
+			}
 			select {
 			case r.slots <- struct{}{}:
 			case <-ctx.Done():
@@ -86,14 +96,16 @@ type running struct {
 	slots  chan struct{} // one for each job in execution
 	active atomic.Int64
 
-	mu   sync.Mutex
-	busy map[string]uint64 // with Deduplicate: the idempotency keys in execution, and the message of each
+	mu        sync.Mutex
+	busy      map[string]uint64 // with Deduplicate: the idempotency keys in execution, and the message of each
+	under     []*execution      // in execution
+	cancelled map[string]int64  // the jobs that were cancelled, and the epoch up to which their dispatches are void
 }
 
 func (r *running) consumer(ctx context.Context) jetstream.Consumer {
 	for {
 		c, err := r.p.JetStream().CreateOrUpdateConsumer(ctx, dispatchStream, jetstream.ConsumerConfig{
-			Durable: "jobs-" + r.ID, FilterSubjects: []string{"worker." + r.ID + ".jobs", "worker." + r.ID + ".jobs.>"},
+			Durable: "jobs-" + r.ID, FilterSubjects: []string{"worker." + r.ID + ".jobs", "worker." + r.ID + ".jobs.>", "worker." + r.ID + ".cancel"},
 			AckPolicy: jetstream.AckExplicitPolicy, AckWait: ackWait,
 		})
 		if err == nil {
@@ -138,13 +150,27 @@ func (r *running) execute(ctx context.Context, msg jetstream.Msg) {
 	}
 	r.active.Add(1)
 	defer r.active.Add(-1)
-	if !r.Deduplicate || r.Ledger.Count(d.IdempotencyKey) == 0 {
-		r.act(phase.With(ctx, d.JobID, PhaseEffect), d, msg)
-	}
-	for r.answer(phase.With(ctx, d.JobID, PhaseResult), d) != nil {
-		r.p.Clock().Sleep(time.Second)
+	if r.done(ctx, d, msg) {
+		for r.answer(phase.With(ctx, d.JobID, PhaseResult), d) != nil {
+			r.p.Clock().Sleep(time.Second)
+		}
 	}
 	_ = msg.Ack()
+}
+
+// done executes a dispatch, and says whether it has a result: one that is cancelled has none.
+func (r *running) done(ctx context.Context, d job.Dispatch, msg jetstream.Msg) bool {
+	ctx, stop := context.WithCancel(ctx)
+	defer stop()
+	x := &execution{d, stop}
+	if !r.enter(x) {
+		return false
+	}
+	defer r.leave(x)
+	if r.Deduplicate && r.Ledger.Count(d.IdempotencyKey) > 0 {
+		return true
+	}
+	return r.act(phase.With(ctx, d.JobID, PhaseEffect), d, msg)
 }
 
 // claim says whether the worker may begin: no other copy of the dispatch is in execution here. That
@@ -174,29 +200,40 @@ func (r *running) release(key string) {
 }
 
 // act has the job's effect on the outside, and keeps the dispatch from being delivered again for
-// as long as that takes.
-func (r *running) act(ctx context.Context, d job.Dispatch, msg jetstream.Msg) {
+// as long as that takes. It says whether the effect was had.
+func (r *running) act(ctx context.Context, d job.Dispatch, msg jetstream.Msg) bool {
 	_ = r.p.Do(ctx, KindEffect, EffectBegin, d.IdempotencyKey, func() error { return nil })
 	for left := r.Work(d.JobID); left > 0; {
 		d := min(left, ackWait/2)
-		r.p.Clock().Sleep(d)
+		timer := r.p.Clock().NewTimer(d)
+		select {
+		case <-timer.Chan():
+		case <-ctx.Done():
+			timer.Stop()
+			return false
+		}
 		if left -= d; left > 0 {
 			_ = msg.InProgress()
 		}
 	}
-	_ = r.p.Do(ctx, KindEffect, EffectDone, d.IdempotencyKey, func() error {
+	err := r.p.Do(ctx, KindEffect, EffectDone, d.IdempotencyKey, func() error {
 		r.Ledger.Record(d.IdempotencyKey)
 		return nil
 	})
+	return err == nil
 }
 
 func (r *running) answer(ctx context.Context, d job.Dispatch) error {
-	data, err := json.Marshal(job.Result{JobID: d.JobID, WorkerID: r.ID, Status: job.StatusSucceeded})
+	data, err := json.Marshal(job.Result{JobID: d.JobID, WorkerID: r.ID, Status: job.StatusSucceeded, Epoch: d.Epoch})
 	if err != nil {
 		return err
 	}
+	header := nats.Header{jobHeader: {d.JobID}}
+	if d.Epoch > 0 {
+		header[job.HeaderEpoch] = []string{strconv.FormatInt(d.Epoch, 10)}
+	}
 	ctx, cancel := context.WithTimeout(ctx, 5*time.Second)
 	defer cancel()
-	_, err = r.p.JetStream().PublishMsg(ctx, &nats.Msg{Subject: resultSubject, Data: data, Header: nats.Header{jobHeader: {d.JobID}}})
+	_, err = r.p.JetStream().PublishMsg(ctx, &nats.Msg{Subject: resultSubject, Data: data, Header: header})
 	return err
 }

@@ -1,0 +1,81 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"io"
+
+	"github.com/spf13/cobra"
+
+	"github.com/faultline-sim/faultline/engine"
+	"github.com/faultline-sim/faultline/engine/job"
+)
+
+type cancelFlags struct {
+	serverFlags
+	reason string
+}
+
+func newCancel() *cobra.Command {
+	var f cancelFlags
+	cmd := &cobra.Command{
+		Use:   "cancel JOB",
+		Short: "Ask a scheduler to cancel a job",
+		Long: `Cancel asks ` + "`faultline scheduler`" + ` to cancel a job. What has not been dispatched
+will not be; the worker of a job that it executes is told, and drops it. A job
+that has ended stays as it is.`,
+		Example: `  faultline cancel mail-17
+  faultline cancel mail-17 --reason 'sent by hand'`,
+		Args:              oneArg("the job"),
+		ValidArgsFunction: cobra.NoFileCompletions,
+		RunE: func(cmd *cobra.Command, args []string) error {
+			return f.run(cmd.Context(), args[0], cmd.OutOrStdout())
+		},
+	}
+	f.addClient(cmd)
+	cmd.Flags().StringVar(&f.reason, "reason", "", "why, in words, `TEXT`")
+	_ = cmd.RegisterFlagCompletionFunc("reason", cobra.NoFileCompletions)
+	return cmd
+}
+
+func (f *cancelFlags) run(ctx context.Context, id string, stdout io.Writer) error {
+	f.orEmbedded()
+	c := job.Cancel{JobID: id, Reason: f.reason}
+	if err := c.Validate(); err != nil {
+		return fail(exitUsage, "cancel: %v", err)
+	}
+	if _, err := redisOptions(f.redisURL); err != nil {
+		return err
+	}
+	if err := checkNATS(f.natsURL); err != nil {
+		return err
+	}
+	ctx, stop := interruptible(ctx, func() {})
+	defer stop()
+	conns, err := f.connect(ctx, "faultline cancel")
+	if err != nil {
+		return err
+	}
+	defer conns.close()
+	now := endings([]string{id})
+	if err := refresh(ctx, conns.redis, []*ending{&now[0]}); err != nil {
+		return fail(exitUsage, "Redis at %s does not answer: %v", public(f.redisURL), netReason(err))
+	}
+	state := now[0].State
+	switch {
+	case state == job.Absent:
+		return fail(exitUsage, "Redis at %s holds no job %q", public(f.redisURL), id)
+	case state == job.Cancelled:
+	case state.Terminal():
+		return fail(exitViolated, "%s has ended already: it is %s", id, state)
+	}
+	client, err := engine.NewClient(engine.ClientConfig{Redis: conns.redis, JetStream: conns.js})
+	if err == nil {
+		err = client.Cancel(ctx, id, f.reason)
+	}
+	if err != nil {
+		return fail(exitUsage, "%v", errors.Unwrap(err))
+	}
+	newPrinter(stdout).line("Asked for %s, which is %s, to be cancelled", id, state)
+	return nil
+}

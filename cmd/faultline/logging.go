@@ -1,0 +1,38 @@
+package main
+
+import (
+	"io"
+	"log/slog"
+
+	"github.com/spf13/cobra"
+)
+
+// logFlags say how a process that stays logs to standard error.
+type logFlags struct {
+	format string
+	level  string
+}
+
+func (f *logFlags) add(cmd *cobra.Command) {
+	cmd.Flags().StringVar(&f.format, "log-format", "text", "`FORMAT` of the log on standard error: text or json")
+	cmd.Flags().StringVar(&f.level, "log-level", "info", "what is logged, from this `LEVEL` on: debug, info, warn or error")
+	_ = cmd.RegisterFlagCompletionFunc("log-format", cobra.FixedCompletions([]string{"text", "json"}, cobra.ShellCompDirectiveNoFileComp))
+	_ = cmd.RegisterFlagCompletionFunc("log-level", cobra.FixedCompletions([]string{"debug", "info", "warn", "error"}, cobra.ShellCompDirectiveNoFileComp))
+}
+
+// logger makes the log, or refuses flags that make no sense.
+func (f *logFlags) logger(stderr io.Writer) (*slog.Logger, error) {
+	levels := map[string]slog.Level{"debug": slog.LevelDebug, "info": slog.LevelInfo, "warn": slog.LevelWarn, "error": slog.LevelError}
+	level, ok := levels[f.level]
+	if !ok {
+		return nil, fail(exitUsage, "--log-level is %q; one of debug, info, warn, error", f.level)
+	}
+	opt := &slog.HandlerOptions{Level: level}
+	switch f.format {
+	case "text":
+		return slog.New(slog.NewTextHandler(stderr, opt)), nil
+	case "json":
+		return slog.New(slog.NewJSONHandler(stderr, opt)), nil
+	}
+	return nil, fail(exitUsage, "--log-format is %q; one of text, json", f.format)
+}

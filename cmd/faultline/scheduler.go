@@ -1,0 +1,241 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"log/slog"
+	"os"
+	"strings"
+	"time"
+
+	"github.com/nats-io/nats.go/jetstream"
+	"github.com/prometheus/client_golang/prometheus"
+	"github.com/prometheus/client_golang/prometheus/collectors"
+	"github.com/spf13/cobra"
+
+	"github.com/faultline-sim/faultline/engine"
+)
+
+type schedulerFlags struct {
+	serverFlags
+	engineFlags
+	logFlags
+	id            string
+	topics        []string
+	listen        string
+	embeddedRedis string
+	embeddedNATS  string
+	data          string
+}
+
+func newScheduler() *cobra.Command {
+	var f schedulerFlags
+	cmd := &cobra.Command{
+		Use:   "scheduler",
+		Short: "Run the scheduler itself, against real Redis and NATS",
+		Long: `Scheduler runs the engine that the other commands break, as a process of its
+own: one replica, in real time, against the Redis and the NATS with JetStream
+that it is given. What is not given it brings along: a nats-server whose streams
+are in a temporary folder (or in --data), and miniredis, which keeps nothing.
+` + "`faultline worker` and `faultline submit`" + ` find those by themselves.
+
+It answers /metrics, for Prometheus, and /healthz, which is 200 only while the
+engine runs and both servers answer. A lost connection comes back; what could
+not be done meanwhile is done later. On SIGINT or SIGTERM it finishes what it
+has begun and exits 0; a second one ends it at once.`,
+		Example: `  faultline scheduler
+  faultline scheduler --redis redis://redis:6379/0 --nats nats://nats:4222
+  faultline scheduler --set engine.poll_interval=5s --set engine.dispatch_timeout=30s
+  faultline scheduler --topic job.default=default --topic job.gpu=gpu-a,gpu-b`,
+		Args: noArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			return f.run(cmd.Context(), cmd.OutOrStdout(), cmd.ErrOrStderr())
+		},
+	}
+	f.addRedis(cmd, "one in this process")
+	f.addNATS(cmd, "one in this process")
+	cmd.Flags().StringVar(&f.id, "id", "", "the replica's `NAME`, in logs and locks (default the host's name)")
+	f.engineFlags.add(cmd, "settings")
+	cmd.Flags().StringArrayVar(&f.topics, "topic", nil, "the pools that serve a topic, `TOPIC=POOL,...`; repeatable (default job.default=default)")
+	cmd.Flags().StringVar(&f.listen, "listen", "127.0.0.1:2112", "where /metrics and /healthz are, `ADDR`; none opens no port")
+	cmd.Flags().StringVar(&f.embeddedRedis, "embedded-redis", embeddedRedisAddr, "where this process's own Redis listens, `ADDR`")
+	cmd.Flags().StringVar(&f.embeddedNATS, "embedded-nats", embeddedNATSAddr, "where this process's own NATS listens, `ADDR`")
+	cmd.Flags().StringVar(&f.data, "data", "", "where this process's own NATS keeps its streams, `DIR`; needs --redis (default a temporary folder)")
+	f.logFlags.add(cmd)
+	for _, name := range []string{"id", "topic", "listen", "embedded-redis", "embedded-nats"} {
+		_ = cmd.RegisterFlagCompletionFunc(name, cobra.NoFileCompletions)
+	}
+	return cmd
+}
+
+func (f *schedulerFlags) run(ctx context.Context, stdout, stderr io.Writer) error {
+	log, err := f.logger(stderr)
+	if err != nil {
+		return err
+	}
+	settings, changes, err := f.settings()
+	if err != nil {
+		return err
+	}
+	routes, err := parseTopics(f.topics)
+	if err != nil {
+		return err
+	}
+	if err := f.check(); err != nil {
+		return err
+	}
+	own, err := f.startEmbedded(f.embeddedRedis, f.embeddedNATS, f.data)
+	if err != nil {
+		return err
+	}
+	defer own.stop()
+	ctx, stop := interruptible(ctx, own.cleanUp)
+	defer stop()
+	ctx, lost := context.WithCancelCause(ctx)
+	defer lost(nil)
+
+	client, err := f.openRedis(ctx, log)
+	switch {
+	case ctx.Err() != nil:
+		return context.Cause(ctx)
+	case err != nil:
+		return err
+	}
+	defer func() { _ = client.Close() }()
+	nc, js, err := f.keepNATS("faultline scheduler "+f.id, log, lost)
+	if err != nil {
+		return err
+	}
+	defer hangUp(nc, log)
+	registry := prometheus.NewRegistry()
+	registry.MustRegister(collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}))
+	e, err := engine.New(engine.Config{
+		ID: f.id, Settings: settings, Routing: routes, Redis: client, JetStream: js, NATS: nc, Logger: log, Registerer: registry,
+	})
+	if err != nil {
+		return fail(exitUsage, "%s", firstLine(err))
+	}
+	h := &health{id: f.id, redis: client, nats: nc, js: js, engine: "starting"}
+	at, closePort, err := serve(f.listen, h, registry)
+	if err != nil {
+		return err
+	}
+	defer closePort()
+	f.greet(stdout, own, changes, at)
+	go func() {
+		<-ctx.Done()
+		h.says("stopping")
+	}()
+	if err := keepRunning(ctx, e, js, f.natsURL, h, log); err != nil {
+		return err
+	}
+	if cause := context.Cause(ctx); !errors.Is(cause, errInterrupted) {
+		return cause
+	}
+	newPrinter(stdout).line("Scheduler %s has stopped; what it had begun is finished.", f.id)
+	return nil
+}
+
+// check refuses what can be refused before anything is started, and fills in the rest.
+func (f *schedulerFlags) check() error {
+	f.fromEnv()
+	if f.id == "" {
+		f.id = hostName()
+	}
+	if f.redisURL != "" {
+		if _, err := redisOptions(f.redisURL); err != nil {
+			return err
+		}
+	}
+	if f.natsURL != "" {
+		if err := checkNATS(f.natsURL); err != nil {
+			return err
+		}
+	}
+	switch {
+	case f.data != "" && f.natsURL != "":
+		return fail(exitUsage, "--data is for the NATS of this process's own, and %s is another; leave one of the two out", public(f.natsURL))
+	case f.data != "" && f.redisURL == "":
+		return fail(exitUsage, "--data keeps the streams, but a Redis of this process's own keeps nothing, and one without the other is of no use; give --redis, or leave --data out")
+	}
+	if f.listen != listenNone {
+		if err := checkAddr("--listen", f.listen); err != nil {
+			return err
+		}
+	}
+	if err := checkAddr("--embedded-redis", f.embeddedRedis); err != nil {
+		return err
+	}
+	return checkAddr("--embedded-nats", f.embeddedNATS)
+}
+
+// hostName is a name for a process of which there is one on a host, as a token of a NATS subject.
+func hostName() string {
+	name, err := os.Hostname()
+	if err != nil || name == "" {
+		return "localhost"
+	}
+	return strings.ReplaceAll(name, ".", "-")
+}
+
+// greet says what runs, and how to reach it.
+func (f *schedulerFlags) greet(w io.Writer, own *embedded, changes []string, at string) {
+	p := newPrinter(w)
+	p.line("Scheduler %s, Redis at %s, NATS at %s", p.paint(bold, f.id), public(f.redisURL), public(f.natsURL))
+	for _, change := range changes {
+		p.line("  %s", change)
+	}
+	if own.redis != nil {
+		p.line("  Redis is this process's own: what it holds is gone when this ends.")
+	}
+	if own.nats != nil && f.data == "" {
+		p.line("  NATS is this process's own: what it holds is gone when this ends.")
+	}
+	if own.any() {
+		where := ""
+		if f.redisURL != "redis://"+embeddedRedisAddr+"/0" {
+			where += " --redis " + public(f.redisURL)
+		}
+		nats := ""
+		if f.natsURL != "nats://"+embeddedNATSAddr {
+			nats = " --nats " + public(f.natsURL)
+		}
+		p.line("  Give it something to do:")
+		p.line("    %s", pasteable("faultline worker"+nats))
+		p.line("    %s", pasteable("faultline submit --jobs 10 --wait"+where+nats))
+	}
+	if at != "" {
+		p.line("  http://%s/metrics, http://%s/healthz", at, at)
+	}
+}
+
+// startAgainAfter is how long a scheduler waits before it tries again to start its engine.
+const startAgainAfter = 2 * time.Second
+
+// keepRunning runs the engine until ctx ends. An engine that cannot start, for want of JetStream or of
+// a stream, is started again later; it fails if no waiting will help.
+func keepRunning(ctx context.Context, e *engine.Engine, js jetstream.JetStream, at string, h *health, log *slog.Logger) error {
+	for ctx.Err() == nil {
+		// Run does this, too; but only what comes after it counts as running.
+		err := engine.EnsureStreams(ctx, js, engine.StreamOptions{})
+		if err == nil {
+			h.says(well)
+			err = e.Run(ctx)
+		}
+		switch {
+		case ctx.Err() != nil:
+			return nil
+		case errors.Is(err, jetstream.ErrJetStreamNotEnabled), errors.Is(err, jetstream.ErrJetStreamNotEnabledForAccount):
+			return noJetStream(at, err)
+		}
+		h.says(fmt.Sprintf("cannot start: %v", err))
+		log.Warn("the engine cannot start; trying again", slog.Duration("after", startAgainAfter), slog.Any("error", err))
+		select {
+		case <-ctx.Done():
+		case <-time.After(startAgainAfter):
+		}
+	}
+	return nil
+}

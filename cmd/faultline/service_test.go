@@ -1,0 +1,134 @@
+package main
+
+import (
+	"encoding/json"
+	"os"
+	"path/filepath"
+	"syscall"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+)
+
+// alone is a scheduler with servers of its own, and where those are.
+func alone(t *testing.T, args ...string) (s *process, at []string) {
+	t.Helper()
+	s = start(t, append([]string{"scheduler", "--listen", "127.0.0.1:0", "--embedded-redis", "127.0.0.1:0", "--embedded-nats", "127.0.0.1:0"}, args...)...)
+	s.is(200, `"status":"ok"`)
+	return s, []string{"--redis", s.says(`Redis at (redis://\S+),`), "--nats", s.says(`NATS at (nats://\S+)\n`)}
+}
+
+// client runs a command against the servers that at names, and returns what it said.
+func client(t *testing.T, code int, at []string, args ...string) *process {
+	t.Helper()
+	p := start(t, append(args, at...)...)
+	p.ends(code)
+	return p
+}
+
+// A person can watch it work with nothing installed.
+func TestASchedulerWithServersOfItsOwn(t *testing.T) {
+	s, at := alone(t, "--id", "scheduler-1", "--topic", "job.default=default", "--topic", "job.idle=idle", "--log-format", "json")
+	s.says(`faultline submit --jobs 10 --wait --redis redis://127\.0\.0\.1:\d+/0 --nats nats://127\.0\.0\.1:\d+\n`)
+	client(t, exitViolated+1, at, "cancel", "job-1").says(`holds no job "job-1"`)
+	client(t, exitInconclusive, at, "audit").says(`INCONCLUSIVE  the servers hold nothing`)
+	ledger := filepath.Join(t.TempDir(), "ledger.jsonl")
+	w := start(t, "worker", "--id", "worker-1", "--ledger", ledger, "--heartbeat", "200ms", at[2], at[3])
+
+	submit := client(t, exitHeld, at, "submit", "--jobs", "20", "--id-prefix", "job-", "--wait")
+	assert.Equal(t, "Submitted 20 jobs: job-1 to job-20\n20 SUCCEEDED\n", submit.output())
+	again := client(t, exitHeld, at, "submit", "--jobs", "20", "--id-prefix", "job-", "--wait")
+	assert.Equal(t, submit.output(), again.output(), "a job that is submitted twice is one job")
+	var printed struct {
+		Version int
+		Jobs    []ending
+	}
+	one := client(t, exitHeld, at, "submit", "--id", "mail-17", "--payload", `{"to": "you"}`, "--deadline", "1h", "--wait", "--json")
+	require.NoError(t, json.Unmarshal([]byte(one.output()), &printed), one.output())
+	assert.Equal(t, []ending{{Job: "mail-17", State: "SUCCEEDED", Attempts: 1, Worker: "worker-1"}}, printed.Jobs)
+	client(t, exitViolated, at, "cancel", "mail-17").says(`mail-17 has ended already: it is SUCCEEDED`)
+	client(t, exitInconclusive, at, "submit", "--topic", "job.idle", "--wait", "--timeout", "1s").says(`1 SCHEDULED`)
+	client(t, exitHeld, at, "audit").says(`(?m)^HELD `)
+	w.stops()
+	assert.Len(t, executions(t, ledger), 21)
+	assert.Contains(t, w.output(), "Worker worker-1 has stopped; it executed 21 jobs.\n")
+
+	start(t, "worker", "--id", "worker-2", "--fail-rate", "1", "--heartbeat", "200ms", at[2], at[3])
+	bad := client(t, exitViolated, at, "submit", "--id", "bad", "--label", "preferred_worker_id=worker-2", "--wait")
+	bad.says(`(?m)^1 FAILED\n  bad is FAILED \(.*: the worker was told to fail`)
+	s.stops()
+	s.says(`"msg":"job completed"`)
+	temp, err := filepath.Glob(filepath.Join(s.temp, "*"))
+	require.NoError(t, err)
+	assert.Empty(t, temp, "nothing temporary is left")
+}
+
+// A cancelled job is dropped by its worker, in the middle and before it begins.
+func TestCancel(t *testing.T) {
+	s, at := alone(t)
+	ledger := filepath.Join(t.TempDir(), "ledger.jsonl")
+	worker := func() *process {
+		return start(t, "worker", "--id", "worker-1", "--work", "1h", "--heartbeat", "200ms", "--ledger", ledger, at[2], at[3])
+	}
+	submit := func(id string) {
+		client(t, exitHeld, at, "submit", "--id", id)
+		s.says(`msg="job dispatched".* job_id=` + id)
+	}
+	w := worker()
+	submit("begun")
+	w.eventually("begin", func() bool { return state(t, at, "begun") == "RUNNING" })
+	client(t, exitHeld, at, "cancel", "begun", "--reason", "by hand").says(`Asked for begun, which is RUNNING, to be cancelled`)
+	w.says(`msg="dropped: the job is cancelled" .*job_id=begun`)
+	w.dies()
+
+	submit("waiting") // for a worker of which nobody knows yet that it is dead
+	client(t, exitHeld, at, "cancel", "waiting")
+	s.eventually("cancel", func() bool { return state(t, at, "waiting") == "CANCELLED" })
+	w = worker()
+	w.says(`msg="dropped: the job is cancelled" .*job_id=waiting`)
+	client(t, exitViolated, at, "submit", "--id", "waiting", "--wait").says(`1 CANCELLED`)
+	w.stops()
+	assert.Empty(t, executions(t, ledger), "what is cancelled has no effect")
+}
+
+// state is that of a job that was submitted.
+func state(t *testing.T, at []string, id string) string {
+	t.Helper()
+	p := start(t, append([]string{"submit", "--id", id, "--wait", "--timeout", "1ms"}, at...)...)
+	<-p.done
+	return p.says(`(?m)^1 (\w+)`)
+}
+
+// The first signal lets a worker finish, the second does not.
+func TestASecondSignalEndsAtOnce(t *testing.T) {
+	s, at := alone(t)
+	w := start(t, "worker", "--id", "worker-1", "--work", "1h", "--heartbeat", "200ms", at[2], at[3])
+	client(t, exitHeld, at, "submit", "--id", "long")
+	s.says(`msg="job dispatched".* job_id=long`)
+	w.eventually("begin", func() bool { return state(t, at, "long") == "RUNNING" })
+	require.NoError(t, w.cmd.Process.Signal(os.Interrupt))
+	require.NoError(t, w.cmd.Process.Signal(syscall.SIGTERM))
+	w.ends(exitInterrupted)
+}
+
+// What is in the way of a start is one line, and nothing is left behind.
+func TestAnAddressThatIsTaken(t *testing.T) {
+	s, at := alone(t)
+	taken := s.says(`http://(\S+)/healthz`)
+	for _, c := range []struct{ flag, says string }{
+		{"--listen", `^faultline: ` + taken + ` cannot be listened on: address already in use; give another with --listen, or --listen none\n$`},
+		{"--embedded-redis", `^faultline: ` + taken + `, for a server of this process's own, cannot be listened on: address already in use; give another with --embedded-redis, or a server that runs with --redis\n$`},
+		{"--embedded-nats", `^faultline: ` + taken + `, for a server of this process's own, cannot be listened on: address already in use; give another with --embedded-nats, or a server that runs with --nats\n$`},
+	} {
+		p := start(t, "scheduler", "--embedded-redis", "127.0.0.1:0", "--embedded-nats", "127.0.0.1:0", "--listen", "none", c.flag, taken)
+		p.ends(exitUsage)
+		p.says(c.says)
+		left, err := filepath.Glob(filepath.Join(p.temp, "*"))
+		require.NoError(t, err)
+		assert.Empty(t, left)
+	}
+	two := start(t, append([]string{"scheduler", "--id", "scheduler-2", "--listen", "none"}, at...)...)
+	two.says(`Scheduler scheduler-2, `)
+	two.stops()
+}

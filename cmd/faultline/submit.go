@@ -1,0 +1,215 @@
+package main
+
+import (
+	"context"
+	"crypto/rand"
+	"encoding/hex"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/faultline-sim/faultline/engine"
+	"github.com/faultline-sim/faultline/engine/job"
+	"github.com/faultline-sim/faultline/engine/routing"
+)
+
+type submitFlags struct {
+	serverFlags
+	jobs     int
+	id       string
+	prefix   string
+	topic    string
+	payload  string
+	labels   map[string]string
+	deadline time.Duration
+	every    time.Duration
+	wait     bool
+	timeout  time.Duration
+	json     bool
+}
+
+func newSubmit() *cobra.Command {
+	var f submitFlags
+	cmd := &cobra.Command{
+		Use:   "submit",
+		Short: "Submit jobs to a scheduler, and wait for them",
+		Long: `Submit gives jobs to ` + "`faultline scheduler`" + `: it stores each as PENDING and asks for
+it to be done. With --wait it stays until all of them have ended, and says how;
+it then exits 0 if all succeeded, 1 if one did not, 3 if --timeout came first.
+
+A job that is submitted twice under one id is one job: what was cut short can be
+submitted again.`,
+		Example: `  faultline submit
+  faultline submit --jobs 1000 --wait
+  faultline submit --id mail-17 --payload '{"to": "you"}' --deadline 1m --wait
+  faultline submit --jobs 10 --every 1s --topic job.gpu --json | jq -r '.jobs[].job_id'`,
+		Args: noArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			return f.run(cmd.Context(), cmd.OutOrStdout(), cmd.ErrOrStderr(), cmd.Flags().Changed("jobs"))
+		},
+	}
+	f.addClient(cmd)
+	cmd.Flags().IntVarP(&f.jobs, "jobs", "n", 1, "how many, `N`")
+	cmd.Flags().StringVar(&f.id, "id", "", "the id of a single job, `JOB`")
+	cmd.Flags().StringVar(&f.prefix, "id-prefix", "", "jobs are called `PREFIX`1, PREFIX2, ... (default one that is new)")
+	cmd.Flags().StringVar(&f.topic, "topic", routing.DefaultTopic, "what the jobs are for, `TOPIC`")
+	cmd.Flags().StringVar(&f.payload, "payload", "", "what the worker is given with each, `JSON`")
+	cmd.Flags().StringToStringVar(&f.labels, "label", nil, "a label of each, `KEY=VALUE`, such as preferred_worker_id=worker-1; repeatable")
+	cmd.Flags().DurationVar(&f.deadline, "deadline", 0, "each job times out so long after its submission, `DURATION` (default never)")
+	cmd.Flags().DurationVar(&f.every, "every", 0, "the time between one and the next, `DURATION`")
+	cmd.Flags().BoolVar(&f.wait, "wait", false, "stay until all have ended")
+	cmd.Flags().DurationVar(&f.timeout, "timeout", 0, "with --wait, for so long at most, `DURATION` (default for ever)")
+	cmd.Flags().BoolVar(&f.json, "json", false, "print JSON, and nothing else, on standard output")
+	for _, name := range []string{"jobs", "id", "id-prefix", "topic", "payload", "label", "deadline", "every", "timeout"} {
+		_ = cmd.RegisterFlagCompletionFunc(name, cobra.NoFileCompletions)
+	}
+	return cmd
+}
+
+// submitJobsMax bounds what one command submits.
+const submitJobsMax = 1_000_000
+
+func (f *submitFlags) check(several bool) error {
+	f.orEmbedded()
+	if _, err := redisOptions(f.redisURL); err != nil {
+		return err
+	}
+	if err := checkNATS(f.natsURL); err != nil {
+		return err
+	}
+	switch {
+	case f.jobs < 1 || f.jobs > submitJobsMax:
+		return fail(exitUsage, "--jobs is %d, out of range; give 1 to %d", f.jobs, submitJobsMax)
+	case f.id != "" && (several && f.jobs > 1 || f.prefix != ""):
+		return fail(exitUsage, "--id names a single job; name several with --id-prefix")
+	case f.payload != "" && !json.Valid([]byte(f.payload)):
+		return fail(exitUsage, "--payload is %.40q, which is not JSON; a text needs quotes of its own: '\"text\"'", f.payload)
+	case f.every < 0:
+		return fail(exitUsage, "--every is %v, out of range; give a duration from 0s on", f.every)
+	case f.timeout < 0:
+		return fail(exitUsage, "--timeout is %v, out of range; give a duration from 0s on", f.timeout)
+	case f.timeout > 0 && !f.wait:
+		return fail(exitUsage, "--timeout bounds --wait, which is not given")
+	case f.deadline != 0 && f.deadline < time.Millisecond:
+		return fail(exitUsage, "--deadline is %v, out of range; give a duration from 1ms on", f.deadline)
+	}
+	if f.id == "" && f.prefix == "" {
+		var b [4]byte
+		_, _ = rand.Read(b[:]) // never fails
+		f.prefix = "job-" + hex.EncodeToString(b[:]) + "-"
+	}
+	last := f.request(f.jobs)
+	if err := last.Validate(); err != nil {
+		return fail(exitUsage, "submit: %v", err)
+	}
+	return nil
+}
+
+func (f *submitFlags) jobID(n int) string {
+	if f.id != "" {
+		return f.id
+	}
+	return fmt.Sprintf("%s%d", f.prefix, n)
+}
+
+// request is the n-th, from 1.
+func (f *submitFlags) request(n int) job.Request {
+	r := job.Request{JobID: f.jobID(n), Topic: f.topic, Labels: f.labels, Payload: json.RawMessage(f.payload)}
+	if f.deadline > 0 {
+		r.Budget = &job.Budget{DeadlineMS: f.deadline.Milliseconds()}
+	}
+	return r
+}
+
+func (f *submitFlags) run(ctx context.Context, stdout, stderr io.Writer, several bool) error {
+	if err := f.check(several); err != nil {
+		return err
+	}
+	ctx, stop := interruptible(ctx, func() {})
+	defer stop()
+	c, err := f.connect(ctx, "faultline submit")
+	if err != nil {
+		return err
+	}
+	defer c.close()
+	show := newProgress(stderr, f.json)
+	submitted, err := f.submit(ctx, c, show)
+	show.done()
+	if err != nil {
+		return fail(exitUsage, "%v; %d of %s submitted: to go on where this stopped, give the same ids again%s", err, submitted, plural(f.jobs, "job"), f.again())
+	}
+	p := newPrinter(stdout)
+	if f.json {
+		p.w = io.Discard
+	}
+	if f.jobs == 1 {
+		p.line("Submitted %s", f.jobID(1))
+	} else {
+		p.line("Submitted %s: %s to %s", plural(f.jobs, "job"), f.jobID(1), f.jobID(f.jobs))
+	}
+	ids := make([]string, f.jobs)
+	for i := range ids {
+		ids[i] = f.jobID(i + 1)
+	}
+	if !f.wait {
+		if f.json {
+			return printJobs(stdout, endings(ids))
+		}
+		return nil
+	}
+	found, err := awaitJobs(ctx, c.redis, ids, f.timeout, show)
+	show.done()
+	if err != nil {
+		return err
+	}
+	if f.json {
+		if err := printJobs(stdout, found); err != nil {
+			return err
+		}
+	}
+	return conclude(p, found)
+}
+
+func (f *submitFlags) again() string {
+	if f.id != "" {
+		return ""
+	}
+	return fmt.Sprintf(" (--id-prefix %s --jobs %d)", f.prefix, f.jobs)
+}
+
+// submitTries is how often one job's submission is tried.
+const submitTries = 5
+
+// submit gives the jobs away, one after the other, and returns how many were taken.
+func (f *submitFlags) submit(ctx context.Context, c *clients, show *progress) (int, error) {
+	client, err := engine.NewClient(engine.ClientConfig{Redis: c.redis, JetStream: c.js})
+	if err != nil {
+		return 0, err
+	}
+	for n := range f.jobs {
+		if n > 0 {
+			pause(ctx, f.every)
+		}
+		var err error
+		for try := range submitTries {
+			if try > 0 {
+				pause(ctx, time.Second)
+			}
+			if ctx.Err() != nil {
+				return n, errors.New("interrupted")
+			}
+			if err = client.Submit(ctx, f.request(n+1)); err == nil {
+				break
+			}
+		}
+		if err != nil {
+			return n, err
+		}
+		show.show("%s of %s submitted", thousands(n+1), plural(f.jobs, "job"))
+	}
+	return f.jobs, nil
+}

@@ -1,0 +1,123 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"io"
+	"log/slog"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/faultline-sim/faultline/engine/job"
+	"github.com/faultline-sim/faultline/engine/routing"
+)
+
+type workerFlags struct {
+	serverFlags
+	logFlags
+	id        string
+	pool      string
+	parallel  int
+	work      time.Duration
+	failRate  float64
+	heartbeat time.Duration
+	ledger    string
+}
+
+func newWorker() *cobra.Command {
+	var f workerFlags
+	cmd := &cobra.Command{
+		Use:   "worker",
+		Short: "Run a worker, which executes what a scheduler dispatches to it",
+		Long: `Worker takes the jobs that ` + "`faultline scheduler`" + ` dispatches to it, takes its
+time over each, and reports the result. It says every few seconds that it lives
+and how busy it is, and drops a job that is cancelled.
+
+It executes a job at least once, and does not look for repetitions: with --ledger
+it appends one line of JSON for each execution to a file, where duplicates can be
+counted. On SIGINT or SIGTERM it takes no more, finishes what it has begun and
+exits 0; a second one ends it at once.`,
+		Example: `  faultline worker
+  faultline worker --id worker-2 --work 2s --parallel 1
+  faultline worker --fail-rate 0.1 --ledger worker.jsonl`,
+		Args: noArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			return f.run(cmd.Context(), cmd.OutOrStdout(), cmd.ErrOrStderr())
+		},
+	}
+	f.addNATS(cmd, "nats://"+embeddedNATSAddr)
+	cmd.Flags().StringVar(&f.id, "id", "", "the worker's `NAME`, of which there is one at a time (default the host's name)")
+	cmd.Flags().StringVar(&f.pool, "pool", routing.DefaultPool, "the `POOL` that it belongs to")
+	cmd.Flags().IntVar(&f.parallel, "parallel", 4, "how many jobs it executes at once, `N`")
+	cmd.Flags().DurationVar(&f.work, "work", 50*time.Millisecond, "how long it takes over a job, `DURATION`")
+	cmd.Flags().Float64Var(&f.failRate, "fail-rate", 0, "the `SHARE` of jobs that fail, from 0 to 1")
+	cmd.Flags().DurationVar(&f.heartbeat, "heartbeat", 10*time.Second, "how often it says that it lives, `DURATION`")
+	cmd.Flags().StringVar(&f.ledger, "ledger", "", "append a line of JSON for each execution to `FILE`")
+	f.logFlags.add(cmd)
+	for _, name := range []string{"id", "pool", "parallel", "work", "fail-rate", "heartbeat"} {
+		_ = cmd.RegisterFlagCompletionFunc(name, cobra.NoFileCompletions)
+	}
+	return cmd
+}
+
+func (f *workerFlags) check() error {
+	f.orEmbedded()
+	if f.id == "" {
+		f.id = hostName()
+	}
+	switch {
+	case !job.IsToken(f.id) || strings.ContainsAny(f.id, `/\`):
+		return fail(exitUsage, "--id is %q, which cannot be part of a NATS subject; leave out spaces, '.', '*', '>', '/' and '\\'", f.id)
+	case f.pool == "":
+		return fail(exitUsage, "--pool is empty; name the pool that the worker belongs to, such as %s", routing.DefaultPool)
+	case f.parallel < 1 || f.parallel > 10_000:
+		return fail(exitUsage, "--parallel is %d, out of range; give 1 to 10000", f.parallel)
+	case f.work < 0:
+		return fail(exitUsage, "--work is %v, out of range; give a duration from 0s on", f.work)
+	case !(f.failRate >= 0 && f.failRate <= 1):
+		return fail(exitUsage, "--fail-rate is %v, out of range; give 0 to 1", f.failRate)
+	case f.heartbeat < 100*time.Millisecond:
+		return fail(exitUsage, "--heartbeat is %v, out of range; give a duration from 100ms on", f.heartbeat)
+	}
+	return checkNATS(f.natsURL)
+}
+
+func (f *workerFlags) run(ctx context.Context, stdout, stderr io.Writer) error {
+	log, err := f.logger(stderr)
+	if err != nil {
+		return err
+	}
+	if err := f.check(); err != nil {
+		return err
+	}
+	ledger, err := openLedger(f.ledger)
+	if err != nil {
+		return err
+	}
+	defer ledger.close()
+	ctx, stop := interruptible(ctx, func() {})
+	defer stop()
+	ctx, end := context.WithCancelCause(ctx)
+	defer end(nil)
+	log = log.With(slog.String("worker", f.id))
+	nc, js, err := f.keepNATS("faultline worker "+f.id, log, end)
+	if err != nil {
+		return err
+	}
+	p := newPrinter(stdout)
+	p.line("Worker %s of pool %s, %d at once, NATS at %s", p.paint(bold, f.id), f.pool, f.parallel, public(f.natsURL))
+	w := &executor{
+		id: f.id, pool: f.pool, work: f.work, failRate: f.failRate, heartbeat: f.heartbeat, ledger: ledger,
+		nats: nc, js: js, log: log, broken: end,
+		slots: make(chan struct{}, f.parallel), begun: map[uint64]underway{}, cancelled: map[string]int64{},
+	}
+	w.run(ctx)
+	hangUp(nc, log)
+	if cause := context.Cause(ctx); !errors.Is(cause, errInterrupted) {
+		return cause
+	}
+	p.line("Worker %s has stopped; it executed %s.", f.id, plural(int(w.executed.Load()), "job"))
+	return nil
+}

@@ -1,0 +1,77 @@
+package engine
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"log/slog"
+
+	"github.com/faultline-sim/faultline/engine/bus"
+	"github.com/faultline-sim/faultline/engine/job"
+	"github.com/faultline-sim/faultline/engine/metrics"
+	"github.com/faultline-sim/faultline/engine/phase"
+	"github.com/faultline-sim/faultline/engine/store"
+)
+
+// HandleJobCancel cancels a job that is not over (seed 003, section 1), and with cancel_notice tells
+// its worker. A cancellation that comes before its job's record waits for it. Its errors are those of
+// [Engine.HandleJobRequest].
+func (e *Engine) HandleJobCancel(ctx context.Context, c job.Cancel) error {
+	if err := c.Validate(); err != nil {
+		return &bus.Poison{ReasonCode: job.ReasonSchemaInvalid, Err: err}
+	}
+	topic := metrics.UnknownTopic
+	err := e.withJobLock(ctx, c.JobID, func(ctx context.Context) error {
+		rec, err := e.store.Read(phase.With(ctx, c.JobID, phase.StateRead), c.JobID)
+		if errors.Is(err, store.ErrNotFound) {
+			return RetryAfter(err, e.settings.RetryDelayStore, phase.StateRead, "")
+		}
+		if err != nil {
+			return e.failClosed(ctx, phase.StateRead, c.JobID, topic, err)
+		}
+		topic = rec.Topic
+		return e.handleJobCancel(ctx, &c, &rec)
+	})
+	return e.retrying(ctx, c.JobID, topic, err)
+}
+
+// handleJobCancel holds the job's lock. The order is void, CANCELLED, notice: whatever a crash leaves
+// out, the redelivery of the cancellation makes up for, since a void and a notice may be repeated.
+func (e *Engine) handleJobCancel(ctx context.Context, c *job.Cancel, rec *store.Record) error {
+	if rec.State.Terminal() && rec.State != job.Cancelled {
+		return nil
+	}
+	if rec.State != job.Cancelled {
+		worker, err := e.void(ctx, rec)
+		if err != nil {
+			return err
+		}
+		w := rec.Move(job.Cancelled)
+		w.Worker, w.Reason, w.ReasonCode = worker, c.Reason, job.ReasonCancelled
+		if err := e.move(ctx, phase.CancelWrite, rec, w); err != nil {
+			return e.writeRetry(err, phase.CancelWrite, job.ReasonCancelled)
+		}
+		e.metrics.JobsCompleted.WithLabelValues(rec.Topic, string(job.Cancelled)).Inc()
+		e.log.LogAttrs(ctx, slog.LevelInfo, "job cancelled",
+			slog.String("job_id", rec.JobID), slog.String("topic", rec.Topic), slog.String("reason", c.Reason))
+	}
+	return e.notice(ctx, c, rec)
+}
+
+// notice tells the worker that the record names, if any, that it need not do the job.
+func (e *Engine) notice(ctx context.Context, c *job.Cancel, rec *store.Record) error {
+	if !e.settings.CancelNotice || rec.Worker == "" {
+		return nil
+	}
+	body, err := json.Marshal(job.Cancel{JobID: rec.JobID, Reason: c.Reason, Epoch: rec.Epoch})
+	if err != nil {
+		return err
+	}
+	err = bus.Publish(phase.With(ctx, rec.JobID, phase.CancelNotice), e.js, bus.Message{
+		Subject: bus.CancelSubject(rec.Worker), JobID: rec.JobID, Epoch: rec.Epoch, Body: body,
+	}, e.settings.PublishTimeout)
+	if err != nil {
+		return RetryAfter(err, e.settings.RetryDelayStore, phase.CancelNotice, "")
+	}
+	return nil
+}

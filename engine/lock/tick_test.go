@@ -1,0 +1,102 @@
+package lock_test
+
+import (
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/faultline-sim/faultline/engine/lock"
+	"github.com/faultline-sim/faultline/engine/phase"
+)
+
+// replicas are two tickers for one lock, that poll twice in a TTL.
+func replicas(t *testing.T, keep lock.Keep) (h *harness, a, b *lock.Tick) {
+	h = newHarness(t)
+	h.phases = map[phase.Phase]int{}
+	tick := func() *lock.Tick {
+		return &lock.Tick{Locker: h.Locker, Key: key, TTL: ttl, Keep: keep, Acquire: phase.ReplayLock, Release: phase.SnapshotUnlock}
+	}
+	return h, tick(), tick()
+}
+
+// turn is one tick of a replica, if it gets the lock.
+func turn(t *testing.T, k *lock.Tick) bool {
+	t.Helper()
+	if err := k.Begin(t.Context()); err != nil {
+		require.ErrorIs(t, err, lock.ErrBusy)
+		return false
+	}
+	require.NoError(t, k.End(t.Context()))
+	return true
+}
+
+// Seed 003, section 8: only one replica ticks per TTL window.
+func TestATickLockStaysUntilItExpires(t *testing.T) {
+	h, a, b := replicas(t, lock.UntilExpiry)
+	assert.True(t, turn(t, a))
+	assert.False(t, turn(t, b))
+	h.server.FastForward(ttl / 2)
+	assert.False(t, turn(t, a), "against its own holder too")
+	h.server.FastForward(ttl / 2)
+	assert.True(t, turn(t, b))
+}
+
+func TestARenewedTickLockServesItsHolder(t *testing.T) {
+	h, a, b := replicas(t, lock.Renewed)
+	for range 4 {
+		assert.True(t, turn(t, a))
+		assert.Equal(t, ttl, h.server.TTL(key))
+		h.server.FastForward(ttl / 2)
+		assert.False(t, turn(t, b))
+	}
+	h.server.FastForward(ttl / 2) // a is gone
+	assert.True(t, turn(t, b))
+	assert.False(t, turn(t, a), "a comes back: the lock has passed to another")
+	h.server.FastForward(ttl)
+	assert.True(t, turn(t, a))
+}
+
+func TestAReleasedTickLockIsForWhoeverComes(t *testing.T) {
+	h, a, b := replicas(t, lock.Released)
+	assert.True(t, turn(t, a))
+	assert.Empty(t, h.owner(t))
+	assert.True(t, turn(t, b))
+
+	require.NoError(t, a.Begin(t.Context()))
+	h.server.FastForward(ttl)
+	require.NoError(t, b.Begin(t.Context()))
+	assert.ErrorIs(t, a.End(t.Context()), lock.ErrNotOwner, "it overstayed")
+	assert.NotEmpty(t, h.owner(t))
+}
+
+// The lock may have been taken all the same.
+func TestATickLockOfUnknownFateIsOwnToItsNextTick(t *testing.T) {
+	for keep, again := range map[lock.Keep]bool{lock.UntilExpiry: false, lock.Renewed: true} {
+		h, a, _ := replicas(t, keep)
+		h.lost = phase.ReplayLock
+		require.ErrorContains(t, a.Begin(t.Context()), "injected")
+		h.lost = ""
+		assert.NotEmpty(t, h.owner(t))
+		assert.Equal(t, again, turn(t, a))
+	}
+}
+
+func TestARenewalOfATickLockThatFails(t *testing.T) {
+	h, a, b := replicas(t, lock.Renewed)
+	require.True(t, turn(t, a))
+	h.server.SetError("LOADING")
+	assert.ErrorContains(t, a.Begin(t.Context()), "LOADING")
+	h.server.SetError("")
+	assert.False(t, turn(t, b))
+	assert.True(t, turn(t, a), "it is still its own")
+}
+
+func TestATickLockHasItsOwnPhases(t *testing.T) {
+	h, a, _ := replicas(t, lock.Released)
+	ctx := phase.With(t.Context(), "", phase.LockAcquire)
+	require.NoError(t, a.Begin(ctx))
+	require.NoError(t, a.End(ctx))
+	assert.Equal(t, map[phase.Phase]int{phase.ReplayLock: 1, phase.SnapshotUnlock: 3}, h.phases)
+	assert.Zero(t, h.waited.Load(), "job_lock_wait is of jobs' locks")
+}

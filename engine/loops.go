@@ -1,0 +1,69 @@
+package engine
+
+import (
+	"context"
+
+	"golang.org/x/sync/errgroup"
+
+	"github.com/faultline-sim/faultline/engine/job"
+	"github.com/faultline-sim/faultline/engine/lock"
+	"github.com/faultline-sim/faultline/engine/phase"
+	"github.com/faultline-sim/faultline/engine/recovery"
+)
+
+// startReconciler adds the reconciler's loop, if there is to be one. Its first tick comes one poll
+// from now.
+func (e *Engine) startReconciler(ctx context.Context, loops *errgroup.Group) {
+	if !e.settings.Reconciler {
+		return
+	}
+	r := &recovery.Reconciler{
+		Store: e.store, Lock: e.tickLock(recovery.ReconcilerKey, phase.ReconcileLock), Clock: e.clock, Logger: e.log,
+		Timeouts:      e.timeouts,
+		BatchSize:     e.settings.BatchSize,
+		MaxIterations: e.settings.MaxIterations,
+		MaxRetries:    e.settings.MaxRetries,
+		TimeOut:       e.timeOut,
+		Stale:         func(s job.State, n int) { e.metrics.StaleJobs.WithLabelValues(string(s)).Set(float64(n)) },
+	}
+	beat := e.clock.NewTicker(e.settings.PollInterval)
+	loops.Go(func() error { defer beat.Stop(); r.Run(ctx, beat); return nil })
+}
+
+// startReplayer adds the replayer's loop, if there is anything that it is to take up.
+func (e *Engine) startReplayer(ctx context.Context, loops *errgroup.Group) {
+	waits := e.waits()
+	if len(waits) == 0 {
+		return
+	}
+	r := &recovery.Replayer{
+		Store: e.store, Lock: e.tickLock(recovery.ReplayerKey, phase.ReplayLock), Clock: e.clock, Logger: e.log,
+		Waits:         waits,
+		BatchSize:     e.settings.BatchSize,
+		MaxIterations: e.settings.MaxIterations,
+		Replay:        e.replay,
+	}
+	beat := e.clock.NewTicker(e.settings.PollInterval)
+	loops.Go(func() error { defer beat.Stop(); r.Run(ctx, beat); return nil })
+}
+
+// waits are the states in which jobs are not to be left alone.
+func (e *Engine) waits() (waits []recovery.Wait) {
+	s := &e.settings
+	if s.PendingReplayer {
+		waits = append(waits, recovery.Wait{State: job.Pending, Age: s.PendingAge}, recovery.Wait{State: job.ApprovalRequired, Age: s.PendingAge})
+	}
+	if s.SweepScheduled {
+		waits = append(waits, recovery.Wait{State: job.Scheduled, Age: s.ScheduledAge})
+	}
+	if e.resumes() {
+		waits = append(waits, recovery.Wait{State: job.Dispatched, Age: s.IntentAge})
+	}
+	return waits
+}
+
+// tickLock is held for twice the poll (seed 003, section 8).
+func (e *Engine) tickLock(key string, p phase.Phase) *lock.Tick {
+	keep := map[TickLock]lock.Keep{UntilExpiry: lock.UntilExpiry, Renewed: lock.Renewed, Released: lock.Released}
+	return &lock.Tick{Locker: e.locks, Key: key, TTL: 2 * e.settings.PollInterval, Keep: keep[e.settings.TickLock], Acquire: p, Release: p}
+}

@@ -1,0 +1,86 @@
+package recovery
+
+import (
+	"context"
+	"errors"
+	"log/slog"
+
+	"github.com/jonboulle/clockwork"
+
+	"github.com/faultline-sim/faultline/engine/job"
+	"github.com/faultline-sim/faultline/engine/lock"
+	"github.com/faultline-sim/faultline/engine/phase"
+	"github.com/faultline-sim/faultline/engine/store"
+)
+
+// ReconcilerKey is the key of the reconciler's lock.
+const ReconcilerKey = "cordum:reconciler:default"
+
+// Reconciler times out jobs that stay DISPATCHED or RUNNING, or are past their deadline. All fields
+// are required.
+type Reconciler struct {
+	Store         *store.Store
+	Lock          *lock.Tick
+	Clock         clockwork.Clock
+	Logger        *slog.Logger
+	Timeouts      Timeouts
+	BatchSize     int // jobs of one list that are read at once
+	MaxIterations int // batches in one tick
+	MaxRetries    int // tries of one job's timeout in one tick
+
+	// TimeOut ends a job, for a reason in words, or leaves it alone if it finds it on time after all.
+	// It takes the job's lock: lock.ErrBusy is not tried again in the same tick.
+	TimeOut func(ctx context.Context, listed *store.Record, reason string) error
+	// Stale hears of each state how many jobs this replica's last tick found in it past their timeout
+	// or deadline: none, if another replica had the lock.
+	Stale func(s job.State, n int)
+}
+
+// Run ticks at each beat until ctx ends.
+func (r *Reconciler) Run(ctx context.Context, beat clockwork.Ticker) {
+	run(ctx, beat, r.Lock, r.Logger, r.tick, func() { r.tell(nil) })
+}
+
+func (r *Reconciler) tick(ctx context.Context) error {
+	now := r.Clock.Now()
+	found := map[job.State]int{}
+	err := walk(phase.With(ctx, "", phase.ReconcileRead), r.Store, []store.Query{
+		{Key: store.IndexKey(job.Dispatched), Until: now.Add(-r.Timeouts.shortest())},
+		{Key: store.IndexKey(job.Running), Until: now.Add(-r.Timeouts.Running)},
+		{Key: store.DeadlinesKey, Until: now},
+	}, r.BatchSize, r.MaxIterations, func(ctx context.Context, rec *store.Record) (stays bool) {
+		reason := r.Timeouts.Overdue(rec, now)
+		if reason == "" {
+			return true
+		}
+		found[rec.State]++
+		return !r.end(ctx, rec, reason)
+	})
+	r.tell(found)
+	return err
+}
+
+// end says whether the job's timeout has been dealt with.
+func (r *Reconciler) end(ctx context.Context, rec *store.Record, reason string) bool {
+	var err error
+	for range r.MaxRetries {
+		err = r.TimeOut(ctx, rec, reason)
+		if err == nil {
+			return true
+		}
+		if errors.Is(err, lock.ErrBusy) { // somebody is at it
+			break
+		}
+	}
+	r.Logger.LogAttrs(ctx, slog.LevelWarn, "timeout left to the next tick",
+		slog.String("job_id", rec.JobID), slog.String("topic", rec.Topic), slog.Any("error", err))
+	return false
+}
+
+func (r *Reconciler) tell(found map[job.State]int) {
+	for _, s := range job.States {
+		if !s.Terminal() {
+			r.Stale(s, found[s])
+		}
+	}
+}

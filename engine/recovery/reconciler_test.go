@@ -1,0 +1,187 @@
+package recovery_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+
+	"github.com/faultline-sim/faultline/engine/job"
+	"github.com/faultline-sim/faultline/engine/lock"
+	"github.com/faultline-sim/faultline/engine/phase"
+	"github.com/faultline-sim/faultline/engine/recovery"
+	"github.com/faultline-sim/faultline/engine/store"
+)
+
+// reconciler times jobs out by moving them, notes what it was asked to, and fails as told.
+type reconciler struct {
+	*recovery.Reconciler
+	h     *harness
+	asked []string // job: reason
+	fails map[string][]error
+	stale map[job.State]int
+}
+
+func newReconciler(t *testing.T) *reconciler {
+	r := &reconciler{h: newHarness(t), fails: map[string][]error{}, stale: map[job.State]int{}}
+	r.Reconciler = &recovery.Reconciler{
+		Store: r.h.store, Lock: r.h.lock(phase.ReconcileLock), Clock: r.h.clock, Logger: slog.New(slog.DiscardHandler),
+		Timeouts:  recovery.Timeouts{Dispatch: 5 * time.Minute, Topics: map[string]time.Duration{"job.fast": 20 * time.Second, "job.slow": time.Hour}, Running: 30 * time.Minute},
+		BatchSize: 3, MaxIterations: 100, MaxRetries: 3,
+		TimeOut: func(_ context.Context, rec *store.Record, reason string) error {
+			r.asked = append(r.asked, rec.JobID+": "+reason)
+			if fails := r.fails[rec.JobID]; len(fails) > 0 {
+				r.fails[rec.JobID] = fails[1:]
+				return fails[0]
+			}
+			r.h.move(rec.JobID, rec.State, job.Timeout)
+			return nil
+		},
+		Stale: func(s job.State, n int) { r.stale[s] = n },
+	}
+	return r
+}
+
+func (r *reconciler) tick() { r.h.ticks(1, r.Run) }
+
+// On empty indexes a tick is two calls: the lock and one read.
+func TestAnIdleTickIsCheap(t *testing.T) {
+	r := newReconciler(t)
+	r.Lock.Keep = lock.UntilExpiry
+	r.tick()
+	assert.Equal(t, []string{"reconcile_lock set", "reconcile_read multi"}, r.h.calls)
+	assert.Equal(t, map[job.State]int{"PENDING": 0, "APPROVAL_REQUIRED": 0, "SCHEDULED": 0, "DISPATCHED": 0, "RUNNING": 0}, r.stale)
+}
+
+func TestWhatIsOverdueTimesOut(t *testing.T) {
+	r := newReconciler(t)
+	h := r.h
+	h.job("d-due", job.Dispatched, "job.default", 5*time.Minute, "{}")
+	h.job("d-young", job.Dispatched, "job.default", 5*time.Minute-1e6, "{}")
+	h.job("fast-due", job.Dispatched, "job.fast", 21*time.Second, "{}")
+	h.job("fast-young", job.Dispatched, "job.fast", 19*time.Second, "{}")
+	h.job("slow-young", job.Dispatched, "job.slow", 10*time.Minute, "{}")
+	h.job("r-due", job.Running, "job.fast", 31*time.Minute, "{}")
+	h.job("r-young", job.Running, "job.fast", 29*time.Minute, "{}")
+	h.job("p-due", job.Pending, "job.default", time.Hour, "{}")
+	h.deadline("p-due", time.Second)
+	h.job("p-young", job.Pending, "job.default", time.Hour, "{}")
+	h.deadline("p-young", -time.Second)
+	h.job("s-done", job.Succeeded, "job.default", time.Hour, "{}")
+	h.deadline("s-done", time.Second)
+	r.tick()
+	assert.ElementsMatch(t, []string{
+		"d-due: DISPATCHED for 5m0s, at most 5m0s",
+		"fast-due: DISPATCHED for 21s, at most 20s",
+		"r-due: RUNNING for 31m0s, at most 30m0s",
+		"p-due: PENDING 1s past its deadline",
+	}, r.asked)
+	assert.Equal(t, 2, r.stale[job.Dispatched])
+	assert.Equal(t, 1, r.stale[job.Running])
+	assert.Equal(t, 1, r.stale[job.Pending])
+
+	r.asked = nil
+	r.tick()
+	assert.Empty(t, r.asked)
+	assert.Zero(t, r.stale[job.Dispatched])
+}
+
+func TestAJobIsTimedOutOnceForTwoReasons(t *testing.T) {
+	r := newReconciler(t)
+	r.h.job("job-1", job.Dispatched, "job.default", time.Hour, "{}")
+	r.h.deadline("job-1", time.Minute)
+	r.tick()
+	assert.Len(t, r.asked, 1)
+}
+
+// What cannot be timed out does not stand in the way of what comes after it.
+func TestATickGoesOnBatchByBatch(t *testing.T) {
+	r := newReconciler(t)
+	for i := range 20 {
+		r.h.job(fmt.Sprintf("job-%02d", i), job.Dispatched, "job.default", time.Hour-time.Duration(i)*time.Second, "{}")
+	}
+	_, _ = r.h.redis.ZAdd("job:index:DISPATCHED", 1, "lost") // without a record
+	for _, id := range []string{"job-00", "job-01", "job-05", "job-19"} {
+		r.fails[id] = []error{lock.ErrBusy, lock.ErrBusy}
+	}
+	r.tick()
+	assert.Len(t, r.asked, 20)
+	assert.Equal(t, 20, r.stale[job.Dispatched])
+	r.asked = nil
+	r.tick()
+	assert.Len(t, r.asked, 4)
+	r.asked = nil
+	r.tick()
+	assert.Len(t, r.asked, 4)
+	r.asked = nil
+	r.tick()
+	assert.Empty(t, r.asked)
+}
+
+func TestATickIsBounded(t *testing.T) {
+	r := newReconciler(t)
+	r.MaxIterations = 2
+	for i := range 10 {
+		r.h.job(fmt.Sprintf("job-%02d", i), job.Dispatched, "job.default", time.Hour, "{}")
+	}
+	r.tick()
+	assert.Len(t, r.asked, 6)
+}
+
+func TestATimeoutIsTriedAFewTimesInATick(t *testing.T) {
+	away := errors.New("no Redis")
+	for want, fails := range map[int][]error{
+		2: {away},
+		3: {away, away, away},
+		1: {fmt.Errorf("x: %w", lock.ErrBusy)}, // whoever is at it will bring it on
+	} {
+		r := newReconciler(t)
+		r.h.job("job-1", job.Dispatched, "job.default", time.Hour, "{}")
+		r.fails["job-1"] = fails
+		r.tick()
+		assert.Len(t, r.asked, want)
+	}
+}
+
+func TestAnotherReplicasTickIsItsOwn(t *testing.T) {
+	r := newReconciler(t)
+	r.h.job("job-1", job.Dispatched, "job.default", time.Hour, "{}")
+	r.fails["job-1"] = []error{lock.ErrBusy}
+	r.tick()
+	assert.Equal(t, 1, r.stale[job.Dispatched])
+	_ = r.h.redis.Set("lock", "another")
+	r.tick()
+	assert.Len(t, r.asked, 1)
+	assert.Zero(t, r.stale[job.Dispatched], "it has found none")
+	r.h.redis.Del("lock")
+	r.tick()
+	assert.Len(t, r.asked, 2)
+}
+
+func TestATickEndsEarlyWithoutRedisOrWithItsContext(t *testing.T) {
+	r := newReconciler(t)
+	for i := range 6 {
+		r.h.job(fmt.Sprint("job-", i), job.Dispatched, "job.default", time.Hour, "{}")
+	}
+	timeOut := r.TimeOut
+	ctx, cancel := context.WithCancel(t.Context())
+	r.TimeOut = func(inner context.Context, rec *store.Record, reason string) error {
+		cancel()
+		assert.NoError(t, inner.Err(), "what has begun is not cut off")
+		return timeOut(inner, rec, reason)
+	}
+	r.Run(ctx, &beat{left: 1, end: func() {}})
+	assert.Len(t, r.asked, 1)
+	assert.False(t, r.h.redis.Exists("lock"), "the lock is given back all the same")
+
+	r.TimeOut = timeOut
+	r.h.redis.SetError("LOADING")
+	r.h.ticks(2, r.Run)
+	r.h.redis.SetError("")
+	r.tick()
+	assert.Len(t, r.asked, 6)
+}

@@ -1,0 +1,79 @@
+package recovery
+
+import (
+	"context"
+	"log/slog"
+	"time"
+
+	"github.com/jonboulle/clockwork"
+
+	"github.com/faultline-sim/faultline/engine/job"
+	"github.com/faultline-sim/faultline/engine/lock"
+	"github.com/faultline-sim/faultline/engine/phase"
+	"github.com/faultline-sim/faultline/engine/store"
+)
+
+// ReplayerKey is the key of the replayer's lock.
+const ReplayerKey = "cordum:replayer:pending"
+
+// Wait is how long a job stays in a state before the replayer takes it up.
+type Wait struct {
+	State job.State
+	Age   time.Duration
+}
+
+// Replayer takes up jobs that wait for too long. All fields are required.
+type Replayer struct {
+	Store         *store.Store
+	Lock          *lock.Tick
+	Clock         clockwork.Clock
+	Logger        *slog.Logger
+	Waits         []Wait
+	BatchSize     int // jobs of one state that are read at once
+	MaxIterations int // batches in one tick
+
+	// Replay brings a job on from the state it was listed in, if it is still there. It takes the
+	// job's lock. What it could not do comes again at a later tick.
+	Replay func(ctx context.Context, listed *store.Record) error
+}
+
+// Run ticks at each beat until ctx ends.
+func (r *Replayer) Run(ctx context.Context, beat clockwork.Ticker) {
+	run(ctx, beat, r.Lock, r.Logger, r.tick, func() {})
+}
+
+func (r *Replayer) tick(ctx context.Context) error {
+	now := r.Clock.Now()
+	queries := make([]store.Query, len(r.Waits))
+	for i, w := range r.Waits {
+		queries[i] = store.Query{Key: store.IndexKey(w.State), Until: now.Add(-w.Age)}
+	}
+	return walk(phase.With(ctx, "", phase.ReplayRead), r.Store, queries, r.BatchSize, r.MaxIterations,
+		func(ctx context.Context, rec *store.Record) (stays bool) {
+			if !r.due(rec, now) {
+				return true
+			}
+			if err := r.Replay(ctx, rec); err != nil {
+				r.Logger.LogAttrs(ctx, slog.LevelWarn, "replay left to a later tick", slog.String("job_id", rec.JobID),
+					slog.String("topic", rec.Topic), slog.String("state", string(rec.State)), slog.Any("error", err))
+				return true
+			}
+			return false
+		})
+}
+
+// due says whether the job, which may have moved on since it was listed, waits for too long. One that
+// waits for its approval waits rightly.
+func (r *Replayer) due(rec *store.Record, now time.Time) bool {
+	if rec.State == job.ApprovalRequired {
+		if req, err := rec.Request(); err != nil || req.Labels[job.LabelApprovalGranted] != "true" {
+			return false
+		}
+	}
+	for _, w := range r.Waits {
+		if w.State == rec.State {
+			return now.Sub(rec.UpdatedAt) >= w.Age
+		}
+	}
+	return false
+}

@@ -1,0 +1,87 @@
+package recovery_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+
+	"github.com/faultline-sim/faultline/engine/job"
+	"github.com/faultline-sim/faultline/engine/lock"
+	"github.com/faultline-sim/faultline/engine/phase"
+	"github.com/faultline-sim/faultline/engine/recovery"
+	"github.com/faultline-sim/faultline/engine/store"
+)
+
+func newReplayer(t *testing.T) (h *harness, r *recovery.Replayer, replayed *[]string) {
+	h = newHarness(t)
+	replayed = new([]string)
+	return h, &recovery.Replayer{
+		Store: h.store, Lock: h.lock(phase.ReplayLock), Clock: h.clock, Logger: slog.New(slog.DiscardHandler),
+		Waits:     []recovery.Wait{{State: job.Pending, Age: 2 * time.Minute}, {State: job.ApprovalRequired, Age: 2 * time.Minute}},
+		BatchSize: 3, MaxIterations: 100,
+		Replay: func(_ context.Context, rec *store.Record) error {
+			*replayed = append(*replayed, rec.JobID)
+			if rec.State == job.Pending {
+				h.move(rec.JobID, job.Pending, job.Scheduled)
+			}
+			return nil
+		},
+	}, replayed
+}
+
+func TestAnIdleReplayIsCheap(t *testing.T) {
+	h, r, _ := newReplayer(t)
+	r.Lock.Keep = lock.UntilExpiry
+	h.ticks(1, r.Run)
+	assert.Equal(t, []string{"replay_lock set", "replay_read multi"}, h.calls)
+}
+
+// Seed 003, section 3, pending replayer.
+func TestWhatWaitsForTooLongIsReplayed(t *testing.T) {
+	h, r, replayed := newReplayer(t)
+	h.job("p-old", job.Pending, "job.default", 2*time.Minute, "{}")
+	h.job("p-young", job.Pending, "job.default", 2*time.Minute-1e6, "{}")
+	h.job("a-granted", job.ApprovalRequired, "job.default", time.Hour, `{"labels":{"approval_granted":"true"}}`)
+	h.job("a-waits", job.ApprovalRequired, "job.default", time.Hour, `{"labels":{"approval_granted":"false"}}`)
+	h.job("a-odd", job.ApprovalRequired, "job.default", time.Hour, "{")
+	h.job("s-old", job.Scheduled, "job.default", time.Hour, "{}")
+	h.ticks(1, r.Run)
+	assert.Equal(t, []string{"p-old", "a-granted"}, *replayed)
+}
+
+// Two indexes may name a job that is in one state only: the record has the last word.
+func TestAnIndexThatIsBehindItsRecord(t *testing.T) {
+	h, r, replayed := newReplayer(t)
+	h.job("job-1", job.Pending, "job.default", time.Hour, "{}")
+	h.job("job-1", job.Running, "job.default", time.Hour, "{}")
+	h.ticks(1, r.Run)
+	assert.Empty(t, *replayed)
+}
+
+// A job is taken up once a tick, whatever comes of it, and none stands in another's way.
+func TestAReplayPassesOverWhatStays(t *testing.T) {
+	h, r, replayed := newReplayer(t)
+	for i := range 10 {
+		h.job(fmt.Sprintf("p-%d", i), job.Pending, "job.default", time.Hour-time.Duration(i)*time.Second, "{}")
+		h.job(fmt.Sprintf("a-%d", i), job.ApprovalRequired, "job.default", time.Hour, `{}`)
+	}
+	moves := r.Replay
+	r.Replay = func(ctx context.Context, rec *store.Record) error {
+		switch rec.JobID {
+		case "p-0", "p-4":
+			*replayed = append(*replayed, rec.JobID)
+			return errors.New("no workers")
+		case "p-1", "p-9":
+			*replayed = append(*replayed, rec.JobID)
+			return nil // it says that it is done, and has not moved
+		}
+		return moves(ctx, rec)
+	}
+	h.ticks(1, r.Run)
+	assert.Equal(t, []string{"p-0", "p-1", "p-2", "p-3", "p-4", "p-5", "p-6", "p-7", "p-8", "p-9"}, *replayed)
+}

@@ -1,0 +1,63 @@
+package registry
+
+import (
+	"cmp"
+	"slices"
+	"time"
+
+	"github.com/faultline-sim/faultline/engine/job"
+)
+
+// SnapshotKey is where a scheduler leaves what it knows of the workers, for one that starts (seed 003,
+// section 11).
+const SnapshotKey = "sys:workers:snapshot"
+
+// Snapshot is what one replica knew of the workers: the value at SnapshotKey, as JSON.
+type Snapshot struct {
+	WrittenAt int64  `json:"written_at"` // unix ms
+	Workers   []Seen `json:"workers"`    // ordered by worker id
+}
+
+// Seen is one worker, and when it was last heard of.
+type Seen struct {
+	Heartbeat job.Heartbeat `json:"heartbeat"`
+	LastSeen  int64         `json:"last_seen"` // unix ms
+}
+
+// Alive returns the workers that are not past their TTL.
+func (r *MemoryRegistry) Alive() Snapshot {
+	now := r.clock.Now()
+	s := Snapshot{WrittenAt: now.UnixMilli(), Workers: []Seen{}}
+	r.mu.Lock()
+	for _, e := range r.workers {
+		if now.Sub(e.lastSeen) <= r.ttl {
+			s.Workers = append(s.Workers, Seen{e.heartbeat, e.lastSeen.UnixMilli()})
+		}
+	}
+	r.mu.Unlock()
+	slices.SortFunc(s.Workers, func(a, b Seen) int { return cmp.Compare(a.Heartbeat.WorkerID, b.Heartbeat.WorkerID) })
+	return s
+}
+
+// Hydrate takes in another replica's snapshot and returns how many workers it has learned of. What was
+// heard from a worker itself is left alone. If trusted, a worker counts as seen when the snapshot's
+// writer last heard of it, and one that is past its TTL by that is left out; else, as the documents
+// have it, it counts as seen now, however old the snapshot.
+func (r *MemoryRegistry) Hydrate(s *Snapshot, trusted bool) (learned int) {
+	now := r.clock.Now()
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	for _, w := range s.Workers {
+		seen := now
+		if at := time.UnixMilli(w.LastSeen); trusted && at.Before(now) {
+			seen = at
+		}
+		if _, known := r.workers[w.Heartbeat.WorkerID]; known || now.Sub(seen) > r.ttl || w.Heartbeat.Validate() != nil {
+			continue
+		}
+		r.workers[w.Heartbeat.WorkerID] = entry{w.Heartbeat, seen}
+		r.snapshot = nil
+		learned++
+	}
+	return learned
+}

@@ -1,0 +1,50 @@
+package engine
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+
+	"github.com/faultline-sim/faultline/engine/job"
+	"github.com/faultline-sim/faultline/engine/phase"
+	"github.com/faultline-sim/faultline/engine/store"
+)
+
+// replay brings on a job that the replayer has found waiting for too long (seed 003, section 3): as
+// its request would, if it came again.
+func (e *Engine) replay(ctx context.Context, listed *store.Record) error {
+	if listed.State == job.Dispatched {
+		return e.resume(ctx, listed.JobID)
+	}
+	req, err := listed.Request()
+	if err != nil {
+		return fmt.Errorf("replay %s: %w", listed.JobID, err)
+	}
+	if listed.State == job.ApprovalRequired {
+		if err := e.approve(ctx, listed); err != nil {
+			return err
+		}
+	}
+	e.metrics.OrphansReplayed.WithLabelValues(listed.Topic).Inc()
+	e.log.LogAttrs(ctx, slog.LevelWarn, "orphan replayed", slog.String("job_id", listed.JobID),
+		slog.String("topic", listed.Topic), slog.String("state", string(listed.State)))
+	return e.HandleJobRequest(ctx, req)
+}
+
+// approve takes a job whose approval has been granted back to PENDING, unless it has moved on.
+func (e *Engine) approve(ctx context.Context, listed *store.Record) error {
+	return e.withJobLock(ctx, listed.JobID, func(ctx context.Context) error {
+		rec, err := e.store.Read(phase.With(ctx, listed.JobID, phase.StateRead), listed.JobID)
+		if errors.Is(err, store.ErrNotFound) || err == nil && rec.State != job.ApprovalRequired {
+			return nil
+		}
+		if err != nil {
+			return e.failClosed(ctx, phase.StateRead, listed.JobID, listed.Topic, err)
+		}
+		if err := e.move(ctx, phase.PendingWrite, &rec, rec.Move(job.Pending)); err != nil {
+			return e.writeRetry(err, phase.PendingWrite, "")
+		}
+		return nil
+	})
+}

@@ -1,0 +1,106 @@
+package engine
+
+import (
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/faultline-sim/faultline/engine/job"
+	"github.com/faultline-sim/faultline/engine/phase"
+)
+
+// replayed takes job-1 up as the replayer would that has listed it.
+func (h *harness) replayed() error {
+	h.t.Helper()
+	rec := h.record()
+	return h.replay(h.t.Context(), &rec)
+}
+
+func TestAnOrphanIsHandledAsItsRequestWouldBe(t *testing.T) {
+	for _, s := range []job.State{job.Pending, job.Scheduled} {
+		h := newHarness(t)
+		h.worker("worker-1")
+		h.submit()
+		h.force(s, 1)
+		require.NoError(t, h.replayed())
+		assert.Equal(t, job.Running, h.record().State)
+		assert.Equal(t, 2, h.record().Attempts)
+		require.Len(t, h.dispatches(), 1)
+		assert.Equal(t, "key-job-1", h.dispatches()[0].IdempotencyKey)
+		assert.JSONEq(t, `{"n":1}`, string(h.dispatches()[0].Payload))
+		assert.EqualValues(t, 1, h.metric(`orphan_replayed{topic="job.default"}`))
+		h.unlocked()
+	}
+}
+
+func TestAnOrphanThatCannotBeHandled(t *testing.T) {
+	h := newHarness(t)
+	h.submit()
+	assert.Equal(t, "no_workers", h.retry(h.replayed()).ReasonCode)
+	h.redis.HSet("job:job-1", "request", "{")
+	assert.ErrorContains(t, h.replayed(), "request of job-1")
+}
+
+// Seed 003, section 1, approval flow.
+func TestAnApprovedJobGoesOn(t *testing.T) {
+	h := newHarness(t, hardened)
+	h.worker("worker-1")
+	h.submit()
+	h.force(job.ApprovalRequired, 0)
+	h.faults.on(phase.PendingWrite, "before")
+	assert.Equal(t, phase.PendingWrite, h.retry(h.replayed()).Phase)
+	assert.Equal(t, job.ApprovalRequired, h.record().State)
+	h.faults.on(phase.StateRead, "before")
+	assert.Equal(t, phase.StateRead, h.retry(h.replayed()).Phase)
+
+	listed := h.record()
+	require.NoError(t, h.replayed())
+	assert.Equal(t, job.Running, h.record().State)
+	require.NoError(t, h.replay(t.Context(), &listed), "it has moved on")
+	assert.Len(t, h.dispatches(), 1)
+}
+
+// An intent is published again, and no attempt is counted.
+func TestAnIntentIsResumedByTheReplayer(t *testing.T) {
+	h := newHarness(t, hardened)
+	h.lostDispatch()
+	require.NoError(t, h.replayed())
+	assert.Equal(t, job.Running, h.record().State)
+	assert.Equal(t, 1, h.record().Attempts)
+	assert.Len(t, h.dispatches(), 1)
+	assert.Zero(t, h.metric(`orphan_replayed{topic="job.default"}`))
+	assert.EqualValues(t, 1, h.metric(`scheduler_intents_resumed_total{topic="job.default"}`))
+}
+
+func TestWhatTheReplayerTakesUp(t *testing.T) {
+	states := func(change func(*Settings)) (out []job.State) {
+		for _, w := range newHarness(t, change).Engine.waits() {
+			out = append(out, w.State)
+		}
+		return out
+	}
+	orphans := []job.State{job.Pending, job.ApprovalRequired}
+	assert.Equal(t, orphans, states(func(*Settings) {}))
+	assert.Equal(t, append(orphans, job.Scheduled, job.Dispatched), states(hardened))
+	assert.Equal(t, []job.State{job.Dispatched}, states(func(s *Settings) { hardened(s); s.PendingReplayer, s.SweepScheduled = false, false }))
+	assert.Equal(t, append(orphans, job.Scheduled), states(func(s *Settings) { hardened(s); s.DispatchOrder = Outbox }), "the outbox has a relay of its own")
+	assert.Empty(t, states(func(s *Settings) { s.PendingReplayer = false }))
+}
+
+// Seed 003, section 3: a job whose request is lost is taken up two minutes later.
+func TestRunReplaysAnOrphan(t *testing.T) {
+	h := newHarness(t)
+	req := request("job-1")
+	_, err := h.store.Create(t.Context(), &req, []byte(`{"job_id":"job-1","topic":"job.default"}`))
+	require.NoError(t, err)
+	h.clock.Advance(h.settings.PendingAge - h.settings.PollInterval)
+	h.worker("worker-1")
+	stop := h.run()
+	require.NoError(t, h.clock.BlockUntilContext(t.Context(), loops))
+	h.clock.Advance(h.settings.PollInterval)
+	h.logs.await("job dispatched")
+	require.NoError(t, stop())
+	assert.Equal(t, job.Running, h.record().State)
+	assert.True(t, h.logged("orphan replayed", `"state":"PENDING"`))
+}

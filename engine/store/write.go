@@ -1,0 +1,203 @@
+package store
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"github.com/redis/go-redis/v9"
+
+	"github.com/faultline-sim/faultline/engine/job"
+	"github.com/faultline-sim/faultline/engine/lock"
+)
+
+// Write is one move of a job.
+type Write struct {
+	JobID      string
+	From       job.State // as read under the job's lock
+	Version    int64     // likewise
+	Epoch      int64     // likewise
+	Guessed    bool      // From was not read: the job may be in another state after all
+	Blind      bool      // with a fence, it is passed by: the move is made over whatever the record holds
+	To         job.State
+	Worker     string // who has the job; empty keeps whom the record names, save with To DISPATCHED
+	Reason     string // of a failure, in words
+	ReasonCode string
+	Enter      *Entry                                             // is put into the outbox with the move
+	Leave      bool                                               // the job's entry is taken out of the outbox with the move
+	Also       func(ctx context.Context, p redis.Pipeliner) error // adds what belongs to the same MULTI; may be nil
+}
+
+// Written is what a write left in the record.
+type Written struct {
+	Attempts int // counted by a move to SCHEDULED; 0 for other moves
+	Version  int64
+	Epoch    int64 // with epochs: the one that DISPATCHED minted, or that SCHEDULED found; else what the write said
+}
+
+// Write makes the move in one MULTI..EXEC. A move to SCHEDULED counts an attempt; with epochs, one to
+// DISPATCHED mints the next epoch. A move that the table does not hold is ErrTransition, and one that
+// the fence stopped is ErrFenced: they touch nothing. After any other error the move may have been
+// made or not.
+func (s *Store) Write(ctx context.Context, w Write) (Written, error) {
+	return s.write(ctx, w, nil)
+}
+
+func (s *Store) write(ctx context.Context, w Write, more func(p redis.Pipeliner, nowMS int64)) (Written, error) {
+	key := JobKey(w.JobID)
+	if !job.CanMove(w.From, w.To) {
+		return Written{}, fmt.Errorf("%s from %q to %q: %w", key, w.From, w.To, ErrTransition)
+	}
+	ctx, cancel := context.WithTimeout(ctx, s.Timeout)
+	defer cancel()
+	var out Written
+	var err error
+	if s.Fence && !w.Blind {
+		out, err = s.fenced(ctx, key, w, more)
+	} else {
+		out, err = s.move(ctx, s.Redis, key, w, more)
+	}
+	if err != nil {
+		s.Cache.forget(w.JobID) // the move may have been made or not
+		return Written{}, fmt.Errorf("write %s to %s: %w", w.To, key, err)
+	}
+	s.Cache.wrote(&w, out.Attempts)
+	return out, nil
+}
+
+// fenced makes the move only if the record is still what the writer read, and the lock that ctx holds
+// is still its own. A renewal of the lock between the look and the EXEC stops the move too.
+func (s *Store) fenced(ctx context.Context, key string, w Write, more func(p redis.Pipeliner, nowMS int64)) (out Written, err error) {
+	watched := []string{key}
+	held := lock.Held(ctx)
+	if held != nil {
+		watched = append(watched, held.Key())
+	}
+	err = s.Redis.Watch(ctx, func(tx *redis.Tx) error {
+		if err := look(ctx, tx, key, held, &w); err != nil {
+			return err
+		}
+		out, err = s.move(ctx, tx, key, w, more)
+		return err
+	}, watched...)
+	if errors.Is(err, redis.TxFailedErr) {
+		err = ErrFenced
+	}
+	return out, err
+}
+
+// look compares the record with what w says was read, and the lock's key with its token. For a
+// guessed state it fills in the rest.
+func look(ctx context.Context, tx *redis.Tx, key string, held *lock.Lock, w *Write) error {
+	var record *redis.SliceCmd
+	var owner *redis.StringCmd
+	_, err := tx.Pipelined(ctx, func(p redis.Pipeliner) error {
+		record = p.HMGet(ctx, key, fieldState, fieldVersion, fieldEpoch)
+		if held != nil {
+			owner = p.Get(ctx, held.Key())
+		}
+		return nil
+	})
+	if err != nil && !errors.Is(err, redis.Nil) { // the lock's key may be gone
+		return err
+	}
+	word := func(i int) string { s, _ := record.Val()[i].(string); return s }
+	version, err := parseCount(word(1))
+	if err != nil {
+		return fmt.Errorf("version: %w", err)
+	}
+	epoch, err := parseCount(word(2))
+	if err != nil {
+		return fmt.Errorf("epoch: %w", err)
+	}
+	switch {
+	case held != nil && owner.Val() != held.Token(),
+		job.State(word(0)) != w.From,
+		!w.Guessed && (version != w.Version || epoch != w.Epoch):
+		return ErrFenced
+	}
+	w.Version, w.Epoch = version, epoch
+	return nil
+}
+
+// move makes the move, whatever the record holds; within a WATCH it is a compare-and-set.
+func (s *Store) move(ctx context.Context, client redis.Cmdable, key string, w Write, more func(p redis.Pipeliner, nowMS int64)) (Written, error) {
+	out := Written{Epoch: w.Epoch}
+	var attempts, version *redis.IntCmd
+	var epoch *redis.SliceCmd
+	_, err := client.TxPipelined(ctx, func(p redis.Pipeliner) error {
+		now := s.Clock.Now().UnixMilli()
+		fields := []any{fieldState, string(w.To), fieldUpdatedAt, now}
+		switch {
+		case w.To == job.Dispatched || w.Worker != "":
+			fields = append(fields, fieldWorker, w.Worker)
+		case w.From == job.Dispatched && w.To == job.Scheduled:
+			fields = append(fields, fieldWorker, "")
+		}
+		if s.Epochs && w.To == job.Dispatched {
+			out.Epoch++
+			fields = append(fields, fieldEpoch, out.Epoch)
+		}
+		if w.Reason != "" || w.ReasonCode != "" {
+			fields = append(fields, fieldReason, w.Reason, fieldReasonCode, w.ReasonCode)
+		}
+		p.HSet(ctx, key, fields...)
+		version = p.HIncrBy(ctx, key, fieldVersion, 1)
+		if w.To == job.Scheduled {
+			attempts = p.HIncrBy(ctx, key, fieldAttempts, 1)
+			if s.Epochs { // the state may have been guessed, and DISPATCHED is to count on
+				epoch = p.HMGet(ctx, key, fieldEpoch)
+			}
+		}
+		if more != nil {
+			more(p, now)
+		}
+		if err := w.attach(ctx, p, now); err != nil {
+			return err
+		}
+		w.reindex(ctx, p, now)
+		return nil
+	})
+	if err != nil {
+		return Written{}, err
+	}
+	out.Version = version.Val()
+	if attempts != nil {
+		out.Attempts = int(attempts.Val())
+	}
+	if epoch != nil {
+		word, _ := epoch.Val()[0].(string)
+		out.Epoch, err = parseCount(word)
+	}
+	return out, err
+}
+
+// attach adds to the MULTI what comes and goes with the move.
+func (w *Write) attach(ctx context.Context, p redis.Pipeliner, now int64) error {
+	if w.Enter != nil {
+		if err := w.Enter.put(ctx, p, w.JobID, now); err != nil {
+			return err
+		}
+	}
+	if w.Leave {
+		takeOut(ctx, p, w.JobID)
+	}
+	if w.Also != nil {
+		return w.Also(ctx, p)
+	}
+	return nil
+}
+
+// reindex moves the job from index to index; one that is over has no deadline left.
+func (w *Write) reindex(ctx context.Context, p redis.Pipeliner, now int64) {
+	for _, from := range job.States {
+		// Where the job came from is unknown, an older entry may be in any index.
+		if from != w.To && (from == w.From || w.From == job.Absent || w.Guessed || w.Blind) {
+			p.ZRem(ctx, IndexKey(from), w.JobID)
+		}
+	}
+	p.ZAdd(ctx, IndexKey(w.To), redis.Z{Score: float64(now), Member: w.JobID})
+	if w.To.Terminal() {
+		p.ZRem(ctx, DeadlinesKey, w.JobID)
+	}
+}

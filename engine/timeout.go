@@ -1,0 +1,65 @@
+package engine
+
+import (
+	"context"
+	"errors"
+	"log/slog"
+
+	"github.com/faultline-sim/faultline/engine/job"
+	"github.com/faultline-sim/faultline/engine/phase"
+	"github.com/faultline-sim/faultline/engine/store"
+)
+
+// timeOut ends a job that the reconciler has listed as overdue (seed 003, section 3). It reads the job
+// again under its lock: one that has moved on since, and is not overdue any more, is left alone.
+// Without recheck_timeouts the list has the last word, whatever has become of the job.
+func (e *Engine) timeOut(ctx context.Context, listed *store.Record, reason string) error {
+	return e.withJobLock(ctx, listed.JobID, func(ctx context.Context) error {
+		if !e.settings.RecheckTimeouts {
+			w := listed.Move(job.Timeout)
+			w.Blind = true
+			return e.writeTimeout(ctx, listed, w, reason)
+		}
+		rec, err := e.store.Read(phase.With(ctx, listed.JobID, phase.TimeoutRead), listed.JobID)
+		if errors.Is(err, store.ErrNotFound) {
+			return nil
+		}
+		if err != nil {
+			return e.failClosed(ctx, phase.TimeoutRead, listed.JobID, listed.Topic, err)
+		}
+		reason := e.timeouts.Overdue(&rec, e.clock.Now())
+		if reason == "" {
+			return nil
+		}
+		return e.endOverdue(ctx, &rec, reason)
+	})
+}
+
+// endOverdue holds the job's lock. A dispatch whose publish nobody saw confirmed may have been stored
+// all the same: that job runs, and has its time for it.
+func (e *Engine) endOverdue(ctx context.Context, rec *store.Record, reason string) error {
+	worker, err := e.void(ctx, rec)
+	if err != nil {
+		return err
+	}
+	if worker != "" {
+		if err := e.runningRecord(ctx, rec, worker); err != nil {
+			return e.writeRetry(err, phase.RunningWrite, "")
+		}
+		return nil
+	}
+	return e.writeTimeout(ctx, rec, rec.Move(job.Timeout), reason)
+}
+
+func (e *Engine) writeTimeout(ctx context.Context, rec *store.Record, w store.Write, reason string) error {
+	from := rec.State
+	w.Reason, w.ReasonCode = reason, job.ReasonTimeout
+	if err := e.move(ctx, phase.TimeoutWrite, rec, w); err != nil {
+		return e.writeRetry(err, phase.TimeoutWrite, job.ReasonTimeout)
+	}
+	e.metrics.JobsCompleted.WithLabelValues(rec.Topic, string(job.Timeout)).Inc()
+	e.log.LogAttrs(ctx, slog.LevelError, "job timed out",
+		slog.String("job_id", rec.JobID), slog.String("topic", rec.Topic), slog.String("from", string(from)),
+		slog.String("worker_id", rec.Worker), slog.String("reason", reason))
+	return nil
+}

@@ -1,0 +1,156 @@
+package engine
+
+import (
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/faultline-sim/faultline/engine/job"
+	"github.com/faultline-sim/faultline/engine/phase"
+	"github.com/faultline-sim/faultline/engine/store"
+)
+
+func recheck(s *Settings) { s.RecheckTimeouts = true }
+
+func hardened(s *Settings) {
+	op, publish := s.StoreOpTimeout, s.PublishTimeout
+	*s = Hardened()
+	s.StoreOpTimeout, s.PublishTimeout = op, publish
+}
+
+// reconcile times job-1 out as the reconciler would that has listed it now and finds it overdue.
+func (h *harness) reconcile() error {
+	h.t.Helper()
+	rec := h.record()
+	return h.timeOut(h.t.Context(), &rec, "overdue by the list")
+}
+
+// lostDispatch leaves job-1 DISPATCHED to nobody: its publish and its rollback fail.
+func (h *harness) lostDispatch() {
+	h.t.Helper()
+	h.worker("worker-1")
+	h.faults.on(phase.Publish, "before")
+	h.faults.on(phase.RollbackWrite, "before")
+	require.Error(h.t, h.handle(h.submit()))
+	require.Equal(h.t, job.Dispatched, h.record().State)
+	h.faults.calls = nil
+}
+
+func TestATimeoutIsWrittenWithItsReason(t *testing.T) {
+	for name, change := range map[string]func(*Settings){"documented": func(*Settings) {}, "recheck_timeouts": recheck, "hardened": hardened} {
+		h := newHarness(t, change)
+		h.lostDispatch()
+		h.clock.Advance(h.settings.DispatchTimeout)
+		require.NoError(t, h.reconcile(), name)
+		rec := h.record()
+		assert.Equal(t, job.Timeout, rec.State, name)
+		assert.Equal(t, "timeout", rec.ReasonCode, name)
+		want := "DISPATCHED for 5m0s, at most 5m0s"
+		if name == "documented" {
+			want = "overdue by the list"
+		}
+		assert.Equal(t, want, rec.Reason, name)
+		assert.EqualValues(t, 1, h.metric(`jobs_completed{status="TIMEOUT",topic="job.default"}`), name)
+		assert.True(t, h.logged("job timed out", `"from":"DISPATCHED"`, `"worker_id":"worker-1"`), name)
+		h.unlocked()
+	}
+}
+
+// WEAKNESSES 5: a job leaves DISPATCHED for RUNNING between the reconciler's list and its write.
+func TestAJobThatHasMovedOnSinceItWasListed(t *testing.T) {
+	for recheck, want := range map[bool]job.State{true: job.Running, false: job.Timeout} {
+		h := newHarness(t, func(s *Settings) { s.RecheckTimeouts = recheck })
+		h.worker("worker-1")
+		require.NoError(t, h.handle(h.submit()))
+		listed := h.record()
+		listed.State, listed.Version = job.Dispatched, listed.Version-1
+		require.NoError(t, h.timeOut(t.Context(), &listed, "x"))
+		assert.Equal(t, want, h.record().State)
+		for _, s := range job.States {
+			members, _ := h.redis.ZMembers("job:index:" + string(s))
+			assert.Equal(t, s == want, len(members) == 1, "index of %s", s)
+		}
+	}
+}
+
+func TestAJobThatIsOverWhenItsTimeoutComes(t *testing.T) {
+	h := newHarness(t, recheck)
+	h.worker("worker-1")
+	require.NoError(t, h.handle(h.submit()))
+	listed := h.record()
+	require.NoError(t, h.result(job.StatusSucceeded))
+	h.clock.Advance(h.settings.RunningTimeout)
+	require.NoError(t, h.timeOut(t.Context(), &listed, "x"))
+	assert.Equal(t, job.Succeeded, h.record().State)
+	require.NoError(t, h.timeOut(t.Context(), &store.Record{JobID: "unheard-of"}, "x"))
+}
+
+func TestATimeoutThatCannotBeCarriedOut(t *testing.T) {
+	for _, p := range []phase.Phase{phase.LockAcquire, phase.TimeoutRead, phase.TimeoutWrite} {
+		h := newHarness(t, recheck)
+		h.lostDispatch()
+		h.clock.Advance(h.settings.DispatchTimeout)
+		h.faults.on(p, "before")
+		assert.Equal(t, p, h.retry(h.reconcile()).Phase)
+		assert.Equal(t, job.Dispatched, h.record().State)
+		require.NoError(t, h.reconcile())
+		assert.Equal(t, job.Timeout, h.record().State)
+	}
+}
+
+// With epochs the dispatch's place in the stream decides between a publish that may yet come and the
+// timeout.
+func TestATimeoutOfADispatchThatWasStoredAfterAll(t *testing.T) {
+	h := newHarness(t, hardened)
+	h.worker("worker-1")
+	h.faults.on(phase.Publish, "after")
+	require.Error(t, h.handle(h.submit()))
+	require.Equal(t, job.Dispatched, h.record().State)
+	h.clock.Advance(h.settings.DispatchTimeout)
+	require.NoError(t, h.reconcile())
+	assert.Equal(t, job.Running, h.record().State, "it has its worker's time")
+	assert.Equal(t, "worker-1", h.record().Worker)
+	assert.Len(t, h.dispatches(), 1)
+	h.clock.Advance(h.settings.RunningTimeout)
+	require.NoError(t, h.reconcile())
+	assert.Equal(t, job.Timeout, h.record().State)
+}
+
+func TestADeadlineEndsAJobWhereverItIs(t *testing.T) {
+	for _, s := range []job.State{job.Pending, job.ApprovalRequired, job.Scheduled, job.Dispatched, job.Running} {
+		h := newHarness(t, hardened)
+		c, err := NewClient(ClientConfig{Redis: h.config.Redis, JetStream: h.config.JetStream, Clock: h.clock, Settings: h.config.Settings})
+		require.NoError(t, err)
+		req := request("job-1")
+		req.Budget = &job.Budget{DeadlineMS: 60_000}
+		require.NoError(t, c.Submit(t.Context(), req))
+		h.force(s, 0)
+		h.clock.Advance(time.Minute - time.Millisecond)
+		require.NoError(t, h.reconcile())
+		assert.Equal(t, s, h.record().State)
+		h.clock.Advance(time.Millisecond)
+		require.NoError(t, h.reconcile())
+		assert.Equal(t, job.Timeout, h.record().State)
+		assert.Equal(t, string(s)+" 0s past its deadline", h.record().Reason)
+		assert.False(t, h.redis.Exists("job:deadlines"))
+	}
+}
+
+// The blind window of seed 000 ends with the first tick after the dispatch timeout.
+func TestRunTimesOutWhatStaysDispatched(t *testing.T) {
+	for topics, window := range map[TopicTimeouts]time.Duration{"": 300 * time.Second, "job.default=20s": 30 * time.Second} {
+		h := newHarness(t, hardened, func(s *Settings) { s.TopicTimeouts, s.ResumeIntents = topics, false })
+		h.lostDispatch()
+		h.clock.Advance(window - h.settings.PollInterval)
+		stop := h.run()
+		require.NoError(t, h.clock.BlockUntilContext(t.Context(), loops))
+		assert.Equal(t, job.Dispatched, h.record().State)
+		h.clock.Advance(h.settings.PollInterval)
+		h.logs.await("job timed out")
+		require.NoError(t, stop())
+		assert.Equal(t, job.Timeout, h.record().State)
+		assert.EqualValues(t, 1, h.metric(`stale_jobs{state="DISPATCHED"}`))
+	}
+}

@@ -1,0 +1,120 @@
+package engine
+
+import (
+	"encoding/json"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/faultline-sim/faultline/engine/job"
+	"github.com/faultline-sim/faultline/engine/lock"
+	"github.com/faultline-sim/faultline/engine/phase"
+	"github.com/faultline-sim/faultline/engine/registry"
+)
+
+// snapshotLock is the writer's lock as a running engine has it.
+func (h *harness) snapshotLock() *lock.Tick {
+	return &lock.Tick{
+		Locker: h.locks, Key: "cordum:scheduler:snapshot:writer", TTL: h.settings.SnapshotLockTTL, Keep: lock.Released,
+		Acquire: phase.SnapshotLock, Release: phase.SnapshotUnlock,
+	}
+}
+
+// Seed 003, section 8, snapshot writer lock.
+func TestTheSnapshotIsWrittenUnderItsLock(t *testing.T) {
+	h := newHarness(t)
+	require.NoError(t, h.writeSnapshot(t.Context(), h.snapshotLock()))
+	assert.Empty(t, h.faults.calls, "a replica that knows nobody has nothing to say")
+
+	h.worker("worker-1")
+	require.NoError(t, h.writeSnapshot(t.Context(), h.snapshotLock()))
+	assert.Equal(t, []string{
+		"snapshot_lock set", "snapshot_write set", "snapshot_unlock watch", "snapshot_unlock get", "snapshot_unlock multi",
+	}, h.faults.calls)
+	data, err := h.redis.Get("sys:workers:snapshot")
+	require.NoError(t, err)
+	var s registry.Snapshot
+	require.NoError(t, json.Unmarshal([]byte(data), &s))
+	assert.Equal(t, h.clock.Now().UnixMilli(), s.WrittenAt)
+	require.Len(t, s.Workers, 1)
+	assert.Equal(t, "worker-1", s.Workers[0].Heartbeat.WorkerID)
+	assert.False(t, h.redis.Exists("cordum:scheduler:snapshot:writer"))
+
+	h.faults.on(phase.SnapshotWrite, "before")
+	assert.ErrorIs(t, h.writeSnapshot(t.Context(), h.snapshotLock()), errInjected)
+	assert.False(t, h.redis.Exists("cordum:scheduler:snapshot:writer"), "it is given back all the same")
+
+	_ = h.redis.Set("cordum:scheduler:snapshot:writer", "another")
+	assert.ErrorIs(t, h.writeSnapshot(t.Context(), h.snapshotLock()), lock.ErrBusy)
+	h.settings.SnapshotLock = false
+	h.faults.calls = nil
+	require.NoError(t, h.writeSnapshot(t.Context(), h.snapshotLock()))
+	assert.Equal(t, []string{"snapshot_write set"}, h.faults.calls)
+}
+
+// leave puts a snapshot there that another replica has written, of one worker that it heard of then.
+func (h *harness) leave(ago time.Duration) {
+	h.t.Helper()
+	at := h.clock.Now().Add(-ago).UnixMilli()
+	data, err := json.Marshal(registry.Snapshot{WrittenAt: at, Workers: []registry.Seen{
+		{Heartbeat: job.Heartbeat{WorkerID: "worker-1", Pool: "default"}, LastSeen: at},
+	}})
+	require.NoError(h.t, err)
+	require.NoError(h.t, h.redis.Set("sys:workers:snapshot", string(data)))
+}
+
+// Seed 003, section 11: a new replica dispatches before it has heard any heartbeat.
+func TestRunStartsWarm(t *testing.T) {
+	h := newHarness(t)
+	h.leave(time.Second)
+	stop := h.run()
+	h.submit()
+	h.logs.await("job dispatched")
+	require.NoError(t, stop())
+	assert.True(t, h.logged("warm start", `"workers":1`))
+	assert.Len(t, h.dispatches(), 1)
+}
+
+func TestAnOldSnapshot(t *testing.T) {
+	for name, c := range map[string]struct {
+		change func(*Settings)
+		revive bool
+	}{
+		"documented":         {func(*Settings) {}, true},
+		"snapshot_last_seen": {func(s *Settings) { s.SnapshotLastSeen = true }, false},
+		"no warm start":      {func(s *Settings) { s.WarmStart = false }, false},
+	} {
+		h := newHarness(t, c.change)
+		h.leave(31 * time.Second)
+		h.warmStart(t.Context())
+		assert.Equal(t, c.revive, h.registry.IsAlive("worker-1"), name)
+	}
+}
+
+func TestAStartWithoutASnapshotIsCold(t *testing.T) {
+	for name, spoil := range map[string]func(*harness){
+		"none":     func(*harness) {},
+		"corrupt":  func(h *harness) { _ = h.redis.Set("sys:workers:snapshot", "{") },
+		"no Redis": func(h *harness) { h.leave(0); h.faults.on(phase.SnapshotRead, "before") },
+	} {
+		h := newHarness(t)
+		spoil(h)
+		h.warmStart(t.Context())
+		assert.Empty(t, h.registry.Snapshot(), name)
+		assert.True(t, h.logged("cold start", "WARN"), name)
+	}
+}
+
+func TestRunWritesSnapshots(t *testing.T) {
+	h := newHarness(t)
+	stop := h.run()
+	require.NoError(t, h.clock.BlockUntilContext(t.Context(), loops))
+	h.worker("worker-1")
+	h.faults.on(phase.SnapshotWrite, "after")
+	h.clock.Advance(h.settings.SnapshotEvery)
+	h.logs.await("snapshot not written")
+	require.NoError(t, stop())
+	assert.True(t, h.redis.Exists("sys:workers:snapshot"))
+}

@@ -1,0 +1,91 @@
+package faults
+
+import (
+	"context"
+	"slices"
+	"time"
+
+	"github.com/nats-io/nats.go/jetstream"
+
+	"github.com/faultline-sim/faultline/sim"
+)
+
+func (in *Injector) partition(w *sim.World, a *armed) {
+	a.hits++
+	i := in.note(w, a, a.Node, Fired{Phase: in.links[a.From]})
+	in.cut[a.Node] = append(in.cut[a.Node], i)
+	if a.For > 0 {
+		w.At(w.Now()+a.For, verb("heal", a.From), a.Node, func() { in.mend(w, a.Node, i) })
+	}
+}
+
+// verb names the step that cuts a link, or heals it: a link to a server by its name.
+func verb(does, link string) string {
+	if link == Redis || link == NATS {
+		return does + " " + link
+	}
+	return does
+}
+
+// cutFrom says from what op is cut off; "" is nothing.
+func (in *Injector) cutFrom(op *sim.Op) string {
+	for _, i := range in.cut[op.Node()] {
+		from := in.fired[i].Fault.From
+		if from == Redis && op.Kind == sim.KindRedis || from == NATS && throughNATS(op.Kind) || in.links[from] == op.Phase && op.Phase != "" {
+			return from
+		}
+	}
+	return ""
+}
+
+// throughNATS tells the operations that need the connection to NATS. The end of a pull needs none.
+func throughNATS(k sim.Kind) bool {
+	switch k {
+	case sim.KindPublish, sim.KindSend, sim.KindReceive, sim.KindAPI, sim.KindFetch, sim.KindDeliver,
+		sim.KindAck, sim.KindNak, sim.KindTerm, sim.KindProgress:
+		return true
+	}
+	return false
+}
+
+// How long the client library waits for NATS where its caller sets no limit.
+const (
+	apiTimeout = 5 * time.Second  // for the answer to a call
+	pullSilent = 10 * time.Second // for a sign of life of a pull: two heartbeats
+)
+
+// cutOff is what becomes of op, which cannot reach what it is cut off from. Redis refuses at once. Of
+// NATS the caller of an unconfirmed send learns nothing, and others wait for the answer that cannot come.
+func cutOff(ctx context.Context, op *sim.Op, from string) error {
+	switch {
+	case from == Redis:
+		return injected(op, true)
+	case from != NATS:
+		return nil
+	case op.Kind == sim.KindFetch:
+		return wait(ctx, op, pullSilent, jetstream.ErrNoHeartbeat)
+	case op.Kind == sim.KindPublish, op.Kind == sim.KindAPI, op.Name == sim.NameDoubleAck:
+		return wait(ctx, op, apiTimeout, context.DeadlineExceeded)
+	}
+	return nil
+}
+
+// wait lets the caller of op wait until its own deadline, or until limit if it has none.
+func wait(ctx context.Context, op *sim.Op, limit time.Duration, err error) error {
+	if _, has := ctx.Deadline(); !has {
+		var stop context.CancelFunc
+		ctx, stop = context.WithTimeoutCause(ctx, limit, err)
+		defer stop()
+	}
+	<-ctx.Done()
+	return op.Return(injectedError{context.Cause(ctx)})
+}
+
+// mend ends one partition; another may still cut the node off.
+func (in *Injector) mend(w *sim.World, node string, i int) {
+	in.fired[i].Until = w.Now()
+	in.cut[node] = slices.DeleteFunc(in.cut[node], func(k int) bool { return k == i })
+	if len(in.cut[node]) == 0 {
+		delete(in.cut, node)
+	}
+}

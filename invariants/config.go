@@ -1,0 +1,122 @@
+package invariants
+
+import (
+	"strings"
+	"time"
+)
+
+// Config holds the facts of a plan that judging needs, under the names of the settings that they are
+// of. A word, a number or a duration that is zero takes the documented value; a switch is off unless
+// it is set.
+type Config struct {
+	DispatchOrder        string        // "state-first", "publish-first" or "outbox" (seed 000)
+	StaleWorker          string        // "fixed-retries" or "jittered-retries" (seed 002)
+	StaleReasonCode      string        // "no_workers" or "stale_worker" (seed 002)
+	DLQOrder             string        // "state-then-dlq", "dlq-then-state" or "atomic" (seed 004)
+	MaxDispatchRetries   int           // picks in one handling (seed 002)
+	MaxSchedulingRetries int           // attempts before FAILED (seed 003)
+	MaxDeliver           int           // deliveries before JetStream gives a message up (seed 003)
+	MaxRenewalFailures   int           // in a row, before a lock's renewal stops (seed 003)
+	WorkerTTL            time.Duration // how long a worker counts as alive after a heartbeat (seed 002)
+	RegistrySweep        time.Duration // how often workers past their TTL are evicted
+	JobLockTTL           time.Duration // (seed 003)
+	RetryDelayBusy       time.Duration // when a job's lock is busy (seed 003)
+	BackoffMax           time.Duration // the longest delay (seed 003)
+
+	PollInterval    time.Duration // of reconciler and replayer (seed 003)
+	DispatchTimeout time.Duration // (seed 000)
+	TopicTimeouts   string        // those of single topics, as topic=duration joined by commas
+	RunningTimeout  time.Duration // (seed 003)
+	IntentAge       time.Duration // before the replayer publishes again
+	SnapshotLockTTL time.Duration // (seed 003)
+
+	Fence              bool // what the hardened preset adds, each under its own name
+	Epochs             bool
+	ResumeIntents      bool
+	RefuseStaleResults bool
+	VoidIntents        bool
+	CancelNotice       bool
+	SweepScheduled     bool
+	RecheckTimeouts    bool
+	BusyBackoff        bool
+	SnapshotLastSeen   bool
+	Reconciler         bool // parts of the documented design
+	PendingReplayer    bool
+	IdempotencyGuard   bool
+
+	topics map[string]time.Duration // TopicTimeouts
+}
+
+func (c Config) withDefaults() Config {
+	word := func(s *string, documented string) {
+		if *s == "" {
+			*s = documented
+		}
+	}
+	number := func(n *int, documented int) {
+		if *n == 0 {
+			*n = documented
+		}
+	}
+	wait := func(d *time.Duration, documented time.Duration) {
+		if *d == 0 {
+			*d = documented
+		}
+	}
+	word(&c.DispatchOrder, "state-first")
+	word(&c.StaleWorker, "fixed-retries")
+	word(&c.StaleReasonCode, "no_workers")
+	word(&c.DLQOrder, "state-then-dlq")
+	number(&c.MaxDispatchRetries, 3)
+	number(&c.MaxSchedulingRetries, 50)
+	number(&c.MaxDeliver, 100)
+	number(&c.MaxRenewalFailures, 3)
+	wait(&c.WorkerTTL, 30*time.Second)
+	wait(&c.RegistrySweep, 10*time.Second)
+	wait(&c.JobLockTTL, 60*time.Second)
+	wait(&c.RetryDelayBusy, 500*time.Millisecond)
+	wait(&c.BackoffMax, 30*time.Second)
+	wait(&c.PollInterval, 30*time.Second)
+	wait(&c.DispatchTimeout, 300*time.Second)
+	wait(&c.RunningTimeout, 30*time.Minute)
+	wait(&c.IntentAge, 30*time.Second)
+	wait(&c.SnapshotLockTTL, 10*time.Second)
+	c.topics = map[string]time.Duration{}
+	for part := range strings.SplitSeq(c.TopicTimeouts, ",") {
+		topic, text, _ := strings.Cut(strings.TrimSpace(part), "=")
+		if d, err := time.ParseDuration(strings.TrimSpace(text)); err == nil {
+			c.topics[strings.TrimSpace(topic)] = d
+		}
+	}
+	return c
+}
+
+// dispatchTimeout is how long a job of the topic may stay DISPATCHED.
+func (c *Config) dispatchTimeout(topic string) time.Duration {
+	if d, ok := c.topics[topic]; ok {
+		return d
+	}
+	return c.DispatchTimeout
+}
+
+// leavesTimeToResume says whether an intent is taken up again, even after a tick or two that came to
+// nothing, before its dispatch times out.
+func (c *Config) leavesTimeToResume() bool {
+	shortest := c.DispatchTimeout
+	for _, d := range c.topics {
+		shortest = min(shortest, d)
+	}
+	return shortest > c.IntentAge+5*c.PollInterval
+}
+
+// busyPatience is how long a message stays about that finds its job's lock busy at every delivery.
+func (c *Config) busyPatience() (total time.Duration) {
+	delay := c.RetryDelayBusy
+	for range c.MaxDeliver - 1 {
+		total += min(delay, max(c.BackoffMax, c.RetryDelayBusy))
+		if c.BusyBackoff && delay < c.BackoffMax {
+			delay *= 2
+		}
+	}
+	return total
+}

@@ -1,0 +1,178 @@
+package invariants
+
+import (
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/faultline-sim/faultline/sim"
+)
+
+// guard is what is known of whether a message was handled already.
+type guard struct {
+	until    time.Duration // when Redis forgets that it was; 0 if Redis does not know
+	answered bool          // a scheduler acknowledged it, whether the stream knows or not
+	known    string        // the process that asked Redis of it last and was told that it was handled
+	again    string        // without a guard: the process to which it was delivered again
+	begun    bool          // which has asked for the job's lock since
+}
+
+// guardedMessage returns the message of the step's job that a key of the guard is about, or nil.
+func guardedMessage(s *step, key string) *message {
+	place, ok := strings.CutPrefix(key, processedPrefix)
+	if !ok {
+		place, _ = strings.CutPrefix(key, inflightPrefix)
+	}
+	stream, number, _ := strings.Cut(place, ":")
+	seq, err := strconv.ParseUint(number, 10, 64)
+	if s.job == nil || stream != streamSys || err != nil {
+		return nil
+	}
+	for i := range s.job.messages {
+		if m := &s.job.messages[i]; m.seq == seq {
+			return m
+		}
+	}
+	return nil
+}
+
+// guardChanged takes in what Redis remembers of a message.
+func (j *Judge) guardChanged(s *step, c *sim.Change) {
+	m := guardedMessage(s, c.Key)
+	if m == nil || c.Gone {
+		return
+	}
+	if strings.HasPrefix(c.Key, processedPrefix) {
+		m.guard.until = c.Expires
+		return
+	}
+	if m.guard.known == process(s.Node, s.Incarnation) { // in flight, although it was handled
+		m.guard.known = ""
+		for _, check := range j.twice {
+			check(s, m)
+		}
+	}
+}
+
+// guardAsked takes in that a process asks whether a message was handled.
+func (j *Judge) guardAsked(s *step) {
+	if s.Phase != "processed_read" {
+		return
+	}
+	m := guardedMessage(s, s.Target)
+	if m == nil {
+		return
+	}
+	m.guard.known = ""
+	if !s.failed && s.At < m.guard.until {
+		m.guard.known = process(s.Node, s.Incarnation)
+		for _, check := range j.again {
+			check(s, m)
+		}
+	}
+}
+
+// guarded takes in a delivery or an answer of a message, as far as the guard is concerned.
+func (j *Judge) guarded(s *step, m *message) {
+	g := &m.guard
+	me := process(s.Node, s.Incarnation)
+	again := g.again
+	g.again = ""
+	switch {
+	case s.Kind == sim.KindDeliver && g.answered && !j.facts.cfg.IdempotencyGuard:
+		g.again, g.begun = me, false
+		for _, check := range j.again {
+			check(s, m)
+		}
+	case s.Kind == sim.KindDeliver:
+	case again == me && g.begun:
+		for _, check := range j.twice {
+			check(s, m)
+		}
+	case g.known == me && s.Kind == sim.KindAck:
+		j.facts.meet(s.job, messageSkipped)
+	}
+	if s.Kind != sim.KindDeliver {
+		g.known = ""
+		g.answered = g.answered || s.Kind == sim.KindAck
+	}
+}
+
+// begin notes that a process asks for the job's lock: whatever messages of the job it has, it handles.
+func (j *job) begin(me string) {
+	for i := range j.messages {
+		if g := &j.messages[i].guard; g.again == me {
+			g.begun = true
+		}
+	}
+}
+
+var processedMessageNotHandledAgain = Invariant{
+	Name:     "processed-message-not-handled-again",
+	Says:     "A message whose handling is known to be done is acknowledged and not handled when it is delivered again.",
+	Kind:     Always,
+	Source:   "seed 003, section 9, idempotency guard",
+	releases: guardError,
+	check: func(_ *facts, t *tally) checker {
+		return checker{
+			again: func(*step, *message) { t.exercise() },
+			twice: func(s *step, m *message) {
+				t.violated(s.job, "%s handled message %d of %s at step %d, although its handling was done before", who(s.Event), m.seq, m.consumer, s.Step)
+			},
+		}
+	},
+}
+
+var noMessageGivenUp = Invariant{
+	Name:     "no-message-given-up",
+	Says:     "No request, result or cancellation runs out of deliveries while its job still needs it.",
+	Kind:     Always,
+	Source:   "seed 003, section 9, MaxDeliver; section 8, busy retry",
+	Needs:    []string{"lock-released-by-owner-or-expiry"},
+	releases: lockLeft | ambiguousLock | lockError | stateReadError | failedWrite | failedPublish | ambiguousPublish | latePublish | lateWrite | lockOverstayed | dlqWriteFailed | lostAck | schedulerCrash | paused | unprovided,
+	covered:  []cover{covers(lockLeft|ambiguousLock|unprovided, withBusyBackoff, withPatience)},
+	check: func(f *facts, t *tally) checker {
+		return checker{
+			acked: func(*step, *message) { t.exercise() },
+			given: func(j *job, m *message) {
+				if m == nil || !j.needs(m) {
+					return
+				}
+				t.violated(j, "message %d of %s was given up after %s, while the job was %s", m.seq, m.consumer,
+					countOf(int(m.delivered), "delivery", "deliveries"), j.state)
+			},
+		}
+	},
+}
+
+// needs says whether the job still depends on a message of its.
+func (j *job) needs(m *message) bool {
+	switch m.consumer {
+	case consumerSubmit:
+		return j.state == pending || j.state == scheduled
+	case consumerResult:
+		return j.state.inFlight() && m.epoch >= j.epoch
+	}
+	return j.state != absent && !j.state.terminal()
+}
+
+var terminatedMessageHasDLQEntry = Invariant{
+	Name:   "terminated-message-has-dlq-entry",
+	Says:   "A message that was terminated, as it can never be handled, has an entry in the DLQ.",
+	Kind:   Eventually,
+	Source: "seed 003, section 9, DLQ-first termination",
+	Needs:  []string{"events-agree-with-servers"},
+	check: func(f *facts, t *tally) checker {
+		return checker{ended: func(*End) {
+			for _, j := range f.order {
+				if j.terminated == 0 {
+					continue
+				}
+				t.exercise()
+				if !j.entered {
+					t.violated(j, "a message of it was terminated at step %d, but %s%s was never written", j.terminated, dlqPrefix, j.id)
+				}
+			}
+		}}
+	},
+}

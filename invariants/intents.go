@@ -1,0 +1,81 @@
+package invariants
+
+var everyIntentIsPublished = Invariant{
+	Name:     "every-intent-is-published",
+	Says:     "A DISPATCHED write is followed by a stored dispatch, unless it is rolled back, or its job is cancelled or fails before; that its dispatch times out is no excuse.",
+	Kind:     Eventually,
+	Source:   "seed 000, residual risk window: DISPATCHED to nobody",
+	releases: failedPublish | rollbackFailed | ambiguousIntent | crashBeforePublish | lockOverstayed | lateWrite | stateReadError | lockError | paused | allAway,
+	covered: []cover{
+		covers(rollbackFailed|ambiguousIntent|crashBeforePublish|lockOverstayed|lateWrite, withResume, withEpochs, withFence, withTimeToResume),
+		covers(rollbackFailed|ambiguousIntent|crashBeforePublish, withOutbox, withTimeToResume),
+	},
+	check: func(f *facts, t *tally) checker {
+		if f.cfg.DispatchOrder == "publish-first" {
+			return checker{} // the other order: the intent follows
+		}
+		return checker{
+			wrote: func(s *step, w *write) {
+				j := s.job
+				if j.state == dispatched {
+					t.exercise()
+				}
+				if i := &w.intent; j.state == timedOut && s.Phase != "result_write" && i.step != 0 && !i.stored && !j.pastDeadline() {
+					t.violated(j, "TIMEOUT was written at step %d, and nothing was ever published for the DISPATCHED write at step %d (to %s)", s.Step, i.step, i.worker)
+				}
+			},
+			ended: func(*End) {
+				for _, j := range f.order {
+					if i := &j.intent; i.step != 0 && !i.stored && j.state.inFlight() {
+						t.violated(j, "nothing was published for the DISPATCHED write at step %d (to %s)", i.step, i.worker)
+					}
+				}
+			},
+		}
+	},
+}
+
+var noDispatchAfterEnd = Invariant{
+	Name:     "no-dispatch-after-end",
+	Says:     "No dispatch is stored of a job that is over.",
+	Kind:     Always,
+	Source:   "seed 003, section 1, terminal states; cancellation between DISPATCHED and the publish",
+	releases: lockOverstayed | latePublish | lateWrite,
+	covered:  []cover{covers(lockOverstayed|latePublish|lateWrite, withVoid, withEpochs, withResume, withFence, withIntentFirst)},
+	check: func(f *facts, t *tally) checker {
+		return checker{stored: func(s *step, d *dispatch) {
+			if f.cfg.Epochs && d.worker == "" {
+				return // a topic has no place that could be taken
+			}
+			t.exercise()
+			if s.job.state.terminal() {
+				t.violated(s.job, "dispatch stored, %s seq %d on %s at step %d, although the job was %s since step %d",
+					streamJobs, d.seq, d.subject, d.step, s.job.state, s.job.stateAt)
+			}
+		}}
+	},
+}
+
+var epochsNeverDecrease = Invariant{
+	Name:     "epochs-never-decrease",
+	Says:     "The epoch and the version of a record never decrease.",
+	Kind:     Always,
+	Source:   "the hardened dispatch: an epoch is minted with each intent, a version with each state write",
+	releases: lockOverstayed | lateWrite,
+	covered:  []cover{covers(lockOverstayed|lateWrite, withFence)},
+	check: func(_ *facts, t *tally) checker {
+		return checker{wrote: func(s *step, w *write) {
+			j := s.job
+			if j.epoch == 0 && j.version == 0 && w.epoch == 0 && w.version == 0 {
+				return
+			}
+			t.exercise()
+			switch {
+			case j.epoch < w.epoch:
+				t.violated(j, "the epoch went from %d to %d with the write of %s at step %d (%s)", w.epoch, j.epoch, j.state, s.Step, s.Phase)
+			case j.version < w.version:
+				t.violated(j, "the version went from %d to %d with the write of %s at step %d (%s)", w.version, j.version, j.state, s.Step, s.Phase)
+			}
+		}}
+	},
+}

@@ -1,0 +1,271 @@
+package invariants
+
+import (
+	"encoding/json"
+	"strconv"
+	"strings"
+
+	"github.com/faultline-sim/faultline/sim"
+)
+
+// take brings the record's fields up to date, and says whether the change is part of a state write.
+func (j *job) take(c *sim.Change) bool {
+	switch c.Field {
+	case "state":
+		j.state = parseState(c.Value)
+	case "attempts":
+		j.attempts, _ = strconv.Atoi(c.Value)
+	case "worker":
+		j.worker = c.Value
+		return false
+	case "epoch":
+		j.epoch, _ = strconv.ParseInt(c.Value, 10, 64)
+	case "version":
+		j.version, _ = strconv.ParseInt(c.Value, 10, 64)
+	case "updated_at":
+		j.updated, _ = strconv.ParseInt(c.Value, 10, 64)
+		return false
+	case "deadline_at":
+		j.deadline, _ = strconv.ParseInt(c.Value, 10, 64)
+		return false
+	case "topic":
+		j.topic = c.Value
+		return false
+	case "request":
+		j.request(c.Value)
+		return false
+	case "":
+		if !c.Gone {
+			return false
+		}
+		j.state, j.attempts, j.worker, j.epoch, j.version = absent, 0, "", 0, 0
+	default:
+		return false
+	}
+	return true
+}
+
+// request notes what of a job's request matters to judging.
+func (j *job) request(packet string) {
+	var r struct {
+		Labels   map[string]string `json:"labels"`
+		Requires []string          `json:"requires"`
+	}
+	if json.Unmarshal([]byte(packet), &r) != nil {
+		return
+	}
+	j.particular = len(r.Labels)+len(r.Requires) > 0
+	j.approved = r.Labels["approval_granted"] == "true"
+}
+
+func (j *Judge) recordWritten(s *step, record *job) {
+	f := j.facts
+	own, w := j.concerning(s), &j.write
+	if record != s.job {
+		own.job, own.h = record, nil
+		if s.Kind != sim.KindLate {
+			own.h = record.handling(s.Event)
+		}
+	}
+	record.stateAt, record.accepted = s.Step, true
+	switch record.state {
+	case scheduled:
+		record.scheduled++
+		record.intent = intent{}
+	case dispatched:
+		record.intent = intent{worker: record.worker, epoch: record.epoch, step: s.Step, node: s.Node, incarnation: s.Incarnation, pickedAt: s.At}
+		if own.h != nil && own.h.scheduled {
+			record.intent.pickedAt = own.h.scheduledAt
+		}
+		record.intent.stored = record.holds(record.epoch)
+	case running:
+		if record.worker != "" {
+			record.intent.worker = record.worker // the stream's word may have corrected it
+		}
+	default:
+		record.intent = intent{}
+	}
+	if h := own.h; h != nil {
+		f.overstay(own)
+		f.replayed(own, w)
+		h.wrote = true
+		switch record.state {
+		case scheduled:
+			h.scheduled, h.scheduledAt = true, s.At
+			h.tie = f.tie(own)
+		case dispatched:
+			h.intended = true
+		case failed:
+			h.failed = true
+		}
+	}
+	if s.Phase == "timeout_write" && !f.cfg.RecheckTimeouts && (w.from.terminal() || f.early(record, w) != "") {
+		f.meet(record, oldList)
+	}
+	if record.attempts >= f.cfg.MaxSchedulingRetries && w.attempts < f.cfg.MaxSchedulingRetries {
+		f.meet(record, ceilingReached)
+	}
+	for _, check := range j.wrote {
+		check(own, w)
+	}
+}
+
+// holds says whether the stream holds a dispatch of an epoch, if there are epochs at all.
+func (j *job) holds(epoch int64) bool {
+	for i := range j.dispatches {
+		if epoch != 0 && j.dispatches[i].epoch == epoch {
+			return true
+		}
+	}
+	return false
+}
+
+// replayed notes what a replayer has brought on.
+func (f *facts) replayed(s *step, w *write) {
+	if s.job.state != scheduled || s.job.replayer != process(s.Node, s.Incarnation) || s.h.scheduled {
+		return
+	}
+	switch {
+	case s.Phase != "scheduled_write":
+	case w.from == pending:
+		f.meet(s.job, orphanReplayed)
+	case w.from == scheduled:
+		f.meet(s.job, scheduledSwept)
+	}
+	s.job.replayer = ""
+}
+
+// outboxChanged takes in a change of a job's entry in the outbox, and says whether the job is the step's own.
+func (j *Judge) outboxChanged(s *step, c *sim.Change) bool {
+	about := j.facts.job(c.Field)
+	if about == nil {
+		return false
+	}
+	about.queued = queued{}
+	if !c.Gone {
+		about.queued.step = s.Step
+	}
+	return about == s.job
+}
+
+// overstay notes that a handler went on after its lock had expired.
+func (f *facts) overstay(s *step) {
+	if h := s.h; h.expires != 0 && s.At >= h.expires && s.job.classes&lockOverstayed == 0 {
+		f.meet(s.job, lockOverstayed)
+	}
+}
+
+// fence follows a state write of several operations: a look at the record, and the MULTI. A handling
+// that goes on to something else after the look was refused by what it saw.
+func (j *Judge) fence(s *step) {
+	h := s.h
+	if h.fencing == "" || s.Phase == "lock_renew" || s.Kind == sim.KindReturn && s.Phase == "" {
+		return
+	}
+	phase := h.fencing
+	h.fencing = ""
+	if s.Phase == phase && (s.Name == "multi" || s.Kind == sim.KindReturn) {
+		return
+	}
+	j.refused(s, phase)
+}
+
+// refused notes that the fence stopped a state write of that phase.
+func (j *Judge) refused(s *step, phase string) {
+	f := j.facts
+	f.meet(s.job, writeFenced)
+	f.count.fenced++
+	if s.h != nil {
+		s.h.storeFailed = true
+		s.h.mayKeep = s.h.mayKeep || s.h.stored && phase == "outbox_remove"
+	}
+	switch phase {
+	case "rollback_write":
+		f.count.rollbacksFailed++
+	case "running_write":
+		f.count.runningWritesFailed++
+	}
+}
+
+// looks says whether the operation is the part of a fenced write that only looks.
+func looks(s *step) bool { return s.Name == "watch" || s.Name == "pipeline" }
+
+func (j *Judge) writeAnswered(s *step, applied bool) {
+	f := j.facts
+	if s.Phase == "rollback_write" && s.Name != "pipeline" && (s.Name == "watch" || !f.cfg.Fence) {
+		f.count.rollbacks++
+	}
+	switch {
+	case s.Outcome == transactionFailed:
+		j.refused(s, s.Phase)
+		return
+	case looks(s) && !s.failed:
+		if s.h != nil && s.Name == "pipeline" {
+			s.h.fencing = s.Phase
+		}
+		return
+	}
+	switch s.Phase {
+	case "rollback_write":
+		if s.failed {
+			f.count.rollbacksFailed++
+		}
+	case "running_write":
+		if s.failed {
+			f.count.runningWritesFailed++
+		}
+	case "outbox_remove":
+		if !s.failed && s.job.stateAt != s.Step { // without RUNNING: the entry was not published
+			f.count.voided++
+		}
+	case "result_write", "failed_write", "timeout_write", "cancel_write":
+		if !s.failed {
+			f.count.completed++
+		}
+	}
+	if !s.failed {
+		return
+	}
+	if s.h != nil {
+		s.h.storeFailed = true
+		s.h.mayKeep = s.h.mayKeep || s.h.stored && s.Phase == "outbox_remove"
+	}
+	if applied {
+		f.ambiguous(s)
+		return
+	}
+	f.meet(s.job, failedWrite)
+	// At the ceiling FAILED is written instead of the rollback; that too leaves the job DISPATCHED to nobody.
+	if s.Phase == "rollback_write" || s.Phase == "failed_write" && s.job.state == dispatched {
+		f.meet(s.job, rollbackFailed)
+	}
+}
+
+// ambiguous notes that a state write was applied although its caller saw an error.
+func (f *facts) ambiguous(s *step) {
+	if s.job.stateAt != s.Step && !strings.HasSuffix(s.Phase, "_write") && s.Phase != "outbox_remove" {
+		return
+	}
+	f.meet(s.job, ambiguousWrite)
+	if s.job.state == dispatched && s.job.queued.step == 0 {
+		f.meet(s.job, ambiguousIntent)
+	}
+	if s.job.state.terminal() && s.Phase != "outbox_remove" {
+		f.meet(s.job, ambiguousTerminal)
+	}
+}
+
+func (j *Judge) stateRead(s *step) {
+	if s.failed {
+		j.facts.meet(s.job, stateReadError)
+	}
+	if s.h != nil {
+		s.h.readFailed = 0
+		if s.failed {
+			s.h.readFailed = s.Step
+		}
+	}
+	for _, check := range j.read {
+		check(s)
+	}
+}

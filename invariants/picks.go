@@ -1,0 +1,143 @@
+package invariants
+
+import "time"
+
+var noDispatchToExpiredWorker = Invariant{
+	Name:   "no-dispatch-to-expired-worker",
+	Says:   "No dispatch is published to a worker of which that replica, at the time of the pick, had last heard longer than the worker TTL ago: by a heartbeat, or at its start from the snapshot.",
+	Kind:   Always,
+	Source: "seed 002, the stale detection rule; seed 003, section 11",
+	check: func(f *facts, t *tally) checker {
+		return checker{sent: func(s *step) {
+			if workerOf(s.Target) == "" || len(f.heard) == 0 {
+				return // a topic bypasses the check
+			}
+			t.exercise()
+			at, picked := f.picker(s)
+			by := process(at.scheduler, at.incarnation)
+			known, ok := f.heard[at]
+			switch {
+			case !ok:
+				t.violated(s.job, "%s published to %s at step %d, which %s had picked without ever having heard of %s",
+					who(s.Event), s.Target, s.Step, by, at.worker)
+			case picked-known.at > f.cfg.WorkerTTL:
+				t.violated(s.job, "%s published to %s at step %d, which %s had picked %s after the last heartbeat that it received of it; the worker TTL is %s",
+					who(s.Event), s.Target, s.Step, by, picked-known.at, f.cfg.WorkerTTL)
+			}
+		}}
+	},
+}
+
+var snapshotRevivesNoWorker = Invariant{
+	Name:     "snapshot-revives-no-worker",
+	Says:     "A replica that knows a worker from the snapshot only does not pick it once the worker was last heard of, by the snapshot's writer, longer than the worker TTL ago.",
+	Kind:     Always,
+	Source:   "seed 003, section 11, where lastSeen is the time of the start: an old snapshot revives the dead",
+	Needs:    []string{"no-dispatch-to-expired-worker"},
+	releases: unprovided,
+	covered:  []cover{covers(unprovided, withLastSeen)},
+	check: func(f *facts, t *tally) checker {
+		return checker{sent: func(s *step) {
+			at, picked := f.picker(s)
+			known, ok := f.heard[at]
+			if !ok || known.live {
+				return
+			}
+			t.exercise()
+			f.meet(s.job, warmStarted)
+			if age := picked - known.seen; age > f.cfg.WorkerTTL {
+				t.violated(s.job, "%s published to %s at step %d, which it had picked %s after anybody had heard of the worker; it knew it from the snapshot, and the worker TTL is %s",
+					who(s.Event), s.Target, s.Step, age.Truncate(time.Millisecond), f.cfg.WorkerTTL)
+			}
+		}}
+	},
+}
+
+var noRetryForWantOfKnownWorkers = Invariant{
+	Name:     "no-retry-for-want-of-known-workers",
+	Says:     "A replica sends no job back for want of a worker while the snapshot that it could read at its start has one that is alive and free.",
+	Kind:     Always,
+	Source:   "seed 003, section 11, warm start",
+	releases: snapshotUnread,
+	check: func(f *facts, t *tally) checker {
+		return checker{released: func(s *step) {
+			h := s.h
+			if !h.scheduled || s.job.particular {
+				return
+			}
+			for _, w := range f.ticks.offered[process(s.Node, s.Incarnation)] {
+				age := h.scheduledAt - w.seen
+				known, ok := f.heard[hearing{s.Node, s.Incarnation, w.worker}]
+				if age > f.cfg.WorkerTTL-doubt || w.load.overloaded() || w.load.choosy || ok && known.live {
+					continue // by now it may be gone, or busy
+				}
+				t.exercise()
+				if h.foundNobody() {
+					t.violated(s.job, "%s found no worker for it by step %d, although the snapshot listed %s at its start, of which somebody had heard %s ago",
+						who(s.Event), s.Step, w.worker, age.Truncate(time.Millisecond))
+				}
+				return
+			}
+		}}
+	},
+}
+
+// foundNobody says whether the handling scheduled the job and went no further, without an error.
+func (h *handling) foundNobody() bool {
+	return h.scheduled && !h.intended && !h.published && !h.storeFailed && !h.failed
+}
+
+var tiesBrokenByWorkerID = Invariant{
+	Name:   "ties-broken-by-worker-id",
+	Says:   "Of several workers with the same, lowest load a job goes to the first by its id.",
+	Kind:   Always,
+	Source: "seed 003, section 5, least-loaded: the same input dispatches alike on each run",
+	check: func(_ *facts, t *tally) checker {
+		return checker{wrote: func(s *step, _ *write) {
+			if s.h == nil || s.h.tie == nil || s.job.state != dispatched || s.At-s.h.scheduledAt > doubt {
+				return
+			}
+			choice, worker := s.h.tie, s.job.intent.worker
+			s.h.tie = nil
+			if worker == choice.first {
+				t.exercise()
+			}
+			for _, other := range choice.others {
+				if worker == other {
+					t.exercise()
+					t.violated(s.job, "%s dispatched it to %s at step %d; %s had the same load, and comes first", who(s.Event), other, s.Step, choice.first)
+				}
+			}
+		}}
+	},
+}
+
+// counterRetries counts what went back for a later retry, counterStalePicks the picks that met a worker
+// past its TTL.
+const (
+	counterRetries    = "scheduler_retry_total"
+	counterStalePicks = "scheduler_stale_worker_retry_total"
+)
+
+var staleWorkerHasItsOwnReason = Invariant{
+	Name:     "stale-worker-has-its-own-reason",
+	Says:     "A job that goes back since every pick met a worker past its TTL does so for the reason stale_worker, and not for want of workers.",
+	Kind:     Eventually,
+	Source:   "seed 002, next step 2",
+	Needs:    []string{"events-agree-with-servers"},
+	releases: schedulerCrash | unprovided,
+	covered:  []cover{covers(unprovided, withStaleReason)},
+	check: func(f *facts, t *tally) checker {
+		return checker{ended: func(end *End) {
+			if end.Metrics == nil || f.cfg.StaleWorker != "fixed-retries" {
+				return // a wait between two picks may end the matter
+			}
+			exhausted := int(sum(end.Metrics, counterStalePicks, "")) / f.cfg.MaxDispatchRetries
+			t.exercised += exhausted
+			if own := sum(end.Metrics, counterRetries, `reason_code="`+reasonStale+`"`); own < float64(exhausted) {
+				t.violated(nil, "%s in which every pick met a worker past its TTL, but %s counts %g retries for the reason %s",
+					countOf(exhausted, "handling", "handlings"), counterRetries, own, reasonStale)
+			}
+		}}
+	},
+}

@@ -1,0 +1,70 @@
+package invariants
+
+var resultOfCurrentEpoch = Invariant{
+	Name:     "result-of-current-epoch",
+	Says:     "With epochs, a job ends by a result of its record's epoch only.",
+	Kind:     Always,
+	Source:   "the hardened dispatch: a result of an older epoch is not accepted",
+	releases: ambiguousPublish | latePublish | lockOverstayed | lateWrite,
+	covered: []cover{
+		covers(ambiguousPublish|latePublish, withRefusal),
+		covers(lockOverstayed|lateWrite, withRefusal, withFence),
+	},
+	check: func(_ *facts, t *tally) checker {
+		return checker{wrote: func(s *step, w *write) {
+			j := s.job
+			if s.Phase != "result_write" || w.epoch == 0 {
+				return
+			}
+			me, newest, held := process(s.Node, s.Incarnation), int64(-1), false
+			for i := range j.messages {
+				if m := &j.messages[i]; m.consumer == consumerResult && m.holder == me {
+					held, newest = true, max(newest, m.epoch)
+				}
+			}
+			if !held {
+				return // a write from the past: the result has gone elsewhere since
+			}
+			t.exercise()
+			if newest < w.epoch {
+				t.violated(j, "%s wrote %s at step %d by a result of epoch %d; the record's is %d", who(s.Event), j.state, s.Step, newest, w.epoch)
+			}
+		}}
+	},
+}
+
+var cancelledJobIsTold = Invariant{
+	Name:     "cancelled-job-is-told",
+	Says:     "The worker of a job that is cancelled after it was dispatched is told so.",
+	Kind:     Eventually,
+	Source:   "seed 003, section 1: cancelled by user request; a worker that does not hear of it executes the job to its end",
+	releases: deliveriesExhausted | unprovided,
+	covered:  []cover{covers(unprovided, withNotice)},
+	check: func(f *facts, t *tally) checker {
+		return checker{
+			wrote: func(s *step, w *write) {
+				if s.job.state == cancelled && s.Phase == "cancel_write" && w.intent.stored {
+					s.job.cancelled = w.intent.worker
+					if s.job.worker != "" {
+						s.job.cancelled = s.job.worker
+					}
+				}
+			},
+			ended: func(*End) {
+				for _, j := range f.order {
+					if j.cancelled == "" {
+						continue
+					}
+					t.exercise()
+					told := false
+					for _, n := range j.told {
+						told = told || n.worker == j.cancelled
+					}
+					if !told {
+						t.violated(j, "was cancelled at step %d, but %s, which had it, was never told", j.stateAt, j.cancelled)
+					}
+				}
+			},
+		}
+	},
+}

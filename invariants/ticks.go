@@ -1,0 +1,128 @@
+package invariants
+
+import (
+	"time"
+
+	"github.com/faultline-sim/faultline/sim"
+)
+
+// ticks is what is known of the parts that one replica at a time does for all.
+type ticks struct {
+	reconciler, replayer, writer tick
+	snapshot                     []known            // what sys:workers:snapshot holds; never changed in place
+	offered                      map[string][]known // what it held when the process began, by its name
+}
+
+// tick is one such part: the lock under which a replica ticks, as Redis holds it, and the last tick.
+type tick struct {
+	what    string
+	node    string // who set the lock; "" for nobody
+	by      string // the process
+	token   string
+	expires time.Duration
+
+	last   string // the process that began the last tick
+	lastAt time.Duration
+	begins bool   // the step begins a tick; else it writes what the tick is for
+	before string // the process that ticked last before this one, and
+	ago    time.Duration
+}
+
+func (t *tick) live(at time.Duration) bool { return t.node != "" && (t.expires == 0 || at < t.expires) }
+
+func (k *ticks) of(key string) *tick {
+	switch key {
+	case reconcilerKey:
+		k.reconciler.what = "reconciler"
+		return &k.reconciler
+	case replayerKey:
+		k.replayer.what = "replayer"
+		return &k.replayer
+	}
+	k.writer.what = "snapshot's writer"
+	return &k.writer
+}
+
+// offer notes what a process could learn from the snapshot at its start.
+func (k *ticks) offer(e *sim.Event) {
+	if k.offered == nil {
+		k.offered = map[string][]known{}
+	}
+	k.offered[process(e.Node, e.Incarnation)] = k.snapshot
+}
+
+// tickLockChanged takes in a change of such a lock: a replica that takes or renews it, and is told so,
+// begins a tick.
+func (j *Judge) tickLockChanged(s *step, c *sim.Change) {
+	t := j.facts.ticks.of(c.Key)
+	if c.Gone {
+		t.node, t.token, t.expires = "", "", 0
+		return
+	}
+	t.node, t.by, t.token, t.expires = s.Node, process(s.Node, s.Incarnation), c.Value, c.Expires
+	if s.failed {
+		return
+	}
+	t.begins, t.before, t.ago = true, t.last, s.At-t.lastAt
+	t.last, t.lastAt = t.by, s.At
+	for _, check := range j.ticked {
+		check(s, t)
+	}
+}
+
+// snapshotChanged takes in a write of the snapshot.
+func (j *Judge) snapshotChanged(s *step, c *sim.Change) {
+	f := j.facts
+	f.ticks.snapshot = nil
+	if c.Gone {
+		return
+	}
+	f.ticks.snapshot = readSnapshot(c.Value, s.At)
+	t := f.ticks.of(writerKey)
+	if s.Kind == sim.KindLate || t.last == process(s.Node, s.Incarnation) && (!t.live(s.At) || t.by != t.last) {
+		f.meet(nil, writerOverstayed)
+	}
+	t.begins = false
+	for _, check := range j.ticked {
+		check(s, t)
+	}
+}
+
+// about takes in an operation that is about no single job.
+func (f *facts) ticked(s *step) {
+	switch s.Phase {
+	case "snapshot_read":
+		f.snapshotRead(s)
+	case "reconcile_lock", "replay_lock", "snapshot_lock":
+		t := f.ticks.of(s.Target)
+		if s.Kind == sim.KindRedis && s.Name == "set" && !s.failed && s.Outcome != sim.OutcomePending && len(s.Changes) == 0 && t.live(s.At) && t.node != s.Node {
+			f.meet(nil, tickContended)
+		}
+	}
+}
+
+var oneWriterATick = Invariant{
+	Name:     "one-writer-a-tick",
+	Says:     "Of the replicas one at a time reconciles and replays, and no other begins within a poll; only the holder of its lock writes the snapshot.",
+	Kind:     Always,
+	Source:   "seed 003, section 8: the lock-hold pattern, and the snapshot writer lock",
+	releases: writerOverstayed,
+	check: func(f *facts, t *tally) checker {
+		return checker{ticked: func(s *step, k *tick) {
+			t.exercise()
+			me := process(s.Node, s.Incarnation)
+			switch {
+			case k.begins && k != &f.ticks.writer:
+				if k.before != "" && k.before != me && k.ago < f.cfg.PollInterval {
+					t.violated(nil, "%s began a tick of the %s at step %d, %s after %s had begun one; a poll is %s",
+						me, k.what, s.Step, k.ago, k.before, f.cfg.PollInterval)
+				}
+			case k.begins:
+			case !k.live(s.At):
+				t.violated(nil, "%s wrote the snapshot at step %d without the lock of the %s, which nobody held", me, s.Step, k.what)
+			case k.by != me:
+				t.violated(nil, "%s wrote the snapshot at step %d while %s held the lock of the %s", me, s.Step, k.by, k.what)
+			}
+		}}
+	},
+}

@@ -1,0 +1,215 @@
+package invariants
+
+import (
+	"encoding/json"
+	"time"
+
+	"github.com/faultline-sim/faultline/sim"
+)
+
+// hearing is one replica's ear for one worker.
+type hearing struct {
+	scheduler   string
+	incarnation int
+	worker      string
+}
+
+// ear is what a replica knows of a worker.
+type ear struct {
+	at   time.Duration // when it last heard of it, by a heartbeat or from the snapshot
+	live bool          // by a heartbeat
+	seen time.Duration // from the snapshot: when its writer had last heard of the worker
+	said string        // the heartbeat, as it was received
+	load load
+}
+
+// age is how long ago the worker was last heard of, as far as the replica is to know.
+func (r *ear) age(at time.Duration, cfg *Config) time.Duration {
+	if !r.live && cfg.SnapshotLastSeen {
+		return at - r.seen
+	}
+	return at - r.at
+}
+
+// load is what a worker says of itself (seed 003, section 5).
+type load struct {
+	known  bool
+	worker string
+	pool   string
+	choosy bool // it takes some topics only
+	active int
+	slots  int
+	cpu    float64
+	gpu    float64
+}
+
+// packet is a heartbeat.
+type packet struct {
+	WorkerID        string   `json:"worker_id"`
+	Pool            string   `json:"pool"`
+	Topics          []string `json:"topics"`
+	ActiveJobs      int      `json:"active_jobs"`
+	MaxParallelJobs int      `json:"max_parallel_jobs"`
+	CPULoad         float64  `json:"cpu_load"`
+	GPUUtilization  float64  `json:"gpu_utilization"`
+}
+
+func (p *packet) load() load {
+	return load{
+		known: true, worker: p.WorkerID, pool: p.Pool, choosy: len(p.Topics) > 0,
+		active: p.ActiveJobs, slots: p.MaxParallelJobs, cpu: p.CPULoad, gpu: p.GPUUtilization,
+	}
+}
+
+func (l *load) score() float64 { return float64(l.active) + l.cpu/100 + l.gpu/100 }
+
+func (l *load) overloaded() bool {
+	return l.slots > 0 && float64(l.active)/float64(l.slots) >= 0.9 || l.cpu >= 90 || l.gpu >= 90
+}
+
+// heartbeat notes which worker a replica has heard of. A heartbeat's unit of work is its worker, so
+// the event's Job names it.
+func (f *facts) heartbeat(e *sim.Event) {
+	if e.Target != subjectBeat || e.Job == "" || e.Fault != "" || callerFailed(e) {
+		return
+	}
+	at := hearing{e.Node, e.Incarnation, e.Job}
+	known, ok := f.heard[at]
+	if ok && known.live && e.At-known.at > f.cfg.WorkerTTL {
+		f.meet(nil, lateHeartbeat)
+	}
+	if e.Data != known.said || !known.live {
+		known.said, known.load = e.Data, load{}
+		var p packet
+		if e.Data != "" && json.Unmarshal([]byte(e.Data), &p) == nil {
+			known.load = p.load()
+		}
+	}
+	known.at, known.live = e.At, true
+	f.heard[at] = known
+}
+
+// knowsStaleWorker says whether the step's replica last heard of some worker longer ago than its TTL,
+// but not so long that the worker must have been evicted.
+func (f *facts) knowsStaleWorker(s *step) bool {
+	for at, known := range f.heard {
+		age := known.age(s.At, &f.cfg)
+		if at.scheduler == s.Node && at.incarnation == s.Incarnation && age > f.cfg.WorkerTTL && age <= f.cfg.WorkerTTL+f.cfg.RegistrySweep {
+			return true
+		}
+	}
+	return false
+}
+
+// picker says which replica picked the worker that the step publishes to, and when: who publishes it
+// need not have picked it.
+func (f *facts) picker(s *step) (hearing, time.Duration) {
+	at := hearing{s.Node, s.Incarnation, workerOf(s.Target)}
+	i := &s.job.intent
+	switch {
+	case i.step != 0 && (s.job.queued.step != 0 || s.h == nil || !s.h.scheduled):
+		return hearing{i.node, i.incarnation, at.worker}, i.pickedAt
+	case s.h != nil && s.h.scheduled:
+		return at, s.h.scheduledAt
+	}
+	return at, s.At
+}
+
+// known is a worker as the snapshot has it.
+type known struct {
+	worker string
+	seen   time.Duration // when the snapshot's writer had last heard of it
+	load   load
+}
+
+// readSnapshot decodes sys:workers:snapshot, which was written at that instant.
+func readSnapshot(text string, at time.Duration) (list []known) {
+	var snapshot struct {
+		WrittenAt int64 `json:"written_at"`
+		Workers   []struct {
+			Heartbeat packet `json:"heartbeat"`
+			LastSeen  int64  `json:"last_seen"`
+		} `json:"workers"`
+	}
+	if json.Unmarshal([]byte(text), &snapshot) != nil {
+		return nil
+	}
+	for i := range snapshot.Workers {
+		w := &snapshot.Workers[i]
+		age := time.Duration(snapshot.WrittenAt-w.LastSeen) * time.Millisecond
+		list = append(list, known{worker: w.Heartbeat.WorkerID, seen: at - age, load: w.Heartbeat.load()})
+	}
+	return list
+}
+
+// snapshotRead takes in what a replica learns at its start.
+func (f *facts) snapshotRead(s *step) {
+	switch {
+	case s.Outcome == sim.OutcomePending:
+	case s.failed:
+		f.meet(nil, snapshotUnread)
+	default:
+		for _, w := range f.ticks.snapshot {
+			at := hearing{s.Node, s.Incarnation, w.worker}
+			if _, heard := f.heard[at]; !heard {
+				f.heard[at] = ear{at: s.At, seen: w.seen, load: w.load}
+			}
+		}
+	}
+}
+
+// doubt is how much a worker's age may differ from what its replica makes of it: a heartbeat is on its
+// way for a while, and so is a snapshot.
+const doubt = time.Second
+
+// tie is a choice between workers of the same load.
+type tie struct {
+	first  string // by its id
+	others []string
+}
+
+// tie returns what the step's replica has to choose from, now that it picks, if that is a tie and the
+// events tell it for sure.
+func (f *facts) tie(s *step) *tie {
+	if s.job.particular || f.run&paused != 0 {
+		return nil
+	}
+	var best []*load
+	lowest := 0.0
+	for at, known := range f.heard {
+		if at.scheduler != s.Node || at.incarnation != s.Incarnation {
+			continue
+		}
+		age, l := known.age(s.At, &f.cfg), known.load
+		switch {
+		case age > f.cfg.WorkerTTL+f.cfg.RegistrySweep+doubt, l.overloaded():
+			continue
+		case !l.known, age > f.cfg.WorkerTTL-doubt, l.choosy:
+			return nil
+		}
+		switch score := l.score(); {
+		case len(best) == 0 || score < lowest:
+			best, lowest = []*load{&l}, score
+		case score == lowest:
+			best = append(best, &l)
+		}
+	}
+	if len(best) < 2 {
+		return nil
+	}
+	choice := &tie{}
+	for _, l := range best {
+		if l.pool != best[0].pool {
+			return nil
+		}
+		if choice.first == "" || l.worker < choice.first {
+			choice.first = l.worker
+		}
+	}
+	for _, l := range best {
+		if l.worker != choice.first {
+			choice.others = append(choice.others, l.worker)
+		}
+	}
+	return choice
+}

@@ -1,0 +1,109 @@
+package scenarios
+
+import (
+	"fmt"
+	"time"
+
+	"github.com/faultline-sim/faultline/engine"
+)
+
+// BlindWindow is the time in which a job is DISPATCHED, or RUNNING, to nobody.
+type BlindWindow struct {
+	Opened  time.Duration `json:"opened_ns"`
+	Closed  time.Duration `json:"closed_ns,omitempty"` // 0 while Open
+	Open    bool          `json:"open"`
+	By      string        `json:"by,omitempty"`         // what closed it: the state that the job went to, or dispatch, execution, restart
+	Timeout time.Duration `json:"timeout_ns,omitempty"` // by TIMEOUT: how long the job may have its state
+	Late    time.Duration `json:"late_ns,omitempty"`    // by TIMEOUT: how long after that the reconciler wrote it
+	Which   string        `json:"which,omitempty"`      // by TIMEOUT: dispatch, running, topic or deadline
+
+	poll time.Duration // of the reconciler
+	held bool          // its ticks' lock is held until it expires, so that it does not tick at every poll
+}
+
+func (j *jobRecord) openBlind(at time.Duration) {
+	if j.Blind == nil || !j.Blind.Open {
+		j.Blind = &BlindWindow{Opened: at, Open: true}
+	}
+}
+
+func (j *jobRecord) closeBlind(at time.Duration, by string) {
+	if j.Blind != nil && j.Blind.Open {
+		j.Blind.Open, j.Blind.Closed, j.Blind.By = false, at, by
+	}
+}
+
+// timeouts are how long the workload's jobs may stay as they are.
+type timeouts struct {
+	running, dispatch time.Duration
+	topical           bool // the dispatch timeout is their topic's own
+	poll              time.Duration
+	held              bool
+}
+
+func newTimeouts(p *Plan) timeouts {
+	t := timeouts{running: p.Engine.RunningTimeout, dispatch: p.Engine.DispatchTimeout, poll: p.Engine.PollInterval, held: p.Engine.TickLock == engine.UntilExpiry}
+	if d, ok := p.topicTimeouts()[topic]; ok {
+		t.dispatch, t.topical = d, true
+	}
+	return t
+}
+
+// topicTimeouts are the dispatch timeouts of single topics.
+func (p *Plan) topicTimeouts() map[string]time.Duration {
+	topics, _ := p.Engine.TopicTimeouts.Parse() // a plan that is not valid has none
+	return topics
+}
+
+// found closes a job's blind window, now that the job is neither DISPATCHED nor RUNNING any more: it had
+// the state from since then.
+func (r *record) found(j *jobRecord, from string, at, since time.Duration) {
+	if j.Blind == nil || !j.Blind.Open {
+		return
+	}
+	j.closeBlind(at, j.State)
+	if j.State != "TIMEOUT" {
+		return
+	}
+	w, due := j.Blind, r.timeouts.dispatch
+	w.poll, w.held = r.timeouts.poll, r.timeouts.held
+	switch w.Which = "dispatch"; {
+	case from == "RUNNING":
+		w.Which, due = "running", r.timeouts.running
+	case r.timeouts.topical:
+		w.Which = "topic"
+	}
+	if late := at - since - due; late >= 0 { // else it was past its deadline
+		w.Timeout, w.Late = due, late
+	} else {
+		w.Which = "deadline"
+	}
+}
+
+// words tell the window's story.
+func (w *BlindWindow) words(end time.Duration) string {
+	if w.Open {
+		return fmt.Sprintf(" Its blind window opened at %s and stays open: %s after, no reconciler has looked.", at(w.Opened), (end - w.Opened).Round(time.Second))
+	}
+	lasted := w.Closed - w.Opened
+	text := fmt.Sprintf(" Its blind window lasted from %s to %s: %s.", at(w.Opened), at(w.Closed), at(lasted))
+	if w.Which == "" {
+		return text
+	}
+	text += fmt.Sprintf(" It was blind for %s: ", lasted.Round(time.Second))
+	if w.Which == "deadline" {
+		return text + "detected after its deadline."
+	}
+	which := map[string]string{"dispatch": "the dispatch", "topic": "its topic's dispatch", "running": "the running"}[w.Which]
+	text += fmt.Sprintf("detected after %s timeout (%s) plus %s", which, durationText(w.Timeout), w.Late.Round(time.Second))
+	if w.Which == "running" {
+		text += ", counted from the start of RUNNING"
+	}
+	if poll := w.poll; w.Late > poll {
+		text += fmt.Sprintf(", which is more than a poll (%s)", durationText(poll))
+		if w.held {
+			text += ": a tick's lock outlives the next poll (engine.tick_lock=until-expiry)"
+		}
+	}
+	return text + "."
+}

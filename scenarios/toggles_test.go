@@ -1,0 +1,82 @@
+package scenarios
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+)
+
+// runToggled runs a scenario under the preset hardened, with further settings, judged by the invariant
+// whatever its promise.
+func runToggled(t *testing.T, scenario, invariant string, sets ...string) *Result {
+	t.Helper()
+	p, err := Load(scenario)
+	require.NoError(t, err)
+	for _, set := range append([]string{"preset=" + PresetHardened}, sets...) {
+		require.NoError(t, p.Set(set))
+	}
+	p.Expect = Expect{}
+	if invariant != "" {
+		p.Expect.Violates = []string{invariant}
+	}
+	res, err := Run(context.Background(), p, RunOptions{Source: scenario, Modified: true})
+	require.NoError(t, err)
+	return res
+}
+
+func violated(res *Result) (names []string) {
+	for _, v := range res.Violations {
+		if v.Promised && !slices.Contains(names, v.Invariant) {
+			names = append(names, v.Invariant)
+		}
+	}
+	return names
+}
+
+// With a toggle on its scenario holds; with it off the invariant named for it is violated.
+func TestToggles(t *testing.T) {
+	for _, toggle := range Toggles() {
+		t.Run(toggle.Setting, func(t *testing.T) {
+			with := runToggled(t, toggle.Scenario, toggle.Invariant)
+			assert.Equal(t, Held, with.Verdict, "%s", told(with))
+			without := runToggled(t, toggle.Scenario, toggle.Invariant, toggle.Setting+"="+toggle.Off)
+			assert.Contains(t, violated(without), toggle.Invariant, "%s", told(without))
+		})
+	}
+}
+
+func told(res *Result) string {
+	lines := append([]string{res.Reason}, res.Telling...)
+	for _, v := range res.Violations {
+		lines = append(lines, fmt.Sprintf("%s (promised: %v) %s: %s", v.Invariant, v.Promised, v.Job, v.Message))
+	}
+	return strings.Join(append(lines, res.Unfired...), "\n")
+}
+
+// Every hardening, and every part that can be taken away, is in the table.
+func TestTogglesAreAllThereAre(t *testing.T) {
+	alternatives := []string{"engine.dispatch_order", "engine.read_error", "engine.stale_worker"} // of the documented design, each with scenarios of its own
+	listed := map[string]Toggle{}
+	for _, toggle := range Toggles() {
+		assert.NotContains(t, listed, toggle.Setting)
+		listed[toggle.Setting] = toggle
+		assert.NotEqual(t, toggle.On, toggle.Off, toggle.Setting)
+		assert.True(t, strings.HasSuffix(toggle.Says, "."), toggle.Setting)
+		assert.Contains(t, Names(), toggle.Scenario)
+		assert.Contains(t, violable(), toggle.Invariant)
+		require.NoError(t, Defaults().Set(toggle.Setting+"="+toggle.Off))
+	}
+	for _, s := range Settings() {
+		is := s.Type == "boolean" || s.Type == "choice"
+		if strings.HasPrefix(s.Name, "engine.") && is && !slices.Contains(alternatives, s.Name) {
+			assert.Contains(t, listed, s.Name, "a toggle without a scenario that shows its worth")
+		} else if s.Hardened != "" && s.Name != "preset" {
+			assert.Contains(t, listed, s.Name, "the presets differ in it")
+		}
+	}
+}

@@ -1,0 +1,47 @@
+package world
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"github.com/nats-io/nats.go"
+
+	"github.com/faultline-sim/faultline/engine/phase"
+	"github.com/faultline-sim/faultline/sim"
+)
+
+// StrangerName is the node that publishes what nobody can read.
+const StrangerName = "stranger"
+
+// PhasePoison is its publish.
+const PhasePoison phase.Phase = "poison_publish"
+
+// Stranger publishes messages to sys.job.submit that are no requests: a client of another version, or
+// a slip. It names them in their header, as poison-1, poison-2 and so on.
+type Stranger struct {
+	Messages int
+	Every    time.Duration
+}
+
+// PoisonID names the stranger's n-th message, from 1.
+func PoisonID(n int) string { return fmt.Sprintf("poison-%d", n) }
+
+// Run is the stranger's main function.
+func (s Stranger) Run(p *sim.Process) {
+	for n := 1; n <= s.Messages; n++ {
+		p.Clock().Sleep(s.Every)
+		for s.publish(p, PoisonID(n)) != nil {
+			p.Clock().Sleep(retryEvery)
+		}
+	}
+}
+
+func (s Stranger) publish(p *sim.Process, id string) error {
+	ctx, cancel := context.WithTimeout(phase.With(p.Context(), id, PhasePoison), 5*time.Second)
+	defer cancel()
+	_, err := p.JetStream().PublishMsg(ctx, &nats.Msg{
+		Subject: "sys.job.submit", Header: nats.Header{jobHeader: {id}}, Data: []byte(`{"job_id": 7,`),
+	})
+	return err
+}
