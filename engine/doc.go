@@ -15,6 +15,12 @@
 // failed in; after Settings.MaxSchedulingRetries attempts the job is FAILED and gets a DLQ entry.
 // A worker's result, from sys.job.result, leads to a terminal state.
 //
+// What goes wrong on the way is made good by loops of which one replica at a time does a tick (package
+// recovery): a reconciler times out jobs that stay DISPATCHED or RUNNING or are past their deadline,
+// and a replayer takes up those that wait and have nobody at them. Messages that were handled and not
+// acknowledged are known again by their place in the stream ([bus.Guard]). A replica that starts learns
+// of the workers from the snapshot that the others leave in Redis.
+//
 // The alternatives that the seeds weigh are settings. [Settings].DispatchOrder can publish first, or
 // put the dispatch into an outbox together with DISPATCHED, from where a relay in every replica
 // publishes it: a relay repeats what it is not sure of, and what a crashed replica left behind.

@@ -364,6 +364,19 @@ func (h *harness) logged(words ...string) bool {
 	return false
 }
 
+// handled returns a function that waits until a running engine has answered for one more request: its
+// handling is over by then, its lock given back.
+func (h *harness) handled() func() {
+	h.t.Helper()
+	inbox, err := h.nc.SubscribeSync("$JS.ACK.CORDUM_SYS.scheduler-submit.>")
+	require.NoError(h.t, err)
+	return func() {
+		h.t.Helper()
+		_, err := inbox.NextMsgWithContext(h.t.Context())
+		require.NoError(h.t, err)
+	}
+}
+
 // unlocked asserts that no job lock is left.
 func (h *harness) unlocked() {
 	h.t.Helper()

@@ -206,15 +206,18 @@ func TestRunRelaysAtOnce(t *testing.T) {
 
 // A replica that crashed after the write left its lock and its entry behind.
 func TestRunRelaysWhatAnotherReplicaLeftBehind(t *testing.T) {
-	h := newOutbox(t)
+	h := newHarness(t, func(s *Settings) { s.DispatchOrder, s.RetryDelayBusy = Outbox, time.Hour })
+	h.worker("worker-1")
 	require.NoError(t, h.handle(h.submit())) // of a process that ends here: nobody hears its kick
 	<-h.kicks
 	require.NoError(t, h.redis.Set("cordum:scheduler:job:job-1", "of the dead"))
 
+	handled := h.handled()
 	stop := h.run()
+	handled() // sent back, and away for long: the lock that the relay takes is its own
 	polls := func() {
 		h.t.Helper()
-		require.NoError(t, h.clock.BlockUntilContext(t.Context(), 2)) // the tickers of sweep and relay
+		require.NoError(t, h.clock.BlockUntilContext(t.Context(), loops+1)) // and the relay's
 		h.clock.Advance(h.settings.OutboxPoll)
 	}
 	h.faults.on(phase.OutboxRead, "before")
@@ -231,12 +234,10 @@ func TestRunRelaysWhatAnotherReplicaLeftBehind(t *testing.T) {
 // A graceful stop leaves nothing of its own behind.
 func TestRunRelaysBeforeItEnds(t *testing.T) {
 	h := newOutbox(t)
-	inbox, err := h.nc.SubscribeSync("$JS.ACK.CORDUM_SYS.scheduler-submit.>")
-	require.NoError(t, err)
+	handled := h.handled()
 	stop := h.run()
 	h.submit()
-	_, err = inbox.NextMsgWithContext(t.Context()) // acknowledged, so it was kicked
-	require.NoError(t, err)
+	handled() // so it was kicked
 	require.NoError(t, stop())
 	assert.Len(t, h.dispatches(), 1)
 	assert.False(t, h.waiting())
@@ -257,7 +258,7 @@ func TestOtherOrdersHaveNoOutbox(t *testing.T) {
 	stop := h.run()
 	h.submit()
 	h.logs.await("job dispatched")
-	require.NoError(t, h.clock.BlockUntilContext(t.Context(), 1)) // the sweep's ticker alone
+	require.NoError(t, h.clock.BlockUntilContext(t.Context(), loops)) // and none of the relay
 	require.NoError(t, stop())
 	assert.False(t, h.redis.Exists(store.OutboxKey))
 	assert.Empty(t, h.kicks)

@@ -12,8 +12,16 @@ import (
 )
 
 // replay brings on a job that the replayer has found waiting for too long (seed 003, section 3): as
-// its request would, if it came again.
+// its request would, if it came again. It reads the job once more, since the tick may have been at others
+// for long.
 func (e *Engine) replay(ctx context.Context, listed *store.Record) error {
+	now, err := e.store.Read(phase.With(ctx, listed.JobID, phase.ReplayRead), listed.JobID)
+	if errors.Is(err, store.ErrNotFound) || err == nil && now.State != listed.State {
+		return nil
+	}
+	if err != nil {
+		return fmt.Errorf("replay %s: %w", listed.JobID, err)
+	}
 	if listed.State == job.Dispatched {
 		return e.resume(ctx, listed.JobID)
 	}

@@ -58,7 +58,7 @@ type TickLock string
 
 // What becomes of a tick's lock.
 const (
-	UntilExpiry TickLock = "until-expiry" // it is held until it expires, against its own holder too (documented): one tick every second poll
+	UntilExpiry TickLock = "until-expiry" // it is held until it expires, against its own holder too (documented): one tick every second poll, or every third if the lock outlives that by a hair
 	Renewed     TickLock = "renewed"      // likewise, but its holder may tick again: one tick a poll
 	Released    TickLock = "released"     // it is given back: another replica ticks within the same poll
 )

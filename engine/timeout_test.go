@@ -118,6 +118,21 @@ func TestATimeoutOfADispatchThatWasStoredAfterAll(t *testing.T) {
 	assert.Equal(t, job.Timeout, h.record().State)
 }
 
+func TestATimeoutWhoseVoidOrRunningFails(t *testing.T) {
+	for p, published := range map[phase.Phase]string{phase.VoidPublish: "before", phase.RunningWrite: "after"} {
+		h := newHarness(t, hardened)
+		h.worker("worker-1")
+		h.faults.on(phase.Publish, published)
+		require.Error(t, h.handle(h.submit()))
+		h.clock.Advance(h.settings.DispatchTimeout)
+		h.faults.on(p, "before")
+		assert.Equal(t, p, h.retry(h.reconcile()).Phase)
+		assert.Equal(t, job.Dispatched, h.record().State)
+		require.NoError(t, h.reconcile())
+		assert.NotEqual(t, job.Dispatched, h.record().State)
+	}
+}
+
 func TestADeadlineEndsAJobWhereverItIs(t *testing.T) {
 	for _, s := range []job.State{job.Pending, job.ApprovalRequired, job.Scheduled, job.Dispatched, job.Running} {
 		h := newHarness(t, hardened)
@@ -144,7 +159,9 @@ func TestRunTimesOutWhatStaysDispatched(t *testing.T) {
 		h := newHarness(t, hardened, func(s *Settings) { s.TopicTimeouts, s.ResumeIntents = topics, false })
 		h.lostDispatch()
 		h.clock.Advance(window - h.settings.PollInterval)
+		handled := h.handled()
 		stop := h.run()
+		handled() // as the redelivery that it is: the job's lock is free
 		require.NoError(t, h.clock.BlockUntilContext(t.Context(), loops))
 		assert.Equal(t, job.Dispatched, h.record().State)
 		h.clock.Advance(h.settings.PollInterval)

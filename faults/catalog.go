@@ -1,6 +1,10 @@
 package faults
 
-import "slices"
+import (
+	"slices"
+
+	"github.com/faultline-sim/faultline/sim"
+)
 
 // Place is what kind of operation a phase is, which decides what can go wrong there.
 type Place string
@@ -30,10 +34,10 @@ type Link struct {
 	Nodes []string `json:"nodes"` // those that have it
 }
 
-// The links to the servers, which any world has.
+// The servers, which any world has: links that a partition can cut, and NATS a node that a restart is of.
 const (
-	Redis = "redis" // every command fails at once: no connection can be made
-	NATS  = "nats"  // calls time out, and what nobody confirms is lost, both ways
+	Redis = "redis"  // cut off, every command fails at once: no connection can be made
+	NATS  = sim.NATS // cut off, calls time out, and what nobody confirms is lost, both ways
 )
 
 // Kind describes one effect.
@@ -46,6 +50,11 @@ type Kind struct {
 
 // OnNode reports whether the effect strikes a node rather than an operation.
 func (k Kind) OnNode() bool { return len(k.Places) == 0 }
+
+// Strikes reports whether the effect can strike an operation of that phase.
+func (k Kind) Strikes(p Phase) bool {
+	return slices.Contains(k.Places, p.Place) && (k.Effect != Late || !Reads(p.Name))
+}
 
 // Kinds lists every effect.
 func Kinds() []Kind {
@@ -67,6 +76,8 @@ func Kinds() []Kind {
 			"{after: {job: 3, phase: dispatched_write}, do: pause, node: actor, for: 90s}"},
 		{Partition, "the node is cut off from `from` until `for` is over: what it sends of that is lost, or fails", nil,
 			"{at: 5s, do: partition, node: worker-1, from: heartbeats, for: 1m}"},
+		{Restart, "the server stops, and starts again when `for` is over, with what it has on file", nil,
+			"{at: 10s, do: restart, node: nats, for: 5s}"},
 	}
 }
 

@@ -19,6 +19,7 @@ const (
 	Crash     Effect = "crash"     // the process is gone; Fault.RestartIn brings up a new incarnation
 	Pause     Effect = "pause"     // the process stands still for Fault.For
 	Partition Effect = "partition" // the node is cut off from Fault.From for Fault.For
+	Restart   Effect = "restart"   // a server stops, and starts again when Fault.For has passed
 )
 
 // Fault is one semantic decision: what goes wrong, where. Exactly one of On, After and At says
@@ -30,9 +31,9 @@ type Fault struct {
 	Do        Effect        `yaml:"do" json:"do"`
 	Rate      float64       `yaml:"rate,omitempty" json:"rate,omitempty" min:"0.000001" max:"1"`          // with On: hits each matching operation with this probability, in (0, 1]
 	Times     int           `yaml:"times,omitempty" json:"times,omitempty" min:"0" max:"1000000"`         // with On: how many occurrences in a row, from Match.Occurrence; 0 means 1
-	Node      string        `yaml:"node,omitempty" json:"node,omitempty"`                                 // for node effects: the node's name, or "actor", whoever ran the matching operation
+	Node      string        `yaml:"node,omitempty" json:"node,omitempty"`                                 // for node effects: the node's name, or "actor", whoever ran the matching operation; for restart: "nats"
 	From      string        `yaml:"from,omitempty" json:"from,omitempty"`                                 // for partition: what is cut off; one of World.Links
-	For       time.Duration `yaml:"for,omitempty" json:"for,omitempty" min:"0s" max:"720h"`               // for partition, pause and late: how long; 0 is, for a partition, until the heal
+	For       time.Duration `yaml:"for,omitempty" json:"for,omitempty" min:"0s" max:"720h"`               // for partition, pause, late and restart: how long; 0 is, for a partition, until the heal
 	RestartIn time.Duration `yaml:"restart_in,omitempty" json:"restart_in,omitempty" min:"0s" max:"720h"` // for crash: until the next incarnation starts; 0 is never
 }
 

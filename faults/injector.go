@@ -19,7 +19,7 @@ type Injector struct {
 	fired  []Fired
 	cut    map[string][]int   // nodes of which something is lost, and the faults behind it, by index into fired
 	down   map[string]*outage // nodes that a fault took down
-	under  int                // pauses and late operations under way
+	under  int                // pauses, late operations and restarts of a server under way
 	healed bool
 }
 
@@ -69,6 +69,8 @@ func (in *Injector) Attach(w *sim.World) {
 			w.At(a.At, string(Crash), a.Node, func() { in.crash(w, a, a.Node, Fired{}) })
 		case Pause:
 			w.At(a.At, string(Pause), a.Node, func() { in.pause(w, a, a.Node, Fired{}) })
+		case Restart:
+			in.restartServer(w, a, a.At, Fired{})
 		case Partition:
 			w.At(a.At, verb(string(Partition), a.From), a.Node, func() { in.partition(w, a) })
 		}
@@ -114,6 +116,8 @@ func (in *Injector) after(op *sim.Op, a *armed, moment Fired, err error) error {
 		if in.crash(w, a, node, moment) {
 			w.Control(string(Crash), node, func() {})
 		}
+	case Restart:
+		in.restartServer(w, a, w.Now(), moment)
 	case Pause:
 		if in.pause(w, a, node, moment) {
 			w.Control(string(Pause), node, func() {})
@@ -184,6 +188,18 @@ func (in *Injector) restart(w *sim.World, node string, o *outage, at time.Durati
 		delete(in.down, node)
 		in.fired[o.fired].Until = w.Now()
 		w.Find(node).Start()
+	})
+}
+
+func (in *Injector) restartServer(w *sim.World, a *armed, at time.Duration, f Fired) {
+	w.At(at, "stop", NATS, func() {
+		a.hits++
+		in.under++
+		i := in.note(w, a, NATS, f)
+		w.RestartNATS(a.For, func() {
+			in.under--
+			in.fired[i].Until = w.Now()
+		})
 	})
 }
 

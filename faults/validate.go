@@ -148,6 +148,10 @@ func (f Fault) checkNode(w World) *Problem {
 		return &Problem{"node", fmt.Sprintf("%s strikes an operation, not a node", f.Do), "take node away, or write it inside on: {node: " + f.Node + "}"}
 	case !k.OnNode():
 		return nil
+	case f.Do == Restart && f.Node != NATS:
+		return &Problem{"node", "a restart is of a server", "use node: " + NATS}
+	case f.Do == Restart:
+		return nil
 	case f.Node == "":
 		return &Problem{"do", fmt.Sprintf("%s needs a node", f.Do), "add node: with one of " + few(f.nodesAllowed(w))}
 	case f.Node == Actor && f.At != 0:
@@ -205,7 +209,7 @@ func (f Fault) checkBelongs(World) *Problem {
 		{"rate", f.Rate != 0, f.On != nil, "faults that are given by on"},
 		{"times", f.Times != 0, f.On != nil, "faults that are given by on"},
 		{"from", f.From != "", f.Do == Partition, "a partition"},
-		{"for", f.For != 0, f.Do == Partition || f.Do == Pause || f.Do == Late, "a partition, a pause and what is late"},
+		{"for", f.For != 0, slices.Contains([]Effect{Partition, Pause, Late, Restart}, f.Do), "a partition, a pause, a restart and what is late"},
 		{"restart_in", f.RestartIn != 0, f.Do == Crash, "a crash"},
 	} {
 		if b.given && !b.belongs {

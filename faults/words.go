@@ -21,6 +21,8 @@ func (f Fault) String() string {
 		b.WriteString(" from " + f.From)
 	}
 	switch {
+	case f.Do == Restart && f.For > 0:
+		fmt.Fprintf(&b, ", away for %s", f.For)
 	case f.Do == Late:
 		fmt.Fprintf(&b, ", by %s", f.For)
 	case f.For > 0:

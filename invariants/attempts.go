@@ -7,7 +7,7 @@ var attemptsEqualScheduledWrites = Invariant{
 	Source:   "seed 000, attempt accounting",
 	releases: lockOverstayed | lateWrite,
 	covered:  []cover{covers(lockOverstayed|lateWrite, withFence)},
-	check: func(_ *facts, t *tally) checker {
+	check: func(f *facts, t *tally) checker {
 		return checker{wrote: func(s *step, _ *write) {
 			t.exercise()
 			j := s.job
@@ -16,7 +16,7 @@ var attemptsEqualScheduledWrites = Invariant{
 					j.attempts, j.state, s.Step, s.Phase, countOf(j.scheduled, "time", "times"))
 				j.scheduled = j.attempts // said once
 			}
-		}}
+		}, audited: func(*End) { auditAttempts(f, t) }}
 	},
 }
 
@@ -66,6 +66,6 @@ var attemptsNeverPastCeiling = Invariant{
 				t.violated(s.job, "attempts reached %d at step %d (%s); the ceiling is %d",
 					s.job.attempts, s.Step, s.Phase, f.cfg.MaxSchedulingRetries)
 			}
-		}}
+		}, audited: func(*End) { auditCeiling(f, t) }}
 	},
 }

@@ -21,7 +21,8 @@ type AuditInput struct {
 
 // Audit judges a run by what it left in the servers, where no event tells how it came about. Only
 // the invariants that need no history are judged; the others are of the report too, exercised by
-// nothing. An audit knows of no fault, so none releases a promise: every violation counts.
+// nothing. An audit knows of no fault, so none releases a promise: every violation counts. What the
+// settings do not provide for is not judged.
 func Audit(in AuditInput) Report {
 	j := NewJudge(in.Config)
 	f := j.facts
@@ -31,13 +32,19 @@ func Audit(in AuditInput) Report {
 		}
 	}
 	for i := range in.Streams {
-		j.auditMessage(&in.Streams[i])
+		f.auditMessage(&in.Streams[i])
+	}
+	for _, about := range f.order {
+		_, about.entered = in.Redis[dlqPrefix+about.id]
 	}
 	end := End{InTime: in.Settled, Redis: in.Redis, TTLs: in.TTLs, Streams: in.Streams}
 	for i, audited := range j.audited {
-		if t := j.tallies[i]; audited != nil && (in.Settled || t.inv.Kind != Eventually) {
-			audited(&end)
+		t := j.tallies[i]
+		if audited == nil || !in.Settled && t.inv.Kind == Eventually || t.outside&unprovided != 0 {
+			continue
 		}
+		t.outside = 0
+		audited(&end)
 	}
 	return j.report(in.Settled)
 }
@@ -45,32 +52,156 @@ func Audit(in AuditInput) Report {
 // audit takes a job's record for what it is now.
 func (j *job) audit(record map[string]string) {
 	j.accepted = true
-	j.state = recordState(record)
-	j.worker = record["worker"]
-	j.attempts, _ = strconv.Atoi(record["attempts"])
+	for field, value := range record {
+		j.take(&sim.Change{Field: field, Value: value})
+	}
 }
 
 // auditMessage takes in one message that a stream holds.
-func (j *Judge) auditMessage(c *sim.Change) {
-	about := j.facts.job(c.Header[headerJob])
+func (f *facts) auditMessage(c *sim.Change) {
+	about := f.job(c.Header[headerJob])
 	if about == nil {
 		return
 	}
+	worker, isNotice := toldOf(c.Subject)
 	switch {
+	case c.Stream == streamJobs && isNotice:
+		about.told = append(about.told, notice{worker, epochOf(c)})
+	case c.Stream == streamJobs && c.Header[headerVoid] != "":
+		about.voids = append(about.voids, epochOf(c))
 	case c.Stream == streamJobs:
-		d := dispatch{worker: workerOf(c.Subject), subject: c.Subject, seq: c.Seq}
-		for _, check := range j.stored {
-			check(&step{Event: &sim.Event{}, job: about}, &d)
+		var d struct {
+			Attempt int `json:"attempt"`
 		}
-		about.dispatches = append(about.dispatches, d)
-	case c.Subject == subjectSubmit:
-		about.accepted = true
-	case c.Subject == subjectResult:
-		var result struct {
-			Status string `json:"status"`
+		_ = json.Unmarshal([]byte(c.Value), &d) // what cannot be read names no attempt
+		about.dispatches = append(about.dispatches, dispatch{
+			worker: workerOf(c.Subject), subject: c.Subject, epoch: epochOf(c), seq: c.Seq, attempt: d.Attempt,
+		})
+	case c.Stream == streamSys:
+		m := message{seq: c.Seq, consumer: consumerOf(c.Subject), epoch: epochOf(c)}
+		if c.Subject == subjectResult {
+			var r struct {
+				Status string `json:"status"`
+			}
+			_ = json.Unmarshal([]byte(c.Value), &r)
+			m.succeeded = r.Status == stateNames[succeeded]
 		}
-		if json.Unmarshal([]byte(c.Value), &result) == nil && result.Status == "SUCCEEDED" {
-			about.finished++
+		about.messages = append(about.messages, m)
+	}
+}
+
+// audited is every job that has a record.
+func (f *facts) audited(each func(*job)) {
+	for _, j := range f.order {
+		if j.accepted {
+			each(j)
+		}
+	}
+}
+
+// unrecorded says whether there are requests for the job, and no record.
+func (j *job) unrecorded() bool {
+	return !j.accepted && slices.ContainsFunc(j.messages, func(m message) bool { return m.consumer == consumerSubmit })
+}
+
+// succeededAt says whether a worker has reported the job's success, as a result of its record's epoch.
+func (j *job) succeededAt(epoch int64) bool {
+	return slices.ContainsFunc(j.messages, func(m message) bool { return m.succeeded && m.epoch == epoch })
+}
+
+// since names the step of the last state write; an audit knows of none.
+func (j *job) since() string {
+	if j.stateAt == 0 {
+		return ""
+	}
+	return ", since step " + strconv.Itoa(j.stateAt)
+}
+
+// auditDuplicates finds second dispatches.
+func auditDuplicates(f *facts, t *tally) {
+	for _, j := range f.order {
+		first := map[int64]*dispatch{}
+		for i := range j.dispatches {
+			d := &j.dispatches[i]
+			if f.cfg.Epochs && d.worker == "" {
+				continue
+			}
+			t.exercise()
+			if before := first[d.epoch]; before != nil {
+				t.violated(j, "another dispatch%s stored, %s seq %d on %s; the first was seq %d on %s",
+					d.ofEpoch(), streamJobs, d.seq, d.subject, before.seq, before.subject)
+				continue
+			}
+			first[d.epoch] = d
+		}
+	}
+}
+
+// auditAttempts finds dispatches of attempts that the record has not counted.
+func auditAttempts(f *facts, t *tally) {
+	f.audited(func(j *job) {
+		for i := range j.dispatches {
+			t.exercise()
+			if d := &j.dispatches[i]; d.attempt > j.attempts || d.attempt < 1 {
+				t.violated(j, "%s seq %d is the dispatch of attempt %d, but the record counts %d", streamJobs, d.seq, d.attempt, j.attempts)
+			}
+		}
+	})
+}
+
+// auditCeiling finds records that are past the ceiling.
+func auditCeiling(f *facts, t *tally) {
+	f.audited(func(j *job) {
+		t.exercise()
+		if j.attempts > f.cfg.MaxSchedulingRetries {
+			t.violated(j, "attempts are %d; the ceiling is %d", j.attempts, f.cfg.MaxSchedulingRetries)
+		}
+	})
+}
+
+// auditEpochs finds dispatches of epochs that the record has not minted.
+func auditEpochs(f *facts, t *tally) {
+	f.audited(func(j *job) {
+		for i := range j.dispatches {
+			if d := &j.dispatches[i]; d.epoch != 0 {
+				t.exercise()
+				if d.epoch > j.epoch {
+					t.violated(j, "%s seq %d is a dispatch of epoch %d, but the record's is %d", streamJobs, d.seq, d.epoch, j.epoch)
+				}
+			}
+		}
+	})
+}
+
+// auditIntents finds jobs that were intended for a worker, and of which nothing was published.
+func auditIntents(f *facts, t *tally) {
+	f.audited(func(j *job) {
+		if j.epoch == 0 || j.worker == "" || !j.state.inFlight() && (j.state != timedOut || j.pastDeadline()) {
+			return
+		}
+		t.exercise()
+		if !j.holds(j.epoch) {
+			t.violated(j, "is %s, and nothing was published of epoch %d (to %s)", j.state, j.epoch, j.worker)
+		}
+	})
+}
+
+// auditLocks finds locks that nothing but their holder would ever remove.
+func auditLocks(t *tally, end *End, ttls map[string]time.Duration) {
+	for _, key := range slices.Sorted(maps.Keys(end.Redis)) {
+		most, is := ttls[key]
+		if id := recordOfLock(key); id != "" {
+			most, is = ttls[lockPrefix], true
+		}
+		if !is || end.TTLs == nil {
+			continue
+		}
+		t.exercise()
+		switch left, expires := end.TTLs[key]; {
+		case !expires:
+			t.violated(nil, "the lock %s has no expiry", key)
+		case left > most+slack:
+			t.violated(nil, "the lock %s lasts for another %s; its TTL is %s", key, left, most)
 		}
 	}
 }

@@ -38,6 +38,7 @@ const (
 	snapshotUnread
 	writerOverstayed
 	lockLeft
+	intentResumed
 	unprovided
 
 	failedClosed
@@ -53,7 +54,6 @@ const (
 	resultAfterEnd
 	crashWithIntent
 	lockAbandoned
-	intentResumed
 	publishRefused
 	writeFenced
 	orphanReplayed
@@ -101,5 +101,6 @@ var classes = [64]struct{ fault, words string }{
 	{"snapshot-unread", "a scheduler could not read the snapshot at its start"},
 	{"writer-overstayed", "a writer of the snapshot outlived its lock"},
 	{"lock-left", "a lock of that job was left to expire, its holder having crashed or failed to release it"},
+	{"", "a later handling of that job published its intent again"},
 	{"", "nothing provides for it"},
 }

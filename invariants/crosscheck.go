@@ -53,7 +53,7 @@ var redisIndexAgreesWithRecord = Invariant{
 	releases: lockOverstayed | lateWrite | oldList,
 	covered:  []cover{covers(lockOverstayed|lateWrite, withFence)},
 	check: func(f *facts, t *tally) checker {
-		return checker{ended: func(end *End) {
+		judge := func(end *End) {
 			for _, j := range f.order {
 				record := end.Redis[recordPrefix+j.id]
 				if record == nil {
@@ -79,7 +79,8 @@ var redisIndexAgreesWithRecord = Invariant{
 					}
 				}
 			}
-		}}
+		}
+		return checker{ended: judge, audited: judge}
 	},
 }
 

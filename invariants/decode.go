@@ -35,6 +35,7 @@ const (
 	headerEpoch     = "Job-Epoch"
 	headerVoid      = "Job-Void"
 	reasonStale     = "stale_worker"
+	reasonCancelled = "cancelled"
 	dlqAtomic       = "atomic"
 	dlqThenState    = "dlq-then-state"
 	kindEffect      = sim.Kind("effect")
@@ -59,6 +60,15 @@ func recordOf(key string) string {
 		return key[len(recordPrefix):]
 	}
 	return ""
+}
+
+// recordOfLock returns the job whose lock's key is, or "".
+func recordOfLock(key string) string {
+	id, _ := strings.CutPrefix(key, lockPrefix)
+	if id == key {
+		return ""
+	}
+	return id
 }
 
 // workerOf returns the worker that a dispatch's subject names: worker.<id>.jobs, with the job and its

@@ -7,8 +7,8 @@ var oneDispatchPerJob = Invariant{
 	Says:     "The stream stores at most one dispatch of a job; with epochs, of each of its epochs.",
 	Kind:     Always,
 	Source:   "seed 000, the redelivery gate and the dispatch ordering; seed 001",
-	releases: ambiguousPublish | latePublish | outboxKept | lockOverstayed | lateWrite,
-	covered:  []cover{covers(ambiguousPublish|latePublish|outboxKept|lockOverstayed|lateWrite, withEpochs)},
+	releases: ambiguousPublish | latePublish | outboxKept | intentResumed | lockOverstayed | lateWrite,
+	covered:  []cover{covers(ambiguousPublish|latePublish|outboxKept|intentResumed|lockOverstayed|lateWrite, withEpochs)},
 	check: func(f *facts, t *tally) checker {
 		return checker{stored: func(s *step, d *dispatch) {
 			if f.cfg.Epochs && d.worker == "" {
@@ -25,10 +25,10 @@ var oneDispatchPerJob = Invariant{
 				}
 			}
 			if first != nil {
-				t.violated(s.job, "%s dispatch%s stored, %s seq %d on %s%s; the first was seq %d on %s%s",
-					ordinal(n), d.ofEpoch(), streamJobs, d.seq, d.subject, d.atStep(), first.seq, first.subject, first.atStep())
+				t.violated(s.job, "%s dispatch%s stored, %s seq %d on %s at step %d; the first was seq %d on %s at step %d",
+					ordinal(n), d.ofEpoch(), streamJobs, d.seq, d.subject, d.step, first.seq, first.subject, first.step)
 			}
-		}}
+		}, audited: func(*End) { auditDuplicates(f, t) }}
 	},
 }
 
@@ -38,14 +38,6 @@ func (d *dispatch) ofEpoch() string {
 		return ""
 	}
 	return fmt.Sprintf(" of epoch %d", d.epoch)
-}
-
-// atStep names the step that stored the dispatch; an audit knows of none.
-func (d *dispatch) atStep() string {
-	if d.step == 0 {
-		return ""
-	}
-	return fmt.Sprintf(" at step %d", d.step)
 }
 
 var intentBeforeDispatch = Invariant{

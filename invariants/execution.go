@@ -1,12 +1,25 @@
 package invariants
 
+import "slices"
+
 var succeededImpliesFinishedExecution = Invariant{
 	Name:   "succeeded-implies-finished-execution",
 	Says:   "A job is SUCCEEDED only after a worker has finished executing it.",
 	Kind:   Always,
 	Source: "seed 003, section 1: RUNNING, succeeded",
-	check: func(_ *facts, t *tally) checker {
-		return checker{wrote: func(s *step, w *write) {
+	check: func(f *facts, t *tally) checker {
+		audited := func(end *End) {
+			f.audited(func(j *job) {
+				if j.state != succeeded || end.Streams == nil {
+					return
+				}
+				t.exercise()
+				if !slices.ContainsFunc(j.messages, func(m message) bool { return m.succeeded }) {
+					t.violated(j, "is SUCCEEDED, but %s holds no result that says so", streamSys)
+				}
+			})
+		}
+		return checker{audited: audited, wrote: func(s *step, w *write) {
 			if s.job.state != succeeded || w.from == succeeded {
 				return
 			}

@@ -42,8 +42,8 @@ type counts struct {
 type node struct {
 	down   bool
 	frozen bool // paused
-	cut    bool // no way to the servers
-	silent bool // partitioned: what it sends of its heartbeats is lost
+	silent int  // partitions under way in which what it sends of its heartbeats is lost
+	cut    int  // likewise, from a server
 	pulls  pulls
 }
 
@@ -121,6 +121,7 @@ type dispatch struct {
 	seq     uint64
 	step    int
 	begun   bool // by its worker
+	attempt int  // as its packet has it; only an audit looks
 }
 
 // lock is a job's lock as Redis holds it.

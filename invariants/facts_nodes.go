@@ -33,12 +33,19 @@ func (f *facts) control(e *sim.Event) {
 	case "resume":
 		n.frozen = false
 	case "partition":
-		n.silent, n.cut = true, true
+		n.silent++
+	case "heal":
+		n.silent--
+	case "partition redis", "partition nats":
+		n.cut++
 		if scheduler {
 			f.meet(nil, paused)
 		}
-	case "heal":
-		n.silent, n.cut = false, false
+	case "heal redis", "heal nats":
+		n.cut--
+	case "stop": // nats-server: nobody reaches it until some time after its start
+		f.meet(nil, paused)
+		f.meet(nil, allAway)
 	}
 	if f.nobodyThere() {
 		f.meet(nil, allAway)
@@ -50,7 +57,7 @@ func (f *facts) nobodyThere() bool {
 	known := false
 	for name, n := range f.nodes {
 		if strings.HasPrefix(name, schedulerNodes) {
-			if known = true; !n.down && !n.frozen && !n.cut {
+			if known = true; !n.down && !n.frozen && n.cut == 0 {
 				return false
 			}
 		}

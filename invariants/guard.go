@@ -163,7 +163,17 @@ var terminatedMessageHasDLQEntry = Invariant{
 	Source: "seed 003, section 9, DLQ-first termination",
 	Needs:  []string{"events-agree-with-servers"},
 	check: func(f *facts, t *tally) checker {
-		return checker{ended: func(*End) {
+		return checker{audited: func(*End) {
+			for _, j := range f.order {
+				if !j.unrecorded() {
+					continue
+				}
+				t.exercise()
+				if !j.entered {
+					t.violated(j, "%s holds a request for it, but there is neither a record nor %s%s", streamSys, dlqPrefix, j.id)
+				}
+			}
+		}, ended: func(*End) {
 			for _, j := range f.order {
 				if j.terminated == 0 {
 					continue

@@ -15,6 +15,7 @@ var everyIntentIsPublished = Invariant{
 			return checker{} // the other order: the intent follows
 		}
 		return checker{
+			audited: func(*End) { auditIntents(f, t) },
 			wrote: func(s *step, w *write) {
 				j := s.job
 				if j.state == dispatched {
@@ -63,8 +64,12 @@ var epochsNeverDecrease = Invariant{
 	Source:   "the hardened dispatch: an epoch is minted with each intent, a version with each state write",
 	releases: lockOverstayed | lateWrite,
 	covered:  []cover{covers(lockOverstayed|lateWrite, withFence)},
-	check: func(_ *facts, t *tally) checker {
-		return checker{wrote: func(s *step, w *write) {
+	check: func(f *facts, t *tally) checker {
+		audited := func(*End) { auditEpochs(f, t) }
+		if f.cfg.DispatchOrder == "publish-first" {
+			audited = nil // an epoch is published before it is minted
+		}
+		return checker{audited: audited, wrote: func(s *step, w *write) {
 			j := s.job
 			if j.epoch == 0 && j.version == 0 && w.epoch == 0 && w.version == 0 {
 				return

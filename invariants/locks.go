@@ -1,5 +1,7 @@
 package invariants
 
+import "time"
+
 var lockReleasedByOwnerOrExpiry = Invariant{
 	Name:   "lock-released-by-owner-or-expiry",
 	Says:   "A job's lock is released and renewed only by the process that took it; from anybody else's hands it goes only by expiry.",
@@ -117,6 +119,11 @@ var noLockOutlivesItsHolder = Invariant{
 				case k.expires > s.At+ttl+slack:
 					t.violated(nil, "the lock of the %s that %s took at step %d lasts %s, longer than its TTL of %s", k.what, k.by, s.Step, k.expires-s.At, ttl)
 				}
+			},
+			audited: func(end *End) {
+				auditLocks(t, end, map[string]time.Duration{
+					lockPrefix: f.cfg.JobLockTTL, reconcilerKey: 2 * f.cfg.PollInterval, replayerKey: 2 * f.cfg.PollInterval, writerKey: f.cfg.SnapshotLockTTL,
+				})
 			},
 			ended: func(end *End) {
 				t.exercised += f.met[bit(lockLeft)] + f.met[bit(ambiguousLock)]

@@ -4,11 +4,12 @@ import "github.com/faultline-sim/faultline/sim"
 
 // message is a request, a result or a cancellation of a job, as the stream holds it.
 type message struct {
-	seq      uint64
-	consumer string // who hands it out; "" for nobody
-	epoch    int64  // of a result
-	holder   string // the process to which it was delivered last, and that has not answered it
-	guard    guard
+	seq       uint64
+	consumer  string // who hands it out; "" for nobody
+	epoch     int64  // of a result
+	succeeded bool   // it is a result that says so; only an audit looks
+	holder    string // the process to which it was delivered last, and that has not answered it
+	guard     guard
 
 	delivered uint64 // how often somebody saw it delivered
 	since     int    // the step up to which every delivery is among those

@@ -38,7 +38,7 @@ func (j *Judge) Observe(e *sim.Event) {
 	f.step, f.at = e.Step, e.At
 	switch e.Kind {
 	case sim.KindRedis, sim.KindPublish, sim.KindReturn, sim.KindSend, sim.KindLate:
-		if e.Target == subjectBeat && e.Fault != "" {
+		if e.Target == subjectBeat && (e.Fault != "" || callerFailed(e)) {
 			f.meet(nil, lostHeartbeats)
 		}
 		if e.Phase != "" || len(e.Changes) > 0 {
@@ -85,7 +85,13 @@ func (j *Judge) operation(e *sim.Event) {
 		j.fence(s)
 		j.onTime(s)
 	}
+	if s.Phase == "publish" && s.Kind == sim.KindPublish && f.resumes(s) {
+		f.meet(s.job, intentResumed)
+	}
 	applied, locked := j.changes(s)
+	if s.Phase == "lock_renew" && s.Fault != "" && s.job != nil { // it may hang, and never be answered in time
+		f.meet(s.job, renewalFailed)
+	}
 	if s.job == nil {
 		f.ticked(s)
 		return
@@ -122,9 +128,7 @@ func (j *Judge) operation(e *sim.Event) {
 	case "dlq_write":
 		if s.failed {
 			f.meet(s.job, dlqWriteFailed)
-			if s.h != nil { // a message that makes no sense has an entry too, outside any handling
-				f.count.dlqsFailed++
-			}
+			f.count.dlqsFailed++ // of a job, or of a message that makes no sense
 		}
 	case "pending_write", "scheduled_write", "dispatched_write", "rollback_write", "running_write", "outbox_remove", "result_write", "failed_write",
 		"timeout_write", "cancel_write":
@@ -152,8 +156,21 @@ func (j *Judge) late(s *step) {
 // changes takes in what a step changed. It says whether the step changed anything that its own job's
 // phase is for, and whether it took or extended the job's lock.
 func (j *Judge) changes(s *step) (applied, locked bool) {
+	if s.Outcome == transactionFailed || s.Kind == sim.KindLate && s.Outcome == sim.OutcomeNil {
+		return false, false // a MULTI that the server refused: what it names is as it was
+	}
 	var record *job
 	stateful := false
+	written := func() {
+		// Each write counts up the version: where it stays, the server refused a MULTI, and the answer was lost.
+		if record == nil || stateful && record.version != 0 && record.version == j.write.version {
+			return
+		}
+		applied = applied || record == s.job
+		if stateful {
+			j.recordWritten(s, record)
+		}
+	}
 	for i := range s.Changes {
 		c := &s.Changes[i]
 		switch {
@@ -183,9 +200,7 @@ func (j *Judge) changes(s *step) (applied, locked bool) {
 				continue
 			}
 			if record == nil || record.id != id {
-				if stateful {
-					j.recordWritten(s, record)
-				}
+				written()
 				record, stateful = j.facts.job(id), false
 				j.write = write{
 					from: record.state, attempts: record.attempts, epoch: record.epoch, version: record.version,
@@ -193,12 +208,9 @@ func (j *Judge) changes(s *step) (applied, locked bool) {
 				}
 			}
 			stateful = record.take(c) || stateful
-			applied = applied || record == s.job
 		}
 	}
-	if stateful {
-		j.recordWritten(s, record)
-	}
+	written()
 	return applied, locked
 }
 

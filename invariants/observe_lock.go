@@ -118,6 +118,10 @@ func (j *Judge) lockReleased(s *step) {
 
 // onTime notes, once, that a handling goes on after its lock has expired.
 func (j *Judge) onTime(s *step) {
+	switch s.Phase {
+	case "lock_acquire", "replay_read", "processed_read", "inflight_write", "processed_write":
+		return // it may be another's, who has the job from elsewhere
+	}
 	if h := s.h; h.expires != 0 && s.At >= h.expires && !h.overdue {
 		h.overdue = true
 		for _, check := range j.overdue {

@@ -156,18 +156,17 @@ func (f *facts) overstay(s *step) {
 }
 
 // fence follows a state write of several operations: a look at the record, and the MULTI. A handling
-// that goes on to something else after the look was refused by what it saw.
+// that gives its lock back after the look was refused by what it saw.
 func (j *Judge) fence(s *step) {
-	h := s.h
-	if h.fencing == "" || s.Phase == "lock_renew" || s.Kind == sim.KindReturn && s.Phase == "" {
-		return
+	phase := s.h.fencing
+	switch {
+	case phase == "":
+	case s.Phase == phase && s.Name == "multi":
+		s.h.fencing = ""
+	case s.Phase == "lock_release":
+		s.h.fencing = ""
+		j.refused(s, phase)
 	}
-	phase := h.fencing
-	h.fencing = ""
-	if s.Phase == phase && (s.Name == "multi" || s.Kind == sim.KindReturn) {
-		return
-	}
-	j.refused(s, phase)
 }
 
 // refused notes that the fence stopped a state write of that phase.

@@ -49,7 +49,7 @@ func (j *Judge) dispatchStored(own *step, c *sim.Change) {
 			f.meet(own.job, deadWorker)
 			f.meet(own.job, toDeadWorker)
 		}
-		if n.silent {
+		if n.silent+n.cut > 0 {
 			f.meet(own.job, toSilentWorker)
 		}
 	}
@@ -92,9 +92,6 @@ func (j *Judge) publishAnswered(s *step, stored bool) {
 		if h != nil {
 			h.published = true
 			h.refused = refused
-			if f.resumes(s) {
-				f.meet(s.job, intentResumed)
-			}
 		}
 		for _, check := range j.sent {
 			check(s)
@@ -106,7 +103,7 @@ func (j *Judge) publishAnswered(s *step, stored bool) {
 		f.meet(s.job, publishRefused)
 	case !s.failed:
 		f.count.published++
-		if h != nil && f.resumes(s) {
+		if f.resumes(s) {
 			f.count.resumed++
 		}
 	case stored:
@@ -122,7 +119,7 @@ func (j *Judge) publishAnswered(s *step, stored bool) {
 
 // resumes says whether the step's handling publishes what another has intended.
 func (f *facts) resumes(s *step) bool {
-	return s.job.intent.step != 0 && !s.h.intended && s.job.queued.step == 0 && f.cfg.DispatchOrder != "publish-first"
+	return f.cfg.ResumeIntents && f.cfg.DispatchOrder == "state-first" && s.h != nil && s.job.intent.step != 0 && !s.h.intended
 }
 
 // readBack takes in that a replica has looked up what the stream holds in the place of its dispatch.

@@ -1,5 +1,7 @@
 package invariants
 
+import "slices"
+
 var resultOfCurrentEpoch = Invariant{
 	Name:     "result-of-current-epoch",
 	Says:     "With epochs, a job ends by a result of its record's epoch only.",
@@ -10,8 +12,19 @@ var resultOfCurrentEpoch = Invariant{
 		covers(ambiguousPublish|latePublish, withRefusal),
 		covers(lockOverstayed|lateWrite, withRefusal, withFence),
 	},
-	check: func(_ *facts, t *tally) checker {
-		return checker{wrote: func(s *step, w *write) {
+	check: func(f *facts, t *tally) checker {
+		audited := func(end *End) {
+			f.audited(func(j *job) {
+				if j.state != succeeded || j.epoch == 0 || end.Streams == nil {
+					return
+				}
+				t.exercise()
+				if !j.succeededAt(j.epoch) {
+					t.violated(j, "is SUCCEEDED, but %s holds no result of epoch %d that says so", streamSys, j.epoch)
+				}
+			})
+		}
+		return checker{audited: audited, wrote: func(s *step, w *write) {
 			j := s.job
 			if s.Phase != "result_write" || w.epoch == 0 {
 				return
@@ -41,6 +54,15 @@ var cancelledJobIsTold = Invariant{
 	releases: deliveriesExhausted | unprovided,
 	covered:  []cover{covers(unprovided, withNotice)},
 	check: func(f *facts, t *tally) checker {
+		judge := func(j *job) {
+			if j.cancelled == "" {
+				return
+			}
+			t.exercise()
+			if !slices.ContainsFunc(j.told, func(n notice) bool { return n.worker == j.cancelled }) {
+				t.violated(j, "was cancelled%s, but %s, which had it, was never told", j.since(), j.cancelled)
+			}
+		}
 		return checker{
 			wrote: func(s *step, w *write) {
 				if s.job.state == cancelled && s.Phase == "cancel_write" && w.intent.stored {
@@ -52,18 +74,16 @@ var cancelledJobIsTold = Invariant{
 			},
 			ended: func(*End) {
 				for _, j := range f.order {
-					if j.cancelled == "" {
-						continue
-					}
-					t.exercise()
-					told := false
-					for _, n := range j.told {
-						told = told || n.worker == j.cancelled
-					}
-					if !told {
-						t.violated(j, "was cancelled at step %d, but %s, which had it, was never told", j.stateAt, j.cancelled)
-					}
+					judge(j)
 				}
+			},
+			audited: func(end *End) {
+				f.audited(func(j *job) {
+					if j.state == cancelled && end.Redis[recordPrefix+j.id]["reason_code"] == reasonCancelled && j.holds(j.epoch) {
+						j.cancelled = j.worker
+					}
+					judge(j)
+				})
 			},
 		}
 	},

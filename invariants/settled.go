@@ -20,17 +20,18 @@ var everyJobSettles = Invariant{
 		covers(lockOverstayed|lateWrite, withFence),
 	},
 	check: func(f *facts, t *tally) checker {
-		return checker{ended: func(*End) {
+		judge := func(*End) {
 			for _, j := range f.order {
-				if !j.accepted || j.state == absent && j.entered || j.state == approvalRequired && !j.approved {
+				if !j.accepted || j.state == absent && (j.entered || j.terminated != 0) || j.state == approvalRequired && !j.approved {
 					continue
 				}
 				t.exercise()
 				if !j.state.terminal() {
-					t.violated(j, "is still %s, since step %d: %s", j.state, j.stateAt, j.why())
+					t.violated(j, "is still %s%s: %s", j.state, j.since(), j.why())
 				}
 			}
-		}}
+		}
+		return checker{ended: judge, audited: judge}
 	},
 }
 
@@ -99,7 +100,7 @@ var failedJobHasDLQEntry = Invariant{
 		covers(lockOverstayed|lateWrite, withFence),
 	},
 	check: func(f *facts, t *tally) checker {
-		return checker{ended: func(end *End) {
+		judge := func(end *End) {
 			for _, j := range f.order {
 				if j.state != failed {
 					continue
@@ -108,7 +109,7 @@ var failedJobHasDLQEntry = Invariant{
 				data, there := end.Redis[dlqPrefix+j.id][""]
 				if !there {
 					if j.dlqExpires == 0 || end.At < j.dlqExpires {
-						t.violated(j, "is FAILED since step %d, but %s%s does not exist", j.stateAt, dlqPrefix, j.id)
+						t.violated(j, "is FAILED%s, but %s%s does not exist", j.since(), dlqPrefix, j.id)
 					}
 					continue
 				}
@@ -129,6 +130,7 @@ var failedJobHasDLQEntry = Invariant{
 					t.violated(j, "its DLQ entry is not in %s", dlqIndex)
 				}
 			}
-		}}
+		}
+		return checker{ended: judge, audited: judge}
 	},
 }

@@ -21,7 +21,8 @@ type tick struct {
 	token   string
 	expires time.Duration
 
-	last   string // the process that began the last tick
+	under  map[string]bool // the processes that have begun a tick and not done what it is for
+	last   string          // the process that began the last tick
 	lastAt time.Duration
 	begins bool   // the step begins a tick; else it writes what the tick is for
 	before string // the process that ticked last before this one, and
@@ -63,6 +64,10 @@ func (j *Judge) tickLockChanged(s *step, c *sim.Change) {
 	if s.failed {
 		return
 	}
+	if t.under == nil {
+		t.under = map[string]bool{}
+	}
+	t.under[t.by] = t == &j.facts.ticks.writer
 	t.begins, t.before, t.ago = true, t.last, s.At-t.lastAt
 	t.last, t.lastAt = t.by, s.At
 	for _, check := range j.ticked {
@@ -78,17 +83,18 @@ func (j *Judge) snapshotChanged(s *step, c *sim.Change) {
 		return
 	}
 	f.ticks.snapshot = readSnapshot(c.Value, s.At)
-	t := f.ticks.of(writerKey)
-	if s.Kind == sim.KindLate || t.last == process(s.Node, s.Incarnation) && (!t.live(s.At) || t.by != t.last) {
+	t, me := f.ticks.of(writerKey), process(s.Node, s.Incarnation)
+	if s.Kind == sim.KindLate || t.under[me] && (!t.live(s.At) || t.by != me) {
 		f.meet(nil, writerOverstayed)
 	}
+	delete(t.under, me)
 	t.begins = false
 	for _, check := range j.ticked {
 		check(s, t)
 	}
 }
 
-// about takes in an operation that is about no single job.
+// ticked takes in an operation that is about no single job.
 func (f *facts) ticked(s *step) {
 	switch s.Phase {
 	case "snapshot_read":

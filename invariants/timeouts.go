@@ -35,7 +35,6 @@ var timeoutOnlyWhenDue = Invariant{
 	Says:     "The reconciler times out only a job that has been DISPATCHED or RUNNING for its timeout, or is past its deadline.",
 	Kind:     Always,
 	Source:   "seed 003, section 3, timeout detection and deadline expiration",
-	Needs:    []string{"terminal-states-final"},
 	releases: lockOverstayed | lateWrite | unprovided,
 	covered:  []cover{covers(unprovided, withRecheck), covers(lockOverstayed|lateWrite, withFence)},
 	check: func(f *facts, t *tally) checker {

@@ -139,7 +139,7 @@ func (c *collector) add(e sim.Event) {
 // applied tells whether an operation of which a fault made this had its effect.
 func applied(fault string) bool {
 	switch faults.Effect(fault) {
-	case faults.FailBefore, faults.Hang, faults.Lose:
+	case faults.FailBefore, faults.Hang, faults.Late, faults.Lose, faults.Partition:
 		return false
 	}
 	return true

@@ -151,6 +151,8 @@ var writes = map[phase.Phase]string{
 // controls are what the harness does to a node, as seen from the node.
 var controls = map[string]string{
 	"crash": "crashes", "restart": "restarts", "partition": "is cut off", "heal": "is whole again",
+	"partition redis": "is cut off from Redis", "heal redis": "reaches Redis again", "partition nats": "is cut off from NATS", "heal nats": "reaches NATS again",
+	"pause": "stands still", "resume": "goes on", "stop": "stops", "start": "starts again", "reconnect": "connects to NATS again",
 }
 
 // messages are the kinds of message that deliver, ack, nak and term phases begin with.
@@ -182,7 +184,12 @@ func describe(e sim.Event, now record, changed bool) string {
 	case sim.KindTimer:
 		return "wakes from " + e.Name
 	case sim.KindReturn:
+		if e.Outcome == sim.OutcomeOK || e.Outcome == sim.OutcomeNil {
+			return "learns what came of it"
+		}
 		return "learns that the call hung until its deadline"
+	case sim.KindLate:
+		return describeLate(e, now, changed)
 	case sim.KindControl:
 		if done, ok := controls[e.Name]; ok {
 			return done
@@ -197,6 +204,15 @@ func describe(e sim.Event, now record, changed bool) string {
 		}
 	}
 	return strings.TrimSpace(string(e.Kind) + " " + e.Name + " " + e.Target)
+}
+
+// describeLate says what an operation does that was on its way until now.
+func describeLate(e sim.Event, now record, changed bool) string {
+	words := "publishes " + e.Target + stored(e)
+	if e.Name != string(sim.KindPublish) {
+		words = describeRedis(e, now, changed)
+	}
+	return "late: " + words
 }
 
 func describeRedis(e sim.Event, now record, changed bool) string {

@@ -61,7 +61,7 @@ func (c *crew) scheduler(p *sim.Process) {
 	registry := prometheus.NewRegistry()
 	c.registries = append(c.registries, registry)
 	cfg := engine.Config{
-		ID: p.Node(), Settings: c.plan.Engine, Streams: streams,
+		ID: p.Node(), Settings: c.plan.Engine, Streams: c.plan.streams(),
 		Redis: p.Redis(), JetStream: p.JetStream(), NATS: p.NATS(), Clock: p.Clock(), Random: p.Rand(),
 		Logger: slog.New(c.logs.process()), Registerer: registry,
 	}

@@ -7,9 +7,12 @@
 // file, line and column, what is wrong, and what would be right. [Plan.Set] changes one setting of
 // those that [Settings] lists, and [Marshal] writes a plan back.
 //
-// [Run] puts schedulers, workers and a submitter (package world) into a world of package sim,
+// [Run] puts schedulers, workers and their clients (package world) into a world of package sim,
 // lets package faults break it, and gives every event to package invariants. Its [Result] holds the
 // verdict, and tells what happened to the jobs that the plan is about.
+//
+// [Toggles] is the table of what the engine can do without: for each part the scenario that shows its
+// worth, and the invariant that is violated there without it.
 //
 // [Draw] draws plans of a [Space]: the room of all plans, or perturbations of one. [Shrink] takes from
 // a plan what its failure does not need. What was found so, and is worth keeping, is in

@@ -31,8 +31,8 @@ var plainer = []func(*faults.Fault, *Plan){
 		}
 	},
 	func(f *faults.Fault, _ *Plan) {
-		if f.Do == faults.Hang || f.Do == faults.FailAfter {
-			f.Do = faults.FailBefore
+		if f.Do == faults.Hang || f.Do == faults.FailAfter || f.Do == faults.Late {
+			f.Do, f.For = faults.FailBefore, 0
 		}
 	},
 	ofMatch(func(m *faults.Match, _ *Plan) { m.Node = "" }),
@@ -48,7 +48,7 @@ var plainer = []func(*faults.Fault, *Plan){
 		}
 	}),
 	func(f *faults.Fault, _ *Plan) {
-		if f.After != nil {
+		if f.After != nil && f.Do != faults.Restart {
 			f.Node = faults.Actor
 		}
 	},
@@ -93,6 +93,9 @@ func lasts(d time.Duration) func(*faults.Fault, *Plan) {
 		if d == 0 && !p.Then.Heal {
 			return
 		}
-		f.For, f.RestartIn = min(f.For, d), min(f.RestartIn, d)
+		if f.Do != faults.Pause && f.Do != faults.Late || d > 0 { // those must have an end
+			f.For = min(f.For, d)
+		}
+		f.RestartIn = min(f.RestartIn, d)
 	}
 }

@@ -49,6 +49,10 @@ func asExpected(p *Plan) error {
 	if err != nil {
 		return err
 	}
+	return res.asExpected(p)
+}
+
+func (res *Result) asExpected(p *Plan) error {
 	var broken []string
 	for _, i := range res.Invariants {
 		if i.Status == StatusViolated {

@@ -116,8 +116,14 @@ func judgeConfig(p *Plan) invariants.Config {
 	}
 }
 
-// streams keeps every stream of a world in memory: no run outlives its process.
-var streams = engine.StreamOptions{Storage: jetstream.MemoryStorage}
+// streams keeps every stream of a world in memory, since no run outlives its process; but not if the
+// server is to restart.
+func (p *Plan) streams() engine.StreamOptions {
+	if slices.ContainsFunc(p.Faults, func(f faults.Fault) bool { return f.Do == faults.Restart }) {
+		return engine.StreamOptions{Storage: jetstream.FileStorage}
+	}
+	return engine.StreamOptions{Storage: jetstream.MemoryStorage}
+}
 
 // boot is when the workers start, and twice that the submitter: schedulers come first, as in a
 // deployment, so that no job meets an empty registry for want of the first heartbeats.

@@ -36,6 +36,9 @@ func (d *drawer) strike(k faults.Kind) {
 		link := from(d, "link", d.p.faultWorld().Links...)
 		f.At, f.From, f.Node = d.instant(), link.Name, from(d, "node", link.Nodes...)
 		f.For = d.pause("for", time.Second, 10*time.Second, time.Minute, 5*time.Minute)
+	case k.Effect == faults.Restart:
+		f.At, f.Node = d.instant(), faults.NATS
+		f.For = from(d, "for", 0, time.Second, 10*time.Second, time.Minute)
 	case k.OnNode() && d.oneIn(3, "at"):
 		f.At, f.Node = d.instant(), from(d, "node", d.p.Nodes()...)
 	case k.OnNode():

@@ -1,6 +1,7 @@
 package scenarios
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"strings"
@@ -112,19 +113,8 @@ func (r *run) story(j *jobRecord) string {
 		}
 		fmt.Fprintf(&b, "; %d dispatches were stored: %s", n, strings.Join(when, ", "))
 	}
-	for _, x := range []struct {
-		when time.Duration
-		says string
-	}{
-		{j.resumed, "a later handling resumed its intent"},
-		{j.replayed, "a replayer took it up"},
-		{j.cancel, "its cancellation was asked for"},
-		{j.voided, "its dispatch was declared void"},
-		{j.told, "its worker was told that it is cancelled"},
-	} {
-		if x.when > 0 {
-			fmt.Fprintf(&b, "; %s at %s", x.says, at(x.when))
-		}
+	for _, h := range j.happened() {
+		fmt.Fprintf(&b, "; %s at %s", h.what, at(h.when))
 	}
 	if j.Executions > 1 {
 		fmt.Fprintf(&b, "; workers executed it %d times", j.Executions)
@@ -193,6 +183,25 @@ func (r *run) others(about []*jobRecord) string {
 		return fmt.Sprintf("The other %d jobs were dispatched once each, at the first attempt, and succeeded.", n)
 	}
 	return fmt.Sprintf("Of the other %d jobs, %d were dispatched once, at the first attempt, and succeeded.", n, first)
+}
+
+// happening is something that befell a job, besides its states and its dispatches.
+type happening struct {
+	what string
+	when time.Duration
+}
+
+// happened lists what befell the job, in the order of time.
+func (j *jobRecord) happened() []happening {
+	all := slices.DeleteFunc([]happening{
+		{"a later handling resumed its intent", j.resumed},
+		{"a replayer took it up", j.replayed},
+		{"its cancellation was asked for", j.cancel},
+		{"its dispatch was declared void", j.voided},
+		{"its worker was told that it is cancelled", j.told},
+	}, func(h happening) bool { return h.when == 0 })
+	slices.SortStableFunc(all, func(a, b happening) int { return cmp.Compare(a.when, b.when) })
+	return all
 }
 
 // ends lists the terminal states that were written; there should be one.

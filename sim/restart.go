@@ -92,7 +92,7 @@ func (w *World) resumeNATS() error {
 
 // reconnect connects the node's process anew, if its connection was lost.
 func (n *Node) reconnect() {
-	if p := n.process; p != nil && p.connected && p.nats.IsReconnecting() {
+	if p := n.process; p != nil && p.connected && p.nats.IsReconnecting() && !n.world.down.Load() {
 		_ = p.nats.ForceReconnect()
 	}
 }

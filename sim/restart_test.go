@@ -121,7 +121,7 @@ func TestSameSeedSameTraceOverARestartOfNATS(t *testing.T) {
 	for _, ackWait := range []time.Duration{time.Second, 3 * time.Second, 20 * time.Second} {
 		for _, away := range []time.Duration{0, 5 * time.Second} {
 			var first bytes.Buffer
-			for i := range 10 {
+			for i := range 4 {
 				runtime.GOMAXPROCS(1 + i%2)
 				var trace bytes.Buffer
 				_, err := sim.Run(sim.Config{Seed: 9, Trace: &trace}, func(w *sim.World) error {

@@ -99,8 +99,6 @@ func splitAddr(addr string) (host string, port int) {
 	return host, port
 }
 
-func (e *embedded) any() bool { return e.redis != nil || e.nats != nil }
-
 // stop ends the servers and removes what was temporary.
 func (e *embedded) stop() {
 	if e.nats != nil {

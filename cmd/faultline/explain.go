@@ -28,7 +28,7 @@ func newExplain() *cobra.Command {
 		},
 		RunE: func(cmd *cobra.Command, args []string) error {
 			var found []string
-			name := slowJob.ReplaceAllString(args[0], "workload.slow.N")
+			name := oneJob.ReplaceAllString(args[0], "${1}N")
 			for _, t := range topics() {
 				if t.name == name || t.short == name && t.short != "" {
 					found = append(found, strings.TrimSpace(t.text()))
@@ -47,8 +47,8 @@ func newExplain() *cobra.Command {
 	}
 }
 
-// slowJob is the setting of one slow job; all of them are explained as workload.slow.N.
-var slowJob = regexp.MustCompile(`^workload\.slow\.[0-9]+$`)
+// oneJob matches the settings of single jobs; all of one key are explained as workload.slow.N.
+var oneJob = regexp.MustCompile(`^(workload\.[a-z]+\.)[0-9]+$`)
 
 // topic is one thing that can be explained.
 type topic struct {
@@ -96,10 +96,8 @@ func explainFault(k faults.Kind) string {
 	if !k.OnNode() {
 		var phases []string
 		for _, p := range scenarios.Phases() {
-			for _, place := range k.Places {
-				if p.Place == place {
-					phases = append(phases, p.Name)
-				}
+			if k.Strikes(p) {
+				phases = append(phases, p.Name)
 			}
 		}
 		where = "It strikes these operations: " + strings.Join(phases, ", ") + "."
@@ -131,7 +129,13 @@ func explainSetting(s scenarios.Setting) string {
 	if s.Hardened != "" {
 		value += " (documented), " + s.Hardened + " (hardened)"
 	}
-	return fmt.Sprintf("%s (setting, %s)\n\n%s.\nDefault: %s. Allowed: %s.\n\nTry it: faultline run calm --set %s", s.Name, s.Type, capital(s.Doc), value, s.Allowed, assignment(s))
+	text := fmt.Sprintf("%s (setting, %s)\n\n%s.\nDefault: %s. Allowed: %s.\n\nTry it: faultline run calm --set %s", s.Name, s.Type, capital(s.Doc), value, s.Allowed, assignment(s))
+	for _, t := range scenarios.Toggles() {
+		if t.Setting == s.Name {
+			text += fmt.Sprintf("\n\nWhat it is for: with %s, scenario %s violates %s. %s\nSee it: faultline run %s --preset hardened --set %s=%s", t.Off, t.Scenario, t.Invariant, t.Says, t.Scenario, t.Setting, t.Off)
+		}
+	}
+	return text
 }
 
 func explainSeed() string {

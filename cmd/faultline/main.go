@@ -82,9 +82,10 @@ Exit codes: 0 held, 1 an invariant was violated, 2 usage or input,
 		},
 	}
 	root.SetFlagErrorFunc(func(cmd *cobra.Command, err error) error { return usage(cmd, "%s", flagProblem(cmd, err)) })
-	root.AddCommand(newRun(), newFuzz(), newSweep(), newCompare(), newReport(), newVerify(), newList(), newExplain(), newVersion(),
-		newScheduler(), newWorker(), newSubmit(), newCancel(), newAudit(),
-		newVerifyWorker(), newCampaignWorker())
+	root.AddGroup(&cobra.Group{ID: "simulator", Title: "In the simulator:"}, &cobra.Group{ID: "servers", Title: "Over real servers:"})
+	inGroup(root, "simulator", newRun(), newFuzz(), newSweep(), newCompare(), newReport(), newVerify(), newList(), newExplain())
+	inGroup(root, "servers", newScheduler(), newWorker(), newSubmit(), newCancel(), newAudit())
+	root.AddCommand(newVersion(), newVerifyWorker(), newCampaignWorker())
 	root.SetHelpCommand(newHelp())
 	root.InitDefaultCompletionCmd()
 	for _, cmd := range root.Commands() {
@@ -93,6 +94,14 @@ Exit codes: 0 held, 1 an invariant was violated, 2 usage or input,
 		}
 	}
 	return root
+}
+
+// inGroup adds commands that the help lists together.
+func inGroup(root *cobra.Command, id string, cmds ...*cobra.Command) {
+	for _, cmd := range cmds {
+		cmd.GroupID = id
+		root.AddCommand(cmd)
+	}
 }
 
 // strict lets cobra's own completion command refuse what the others refuse.

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"fmt"
 	"net"
 	"testing"
 
@@ -73,4 +74,21 @@ func TestASchedulerOutlivesItsServers(t *testing.T) {
 	w.stops()
 	w.says(`Worker worker-1 has stopped; it executed 3 jobs\.`)
 	s.stops()
+}
+
+// A NATS of the scheduler's own keeps its streams where it is told to, beside a Redis that stays.
+func TestStreamsInAFolder(t *testing.T) {
+	redis := miniredis.NewMiniRedis()
+	require.NoError(t, redis.Start())
+	t.Cleanup(redis.Close)
+	data := t.TempDir()
+	at := []string{"--redis", "redis://" + redis.Addr() + "/0", "--nats", ""}
+	for n := 1; n <= 2; n++ {
+		s := start(t, "scheduler", "--listen", "127.0.0.1:0", "--embedded-nats", "127.0.0.1:0", "--data", data, at[0], at[1])
+		s.is(200, `"status":"ok"`)
+		at[3] = s.says(`NATS at (nats://\S+)\n`)
+		client(t, exitHeld, at, "submit", "--id", "job-1")
+		start(t, append([]string{"audit"}, at...)...).says(fmt.Sprintf(`jobs: 1 \w+; .* %s\n`, plural(n, "message")))
+		s.stops()
+	}
 }

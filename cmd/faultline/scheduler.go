@@ -10,6 +10,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/nats-io/nats.go"
 	"github.com/nats-io/nats.go/jetstream"
 	"github.com/prometheus/client_golang/prometheus"
 	"github.com/prometheus/client_golang/prometheus/collectors"
@@ -98,8 +99,8 @@ func (f *schedulerFlags) run(ctx context.Context, stdout, stderr io.Writer) erro
 
 	client, err := f.openRedis(ctx, log)
 	switch {
-	case ctx.Err() != nil:
-		return context.Cause(ctx)
+	case ctx.Err() != nil: // told to stop before it ran
+		return nil
 	case err != nil:
 		return err
 	}
@@ -128,9 +129,7 @@ func (f *schedulerFlags) run(ctx context.Context, stdout, stderr io.Writer) erro
 		<-ctx.Done()
 		h.says("stopping")
 	}()
-	if err := keepRunning(ctx, e, js, f.natsURL, h, log); err != nil {
-		return err
-	}
+	keepRunning(ctx, e, js, f.natsURL, h, log)
 	if cause := context.Cause(ctx); !errors.Is(cause, errInterrupted) {
 		return cause
 	}
@@ -193,18 +192,17 @@ func (f *schedulerFlags) greet(w io.Writer, own *embedded, changes []string, at 
 	if own.nats != nil && f.data == "" {
 		p.line("  NATS is this process's own: what it holds is gone when this ends.")
 	}
-	if own.any() {
-		where := ""
+	if own.redis != nil && own.nats != nil {
+		redisFlag, natsFlag := "", ""
 		if f.redisURL != "redis://"+embeddedRedisAddr+"/0" {
-			where += " --redis " + public(f.redisURL)
+			redisFlag = " --redis " + f.redisURL
 		}
-		nats := ""
 		if f.natsURL != "nats://"+embeddedNATSAddr {
-			nats = " --nats " + public(f.natsURL)
+			natsFlag = " --nats " + f.natsURL
 		}
 		p.line("  Give it something to do:")
-		p.line("    %s", pasteable("faultline worker"+nats))
-		p.line("    %s", pasteable("faultline submit --jobs 10 --wait"+where+nats))
+		p.line("    %s", pasteable("faultline worker"+natsFlag))
+		p.line("    %s", pasteable("faultline submit --jobs 10 --wait"+redisFlag+natsFlag))
 	}
 	if at != "" {
 		p.line("  http://%s/metrics, http://%s/healthz", at, at)
@@ -214,9 +212,9 @@ func (f *schedulerFlags) greet(w io.Writer, own *embedded, changes []string, at 
 // startAgainAfter is how long a scheduler waits before it tries again to start its engine.
 const startAgainAfter = 2 * time.Second
 
-// keepRunning runs the engine until ctx ends. An engine that cannot start, for want of JetStream or of
-// a stream, is started again later; it fails if no waiting will help.
-func keepRunning(ctx context.Context, e *engine.Engine, js jetstream.JetStream, at string, h *health, log *slog.Logger) error {
+// keepRunning runs the engine until ctx ends. An engine that cannot start, for want of a server that
+// answers, is started again later.
+func keepRunning(ctx context.Context, e *engine.Engine, js jetstream.JetStream, at string, h *health, log *slog.Logger) {
 	for ctx.Err() == nil {
 		// Run does this, too; but only what comes after it counts as running.
 		err := engine.EnsureStreams(ctx, js, engine.StreamOptions{})
@@ -224,18 +222,14 @@ func keepRunning(ctx context.Context, e *engine.Engine, js jetstream.JetStream, 
 			h.says(well)
 			err = e.Run(ctx)
 		}
-		switch {
-		case ctx.Err() != nil:
-			return nil
-		case errors.Is(err, jetstream.ErrJetStreamNotEnabled), errors.Is(err, jetstream.ErrJetStreamNotEnabledForAccount):
-			return noJetStream(at, err)
+		if ctx.Err() != nil {
+			return
+		}
+		if errors.Is(err, nats.ErrNoResponders) {
+			err = noJetStream(at, err)
 		}
 		h.says(fmt.Sprintf("cannot start: %v", err))
 		log.Warn("the engine cannot start; trying again", slog.Duration("after", startAgainAfter), slog.Any("error", err))
-		select {
-		case <-ctx.Done():
-		case <-time.After(startAgainAfter):
-		}
+		pause(ctx, startAgainAfter)
 	}
-	return nil
 }

@@ -45,12 +45,12 @@ type serverFlags struct {
 }
 
 func (f *serverFlags) addRedis(cmd *cobra.Command, otherwise string) {
-	cmd.Flags().StringVar(&f.redisURL, "redis", "", "Redis, redis://HOST:6379/0 (default $"+envRedis+", or "+otherwise+")")
+	cmd.Flags().StringVar(&f.redisURL, "redis", "", "Redis, a `URL` such as redis://HOST:6379/0 (default $"+envRedis+", or "+otherwise+")")
 	_ = cmd.RegisterFlagCompletionFunc("redis", cobra.NoFileCompletions)
 }
 
 func (f *serverFlags) addNATS(cmd *cobra.Command, otherwise string) {
-	cmd.Flags().StringVar(&f.natsURL, "nats", "", "NATS with JetStream, nats://HOST:4222 (default $"+envNATS+", or "+otherwise+")")
+	cmd.Flags().StringVar(&f.natsURL, "nats", "", "NATS with JetStream, a `URL` such as nats://HOST:4222 (default $"+envNATS+", or "+otherwise+")")
 	_ = cmd.RegisterFlagCompletionFunc("nats", cobra.NoFileCompletions)
 }
 
@@ -180,7 +180,7 @@ func (f *serverFlags) keepNATS(name string, log *slog.Logger, lost func(error)) 
 			}
 		}))
 	if err == nil && !nc.IsConnected() {
-		log.Warn("NATS does not answer yet; trying on", slog.String("url", public(f.natsURL)), slog.String("remedy", startOrElse(f.natsURL, embeddedNATSAddr, "nats-server -js", "--nats")))
+		log.Warn("NATS does not answer yet; trying on", slog.String("url", public(f.natsURL)), slog.Any("error", nc.LastError()), slog.String("remedy", startOrElse(f.natsURL, embeddedNATSAddr, "nats-server -js", "--nats")))
 	}
 	return nc, js, err
 }
@@ -231,7 +231,7 @@ func hangUp(nc *nats.Conn, log *slog.Logger) {
 
 // noJetStream is the error of a nats-server whose JetStream does not answer.
 func noJetStream(at string, err error) error {
-	if errors.Is(err, jetstream.ErrJetStreamNotEnabled) || errors.Is(err, jetstream.ErrJetStreamNotEnabledForAccount) {
+	if errors.Is(err, nats.ErrNoResponders) || errors.Is(err, jetstream.ErrJetStreamNotEnabled) || errors.Is(err, jetstream.ErrJetStreamNotEnabledForAccount) {
 		return fail(exitUsage, "nats-server at %s has no JetStream; start it with -js", public(at))
 	}
 	return fail(exitUsage, "JetStream at %s does not answer: %v", public(at), netReason(err))

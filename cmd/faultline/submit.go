@@ -140,7 +140,11 @@ func (f *submitFlags) run(ctx context.Context, stdout, stderr io.Writer, several
 	submitted, err := f.submit(ctx, c, show)
 	show.done()
 	if err != nil {
-		return fail(exitUsage, "%v; %d of %s submitted: to go on where this stopped, give the same ids again%s", err, submitted, plural(f.jobs, "job"), f.again())
+		code := exitUsage
+		if ctx.Err() != nil {
+			code = exitInterrupted
+		}
+		return fail(code, "%v; %s of %s submitted: to go on, give the same ids again%s", err, thousands(submitted), plural(f.jobs, "job"), f.again())
 	}
 	p := newPrinter(stdout)
 	if f.json {

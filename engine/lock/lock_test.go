@@ -191,8 +191,11 @@ func TestErrorsSurface(t *testing.T) {
 func TestWithLockHoldsAndReleases(t *testing.T) {
 	h := newHarness(t)
 	failed := errors.New("failed")
-	err := h.WithLock(t.Context(), key, ttl, func(context.Context) error {
+	assert.Nil(t, lock.Held(t.Context()))
+	err := h.WithLock(t.Context(), key, ttl, func(ctx context.Context) error {
 		assert.Equal(t, "owner-1", h.owner(t))
+		assert.Equal(t, key, lock.Held(ctx).Key())
+		assert.Equal(t, "owner-1", lock.Held(ctx).Token())
 		busy := h.WithLock(t.Context(), key, ttl, func(context.Context) error { panic("two holders") })
 		assert.ErrorIs(t, busy, lock.ErrBusy)
 		return failed

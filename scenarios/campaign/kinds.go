@@ -1,11 +1,11 @@
 package campaign
 
 import (
-	"slices"
 	"strings"
 
 	"github.com/faultline-sim/faultline/faults"
 	"github.com/faultline-sim/faultline/scenarios"
+	"github.com/faultline-sim/faultline/scenarios/world"
 )
 
 // The roles of nodes.
@@ -13,29 +13,43 @@ const (
 	roleScheduler = "scheduler"
 	roleWorker    = "worker"
 	roleSubmitter = "submitter"
+	roleCanceller = "canceller"
+	roleStranger  = "stranger"
 )
 
 // FaultKind says what sort of fault f is, by what it does and where, but not to which job, when or how
-// often: "fail-after publish", "crash of a scheduler after dispatched_write", "crash of a worker at
-// a time", "partition of heartbeats".
+// often: "fail-after publish", "crash of a scheduler after dispatched_write", "pause of a worker at
+// a time", "partition of heartbeats", "restart of nats".
 func FaultKind(f faults.Fault) string {
 	switch {
 	case f.On != nil:
 		return string(f.Do) + " " + f.On.Phase
 	case f.Do == faults.Partition:
 		return partitionOf(f.From)
+	case f.Do == faults.Restart && f.After != nil:
+		return restartOf(f.Node) + " after " + f.After.Phase
+	case f.Do == faults.Restart:
+		return restartOf(f.Node)
 	case f.After == nil:
-		return crashAtTime(roleOf(f.Node))
+		return atTime(f.Do, roleOf(f.Node))
 	case f.Node == faults.Actor || roleOf(f.Node) == actorIn(f.After.Phase):
-		return crashAfter(f.After.Phase)
+		return after(f.Do, f.After.Phase)
 	}
-	return crashOfBystander(roleOf(f.Node))
+	return ofBystander(f.Do, roleOf(f.Node))
 }
 
-func partitionOf(link string) string      { return "partition of " + link }
-func crashAtTime(role string) string      { return "crash of a " + role + " at a time" }
-func crashAfter(phase string) string      { return "crash of a " + actorIn(phase) + " after " + phase }
-func crashOfBystander(role string) string { return "crash of a " + role + " after another's operation" }
+func partitionOf(link string) string { return "partition of " + link }
+func restartOf(server string) string { return "restart of " + server }
+
+func atTime(do faults.Effect, role string) string { return string(do) + " of a " + role + " at a time" }
+
+func after(do faults.Effect, phase string) string {
+	return string(do) + " of a " + actorIn(phase) + " after " + phase
+}
+
+func ofBystander(do faults.Effect, role string) string {
+	return string(do) + " of a " + role + " after another's operation"
+}
 
 // FaultKinds lists every kind of fault that a plan can have: by effect, and in the order in which a
 // job meets the phases.
@@ -44,20 +58,28 @@ func FaultKinds() []string {
 	phases := scenarios.Phases()
 	for _, k := range faults.Kinds() {
 		for _, p := range phases {
-			if slices.Contains(k.Places, p.Place) {
+			switch {
+			case k.Strikes(p):
 				list = append(list, string(k.Effect)+" "+p.Name)
+			case p.Place == faults.PlaceNone:
+			case k.Effect == faults.Crash, k.Effect == faults.Pause:
+				list = append(list, after(k.Effect, p.Name))
+			case k.Effect == faults.Restart:
+				list = append(list, restartOf(faults.NATS)+" after "+p.Name)
 			}
 		}
-	}
-	for _, p := range phases {
-		if p.Place != faults.PlaceNone {
-			list = append(list, crashAfter(p.Name))
+		switch k.Effect {
+		case faults.Crash, faults.Pause:
+			for _, role := range []string{roleScheduler, roleWorker, roleSubmitter, roleCanceller, roleStranger} {
+				list = append(list, ofBystander(k.Effect, role), atTime(k.Effect, role))
+			}
+		case faults.Partition:
+			list = append(list, partitionOf("heartbeats"), partitionOf(faults.Redis), partitionOf(faults.NATS))
+		case faults.Restart:
+			list = append(list, restartOf(faults.NATS))
 		}
 	}
-	for _, role := range []string{roleScheduler, roleWorker, roleSubmitter} {
-		list = append(list, crashOfBystander(role), crashAtTime(role))
-	}
-	return append(list, partitionOf("heartbeats"))
+	return list
 }
 
 // roleOf is the role of the node of that name: worker-2 is a worker.
@@ -71,11 +93,17 @@ func actorIn(phase string) string {
 	switch phase {
 	case "submit_write", "submit_publish":
 		return roleSubmitter
+	case "cancel_publish":
+		return roleCanceller
+	case string(world.PhasePoison):
+		return roleStranger
 	case "effect", "result_publish", "heartbeat":
 		return roleWorker
 	}
-	if strings.HasPrefix(phase, "job_") {
-		return roleWorker
+	for _, message := range []string{"job_", "notice_", "void_deliver", "void_ack"} {
+		if strings.HasPrefix(phase, message) {
+			return roleWorker
+		}
 	}
 	return roleScheduler
 }

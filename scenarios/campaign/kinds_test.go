@@ -28,6 +28,12 @@ func TestFaultKind(t *testing.T) {
 		"crash of a submitter after submit_publish":   {After: on("submit_publish"), Do: faults.Crash, Node: faults.Actor},
 		"crash of a worker after another's operation": {After: on("publish"), Do: faults.Crash, Node: "worker-2"},
 		"crash of a worker at a time":                 {At: time.Second, Do: faults.Crash, Node: "worker-2"},
+		"pause of a scheduler after publish":          {After: on("publish"), Do: faults.Pause, Node: faults.Actor, For: time.Second},
+		"pause of a worker at a time":                 {At: time.Second, Do: faults.Pause, Node: "worker-2", For: time.Second},
+		"late publish":                                {On: on("publish"), Do: faults.Late, For: time.Second},
+		"partition of redis":                          {At: time.Second, Do: faults.Partition, Node: "scheduler-2", From: faults.Redis},
+		"restart of nats":                             {At: time.Second, Do: faults.Restart, Node: faults.NATS},
+		"restart of nats after publish":               {After: on("publish"), Do: faults.Restart, Node: faults.NATS},
 		"partition of heartbeats":                     {At: time.Second, Do: faults.Partition, Node: "worker-2", From: "heartbeats"},
 	} {
 		assert.Equal(t, want, FaultKind(f))

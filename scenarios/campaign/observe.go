@@ -1,6 +1,7 @@
 package campaign
 
 import (
+	"regexp"
 	"slices"
 	"strings"
 
@@ -60,8 +61,8 @@ func planned(n int, plan *scenarios.Plan) *Record {
 	for _, change := range plan.Changes() {
 		name, _, _ := strings.Cut(change, "=")
 		switch {
-		case strings.HasPrefix(name, slowJob):
-			name = slowJob + "N"
+		case oneJob.MatchString(name):
+			name = oneJob.ReplaceAllString(name, "${1}N")
 		case isCause(change):
 			name = inWords(plan, change)
 		}
@@ -72,8 +73,8 @@ func planned(n int, plan *scenarios.Plan) *Record {
 	return r
 }
 
-// slowJob begins the settings of single jobs, which count as one.
-const slowJob = "workload.slow."
+// oneJob matches the settings of single jobs, which count as one each: workload.slow.3.
+var oneJob = regexp.MustCompile(`^(workload\.[a-z]+\.)[0-9]+$`)
 
 // promises lists what the run broke, as findings name it.
 func (r *Record) promises() []string {

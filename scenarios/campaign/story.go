@@ -42,7 +42,17 @@ func struck(res *scenarios.Result) string {
 			if f.Phase != "" {
 				what += " after " + operation(f)
 			}
-		case faults.Partition:
+		case faults.Pause:
+			what = f.Node + " was paused at " + instant(f.At)
+			if f.Phase != "" {
+				what += " after " + operation(f)
+			}
+		case faults.Late:
+			what = operation(f) + " was late"
+			if f.Until > f.At {
+				what += ", by " + instant(f.Until-f.At)
+			}
+		case faults.Partition, faults.Restart:
 			what = f.Fault
 		case faults.Lose:
 			what = operation(f) + " was lost at " + instant(f.At)

@@ -155,11 +155,12 @@ func same(value string) string {
 	return value
 }
 
+// oneJob matches the settings of single jobs, as workload.slow.3.
+var oneJob = regexp.MustCompile(`^(workload\.[a-z]+\.)[0-9]+$`)
+
 // settingOf describes a setting, or returns nil.
 func settingOf(name string) *scenarios.Setting {
-	if strings.HasPrefix(name, "workload.slow.") {
-		name = "workload.slow.N"
-	}
+	name = oneJob.ReplaceAllString(name, "${1}N")
 	for _, s := range scenarios.Settings() {
 		if s.Name == name {
 			return &s

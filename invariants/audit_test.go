@@ -1,0 +1,171 @@
+package invariants
+
+import (
+	"fmt"
+	"slices"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/faultline-sim/faultline/sim"
+)
+
+// left is what the servers hold after a story, with the packets that the story left out.
+func (s *story) left() AuditInput {
+	in := AuditInput{Config: hardened, Redis: s.redis, TTLs: map[string]time.Duration{}, Streams: slices.Clone(s.streams), Settled: true}
+	for i := range in.Streams {
+		switch c := &in.Streams[i]; {
+		case c.Value != "":
+		case c.Subject == subjectResult:
+			c.Value = `{"status":"SUCCEEDED"}`
+		case c.Stream == streamJobs:
+			c.Value = `{"attempt":1}`
+		}
+	}
+	for key := range s.redis {
+		if recordOfLock(key) != "" {
+			in.TTLs[key] = time.Minute
+		}
+	}
+	return in
+}
+
+// settled is the life of a job in the hardened order.
+func settled(s *story, job string) *story {
+	return s.submit(job).dispatchedAt(s1, job, w1, 1).answers(w1, job, 1).completed(s2, job, "SUCCEEDED")
+}
+
+func TestAuditOfWhatHolds(t *testing.T) {
+	s := settled(newStory(), job1)
+	s.submit("job-2").rejected(s1, "job-2")
+	s.submit("job-3").dispatchedAt(s1, "job-3", w1, 1).cancelled(s2, "job-3").tells(s2, "job-3", w1).unlock(s2, "job-3")
+	s.redis[recordPrefix+"job-3"]["reason_code"] = reasonCancelled
+	s.submit("job-4").begins(s1, "job-4").minted(s1, "job-4", w1, 1).voids(s2, "job-4", w1, 1).cancelled(s2, "job-4").unlock(s2, "job-4")
+	s.store(streamSys, subjectSubmit, "poison-1")
+	s.dlq(s1, "poison-1", "parse_error", 0).lock(s1, "job-1")
+	report := Audit(s.left())
+	judged := []string{}
+	for _, o := range report.Invariants {
+		assert.Empty(t, o.Violations, o.Name)
+		if o.Exercised > 0 {
+			judged = append(judged, o.Name)
+		}
+	}
+	assert.ElementsMatch(t, []string{
+		"one-dispatch-per-job", "epochs-never-decrease", "attempts-equal-scheduled-writes", "attempts-never-past-ceiling",
+		"succeeded-implies-finished-execution", "result-of-current-epoch", "every-intent-is-published", "cancelled-job-is-told", "redis-index-agrees-with-record",
+		"failed-job-has-dlq-entry", "every-job-settles", "terminated-message-has-dlq-entry", "no-lock-outlives-its-holder",
+	}, judged)
+}
+
+func TestAuditFindsWhatIsWrong(t *testing.T) {
+	for name, c := range map[string]struct {
+		invariant, says string
+		spoil           func(*story, *AuditInput)
+	}{
+		"a second dispatch": {"one-dispatch-per-job", "another dispatch of epoch 1 stored, CORDUM_JOBS seq 2 on worker.worker-2.jobs.job-1.1; the first was seq 1 on worker.worker-1.jobs.job-1.1", func(s *story, in *AuditInput) {
+			in.Streams = append(in.Streams, s.epoch(s.store(streamJobs, epochSubject(w2, job1, 1), job1), 1))
+			in.Streams[len(in.Streams)-1].Value = `{"attempt":1}`
+		}},
+		"a job that is not over": {"every-job-settles", "is still RUNNING: ", func(s *story, _ *AuditInput) {
+			s.write(s1, job1, "", "RUNNING")
+		}},
+		"a FAILED job without an entry": {"failed-job-has-dlq-entry", "is FAILED, but dlq:entry:job-1 does not exist", func(s *story, _ *AuditInput) {
+			s.write(s1, job1, "", "FAILED")
+		}},
+		"an index that has it still": {"redis-index-agrees-with-record", "job:index:RUNNING lists it, but the record says SUCCEEDED", func(s *story, _ *AuditInput) {
+			s.set(indexPrefix+"RUNNING", job1, "1")
+		}},
+		"a success that nobody reported": {"succeeded-implies-finished-execution", "holds no result that says so", func(_ *story, in *AuditInput) {
+			in.Streams = slices.DeleteFunc(in.Streams, func(c sim.Change) bool { return c.Subject == subjectResult })
+		}},
+		"a result of another epoch": {"result-of-current-epoch", "holds no result of epoch 2 that says so", func(s *story, _ *AuditInput) {
+			s.set(recordPrefix+job1, "epoch", "2")
+		}},
+		"an epoch that nobody minted": {"epochs-never-decrease", "is a dispatch of epoch 1, but the record's is 0", func(s *story, _ *AuditInput) {
+			s.set(recordPrefix+job1, "epoch", "0")
+		}},
+		"an attempt that nobody counted": {"attempts-equal-scheduled-writes", "is the dispatch of attempt 1, but the record counts 0", func(s *story, _ *AuditInput) {
+			s.set(recordPrefix+job1, "attempts", "0")
+		}},
+		"too many attempts": {"attempts-never-past-ceiling", "attempts are 51; the ceiling is 50", func(s *story, _ *AuditInput) {
+			s.set(recordPrefix+job1, "attempts", "51")
+		}},
+		"an intent that came to nothing": {"every-intent-is-published", "is TIMEOUT, and nothing was published of epoch 2 (to worker-1)", func(s *story, _ *AuditInput) {
+			s.write(s1, job1, "", "TIMEOUT", "epoch", "2")
+		}},
+		"a worker that nobody told": {"cancelled-job-is-told", "was cancelled, but worker-1, which had it, was never told", func(s *story, _ *AuditInput) {
+			s.write(s1, job1, "", "CANCELLED", "reason_code", reasonCancelled)
+		}},
+		"a request that left nothing": {"terminated-message-has-dlq-entry", "there is neither a record nor dlq:entry:job-2", func(s *story, in *AuditInput) {
+			in.Streams = append(in.Streams, s.store(streamSys, subjectSubmit, "job-2"))
+		}},
+		"a lock for ever": {"no-lock-outlives-its-holder", "the lock cordum:scheduler:job:job-1 has no expiry", func(s *story, _ *AuditInput) {
+			s.lock(s1, job1)
+		}},
+		"a lock for too long": {"no-lock-outlives-its-holder", "the lock cordum:reconciler:default lasts for another 2m0s; its TTL is 1m0s", func(s *story, in *AuditInput) {
+			s.set(reconcilerKey, "", "token")
+			in.TTLs[reconcilerKey] = 2 * time.Minute
+		}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			s := settled(newStory(), job1)
+			in := s.left()
+			c.spoil(s, &in)
+			o := Audit(in).outcome(c.invariant)
+			require.NotEmpty(t, o.Violations)
+			assert.Contains(t, o.Violations[0].Message, c.says)
+			assert.True(t, o.Violations[0].Promised, "an audit knows of no fault")
+		})
+	}
+}
+
+// While the world is still at work, only what always holds is judged; and what the settings do not
+// provide for never is.
+func TestWhatAnAuditLeavesOut(t *testing.T) {
+	s := settled(newStory(), job1).write(s1, job1, "", "CANCELLED", "reason_code", reasonCancelled)
+	in := s.left()
+	assert.NotEmpty(t, Audit(in).outcome("cancelled-job-is-told").Violations)
+	in.Config.CancelNotice = false
+	assert.Empty(t, Audit(in).outcome("cancelled-job-is-told").Violations)
+
+	s = settled(newStory(), job1).write(s1, job1, "", "RUNNING")
+	in = s.left()
+	in.Settled = false
+	assert.Empty(t, Audit(in).outcome("every-job-settles").Violations)
+	assert.False(t, Audit(in).InTime)
+}
+
+// What a run left behind is judged alike by its events and without them.
+func TestAuditAgreesWithTheEvents(t *testing.T) {
+	for name, tell := range map[string]func(*story){
+		"all is well":       func(s *story) { settled(s, job1) },
+		"a second dispatch": func(s *story) { settled(s, job1).publishes(s1, job1, w2, 1) },
+		"no end":            func(s *story) { s.submit(job1).dispatchedAt(s1, job1, w1, 1) },
+		"no entry":          func(s *story) { s.submit(job1).begins(s1, job1).write(s1, job1, "failed_write", "FAILED").unlock(s1, job1) },
+	} {
+		t.Run(name, func(t *testing.T) {
+			s := newStory()
+			tell(s)
+			seen, left := s.judge(hardened), Audit(s.left())
+			for _, inv := range []string{"one-dispatch-per-job", "every-job-settles", "failed-job-has-dlq-entry", "redis-index-agrees-with-record"} {
+				assert.Equal(t, seen.outcome(inv).Promised, left.outcome(inv).Promised, inv)
+			}
+		})
+	}
+}
+
+func ExampleAudit() {
+	report := Audit(AuditInput{
+		Settled: true,
+		Redis:   map[string]map[string]string{"job:job-1": {"state": "RUNNING", "updated_at": "1"}, "job:index:RUNNING": {"job-1": "1"}},
+	})
+	for _, o := range report.Invariants {
+		for _, v := range o.Violations {
+			fmt.Println(o.Name+":", v.Message)
+		}
+	}
+	// Output: every-job-settles: job-1: is still RUNNING: no dispatch was stored
+}

@@ -1,0 +1,160 @@
+package scenarios
+
+import (
+	"context"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/faultline-sim/faultline/sim"
+)
+
+// pausedRun is a run in which a scheduler stood still.
+type pausedRun struct {
+	res   *Result
+	at    *sim.Event // the operation after which it did; nil if there were not as many
+	since time.Duration
+	wrote []sim.Event // what it changed in job 3's record or stored for it, under a lock from before
+	taken bool        // another scheduler took the job over meanwhile
+}
+
+// promised lists the promises that the run breaks. That a living holder keeps its lock is not promised of
+// one that stands still.
+func (r *pausedRun) promised() (broken []Violation) {
+	for _, v := range r.res.Violations {
+		if v.Promised {
+			broken = append(broken, v)
+		}
+	}
+	return broken
+}
+
+// fenced is how many writes the fence has refused.
+func (r *pausedRun) fenced() (n float64) {
+	for name, v := range r.res.Counters {
+		if strings.HasPrefix(name, "scheduler_fenced_writes_total") {
+			n += v
+		}
+	}
+	return n
+}
+
+// pauseAt runs three jobs on two schedulers, preset hardened. After the n-th operation on job 3, the
+// scheduler that has run it stands still for five minutes, which is longer than its lock lives: before it
+// learns what came of the operation, or else at its next gate, where the deadline of what it was about to
+// do passes.
+func pauseAt(t *testing.T, n int, learns bool, settings ...string) *pausedRun {
+	t.Helper()
+	const pause = 5 * time.Minute
+	p := Defaults()
+	p.Name, p.Preset, p.Engine = "pause", PresetHardened, presetSettings(PresetHardened)
+	p.Topology.Schedulers, p.Topology.Workers, p.Workload.Jobs = 2, 2, 3
+	for _, s := range settings {
+		require.NoError(t, p.Set(s))
+	}
+	require.NoError(t, p.Validate())
+	require.Less(t, p.Engine.JobLockTTL, pause)
+
+	r := newRun(context.Background(), p, RunOptions{Source: p.Name})
+	out := &pausedRun{}
+	cfg := r.config()
+	seen, locked := 0, false
+	cfg.Intercept = func(_ context.Context, op *sim.Op, apply func() error) error {
+		err := apply()
+		if out.at != nil || op.Job != "job-3" || !strings.HasPrefix(op.Node(), "scheduler-") {
+			return err
+		}
+		if seen++; seen < n {
+			return err
+		}
+		w := op.World()
+		out.at = &sim.Event{Node: op.Node(), Kind: op.Kind, Name: op.Name, Job: op.Job, Phase: op.Phase, Occurrence: op.Occurrence}
+		out.since = w.Now()
+		w.Find(op.Node()).Pause(pause)
+		w.Control("pause", op.Node(), func() {})
+		w.At(w.Now()+pause, "resume", op.Node(), func() {})
+		if learns {
+			return op.Hold(err)
+		}
+		return err
+	}
+	observe := cfg.Observe
+	cfg.Observe = func(e *sim.Event) {
+		observe(e)
+		if out.at == nil || e.At <= out.since {
+			return
+		}
+		for _, c := range e.Changes {
+			switch {
+			case e.Node != out.at.Node:
+				out.taken = out.taken || c.Key == "job:job-3" && strings.HasPrefix(e.Node, "scheduler-") && e.At < out.since+pause
+			case c.Key == "cordum:scheduler:job:job-3" && e.Phase == "lock_acquire":
+				locked = true // anew: what it does from here on is its own again
+			case !locked && (c.Key == "job:job-3" || c.Stream == "CORDUM_JOBS" && c.Header["Job-Id"] == "job-3"):
+				kept := *e
+				kept.Changes = nil
+				out.wrote = append(out.wrote, kept)
+			}
+		}
+	}
+	sum, err := sim.Run(cfg, r.play)
+	require.NoError(t, err, "pause after operation %d (%+v)", n, out.at)
+	out.res = r.result(sum)
+	return out
+}
+
+// A scheduler may stand still for longer than its lock lives after any operation of a job's handling,
+// from the delivery of its request to the ack of its result. In preset hardened it changes nothing when
+// it goes on, unless it takes the lock anew.
+func TestAPausedHolderChangesNothing(t *testing.T) {
+	for name, learns := range map[string]bool{"before it learns what came of the operation": true, "at its next gate": false} {
+		t.Run(name, func(t *testing.T) {
+			phases := map[string]bool{}
+			taken, fenced := 0, 0.0
+			for n := 1; ; n++ {
+				run := pauseAt(t, n, learns)
+				if run.at == nil {
+					break
+				}
+				phases[run.at.Phase+" "+run.at.Name] = true
+				assert.Empty(t, run.wrote, "after a pause at %+v", run.at)
+				assert.Empty(t, run.promised(), "after a pause at %+v", run.at)
+				if run.taken {
+					taken++
+				}
+				fenced += run.fenced()
+				for _, j := range run.res.Jobs {
+					assert.Equal(t, "SUCCEEDED", j.State, "%s, after a pause at %+v", j.ID, run.at)
+					assert.Len(t, j.Dispatches, 1, "%s, after a pause at %+v", j.ID, run.at)
+				}
+			}
+			for _, gate := range []string{
+				"submit_deliver ", "lock_acquire set", "state_read hgetall", "scheduled_write multi", "dispatched_write watch", "dispatched_write pipeline", "dispatched_write multi",
+				"publish ", "running_write multi", "lock_release multi", "submit_ack ", "result_deliver ", "result_write multi", "result_ack ",
+			} {
+				assert.True(t, phases[gate], "no pause at %s", gate)
+			}
+			assert.Greater(t, taken, 10, "the other replica takes over")
+			assert.Equal(t, learns, fenced > 0, "the paused one tries to write what is not past its deadline")
+		})
+	}
+}
+
+// Each of the two fences is needed: of the record, and of the stream.
+func TestWithoutAFenceAPausedHolderChangesTheJob(t *testing.T) {
+	for setting, what := range map[string]string{"engine.fence=false": "multi", "engine.epochs=false": ""} {
+		t.Run(setting, func(t *testing.T) {
+			for n := 1; ; n++ {
+				run := pauseAt(t, n, true, setting)
+				require.NotNil(t, run.at, "no pause shows it")
+				if slices.ContainsFunc(run.wrote, func(e sim.Event) bool { return e.Name == what }) {
+					return
+				}
+			}
+		})
+	}
+}
