@@ -5,6 +5,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/nats-io/nats.go"
 	"github.com/nats-io/nats.go/jetstream"
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
@@ -85,6 +86,13 @@ func TestACancelThatMakesNoSenseIsPoison(t *testing.T) {
 	var poison *bus.Poison
 	require.ErrorAs(t, h.HandleJobCancel(t.Context(), job.Cancel{}), &poison)
 	assert.Equal(t, "schema_invalid", poison.ReasonCode)
+
+	stop := h.run()
+	h.send(bus.SubjectCancel, []byte("{"), nats.Header{"Job-Id": {"job-1"}})
+	h.logs.await("message terminated")
+	require.NoError(t, stop())
+	assert.Equal(t, "parse_error", h.dlqEntry().ReasonCode)
+	assert.Equal(t, "sys.job.cancel", h.dlqEntry().Topic)
 }
 
 func TestTheWorkerOfACancelledJobIsTold(t *testing.T) {

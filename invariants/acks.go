@@ -6,7 +6,7 @@ var ackedOnlyWhenDurable = Invariant{
 	Kind:     Always,
 	Source:   "seed 003, section 9; seed 000, the redelivery gate",
 	releases: lockOverstayed | lateWrite | oldList,
-	covered:  []cover{covers(lockOverstayed|lateWrite, withFence)},
+	covered:  []cover{covers(lockOverstayed|lateWrite, withFence), covers(oldList, withRecheck)},
 	check: func(_ *facts, t *tally) checker {
 		return checker{acked: func(s *step, m *message) {
 			if m != nil && m.consumer == consumerResult && m.epoch < s.job.epoch {

@@ -68,7 +68,7 @@ func (f *facts) auditMessage(c *sim.Change) {
 	case c.Stream == streamJobs && isNotice:
 		about.told = append(about.told, notice{worker, epochOf(c)})
 	case c.Stream == streamJobs && c.Header[headerVoid] != "":
-		about.voids = append(about.voids, epochOf(c))
+		// nothing to do: it stands for no dispatch
 	case c.Stream == streamJobs:
 		var d struct {
 			Attempt int `json:"attempt"`
@@ -176,7 +176,8 @@ func auditEpochs(f *facts, t *tally) {
 // auditIntents finds jobs that were intended for a worker, and of which nothing was published.
 func auditIntents(f *facts, t *tally) {
 	f.audited(func(j *job) {
-		if j.epoch == 0 || j.worker == "" || !j.state.inFlight() && (j.state != timedOut || j.pastDeadline()) {
+		due := j.state.inFlight() || j.state == succeeded || j.state == timedOut && !j.pastDeadline()
+		if j.epoch == 0 || j.worker == "" || !due {
 			return
 		}
 		t.exercise()

@@ -144,7 +144,9 @@ func TestAuditAgreesWithTheEvents(t *testing.T) {
 		"all is well":       func(s *story) { settled(s, job1) },
 		"a second dispatch": func(s *story) { settled(s, job1).publishes(s1, job1, w2, 1) },
 		"no end":            func(s *story) { s.submit(job1).dispatchedAt(s1, job1, w1, 1) },
-		"no entry":          func(s *story) { s.submit(job1).begins(s1, job1).write(s1, job1, "failed_write", "FAILED").unlock(s1, job1) },
+		"no entry": func(s *story) {
+			s.submit(job1).begins(s1, job1).write(s1, job1, "failed_write", "FAILED").unlock(s1, job1)
+		},
 	} {
 		t.Run(name, func(t *testing.T) {
 			s := newStory()

@@ -38,6 +38,7 @@ const (
 	snapshotUnread
 	writerOverstayed
 	lockLeft
+	orphanStranded
 	intentResumed
 	unprovided
 
@@ -97,10 +98,11 @@ var classes = [64]struct{ fault, words string }{
 	{"guard-error", "an operation of the idempotency guard failed"},
 	{"renewal-failed", "a renewal of a lock of that job failed"},
 	{"scheduler-paused", "a scheduler was paused, or cut off"},
-	{"schedulers-away", "no scheduler was there for a while: all were down, paused or cut off"},
+	{"schedulers-away", "for a while no scheduler could work: all were down, paused or cut off, or NATS was down"},
 	{"snapshot-unread", "a scheduler could not read the snapshot at its start"},
 	{"writer-overstayed", "a writer of the snapshot outlived its lock"},
 	{"lock-left", "a lock of that job was left to expire, its holder having crashed or failed to release it"},
+	{"orphan-stranded", "a replayer took that job up and could only schedule it, and no request of it was left to come"},
 	{"", "a later handling of that job published its intent again"},
 	{"", "nothing provides for it"},
 }

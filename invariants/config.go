@@ -100,13 +100,13 @@ func (c *Config) dispatchTimeout(topic string) time.Duration {
 }
 
 // leavesTimeToResume says whether an intent is taken up again, even after a tick or two that came to
-// nothing, before its dispatch times out.
+// nothing, before its dispatch times out. The lock of who died over it is in the way until it expires.
 func (c *Config) leavesTimeToResume() bool {
 	shortest := c.DispatchTimeout
 	for _, d := range c.topics {
 		shortest = min(shortest, d)
 	}
-	return shortest > c.IntentAge+5*c.PollInterval
+	return shortest > max(c.IntentAge, c.JobLockTTL)+5*c.PollInterval
 }
 
 // busyPatience is how long a message stays about that finds its job's lock busy at every delivery.

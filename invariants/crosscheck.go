@@ -51,7 +51,7 @@ var redisIndexAgreesWithRecord = Invariant{
 	Source:   "seed 003, sections 1 and 3: the reconciler finds stale jobs by state and updated_at",
 	Needs:    []string{"events-agree-with-servers"},
 	releases: lockOverstayed | lateWrite | oldList,
-	covered:  []cover{covers(lockOverstayed|lateWrite, withFence)},
+	covered:  []cover{covers(lockOverstayed|lateWrite, withFence), covers(oldList, withRecheck)},
 	check: func(f *facts, t *tally) checker {
 		judge := func(end *End) {
 			for _, j := range f.order {

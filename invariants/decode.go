@@ -41,9 +41,7 @@ const (
 	kindEffect      = sim.Kind("effect")
 	schedulerNodes  = "scheduler-"
 	workerNodes     = "worker-"
-	faultLose       = "lose"
 	faultFailAfter  = "fail-after"
-	faultLate       = "late"
 )
 
 // What an answer says that is no failure: the stream holds a message of that subject already, and a

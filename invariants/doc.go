@@ -8,9 +8,15 @@
 // transition table are its own, written from the documentation (the seeds).
 //
 // Each [Invariant] names the faults that release its promise: it is checked whatever happens, and a
-// violation is [Violation.Promised] only if none of them met the job before. One violation can make
-// others meaningless; [Invariant.Needs] says which, and the checks that depend on it stop.
+// violation is [Violation.Promised] only if none of them met the job before. Settings can withdraw
+// releases: with fence, say, a handler that outlives its lock is no excuse any more. What the documented
+// design promises it promises under every setting, so that a part taken away is missed; what only a
+// hardening provides is promised where that is on. One violation can make others meaningless;
+// [Invariant.Needs] says which, and the checks that depend on it stop.
 //
-// How it is made: facts.go holds what is known of jobs, locks and nodes, observe.go brings it up to
-// date once an event, and each family of invariants has a file of checkers that hook into it.
+// [Audit] judges real servers, which no world watched, by what they hold.
+//
+// How it is made: facts.go holds what is known of jobs, locks and nodes, observe.go and its neighbours
+// bring it up to date once an event, promise.go says what the settings are worth, and each family of
+// invariants has a file of checkers that hook into it.
 package invariants

@@ -1,5 +1,7 @@
 package invariants
 
+import "slices"
+
 var everyIntentIsPublished = Invariant{
 	Name:     "every-intent-is-published",
 	Says:     "A DISPATCHED write is followed by a stored dispatch, unless it is rolled back, or its job is cancelled or fails before; that its dispatch times out is no excuse.",
@@ -38,7 +40,7 @@ var everyIntentIsPublished = Invariant{
 
 var noDispatchAfterEnd = Invariant{
 	Name:     "no-dispatch-after-end",
-	Says:     "No dispatch is stored of a job that is over.",
+	Says:     "No dispatch is stored of a job that is over, or of an intent whose place in the stream was taken.",
 	Kind:     Always,
 	Source:   "seed 003, section 1, terminal states; cancellation between DISPATCHED and the publish",
 	releases: lockOverstayed | latePublish | lateWrite,
@@ -52,6 +54,9 @@ var noDispatchAfterEnd = Invariant{
 			if s.job.state.terminal() {
 				t.violated(s.job, "dispatch stored, %s seq %d on %s at step %d, although the job was %s since step %d",
 					streamJobs, d.seq, d.subject, d.step, s.job.state, s.job.stateAt)
+			}
+			if slices.Contains(s.job.voids, d.epoch) {
+				t.violated(s.job, "dispatch stored, %s seq %d on %s at step %d, although a void had taken the place of epoch %d", streamJobs, d.seq, d.subject, d.step, d.epoch)
 			}
 		}}
 	},

@@ -96,7 +96,7 @@ func (j *Judge) lockReleased(s *step) {
 		}
 	}
 	h, by := s.h, process(s.Node, s.Incarnation)
-	if h == nil || s.Name != "watch" && s.Name != "del" && s.job.releasing == by {
+	if h == nil || !beginsRelease(s) && s.job.releasing == by {
 		return // the rest of a release is not the end of another handling
 	}
 	s.job.releasing = by
@@ -115,6 +115,9 @@ func (j *Judge) lockReleased(s *step) {
 	}
 	s.job.end(h)
 }
+
+// beginsRelease says whether the step is the first of those in which a lock is given back.
+func beginsRelease(s *step) bool { return s.Name == "watch" || s.Name == "del" }
 
 // onTime notes, once, that a handling goes on after its lock has expired.
 func (j *Judge) onTime(s *step) {

@@ -163,7 +163,7 @@ func (j *Judge) fence(s *step) {
 	case phase == "":
 	case s.Phase == phase && s.Name == "multi":
 		s.h.fencing = ""
-	case s.Phase == "lock_release":
+	case s.Phase == "lock_release" && beginsRelease(s):
 		s.h.fencing = ""
 		j.refused(s, phase)
 	}

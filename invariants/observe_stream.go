@@ -119,7 +119,7 @@ func (j *Judge) publishAnswered(s *step, stored bool) {
 
 // resumes says whether the step's handling publishes what another has intended.
 func (f *facts) resumes(s *step) bool {
-	return f.cfg.ResumeIntents && f.cfg.DispatchOrder == "state-first" && s.h != nil && s.job.intent.step != 0 && !s.h.intended
+	return f.cfg.ResumeIntents && f.cfg.DispatchOrder != "outbox" && s.h != nil && s.job.intent.step != 0 && !s.h.intended
 }
 
 // readBack takes in that a replica has looked up what the stream holds in the place of its dispatch.
@@ -136,7 +136,7 @@ func (f *facts) readBack(s *step) {
 func (j *Judge) message(e *sim.Event) {
 	f := j.facts
 	about := f.job(e.Job)
-	lost := e.Fault == faultLose
+	lost := e.Fault != "" && e.Fault != faultFailAfter
 	last := e.Delivered >= uint64(f.cfg.MaxDeliver)
 	what, _, _ := strings.Cut(e.Phase, "_")
 	ours := what != "job" && what != "notice" && what != "void" // those are the other stream's

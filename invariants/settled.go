@@ -3,6 +3,7 @@ package invariants
 import (
 	"encoding/json"
 	"fmt"
+	"slices"
 	"strconv"
 )
 
@@ -12,11 +13,11 @@ var everyJobSettles = Invariant{
 	Kind:     Eventually,
 	Source:   "seed 003, section 1; seed 000, residual risk window, for what no reconciler closes yet",
 	Needs:    []string{"events-agree-with-servers"},
-	releases: rollbackFailed | ambiguousIntent | crashBeforePublish | deadWorker | resultUnsent | deliveriesExhausted | lockOverstayed | lateWrite,
+	releases: rollbackFailed | ambiguousIntent | crashBeforePublish | deadWorker | resultUnsent | deliveriesExhausted | orphanStranded | lockOverstayed | lateWrite,
 	covered: []cover{
 		covers(rollbackFailed|ambiguousIntent|crashBeforePublish|deadWorker|resultUnsent, withReconciler),
 		covers(ambiguousIntent|crashBeforePublish, withResume, withEpochs),
-		covers(deliveriesExhausted, withSweep, withReplayer, withReconciler),
+		covers(deliveriesExhausted|orphanStranded, withSweep, withReplayer, withReconciler),
 		covers(lockOverstayed|lateWrite, withFence),
 	},
 	check: func(f *facts, t *tally) checker {
@@ -26,6 +27,9 @@ var everyJobSettles = Invariant{
 					continue
 				}
 				t.exercise()
+				if j.state == scheduled && j.classes&orphanReplayed != 0 && !j.requested() {
+					f.meet(j, orphanStranded)
+				}
 				if !j.state.terminal() {
 					t.violated(j, "is still %s%s: %s", j.state, j.since(), j.why())
 				}
@@ -33,6 +37,11 @@ var everyJobSettles = Invariant{
 		}
 		return checker{ended: judge, audited: judge}
 	},
+}
+
+// requested says whether a request of the job is left to be delivered.
+func (j *job) requested() bool {
+	return slices.ContainsFunc(j.messages, func(m message) bool { return m.consumer == consumerSubmit && !m.done && !m.abandoned })
 }
 
 // why says what keeps a job from settling, as far as the events tell.
@@ -55,6 +64,8 @@ func (j *job) why() string {
 			return "a message of it was given up after MaxDeliver deliveries; a lock of it that nobody would release had been left to expire"
 		}
 		return "a message of it was given up after MaxDeliver deliveries"
+	case j.classes&orphanStranded != 0:
+		return "a replayer took it up and could only schedule it, and no request of it was left to come"
 	case j.classes&lockOverstayed != 0:
 		return "a handler of it outlived its lock, so that two had it at once"
 	case len(j.dispatches) == 0:

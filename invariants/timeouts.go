@@ -57,6 +57,7 @@ var noTimeoutWhileExecuting = Invariant{
 	Source:   "seed 000, residual risk window; seed 003, section 3: a RUNNING write that failed is no reason to time out",
 	releases: failedWrite | lockOverstayed | lateWrite | oldList | ambiguousPublish | latePublish | schedulerCrash | paused,
 	covered: []cover{
+		covers(oldList, withRecheck),
 		covers(failedWrite|lockOverstayed|lateWrite|ambiguousPublish|latePublish|schedulerCrash|paused, withVoid, withEpochs, withResume, withFence, withIntentFirst),
 	},
 	check: func(_ *facts, t *tally) checker {

@@ -6,7 +6,7 @@ var terminalStatesFinal = Invariant{
 	Kind:     Always,
 	Source:   "seed 003, section 1, terminal states and idempotency",
 	releases: lockOverstayed | lateWrite | oldList,
-	covered:  []cover{covers(lockOverstayed|lateWrite, withFence)},
+	covered:  []cover{covers(lockOverstayed|lateWrite, withFence), covers(oldList, withRecheck)},
 	check: func(_ *facts, t *tally) checker {
 		return checker{wrote: func(s *step, w *write) {
 			to := s.job.state
@@ -27,7 +27,7 @@ var documentedTransitionsOnly = Invariant{
 	Source:   "seed 003, section 1; seed 000 for the retry and the rollback",
 	Needs:    []string{"terminal-states-final"},
 	releases: lockOverstayed | lateWrite | oldList,
-	covered:  []cover{covers(lockOverstayed|lateWrite, withFence)},
+	covered:  []cover{covers(lockOverstayed|lateWrite, withFence), covers(oldList, withRecheck)},
 	check: func(_ *facts, t *tally) checker {
 		return checker{wrote: func(s *step, w *write) {
 			t.exercise()

@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"github.com/faultline-sim/faultline/engine"
+	"github.com/faultline-sim/faultline/sim"
 )
 
 // BlindWindow is the time in which a job is DISPATCHED, or RUNNING, to nobody.
@@ -19,6 +20,49 @@ type BlindWindow struct {
 
 	poll time.Duration // of the reconciler
 	held bool          // its ticks' lock is held until it expires, so that it does not tick at every poll
+}
+
+// controlled follows which nodes are down: what was dispatched to one is dispatched to nobody, until
+// it is up again and the stream delivers it once more.
+func (r *record) controlled(e *sim.Event) {
+	switch e.Name {
+	case "crash":
+		r.down[e.Target] = true
+	case "restart":
+		delete(r.down, e.Target)
+	default:
+		return
+	}
+	for _, j := range r.jobs {
+		if j.holder == e.Target {
+			j.holder = ""
+			r.handled(j)
+		}
+		if j.worker != e.Target || j.finished || j.State != "DISPATCHED" && j.State != "RUNNING" {
+			continue
+		}
+		if j.executing = ""; r.down[e.Target] {
+			j.awaited, j.ToDead = false, true
+			j.openBlind(e.At)
+		} else if r.waits(j) {
+			j.awaited = true
+			j.closeBlind(e.At, "restart")
+		}
+	}
+}
+
+// waits says whether the stream still holds a dispatch of the job for its worker to acknowledge.
+func (r *record) waits(j *jobRecord) bool {
+	d := j.Dispatches[len(j.Dispatches)-1]
+	return r.outstanding[message{"CORDUM_JOBS", d.Seq, d.Subject}]
+}
+
+// handled notes the end of a handling: a job that it leaves DISPATCHED without a dispatch, in a
+// stream or in the outbox, is DISPATCHED to nobody.
+func (r *record) handled(j *jobRecord) {
+	if j.State == "DISPATCHED" && !j.awaited && !j.finished && !j.queued && j.holder == "" {
+		j.openBlind(j.since)
+	}
 }
 
 func (j *jobRecord) openBlind(at time.Duration) {

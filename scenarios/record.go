@@ -52,7 +52,7 @@ type jobRecord struct {
 	voided      time.Duration // when a message was first stored in a dispatch's place
 	told        time.Duration // when its worker was first told
 	resumed     time.Duration // when a later handling first published what one before it had intended
-	replayed    time.Duration // when a replayer first took it up
+	replayed    time.Duration // when a replayer first found it waiting
 	awaited     bool          // a dispatch was stored since the last DISPATCHED write, and a living worker has it
 	worker      string        // the worker it was dispatched to last
 	executing   string        // the worker that has begun and not finished it
@@ -270,47 +270,4 @@ func (r *record) executed(e *sim.Event) {
 		return
 	}
 	j.executing, j.finished, j.awaited = "", true, false
-}
-
-// controlled follows which nodes are down: what was dispatched to one is dispatched to nobody, until
-// it is up again and the stream delivers it once more.
-func (r *record) controlled(e *sim.Event) {
-	switch e.Name {
-	case "crash":
-		r.down[e.Target] = true
-	case "restart":
-		delete(r.down, e.Target)
-	default:
-		return
-	}
-	for _, j := range r.jobs {
-		if j.holder == e.Target {
-			j.holder = ""
-			r.handled(j)
-		}
-		if j.worker != e.Target || j.finished || j.State != "DISPATCHED" && j.State != "RUNNING" {
-			continue
-		}
-		if j.executing = ""; r.down[e.Target] {
-			j.awaited, j.ToDead = false, true
-			j.openBlind(e.At)
-		} else if r.waits(j) {
-			j.awaited = true
-			j.closeBlind(e.At, "restart")
-		}
-	}
-}
-
-// waits says whether the stream still holds a dispatch of the job for its worker to acknowledge.
-func (r *record) waits(j *jobRecord) bool {
-	d := j.Dispatches[len(j.Dispatches)-1]
-	return r.outstanding[message{"CORDUM_JOBS", d.Seq, d.Subject}]
-}
-
-// handled notes the end of a handling: a job that it leaves DISPATCHED without a dispatch, in a
-// stream or in the outbox, is DISPATCHED to nobody.
-func (r *record) handled(j *jobRecord) {
-	if j.State == "DISPATCHED" && !j.awaited && !j.finished && !j.queued && j.holder == "" {
-		j.openBlind(j.since)
-	}
 }

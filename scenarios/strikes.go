@@ -92,8 +92,8 @@ func (d *drawer) often(f *faults.Fault, ph faults.Phase) {
 // path more often, its heart most of all, and hardly ever what needs a message that makes no sense, or a
 // job without a record.
 var weights = map[string]int{
-	"dispatched_write": 20, "publish": 20,
-	"lock_acquire": 8, "lock_renew": 8, "state_read": 8, "scheduled_write": 8, "rollback_write": 8, "running_write": 8, "lock_release": 8, "submit_ack": 8,
+	"dispatched_write": 32, "publish": 32,
+	"lock_acquire": 12, "lock_renew": 12, "state_read": 12, "scheduled_write": 12, "rollback_write": 12, "running_write": 12, "lock_release": 12, "submit_ack": 12,
 	"pending_write": 1, "job_term": 1, "result_term": 1, "cancel_term": 1,
 }
 

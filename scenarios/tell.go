@@ -195,7 +195,7 @@ type happening struct {
 func (j *jobRecord) happened() []happening {
 	all := slices.DeleteFunc([]happening{
 		{"a later handling resumed its intent", j.resumed},
-		{"a replayer took it up", j.replayed},
+		{"a replayer found it", j.replayed},
 		{"its cancellation was asked for", j.cancel},
 		{"its dispatch was declared void", j.voided},
 		{"its worker was told that it is cancelled", j.told},

@@ -1,6 +1,7 @@
 package sim
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"strconv"
@@ -21,11 +22,11 @@ const reconnectAfter, reconnectJitter = 2 * time.Second, 100 * time.Millisecond
 // calls it, in a step of its own ([World.At]); back, which may be nil, is called when the server is there
 // again. [World.JetStream] is another one then.
 //
-// Meanwhile every call fails at once: connections keep no buffer of what they could not send, so that
-// nothing is sent outside of a step. A pull that waits in the server ends with [jetstream.ErrServerShutdown].
-// Each process connects anew by a step of its own, about two seconds after the server is there again; one
-// that starts meanwhile waits for the server. Streams on file storage outlive it, with the state of their
-// durable consumers; those in memory are gone.
+// While it stops, for some 100 ms, the whole world stands still. Then every call fails at once: connections
+// keep no buffer of what they could not send, so that nothing is sent outside of a step. A pull that waits
+// in the server ends with [jetstream.ErrServerShutdown]. Each process connects anew by a step of its own,
+// about two seconds after the server is there again; one that starts meanwhile waits for the server. Streams
+// on file storage outlive it, with the state of their durable consumers; those in memory are gone.
 //
 // nats-server draws, without a seed, when it looks at what a restored consumer has to deliver again, but
 // looks before that, as soon as the consumer is there: so no chance enters a run by it.
@@ -38,11 +39,12 @@ func (w *World) RestartNATS(away time.Duration, back func()) {
 	}
 	w.restarts++
 	w.down.Store(true)
-	w.backAt = w.Now() + away
+	stopped := w.Now() + w.stopTakes()
+	w.backAt = max(w.Now()+away, stopped+1)
 	w.admin.Close()
 	w.srv.Shutdown()
 	w.srv.WaitForShutdown()
-	w.backAt = max(w.backAt, w.Now()+1)
+	w.standStill(stopped)
 	w.At(w.backAt, "start", NATS, func() {
 		if err := w.resumeNATS(); err != nil {
 			panic(fmt.Sprintf("sim: nats-server cannot go on: %v", err))
@@ -51,6 +53,18 @@ func (w *World) RestartNATS(away time.Duration, back func()) {
 			back()
 		}
 	})
+}
+
+// stopTakes is how long nats-server takes to stop, at most: it waits 50 ms for pulls to hear of it, and
+// 10 ms for each consumer that is just being written to its file, which depends on the Go scheduler.
+func (w *World) stopTakes() time.Duration {
+	d := 50 * time.Millisecond
+	for _, name := range sortedKeys(w.streams) {
+		if s, err := w.adminJS.Stream(context.Background(), name); err == nil {
+			d += time.Duration(s.CachedInfo().State.Consumers) * 10 * time.Millisecond
+		}
+	}
+	return d
 }
 
 // startNATS starts nats-server on what its store holds.

@@ -85,6 +85,9 @@ type World struct {
 // Now is the virtual time since the world began.
 func (w *World) Now() time.Duration { return time.Since(w.start) }
 
+// standStill lets virtual time pass in which no step is taken.
+func (w *World) standStill(until time.Duration) { time.Sleep(until - w.Now()) }
+
 // Started is the instant at which the world began, on its own clock.
 func (w *World) Started() time.Time { return w.start }
 

@@ -191,6 +191,7 @@ func (f *serverFlags) dialNATS(name string, log *slog.Logger, more ...nats.Optio
 	}
 	nc, err := nats.Connect(f.natsURL, append(more,
 		nats.Name(name), nats.MaxReconnects(-1),
+		nats.ReconnectBufSize(-1), // a publish while the connection is lost fails, and is not sent after its caller has given up
 		nats.ConnectHandler(func(nc *nats.Conn) { log.Debug("connected to NATS", slog.String("url", nc.ConnectedUrlRedacted())) }),
 		nats.DisconnectErrHandler(func(_ *nats.Conn, err error) {
 			if err != nil {

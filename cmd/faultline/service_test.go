@@ -7,8 +7,12 @@ import (
 	"syscall"
 	"testing"
 
+	"github.com/nats-io/nats.go"
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
+
+	"github.com/faultline-sim/faultline/engine/job"
+	"github.com/faultline-sim/faultline/scenarios"
 )
 
 // alone is a scheduler with servers of its own, and where those are.
@@ -131,4 +135,41 @@ func TestAnAddressThatIsTaken(t *testing.T) {
 	two := start(t, append([]string{"scheduler", "--id", "scheduler-2", "--listen", "none"}, at...)...)
 	two.says(`Scheduler scheduler-2, `)
 	two.stops()
+}
+
+// An audit finds what is wrong in servers that somebody meddled with, and says it.
+func TestAuditFindsWhatIsWrong(t *testing.T) {
+	_, at := alone(t)
+	start(t, "worker", "--id", "worker-1", "--heartbeat", "200ms", at[2], at[3])
+	client(t, exitHeld, at, "submit", "--jobs", "3", "--id-prefix", "job-", "--wait")
+	held := client(t, exitHeld, at, "audit", "--settled")
+	held.says(`(?m)^HELD  all \d+ invariants that the servers' data can show hold\n  jobs: 3 SUCCEEDED; \d+ keys, 9 messages$`)
+	held.says(`(?m)^  one-dispatch-per-job +held +judged 3 times$`)
+
+	f := serverFlags{redisURL: at[1], natsURL: at[3]}
+	c, err := f.connect(t.Context(), "test")
+	require.NoError(t, err)
+	defer c.close()
+	stream, err := c.js.Stream(t.Context(), "CORDUM_JOBS")
+	require.NoError(t, err)
+	dispatch, err := stream.GetMsg(t.Context(), 1)
+	require.NoError(t, err)
+	header := nats.Header{} // without what makes the publish a compare-and-set
+	for _, h := range []string{job.Header, job.HeaderEpoch} {
+		header.Set(h, dispatch.Header.Get(h))
+	}
+	_, err = c.js.PublishMsg(t.Context(), &nats.Msg{Subject: dispatch.Subject, Header: header, Data: dispatch.Data})
+	require.NoError(t, err)
+	require.NoError(t, c.redis.HSet(t.Context(), "job:job-2", "state", "FAILED").Err())
+
+	found := client(t, exitViolated, at, "audit", "--settled")
+	found.says(`(?m)^VIOLATED  .*one-dispatch-per-job`)
+	found.says(`(?m)^  one-dispatch-per-job: job-\d: another dispatch of epoch 1 stored, CORDUM_JOBS seq 4 on `)
+	found.says(`(?m)^  failed-job-has-dlq-entry: job-2: `)
+	var res scenarios.AuditResult
+	asJSON := client(t, exitViolated, at, "audit", "--settled", "--json")
+	require.NoError(t, json.Unmarshal([]byte(asJSON.output()), &res))
+	assert.Equal(t, scenarios.Violated, res.Verdict)
+	assert.Equal(t, map[string]int{"SUCCEEDED": 2, "FAILED": 1}, res.States)
+	assert.GreaterOrEqual(t, res.Messages, 10) // the worker did it again, maybe not yet
 }

@@ -1,0 +1,307 @@
+package invariants
+
+import (
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/faultline-sim/faultline/sim"
+)
+
+// with returns the preset hardened with changes.
+func with(change func(*Config)) Config {
+	cfg := hardened
+	change(&cfg)
+	return cfg
+}
+
+// A fault that releases a promise no longer does where a setting has something to set against it, and
+// does so again without that setting.
+func TestSettingsWithdrawReleases(t *testing.T) {
+	overstayed := func(write func(*story)) func(*story) {
+		return func(s *story) {
+			s.submit(job1).begins(s1, job1).wait(61*time.Second).dispatched(s2, job1, w1)
+			write(s)
+		}
+	}
+	for name, c := range map[string]struct {
+		invariant string
+		without   Config
+		story     func(*story)
+	}{
+		"fence, terminal-states-final": {"terminal-states-final", with(func(c *Config) { c.Fence = false }), overstayed(func(s *story) {
+			s.executed(w1, job1).completed(s2, job1, "SUCCEEDED").write(s1, job1, "dispatched_write", "DISPATCHED")
+		})},
+		"fence, documented-transitions-only": {"documented-transitions-only", with(func(c *Config) { c.Fence = false }), overstayed(func(s *story) {
+			s.scheduled(s1, job1, "scheduled_write")
+		})},
+		"fence and epochs, lock-mutual-exclusion": {"lock-mutual-exclusion", with(func(c *Config) { c.Fence = false }), overstayed(func(s *story) {
+			s.scheduled(s1, job1, "scheduled_write")
+		})},
+		"epochs, one-dispatch-per-job": {"one-dispatch-per-job", with(func(c *Config) { c.Epochs = false }), func(s *story) {
+			s.submit(job1).begins(s1, job1).publishes(s1, job1, w1, 1).fails().unlock(s1, job1).begins(s1, job1).publishes(s1, job1, w1, 1)
+		}},
+		"reconciler, a dead worker": {"every-job-settles", with(func(c *Config) { c.Reconciler = false }), func(s *story) {
+			s.submit(job1).dispatched(s1, job1, w1).control("crash", w1)
+		}},
+		"sweep_scheduled, a request given up": {"every-job-settles", with(func(c *Config) { c.SweepScheduled = false }), func(s *story) {
+			s.submit(job1).begins(s1, job1).unlock(s1, job1).message(s1, job1, "submit_nak", sim.KindNak, 100)
+		}},
+		"sweep_scheduled, an orphan that was only scheduled": {"every-job-settles", with(func(c *Config) { c.SweepScheduled = false }), func(s *story) {
+			s.write("submitter", job1, "submit_write", "PENDING", "attempts", "0").op(s1, job1, "replay_read").begins(s1, job1).unlock(s1, job1)
+		}},
+		"fence, a write from the past": {"every-job-settles", with(func(c *Config) { c.Fence = false }), func(s *story) {
+			s.submit(job1).scheduled(s1, job1, "scheduled_write").late()
+		}},
+		"dlq_order=atomic, a crash before the entry": {"failed-job-has-dlq-entry", with(func(c *Config) { c.DLQOrder = "state-then-dlq" }), func(s *story) {
+			s.submit(job1).begins(s1, job1).write(s1, job1, "failed_write", "FAILED").control("crash", s1)
+		}},
+		"resume_intents, a crash before the publish": {"every-intent-is-published", with(func(c *Config) { c.ResumeIntents = false }), func(s *story) {
+			s.starts(s2).submit(job1).begins(s1, job1).minted(s1, job1, w1, 1).control("crash", s1).wait(6*time.Minute).timesOut(s2, job1)
+		}},
+		"time to resume": {"every-intent-is-published", with(func(c *Config) { c.TopicTimeouts = "job.default=20s" }), func(s *story) {
+			s.starts(s2).submit(job1).begins(s1, job1).minted(s1, job1, w1, 1).control("crash", s1).wait(6*time.Minute).timesOut(s2, job1)
+		}},
+		"void_intents, a publish that comes late": {"no-dispatch-after-end", with(func(c *Config) { c.VoidIntents = false }), func(s *story) {
+			s.submit(job1).begins(s1, job1).minted(s1, job1, w1, 1).unlock(s1, job1).cancelled(s2, job1).publishes(s1, job1, w1, 1).late()
+		}},
+		"refuse_stale_results": {"result-of-current-epoch", with(func(c *Config) { c.RefuseStaleResults = false }), func(s *story) {
+			s.submit(job1).begins(s1, job1).minted(s1, job1, w1, 1).publishes(s1, job1, w1, 1).fails().unlock(s1, job1).answers(w1, job1, 1).
+				begins(s1, job1).minted(s1, job1, w2, 2).unlock(s1, job1).message(s2, job1, "result_deliver", sim.KindDeliver, 1).of(2).
+				lock(s2, job1).write(s2, job1, "result_write", "SUCCEEDED")
+		}},
+		"recheck_timeouts": {"timeout-only-when-due", with(func(c *Config) { c.RecheckTimeouts = false }), func(s *story) {
+			s.submit(job1).dispatched(s1, job1, w1).timesOut(s2, job1)
+		}},
+		"recheck_timeouts, and what else an old list does": {"terminal-states-final", with(func(c *Config) { c.RecheckTimeouts = false }), func(s *story) {
+			calm(s)
+			s.timesOut(s2, job1)
+		}},
+		"busy_backoff": {"no-message-given-up", with(func(c *Config) { c.BusyBackoff = false }), func(s *story) {
+			s.submit(job1).lock(s1, job1).op(s1, job1, "lock_release").fails().
+				message(s1, job1, "submit_deliver", sim.KindDeliver, 100).at1().message(s1, job1, "submit_nak", sim.KindNak, 100).at1()
+		}},
+		"cancel_notice": {"cancelled-job-is-told", with(func(c *Config) { c.CancelNotice = false }), func(s *story) {
+			s.submit(job1).dispatched(s1, job1, w1).cancelled(s2, job1)
+		}},
+		"snapshot_last_seen": {"snapshot-revives-no-worker", with(func(c *Config) { c.SnapshotLastSeen = false }), func(s *story) {
+			s.snapshots(s2, heard{worker: w1, ago: time.Minute}).starts(s1).submit(job1).dispatched(s1, job1, w1)
+		}},
+		"stale_reason_code": {"stale-worker-has-its-own-reason", with(func(c *Config) { c.StaleReasonCode = "no_workers" }), func(s *story) {
+			s.submit(job1).counted(map[string]float64{counterStalePicks: 3})
+		}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			s := newStory()
+			c.story(s)
+			full, less := s.judge(hardened).outcome(c.invariant), s.judge(c.without).outcome(c.invariant)
+			require.NotEmpty(t, full.Violations)
+			assert.Positive(t, full.Promised, full.Violations[0].Message)
+			assert.Zero(t, less.Promised)
+			assert.Positive(t, less.Unpromised)
+			assert.NotEqual(t, full.Promise, less.Promise, "a report tells the promise of its own settings")
+		})
+	}
+}
+
+// What the documented design promises, it promises whatever part of it is taken away.
+func TestPartsTakenAwayAreMissed(t *testing.T) {
+	for name, c := range map[string]struct {
+		invariant string
+		cfg       Config
+		story     func(*story)
+	}{
+		"a lock is given back": {"one-writer-a-tick", Config{}, func(s *story) { s.reconciles(s1).wait(time.Second).reconciles(s2) }},
+		"no writer's lock":     {"one-writer-a-tick", Config{}, func(s *story) { s.snapshots(s1) }},
+		"no guard": {"processed-message-not-handled-again", Config{}, func(s *story) {
+			s.submit(job1).message(s1, job1, "submit_deliver", sim.KindDeliver, 1).at1().dispatched(s1, job1, w1).at1().lost()
+			s.message(s2, job1, "submit_deliver", sim.KindDeliver, 2).at1().lock(s2, job1).read(s2, job1).unlock(s2, job1).ack(s2, job1, "submit_ack").at1()
+		}},
+		"no replayer": {"every-job-settles", Config{}, func(s *story) {
+			s.write("submitter", job1, "submit_write", "PENDING", "attempts", "0")
+		}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			s := newStory()
+			c.story(s)
+			assert.Positive(t, s.judge(c.cfg).outcome(c.invariant).Promised)
+		})
+	}
+}
+
+// A fenced write is a look and a MULTI: what the fence stops is no failed write, and its job no worse
+// off.
+func TestFencedWrites(t *testing.T) {
+	stopped := func(s *story) *story { // by what the look saw
+		return s.submit(job1).begins(s1, job1).minted(s1, job1, w1, 1).publishFails(s1, job1, w1).looks(s1, job1, "rollback_write").unlock(s1, job1)
+	}
+	s := stopped(newStory()).counted(map[string]float64{counterFenced: 1, counterRollbacks: 1, counterRollbacksFailed: 1})
+	r := s.judge(hardened)
+	assert.Equal(t, 1, r.outcome("late-write-fenced").Exercised)
+	assert.Zero(t, r.outcome("state-write-failed-clean").Exercised)
+	assert.Zero(t, r.outcome("rollback-failed").Exercised)
+	assert.Empty(t, r.outcome("counters-equal-trace").Violations)
+
+	s = newStory().submit(job1).begins(s1, job1).looks(s1, job1, "dispatched_write")
+	s.add(s1, sim.KindRedis, "multi", recordPrefix+job1, job1, "dispatched_write", // by the server: what it names is as it was
+		sim.Change{Key: recordPrefix + job1, Field: "state", Value: "SCHEDULED"}).last().Outcome = transactionFailed
+	s.unlock(s1, job1).counted(map[string]float64{counterFenced: 1})
+	r = s.judge(hardened)
+	assert.Equal(t, 1, r.outcome("late-write-fenced").Exercised)
+	assert.Empty(t, r.outcome("attempts-equal-scheduled-writes").Violations)
+	assert.Empty(t, r.outcome("counters-equal-trace").Violations)
+
+	s = newStory().submit(job1).lock(s1, job1).looks(s1, job1, "scheduled_write").busy(s1, job1).scheduled(s1, job1, "scheduled_write").unlock(s1, job1)
+	r = s.counted(map[string]float64{}).judge(hardened)
+	assert.Zero(t, r.outcome("late-write-fenced").Exercised, "what another handler of the process does is no refusal")
+	assert.Empty(t, r.outcome("counters-equal-trace").Violations)
+}
+
+// A MULTI that the server refuses names fields that it has not touched. If the answer is lost, the
+// version tells: each write counts it up.
+func TestARefusedMultiIsNoWrite(t *testing.T) {
+	for name, refuse := range map[string]func(*story){
+		"and says so":             func(s *story) { s.last().Outcome = transactionFailed },
+		"and the answer is lost":  func(s *story) { s.fails() },
+		"and it comes late":       func(s *story) { s.late().last().Outcome = sim.OutcomeNil },
+		"and nobody hears of it":  func(s *story) { s.unseen() },
+		"and all seems well, yet": func(*story) {},
+	} {
+		t.Run(name, func(t *testing.T) {
+			s := newStory().submit(job1)
+			s.write(s1, job1, "scheduled_write", "SCHEDULED", "attempts", "1", "version", "2").lock(s1, job1)
+			s.write(s2, job1, "scheduled_write", "SCHEDULED", "attempts", "1", "version", "2")
+			refuse(s)
+			r := s.judge(hardened)
+			assert.Empty(t, r.outcome("attempts-equal-scheduled-writes").Violations)
+			assert.Zero(t, r.outcome("ambiguous-write-applied").Exercised)
+		})
+	}
+}
+
+// A write from the past is not of the handling that its process has under way by now.
+func TestALateWriteIsNobodysHandling(t *testing.T) {
+	s := newStory().submit(job1).lock(s1, job1).op(s1, job1, "scheduled_write").fails().unlock(s1, job1).
+		begins(s1, job1).scheduled(s1, job1, "scheduled_write").late().intended(s1, job1, w1).publish(s1, job1, w1)
+	r := s.judge(Config{})
+	assert.Contains(t, r.Classes, "late-write")
+	assert.Empty(t, r.outcome("attempts-drain-by-two").Violations)
+	assert.Equal(t, 1, r.outcome("ambiguous-write-applied").Exercised)
+}
+
+func TestEpochsAreDispatchesOfTheirOwn(t *testing.T) {
+	s := newStory().submit(job1).dispatchedAt(s1, job1, w1, 1).begins(s1, job1).minted(s1, job1, w2, 2).publishes(s1, job1, w2, 2)
+	assert.Empty(t, s.judge(hardened).outcome("one-dispatch-per-job").Violations)
+	s.publishes(s1, job1, w1, 2)
+	o := s.judge(hardened).outcome("one-dispatch-per-job")
+	require.Len(t, o.Violations, 1)
+	assert.Contains(t, o.Violations[0].Message, "second dispatch of epoch 2 stored")
+
+	s = newStory().submit(job1).begins(s1, job1).minted(s1, job1, w1, 1).voids(s2, job1, w1, 1).tells(s2, job1, w1)
+	r := s.judge(hardened)
+	assert.Zero(t, r.outcome("one-dispatch-per-job").Exercised, "neither a void nor a notice is a dispatch")
+	assert.Empty(t, r.outcome("events-agree-with-servers").Violations)
+}
+
+// A result of an older epoch is acknowledged and ignored; one of the record's epoch is not.
+func TestAStaleResultMayBeAcknowledged(t *testing.T) {
+	acked := func(epoch int) []Violation {
+		s := newStory().submit(job1).begins(s1, job1).minted(s1, job1, w1, 2).answers(w1, job1, epoch)
+		s.message(s2, job1, "result_deliver", sim.KindDeliver, 1).of(2).ack(s2, job1, "result_ack").of(2)
+		return s.judge(hardened).outcome("acked-only-when-durable").Violations
+	}
+	assert.Empty(t, acked(1))
+	assert.Len(t, acked(2), 1)
+}
+
+func TestACancellationIsAckedWhenTheJobIsOver(t *testing.T) {
+	s := newStory().submit(job1).cancels(job1).ack(s1, job1, "cancel_ack")
+	o := s.judge(hardened).outcome("acked-only-when-durable")
+	require.Len(t, o.Violations, 1)
+	assert.Contains(t, o.Violations[0].Message, "acknowledged the cancellation")
+	s = newStory().submit(job1).cancels(job1).cancelled(s1, job1).unlock(s1, job1).ack(s1, job1, "cancel_ack")
+	assert.Empty(t, s.judge(hardened).outcome("acked-only-when-durable").Violations)
+}
+
+// A plain DEL gives a lock back, too, and ends its handling each time.
+func TestAnUncheckedReleaseEndsItsHandling(t *testing.T) {
+	s := newStory().submit(job1)
+	for range 3 {
+		s.lock(s1, job1)
+		delete(s.redis, lockPrefix+job1)
+		s.add(s1, sim.KindRedis, "del", lockPrefix+job1, job1, "lock_release", sim.Change{Key: lockPrefix + job1, Gone: true})
+	}
+	j := NewJudge(Config{})
+	for i := range s.events {
+		j.Observe(&s.events[i])
+	}
+	assert.Empty(t, j.facts.jobs[job1].handlings)
+}
+
+// A worker that takes up the published intent of another handling was picked back then.
+func TestAResumedIntentIsJudgedByItsPick(t *testing.T) {
+	s := newStory().beat(w1, s1).submit(job1).begins(s1, job1).minted(s1, job1, w1, 1).publishFails(s1, job1, w1).unlock(s1, job1)
+	s.wait(time.Hour).lock(s2, job1).read(s2, job1).publishes(s2, job1, w1, 1)
+	r := s.judge(hardened)
+	assert.Equal(t, 2, r.outcome("no-dispatch-to-expired-worker").Exercised)
+	assert.Empty(t, r.outcome("no-dispatch-to-expired-worker").Violations)
+	assert.Equal(t, 1, r.outcome("intent-resumed").Exercised)
+}
+
+// The guard cannot know what it was asked before the handling elsewhere was done; and what Redis could
+// not say releases the promise.
+func TestTheGuardIsJudgedByWhatItCouldKnow(t *testing.T) {
+	s := newStory().submit(job1).message(s2, job1, "submit_deliver", sim.KindDeliver, 2).at1().asks(s2, job1, 1)
+	s.remembers(s1, job1, 1).inFlight(s2, job1, 1)
+	assert.Empty(t, s.judge(hardened).outcome("processed-message-not-handled-again").Violations)
+
+	s = redelivered(newStory()).asks(s2, job1, 1).fails().inFlight(s2, job1, 1)
+	assert.Empty(t, s.judge(hardened).outcome("processed-message-not-handled-again").Violations)
+
+	s = redelivered(newStory()).wait(11*time.Minute).asks(s2, job1, 1).inFlight(s2, job1, 1)
+	assert.Empty(t, s.judge(hardened).outcome("processed-message-not-handled-again").Violations, "Redis has forgotten it")
+}
+
+// A writer of the snapshot that outlived its lock may still write; one that never had it may not.
+func TestASnapshotOfAnOverstayedWriter(t *testing.T) {
+	s := newStory().ticks(s1, writerKey, "snapshot_lock", 10*time.Second).wait(11 * time.Second).writesSnapshot(s2).snapshots(s1)
+	o := s.judge(hardened).outcome("one-writer-a-tick")
+	require.Len(t, o.Violations, 1)
+	assert.False(t, o.Violations[0].Promised)
+	assert.Contains(t, o.Violations[0].Message, "scheduler-1 wrote the snapshot at step 5 without the lock of the snapshot's writer, which nobody held")
+}
+
+func TestSchedulersAway(t *testing.T) {
+	s := newStory().starts(s1).starts(s2).control("pause", s1).control("resume", s1).control("crash", s2).control("restart", s2)
+	assert.NotContains(t, s.judge(hardened).Classes, "schedulers-away")
+	s.control("pause", s1).control("partition nats", s2)
+	assert.Contains(t, s.judge(hardened).Classes, "schedulers-away")
+	s = newStory().starts(s1).starts(s2).control("partition", s1).control("crash", s2)
+	assert.NotContains(t, s.judge(hardened).Classes, "schedulers-away", "heartbeats are not all")
+	s.control("pause", s1)
+	assert.Contains(t, s.judge(hardened).Classes, "schedulers-away")
+}
+
+// The words of a promise name the settings that it depends on, and those of a report their outcome.
+func TestPromiseNamesItsSettings(t *testing.T) {
+	promised := func(name string) string {
+		inv, ok := Find(name)
+		require.True(t, ok)
+		return inv.Promise
+	}
+	assert.Equal(t, "with cancel_notice, unless a message of that job was given up after MaxDeliver deliveries", promised("cancelled-job-is-told"))
+	assert.Regexp(t, "^unless without fence, a handler of that job outlived its lock; or .*; or without recheck_timeouts, a reconciler", promised("acked-only-when-durable"))
+	assert.Equal(t, "under every fault", promised("no-dispatch-after-failed-read"))
+	report := newStory().judge(Config{})
+	assert.Equal(t, "not under these settings", report.outcome("cancelled-job-is-told").Promise)
+	assert.Equal(t, "under every fault", newStory().judge(hardened).outcome("one-dispatch-per-job").Promise)
+}
+
+func TestConfigReadsTopicTimeouts(t *testing.T) {
+	cfg := Config{TopicTimeouts: "job.fast=20s, job.slow=10m"}.withDefaults()
+	assert.Equal(t, 20*time.Second, cfg.dispatchTimeout("job.fast"))
+	assert.Equal(t, 10*time.Minute, cfg.dispatchTimeout("job.slow"))
+	assert.Equal(t, 300*time.Second, cfg.dispatchTimeout("job.default"))
+}
