@@ -200,10 +200,14 @@ func (r *run) broken(invariant string) bool {
 	return r.judge.Broken(invariant)
 }
 
+// afterwards is how long the world goes on once a fault has ended: who was paused still has to do what
+// it was about to.
+const afterwards = time.Second
+
 // atRest says whether nothing is left to wait for: every job is settled, the outbox is empty, and
 // every message that a living node should still see has been acknowledged.
 func (r *run) atRest() bool {
-	if r.record.settled < r.plan.Workload.Jobs || r.record.queued > 0 || !r.injector.Quiet() {
+	if r.record.settled < r.plan.Workload.Jobs || r.record.queued > 0 || !r.injector.Quiet() || r.world.Now() < r.injector.Last()+afterwards {
 		return false
 	}
 	for m := range r.record.outstanding {
