@@ -60,3 +60,15 @@ func TestRetryableErrorCarriesPhaseAndReason(t *testing.T) {
 	assert.ErrorIs(t, err, cause)
 	assert.EqualError(t, r, "publish: connection lost (retry after 1s)")
 }
+
+// An outage of minutes does not use up a message's deliveries.
+func TestInfrastructureDelaysLast(t *testing.T) {
+	s := Hardened()
+	for _, base := range []time.Duration{s.RetryDelayBusy, s.RetryDelayStore} {
+		var sum time.Duration
+		for i := range s.MaxDeliver {
+			sum += backoffDelay(i, base, 0, s.BackoffMax)
+		}
+		assert.Greater(t, sum, 45*time.Minute)
+	}
+}

@@ -24,7 +24,7 @@ func (e *Engine) HandleJobCancel(ctx context.Context, c job.Cancel) error {
 	err := e.withJobLock(ctx, c.JobID, func(ctx context.Context) error {
 		rec, err := e.store.Read(phase.With(ctx, c.JobID, phase.StateRead), c.JobID)
 		if errors.Is(err, store.ErrNotFound) {
-			return RetryAfter(err, e.settings.RetryDelayStore, phase.StateRead, "")
+			return e.storeRetry(ctx, err, phase.StateRead, "")
 		}
 		if err != nil {
 			return e.failClosed(ctx, phase.StateRead, c.JobID, topic, err)
@@ -35,27 +35,42 @@ func (e *Engine) HandleJobCancel(ctx context.Context, c job.Cancel) error {
 	return e.retrying(ctx, c.JobID, topic, err)
 }
 
-// handleJobCancel holds the job's lock. The order is void, CANCELLED, notice: whatever a crash leaves
-// out, the redelivery of the cancellation makes up for, since a void and a notice may be repeated.
+// handleJobCancel holds the job's lock. The order is void, CANCELLED, notice. Once the void is stored,
+// the job's end is decided: if CANCELLED does not follow, whoever meets the void next writes it, be it
+// a resumption, the reconciler or the redelivery of the cancellation. The notice is left to the redelivery,
+// and may be repeated.
 func (e *Engine) handleJobCancel(ctx context.Context, c *job.Cancel, rec *store.Record) error {
-	if rec.State.Terminal() && rec.State != job.Cancelled {
-		return nil
-	}
-	if rec.State != job.Cancelled {
-		worker, err := e.void(ctx, rec)
+	if !rec.State.Terminal() {
+		decided, worker, err := e.void(ctx, rec, job.Void{End: job.Cancelled, Reason: c.Reason})
 		if err != nil {
 			return err
 		}
-		w := rec.Move(job.Cancelled)
-		w.Worker, w.Reason, w.ReasonCode = worker, c.Reason, job.ReasonCancelled
-		if err := e.move(ctx, phase.CancelWrite, rec, w); err != nil {
-			return e.writeRetry(err, phase.CancelWrite, job.ReasonCancelled)
+		if worker != "" { // it was dispatched after all, and is to be told
+			w := rec.Move(job.Cancelled)
+			w.Worker = worker
+			err = e.writeCancelled(ctx, rec, w, c.Reason)
+		} else {
+			err = e.end(ctx, rec, decided)
 		}
-		e.metrics.JobsCompleted.WithLabelValues(rec.Topic, string(job.Cancelled)).Inc()
-		e.log.LogAttrs(ctx, slog.LevelInfo, "job cancelled",
-			slog.String("job_id", rec.JobID), slog.String("topic", rec.Topic), slog.String("reason", c.Reason))
+		if err != nil {
+			return err
+		}
+	}
+	if rec.State != job.Cancelled {
+		return nil
 	}
 	return e.notice(ctx, c, rec)
+}
+
+func (e *Engine) writeCancelled(ctx context.Context, rec *store.Record, w store.Write, reason string) error {
+	w.Reason, w.ReasonCode = reason, job.ReasonCancelled
+	if err := e.move(ctx, phase.CancelWrite, rec, w); err != nil {
+		return e.writeRetry(ctx, err, phase.CancelWrite, job.ReasonCancelled)
+	}
+	e.metrics.JobsCompleted.WithLabelValues(rec.Topic, string(job.Cancelled)).Inc()
+	e.log.LogAttrs(ctx, slog.LevelInfo, "job cancelled",
+		slog.String("job_id", rec.JobID), slog.String("topic", rec.Topic), slog.String("reason", reason))
+	return nil
 }
 
 // notice tells the worker that the record names, if any, that it need not do the job.
@@ -71,7 +86,7 @@ func (e *Engine) notice(ctx context.Context, c *job.Cancel, rec *store.Record) e
 		Subject: bus.CancelSubject(rec.Worker), JobID: rec.JobID, Epoch: rec.Epoch, Body: body,
 	}, e.settings.PublishTimeout)
 	if err != nil {
-		return RetryAfter(err, e.settings.RetryDelayStore, phase.CancelNotice, "")
+		return e.storeRetry(ctx, err, phase.CancelNotice, "")
 	}
 	return nil
 }

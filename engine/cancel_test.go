@@ -91,8 +91,10 @@ func TestACancelThatMakesNoSenseIsPoison(t *testing.T) {
 	h.send(bus.SubjectCancel, []byte("{"), nats.Header{"Job-Id": {"job-1"}})
 	h.logs.await("message terminated")
 	require.NoError(t, stop())
-	assert.Equal(t, "parse_error", h.dlqEntry().ReasonCode)
-	assert.Equal(t, "sys.job.cancel", h.dlqEntry().Topic)
+	e, err := h.dlq.Get(t.Context(), "CORDUM_SYS:1")
+	require.NoError(t, err)
+	assert.Equal(t, "parse_error", e.ReasonCode)
+	assert.Equal(t, "sys.job.cancel", e.Topic)
 }
 
 func TestTheWorkerOfACancelledJobIsTold(t *testing.T) {

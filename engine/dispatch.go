@@ -33,16 +33,20 @@ func (e *Engine) dispatch(ctx context.Context, h *handling) error {
 
 // stateFirst sets DISPATCHED before the publish, so that a redelivery cannot dispatch again, and
 // rolls back when the publish fails. With resume_intents it rolls back only what the stream refused;
-// otherwise the job stays DISPATCHED, and the redelivery resumes.
+// otherwise the job stays DISPATCHED, and the redelivery resumes. A dispatch to a topic is rolled back
+// in any case: nothing would keep its repetition from being stored twice, and it is at least once.
 func (e *Engine) stateFirst(ctx context.Context, h *handling, workerID string) error {
 	if err := e.intend(ctx, h, store.Write{Worker: workerID}); err != nil {
 		return err
 	}
 	worker, err := e.publish(ctx, h, workerID, h.rec.Epoch)
+	v, void := errors.AsType[*voidError](err) // another had the lock meanwhile, and decided
 	switch {
-	case errors.Is(err, errVoid):
+	case void && v.End == job.Scheduled:
+		return e.busyRetry(ctx, err, phase.Publish, "")
+	case void:
 		return nil
-	case err != nil && e.settings.ResumeIntents && !bus.Refused(err):
+	case err != nil && e.resumable(&h.rec) && !bus.Refused(err):
 		return e.publishRetry(ctx, h, err)
 	case err != nil:
 		return e.rollBack(ctx, h, err)
@@ -76,7 +80,7 @@ func (e *Engine) intend(ctx context.Context, h *handling, w store.Write) error {
 	move := h.move(job.Dispatched)
 	move.Worker, move.Enter = w.Worker, w.Enter
 	if err := e.move(ctx, phase.DispatchedWrite, &h.rec, move); err != nil {
-		return e.writeRetry(err, phase.DispatchedWrite, "")
+		return e.writeRetry(ctx, err, phase.DispatchedWrite, "")
 	}
 	return nil
 }
@@ -92,7 +96,7 @@ func (e *Engine) publish(ctx context.Context, h *handling, workerID string, epoc
 
 // rollBack takes the job back to SCHEDULED, which counts another attempt; at the ceiling it ends
 // the job instead, so that attempts never pass it. If the write fails the job may stay DISPATCHED
-// to nobody, and its redelivery is a no-op (seed 000, residual risk window).
+// to nobody, and its redelivery is a no-op (seed 000, residual risk window) unless it resumes.
 func (e *Engine) rollBack(ctx context.Context, h *handling, cause error) error {
 	if h.rec.Attempts >= e.settings.MaxSchedulingRetries {
 		return e.fail(ctx, h.ceiling())
@@ -128,8 +132,8 @@ func (e *Engine) running(ctx context.Context, h *handling, worker string) error 
 	if err == nil {
 		return nil
 	}
-	if errors.Is(err, store.ErrFenced) || e.settings.ResumeIntents && e.settings.Epochs {
-		return e.writeRetry(err, phase.RunningWrite, "")
+	if errors.Is(err, store.ErrFenced) || e.resumable(&h.rec) && e.settings.Epochs {
+		return e.writeRetry(ctx, err, phase.RunningWrite, "")
 	}
 	return nil
 }

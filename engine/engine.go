@@ -221,18 +221,9 @@ func (e *Engine) withJobLock(ctx context.Context, jobID string, fn func(ctx cont
 	case err == nil:
 		return handled
 	case errors.Is(err, lock.ErrBusy):
-		return RetryAfter(err, e.busyDelay(ctx), phase.LockAcquire, "")
+		return e.busyRetry(ctx, err, phase.LockAcquire, "")
 	}
-	return RetryAfter(err, e.settings.RetryDelayStore, phase.LockAcquire, "")
-}
-
-// busyDelay is how long a message stays away that met a busy lock. With busy_backoff a lock that its
-// holder has left behind does not use up the message's deliveries before it expires.
-func (e *Engine) busyDelay(ctx context.Context) time.Duration {
-	if !e.settings.BusyBackoff {
-		return e.settings.RetryDelayBusy
-	}
-	return backoffDelay(max(0, bus.Deliveries(ctx)-1), e.settings.RetryDelayBusy, 0, e.settings.BackoffMax)
+	return e.storeRetry(ctx, err, phase.LockAcquire, "")
 }
 
 // retrying logs and counts a retry event with its phase (seed 000, next step 2), and passes err on.

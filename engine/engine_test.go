@@ -3,6 +3,7 @@ package engine
 import (
 	"context"
 	"encoding/json"
+	"fmt"
 	"testing"
 	"time"
 
@@ -99,14 +100,32 @@ func TestRunTerminatesPoison(t *testing.T) {
 	h.logs.await(`schema_invalid`)
 	require.NoError(t, stop())
 
-	e := h.dlqEntry()
+	e, err := h.dlq.Get(t.Context(), "CORDUM_SYS:1")
+	require.NoError(t, err)
 	assert.Equal(t, "parse_error", e.ReasonCode)
 	assert.Equal(t, "TERMINATED", e.Status)
 	assert.Equal(t, "sys.job.submit", e.Topic)
-	assert.Contains(t, e.Reason, "CORDUM_SYS:1")
-	e, err := h.dlq.Get(t.Context(), "CORDUM_SYS:2")
+	assert.Equal(t, "CORDUM_SYS:1", e.JobID)
+	assert.Contains(t, e.Reason, `claims to be about job "job-1": `)
+	e, err = h.dlq.Get(t.Context(), "CORDUM_SYS:2")
 	require.NoError(t, err)
 	assert.Equal(t, "schema_invalid", e.ReasonCode)
+}
+
+// What a message claims to be about may have failed, and its entry is for triage.
+func TestPoisonLeavesTheEntryOfItsJobAlone(t *testing.T) {
+	h := newHarness(t)
+	h.worker("worker-1")
+	require.NoError(t, h.handle(h.submit()))
+	require.NoError(t, h.result(job.StatusFailed))
+	entry := h.dlqEntry()
+	stop := h.run()
+	h.send(bus.SubjectResult, []byte("{"), nats.Header{"Job-Id": {"job-1"}})
+	h.logs.await("message terminated")
+	require.NoError(t, stop())
+	assert.Equal(t, entry, h.dlqEntry())
+	_, err := h.dlq.Get(t.Context(), "CORDUM_SYS:2")
+	require.NoError(t, err)
 }
 
 func TestRunKeepsPoisonThatCannotBeRecorded(t *testing.T) {
@@ -140,11 +159,15 @@ func TestRunSkipsWhatWasHandledBefore(t *testing.T) {
 	for guarded, want := range map[bool]int{true: 0, false: 1} {
 		h := newHarness(t, func(s *Settings) { s.IdempotencyGuard = guarded })
 		h.worker("worker-1")
-		require.NoError(t, h.redis.Set("cordum:bus:processed:CORDUM_SYS:1", "1"))
+		h.submit()
+		sys, err := h.js.Stream(t.Context(), bus.StreamSys)
+		require.NoError(t, err)
+		stored, err := sys.GetMsg(t.Context(), 1)
+		require.NoError(t, err)
+		require.NoError(t, h.redis.Set("cordum:bus:processed:CORDUM_SYS:1", fmt.Sprint(stored.Time.UnixNano())))
 		acks, err := h.nc.SubscribeSync("$JS.ACK.CORDUM_SYS.scheduler-submit.>")
 		require.NoError(t, err)
 		stop := h.run()
-		h.submit()
 		msg, err := acks.NextMsgWithContext(t.Context())
 		require.NoError(t, err)
 		assert.Equal(t, "+ACK", string(msg.Data))
@@ -153,30 +176,62 @@ func TestRunSkipsWhatWasHandledBefore(t *testing.T) {
 	}
 }
 
-// A message that keeps meeting a busy lock stays away for longer each time.
-func TestBusyDelay(t *testing.T) {
-	for backoff, want := range map[bool]string{false: "500000000", true: "2000000000"} {
-		h := newHarness(t, func(s *Settings) { s.BusyBackoff = backoff })
-		h.worker("worker-1")
-		require.NoError(t, h.redis.Set("cordum:scheduler:job:job-1", "another"))
-		pull, err := h.openConsumer(t.Context(), bus.ConsumerSubmit, bus.SubjectSubmit)
-		require.NoError(t, err)
-		acks, err := h.nc.SubscribeSync("$JS.ACK.CORDUM_SYS.scheduler-submit.>")
-		require.NoError(t, err)
-		h.submit()
-		for range 2 { // this is to be the third delivery
-			msg, err := pull.Next()
+// The streams were lost, and Redis was not: what is stored in the place of an older message is new work.
+func TestRunHandlesWhatANewStreamHolds(t *testing.T) {
+	h := newHarness(t)
+	h.worker("worker-1")
+	require.NoError(t, h.redis.Set("cordum:bus:processed:CORDUM_SYS:1", "1600000000000000000"))
+	h.submit()
+	done := h.handled()
+	stop := h.run()
+	done()
+	require.NoError(t, stop())
+	assert.Len(t, h.dispatches(), 1)
+}
+
+// A message that keeps meeting a busy lock, or a store that fails, stays away for longer each time.
+func TestInfrastructureDelay(t *testing.T) {
+	for name, c := range map[string]struct {
+		harm  func(h *harness)
+		first time.Duration
+	}{
+		"busy lock":    {func(h *harness) { require.NoError(h.t, h.redis.Set("cordum:scheduler:job:job-1", "another")) }, 500 * time.Millisecond},
+		"lock error":   {func(h *harness) { h.faults.on(phase.LockAcquire, "before") }, time.Second},
+		"read error":   {func(h *harness) { h.faults.on(phase.StateRead, "before") }, time.Second},
+		"write error":  {func(h *harness) { h.faults.on(phase.ScheduledWrite, "before") }, time.Second},
+		"fenced write": {func(h *harness) { h.faults.first[phase.ScheduledWrite] = h.take }, 500 * time.Millisecond},
+	} {
+		for backoff, factor := range map[bool]time.Duration{false: 1, true: 4} {
+			h := newHarness(t, func(s *Settings) { s.BusyBackoff, s.Fence = backoff, true })
+			h.worker("worker-1")
+			c.harm(h)
+			pull, err := h.openConsumer(t.Context(), bus.ConsumerSubmit, bus.SubjectSubmit)
 			require.NoError(t, err)
-			require.NoError(t, msg.Nak())
-			_, err = acks.NextMsgWithContext(t.Context())
+			acks, err := h.nc.SubscribeSync("$JS.ACK.CORDUM_SYS.scheduler-submit.>")
 			require.NoError(t, err)
+			h.submit()
+			for range 2 { // this is to be the third delivery
+				msg, err := pull.Next()
+				require.NoError(t, err)
+				require.NoError(t, msg.Nak())
+				_, err = acks.NextMsgWithContext(t.Context())
+				require.NoError(t, err)
+			}
+			stop := h.run()
+			msg, err := acks.NextMsgWithContext(t.Context())
+			require.NoError(t, err)
+			assert.Equal(t, fmt.Sprintf(`-NAK {"delay": %d}`, factor*c.first), string(msg.Data), name)
+			require.NoError(t, stop())
 		}
-		stop := h.run()
-		msg, err := acks.NextMsgWithContext(t.Context())
-		require.NoError(t, err)
-		assert.Equal(t, `-NAK {"delay": `+want+`}`, string(msg.Data))
-		require.NoError(t, stop())
 	}
+}
+
+// Messages that wait out their delay keep no other back, however many they are.
+func TestWaitingMessagesAreNoLimit(t *testing.T) {
+	h := newHarness(t)
+	pull, err := h.openConsumer(t.Context(), bus.ConsumerSubmit, bus.SubjectSubmit)
+	require.NoError(t, err)
+	assert.Equal(t, -1, pull.CachedInfo().Config.MaxAckPending)
 }
 
 func TestRunSweepsTheRegistry(t *testing.T) {
@@ -215,7 +270,10 @@ func TestRunSurvivesTheLossOfItsStreams(t *testing.T) {
 
 func TestRunFailsWhereItCannotStart(t *testing.T) {
 	h := newHarness(t)
-	h.streams.Storage = jetstream.FileStorage // they are in memory
+	h.streams.Replicas = 7
+	for _, name := range []string{bus.StreamSys, bus.StreamJobs} {
+		require.NoError(t, h.js.DeleteStream(t.Context(), name))
+	}
 	assert.ErrorContains(t, h.Run(t.Context()), "stream CORDUM_SYS")
 
 	ctx, cancel := context.WithCancel(t.Context())
@@ -238,6 +296,57 @@ func TestEnsureStreams(t *testing.T) {
 		assert.Equal(t, subjects, s.CachedInfo().Config.Subjects)
 		assert.Equal(t, jetstream.LimitsPolicy, s.CachedInfo().Config.Retention)
 		assert.Equal(t, jetstream.MemoryStorage, s.CachedInfo().Config.Storage)
+	}
+}
+
+// What an operator has decided about a stream is left alone.
+func TestEnsureStreamsOfAnOperators(t *testing.T) {
+	js, err := jetstream.New(startNATS(t))
+	require.NoError(t, err)
+	want := map[string]jetstream.StreamConfig{}
+	for name, subjects := range map[string][]string{
+		bus.StreamSys:  {"sys.job.*"},
+		bus.StreamJobs: {"mine", "job.default", "worker.*.jobs"},
+	} {
+		s, err := js.CreateStream(t.Context(), jetstream.StreamConfig{
+			Name: name, Subjects: subjects, Storage: jetstream.MemoryStorage, MaxAge: 24 * time.Hour, MaxBytes: 1 << 30,
+			Discard: jetstream.DiscardNew, AllowDirect: true, Duplicates: time.Hour, Description: "mine",
+		})
+		require.NoError(t, err)
+		want[name] = s.CachedInfo().Config
+	}
+	jobs := want[bus.StreamJobs]
+	jobs.Subjects = []string{"mine", "worker.*.jobs", "job.>", "worker.*.jobs.>", "worker.*.cancel"}
+	want[bus.StreamJobs] = jobs
+	for range 2 {
+		require.NoError(t, EnsureStreams(t.Context(), js, StreamOptions{MaxAge: time.Minute}))
+		for name := range want {
+			s, err := js.Stream(t.Context(), name)
+			require.NoError(t, err)
+			assert.Equal(t, want[name], s.CachedInfo().Config)
+		}
+	}
+}
+
+func TestEnsureStreamsThatAreToBeCreated(t *testing.T) {
+	js, err := jetstream.New(startNATS(t))
+	require.NoError(t, err)
+	require.NoError(t, EnsureStreams(t.Context(), js, StreamOptions{MaxAge: time.Hour}))
+	s, err := js.Stream(t.Context(), bus.StreamJobs)
+	require.NoError(t, err)
+	assert.Equal(t, time.Hour, s.CachedInfo().Config.MaxAge)
+	assert.Equal(t, jetstream.FileStorage, s.CachedInfo().Config.Storage)
+}
+
+func TestASubjectIsCovered(t *testing.T) {
+	for _, c := range []struct {
+		subject, other string
+		want           bool
+	}{
+		{"a.b", "a.b", true}, {"a.b", "a.*", true}, {"a.b", "a.>", true}, {"a.b", ">", true}, {"a.*.c", "a.*.*", true}, {"a.>", "a.>", true},
+		{"a.*", "a.b", false}, {"a.>", "a.*", false}, {"a", "a.>", false}, {"a.b.c", "a.b", false}, {"a.b", "a.b.c", false}, {"a.b", "a.c", false},
+	} {
+		assert.Equal(t, c.want, covered(c.subject, []string{"x", c.other}), "%s by %s", c.subject, c.other)
 	}
 }
 

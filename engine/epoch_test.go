@@ -2,6 +2,7 @@ package engine
 
 import (
 	"encoding/json"
+	"strconv"
 	"testing"
 	"time"
 
@@ -137,7 +138,7 @@ func TestADispatchOfTheEpochToAnotherWorkerCounts(t *testing.T) {
 	assert.True(t, h.logged("job was dispatched before", "worker-2"))
 }
 
-// Whoever voided the dispatch sees to the job's end.
+// A void that does not say what was decided is left to the reconciler.
 func TestAVoidIsNotDispatched(t *testing.T) {
 	h := newHardened(t)
 	req := h.submit()
@@ -149,6 +150,9 @@ func TestAVoidIsNotDispatched(t *testing.T) {
 	assert.Len(t, h.stored(), 1)
 	assert.Zero(t, h.metric(`scheduler_intents_resumed_total{topic="job.default"}`))
 	assert.True(t, h.logged("dispatch is void"))
+	h.clock.Advance(h.settings.DispatchTimeout)
+	require.NoError(t, h.reconcile())
+	assert.Equal(t, job.Timeout, h.record().State)
 }
 
 func TestWhatTheStreamHoldsMustBeKnown(t *testing.T) {
@@ -164,19 +168,37 @@ func TestWhatTheStreamHoldsMustBeKnown(t *testing.T) {
 	assert.Equal(t, job.Running, h.record().State)
 }
 
-// A topic's subject names no job and no epoch, so that no compare-and-set is possible.
+// A topic's subject names no job and no epoch, so that no compare-and-set is possible: the intent is
+// rolled back, and not resumed.
 func TestADispatchToATopicIsAtLeastOnce(t *testing.T) {
 	h := newHarness(t, hardened)
 	h.worker("host.1") // no token of a subject
 	req := h.submit()
 	h.faults.on(phase.Publish, "after")
 	h.retry(h.handle(req))
+	assert.Equal(t, job.Scheduled, h.record().State)
 	require.NoError(t, h.handle(req))
 	require.Len(t, h.stored(), 2)
-	for _, m := range h.stored() {
+	for i, m := range h.stored() {
 		assert.Equal(t, "job.default", m.Subject)
-		assert.Equal(t, nats.Header{"Job-Id": {"job-1"}, "Job-Epoch": {"1"}}, m.Header)
+		assert.Equal(t, nats.Header{"Job-Id": {"job-1"}, "Job-Epoch": {strconv.Itoa(i + 1)}}, m.Header)
 	}
+}
+
+// A RUNNING write that failed is no reason to publish to a topic a second time.
+func TestADispatchToATopicIsNotResumed(t *testing.T) {
+	h := newHarness(t, hardened)
+	h.worker("host.1")
+	req := h.submit()
+	h.faults.on(phase.RunningWrite, "before")
+	require.NoError(t, h.handle(req))
+	assert.Equal(t, job.Dispatched, h.record().State)
+	require.NoError(t, h.handle(req))
+	require.NoError(t, h.resume(t.Context(), "job-1"))
+	assert.Len(t, h.stored(), 1)
+	h.clock.Advance(h.settings.DispatchTimeout)
+	require.NoError(t, h.reconcile())
+	assert.Equal(t, job.Timeout, h.record().State, "the reconciler's")
 }
 
 // What each half of the promise is for.

@@ -57,7 +57,7 @@ func (e *Engine) failed(ctx context.Context, f failure, also func(ctx context.Co
 	w := f.rec.Move(job.Failed)
 	w.Guessed, w.Reason, w.ReasonCode, w.Also = f.guessed, f.reason, f.code, also
 	if err := e.move(ctx, f.phase, f.rec, w); err != nil {
-		return e.writeRetry(err, f.phase, f.code)
+		return e.writeRetry(ctx, err, f.phase, f.code)
 	}
 	e.metrics.JobsCompleted.WithLabelValues(f.topic, string(job.Failed)).Inc()
 	e.log.LogAttrs(ctx, slog.LevelError, "job failed",
@@ -73,7 +73,7 @@ func (e *Engine) deadLetter(ctx context.Context, entry dlq.Entry) error {
 		e.metrics.DLQWritesFailed.WithLabelValues(entry.Topic).Inc()
 		e.log.LogAttrs(ctx, slog.LevelError, "dlq write failed",
 			slog.String("job_id", entry.JobID), slog.String("topic", entry.Topic), slog.Any("error", err))
-		return RetryAfter(err, e.settings.RetryDelayStore, phase.DLQWrite, entry.ReasonCode)
+		return e.storeRetry(ctx, err, phase.DLQWrite, entry.ReasonCode)
 	}
 	return nil
 }

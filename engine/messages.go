@@ -65,24 +65,24 @@ func (e *Engine) HandleHeartbeat(h job.Heartbeat) error {
 }
 
 // recordPoison writes the DLQ entry of a message that can never be handled (seed 003, section 9,
-// DLQ-first termination). It goes by the job the message claims to be about, or else by the
-// message's place in the stream, where its payload remains.
+// DLQ-first termination). It goes by the message's place in the stream, where its payload remains: the
+// job that the message claims to be about may have an entry of its own.
 func (e *Engine) recordPoison(ctx context.Context, msg jetstream.Msg, p *bus.Poison) error {
 	md, err := msg.Metadata()
 	if err != nil {
 		return fmt.Errorf("poison message: %w", err)
 	}
 	place := fmt.Sprintf("%s:%d", md.Stream, md.Sequence.Stream)
-	id := msg.Headers().Get(job.Header)
-	if id == "" {
-		id = place
+	reason, about := p.Err.Error(), place
+	if claimed := msg.Headers().Get(job.Header); claimed != "" {
+		reason, about = fmt.Sprintf("claims to be about job %q: %v", claimed, p.Err), claimed
 	}
-	err = e.dlq.Add(phase.With(ctx, id, phase.DLQWrite), dlq.Entry{
-		JobID:        id,
+	err = e.dlq.Add(phase.With(ctx, about, phase.DLQWrite), dlq.Entry{
+		JobID:        place,
 		Topic:        msg.Subject(),
 		Status:       dlq.StatusTerminated,
 		ReasonCode:   p.ReasonCode,
-		Reason:       fmt.Sprintf("message %s: %v", place, p.Err),
+		Reason:       reason,
 		ReplayStatus: dlq.PendingReview,
 	})
 	if err != nil {

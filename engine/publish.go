@@ -17,10 +17,6 @@ import (
 	"github.com/faultline-sim/faultline/engine/store"
 )
 
-// errVoid says that the stream holds a void in the place of the dispatch: the job's end is decided,
-// and whoever decided it sees to the record.
-var errVoid = errors.New("the dispatch is void: the end of the job was decided before it was published")
-
 // entry is the dispatch as it is published, now or from the outbox. Without a worker it goes to the
 // topic, whose subject names no job: such a dispatch carries its epoch, and no compare-and-set keeps
 // it from being stored twice.
@@ -43,7 +39,7 @@ func (h *handling) entry(workerID string, epoch int64) (store.Entry, error) {
 
 // publishEntry publishes a dispatch of a handling that began at started, and returns the worker who
 // has it. With epochs that may be another than workerID, if an earlier publish of the epoch was stored
-// after all; a void in its place is errVoid. An error that is bus.ErrStored could not tell which.
+// after all; a void in its place is a *voidError. An error that is bus.ErrStored could not tell which.
 func (e *Engine) publishEntry(ctx context.Context, jobID, workerID string, d *store.Entry, started time.Time) (string, error) {
 	err := bus.Publish(phase.With(ctx, jobID, phase.Publish), e.js,
 		bus.Message{Subject: d.Subject, JobID: jobID, Epoch: d.Epoch, Once: d.Once, Body: d.Body}, e.settings.PublishTimeout)
@@ -69,9 +65,10 @@ func (e *Engine) alreadyStored(ctx context.Context, jobID string, d *store.Entry
 	if err != nil {
 		return "", errors.Join(refusal, err)
 	}
-	if held.Void {
-		e.log.LogAttrs(ctx, slog.LevelInfo, "dispatch is void", slog.String("job_id", jobID), slog.String("topic", d.Topic), slog.Int64("epoch", d.Epoch))
-		return "", errVoid
+	if held.Void != nil {
+		e.log.LogAttrs(ctx, slog.LevelInfo, "dispatch is void", slog.String("job_id", jobID), slog.String("topic", d.Topic), slog.Int64("epoch", d.Epoch),
+			slog.String("to", string(held.Void.End)))
+		return "", &voidError{*held.Void}
 	}
 	e.log.LogAttrs(ctx, slog.LevelInfo, "job was dispatched before",
 		slog.String("job_id", jobID), slog.String("topic", d.Topic), slog.String("worker_id", held.WorkerID), slog.Int64("epoch", d.Epoch))

@@ -58,5 +58,5 @@ func (e *Engine) failClosed(ctx context.Context, p phase.Phase, jobID, topic str
 	e.log.LogAttrs(ctx, slog.LevelError, "state read failed, failing closed",
 		slog.String("job_id", jobID), slog.String("topic", topic), slog.Any("error", err))
 	e.metrics.StateReadsFailClosed.WithLabelValues(topic).Inc()
-	return RetryAfter(err, e.settings.RetryDelayStore, p, "")
+	return e.storeRetry(ctx, err, p, "")
 }

@@ -27,7 +27,7 @@ const (
 func (e *Engine) intoOutbox(ctx context.Context, h *handling, workerID string) error {
 	entry, err := h.entry(workerID, e.nextEpoch(h))
 	if err != nil {
-		return RetryAfter(err, e.settings.RetryDelayStore, phase.DispatchedWrite, job.ReasonDispatchFailed)
+		return e.storeRetry(ctx, err, phase.DispatchedWrite, job.ReasonDispatchFailed)
 	}
 	entry.DueAfter = e.settings.OutboxPoll
 	err = e.intend(ctx, h, store.Write{Worker: workerID, Enter: &entry})
@@ -134,7 +134,7 @@ func (e *Engine) relayEntry(ctx context.Context, jobID string) error {
 		return e.drop(ctx, &rec)
 	}
 	worker, err := e.publishEntry(ctx, jobID, rec.Worker, entry, time.UnixMilli(entry.Started))
-	if errors.Is(err, errVoid) {
+	if _, void := errors.AsType[*voidError](err); void {
 		return e.drop(ctx, &rec)
 	}
 	if err != nil {
@@ -146,7 +146,7 @@ func (e *Engine) relayEntry(ctx context.Context, jobID string) error {
 		w.Worker = worker // the stream's word counts
 	}
 	if err := e.move(ctx, phase.OutboxRemove, &rec, w); err != nil {
-		return e.writeRetry(err, phase.OutboxRemove, "")
+		return e.writeRetry(ctx, err, phase.OutboxRemove, "")
 	}
 	return nil
 }
@@ -154,7 +154,7 @@ func (e *Engine) relayEntry(ctx context.Context, jobID string) error {
 // drop takes out the entry of a job whose end has come, or is decided, without this publish.
 func (e *Engine) drop(ctx context.Context, rec *store.Record) error {
 	if err := e.store.Drop(phase.With(ctx, rec.JobID, phase.OutboxRemove), rec.JobID); err != nil {
-		return RetryAfter(err, e.settings.RetryDelayStore, phase.OutboxRemove, "")
+		return e.storeRetry(ctx, err, phase.OutboxRemove, "")
 	}
 	e.metrics.OutboxVoided.WithLabelValues(rec.Topic).Inc()
 	e.log.LogAttrs(ctx, slog.LevelInfo, "outbox entry voided",

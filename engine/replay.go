@@ -34,10 +34,15 @@ func (e *Engine) replay(ctx context.Context, listed *store.Record) error {
 			return err
 		}
 	}
+	err = e.HandleJobRequest(ctx, req)
+	var retry *RetryableError
+	if errors.As(err, &retry) && (retry.Phase == phase.LockAcquire || retry.Phase == phase.StateRead) {
+		return err // it was not taken up: most likely somebody is at it
+	}
 	e.metrics.OrphansReplayed.WithLabelValues(listed.Topic).Inc()
 	e.log.LogAttrs(ctx, slog.LevelWarn, "orphan replayed", slog.String("job_id", listed.JobID),
 		slog.String("topic", listed.Topic), slog.String("state", string(listed.State)))
-	return e.HandleJobRequest(ctx, req)
+	return err
 }
 
 // approve takes a job whose approval has been granted back to PENDING, unless it has moved on.
@@ -51,7 +56,7 @@ func (e *Engine) approve(ctx context.Context, listed *store.Record) error {
 			return e.failClosed(ctx, phase.StateRead, listed.JobID, listed.Topic, err)
 		}
 		if err := e.move(ctx, phase.PendingWrite, &rec, rec.Move(job.Pending)); err != nil {
-			return e.writeRetry(err, phase.PendingWrite, "")
+			return e.writeRetry(ctx, err, phase.PendingWrite, "")
 		}
 		return nil
 	})

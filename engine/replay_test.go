@@ -7,6 +7,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/faultline-sim/faultline/engine/job"
+	"github.com/faultline-sim/faultline/engine/lock"
 	"github.com/faultline-sim/faultline/engine/phase"
 )
 
@@ -38,6 +39,12 @@ func TestAnOrphanThatCannotBeHandled(t *testing.T) {
 	h := newHarness(t)
 	h.submit()
 	assert.Equal(t, "no_workers", h.retry(h.replayed()).ReasonCode)
+	assert.EqualValues(t, 1, h.metric(`orphan_replayed{topic="job.default"}`), "it was taken up")
+	h.faults.on(phase.StateRead, "before")
+	assert.Equal(t, phase.StateRead, h.retry(h.replayed()).Phase)
+	h.take()
+	assert.ErrorIs(t, h.replayed(), lock.ErrBusy)
+	assert.EqualValues(t, 1, h.metric(`orphan_replayed{topic="job.default"}`), "somebody is at it")
 	h.redis.HSet("job:job-1", "request", "{")
 	assert.ErrorContains(t, h.replayed(), "request of job-1")
 }

@@ -14,7 +14,7 @@ import (
 
 // HandleJobRequest takes a job from its request to RUNNING, unless it is there already: a
 // redelivery is a no-op for a job in flight or over (seed 000), save that with resume_intents it
-// publishes what a DISPATCHED job may not have had published. It returns nil when the request is
+// publishes what a worker's DISPATCHED job may not have had published. It returns nil when the request is
 // done with, a *[RetryableError] when it must come back, and a *[bus.Poison] when it makes no sense.
 func (e *Engine) HandleJobRequest(ctx context.Context, req job.Request) error {
 	if err := req.Validate(); err != nil {
@@ -65,7 +65,7 @@ func (e *Engine) handleJobRequest(ctx context.Context, h *handling) error {
 		return err
 	}
 	h.rec, h.prior = rec, rec.Attempts
-	if rec.State == job.Dispatched && !h.guessed && e.resumes() {
+	if rec.State == job.Dispatched && !h.guessed && e.resumable(&rec) {
 		return e.resumeIntent(ctx, h)
 	}
 	if !dispatchable(rec.State) {
@@ -80,7 +80,7 @@ func (e *Engine) handleJobRequest(ctx context.Context, h *handling) error {
 		}
 	}
 	if err := e.schedule(ctx, h, phase.ScheduledWrite); err != nil {
-		return e.writeRetry(err, phase.ScheduledWrite, "")
+		return e.writeRetry(ctx, err, phase.ScheduledWrite, "")
 	}
 	if h.rec.Attempts > e.settings.MaxSchedulingRetries {
 		return e.fail(ctx, h.ceiling()) // only if the record could not be read before
@@ -102,7 +102,7 @@ func (e *Engine) adopt(ctx context.Context, h *handling) error {
 	}
 	out, err := e.store.Adopt(phase.With(ctx, h.req.JobID, phase.PendingWrite), h.req, packet)
 	if err != nil {
-		return e.writeRetry(err, phase.PendingWrite, "")
+		return e.writeRetry(ctx, err, phase.PendingWrite, "")
 	}
 	h.rec.Moved(&store.Write{To: job.Pending}, out)
 	return nil

@@ -23,7 +23,7 @@ func (e *Engine) HandleJobResult(ctx context.Context, res job.Result) error {
 	err := e.withJobLock(ctx, res.JobID, func(ctx context.Context) error {
 		rec, err := e.store.Read(phase.With(ctx, res.JobID, phase.StateRead), res.JobID)
 		if errors.Is(err, store.ErrNotFound) {
-			return RetryAfter(err, e.settings.RetryDelayStore, phase.StateRead, "")
+			return e.storeRetry(ctx, err, phase.StateRead, "")
 		}
 		if err != nil {
 			return e.failClosed(ctx, phase.StateRead, res.JobID, topic, err)
@@ -49,7 +49,7 @@ func (e *Engine) handleJobResult(ctx context.Context, res *job.Result, rec *stor
 	if !rec.State.InFlight() {
 		// The result is ahead of the state: of a dispatch that was published and rolled back.
 		err := fmt.Errorf("result %s of a job that is %s", res.Status, rec.State)
-		return RetryAfter(err, e.settings.RetryDelayStore, phase.ResultWrite, "")
+		return e.storeRetry(ctx, err, phase.ResultWrite, "")
 	}
 	to := res.Status.State()
 	if to == job.Failed {
@@ -58,7 +58,7 @@ func (e *Engine) handleJobResult(ctx context.Context, res *job.Result, rec *stor
 	w := rec.Move(to)
 	w.Reason, w.ReasonCode = res.Reason, res.ReasonCode
 	if err := e.move(ctx, phase.ResultWrite, rec, w); err != nil {
-		return e.writeRetry(err, phase.ResultWrite, "")
+		return e.writeRetry(ctx, err, phase.ResultWrite, "")
 	}
 	e.metrics.JobsCompleted.WithLabelValues(rec.Topic, string(to)).Inc()
 	e.log.LogAttrs(ctx, slog.LevelInfo, "job completed", slog.String("job_id", res.JobID),

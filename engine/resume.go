@@ -16,6 +16,12 @@ func (e *Engine) resumes() bool {
 	return e.settings.ResumeIntents && e.settings.DispatchOrder != Outbox
 }
 
+// resumable says whether the job is published by whoever finds it DISPATCHED. A dispatch to a topic is
+// not: no compare-and-set would keep it from being stored twice, and it is left to the reconciler.
+func (e *Engine) resumable(rec *store.Record) bool {
+	return e.resumes() && rec.State == job.Dispatched && rec.Worker != ""
+}
+
 // resume takes up a job that stays DISPATCHED. It takes the job's lock; a job that has moved on is
 // left alone.
 func (e *Engine) resume(ctx context.Context, jobID string) error {
@@ -29,7 +35,7 @@ func (e *Engine) resume(ctx context.Context, jobID string) error {
 			return e.failClosed(ctx, phase.StateRead, jobID, topic, err)
 		}
 		topic = rec.Topic
-		if rec.State != job.Dispatched || !e.resumes() {
+		if !e.resumable(&rec) {
 			return nil
 		}
 		return e.resumeIntent(ctx, &handling{rec: rec, started: e.clock.Now()})
@@ -38,21 +44,46 @@ func (e *Engine) resume(ctx context.Context, jobID string) error {
 }
 
 // resumeIntent holds the lock of a DISPATCHED job. It publishes the dispatch that the record describes:
-// the same worker, epoch and attempts. It never rolls back, whatever the stream says: an earlier
-// publish, of which nobody heard, may have been stored.
+// the same worker, epoch and attempts. It does not roll back what the stream refuses, since an earlier
+// publish, of which nobody heard, may have been stored; only a void makes sure of that.
 func (e *Engine) resumeIntent(ctx context.Context, h *handling) error {
 	req, err := h.rec.Request()
 	if err != nil {
-		return RetryAfter(err, e.settings.RetryDelayStore, phase.Publish, job.ReasonDispatchFailed)
+		return e.storeRetry(ctx, err, phase.Publish, job.ReasonDispatchFailed)
 	}
 	h.req, h.prior = &req, h.rec.Attempts
+	if e.voids(&h.rec) && !e.registry.IsAlive(h.rec.Worker) {
+		return e.repick(ctx, h)
+	}
 	worker, err := e.publish(ctx, h, h.rec.Worker, h.rec.Epoch)
-	if errors.Is(err, errVoid) {
-		return nil
+	if v, ok := errors.AsType[*voidError](err); ok {
+		return e.finish(ctx, h, v.Void)
 	}
 	if err != nil {
 		return e.publishRetry(ctx, h, err)
 	}
 	e.metrics.IntentsResumed.WithLabelValues(h.rec.Topic).Inc()
 	return e.running(ctx, h, worker)
+}
+
+// repick takes the job away from a worker that is not alive, unless that has been given it: a dispatch
+// would lie in its stream until the running timeout.
+func (e *Engine) repick(ctx context.Context, h *handling) error {
+	decided, worker, err := e.void(ctx, &h.rec, job.Void{End: job.Scheduled, Reason: "worker " + h.rec.Worker + " is not alive"})
+	if err != nil {
+		return err
+	}
+	if worker != "" {
+		return e.running(ctx, h, worker)
+	}
+	return e.finish(ctx, h, decided)
+}
+
+// finish takes the job where the void in its dispatch's place says. One that is to go to another worker
+// goes back to SCHEDULED; its message, or the replayer, picks again.
+func (e *Engine) finish(ctx context.Context, h *handling, v job.Void) error {
+	if v.End == job.Scheduled {
+		return e.rollBack(ctx, h, &voidError{v})
+	}
+	return e.end(ctx, &h.rec, v)
 }

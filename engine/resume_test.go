@@ -1,6 +1,8 @@
 package engine
 
 import (
+	"encoding/json"
+	"strconv"
 	"testing"
 
 	"github.com/stretchr/testify/assert"
@@ -47,7 +49,7 @@ func TestResumeIsASettingAndNotTheOutboxs(t *testing.T) {
 	} {
 		h := newHardened(t, change)
 		h.submit()
-		h.force(job.Dispatched, 1)
+		h.intended("worker-1")
 		require.NoError(t, h.resume(t.Context(), "job-1"))
 		assert.Empty(t, h.stored())
 	}
@@ -56,7 +58,7 @@ func TestResumeIsASettingAndNotTheOutboxs(t *testing.T) {
 func TestResumeFailsClosed(t *testing.T) {
 	h := newHardened(t)
 	h.submit()
-	h.force(job.Dispatched, 1)
+	h.intended("worker-1")
 	h.faults.on(phase.StateRead, "before")
 	assert.Equal(t, phase.StateRead, h.retry(h.resume(t.Context(), "job-1")).Phase)
 	assert.Empty(t, h.stored())
@@ -77,4 +79,98 @@ func TestACachedIntentIsNotResumed(t *testing.T) {
 	assert.Empty(t, h.stored())
 	require.NoError(t, h.resume(t.Context(), "job-1"), "the replayer takes it up")
 	assert.Len(t, h.dispatches(), 1)
+}
+
+// intended leaves job-1 DISPATCHED to a worker, and nothing published.
+func (h *harness) intended(workerID string) {
+	h.t.Helper()
+	h.force(job.Dispatched, 1)
+	h.redis.HSet("job:job-1", "worker", workerID, "epoch", "1")
+}
+
+// A dispatch to a worker that died would lie in its stream until the running timeout.
+func TestTheIntentOfADeadWorkerIsVoidedAndPickedAgain(t *testing.T) {
+	h := newHardened(t)
+	req := h.submit()
+	h.intended("worker-0")
+	r := h.retry(h.resume(t.Context(), "job-1"))
+	assert.Equal(t, phase.Publish, r.Phase)
+	assert.Equal(t, job.Scheduled, h.record().State)
+	assert.Equal(t, 2, h.record().Attempts)
+	assert.Empty(t, h.record().Worker)
+	require.Len(t, h.voids(), 1)
+	var v job.Void
+	require.NoError(t, json.Unmarshal(h.voids()[0].Data, &v))
+	assert.Equal(t, job.Void{JobID: "job-1", Topic: "job.default", Epoch: 1, End: job.Scheduled, Reason: "worker worker-0 is not alive"}, v)
+	assert.EqualValues(t, 1, h.metric(`scheduler_dispatch_rollback_total{topic="job.default"}`))
+
+	require.NoError(t, h.handle(req))
+	assert.Equal(t, job.Running, h.record().State)
+	assert.Equal(t, "worker-1", h.record().Worker)
+	assert.EqualValues(t, 2, h.record().Epoch)
+	assert.Zero(t, h.metric(`scheduler_intents_resumed_total{topic="job.default"}`))
+}
+
+// Wherever that breaks off, the next resumption goes on, even if the worker is back by then.
+func TestAPickAgainThatBreaksOffIsTakenUpAgain(t *testing.T) {
+	for _, p := range []phase.Phase{phase.VoidPublish, phase.RollbackWrite} {
+		for _, back := range []bool{false, true} {
+			h := newHardened(t)
+			req := h.submit()
+			h.intended("worker-0")
+			h.faults.on(p, map[phase.Phase]string{phase.VoidPublish: "after", phase.RollbackWrite: "before"}[p])
+			assert.Equal(t, p, h.retry(h.handle(req)).Phase)
+			assert.Equal(t, job.Dispatched, h.record().State)
+			if back {
+				h.worker("worker-0")
+			}
+			h.retry(h.handle(req))
+			assert.Equal(t, job.Scheduled, h.record().State)
+			assert.Equal(t, 2, h.record().Attempts)
+			require.NoError(t, h.handle(req))
+			assert.Equal(t, job.Running, h.record().State)
+			assert.Len(t, h.stored(), 2, "the void and the dispatch of the second epoch")
+		}
+	}
+}
+
+func TestTheIntentOfADeadWorkerAtTheCeiling(t *testing.T) {
+	h := newHardened(t)
+	h.submit()
+	h.intended("worker-0")
+	h.redis.HSet("job:job-1", "attempts", strconv.Itoa(h.settings.MaxSchedulingRetries))
+	require.NoError(t, h.resume(t.Context(), "job-1"))
+	assert.Equal(t, job.Failed, h.record().State)
+	assert.Equal(t, "max_scheduling_retries", h.dlqEntry().ReasonCode)
+}
+
+// The publish that nobody heard of came first.
+func TestADeadWorkerThatHasTheJobKeepsIt(t *testing.T) {
+	h := newHardened(t)
+	h.submit()
+	h.intended("worker-0")
+	h.stands("worker-0", false)
+	require.NoError(t, h.resume(t.Context(), "job-1"))
+	assert.Equal(t, job.Running, h.record().State)
+	assert.Equal(t, "worker-0", h.record().Worker)
+	assert.Len(t, h.stored(), 1)
+}
+
+func TestWithoutVoidsADeadWorkersIntentIsResumed(t *testing.T) {
+	h := newHardened(t, func(s *Settings) { s.VoidIntents = false })
+	h.submit()
+	h.intended("worker-0")
+	require.NoError(t, h.resume(t.Context(), "job-1"))
+	assert.Equal(t, job.Running, h.record().State)
+	assert.Equal(t, "worker-0", h.dispatches()[0].WorkerID)
+}
+
+// A void that the stream refuses leaves room for a publish that is under way: the job is not picked again.
+func TestARefusedVoidPicksNobody(t *testing.T) {
+	h := newHardened(t)
+	h.submit()
+	h.intended("worker-0")
+	h.faults.on(phase.VoidPublish, "refused")
+	assert.Equal(t, phase.VoidPublish, h.retry(h.resume(t.Context(), "job-1")).Phase)
+	assert.Equal(t, job.Dispatched, h.record().State)
 }

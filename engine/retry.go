@@ -1,9 +1,11 @@
 package engine
 
 import (
+	"context"
 	"fmt"
 	"time"
 
+	"github.com/faultline-sim/faultline/engine/bus"
 	"github.com/faultline-sim/faultline/engine/phase"
 )
 
@@ -19,6 +21,26 @@ type RetryableError struct {
 // RetryAfter wraps err to come back after delay.
 func RetryAfter(err error, delay time.Duration, p phase.Phase, reasonCode string) *RetryableError {
 	return &RetryableError{Err: err, Delay: delay, Phase: p, ReasonCode: reasonCode}
+}
+
+// storeRetry puts off what met a failure of the store or the stream.
+func (e *Engine) storeRetry(ctx context.Context, err error, p phase.Phase, reasonCode string) *RetryableError {
+	return RetryAfter(err, e.infrastructureDelay(ctx, e.settings.RetryDelayStore), p, reasonCode)
+}
+
+// busyRetry puts off what met another holder of the job's lock.
+func (e *Engine) busyRetry(ctx context.Context, err error, p phase.Phase, reasonCode string) *RetryableError {
+	return RetryAfter(err, e.infrastructureDelay(ctx, e.settings.RetryDelayBusy), p, reasonCode)
+}
+
+// infrastructureDelay is how long a message stays away that is not to blame for it. With busy_backoff
+// neither a lock that its holder has left behind nor an outage of the store uses up the message's
+// deliveries: 100 of them last for three quarters of an hour.
+func (e *Engine) infrastructureDelay(ctx context.Context, base time.Duration) time.Duration {
+	if !e.settings.BusyBackoff {
+		return base
+	}
+	return backoffDelay(max(0, bus.Deliveries(ctx)-1), base, 0, e.settings.BackoffMax)
 }
 
 // Error is the phase and the cause.

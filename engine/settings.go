@@ -59,7 +59,7 @@ type TickLock string
 // What becomes of a tick's lock.
 const (
 	UntilExpiry TickLock = "until-expiry" // it is held until it expires, against its own holder too (documented): one tick every second poll, or every third if the lock outlives that by a hair
-	Renewed     TickLock = "renewed"      // likewise, but its holder may tick again: one tick a poll
+	Renewed     TickLock = "renewed"      // likewise, but its holder may tick again: one tick a poll; after a tick that did not go well it is left to expire, to another
 	Released    TickLock = "released"     // it is given back: another replica ticks within the same poll
 )
 
@@ -137,13 +137,13 @@ type Settings struct {
 	// What the hardened preset adds. Each is a toggle of its own.
 	Fence              bool `yaml:"fence" json:"fence" doc:"a state write is a compare-and-set: only under the job's own lock, and only over the version that was read"`
 	Epochs             bool `yaml:"epochs" json:"epochs" doc:"DISPATCHED mints an epoch, and the publish is a compare-and-set on it: the stream stores one dispatch of an epoch at most"`
-	ResumeIntents      bool `yaml:"resume_intents" json:"resume_intents" doc:"a publish that failed is repeated and never rolled back: by the redelivery, and by the replayer"`
+	ResumeIntents      bool `yaml:"resume_intents" json:"resume_intents" doc:"a publish to a worker that failed is repeated and not rolled back: by the redelivery, and by the replayer"`
 	RefuseStaleResults bool `yaml:"refuse_stale_results" json:"refuse_stale_results" doc:"with epochs, a result of an older one than the record's is ignored"`
-	VoidIntents        bool `yaml:"void_intents" json:"void_intents" doc:"with epochs, a job that ends while DISPATCHED takes its dispatch's place in the stream, so that no late publish follows"`
+	VoidIntents        bool `yaml:"void_intents" json:"void_intents" doc:"with epochs, a job that ends while DISPATCHED, or leaves a dead worker, takes its dispatch's place in the stream, so that no late publish follows"`
 	CancelNotice       bool `yaml:"cancel_notice" json:"cancel_notice" doc:"the worker of a cancelled job is told"`
 	SweepScheduled     bool `yaml:"sweep_scheduled" json:"sweep_scheduled" doc:"the replayer takes up jobs that stay SCHEDULED, too"`
 	RecheckTimeouts    bool `yaml:"recheck_timeouts" json:"recheck_timeouts" doc:"the reconciler reads a job again, under its lock, before it times it out"`
-	BusyBackoff        bool `yaml:"busy_backoff" json:"busy_backoff" doc:"the delay of a message that met a busy lock doubles with each delivery, up to backoff_max"`
+	BusyBackoff        bool `yaml:"busy_backoff" json:"busy_backoff" doc:"the delay of a message that met a busy lock, or a failure of the store or the stream, doubles with each delivery from retry_delay_busy or retry_delay_store, up to backoff_max"`
 	SnapshotLastSeen   bool `yaml:"snapshot_last_seen" json:"snapshot_last_seen" doc:"a worker from the snapshot counts as seen when the snapshot's writer last heard of it, not now"`
 
 	// Parts of the documented design that can be taken away, to see what they are for.

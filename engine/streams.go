@@ -2,7 +2,10 @@ package engine
 
 import (
 	"context"
+	"errors"
 	"fmt"
+	"slices"
+	"strings"
 	"time"
 
 	"github.com/nats-io/nats.go/jetstream"
@@ -10,15 +13,15 @@ import (
 	"github.com/faultline-sim/faultline/engine/bus"
 )
 
-// StreamOptions are what a deployment decides about the streams.
+// StreamOptions are what a deployment decides about the streams that are yet to be created.
 type StreamOptions struct {
 	Storage  jetstream.StorageType // the zero value is file storage
 	Replicas int                   // of each message; 0 is 1
 	MaxAge   time.Duration         // messages older than this go; 0 keeps them
 }
 
-// EnsureStreams creates CORDUM_SYS and CORDUM_JOBS, or brings them to the given options. The
-// storage of a stream that exists cannot be changed.
+// EnsureStreams creates CORDUM_SYS and CORDUM_JOBS with the given options. Of a stream that exists
+// everything stays as its operator has it; what it lacks are its subjects, if anything.
 func EnsureStreams(ctx context.Context, js jetstream.JetStream, opt StreamOptions) error {
 	_, err := ensureStreams(ctx, js, opt)
 	return err
@@ -30,7 +33,7 @@ func ensureStreams(ctx context.Context, js jetstream.JetStream, opt StreamOption
 		name     string
 		subjects []string
 	}{{bus.StreamSys, bus.SysSubjects}, {bus.StreamJobs, bus.JobsSubjects}} {
-		jobs, err = js.CreateOrUpdateStream(ctx, jetstream.StreamConfig{
+		jobs, err = ensureStream(ctx, js, jetstream.StreamConfig{
 			Name:      s.name,
 			Subjects:  s.subjects,
 			Retention: jetstream.LimitsPolicy,
@@ -45,6 +48,44 @@ func ensureStreams(ctx context.Context, js jetstream.JetStream, opt StreamOption
 	return jobs, nil
 }
 
+// ensureStream is one call if the stream is to be created, or is just as cfg says.
+func ensureStream(ctx context.Context, js jetstream.JetStream, cfg jetstream.StreamConfig) (jetstream.Stream, error) {
+	s, err := js.CreateStream(ctx, cfg)
+	if !errors.Is(err, jetstream.ErrStreamNameAlreadyInUse) {
+		return s, err
+	}
+	if s, err = js.Stream(ctx, cfg.Name); err != nil {
+		return nil, err
+	}
+	now := s.CachedInfo().Config
+	lacks := slices.DeleteFunc(slices.Clone(cfg.Subjects), func(subject string) bool { return covered(subject, now.Subjects) })
+	if len(lacks) == 0 {
+		return s, nil
+	}
+	// A stream's subjects must not overlap.
+	kept := slices.DeleteFunc(slices.Clone(now.Subjects), func(subject string) bool { return covered(subject, lacks) })
+	now.Subjects = append(kept, lacks...)
+	return js.UpdateStream(ctx, now)
+}
+
+// covered says whether every message of a subject, which may have wildcards, is one of the others, too.
+func covered(subject string, others []string) bool {
+	return slices.ContainsFunc(others, func(other string) bool {
+		a, b := strings.Split(subject, "."), strings.Split(other, ".")
+		for i, token := range b {
+			switch {
+			case i == len(a):
+				return false
+			case token == ">":
+				return true
+			case a[i] == ">" || token != "*" && token != a[i]:
+				return false
+			}
+		}
+		return len(a) == len(b)
+	})
+}
+
 // openConsumer creates or updates one of the durable consumers that the replicas share (AckWait and
 // MaxDeliver: seed 003, section 9).
 func (e *Engine) openConsumer(ctx context.Context, name, subject string) (jetstream.Consumer, error) {
@@ -54,6 +95,9 @@ func (e *Engine) openConsumer(ctx context.Context, name, subject string) (jetstr
 		AckPolicy:     jetstream.AckExplicitPolicy,
 		AckWait:       e.settings.AckWait,
 		MaxDeliver:    e.settings.MaxDeliver,
+		// No limit: Handlers bounds the work already, and messages that wait out their delay are pending
+		// too. At the server's default, 1000 of them would keep every other message back.
+		MaxAckPending: -1,
 	})
 	if err != nil {
 		return nil, fmt.Errorf("consumer %s: %w", name, err)

@@ -36,26 +36,30 @@ func (e *Engine) timeOut(ctx context.Context, listed *store.Record, reason strin
 }
 
 // endOverdue holds the job's lock. A dispatch whose publish nobody saw confirmed may have been stored
-// all the same: that job runs, and has its time for it.
+// all the same: that job runs, and has its time for it, unless it is its deadline that has passed.
 func (e *Engine) endOverdue(ctx context.Context, rec *store.Record, reason string) error {
-	worker, err := e.void(ctx, rec)
+	decided, worker, err := e.void(ctx, rec, job.Void{End: job.Timeout, Reason: reason})
 	if err != nil {
 		return err
 	}
 	if worker != "" {
 		if err := e.runningRecord(ctx, rec, worker); err != nil {
-			return e.writeRetry(err, phase.RunningWrite, "")
+			return e.writeRetry(ctx, err, phase.RunningWrite, "")
 		}
-		return nil
+		rec.UpdatedAt = e.clock.Now()
+		if reason = e.timeouts.Overdue(rec, rec.UpdatedAt); reason == "" {
+			return nil
+		}
+		return e.writeTimeout(ctx, rec, rec.Move(job.Timeout), reason) // a deadline leaves it no time
 	}
-	return e.writeTimeout(ctx, rec, rec.Move(job.Timeout), reason)
+	return e.end(ctx, rec, decided)
 }
 
 func (e *Engine) writeTimeout(ctx context.Context, rec *store.Record, w store.Write, reason string) error {
 	from := rec.State
 	w.Reason, w.ReasonCode = reason, job.ReasonTimeout
 	if err := e.move(ctx, phase.TimeoutWrite, rec, w); err != nil {
-		return e.writeRetry(err, phase.TimeoutWrite, job.ReasonTimeout)
+		return e.writeRetry(ctx, err, phase.TimeoutWrite, job.ReasonTimeout)
 	}
 	e.metrics.JobsCompleted.WithLabelValues(rec.Topic, string(job.Timeout)).Inc()
 	e.log.LogAttrs(ctx, slog.LevelError, "job timed out",

@@ -118,6 +118,29 @@ func TestATimeoutOfADispatchThatWasStoredAfterAll(t *testing.T) {
 	assert.Equal(t, job.Timeout, h.record().State)
 }
 
+// A deadline gives nobody time: the job ends in the poll that finds it, whoever has its dispatch.
+func TestADeadlineOfADispatchThatWasStoredAfterAll(t *testing.T) {
+	h := newHarness(t, hardened)
+	h.worker("worker-1")
+	c, err := NewClient(ClientConfig{Redis: h.config.Redis, JetStream: h.config.JetStream, Clock: h.clock, Settings: h.config.Settings})
+	require.NoError(t, err)
+	req := request("job-1")
+	req.Budget = &job.Budget{DeadlineMS: h.settings.RunningTimeout.Milliseconds() * 2}
+	require.NoError(t, c.Submit(t.Context(), req))
+	h.faults.on(phase.RunningWrite, "before")
+	require.Error(t, h.handle(req))
+	h.clock.Advance(h.settings.RunningTimeout + time.Second) // counts from RUNNING on
+	require.NoError(t, h.reconcile())
+	require.Equal(t, job.Running, h.record().State)
+
+	h.force(job.Dispatched, 1)
+	h.clock.Advance(h.settings.RunningTimeout)
+	require.NoError(t, h.reconcile())
+	assert.Equal(t, job.Timeout, h.record().State)
+	assert.Contains(t, h.record().Reason, "past its deadline")
+	assert.False(t, h.redis.Exists("job:deadlines"))
+}
+
 func TestATimeoutWhoseVoidOrRunningFails(t *testing.T) {
 	for p, published := range map[phase.Phase]string{phase.VoidPublish: "before", phase.RunningWrite: "after"} {
 		h := newHarness(t, hardened)

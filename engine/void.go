@@ -6,44 +6,83 @@ import (
 	"errors"
 	"log/slog"
 
+	"github.com/nats-io/nats.go/jetstream"
+
 	"github.com/faultline-sim/faultline/engine/bus"
 	"github.com/faultline-sim/faultline/engine/job"
 	"github.com/faultline-sim/faultline/engine/phase"
 	"github.com/faultline-sim/faultline/engine/store"
 )
 
-// void takes the place of a dispatch in the stream, before its job ends: afterwards no publish of the
-// epoch can follow, not even one that is under way. The caller holds the lock of the job, which rec
-// shows DISPATCHED, and ends it next. If the dispatch was stored before, worker is who has it. After an
-// error, which is a retry event, neither is known.
+// voidError says that the stream holds a void in the place of the dispatch. It carries what was decided
+// of the job, which whoever meets it may have to see to: who decided it may be gone.
+type voidError struct{ job.Void }
+
+// Error is what was decided.
+func (v *voidError) Error() string {
+	return "the dispatch is void: before it was published, the job was to be " + string(v.End)
+}
+
+// voids says whether the DISPATCHED job has a place in the stream that can be taken. One that was
+// dispatched without an epoch, or to a topic, has none.
+func (e *Engine) voids(rec *store.Record) bool {
+	return e.settings.VoidIntents && e.settings.Epochs && rec.State == job.Dispatched && rec.Epoch != 0 && rec.Worker != ""
+}
+
+// void takes the place of a dispatch in the stream, before its job goes where want says: afterwards no
+// publish of the epoch can follow, not even one that is under way. The caller holds the job's lock. If
+// the dispatch was stored before, worker is who has it. Otherwise the caller sees to what is returned:
+// want, or the end that an earlier void has decided. After an error, which is a retry event, nothing
+// is known.
 //
-// A job that was dispatched without an epoch, or to a topic, has no place in the stream to take.
-func (e *Engine) void(ctx context.Context, rec *store.Record) (worker string, err error) {
-	if !e.settings.VoidIntents || !e.settings.Epochs || rec.State != job.Dispatched || rec.Epoch == 0 || rec.Worker == "" {
-		return "", nil
+// An end comes without its void if there is no place to take, or if the stream refuses the void and
+// holds nothing of the epoch: it would refuse the dispatch too.
+func (e *Engine) void(ctx context.Context, rec *store.Record, want job.Void) (decided job.Void, worker string, err error) {
+	if !e.voids(rec) {
+		return want, "", nil
 	}
-	body, err := json.Marshal(job.Dispatch{JobID: rec.JobID, Topic: rec.Topic, Epoch: rec.Epoch})
+	want.JobID, want.Topic, want.Epoch = rec.JobID, rec.Topic, rec.Epoch
+	body, err := json.Marshal(want)
 	if err != nil {
-		return "", err
+		return job.Void{}, "", err
 	}
 	err = bus.Publish(phase.With(ctx, rec.JobID, phase.VoidPublish), e.js, bus.Message{
 		Subject: bus.EpochSubject(rec.Worker, rec.JobID, rec.Epoch), JobID: rec.JobID, Epoch: rec.Epoch, Void: true, Once: true, Body: body,
 	}, e.settings.PublishTimeout)
-	switch {
-	case err == nil:
+	if err == nil {
 		e.metrics.IntentsVoided.WithLabelValues(rec.Topic).Inc()
-		e.log.LogAttrs(ctx, slog.LevelInfo, "dispatch voided",
-			slog.String("job_id", rec.JobID), slog.String("topic", rec.Topic), slog.Int64("epoch", rec.Epoch))
-		return "", nil
-	case !errors.Is(err, bus.ErrStored):
-		return "", RetryAfter(err, e.settings.RetryDelayStore, phase.VoidPublish, "")
+		e.log.LogAttrs(ctx, slog.LevelInfo, "dispatch voided", slog.String("job_id", rec.JobID),
+			slog.String("topic", rec.Topic), slog.Int64("epoch", rec.Epoch), slog.String("to", string(want.End)))
+		return want, "", nil
+	}
+	refused := bus.Refused(err) && want.End.Terminal()
+	if !refused && !errors.Is(err, bus.ErrStored) {
+		return job.Void{}, "", e.storeRetry(ctx, err, phase.VoidPublish, "")
 	}
 	held, readErr := e.readEpoch(ctx, rec.JobID, rec.Epoch)
-	if readErr != nil {
-		return "", RetryAfter(errors.Join(err, readErr), e.settings.RetryDelayStore, phase.PublishRead, "")
+	switch {
+	case refused && errors.Is(readErr, jetstream.ErrMsgNotFound):
+		e.log.LogAttrs(ctx, slog.LevelWarn, "dispatch cannot be voided", slog.String("job_id", rec.JobID),
+			slog.String("topic", rec.Topic), slog.Int64("epoch", rec.Epoch), slog.String("to", string(want.End)), slog.Any("error", err))
+		return want, "", nil
+	case readErr != nil:
+		return job.Void{}, "", e.storeRetry(ctx, errors.Join(err, readErr), phase.PublishRead, "")
+	case held.Void == nil:
+		return job.Void{}, held.WorkerID, nil
+	case held.Void.End.Terminal():
+		return *held.Void, "", nil
 	}
-	if held.Void {
-		return "", nil
+	return want, "", nil // a void that ends no job only keeps the place
+}
+
+// end takes a job to the end that v decided; a v that decided none leaves it where it is. The caller
+// holds the job's lock.
+func (e *Engine) end(ctx context.Context, rec *store.Record, v job.Void) error {
+	switch v.End {
+	case job.Cancelled:
+		return e.writeCancelled(ctx, rec, rec.Move(job.Cancelled), v.Reason)
+	case job.Timeout:
+		return e.writeTimeout(ctx, rec, rec.Move(job.Timeout), v.Reason)
 	}
-	return held.WorkerID, nil
+	return nil
 }

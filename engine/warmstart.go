@@ -91,7 +91,7 @@ func (e *Engine) writeSnapshot(ctx context.Context, k *lock.Tick) error {
 	if err := k.Begin(ctx); err != nil {
 		return err
 	}
-	return errors.Join(e.setSnapshot(ctx, data), k.End(ctx))
+	return errors.Join(e.setSnapshot(ctx, data), k.End(ctx, true))
 }
 
 func (e *Engine) setSnapshot(ctx context.Context, data []byte) error {

@@ -27,10 +27,9 @@ func (e *Engine) move(ctx context.Context, p phase.Phase, rec *store.Record, w s
 
 // writeRetry sends a message back whose write was not made, or may not have been. One that the fence
 // stopped has met another holder of the job's lock.
-func (e *Engine) writeRetry(err error, p phase.Phase, reasonCode string) *RetryableError {
-	delay := e.settings.RetryDelayStore
+func (e *Engine) writeRetry(ctx context.Context, err error, p phase.Phase, reasonCode string) *RetryableError {
 	if errors.Is(err, store.ErrFenced) {
-		delay = e.settings.RetryDelayBusy
+		return e.busyRetry(ctx, err, p, reasonCode)
 	}
-	return RetryAfter(err, delay, p, reasonCode)
+	return e.storeRetry(ctx, err, p, reasonCode)
 }

@@ -31,13 +31,15 @@ func strike(ctx context.Context, do Effect, op *sim.Op, apply func() error) erro
 }
 
 // late holds op up. What reads changes nothing by being late.
-func (in *Injector) late(op *sim.Op, f Fault, fired int, apply func() error) error {
+func (in *Injector) late(op *sim.Op, a *armed, fired int, apply func() error) error {
 	in.under++
+	a.away++
 	done := func() {
 		in.under--
+		a.away--
 		in.fired[fired].Until = op.World().Now()
 	}
-	if !op.Late(f.For, apply, done) {
+	if !op.Late(a.For, apply, done) {
 		done()
 	}
 	return injectedError{context.DeadlineExceeded}

@@ -28,6 +28,7 @@ type armed struct {
 	Fault
 	seen map[string]int // matching operations so far, by job
 	hits int
+	away int // of the hits, operations that are late and have not arrived
 }
 
 // outage is a node's time without a process.
@@ -100,7 +101,7 @@ func (in *Injector) Intercept(ctx context.Context, op *sim.Op, apply func() erro
 	fired := in.note(op.World(), struck, op.Node(), moment)
 	op.Fault(string(struck.Do))
 	if struck.Do == Late {
-		return in.late(op, struck.Fault, fired, apply)
+		return in.late(op, struck, fired, apply)
 	}
 	return strike(ctx, struck.Do, op, apply)
 }

@@ -185,3 +185,26 @@ func TestALatePublishIsStored(t *testing.T) {
 	require.NoError(t, err)
 	assert.Equal(t, []string{"late n s x "}, stored)
 }
+
+// A run may end before an operation arrives: then the fault has not had its effect.
+func TestALateWriteThatHasNotArrived(t *testing.T) {
+	world(t, []faults.Fault{
+		{On: on(1, "save", 1), Do: faults.Late, For: 30 * time.Second},
+		{On: on(2, "save", 1), Do: faults.Late, For: 10 * time.Second, Times: 3},
+	}, func(w *sim.World, in *faults.Injector) {
+		w.Node("n", func(p *sim.Process) {
+			assert.Error(t, write(p, "order-1", "save", "late"))
+			assert.Error(t, write(p, "order-2", "save", "late"))
+			p.Clock().Sleep(15 * time.Second)
+			assert.Error(t, write(p, "order-2", "save", "late"))
+		}).Start()
+		w.Step(20*time.Second, nil)
+		assert.Equal(t, []string{
+			"late on save of job 1, by 30s: it had not arrived when the run ended",
+			"late on save of job 2, occurrences 1 to 3, by 10s: only 2 of 3 times",
+			"late on save of job 2, occurrences 1 to 3, by 10s: 1 of 2 had not arrived when the run ended",
+		}, in.Unfired())
+		w.Step(time.Minute, nil)
+		assert.Equal(t, []string{"late on save of job 2, occurrences 1 to 3, by 10s: only 2 of 3 times"}, in.Unfired())
+	})
+}

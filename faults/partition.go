@@ -14,8 +14,12 @@ func (in *Injector) partition(w *sim.World, a *armed) {
 	a.hits++
 	i := in.note(w, a, a.Node, Fired{Phase: in.links[a.From]})
 	in.cut[a.Node] = append(in.cut[a.Node], i)
-	if a.For > 0 {
-		w.At(w.Now()+a.For, verb("heal", a.From), a.Node, func() { in.mend(w, a.Node, i) })
+	lasts := a.For
+	if lasts == 0 && in.healed { // too late for the heal that would have ended it
+		lasts = time.Second
+	}
+	if lasts > 0 {
+		w.At(w.Now()+lasts, verb("heal", a.From), a.Node, func() { in.mend(w, a.Node, i) })
 	}
 }
 

@@ -163,3 +163,13 @@ func TestPartitionsWithoutAnEndAreHealed(t *testing.T) {
 		assert.Equal(t, 55*time.Second, (in.Fired()[0].Until - in.Fired()[0].At).Round(time.Second))
 	})
 }
+
+// A server that restarts holds the world up, and a partition may begin later than it should.
+func TestAPartitionAfterTheHealEndsToo(t *testing.T) {
+	world(t, []faults.Fault{{At: 5 * time.Second, Do: faults.Partition, Node: "n", From: faults.Redis}}, func(w *sim.World, in *faults.Injector) {
+		w.Node("n", func(p *sim.Process) { <-p.Context().Done() }).Start()
+		in.Heal(w)
+		w.Step(time.Minute, nil)
+		assert.Equal(t, time.Second, (in.Fired()[0].Until - in.Fired()[0].At).Round(time.Second))
+	})
+}

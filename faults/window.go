@@ -12,16 +12,24 @@ import (
 // Fired lists what took effect, in order.
 func (in *Injector) Fired() []Fired { return in.fired }
 
-// Unfired says which faults did not take effect, or not as often as they should have; those that
-// strike by rate cannot miss.
+// Unfired says which faults did not take effect, or not as often as they should have, or only in part:
+// an operation that is late and has not arrived yet has had no effect. Those that strike by rate cannot miss.
 func (in *Injector) Unfired() (list []string) {
 	for _, a := range in.armed {
-		switch due := max(1, a.Times); {
+		due := max(1, a.Times)
+		switch {
 		case a.Rate > 0 || a.hits >= due:
 		case a.hits == 0:
 			list = append(list, a.String()+": never")
 		default:
 			list = append(list, fmt.Sprintf("%s: only %d of %d times", a.String(), a.hits, due))
+		}
+		switch {
+		case a.away == 0:
+		case a.hits == 1:
+			list = append(list, a.String()+": it had not arrived when the run ended")
+		default:
+			list = append(list, fmt.Sprintf("%s: %d of %d had not arrived when the run ended", a.String(), a.away, a.hits))
 		}
 	}
 	return list

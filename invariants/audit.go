@@ -5,6 +5,7 @@ import (
 	"maps"
 	"slices"
 	"strconv"
+	"strings"
 	"time"
 
 	"github.com/faultline-sim/faultline/sim"
@@ -14,6 +15,7 @@ import (
 type AuditInput struct {
 	Config  Config                       // the settings that the schedulers ran with
 	Redis   map[string]map[string]string // every key: a hash's fields, a sorted set's members with their scores, a string under ""
+	Types   map[string]string            // the keys' types, as the command TYPE says them; nil is that all are what they should be
 	TTLs    map[string]time.Duration     // what the keys that expire have left
 	Streams []sim.Change                 // every message of CORDUM_SYS and CORDUM_JOBS, each stream in its own order: Stream, Seq, Subject, Header, and the data as Value
 	Settled bool                         // the world had its time to settle; else no Eventually is judged
@@ -26,16 +28,22 @@ type AuditInput struct {
 func Audit(in AuditInput) Report {
 	j := NewJudge(in.Config)
 	f := j.facts
+	for i := range in.Streams {
+		f.auditMessage(&in.Streams[i])
+	}
+	in.Redis = j.auditTypes(&in)
 	for _, key := range slices.Sorted(maps.Keys(in.Redis)) {
 		if id := recordOf(key); id != "" {
 			f.job(id).audit(in.Redis[key])
 		}
 	}
-	for i := range in.Streams {
-		f.auditMessage(&in.Streams[i])
-	}
 	for _, about := range f.order {
 		_, about.entered = in.Redis[dlqPrefix+about.id]
+	}
+	for key := range in.Redis {
+		if id, ok := strings.CutPrefix(key, dlqPrefix); ok {
+			f.file(id, true)
+		}
 	}
 	end := End{InTime: in.Settled, Redis: in.Redis, TTLs: in.TTLs, Streams: in.Streams}
 	for i, audited := range j.audited {
@@ -48,6 +56,22 @@ func Audit(in AuditInput) Report {
 	}
 	return j.report(in.Settled)
 }
+
+// partly says what an audit judges of those invariants of which it sees less than they say.
+var partly = map[string]string{
+	epochsNeverDecrease.Name:               "No stored dispatch is of an epoch that its job's record has not reached.",
+	everyIntentIsPublished.Name:            "Something is published of the last epoch of a job that is with a worker, or was to its end.",
+	attemptsEqualScheduledWrites.Name:      "No stored dispatch is of an attempt that its job's record has not counted.",
+	succeededImpliesFinishedExecution.Name: "A result that is stored says of each SUCCEEDED job that it succeeded.",
+	resultOfCurrentEpoch.Name:              "A result of its record's epoch that is stored says of each SUCCEEDED job that it succeeded.",
+	cancelledJobIsTold.Name:                "A notice to its worker is stored of each job that was cancelled after its dispatch was stored.",
+	terminatedMessageHasDLQEntry.Name:      "Each stored request for a job without a record has an entry of its own in the DLQ.",
+	noLockOutlivesItsHolder.Name:           "Each lock expires, and within its TTL.",
+}
+
+// AuditedPart is what an audit judges of the invariant of that name, in one sentence; "" is all that the
+// invariant says, or nothing.
+func AuditedPart(name string) string { return partly[name] }
 
 // audit takes a job's record for what it is now.
 func (j *job) audit(record map[string]string) {
@@ -99,9 +123,14 @@ func (f *facts) audited(each func(*job)) {
 	}
 }
 
-// unrecorded says whether there are requests for the job, and no record.
-func (j *job) unrecorded() bool {
-	return !j.accepted && slices.ContainsFunc(j.messages, func(m message) bool { return m.consumer == consumerSubmit })
+// unrecorded are the places of the requests for a job that has no record.
+func (j *job) unrecorded() (places []string) {
+	for i := range j.messages {
+		if !j.accepted && j.messages[i].consumer == consumerSubmit {
+			places = append(places, place(j.messages[i].seq))
+		}
+	}
+	return places
 }
 
 // succeededAt says whether a worker has reported the job's success, as a result of its record's epoch.
@@ -115,6 +144,31 @@ func (j *job) since() string {
 		return ""
 	}
 	return ", since step " + strconv.Itoa(j.stateAt)
+}
+
+// auditSettled finds jobs that are not over.
+func auditSettled(f *facts, t *tally) {
+	f.audited(func(j *job) {
+		if j.state == absent && f.poisoned(j) || j.state == approvalRequired && !j.approved {
+			return
+		}
+		t.exercise()
+		if !j.state.terminal() {
+			t.violated(j, "is still %s: %s", j.state, j.stored())
+		}
+	})
+}
+
+// stored says how far a job has come, by what the streams hold of it. No stream holds its executions.
+func (j *job) stored() string {
+	switch n := len(j.dispatches); {
+	case slices.ContainsFunc(j.messages, func(m message) bool { return m.consumer == consumerResult && m.epoch >= j.epoch }):
+		return "a result of it is stored, and was not accepted"
+	case n == 0:
+		return "no dispatch of it is stored"
+	default:
+		return "no result of it is stored, after " + countOf(n, "dispatch", "dispatches")
+	}
 }
 
 // auditDuplicates finds second dispatches.

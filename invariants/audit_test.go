@@ -44,7 +44,7 @@ func TestAuditOfWhatHolds(t *testing.T) {
 	s.redis[recordPrefix+"job-3"]["reason_code"] = reasonCancelled
 	s.submit("job-4").begins(s1, "job-4").minted(s1, "job-4", w1, 1).voids(s2, "job-4", w1, 1).cancelled(s2, "job-4").unlock(s2, "job-4")
 	s.store(streamSys, subjectSubmit, "poison-1")
-	s.dlq(s1, "poison-1", "parse_error", 0).lock(s1, "job-1")
+	s.dlq(s1, place(s.seqs[streamSys]), "parse_error", 0).lock(s1, "job-1")
 	report := Audit(s.left())
 	judged := []string{}
 	for _, o := range report.Invariants {
@@ -71,6 +71,13 @@ func TestAuditFindsWhatIsWrong(t *testing.T) {
 		}},
 		"a job that is not over": {"every-job-settles", "is still RUNNING: ", func(s *story, _ *AuditInput) {
 			s.write(s1, job1, "", "RUNNING")
+		}},
+		"a record of another type": {"redis-index-agrees-with-record", "job:job-1 is a string, and no scheduler can read it: it must be a hash", func(_ *story, in *AuditInput) {
+			in.Types = map[string]string{recordPrefix + job1: "string", indexPrefix + "SUCCEEDED": "zset"}
+			in.Redis[recordPrefix+job1] = map[string]string{"": "RUNNING"}
+		}},
+		"an index of another type": {"redis-index-agrees-with-record", "job:index:RUNNING is a list, and no scheduler can read it: it must be a sorted set", func(_ *story, in *AuditInput) {
+			in.Types = map[string]string{indexPrefix + "RUNNING": "list"}
 		}},
 		"a FAILED job without an entry": {"failed-job-has-dlq-entry", "is FAILED, but dlq:entry:job-1 does not exist", func(s *story, _ *AuditInput) {
 			s.write(s1, job1, "", "FAILED")
@@ -99,7 +106,7 @@ func TestAuditFindsWhatIsWrong(t *testing.T) {
 		"a worker that nobody told": {"cancelled-job-is-told", "was cancelled, but worker-1, which had it, was never told", func(s *story, _ *AuditInput) {
 			s.write(s1, job1, "", "CANCELLED", "reason_code", reasonCancelled)
 		}},
-		"a request that left nothing": {"terminated-message-has-dlq-entry", "there is neither a record nor dlq:entry:job-2", func(s *story, in *AuditInput) {
+		"a request that left nothing": {"terminated-message-has-dlq-entry", "there is neither a record nor dlq:entry:CORDUM_SYS:", func(s *story, in *AuditInput) {
 			in.Streams = append(in.Streams, s.store(streamSys, subjectSubmit, "job-2"))
 		}},
 		"a lock for ever": {"no-lock-outlives-its-holder", "the lock cordum:scheduler:job:job-1 has no expiry", func(s *story, _ *AuditInput) {
@@ -120,6 +127,53 @@ func TestAuditFindsWhatIsWrong(t *testing.T) {
 			assert.True(t, o.Violations[0].Promised, "an audit knows of no fault")
 		})
 	}
+}
+
+// What keeps a job from its end is said by what the streams hold: nobody saw an execution.
+func TestAuditOfAJobThatIsNotOver(t *testing.T) {
+	for says, tell := range map[string]func(*story){
+		"is still PENDING: no dispatch of it is stored":                    func(s *story) { s.submit(job1) },
+		"is still RUNNING: no result of it is stored, after 1 dispatch":    func(s *story) { s.submit(job1).dispatchedAt(s1, job1, w1, 1) },
+		"is still RUNNING: a result of it is stored, and was not accepted": func(s *story) { s.submit(job1).dispatchedAt(s1, job1, w1, 1).answers(w1, job1, 1) },
+	} {
+		s := newStory()
+		tell(s)
+		o := Audit(s.left()).outcome("every-job-settles")
+		require.Len(t, o.Violations, 1, says)
+		assert.Contains(t, o.Violations[0].Message, says)
+	}
+}
+
+// A record that cannot be read is said once, and nothing is made of it.
+func TestAuditOfARecordOfAnotherType(t *testing.T) {
+	s := settled(newStory(), job1)
+	in := s.left()
+	in.Types = map[string]string{recordPrefix + job1: "list"}
+	delete(in.Redis, recordPrefix+job1)
+	delete(in.Redis[indexPrefix+"SUCCEEDED"], job1)
+	for _, o := range Audit(in).Invariants {
+		if o.Name != "redis-index-agrees-with-record" {
+			assert.Empty(t, o.Violations, o.Name)
+		} else {
+			assert.Len(t, o.Violations, 1)
+		}
+	}
+}
+
+// An audit says what it sees of an invariant where that is not all of it.
+func TestAuditedPart(t *testing.T) {
+	j := NewJudge(hardened)
+	for i, tally := range j.tallies {
+		if AuditedPart(tally.inv.Name) != "" {
+			assert.NotNil(t, j.audited[i], tally.inv.Name)
+			assert.NotEqual(t, tally.inv.Says, AuditedPart(tally.inv.Name))
+		}
+	}
+	for name := range partly {
+		_, known := Find(name)
+		assert.True(t, known, name)
+	}
+	assert.Empty(t, AuditedPart("every-job-settles"))
 }
 
 // While the world is still at work, only what always holds is judged; and what the settings do not
@@ -169,5 +223,5 @@ func ExampleAudit() {
 			fmt.Println(o.Name+":", v.Message)
 		}
 	}
-	// Output: every-job-settles: job-1: is still RUNNING: no dispatch was stored
+	// Output: every-job-settles: job-1: is still RUNNING: no dispatch of it is stored
 }

@@ -39,7 +39,9 @@ const (
 	writerOverstayed
 	lockLeft
 	orphanStranded
+	requestLost
 	intentResumed
+	noWorkerTook
 	unprovided
 
 	failedClosed
@@ -47,7 +49,6 @@ const (
 	contended
 	toDeadWorker
 	toSilentWorker
-	noWorkerTook
 	staleWorkerMet
 	ceilingReached
 	lateHeartbeat
@@ -103,6 +104,8 @@ var classes = [64]struct{ fault, words string }{
 	{"writer-overstayed", "a writer of the snapshot outlived its lock"},
 	{"lock-left", "a lock of that job was left to expire, its holder having crashed or failed to release it"},
 	{"orphan-stranded", "a replayer took that job up and could only schedule it, and no request of it was left to come"},
+	{"request-lost", "the last request of that job was given up after MaxDeliver deliveries, and there was no record of the job"},
 	{"", "a later handling of that job published its intent again"},
+	{"", "a handling of that job found no worker for it"},
 	{"", "nothing provides for it"},
 }

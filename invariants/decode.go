@@ -42,6 +42,7 @@ const (
 	schedulerNodes  = "scheduler-"
 	workerNodes     = "worker-"
 	faultFailAfter  = "fail-after"
+	faultLate       = "late"
 )
 
 // What an answer says that is no failure: the stream holds a message of that subject already, and a

@@ -18,6 +18,7 @@ type facts struct {
 	heard map[hearing]ear // what each replica knows of each worker
 	ticks ticks           // of the reconciler, the replayer and the snapshot's writer
 	swept []swept         // what crashes took with them
+	filed map[string]bool // messages that have a DLQ entry, by their place
 
 	unkept uint64        // invariants violated within their promise, by their place in All
 	step   int           // the last event's
@@ -77,14 +78,15 @@ type job struct {
 	finished   int
 	executing  []string      // the workers at it
 	messages   []message     // its requests, results and cancellations
-	terminated int           // the step at which a message of it was terminated; 0 for never
+	terminated []termination // of those
 	entered    bool          // it has a DLQ entry
 	dlqExpires time.Duration // when that expires; 0 without one
 
 	lock      lock
 	handlings []handling // under way; more than one only if one outlived its lock
-	releasing string     // the process that gave the lock back last
-	replayer  string     // the process whose replayer has read it, and that has not scheduled it since
+	releases  []release  // under way, or the last of a process
+	late      []lateIntent
+	replayer  string // the process whose replayer has read it, and that has not scheduled it since
 }
 
 // notice is one word to a worker that a job of its is cancelled.
@@ -93,19 +95,31 @@ type notice struct {
 	epoch  int64
 }
 
+// pick is a process's choice of a worker; without a node there is none.
+type pick struct {
+	node        string
+	incarnation int
+	at          time.Duration
+}
+
 // intent is a DISPATCHED write; its step is 0 for none.
 type intent struct {
-	worker      string
-	epoch       int64
-	step        int
-	stored      bool   // a stream holds a dispatch of it
-	node        string // who wrote it
-	incarnation int
-	pickedAt    time.Duration // when that process picked the worker
+	worker string
+	epoch  int64
+	step   int
+	stored bool // a stream holds a dispatch of it
+	pick   pick // by who wrote it
 }
 
 // by says whether a process of the node wrote the intent.
-func (i *intent) by(node string) bool { return i.step != 0 && i.node == node }
+func (i *intent) by(node string) bool { return i.step != 0 && i.pick.node == node }
+
+// lateIntent is a DISPATCHED write that is on its way, its caller having given it up.
+type lateIntent struct {
+	name       string // the operation and its occurrence, which its late effect has too
+	occurrence int
+	pick       pick
+}
 
 // queued is a dispatch in the outbox; its step is 0 for none.
 type queued struct {
@@ -149,11 +163,12 @@ func (l *lock) heldBy(e *sim.Event) bool {
 type handling struct {
 	node        string
 	incarnation int
-	expires     time.Duration // when the lock it took expires, as renewed by it; 0 is never
+	lock        int           // the step at which it took its lock
+	expires     time.Duration // when that expires, as renewed by it; 0 is never
 	attempts    int           // when it began
+	pick        pick          // of the worker that it would publish to: its own, or that of the intent that it has read
 
 	readFailed    int           // the step of a state read that failed and was not repeated; 0 for none
-	scheduledAt   time.Duration // its last SCHEDULED write: the pick follows at once
 	publishFailed int           // the step of a publish that failed; 0 for none
 	scheduled     bool          // it wrote SCHEDULED
 	intended      bool          // it wrote DISPATCHED
@@ -169,6 +184,14 @@ type handling struct {
 	overdue       bool          // it was seen to go on after its lock had expired
 	renewals      int           // that have failed in a row
 	mayKeep       bool          // it was told of an error once its dispatch was stored: of the publish, or of the entry's removal
+}
+
+// release is a lock's being given back, which ends a handling.
+type release struct {
+	node        string
+	incarnation int
+	lock        int    // the step at which the lock was taken; 0 if events do not say which of two it is
+	hung        string // the operation of it that hangs
 }
 
 func (f *facts) job(id string) *job {

@@ -98,6 +98,7 @@ func (f *facts) crash(e *sim.Event) {
 			}
 			j.handlings = slices.Delete(j.handlings, i, i+1)
 		}
+		j.releases = slices.DeleteFunc(j.releases, func(r release) bool { return r.node == e.Target })
 		if j.queued.step != 0 && !j.queued.stored && j.intent.by(e.Target) {
 			f.meet(j, crashWithIntent) // and nothing is lost by it
 		}

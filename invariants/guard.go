@@ -129,8 +129,8 @@ var noMessageGivenUp = Invariant{
 	Kind:     Always,
 	Source:   "seed 003, section 9, MaxDeliver; section 8, busy retry",
 	Needs:    []string{"lock-released-by-owner-or-expiry"},
-	releases: lockLeft | ambiguousLock | lockError | stateReadError | failedWrite | failedPublish | ambiguousPublish | latePublish | lateWrite | lockOverstayed | dlqWriteFailed | lostAck | schedulerCrash | paused | unprovided,
-	covered:  []cover{covers(lockLeft|ambiguousLock|unprovided, withBusyBackoff, withPatience)},
+	releases: lockLeft | ambiguousLock | lockError | stateReadError | failedWrite | failedPublish | ambiguousPublish | latePublish | lateWrite | lockOverstayed | dlqWriteFailed | lostAck | schedulerCrash | paused | noWorkerTook | unprovided,
+	covered:  []cover{covers(lockLeft|ambiguousLock|unprovided, withBusyBackoff, withPatience), covers(noWorkerTook, withDeliveries)},
 	check: func(f *facts, t *tally) checker {
 		return checker{
 			acked: func(*step, *message) { t.exercise() },
@@ -158,29 +158,27 @@ func (j *job) needs(m *message) bool {
 
 var terminatedMessageHasDLQEntry = Invariant{
 	Name:   "terminated-message-has-dlq-entry",
-	Says:   "A message that was terminated, as it can never be handled, has an entry in the DLQ.",
+	Says:   "A message that was terminated, as it can never be handled, has an entry of its own in the DLQ, by its place in the stream.",
 	Kind:   Eventually,
 	Source: "seed 003, section 9, DLQ-first termination",
 	Needs:  []string{"events-agree-with-servers"},
 	check: func(f *facts, t *tally) checker {
 		return checker{audited: func(*End) {
 			for _, j := range f.order {
-				if !j.unrecorded() {
-					continue
-				}
-				t.exercise()
-				if !j.entered {
-					t.violated(j, "%s holds a request for it, but there is neither a record nor %s%s", streamSys, dlqPrefix, j.id)
+				for _, at := range j.unrecorded() {
+					t.exercise()
+					if !f.filed[at] {
+						t.violated(j, "%s holds a request for it, but there is neither a record nor %s%s", streamSys, dlqPrefix, at)
+					}
 				}
 			}
 		}, ended: func(*End) {
 			for _, j := range f.order {
-				if j.terminated == 0 {
-					continue
-				}
-				t.exercise()
-				if !j.entered {
-					t.violated(j, "a message of it was terminated at step %d, but %s%s was never written", j.terminated, dlqPrefix, j.id)
+				for _, end := range j.terminated {
+					t.exercise()
+					if !f.filed[end.place] {
+						t.violated(j, "a message of it was terminated at step %d, but %s%s was never written", end.step, dlqPrefix, end.place)
+					}
 				}
 			}
 		}}

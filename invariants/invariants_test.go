@@ -164,21 +164,6 @@ func TestHungOperationsAreJudgedByTheirReturn(t *testing.T) {
 	assert.Equal(t, 0, r.outcome("ambiguous-publish-stored").Exercised)
 }
 
-// A handler that outlived its lock may have its job twice in one process. A release, of several steps,
-// is then the end of one of them; and which of them failed closed, the events do not say.
-func TestAReleaseEndsOneHandling(t *testing.T) {
-	s := newStory().submit(job1).lock(s1, job1).read(s1, job1).unseen().wait(2*time.Minute).
-		begins(s1, job1).unlock(s1, job1).
-		add(s1, sim.KindReturn, "hgetall", recordPrefix+job1, job1, "state_read").fails().unlock(s1, job1).
-		counted(map[string]float64{counterFailClosed: 2})
-	r := s.judge(Config{})
-	assert.Equal(t, 1, r.outcome("state-read-failed-closed").Exercised)
-	assert.Empty(t, r.outcome("counters-equal-trace").Violations)
-
-	s = newStory().submit(job1).lock(s1, job1).read(s1, job1).fails().unlock(s1, job1).counted(map[string]float64{counterFailClosed: 2})
-	assert.Len(t, s.judge(Config{}).outcome("counters-equal-trace").Violations, 1)
-}
-
 // A message is given up after its last delivery, whoever failed to acknowledge it, and however.
 func TestMessagesAreGivenUp(t *testing.T) {
 	cfg := Config{MaxDeliver: 3}

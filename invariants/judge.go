@@ -133,6 +133,7 @@ type Outcome struct {
 	Promised   int         // violations within the promise
 	Unpromised int         // violations outside of it
 	Stopped    int         // violations not counted, since an invariant that this one needs was violated before
+	Unprovided bool        // the settings of the run have nothing that provides for it, whatever the faults
 	Violations []Violation // in the order of their steps; at most ViolationsMax of each sort
 }
 
@@ -169,7 +170,7 @@ func (j *Judge) report(inTime bool) Report {
 	for _, t := range j.tallies {
 		r.Invariants = append(r.Invariants, Outcome{
 			Invariant: t.inv, Exercised: t.exercised, Promised: t.promised, Unpromised: t.unpromised,
-			Stopped: t.stopped, Violations: t.violations,
+			Stopped: t.stopped, Unprovided: t.outside&unprovided != 0, Violations: t.violations,
 		})
 	}
 	for i, c := range classes {

@@ -91,7 +91,7 @@ var lockKeptByLivingHolder = Invariant{
 
 var noLockOutlivesItsHolder = Invariant{
 	Name:   "no-lock-outlives-its-holder",
-	Says:   "A lock whose holder has crashed or failed to release it is gone one TTL later: a job's, the reconciler's, the replayer's and that of the snapshot's writer.",
+	Says:   "A lock whose holder has crashed or failed to release it is gone one TTL later, or after a renewal that was on its way by then: a job's, the reconciler's, the replayer's and that of the snapshot's writer.",
 	Kind:   Eventually,
 	Source: "seed 003, section 8: the lock is allowed to expire",
 	Needs:  []string{"events-agree-with-servers", "lock-released-by-owner-or-expiry"},

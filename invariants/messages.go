@@ -1,6 +1,12 @@
 package invariants
 
-import "github.com/faultline-sim/faultline/sim"
+import (
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/faultline-sim/faultline/sim"
+)
 
 // message is a request, a result or a cancellation of a job, as the stream holds it.
 type message struct {
@@ -15,6 +21,33 @@ type message struct {
 	since     int    // the step up to which every delivery is among those
 	done      bool   // acknowledged, or terminated
 	abandoned bool   // JetStream delivers it no more, and nobody has acknowledged it
+}
+
+// termination is the end of a message that can never be handled.
+type termination struct {
+	step  int
+	place string
+}
+
+// place is where a message is in its stream, as its DLQ entry names it.
+func place(seq uint64) string { return streamSys + ":" + strconv.FormatUint(seq, 10) }
+
+// file notes that a message has an entry in the DLQ, or has none any more. It says whether the entry,
+// which goes by id, is of a message, and not of a job.
+func (f *facts) file(id string, there bool) bool {
+	if !strings.HasPrefix(id, streamSys+":") {
+		return false
+	}
+	if f.filed == nil {
+		f.filed = map[string]bool{}
+	}
+	f.filed[id] = there
+	return true
+}
+
+// poisoned says whether a message of the job can never be handled.
+func (f *facts) poisoned(j *job) bool {
+	return len(j.terminated) > 0 || slices.ContainsFunc(j.messages, func(m message) bool { return f.filed[place(m.seq)] })
 }
 
 // pulls are a process's, by consumer: the step at which each was sent; 0 once it has ended. One that

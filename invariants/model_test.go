@@ -49,7 +49,7 @@ func (m *model) draw(phase string) fate {
 // op plays one operation: apply appends its event as it is when all goes well, clean as it is when
 // nothing was applied. It says whether the caller saw success and whether the process still lives.
 func (m *model) op(node, job, phase string, kind sim.Kind, target string, apply func()) (ok, alive bool) {
-	clean := func() { m.add(node, kind, "", target, job, phase) }
+	clean := func() { m.add(node, kind, string(kind), target, job, phase) }
 	switch m.draw(phase) {
 	case fine:
 		apply()

@@ -77,6 +77,9 @@ func (j *Judge) operation(e *sim.Event) {
 			s.h = s.job.handling(e)
 		}
 	}
+	if s.Phase == "lock_release" && !beginsRelease(s) {
+		s.h = nil // its own is over
+	}
 	if e.Kind == sim.KindLate {
 		j.late(s)
 		return
@@ -84,6 +87,7 @@ func (j *Judge) operation(e *sim.Event) {
 	if s.h != nil {
 		j.fence(s)
 		j.onTime(s)
+		s.job.delayed(s)
 	}
 	if s.Phase == "publish" && s.Kind == sim.KindPublish && f.resumes(s) {
 		f.meet(s.job, intentResumed)
@@ -96,7 +100,7 @@ func (j *Judge) operation(e *sim.Event) {
 		f.ticked(s)
 		return
 	}
-	if e.Outcome == sim.OutcomePending && e.Phase != "publish" {
+	if e.Outcome == sim.OutcomePending && e.Phase != "publish" && e.Phase != "lock_release" {
 		return
 	}
 	switch e.Phase {
@@ -141,12 +145,12 @@ func (j *Judge) operation(e *sim.Event) {
 func (j *Judge) late(s *step) {
 	f := j.facts
 	s.h, s.failed = nil, true
-	if s.job != nil && len(s.Changes) > 0 {
-		if s.Phase == "publish" {
-			f.meet(s.job, latePublish)
-		} else {
-			f.meet(s.job, lateWrite)
-		}
+	switch {
+	case s.job == nil || len(s.Changes) == 0, strings.HasPrefix(s.Phase, "lock_"):
+	case s.Phase == "publish":
+		f.meet(s.job, latePublish)
+	default:
+		f.meet(s.job, lateWrite)
 	}
 	if applied, _ := j.changes(s); applied && s.job != nil {
 		f.ambiguous(s)
@@ -189,7 +193,11 @@ func (j *Judge) changes(s *step) (applied, locked bool) {
 		case strings.HasPrefix(c.Key, processedPrefix) || strings.HasPrefix(c.Key, inflightPrefix):
 			j.guardChanged(s, c)
 		case strings.HasPrefix(c.Key, dlqPrefix):
-			about := j.facts.job(c.Key[len(dlqPrefix):])
+			id := c.Key[len(dlqPrefix):]
+			if j.facts.file(id, !c.Gone) {
+				continue
+			}
+			about := j.facts.job(id)
 			about.entered, about.dlqExpires = !c.Gone, c.Expires
 			if s.h != nil {
 				s.h.entered = true

@@ -1,6 +1,7 @@
 package invariants
 
 import (
+	"slices"
 	"strings"
 
 	"github.com/faultline-sim/faultline/sim"
@@ -39,11 +40,14 @@ func (j *Judge) lockChanged(s *step, c *sim.Change) bool {
 		} else if s.Phase == "lock_acquire" {
 			f.mixed = f.mixed || own.job.handling(s.Event) != nil
 			own.job.handlings = append(own.job.handlings, handling{
-				node: s.Node, incarnation: s.Incarnation, expires: c.Expires, attempts: own.job.attempts,
+				node: s.Node, incarnation: s.Incarnation, lock: s.Step, expires: c.Expires, attempts: own.job.attempts,
 			})
 		}
 	default:
 		change.extended = c.Expires == 0 && l.expires != 0 || c.Expires > l.expires+slack
+		if s.Kind == sim.KindLate && l.abandoned != 0 {
+			l.abandoned = s.At // its holder had sent the renewal before
+		}
 		l.expires = c.Expires
 		if own.h != nil && change.extended {
 			own.h.expires = c.Expires
@@ -52,7 +56,7 @@ func (j *Judge) lockChanged(s *step, c *sim.Change) bool {
 	for _, check := range j.locked {
 		check(own, change)
 	}
-	if own.job == s.job {
+	if own.job == s.job && change.taken {
 		s.h = s.job.handling(s.Event)
 	}
 	return own.job == s.job && (change.taken || change.extended)
@@ -85,21 +89,37 @@ func (j *Judge) lockAnswered(s *step, locked bool) {
 	}
 }
 
-// lockReleased takes in a step of giving a lock back. The first one ends the handling: the renewal has
-// been drained by then, and nothing follows but the release itself.
+// lockReleased takes in a step of giving a lock back. The first one ends the handling, even if it hangs:
+// the renewal has been drained by then, and nothing follows but the release itself. While that goes on the
+// lock may expire, and the same process may take another for the same job.
 func (j *Judge) lockReleased(s *step) {
 	f := j.facts
-	if s.failed {
-		if l := &s.job.lock; l.heldBy(s.Event) && l.abandoned == 0 {
+	if s.h != nil {
+		s.job.release(s)
+		j.handled(s)
+	}
+	r := s.job.releasing(s)
+	if r == nil {
+		return // no handling ended by it
+	}
+	if s.Outcome == sim.OutcomePending {
+		r.hung = s.Name
+		return
+	}
+	if l := &s.job.lock; s.failed && l.heldBy(s.Event) && l.abandoned == 0 && (r.lock == l.step || r.lock == 0) {
+		f.meet(s.job, lockLeft)
+		if r.lock != 0 {
 			l.abandoned = s.At
-			f.meet(s.job, lockLeft)
 		}
 	}
-	h, by := s.h, process(s.Node, s.Incarnation)
-	if h == nil || !beginsRelease(s) && s.job.releasing == by {
-		return // the rest of a release is not the end of another handling
+	if r.hung != "" {
+		s.job.releases = slices.DeleteFunc(s.job.releases, func(o release) bool { return o == *r })
 	}
-	s.job.releasing = by
+}
+
+// handled takes in the end of the step's handling.
+func (j *Judge) handled(s *step) {
+	f, h := j.facts, s.h
 	if h.closed() {
 		f.meet(s.job, failedClosed)
 	}
@@ -114,10 +134,53 @@ func (j *Judge) lockReleased(s *step) {
 		check(s)
 	}
 	s.job.end(h)
+	s.h = nil
 }
 
 // beginsRelease says whether the step is the first of those in which a lock is given back.
-func beginsRelease(s *step) bool { return s.Name == "watch" || s.Name == "del" }
+func beginsRelease(s *step) bool {
+	return s.Phase == "lock_release" && s.Kind == sim.KindRedis && (s.Name == "watch" || s.Name == "del")
+}
+
+// release notes that the step's handling begins to give its lock back. Those of its process that went
+// before are over, but for one that hangs.
+func (j *job) release(s *step) {
+	r := release{node: s.Node, incarnation: s.Incarnation, lock: s.h.lock}
+	if j.twice(s.Event) {
+		r.lock = 0
+	}
+	j.releases = slices.DeleteFunc(j.releases, func(o release) bool { return o.by(s.Event) && o.hung == "" })
+	j.releases = append(j.releases, r)
+}
+
+// releasing returns the release that the step belongs to, or nil: what returns late is of the first that
+// hangs in that operation, and all else of the last.
+func (j *job) releasing(s *step) (found *release) {
+	for i := range j.releases {
+		r := &j.releases[i]
+		switch {
+		case !r.by(s.Event):
+		case s.Kind != sim.KindReturn && r.hung == "":
+			found = r
+		case s.Kind == sim.KindReturn && r.hung == s.Name:
+			return r
+		}
+	}
+	return found
+}
+
+func (r *release) by(e *sim.Event) bool { return r.node == e.Node && r.incarnation == e.Incarnation }
+
+// twice says whether the event's process has more than one handling of the job under way.
+func (j *job) twice(e *sim.Event) bool {
+	n := 0
+	for i := range j.handlings {
+		if h := &j.handlings[i]; h.node == e.Node && h.incarnation == e.Incarnation {
+			n++
+		}
+	}
+	return n > 1
+}
 
 // onTime notes, once, that a handling goes on after its lock has expired.
 func (j *Judge) onTime(s *step) {

@@ -2,6 +2,7 @@ package invariants
 
 import (
 	"encoding/json"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -73,10 +74,7 @@ func (j *Judge) recordWritten(s *step, record *job) {
 		record.scheduled++
 		record.intent = intent{}
 	case dispatched:
-		record.intent = intent{worker: record.worker, epoch: record.epoch, step: s.Step, node: s.Node, incarnation: s.Incarnation, pickedAt: s.At}
-		if own.h != nil && own.h.scheduled {
-			record.intent.pickedAt = own.h.scheduledAt
-		}
+		record.intent = intent{worker: record.worker, epoch: record.epoch, step: s.Step, pick: record.picked(own)}
 		record.intent.stored = record.holds(record.epoch)
 	case running:
 		if record.worker != "" {
@@ -91,7 +89,7 @@ func (j *Judge) recordWritten(s *step, record *job) {
 		h.wrote = true
 		switch record.state {
 		case scheduled:
-			h.scheduled, h.scheduledAt = true, s.At
+			h.scheduled, h.pick = true, pick{s.Node, s.Incarnation, s.At} // it follows at once
 			h.tie = f.tie(own)
 		case dispatched:
 			h.intended = true
@@ -108,6 +106,29 @@ func (j *Judge) recordWritten(s *step, record *job) {
 	for _, check := range j.wrote {
 		check(own, w)
 	}
+}
+
+// delayed notes whose choice a DISPATCHED write is that sets out and is given up by its caller.
+func (j *job) delayed(s *step) {
+	if s.Phase == "dispatched_write" && s.Fault == faultLate && s.h.scheduled {
+		j.late = append(j.late, lateIntent{s.Name, s.Occurrence, s.h.pick})
+	}
+}
+
+// picked says whose choice, and when, the worker is that the step writes down.
+func (j *job) picked(s *step) pick {
+	if s.Kind == sim.KindLate {
+		for i, l := range j.late {
+			if l.name == s.Name && l.occurrence == s.Occurrence {
+				j.late = slices.Delete(j.late, i, i+1)
+				return l.pick
+			}
+		}
+	}
+	if s.h != nil && s.h.scheduled {
+		return s.h.pick
+	}
+	return pick{s.Node, s.Incarnation, s.At}
 }
 
 // holds says whether the stream holds a dispatch of an epoch, if there are epochs at all.
@@ -163,7 +184,7 @@ func (j *Judge) fence(s *step) {
 	case phase == "":
 	case s.Phase == phase && s.Name == "multi":
 		s.h.fencing = ""
-	case s.Phase == "lock_release" && beginsRelease(s):
+	case beginsRelease(s):
 		s.h.fencing = ""
 		j.refused(s, phase)
 	}
@@ -263,6 +284,9 @@ func (j *Judge) stateRead(s *step) {
 		if s.failed {
 			s.h.readFailed = s.Step
 		}
+	}
+	if s.h != nil && !s.failed && s.job.intent.step != 0 {
+		s.h.pick = s.job.intent.pick
 	}
 	for _, check := range j.read {
 		check(s)

@@ -174,7 +174,7 @@ func (j *Judge) message(e *sim.Event) {
 		}
 	case "submit_term", "result_term", "cancel_term":
 		if !s.failed && !lost {
-			about.terminated = e.Step
+			about.terminated = append(about.terminated, termination{e.Step, place(e.Seq)})
 		}
 	case "submit_ack", "result_ack", "cancel_ack", "job_ack":
 		if lost {

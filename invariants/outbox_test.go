@@ -33,6 +33,12 @@ func (s *story) drops(node, job string) *story {
 	return s.add(node, sim.KindRedis, "multi", outboxKey, job, "outbox_remove", sim.Change{Key: outboxKey, Field: job, Gone: true})
 }
 
+// intendsLate is a DISPATCHED write that its caller gives up, and that is still on its way.
+func (s *story) intendsLate(node, job string) *story {
+	s.add(node, sim.KindRedis, "multi", recordPrefix+job, job, "dispatched_write").fails().last().Fault = faultLate
+	return s
+}
+
 func (s *story) claims(node, job string) *story {
 	return s.add(node, sim.KindRedis, "multi", outboxKey, job, "outbox_claim")
 }
@@ -169,6 +175,40 @@ func TestARelayIsNotJudgedByItsOwnEars(t *testing.T) {
 	require.Len(t, o.Violations, 1)
 	assert.Contains(t, o.Violations[0].Message, "scheduler-2 published to worker.worker-1.jobs")
 	assert.Contains(t, o.Violations[0].Message, "which scheduler-1 had picked 31")
+}
+
+// The pick is what counts, however late its write arrives, and however long a relay is held up.
+func TestAPickIsOfItsOwnTime(t *testing.T) {
+	const beats = 45 * time.Second
+	for name, tell := range map[string]func(s *story){
+		"the write is late, and its writer has crashed": func(s *story) {
+			s.begins(s1, job1).intendsLate(s1, job1).unlock(s1, job1).control("crash", s1).control("restart", s1).
+				wait(beats).enters(s1, job1, w1).late().relayed(s2, job1, w1)
+		},
+		"the write is late, and its writer has picked again": func(s *story) {
+			s.begins(s1, job1).intendsLate(s1, job1).unlock(s1, job1).
+				wait(beats).begins(s1, job1).unlock(s1, job1).enters(s1, job1, w1).late().relayed(s1, job1, w1)
+		},
+		"a relay is held up until another has published": func(s *story) {
+			s.outboxed(s2, job1, w1).lock(s1, job1).claims(s1, job1).wait(beats+time.Minute).relayed(s2, job1, w1).publish(s1, job1, w1)
+		},
+		"a relay is held up until the job is over": func(s *story) {
+			s.outboxed(s2, job1, w1).lock(s1, job1).claims(s1, job1).wait(beats+time.Minute).relayed(s2, job1, w1).
+				executed(w1, job1).completed(s2, job1, "SUCCEEDED").publish(s1, job1, w1)
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			s := newStory().submit(job1).beat(w1, s1, s2)
+			tell(s)
+			o := s.judge(outboxOrder).outcome("no-dispatch-to-expired-worker")
+			assert.Positive(t, o.Exercised)
+			assert.Empty(t, o.Violations)
+
+			s = newStory().submit(job1).beat(w1, s1, s2).wait(31 * time.Second) // past its TTL at the pick
+			tell(s)
+			assert.NotEmpty(t, s.judge(outboxOrder).outcome("no-dispatch-to-expired-worker").Violations)
+		})
+	}
 }
 
 func TestCountersOfTheOutboxAndTheCache(t *testing.T) {

@@ -4,16 +4,16 @@ import "time"
 
 var noDispatchToExpiredWorker = Invariant{
 	Name:   "no-dispatch-to-expired-worker",
-	Says:   "No dispatch is published to a worker of which that replica, at the time of the pick, had last heard longer than the worker TTL ago: by a heartbeat, or at its start from the snapshot.",
+	Says:   "No dispatch is published to a worker of which the replica that picked it had then last heard longer than the worker TTL ago: by a heartbeat, or at its start from the snapshot. Who publishes it, and when, is no matter.",
 	Kind:   Always,
 	Source: "seed 002, the stale detection rule; seed 003, section 11",
 	check: func(f *facts, t *tally) checker {
 		return checker{sent: func(s *step) {
-			if workerOf(s.Target) == "" || len(f.heard) == 0 {
+			at, picked, ok := f.picker(s)
+			if at.worker == "" || len(f.heard) == 0 || !ok {
 				return // a topic bypasses the check
 			}
 			t.exercise()
-			at, picked := f.picker(s)
 			by := process(at.scheduler, at.incarnation)
 			known, ok := f.heard[at]
 			switch {
@@ -38,9 +38,9 @@ var snapshotRevivesNoWorker = Invariant{
 	covered:  []cover{covers(unprovided, withLastSeen)},
 	check: func(f *facts, t *tally) checker {
 		return checker{sent: func(s *step) {
-			at, picked := f.picker(s)
-			known, ok := f.heard[at]
-			if !ok || known.live {
+			at, picked, ok := f.picker(s)
+			known, heard := f.heard[at]
+			if !ok || !heard || known.live {
 				return
 			}
 			t.exercise()
@@ -66,7 +66,7 @@ var noRetryForWantOfKnownWorkers = Invariant{
 				return
 			}
 			for _, w := range f.ticks.offered[process(s.Node, s.Incarnation)] {
-				age := h.scheduledAt - w.seen
+				age := h.pick.at - w.seen
 				known, ok := f.heard[hearing{s.Node, s.Incarnation, w.worker}]
 				if age > f.cfg.WorkerTTL-doubt || w.load.overloaded() || w.load.choosy || ok && known.live {
 					continue // by now it may be gone, or busy
@@ -94,7 +94,7 @@ var tiesBrokenByWorkerID = Invariant{
 	Source: "seed 003, section 5, least-loaded: the same input dispatches alike on each run",
 	check: func(_ *facts, t *tally) checker {
 		return checker{wrote: func(s *step, _ *write) {
-			if s.h == nil || s.h.tie == nil || s.job.state != dispatched || s.At-s.h.scheduledAt > doubt {
+			if s.h == nil || s.h.tie == nil || s.job.state != dispatched || s.At-s.h.pick.at > doubt {
 				return
 			}
 			choice, worker := s.h.tie, s.job.intent.worker

@@ -80,7 +80,7 @@ func TestSettingsWithdrawReleases(t *testing.T) {
 			s.timesOut(s2, job1)
 		}},
 		"busy_backoff": {"no-message-given-up", with(func(c *Config) { c.BusyBackoff = false }), func(s *story) {
-			s.submit(job1).lock(s1, job1).op(s1, job1, "lock_release").fails().
+			s.submit(job1).lock(s1, job1).releases(s1, job1).fails().
 				message(s1, job1, "submit_deliver", sim.KindDeliver, 100).at1().message(s1, job1, "submit_nak", sim.KindNak, 100).at1()
 		}},
 		"cancel_notice": {"cancelled-job-is-told", with(func(c *Config) { c.CancelNotice = false }), func(s *story) {

@@ -7,9 +7,9 @@ var resultOfCurrentEpoch = Invariant{
 	Says:     "With epochs, a job ends by a result of its record's epoch only.",
 	Kind:     Always,
 	Source:   "the hardened dispatch: a result of an older epoch is not accepted",
-	releases: ambiguousPublish | latePublish | lockOverstayed | lateWrite,
+	releases: ambiguousPublish | latePublish | stateReadError | lockOverstayed | lateWrite,
 	covered: []cover{
-		covers(ambiguousPublish|latePublish, withRefusal),
+		covers(ambiguousPublish|latePublish|stateReadError, withRefusal),
 		covers(lockOverstayed|lateWrite, withRefusal, withFence),
 	},
 	check: func(f *facts, t *tally) checker {

@@ -13,7 +13,7 @@ var everyJobSettles = Invariant{
 	Kind:     Eventually,
 	Source:   "seed 003, section 1; seed 000, residual risk window, for what no reconciler closes yet",
 	Needs:    []string{"events-agree-with-servers"},
-	releases: rollbackFailed | ambiguousIntent | crashBeforePublish | deadWorker | resultUnsent | deliveriesExhausted | orphanStranded | lockOverstayed | lateWrite,
+	releases: rollbackFailed | ambiguousIntent | crashBeforePublish | deadWorker | resultUnsent | deliveriesExhausted | orphanStranded | requestLost | lockOverstayed | lateWrite,
 	covered: []cover{
 		covers(rollbackFailed|ambiguousIntent|crashBeforePublish|deadWorker|resultUnsent, withReconciler),
 		covers(ambiguousIntent|crashBeforePublish, withResume, withEpochs),
@@ -23,19 +23,22 @@ var everyJobSettles = Invariant{
 	check: func(f *facts, t *tally) checker {
 		judge := func(*End) {
 			for _, j := range f.order {
-				if !j.accepted || j.state == absent && (j.entered || j.terminated != 0) || j.state == approvalRequired && !j.approved {
+				if !j.accepted || j.state == absent && f.poisoned(j) || j.state == approvalRequired && !j.approved {
 					continue
 				}
 				t.exercise()
 				if j.state == scheduled && j.classes&orphanReplayed != 0 && !j.requested() {
 					f.meet(j, orphanStranded)
 				}
+				if j.state == absent && j.classes&deliveriesExhausted != 0 && !j.requested() {
+					f.meet(j, requestLost)
+				}
 				if !j.state.terminal() {
 					t.violated(j, "is still %s%s: %s", j.state, j.since(), j.why())
 				}
 			}
 		}
-		return checker{ended: judge, audited: judge}
+		return checker{ended: judge, audited: func(*End) { auditSettled(f, t) }}
 	},
 }
 

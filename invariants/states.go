@@ -79,6 +79,26 @@ var documented = [...]transition{
 	{succeeded, quarantined, "seed 003: async output policy"},
 }
 
+// Transition is one row of the state machine by which runs are judged.
+type Transition struct {
+	From   string // as a record spells it; empty for no record
+	To     string
+	Source string
+}
+
+// Transitions lists the state machine by which runs are judged. It is written from the documentation, and
+// not from the scheduler's table.
+func Transitions() []Transition {
+	list := make([]Transition, len(documented))
+	for i, row := range documented {
+		list[i] = Transition{To: row.to.String(), Source: row.source}
+		if row.from != absent {
+			list[i].From = row.from.String()
+		}
+	}
+	return list
+}
+
 var allowed = func() (t [unknown + 1][unknown + 1]bool) {
 	for _, row := range documented {
 		t[row.from][row.to] = true

@@ -134,8 +134,13 @@ func (s *story) deleteLock(node, job string) *story {
 	return s.add(node, sim.KindRedis, "multi", lockPrefix+job, job, "lock_release", sim.Change{Key: lockPrefix + job, Gone: true})
 }
 
+// releases begins to give the lock back.
+func (s *story) releases(node, job string) *story {
+	return s.add(node, sim.KindRedis, "watch", lockPrefix+job, job, "lock_release")
+}
+
 func (s *story) unlock(node, job string) *story {
-	s.add(node, sim.KindRedis, "watch", lockPrefix+job, job, "lock_release")
+	s.releases(node, job)
 	s.add(node, sim.KindRedis, "get", lockPrefix+job, job, "lock_release")
 	return s.deleteLock(node, job)
 }

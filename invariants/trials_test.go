@@ -204,7 +204,7 @@ var trials = map[string]trial{
 	},
 	"lock-left-to-expire": {
 		breaks: func(s *story) { calm(s); s.control("crash", s1) },
-		holds:  func(s *story) { s.submit(job1).lock(s1, job1).op(s1, job1, "lock_release").fails() },
+		holds:  func(s *story) { s.submit(job1).lock(s1, job1).releases(s1, job1).fails() },
 	},
 	"lock-overstayed": {
 		breaks: func(s *story) {

@@ -101,18 +101,20 @@ func (f *facts) knowsStaleWorker(s *step) bool {
 	return false
 }
 
-// picker says which replica picked the worker that the step publishes to, and when: who publishes it
-// need not have picked it.
-func (f *facts) picker(s *step) (hearing, time.Duration) {
-	at := hearing{s.Node, s.Incarnation, workerOf(s.Target)}
-	i := &s.job.intent
+// picker says which replica picked the worker that the step publishes to, and when. Who publishes it need
+// not have picked it: it may have read another's intent, from the record or from the outbox, and be held
+// up until that intent is gone. ok is false if the events do not say which handling it is.
+func (f *facts) picker(s *step) (by hearing, at time.Duration, ok bool) {
+	p := pick{s.Node, s.Incarnation, s.At}
 	switch {
-	case i.step != 0 && (s.job.queued.step != 0 || s.h == nil || !s.h.scheduled):
-		return hearing{i.node, i.incarnation, at.worker}, i.pickedAt
-	case s.h != nil && s.h.scheduled:
-		return at, s.h.scheduledAt
+	case s.job.twice(s.Event):
+		return by, 0, false
+	case s.h != nil && s.h.pick.node != "":
+		p = s.h.pick
+	case s.job.intent.step != 0:
+		p = s.job.intent.pick
 	}
-	return at, s.At
+	return hearing{p.node, p.incarnation, workerOf(s.Target)}, p.at, true
 }
 
 // known is a worker as the snapshot has it.

@@ -125,7 +125,7 @@ func drawn(m machineMove) machineMove {
 		y, dip := a.y+half, 26+(a.x-b.x)/12
 		m.Path = fmt.Sprintf("M%g %g C%g %g %g %g %g %g", a.x-18, y, a.x-34, y+dip, b.x+34, y+dip, b.x+18, y)
 		m.X, m.Y = (a.x+b.x)/2, y+dip*.75
-	case b.x-a.x < 200 && !(m.From == job.Running && m.To != job.Succeeded):
+	case b.x-a.x < 200 && (m.From != job.Running || m.To == job.Succeeded):
 		m.Path = fmt.Sprintf("M%g %g L%g %g", a.x+a.w/2, a.y, b.x-b.w/2, b.y)
 		m.X, m.Y = (a.x+a.w/2+b.x-b.w/2)/2, a.y
 	default:

@@ -13,16 +13,22 @@ const AuditVersion = 1
 
 // AuditResult is what real servers, which no world watched, show of the invariants.
 type AuditResult struct {
-	Version    int               `json:"version"`
-	Build      string            `json:"build"`
-	Verdict    Verdict           `json:"verdict"`
-	Reason     string            `json:"reason"`  // one sentence
-	Settled    bool              `json:"settled"` // what must come about in the end was judged, too
-	Keys       int               `json:"keys"`    // that were read from Redis
-	Messages   int               `json:"messages"`
-	States     map[string]int    `json:"states"` // records by their state
-	Invariants []InvariantResult `json:"invariants"`
-	Violations []Violation       `json:"violations"`
+	Version    int             `json:"version"`
+	Build      string          `json:"build"`
+	Verdict    Verdict         `json:"verdict"`
+	Reason     string          `json:"reason"`  // one sentence
+	Settled    bool            `json:"settled"` // what must come about in the end was judged, too
+	Keys       int             `json:"keys"`    // that were read from Redis
+	Messages   int             `json:"messages"`
+	States     map[string]int  `json:"states"` // records by their state
+	Invariants []AuditedResult `json:"invariants"`
+	Violations []Violation     `json:"violations"`
+}
+
+// AuditedResult is the judgement of one invariant by an audit.
+type AuditedResult struct {
+	InvariantResult
+	Part string `json:"part,omitempty"` // what was judged of it, where that is not all that it says
 }
 
 // Audit judges what real servers hold, after schedulers with these settings. Nothing of in but its
@@ -44,8 +50,9 @@ func Audit(settings engine.Settings, in invariants.AuditInput) *AuditResult {
 		if o.Kind == invariants.Sometimes {
 			continue // a situation in a run's course, which nobody saw
 		}
-		row := InvariantResult{
-			Name: o.Name, Says: o.Says, Kind: string(o.Kind), Promise: o.Promise, Exercised: o.Exercised, Status: StatusHeld,
+		row := AuditedResult{
+			InvariantResult{Name: o.Name, Says: o.Says, Kind: string(o.Kind), Promise: o.Promise, Exercised: o.Exercised, Status: StatusHeld},
+			invariants.AuditedPart(o.Name),
 		}
 		switch {
 		case len(o.Violations) > 0:

@@ -34,6 +34,7 @@ func (r *record) controlled(e *sim.Event) {
 		return
 	}
 	for _, j := range r.jobs {
+		j.letGo(e.Target, e.At)
 		if j.holder == e.Target {
 			j.holder = ""
 			r.handled(j)

@@ -190,5 +190,15 @@ func (p *Plan) patience() time.Duration {
 	}
 	base := Defaults()
 	longest := 720 * time.Hour // of then.settle_within
-	return min(longest, base.Then.SettleWithin+max(0, waits(p)-waits(base)))
+	return min(longest, base.Then.SettleWithin+max(0, waits(p)-waits(base))+p.sweeps())
+}
+
+// sweeps is how long a job that nobody has submitted may take to its ceiling: an attempt a sweep, each of
+// which may come by while no worker counts as alive.
+func (p *Plan) sweeps() time.Duration {
+	e, t := &p.Engine, &p.Topology
+	if !e.SweepScheduled || p.Then.Heal && e.WorkerTTL > t.HeartbeatEvery+p.World.HeartbeatLag {
+		return 0
+	}
+	return time.Duration(e.MaxSchedulingRetries) * (e.ScheduledAge + 3*e.PollInterval)
 }

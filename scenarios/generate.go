@@ -79,6 +79,7 @@ func Draw(t *rapid.T, space Space) *Plan {
 		d.perturb()
 	} else {
 		d.settings()
+		d.situation()
 		d.faults()
 	}
 	d.finish()

@@ -61,7 +61,7 @@ func TestDrawReachesEveryFault(t *testing.T) {
 	missing := map[string]bool{"by rate": true, "on a node": true, "any job": true, "again": true, "until the heal": true, "at a later occurrence": true}
 	for _, k := range faults.Kinds() {
 		for _, ph := range Phases() {
-			if slices.Contains(k.Places, ph.Place) && !(k.Effect == faults.Late && faults.Reads(ph.Name)) {
+			if slices.Contains(k.Places, ph.Place) && (k.Effect != faults.Late || !faults.Reads(ph.Name)) {
 				missing[string(k.Effect)+" "+ph.Name] = true
 			}
 		}
@@ -272,6 +272,8 @@ func TestPatience(t *testing.T) {
 	assert.Equal(t, 45*time.Minute+50*10*time.Second, p.patience())
 	p.Engine.TopicTimeouts, p.Engine.PollInterval = "job.default=10m", time.Minute // 5 min more than the default, and three polls of half a minute more
 	assert.Equal(t, 45*time.Minute+50*10*time.Second+5*time.Minute+90*time.Second, p.patience())
+	p.Engine.WorkerTTL = p.Topology.HeartbeatEvery // 50 sweeps, each two minutes and three polls after the last
+	assert.Equal(t, 45*time.Minute+50*10*time.Second+5*time.Minute+90*time.Second+50*5*time.Minute, p.patience())
 	p.Engine.AckWait = 24 * time.Hour
 	p.Engine.MaxSchedulingRetries, p.Engine.RetryDelayNoWorkers = 10_000, time.Hour
 	assert.Equal(t, 720*time.Hour, p.patience())

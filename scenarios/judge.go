@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"github.com/faultline-sim/faultline/faults"
+	"github.com/faultline-sim/faultline/invariants"
 	"github.com/faultline-sim/faultline/sim"
 )
 
@@ -105,9 +106,30 @@ func (r *run) verdict(res *Result) (Verdict, string) {
 	case len(missed) > 0 && !opt.Modified:
 		return Inconclusive, "the plan expects what did not come about: " + strings.Join(missed, ", ")
 	case len(unpromised) > 0:
-		return Held, fmt.Sprintf("no promise was broken; %s %s broken under faults for which nothing is promised", strings.Join(unpromised, ", "), isAre(len(unpromised)))
+		return Held, "no promise was broken; " + r.brokenAllTheSame(unpromised)
 	}
 	return Held, fmt.Sprintf("all %d invariants that were exercised hold", held)
+}
+
+// brokenAllTheSame says why the run holds although these invariants are broken: the settings do not
+// promise them at all, or not under the faults that there were.
+func (r *run) brokenAllTheSame(unpromised []string) string {
+	var byFaults, bySettings []string
+	for _, name := range unpromised {
+		if slices.ContainsFunc(r.report.Invariants, func(o invariants.Outcome) bool { return o.Name == name && o.Unprovided }) {
+			bySettings = append(bySettings, name)
+		} else {
+			byFaults = append(byFaults, name)
+		}
+	}
+	var said []string
+	if len(byFaults) > 0 {
+		said = append(said, fmt.Sprintf("%s %s broken under faults for which these settings promise nothing", strings.Join(byFaults, ", "), isAre(len(byFaults))))
+	}
+	if len(bySettings) > 0 {
+		said = append(said, fmt.Sprintf("%s %s broken, which these settings do not promise", strings.Join(bySettings, ", "), isAre(len(bySettings))))
+	}
+	return strings.Join(said, "; ")
 }
 
 // cannotFire says of a fault that did not fire whether the settings leave it nothing to strike, and are

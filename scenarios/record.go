@@ -16,6 +16,7 @@ type record struct {
 	jobs        []*jobRecord // by number, from 1
 	down        map[string]bool
 	outstanding map[message]bool // stored in a stream and not acknowledged yet
+	buried      time.Duration    // when a job last failed, or a message was terminated: the DLQ entry may be still to come
 	relayed     bool             // dispatches go through an outbox, and not to a worker at once
 	each        int              // how often each job is to be submitted
 	deliveries  int              // of one message to the schedulers, before it is given up
@@ -61,8 +62,26 @@ type jobRecord struct {
 	requests    int           // deliveries of its request
 	answers     int           // deliveries of its result
 	holder      string        // the node that holds its lock, and has not tried to release it
-	failures    []failure     // of its operations
-	submissions int           // stored
+	leased      time.Duration // until when its lock is its holder's
+	held        []hold        // by the nodes that handled or executed it
+	begun       []time.Duration
+	overtaken   *overtaken      // the first execution that the job's end had overtaken
+	late        []time.Duration // when a late write of its record was applied
+	failures    []failure       // of its operations
+	submissions int             // stored
+}
+
+// hold is the time for which a node had a job's lock, or executed it.
+type hold struct {
+	node     string
+	from, to time.Duration // to is 0 while it lasts
+}
+
+// overtaken is an execution of a job that had ended in another way.
+type overtaken struct {
+	node, state string
+	at          time.Duration
+	begun       bool // then; else it was finished then
 }
 
 // failure is an operation on a job whose caller saw an error.
@@ -99,10 +118,8 @@ func (r *record) observe(e *sim.Event) {
 			r.stored(e, c)
 		} else if id, ok := strings.CutPrefix(c.Key, "job:"); ok {
 			r.written(e, id, c)
-		} else if id, ok := strings.CutPrefix(c.Key, "cordum:scheduler:job:"); ok && !c.Gone && e.Phase == "lock_acquire" {
-			if j := r.job(id); j != nil {
-				j.holder, j.locked = e.Node, e.At
-			}
+		} else if id, ok := strings.CutPrefix(c.Key, "cordum:scheduler:job:"); ok && r.job(id) != nil {
+			r.leased(e, r.job(id), c)
 		} else if c.Key == "cordum:scheduler:outbox" {
 			r.boxed(c.Field, !c.Gone)
 		}
@@ -120,20 +137,15 @@ func (r *record) observe(e *sim.Event) {
 		r.controlled(e)
 	}
 	if j := r.job(e.Job); j != nil {
-		// NOSCRIPT is how a client learns that it must send a script whole.
-		failed := e.Outcome != sim.OutcomeOK && e.Outcome != sim.OutcomeNil && e.Outcome != sim.OutcomePending
-		if failed && !strings.HasPrefix(e.Outcome, "NOSCRIPT") {
-			fault := e.Fault
-			if e.Kind == sim.KindLate {
-				fault = "refused"
-			}
-			j.failures = append(j.failures, failure{e.Phase, fault, e.At})
+		if how, failed := failing(e); failed {
+			j.failures = append(j.failures, failure{e.Phase, how, e.At})
 		}
 		switch e.Phase {
 		case "submit_deliver":
 			j.requests = max(j.requests, int(e.Delivered))
 		case "lock_release":
 			j.holder = ""
+			j.letGo(e.Node, e.At)
 		case "result_deliver":
 			j.answers = max(j.answers, int(e.Delivered))
 		case "publish":
@@ -221,14 +233,20 @@ func (r *record) written(e *sim.Event, id string, c *sim.Change) {
 			r.settled--
 			j.Settled = 0
 		}
+		if e.Kind == sim.KindLate {
+			j.late = append(j.late, e.At)
+		}
 		from, since := j.State, j.since
 		j.State, j.since = c.Value, e.At
 		j.Path = append(j.Path, JobPoint{e.Step, e.At, c.Value, j.Attempts, e.Phase})
 		if c.Value != "DISPATCHED" && c.Value != "RUNNING" {
 			r.found(j, from, e.At, since)
 		}
-		if c.Value == "SCHEDULED" {
+		switch c.Value {
+		case "SCHEDULED":
 			j.awaited = false
+		case "FAILED":
+			r.buried = e.At
 		}
 	}
 }
@@ -248,6 +266,9 @@ func (r *record) boxed(id string, queued bool) {
 func terminal(state string) bool { return job.State(state).Terminal() }
 
 func (r *record) acknowledged(e *sim.Event) {
+	if e.Kind == sim.KindTerm {
+		r.buried = e.At
+	}
 	if e.Outcome != sim.OutcomeOK || e.Fault != "" {
 		return
 	}
@@ -265,9 +286,14 @@ func (r *record) executed(e *sim.Event) {
 	}
 	if e.Name == world.EffectBegin {
 		j.Executions++
+		j.begun = append(j.begun, e.At)
+		j.hold(e.Node, e.At)
+		j.overtake(e, true)
 		j.executing, j.awaited = e.Node, true
 		j.closeBlind(e.At, "execution")
 		return
 	}
+	j.letGo(e.Node, e.At)
+	j.overtake(e, false)
 	j.executing, j.finished, j.awaited = "", true, false
 }

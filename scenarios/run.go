@@ -200,14 +200,14 @@ func (r *run) broken(invariant string) bool {
 	return r.judge.Broken(invariant)
 }
 
-// afterwards is how long the world goes on once a fault has ended: who was paused still has to do what
-// it was about to.
+// afterwards is how long the world goes on once a fault has ended, a job has failed or a message was
+// terminated: who was paused still has to do what it was about to, and a DLQ entry may be left to write.
 const afterwards = time.Second
 
 // atRest says whether nothing is left to wait for: every job is settled, the outbox is empty, and
 // every message that a living node should still see has been acknowledged.
 func (r *run) atRest() bool {
-	if r.record.settled < r.plan.Workload.Jobs || r.record.queued > 0 || !r.injector.Quiet() || r.world.Now() < r.injector.Last()+afterwards {
+	if r.record.settled < r.plan.Workload.Jobs || r.record.queued > 0 || !r.injector.Quiet() || r.world.Now() < max(r.injector.Last(), r.record.buried)+afterwards {
 		return false
 	}
 	for m := range r.record.outstanding {
@@ -221,6 +221,9 @@ func (r *run) atRest() bool {
 func (r *run) observe(e *sim.Event) {
 	r.judge.Observe(e)
 	r.record.observe(e)
+	for _, f := range r.crew.logs.fencedWrites() {
+		r.record.fenced(e, f.job, f.phase)
+	}
 	r.steps.Store(int64(e.Step))
 	r.virtual.Store(int64(e.At))
 	r.settled.Store(int64(r.record.settled))

@@ -137,7 +137,7 @@ func (p *Plan) Set(assignment string) error {
 	name, text, ok := strings.Cut(assignment, "=")
 	name, text = strings.TrimSpace(name), strings.TrimSpace(text)
 	if !ok {
-		return &PlanError{Path: name, Message: fmt.Sprintf("%q sets nothing", assignment), Remedy: "write key=value" + suggest.Hint(name, settingNames())}
+		return &PlanError{Path: name, Message: fmt.Sprintf("%q sets nothing", assignment), Remedy: "write key=value" + p.example(name)}
 	}
 	if k, job, ok := perJobOf(name); ok {
 		return p.setPerJob(k, name, job, text)
@@ -156,6 +156,20 @@ func (p *Plan) Set(assignment string) error {
 		p.pin(list[i])
 	}
 	return nil
+}
+
+// example is how the setting of that name is written with a value, or what its name may be.
+func (p *Plan) example(name string) string {
+	for _, s := range p.base().settings() {
+		switch text := textOf(s.value); {
+		case s.name != name || text == "":
+		case s.value.Kind() == reflect.Bool:
+			return ", as in " + name + "=true"
+		default:
+			return ", as in " + name + "=" + text
+		}
+	}
+	return suggest.Hint(name, settingNames())
 }
 
 // durationShape is what a duration looks like, however long: [time.ParseDuration] does not tell one

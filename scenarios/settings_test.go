@@ -75,6 +75,7 @@ func TestSetRefuses(t *testing.T) {
 		{"workload=3", `unknown setting "workload"`},
 		{"workload.slow=3", `unknown setting "workload.slow"`},
 		{"workload.jobs", `"workload.jobs" sets nothing; write key=value`},
+		{"engine.fence", `"engine.fence" sets nothing; write key=value, as in engine.fence=true`},
 		{"", `"" sets nothing`},
 		{"workload.jobs=", `workload.jobs is "", not an integer; give 1 to 100000`},
 		{"workload.jobs=0", `workload.jobs is 0, out of range; give 1 to 100000`},

@@ -43,7 +43,7 @@ engine: {reconciler: false}
 faults: [{at: 20s, do: crash, node: worker-1}]
 then: {heal: false}`,
 			verdict: Held,
-			reason:  "every-job-settles is broken under faults for which nothing is promised",
+			reason:  "every-job-settles is broken under faults for which these settings promise nothing",
 			told:    []string{"stays open", "dispatched to worker-1, which is dead"},
 		},
 		"a worker that stays dead, and a reconciler": {
@@ -131,7 +131,7 @@ preset: hardened
 workload: {jobs: 1, cancel: {1: 500ms}}
 faults: [{on: {job: 1, phase: publish}, do: late, for: 20s}]`,
 			verdict: Held,
-			told:    []string{"publish timed out for its caller", "publish arrived late and was refused", "no dispatch of it was stored", "its cancellation was asked for at 2.7", "its dispatch was declared void", "CANCELLED", "(cancelled)"},
+			told:    []string{"publish timed out for its caller", "its cancellation was asked for at 2.7", "its dispatch was declared void", "no dispatch of it was stored", "CANCELLED", "(cancelled)", "publish arrived late and was refused at 22.2"},
 			never:   "executed it",
 		},
 		"a worker is told that its job is cancelled": {
@@ -139,7 +139,109 @@ faults: [{on: {job: 1, phase: publish}, do: late, for: 20s}]`,
 preset: hardened
 workload: {jobs: 1, work: 5m, cancel: {1: 10s}}`,
 			verdict: Held,
-			told:    []string{"its cancellation was asked for at 12.2", "its worker was told that it is cancelled", "CANCELLED at 12.2", "the run took 12.2"},
+			told:    []string{"its cancellation was asked for at 12.2", "CANCELLED at 12.2", "its worker was told that it is cancelled", "the run took 12.2"},
+			never:   "failed",
+		},
+		"a worker executes what was cancelled": {
+			plan: `
+workload: {jobs: 1, cancel: {1: 500ms}}
+faults: [{on: {job: 1, phase: publish}, do: late, for: 20s}]`,
+			verdict: Held,
+			told:    []string{"CANCELLED at 2.7", "publish arrived late and was applied at 22.2", "one dispatch was stored", "worker-1 began to execute it at 22.2", "although it was CANCELLED."},
+		},
+		"a worker is not told and goes on": {
+			plan: `
+workload: {jobs: 1, work: 1m, cancel: {1: 10s}}`,
+			verdict: Held,
+			told:    []string{"CANCELLED at 12.2", "worker-1 executed it to the end, at 1m2.2", "although it was CANCELLED."},
+		},
+		"a late write is refused": {
+			plan: `
+preset: hardened
+workload: {jobs: 1}
+faults: [{on: {job: 1, phase: dispatched_write}, do: late, for: 10s}]`,
+			verdict: Held,
+			told:    []string{"dispatched_write timed out for its caller at 2.2", "one dispatch was stored", "SUCCEEDED at 3.2", "; its dispatched_write arrived late and was refused at 12.2"},
+			never:   ", then",
+		},
+		"a late result is refused": {
+			plan: `
+preset: hardened
+workload: {jobs: 1}
+faults: [{on: {job: 1, phase: result_write}, do: late, for: 90s}]`,
+			verdict: Held,
+			told:    []string{"result_write timed out for its caller at 2.2", "SUCCEEDED at 3.2", "; its result_write arrived late and was refused at 1m32.2"},
+			never:   ", then",
+		},
+		"a late write takes a job out of its end": {
+			plan: `
+workload: {jobs: 1}
+faults: [{on: {job: 1, phase: dispatched_write}, do: late, for: 10s}]`,
+			verdict: Held,
+			told:    []string{"dispatched_write timed out for its caller", "SUCCEEDED at 3.2", ", then DISPATCHED at 12.2", "by its late dispatched_write, then TIMEOUT at 6m", "(timeout)"},
+		},
+		"a late result is written twice": {
+			plan: `
+workload: {jobs: 1}
+faults: [{on: {job: 1, phase: result_write}, do: late, for: 90s}]`,
+			verdict: Held,
+			told:    []string{"result_write timed out for its caller", "SUCCEEDED at 3.2", ", then SUCCEEDED at 1m32.2", "by its late result_write."},
+		},
+		"a late write would come after the end of the run": {
+			plan: `
+workload: {jobs: 1}
+faults: [{on: {job: 1, phase: result_write}, do: late, for: 2h}]`,
+			verdict: Inconclusive,
+			reason:  "late on result_write of job 1, by 2h0m0s: it had not arrived when the run ended",
+			told:    []string{"result_write timed out for its caller", "SUCCEEDED"},
+		},
+		"a late write comes while the run may wait for it": {
+			plan: `
+workload: {jobs: 1}
+faults: [{on: {job: 1, phase: result_write}, do: late, for: 2h}]
+then: {settle_within: 3h}`,
+			verdict: Held,
+			told:    []string{"SUCCEEDED at 3.2", ", then SUCCEEDED at 2h0m2.2"},
+		},
+		"the holder of a job's lock is paused": {
+			plan: `
+preset: hardened
+workload: {jobs: 1}
+faults: [{after: {job: 1, phase: lock_acquire}, do: pause, node: actor, for: 2m}]`,
+			verdict: Held,
+			told:    []string{"scheduler-2 was paused from 2.2", " to 2m2.2", "its scheduled_write was refused at 2m2.2", ": the lock was no longer its writer's", "SUCCEEDED"},
+		},
+		"a worker is paused over a job": {
+			plan: `
+workload: {jobs: 1, work: 30s}
+topology: {workers: 1}
+faults: [{at: 10s, do: pause, node: worker-1, for: 40s}]`,
+			verdict: Held,
+			told:    []string{"one dispatch was stored", "worker-1 was paused from 10s to 50s", "SUCCEEDED at 50"},
+		},
+		"a client is cut off": {
+			plan: `
+workload: {jobs: 1, tries: 100}
+faults: [{at: 2100ms, do: partition, node: submitter, from: redis, for: 30s}]`,
+			verdict: Held,
+			told:    []string{"its submit_write was cut off from Redis", " times, first at 2.2", "one dispatch was stored", "SUCCEEDED"},
+		},
+		"schedulers are cut off from NATS": {
+			plan: `
+workload: {jobs: 1}
+topology: {schedulers: 1}
+faults: [{after: {job: 1, phase: scheduled_write}, do: pause, node: actor, for: 2s}, {at: 3s, do: partition, node: scheduler-1, from: nats, for: 20s}]`,
+			verdict: Held,
+			told:    []string{"scheduler-1 was paused", "its publish was cut off from NATS at ", "SUCCEEDED"},
+		},
+		"what became of the others": {
+			plan: `
+about: [1]
+workload: {jobs: 6, every: 5s, work: 3m, cancel: {5: 10s}, deadline: {4: 10s}}
+faults: [{on: {job: 2, phase: publish}, do: fail-before}, {on: {job: 3, phase: state_read}, do: fail-before, times: 100}]
+engine: {pending_replayer: false}`,
+			verdict: Held,
+			told:    []string{"Of the other 5 jobs, 1 was dispatched once, at the first attempt, and succeeded; 1 succeeded after more than one attempt or dispatch; 1 ended CANCELLED; 1 ended TIMEOUT; 1 is still PENDING."},
 		},
 		"a deadline passes": {
 			plan: `
@@ -228,7 +330,7 @@ topology: {schedulers: 1}
 engine: {read_error: cached-state}
 faults: [{on: {job: 1, phase: state_read, occurrence: 2}, do: fail-before}]`,
 			verdict: Held,
-			told:    []string{"state_read failed", "one dispatch was stored", "SUCCEEDED"},
+			told:    []string{"one dispatch was stored", "state_read failed", "SUCCEEDED"},
 		},
 		"what the cache knows is too old": {
 			plan: `
@@ -237,7 +339,7 @@ topology: {schedulers: 1}
 engine: {read_error: cached-state, state_cache_age: 1ms}
 faults: [{on: {job: 1, phase: state_read, occurrence: 2}, do: fail-before}]`,
 			verdict: Held,
-			told:    []string{"state_read failed", "one dispatch was stored", "SUCCEEDED"},
+			told:    []string{"one dispatch was stored", "state_read failed", "SUCCEEDED"},
 		},
 		"a heartbeat comes while a dispatch waits to pick again": {
 			plan: `

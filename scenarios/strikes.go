@@ -181,6 +181,7 @@ var leads = map[string]func(d *drawer, job int){
 	"cancel_notice": (*drawer).cancelAtWork, "notice_deliver": (*drawer).cancelAtWork, "notice_ack": (*drawer).cancelAtWork,
 	"void_publish": (*drawer).cancelInBetween, "void_deliver": (*drawer).cancelInBetween, "void_ack": (*drawer).cancelInBetween,
 	"timeout_read": (*drawer).expire, "timeout_write": (*drawer).expire,
+	"snapshot_read": (*drawer).startWarm, "replay_read": (*drawer).orphan,
 }
 
 func (d *drawer) poison(int) { d.set("workload.poison", from(d, "poison", "1", "2")) }

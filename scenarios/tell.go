@@ -3,6 +3,7 @@ package scenarios
 import (
 	"cmp"
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 	"time"
@@ -85,61 +86,6 @@ func (r *run) tell(about []*jobRecord) []string {
 	return append(told, r.others(about))
 }
 
-func (r *run) story(j *jobRecord) string {
-	var b strings.Builder
-	if j.submissions == 0 && len(j.Path) > 0 {
-		fmt.Fprintf(&b, "%s was stored at %s and never submitted", j.ID, at(j.Path[0].At))
-	} else {
-		fmt.Fprintf(&b, "%s was submitted at %s", j.ID, at(j.Submitted))
-	}
-	for _, f := range tally(j.failures) {
-		fmt.Fprintf(&b, "; its %s %s", f.phase, f.words())
-	}
-	if rolled := j.attemptsAfter("rollback_write"); len(rolled) > 0 {
-		fmt.Fprintf(&b, "; the rollbacks left it at attempts %s", strings.Join(rolled, ", "))
-	}
-	if j.StalePicks > 0 {
-		fmt.Fprintf(&b, "; %s met a stale worker", count(j.StalePicks, "pick"))
-	}
-	switch n := len(j.Dispatches); n {
-	case 0:
-		b.WriteString("; no dispatch of it was stored")
-	case 1:
-		fmt.Fprintf(&b, "; one dispatch was stored, at %s for %s, with attempts %d", at(j.Dispatches[0].At), j.worker, j.attemptsAt(j.Dispatches[0].At))
-	default:
-		var when []string
-		for _, d := range j.Dispatches {
-			when = append(when, fmt.Sprintf("at %s for %s", at(d.At), message{subject: d.Subject}.consumer()))
-		}
-		fmt.Fprintf(&b, "; %d dispatches were stored: %s", n, strings.Join(when, ", "))
-	}
-	for _, h := range j.happened() {
-		fmt.Fprintf(&b, "; %s at %s", h.what, at(h.when))
-	}
-	if j.Executions > 1 {
-		fmt.Fprintf(&b, "; workers executed it %d times", j.Executions)
-	}
-	if !terminal(j.State) && j.finished {
-		b.WriteString("; its result was delivered " + times(j.answers))
-		if j.answers >= r.plan.Engine.MaxDeliver {
-			b.WriteString(" and given up")
-		}
-	}
-	if terminal(j.State) {
-		fmt.Fprintf(&b, "; %s", strings.Join(j.ends(), ", then "))
-	} else if j.State != "" {
-		fmt.Fprintf(&b, "; still %s", j.State)
-	}
-	if j.Reason != "" {
-		fmt.Fprintf(&b, " (%s)", j.Reason)
-	}
-	b.WriteString(".")
-	if j.Blind != nil {
-		b.WriteString(j.Blind.words(r.end))
-	}
-	return b.String()
-}
-
 // staleStory says what the dead worker cost all jobs together.
 func (r *run) staleStory() string {
 	jobs, picks, dead := 0, 0, 0
@@ -165,103 +111,67 @@ func (r *run) staleStory() string {
 	return "Of all jobs: " + strings.Join(parts, "; ") + "."
 }
 
+// others says what became of the jobs whose story is not told.
 func (r *run) others(about []*jobRecord) string {
-	n, first := 0, 0
+	n := 0
+	became := map[string]int{}
 	for _, j := range r.record.jobs {
-		if slices.Contains(about, j) {
-			continue
-		}
-		n++
-		if j.State == "SUCCEEDED" && len(j.Dispatches) == 1 && j.Attempts == 1 {
-			first++
+		if !slices.Contains(about, j) {
+			n++
+			became[j.ending()]++
 		}
 	}
-	switch n {
-	case 0:
+	list := slices.SortedFunc(maps.Keys(became), func(a, b string) int {
+		return cmp.Or(cmp.Compare(slices.Index(plainEndings, b), slices.Index(plainEndings, a)), strings.Compare(a, b))
+	})
+	switch {
+	case n == 0:
 		return fmt.Sprintf("There were no other jobs; the run took %s of virtual time.", r.end.Round(time.Millisecond))
-	case first:
+	case n == 1:
+		return "The other job " + list[0] + "."
+	case len(list) == 1 && list[0] == atFirst:
 		return fmt.Sprintf("The other %d jobs were dispatched once each, at the first attempt, and succeeded.", n)
 	}
-	return fmt.Sprintf("Of the other %d jobs, %d were dispatched once, at the first attempt, and succeeded.", n, first)
+	for i, ending := range list {
+		list[i] = fmt.Sprintf("%d %s", became[ending], plural(became[ending], ending))
+	}
+	return fmt.Sprintf("Of the other %d jobs, %s.", n, strings.Join(list, "; "))
 }
 
-// happening is something that befell a job, besides its states and its dispatches.
-type happening struct {
-	what string
-	when time.Duration
+// How jobs end that have no story of their own.
+const (
+	atFirst = "was dispatched once, at the first attempt, and succeeded"
+	atLast  = "succeeded after more than one attempt or dispatch"
+)
+
+var plainEndings = []string{atLast, atFirst} // said first, from the last
+
+// ending says in what state the job is at the end.
+func (j *jobRecord) ending() string {
+	switch {
+	case j.State == "":
+		return "was never stored"
+	case j.State == "SUCCEEDED" && len(j.Dispatches) == 1 && j.Attempts == 1:
+		return atFirst
+	case j.State == "SUCCEEDED":
+		return atLast
+	case terminal(j.State):
+		return "ended " + j.State
+	}
+	return "is still " + j.State
 }
 
-// happened lists what befell the job, in the order of time.
-func (j *jobRecord) happened() []happening {
-	all := slices.DeleteFunc([]happening{
-		{"a later handling resumed its intent", j.resumed},
-		{"a replayer found it", j.replayed},
-		{"its cancellation was asked for", j.cancel},
-		{"its dispatch was declared void", j.voided},
-		{"its worker was told that it is cancelled", j.told},
-	}, func(h happening) bool { return h.when == 0 })
-	slices.SortStableFunc(all, func(a, b happening) int { return cmp.Compare(a.when, b.when) })
-	return all
-}
-
-// ends lists the terminal states that were written; there should be one.
-func (j *jobRecord) ends() (list []string) {
-	for _, p := range j.Path {
-		if terminal(p.State) {
-			list = append(list, fmt.Sprintf("%s at %s", p.State, at(p.At)))
+// plural says of n jobs what ending says of one.
+func plural(n int, ending string) string {
+	if n == 1 {
+		return ending
+	}
+	for one, many := range map[string]string{"was ": "were ", "is ": "are "} {
+		if rest, ok := strings.CutPrefix(ending, one); ok {
+			return many + rest
 		}
 	}
-	return list
-}
-
-// attemptsAfter lists the attempts that the state writes of one phase left.
-func (j *jobRecord) attemptsAfter(phase string) (list []string) {
-	for _, p := range j.Path {
-		if p.Phase == phase {
-			list = append(list, fmt.Sprint(p.Attempts))
-		}
-	}
-	return list
-}
-
-func (j *jobRecord) attemptsAt(t time.Duration) (attempts int) {
-	for _, p := range j.Path {
-		if p.At <= t {
-			attempts = p.Attempts
-		}
-	}
-	return attempts
-}
-
-// failed is how often one phase of a job failed, and how.
-type failed struct {
-	phase, fault string
-	first        time.Duration
-	n            int
-}
-
-// tally counts failures by phase and fault, in order of their first.
-func tally(list []failure) (all []failed) {
-	for _, f := range list {
-		i := slices.IndexFunc(all, func(g failed) bool { return g.phase == f.phase && g.fault == f.fault })
-		if i < 0 {
-			i = len(all)
-			all = append(all, failed{f.phase, f.fault, f.at, 0})
-		}
-		all[i].n++
-	}
-	return all
-}
-
-func (f failed) words() string {
-	how := map[string]string{
-		"fail-before": "failed", "fail-after": "was applied but failed for its caller", "hang": "hung until its deadline",
-		"late": "timed out for its caller", "refused": "arrived late and was refused", "": "failed",
-	}[f.fault]
-	if f.n == 1 {
-		return fmt.Sprintf("%s at %s", how, at(f.first))
-	}
-	return fmt.Sprintf("%s %d times, first at %s", how, f.n, at(f.first))
+	return ending
 }
 
 // at renders an instant or a span to the millisecond.

@@ -31,7 +31,7 @@ func (op *Op) Late(d time.Duration, apply func() error, then func()) bool {
 		Kind: KindLate, Name: cmp.Or(op.Name, string(op.Kind)), Target: op.Target, Tags: op.Tags, Write: op.Write, Occurrence: op.Occurrence,
 		sender: op.process, ready: w.Now() + d, touched: op.touched, ttls: op.ttls, fault: op.fault, applied: true,
 	}
-	var arrive func() string
+	var arrive func() string // its outcome
 	switch op.Kind {
 	case KindRedis:
 		h := w.hold(op, apply)
@@ -51,6 +51,7 @@ func (op *Op) Late(d time.Duration, apply func() error, then func()) bool {
 	}
 	late.fire = func() {
 		late.outcome = arrive()
+		late.refused = late.outcome != OutcomeOK && late.Name != "pipeline" // of which the last answer is not all
 		if then != nil {
 			then()
 		}

@@ -37,6 +37,7 @@ type Op struct {
 	withdrawn bool          // a timer that was stopped while it was parked
 
 	applied bool
+	refused bool // by the server, which changed nothing by its name
 	fault   string
 	outcome string
 }

@@ -63,7 +63,12 @@ func (h *redisHook) ProcessHook(next redis.ProcessHook) redis.ProcessHook {
 		op := &Op{Kind: KindRedis, Name: strings.ToLower(cmd.Name()), Tags: w.tags(ctx)}
 		op.addCommand(cmd.Args())
 		called := false
-		err := h.p.do(ctx, op, func() error { called = true; return next(ctx, cmd) })
+		err := h.p.do(ctx, op, func() error {
+			called = true
+			err := next(ctx, cmd)
+			op.refused = refused(err)
+			return err
+		})
 		if err != nil && (!called || cmd.Err() == nil) {
 			cmd.SetErr(err)
 		}
@@ -91,7 +96,11 @@ func (h *redisHook) ProcessPipelineHook(next redis.ProcessPipelineHook) redis.Pr
 			}
 			op.addCommand(cmd.Args())
 		}
-		err := h.p.do(ctx, op, func() error { return next(ctx, cmds) })
+		err := h.p.do(ctx, op, func() error {
+			err := next(ctx, cmds)
+			op.refused = op.Name == "multi" && execRefused(err)
+			return err
+		})
 		if err != nil {
 			for _, cmd := range cmds {
 				if cmd.Err() == nil {
@@ -101,6 +110,18 @@ func (h *redisHook) ProcessPipelineHook(next redis.ProcessPipelineHook) redis.Pr
 		}
 		return err
 	}
+}
+
+// refused says whether the server answered a command with an error or with nil.
+func refused(err error) bool {
+	var answer redis.Error
+	return errors.As(err, &answer)
+}
+
+// execRefused says whether the server refused an EXEC as a whole. Of one that it carried out a single
+// command may have failed.
+func execRefused(err error) bool {
+	return errors.Is(err, redis.TxFailedErr) || err != nil && strings.HasPrefix(err.Error(), "EXECABORT")
 }
 
 // outcome is what a caller saw, in a form that is the same on every machine.

@@ -170,7 +170,7 @@ func (w *World) settle() {
 		e.Outcome = OutcomePending
 	}
 	if op.applied && len(op.touched) > 0 {
-		e.Changes = append(e.Changes, w.readTouched(op.touched)...)
+		e.Changes = append(e.Changes, w.readTouched(op.touched, op.refused)...)
 	}
 	if op.Kind == KindPublish || op.Kind == KindSend || op.Kind == KindLate {
 		e.Changes = append(e.Changes, w.readStreams()...)

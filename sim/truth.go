@@ -58,9 +58,9 @@ func (w *World) readKey(key string, given bool) (v value, ok bool) {
 func formatScore(s float64) string { return strconv.FormatFloat(s, 'f', -1, 64) }
 
 // readTouched reads from Redis what a step may have changed, and returns it as the step's changes.
-// Fields that a write named are reported even when they hold what they held before; of whole keys
-// only what differs is.
-func (w *World) readTouched(touched []touch) (changes []Change) {
+// Fields that a write named are reported even when they hold what they held before: to write the same
+// value again is to write. Of whole keys, and of a write that the server refused, only what differs is.
+func (w *World) readTouched(touched []touch, refused bool) (changes []Change) {
 	for _, t := range touched {
 		known, had := w.shadow[t.key]
 		if t.whole {
@@ -97,7 +97,11 @@ func (w *World) readTouched(touched []touch) (changes []Change) {
 				continue
 			}
 		} else {
+			was, held := known.fields[t.field]
 			known.fields[t.field] = c.Value
+			if refused && held && was == c.Value {
+				continue
+			}
 		}
 		changes = append(changes, c)
 	}

@@ -37,3 +37,48 @@ func TestSortedSetsAreReadByTheirMembers(t *testing.T) {
 	at := func(score string) []sim.Change { return []sim.Change{{Key: "due", Field: "a", Value: score}} }
 	assert.Equal(t, [][]sim.Change{at("0"), nil, at("8"), at("0"), nil, {{Key: "due", Field: "a", Gone: true}}, nil}, changes)
 }
+
+// A write of what was there already is a change, as another writer could not tell it from one of
+// anything else; a write that the server refused is none, whoever hears of it.
+func TestAWriteThatTheServerRefusedChangesNothing(t *testing.T) {
+	changes := map[string][]sim.Change{}
+	observe := func(e *sim.Event) {
+		if e.Kind == sim.KindRedis && e.Name != "watch" {
+			changes[e.Name+": "+e.Outcome] = append([]sim.Change(nil), e.Changes...)
+		}
+	}
+	_, err := sim.Run(sim.Config{Seed: 1, Observe: observe}, func(w *sim.World) error {
+		w.Node("n", func(p *sim.Process) {
+			ctx, r := p.Context(), p.Redis()
+			r.HSet(ctx, "job", "state", "RUNNING")
+			r.HSet(ctx, "job", "state", "RUNNING")
+			r.HIncrBy(ctx, "job", "state", 1)
+			assert.ErrorIs(t, r.Watch(ctx, func(tx *redis.Tx) error {
+				r.Set(ctx, "job2", "x", 0)
+				r.HMSet(ctx, "job", "version", "7")
+				_, err := tx.TxPipelined(ctx, func(q redis.Pipeliner) error {
+					q.HSet(ctx, "job", "state", "RUNNING", "by", "n")
+					return nil
+				})
+				return err
+			}, "job"), redis.TxFailedErr)
+			_, err := r.TxPipelined(ctx, func(q redis.Pipeliner) error {
+				q.HSet(ctx, "job", "state", "RUNNING")
+				q.HIncrBy(ctx, "job", "state", 1)
+				return nil
+			})
+			assert.ErrorContains(t, err, "not an integer")
+		}).Start()
+		w.Step(time.Minute, nil)
+		return w.CheckTruth()
+	})
+	require.NoError(t, err)
+	same := []sim.Change{{Key: "job", Field: "state", Value: "RUNNING"}}
+	notInteger := "ERR value is not an integer or out of range"
+	assert.Equal(t, same, changes["hset: ok"])
+	assert.Contains(t, changes, "hincrby: "+notInteger)
+	assert.Empty(t, changes["hincrby: "+notInteger])
+	assert.Contains(t, changes, "multi: redis: transaction failed")
+	assert.Empty(t, changes["multi: redis: transaction failed"])
+	assert.Equal(t, append(same, same...), changes["multi: "+notInteger], "one of its commands failed; the others did not")
+}

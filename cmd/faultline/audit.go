@@ -3,6 +3,7 @@ package main
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
 	"maps"
@@ -12,6 +13,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/faultline-sim/faultline/invariants"
 	"github.com/faultline-sim/faultline/scenarios"
 )
 
@@ -33,8 +35,10 @@ no more than that. It changes nothing. Read at rest, the data of one instant is
 judged; while schedulers work, a record may be read before an index that has
 changed since.
 
-It knows of no fault, so every violation counts. It exits 1 on one, 3 where there
-is nothing to judge.`,
+It knows of no fault, so every violation counts. Exit codes: 0 held, 1 violated,
+2 usage, or a server that does not answer, 3 nothing to judge, as where no
+scheduler has made its streams yet, or a server lost before all was read,
+130 interrupted.`,
 		Example: `  faultline audit
   faultline audit --settled --redis redis://redis:6379/0 --nats nats://nats:4222
   faultline audit --preset documented --json | jq -r .verdict`,
@@ -65,21 +69,27 @@ func (f *auditFlags) run(ctx context.Context, stdout, stderr io.Writer) error {
 	ctx, stop := interruptible(ctx, func() {})
 	defer stop()
 	c, err := f.connect(ctx, "faultline audit")
-	if err != nil {
+	if err != nil && !errors.Is(err, errNoStream) {
 		return err
 	}
-	defer c.close()
-	show := newProgress(stderr, f.json)
-	in, err := readServers(ctx, c, show)
-	show.done()
-	switch {
-	case ctx.Err() != nil:
-		return fail(exitInterrupted, "interrupted")
-	case err != nil:
-		return fail(exitUsage, "the servers' data could not be read to its end: %v", err)
+	var res *scenarios.AuditResult
+	if err != nil { // no scheduler was ever here
+		res = scenarios.Audit(settings, invariants.AuditInput{Settled: f.settled})
+		res.Reason = "nothing to judge: " + err.Error()
+	} else {
+		defer c.close()
+		show := newProgress(stderr, f.json)
+		in, err := readServers(ctx, c, show)
+		show.done()
+		switch {
+		case ctx.Err() != nil:
+			return fail(exitInterrupted, "interrupted")
+		case err != nil:
+			return fail(exitInconclusive, "the servers' data could not be read to its end: %s", plainly(err))
+		}
+		in.Settled = f.settled
+		res = scenarios.Audit(settings, in)
 	}
-	in.Settled = f.settled
-	res := scenarios.Audit(settings, in)
 	if f.json {
 		enc := json.NewEncoder(stdout)
 		enc.SetEscapeHTML(false)
@@ -120,8 +130,12 @@ func (p *printer) audit(res *scenarios.AuditResult) {
 	}
 	_ = tw.Flush()
 	p.line("  %d more had nothing to judge: most need a run's course, which only a world shows.", unseen)
+	inPart := slices.DeleteFunc(slices.Clone(res.Invariants), func(i scenarios.AuditedResult) bool {
+		return i.Status == scenarios.StatusNotExercised || i.Part == ""
+	})
+	section(p, "Judged in part", inPart, func(i scenarios.AuditedResult) string { return i.Name + ": " + i.Part })
 	if !res.Settled {
-		p.line("  What must come about in the end was not judged; --settled judges it.")
+		p.line("\n  What must come about in the end was not judged; --settled judges it.")
 	}
 }
 

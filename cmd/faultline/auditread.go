@@ -38,7 +38,7 @@ func readServers(ctx context.Context, c *clients, show *progress) (in invariants
 			return in, fmt.Errorf("redis: %w", err)
 		}
 	}
-	in.Redis, in.TTLs = make(map[string]map[string]string, len(keys)), map[string]time.Duration{}
+	in.Redis, in.Types, in.TTLs = make(map[string]map[string]string, len(keys)), make(map[string]string, len(keys)), map[string]time.Duration{}
 	for batch := range slices.Chunk(slices.Sorted(maps.Keys(keys)), readBatch) {
 		if err := readKeys(ctx, c.redis, batch, &in); err != nil {
 			return in, fmt.Errorf("redis: %w", err)
@@ -107,6 +107,7 @@ func readKeys(ctx context.Context, client *redis.Client, keys []string, in *inva
 		f()
 	}
 	for i, key := range keys {
+		in.Types[key] = types[i].Val()
 		if ttl := ttls[i].Val(); ttl > 0 {
 			in.TTLs[key] = ttl
 		}

@@ -2,7 +2,7 @@ package main
 
 import (
 	"context"
-	"errors"
+	"fmt"
 	"io"
 
 	"github.com/spf13/cobra"
@@ -23,7 +23,10 @@ func newCancel() *cobra.Command {
 		Short: "Ask a scheduler to cancel a job",
 		Long: `Cancel asks ` + "`faultline scheduler`" + ` to cancel a job. What has not been dispatched
 will not be; the worker of a job that it executes is told, and drops it. A job
-that has ended stays as it is.`,
+that has ended stays as it is.
+
+Exit codes: 0 asked for, or CANCELLED already, 1 ended otherwise, 2 usage, no such
+job, or a server that does not answer, 3 a server lost midway.`,
 		Example: `  faultline cancel mail-17
   faultline cancel mail-17 --reason 'sent by hand'`,
 		Args:              oneArg("the job"),
@@ -59,22 +62,25 @@ func (f *cancelFlags) run(ctx context.Context, id string, stdout io.Writer) erro
 	defer conns.close()
 	now := endings([]string{id})
 	if err := refresh(ctx, conns.redis, []*ending{&now[0]}); err != nil {
-		return fail(exitUsage, "Redis at %s does not answer: %v", public(f.redisURL), netReason(err))
+		return fail(exitInconclusive, "Redis at %s does not answer any more: %v", public(f.redisURL), netReason(err))
 	}
 	state := now[0].State
+	ended := fmt.Sprintf("%s has ended already: it is %s", id, state)
 	switch {
 	case state == job.Absent:
 		return fail(exitUsage, "Redis at %s holds no job %q", public(f.redisURL), id)
-	case state == job.Cancelled:
+	case state == job.Cancelled: // as asked for
+		newPrinter(stdout).line("%s", ended)
+		return nil
 	case state.Terminal():
-		return fail(exitViolated, "%s has ended already: it is %s", id, state)
+		return fail(exitViolated, "%s", ended)
 	}
 	client, err := engine.NewClient(engine.ClientConfig{Redis: conns.redis, JetStream: conns.js})
 	if err == nil {
 		err = client.Cancel(ctx, id, f.reason)
 	}
 	if err != nil {
-		return fail(exitUsage, "%v", errors.Unwrap(err))
+		return fail(exitInconclusive, "%s; ask again", plainly(err))
 	}
 	newPrinter(stdout).line("Asked for %s, which is %s, to be cancelled", id, state)
 	return nil

@@ -3,6 +3,7 @@ package main
 import (
 	"context"
 	"errors"
+	"fmt"
 	"log/slog"
 
 	"github.com/nats-io/nats.go"
@@ -19,6 +20,9 @@ type clients struct {
 	js    jetstream.JetStream
 }
 
+// errNoStream is what an error of connect is where no scheduler has made its streams.
+var errNoStream = errors.New("no stream")
+
 // connect reaches both servers, and makes sure that a scheduler has made its streams.
 func (f *serverFlags) connect(ctx context.Context, name string) (*clients, error) {
 	log := slog.New(slog.DiscardHandler) // what goes wrong, calls say
@@ -28,19 +32,27 @@ func (f *serverFlags) connect(ctx context.Context, name string) (*clients, error
 	}
 	c := &clients{redis: redis}
 	if c.nats, c.js, err = f.openNATS(ctx, name, log); err == nil {
-		_, err = c.js.Stream(ctx, bus.StreamSys)
-		switch {
-		case errors.Is(err, jetstream.ErrStreamNotFound):
-			err = fail(exitUsage, "NATS at %s has no stream %s, which a scheduler makes; run `faultline scheduler` against it first", public(f.natsURL), bus.StreamSys)
-		case err != nil:
-			err = noJetStream(f.natsURL, err)
-		}
+		err = f.findStreams(ctx, c.js)
 	}
 	if err != nil {
 		c.close()
 		return nil, err
 	}
 	return c, nil
+}
+
+func (f *serverFlags) findStreams(ctx context.Context, js jetstream.JetStream) error {
+	for _, name := range []string{bus.StreamSys, bus.StreamJobs} {
+		_, err := js.Stream(ctx, name)
+		switch {
+		case errors.Is(err, jetstream.ErrStreamNotFound):
+			text := fmt.Sprintf("NATS at %s has no stream %s, which a scheduler makes; run `faultline scheduler` against it first", public(f.natsURL), name)
+			return &exitError{code: exitUsage, text: text, is: errNoStream}
+		case err != nil:
+			return noJetStream(f.natsURL, err)
+		}
+	}
+	return nil
 }
 
 func (c *clients) close() {

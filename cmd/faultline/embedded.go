@@ -13,7 +13,7 @@ import (
 type embedded struct {
 	redis   *miniredis.Miniredis // nil where Redis was given
 	nats    *server.Server       // nil where NATS was given
-	cleanUp func()               // removes what they left on disk
+	cleanUp func()               // removes what they left on disk, and gives a folder back
 }
 
 // startEmbedded starts the servers that f leaves out, and fills in where they are. Their addresses'
@@ -25,6 +25,12 @@ func (f *serverFlags) startEmbedded(redisAddr, natsAddr, dir string) (e *embedde
 			e.stop()
 		}
 	}()
+	if dir != "" && f.natsURL == "" {
+		if e.cleanUp, err = lockData(dir); err != nil {
+			e.cleanUp = func() {}
+			return e, err
+		}
+	}
 	if f.redisURL == "" {
 		if err := free(redisAddr, "--embedded-redis", "--redis"); err != nil {
 			return e, err
@@ -44,9 +50,11 @@ func (f *serverFlags) startEmbedded(redisAddr, natsAddr, dir string) (e *embedde
 		return e, err
 	}
 	if dir == "" {
-		if dir, e.cleanUp, err = newTemp(); err != nil {
+		var cleanUp func()
+		if dir, cleanUp, err = newStreamsTemp(); err != nil {
 			return e, err
 		}
+		e.cleanUp = cleanUp
 	}
 	host, port := splitAddr(natsAddr)
 	if port == 0 {
@@ -61,7 +69,7 @@ func (f *serverFlags) startEmbedded(redisAddr, natsAddr, dir string) (e *embedde
 	e.nats = srv
 	srv.Start()
 	if !srv.ReadyForConnections(answerWithin) || !srv.JetStreamEnabled() {
-		return e, fail(exitUsage, "nats-server cannot start on %s with its streams in %s; is there another in that folder?", natsAddr, dir)
+		return e, fail(exitUsage, "nats-server cannot start on %s with its streams in %s; look after both, or choose others with --embedded-nats and --data", natsAddr, dir)
 	}
 	f.natsURL = srv.ClientURL()
 	return e, nil

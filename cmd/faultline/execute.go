@@ -139,6 +139,8 @@ func (w *executor) answer(ctx context.Context, d job.Dispatch, status job.Status
 // insist makes a call again and again until it succeeds, or until workerLastWords after the end of ctx.
 func (w *executor) insist(ctx context.Context, what, jobID string, call func(context.Context) error) {
 	last := context.WithoutCancel(ctx)
+	taken := outage{log: w.log, fails: what + " not taken; trying again", over: what + " taken"}
+	about := slog.String("job_id", jobID)
 	for stopping := false; ; {
 		if ctx.Err() != nil && !stopping {
 			stopping = true
@@ -149,12 +151,14 @@ func (w *executor) insist(ctx context.Context, what, jobID string, call func(con
 		attempt, cancel := context.WithTimeout(last, workerFetchWait)
 		err := call(attempt)
 		cancel()
-		if err == nil || errors.Is(err, jetstream.ErrMsgAlreadyAckd) {
+		if errors.Is(err, jetstream.ErrMsgAlreadyAckd) {
+			err = nil
+		}
+		if taken.says(err, about); err == nil {
 			return
 		}
-		w.log.Warn(what+" not taken; trying again", slog.String("job_id", jobID), slog.Any("error", err))
 		if pause(last, workerRetry); last.Err() != nil {
-			w.log.Error(what+" given up; the dispatch comes again", slog.String("job_id", jobID))
+			w.log.LogAttrs(ctx, slog.LevelError, what+" given up; the dispatch comes again", about)
 			return
 		}
 	}

@@ -42,6 +42,7 @@ type executor struct {
 
 	slots    chan struct{} // one for each job in execution
 	executed atomic.Int64
+	hurry    chan struct{} // holds one if a heartbeat is due before its time
 
 	mu        sync.Mutex
 	begun     map[uint64]underway // dispatches in execution, by their sequence: a delivery again is no second execution
@@ -78,8 +79,7 @@ func (w *executor) run(ctx context.Context) {
 // beat says that the worker lives and how busy it is, until alive ends. From the end of ctx on it
 // says that it is full, so that no more comes.
 func (w *executor) beat(alive, ctx context.Context) {
-	tick := time.NewTicker(w.heartbeat)
-	defer tick.Stop()
+	sent := outage{log: w.log, fails: "heartbeat not sent; trying again", over: "heartbeats are sent again"}
 	stopping := ctx.Done()
 	for {
 		h := job.Heartbeat{WorkerID: w.id, Pool: w.pool, ActiveJobs: w.active(), MaxParallelJobs: cap(w.slots)}
@@ -90,16 +90,31 @@ func (w *executor) beat(alive, ctx context.Context) {
 		if err == nil {
 			err = w.nats.Publish(bus.SubjectHeartbeat, data)
 		}
+		sent.says(err)
+		next := w.heartbeat
 		if err != nil {
-			w.log.Warn("heartbeat not sent", slog.Any("error", err))
+			next = min(next, workerRetry)
 		}
+		timer := time.NewTimer(next)
 		select {
-		case <-tick.C:
+		case <-timer.C:
+		case <-w.hurry:
 		case <-stopping:
 			stopping = nil // once
 		case <-alive.Done():
+		}
+		timer.Stop()
+		if alive.Err() != nil {
 			return
 		}
+	}
+}
+
+// beatNow asks for a heartbeat before its time: somebody new may listen.
+func (w *executor) beatNow() {
+	select {
+	case w.hurry <- struct{}{}:
+	default: // one is due already
 	}
 }
 
@@ -112,9 +127,11 @@ func (w *executor) active() int {
 // takeJobs pulls dispatches for as long as there are free slots.
 func (w *executor) takeJobs(ctx context.Context) {
 	var consumer jetstream.Consumer
+	opened := outage{log: w.log, fails: "no jobs; trying again", over: "jobs can be pulled again"}
+	pulled := outage{log: w.log, fails: "pull failed; trying again", over: "pulls succeed again"}
 	for ctx.Err() == nil {
 		if consumer == nil {
-			if consumer = w.open(ctx); consumer == nil {
+			if consumer = w.open(ctx, &opened); consumer == nil {
 				continue
 			}
 		}
@@ -123,8 +140,11 @@ func (w *executor) takeJobs(ctx context.Context) {
 		case <-ctx.Done():
 			return
 		}
-		if err := w.pull(ctx, consumer, 1+cap(w.slots)-len(w.slots)); err != nil && ctx.Err() == nil {
-			w.log.Warn("pull failed; trying again", slog.Any("error", err))
+		err := w.pull(ctx, consumer, 1+cap(w.slots)-len(w.slots))
+		if ctx.Err() != nil {
+			return
+		}
+		if pulled.says(err); err != nil {
 			consumer = nil // it may be gone
 			pause(ctx, workerRetry)
 		}
@@ -132,20 +152,20 @@ func (w *executor) takeJobs(ctx context.Context) {
 }
 
 // open makes the worker's durable consumer, or finds it. Nil is not yet.
-func (w *executor) open(ctx context.Context) jetstream.Consumer {
+func (w *executor) open(ctx context.Context, opened *outage) jetstream.Consumer {
 	subject := routing.DirectSubject(w.id)
 	consumer, err := w.js.CreateOrUpdateConsumer(ctx, bus.StreamJobs, jetstream.ConsumerConfig{
 		Durable: "jobs-" + w.id, FilterSubjects: []string{subject, subject + ".>"},
 		AckPolicy: jetstream.AckExplicitPolicy, AckWait: workerAckWait,
 	})
-	if err == nil {
-		return consumer
+	if ctx.Err() != nil {
+		return nil
 	}
-	if ctx.Err() == nil {
-		w.log.Warn("no jobs; trying again", slog.String("stream", bus.StreamJobs), slog.Any("error", noStream(err)))
+	if opened.says(noStream(err), slog.String("stream", bus.StreamJobs)); err != nil {
 		pause(ctx, workerRetry)
+		return nil
 	}
-	return nil
+	return consumer
 }
 
 // noStream says what a missing stream means.

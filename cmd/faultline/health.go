@@ -56,7 +56,7 @@ func (h *health) check(ctx context.Context) checked {
 	var both sync.WaitGroup
 	both.Go(func() { c.Redis = said(h.redis.Ping(ctx).Err()) })
 	both.Go(func() {
-		if c.NATS = "not connected"; h.nats.IsConnected() { // else it would wait in vain
+		if c.NATS = notConnected; h.nats.IsConnected() { // else it would wait in vain
 			_, err := h.js.AccountInfo(ctx)
 			c.NATS = said(err)
 		}

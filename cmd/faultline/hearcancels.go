@@ -18,8 +18,10 @@ import (
 // and then closes heard.
 func (w *executor) hearCancels(ctx context.Context, heard chan<- struct{}) {
 	since := time.Now().Add(-cancelsSince)
+	missed := false
 	var once sync.Once
 	caughtUp := func() { once.Do(func() { close(heard) }) }
+	found := outage{log: w.log, fails: "no jobs yet; trying again", over: "jobs may come now"}
 	for ; ctx.Err() == nil; pause(ctx, workerRetry) {
 		consumer, err := w.js.OrderedConsumer(ctx, bus.StreamJobs, jetstream.OrderedConsumerConfig{
 			FilterSubjects: []string{bus.CancelSubject(w.id)}, DeliverPolicy: jetstream.DeliverByStartTimePolicy, OptStartTime: &since,
@@ -28,11 +30,17 @@ func (w *executor) hearCancels(ctx context.Context, heard chan<- struct{}) {
 		if err == nil {
 			msgs, err = consumer.Messages()
 		}
+		if ctx.Err() == nil {
+			found.says(noStream(err), slog.String("stream", bus.StreamJobs))
+		}
 		if err != nil {
-			if ctx.Err() == nil {
-				w.log.Warn("no jobs yet; trying again", slog.String("stream", bus.StreamJobs), slog.Any("error", noStream(err)))
-			}
+			missed = true
 			continue
+		}
+		if missed { // a scheduler that came after this worker has heard nothing of it
+			missed = false
+			w.beatNow()
+			time.AfterFunc(workerRetry, w.beatNow) // it makes the stream first, and then listens
 		}
 		if consumer.CachedInfo().NumPending == 0 {
 			caughtUp()

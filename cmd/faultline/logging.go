@@ -27,12 +27,26 @@ func (f *logFlags) logger(stderr io.Writer) (*slog.Logger, error) {
 	if !ok {
 		return nil, fail(exitUsage, "--log-level is %q; one of debug, info, warn, error", f.level)
 	}
-	opt := &slog.HandlerOptions{Level: level}
+	opt := &slog.HandlerOptions{Level: level, ReplaceAttr: plainError}
 	switch f.format {
 	case "text":
-		return slog.New(slog.NewTextHandler(stderr, opt)), nil
+		return slog.New(newQuietHandler(slog.NewTextHandler(stderr, opt))), nil
 	case "json":
-		return slog.New(slog.NewJSONHandler(stderr, opt)), nil
+		return slog.New(newQuietHandler(slog.NewJSONHandler(stderr, opt))), nil
 	}
 	return nil, fail(exitUsage, "--log-format is %q; one of text, json", f.format)
+}
+
+// plainError puts an error into plain words, whoever logs it.
+func plainError(_ []string, a slog.Attr) slog.Attr {
+	if a.Key != "error" || a.Value.Kind() != slog.KindAny {
+		return a
+	}
+	switch err := a.Value.Any().(type) {
+	case nil:
+		return slog.Attr{} // there is none to name
+	case error:
+		return slog.String(a.Key, plainly(err))
+	}
+	return a
 }

@@ -138,9 +138,11 @@ type exitError struct {
 	code   int
 	text   string
 	detail string
+	is     error // what callers may ask for; may be nil
 }
 
 func (e *exitError) Error() string { return e.text }
+func (e *exitError) Unwrap() error { return e.is }
 
 func usage(cmd *cobra.Command, format string, args ...any) error {
 	return &exitError{code: exitUsage, text: fmt.Sprintf(format, args...) + "; see `" + cmd.CommandPath() + " --help`"}

@@ -2,11 +2,16 @@ package main
 
 import (
 	"fmt"
+	"log/slog"
 	"net"
+	"path/filepath"
+	"strings"
 	"testing"
 
 	"github.com/alicebob/miniredis/v2"
 	"github.com/nats-io/nats-server/v2/server"
+	"github.com/nats-io/nats.go"
+	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 )
 
@@ -45,10 +50,12 @@ func TestASchedulerOutlivesItsServers(t *testing.T) {
 	natsAddr, streams := freeAddr(t), t.TempDir()
 	at := []string{"--redis", "redis://" + redis.Addr() + "/0", "--nats", "nats://" + natsAddr}
 
-	s := start(t, append([]string{"scheduler", "--listen", "127.0.0.1:0", "--set", "engine.fetch_wait=1s"}, at...)...)
+	s := start(t, append([]string{"scheduler", "--id", "scheduler-1", "--listen", "127.0.0.1:0", "--set", "engine.fetch_wait=1s"}, at...)...)
 	w := start(t, "worker", "--id", "worker-1", "--heartbeat", "200ms", at[2], at[3])
 	s.is(503, `^{"status":"failing",.*"redis":"ok","nats":"not connected"}`)
 	s.says(`NATS does not answer yet; trying on`)
+	s.says(`msg="the engine cannot start; trying again"`)
+	w.says(`msg="heartbeat not sent; trying again" worker=worker-1 error="not connected"\n`)
 
 	nats := startNATS(t, natsAddr, streams)
 	s.is(200, `"status":"ok"`)
@@ -67,6 +74,7 @@ func TestASchedulerOutlivesItsServers(t *testing.T) {
 
 	stopNATS(nats)
 	s.is(503, `"engine":"ok","redis":"ok","nats":"not connected"`)
+	w.eventually("miss heartbeats again", func() bool { return strings.Count(w.output(), `msg="heartbeat not sent`) == 2 })
 	startNATS(t, natsAddr, streams)
 	s.is(200, `"status":"ok"`)
 	done("after-nats")
@@ -74,6 +82,13 @@ func TestASchedulerOutlivesItsServers(t *testing.T) {
 	w.stops()
 	w.says(`Worker worker-1 has stopped; it executed 3 jobs\.`)
 	s.stops()
+	assert.Equal(t, 2, strings.Count(w.output(), `msg="heartbeats are sent again"`), "one line when an outage begins, and one when it ends")
+	assert.Equal(t, 2, strings.Count(w.output(), `msg="heartbeat not sent; trying again"`))
+	assert.Equal(t, 1, strings.Count(s.output(), `msg="the engine cannot start; trying again"`))
+	assert.LessOrEqual(t, strings.Count(s.output(), `msg="pull failed" scheduler=scheduler-1 consumer=scheduler-submit error="not connected"`), 2, "once in each outage")
+	for _, p := range []*process{s, w} {
+		assert.NotRegexp(t, `<nil>|outbound buffer`, p.output())
+	}
 }
 
 // A NATS of the scheduler's own keeps its streams where it is told to, beside a Redis that stays.
@@ -87,8 +102,110 @@ func TestStreamsInAFolder(t *testing.T) {
 		s := start(t, "scheduler", "--listen", "127.0.0.1:0", "--embedded-nats", "127.0.0.1:0", "--data", data, at[0], at[1])
 		s.is(200, `"status":"ok"`)
 		at[3] = s.says(`NATS at (nats://\S+)\n`)
+		second := start(t, "scheduler", "--listen", "none", "--embedded-nats", "127.0.0.1:0", "--data", data, at[0], at[1])
+		second.ends(exitUsage)
+		assert.Equal(t, "faultline: --data: another scheduler has its streams in "+data+"; end it, or choose another folder\n", second.output())
 		client(t, exitHeld, at, "submit", "--id", "job-1")
 		start(t, append([]string{"audit"}, at...)...).says(fmt.Sprintf(`jobs: 1 \w+; .* %s\n`, plural(n, "message")))
 		s.stops()
 	}
+}
+
+// What a scheduler left that was killed goes with the next one's start; what one has that runs stays.
+func TestTemporaryStreamsOfTheKilled(t *testing.T) {
+	temp := t.TempDir()
+	scheduler := func() *process {
+		s := startIn(t, temp, "scheduler", "--listen", "127.0.0.1:0", "--embedded-redis", "127.0.0.1:0", "--embedded-nats", "127.0.0.1:0")
+		s.is(200, `"status":"ok"`)
+		return s
+	}
+	folders := func() []string {
+		list, err := filepath.Glob(filepath.Join(temp, "*"))
+		require.NoError(t, err)
+		return list
+	}
+	killed := scheduler()
+	left := folders()
+	require.Len(t, left, 1)
+	other := scheduler()
+	assert.Len(t, folders(), 2, "the first one runs")
+	killed.dies()
+	last := scheduler()
+	assert.NoDirExists(t, left[0])
+	assert.Len(t, folders(), 2)
+	other.is(200, `"status":"ok"`)
+	other.stops()
+	last.stops()
+	assert.Empty(t, folders())
+}
+
+// A server that goes away midway is no bad usage.
+func TestSubmitLosesAServer(t *testing.T) {
+	redis := miniredis.NewMiniRedis()
+	require.NoError(t, redis.Start())
+	t.Cleanup(redis.Close)
+	srv := startNATS(t, freeAddr(t), t.TempDir())
+	at := []string{"--redis", "redis://" + redis.Addr() + "/0", "--nats", srv.ClientURL()}
+	audit := client(t, exitInconclusive, at, "audit")
+	audit.says(`^INCONCLUSIVE  nothing to judge: NATS at \S+ has no stream CORDUM_SYS, which a scheduler makes; run .* first\n`)
+	s := start(t, append([]string{"scheduler", "--listen", "127.0.0.1:0"}, at...)...)
+	s.is(200, `"status":"ok"`)
+
+	submit := start(t, append([]string{"submit", "--jobs", "1000", "--every", "50ms", "--id-prefix", "job-"}, at...)...)
+	submit.eventually("submit", func() bool { return redis.Exists("job:job-1") })
+	stopNATS(srv)
+	submit.ends(exitInconclusive)
+	submit.says(`^faultline: submit job-\d+: .*; \d+ of 1,000 jobs submitted: to go on, give the same ids again \(--id-prefix job- --jobs 1000\)\n$`)
+	assert.NotContains(t, submit.output(), "outbound buffer")
+}
+
+// A worker that was there first is known as soon as there is somebody to know it.
+func TestAWorkerBeforeItsScheduler(t *testing.T) {
+	redis := miniredis.NewMiniRedis()
+	require.NoError(t, redis.Start())
+	t.Cleanup(redis.Close)
+	at := []string{"--redis", "redis://" + redis.Addr() + "/0", "--nats", startNATS(t, freeAddr(t), t.TempDir()).ClientURL()}
+	w := start(t, "worker", "--id", "worker-1", "--heartbeat", "1h", at[2], at[3])
+	w.says(`msg="no jobs yet; trying again".*there is no such stream`)
+	s := start(t, append([]string{"scheduler", "--listen", "127.0.0.1:0", "--set", "engine.retry_delay_no_workers=100ms"}, at...)...)
+	s.is(200, `"status":"ok"`)
+	client(t, exitHeld, at, "submit", "--id", "job-1", "--wait").says(`(?m)^1 SUCCEEDED$`)
+	assert.Equal(t, 1, strings.Count(w.output(), `msg="no jobs yet`))
+	w.stops()
+}
+
+func TestOutage(t *testing.T) {
+	var said strings.Builder
+	o := outage{log: slog.New(slog.NewTextHandler(&said, &slog.HandlerOptions{ReplaceAttr: plainError})), fails: "not sent", over: "sent"}
+	away := fmt.Errorf("publish: %w", nats.ErrReconnectBufExceeded)
+	for _, err := range []error{nil, away, away, nil, nil, away} {
+		o.says(err)
+	}
+	assert.Regexp(t, `^time=\S+ level=WARN msg="not sent" error="publish: not connected"\n`+
+		`time=\S+ level=INFO msg=sent after=\S+\n`+
+		`time=\S+ level=WARN msg="not sent" error="publish: not connected"\n$`, said.String())
+}
+
+// What fails for want of a connection to NATS is said once in an outage, of each that it fails for.
+func TestAnOutageIsQuiet(t *testing.T) {
+	var said strings.Builder
+	base, err := (&logFlags{format: "text", level: "info"}).logger(&said)
+	require.NoError(t, err)
+	log := base.With("scheduler", "scheduler-1")
+	fails := func(consumer string, err error) { log.Warn("pull failed", "consumer", consumer, "error", err) }
+	fails("a", nats.ErrReconnectBufExceeded)
+	fails("a", nats.ErrConnectionReconnecting)
+	fails("b", nats.ErrReconnectBufExceeded)
+	fails("a", nats.ErrTimeout)
+	fails("a", nats.ErrTimeout)
+	connectedAgain(base)
+	fails("a", nats.ErrReconnectBufExceeded)
+	var lines []string
+	for line := range strings.Lines(said.String()) {
+		_, line, _ = strings.Cut(line, "consumer=")
+		lines = append(lines, line)
+	}
+	assert.Equal(t, []string{
+		"a error=\"not connected\"\n", "b error=\"not connected\"\n", "a error=\"nats: timeout\"\n", "a error=\"nats: timeout\"\n", "a error=\"not connected\"\n",
+	}, lines)
 }

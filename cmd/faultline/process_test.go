@@ -38,7 +38,13 @@ type process struct {
 // start starts a faultline, which is killed when the test ends.
 func start(t *testing.T, args ...string) *process {
 	t.Helper()
-	p := &process{t: t, temp: t.TempDir(), name: strings.Join(args[:min(3, len(args))], " "), cmd: exec.Command("faultline", args...), done: make(chan struct{})}
+	return startIn(t, t.TempDir(), args...)
+}
+
+// startIn is start with the folder for temporary files.
+func startIn(t *testing.T, temp string, args ...string) *process {
+	t.Helper()
+	p := &process{t: t, temp: temp, name: strings.Join(args[:min(3, len(args))], " "), cmd: exec.Command("faultline", args...), done: make(chan struct{})}
 	p.cmd.Stdout, p.cmd.Stderr = p, p
 	p.cmd.Env = append(os.Environ(), "TMPDIR="+p.temp)
 	require.NoError(t, p.cmd.Start())

@@ -3,7 +3,6 @@ package main
 import (
 	"context"
 	"errors"
-	"fmt"
 	"io"
 	"log/slog"
 	"os"
@@ -17,6 +16,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/faultline-sim/faultline/engine"
+	"github.com/faultline-sim/faultline/engine/job"
 )
 
 type schedulerFlags struct {
@@ -29,6 +29,8 @@ type schedulerFlags struct {
 	embeddedRedis string
 	embeddedNATS  string
 	data          string
+	replicas      int
+	maxAge        time.Duration
 }
 
 func newScheduler() *cobra.Command {
@@ -42,10 +44,15 @@ that it is given. What is not given it brings along: a nats-server whose streams
 are in a temporary folder (or in --data), and miniredis, which keeps nothing.
 ` + "`faultline worker` and `faultline submit`" + ` find those by themselves.
 
-It answers /metrics, for Prometheus, and /healthz, which is 200 only while the
-engine runs and both servers answer. A lost connection comes back; what could
-not be done meanwhile is done later. On SIGINT or SIGTERM it finishes what it
-has begun and exits 0; a second one ends it at once.`,
+A Redis that does not answer ends the start, since an address is soon wrong; a
+NATS that does not answer is waited for. Later on, a lost connection comes back;
+what could not be done meanwhile is done later. It answers /metrics, for
+Prometheus, and /healthz, which is 200 only while the engine runs and both
+servers answer.
+
+On SIGINT or SIGTERM it finishes what it has begun; a second one ends it at once.
+Exit codes: 0 stopped, 2 usage, or a server that cannot be used, 130 ended by a
+second signal.`,
 		Example: `  faultline scheduler
   faultline scheduler --redis redis://redis:6379/0 --nats nats://nats:4222
   faultline scheduler --set engine.poll_interval=5s --set engine.dispatch_timeout=30s
@@ -64,8 +71,10 @@ has begun and exits 0; a second one ends it at once.`,
 	cmd.Flags().StringVar(&f.embeddedRedis, "embedded-redis", embeddedRedisAddr, "where this process's own Redis listens, `ADDR`")
 	cmd.Flags().StringVar(&f.embeddedNATS, "embedded-nats", embeddedNATSAddr, "where this process's own NATS listens, `ADDR`")
 	cmd.Flags().StringVar(&f.data, "data", "", "where this process's own NATS keeps its streams, `DIR`; needs --redis (default a temporary folder)")
+	cmd.Flags().IntVar(&f.replicas, "replicas", 1, "how many servers of a NATS cluster keep each message, `N`; of streams that this creates, as the next")
+	cmd.Flags().DurationVar(&f.maxAge, "max-age", 0, "how long the streams keep a message, `DURATION`; 0 is for ever")
 	f.logFlags.add(cmd)
-	for _, name := range []string{"id", "topic", "listen", "embedded-redis", "embedded-nats"} {
+	for _, name := range []string{"id", "topic", "listen", "embedded-redis", "embedded-nats", "replicas", "max-age"} {
 		_ = cmd.RegisterFlagCompletionFunc(name, cobra.NoFileCompletions)
 	}
 	return cmd
@@ -112,8 +121,9 @@ func (f *schedulerFlags) run(ctx context.Context, stdout, stderr io.Writer) erro
 	defer hangUp(nc, log)
 	registry := prometheus.NewRegistry()
 	registry.MustRegister(collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}))
+	streams := engine.StreamOptions{Replicas: f.replicas, MaxAge: f.maxAge}
 	e, err := engine.New(engine.Config{
-		ID: f.id, Settings: settings, Routing: routes, Redis: client, JetStream: js, NATS: nc, Logger: log, Registerer: registry,
+		ID: f.id, Settings: settings, Routing: routes, Streams: streams, Redis: client, JetStream: js, NATS: nc, Logger: log, Registerer: registry,
 	})
 	if err != nil {
 		return fail(exitUsage, "%s", firstLine(err))
@@ -129,7 +139,7 @@ func (f *schedulerFlags) run(ctx context.Context, stdout, stderr io.Writer) erro
 		<-ctx.Done()
 		h.says("stopping")
 	}()
-	keepRunning(ctx, e, js, f.natsURL, h, log)
+	keepRunning(ctx, e, js, streams, f.natsURL, h, log)
 	if cause := context.Cause(ctx); !errors.Is(cause, errInterrupted) {
 		return cause
 	}
@@ -142,6 +152,9 @@ func (f *schedulerFlags) check() error {
 	f.fromEnv()
 	if f.id == "" {
 		f.id = hostName()
+	}
+	if err := checkName(f.id); err != nil {
+		return err
 	}
 	if f.redisURL != "" {
 		if _, err := redisOptions(f.redisURL); err != nil {
@@ -159,6 +172,14 @@ func (f *schedulerFlags) check() error {
 	case f.data != "" && f.redisURL == "":
 		return fail(exitUsage, "--data keeps the streams, but a Redis of this process's own keeps nothing, and one without the other is of no use; give --redis, or leave --data out")
 	}
+	switch {
+	case f.replicas < 1 || f.replicas > 5:
+		return fail(exitUsage, "--replicas is %d; it must be from 1 to 5", f.replicas)
+	case f.replicas > 1 && f.natsURL == "":
+		return fail(exitUsage, "--replicas is %d, but a NATS of this process's own is one server; give --nats, or leave --replicas out", f.replicas)
+	case f.maxAge != 0 && f.maxAge < 100*time.Millisecond:
+		return fail(exitUsage, "--max-age is %s; it must be 0 or from 100ms on", f.maxAge)
+	}
 	if f.listen != listenNone {
 		if err := checkAddr("--listen", f.listen); err != nil {
 			return err
@@ -168,6 +189,15 @@ func (f *schedulerFlags) check() error {
 		return err
 	}
 	return checkAddr("--embedded-nats", f.embeddedNATS)
+}
+
+// checkName refuses an --id that cannot stand where names of processes do: in NATS subjects, the names of
+// consumers, and the tokens of locks.
+func checkName(id string) error {
+	if !job.IsToken(id) || strings.ContainsAny(id, `/\`) {
+		return fail(exitUsage, "--id is %q, which cannot be part of a NATS subject; leave out spaces, '.', '*', '>', '/' and '\\'", id)
+	}
+	return nil
 }
 
 // hostName is a name for a process of which there is one on a host, as a token of a NATS subject.
@@ -214,11 +244,13 @@ const startAgainAfter = 2 * time.Second
 
 // keepRunning runs the engine until ctx ends. An engine that cannot start, for want of a server that
 // answers, is started again later.
-func keepRunning(ctx context.Context, e *engine.Engine, js jetstream.JetStream, at string, h *health, log *slog.Logger) {
+func keepRunning(ctx context.Context, e *engine.Engine, js jetstream.JetStream, streams engine.StreamOptions, at string, h *health, log *slog.Logger) {
+	started := outage{log: log, fails: "the engine cannot start; trying again", over: "the engine starts"}
 	for ctx.Err() == nil {
 		// Run does this, too; but only what comes after it counts as running.
-		err := engine.EnsureStreams(ctx, js, engine.StreamOptions{})
+		err := engine.EnsureStreams(ctx, js, streams)
 		if err == nil {
+			started.says(nil)
 			h.says(well)
 			err = e.Run(ctx)
 		}
@@ -228,8 +260,8 @@ func keepRunning(ctx context.Context, e *engine.Engine, js jetstream.JetStream, 
 		if errors.Is(err, nats.ErrNoResponders) {
 			err = noJetStream(at, err)
 		}
-		h.says(fmt.Sprintf("cannot start: %v", err))
-		log.Warn("the engine cannot start; trying again", slog.Duration("after", startAgainAfter), slog.Any("error", err))
+		h.says("cannot start: " + plainly(err))
+		started.says(err)
 		pause(ctx, startAgainAfter)
 	}
 }

@@ -180,9 +180,17 @@ func (f *serverFlags) keepNATS(name string, log *slog.Logger, lost func(error)) 
 			}
 		}))
 	if err == nil && !nc.IsConnected() {
-		log.Warn("NATS does not answer yet; trying on", slog.String("url", public(f.natsURL)), slog.Any("error", nc.LastError()), slog.String("remedy", startOrElse(f.natsURL, embeddedNATSAddr, "nats-server -js", "--nats")))
+		log.Warn("NATS does not answer yet; trying on", slog.String("url", public(f.natsURL)), slog.String("error", whyAway(nc)), slog.String("remedy", startOrElse(f.natsURL, embeddedNATSAddr, "nats-server -js", "--nats")))
 	}
 	return nc, js, err
+}
+
+// whyAway is why there is no connection to NATS, as far as it is known.
+func whyAway(nc *nats.Conn) string {
+	if err := nc.LastError(); err != nil {
+		return netReason(err).Error()
+	}
+	return notConnected
 }
 
 func (f *serverFlags) dialNATS(name string, log *slog.Logger, more ...nats.Option) (*nats.Conn, jetstream.JetStream, error) {
@@ -192,13 +200,17 @@ func (f *serverFlags) dialNATS(name string, log *slog.Logger, more ...nats.Optio
 	nc, err := nats.Connect(f.natsURL, append(more,
 		nats.Name(name), nats.MaxReconnects(-1),
 		nats.ReconnectBufSize(-1), // a publish while the connection is lost fails, and is not sent after its caller has given up
-		nats.ConnectHandler(func(nc *nats.Conn) { log.Debug("connected to NATS", slog.String("url", nc.ConnectedUrlRedacted())) }),
+		nats.ConnectHandler(func(nc *nats.Conn) {
+			connectedAgain(log)
+			log.Debug("connected to NATS", slog.String("url", nc.ConnectedUrlRedacted()))
+		}),
 		nats.DisconnectErrHandler(func(_ *nats.Conn, err error) {
 			if err != nil {
 				log.Warn("connection to NATS lost; reconnecting", slog.Any("error", err))
 			}
 		}),
 		nats.ReconnectHandler(func(nc *nats.Conn) {
+			connectedAgain(log)
 			log.Info("connected to NATS again", slog.String("url", nc.ConnectedUrlRedacted()))
 		}),
 		nats.ErrorHandler(func(_ *nats.Conn, _ *nats.Subscription, err error) {
@@ -237,6 +249,19 @@ func noJetStream(at string, err error) error {
 	}
 	return fail(exitUsage, "JetStream at %s does not answer: %v", public(at), netReason(err))
 }
+
+// plainly is an error about a server in words: what the NATS client says without a connection is that a
+// buffer is full, which is not there.
+func plainly(err error) string {
+	text := err.Error()
+	for _, away := range awayErrors {
+		text = strings.ReplaceAll(text, away.Error(), notConnected)
+	}
+	return text
+}
+
+// notConnected is what is said of NATS while there is no connection.
+const notConnected = "not connected"
 
 // netReason is the reason of an error about a connection, such as "connection refused", without the
 // names of the call and of the address.

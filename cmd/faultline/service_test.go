@@ -51,7 +51,7 @@ func TestASchedulerWithServersOfItsOwn(t *testing.T) {
 	one := client(t, exitHeld, at, "submit", "--id", "mail-17", "--payload", `{"to": "you"}`, "--deadline", "1h", "--wait", "--json")
 	require.NoError(t, json.Unmarshal([]byte(one.output()), &printed), one.output())
 	assert.Equal(t, []ending{{Job: "mail-17", State: "SUCCEEDED", Attempts: 1, Worker: "worker-1"}}, printed.Jobs)
-	client(t, exitViolated, at, "cancel", "mail-17").says(`mail-17 has ended already: it is SUCCEEDED`)
+	client(t, exitViolated, at, "cancel", "mail-17").says(`^faultline: mail-17 has ended already: it is SUCCEEDED\n$`)
 	client(t, exitInconclusive, at, "submit", "--topic", "job.idle", "--wait", "--timeout", "1s").says(`1 SCHEDULED`)
 	client(t, exitHeld, at, "audit").says(`(?m)^HELD `)
 	w.stops()
@@ -61,6 +61,7 @@ func TestASchedulerWithServersOfItsOwn(t *testing.T) {
 	start(t, "worker", "--id", "worker-2", "--fail-rate", "1", "--heartbeat", "200ms", at[2], at[3])
 	bad := client(t, exitViolated, at, "submit", "--id", "bad", "--label", "preferred_worker_id=worker-2", "--wait")
 	bad.says(`(?m)^1 FAILED\n  bad is FAILED \(.*: the worker was told to fail`)
+	client(t, exitViolated, at, "cancel", "bad").says(`^faultline: bad has ended already: it is FAILED\n$`)
 	s.stops()
 	s.says(`"msg":"job completed"`)
 	temp, err := filepath.Glob(filepath.Join(s.temp, "*"))
@@ -92,6 +93,7 @@ func TestCancel(t *testing.T) {
 	w = worker()
 	w.says(`msg="dropped: the job is cancelled" .*job_id=waiting`)
 	client(t, exitViolated, at, "submit", "--id", "waiting", "--wait").says(`1 CANCELLED`)
+	client(t, exitHeld, at, "cancel", "waiting").says(`^waiting has ended already: it is CANCELLED\n$`)
 	w.stops()
 	assert.Empty(t, executions(t, ledger), "what is cancelled has no effect")
 }
@@ -114,6 +116,7 @@ func TestASecondSignalEndsAtOnce(t *testing.T) {
 	require.NoError(t, w.cmd.Process.Signal(os.Interrupt))
 	require.NoError(t, w.cmd.Process.Signal(syscall.SIGTERM))
 	w.ends(exitInterrupted)
+	w.says(`(?m)^faultline: interrupted twice; ended at once$`)
 }
 
 // What is in the way of a start is one line, and nothing is left behind.
@@ -145,6 +148,7 @@ func TestAuditFindsWhatIsWrong(t *testing.T) {
 	held := client(t, exitHeld, at, "audit", "--settled")
 	held.says(`(?m)^HELD  all \d+ invariants that the servers' data can show hold\n  jobs: 3 SUCCEEDED; \d+ keys, 9 messages$`)
 	held.says(`(?m)^  one-dispatch-per-job +held +judged 3 times$`)
+	held.says(`(?m)^Judged in part\n(  .*\n)*  attempts-equal-scheduled-writes: No stored dispatch is of an attempt that its job's record has not counted\.\n`)
 
 	f := serverFlags{redisURL: at[1], natsURL: at[3]}
 	c, err := f.connect(t.Context(), "test")
@@ -166,6 +170,9 @@ func TestAuditFindsWhatIsWrong(t *testing.T) {
 	found.says(`(?m)^VIOLATED  .*one-dispatch-per-job`)
 	found.says(`(?m)^  one-dispatch-per-job: job-\d: another dispatch of epoch 1 stored, CORDUM_JOBS seq 4 on `)
 	found.says(`(?m)^  failed-job-has-dlq-entry: job-2: `)
+	require.NoError(t, c.redis.Set(t.Context(), "job:job-9", "text", 0).Err())
+	client(t, exitViolated, at, "audit").says(`(?m)^  redis-index-agrees-with-record: job-9: job:job-9 is a string, and no scheduler can read it: it must be a hash$`)
+	require.NoError(t, c.redis.Del(t.Context(), "job:job-9").Err())
 	var res scenarios.AuditResult
 	asJSON := client(t, exitViolated, at, "audit", "--settled", "--json")
 	require.NoError(t, json.Unmarshal([]byte(asJSON.output()), &res))

@@ -42,14 +42,15 @@ it to be done. With --wait it stays until all of them have ended, and says how;
 it then exits 0 if all succeeded, 1 if one did not, 3 if --timeout came first.
 
 A job that is submitted twice under one id is one job: what was cut short can be
-submitted again.`,
+submitted again. Other exit codes: 2 usage, or a server that does not answer at
+the start, 3 a server lost before all were submitted, 130 interrupted.`,
 		Example: `  faultline submit
   faultline submit --jobs 1000 --wait
   faultline submit --id mail-17 --payload '{"to": "you"}' --deadline 1m --wait
   faultline submit --jobs 10 --every 1s --topic job.gpu --json | jq -r '.jobs[].job_id'`,
 		Args: noArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			return f.run(cmd.Context(), cmd.OutOrStdout(), cmd.ErrOrStderr(), cmd.Flags().Changed("jobs"))
+			return f.run(cmd.Context(), cmd.OutOrStdout(), cmd.ErrOrStderr(), cmd.Flags().Changed)
 		},
 	}
 	f.addClient(cmd)
@@ -73,7 +74,7 @@ submitted again.`,
 // submitJobsMax bounds what one command submits.
 const submitJobsMax = 1_000_000
 
-func (f *submitFlags) check(several bool) error {
+func (f *submitFlags) check(given func(flag string) bool) error {
 	f.orEmbedded()
 	if _, err := redisOptions(f.redisURL); err != nil {
 		return err
@@ -84,7 +85,11 @@ func (f *submitFlags) check(several bool) error {
 	switch {
 	case f.jobs < 1 || f.jobs > submitJobsMax:
 		return fail(exitUsage, "--jobs is %d, out of range; give 1 to %d", f.jobs, submitJobsMax)
-	case f.id != "" && (several && f.jobs > 1 || f.prefix != ""):
+	case f.id == "" && given("id"):
+		return fail(exitUsage, "--id is empty; name the job, or leave --id out for a name that is new")
+	case f.prefix == "" && given("id-prefix"):
+		return fail(exitUsage, "--id-prefix is empty; give one, or leave it out for one that is new")
+	case f.id != "" && (given("jobs") && f.jobs > 1 || f.prefix != ""):
 		return fail(exitUsage, "--id names a single job; name several with --id-prefix")
 	case f.payload != "" && !json.Valid([]byte(f.payload)):
 		return fail(exitUsage, "--payload is %.40q, which is not JSON; a text needs quotes of its own: '\"text\"'", f.payload)
@@ -125,8 +130,8 @@ func (f *submitFlags) request(n int) job.Request {
 	return r
 }
 
-func (f *submitFlags) run(ctx context.Context, stdout, stderr io.Writer, several bool) error {
-	if err := f.check(several); err != nil {
+func (f *submitFlags) run(ctx context.Context, stdout, stderr io.Writer, given func(flag string) bool) error {
+	if err := f.check(given); err != nil {
 		return err
 	}
 	ctx, stop := interruptible(ctx, func() {})
@@ -140,11 +145,11 @@ func (f *submitFlags) run(ctx context.Context, stdout, stderr io.Writer, several
 	submitted, err := f.submit(ctx, c, show)
 	show.done()
 	if err != nil {
-		code := exitUsage
+		code := exitInconclusive
 		if ctx.Err() != nil {
 			code = exitInterrupted
 		}
-		return fail(code, "%v; %s of %s submitted: to go on, give the same ids again%s", err, thousands(submitted), plural(f.jobs, "job"), f.again())
+		return fail(code, "%s; %s of %s submitted: to go on, give the same ids again%s", plainly(err), thousands(submitted), plural(f.jobs, "job"), f.again())
 	}
 	p := newPrinter(stdout)
 	if f.json {

@@ -7,8 +7,11 @@ import (
 )
 
 // newTemp makes a temporary folder, and the function that removes it.
-func newTemp() (dir string, remove func(), err error) {
-	dir, err = os.MkdirTemp("", "faultline-")
+func newTemp() (dir string, remove func(), err error) { return newTempNamed("faultline-") }
+
+// newTempNamed is newTemp with what begins the folder's name.
+func newTempNamed(prefix string) (dir string, remove func(), err error) {
+	dir, err = os.MkdirTemp("", prefix)
 	if err != nil {
 		return "", nil, fail(exitUsage, "no temporary folder: %v; set TMPDIR to one that can be written", scenarios.FileReason(err))
 	}

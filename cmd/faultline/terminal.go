@@ -33,6 +33,7 @@ func interruptible(ctx context.Context, cleanUp func()) (context.Context, func()
 		}
 		select {
 		case <-signals:
+			fmt.Fprintln(os.Stderr, "faultline: interrupted twice; ended at once")
 			cleanUp()
 			os.Exit(exitInterrupted)
 		case <-done:

@@ -78,7 +78,7 @@ func work(ctx context.Context, plans []*subject, traces string, in io.Reader, ou
 			return err
 		}
 		o := outcome{task: t}
-		if err := o.of(ctx, *plans[t.Plan].Plan, filepath.Join(traces, traceName(t))); err != nil {
+		if err := o.of(ctx, plans[t.Plan], filepath.Join(traces, traceName(t))); err != nil {
 			o.Error = err.Error()
 		}
 		if err := answers.Encode(o); err != nil {
@@ -87,8 +87,9 @@ func work(ctx context.Context, plans []*subject, traces string, in io.Reader, ou
 	}
 }
 
-// of runs plan under the task's seed.
-func (o *outcome) of(ctx context.Context, plan scenarios.Plan, trace string) error {
+// of runs what the command line made of a plan, under the task's seed.
+func (o *outcome) of(ctx context.Context, s *subject, trace string) error {
+	plan := *s.Plan
 	plan.Seed = o.Seed
 	f, err := os.Create(trace)
 	if err != nil {
@@ -96,7 +97,7 @@ func (o *outcome) of(ctx context.Context, plan scenarios.Plan, trace string) err
 	}
 	defer f.Close()
 	w := bufio.NewWriterSize(f, 1<<16)
-	res, err := runPlan(ctx, &plan, scenarios.RunOptions{Trace: w, Source: plan.Name})
+	res, err := runPlan(ctx, &plan, scenarios.RunOptions{Trace: w, Source: s.source, Overrides: s.overrides, Modified: s.modified})
 	if err != nil {
 		return err
 	}

@@ -5,12 +5,10 @@ import (
 	"errors"
 	"io"
 	"log/slog"
-	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
 
-	"github.com/faultline-sim/faultline/engine/job"
 	"github.com/faultline-sim/faultline/engine/routing"
 )
 
@@ -37,8 +35,12 @@ and how busy it is, and drops a job that is cancelled.
 
 It executes a job at least once, and does not look for repetitions: with --ledger
 it appends one line of JSON for each execution to a file, where duplicates can be
-counted. On SIGINT or SIGTERM it takes no more, finishes what it has begun and
-exits 0; a second one ends it at once.`,
+counted.
+
+A NATS that does not answer, or where no scheduler has made its streams yet, is
+waited for. On SIGINT or SIGTERM it takes no more and finishes what it has begun;
+a second one ends it at once. Exit codes: 0 stopped, 2 usage, 130 ended by a
+second signal.`,
 		Example: `  faultline worker
   faultline worker --id worker-2 --work 2s --parallel 1
   faultline worker --fail-rate 0.1 --ledger worker.jsonl`,
@@ -67,9 +69,10 @@ func (f *workerFlags) check() error {
 	if f.id == "" {
 		f.id = hostName()
 	}
+	if err := checkName(f.id); err != nil {
+		return err
+	}
 	switch {
-	case !job.IsToken(f.id) || strings.ContainsAny(f.id, `/\`):
-		return fail(exitUsage, "--id is %q, which cannot be part of a NATS subject; leave out spaces, '.', '*', '>', '/' and '\\'", f.id)
 	case f.pool == "":
 		return fail(exitUsage, "--pool is empty; name the pool that the worker belongs to, such as %s", routing.DefaultPool)
 	case f.parallel < 1 || f.parallel > 10_000:
@@ -111,7 +114,7 @@ func (f *workerFlags) run(ctx context.Context, stdout, stderr io.Writer) error {
 	w := &executor{
 		id: f.id, pool: f.pool, work: f.work, failRate: f.failRate, heartbeat: f.heartbeat, ledger: ledger,
 		nats: nc, js: js, log: log, broken: end,
-		slots: make(chan struct{}, f.parallel), begun: map[uint64]underway{}, cancelled: map[string]int64{},
+		slots: make(chan struct{}, f.parallel), hurry: make(chan struct{}, 1), begun: map[uint64]underway{}, cancelled: map[string]int64{},
 	}
 	w.run(ctx)
 	hangUp(nc, log)

@@ -105,17 +105,24 @@ func (c *Consumer) pull(ctx context.Context, slots chan struct{}) error {
 	}
 }
 
-// handBack returns messages that were pulled and not begun, so that another replica gets them now
-// and not after AckWait.
+// quiet is for how long nothing must have come of a pull that is being given up. The server has it
+// open until the connection closes, and fills it meanwhile.
+const quiet = 250 * time.Millisecond
+
+// handBack returns messages that were pulled and not begun, so that another replica gets them soon and
+// not after AckWait: once nobody here can be given them again.
 func (c *Consumer) handBack(batch jetstream.MessageBatch) {
 	for {
+		wait, cancel := context.WithTimeout(context.Background(), quiet)
 		select {
 		case msg, ok := <-batch.Messages():
+			cancel()
 			if !ok {
 				return
 			}
-			_ = msg.Nak() // else AckWait brings it back
-		default:
+			_ = msg.NakWithDelay(2 * quiet) // else AckWait brings it back
+		case <-wait.Done():
+			cancel()
 			return
 		}
 	}
@@ -157,8 +164,10 @@ func (c *Consumer) settle(ctx context.Context, msg jetstream.Msg) {
 		guard.finish(ctx)
 		c.acked(ctx, msg, "ack", msg.Ack())
 	case errors.As(err, &poison):
+		guard.leave(ctx)
 		c.terminate(ctx, msg, poison)
 	default:
+		guard.leave(ctx)
 		c.nak(ctx, msg, c.delay(err), err)
 	}
 }

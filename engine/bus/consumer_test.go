@@ -29,6 +29,7 @@ type message struct {
 	err       error
 	stream    string
 	seq       uint64
+	at        time.Time
 	nowhere   bool // it has no metadata
 }
 
@@ -39,7 +40,7 @@ func (m *message) Metadata() (*jetstream.MsgMetadata, error) {
 	if m.nowhere {
 		return nil, errors.New("not a JetStream message")
 	}
-	return &jetstream.MsgMetadata{NumDelivered: m.delivered, Stream: m.stream, Sequence: jetstream.SequencePair{Stream: m.seq}}, nil
+	return &jetstream.MsgMetadata{NumDelivered: m.delivered, Stream: m.stream, Sequence: jetstream.SequencePair{Stream: m.seq}, Timestamp: m.at}, nil
 }
 func (m *message) Ack() error                         { return m.say("ack") }
 func (m *message) Nak() error                         { return m.say("nak") }
@@ -253,12 +254,14 @@ func TestStopWaitsForHandlersAndHandsBackTheRest(t *testing.T) {
 		<-release
 		return ctx.Err() // handlers do not see the end
 	}
-	h.serve("job-1", "job-2", "job-3")
+	open := h.serve("job-1", "job-2", "job-3")
 	h.run(t)
 	<-begun
 	h.cancel()
-	assert.Equal(t, "job-2 nak", <-h.said)
-	assert.Equal(t, "job-3 nak", <-h.said)
+	assert.Equal(t, "job-2 nak 500ms", <-h.said)
+	assert.Equal(t, "job-3 nak 500ms", <-h.said)
+	open.messages <- &message{id: "job-4", said: h.said}
+	assert.Equal(t, "job-4 nak 500ms", <-h.said, "the server has the pull open still")
 	select {
 	case <-h.ended:
 		t.Error("stopped before its handler")
@@ -266,7 +269,7 @@ func TestStopWaitsForHandlersAndHandsBackTheRest(t *testing.T) {
 	}
 	close(release)
 	assert.Equal(t, "job-1 ack", <-h.said)
-	<-h.ended
+	h.stop()
 }
 
 func TestAnEndedBatchIsFollowedByAnother(t *testing.T) {

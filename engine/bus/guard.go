@@ -2,8 +2,10 @@ package bus
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"log/slog"
+	"strconv"
 	"time"
 
 	"github.com/nats-io/nats.go/jetstream"
@@ -13,7 +15,9 @@ import (
 	"github.com/faultline-sim/faultline/engine/phase"
 )
 
-// ProcessedKey is the key that says that a message has been handled, by its place in its stream.
+// ProcessedKey is the key that says that a message has been handled, by its place in its stream. Its
+// value is when the stream stored the message, in unix ns: a stream that begins anew gives the place to
+// another message, of another time.
 func ProcessedKey(stream string, seq uint64) string {
 	return fmt.Sprintf("cordum:bus:processed:%s:%d", stream, seq)
 }
@@ -42,7 +46,8 @@ type guarded struct {
 	*Guard
 	jobID               string
 	processed, inflight string
-	failed              bool // Redis has failed it, and that was logged
+	stored              string // the message's value at processed
+	failed              bool   // Redis has failed it, and that was logged
 }
 
 func (g *Guard) watch(msg jetstream.Msg) *guarded {
@@ -54,14 +59,20 @@ func (g *Guard) watch(msg jetstream.Msg) *guarded {
 		return &guarded{}
 	}
 	stream, seq := md.Stream, md.Sequence.Stream
-	return &guarded{Guard: g, jobID: msg.Headers().Get(job.Header), processed: ProcessedKey(stream, seq), inflight: InflightKey(stream, seq)}
+	return &guarded{
+		Guard: g, jobID: msg.Headers().Get(job.Header), processed: ProcessedKey(stream, seq), inflight: InflightKey(stream, seq),
+		stored: strconv.FormatInt(md.Timestamp.UnixNano(), 10),
+	}
 }
 
 // done says whether the message has been handled before. If not, it is in flight from now on.
 func (g *guarded) done(ctx context.Context) (handled bool) {
 	g.call(ctx, phase.ProcessedRead, func(ctx context.Context) error {
-		n, err := g.Redis.Exists(ctx, g.processed).Result()
-		handled = n > 0
+		stored, err := g.Redis.Get(ctx, g.processed).Result()
+		if errors.Is(err, redis.Nil) {
+			return nil
+		}
+		handled = err == nil && stored == g.stored
 		return err
 	})
 	if !handled {
@@ -76,12 +87,17 @@ func (g *guarded) done(ctx context.Context) (handled bool) {
 func (g *guarded) finish(ctx context.Context) {
 	g.call(ctx, phase.ProcessedWrite, func(ctx context.Context) error {
 		_, err := g.Redis.TxPipelined(ctx, func(p redis.Pipeliner) error {
-			p.Set(ctx, g.processed, 1, g.ProcessedTTL)
+			p.Set(ctx, g.processed, g.stored, g.ProcessedTTL)
 			p.Del(ctx, g.inflight)
 			return nil
 		})
 		return err
 	})
+}
+
+// leave notes that the message is not being handled any more, and is not handled either.
+func (g *guarded) leave(ctx context.Context) {
+	g.call(ctx, phase.InflightWrite, func(ctx context.Context) error { return g.Redis.Del(ctx, g.inflight).Err() })
 }
 
 // call never fails: without Redis there remains JetStream's own at least once (graceful degradation).

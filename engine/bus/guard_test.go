@@ -82,7 +82,7 @@ func TestAHandledMessageIsNotHandledAgain(t *testing.T) {
 	h.stop()
 	assert.False(t, server.Exists(inflight))
 	assert.Equal(t, 10*time.Minute, server.TTL(processed))
-	assert.Equal(t, []string{"processed_read job-1 exists", "inflight_write job-1 set", "processed_write job-1 multi"}, c.said)
+	assert.Equal(t, []string{"processed_read job-1 get", "inflight_write job-1 set", "processed_write job-1 multi"}, c.said)
 
 	c.said, h.ended = nil, make(chan struct{})
 	h.deliver() // the ack was lost with its replica
@@ -90,7 +90,25 @@ func TestAHandledMessageIsNotHandledAgain(t *testing.T) {
 	assert.Equal(t, "job-1 ack", <-h.said)
 	h.stop()
 	assert.Equal(t, 1, handled)
-	assert.Equal(t, []string{"processed_read job-1 exists"}, c.said)
+	assert.Equal(t, []string{"processed_read job-1 get"}, c.said)
+}
+
+// A stream that was deleted, or whose storage was lost, counts from 1 again.
+func TestAnotherMessageInTheSamePlaceIsHandled(t *testing.T) {
+	h, server, _ := guarded(t)
+	handled := 0
+	h.Handle = func(context.Context, jetstream.Msg) error { handled++; return nil }
+	for _, at := range []time.Time{time.Unix(0, 1_700_000_000_000_000_001), time.Unix(0, 1_700_000_000_000_000_002)} {
+		h.ended = make(chan struct{})
+		h.serve().messages <- &message{id: "job-1", said: h.said, stream: "CORDUM_JOBS", seq: 42, at: at}
+		h.run(t)
+		assert.Equal(t, "job-1 ack", <-h.said)
+		h.stop()
+	}
+	assert.Equal(t, 2, handled)
+	value, err := server.Get(processed)
+	assert.NoError(t, err)
+	assert.Equal(t, "1700000000000000002", value)
 }
 
 func TestAMessageThatComesBackIsNotProcessed(t *testing.T) {
@@ -98,14 +116,15 @@ func TestAMessageThatComesBackIsNotProcessed(t *testing.T) {
 		"retry":  later(time.Second),
 		"poison": &bus.Poison{ReasonCode: "parse_error", Err: errors.New("not JSON")},
 	} {
-		h, server, _ := guarded(t)
+		h, server, c := guarded(t)
 		h.Handle = func(context.Context, jetstream.Msg) error { return err }
 		h.deliver()
 		h.run(t)
 		<-h.said
 		h.stop()
 		assert.False(t, server.Exists(processed), name)
-		assert.True(t, server.Exists(inflight), "%s: it goes with its TTL", name)
+		assert.False(t, server.Exists(inflight), "%s: it is not being handled", name)
+		assert.Equal(t, []string{"processed_read job-1 get", "inflight_write job-1 set", "inflight_write job-1 del"}, c.said, name)
 	}
 }
 

@@ -2,6 +2,7 @@ package bus
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"strconv"
@@ -105,7 +106,7 @@ func Refused(err error) bool {
 // Stored is what a stream holds of an epoch.
 type Stored struct {
 	WorkerID string
-	Void     bool // no dispatch, and none can follow
+	Void     *job.Void // no dispatch, and none can follow; nil if it is one
 }
 
 // ReadEpoch returns what the stream of dispatches holds of an epoch.
@@ -119,5 +120,12 @@ func ReadEpoch(ctx context.Context, jobs jetstream.Stream, jobID string, epoch i
 	}
 	rest, _ := strings.CutPrefix(msg.Subject, "worker.")
 	worker, _, _ := strings.Cut(rest, ".")
-	return Stored{WorkerID: worker, Void: msg.Header.Get(job.HeaderVoid) != ""}, nil
+	held := Stored{WorkerID: worker}
+	if msg.Header.Get(job.HeaderVoid) != "" {
+		held.Void = new(job.Void)
+		if err := json.Unmarshal(msg.Data, held.Void); err != nil {
+			return Stored{}, fmt.Errorf("void on %s of %s: %w", subject, StreamJobs, err)
+		}
+	}
+	return held, nil
 }

@@ -14,6 +14,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/faultline-sim/faultline/engine/bus"
+	"github.com/faultline-sim/faultline/engine/job"
 )
 
 // newJobs starts a server that has the stream of dispatches.
@@ -46,7 +47,7 @@ func TestAnEpochIsStoredOnce(t *testing.T) {
 		js, jobs := newJobs(t, storage)
 		publish := func(worker, jobID string, epoch int64, void bool) error {
 			return bus.Publish(t.Context(), js, bus.Message{
-				Subject: bus.EpochSubject(worker, jobID, epoch), JobID: jobID, Epoch: epoch, Void: void, Once: true, Body: []byte(`{}`),
+				Subject: bus.EpochSubject(worker, jobID, epoch), JobID: jobID, Epoch: epoch, Void: void, Once: true, Body: []byte(`{"end":"CANCELLED"}`),
 			}, time.Minute)
 		}
 		read := func(jobID string, epoch int64) bus.Stored {
@@ -69,7 +70,7 @@ func TestAnEpochIsStoredOnce(t *testing.T) {
 		// Another epoch, another job, and one whose id begins alike are others.
 		require.NoError(t, publish("w-2", "job-1", 2, true))
 		require.NoError(t, publish("w-1", "job-11", 1, false))
-		assert.Equal(t, bus.Stored{WorkerID: "w-2", Void: true}, read("job-1", 2))
+		assert.Equal(t, bus.Stored{WorkerID: "w-2", Void: &job.Void{End: job.Cancelled}}, read("job-1", 2))
 		assert.ErrorIs(t, publish("w-1", "job-1", 2, false), bus.ErrStored, "a void leaves no room for a dispatch")
 
 		_, err := bus.ReadEpoch(t.Context(), jobs, "job-1", 3, time.Minute)

@@ -26,7 +26,7 @@ const StatusTerminated = "TERMINATED"
 
 // Entry is what triage gets to see of a job, in the shape of seed 004.
 type Entry struct {
-	JobID          string `json:"job_id"`
+	JobID          string `json:"job_id"` // of an entry about a message, its place in its stream, as in CORDUM_SYS:2
 	Topic          string `json:"topic"`
 	Status         string `json:"status"` // FAILED, or StatusTerminated
 	ReasonCode     string `json:"reason_code"`

@@ -141,7 +141,7 @@ func Example() {
 	// APPROVAL_REQUIRED -> PENDING            approved
 	// SCHEDULED         -> SCHEDULED          replayed; counts an attempt
 	// SCHEDULED         -> DISPATCHED         about to be published to a worker, or published in publish-first order
-	// DISPATCHED        -> SCHEDULED          rolled back after a failed publish; counts an attempt
+	// DISPATCHED        -> SCHEDULED          rolled back after a failed publish, or taken from a dead worker before it; counts an attempt
 	// DISPATCHED        -> RUNNING            published
 	// RUNNING           -> SUCCEEDED          the worker succeeded
 	// RUNNING           -> FAILED             the worker failed

@@ -103,6 +103,16 @@ type Dispatch struct {
 	TraceID        string          `json:"trace_id,omitempty"`
 }
 
+// Void takes the place of a dispatch that is not to come, on the subject that it would have had. It
+// says what was decided of the job, for whoever comes after a replica that could not write it down.
+type Void struct {
+	JobID  string `json:"job_id"`
+	Topic  string `json:"topic"`
+	Epoch  int64  `json:"epoch"`            // whose dispatch is not to come
+	End    State  `json:"end,omitempty"`    // CANCELLED or TIMEOUT; SCHEDULED for a job that is to go to another worker
+	Reason string `json:"reason,omitempty"` // of the end, in words
+}
+
 // Status is a worker's verdict on a job.
 type Status string
 

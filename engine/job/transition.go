@@ -20,7 +20,7 @@ var Transitions = []Transition{
 
 	{Scheduled, Scheduled, "replayed; counts an attempt", "000 attempt accounting"},
 	{Scheduled, Dispatched, "about to be published to a worker, or published in publish-first order", "000 dispatch ordering"},
-	{Dispatched, Scheduled, "rolled back after a failed publish; counts an attempt", "000 publish failure recovery"},
+	{Dispatched, Scheduled, "rolled back after a failed publish, or taken from a dead worker before it; counts an attempt", "000 publish failure recovery"},
 	{Dispatched, Running, "published", "003 section 1"},
 
 	{Running, Succeeded, "the worker succeeded", "003 section 1"},

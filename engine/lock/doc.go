@@ -5,8 +5,8 @@
 // [Locker.WithLock] runs a function, a goroutine renews the lock every third of its TTL; after
 // too many failures in a row it stops, and the lock is left to expire while the function goes on.
 //
-// [Tick] is the lock of the reconciler, the replayer and the snapshot's writer, which is not renewed
-// while it is held.
+// [Tick] is the lock of the reconciler, the replayer and the snapshot's writer, which nothing renews in
+// the background.
 //
 // The lock serialises well-behaved holders. It is no fence: a holder that is paused past the TTL
 // does not notice. A writer that needs one compares the token ([Held]) where it writes.

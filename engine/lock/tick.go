@@ -3,6 +3,7 @@ package lock
 import (
 	"context"
 	"errors"
+	"fmt"
 	"time"
 
 	"github.com/faultline-sim/faultline/engine/phase"
@@ -15,7 +16,7 @@ type Keep int
 // section 8, lock-hold pattern).
 const (
 	UntilExpiry Keep = iota // it stays until it expires, against its own holder's next tick too
-	Renewed                 // it stays, and the holder's next tick renews it
+	Renewed                 // it stays, and is renewed: by its holder's next tick, if this one went well, and by one that goes on for long
 	Released                // it is given back: whoever ticks next may have it
 )
 
@@ -24,24 +25,33 @@ const (
 type Tick struct {
 	Locker  *Locker
 	Key     string
-	TTL     time.Duration
+	TTL     time.Duration // twice the time between two ticks, if it is Renewed
 	Keep    Keep
 	Acquire phase.Phase // of taking the lock, and of renewing it
 	Release phase.Phase // of giving it back
 
-	held *Lock // by what the last tick knows
+	held  *Lock     // by what the last tick knows
+	since time.Time // when it was last asked for, or renewed
+	rests bool      // after a tick that did not go well
 }
 
 // Begin takes the lock for one tick, or returns an error that is ErrBusy if another tick has it.
 // After any other error it may have been taken; it then goes with its TTL, or serves the next Begin
-// if it is one that is renewed.
+// if it is one that is renewed. After a tick that did not go well it is left to the others, without a
+// call, until it has expired and each of them has had its turn.
 func (t *Tick) Begin(ctx context.Context) error {
+	now := t.Locker.Clock.Now()
+	if t.rests && now.Sub(t.since) < 2*t.TTL {
+		return fmt.Errorf("%s: %w", t.Key, ErrBusy)
+	}
+	t.rests = false
 	if t.Keep == Renewed && t.held != nil {
-		err := t.held.renew(ctx, t.Acquire)
+		err := t.renew(ctx, now)
 		if !errors.Is(err, ErrNotOwner) {
 			return err
 		}
 	}
+	t.since = now
 	k, err := t.Locker.take(ctx, t.Acquire, t.Key, t.TTL)
 	t.held = k
 	if errors.Is(err, ErrBusy) {
@@ -50,8 +60,30 @@ func (t *Tick) Begin(ctx context.Context) error {
 	return err
 }
 
-// End does with the lock what Keep says. It is called after a Begin that returned nil.
-func (t *Tick) End(ctx context.Context) error {
+func (t *Tick) renew(ctx context.Context, now time.Time) error {
+	err := t.held.renew(ctx, t.Acquire)
+	if err == nil {
+		t.since = now
+	}
+	return err
+}
+
+// Hold is called every now and then in a tick that goes on: it renews a lock that is Renewed once a third
+// of its TTL has passed. After an error the lock may be another's, and the tick must end.
+func (t *Tick) Hold(ctx context.Context) error {
+	now := t.Locker.Clock.Now()
+	if t.Keep != Renewed || now.Sub(t.since) < t.TTL/3 {
+		return nil
+	}
+	return t.renew(ctx, now)
+}
+
+// End does with the lock what Keep says. It is called after a Begin that returned nil. A holder whose
+// tick did not go well may be the only one that cannot do better: it does not renew its lock.
+func (t *Tick) End(ctx context.Context, well bool) error {
+	if t.Keep == Renewed && !well {
+		t.held, t.rests = nil, true
+	}
 	if t.Keep != Released {
 		return nil
 	}

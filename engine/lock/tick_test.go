@@ -2,6 +2,7 @@ package lock_test
 
 import (
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
@@ -27,8 +28,14 @@ func turn(t *testing.T, k *lock.Tick) bool {
 		require.ErrorIs(t, err, lock.ErrBusy)
 		return false
 	}
-	require.NoError(t, k.End(t.Context()))
+	require.NoError(t, k.End(t.Context(), true))
 	return true
+}
+
+// pass lets time go by, for Redis and for its clients.
+func (h *harness) pass(d time.Duration) {
+	h.clock.Advance(d)
+	h.server.FastForward(d)
 }
 
 // Seed 003, section 8: only one replica ticks per TTL window.
@@ -57,6 +64,54 @@ func TestARenewedTickLockServesItsHolder(t *testing.T) {
 	assert.True(t, turn(t, a))
 }
 
+// A holder that cannot do what its ticks are for must not keep the others from it.
+func TestAHolderWhoseTickWentIllLeavesItsLockToOthers(t *testing.T) {
+	h, a, b := replicas(t, lock.Renewed)
+	require.NoError(t, a.Begin(t.Context()))
+	require.NoError(t, a.End(t.Context(), false))
+	assert.NotEmpty(t, h.owner(t), "no other begins within a poll: it expires")
+	asked := h.phases[phase.ReplayLock]
+	for range 3 { // its beats come first every time
+		h.pass(ttl / 2)
+		assert.ErrorIs(t, a.Begin(t.Context()), lock.ErrBusy)
+	}
+	assert.Equal(t, asked, h.phases[phase.ReplayLock], "it does not even ask")
+	assert.True(t, turn(t, b))
+	h.pass(ttl / 2)
+	assert.False(t, turn(t, a), "the other does well")
+	assert.True(t, turn(t, b))
+	h.pass(ttl)
+	assert.True(t, turn(t, a), "the other is gone")
+	h.pass(ttl / 2)
+	assert.True(t, turn(t, a), "and it is well again")
+}
+
+func TestATickLockIsHeldWhileItsTickGoesOn(t *testing.T) {
+	h, a, b := replicas(t, lock.Renewed)
+	require.NoError(t, a.Begin(t.Context()))
+	asked := h.phases[phase.ReplayLock]
+	require.NoError(t, a.Hold(t.Context()))
+	assert.Equal(t, asked, h.phases[phase.ReplayLock], "it is young")
+	for range 6 {
+		h.pass(ttl / 3)
+		require.NoError(t, a.Hold(t.Context()))
+		assert.Equal(t, ttl, h.server.TTL(key))
+		assert.False(t, turn(t, b))
+	}
+	h.pass(ttl)
+	require.True(t, turn(t, b))
+	assert.ErrorIs(t, a.Hold(t.Context()), lock.ErrNotOwner)
+	require.NoError(t, a.End(t.Context(), false))
+
+	for _, keep := range []lock.Keep{lock.UntilExpiry, lock.Released} {
+		h, a, _ := replicas(t, keep)
+		require.NoError(t, a.Begin(t.Context()))
+		h.pass(ttl)
+		require.NoError(t, a.Hold(t.Context()), "its time is what it was given")
+		assert.Empty(t, h.owner(t))
+	}
+}
+
 func TestAReleasedTickLockIsForWhoeverComes(t *testing.T) {
 	h, a, b := replicas(t, lock.Released)
 	assert.True(t, turn(t, a))
@@ -66,7 +121,7 @@ func TestAReleasedTickLockIsForWhoeverComes(t *testing.T) {
 	require.NoError(t, a.Begin(t.Context()))
 	h.server.FastForward(ttl)
 	require.NoError(t, b.Begin(t.Context()))
-	assert.ErrorIs(t, a.End(t.Context()), lock.ErrNotOwner, "it overstayed")
+	assert.ErrorIs(t, a.End(t.Context(), true), lock.ErrNotOwner, "it overstayed")
 	assert.NotEmpty(t, h.owner(t))
 }
 
@@ -96,7 +151,7 @@ func TestATickLockHasItsOwnPhases(t *testing.T) {
 	h, a, _ := replicas(t, lock.Released)
 	ctx := phase.With(t.Context(), "", phase.LockAcquire)
 	require.NoError(t, a.Begin(ctx))
-	require.NoError(t, a.End(ctx))
+	require.NoError(t, a.End(ctx, true))
 	assert.Equal(t, map[phase.Phase]int{phase.ReplayLock: 1, phase.SnapshotUnlock: 3}, h.phases)
 	assert.Zero(t, h.waited.Load(), "job_lock_wait is of jobs' locks")
 }

@@ -22,7 +22,7 @@ const (
 	Pick            Phase = "pick"             // routing; no I/O of its own
 	DispatchedWrite Phase = "dispatched_write" // before the publish in state-first order
 	Publish         Phase = "publish"          // the dispatch itself
-	RollbackWrite   Phase = "rollback_write"   // back to SCHEDULED after a failed publish; counts one attempt
+	RollbackWrite   Phase = "rollback_write"   // back to SCHEDULED after a failed publish, or from a dead worker; counts one attempt
 	RunningWrite    Phase = "running_write"    // after the publish
 	OutboxRead      Phase = "outbox_read"      // a relay reads which outbox entries are due; about no single job
 	OutboxClaim     Phase = "outbox_claim"     // it takes one up: reads the entry and the job's state
@@ -38,7 +38,7 @@ const (
 	CancelNotice  Phase = "cancel_notice"  // the worker of a cancelled job is told
 
 	ProcessedRead  Phase = "processed_read"  // has the message been handled already?
-	InflightWrite  Phase = "inflight_write"  // cordum:bus:inflight:<stream>:<seq>
+	InflightWrite  Phase = "inflight_write"  // cordum:bus:inflight:<stream>:<seq>; and its end, if the message comes back
 	ProcessedWrite Phase = "processed_write" // cordum:bus:processed:<stream>:<seq>, and the inflight key goes
 
 	ReconcileLock Phase = "reconcile_lock" // cordum:reconciler:default; about no single job, as the read

@@ -104,6 +104,12 @@ func (h *harness) deadline(id string, ago time.Duration) {
 	require.NoError(h.t, err)
 }
 
+// pass lets time go by, for Redis and for its clients.
+func (h *harness) pass(d time.Duration) {
+	h.clock.Advance(d)
+	h.redis.FastForward(d)
+}
+
 // move takes the job from one state to the other, as of now.
 func (h *harness) move(id string, from, to job.State) {
 	_, err := h.store.Write(context.Background(), store.Write{JobID: id, From: from, To: to})

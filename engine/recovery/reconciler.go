@@ -34,39 +34,45 @@ type Reconciler struct {
 	// Stale hears of each state how many jobs this replica's last tick found in it past their timeout
 	// or deadline: none, if another replica had the lock.
 	Stale func(s job.State, n int)
+
+	list walker
 }
 
 // Run ticks at each beat until ctx ends.
 func (r *Reconciler) Run(ctx context.Context, beat clockwork.Ticker) {
+	r.list = walker{store: r.Store, lock: r.Lock, size: r.BatchSize, iterations: r.MaxIterations}
 	run(ctx, beat, r.Lock, r.Logger, r.tick, func() { r.tell(nil) })
 }
 
-func (r *Reconciler) tick(ctx context.Context) error {
+func (r *Reconciler) tick(ctx context.Context) (well bool, err error) {
+	well = true
 	now := r.Clock.Now()
 	found := map[job.State]int{}
-	err := walk(phase.With(ctx, "", phase.ReconcileRead), r.Store, []store.Query{
+	err = r.list.walk(phase.With(ctx, "", phase.ReconcileRead), []store.Query{
 		{Key: store.IndexKey(job.Dispatched), Until: now.Add(-r.Timeouts.shortest())},
 		{Key: store.IndexKey(job.Running), Until: now.Add(-r.Timeouts.Running)},
 		{Key: store.DeadlinesKey, Until: now},
-	}, r.BatchSize, r.MaxIterations, func(ctx context.Context, rec *store.Record) (stays bool) {
+	}, func(ctx context.Context, rec *store.Record) (stays bool) {
 		reason := r.Timeouts.Overdue(rec, now)
 		if reason == "" {
 			return true
 		}
 		found[rec.State]++
-		return !r.end(ctx, rec, reason)
+		err := r.end(ctx, rec, reason)
+		well = well && able(err)
+		return err != nil
 	})
 	r.tell(found)
-	return err
+	return well, err
 }
 
-// end says whether the job's timeout has been dealt with.
-func (r *Reconciler) end(ctx context.Context, rec *store.Record, reason string) bool {
+// end deals with the job's timeout, or fails.
+func (r *Reconciler) end(ctx context.Context, rec *store.Record, reason string) error {
 	var err error
 	for range r.MaxRetries {
 		err = r.TimeOut(ctx, rec, reason)
 		if err == nil {
-			return true
+			return nil
 		}
 		if errors.Is(err, lock.ErrBusy) { // somebody is at it
 			break
@@ -74,7 +80,7 @@ func (r *Reconciler) end(ctx context.Context, rec *store.Record, reason string) 
 	}
 	r.Logger.LogAttrs(ctx, slog.LevelWarn, "timeout left to the next tick",
 		slog.String("job_id", rec.JobID), slog.String("topic", rec.Topic), slog.Any("error", err))
-	return false
+	return err
 }
 
 func (r *Reconciler) tell(found map[job.State]int) {

@@ -5,6 +5,8 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"slices"
+	"strings"
 	"testing"
 	"time"
 
@@ -130,6 +132,84 @@ func TestATickIsBounded(t *testing.T) {
 	}
 	r.tick()
 	assert.Len(t, r.asked, 6)
+}
+
+// What stays in a list must not keep out for ever what comes after it.
+func TestATickGoesOnWhereABoundedOneHasStopped(t *testing.T) {
+	r := newReconciler(t)
+	r.MaxIterations = 2
+	for i := range 10 {
+		id := fmt.Sprintf("job-%02d", i)
+		r.h.job(id, job.Dispatched, "job.default", time.Hour-time.Duration(i)*time.Second, "{}")
+		if i < 8 {
+			r.fails[id] = slices.Repeat([]error{lock.ErrBusy}, 100)
+		}
+	}
+	r.tick()
+	assert.Len(t, r.asked, 6)
+	r.asked = nil
+	r.h.ticks(3, r.Run) // the second of them begins at the top again
+	assert.Contains(t, r.asked, "job-09: DISPATCHED for 59m51s, at most 5m0s")
+	assert.Equal(t, 2, strings.Count(strings.Join(r.asked, "\n"), "job-00:"))
+}
+
+// A replica that is cut off from NATS fails at every job: recovery must not wait for it.
+func TestATickThatCannotDoItsWorkLeavesTheNextToOthers(t *testing.T) {
+	cutOff := errors.New("no NATS")
+	for name, c := range map[string]struct {
+		fails []error
+		harm  func(h *harness)
+		kept  bool
+	}{
+		"all went well":     {kept: true},
+		"at the third try":  {fails: []error{cutOff, cutOff}, kept: true},
+		"a busy lock":       {fails: []error{lock.ErrBusy}, kept: true},
+		"a job failed":      {fails: []error{cutOff, cutOff, cutOff}},
+		"jobs not readable": {harm: func(h *harness) { _ = h.redis.Set("job:index:RUNNING", "no sorted set") }},
+	} {
+		r := newReconciler(t)
+		r.Lock.Keep = lock.Renewed
+		r.h.job("job-1", job.Dispatched, "job.default", time.Hour, "{}")
+		r.fails["job-1"] = c.fails
+		if c.harm != nil {
+			c.harm(r.h)
+		}
+		r.tick()
+		r.h.pass(poll)
+		r.h.calls = nil
+		r.tick()
+		assert.Equal(t, c.kept, len(r.h.calls) > 0, name)
+		r.h.pass(poll)
+		assert.Equal(t, c.kept, r.h.redis.Exists("lock"), name)
+	}
+}
+
+// A tick may last for longer than its lock was given.
+func TestALongTickHoldsItsLock(t *testing.T) {
+	for name, c := range map[string]struct {
+		lose func(h *harness)
+		want int
+	}{
+		"its own":     {func(*harness) {}, 10},
+		"another's":   {func(h *harness) { _ = h.redis.Set("lock", "another") }, 4},
+		"unreachable": {func(h *harness) { h.redis.SetError("LOADING") }, 3},
+	} {
+		r := newReconciler(t)
+		r.Lock.Keep = lock.Renewed
+		for i := range 10 {
+			r.h.job(fmt.Sprintf("job-%02d", i), job.Dispatched, "job.default", time.Hour, "{}")
+		}
+		asked := 0
+		r.TimeOut = func(context.Context, *store.Record, string) error {
+			r.h.pass(poll / 2)
+			if asked++; asked == 3 {
+				c.lose(r.h)
+			}
+			return nil
+		}
+		r.tick()
+		assert.Equal(t, c.want, asked, name)
+	}
 }
 
 func TestATimeoutIsTriedAFewTimesInATick(t *testing.T) {

@@ -35,31 +35,36 @@ type Replayer struct {
 	// Replay brings a job on from the state it was listed in, if it is still there. It takes the
 	// job's lock. What it could not do comes again at a later tick.
 	Replay func(ctx context.Context, listed *store.Record) error
+
+	list walker
 }
 
 // Run ticks at each beat until ctx ends.
 func (r *Replayer) Run(ctx context.Context, beat clockwork.Ticker) {
+	r.list = walker{store: r.Store, lock: r.Lock, size: r.BatchSize, iterations: r.MaxIterations}
 	run(ctx, beat, r.Lock, r.Logger, r.tick, func() {})
 }
 
-func (r *Replayer) tick(ctx context.Context) error {
+func (r *Replayer) tick(ctx context.Context) (well bool, err error) {
+	well = true
 	now := r.Clock.Now()
 	queries := make([]store.Query, len(r.Waits))
 	for i, w := range r.Waits {
 		queries[i] = store.Query{Key: store.IndexKey(w.State), Until: now.Add(-w.Age)}
 	}
-	return walk(phase.With(ctx, "", phase.ReplayRead), r.Store, queries, r.BatchSize, r.MaxIterations,
-		func(ctx context.Context, rec *store.Record) (stays bool) {
-			if !r.due(rec, now) {
-				return true
-			}
-			if err := r.Replay(ctx, rec); err != nil {
-				r.Logger.LogAttrs(ctx, slog.LevelWarn, "replay left to a later tick", slog.String("job_id", rec.JobID),
-					slog.String("topic", rec.Topic), slog.String("state", string(rec.State)), slog.Any("error", err))
-				return true
-			}
-			return false
-		})
+	err = r.list.walk(phase.With(ctx, "", phase.ReplayRead), queries, func(ctx context.Context, rec *store.Record) (stays bool) {
+		if !r.due(rec, now) {
+			return true
+		}
+		err := r.Replay(ctx, rec)
+		if err != nil {
+			r.Logger.LogAttrs(ctx, slog.LevelWarn, "replay left to a later tick", slog.String("job_id", rec.JobID),
+				slog.String("topic", rec.Topic), slog.String("state", string(rec.State)), slog.Any("error", err))
+		}
+		well = well && able(err)
+		return err != nil
+	})
+	return well, err
 }
 
 // due says whether the job, which may have moved on since it was listed, waits for too long. One that

@@ -63,6 +63,37 @@ func TestAnIndexThatIsBehindItsRecord(t *testing.T) {
 	assert.Empty(t, *replayed)
 }
 
+// Those that wait rightly for their approval must not keep out for ever one that has it.
+func TestAnApprovedJobIsReachedPastThoseThatWait(t *testing.T) {
+	h, r, replayed := newReplayer(t)
+	r.MaxIterations = 2
+	for i := range 20 {
+		h.job(fmt.Sprintf("a-%02d", i), job.ApprovalRequired, "job.default", time.Hour-time.Duration(i)*time.Second, "{}")
+	}
+	h.job("granted", job.ApprovalRequired, "job.default", 30*time.Minute, `{"labels":{"approval_granted":"true"}}`)
+	h.job("p-0", job.Pending, "job.default", time.Hour, "{}")
+	h.ticks(1, r.Run)
+	assert.Equal(t, []string{"p-0"}, *replayed)
+	h.job("p-1", job.Pending, "job.default", time.Hour, "{}")
+	h.ticks(4, r.Run)
+	assert.Equal(t, []string{"p-0", "p-1", "granted"}, *replayed)
+}
+
+// A replica that knows no worker fails at every orphan.
+func TestAReplayThatFailsLeavesTheNextToOthers(t *testing.T) {
+	for kept, err := range map[bool]error{true: fmt.Errorf("x: %w", lock.ErrBusy), false: errors.New("no workers")} {
+		h, r, _ := newReplayer(t)
+		r.Lock.Keep = lock.Renewed
+		h.job("p-0", job.Pending, "job.default", time.Hour, "{}")
+		r.Replay = func(context.Context, *store.Record) error { return err }
+		h.ticks(1, r.Run)
+		h.pass(poll)
+		h.calls = nil
+		h.ticks(1, r.Run)
+		assert.Equal(t, kept, len(h.calls) > 0)
+	}
+}
+
 // A job is taken up once a tick, whatever comes of it, and none stands in another's way.
 func TestAReplayPassesOverWhatStays(t *testing.T) {
 	h, r, replayed := newReplayer(t)

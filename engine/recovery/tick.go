@@ -12,8 +12,9 @@ import (
 )
 
 // run does a tick at each beat for which it gets the lock, until ctx ends. A tick that has begun sees
-// ctx end between two jobs.
-func run(ctx context.Context, beat clockwork.Ticker, k *lock.Tick, log *slog.Logger, tick func(ctx context.Context) error, idle func()) {
+// ctx end between two jobs. It says whether it went well: a replica that cannot do what a tick is for
+// leaves the next ones to others.
+func run(ctx context.Context, beat clockwork.Ticker, k *lock.Tick, log *slog.Logger, tick func(ctx context.Context) (well bool, err error), idle func()) {
 	warn := func(words string, err error) {
 		if err != nil {
 			log.LogAttrs(ctx, slog.LevelWarn, words, slog.String("key", k.Key), slog.Any("error", err))
@@ -33,26 +34,47 @@ func run(ctx context.Context, beat clockwork.Ticker, k *lock.Tick, log *slog.Log
 			}
 			continue
 		}
-		warn("tick ended early", tick(ctx))
-		warn("tick lock kept", k.End(calls))
+		well, err := tick(ctx)
+		warn("tick ended early", err)
+		warn("tick lock kept", k.End(calls, well && err == nil))
 	}
+}
+
+// able says whether what became of a job leaves the replica's own health out of doubt. A busy lock is that
+// of another, who is well enough to be at the job; any other error may be one that only this replica
+// meets: it is cut off from NATS, or knows of no worker.
+func able(err error) bool { return err == nil || errors.Is(err, lock.ErrBusy) }
+
+// walker lists jobs for a tick.
+type walker struct {
+	store      *store.Store
+	lock       *lock.Tick
+	size       int   // jobs of one query in a batch
+	iterations int   // batches in a tick
+	passed     []int // for each query, how many jobs that stay the last tick has got past, if it did not get to the end
 }
 
 // walk lists jobs by the queries, batch by batch, and gives each of them to visit once, until all have
 // been, or the iterations are used up, or ctx ends. What visit says is still there afterwards is
-// passed over in the next batch.
-func walk(ctx context.Context, s *store.Store, queries []store.Query, size, iterations int, visit func(ctx context.Context, r *store.Record) (stays bool)) error {
+// passed over in the next batch, and in the next tick if the iterations were used up: otherwise jobs that
+// wait rightly could keep the younger ones out for ever. It fails when it cannot list, and when the
+// lock is not its own any more.
+func (w *walker) walk(ctx context.Context, queries []store.Query, visit func(ctx context.Context, r *store.Record) (stays bool)) error {
 	calls := context.WithoutCancel(ctx)
+	for i, n := range w.passed {
+		queries[i].Skip = n
+	}
 	stays := map[string]bool{} // every job that was listed
-	for range iterations {
-		lists, err := s.List(calls, size, queries...)
-		if err != nil {
+	var lists [][]string
+	for range w.iterations {
+		var err error
+		if lists, err = w.store.List(calls, w.size, queries...); err != nil {
 			return err
 		}
 		var fresh []string
 		more := false
 		for _, list := range lists {
-			more = more || len(list) == size
+			more = more || len(list) == w.size
 			for _, id := range list {
 				if _, again := stays[id]; !again {
 					fresh = append(fresh, id)
@@ -60,7 +82,7 @@ func walk(ctx context.Context, s *store.Store, queries []store.Query, size, iter
 				stays[id] = true
 			}
 		}
-		records, err := s.ReadAll(calls, fresh)
+		records, err := w.store.ReadAll(calls, fresh)
 		if err != nil {
 			return err
 		}
@@ -68,10 +90,10 @@ func walk(ctx context.Context, s *store.Store, queries []store.Query, size, iter
 			if ctx.Err() != nil {
 				return nil
 			}
+			if err := w.lock.Hold(calls); err != nil {
+				return err
+			}
 			stays[records[i].JobID] = visit(calls, &records[i])
-		}
-		if !more {
-			return nil
 		}
 		for i, list := range lists {
 			for _, id := range list {
@@ -79,6 +101,15 @@ func walk(ctx context.Context, s *store.Store, queries []store.Query, size, iter
 					queries[i].Skip++
 				}
 			}
+		}
+		if !more {
+			break
+		}
+	}
+	w.passed = make([]int, len(queries))
+	for i, list := range lists {
+		if len(list) == w.size {
+			w.passed[i] = queries[i].Skip
 		}
 	}
 	return nil

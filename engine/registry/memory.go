@@ -24,6 +24,7 @@ type MemoryRegistry struct {
 type entry struct {
 	heartbeat job.Heartbeat
 	lastSeen  time.Time
+	word      int64 // the last_seen of the snapshot that it was learned from; 0 if the worker was heard itself
 }
 
 // NewMemory returns an empty registry whose workers live for ttl after each heartbeat.
@@ -36,7 +37,7 @@ func (r *MemoryRegistry) Heartbeat(h job.Heartbeat) {
 	now := r.clock.Now()
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	r.workers[h.WorkerID] = entry{h, now}
+	r.workers[h.WorkerID] = entry{heartbeat: h, lastSeen: now}
 	r.snapshot = nil
 }
 

@@ -40,7 +40,8 @@ func (r *MemoryRegistry) Alive() Snapshot {
 }
 
 // Hydrate takes in another replica's snapshot and returns how many workers it has learned of. What was
-// heard from a worker itself is left alone. If trusted, a worker counts as seen when the snapshot's
+// heard from a worker itself is left alone until it is past the TTL, and so is what an earlier snapshot
+// said unless this one has heard of the worker since. If trusted, a worker counts as seen when the snapshot's
 // writer last heard of it, and one that is past its TTL by that is left out; else, as the documents
 // have it, it counts as seen now, however old the snapshot.
 func (r *MemoryRegistry) Hydrate(s *Snapshot, trusted bool) (learned int) {
@@ -52,10 +53,12 @@ func (r *MemoryRegistry) Hydrate(s *Snapshot, trusted bool) (learned int) {
 		if at := time.UnixMilli(w.LastSeen); trusted && at.Before(now) {
 			seen = at
 		}
-		if _, known := r.workers[w.Heartbeat.WorkerID]; known || now.Sub(seen) > r.ttl || w.Heartbeat.Validate() != nil {
+		e, known := r.workers[w.Heartbeat.WorkerID]
+		stands := known && now.Sub(e.lastSeen) <= r.ttl && (e.word == 0 || e.word >= w.LastSeen)
+		if stands || now.Sub(seen) > r.ttl || w.Heartbeat.Validate() != nil {
 			continue
 		}
-		r.workers[w.Heartbeat.WorkerID] = entry{w.Heartbeat, seen}
+		r.workers[w.Heartbeat.WorkerID] = entry{w.Heartbeat, seen, w.LastSeen}
 		r.snapshot = nil
 		learned++
 	}

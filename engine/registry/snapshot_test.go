@@ -75,3 +75,35 @@ func TestHydrate(t *testing.T) {
 		assert.Len(t, r.Sweep(), len(c.after), "%s: nobody lives on by a snapshot", name)
 	}
 }
+
+// An engine that is run a second time starts warm again.
+func TestHydrateAgain(t *testing.T) {
+	for _, trusted := range []bool{false, true} {
+		clock := clockwork.NewFakeClockAt(time.UnixMilli(1_700_000_000_000))
+		r := registry.NewMemory(clock, ttl)
+		snapshot := func(activeJobs int) *registry.Snapshot {
+			w := seen("worker-1", clock.Now())
+			w.Heartbeat.ActiveJobs = activeJobs
+			return &registry.Snapshot{Workers: []registry.Seen{w}}
+		}
+		first := snapshot(1)
+		assert.Equal(t, 1, r.Hydrate(first, trusted))
+		clock.Advance(20 * time.Second)
+		assert.Zero(t, r.Hydrate(first, trusted), "it says nothing new")
+		assert.Equal(t, 1, r.Hydrate(snapshot(2), trusted))
+		clock.Advance(20 * time.Second)
+		assert.True(t, r.IsAlive("worker-1"))
+		assert.Equal(t, 2, r.Snapshot()[0].ActiveJobs)
+		assert.Zero(t, r.Hydrate(first, trusted), "it is the older one")
+		clock.Advance(20 * time.Second)
+		assert.False(t, r.IsAlive("worker-1"))
+		assert.Equal(t, 1, r.Hydrate(snapshot(3), trusted), "past its TTL, and not swept yet")
+		assert.True(t, r.IsAlive("worker-1"))
+
+		r.Heartbeat(job.Heartbeat{WorkerID: "worker-1", ActiveJobs: 4})
+		clock.Advance(time.Second)
+		assert.Zero(t, r.Hydrate(snapshot(5), trusted), "its own word takes precedence")
+		clock.Advance(ttl)
+		assert.Equal(t, 1, r.Hydrate(snapshot(6), trusted), "until it is too old")
+	}
+}

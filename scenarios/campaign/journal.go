@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/faultline-sim/faultline/scenarios"
+	"github.com/faultline-sim/faultline/scenarios/filelock"
 )
 
 // journal is the file to which a campaign appends what it finishes, a line each. It belongs to one
@@ -67,7 +68,7 @@ func lockJournal(dir string) (*journal, error) {
 	if j.f, err = os.OpenFile(j.path, os.O_RDWR|os.O_CREATE, 0o644); err != nil {
 		return nil, unwritable(j.path, err)
 	}
-	mine, err := lock(j.f)
+	mine, err := filelock.TryLock(j.f)
 	switch {
 	case err != nil:
 		err = fmt.Errorf("%s cannot be locked: %w", j.path, scenarios.FileReason(err))

@@ -1,4 +1,4 @@
-package campaign
+package filelock
 
 import (
 	"errors"
@@ -17,10 +17,10 @@ const (
 	errLockViolation syscall.Errno = 33
 )
 
-// lock takes f for this process, for as long as it lives and has f open. It says false if another
+// TryLock takes f for this process, for as long as it lives and has f open. It says false if another
 // process has it. What is locked is a byte far behind the file's end: locks of Windows keep others
 // from reading.
-func lock(f *os.File) (bool, error) {
+func TryLock(f *os.File) (bool, error) {
 	at := syscall.Overlapped{OffsetHigh: 1 << 30}
 	ok, _, err := lockFileEx.Call(f.Fd(), exclusive|failImmediately, 0, 1, 0, uintptr(unsafe.Pointer(&at)))
 	if ok == 0 && errors.Is(err, errLockViolation) {

@@ -1,0 +1,36 @@
+package scenarios
+
+import (
+	"context"
+	"path/filepath"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/faultline-sim/faultline/engine/job"
+)
+
+// Where no invariant can promise an end, since the faults could have been worse, these jobs came to
+// theirs all the same, and in time.
+func TestRegressionsEnd(t *testing.T) {
+	for name, c := range map[string]struct {
+		state  job.State
+		within time.Duration // of virtual time, from the start
+	}{
+		"canceller-dies-after-its-void":   {job.Cancelled, 2 * time.Minute},
+		"intent-for-a-worker-that-died":   {job.Succeeded, 5 * time.Minute},
+		"redis-away-from-every-scheduler": {job.Succeeded, 155*time.Second + 30*time.Second},
+	} {
+		p, err := Load(filepath.Join(corpus, name+".yaml"))
+		require.NoError(t, err)
+		res, err := Run(context.Background(), p, RunOptions{Source: p.Name})
+		require.NoError(t, err)
+		for _, j := range res.Jobs {
+			assert.Equal(t, string(c.state), j.State, "%s: %s", name, j.ID)
+			require.NotEmpty(t, j.Path)
+			assert.LessOrEqual(t, j.Path[len(j.Path)-1].At, c.within, "%s: %s", name, j.ID)
+		}
+	}
+}

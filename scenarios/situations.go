@@ -1,0 +1,61 @@
+package scenarios
+
+import (
+	"time"
+
+	"github.com/faultline-sim/faultline/faults"
+)
+
+// situations are what hardly ever comes about by itself, as it takes several things at once: each of them
+// brings one about for a job, unless the space fixes what it needs otherwise.
+var situations = []func(d *drawer, job int){
+	(*drawer).startWarm, (*drawer).orphan, (*drawer).strand, (*drawer).outdate,
+}
+
+// situation has one plan in a few begin with one of them, to which faults are added.
+func (d *drawer) situation() {
+	if d.oneIn(6, "situation") {
+		from(d, "which", situations...)(d, d.job("its job"))
+	}
+}
+
+// startWarm has a scheduler crash once there is a snapshot, and start again long before the workers' next
+// heartbeats, while jobs come.
+func (d *drawer) startWarm(int) {
+	d.set("engine.snapshot_every", "5s")
+	d.set("topology.heartbeat_every", "20s")
+	d.set("topology.schedulers", from(d, "schedulers", "1", "2"))
+	d.set("workload.jobs", "5")
+	d.set("workload.every", "3s")
+	d.add(faults.Fault{
+		At: 5*time.Second + time.Duration(1+d.upTo(49, "at"))*100*time.Millisecond, Do: faults.Crash,
+		Node: from(d, "node", nodeNames("scheduler", d.p.Topology.Schedulers)...), RestartIn: from(d, "restart in", time.Second, 50*time.Millisecond),
+	})
+}
+
+// orphan has a job stored that its client does not submit.
+func (d *drawer) orphan(job int) {
+	d.set("workload.tries", "1")
+	d.set("engine.pending_age", from(d, "pending age", "10s", "1m"))
+	d.fail(job, "submit_publish")
+}
+
+// strand leaves a job SCHEDULED for which no request is left to come.
+func (d *drawer) strand(job int) {
+	if d.oneIn(2, "by its deliveries") {
+		d.set("engine.max_deliver", "1")
+	} else {
+		d.orphan(job)
+	}
+	d.set("engine.sweep_scheduled", "true")
+	d.set("engine.scheduled_age", from(d, "scheduled age", "10s", "1m"))
+	d.fail(job, "dispatched_write")
+}
+
+// outdate has a worker at a job that is dispatched a second time: its result is of an older epoch by then.
+func (d *drawer) outdate(job int) {
+	d.set("engine.resume_intents", "false")
+	d.set("engine.epochs", "true")
+	d.set("workload.slow."+nth(job), from(d, "slow", longWork...))
+	d.add(faults.Fault{On: &faults.Match{Job: job, Phase: "publish"}, Do: faults.FailAfter})
+}
