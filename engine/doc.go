@@ -34,13 +34,14 @@
 // compare-and-set on worker.*.jobs.<job>.<epoch>: of an epoch the stream stores one dispatch, to
 // whichever worker, for as long as it keeps its messages. A publish that failed is not rolled back
 // unless the stream refused it; the redelivery, or the replayer, publishes the same dispatch again,
-// and what the stream holds already counts as published. A job that ends while it is DISPATCHED takes
-// the dispatch's place with a void. Every state write is a compare-and-set on the record and on the
+// and what the stream holds already counts as published. A job that ends while it is DISPATCHED, or
+// whose worker has died before the publish, takes the dispatch's place with a void, which says what was
+// decided, for whoever comes after. Every state write is a compare-and-set on the record and on the
 // job's lock. Workers copy the epoch of a dispatch into its result (in the packet or the header
 // Job-Epoch), acknowledge a void (header Job-Void) and do nothing, and listen on
 // worker.<id>.jobs.> as well as worker.<id>.jobs. A worker whose id is no token of a subject is
 // reached through its topic: such a dispatch carries its epoch, but nothing keeps the stream from
-// storing it twice, and no void can take its place.
+// storing it twice, and no void can take its place; it is rolled back as documented, and not resumed.
 //
 // Every call to Redis or JetStream for a job carries the job and its phase in the context (package
 // phase). Time comes from Config.Clock and chance from Config.Random only. The Redis client should

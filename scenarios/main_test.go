@@ -6,11 +6,15 @@ import (
 	"testing"
 )
 
-// The same tests on every machine: exploring is for campaigns, which pass -rapid.seed.
+// The same tests on every machine, and fewer than rapid's hundred plans each: exploring is for
+// campaigns, or for who passes -rapid.seed and -rapid.checks.
 func TestMain(m *testing.M) {
 	flag.Parse()
 	if seed := flag.Lookup("rapid.seed"); seed.Value.String() == "0" {
 		_ = seed.Value.Set("20261121")
+	}
+	if checks := flag.Lookup("rapid.checks"); checks.Value.String() == checks.DefValue {
+		_ = checks.Value.Set("50")
 	}
 	os.Exit(m.Run())
 }

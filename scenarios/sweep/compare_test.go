@@ -18,7 +18,8 @@ func TestComparisons(t *testing.T) {
 		require.NoError(t, a.Validate())
 		spec := a.Spec()
 		require.NoError(t, spec.Validate())
-		assert.Len(t, a.Rows, 3, "%s: %v", a.Name, a.Notes)
+		rows := map[string]int{"dispatch-order": 4} // with one that is not in the documents
+		assert.Len(t, a.Rows, max(3, rows[a.Name]), "%s: %v", a.Name, a.Notes)
 		known := metricNames()
 		for _, m := range a.Metrics {
 			assert.Contains(t, known, m)
