@@ -108,11 +108,16 @@ func (t *timer) arrive(armed int) {
 	p := t.clock.p
 	w := p.node.world
 	w.mu.Lock()
-	if t.armed != armed || p.dead {
+	if t.armed != armed {
 		w.mu.Unlock()
 		return
 	}
-	op := &Op{Kind: KindTimer, Name: t.name, process: p, world: w, fire: t.fire, outcome: OutcomeOK}
+	if p.dead {
+		t.letGo()
+		w.mu.Unlock()
+		return
+	}
+	op := &Op{Kind: KindTimer, Name: t.name, process: p, world: w, fire: t.fire, letGo: t.letGo, outcome: OutcomeOK}
 	if w.cfg.Ungated {
 		w.mu.Unlock()
 		t.fire()
@@ -122,6 +127,19 @@ func (t *timer) arrive(armed int) {
 	w.arrivals = append(w.arrivals, op)
 	w.mu.Unlock()
 	w.wakeUp()
+}
+
+// letGo wakes a goroutine of a dead process that waits for nothing but this timer, so that it ends at its
+// next gate. That is no step. Its caller holds World.mu.
+func (t *timer) letGo() {
+	if t.f != nil {
+		return
+	}
+	w := t.clock.p.node.world
+	select {
+	case t.c <- w.start.Add(w.Now()):
+	default:
+	}
 }
 
 // fire takes effect; the stepper calls it.

@@ -120,3 +120,36 @@ func TestAPauseEndsWithItsProcess(t *testing.T) {
 	})
 	require.NoError(t, err)
 }
+
+// A handler that finishes whatever happens to its context waits for its timer only. Its process may
+// crash at any moment of that, and the run must end all the same.
+func TestWhoWaitsForATimerAloneEndsWithItsProcess(t *testing.T) {
+	for name, crash := range map[string]func(w *sim.World, n *sim.Node){
+		"while it runs":     func(w *sim.World, n *sim.Node) { w.Step(time.Second, nil); n.Crash() },
+		"when it has fired": func(w *sim.World, n *sim.Node) { n.Pause(time.Hour); w.Step(3*time.Minute, nil); n.Crash() },
+		"as the world ends": func(w *sim.World, _ *sim.Node) { w.Step(time.Second, nil) },
+		"and starts it anew": func(w *sim.World, n *sim.Node) {
+			w.Step(time.Second, nil)
+			n.Crash()
+			n.Start()
+			w.Step(2*time.Second, nil)
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			_, err := sim.Run(sim.Config{Seed: 1}, func(w *sim.World) error {
+				n := w.Node("actor", func(p *sim.Process) {
+					timer := p.Clock().NewTimer(time.Minute)
+					<-timer.Chan()
+					p.Clock().Sleep(time.Second)
+					if p.Incarnation() == 1 {
+						t.Error("went on after its end")
+					}
+				})
+				n.Start()
+				crash(w, n)
+				return nil
+			})
+			require.NoError(t, err)
+		})
+	}
+}

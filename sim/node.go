@@ -103,6 +103,9 @@ func (w *World) kill(p *Process) {
 				if op.grant != nil {
 					op.grant <- struct{}{}
 				}
+				if op.letGo != nil {
+					op.letGo()
+				}
 			}
 		}
 	}

@@ -34,6 +34,7 @@ type Op struct {
 
 	grant     chan struct{} // receives when the op is granted or its process is dead
 	fire      func()        // instead of a grant: run by the stepper (timers, controls)
+	letGo     func()        // of a timer: wakes who waits for it, once the process is dead
 	withdrawn bool          // a timer that was stopped while it was parked
 
 	applied bool
