@@ -3,12 +3,10 @@ package engine
 import (
 	"context"
 	"encoding/json"
-	"errors"
 	"log/slog"
 
 	"github.com/faultline-sim/faultline/engine/bus"
 	"github.com/faultline-sim/faultline/engine/job"
-	"github.com/faultline-sim/faultline/engine/metrics"
 	"github.com/faultline-sim/faultline/engine/phase"
 	"github.com/faultline-sim/faultline/engine/store"
 )
@@ -20,19 +18,9 @@ func (e *Engine) HandleJobCancel(ctx context.Context, c job.Cancel) error {
 	if err := c.Validate(); err != nil {
 		return &bus.Poison{ReasonCode: job.ReasonSchemaInvalid, Err: err}
 	}
-	topic := metrics.UnknownTopic
-	err := e.withJobLock(ctx, c.JobID, func(ctx context.Context) error {
-		rec, err := e.store.Read(phase.With(ctx, c.JobID, phase.StateRead), c.JobID)
-		if errors.Is(err, store.ErrNotFound) {
-			return e.storeRetry(ctx, err, phase.StateRead, "")
-		}
-		if err != nil {
-			return e.failClosed(ctx, phase.StateRead, c.JobID, topic, err)
-		}
-		topic = rec.Topic
-		return e.handleJobCancel(ctx, &c, &rec)
+	return e.withRecord(ctx, c.JobID, func(ctx context.Context, rec *store.Record) error {
+		return e.handleJobCancel(ctx, &c, rec)
 	})
-	return e.retrying(ctx, c.JobID, topic, err)
 }
 
 // handleJobCancel holds the job's lock. The order is void, CANCELLED, notice. Once the void is stored,

@@ -60,3 +60,21 @@ func (e *Engine) failClosed(ctx context.Context, p phase.Phase, jobID, topic str
 	e.metrics.StateReadsFailClosed.WithLabelValues(topic).Inc()
 	return e.storeRetry(ctx, err, p, "")
 }
+
+// withRecord calls fn with what the job's record says under its lock. A job without one is put off: its
+// request may be on its way still.
+func (e *Engine) withRecord(ctx context.Context, jobID string, fn func(ctx context.Context, rec *store.Record) error) error {
+	topic := metrics.UnknownTopic
+	err := e.withJobLock(ctx, jobID, func(ctx context.Context) error {
+		rec, err := e.store.Read(phase.With(ctx, jobID, phase.StateRead), jobID)
+		if errors.Is(err, store.ErrNotFound) {
+			return e.storeRetry(ctx, err, phase.StateRead, "")
+		}
+		if err != nil {
+			return e.failClosed(ctx, phase.StateRead, jobID, topic, err)
+		}
+		topic = rec.Topic
+		return fn(ctx, &rec)
+	})
+	return e.retrying(ctx, jobID, topic, err)
+}

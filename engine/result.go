@@ -2,13 +2,11 @@ package engine
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"log/slog"
 
 	"github.com/faultline-sim/faultline/engine/bus"
 	"github.com/faultline-sim/faultline/engine/job"
-	"github.com/faultline-sim/faultline/engine/metrics"
 	"github.com/faultline-sim/faultline/engine/phase"
 	"github.com/faultline-sim/faultline/engine/store"
 )
@@ -19,19 +17,9 @@ func (e *Engine) HandleJobResult(ctx context.Context, res job.Result) error {
 	if err := res.Validate(); err != nil {
 		return &bus.Poison{ReasonCode: job.ReasonSchemaInvalid, Err: err}
 	}
-	topic := metrics.UnknownTopic
-	err := e.withJobLock(ctx, res.JobID, func(ctx context.Context) error {
-		rec, err := e.store.Read(phase.With(ctx, res.JobID, phase.StateRead), res.JobID)
-		if errors.Is(err, store.ErrNotFound) {
-			return e.storeRetry(ctx, err, phase.StateRead, "")
-		}
-		if err != nil {
-			return e.failClosed(ctx, phase.StateRead, res.JobID, topic, err)
-		}
-		topic = rec.Topic
-		return e.handleJobResult(ctx, &res, &rec)
+	return e.withRecord(ctx, res.JobID, func(ctx context.Context, rec *store.Record) error {
+		return e.handleJobResult(ctx, &res, rec)
 	})
-	return e.retrying(ctx, res.JobID, topic, err)
 }
 
 // handleJobResult holds the job's lock.

@@ -60,10 +60,7 @@ func (f *auditFlags) run(ctx context.Context, stdout, stderr io.Writer) error {
 		return err
 	}
 	f.orEmbedded()
-	if _, err := redisOptions(f.redisURL); err != nil {
-		return err
-	}
-	if err := checkNATS(f.natsURL); err != nil {
+	if err := f.checkURLs(); err != nil {
 		return err
 	}
 	ctx, stop := interruptible(ctx, func() {})

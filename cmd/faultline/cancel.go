@@ -47,10 +47,7 @@ func (f *cancelFlags) run(ctx context.Context, id string, stdout io.Writer) erro
 	if err := c.Validate(); err != nil {
 		return fail(exitUsage, "cancel: %v", err)
 	}
-	if _, err := redisOptions(f.redisURL); err != nil {
-		return err
-	}
-	if err := checkNATS(f.natsURL); err != nil {
+	if err := f.checkURLs(); err != nil {
 		return err
 	}
 	ctx, stop := interruptible(ctx, func() {})

@@ -108,6 +108,14 @@ func redisOptions(text string) (*redis.Options, error) {
 	return opt, nil
 }
 
+// checkURLs refuses what cannot be URLs of the two servers, before anything is done with either.
+func (f *serverFlags) checkURLs() error {
+	if _, err := redisOptions(f.redisURL); err != nil {
+		return err
+	}
+	return checkNATS(f.natsURL)
+}
+
 // openRedis connects to Redis, and makes sure that it answers.
 func (f *serverFlags) openRedis(ctx context.Context, log *slog.Logger) (*redis.Client, error) {
 	opt, err := redisOptions(f.redisURL)

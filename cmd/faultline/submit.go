@@ -76,10 +76,7 @@ const submitJobsMax = 1_000_000
 
 func (f *submitFlags) check(given func(flag string) bool) error {
 	f.orEmbedded()
-	if _, err := redisOptions(f.redisURL); err != nil {
-		return err
-	}
-	if err := checkNATS(f.natsURL); err != nil {
+	if err := f.checkURLs(); err != nil {
 		return err
 	}
 	switch {
