@@ -34,3 +34,32 @@ func TestRegressionsEnd(t *testing.T) {
 		}
 	}
 }
+
+// Seed 003, section 11: ready in less than a second. The only other scheduler is gone by then, and the
+// workers' next heartbeats are 14 seconds away.
+func TestAWarmStartDispatchesWithinASecond(t *testing.T) {
+	const back = 27*time.Second + 500*time.Millisecond
+	for _, preset := range []string{PresetDocumented, PresetHardened} {
+		for warm, most := range map[string]time.Duration{"true": time.Second, "false": 0} {
+			p, err := Load("warm-start")
+			require.NoError(t, err)
+			require.NoError(t, p.Set("preset="+preset))
+			require.NoError(t, p.Set("engine.warm_start="+warm))
+			res, err := Run(context.Background(), p, RunOptions{Source: p.Name, Modified: true})
+			require.NoError(t, err)
+			first := res.Virtual
+			for _, j := range res.Jobs {
+				for _, d := range j.Dispatches {
+					if d.At >= back {
+						first = min(first, d.At)
+					}
+				}
+			}
+			if most > 0 {
+				assert.Less(t, first-back, most, preset)
+			} else {
+				assert.Greater(t, first-back, 10*time.Second, "%s: without the snapshot it waits for heartbeats", preset)
+			}
+		}
+	}
+}
