@@ -173,6 +173,12 @@ type Settings struct {
 	SnapshotLockTTL     time.Duration `yaml:"snapshot_lock_ttl" json:"snapshot_lock_ttl" min:"10ms" max:"1h" doc:"TTL of cordum:scheduler:snapshot:writer (seed 003)"`
 	SnapshotReadTimeout time.Duration `yaml:"snapshot_read_timeout" json:"snapshot_read_timeout" min:"1ms" max:"1m" doc:"how long a start waits for the snapshot (seed 003)"`
 	InflightTTL         time.Duration `yaml:"inflight_ttl" json:"inflight_ttl" min:"1s" max:"24h" doc:"TTL of cordum:bus:inflight:<stream>:<seq> (seed 003); that of cordum:bus:processed is ack_wait"`
+
+	Policy   PolicySettings   `yaml:"policy" json:"policy"`
+	Output   OutputSettings   `yaml:"output" json:"output"`
+	Saga     SagaSettings     `yaml:"saga" json:"saga"`
+	Workflow WorkflowSettings `yaml:"workflow" json:"workflow"`
+	Replay   ReplaySettings   `yaml:"replay" json:"replay"`
 }
 
 // Documented is the design as the seeds describe it, caveats included.
@@ -229,6 +235,11 @@ func Documented() Settings {
 		SnapshotLockTTL:      10 * time.Second,
 		SnapshotReadTimeout:  5 * time.Second,
 		InflightTTL:          2 * time.Minute,
+		Policy:               documentedPolicy(),
+		Output:               documentedOutput(),
+		Saga:                 documentedSaga(),
+		Workflow:             documentedWorkflow(),
+		Replay:               documentedReplay(),
 	}
 }
 
@@ -248,5 +259,10 @@ func Hardened() Settings {
 	s.RecheckTimeouts = true
 	s.BusyBackoff = true
 	s.SnapshotLastSeen = true
+	s.Policy = hardenedPolicy()
+	s.Output = hardenedOutput()
+	s.Saga = hardenedSaga()
+	s.Workflow = hardenedWorkflow()
+	s.Replay = hardenedReplay()
 	return s
 }

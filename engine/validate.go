@@ -13,14 +13,7 @@ import (
 // Validate says everything that is wrong with s, and what would be right: each setting against the
 // bounds in its tags, then those that must agree with each other.
 func (s Settings) Validate() error {
-	var errs []error
-	v := reflect.ValueOf(s)
-	for i := range v.NumField() {
-		field := v.Type().Field(i)
-		if err := checkField(v.Field(i), field.Tag); err != nil {
-			errs = append(errs, fmt.Errorf("settings: %s %w", field.Tag.Get("yaml"), err))
-		}
-	}
+	errs := checkFields("", reflect.ValueOf(s))
 	if s.BackoffBase > s.BackoffMax {
 		errs = append(errs, fmt.Errorf("settings: backoff_base is %v, longer than backoff_max, %v; it must not be", s.BackoffBase, s.BackoffMax))
 	}
@@ -45,6 +38,20 @@ func (t TopicTimeouts) Parse() (map[string]time.Duration, error) {
 		timeouts[topic] = d
 	}
 	return timeouts, nil
+}
+
+// checkFields checks every field of a group of settings, and of the groups in it.
+func checkFields(path string, v reflect.Value) (errs []error) {
+	for i := range v.NumField() {
+		field := v.Type().Field(i)
+		name := path + field.Tag.Get("yaml")
+		if field.Type.Kind() == reflect.Struct {
+			errs = append(errs, checkFields(name+".", v.Field(i))...)
+		} else if err := checkField(v.Field(i), field.Tag); err != nil {
+			errs = append(errs, fmt.Errorf("settings: %s %w", name, err))
+		}
+	}
+	return errs
 }
 
 // checkField compares one value with the tags oneof, min and max.

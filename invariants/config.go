@@ -44,6 +44,12 @@ type Config struct {
 	PendingReplayer    bool
 	IdempotencyGuard   bool
 
+	Policy   PolicyConfig
+	Output   OutputConfig
+	Saga     SagaConfig
+	Workflow WorkflowConfig
+	Replay   ReplayConfig
+
 	topics map[string]time.Duration // TopicTimeouts
 }
 

@@ -31,7 +31,9 @@ var shape = []dial{
 // dials are those of which a plan draws a few. Not among them are the alternatives that are known to
 // lose (publish-first, fail-open, cached-state, and the parts that the documented design can be robbed
 // of: a campaign asks for them by [Space].Sets), budgets, and what [drawer.finish] works out.
-var dials = []dial{
+var dials = slices.Concat(recoveryDials, policyDials, outputDials, sagaDials, workflowDials, replayDials)
+
+var recoveryDials = []dial{
 	{name: "engine.dispatch_order", values: []string{"outbox"}},
 	{name: "engine.stale_worker", values: []string{"jittered-retries"}},
 	{name: "topology.max_parallel", values: []string{"1", "2", "16"}},

@@ -1,5 +1,7 @@
 package scenarios
 
+import "slices"
+
 // Toggle is one part of the engine that can be taken away, and what it is worth: with it the scenario
 // holds under the preset hardened; without it the invariant is violated there.
 type Toggle struct {
@@ -36,7 +38,9 @@ func settingsOf(preset string) map[string]string {
 	return values
 }
 
-var toggles = []Toggle{
+var toggles = slices.Concat(recoveryToggles, policyToggles, outputToggles, sagaToggles, workflowToggles, replayToggles)
+
+var recoveryToggles = []Toggle{
 	{Setting: "stale_reason_code", Off: "no_workers", Scenario: "stale-worker", Invariant: "stale-worker-has-its-own-reason",
 		Says: "A dispatch that met dead workers alone says that there are none, as if the pool were empty."},
 	{Setting: "dlq_order", Off: "state-then-dlq", Scenario: "dlq-write-failure", Invariant: "failed-job-has-dlq-entry",

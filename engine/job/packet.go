@@ -39,6 +39,23 @@ type Request struct {
 	Payload        json.RawMessage   `json:"payload,omitempty"`         // for the worker; the scheduler does not look at it
 	TraceID        string            `json:"trace_id,omitempty"`        //
 	Budget         *Budget           `json:"budget,omitempty"`          //
+	WorkflowID     string            `json:"workflow_id,omitempty"`     // whose saga the job is part of (seed 003, section 4)
+	StepIndex      int               `json:"step_index,omitempty"`      // its place in the workflow
+	Capability     string            `json:"capability,omitempty"`      // what it does there; part of its compensation's key
+	Env            map[string]string `json:"env,omitempty"`             // for the worker
+	Compensation   *Compensation     `json:"compensation,omitempty"`    // what undoes the job once it has succeeded
+}
+
+// Compensation overrides the fields of a request to make the job that undoes it; what it leaves empty is
+// as in the request (seed 003, section 4). Its priority is CRITICAL whatever it says.
+type Compensation struct {
+	Topic          string            `json:"topic,omitempty"`
+	Payload        json.RawMessage   `json:"payload,omitempty"`
+	Labels         map[string]string `json:"labels,omitempty"` // on top of the request's
+	Env            map[string]string `json:"env,omitempty"`    // likewise
+	Budget         *Budget           `json:"budget,omitempty"`
+	Capability     string            `json:"capability,omitempty"`
+	IdempotencyKey string            `json:"idempotency_key,omitempty"` // else a hash of what is compensated
 }
 
 // Budget bounds what a job may take.
@@ -147,7 +164,8 @@ type Result struct {
 	Status     Status `json:"status"`
 	Reason     string `json:"reason,omitempty"`
 	ReasonCode string `json:"reason_code,omitempty"`
-	Epoch      int64  `json:"epoch,omitempty"` // of the dispatch that it answers
+	Epoch      int64  `json:"epoch,omitempty"`      // of the dispatch that it answers
+	ResultPtr  string `json:"result_ptr,omitempty"` // the Redis key that holds the output; empty if there is none
 }
 
 // Cancel asks for a job to be cancelled: the packet on sys.job.cancel; and tells its worker so: the

@@ -12,5 +12,8 @@ const (
 	ReasonTimeout              = "timeout"                // past a timeout or its deadline (seed 004, transient infrastructure)
 	ReasonCancelled            = "cancelled"              // cancelled by its user (seed 003, section 1)
 	ReasonParseError           = "parse_error"            // the packet is not JSON (seed 004, poison payload)
+	ReasonTenantLimit          = "tenant_limit"           // the tenant has as many jobs in flight as it may have
+	ReasonSafetyDenied         = "safety_denied"          // the safety kernel denied the job
+	ReasonSagaUnmarshalFailed  = "saga_unmarshal_failed"  // a compensation that cannot be read (seed 003, section 4)
 	ReasonSchemaInvalid        = "schema_invalid"         // the packet lacks what a packet must have (seed 004, poison payload)
 )

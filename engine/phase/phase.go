@@ -3,7 +3,10 @@
 // too (seed 000, next step 2: "Tag retry events with dispatch phase").
 package phase
 
-import "context"
+import (
+	"context"
+	"slices"
+)
 
 // Phase is one part of handling a job.
 type Phase string
@@ -55,8 +58,10 @@ const (
 	SnapshotRead   Phase = "snapshot_read"   // at start
 )
 
-// All lists every phase in the order in which a job meets them.
-var All = []Phase{
+// All lists every phase: first in the order in which a job meets them, then by what they are for.
+var All = slices.Concat(jobPhases, policyPhases, outputPhases, sagaPhases, workflowPhases, replayPhases)
+
+var jobPhases = []Phase{
 	SubmitWrite, SubmitPublish, LockAcquire, LockRenew, StateRead, PendingWrite, ScheduledWrite, Pick,
 	DispatchedWrite, Publish, RollbackWrite, RunningWrite, LockRelease,
 	OutboxRead, OutboxClaim, OutboxRemove, ResultWrite, FailedWrite, DLQWrite,
