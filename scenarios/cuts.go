@@ -1,7 +1,7 @@
 package scenarios
 
 import (
-	"maps"
+	"reflect"
 	"slices"
 	"strconv"
 	"strings"
@@ -53,7 +53,7 @@ func (p *Plan) reset(assignments []string) {
 		name := nameOf(a)
 		if k, job, ok := perJobOf(name); ok {
 			n, _ := strconv.Atoi(job)
-			delete(*k.of(&p.Workload), n)
+			k.forget(&p.Workload, n)
 		}
 		for i, s := range p.settings() {
 			if s.name == name {
@@ -71,7 +71,7 @@ func (p *Plan) jobsNamed() (named []int) {
 		}
 	}
 	for _, k := range perJobs {
-		named = slices.AppendSeq(named, maps.Keys(*k.of(&p.Workload)))
+		named = append(named, k.jobs(&p.Workload)...)
 	}
 	slices.Sort(named)
 	return slices.Compact(named)
@@ -89,7 +89,7 @@ func (p *Plan) keepJob(n int) {
 			f.At -= before
 		}
 	}
-	p.oneJob(func(all map[int]time.Duration) time.Duration { return all[n] })
+	p.oneJob(func(all reflect.Value) reflect.Value { return all.MapIndex(reflect.ValueOf(n)) })
 }
 
 // mergeJobs makes all that the plan says of jobs about one, and its faults about the given occurrence
@@ -100,26 +100,30 @@ func (p *Plan) mergeJobs(occurrence int) {
 			m.Occurrence = occurrence
 		}
 	}
-	p.oneJob(func(all map[int]time.Duration) (longest time.Duration) {
-		for _, d := range all {
-			longest = max(longest, d)
+	p.oneJob(func(all reflect.Value) (kept reflect.Value) {
+		for _, n := range sortedKeys(all) {
+			v := all.MapIndex(n)
+			if !kept.IsValid() || v.CanInt() && v.Int() > kept.Int() { // the longest duration, the first text
+				kept = v
+			}
 		}
-		return longest
+		return kept
 	})
 }
 
-// oneJob leaves one job. Of what the plan says of single jobs it keeps, for each key, what pick says; 0
-// is nothing.
-func (p *Plan) oneJob(pick func(map[int]time.Duration) time.Duration) {
+// oneJob leaves one job. Of what the plan says of single jobs it keeps, for each key, what pick says; no
+// value is nothing.
+func (p *Plan) oneJob(pick func(all reflect.Value) reflect.Value) {
 	for _, m := range p.matches() {
 		m.Job = min(m.Job, 1)
 	}
 	for _, k := range perJobs {
 		all := k.of(&p.Workload)
-		if kept := pick(*all); kept > 0 {
-			*all = map[int]time.Duration{1: kept}
-		} else {
-			*all = nil
+		kept := pick(all)
+		all.SetZero()
+		if kept.IsValid() {
+			all.Set(reflect.MakeMap(all.Type()))
+			all.SetMapIndex(reflect.ValueOf(1), kept)
 		}
 	}
 	p.Workload.Jobs, p.About = 1, nil
@@ -154,7 +158,7 @@ func (p *Plan) dropJob(n int) {
 		return m != nil && m.Job == n
 	})
 	for _, k := range perJobs {
-		delete(*k.of(&p.Workload), n)
+		k.forget(&p.Workload, n)
 	}
 	p.About = slices.DeleteFunc(p.About, func(a int) bool { return a == n })
 	p.Workload.Jobs = n - 1
@@ -214,7 +218,7 @@ func (p *Plan) clone() *Plan {
 	}
 	c.About = slices.Clone(p.About)
 	for _, k := range perJobs {
-		*k.of(&c.Workload) = maps.Clone(*k.of(&p.Workload))
+		k.copy(&c.Workload, &p.Workload)
 	}
 	return &c
 }

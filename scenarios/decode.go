@@ -168,10 +168,13 @@ func (d *decoder) scalar(path string, node ast.Node, v reflect.Value, f field) *
 
 // elementTag is the part of a list's or a mapping's tag that speaks of its elements.
 func elementTag(tag reflect.StructTag) reflect.StructTag {
-	if tag.Get("min") == "" {
-		return ""
+	var kept []string
+	for _, key := range []string{"min", "max", "oneof", "like"} {
+		if word := tag.Get(key); word != "" {
+			kept = append(kept, fmt.Sprintf("%s:%q", key, word))
+		}
 	}
-	return reflect.StructTag(fmt.Sprintf("min:%q max:%q", tag.Get("min"), tag.Get("max")))
+	return reflect.StructTag(strings.Join(kept, " "))
 }
 
 // firstToken is where a person would say that node begins: a block mapping's own token is the

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"maps"
 	"slices"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -171,7 +172,11 @@ func TestFixedSettingsStay(t *testing.T) {
 func drawSet(t *rapid.T) string {
 	s := rapid.SampledFrom(Settings()).Draw(t, "setting")
 	if k, _, ok := perJobOf(s.Name); ok {
-		return fmt.Sprintf("%s%d=%s", k.prefix(), rapid.IntRange(1, 12).Draw(t, "job"), rapid.SampledFrom(longWork).Draw(t, "long"))
+		values := []string{k.example}
+		if k.valueType() == durationType {
+			values = longWork
+		}
+		return fmt.Sprintf("%s%d=%s", k.prefix(), rapid.IntRange(1, 12).Draw(t, "job"), rapid.SampledFrom(values).Draw(t, "value"))
 	}
 	values := []string{s.Default}
 	if low, high, is := strings.Cut(s.Allowed, " to "); is {
@@ -189,12 +194,11 @@ func drawSet(t *rapid.T) string {
 
 func settingOf(p *Plan, name string) string {
 	if k, job, ok := perJobOf(name); ok {
-		for n, d := range *k.of(&p.Workload) {
-			if nth(n) == job {
-				return d.String()
-			}
+		n, err := strconv.Atoi(job)
+		if err != nil {
+			return ""
 		}
-		return ""
+		return k.text(&p.Workload, n)
 	}
 	for _, s := range p.settings() {
 		if s.name == name {
