@@ -3,6 +3,7 @@ package engine
 import (
 	"context"
 	"log/slog"
+	"slices"
 
 	"github.com/redis/go-redis/v9"
 
@@ -12,24 +13,34 @@ import (
 	"github.com/faultline-sim/faultline/engine/store"
 )
 
-// failure is a job on its way to FAILED and the DLQ.
+// failure is a job on its way to the DLQ, and to the terminal state that goes with that.
 type failure struct {
 	phase   phase.Phase // of the state write
+	to      job.State   // Absent is FAILED
 	rec     *store.Record
 	guessed bool // the record's state was not read
 	topic   string
 	key     string // idempotency key
 	code    string
 	reason  string
+	also    func(ctx context.Context, p redis.Pipeliner) error // what else belongs to the MULTI of the state; may be nil
 }
 
-// fail writes FAILED and the DLQ entry, in the order that the settings say (seed 004). In the
+// end is the state that the job is on its way to.
+func (f *failure) end() job.State {
+	if f.to == job.Absent {
+		return job.Failed
+	}
+	return f.to
+}
+
+// fail writes the job's end and its DLQ entry, in the order that the settings say (seed 004). In the
 // documented order an entry that cannot be written is lost: the redelivery sees a terminal state.
 func (e *Engine) fail(ctx context.Context, f failure) error {
 	entry := dlq.Entry{
 		JobID:          f.rec.JobID,
 		Topic:          f.topic,
-		Status:         string(job.Failed),
+		Status:         string(f.end()),
 		ReasonCode:     f.code,
 		Reason:         f.reason,
 		Attempts:       f.rec.Attempts,
@@ -52,18 +63,34 @@ func (e *Engine) fail(ctx context.Context, f failure) error {
 	}
 }
 
-// failed writes FAILED, and with it what also adds.
-func (e *Engine) failed(ctx context.Context, f failure, also func(ctx context.Context, p redis.Pipeliner) error) error {
-	w := f.rec.Move(job.Failed)
-	w.Guessed, w.Reason, w.ReasonCode, w.Also = f.guessed, f.reason, f.code, also
+// failed writes the job's end, and with it what entry adds.
+func (e *Engine) failed(ctx context.Context, f failure, entry func(ctx context.Context, p redis.Pipeliner) error) error {
+	w := f.rec.Move(f.end())
+	w.Guessed, w.Reason, w.ReasonCode, w.Also = f.guessed, f.reason, f.code, together(entry, f.also)
 	if err := e.move(ctx, f.phase, f.rec, w); err != nil {
 		return e.writeRetry(ctx, err, f.phase, f.code)
 	}
-	e.metrics.JobsCompleted.WithLabelValues(f.topic, string(job.Failed)).Inc()
+	e.metrics.JobsCompleted.WithLabelValues(f.topic, string(w.To)).Inc()
 	e.log.LogAttrs(ctx, slog.LevelError, "job failed",
-		slog.String("job_id", f.rec.JobID), slog.String("topic", f.topic), slog.String("reason_code", f.code),
+		slog.String("job_id", f.rec.JobID), slog.String("topic", f.topic), slog.String("state", string(w.To)), slog.String("reason_code", f.code),
 		slog.String("reason", f.reason), slog.Int("attempts", f.rec.Attempts))
 	return nil
+}
+
+// together adds to a MULTI what each of the parts adds, of which some may be nil.
+func together(parts ...func(ctx context.Context, p redis.Pipeliner) error) func(ctx context.Context, p redis.Pipeliner) error {
+	parts = slices.DeleteFunc(parts, func(part func(context.Context, redis.Pipeliner) error) bool { return part == nil })
+	if len(parts) == 0 {
+		return nil
+	}
+	return func(ctx context.Context, p redis.Pipeliner) error {
+		for _, part := range parts {
+			if err := part(ctx, p); err != nil {
+				return err
+			}
+		}
+		return nil
+	}
 }
 
 // deadLetter writes an entry on its own.

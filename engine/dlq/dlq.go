@@ -28,7 +28,7 @@ const StatusTerminated = "TERMINATED"
 type Entry struct {
 	JobID          string `json:"job_id"` // of an entry about a message, its place in its stream, as in CORDUM_SYS:2
 	Topic          string `json:"topic"`
-	Status         string `json:"status"` // FAILED, or StatusTerminated
+	Status         string `json:"status"` // the job's terminal state, or StatusTerminated
 	ReasonCode     string `json:"reason_code"`
 	Reason         string `json:"reason"`
 	Attempts       int    `json:"attempts"`
