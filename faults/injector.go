@@ -73,7 +73,7 @@ func (in *Injector) Attach(w *sim.World) {
 		case Restart:
 			in.restartServer(w, a, a.At, Fired{})
 		case Partition:
-			w.At(a.At, verb(string(Partition), a.From), a.Node, func() { in.partition(w, a) })
+			w.At(a.At, in.verb(string(Partition), a.From), a.Node, func() { in.partition(w, a) })
 		}
 	}
 }

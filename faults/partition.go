@@ -19,23 +19,24 @@ func (in *Injector) partition(w *sim.World, a *armed) {
 		lasts = time.Second
 	}
 	if lasts > 0 {
-		w.At(w.Now()+lasts, verb("heal", a.From), a.Node, func() { in.mend(w, a.Node, i) })
+		w.At(w.Now()+lasts, in.verb("heal", a.From), a.Node, func() { in.mend(w, a.Node, i) })
 	}
 }
 
 // verb names the step that cuts a link, or heals it: a link to a server by its name.
-func verb(does, link string) string {
-	if link == Redis || link == NATS {
-		return does + " " + link
+func (in *Injector) verb(does, link string) string {
+	if in.links[link] != "" || link == "" {
+		return does
 	}
-	return does
+	return does + " " + link
 }
 
 // cutFrom says from what op is cut off; "" is nothing.
 func (in *Injector) cutFrom(op *sim.Op) string {
 	for _, i := range in.cut[op.Node()] {
 		from := in.fired[i].Fault.From
-		if from == Redis && op.Kind == sim.KindRedis || from == NATS && throughNATS(op.Kind) || in.links[from] == op.Phase && op.Phase != "" {
+		if from == Redis && op.Kind == sim.KindRedis || from == NATS && throughNATS(op.Kind) || from == op.Target && op.Kind == sim.KindCall ||
+			in.links[from] == op.Phase && op.Phase != "" {
 			return from
 		}
 	}
@@ -59,11 +60,14 @@ const (
 )
 
 // cutOff is what becomes of op, which cannot reach what it is cut off from. Redis refuses at once. Of
-// NATS the caller of an unconfirmed send learns nothing, and others wait for the answer that cannot come.
+// NATS the caller of an unconfirmed send learns nothing, and others wait for the answer that cannot
+// come; so does the caller of a gRPC server.
 func cutOff(ctx context.Context, op *sim.Op, from string) error {
 	switch {
 	case from == Redis:
 		return injected(op, true)
+	case op.Kind == sim.KindCall:
+		return wait(ctx, op, apiTimeout, context.DeadlineExceeded)
 	case from != NATS:
 		return nil
 	case op.Kind == sim.KindFetch:

@@ -11,6 +11,9 @@ import (
 	"github.com/nats-io/nats.go/jetstream"
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
+	"google.golang.org/grpc"
+	"google.golang.org/grpc/health"
+	"google.golang.org/grpc/health/grpc_health_v1"
 
 	"github.com/faultline-sim/faultline/faults"
 	"github.com/faultline-sim/faultline/sim"
@@ -172,4 +175,35 @@ func TestAPartitionAfterTheHealEndsToo(t *testing.T) {
 		w.Step(time.Minute, nil)
 		assert.Equal(t, time.Second, (in.Fired()[0].Until - in.Fired()[0].At).Round(time.Second))
 	})
+}
+
+// A service that its callers are cut off from is called by its node's name.
+func TestPartitionFromAServer(t *testing.T) {
+	in, events := world(t, []faults.Fault{{At: 10 * time.Second, Do: faults.Partition, Node: "n", From: "doctor", For: 20 * time.Second}},
+		func(w *sim.World, _ *faults.Injector) {
+			w.Node("doctor", func(p *sim.Process) {
+				p.Serve(func(s grpc.ServiceRegistrar) { grpc_health_v1.RegisterHealthServer(s, health.NewServer()) })
+			}).Start()
+			for _, name := range []string{"n", "other"} {
+				w.Node(name, func(p *sim.Process) {
+					client := grpc_health_v1.NewHealthClient(p.Dial("doctor"))
+					for i := range 8 {
+						p.Clock().Sleep(time.Duration(i+1)*5*time.Second - w.Now())
+						ctx, cancel := context.WithTimeout(p.Context(), 2*time.Second)
+						began := w.Now()
+						_, err := client.Check(ctx, &grpc_health_v1.HealthCheckRequest{})
+						cancel()
+						if name == "n" && began >= 10*time.Second && began < 30*time.Second {
+							assert.ErrorIs(t, err, context.DeadlineExceeded)
+							assert.GreaterOrEqual(t, w.Now()-began, 2*time.Second)
+						} else {
+							assert.NoError(t, err, "%s at %v", name, began)
+						}
+					}
+				}).Start()
+			}
+			w.Step(time.Minute, nil)
+		})
+	assert.Equal(t, 20*time.Second, in.Fired()[0].Until-in.Fired()[0].At)
+	assert.NotEmpty(t, events)
 }

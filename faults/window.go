@@ -81,7 +81,7 @@ func (in *Injector) Heal(w *sim.World) {
 	for _, node := range slices.Sorted(maps.Keys(in.cut)) {
 		for _, i := range in.cut[node] {
 			if in.fired[i].Fault.For == 0 {
-				w.Control(verb("heal", in.fired[i].Fault.From), node, func() { in.mend(w, node, i) })
+				w.Control(in.verb("heal", in.fired[i].Fault.From), node, func() { in.mend(w, node, i) })
 			}
 		}
 	}

@@ -40,6 +40,8 @@ type view struct {
 	CounterRows    []counterRow
 	UnsettledShown []scenarios.Unsettled
 	UnsettledLeft  int
+	OpenShown      []string
+	OpenLeft       int
 }
 
 type counterRow struct{ Name, Value string }
@@ -76,6 +78,7 @@ func viewOf(plan *scenarios.Plan, res *scenarios.Result, f focus, c *collector) 
 	v.Unfired, v.UnfiredLeft = capped(res.Unfired, faultsMax)
 	v.JobRows, v.JobNote = jobRows(res, f, shown)
 	v.UnsettledShown, v.UnsettledLeft = capped(res.Unsettled, violationsMax)
+	v.OpenShown, v.OpenLeft = capped(res.Open, violationsMax)
 	if len(v.Violating) > 0 {
 		v.Jump, v.JumpOutside = "violations", !v.Violating[0].Promised
 		if first := v.Violating[0].Ref; first.Shown {

@@ -38,6 +38,7 @@ type Result struct {
 	Telling    []string           `json:"telling"`                  // the story of the jobs the plan is about, a sentence each
 	Jobs       []JobResult        `json:"jobs"`                     // in the order of their numbers
 	Unsettled  []Unsettled        `json:"unsettled,omitempty"`
+	Open       []string           `json:"open,omitempty"`     // what else is still to come, a sentence each
 	Counters   map[string]float64 `json:"counters,omitempty"` // the schedulers' metrics, summed, as name{label="value"}
 }
 

@@ -204,8 +204,8 @@ func (r *run) broken(invariant string) bool {
 // terminated: who was paused still has to do what it was about to, and a DLQ entry may be left to write.
 const afterwards = time.Second
 
-// atRest says whether nothing is left to wait for: every job is settled, the outbox is empty, and
-// every message that a living node should still see has been acknowledged.
+// atRest says whether nothing is left to wait for: every job is settled, the outbox is empty, every
+// message that a living node should still see has been acknowledged, and nothing else is to come.
 func (r *run) atRest() bool {
 	if r.record.settled < r.plan.Workload.Jobs || r.record.queued > 0 || !r.injector.Quiet() || r.world.Now() < max(r.injector.Last(), r.record.buried)+afterwards {
 		return false
@@ -215,7 +215,7 @@ func (r *run) atRest() bool {
 			return false
 		}
 	}
-	return true
+	return len(r.judge.Open()) == 0
 }
 
 func (r *run) observe(e *sim.Event) {

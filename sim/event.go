@@ -22,6 +22,8 @@ const (
 	KindTerm     Kind = "term"
 	KindProgress Kind = "progress" // InProgress, which restarts AckWait
 	KindTimer    Kind = "timer"    // a sleep, timer or ticker of a node's clock wakes its actor
+	KindCall     Kind = "call"     // a unary gRPC call
+	KindServe    Kind = "serve"    // a gRPC server that was paused takes up a call
 	KindReturn   Kind = "return"   // an operation that hung gives its caller the error
 	KindLate     Kind = "late"     // an operation has its effect after its caller gave up: a write from the past
 	KindControl  Kind = "control"  // the harness itself: crash, restart, pause, resume, partition, heal, stop, start
@@ -50,7 +52,7 @@ type Event struct {
 	Outcome     string        `json:"outcome"`             // "ok", "nil" (redis.Nil), "pending" (blocks in a server), or the caller's error
 	Seq         uint64        `json:"seq,omitempty"`       // stream sequence of the message that a deliver, ack, nak or term is about
 	Delivered   uint64        `json:"delivered,omitempty"` // how many times that message has been delivered
-	Data        string        `json:"data,omitempty"`      // what a core message says that is received; a stream's messages are among the changes
+	Data        string        `json:"data,omitempty"`      // what a core message says that is received, or a server's answer to a call; a stream's messages are among the changes
 	Changes     []Change      `json:"changes,omitempty"`
 }
 

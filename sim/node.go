@@ -9,6 +9,8 @@ import (
 	"github.com/nats-io/nats.go"
 	"github.com/nats-io/nats.go/jetstream"
 	"github.com/redis/go-redis/v9"
+	"google.golang.org/grpc"
+	"google.golang.org/grpc/test/bufconn"
 )
 
 // Node is a place where processes run, one after the other: a process that crashes is followed by
@@ -36,7 +38,10 @@ type Process struct {
 	js        jetstream.JetStream
 	clock     *clock
 	connected bool
-	holding   *held // guarded by World.mu: the next write of its command is held back
+	server    *grpc.Server                           // with its listener guarded by World.mu
+	listener  *bufconn.Listener                      //
+	dialled   map[*bufconn.Listener]*grpc.ClientConn // likewise
+	holding   *held                                  // guarded by World.mu: the next write of its command is held back
 }
 
 // Node declares a node whose processes run main. It runs nothing until [Node.Start].
@@ -164,6 +169,7 @@ func (p *Process) connect() {
 }
 
 func (p *Process) close() {
+	p.hangUp()
 	if !p.connected {
 		return
 	}

@@ -19,7 +19,7 @@ type Op struct {
 	Seq        uint64 // the stream sequence of the message it is about
 	Delivered  uint64 // how many times that message was delivered
 	Priority   uint64 // drawn when it parks, by what it is: a strategy may go by it
-	Data       string // of the core message that is received
+	Data       string // of the core message that is received, or what a server answered
 	Occurrence int    // among operations with the same (Job, Phase, Write), set when it is granted; 0 without a phase
 
 	process *Process // nil for the harness, and for what has left its sender

@@ -1,0 +1,149 @@
+package sim
+
+import (
+	"context"
+	"encoding/json"
+	"net"
+	"path"
+
+	"google.golang.org/grpc"
+	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/credentials/insecure"
+	"google.golang.org/grpc/status"
+	"google.golang.org/grpc/test/bufconn"
+)
+
+// pipeSize is how much of a call a connection takes before its sender waits, as a socket does.
+const pipeSize = 64 << 10
+
+// Serve makes the process a gRPC server, under the name of its node, until it crashes. It answers a call
+// within the caller's own step, as Redis does; but while its node is paused calls wait, and a handler
+// that waits for the process's clock lets others go first.
+func (p *Process) Serve(register func(grpc.ServiceRegistrar)) {
+	listener := bufconn.Listen(pipeSize)
+	s := grpc.NewServer(grpc.UnaryInterceptor(p.handle))
+	register(s)
+	w := p.node.world
+	w.mu.Lock()
+	p.server, p.listener = s, listener
+	w.mu.Unlock()
+	go func() { _ = s.Serve(listener) }()
+}
+
+// handle is where a paused server's calls wait.
+func (p *Process) handle(ctx context.Context, req any, info *grpc.UnaryServerInfo, next grpc.UnaryHandler) (any, error) {
+	w := p.node.world
+	if p.node.pausedUntil > w.Now() {
+		op := &Op{Kind: KindServe, Name: path.Base(info.FullMethod), Target: p.node.name}
+		if err := p.do(ctx, op, func() error { return nil }); err != nil {
+			return nil, err
+		}
+	}
+	return next(ctx, req)
+}
+
+// Dial is the process's gated connection to the server that the node of that name is; it need not be up
+// yet. Each unary call is a step of kind [KindCall]; streams are refused. Nothing is dialled again in the
+// background: a call to a server that is down fails at once.
+func (p *Process) Dial(node string) grpc.ClientConnInterface { return &rpc{p: p, server: node} }
+
+// rpc is a process's connection to one server, whichever incarnation of it there is.
+type rpc struct {
+	p      *Process
+	server string
+}
+
+func (c *rpc) NewStream(context.Context, *grpc.StreamDesc, string, ...grpc.CallOption) (grpc.ClientStream, error) {
+	return nil, status.Error(codes.Unimplemented, "sim: a world runs unary calls only")
+}
+
+func (c *rpc) Invoke(ctx context.Context, method string, args, reply any, opts ...grpc.CallOption) error {
+	w := c.p.node.world
+	op := &Op{Kind: KindCall, Name: path.Base(method), Target: c.server, Tags: w.tags(ctx)}
+	return c.p.do(ctx, op, func() error {
+		granted := w.Now()
+		err := c.invoke(ctx, method, args, reply, opts)
+		if err == nil {
+			op.Data = answer(reply)
+		}
+		if w.Now() > granted { // others have taken steps meanwhile
+			return op.answered(err)
+		}
+		return err
+	})
+}
+
+func (c *rpc) invoke(ctx context.Context, method string, args, reply any, opts []grpc.CallOption) error {
+	conn, err := c.connect()
+	if err == nil {
+		err = conn.Invoke(ctx, method, args, reply, opts...)
+	}
+	switch code := status.Code(err); code {
+	case codes.Unavailable, codes.Canceled, codes.DeadlineExceeded:
+		return status.Error(code, plain[code]) // how a connection ended in detail is up to the Go scheduler
+	}
+	return err
+}
+
+var plain = map[codes.Code]string{
+	codes.Unavailable:      "the server cannot be reached",
+	codes.Canceled:         context.Canceled.Error(),
+	codes.DeadlineExceeded: context.DeadlineExceeded.Error(),
+}
+
+// connect returns the connection to the server's present incarnation.
+func (c *rpc) connect() (*grpc.ClientConn, error) {
+	w := c.p.node.world
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	var listener *bufconn.Listener
+	if n := w.nodes[c.server]; n != nil && n.process != nil {
+		listener = n.process.listener
+	}
+	if listener == nil {
+		return nil, status.Error(codes.Unavailable, "")
+	}
+	if conn := c.p.dialled[listener]; conn != nil {
+		return conn, nil
+	}
+	conn, err := grpc.NewClient("passthrough:///"+c.server,
+		grpc.WithTransportCredentials(insecure.NewCredentials()),
+		grpc.WithContextDialer(func(ctx context.Context, _ string) (net.Conn, error) { return listener.DialContext(ctx) }),
+		grpc.WithIdleTimeout(0), grpc.WithDisableServiceConfig(), grpc.WithDisableRetry())
+	if err != nil {
+		return nil, err
+	}
+	if c.p.dialled == nil {
+		c.p.dialled = map[*bufconn.Listener]*grpc.ClientConn{}
+	}
+	c.p.dialled[listener] = conn
+	return conn, nil
+}
+
+// answered parks once more before a call that had to wait gives its caller what came of it.
+func (op *Op) answered(err error) error {
+	back := &Op{Kind: KindReturn, Name: op.Name, Target: op.Target, Tags: op.Tags, Data: op.Data, process: op.process, world: op.world, fault: op.fault}
+	op.world.park(back)
+	back.finish(err)
+	return err
+}
+
+// answer is what a server said, as JSON.
+func answer(reply any) string {
+	body, err := json.Marshal(reply) // protojson's spaces differ from build to build
+	if err != nil {
+		return ""
+	}
+	return string(body)
+}
+
+// hangUp ends what the process has of gRPC.
+func (p *Process) hangUp() {
+	for _, conn := range p.dialled {
+		_ = conn.Close()
+	}
+	if p.server != nil {
+		p.server.Stop()
+		_ = p.listener.Close()
+	}
+}
