@@ -1,0 +1,66 @@
+package dlq
+
+import "fmt"
+
+// PolicyVersion is the format that this build reads.
+const PolicyVersion = "v1"
+
+// maxReplaysLimit bounds max_replays: what fails ten times is not transient.
+const maxReplaysLimit = 10
+
+// ExponentialJitter is the back-off of seed 004: each wait twice as long as the one before, up to a cap,
+// plus a drawn part.
+const ExponentialJitter = "exponential_jitter"
+
+// Policy is a triage policy, as its YAML file has it (seed 004). [ParsePolicy] makes one.
+type Policy struct {
+	Version string `yaml:"version" json:"version"`
+	Rules   []Rule `yaml:"dlq_rules" json:"dlq_rules"` // the first that matches counts
+}
+
+// Rule says what becomes of the entries that it matches.
+type Rule struct {
+	Match         Match  `yaml:"match" json:"match"`
+	Action        Action `yaml:"action" json:"action"`
+	MaxReplays    int    `yaml:"max_replays,omitempty" json:"max_replays,omitempty"` // of one job, over all its replays; 0 is what the settings say
+	Backoff       string `yaml:"backoff,omitempty" json:"backoff,omitempty"`         // of auto_replay; empty is exponential_jitter too
+	Owner         string `yaml:"owner,omitempty" json:"owner,omitempty"`             // who is to mend it, or to look at it
+	ApproverGroup string `yaml:"approver_group,omitempty" json:"approver_group,omitempty"`
+}
+
+// Match selects entries.
+type Match struct {
+	ReasonCode string `yaml:"reason_code" json:"reason_code"`
+}
+
+// Decision is what triage makes of an entry, and why.
+type Decision struct {
+	Action        Action
+	MaxReplays    int // 0 is what the settings say
+	Owner         string
+	ApproverGroup string
+	Class         string
+	Rule          int    // the rule that matched, from 1; 0 is the default of the class
+	Why           string // in a sentence
+}
+
+// Decide triages an entry. A nil policy has no rules. An entry about a message, and not about a job, has
+// nothing that could be replayed, whatever a rule says.
+func (p *Policy) Decide(e *Entry) Decision {
+	class := ClassOf(e.ReasonCode)
+	if e.Status == StatusTerminated {
+		return Decision{Action: Quarantine, Class: class.Name, Why: "It is about a message that is no job, so there is nothing to replay."}
+	}
+	if p != nil {
+		for i, r := range p.Rules {
+			if r.Match.ReasonCode != e.ReasonCode {
+				continue
+			}
+			return Decision{
+				Action: r.Action, MaxReplays: r.MaxReplays, Owner: r.Owner, ApproverGroup: r.ApproverGroup, Class: class.Name, Rule: i + 1,
+				Why: fmt.Sprintf("Rule %d of the policy matches reason_code %s.", i+1, e.ReasonCode),
+			}
+		}
+	}
+	return Decision{Action: class.Action, Class: class.Name, Why: fmt.Sprintf("No rule matches; the default of %s: %s", class.Name, class.Says)}
+}

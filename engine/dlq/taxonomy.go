@@ -1,0 +1,84 @@
+package dlq
+
+import "github.com/faultline-sim/faultline/engine/job"
+
+// Action is what becomes of an entry (seed 004, triage policy).
+type Action string
+
+// The actions of seed 004.
+const (
+	AutoReplay      Action = "auto_replay"      // after a back-off, within max_replays
+	Quarantine      Action = "quarantine"       // not until the payload or the adapter's mapping is mended
+	RequireApproval Action = "require_approval" // once somebody has approved it
+	ManualReview    Action = "manual_review"    // left to a person
+)
+
+// Class is a row of seed 004's failure triage model, with the reason codes that the engine adds to it.
+type Class struct {
+	Name    string
+	Signals []string // reason codes: the seed's own, then those of the engine
+	Action  Action   // where no rule of the policy matches
+	Says    string   // the row's replay policy, in a sentence
+}
+
+// Classes is the taxonomy of reason codes. It must not be modified.
+var Classes = []Class{
+	{
+		Name: "transient_infrastructure",
+		Signals: []string{
+			job.ReasonTimeout, "dependency_unavailable", job.ReasonNoWorkers,
+			job.ReasonMaxSchedulingRetries, job.ReasonPoolOverloaded, job.ReasonStaleWorker, job.ReasonTenantLimit,
+		},
+		Action: AutoReplay,
+		Says:   "Replayed by itself, with capped exponential back-off and the same idempotency key.",
+	},
+	{
+		Name: "poison_payload",
+		Signals: []string{
+			job.ReasonSchemaInvalid, job.ReasonParseError, "tool_contract_mismatch",
+			job.ReasonNoPoolMapping, job.ReasonSagaUnmarshalFailed,
+		},
+		Action: Quarantine,
+		Says:   "Not replayed until the payload, or what maps it, is mended.",
+	},
+	{
+		Name:    "policy_and_governance",
+		Signals: []string{"denied", "approval_required", "policy_snapshot_mismatch", job.ReasonSafetyDenied},
+		Action:  RequireApproval,
+		Says:    "Decided anew by the latest policy, once somebody has approved the replay.",
+	},
+	{
+		// A generic failure is in this class, since nobody knows how far its worker came: "vague errors turn
+		// replay into guesswork" (seed 004, limitations).
+		Name:    "unknown_commit_state",
+		Signals: []string{"partial_external_write", "unknown_commit_state", job.ReasonDispatchFailed},
+		Action:  ManualReview,
+		Says:    "Checked for a commit first, and then left to a person.",
+	},
+}
+
+// unclassified is the class of a reason code that is in no row: a worker's own word, say.
+var unclassified = Class{
+	Name: "unclassified", Action: ManualReview,
+	Says: "Left to a person, since no class knows its reason code.",
+}
+
+// ClassOf returns the class of a reason code.
+func ClassOf(reasonCode string) Class {
+	for _, c := range Classes {
+		for _, s := range c.Signals {
+			if s == reasonCode {
+				return c
+			}
+		}
+	}
+	return unclassified
+}
+
+// ReasonCodes lists those that the taxonomy knows, class by class.
+func ReasonCodes() (codes []string) {
+	for _, c := range Classes {
+		codes = append(codes, c.Signals...)
+	}
+	return codes
+}
