@@ -1,7 +1,7 @@
 package invariants
 
-// class is a set of things that can happen in a run: the fault classes that release promises, and
-// the situations that a Sometimes waits for. They are derived from events alone.
+// class is a set of things that can happen in a run and release promises: the fault classes. They are
+// derived from events alone.
 type class uint64
 
 const (
@@ -42,33 +42,12 @@ const (
 	requestLost
 	intentResumed
 	noWorkerTook
-	unprovided
-
-	failedClosed
-	redeliveredInFlight
-	contended
-	toDeadWorker
-	toSilentWorker
-	staleWorkerMet
-	ceilingReached
-	lateHeartbeat
-	resultAhead
-	resultAfterEnd
-	crashWithIntent
-	lockAbandoned
-	publishRefused
-	writeFenced
 	orphanReplayed
-	scheduledSwept
-	tickContended
-	olderResult
-	voidStored
-	warmStarted
-	messageSkipped
+	unprovided
 )
 
 // classes describes each class, in the order of its bit: its name if it is a fault, and the words
-// that finish the sentence "promised unless ...". A mere situation has neither.
+// that finish the sentence "promised unless ...".
 var classes = [64]struct{ fault, words string }{
 	{"ambiguous-publish", "an earlier publish of that job was stored although its caller saw an error"},
 	{"failed-publish", "a publish of that job failed and was not stored"},
@@ -107,5 +86,6 @@ var classes = [64]struct{ fault, words string }{
 	{"request-lost", "the last request of that job was given up after MaxDeliver deliveries, and there was no record of the job"},
 	{"", "a later handling of that job published its intent again"},
 	{"", "a handling of that job found no worker for it"},
+	{"", "a replayer took that job up"},
 	{"", "nothing provides for it"},
 }

@@ -42,7 +42,7 @@ var countersEqualTrace = Invariant{
 			if end.Metrics == nil {
 				return
 			}
-			failedClosed := f.met[bit(failedClosed)]
+			failedClosed := f.reached[failedClosed]
 			for _, j := range f.order {
 				for i := range j.handlings { // those that the end has cut short
 					if j.handlings[i].closed() {

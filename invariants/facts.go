@@ -20,15 +20,16 @@ type facts struct {
 	swept []swept         // what crashes took with them
 	filed map[string]bool // messages that have a DLQ entry, by their place
 
-	unkept uint64        // invariants violated within their promise, by their place in All
+	unkept places        // invariants violated within their promise, by their place in All
 	step   int           // the last event's
 	at     time.Duration // likewise
 
-	run    class             // classes met that are not about one job
-	met    [len(classes)]int // how often each class was met
-	broken uint64            // invariants violated for the run as a whole, by their place in All
-	mixed  bool              // a process had a job twice at once, having outlived its lock: events do not say which handling they are of
-	count  counts
+	run     class             // classes met that are not about one job
+	met     [len(classes)]int // how often each class was met
+	reached [moments]int      // how often each moment came
+	broken  places            // invariants violated for the run as a whole, by their place in All
+	mixed   bool              // a process had a job twice at once, having outlived its lock: events do not say which handling they are of
+	count   counts
 }
 
 // counts is what the schedulers' counters should say: operations by what their callers were told.
@@ -61,7 +62,7 @@ type job struct {
 	deadline int64 // likewise; 0 for none
 	topic    string
 	classes  class
-	broken   uint64 // invariants violated for this job, by their place in All
+	broken   places // invariants violated for this job, by their place in All
 
 	particular bool // its request asks for more than its topic: a worker, a pool, a capability
 	approved   bool // its request bears an approval

@@ -89,7 +89,7 @@ func (f *facts) crash(e *sim.Event) {
 			}
 			if h.intended && !h.stored && j.state == dispatched && j.queued.step == 0 {
 				f.meet(j, crashBeforePublish)
-				f.meet(j, crashWithIntent)
+				f.reach(crashWithIntent)
 			}
 			h.mayKeep = true
 			f.keep(j, h, e.At)
@@ -100,7 +100,7 @@ func (f *facts) crash(e *sim.Event) {
 		}
 		j.releases = slices.DeleteFunc(j.releases, func(r release) bool { return r.node == e.Target })
 		if j.queued.step != 0 && !j.queued.stored && j.intent.by(e.Target) {
-			f.meet(j, crashWithIntent) // and nothing is lost by it
+			f.reach(crashWithIntent) // and nothing is lost by it
 		}
 		if l := &j.lock; l.node == e.Target && l.live(e.At) && l.abandoned == 0 {
 			l.abandoned = e.At

@@ -90,7 +90,7 @@ func (j *Judge) guarded(s *step, m *message) {
 			check(s, m)
 		}
 	case g.known == me && s.Kind == sim.KindAck:
-		j.facts.meet(s.job, messageSkipped)
+		j.facts.reach(messageSkipped)
 	}
 	if s.Kind != sim.KindDeliver {
 		g.known = ""

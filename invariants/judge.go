@@ -46,13 +46,12 @@ func NewJudge(cfg Config) *Judge {
 	place := map[string]int{}
 	for i, inv := range All() {
 		place[inv.Name] = i
-		t := &tally{inv: inv, facts: f, outside: inv.outside(&f.cfg)}
-		if inv.Kind != Sometimes { // those come last, and nothing needs them
-			t.bit = 1 << i
+		t := &tally{inv: inv, facts: f, place: i, outside: inv.outside(&f.cfg)}
+		if inv.Kind != Sometimes {
 			t.inv.Promise = promise(t.outside, nil)
 		}
 		for _, need := range inv.Needs {
-			t.needs |= 1 << place[need]
+			t.needs.add(place[need])
 		}
 		j.tallies = append(j.tallies, t)
 		j.hook(inv.check(f, t))
@@ -63,12 +62,12 @@ func NewJudge(cfg Config) *Judge {
 // Broken says whether the invariant of that name was violated within its promise so far; with no
 // name, whether any was.
 func (j *Judge) Broken(name string) bool {
-	if name == "" || j.facts.unkept == 0 {
-		return j.facts.unkept != 0
+	if name == "" || j.facts.unkept == (places{}) {
+		return j.facts.unkept != places{}
 	}
 	for _, t := range j.tallies {
 		if t.inv.Name == name {
-			return j.facts.unkept&t.bit != 0
+			return j.facts.unkept.has(t.place)
 		}
 	}
 	return false
@@ -157,7 +156,7 @@ func (j *Judge) Finish(end End) Report {
 	}
 	for i, ended := range j.ended {
 		t := j.tallies[i]
-		if ended == nil || !end.InTime && t.inv.Kind == Eventually || f.broken&t.needs != 0 {
+		if ended == nil || !end.InTime && t.inv.Kind == Eventually || f.broken.meets(t.needs) {
 			continue
 		}
 		ended(&end)

@@ -76,7 +76,7 @@ func (j *Judge) lockAnswered(s *step, locked bool) {
 		f.meet(s.job, renewalFailed)
 		if s.h != nil {
 			if s.h.renewals++; s.h.renewals == f.cfg.MaxRenewalFailures {
-				f.meet(s.job, lockAbandoned)
+				f.reach(lockAbandoned)
 			}
 		}
 	case s.h != nil:
@@ -84,7 +84,7 @@ func (j *Judge) lockAnswered(s *step, locked bool) {
 	}
 	if !s.failed && !locked && s.Phase == "lock_acquire" && s.Kind == sim.KindRedis {
 		if l := &s.job.lock; l.live(s.At) && l.node != s.Node {
-			f.meet(s.job, contended)
+			f.reach(contended)
 		}
 	}
 }
@@ -121,13 +121,13 @@ func (j *Judge) lockReleased(s *step) {
 func (j *Judge) handled(s *step) {
 	f, h := j.facts, s.h
 	if h.closed() {
-		f.meet(s.job, failedClosed)
+		f.reach(failedClosed)
 	}
 	f.keep(s.job, h, s.At)
 	if h.foundNobody() {
 		f.meet(s.job, noWorkerTook)
 		if f.knowsStaleWorker(s) {
-			f.meet(s.job, staleWorkerMet)
+			f.reach(staleWorkerMet)
 		}
 	}
 	for _, check := range j.released {

@@ -101,7 +101,7 @@ func (j *Judge) recordWritten(s *step, record *job) {
 		f.meet(record, oldList)
 	}
 	if record.attempts >= f.cfg.MaxSchedulingRetries && w.attempts < f.cfg.MaxSchedulingRetries {
-		f.meet(record, ceilingReached)
+		f.reach(ceilingReached)
 	}
 	for _, check := range j.wrote {
 		check(own, w)
@@ -151,7 +151,7 @@ func (f *facts) replayed(s *step, w *write) {
 	case w.from == pending:
 		f.meet(s.job, orphanReplayed)
 	case w.from == scheduled:
-		f.meet(s.job, scheduledSwept)
+		f.reach(scheduledSwept)
 	}
 	s.job.replayer = ""
 }
@@ -193,7 +193,7 @@ func (j *Judge) fence(s *step) {
 // refused notes that the fence stopped a state write of that phase.
 func (j *Judge) refused(s *step, phase string) {
 	f := j.facts
-	f.meet(s.job, writeFenced)
+	f.reach(writeFenced)
 	f.count.fenced++
 	if s.h != nil {
 		s.h.storeFailed = true

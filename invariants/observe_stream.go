@@ -24,7 +24,7 @@ func (j *Judge) jobsStored(s *step, c *sim.Change) bool {
 		return own.job == s.job
 	}
 	if c.Header[headerVoid] != "" {
-		f.meet(own.job, voidStored)
+		f.reach(voidStored)
 		own.job.voids = append(own.job.voids, epochOf(c))
 		return own.job == s.job
 	}
@@ -47,10 +47,10 @@ func (j *Judge) dispatchStored(own *step, c *sim.Change) {
 	if n := f.nodes[d.worker]; n != nil && d.worker != "" {
 		if n.down {
 			f.meet(own.job, deadWorker)
-			f.meet(own.job, toDeadWorker)
+			f.reach(toDeadWorker)
 		}
 		if n.silent+n.cut > 0 {
-			f.meet(own.job, toSilentWorker)
+			f.reach(toSilentWorker)
 		}
 	}
 	for _, check := range j.stored {
@@ -100,7 +100,7 @@ func (j *Judge) publishAnswered(s *step, stored bool) {
 	switch {
 	case s.Outcome == sim.OutcomePending:
 	case refused:
-		f.meet(s.job, publishRefused)
+		f.reach(publishRefused)
 	case !s.failed:
 		f.count.published++
 		if f.resumes(s) {
@@ -149,17 +149,17 @@ func (j *Judge) message(e *sim.Event) {
 	switch e.Phase {
 	case "submit_deliver":
 		if e.Delivered > 1 && about.state.inFlight() {
-			f.meet(about, redeliveredInFlight)
+			f.reach(redeliveredInFlight)
 		}
 	case "result_deliver":
 		switch {
 		case about.state.terminal():
-			f.meet(about, resultAfterEnd)
+			f.reach(resultAfterEnd)
 		case !about.state.inFlight():
-			f.meet(about, resultAhead)
+			f.reach(resultAhead)
 		}
 		if m != nil && m.epoch < about.epoch {
-			f.meet(about, olderResult)
+			f.reach(olderResult)
 		}
 	case "job_deliver":
 		if e.Delivered > 1 {

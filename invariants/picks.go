@@ -44,7 +44,7 @@ var snapshotRevivesNoWorker = Invariant{
 				return
 			}
 			t.exercise()
-			f.meet(s.job, warmStarted)
+			f.reach(warmStarted)
 			if age := picked - known.seen; age > f.cfg.WorkerTTL {
 				t.violated(s.job, "%s published to %s at step %d, which it had picked %s after anybody had heard of the worker; it knew it from the snapshot, and the worker TTL is %s",
 					who(s.Event), s.Target, s.Step, age.Truncate(time.Millisecond), f.cfg.WorkerTTL)

@@ -14,8 +14,8 @@ const ViolationsMax = 100
 type tally struct {
 	inv     Invariant
 	facts   *facts
-	bit     uint64 // this invariant's place in All
-	needs   uint64 // the places of those it needs
+	place   int    // this invariant's, in All
+	needs   places // of those it needs
 	outside class  // what releases the promise, under the settings of this run
 
 	exercised  int
@@ -34,24 +34,24 @@ func (t *tally) violated(j *job, format string, args ...any) {
 	v := Violation{Invariant: t.inv.Name, Step: f.step, At: f.at}
 	broken, met := f.broken, f.run
 	if j != nil {
-		broken |= j.broken
+		broken = broken.with(j.broken)
 		met |= j.classes
 		v.Job = j.id
 	}
-	if broken&t.needs != 0 {
+	if broken.meets(t.needs) {
 		t.stopped++
 		return
 	}
 	if j != nil {
-		j.broken |= t.bit
+		j.broken.add(t.place)
 	} else {
-		f.broken |= t.bit
+		f.broken.add(t.place)
 	}
 	v.Promised = met&t.outside == 0
 	n := &t.unpromised
 	if v.Promised {
 		n = &t.promised
-		f.unkept |= t.bit
+		f.unkept.add(t.place)
 	}
 	if *n++; *n > ViolationsMax {
 		return

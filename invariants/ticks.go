@@ -102,7 +102,7 @@ func (f *facts) ticked(s *step) {
 	case "reconcile_lock", "replay_lock", "snapshot_lock":
 		t := f.ticks.of(s.Target)
 		if s.Kind == sim.KindRedis && s.Name == "set" && !s.failed && s.Outcome != sim.OutcomePending && len(s.Changes) == 0 && t.live(s.At) && t.node != s.Node {
-			f.meet(nil, tickContended)
+			f.reach(tickContended)
 		}
 	}
 }

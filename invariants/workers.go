@@ -76,7 +76,7 @@ func (f *facts) heartbeat(e *sim.Event) {
 	at := hearing{e.Node, e.Incarnation, e.Job}
 	known, ok := f.heard[at]
 	if ok && known.live && e.At-known.at > f.cfg.WorkerTTL {
-		f.meet(nil, lateHeartbeat)
+		f.reach(lateHeartbeat)
 	}
 	if e.Data != known.said || !known.live {
 		known.said, known.load = e.Data, load{}
