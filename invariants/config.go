@@ -44,6 +44,7 @@ type Config struct {
 	PendingReplayer    bool
 	IdempotencyGuard   bool
 
+	Routing  RoutingConfig
 	Policy   PolicyConfig
 	Output   OutputConfig
 	Saga     SagaConfig

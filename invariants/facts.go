@@ -64,8 +64,8 @@ type job struct {
 	classes  class
 	broken   places // invariants violated for this job, by their place in All
 
-	particular bool // its request asks for more than its topic: a worker, a pool, a capability
-	approved   bool // its request bears an approval
+	wish     wish
+	approved bool // its request bears an approval
 
 	scheduled  int        // SCHEDULED writes applied
 	accepted   bool       // there is a record of it, or the stream holds its submission

@@ -25,6 +25,7 @@ func TestEveryInvariantCanFail(t *testing.T) {
 	seen := 0
 	trials := maps.Clone(trials)
 	maps.Copy(trials, recoveryTrials)
+	maps.Copy(trials, routingTrials)
 	for _, inv := range All() {
 		tr, ok := trials[inv.Name]
 		require.True(t, ok && tr.breaks != nil && tr.holds != nil, "%s has no trial", inv.Name)

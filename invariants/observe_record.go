@@ -35,6 +35,9 @@ func (j *job) take(c *sim.Change) bool {
 	case "request":
 		j.request(c.Value)
 		return false
+	case "constraints":
+		j.wish.constrain(c.Value)
+		return false
 	case "":
 		if !c.Gone {
 			return false
@@ -49,13 +52,14 @@ func (j *job) take(c *sim.Change) bool {
 // request notes what of a job's request matters to judging.
 func (j *job) request(packet string) {
 	var r struct {
+		Topic    string            `json:"topic"`
 		Labels   map[string]string `json:"labels"`
 		Requires []string          `json:"requires"`
 	}
 	if json.Unmarshal([]byte(packet), &r) != nil {
 		return
 	}
-	j.particular = len(r.Labels)+len(r.Requires) > 0
+	j.wish.labels, j.wish.requires, j.wish.topic = r.Labels, r.Requires, r.Topic
 	j.approved = r.Labels["approval_granted"] == "true"
 }
 

@@ -62,7 +62,7 @@ var noRetryForWantOfKnownWorkers = Invariant{
 	check: func(f *facts, t *tally) checker {
 		return checker{released: func(s *step) {
 			h := s.h
-			if !h.scheduled || s.job.particular {
+			if !h.scheduled || s.job.wish.particular() {
 				return
 			}
 			for _, w := range f.ticks.offered[process(s.Node, s.Incarnation)] {

@@ -41,23 +41,29 @@ type load struct {
 	slots  int
 	cpu    float64
 	gpu    float64
+
+	labels       map[string]string
+	capabilities []string
 }
 
 // packet is a heartbeat.
 type packet struct {
-	WorkerID        string   `json:"worker_id"`
-	Pool            string   `json:"pool"`
-	Topics          []string `json:"topics"`
-	ActiveJobs      int      `json:"active_jobs"`
-	MaxParallelJobs int      `json:"max_parallel_jobs"`
-	CPULoad         float64  `json:"cpu_load"`
-	GPUUtilization  float64  `json:"gpu_utilization"`
+	WorkerID        string            `json:"worker_id"`
+	Pool            string            `json:"pool"`
+	Topics          []string          `json:"topics"`
+	ActiveJobs      int               `json:"active_jobs"`
+	MaxParallelJobs int               `json:"max_parallel_jobs"`
+	CPULoad         float64           `json:"cpu_load"`
+	GPUUtilization  float64           `json:"gpu_utilization"`
+	Labels          map[string]string `json:"labels"`
+	Capabilities    []string          `json:"capabilities"`
 }
 
 func (p *packet) load() load {
 	return load{
 		known: true, worker: p.WorkerID, pool: p.Pool, choosy: len(p.Topics) > 0,
 		active: p.ActiveJobs, slots: p.MaxParallelJobs, cpu: p.CPULoad, gpu: p.GPUUtilization,
+		labels: p.Labels, capabilities: p.Capabilities,
 	}
 }
 
@@ -173,7 +179,7 @@ type tie struct {
 // tie returns what the step's replica has to choose from, now that it picks, if that is a tie and the
 // events tell it for sure.
 func (f *facts) tie(s *step) *tie {
-	if s.job.particular || f.run&paused != 0 {
+	if s.job.wish.particular() || f.run&paused != 0 {
 		return nil
 	}
 	var best []*load

@@ -35,7 +35,7 @@ func newCrew(plan *Plan, variant Variant) *crew {
 	return &crew{plan: plan, variant: variant, ledger: world.NewLedger(), logs: newStalePicks(plan.Engine.MaxDispatchRetries)}
 }
 
-// topic is that of every job.
+// topic is that of every job of which the plan does not say another.
 const topic = "job.default"
 
 // JobID names the workload's n-th job.
@@ -61,7 +61,7 @@ func (c *crew) scheduler(p *sim.Process) {
 	registry := prometheus.NewRegistry()
 	c.registries = append(c.registries, registry)
 	cfg := engine.Config{
-		ID: p.Node(), Settings: c.plan.Engine, Streams: c.plan.streams(),
+		ID: p.Node(), Settings: c.plan.Engine, Routing: c.plan.routing(), Streams: c.plan.streams(),
 		Redis: p.Redis(), JetStream: p.JetStream(), NATS: p.NATS(), Clock: p.Clock(), Random: p.Rand(),
 		Logger: slog.New(c.logs.process()), Registerer: registry,
 	}
@@ -81,9 +81,10 @@ func (c *crew) scheduler(p *sim.Process) {
 
 func (c *crew) startWorkers(w *sim.World) {
 	t := c.plan.Topology
-	for _, name := range nodeNames("worker", t.Workers) {
+	for i, name := range nodeNames("worker", t.Workers) {
+		pool, capabilities := t.pool(i + 1)
 		k := world.Worker{
-			ID: name, Pool: "default", MaxParallel: t.MaxParallel, HeartbeatEvery: t.HeartbeatEvery,
+			ID: name, Pool: pool, Labels: t.workerLabels(i + 1), Capabilities: capabilities, MaxParallel: t.MaxParallel, HeartbeatEvery: t.HeartbeatEvery,
 			Work: c.work, Deduplicate: t.Deduplicate, Ledger: c.ledger,
 		}
 		w.Node(name, k.Run).Start()
@@ -135,6 +136,7 @@ func (c *crew) request(n int) job.Request {
 	if d, ok := c.plan.Workload.Deadline[n]; ok {
 		r.Budget = &job.Budget{DeadlineMS: d.Milliseconds()}
 	}
+	_ = c.plan.Workload.route(&r, n) // the plan is valid
 	return r
 }
 

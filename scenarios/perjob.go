@@ -21,6 +21,9 @@ var perJobs = []perJob{
 	{"slow", "as workload.work", "how long a worker executes job N", "15m"},
 	{"cancel", "never", "how long after its submission job N is cancelled", "2s"},
 	{"deadline", "never", "how long after its submission job N times out", "10s"},
+	{"label", "none", "the labels of job N, joined by commas", "placement.zone=zone-2"},
+	{"requires", "nothing", "what job N requires of a pool, joined by commas", "gpu"},
+	{"topic", topic, "the topic of job N", "job.gpu"},
 }
 
 // prefix begins the settings of single jobs.

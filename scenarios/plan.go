@@ -38,6 +38,8 @@ type Topology struct {
 	MaxParallel    int           `yaml:"max_parallel" json:"max_parallel" min:"1" max:"10000" doc:"jobs a worker runs at once"`
 	HeartbeatEvery time.Duration `yaml:"heartbeat_every" json:"heartbeat_every" min:"100ms" max:"1h" doc:"how often a worker says that it lives"`
 	Deduplicate    bool          `yaml:"deduplicate" json:"deduplicate" doc:"workers refuse a second execution of an idempotency key"`
+	Zones          int           `yaml:"zones" json:"zones" min:"0" max:"1000" doc:"the workers' label zone is zone-1 up to zone-<this>, in turn; 0: they have no such label"`
+	GPUWorkers     int           `yaml:"gpu_workers" json:"gpu_workers" min:"0" max:"1000" doc:"so many of the workers, the last by their numbers, are of the pool gpu, which offers gpu; it serves job.gpu alone, and job.default too"`
 }
 
 // Conditions are what the world is like besides its faults.
@@ -57,6 +59,9 @@ type Workload struct {
 	Slow        map[int]time.Duration `yaml:"slow,omitempty" json:"slow,omitempty" min:"1ns" max:"24h" doc:"jobs, by number, that take longer than work"`
 	Cancel      map[int]time.Duration `yaml:"cancel,omitempty" json:"cancel,omitempty" min:"1ns" max:"24h" doc:"jobs, by number, that are cancelled, and how long after their submission"`
 	Deadline    map[int]time.Duration `yaml:"deadline,omitempty" json:"deadline,omitempty" min:"1ms" max:"24h" doc:"jobs, by number, that have a deadline, and how long after their submission (budget.deadline_ms)"`
+	Label       map[int]string        `yaml:"label,omitempty" json:"label,omitempty" like:"placement.zone=zone-2" doc:"labels of jobs, by number, joined by commas (seed 003, section 5)"`
+	Requires    map[int]string        `yaml:"requires,omitempty" json:"requires,omitempty" like:"gpu" doc:"what jobs, by number, require of a pool, joined by commas (seed 003, section 5)"`
+	Topic       map[int]string        `yaml:"topic,omitempty" json:"topic,omitempty" like:"job.gpu" doc:"the topics of jobs, by number, that are not job.default"`
 }
 
 // Schedule says how the stepper chooses.

@@ -54,7 +54,7 @@ func New(c Config) (*LeastLoaded, error) {
 // of ErrNoPoolMapping, ErrNoWorkers and ErrOverloaded.
 //
 // A worker whose id cannot be a token of a subject has no address of its own; if only such workers
-// can take the job, it goes to the topic.
+// can take the job, it goes to the topic. A job with hints never does: anybody could take it from there.
 func (s *LeastLoaded) PickSubject(req *job.Request, workers []job.Heartbeat) (Pick, error) {
 	return s.PickSubjectBy(req, workers, func(int) int { return 0 })
 }
@@ -66,12 +66,16 @@ func (s *LeastLoaded) PickSubjectBy(req *job.Request, workers []job.Heartbeat, d
 	if err != nil {
 		return Pick{}, err
 	}
-	preferred := req.Labels[job.LabelPreferredWorker]
+	preferred, hinted := req.Labels[job.LabelPreferredWorker], hinted(req.Labels)
 	var best []*job.Heartbeat // of the same score
-	seen, unaddressed := false, false
+	seen, unaddressed, unfit := false, false, 0
 	for i := range workers {
 		w := &workers[i]
 		if !slices.Contains(pools, w.Pool) || len(w.Topics) > 0 && !slices.Contains(w.Topics, req.Topic) {
+			continue
+		}
+		if hinted && !(job.IsToken(w.WorkerID) && fits(w, req.Labels)) {
+			unfit++
 			continue
 		}
 		seen = true
@@ -101,6 +105,8 @@ func (s *LeastLoaded) PickSubjectBy(req *job.Request, workers []job.Heartbeat, d
 		return Pick{Subject: req.Topic}, nil
 	case seen:
 		return Pick{}, fmt.Errorf("topic %q, pools %q: %w", req.Topic, pools, ErrOverloaded)
+	case unfit > 0:
+		return Pick{}, fmt.Errorf("topic %q, pools %q, none of %d fits the job's hints: %w", req.Topic, pools, unfit, ErrNoWorkers)
 	}
 	return Pick{}, fmt.Errorf("topic %q, pools %q: %w", req.Topic, pools, ErrNoWorkers)
 }

@@ -28,6 +28,8 @@ import (
 type Worker struct {
 	ID             string
 	Pool           string
+	Labels         map[string]string // what hints may ask for (seed 003, section 5), as the next
+	Capabilities   []string
 	MaxParallel    int
 	HeartbeatEvery time.Duration
 	Work           func(jobID string) time.Duration // how long an execution takes
@@ -126,6 +128,7 @@ func (r *running) beat() {
 	for {
 		data, _ := json.Marshal(job.Heartbeat{
 			WorkerID: r.ID, Pool: r.Pool, ActiveJobs: int(r.active.Load()), MaxParallelJobs: r.MaxParallel,
+			Labels: r.Labels, Capabilities: r.Capabilities,
 		})
 		_ = r.p.NATS().Publish(heartbeats, data)
 		select {

@@ -1,0 +1,103 @@
+package scenarios
+
+import (
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/faultline-sim/faultline/engine/job"
+	"github.com/faultline-sim/faultline/engine/routing"
+	"github.com/faultline-sim/faultline/invariants"
+)
+
+// The pool of topology.gpu_workers, the topic that it alone serves, and what it offers.
+const (
+	poolGPU    = "gpu"
+	topicGPU   = "job.gpu"
+	offeredGPU = "gpu"
+)
+
+// routing is which pools serve which topics; without a second pool it is the engine's own default.
+func (p *Plan) routing() routing.Config {
+	if p.Topology.GPUWorkers == 0 {
+		return routing.Config{}
+	}
+	return routing.Config{
+		Topics: map[string][]string{topic: {routing.DefaultPool, poolGPU}, topicGPU: {poolGPU}},
+		Pools:  map[string]routing.Pool{poolGPU: {Capabilities: []string{offeredGPU}}},
+	}
+}
+
+// pool is that of the n-th worker, from 1, and what the worker can do besides.
+func (t Topology) pool(n int) (pool string, capabilities []string) {
+	if n > t.Workers-t.GPUWorkers {
+		return poolGPU, []string{offeredGPU}
+	}
+	return routing.DefaultPool, nil
+}
+
+// workerLabels are those of the n-th worker, from 1.
+func (t Topology) workerLabels(n int) map[string]string {
+	if t.Zones == 0 {
+		return nil
+	}
+	return map[string]string{"zone": "zone-" + strconv.Itoa(1+(n-1)%t.Zones)}
+}
+
+// route gives the n-th job what the plan says of where it is to go.
+func (w *Workload) route(r *job.Request, n int) error {
+	if t, ok := w.Topic[n]; ok {
+		r.Topic = t
+	}
+	if text, ok := w.Requires[n]; ok {
+		r.Requires = strings.Split(text, ",")
+		if slices.Contains(r.Requires, "") {
+			return fmt.Errorf("it names a capability that is empty")
+		}
+	}
+	if text, ok := w.Label[n]; ok {
+		r.Labels = map[string]string{}
+		for entry := range strings.SplitSeq(text, ",") {
+			label, value, ok := strings.Cut(strings.TrimSpace(entry), "=")
+			if _, twice := r.Labels[label]; !ok || label == "" || twice {
+				return fmt.Errorf("it has the entry %q", entry)
+			}
+			r.Labels[label] = value
+		}
+	}
+	return nil
+}
+
+// checkRoutes says which job's labels, requirements or topic make no sense.
+func checkRoutes(p *Plan) *PlanError {
+	w := &p.Workload
+	for _, k := range perJobs {
+		for _, n := range k.jobs(w) {
+			one := Workload{}
+			k.copy(&one, w)
+			r := job.Request{JobID: JobID(n), Topic: topic}
+			err := one.route(&r, n)
+			if err == nil {
+				err = r.Validate()
+			}
+			if err != nil {
+				path := k.prefix() + strconv.Itoa(n)
+				return &PlanError{Path: path, Message: fmt.Sprintf("%s is %.80q: %v", path, k.text(w, n), err), Remedy: "write it as in " + path + ": " + k.example}
+			}
+		}
+	}
+	if t := p.Topology; t.GPUWorkers > t.Workers {
+		return &PlanError{Path: "topology.gpu_workers", Message: fmt.Sprintf("topology.gpu_workers is %d, more than there are workers", t.GPUWorkers), Remedy: fmt.Sprintf("give at most %d", t.Workers)}
+	}
+	return nil
+}
+
+// routingConfig is c as runs are judged by it.
+func routingConfig(c routing.Config) invariants.RoutingConfig {
+	j := invariants.RoutingConfig{Topics: c.Topics, Offers: map[string][]string{}}
+	for name, pool := range c.Pools {
+		j.Offers[name] = pool.Capabilities
+	}
+	return j
+}
