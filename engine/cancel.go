@@ -74,7 +74,7 @@ func (e *Engine) notice(ctx context.Context, c *job.Cancel, rec *store.Record) e
 		Subject: bus.CancelSubject(rec.Worker), JobID: rec.JobID, Epoch: rec.Epoch, Body: body,
 	}, e.settings.PublishTimeout)
 	if err != nil {
-		return e.storeRetry(ctx, err, phase.CancelNotice, "")
+		return e.noticeRetry(ctx, err, phase.CancelNotice)
 	}
 	return nil
 }

@@ -28,6 +28,12 @@ func (e *Engine) storeRetry(ctx context.Context, err error, p phase.Phase, reaso
 	return RetryAfter(err, e.infrastructureDelay(ctx, e.settings.RetryDelayStore), p, reasonCode)
 }
 
+// noticeRetry puts off what met a failed publish that is not a dispatch: those have a back-off of their
+// own (seed 000).
+func (e *Engine) noticeRetry(ctx context.Context, err error, p phase.Phase) *RetryableError {
+	return RetryAfter(err, e.infrastructureDelay(ctx, e.settings.RetryDelayPublish), p, "")
+}
+
 // busyRetry puts off what met another holder of the job's lock.
 func (e *Engine) busyRetry(ctx context.Context, err error, p phase.Phase, reasonCode string) *RetryableError {
 	return RetryAfter(err, e.infrastructureDelay(ctx, e.settings.RetryDelayBusy), p, reasonCode)

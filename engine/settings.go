@@ -116,6 +116,7 @@ type Settings struct {
 
 	RetryDelayBusy      time.Duration `yaml:"retry_delay_busy" json:"retry_delay_busy" min:"1ms" max:"1h" doc:"delay when the job's lock is busy (seed 003)"`
 	RetryDelayStore     time.Duration `yaml:"retry_delay_store" json:"retry_delay_store" min:"1ms" max:"1h" doc:"delay after a store failure (seeds 001, 003)"`
+	RetryDelayPublish   time.Duration `yaml:"retry_delay_publish" json:"retry_delay_publish" min:"1ms" max:"1h" doc:"delay after a failed publish that is not a dispatch, such as a void or a cancel notice (seed 003)"`
 	RetryDelayNoWorkers time.Duration `yaml:"retry_delay_no_workers" json:"retry_delay_no_workers" min:"1ms" max:"1h" doc:"delay when no worker can take the job (seed 003)"`
 
 	StoreOpTimeout     time.Duration `yaml:"store_op_timeout" json:"store_op_timeout" min:"1ms" max:"10m" doc:"deadline of one Redis operation (seed 003)"`
@@ -199,6 +200,7 @@ func Documented() Settings {
 		BackoffJitter:        500 * time.Millisecond,
 		RetryDelayBusy:       500 * time.Millisecond,
 		RetryDelayStore:      time.Second,
+		RetryDelayPublish:    2 * time.Second,
 		RetryDelayNoWorkers:  2 * time.Second,
 		StoreOpTimeout:       2 * time.Second,
 		PublishTimeout:       5 * time.Second,

@@ -57,7 +57,7 @@ func (e *Engine) void(ctx context.Context, rec *store.Record, want job.Void) (de
 	}
 	refused := bus.Refused(err) && want.End.Terminal()
 	if !refused && !errors.Is(err, bus.ErrStored) {
-		return job.Void{}, "", e.storeRetry(ctx, err, phase.VoidPublish, "")
+		return job.Void{}, "", e.noticeRetry(ctx, err, phase.VoidPublish)
 	}
 	held, readErr := e.readEpoch(ctx, rec.JobID, rec.Epoch)
 	switch {

@@ -52,6 +52,7 @@ var recoveryDials = []dial{
 	{name: "engine.backoff_jitter", values: []string{"0s", "50ms", "5s"}},
 	{name: "engine.retry_delay_busy", values: []string{"20ms", "2s", "10s"}},
 	{name: "engine.retry_delay_store", values: []string{"20ms", "200ms", "5s"}},
+	{name: "engine.retry_delay_publish", values: []string{"20ms", "500ms", "10s"}},
 	{name: "engine.retry_delay_no_workers", values: []string{"100ms", "500ms", "10s"}},
 	{name: "engine.store_op_timeout", values: []string{"100ms", "500ms", "10s"}}, // none is within what a slow command takes: a timeout is a fault's
 	{name: "engine.publish_timeout", values: []string{"200ms", "1s", "20s"}},
@@ -190,7 +191,7 @@ func (p *Plan) patience() time.Duration {
 			ages = max(ages, d)
 		}
 		ticks := 3 * e.PollInterval // a tick's lock is held for two
-		return e.AckWait + e.JobLockTTL + e.BackoffMax + e.BackoffJitter + e.RetryDelayBusy + e.RetryDelayStore + noWorkers +
+		return e.AckWait + e.JobLockTTL + e.BackoffMax + e.BackoffJitter + e.RetryDelayBusy + e.RetryDelayStore + e.RetryDelayPublish + noWorkers +
 			p.Topology.HeartbeatEvery + p.World.HeartbeatLag + ages + e.RunningTimeout + ticks
 	}
 	base := Defaults()
