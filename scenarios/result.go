@@ -38,6 +38,7 @@ type Result struct {
 	Telling    []string           `json:"telling"`                  // the story of the jobs the plan is about, a sentence each
 	Jobs       []JobResult        `json:"jobs"`                     // in the order of their numbers
 	Unsettled  []Unsettled        `json:"unsettled,omitempty"`
+	Breakers   []BreakerChange    `json:"breakers,omitempty"` // what each replica's circuit breakers did, in the order of time
 	Open       []string           `json:"open,omitempty"`     // what else is still to come, a sentence each
 	Counters   map[string]float64 `json:"counters,omitempty"` // the schedulers' metrics, summed, as name{label="value"}
 }
@@ -122,6 +123,16 @@ type DispatchPoint struct {
 	At      time.Duration `json:"at_ns"`
 	Subject string        `json:"subject"`
 	Seq     uint64        `json:"seq"`
+}
+
+// BreakerChange is a replica's circuit breaker coming to be in a state (seed 003, section 6), as what the
+// replica read of the shared counter, and what became of its calls, say.
+type BreakerChange struct {
+	At      time.Duration `json:"at_ns"`
+	Node    string        `json:"node"`
+	Circuit string        `json:"circuit"`         // safety or output
+	State   string        `json:"state"`           // closed, open or half-open
+	Alone   bool          `json:"alone,omitempty"` // it goes by its own counter, as Redis is away
 }
 
 // Unsettled names a job that did not settle, and why.
