@@ -61,6 +61,9 @@ func figures(plan *scenarios.Plan, res *scenarios.Result, c *collector) []figure
 	end := lastWord(res, c)
 	p := &plots{plan, res, c.focus, c.naks, c.rollbacks, end.Seconds(), unitFor(end)}
 	charts := []chart{p.attempts(), p.latency(), p.retries()}
+	if len(res.Breakers) > 0 {
+		charts = append(charts, p.breakers())
+	}
 	for _, s := range sizes {
 		drawn := make([]*plot.Plot, len(charts))
 		gutter := vg.Length(0)
@@ -97,6 +100,9 @@ func lastWord(res *scenarios.Result, c *collector) time.Duration {
 	}
 	for _, f := range res.Fired {
 		last = max(last, f.At, f.Until)
+	}
+	if n := len(res.Breakers); n > 0 {
+		last = max(last, res.Breakers[n-1].At)
 	}
 	for _, times := range [][]time.Duration{c.naks, c.rollbacks} {
 		if n := len(times); n > 0 {
