@@ -13,23 +13,26 @@ import (
 	"github.com/nats-io/nats.go/jetstream"
 	"github.com/prometheus/client_golang/prometheus"
 	"github.com/redis/go-redis/v9"
+	"google.golang.org/grpc"
 
 	"github.com/faultline-sim/faultline/engine/routing"
 )
 
 // Config is what an engine is made of. ID, Redis, JetStream and NATS are required.
 type Config struct {
-	ID         string                // the replica's name, in logs and lock tokens
-	Settings   Settings              // the zero Settings are Hardened()
-	Routing    routing.Config        // the zero Config maps job.default to the pool default
-	Streams    StreamOptions         // how Run makes the streams; the zero value keeps them in files, once
-	Redis      redis.UniversalClient // one Redis, not a cluster: a state write spans keys in one MULTI
-	JetStream  jetstream.JetStream   //
-	NATS       Conn                  // for heartbeats
-	Clock      clockwork.Clock       // nil is the real clock
-	Random     Random                // nil is crypto/rand
-	Logger     *slog.Logger          // nil discards
-	Registerer prometheus.Registerer // nil exposes no metrics
+	ID         string                   // the replica's name, in logs and lock tokens
+	Settings   Settings                 // the zero Settings are Hardened()
+	Routing    routing.Config           // the zero Config maps job.default to the pool default
+	Streams    StreamOptions            // how Run makes the streams; the zero value keeps them in files, once
+	Redis      redis.UniversalClient    // one Redis, not a cluster: a state write spans keys in one MULTI
+	JetStream  jetstream.JetStream      //
+	NATS       Conn                     // for heartbeats
+	Safety     grpc.ClientConnInterface // to the safety kernel; nil asks nobody, and every job is allowed
+	Output     grpc.ClientConnInterface // to the output policy; nil asks nobody
+	Clock      clockwork.Clock          // nil is the real clock
+	Random     Random                   // nil is crypto/rand
+	Logger     *slog.Logger             // nil discards
+	Registerer prometheus.Registerer    // nil exposes no metrics
 }
 
 // Conn is what the engine needs of a *nats.Conn.

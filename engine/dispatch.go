@@ -14,7 +14,7 @@ import (
 
 // dispatch takes a SCHEDULED job to a worker, in the order that the settings say (seed 000).
 func (e *Engine) dispatch(ctx context.Context, h *handling) error {
-	pick, err := e.pick(ctx, h.req)
+	pick, err := e.pick(ctx, h.constrained())
 	if errors.Is(err, routing.ErrNoPoolMapping) {
 		return e.fail(ctx, h.failure(job.ReasonNoPoolMapping, err.Error()))
 	}

@@ -22,6 +22,7 @@ import (
 	"github.com/faultline-sim/faultline/engine/recovery"
 	"github.com/faultline-sim/faultline/engine/registry"
 	"github.com/faultline-sim/faultline/engine/routing"
+	"github.com/faultline-sim/faultline/engine/safety"
 	"github.com/faultline-sim/faultline/engine/store"
 )
 
@@ -41,7 +42,8 @@ type Engine struct {
 	registry *registry.MemoryRegistry
 	strategy *routing.LeastLoaded
 	metrics  *metrics.Metrics
-	guard    *bus.Guard // nil without idempotency_guard
+	guard    *bus.Guard     // nil without idempotency_guard
+	safety   *safety.Client // nil without a safety kernel
 	timeouts recovery.Timeouts
 	kicks    chan string                      // job ids for the relay; see kick
 	jobs     atomic.Pointer[jetstream.Stream] // the stream of dispatches; see jobsStream
@@ -88,6 +90,12 @@ func New(c Config) (*Engine, error) {
 		e.guard = &bus.Guard{
 			Redis: c.Redis, ProcessedTTL: c.Settings.AckWait, InflightTTL: c.Settings.InflightTTL,
 			Timeout: c.Settings.StoreOpTimeout, Logger: e.log,
+		}
+	}
+	if c.Safety != nil {
+		e.safety = &safety.Client{
+			Conn: c.Safety, Timeout: c.Settings.Policy.Timeout,
+			Breaker: e.breaker(c.Redis, "safety kernel", safety.SafetyPrefix, metrics.CircuitSafety),
 		}
 	}
 	e.locks = &lock.Locker{

@@ -394,6 +394,7 @@ func TestPresets(t *testing.T) {
 	want := Documented()
 	want.StaleReasonCode = "stale_worker"
 	want.DLQOrder, want.TickLock = "atomic", "renewed"
+	want.Policy.SharedProbes = true
 	for _, toggle := range []*bool{
 		&want.Fence, &want.Epochs, &want.ResumeIntents, &want.RefuseStaleResults, &want.VoidIntents, &want.CancelNotice,
 		&want.SweepScheduled, &want.RecheckTimeouts, &want.BusyBackoff, &want.SnapshotLastSeen,

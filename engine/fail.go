@@ -15,8 +15,9 @@ import (
 
 // failure is a job on its way to the DLQ, and to the terminal state that goes with that.
 type failure struct {
-	phase   phase.Phase // of the state write
-	to      job.State   // Absent is FAILED
+	phase   phase.Phase    // of the state write
+	to      job.State      // Absent is FAILED
+	decided *store.Decided // with DENIED, by the safety kernel
 	rec     *store.Record
 	guessed bool // the record's state was not read
 	topic   string
@@ -37,6 +38,9 @@ func (f *failure) end() job.State {
 // fail writes the job's end and its DLQ entry, in the order that the settings say (seed 004). In the
 // documented order an entry that cannot be written is lost: the redelivery sees a terminal state.
 func (e *Engine) fail(ctx context.Context, f failure) error {
+	if f.decided != nil {
+		f.rec.Decided = *f.decided
+	}
 	entry := dlq.Entry{
 		JobID:          f.rec.JobID,
 		Topic:          f.topic,
@@ -45,6 +49,7 @@ func (e *Engine) fail(ctx context.Context, f failure) error {
 		Reason:         f.reason,
 		Attempts:       f.rec.Attempts,
 		IdempotencyKey: f.key,
+		PolicySnapshot: f.rec.Decided.Snapshot,
 		ReplayStatus:   dlq.PendingReview,
 	}
 	switch e.settings.DLQOrder {
@@ -67,10 +72,14 @@ func (e *Engine) fail(ctx context.Context, f failure) error {
 func (e *Engine) failed(ctx context.Context, f failure, entry func(ctx context.Context, p redis.Pipeliner) error) error {
 	w := f.rec.Move(f.end())
 	w.Guessed, w.Reason, w.ReasonCode, w.Also = f.guessed, f.reason, f.code, together(entry, f.also)
+	w.Decided = f.decided
 	if err := e.move(ctx, f.phase, f.rec, w); err != nil {
 		return e.writeRetry(ctx, err, f.phase, f.code)
 	}
 	e.metrics.JobsCompleted.WithLabelValues(f.topic, string(w.To)).Inc()
+	if w.To == job.Denied {
+		e.metrics.SafetyDenied.WithLabelValues(f.topic).Inc()
+	}
 	e.log.LogAttrs(ctx, slog.LevelError, "job failed",
 		slog.String("job_id", f.rec.JobID), slog.String("topic", f.topic), slog.String("state", string(w.To)), slog.String("reason_code", f.code),
 		slog.String("reason", f.reason), slog.Int("attempts", f.rec.Attempts))

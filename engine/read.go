@@ -44,7 +44,7 @@ func (e *Engine) byCache(ctx context.Context, h *handling, known store.Known, er
 		slog.Duration("age", known.Age), slog.String("decision", decision), slog.Any("error", err))
 	h.guessed = true
 	rec := h.absent()
-	rec.State, rec.Attempts = known.State, known.Attempts
+	rec.State, rec.Attempts, rec.Decided = known.State, known.Attempts, known.Decided
 	return rec
 }
 

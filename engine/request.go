@@ -33,10 +33,11 @@ func (e *Engine) HandleJobRequest(ctx context.Context, req job.Request) error {
 type handling struct {
 	req     *job.Request
 	started time.Time
-	rec     store.Record // as read, then as written
-	guessed bool         // the state is the cache's word, not read
-	prior   int          // attempts before this handling
-	entered bool         // its dispatch is in the outbox
+	rec     store.Record   // as read, then as written
+	guessed bool           // the state is the cache's word, not read
+	prior   int            // attempts before this handling
+	entered bool           // its dispatch is in the outbox
+	decided *store.Decided // by the kernel in this handling, and not in the record yet
 }
 
 // move is the write that takes the job on from where the handling has it.
@@ -79,6 +80,9 @@ func (e *Engine) handleJobRequest(ctx context.Context, h *handling) error {
 			return err
 		}
 	}
+	if goes, err := e.admit(ctx, h); !goes {
+		return err
+	}
 	if err := e.schedule(ctx, h, phase.ScheduledWrite); err != nil {
 		return e.writeRetry(ctx, err, phase.ScheduledWrite, "")
 	}
@@ -110,9 +114,11 @@ func (e *Engine) adopt(ctx context.Context, h *handling) error {
 
 // schedule writes SCHEDULED, which counts an attempt (seed 000, attempt accounting).
 func (e *Engine) schedule(ctx context.Context, h *handling, p phase.Phase) error {
-	if err := e.move(ctx, p, &h.rec, h.move(job.Scheduled)); err != nil {
+	w := h.move(job.Scheduled)
+	w.Decided = h.decided
+	if err := e.move(ctx, p, &h.rec, w); err != nil {
 		return err
 	}
-	h.guessed = false
+	h.guessed, h.decided = false, nil
 	return nil
 }

@@ -17,6 +17,9 @@ func (s Settings) Validate() error {
 	if s.BackoffBase > s.BackoffMax {
 		errs = append(errs, fmt.Errorf("settings: backoff_base is %v, longer than backoff_max, %v; it must not be", s.BackoffBase, s.BackoffMax))
 	}
+	if err := s.Policy.validate(); err != nil {
+		errs = append(errs, err)
+	}
 	if _, err := s.TopicTimeouts.Parse(); err != nil {
 		errs = append(errs, fmt.Errorf("settings: topic_timeouts %w", err))
 	}

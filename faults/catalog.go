@@ -15,6 +15,7 @@ const (
 	PlacePublish Place = "publish" // a publish that the stream acknowledges: answered, with a deadline
 	PlaceSend    Place = "send"    // a message that nobody confirms: ack, nak, term, heartbeat
 	PlaceDeliver Place = "deliver" // a message that is handed over
+	PlaceCall    Place = "call"    // a call of a gRPC server: answered, with a deadline
 	PlaceWork    Place = "work"    // a step of a node's own: an execution's side effect
 	PlaceNone    Place = "none"    // no operation: nothing can happen there
 )
@@ -58,7 +59,8 @@ func (k Kind) Strikes(p Phase) bool {
 
 // Kinds lists every effect.
 func Kinds() []Kind {
-	answered := []Place{PlaceStore, PlacePublish}
+	written := []Place{PlaceStore, PlacePublish}
+	answered := append(slices.Clone(written), PlaceCall)
 	return []Kind{
 		{FailBefore, "the caller sees an error, and nothing was applied", append(answered, PlaceSend),
 			"{on: {job: 3, phase: publish, occurrence: 1}, do: fail-before, times: 2}"},
@@ -66,7 +68,7 @@ func Kinds() []Kind {
 			"{on: {job: 3, phase: publish}, do: fail-after}"},
 		{Hang, "it is never applied, and the caller waits until its own deadline", answered,
 			"{on: {job: 3, phase: dispatched_write}, do: hang}"},
-		{Late, "the caller sees a timeout at once, and it is applied when `for` is over: a write from the past", answered,
+		{Late, "the caller sees a timeout at once, and it is applied when `for` is over: a write from the past", written,
 			"{on: {job: 3, phase: dispatched_write}, do: late, for: 30s}"},
 		{Lose, "it never arrives, and nobody learns of it, as nobody confirms it", []Place{PlaceSend, PlaceDeliver},
 			"{on: {job: 3, phase: submit_ack}, do: lose}"},

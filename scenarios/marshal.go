@@ -49,16 +49,41 @@ func (w *planWriter) section(name string, v, base reflect.Value) {
 	begun := false
 	for _, f := range fieldsOf(v.Type()) {
 		fv := v.Field(f.index)
-		same := reflect.DeepEqual(fv.Interface(), base.Field(f.index).Interface())
-		if same && !slices.Contains(w.plan.pinned, join(name, f.name)) || isEmpty(fv) {
+		text := flow(fv)
+		if fv.Kind() == reflect.Struct {
+			text = w.group(join(name, f.name), fv, base.Field(f.index))
+		} else if w.omits(join(name, f.name), fv, base.Field(f.index)) {
+			text = ""
+		}
+		if text == "" {
 			continue
 		}
 		if !begun {
 			fmt.Fprintf(w, "%s:\n", name)
 			begun = true
 		}
-		fmt.Fprintf(w, "  %s: %s\n", f.name, flow(fv))
+		fmt.Fprintf(w, "  %s: %s\n", f.name, text)
 	}
+}
+
+// omits says whether a key need not be written.
+func (w *planWriter) omits(path string, v, base reflect.Value) bool {
+	same := reflect.DeepEqual(v.Interface(), base.Interface())
+	return same && !slices.Contains(w.plan.pinned, path) || isEmpty(v)
+}
+
+// group writes on one line the keys of a group of settings that base has not; "" is none.
+func (w *planWriter) group(path string, v, base reflect.Value) string {
+	var parts []string
+	for _, f := range fieldsOf(v.Type()) {
+		if fv := v.Field(f.index); !w.omits(join(path, f.name), fv, base.Field(f.index)) {
+			parts = append(parts, f.name+": "+flow(fv))
+		}
+	}
+	if len(parts) == 0 {
+		return ""
+	}
+	return "{" + strings.Join(parts, ", ") + "}"
 }
 
 func isEmpty(v reflect.Value) bool {

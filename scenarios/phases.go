@@ -14,7 +14,7 @@ import (
 // engine's phases, those of its messages, and those of the world around it.
 func Phases() []faults.Phase {
 	const (
-		store, publish, send, deliver = faults.PlaceStore, faults.PlacePublish, faults.PlaceSend, faults.PlaceDeliver
+		store, publish, send, deliver, call = faults.PlaceStore, faults.PlacePublish, faults.PlaceSend, faults.PlaceDeliver, faults.PlaceCall
 	)
 	p := func(name phase.Phase, says string, place faults.Place) faults.Phase {
 		return faults.Phase{Name: string(name), Says: says, Place: place}
@@ -33,6 +33,12 @@ func Phases() []faults.Phase {
 		p(phase.LockRenew, "it renews the lock, every third of its TTL", store),
 		p(phase.StateRead, "it reads the job's state, to tell a redelivery from a new job", store),
 		p(phase.PendingWrite, "it stores a job that arrived without a record", store),
+		p(phase.BreakerRead, "it reads whether the circuit to the safety kernel is open (a plan with a kernel, as the next five)", store),
+		p(phase.BreakerProbe, "while the circuit is half-open it counts its call before it makes it (engine.policy.shared_probes)", store),
+		p(phase.SafetyCheck, "it asks the safety kernel whether the job may run", call),
+		p(phase.BreakerWrite, "it counts that the call failed, or that failures are forgotten as one succeeded", store),
+		p(phase.ApprovalWrite, "it writes APPROVAL_REQUIRED", store),
+		p(phase.DeniedWrite, "it writes DENIED", store),
 		p(phase.ScheduledWrite, "it writes SCHEDULED, which counts one attempt", store),
 		p(phase.Pick, "it picks a worker, in memory", faults.PlaceNone),
 		p(phase.DispatchedWrite, "it writes DISPATCHED", store),
@@ -99,7 +105,9 @@ func (p *Plan) Phases() []faults.Phase {
 		phase.CancelNotice: e.CancelNotice, "notice_deliver": e.CancelNotice, "notice_ack": e.CancelNotice,
 		phase.ReconcileLock: e.Reconciler, phase.ReconcileRead: e.Reconciler, phase.TimeoutRead: e.Reconciler && e.RecheckTimeouts, phase.TimeoutWrite: e.Reconciler,
 		phase.ReplayLock: replays, phase.ReplayRead: replays,
-		phase.DLQWrite:     e.DLQOrder != engine.AtomicDLQ || p.Workload.Poison > 0,
+		phase.DLQWrite:    e.DLQOrder != engine.AtomicDLQ || p.Workload.Poison > 0,
+		phase.BreakerRead: false, phase.BreakerProbe: false, phase.SafetyCheck: false, phase.BreakerWrite: false, // no plan has a kernel yet
+		phase.ApprovalWrite: false, phase.DeniedWrite: false,
 		phase.SnapshotLock: e.SnapshotLock, phase.SnapshotUnlock: e.SnapshotLock, phase.SnapshotRead: e.WarmStart,
 	}
 	return slices.DeleteFunc(Phases(), func(ph faults.Phase) bool {

@@ -60,7 +60,9 @@ func told(res *Result) string {
 
 // Every hardening, and every part that can be taken away, is in the table.
 func TestTogglesAreAllThereAre(t *testing.T) {
-	alternatives := []string{"engine.dispatch_order", "engine.read_error", "engine.stale_worker"} // of the documented design, each with scenarios of its own
+	alternatives := []string{"engine.dispatch_order", "engine.read_error", "engine.stale_worker", // of the documented design, each with scenarios of its own
+		"engine.policy.fail_mode"}
+	waiting := []string{"engine.policy.shared_breaker", "engine.policy.shared_probes"} // for a world with a kernel
 	listed := map[string]Toggle{}
 	for _, toggle := range Toggles() {
 		assert.NotContains(t, listed, toggle.Setting)
@@ -72,6 +74,9 @@ func TestTogglesAreAllThereAre(t *testing.T) {
 		require.NoError(t, Defaults().Set(toggle.Setting+"="+toggle.Off))
 	}
 	for _, s := range Settings() {
+		if slices.Contains(waiting, s.Name) {
+			continue
+		}
 		is := s.Type == "boolean" || s.Type == "choice"
 		if strings.HasPrefix(s.Name, "engine.") && is && !slices.Contains(alternatives, s.Name) {
 			assert.Contains(t, listed, s.Name, "a toggle without a scenario that shows its worth")

@@ -41,7 +41,9 @@ type Metrics struct {
 	StaleResults         *prometheus.CounterVec // topic; results of an older epoch than the record's, which were ignored
 	RunningWritesFailed  *prometheus.CounterVec // topic; dispatched jobs whose RUNNING could not be written
 	DLQWritesFailed      *prometheus.CounterVec // topic; failed jobs whose DLQ entry could not be written (seed 004)
-	RenewalsAbandoned    prometheus.Counter     // locks left to expire under their holder (seed 003, section 8)
+	Policy
+
+	RenewalsAbandoned prometheus.Counter // locks left to expire under their holder (seed 003, section 8)
 }
 
 // New registers the collectors with reg, which may be nil: they then count unseen.
@@ -89,9 +91,11 @@ func New(reg prometheus.Registerer) (*Metrics, error) {
 			Name: "scheduler_lock_renewal_abandoned_total", Help: "Job locks whose renewal was given up.",
 		}),
 	}
+	m.Policy = newPolicy(counters)
 	if reg == nil {
 		return m, nil
 	}
+	all = append(all, m.SafetyCircuitState)
 	all = append(all, m.StaleJobs, m.DispatchLatency, m.JobLockWait, m.Active, m.RenewalsAbandoned)
 	for i, c := range all {
 		if err := reg.Register(c); err != nil {

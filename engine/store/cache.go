@@ -28,6 +28,7 @@ type Cache struct {
 type Known struct {
 	State    job.State
 	Attempts int // as of the last read, or the last SCHEDULED write
+	Decided  Decided
 	Age      time.Duration
 }
 
@@ -35,6 +36,7 @@ type known struct {
 	jobID    string
 	state    job.State
 	attempts int
+	decided  Decided
 	at       time.Time
 }
 
@@ -54,35 +56,41 @@ func (c *Cache) Recall(jobID string) (Known, bool) {
 		return Known{}, false
 	}
 	k := el.Value.(*known)
-	return Known{State: k.state, Attempts: k.attempts, Age: now.Sub(k.at)}, true
+	return Known{State: k.state, Attempts: k.attempts, Decided: k.decided, Age: now.Sub(k.at)}, true
 }
 
 // read remembers a record that was read.
-func (c *Cache) read(r *Record) { c.remember(r.JobID, r.State, func(int) int { return r.Attempts }) }
+func (c *Cache) read(r *Record) {
+	c.remember(r.JobID, r.State, func(k *known) { k.attempts, k.decided = r.Attempts, r.Decided })
+}
 
 // wrote remembers a write that was confirmed.
 func (c *Cache) wrote(w *Write, attempts int) {
-	c.remember(w.JobID, w.To, func(before int) int {
+	c.remember(w.JobID, w.To, func(k *known) {
 		if w.To == job.Scheduled {
-			return attempts
+			k.attempts = attempts
 		}
-		return before
+		if w.Decided != nil {
+			k.decided = *w.Decided
+		}
 	})
 }
 
-func (c *Cache) remember(jobID string, state job.State, attempts func(before int) int) {
+func (c *Cache) remember(jobID string, state job.State, update func(*known)) {
 	if c == nil {
 		return
 	}
 	now := c.clock.Now()
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	before := 0
+	k := &known{jobID: jobID}
 	if el, ok := c.byID[jobID]; ok {
-		before = el.Value.(*known).attempts
+		*k = *el.Value.(*known)
 		c.remove(el)
 	}
-	c.byID[jobID] = c.order.PushBack(&known{jobID, state, attempts(before), now})
+	k.state, k.at = state, now
+	update(k)
+	c.byID[jobID] = c.order.PushBack(k)
 	c.trim(now)
 }
 

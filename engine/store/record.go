@@ -37,6 +37,11 @@ const (
 	fieldEpoch      = "epoch"
 	fieldVersion    = "version"
 	fieldRequest    = "request"
+
+	fieldDecision    = "decision"
+	fieldSnapshot    = "policy_snapshot"
+	fieldConstraints = "constraints"
+	fieldJobHash     = "job_hash"
 )
 
 // DeadlinesKey is a sorted set: the jobs that have a deadline and are not over, by it in unix ms.
@@ -58,6 +63,35 @@ type Record struct {
 	Epoch      int64     // of the last dispatch intent; 0 before the first, and without epochs
 	Version    int64     // counts the state writes
 	Packet     []byte    // the request as JSON; see Request
+	Decided    Decided   // by the safety kernel
+}
+
+// Decided is what the safety kernel said of a job when it was asked last; the zero value if it never was.
+type Decided struct {
+	Decision    string            // one of package safety's, or FAIL_OPEN for a job that went on without one
+	Snapshot    string            // which policy decided
+	Constraints map[string]string // labels that the dispatch has on top of the request's
+	JobHash     string            // with REQUIRE_APPROVAL: what the approval must be bound to
+}
+
+// FailOpen is the decision of a job that went on while the safety kernel could not be reached.
+const FailOpen = "FAIL_OPEN"
+
+// fields are those of the record; an earlier decision leaves nothing behind.
+func (d *Decided) fields() ([]any, error) {
+	constraints := ""
+	if len(d.Constraints) > 0 {
+		body, err := json.Marshal(d.Constraints)
+		if err != nil {
+			return nil, err
+		}
+		constraints = string(body)
+	}
+	fields := []any{fieldDecision, d.Decision, fieldSnapshot, d.Snapshot, fieldConstraints, constraints}
+	if d.JobHash != "" {
+		fields = append(fields, fieldJobHash, d.JobHash)
+	}
+	return fields, nil
 }
 
 // Request decodes the request that the record keeps.
@@ -86,6 +120,9 @@ func (r *Record) Moved(w *Write, out Written) {
 	case w.From == job.Dispatched && w.To == job.Scheduled:
 		r.Worker = ""
 	}
+	if w.Decided != nil {
+		r.Decided = *w.Decided
+	}
 	if w.Reason != "" || w.ReasonCode != "" {
 		r.Reason, r.ReasonCode = w.Reason, w.ReasonCode
 	}
@@ -108,6 +145,7 @@ func parse(jobID string, m map[string]string) (Record, error) {
 		Reason:     m[fieldReason],
 		ReasonCode: m[fieldReasonCode],
 		Packet:     []byte(m[fieldRequest]),
+		Decided:    Decided{Decision: m[fieldDecision], Snapshot: m[fieldSnapshot], JobHash: m[fieldJobHash]},
 	}
 	if !r.State.Valid() {
 		return Record{}, fmt.Errorf("%s holds the unknown state %q", JobKey(jobID), r.State)
@@ -132,6 +170,11 @@ func parse(jobID string, m map[string]string) (Record, error) {
 	}
 	if r.Version, err = parseCount(m[fieldVersion]); err != nil {
 		return Record{}, fmt.Errorf("%s: version: %w", JobKey(jobID), err)
+	}
+	if text := m[fieldConstraints]; text != "" {
+		if err := json.Unmarshal([]byte(text), &r.Decided.Constraints); err != nil {
+			return Record{}, fmt.Errorf("%s: constraints: %w", JobKey(jobID), err)
+		}
 	}
 	return r, nil
 }

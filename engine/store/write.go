@@ -23,6 +23,7 @@ type Write struct {
 	Worker     string // who has the job; empty keeps whom the record names, save with To DISPATCHED
 	Reason     string // of a failure, in words
 	ReasonCode string
+	Decided    *Decided                                           // is kept with the move; nil leaves what the record says
 	Enter      *Entry                                             // is put into the outbox with the move
 	Leave      bool                                               // the job's entry is taken out of the outbox with the move
 	Also       func(ctx context.Context, p redis.Pipeliner) error // adds what belongs to the same MULTI; may be nil
@@ -140,6 +141,13 @@ func (s *Store) move(ctx context.Context, client redis.Cmdable, key string, w Wr
 		}
 		if w.Reason != "" || w.ReasonCode != "" {
 			fields = append(fields, fieldReason, w.Reason, fieldReasonCode, w.ReasonCode)
+		}
+		if w.Decided != nil {
+			decided, err := w.Decided.fields()
+			if err != nil {
+				return err
+			}
+			fields = append(fields, decided...)
 		}
 		p.HSet(ctx, key, fields...)
 		version = p.HIncrBy(ctx, key, fieldVersion, 1)

@@ -1,0 +1,128 @@
+package engine
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"maps"
+
+	"github.com/redis/go-redis/v9"
+
+	"github.com/faultline-sim/faultline/engine/bus"
+	"github.com/faultline-sim/faultline/engine/job"
+	"github.com/faultline-sim/faultline/engine/metrics"
+	"github.com/faultline-sim/faultline/engine/phase"
+	"github.com/faultline-sim/faultline/engine/safety"
+	"github.com/faultline-sim/faultline/engine/store"
+)
+
+// breaker returns the one of a circuit, which all replicas share unless the settings say otherwise.
+func (e *Engine) breaker(client redis.UniversalClient, name, prefix, circuit string) *safety.Breaker {
+	s := &e.settings.Policy
+	if !s.SharedBreaker {
+		client = nil
+	}
+	gauge := e.metrics.SafetyCircuitState.WithLabelValues(circuit)
+	return &safety.Breaker{
+		Name: name, Redis: client, Prefix: prefix, Clock: e.clock, Timeout: e.settings.StoreOpTimeout,
+		FailBudget: s.CircuitFailBudget, OpenFor: s.CircuitOpenFor, HalfOpenMax: s.CircuitHalfOpenMax, CloseAfter: s.CircuitCloseAfter,
+		SharedProbes: s.SharedProbes, Logger: e.log,
+		Changed: func(state safety.State) {
+			gauge.Set(map[safety.State]float64{
+				safety.Closed: metrics.CircuitClosed, safety.HalfOpen: metrics.CircuitHalfOpen, safety.Open: metrics.CircuitOpen,
+			}[state])
+		},
+	}
+}
+
+// checkSafety asks the safety kernel about a request; without a kernel every job is allowed. Its error is
+// safety.ErrUnavailable to errors.Is.
+func (e *Engine) checkSafety(ctx context.Context, req *job.Request) (safety.Verdict, error) {
+	if e.safety == nil {
+		return safety.Verdict{Decision: safety.Allow}, nil
+	}
+	v, err := e.safety.Check(ctx, req)
+	if err != nil {
+		e.metrics.SafetyUnavailable.WithLabelValues(req.Topic).Inc()
+	}
+	return v, err
+}
+
+// admit has the safety kernel decide on a PENDING job, and says whether it goes on (seed 003, section 1). A
+// SCHEDULED job has been allowed already. The caller holds the job's lock.
+func (e *Engine) admit(ctx context.Context, h *handling) (goes bool, err error) {
+	if e.safety == nil || h.rec.State != job.Pending {
+		return true, nil
+	}
+	v, err := e.checkSafety(ctx, h.req)
+	if err != nil {
+		return e.undecided(ctx, h, err)
+	}
+	decided := store.Decided{Decision: string(v.Decision), Snapshot: v.Snapshot, Constraints: v.Constraints}
+	switch v.Decision {
+	case safety.Allow, safety.AllowWithConstraints:
+		h.decided = &decided
+		return true, nil
+	case safety.RequireApproval:
+		decided.JobHash = h.req.Hash()
+		return false, e.awaitApproval(ctx, h, &v, decided)
+	case safety.Throttle:
+		err := fmt.Errorf("the safety kernel throttles: %s", v.Reason)
+		return false, RetryAfter(err, e.settings.Policy.ThrottleDelay, phase.SafetyCheck, "")
+	}
+	return false, e.deny(ctx, h, &v, decided)
+}
+
+// undecided puts off a job of which the kernel says nothing, or lets it go on if the fail mode is open
+// (seed 003, section 6). While the circuit is open that takes a fixed delay, as nobody has been asked; else
+// the delay grows with the message's deliveries.
+func (e *Engine) undecided(ctx context.Context, h *handling, cause error) (goes bool, err error) {
+	s := &e.settings
+	if s.Policy.FailMode == FailModeOpen {
+		e.metrics.InputFailOpen.WithLabelValues(h.req.Topic).Inc()
+		e.log.LogAttrs(ctx, slog.LevelWarn, "input policy fail-open: safety kernel unreachable",
+			slog.String("job_id", h.req.JobID), slog.String("topic", h.req.Topic), slog.Any("error", cause))
+		h.decided = &store.Decided{Decision: store.FailOpen}
+		return true, nil
+	}
+	delay := s.Policy.OpenDelay
+	if !errors.Is(cause, safety.ErrOpen) {
+		random := e.random.Uint64(phase.With(ctx, h.req.JobID, phase.SafetyCheck))
+		delay = backoffDelay(max(0, bus.Deliveries(ctx)-1), s.BackoffBase, jitter(random, s.BackoffJitter), s.BackoffMax)
+	}
+	return false, RetryAfter(cause, delay, phase.SafetyCheck, "")
+}
+
+// awaitApproval parks the job until somebody approves it.
+func (e *Engine) awaitApproval(ctx context.Context, h *handling, v *safety.Verdict, decided store.Decided) error {
+	w := h.move(job.ApprovalRequired)
+	w.Decided = &decided
+	if err := e.move(ctx, phase.ApprovalWrite, &h.rec, w); err != nil {
+		return e.writeRetry(ctx, err, phase.ApprovalWrite, "")
+	}
+	e.log.LogAttrs(ctx, slog.LevelInfo, "job waits for its approval", slog.String("job_id", h.req.JobID),
+		slog.String("topic", h.req.Topic), slog.String("job_hash", decided.JobHash), slog.String("reason", v.Reason))
+	return nil
+}
+
+// deny ends the job as DENIED, with its DLQ entry.
+func (e *Engine) deny(ctx context.Context, h *handling, v *safety.Verdict, decided store.Decided) error {
+	f := h.failure(job.ReasonSafetyDenied, v.Reason)
+	f.phase, f.to, f.decided = phase.DeniedWrite, job.Denied, &decided
+	return e.fail(ctx, f)
+}
+
+// constrained is the request as routing sees it: with the kernel's constraints as labels on top of its own.
+func (h *handling) constrained() *job.Request {
+	if len(h.rec.Decided.Constraints) == 0 {
+		return h.req
+	}
+	req := *h.req
+	req.Labels = maps.Clone(h.req.Labels)
+	if req.Labels == nil {
+		req.Labels = map[string]string{}
+	}
+	maps.Copy(req.Labels, h.rec.Decided.Constraints)
+	return &req
+}

@@ -1,0 +1,209 @@
+package engine
+
+import (
+	"context"
+	"net"
+	"testing"
+	"time"
+
+	"github.com/prometheus/client_golang/prometheus"
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+	"google.golang.org/grpc"
+	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/credentials/insecure"
+	"google.golang.org/grpc/status"
+	"google.golang.org/grpc/test/bufconn"
+
+	"github.com/faultline-sim/faultline/engine/job"
+	"github.com/faultline-sim/faultline/engine/phase"
+	"github.com/faultline-sim/faultline/engine/safety"
+	"github.com/faultline-sim/faultline/engine/safety/safetypb"
+	"github.com/faultline-sim/faultline/engine/store"
+)
+
+// kernel is a safety kernel that answers as it is told.
+type kernel struct {
+	safetypb.UnimplementedSafetyKernelServer
+	answer *safetypb.CheckResponse
+	err    error
+	asked  []*safetypb.CheckRequest
+}
+
+func (k *kernel) Check(_ context.Context, req *safetypb.CheckRequest) (*safetypb.CheckResponse, error) {
+	k.asked = append(k.asked, req)
+	return k.answer, k.err
+}
+
+// withKernel gives the harness an engine that asks a kernel over gRPC.
+func withKernel(t *testing.T, change ...func(*Settings)) (*harness, *kernel) {
+	t.Helper()
+	k := &kernel{answer: &safetypb.CheckResponse{Decision: safetypb.Decision_ALLOW, PolicySnapshot: "sha256:1"}}
+	lis := bufconn.Listen(1 << 16)
+	s := grpc.NewServer()
+	safetypb.RegisterSafetyKernelServer(s, k)
+	go func() { _ = s.Serve(lis) }()
+	conn, err := grpc.NewClient("passthrough:///kernel", grpc.WithTransportCredentials(insecure.NewCredentials()),
+		grpc.WithContextDialer(func(ctx context.Context, _ string) (net.Conn, error) { return lis.DialContext(ctx) }))
+	require.NoError(t, err)
+	t.Cleanup(func() { _ = conn.Close(); s.Stop() })
+
+	settings := append([]func(*Settings){func(s *Settings) { s.Policy.Timeout = time.Minute }}, change...)
+	h := newHarness(t, settings...)
+	h.config.Safety = conn
+	h.reg = prometheus.NewRegistry()
+	h.config.Registerer = h.reg
+	h.Engine, err = New(h.config)
+	require.NoError(t, err)
+	h.worker("worker-1")
+	return h, k
+}
+
+func TestAnAllowedJobIsAskedAboutOnce(t *testing.T) {
+	h, k := withKernel(t)
+	req := h.submit()
+	h.faults.calls = nil
+	require.NoError(t, h.handle(req))
+	assert.Equal(t, job.Running, h.record().State)
+	assert.Equal(t, store.Decided{Decision: "ALLOW", Snapshot: "sha256:1"}, h.record().Decided)
+	assert.Equal(t, []string{"lock_acquire set", "state_read hgetall", "breaker_read multi", "scheduled_write multi"}, h.faults.calls[:4])
+	require.Len(t, k.asked, 1)
+	assert.Equal(t, "job-1", k.asked[0].GetJobId())
+	assert.Equal(t, req.Hash(), k.asked[0].GetJobHash())
+	require.NoError(t, h.handle(req))
+	assert.Len(t, k.asked, 1)
+}
+
+func TestAScheduledJobHasBeenAllowed(t *testing.T) {
+	h, k := withKernel(t)
+	req := h.submit()
+	h.faults.on(phase.Publish, "before")
+	h.retry(h.handle(req))
+	assert.Equal(t, job.Scheduled, h.record().State)
+	k.answer = &safetypb.CheckResponse{Decision: safetypb.Decision_DENY}
+	require.NoError(t, h.handle(req))
+	assert.Equal(t, job.Running, h.record().State)
+	assert.Equal(t, "ALLOW", h.record().Decided.Decision)
+	assert.Len(t, k.asked, 1)
+}
+
+func TestConstraintsBindEveryPick(t *testing.T) {
+	h, k := withKernel(t)
+	h.worker("worker-2")
+	k.answer = &safetypb.CheckResponse{Decision: safetypb.Decision_ALLOW_WITH_CONSTRAINTS, Constraints: map[string]string{job.LabelPreferredWorker: "worker-2"}}
+	req := h.submit()
+	h.faults.on(phase.Publish, "before")
+	h.retry(h.handle(req))
+	require.NoError(t, h.handle(req))
+	assert.Equal(t, "worker-2", h.record().Worker, "in a later handling too")
+	assert.Equal(t, map[string]string{"preferred_worker_id": "worker-2"}, h.record().Decided.Constraints)
+	assert.Empty(t, req.Labels, "the request stays as it is")
+}
+
+func TestADeniedJobEndsInTheDLQ(t *testing.T) {
+	for _, decision := range []safetypb.Decision{safetypb.Decision_DENY, safetypb.Decision_DECISION_UNSPECIFIED} {
+		h, k := withKernel(t)
+		k.answer = &safetypb.CheckResponse{Decision: decision, Reason: "no", PolicySnapshot: "sha256:2"}
+		require.NoError(t, h.handle(h.submit()))
+		rec := h.record()
+		assert.Equal(t, job.Denied, rec.State)
+		assert.Equal(t, "safety_denied", rec.ReasonCode)
+		assert.Equal(t, "DENY", rec.Decided.Decision)
+		e := h.dlqEntry()
+		assert.Equal(t, "DENIED", e.Status)
+		assert.Equal(t, "safety_denied", e.ReasonCode)
+		assert.Equal(t, "sha256:2", e.PolicySnapshot)
+		assert.Empty(t, h.dispatches())
+		assert.EqualValues(t, 1, h.metric(`safety_denied{topic="job.default"}`))
+		assert.EqualValues(t, 1, h.metric(`jobs_completed{status="DENIED",topic="job.default"}`))
+		h.unlocked()
+	}
+}
+
+func TestAJobThatNeedsAnApprovalIsParked(t *testing.T) {
+	h, k := withKernel(t)
+	k.answer = &safetypb.CheckResponse{Decision: safetypb.Decision_REQUIRE_APPROVAL}
+	req := h.submit()
+	require.NoError(t, h.handle(req))
+	assert.Equal(t, job.ApprovalRequired, h.record().State)
+	assert.Equal(t, store.Decided{Decision: "REQUIRE_APPROVAL", JobHash: req.Hash()}, h.record().Decided)
+	assert.Empty(t, h.dispatches())
+}
+
+func TestAThrottledJobComesBackLater(t *testing.T) {
+	h, k := withKernel(t)
+	k.answer = &safetypb.CheckResponse{Decision: safetypb.Decision_THROTTLE}
+	r := h.retry(h.handle(h.submit()))
+	assert.Equal(t, 5*time.Second, r.Delay)
+	assert.Equal(t, phase.SafetyCheck, r.Phase)
+	assert.Equal(t, job.Pending, h.record().State)
+}
+
+func TestFailClosedWaitsForADecision(t *testing.T) {
+	h, k := withKernel(t)
+	k.err = status.Error(codes.Unavailable, "down")
+	req := h.submit()
+	for range 3 {
+		r := h.retry(h.handle(req))
+		assert.Equal(t, time.Second, r.Delay, "the base of the back-off")
+		require.ErrorIs(t, r, safety.ErrUnavailable)
+	}
+	r := h.retry(h.handle(req))
+	assert.Equal(t, 5*time.Second, r.Delay, "the circuit is open")
+	require.ErrorIs(t, r, safety.ErrOpen)
+	assert.ErrorContains(t, r, "safety kernel circuit open")
+	assert.Len(t, k.asked, 3)
+	assert.Equal(t, job.Pending, h.record().State)
+	assert.Empty(t, h.dispatches())
+	assert.EqualValues(t, 4, h.metric(`safety_unavailable{topic="job.default"}`))
+	assert.EqualValues(t, 2, h.metric(`safety_circuit_state{circuit="safety"}`))
+
+	k.err = nil
+	h.redis.FastForward(30 * time.Second)
+	require.NoError(t, h.handle(req))
+	assert.Equal(t, job.Running, h.record().State)
+	assert.EqualValues(t, 1, h.metric(`safety_circuit_state{circuit="safety"}`))
+}
+
+func TestFailOpenGoesOnWithoutADecision(t *testing.T) {
+	h, k := withKernel(t, func(s *Settings) { s.Policy.FailMode = FailModeOpen })
+	k.err = status.Error(codes.Unavailable, "down")
+	require.NoError(t, h.handle(h.submit()))
+	assert.Equal(t, job.Running, h.record().State)
+	assert.Equal(t, "FAIL_OPEN", h.record().Decided.Decision)
+	assert.True(t, h.logged("input policy fail-open: safety kernel unreachable", "job-1"))
+	assert.EqualValues(t, 1, h.metric(`cordum_scheduler_input_fail_open_total{topic="job.default"}`))
+
+	k.err, k.answer = nil, &safetypb.CheckResponse{Decision: safetypb.Decision_DENY}
+	require.NoError(t, h.handle(request("job-2")))
+	rec, err := h.store.Read(t.Context(), "job-2")
+	require.NoError(t, err)
+	assert.Equal(t, job.Denied, rec.State, "what the kernel does say counts")
+}
+
+func TestACallThatTakesTooLongIsAFailure(t *testing.T) {
+	h, k := withKernel(t, func(s *Settings) { s.Policy.Timeout = 50 * time.Millisecond })
+	k.answer = nil
+	hang := make(chan struct{})
+	defer close(hang)
+	h.safety.Conn = hanging{hang}
+	require.ErrorIs(t, h.handle(h.submit()), context.DeadlineExceeded)
+	n, err := h.redis.Get("cordum:cb:safety:failures")
+	require.NoError(t, err)
+	assert.Equal(t, "1", n)
+}
+
+// hanging is a connection that answers nobody.
+type hanging struct{ until chan struct{} }
+
+func (h hanging) Invoke(ctx context.Context, _ string, _, _ any, _ ...grpc.CallOption) error {
+	select {
+	case <-ctx.Done():
+	case <-h.until:
+	}
+	return ctx.Err()
+}
+
+func (hanging) NewStream(context.Context, *grpc.StreamDesc, string, ...grpc.CallOption) (grpc.ClientStream, error) {
+	return nil, status.Error(codes.Unimplemented, "no streams")
+}

@@ -1,0 +1,151 @@
+package safety
+
+import (
+	"context"
+	"fmt"
+	"log/slog"
+	"sync"
+	"time"
+
+	"github.com/jonboulle/clockwork"
+	"github.com/redis/go-redis/v9"
+
+	"github.com/faultline-sim/faultline/engine/phase"
+)
+
+// ErrOpen says that a call was not made, since the circuit is open, or half-open with its probes used up.
+var ErrOpen = fmt.Errorf("circuit open: %w", ErrUnavailable)
+
+// State is that of a circuit (seed 003, section 6).
+type State string
+
+// The states of seed 003.
+const (
+	Closed   State = "closed"    // calls go out; failures are counted, and a success forgets them
+	Open     State = "open"      // none goes out
+	HalfOpen State = "half-open" // a few go out as probes: a failure opens the circuit again, enough successes close it
+)
+
+// The prefixes of the keys of seed 003, section 6.
+const (
+	SafetyPrefix = "cordum:cb:safety"
+	OutputPrefix = "cordum:cb:safety:output"
+)
+
+// Breaker keeps calls from a service that fails (seed 003, section 6). All replicas share a counter of
+// failures in Redis, <prefix>:failures, which every call reads first: its value and what is left of its
+// TTL are the circuit's state. The TTL is twice OpenFor, for the time open and for the time half-open
+// after it, when the failures are forgotten. While Redis is away each replica goes by failures of
+// its own. All fields but Redis and Changed are required. It is safe for concurrent use.
+type Breaker struct {
+	Name         string                // of what is called, in errors and logs
+	Redis        redis.UniversalClient // nil: the replica counts alone
+	Prefix       string                // of the keys
+	Clock        clockwork.Clock
+	Timeout      time.Duration // of one Redis operation: storeOpTimeout of seed 003
+	FailBudget   int           // failures that open the circuit
+	OpenFor      time.Duration
+	HalfOpenMax  int  // probes in one half-open window: of all replicas with SharedProbes, else of each
+	CloseAfter   int  // successes among them that close the circuit: likewise
+	SharedProbes bool // counts them in Redis, in <prefix>:probes and <prefix>:successes
+	Logger       *slog.Logger
+	Changed      func(State) // is told each state that is seen; may be nil
+
+	mu     sync.Mutex // never held across a call
+	own    alone
+	window window
+}
+
+// pass is leave to make one call.
+type pass struct {
+	state State // Closed or HalfOpen
+	count int64 // of the shared counter
+	alone bool  // the shared counter could not be read
+}
+
+// Do makes a call unless the circuit is open, which is ErrOpen, and counts how it ended. ctx carries the
+// job and the phase of the call. A call that its caller gave up counts for nothing.
+func (b *Breaker) Do(ctx context.Context, call func(ctx context.Context) error) error {
+	p, err := b.enter(ctx)
+	if err != nil {
+		return err
+	}
+	err = call(ctx)
+	switch {
+	case ctx.Err() != nil:
+	case err != nil:
+		b.failed(ctx, p)
+	default:
+		b.succeeded(ctx, p)
+	}
+	return err
+}
+
+// enter gives leave to make a call, or says that the circuit is open.
+func (b *Breaker) enter(ctx context.Context) (pass, error) {
+	if b.Redis == nil {
+		return b.enterAlone()
+	}
+	seen, err := b.look(ctx)
+	if err != nil {
+		b.warn(ctx, "circuit state unknown, going by this replica's own failures", err)
+		return b.enterAlone()
+	}
+	b.saw(seen.state)
+	p := pass{state: seen.state, count: seen.count}
+	switch {
+	case seen.state == Open:
+		return p, b.refuse("")
+	case seen.state == HalfOpen && b.SharedProbes:
+		return p, b.claim(ctx, seen)
+	case seen.state == HalfOpen && !b.probe(seen):
+		return p, b.refuse(": half-open, and this replica's probes are used up")
+	}
+	return p, nil
+}
+
+func (b *Breaker) refuse(why string) error { return fmt.Errorf("%s %w%s", b.Name, ErrOpen, why) }
+
+func (b *Breaker) failed(ctx context.Context, p pass) {
+	b.mu.Lock()
+	state := b.own.fail(b)
+	b.mu.Unlock()
+	if b.Redis == nil || p.alone {
+		b.saw(state)
+		return
+	}
+	if err := b.countFailure(ctx); err != nil {
+		b.warn(ctx, "failure not counted for the other replicas", err)
+	}
+}
+
+func (b *Breaker) succeeded(ctx context.Context, p pass) {
+	b.mu.Lock()
+	state := b.own.succeed(b, p)
+	b.mu.Unlock()
+	if b.Redis == nil || p.alone {
+		b.saw(state)
+		return
+	}
+	var err error
+	switch {
+	case p.state == HalfOpen && b.SharedProbes:
+		err = b.countSuccess(ctx, p.count)
+	case p.state == HalfOpen && b.enough(), p.state == Closed && p.count > 0:
+		err = b.forget(ctx, p.count)
+	}
+	if err != nil {
+		b.warn(ctx, "success not counted for the other replicas", err)
+	}
+}
+
+func (b *Breaker) saw(s State) {
+	if b.Changed != nil {
+		b.Changed(s)
+	}
+}
+
+func (b *Breaker) warn(ctx context.Context, words string, err error) {
+	b.Logger.LogAttrs(ctx, slog.LevelWarn, words, slog.String("circuit", b.Name),
+		slog.String("job_id", phase.From(ctx).Job), slog.Any("error", err))
+}

@@ -1,0 +1,287 @@
+package safety_test
+
+import (
+	"context"
+	"errors"
+	"log/slog"
+	"testing"
+	"time"
+
+	"github.com/alicebob/miniredis/v2"
+	"github.com/jonboulle/clockwork"
+	"github.com/redis/go-redis/v9"
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/faultline-sim/faultline/engine/safety"
+)
+
+var errDown = errors.New("down")
+
+// circuit is breakers of several replicas over one Redis, and a service that may be down.
+type circuit struct {
+	t        *testing.T
+	redis    *miniredis.Miniredis
+	clock    *clockwork.FakeClock
+	replicas []*safety.Breaker
+	down     bool
+	calls    int
+}
+
+func newCircuit(t *testing.T, replicas int, change ...func(*safety.Breaker)) *circuit {
+	c := &circuit{t: t, redis: miniredis.RunT(t), clock: clockwork.NewFakeClock()}
+	for range replicas {
+		client := redis.NewClient(&redis.Options{Addr: c.redis.Addr(), MaxRetries: -1})
+		t.Cleanup(func() { _ = client.Close() })
+		b := &safety.Breaker{
+			Name: "safety kernel", Redis: client, Prefix: safety.SafetyPrefix, Clock: c.clock, Timeout: time.Minute,
+			FailBudget: 3, OpenFor: 30 * time.Second, HalfOpenMax: 3, CloseAfter: 2, Logger: slog.New(slog.DiscardHandler),
+		}
+		for _, f := range change {
+			f(b)
+		}
+		c.replicas = append(c.replicas, b)
+	}
+	return c
+}
+
+func shareProbes(b *safety.Breaker) { b.SharedProbes = true }
+
+// call has a replica make a call, and says what came of it: ok, down or open.
+func (c *circuit) call(replica int) string {
+	err := c.replicas[replica].Do(context.Background(), func(context.Context) error {
+		c.calls++
+		if c.down {
+			return errDown
+		}
+		return nil
+	})
+	switch {
+	case err == nil:
+		return "ok"
+	case errors.Is(err, safety.ErrOpen):
+		require.ErrorIs(c.t, err, safety.ErrUnavailable)
+		return "open"
+	}
+	require.ErrorIs(c.t, err, errDown)
+	return "down"
+}
+
+func (c *circuit) pass(d time.Duration) {
+	c.redis.FastForward(d)
+	c.clock.Advance(d)
+}
+
+// trip fills the budget.
+func (c *circuit) trip() {
+	c.down = true
+	for range 3 {
+		require.Equal(c.t, "down", c.call(0))
+	}
+}
+
+func TestAnyReplicasFailuresOpenTheCircuitToAll(t *testing.T) {
+	c := newCircuit(t, 3)
+	c.down = true
+	assert.Equal(t, "down", c.call(0))
+	assert.Equal(t, "down", c.call(1))
+	assert.Equal(t, "down", c.call(2))
+	for replica := range 3 {
+		assert.Equal(t, "open", c.call(replica))
+	}
+	n, err := c.redis.Get("cordum:cb:safety:failures")
+	require.NoError(t, err)
+	assert.Equal(t, "3", n)
+	c.pass(29 * time.Second)
+	assert.Equal(t, "open", c.call(1))
+	assert.Equal(t, 3, c.calls)
+}
+
+func TestASuccessForgetsTheFailures(t *testing.T) {
+	c := newCircuit(t, 2)
+	for range 5 {
+		c.down = true
+		assert.Equal(t, "down", c.call(0))
+		assert.Equal(t, "down", c.call(1))
+		c.down = false
+		assert.Equal(t, "ok", c.call(1))
+		assert.False(t, c.redis.Exists("cordum:cb:safety:failures"))
+	}
+}
+
+func TestHalfOpenClosesAfterTwoSuccesses(t *testing.T) {
+	for _, shared := range []bool{false, true} {
+		c := newCircuit(t, 2, func(b *safety.Breaker) { b.SharedProbes = shared })
+		c.trip()
+		c.pass(30 * time.Second)
+		c.down = false
+		assert.Equal(t, "ok", c.call(0))
+		assert.True(t, c.redis.Exists("cordum:cb:safety:failures"))
+		assert.Equal(t, shared, c.redis.Exists("cordum:cb:safety:successes"))
+		assert.Equal(t, "ok", c.call(0))
+		assert.Empty(t, c.redis.Keys(), "closed: nothing is left")
+		for range 4 {
+			assert.Equal(t, "ok", c.call(1))
+		}
+	}
+}
+
+func TestAnyFailureInHalfOpenOpensAgain(t *testing.T) {
+	for _, shared := range []bool{false, true} {
+		c := newCircuit(t, 2, func(b *safety.Breaker) { b.SharedProbes = shared })
+		c.trip()
+		c.pass(30 * time.Second)
+		c.down = false
+		assert.Equal(t, "ok", c.call(0))
+		c.down = true
+		assert.Equal(t, "down", c.call(1))
+		c.pass(29 * time.Second)
+		assert.Equal(t, "open", c.call(0))
+		assert.Equal(t, "open", c.call(1))
+		c.pass(time.Second)
+		c.down = false
+		assert.Equal(t, "ok", c.call(0), "a window of its own")
+		assert.Equal(t, "ok", c.call(0))
+		assert.Empty(t, c.redis.Keys())
+	}
+}
+
+// sendAll has every replica call until it is refused, with no answer yet, and says how many calls went out.
+func (c *circuit) sendAll() (out int) {
+	hold := make(chan struct{})
+	entered, done := make(chan bool), make(chan struct{})
+	for _, b := range c.replicas {
+		for refused := false; !refused; {
+			go func() {
+				err := b.Do(context.Background(), func(context.Context) error {
+					entered <- true
+					<-hold
+					return nil
+				})
+				if errors.Is(err, safety.ErrOpen) {
+					entered <- false
+				}
+				done <- struct{}{}
+			}()
+			if refused = !<-entered; !refused {
+				out++
+			} else {
+				<-done
+			}
+		}
+	}
+	close(hold)
+	for range out {
+		<-done
+	}
+	return out
+}
+
+func TestProbesOfAHalfOpenWindow(t *testing.T) {
+	c := newCircuit(t, 3)
+	c.trip()
+	c.pass(30 * time.Second)
+	assert.Equal(t, 9, c.sendAll(), "documented: three of each replica")
+
+	c = newCircuit(t, 3, shareProbes)
+	c.trip()
+	c.pass(30 * time.Second)
+	assert.Equal(t, 3, c.sendAll(), "shared: three in all")
+	assert.Empty(t, c.redis.Keys(), "all of them succeeded")
+}
+
+func TestProbesThatNobodyHeardOfAreForgotten(t *testing.T) {
+	c := newCircuit(t, 1, shareProbes)
+	c.trip()
+	c.pass(30 * time.Second)
+	require.NoError(t, c.redis.Set("cordum:cb:safety:probes", "3")) // of replicas that died
+	c.redis.SetTTL("cordum:cb:safety:probes", 30*time.Second)
+	assert.Equal(t, "open", c.call(0))
+	c.pass(30 * time.Second)
+	c.down = false
+	assert.Equal(t, "ok", c.call(0))
+}
+
+func TestAProbeThatCannotBeCountedDoesNotGoOut(t *testing.T) {
+	c := newCircuit(t, 1, shareProbes)
+	c.trip()
+	c.pass(30 * time.Second)
+	require.NoError(t, c.redis.Set("cordum:cb:safety:probes", "many"))
+	calls := c.calls
+	assert.Equal(t, "open", c.call(0))
+	assert.Equal(t, calls, c.calls)
+}
+
+func TestWithoutRedisEachReplicaCountsAlone(t *testing.T) {
+	c := newCircuit(t, 2)
+	c.down = true
+	c.redis.SetError("LOADING")
+	for range 3 {
+		assert.Equal(t, "down", c.call(0))
+	}
+	assert.Equal(t, "open", c.call(0))
+	assert.Equal(t, "down", c.call(1), "it has a budget of its own")
+	c.pass(30 * time.Second)
+	assert.Equal(t, "down", c.call(0))
+	assert.Equal(t, "open", c.call(0), "half-open, and the probe failed")
+	c.pass(30 * time.Second)
+	c.down = false
+	assert.Equal(t, "ok", c.call(0))
+	assert.Equal(t, "ok", c.call(0))
+	c.down = true
+	assert.Equal(t, "down", c.call(0))
+	assert.Equal(t, "down", c.call(0), "closed: two failures are within the budget")
+	c.redis.SetError("")
+	c.down = false
+	assert.Equal(t, "ok", c.call(0), "the others have counted no failure")
+}
+
+func TestABreakerWithoutRedisNeverLooks(t *testing.T) {
+	c := newCircuit(t, 2, func(b *safety.Breaker) { b.Redis = nil })
+	c.trip()
+	assert.Equal(t, "open", c.call(0))
+	assert.Equal(t, "down", c.call(1))
+	assert.Empty(t, c.redis.Keys())
+}
+
+func TestAFailureThatCannotBeCountedIsStillOnesOwn(t *testing.T) {
+	c := newCircuit(t, 1)
+	c.down = true
+	for range 3 {
+		b := c.replicas[0]
+		err := b.Do(context.Background(), func(context.Context) error {
+			c.redis.SetError("LOADING")
+			return errDown
+		})
+		require.ErrorIs(t, err, errDown)
+		c.redis.SetError("")
+	}
+	c.redis.SetError("LOADING")
+	assert.Equal(t, "open", c.call(0))
+}
+
+func TestACallThatItsCallerGaveUpCountsForNothing(t *testing.T) {
+	c := newCircuit(t, 1)
+	ctx, cancel := context.WithCancel(context.Background())
+	for range 5 {
+		err := c.replicas[0].Do(ctx, func(context.Context) error { cancel(); return errDown })
+		require.Error(t, err)
+		ctx, cancel = context.WithCancel(context.Background())
+	}
+	cancel()
+	assert.Equal(t, "ok", c.call(0))
+	assert.Empty(t, c.redis.Keys())
+}
+
+func TestAStateIsTold(t *testing.T) {
+	var states []safety.State
+	c := newCircuit(t, 1, func(b *safety.Breaker) { b.Changed = func(s safety.State) { states = append(states, s) } })
+	c.trip()
+	assert.Equal(t, safety.Open, states[len(states)-1])
+	c.pass(30 * time.Second)
+	c.down = false
+	c.call(0)
+	assert.Equal(t, safety.HalfOpen, states[len(states)-1])
+	c.call(0)
+	assert.Equal(t, safety.Closed, states[len(states)-1])
+}

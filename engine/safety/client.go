@@ -1,0 +1,77 @@
+package safety
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"google.golang.org/grpc"
+
+	"github.com/faultline-sim/faultline/engine/job"
+	"github.com/faultline-sim/faultline/engine/phase"
+	"github.com/faultline-sim/faultline/engine/safety/safetypb"
+)
+
+// labelReplayOf is carried by a job that comes back from the dead-letter queue: the kernel is told so.
+const labelReplayOf = "replay_of"
+
+// Client asks the safety kernel through a breaker. All fields are required. It is safe for concurrent use.
+type Client struct {
+	Conn    grpc.ClientConnInterface
+	Breaker *Breaker
+	Timeout time.Duration // of one call: safetyTimeout of seed 003
+}
+
+// Check returns the kernel's verdict on a request. Its error is ErrUnavailable to errors.Is, and ErrOpen
+// too if the call was not made.
+func (c *Client) Check(ctx context.Context, req *job.Request) (Verdict, error) {
+	var answer *safetypb.CheckResponse
+	ctx = phase.With(ctx, req.JobID, phase.SafetyCheck)
+	err := c.Breaker.Do(ctx, func(ctx context.Context) (err error) {
+		ctx, cancel := context.WithTimeout(ctx, c.Timeout)
+		defer cancel()
+		answer, err = safetypb.NewSafetyKernelClient(c.Conn).Check(ctx, question(req))
+		if err != nil {
+			return fmt.Errorf("%w: %w", ErrUnavailable, err)
+		}
+		return nil
+	})
+	if err != nil {
+		return Verdict{}, err
+	}
+	return verdict(answer), nil
+}
+
+func question(req *job.Request) *safetypb.CheckRequest {
+	_, replay := req.Labels[labelReplayOf]
+	return &safetypb.CheckRequest{
+		JobId:    req.JobID,
+		Topic:    req.Topic,
+		Tenant:   req.Tenant,
+		Priority: req.Priority,
+		Labels:   req.Labels,
+		Requires: req.Requires,
+		JobHash:  req.Hash(),
+		Replay:   replay,
+	}
+}
+
+// verdict takes a decision that it does not know for a denial (seed 003, section 1, DENY / UNKNOWN).
+func verdict(answer *safetypb.CheckResponse) Verdict {
+	v := Verdict{Reason: answer.GetReason(), Snapshot: answer.GetPolicySnapshot()}
+	switch answer.GetDecision() {
+	case safetypb.Decision_ALLOW:
+		v.Decision = Allow
+	case safetypb.Decision_ALLOW_WITH_CONSTRAINTS:
+		v.Decision, v.Constraints = AllowWithConstraints, answer.GetConstraints()
+	case safetypb.Decision_REQUIRE_APPROVAL:
+		v.Decision = RequireApproval
+	case safetypb.Decision_THROTTLE:
+		v.Decision = Throttle
+	case safetypb.Decision_DENY:
+		v.Decision = Deny
+	default:
+		v.Decision, v.Reason = Deny, fmt.Sprintf("the safety kernel's decision %v is not known here", answer.GetDecision())
+	}
+	return v
+}

@@ -1,0 +1,220 @@
+package safety
+
+import (
+	"context"
+	"errors"
+	"strconv"
+	"time"
+
+	"github.com/redis/go-redis/v9"
+
+	"github.com/faultline-sim/faultline/engine/phase"
+)
+
+func (b *Breaker) failuresKey() string  { return b.Prefix + ":failures" }
+func (b *Breaker) probesKey() string    { return b.Prefix + ":probes" }
+func (b *Breaker) successesKey() string { return b.Prefix + ":successes" }
+
+// seen is what the shared counter says.
+type seen struct {
+	state State
+	count int64
+	ttl   time.Duration // what is left of it
+}
+
+// bounded is the context of one Redis operation.
+func (b *Breaker) bounded(ctx context.Context, p phase.Phase) (context.Context, context.CancelFunc) {
+	return context.WithTimeout(phase.With(ctx, phase.From(ctx).Job, p), b.Timeout)
+}
+
+// look reads the shared counter.
+func (b *Breaker) look(ctx context.Context) (seen, error) {
+	ctx, cancel := b.bounded(ctx, phase.BreakerRead)
+	defer cancel()
+	return b.read(ctx, b.Redis.TxPipelined)
+}
+
+func (b *Breaker) read(ctx context.Context, pipelined func(context.Context, func(redis.Pipeliner) error) ([]redis.Cmder, error)) (seen, error) {
+	var count *redis.StringCmd
+	var ttl *redis.DurationCmd
+	_, err := pipelined(ctx, func(p redis.Pipeliner) error {
+		count, ttl = p.Get(ctx, b.failuresKey()), p.PTTL(ctx, b.failuresKey())
+		return nil
+	})
+	if errors.Is(err, redis.Nil) {
+		return seen{state: Closed}, nil
+	}
+	if err != nil {
+		return seen{}, err
+	}
+	n, err := count.Int64()
+	if err != nil {
+		return seen{}, err
+	}
+	s := seen{state: Closed, count: n, ttl: ttl.Val()}
+	switch {
+	case n < int64(b.FailBudget):
+	case s.ttl > b.OpenFor:
+		s.state = Open
+	default:
+		s.state = HalfOpen
+	}
+	return s, nil
+}
+
+// claim counts a probe before it goes out, in the window that was seen. A probe that cannot be counted does
+// not go out.
+func (b *Breaker) claim(ctx context.Context, was seen) error {
+	ctx, cancel := b.bounded(ctx, phase.BreakerProbe)
+	defer cancel()
+	var nth int64
+	err := b.within(ctx, was.count, func(tx *redis.Tx, now seen) error {
+		if now.state != HalfOpen {
+			return errMoved
+		}
+		probes, err := count(tx.Get(ctx, b.probesKey()))
+		if err != nil || probes >= int64(b.HalfOpenMax) {
+			nth = probes + 1
+			return err
+		}
+		var n *redis.IntCmd
+		_, err = tx.TxPipelined(ctx, func(p redis.Pipeliner) error {
+			n = p.Incr(ctx, b.probesKey())
+			p.PExpire(ctx, b.probesKey(), now.ttl)
+			return nil
+		})
+		nth = n.Val()
+		return err
+	})
+	switch {
+	case errors.Is(err, errMoved):
+		return b.refuse(": its state has just changed")
+	case err != nil:
+		b.warn(ctx, "probe not counted, and not sent", err)
+		return b.refuse(": half-open, and its probes cannot be counted")
+	case nth > int64(b.HalfOpenMax):
+		return b.refuse(": half-open, and its probes are used up")
+	}
+	return nil
+}
+
+// errMoved says that the shared counter is no longer what it was when the call got its leave.
+var errMoved = errors.New("the circuit's state has changed")
+
+// within calls fn in a WATCH of the shared counter, as long as that is what it was.
+func (b *Breaker) within(ctx context.Context, was int64, fn func(tx *redis.Tx, now seen) error, alsoWatched ...string) error {
+	err := b.Redis.Watch(ctx, func(tx *redis.Tx) error {
+		now, err := b.read(ctx, tx.Pipelined)
+		if err != nil {
+			return err
+		}
+		if now.count != was {
+			return errMoved
+		}
+		return fn(tx, now)
+	}, append(alsoWatched, b.failuresKey())...)
+	if errors.Is(err, redis.TxFailedErr) {
+		return errMoved
+	}
+	return err
+}
+
+// count reads a counter; one that is not there is 0.
+func count(get *redis.StringCmd) (int64, error) {
+	text, err := get.Result()
+	if errors.Is(err, redis.Nil) {
+		return 0, nil
+	}
+	if err != nil {
+		return 0, err
+	}
+	return strconv.ParseInt(text, 10, 64)
+}
+
+// countFailure counts a failure for all replicas. The one that fills the budget opens the circuit, as does
+// any in half-open; in both the time runs anew, and the probes are counted anew.
+func (b *Breaker) countFailure(ctx context.Context) error {
+	ctx, cancel := b.bounded(ctx, phase.BreakerWrite)
+	defer cancel()
+	var n *redis.IntCmd
+	_, err := b.Redis.TxPipelined(ctx, func(p redis.Pipeliner) error {
+		n = p.Incr(ctx, b.failuresKey())
+		p.PExpire(ctx, b.failuresKey(), 2*b.OpenFor)
+		if b.SharedProbes {
+			p.Del(ctx, b.probesKey(), b.successesKey())
+		}
+		return nil
+	})
+	if err == nil && n.Val() >= int64(b.FailBudget) {
+		b.saw(Open)
+	}
+	return err
+}
+
+// forget closes the circuit, or leaves it closed with no failure counted, unless another failure was
+// counted since.
+func (b *Breaker) forget(ctx context.Context, was int64) error {
+	ctx, cancel := b.bounded(ctx, phase.BreakerWrite)
+	defer cancel()
+	err := b.within(ctx, was, func(tx *redis.Tx, _ seen) error {
+		_, err := tx.TxPipelined(ctx, func(p redis.Pipeliner) error {
+			b.clear(ctx, p)
+			return nil
+		})
+		return err
+	})
+	if errors.Is(err, errMoved) {
+		return nil
+	}
+	if err == nil {
+		b.saw(Closed)
+	}
+	return err
+}
+
+func (b *Breaker) clear(ctx context.Context, p redis.Pipeliner) {
+	p.Del(ctx, b.failuresKey())
+	if b.SharedProbes {
+		p.Del(ctx, b.probesKey(), b.successesKey())
+	}
+}
+
+// countSuccess counts a probe's success for all replicas, and closes the circuit if that is enough.
+func (b *Breaker) countSuccess(ctx context.Context, was int64) error {
+	ctx, cancel := b.bounded(ctx, phase.BreakerWrite)
+	defer cancel()
+	closes := false
+	once := func() error {
+		return b.within(ctx, was, func(tx *redis.Tx, now seen) error {
+			n, err := count(tx.Get(ctx, b.successesKey()))
+			if err != nil {
+				return err
+			}
+			closes = n+1 >= int64(b.CloseAfter)
+			_, err = tx.TxPipelined(ctx, func(p redis.Pipeliner) error {
+				if closes {
+					b.clear(ctx, p)
+					return nil
+				}
+				p.Incr(ctx, b.successesKey())
+				p.PExpire(ctx, b.successesKey(), now.ttl)
+				return nil
+			})
+			return err
+		}, b.successesKey())
+	}
+	err := once()
+	for range b.HalfOpenMax { // another probe's success came between
+		if !errors.Is(err, errMoved) {
+			break
+		}
+		err = once()
+	}
+	if errors.Is(err, errMoved) {
+		return nil
+	}
+	if err == nil && closes {
+		b.saw(Closed)
+	}
+	return err
+}
