@@ -21,14 +21,20 @@ func (e *Engine) dispatch(ctx context.Context, h *handling) error {
 	if err != nil {
 		return RetryAfter(err, e.settings.RetryDelayNoWorkers, phase.Pick, e.reasonCode(err))
 	}
-	switch e.settings.DispatchOrder {
-	case PublishFirst:
-		return e.publishFirst(ctx, h, pick.WorkerID)
-	case Outbox:
-		return e.intoOutbox(ctx, h, pick.WorkerID)
-	default:
-		return e.stateFirst(ctx, h, pick.WorkerID)
+	if err = e.countTenant(ctx, h); err == nil {
+		switch e.settings.DispatchOrder {
+		case PublishFirst:
+			err = e.publishFirst(ctx, h, pick.WorkerID)
+		case Outbox:
+			err = e.intoOutbox(ctx, h, pick.WorkerID)
+		default:
+			err = e.stateFirst(ctx, h, pick.WorkerID)
+		}
 	}
+	if errors.Is(err, errEnded) {
+		return nil
+	}
+	return err
 }
 
 // stateFirst sets DISPATCHED before the publish, so that a redelivery cannot dispatch again, and
@@ -79,7 +85,14 @@ func (e *Engine) nextEpoch(h *handling) int64 {
 func (e *Engine) intend(ctx context.Context, h *handling, w store.Write) error {
 	move := h.move(job.Dispatched)
 	move.Worker, move.Enter = w.Worker, w.Enter
-	if err := e.move(ctx, phase.DispatchedWrite, &h.rec, move); err != nil {
+	if e.reserves() {
+		move.Reserve = e.settings.TenantLimit
+	}
+	err := e.move(ctx, phase.DispatchedWrite, &h.rec, move)
+	if errors.Is(err, store.ErrTenantFull) {
+		return e.tenantFull(ctx, h, err)
+	}
+	if err != nil {
 		return e.writeRetry(ctx, err, phase.DispatchedWrite, "")
 	}
 	return nil

@@ -45,6 +45,7 @@ type Engine struct {
 	guard    *bus.Guard     // nil without idempotency_guard
 	safety   *safety.Client // nil without a safety kernel
 	timeouts recovery.Timeouts
+	tenants  tenants
 	kicks    chan string                      // job ids for the relay; see kick
 	jobs     atomic.Pointer[jetstream.Stream] // the stream of dispatches; see jobsStream
 }
@@ -75,7 +76,7 @@ func New(c Config) (*Engine, error) {
 		clock:    c.Clock,
 		random:   c.Random,
 		log:      c.Logger.With(slog.String("scheduler", c.ID)),
-		store:    &store.Store{Redis: c.Redis, Clock: c.Clock, Timeout: c.Settings.StoreOpTimeout, Fence: c.Settings.Fence, Epochs: c.Settings.Epochs},
+		store:    &store.Store{Redis: c.Redis, Clock: c.Clock, Timeout: c.Settings.StoreOpTimeout, Fence: c.Settings.Fence, Epochs: c.Settings.Epochs, Tenants: c.Settings.TenantLimit > 0},
 		dlq:      &dlq.Queue{Redis: c.Redis, Clock: c.Clock, TTL: c.Settings.DLQEntryTTL, Timeout: c.Settings.StoreOpTimeout},
 		registry: registry.NewMemory(c.Clock, c.Settings.WorkerTTL),
 		strategy: strategy,

@@ -50,7 +50,7 @@ func (e *Engine) byCache(ctx context.Context, h *handling, known store.Known, er
 
 // absent is a record of which nothing is known but the request.
 func (h *handling) absent() store.Record {
-	return store.Record{JobID: h.req.JobID, Topic: h.req.Topic}
+	return store.Record{JobID: h.req.JobID, Topic: h.req.Topic, Tenant: h.req.Tenant}
 }
 
 // failClosed puts off a job whose state is unknown (seed 001).

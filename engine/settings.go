@@ -170,6 +170,9 @@ type Settings struct {
 	ScheduledAge    time.Duration `yaml:"scheduled_age" json:"scheduled_age" min:"1s" max:"24h" doc:"with sweep_scheduled, how long a job stays SCHEDULED before the replayer takes it up"`
 	IntentAge       time.Duration `yaml:"intent_age" json:"intent_age" min:"1s" max:"24h" doc:"with resume_intents, how long a job stays DISPATCHED before the replayer publishes it again"`
 
+	TenantLimit   int  `yaml:"tenant_limit" json:"tenant_limit" min:"0" max:"1000000" doc:"jobs that a tenant may have DISPATCHED or RUNNING at once; 0 is no limit (seed 003, section 5, reason codes)"`
+	TenantReserve bool `yaml:"tenant_reserve" json:"tenant_reserve" doc:"with tenant_limit, a job takes its tenant's slot in the write of DISPATCHED; else the jobs in flight are counted before it, and replicas that count at once pass the limit"`
+
 	SnapshotEvery       time.Duration `yaml:"snapshot_every" json:"snapshot_every" min:"100ms" max:"1h" doc:"how often a replica writes sys:workers:snapshot (seed 003)"`
 	SnapshotLockTTL     time.Duration `yaml:"snapshot_lock_ttl" json:"snapshot_lock_ttl" min:"10ms" max:"1h" doc:"TTL of cordum:scheduler:snapshot:writer (seed 003)"`
 	SnapshotReadTimeout time.Duration `yaml:"snapshot_read_timeout" json:"snapshot_read_timeout" min:"1ms" max:"1m" doc:"how long a start waits for the snapshot (seed 003)"`
@@ -261,6 +264,7 @@ func Hardened() Settings {
 	s.RecheckTimeouts = true
 	s.BusyBackoff = true
 	s.SnapshotLastSeen = true
+	s.TenantReserve = true
 	s.Policy = hardenedPolicy()
 	s.Output = hardenedOutput()
 	s.Saga = hardenedSaga()

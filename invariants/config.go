@@ -45,6 +45,7 @@ type Config struct {
 	IdempotencyGuard   bool
 
 	Routing  RoutingConfig
+	Tenants  TenantConfig
 	Policy   PolicyConfig
 	Output   OutputConfig
 	Saga     SagaConfig

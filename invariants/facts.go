@@ -64,6 +64,7 @@ type job struct {
 	classes  class
 	broken   places // invariants violated for this job, by their place in All
 
+	tenant   string
 	wish     wish
 	approved bool // its request bears an approval
 
@@ -180,6 +181,7 @@ type handling struct {
 	entered       bool   // it wrote the DLQ entry
 	storeFailed   bool   // a state write of its own failed
 	refused       bool   // the stream holds a message in the place of what it published last
+	full          bool   // it found its tenant at its limit
 	fencing       string // the phase of a state write that has looked, and not written yet
 	tie           *tie   // what it had to pick from; nil if there was no choice, or no telling
 	overdue       bool   // it was seen to go on after its lock had expired

@@ -26,6 +26,7 @@ func TestEveryInvariantCanFail(t *testing.T) {
 	trials := maps.Clone(trials)
 	maps.Copy(trials, recoveryTrials)
 	maps.Copy(trials, routingTrials)
+	maps.Copy(trials, tenantTrials)
 	for _, inv := range All() {
 		tr, ok := trials[inv.Name]
 		require.True(t, ok && tr.breaks != nil && tr.holds != nil, "%s has no trial", inv.Name)

@@ -24,6 +24,7 @@ const (
 	voidStored
 	warmStarted
 	messageSkipped
+	tenantAtLimit
 
 	moments // how many there are
 )

@@ -116,6 +116,8 @@ func (j *Judge) operation(e *sim.Event) {
 		j.publishAnswered(s, applied)
 	case "publish_read":
 		f.readBack(s)
+	case "tenant_read":
+		f.tenantCounted(s)
 	case "void_publish":
 		if applied && !s.failed {
 			f.count.voids++

@@ -35,6 +35,9 @@ func (j *job) take(c *sim.Change) bool {
 	case "request":
 		j.request(c.Value)
 		return false
+	case "tenant":
+		j.tenant = c.Value
+		return false
 	case "constraints":
 		j.wish.constrain(c.Value)
 		return false
@@ -221,12 +224,10 @@ func (j *Judge) writeAnswered(s *step, applied bool) {
 	}
 	switch {
 	case s.Outcome == transactionFailed:
-		j.refused(s, s.Phase)
+		j.transactionRefused(s)
 		return
 	case looks(s) && !s.failed:
-		if s.h != nil && s.Name == "pipeline" {
-			s.h.fencing = s.Phase
-		}
+		j.looked(s)
 		return
 	}
 	switch s.Phase {

@@ -72,7 +72,7 @@ var noRetryForWantOfKnownWorkers = Invariant{
 					continue // by now it may be gone, or busy
 				}
 				t.exercise()
-				if h.foundNobody() {
+				if h.foundNobody() && !h.full {
 					t.violated(s.job, "%s found no worker for it by step %d, although the snapshot listed %s at its start, of which somebody had heard %s ago",
 						who(s.Event), s.Step, w.worker, age.Truncate(time.Millisecond))
 				}

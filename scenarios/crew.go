@@ -132,7 +132,7 @@ func (c *crew) client(p *sim.Process) *engine.Client {
 
 func (c *crew) request(n int) job.Request {
 	id := JobID(n)
-	r := job.Request{JobID: id, Topic: topic, Tenant: "tenant-1", IdempotencyKey: id + ":key"}
+	r := job.Request{JobID: id, Topic: topic, Tenant: c.plan.Workload.tenant(n), IdempotencyKey: id + ":key"}
 	if d, ok := c.plan.Workload.Deadline[n]; ok {
 		r.Budget = &job.Budget{DeadlineMS: d.Milliseconds()}
 	}

@@ -43,7 +43,7 @@ func Defaults() *Plan {
 		Preset:   PresetHardened,
 		Engine:   engine.Hardened(),
 		Topology: Topology{Schedulers: 2, Workers: 3, MaxParallel: 4, HeartbeatEvery: 10 * time.Second},
-		Workload: Workload{Jobs: 10, Every: 200 * time.Millisecond, Work: 50 * time.Millisecond, Submissions: 1},
+		Workload: Workload{Jobs: 10, Every: 200 * time.Millisecond, Work: 50 * time.Millisecond, Submissions: 1, Tenants: 1},
 		Then:     Then{Heal: true, SettleWithin: 45 * time.Minute}, // running_timeout, three polls, and a budget of retries
 		Seed:     1,
 	}

@@ -41,6 +41,8 @@ func Phases() []faults.Phase {
 		p(phase.DeniedWrite, "it writes DENIED", store),
 		p(phase.ScheduledWrite, "it writes SCHEDULED, which counts one attempt", store),
 		p(phase.Pick, "it picks a worker, in memory", faults.PlaceNone),
+		p(phase.TenantRead, "it counts the tenant's jobs in flight (engine.tenant_limit without tenant_reserve), or at the limit looks whether some are over", store),
+		p(phase.TenantHeal, "it gives the tenant back the slots of jobs that are over", store),
 		p(phase.DispatchedWrite, "it writes DISPATCHED", store),
 		p(phase.Publish, "it publishes the dispatch to the worker", publish),
 		p(phase.PublishRead, "it reads back what the stream holds of an epoch that it refused to store again (engine.epochs)", store),
@@ -102,6 +104,7 @@ func (p *Plan) Phases() []faults.Phase {
 		phase.PublishRead: e.Epochs, phase.RollbackWrite: !e.ResumeIntents, phase.LockRenew: e.LockRenewal,
 		phase.ProcessedRead: e.IdempotencyGuard, phase.InflightWrite: e.IdempotencyGuard, phase.ProcessedWrite: e.IdempotencyGuard,
 		phase.VoidPublish: e.Epochs && e.VoidIntents, "void_deliver": e.Epochs && e.VoidIntents, "void_ack": e.Epochs && e.VoidIntents,
+		phase.TenantRead: e.TenantLimit > 0, phase.TenantHeal: false, // no job is over and still in its tenant's set, unless the servers lose something
 		phase.CancelNotice: e.CancelNotice, "notice_deliver": e.CancelNotice, "notice_ack": e.CancelNotice,
 		phase.ReconcileLock: e.Reconciler, phase.ReconcileRead: e.Reconciler, phase.TimeoutRead: e.Reconciler && e.RecheckTimeouts, phase.TimeoutWrite: e.Reconciler,
 		phase.ReplayLock: replays, phase.ReplayRead: replays,

@@ -55,6 +55,7 @@ type Workload struct {
 	Work        time.Duration         `yaml:"work" json:"work" min:"1ns" max:"24h" doc:"how long a worker executes a job"`
 	Submissions int                   `yaml:"submissions" json:"submissions" min:"1" max:"10" doc:"how often each job is submitted, under one id: clients retry"`
 	Tries       int                   `yaml:"tries" json:"tries" min:"0" max:"1000" doc:"how often a client tries a submission before it gives up; 0 is until it succeeds"`
+	Tenants     int                   `yaml:"tenants" json:"tenants" min:"1" max:"1000" doc:"the jobs belong to tenant-1 up to tenant-<this>, in turn"`
 	Poison      int                   `yaml:"poison" json:"poison" min:"0" max:"1000" doc:"messages on sys.job.submit that nobody can read"`
 	Slow        map[int]time.Duration `yaml:"slow,omitempty" json:"slow,omitempty" min:"1ns" max:"24h" doc:"jobs, by number, that take longer than work"`
 	Cancel      map[int]time.Duration `yaml:"cancel,omitempty" json:"cancel,omitempty" min:"1ns" max:"24h" doc:"jobs, by number, that are cancelled, and how long after their submission"`

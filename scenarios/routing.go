@@ -101,3 +101,6 @@ func routingConfig(c routing.Config) invariants.RoutingConfig {
 	}
 	return j
 }
+
+// tenant is whose the n-th job is.
+func (w *Workload) tenant(n int) string { return "tenant-" + strconv.Itoa(1+(n-1)%w.Tenants) }

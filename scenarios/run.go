@@ -113,7 +113,7 @@ func judgeConfig(p *Plan) invariants.Config {
 		Fence: e.Fence, Epochs: e.Epochs, ResumeIntents: e.ResumeIntents, RefuseStaleResults: e.RefuseStaleResults, VoidIntents: e.VoidIntents,
 		CancelNotice: e.CancelNotice, SweepScheduled: e.SweepScheduled, RecheckTimeouts: e.RecheckTimeouts, BusyBackoff: e.BusyBackoff,
 		SnapshotLastSeen: e.SnapshotLastSeen, Reconciler: e.Reconciler, PendingReplayer: e.PendingReplayer, IdempotencyGuard: e.IdempotencyGuard,
-		Routing: routingConfig(p.routing()),
+		Routing: routingConfig(p.routing()), Tenants: invariants.TenantConfig{Limit: e.TenantLimit, Reserve: e.TenantReserve},
 	}
 }
 

@@ -59,7 +59,7 @@ const (
 )
 
 // All lists every phase: first in the order in which a job meets them, then by what they are for.
-var All = slices.Concat(jobPhases, policyPhases, outputPhases, sagaPhases, workflowPhases, replayPhases)
+var All = slices.Concat(jobPhases, tenantPhases, policyPhases, outputPhases, sagaPhases, workflowPhases, replayPhases)
 
 var jobPhases = []Phase{
 	SubmitWrite, SubmitPublish, LockAcquire, LockRenew, StateRead, PendingWrite, ScheduledWrite, Pick,

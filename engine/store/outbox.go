@@ -68,7 +68,7 @@ func (s *Store) Claim(ctx context.Context, jobID string, again time.Duration) (*
 	defer cancel()
 	var record, entry *redis.SliceCmd
 	_, err := s.Redis.TxPipelined(ctx, func(p redis.Pipeliner) error {
-		record = p.HMGet(ctx, JobKey(jobID), fieldState, fieldVersion, fieldEpoch, fieldWorker)
+		record = p.HMGet(ctx, JobKey(jobID), fieldState, fieldVersion, fieldEpoch, fieldWorker, fieldTenant)
 		entry = p.HMGet(ctx, OutboxKey, jobID)
 		p.ZAddXX(ctx, OutboxDueKey, redis.Z{Score: float64(s.Clock.Now().Add(again).UnixMilli()), Member: jobID})
 		return nil
@@ -77,7 +77,7 @@ func (s *Store) Claim(ctx context.Context, jobID string, again time.Duration) (*
 		return nil, Record{}, fmt.Errorf("claim %s in %s: %w", jobID, OutboxKey, err)
 	}
 	word := func(i int) string { s, _ := record.Val()[i].(string); return s }
-	r := Record{JobID: jobID, State: job.State(word(0)), Worker: word(3)}
+	r := Record{JobID: jobID, State: job.State(word(0)), Worker: word(3), Tenant: word(4)}
 	if r.Version, err = parseCount(word(1)); err != nil {
 		return nil, Record{}, fmt.Errorf("%s: version: %w", JobKey(jobID), err)
 	}

@@ -105,7 +105,7 @@ func (r *Record) Request() (job.Request, error) {
 
 // Move is the write that takes the job to another state from where the record says it is.
 func (r *Record) Move(to job.State) Write {
-	return Write{JobID: r.JobID, From: r.State, Version: r.Version, Epoch: r.Epoch, To: to}
+	return Write{JobID: r.JobID, Tenant: r.Tenant, From: r.State, Version: r.Version, Epoch: r.Epoch, To: to}
 }
 
 // Moved brings the record up to date with a write that was confirmed.

@@ -21,6 +21,7 @@ type Store struct {
 	Cache   *Cache        // is told what is read and written; nil remembers nothing
 	Fence   bool          // a write is a compare-and-set on what was read, and on the lock that its context holds
 	Epochs  bool          // a move to DISPATCHED mints an epoch
+	Tenants bool          // each state write keeps the set of its tenant's jobs in flight (TenantKey)
 }
 
 // Read returns a job's record. A job without one is ErrNotFound; any other error means that the
@@ -79,7 +80,7 @@ func (s *Store) Create(ctx context.Context, req *job.Request, packet []byte) (cr
 // (fail-open). Attempts, epoch, deadline and the time of creation survive in a record that exists after all,
 // which only a fence keeps from going back to PENDING.
 func (s *Store) Adopt(ctx context.Context, req *job.Request, packet []byte) (Written, error) {
-	return s.write(ctx, Write{JobID: req.JobID, From: job.Absent, To: job.Pending}, func(p redis.Pipeliner, now int64) {
+	return s.write(ctx, Write{JobID: req.JobID, Tenant: req.Tenant, From: job.Absent, To: job.Pending}, func(p redis.Pipeliner, now int64) {
 		key := JobKey(req.JobID)
 		p.HSet(ctx, key, fieldTopic, req.Topic, fieldTenant, req.Tenant, fieldRequest, packet)
 		p.HSetNX(ctx, key, fieldAttempts, 0)

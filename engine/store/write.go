@@ -14,12 +14,14 @@ import (
 // Write is one move of a job.
 type Write struct {
 	JobID      string
+	Tenant     string    // whose the job is
 	From       job.State // as read under the job's lock
 	Version    int64     // likewise
 	Epoch      int64     // likewise
 	Guessed    bool      // From was not read: the job may be in another state after all
 	Blind      bool      // with a fence, it is passed by: the move is made over whatever the record holds
 	To         job.State
+	Reserve    int    // a move to DISPATCHED is made only if the tenant has fewer jobs in flight than this; 0 is no such limit
 	Worker     string // who has the job; empty keeps whom the record names, save with To DISPATCHED
 	Reason     string // of a failure, in words
 	ReasonCode string
@@ -38,7 +40,7 @@ type Written struct {
 
 // Write makes the move in one MULTI..EXEC. A move to SCHEDULED counts an attempt; with epochs, one to
 // DISPATCHED mints the next epoch. A move that the table does not hold is ErrTransition, and one that
-// the fence stopped is ErrFenced: they touch nothing. After any other error the move may have been
+// the fence stopped is ErrFenced, and one for which the tenant has no slot ErrTenantFull: they touch nothing. After any other error the move may have been
 // made or not.
 func (s *Store) Write(ctx context.Context, w Write) (Written, error) {
 	return s.write(ctx, w, nil)
@@ -53,7 +55,7 @@ func (s *Store) write(ctx context.Context, w Write, more func(p redis.Pipeliner,
 	defer cancel()
 	var out Written
 	var err error
-	if s.Fence && !w.Blind {
+	if s.Fence && !w.Blind || w.Reserve > 0 {
 		out, err = s.fenced(ctx, key, w, more)
 	} else {
 		out, err = s.move(ctx, s.Redis, key, w, more)
@@ -66,41 +68,67 @@ func (s *Store) write(ctx context.Context, w Write, more func(p redis.Pipeliner,
 	return out, nil
 }
 
+// reserveTries is how often a write tries to get a slot of its tenant while others come and go.
+const reserveTries = 5
+
 // fenced makes the move only if the record is still what the writer read, and the lock that ctx holds
-// is still its own. A renewal of the lock between the look and the EXEC stops the move too.
+// is still its own. A renewal of the lock between the look and the EXEC stops the move too. With Reserve
+// the tenant's set is part of it: others that come and go there do not stop the move at once.
 func (s *Store) fenced(ctx context.Context, key string, w Write, more func(p redis.Pipeliner, nowMS int64)) (out Written, err error) {
-	watched := []string{key}
-	held := lock.Held(ctx)
-	if held != nil {
-		watched = append(watched, held.Key())
-	}
-	err = s.Redis.Watch(ctx, func(tx *redis.Tx) error {
-		if err := look(ctx, tx, key, held, &w); err != nil {
-			return err
+	var watched []string
+	var held *lock.Lock
+	tries := 1
+	if s.Fence {
+		watched = append(watched, key)
+		if held = lock.Held(ctx); held != nil {
+			watched = append(watched, held.Key())
 		}
-		out, err = s.move(ctx, tx, key, w, more)
-		return err
-	}, watched...)
-	if errors.Is(err, redis.TxFailedErr) {
-		err = ErrFenced
 	}
-	return out, err
+	if w.Reserve > 0 {
+		watched = append(watched, TenantKey(w.Tenant))
+		tries = reserveTries
+	}
+	for range tries {
+		read := w
+		err = s.Redis.Watch(ctx, func(tx *redis.Tx) error {
+			if err := s.look(ctx, tx, key, held, &read); err != nil {
+				return err
+			}
+			out, err = s.move(ctx, tx, key, read, more)
+			return err
+		}, watched...)
+		if !errors.Is(err, redis.TxFailedErr) {
+			return out, err
+		}
+	}
+	return out, ErrFenced
 }
 
 // look compares the record with what w says was read, and the lock's key with its token. For a
-// guessed state it fills in the rest.
-func look(ctx context.Context, tx *redis.Tx, key string, held *lock.Lock, w *Write) error {
+// guessed state it fills in the rest. Before that it sees whether the tenant has a slot.
+func (s *Store) look(ctx context.Context, tx *redis.Tx, key string, held *lock.Lock, w *Write) error {
 	var record *redis.SliceCmd
 	var owner *redis.StringCmd
+	var count *redis.IntCmd
+	var member *redis.BoolCmd
 	_, err := tx.Pipelined(ctx, func(p redis.Pipeliner) error {
 		record = p.HMGet(ctx, key, fieldState, fieldVersion, fieldEpoch)
 		if held != nil {
 			owner = p.Get(ctx, held.Key())
 		}
+		if w.Reserve > 0 {
+			count, member = p.SCard(ctx, TenantKey(w.Tenant)), p.SIsMember(ctx, TenantKey(w.Tenant), w.JobID)
+		}
 		return nil
 	})
 	if err != nil && !errors.Is(err, redis.Nil) { // the lock's key may be gone
 		return err
+	}
+	if w.Reserve > 0 && full(count, member, w.Reserve) {
+		return ErrTenantFull
+	}
+	if !s.Fence {
+		return nil
 	}
 	word := func(i int) string { s, _ := record.Val()[i].(string); return s }
 	version, err := parseCount(word(1))
@@ -164,6 +192,7 @@ func (s *Store) move(ctx context.Context, client redis.Cmdable, key string, w Wr
 			return err
 		}
 		w.reindex(ctx, p, now)
+		s.place(ctx, p, &w)
 		return nil
 	})
 	if err != nil {

@@ -1,0 +1,41 @@
+package scenarios
+
+import (
+	"context"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+)
+
+// With reservations the limit holds in every order of steps, and no job is lost to it.
+func TestTheTenantLimitHoldsInEveryOrder(t *testing.T) {
+	for seed := range uint64(25) {
+		for _, order := range []string{"state-first", "outbox"} {
+			p, err := Load("tenant-limit")
+			require.NoError(t, err)
+			p.Expect, p.Seed = Expect{}, seed
+			for _, set := range []string{"preset=hardened", "engine.dispatch_order=" + order, "schedule.strategy=random"} {
+				require.NoError(t, p.Set(set))
+			}
+			res, err := Run(context.Background(), p, RunOptions{})
+			require.NoError(t, err)
+			assert.Equal(t, Held, res.Verdict, "seed %d, %s: %s", seed, order, told(res))
+			for _, j := range res.Jobs {
+				assert.Equal(t, "SUCCEEDED", j.State, "seed %d, %s: %s", seed, order, j.ID)
+			}
+		}
+	}
+}
+
+// A tenant that stays at its limit loses jobs to the dead-letter queue, which says why.
+func TestTheReasonOfATenantAtItsLimit(t *testing.T) {
+	res := runToggled(t, "tenant-limit", "", "workload.work=10m", "engine.tenant_limit=1")
+	assert.Equal(t, Held, res.Verdict, told(res))
+	ended := map[string]int{}
+	for _, j := range res.Jobs {
+		ended[j.State+" "+j.Reason]++
+	}
+	assert.Equal(t, map[string]int{"SUCCEEDED ": 1, "FAILED tenant_limit": 9}, ended)
+	assert.EqualValues(t, 9*49, res.Counters[`scheduler_retry_total{phase="tenant_read",reason_code="tenant_limit",topic="job.default"}`])
+}
