@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"log/slog"
 	"strconv"
+	"sync"
 	"sync/atomic"
 	"time"
 
@@ -23,6 +24,7 @@ import (
 	"github.com/faultline-sim/faultline/engine/registry"
 	"github.com/faultline-sim/faultline/engine/routing"
 	"github.com/faultline-sim/faultline/engine/safety"
+	"github.com/faultline-sim/faultline/engine/saga"
 	"github.com/faultline-sim/faultline/engine/store"
 )
 
@@ -44,10 +46,12 @@ type Engine struct {
 	metrics  *metrics.Metrics
 	guard    *bus.Guard     // nil without idempotency_guard
 	safety   *safety.Client // nil without a safety kernel
+	saga     *saga.Manager
 	timeouts recovery.Timeouts
 	tenants  tenants
 	kicks    chan string                      // job ids for the relay; see kick
 	jobs     atomic.Pointer[jetstream.Stream] // the stream of dispatches; see jobsStream
+	behind   sync.WaitGroup                   // what goes on in the background; see background
 }
 
 // New returns an engine, or says everything that is wrong with its configuration. It does no I/O.
@@ -113,6 +117,7 @@ func New(c Config) (*Engine, error) {
 		Waited:             func(d time.Duration) { m.JobLockWait.Observe(d.Seconds()) },
 		Abandoned:          m.RenewalsAbandoned.Inc,
 	}
+	e.saga = newSaga(&c, e)
 	return e, nil
 }
 
@@ -129,6 +134,8 @@ func (e *Engine) Run(ctx context.Context) error {
 }
 
 func (e *Engine) run(ctx context.Context) error {
+	defer e.behind.Wait()
+	ctx = context.WithValue(ctx, lifeKey{}, ctx)
 	jobs, err := ensureStreams(ctx, e.js, e.streams)
 	if err != nil {
 		return fmt.Errorf("engine: %w", err)

@@ -398,6 +398,7 @@ func TestPresets(t *testing.T) {
 	for _, toggle := range []*bool{
 		&want.Fence, &want.Epochs, &want.ResumeIntents, &want.RefuseStaleResults, &want.VoidIntents, &want.CancelNotice,
 		&want.SweepScheduled, &want.RecheckTimeouts, &want.BusyBackoff, &want.SnapshotLastSeen,
+		&want.Saga.AtomicRecord, &want.Saga.Peek, &want.Saga.DurableRollback,
 	} {
 		*toggle = true
 	}

@@ -9,6 +9,7 @@ import (
 	"github.com/faultline-sim/faultline/engine/lock"
 	"github.com/faultline-sim/faultline/engine/phase"
 	"github.com/faultline-sim/faultline/engine/recovery"
+	"github.com/faultline-sim/faultline/engine/saga"
 )
 
 // startReconciler adds the reconciler's loop, if there is to be one. Its first tick comes one poll
@@ -25,6 +26,9 @@ func (e *Engine) startReconciler(ctx context.Context, loops *errgroup.Group) {
 		MaxRetries:    e.settings.MaxRetries,
 		TimeOut:       e.timeOut,
 		Stale:         func(s job.State, n int) { e.metrics.StaleJobs.WithLabelValues(string(s)).Set(float64(n)) },
+	}
+	if e.settings.Saga.DurableRollback {
+		r.RollBack, r.RollbacksKey = e.saga.Rollback, saga.RollbacksKey
 	}
 	beat := e.clock.NewTicker(e.settings.PollInterval)
 	loops.Go(func() error { defer beat.Stop(); r.Run(ctx, beat); return nil })

@@ -40,11 +40,19 @@ func (e *Engine) handleJobResult(ctx context.Context, res *job.Result, rec *stor
 		return e.storeRetry(ctx, err, phase.ResultWrite, "")
 	}
 	to := res.Status.State()
+	req, err := rec.Request()
+	if err != nil { // a job's end is worth having without what its request asks for besides
+		e.log.LogAttrs(ctx, slog.LevelWarn, "request cannot be read back", slog.String("job_id", res.JobID), slog.Any("error", err))
+	}
 	if to == job.Failed {
-		return e.fail(ctx, e.resultFailure(ctx, res, rec))
+		return e.failResult(ctx, res, rec, &req)
+	}
+	record, err := e.record(ctx, res, &req)
+	if err != nil {
+		return err
 	}
 	w := rec.Move(to)
-	w.Reason, w.ReasonCode = res.Reason, res.ReasonCode
+	w.Reason, w.ReasonCode, w.Also = res.Reason, res.ReasonCode, record
 	if err := e.move(ctx, phase.ResultWrite, rec, w); err != nil {
 		return e.writeRetry(ctx, err, phase.ResultWrite, "")
 	}
@@ -54,17 +62,18 @@ func (e *Engine) handleJobResult(ctx context.Context, res *job.Result, rec *stor
 	return nil
 }
 
-func (e *Engine) resultFailure(ctx context.Context, res *job.Result, rec *store.Record) failure {
-	req, err := rec.Request()
-	if err != nil { // the entry is worth having without its idempotency key
-		e.log.LogAttrs(ctx, slog.LevelWarn, "request cannot be read back", slog.String("job_id", res.JobID), slog.Any("error", err))
-	}
+// failResult ends the job of a worker's failure, and begins to roll its workflow back if that is fatal.
+func (e *Engine) failResult(ctx context.Context, res *job.Result, rec *store.Record, req *job.Request) error {
 	code := res.ReasonCode
 	if code == "" {
 		code = job.ReasonDispatchFailed
 	}
-	return failure{
+	err := e.fail(ctx, failure{
 		phase: phase.ResultWrite, rec: rec, topic: rec.Topic, key: req.IdempotencyKey,
-		code: code, reason: res.Reason,
+		code: code, reason: res.Reason, also: e.noteRollback(res, req),
+	})
+	if rec.State == job.Failed { // though its DLQ entry may still be to come
+		e.rollBackSaga(ctx, res, req)
 	}
+	return err
 }

@@ -44,6 +44,8 @@ const (
 	noWorkerTook
 	orphanReplayed
 	unprovided
+	sagaFailed
+	succeededLate
 )
 
 // classes describes each class, in the order of its bit: its name if it is a fault, and the words
@@ -88,4 +90,6 @@ var classes = [64]struct{ fault, words string }{
 	{"", "a handling of that job found no worker for it"},
 	{"", "a replayer took that job up"},
 	{"", "nothing provides for it"},
+	{"saga-operation-failed", "an operation of a rollback, or on a saga's stack, failed"},
+	{"joined-late", "that job succeeded once its saga was to be rolled back"},
 }

@@ -18,6 +18,7 @@ type facts struct {
 	heard map[hearing]ear // what each replica knows of each worker
 	ticks ticks           // of the reconciler, the replayer and the snapshot's writer
 	swept []swept         // what crashes took with them
+	sagas sagas
 	filed map[string]bool // messages that have a DLQ entry, by their place
 
 	unkept places        // invariants violated within their promise, by their place in All
@@ -84,6 +85,7 @@ type job struct {
 	entered    bool          // it has a DLQ entry
 	dlqExpires time.Duration // when that expires; 0 without one
 
+	saga      sagaJob
 	lock      lock
 	handlings []handling // under way; more than one only if one outlived its lock
 	releases  []release  // under way, or the last of a process

@@ -25,6 +25,7 @@ func TestEveryInvariantCanFail(t *testing.T) {
 	seen := 0
 	trials := maps.Clone(trials)
 	maps.Copy(trials, recoveryTrials)
+	maps.Copy(trials, sagaTrials)
 	maps.Copy(trials, routingTrials)
 	maps.Copy(trials, tenantTrials)
 	for _, inv := range All() {

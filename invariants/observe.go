@@ -93,6 +93,7 @@ func (j *Judge) operation(e *sim.Event) {
 		f.meet(s.job, intentResumed)
 	}
 	applied, locked := j.changes(s)
+	f.sagaOperation(s)
 	if s.Phase == "lock_renew" && s.Fault != "" && s.job != nil { // it may hang, and never be answered in time
 		f.meet(s.job, renewalFailed)
 	}
@@ -154,6 +155,7 @@ func (j *Judge) late(s *step) {
 	default:
 		f.meet(s.job, lateWrite)
 	}
+	f.sagaOperation(s)
 	if applied, _ := j.changes(s); applied && s.job != nil {
 		f.ambiguous(s)
 	}
@@ -194,6 +196,12 @@ func (j *Judge) changes(s *step) (applied, locked bool) {
 			j.snapshotChanged(s, c)
 		case strings.HasPrefix(c.Key, processedPrefix) || strings.HasPrefix(c.Key, inflightPrefix):
 			j.guardChanged(s, c)
+		case strings.HasPrefix(c.Key, sagaPrefix):
+			j.sagaChanged(s, c)
+		case strings.HasPrefix(c.Key, sagaDLQPrefix):
+			j.facts.sagaBuried(c)
+		case c.Key == auditKey:
+			j.facts.sagaAudited(c)
 		case strings.HasPrefix(c.Key, dlqPrefix):
 			id := c.Key[len(dlqPrefix):]
 			if j.facts.file(id, !c.Gone) {
@@ -221,6 +229,7 @@ func (j *Judge) changes(s *step) (applied, locked bool) {
 		}
 	}
 	written()
+	j.facts.recordChanges(s)
 	return applied, locked
 }
 

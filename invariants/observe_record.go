@@ -58,12 +58,14 @@ func (j *job) request(packet string) {
 		Topic    string            `json:"topic"`
 		Labels   map[string]string `json:"labels"`
 		Requires []string          `json:"requires"`
+		Workflow string            `json:"workflow_id"`
 	}
 	if json.Unmarshal([]byte(packet), &r) != nil {
 		return
 	}
 	j.wish.labels, j.wish.requires, j.wish.topic = r.Labels, r.Requires, r.Topic
 	j.approved = r.Labels["approval_granted"] == "true"
+	j.saga.workflow = r.Workflow
 }
 
 func (j *Judge) recordWritten(s *step, record *job) {
@@ -110,6 +112,7 @@ func (j *Judge) recordWritten(s *step, record *job) {
 	if record.attempts >= f.cfg.MaxSchedulingRetries && w.attempts < f.cfg.MaxSchedulingRetries {
 		f.reach(ceilingReached)
 	}
+	f.sagaWrote(own)
 	for _, check := range j.wrote {
 		check(own, w)
 	}

@@ -78,7 +78,11 @@ func (j *Judge) sysStored(s *step, c *sim.Change) bool {
 	switch c.Subject {
 	case subjectSubmit:
 		about.accepted = true
+		if strings.HasPrefix(id, compensationIDs) {
+			j.facts.compensationSubmitted(s, c.Value)
+		}
 	case subjectResult:
+		about.answered(c.Value)
 		about.classes &^= resultUnsent
 	}
 	return about == s.job

@@ -3,6 +3,7 @@ package scenarios
 import (
 	"cmp"
 	"context"
+	"encoding/json"
 	"fmt"
 	"log/slog"
 	"slices"
@@ -17,6 +18,7 @@ import (
 
 	"github.com/faultline-sim/faultline/engine"
 	"github.com/faultline-sim/faultline/engine/job"
+	"github.com/faultline-sim/faultline/engine/saga"
 	"github.com/faultline-sim/faultline/scenarios/world"
 	"github.com/faultline-sim/faultline/sim"
 )
@@ -85,7 +87,7 @@ func (c *crew) startWorkers(w *sim.World) {
 		pool, capabilities := t.pool(i + 1)
 		k := world.Worker{
 			ID: name, Pool: pool, Labels: t.workerLabels(i + 1), Capabilities: capabilities, MaxParallel: t.MaxParallel, HeartbeatEvery: t.HeartbeatEvery,
-			Work: c.work, Deduplicate: t.Deduplicate, Ledger: c.ledger,
+			Work: c.work, Status: c.status, Deduplicate: t.Deduplicate, Ledger: c.ledger,
 		}
 		w.Node(name, k.Run).Start()
 	}
@@ -117,8 +119,8 @@ func (c *crew) startClients(w *sim.World) {
 	if len(work.Cancel) > 0 {
 		w.Node(world.CancellerName, c.cancel).Start()
 	}
-	if work.Poison > 0 {
-		w.Node(world.StrangerName, world.Stranger{Messages: work.Poison, Every: work.Every}.Run).Start()
+	if work.Poison+work.Unreadable > 0 {
+		w.Node(world.StrangerName, world.Stranger{Messages: work.Poison, Entries: work.Unreadable, Stack: saga.StackKey(WorkflowID(1)), Every: work.Every}.Run).Start()
 	}
 }
 
@@ -136,8 +138,21 @@ func (c *crew) request(n int) job.Request {
 	if d, ok := c.plan.Workload.Deadline[n]; ok {
 		r.Budget = &job.Budget{DeadlineMS: d.Milliseconds()}
 	}
+	if size := c.plan.Workload.Saga; size > 0 {
+		r.WorkflowID, r.StepIndex, r.Capability = WorkflowID(1+(n-1)/size), (n-1)%size, "book"
+		r.Compensation = &job.Compensation{Capability: "cancel", Payload: json.RawMessage(`{"undo":"` + id + `"}`)}
+	}
 	_ = c.plan.Workload.route(&r, n) // the plan is valid
 	return r
+}
+
+// WorkflowID names the workload's n-th workflow.
+func WorkflowID(n int) string { return "wf-" + strconv.Itoa(n) }
+
+// status is what a worker answers of a job.
+func (c *crew) status(id string) job.Status {
+	n, _ := strconv.Atoi(strings.TrimPrefix(id, "job-"))
+	return job.Status(cmp.Or(c.plan.Workload.Answer[n], string(job.StatusSucceeded)))
 }
 
 // cancel is the main function of the canceller. It starts when the submitter does, so that it knows by

@@ -115,6 +115,9 @@ func (d *drawer) settings() {
 	if d.oneIn(8, "cancel") {
 		d.cancel(d.job("cancelled job"))
 	}
+	if d.oneIn(10, "saga") {
+		d.rollBack(d.job("fatal job"))
+	}
 	if d.oneIn(12, "deadline") {
 		d.set("workload.deadline."+nth(d.job("job with a deadline")), from(d, "deadline", "5s", "100ms", "1m"))
 	}

@@ -31,7 +31,7 @@ story: >
 preset: documented
 engine: {read_error: fail-open, backoff_max: 1m}
 topology: {schedulers: 1, workers: 2, max_parallel: 3, heartbeat_every: 1s, deduplicate: true, zones: 2, gpu_workers: 1}
-workload: {jobs: 4, every: 1s, work: 1m30s, tries: 2, tenants: 2, poison: 1, slow: {3: 15m}, cancel: {4: 2s}, deadline: {1: 10s}, label: {2: placement.zone=zone-2}, requires: {2: gpu}, topic: {2: job.gpu}}
+workload: {jobs: 4, every: 1s, work: 1m30s, tries: 2, tenants: 2, poison: 1, saga: 2, unreadable: 1, slow: {3: 15m}, cancel: {4: 2s}, deadline: {1: 10s}, answer: {4: FAILED_FATAL}, label: {2: placement.zone=zone-2}, requires: {2: gpu}, topic: {2: job.gpu}}
 faults:
   - on: {job: 3, phase: publish, occurrence: 2, node: scheduler-1}
     do: fail-after
@@ -55,8 +55,8 @@ seed: 18446744073709551615
 	assert.Equal(t, &Plan{
 		Version: 1, Name: "all-keys", Story: "Everything is given.", Preset: "documented", Engine: settings,
 		Topology: Topology{1, 2, 3, time.Second, true, 2, 1},
-		Workload: Workload{4, time.Second, 90 * time.Second, 1, 2, 2, 1, map[int]time.Duration{3: 15 * time.Minute}, map[int]time.Duration{4: 2 * time.Second}, map[int]time.Duration{1: 10 * time.Second},
-			map[int]string{2: "placement.zone=zone-2"}, map[int]string{2: "gpu"}, map[int]string{2: "job.gpu"}},
+		Workload: Workload{4, time.Second, 90 * time.Second, 1, 2, 2, 1, 2, 1, map[int]time.Duration{3: 15 * time.Minute}, map[int]time.Duration{4: 2 * time.Second}, map[int]time.Duration{1: 10 * time.Second},
+			map[int]string{2: "placement.zone=zone-2"}, map[int]string{2: "gpu"}, map[int]string{2: "job.gpu"}, map[int]string{4: "FAILED_FATAL"}},
 		Faults: []faults.Fault{
 			{On: &faults.Match{Job: 3, Phase: "publish", Occurrence: 2, Node: "scheduler-1"}, Do: faults.FailAfter, Times: 2},
 			{On: &faults.Match{Phase: "heartbeat"}, Do: faults.Lose, Rate: 0.5},
@@ -94,7 +94,7 @@ func TestStepsMaxGrowsWithJobs(t *testing.T) {
 func TestParseRefuses(t *testing.T) {
 	for _, c := range []struct{ name, text, want string }{
 		{"unknown key", "name: x\ntopolgy: {}\n", `p.yaml:2:1: unknown key "topolgy" in a plan; known are version, name, story, preset, engine, topology, world, workload, faults, schedule, then, expect, about, seed (did you mean "topology"?)`},
-		{"unknown key below", "name: x\nworkload:\n  job: 3\n", `p.yaml:3:3: unknown key "job" in workload; known are jobs, every, work, submissions, tries, tenants, poison, slow, cancel, deadline, label, requires, topic (did you mean "jobs"?)`},
+		{"unknown key below", "name: x\nworkload:\n  job: 3\n", `p.yaml:3:3: unknown key "job" in workload; known are jobs, every, work, submissions, tries, tenants, poison, saga, unreadable, slow, cancel, deadline, label, requires, topic, answer (did you mean "jobs"?)`},
 		{"unknown engine key", "name: x\nengine: {max_dispatch_retrys: 3}\n", `p.yaml:2:10: unknown key "max_dispatch_retrys" in engine; .*\(did you mean "max_dispatch_retries"\?\)`},
 		{"key that is a number", "1: x\n", `p.yaml:1:1: unknown key "1" in a plan`},
 		{"merge key", "name: x\n<<: {seed: 1}\n", `p.yaml:2:1: unknown key "<<"`},

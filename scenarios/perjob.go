@@ -24,6 +24,7 @@ var perJobs = []perJob{
 	{"label", "none", "the labels of job N, joined by commas", "placement.zone=zone-2"},
 	{"requires", "nothing", "what job N requires of a pool, joined by commas", "gpu"},
 	{"topic", topic, "the topic of job N", "job.gpu"},
+	{"answer", "SUCCEEDED", "what the worker of job N answers", "FAILED_FATAL"},
 }
 
 // prefix begins the settings of single jobs.

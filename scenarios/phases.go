@@ -82,6 +82,14 @@ func Phases() []faults.Phase {
 		p("notice_ack", "it acknowledges that", send),
 		p("void_deliver", "a worker receives what stands in a dispatch's place", deliver),
 		p("void_ack", "it acknowledges that", send),
+		p(phase.SagaRecord, "a scheduler that has the result of a job of a saga (workload.saga, as the next six) records its compensation (engine.saga.atomic_record=false)", store),
+		none(phase.SagaLock, "after FAILED_FATAL it takes the lock of the saga, to roll it back", store),
+		none(phase.SagaRead, "it looks at the compensation on top of the saga's stack (engine.saga.peek)", store),
+		none(phase.SagaPop, "it takes that off the stack: before it is submitted, or with engine.saga.peek afterwards", store),
+		p(phase.SagaPublish, "it publishes the job's compensation to sys.job.submit", publish),
+		none(phase.SagaClose, "it notes that the stack is empty and the rollback over (engine.saga.durable_rollback)", store),
+		none(phase.SagaUnlock, "it gives the saga's lock back", store),
+		none(world.PhaseUnreadable, "a stranger pushes onto the stack of wf-1 what nobody can read (workload.unreadable)", store),
 		none(phase.ReconcileLock, "a scheduler's reconciler takes its tick's lock (engine.reconciler, as the next three)", store),
 		none(phase.ReconcileRead, "it reads which jobs are past a timeout or a deadline", store),
 		p(phase.TimeoutRead, "it reads one of them again, under the job's lock (engine.recheck_timeouts)", store),
@@ -111,6 +119,7 @@ func (p *Plan) Phases() []faults.Phase {
 		phase.DLQWrite:    e.DLQOrder != engine.AtomicDLQ || p.Workload.Poison > 0,
 		phase.BreakerRead: false, phase.BreakerProbe: false, phase.SafetyCheck: false, phase.BreakerWrite: false, // no plan has a kernel yet
 		phase.ApprovalWrite: false, phase.DeniedWrite: false,
+		phase.SagaRecord: !e.Saga.AtomicRecord, phase.SagaRead: e.Saga.Peek, phase.SagaClose: e.Saga.DurableRollback,
 		phase.SnapshotLock: e.SnapshotLock, phase.SnapshotUnlock: e.SnapshotLock, phase.SnapshotRead: e.WarmStart,
 	}
 	return slices.DeleteFunc(Phases(), func(ph faults.Phase) bool {
@@ -126,7 +135,7 @@ func (p *Plan) Nodes() []string {
 	if len(p.Workload.Cancel) > 0 {
 		names = append(names, world.CancellerName)
 	}
-	if p.Workload.Poison > 0 {
+	if p.Workload.Poison+p.Workload.Unreadable > 0 {
 		names = append(names, world.StrangerName)
 	}
 	return names

@@ -57,12 +57,15 @@ type Workload struct {
 	Tries       int                   `yaml:"tries" json:"tries" min:"0" max:"1000" doc:"how often a client tries a submission before it gives up; 0 is until it succeeds"`
 	Tenants     int                   `yaml:"tenants" json:"tenants" min:"1" max:"1000" doc:"the jobs belong to tenant-1 up to tenant-<this>, in turn"`
 	Poison      int                   `yaml:"poison" json:"poison" min:"0" max:"1000" doc:"messages on sys.job.submit that nobody can read"`
+	Saga        int                   `yaml:"saga" json:"saga" min:"0" max:"1000" doc:"so many jobs one after the other belong to one workflow, wf-1.., and each leaves a compensation behind; 0 is none"`
+	Unreadable  int                   `yaml:"unreadable" json:"unreadable" min:"0" max:"1000" doc:"compensations that nobody can read, on the stack of wf-1, put there by the stranger"`
 	Slow        map[int]time.Duration `yaml:"slow,omitempty" json:"slow,omitempty" min:"1ns" max:"24h" doc:"jobs, by number, that take longer than work"`
 	Cancel      map[int]time.Duration `yaml:"cancel,omitempty" json:"cancel,omitempty" min:"1ns" max:"24h" doc:"jobs, by number, that are cancelled, and how long after their submission"`
 	Deadline    map[int]time.Duration `yaml:"deadline,omitempty" json:"deadline,omitempty" min:"1ms" max:"24h" doc:"jobs, by number, that have a deadline, and how long after their submission (budget.deadline_ms)"`
 	Label       map[int]string        `yaml:"label,omitempty" json:"label,omitempty" like:"placement.zone=zone-2" doc:"labels of jobs, by number, joined by commas (seed 003, section 5)"`
 	Requires    map[int]string        `yaml:"requires,omitempty" json:"requires,omitempty" like:"gpu" doc:"what jobs, by number, require of a pool, joined by commas (seed 003, section 5)"`
 	Topic       map[int]string        `yaml:"topic,omitempty" json:"topic,omitempty" like:"job.gpu" doc:"the topics of jobs, by number, that are not job.default"`
+	Answer      map[int]string        `yaml:"answer,omitempty" json:"answer,omitempty" oneof:"FAILED,FAILED_FATAL" doc:"jobs, by number, whose worker answers something else than SUCCEEDED; after FAILED_FATAL their workflow is rolled back"`
 }
 
 // Schedule says how the stepper chooses.

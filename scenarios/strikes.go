@@ -145,7 +145,7 @@ func (t Topology) actors(phase string) []string {
 		return []string{world.SubmitterName}
 	case phase == "cancel_publish":
 		return []string{world.CancellerName}
-	case phase == string(world.PhasePoison):
+	case phase == string(world.PhasePoison), phase == string(world.PhaseUnreadable):
 		return []string{world.StrangerName}
 	case phase == "effect", phase == "result_publish", phase == "heartbeat", slices.ContainsFunc([]string{"job_", "notice_", "void_d", "void_a"}, func(p string) bool { return strings.HasPrefix(phase, p) }):
 		return nodeNames("worker", t.Workers)
@@ -180,6 +180,8 @@ var leads = map[string]func(d *drawer, job int){
 	},
 	"cancel_notice": (*drawer).cancelAtWork, "notice_deliver": (*drawer).cancelAtWork, "notice_ack": (*drawer).cancelAtWork,
 	"void_publish": (*drawer).cancelInBetween, "void_deliver": (*drawer).cancelInBetween, "void_ack": (*drawer).cancelInBetween,
+	"saga_record": (*drawer).saga, "saga_lock": (*drawer).rollBack, "saga_read": (*drawer).rollBack, "saga_pop": (*drawer).rollBack,
+	"saga_publish": (*drawer).rollBack, "saga_close": (*drawer).rollBack, "saga_unlock": (*drawer).rollBack, "saga_unreadable": (*drawer).unreadable,
 	"timeout_read": (*drawer).expire, "timeout_write": (*drawer).expire,
 	"snapshot_read": (*drawer).startWarm, "replay_read": (*drawer).orphan,
 }

@@ -41,9 +41,10 @@ type Metrics struct {
 	StaleResults         *prometheus.CounterVec // topic; results of an older epoch than the record's, which were ignored
 	RunningWritesFailed  *prometheus.CounterVec // topic; dispatched jobs whose RUNNING could not be written
 	DLQWritesFailed      *prometheus.CounterVec // topic; failed jobs whose DLQ entry could not be written (seed 004)
-	Policy
+	RenewalsAbandoned    prometheus.Counter     // locks left to expire under their holder (seed 003, section 8)
 
-	RenewalsAbandoned prometheus.Counter // locks left to expire under their holder (seed 003, section 8)
+	Policy
+	Saga Saga
 }
 
 // New registers the collectors with reg, which may be nil: they then count unseen.
@@ -92,6 +93,9 @@ func New(reg prometheus.Registerer) (*Metrics, error) {
 		}),
 	}
 	m.Policy = newPolicy(counters)
+	var saga []prometheus.Collector
+	m.Saga, saga = newSaga()
+	all = append(all, saga...)
 	if reg == nil {
 		return m, nil
 	}

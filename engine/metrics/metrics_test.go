@@ -49,6 +49,13 @@ func TestNamesAndLabels(t *testing.T) {
 		"scheduler_running_write_failed_total":     "COUNTER topic ",
 		"scheduler_dlq_write_failed_total":         "COUNTER topic ",
 		"scheduler_lock_renewal_abandoned_total":   "COUNTER ",
+		"saga_recorded":                            "COUNTER ",
+		"saga_rollback_triggered":                  "COUNTER ",
+		"saga_compensation_dispatched":             "COUNTER ",
+		"saga_compensation_failed":                 "COUNTER ",
+		"saga_rollback_duration":                   "HISTOGRAM ",
+		"saga_active":                              "GAUGE ",
+		"saga_unmarshal_error":                     "COUNTER ",
 	}, got)
 }
 

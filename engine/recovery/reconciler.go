@@ -34,6 +34,10 @@ type Reconciler struct {
 	// Stale hears of each state how many jobs this replica's last tick found in it past their timeout
 	// or deadline: none, if another replica had the lock.
 	Stale func(s job.State, n int)
+	// RollBack takes up the rollback of a workflow that RollbacksKey says is due. What it could not do comes
+	// again at a later tick; it notices the end of ctx. With no RollBack nobody looks there.
+	RollBack     func(ctx context.Context, workflowID string) error
+	RollbacksKey string // a sorted set
 
 	list walker
 }
@@ -44,15 +48,34 @@ func (r *Reconciler) Run(ctx context.Context, beat clockwork.Ticker) {
 	run(ctx, beat, r.Lock, r.Logger, r.tick, func() { r.tell(nil) })
 }
 
+// rollBacks is the walk's visitor of workflows, or nil.
+func (r *Reconciler) rollBacks(well *bool) func(ctx context.Context, workflowID string) (stays bool) {
+	if r.RollBack == nil {
+		return nil
+	}
+	return func(ctx context.Context, workflowID string) bool {
+		err := r.RollBack(ctx, workflowID)
+		if err != nil {
+			r.Logger.LogAttrs(ctx, slog.LevelWarn, "rollback left to the next tick", slog.String("workflow_id", workflowID), slog.Any("error", err))
+		}
+		*well = *well && able(err)
+		return err != nil
+	}
+}
+
 func (r *Reconciler) tick(ctx context.Context) (well bool, err error) {
 	well = true
 	now := r.Clock.Now()
 	found := map[job.State]int{}
-	err = r.list.walk(phase.With(ctx, "", phase.ReconcileRead), []store.Query{
+	queries := []store.Query{
 		{Key: store.IndexKey(job.Dispatched), Until: now.Add(-r.Timeouts.shortest())},
 		{Key: store.IndexKey(job.Running), Until: now.Add(-r.Timeouts.Running)},
 		{Key: store.DeadlinesKey, Until: now},
-	}, func(ctx context.Context, rec *store.Record) (stays bool) {
+	}
+	if r.list.named = r.rollBacks(&well); r.list.named != nil {
+		queries = append(queries, store.Query{Key: r.RollbacksKey, Until: now})
+	}
+	err = r.list.walk(phase.With(ctx, "", phase.ReconcileRead), queries, func(ctx context.Context, rec *store.Record) (stays bool) {
 		reason := r.Timeouts.Overdue(rec, now)
 		if reason == "" {
 			return true

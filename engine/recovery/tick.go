@@ -45,14 +45,28 @@ func run(ctx context.Context, beat clockwork.Ticker, k *lock.Tick, log *slog.Log
 // meets: it is cut off from NATS, or knows of no worker.
 func able(err error) bool { return err == nil || errors.Is(err, lock.ErrBusy) }
 
-// walker lists jobs for a tick.
+// walker lists jobs, and whatever else one query names, for a tick.
 type walker struct {
 	store      *store.Store
 	lock       *lock.Tick
 	size       int   // jobs of one query in a batch
 	iterations int   // batches in a tick
 	passed     []int // for each query, how many jobs that stay the last tick has got past, if it did not get to the end
+
+	// What the last query lists are names, and not jobs, if there is a visitor of names. It sees ctx end.
+	named func(ctx context.Context, name string) (stays bool)
 }
+
+// known is how a walk remembers what the i-th of n queries listed. No job's id holds a space.
+func (w *walker) known(i, n int, id string) string {
+	if w.names(i, n) {
+		return "name " + id
+	}
+	return id
+}
+
+// names says whether the i-th of n queries lists names.
+func (w *walker) names(i, n int) bool { return w.named != nil && i == n-1 }
 
 // walk lists jobs by the queries, batch by batch, and gives each of them to visit once, until all have
 // been, or the iterations are used up, or ctx ends. What visit says is still there afterwards is
@@ -71,15 +85,21 @@ func (w *walker) walk(ctx context.Context, queries []store.Query, visit func(ctx
 		if lists, err = w.store.List(calls, w.size, queries...); err != nil {
 			return err
 		}
-		var fresh []string
+		var fresh, names []string
 		more := false
-		for _, list := range lists {
+		for i, list := range lists {
 			more = more || len(list) == w.size
 			for _, id := range list {
-				if _, again := stays[id]; !again {
+				key := w.known(i, len(lists), id)
+				_, again := stays[key]
+				stays[key] = true
+				switch {
+				case again:
+				case w.names(i, len(lists)):
+					names = append(names, id)
+				default:
 					fresh = append(fresh, id)
 				}
-				stays[id] = true
 			}
 		}
 		records, err := w.store.ReadAll(calls, fresh)
@@ -95,9 +115,18 @@ func (w *walker) walk(ctx context.Context, queries []store.Query, visit func(ctx
 			}
 			stays[records[i].JobID] = visit(calls, &records[i])
 		}
+		for _, name := range names {
+			if ctx.Err() != nil {
+				return nil
+			}
+			if err := w.lock.Hold(calls); err != nil {
+				return err
+			}
+			stays[w.known(len(lists)-1, len(lists), name)] = w.named(ctx, name)
+		}
 		for i, list := range lists {
 			for _, id := range list {
-				if stays[id] {
+				if stays[w.known(i, len(lists), id)] {
 					queries[i].Skip++
 				}
 			}

@@ -11,16 +11,22 @@ import (
 	"github.com/faultline-sim/faultline/sim"
 )
 
-// StrangerName is the node that publishes what nobody can read.
+// StrangerName is the node that publishes, and stores, what nobody can read.
 const StrangerName = "stranger"
 
-// PhasePoison is its publish.
-const PhasePoison phase.Phase = "poison_publish"
+// PhasePoison is its publish, and PhaseUnreadable its push onto a saga's stack.
+const (
+	PhasePoison     phase.Phase = "poison_publish"
+	PhaseUnreadable phase.Phase = "saga_unreadable"
+)
 
 // Stranger publishes messages to sys.job.submit that are no requests: a client of another version, or
-// a slip. It names them in their header, as poison-1, poison-2 and so on.
+// a slip. It names them in their header, as poison-1, poison-2 and so on. Onto a saga's stack it pushes
+// compensations that are none.
 type Stranger struct {
 	Messages int
+	Entries  int
+	Stack    string // the key of the saga's stack
 	Every    time.Duration
 }
 
@@ -35,6 +41,18 @@ func (s Stranger) Run(p *sim.Process) {
 			p.Clock().Sleep(retryEvery)
 		}
 	}
+	for n := 1; n <= s.Entries; n++ {
+		p.Clock().Sleep(s.Every)
+		for s.push(p, n) != nil {
+			p.Clock().Sleep(retryEvery)
+		}
+	}
+}
+
+func (s Stranger) push(p *sim.Process, n int) error {
+	ctx, cancel := context.WithTimeout(phase.With(p.Context(), "", PhaseUnreadable), 2*time.Second)
+	defer cancel()
+	return p.Redis().RPush(ctx, s.Stack, fmt.Sprintf(`{"topic": %d,`, n)).Err()
 }
 
 func (s Stranger) publish(p *sim.Process, id string) error {

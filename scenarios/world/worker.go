@@ -33,6 +33,7 @@ type Worker struct {
 	MaxParallel    int
 	HeartbeatEvery time.Duration
 	Work           func(jobID string) time.Duration // how long an execution takes
+	Status         func(jobID string) job.Status    // what it answers; nil is SUCCEEDED
 	Deduplicate    bool                             // refuse a second execution of an idempotency key that is done, or under way here
 	Ledger         *Ledger
 }
@@ -227,7 +228,11 @@ func (r *running) act(ctx context.Context, d job.Dispatch, msg jetstream.Msg) bo
 }
 
 func (r *running) answer(ctx context.Context, d job.Dispatch) error {
-	data, err := json.Marshal(job.Result{JobID: d.JobID, WorkerID: r.ID, Status: job.StatusSucceeded, Epoch: d.Epoch})
+	status := job.StatusSucceeded
+	if r.Status != nil {
+		status = r.Status(d.JobID)
+	}
+	data, err := json.Marshal(job.Result{JobID: d.JobID, WorkerID: r.ID, Status: status, Epoch: d.Epoch})
 	if err != nil {
 		return err
 	}

@@ -1,0 +1,79 @@
+package engine
+
+import (
+	"context"
+	"errors"
+	"log/slog"
+
+	"github.com/redis/go-redis/v9"
+
+	"github.com/faultline-sim/faultline/engine/job"
+	"github.com/faultline-sim/faultline/engine/lock"
+	"github.com/faultline-sim/faultline/engine/phase"
+	"github.com/faultline-sim/faultline/engine/saga"
+)
+
+func newSaga(c *Config, e *Engine) *saga.Manager {
+	s := &c.Settings
+	return &saga.Manager{
+		Redis: c.Redis, JetStream: c.JetStream, Clock: c.Clock, Locks: e.locks, DLQ: e.dlq, Logger: e.log, Metrics: &e.metrics.Saga,
+		Timeout: s.StoreOpTimeout, PublishTimeout: s.PublishTimeout, LockTTL: s.Saga.LockTTL, Limit: s.Saga.RollbackTimeout,
+		Draw: c.Random.Uint64, Check: e.checkSafety,
+		Peek: s.Saga.Peek, Durable: s.Saga.DurableRollback,
+	}
+}
+
+// record records the compensation of a job that has succeeded: at once, so that a failure of the state
+// write that follows records it again (seed 003, section 4), or with atomic_record by what it returns to
+// be added to that write's MULTI. It returns nil if nothing is to be added.
+func (e *Engine) record(ctx context.Context, res *job.Result, req *job.Request) (also func(context.Context, redis.Pipeliner) error, err error) {
+	if res.Status != job.StatusSucceeded || !saga.Compensated(req) {
+		return nil, nil
+	}
+	if e.settings.Saga.AtomicRecord {
+		return func(ctx context.Context, p redis.Pipeliner) error { return e.saga.PutRecord(ctx, p, req) }, nil
+	}
+	if err := e.saga.Record(ctx, req); err != nil {
+		return nil, e.storeRetry(ctx, err, phase.SagaRecord, "")
+	}
+	return nil, nil
+}
+
+// rollsBack says whether the result calls for its workflow to be rolled back.
+func rollsBack(res *job.Result, req *job.Request) bool {
+	return res.Status == job.StatusFailedFatal && req.WorkflowID != ""
+}
+
+// noteRollback is what FAILED takes along in its MULTI if a rollback is to follow: the note that it is due.
+func (e *Engine) noteRollback(res *job.Result, req *job.Request) func(context.Context, redis.Pipeliner) error {
+	if !rollsBack(res, req) || !e.settings.Saga.DurableRollback {
+		return nil
+	}
+	return func(ctx context.Context, p redis.Pipeliner) error { return e.saga.PutRollback(ctx, p, req.WorkflowID) }
+}
+
+// rollBackSaga rolls the workflow of a job that has failed for good back, in the background.
+func (e *Engine) rollBackSaga(ctx context.Context, res *job.Result, req *job.Request) {
+	if !rollsBack(res, req) {
+		return
+	}
+	e.background(ctx, func(ctx context.Context) {
+		err := e.saga.Rollback(ctx, req.WorkflowID)
+		if err != nil && !errors.Is(err, lock.ErrBusy) {
+			e.log.LogAttrs(ctx, slog.LevelError, "rollback failed", slog.String("workflow_id", req.WorkflowID), slog.Any("error", err))
+		}
+	})
+}
+
+// lifeKey is where the context of Run's own loops has itself, for what outlives a handling.
+type lifeKey struct{}
+
+// background calls fn in a goroutine of its own with a context that ends when Run is to end, which waits
+// for it. It has nothing of the handling that ctx is of, neither its lock nor its phase.
+func (e *Engine) background(ctx context.Context, fn func(ctx context.Context)) {
+	life, ok := ctx.Value(lifeKey{}).(context.Context)
+	if !ok { // a message handled without Run
+		life = context.Background()
+	}
+	e.behind.Go(func() { fn(life) })
+}

@@ -1,0 +1,84 @@
+package saga
+
+import (
+	"crypto/sha256"
+	"encoding/hex"
+	"fmt"
+	"maps"
+	"strings"
+
+	"github.com/faultline-sim/faultline/engine/job"
+)
+
+// Labels and environment of a compensation's job (seed 003, section 4).
+const (
+	LabelCompensation   = "saga_compensation" // "true", in the labels and in the environment
+	LabelIsCompensation = "is_compensation"   // "true"
+	LabelWorkflowID     = "saga_workflow_id"  // likewise in both
+	LabelJobID          = "saga_job_id"       // the job that it undoes
+)
+
+// PriorityCritical is every compensation's.
+const PriorityCritical = "CRITICAL"
+
+// StackKey is a list: the compensations of a workflow as JSON, the first recorded first.
+func StackKey(workflowID string) string { return "saga:" + workflowID + ":stack" }
+
+// LockKey is the key of the lock of a workflow's rollback.
+func LockKey(workflowID string) string { return "saga:" + workflowID + ":lock" }
+
+// Template is the job that undoes what req did: the request with the overrides of its compensation. It has
+// no id yet, is itself no part of the workflow, and has no compensation of its own.
+func Template(req *job.Request) job.Request {
+	c, t := req.Compensation, *req
+	t.JobID, t.Compensation, t.WorkflowID = "", nil, ""
+	t.Priority = PriorityCritical
+	if c.Topic != "" {
+		t.Topic = c.Topic
+	}
+	if c.Payload != nil {
+		t.Payload = c.Payload
+	}
+	if c.Budget != nil {
+		t.Budget = c.Budget
+	}
+	if c.Capability != "" {
+		t.Capability = c.Capability
+	}
+	t.IdempotencyKey = c.IdempotencyKey
+	if t.IdempotencyKey == "" {
+		t.IdempotencyKey = Key(req.WorkflowID, req.JobID, t.Topic, t.Capability, req.StepIndex)
+	}
+	t.Labels, t.Env = overlay(req.Labels, c.Labels), overlay(req.Env, c.Env)
+	maps.DeleteFunc(t.Labels, func(label, _ string) bool { // an approval is of the job that it was granted to
+		return strings.HasPrefix(label, "approval_") || strings.HasPrefix(label, "approved_")
+	})
+	mark := map[string]string{LabelCompensation: "true", LabelWorkflowID: req.WorkflowID}
+	maps.Copy(t.Labels, mark)
+	maps.Copy(t.Env, mark)
+	t.Labels[LabelIsCompensation], t.Labels[LabelJobID] = "true", req.JobID
+	return t
+}
+
+// overlay is base with over on top, shared with neither.
+func overlay(base, over map[string]string) map[string]string {
+	m := maps.Clone(base)
+	if m == nil {
+		m = map[string]string{}
+	}
+	maps.Copy(m, over)
+	return m
+}
+
+// Key is the idempotency key of a compensation that names none.
+func Key(workflowID, jobID, topic, capability string, step int) string {
+	return hash(fmt.Sprintf("%s|%s|%s|%s|%d", workflowID, jobID, topic, capability, step))
+}
+
+// idOf is the id of the job of a compensation, by its idempotency key.
+func idOf(key string) string { return "comp-" + hash(key)[:16] }
+
+func hash(s string) string {
+	sum := sha256.Sum256([]byte(s))
+	return hex.EncodeToString(sum[:])
+}

@@ -1,0 +1,10 @@
+// Package saga undoes work: a job of a workflow that succeeds may leave a compensation on its
+// workflow's stack, and when a job of the workflow fails for good the compensations are submitted as jobs,
+// the last recorded first (seed 003, section 4).
+//
+// In the documented design a compensation is popped, then submitted: what fails or crashes between the
+// two loses it. With Manager.Peek it stays on the stack until the stream has confirmed it, and its job's id
+// follows from its idempotency key, so that a repetition is the same job. With Manager.Durable a rollback that
+// is to come is noted in a sorted set, in the MULTI of what calls for it, and stays there until the
+// stack has been seen empty.
+package saga

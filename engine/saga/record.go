@@ -1,0 +1,96 @@
+package saga
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"strconv"
+	"time"
+
+	"github.com/redis/go-redis/v9"
+
+	"github.com/faultline-sim/faultline/engine/job"
+	"github.com/faultline-sim/faultline/engine/phase"
+)
+
+// RollbacksKey is a sorted set: the workflows that are to be rolled back, by when somebody who is not at it
+// yet should take that up, in unix ms. A workflow that has been rolled back stays for a while, out of
+// sight: should another of its jobs succeed, there is more to undo.
+const RollbacksKey = "saga:rollbacks"
+
+const (
+	closed     = 100 * 365 * 24 * time.Hour // added to when a rollback was done, it is out of sight
+	closedKept = 30 * 24 * time.Hour        // for so long
+)
+
+// Compensated says whether the job leaves a compensation behind when it succeeds.
+func Compensated(req *job.Request) bool { return req.Compensation != nil && req.WorkflowID != "" }
+
+// Record pushes the compensation of a job that has succeeded onto its workflow's stack. After an
+// error it may have been pushed or not.
+func (m *Manager) Record(ctx context.Context, req *job.Request) error {
+	ctx, cancel := context.WithTimeout(phase.With(ctx, req.JobID, phase.SagaRecord), m.Timeout)
+	defer cancel()
+	var err error
+	if m.Durable {
+		_, err = m.Redis.TxPipelined(ctx, func(p redis.Pipeliner) error { return m.PutRecord(ctx, p, req) })
+	} else {
+		err = m.PutRecord(ctx, m.Redis, req)
+	}
+	if err != nil {
+		return fmt.Errorf("record the compensation of %s: %w", req.JobID, err)
+	}
+	m.Metrics.Recorded.Inc()
+	return nil
+}
+
+// PutRecord adds to a MULTI what Record writes. A workflow that was to be rolled back before is to be
+// again, which only the server can tell at that instant, hence the XX.
+func (m *Manager) PutRecord(ctx context.Context, p redis.Cmdable, req *job.Request) error {
+	entry, err := json.Marshal(Template(req))
+	if err != nil {
+		return err
+	}
+	err = p.RPush(ctx, StackKey(req.WorkflowID), entry).Err()
+	if m.Durable {
+		p.ZAddXX(ctx, RollbacksKey, redis.Z{Score: float64(m.Clock.Now().UnixMilli()), Member: req.WorkflowID})
+	}
+	return err
+}
+
+// PutRollback adds to the MULTI of a job's FAILED that its workflow is to be rolled back. It leaves time
+// for the rollback that begins at once.
+func (m *Manager) PutRollback(ctx context.Context, p redis.Pipeliner, workflowID string) error {
+	due := m.Clock.Now().Add(m.Limit)
+	return p.ZAdd(ctx, RollbacksKey, redis.Z{Score: float64(due.UnixMilli()), Member: workflowID}).Err()
+}
+
+// close notes that a workflow has been rolled back, unless its stack holds something. It says whether it
+// does.
+func (m *Manager) close(ctx context.Context, workflowID string) (more bool, err error) {
+	ctx, cancel := context.WithTimeout(phase.With(ctx, "", phase.SagaClose), m.Timeout)
+	defer cancel()
+	err = m.Redis.Watch(ctx, func(tx *redis.Tx) error {
+		n, err := tx.LLen(ctx, StackKey(workflowID)).Result()
+		if more = n > 0; more || err != nil {
+			return err
+		}
+		_, err = tx.TxPipelined(ctx, func(p redis.Pipeliner) error {
+			now := m.Clock.Now().Add(closed)
+			p.ZAddXX(ctx, RollbacksKey, redis.Z{Score: float64(now.UnixMilli()), Member: workflowID})
+			p.ZRemRangeByScore(ctx, RollbacksKey, millis(time.UnixMilli(0).Add(closed)), millis(now.Add(-closedKept)))
+			return nil
+		})
+		return err
+	}, StackKey(workflowID))
+	if errors.Is(err, redis.TxFailedErr) {
+		return true, nil // something was recorded since
+	}
+	if err != nil {
+		return false, fmt.Errorf("close the rollback of %s: %w", workflowID, err)
+	}
+	return more, nil
+}
+
+func millis(t time.Time) string { return strconv.FormatInt(t.UnixMilli(), 10) }

@@ -1,0 +1,202 @@
+package saga
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"log/slog"
+	"time"
+
+	"github.com/jonboulle/clockwork"
+	"github.com/nats-io/nats.go/jetstream"
+	"github.com/redis/go-redis/v9"
+
+	"github.com/faultline-sim/faultline/engine/audit"
+	"github.com/faultline-sim/faultline/engine/bus"
+	"github.com/faultline-sim/faultline/engine/dlq"
+	"github.com/faultline-sim/faultline/engine/job"
+	"github.com/faultline-sim/faultline/engine/lock"
+	"github.com/faultline-sim/faultline/engine/metrics"
+	"github.com/faultline-sim/faultline/engine/phase"
+	"github.com/faultline-sim/faultline/engine/safety"
+)
+
+// ErrUnfinished says that a rollback ended before its stack was empty: its time was over, or its replica stops.
+var ErrUnfinished = errors.New("the rollback ended before the stack was empty")
+
+// EventDenied is the audit trail's word for a compensation that the safety kernel denied.
+const EventDenied = "saga_compensation_denied"
+
+// Manager records compensations and rolls workflows back. All fields but the switches are required. It is
+// safe for concurrent use.
+type Manager struct {
+	Redis          redis.UniversalClient
+	JetStream      jetstream.JetStream
+	Clock          clockwork.Clock
+	Locks          *lock.Locker
+	DLQ            *dlq.Queue
+	Logger         *slog.Logger
+	Metrics        *metrics.Saga
+	Timeout        time.Duration                                                       // of one operation on Redis: storeOpTimeout of seed 003
+	PublishTimeout time.Duration                                                       // of one publish
+	LockTTL        time.Duration                                                       // 2 min in seed 003
+	Limit          time.Duration                                                       // of one rollback: 30 s in seed 003
+	Draw           func(ctx context.Context) uint64                                    // for ids, without Peek
+	Check          func(ctx context.Context, req *job.Request) (safety.Verdict, error) // the soft safety check
+
+	Peek    bool // a compensation leaves the stack only once it is submitted, and has one id
+	Durable bool // what is to be rolled back is noted in RollbacksKey
+}
+
+// Rollback submits the compensations on the workflow's stack, the last recorded first, until there are
+// none. It fails with lock.ErrBusy if another is at it. It notices the end of ctx, and of its time, between two
+// compensations; what is left then is ErrUnfinished.
+func (m *Manager) Rollback(ctx context.Context, workflowID string) (err error) {
+	began, calls := m.Clock.Now(), phase.With(context.WithoutCancel(ctx), "", phase.SagaLock)
+	k := &lock.Tick{
+		Locker: m.Locks, Key: LockKey(workflowID), TTL: m.LockTTL, Keep: lock.Released, Acquire: phase.SagaLock, Release: phase.SagaUnlock,
+	}
+	if err := k.Begin(calls); err != nil {
+		return err
+	}
+	m.Metrics.Triggered.Inc()
+	m.Metrics.Active.Inc()
+	defer func() {
+		m.Metrics.Active.Dec()
+		m.Metrics.Duration.Observe(m.Clock.Since(began).Seconds())
+		if err := k.End(calls, true); err != nil {
+			m.Logger.LogAttrs(calls, slog.LevelWarn, "saga lock release failed", slog.String("workflow_id", workflowID), slog.Any("error", err))
+		}
+	}()
+	for {
+		more, err := m.next(calls, workflowID)
+		if err == nil && !more && m.Durable {
+			more, err = m.close(calls, workflowID)
+		}
+		switch {
+		case err != nil || !more:
+			return err
+		case ctx.Err() != nil, m.Clock.Since(began) >= m.Limit:
+			return fmt.Errorf("saga %s: %w", workflowID, ErrUnfinished)
+		}
+	}
+}
+
+// next deals with the compensation on top of the stack, if there is one. Without Peek it has left the
+// stack by then, and an error of what follows leaves it nowhere.
+func (m *Manager) next(ctx context.Context, workflowID string) (more bool, err error) {
+	entry, err := m.top(ctx, workflowID)
+	if errors.Is(err, redis.Nil) {
+		return false, nil
+	}
+	if err != nil {
+		return false, fmt.Errorf("saga %s: %w", workflowID, err)
+	}
+	err = m.compensate(ctx, workflowID, entry)
+	if err != nil {
+		m.Logger.LogAttrs(ctx, slog.LevelError, "compensation failed", slog.String("workflow_id", workflowID), slog.Any("error", err))
+		if m.Peek { // those below wait for it
+			return false, fmt.Errorf("saga %s: %w", workflowID, err)
+		}
+	}
+	return true, nil
+}
+
+// top is the last recorded compensation; redis.Nil if there is none.
+func (m *Manager) top(ctx context.Context, workflowID string) (string, error) {
+	ctx, cancel := context.WithTimeout(ctx, m.Timeout)
+	defer cancel()
+	if m.Peek {
+		return m.Redis.LIndex(phase.With(ctx, "", phase.SagaRead), StackKey(workflowID), -1).Result()
+	}
+	return m.Redis.RPop(phase.With(ctx, "", phase.SagaPop), StackKey(workflowID)).Result()
+}
+
+func (m *Manager) compensate(ctx context.Context, workflowID, entry string) error {
+	var req job.Request
+	err := json.Unmarshal([]byte(entry), &req)
+	if err == nil {
+		req.JobID = m.id(ctx, &req)
+		err = req.Validate()
+	}
+	if err != nil {
+		return m.bury(ctx, workflowID, entry, err)
+	}
+	verdict, err := m.Check(ctx, &req)
+	if err == nil && verdict.Decision == safety.Deny { // without a decision it goes on
+		return m.deny(ctx, workflowID, entry, &req, verdict)
+	}
+	if err := m.submit(ctx, &req); err != nil {
+		m.Metrics.Failed.Inc()
+		return err
+	}
+	m.Metrics.Dispatched.Inc()
+	m.Logger.LogAttrs(ctx, slog.LevelInfo, "compensation submitted",
+		slog.String("workflow_id", workflowID), slog.String("job_id", req.JobID), slog.String("topic", req.Topic))
+	return m.settle(ctx, workflowID, entry, nil)
+}
+
+func (m *Manager) id(ctx context.Context, req *job.Request) string {
+	if m.Peek {
+		return idOf(req.IdempotencyKey)
+	}
+	return fmt.Sprintf("comp-%016x", m.Draw(phase.With(ctx, "", phase.SagaPublish)))
+}
+
+// submit publishes the job; it is stored when a scheduler gets it.
+func (m *Manager) submit(ctx context.Context, req *job.Request) error {
+	packet, err := json.Marshal(req)
+	if err != nil {
+		return err
+	}
+	return bus.Publish(phase.With(ctx, req.Labels[LabelJobID], phase.SagaPublish), m.JetStream,
+		bus.Message{Subject: bus.SubjectSubmit, JobID: req.JobID, Body: packet}, m.PublishTimeout)
+}
+
+// deny skips a compensation, for the record.
+func (m *Manager) deny(ctx context.Context, workflowID, entry string, req *job.Request, v safety.Verdict) error {
+	m.Logger.LogAttrs(ctx, slog.LevelWarn, "compensation denied",
+		slog.String("workflow_id", workflowID), slog.String("job_id", req.JobID), slog.String("reason", v.Reason))
+	return m.settle(ctx, workflowID, entry, func(ctx context.Context, p redis.Pipeliner) error {
+		return audit.Put(ctx, p, audit.Event{
+			At: m.Clock.Now().UnixMilli(), Kind: EventDenied, JobID: req.JobID, ReasonCode: job.ReasonSafetyDenied,
+			Reason: fmt.Sprintf("compensation %s of saga %s: %s", req.IdempotencyKey, workflowID, v.Reason), By: v.Snapshot,
+		})
+	})
+}
+
+// entryBytesMax is how much of an entry that cannot be read goes into the dead-letter queue.
+const entryBytesMax = 4096
+
+// bury takes an entry that makes no sense to the dead-letter queue.
+func (m *Manager) bury(ctx context.Context, workflowID, entry string, cause error) error {
+	m.Metrics.Unreadable.Inc()
+	m.Logger.LogAttrs(ctx, slog.LevelError, "compensation cannot be read", slog.String("workflow_id", workflowID), slog.Any("error", cause))
+	return m.settle(ctx, workflowID, entry, func(ctx context.Context, p redis.Pipeliner) error {
+		return m.DLQ.Put(ctx, p, dlq.Entry{
+			JobID: "saga-" + hash(workflowID + "|" + entry)[:16], Topic: StackKey(workflowID), Status: dlq.StatusTerminated,
+			ReasonCode: job.ReasonSagaUnmarshalFailed, Reason: fmt.Sprintf("%v: %.*s", cause, entryBytesMax, entry), ReplayStatus: dlq.PendingReview,
+		})
+	})
+}
+
+// settle takes a compensation that is dealt with off the stack, unless it left that before, in one MULTI
+// with what put adds.
+func (m *Manager) settle(ctx context.Context, workflowID, entry string, put func(ctx context.Context, p redis.Pipeliner) error) error {
+	if !m.Peek && put == nil {
+		return nil
+	}
+	ctx, cancel := context.WithTimeout(phase.With(ctx, "", phase.SagaPop), m.Timeout)
+	defer cancel()
+	_, err := m.Redis.TxPipelined(ctx, func(p redis.Pipeliner) error {
+		if m.Peek {
+			p.LRem(ctx, StackKey(workflowID), -1, entry)
+		}
+		if put == nil {
+			return nil
+		}
+		return put(ctx, p)
+	})
+	return err
+}
