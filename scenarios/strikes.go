@@ -94,6 +94,7 @@ func (d *drawer) often(f *faults.Fault, ph faults.Phase) {
 var weights = map[string]int{
 	"dispatched_write": 32, "publish": 32,
 	"lock_acquire": 12, "lock_renew": 12, "state_read": 12, "scheduled_write": 12, "rollback_write": 12, "running_write": 12, "lock_release": 12, "submit_ack": 12,
+	"saga_read": 6, "saga_pop": 6, "saga_publish": 6, "saga_close": 6,
 	"pending_write": 1, "job_term": 1, "result_term": 1, "cancel_term": 1,
 }
 
