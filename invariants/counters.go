@@ -19,6 +19,7 @@ const (
 	counterVoids           = "scheduler_intents_voided_total"
 	counterFenced          = "scheduler_fenced_writes_total"
 	counterResumed         = "scheduler_intents_resumed_total"
+	counterDenied          = "safety_denied"
 
 	// A request that the cached state skips ends like one that fails closed: with nothing done after a
 	// failed read. Only what is acknowledged tells them apart, so they are counted together.
@@ -32,7 +33,7 @@ var mixedUp = []string{counterFailClosed, counterFenced, counterResumed, counter
 
 var countersEqualTrace = Invariant{
 	Name:     "counters-equal-trace",
-	Says:     "The schedulers' counters of dispatches, completions, rollbacks, failed and fenced writes, resumed and voided intents and fail-closed reads equal what the events show.",
+	Says:     "The schedulers' counters of dispatches, completions, denials, rollbacks, failed and fenced writes, resumed and voided intents and fail-closed reads equal what the events show.",
 	Kind:     Eventually,
 	Source:   "seed 000, publish failure recovery and next step 1; seed 001, next step 1; seed 003, section 10",
 	Needs:    []string{"events-agree-with-servers"},
@@ -64,6 +65,7 @@ var countersEqualTrace = Invariant{
 				{counterOutboxVoided, f.count.voided, "outbox entries that were dropped unpublished"},
 				{counterVoids, f.count.voids, "messages that took the place of a dispatch"},
 				{counterFenced, f.count.fenced, "state writes that looked and were not made"},
+				{counterDenied, f.count.denied, "DENIED writes that were confirmed"},
 				{counterResumed, f.count.resumed, "dispatches of an earlier handling that a later one saw stored"},
 				{counterFailClosed, failedClosed, "handlings that did nothing after a failed state read"},
 			} {

@@ -40,6 +40,7 @@ type counts struct {
 	voided                          int
 	runningWritesFailed, dlqsFailed int
 	fenced, resumed, voids          int
+	denied                          int
 }
 
 type node struct {

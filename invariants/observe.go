@@ -138,7 +138,7 @@ func (j *Judge) operation(e *sim.Event) {
 			f.count.dlqsFailed++ // of a job, or of a message that makes no sense
 		}
 	case "pending_write", "scheduled_write", "dispatched_write", "rollback_write", "running_write", "outbox_remove", "result_write", "failed_write",
-		"timeout_write", "cancel_write":
+		"timeout_write", "cancel_write", "approval_write", "denied_write":
 		j.writeAnswered(s, applied)
 	}
 }

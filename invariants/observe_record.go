@@ -102,7 +102,7 @@ func (j *Judge) recordWritten(s *step, record *job) {
 			h.tie = f.tie(own)
 		case dispatched:
 			h.intended = true
-		case failed:
+		case failed, denied:
 			h.failed = true
 		}
 	}
@@ -246,9 +246,12 @@ func (j *Judge) writeAnswered(s *step, applied bool) {
 		if !s.failed && s.job.stateAt != s.Step { // without RUNNING: the entry was not published
 			f.count.voided++
 		}
-	case "result_write", "failed_write", "timeout_write", "cancel_write":
+	case "result_write", "failed_write", "timeout_write", "cancel_write", "denied_write":
 		if !s.failed {
 			f.count.completed++
+		}
+		if !s.failed && s.Phase == "denied_write" {
+			f.count.denied++
 		}
 	}
 	if !s.failed {

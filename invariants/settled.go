@@ -82,7 +82,7 @@ func (j *job) why() string {
 
 var failedNeverPrecedesItsDLQEntry = Invariant{
 	Name:   "failed-never-precedes-its-dlq-entry",
-	Says:   "In every dlq_order but the documented one, FAILED is written only once the job has its DLQ entry.",
+	Says:   "In every dlq_order but the documented one, FAILED or DENIED is written only once the job has its DLQ entry.",
 	Kind:   Always,
 	Source: "seed 004, the caveat of an entry lost after the terminal write",
 	check: func(f *facts, t *tally) checker {
@@ -90,12 +90,12 @@ var failedNeverPrecedesItsDLQEntry = Invariant{
 			return checker{}
 		}
 		return checker{wrote: func(s *step, w *write) {
-			if s.job.state != failed || w.from == failed {
+			if !s.job.state.buried() || w.from == s.job.state {
 				return
 			}
 			t.exercise()
 			if !s.job.entered {
-				t.violated(s.job, "%s wrote FAILED at step %d (%s), before %s%s was written", who(s.Event), s.Step, s.Phase, dlqPrefix, s.job.id)
+				t.violated(s.job, "%s wrote %s at step %d (%s), before %s%s was written", who(s.Event), s.job.state, s.Step, s.Phase, dlqPrefix, s.job.id)
 			}
 		}}
 	},
@@ -103,7 +103,7 @@ var failedNeverPrecedesItsDLQEntry = Invariant{
 
 var failedJobHasDLQEntry = Invariant{
 	Name:     "failed-job-has-dlq-entry",
-	Says:     "Every FAILED job has an indexed DLQ entry with the reason code and the attempts of its record.",
+	Says:     "Every FAILED or DENIED job has an indexed DLQ entry with the reason code and the attempts of its record.",
 	Kind:     Eventually,
 	Source:   "seed 003, section 1; seed 004, for the entry's shape and for the caveat of an entry lost after the terminal write",
 	Needs:    []string{"events-agree-with-servers"},
@@ -116,14 +116,14 @@ var failedJobHasDLQEntry = Invariant{
 	check: func(f *facts, t *tally) checker {
 		judge := func(end *End) {
 			for _, j := range f.order {
-				if j.state != failed {
+				if !j.state.buried() {
 					continue
 				}
 				t.exercise()
 				data, there := end.Redis[dlqPrefix+j.id][""]
 				if !there {
 					if j.dlqExpires == 0 || end.At < j.dlqExpires {
-						t.violated(j, "is FAILED%s, but %s%s does not exist", j.since(), dlqPrefix, j.id)
+						t.violated(j, "is %s%s, but %s%s does not exist", j.state, j.since(), dlqPrefix, j.id)
 					}
 					continue
 				}

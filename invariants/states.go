@@ -38,6 +38,9 @@ func parseState(word string) state {
 // terminal says whether s is in the documentation's table of terminal states (seed 003, section 1).
 func (s state) terminal() bool { return s >= succeeded && s < unknown }
 
+// buried says whether a job that is over in s belongs in the dead-letter queue.
+func (s state) buried() bool { return s == failed || s == denied }
+
 // inFlight says whether a redelivered request for a job in s is a no-op (seed 000).
 func (s state) inFlight() bool { return s == dispatched || s == running }
 

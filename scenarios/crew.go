@@ -67,6 +67,10 @@ func (c *crew) scheduler(p *sim.Process) {
 		Redis: p.Redis(), JetStream: p.JetStream(), NATS: p.NATS(), Clock: p.Clock(), Random: p.Rand(),
 		Logger: slog.New(c.logs.process()), Registerer: registry,
 	}
+	if c.plan.Kernel.on() {
+		cfg.Safety = p.Dial(world.KernelName)
+		cfg.Output = cfg.Safety
+	}
 	if c.variant != nil {
 		c.variant(p.Node(), &cfg)
 	}

@@ -216,6 +216,7 @@ func (p *Plan) clone() *Plan {
 			c.Faults[i].After = &m
 		}
 	}
+	c.Kernel = p.Kernel.clone()
 	c.About = slices.Clone(p.About)
 	for _, k := range perJobs {
 		k.copy(&c.Workload, &p.Workload)

@@ -109,6 +109,7 @@ func (d *drawer) settings() {
 		d.turn(dial)
 	}
 	d.turnSome(dialsMax)
+	d.kernel()
 	if d.oneIn(10, "slow") {
 		d.slow(d.job("slow job"))
 	}
@@ -175,7 +176,7 @@ func (p *Plan) healsFaults() bool {
 
 // fits says whether the parts of the plan agree with each other.
 func (p *Plan) fits() bool {
-	for _, check := range []func(*Plan) *PlanError{checkWorkload, checkEngine, checkFaults, checkAbout, checkStrikes} {
+	for _, check := range []func(*Plan) *PlanError{checkWorkload, checkEngine, checkKernel, checkFaults, checkAbout, checkStrikes} {
 		if check(p) != nil {
 			return false
 		}

@@ -9,6 +9,7 @@ import (
 	"os"
 	"path/filepath"
 	"reflect"
+	"slices"
 	"strings"
 	"time"
 	"unicode/utf8"
@@ -19,6 +20,7 @@ import (
 	"github.com/goccy/go-yaml/token"
 
 	"github.com/faultline-sim/faultline/engine"
+	"github.com/faultline-sim/faultline/engine/safety/kernel"
 	"github.com/faultline-sim/faultline/faults/suggest"
 )
 
@@ -43,6 +45,7 @@ func Defaults() *Plan {
 		Preset:   PresetHardened,
 		Engine:   engine.Hardened(),
 		Topology: Topology{Schedulers: 2, Workers: 3, MaxParallel: 4, HeartbeatEvery: 10 * time.Second},
+		Kernel:   Kernel{Default: noKernel},
 		Workload: Workload{Jobs: 10, Every: 200 * time.Millisecond, Work: 50 * time.Millisecond, Submissions: 1, Tenants: 1},
 		Then:     Then{Heal: true, SettleWithin: 45 * time.Minute}, // running_timeout, three polls, and a budget of retries
 		Seed:     1,
@@ -184,6 +187,9 @@ func parse(data []byte) (*Plan, error) {
 		return nil, err
 	}
 	p.Engine = presetSettings(p.Preset)
+	if slices.ContainsFunc(root.Values, func(entry *ast.MappingValueNode) bool { return entry.Key.GetToken().Value == "kernel" }) {
+		p.Kernel.Default = kernel.Allow
+	}
 	if bad := d.mapping("", root, reflect.ValueOf(p).Elem()); bad != nil {
 		return nil, bad
 	}

@@ -55,6 +55,7 @@ seed: 18446744073709551615
 	assert.Equal(t, &Plan{
 		Version: 1, Name: "all-keys", Story: "Everything is given.", Preset: "documented", Engine: settings,
 		Topology: Topology{1, 2, 3, time.Second, true, 2, 1},
+		Kernel:   Kernel{Default: "none"},
 		Workload: Workload{4, time.Second, 90 * time.Second, 1, 2, 2, 1, 2, 1, map[int]time.Duration{3: 15 * time.Minute}, map[int]time.Duration{4: 2 * time.Second}, map[int]time.Duration{1: 10 * time.Second},
 			map[int]string{2: "placement.zone=zone-2"}, map[int]string{2: "gpu"}, map[int]string{2: "job.gpu"}, map[int]string{4: "FAILED_FATAL"}},
 		Faults: []faults.Fault{
@@ -93,7 +94,7 @@ func TestStepsMaxGrowsWithJobs(t *testing.T) {
 // Every refusal is one line that says where, what and what would be right.
 func TestParseRefuses(t *testing.T) {
 	for _, c := range []struct{ name, text, want string }{
-		{"unknown key", "name: x\ntopolgy: {}\n", `p.yaml:2:1: unknown key "topolgy" in a plan; known are version, name, story, preset, engine, topology, world, workload, faults, schedule, then, expect, about, seed (did you mean "topology"?)`},
+		{"unknown key", "name: x\ntopolgy: {}\n", `p.yaml:2:1: unknown key "topolgy" in a plan; known are version, name, story, preset, engine, topology, world, kernel, workload, faults, schedule, then, expect, about, seed (did you mean "topology"?)`},
 		{"unknown key below", "name: x\nworkload:\n  job: 3\n", `p.yaml:3:3: unknown key "job" in workload; known are jobs, every, work, submissions, tries, tenants, poison, saga, unreadable, slow, cancel, deadline, label, requires, topic, answer (did you mean "jobs"?)`},
 		{"unknown engine key", "name: x\nengine: {max_dispatch_retrys: 3}\n", `p.yaml:2:10: unknown key "max_dispatch_retrys" in engine; .*\(did you mean "max_dispatch_retries"\?\)`},
 		{"key that is a number", "1: x\n", `p.yaml:1:1: unknown key "1" in a plan`},

@@ -135,14 +135,14 @@ func flow(v reflect.Value) string {
 }
 
 var (
-	plainWord  = regexp.MustCompile(`^[a-z][a-z0-9_-]*$`)
+	plainWord  = regexp.MustCompile(`^[A-Za-z][A-Za-z0-9_-]*$`)
 	plainStory = regexp.MustCompile(`^[A-Za-z][A-Za-z0-9 ,.;()/_-]*$`)
 )
 
 // scalarText quotes text that YAML could take for something else.
 func scalarText(v reflect.Value) string {
 	text := textOf(v)
-	if v.Kind() != reflect.String || plainWord.MatchString(text) && !slices.Contains([]string{"true", "false", "null", "yes", "no", "on", "off"}, text) || strings.Contains(text, " ") && plainStory.MatchString(text) {
+	if v.Kind() != reflect.String || plainWord.MatchString(text) && !slices.Contains([]string{"true", "false", "null", "yes", "no", "on", "off", "y", "n"}, strings.ToLower(text)) || strings.Contains(text, " ") && plainStory.MatchString(text) {
 		return text
 	}
 	var quoted bytes.Buffer

@@ -106,6 +106,7 @@ func Phases() []faults.Phase {
 // Phases lists those of [Phases] that runs of p can have, given its settings.
 func (p *Plan) Phases() []faults.Phase {
 	e := &p.Engine
+	kernel := p.Kernel.on()
 	replays := e.PendingReplayer || e.SweepScheduled || e.ResumeIntents
 	met := map[phase.Phase]bool{
 		phase.OutboxRead: e.DispatchOrder == engine.Outbox, phase.OutboxClaim: e.DispatchOrder == engine.Outbox, phase.OutboxRemove: e.DispatchOrder == engine.Outbox,
@@ -117,8 +118,8 @@ func (p *Plan) Phases() []faults.Phase {
 		phase.ReconcileLock: e.Reconciler, phase.ReconcileRead: e.Reconciler, phase.TimeoutRead: e.Reconciler && e.RecheckTimeouts, phase.TimeoutWrite: e.Reconciler,
 		phase.ReplayLock: replays, phase.ReplayRead: replays,
 		phase.DLQWrite:    e.DLQOrder != engine.AtomicDLQ || p.Workload.Poison > 0,
-		phase.BreakerRead: false, phase.BreakerProbe: false, phase.SafetyCheck: false, phase.BreakerWrite: false, // no plan has a kernel yet
-		phase.ApprovalWrite: false, phase.DeniedWrite: false,
+		phase.BreakerRead: kernel && e.Policy.SharedBreaker, phase.BreakerProbe: kernel && e.Policy.SharedBreaker && e.Policy.SharedProbes,
+		phase.SafetyCheck: kernel, phase.BreakerWrite: kernel && e.Policy.SharedBreaker, phase.ApprovalWrite: kernel, phase.DeniedWrite: kernel,
 		phase.SagaRecord: !e.Saga.AtomicRecord, phase.SagaRead: e.Saga.Peek, phase.SagaClose: e.Saga.DurableRollback,
 		phase.SnapshotLock: e.SnapshotLock, phase.SnapshotUnlock: e.SnapshotLock, phase.SnapshotRead: e.WarmStart,
 	}
@@ -132,6 +133,9 @@ func (p *Plan) Phases() []faults.Phase {
 func (p *Plan) Nodes() []string {
 	names := append(nodeNames("scheduler", p.Topology.Schedulers), nodeNames("worker", p.Topology.Workers)...)
 	names = append(names, world.SubmitterName)
+	if p.Kernel.on() {
+		names = append(names, world.KernelName)
+	}
 	if len(p.Workload.Cancel) > 0 {
 		names = append(names, world.CancellerName)
 	}
@@ -143,14 +147,15 @@ func (p *Plan) Nodes() []string {
 
 // faultWorld is what the plan's faults can refer to.
 func (p *Plan) faultWorld() faults.World {
-	return faults.World{
-		Jobs:   p.Workload.Jobs,
-		Nodes:  p.Nodes(),
-		Phases: Phases(),
-		Links: []faults.Link{
-			{Name: "heartbeats", Says: "a worker's heartbeats to every scheduler", Nodes: nodeNames("worker", p.Topology.Workers)},
-			{Name: faults.Redis, Says: "a node's way to Redis", Nodes: slices.DeleteFunc(p.Nodes(), func(n string) bool { return strings.HasPrefix(n, "worker-") || n == world.StrangerName })},
-			{Name: faults.NATS, Says: "a node's way to NATS", Nodes: p.Nodes()},
-		},
+	links := []faults.Link{
+		{Name: "heartbeats", Says: "a worker's heartbeats to every scheduler", Nodes: nodeNames("worker", p.Topology.Workers)},
+		{Name: faults.Redis, Says: "a node's way to Redis", Nodes: slices.DeleteFunc(p.Nodes(), func(n string) bool {
+			return strings.HasPrefix(n, "worker-") || n == world.StrangerName || n == world.KernelName
+		})},
+		{Name: faults.NATS, Says: "a node's way to NATS", Nodes: slices.DeleteFunc(p.Nodes(), func(n string) bool { return n == world.KernelName })},
 	}
+	if p.Kernel.on() {
+		links = append(links, faults.Link{Name: world.KernelName, Says: "a scheduler's way to the safety kernel", Nodes: nodeNames("scheduler", p.Topology.Schedulers)})
+	}
+	return faults.World{Jobs: p.Workload.Jobs, Nodes: p.Nodes(), Phases: Phases(), Links: links}
 }

@@ -20,6 +20,7 @@ type Plan struct {
 	Engine   engine.Settings `yaml:"engine,omitempty" json:"engine"`
 	Topology Topology        `yaml:"topology,omitempty" json:"topology"`
 	World    Conditions      `yaml:"world,omitempty" json:"world"`
+	Kernel   Kernel          `yaml:"kernel,omitempty" json:"kernel"`
 	Workload Workload        `yaml:"workload,omitempty" json:"workload"`
 	Faults   []faults.Fault  `yaml:"faults,omitempty" json:"faults,omitempty"`
 	Schedule Schedule        `yaml:"schedule,omitempty" json:"schedule"`

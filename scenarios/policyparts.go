@@ -4,6 +4,7 @@ package scenarios
 var (
 	policyToggles = []Toggle{}
 	policyDials   = []dial{
+		{name: "kernel.default", values: []string{"ALLOW", "ALLOW", "DENY"}},
 		{name: "engine.policy.timeout", values: []string{"200ms", "10s"}},
 		{name: "engine.policy.throttle_delay", values: []string{"200ms", "1m"}},
 		{name: "engine.policy.open_delay", values: []string{"200ms", "1m"}},

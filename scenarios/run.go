@@ -137,6 +137,7 @@ func (r *run) play(w *sim.World) error {
 	r.world = w
 	r.injector.Attach(w)
 	r.crew = newCrew(r.plan, r.opt.Variant)
+	r.crew.startKernel(w)
 	r.crew.startSchedulers(w)
 	w.Step(boot, r.over)
 	r.crew.startWorkers(w)
@@ -169,6 +170,9 @@ func (r *run) play(w *sim.World) error {
 func (r *run) lastTimed() (last time.Duration) {
 	for _, f := range r.plan.Faults {
 		last = max(last, f.At)
+	}
+	for _, t := range r.plan.Kernel.Then {
+		last = max(last, t.At)
 	}
 	return last // the dying die earlier than the last submission
 }

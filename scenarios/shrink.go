@@ -19,7 +19,7 @@ func Shrink(plan *Plan, keep []string, fails func(*Plan) bool) *Plan {
 	}
 	for again := true; again; {
 		again = false
-		for _, cut := range []func() bool{s.faults, s.settings, s.jobs, s.crashes, s.nodes, s.schedule, s.details} {
+		for _, cut := range []func() bool{s.faults, s.kernel, s.settings, s.jobs, s.crashes, s.nodes, s.schedule, s.details} {
 			again = cut() || again
 		}
 		again = again || s.reseed()

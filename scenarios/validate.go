@@ -23,7 +23,7 @@ var kebab = regexp.MustCompile(`^[a-z0-9]+(-[a-z0-9]+)*$`)
 // valid; one that was built or changed in code may not be.
 func (p *Plan) Validate() error {
 	for _, check := range []func(*Plan) *PlanError{
-		checkVersion, checkName, checkRanges, checkWorkload, checkEngine, checkFaults, checkAbout, checkExpect,
+		checkVersion, checkName, checkRanges, checkWorkload, checkEngine, checkKernel, checkFaults, checkAbout, checkExpect,
 	} {
 		if e := check(p); e != nil {
 			return e
@@ -115,6 +115,9 @@ func checkEngine(p *Plan) *PlanError {
 	e := p.Engine
 	if e.BackoffBase > e.BackoffMax {
 		return &PlanError{Path: "engine.backoff_base", Message: fmt.Sprintf("engine.backoff_base is %s, longer than engine.backoff_max", durationText(e.BackoffBase)), Remedy: "give at most " + durationText(e.BackoffMax)}
+	}
+	if e.Policy.CircuitCloseAfter > e.Policy.CircuitHalfOpenMax {
+		return &PlanError{Path: "engine.policy.circuit_close_after", Message: "engine.policy.circuit_close_after is more than engine.policy.circuit_half_open_max: the circuit would never close", Remedy: fmt.Sprintf("give at most %d", e.Policy.CircuitHalfOpenMax)}
 	}
 	if _, err := e.TopicTimeouts.Parse(); err != nil {
 		return &PlanError{Path: "engine.topic_timeouts", Message: fmt.Sprintf("engine.topic_timeouts is %.80q", e.TopicTimeouts), Remedy: "give topics, each once, with a duration from 1s on, as in job.fast=20s,job.slow=10m"}

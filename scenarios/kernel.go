@@ -1,0 +1,169 @@
+package scenarios
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/faultline-sim/faultline/engine/safety/kernel"
+	"github.com/faultline-sim/faultline/scenarios/world"
+	"github.com/faultline-sim/faultline/sim"
+)
+
+// Kernel is the safety kernel of a world, which is its output policy too: a node named kernel, which every
+// scheduler asks before a job runs. A plan that does not mention it has none.
+type Kernel struct {
+	Default string              `yaml:"default" json:"default" oneof:"none,ALLOW,REQUIRE_APPROVAL,DENY,THROTTLE" doc:"what the safety kernel decides of a job that none of kernel.rules is about; none: the world has no kernel (ALLOW in a plan with a kernel)"`
+	Rules   []kernel.Rule       `yaml:"rules,omitempty" json:"rules,omitempty" doc:"what it decides of others; the first that matches counts"`
+	Output  []kernel.OutputRule `yaml:"output,omitempty" json:"output,omitempty" doc:"what it decides of results; the first that matches counts, and one that none is about is allowed"`
+	Then    []KernelChange      `yaml:"then,omitempty" json:"then,omitempty" doc:"when it goes by other rules"`
+}
+
+// KernelChange replaces parts of a kernel's policy at a time; what it leaves out stays as it was.
+type KernelChange struct {
+	At      time.Duration       `yaml:"at" json:"at" min:"1ms" max:"720h" doc:"when, since the world began"`
+	Default string              `yaml:"default,omitempty" json:"default,omitempty" oneof:"ALLOW,REQUIRE_APPROVAL,DENY,THROTTLE" doc:"instead of kernel.default"`
+	Rules   []kernel.Rule       `yaml:"rules,omitempty" json:"rules,omitempty" doc:"instead of kernel.rules"`
+	Output  []kernel.OutputRule `yaml:"output,omitempty" json:"output,omitempty" doc:"instead of kernel.output"`
+}
+
+// noKernel is the default of a world without one.
+const noKernel = "none"
+
+// on says whether the world has a kernel.
+func (k *Kernel) on() bool { return k.Default != noKernel }
+
+func (k *Kernel) policy() kernel.Policy {
+	return kernel.Policy{Default: k.Default, Rules: k.Rules, Output: k.Output}
+}
+
+// clone shares nothing with k that shrinking changes.
+func (k Kernel) clone() Kernel {
+	k.Rules, k.Output, k.Then = slices.Clone(k.Rules), slices.Clone(k.Output), slices.Clone(k.Then)
+	for i, t := range k.Then {
+		k.Then[i].Rules, k.Then[i].Output = slices.Clone(t.Rules), slices.Clone(t.Output)
+	}
+	return k
+}
+
+// after is the policy once t counts.
+func (t *KernelChange) after(p kernel.Policy) kernel.Policy {
+	p.Default = cmp.Or(t.Default, p.Default)
+	if len(t.Rules) > 0 {
+		p.Rules = t.Rules
+	}
+	if len(t.Output) > 0 {
+		p.Output = t.Output
+	}
+	return p
+}
+
+func checkKernel(p *Plan) *PlanError {
+	k := &p.Kernel
+	if !k.on() {
+		if len(k.Rules)+len(k.Output)+len(k.Then) > 0 {
+			return &PlanError{Path: "kernel.default", Message: "kernel.default is none, and the kernel has rules", Remedy: "give kernel.default a decision such as ALLOW, or take the rules away"}
+		}
+		return nil
+	}
+	if e := checkRules("kernel", k.Rules, k.Output); e != nil {
+		return e
+	}
+	for i, t := range k.Then {
+		path := fmt.Sprintf("kernel.then[%d]", i)
+		if t.Default == "" && len(t.Rules) == 0 && len(t.Output) == 0 {
+			return &PlanError{Path: path + ".at", Message: path + " changes nothing", Remedy: "give default, rules or output"}
+		}
+		if e := checkRules(path, t.Rules, t.Output); e != nil {
+			return e
+		}
+	}
+	return nil
+}
+
+func checkRules(path string, rules []kernel.Rule, output []kernel.OutputRule) *PlanError {
+	at := func(list string, i int, e *kernel.RuleError) *PlanError {
+		where := fmt.Sprintf("%s.%s[%d].%s", path, list, i, e.Field)
+		return &PlanError{Path: where, Message: where + " " + e.Message, Remedy: e.Remedy}
+	}
+	for i := range rules {
+		if e := rules[i].Validate(); e != nil {
+			return at("rules", i, e)
+		}
+	}
+	for i := range output {
+		if e := output[i].Validate(); e != nil {
+			return at("output", i, e)
+		}
+	}
+	return nil
+}
+
+// startKernel starts the kernel, if there is to be one, and sees to it that its policy changes in time.
+func (c *crew) startKernel(w *sim.World) {
+	k := &c.plan.Kernel
+	if !k.on() {
+		return
+	}
+	policy := k.policy()
+	server, err := kernel.NewServer(policy)
+	if err != nil {
+		panic(fmt.Sprintf("kernel: %v", err)) // the plan is valid
+	}
+	w.Node(world.KernelName, world.Kernel{Server: server}.Run).Start()
+	changes := slices.Clone(k.Then)
+	slices.SortStableFunc(changes, func(a, b KernelChange) int { return cmp.Compare(a.At, b.At) })
+	for _, t := range changes {
+		policy = t.after(policy)
+		next := policy
+		w.At(t.At, "policy", world.KernelName, func() { _ = server.Set(next) })
+	}
+}
+
+// kernel draws what the safety kernel of a plan that has one decides, now and later.
+func (d *drawer) kernel() {
+	k := &d.p.Kernel
+	if !k.on() {
+		return
+	}
+	for range d.upTo(2, "rules") {
+		k.Rules = append(k.Rules, d.rule())
+	}
+	if d.oneIn(4, "another policy") {
+		k.Then = append(k.Then, KernelChange{At: d.instant(), Rules: []kernel.Rule{d.rule()}})
+	}
+}
+
+// rule draws one. What it requires or throttles nobody would ever let go on.
+func (d *drawer) rule() kernel.Rule {
+	r := kernel.Rule{Decision: from(d, "decision", kernel.Deny, kernel.Allow, kernel.AllowWithConstraints)}
+	if r.Decision == kernel.AllowWithConstraints {
+		r.Constraints = "preferred_worker_id=worker-1"
+	}
+	if d.oneIn(3, "of all jobs") {
+		r.Topic = "job.*"
+	} else {
+		r.JobID = JobID(d.job("job of a rule"))
+	}
+	return r
+}
+
+// kernel cuts the policy down, or takes the kernel away.
+func (s *shrinker) kernel() (changed bool) {
+	if !s.best.Kernel.on() {
+		return false
+	}
+	if s.try(func(p *Plan) { p.Kernel = Kernel{Default: noKernel} }) {
+		return true
+	}
+	changed = thin(len(s.best.Kernel.Then), func(from, to int) bool {
+		return s.try(func(p *Plan) { p.Kernel.Then = slices.Delete(p.Kernel.Then, from, to) })
+	})
+	changed = thin(len(s.best.Kernel.Output), func(from, to int) bool {
+		return s.try(func(p *Plan) { p.Kernel.Output = slices.Delete(p.Kernel.Output, from, to) })
+	}) || changed
+	return thin(len(s.best.Kernel.Rules), func(from, to int) bool {
+		return s.try(func(p *Plan) { p.Kernel.Rules = slices.Delete(p.Kernel.Rules, from, to) })
+	}) || changed
+}

@@ -1,0 +1,76 @@
+package scenarios
+
+import (
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/faultline-sim/faultline/engine/safety/kernel"
+)
+
+const withKernel = `name: asked
+kernel:
+  rules:
+    - {job_id: job-2, decision: DENY, reason: no}
+    - {labels: "tier=gold", decision: ALLOW_WITH_CONSTRAINTS, constraints: "preferred_worker_id=worker-3"}
+  output: [{content: secret, decision: QUARANTINE}]
+  then:
+    - {at: 1m, rules: [{topic: "job.*", decision: DENY}]}
+`
+
+func TestAKernelIsPartOfAPlan(t *testing.T) {
+	p, err := Parse("asked.yaml", []byte(withKernel))
+	require.NoError(t, err)
+	want := Kernel{
+		Default: "ALLOW",
+		Rules: []kernel.Rule{
+			{JobID: "job-2", Decision: "DENY", Reason: "no"},
+			{Labels: "tier=gold", Decision: "ALLOW_WITH_CONSTRAINTS", Constraints: "preferred_worker_id=worker-3"},
+		},
+		Output: []kernel.OutputRule{{Content: "secret", Decision: "QUARANTINE"}},
+		Then:   []KernelChange{{At: time.Minute, Rules: []kernel.Rule{{Topic: "job.*", Decision: "DENY"}}}},
+	}
+	assert.Equal(t, want, p.Kernel)
+	text, err := Marshal(p)
+	require.NoError(t, err)
+	again, err := Parse("again.yaml", text)
+	require.NoError(t, err, "%s", text)
+	assert.Equal(t, p, again)
+	assert.Contains(t, p.Nodes(), "kernel")
+	copied := p.clone()
+	copied.Kernel.Rules[0].Decision, copied.Kernel.Then[0].Rules[0].Decision = "ALLOW", "ALLOW"
+	assert.Equal(t, want, p.Kernel, "a clone is its own")
+
+	without, err := Parse("calm.yaml", []byte("name: calm\n"))
+	require.NoError(t, err)
+	assert.False(t, without.Kernel.on())
+	assert.NotContains(t, without.Nodes(), "kernel")
+	require.NoError(t, without.Set("kernel.default=DENY"))
+	assert.True(t, without.Kernel.on())
+	assert.Equal(t, []string{"kernel.default=DENY"}, without.Changes())
+}
+
+func TestAKernelIsReadStrictly(t *testing.T) {
+	for text, problem := range map[string]string{
+		"kernel: {defualt: ALLOW}":                                                  `plan.yaml:2:10: unknown key "defualt" in kernel`,
+		"kernel: {default: PERHAPS}":                                                `plan.yaml:2:19: kernel.default is "PERHAPS"`,
+		"kernel: {rules: [{topic: a}]}":                                             `plan.yaml:2:18: kernel.rules[0].decision is ""`,
+		"kernel: {rules: [{decision: deny}]}":                                       `kernel.rules[0].decision is "deny"; one of ALLOW`,
+		"kernel: {rules: [{decision: ALLOW_WITH_CONSTRAINTS}]}":                     `there are none`,
+		"kernel: {rules: [{decision: DENY, constraints: a=b}]}":                     `plan.yaml:2:48: kernel.rules[0].constraints bind nobody`,
+		"kernel: {default: none, rules: [{decision: DENY}]}":                        `the kernel has rules`,
+		"kernel: {then: [{at: 1m}]}":                                                `kernel.then[0] changes nothing`,
+		"kernel: {then: [{default: DENY}]}":                                         `kernel.then[0].at is 0s`,
+		"kernel: {output: [{decision: DENY, sync: true, content: x}]}":              `kernel.output[0].content is not to be seen`,
+		"kernel: {then: [{at: 1m, output: [{decision: ALLOW, redacted_ptr: x}]}]}":  `kernel.then[0].output[0].redacted_ptr leads nowhere`,
+		"faults: [{at: 5s, do: partition, node: scheduler-1, from: kernel}]":        `kernel`,
+		"faults: [{at: 5s, do: crash, node: kernel}]":                               `kernel`,
+		"kernel:\nfaults: [{on: {job: 1, phase: safety_check}, do: late, for: 1s}]": `late makes no sense for safety_check`,
+	} {
+		_, err := Parse("plan.yaml", []byte("name: plan\n"+text))
+		require.Error(t, err, text)
+		assert.ErrorContains(t, err, problem, text)
+	}
+}

@@ -1,0 +1,20 @@
+package world
+
+import (
+	"github.com/faultline-sim/faultline/engine/safety/kernel"
+	"github.com/faultline-sim/faultline/sim"
+)
+
+// KernelName is the node that decides whether jobs may run, and what becomes of their output.
+const KernelName = "kernel"
+
+// Kernel is the production's own safety kernel and output policy. What it goes by outlives a crash.
+type Kernel struct {
+	Server *kernel.Server
+}
+
+// Run is the kernel's main function.
+func (k Kernel) Run(p *sim.Process) {
+	p.Serve(k.Server.Register)
+	<-p.Context().Done()
+}
