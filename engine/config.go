@@ -84,6 +84,9 @@ func (c Config) validate() error {
 	if c.NATS == nil {
 		errs = append(errs, errors.New("no NATS: pass the *nats.Conn"))
 	}
+	if c.Settings.Output.Enabled && c.Output == nil {
+		errs = append(errs, errors.New("output.enabled is set, but there is no Output: pass a connection to the output policy, or turn it off"))
+	}
 	errs = append(errs, checkRedis(c.Redis), c.Settings.Validate())
 	return errors.Join(errs...)
 }

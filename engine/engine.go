@@ -52,6 +52,7 @@ type Engine struct {
 	kicks    chan string                      // job ids for the relay; see kick
 	jobs     atomic.Pointer[jetstream.Stream] // the stream of dispatches; see jobsStream
 	behind   sync.WaitGroup                   // what goes on in the background; see background
+	output   *outputs                         // nil without the output policy
 }
 
 // New returns an engine, or says everything that is wrong with its configuration. It does no I/O.
@@ -103,6 +104,7 @@ func New(c Config) (*Engine, error) {
 			Breaker: e.breaker(c.Redis, "safety kernel", safety.SafetyPrefix, metrics.CircuitSafety),
 		}
 	}
+	e.output = e.outputs(c)
 	e.locks = &lock.Locker{
 		Redis: c.Redis,
 		Clock: c.Clock,

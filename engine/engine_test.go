@@ -395,6 +395,8 @@ func TestPresets(t *testing.T) {
 	want.StaleReasonCode = "stale_worker"
 	want.DLQOrder, want.TickLock = "atomic", "renewed"
 	want.Policy.SharedProbes = true
+	want.Output.DurableScans = true
+	want.TenantReserve = true
 	for _, toggle := range []*bool{
 		&want.Fence, &want.Epochs, &want.ResumeIntents, &want.RefuseStaleResults, &want.VoidIntents, &want.CancelNotice,
 		&want.SweepScheduled, &want.RecheckTimeouts, &want.BusyBackoff, &want.SnapshotLastSeen,

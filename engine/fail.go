@@ -20,10 +20,12 @@ type failure struct {
 	decided *store.Decided // with DENIED, by the safety kernel
 	rec     *store.Record
 	guessed bool // the record's state was not read
+	blind   bool // the state is written over whatever the record holds
 	topic   string
 	key     string // idempotency key
 	code    string
 	reason  string
+	ptr     string                                             // of the job's output; may be ""
 	also    func(ctx context.Context, p redis.Pipeliner) error // what else belongs to the MULTI of the state; may be nil
 }
 
@@ -71,7 +73,8 @@ func (e *Engine) fail(ctx context.Context, f failure) error {
 // failed writes the job's end, and with it what entry adds.
 func (e *Engine) failed(ctx context.Context, f failure, entry func(ctx context.Context, p redis.Pipeliner) error) error {
 	w := f.rec.Move(f.end())
-	w.Guessed, w.Reason, w.ReasonCode, w.Also = f.guessed, f.reason, f.code, together(entry, f.also)
+	w.Guessed, w.Blind, w.Reason, w.ReasonCode, w.ResultPtr = f.guessed, f.blind, f.reason, f.code, f.ptr
+	w.Also = together(entry, f.also)
 	w.Decided = f.decided
 	if err := e.move(ctx, f.phase, f.rec, w); err != nil {
 		return e.writeRetry(ctx, err, f.phase, f.code)
@@ -80,7 +83,11 @@ func (e *Engine) failed(ctx context.Context, f failure, entry func(ctx context.C
 	if w.To == job.Denied {
 		e.metrics.SafetyDenied.WithLabelValues(f.topic).Inc()
 	}
-	e.log.LogAttrs(ctx, slog.LevelError, "job failed",
+	words := "job failed"
+	if w.To != job.Failed {
+		words = "job ended"
+	}
+	e.log.LogAttrs(ctx, slog.LevelError, words,
 		slog.String("job_id", f.rec.JobID), slog.String("topic", f.topic), slog.String("state", string(w.To)), slog.String("reason_code", f.code),
 		slog.String("reason", f.reason), slog.Int("attempts", f.rec.Attempts))
 	return nil

@@ -206,6 +206,12 @@ func (s *syncBuffer) await(words string) {
 
 func newHarness(t *testing.T, change ...func(*Settings)) *harness {
 	t.Helper()
+	return newHarnessOn(t, func(*harness) {}, change...)
+}
+
+// newHarnessOn is a harness with more in its engine's configuration than the settings.
+func newHarnessOn(t *testing.T, configure func(*harness), change ...func(*Settings)) *harness {
+	t.Helper()
 	h := &harness{
 		t: t, redis: miniredis.RunT(t), nc: startNATS(t),
 		clock:  clockwork.NewFakeClockAt(time.UnixMilli(1_700_000_000_000)),
@@ -229,6 +235,7 @@ func newHarness(t *testing.T, change ...func(*Settings)) *harness {
 		Redis: client, JetStream: faultyJetStream{js, h.faults}, NATS: h.nc, Clock: h.clock, Random: zeroRandom{},
 		Logger: slog.New(slog.NewJSONHandler(h.logs, nil)), Registerer: h.reg,
 	}
+	configure(h)
 	h.Engine, err = New(h.config)
 	require.NoError(t, err)
 	require.NoError(t, EnsureStreams(t.Context(), js, h.config.Streams))

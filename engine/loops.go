@@ -37,7 +37,7 @@ func (e *Engine) startReconciler(ctx context.Context, loops *errgroup.Group) {
 // startReplayer adds the replayer's loop, if there is anything that it is to take up.
 func (e *Engine) startReplayer(ctx context.Context, loops *errgroup.Group) {
 	waits := e.waits()
-	if len(waits) == 0 {
+	if len(waits) == 0 && !e.output.keeps() {
 		return
 	}
 	r := &recovery.Replayer{
@@ -46,6 +46,9 @@ func (e *Engine) startReplayer(ctx context.Context, loops *errgroup.Group) {
 		BatchSize:     e.settings.BatchSize,
 		MaxIterations: e.settings.MaxIterations,
 		Replay:        e.replay,
+	}
+	if e.output.keeps() {
+		r.More = e.resumeScans
 	}
 	beat := e.clock.NewTicker(e.settings.PollInterval)
 	loops.Go(func() error { defer beat.Stop(); r.Run(ctx, beat); return nil })

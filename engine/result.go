@@ -53,12 +53,19 @@ func (e *Engine) handleJobResult(ctx context.Context, res *job.Result, rec *stor
 	}
 	w := rec.Move(to)
 	w.Reason, w.ReasonCode, w.Also = res.Reason, res.ReasonCode, record
+	w.ResultPtr = res.ResultPtr
+	if to == job.Succeeded {
+		if blocked := e.checkOutput(ctx, res, rec, &w); blocked != nil {
+			return e.block(ctx, blocked)
+		}
+	}
 	if err := e.move(ctx, phase.ResultWrite, rec, w); err != nil {
 		return e.writeRetry(ctx, err, phase.ResultWrite, "")
 	}
 	e.metrics.JobsCompleted.WithLabelValues(rec.Topic, string(to)).Inc()
 	e.log.LogAttrs(ctx, slog.LevelInfo, "job completed", slog.String("job_id", res.JobID),
 		slog.String("topic", rec.Topic), slog.String("state", string(to)), slog.String("worker_id", res.WorkerID))
+	e.scanLater(ctx, rec)
 	return nil
 }
 

@@ -113,6 +113,7 @@ func TestDrawTurnsEverySetting(t *testing.T) {
 		"engine.reconciler", "engine.pending_replayer", "engine.warm_start", "engine.idempotency_guard", "engine.lock_renewal",
 		"engine.lock_release", "engine.snapshot_lock", "engine.terminate_order", "engine.tie_break",
 		"engine.policy.fail_mode", "engine.policy.shared_breaker", "engine.policy.shared_probes",
+		"engine.output.enabled", "engine.output.recheck", "engine.output.durable_scans",
 		"schedule.steps_max", // what uses it up is a finding
 		"preset",             // a space says which
 		"then.settle_within", // as long as the other settings ask for

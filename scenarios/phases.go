@@ -64,9 +64,15 @@ func Phases() []faults.Phase {
 		p("job_term", "the worker gives up a dispatch that it cannot read", send),
 		none("heartbeat", "a worker says that it lives, on sys.heartbeat", send),
 		p("result_deliver", "a scheduler receives the result", deliver),
+		p(phase.OutputCheck, "it asks the output policy about the result's metadata (engine.output.enabled, as all that is about outputs)", call),
 		p(phase.ResultWrite, "it writes the terminal state", store),
 		p(phase.FailedWrite, "it writes FAILED: the retry ceiling, or a job that can never be routed", store),
 		p(phase.DLQWrite, "it writes the entry of the dead-letter queue, and its index, on their own", store),
+		p(phase.OutputRead, "after SUCCEEDED it reads the output, in the background", store),
+		p(phase.OutputScan, "it asks the output policy about the output itself", call),
+		p(phase.OutputReread, "it reads the record of a job whose output is blocked, under the job's lock (engine.output.recheck)", store),
+		p(phase.OutputWrite, "it writes OUTPUT_QUARANTINED over SUCCEEDED", store),
+		p(phase.OutputRecord, "it notes what the scan found", store),
 		p("result_ack", "it acknowledges the result", send),
 		p("result_nak", "it hands the result back, to be redelivered after a delay", send),
 		p("result_term", "it gives the result up for good", send),
@@ -96,6 +102,7 @@ func Phases() []faults.Phase {
 		p(phase.TimeoutWrite, "it writes TIMEOUT", store),
 		none(phase.ReplayLock, "a scheduler's replayer takes its tick's lock (engine.pending_replayer)", store),
 		p(phase.ReplayRead, "it reads which jobs wait for too long, and each of them; their handling follows", store),
+		p(phase.ScanRead, "it reads which outputs have not been scanned in time (engine.output.durable_scans), and the record of each; the scan follows", store),
 		none(phase.SnapshotLock, "a scheduler takes the lock of the snapshot's writer (engine.snapshot_lock)", store),
 		none(phase.SnapshotWrite, "it writes the snapshot of the workers that it knows", store),
 		none(phase.SnapshotUnlock, "it gives that lock back (engine.snapshot_lock)", store),
@@ -121,6 +128,8 @@ func (p *Plan) Phases() []faults.Phase {
 		phase.BreakerRead: kernel && e.Policy.SharedBreaker, phase.BreakerProbe: kernel && e.Policy.SharedBreaker && e.Policy.SharedProbes,
 		phase.SafetyCheck: kernel, phase.BreakerWrite: kernel && e.Policy.SharedBreaker, phase.ApprovalWrite: kernel, phase.DeniedWrite: kernel,
 		phase.SagaRecord: !e.Saga.AtomicRecord, phase.SagaRead: e.Saga.Peek, phase.SagaClose: e.Saga.DurableRollback,
+		phase.OutputCheck: false, phase.OutputRead: false, phase.OutputScan: false, phase.OutputReread: false, phase.OutputWrite: false, // likewise
+		phase.OutputRecord: false, phase.ScanRead: false,
 		phase.SnapshotLock: e.SnapshotLock, phase.SnapshotUnlock: e.SnapshotLock, phase.SnapshotRead: e.WarmStart,
 	}
 	return slices.DeleteFunc(Phases(), func(ph faults.Phase) bool {

@@ -15,5 +15,7 @@ const (
 	ReasonTenantLimit          = "tenant_limit"           // the tenant has as many jobs in flight as it may have
 	ReasonSafetyDenied         = "safety_denied"          // the safety kernel denied the job
 	ReasonSagaUnmarshalFailed  = "saga_unmarshal_failed"  // a compensation that cannot be read (seed 003, section 4)
+	ReasonOutputQuarantined    = "output_quarantined"     // the output policy blocked the result, or asks for a redaction that there is not (seed 003, section 2)
+	ReasonOutputDenied         = "output_denied"          // the output policy denied the result (seed 003, section 2)
 	ReasonSchemaInvalid        = "schema_invalid"         // the packet lacks what a packet must have (seed 004, poison payload)
 )

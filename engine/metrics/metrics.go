@@ -44,7 +44,8 @@ type Metrics struct {
 	RenewalsAbandoned    prometheus.Counter     // locks left to expire under their holder (seed 003, section 8)
 
 	Policy
-	Saga Saga
+	Output Output
+	Saga   Saga
 }
 
 // New registers the collectors with reg, which may be nil: they then count unseen.
@@ -96,6 +97,9 @@ func New(reg prometheus.Registerer) (*Metrics, error) {
 	var saga []prometheus.Collector
 	m.Saga, saga = newSaga()
 	all = append(all, saga...)
+	var output []prometheus.Collector
+	m.Output, output = newOutput()
+	all = append(all, output...)
 	if reg == nil {
 		return m, nil
 	}

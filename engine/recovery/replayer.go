@@ -22,7 +22,7 @@ type Wait struct {
 	Age   time.Duration
 }
 
-// Replayer takes up jobs that wait for too long. All fields are required.
+// Replayer takes up jobs that wait for too long. All fields but More are required.
 type Replayer struct {
 	Store         *store.Store
 	Lock          *lock.Tick
@@ -35,6 +35,9 @@ type Replayer struct {
 	// Replay brings a job on from the state it was listed in, if it is still there. It takes the
 	// job's lock. What it could not do comes again at a later tick.
 	Replay func(ctx context.Context, listed *store.Record) error
+
+	// More takes up what else waits, at each tick; nil is nothing. An error ends the tick early.
+	More func(ctx context.Context) error
 
 	list walker
 }
@@ -64,6 +67,9 @@ func (r *Replayer) tick(ctx context.Context) (well bool, err error) {
 		well = well && able(err)
 		return err != nil
 	})
+	if err == nil && r.More != nil && ctx.Err() == nil {
+		err = r.More(context.WithoutCancel(ctx))
+	}
 	return well, err
 }
 

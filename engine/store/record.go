@@ -37,6 +37,7 @@ const (
 	fieldEpoch      = "epoch"
 	fieldVersion    = "version"
 	fieldRequest    = "request"
+	fieldResultPtr  = "result_ptr"
 
 	fieldDecision    = "decision"
 	fieldSnapshot    = "policy_snapshot"
@@ -63,6 +64,7 @@ type Record struct {
 	Epoch      int64     // of the last dispatch intent; 0 before the first, and without epochs
 	Version    int64     // counts the state writes
 	Packet     []byte    // the request as JSON; see Request
+	ResultPtr  string    // the Redis key of the job's output; "" if there is none
 	Decided    Decided   // by the safety kernel
 }
 
@@ -126,6 +128,9 @@ func (r *Record) Moved(w *Write, out Written) {
 	if w.Reason != "" || w.ReasonCode != "" {
 		r.Reason, r.ReasonCode = w.Reason, w.ReasonCode
 	}
+	if w.ResultPtr != "" {
+		r.ResultPtr = w.ResultPtr
+	}
 }
 
 // JobKey is the key of a job's record.
@@ -145,6 +150,7 @@ func parse(jobID string, m map[string]string) (Record, error) {
 		Reason:     m[fieldReason],
 		ReasonCode: m[fieldReasonCode],
 		Packet:     []byte(m[fieldRequest]),
+		ResultPtr:  m[fieldResultPtr],
 		Decided:    Decided{Decision: m[fieldDecision], Snapshot: m[fieldSnapshot], JobHash: m[fieldJobHash]},
 	}
 	if !r.State.Valid() {

@@ -26,6 +26,7 @@ type Write struct {
 	Reason     string // of a failure, in words
 	ReasonCode string
 	Decided    *Decided                                           // is kept with the move; nil leaves what the record says
+	ResultPtr  string                                             // of the job's output; "" keeps what the record says
 	Enter      *Entry                                             // is put into the outbox with the move
 	Leave      bool                                               // the job's entry is taken out of the outbox with the move
 	Also       func(ctx context.Context, p redis.Pipeliner) error // adds what belongs to the same MULTI; may be nil
@@ -176,6 +177,9 @@ func (s *Store) move(ctx context.Context, client redis.Cmdable, key string, w Wr
 				return err
 			}
 			fields = append(fields, decided...)
+		}
+		if w.ResultPtr != "" {
+			fields = append(fields, fieldResultPtr, w.ResultPtr)
 		}
 		p.HSet(ctx, key, fields...)
 		version = p.HIncrBy(ctx, key, fieldVersion, 1)

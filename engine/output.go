@@ -1,0 +1,135 @@
+package engine
+
+import (
+	"context"
+	"log/slog"
+
+	"github.com/redis/go-redis/v9"
+
+	"github.com/faultline-sim/faultline/engine/audit"
+	"github.com/faultline-sim/faultline/engine/job"
+	"github.com/faultline-sim/faultline/engine/metrics"
+	"github.com/faultline-sim/faultline/engine/output"
+	"github.com/faultline-sim/faultline/engine/phase"
+	"github.com/faultline-sim/faultline/engine/safety"
+	"github.com/faultline-sim/faultline/engine/store"
+)
+
+// The output policy's events in the audit trail.
+const (
+	auditOutputQuarantined = "output_quarantined"
+	auditByOutputPolicy    = "output policy"
+)
+
+// outputs are the engine's part in the output policy (seed 003, section 2); nil without one.
+type outputs struct {
+	client *output.Client
+	ledger *output.Ledger
+}
+
+// keeps says whether scans outlive the process that is to do them.
+func (o *outputs) keeps() bool { return o != nil && o.ledger.Durable }
+
+// outputs is what the engine asks the output policy with, through a breaker of its own.
+func (e *Engine) outputs(c Config) *outputs {
+	s := &c.Settings
+	if !s.Output.Enabled {
+		return nil
+	}
+	breaker := e.breaker(c.Redis, "output policy", safety.OutputPrefix, metrics.CircuitOutput)
+	return &outputs{
+		client: &output.Client{
+			Conn: c.Output, Redis: c.Redis, ReadTimeout: s.StoreOpTimeout, MetaTimeout: s.Output.CheckTimeout, ScanTimeout: s.Output.ScanTimeout,
+			Breaker: breaker.Do,
+		},
+		ledger: &output.Ledger{Redis: c.Redis, Clock: c.Clock, Timeout: s.StoreOpTimeout, Durable: s.Output.DurableScans},
+	}
+}
+
+// checkOutput asks the policy about the metadata of a result that is to make its job SUCCEEDED, and adds
+// to w what follows from the answer. A result that is blocked is a failure instead. Without an answer the
+// result passes: the policy fails open, by design. The caller holds the job's lock.
+func (e *Engine) checkOutput(ctx context.Context, res *job.Result, rec *store.Record, w *store.Write) (blocked *failure) {
+	if e.output == nil {
+		return nil
+	}
+	v, err := e.ask(ctx, output.Sync, res, rec, e.output.client.CheckOutputMeta)
+	f := output.Finding{Decision: v.Decision, Reason: v.Reason, Ptr: res.ResultPtr}
+	if err != nil {
+		f = output.Finding{Decision: output.Skipped, Reason: err.Error(), Ptr: res.ResultPtr}
+	}
+	note := func(ctx context.Context, p redis.Pipeliner) error {
+		return e.output.ledger.Put(ctx, p, res.JobID, output.Sync, f)
+	}
+	switch {
+	case v.Decision == output.Redact && v.RedactedPtr != "":
+		w.ResultPtr = v.RedactedPtr
+	case v.Decision != output.Allow && err == nil:
+		return e.quarantine(rec, v, phase.ResultWrite, res.ResultPtr, together(w.Also, note))
+	}
+	open := func(ctx context.Context, p redis.Pipeliner) error {
+		if w.ResultPtr != "" {
+			e.output.ledger.Open(ctx, p, res.JobID, e.scanWithin())
+		}
+		return nil
+	}
+	w.Also = together(w.Also, note, open)
+	return nil
+}
+
+// ask asks the policy, and counts how that ended. The record's request may be one that cannot be read back:
+// then the policy hears what else the record says of the job.
+func (e *Engine) ask(ctx context.Context, part string, res *job.Result, rec *store.Record, check func(context.Context, *job.Result, *job.Request) (output.Verdict, error)) (output.Verdict, error) {
+	req, err := rec.Request()
+	if err != nil {
+		req = job.Request{JobID: rec.JobID, Topic: rec.Topic, Tenant: rec.Tenant}
+	}
+	began := e.clock.Now()
+	v, err := check(ctx, res, &req)
+	m := &e.metrics.Output
+	m.Latency.WithLabelValues(rec.Topic, part).Observe(e.clock.Since(began).Seconds())
+	if err != nil {
+		m.Skipped.WithLabelValues(rec.Topic).Inc()
+		e.log.LogAttrs(ctx, slog.LevelWarn, "output policy gave no answer, failing open",
+			slog.String("job_id", rec.JobID), slog.String("topic", rec.Topic), slog.String("part", part), slog.Any("error", err))
+		return output.Verdict{}, err
+	}
+	m.Checked.WithLabelValues(rec.Topic).Inc()
+	return v, nil
+}
+
+// quarantine is the way of a job whose output is blocked to OUTPUT_QUARANTINED, the dead-letter queue and the
+// audit trail; what also adds goes with the state.
+func (e *Engine) quarantine(rec *store.Record, v output.Verdict, p phase.Phase, ptr string, also func(context.Context, redis.Pipeliner) error) *failure {
+	code, reason := job.ReasonOutputQuarantined, v.Reason
+	switch {
+	case v.Decision == output.Deny:
+		code = job.ReasonOutputDenied
+	case v.Decision == output.Redact && v.RedactedPtr == "":
+		reason = "there is no redacted output: " + reason
+	case v.Decision == output.Redact:
+		reason = "the redaction comes too late: " + reason
+	}
+	req, _ := rec.Request() // the entry is worth having without its idempotency key
+	event := func(ctx context.Context, p redis.Pipeliner) error {
+		return audit.Put(ctx, p, audit.Event{
+			At: e.clock.Now().UnixMilli(), Kind: auditOutputQuarantined, JobID: rec.JobID, ReasonCode: code, Reason: reason, By: auditByOutputPolicy,
+		})
+	}
+	return &failure{
+		phase: p, to: job.OutputQuarantined, rec: rec, topic: rec.Topic, key: req.IdempotencyKey,
+		code: code, reason: reason, ptr: ptr, also: together(event, also),
+	}
+}
+
+// block ends a job whose output is blocked.
+func (e *Engine) block(ctx context.Context, f *failure) error {
+	before := f.rec.State
+	err := e.fail(ctx, *f)
+	if f.rec.State == job.OutputQuarantined { // the DLQ entry may have failed
+		e.metrics.Output.Quarantined.WithLabelValues(f.topic).Inc()
+		e.log.LogAttrs(ctx, slog.LevelWarn, "output quarantined", slog.String("job_id", f.rec.JobID), slog.String("topic", f.topic),
+			slog.String("from", string(before)), slog.String("reason_code", f.code), slog.String("reason", f.reason))
+	}
+	return err
+}

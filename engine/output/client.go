@@ -1,0 +1,83 @@
+package output
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/redis/go-redis/v9"
+	"google.golang.org/grpc"
+
+	"github.com/faultline-sim/faultline/engine/job"
+	"github.com/faultline-sim/faultline/engine/phase"
+	"github.com/faultline-sim/faultline/engine/safety/safetypb"
+)
+
+// ErrGone says that a result names an output that does not exist, or not any more.
+var ErrGone = errors.New("there is no such output")
+
+// Client asks the output policy. All fields are required. It is safe for concurrent use.
+type Client struct {
+	Conn        grpc.ClientConnInterface
+	Breaker     func(ctx context.Context, call func(ctx context.Context) error) error // makes the call, unless the circuit is open
+	Redis       redis.UniversalClient                                                 // holds the outputs
+	ReadTimeout time.Duration                                                         // of one operation: storeOpTimeout of seed 003
+	MetaTimeout time.Duration                                                         // of a call about metadata
+	ScanTimeout time.Duration                                                         // of a call about content: 30 s in seed 003
+}
+
+// CheckOutputMeta asks about a result by its metadata alone. An error is no answer.
+func (c *Client) CheckOutputMeta(ctx context.Context, res *job.Result, req *job.Request) (Verdict, error) {
+	return c.check(phase.With(ctx, res.JobID, phase.OutputCheck), c.MetaTimeout, ask(res, req))
+}
+
+// CheckOutputContent reads the output that a result names, and asks about it. An error is no answer; it is
+// ErrGone if there is nothing to ask about.
+func (c *Client) CheckOutputContent(ctx context.Context, res *job.Result, req *job.Request) (Verdict, error) {
+	content, err := c.read(phase.With(ctx, res.JobID, phase.OutputRead), res.ResultPtr)
+	if err != nil {
+		return Verdict{}, err
+	}
+	about := ask(res, req)
+	about.WithContent, about.Content = true, content
+	return c.check(phase.With(ctx, res.JobID, phase.OutputScan), c.ScanTimeout, about)
+}
+
+func (c *Client) read(ctx context.Context, ptr string) ([]byte, error) {
+	ctx, cancel := context.WithTimeout(ctx, c.ReadTimeout)
+	defer cancel()
+	content, err := c.Redis.Get(ctx, ptr).Bytes()
+	if errors.Is(err, redis.Nil) {
+		err = ErrGone
+	}
+	if err != nil {
+		return nil, fmt.Errorf("output %s: %w", ptr, err)
+	}
+	return content, nil
+}
+
+func ask(res *job.Result, req *job.Request) *safetypb.CheckOutputRequest {
+	return &safetypb.CheckOutputRequest{
+		JobId: res.JobID, Topic: req.Topic, Tenant: req.Tenant, Labels: req.Labels, ResultPtr: res.ResultPtr,
+	}
+}
+
+// check makes the call. A call that times out, and an answer that is no decision, are failures of the
+// service, to the breaker too.
+func (c *Client) check(ctx context.Context, timeout time.Duration, about *safetypb.CheckOutputRequest) (v Verdict, err error) {
+	tag := phase.From(ctx)
+	err = c.Breaker(ctx, func(ctx context.Context) error {
+		ctx, cancel := context.WithTimeout(phase.With(ctx, tag.Job, tag.Phase), timeout)
+		defer cancel()
+		answer, err := safetypb.NewOutputPolicyServiceClient(c.Conn).CheckOutput(ctx, about)
+		if err == nil {
+			v, err = verdictOf(answer)
+		}
+		return err
+	})
+	if err != nil {
+		return Verdict{}, fmt.Errorf("output policy: %w", err)
+	}
+	return v, nil
+}

@@ -1,0 +1,140 @@
+package engine
+
+import (
+	"context"
+	"errors"
+	"log/slog"
+	"time"
+
+	"github.com/redis/go-redis/v9"
+
+	"github.com/faultline-sim/faultline/engine/job"
+	"github.com/faultline-sim/faultline/engine/output"
+	"github.com/faultline-sim/faultline/engine/phase"
+	"github.com/faultline-sim/faultline/engine/store"
+)
+
+// scanWithin is how long whoever has a scan may take over it, before another takes it up: the reading, the
+// call, and what follows from the answer, for which the job's lock may have to be waited for.
+func (e *Engine) scanWithin() time.Duration {
+	return 2*e.settings.Output.ScanTimeout + e.settings.JobLockTTL
+}
+
+// scanLater has the output of a job that has just become SUCCEEDED scanned, in the background.
+func (e *Engine) scanLater(ctx context.Context, rec *store.Record) {
+	if e.output == nil || rec.ResultPtr == "" {
+		return
+	}
+	listed := *rec
+	e.inBackground(ctx, func(ctx context.Context) { e.scan(ctx, &listed) })
+}
+
+// inBackground does what belongs to a scan in the background. When the engine stops it is finished, unless
+// it is kept: then it is left to the other replicas.
+func (e *Engine) inBackground(ctx context.Context, fn func(ctx context.Context)) {
+	e.background(ctx, func(ctx context.Context) {
+		if !e.output.keeps() {
+			ctx = context.WithoutCancel(ctx)
+		}
+		fn(ctx)
+	})
+}
+
+// resumeScans takes up scans that are overdue: who began them is gone, or the policy gave no answer.
+func (e *Engine) resumeScans(ctx context.Context) error {
+	due, err := e.output.ledger.Due(phase.With(ctx, "", phase.ScanRead), e.settings.BatchSize, e.scanWithin())
+	if err != nil {
+		return err
+	}
+	for _, id := range due {
+		e.inBackground(ctx, func(ctx context.Context) { e.resumeScan(ctx, id) })
+	}
+	return nil
+}
+
+func (e *Engine) resumeScan(ctx context.Context, jobID string) {
+	rec, err := e.store.Read(phase.With(ctx, jobID, phase.ScanRead), jobID)
+	switch {
+	case err == nil && rec.State == job.Succeeded:
+		e.scan(ctx, &rec)
+		return
+	case err == nil || errors.Is(err, store.ErrNotFound):
+		err = e.output.ledger.Drop(phase.With(ctx, jobID, phase.OutputRecord), jobID)
+	}
+	if err != nil {
+		e.leaveScan(ctx, jobID, err)
+	}
+}
+
+// leaveScan leaves a scan to a later tick, if open scans are kept.
+func (e *Engine) leaveScan(ctx context.Context, jobID string, err error) {
+	e.log.LogAttrs(ctx, slog.LevelWarn, "output scan not finished", slog.String("job_id", jobID),
+		slog.Bool("kept", e.output.keeps()), slog.Any("error", err))
+}
+
+// scan asks the policy about the output of a job that was SUCCEEDED, as listed, and downgrades the job if
+// the output is blocked (seed 003, section 2, phase 2). Without an answer nothing follows; a scan that is
+// kept comes again.
+func (e *Engine) scan(ctx context.Context, listed *store.Record) {
+	res := &job.Result{JobID: listed.JobID, ResultPtr: listed.ResultPtr, Status: job.StatusSucceeded, Epoch: listed.Epoch, WorkerID: listed.Worker}
+	v, err := e.ask(ctx, output.Async, res, listed, e.output.client.CheckOutputContent)
+	if err != nil && e.output.keeps() && !errors.Is(err, output.ErrGone) {
+		e.leaveScan(ctx, listed.JobID, err)
+		return
+	}
+	f := output.Finding{Decision: v.Decision, Reason: v.Reason, Ptr: listed.ResultPtr}
+	if err != nil {
+		f = output.Finding{Decision: output.Skipped, Reason: err.Error(), Ptr: listed.ResultPtr}
+	}
+	if err == nil && v.Decision != output.Allow {
+		if err := e.downgrade(ctx, listed, v, f); err != nil {
+			e.leaveScan(ctx, listed.JobID, err)
+		}
+		return
+	}
+	if err := e.output.ledger.Close(phase.With(ctx, listed.JobID, phase.OutputRecord), listed.JobID, f); err != nil {
+		e.leaveScan(ctx, listed.JobID, err)
+	}
+}
+
+// downgrade takes a job whose output is blocked from SUCCEEDED to OUTPUT_QUARANTINED. It tries again, for
+// as long as a scan may take, while the job's lock is another's or a server does not answer.
+func (e *Engine) downgrade(ctx context.Context, listed *store.Record, v output.Verdict, f output.Finding) error {
+	until := e.clock.Now().Add(e.settings.Output.ScanTimeout)
+	for {
+		err := e.withJobLock(ctx, listed.JobID, func(ctx context.Context) error { return e.downgradeLocked(ctx, listed, v, f) })
+		err = e.retrying(ctx, listed.JobID, listed.Topic, err)
+		var retry *RetryableError
+		if !errors.As(err, &retry) || e.clock.Now().Add(retry.Delay).After(until) {
+			return err
+		}
+		timer := e.clock.NewTimer(retry.Delay)
+		select {
+		case <-timer.Chan():
+		case <-ctx.Done():
+			timer.Stop()
+			return errors.Join(err, ctx.Err())
+		}
+	}
+}
+
+// downgradeLocked holds the job's lock. A job that has moved on since it was SUCCEEDED is left alone.
+// Without output.recheck what the scan knew of it has the last word.
+func (e *Engine) downgradeLocked(ctx context.Context, listed *store.Record, v output.Verdict, f output.Finding) error {
+	note := func(ctx context.Context, p redis.Pipeliner) error {
+		return e.output.ledger.Put(ctx, p, listed.JobID, output.Async, f)
+	}
+	if !e.settings.Output.Recheck {
+		blocked := e.quarantine(listed, v, phase.OutputWrite, "", note)
+		blocked.blind = true
+		return e.block(ctx, blocked)
+	}
+	rec, err := e.store.Read(phase.With(ctx, listed.JobID, phase.OutputReread), listed.JobID)
+	switch {
+	case err == nil && rec.State == job.Succeeded:
+		return e.block(ctx, e.quarantine(&rec, v, phase.OutputWrite, "", note))
+	case err == nil || errors.Is(err, store.ErrNotFound):
+		return e.output.ledger.Close(phase.With(ctx, listed.JobID, phase.OutputRecord), listed.JobID, f)
+	}
+	return e.failClosed(ctx, phase.OutputReread, listed.JobID, listed.Topic, err)
+}
