@@ -110,6 +110,7 @@ func (d *drawer) settings() {
 	}
 	d.turnSome(dialsMax)
 	d.kernel()
+	d.outputs()
 	if d.oneIn(10, "slow") {
 		d.slow(d.job("slow job"))
 	}
@@ -176,7 +177,7 @@ func (p *Plan) healsFaults() bool {
 
 // fits says whether the parts of the plan agree with each other.
 func (p *Plan) fits() bool {
-	for _, check := range []func(*Plan) *PlanError{checkWorkload, checkEngine, checkKernel, checkFaults, checkAbout, checkStrikes} {
+	for _, check := range []func(*Plan) *PlanError{checkWorkload, checkEngine, checkKernel, checkOutput, checkFaults, checkAbout, checkStrikes} {
 		if check(p) != nil {
 			return false
 		}
@@ -190,13 +191,14 @@ func (p *Plan) patience() time.Duration {
 	waits := func(p *Plan) time.Duration {
 		e := &p.Engine
 		noWorkers := time.Duration(e.MaxSchedulingRetries) * e.RetryDelayNoWorkers
+		outputs := 4*e.Output.ScanTimeout + e.Output.CheckTimeout // a scan that another takes up
 		ages := max(e.DispatchTimeout, e.PendingAge, e.ScheduledAge, e.IntentAge)
 		for _, d := range p.topicTimeouts() {
 			ages = max(ages, d)
 		}
 		ticks := 3 * e.PollInterval // a tick's lock is held for two
 		return e.AckWait + e.JobLockTTL + e.BackoffMax + e.BackoffJitter + e.RetryDelayBusy + e.RetryDelayStore + e.RetryDelayPublish + noWorkers +
-			p.Topology.HeartbeatEvery + p.World.HeartbeatLag + ages + e.RunningTimeout + ticks
+			p.Topology.HeartbeatEvery + p.World.HeartbeatLag + ages + e.RunningTimeout + ticks + outputs
 	}
 	base := Defaults()
 	longest := 720 * time.Hour // of then.settle_within

@@ -80,7 +80,7 @@ func TestDrawReachesEveryFault(t *testing.T) {
 	order := func(o engine.DispatchOrder, sets ...string) Space {
 		return Space{Sets: append(sets, "engine.dispatch_order="+string(o))}
 	}
-	for _, p := range append(examples(order(engine.StateFirst), 2500), examples(order(engine.Outbox, "kernel.default=ALLOW"), 2000)...) {
+	for _, p := range append(examples(order(engine.StateFirst), 2500), examples(order(engine.Outbox, "kernel.default=ALLOW", "engine.output.enabled=true"), 2000)...) {
 		for _, f := range p.Faults {
 			m := matchOf(&f)
 			switch {
@@ -113,7 +113,7 @@ func TestDrawTurnsEverySetting(t *testing.T) {
 		"engine.reconciler", "engine.pending_replayer", "engine.warm_start", "engine.idempotency_guard", "engine.lock_renewal",
 		"engine.lock_release", "engine.snapshot_lock", "engine.terminate_order", "engine.tie_break",
 		"engine.policy.fail_mode", "engine.policy.shared_breaker", "engine.policy.shared_probes",
-		"engine.output.enabled", "engine.output.recheck", "engine.output.durable_scans",
+		"engine.output.recheck",
 		"schedule.steps_max", // what uses it up is a finding
 		"preset",             // a space says which
 		"then.settle_within", // as long as the other settings ask for

@@ -58,13 +58,14 @@ func Phases() []faults.Phase {
 		none("submit_term", "it gives up for good what is no request (workload.poison)", send),
 		p("job_deliver", "a worker receives the dispatch", deliver),
 		p("effect", "the worker begins the job, or finishes it: its external side effect", faults.PlaceWork),
+		p(world.PhaseOutput, "the worker stores what it has put out, and what is left of it once redacted (engine.output.enabled, as all that is about outputs)", store),
 		p("result_publish", "the worker publishes to sys.job.result", publish),
 		p("job_ack", "the worker acknowledges the dispatch", send),
 		p("job_progress", "the worker asks for more time, at half of the dispatch's AckWait", send),
 		p("job_term", "the worker gives up a dispatch that it cannot read", send),
 		none("heartbeat", "a worker says that it lives, on sys.heartbeat", send),
 		p("result_deliver", "a scheduler receives the result", deliver),
-		p(phase.OutputCheck, "it asks the output policy about the result's metadata (engine.output.enabled, as all that is about outputs)", call),
+		p(phase.OutputCheck, "it asks the output policy about the result's metadata", call),
 		p(phase.ResultWrite, "it writes the terminal state", store),
 		p(phase.FailedWrite, "it writes FAILED: the retry ceiling, or a job that can never be routed", store),
 		p(phase.DLQWrite, "it writes the entry of the dead-letter queue, and its index, on their own", store),
@@ -128,8 +129,9 @@ func (p *Plan) Phases() []faults.Phase {
 		phase.BreakerRead: kernel && e.Policy.SharedBreaker, phase.BreakerProbe: kernel && e.Policy.SharedBreaker && e.Policy.SharedProbes,
 		phase.SafetyCheck: kernel, phase.BreakerWrite: kernel && e.Policy.SharedBreaker, phase.ApprovalWrite: kernel, phase.DeniedWrite: kernel,
 		phase.SagaRecord: !e.Saga.AtomicRecord, phase.SagaRead: e.Saga.Peek, phase.SagaClose: e.Saga.DurableRollback,
-		phase.OutputCheck: false, phase.OutputRead: false, phase.OutputScan: false, phase.OutputReread: false, phase.OutputWrite: false, // likewise
-		phase.OutputRecord: false, phase.ScanRead: false,
+		world.PhaseOutput: e.Output.Enabled, phase.OutputCheck: e.Output.Enabled, phase.OutputRead: e.Output.Enabled, phase.OutputScan: e.Output.Enabled,
+		phase.OutputReread: e.Output.Enabled && e.Output.Recheck, phase.OutputWrite: e.Output.Enabled, phase.OutputRecord: e.Output.Enabled,
+		phase.ScanRead:     e.Output.Enabled && e.Output.DurableScans,
 		phase.SnapshotLock: e.SnapshotLock, phase.SnapshotUnlock: e.SnapshotLock, phase.SnapshotRead: e.WarmStart,
 	}
 	return slices.DeleteFunc(Phases(), func(ph faults.Phase) bool {
@@ -159,7 +161,7 @@ func (p *Plan) faultWorld() faults.World {
 	links := []faults.Link{
 		{Name: "heartbeats", Says: "a worker's heartbeats to every scheduler", Nodes: nodeNames("worker", p.Topology.Workers)},
 		{Name: faults.Redis, Says: "a node's way to Redis", Nodes: slices.DeleteFunc(p.Nodes(), func(n string) bool {
-			return strings.HasPrefix(n, "worker-") || n == world.StrangerName || n == world.KernelName
+			return strings.HasPrefix(n, "worker-") && !p.Engine.Output.Enabled || n == world.StrangerName || n == world.KernelName
 		})},
 		{Name: faults.NATS, Says: "a node's way to NATS", Nodes: slices.DeleteFunc(p.Nodes(), func(n string) bool { return n == world.KernelName })},
 	}

@@ -245,7 +245,7 @@ func (r *record) written(e *sim.Event, id string, c *sim.Change) {
 		switch c.Value {
 		case "SCHEDULED":
 			j.awaited = false
-		case "FAILED", "DENIED":
+		case "FAILED", "DENIED", "OUTPUT_QUARANTINED":
 			r.buried = e.At
 		}
 	}

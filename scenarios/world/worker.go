@@ -36,6 +36,7 @@ type Worker struct {
 	Status         func(jobID string) job.Status    // what it answers; nil is SUCCEEDED
 	Deduplicate    bool                             // refuse a second execution of an idempotency key that is done, or under way here
 	Ledger         *Ledger
+	Outputs        bool // executions put something out, which the result points to
 }
 
 // The names of what a worker does, as they stand in the trace.
@@ -46,6 +47,7 @@ const (
 	EffectDone  = "finish"
 
 	PhaseEffect    phase.Phase = "effect"
+	PhaseOutput    phase.Phase = "output_store"
 	PhaseResult    phase.Phase = "result_publish"
 	PhaseHeartbeat phase.Phase = "heartbeat"
 )
@@ -155,6 +157,9 @@ func (r *running) execute(ctx context.Context, msg jetstream.Msg) {
 	r.active.Add(1)
 	defer r.active.Add(-1)
 	if r.done(ctx, d, msg) {
+		for r.Outputs && r.putOut(phase.With(ctx, d.JobID, PhaseOutput), d) != nil {
+			r.p.Clock().Sleep(time.Second)
+		}
 		for r.answer(phase.With(ctx, d.JobID, PhaseResult), d) != nil {
 			r.p.Clock().Sleep(time.Second)
 		}
