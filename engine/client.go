@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"time"
 
 	"github.com/jonboulle/clockwork"
 	"github.com/nats-io/nats.go/jetstream"
@@ -14,6 +15,7 @@ import (
 	"github.com/faultline-sim/faultline/engine/job"
 	"github.com/faultline-sim/faultline/engine/phase"
 	"github.com/faultline-sim/faultline/engine/store"
+	"github.com/faultline-sim/faultline/engine/workflow"
 )
 
 // ClientConfig is what a client is made of. Redis and JetStream are required.
@@ -24,9 +26,10 @@ type ClientConfig struct {
 	Settings  Settings        // the zero Settings are Hardened()
 }
 
-// Client submits jobs and cancels them. It is safe for concurrent use.
+// Client submits jobs, cancels them and starts workflow runs. It is safe for concurrent use.
 type Client struct {
 	store    *store.Store
+	runs     *workflow.Store
 	js       jetstream.JetStream
 	settings Settings
 }
@@ -49,6 +52,7 @@ func NewClient(c ClientConfig) (*Client, error) {
 	}
 	return &Client{
 		store:    &store.Store{Redis: c.Redis, Clock: c.Clock, Timeout: c.Settings.StoreOpTimeout},
+		runs:     &workflow.Store{Redis: c.Redis, Clock: c.Clock, Timeout: c.Settings.StoreOpTimeout, Durable: c.Settings.Workflow.DurableTimers},
 		js:       c.JetStream,
 		settings: c.Settings,
 	}, nil
@@ -58,23 +62,36 @@ func NewClient(c ClientConfig) (*Client, error) {
 // a record that exists is left alone, and only the request is published once more. A request
 // without an idempotency key gets its job id for one.
 func (c *Client) Submit(ctx context.Context, req job.Request) error {
+	_, packet, err := create(ctx, c.store, &req)
+	if err != nil {
+		return err
+	}
+	return publishRequest(ctx, c.js, req.JobID, packet, c.settings.PublishTimeout)
+}
+
+// create stores a submitted request as PENDING, and says whether there was no record of the job before.
+func create(ctx context.Context, s *store.Store, req *job.Request) (created bool, packet []byte, err error) {
 	if req.IdempotencyKey == "" {
 		req.IdempotencyKey = req.JobID
 	}
 	if err := req.Validate(); err != nil {
-		return fmt.Errorf("submit: %w", err)
+		return false, nil, fmt.Errorf("submit: %w", err)
 	}
-	packet, err := json.Marshal(req)
+	if packet, err = json.Marshal(req); err == nil {
+		created, err = s.Create(phase.With(ctx, req.JobID, phase.SubmitWrite), req, packet)
+	}
 	if err != nil {
-		return fmt.Errorf("submit %s: %w", req.JobID, err)
+		return false, nil, fmt.Errorf("submit %s: %w", req.JobID, err)
 	}
-	if _, err := c.store.Create(phase.With(ctx, req.JobID, phase.SubmitWrite), &req, packet); err != nil {
-		return fmt.Errorf("submit %s: %w", req.JobID, err)
-	}
-	err = bus.Publish(phase.With(ctx, req.JobID, phase.SubmitPublish), c.js,
-		bus.Message{Subject: bus.SubjectSubmit, JobID: req.JobID, Body: packet}, c.settings.PublishTimeout)
+	return created, packet, nil
+}
+
+// publishRequest publishes a request that is stored.
+func publishRequest(ctx context.Context, js jetstream.JetStream, jobID string, packet []byte, timeout time.Duration) error {
+	err := bus.Publish(phase.With(ctx, jobID, phase.SubmitPublish), js,
+		bus.Message{Subject: bus.SubjectSubmit, JobID: jobID, Body: packet}, timeout)
 	if err != nil {
-		return fmt.Errorf("submit %s: %w", req.JobID, err)
+		return fmt.Errorf("submit %s: %w", jobID, err)
 	}
 	return nil
 }

@@ -33,6 +33,7 @@ type Config struct {
 	Random     Random                   // nil is crypto/rand
 	Logger     *slog.Logger             // nil discards
 	Registerer prometheus.Registerer    // nil exposes no metrics
+	Workflows  bool                     // it runs workflow runs: their timers, their reconciler, and what follows from the ends of their jobs
 }
 
 // Conn is what the engine needs of a *nats.Conn.

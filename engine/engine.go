@@ -26,6 +26,7 @@ import (
 	"github.com/faultline-sim/faultline/engine/safety"
 	"github.com/faultline-sim/faultline/engine/saga"
 	"github.com/faultline-sim/faultline/engine/store"
+	"github.com/faultline-sim/faultline/engine/workflow"
 )
 
 // Engine is one scheduler replica. It is safe for concurrent use.
@@ -49,6 +50,7 @@ type Engine struct {
 	saga     *saga.Manager
 	timeouts recovery.Timeouts
 	tenants  tenants
+	runs     *workflow.Engine                 // nil without workflows
 	kicks    chan string                      // job ids for the relay; see kick
 	jobs     atomic.Pointer[jetstream.Stream] // the stream of dispatches; see jobsStream
 	behind   sync.WaitGroup                   // what goes on in the background; see background
@@ -120,6 +122,7 @@ func New(c Config) (*Engine, error) {
 		Abandoned:          m.RenewalsAbandoned.Inc,
 	}
 	e.saga = newSaga(&c, e)
+	e.runs = e.workflows(c)
 	return e, nil
 }
 
@@ -177,6 +180,7 @@ func (e *Engine) run(ctx context.Context) error {
 	loops.Go(func() error { cancels.Run(ctx); return nil })
 	e.startReconciler(ctx, &loops)
 	e.startSnapshots(ctx, &loops)
+	defer e.startWorkflows(ctx, &loops)()
 	loops.Go(func() error { e.sweep(ctx, ticker); return nil })
 	return loops.Wait()
 }

@@ -401,6 +401,7 @@ func TestPresets(t *testing.T) {
 		&want.Fence, &want.Epochs, &want.ResumeIntents, &want.RefuseStaleResults, &want.VoidIntents, &want.CancelNotice,
 		&want.SweepScheduled, &want.RecheckTimeouts, &want.BusyBackoff, &want.SnapshotLastSeen,
 		&want.Saga.AtomicRecord, &want.Saga.Peek, &want.Saga.DurableRollback,
+		&want.Workflow.StrictRunLock, &want.Workflow.FenceRuns,
 	} {
 		*toggle = true
 	}

@@ -26,6 +26,7 @@ type failure struct {
 	code    string
 	reason  string
 	ptr     string                                             // of the job's output; may be ""
+	fatal   bool                                               // its worker called it final, and it is part of a workflow
 	also    func(ctx context.Context, p redis.Pipeliner) error // what else belongs to the MULTI of the state; may be nil
 }
 
@@ -75,7 +76,7 @@ func (e *Engine) failed(ctx context.Context, f failure, entry func(ctx context.C
 	w := f.rec.Move(f.end())
 	w.Guessed, w.Blind, w.Reason, w.ReasonCode, w.ResultPtr = f.guessed, f.blind, f.reason, f.code, f.ptr
 	w.Also = together(entry, f.also)
-	w.Decided = f.decided
+	w.Decided, w.Fatal = f.decided, f.fatal
 	if err := e.move(ctx, f.phase, f.rec, w); err != nil {
 		return e.writeRetry(ctx, err, f.phase, f.code)
 	}

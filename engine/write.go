@@ -15,6 +15,7 @@ func (e *Engine) move(ctx context.Context, p phase.Phase, rec *store.Record, w s
 	out, err := e.store.Write(phase.With(ctx, rec.JobID, p), w)
 	if err == nil {
 		rec.Moved(&w, out)
+		e.jobOver(rec)
 		return nil
 	}
 	if errors.Is(err, store.ErrFenced) {

@@ -43,6 +43,7 @@ const (
 	intentResumed
 	noWorkerTook
 	orphanReplayed
+	runTroubled
 	unprovided
 	sagaFailed
 	succeededLate
@@ -89,6 +90,7 @@ var classes = [64]struct{ fault, words string }{
 	{"", "a later handling of that job published its intent again"},
 	{"", "a handling of that job found no worker for it"},
 	{"", "a replayer took that job up"},
+	{"run-troubled", "an operation on that run, on its delays or on its jobs' submission failed or met another's lock, or a scheduler crashed that had the run in hand"},
 	{"", "nothing provides for it"},
 	{"saga-operation-failed", "an operation of a rollback, or on a saga's stack, failed"},
 	{"joined-late", "that job succeeded once its saga was to be rolled back"},

@@ -11,15 +11,16 @@ import (
 // facts is what the events so far say of the world. It keeps a small, fixed amount for each job
 // and nothing of the events themselves.
 type facts struct {
-	cfg   Config
-	jobs  map[string]*job
-	order []*job // in the order of their first event, so that the end is judged in a fixed order
-	nodes map[string]*node
-	heard map[hearing]ear // what each replica knows of each worker
-	ticks ticks           // of the reconciler, the replayer and the snapshot's writer
-	swept []swept         // what crashes took with them
-	sagas sagas
-	filed map[string]bool // messages that have a DLQ entry, by their place
+	cfg      Config
+	jobs     map[string]*job
+	order    []*job // in the order of their first event, so that the end is judged in a fixed order
+	nodes    map[string]*node
+	heard    map[hearing]ear // what each replica knows of each worker
+	ticks    ticks           // of the reconciler, the replayer and the snapshot's writer
+	swept    []swept         // what crashes took with them
+	sagas    sagas
+	workflow workflows       // runs of steps, and their delays
+	filed    map[string]bool // messages that have a DLQ entry, by their place
 
 	unkept places        // invariants violated within their promise, by their place in All
 	step   int           // the last event's

@@ -75,6 +75,7 @@ func (f *facts) start(e *sim.Event) {
 }
 
 func (f *facts) crash(e *sim.Event) {
+	f.workflow.crashed(f, e.Target)
 	switch {
 	case strings.HasPrefix(e.Target, schedulerNodes):
 		f.meet(nil, schedulerCrash)

@@ -33,21 +33,24 @@ type Invariant struct {
 // checker is what an invariant hooks into; any of its functions may be nil. Each is called with the
 // facts already up to date.
 type checker struct {
-	read     func(*step)              // a state read has ended
-	wrote    func(*step, *write)      // a job's record was written
-	sent     func(*step)              // a dispatch's publish was granted, whatever came of it
-	stored   func(*step, *dispatch)   // a stream stored a dispatch; it is not among the job's yet
-	locked   func(*step, *lockChange) // a lock's key changed
-	overdue  func(*step)              // a handling was seen to go on after its lock had expired, for the first time
-	released func(*step)              // a handling ended
-	acked    func(*step, *message)    // a scheduler acknowledged a message; nil if the stream was not seen to store it
-	again    func(*step, *message)    // a message whose handling is known to be done was delivered again
-	twice    func(*step, *message)    // and is handled again
-	given    func(*job, *message)     // JetStream delivers a message no more, which nobody has acknowledged; likewise
-	ticked   func(*step, *tick)       // a replica began a tick, or wrote what its tick is for
-	effect   func(*step)              // a worker began or finished an execution
-	ended    func(*End)               // the run is over
-	audited  func(*End)               // only what the servers hold is known, and no event
+	read      func(*step)                      // a state read has ended
+	wrote     func(*step, *write)              // a job's record was written
+	sent      func(*step)                      // a dispatch's publish was granted, whatever came of it
+	stored    func(*step, *dispatch)           // a stream stored a dispatch; it is not among the job's yet
+	locked    func(*step, *lockChange)         // a lock's key changed
+	overdue   func(*step)                      // a handling was seen to go on after its lock had expired, for the first time
+	released  func(*step)                      // a handling ended
+	acked     func(*step, *message)            // a scheduler acknowledged a message; nil if the stream was not seen to store it
+	again     func(*step, *message)            // a message whose handling is known to be done was delivered again
+	twice     func(*step, *message)            // and is handled again
+	given     func(*job, *message)             // JetStream delivers a message no more, which nobody has acknowledged; likewise
+	ticked    func(*step, *tick)               // a replica began a tick, or wrote what its tick is for
+	ran       func(*step, *wfRun, *runWrite)   // a run's record was written
+	fired     func(*step, *stepJob)            // the record of a step's job was made
+	submitted func(*step, *stepJob, stepAgain) // a stream stored the request of one
+	effect    func(*step)                      // a worker began or finished an execution
+	ended     func(*End)                       // the run is over
+	audited   func(*End)                       // only what the servers hold is known, and no event
 }
 
 // All lists the invariants in a fixed order, in which each comes after those that it needs.

@@ -18,21 +18,24 @@ type Judge struct {
 	dispatch   dispatch
 	lockChange lockChange
 
-	read     []func(*step)
-	wrote    []func(*step, *write)
-	sent     []func(*step)
-	stored   []func(*step, *dispatch)
-	locked   []func(*step, *lockChange)
-	overdue  []func(*step)
-	released []func(*step)
-	acked    []func(*step, *message)
-	again    []func(*step, *message)
-	twice    []func(*step, *message)
-	given    []func(*job, *message)
-	ticked   []func(*step, *tick)
-	effect   []func(*step)
-	ended    []func(*End) // one for each tally; nil where there is nothing to judge at the end
-	audited  []func(*End) // likewise
+	read      []func(*step)
+	wrote     []func(*step, *write)
+	sent      []func(*step)
+	stored    []func(*step, *dispatch)
+	locked    []func(*step, *lockChange)
+	overdue   []func(*step)
+	released  []func(*step)
+	acked     []func(*step, *message)
+	again     []func(*step, *message)
+	twice     []func(*step, *message)
+	given     []func(*job, *message)
+	ticked    []func(*step, *tick)
+	ran       []func(*step, *wfRun, *runWrite)
+	fired     []func(*step, *stepJob)
+	submitted []func(*step, *stepJob, stepAgain)
+	effect    []func(*step)
+	ended     []func(*End) // one for each tally; nil where there is nothing to judge at the end
+	audited   []func(*End) // likewise
 }
 
 // NewJudge returns a judge of a run that has not begun.
@@ -40,7 +43,8 @@ func NewJudge(cfg Config) *Judge {
 	f := &facts{
 		cfg:  cfg.withDefaults(),
 		jobs: map[string]*job{}, nodes: map[string]*node{}, heard: map[hearing]ear{},
-		run: unprovided,
+		run:      unprovided,
+		workflow: workflows{began: time.UnixMilli(0)},
 	}
 	j := &Judge{facts: f}
 	place := map[string]int{}
@@ -96,6 +100,9 @@ func (j *Judge) hook(c checker) {
 	j.twice = add(j.twice, c.twice, c.twice != nil)
 	j.given = add(j.given, c.given, c.given != nil)
 	j.ticked = add(j.ticked, c.ticked, c.ticked != nil)
+	j.ran = add(j.ran, c.ran, c.ran != nil)
+	j.fired = add(j.fired, c.fired, c.fired != nil)
+	j.submitted = add(j.submitted, c.submitted, c.submitted != nil)
 	j.effect = add(j.effect, c.effect, c.effect != nil)
 	j.ended = append(j.ended, c.ended)
 	j.audited = append(j.audited, c.audited)

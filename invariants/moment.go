@@ -25,6 +25,9 @@ const (
 	warmStarted
 	messageSkipped
 	tenantAtLimit
+	runContended
+	delayPolled
+	stepRetried
 
 	moments // how many there are
 )

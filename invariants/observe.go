@@ -94,6 +94,7 @@ func (j *Judge) operation(e *sim.Event) {
 	}
 	applied, locked := j.changes(s)
 	f.sagaOperation(s)
+	f.workflow.answered(f, s)
 	if s.Phase == "lock_renew" && s.Fault != "" && s.job != nil { // it may hang, and never be answered in time
 		f.meet(s.job, renewalFailed)
 	}
@@ -188,6 +189,12 @@ func (j *Judge) changes(s *step) (applied, locked bool) {
 			applied = j.sysStored(s, c) || applied
 		case strings.HasPrefix(c.Key, lockPrefix):
 			locked = j.lockChanged(s, c) || locked
+		case strings.HasPrefix(c.Key, runLockPrefix):
+			j.runLockChanged(s, c)
+		case strings.HasPrefix(c.Key, runPrefix):
+			j.runWritten(s, c)
+		case c.Key == timersKey:
+			j.timerChanged(s, c)
 		case c.Key == outboxKey:
 			applied = j.outboxChanged(s, c) || applied
 		case c.Key == reconcilerKey || c.Key == replayerKey || c.Key == writerKey:

@@ -113,6 +113,7 @@ func (j *Judge) recordWritten(s *step, record *job) {
 		f.reach(ceilingReached)
 	}
 	f.sagaWrote(own)
+	j.stepWritten(own)
 	for _, check := range j.wrote {
 		check(own, w)
 	}

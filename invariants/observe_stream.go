@@ -81,6 +81,7 @@ func (j *Judge) sysStored(s *step, c *sim.Change) bool {
 		if strings.HasPrefix(id, compensationIDs) {
 			j.facts.compensationSubmitted(s, c.Value)
 		}
+		j.stepStored(s, id, c.Seq)
 	case subjectResult:
 		about.answered(c.Value)
 		about.classes &^= resultUnsent

@@ -38,6 +38,9 @@ var situations = []Invariant{
 	situation(reached(messageSkipped), "message-skipped-as-processed", "A message is delivered again, and acknowledged without being handled.", "seed 003, section 9, idempotency guard"),
 	situation(reached(tenantAtLimit), "tenant-at-its-limit", "A handling finds that the job's tenant has no slot left.", "seed 003, section 5, reason codes"),
 	situation(met(deliveriesExhausted), "deliveries-exhausted", "A message is not acknowledged at its last delivery, and JetStream gives it up.", "seed 003, section 9, MaxDeliver"),
+	situation(reached(runContended), "replicas-contend-for-one-run", "A replica finds a run's lock in the hands of another.", "seed 003, section 8, distributed workflow run locks"),
+	situation(reached(delayPolled), "delay-fired-by-another", "A delay that is over is fired by a replica that did not keep it: by its poller, or at its start.", "seed 003, section 8, background poller and crash recovery"),
+	situation(reached(stepRetried), "step-tried-again", "A step waits to be tried again after a failure.", "seed 003, section 8, retry backoff"),
 }
 
 func situation(times func(*facts) int, name, says, source string) Invariant {

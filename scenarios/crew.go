@@ -65,7 +65,7 @@ func (c *crew) scheduler(p *sim.Process) {
 	cfg := engine.Config{
 		ID: p.Node(), Settings: c.plan.Engine, Routing: c.plan.routing(), Streams: c.plan.streams(),
 		Redis: p.Redis(), JetStream: p.JetStream(), NATS: p.NATS(), Clock: p.Clock(), Random: p.Rand(),
-		Logger: slog.New(c.logs.process()), Registerer: registry,
+		Logger: slog.New(c.logs.process()), Registerer: registry, Workflows: c.plan.Workload.Runs > 0,
 	}
 	if c.plan.Kernel.on() {
 		cfg.Safety = p.Dial(world.KernelName)
@@ -126,6 +126,7 @@ func (c *crew) startClients(w *sim.World) {
 	if work.Poison+work.Unreadable > 0 {
 		w.Node(world.StrangerName, world.Stranger{Messages: work.Poison, Entries: work.Unreadable, Stack: saga.StackKey(WorkflowID(1)), Every: work.Every}.Run).Start()
 	}
+	c.startRuns(w)
 }
 
 func (c *crew) client(p *sim.Process) *engine.Client {
@@ -155,6 +156,9 @@ func WorkflowID(n int) string { return "wf-" + strconv.Itoa(n) }
 
 // status is what a worker answers of a job.
 func (c *crew) status(id string) job.Status {
+	if c.plan.Workload.failing(id) {
+		return job.StatusFailed
+	}
 	n, _ := strconv.Atoi(strings.TrimPrefix(id, "job-"))
 	return job.Status(cmp.Or(c.plan.Workload.Answer[n], string(job.StatusSucceeded)))
 }

@@ -111,6 +111,9 @@ func (d *drawer) settings() {
 	d.turnSome(dialsMax)
 	d.kernel()
 	d.outputs()
+	if d.oneIn(8, "with runs") {
+		d.runs()
+	}
 	if d.oneIn(10, "slow") {
 		d.slow(d.job("slow job"))
 	}
@@ -192,7 +195,7 @@ func (p *Plan) patience() time.Duration {
 		e := &p.Engine
 		noWorkers := time.Duration(e.MaxSchedulingRetries) * e.RetryDelayNoWorkers
 		outputs := 4*e.Output.ScanTimeout + e.Output.CheckTimeout // a scan that another takes up
-		ages := max(e.DispatchTimeout, e.PendingAge, e.ScheduledAge, e.IntentAge)
+		ages := p.Workload.runsTake() + max(e.DispatchTimeout, e.PendingAge, e.ScheduledAge, e.IntentAge)
 		for _, d := range p.topicTimeouts() {
 			ages = max(ages, d)
 		}

@@ -111,7 +111,7 @@ func TestDrawTurnsEverySetting(t *testing.T) {
 	asked := []string{
 		"engine.read_error", // whose alternatives lose; so do those without a part of the documented design
 		"engine.reconciler", "engine.pending_replayer", "engine.warm_start", "engine.idempotency_guard", "engine.lock_renewal",
-		"engine.lock_release", "engine.snapshot_lock", "engine.terminate_order", "engine.tie_break",
+		"engine.lock_release", "engine.workflow.durable_timers", "engine.workflow.delay_poller", "engine.workflow.run_reconciler", "engine.snapshot_lock", "engine.terminate_order", "engine.tie_break",
 		"engine.policy.fail_mode", "engine.policy.shared_breaker", "engine.policy.shared_probes",
 		"engine.output.recheck",
 		"schedule.steps_max", // what uses it up is a finding

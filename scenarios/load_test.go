@@ -56,8 +56,12 @@ seed: 18446744073709551615
 		Version: 1, Name: "all-keys", Story: "Everything is given.", Preset: "documented", Engine: settings,
 		Topology: Topology{1, 2, 3, time.Second, true, 2, 1},
 		Kernel:   Kernel{Default: "none"},
-		Workload: Workload{4, time.Second, 90 * time.Second, 1, 2, 2, 1, 2, 1, map[int]time.Duration{3: 15 * time.Minute}, map[int]time.Duration{4: 2 * time.Second}, map[int]time.Duration{1: 10 * time.Second},
-			map[int]string{2: "placement.zone=zone-2"}, map[int]string{2: "gpu"}, map[int]string{2: "job.gpu"}, map[int]string{4: "FAILED_FATAL"}},
+		Workload: Workload{
+			Jobs: 4, Every: time.Second, Work: 90 * time.Second, Submissions: 1, Tries: 2, Tenants: 2, Poison: 1, Saga: 2, Unreadable: 1,
+			Slow: map[int]time.Duration{3: 15 * time.Minute}, Cancel: map[int]time.Duration{4: 2 * time.Second}, Deadline: map[int]time.Duration{1: 10 * time.Second},
+			Label: map[int]string{2: "placement.zone=zone-2"}, Requires: map[int]string{2: "gpu"}, Topic: map[int]string{2: "job.gpu"}, Answer: map[int]string{4: "FAILED_FATAL"},
+			Steps: 3, StepBackoff: 5 * time.Second,
+		},
 		Faults: []faults.Fault{
 			{On: &faults.Match{Job: 3, Phase: "publish", Occurrence: 2, Node: "scheduler-1"}, Do: faults.FailAfter, Times: 2},
 			{On: &faults.Match{Phase: "heartbeat"}, Do: faults.Lose, Rate: 0.5},
@@ -95,7 +99,7 @@ func TestStepsMaxGrowsWithJobs(t *testing.T) {
 func TestParseRefuses(t *testing.T) {
 	for _, c := range []struct{ name, text, want string }{
 		{"unknown key", "name: x\ntopolgy: {}\n", `p.yaml:2:1: unknown key "topolgy" in a plan; known are version, name, story, preset, engine, topology, world, kernel, workload, faults, schedule, then, expect, about, seed (did you mean "topology"?)`},
-		{"unknown key below", "name: x\nworkload:\n  job: 3\n", `p.yaml:3:3: unknown key "job" in workload; known are jobs, every, work, submissions, tries, tenants, poison, saga, unreadable, slow, cancel, deadline, label, requires, topic, answer (did you mean "jobs"?)`},
+		{"unknown key below", "name: x\nworkload:\n  job: 3\n", `p.yaml:3:3: unknown key "job" in workload; known are jobs, every, work, submissions, tries, tenants, poison, saga, unreadable, slow, cancel, deadline, label, requires, topic, answer, runs, steps, step_delay, step_retries, step_backoff, step_failures (did you mean "jobs"?)`},
 		{"unknown engine key", "name: x\nengine: {max_dispatch_retrys: 3}\n", `p.yaml:2:10: unknown key "max_dispatch_retrys" in engine; .*\(did you mean "max_dispatch_retries"\?\)`},
 		{"key that is a number", "1: x\n", `p.yaml:1:1: unknown key "1" in a plan`},
 		{"merge key", "name: x\n<<: {seed: 1}\n", `p.yaml:2:1: unknown key "<<"`},

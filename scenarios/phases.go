@@ -107,6 +107,22 @@ func Phases() []faults.Phase {
 		none(phase.SnapshotLock, "a scheduler takes the lock of the snapshot's writer (engine.snapshot_lock)", store),
 		none(phase.SnapshotWrite, "it writes the snapshot of the workers that it knows", store),
 		none(phase.SnapshotUnlock, "it gives that lock back (engine.snapshot_lock)", store),
+		none(phase.RunCreate, "the starter stores a run (workload.runs, as all that is about runs)", store),
+		none(phase.RunLock, "a scheduler takes the lock of a run", store),
+		none(phase.RunRenew, "it renews that lock, every third of its TTL", store),
+		none(phase.RunRead, "it reads the run", store),
+		none(phase.StepRead, "it reads the records of the jobs that the run waits for", store),
+		none(phase.RunWrite, "it writes how far the run is; the submissions that it has decided on follow", store),
+		none(phase.RunUnlock, "it gives the run's lock back", store),
+		none(phase.TimerWrite, "it keeps a run's delay in Redis (engine.workflow.durable_timers, as the next three)", store),
+		none(phase.TimerRemove, "a delay is over: it takes it out of Redis; the run's lock follows", store),
+		none(phase.TimerPop, "it takes out of Redis the delays that are over and that nobody has fired, at its start and when it polls", store),
+		none(phase.TimerRead, "a scheduler that starts reads the delays that are to come", store),
+		none(phase.TimerClean, "a poller takes out what has been over for an hour (engine.workflow.delay_poller, as the next)", store),
+		none(phase.PollLock, "a scheduler takes the lock of the poller's tick", store),
+		none(phase.RunsLock, "a scheduler takes the lock of the workflow reconciler's tick (engine.workflow.run_reconciler, as the next two)", store),
+		none(phase.RunsRead, "it reads which runs are not over", store),
+		none(phase.RunsDrop, "it takes a run that has no record out of those that are not over", store),
 		none(phase.SnapshotRead, "a scheduler that starts reads the snapshot (engine.warm_start)", store),
 	}
 }
@@ -134,6 +150,7 @@ func (p *Plan) Phases() []faults.Phase {
 		phase.ScanRead:     e.Output.Enabled && e.Output.DurableScans,
 		phase.SnapshotLock: e.SnapshotLock, phase.SnapshotUnlock: e.SnapshotLock, phase.SnapshotRead: e.WarmStart,
 	}
+	p.metByRuns(met)
 	return slices.DeleteFunc(Phases(), func(ph faults.Phase) bool {
 		can, depends := met[phase.Phase(ph.Name)]
 		return depends && !can
@@ -146,6 +163,9 @@ func (p *Plan) Nodes() []string {
 	names = append(names, world.SubmitterName)
 	if p.Kernel.on() {
 		names = append(names, world.KernelName)
+	}
+	if p.Workload.Runs > 0 {
+		names = append(names, world.StarterName)
 	}
 	if len(p.Workload.Cancel) > 0 {
 		names = append(names, world.CancellerName)

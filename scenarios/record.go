@@ -25,6 +25,7 @@ type record struct {
 	queued      int              // dispatches that wait in the outbox
 	cancels     int              // jobs whose cancellation was stored
 	poison      map[string]bool  // messages of the stranger that were stored
+	runs        map[string]bool  // workflow runs that were stored
 	timeouts    timeouts
 }
 
@@ -93,7 +94,7 @@ type failure struct {
 
 func newRecord(plan *Plan) *record {
 	r := &record{
-		down: map[string]bool{}, outstanding: map[message]bool{}, poison: map[string]bool{},
+		down: map[string]bool{}, outstanding: map[message]bool{}, poison: map[string]bool{}, runs: map[string]bool{},
 		each: plan.Workload.Submissions, deliveries: plan.Engine.MaxDeliver, relayed: plan.Engine.DispatchOrder == engine.Outbox, timeouts: newTimeouts(plan),
 	}
 	for n := range plan.Workload.Jobs {
@@ -116,6 +117,8 @@ func (r *record) observe(e *sim.Event) {
 		c := &e.Changes[i]
 		if c.Stream != "" {
 			r.stored(e, c)
+		} else if id, ok := strings.CutPrefix(c.Key, "cordum:wf:run:"); ok && !strings.HasPrefix(id, "lock:") {
+			r.runs[id] = true
 		} else if id, ok := strings.CutPrefix(c.Key, "job:"); ok {
 			r.written(e, id, c)
 		} else if id, ok := strings.CutPrefix(c.Key, "cordum:scheduler:job:"); ok && r.job(id) != nil {
@@ -208,7 +211,7 @@ func first(at *time.Duration, now time.Duration) {
 
 // asked says whether all that clients were to publish besides submissions is stored.
 func (r *record) asked(w Workload) bool {
-	return r.cancels == len(w.Cancel) && len(r.poison) == w.Poison
+	return r.cancels == len(w.Cancel) && len(r.poison) == w.Poison && len(r.runs) == w.Runs
 }
 
 func (r *record) written(e *sim.Event, id string, c *sim.Change) {

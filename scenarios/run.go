@@ -114,7 +114,8 @@ func judgeConfig(p *Plan) invariants.Config {
 		CancelNotice: e.CancelNotice, SweepScheduled: e.SweepScheduled, RecheckTimeouts: e.RecheckTimeouts, BusyBackoff: e.BusyBackoff,
 		SnapshotLastSeen: e.SnapshotLastSeen, Reconciler: e.Reconciler, PendingReplayer: e.PendingReplayer, IdempotencyGuard: e.IdempotencyGuard,
 		Routing: routingConfig(p.routing()), Tenants: invariants.TenantConfig{Limit: e.TenantLimit, Reserve: e.TenantReserve},
-		Saga: sagaConfig(p),
+		Saga:     sagaConfig(p),
+		Workflow: workflowConfig(&e.Workflow),
 	}
 }
 
@@ -135,6 +136,7 @@ const boot = time.Second
 // in which everything heals and the world must settle.
 func (r *run) play(w *sim.World) error {
 	r.world = w
+	r.judge.Began(w.Started())
 	r.injector.Attach(w)
 	r.crew = newCrew(r.plan, r.opt.Variant)
 	r.crew.startKernel(w)

@@ -108,6 +108,9 @@ func checkWorkload(p *Plan) *PlanError {
 	if e := checkPerJob(p); e != nil {
 		return e
 	}
+	if e := checkRuns(p); e != nil {
+		return e
+	}
 	return checkRoutes(p)
 }
 

@@ -28,7 +28,7 @@ var renewScript = redis.NewScript(`if redis.call("GET", KEYS[1]) == ARGV[1] then
 end
 return 0`)
 
-// Locker takes locks. Unrenewed, Unchecked, Waited and Abandoned may be left out; everything else is
+// Locker takes locks. Unrenewed, Unchecked, Phases, Waited and Abandoned may be left out; everything else is
 // required. It is safe for concurrent use.
 type Locker struct {
 	Redis              redis.UniversalClient
@@ -38,9 +38,20 @@ type Locker struct {
 	MaxRenewalFailures int                              // in a row, before renewal stops (seed 003)
 	Unrenewed          bool                             // WithLock renews nothing: a lock has its first TTL only
 	Unchecked          bool                             // Release deletes the lock, whoever has it by now
+	Phases             Phases                           // of its calls; the zero Phases are those of a job's lock
 	Logger             *slog.Logger
 	Waited             func(time.Duration) // hears how long an acquisition took, successful or not
 	Abandoned          func()              // hears that a renewal was given up
+}
+
+// Phases are what the calls of a locker are tagged with.
+type Phases struct{ Acquire, Renew, Release phase.Phase }
+
+func (l *Locker) phases() Phases {
+	if l.Phases == (Phases{}) {
+		return Phases{Acquire: phase.LockAcquire, Renew: phase.LockRenew, Release: phase.LockRelease}
+	}
+	return l.Phases
 }
 
 // Lock is a lock that was taken.
@@ -55,7 +66,7 @@ type Lock struct {
 // been taken; it then goes with its TTL. The calls of a lock are tagged with the job of ctx.
 func (l *Locker) TryAcquire(ctx context.Context, key string, ttl time.Duration) (*Lock, error) {
 	start := l.Clock.Now()
-	k, err := l.take(ctx, phase.LockAcquire, key, ttl)
+	k, err := l.take(ctx, l.phases().Acquire, key, ttl)
 	if l.Waited != nil {
 		l.Waited(l.Clock.Since(start))
 	}
@@ -81,7 +92,7 @@ func (l *Locker) take(ctx context.Context, p phase.Phase, key string, ttl time.D
 }
 
 // Renew gives the lock its whole TTL again, or returns ErrNotOwner.
-func (k *Lock) Renew(ctx context.Context) error { return k.renew(ctx, phase.LockRenew) }
+func (k *Lock) Renew(ctx context.Context) error { return k.renew(ctx, k.locker.phases().Renew) }
 
 func (k *Lock) renew(ctx context.Context, p phase.Phase) error {
 	ctx, cancel := k.locker.op(ctx, p)
@@ -102,7 +113,7 @@ func (k *Lock) Release(ctx context.Context) error {
 	if k.locker.Unchecked {
 		return k.deleteAnyway(ctx)
 	}
-	return k.release(ctx, phase.LockRelease)
+	return k.release(ctx, k.locker.phases().Release)
 }
 
 func (k *Lock) release(ctx context.Context, p phase.Phase) error {
@@ -132,7 +143,7 @@ func (k *Lock) release(ctx context.Context, p phase.Phase) error {
 }
 
 func (k *Lock) deleteAnyway(ctx context.Context) error {
-	ctx, cancel := k.locker.op(ctx, phase.LockRelease)
+	ctx, cancel := k.locker.op(ctx, k.locker.phases().Release)
 	defer cancel()
 	if err := k.locker.Redis.Del(ctx, k.key).Err(); err != nil {
 		return fmt.Errorf("release lock %s: %w", k.key, err)

@@ -45,7 +45,7 @@ type Reconciler struct {
 // Run ticks at each beat until ctx ends.
 func (r *Reconciler) Run(ctx context.Context, beat clockwork.Ticker) {
 	r.list = walker{store: r.Store, lock: r.Lock, size: r.BatchSize, iterations: r.MaxIterations}
-	run(ctx, beat, r.Lock, r.Logger, r.tick, func() { r.tell(nil) })
+	Loop(ctx, beat, r.Lock, r.Logger, r.tick, func() { r.tell(nil) })
 }
 
 // rollBacks is the walk's visitor of workflows, or nil.
@@ -58,7 +58,7 @@ func (r *Reconciler) rollBacks(well *bool) func(ctx context.Context, workflowID 
 		if err != nil {
 			r.Logger.LogAttrs(ctx, slog.LevelWarn, "rollback left to the next tick", slog.String("workflow_id", workflowID), slog.Any("error", err))
 		}
-		*well = *well && able(err)
+		*well = *well && Able(err)
 		return err != nil
 	}
 }
@@ -82,7 +82,7 @@ func (r *Reconciler) tick(ctx context.Context) (well bool, err error) {
 		}
 		found[rec.State]++
 		err := r.end(ctx, rec, reason)
-		well = well && able(err)
+		well = well && Able(err)
 		return err != nil
 	})
 	r.tell(found)

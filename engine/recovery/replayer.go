@@ -45,7 +45,7 @@ type Replayer struct {
 // Run ticks at each beat until ctx ends.
 func (r *Replayer) Run(ctx context.Context, beat clockwork.Ticker) {
 	r.list = walker{store: r.Store, lock: r.Lock, size: r.BatchSize, iterations: r.MaxIterations}
-	run(ctx, beat, r.Lock, r.Logger, r.tick, func() {})
+	Loop(ctx, beat, r.Lock, r.Logger, r.tick, func() {})
 }
 
 func (r *Replayer) tick(ctx context.Context) (well bool, err error) {
@@ -64,7 +64,7 @@ func (r *Replayer) tick(ctx context.Context) (well bool, err error) {
 			r.Logger.LogAttrs(ctx, slog.LevelWarn, "replay left to a later tick", slog.String("job_id", rec.JobID),
 				slog.String("topic", rec.Topic), slog.String("state", string(rec.State)), slog.Any("error", err))
 		}
-		well = well && able(err)
+		well = well && Able(err)
 		return err != nil
 	})
 	if err == nil && r.More != nil && ctx.Err() == nil {

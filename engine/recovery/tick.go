@@ -11,10 +11,10 @@ import (
 	"github.com/faultline-sim/faultline/engine/store"
 )
 
-// run does a tick at each beat for which it gets the lock, until ctx ends. A tick that has begun sees
-// ctx end between two jobs. It says whether it went well: a replica that cannot do what a tick is for
-// leaves the next ones to others.
-func run(ctx context.Context, beat clockwork.Ticker, k *lock.Tick, log *slog.Logger, tick func(ctx context.Context) (well bool, err error), idle func()) {
+// Loop does a tick at each beat for which it gets the lock, until ctx ends, and calls idle at the others. A
+// tick that has begun sees ctx end between two jobs. It says whether it went well: a replica that cannot do
+// what a tick is for leaves the next ones to others.
+func Loop(ctx context.Context, beat clockwork.Ticker, k *lock.Tick, log *slog.Logger, tick func(ctx context.Context) (well bool, err error), idle func()) {
 	warn := func(words string, err error) {
 		if err != nil {
 			log.LogAttrs(ctx, slog.LevelWarn, words, slog.String("key", k.Key), slog.Any("error", err))
@@ -40,10 +40,10 @@ func run(ctx context.Context, beat clockwork.Ticker, k *lock.Tick, log *slog.Log
 	}
 }
 
-// able says whether what became of a job leaves the replica's own health out of doubt. A busy lock is that
+// Able says whether what became of a job leaves the replica's own health out of doubt. A busy lock is that
 // of another, who is well enough to be at the job; any other error may be one that only this replica
 // meets: it is cut off from NATS, or knows of no worker.
-func able(err error) bool { return err == nil || errors.Is(err, lock.ErrBusy) }
+func Able(err error) bool { return err == nil || errors.Is(err, lock.ErrBusy) }
 
 // walker lists jobs, and whatever else one query names, for a tick.
 type walker struct {

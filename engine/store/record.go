@@ -38,6 +38,7 @@ const (
 	fieldVersion    = "version"
 	fieldRequest    = "request"
 	fieldResultPtr  = "result_ptr"
+	fieldFatal      = "fatal"
 
 	fieldDecision    = "decision"
 	fieldSnapshot    = "policy_snapshot"
@@ -65,6 +66,7 @@ type Record struct {
 	Version    int64     // counts the state writes
 	Packet     []byte    // the request as JSON; see Request
 	ResultPtr  string    // the Redis key of the job's output; "" if there is none
+	Fatal      bool      // its worker called its failure final: the workflow that it is part of has failed (seed 003, section 4)
 	Decided    Decided   // by the safety kernel
 }
 
@@ -152,6 +154,7 @@ func parse(jobID string, m map[string]string) (Record, error) {
 		Packet:     []byte(m[fieldRequest]),
 		ResultPtr:  m[fieldResultPtr],
 		Decided:    Decided{Decision: m[fieldDecision], Snapshot: m[fieldSnapshot], JobHash: m[fieldJobHash]},
+		Fatal:      m[fieldFatal] == "true",
 	}
 	if !r.State.Valid() {
 		return Record{}, fmt.Errorf("%s holds the unknown state %q", JobKey(jobID), r.State)

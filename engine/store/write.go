@@ -27,6 +27,7 @@ type Write struct {
 	ReasonCode string
 	Decided    *Decided                                           // is kept with the move; nil leaves what the record says
 	ResultPtr  string                                             // of the job's output; "" keeps what the record says
+	Fatal      bool                                               // with To FAILED: the worker called it final
 	Enter      *Entry                                             // is put into the outbox with the move
 	Leave      bool                                               // the job's entry is taken out of the outbox with the move
 	Also       func(ctx context.Context, p redis.Pipeliner) error // adds what belongs to the same MULTI; may be nil
@@ -180,6 +181,9 @@ func (s *Store) move(ctx context.Context, client redis.Cmdable, key string, w Wr
 		}
 		if w.ResultPtr != "" {
 			fields = append(fields, fieldResultPtr, w.ResultPtr)
+		}
+		if w.Fatal {
+			fields = append(fields, fieldFatal, "true")
 		}
 		p.HSet(ctx, key, fields...)
 		version = p.HIncrBy(ctx, key, fieldVersion, 1)

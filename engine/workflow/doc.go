@@ -1,0 +1,13 @@
+// Package workflow runs the steps of workflows as jobs, in their order and on time (seed 003, section 8).
+//
+// A [Run] is a record in Redis: its steps, and how far each of them is. Whoever advances it holds the run's
+// lock, takes in what has become of the steps' jobs by their records, writes the run, and only then submits
+// the jobs of the steps that are due: a crash in between leaves a step that says SUBMITTED and has no job, which
+// the next advance submits. A job's id is derived from run, step and attempt, so that to submit it again
+// is the same job.
+//
+// A run is advanced when a job of it ends, when a delay of it is over, and by the workflow reconciler's tick,
+// which needs neither of the two to have been noticed. A delay is a timer in memory and, from 10 s on, an entry in
+// a sorted set, from which a replica that starts takes up those it finds, and of which a poller fires those
+// that nobody did.
+package workflow

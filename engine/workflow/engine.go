@@ -1,0 +1,179 @@
+package workflow
+
+import (
+	"context"
+	"errors"
+	"log/slog"
+	"sync"
+	"time"
+
+	"github.com/jonboulle/clockwork"
+	"golang.org/x/sync/errgroup"
+
+	"github.com/faultline-sim/faultline/engine/job"
+	"github.com/faultline-sim/faultline/engine/lock"
+	"github.com/faultline-sim/faultline/engine/phase"
+	"github.com/faultline-sim/faultline/engine/store"
+)
+
+// Engine advances runs. It is safe for concurrent use. All exported fields but Poller and Reconciler are
+// required; without those two it does nothing by itself but fire its own timers.
+type Engine struct {
+	Runs   *Store
+	Jobs   *store.Store
+	Locks  *lock.Locker // of runs
+	Clock  clockwork.Clock
+	Logger *slog.Logger
+
+	// Submit submits a job as a client does, if it has no record yet; if again it publishes its request in
+	// any case.
+	Submit func(ctx context.Context, req job.Request, again bool) error
+
+	LockTTL     time.Duration // of a run's lock
+	StrictLock  bool          // without the lock in Redis a run is not advanced, but comes again
+	RetryDelay  time.Duration // before a run comes again that could not be advanced
+	Durable     bool          // delays are kept in Redis, too
+	DurableFrom time.Duration // from this length on
+	DelayPoll   time.Duration // how often the poller looks
+	RunsPoll    time.Duration // how often the reconciler looks
+	BatchSize   int           // runs that the reconciler lists at once
+
+	Poller     *lock.Tick // nil: nobody fires the timers of replicas that are gone, but a start
+	Reconciler *lock.Tick // nil: a run waits for its timers and its jobs alone
+
+	locals locals
+	timers timers
+	unsent unsent
+}
+
+// Run recovers the timers, and polls and reconciles until ctx ends. Close comes after it.
+func (e *Engine) Run(ctx context.Context) {
+	if e.Durable {
+		e.recoverDelayTimers(context.WithoutCancel(ctx))
+	}
+	var loops errgroup.Group
+	if e.Durable && e.Poller != nil {
+		e.startDelayPoller(ctx, &loops)
+	}
+	if e.Reconciler != nil {
+		e.startReconciler(ctx, &loops)
+	}
+	_ = loops.Wait()
+}
+
+// StartRun advances a run: it takes in the ends of its jobs, and submits the job of every step that is due. It does
+// nothing for a run that is over, or that there is none of. After an error, call it again.
+func (e *Engine) StartRun(ctx context.Context, runID string) error {
+	_, err := e.reconcileRun(ctx, runID)
+	return err
+}
+
+// HandleJobResult advances the run that a job belongs to, once the job's record says that it is over.
+func (e *Engine) HandleJobResult(ctx context.Context, jobID, workflowID string) {
+	if runID := RunOf(jobID); runID != "" && runID == workflowID { // else it is a job of no run
+		e.start(ctx, runID)
+	}
+}
+
+// reconcileRun does the same, and says whether there is such a run.
+func (e *Engine) reconcileRun(ctx context.Context, runID string) (run Run, err error) {
+	err = e.withRunLock(ctx, runID, func(ctx context.Context) error {
+		run, err = e.advance(ctx, runID)
+		return err
+	})
+	return run, err
+}
+
+// advance holds the run's lock, or goes on without. The order is: the run, the jobs, the timer. A job that is
+// not submitted after all has no record, by which the next advance knows it. A run that there is none of has no id.
+func (e *Engine) advance(ctx context.Context, runID string) (Run, error) {
+	run, err := e.Runs.Read(ctx, runID)
+	if errors.Is(err, ErrNotFound) {
+		return Run{}, nil
+	}
+	if err != nil || run.Over() {
+		return run, err
+	}
+	records, err := e.records(ctx, run.jobs())
+	if err != nil {
+		return run, err
+	}
+	if run.advance(records, e.Clock.Now()) {
+		if err := e.Runs.Write(ctx, &run); err != nil {
+			return run, err
+		}
+		if run.Over() {
+			e.Logger.LogAttrs(ctx, slog.LevelInfo, "run over", slog.String("run_id", runID), slog.String("workflow_id", run.WorkflowID),
+				slog.String("state", string(run.State)), slog.String("reason", run.Reason))
+			return run, nil
+		}
+	}
+	err = e.submit(ctx, &run, records)
+	if at := run.next(); at != 0 {
+		e.scheduleAfter(ctx, &run, time.UnixMilli(at))
+	}
+	return run, err
+}
+
+// records reads the jobs of steps. One without a record is not in the map.
+func (e *Engine) records(ctx context.Context, ids []string) (map[string]*store.Record, error) {
+	list, err := e.Jobs.ReadAll(phase.With(ctx, "", phase.StepRead), ids)
+	if err != nil {
+		return nil, err
+	}
+	records := make(map[string]*store.Record, len(list))
+	for i := range list {
+		records[list[i].JobID] = &list[i]
+	}
+	return records, nil
+}
+
+// submit submits the jobs of steps that say SUBMITTED and have none yet.
+func (e *Engine) submit(ctx context.Context, run *Run, records map[string]*store.Record) error {
+	var errs []error
+	for i := range run.Steps {
+		s := &run.Steps[i]
+		if s.State != StepSubmitted {
+			continue
+		}
+		unsent := e.unsent.has(s.JobID)
+		if records[s.JobID] != nil && !unsent {
+			continue
+		}
+		e.unsent.add(s.JobID)
+		if err := e.Submit(ctx, s.request(run, i, s.Attempt), unsent); err != nil {
+			errs = append(errs, err)
+			continue
+		}
+		e.unsent.remove(s.JobID)
+	}
+	return errors.Join(errs...)
+}
+
+// unsent are the jobs that this replica has begun to submit and does not know to be published: it repeats
+// their requests. Those of a replica that is gone are PENDING, and the pending replayer's.
+type unsent struct {
+	mu   sync.Mutex
+	jobs map[string]bool
+}
+
+func (u *unsent) has(jobID string) bool {
+	u.mu.Lock()
+	defer u.mu.Unlock()
+	return u.jobs[jobID]
+}
+
+func (u *unsent) add(jobID string) {
+	u.mu.Lock()
+	defer u.mu.Unlock()
+	if u.jobs == nil {
+		u.jobs = map[string]bool{}
+	}
+	u.jobs[jobID] = true
+}
+
+func (u *unsent) remove(jobID string) {
+	u.mu.Lock()
+	defer u.mu.Unlock()
+	delete(u.jobs, jobID)
+}

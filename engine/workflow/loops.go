@@ -1,0 +1,79 @@
+package workflow
+
+import (
+	"context"
+	"log/slog"
+	"time"
+
+	"golang.org/x/sync/errgroup"
+
+	"github.com/faultline-sim/faultline/engine/recovery"
+)
+
+// Of timers that nobody has taken up (seed 003, section 8).
+const (
+	cleanEvery = 5 * time.Minute
+	cleanAge   = time.Hour
+)
+
+// startDelayPoller adds the loop that fires timers which are due and were not fired: those of replicas that have
+// died and not started again.
+func (e *Engine) startDelayPoller(ctx context.Context, loops *errgroup.Group) {
+	beat := e.Clock.NewTicker(e.DelayPoll)
+	cleaned := e.Clock.Now()
+	loops.Go(func() error {
+		defer beat.Stop()
+		recovery.Loop(ctx, beat, e.Poller, e.Logger, func(ctx context.Context) (bool, error) {
+			calls := context.WithoutCancel(ctx)
+			if err := e.firePastDue(calls); err != nil {
+				return false, err
+			}
+			if e.Clock.Since(cleaned) < cleanEvery {
+				return true, nil
+			}
+			cleaned = e.Clock.Now() // after the pop, so that nothing goes that somebody would have fired
+			return true, e.Runs.CleanTimers(calls, cleanAge)
+		}, func() {})
+		return nil
+	})
+}
+
+// startReconciler adds the loop that advances every run that is not over, by its jobs' records and its delays.
+func (e *Engine) startReconciler(ctx context.Context, loops *errgroup.Group) {
+	beat := e.Clock.NewTicker(e.RunsPoll)
+	loops.Go(func() error {
+		defer beat.Stop()
+		recovery.Loop(ctx, beat, e.Reconciler, e.Logger, e.reconcile, func() {})
+		return nil
+	})
+}
+
+func (e *Engine) reconcile(ctx context.Context) (well bool, err error) {
+	well = true
+	calls := context.WithoutCancel(ctx)
+	for skip := 0; ; {
+		ids, err := e.Runs.Live(calls, skip, e.BatchSize)
+		if err != nil || len(ids) == 0 {
+			return well, err
+		}
+		for _, id := range ids {
+			if ctx.Err() != nil {
+				return well, nil
+			}
+			if err := e.Reconciler.Hold(calls); err != nil {
+				return well, err
+			}
+			run, err := e.reconcileRun(ctx, id)
+			switch {
+			case err != nil:
+				e.Logger.LogAttrs(ctx, slog.LevelWarn, "run left to the next tick", slog.String("run_id", id), slog.Any("error", err))
+				skip++
+			case run.RunID == "":
+				err = e.Runs.Drop(calls, id)
+			case !run.Over():
+				skip++
+			}
+			well = well && recovery.Able(err)
+		}
+	}
+}

@@ -1,0 +1,191 @@
+package workflow
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/faultline-sim/faultline/engine/job"
+)
+
+// State is where a run is in its life.
+type State string
+
+// The states of a run. All but Running are terminal.
+const (
+	Running   State = "RUNNING"
+	Succeeded State = "SUCCEEDED" // every step has
+	Failed    State = "FAILED"    // a step has, beyond its retries; no further step is submitted
+)
+
+// StepState is where a step is.
+type StepState string
+
+// The states of a step.
+const (
+	StepPending   StepState = "PENDING"   // one that it depends on has not succeeded
+	StepWaiting   StepState = "WAITING"   // until its next_attempt_at
+	StepSubmitted StepState = "SUBMITTED" // its job is decided on, and is, or is about to be, submitted
+	StepSucceeded StepState = "SUCCEEDED"
+	StepFailed    StepState = "FAILED"
+)
+
+// Bounds of a run.
+const (
+	stepsMax = 1000
+	delayMax = 365 * 24 * time.Hour
+	retryMax = 1000
+)
+
+// Run is one run of a workflow, as Redis keeps it. Who starts it gives the first four fields.
+type Run struct {
+	RunID      string `json:"run_id"`      // chosen by who starts it; starting it twice is one run
+	WorkflowID string `json:"workflow_id"` // what it is a run of
+	Tenant     string `json:"tenant,omitempty"`
+	Steps      []Step `json:"steps"`
+
+	State     State  `json:"state"`
+	Reason    string `json:"reason,omitempty"` // of a failure, in words
+	CreatedAt int64  `json:"created_at"`       // unix milliseconds, as all times of it
+	UpdatedAt int64  `json:"updated_at"`
+	Version   int64  `json:"version"` // counts the writes
+}
+
+// Step is one job of a run, or one after the other until one succeeds.
+type Step struct {
+	ID           string            `json:"id"`
+	Topic        string            `json:"topic"`
+	DependsOn    []string          `json:"depends_on,omitempty"`  // the steps that are to succeed first
+	DelaySec     int64             `json:"delay_sec,omitempty"`   // how long after that, in seconds
+	DelayUntil   int64             `json:"delay_until,omitempty"` // and not before then
+	Retry        Retry             `json:"retry,omitzero"`
+	Payload      json.RawMessage   `json:"payload,omitempty"`
+	Labels       map[string]string `json:"labels,omitempty"`
+	Capability   string            `json:"capability,omitempty"`
+	Compensation *job.Compensation `json:"compensation,omitempty"` // what undoes the step if the run fails for good (seed 003, section 4)
+
+	State         StepState `json:"state"`
+	Attempt       int       `json:"attempt,omitempty"`         // under way, or the last one; the first is 1
+	NextAttemptAt int64     `json:"next_attempt_at,omitempty"` // of that attempt: its job is not submitted before; 0 is at once
+	JobID         string    `json:"job_id,omitempty"`          // the job of that attempt, once it is decided on
+	EndedAt       int64     `json:"ended_at,omitempty"`        // when its last job ended, by that job's record
+	Reason        string    `json:"reason,omitempty"`          // of its last failure
+}
+
+// Retry says how often a step is tried again after a failure, and how long after it.
+type Retry struct {
+	Max       int   `json:"max"`        // tries after the first
+	BackoffMS int64 `json:"backoff_ms"` // before the first of them, in milliseconds; it doubles with each
+}
+
+// backoff is how long after its n-th failure a step is tried again.
+func (r Retry) backoff(n int) time.Duration {
+	d := time.Duration(r.BackoffMS) * time.Millisecond
+	for range n - 1 {
+		if d = 2 * d; d > delayMax {
+			return delayMax
+		}
+	}
+	return d
+}
+
+// Over says whether nothing is left to do of the run.
+func (r *Run) Over() bool { return r.State != Running }
+
+// JobID is the id of the job of a step's attempt. A step's id has no dash, so that no two attempts of
+// whatever runs share one.
+func JobID(runID, stepID string, attempt int) string {
+	return runID + "-" + stepID + "-" + strconv.Itoa(attempt)
+}
+
+// RunOf is the run that a job of that id would be of, or "".
+func RunOf(jobID string) string {
+	rest, attempt, ok := cutLast(jobID)
+	if n, err := strconv.Atoi(attempt); !ok || err != nil || n < 1 {
+		return ""
+	}
+	runID, _, _ := cutLast(rest)
+	return runID
+}
+
+func cutLast(s string) (before, after string, ok bool) {
+	i := strings.LastIndexByte(s, '-')
+	if i < 0 {
+		return "", "", false
+	}
+	return s[:i], s[i+1:], true
+}
+
+// Validate says everything that keeps a run from being started, or nil.
+func (r *Run) Validate() error {
+	errs := []error{checkID("run_id", r.RunID), checkID("workflow_id", r.WorkflowID)}
+	if len(r.Steps) == 0 || len(r.Steps) > stepsMax {
+		errs = append(errs, fmt.Errorf("steps are %d; a run has 1 to %d", len(r.Steps), stepsMax))
+	}
+	seen := map[string]bool{}
+	for i := range r.Steps {
+		s := &r.Steps[i]
+		if err := s.validate(r.RunID, seen); err != nil {
+			errs = append(errs, fmt.Errorf("step %q: %w", s.ID, err))
+		}
+		seen[s.ID] = true
+	}
+	return errors.Join(errs...)
+}
+
+// checkID keeps ids apart from what stands around them: in a job's id, in a timer's member, in a key.
+func checkID(field, id string) error {
+	switch {
+	case id == "":
+		return fmt.Errorf("%s is empty", field)
+	case !job.IsToken(id) || strings.Contains(id, ":"):
+		return fmt.Errorf("%s %q holds a space, a control character, '.', '*', '>' or ':'; it must be one token of a NATS subject, without a colon", field, id)
+	}
+	return nil
+}
+
+// validate checks a step; before are those that stand before it, which alone it can depend on: that
+// leaves no room for a circle.
+func (s *Step) validate(runID string, before map[string]bool) error {
+	switch {
+	case s.ID == "" || strings.Contains(s.ID, "-"):
+		return errors.New("its id must not be empty, nor hold a dash, which stands between the parts of its jobs' ids")
+	case before[s.ID]:
+		return errors.New("another step has the same id")
+	case s.DelaySec < 0 || s.DelaySec > int64(delayMax/time.Second):
+		return fmt.Errorf("delay_sec is %d; it must be from 0 to %d", s.DelaySec, int64(delayMax/time.Second))
+	case s.Retry.Max < 0 || s.Retry.Max > retryMax:
+		return fmt.Errorf("retry.max is %d; it must be from 0 to %d", s.Retry.Max, retryMax)
+	case s.Retry.BackoffMS < 0 || s.Retry.BackoffMS > delayMax.Milliseconds():
+		return fmt.Errorf("retry.backoff_ms is %d; it must be from 0 to %d", s.Retry.BackoffMS, delayMax.Milliseconds())
+	}
+	for _, id := range s.DependsOn {
+		if !before[id] {
+			return fmt.Errorf("it depends on %q, which is no step before it", id)
+		}
+	}
+	req := s.request(&Run{RunID: runID}, 0, s.Retry.Max+1)
+	return req.Validate()
+}
+
+// request is the job of a step's attempt, as a client would submit it. Every attempt has an idempotency key of its
+// own: to try again is to do it again.
+func (s *Step) request(r *Run, index, attempt int) job.Request {
+	id := JobID(r.RunID, s.ID, attempt)
+	return job.Request{
+		JobID: id, Topic: s.Topic, Tenant: r.Tenant, Labels: s.Labels, IdempotencyKey: id, Payload: s.Payload,
+		WorkflowID: r.RunID, StepIndex: index, Capability: s.Capability, Compensation: s.Compensation,
+	}
+}
+
+// step finds a step by its id, or returns nil.
+func (r *Run) step(id string) *Step {
+	if i := slices.IndexFunc(r.Steps, func(s Step) bool { return s.ID == id }); i >= 0 {
+		return &r.Steps[i]
+	}
+	return nil
+}

@@ -1,0 +1,358 @@
+package invariants
+
+import (
+	"encoding/json"
+	"fmt"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/faultline-sim/faultline/sim"
+)
+
+// Keys of workflows (seed 003, section 8).
+const (
+	runPrefix     = "cordum:wf:run:"
+	runLockPrefix = "cordum:wf:run:lock:"
+	timersKey     = "cordum:wf:delay:timers"
+)
+
+// workflows is what is known of workflow runs.
+type workflows struct {
+	began time.Time // when the world did, by the clock that records are written by
+	runs  map[string]*wfRun
+	order []*wfRun
+	jobs  map[string]*stepJob
+}
+
+// wfRun is one run: its record, and who has to do with it.
+type wfRun struct {
+	runRecord
+	as      job // what releases promises of it, and which of them are broken
+	by      string
+	step    int // of the last write
+	lock    lock
+	waits   map[string]wfWait // by the job that a step waits to have submitted
+	setting string            // the process that keeps a delay of it in Redis; "" for none
+	hands   map[string]bool   // the processes that have it in hand
+}
+
+// runRecord is a run as its record has it.
+type runRecord struct {
+	RunID     string    `json:"run_id"`
+	State     string    `json:"state"`
+	CreatedAt int64     `json:"created_at"` // unix milliseconds, as the rest
+	Version   int64     `json:"version"`
+	Steps     []runStep `json:"steps"`
+}
+
+type runStep struct {
+	ID         string   `json:"id"`
+	DependsOn  []string `json:"depends_on"`
+	DelaySec   int64    `json:"delay_sec"`
+	DelayUntil int64    `json:"delay_until"`
+	Retry      struct {
+		Max       int   `json:"max"`
+		BackoffMS int64 `json:"backoff_ms"`
+	} `json:"retry"`
+	State         string `json:"state"`
+	Attempt       int    `json:"attempt"`
+	NextAttemptAt int64  `json:"next_attempt_at"`
+	JobID         string `json:"job_id"`
+}
+
+// wfWait is a delay that the run's record tells of.
+type wfWait struct {
+	since time.Duration // when the record first told of it
+	until int64         // unix milliseconds
+}
+
+// stepJob is the job of one attempt of a step.
+type stepJob struct {
+	run       *wfRun
+	step      *runStep // as the run's last record has it; see at
+	attempt   int
+	id        string
+	made      time.Duration // when its record was; 0 for never
+	stored    uint64        // the place of its request in the stream; 0 for none
+	told      bool          // who published that was told so
+	succeeded bool
+	over      bool
+	ended     int64 // when, by its record
+}
+
+func stepJobID(run, step string, attempt int) string {
+	return run + "-" + step + "-" + strconv.Itoa(attempt)
+}
+
+// stepJob finds the job of a step by its id, or returns nil: it is none's.
+func (k *workflows) stepJob(id string) *stepJob {
+	if len(k.runs) == 0 {
+		return nil
+	}
+	rest, attempt, _ := cutLast(id)
+	run, step, _ := cutLast(rest)
+	n, err := strconv.Atoi(attempt)
+	r := k.runs[run]
+	if r == nil || err != nil {
+		return nil
+	}
+	found := r.stepCalled(step)
+	if found == nil {
+		return nil
+	}
+	j := k.jobs[id]
+	if j == nil {
+		j = &stepJob{run: r, attempt: n, id: id}
+		k.jobs[id] = j
+	}
+	j.step = found
+	return j
+}
+
+func cutLast(s string) (before, after string, ok bool) {
+	i := strings.LastIndexByte(s, '-')
+	if i < 0 {
+		return "", "", false
+	}
+	return s[:i], s[i+1:], true
+}
+
+func (r *runRecord) stepCalled(id string) *runStep {
+	for i := range r.Steps {
+		if r.Steps[i].ID == id {
+			return &r.Steps[i]
+		}
+	}
+	return nil
+}
+
+// unix is the time of an event as records would have it, in milliseconds.
+func (k *workflows) unix(at time.Duration) int64 { return k.began.Add(at).UnixMilli() }
+
+// Began says when the world began, by the clock that its processes write times by. It comes before any event.
+func (j *Judge) Began(at time.Time) { j.facts.workflow.began = at }
+
+// runWritten takes in a write of a run's record.
+func (j *Judge) runWritten(s *step, c *sim.Change) {
+	k := &j.facts.workflow
+	id := c.Key[len(runPrefix):]
+	r := k.runs[id]
+	if r == nil {
+		if k.runs == nil {
+			k.runs, k.jobs = map[string]*wfRun{}, map[string]*stepJob{}
+		}
+		r = &wfRun{as: job{id: id}, waits: map[string]wfWait{}, hands: map[string]bool{}}
+		k.runs[id] = r
+		k.order = append(k.order, r)
+	}
+	before := r.runRecord
+	var now runRecord
+	if c.Gone || json.Unmarshal([]byte(c.Value), &now) != nil {
+		now = runRecord{RunID: id}
+	}
+	w := runWrite{was: before, by: r.by, step: r.step}
+	r.runRecord, r.by, r.step = now, who(s.Event), s.Step
+	for i := range now.Steps {
+		step := &now.Steps[i]
+		if step.State != "WAITING" {
+			continue
+		}
+		id := stepJobID(r.RunID, step.ID, step.Attempt)
+		if _, known := r.waits[id]; !known {
+			r.waits[id] = wfWait{s.At, step.NextAttemptAt}
+			if step.Attempt > 1 {
+				j.facts.reach(stepRetried)
+			}
+		}
+	}
+	for _, check := range j.ran {
+		check(s, r, &w)
+	}
+}
+
+// runWrite is a change of a run's record; the run's own fields hold what it is now.
+type runWrite struct {
+	was  runRecord
+	by   string // who wrote that
+	step int    // when
+}
+
+// runLockChanged takes in a change of the key of a run's lock.
+func (j *Judge) runLockChanged(s *step, c *sim.Change) {
+	r := j.facts.workflow.runs[c.Key[len(runLockPrefix):]]
+	if r == nil {
+		return
+	}
+	me := who(s.Event)
+	switch {
+	case c.Gone:
+		r.lock = lock{}
+		delete(r.hands, me)
+	case r.lock.node == "" || r.lock.token != c.Value:
+		r.lock = lock{node: s.Node, incarnation: s.Incarnation, token: c.Value, expires: c.Expires, step: s.Step}
+		r.hands[me] = true
+	default:
+		r.lock.expires = c.Expires
+	}
+}
+
+// timerChanged takes in a change of the delays that are kept in Redis. Of a script that takes out the last of
+// them it is the key that is gone.
+func (j *Judge) timerChanged(s *step, c *sim.Change) {
+	k, me := &j.facts.workflow, who(s.Event)
+	_, id, _ := strings.Cut(c.Field, ":")
+	for _, r := range k.order {
+		switch {
+		case r.RunID != id && (c.Field != "" || !c.Gone):
+		case !c.Gone:
+			r.setting = me
+		case r.setting == "":
+		default:
+			if s.Phase == "timer_pop" && r.setting != me {
+				j.facts.reach(delayPolled)
+			}
+			if r.State == "RUNNING" {
+				r.hands[me] = true
+			}
+			r.setting = ""
+		}
+	}
+}
+
+// stepWritten takes in a write of the record of a step's job.
+func (j *Judge) stepWritten(s *step) {
+	k := j.facts.workflow.stepJob(s.job.id)
+	if k == nil {
+		return
+	}
+	if k.made == 0 {
+		k.made = s.At
+		for _, check := range j.fired {
+			check(s, k)
+		}
+	}
+	if s.job.state.terminal() && !k.over {
+		k.over, k.succeeded, k.ended = true, s.job.state == succeeded, s.job.updated
+	}
+}
+
+// stepStored takes in that the stream stores the request of a step's job.
+func (j *Judge) stepStored(s *step, id string, seq uint64) {
+	k := j.facts.workflow.stepJob(id)
+	if k == nil {
+		return
+	}
+	again := stepAgain{seq: k.stored, told: k.told}
+	k.stored, k.told = seq, !s.failed && s.Outcome != sim.OutcomePending && s.Kind != sim.KindLate
+	for _, check := range j.submitted {
+		check(s, k, again)
+	}
+}
+
+// stepAgain is what was known of an earlier submission of the job.
+type stepAgain struct {
+	seq  uint64
+	told bool
+}
+
+// answered takes in what came of an operation about runs: of one that failed, or that hangs, the delays may
+// be late.
+func (k *workflows) answered(f *facts, s *step) {
+	if len(k.runs) == 0 || strings.Contains(s.Outcome, scriptUnknown) {
+		return
+	}
+	troubled := s.failed || s.Fault != "" || s.Outcome == sim.OutcomePending || s.Outcome == transactionFailed
+	switch s.Phase {
+	case "run_lock":
+		r := k.runs[strings.TrimPrefix(s.Target, runLockPrefix)]
+		if r != nil && !troubled && s.Kind == sim.KindRedis && !r.lock.heldBy(s.Event) {
+			f.reach(runContended)
+			f.meet(&r.as, runTroubled)
+		}
+		k.trouble(f, r, troubled)
+	case "run_renew", "run_unlock":
+		k.trouble(f, k.runs[strings.TrimPrefix(s.Target, runLockPrefix)], troubled)
+	case "run_read", "run_write":
+		k.trouble(f, k.runs[strings.TrimPrefix(s.Target, runPrefix)], troubled)
+	case "step_read", "timer_write", "timer_remove", "timer_pop", "timer_read", "poll_lock", "runs_lock", "runs_read":
+		for _, r := range k.order {
+			k.trouble(f, r, troubled)
+		}
+	case "submit_write", "submit_publish":
+		if j := k.stepJob(s.Job); j != nil {
+			k.trouble(f, j.run, troubled)
+		}
+	}
+}
+
+func (k *workflows) trouble(f *facts, r *wfRun, troubled bool) {
+	if r != nil && troubled {
+		f.meet(&r.as, runTroubled)
+	}
+}
+
+// crashed takes in the end of a node's process.
+func (k *workflows) crashed(f *facts, node string) {
+	for _, r := range k.order {
+		for by := range r.hands {
+			if name, _, _ := strings.Cut(by, " "); name == node {
+				f.meet(&r.as, runTroubled)
+				delete(r.hands, by)
+			}
+		}
+	}
+}
+
+// due is when the job of a step's attempt may be submitted, by the steps' own words and by the records of the
+// jobs that it counts from, in unix milliseconds.
+func (k *workflows) due(j *stepJob) int64 {
+	r := j.run
+	if j.attempt > 1 {
+		before := k.jobs[stepJobID(r.RunID, j.step.ID, j.attempt-1)]
+		if before == nil || !before.over {
+			return 0
+		}
+		return before.ended + j.step.Retry.BackoffMS<<(j.attempt-2)
+	}
+	since := r.CreatedAt
+	for _, id := range j.step.DependsOn {
+		since = max(since, k.success(r, id))
+	}
+	return max(since+1000*j.step.DelaySec, j.step.DelayUntil)
+}
+
+// success is when a step of a run succeeded, by its job's record; 0 for not.
+func (k *workflows) success(r *wfRun, step string) int64 {
+	for n := 1; ; n++ {
+		switch j := k.jobs[stepJobID(r.RunID, step, n)]; {
+		case j == nil:
+			return 0
+		case j.succeeded:
+			return j.ended
+		}
+	}
+}
+
+// liveRuns says which runs are not over.
+func (f *facts) liveRuns() (list []string) {
+	for _, r := range f.workflow.order {
+		if r.State == "RUNNING" {
+			list = append(list, fmt.Sprintf("%s is not over: %s", r.RunID, r.why()))
+		}
+	}
+	return list
+}
+
+// why says what a run is at.
+func (r *wfRun) why() string {
+	for _, s := range r.Steps {
+		switch s.State {
+		case "SUBMITTED":
+			return fmt.Sprintf("step %s waits for %s", s.ID, s.JobID)
+		case "WAITING":
+			return fmt.Sprintf("step %s waits for its time", s.ID)
+		}
+	}
+	return "no step of it has begun"
+}

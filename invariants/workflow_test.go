@@ -1,0 +1,243 @@
+package invariants
+
+import (
+	"encoding/json"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/faultline-sim/faultline/sim"
+)
+
+const run1 = "run-1"
+
+// twoSteps is a run as the stories write it: step b depends on a and comes half a minute after it.
+func twoSteps(version int64, a, b runStep) runRecord {
+	a.ID, b.ID, b.DependsOn, b.DelaySec = "a", "b", []string{"a"}, 30
+	return runRecord{RunID: run1, State: "RUNNING", Version: version, Steps: []runStep{a, b}}
+}
+
+var (
+	pendingStep   = runStep{State: "PENDING"}
+	submittedStep = runStep{State: "SUBMITTED", Attempt: 1, JobID: "run-1-a-1"}
+	succeededStep = runStep{State: "SUCCEEDED", Attempt: 1, JobID: "run-1-a-1"}
+)
+
+// waitingStep waits for its n-th attempt until a time since the story's start.
+func waitingStep(n int, until time.Duration) runStep {
+	return runStep{State: "WAITING", Attempt: n, NextAttemptAt: until.Milliseconds()}
+}
+
+// run writes a run's record.
+func (s *story) run(node, phase string, r runRecord) *story {
+	data, err := json.Marshal(r)
+	if err != nil {
+		panic(err)
+	}
+	return s.add(node, sim.KindRedis, "multi", runPrefix+r.RunID, "", phase, s.set(runPrefix+r.RunID, "", string(data)))
+}
+
+func (s *story) locksRun(node string) *story {
+	s.tokens++
+	c := s.set(runLockPrefix+run1, "", node+string(rune('a'+s.tokens)))
+	c.Expires = s.at + time.Millisecond + 30*time.Second
+	return s.add(node, sim.KindRedis, "set", c.Key, "", "run_lock", c)
+}
+
+// findsRunLocked is an attempt to take the lock that another holds.
+func (s *story) findsRunLocked(node string) *story {
+	return s.add(node, sim.KindRedis, "set", runLockPrefix+run1, "", "run_lock")
+}
+
+func (s *story) unlocksRun(node string) *story {
+	delete(s.redis, runLockPrefix+run1)
+	return s.add(node, sim.KindRedis, "multi", runLockPrefix+run1, "", "run_unlock", sim.Change{Key: runLockPrefix + run1, Gone: true})
+}
+
+// advances is one write of a run under its lock.
+func (s *story) advances(node string, r runRecord) *story {
+	return s.locksRun(node).run(node, "run_write", r).unlocksRun(node)
+}
+
+// keeps has a replica keep a delay of the run in Redis.
+func (s *story) keeps(node string) *story {
+	return s.add(node, sim.KindRedis, "zadd", timersKey, "", "timer_write", s.set(timersKey, "wf:"+run1, "30"))
+}
+
+// popsDelays is a look for delays that are over, which finds the last there is.
+func (s *story) popsDelays(node string) *story {
+	delete(s.redis, timersKey)
+	return s.add(node, sim.KindRedis, "evalsha", timersKey, "", "timer_pop", sim.Change{Key: timersKey, Gone: true})
+}
+
+// stepJob submits a step's job, as a scheduler does.
+func (s *story) stepJob(node, job string) *story {
+	s.write(node, job, "submit_write", "PENDING", "attempts", "0")
+	return s.add(node, sim.KindPublish, "", subjectSubmit, job, "submit_publish", s.store(streamSys, subjectSubmit, job))
+}
+
+// stepDone is a job from its dispatch to its end.
+func (s *story) stepDone(job, state string) *story {
+	return s.dispatched(s1, job, w1).executed(w1, job).completed(s1, job, state)
+}
+
+// aDone is a run whose first step has succeeded, and whose second waits for so long from the story's start.
+func (s *story) aDone(until time.Duration) *story {
+	s.run("starter", "run_create", twoSteps(1, pendingStep, pendingStep)).advances(s1, twoSteps(2, submittedStep, pendingStep))
+	return s.stepJob(s1, "run-1-a-1").stepDone("run-1-a-1", "SUCCEEDED").advances(s1, twoSteps(3, succeededStep, waitingStep(1, until)))
+}
+
+var hardenedRuns = Config{Workflow: WorkflowConfig{
+	DurableFrom: 10 * time.Second, DelayPoll: 5 * time.Second,
+	StrictRunLock: true, FenceRuns: true, DurableTimers: true, DelayPoller: true, RunReconciler: true,
+}}
+
+var workflowTrials = map[string]trial{
+	"steps-in-order": {
+		breaks: func(s *story) {
+			s.run("starter", "run_create", twoSteps(1, pendingStep, pendingStep)).advances(s1, twoSteps(2, submittedStep, pendingStep))
+			s.stepJob(s1, "run-1-a-1").wait(time.Minute).stepJob(s1, "run-1-b-1").stepDone("run-1-a-1", "SUCCEEDED")
+		},
+		says:  "scheduler-1 submitted run-1-b-1 at step 7, although step a had not succeeded",
+		holds: func(s *story) { s.aDone(31*time.Second).wait(31*time.Second).stepJob(s1, "run-1-b-1") },
+	},
+	"no-delay-fires-early": {
+		breaks: func(s *story) { s.aDone(time.Second).wait(29*time.Second).stepJob(s1, "run-1-b-1") },
+		says:   "scheduler-1 submitted run-1-b-1 at step 31, 992ms before its time",
+		holds:  func(s *story) { s.aDone(31*time.Second).wait(30*time.Second).stepJob(s1, "run-1-b-1") },
+	},
+	"delay-fires-on-time": {
+		cfg:    hardenedRuns,
+		breaks: func(s *story) { s.aDone(31*time.Second).wait(53*time.Second).stepJob(s1, "run-1-b-1") },
+		says:   "scheduler-1 submitted run-1-b-1 at step 31, 22.031s after its time",
+		holds: func(s *story) {
+			s.aDone(31*time.Second).keeps(s1).control("crash", s1).wait(45*time.Second).popsDelays(s2).stepJob(s2, "run-1-b-1")
+		},
+	},
+	"no-delay-fires-twice": {
+		breaks: func(s *story) {
+			s.aDone(31*time.Second).wait(31*time.Second).stepJob(s1, "run-1-b-1")
+			s.add(s2, sim.KindPublish, "", subjectSubmit, "run-1-b-1", "submit_publish", s.store(streamSys, subjectSubmit, "run-1-b-1"))
+		},
+		says: "run-1-b-1 was stored a second time at step 33 by scheduler-2, CORDUM_SYS seq 4; the first was seq 3",
+		holds: func(s *story) {
+			s.aDone(31*time.Second).wait(31*time.Second).stepJob(s1, "run-1-b-1").fails()
+			s.add(s1, sim.KindPublish, "", subjectSubmit, "run-1-b-1", "submit_publish", s.store(streamSys, subjectSubmit, "run-1-b-1"))
+		},
+	},
+	"run-writes-not-lost": {
+		cfg: hardenedRuns,
+		breaks: func(s *story) {
+			s.aDone(31*time.Second).advances(s2, twoSteps(3, succeededStep, pendingStep))
+		},
+		says:  "scheduler-2 wrote version 3 at step 32 over version 3, which scheduler-1 had written at step 29",
+		holds: func(s *story) { s.aDone(31 * time.Second) },
+	},
+	"run-written-by-lock-holder": {
+		cfg: hardenedRuns,
+		breaks: func(s *story) {
+			s.aDone(31*time.Second).locksRun(s1).run(s2, "run_write", twoSteps(4, succeededStep, pendingStep))
+		},
+		says:  "scheduler-2 wrote the run at step 32 while scheduler-1 held its lock (since step 31)",
+		holds: func(s *story) { s.aDone(31 * time.Second) },
+	},
+	"every-run-settles": {
+		cfg:    hardenedRuns,
+		breaks: func(s *story) { s.aDone(31 * time.Second).wait(time.Minute) },
+		says:   "is still RUNNING: step b waits for its time",
+		holds: func(s *story) {
+			s.aDone(31 * time.Second) // its time is to come
+		},
+	},
+	"replicas-contend-for-one-run": {
+		breaks: func(s *story) { s.aDone(31 * time.Second) },
+		holds:  func(s *story) { s.aDone(31 * time.Second).locksRun(s1).findsRunLocked(s2) },
+	},
+	"delay-fired-by-another": {
+		breaks: func(s *story) { s.aDone(31 * time.Second).keeps(s1).wait(time.Minute).popsDelays(s1) },
+		holds:  func(s *story) { s.aDone(31 * time.Second).keeps(s1).wait(time.Minute).popsDelays(s2) },
+	},
+	"step-tried-again": {
+		breaks: func(s *story) { s.aDone(31 * time.Second) },
+		holds: func(s *story) {
+			s.aDone(31*time.Second).advances(s1, twoSteps(4, succeededStep, waitingStep(2, time.Minute)))
+		},
+	},
+}
+
+// A step is tried again only once its last attempt has failed, not before its time, and no more often than it says.
+func TestRetriesOfAStep(t *testing.T) {
+	retried := func(a runStep) runRecord {
+		r := twoSteps(3, a, pendingStep)
+		r.Steps[0].Retry.Max, r.Steps[0].Retry.BackoffMS = 1, 10_000
+		return r
+	}
+	for name, c := range map[string]struct {
+		invariant, says string
+		tell            func(*story)
+	}{
+		"while the first is under way": {"no-delay-fires-twice", "although the attempt before it had not failed", func(s *story) { s.stepJob(s1, "run-1-a-2") }},
+		"after a success": {"no-delay-fires-twice", "although the attempt before it had not failed", func(s *story) {
+			s.stepDone("run-1-a-1", "SUCCEEDED").wait(time.Minute).stepJob(s1, "run-1-a-2")
+		}},
+		"too soon": {"no-delay-fires-early", "before its time", func(s *story) { s.stepDone("run-1-a-1", "FAILED").wait(9*time.Second).stepJob(s1, "run-1-a-2") }},
+		"too often": {"no-delay-fires-twice", "the step is to be tried again 1 times", func(s *story) {
+			s.stepDone("run-1-a-1", "FAILED").wait(time.Minute).stepJob(s1, "run-1-a-2").stepDone("run-1-a-2", "FAILED").wait(time.Minute).stepJob(s1, "run-1-a-3")
+		}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			s := newStory().run("starter", "run_create", twoSteps(1, pendingStep, pendingStep)).advances(s1, retried(submittedStep)).stepJob(s1, "run-1-a-1")
+			c.tell(s)
+			o := s.judge(hardenedRuns).outcome(c.invariant)
+			require.Len(t, o.Violations, 1)
+			assert.Contains(t, o.Violations[0].Message, c.says)
+		})
+	}
+}
+
+// A delay may be late where the replica that had the run in hand has died, or an operation about it failed.
+func TestWhatADelayMayBeLateFor(t *testing.T) {
+	for name, c := range map[string]struct {
+		promised bool
+		tell     func(*story)
+	}{
+		"nothing":                         {true, func(*story) {}},
+		"a crash of who kept it":          {true, func(s *story) { s.keeps(s1).control("crash", s1) }},
+		"a crash with the run's lock":     {false, func(s *story) { s.locksRun(s1).control("crash", s1) }},
+		"a crash after the lock":          {true, func(s *story) { s.locksRun(s1).unlocksRun(s1).control("crash", s1) }},
+		"a crash of who has popped it":    {false, func(s *story) { s.keeps(s1).popsDelays(s2).control("crash", s2) }},
+		"it could not be kept":            {false, func(s *story) { s.keeps(s1).fails() }},
+		"a run that was another's":        {false, func(s *story) { s.locksRun(s1).findsRunLocked(s2) }},
+		"a poller that did not get far":   {false, func(s *story) { s.popsDelays(s2).fails() }},
+		"a script that was not known yet": {true, func(s *story) { s.popsDelays(s2).last().Outcome = scriptUnknown }},
+	} {
+		t.Run(name, func(t *testing.T) {
+			s := newStory().aDone(31 * time.Second)
+			s.starts(s2)
+			c.tell(s)
+			s.wait(2*time.Minute).stepJob(s2, "run-1-b-1")
+			o := s.judge(hardenedRuns).outcome("delay-fires-on-time")
+			require.Len(t, o.Violations, 1)
+			assert.Equal(t, c.promised, o.Violations[0].Promised)
+		})
+	}
+}
+
+// What is to come of a run is said until it is over.
+func TestOpenRuns(t *testing.T) {
+	open := func(s *story) []string {
+		j := NewJudge(hardenedRuns)
+		for i := range s.events {
+			j.Observe(&s.events[i])
+		}
+		return j.Open()
+	}
+	assert.Empty(t, open(newStory().submit(job1)))
+	assert.Equal(t, []string{"run-1 is not over: no step of it has begun"}, open(newStory().run("starter", "run_create", twoSteps(1, pendingStep, pendingStep))))
+	assert.Equal(t, []string{"run-1 is not over: step b waits for its time"}, open(newStory().aDone(31*time.Second)))
+	over := twoSteps(4, succeededStep, succeededStep)
+	over.State = "SUCCEEDED"
+	assert.Empty(t, open(newStory().aDone(31*time.Second).advances(s1, over)))
+}

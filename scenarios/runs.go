@@ -1,0 +1,110 @@
+package scenarios
+
+import (
+	"context"
+	"fmt"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/faultline-sim/faultline/engine"
+	"github.com/faultline-sim/faultline/engine/phase"
+	"github.com/faultline-sim/faultline/engine/workflow"
+	"github.com/faultline-sim/faultline/invariants"
+	"github.com/faultline-sim/faultline/scenarios/world"
+	"github.com/faultline-sim/faultline/sim"
+)
+
+// RunID names the workload's n-th run.
+func RunID(n int) string { return "run-" + strconv.Itoa(n) }
+
+// stepID names a run's n-th step.
+func stepID(n int) string { return "s" + strconv.Itoa(n) }
+
+// run is the workload's n-th: a first step, a last one, and those in between side by side, the k-th of them k
+// times step_delay after the first. Of two steps the second is the one with the delay.
+func (w *Workload) run(n int) workflow.Run {
+	r := workflow.Run{RunID: RunID(n), WorkflowID: "workflow", Tenant: "tenant-1"}
+	var between []string
+	for k := 1; k <= w.Steps; k++ {
+		s := workflow.Step{ID: stepID(k), Topic: topic, Retry: workflow.Retry{Max: w.StepRetries, BackoffMS: w.StepBackoff.Milliseconds()}}
+		switch {
+		case k == 1:
+		case k < w.Steps || k == 2:
+			s.DependsOn, s.DelaySec = []string{stepID(1)}, int64(k-1)*int64(w.StepDelay/time.Second)
+			between = append(between, s.ID)
+		default:
+			s.DependsOn = between
+		}
+		r.Steps = append(r.Steps, s)
+	}
+	return r
+}
+
+// failing says whether a job is one of a step's attempts that fail: the first so many of each run's second step,
+// or of its only one.
+func (w *Workload) failing(jobID string) bool {
+	rest, isRun := strings.CutPrefix(jobID, "run-")
+	_, rest, isStep := strings.Cut(rest, "-"+stepID(min(2, w.Steps))+"-")
+	attempt, err := strconv.Atoi(rest)
+	return isRun && isStep && err == nil && attempt <= w.StepFailures
+}
+
+// workflowConfig is what judging needs of the settings of workflows.
+func workflowConfig(s *engine.WorkflowSettings) invariants.WorkflowConfig {
+	return invariants.WorkflowConfig{
+		DurableFrom: s.DurableFrom, DelayPoll: s.DelayPoll, StrictRunLock: s.StrictRunLock, FenceRuns: s.FenceRuns,
+		DurableTimers: s.DurableTimers, DelayPoller: s.DelayPoller, RunReconciler: s.RunReconciler,
+	}
+}
+
+// startRuns starts who starts runs, if there are any.
+func (c *crew) startRuns(w *sim.World) {
+	work := c.plan.Workload
+	if work.Runs == 0 {
+		return
+	}
+	w.Node(world.StarterName, func(p *sim.Process) {
+		client := c.client(p)
+		world.Starter{Runs: work.Runs, Every: work.Every, Start: func(ctx context.Context, n int) error {
+			return client.StartRun(ctx, work.run(n))
+		}}.Run(p)
+	}).Start()
+}
+
+// checkRuns refuses what [workflow.Run] cannot say.
+func checkRuns(p *Plan) *PlanError {
+	if d := p.Workload.StepDelay; d%time.Second != 0 {
+		return &PlanError{Path: "workload.step_delay", Message: fmt.Sprintf("workload.step_delay is %s", durationText(d)), Remedy: "give whole seconds, as in 30s"}
+	}
+	if d := p.Workload.StepBackoff; d%time.Millisecond != 0 {
+		return &PlanError{Path: "workload.step_backoff", Message: fmt.Sprintf("workload.step_backoff is %s", durationText(d)), Remedy: "give whole milliseconds, as in 5s"}
+	}
+	return nil
+}
+
+// runsTake is how long a plan's runs take when nothing goes wrong, jobs aside.
+func (w *Workload) runsTake() time.Duration {
+	if w.Runs == 0 {
+		return 0
+	}
+	waits := time.Duration(w.Steps) * w.StepDelay
+	for n := range min(w.StepRetries, w.StepFailures) {
+		waits += w.StepBackoff << n
+	}
+	return waits
+}
+
+// metByRuns notes which of the phases of workflows the plan's runs can have.
+func (p *Plan) metByRuns(met map[phase.Phase]bool) {
+	e, w := &p.Engine, &p.Engine.Workflow
+	polls := w.DurableTimers && w.DelayPoller
+	for ph, can := range map[phase.Phase]bool{
+		phase.RunCreate: true, phase.RunLock: true, phase.RunRenew: e.LockRenewal, phase.RunRead: true, phase.StepRead: true, phase.RunWrite: true, phase.RunUnlock: true,
+		phase.TimerWrite: w.DurableTimers, phase.TimerRemove: w.DurableTimers, phase.TimerPop: w.DurableTimers, phase.TimerRead: w.DurableTimers,
+		phase.TimerClean: polls, phase.PollLock: polls,
+		phase.RunsLock: w.RunReconciler, phase.RunsRead: w.RunReconciler, phase.RunsDrop: w.RunReconciler,
+	} {
+		met[ph] = p.Workload.Runs > 0 && can
+	}
+}
