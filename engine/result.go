@@ -56,12 +56,15 @@ func (e *Engine) handleJobResult(ctx context.Context, res *job.Result, rec *stor
 	w.ResultPtr = res.ResultPtr
 	if to == job.Succeeded {
 		if blocked := e.checkOutput(ctx, res, rec, &w); blocked != nil {
-			return e.block(ctx, blocked)
+			err := e.block(ctx, blocked)
+			e.recorded(record, rec)
+			return err
 		}
 	}
 	if err := e.move(ctx, phase.ResultWrite, rec, w); err != nil {
 		return e.writeRetry(ctx, err, phase.ResultWrite, "")
 	}
+	e.recorded(record, rec)
 	e.metrics.JobsCompleted.WithLabelValues(rec.Topic, string(to)).Inc()
 	e.log.LogAttrs(ctx, slog.LevelInfo, "job completed", slog.String("job_id", res.JobID),
 		slog.String("topic", rec.Topic), slog.String("state", string(to)), slog.String("worker_id", res.WorkerID))

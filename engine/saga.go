@@ -11,6 +11,7 @@ import (
 	"github.com/faultline-sim/faultline/engine/lock"
 	"github.com/faultline-sim/faultline/engine/phase"
 	"github.com/faultline-sim/faultline/engine/saga"
+	"github.com/faultline-sim/faultline/engine/store"
 )
 
 func newSaga(c *Config, e *Engine) *saga.Manager {
@@ -37,6 +38,13 @@ func (e *Engine) record(ctx context.Context, res *job.Result, req *job.Request) 
 		return nil, e.storeRetry(ctx, err, phase.SagaRecord, "")
 	}
 	return nil, nil
+}
+
+// recorded counts a compensation that the MULTI of its job's end took along.
+func (e *Engine) recorded(also func(context.Context, redis.Pipeliner) error, rec *store.Record) {
+	if also != nil && rec.State.Terminal() {
+		e.metrics.Saga.Recorded.Inc()
+	}
 }
 
 // rollsBack says whether the result calls for its workflow to be rolled back.

@@ -23,6 +23,7 @@ var sagaInvariants = []Invariant{
 	situation(of((*sagas).rolledBackOnes), "saga-rolled-back", "A compensation is submitted.", "seed 003, section 4, rollback trigger"),
 	situation(of((*sagas).takenUpAgain), "saga-rollback-resumed", "A process goes on with a rollback that another has begun.", "the hardened rollback: what is due is taken up until the stack is empty"),
 	situation(of((*sagas).succeededLater), "saga-joined-late", "A job of a saga succeeds once that is to be rolled back.", "the hardened rollback: what is recorded later is undone, too"),
+	situation(of((*sagas).deniedOnes), "saga-compensation-denied", "The safety kernel denies a compensation, and the rollback goes on.", "seed 003, section 4, soft safety check"),
 	situation(of((*sagas).unreadables), "saga-entry-unreadable", "A compensation that cannot be read gets an entry in the DLQ.", "seed 003, section 4, unmarshal errors"),
 }
 

@@ -31,7 +31,7 @@ type sagas struct {
 	byKey map[string]*compensation
 	dirty []*saga // whose stack the step at hand has changed
 
-	submitted, resumed, late, unreadable int
+	submitted, resumed, late, denied, unreadable int
 
 	recording  []func(s *step, c *compensation, again bool)
 	submitting []func(s *step, c *compensation, first bool)
@@ -41,6 +41,7 @@ type sagas struct {
 func (k *sagas) rolledBackOnes() int { return k.submitted }
 func (k *sagas) takenUpAgain() int   { return k.resumed }
 func (k *sagas) succeededLater() int { return k.late }
+func (k *sagas) deniedOnes() int     { return k.denied }
 func (k *sagas) unreadables() int    { return k.unreadable }
 
 // saga is one workflow's.
@@ -273,8 +274,9 @@ func (f *facts) sagaAudited(c *sim.Change) {
 		return
 	}
 	for key, comp := range f.sagas.byKey { // one at most, whatever the order
-		if strings.HasPrefix(event.Reason, "compensation "+key+" of ") {
+		if strings.HasPrefix(event.Reason, "compensation "+key+" of ") && !comp.ended {
 			comp.ended = true
+			f.sagas.denied++
 		}
 	}
 }

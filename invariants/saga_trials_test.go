@@ -136,6 +136,14 @@ var sagaTrials = map[string]trial{
 		holds:  func(s *story) { s.succeeds(job1).failsForGood(job2).sagaLock(s1).wait(3 * time.Minute).sagaLock(s2) },
 	},
 	"saga-joined-late": {breaks: undone, holds: func(s *story) { s.failsForGood(job1).succeeds(job2) }},
+	"saga-compensation-denied": {
+		breaks: undone,
+		holds: func(s *story) {
+			s.succeeds(job1).failsForGood(job2).pops(s1)
+			c := s.set(auditKey, "0", `{"kind":"saga_compensation_denied","reason":"compensation undo-job-1 of saga wf-1: no"}`)
+			s.add(s1, sim.KindRedis, "multi", c.Key, "", "saga_pop", c)
+		},
+	},
 	"saga-entry-unreadable": {
 		breaks: undone,
 		holds: func(s *story) {

@@ -1,0 +1,342 @@
+package engine
+
+import (
+	"context"
+	"encoding/json"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/faultline-sim/faultline/engine/bus"
+	"github.com/faultline-sim/faultline/engine/dlq"
+	"github.com/faultline-sim/faultline/engine/job"
+	"github.com/faultline-sim/faultline/engine/lock"
+	"github.com/faultline-sim/faultline/engine/phase"
+	"github.com/faultline-sim/faultline/engine/safety"
+	"github.com/faultline-sim/faultline/engine/saga"
+)
+
+// step puts a job of wf-1 into RUNNING, with a compensation.
+func (h *harness) step(id string) {
+	h.t.Helper()
+	c, err := NewClient(ClientConfig{Redis: h.config.Redis, JetStream: h.config.JetStream, Clock: h.clock, Settings: h.config.Settings})
+	require.NoError(h.t, err)
+	req := request(id)
+	req.WorkflowID, req.Compensation = "wf-1", &job.Compensation{}
+	require.NoError(h.t, c.Submit(h.t.Context(), req))
+	h.redis.HSet("job:"+id, "state", string(job.Running), "attempts", "1")
+}
+
+// stepEnds handles the result of a job of wf-1, and waits for what goes on in the background.
+func (h *harness) stepEnds(id string, s job.Status) error {
+	h.t.Helper()
+	err := h.HandleJobResult(h.t.Context(), job.Result{JobID: id, WorkerID: "worker-1", Status: s})
+	h.behind.Wait()
+	return err
+}
+
+// submitted are the compensations that the stream has stored.
+func (h *harness) submitted() (list []job.Request) {
+	h.t.Helper()
+	s, err := h.js.Stream(h.t.Context(), bus.StreamSys)
+	require.NoError(h.t, err)
+	info, err := s.Info(h.t.Context())
+	require.NoError(h.t, err)
+	for seq := uint64(1); seq <= info.State.LastSeq; seq++ {
+		m, err := s.GetMsg(h.t.Context(), seq)
+		require.NoError(h.t, err)
+		var req job.Request
+		require.NoError(h.t, json.Unmarshal(m.Data, &req))
+		if strings.HasPrefix(req.JobID, "comp-") {
+			assert.Equal(h.t, req.JobID, m.Header.Get("Job-Id"))
+			list = append(list, req)
+		}
+	}
+	return list
+}
+
+// undone names the jobs that the stream has compensations of, in order.
+func (h *harness) undone() (ids []string) {
+	for _, c := range h.submitted() {
+		ids = append(ids, c.Labels["saga_job_id"])
+	}
+	return ids
+}
+
+func (h *harness) stack() []string {
+	list, _ := h.redis.List("saga:wf-1:stack")
+	return list
+}
+
+// forBoth runs a test with the documented settings and the hardened ones.
+func forBoth(t *testing.T, test func(t *testing.T, h *harness, hardened bool)) {
+	t.Run("documented", func(t *testing.T) { test(t, newHarness(t), false) })
+	t.Run("hardened", func(t *testing.T) { test(t, newHardened(t), true) })
+}
+
+func TestARollbackUndoesTheLastFirst(t *testing.T) {
+	forBoth(t, func(t *testing.T, h *harness, _ bool) {
+		for _, id := range []string{"job-1", "job-2", "job-3"} {
+			h.step(id)
+		}
+		require.NoError(t, h.stepEnds("job-1", job.StatusSucceeded))
+		require.NoError(t, h.stepEnds("job-2", job.StatusSucceeded))
+		require.Len(t, h.stack(), 2)
+		require.NoError(t, h.stepEnds("job-3", job.StatusFailedFatal))
+		assert.Equal(t, []string{"job-2", "job-1"}, h.undone())
+		for _, c := range h.submitted() {
+			assert.Equal(t, "CRITICAL", c.Priority)
+			assert.Equal(t, "true", c.Labels["is_compensation"])
+			assert.NoError(t, c.Validate())
+		}
+		assert.Empty(t, h.stack())
+		assert.False(t, h.redis.Exists("saga:wf-1:lock"))
+		for name, n := range map[string]float64{
+			"saga_recorded": 2, "saga_rollback_triggered": 1, "saga_compensation_dispatched": 2, "saga_compensation_failed": 0,
+			"saga_rollback_duration": 1, "saga_active": 0, "saga_unmarshal_error": 0,
+		} {
+			assert.InDelta(t, n, h.metric(name), 0, name)
+		}
+	})
+}
+
+func TestOnlyAFatalFailureOfAWorkflowRollsBack(t *testing.T) {
+	forBoth(t, func(t *testing.T, h *harness, _ bool) {
+		h.step("job-1")
+		h.step("job-2")
+		require.NoError(t, h.stepEnds("job-1", job.StatusSucceeded))
+		require.NoError(t, h.stepEnds("job-2", job.StatusFailed))
+		assert.Empty(t, h.undone())
+		h.alone("job-3") // of no workflow
+		require.NoError(t, h.stepEnds("job-3", job.StatusFailedFatal))
+		assert.Len(t, h.stack(), 1)
+		assert.Empty(t, h.undone())
+	})
+}
+
+// alone puts a job of no workflow into RUNNING.
+func (h *harness) alone(id string) {
+	h.t.Helper()
+	c, err := NewClient(ClientConfig{Redis: h.config.Redis, JetStream: h.config.JetStream, Clock: h.clock, Settings: h.config.Settings})
+	require.NoError(h.t, err)
+	require.NoError(h.t, c.Submit(h.t.Context(), request(id)))
+	h.redis.HSet("job:"+id, "state", string(job.Running), "attempts", "1")
+}
+
+// The documented order records first, and once more when the state write failed.
+func TestARedeliveredResultRecordsOnce(t *testing.T) {
+	forBoth(t, func(t *testing.T, h *harness, hardened bool) {
+		h.step("job-1")
+		h.faults.on(phase.ResultWrite, "ok", "ok", "before")
+		if !hardened {
+			h.faults.script[phase.ResultWrite] = []string{"before"}
+		}
+		h.retry(h.stepEnds("job-1", job.StatusSucceeded))
+		require.NoError(t, h.stepEnds("job-1", job.StatusSucceeded))
+		if hardened {
+			assert.Len(t, h.stack(), 1)
+		} else {
+			assert.Len(t, h.stack(), 2)
+		}
+	})
+}
+
+func TestARecordThatFailsIsRetried(t *testing.T) {
+	h := newHarness(t)
+	h.step("job-1")
+	h.faults.on(phase.SagaRecord, "before")
+	assert.Equal(t, phase.SagaRecord, h.retry(h.stepEnds("job-1", job.StatusSucceeded)).Phase)
+	assert.Empty(t, h.stack())
+	require.NoError(t, h.stepEnds("job-1", job.StatusSucceeded))
+	assert.Len(t, h.stack(), 1)
+}
+
+// WEAKNESSES 7: what was popped and not published is gone, unless it is only looked at.
+func TestAPublishThatFails(t *testing.T) {
+	for _, how := range []string{"before", "after"} {
+		forBoth(t, func(t *testing.T, h *harness, hardened bool) {
+			for _, id := range []string{"job-1", "job-2", "job-3"} {
+				h.step(id)
+			}
+			require.NoError(t, h.stepEnds("job-1", job.StatusSucceeded))
+			require.NoError(t, h.stepEnds("job-2", job.StatusSucceeded))
+			h.faults.on(phase.SagaPublish, how)
+			require.NoError(t, h.stepEnds("job-3", job.StatusFailedFatal))
+			assert.EqualValues(t, 1, h.metric("saga_compensation_failed"))
+			if !hardened {
+				assert.Empty(t, h.stack())
+				return
+			}
+			assert.Len(t, h.stack(), 2, "those below wait")
+			require.NoError(t, h.saga.Rollback(t.Context(), "wf-1"))
+			assert.Empty(t, h.stack())
+			assert.Equal(t, []string{"job-2", "job-1"}, slices.Compact(h.undone()))
+			ids := map[string]bool{}
+			for _, c := range h.submitted() {
+				ids[c.JobID] = true
+			}
+			assert.Len(t, ids, 2, "a repetition is the same job")
+		})
+	}
+}
+
+// Denied it is skipped, with a word in the audit trail; without a decision it goes on.
+func TestTheSafetyCheckOfACompensationIsSoft(t *testing.T) {
+	forBoth(t, func(t *testing.T, h *harness, _ bool) {
+		h.saga.Check = func(_ context.Context, req *job.Request) (safety.Verdict, error) {
+			if req.Labels["saga_job_id"] == "job-2" {
+				return safety.Verdict{Decision: safety.Deny, Reason: "it stays"}, nil
+			}
+			return safety.Verdict{}, safety.ErrUnavailable
+		}
+		for _, id := range []string{"job-1", "job-2", "job-3"} {
+			h.step(id)
+		}
+		require.NoError(t, h.stepEnds("job-1", job.StatusSucceeded))
+		require.NoError(t, h.stepEnds("job-2", job.StatusSucceeded))
+		require.NoError(t, h.stepEnds("job-3", job.StatusFailedFatal))
+		assert.Equal(t, []string{"job-1"}, h.undone())
+		assert.Empty(t, h.stack())
+		trail, err := h.redis.List("cordum:audit")
+		require.NoError(t, err)
+		require.Len(t, trail, 1)
+		assert.Contains(t, trail[0], `"kind":"saga_compensation_denied"`)
+		assert.Contains(t, trail[0], `"reason_code":"safety_denied"`)
+		assert.Contains(t, trail[0], saga.Key("wf-1", "job-2", "job.default", "", 0)+" of saga wf-1: it stays")
+	})
+}
+
+func TestWhatCannotBeReadGoesToTheDLQ(t *testing.T) {
+	forBoth(t, func(t *testing.T, h *harness, _ bool) {
+		h.step("job-1")
+		h.step("job-2")
+		require.NoError(t, h.stepEnds("job-1", job.StatusSucceeded))
+		_, err := h.redis.Push("saga:wf-1:stack", "no JSON", `{"topic":"job..default"}`)
+		require.NoError(t, err)
+		require.NoError(t, h.stepEnds("job-2", job.StatusFailedFatal))
+		assert.Equal(t, []string{"job-1"}, h.undone(), "the rollback goes on")
+		assert.EqualValues(t, 2, h.metric("saga_unmarshal_error"))
+		entries := 0
+		for _, key := range h.redis.Keys() {
+			if id, is := strings.CutPrefix(key, "dlq:entry:saga-"); is {
+				e, err := h.dlq.Get(t.Context(), "saga-"+id)
+				require.NoError(t, err)
+				assert.Equal(t, "saga_unmarshal_failed", e.ReasonCode)
+				assert.Equal(t, dlq.StatusTerminated, e.Status)
+				assert.Equal(t, "saga:wf-1:stack", e.Topic)
+				entries++
+			}
+		}
+		assert.Equal(t, 2, entries)
+	})
+}
+
+// WEAKNESSES 8: the lock is another's once it has expired, and stays with that.
+func TestTheLockOfARollback(t *testing.T) {
+	forBoth(t, func(t *testing.T, h *harness, _ bool) {
+		h.step("job-1")
+		require.NoError(t, h.stepEnds("job-1", job.StatusSucceeded))
+		require.NoError(t, h.redis.Set("saga:wf-1:lock", "another"))
+		require.ErrorIs(t, h.saga.Rollback(t.Context(), "wf-1"), lock.ErrBusy)
+		assert.Len(t, h.stack(), 1)
+		h.redis.Del("saga:wf-1:lock")
+		h.faults.first[phase.SagaPublish] = func() {
+			assert.Equal(t, 2*time.Minute, h.redis.TTL("saga:wf-1:lock"))
+			_ = h.redis.Set("saga:wf-1:lock", "another")
+		}
+		require.NoError(t, h.saga.Rollback(t.Context(), "wf-1"))
+		assert.Len(t, h.undone(), 1)
+		owner, err := h.redis.Get("saga:wf-1:lock")
+		require.NoError(t, err)
+		assert.Equal(t, "another", owner)
+		assert.True(t, h.logged("saga lock release failed"))
+	})
+}
+
+// A rollback has 30 s, and none once its replica stops.
+func TestARollbackEnds(t *testing.T) {
+	h := newHardened(t)
+	for _, id := range []string{"job-1", "job-2"} {
+		h.step(id)
+		require.NoError(t, h.stepEnds(id, job.StatusSucceeded))
+	}
+	h.faults.first[phase.SagaPublish] = func() { h.clock.Advance(30 * time.Second) }
+	require.ErrorIs(t, h.saga.Rollback(t.Context(), "wf-1"), saga.ErrUnfinished)
+	assert.Equal(t, []string{"job-2"}, h.undone())
+	stopped, stop := context.WithCancel(t.Context())
+	stop()
+	h.step("job-3")
+	require.NoError(t, h.stepEnds("job-3", job.StatusSucceeded))
+	require.ErrorIs(t, h.saga.Rollback(stopped, "wf-1"), saga.ErrUnfinished)
+	assert.Equal(t, []string{"job-2", "job-3"}, h.undone(), "what was begun is done")
+	assert.False(t, h.redis.Exists("saga:wf-1:lock"))
+}
+
+// What is to be rolled back is noted with FAILED, goes out of sight once the stack is empty, and comes back
+// when another job of the workflow succeeds.
+func TestADurableRollback(t *testing.T) {
+	h := newHardened(t)
+	h.step("job-1")
+	h.step("job-2")
+	h.step("job-3")
+	require.NoError(t, h.stepEnds("job-1", job.StatusSucceeded))
+	assert.False(t, h.redis.Exists("saga:rollbacks"))
+	h.faults.on(phase.SagaLock, "before")
+	require.NoError(t, h.stepEnds("job-2", job.StatusFailedFatal))
+	due := func() time.Duration {
+		score, err := h.redis.ZScore("saga:rollbacks", "wf-1")
+		require.NoError(t, err)
+		return time.UnixMilli(int64(score)).Sub(h.clock.Now())
+	}
+	assert.Equal(t, 30*time.Second, due())
+	assert.Empty(t, h.undone())
+	require.NoError(t, h.saga.Rollback(t.Context(), "wf-1"))
+	assert.Equal(t, []string{"job-1"}, h.undone())
+	assert.Greater(t, due(), 365*24*time.Hour)
+	require.NoError(t, h.stepEnds("job-3", job.StatusSucceeded))
+	assert.Zero(t, due(), "there is more to undo")
+	require.NoError(t, h.saga.Rollback(t.Context(), "wf-1"))
+	assert.Equal(t, []string{"job-1", "job-3"}, h.undone())
+}
+
+// Something that is recorded while a rollback closes keeps it open.
+func TestARollbackDoesNotCloseOverANewCompensation(t *testing.T) {
+	h := newHardened(t)
+	h.step("job-1")
+	h.step("job-2")
+	require.NoError(t, h.stepEnds("job-1", job.StatusFailedFatal))
+	_, err := h.redis.ZAdd("saga:rollbacks", 1, "wf-1")
+	require.NoError(t, err)
+	h.faults.first[phase.SagaClose] = func() { require.NoError(t, h.stepSucceeds("job-2")) }
+	require.NoError(t, h.saga.Rollback(t.Context(), "wf-1"))
+	assert.Equal(t, []string{"job-2"}, h.undone())
+	assert.Empty(t, h.stack())
+}
+
+// stepSucceeds is a success that nobody waits for.
+func (h *harness) stepSucceeds(id string) error {
+	return h.HandleJobResult(h.t.Context(), job.Result{JobID: id, WorkerID: "worker-1", Status: job.StatusSucceeded})
+}
+
+// A running engine's reconciler takes up what nobody is at.
+func TestTheReconcilerTakesUpARollback(t *testing.T) {
+	h := newHardened(t)
+	h.step("job-1")
+	h.step("job-2")
+	require.NoError(t, h.stepEnds("job-1", job.StatusSucceeded))
+	h.faults.on(phase.SagaLock, "before")
+	require.NoError(t, h.stepEnds("job-2", job.StatusFailedFatal))
+	require.Empty(t, h.undone())
+	stop := h.run()
+	h.clock.BlockUntil(1)
+	for !h.logged("compensation submitted", "wf-1") {
+		h.clock.Advance(31 * time.Second)
+		time.Sleep(time.Millisecond)
+	}
+	require.NoError(t, stop())
+	assert.Equal(t, []string{"job-1"}, h.undone())
+}
