@@ -47,6 +47,7 @@ const (
 	unprovided
 	sagaFailed
 	succeededLate
+	breakerError
 )
 
 // classes describes each class, in the order of its bit: its name if it is a fault, and the words
@@ -94,4 +95,5 @@ var classes = [64]struct{ fault, words string }{
 	{"", "nothing provides for it"},
 	{"saga-operation-failed", "an operation of a rollback, or on a saga's stack, failed"},
 	{"joined-late", "that job succeeded once its saga was to be rolled back"},
+	{"breaker-error", "an operation on a circuit breaker's counter failed"},
 }

@@ -89,6 +89,7 @@ func (c Config) withDefaults() Config {
 	wait(&c.RunningTimeout, 30*time.Minute)
 	wait(&c.IntentAge, 30*time.Second)
 	wait(&c.SnapshotLockTTL, 10*time.Second)
+	c.Policy.withDefaults()
 	c.topics = map[string]time.Duration{}
 	for part := range strings.SplitSeq(c.TopicTimeouts, ",") {
 		topic, text, _ := strings.Cut(strings.TrimSpace(part), "=")

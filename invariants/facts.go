@@ -22,6 +22,8 @@ type facts struct {
 	workflow workflows       // runs of steps, and their delays
 	filed    map[string]bool // messages that have a DLQ entry, by their place
 
+	policy policyFacts
+
 	unkept places        // invariants violated within their promise, by their place in All
 	step   int           // the last event's
 	at     time.Duration // likewise
@@ -67,7 +69,10 @@ type job struct {
 	classes  class
 	broken   places // invariants violated for this job, by their place in All
 
-	tenant   string
+	tenant    string
+	decision  string // of the safety kernel, as the record has it
+	decidedAt int    // the step at which that was written
+
 	wish     wish
 	approved bool // its request bears an approval
 

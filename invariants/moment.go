@@ -28,6 +28,13 @@ const (
 	runContended
 	delayPolled
 	stepRetried
+	circuitOpened
+	circuitHalfOpened
+	circuitClosedAgain
+	countedAlone
+	failOpenUsed
+	jobThrottled
+	jobDenied
 
 	moments // how many there are
 )

@@ -44,6 +44,8 @@ func (j *Judge) Observe(e *sim.Event) {
 		if e.Phase != "" || len(e.Changes) > 0 {
 			j.operation(e)
 		}
+	case sim.KindCall:
+		j.operation(e)
 	case sim.KindAPI:
 		if e.Phase == "publish_read" {
 			j.operation(e)
@@ -93,6 +95,7 @@ func (j *Judge) operation(e *sim.Event) {
 		f.meet(s.job, intentResumed)
 	}
 	applied, locked := j.changes(s)
+	f.breakerAsked(s)
 	f.sagaOperation(s)
 	f.workflow.answered(f, s)
 	if s.Phase == "lock_renew" && s.Fault != "" && s.job != nil { // it may hang, and never be answered in time
@@ -199,6 +202,8 @@ func (j *Judge) changes(s *step) (applied, locked bool) {
 			applied = j.outboxChanged(s, c) || applied
 		case c.Key == reconcilerKey || c.Key == replayerKey || c.Key == writerKey:
 			j.tickLockChanged(s, c)
+		case strings.HasPrefix(c.Key, breakerPrefix):
+			j.facts.breakerChanged(c)
 		case c.Key == snapshotKey:
 			j.snapshotChanged(s, c)
 		case strings.HasPrefix(c.Key, processedPrefix) || strings.HasPrefix(c.Key, inflightPrefix):
@@ -233,6 +238,9 @@ func (j *Judge) changes(s *step) (applied, locked bool) {
 				}
 			}
 			stateful = record.take(c) || stateful
+			if c.Field == "decision" {
+				record.decidedAt = s.Step
+			}
 		}
 	}
 	written()

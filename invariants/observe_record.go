@@ -38,6 +38,9 @@ func (j *job) take(c *sim.Change) bool {
 	case "tenant":
 		j.tenant = c.Value
 		return false
+	case "decision":
+		j.decision = c.Value
+		return false
 	case "constraints":
 		j.wish.constrain(c.Value)
 		return false

@@ -37,6 +37,7 @@ func (r *run) result(sum sim.Summary) *Result {
 			res.Unsettled = append(res.Unsettled, Unsettled{Job: j.ID, State: j.State, Since: j.since, Reason: r.unsettled(j)})
 		}
 	}
+	res.Breakers = r.breakers()
 	res.Open = r.judge.Open()
 	res.Telling = r.tell(about)
 	res.Verdict, res.Reason = r.verdict(res)

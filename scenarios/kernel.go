@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/faultline-sim/faultline/engine/safety/kernel"
+	"github.com/faultline-sim/faultline/invariants"
 	"github.com/faultline-sim/faultline/scenarios/world"
 	"github.com/faultline-sim/faultline/sim"
 )
@@ -166,4 +167,21 @@ func (s *shrinker) kernel() (changed bool) {
 	return thin(len(s.best.Kernel.Rules), func(from, to int) bool {
 		return s.try(func(p *Plan) { p.Kernel.Rules = slices.Delete(p.Kernel.Rules, from, to) })
 	}) || changed
+}
+
+// policyConfig is what judging needs to know of the safety kernel and the circuits.
+func policyConfig(p *Plan) invariants.PolicyConfig {
+	e := &p.Engine.Policy
+	return invariants.PolicyConfig{
+		Kernel: p.Kernel.on(), FailMode: string(e.FailMode), FailBudget: e.CircuitFailBudget, OpenFor: e.CircuitOpenFor,
+		HalfOpenMax: e.CircuitHalfOpenMax, CloseAfter: e.CircuitCloseAfter, SharedBreaker: e.SharedBreaker, SharedProbes: e.SharedProbes,
+	}
+}
+
+// breakers are what each replica's circuit breakers did.
+func (r *run) breakers() (list []BreakerChange) {
+	for _, c := range r.judge.Breakers() {
+		list = append(list, BreakerChange(c))
+	}
+	return list
 }

@@ -116,6 +116,7 @@ func judgeConfig(p *Plan) invariants.Config {
 		Routing: routingConfig(p.routing()), Tenants: invariants.TenantConfig{Limit: e.TenantLimit, Reserve: e.TenantReserve},
 		Saga:     sagaConfig(p),
 		Workflow: workflowConfig(&e.Workflow),
+		Policy:   policyConfig(p),
 	}
 }
 

@@ -96,12 +96,13 @@ func (h *redisHook) ProcessPipelineHook(next redis.ProcessPipelineHook) redis.Pr
 			}
 			op.addCommand(cmd.Args())
 		}
+		var answered error // which the client has set on the commands that it is of
 		err := h.p.do(ctx, op, func() error {
-			err := next(ctx, cmds)
-			op.refused = op.Name == "multi" && execRefused(err)
-			return err
+			answered = next(ctx, cmds)
+			op.refused = op.Name == "multi" && execRefused(answered)
+			return answered
 		})
-		if err != nil {
+		if err != nil && err != answered {
 			for _, cmd := range cmds {
 				if cmd.Err() == nil {
 					cmd.SetErr(err)

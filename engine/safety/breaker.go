@@ -58,9 +58,10 @@ type Breaker struct {
 
 // pass is leave to make one call.
 type pass struct {
-	state State // Closed or HalfOpen
-	count int64 // of the shared counter
-	alone bool  // the shared counter could not be read
+	state State         // Closed or HalfOpen
+	count int64         // of the shared counter
+	ttl   time.Duration // of that, when it was read
+	alone bool          // the shared counter could not be read
 }
 
 // Do makes a call unless the circuit is open, which is ErrOpen, and counts how it ended. ctx carries the
@@ -92,7 +93,7 @@ func (b *Breaker) enter(ctx context.Context) (pass, error) {
 		return b.enterAlone()
 	}
 	b.saw(seen.state)
-	p := pass{state: seen.state, count: seen.count}
+	p := pass{state: seen.state, count: seen.count, ttl: seen.ttl}
 	switch {
 	case seen.state == Open:
 		return p, b.refuse("")
@@ -130,7 +131,7 @@ func (b *Breaker) succeeded(ctx context.Context, p pass) {
 	var err error
 	switch {
 	case p.state == HalfOpen && b.SharedProbes:
-		err = b.countSuccess(ctx, p.count)
+		err = b.countSuccess(ctx, p)
 	case p.state == HalfOpen && b.enough(), p.state == Closed && p.count > 0:
 		err = b.forget(ctx, p.count)
 	}

@@ -31,23 +31,16 @@ func (b *Breaker) bounded(ctx context.Context, p phase.Phase) (context.Context, 
 func (b *Breaker) look(ctx context.Context) (seen, error) {
 	ctx, cancel := b.bounded(ctx, phase.BreakerRead)
 	defer cancel()
-	return b.read(ctx, b.Redis.TxPipelined)
-}
-
-func (b *Breaker) read(ctx context.Context, pipelined func(context.Context, func(redis.Pipeliner) error) ([]redis.Cmder, error)) (seen, error) {
-	var count *redis.StringCmd
+	var failures *redis.StringCmd
 	var ttl *redis.DurationCmd
-	_, err := pipelined(ctx, func(p redis.Pipeliner) error {
-		count, ttl = p.Get(ctx, b.failuresKey()), p.PTTL(ctx, b.failuresKey())
+	_, err := b.Redis.TxPipelined(ctx, func(p redis.Pipeliner) error {
+		failures, ttl = p.Get(ctx, b.failuresKey()), p.PTTL(ctx, b.failuresKey())
 		return nil
 	})
-	if errors.Is(err, redis.Nil) {
-		return seen{state: Closed}, nil
-	}
-	if err != nil {
+	if err != nil && !errors.Is(err, redis.Nil) {
 		return seen{}, err
 	}
-	n, err := count.Int64()
+	n, err := count(failures)
 	if err != nil {
 		return seen{}, err
 	}
@@ -68,19 +61,14 @@ func (b *Breaker) claim(ctx context.Context, was seen) error {
 	ctx, cancel := b.bounded(ctx, phase.BreakerProbe)
 	defer cancel()
 	var nth int64
-	err := b.within(ctx, was.count, func(tx *redis.Tx, now seen) error {
-		if now.state != HalfOpen {
-			return errMoved
-		}
-		probes, err := count(tx.Get(ctx, b.probesKey()))
-		if err != nil || probes >= int64(b.HalfOpenMax) {
-			nth = probes + 1
-			return err
+	err := b.within(ctx, was.count, b.probesKey(), func(tx *redis.Tx, probes int64) error {
+		if nth = probes + 1; nth > int64(b.HalfOpenMax) {
+			return nil
 		}
 		var n *redis.IntCmd
-		_, err = tx.TxPipelined(ctx, func(p redis.Pipeliner) error {
+		_, err := tx.TxPipelined(ctx, func(p redis.Pipeliner) error {
 			n = p.Incr(ctx, b.probesKey())
-			p.PExpire(ctx, b.probesKey(), now.ttl)
+			p.PExpire(ctx, b.probesKey(), was.ttl)
 			return nil
 		})
 		nth = n.Val()
@@ -101,17 +89,30 @@ func (b *Breaker) claim(ctx context.Context, was seen) error {
 // errMoved says that the shared counter is no longer what it was when the call got its leave.
 var errMoved = errors.New("the circuit's state has changed")
 
-// within calls fn in a WATCH of the shared counter, as long as that is what it was.
-func (b *Breaker) within(ctx context.Context, was int64, fn func(tx *redis.Tx, now seen) error, alsoWatched ...string) error {
+// within calls fn with another counter's value in a WATCH of the shared one, if that is what it was. A half-open
+// window is one value of it.
+func (b *Breaker) within(ctx context.Context, was int64, other string, fn func(tx *redis.Tx, n int64) error, alsoWatched ...string) error {
 	err := b.Redis.Watch(ctx, func(tx *redis.Tx) error {
-		now, err := b.read(ctx, tx.Pipelined)
+		var failures, counted *redis.StringCmd
+		_, err := tx.Pipelined(ctx, func(p redis.Pipeliner) error {
+			failures, counted = p.Get(ctx, b.failuresKey()), p.Get(ctx, other)
+			return nil
+		})
+		if err != nil && !errors.Is(err, redis.Nil) {
+			return err
+		}
+		now, err := count(failures)
 		if err != nil {
 			return err
 		}
-		if now.count != was {
+		n, err := count(counted)
+		if err != nil {
+			return err
+		}
+		if now != was {
 			return errMoved
 		}
-		return fn(tx, now)
+		return fn(tx, n)
 	}, append(alsoWatched, b.failuresKey())...)
 	if errors.Is(err, redis.TxFailedErr) {
 		return errMoved
@@ -156,20 +157,17 @@ func (b *Breaker) countFailure(ctx context.Context) error {
 func (b *Breaker) forget(ctx context.Context, was int64) error {
 	ctx, cancel := b.bounded(ctx, phase.BreakerWrite)
 	defer cancel()
-	err := b.within(ctx, was, func(tx *redis.Tx, _ seen) error {
+	err := b.within(ctx, was, b.successesKey(), func(tx *redis.Tx, _ int64) error {
 		_, err := tx.TxPipelined(ctx, func(p redis.Pipeliner) error {
 			b.clear(ctx, p)
 			return nil
 		})
 		return err
 	})
-	if errors.Is(err, errMoved) {
-		return nil
-	}
 	if err == nil {
 		b.saw(Closed)
 	}
-	return err
+	return ignoreMoved(err)
 }
 
 func (b *Breaker) clear(ctx context.Context, p redis.Pipeliner) {
@@ -180,24 +178,20 @@ func (b *Breaker) clear(ctx context.Context, p redis.Pipeliner) {
 }
 
 // countSuccess counts a probe's success for all replicas, and closes the circuit if that is enough.
-func (b *Breaker) countSuccess(ctx context.Context, was int64) error {
+func (b *Breaker) countSuccess(ctx context.Context, won pass) error {
 	ctx, cancel := b.bounded(ctx, phase.BreakerWrite)
 	defer cancel()
 	closes := false
 	once := func() error {
-		return b.within(ctx, was, func(tx *redis.Tx, now seen) error {
-			n, err := count(tx.Get(ctx, b.successesKey()))
-			if err != nil {
-				return err
-			}
+		return b.within(ctx, won.count, b.successesKey(), func(tx *redis.Tx, n int64) error {
 			closes = n+1 >= int64(b.CloseAfter)
-			_, err = tx.TxPipelined(ctx, func(p redis.Pipeliner) error {
+			_, err := tx.TxPipelined(ctx, func(p redis.Pipeliner) error {
 				if closes {
 					b.clear(ctx, p)
 					return nil
 				}
 				p.Incr(ctx, b.successesKey())
-				p.PExpire(ctx, b.successesKey(), now.ttl)
+				p.PExpire(ctx, b.successesKey(), won.ttl)
 				return nil
 			})
 			return err
@@ -210,11 +204,16 @@ func (b *Breaker) countSuccess(ctx context.Context, was int64) error {
 		}
 		err = once()
 	}
-	if errors.Is(err, errMoved) {
-		return nil
-	}
 	if err == nil && closes {
 		b.saw(Closed)
+	}
+	return ignoreMoved(err)
+}
+
+// ignoreMoved takes it for no error that there was nothing left to count in.
+func ignoreMoved(err error) error {
+	if errors.Is(err, errMoved) {
+		return nil
 	}
 	return err
 }

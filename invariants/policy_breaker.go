@@ -1,0 +1,95 @@
+package invariants
+
+import "time"
+
+var noCheckWhileCircuitOpen = Invariant{
+	Name:   "no-check-while-circuit-open",
+	Says:   "A replica that last read of the shared counter that the circuit is open makes no call; with shared_probes it makes none in half-open that it has not counted there.",
+	Kind:   Always,
+	Source: "seed 003, section 6, behavior when circuit is open, and multi-replica state",
+	check: func(f *facts, t *tally) checker {
+		f.policy.asking = append(f.policy.asking, func(s *step, c circuit, l *leave) {
+			if l.alone {
+				return
+			}
+			t.exercise()
+			switch {
+			case l.state == open && l.clearly:
+				t.violated(s.job, "%s asked %s at step %d, although it had read at step %d that the %s circuit was open", who(s.Event), s.Target, s.Step, l.step, circuitNames[c])
+			case l.state == halfOpen && l.clearly && f.cfg.Policy.SharedProbes && !l.claimed:
+				t.violated(s.job, "%s asked %s at step %d, while the %s circuit was half-open, without having counted that", who(s.Event), s.Target, s.Step, circuitNames[c])
+			}
+		})
+		return checker{}
+	},
+}
+
+var openCircuitStopsEveryReplica = Invariant{
+	Name:     "open-circuit-stops-every-replica",
+	Says:     "Once as many calls in a row have failed as the budget allows, whoever's they were, no replica makes another before the circuit has been open for its time.",
+	Kind:     Always,
+	Source:   "seed 003, section 6: all replicas observe the open state simultaneously",
+	releases: paused | schedulerCrash | breakerError | lateWrite | unprovided,
+	covered:  []cover{covers(unprovided, withSharedBreaker)},
+	check: func(f *facts, t *tally) checker {
+		f.policy.asking = append(f.policy.asking, func(s *step, c circuit, l *leave) {
+			all := &f.policy.all[c]
+			if all.failures < f.cfg.Policy.FailBudget {
+				return
+			}
+			t.exercise()
+			if l.at-all.openSince > doubt && l.at < all.openUntil-doubt {
+				t.violated(s.job, "%s asked %s at step %d, %s after the last of %d calls in a row that had failed; the %s circuit was to be open for %s",
+					who(s.Event), s.Target, s.Step, (s.At - all.failed).Truncate(time.Millisecond), all.failures, circuitNames[c], f.cfg.Policy.OpenFor)
+			}
+		})
+		return checker{}
+	},
+}
+
+var halfOpenProbesWithinLimit = Invariant{
+	Name:     "half-open-probes-within-limit",
+	Says:     "In one half-open window at most circuit_half_open_max calls go out, of all replicas that share the counter together.",
+	Kind:     Always,
+	Source:   "seed 003, section 6: allow up to 3 probe requests",
+	releases: unprovided,
+	covered:  []cover{covers(unprovided, withSharedBreaker, withSharedProbes)},
+	check: func(f *facts, t *tally) checker {
+		f.policy.asking = append(f.policy.asking, func(s *step, c circuit, l *leave) {
+			counter := &f.policy.counters[c]
+			if l.alone || l.state != halfOpen || !l.clearly || l.window != counter.window {
+				return
+			}
+			t.exercise()
+			if counter.probes > f.cfg.Policy.HalfOpenMax {
+				t.violated(s.job, "%s asked %s at step %d, as the %s probe of one half-open window of the %s circuit; the limit is %d",
+					who(s.Event), s.Target, s.Step, ordinal(counter.probes), circuitNames[c], f.cfg.Policy.HalfOpenMax)
+			}
+		})
+		return checker{}
+	},
+}
+
+var replicaAloneKeepsItsBudget = Invariant{
+	Name:     "replica-alone-keeps-its-budget",
+	Says:     "A replica that goes by its own counter makes no call while that says open, and no more probes in half-open than the limit.",
+	Kind:     Always,
+	Source:   "seed 003, section 6: if Redis is unavailable, each replica falls back to local-only circuit breaker tracking",
+	releases: paused,
+	covered:  []cover{covers(paused, withSharedBreaker)},
+	check: func(f *facts, t *tally) checker {
+		f.policy.asking = append(f.policy.asking, func(s *step, c circuit, l *leave) {
+			if !l.alone {
+				return
+			}
+			t.exercise()
+			switch {
+			case l.state == open && l.clearly:
+				t.violated(s.job, "%s asked %s at step %d, although by its own count of failures the %s circuit was open", who(s.Event), s.Target, s.Step, circuitNames[c])
+			case l.used:
+				t.violated(s.job, "%s asked %s at step %d, although its probes of the half-open %s circuit were used up", who(s.Event), s.Target, s.Step, circuitNames[c])
+			}
+		})
+		return checker{}
+	},
+}

@@ -1,0 +1,78 @@
+package invariants
+
+import "maps"
+
+// permits says whether a job may be dispatched by the decision that its record holds.
+func (j *job) permits(cfg *PolicyConfig) bool {
+	switch j.decision {
+	case decisionAllow, decisionConstrained:
+		return true
+	case decisionFailOpen:
+		return cfg.FailMode == failModeOpen
+	case decisionApproval:
+		return j.approved
+	}
+	return false
+}
+
+var noDispatchWithoutDecision = Invariant{
+	Name:   "no-dispatch-without-decision",
+	Says:   "A job that was PENDING becomes SCHEDULED only with a decision that allows it, which is what the safety kernel told that replica last, or FAIL_OPEN in the fail mode open; and it is dispatched only while its record has one.",
+	Kind:   Always,
+	Source: "seed 003, section 1, and section 6: no job passes through without a policy decision",
+	check: func(f *facts, t *tally) checker {
+		if !f.cfg.Policy.Kernel {
+			return checker{}
+		}
+		return checker{
+			wrote: func(s *step, w *write) {
+				j := s.job
+				if j.state != scheduled || w.from != pending {
+					return
+				}
+				t.exercise()
+				said := f.policy.answers[caller{s.Node, s.Incarnation, j.id, circuitSafety}]
+				switch {
+				case j.decidedAt != s.Step:
+					t.violated(j, "%s wrote SCHEDULED at step %d without a decision", who(s.Event), s.Step)
+				case !j.permits(&f.cfg.Policy):
+					t.violated(j, "%s wrote SCHEDULED at step %d with the decision %q", who(s.Event), s.Step, j.decision)
+				case j.decision == decisionFailOpen:
+					f.reach(failOpenUsed)
+				case said.decision != j.decision || !maps.Equal(said.constraints, j.wish.constraints):
+					t.violated(j, "%s wrote SCHEDULED at step %d with the decision %s and the constraints %v, but the safety kernel had told it %q and %v",
+						who(s.Event), s.Step, j.decision, j.wish.constraints, said.decision, said.constraints)
+				}
+			},
+			sent: func(s *step) {
+				if !s.job.permits(&f.cfg.Policy) {
+					t.violated(s.job, "%s published to %s at step %d, while the record had the decision %q", who(s.Event), s.Target, s.Step, s.job.decision)
+				}
+			},
+		}
+	},
+}
+
+var noDispatchOfDeniedJob = Invariant{
+	Name:     "no-dispatch-of-denied-job",
+	Says:     "The stream stores no dispatch of a job that the safety kernel has denied.",
+	Kind:     Always,
+	Source:   "seed 003, section 1, DENIED",
+	releases: lockOverstayed | lateWrite | latePublish | stateReadError,
+	covered:  []cover{covers(lockOverstayed|lateWrite|latePublish|stateReadError, withFence)},
+	check: func(f *facts, t *tally) checker {
+		return checker{
+			wrote: func(s *step, w *write) {
+				if s.job.state == denied && w.from != denied {
+					t.exercise()
+					f.reach(jobDenied)
+				}
+			},
+			stored: func(s *step, d *dispatch) {
+				if s.job.state == denied || s.job.decision == decisionDeny {
+					t.violated(s.job, "dispatch stored, %s seq %d on %s at step %d, of a job that is %s with the decision %s", streamJobs, d.seq, d.subject, d.step, s.job.state, s.job.decision)
+				}
+			},
+		}
+	},
+}

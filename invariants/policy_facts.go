@@ -1,0 +1,346 @@
+package invariants
+
+import (
+	"encoding/json"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/faultline-sim/faultline/sim"
+)
+
+// Names of seed 003, section 6, and of the gRPC contract.
+const (
+	breakerPrefix  = "cordum:cb:safety:"
+	failuresSuffix = ":failures"
+	probesSuffix   = ":probes"
+	methodCheck    = "Check"
+	methodOutput   = "CheckOutput"
+	failModeClosed = "closed"
+	failModeOpen   = "open"
+
+	decisionAllow       = "ALLOW"
+	decisionConstrained = "ALLOW_WITH_CONSTRAINTS"
+	decisionApproval    = "REQUIRE_APPROVAL"
+	decisionDeny        = "DENY"
+	decisionThrottle    = "THROTTLE"
+	decisionFailOpen    = "FAIL_OPEN"
+)
+
+var decisionNames = [...]string{"", decisionAllow, decisionConstrained, decisionApproval, decisionDeny, decisionThrottle}
+
+// circuit is one of the two that seed 003 has a key for.
+type circuit int
+
+const (
+	circuitSafety circuit = iota
+	circuitOutput
+	circuits
+)
+
+var circuitNames = [circuits]string{"safety", "output"}
+
+// circuitOf tells whose key it is.
+func circuitOf(key string) circuit {
+	if strings.HasPrefix(key, breakerPrefix+"output:") {
+		return circuitOutput
+	}
+	return circuitSafety
+}
+
+// called tells which circuit a call is of; ok is false for other calls.
+func called(method string) (c circuit, ok bool) {
+	switch method {
+	case methodCheck:
+		return circuitSafety, true
+	case methodOutput:
+		return circuitOutput, true
+	}
+	return 0, false
+}
+
+// The states of a circuit.
+const (
+	closed   = "closed"
+	open     = "open"
+	halfOpen = "half-open"
+)
+
+// BreakerChange is a replica's circuit breaker coming to be in a state, as what the replica read of the
+// shared counter, and what became of its calls, say.
+type BreakerChange struct {
+	At      time.Duration
+	Node    string
+	Circuit string // "safety" or "output"
+	State   string // "closed", "open" or "half-open"
+	Alone   bool   // it goes by its own counter
+}
+
+// Breakers lists what each replica's circuit breakers did, in the order of time.
+func (j *Judge) Breakers() []BreakerChange { return j.facts.policy.changes }
+
+// policyFacts is what is known of the input policy and of the circuits.
+type policyFacts struct {
+	counters [circuits]sharedCounter
+	leaves   map[caller]leave
+	answers  map[caller]answer
+	own      map[ownOf]*ownCounter
+	all      [circuits]ownCounter // as if every failure were one's own
+	shown    map[ownOf]BreakerChange
+	changes  []BreakerChange
+	asking   []func(*step, circuit, *leave) // a call sets out
+}
+
+// caller is a process that has a call to make for a job.
+type caller struct {
+	node        string
+	incarnation int
+	job         string
+	circuit     circuit
+}
+
+// ownOf is a process's part in a circuit.
+type ownOf struct {
+	node        string
+	incarnation int
+	circuit     circuit
+}
+
+// leave is what a process found when it looked whether it may call.
+type leave struct {
+	at      time.Duration
+	step    int
+	state   string
+	alone   bool // by its own counter
+	used    bool // half-open, and its own probes were used up
+	window  int  // of the shared counter, in half-open
+	claimed bool // it has counted its probe in that
+	clearly bool // it was not within a millisecond of being in another state
+}
+
+// answer is what a call brought.
+type answer struct {
+	decision    string // "" for an error
+	constraints map[string]string
+}
+
+// sharedCounter is <prefix>:failures as Redis holds it.
+type sharedCounter struct {
+	value   int
+	expires time.Duration
+	window  int // counts its values: a half-open window is of one
+	probes  int // calls that went out in the window, by leave of the shared counter
+}
+
+func (c *sharedCounter) state(at time.Duration, cfg *PolicyConfig) (state string, clearly bool) {
+	left := c.expires - at
+	switch {
+	case c.value < cfg.FailBudget || left <= 0:
+		return closed, c.value < cfg.FailBudget || left < -slack
+	case left > cfg.OpenFor:
+		return open, left > cfg.OpenFor+slack
+	}
+	return halfOpen, left > slack && left < cfg.OpenFor-slack
+}
+
+// ownCounter is a circuit by the failures that one has met oneself.
+type ownCounter struct {
+	failures  int
+	failed    time.Duration // the last of them
+	openSince time.Duration
+	openUntil time.Duration
+	probes    int
+	successes int
+}
+
+func (o *ownCounter) state(at time.Duration, cfg *PolicyConfig) string {
+	switch {
+	case o.failures < cfg.FailBudget:
+		return closed
+	case at < o.openUntil:
+		return open
+	}
+	return halfOpen
+}
+
+func (o *ownCounter) fail(at time.Duration, cfg *PolicyConfig) {
+	o.failed = at
+	if o.failures++; o.failures == cfg.FailBudget || at >= o.openUntil {
+		o.openSince = at
+	}
+	if o.failures >= cfg.FailBudget {
+		o.openUntil, o.probes, o.successes = at+cfg.OpenFor, 0, 0
+	}
+}
+
+func (o *ownCounter) succeed(l *leave, cfg *PolicyConfig) {
+	if l.alone && o.failures >= cfg.FailBudget {
+		if l.state == halfOpen {
+			o.successes++
+		}
+		if o.successes < cfg.CloseAfter {
+			return
+		}
+	}
+	*o = ownCounter{}
+}
+
+func (p *policyFacts) ownBy(e *sim.Event, c circuit) *ownCounter {
+	key := ownOf{e.Node, e.Incarnation, c}
+	if p.own[key] == nil {
+		p.own[key] = &ownCounter{}
+	}
+	return p.own[key]
+}
+
+// show notes what state a replica finds its circuit in.
+func (p *policyFacts) show(e *sim.Event, c circuit, state string, alone bool) {
+	key := ownOf{e.Node, 0, c}
+	change := BreakerChange{At: e.At, Node: e.Node, Circuit: circuitNames[c], State: state, Alone: alone}
+	if was, ok := p.shown[key]; ok && was.State == state && was.Alone == alone {
+		return
+	}
+	p.shown[key] = change
+	p.changes = append(p.changes, change)
+}
+
+// breakerChanged takes in a change of a breaker's keys.
+func (f *facts) breakerChanged(c *sim.Change) {
+	if !strings.HasSuffix(c.Key, failuresSuffix) {
+		return
+	}
+	counter := &f.policy.counters[circuitOf(c.Key)]
+	was := counter.value
+	counter.value, counter.expires = 0, 0
+	if !c.Gone {
+		counter.value, _ = strconv.Atoi(c.Value)
+		counter.expires = c.Expires
+	}
+	if counter.value != was {
+		counter.window++
+		counter.probes = 0
+	}
+}
+
+// breakerAsked takes in an operation on the shared counter, or a call that it guards.
+func (f *facts) breakerAsked(s *step) {
+	p := &f.policy
+	if c, ok := called(s.Name); ok && (s.Kind == sim.KindCall || s.Kind == sim.KindReturn) {
+		f.calls(s, c)
+		return
+	}
+	if !strings.HasPrefix(s.Phase, "breaker_") || s.Outcome == sim.OutcomePending || s.Kind == sim.KindLate {
+		return
+	}
+	c := circuitOf(s.Target)
+	key := caller{s.Node, s.Incarnation, s.Job, c}
+	if s.failed {
+		f.meet(nil, breakerError)
+	}
+	switch counter := &p.counters[c]; s.Phase {
+	case "breaker_read":
+		l := leave{at: s.At, step: s.Step, window: counter.window}
+		if l.state, l.clearly = counter.state(s.At, &f.cfg.Policy); s.failed {
+			l = f.alone(s, c)
+			f.reach(countedAlone)
+		}
+		p.leaves[key] = l
+		p.show(s.Event, c, l.state, l.alone)
+		if l.state == open {
+			f.reach(circuitOpened)
+		}
+	case "breaker_probe":
+		if l, ok := p.leaves[key]; ok && s.Name == "multi" && !s.failed && s.Outcome != transactionFailed {
+			l.claimed, l.window = true, counter.window
+			p.leaves[key] = l
+		}
+	case "breaker_write":
+		if s.failed || s.Outcome == transactionFailed || s.Name != "multi" {
+			return
+		}
+		switch state, _ := counter.state(s.At, &f.cfg.Policy); {
+		case counter.value == 0:
+			if p.shown[ownOf{s.Node, 0, c}].State == halfOpen {
+				f.reach(circuitClosedAgain)
+			}
+			p.show(s.Event, c, closed, false)
+		case state == open:
+			p.show(s.Event, c, open, false)
+		}
+	}
+}
+
+// alone is what a process finds by its own counter.
+func (f *facts) alone(s *step, c circuit) leave {
+	own := f.policy.ownBy(s.Event, c)
+	l := leave{at: s.At, step: s.Step, alone: true, state: own.state(s.At, &f.cfg.Policy)}
+	l.clearly = l.state != open || s.At < own.openUntil-slack
+	if l.state == halfOpen {
+		l.used = own.probes >= f.cfg.Policy.HalfOpenMax
+		own.probes++
+	}
+	return l
+}
+
+// calls takes in a call that sets out, or what it brought, or both.
+func (f *facts) calls(s *step, c circuit) {
+	p, cfg := &f.policy, &f.cfg.Policy
+	key := caller{s.Node, s.Incarnation, s.Job, c}
+	if s.Kind == sim.KindCall {
+		l, looked := p.leaves[key]
+		if !looked || !cfg.SharedBreaker {
+			l = f.alone(s, c)
+			// It looked some time ago, before others of its calls may have failed.
+			l.clearly = l.clearly && s.At-p.ownBy(s.Event, c).openSince > doubt
+			p.leaves[key] = l
+			p.show(s.Event, c, l.state, true)
+		}
+		if l.state == halfOpen {
+			f.reach(circuitHalfOpened)
+		}
+		if !l.alone && l.state == halfOpen && l.window == p.counters[c].window {
+			p.counters[c].probes++
+		}
+		for _, check := range p.asking {
+			check(s, c, &l)
+		}
+	}
+	if s.Outcome == sim.OutcomePending {
+		return
+	}
+	l, own := p.leaves[key], p.ownBy(s.Event, c)
+	if s.failed {
+		own.fail(s.At, cfg)
+		if all := &p.all[c]; all.failures < cfg.FailBudget && s.At-all.failed > cfg.OpenFor {
+			*all = ownCounter{} // by now the earlier ones may have been forgotten
+		}
+		p.all[c].fail(s.At, cfg)
+		p.answers[key] = answer{}
+	} else {
+		own.succeed(&l, cfg)
+		p.all[c] = ownCounter{}
+		p.answers[key] = f.answered(s)
+	}
+	if l.alone {
+		p.show(s.Event, c, own.state(s.At, cfg), true)
+	}
+}
+
+// answered decodes what the kernel said.
+func (f *facts) answered(s *step) answer {
+	var said struct {
+		Decision    int               `json:"decision"`
+		Constraints map[string]string `json:"constraints"`
+	}
+	if s.Name != methodCheck || json.Unmarshal([]byte(s.Data), &said) != nil {
+		return answer{}
+	}
+	a := answer{decision: decisionDeny, constraints: said.Constraints}
+	if said.Decision > 0 && said.Decision < len(decisionNames) {
+		a.decision = decisionNames[said.Decision]
+	}
+	if a.decision == decisionThrottle {
+		f.reach(jobThrottled)
+	}
+	return a
+}
