@@ -112,14 +112,14 @@ func TestDrawTurnsEverySetting(t *testing.T) {
 		"engine.read_error", // whose alternatives lose; so do those without a part of the documented design
 		"engine.reconciler", "engine.pending_replayer", "engine.warm_start", "engine.idempotency_guard", "engine.lock_renewal",
 		"engine.lock_release", "engine.workflow.durable_timers", "engine.workflow.delay_poller", "engine.workflow.run_reconciler", "engine.snapshot_lock", "engine.terminate_order", "engine.tie_break",
-		"engine.policy.fail_mode", "engine.policy.shared_breaker", "engine.policy.shared_probes",
+		"engine.policy.fail_mode", "engine.policy.shared_breaker",
 		"engine.output.recheck",
 		"schedule.steps_max", // what uses it up is a finding
 		"preset",             // a space says which
 		"then.settle_within", // as long as the other settings ask for
 	}
 	turned := map[string]bool{}
-	for _, space := range []Space{{}, {Sets: []string{"engine.dispatch_order=outbox", "engine.read_error=cached-state", "engine.stale_worker=jittered-retries"}}} {
+	for _, space := range []Space{{}, {Sets: []string{"engine.dispatch_order=outbox", "engine.read_error=cached-state", "engine.stale_worker=jittered-retries", "kernel.default=ALLOW"}}} {
 		for _, p := range examples(space, 700) {
 			for _, change := range p.Changes() {
 				turned[nameOf(change)] = true

@@ -2,6 +2,7 @@ package scenarios
 
 import (
 	"embed"
+	"slices"
 	"strings"
 )
 
@@ -20,6 +21,7 @@ func Names() []string {
 	for _, e := range entries {
 		names = append(names, strings.TrimSuffix(e.Name(), ".yaml"))
 	}
+	slices.Sort(names) // the files are in another order: a dot comes after a dash
 	return names
 }
 

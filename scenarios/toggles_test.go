@@ -63,8 +63,7 @@ func TestTogglesAreAllThereAre(t *testing.T) {
 	alternatives := []string{"engine.dispatch_order", "engine.read_error", "engine.stale_worker", // of the documented design, each with scenarios of its own
 		"engine.policy.fail_mode",
 		"engine.output.enabled"} // a part that plans turn on: it is off in both presets
-	waiting := []string{"engine.output.recheck", "engine.output.durable_scans",
-		"engine.policy.shared_breaker", "engine.policy.shared_probes"} // for a world with a kernel
+	waiting := []string{"engine.output.recheck", "engine.output.durable_scans"} // for a world with a kernel
 	listed := map[string]Toggle{}
 	for _, toggle := range Toggles() {
 		assert.NotContains(t, listed, toggle.Setting)
