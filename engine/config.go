@@ -15,6 +15,7 @@ import (
 	"github.com/redis/go-redis/v9"
 	"google.golang.org/grpc"
 
+	"github.com/faultline-sim/faultline/engine/dlq"
 	"github.com/faultline-sim/faultline/engine/routing"
 )
 
@@ -29,6 +30,7 @@ type Config struct {
 	NATS       Conn                     // for heartbeats
 	Safety     grpc.ClientConnInterface // to the safety kernel; nil asks nobody, and every job is allowed
 	Output     grpc.ClientConnInterface // to the output policy; nil asks nobody
+	Triage     *dlq.Policy              // what becomes of dead letters, with Settings.Replay.Enabled; nil is the default of each class of reason codes
 	Clock      clockwork.Clock          // nil is the real clock
 	Random     Random                   // nil is crypto/rand
 	Logger     *slog.Logger             // nil discards

@@ -51,6 +51,7 @@ type Engine struct {
 	timeouts recovery.Timeouts
 	tenants  tenants
 	runs     *workflow.Engine                 // nil without workflows
+	triage   *dlq.Policy                      // nil is the default of each class
 	kicks    chan string                      // job ids for the relay; see kick
 	jobs     atomic.Pointer[jetstream.Stream] // the stream of dispatches; see jobsStream
 	behind   sync.WaitGroup                   // what goes on in the background; see background
@@ -84,11 +85,12 @@ func New(c Config) (*Engine, error) {
 		random:   c.Random,
 		log:      c.Logger.With(slog.String("scheduler", c.ID)),
 		store:    &store.Store{Redis: c.Redis, Clock: c.Clock, Timeout: c.Settings.StoreOpTimeout, Fence: c.Settings.Fence, Epochs: c.Settings.Epochs, Tenants: c.Settings.TenantLimit > 0},
-		dlq:      &dlq.Queue{Redis: c.Redis, Clock: c.Clock, TTL: c.Settings.DLQEntryTTL, Timeout: c.Settings.StoreOpTimeout},
+		dlq:      &dlq.Queue{Redis: c.Redis, Clock: c.Clock, TTL: c.Settings.DLQEntryTTL, Timeout: c.Settings.StoreOpTimeout, Replays: c.Settings.Replay.Enabled},
 		registry: registry.NewMemory(c.Clock, c.Settings.WorkerTTL),
 		strategy: strategy,
 		metrics:  m,
 		timeouts: recovery.Timeouts{Dispatch: c.Settings.DispatchTimeout, Topics: topics, Running: c.Settings.RunningTimeout},
+		triage:   c.Triage,
 		kicks:    make(chan string, kicksMax),
 	}
 	if c.Settings.ReadError == CachedState {
@@ -180,6 +182,7 @@ func (e *Engine) run(ctx context.Context) error {
 	loops.Go(func() error { cancels.Run(ctx); return nil })
 	e.startReconciler(ctx, &loops)
 	e.startSnapshots(ctx, &loops)
+	e.startDLQReplayer(ctx, &loops)
 	defer e.startWorkflows(ctx, &loops)()
 	loops.Go(func() error { e.sweep(ctx, ticker); return nil })
 	return loops.Wait()

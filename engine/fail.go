@@ -27,6 +27,7 @@ type failure struct {
 	reason  string
 	ptr     string                                             // of the job's output; may be ""
 	fatal   bool                                               // its worker called it final, and it is part of a workflow
+	labels  map[string]string                                  // the request's; nil if it cannot be read
 	also    func(ctx context.Context, p redis.Pipeliner) error // what else belongs to the MULTI of the state; may be nil
 }
 
@@ -55,6 +56,15 @@ func (e *Engine) fail(ctx context.Context, f failure) error {
 		PolicySnapshot: f.rec.Decided.Snapshot,
 		ReplayStatus:   dlq.PendingReview,
 	}
+	e.countReplay(&entry, f.labels)
+	err := e.bury(ctx, f, entry)
+	if err == nil {
+		e.metrics.Replay.Entries.WithLabelValues(entry.ReasonCode).Inc()
+	}
+	return err
+}
+
+func (e *Engine) bury(ctx context.Context, f failure, entry dlq.Entry) error {
 	switch e.settings.DLQOrder {
 	case DLQThenState:
 		if err := e.deadLetter(ctx, entry); err != nil {

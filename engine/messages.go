@@ -87,6 +87,8 @@ func (e *Engine) recordPoison(ctx context.Context, msg jetstream.Msg, p *bus.Poi
 	})
 	if err != nil {
 		e.metrics.DLQWritesFailed.WithLabelValues(metrics.UnknownTopic).Inc()
+	} else {
+		e.metrics.Replay.Entries.WithLabelValues(p.ReasonCode).Inc()
 	}
 	return err
 }

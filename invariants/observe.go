@@ -45,6 +45,7 @@ func (j *Judge) Observe(e *sim.Event) {
 			j.operation(e)
 		}
 	case sim.KindCall:
+		f.asked(e)
 		j.operation(e)
 	case sim.KindAPI:
 		if e.Phase == "publish_read" {
@@ -100,6 +101,9 @@ func (j *Judge) operation(e *sim.Event) {
 	f.workflow.answered(f, s)
 	if s.Phase == "lock_renew" && s.Fault != "" && s.job != nil { // it may hang, and never be answered in time
 		f.meet(s.job, renewalFailed)
+	}
+	if s.Phase == "dlq_growth_read" || s.Phase == "dlq_growth_write" {
+		f.growthSeen(s)
 	}
 	if s.job == nil {
 		f.ticked(s)
@@ -214,8 +218,15 @@ func (j *Judge) changes(s *step) (applied, locked bool) {
 			j.facts.sagaBuried(c)
 		case c.Key == auditKey:
 			j.facts.sagaAudited(c)
+		case c.Key == dlqIndex:
+			j.facts.lettersIndexed(c)
+		case c.Key == growthKey:
+			j.facts.growthChanged(s, c)
+		case strings.HasPrefix(c.Key, committedPrefix):
+			j.facts.committedChanged(c)
 		case strings.HasPrefix(c.Key, dlqPrefix):
 			id := c.Key[len(dlqPrefix):]
+			j.facts.letterChanged(id, c)
 			if j.facts.file(id, !c.Gone) {
 				continue
 			}

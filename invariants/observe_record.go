@@ -59,6 +59,7 @@ func (j *job) take(c *sim.Change) bool {
 func (j *job) request(packet string) {
 	var r struct {
 		Topic    string            `json:"topic"`
+		Key      string            `json:"idempotency_key"`
 		Labels   map[string]string `json:"labels"`
 		Requires []string          `json:"requires"`
 		Workflow string            `json:"workflow_id"`
@@ -67,6 +68,8 @@ func (j *job) request(packet string) {
 		return
 	}
 	j.wish.labels, j.wish.requires, j.wish.topic = r.Labels, r.Requires, r.Topic
+	j.replay.key = r.Key
+	j.replayLabels(r.Labels)
 	j.approved = r.Labels["approval_granted"] == "true"
 	j.saga.workflow = r.Workflow
 }
@@ -92,6 +95,9 @@ func (j *Judge) recordWritten(s *step, record *job) {
 		if record.worker != "" {
 			record.intent.worker = record.worker // the stream's word may have corrected it
 		}
+	case succeeded:
+		record.intent = intent{}
+		f.done(record)
 	default:
 		record.intent = intent{}
 	}

@@ -215,8 +215,10 @@ func (j *Judge) execution(e *sim.Event) {
 	case "begin":
 		s.job.begun++
 		s.job.executing = append(s.job.executing, e.Node)
-	case "finish":
-		s.job.finished++
+	case "finish", "fail":
+		if e.Name == "finish" {
+			s.job.finished++
+		}
 		if i := slices.Index(s.job.executing, e.Node); i >= 0 {
 			s.job.executing = slices.Delete(s.job.executing, i, i+1)
 		}

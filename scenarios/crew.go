@@ -28,13 +28,14 @@ type crew struct {
 	plan       *Plan
 	variant    Variant
 	ledger     *world.Ledger
+	failures   failures
 	registries []*prometheus.Registry // one for each scheduler process there was
 	logs       *stalePicks
 	gaveUp     atomic.Int64 // submissions that the submitter has given up
 }
 
 func newCrew(plan *Plan, variant Variant) *crew {
-	return &crew{plan: plan, variant: variant, ledger: world.NewLedger(), logs: newStalePicks(plan.Engine.MaxDispatchRetries)}
+	return &crew{plan: plan, variant: variant, ledger: world.NewLedger(), failures: failures{workload: &plan.Workload, done: map[int]int{}}, logs: newStalePicks(plan.Engine.MaxDispatchRetries)}
 }
 
 // topic is that of every job of which the plan does not say another.
@@ -63,7 +64,7 @@ func (c *crew) scheduler(p *sim.Process) {
 	registry := prometheus.NewRegistry()
 	c.registries = append(c.registries, registry)
 	cfg := engine.Config{
-		ID: p.Node(), Settings: c.plan.Engine, Routing: c.plan.routing(), Streams: c.plan.streams(),
+		ID: p.Node(), Settings: c.plan.Engine, Triage: c.plan.Triage, Routing: c.plan.routing(), Streams: c.plan.streams(),
 		Redis: p.Redis(), JetStream: p.JetStream(), NATS: p.NATS(), Clock: p.Clock(), Random: p.Rand(),
 		Logger: slog.New(c.logs.process()), Registerer: registry, Workflows: c.plan.Workload.Runs > 0,
 	}
@@ -91,7 +92,7 @@ func (c *crew) startWorkers(w *sim.World) {
 		pool, capabilities := t.pool(i + 1)
 		k := world.Worker{
 			ID: name, Pool: pool, Labels: t.workerLabels(i + 1), Capabilities: capabilities, MaxParallel: t.MaxParallel, HeartbeatEvery: t.HeartbeatEvery,
-			Work: c.work, Status: c.status, Deduplicate: t.Deduplicate, Ledger: c.ledger,
+			Work: c.work, Status: c.status, Fail: c.failures.of, Deduplicate: t.Deduplicate, Ledger: c.ledger,
 		}
 		w.Node(name, k.Run).Start()
 	}
@@ -99,7 +100,7 @@ func (c *crew) startWorkers(w *sim.World) {
 
 // work is how long the execution of a job takes.
 func (c *crew) work(id string) time.Duration {
-	n, _ := strconv.Atoi(strings.TrimPrefix(id, "job-"))
+	n, _ := numberOf(id)
 	if d, ok := c.plan.Workload.Slow[n]; ok {
 		return d
 	}
@@ -122,6 +123,9 @@ func (c *crew) startClients(w *sim.World) {
 	}).Start()
 	if len(work.Cancel) > 0 {
 		w.Node(world.CancellerName, c.cancel).Start()
+	}
+	if len(work.ApproveReplay) > 0 {
+		w.Node(world.OperatorName, c.operate).Start()
 	}
 	if work.Poison+work.Unreadable > 0 {
 		w.Node(world.StrangerName, world.Stranger{Messages: work.Poison, Entries: work.Unreadable, Stack: saga.StackKey(WorkflowID(1)), Every: work.Every}.Run).Start()
@@ -166,17 +170,33 @@ func (c *crew) status(id string) job.Status {
 // cancel is the main function of the canceller. It starts when the submitter does, so that it knows by
 // its own clock when a job is submitted.
 func (c *crew) cancel(p *sim.Process) {
-	work := c.plan.Workload
-	var list []world.Cancellation
-	for n, after := range work.Cancel {
-		list = append(list, world.Cancellation{JobID: JobID(n), After: time.Duration(n)*work.Every + after})
+	client := c.client(p)
+	world.Canceller{Cancels: c.inTime(c.plan.Workload.Cancel), Cancel: func(ctx context.Context, id string) error {
+		return client.Cancel(ctx, id, "its submitter wants it no more")
+	}}.Run(p)
+}
+
+// inTime is what somebody does to single jobs, each so long after its submission, in the order of time.
+func (c *crew) inTime(after map[int]time.Duration) (list []world.Cancellation) {
+	for n, wait := range after {
+		list = append(list, world.Cancellation{JobID: JobID(n), After: time.Duration(n)*c.plan.Workload.Every + wait})
 	}
 	slices.SortFunc(list, func(a, b world.Cancellation) int {
 		return cmp.Or(cmp.Compare(a.After, b.After), strings.Compare(a.JobID, b.JobID))
 	})
-	client := c.client(p)
-	world.Canceller{Cancels: list, Cancel: func(ctx context.Context, id string) error {
-		return client.Cancel(ctx, id, "its submitter wants it no more")
+	return list
+}
+
+// operate is the main function of the operator, who starts when the submitter does.
+func (c *crew) operate(p *sim.Process) {
+	r, err := engine.NewReplayer(engine.ReplayerConfig{
+		Redis: p.Redis(), JetStream: p.JetStream(), Triage: c.plan.Triage, Clock: p.Clock(), Random: p.Rand(), Settings: c.plan.Engine,
+	})
+	if err != nil {
+		panic(fmt.Sprintf("%s: %v", p.Node(), err))
+	}
+	world.Operator{Approvals: c.inTime(c.plan.Workload.ApproveReplay), Approve: func(ctx context.Context, id string) error {
+		return r.Approve(ctx, id, world.OperatorName)
 	}}.Run(p)
 }
 

@@ -1,6 +1,7 @@
 package scenarios
 
 import (
+	"errors"
 	"fmt"
 	"reflect"
 	"slices"
@@ -10,6 +11,7 @@ import (
 	"github.com/goccy/go-yaml/ast"
 	"github.com/goccy/go-yaml/token"
 
+	"github.com/faultline-sim/faultline/engine/dlq"
 	"github.com/faultline-sim/faultline/faults/suggest"
 )
 
@@ -43,6 +45,9 @@ func (d *decoder) value(path string, node ast.Node, v reflect.Value, f field) *p
 		}
 		return fail(tok, path, path+" has no value", remedyFor(indirect(v.Type()), f.tag)+", or leave the key out")
 	}
+	if v.Type() == reflect.TypeFor[*dlq.Policy]() {
+		return triage(path, node, v)
+	}
 	switch v.Kind() {
 	case reflect.Pointer:
 		v.Set(reflect.New(v.Type().Elem()))
@@ -56,6 +61,17 @@ func (d *decoder) value(path string, node ast.Node, v reflect.Value, f field) *p
 	default:
 		return d.scalar(path, node, v, f)
 	}
+}
+
+// triage reads a triage policy as its own file is read.
+func triage(path string, node ast.Node, v reflect.Value) *problem {
+	policy, err := dlq.PolicyOf(path, node)
+	var pe *dlq.PolicyError
+	if errors.As(err, &pe) {
+		return &problem{&PlanError{Path: pe.Path, Message: pe.Message, Remedy: pe.Remedy}, &token.Position{Line: pe.Line, Column: pe.Column}}
+	}
+	v.Set(reflect.ValueOf(policy))
+	return nil
 }
 
 // mapping reads a mapping whose keys are the fields of a struct.

@@ -201,7 +201,7 @@ func (p *Plan) patience() time.Duration {
 		}
 		ticks := 3 * e.PollInterval // a tick's lock is held for two
 		return e.AckWait + e.JobLockTTL + e.BackoffMax + e.BackoffJitter + e.RetryDelayBusy + e.RetryDelayStore + e.RetryDelayPublish + noWorkers +
-			p.Topology.HeartbeatEvery + p.World.HeartbeatLag + ages + e.RunningTimeout + ticks + outputs
+			p.Topology.HeartbeatEvery + p.World.HeartbeatLag + ages + e.RunningTimeout + ticks + outputs + p.replays()
 	}
 	base := Defaults()
 	longest := 720 * time.Hour // of then.settle_within

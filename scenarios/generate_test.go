@@ -80,7 +80,8 @@ func TestDrawReachesEveryFault(t *testing.T) {
 	order := func(o engine.DispatchOrder, sets ...string) Space {
 		return Space{Sets: append(sets, "engine.dispatch_order="+string(o))}
 	}
-	for _, p := range append(examples(order(engine.StateFirst), 2500), examples(order(engine.Outbox, "kernel.default=ALLOW", "engine.output.enabled=true"), 2000)...) {
+	replay := Space{Sets: []string{"engine.replay.enabled=true"}}
+	for _, p := range slices.Concat(examples(order(engine.StateFirst), 2500), examples(order(engine.Outbox, "kernel.default=ALLOW", "engine.output.enabled=true"), 2000), examples(replay, 2000)) {
 		for _, f := range p.Faults {
 			m := matchOf(&f)
 			switch {
@@ -112,6 +113,7 @@ func TestDrawTurnsEverySetting(t *testing.T) {
 		"engine.read_error", // whose alternatives lose; so do those without a part of the documented design
 		"engine.reconciler", "engine.pending_replayer", "engine.warm_start", "engine.idempotency_guard", "engine.lock_renewal",
 		"engine.lock_release", "engine.workflow.durable_timers", "engine.workflow.delay_poller", "engine.workflow.run_reconciler", "engine.snapshot_lock", "engine.terminate_order", "engine.tie_break",
+		"engine.replay.triage", "engine.replay.keep_key", "engine.replay.check_committed", "engine.replay.check_policy", "engine.replay.atomic", "engine.replay.carry_count",
 		"engine.policy.fail_mode", "engine.policy.shared_breaker",
 		"engine.output.recheck",
 		"schedule.steps_max", // what uses it up is a finding
@@ -119,7 +121,7 @@ func TestDrawTurnsEverySetting(t *testing.T) {
 		"then.settle_within", // as long as the other settings ask for
 	}
 	turned := map[string]bool{}
-	for _, space := range []Space{{}, {Sets: []string{"engine.dispatch_order=outbox", "engine.read_error=cached-state", "engine.stale_worker=jittered-retries", "kernel.default=ALLOW"}}} {
+	for _, space := range []Space{{}, {Sets: []string{"engine.replay.enabled=true"}}, {Sets: []string{"engine.dispatch_order=outbox", "engine.read_error=cached-state", "engine.stale_worker=jittered-retries", "kernel.default=ALLOW"}}} {
 		for _, p := range examples(space, 700) {
 			for _, change := range p.Changes() {
 				turned[nameOf(change)] = true

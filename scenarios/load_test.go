@@ -13,6 +13,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/faultline-sim/faultline/engine"
+	"github.com/faultline-sim/faultline/engine/dlq"
 	"github.com/faultline-sim/faultline/faults"
 )
 
@@ -31,7 +32,11 @@ story: >
 preset: documented
 engine: {read_error: fail-open, backoff_max: 1m}
 topology: {schedulers: 1, workers: 2, max_parallel: 3, heartbeat_every: 1s, deduplicate: true, zones: 2, gpu_workers: 1}
-workload: {jobs: 4, every: 1s, work: 1m30s, tries: 2, tenants: 2, poison: 1, saga: 2, unreadable: 1, slow: {3: 15m}, cancel: {4: 2s}, deadline: {1: 10s}, answer: {4: FAILED_FATAL}, label: {2: placement.zone=zone-2}, requires: {2: gpu}, topic: {2: job.gpu}}
+workload: {jobs: 4, every: 1s, work: 1m30s, tries: 2, tenants: 2, poison: 1, saga: 2, unreadable: 1, slow: {3: 15m}, cancel: {4: 2s}, deadline: {1: 10s}, answer: {4: FAILED_FATAL}, label: {2: placement.zone=zone-2}, requires: {2: gpu}, topic: {2: job.gpu}, fail: {2: timeout; twice}, approve_replay: {2: 1m}}
+triage:
+  version: v1
+  dlq_rules:
+    - {match: {reason_code: timeout}, action: auto_replay, max_replays: 2}
 faults:
   - on: {job: 3, phase: publish, occurrence: 2, node: scheduler-1}
     do: fail-after
@@ -61,7 +66,9 @@ seed: 18446744073709551615
 			Slow: map[int]time.Duration{3: 15 * time.Minute}, Cancel: map[int]time.Duration{4: 2 * time.Second}, Deadline: map[int]time.Duration{1: 10 * time.Second},
 			Label: map[int]string{2: "placement.zone=zone-2"}, Requires: map[int]string{2: "gpu"}, Topic: map[int]string{2: "job.gpu"}, Answer: map[int]string{4: "FAILED_FATAL"},
 			Steps: 3, StepBackoff: 5 * time.Second,
+			Fail: map[int]string{2: "timeout; twice"}, ApproveReplay: map[int]time.Duration{2: time.Minute},
 		},
+		Triage: &dlq.Policy{Version: "v1", Rules: []dlq.Rule{{Match: dlq.Match{ReasonCode: "timeout"}, Action: dlq.AutoReplay, MaxReplays: 2}}},
 		Faults: []faults.Fault{
 			{On: &faults.Match{Job: 3, Phase: "publish", Occurrence: 2, Node: "scheduler-1"}, Do: faults.FailAfter, Times: 2},
 			{On: &faults.Match{Phase: "heartbeat"}, Do: faults.Lose, Rate: 0.5},
@@ -98,8 +105,8 @@ func TestStepsMaxGrowsWithJobs(t *testing.T) {
 // Every refusal is one line that says where, what and what would be right.
 func TestParseRefuses(t *testing.T) {
 	for _, c := range []struct{ name, text, want string }{
-		{"unknown key", "name: x\ntopolgy: {}\n", `p.yaml:2:1: unknown key "topolgy" in a plan; known are version, name, story, preset, engine, topology, world, kernel, workload, faults, schedule, then, expect, about, seed (did you mean "topology"?)`},
-		{"unknown key below", "name: x\nworkload:\n  job: 3\n", `p.yaml:3:3: unknown key "job" in workload; known are jobs, every, work, submissions, tries, tenants, poison, saga, unreadable, slow, cancel, deadline, label, requires, topic, answer, runs, steps, step_delay, step_retries, step_backoff, step_failures (did you mean "jobs"?)`},
+		{"unknown key", "name: x\ntopolgy: {}\n", `p.yaml:2:1: unknown key "topolgy" in a plan; known are version, name, story, preset, engine, topology, world, kernel, workload, triage, faults, schedule, then, expect, about, seed (did you mean "topology"?)`},
+		{"unknown key below", "name: x\nworkload:\n  job: 3\n", `p.yaml:3:3: unknown key "job" in workload; known are jobs, every, work, submissions, tries, tenants, poison, saga, unreadable, slow, cancel, deadline, label, requires, topic, answer, runs, steps, step_delay, step_retries, step_backoff, step_failures, fail, approve_replay (did you mean "jobs"?)`},
 		{"unknown engine key", "name: x\nengine: {max_dispatch_retrys: 3}\n", `p.yaml:2:10: unknown key "max_dispatch_retrys" in engine; .*\(did you mean "max_dispatch_retries"\?\)`},
 		{"key that is a number", "1: x\n", `p.yaml:1:1: unknown key "1" in a plan`},
 		{"merge key", "name: x\n<<: {seed: 1}\n", `p.yaml:2:1: unknown key "<<"`},

@@ -23,6 +23,8 @@ var perJobs = []perJob{
 	{"deadline", "never", "how long after its submission job N times out", "10s"},
 	{"label", "none", "the labels of job N, joined by commas", "placement.zone=zone-2"},
 	{"requires", "nothing", "what job N requires of a pool, joined by commas", "gpu"},
+	{"fail", "never", "how the executions of job N fail: a reason code, and more behind semicolons", failExample},
+	{"approve_replay", "never", "how long after its submission the operator approves the replay of job N, at the earliest", "1m"},
 	{"topic", topic, "the topic of job N", "job.gpu"},
 	{"answer", "SUCCEEDED", "what the worker of job N answers", "FAILED_FATAL"},
 }

@@ -104,6 +104,15 @@ func Phases() []faults.Phase {
 		none(phase.ReplayLock, "a scheduler's replayer takes its tick's lock (engine.pending_replayer)", store),
 		p(phase.ReplayRead, "it reads which jobs wait for too long, and each of them; their handling follows", store),
 		p(phase.ScanRead, "it reads which outputs have not been scanned in time (engine.output.durable_scans), and the record of each; the scan follows", store),
+		none(phase.DLQLock, "a scheduler's replay worker takes its tick's lock (engine.replay.enabled, as all that follows up to the snapshot)", store),
+		none(phase.GrowthRead, "it reads how the dead-letter queue has grown", store),
+		none(phase.GrowthWrite, "it raises the growth alert, or ends it", store),
+		none(phase.DLQRead, "it reads which entries are due", store),
+		p(phase.DLQEntryRead, "it reads the job's entry, and what the job asked for; so does the operator (workload.approve_replay)", store),
+		p(phase.CommittedRead, "it asks whether what the job is about has been done after all (engine.replay.check_committed)", store),
+		p(phase.DLQUpdate, "it writes what becomes of the job's entry, and with it stores its replay; or takes the entry off its list; or the operator approves", store),
+		p(phase.ReplayPublish, "it publishes the job's replay to sys.job.submit", publish),
+		p(phase.CommitWrite, "a scheduler notes that a job that had ended has succeeded after all", store),
 		none(phase.SnapshotLock, "a scheduler takes the lock of the snapshot's writer (engine.snapshot_lock)", store),
 		none(phase.SnapshotWrite, "it writes the snapshot of the workers that it knows", store),
 		none(phase.SnapshotUnlock, "it gives that lock back (engine.snapshot_lock)", store),
@@ -147,7 +156,11 @@ func (p *Plan) Phases() []faults.Phase {
 		phase.SagaRecord: !e.Saga.AtomicRecord, phase.SagaRead: e.Saga.Peek, phase.SagaClose: e.Saga.DurableRollback,
 		world.PhaseOutput: e.Output.Enabled, phase.OutputCheck: e.Output.Enabled, phase.OutputRead: e.Output.Enabled, phase.OutputScan: e.Output.Enabled,
 		phase.OutputReread: e.Output.Enabled && e.Output.Recheck, phase.OutputWrite: e.Output.Enabled, phase.OutputRecord: e.Output.Enabled,
-		phase.ScanRead:     e.Output.Enabled && e.Output.DurableScans,
+		phase.ScanRead: e.Output.Enabled && e.Output.DurableScans,
+		phase.DLQLock:  e.Replay.Enabled, phase.GrowthRead: e.Replay.Enabled, phase.GrowthWrite: e.Replay.Enabled, phase.DLQRead: e.Replay.Enabled,
+		phase.DLQEntryRead: e.Replay.Enabled, phase.CommittedRead: e.Replay.Enabled && e.Replay.CheckCommitted,
+		phase.DLQUpdate:     e.Replay.Enabled,
+		phase.ReplayPublish: e.Replay.Enabled, phase.CommitWrite: e.Replay.Enabled,
 		phase.SnapshotLock: e.SnapshotLock, phase.SnapshotUnlock: e.SnapshotLock, phase.SnapshotRead: e.WarmStart,
 	}
 	p.metByRuns(met)
@@ -169,6 +182,9 @@ func (p *Plan) Nodes() []string {
 	}
 	if len(p.Workload.Cancel) > 0 {
 		names = append(names, world.CancellerName)
+	}
+	if len(p.Workload.ApproveReplay) > 0 {
+		names = append(names, world.OperatorName)
 	}
 	if p.Workload.Poison+p.Workload.Unreadable > 0 {
 		names = append(names, world.StrangerName)

@@ -298,5 +298,6 @@ func (r *record) executed(e *sim.Event) {
 	}
 	j.letGo(e.Node, e.At)
 	j.overtake(e, false)
-	j.executing, j.finished, j.awaited = "", true, false
+	j.executing, j.awaited = "", false
+	j.finished = j.finished || e.Name == world.EffectDone
 }

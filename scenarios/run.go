@@ -117,6 +117,7 @@ func judgeConfig(p *Plan) invariants.Config {
 		Saga:     sagaConfig(p),
 		Workflow: workflowConfig(&e.Workflow),
 		Policy:   policyConfig(p),
+		Replay:   replayConfig(p),
 	}
 }
 

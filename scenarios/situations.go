@@ -9,7 +9,7 @@ import (
 // situations are what hardly ever comes about by itself, as it takes several things at once: each of them
 // brings one about for a job, unless the space fixes what it needs otherwise.
 var situations = []func(d *drawer, job int){
-	(*drawer).startWarm, (*drawer).orphan, (*drawer).strand, (*drawer).outdate,
+	(*drawer).startWarm, (*drawer).orphan, (*drawer).strand, (*drawer).outdate, (*drawer).deadLetter,
 }
 
 // situation has one plan in a few begin with one of them, to which faults are added.

@@ -19,6 +19,7 @@ func TestSituationsComeAbout(t *testing.T) {
 		{[]string{"orphan-replayed"}, (*drawer).orphan},
 		{[]string{"scheduled-swept"}, (*drawer).strand},
 		{[]string{"result-of-older-epoch"}, (*drawer).outdate},
+		{[]string{"dead-letter-replayed"}, (*drawer).deadLetter},
 	}
 	require.Len(t, reach, len(situations))
 	for _, c := range reach {

@@ -185,6 +185,8 @@ var leads = map[string]func(d *drawer, job int){
 	"saga_publish": (*drawer).rollBack, "saga_close": (*drawer).rollBack, "saga_unlock": (*drawer).rollBack, "saga_unreadable": (*drawer).unreadable,
 	"timeout_read": (*drawer).expire, "timeout_write": (*drawer).expire,
 	"snapshot_read": (*drawer).startWarm, "replay_read": (*drawer).orphan,
+	"dlq_entry_read": (*drawer).deadLetter, "committed_read": (*drawer).deadLetter, "dlq_update": (*drawer).deadLetter,
+	"replay_publish": (*drawer).deadLetter, "commit_write": (*drawer).deadLetter, "dlq_growth_write": (*drawer).deadLetter,
 }
 
 func (d *drawer) poison(int) { d.set("workload.poison", from(d, "poison", "1", "2")) }

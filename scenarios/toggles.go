@@ -21,7 +21,10 @@ func Toggles() []Toggle {
 	list := make([]Toggle, len(toggles))
 	for i, t := range toggles {
 		t.Setting = "engine." + t.Setting
-		t.On, t.Documented = on[t.Setting], documented[t.Setting]
+		t.Documented = documented[t.Setting]
+		if t.On == "" { // a part that plans turn on themselves says what that is
+			t.On = on[t.Setting]
+		}
 		list[i] = t
 	}
 	return list

@@ -105,6 +105,9 @@ func checkWorkload(p *Plan) *PlanError {
 	if last := time.Duration(w.Jobs-1) * w.Every; last > submissionsMax {
 		return &PlanError{Path: "workload.every", Message: fmt.Sprintf("the last of %d jobs would be submitted after %s", w.Jobs, durationText(last)), Remedy: fmt.Sprintf("let them all come within %s", durationText(submissionsMax))}
 	}
+	if e := checkFailing(p); e != nil {
+		return e
+	}
 	if e := checkPerJob(p); e != nil {
 		return e
 	}

@@ -17,9 +17,6 @@ const IndexKey = "dlq:index"
 // EntryKey is the key of a job's entry.
 func EntryKey(jobID string) string { return "dlq:entry:" + jobID }
 
-// PendingReview is the replay status of a new entry (seed 004).
-const PendingReview = "pending_review"
-
 // StatusTerminated is the status of an entry that is about a message, not about a job's end: it
 // could never be handled (seed 003, section 9).
 const StatusTerminated = "TERMINATED"
@@ -36,6 +33,17 @@ type Entry struct {
 	PolicySnapshot string `json:"policy_snapshot"`
 	ReplayStatus   string `json:"replay_status"`
 	CreatedAt      int64  `json:"created_at"` // unix ms; Put sets it
+
+	// Of an entry whose job is itself a replay: the original's id, and which of its replays the job was.
+	ReplayOf    string `json:"replay_of,omitempty"`
+	ReplayCount int    `json:"replay_count,omitempty"`
+
+	// What triage made of it; empty before.
+	Action       Action `json:"action,omitempty"`
+	NextReplayAt int64  `json:"next_replay_at,omitempty"` // unix ms, with replay_status scheduled
+	ReplayJob    string `json:"replay_job,omitempty"`     // the job that replays it
+	ReplayReason string `json:"replay_reason,omitempty"`  // why it is where it is, in words
+	DecidedBy    string `json:"decided_by,omitempty"`     // who approved or denied its replay
 }
 
 // Queue is the dead-letter queue. All fields are required. It is safe for concurrent use.
@@ -44,6 +52,7 @@ type Queue struct {
 	Clock   clockwork.Clock
 	TTL     time.Duration // of an entry: 30 days in seed 004
 	Timeout time.Duration // of one operation: storeOpTimeout of seed 003
+	Replays bool          // entries are put before the replay worker, too
 }
 
 // Add writes an entry and its place in the index in one MULTI..EXEC, and trims index members whose
@@ -69,6 +78,9 @@ func (q *Queue) Put(ctx context.Context, p redis.Pipeliner, e Entry) error {
 	p.Set(ctx, EntryKey(e.JobID), body, q.TTL)
 	p.ZAdd(ctx, IndexKey, redis.Z{Score: float64(e.CreatedAt), Member: e.JobID})
 	p.ZRemRangeByScore(ctx, IndexKey, "-inf", strconv.FormatInt(now.Add(-q.TTL).UnixMilli(), 10))
+	if q.Replays {
+		p.ZAdd(ctx, DueKey, redis.Z{Score: float64(e.CreatedAt), Member: e.JobID})
+	}
 	return nil
 }
 

@@ -46,6 +46,8 @@ type Metrics struct {
 	Policy
 	Output Output
 	Saga   Saga
+
+	Replay Replay // dead-letter triage and replay
 }
 
 // New registers the collectors with reg, which may be nil: they then count unseen.
@@ -100,10 +102,11 @@ func New(reg prometheus.Registerer) (*Metrics, error) {
 	var output []prometheus.Collector
 	m.Output, output = newOutput()
 	all = append(all, output...)
+	m.Replay = newReplay()
 	if reg == nil {
 		return m, nil
 	}
-	all = append(all, m.SafetyCircuitState)
+	all = append(append(all, m.SafetyCircuitState), m.Replay.collectors()...)
 	all = append(all, m.StaleJobs, m.DispatchLatency, m.JobLockWait, m.Active, m.RenewalsAbandoned)
 	for i, c := range all {
 		if err := reg.Register(c); err != nil {

@@ -40,6 +40,8 @@ func TestNamesAndLabels(t *testing.T) {
 		"jobs_completed":                           "COUNTER status topic ",
 		"dispatch_latency":                         "HISTOGRAM topic ",
 		"job_lock_wait":                            "HISTOGRAM ",
+		"dlq_depth":                                "GAUGE ",
+		"dlq_growth_alert":                         "GAUGE ",
 		"active_goroutines":                        "GAUGE ",
 		"scheduler_dispatch_rollback_total":        "COUNTER topic ",
 		"scheduler_dispatch_rollback_failed_total": "COUNTER topic ",

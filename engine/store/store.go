@@ -56,12 +56,7 @@ func (s *Store) Create(ctx context.Context, req *job.Request, packet []byte) (cr
 			return err
 		}
 		_, err = tx.TxPipelined(ctx, func(p redis.Pipeliner) error {
-			now := s.Clock.Now().UnixMilli()
-			p.HSet(ctx, key, fieldState, string(job.Pending), fieldAttempts, 0,
-				fieldTopic, req.Topic, fieldTenant, req.Tenant,
-				fieldCreatedAt, now, fieldUpdatedAt, now, fieldVersion, 1, fieldRequest, packet)
-			s.expect(ctx, p, req, now)
-			p.ZAdd(ctx, IndexKey(job.Pending), redis.Z{Score: float64(now), Member: req.JobID})
+			s.Put(ctx, p, req, packet)
 			return nil
 		})
 		created = err == nil
@@ -74,6 +69,16 @@ func (s *Store) Create(ctx context.Context, req *job.Request, packet []byte) (cr
 		return false, fmt.Errorf("create %s: %w", key, err)
 	}
 	return created, nil
+}
+
+// Put adds to a MULTI what Create stores. That there is no such job yet is the caller's to WATCH.
+func (s *Store) Put(ctx context.Context, p redis.Pipeliner, req *job.Request, packet []byte) {
+	now := s.Clock.Now().UnixMilli()
+	p.HSet(ctx, JobKey(req.JobID), fieldState, string(job.Pending), fieldAttempts, 0,
+		fieldTopic, req.Topic, fieldTenant, req.Tenant,
+		fieldCreatedAt, now, fieldUpdatedAt, now, fieldVersion, 1, fieldRequest, packet)
+	s.expect(ctx, p, req, now)
+	p.ZAdd(ctx, IndexKey(job.Pending), redis.Z{Score: float64(now), Member: req.JobID})
 }
 
 // Adopt writes PENDING for a job that arrived without a record, or whose record could not be read

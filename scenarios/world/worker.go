@@ -34,6 +34,7 @@ type Worker struct {
 	HeartbeatEvery time.Duration
 	Work           func(jobID string) time.Duration // how long an execution takes
 	Status         func(jobID string) job.Status    // what it answers; nil is SUCCEEDED
+	Fail           func(jobID string) *Failure      // how an execution that is over has failed, or nil
 	Deduplicate    bool                             // refuse a second execution of an idempotency key that is done, or under way here
 	Ledger         *Ledger
 	Outputs        bool // executions put something out, which the result points to
@@ -156,28 +157,29 @@ func (r *running) execute(ctx context.Context, msg jetstream.Msg) {
 	}
 	r.active.Add(1)
 	defer r.active.Add(-1)
-	if r.done(ctx, d, msg) {
+	if failure, over := r.done(ctx, d, msg); over {
 		for r.Outputs && r.putOut(phase.With(ctx, d.JobID, PhaseOutput), d) != nil {
 			r.p.Clock().Sleep(time.Second)
 		}
-		for r.answer(phase.With(ctx, d.JobID, PhaseResult), d) != nil {
-			r.p.Clock().Sleep(time.Second)
+		r.report(ctx, d, failure)
+		if failure != nil && failure.Succeeds > 0 {
+			r.succeedAfterAll(ctx, d, failure)
 		}
 	}
 	_ = msg.Ack()
 }
 
-// done executes a dispatch, and says whether it has a result: one that is cancelled has none.
-func (r *running) done(ctx context.Context, d job.Dispatch, msg jetstream.Msg) bool {
+// done executes a dispatch, and says whether it has a result, and which: one that is cancelled has none.
+func (r *running) done(ctx context.Context, d job.Dispatch, msg jetstream.Msg) (failure *Failure, over bool) {
 	ctx, stop := context.WithCancel(ctx)
 	defer stop()
 	x := &execution{d, stop}
 	if !r.enter(x) {
-		return false
+		return nil, false
 	}
 	defer r.leave(x)
 	if r.Deduplicate && r.Ledger.Count(d.IdempotencyKey) > 0 {
-		return true
+		return nil, true
 	}
 	return r.act(phase.With(ctx, d.JobID, PhaseEffect), d, msg)
 }
@@ -209,8 +211,8 @@ func (r *running) release(key string) {
 }
 
 // act has the job's effect on the outside, and keeps the dispatch from being delivered again for
-// as long as that takes. It says whether the effect was had.
-func (r *running) act(ctx context.Context, d job.Dispatch, msg jetstream.Msg) bool {
+// as long as that takes. It says whether that came to its end, and how.
+func (r *running) act(ctx context.Context, d job.Dispatch, msg jetstream.Msg) (failure *Failure, over bool) {
 	_ = r.p.Do(ctx, KindEffect, EffectBegin, d.IdempotencyKey, func() error { return nil })
 	for left := r.Work(d.JobID); left > 0; {
 		d := min(left, ackWait/2)
@@ -219,25 +221,25 @@ func (r *running) act(ctx context.Context, d job.Dispatch, msg jetstream.Msg) bo
 		case <-timer.Chan():
 		case <-ctx.Done():
 			timer.Stop()
-			return false
+			return nil, false
 		}
 		if left -= d; left > 0 {
 			_ = msg.InProgress()
 		}
 	}
-	err := r.p.Do(ctx, KindEffect, EffectDone, d.IdempotencyKey, func() error {
-		r.Ledger.Record(d.IdempotencyKey)
-		return nil
-	})
-	return err == nil
+	if r.Fail != nil {
+		failure = r.Fail(d.JobID)
+	}
+	return failure, r.end(ctx, d, failure) == nil
 }
 
-func (r *running) answer(ctx context.Context, d job.Dispatch) error {
+func (r *running) answer(ctx context.Context, d job.Dispatch, failure *Failure) error {
 	status := job.StatusSucceeded
 	if r.Status != nil {
 		status = r.Status(d.JobID)
 	}
-	data, err := json.Marshal(job.Result{JobID: d.JobID, WorkerID: r.ID, Status: status, Epoch: d.Epoch})
+	result := failure.result(job.Result{JobID: d.JobID, WorkerID: r.ID, Status: status, Epoch: d.Epoch})
+	data, err := json.Marshal(result)
 	if err != nil {
 		return err
 	}

@@ -1,0 +1,215 @@
+package dlq
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/redis/go-redis/v9"
+
+	"github.com/faultline-sim/faultline/engine/audit"
+)
+
+// DueKey is a sorted set: the entries that the replay worker is to look at, by when, in unix ms.
+const DueKey = "dlq:replay:due"
+
+// ErrChanged says that an entry is not what its reader knew any more: nothing was written.
+var ErrChanged = errors.New("the entry has changed meanwhile")
+
+// errTaken says that there is a job already of the id that a replay was to have: nothing was written.
+var errTaken = errors.New("the replay's id is taken")
+
+// read is an entry as it was read, by which a change of it is a compare-and-set.
+type read struct {
+	Entry
+	body []byte
+	ttl  time.Duration // that it has left
+}
+
+func (q *Queue) read(ctx context.Context, jobID string) (r read, err error) {
+	ctx, cancel := context.WithTimeout(ctx, q.Timeout)
+	defer cancel()
+	var body *redis.StringCmd
+	var left *redis.DurationCmd
+	_, err = q.Redis.Pipelined(ctx, func(p redis.Pipeliner) error {
+		body, left = p.Get(ctx, EntryKey(jobID)), p.PTTL(ctx, EntryKey(jobID))
+		return nil
+	})
+	if err == nil {
+		r.body, r.ttl = []byte(body.Val()), max(left.Val(), 0)
+		err = json.Unmarshal(r.body, &r.Entry)
+	}
+	if err != nil {
+		return read{}, fmt.Errorf("dlq entry of %s: %w", jobID, err)
+	}
+	return r, nil
+}
+
+// change is what is to become of an entry.
+type change struct {
+	to     Entry
+	due    time.Time   // when the replay worker is to look at it again; zero is never
+	event  audit.Event // its kind and reason; a kind of "" leaves no trace
+	absent string      // a key that must not exist yet: of its replay's record; "" is none
+	undone string      // likewise, of what says that it has been done after all
+	also   func(ctx context.Context, p redis.Pipeliner) error
+}
+
+// apply makes a change in one MULTI, with its event, if the entry is still what was read.
+func (q *Queue) apply(ctx context.Context, was read, c change) error {
+	ctx, cancel := context.WithTimeout(ctx, q.Timeout)
+	defer cancel()
+	body, err := json.Marshal(c.to)
+	if err != nil {
+		return err
+	}
+	key := EntryKey(was.JobID)
+	watched := []string{key}
+	for _, k := range []string{c.absent, c.undone} {
+		if k != "" {
+			watched = append(watched, k)
+		}
+	}
+	err = q.Redis.Watch(ctx, func(tx *redis.Tx) error {
+		if err := unchanged(ctx, tx, watched, was.body); err != nil {
+			return err
+		}
+		_, err := tx.TxPipelined(ctx, func(p redis.Pipeliner) error {
+			p.Set(ctx, key, body, was.ttl)
+			if c.due.IsZero() {
+				p.ZRem(ctx, DueKey, was.JobID)
+			} else {
+				p.ZAdd(ctx, DueKey, redis.Z{Score: float64(c.due.UnixMilli()), Member: was.JobID})
+			}
+			if c.event.Kind != "" {
+				c.event.At, c.event.JobID, c.event.ReasonCode = q.Clock.Now().UnixMilli(), was.JobID, was.ReasonCode
+				if err := audit.Put(ctx, p, c.event); err != nil {
+					return err
+				}
+			}
+			if c.also != nil {
+				return c.also(ctx, p)
+			}
+			return nil
+		})
+		return err
+	}, watched...)
+	if errors.Is(err, redis.TxFailedErr) || errors.Is(err, redis.Nil) {
+		err = ErrChanged
+	}
+	if err != nil {
+		return fmt.Errorf("dlq entry of %s: %w", was.JobID, err)
+	}
+	return nil
+}
+
+// unchanged compares an entry with what was read, and makes sure that the keys behind its own do not exist.
+func unchanged(ctx context.Context, tx *redis.Tx, keys []string, body []byte) error {
+	var now *redis.StringCmd
+	var there []*redis.IntCmd
+	_, err := tx.Pipelined(ctx, func(p redis.Pipeliner) error {
+		now = p.Get(ctx, keys[0])
+		for _, key := range keys[1:] {
+			there = append(there, p.Exists(ctx, key))
+		}
+		return nil
+	})
+	if err != nil {
+		return err
+	}
+	if now.Val() != string(body) {
+		return ErrChanged
+	}
+	for i, n := range there {
+		switch {
+		case n.Val() == 0:
+		case strings.HasPrefix(keys[i+1], CommittedKey("")):
+			return ErrChanged // the next visit finds it
+		default:
+			return errTaken
+		}
+	}
+	return nil
+}
+
+// due lists entries that the replay worker is to look at, those that are due for longest first.
+func (q *Queue) due(ctx context.Context, skip, limit int) ([]string, error) {
+	ctx, cancel := context.WithTimeout(ctx, q.Timeout)
+	defer cancel()
+	ids, err := q.Redis.ZRangeByScore(ctx, DueKey, &redis.ZRangeBy{
+		Min: "-inf", Max: strconv.FormatInt(q.Clock.Now().UnixMilli(), 10), Offset: int64(skip), Count: int64(limit),
+	}).Result()
+	if err != nil {
+		return nil, fmt.Errorf("list %s: %w", DueKey, err)
+	}
+	return ids, nil
+}
+
+// settle takes an entry off the replay worker's list.
+func (q *Queue) settle(ctx context.Context, jobID string) error {
+	ctx, cancel := context.WithTimeout(ctx, q.Timeout)
+	defer cancel()
+	if err := q.Redis.ZRem(ctx, DueKey, jobID).Err(); err != nil {
+		return fmt.Errorf("settle %s: %w", jobID, err)
+	}
+	return nil
+}
+
+// Adopt puts every entry before the replay worker that is not: those of a time when there was none, and
+// those at rest, since the triage policy may be another by now.
+func (q *Queue) Adopt(ctx context.Context, batch int) error {
+	for from := 0; ; from += batch {
+		n, err := q.adopt(ctx, from, batch)
+		if err != nil {
+			return fmt.Errorf("list %s: %w", IndexKey, err)
+		}
+		if n < batch {
+			return nil
+		}
+	}
+}
+
+func (q *Queue) adopt(ctx context.Context, from, batch int) (int, error) {
+	ctx, cancel := context.WithTimeout(ctx, q.Timeout)
+	defer cancel()
+	ids, err := q.Redis.ZRange(ctx, IndexKey, int64(from), int64(from+batch-1)).Result()
+	if err != nil || len(ids) == 0 {
+		return 0, err
+	}
+	now := float64(q.Clock.Now().UnixMilli())
+	members := make([]redis.Z, len(ids))
+	for i, id := range ids {
+		members[i] = redis.Z{Score: now, Member: id}
+	}
+	return len(ids), q.Redis.ZAddNX(ctx, DueKey, members...).Err()
+}
+
+// Committed says which job has done what an idempotency key stands for; "" is none.
+func (q *Queue) Committed(ctx context.Context, idempotencyKey string) (by string, err error) {
+	ctx, cancel := context.WithTimeout(ctx, q.Timeout)
+	defer cancel()
+	by, err = q.Redis.Get(ctx, CommittedKey(idempotencyKey)).Result()
+	if errors.Is(err, redis.Nil) {
+		return "", nil
+	}
+	return by, err
+}
+
+// Commit adds to a MULTI that a job has done what its idempotency key stands for.
+func (q *Queue) Commit(ctx context.Context, p redis.Pipeliner, idempotencyKey, jobID string) {
+	if idempotencyKey != "" {
+		p.Set(ctx, CommittedKey(idempotencyKey), jobID, q.TTL)
+	}
+}
+
+// Also makes a MULTI of its own of what add adds to one.
+func (q *Queue) Also(ctx context.Context, add func(ctx context.Context, p redis.Pipeliner) error) error {
+	ctx, cancel := context.WithTimeout(ctx, q.Timeout)
+	defer cancel()
+	_, err := q.Redis.TxPipelined(ctx, func(p redis.Pipeliner) error { return add(ctx, p) })
+	return err
+}

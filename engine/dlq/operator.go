@@ -1,0 +1,114 @@
+package dlq
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"github.com/redis/go-redis/v9"
+
+	"github.com/faultline-sim/faultline/engine/audit"
+	"github.com/faultline-sim/faultline/engine/phase"
+)
+
+// ErrNoEntry says that there is no entry of that id.
+var ErrNoEntry = errors.New("no such entry")
+
+// ErrRefused says that an entry is not one of which that may be done.
+var ErrRefused = errors.New("refused")
+
+// refused is an ErrRefused that says why, and what would be right.
+func refused(format string, args ...any) error {
+	return fmt.Errorf("%w: %s", ErrRefused, fmt.Sprintf(format, args...))
+}
+
+// Approve lets an entry be replayed that waits for it: at once, and by whoever ticks next.
+func (r *Replayer) Approve(ctx context.Context, jobID, by string) error {
+	was, err := r.look(ctx, jobID)
+	if err != nil {
+		return err
+	}
+	if was.ReplayStatus != AwaitingApproval {
+		return refused("the entry of %s waits for no approval: it is %s", jobID, was.ReplayStatus)
+	}
+	now := r.Clock.Now()
+	c := change{to: was.Entry, due: now, event: audit.Event{Kind: EventApproved, Reason: was.ReplayReason, By: by}}
+	c.to.ReplayStatus, c.to.NextReplayAt, c.to.DecidedBy = Scheduled, now.UnixMilli(), by
+	return r.decided(ctx, was, c)
+}
+
+// Deny ends the matter of an entry that has not been replayed.
+func (r *Replayer) Deny(ctx context.Context, jobID, by, reason string) error {
+	was, err := r.look(ctx, jobID)
+	if err != nil {
+		return err
+	}
+	switch was.ReplayStatus {
+	case Replayed, Denied, AlreadyCommitted, Exhausted:
+		return refused("the entry of %s is %s already", jobID, was.ReplayStatus)
+	}
+	c := change{to: was.Entry, event: audit.Event{Kind: EventDenied, Reason: reason, By: by}}
+	c.to.ReplayStatus, c.to.NextReplayAt, c.to.DecidedBy, c.to.ReplayReason = Denied, 0, by, "replay denied by "+by
+	if reason != "" {
+		c.to.ReplayReason += ": " + reason
+	}
+	return r.decided(ctx, was, c)
+}
+
+func (r *Replayer) decided(ctx context.Context, was read, c change) error {
+	if err := r.Queue.apply(phase.With(ctx, was.JobID, phase.DLQUpdate), was, c); err != nil {
+		return err
+	}
+	r.tell(ctx, &c.to)
+	return nil
+}
+
+// Replay replays an entry now, as a person wants it, who is who manual_review leaves it to. What is
+// quarantined, or waits for its approval, is refused, and what would break max_replays; a commit and the
+// policy are checked as ever. It returns the entry as it is then.
+func (r *Replayer) Replay(ctx context.Context, jobID, by string) (Entry, error) {
+	was, err := r.look(ctx, jobID)
+	if err != nil {
+		return Entry{}, err
+	}
+	if err := r.may(&was.Entry); err != nil {
+		return was.Entry, err
+	}
+	if err := r.replay(ctx, was, by); err != nil {
+		return was.Entry, err
+	}
+	return r.Queue.Get(ctx, jobID)
+}
+
+// may says why an entry may not be replayed by a person, or nil.
+func (r *Replayer) may(e *Entry) error {
+	switch e.ReplayStatus {
+	case Replayed:
+		return refused("%s has been replayed already, as %s", e.JobID, e.ReplayJob)
+	case Denied, AlreadyCommitted, Exhausted:
+		return refused("the entry of %s is %s: %s", e.JobID, e.ReplayStatus, e.ReplayReason)
+	case AwaitingApproval:
+		return refused("the replay of %s waits for its approval; `faultline dlq approve %s` gives it", e.JobID, e.JobID)
+	case Scheduled:
+		return nil
+	}
+	switch d := r.Decide(e); d.Action {
+	case Quarantine:
+		return refused("%s is quarantined; mend what it is about, and give its reason_code %s another action in the triage policy. %s", e.JobID, e.ReasonCode, d.Why)
+	case RequireApproval:
+		return refused("the replay of %s needs an approval. %s", e.JobID, d.Why)
+	default:
+		if limit := r.limit(d); e.ReplayCount >= limit {
+			return refused("%s has been replayed %d times, of %d at most", e.JobID, e.ReplayCount, limit)
+		}
+	}
+	return nil
+}
+
+func (r *Replayer) look(ctx context.Context, jobID string) (read, error) {
+	was, err := r.Queue.read(phase.With(ctx, jobID, phase.DLQEntryRead), jobID)
+	if errors.Is(err, redis.Nil) {
+		return read{}, fmt.Errorf("%s: %w", jobID, ErrNoEntry)
+	}
+	return was, err
+}

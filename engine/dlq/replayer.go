@@ -1,0 +1,311 @@
+package dlq
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"maps"
+	"strconv"
+	"time"
+
+	"github.com/jonboulle/clockwork"
+	"github.com/redis/go-redis/v9"
+
+	"github.com/faultline-sim/faultline/engine/audit"
+	"github.com/faultline-sim/faultline/engine/job"
+	"github.com/faultline-sim/faultline/engine/phase"
+	"github.com/faultline-sim/faultline/engine/safety"
+)
+
+// ReplayerKey is the key of the replay worker's lock.
+const ReplayerKey = "cordum:dlq:replayer"
+
+// The kinds of audit event that triage and replay leave.
+const (
+	EventTriaged     = "dlq_triaged"
+	EventReplayed    = "dlq_replayed"
+	EventDenied      = "dlq_replay_denied"
+	EventCommitted   = "dlq_already_committed"
+	EventExhausted   = "dlq_exhausted"
+	EventApproved    = "dlq_replay_approved"
+	EventGrowth      = "dlq_growth_alert"
+	EventGrowthOver  = "dlq_growth_over"
+	byWorker         = "replay-worker"
+	approvalPrefix   = "approval_"
+	throttledInWords = "the safety kernel wants to be asked again later"
+)
+
+// Replayer triages entries, and replays those that the policy and the safety kernel let it. All fields but
+// Policy are required. It is safe for concurrent use: a change of an entry is a compare-and-set.
+type Replayer struct {
+	Queue      *Queue
+	Policy     *Policy // nil is the default of each class
+	Clock      clockwork.Clock
+	Logger     *slog.Logger
+	MaxReplays int // of a job, where no rule says how many
+
+	// What can be taken away of it, to see what it is for.
+	Triage         bool // go by the policy; without, every entry is replayed, as in any dead-letter queue
+	KeepKey        bool // a replay has the idempotency key of its original
+	CheckCommitted bool // what has been done after all is not replayed
+	CheckPolicy    bool // the safety kernel decides anew
+	Atomic         bool // the replay and its entry's update are one MULTI
+
+	// Request returns what a job asked for. A job without a record is redis.Nil to errors.Is.
+	Request func(ctx context.Context, jobID string) (job.Request, error)
+	// Record is the key of a job's record.
+	Record func(jobID string) string
+	// Create adds to a MULTI that a job is PENDING, as Submit stores it.
+	Create func(ctx context.Context, p redis.Pipeliner, req *job.Request) error
+	// Publish puts a job before the schedulers. It may be repeated.
+	Publish func(ctx context.Context, req *job.Request) error
+	// Check is the safety kernel's decision on a job, or safety.ErrUnavailable.
+	Check func(ctx context.Context, req *job.Request) (safety.Verdict, error)
+	// Wait is the back-off before the n-th replay of a job, from 1.
+	Wait func(ctx context.Context, n int) time.Duration
+	// Draw is a number by chance, for an id without Atomic.
+	Draw func(ctx context.Context) uint64
+	// Ended hears of each outcome, by replay_status, with the entry as it is then.
+	Ended func(e *Entry)
+}
+
+// Visit does with an entry whatever is next: triage, or its replay once that is due. What it could not do
+// comes again at a later tick.
+func (r *Replayer) Visit(ctx context.Context, jobID string) error {
+	was, err := r.Queue.read(phase.With(ctx, jobID, phase.DLQEntryRead), jobID)
+	if errors.Is(err, redis.Nil) { // it has expired
+		return r.Queue.settle(phase.With(ctx, jobID, phase.DLQUpdate), jobID)
+	}
+	if err != nil {
+		return err
+	}
+	switch was.ReplayStatus {
+	case PendingReview, Quarantined:
+		return r.triage(ctx, was)
+	case Scheduled:
+		return r.replay(ctx, was, byWorker)
+	case Replayed:
+		return r.publishAgain(ctx, was)
+	}
+	return r.Queue.settle(phase.With(ctx, jobID, phase.DLQUpdate), jobID)
+}
+
+// Decide is what triage makes of an entry.
+func (r *Replayer) Decide(e *Entry) Decision {
+	if !r.Triage {
+		return Decision{Action: AutoReplay, Class: ClassOf(e.ReasonCode).Name, Why: "Without triage every entry is replayed."}
+	}
+	return r.Policy.Decide(e)
+}
+
+// triage decides what becomes of an entry. One that is where triage leaves it stays as it is.
+func (r *Replayer) triage(ctx context.Context, was read) error {
+	d := r.Decide(&was.Entry)
+	c := change{to: was.Entry, event: audit.Event{Kind: EventTriaged, By: byWorker}}
+	c.to.Action, c.to.ReplayReason, c.to.NextReplayAt = d.Action, d.said(), 0
+	switch d.Action {
+	case AutoReplay:
+		if limit := r.limit(d); was.ReplayCount >= limit {
+			return r.end(ctx, was, Exhausted, fmt.Sprintf("replayed %d times, of %d at most", was.ReplayCount, limit), EventExhausted, byWorker)
+		}
+		at := r.Clock.Now().Add(r.Wait(phase.With(ctx, was.JobID, phase.DLQUpdate), was.ReplayCount+1))
+		c.to.ReplayStatus, c.to.NextReplayAt, c.due = Scheduled, at.UnixMilli(), at
+	case RequireApproval:
+		c.to.ReplayStatus = AwaitingApproval
+	case Quarantine:
+		c.to.ReplayStatus = Quarantined
+	case ManualReview:
+		if by, err := r.committed(ctx, &was.Entry); err != nil {
+			return err
+		} else if by != "" {
+			return r.alreadyCommitted(ctx, was, by, byWorker)
+		}
+		c.to.ReplayStatus = PendingReview
+	}
+	if c.to == was.Entry {
+		return r.Queue.settle(phase.With(ctx, was.JobID, phase.DLQUpdate), was.JobID)
+	}
+	c.event.Reason = c.to.ReplayReason
+	if err := r.Queue.apply(phase.With(ctx, was.JobID, phase.DLQUpdate), was, c); err != nil {
+		return err
+	}
+	r.tell(ctx, &c.to)
+	return nil
+}
+
+// said is a decision in words.
+func (d *Decision) said() string {
+	who := ""
+	switch {
+	case d.Owner != "":
+		who = ", for " + d.Owner
+	case d.ApproverGroup != "":
+		who = ", by " + d.ApproverGroup
+	}
+	return fmt.Sprintf("%s%s: %s", d.Action, who, d.Why)
+}
+
+func (r *Replayer) limit(d Decision) int {
+	if d.MaxReplays > 0 {
+		return d.MaxReplays
+	}
+	return r.MaxReplays
+}
+
+// replay makes a job of an entry: unless what it is about has been done, or the safety kernel denies it.
+func (r *Replayer) replay(ctx context.Context, was read, by string) error {
+	at := func(p phase.Phase) context.Context { return phase.With(ctx, was.JobID, p) }
+	orig, err := r.Request(at(phase.DLQEntryRead), was.JobID)
+	if errors.Is(err, redis.Nil) {
+		return r.end(ctx, was, Quarantined, "its job's record is gone, and with it what was asked for", EventTriaged, byWorker)
+	}
+	if err != nil {
+		return err
+	}
+	req := r.request(at(phase.DLQUpdate), orig, &was.Entry)
+	if err := req.Validate(); err != nil {
+		return r.end(ctx, was, Quarantined, "its replay cannot be submitted: "+err.Error(), EventTriaged, byWorker)
+	}
+	if done, err := r.committed(ctx, &was.Entry); err != nil {
+		return err
+	} else if done != "" {
+		return r.alreadyCommitted(ctx, was, done, by)
+	}
+	decision := safety.Verdict{Decision: safety.Allow}
+	if r.CheckPolicy {
+		decision, err = r.Check(ctx, &req)
+	}
+	switch {
+	case err != nil:
+		return fmt.Errorf("policy evaluate: %w", err)
+	case decision.Decision == safety.Deny:
+		return r.end(ctx, was, Denied, "replay denied by policy: "+decision.Reason, EventDenied, "safety-kernel")
+	case decision.Decision == safety.Throttle:
+		return errors.New(throttledInWords)
+	}
+	c := change{to: was.Entry, event: audit.Event{Kind: EventReplayed, Reason: "as " + req.JobID, By: by}}
+	c.to.ReplayStatus, c.to.ReplayJob, c.to.NextReplayAt, c.to.ReplayReason = Replayed, req.JobID, 0, ""
+	if !r.Atomic {
+		if err := r.submit(at(phase.DLQUpdate), &req); err != nil {
+			return err
+		}
+	} else {
+		c.due = r.Clock.Now() // until its request is published
+		c.absent = r.Record(req.JobID)
+		if r.CheckCommitted && was.IdempotencyKey != "" {
+			c.undone = CommittedKey(was.IdempotencyKey)
+		}
+		c.also = func(ctx context.Context, p redis.Pipeliner) error { return r.Create(ctx, p, &req) }
+	}
+	err = r.Queue.apply(at(phase.DLQUpdate), was, c)
+	if errors.Is(err, errTaken) {
+		return r.end(ctx, was, Quarantined, "there is another job "+req.JobID+" already", EventTriaged, byWorker)
+	}
+	if err != nil {
+		return err
+	}
+	r.tell(ctx, &c.to)
+	if !r.Atomic {
+		return nil
+	}
+	return r.publish(ctx, was.JobID, &req)
+}
+
+// submit stores and publishes a replay, as any client does.
+func (r *Replayer) submit(ctx context.Context, req *job.Request) error {
+	_, err := r.Queue.Redis.TxPipelined(ctx, func(p redis.Pipeliner) error { return r.Create(ctx, p, req) })
+	if err != nil {
+		return err
+	}
+	return r.Publish(phase.With(ctx, phase.From(ctx).Job, phase.ReplayPublish), req)
+}
+
+// publishAgain publishes a replay that may not have been.
+func (r *Replayer) publishAgain(ctx context.Context, was read) error {
+	req, err := r.Request(phase.With(ctx, was.JobID, phase.DLQEntryRead), was.ReplayJob)
+	if errors.Is(err, redis.Nil) {
+		return r.Queue.settle(phase.With(ctx, was.JobID, phase.DLQUpdate), was.JobID)
+	}
+	if err != nil {
+		return err
+	}
+	return r.publish(ctx, was.JobID, &req)
+}
+
+func (r *Replayer) publish(ctx context.Context, about string, req *job.Request) error {
+	if err := r.Publish(phase.With(ctx, about, phase.ReplayPublish), req); err != nil {
+		return err
+	}
+	return r.Queue.settle(phase.With(ctx, about, phase.DLQUpdate), about)
+}
+
+// request is the job that replays an entry. An approval of the original is not one of its replay.
+func (r *Replayer) request(ctx context.Context, orig job.Request, e *Entry) job.Request {
+	root, n := e.JobID, 1
+	if e.ReplayOf != "" {
+		root, n = e.ReplayOf, e.ReplayCount+1
+	}
+	req := orig
+	req.JobID = root + "-replay-" + strconv.Itoa(n)
+	if !r.Atomic {
+		req.JobID += fmt.Sprintf("-%08x", uint32(r.Draw(ctx)))
+	}
+	req.Labels = maps.Clone(orig.Labels)
+	if req.Labels == nil {
+		req.Labels = map[string]string{}
+	}
+	maps.DeleteFunc(req.Labels, func(k, _ string) bool {
+		return len(k) > len(approvalPrefix) && k[:len(approvalPrefix)] == approvalPrefix
+	})
+	req.Labels[LabelReplayOf], req.Labels[LabelReplayCount] = root, strconv.Itoa(n)
+	if req.IdempotencyKey == "" {
+		req.IdempotencyKey = orig.JobID // as when it was submitted
+	}
+	if !r.KeepKey {
+		req.IdempotencyKey = req.JobID
+	}
+	return req
+}
+
+// committed says which job has done what the entry is about; "" is none.
+func (r *Replayer) committed(ctx context.Context, e *Entry) (string, error) {
+	if !r.CheckCommitted || e.IdempotencyKey == "" {
+		return "", nil
+	}
+	return r.Queue.Committed(phase.With(ctx, e.JobID, phase.CommittedRead), e.IdempotencyKey)
+}
+
+func (r *Replayer) alreadyCommitted(ctx context.Context, was read, done, by string) error {
+	return r.end(ctx, was, AlreadyCommitted, "what it is about has been done, by "+done, EventCommitted, by)
+}
+
+// end takes an entry to a status in which nothing more is to be done.
+func (r *Replayer) end(ctx context.Context, was read, status, reason, event, by string) error {
+	c := change{to: was.Entry, event: audit.Event{Kind: event, Reason: reason, By: by}}
+	c.to.ReplayStatus, c.to.ReplayReason, c.to.NextReplayAt = status, reason, 0
+	if c.to.Action == "" {
+		c.to.Action = r.Decide(&was.Entry).Action
+	}
+	if c.to == was.Entry {
+		return r.Queue.settle(phase.With(ctx, was.JobID, phase.DLQUpdate), was.JobID)
+	}
+	if err := r.Queue.apply(phase.With(ctx, was.JobID, phase.DLQUpdate), was, c); err != nil {
+		return err
+	}
+	r.tell(ctx, &c.to)
+	return nil
+}
+
+func (r *Replayer) tell(ctx context.Context, e *Entry) {
+	r.Ended(e)
+	r.Logger.LogAttrs(ctx, slog.LevelInfo, "dead letter", slog.String("job_id", e.JobID), slog.String("topic", e.Topic),
+		slog.String("reason_code", e.ReasonCode), slog.String("replay_status", e.ReplayStatus), slog.String("replay_job", e.ReplayJob),
+		slog.String("reason", e.ReplayReason))
+}
+
+// Due lists entries that are to be visited, those that are due for longest first; skip passes over so
+// many of them.
+func (r *Replayer) Due(ctx context.Context, skip, limit int) ([]string, error) {
+	return r.Queue.due(ctx, skip, limit)
+}

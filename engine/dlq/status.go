@@ -1,0 +1,26 @@
+package dlq
+
+// What becomes of an entry's replay: the values of replay_status.
+const (
+	PendingReview    = "pending_review"    // new, or left to a person (seed 004)
+	Scheduled        = "scheduled"         // to be replayed once its back-off is over
+	AwaitingApproval = "awaiting_approval" // to be replayed once somebody approves it
+	Quarantined      = "quarantined"       // not to be replayed as it is
+	Replayed         = "replayed"          // its replay is a job of its own
+	Denied           = "denied"            // by the policy, or by a person
+	AlreadyCommitted = "already_committed" // what it is about has been done after all
+	Exhausted        = "exhausted"         // its job has been replayed as often as it may be
+)
+
+// Statuses lists them.
+var Statuses = []string{PendingReview, Scheduled, AwaitingApproval, Quarantined, Replayed, Denied, AlreadyCommitted, Exhausted}
+
+// Labels of a job that is a replay.
+const (
+	LabelReplayOf    = "replay_of"    // the original's id
+	LabelReplayCount = "replay_count" // which of its replays this is, from 1
+)
+
+// CommittedKey is the key that says that what an idempotency key stands for has been done: it holds the
+// id of the job that did it.
+func CommittedKey(idempotencyKey string) string { return "cordum:committed:" + idempotencyKey }

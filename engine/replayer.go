@@ -1,0 +1,71 @@
+package engine
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"time"
+
+	"github.com/jonboulle/clockwork"
+	"github.com/nats-io/nats.go/jetstream"
+	"github.com/redis/go-redis/v9"
+
+	"github.com/faultline-sim/faultline/engine/dlq"
+	"github.com/faultline-sim/faultline/engine/job"
+	"github.com/faultline-sim/faultline/engine/safety"
+	"github.com/faultline-sim/faultline/engine/store"
+)
+
+// ReplayerConfig is what an operator triages and replays dead letters with. Redis and JetStream are
+// required.
+type ReplayerConfig struct {
+	Redis     redis.UniversalClient                                               // the schedulers' own
+	JetStream jetstream.JetStream                                                 //
+	Triage    *dlq.Policy                                                         // nil is the default of each class of reason codes
+	Check     func(ctx context.Context, req *job.Request) (safety.Verdict, error) // nil asks nobody, and leaves it to the schedulers' own check of the new job
+	Clock     clockwork.Clock                                                     // nil is the real clock
+	Random    Random                                                              // nil is crypto/rand
+	Settings  Settings                                                            // the zero Settings are Hardened()
+}
+
+// NewReplayer returns what an operator lists, approves, denies and replays dead letters with, or says
+// everything that is wrong with its configuration. It does no I/O.
+func NewReplayer(c ReplayerConfig) (*dlq.Replayer, error) {
+	if c.Settings == (Settings{}) {
+		c.Settings = Hardened()
+	}
+	if c.Clock == nil {
+		c.Clock = clockwork.NewRealClock()
+	}
+	if c.Random == nil {
+		c.Random = cryptoRandom{}
+	}
+	errs := []error{checkRedis(c.Redis), c.Settings.Validate()}
+	if c.JetStream == nil {
+		errs = append(errs, errors.New("no JetStream: make one with jetstream.New"))
+	}
+	if err := errors.Join(errs...); err != nil {
+		return nil, fmt.Errorf("replayer: %w", err)
+	}
+	s := &c.Settings
+	records := &store.Store{Redis: c.Redis, Clock: c.Clock, Timeout: s.StoreOpTimeout}
+	queue := &dlq.Queue{Redis: c.Redis, Clock: c.Clock, TTL: s.DLQEntryTTL, Timeout: s.StoreOpTimeout}
+	r := newDLQReplayer(s, records, queue, c.JetStream, c.Random)
+	r.Policy, r.Logger, r.Ended = c.Triage, slog.New(slog.DiscardHandler), func(*dlq.Entry) {}
+	r.Check = c.Check
+	if r.Check == nil {
+		r.Check = func(context.Context, *job.Request) (safety.Verdict, error) {
+			return safety.Verdict{Decision: safety.Allow}, nil
+		}
+	}
+	return r, nil
+}
+
+// replayWait is the back-off before the n-th replay of a job.
+func replayWait(s *Settings, random Random) func(ctx context.Context, n int) time.Duration {
+	return func(ctx context.Context, n int) time.Duration {
+		r := &s.Replay
+		return backoffDelay(n-1, r.BackoffBase, jitter(random.Uint64(ctx), r.BackoffBase), r.BackoffMax)
+	}
+}

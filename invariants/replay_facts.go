@@ -1,0 +1,218 @@
+package invariants
+
+import (
+	"encoding/json"
+	"fmt"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/faultline-sim/faultline/sim"
+)
+
+// The names of dead-letter replay on the wire (seed 004).
+const (
+	committedPrefix  = "cordum:committed:"
+	growthKey        = "cordum:dlq:growth"
+	labelReplayOf    = "replay_of"
+	labelReplayCount = "replay_count"
+)
+
+// replayFacts is what is known of dead letters and their replays.
+type replayFacts struct {
+	letters   map[string]*letter // by job id
+	order     []string
+	counts    map[string]string        // the replay of a job, by "<original> <count>"
+	committed map[string]string        // who has done what an idempotency key stands for
+	came      map[string]time.Duration // when the present entry of each job came into the index
+	alert     bool                     // the growth alert is raised
+	reached   map[string]int           // how often dead letters came to a replay status, and the alert was raised
+	last      map[string]look          // how each process saw the queue grow last
+
+	looked  func(*step, *look) // set by the invariant that judges it
+	alarmed func(*step)
+}
+
+// replayJob is what is known of one job that matters to its replays.
+type replayJob struct {
+	key     string // its idempotency key
+	of      string // the job that it replays; "" for none
+	count   int    // which of that job's replays it is
+	replays int    // of it, and of those
+	decided int    // the step at which the safety kernel answered about it last; 0 is never
+}
+
+// letter is a dead letter as its entry has it.
+type letter struct {
+	status, reasonCode, replayStatus, approvedBy string
+	gone, triaged                                bool
+}
+
+// look is a process's look at how the queue grows.
+type look struct {
+	process string
+	step    int
+	fresh   int
+	alert   bool // there were too many
+	sure    bool // and no entry was at the edge of the window
+	tried   bool // it has tried to change the alert since
+}
+
+// edge is how far the time at which an entry says that it was written may be from that at which it was.
+const edge = time.Second
+
+func (f *facts) replays() *replayFacts {
+	r := &f.replay
+	if r.letters == nil {
+		r.letters, r.counts, r.committed = map[string]*letter{}, map[string]string{}, map[string]string{}
+		r.came, r.last, r.reached = map[string]time.Duration{}, map[string]look{}, map[string]int{}
+	}
+	return r
+}
+
+// letterChanged takes in a change of a job's dead letter.
+func (f *facts) letterChanged(id string, c *sim.Change) {
+	if !f.cfg.Replay.Wanted {
+		return
+	}
+	r := f.replays()
+	l := r.letters[id]
+	if l == nil {
+		l = &letter{}
+		r.letters[id] = l
+		r.order = append(r.order, id)
+	}
+	var e struct {
+		Status       string `json:"status"`
+		ReasonCode   string `json:"reason_code"`
+		ReplayStatus string `json:"replay_status"`
+		DecidedBy    string `json:"decided_by"`
+		Action       string `json:"action"`
+	}
+	if l.gone = c.Gone; c.Gone || json.Unmarshal([]byte(c.Value), &e) != nil {
+		return
+	}
+	if e.ReplayStatus != l.replayStatus {
+		r.reached[e.ReplayStatus]++
+	}
+	l.triaged = e.Action != ""
+	l.status, l.reasonCode, l.replayStatus, l.approvedBy = e.Status, e.ReasonCode, e.ReplayStatus, e.DecidedBy
+}
+
+// lettersIndexed takes in a change of the index of dead letters.
+func (f *facts) lettersIndexed(c *sim.Change) {
+	if !f.cfg.Replay.Wanted {
+		return
+	}
+	r := f.replays()
+	if c.Gone {
+		delete(r.came, c.Field)
+		return
+	}
+	r.came[c.Field] = f.at
+}
+
+// growthChanged takes in that the growth alert was raised, or ended.
+func (f *facts) growthChanged(s *step, c *sim.Change) {
+	r := f.replays()
+	if !r.alert && !c.Gone {
+		r.reached["alert"]++
+	}
+	r.alert = !c.Gone
+	if r.alarmed != nil {
+		r.alarmed(s)
+	}
+}
+
+// growthSeen takes in that a process has looked at how the queue grows, or has tried to change the alert.
+func (f *facts) growthSeen(s *step) {
+	r := f.replays()
+	by := process(s.Node, s.Incarnation)
+	now := r.last[by]
+	if s.Phase == "dlq_growth_write" {
+		now.tried = true
+		r.last[by] = now
+		return
+	}
+	if now.step != 0 {
+		r.looked(s, &now)
+	}
+	if s.failed || s.Outcome == sim.OutcomePending {
+		delete(r.last, by)
+		return
+	}
+	limit, window := f.cfg.Replay.GrowthAlert, f.cfg.Replay.GrowthWindow
+	least, most := 0, 0
+	for _, at := range r.came {
+		if at > s.At-window+edge {
+			least++
+		}
+		if at > s.At-window-edge {
+			most++
+		}
+	}
+	r.last[by] = look{process: by, step: s.Step, fresh: least, alert: least > limit, sure: (least > limit) == (most > limit)}
+}
+
+// asked takes in the safety kernel's answer to a scheduler.
+func (f *facts) asked(e *sim.Event) {
+	if e.Name == "Check" && e.Job != "" && !callerFailed(e) && e.Outcome != sim.OutcomePending {
+		f.job(e.Job).replay.decided = e.Step
+	}
+}
+
+// done notes that what a job's idempotency key stands for has been done.
+func (f *facts) done(j *job) {
+	if f.cfg.Replay.Wanted && j.replay.key != "" {
+		f.replays().committed[j.replay.key] = j.id
+	}
+}
+
+// root is the job that a replay goes back to.
+func (f *facts) root(j *job) *job {
+	for j.replay.of != "" && j.replay.of != j.id {
+		j = f.job(j.replay.of)
+	}
+	return j
+}
+
+// replayOpen says what is still to come of dead letters.
+func replayOpen(f *facts) (list []string) {
+	c := &f.cfg.Replay
+	if !c.Enabled {
+		return nil
+	}
+	for _, id := range f.replay.order {
+		l := f.replay.letters[id]
+		switch {
+		case l.gone:
+		case !l.triaged, l.replayStatus == "scheduled", l.replayStatus == "awaiting_approval" && c.Approved[id]:
+			list = append(list, fmt.Sprintf("the dead letter of %s is %s", id, l.replayStatus))
+		}
+	}
+	if f.replay.alert {
+		list = append(list, "the growth alert is raised")
+	}
+	for _, j := range f.order {
+		if j.replay.of != "" && j.state != absent && !j.state.terminal() && j.state != approvalRequired {
+			list = append(list, fmt.Sprintf("%s, a replay, is %s", j.id, j.state))
+		}
+	}
+	return list
+}
+
+// replayLabels notes what a job's request says of its being a replay.
+func (j *job) replayLabels(labels map[string]string) {
+	j.replay.of = labels[labelReplayOf]
+	j.replay.count, _ = strconv.Atoi(labels[labelReplayCount])
+}
+
+// committedChanged takes in a change of the key that says who has done something.
+func (f *facts) committedChanged(c *sim.Change) {
+	key := strings.TrimPrefix(c.Key, committedPrefix)
+	if c.Gone {
+		delete(f.replays().committed, key)
+		return
+	}
+	f.replays().committed[key] = c.Value
+}
