@@ -22,6 +22,7 @@ import (
 type schedulerFlags struct {
 	serverFlags
 	engineFlags
+	safetyFlags
 	logFlags
 	id            string
 	topics        []string
@@ -50,12 +51,18 @@ what could not be done meanwhile is done later. It answers /metrics, for
 Prometheus, and /healthz, which is 200 only while the engine runs and both
 servers answer.
 
+With --safety-kernel it asks that about every job, over gRPC: with TLS, trusting
+the authority in $SAFETY_KERNEL_TLS_CA or else the system's, or in plaintext with
+SAFETY_KERNEL_INSECURE=true, which SAFETY_KERNEL_TLS_REQUIRED=true refuses. While
+it cannot be reached, jobs wait; or go on, with POLICY_CHECK_FAIL_MODE=open.
+
 On SIGINT or SIGTERM it finishes what it has begun; a second one ends it at once.
 Exit codes: 0 stopped, 2 usage, or a server that cannot be used, 130 ended by a
 second signal.`,
 		Example: `  faultline scheduler
   faultline scheduler --redis redis://redis:6379/0 --nats nats://nats:4222
   faultline scheduler --set engine.poll_interval=5s --set engine.dispatch_timeout=30s
+  SAFETY_KERNEL_TLS_CA=ca.crt faultline scheduler --safety-kernel kernel:9443
   faultline scheduler --topic job.default=default --topic job.gpu=gpu-a,gpu-b`,
 		Args: noArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
@@ -66,6 +73,7 @@ second signal.`,
 	f.addNATS(cmd, "one in this process")
 	cmd.Flags().StringVar(&f.id, "id", "", "the replica's `NAME`, in logs and locks (default the host's name)")
 	f.engineFlags.add(cmd, "settings")
+	f.safetyFlags.add(cmd)
 	cmd.Flags().StringArrayVar(&f.topics, "topic", nil, "the pools that serve a topic, `TOPIC=POOL,...`; repeatable (default job.default=default)")
 	cmd.Flags().StringVar(&f.listen, "listen", "127.0.0.1:2112", "where /metrics and /healthz are, `ADDR`; none opens no port")
 	cmd.Flags().StringVar(&f.embeddedRedis, "embedded-redis", embeddedRedisAddr, "where this process's own Redis listens, `ADDR`")
@@ -86,6 +94,13 @@ func (f *schedulerFlags) run(ctx context.Context, stdout, stderr io.Writer) erro
 		return err
 	}
 	settings, changes, err := f.settings()
+	if err != nil {
+		return err
+	}
+	if err := f.failMode(&settings, f.sets); err != nil {
+		return err
+	}
+	safety, secured, err := f.dial()
 	if err != nil {
 		return err
 	}
@@ -122,9 +137,15 @@ func (f *schedulerFlags) run(ctx context.Context, stdout, stderr io.Writer) erro
 	registry := prometheus.NewRegistry()
 	registry.MustRegister(collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}))
 	streams := engine.StreamOptions{Replicas: f.replicas, MaxAge: f.maxAge}
-	e, err := engine.New(engine.Config{
+	config := engine.Config{
 		ID: f.id, Settings: settings, Routing: routes, Streams: streams, Redis: client, JetStream: js, NATS: nc, Logger: log, Registerer: registry,
-	})
+	}
+	if safety != nil {
+		defer func() { _ = safety.Close() }()
+		config.Safety, config.Output = safety, safety
+		changes = append(changes, f.kernelGreeting(secured, settings.Policy.FailMode))
+	}
+	e, err := engine.New(config)
 	if err != nil {
 		return fail(exitUsage, "%s", firstLine(err))
 	}

@@ -1,0 +1,134 @@
+package main
+
+import (
+	"context"
+	"crypto/tls"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"os"
+
+	"github.com/spf13/cobra"
+	"google.golang.org/grpc"
+	grpctls "google.golang.org/grpc/credentials"
+
+	"github.com/faultline-sim/faultline/engine/safety/kernel"
+	"github.com/faultline-sim/faultline/scenarios"
+)
+
+type kernelFlags struct {
+	logFlags
+	policy string
+	listen string
+	cert   string
+	key    string
+}
+
+func newKernel() *cobra.Command {
+	var f kernelFlags
+	cmd := &cobra.Command{
+		Use:   "kernel",
+		Short: "Serve a safety kernel and output policy that decide by a file of rules",
+		Long: `Kernel serves what a scheduler asks before a job runs, and about its output
+(cordum.safety.v1.SafetyKernel and OutputPolicyService), over gRPC. It decides by
+a file of rules, of which the first that matches counts:
+
+  default: ALLOW
+  rules:
+    - {tenant: guest, decision: DENY, reason: guests run nothing}
+    - {labels: "tier=gold", decision: ALLOW_WITH_CONSTRAINTS, constraints: "placement.zone=eu"}
+    - {job_id: "batch-*", decision: REQUIRE_APPROVAL}
+  output:
+    - {content: password, decision: QUARANTINE}
+    - {topic: job.raw, sync: true, decision: DENY}
+
+Without --tls-cert and --tls-key it speaks plaintext, which a scheduler accepts
+only with SAFETY_KERNEL_INSECURE=true. Exit codes: 0 stopped, 2 usage, or a policy
+or certificate that cannot be used.`,
+		Example: `  faultline kernel --policy policy.yaml
+  faultline kernel --policy policy.yaml --listen :9443 --tls-cert kernel.crt --tls-key kernel.key
+  SAFETY_KERNEL_INSECURE=true faultline scheduler --safety-kernel 127.0.0.1:19443`,
+		Args: noArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			return f.run(cmd.Context(), cmd.OutOrStdout(), cmd.ErrOrStderr())
+		},
+	}
+	cmd.Flags().StringVar(&f.policy, "policy", "", "the rules, a `FILE`")
+	cmd.Flags().StringVar(&f.listen, "listen", "127.0.0.1:19443", "where it answers, `ADDR`")
+	cmd.Flags().StringVar(&f.cert, "tls-cert", "", "its certificate in PEM, a `FILE`")
+	cmd.Flags().StringVar(&f.key, "tls-key", "", "the key of that, a `FILE`")
+	f.logFlags.add(cmd)
+	_ = cmd.RegisterFlagCompletionFunc("listen", cobra.NoFileCompletions)
+	return cmd
+}
+
+func (f *kernelFlags) run(ctx context.Context, stdout, stderr io.Writer) error {
+	if _, err := f.logger(stderr); err != nil {
+		return err
+	}
+	server, policy, err := f.load()
+	if err != nil {
+		return err
+	}
+	options, how, err := f.tls()
+	if err != nil {
+		return err
+	}
+	if err := checkAddr("--listen", f.listen); err != nil {
+		return err
+	}
+	listener, err := net.Listen("tcp", f.listen)
+	if err != nil {
+		return fail(exitUsage, "%s cannot be listened on: %v; give another address with --listen", f.listen, netReason(err))
+	}
+	ctx, stop := interruptible(ctx, func() {})
+	defer stop()
+	s := grpc.NewServer(options...)
+	server.Register(s)
+	p := newPrinter(stdout)
+	p.line("Safety kernel at %s, %s", p.paint(bold, listener.Addr().String()), how)
+	p.line("  %s; rules for jobs: %d, for output: %d; %s", f.policy, len(policy.Rules), len(policy.Output), policy.Snapshot())
+	go func() {
+		<-ctx.Done()
+		s.GracefulStop()
+	}()
+	if err := s.Serve(listener); err != nil && !errors.Is(err, grpc.ErrServerStopped) {
+		return fmt.Errorf("serve: %w", err)
+	}
+	p.line("The safety kernel has stopped.")
+	return nil
+}
+
+// load reads the policy.
+func (f *kernelFlags) load() (*kernel.Server, kernel.Policy, error) {
+	if f.policy == "" {
+		return nil, kernel.Policy{}, fail(exitUsage, "--policy is missing; give a file of rules (`faultline kernel --help` shows one)")
+	}
+	data, err := os.ReadFile(f.policy)
+	if err != nil {
+		return nil, kernel.Policy{}, fail(exitUsage, "%s: %v; give --policy a file that can be read", f.policy, scenarios.FileReason(err))
+	}
+	policy, err := kernel.Parse(f.policy, data)
+	if err != nil {
+		return nil, policy, fail(exitUsage, "%s", firstLine(err))
+	}
+	server, err := kernel.NewServer(policy)
+	return server, policy, err
+}
+
+// tls is how the kernel is to be spoken to.
+func (f *kernelFlags) tls() (options []grpc.ServerOption, how string, err error) {
+	switch {
+	case f.cert == "" && f.key == "":
+		return nil, "in plaintext", nil
+	case f.cert == "" || f.key == "":
+		return nil, "", fail(exitUsage, "--tls-cert and --tls-key belong together; give both, or neither for plaintext")
+	}
+	pair, err := tls.LoadX509KeyPair(f.cert, f.key)
+	if err != nil {
+		return nil, "", fail(exitUsage, "--tls-cert and --tls-key cannot be used: %v; give a certificate and its key, both in PEM", err)
+	}
+	config := &tls.Config{Certificates: []tls.Certificate{pair}, MinVersion: tls.VersionTLS12}
+	return []grpc.ServerOption{grpc.Creds(grpctls.NewTLS(config))}, "with TLS", nil
+}

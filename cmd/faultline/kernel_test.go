@@ -1,0 +1,78 @@
+package main
+
+import (
+	"crypto/ecdsa"
+	"crypto/elliptic"
+	"crypto/rand"
+	"crypto/x509"
+	"crypto/x509/pkix"
+	"encoding/pem"
+	"math/big"
+	"net"
+	"os"
+	"path/filepath"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+)
+
+// certify writes a certificate for this machine, and its key.
+func certify(t *testing.T) (cert, key string) {
+	t.Helper()
+	private, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
+	require.NoError(t, err)
+	template := &x509.Certificate{
+		SerialNumber: big.NewInt(1), Subject: pkix.Name{CommonName: "kernel"}, NotAfter: time.Now().Add(time.Hour),
+		IsCA: true, BasicConstraintsValid: true, KeyUsage: x509.KeyUsageDigitalSignature | x509.KeyUsageCertSign,
+		IPAddresses: []net.IP{net.IPv4(127, 0, 0, 1)},
+	}
+	der, err := x509.CreateCertificate(rand.Reader, template, template, &private.PublicKey, private)
+	require.NoError(t, err)
+	secret, err := x509.MarshalECPrivateKey(private)
+	require.NoError(t, err)
+	dir := t.TempDir()
+	write := func(name, kind string, data []byte) string {
+		path := filepath.Join(dir, name)
+		require.NoError(t, os.WriteFile(path, pem.EncodeToMemory(&pem.Block{Type: kind, Bytes: data}), 0o600))
+		return path
+	}
+	return write("kernel.crt", "CERTIFICATE", der), write("kernel.key", "EC PRIVATE KEY", secret)
+}
+
+// A job is denied over TLS, and waits while the kernel is away.
+func TestAKernelDecides(t *testing.T) {
+	policy := filepath.Join(t.TempDir(), "policy.yaml")
+	require.NoError(t, os.WriteFile(policy, []byte("rules: [{job_id: bad, decision: DENY, reason: not this one}]\n"), 0o600))
+	cert, key := certify(t)
+	k := start(t, "kernel", "--policy", policy, "--listen", "127.0.0.1:0", "--tls-cert", cert, "--tls-key", key)
+	addr := k.says(`Safety kernel at (\S+), with TLS`)
+
+	t.Setenv(envKernelCA, cert)
+	t.Setenv(envKernelTLS, "true")
+	s, at := alone(t, "--safety-kernel", addr, "--set", "engine.policy.circuit_open_for=100ms", "--set", "engine.policy.open_delay=100ms")
+	s.says(`Safety kernel at ` + addr + `, with TLS, trusting .*; fail mode closed`)
+	start(t, "worker", "--id", "worker-1", "--heartbeat", "200ms", at[2], at[3])
+	client(t, exitHeld, at, "submit", "--id", "good", "--wait").says(`1 SUCCEEDED`)
+	client(t, exitViolated, at, "submit", "--id", "bad", "--wait").says(`(?m)^1 DENIED\n  bad is DENIED \(safety_denied.*: not this one\)`)
+
+	k.dies()
+	client(t, exitInconclusive, at, "submit", "--id", "later", "--wait", "--timeout", "1s").says(`1 PENDING`)
+	start(t, "kernel", "--policy", policy, "--listen", addr, "--tls-cert", cert, "--tls-key", key)
+	client(t, exitHeld, at, "submit", "--id", "later", "--wait").says(`1 SUCCEEDED`)
+}
+
+// In the fail mode open a job goes on; what the environment says wins over the file.
+func TestFailModeOfAScheduler(t *testing.T) {
+	config := filepath.Join(t.TempDir(), "safety.yaml")
+	require.NoError(t, os.WriteFile(config, []byte("input_policy: {fail_mode: closed}\n"), 0o600))
+	t.Setenv(envKernelInsecure, "true")
+	t.Setenv(envFailMode, "open")
+	s, at := alone(t, "--safety-kernel", "127.0.0.1:1", "--safety-config", config)
+	s.says(`Safety kernel at 127.0.0.1:1, in plaintext; fail mode open`)
+	start(t, "worker", "--id", "worker-1", "--heartbeat", "200ms", at[2], at[3])
+	client(t, exitHeld, at, "submit", "--id", "job-1", "--wait").says(`1 SUCCEEDED`)
+	s.says(`input policy fail-open: safety kernel unreachable`)
+	_, metrics := s.get(s.says(`(http://\S+/metrics)`))
+	require.Contains(t, metrics, `cordum_scheduler_input_fail_open_total{topic="job.default"} 1`)
+}
