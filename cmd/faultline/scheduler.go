@@ -32,6 +32,7 @@ type schedulerFlags struct {
 	data          string
 	replicas      int
 	maxAge        time.Duration
+	workflows     bool
 }
 
 func newScheduler() *cobra.Command {
@@ -81,6 +82,7 @@ second signal.`,
 	cmd.Flags().StringVar(&f.data, "data", "", "where this process's own NATS keeps its streams, `DIR`; needs --redis (default a temporary folder)")
 	cmd.Flags().IntVar(&f.replicas, "replicas", 1, "how many servers of a NATS cluster keep each message, `N`; of streams that this creates, as the next")
 	cmd.Flags().DurationVar(&f.maxAge, "max-age", 0, "how long the streams keep a message, `DURATION`; 0 is for ever")
+	cmd.Flags().BoolVar(&f.workflows, "workflows", false, "run workflow runs, which a client starts with engine.Client.StartRun")
 	f.logFlags.add(cmd)
 	for _, name := range []string{"id", "topic", "listen", "embedded-redis", "embedded-nats", "replicas", "max-age"} {
 		_ = cmd.RegisterFlagCompletionFunc(name, cobra.NoFileCompletions)
@@ -138,6 +140,7 @@ func (f *schedulerFlags) run(ctx context.Context, stdout, stderr io.Writer) erro
 	registry.MustRegister(collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}))
 	streams := engine.StreamOptions{Replicas: f.replicas, MaxAge: f.maxAge}
 	config := engine.Config{
+		Workflows: f.workflows,
 		ID: f.id, Settings: settings, Routing: routes, Streams: streams, Redis: client, JetStream: js, NATS: nc, Logger: log, Registerer: registry,
 	}
 	if safety != nil {

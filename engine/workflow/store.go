@@ -178,6 +178,8 @@ func (s *Store) put(ctx context.Context, client redis.Cmdable, r *Run, data []by
 		if r.Over() {
 			p.ZRem(ctx, LiveKey, r.RunID)
 			p.ZRem(ctx, TimersKey, r.member())
+		} else { // it may have left the index, if this writes over what it has not read
+			p.ZAdd(ctx, LiveKey, redis.Z{Score: float64(r.CreatedAt), Member: r.RunID})
 		}
 		return nil
 	})

@@ -1,0 +1,345 @@
+package workflow
+
+import (
+	"context"
+	"errors"
+	"log/slog"
+	"strconv"
+	"testing"
+	"time"
+
+	"github.com/alicebob/miniredis/v2"
+	"github.com/jonboulle/clockwork"
+	"github.com/redis/go-redis/v9"
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/faultline-sim/faultline/engine/job"
+	"github.com/faultline-sim/faultline/engine/lock"
+	"github.com/faultline-sim/faultline/engine/store"
+)
+
+// harness is the engine of one replica, on a Redis that others may share.
+type harness struct {
+	*Engine
+	t         *testing.T
+	server    *miniredis.Miniredis
+	clock     *clockwork.FakeClock
+	submitted chan string // the jobs that it has submitted
+	fails     int         // so many submissions fail, once their jobs are stored
+}
+
+func newHarness(t *testing.T, server *miniredis.Miniredis, clock *clockwork.FakeClock) *harness {
+	h := &harness{t: t, server: server, clock: clock, submitted: make(chan string, 100)}
+	client := redis.NewClient(&redis.Options{Addr: server.Addr(), MaxRetries: -1})
+	t.Cleanup(func() { _ = client.Close() })
+	jobs := &store.Store{Redis: client, Clock: clock, Timeout: time.Minute}
+	tokens := 0
+	h.Engine = &Engine{
+		Runs:  &Store{Redis: client, Clock: clock, Timeout: time.Minute, Fence: true, Durable: true},
+		Jobs:  jobs,
+		Clock: clock, Logger: slog.New(slog.DiscardHandler),
+		Locks: &lock.Locker{
+			Redis: client, Clock: clock, Timeout: time.Minute, MaxRenewalFailures: 3, Logger: slog.New(slog.DiscardHandler),
+			Token: func(context.Context) string { tokens++; return t.Name() + strconv.Itoa(tokens) },
+		},
+		Submit: func(ctx context.Context, req job.Request, again bool) error {
+			created, err := jobs.Create(ctx, &req, []byte(`{"job_id":"`+req.JobID+`","workflow_id":"`+req.WorkflowID+`"}`))
+			if err != nil || !created && !again {
+				return err
+			}
+			if h.fails > 0 {
+				h.fails--
+				return errors.New("injected")
+			}
+			h.submitted <- req.JobID
+			return nil
+		},
+		LockTTL: 30 * time.Second, StrictLock: true, RetryDelay: time.Second,
+		Durable: true, DurableFrom: 10 * time.Second, DelayPoll: 5 * time.Second, RunsPoll: 30 * time.Second, BatchSize: 2,
+	}
+	t.Cleanup(h.Close)
+	return h
+}
+
+func alone(t *testing.T) *harness {
+	return newHarness(t, miniredis.RunT(t), clockwork.NewFakeClockAt(began))
+}
+
+// create stores a run whose second step comes so many seconds after its first.
+func (h *harness) create(delaySec int64) {
+	require.NoError(h.t, h.Runs.Create(h.t.Context(), Run{RunID: "run-1", WorkflowID: "wf-1", Steps: []Step{
+		{ID: "a", Topic: "job.default"}, {ID: "b", Topic: "job.default", DependsOn: []string{"a"}, DelaySec: delaySec},
+	}}))
+}
+
+// advances advances the run.
+func (h *harness) advances() { h.t.Helper(); require.NoError(h.t, h.StartRun(h.t.Context(), "run-1")) }
+
+// succeeds ends a job by its record.
+func (h *harness) succeeds(id string) {
+	for _, to := range []job.State{job.Scheduled, job.Dispatched, job.Succeeded} {
+		rec, err := h.Jobs.Read(h.t.Context(), id)
+		require.NoError(h.t, err)
+		_, err = h.Jobs.Write(h.t.Context(), rec.Move(to))
+		require.NoError(h.t, err)
+	}
+}
+
+func (h *harness) run() Run {
+	r, err := h.Runs.Read(h.t.Context(), "run-1")
+	require.NoError(h.t, err)
+	return r
+}
+
+// timer is the run's place in the sorted set of timers.
+func (h *harness) timer() (score float64, ok bool) {
+	score, err := h.server.ZScore(TimersKey, "wf-1:run-1")
+	return score, err == nil
+}
+
+// until waits for something that goes on in the background.
+func (h *harness) until(ok func() bool) {
+	h.t.Helper()
+	require.Eventually(h.t, ok, 10*time.Second, time.Millisecond)
+}
+
+func TestARunFromItsStartToItsEnd(t *testing.T) {
+	h := alone(t)
+	h.create(30)
+	h.create(40) // there is one already
+	score, ok := h.timer()
+	assert.True(t, ok)
+	assert.InDelta(t, 1001, score, 0, "due at once; a whole second, rounded up")
+	assert.Equal(t, int64(30), h.run().Steps[1].DelaySec)
+	h.clock.Advance(time.Second)
+	require.NoError(t, h.firePastDue(t.Context()))
+	assert.Equal(t, "run-1-a-1", <-h.submitted)
+	h.timers.pending.Wait()
+	h.advances()
+	assert.Empty(t, h.submitted, "it waits")
+
+	h.succeeds("run-1-a-1")
+	h.HandleJobResult(t.Context(), "run-1-a-1", "run-1")
+	score, _ = h.timer()
+	assert.InDelta(t, 1032, score, 0)
+	h.clock.Advance(30*time.Second - time.Millisecond)
+	h.advances()
+	assert.Empty(t, h.submitted, "not yet")
+	h.clock.Advance(time.Millisecond)
+	assert.Equal(t, "run-1-b-1", <-h.submitted)
+	h.timers.pending.Wait()
+	_, ok = h.timer()
+	assert.False(t, ok, "its timer went before")
+	h.succeeds("run-1-b-1")
+	h.HandleJobResult(t.Context(), "run-1-b-1", "run-1")
+	assert.Equal(t, Succeeded, h.run().State)
+	assert.False(t, h.server.Exists(LiveKey))
+	h.advances()
+	assert.Empty(t, h.submitted, "it is over")
+}
+
+func TestJobsThatAreNoRuns(t *testing.T) {
+	h := alone(t)
+	h.HandleJobResult(t.Context(), "job-1", "wf-1")
+	h.HandleJobResult(t.Context(), "run-1-a-1", "wf-1")
+	h.HandleJobResult(t.Context(), "run-1-a-1", "run-1") // there is no such run
+	assert.Empty(t, h.server.Keys())
+}
+
+func TestAShortDelayIsInMemoryAlone(t *testing.T) {
+	h := alone(t)
+	h.create(9)
+	_ = h.Runs.RemoveTimer(t.Context(), "wf-1:run-1")
+	h.advances()
+	<-h.submitted
+	h.succeeds("run-1-a-1")
+	h.advances()
+	_, ok := h.timer()
+	assert.False(t, ok)
+	h.clock.Advance(9 * time.Second)
+	assert.Equal(t, "run-1-b-1", <-h.submitted)
+}
+
+func TestADelayWithoutRedisIsInMemoryAlone(t *testing.T) {
+	h := alone(t)
+	r := Run{RunID: "run-1", WorkflowID: "wf-1"}
+	h.server.SetError("LOADING")
+	h.scheduleAfter(t.Context(), &r, began.Add(time.Minute))
+	h.server.SetError("")
+	_, ok := h.timer()
+	assert.False(t, ok)
+	assert.Empty(t, h.timers.armed["run-1"].member)
+	h.create(0)
+	h.clock.Advance(time.Minute)
+	assert.Equal(t, "run-1-a-1", <-h.submitted)
+}
+
+// All delays of a run share one timer: the earliest.
+func TestTheEarliestDelayWins(t *testing.T) {
+	h := alone(t)
+	r := Run{RunID: "run-1", WorkflowID: "wf-1"}
+	for _, after := range []time.Duration{time.Minute, 20 * time.Second, 2 * time.Minute} {
+		h.scheduleAfter(t.Context(), &r, began.Add(after))
+	}
+	score, _ := h.timer()
+	assert.InDelta(t, 1021, score, 0)
+	assert.Equal(t, began.Add(20*time.Second), h.timers.armed["run-1"].at)
+}
+
+// A replica that starts fires what is past due, and arms what is to come.
+func TestTimersAreRecovered(t *testing.T) {
+	h := alone(t)
+	h.create(0)
+	_, err := h.server.ZAdd(TimersKey, 1060, "wf-1:run-2")
+	require.NoError(t, err)
+	h.clock.Advance(time.Second)
+	h.recoverDelayTimers(t.Context())
+	assert.Equal(t, "run-1-a-1", <-h.submitted)
+	h.timers.pending.Wait()
+	members, err := h.server.ZMembers(TimersKey)
+	require.NoError(t, err)
+	assert.Equal(t, []string{"wf-1:run-2"}, members, "that stays until it fires")
+	assert.Equal(t, time.Unix(1060, 0), h.timers.armed["run-2"].at)
+	h.clock.Advance(time.Minute)
+	h.until(func() bool { return !h.server.Exists(TimersKey) })
+}
+
+func TestATimerIsPoppedOnce(t *testing.T) {
+	h := alone(t)
+	h.create(0)
+	h.clock.Advance(time.Second)
+	first, err := h.Runs.PopTimers(t.Context())
+	require.NoError(t, err)
+	second, err := h.Runs.PopTimers(t.Context())
+	require.NoError(t, err)
+	assert.Equal(t, [][]string{{"wf-1:run-1"}, {}}, [][]string{first, second})
+}
+
+func TestOldTimersAreCleaned(t *testing.T) {
+	h := alone(t)
+	for member, at := range map[string]float64{"wf-1:old": 1000, "wf-1:due": 1001} {
+		_, err := h.server.ZAdd(TimersKey, at, member)
+		require.NoError(t, err)
+	}
+	h.clock.Advance(time.Hour + time.Second)
+	require.NoError(t, h.Runs.CleanTimers(t.Context(), cleanAge))
+	members, err := h.server.ZMembers(TimersKey)
+	require.NoError(t, err)
+	assert.Equal(t, []string{"wf-1:due"}, members)
+}
+
+// A run whose lock is another replica's comes again if the lock is strict; else it is gone on with.
+func TestAContendedRun(t *testing.T) {
+	h := alone(t)
+	h.create(0)
+	require.NoError(t, h.server.Set(RunLockKey("run-1"), "another"))
+	require.ErrorIs(t, h.StartRun(t.Context(), "run-1"), lock.ErrBusy)
+	h.Engine.start(t.Context(), "run-1")
+	assert.Empty(t, h.submitted)
+	h.server.Del(RunLockKey("run-1"))
+	h.clock.Advance(h.RetryDelay)
+	assert.Equal(t, "run-1-a-1", <-h.submitted, "later")
+	h.timers.pending.Wait()
+
+	h.succeeds("run-1-a-1")
+	require.NoError(t, h.server.Set(RunLockKey("run-1"), "another"))
+	h.StrictLock = false
+	h.advances()
+	assert.Equal(t, "run-1-b-1", <-h.submitted)
+}
+
+// Of the goroutines of one replica, one has a run at a time, and Redis is asked by that one.
+func TestTheLocalLock(t *testing.T) {
+	h := alone(t)
+	inside, leave := make(chan struct{}), make(chan struct{})
+	done := make(chan error, 2)
+	hold := func(context.Context) error { inside <- struct{}{}; <-leave; return nil }
+	for range 2 {
+		go func() { done <- h.withRunLock(context.Background(), "run-1", hold) }()
+	}
+	<-inside
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	require.ErrorIs(t, h.withRunLock(ctx, "run-1", hold), context.Canceled)
+	select {
+	case <-inside:
+		t.Fatal("two have the run")
+	case leave <- struct{}{}:
+	}
+	<-inside
+	leave <- struct{}{}
+	require.NoError(t, errors.Join(<-done, <-done))
+	assert.Empty(t, h.locals.runs)
+	assert.False(t, h.server.Exists(RunLockKey("run-1")))
+}
+
+func TestAFencedWrite(t *testing.T) {
+	h := alone(t)
+	h.create(0)
+	mine, theirs := h.run(), h.run()
+	require.NoError(t, h.Runs.Write(t.Context(), &theirs))
+	require.ErrorIs(t, h.Runs.Write(t.Context(), &mine), ErrFenced)
+	again := h.run()
+	require.NoError(t, h.Locks.WithLock(t.Context(), RunLockKey("run-1"), time.Minute, func(ctx context.Context) error {
+		require.NoError(t, h.server.Set(RunLockKey("run-1"), "another"))
+		require.ErrorIs(t, h.Runs.Write(ctx, &again), ErrFenced)
+		return nil
+	}))
+	h.Runs.Fence = false
+	mine = theirs
+	mine.Version--
+	require.NoError(t, h.Runs.Write(t.Context(), &mine), "without a fence it is overwritten")
+}
+
+// A submission that failed is repeated by who knows of it, and one that never began by whoever comes next.
+func TestSubmissionsAreRepeated(t *testing.T) {
+	h := alone(t)
+	h.create(0)
+	h.fails = 1
+	require.Error(t, h.StartRun(t.Context(), "run-1"))
+	other := newHarness(t, h.server, h.clock)
+	other.advances()
+	assert.Empty(t, other.submitted, "the job has a record: it is the pending replayer's, for all that this replica knows")
+	h.advances()
+	assert.Equal(t, "run-1-a-1", <-h.submitted)
+	h.advances()
+	assert.Empty(t, h.submitted)
+
+	h.server.Del(store.JobKey("run-1-a-1"))
+	other.advances()
+	assert.Equal(t, "run-1-a-1", <-other.submitted)
+}
+
+func TestTheReconcilerFindsWhatTimersMissed(t *testing.T) {
+	h := alone(t)
+	h.create(0)
+	h.server.Del(TimersKey)
+	_, err := h.server.ZAdd(LiveKey, 1, "run-0") // of which there is no record
+	require.NoError(t, err)
+	h.Reconciler = &lock.Tick{Locker: h.Locks, Key: ReconcilerKey, TTL: time.Minute}
+	well, err := h.reconcile(t.Context())
+	require.NoError(t, err)
+	assert.True(t, well)
+	assert.Equal(t, "run-1-a-1", <-h.submitted)
+	members, err := h.server.ZMembers(LiveKey)
+	require.NoError(t, err)
+	assert.Equal(t, []string{"run-1"}, members)
+}
+
+func TestRunRecoversPollsAndReconciles(t *testing.T) {
+	h := alone(t)
+	h.Poller = &lock.Tick{Locker: h.Locks, Key: PollerKey, TTL: 10 * time.Second}
+	h.Reconciler = &lock.Tick{Locker: h.Locks, Key: ReconcilerKey, TTL: time.Minute}
+	ctx, cancel := context.WithCancel(t.Context())
+	done := make(chan struct{})
+	go func() { defer close(done); h.Run(ctx) }()
+	require.NoError(t, h.clock.BlockUntilContext(t.Context(), 2)) // the loops' tickers
+	h.create(0)
+	h.clock.Advance(5 * time.Second)
+	assert.Equal(t, "run-1-a-1", <-h.submitted, "by the poller")
+	cancel()
+	<-done
+	h.Close()
+	h.Go(func(context.Context) { panic("it is closed") })
+}
