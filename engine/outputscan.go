@@ -129,12 +129,12 @@ func (e *Engine) downgradeLocked(ctx context.Context, listed *store.Record, v ou
 		blocked.blind = true
 		return e.block(ctx, blocked)
 	}
-	rec, err := e.store.Read(phase.With(ctx, listed.JobID, phase.OutputReread), listed.JobID)
+	rec, err := e.store.Read(phase.With(ctx, listed.JobID, phase.QuarantineRead), listed.JobID)
 	switch {
 	case err == nil && rec.State == job.Succeeded:
 		return e.block(ctx, e.quarantine(&rec, v, phase.OutputWrite, "", note))
 	case err == nil || errors.Is(err, store.ErrNotFound):
 		return e.output.ledger.Close(phase.With(ctx, listed.JobID, phase.OutputRecord), listed.JobID, f)
 	}
-	return e.failClosed(ctx, phase.OutputReread, listed.JobID, listed.Topic, err)
+	return e.failClosed(ctx, phase.QuarantineRead, listed.JobID, listed.Topic, err)
 }

@@ -136,7 +136,7 @@ func (in *Injector) match(a *armed, op *sim.Op) (occurrence int, hit bool) {
 	if m == nil {
 		m = a.After
 	}
-	if m == nil || m.Phase != op.Phase || op.Write == Reads(m.Phase) ||
+	if m == nil || m.Phase != op.Phase || op.Kind != sim.KindCall && op.Write == Reads(m.Phase) ||
 		m.Node != "" && m.Node != op.Node() || m.Job != 0 && in.jobID(m.Job) != op.Job {
 		return 0, false
 	}
@@ -154,7 +154,7 @@ func (in *Injector) match(a *armed, op *sim.Op) (occurrence int, hit bool) {
 }
 
 // Reads says whether faults on a phase strike what reads in it, rather than what writes: a
-// `_write` phase may read before it writes, and the fault is the write's.
+// `_write` phase may read before it writes, and the fault is the write's. A call is neither.
 func Reads(phase string) bool {
 	return strings.HasSuffix(phase, "_read") || strings.HasSuffix(phase, "_deliver")
 }

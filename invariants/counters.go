@@ -33,7 +33,7 @@ var mixedUp = []string{counterFailClosed, counterFenced, counterResumed, counter
 
 var countersEqualTrace = Invariant{
 	Name:     "counters-equal-trace",
-	Says:     "The schedulers' counters of dispatches, completions, denials, rollbacks, failed and fenced writes, resumed and voided intents and fail-closed reads equal what the events show.",
+	Says:     "The schedulers' counters of dispatches, completions, denials, quarantines, answers of the output policy, rollbacks, failed and fenced writes, resumed and voided intents and fail-closed reads equal what the events show.",
 	Kind:     Eventually,
 	Source:   "seed 000, publish failure recovery and next step 1; seed 001, next step 1; seed 003, section 10",
 	Needs:    []string{"events-agree-with-servers"},
@@ -66,6 +66,8 @@ var countersEqualTrace = Invariant{
 				{counterVoids, f.count.voids, "messages that took the place of a dispatch"},
 				{counterFenced, f.count.fenced, "state writes that looked and were not made"},
 				{counterDenied, f.count.denied, "DENIED writes that were confirmed"},
+				{counterChecked, f.outputs.checked, "answers of the output policy"},
+				{counterQuarantine, f.outputs.blocked, "OUTPUT_QUARANTINED writes that were confirmed"},
 				{counterResumed, f.count.resumed, "dispatches of an earlier handling that a later one saw stored"},
 				{counterFailClosed, failedClosed, "handlings that did nothing after a failed state read"},
 			} {

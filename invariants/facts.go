@@ -19,6 +19,7 @@ type facts struct {
 	ticks    ticks           // of the reconciler, the replayer and the snapshot's writer
 	swept    []swept         // what crashes took with them
 	sagas    sagas
+	outputs  outputs
 	workflow workflows       // runs of steps, and their delays
 	filed    map[string]bool // messages that have a DLQ entry, by their place
 
@@ -95,6 +96,7 @@ type job struct {
 
 	saga      sagaJob
 	replay    replayJob
+	out       outputJob
 	lock      lock
 	handlings []handling // under way; more than one only if one outlived its lock
 	releases  []release  // under way, or the last of a process

@@ -26,6 +26,7 @@ func TestEveryInvariantCanFail(t *testing.T) {
 	trials := maps.Clone(trials)
 	maps.Copy(trials, recoveryTrials)
 	maps.Copy(trials, sagaTrials)
+	maps.Copy(trials, outputTrials)
 	maps.Copy(trials, workflowTrials)
 	maps.Copy(trials, routingTrials)
 	maps.Copy(trials, tenantTrials)

@@ -25,6 +25,10 @@ const (
 	warmStarted
 	messageSkipped
 	tenantAtLimit
+	scanDowngraded
+	outputFailedOpen
+	outputRedacted
+	scanResumed
 	runContended
 	delayPolled
 	stepRetried

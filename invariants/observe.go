@@ -98,6 +98,7 @@ func (j *Judge) operation(e *sim.Event) {
 	applied, locked := j.changes(s)
 	f.breakerAsked(s)
 	f.sagaOperation(s)
+	f.outputOperation(s)
 	f.workflow.answered(f, s)
 	if s.Phase == "lock_renew" && s.Fault != "" && s.job != nil { // it may hang, and never be answered in time
 		f.meet(s.job, renewalFailed)
@@ -117,7 +118,7 @@ func (j *Judge) operation(e *sim.Event) {
 		j.lockAnswered(s, locked)
 	case "lock_release":
 		j.lockReleased(s)
-	case "state_read", "outbox_claim", "timeout_read":
+	case "state_read", "outbox_claim", "timeout_read", "quarantine_read":
 		j.stateRead(s)
 	case "replay_read":
 		s.job.replayer = process(e.Node, e.Incarnation)
@@ -125,6 +126,8 @@ func (j *Judge) operation(e *sim.Event) {
 		j.publishAnswered(s, applied)
 	case "publish_read":
 		f.readBack(s)
+	case "output_check", "output_scan":
+		f.outputCalled(s)
 	case "tenant_read":
 		f.tenantCounted(s)
 	case "void_publish":
@@ -146,7 +149,7 @@ func (j *Judge) operation(e *sim.Event) {
 			f.count.dlqsFailed++ // of a job, or of a message that makes no sense
 		}
 	case "pending_write", "scheduled_write", "dispatched_write", "rollback_write", "running_write", "outbox_remove", "result_write", "failed_write",
-		"timeout_write", "cancel_write", "approval_write", "denied_write":
+		"timeout_write", "cancel_write", "approval_write", "denied_write", "output_write":
 		j.writeAnswered(s, applied)
 	}
 }
@@ -218,12 +221,15 @@ func (j *Judge) changes(s *step) (applied, locked bool) {
 			j.facts.sagaBuried(c)
 		case c.Key == auditKey:
 			j.facts.sagaAudited(c)
+			j.facts.outputAudited(c)
 		case c.Key == dlqIndex:
 			j.facts.lettersIndexed(c)
 		case c.Key == growthKey:
 			j.facts.growthChanged(s, c)
 		case strings.HasPrefix(c.Key, committedPrefix):
 			j.facts.committedChanged(c)
+		case c.Key == scansKey:
+			j.facts.scanKept(c)
 		case strings.HasPrefix(c.Key, dlqPrefix):
 			id := c.Key[len(dlqPrefix):]
 			j.facts.letterChanged(id, c)

@@ -35,6 +35,9 @@ func (j *job) take(c *sim.Change) bool {
 	case "request":
 		j.request(c.Value)
 		return false
+	case "result_ptr":
+		j.out.ptr = c.Value
+		return false
 	case "tenant":
 		j.tenant = c.Value
 		return false
@@ -111,7 +114,7 @@ func (j *Judge) recordWritten(s *step, record *job) {
 			h.tie = f.tie(own)
 		case dispatched:
 			h.intended = true
-		case failed, denied:
+		case failed, denied, quarantined:
 			h.failed = true
 		}
 	}
@@ -122,6 +125,7 @@ func (j *Judge) recordWritten(s *step, record *job) {
 		f.reach(ceilingReached)
 	}
 	f.sagaWrote(own)
+	f.outputWrote(own, w)
 	j.stepWritten(own)
 	for _, check := range j.wrote {
 		check(own, w)
@@ -256,7 +260,7 @@ func (j *Judge) writeAnswered(s *step, applied bool) {
 		if !s.failed && s.job.stateAt != s.Step { // without RUNNING: the entry was not published
 			f.count.voided++
 		}
-	case "result_write", "failed_write", "timeout_write", "cancel_write", "denied_write":
+	case "result_write", "failed_write", "timeout_write", "cancel_write", "denied_write", "output_write":
 		if !s.failed {
 			f.count.completed++
 		}

@@ -82,7 +82,7 @@ func (j *job) why() string {
 
 var failedNeverPrecedesItsDLQEntry = Invariant{
 	Name:   "failed-never-precedes-its-dlq-entry",
-	Says:   "In every dlq_order but the documented one, FAILED or DENIED is written only once the job has its DLQ entry.",
+	Says:   "In every dlq_order but the documented one, FAILED, DENIED or OUTPUT_QUARANTINED is written only once the job has its DLQ entry.",
 	Kind:   Always,
 	Source: "seed 004, the caveat of an entry lost after the terminal write",
 	check: func(f *facts, t *tally) checker {
@@ -103,7 +103,7 @@ var failedNeverPrecedesItsDLQEntry = Invariant{
 
 var failedJobHasDLQEntry = Invariant{
 	Name:     "failed-job-has-dlq-entry",
-	Says:     "Every FAILED or DENIED job has an indexed DLQ entry with the reason code and the attempts of its record.",
+	Says:     "Every FAILED, DENIED or OUTPUT_QUARANTINED job has an indexed DLQ entry with the reason code and the attempts of its record.",
 	Kind:     Eventually,
 	Source:   "seed 003, section 1; seed 004, for the entry's shape and for the caveat of an entry lost after the terminal write",
 	Needs:    []string{"events-agree-with-servers"},

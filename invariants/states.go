@@ -39,7 +39,7 @@ func parseState(word string) state {
 func (s state) terminal() bool { return s >= succeeded && s < unknown }
 
 // buried says whether a job that is over in s belongs in the dead-letter queue.
-func (s state) buried() bool { return s == failed || s == denied }
+func (s state) buried() bool { return s == failed || s == denied || s == quarantined }
 
 // inFlight says whether a redelivered request for a job in s is a no-op (seed 000).
 func (s state) inFlight() bool { return s == dispatched || s == running }

@@ -92,7 +92,7 @@ func (c *crew) startWorkers(w *sim.World) {
 		pool, capabilities := t.pool(i + 1)
 		k := world.Worker{
 			ID: name, Pool: pool, Labels: t.workerLabels(i + 1), Capabilities: capabilities, MaxParallel: t.MaxParallel, HeartbeatEvery: t.HeartbeatEvery,
-			Work: c.work, Status: c.status, Fail: c.failures.of, Deduplicate: t.Deduplicate, Ledger: c.ledger,
+			Work: c.work, Status: c.status, Fail: c.failures.of, Deduplicate: t.Deduplicate, Ledger: c.ledger, Outputs: c.plan.Engine.Output.Enabled,
 		}
 		w.Node(name, k.Run).Start()
 	}

@@ -2,17 +2,28 @@ package scenarios
 
 import (
 	"github.com/faultline-sim/faultline/engine/safety/kernel"
+	"github.com/faultline-sim/faultline/invariants"
 )
 
 // What can be taken away of the output policy, and what plans draw of it.
 var (
-	outputToggles = []Toggle{}
-	outputDials   = []dial{
+	outputToggles = []Toggle{
+		{Setting: "output.recheck", Off: "false", Scenario: "output-scan-twice", Invariant: "quarantined-only-when-blocked",
+			Says: "A scan that comes back late quarantines a job once more that another scan has quarantined, with a second entry in the audit trail."},
+		{Setting: "output.durable_scans", Off: "false", Scenario: "output-scan-lost", Invariant: "every-output-is-scanned",
+			Says: "A scheduler dies before it has scanned an output, and nobody does."},
+	}
+	outputDials = []dial{
 		{name: "engine.output.check_timeout", values: []string{"200ms", "10s"}, with: "engine.output.enabled=true"},
 		{name: "engine.output.scan_timeout", values: []string{"1s", "2m"}, with: "engine.output.enabled=true"},
 		{name: "engine.output.durable_scans", values: []string{"true", "false"}, with: "engine.output.enabled=true"},
 	}
 )
+
+func outputConfig(p *Plan) invariants.OutputConfig {
+	o := &p.Engine.Output
+	return invariants.OutputConfig{Enabled: o.Enabled, DurableScans: o.DurableScans, ScanTimeout: o.ScanTimeout}
+}
 
 func checkOutput(p *Plan) *PlanError {
 	if p.Engine.Output.Enabled && !p.Kernel.on() {

@@ -114,6 +114,7 @@ func judgeConfig(p *Plan) invariants.Config {
 		CancelNotice: e.CancelNotice, SweepScheduled: e.SweepScheduled, RecheckTimeouts: e.RecheckTimeouts, BusyBackoff: e.BusyBackoff,
 		SnapshotLastSeen: e.SnapshotLastSeen, Reconciler: e.Reconciler, PendingReplayer: e.PendingReplayer, IdempotencyGuard: e.IdempotencyGuard,
 		Routing: routingConfig(p.routing()), Tenants: invariants.TenantConfig{Limit: e.TenantLimit, Reserve: e.TenantReserve},
+		Output:   outputConfig(p),
 		Saga:     sagaConfig(p),
 		Workflow: workflowConfig(&e.Workflow),
 		Policy:   policyConfig(p),

@@ -63,7 +63,6 @@ func TestTogglesAreAllThereAre(t *testing.T) {
 	alternatives := []string{"engine.dispatch_order", "engine.read_error", "engine.stale_worker", // of the documented design, each with scenarios of its own
 		"engine.policy.fail_mode",
 		"engine.output.enabled"} // a part that plans turn on: it is off in both presets
-	waiting := []string{"engine.output.recheck", "engine.output.durable_scans"} // for a world with a kernel
 	listed := map[string]Toggle{}
 	for _, toggle := range Toggles() {
 		assert.NotContains(t, listed, toggle.Setting)
@@ -75,9 +74,6 @@ func TestTogglesAreAllThereAre(t *testing.T) {
 		require.NoError(t, Defaults().Set(toggle.Setting+"="+toggle.Off))
 	}
 	for _, s := range Settings() {
-		if slices.Contains(waiting, s.Name) {
-			continue
-		}
 		is := s.Type == "boolean" || s.Type == "choice"
 		if strings.HasPrefix(s.Name, "engine.") && is && !slices.Contains(alternatives, s.Name) {
 			assert.Contains(t, listed, s.Name, "a toggle without a scenario that shows its worth")

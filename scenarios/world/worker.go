@@ -238,8 +238,11 @@ func (r *running) answer(ctx context.Context, d job.Dispatch, failure *Failure) 
 	if r.Status != nil {
 		status = r.Status(d.JobID)
 	}
-	result := failure.result(job.Result{JobID: d.JobID, WorkerID: r.ID, Status: status, Epoch: d.Epoch})
-	data, err := json.Marshal(result)
+	res := job.Result{JobID: d.JobID, WorkerID: r.ID, Status: status, Epoch: d.Epoch}
+	if r.Outputs {
+		res.ResultPtr = outputKey(d)
+	}
+	data, err := json.Marshal(failure.result(res))
 	if err != nil {
 		return err
 	}

@@ -1,0 +1,136 @@
+package invariants
+
+import "github.com/faultline-sim/faultline/sim"
+
+// What holds of the output policy (seed 003, section 2).
+var outputInvariants = []Invariant{
+	resultGoesAsThePolicySays, quarantinedOnlyWhenBlocked, everyQuarantineIsAudited, blockedOutputEndsQuarantined, everyOutputIsScanned,
+	situation(reached(scanDowngraded), "scan-downgraded-a-job", "A scan takes a job from SUCCEEDED to OUTPUT_QUARANTINED.", "seed 003, section 2, phase 2"),
+	situation(reached(outputFailedOpen), "output-failed-open", "The output policy gives no answer, and the result passes.", "seed 003, section 2, fail-open default"),
+	situation(reached(outputRedacted), "output-redacted", "A result points to the redacted output in place of the output.", "seed 003, section 2, phase 1"),
+	situation(reached(scanResumed), "scan-resumed", "The replayer takes up a scan that somebody else has not finished.", "the hardened scan: what is open is kept"),
+}
+
+var resultGoesAsThePolicySays = Invariant{
+	Name:   "result-goes-as-the-policy-says",
+	Says:   "Who was told of a result's metadata that it is allowed, or has had no answer, writes SUCCEEDED; that it is to be redacted, SUCCEEDED with the redacted output; that it is blocked, OUTPUT_QUARANTINED.",
+	Kind:   Always,
+	Source: "seed 003, section 2, phase 1",
+	check: func(f *facts, t *tally) checker {
+		if !f.cfg.Output.Enabled {
+			return checker{}
+		}
+		return checker{wrote: func(s *step, _ *write) {
+			j := s.job
+			if s.Phase != "result_write" || s.Kind == sim.KindLate || f.mixed || j.state != succeeded && j.state != quarantined {
+				return
+			}
+			t.exercise()
+			a := j.out.told(process(s.Node, s.Incarnation))
+			switch blocks := a.blocks(false); {
+			case blocks != (j.state == quarantined):
+				t.violated(j, "%s wrote %s at step %d, although it was told %s at step %d", who(s.Event), j.state, s.Step, &a, a.step)
+			case a.decision == outputRedact && !blocks && j.out.ptr != a.ptr:
+				t.violated(j, "%s wrote SUCCEEDED at step %d with the output %s, but the redacted one is %s", who(s.Event), s.Step, j.out.ptr, a.ptr)
+			}
+		}}
+	},
+}
+
+var quarantinedOnlyWhenBlocked = Invariant{
+	Name:     "quarantined-only-when-blocked",
+	Says:     "OUTPUT_QUARANTINED is written only over DISPATCHED, RUNNING or SUCCEEDED, and only once the output policy has blocked the result.",
+	Kind:     Always,
+	Source:   "seed 003, section 2: already transitioned, skip",
+	releases: lockOverstayed | lateWrite,
+	covered:  []cover{covers(lockOverstayed|lateWrite, withFence)},
+	check: func(_ *facts, t *tally) checker {
+		return checker{wrote: func(s *step, w *write) {
+			j := s.job
+			if j.state != quarantined {
+				return
+			}
+			t.exercise()
+			switch {
+			case !w.from.inFlight() && w.from != succeeded:
+				t.violated(j, "%s wrote OUTPUT_QUARANTINED over %s at step %d (%s)", who(s.Event), w.from, s.Step, s.Phase)
+			case !j.out.blocked:
+				t.violated(j, "%s wrote OUTPUT_QUARANTINED at step %d (%s), but the output policy has not blocked it", who(s.Event), s.Step, s.Phase)
+			}
+		}}
+	},
+}
+
+var everyQuarantineIsAudited = Invariant{
+	Name:     "every-quarantine-is-audited",
+	Says:     "OUTPUT_QUARANTINED is written together with the one event of that in the audit trail.",
+	Kind:     Always,
+	Source:   "seed 003, section 2: DLQ + audit event",
+	Needs:    []string{"quarantined-only-when-blocked"},
+	releases: lockOverstayed | lateWrite,
+	covered:  []cover{covers(lockOverstayed|lateWrite, withFence)},
+	check: func(_ *facts, t *tally) checker {
+		return checker{wrote: func(s *step, _ *write) {
+			j := s.job
+			if j.state != quarantined {
+				return
+			}
+			t.exercise()
+			if j.out.audited != 1 {
+				t.violated(j, "%s wrote OUTPUT_QUARANTINED at step %d (%s), and the audit trail has %s of it",
+					who(s.Event), s.Step, s.Phase, countOf(j.out.audited, "event", "events"))
+			}
+		}}
+	},
+}
+
+var blockedOutputEndsQuarantined = Invariant{
+	Name:     "blocked-output-ends-quarantined",
+	Says:     "A job whose output the policy has blocked does not stay SUCCEEDED.",
+	Kind:     Eventually,
+	Source:   "seed 003, section 2, output decisions",
+	releases: schedulerCrash | paused | allAway | failedWrite | ambiguousWrite | stateReadError | lockError | ambiguousLock | lockLeft | lockOverstayed | lateWrite,
+	covered: []cover{
+		covers(schedulerCrash|paused|allAway|failedWrite|ambiguousWrite|stateReadError|lockError|ambiguousLock|lockLeft, withDurableScans),
+		covers(lockOverstayed|lateWrite, withDurableScans, withFence),
+	},
+	check: func(f *facts, t *tally) checker {
+		return checker{ended: func(*End) {
+			for _, j := range f.order {
+				a := &j.out.blocking
+				if a.decision == 0 {
+					continue
+				}
+				t.exercise()
+				if j.state == succeeded {
+					t.violated(j, "is SUCCEEDED%s, although the output policy told %s %s at step %d", j.since(), a.process, a, a.step)
+				}
+			}
+		}}
+	},
+}
+
+var everyOutputIsScanned = Invariant{
+	Name:     "every-output-is-scanned",
+	Says:     "The output of every SUCCEEDED job is scanned: the policy has answered about its content.",
+	Kind:     Eventually,
+	Source:   "seed 003, section 2, phase 2; hardened, a scan outlives the process that is to do it, and an answer that does not come",
+	releases: unprovided,
+	covered:  []cover{covers(unprovided, withDurableScans)},
+	check: func(f *facts, t *tally) checker {
+		if !f.cfg.Output.Enabled {
+			return checker{}
+		}
+		return checker{ended: func(*End) {
+			for _, j := range f.order {
+				if j.state != succeeded || j.out.ptr == "" {
+					continue
+				}
+				t.exercise()
+				if !j.out.scanned {
+					t.violated(j, "is SUCCEEDED%s, and nobody has had an answer about its output %s", j.since(), j.out.ptr)
+				}
+			}
+		}}
+	},
+}
