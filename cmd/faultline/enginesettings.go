@@ -6,6 +6,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/faultline-sim/faultline/engine"
+	"github.com/faultline-sim/faultline/engine/safety/kernel"
 	"github.com/faultline-sim/faultline/faults/suggest"
 	"github.com/faultline-sim/faultline/scenarios"
 )
@@ -53,5 +54,7 @@ func (f *engineFlags) settings() (s engine.Settings, changes []string, err error
 	if err := f.consistent(); err != nil {
 		return s, nil, err
 	}
-	return plan.Engine, plan.Changes(), plan.Validate()
+	changes = plan.Changes()
+	plan.Kernel.Default = kernel.Allow // whether there is one, the settings do not say
+	return plan.Engine, changes, plan.Validate()
 }

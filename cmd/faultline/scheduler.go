@@ -55,7 +55,10 @@ servers answer.
 With --safety-kernel it asks that about every job, over gRPC: with TLS, trusting
 the authority in $SAFETY_KERNEL_TLS_CA or else the system's, or in plaintext with
 SAFETY_KERNEL_INSECURE=true, which SAFETY_KERNEL_TLS_REQUIRED=true refuses. While
-it cannot be reached, jobs wait; or go on, with POLICY_CHECK_FAIL_MODE=open.
+it cannot be reached, jobs wait; or go on, with POLICY_CHECK_FAIL_MODE=open. With
+OUTPUT_POLICY_ENABLED=true it is asked about each result, too, over the same
+connection, and results pass while it cannot be reached. --set wins over the
+environment.
 
 On SIGINT or SIGTERM it finishes what it has begun; a second one ends it at once.
 Exit codes: 0 stopped, 2 usage, or a server that cannot be used, 130 ended by a
@@ -102,6 +105,9 @@ func (f *schedulerFlags) run(ctx context.Context, stdout, stderr io.Writer) erro
 	if err := f.failMode(&settings, f.sets); err != nil {
 		return err
 	}
+	if err := f.outputPolicy(&settings, f.sets); err != nil {
+		return err
+	}
 	safety, secured, err := f.dial()
 	if err != nil {
 		return err
@@ -141,12 +147,15 @@ func (f *schedulerFlags) run(ctx context.Context, stdout, stderr io.Writer) erro
 	streams := engine.StreamOptions{Replicas: f.replicas, MaxAge: f.maxAge}
 	config := engine.Config{
 		Workflows: f.workflows,
-		ID: f.id, Settings: settings, Routing: routes, Streams: streams, Redis: client, JetStream: js, NATS: nc, Logger: log, Registerer: registry,
+		ID:        f.id, Settings: settings, Routing: routes, Streams: streams, Redis: client, JetStream: js, NATS: nc, Logger: log, Registerer: registry,
 	}
 	if safety != nil {
 		defer func() { _ = safety.Close() }()
 		config.Safety, config.Output = safety, safety
 		changes = append(changes, f.kernelGreeting(secured, settings.Policy.FailMode))
+		if settings.Output.Enabled {
+			changes = append(changes, "It is asked about the jobs' outputs, too")
+		}
 	}
 	e, err := engine.New(config)
 	if err != nil {
