@@ -21,6 +21,10 @@
 // acknowledged are known again by their place in the stream ([bus.Guard]). A replica that starts learns
 // of the workers from the snapshot that the others leave in Redis.
 //
+// A job of a workflow may say how it is undone: once it has succeeded its compensation is on the workflow's
+// stack, and when a worker answers FAILED_FATAL for another job of the workflow, what is on the stack is
+// submitted as jobs, the last recorded first (package saga).
+//
 // The alternatives that the seeds weigh are settings. [Settings].DispatchOrder can publish first, or
 // put the dispatch into an outbox together with DISPATCHED, from where a relay in every replica
 // publishes it: a relay repeats what it is not sure of, and what a crashed replica left behind.

@@ -53,6 +53,8 @@ type jobRecord struct {
 	cancel      time.Duration // when its cancellation was first stored
 	voided      time.Duration // when a message was first stored in a dispatch's place
 	told        time.Duration // when its worker was first told
+	recorded    time.Duration // when its compensation was first put onto its saga's stack
+	undone      time.Duration // when that was first submitted
 	resumed     time.Duration // when a later handling first published what one before it had intended
 	replayed    time.Duration // when a replayer first found it waiting
 	awaited     bool          // a dispatch was stored since the last DISPATCHED write, and a living worker has it
@@ -123,6 +125,8 @@ func (r *record) observe(e *sim.Event) {
 			r.written(e, id, c)
 		} else if id, ok := strings.CutPrefix(c.Key, "cordum:scheduler:job:"); ok && r.job(id) != nil {
 			r.leased(e, r.job(id), c)
+		} else if strings.HasPrefix(c.Key, "saga:") && strings.HasSuffix(c.Key, ":stack") && !c.Gone && r.job(e.Job) != nil {
+			first(&r.job(e.Job).recorded, e.At)
 		} else if c.Key == "cordum:scheduler:outbox" {
 			r.boxed(c.Field, !c.Gone)
 		}
@@ -172,6 +176,8 @@ func (r *record) stored(e *sim.Event, c *sim.Change) {
 	switch {
 	case j == nil && c.Subject == "sys.job.submit" && e.Node == world.StrangerName:
 		r.poison[id] = true
+	case j == nil && e.Phase == "saga_publish" && r.job(e.Job) != nil:
+		first(&r.job(e.Job).undone, e.At)
 	case j == nil:
 	case c.Subject == "sys.job.submit":
 		if j.submissions == 0 {

@@ -9,7 +9,7 @@ import (
 // situations are what hardly ever comes about by itself, as it takes several things at once: each of them
 // brings one about for a job, unless the space fixes what it needs otherwise.
 var situations = []func(d *drawer, job int){
-	(*drawer).startWarm, (*drawer).orphan, (*drawer).strand, (*drawer).outdate, (*drawer).deadLetter,
+	(*drawer).startWarm, (*drawer).orphan, (*drawer).strand, (*drawer).outdate, (*drawer).deadLetter, (*drawer).breakOff,
 }
 
 // situation has one plan in a few begin with one of them, to which faults are added.
@@ -58,4 +58,20 @@ func (d *drawer) outdate(job int) {
 	d.set("engine.epochs", "true")
 	d.set("workload.slow."+nth(job), from(d, "slow", longWork...))
 	d.add(faults.Fault{On: &faults.Match{Job: job, Phase: "publish"}, Do: faults.FailAfter})
+}
+
+// breakOff has a scheduler die in the middle of rolling a saga back, or stand still for longer than the
+// saga's lock lives, which another then has.
+func (d *drawer) breakOff(int) {
+	d.set("workload.jobs", from(d, "jobs", "3", "4"))
+	last := d.p.Workload.Jobs
+	d.set("workload.saga", nth(last))
+	d.set("workload.answer."+nth(last), "FAILED_FATAL")
+	f := faults.Fault{After: &faults.Match{Job: last - 1, Phase: "saga_publish"}, Do: faults.Crash, Node: faults.Actor, RestartIn: time.Second}
+	if d.oneIn(2, "by a pause") {
+		d.set("engine.saga.lock_ttl", "10s")
+		d.set("topology.schedulers", "2")
+		f.Do, f.RestartIn, f.For = faults.Pause, 0, 70*time.Second
+	}
+	d.add(f)
 }

@@ -20,6 +20,7 @@ func TestSituationsComeAbout(t *testing.T) {
 		{[]string{"scheduled-swept"}, (*drawer).strand},
 		{[]string{"result-of-older-epoch"}, (*drawer).outdate},
 		{[]string{"dead-letter-replayed"}, (*drawer).deadLetter},
+		{[]string{"saga-rolled-back", "saga-rollback-resumed"}, (*drawer).breakOff},
 	}
 	require.Len(t, reach, len(situations))
 	for _, c := range reach {

@@ -108,6 +108,8 @@ func (j *jobRecord) happened() []clause {
 		{j.cancel, "its cancellation was asked for"},
 		{j.voided, "its dispatch was declared void"},
 		{j.told, "its worker was told that it is cancelled"},
+		{j.recorded, "its compensation was recorded"},
+		{j.undone, "its compensation was submitted"},
 	}, func(c clause) bool { return c.at == 0 })
 	for i := range all {
 		all[i].text += " at " + at(all[i].at)

@@ -135,3 +135,13 @@ func TestPacketsOnTheWire(t *testing.T) {
 	assert.Equal(t, job.Heartbeat{WorkerID: "w", Pool: "default", Topics: []string{"job.default"}, ActiveJobs: 1, MaxParallelJobs: 4,
 		CPULoad: 12.5, GPUUtilization: 3, Labels: map[string]string{"a": "b"}, Capabilities: []string{"x"}}, h)
 }
+
+// A job that could not be undone is not begun.
+func TestACompensationIsValidatedWithItsJob(t *testing.T) {
+	req := job.Request{JobID: "job-1", Topic: "job.default", Compensation: &job.Compensation{}}
+	assert.NoError(t, req.Validate())
+	req.Compensation.Topic = "job..cancel"
+	assert.ErrorContains(t, req.Validate(), `compensation: topic "job..cancel" is not a subject`)
+	req.Compensation = &job.Compensation{Topic: "job.cancel", Budget: &job.Budget{DeadlineMS: -1}}
+	assert.ErrorContains(t, req.Validate(), "compensation: budget.deadline_ms is -1")
+}

@@ -71,13 +71,26 @@ func (r *Request) Validate() error {
 	if r.Topic == "" {
 		return errors.New("topic is empty; it must name what the job is for, as in job.default")
 	}
-	for token := range strings.SplitSeq(r.Topic, ".") {
-		if !IsToken(token) {
-			return fmt.Errorf("topic %q is not a subject; it must be words joined by dots, as in job.default", r.Topic)
+	if err := validateWork(r.Topic, r.Budget); err != nil {
+		return err
+	}
+	if c := r.Compensation; c != nil { // a job that could not be undone is better not done
+		if err := validateWork(c.Topic, c.Budget); err != nil {
+			return fmt.Errorf("compensation: %w", err)
 		}
 	}
-	if r.Budget != nil && (r.Budget.DeadlineMS < 0 || r.Budget.DeadlineMS > deadlineMSMax) {
-		return fmt.Errorf("budget.deadline_ms is %d; it must be from 0, which is never, to %d", r.Budget.DeadlineMS, int64(deadlineMSMax))
+	return nil
+}
+
+// validateWork says what is wrong with a topic, which may be empty, or a budget, which may be nil.
+func validateWork(topic string, b *Budget) error {
+	for token := range strings.SplitSeq(topic, ".") {
+		if topic != "" && !IsToken(token) {
+			return fmt.Errorf("topic %q is not a subject; it must be words joined by dots, as in job.default", topic)
+		}
+	}
+	if b != nil && (b.DeadlineMS < 0 || b.DeadlineMS > deadlineMSMax) {
+		return fmt.Errorf("budget.deadline_ms is %d; it must be from 0, which is never, to %d", b.DeadlineMS, int64(deadlineMSMax))
 	}
 	return nil
 }
