@@ -332,7 +332,7 @@ func TestTheReconcilerTakesUpARollback(t *testing.T) {
 	require.NoError(t, h.stepEnds("job-2", job.StatusFailedFatal))
 	require.Empty(t, h.undone())
 	stop := h.run()
-	h.clock.BlockUntil(1)
+	require.NoError(t, h.clock.BlockUntilContext(t.Context(), 1))
 	for !h.logged("compensation submitted", "wf-1") {
 		h.clock.Advance(31 * time.Second)
 		time.Sleep(time.Millisecond)

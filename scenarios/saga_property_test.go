@@ -112,7 +112,7 @@ func TestSagas(t *testing.T) {
 			reached[i.Name] += i.Exercised
 		}
 		for _, f := range res.Fired {
-			reached[string(f.Do)]++
+			reached[f.Do]++
 		}
 	}
 	for _, name := range slices.Concat(sagaPromises, []string{"saga-rolled-back", "saga-rollback-resumed", "saga-joined-late", "saga-entry-unreadable", "saga-compensation-denied", "crash", "pause"}) {
