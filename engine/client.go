@@ -26,11 +26,12 @@ type ClientConfig struct {
 	Settings  Settings        // the zero Settings are Hardened()
 }
 
-// Client submits jobs, cancels them and starts workflow runs. It is safe for concurrent use.
+// Client submits jobs, approves and cancels them, and starts workflow runs. It is safe for concurrent use.
 type Client struct {
 	store    *store.Store
 	runs     *workflow.Store
 	js       jetstream.JetStream
+	clock    clockwork.Clock
 	settings Settings
 }
 
@@ -54,6 +55,7 @@ func NewClient(c ClientConfig) (*Client, error) {
 		store:    &store.Store{Redis: c.Redis, Clock: c.Clock, Timeout: c.Settings.StoreOpTimeout},
 		runs:     &workflow.Store{Redis: c.Redis, Clock: c.Clock, Timeout: c.Settings.StoreOpTimeout, Durable: c.Settings.Workflow.DurableTimers},
 		js:       c.JetStream,
+		clock:    c.Clock,
 		settings: c.Settings,
 	}, nil
 }

@@ -45,6 +45,7 @@ func (e *Engine) startReplayer(ctx context.Context, loops *errgroup.Group) {
 		Waits:         waits,
 		BatchSize:     e.settings.BatchSize,
 		MaxIterations: e.settings.MaxIterations,
+		Granted:       e.granted,
 		Replay:        e.replay,
 	}
 	if e.output.keeps() {

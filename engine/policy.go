@@ -9,6 +9,7 @@ import (
 
 	"github.com/redis/go-redis/v9"
 
+	"github.com/faultline-sim/faultline/engine/audit"
 	"github.com/faultline-sim/faultline/engine/bus"
 	"github.com/faultline-sim/faultline/engine/job"
 	"github.com/faultline-sim/faultline/engine/metrics"
@@ -66,6 +67,10 @@ func (e *Engine) admit(ctx context.Context, h *handling) (goes bool, err error) 
 		return true, nil
 	case safety.RequireApproval:
 		decided.JobHash = h.req.Hash()
+		if e.approvalOf(&h.rec, h.req) == approved {
+			h.decided = &decided
+			return true, nil
+		}
 		return false, e.awaitApproval(ctx, h, &v, decided)
 	case safety.Throttle:
 		err := fmt.Errorf("the safety kernel throttles: %s", v.Reason)
@@ -98,9 +103,17 @@ func (e *Engine) undecided(ctx context.Context, h *handling, cause error) (goes 
 func (e *Engine) awaitApproval(ctx context.Context, h *handling, v *safety.Verdict, decided store.Decided) error {
 	w := h.move(job.ApprovalRequired)
 	w.Decided = &decided
+	keep, err := e.keepDecided(h)
+	if err != nil {
+		return err
+	}
+	w.Also = together(keep, func(ctx context.Context, p redis.Pipeliner) error {
+		return audit.Put(ctx, p, audit.Event{At: e.clock.Now().UnixMilli(), Kind: audit.ApprovalRequired, JobID: h.req.JobID, Reason: v.Reason})
+	})
 	if err := e.move(ctx, phase.ApprovalWrite, &h.rec, w); err != nil {
 		return e.writeRetry(ctx, err, phase.ApprovalWrite, "")
 	}
+	e.metrics.ApprovalsRequired.WithLabelValues(h.req.Topic).Inc()
 	e.log.LogAttrs(ctx, slog.LevelInfo, "job waits for its approval", slog.String("job_id", h.req.JobID),
 		slog.String("topic", h.req.Topic), slog.String("job_hash", decided.JobHash), slog.String("reason", v.Reason))
 	return nil

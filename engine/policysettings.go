@@ -22,6 +22,9 @@ type PolicySettings struct {
 	ThrottleDelay time.Duration `yaml:"throttle_delay" json:"throttle_delay" min:"1ms" max:"1h" doc:"delay when the safety kernel throttles (seed 003)"`
 	OpenDelay     time.Duration `yaml:"open_delay" json:"open_delay" min:"1ms" max:"1h" doc:"delay when the circuit to the safety kernel is open (seed 003)"`
 
+	ApprovalTTL   time.Duration `yaml:"approval_ttl" json:"approval_ttl" min:"1s" max:"8760h" doc:"how old an approval may be when its job goes on (seed 003, approval flow)"`
+	BindApprovals bool          `yaml:"bind_approvals" json:"bind_approvals" doc:"an approval counts for the request that was approved, and while it is no older than approval_ttl; without it the label approval_granted is enough (seed 003, approval flow)"`
+
 	CircuitFailBudget  int           `yaml:"circuit_fail_budget" json:"circuit_fail_budget" min:"1" max:"1000" doc:"consecutive failures that open the circuit (seed 003)"`
 	CircuitOpenFor     time.Duration `yaml:"circuit_open_for" json:"circuit_open_for" min:"100ms" max:"1h" doc:"how long the circuit stays open, and then at most half-open (seed 003)"`
 	CircuitHalfOpenMax int           `yaml:"circuit_half_open_max" json:"circuit_half_open_max" min:"1" max:"1000" doc:"calls that may go out while the circuit is half-open (seed 003)"`
@@ -36,6 +39,8 @@ func documentedPolicy() PolicySettings {
 		Timeout:            2 * time.Second,
 		ThrottleDelay:      5 * time.Second,
 		OpenDelay:          5 * time.Second,
+		ApprovalTTL:        24 * time.Hour,
+		BindApprovals:      true,
 		CircuitFailBudget:  3,
 		CircuitOpenFor:     30 * time.Second,
 		CircuitHalfOpenMax: 3,

@@ -25,14 +25,9 @@ func (e *Engine) replay(ctx context.Context, listed *store.Record) error {
 	if listed.State == job.Dispatched {
 		return e.resume(ctx, listed.JobID)
 	}
-	req, err := listed.Request()
+	req, err := now.Request()
 	if err != nil {
 		return fmt.Errorf("replay %s: %w", listed.JobID, err)
-	}
-	if listed.State == job.ApprovalRequired {
-		if err := e.approve(ctx, listed); err != nil {
-			return err
-		}
 	}
 	err = e.HandleJobRequest(ctx, req)
 	var retry *RetryableError
@@ -43,21 +38,4 @@ func (e *Engine) replay(ctx context.Context, listed *store.Record) error {
 	e.log.LogAttrs(ctx, slog.LevelWarn, "orphan replayed", slog.String("job_id", listed.JobID),
 		slog.String("topic", listed.Topic), slog.String("state", string(listed.State)))
 	return err
-}
-
-// approve takes a job whose approval has been granted back to PENDING, unless it has moved on.
-func (e *Engine) approve(ctx context.Context, listed *store.Record) error {
-	return e.withJobLock(ctx, listed.JobID, func(ctx context.Context) error {
-		rec, err := e.store.Read(phase.With(ctx, listed.JobID, phase.StateRead), listed.JobID)
-		if errors.Is(err, store.ErrNotFound) || err == nil && rec.State != job.ApprovalRequired {
-			return nil
-		}
-		if err != nil {
-			return e.failClosed(ctx, phase.StateRead, listed.JobID, listed.Topic, err)
-		}
-		if err := e.move(ctx, phase.PendingWrite, &rec, rec.Move(job.Pending)); err != nil {
-			return e.writeRetry(ctx, err, phase.PendingWrite, "")
-		}
-		return nil
-	})
 }

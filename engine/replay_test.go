@@ -49,19 +49,24 @@ func TestAnOrphanThatCannotBeHandled(t *testing.T) {
 	assert.ErrorContains(t, h.replayed(), "request of job-1")
 }
 
-// Seed 003, section 1, approval flow.
-func TestAnApprovedJobGoesOn(t *testing.T) {
-	h := newHarness(t, hardened)
-	h.worker("worker-1")
-	h.submit()
-	h.force(job.ApprovalRequired, 0)
-	h.faults.on(phase.PendingWrite, "before")
-	assert.Equal(t, phase.PendingWrite, h.retry(h.replayed()).Phase)
+// Seed 003, section 3: the replayer takes up what was approved, and nothing else that waits.
+func TestAnApprovedJobIsReplayed(t *testing.T) {
+	h, _ := asks(t)
+	h.parked()
+	listed := h.record()
+	assert.False(t, h.granted(&listed))
+	require.NoError(t, h.replayed(), "it goes on waiting")
+	assert.Equal(t, job.ApprovalRequired, h.record().State)
+	require.NoError(t, h.client().Approve(t.Context(), "job-1", "", "ops"))
+	listed = h.record()
+	assert.True(t, h.granted(&listed))
+	h.faults.on(phase.ApprovedWrite, "before")
+	assert.Equal(t, phase.ApprovedWrite, h.retry(h.replayed()).Phase)
 	assert.Equal(t, job.ApprovalRequired, h.record().State)
 	h.faults.on(phase.StateRead, "before")
 	assert.Equal(t, phase.StateRead, h.retry(h.replayed()).Phase)
 
-	listed := h.record()
+	listed = h.record()
 	require.NoError(t, h.replayed())
 	assert.Equal(t, job.Running, h.record().State)
 	require.NoError(t, h.replay(t.Context(), &listed), "it has moved on")

@@ -69,7 +69,16 @@ func (e *Engine) handleJobRequest(ctx context.Context, h *handling) error {
 	if rec.State == job.Dispatched && !h.guessed && e.resumable(&rec) {
 		return e.resumeIntent(ctx, h)
 	}
-	if !dispatchable(rec.State) {
+	switch {
+	case rec.State == job.ApprovalRequired && !h.guessed:
+		if goes, err := e.resumeApproved(ctx, h); !goes {
+			return err
+		}
+	case rec.State == job.Scheduled:
+		if err := e.asDecided(ctx, h); err != nil {
+			return err
+		}
+	case !dispatchable(rec.State):
 		return nil
 	}
 	if rec.Attempts >= e.settings.MaxSchedulingRetries {
@@ -115,7 +124,13 @@ func (e *Engine) adopt(ctx context.Context, h *handling) error {
 // schedule writes SCHEDULED, which counts an attempt (seed 000, attempt accounting).
 func (e *Engine) schedule(ctx context.Context, h *handling, p phase.Phase) error {
 	w := h.move(job.Scheduled)
-	w.Decided = h.decided
+	if w.Decided = h.decided; w.Decided != nil {
+		keep, err := e.keepDecided(h)
+		if err != nil {
+			return err
+		}
+		w.Also = keep
+	}
 	if err := e.move(ctx, p, &h.rec, w); err != nil {
 		return err
 	}

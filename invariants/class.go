@@ -48,6 +48,7 @@ const (
 	sagaFailed
 	succeededLate
 	breakerError
+	approvalUnsent
 )
 
 // classes describes each class, in the order of its bit: its name if it is a fault, and the words
@@ -96,4 +97,5 @@ var classes = [64]struct{ fault, words string }{
 	{"saga-operation-failed", "an operation of a rollback, or on a saga's stack, failed"},
 	{"joined-late", "that job succeeded once its saga was to be rolled back"},
 	{"breaker-error", "an operation on a circuit breaker's counter failed"},
+	{"approval-unsent", "that job was approved, and its request could not be published again"},
 }

@@ -44,13 +44,15 @@ type Config struct {
 	PendingReplayer    bool
 	IdempotencyGuard   bool
 
-	Routing  RoutingConfig
-	Tenants  TenantConfig
-	Policy   PolicyConfig
-	Output   OutputConfig
-	Saga     SagaConfig
-	Workflow WorkflowConfig
-	Replay   ReplayConfig
+	Routing RoutingConfig
+	Tenants TenantConfig
+
+	Approvals ApprovalConfig
+	Policy    PolicyConfig
+	Output    OutputConfig
+	Saga      SagaConfig
+	Workflow  WorkflowConfig
+	Replay    ReplayConfig
 
 	topics map[string]time.Duration // TopicTimeouts
 }

@@ -76,6 +76,7 @@ type job struct {
 	decidedAt int    // the step at which that was written
 
 	wish     wish
+	consent  consent
 	approved bool // its request bears an approval
 
 	scheduled  int        // SCHEDULED writes applied

@@ -68,7 +68,7 @@ func All() []Invariant {
 		redisIndexAgreesWithRecord, countersEqualTrace,
 		failedNeverPrecedesItsDLQEntry, failedJobHasDLQEntry, cancelledJobIsTold, everyJobSettles, noLockOutlivesItsHolder,
 	}
-	all = slices.Concat(all, routingInvariants, tenantInvariants, policyInvariants, outputInvariants, sagaInvariants, workflowInvariants, replayInvariants, situations, replaySituations)
+	all = slices.Concat(all, routingInvariants, tenantInvariants, approvalInvariants, policyInvariants, outputInvariants, sagaInvariants, workflowInvariants, replayInvariants, situations, replaySituations)
 	for i := range all {
 		if all[i].Kind != Sometimes {
 			all[i].Promise = promise(all[i].releases, all[i].covered)

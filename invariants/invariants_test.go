@@ -32,6 +32,7 @@ func TestEveryInvariantCanFail(t *testing.T) {
 	maps.Copy(trials, tenantTrials)
 	maps.Copy(trials, policyTrials)
 	maps.Copy(trials, replayTrials)
+	maps.Copy(trials, approvalTrials)
 	for _, inv := range All() {
 		tr, ok := trials[inv.Name]
 		require.True(t, ok && tr.breaks != nil && tr.holds != nil, "%s has no trial", inv.Name)

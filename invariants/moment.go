@@ -39,6 +39,8 @@ const (
 	failOpenUsed
 	jobThrottled
 	jobDenied
+	approvalGranted
+	approvalAskedAgain
 
 	moments // how many there are
 )

@@ -128,6 +128,10 @@ func (j *Judge) operation(e *sim.Event) {
 		f.readBack(s)
 	case "output_check", "output_scan":
 		f.outputCalled(s)
+	case "approve_publish":
+		if s.failed && !applied {
+			f.meet(s.job, approvalUnsent)
+		}
 	case "tenant_read":
 		f.tenantCounted(s)
 	case "void_publish":
@@ -149,7 +153,7 @@ func (j *Judge) operation(e *sim.Event) {
 			f.count.dlqsFailed++ // of a job, or of a message that makes no sense
 		}
 	case "pending_write", "scheduled_write", "dispatched_write", "rollback_write", "running_write", "outbox_remove", "result_write", "failed_write",
-		"timeout_write", "cancel_write", "approval_write", "denied_write", "output_write":
+		"timeout_write", "cancel_write", "approval_write", "denied_write", "approved_write", "output_write":
 		j.writeAnswered(s, applied)
 	}
 }
@@ -258,6 +262,7 @@ func (j *Judge) changes(s *step) (applied, locked bool) {
 			if c.Field == "decision" {
 				record.decidedAt = s.Step
 			}
+			j.facts.consented(s, record, c)
 		}
 	}
 	written()

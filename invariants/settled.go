@@ -21,9 +21,9 @@ var everyJobSettles = Invariant{
 		covers(lockOverstayed|lateWrite, withFence),
 	},
 	check: func(f *facts, t *tally) checker {
-		judge := func(*End) {
+		judge := func(end *End) {
 			for _, j := range f.order {
-				if !j.accepted || j.state == absent && f.poisoned(j) || j.state == approvalRequired && !j.approved {
+				if !j.accepted || j.state == absent && f.poisoned(j) || f.unapproved(j, end.At) {
 					continue
 				}
 				t.exercise()

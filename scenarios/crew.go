@@ -32,6 +32,8 @@ type crew struct {
 	registries []*prometheus.Registry // one for each scheduler process there was
 	logs       *stalePicks
 	gaveUp     atomic.Int64 // submissions that the submitter has given up
+	approved   atomic.Int64 // jobs that the approver has approved, or left alone
+	changed    atomic.Int64 // jobs that were submitted again with another payload
 }
 
 func newCrew(plan *Plan, variant Variant) *crew {
@@ -127,6 +129,7 @@ func (c *crew) startClients(w *sim.World) {
 	if len(work.ApproveReplay) > 0 {
 		w.Node(world.OperatorName, c.operate).Start()
 	}
+	c.startApprovers(w)
 	if work.Poison+work.Unreadable > 0 {
 		w.Node(world.StrangerName, world.Stranger{Messages: work.Poison, Entries: work.Unreadable, Stack: saga.StackKey(WorkflowID(1)), Every: work.Every}.Run).Start()
 	}

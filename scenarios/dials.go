@@ -31,7 +31,7 @@ var shape = []dial{
 // dials are those of which a plan draws a few. Not among them are the alternatives that are known to
 // lose (publish-first, fail-open, cached-state, and the parts that the documented design can be robbed
 // of: a campaign asks for them by [Space].Sets), budgets, and what [drawer.finish] works out.
-var dials = slices.Concat(recoveryDials, routingDials, policyDials, outputDials, sagaDials, workflowDials, replayDials)
+var dials = slices.Concat(recoveryDials, routingDials, approvalDials, policyDials, outputDials, sagaDials, workflowDials, replayDials)
 
 var recoveryDials = []dial{
 	{name: "engine.dispatch_order", values: []string{"outbox"}},
@@ -122,6 +122,10 @@ func (d *drawer) settings() {
 	}
 	if d.oneIn(10, "saga") {
 		d.rollBack(d.job("fatal job"))
+	}
+	if d.oneIn(10, "approval") {
+		d.set("kernel.default", "ALLOW")
+		from(d, "which", (*drawer).approval, (*drawer).change)(d, d.job("job to be approved"))
 	}
 	if d.oneIn(12, "deadline") {
 		d.set("workload.deadline."+nth(d.job("job with a deadline")), from(d, "deadline", "5s", "100ms", "1m"))

@@ -80,8 +80,9 @@ func TestDrawReachesEveryFault(t *testing.T) {
 	order := func(o engine.DispatchOrder, sets ...string) Space {
 		return Space{Sets: append(sets, "engine.dispatch_order="+string(o))}
 	}
-	replay := Space{Sets: []string{"engine.replay.enabled=true"}}
-	for _, p := range slices.Concat(examples(order(engine.StateFirst), 2500), examples(order(engine.Outbox, "kernel.default=ALLOW", "engine.output.enabled=true"), 2000), examples(replay, 2000)) {
+	plain, kernel := order(engine.StateFirst), order(engine.Outbox, "kernel.default=ALLOW", "engine.output.enabled=true")
+	replay, runs := Space{Sets: []string{"engine.replay.enabled=true"}}, order(engine.StateFirst, "workload.runs=1")
+	for _, p := range slices.Concat(examples(plain, 2500), examples(kernel, 2000), examples(replay, 2000), examples(runs, 1500)) {
 		for _, f := range p.Faults {
 			m := matchOf(&f)
 			switch {
@@ -112,7 +113,7 @@ func TestDrawTurnsEverySetting(t *testing.T) {
 	asked := []string{
 		"engine.read_error", // whose alternatives lose; so do those without a part of the documented design
 		"engine.reconciler", "engine.pending_replayer", "engine.warm_start", "engine.idempotency_guard", "engine.lock_renewal",
-		"engine.lock_release", "engine.workflow.durable_timers", "engine.workflow.delay_poller", "engine.workflow.run_reconciler", "engine.snapshot_lock", "engine.terminate_order", "engine.tie_break",
+		"engine.lock_release", "engine.workflow.durable_timers", "engine.workflow.delay_poller", "engine.workflow.run_reconciler", "engine.snapshot_lock", "engine.terminate_order", "engine.tie_break", "engine.policy.bind_approvals",
 		"engine.replay.triage", "engine.replay.keep_key", "engine.replay.check_committed", "engine.replay.check_policy", "engine.replay.atomic", "engine.replay.carry_count",
 		"engine.policy.fail_mode", "engine.policy.shared_breaker",
 		"engine.output.recheck",

@@ -38,6 +38,11 @@ func Phases() []faults.Phase {
 		p(phase.SafetyCheck, "it asks the safety kernel whether the job may run", call),
 		p(phase.BreakerWrite, "it counts that the call failed, or that failures are forgotten as one succeeded", store),
 		p(phase.ApprovalWrite, "it writes APPROVAL_REQUIRED", store),
+		p(phase.ApproveRead, "an approver looks at the job (workload.approve, as the next two)", store),
+		p(phase.ApproveWrite, "the approver writes its approval into the record", store),
+		p(phase.ApprovePublish, "the approver publishes the request again, to sys.job.submit", publish),
+		p(phase.ApprovedWrite, "a scheduler takes the approved job back to PENDING", store),
+		p(phase.AskAgainWrite, "it notes that the job has become another request, which needs an approval of its own (workload.change)", store),
 		p(phase.DeniedWrite, "it writes DENIED", store),
 		p(phase.ScheduledWrite, "it writes SCHEDULED, which counts one attempt", store),
 		p(phase.Pick, "it picks a worker, in memory", faults.PlaceNone),
@@ -146,13 +151,13 @@ func (p *Plan) Phases() []faults.Phase {
 		phase.PublishRead: e.Epochs, phase.RollbackWrite: !e.ResumeIntents, phase.LockRenew: e.LockRenewal,
 		phase.ProcessedRead: e.IdempotencyGuard, phase.InflightWrite: e.IdempotencyGuard, phase.ProcessedWrite: e.IdempotencyGuard,
 		phase.VoidPublish: e.Epochs && e.VoidIntents, "void_deliver": e.Epochs && e.VoidIntents, "void_ack": e.Epochs && e.VoidIntents,
-		phase.TenantRead: e.TenantLimit > 0, phase.TenantHeal: false, // no job is over and still in its tenant's set, unless the servers lose something
 		phase.CancelNotice: e.CancelNotice, "notice_deliver": e.CancelNotice, "notice_ack": e.CancelNotice,
 		phase.ReconcileLock: e.Reconciler, phase.ReconcileRead: e.Reconciler, phase.TimeoutRead: e.Reconciler && e.RecheckTimeouts, phase.TimeoutWrite: e.Reconciler,
 		phase.ReplayLock: replays, phase.ReplayRead: replays,
 		phase.DLQWrite:    e.DLQOrder != engine.AtomicDLQ || p.Workload.Poison > 0,
 		phase.BreakerRead: kernel && e.Policy.SharedBreaker, phase.BreakerProbe: kernel && e.Policy.SharedBreaker && e.Policy.SharedProbes,
 		phase.SafetyCheck: kernel, phase.BreakerWrite: kernel && e.Policy.SharedBreaker, phase.ApprovalWrite: kernel, phase.DeniedWrite: kernel,
+		phase.ApproveRead: kernel, phase.ApproveWrite: kernel, phase.ApprovePublish: kernel, phase.ApprovedWrite: kernel, phase.AskAgainWrite: kernel,
 		phase.SagaRecord: !e.Saga.AtomicRecord, phase.SagaRead: e.Saga.Peek, phase.SagaClose: e.Saga.DurableRollback,
 		world.PhaseOutput: e.Output.Enabled, phase.OutputCheck: e.Output.Enabled, phase.OutputRead: e.Output.Enabled, phase.OutputScan: e.Output.Enabled,
 		phase.QuarantineRead: e.Output.Enabled && e.Output.Recheck, phase.OutputWrite: e.Output.Enabled, phase.OutputRecord: e.Output.Enabled,
@@ -185,6 +190,12 @@ func (p *Plan) Nodes() []string {
 	}
 	if len(p.Workload.ApproveReplay) > 0 {
 		names = append(names, world.OperatorName)
+	}
+	if len(p.Workload.Approve) > 0 {
+		names = append(names, world.ApproverName)
+	}
+	if len(p.Workload.Change) > 0 {
+		names = append(names, world.ChangerName)
 	}
 	if p.Workload.Poison+p.Workload.Unreadable > 0 {
 		names = append(names, world.StrangerName)

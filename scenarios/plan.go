@@ -67,6 +67,8 @@ type Workload struct {
 	Deadline    map[int]time.Duration `yaml:"deadline,omitempty" json:"deadline,omitempty" min:"1ms" max:"24h" doc:"jobs, by number, that have a deadline, and how long after their submission (budget.deadline_ms)"`
 	Label       map[int]string        `yaml:"label,omitempty" json:"label,omitempty" like:"placement.zone=zone-2" doc:"labels of jobs, by number, joined by commas (seed 003, section 5)"`
 	Requires    map[int]string        `yaml:"requires,omitempty" json:"requires,omitempty" like:"gpu" doc:"what jobs, by number, require of a pool, joined by commas (seed 003, section 5)"`
+	Approve     map[int]time.Duration `yaml:"approve,omitempty" json:"approve,omitempty" min:"1ms" max:"24h" doc:"jobs, by number, that are approved if they have to be, and how long somebody looks at them before"`
+	Change      map[int]time.Duration `yaml:"change,omitempty" json:"change,omitempty" min:"1ms" max:"24h" doc:"jobs, by number, that are submitted again with another payload, and how long after their submission"`
 	Topic       map[int]string        `yaml:"topic,omitempty" json:"topic,omitempty" like:"job.gpu" doc:"the topics of jobs, by number, that are not job.default"`
 	Answer      map[int]string        `yaml:"answer,omitempty" json:"answer,omitempty" oneof:"FAILED,FAILED_FATAL" doc:"jobs, by number, whose worker answers something else than SUCCEEDED; after FAILED_FATAL their workflow is rolled back"`
 

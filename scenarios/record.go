@@ -72,6 +72,7 @@ type jobRecord struct {
 	late        []time.Duration // when a late write of its record was applied
 	failures    []failure       // of its operations
 	submissions int             // stored
+	consent     consent
 }
 
 // hold is the time for which a node had a job's lock, or executed it.
@@ -225,6 +226,7 @@ func (r *record) written(e *sim.Event, id string, c *sim.Change) {
 	if j == nil {
 		return
 	}
+	j.consent.grants(c, e.At)
 	switch c.Field {
 	case "attempts":
 		j.Attempts, _ = strconv.Atoi(c.Value)

@@ -114,11 +114,12 @@ func judgeConfig(p *Plan) invariants.Config {
 		CancelNotice: e.CancelNotice, SweepScheduled: e.SweepScheduled, RecheckTimeouts: e.RecheckTimeouts, BusyBackoff: e.BusyBackoff,
 		SnapshotLastSeen: e.SnapshotLastSeen, Reconciler: e.Reconciler, PendingReplayer: e.PendingReplayer, IdempotencyGuard: e.IdempotencyGuard,
 		Routing: routingConfig(p.routing()), Tenants: invariants.TenantConfig{Limit: e.TenantLimit, Reserve: e.TenantReserve},
-		Output:   outputConfig(p),
-		Saga:     sagaConfig(p),
-		Workflow: workflowConfig(&e.Workflow),
-		Policy:   policyConfig(p),
-		Replay:   replayConfig(p),
+		Approvals: invariants.ApprovalConfig{Kernel: p.Kernel.on(), Bind: e.Policy.BindApprovals, TTL: e.Policy.ApprovalTTL},
+		Output:    outputConfig(p),
+		Saga:      sagaConfig(p),
+		Workflow:  workflowConfig(&e.Workflow),
+		Policy:    policyConfig(p),
+		Replay:    replayConfig(p),
 	}
 }
 
@@ -153,7 +154,7 @@ func (r *run) play(w *sim.World) error {
 	submissions := work.Jobs * work.Submissions
 	submitted := 2*boot + time.Duration(work.Jobs)*work.Every
 	r.stop = w.Step(max(submitted, r.lastTimed())+r.plan.Then.SettleWithin, func() bool {
-		through := r.record.submitted+int(r.crew.gaveUp.Load()) >= submissions && r.record.asked(work)
+		through := r.record.submitted+int(r.crew.gaveUp.Load()) >= submissions && r.record.asked(work) && r.crew.changesDone()
 		return r.over() || w.Now() >= submitted && through && r.injector.Begun(w.Now())
 	})
 	if r.plan.Then.Heal {
@@ -218,7 +219,7 @@ const afterwards = time.Second
 // atRest says whether nothing is left to wait for: every job is settled, the outbox is empty, every
 // message that a living node should still see has been acknowledged, and nothing else is to come.
 func (r *run) atRest() bool {
-	if r.record.settled < r.plan.Workload.Jobs || r.record.queued > 0 || !r.injector.Quiet() || r.world.Now() < max(r.injector.Last(), r.record.buried)+afterwards {
+	if r.record.settled+r.waiting() < r.plan.Workload.Jobs || r.record.queued > 0 || !r.injector.Quiet() || r.world.Now() < max(r.injector.Last(), r.record.buried)+afterwards {
 		return false
 	}
 	for m := range r.record.outstanding {

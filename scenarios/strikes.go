@@ -95,7 +95,7 @@ var weights = map[string]int{
 	"dispatched_write": 32, "publish": 32,
 	"lock_acquire": 12, "lock_renew": 12, "state_read": 12, "scheduled_write": 12, "rollback_write": 12, "running_write": 12, "lock_release": 12, "submit_ack": 12,
 	"saga_read": 6, "saga_pop": 6, "saga_publish": 6, "saga_close": 6,
-	"pending_write": 1, "job_term": 1, "result_term": 1, "cancel_term": 1,
+	"pending_write": 2, "scan_read": 6, "run_write": 6, "job_term": 1, "result_term": 1, "cancel_term": 1,
 }
 
 const weightOfMost = 3
@@ -144,6 +144,8 @@ func (t Topology) actors(phase string) []string {
 	switch {
 	case phase == "submit_write", phase == "submit_publish":
 		return []string{world.SubmitterName}
+	case strings.HasPrefix(phase, "approve_"):
+		return []string{world.ApproverName}
 	case phase == "cancel_publish":
 		return []string{world.CancellerName}
 	case phase == string(world.PhasePoison), phase == string(world.PhaseUnreadable):
@@ -175,6 +177,9 @@ var leads = map[string]func(d *drawer, job int){
 	},
 	"poison_publish": (*drawer).poison, "submit_term": (*drawer).poison,
 	"cancel_publish": (*drawer).cancel, "cancel_deliver": (*drawer).cancel, "cancel_write": (*drawer).cancel, "cancel_ack": (*drawer).cancel,
+	"approval_write": (*drawer).approval, "approve_read": (*drawer).approval, "approve_write": (*drawer).approval, "approve_publish": (*drawer).approval,
+	"approved_write": (*drawer).approval, "ask_again_write": (*drawer).change,
+	"tenant_read": (*drawer).limit, "tenant_heal": (*drawer).limit,
 	"cancel_nak": func(d *drawer, job int) {
 		d.cancel(job)
 		d.fail(job, "cancel_write")
@@ -188,6 +193,9 @@ var leads = map[string]func(d *drawer, job int){
 	"dlq_entry_read": (*drawer).deadLetter, "committed_read": (*drawer).deadLetter, "dlq_update": (*drawer).deadLetter,
 	"replay_publish": (*drawer).deadLetter, "commit_write": (*drawer).deadLetter, "dlq_growth_write": (*drawer).deadLetter,
 }
+
+// limit gives tenants one job in flight at a time.
+func (d *drawer) limit(int) { d.set("engine.tenant_limit", "1") }
 
 func (d *drawer) poison(int) { d.set("workload.poison", from(d, "poison", "1", "2")) }
 

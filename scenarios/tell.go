@@ -50,6 +50,12 @@ func (r *run) unsettled(j *jobRecord) string {
 	switch {
 	case j.State == "":
 		return "it was never stored"
+	case j.State == "APPROVAL_REQUIRED" && j.consent.asks && r.tooOld(j):
+		return "its approval grew too old before it could go on (engine.policy.approval_ttl)"
+	case j.State == "APPROVAL_REQUIRED" && j.consent.asks:
+		return "it has been approved, and has not gone on"
+	case j.State == "APPROVAL_REQUIRED":
+		return "it waits for an approval that nobody has given"
 	case j.Blind != nil && j.Blind.Open && r.record.down[j.worker] && len(j.Dispatches) > 0:
 		return fmt.Sprintf("it was dispatched to %s, which is dead; nobody looks for it until a reconciler does", j.worker)
 	case j.Blind != nil && j.Blind.Open:

@@ -41,7 +41,7 @@ func settingsOf(preset string) map[string]string {
 	return values
 }
 
-var toggles = slices.Concat(recoveryToggles, tenantToggles, policyToggles, outputToggles, sagaToggles, workflowToggles, replayToggles)
+var toggles = slices.Concat(recoveryToggles, tenantToggles, approvalToggles, policyToggles, outputToggles, sagaToggles, workflowToggles, replayToggles)
 
 var recoveryToggles = []Toggle{
 	{Setting: "stale_reason_code", Off: "no_workers", Scenario: "stale-worker", Invariant: "stale-worker-has-its-own-reason",

@@ -13,6 +13,12 @@ const Key = "cordum:audit"
 // EventsMax is how many events the trail keeps; older ones go.
 const EventsMax = 10_000
 
+// Kinds of events about approvals.
+const (
+	ApprovalRequired = "approval_required" // a job waits for one, of what its reason says
+	ApprovalGranted  = "approval_granted"  // by whom; the reason is the hash of what was approved
+)
+
 // Event is one decision.
 type Event struct {
 	At         int64  `json:"at"`   // unix ms

@@ -4,20 +4,19 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"encoding/json"
+	"maps"
 )
 
-// Hash is what an approval is bound to: sha256 over all of the request but its trace id and the label
-// that grants the approval (seed 003, section 1, approval flow).
+// grantLabels are those that an approval adds to a request.
+var grantLabels = []string{LabelApprovalGranted, LabelApprovalHash, LabelApprovedAt, LabelApprovedBy}
+
+// Hash is what an approval is bound to: sha256 over all of the request but its trace id and the labels
+// that grant the approval (seed 003, section 1, approval flow).
 func (r Request) Hash() string {
 	r.TraceID = ""
-	if _, granted := r.Labels[LabelApprovalGranted]; granted {
-		labels := make(map[string]string, len(r.Labels))
-		for k, v := range r.Labels {
-			if k != LabelApprovalGranted {
-				labels[k] = v
-			}
-		}
-		r.Labels = labels
+	r.Labels = maps.Clone(r.Labels)
+	for _, label := range grantLabels {
+		delete(r.Labels, label)
 	}
 	if len(r.Labels) == 0 {
 		r.Labels = nil

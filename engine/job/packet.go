@@ -24,7 +24,10 @@ const idBytesMax = 256
 const (
 	LabelPreferredPool   = "preferred_pool"      // restricts the dispatch to one pool
 	LabelPreferredWorker = "preferred_worker_id" // takes that worker if it can have the job
-	LabelApprovalGranted = "approval_granted"    // "true": a job in APPROVAL_REQUIRED may go on
+	LabelApprovalGranted = "approval_granted"    // "true": a job in APPROVAL_REQUIRED may go on, if its record says so too
+	LabelApprovalHash    = "approval_hash"       // of what was approved; see [Request.Hash]
+	LabelApprovedAt      = "approved_at"         // in unix ms
+	LabelApprovedBy      = "approved_by"         // by whom, in words
 )
 
 // Request asks for a job to be done: the packet on sys.job.submit.

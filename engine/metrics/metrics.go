@@ -44,6 +44,7 @@ type Metrics struct {
 	RenewalsAbandoned    prometheus.Counter     // locks left to expire under their holder (seed 003, section 8)
 
 	Policy
+	Approvals
 	Output Output
 	Saga   Saga
 
@@ -96,6 +97,7 @@ func New(reg prometheus.Registerer) (*Metrics, error) {
 		}),
 	}
 	m.Policy = newPolicy(counters)
+	m.Approvals = newApprovals(counters)
 	var saga []prometheus.Collector
 	m.Saga, saga = newSaga()
 	all = append(all, saga...)

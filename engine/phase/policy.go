@@ -9,6 +9,15 @@ const (
 	BreakerWrite  Phase = "breaker_write"  // a failure is counted, or a success forgets them
 	ApprovalWrite Phase = "approval_write" // APPROVAL_REQUIRED
 	DeniedWrite   Phase = "denied_write"   // DENIED
+
+	ApproveRead    Phase = "approve_read"    // an approver looks at a job
+	ApproveWrite   Phase = "approve_write"   // it grants its approval
+	ApprovePublish Phase = "approve_publish" // it publishes the request again, to sys.job.submit
+	ApprovedWrite  Phase = "approved_write"  // back to PENDING, with the request that was approved
+	AskAgainWrite  Phase = "ask_again_write" // the request has changed: another approval is asked for
 )
 
-var policyPhases = []Phase{BreakerRead, BreakerProbe, SafetyCheck, BreakerWrite, ApprovalWrite, DeniedWrite}
+var policyPhases = []Phase{
+	BreakerRead, BreakerProbe, SafetyCheck, BreakerWrite, ApprovalWrite, DeniedWrite,
+	ApproveRead, ApproveWrite, ApprovePublish, ApprovedWrite, AskAgainWrite,
+}

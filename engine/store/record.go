@@ -44,6 +44,10 @@ const (
 	fieldSnapshot    = "policy_snapshot"
 	fieldConstraints = "constraints"
 	fieldJobHash     = "job_hash"
+
+	fieldApprovalHash = "approval_hash"
+	fieldApprovedAt   = "approved_at"
+	fieldApprovedBy   = "approved_by"
 )
 
 // DeadlinesKey is a sorted set: the jobs that have a deadline and are not over, by it in unix ms.
@@ -68,6 +72,7 @@ type Record struct {
 	ResultPtr  string    // the Redis key of the job's output; "" if there is none
 	Fatal      bool      // its worker called its failure final: the workflow that it is part of has failed (seed 003, section 4)
 	Decided    Decided   // by the safety kernel
+	Grant      Grant     // the last approval; the zero value if there was none
 }
 
 // Decided is what the safety kernel said of a job when it was asked last; the zero value if it never was.
@@ -179,6 +184,12 @@ func parse(jobID string, m map[string]string) (Record, error) {
 	}
 	if r.Version, err = parseCount(m[fieldVersion]); err != nil {
 		return Record{}, fmt.Errorf("%s: version: %w", JobKey(jobID), err)
+	}
+	if m[fieldApprovedAt] != "" {
+		r.Grant = Grant{Hash: m[fieldApprovalHash], By: m[fieldApprovedBy]}
+		if r.Grant.At, err = parseMillis(m[fieldApprovedAt]); err != nil {
+			return Record{}, fmt.Errorf("%s: approved_at: %w", JobKey(jobID), err)
+		}
 	}
 	if text := m[fieldConstraints]; text != "" {
 		if err := json.Unmarshal([]byte(text), &r.Decided.Constraints); err != nil {

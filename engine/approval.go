@@ -1,0 +1,144 @@
+package engine
+
+import (
+	"context"
+	"encoding/json"
+	"log/slog"
+
+	"github.com/redis/go-redis/v9"
+
+	"github.com/faultline-sim/faultline/engine/job"
+	"github.com/faultline-sim/faultline/engine/metrics"
+	"github.com/faultline-sim/faultline/engine/phase"
+	"github.com/faultline-sim/faultline/engine/store"
+)
+
+// approval says what an approval is worth to a request that bears one.
+type approval int
+
+const (
+	notApproved     approval = iota // it bears none
+	approved                        //
+	approvedAnother                 // another request was approved, or none
+	approvalExpired                 //
+)
+
+// approvalOf says what an approval is worth to the request at hand: the record must have one, not too old,
+// of this very request. Without bind_approvals the request's own word is enough.
+func (e *Engine) approvalOf(rec *store.Record, req *job.Request) approval {
+	s := &e.settings.Policy
+	switch {
+	case req.Labels[job.LabelApprovalGranted] != "true":
+		return notApproved
+	case !s.BindApprovals:
+		return approved
+	case rec.Grant.At.IsZero() || rec.Grant.Hash != req.Hash():
+		return approvedAnother
+	case e.clock.Since(rec.Grant.At) > s.ApprovalTTL:
+		return approvalExpired
+	}
+	return approved
+}
+
+// granted says whether a job that waits for an approval has one, by the request that its record keeps.
+func (e *Engine) granted(rec *store.Record) bool {
+	req, err := rec.Request()
+	return err == nil && e.approvalOf(rec, &req) == approved
+}
+
+// resumeApproved takes a job in APPROVAL_REQUIRED on, if the request at hand has been approved. One that
+// is not the request which waits takes its place, and has to be approved itself. The caller holds the job's
+// lock.
+func (e *Engine) resumeApproved(ctx context.Context, h *handling) (goes bool, err error) {
+	switch e.approvalOf(&h.rec, h.req) {
+	case approved:
+		return e.backToPending(ctx, h)
+	case approvalExpired:
+		return false, e.refuseApproval(ctx, h, metrics.RefusedExpired)
+	case approvedAnother:
+		_ = e.refuseApproval(ctx, h, metrics.RefusedChanged)
+	}
+	hash := h.req.Hash()
+	if waits, err := h.rec.Request(); err == nil && waits.Hash() == hash {
+		return false, nil
+	}
+	return false, e.askAgain(ctx, h, hash)
+}
+
+func (e *Engine) refuseApproval(ctx context.Context, h *handling, reason string) error {
+	e.metrics.ApprovalsRefused.WithLabelValues(h.rec.Topic, reason).Inc()
+	e.log.LogAttrs(ctx, slog.LevelWarn, "approval does not count", slog.String("job_id", h.rec.JobID),
+		slog.String("topic", h.rec.Topic), slog.String("reason", reason))
+	return nil
+}
+
+// backToPending writes PENDING, and the approved request with it: whoever takes the job on from its record
+// is to dispatch that one.
+func (e *Engine) backToPending(ctx context.Context, h *handling) (goes bool, err error) {
+	keep, err := e.keep(h)
+	if err != nil {
+		return false, err
+	}
+	w := h.move(job.Pending)
+	w.Also = keep
+	if err := e.move(ctx, phase.ApprovedWrite, &h.rec, w); err != nil {
+		return false, e.writeRetry(ctx, err, phase.ApprovedWrite, "")
+	}
+	e.metrics.ApprovalsGranted.WithLabelValues(h.req.Topic).Inc()
+	e.log.LogAttrs(ctx, slog.LevelInfo, "job approved", slog.String("job_id", h.req.JobID),
+		slog.String("topic", h.req.Topic), slog.String("by", h.rec.Grant.By))
+	return true, nil
+}
+
+// keep makes the request at hand the record's, in the MULTI that it is given.
+func (e *Engine) keep(h *handling) (func(ctx context.Context, p redis.Pipeliner) error, error) {
+	packet, err := json.Marshal(h.req)
+	if err != nil {
+		return nil, err
+	}
+	h.rec.Packet, h.rec.Topic, h.rec.Tenant = packet, h.req.Topic, h.req.Tenant
+	return func(ctx context.Context, p redis.Pipeliner) error {
+		e.store.PutRequest(ctx, p, h.req, packet)
+		return nil
+	}, nil
+}
+
+func (e *Engine) askAgain(ctx context.Context, h *handling, hash string) error {
+	packet, err := json.Marshal(h.req)
+	if err != nil {
+		return err
+	}
+	if err := e.store.AskAgain(phase.With(ctx, h.req.JobID, phase.AskAgainWrite), h.req, packet, hash); err != nil {
+		return e.writeRetry(ctx, err, phase.AskAgainWrite, "")
+	}
+	e.metrics.ApprovalsRequired.WithLabelValues(h.req.Topic).Inc()
+	e.log.LogAttrs(ctx, slog.LevelWarn, "request has changed, another approval is required", slog.String("job_id", h.req.JobID),
+		slog.String("topic", h.req.Topic), slog.String("job_hash", hash))
+	return nil
+}
+
+// asDecided makes the request at hand the one that was decided upon: the record's, if the safety kernel was
+// asked about it. One that has changed since is not decided upon again.
+func (e *Engine) asDecided(ctx context.Context, h *handling) error {
+	if h.rec.Decided.Decision == "" || h.guessed {
+		return nil
+	}
+	req, err := h.rec.Request()
+	if err != nil {
+		return e.storeRetry(ctx, err, phase.StateRead, "")
+	}
+	if req.Hash() != h.req.Hash() {
+		e.log.LogAttrs(ctx, slog.LevelWarn, "request has changed since it was decided upon", slog.String("job_id", h.req.JobID),
+			slog.String("topic", h.req.Topic))
+		h.req = &req
+	}
+	return nil
+}
+
+// keepDecided is keep if the request that the safety kernel has decided upon is not the record's; else nil.
+func (e *Engine) keepDecided(h *handling) (func(ctx context.Context, p redis.Pipeliner) error, error) {
+	if stored, err := h.rec.Request(); err == nil && stored.Hash() == h.req.Hash() {
+		return nil, nil
+	}
+	return e.keep(h)
+}

@@ -1,0 +1,103 @@
+package store
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/redis/go-redis/v9"
+
+	"github.com/faultline-sim/faultline/engine/audit"
+	"github.com/faultline-sim/faultline/engine/job"
+)
+
+// Grant is an approval of a job. Only [Store.Approve] writes one: what a request says of itself is no proof.
+type Grant struct {
+	Hash string    // of the request that was approved
+	At   time.Time // zero is never
+	By   string    // in words
+}
+
+// approveTries is how often an approval is written anew while others write the record.
+const approveTries = 5
+
+// Approve writes the grant that decide gives the job, with the request as the grant leaves it. decide sees
+// the record as it is, and may see it again if that changes. Its error is passed on. The caller holds no
+// lock, hence the WATCH.
+func (s *Store) Approve(ctx context.Context, jobID string, decide func(r *Record) (Grant, []byte, error)) error {
+	ctx, cancel := context.WithTimeout(ctx, s.Timeout)
+	defer cancel()
+	key := JobKey(jobID)
+	var err error = redis.TxFailedErr
+	for range approveTries {
+		if !errors.Is(err, redis.TxFailedErr) {
+			break
+		}
+		err = s.Redis.Watch(ctx, func(tx *redis.Tx) error {
+			r, err := s.readWatched(ctx, tx, jobID)
+			if err != nil {
+				return err
+			}
+			grant, packet, err := decide(&r)
+			if err != nil {
+				return err
+			}
+			_, err = tx.TxPipelined(ctx, func(p redis.Pipeliner) error {
+				p.HSet(ctx, key, fieldRequest, packet, fieldApprovalHash, grant.Hash, fieldApprovedAt, grant.At.UnixMilli(), fieldApprovedBy, grant.By)
+				return audit.Put(ctx, p, audit.Event{At: grant.At.UnixMilli(), Kind: audit.ApprovalGranted, JobID: jobID, Reason: grant.Hash, By: grant.By})
+			})
+			return err
+		}, key)
+	}
+	if err != nil {
+		return fmt.Errorf("approve %s: %w", key, err)
+	}
+	return nil
+}
+
+func (s *Store) readWatched(ctx context.Context, tx *redis.Tx, jobID string) (Record, error) {
+	m, err := tx.HGetAll(ctx, JobKey(jobID)).Result()
+	if err != nil {
+		return Record{}, err
+	}
+	if len(m) == 0 {
+		return Record{}, ErrNotFound
+	}
+	return parse(jobID, m)
+}
+
+// AskAgain notes that a job in APPROVAL_REQUIRED is to be approved as another request than before. A job
+// that is there no more is ErrFenced.
+func (s *Store) AskAgain(ctx context.Context, req *job.Request, packet []byte, hash string) error {
+	ctx, cancel := context.WithTimeout(ctx, s.Timeout)
+	defer cancel()
+	key := JobKey(req.JobID)
+	err := s.Redis.Watch(ctx, func(tx *redis.Tx) error {
+		state, err := tx.HGet(ctx, key, fieldState).Result()
+		if err != nil && !errors.Is(err, redis.Nil) {
+			return err
+		}
+		if job.State(state) != job.ApprovalRequired {
+			return ErrFenced
+		}
+		_, err = tx.TxPipelined(ctx, func(p redis.Pipeliner) error {
+			s.PutRequest(ctx, p, req, packet)
+			p.HSet(ctx, key, fieldJobHash, hash)
+			return audit.Put(ctx, p, audit.Event{At: s.Clock.Now().UnixMilli(), Kind: audit.ApprovalRequired, JobID: req.JobID, Reason: "the request has changed: " + hash})
+		})
+		return err
+	}, key)
+	if errors.Is(err, redis.TxFailedErr) {
+		err = ErrFenced
+	}
+	if err != nil {
+		return fmt.Errorf("ask again for %s: %w", key, err)
+	}
+	return nil
+}
+
+// PutRequest adds to a MULTI that the record's request is another.
+func (s *Store) PutRequest(ctx context.Context, p redis.Pipeliner, req *job.Request, packet []byte) {
+	p.HSet(ctx, JobKey(req.JobID), fieldTopic, req.Topic, fieldTenant, req.Tenant, fieldRequest, packet)
+}

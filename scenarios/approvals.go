@@ -1,0 +1,134 @@
+package scenarios
+
+import (
+	"cmp"
+	"context"
+	"encoding/json"
+	"maps"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/faultline-sim/faultline/engine/safety/kernel"
+	"github.com/faultline-sim/faultline/scenarios/world"
+	"github.com/faultline-sim/faultline/sim"
+)
+
+// startApprovers starts who approves jobs, and who changes them, as far as the plan has them.
+func (c *crew) startApprovers(w *sim.World) {
+	work := c.plan.Workload
+	if len(work.Approve) > 0 {
+		w.Node(world.ApproverName, c.approver).Start()
+	}
+	if len(work.Change) > 0 {
+		w.Node(world.ChangerName, c.changer).Start()
+	}
+}
+
+// approver is the main function of the approver. It starts when the submitter does, as the changer.
+func (c *crew) approver(p *sim.Process) {
+	work := c.plan.Workload
+	var list []world.Approval
+	for _, n := range slices.Sorted(maps.Keys(work.Approve)) {
+		list = append(list, world.Approval{JobID: JobID(n), From: time.Duration(n) * work.Every, After: work.Approve[n]})
+	}
+	done := c.once(world.ApproverName)
+	world.Approver{Approvals: list, Client: c.client, Tries: work.Tries, Done: done}.Run(p)
+}
+
+// changer is the main function of the changer.
+func (c *crew) changer(p *sim.Process) {
+	work := c.plan.Workload
+	var list []world.Change
+	for n, after := range work.Change {
+		list = append(list, world.Change{Job: n, After: time.Duration(n)*work.Every + after})
+	}
+	slices.SortFunc(list, func(a, b world.Change) int { return cmp.Or(cmp.Compare(a.After, b.After), cmp.Compare(a.Job, b.Job)) })
+	client := c.client(p)
+	world.Changer{Changes: list, Done: c.once(world.ChangerName), Submit: func(ctx context.Context, _ *sim.Process, n int) error {
+		r := c.request(n)
+		r.Payload = json.RawMessage(`{"changed":true}`)
+		return client.Submit(ctx, r)
+	}}.Run(p)
+}
+
+// once counts what a process of that node has done; a new process begins anew.
+func (c *crew) once(node string) func() {
+	n := &c.approved
+	if node == world.ChangerName {
+		n = &c.changed
+	}
+	n.Store(0)
+	return func() { n.Add(1) }
+}
+
+// approvalsDone says whether the jobs that are to be approved have been, or were left alone.
+func (c *crew) approvalsDone() bool { return int(c.approved.Load()) >= len(c.plan.Workload.Approve) }
+
+// changesDone says whether the jobs that are to change have been submitted again.
+func (c *crew) changesDone() bool { return int(c.changed.Load()) >= len(c.plan.Workload.Change) }
+
+// consent is what the record follows of a job's approval.
+type consent struct {
+	asks    bool          // the request that waits bears an approval
+	granted time.Duration // when it was granted; 0 if it never was
+}
+
+// grants takes in what a job's record says of approvals.
+func (g *consent) grants(c *sim.Change, at time.Duration) {
+	switch c.Field {
+	case "request":
+		g.asks = strings.Contains(c.Value, `"approval_granted":"true"`)
+	case "approved_at":
+		g.granted = at
+	}
+}
+
+// waiting counts the jobs that wait for an approval which nobody will give.
+func (r *run) waiting() (n int) {
+	if !r.crew.approvalsDone() {
+		return 0
+	}
+	for _, j := range r.record.jobs {
+		if j.State == "APPROVAL_REQUIRED" && (!j.consent.asks || r.tooOld(j)) {
+			n++
+		}
+	}
+	return n
+}
+
+// tooOld says whether the job's approval does not count any more.
+func (r *run) tooOld(j *jobRecord) bool {
+	p := &r.plan.Engine.Policy
+	now := r.end
+	if now == 0 {
+		now = r.world.Now()
+	}
+	return p.BindApprovals && now > j.consent.granted+p.ApprovalTTL
+}
+
+// What can be taken away of approvals, and what plans draw of them.
+var (
+	approvalToggles = []Toggle{
+		{Setting: "policy.bind_approvals", Off: "false", Scenario: "approval-of-a-changed-job", Invariant: "no-dispatch-without-approval",
+			Says: "A job is approved that has become another since the approver looked at it, and goes on as that."},
+	}
+	approvalDials = []dial{
+		{name: "engine.policy.approval_ttl", values: []string{"1m", "5s"}},
+	}
+)
+
+// approval has a job wait for an approval, which comes.
+func (d *drawer) approval(job int) {
+	if !d.p.Kernel.on() {
+		return
+	}
+	d.p.Kernel.Rules = append([]kernel.Rule{{JobID: JobID(job), Decision: kernel.RequireApproval}}, d.p.Kernel.Rules...)
+	d.set("workload.approve."+nth(job), from(d, "approved after", "1s", "1ms", "10s"))
+}
+
+// change has a job that waits for its approval submitted again as another.
+func (d *drawer) change(job int) {
+	d.approval(job)
+	d.set("workload.change."+nth(job), from(d, "changed after", "2s", "1ms", "500ms", "5s"))
+}
