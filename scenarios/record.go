@@ -27,6 +27,7 @@ type record struct {
 	poison      map[string]bool  // messages of the stranger that were stored
 	runs        map[string]bool  // workflow runs that were stored
 	timeouts    timeouts
+	derived     derived
 }
 
 // message is one that a stream holds.
@@ -98,7 +99,7 @@ type failure struct {
 func newRecord(plan *Plan) *record {
 	r := &record{
 		down: map[string]bool{}, outstanding: map[message]bool{}, poison: map[string]bool{}, runs: map[string]bool{},
-		each: plan.Workload.Submissions, deliveries: plan.Engine.MaxDeliver, relayed: plan.Engine.DispatchOrder == engine.Outbox, timeouts: newTimeouts(plan),
+		each: plan.Workload.Submissions, deliveries: plan.Engine.MaxDeliver, relayed: plan.Engine.DispatchOrder == engine.Outbox, timeouts: newTimeouts(plan), derived: newDerived(),
 	}
 	for n := range plan.Workload.Jobs {
 		r.jobs = append(r.jobs, &jobRecord{JobResult: JobResult{ID: JobID(n + 1), Dispatches: []DispatchPoint{}}})
@@ -116,6 +117,7 @@ func (r *record) job(id string) *jobRecord {
 }
 
 func (r *record) observe(e *sim.Event) {
+	r.derived.observe(e)
 	for i := range e.Changes {
 		c := &e.Changes[i]
 		if c.Stream != "" {

@@ -38,6 +38,8 @@ type Result struct {
 	Telling    []string           `json:"telling"`                  // the story of the jobs the plan is about, a sentence each
 	Jobs       []JobResult        `json:"jobs"`                     // in the order of their numbers
 	Unsettled  []Unsettled        `json:"unsettled,omitempty"`
+	Derived    []*DerivedJob      `json:"derived,omitempty"`  // in the order in which they were first seen
+	Audit      []AuditEvent       `json:"audit,omitempty"`    // the decisions on record, in their order
 	Breakers   []BreakerChange    `json:"breakers,omitempty"` // what each replica's circuit breakers did, in the order of time
 	Open       []string           `json:"open,omitempty"`     // what else is still to come, a sentence each
 	Counters   map[string]float64 `json:"counters,omitempty"` // the schedulers' metrics, summed, as name{label="value"}

@@ -89,7 +89,8 @@ func (r *run) tell(about []*jobRecord) []string {
 	if stale := r.staleStory(); stale != "" {
 		told = append(told, stale)
 	}
-	return append(told, r.others(about))
+	told = append(told, r.others(about))
+	return append(told, r.record.derived.tell()...)
 }
 
 // staleStory says what the dead worker cost all jobs together.

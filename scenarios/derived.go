@@ -1,0 +1,189 @@
+package scenarios
+
+import (
+	"encoding/json"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/faultline-sim/faultline/sim"
+)
+
+// DerivedJob is a job that the schedulers have submitted themselves: a compensation, the step of a run, or
+// the replay of a dead letter.
+type DerivedJob struct {
+	ID         string        `json:"id"`
+	What       string        `json:"what"` // whose it is, in words
+	Submitted  time.Duration `json:"submitted_ns"`
+	State      string        `json:"state"` // at the end; empty if it was never stored
+	Reason     string        `json:"reason_code,omitempty"`
+	Settled    time.Duration `json:"settled_ns,omitempty"`
+	Dispatches int           `json:"dispatches"` // stored
+}
+
+// AuditEvent is a decision that the audit trail has on record.
+type AuditEvent struct {
+	Time   time.Duration `json:"at_ns"`
+	Kind   string        `json:"kind"`
+	JobID  string        `json:"job_id,omitempty"`
+	Reason string        `json:"reason,omitempty"`
+	By     string        `json:"by,omitempty"`
+}
+
+// derived follows the jobs that no client has submitted, and the audit trail.
+type derived struct {
+	jobs  []*DerivedJob // in the order in which they were first seen
+	byID  map[string]*DerivedJob
+	audit []AuditEvent
+	told  map[string]bool // events of the trail, as they stand there
+}
+
+func newDerived() derived { return derived{byID: map[string]*DerivedJob{}, told: map[string]bool{}} }
+
+// whatOf says whose job an id is of, "" for one that a client submitted.
+func whatOf(id string, packet []byte) string {
+	if of, n, ok := strings.Cut(id, "-replay-"); ok {
+		return fmt.Sprintf("replay %s of %s", n, of)
+	}
+	var req struct {
+		WorkflowID string            `json:"workflow_id"`
+		Labels     map[string]string `json:"labels"`
+	}
+	_ = json.Unmarshal(packet, &req)
+	switch {
+	case strings.HasPrefix(id, "comp-"):
+		return "compensation of " + req.Labels["saga_job_id"]
+	case req.WorkflowID != "" && strings.HasPrefix(id, req.WorkflowID+"-"):
+		return "step of " + req.WorkflowID
+	}
+	return ""
+}
+
+func (d *derived) observe(e *sim.Event) {
+	for i := range e.Changes {
+		c := &e.Changes[i]
+		switch {
+		case c.Key == "cordum:audit" && !c.Gone && !d.told[c.Value]:
+			d.told[c.Value] = true
+			event := struct {
+				AuditEvent
+				At int64 `json:"at"`
+			}{}
+			if json.Unmarshal([]byte(c.Value), &event) == nil {
+				event.Time = e.At
+				d.audit = append(d.audit, event.AuditEvent)
+			}
+		case c.Subject == "sys.job.submit":
+			if j := d.job(c.Header["Job-Id"], []byte(c.Value)); j != nil {
+				first(&j.Submitted, e.At)
+			}
+		case c.Stream == "CORDUM_JOBS" && c.Header["Job-Void"] == "" && !strings.HasSuffix(c.Subject, ".cancel"):
+			if j := d.byID[c.Header["Job-Id"]]; j != nil {
+				j.Dispatches++
+			}
+		default:
+			if id, ok := strings.CutPrefix(c.Key, "job:"); ok {
+				d.written(e, id, c)
+			}
+		}
+	}
+}
+
+func (d *derived) written(e *sim.Event, id string, c *sim.Change) {
+	if c.Field == "request" {
+		d.job(id, []byte(c.Value))
+	}
+	j := d.byID[id]
+	if j == nil {
+		return
+	}
+	switch c.Field {
+	case "state":
+		j.State, j.Settled = c.Value, 0
+		if terminal(c.Value) {
+			j.Settled = e.At
+		}
+	case "reason_code":
+		j.Reason = c.Value
+	}
+}
+
+// job finds a derived job, or takes it in; nil for a job that a client submitted.
+func (d *derived) job(id string, packet []byte) *DerivedJob {
+	if j := d.byID[id]; j != nil {
+		return j
+	}
+	what := whatOf(id, packet)
+	if what == "" {
+		return nil
+	}
+	j := &DerivedJob{ID: id, What: what}
+	d.byID[id] = j
+	d.jobs = append(d.jobs, j)
+	return j
+}
+
+// toldMax bounds what a story tells of derived jobs, and again of the audit trail.
+const toldMax = 8
+
+// tell has a sentence for each derived job, and for each decision on record.
+func (d *derived) tell() (told []string) {
+	for _, j := range d.jobs {
+		told = append(told, j.story())
+	}
+	told = shorten(told, "derived job")
+	var decided []string
+	for _, a := range d.audit {
+		decided = append(decided, a.story())
+	}
+	return append(told, shorten(decided, "decision")...)
+}
+
+func shorten(told []string, noun string) []string {
+	if len(told) <= toldMax {
+		return told
+	}
+	return append(slices.Clone(told[:toldMax-1]), fmt.Sprintf("And %s.", count(len(told)-toldMax+1, "more "+noun)))
+}
+
+func (j *DerivedJob) story() string {
+	s := fmt.Sprintf("%s, %s,", j.ID, j.What)
+	if j.Submitted > 0 {
+		s += " was submitted at " + at(j.Submitted)
+	} else {
+		s += " was stored and never submitted"
+	}
+	switch j.Dispatches {
+	case 0:
+	case 1:
+		s += "; one dispatch was stored"
+	default:
+		s += fmt.Sprintf("; %d dispatches were stored", j.Dispatches)
+	}
+	switch {
+	case j.State == "":
+		return s + "; it has no record."
+	case j.Settled == 0:
+		return s + "; still " + j.State + "."
+	}
+	s += fmt.Sprintf("; %s at %s", j.State, at(j.Settled))
+	if j.Reason != "" {
+		s += " (" + j.Reason + ")"
+	}
+	return s + "."
+}
+
+func (a *AuditEvent) story() string {
+	s := "On record at " + at(a.Time) + ": " + a.Kind
+	if a.JobID != "" {
+		s += " " + a.JobID
+	}
+	if a.Reason != "" {
+		s += ", " + strings.TrimSuffix(a.Reason, ".")
+	}
+	if a.By != "" {
+		s += " (by " + a.By + ")"
+	}
+	return s + "."
+}
