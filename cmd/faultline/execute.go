@@ -122,7 +122,7 @@ func (w *executor) answer(ctx context.Context, d job.Dispatch, status job.Status
 		header.Set(job.HeaderEpoch, strconv.FormatInt(d.Epoch, 10))
 	}
 	if status == job.StatusFailed {
-		res.Reason = "the worker was told to fail a share of its jobs"
+		res.Reason, res.ReasonCode = "the worker was told to fail a share of its jobs", w.failCode
 	}
 	data, err := json.Marshal(res)
 	if err != nil {

@@ -32,6 +32,7 @@ type executor struct {
 	pool      string
 	work      time.Duration
 	failRate  float64
+	failCode  string // the reason code of those
 	heartbeat time.Duration
 	ledger    *ledger
 

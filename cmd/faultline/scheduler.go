@@ -33,6 +33,7 @@ type schedulerFlags struct {
 	replicas      int
 	maxAge        time.Duration
 	workflows     bool
+	dlqPolicy     string
 }
 
 func newScheduler() *cobra.Command {
@@ -86,6 +87,7 @@ second signal.`,
 	cmd.Flags().IntVar(&f.replicas, "replicas", 1, "how many servers of a NATS cluster keep each message, `N`; of streams that this creates, as the next")
 	cmd.Flags().DurationVar(&f.maxAge, "max-age", 0, "how long the streams keep a message, `DURATION`; 0 is for ever")
 	cmd.Flags().BoolVar(&f.workflows, "workflows", false, "run workflow runs, which a client starts with engine.Client.StartRun")
+	cmd.Flags().StringVar(&f.dlqPolicy, "dlq-policy", "", "triage dead letters by this policy, `FILE`, and replay those that may be")
 	f.logFlags.add(cmd)
 	for _, name := range []string{"id", "topic", "listen", "embedded-redis", "embedded-nats", "replicas", "max-age"} {
 		_ = cmd.RegisterFlagCompletionFunc(name, cobra.NoFileCompletions)
@@ -112,6 +114,11 @@ func (f *schedulerFlags) run(ctx context.Context, stdout, stderr io.Writer) erro
 	if err != nil {
 		return err
 	}
+	triage, err := loadPolicy(f.dlqPolicy)
+	if err != nil {
+		return err
+	}
+	settings.Replay.Enabled = settings.Replay.Enabled || triage != nil
 	routes, err := parseTopics(f.topics)
 	if err != nil {
 		return err
@@ -147,7 +154,7 @@ func (f *schedulerFlags) run(ctx context.Context, stdout, stderr io.Writer) erro
 	streams := engine.StreamOptions{Replicas: f.replicas, MaxAge: f.maxAge}
 	config := engine.Config{
 		Workflows: f.workflows,
-		ID:        f.id, Settings: settings, Routing: routes, Streams: streams, Redis: client, JetStream: js, NATS: nc, Logger: log, Registerer: registry,
+		ID:        f.id, Settings: settings, Routing: routes, Streams: streams, Redis: client, JetStream: js, NATS: nc, Logger: log, Registerer: registry, Triage: triage,
 	}
 	if safety != nil {
 		defer func() { _ = safety.Close() }()

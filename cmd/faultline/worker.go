@@ -20,6 +20,7 @@ type workerFlags struct {
 	parallel  int
 	work      time.Duration
 	failRate  float64
+	failCode  string
 	heartbeat time.Duration
 	ledger    string
 }
@@ -58,7 +59,8 @@ second signal.`,
 	cmd.Flags().DurationVar(&f.heartbeat, "heartbeat", 10*time.Second, "how often it says that it lives, `DURATION`")
 	cmd.Flags().StringVar(&f.ledger, "ledger", "", "append a line of JSON for each execution to `FILE`")
 	f.logFlags.add(cmd)
-	for _, name := range []string{"id", "pool", "parallel", "work", "fail-rate", "heartbeat"} {
+	cmd.Flags().StringVar(&f.failCode, "fail-reason", "", "the `REASON_CODE` that those give, such as timeout or unknown_commit_state")
+	for _, name := range []string{"id", "pool", "parallel", "work", "fail-rate", "fail-reason", "heartbeat"} {
 		_ = cmd.RegisterFlagCompletionFunc(name, cobra.NoFileCompletions)
 	}
 	return cmd
@@ -112,7 +114,7 @@ func (f *workerFlags) run(ctx context.Context, stdout, stderr io.Writer) error {
 	p := newPrinter(stdout)
 	p.line("Worker %s of pool %s, %d at once, NATS at %s", p.paint(bold, f.id), f.pool, f.parallel, public(f.natsURL))
 	w := &executor{
-		id: f.id, pool: f.pool, work: f.work, failRate: f.failRate, heartbeat: f.heartbeat, ledger: ledger,
+		id: f.id, pool: f.pool, work: f.work, failRate: f.failRate, failCode: f.failCode, heartbeat: f.heartbeat, ledger: ledger,
 		nats: nc, js: js, log: log, broken: end,
 		slots: make(chan struct{}, f.parallel), hurry: make(chan struct{}, 1), begun: map[uint64]underway{}, cancelled: map[string]int64{},
 	}

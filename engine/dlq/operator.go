@@ -112,3 +112,18 @@ func (r *Replayer) look(ctx context.Context, jobID string) (read, error) {
 	}
 	return was, err
 }
+
+// Entry returns a job's entry, or ErrNoEntry.
+func (r *Replayer) Entry(ctx context.Context, jobID string) (Entry, error) {
+	was, err := r.look(ctx, jobID)
+	return was.Entry, err
+}
+
+// May returns an entry that [Replayer.Replay] would take up, or says why it would not.
+func (r *Replayer) May(ctx context.Context, jobID string) (Entry, error) {
+	was, err := r.look(ctx, jobID)
+	if err == nil {
+		err = r.may(&was.Entry)
+	}
+	return was.Entry, err
+}

@@ -107,7 +107,7 @@ func (r *Replayer) triage(ctx context.Context, was read) error {
 	switch d.Action {
 	case AutoReplay:
 		if limit := r.limit(d); was.ReplayCount >= limit {
-			return r.end(ctx, was, Exhausted, fmt.Sprintf("replayed %d times, of %d at most", was.ReplayCount, limit), EventExhausted, byWorker)
+			return r.end(ctx, was, Exhausted, fmt.Sprintf("%d of its %d replays have been had", was.ReplayCount, limit), EventExhausted, byWorker)
 		}
 		at := r.Clock.Now().Add(r.Wait(phase.With(ctx, was.JobID, phase.DLQUpdate), was.ReplayCount+1))
 		c.to.ReplayStatus, c.to.NextReplayAt, c.due = Scheduled, at.UnixMilli(), at

@@ -1,0 +1,84 @@
+package main
+
+import (
+	"encoding/json"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/faultline-sim/faultline/engine/dlq"
+)
+
+const triageForTests = `version: v1
+dlq_rules:
+  - match: {reason_code: dependency_unavailable}
+    action: auto_replay
+    max_replays: 1
+  - match: {reason_code: partial_external_write}
+    action: require_approval
+    approver_group: platform-governance
+`
+
+// Dead letters over real servers: what may be is replayed by itself, what needs a person waits for one.
+func TestDLQ(t *testing.T) {
+	policy := filepath.Join(t.TempDir(), "triage.yaml")
+	require.NoError(t, os.WriteFile(policy, []byte(triageForTests), 0o600))
+	at := []string{"--redis", startRedis(t), "--nats", startNATS(t, freeAddr(t), t.TempDir()).ClientURL()}
+	s := start(t, append(append([]string{"scheduler", "--id", "scheduler-1", "--listen", "127.0.0.1:0", "--dlq-policy", policy,
+		"--topic", "job.away=away", "--topic", "job.half=half", "--topic", "job.lost=lost",
+		"--set", "engine.replay.backoff_base=100ms"}, at...), fast...)...)
+	s.is(200, `"status":"ok"`)
+	worker := func(id, reason string) {
+		start(t, "worker", "--id", id, "--pool", id, "--fail-rate", "1", "--fail-reason", reason, "--heartbeat", "200ms", at[2], at[3])
+		client(t, exitViolated, at, "submit", "--id", id+"-job", "--topic", "job."+id, "--wait")
+	}
+	status := func(id string) string {
+		var shown struct {
+			Entry dlq.Entry `json:"entry"`
+		}
+		c := client(t, exitHeld, at, "dlq", "show", id, "--policy", policy, "--json")
+		require.NoError(t, json.Unmarshal([]byte(c.output()), &shown))
+		return shown.Entry.ReplayStatus
+	}
+	reaches := func(id, want string) {
+		s.eventually(id+" "+want, func() bool { return status(id) == want })
+	}
+
+	worker("away", "dependency_unavailable")
+	reaches("away-job", dlq.Replayed)
+	s.eventually("list", func() bool {
+		return strings.Contains(client(t, exitHeld, at, "dlq", "list").output(), "away-job-replay-1")
+	})
+	reaches("away-job-replay-1", dlq.Exhausted)
+	client(t, exitViolated, at, "dlq", "replay", "away-job-replay-1").says(`^faultline: the entry of away-job-replay-1 is exhausted: 1 of its 1 replays have been had\n$`)
+	client(t, exitHeld, at, "dlq", "show", "away-job", "--policy", policy).says(`(?s)away-job  FAILED, dependency_unavailable: .*class transient_infrastructure; triage: auto_replay.*replay: replayed, as away-job-replay-1.*Trail.*dlq_replayed by replay-worker`)
+
+	worker("half", "partial_external_write")
+	reaches("half-job", dlq.AwaitingApproval)
+	client(t, exitViolated, at, "dlq", "replay", "half-job").says("waits for its approval; `faultline dlq approve half-job` gives it")
+	client(t, exitHeld, at, "dlq", "approve", "half-job", "--by", "ana").says(`^The replay of half-job is approved.\n$`)
+	reaches("half-job", dlq.Replayed)
+
+	worker("lost", "unknown_commit_state")
+	s.eventually("triage", func() bool {
+		return strings.Contains(client(t, exitHeld, at, "dlq", "show", "lost-job").output(), "dlq_triaged")
+	})
+	assert.Equal(t, dlq.PendingReview, status("lost-job"), "it is left to a person")
+	client(t, exitHeld, at, "dlq", "replay", "lost-job", "--dry-run").says(`^lost-job would be replayed, after unknown_commit_state\n$`)
+	client(t, exitHeld, at, "dlq", "replay", "lost-job").says(`^lost-job is replayed as lost-job-replay-1\n$`)
+	client(t, exitViolated, at, "dlq", "deny", "lost-job").says(`^faultline: the entry of lost-job is replayed already\n$`)
+	s.eventually("fail", func() bool {
+		return strings.Contains(client(t, exitHeld, at, "dlq", "list", "--reason", "unknown_commit_state").output(), "lost-job-replay-1")
+	})
+	client(t, exitHeld, at, "dlq", "deny", "lost-job-replay-1", "--reason", "by hand").says(`is denied`)
+	client(t, exitHeld, at, "dlq", "replay", "--all", "--policy", policy).says(`Nothing to replay`)
+	client(t, exitUsage, at, "dlq", "show", "nobody").says("holds no dead letter of nobody; `faultline dlq list` names those")
+	for line := range strings.Lines(client(t, exitHeld, at, "dlq", "list").output()) {
+		assert.LessOrEqual(t, len([]rune(line)), 81, line)
+	}
+	s.stops()
+}

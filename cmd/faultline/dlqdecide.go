@@ -1,0 +1,162 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"io"
+
+	"github.com/spf13/cobra"
+
+	"github.com/faultline-sim/faultline/engine/dlq"
+)
+
+type dlqReplayFlags struct {
+	dlqFlags
+	all, dryRun bool
+}
+
+func newDLQReplay() *cobra.Command {
+	var f dlqReplayFlags
+	cmd := &cobra.Command{
+		Use:   "replay [JOB...]",
+		Short: "Replay dead letters now",
+		Long: `Replay makes a new job of a dead letter, under the same idempotency key, unless what
+it is about has been done after all. What the triage policy quarantines, or what waits
+for an approval, is refused. Schedulers with a safety kernel decide anew on the new job.
+
+With --all it replays every dead letter whose action is auto_replay, and leaves the
+others alone.
+
+Exit codes: 0 replayed, or done already, 1 refused, 2 usage, no such dead letter, or a
+server that does not answer, 3 a server lost midway.`,
+		Example: `  faultline dlq replay mail-17
+  faultline dlq replay --all --policy triage.yaml --dry-run`,
+		RunE: func(cmd *cobra.Command, args []string) error {
+			switch {
+			case f.all && len(args) > 0:
+				return usage(cmd, "replay takes jobs or --all, not both")
+			case !f.all && len(args) == 0:
+				return usage(cmd, "replay: the job is missing")
+			}
+			return f.run(cmd.Context(), args, cmd.OutOrStdout())
+		},
+	}
+	f.addClient(cmd)
+	f.addPolicy(cmd)
+	f.addBy(cmd)
+	cmd.Flags().BoolVar(&f.all, "all", false, "every dead letter whose action is auto_replay")
+	cmd.Flags().BoolVar(&f.dryRun, "dry-run", false, "say what would be done, and do nothing")
+	return cmd
+}
+
+func (f *dlqReplayFlags) run(ctx context.Context, ids []string, stdout io.Writer) error {
+	p := newPrinter(stdout)
+	return f.with(ctx, func(ctx context.Context, r *dlq.Replayer) error {
+		if f.all {
+			entries, err := r.Queue.List(ctx)
+			if err != nil {
+				return err
+			}
+			for _, e := range entries {
+				waits := e.ReplayStatus == dlq.PendingReview || e.ReplayStatus == dlq.Scheduled
+				if waits && r.Decide(&e).Action == dlq.AutoReplay {
+					ids = append(ids, e.JobID)
+				}
+			}
+		}
+		var refused error
+		for _, id := range ids {
+			err := f.one(ctx, r, p, id)
+			if f.all && errors.Is(err, dlq.ErrRefused) {
+				p.line("%s: %s", id, err)
+				refused = err
+				continue
+			}
+			if err != nil {
+				return err
+			}
+		}
+		if len(ids) == 0 {
+			p.line("Nothing to replay.")
+		}
+		return refused
+	})
+}
+
+func (f *dlqReplayFlags) one(ctx context.Context, r *dlq.Replayer, p *printer, id string) error {
+	if f.dryRun {
+		e, err := r.May(ctx, id)
+		if err != nil {
+			return err
+		}
+		p.line("%s would be replayed, after %s", id, e.ReasonCode)
+		return nil
+	}
+	e, err := r.Replay(ctx, id, f.who())
+	switch {
+	case err != nil:
+		return err
+	case e.ReplayStatus == dlq.Replayed:
+		p.line("%s is replayed as %s", id, e.ReplayJob)
+	default:
+		p.line("%s is %s: %s", id, e.ReplayStatus, e.ReplayReason)
+	}
+	return nil
+}
+
+func newDLQApprove() *cobra.Command {
+	var f dlqFlags
+	cmd := &cobra.Command{
+		Use:   "approve JOB",
+		Short: "Approve the replay of a dead letter that waits for it",
+		Long: `Approve lets a dead letter be replayed whose action is require_approval: by the
+schedulers' next tick, or by ` + "`faultline dlq replay`" + `.
+
+Exit codes: 0 approved, 1 it waits for no approval, 2 usage, no such dead letter, or a
+server that does not answer, 3 a server lost midway.`,
+		Example: `  faultline dlq approve mail-17 --by ana`,
+		Args:    oneArg("the job"),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			return f.with(cmd.Context(), func(ctx context.Context, r *dlq.Replayer) error {
+				if err := r.Approve(ctx, args[0], f.who()); err != nil {
+					return err
+				}
+				newPrinter(cmd.OutOrStdout()).line("The replay of %s is approved.", args[0])
+				return nil
+			})
+		},
+	}
+	f.addClient(cmd)
+	f.addPolicy(cmd)
+	f.addBy(cmd)
+	return cmd
+}
+
+func newDLQDeny() *cobra.Command {
+	var f dlqFlags
+	var reason string
+	cmd := &cobra.Command{
+		Use:   "deny JOB",
+		Short: "Deny the replay of a dead letter for good",
+		Long: `Deny ends the matter of a dead letter that has not been replayed: nothing replays it
+any more.
+
+Exit codes: 0 denied, 1 too late, 2 usage, no such dead letter, or a server that does
+not answer, 3 a server lost midway.`,
+		Example: `  faultline dlq deny mail-17 --reason 'sent by hand'`,
+		Args:    oneArg("the job"),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			return f.with(cmd.Context(), func(ctx context.Context, r *dlq.Replayer) error {
+				if err := r.Deny(ctx, args[0], f.who(), reason); err != nil {
+					return err
+				}
+				newPrinter(cmd.OutOrStdout()).line("The replay of %s is denied.", args[0])
+				return nil
+			})
+		},
+	}
+	f.addClient(cmd)
+	f.addBy(cmd)
+	cmd.Flags().StringVar(&reason, "reason", "", "why, in words, `TEXT`")
+	return cmd
+}
