@@ -80,8 +80,8 @@ func (e *Engine) admit(ctx context.Context, h *handling) (goes bool, err error) 
 }
 
 // undecided puts off a job of which the kernel says nothing, or lets it go on if the fail mode is open
-// (seed 003, section 6). While the circuit is open that takes a fixed delay, as nobody has been asked; else
-// the delay grows with the message's deliveries.
+// (seed 003, section 6). While the circuit is open nobody has been asked, and the delay is that of the
+// infrastructure; else it grows with the message's deliveries in any case.
 func (e *Engine) undecided(ctx context.Context, h *handling, cause error) (goes bool, err error) {
 	s := &e.settings
 	if s.Policy.FailMode == FailModeOpen {
@@ -91,7 +91,7 @@ func (e *Engine) undecided(ctx context.Context, h *handling, cause error) (goes 
 		h.decided = &store.Decided{Decision: store.FailOpen}
 		return true, nil
 	}
-	delay := s.Policy.OpenDelay
+	delay := e.infrastructureDelay(ctx, s.Policy.OpenDelay)
 	if !errors.Is(cause, safety.ErrOpen) {
 		random := e.random.Uint64(phase.With(ctx, h.req.JobID, phase.SafetyCheck))
 		delay = backoffDelay(max(0, bus.Deliveries(ctx)-1), s.BackoffBase, jitter(random, s.BackoffJitter), s.BackoffMax)

@@ -49,6 +49,7 @@ const (
 	succeededLate
 	breakerError
 	approvalUnsent
+	undecided
 )
 
 // classes describes each class, in the order of its bit: its name if it is a fault, and the words
@@ -98,4 +99,5 @@ var classes = [64]struct{ fault, words string }{
 	{"joined-late", "that job succeeded once its saga was to be rolled back"},
 	{"breaker-error", "an operation on a circuit breaker's counter failed"},
 	{"approval-unsent", "that job was approved, and its request could not be published again"},
+	{"undecided", "the safety kernel did not say whether that job may run: it failed, or throttled, or the circuit was open"},
 }

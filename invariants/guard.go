@@ -129,7 +129,7 @@ var noMessageGivenUp = Invariant{
 	Kind:     Always,
 	Source:   "seed 003, section 9, MaxDeliver; section 8, busy retry",
 	Needs:    []string{"lock-released-by-owner-or-expiry"},
-	releases: lockLeft | ambiguousLock | lockError | stateReadError | failedWrite | failedPublish | ambiguousPublish | latePublish | lateWrite | lockOverstayed | dlqWriteFailed | lostAck | schedulerCrash | paused | noWorkerTook | unprovided,
+	releases: lockLeft | ambiguousLock | lockError | stateReadError | failedWrite | failedPublish | ambiguousPublish | latePublish | lateWrite | lockOverstayed | dlqWriteFailed | lostAck | schedulerCrash | paused | noWorkerTook | undecided | unprovided,
 	covered:  []cover{covers(lockLeft|ambiguousLock|unprovided, withBusyBackoff, withPatience), covers(noWorkerTook, withDeliveries)},
 	check: func(f *facts, t *tally) checker {
 		return checker{

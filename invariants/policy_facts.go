@@ -248,6 +248,7 @@ func (f *facts) breakerAsked(s *step) {
 		p.show(s.Event, c, l.state, l.alone)
 		if l.state == open {
 			f.reach(circuitOpened)
+			f.undecided(s, c)
 		}
 	case "breaker_probe":
 		if l, ok := p.leaves[key]; ok && s.Name == "multi" && !s.failed && s.Outcome != transactionFailed {
@@ -310,6 +311,7 @@ func (f *facts) calls(s *step, c circuit) {
 	}
 	l, own := p.leaves[key], p.ownBy(s.Event, c)
 	if s.failed {
+		f.undecided(s, c)
 		own.fail(s.At, cfg)
 		if all := &p.all[c]; all.failures < cfg.FailBudget && s.At-all.failed > cfg.OpenFor {
 			*all = ownCounter{} // by now the earlier ones may have been forgotten
@@ -323,6 +325,13 @@ func (f *facts) calls(s *step, c circuit) {
 	}
 	if l.alone {
 		p.show(s.Event, c, own.state(s.At, cfg), true)
+	}
+}
+
+// undecided notes that a job has to wait for its decision.
+func (f *facts) undecided(s *step, c circuit) {
+	if c == circuitSafety && s.job != nil {
+		f.meet(s.job, undecided)
 	}
 }
 
@@ -340,6 +349,7 @@ func (f *facts) answered(s *step) answer {
 		a.decision = decisionNames[said.Decision]
 	}
 	if a.decision == decisionThrottle {
+		f.undecided(s, circuitSafety)
 		f.reach(jobThrottled)
 	}
 	return a

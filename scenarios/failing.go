@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/faultline-sim/faultline/faults"
+	"github.com/faultline-sim/faultline/scenarios/world"
 	"github.com/faultline-sim/faultline/sim"
 )
 
@@ -27,6 +28,8 @@ func failing(e *sim.Event) (how string, failed bool) {
 		return "", false
 	case e.Fault == string(faults.Partition) && e.Kind == sim.KindRedis:
 		return cutRedis, true
+	case e.Fault == string(faults.Partition) && e.Target == world.KernelName:
+		return cutKernel, true
 	case e.Fault == string(faults.Partition):
 		return cutNATS, true
 	}

@@ -27,6 +27,7 @@ func TestFailing(t *testing.T) {
 		"a fault":                             {sim.Event{Kind: sim.KindRedis, Fault: "fail-before", Outcome: "refused"}, "fail-before", true},
 		"Redis is out of reach":               {sim.Event{Kind: sim.KindRedis, Fault: "partition", Outcome: "refused"}, cutRedis, true},
 		"NATS is out of reach":                {sim.Event{Kind: sim.KindReturn, Name: "publish", Fault: "partition", Outcome: "context deadline exceeded"}, cutNATS, true},
+		"the kernel is out of reach":          {sim.Event{Kind: sim.KindReturn, Name: "Check", Target: "kernel", Fault: "partition", Outcome: "context deadline exceeded"}, cutKernel, true},
 		"late, and applied":                   {sim.Event{Kind: sim.KindLate, Fault: "late", Outcome: sim.OutcomeOK}, arrived, true},
 		"late, and the EXEC is refused":       {sim.Event{Kind: sim.KindLate, Fault: "late", Outcome: sim.OutcomeNil}, refused, true},
 	} {

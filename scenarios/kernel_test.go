@@ -54,7 +54,7 @@ func TestAKernelIsPartOfAPlan(t *testing.T) {
 
 func TestAKernelIsReadStrictly(t *testing.T) {
 	for text, problem := range map[string]string{
-		"kernel: {defualt: ALLOW}":                                                  `plan.yaml:2:10: unknown key "defualt" in kernel`,
+		"kernel: {defaults: ALLOW}":                                                 `plan.yaml:2:10: unknown key "defaults" in kernel`,
 		"kernel: {default: PERHAPS}":                                                `plan.yaml:2:19: kernel.default is "PERHAPS"`,
 		"kernel: {rules: [{topic: a}]}":                                             `plan.yaml:2:18: kernel.rules[0].decision is ""`,
 		"kernel: {rules: [{decision: deny}]}":                                       `kernel.rules[0].decision is "deny"; one of ALLOW`,

@@ -193,6 +193,7 @@ const (
 	arrived     = "arrived"       // it came late, and was applied
 	cutRedis    = "cut-redis"     // by a partition
 	cutNATS     = "cut-nats"      //
+	cutKernel   = "cut-kernel"    //
 	fencedLock  = "fenced-lock"   // not written: the job's lock was another's, or nobody's
 	fencedState = "fenced-record" // not written: the record had moved on
 )
@@ -221,7 +222,7 @@ func (f failed) words() string {
 	how := cmp.Or(map[string]string{
 		"fail-after": "was applied but failed for its caller", "hang": "hung until its deadline", "late": "timed out for its caller",
 		refused: "arrived late and was refused", arrived: "arrived late and was applied",
-		cutRedis: "was cut off from Redis", cutNATS: "was cut off from NATS",
+		cutRedis: "was cut off from Redis", cutNATS: "was cut off from NATS", cutKernel: "was cut off from the safety kernel",
 		fencedLock: "was refused", fencedState: "was refused",
 	}[f.fault], "failed")
 	why := map[string]string{fencedLock: ": the lock was no longer its writer's", fencedState: ": the record had moved on"}[f.fault]

@@ -95,7 +95,7 @@ func TestAnotherPolicyCountsAtOnce(t *testing.T) {
 func TestAPolicyIsReadStrictly(t *testing.T) {
 	for text, problem := range map[string]string{
 		"":                                   "policy.yaml: this is empty",
-		"rules: [{topic: a, decison: DENY}]": `policy.yaml:1:20: unknown field "decison"`,
+		"rules: [{topic: a, verdikt: DENY}]": `policy.yaml:1:20: unknown field "verdikt"`,
 		"default: MAYBE":                     `default is "MAYBE"; one of ALLOW`,
 		"default: ALLOW_WITH_CONSTRAINTS":    "default is",
 		"rules: [{topic: a}]":                `rules[0].decision is ""; one of ALLOW`,
