@@ -53,9 +53,8 @@ type ReplayRule struct {
 }
 
 var (
-	withReplayWorker   = setting{"replay.enabled", func(c *Config) bool { return c.Replay.Enabled }}
-	withCheckCommitted = setting{"replay.check_committed", func(c *Config) bool { return c.Replay.CheckCommitted }}
-	withAtomicReplay   = setting{"replay.atomic", func(c *Config) bool { return c.Replay.Atomic }}
+	withReplayWorker = setting{"replay.enabled", func(c *Config) bool { return c.Replay.Enabled }}
+	withAtomicReplay = setting{"replay.atomic", func(c *Config) bool { return c.Replay.Atomic }}
 )
 
 // The actions of seed 004, and the classes of reason codes with their defaults.
