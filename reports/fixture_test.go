@@ -30,14 +30,7 @@ type tape struct {
 func newTape(name, story string, jobs int) *tape {
 	t := &tape{
 		jobs: map[string]*scenarios.JobResult{}, seqs: map[string]uint64{}, counts: map[string]int{},
-		plan: &scenarios.Plan{
-			Version: scenarios.PlanVersion, Name: name, Story: story, Preset: "documented", Engine: engine.Documented(),
-			Topology: scenarios.Topology{Schedulers: 2, Workers: 3, MaxParallel: 4, HeartbeatEvery: 5 * time.Second},
-			Workload: scenarios.Workload{Jobs: jobs, Every: 200 * time.Millisecond, Work: 2 * time.Second, Submissions: 1},
-			Schedule: scenarios.Schedule{Strategy: "latency", StepsMax: 1_000_000},
-			Then:     scenarios.Then{Heal: true, SettleWithin: 20 * time.Minute},
-			Seed:     7,
-		},
+		plan: planOf(name, story, jobs),
 		res: &scenarios.Result{
 			Version: scenarios.ResultVersion, Build: "v0.1.0", Scenario: name, Story: story, Preset: "documented", Seed: 7,
 			Replay: "faultline run " + name + " --seed 7", Digest: "9f31c2aa07d4e6b1", Verdict: scenarios.Held,
@@ -50,6 +43,17 @@ func newTape(name, story string, jobs int) *tape {
 		t.jobs[id] = &scenarios.JobResult{ID: id, Dispatches: []scenarios.DispatchPoint{}}
 	}
 	return t
+}
+
+// planOf is a small plan of the documented preset.
+func planOf(name, story string, jobs int) *scenarios.Plan {
+	p := scenarios.Defaults()
+	p.Name, p.Story, p.Preset, p.Engine, p.Seed = name, story, "documented", engine.Documented(), 7
+	p.Topology.Schedulers, p.Topology.Workers, p.Topology.MaxParallel, p.Topology.HeartbeatEvery = 2, 3, 4, 5*time.Second
+	p.Workload.Jobs, p.Workload.Every, p.Workload.Work, p.Workload.Submissions = jobs, 200*time.Millisecond, 2*time.Second, 1
+	p.Schedule = scenarios.Schedule{Strategy: "latency", StepsMax: 1_000_000}
+	p.Then = scenarios.Then{Heal: true, SettleWithin: 20 * time.Minute}
+	return p
 }
 
 // step appends one event, after the time that such a thing takes.

@@ -20,9 +20,6 @@ type failHow struct {
 	succeeds   time.Duration // after which the worker reports a success after all; 0 is never
 }
 
-// failExample is how one is written.
-const failExample = "timeout; twice"
-
 // failWords are the numbers that read better as words.
 var failWords = map[string]int{"once": 1, "twice": 2}
 

@@ -277,7 +277,7 @@ func TestNamedPlans(t *testing.T) {
 		assert.Equal(t, name, p.Name)
 		assert.NotEmpty(t, p.Story)
 		assert.Equal(t, PresetDocumented, p.Preset, "the seeds' numbers are the documented design's")
-		assert.NotEmpty(t, p.About)
+		assert.True(t, len(p.About) > 0 || p.Workload.Runs > 0, "%s is about no job and no run", name)
 	}
 }
 

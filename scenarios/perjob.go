@@ -25,7 +25,7 @@ var perJobs = []perJob{
 	{"change", "never", "how long after its submission job N is submitted again, with another payload", "2s"},
 	{"label", "none", "the labels of job N, joined by commas", "placement.zone=zone-2"},
 	{"requires", "nothing", "what job N requires of a pool, joined by commas", "gpu"},
-	{"fail", "never", "how the executions of job N fail: a reason code, and more behind semicolons", failExample},
+	{"fail", "never", "how the executions of job N fail: a reason code, and more behind semicolons", "timeout"},
 	{"approve_replay", "never", "how long after its submission the operator approves the replay of job N, at the earliest", "1m"},
 	{"topic", topic, "the topic of job N", "job.gpu"},
 	{"answer", "SUCCEEDED", "what the worker of job N answers", "FAILED_FATAL"},
@@ -53,7 +53,7 @@ func (k perJob) tag() reflect.StructTag { return elementTag(k.field().tag) }
 
 func (k perJob) setting() Setting {
 	t, tag := k.valueType(), k.tag()
-	return Setting{Name: k.prefix() + "N", Type: typeName(t, tag), Default: k.usual, Doc: k.says, Allowed: allowed(t, tag)}
+	return Setting{Name: k.prefix() + "N", Type: typeName(t, tag), Default: k.usual, Doc: k.says, Allowed: allowed(t, tag), Example: k.example}
 }
 
 // perJobOf finds the key of a setting such as workload.slow.3, and the job.

@@ -224,6 +224,9 @@ func (r *record) asked(w Workload) bool {
 }
 
 func (r *record) written(e *sim.Event, id string, c *sim.Change) {
+	if c.Field == "state" && (c.Value == "FAILED" || c.Value == "DENIED" || c.Value == "OUTPUT_QUARANTINED") {
+		r.buried = e.At
+	}
 	j := r.job(id)
 	if j == nil {
 		return
@@ -255,11 +258,8 @@ func (r *record) written(e *sim.Event, id string, c *sim.Change) {
 		if c.Value != "DISPATCHED" && c.Value != "RUNNING" {
 			r.found(j, from, e.At, since)
 		}
-		switch c.Value {
-		case "SCHEDULED":
+		if c.Value == "SCHEDULED" {
 			j.awaited = false
-		case "FAILED", "DENIED", "OUTPUT_QUARANTINED":
-			r.buried = e.At
 		}
 	}
 }

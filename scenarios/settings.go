@@ -18,7 +18,8 @@ type Setting struct {
 	Default  string `json:"default"`
 	Hardened string `json:"hardened,omitempty"` // the preset's value, where it is not the documented one
 	Doc      string `json:"doc"`
-	Allowed  string `json:"allowed"` // "1 to 1000", or the choices
+	Allowed  string `json:"allowed"`           // "1 to 1000", or the choices
+	Example  string `json:"example,omitempty"` // of a value, where the default is none
 }
 
 // Settings lists every setting, in the order of the plan's keys; the seed is not among them, since

@@ -109,7 +109,7 @@ func (f *planFlags) consistent() error {
 // assignment sets s, to its default where that can be written, as --set takes it.
 func assignment(s scenarios.Setting) string {
 	if job, ok := strings.CutSuffix(s.Name, ".N"); ok {
-		return job + ".3=15m"
+		return job + ".3=" + s.Example
 	}
 	return s.Name + "=" + s.Default
 }

@@ -40,7 +40,9 @@ func interruptible(ctx context.Context, cleanUp func()) (context.Context, func()
 		}
 	}()
 	return ctx, func() {
-		signal.Stop(signals)
+		if context.Cause(ctx) != errInterrupted { // or the second of two would kill a program that is about to end
+			signal.Stop(signals)
+		}
 		close(done)
 		cancel(nil)
 	}
