@@ -74,7 +74,7 @@ func (s *LeastLoaded) PickSubjectBy(req *job.Request, workers []job.Heartbeat, d
 		if !slices.Contains(pools, w.Pool) || len(w.Topics) > 0 && !slices.Contains(w.Topics, req.Topic) {
 			continue
 		}
-		if hinted && !(job.IsToken(w.WorkerID) && fits(w, req.Labels)) {
+		if hinted && (!job.IsToken(w.WorkerID) || !fits(w, req.Labels)) {
 			unfit++
 			continue
 		}
