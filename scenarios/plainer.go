@@ -36,6 +36,11 @@ var plainer = []func(*faults.Fault, *Plan){
 		}
 	},
 	ofMatch(func(m *faults.Match, _ *Plan) { m.Node = "" }),
+	ofMatch(func(m *faults.Match, _ *Plan) {
+		if m.Node != "" { // whose of them it is may be a matter of their order
+			m.Node, m.Occurrence = "", max(1, m.Occurrence)+1
+		}
+	}),
 	ofMatch(func(m *faults.Match, p *Plan) {
 		if p.Workload.Jobs == 1 && !phaseCalled(m.Phase).NoJob {
 			m.Job = 1

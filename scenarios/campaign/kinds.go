@@ -15,7 +15,16 @@ const (
 	roleSubmitter = "submitter"
 	roleCanceller = "canceller"
 	roleStranger  = "stranger"
+	roleChanger   = "changer"
+	roleApprover  = "approver"
+	roleOperator  = "operator"
+	roleStarter   = "starter"
+	roleKernel    = "kernel"
 )
+
+var roles = []string{
+	roleScheduler, roleWorker, roleSubmitter, roleCanceller, roleStranger, roleChanger, roleApprover, roleOperator, roleStarter, roleKernel,
+}
 
 // FaultKind says what sort of fault f is, by what it does and where, but not to which job, when or how
 // often: "fail-after publish", "crash of a scheduler after dispatched_write", "pause of a worker at
@@ -70,11 +79,11 @@ func FaultKinds() []string {
 		}
 		switch k.Effect {
 		case faults.Crash, faults.Pause:
-			for _, role := range []string{roleScheduler, roleWorker, roleSubmitter, roleCanceller, roleStranger} {
+			for _, role := range roles {
 				list = append(list, ofBystander(k.Effect, role), atTime(k.Effect, role))
 			}
 		case faults.Partition:
-			list = append(list, partitionOf("heartbeats"), partitionOf(faults.Redis), partitionOf(faults.NATS))
+			list = append(list, partitionOf("heartbeats"), partitionOf(faults.Redis), partitionOf(faults.NATS), partitionOf(world.KernelName))
 		case faults.Restart:
 			list = append(list, restartOf(faults.NATS))
 		}
@@ -95,6 +104,10 @@ func actorIn(phase string) string {
 		return roleSubmitter
 	case "cancel_publish":
 		return roleCanceller
+	case "approve_read", "approve_write", "approve_publish":
+		return roleApprover
+	case "run_create":
+		return roleStarter
 	case string(world.PhasePoison):
 		return roleStranger
 	case "effect", "result_publish", "heartbeat":

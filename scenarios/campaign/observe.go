@@ -74,7 +74,7 @@ func planned(n int, plan *scenarios.Plan) *Record {
 }
 
 // oneJob matches the settings of single jobs, which count as one each: workload.slow.3.
-var oneJob = regexp.MustCompile(`^(workload\.[a-z]+\.)[0-9]+$`)
+var oneJob = regexp.MustCompile(`^(workload\.[a-z_]+\.)[0-9]+$`)
 
 // promises lists what the run broke, as findings name it.
 func (r *Record) promises() []string {
