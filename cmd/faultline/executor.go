@@ -34,6 +34,8 @@ type executor struct {
 	failRate  float64
 	failCode  string // the reason code of those
 	heartbeat time.Duration
+	labels    map[string]string
+	able      []string
 	ledger    *ledger
 
 	nats   *nats.Conn
@@ -83,7 +85,7 @@ func (w *executor) beat(alive, ctx context.Context) {
 	sent := outage{log: w.log, fails: "heartbeat not sent; trying again", over: "heartbeats are sent again"}
 	stopping := ctx.Done()
 	for {
-		h := job.Heartbeat{WorkerID: w.id, Pool: w.pool, ActiveJobs: w.active(), MaxParallelJobs: cap(w.slots)}
+		h := job.Heartbeat{WorkerID: w.id, Pool: w.pool, ActiveJobs: w.active(), MaxParallelJobs: cap(w.slots), Labels: w.labels, Capabilities: w.able}
 		if ctx.Err() != nil {
 			h.ActiveJobs = h.MaxParallelJobs
 		}

@@ -25,6 +25,8 @@ type submitFlags struct {
 	topic    string
 	payload  string
 	labels   map[string]string
+	tenant   string
+	requires []string
 	deadline time.Duration
 	every    time.Duration
 	wait     bool
@@ -60,12 +62,14 @@ the start, 3 a server lost before all were submitted, 130 interrupted.`,
 	cmd.Flags().StringVar(&f.topic, "topic", routing.DefaultTopic, "what the jobs are for, `TOPIC`")
 	cmd.Flags().StringVar(&f.payload, "payload", "", "what the worker is given with each, `JSON`")
 	cmd.Flags().StringToStringVar(&f.labels, "label", nil, "a label of each, `KEY=VALUE`, such as preferred_worker_id=worker-1; repeatable")
+	cmd.Flags().StringVar(&f.tenant, "tenant", "", "whose they are, `NAME`")
+	cmd.Flags().StringSliceVar(&f.requires, "requires", nil, "what a pool must offer to have them, `CAPABILITY`; repeatable")
 	cmd.Flags().DurationVar(&f.deadline, "deadline", 0, "each job times out so long after its submission, `DURATION` (default never)")
 	cmd.Flags().DurationVar(&f.every, "every", 0, "the time between one and the next, `DURATION`")
 	cmd.Flags().BoolVar(&f.wait, "wait", false, "stay until all have ended")
 	cmd.Flags().DurationVar(&f.timeout, "timeout", 0, "with --wait, for so long at most, `DURATION` (default for ever)")
 	cmd.Flags().BoolVar(&f.json, "json", false, "print JSON, and nothing else, on standard output")
-	for _, name := range []string{"jobs", "id", "id-prefix", "topic", "payload", "label", "deadline", "every", "timeout"} {
+	for _, name := range []string{"jobs", "id", "id-prefix", "topic", "payload", "label", "tenant", "requires", "deadline", "every", "timeout"} {
 		_ = cmd.RegisterFlagCompletionFunc(name, cobra.NoFileCompletions)
 	}
 	return cmd
@@ -120,7 +124,7 @@ func (f *submitFlags) jobID(n int) string {
 
 // request is the n-th, from 1.
 func (f *submitFlags) request(n int) job.Request {
-	r := job.Request{JobID: f.jobID(n), Topic: f.topic, Labels: f.labels, Payload: json.RawMessage(f.payload)}
+	r := job.Request{JobID: f.jobID(n), Topic: f.topic, Labels: f.labels, Tenant: f.tenant, Requires: f.requires, Payload: json.RawMessage(f.payload)}
 	if f.deadline > 0 {
 		r.Budget = &job.Budget{DeadlineMS: f.deadline.Milliseconds()}
 	}

@@ -22,6 +22,8 @@ type workerFlags struct {
 	failRate  float64
 	failCode  string
 	heartbeat time.Duration
+	labels    map[string]string
+	able      []string
 	ledger    string
 }
 
@@ -57,10 +59,12 @@ second signal.`,
 	cmd.Flags().DurationVar(&f.work, "work", 50*time.Millisecond, "how long it takes over a job, `DURATION`")
 	cmd.Flags().Float64Var(&f.failRate, "fail-rate", 0, "the `SHARE` of jobs that fail, from 0 to 1")
 	cmd.Flags().DurationVar(&f.heartbeat, "heartbeat", 10*time.Second, "how often it says that it lives, `DURATION`")
+	cmd.Flags().StringToStringVar(&f.labels, "label", nil, "a label that jobs can ask for, `KEY=VALUE`, such as zone=a for placement.zone=a; repeatable")
+	cmd.Flags().StringSliceVar(&f.able, "capability", nil, "what it can do, `CAPABILITY`, such as gpu for constraint.gpu=true; repeatable")
 	cmd.Flags().StringVar(&f.ledger, "ledger", "", "append a line of JSON for each execution to `FILE`")
 	f.logFlags.add(cmd)
 	cmd.Flags().StringVar(&f.failCode, "fail-reason", "", "the `REASON_CODE` that those give, such as timeout or unknown_commit_state")
-	for _, name := range []string{"id", "pool", "parallel", "work", "fail-rate", "fail-reason", "heartbeat"} {
+	for _, name := range []string{"id", "pool", "parallel", "work", "fail-rate", "fail-reason", "heartbeat", "label", "capability"} {
 		_ = cmd.RegisterFlagCompletionFunc(name, cobra.NoFileCompletions)
 	}
 	return cmd
@@ -114,7 +118,7 @@ func (f *workerFlags) run(ctx context.Context, stdout, stderr io.Writer) error {
 	p := newPrinter(stdout)
 	p.line("Worker %s of pool %s, %d at once, NATS at %s", p.paint(bold, f.id), f.pool, f.parallel, public(f.natsURL))
 	w := &executor{
-		id: f.id, pool: f.pool, work: f.work, failRate: f.failRate, failCode: f.failCode, heartbeat: f.heartbeat, ledger: ledger,
+		id: f.id, pool: f.pool, work: f.work, failRate: f.failRate, failCode: f.failCode, heartbeat: f.heartbeat, labels: f.labels, able: f.able, ledger: ledger,
 		nats: nc, js: js, log: log, broken: end,
 		slots: make(chan struct{}, f.parallel), hurry: make(chan struct{}, 1), begun: map[uint64]underway{}, cancelled: map[string]int64{},
 	}
