@@ -212,11 +212,12 @@ func (p *Plan) patience() time.Duration {
 	return min(longest, base.Then.SettleWithin+max(0, waits(p)-waits(base))+p.sweeps())
 }
 
-// sweeps is how long a job that nobody has submitted may take to its ceiling: an attempt a sweep, each of
-// which may come by while no worker counts as alive.
+// sweeps is how long a job of which no request is left to come may take to its ceiling: an attempt a sweep,
+// each of which may come by while no worker counts as alive, or none fits, or its tenant is at its limit.
 func (p *Plan) sweeps() time.Duration {
 	e, t := &p.Engine, &p.Topology
-	if !e.SweepScheduled || p.Then.Heal && e.WorkerTTL > t.HeartbeatEvery+p.World.HeartbeatLag {
+	choosy := len(p.Workload.Label)+len(p.Workload.Requires) > 0 || e.TenantLimit > 0
+	if !e.SweepScheduled || !choosy && p.Then.Heal && e.WorkerTTL > t.HeartbeatEvery+p.World.HeartbeatLag {
 		return 0
 	}
 	return time.Duration(e.MaxSchedulingRetries) * (e.ScheduledAge + 3*e.PollInterval)

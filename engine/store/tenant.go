@@ -24,13 +24,14 @@ func TenantKey(tenant string) string {
 	return "cordum:tenant:" + cmp.Or(tenant, tenantDefault) + ":active"
 }
 
-// place keeps the tenant's set as the move leaves the job.
+// place keeps the tenant's set as the move leaves the job, wherever the job came from: without a fence a
+// late write may find it in another state than its writer read.
 func (s *Store) place(ctx context.Context, p redis.Pipeliner, w *Write) {
 	switch {
 	case !s.Tenants:
 	case w.To.InFlight():
 		p.SAdd(ctx, TenantKey(w.Tenant), w.JobID)
-	case w.From.InFlight() || w.From == job.Absent || w.Guessed || w.Blind:
+	default:
 		p.SRem(ctx, TenantKey(w.Tenant), w.JobID)
 	}
 }
