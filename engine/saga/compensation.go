@@ -5,7 +5,6 @@ import (
 	"encoding/hex"
 	"fmt"
 	"maps"
-	"strings"
 
 	"github.com/faultline-sim/faultline/engine/job"
 )
@@ -49,10 +48,7 @@ func Template(req *job.Request) job.Request {
 	if t.IdempotencyKey == "" {
 		t.IdempotencyKey = Key(req.WorkflowID, req.JobID, t.Topic, t.Capability, req.StepIndex)
 	}
-	t.Labels, t.Env = overlay(req.Labels, c.Labels), overlay(req.Env, c.Env)
-	maps.DeleteFunc(t.Labels, func(label, _ string) bool { // an approval is of the job that it was granted to
-		return strings.HasPrefix(label, "approval_") || strings.HasPrefix(label, "approved_")
-	})
+	t.Labels, t.Env = job.WithoutOwnLabels(overlay(req.Labels, c.Labels)), overlay(req.Env, c.Env)
 	mark := map[string]string{LabelCompensation: "true", LabelWorkflowID: req.WorkflowID}
 	maps.Copy(t.Labels, mark)
 	maps.Copy(t.Env, mark)

@@ -15,7 +15,7 @@ import (
 func booked() job.Request {
 	return job.Request{
 		JobID: "job-1", Topic: "job.book", Tenant: "t", Priority: "LOW", IdempotencyKey: "book", Payload: json.RawMessage(`{"n":1}`),
-		Labels: map[string]string{"zone": "a", "approval_granted": "true", "approval_hash": "h", "approved_by": "ops"},
+		Labels: map[string]string{"zone": "a", "approval_granted": "true", "approval_hash": "h", "approved_by": "ops", "replay_of": "job-0", "replay_count": "1"},
 		Env:    map[string]string{"A": "1"}, WorkflowID: "wf-1", StepIndex: 2, Capability: "book", Compensation: &job.Compensation{},
 	}
 }
