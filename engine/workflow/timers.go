@@ -150,11 +150,16 @@ func (e *Engine) recoverDelayTimers(ctx context.Context) {
 	}
 }
 
-// firePastDue advances every run whose timer is due, and was not fired by who set it.
+// firePastDue advances every run whose timer is due, and was not fired by who set it: one after the other,
+// as goroutines that begin together would draw their locks' tokens in any order.
 func (e *Engine) firePastDue(ctx context.Context) error {
 	due, err := e.Runs.PopTimers(ctx)
-	for _, member := range due {
-		e.Go(func(ctx context.Context) { e.start(ctx, runOf(member)) })
+	if len(due) > 0 {
+		e.Go(func(ctx context.Context) {
+			for _, member := range due {
+				e.start(ctx, runOf(member))
+			}
+		})
 	}
 	return err
 }
