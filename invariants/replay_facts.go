@@ -55,7 +55,7 @@ type look struct {
 	fresh   int
 	alert   bool // there were too many
 	sure    bool // and no entry was at the edge of the window
-	tried   bool // it has tried to change the alert since
+	tried   bool // it has tried to change the alert since, or another has changed it
 }
 
 // edge is how far the time at which an entry says that it was written may be from that at which it was.
@@ -112,7 +112,8 @@ func (f *facts) lettersIndexed(c *sim.Change) {
 	r.came[c.Field] = f.at
 }
 
-// growthChanged takes in that the growth alert was raised, or ended.
+// growthChanged takes in that the growth alert was raised, or ended. What a process saw before that says
+// nothing of the alert as it is now.
 func (f *facts) growthChanged(s *step, c *sim.Change) {
 	r := f.replays()
 	if !r.alert && !c.Gone {
@@ -121,6 +122,10 @@ func (f *facts) growthChanged(s *step, c *sim.Change) {
 	r.alert = !c.Gone
 	if r.alarmed != nil {
 		r.alarmed(s)
+	}
+	for by, l := range r.last {
+		l.tried = true
+		r.last[by] = l
 	}
 }
 

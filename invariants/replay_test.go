@@ -123,7 +123,7 @@ var replayTrials = map[string]trial{
 		breaks: func(s *story) { s.dies(job1, "timeout").grown(s1).alarm(s1) },
 		says:   "the growth alert was changed at step 14, although at step 13 there were 1 new entries",
 		holds: func(s *story) {
-			s.dies(job1, "timeout").grown(s1).wait(30*time.Second).dies("job-2", "timeout").wait(2 * time.Second).grown(s1).alarm(s1).grown(s1)
+			s.dies(job1, "timeout").grown(s1).grown(s2).wait(30*time.Second).dies("job-2", "timeout").wait(2 * time.Second).grown(s1).alarm(s1).grown(s1).grown(s2)
 		},
 	},
 	"auto-replay-comes-about": {
