@@ -1,6 +1,7 @@
 package invariants
 
 import (
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -13,6 +14,7 @@ type guard struct {
 	until    time.Duration // when Redis forgets that it was; 0 if Redis does not know
 	answered bool          // a scheduler acknowledged it, whether the stream knows or not
 	known    string        // the process that asked Redis of it last and was told that it was handled
+	unknown  []string      // processes that were told that it was not, or nothing, once for each handling they have yet to begin
 	again    string        // without a guard: the process to which it was delivered again
 	begun    bool          // which has asked for the job's lock since
 }
@@ -46,7 +48,12 @@ func (j *Judge) guardChanged(s *step, c *sim.Change) {
 		m.guard.until = c.Expires
 		return
 	}
-	if m.guard.known == process(s.Node, s.Incarnation) { // in flight, although it was handled
+	me := process(s.Node, s.Incarnation)
+	if i := slices.Index(m.guard.unknown, me); i >= 0 { // of several deliveries at once, one that asked before
+		m.guard.unknown = slices.Delete(m.guard.unknown, i, i+1)
+		return
+	}
+	if m.guard.known == me { // in flight, although it was handled
 		m.guard.known = ""
 		for _, check := range j.twice {
 			check(s, m)
@@ -64,11 +71,13 @@ func (j *Judge) guardAsked(s *step) {
 		return
 	}
 	m.guard.known = ""
-	if !s.failed && s.At < m.guard.until {
-		m.guard.known = process(s.Node, s.Incarnation)
-		for _, check := range j.again {
-			check(s, m)
-		}
+	if s.failed || s.At >= m.guard.until {
+		m.guard.unknown = append(m.guard.unknown, process(s.Node, s.Incarnation))
+		return
+	}
+	m.guard.known = process(s.Node, s.Incarnation)
+	for _, check := range j.again {
+		check(s, m)
 	}
 }
 
