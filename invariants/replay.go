@@ -278,7 +278,7 @@ var autoReplayComesAbout = Invariant{
 		return checker{ended: func(*End) {
 			for _, id := range f.replay.order {
 				l := f.replay.letters[id]
-				if action, _ := f.cfg.Replay.triage(l); l.gone || action != actAutoReplay {
+				if action, _ := f.cfg.Replay.triage(l); l.lost(f.at) || action != actAutoReplay {
 					continue
 				}
 				t.exercise()

@@ -46,7 +46,11 @@ type replayJob struct {
 type letter struct {
 	status, reasonCode, replayStatus, approvedBy string
 	gone, triaged                                bool
+	expires                                      time.Duration // 0 is never
 }
+
+// lost says whether the letter is no more: nobody can replay what has expired.
+func (l *letter) lost(now time.Duration) bool { return l.gone || l.expires != 0 && now >= l.expires }
 
 // look is a process's look at how the queue grows.
 type look struct {
@@ -95,7 +99,7 @@ func (f *facts) letterChanged(id string, c *sim.Change) {
 	if e.ReplayStatus != l.replayStatus {
 		r.reached[e.ReplayStatus]++
 	}
-	l.triaged = e.Action != ""
+	l.triaged, l.expires = e.Action != "", c.Expires
 	l.status, l.reasonCode, l.replayStatus, l.approvedBy = e.Status, e.ReasonCode, e.ReplayStatus, e.DecidedBy
 }
 
@@ -190,7 +194,7 @@ func replayOpen(f *facts) (list []string) {
 	for _, id := range f.replay.order {
 		l := f.replay.letters[id]
 		switch {
-		case l.gone:
+		case l.lost(f.at):
 		case !l.triaged, l.replayStatus == "scheduled", l.replayStatus == "awaiting_approval" && c.Approved[id]:
 			list = append(list, fmt.Sprintf("the dead letter of %s is %s", id, l.replayStatus))
 		}
