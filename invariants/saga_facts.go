@@ -193,7 +193,7 @@ func (f *facts) compensationRecorded(s *step, g *saga, entry string) {
 func (f *facts) compensationSubmitted(s *step, data string) {
 	k := &f.sagas
 	var p asked
-	if json.Unmarshal([]byte(data), &p) != nil || p.Labels["saga_compensation"] != "true" {
+	if json.Unmarshal([]byte(data), &p) != nil || p.Labels["saga_compensation"] != "true" || p.Labels[labelReplayOf] != "" { // a replay is its dead letter's
 		return
 	}
 	c := k.byKey[p.IdempotencyKey]
