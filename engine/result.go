@@ -25,6 +25,9 @@ func (e *Engine) HandleJobResult(ctx context.Context, res job.Result) error {
 // handleJobResult holds the job's lock.
 func (e *Engine) handleJobResult(ctx context.Context, res *job.Result, rec *store.Record) error {
 	if rec.State.Terminal() {
+		if err := e.undoableAfterAll(ctx, res, rec); err != nil {
+			return err
+		}
 		return e.succeededAfterAll(ctx, res, rec)
 	}
 	if e.settings.RefuseStaleResults && res.Epoch < rec.Epoch {

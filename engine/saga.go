@@ -40,6 +40,25 @@ func (e *Engine) record(ctx context.Context, res *job.Result, req *job.Request) 
 	return nil, nil
 }
 
+// undoableAfterAll records the compensation of a job that a worker has done although it had ended otherwise before,
+// as by a timeout: what it did is to be undone with the rest of its workflow. The documented design ignores
+// such a result.
+func (e *Engine) undoableAfterAll(ctx context.Context, res *job.Result, rec *store.Record) error {
+	s := &e.settings.Saga
+	recorded := rec.State == job.Succeeded || rec.State == job.OutputQuarantined // with its state
+	if res.Status != job.StatusSucceeded || recorded || !s.AtomicRecord || !s.DurableRollback {
+		return nil
+	}
+	req, err := rec.Request()
+	if err != nil || !saga.Compensated(&req) {
+		return nil //nolint:nilerr // without a request nobody knows what would undo it
+	}
+	if err := e.saga.RecordAfterAll(ctx, store.JobKey(rec.JobID), &req); err != nil {
+		return e.storeRetry(ctx, err, phase.SagaRecord, "")
+	}
+	return nil
+}
+
 // recorded counts a compensation that the MULTI of its job's end took along.
 func (e *Engine) recorded(also func(context.Context, redis.Pipeliner) error, rec *store.Record) {
 	if also != nil && rec.State.Terminal() {

@@ -340,3 +340,92 @@ func TestTheReconcilerTakesUpARollback(t *testing.T) {
 	require.NoError(t, stop())
 	assert.Equal(t, []string{"job-1"}, h.undone())
 }
+
+// What a job has done after it had ended otherwise is undone with the rest, once.
+func TestASuccessAfterAllIsCompensatedOnce(t *testing.T) {
+	for _, end := range []job.State{job.Timeout, job.Failed, job.Cancelled} {
+		t.Run(string(end), func(t *testing.T) {
+			forBoth(t, func(t *testing.T, h *harness, hardened bool) {
+				h.step("job-1")
+				h.step("job-2")
+				h.redis.HSet("job:job-1", "state", string(end))
+				require.NoError(t, h.stepEnds("job-2", job.StatusFailedFatal))
+				require.NoError(t, h.stepEnds("job-1", job.StatusFailed))
+				if !hardened {
+					require.NoError(t, h.stepEnds("job-1", job.StatusSucceeded))
+					assert.Empty(t, h.stack())
+					return
+				}
+				h.faults.on(phase.SagaRecord, "before")
+				assert.Equal(t, phase.SagaRecord, h.retry(h.stepEnds("job-1", job.StatusSucceeded)).Phase)
+				assert.Empty(t, h.stack())
+				h.faults.on(phase.SagaRecord, "ok", "ok", "after")
+				h.retry(h.stepEnds("job-1", job.StatusSucceeded)) // it is recorded, though the caller does not know
+				require.NoError(t, h.stepEnds("job-1", job.StatusSucceeded))
+				assert.Len(t, h.stack(), 1)
+				require.NoError(t, h.saga.Rollback(t.Context(), "wf-1"))
+				require.NoError(t, h.stepEnds("job-1", job.StatusSucceeded))
+				assert.Empty(t, h.stack())
+				assert.Equal(t, []string{"job-1"}, h.undone())
+				assert.Equal(t, string(end), h.redis.HGet("job:job-1", "state"), "the state stays (seed 003, section 1)")
+			})
+		})
+	}
+}
+
+func TestASuccessRecordsNothingTwice(t *testing.T) {
+	forBoth(t, func(t *testing.T, h *harness, _ bool) {
+		h.step("job-1")
+		h.alone("job-2")
+		require.NoError(t, h.stepEnds("job-1", job.StatusSucceeded))
+		require.NoError(t, h.stepEnds("job-1", job.StatusSucceeded))
+		assert.Len(t, h.stack(), 1)
+		h.redis.HSet("job:job-2", "state", string(job.Timeout))
+		require.NoError(t, h.stepEnds("job-2", job.StatusSucceeded), "it is of no workflow")
+		assert.Equal(t, 30*24*time.Hour, h.redis.TTL("saga:wf-1:stack"))
+	})
+}
+
+// A key that a request names is one within its workflow, and a workflow's id one within its tenant.
+func TestSagasMayShareAKey(t *testing.T) {
+	h := newHardened(t)
+	for _, of := range []struct{ tenant, workflow string }{{"a", "wf-1"}, {"a", "wf-2"}, {"b", "wf-2"}} {
+		req := request("job-" + of.tenant + of.workflow)
+		req.WorkflowID, req.Tenant, req.Compensation = of.workflow, of.tenant, &job.Compensation{IdempotencyKey: "refund"}
+		require.NoError(t, h.client().Submit(t.Context(), req))
+		h.redis.HSet("job:"+req.JobID, "state", string(job.Running), "attempts", "1")
+		require.NoError(t, h.stepEnds(req.JobID, job.StatusSucceeded))
+	}
+	ids := map[string]bool{}
+	for _, workflow := range []string{"wf-1", "wf-2"} {
+		require.NoError(t, h.saga.Rollback(t.Context(), workflow))
+	}
+	for _, c := range h.submitted() {
+		assert.Equal(t, "refund", c.IdempotencyKey)
+		ids[c.JobID] = true
+	}
+	assert.Len(t, ids, 3)
+}
+
+// A compensation with more bytes than the server takes holds nobody up.
+func TestACompensationThatIsTooLargeGoesToTheDLQ(t *testing.T) {
+	forBoth(t, func(t *testing.T, h *harness, hardened bool) {
+		for _, id := range []string{"job-1", "job-2", "job-3"} {
+			h.step(id)
+		}
+		require.NoError(t, h.stepEnds("job-1", job.StatusSucceeded))
+		require.NoError(t, h.stepEnds("job-2", job.StatusSucceeded))
+		h.faults.on(phase.SagaPublish, "too large")
+		require.NoError(t, h.stepEnds("job-3", job.StatusFailedFatal))
+		assert.Equal(t, []string{"job-1"}, h.undone(), "the rollback goes on")
+		assert.Empty(t, h.stack())
+		assert.EqualValues(t, 1, h.metric("saga_compensation_failed"))
+		assert.Zero(t, h.metric("saga_unmarshal_error"))
+		entries := slices.DeleteFunc(h.redis.Keys(), func(key string) bool { return !strings.HasPrefix(key, "dlq:entry:saga-") })
+		require.Len(t, entries, 1)
+		e, err := h.dlq.Get(t.Context(), strings.TrimPrefix(entries[0], "dlq:entry:"))
+		require.NoError(t, err)
+		assert.Equal(t, "dispatch_failed", e.ReasonCode)
+		assert.Contains(t, e.Reason, `"saga_job_id":"job-2"`)
+	})
+}

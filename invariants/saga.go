@@ -50,7 +50,7 @@ var compensationRecordedOnce = Invariant{
 
 var oneCompensationPerKey = Invariant{
 	Name:     "one-compensation-per-key",
-	Says:     "For an idempotency key of a compensation one job is submitted, however often.",
+	Says:     "For an idempotency key of a saga's compensation one job is submitted, however often.",
 	Kind:     Always,
 	Source:   "seed 003, section 4: the idempotency key of a compensation",
 	releases: failedWrite | ambiguousWrite | stateReadError | lockError | lockOverstayed | lateWrite | schedulerCrash | sagaFailed | paused,
@@ -96,7 +96,7 @@ var compensationsInLIFOOrder = Invariant{
 
 var compensationOnlyOfSucceededJob = Invariant{
 	Name:     "compensation-only-of-succeeded-job",
-	Says:     "A compensation is submitted only for a job that has succeeded, and only once a job of its saga has failed for good.",
+	Says:     "A compensation is submitted only for a job that has succeeded, if need be after it had ended otherwise, and only once a job of its saga has failed for good.",
 	Kind:     Always,
 	Source:   "seed 003, section 4: recording compensation, and rollback trigger",
 	releases: unprovided,
@@ -108,7 +108,7 @@ var compensationOnlyOfSucceededJob = Invariant{
 			switch {
 			case c.saga.due == 0:
 				t.violated(j, "%s submitted its compensation at step %d, and no job of %s has failed for good", who(s.Event), s.Step, c.saga.id)
-			case j == nil || !j.saga.succeeded:
+			case j == nil || !j.saga.succeeded && (!j.saga.answered || !j.state.terminal()):
 				t.violated(j, "%s submitted the compensation of %s at step %d, which has not succeeded", who(s.Event), c.job, s.Step)
 			}
 		})

@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"time"
 
 	"github.com/faultline-sim/faultline/sim"
 )
@@ -19,6 +20,7 @@ const (
 	compensationIDs = "comp-"
 	sagaDenied      = "saga_compensation_denied"
 	sagaUnmarshal   = "saga_unmarshal_failed"
+	sagaRefused     = "dispatch_failed"
 	statusFatal     = "FAILED_FATAL"
 )
 
@@ -27,9 +29,9 @@ func stackKey(workflow string) string { return sagaPrefix + workflow + ":stack" 
 // sagas is what is known of compensations and rollbacks.
 type sagas struct {
 	byID  map[string]*saga
-	order []*saga // in the order of their first event
-	byKey map[string]*compensation
-	dirty []*saga // whose stack the step at hand has changed
+	order []*saga                  // in the order of their first event
+	byKey map[string]*compensation // by scoped
+	dirty []*saga                  // whose stack the step at hand has changed
 
 	submitted, resumed, late, denied, unreadable int
 
@@ -47,18 +49,32 @@ func (k *sagas) unreadables() int    { return k.unreadable }
 // saga is one workflow's.
 type saga struct {
 	id       string
-	stack    []string // as Redis holds it
-	before   int      // how much that held before the step at hand
+	stack    []string      // as Redis holds it
+	expires  time.Duration // when that expires; 0 for never
+	before   int           // how much that held before the step at hand
 	recorded []*compensation
 	due      int  // the step at which a job of it first failed for good; 0 for never
 	lock     lock // of its rollback
 	by       string
 }
 
+// holds is how many compensations the stack has at an instant.
+func (g *saga) holds(at time.Duration) int {
+	if g.expires != 0 && at >= g.expires {
+		return 0
+	}
+	return len(g.stack)
+}
+
+// scoped is the name of a compensation among all: its idempotency key is one only within its saga, and that only within
+// its tenant.
+func scoped(tenant, workflow, key string) string { return tenant + "|" + workflow + "|" + key }
+
 // compensation is one that was put onto a stack, under an idempotency key.
 type compensation struct {
 	saga  *saga
 	entry string
+	key   string // its idempotency key; "" for what cannot be read
 	job   string // what it undoes; "" for what cannot be read
 	step  int    // when it was put there first
 	late  bool   // its saga was to be rolled back by then
@@ -80,12 +96,14 @@ type sagaJob struct {
 	workflow  string
 	fatal     bool // a worker has answered that it failed for good
 	succeeded bool
+	answered  bool // a worker has answered that it succeeded, whatever became of the job before
 }
 
 // asked is what sagas read of a request.
 type asked struct {
 	JobID          string            `json:"job_id"`
 	Topic          string            `json:"topic"`
+	Tenant         string            `json:"tenant"`
 	WorkflowID     string            `json:"workflow_id"`
 	IdempotencyKey string            `json:"idempotency_key"`
 	Labels         map[string]string `json:"labels"`
@@ -114,6 +132,10 @@ func (j *Judge) sagaChanged(s *step, c *sim.Change) {
 			k.dirty, g.before = append(k.dirty, g), len(g.stack)
 		}
 		i, err := strconv.Atoi(c.Field)
+		if g.holds(s.At) == 0 {
+			g.stack, g.before = nil, 0
+		}
+		g.expires = c.Expires
 		switch {
 		case err != nil:
 			g.stack = nil
@@ -163,14 +185,14 @@ func (f *facts) compensationRecorded(s *step, g *saga, entry string) {
 	key := "unreadable " + g.id + " " + entry
 	readable := json.Unmarshal([]byte(entry), &p) == nil && p.Topic != ""
 	if readable {
-		key = p.IdempotencyKey
+		key = scoped(p.Tenant, g.id, p.IdempotencyKey)
 	}
 	c := k.byKey[key]
 	again := c != nil
 	if !again {
 		c = &compensation{saga: g, entry: entry, step: s.Step, late: g.due != 0}
 		if readable {
-			c.job = p.Labels["saga_job_id"]
+			c.job, c.key = p.Labels["saga_job_id"], p.IdempotencyKey
 		}
 		k.byKey[key] = c
 		g.recorded = append(g.recorded, c)
@@ -196,10 +218,12 @@ func (f *facts) compensationSubmitted(s *step, data string) {
 	if json.Unmarshal([]byte(data), &p) != nil || p.Labels["saga_compensation"] != "true" || p.Labels[labelReplayOf] != "" { // a replay is its dead letter's
 		return
 	}
-	c := k.byKey[p.IdempotencyKey]
+	g := k.of(p.Labels["saga_workflow_id"])
+	key := scoped(p.Tenant, g.id, p.IdempotencyKey)
+	c := k.byKey[key]
 	if c == nil { // nobody was seen to record it
-		c = &compensation{saga: k.of(p.Labels["saga_workflow_id"]), job: p.Labels["saga_job_id"], step: s.Step}
-		k.byKey[p.IdempotencyKey] = c
+		c = &compensation{saga: g, job: p.Labels["saga_job_id"], key: p.IdempotencyKey, step: s.Step}
+		k.byKey[key] = c
 	}
 	first := len(c.jobs) == 0
 	k.submitted++
@@ -216,8 +240,9 @@ func (j *job) answered(data string) {
 	var r struct {
 		Status string `json:"status"`
 	}
-	if json.Unmarshal([]byte(data), &r) == nil && r.Status == statusFatal {
-		j.saga.fatal = true
+	if json.Unmarshal([]byte(data), &r) == nil {
+		j.saga.fatal = j.saga.fatal || r.Status == statusFatal
+		j.saga.answered = j.saga.answered || r.Status == succeeded.String()
 	}
 }
 
@@ -244,21 +269,23 @@ func (f *facts) sagaOperation(s *step) {
 	}
 }
 
-// sagaBuried takes in a DLQ entry of a compensation that cannot be read.
+// sagaBuried takes in a DLQ entry of a compensation that cannot be read, or that the stream will never have.
 func (f *facts) sagaBuried(c *sim.Change) {
 	var entry struct {
 		ReasonCode string `json:"reason_code"`
 		Reason     string `json:"reason"`
 		Topic      string `json:"topic"`
 	}
-	if c.Gone || json.Unmarshal([]byte(c.Value), &entry) != nil || entry.ReasonCode != sagaUnmarshal {
+	if c.Gone || json.Unmarshal([]byte(c.Value), &entry) != nil || entry.ReasonCode != sagaUnmarshal && entry.ReasonCode != sagaRefused {
 		return
 	}
 	for _, g := range f.sagas.order {
 		for _, c := range g.recorded {
 			if entry.Topic == stackKey(g.id) && strings.HasSuffix(entry.Reason, c.entry) && !c.ended {
 				c.ended = true
-				f.sagas.unreadable++
+				if entry.ReasonCode == sagaUnmarshal {
+					f.sagas.unreadable++
+				}
 			}
 		}
 	}
@@ -273,10 +300,13 @@ func (f *facts) sagaAudited(c *sim.Change) {
 	if c.Gone || json.Unmarshal([]byte(c.Value), &event) != nil || event.Kind != sagaDenied {
 		return
 	}
-	for key, comp := range f.sagas.byKey { // one at most, whatever the order
-		if strings.HasPrefix(event.Reason, "compensation "+key+" of ") && !comp.ended {
-			comp.ended = true
-			f.sagas.denied++
+	for _, g := range f.sagas.order {
+		for _, comp := range g.recorded {
+			if comp.job != "" && !comp.ended && strings.HasPrefix(event.Reason, "compensation "+comp.key+" of saga "+g.id+": ") {
+				comp.ended = true
+				f.sagas.denied++
+				return
+			}
 		}
 	}
 }
@@ -285,8 +315,9 @@ func (f *facts) sagaAudited(c *sim.Change) {
 func openSagas(f *facts) (list []string) {
 	for _, g := range f.sagas.order {
 		taken := f.cfg.Saga.DurableRollback && f.cfg.Reconciler
-		if active := g.lock.live(f.at); g.due != 0 && (active || taken && len(g.stack) > 0) {
-			list = append(list, fmt.Sprintf("the rollback of %s is under way, with %s to go", g.id, countOf(len(g.stack), "compensation", "compensations")))
+		n := g.holds(f.at)
+		if active := g.lock.live(f.at); g.due != 0 && (active || taken && n > 0) {
+			list = append(list, fmt.Sprintf("the rollback of %s is under way, with %s to go", g.id, countOf(n, "compensation", "compensations")))
 		}
 	}
 	for _, j := range f.order {

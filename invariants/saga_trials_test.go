@@ -109,7 +109,14 @@ var sagaTrials = map[string]trial{
 		cfg:    durable,
 		breaks: func(s *story) { s.succeeds(job1).compensates(s1, job1, "comp-1") },
 		says:   "no job of wf-1 has failed for good",
-		holds:  undone,
+		holds: func(s *story) {
+			undone(s)
+			s.joins("job-4").completed(s1, "job-4", "TIMEOUT")
+			c := s.store(streamSys, subjectResult, "job-4")
+			c.Value = `{"status":"SUCCEEDED"}`
+			s.add(w1, sim.KindPublish, "", subjectResult, "job-4", "result_publish", c).
+				pushes(s1, "job-4", entryOf("job-4")).compensates(s1, "job-4", "comp-4")
+		},
 	},
 	"saga-lock-released-by-owner-or-expiry": {
 		breaks: func(s *story) { s.sagaLock(s1).sagaUnlock(s2) },

@@ -103,6 +103,15 @@ func Refused(err error) bool {
 	return errors.Is(err, jetstream.ErrNoStreamResponse) || errors.As(err, &api) && !stored(err)
 }
 
+// TooLarge says whether a publish failed because its message has more bytes than the server takes, or than the
+// stream does: a refusal that says nothing of any other message, and that stands however often it is repeated.
+func TooLarge(err error) bool {
+	var api *jetstream.APIError
+	return errors.Is(err, nats.ErrMaxPayload) || errors.As(err, &api) && api.ErrorCode == messageTooLarge
+}
+
+const messageTooLarge = 10054 // "message size exceeds maximum allowed"
+
 // Stored is what a stream holds of an epoch.
 type Stored struct {
 	WorkerID string

@@ -100,8 +100,12 @@ func TestRefused(t *testing.T) {
 	require.NoError(t, err)
 	err = bus.Publish(t.Context(), js, bus.Message{Subject: "worker.w-1.jobs", JobID: "job-1", Body: []byte(`{"n":1}`)}, time.Minute)
 	assert.True(t, bus.Refused(err), err)
+	assert.True(t, bus.TooLarge(err), err)
 	err = bus.Publish(t.Context(), js, bus.Message{Subject: "nobody.listens", JobID: "job-1"}, time.Minute)
 	assert.True(t, bus.Refused(err), err)
+	assert.False(t, bus.TooLarge(err), err)
+	err = bus.Publish(t.Context(), js, bus.Message{Subject: "worker.w-1.jobs", JobID: "job-1", Body: make([]byte, 2<<20)}, time.Minute)
+	assert.True(t, bus.TooLarge(err), err)
 
 	for _, err := range []error{errors.New("connection lost"), nats.ErrTimeout, fmt.Errorf("publish: %w", bus.ErrStored), jetstream.ErrKeyExists} {
 		assert.False(t, bus.Refused(err), err)

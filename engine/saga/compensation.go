@@ -71,8 +71,11 @@ func Key(workflowID, jobID, topic, capability string, step int) string {
 	return hash(fmt.Sprintf("%s|%s|%s|%s|%d", workflowID, jobID, topic, capability, step))
 }
 
-// idOf is the id of the job of a compensation, by its idempotency key.
-func idOf(key string) string { return "comp-" + hash(key)[:16] }
+// idOf is the id of the job of a compensation, by its idempotency key. A key that a request names itself need not be
+// unique beyond its own workflow, and a workflow's id not beyond its tenant; a job's id is.
+func idOf(tenant, workflowID, key string) string {
+	return "comp-" + hash(tenant + "|" + workflowID + "|" + key)[:16]
+}
 
 func hash(s string) string {
 	sum := sha256.Sum256([]byte(s))

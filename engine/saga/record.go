@@ -19,6 +19,14 @@ import (
 // sight: should another of its jobs succeed, there is more to undo.
 const RollbacksKey = "saga:rollbacks"
 
+// StackTTL is how long a stack is kept from its last push on: as long as a dead letter (seed 004), for whoever
+// replays the job that would have rolled it back. A workflow that goes well leaves one behind, of which nobody
+// says that it is over, unless it is a run.
+const StackTTL = 30 * 24 * time.Hour
+
+// fieldCompensated says in a job's record that its compensation was recorded though the job had ended otherwise.
+const fieldCompensated = "compensated"
+
 const (
 	closed     = 100 * 365 * 24 * time.Hour // added to when a rollback was done, it is out of sight
 	closedKept = 30 * 24 * time.Hour        // for so long
@@ -32,12 +40,7 @@ func Compensated(req *job.Request) bool { return req.Compensation != nil && req.
 func (m *Manager) Record(ctx context.Context, req *job.Request) error {
 	ctx, cancel := context.WithTimeout(phase.With(ctx, req.JobID, phase.SagaRecord), m.Timeout)
 	defer cancel()
-	var err error
-	if m.Durable {
-		_, err = m.Redis.TxPipelined(ctx, func(p redis.Pipeliner) error { return m.PutRecord(ctx, p, req) })
-	} else {
-		err = m.PutRecord(ctx, m.Redis, req)
-	}
+	_, err := m.Redis.TxPipelined(ctx, func(p redis.Pipeliner) error { return m.PutRecord(ctx, p, req) })
 	if err != nil {
 		return fmt.Errorf("record the compensation of %s: %w", req.JobID, err)
 	}
@@ -45,18 +48,44 @@ func (m *Manager) Record(ctx context.Context, req *job.Request) error {
 	return nil
 }
 
+// RecordAfterAll records the compensation of a job that has succeeded although it had ended otherwise by then, once,
+// by a field of its record, which is at that key.
+func (m *Manager) RecordAfterAll(ctx context.Context, record string, req *job.Request) error {
+	ctx, cancel := context.WithTimeout(phase.With(ctx, req.JobID, phase.SagaRecord), m.Timeout)
+	defer cancel()
+	done := false
+	err := m.Redis.Watch(ctx, func(tx *redis.Tx) (err error) {
+		if done, err = tx.HExists(ctx, record, fieldCompensated).Result(); done || err != nil {
+			return err
+		}
+		_, err = tx.TxPipelined(ctx, func(p redis.Pipeliner) error {
+			p.HSet(ctx, record, fieldCompensated, "true")
+			return m.PutRecord(ctx, p, req)
+		})
+		return err
+	}, record)
+	if err != nil {
+		return fmt.Errorf("record the compensation of %s, which is over: %w", req.JobID, err)
+	}
+	if !done {
+		m.Metrics.Recorded.Inc()
+	}
+	return nil
+}
+
 // PutRecord adds to a MULTI what Record writes. A workflow that was to be rolled back before is to be
 // again, which only the server can tell at that instant, hence the XX.
-func (m *Manager) PutRecord(ctx context.Context, p redis.Cmdable, req *job.Request) error {
+func (m *Manager) PutRecord(ctx context.Context, p redis.Pipeliner, req *job.Request) error {
 	entry, err := json.Marshal(Template(req))
 	if err != nil {
 		return err
 	}
-	err = p.RPush(ctx, StackKey(req.WorkflowID), entry).Err()
+	p.RPush(ctx, StackKey(req.WorkflowID), entry)
+	p.Expire(ctx, StackKey(req.WorkflowID), StackTTL)
 	if m.Durable {
 		p.ZAddXX(ctx, RollbacksKey, redis.Z{Score: float64(m.Clock.Now().UnixMilli()), Member: req.WorkflowID})
 	}
-	return err
+	return nil
 }
 
 // PutRollback adds to the MULTI of a job's FAILED that its workflow is to be rolled back. It leaves time

@@ -121,7 +121,8 @@ func (m *Manager) compensate(ctx context.Context, workflowID, entry string) erro
 		err = req.Validate()
 	}
 	if err != nil {
-		return m.bury(ctx, workflowID, entry, err)
+		m.Metrics.Unreadable.Inc()
+		return m.bury(ctx, workflowID, entry, job.ReasonSagaUnmarshalFailed, err)
 	}
 	verdict, err := m.Check(ctx, &req)
 	if err == nil && verdict.Decision == safety.Deny { // without a decision it goes on
@@ -129,6 +130,9 @@ func (m *Manager) compensate(ctx context.Context, workflowID, entry string) erro
 	}
 	if err := m.submit(ctx, &req); err != nil {
 		m.Metrics.Failed.Inc()
+		if bus.TooLarge(err) { // as it will be next time, and those below wait for it
+			return m.bury(ctx, workflowID, entry, job.ReasonDispatchFailed, err)
+		}
 		return err
 	}
 	m.Metrics.Dispatched.Inc()
@@ -139,7 +143,7 @@ func (m *Manager) compensate(ctx context.Context, workflowID, entry string) erro
 
 func (m *Manager) id(ctx context.Context, req *job.Request) string {
 	if m.Peek {
-		return idOf(req.IdempotencyKey)
+		return idOf(req.Tenant, req.Labels[LabelWorkflowID], req.IdempotencyKey)
 	}
 	return fmt.Sprintf("comp-%016x", m.Draw(phase.With(ctx, "", phase.SagaPublish)))
 }
@@ -166,17 +170,17 @@ func (m *Manager) deny(ctx context.Context, workflowID, entry string, req *job.R
 	})
 }
 
-// entryBytesMax is how much of an entry that cannot be read goes into the dead-letter queue.
+// entryBytesMax is how much of an entry that cannot be submitted goes into the dead-letter queue.
 const entryBytesMax = 4096
 
-// bury takes an entry that makes no sense to the dead-letter queue.
-func (m *Manager) bury(ctx context.Context, workflowID, entry string, cause error) error {
-	m.Metrics.Unreadable.Inc()
-	m.Logger.LogAttrs(ctx, slog.LevelError, "compensation cannot be read", slog.String("workflow_id", workflowID), slog.Any("error", cause))
+// bury takes an entry that makes no sense, or that the stream will never have, to the dead-letter queue.
+func (m *Manager) bury(ctx context.Context, workflowID, entry, code string, cause error) error {
+	m.Logger.LogAttrs(ctx, slog.LevelError, "compensation cannot be submitted",
+		slog.String("workflow_id", workflowID), slog.String("reason_code", code), slog.Any("error", cause))
 	return m.settle(ctx, workflowID, entry, func(ctx context.Context, p redis.Pipeliner) error {
 		return m.DLQ.Put(ctx, p, dlq.Entry{
 			JobID: "saga-" + hash(workflowID + "|" + entry)[:16], Topic: StackKey(workflowID), Status: dlq.StatusTerminated,
-			ReasonCode: job.ReasonSagaUnmarshalFailed, Reason: fmt.Sprintf("%v: %.*s", cause, entryBytesMax, entry), ReplayStatus: dlq.PendingReview,
+			ReasonCode: code, Reason: fmt.Sprintf("%v: %.*s", cause, entryBytesMax, entry), ReplayStatus: dlq.PendingReview,
 		})
 	})
 }
