@@ -18,6 +18,7 @@ import (
 // The output policy's events in the audit trail.
 const (
 	auditOutputQuarantined = "output_quarantined"
+	auditOutputUnscanned   = "output_unscanned"
 	auditByOutputPolicy    = "output policy"
 )
 
@@ -42,16 +43,17 @@ func (e *Engine) outputs(c Config) *outputs {
 			Conn: c.Output, Redis: c.Redis, ReadTimeout: s.StoreOpTimeout, MetaTimeout: s.Output.CheckTimeout, ScanTimeout: s.Output.ScanTimeout,
 			Breaker: breaker.Do,
 		},
-		ledger: &output.Ledger{Redis: c.Redis, Clock: c.Clock, Timeout: s.StoreOpTimeout, Durable: s.Output.DurableScans},
+		ledger: &output.Ledger{Redis: c.Redis, Clock: c.Clock, Timeout: s.StoreOpTimeout, TTL: s.DLQEntryTTL, Durable: s.Output.DurableScans},
 	}
 }
 
 // checkOutput asks the policy about the metadata of a result that is to make its job SUCCEEDED, and adds
 // to w what follows from the answer. A result that is blocked is a failure instead. Without an answer the
-// result passes: the policy fails open, by design. The caller holds the job's lock.
-func (e *Engine) checkOutput(ctx context.Context, res *job.Result, rec *store.Record, w *store.Write) (blocked *failure) {
+// result passes: the policy fails open, by design. A redacted output that cannot be looked for is an error:
+// the policy has answered. The caller holds the job's lock.
+func (e *Engine) checkOutput(ctx context.Context, res *job.Result, rec *store.Record, w *store.Write) (blocked *failure, err error) {
 	if e.output == nil {
-		return nil
+		return nil, nil
 	}
 	v, err := e.ask(ctx, output.Sync, res, rec, e.output.client.CheckOutputMeta)
 	f := output.Finding{Decision: v.Decision, Reason: v.Reason, Ptr: res.ResultPtr}
@@ -61,11 +63,20 @@ func (e *Engine) checkOutput(ctx context.Context, res *job.Result, rec *store.Re
 	note := func(ctx context.Context, p redis.Pipeliner) error {
 		return e.output.ledger.Put(ctx, p, res.JobID, output.Sync, f)
 	}
+	if v.Decision == output.Redact && v.RedactedPtr != "" {
+		there, err := e.output.client.Exists(ctx, res.JobID, v.RedactedPtr)
+		if err != nil {
+			return nil, e.storeRetry(ctx, err, phase.OutputRead, "")
+		}
+		if !there {
+			v.RedactedPtr = ""
+		}
+	}
 	switch {
 	case v.Decision == output.Redact && v.RedactedPtr != "":
 		w.ResultPtr = v.RedactedPtr
 	case v.Decision != output.Allow && err == nil:
-		return e.quarantine(rec, v, phase.ResultWrite, res.ResultPtr, together(w.Also, note))
+		return e.quarantine(rec, v, phase.ResultWrite, res.ResultPtr, together(w.Also, note)), nil
 	}
 	open := func(ctx context.Context, p redis.Pipeliner) error {
 		if w.ResultPtr != "" {
@@ -74,7 +85,7 @@ func (e *Engine) checkOutput(ctx context.Context, res *job.Result, rec *store.Re
 		return nil
 	}
 	w.Also = together(w.Also, note, open)
-	return nil
+	return nil, nil
 }
 
 // ask asks the policy, and counts how that ended. The record's request may be one that cannot be read back:

@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"strings"
 	"sync"
 	"testing"
 	"time"
@@ -11,6 +12,8 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 	"google.golang.org/grpc"
+	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/status"
 
 	"github.com/faultline-sim/faultline/engine/audit"
 	"github.com/faultline-sim/faultline/engine/job"
@@ -28,6 +31,8 @@ type policy struct {
 	meta  *safetypb.CheckOutputResponse
 	scan  *safetypb.CheckOutputResponse
 	asked []*safetypb.CheckOutputRequest
+
+	refuses error // what a scan brings instead of an answer
 }
 
 func (p *policy) Invoke(ctx context.Context, method string, args, reply any, _ ...grpc.CallOption) error {
@@ -39,6 +44,9 @@ func (p *policy) Invoke(ctx context.Context, method string, args, reply any, _ .
 		answer := p.meta
 		if r.GetWithContent() {
 			answer = p.scan
+			if p.refuses != nil {
+				return p.refuses
+			}
 		}
 		out := reply.(*safetypb.CheckOutputResponse)
 		if out.Decision = safetypb.OutputDecision_OUTPUT_ALLOW; answer != nil {
@@ -119,6 +127,7 @@ func TestTheCheckOfTheMetadata(t *testing.T) {
 		"denied":                      {answer: answers(denies, ""), state: job.OutputQuarantined, ptr: "res:job-1", code: "output_denied", reason: "a secret", found: "DENY"},
 		"redacted":                    {answer: answers(redacts, "res:job-1:redacted"), state: job.Succeeded, ptr: "res:job-1:redacted", found: "REDACT"},
 		"redacted, but there is none": {answer: answers(redacts, ""), state: job.OutputQuarantined, ptr: "res:job-1", code: "output_quarantined", reason: "there is no redacted output: a secret", found: "REDACT"},
+		"redacted, but it is gone":    {answer: answers(redacts, "res:job-1:gone"), state: job.OutputQuarantined, ptr: "res:job-1", code: "output_quarantined", reason: "there is no redacted output: a secret", found: "REDACT"},
 		"not answered":                {fails: true, state: job.Succeeded, ptr: "res:job-1", found: "SKIPPED"},
 		"not decided":                 {answer: answers(safetypb.OutputDecision_OUTPUT_DECISION_UNSPECIFIED, ""), state: job.Succeeded, ptr: "res:job-1", found: "SKIPPED"},
 	} {
@@ -285,6 +294,41 @@ func TestNoOutputNoScan(t *testing.T) {
 	h, p = newChecked(t)
 	require.NoError(t, h.result(job.StatusFailed))
 	assert.Empty(t, p.asked, "a failure is not the output policy's")
+}
+
+// The policy has answered: a redacted output that cannot be looked for does not let the whole one through.
+func TestARedactionThatCannotBeLookedFor(t *testing.T) {
+	h, p := newChecked(t)
+	require.NoError(t, h.redis.Set("res:job-1:redacted", "the"))
+	p.meta = answers(redacts, "res:job-1:redacted")
+	h.faults.on(phase.OutputRead, "before")
+	assert.Equal(t, phase.OutputRead, h.retry(h.succeeds()).Phase)
+	assert.Equal(t, job.Running, h.record().State)
+	require.NoError(t, h.succeeds())
+	assert.Equal(t, "res:job-1:redacted", h.record().ResultPtr)
+}
+
+// A scan that fails for what the output is comes to its end, with a word in the audit trail, and says nothing
+// of the policy: the next output is scanned.
+func TestAnOutputThatCannotBeScanned(t *testing.T) {
+	for name, unfit := range map[string]func(h *harness, p *policy){
+		"too large":  func(h *harness, _ *policy) { _ = h.redis.Set("res:job-1", strings.Repeat("x", output.ContentMax+1)) },
+		"no string":  func(h *harness, _ *policy) { h.redis.Del("res:job-1"); h.redis.HSet("res:job-1", "a", "b") },
+		"is refused": func(_ *harness, p *policy) { p.refuses = status.Error(codes.ResourceExhausted, "too large") },
+	} {
+		h, p := newChecked(t, func(s *Settings) { s.Output.DurableScans, s.Policy.CircuitFailBudget = true, 1 })
+		unfit(h, p)
+		require.NoError(t, h.succeeds(), name)
+		h.scanned()
+		assert.Equal(t, job.Succeeded, h.record().State, name)
+		assert.Equal(t, "SKIPPED", h.found("async").Decision, name)
+		assert.False(t, h.redis.Exists("cordum:output:scans"), name)
+		require.Len(t, h.trail(), 1, name)
+		assert.Equal(t, "output_unscanned", h.trail()[0].Kind, name)
+		assert.Equal(t, 30*24*time.Hour, h.redis.TTL("output:job-1"), name)
+		assert.EqualValues(t, 1, h.metric(`output_policy_skipped{topic="job.default"}`), name)
+		assert.False(t, h.redis.Exists("cordum:cb:safety:output:failures"), name)
+	}
 }
 
 // An output that is gone cannot be scanned, ever.

@@ -8,6 +8,7 @@ import (
 
 	"github.com/redis/go-redis/v9"
 
+	"github.com/faultline-sim/faultline/engine/audit"
 	"github.com/faultline-sim/faultline/engine/job"
 	"github.com/faultline-sim/faultline/engine/output"
 	"github.com/faultline-sim/faultline/engine/phase"
@@ -74,17 +75,21 @@ func (e *Engine) leaveScan(ctx context.Context, jobID string, err error) {
 
 // scan asks the policy about the output of a job that was SUCCEEDED, as listed, and downgrades the job if
 // the output is blocked (seed 003, section 2, phase 2). Without an answer nothing follows; a scan that is
-// kept comes again.
+// kept comes again, unless the output is one that cannot be scanned.
 func (e *Engine) scan(ctx context.Context, listed *store.Record) {
 	res := &job.Result{JobID: listed.JobID, ResultPtr: listed.ResultPtr, Status: job.StatusSucceeded, Epoch: listed.Epoch, WorkerID: listed.Worker}
 	v, err := e.ask(ctx, output.Async, res, listed, e.output.client.CheckOutputContent)
-	if err != nil && e.output.keeps() && !errors.Is(err, output.ErrGone) {
+	if err != nil && e.output.keeps() && !output.Unscannable(err) {
 		e.leaveScan(ctx, listed.JobID, err)
 		return
 	}
 	f := output.Finding{Decision: v.Decision, Reason: v.Reason, Ptr: listed.ResultPtr}
+	var also func(context.Context, redis.Pipeliner) error
 	if err != nil {
 		f = output.Finding{Decision: output.Skipped, Reason: err.Error(), Ptr: listed.ResultPtr}
+		if output.Unscannable(err) {
+			also = e.unscanned(listed.JobID, f.Reason)
+		}
 	}
 	if err == nil && v.Decision != output.Allow {
 		if err := e.downgrade(ctx, listed, v, f); err != nil {
@@ -92,8 +97,15 @@ func (e *Engine) scan(ctx context.Context, listed *store.Record) {
 		}
 		return
 	}
-	if err := e.output.ledger.Close(phase.With(ctx, listed.JobID, phase.OutputRecord), listed.JobID, f); err != nil {
+	if err := e.output.ledger.Close(phase.With(ctx, listed.JobID, phase.OutputRecord), listed.JobID, f, also); err != nil {
 		e.leaveScan(ctx, listed.JobID, err)
+	}
+}
+
+// unscanned puts on record that an output is handed out although nobody can scan it.
+func (e *Engine) unscanned(jobID, reason string) func(context.Context, redis.Pipeliner) error {
+	return func(ctx context.Context, p redis.Pipeliner) error {
+		return audit.Put(ctx, p, audit.Event{At: e.clock.Now().UnixMilli(), Kind: auditOutputUnscanned, JobID: jobID, Reason: reason, By: auditByOutputPolicy})
 	}
 }
 
@@ -134,7 +146,7 @@ func (e *Engine) downgradeLocked(ctx context.Context, listed *store.Record, v ou
 	case err == nil && rec.State == job.Succeeded:
 		return e.block(ctx, e.quarantine(&rec, v, phase.OutputWrite, "", note))
 	case err == nil || errors.Is(err, store.ErrNotFound):
-		return e.output.ledger.Close(phase.With(ctx, listed.JobID, phase.OutputRecord), listed.JobID, f)
+		return e.output.ledger.Close(phase.With(ctx, listed.JobID, phase.OutputRecord), listed.JobID, f, nil)
 	}
 	return e.failClosed(ctx, phase.QuarantineRead, listed.JobID, listed.Topic, err)
 }

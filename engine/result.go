@@ -58,7 +58,11 @@ func (e *Engine) handleJobResult(ctx context.Context, res *job.Result, rec *stor
 	w.Reason, w.ReasonCode, w.Also = res.Reason, res.ReasonCode, together(record, e.commits(to, rec))
 	w.ResultPtr = res.ResultPtr
 	if to == job.Succeeded {
-		if blocked := e.checkOutput(ctx, res, rec, &w); blocked != nil {
+		blocked, err := e.checkOutput(ctx, res, rec, &w)
+		if err != nil {
+			return err
+		}
+		if blocked != nil {
 			err := e.block(ctx, blocked)
 			e.recorded(record, rec)
 			return err

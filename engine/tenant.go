@@ -64,8 +64,9 @@ func (e *Engine) countTenant(ctx context.Context, h *handling) error {
 	return e.tenantFull(ctx, h, store.ErrTenantFull)
 }
 
-// tenantFull puts off a job whose tenant has no slot for it, as one for which there is no worker; the
-// last attempt ends it, which is errEnded.
+// tenantFull puts off a job whose tenant has no slot for it, with the back-off of retryable scheduling errors
+// (seed 003, section 5): a slot is free when a job ends, and by default the attempts last for twenty minutes. The
+// last one ends the job, which is errEnded.
 func (e *Engine) tenantFull(ctx context.Context, h *handling, cause error) error {
 	err := fmt.Errorf("tenant %q, at most %d: %w", h.rec.Tenant, e.settings.TenantLimit, cause)
 	if e.tenants.due(h.rec.Tenant, e.clock.Now(), e.settings.PollInterval) {
@@ -77,7 +78,10 @@ func (e *Engine) tenantFull(ctx context.Context, h *handling, cause error) error
 		}
 		return errEnded
 	}
-	return RetryAfter(err, e.settings.RetryDelayNoWorkers, phase.TenantRead, job.ReasonTenantLimit)
+	s := &e.settings
+	random := e.random.Uint64(phase.With(ctx, h.req.JobID, phase.TenantRead))
+	delay := backoffDelay(h.prior, s.BackoffBase, jitter(random, s.BackoffJitter), s.BackoffMax)
+	return RetryAfter(err, delay, phase.TenantRead, job.ReasonTenantLimit)
 }
 
 // healTenant gives the tenant back the slots of jobs that are over. What goes wrong comes again.

@@ -47,11 +47,17 @@ func TestATenantHasSoManyJobsInFlight(t *testing.T) {
 		require.NoError(t, h.handle(ofTenant("job-2", "a")), name)
 		r := h.retry(h.handle(ofTenant("job-3", "a")))
 		assert.Equal(t, "tenant_limit", r.ReasonCode, name)
-		assert.Equal(t, 2*time.Second, r.Delay, name)
+		first := r.Delay
+		assert.GreaterOrEqual(t, first, h.settings.BackoffBase, name)
+		assert.LessOrEqual(t, first, h.settings.BackoffBase+h.settings.BackoffJitter, name)
 		assert.Equal(t, phase.TenantRead, r.Phase, name)
 		assert.Contains(t, r.Error(), `tenant "a", at most 2`, name)
 		assert.Equal(t, "SCHEDULED", h.redis.HGet("job:job-3", "state"), name)
 		assert.EqualValues(t, 1, h.metric(`scheduler_retry_total{phase="tenant_read",reason_code="tenant_limit",topic="job.default"}`), name)
+		for range 4 {
+			r = h.retry(h.handle(ofTenant("job-3", "a")))
+		}
+		assert.GreaterOrEqual(t, r.Delay, 16*h.settings.BackoffBase, "%s: it grows with the attempts", name)
 		require.NoError(t, h.handle(ofTenant("job-4", "b")), "%s: another tenant", name)
 		require.NoError(t, h.handle(ofTenant("job-5", "")), "%s: nobody's", name)
 		assert.Equal(t, []string{"job-1", "job-2"}, h.inFlight("a"), name)

@@ -232,6 +232,8 @@ func (j *Judge) changes(s *step) (applied, locked bool) {
 			j.facts.growthChanged(s, c)
 		case strings.HasPrefix(c.Key, committedPrefix):
 			j.facts.committedChanged(c)
+		case strings.HasPrefix(c.Key, outputPrefix):
+			j.facts.outputStored(c)
 		case c.Key == scansKey:
 			j.facts.scanKept(c)
 		case strings.HasPrefix(c.Key, dlqPrefix):

@@ -21,6 +21,7 @@ var withDurableScans = setting{"output.durable_scans", func(c *Config) bool { re
 // Names on the wire of the output policy (seed 003, section 2), and the numbers of its decisions in
 // safety.proto.
 const (
+	outputPrefix      = "res:"
 	scansKey          = "cordum:output:scans"
 	callOutput        = "CheckOutput"
 	auditQuarantined  = "output_quarantined"
@@ -36,8 +37,8 @@ var outputDecisions = [...]string{"no decision", "ALLOW", "QUARANTINE", "DENY", 
 type verdict struct {
 	process  string
 	step     int
-	decision int // 0 is no verdict
-	ptr      string
+	decision int    // 0 is no verdict
+	ptr      string // of the redacted output, if that is there
 }
 
 func (a *verdict) String() string {
@@ -56,6 +57,7 @@ func (a *verdict) blocks(scan bool) bool {
 // outputs is what is known of the output policy besides what is about single jobs.
 type outputs struct {
 	kept    map[string]bool // the jobs in cordum:output:scans
+	stored  map[string]bool // the keys of outputs that there are
 	checked int             // answers
 	blocked int             // jobs that were quarantined, as their writers were told
 }
@@ -97,6 +99,9 @@ func (f *facts) outputCalled(s *step) {
 		}
 	}
 	scans := s.Phase == "output_scan"
+	if !f.outputs.stored[a.ptr] {
+		a.ptr = ""
+	}
 	switch {
 	case a.decision == 0:
 		f.reach(outputFailedOpen)
@@ -142,6 +147,14 @@ func (f *facts) outputOperation(s *step) {
 			f.outputs.blocked++
 		}
 	}
+}
+
+// outputStored takes in a change of an output.
+func (f *facts) outputStored(c *sim.Change) {
+	if f.outputs.stored == nil {
+		f.outputs.stored = map[string]bool{}
+	}
+	f.outputs.stored[c.Key] = !c.Gone
 }
 
 // scanKept takes in a change of the set of open scans.

@@ -3,6 +3,7 @@ package invariants
 import (
 	"fmt"
 	"strconv"
+	"strings"
 	"testing"
 	"time"
 
@@ -33,6 +34,9 @@ func (s *story) told(node, job, phase string, decision int, ptr string) *story {
 // answered is the handling of a result up to the policy's answer about its metadata.
 func (s *story) answered(node, job string, decision int, ptr string) *story {
 	s.submit(job).dispatched(s1, job, w1).executed(w1, job)
+	if strings.HasSuffix(ptr, ":redacted") {
+		s.add(w1, sim.KindRedis, "mset", ptr, job, "output_store", s.set(ptr, "", "what is left"))
+	}
 	return s.message(node, job, "result_deliver", sim.KindDeliver, 1).lock(node, job).read(node, job).told(node, job, "output_check", decision, ptr)
 }
 
@@ -85,6 +89,7 @@ var outputTrials = map[string]trial{
 			scanned(s)
 			s.answered(s1, "job-2", redacts, "res:job-2:redacted").passes(s1, "job-2", "res:job-2:redacted")
 			s.answered(s1, "job-3", redacts, "").buries(s1, "job-3", "result_write")
+			s.answered(s1, "job-4", redacts, "res:job-4:gone").buries(s1, "job-4", "result_write")
 			s.answered(s1, "job-4", denies, "").buries(s1, "job-4", "result_write")
 			s.answered(s1, "job-5", denies, "").fails().passes(s1, "job-5", "res:job-5")
 		},
@@ -143,7 +148,7 @@ var outputTrials = map[string]trial{
 	},
 	"output-redacted": {
 		breaks: scanned,
-		holds:  func(s *story) { s.answered(s1, job1, redacts, "r").passes(s1, job1, "r") },
+		holds:  func(s *story) { s.answered(s1, job1, redacts, "res:r:redacted").passes(s1, job1, "res:r:redacted") },
 	},
 	"scan-resumed": {
 		breaks: scanned,

@@ -13,7 +13,7 @@ var outputInvariants = []Invariant{
 
 var resultGoesAsThePolicySays = Invariant{
 	Name:   "result-goes-as-the-policy-says",
-	Says:   "Who was told of a result's metadata that it is allowed, or has had no answer, writes SUCCEEDED; that it is to be redacted, SUCCEEDED with the redacted output; that it is blocked, OUTPUT_QUARANTINED.",
+	Says:   "Who was told of a result's metadata that it is allowed, or has had no answer, writes SUCCEEDED; that it is to be redacted, SUCCEEDED with the redacted output; that it is blocked, or is to be redacted and no redacted output exists, OUTPUT_QUARANTINED.",
 	Kind:   Always,
 	Source: "seed 003, section 2, phase 1",
 	check: func(f *facts, t *tally) checker {

@@ -310,6 +310,14 @@ func (f *facts) calls(s *step, c circuit) {
 		return
 	}
 	l, own := p.leaves[key], p.ownBy(s.Event, c)
+	if s.failed && strings.Contains(s.Outcome, "context canceled") { // its caller gave up
+		f.undecided(s, c)
+		if l.alone && l.state == halfOpen {
+			own.probes = max(0, own.probes-1)
+		}
+		p.answers[key] = answer{}
+		return
+	}
 	if s.failed {
 		f.undecided(s, c)
 		own.fail(s.At, cfg)

@@ -198,6 +198,9 @@ func (p *Plan) patience() time.Duration {
 	waits := func(p *Plan) time.Duration {
 		e := &p.Engine
 		noWorkers := time.Duration(e.MaxSchedulingRetries) * e.RetryDelayNoWorkers
+		if e.TenantLimit > 0 {
+			noWorkers += time.Duration(e.MaxSchedulingRetries) * e.BackoffMax
+		}
 		outputs := 4*e.Output.ScanTimeout + e.Output.CheckTimeout // a scan that another takes up
 		ages := p.Workload.runsTake() + max(e.DispatchTimeout, e.PendingAge, e.ScheduledAge, e.IntentAge)
 		for _, d := range p.topicTimeouts() {

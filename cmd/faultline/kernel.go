@@ -13,6 +13,7 @@ import (
 	"google.golang.org/grpc"
 	grpctls "google.golang.org/grpc/credentials"
 
+	outputs "github.com/faultline-sim/faultline/engine/output"
 	"github.com/faultline-sim/faultline/engine/safety/kernel"
 	"github.com/faultline-sim/faultline/scenarios"
 )
@@ -63,6 +64,10 @@ or certificate that cannot be used.`,
 	return cmd
 }
 
+// kernelReceives is how large a message may be, in bytes: an output, and the labels of the largest request that
+// NATS carries.
+const kernelReceives = outputs.ContentMax + 2<<20
+
 func (f *kernelFlags) run(ctx context.Context, stdout, stderr io.Writer) error {
 	if _, err := f.logger(stderr); err != nil {
 		return err
@@ -84,7 +89,7 @@ func (f *kernelFlags) run(ctx context.Context, stdout, stderr io.Writer) error {
 	}
 	ctx, stop := interruptible(ctx, func() {})
 	defer stop()
-	s := grpc.NewServer(options...)
+	s := grpc.NewServer(append(options, grpc.MaxRecvMsgSize(kernelReceives))...)
 	server.Register(s)
 	p := newPrinter(stdout)
 	p.line("Safety kernel at %s, %s", p.paint(bold, listener.Addr().String()), how)

@@ -11,11 +11,26 @@ import (
 
 	"github.com/faultline-sim/faultline/engine/job"
 	"github.com/faultline-sim/faultline/engine/phase"
+	"github.com/faultline-sim/faultline/engine/safety"
 	"github.com/faultline-sim/faultline/engine/safety/safetypb"
 )
 
-// ErrGone says that a result names an output that does not exist, or not any more.
-var ErrGone = errors.New("there is no such output")
+// ContentMax is how large an output may be to be scanned, in bytes: what a gRPC server takes unless it is told
+// otherwise, 4 MiB, less room for what else the policy is told.
+const ContentMax = 4<<20 - 64<<10
+
+var (
+	// ErrGone says that a result names an output that does not exist, or not any more.
+	ErrGone = errors.New("there is no such output")
+	// ErrTooLarge says that an output is larger than ContentMax.
+	ErrTooLarge = errors.New("the output is too large to be scanned")
+)
+
+// Unscannable says whether the error of a scan is about the output itself, so that no later scan of it ends
+// otherwise.
+func Unscannable(err error) bool {
+	return errors.Is(err, ErrGone) || errors.Is(err, ErrTooLarge) || redis.HasErrorPrefix(err, "WRONGTYPE") || safety.AboutRequest(err)
+}
 
 // Client asks the output policy. All fields are required. It is safe for concurrent use.
 type Client struct {
@@ -33,7 +48,7 @@ func (c *Client) CheckOutputMeta(ctx context.Context, res *job.Result, req *job.
 }
 
 // CheckOutputContent reads the output that a result names, and asks about it. An error is no answer; it is
-// ErrGone if there is nothing to ask about.
+// Unscannable if there is nothing to ask about.
 func (c *Client) CheckOutputContent(ctx context.Context, res *job.Result, req *job.Request) (Verdict, error) {
 	content, err := c.read(phase.With(ctx, res.JobID, phase.OutputRead), res.ResultPtr)
 	if err != nil {
@@ -47,7 +62,15 @@ func (c *Client) CheckOutputContent(ctx context.Context, res *job.Result, req *j
 func (c *Client) read(ctx context.Context, ptr string) ([]byte, error) {
 	ctx, cancel := context.WithTimeout(ctx, c.ReadTimeout)
 	defer cancel()
-	content, err := c.Redis.Get(ctx, ptr).Bytes()
+	size, err := c.Redis.StrLen(ctx, ptr).Result()
+	var content []byte
+	switch {
+	case err != nil:
+	case size > ContentMax:
+		err = fmt.Errorf("%w: it has %d bytes, and %d is the most", ErrTooLarge, size, ContentMax)
+	default:
+		content, err = c.Redis.Get(ctx, ptr).Bytes()
+	}
 	if errors.Is(err, redis.Nil) {
 		err = ErrGone
 	}
@@ -55,6 +78,17 @@ func (c *Client) read(ctx context.Context, ptr string) ([]byte, error) {
 		return nil, fmt.Errorf("output %s: %w", ptr, err)
 	}
 	return content, nil
+}
+
+// Exists says whether there is an output of that name.
+func (c *Client) Exists(ctx context.Context, jobID, ptr string) (bool, error) {
+	ctx, cancel := context.WithTimeout(phase.With(ctx, jobID, phase.OutputRead), c.ReadTimeout)
+	defer cancel()
+	n, err := c.Redis.Exists(ctx, ptr).Result()
+	if err != nil {
+		return false, fmt.Errorf("output %s: %w", ptr, err)
+	}
+	return n == 1, nil
 }
 
 func ask(res *job.Result, req *job.Request) *safetypb.CheckOutputRequest {

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"net"
+	"strings"
 	"testing"
 	"time"
 
@@ -104,6 +105,23 @@ func TestTheScanSeesTheOutput(t *testing.T) {
 	require.ErrorIs(t, err, output.ErrGone)
 	assert.ErrorContains(t, err, "res:job-1")
 	assert.Nil(t, p.asked)
+}
+
+// An output that is larger than a gRPC server takes is not even read.
+func TestALargeOutputIsNotScanned(t *testing.T) {
+	p := &policy{answer: says(safetypb.OutputDecision_OUTPUT_ALLOW, "")}
+	c, server := newClient(t, p)
+	require.NoError(t, server.Set("res:job-1", strings.Repeat("x", output.ContentMax)))
+	_, err := c.CheckOutputContent(t.Context(), result, asked)
+	require.NoError(t, err)
+	p.asked = nil
+	require.NoError(t, server.Set("res:job-1", strings.Repeat("x", output.ContentMax+1)))
+	_, err = c.CheckOutputContent(t.Context(), result, asked)
+	require.ErrorIs(t, err, output.ErrTooLarge)
+	assert.True(t, output.Unscannable(err))
+	assert.ErrorContains(t, err, "it has 4128769 bytes, and 4128768 is the most")
+	assert.Nil(t, p.asked)
+	assert.False(t, output.Unscannable(context.DeadlineExceeded))
 }
 
 // What is no decision is no answer, and a failure to the breaker.

@@ -38,6 +38,7 @@ type Ledger struct {
 	Redis   redis.UniversalClient
 	Clock   clockwork.Clock
 	Timeout time.Duration // of one operation: storeOpTimeout of seed 003
+	TTL     time.Duration // of a record
 	Durable bool          // open scans are kept
 }
 
@@ -49,6 +50,7 @@ func (l *Ledger) Put(ctx context.Context, p redis.Pipeliner, jobID, part string,
 		return err
 	}
 	p.HSet(ctx, RecordKey(jobID), part, body)
+	p.Expire(ctx, RecordKey(jobID), l.TTL)
 	if part == Async && l.Durable {
 		p.ZRem(ctx, ScansKey, jobID)
 	}
@@ -63,11 +65,18 @@ func (l *Ledger) Open(ctx context.Context, p redis.Pipeliner, jobID string, with
 	}
 }
 
-// Close notes what a scan found, on its own.
-func (l *Ledger) Close(ctx context.Context, jobID string, f Finding) error {
+// Close notes what a scan found, with no state write; what also adds goes with it, and may be nil.
+func (l *Ledger) Close(ctx context.Context, jobID string, f Finding, also func(context.Context, redis.Pipeliner) error) error {
 	ctx, cancel := context.WithTimeout(ctx, l.Timeout)
 	defer cancel()
-	_, err := l.Redis.TxPipelined(ctx, func(p redis.Pipeliner) error { return l.Put(ctx, p, jobID, Async, f) })
+	_, err := l.Redis.TxPipelined(ctx, func(p redis.Pipeliner) error {
+		if also != nil {
+			if err := also(ctx, p); err != nil {
+				return err
+			}
+		}
+		return l.Put(ctx, p, jobID, Async, f)
+	})
 	if err != nil {
 		return fmt.Errorf("output record of %s: %w", jobID, err)
 	}

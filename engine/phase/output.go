@@ -3,7 +3,7 @@ package phase
 // The phases of the output policy (seed 003, section 2).
 const (
 	OutputCheck    Phase = "output_check"    // the policy is asked about a result's metadata, under the job's lock
-	OutputRead     Phase = "output_read"     // the output is read, to be scanned
+	OutputRead     Phase = "output_read"     // the output is read, to be scanned; or the redacted one is looked for
 	OutputScan     Phase = "output_scan"     // the policy is asked about the output itself
 	QuarantineRead Phase = "quarantine_read" // the record of a job whose output is blocked, again, under its lock
 	OutputWrite    Phase = "output_write"    // from SUCCEEDED to OUTPUT_QUARANTINED

@@ -85,6 +85,21 @@ func (b *Breaker) probe(s seen) bool {
 	return true
 }
 
+// giveBack lets another call have the probe of one that says nothing of the service. Probes that are counted in
+// Redis are forgotten with their window; those of a replica alone have no end but an answer.
+func (b *Breaker) giveBack(p pass) {
+	if p.state != HalfOpen {
+		return
+	}
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if p.alone {
+		b.own.probes = max(0, b.own.probes-1)
+	} else {
+		b.window.probes = max(0, b.window.probes-1)
+	}
+}
+
 // enough counts the success of one of the replica's own probes, and says whether that closes the circuit.
 func (b *Breaker) enough() bool {
 	b.mu.Lock()

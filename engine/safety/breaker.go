@@ -65,7 +65,8 @@ type pass struct {
 }
 
 // Do makes a call unless the circuit is open, which is ErrOpen, and counts how it ended. ctx carries the
-// job and the phase of the call. A call that its caller gave up counts for nothing.
+// job and the phase of the call. A call that its caller gave up, or whose error is AboutRequest, counts for
+// nothing.
 func (b *Breaker) Do(ctx context.Context, call func(ctx context.Context) error) error {
 	p, err := b.enter(ctx)
 	if err != nil {
@@ -73,7 +74,8 @@ func (b *Breaker) Do(ctx context.Context, call func(ctx context.Context) error) 
 	}
 	err = call(ctx)
 	switch {
-	case ctx.Err() != nil:
+	case ctx.Err() != nil, AboutRequest(err):
+		b.giveBack(p)
 	case err != nil:
 		b.failed(ctx, p)
 	default:

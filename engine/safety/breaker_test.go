@@ -3,6 +3,7 @@ package safety_test
 import (
 	"context"
 	"errors"
+	"fmt"
 	"log/slog"
 	"testing"
 	"time"
@@ -12,6 +13,8 @@ import (
 	"github.com/redis/go-redis/v9"
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
+	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/status"
 
 	"github.com/faultline-sim/faultline/engine/safety"
 )
@@ -271,6 +274,48 @@ func TestACallThatItsCallerGaveUpCountsForNothing(t *testing.T) {
 	cancel()
 	assert.Equal(t, "ok", c.call(0))
 	assert.Empty(t, c.redis.Keys())
+}
+
+// A replica that goes by its own counter has no other end to its half-open window than an answer.
+func TestAProbeThatItsCallerGaveUpIsGivenBack(t *testing.T) {
+	for name, away := range map[string]func(*safety.Breaker){"alone": func(b *safety.Breaker) { b.Redis = nil }, "in its own window": func(*safety.Breaker) {}} {
+		c := newCircuit(t, 1, away)
+		c.trip()
+		c.pass(30 * time.Second)
+		for range 5 {
+			ctx, cancel := context.WithCancel(context.Background())
+			err := c.replicas[0].Do(ctx, func(context.Context) error { cancel(); return errDown })
+			require.ErrorIs(t, err, errDown, name)
+		}
+		c.down = false
+		assert.Equal(t, "ok", c.call(0), name)
+		assert.Equal(t, "ok", c.call(0), name)
+	}
+}
+
+// What is wrong with one request says nothing of the service.
+func TestAnErrorAboutTheRequestCountsForNothing(t *testing.T) {
+	c := newCircuit(t, 1)
+	for range 5 {
+		for _, code := range []codes.Code{codes.ResourceExhausted, codes.InvalidArgument} {
+			err := c.replicas[0].Do(context.Background(), func(context.Context) error {
+				return fmt.Errorf("%w: %w", safety.ErrUnavailable, status.Error(code, "no"))
+			})
+			require.ErrorIs(t, err, safety.ErrUnavailable)
+		}
+	}
+	assert.Empty(t, c.redis.Keys())
+	assert.Equal(t, "ok", c.call(0))
+}
+
+// A counter that somebody wrote without a TTL would keep the circuit half-open for ever.
+func TestACounterWithoutATTLIsDeleted(t *testing.T) {
+	c := newCircuit(t, 1)
+	require.NoError(t, c.redis.Set("cordum:cb:safety:failures", "7"))
+	assert.Equal(t, "ok", c.call(0))
+	assert.Empty(t, c.redis.Keys())
+	c.trip()
+	assert.Equal(t, "open", c.call(0))
 }
 
 func TestAStateIsTold(t *testing.T) {

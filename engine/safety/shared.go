@@ -47,6 +47,10 @@ func (b *Breaker) look(ctx context.Context) (seen, error) {
 	s := seen{state: Closed, count: n, ttl: ttl.Val()}
 	switch {
 	case n < int64(b.FailBudget):
+	case s.ttl < 0: // somebody else's write: it would never end
+		if err := b.forget(ctx, n); err != nil {
+			b.warn(ctx, "counter of failures without a TTL not deleted", err)
+		}
 	case s.ttl > b.OpenFor:
 		s.state = Open
 	default:
