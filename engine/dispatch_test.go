@@ -10,6 +10,7 @@ import (
 	"github.com/faultline-sim/faultline/engine/job"
 	"github.com/faultline-sim/faultline/engine/phase"
 	"github.com/faultline-sim/faultline/engine/routing"
+	"github.com/faultline-sim/faultline/engine/saga"
 )
 
 // Seed 000: a failed DISPATCHED write blocks the publish; the replay publishes once.
@@ -216,4 +217,55 @@ func TestATopicSubjectBypassesTheStaleCheck(t *testing.T) {
 	assert.Equal(t, "job.default", h.stored()[0].Subject)
 	assert.Empty(t, h.dispatches()[0].WorkerID)
 	assert.Equal(t, job.Running, h.record().State)
+}
+
+// A compensation's labels and environment say to its worker what it undoes (seed 003, section 4).
+func TestADispatchHasTheLabelsAndTheEnvironment(t *testing.T) {
+	req := request("job-0")
+	req.WorkflowID, req.Compensation = "wf-1", &job.Compensation{Env: map[string]string{"A": "1"}, Labels: map[string]string{"zone": "a"}}
+	undo := saga.Template(&req)
+	undo.JobID = "job-1"
+	ways := map[string]func(t *testing.T) *harness{
+		"direct": func(t *testing.T) *harness {
+			h := newHarness(t)
+			h.worker("worker-1")
+			require.NoError(t, h.client().Submit(t.Context(), undo))
+			require.NoError(t, h.handle(undo))
+			return h
+		},
+		"resumed": func(t *testing.T) *harness {
+			h := newHardened(t)
+			require.NoError(t, h.client().Submit(t.Context(), undo))
+			h.faults.on(phase.Publish, "before")
+			h.retry(h.handle(undo))
+			require.NoError(t, h.resume(t.Context(), "job-1"))
+			return h
+		},
+		"outbox": func(t *testing.T) *harness {
+			h := newOutbox(t)
+			require.NoError(t, h.client().Submit(t.Context(), undo))
+			require.NoError(t, h.handle(undo))
+			h.relayed()
+			return h
+		},
+	}
+	for name, way := range ways {
+		t.Run(name, func(t *testing.T) {
+			dispatched := way(t).dispatches()
+			require.Len(t, dispatched, 1)
+			assert.Equal(t, map[string]string{
+				"zone": "a", "saga_compensation": "true", "is_compensation": "true", "saga_workflow_id": "wf-1", "saga_job_id": "job-0",
+			}, dispatched[0].Labels)
+			assert.Equal(t, map[string]string{"A": "1", "saga_compensation": "true", "saga_workflow_id": "wf-1"}, dispatched[0].Env)
+		})
+	}
+}
+
+// A worker that knows nothing of labels reads what it always has.
+func TestADispatchWithoutLabelsSaysNothingOfThem(t *testing.T) {
+	h := newHarness(t)
+	h.worker("worker-1")
+	require.NoError(t, h.handle(h.submit()))
+	assert.NotContains(t, string(h.stored()[0].Data), "labels")
+	assert.NotContains(t, string(h.stored()[0].Data), "env")
 }

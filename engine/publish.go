@@ -24,6 +24,7 @@ func (h *handling) entry(workerID string, epoch int64) (store.Entry, error) {
 	body, err := json.Marshal(job.Dispatch{
 		JobID: h.req.JobID, Topic: h.req.Topic, WorkerID: workerID, Attempt: h.rec.Attempts, Epoch: epoch,
 		IdempotencyKey: h.req.IdempotencyKey, Payload: h.req.Payload, TraceID: h.req.TraceID,
+		Labels: h.req.Labels, Env: h.req.Env,
 	})
 	entry := store.Entry{Topic: h.req.Topic, Attempts: h.rec.Attempts, Epoch: epoch, Started: h.started.UnixMilli(), Body: body}
 	switch {

@@ -126,14 +126,16 @@ func IsToken(s string) bool {
 
 // Dispatch hands a job to a worker: the packet on worker.<id>.jobs, or on the topic.
 type Dispatch struct {
-	JobID          string          `json:"job_id"`
-	Topic          string          `json:"topic"`
-	WorkerID       string          `json:"worker_id,omitempty"` // empty on the topic
-	Attempt        int             `json:"attempt"`             // the record's attempts at this dispatch
-	Epoch          int64           `json:"epoch,omitempty"`     // which of the job's intents this is; 0 without epochs
-	IdempotencyKey string          `json:"idempotency_key,omitempty"`
-	Payload        json.RawMessage `json:"payload,omitempty"`
-	TraceID        string          `json:"trace_id,omitempty"`
+	JobID          string            `json:"job_id"`
+	Topic          string            `json:"topic"`
+	WorkerID       string            `json:"worker_id,omitempty"` // empty on the topic
+	Attempt        int               `json:"attempt"`             // the record's attempts at this dispatch
+	Epoch          int64             `json:"epoch,omitempty"`     // which of the job's intents this is; 0 without epochs
+	IdempotencyKey string            `json:"idempotency_key,omitempty"`
+	Payload        json.RawMessage   `json:"payload,omitempty"`
+	TraceID        string            `json:"trace_id,omitempty"`
+	Labels         map[string]string `json:"labels,omitempty"` // the request's, as those that say what a compensation undoes (seed 003, section 4)
+	Env            map[string]string `json:"env,omitempty"`    // likewise
 }
 
 // Void takes the place of a dispatch that is not to come, on the subject that it would have had. It
