@@ -11,6 +11,7 @@ import (
 	"github.com/faultline-sim/faultline/engine/job"
 	"github.com/faultline-sim/faultline/engine/phase"
 	"github.com/faultline-sim/faultline/engine/store"
+	"github.com/faultline-sim/faultline/engine/workflow"
 )
 
 // failure is a job on its way to the DLQ, and to the terminal state that goes with that.
@@ -27,6 +28,7 @@ type failure struct {
 	reason  string
 	ptr     string                                             // of the job's output; may be ""
 	fatal   bool                                               // its worker called it final, and it is part of a workflow
+	final   bool                                               // its worker called it final
 	labels  map[string]string                                  // the request's; nil if it cannot be read
 	also    func(ctx context.Context, p redis.Pipeliner) error // what else belongs to the MULTI of the state; may be nil
 }
@@ -48,6 +50,7 @@ func (e *Engine) fail(ctx context.Context, f failure) error {
 	entry := dlq.Entry{
 		JobID:          f.rec.JobID,
 		Topic:          f.topic,
+		Tenant:         f.rec.Tenant,
 		Status:         string(f.end()),
 		ReasonCode:     f.code,
 		Reason:         f.reason,
@@ -55,6 +58,10 @@ func (e *Engine) fail(ctx context.Context, f failure) error {
 		IdempotencyKey: f.key,
 		PolicySnapshot: f.rec.Decided.Snapshot,
 		ReplayStatus:   dlq.PendingReview,
+	}
+	entry.Fatal = f.final
+	if req, err := f.rec.Request(); err == nil && workflow.RunOf(req.JobID) == req.WorkflowID {
+		entry.Run = req.WorkflowID
 	}
 	e.countReplay(&entry, f.labels)
 	err := e.bury(ctx, f, entry)
@@ -67,7 +74,7 @@ func (e *Engine) fail(ctx context.Context, f failure) error {
 func (e *Engine) bury(ctx context.Context, f failure, entry dlq.Entry) error {
 	switch e.settings.DLQOrder {
 	case DLQThenState:
-		if err := e.deadLetter(ctx, entry); err != nil {
+		if err := e.deadLetter(ctx, entry, e.dlq.AddOnce); err != nil {
 			return err
 		}
 		return e.failed(ctx, f, nil)
@@ -77,7 +84,7 @@ func (e *Engine) bury(ctx context.Context, f failure, entry dlq.Entry) error {
 		if err := e.failed(ctx, f, nil); err != nil {
 			return err
 		}
-		return e.deadLetter(ctx, entry)
+		return e.deadLetter(ctx, entry, e.dlq.Add)
 	}
 }
 
@@ -121,8 +128,8 @@ func together(parts ...func(ctx context.Context, p redis.Pipeliner) error) func(
 }
 
 // deadLetter writes an entry on its own.
-func (e *Engine) deadLetter(ctx context.Context, entry dlq.Entry) error {
-	err := e.dlq.Add(phase.With(ctx, entry.JobID, phase.DLQWrite), entry)
+func (e *Engine) deadLetter(ctx context.Context, entry dlq.Entry, add func(ctx context.Context, entry dlq.Entry) error) error {
+	err := add(phase.With(ctx, entry.JobID, phase.DLQWrite), entry)
 	if err != nil {
 		e.metrics.DLQWritesFailed.WithLabelValues(entry.Topic).Inc()
 		e.log.LogAttrs(ctx, slog.LevelError, "dlq write failed",

@@ -15,7 +15,7 @@ type ReplaySettings struct {
 	// Parts of the documented design that can be taken away, to see what they are for.
 	Triage         bool `yaml:"triage" json:"triage" doc:"go by the triage policy, and the classes of reason codes; without, every entry is replayed (seed 004, failure triage model)"`
 	KeepKey        bool `yaml:"keep_key" json:"keep_key" doc:"a replay has the idempotency key of its original (seed 004)"`
-	CheckCommitted bool `yaml:"check_committed" json:"check_committed" doc:"do not replay what has been done after all, by cordum:committed:<key> (seed 004, AlreadyCommitted)"`
+	CheckCommitted bool `yaml:"check_committed" json:"check_committed" doc:"do not replay what has been done after all, by cordum:committed:<tenant>:<key> (seed 004, AlreadyCommitted)"`
 	CheckPolicy    bool `yaml:"check_policy" json:"check_policy" doc:"the safety kernel decides anew on each replay; without, the original's decision stands (seed 004, policy re-evaluation)"`
 	Atomic         bool `yaml:"atomic" json:"atomic" doc:"a replay is stored in the MULTI of its entry's update, under an id that follows from it; without, it is submitted first, under a drawn id"`
 	CarryCount     bool `yaml:"carry_count" json:"carry_count" doc:"a replay that fails counts towards the max_replays of its original"`

@@ -29,7 +29,7 @@ func (e *Engine) startDLQReplayer(ctx context.Context, loops *errgroup.Group) {
 	k := e.tickLock(dlq.ReplayerKey, phase.DLQLock)
 	w.hold = k.Hold
 	beat := e.clock.NewTicker(e.settings.PollInterval)
-	loops.Go(func() error { defer beat.Stop(); recovery.Loop(ctx, beat, k, e.log, w.tick, func() {}); return nil })
+	loops.Go(func() error { defer beat.Stop(); recovery.Loop(ctx, beat, k, e.log, w.tick, w.idle); return nil })
 }
 
 // replayWorker does the ticks.
@@ -38,6 +38,12 @@ type replayWorker struct {
 	replayer *dlq.Replayer
 	hold     func(ctx context.Context) error // keeps the tick's lock
 	adopted  bool                            // the entries of a time before this process are due
+}
+
+// idle forgets how the queue has grown, which another replica watches now.
+func (w *replayWorker) idle() {
+	w.engine.metrics.Replay.Depth.Set(0)
+	w.engine.metrics.Replay.Alert.Set(0)
 }
 
 // tick looks at how the queue grows, and at each entry that is due. What could not be done with one is
@@ -73,8 +79,10 @@ func (w *replayWorker) tick(ctx context.Context) (well bool, err error) {
 				return false, err
 			}
 			if err := w.replayer.Visit(calls, id); err != nil {
-				stays++
-				well = well && errors.Is(err, dlq.ErrChanged)
+				if !errors.Is(err, dlq.ErrOwnFault) { // else it is due later
+					stays++
+					well = well && errors.Is(err, dlq.ErrChanged)
+				}
 				e.log.LogAttrs(calls, slog.LevelWarn, "dead letter left to a later tick", slog.String("job_id", id), slog.Any("error", err))
 			}
 		}
@@ -140,7 +148,11 @@ func newDLQReplayer(s *Settings, records *store.Store, queue *dlq.Queue, js jets
 			if err != nil {
 				return job.Request{}, err
 			}
-			return rec.Request()
+			req, err := rec.Request()
+			if err != nil {
+				err = fmt.Errorf("%w: %w", dlq.ErrOwnFault, err)
+			}
+			return req, err
 		},
 		Create: func(ctx context.Context, p redis.Pipeliner, req *job.Request) error {
 			packet, err := json.Marshal(req)
@@ -152,26 +164,30 @@ func newDLQReplayer(s *Settings, records *store.Store, queue *dlq.Queue, js jets
 	}
 }
 
-// countReplay notes in an entry which replay of which job its job was, if it was one.
+// countReplay notes in an entry which replay of which job its job was, if it was one: of an operator, too,
+// where no scheduler replays by itself.
 func (e *Engine) countReplay(entry *dlq.Entry, labels map[string]string) {
-	if !e.settings.Replay.Enabled || !e.settings.Replay.CarryCount {
+	if !e.settings.Replay.CarryCount || labels[dlq.LabelReplayOf] == "" {
 		return
 	}
 	n, err := strconv.Atoi(labels[dlq.LabelReplayCount])
-	if err == nil {
+	if err == nil && n >= 1 {
 		entry.ReplayOf, entry.ReplayCount = labels[dlq.LabelReplayOf], n
 	}
 }
 
-// commits adds to the MULTI of SUCCEEDED that what the job's idempotency key stands for has been done.
+// commits adds to the MULTI of SUCCEEDED that what the job's idempotency key stands for has been done. Where
+// no scheduler replays by itself, only a replay says so.
 func (e *Engine) commits(to job.State, rec *store.Record) func(ctx context.Context, p redis.Pipeliner) error {
-	if !e.settings.Replay.Enabled || to != job.Succeeded {
+	if to != job.Succeeded {
+		return nil
+	}
+	req, err := rec.Request()
+	if err != nil || !e.settings.Replay.Enabled && req.Labels[dlq.LabelReplayOf] == "" {
 		return nil
 	}
 	return func(ctx context.Context, p redis.Pipeliner) error {
-		if req, err := rec.Request(); err == nil {
-			e.dlq.Commit(ctx, p, req.IdempotencyKey, rec.JobID)
-		}
+		e.dlq.Commit(ctx, p, req.Tenant, req.IdempotencyKey, rec.JobID)
 		return nil
 	}
 }

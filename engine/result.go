@@ -88,6 +88,7 @@ func (e *Engine) failResult(ctx context.Context, res *job.Result, rec *store.Rec
 	err := e.fail(ctx, failure{
 		phase: phase.ResultWrite, rec: rec, topic: rec.Topic, key: req.IdempotencyKey,
 		code: code, reason: res.Reason, labels: req.Labels, also: e.noteRollback(res, req),
+		final: res.Status == job.StatusFailedFatal,
 		fatal: e.runs != nil && res.Status == job.StatusFailedFatal && req.WorkflowID != "",
 	})
 	if rec.State == job.Failed { // though its DLQ entry may still be to come

@@ -238,7 +238,7 @@ func (j *Judge) changes(s *step) (applied, locked bool) {
 			j.facts.scanKept(c)
 		case strings.HasPrefix(c.Key, dlqPrefix):
 			id := c.Key[len(dlqPrefix):]
-			j.facts.letterChanged(id, c)
+			j.facts.letterChanged(s, id, c)
 			if j.facts.file(id, !c.Gone) {
 				continue
 			}

@@ -1,6 +1,7 @@
 package invariants
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"time"
@@ -79,14 +80,22 @@ func (c *ReplayConfig) triage(l *letter) (action string, replays int) {
 	if l.status == "TERMINATED" {
 		return actQuarantine, 0
 	}
-	for _, r := range c.Rules {
-		if r.ReasonCode != l.reasonCode {
-			continue
+	if l.step {
+		return actManual, c.MaxReplays
+	}
+	codes := []string{l.reasonCode}
+	if l.reasonCode == "safety_denied" {
+		codes = append(codes, "denied") // which is seed 004's own word for it
+	}
+	for _, code := range codes {
+		for _, r := range c.Rules {
+			if r.ReasonCode == code {
+				return r.Action, cmp.Or(r.MaxReplays, c.MaxReplays)
+			}
 		}
-		if r.MaxReplays == 0 {
-			return r.Action, c.MaxReplays
-		}
-		return r.Action, r.MaxReplays
+	}
+	if l.fatal {
+		return actManual, c.MaxReplays
 	}
 	if action = replayDefaults[l.reasonCode]; action == "" {
 		action = actManual
@@ -142,8 +151,12 @@ var replayHasFreshDecision = Invariant{
 				return
 			}
 			t.exercise()
-			if s.job.replay.decided == 0 {
+			l := f.source(s.job)
+			switch asked := s.job.replay.decided; {
+			case asked == 0:
 				t.violated(s.job, "dispatch stored, %s seq %d on %s at step %d, although the safety kernel was never asked about it", streamJobs, d.seq, d.subject, d.step)
+			case l != nil && asked <= l.written:
+				t.violated(s.job, "dispatch stored, %s seq %d on %s at step %d, although the safety kernel was last asked about it at step %d, and its dead letter was written at step %d", streamJobs, d.seq, d.subject, d.step, asked, l.written)
 			}
 		}}
 	},
@@ -185,8 +198,9 @@ var maxReplaysHold = Invariant{
 			t.exercise()
 			root := f.root(s.job)
 			root.replay.replays++
-			l := f.replay.letters[s.Job]
+			l := f.source(s.job)
 			if l == nil {
+				t.violated(s.job, "replays %s at step %d, of which there is no dead letter", s.job.replay.of, s.Step)
 				return
 			}
 			if _, most := f.cfg.Replay.triage(l); root.replay.replays > most {
@@ -207,7 +221,7 @@ var noReplayOfCommitted = Invariant{
 				return
 			}
 			t.exercise()
-			if by := f.replay.committed[f.root(s.job).replay.key]; by != "" {
+			if by := f.replay.committed[f.root(s.job).commitment()]; by != "" {
 				t.violated(s.job, "replays %s at step %d, although %s has done what its idempotency key stands for", s.job.replay.of, s.Step, by)
 			}
 		}}
@@ -224,18 +238,19 @@ var noReplayAgainstTriage = Invariant{
 			if !created(s, w) {
 				return
 			}
-			l := f.replay.letters[s.Job]
+			t.exercise()
+			l := f.source(s.job)
 			if l == nil {
+				t.violated(s.job, "replays %s at step %d, of which there is no dead letter", s.job.replay.of, s.Step)
 				return
 			}
-			t.exercise()
 			switch action, _ := f.cfg.Replay.triage(l); {
 			case action == actAutoReplay:
 			case action == actApproval && l.approvedBy != "":
 			case action == actApproval:
-				t.violated(s.job, "replays %s at step %d, which needs an approval for reason_code %s, and has none", s.Job, s.Step, l.reasonCode)
+				t.violated(s.job, "replays %s at step %d, which needs an approval for reason_code %s, and has none", s.job.replay.of, s.Step, l.reasonCode)
 			default:
-				t.violated(s.job, "replays %s at step %d, although the action for reason_code %s is %s", s.Job, s.Step, l.reasonCode, action)
+				t.violated(s.job, "replays %s at step %d, although the action for reason_code %s is %s", s.job.replay.of, s.Step, l.reasonCode, action)
 			}
 		}}
 	},

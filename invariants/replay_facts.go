@@ -23,7 +23,7 @@ type replayFacts struct {
 	letters   map[string]*letter // by job id
 	order     []string
 	counts    map[string]string        // the replay of a job, by "<original> <count>"
-	committed map[string]string        // who has done what an idempotency key stands for
+	committed map[string]string        // who has done what an idempotency key stands for, by "<tenant>:<key>"
 	came      map[string]time.Duration // when the present entry of each job came into the index
 	alert     bool                     // the growth alert is raised
 	reached   map[string]int           // how often dead letters came to a replay status, and the alert was raised
@@ -47,6 +47,9 @@ type letter struct {
 	status, reasonCode, replayStatus, approvedBy string
 	gone, triaged                                bool
 	expires                                      time.Duration // 0 is never
+	fatal                                        bool          // its worker called the failure final
+	step                                         bool          // its job is a step of a run
+	written                                      int           // the step at which it was, before anybody triaged it
 }
 
 // lost says whether the letter is no more: nobody can replay what has expired.
@@ -75,7 +78,7 @@ func (f *facts) replays() *replayFacts {
 }
 
 // letterChanged takes in a change of a job's dead letter.
-func (f *facts) letterChanged(id string, c *sim.Change) {
+func (f *facts) letterChanged(s *step, id string, c *sim.Change) {
 	if !f.cfg.Replay.Wanted {
 		return
 	}
@@ -92,6 +95,7 @@ func (f *facts) letterChanged(id string, c *sim.Change) {
 		ReplayStatus string `json:"replay_status"`
 		DecidedBy    string `json:"decided_by"`
 		Action       string `json:"action"`
+		Fatal        bool   `json:"fatal"`
 	}
 	if l.gone = c.Gone; c.Gone || json.Unmarshal([]byte(c.Value), &e) != nil {
 		return
@@ -99,7 +103,11 @@ func (f *facts) letterChanged(id string, c *sim.Change) {
 	if e.ReplayStatus != l.replayStatus {
 		r.reached[e.ReplayStatus]++
 	}
-	l.triaged, l.expires = e.Action != "", c.Expires
+	l.expires = c.Expires
+	if l.triaged = e.Action != ""; !l.triaged {
+		l.written = s.Step
+	}
+	l.fatal, l.step = e.Fatal, f.jobs[id] != nil && isStep(f.jobs[id])
 	l.status, l.reasonCode, l.replayStatus, l.approvedBy = e.Status, e.ReasonCode, e.ReplayStatus, e.DecidedBy
 }
 
@@ -173,8 +181,32 @@ func (f *facts) asked(e *sim.Event) {
 // done notes that what a job's idempotency key stands for has been done.
 func (f *facts) done(j *job) {
 	if f.cfg.Replay.Wanted && j.replay.key != "" {
-		f.replays().committed[j.replay.key] = j.id
+		f.replays().committed[j.commitment()] = j.id
 	}
+}
+
+// commitment is what a job's idempotency key is known by, which is one of its tenant.
+func (j *job) commitment() string { return j.tenantOf() + ":" + j.replay.key }
+
+// isStep says whether a job is a step of a run, which is called <run>-<step>-<attempt>.
+func isStep(j *job) bool {
+	rest, found := strings.CutPrefix(j.id, j.saga.workflow+"-")
+	name, attempt, two := strings.Cut(rest, "-")
+	n, err := strconv.Atoi(attempt)
+	return j.saga.workflow != "" && found && two && name != "" && err == nil && n >= 1
+}
+
+// source is the dead letter that a replay comes from, by the replay's labels; nil is none.
+func (f *facts) source(j *job) *letter {
+	if j.replay.count <= 1 {
+		return f.replay.letters[j.replay.of]
+	}
+	for _, before := range f.order {
+		if l := f.replay.letters[before.id]; l != nil && before.replay.of == j.replay.of && before.replay.count == j.replay.count-1 {
+			return l
+		}
+	}
+	return nil
 }
 
 // root is the job that a replay goes back to.

@@ -4,7 +4,11 @@ import (
 	"encoding/json"
 	"fmt"
 	"strconv"
+	"strings"
+	"testing"
 	"time"
+
+	"github.com/stretchr/testify/assert"
 
 	"github.com/faultline-sim/faultline/sim"
 )
@@ -88,7 +92,7 @@ var replayTrials = map[string]trial{
 		},
 		says: "job-1-replay-1-b: is replay 1 of job-1 at step 14, but so is job-1-replay-1-a",
 		holds: func(s *story) {
-			s.dies(job1, "no_workers").replays(job1, job1, replay1, 1, "job-1:key").replays(replay1, job1, "job-1-replay-2", 2, "job-1:key")
+			s.dies(job1, "no_workers").replays(job1, job1, replay1, 1, "job-1:key").letter(s1, replay1, "no_workers", "pending_review", nil).replays(replay1, job1, "job-1-replay-2", 2, "job-1:key")
 		},
 	},
 	"max-replays-hold": {
@@ -104,7 +108,7 @@ var replayTrials = map[string]trial{
 		cfg: replaying,
 		breaks: func(s *story) {
 			s.dies(job1, "timeout")
-			s.add(s2, sim.KindRedis, "set", committedPrefix+"job-1:key", job1, "commit_write", s.set(committedPrefix+"job-1:key", "", job1))
+			s.add(s2, sim.KindRedis, "set", committedPrefix+"default:job-1:key", job1, "commit_write", s.set(committedPrefix+"default:job-1:key", "", job1))
 			s.replays(job1, job1, replay1, 1, "job-1:key")
 		},
 		says:  "although job-1 has done what its idempotency key stands for",
@@ -150,5 +154,56 @@ func letterTrial(status string) trial {
 		cfg:    replaying,
 		breaks: func(s *story) { s.dies(job1, "timeout") },
 		holds:  func(s *story) { s.dies(job1, "timeout").letter(s1, job1, "timeout", status, nil) },
+	}
+}
+
+// What else breaks a promise, besides its trial.
+func TestReplaysThatBreakPromises(t *testing.T) {
+	for name, x := range map[string]struct {
+		of, says string
+		breaks   func(s *story)
+	}{
+		"a decision that is older than the dead letter": {
+			of: "replay-has-fresh-decision", says: "and its dead letter was written at step",
+			breaks: func(s *story) {
+				s.asked(s1, replay1).dies(job1, "timeout").replays(job1, job1, replay1, 1, "job-1:key").dispatched(s1, replay1, w1)
+			},
+		},
+		"no dead letter, whatever the step is about": {
+			of: "no-replay-against-triage", says: "of which there is no dead letter",
+			breaks: func(s *story) { s.dies(job1, "timeout").replays(job1, "job-2", "job-2-replay-1", 1, "job-2:key") },
+		},
+		"no dead letter to count by": {
+			of: "max-replays-hold", says: "of which there is no dead letter",
+			breaks: func(s *story) { s.dies(job1, "timeout").replays(job1, job1, "job-1-replay-2", 2, "job-1:key") },
+		},
+		"a step tagged as another's": {
+			of: "no-replay-against-triage", says: "although the action for reason_code schema_invalid is quarantine",
+			breaks: func(s *story) { s.dies(job1, "schema_invalid").replays("job-2", job1, replay1, 1, "job-1:key") },
+		},
+		"a failure that its worker called final": {
+			of: "no-replay-against-triage", says: "although the action for reason_code no_workers is manual_review",
+			breaks: func(s *story) {
+				s.dies(job1, "no_workers").letter(s1, job1, "no_workers", "pending_review", map[string]any{"fatal": true}).replays(job1, job1, replay1, 1, "job-1:key")
+			},
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			s := newStory()
+			x.breaks(s)
+			var says []string
+			for _, v := range s.judge(replaying).outcome(x.of).Violations {
+				says = append(says, v.Message)
+			}
+			assert.Contains(t, strings.Join(says, "\n"), x.says)
+		})
+	}
+}
+
+func TestIsStep(t *testing.T) {
+	for id, want := range map[string]bool{"run-1-a-1": true, "run-1-a-12": true, "run-1-a-0": false, "run-1-a": false, "run-1-a-1-replay-1": false, "comp-0123456789abcdef": false} {
+		j := &job{id: id}
+		j.saga.workflow = "run-1"
+		assert.Equal(t, want, isStep(j), id)
 	}
 }

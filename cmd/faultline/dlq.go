@@ -51,7 +51,7 @@ type dlqFlags struct {
 }
 
 func (f *dlqFlags) addPolicy(cmd *cobra.Command) {
-	cmd.Flags().StringVar(&f.policy, "policy", "", "the triage policy, `FILE`; without, each class of reason codes has its default")
+	cmd.Flags().StringVar(&f.policy, "policy", "", "the triage policy, `FILE`; without, what the schedulers have made of it stands, or the default of its class")
 }
 
 func (f *dlqFlags) addJSON(cmd *cobra.Command) {
@@ -261,7 +261,7 @@ func (f *dlqFlags) show(ctx context.Context, id string, stdout io.Writer) error 
 		if err != nil {
 			return err
 		}
-		d := r.Decide(&e)
+		d := r.Stands(&e)
 		if f.json {
 			return printJSON(stdout, struct {
 				Version  int       `json:"version"`

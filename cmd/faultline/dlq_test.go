@@ -54,7 +54,7 @@ func TestDLQ(t *testing.T) {
 		return strings.Contains(client(t, exitHeld, at, "dlq", "list").output(), "away-job-replay-1")
 	})
 	reaches("away-job-replay-1", dlq.Exhausted)
-	client(t, exitViolated, at, "dlq", "replay", "away-job-replay-1").says(`^faultline: the entry of away-job-replay-1 is exhausted: 1 of its 1 replays have been had\n$`)
+	client(t, exitViolated, at, "dlq", "replay", "away-job-replay-1").says(`^faultline: the entry of away-job-replay-1 is exhausted: 1 of its 1 replays have been had; submit the job anew, under another id, if it is to be done all the same\n$`)
 	client(t, exitHeld, at, "dlq", "show", "away-job", "--policy", policy).says(`(?s)away-job  FAILED, dependency_unavailable: .*class transient_infrastructure; triage: auto_replay.*replay: replayed, as away-job-replay-1.*Trail.*dlq_replayed by replay-worker`)
 
 	worker("half", "partial_external_write")

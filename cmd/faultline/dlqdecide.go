@@ -21,8 +21,14 @@ func newDLQReplay() *cobra.Command {
 		Use:   "replay [JOB...]",
 		Short: "Replay dead letters now",
 		Long: `Replay makes a new job of a dead letter, under the same idempotency key, unless what
-it is about has been done after all. What the triage policy quarantines, or what waits
-for an approval, is refused. Schedulers with a safety kernel decide anew on the new job.
+it is about is known to have been done after all. Schedulers with --dlq-policy note what
+has been done, by its tenant and its idempotency key; others only note it of replays, so
+that with them a late success of the job itself is not known here.
+
+What the triage policy quarantines, what waits for an approval, and a step of a run,
+which its run tries again itself, is refused. Without --policy what the schedulers have
+made of the dead letter stands, or the default of its class if they have not triaged it.
+Schedulers with a safety kernel decide anew on the new job.
 
 With --all it replays every dead letter whose action is auto_replay, and leaves the
 others alone.
@@ -59,7 +65,7 @@ func (f *dlqReplayFlags) run(ctx context.Context, ids []string, stdout io.Writer
 			}
 			for _, e := range entries {
 				waits := e.ReplayStatus == dlq.PendingReview || e.ReplayStatus == dlq.Scheduled
-				if waits && r.Decide(&e).Action == dlq.AutoReplay {
+				if waits && r.Stands(&e).Action == dlq.AutoReplay {
 					ids = append(ids, e.JobID)
 				}
 			}
@@ -67,9 +73,13 @@ func (f *dlqReplayFlags) run(ctx context.Context, ids []string, stdout io.Writer
 		var refused error
 		for _, id := range ids {
 			err := f.one(ctx, r, p, id)
-			if f.all && errors.Is(err, dlq.ErrRefused) {
+			switch {
+			case f.all && errors.Is(err, dlq.ErrRefused):
 				p.line("%s: %s", id, err)
 				refused = err
+				continue
+			case f.all && errors.Is(err, dlq.ErrChanged):
+				p.line("%s has changed meanwhile, and is left alone", id)
 				continue
 			}
 			if err != nil {
@@ -110,7 +120,7 @@ func newDLQApprove() *cobra.Command {
 		Use:   "approve JOB",
 		Short: "Approve the replay of a dead letter that waits for it",
 		Long: `Approve lets a dead letter be replayed whose action is require_approval: by the
-schedulers' next tick, or by ` + "`faultline dlq replay`" + `.
+schedulers' next tick if they have --dlq-policy, or by ` + "`faultline dlq replay`" + `.
 
 Exit codes: 0 approved, 1 it waits for no approval, 2 usage, no such dead letter, or a
 server that does not answer, 3 a server lost midway.`,

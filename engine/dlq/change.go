@@ -20,6 +20,10 @@ const DueKey = "dlq:replay:due"
 // ErrChanged says that an entry is not what its reader knew any more: nothing was written.
 var ErrChanged = errors.New("the entry has changed meanwhile")
 
+// ErrOwnFault says that an entry could not be dealt with for a reason that any replica would meet: it comes
+// again later.
+var ErrOwnFault = errors.New("it comes again later")
+
 // errTaken says that there is a job already of the id that a replay was to have: nothing was written.
 var errTaken = errors.New("the replay's id is taken")
 
@@ -41,7 +45,9 @@ func (q *Queue) read(ctx context.Context, jobID string) (r read, err error) {
 	})
 	if err == nil {
 		r.body, r.ttl = []byte(body.Val()), max(left.Val(), 0)
-		err = json.Unmarshal(r.body, &r.Entry)
+		if err = json.Unmarshal(r.body, &r.Entry); err != nil {
+			err = fmt.Errorf("%w: it cannot be read: %w", ErrOwnFault, err)
+		}
 	}
 	if err != nil {
 		return read{}, fmt.Errorf("dlq entry of %s: %w", jobID, err)
@@ -127,7 +133,7 @@ func unchanged(ctx context.Context, tx *redis.Tx, keys []string, body []byte) er
 	for i, n := range there {
 		switch {
 		case n.Val() == 0:
-		case strings.HasPrefix(keys[i+1], CommittedKey("")):
+		case strings.HasPrefix(keys[i+1], committedPrefix):
 			return ErrChanged // the next visit finds it
 		default:
 			return errTaken
@@ -149,18 +155,44 @@ func (q *Queue) due(ctx context.Context, skip, limit int) ([]string, error) {
 	return ids, nil
 }
 
-// settle takes an entry off the replay worker's list.
-func (q *Queue) settle(ctx context.Context, jobID string) error {
+// settle takes an entry off the replay worker's list, if it is still what was read: whoever has approved it
+// meanwhile has put it there anew. No body is an entry that had expired.
+func (q *Queue) settle(ctx context.Context, jobID string, body []byte) error {
 	ctx, cancel := context.WithTimeout(ctx, q.Timeout)
 	defer cancel()
-	if err := q.Redis.ZRem(ctx, DueKey, jobID).Err(); err != nil {
+	key := EntryKey(jobID)
+	err := q.Redis.Watch(ctx, func(tx *redis.Tx) error {
+		now, err := tx.Get(ctx, key).Result()
+		if err != nil && !errors.Is(err, redis.Nil) {
+			return err
+		}
+		if now != string(body) {
+			return ErrChanged
+		}
+		_, err = tx.TxPipelined(ctx, func(p redis.Pipeliner) error { return p.ZRem(ctx, DueKey, jobID).Err() })
+		return err
+	}, key)
+	if errors.Is(err, redis.TxFailedErr) {
+		err = ErrChanged
+	}
+	if err != nil {
 		return fmt.Errorf("settle %s: %w", jobID, err)
 	}
 	return nil
 }
 
-// Adopt puts every entry before the replay worker that is not: those of a time when there was none, and
-// those at rest, since the triage policy may be another by now.
+// postpone has an entry that is on the replay worker's list come again later.
+func (q *Queue) postpone(ctx context.Context, jobID string, at time.Time) error {
+	ctx, cancel := context.WithTimeout(ctx, q.Timeout)
+	defer cancel()
+	if err := q.Redis.ZAddXX(ctx, DueKey, redis.Z{Score: float64(at.UnixMilli()), Member: jobID}).Err(); err != nil {
+		return fmt.Errorf("postpone %s: %w", jobID, err)
+	}
+	return nil
+}
+
+// Adopt puts every entry before the replay worker that is not, and of which there may be something to do:
+// those of a time when there was none, and those that triage has left, since the policy may be another by now.
 func (q *Queue) Adopt(ctx context.Context, batch int) error {
 	for from := 0; ; from += batch {
 		n, err := q.adopt(ctx, from, batch)
@@ -180,19 +212,31 @@ func (q *Queue) adopt(ctx context.Context, from, batch int) (int, error) {
 	if err != nil || len(ids) == 0 {
 		return 0, err
 	}
+	entries, err := q.entries(ctx, ids)
+	if err != nil {
+		return 0, err
+	}
 	now := float64(q.Clock.Now().UnixMilli())
-	members := make([]redis.Z, len(ids))
-	for i, id := range ids {
-		members[i] = redis.Z{Score: now, Member: id}
+	var members []redis.Z
+	for _, e := range entries {
+		switch e.ReplayStatus {
+		case PendingReview, Quarantined:
+			members = append(members, redis.Z{Score: now, Member: e.JobID})
+		case Scheduled:
+			members = append(members, redis.Z{Score: max(now, float64(e.NextReplayAt)), Member: e.JobID})
+		}
+	}
+	if len(members) == 0 {
+		return len(ids), nil
 	}
 	return len(ids), q.Redis.ZAddNX(ctx, DueKey, members...).Err()
 }
 
-// Committed says which job has done what an idempotency key stands for; "" is none.
-func (q *Queue) Committed(ctx context.Context, idempotencyKey string) (by string, err error) {
+// Committed says which job of a tenant has done what an idempotency key stands for; "" is none.
+func (q *Queue) Committed(ctx context.Context, tenant, idempotencyKey string) (by string, err error) {
 	ctx, cancel := context.WithTimeout(ctx, q.Timeout)
 	defer cancel()
-	by, err = q.Redis.Get(ctx, CommittedKey(idempotencyKey)).Result()
+	by, err = q.Redis.Get(ctx, CommittedKey(tenant, idempotencyKey)).Result()
 	if errors.Is(err, redis.Nil) {
 		return "", nil
 	}
@@ -200,9 +244,9 @@ func (q *Queue) Committed(ctx context.Context, idempotencyKey string) (by string
 }
 
 // Commit adds to a MULTI that a job has done what its idempotency key stands for.
-func (q *Queue) Commit(ctx context.Context, p redis.Pipeliner, idempotencyKey, jobID string) {
+func (q *Queue) Commit(ctx context.Context, p redis.Pipeliner, tenant, idempotencyKey, jobID string) {
 	if idempotencyKey != "" {
-		p.Set(ctx, CommittedKey(idempotencyKey), jobID, q.TTL)
+		p.Set(ctx, CommittedKey(tenant, idempotencyKey), jobID, q.TTL)
 	}
 }
 

@@ -3,6 +3,7 @@ package dlq
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"strconv"
 	"time"
@@ -25,6 +26,7 @@ const StatusTerminated = "TERMINATED"
 type Entry struct {
 	JobID          string `json:"job_id"` // of an entry about a message, its place in its stream, as in CORDUM_SYS:2
 	Topic          string `json:"topic"`
+	Tenant         string `json:"tenant,omitempty"`
 	Status         string `json:"status"` // the job's terminal state, or StatusTerminated
 	ReasonCode     string `json:"reason_code"`
 	Reason         string `json:"reason"`
@@ -34,12 +36,16 @@ type Entry struct {
 	ReplayStatus   string `json:"replay_status"`
 	CreatedAt      int64  `json:"created_at"` // unix ms; Put sets it
 
+	Fatal bool   `json:"fatal,omitempty"` // its worker called the failure final
+	Run   string `json:"run,omitempty"`   // the run that its job is a step of
+
 	// Of an entry whose job is itself a replay: the original's id, and which of its replays the job was.
 	ReplayOf    string `json:"replay_of,omitempty"`
 	ReplayCount int    `json:"replay_count,omitempty"`
 
 	// What triage made of it; empty before.
 	Action       Action `json:"action,omitempty"`
+	MaxReplays   int    `json:"max_replays,omitempty"`    // as the policy's rule says; 0 is what the settings say
 	NextReplayAt int64  `json:"next_replay_at,omitempty"` // unix ms, with replay_status scheduled
 	ReplayJob    string `json:"replay_job,omitempty"`     // the job that replays it
 	ReplayReason string `json:"replay_reason,omitempty"`  // why it is where it is, in words
@@ -69,19 +75,63 @@ func (q *Queue) Add(ctx context.Context, e Entry) error {
 
 // Put adds to a MULTI what Add writes.
 func (q *Queue) Put(ctx context.Context, p redis.Pipeliner, e Entry) error {
-	now := q.Clock.Now()
-	e.CreatedAt = now.UnixMilli()
+	e.CreatedAt = q.Clock.Now().UnixMilli()
 	body, err := json.Marshal(e)
 	if err != nil {
 		return err
 	}
 	p.Set(ctx, EntryKey(e.JobID), body, q.TTL)
-	p.ZAdd(ctx, IndexKey, redis.Z{Score: float64(e.CreatedAt), Member: e.JobID})
-	p.ZRemRangeByScore(ctx, IndexKey, "-inf", strconv.FormatInt(now.Add(-q.TTL).UnixMilli(), 10))
-	if q.Replays {
-		p.ZAdd(ctx, DueKey, redis.Z{Score: float64(e.CreatedAt), Member: e.JobID})
-	}
+	q.index(ctx, p, &e, false)
 	return nil
+}
+
+// AddOnce is Add for a writer that comes again with the same failure, because what follows its entry has not
+// come about: an entry of that failure stays as it is, with whatever has been decided on it.
+func (q *Queue) AddOnce(ctx context.Context, e Entry) error {
+	written, err := q.addOnce(ctx, e)
+	if err != nil {
+		return fmt.Errorf("dlq entry of %s: %w", e.JobID, err)
+	}
+	if written.JobID == "" || written.ReasonCode == e.ReasonCode && written.Status == e.Status {
+		return nil
+	}
+	return q.Add(ctx, e)
+}
+
+// addOnce returns the entry that there was, if there was one.
+func (q *Queue) addOnce(ctx context.Context, e Entry) (was Entry, err error) {
+	ctx, cancel := context.WithTimeout(ctx, q.Timeout)
+	defer cancel()
+	e.CreatedAt = q.Clock.Now().UnixMilli()
+	body, err := json.Marshal(e)
+	if err != nil {
+		return Entry{}, err
+	}
+	var there *redis.StringCmd
+	_, err = q.Redis.TxPipelined(ctx, func(p redis.Pipeliner) error {
+		there = p.Get(ctx, EntryKey(e.JobID))
+		p.SetNX(ctx, EntryKey(e.JobID), body, q.TTL)
+		q.index(ctx, p, &e, true)
+		return nil
+	})
+	if err != nil && !errors.Is(err, redis.Nil) {
+		return Entry{}, err
+	}
+	if there.Err() == nil && json.Unmarshal([]byte(there.Val()), &was) != nil {
+		was = Entry{JobID: e.JobID} // it makes no sense, and is replaced
+	}
+	return was, nil
+}
+
+// index adds to a MULTI an entry's place in the index, and before the replay worker; once leaves a place that
+// it has as it is.
+func (q *Queue) index(ctx context.Context, p redis.Pipeliner, e *Entry, once bool) {
+	place := redis.ZAddArgs{NX: once, Members: []redis.Z{{Score: float64(e.CreatedAt), Member: e.JobID}}}
+	p.ZAddArgs(ctx, IndexKey, place)
+	p.ZRemRangeByScore(ctx, IndexKey, "-inf", strconv.FormatInt(time.UnixMilli(e.CreatedAt).Add(-q.TTL).UnixMilli(), 10))
+	if q.Replays {
+		p.ZAddArgs(ctx, DueKey, place)
+	}
 }
 
 // Get returns a job's entry. A job without one is redis.Nil to errors.Is.

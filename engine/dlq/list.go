@@ -32,13 +32,19 @@ func (q *Queue) list(ctx context.Context, from int64) (entries []Entry, n int, e
 	if err != nil || len(ids) == 0 {
 		return nil, 0, err
 	}
+	entries, err = q.entries(ctx, ids)
+	return entries, len(ids), err
+}
+
+// entries reads those of the jobs. One that has expired, or cannot be read, is left out.
+func (q *Queue) entries(ctx context.Context, ids []string) (entries []Entry, err error) {
 	keys := make([]string, len(ids))
 	for i, id := range ids {
 		keys[i] = EntryKey(id)
 	}
 	values, err := q.Redis.MGet(ctx, keys...).Result()
 	if err != nil {
-		return nil, 0, err
+		return nil, err
 	}
 	for _, v := range values {
 		var e Entry
@@ -46,7 +52,7 @@ func (q *Queue) list(ctx context.Context, from int64) (entries []Entry, n int, e
 			entries = append(entries, e)
 		}
 	}
-	return entries, len(ids), nil
+	return entries, nil
 }
 
 // Trail returns what the audit trail holds of a job, the oldest first.

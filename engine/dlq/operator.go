@@ -28,11 +28,20 @@ func (r *Replayer) Approve(ctx context.Context, jobID, by string) error {
 	if err != nil {
 		return err
 	}
-	if was.ReplayStatus != AwaitingApproval {
+	d := r.Stands(&was.Entry)
+	untriaged := was.ReplayStatus == PendingReview && d.Action == RequireApproval // by nobody, if no scheduler triages
+	if was.ReplayStatus != AwaitingApproval && !untriaged {
 		return refused("the entry of %s waits for no approval: it is %s", jobID, was.ReplayStatus)
+	}
+	if limit := r.limit(d); was.ReplayCount >= limit {
+		return refused("%s has been replayed %d times, of %d at most; submit the job anew, under another id", jobID, was.ReplayCount, limit)
 	}
 	now := r.Clock.Now()
 	c := change{to: was.Entry, due: now, event: audit.Event{Kind: EventApproved, Reason: was.ReplayReason, By: by}}
+	if untriaged {
+		c.to.Action, c.to.MaxReplays, c.to.ReplayReason = d.Action, d.MaxReplays, d.said()
+		c.event.Reason = c.to.ReplayReason
+	}
 	c.to.ReplayStatus, c.to.NextReplayAt, c.to.DecidedBy = Scheduled, now.UnixMilli(), by
 	return r.decided(ctx, was, c)
 }
@@ -80,27 +89,49 @@ func (r *Replayer) Replay(ctx context.Context, jobID, by string) (Entry, error) 
 	return r.Queue.Get(ctx, jobID)
 }
 
+// Stands is what goes for an entry: what the policy at hand makes of it or, with none at hand, what the
+// schedulers' has made of it; if they have not triaged it yet, the default of its class.
+func (r *Replayer) Stands(e *Entry) Decision {
+	d := r.Decide(e)
+	if r.Policy == nil && r.Triage && e.Action != "" && e.Run == "" {
+		d.Action, d.MaxReplays = e.Action, e.MaxReplays
+		d.Why = "So the schedulers have triaged it."
+		if e.ReplayStatus == Quarantined {
+			d.Action = Quarantine
+		}
+		if e.ReplayReason != "" {
+			d.Why = e.ReplayReason
+		}
+	}
+	return d
+}
+
 // may says why an entry may not be replayed by a person, or nil.
 func (r *Replayer) may(e *Entry) error {
+	if e.Run != "" {
+		return refused("%s is not replayed. %s", e.JobID, stepOf(e.Run))
+	}
 	switch e.ReplayStatus {
 	case Replayed:
 		return refused("%s has been replayed already, as %s", e.JobID, e.ReplayJob)
 	case Denied, AlreadyCommitted, Exhausted:
-		return refused("the entry of %s is %s: %s", e.JobID, e.ReplayStatus, e.ReplayReason)
+		return refused("the entry of %s is %s: %s; submit the job anew, under another id, if it is to be done all the same", e.JobID, e.ReplayStatus, e.ReplayReason)
 	case AwaitingApproval:
 		return refused("the replay of %s waits for its approval; `faultline dlq approve %s` gives it", e.JobID, e.JobID)
 	case Scheduled:
-		return nil
-	}
-	switch d := r.Decide(e); d.Action {
-	case Quarantine:
-		return refused("%s is quarantined; mend what it is about, and give its reason_code %s another action in the triage policy. %s", e.JobID, e.ReasonCode, d.Why)
-	case RequireApproval:
-		return refused("the replay of %s needs an approval. %s", e.JobID, d.Why)
-	default:
-		if limit := r.limit(d); e.ReplayCount >= limit {
-			return refused("%s has been replayed %d times, of %d at most", e.JobID, e.ReplayCount, limit)
+		if e.DecidedBy != "" || r.Policy == nil {
+			return nil
 		}
+	}
+	d := r.Stands(e)
+	switch d.Action {
+	case Quarantine:
+		return refused("%s is quarantined; mend what it is about, and give its reason_code %s another action in the triage policy, with --policy. %s", e.JobID, e.ReasonCode, d.Why)
+	case RequireApproval:
+		return refused("the replay of %s needs an approval; `faultline dlq approve %s` gives it. %s", e.JobID, e.JobID, d.Why)
+	}
+	if limit := r.limit(d); e.ReplayCount >= limit {
+		return refused("%s has been replayed %d times, of %d at most; submit the job anew, under another id", e.JobID, e.ReplayCount, limit)
 	}
 	return nil
 }

@@ -1,6 +1,10 @@
 package dlq
 
-import "fmt"
+import (
+	"fmt"
+
+	"github.com/faultline-sim/faultline/engine/job"
+)
 
 // PolicyVersion is the format that this build reads.
 const PolicyVersion = "v1"
@@ -44,16 +48,28 @@ type Decision struct {
 	Why           string // in a sentence
 }
 
+// matches says whether a rule is about an entry. Seed 004 writes denied for what the engine calls
+// safety_denied: in a second look, exact is false, and the rule is about both.
+func (m *Match) matches(e *Entry, exact bool) bool {
+	return m.ReasonCode == e.ReasonCode || !exact && m.ReasonCode == codeDenied && e.ReasonCode == job.ReasonSafetyDenied
+}
+
 // Decide triages an entry. A nil policy has no rules. An entry about a message, and not about a job, has
-// nothing that could be replayed, whatever a rule says.
+// nothing that could be replayed, whatever a rule says, nor is a step of a run replayed.
 func (p *Policy) Decide(e *Entry) Decision {
 	class := ClassOf(e.ReasonCode)
 	if e.Status == StatusTerminated {
 		return Decision{Action: Quarantine, Class: class.Name, Why: "It is about a message that is no job, so there is nothing to replay."}
 	}
-	if p != nil {
+	if e.Run != "" {
+		return Decision{Action: ManualReview, Class: class.Name, Why: stepOf(e.Run)}
+	}
+	for _, exact := range []bool{true, false} {
+		if p == nil {
+			break
+		}
 		for i, r := range p.Rules {
-			if r.Match.ReasonCode != e.ReasonCode {
+			if !r.Match.matches(e, exact) {
 				continue
 			}
 			return Decision{
@@ -62,5 +78,13 @@ func (p *Policy) Decide(e *Entry) Decision {
 			}
 		}
 	}
+	if e.Fatal {
+		return Decision{Action: ManualReview, Class: class.Name, Why: "No rule matches, and its worker called the failure final: what it was part of may have been undone."}
+	}
 	return Decision{Action: class.Action, Class: class.Name, Why: fmt.Sprintf("No rule matches; the default of %s: %s", class.Name, class.Says)}
+}
+
+// stepOf is why a step of a run is not replayed.
+func stepOf(run string) string {
+	return fmt.Sprintf("It is a step of run %s, which tries it again itself, under another idempotency key.", run)
 }

@@ -2,6 +2,7 @@ package dlq
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"log/slog"
@@ -16,6 +17,7 @@ import (
 	"github.com/faultline-sim/faultline/engine/job"
 	"github.com/faultline-sim/faultline/engine/phase"
 	"github.com/faultline-sim/faultline/engine/safety"
+	"github.com/faultline-sim/faultline/engine/workflow"
 )
 
 // ReplayerKey is the key of the replay worker's lock.
@@ -71,11 +73,23 @@ type Replayer struct {
 }
 
 // Visit does with an entry whatever is next: triage, or its replay once that is due. What it could not do
-// comes again at a later tick.
+// comes again at a later tick; with an ErrOwnFault, only after a back-off.
 func (r *Replayer) Visit(ctx context.Context, jobID string) error {
+	err := r.visit(ctx, jobID)
+	if !errors.Is(err, ErrOwnFault) {
+		return err
+	}
+	ctx = phase.With(ctx, jobID, phase.DLQUpdate)
+	if late := r.Queue.postpone(ctx, jobID, r.Clock.Now().Add(r.Wait(ctx, 1))); late != nil {
+		return late
+	}
+	return err
+}
+
+func (r *Replayer) visit(ctx context.Context, jobID string) error {
 	was, err := r.Queue.read(phase.With(ctx, jobID, phase.DLQEntryRead), jobID)
 	if errors.Is(err, redis.Nil) { // it has expired
-		return r.Queue.settle(phase.With(ctx, jobID, phase.DLQUpdate), jobID)
+		return r.Queue.settle(phase.With(ctx, jobID, phase.DLQUpdate), jobID, nil)
 	}
 	if err != nil {
 		return err
@@ -88,7 +102,7 @@ func (r *Replayer) Visit(ctx context.Context, jobID string) error {
 	case Replayed:
 		return r.publishAgain(ctx, was)
 	}
-	return r.Queue.settle(phase.With(ctx, jobID, phase.DLQUpdate), jobID)
+	return r.Queue.settle(phase.With(ctx, jobID, phase.DLQUpdate), jobID, was.body)
 }
 
 // Decide is what triage makes of an entry.
@@ -103,12 +117,12 @@ func (r *Replayer) Decide(e *Entry) Decision {
 func (r *Replayer) triage(ctx context.Context, was read) error {
 	d := r.Decide(&was.Entry)
 	c := change{to: was.Entry, event: audit.Event{Kind: EventTriaged, By: byWorker}}
-	c.to.Action, c.to.ReplayReason, c.to.NextReplayAt = d.Action, d.said(), 0
+	c.to.Action, c.to.MaxReplays, c.to.ReplayReason, c.to.NextReplayAt = d.Action, d.MaxReplays, d.said(), 0
+	if limit := r.limit(d); was.ReplayCount >= limit && (d.Action == AutoReplay || d.Action == RequireApproval) {
+		return r.end(ctx, was, Exhausted, fmt.Sprintf("%d of its %d replays have been had", was.ReplayCount, limit), EventExhausted, byWorker)
+	}
 	switch d.Action {
 	case AutoReplay:
-		if limit := r.limit(d); was.ReplayCount >= limit {
-			return r.end(ctx, was, Exhausted, fmt.Sprintf("%d of its %d replays have been had", was.ReplayCount, limit), EventExhausted, byWorker)
-		}
 		at := r.Clock.Now().Add(r.Wait(phase.With(ctx, was.JobID, phase.DLQUpdate), was.ReplayCount+1))
 		c.to.ReplayStatus, c.to.NextReplayAt, c.due = Scheduled, at.UnixMilli(), at
 	case RequireApproval:
@@ -124,7 +138,7 @@ func (r *Replayer) triage(ctx context.Context, was read) error {
 		c.to.ReplayStatus = PendingReview
 	}
 	if c.to == was.Entry {
-		return r.Queue.settle(phase.With(ctx, was.JobID, phase.DLQUpdate), was.JobID)
+		return r.Queue.settle(phase.With(ctx, was.JobID, phase.DLQUpdate), was.JobID, was.body)
 	}
 	c.event.Reason = c.to.ReplayReason
 	if err := r.Queue.apply(phase.With(ctx, was.JobID, phase.DLQUpdate), was, c); err != nil {
@@ -163,6 +177,13 @@ func (r *Replayer) replay(ctx context.Context, was read, by string) error {
 	if err != nil {
 		return err
 	}
+	if run := workflow.RunOf(orig.JobID); run != "" && run == orig.WorkflowID {
+		if by != byWorker {
+			return refused("%s is not replayed. %s", was.JobID, stepOf(run))
+		}
+		was.Run, was.Action = run, ManualReview // the entry is older than what says so
+		return r.end(ctx, was, PendingReview, stepOf(run), EventTriaged, byWorker)
+	}
 	req := r.request(at(phase.DLQUpdate), orig, &was.Entry)
 	if err := req.Validate(); err != nil {
 		return r.end(ctx, was, Quarantined, "its replay cannot be submitted: "+err.Error(), EventTriaged, byWorker)
@@ -182,7 +203,7 @@ func (r *Replayer) replay(ctx context.Context, was read, by string) error {
 	case decision.Decision == safety.Deny:
 		return r.end(ctx, was, Denied, "replay denied by policy: "+decision.Reason, EventDenied, "safety-kernel")
 	case decision.Decision == safety.Throttle:
-		return errors.New(throttledInWords)
+		return fmt.Errorf("%s: %w", throttledInWords, ErrOwnFault)
 	}
 	c := change{to: was.Entry, event: audit.Event{Kind: EventReplayed, Reason: "as " + req.JobID, By: by}}
 	c.to.ReplayStatus, c.to.ReplayJob, c.to.NextReplayAt, c.to.ReplayReason = Replayed, req.JobID, 0, ""
@@ -194,7 +215,7 @@ func (r *Replayer) replay(ctx context.Context, was read, by string) error {
 		c.due = r.Clock.Now() // until its request is published
 		c.absent = r.Record(req.JobID)
 		if r.CheckCommitted && was.IdempotencyKey != "" {
-			c.undone = CommittedKey(was.IdempotencyKey)
+			c.undone = CommittedKey(was.Tenant, was.IdempotencyKey)
 		}
 		c.also = func(ctx context.Context, p redis.Pipeliner) error { return r.Create(ctx, p, &req) }
 	}
@@ -209,7 +230,11 @@ func (r *Replayer) replay(ctx context.Context, was read, by string) error {
 	if !r.Atomic {
 		return nil
 	}
-	return r.publish(ctx, was.JobID, &req)
+	body, err := json.Marshal(c.to)
+	if err != nil {
+		return err
+	}
+	return r.publish(ctx, was.JobID, body, &req)
 }
 
 // submit stores and publishes a replay, as any client does.
@@ -225,19 +250,20 @@ func (r *Replayer) submit(ctx context.Context, req *job.Request) error {
 func (r *Replayer) publishAgain(ctx context.Context, was read) error {
 	req, err := r.Request(phase.With(ctx, was.JobID, phase.DLQEntryRead), was.ReplayJob)
 	if errors.Is(err, redis.Nil) {
-		return r.Queue.settle(phase.With(ctx, was.JobID, phase.DLQUpdate), was.JobID)
+		return r.Queue.settle(phase.With(ctx, was.JobID, phase.DLQUpdate), was.JobID, was.body)
 	}
 	if err != nil {
 		return err
 	}
-	return r.publish(ctx, was.JobID, &req)
+	return r.publish(ctx, was.JobID, was.body, &req)
 }
 
-func (r *Replayer) publish(ctx context.Context, about string, req *job.Request) error {
+// publish puts a replay before the schedulers, and settles the entry that it is about.
+func (r *Replayer) publish(ctx context.Context, about string, body []byte, req *job.Request) error {
 	if err := r.Publish(phase.With(ctx, about, phase.ReplayPublish), req); err != nil {
 		return err
 	}
-	return r.Queue.settle(phase.With(ctx, about, phase.DLQUpdate), about)
+	return r.Queue.settle(phase.With(ctx, about, phase.DLQUpdate), about, body)
 }
 
 // request is the job that replays an entry. An approval of the original is not one of its replay.
@@ -273,7 +299,7 @@ func (r *Replayer) committed(ctx context.Context, e *Entry) (string, error) {
 	if !r.CheckCommitted || e.IdempotencyKey == "" {
 		return "", nil
 	}
-	return r.Queue.Committed(phase.With(ctx, e.JobID, phase.CommittedRead), e.IdempotencyKey)
+	return r.Queue.Committed(phase.With(ctx, e.JobID, phase.CommittedRead), e.Tenant, e.IdempotencyKey)
 }
 
 func (r *Replayer) alreadyCommitted(ctx context.Context, was read, done, by string) error {
@@ -288,7 +314,7 @@ func (r *Replayer) end(ctx context.Context, was read, status, reason, event, by 
 		c.to.Action = r.Decide(&was.Entry).Action
 	}
 	if c.to == was.Entry {
-		return r.Queue.settle(phase.With(ctx, was.JobID, phase.DLQUpdate), was.JobID)
+		return r.Queue.settle(phase.With(ctx, was.JobID, phase.DLQUpdate), was.JobID, was.body)
 	}
 	if err := r.Queue.apply(phase.With(ctx, was.JobID, phase.DLQUpdate), was, c); err != nil {
 		return err

@@ -1,5 +1,7 @@
 package dlq
 
+import "cmp"
+
 // What becomes of an entry's replay: the values of replay_status.
 const (
 	PendingReview    = "pending_review"    // new, or left to a person (seed 004)
@@ -21,6 +23,13 @@ const (
 	LabelReplayCount = "replay_count" // which of its replays this is, from 1
 )
 
-// CommittedKey is the key that says that what an idempotency key stands for has been done: it holds the
-// id of the job that did it.
-func CommittedKey(idempotencyKey string) string { return "cordum:committed:" + idempotencyKey }
+const (
+	committedPrefix = "cordum:committed:"
+	tenantDefault   = "default" // whose a job without a tenant is
+)
+
+// CommittedKey is the key that says that what an idempotency key of a tenant stands for has been done: it
+// holds the id of the job that did it.
+func CommittedKey(tenant, idempotencyKey string) string {
+	return committedPrefix + cmp.Or(tenant, tenantDefault) + ":" + idempotencyKey
+}

@@ -43,7 +43,7 @@ var Classes = []Class{
 	},
 	{
 		Name:    "policy_and_governance",
-		Signals: []string{"denied", "approval_required", "policy_snapshot_mismatch", job.ReasonSafetyDenied},
+		Signals: []string{codeDenied, "approval_required", "policy_snapshot_mismatch", job.ReasonSafetyDenied},
 		Action:  RequireApproval,
 		Says:    "Decided anew by the latest policy, once somebody has approved the replay.",
 	},
@@ -56,6 +56,9 @@ var Classes = []Class{
 		Says:    "Checked for a commit first, and then left to a person.",
 	},
 }
+
+// codeDenied is seed 004's own word for job.ReasonSafetyDenied.
+const codeDenied = "denied"
 
 // unclassified is the class of a reason code that is in no row: a worker's own word, say.
 var unclassified = Class{

@@ -1,0 +1,305 @@
+package engine
+
+import (
+	"context"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/faultline-sim/faultline/engine/dlq"
+	"github.com/faultline-sim/faultline/engine/job"
+	"github.com/faultline-sim/faultline/engine/phase"
+	"github.com/faultline-sim/faultline/engine/safety"
+)
+
+// letters is a harness whose engine triages and replays dead letters, by a policy's YAML rules.
+type letters struct {
+	*harness
+	r *dlq.Replayer
+}
+
+func newLetters(t *testing.T, rules string, change ...func(*Settings)) *letters {
+	t.Helper()
+	h := newHarness(t, append([]func(*Settings){hardened, func(s *Settings) { s.Replay.Enabled = true }}, change...)...)
+	if rules != "" {
+		p, err := dlq.ParsePolicy("triage.yaml", []byte("version: v1\ndlq_rules:\n"+rules))
+		require.NoError(t, err)
+		h.triage = p
+	}
+	return &letters{h, h.dlqReplayer()}
+}
+
+// runs submits a job, and puts it with a worker.
+func (l *letters) runs(req job.Request) {
+	l.t.Helper()
+	require.NoError(l.t, l.client().Submit(l.t.Context(), req))
+	l.redis.HSet("job:"+req.JobID, "state", string(job.Running), "attempts", "1")
+}
+
+// ends is a worker's word about a job.
+func (l *letters) ends(id string, s job.Status, code string) error {
+	l.t.Helper()
+	err := l.HandleJobResult(l.t.Context(), job.Result{JobID: id, WorkerID: "worker-1", Status: s, ReasonCode: code})
+	l.behind.Wait()
+	return err
+}
+
+// dies runs job-1, and has it fail.
+func (l *letters) dies(code string) {
+	l.t.Helper()
+	l.runs(request("job-1"))
+	require.NoError(l.t, l.ends("job-1", job.StatusFailed, code))
+}
+
+func (l *letters) entry(id string) dlq.Entry {
+	l.t.Helper()
+	e, err := l.dlq.Get(context.Background(), id)
+	require.NoError(l.t, err)
+	return e
+}
+
+// visited is a job's entry after n visits, an hour between them.
+func (l *letters) visited(id string, n int) dlq.Entry {
+	l.t.Helper()
+	for range n {
+		require.NoError(l.t, l.r.Visit(l.t.Context(), id))
+		l.clock.Advance(time.Hour)
+	}
+	return l.entry(id)
+}
+
+func (l *letters) worker(adopted bool) *replayWorker {
+	return &replayWorker{engine: l.Engine, replayer: l.r, hold: func(context.Context) error { return nil }, adopted: adopted}
+}
+
+func (l *letters) tick() bool {
+	l.t.Helper()
+	well, err := l.worker(true).tick(l.t.Context())
+	require.NoError(l.t, err)
+	return well
+}
+
+func (l *letters) operator(policy *dlq.Policy) *dlq.Replayer {
+	l.t.Helper()
+	r, err := NewReplayer(ReplayerConfig{Redis: l.config.Redis, JetStream: l.config.JetStream, Clock: l.clock, Settings: l.config.Settings, Triage: policy})
+	require.NoError(l.t, err)
+	return r
+}
+
+func TestATransientFailureIsReplayedUnderItsKey(t *testing.T) {
+	l := newLetters(t, "")
+	l.dies("timeout")
+	assert.Equal(t, dlq.Scheduled, l.visited("job-1", 1).ReplayStatus)
+	e := l.visited("job-1", 1)
+	assert.Equal(t, dlq.Replayed, e.ReplayStatus)
+	rec, err := l.store.Read(t.Context(), e.ReplayJob)
+	require.NoError(t, err)
+	req, err := rec.Request()
+	require.NoError(t, err)
+	assert.Equal(t, "key-job-1", req.IdempotencyKey)
+	assert.Equal(t, map[string]string{"replay_of": "job-1", "replay_count": "1"}, req.Labels)
+}
+
+// An approval between a visit's look at an entry and its end is not lost.
+func TestAnApprovalThatRacesTheWorkerStands(t *testing.T) {
+	l := newLetters(t, "")
+	l.dies("denied")
+	require.Equal(t, dlq.AwaitingApproval, l.visited("job-1", 1).ReplayStatus)
+	_, err := l.redis.ZAdd("dlq:replay:due", 0, "job-1") // a visit that has nothing to do
+	require.NoError(t, err)
+	l.faults.first[phase.DLQUpdate] = func() { assert.NoError(t, l.r.Approve(t.Context(), "job-1", "ana")) }
+	assert.ErrorIs(t, l.r.Visit(t.Context(), "job-1"), dlq.ErrChanged)
+	l.tick()
+	assert.Equal(t, dlq.Replayed, l.entry("job-1").ReplayStatus)
+}
+
+// Its run tries a step again, under another idempotency key.
+func TestAStepOfARunIsNotReplayed(t *testing.T) {
+	l := newLetters(t, "  - {match: {reason_code: timeout}, action: auto_replay}\n")
+	req := request("run-1-a-1")
+	req.WorkflowID = "run-1"
+	l.runs(req)
+	require.NoError(t, l.ends(req.JobID, job.StatusFailed, "timeout"))
+	e := l.visited(req.JobID, 2)
+	assert.Equal(t, dlq.PendingReview, e.ReplayStatus)
+	assert.Equal(t, dlq.ManualReview, e.Action)
+	assert.Contains(t, e.ReplayReason, "step of run run-1")
+	_, err := l.r.Replay(t.Context(), req.JobID, "ana")
+	assert.ErrorIs(t, err, dlq.ErrRefused)
+	assert.ErrorContains(t, err, "step of run run-1")
+
+	old := l.entry(req.JobID) // as one that does not say whose step it is
+	old.Run, old.ReplayStatus, old.Action = "", dlq.Scheduled, dlq.AutoReplay
+	require.NoError(t, l.dlq.Add(t.Context(), old))
+	e = l.visited(req.JobID, 1)
+	assert.Equal(t, dlq.PendingReview, e.ReplayStatus)
+	assert.Equal(t, "run-1", e.Run)
+}
+
+func TestAFinalFailureIsLeftToAPerson(t *testing.T) {
+	for rules, want := range map[string]string{"": dlq.PendingReview, "  - {match: {reason_code: timeout}, action: auto_replay}\n": dlq.Scheduled} {
+		l := newLetters(t, rules)
+		l.step("job-1")
+		require.NoError(t, l.ends("job-1", job.StatusFailedFatal, "timeout"))
+		assert.True(t, l.entry("job-1").Fatal)
+		assert.Equal(t, want, l.visited("job-1", 1).ReplayStatus)
+	}
+}
+
+func TestApprovalsDoNotGoPastMaxReplays(t *testing.T) {
+	l := newLetters(t, "  - {match: {reason_code: partial_external_write}, action: require_approval, max_replays: 1}\n")
+	l.dies("partial_external_write")
+	l.visited("job-1", 1)
+	require.NoError(t, l.r.Approve(t.Context(), "job-1", "ana"))
+	id := l.visited("job-1", 1).ReplayJob
+	require.Equal(t, "job-1-replay-1", id)
+	l.redis.HSet("job:"+id, "state", string(job.Running))
+	require.NoError(t, l.ends(id, job.StatusFailed, "partial_external_write"))
+	assert.Equal(t, dlq.Exhausted, l.visited(id, 1).ReplayStatus)
+	assert.ErrorIs(t, l.r.Approve(t.Context(), id, "ana"), dlq.ErrRefused)
+}
+
+func TestAnOperatorWithoutAPolicyGoesByTheSchedulers(t *testing.T) {
+	l := newLetters(t, "  - {match: {reason_code: timeout}, action: quarantine, owner: team}\n")
+	l.dies("timeout")
+	require.Equal(t, dlq.Quarantined, l.visited("job-1", 1).ReplayStatus)
+	_, err := l.operator(nil).Replay(t.Context(), "job-1", "ana")
+	assert.ErrorContains(t, err, "job-1 is quarantined")
+	policy, err := dlq.ParsePolicy("", []byte("version: v1\ndlq_rules:\n  - {match: {reason_code: timeout}, action: auto_replay}\n"))
+	require.NoError(t, err)
+	e, err := l.operator(policy).Replay(t.Context(), "job-1", "ana")
+	require.NoError(t, err)
+	assert.Equal(t, dlq.Replayed, e.ReplayStatus)
+}
+
+// Schedulers that do not triage leave no entry without a way on, and count an operator's replays.
+func TestAnOperatorWithoutATriagingScheduler(t *testing.T) {
+	l := newLetters(t, "", func(s *Settings) { s.Replay.Enabled = false })
+	l.dies("denied")
+	op := l.operator(nil)
+	_, err := op.Replay(t.Context(), "job-1", "ana")
+	assert.ErrorContains(t, err, "faultline dlq approve job-1")
+	require.NoError(t, op.Approve(t.Context(), "job-1", "ana"))
+	e, err := op.Replay(t.Context(), "job-1", "ana")
+	require.NoError(t, err)
+	require.Equal(t, "job-1-replay-1", e.ReplayJob)
+	l.redis.HSet("job:job-1-replay-1", "state", string(job.Running))
+	require.NoError(t, l.ends("job-1-replay-1", job.StatusFailed, "timeout"))
+	again := l.entry("job-1-replay-1")
+	assert.Equal(t, "job-1", again.ReplayOf)
+	assert.Equal(t, 1, again.ReplayCount)
+	e, err = op.Replay(t.Context(), "job-1-replay-1", "ana")
+	require.NoError(t, err)
+	l.redis.HSet("job:"+e.ReplayJob, "state", string(job.Running))
+	require.NoError(t, l.ends(e.ReplayJob, job.StatusSucceeded, ""))
+	assert.True(t, l.redis.Exists("cordum:committed:default:key-job-1"), "a replay says what it has done")
+}
+
+// In the order dlq-then-state an entry is written again by each try of the state.
+func TestAnEntryThatComesAgainKeepsItsDecision(t *testing.T) {
+	l := newLetters(t, "", func(s *Settings) { s.DLQOrder = DLQThenState })
+	l.runs(request("job-1"))
+	l.faults.on(phase.ResultWrite, "before")
+	require.Error(t, l.ends("job-1", job.StatusFailed, "timeout"))
+	require.NoError(t, l.r.Deny(t.Context(), "job-1", "ana", "sent by hand"))
+	require.NoError(t, l.ends("job-1", job.StatusFailed, "timeout"))
+	assert.Equal(t, dlq.Denied, l.visited("job-1", 2).ReplayStatus)
+	require.NoError(t, l.dlq.AddOnce(t.Context(), dlq.Entry{JobID: "job-1", Status: "FAILED", ReasonCode: "tool_error", ReplayStatus: dlq.PendingReview}))
+	assert.Equal(t, "tool_error", l.entry("job-1").ReasonCode, "another failure is another entry")
+}
+
+func TestWhatIsCommittedIsATenantsOwn(t *testing.T) {
+	l := newLetters(t, "")
+	for _, tenant := range []string{"a", "b"} {
+		req := request("job-" + tenant)
+		req.Tenant, req.IdempotencyKey = tenant, "invoice-1"
+		l.runs(req)
+	}
+	require.NoError(t, l.ends("job-a", job.StatusSucceeded, ""))
+	assert.True(t, l.redis.Exists("cordum:committed:a:invoice-1"))
+	require.NoError(t, l.ends("job-b", job.StatusFailed, "timeout"))
+	assert.Equal(t, dlq.Replayed, l.visited("job-b", 2).ReplayStatus)
+}
+
+func TestAReplicaWithoutTheLockShowsNoGrowth(t *testing.T) {
+	l := newLetters(t, "", func(s *Settings) { s.Replay.GrowthAlert = 1 })
+	for _, id := range []string{"job-1", "job-2"} {
+		l.runs(request(id))
+		require.NoError(t, l.ends(id, job.StatusFailed, "schema_invalid"))
+	}
+	l.tick()
+	assert.EqualValues(t, 1, l.metric("dlq_growth_alert"))
+	assert.EqualValues(t, 2, l.metric("dlq_depth"))
+	l.worker(true).idle()
+	assert.Zero(t, l.metric("dlq_growth_alert"))
+	assert.Zero(t, l.metric("dlq_depth"))
+}
+
+func TestAStartVisitsWhatTriageHasLeft(t *testing.T) {
+	l := newLetters(t, "")
+	status := map[string]string{
+		"job-1": dlq.PendingReview, "job-2": dlq.Quarantined, "job-3": dlq.Scheduled, "job-4": dlq.Replayed,
+		"job-5": dlq.Denied, "job-6": dlq.AwaitingApproval, "job-7": dlq.AlreadyCommitted, "job-8": dlq.Exhausted,
+	}
+	for id, s := range status {
+		require.NoError(t, l.dlq.Add(t.Context(), dlq.Entry{JobID: id, ReplayStatus: s}))
+	}
+	l.redis.Del("dlq:replay:due")
+	require.NoError(t, l.dlq.Adopt(t.Context(), 3))
+	due, err := l.redis.ZMembers("dlq:replay:due")
+	require.NoError(t, err)
+	assert.ElementsMatch(t, []string{"job-1", "job-2", "job-3"}, due)
+}
+
+// What is wrong with one entry is no fault of the replica that ticks.
+func TestAnEntrysOwnFaultIsPutOff(t *testing.T) {
+	for name, spoil := range map[string]func(l *letters){
+		"entry":     func(l *letters) { _ = l.redis.Set("dlq:entry:job-1", "{") },
+		"request":   func(l *letters) { l.redis.HSet("job:job-1", "request", "{") },
+		"throttled": func(l *letters) { l.r.Check = throttles },
+	} {
+		t.Run(name, func(t *testing.T) {
+			l := newLetters(t, "")
+			l.dies("timeout")
+			l.visited("job-1", 1)
+			spoil(l)
+			assert.True(t, l.tick())
+			due, err := l.r.Due(t.Context(), 0, 10)
+			require.NoError(t, err)
+			assert.Empty(t, due, "it is due later")
+			l.clock.Advance(time.Hour)
+			due, err = l.r.Due(t.Context(), 0, 10)
+			require.NoError(t, err)
+			assert.Equal(t, []string{"job-1"}, due)
+			l.faults.on(phase.DLQEntryRead, "before")
+			assert.False(t, l.tick(), "Redis that does not answer is the replica's")
+		})
+	}
+}
+
+func throttles(context.Context, *job.Request) (safety.Verdict, error) {
+	return safety.Verdict{Decision: safety.Throttle}, nil
+}
+
+func TestAReplayCountBelowOneIsNone(t *testing.T) {
+	l := newLetters(t, "")
+	req := request("job-1")
+	req.Labels = map[string]string{"replay_of": "job-0", "replay_count": "-100"}
+	l.runs(req)
+	require.NoError(t, l.ends("job-1", job.StatusFailed, "timeout"))
+	assert.Zero(t, l.entry("job-1").ReplayCount)
+	assert.Equal(t, "job-1-replay-1", l.visited("job-1", 2).ReplayJob)
+}
+
+// Seed 004's example says denied.
+func TestARuleForDeniedIsOneForSafetyDenied(t *testing.T) {
+	p, err := dlq.ParsePolicy("", []byte("version: v1\ndlq_rules:\n  - {match: {reason_code: denied}, action: quarantine}\n"))
+	require.NoError(t, err)
+	assert.Equal(t, dlq.Quarantine, p.Decide(&dlq.Entry{ReasonCode: job.ReasonSafetyDenied}).Action)
+	p, err = dlq.ParsePolicy("", []byte("version: v1\ndlq_rules:\n  - {match: {reason_code: denied}, action: quarantine}\n  - {match: {reason_code: safety_denied}, action: manual_review}\n"))
+	require.NoError(t, err)
+	assert.Equal(t, dlq.ManualReview, p.Decide(&dlq.Entry{ReasonCode: job.ReasonSafetyDenied}).Action)
+	assert.Equal(t, dlq.Quarantine, p.Decide(&dlq.Entry{ReasonCode: "denied"}).Action)
+}
