@@ -11,7 +11,7 @@ import (
 )
 
 // What holds of approvals (seed 003, section 1, approval flow).
-var approvalInvariants = []Invariant{noDispatchWithoutApproval, approvedJobGoesOn}
+var approvalInvariants = []Invariant{noDispatchWithoutApproval, approvalNotExpired, approvedJobGoesOn}
 
 // ApprovalConfig are the settings of it that promises depend on.
 type ApprovalConfig struct {
@@ -161,17 +161,27 @@ func (f *facts) unapproved(j *job, at time.Duration) bool {
 	return g == nil || !j.consent.asks || at > g.since+f.cfg.Approvals.TTL
 }
 
+// expired counts the jobs that still wait for an approval, as the one that they had is too old.
+func expired(f *facts) (n int) {
+	for _, j := range f.order {
+		if g := j.consent.granted(j.consent.waits); g != nil && j.state == approvalRequired && f.at > g.since+f.cfg.Approvals.TTL {
+			n++
+		}
+	}
+	return n
+}
+
 // approvalDoubt is how much later than the look at an approval's age the write may be that goes by it: the
 // kernel is asked in between, and the store.
 const approvalDoubt = 15 * time.Second
 
 var noDispatchWithoutApproval = Invariant{
 	Name:     "no-dispatch-without-approval",
-	Says:     "A job for which the safety kernel requires an approval is scheduled only once somebody has approved the request that it is then, no longer ago than approval_ttl; and what is dispatched of it is what was approved.",
+	Says:     "A job for which the safety kernel requires an approval is scheduled only once somebody has approved the request that it is then; and what is dispatched of it is what was approved.",
 	Kind:     Always,
 	Source:   "seed 003, section 1, approval flow: approval_granted=true and the matching job hash",
-	releases: lockOverstayed | lateWrite | stateReadError | paused | unprovided,
-	covered:  []cover{covers(unprovided, withBinding), covers(lockOverstayed|lateWrite, withFence)},
+	releases: lockOverstayed | lateWrite | stateReadError | unprovided,
+	covered:  []cover{covers(unprovided, withBinding), covers(lockOverstayed|lateWrite|stateReadError, withFence)},
 	check: func(f *facts, t *tally) checker {
 		if !f.cfg.Approvals.Kernel {
 			return checker{}
@@ -190,9 +200,6 @@ var noDispatchWithoutApproval = Invariant{
 				case g == nil:
 					t.violated(j, "%s wrote SCHEDULED at step %d for a request with the hash %.12s; what was approved has %.12s",
 						who(s.Event), s.Step, j.consent.waits, j.consent.grants[len(j.consent.grants)-1].hash)
-				case time.Duration(j.updated-g.at)*time.Millisecond > f.cfg.Approvals.TTL+approvalDoubt:
-					t.violated(j, "%s wrote SCHEDULED at step %d, %s after it was approved; an approval counts for %s",
-						who(s.Event), s.Step, time.Duration(j.updated-g.at)*time.Millisecond, f.cfg.Approvals.TTL)
 				}
 			},
 			stored: func(s *step, d *dispatch) {
@@ -207,6 +214,31 @@ var noDispatchWithoutApproval = Invariant{
 				}
 			},
 		}
+	},
+}
+
+var approvalNotExpired = Invariant{
+	Name:     "approval-not-expired",
+	Says:     "A job for which the safety kernel requires an approval is scheduled only while that of its request is no older than approval_ttl.",
+	Kind:     Always,
+	Source:   "seed 003, section 1, approval flow: approved within 24 hours",
+	releases: lockOverstayed | lateWrite | stateReadError | paused | unprovided,
+	covered:  []cover{covers(unprovided, withBinding), covers(lockOverstayed|lateWrite|stateReadError, withFence)},
+	check: func(f *facts, t *tally) checker {
+		if !f.cfg.Approvals.Kernel {
+			return checker{}
+		}
+		return checker{wrote: func(s *step, w *write) {
+			j := s.job
+			g := j.consent.granted(j.consent.waits)
+			if w.from != pending || j.state != scheduled || j.consent.decision != decisionApproval || g == nil {
+				return
+			}
+			t.exercise()
+			if age := time.Duration(j.updated-g.at) * time.Millisecond; age > f.cfg.Approvals.TTL+approvalDoubt {
+				t.violated(j, "%s wrote SCHEDULED at step %d, %s after it was approved; an approval counts for %s", who(s.Event), s.Step, age, f.cfg.Approvals.TTL)
+			}
+		}}
 	},
 }
 

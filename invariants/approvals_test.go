@@ -58,11 +58,26 @@ var approvalTrials = map[string]trial{
 		says:   "scheduler-1 wrote SCHEDULED at step 12, although nobody has approved it",
 		holds:  func(s *story) { goesOn(approve(parks(s, packetOf(job1, 1)), packetOf(job1, 1), packetOf(job1, 1)), 1) },
 	},
+	"approval-not-expired": {
+		cfg: approving,
+		breaks: func(s *story) {
+			goesOn(approve(parks(s, packetOf(job1, 1)), packetOf(job1, 1), packetOf(job1, 1)).wait(2*time.Minute), 1)
+		},
+		says:  "after it was approved; an approval counts for 1m0s",
+		holds: func(s *story) { goesOn(approve(parks(s, packetOf(job1, 1)), packetOf(job1, 1), packetOf(job1, 1)), 1) },
+	},
 	"approved-job-goes-on": {
 		cfg:    approving,
 		breaks: func(s *story) { approve(parks(s, packetOf(job1, 1)), packetOf(job1, 1), packetOf(job1, 1)) },
 		says:   "is still APPROVAL_REQUIRED",
 		holds:  func(s *story) { goesOn(approve(parks(s, packetOf(job1, 1)), packetOf(job1, 1), packetOf(job1, 1)), 1) },
+	},
+	"approval-expired": {
+		cfg:    approving,
+		breaks: func(s *story) { approve(parks(s, packetOf(job1, 1)), packetOf(job1, 1), packetOf(job1, 1)) },
+		holds: func(s *story) {
+			approve(parks(s, packetOf(job1, 1)), packetOf(job1, 1), packetOf(job1, 1)).wait(time.Hour).beat(w1, s1)
+		},
 	},
 	"approval-granted": {
 		cfg:    approving,
@@ -85,7 +100,6 @@ func TestAnApprovalIsOfWhatIsDispatched(t *testing.T) {
 		says string
 	}{
 		"another was approved":  {func(s *story) { goesOn(approve(parks(s, two), one, two), 2) }, "for a request with the hash"},
-		"too late":              {func(s *story) { goesOn(approve(parks(s, one), one, one).wait(2*time.Minute), 1) }, "after it was approved; an approval counts for 1m0s"},
 		"another is dispatched": {func(s *story) { goesOn(approve(parks(s, one), one, one), 2) }, "which is not what was approved"},
 		"approved twice":        {func(s *story) { goesOn(approve(approve(parks(s, one), one, one).wait(time.Hour), one, one), 1) }, ""},
 		"allowed in the end": {func(s *story) {

@@ -53,9 +53,11 @@ func (w *wish) unmet(l *load, cfg *RoutingConfig) string {
 		met := true
 		switch before, key, _ := strings.Cut(label, "."); before {
 		case "placement":
-			met = l.labels[key] == labels[label]
+			has, ok := l.labels[key]
+			met = ok && has == labels[label]
 		case "node":
-			met = l.labels[label] == labels[label]
+			has, ok := l.labels[label]
+			met = ok && has == labels[label]
 		case "constraint":
 			able := key + "=" + labels[label]
 			if v := labels[label]; v == "" || v == "true" {

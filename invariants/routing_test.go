@@ -47,6 +47,8 @@ func TestEveryHintIsJudged(t *testing.T) {
 		`,"labels":{"placement.zone":"zone-1","node.arch":"arm64","constraint.cuda":"12","constraint.fast":"true","preferred_pool":"default"}`: "",
 		`,"labels":{"preferred_worker_id":"worker-9","team":"mail"}`:                                                                           "",
 		`,"labels":{"placement.zone":"zone-3"}`:                                                                                                "placement.zone=zone-3",
+		`,"labels":{"placement.rack":""}`:                                                                                                      "placement.rack=",
+		`,"labels":{"node.os":""}`:                                                                                                             "node.os=",
 		`,"labels":{"node.arch":"amd64"}`:                                                                                                      "node.arch=amd64",
 		`,"labels":{"constraint.cuda":"true"}`:                                                                                                 "constraint.cuda=true",
 		`,"labels":{"constraint.fast":"yes"}`:                                                                                                  "constraint.fast=yes",

@@ -36,6 +36,7 @@ var situations = []Invariant{
 	situation(reached(voidStored), "void-stored", "A message takes the place of a dispatch, since its job is to end.", "cancellation between DISPATCHED and the publish"),
 	situation(reached(warmStarted), "warm-started", "A replica dispatches to a worker that it knows from the snapshot only.", "seed 003, section 11"),
 	situation(reached(messageSkipped), "message-skipped-as-processed", "A message is delivered again, and acknowledged without being handled.", "seed 003, section 9, idempotency guard"),
+	situation(expired, "approval-expired", "An approval has grown too old, and its job waits for another.", "seed 003, section 1, approval flow"),
 	situation(reached(approvalGranted), "approval-granted", "Somebody approves a job that waits for it.", "seed 003, section 1, approval flow"),
 	situation(reached(approvalAskedAgain), "approval-asked-again", "A job that waits for its approval becomes another request.", "seed 003, section 1, approval flow: the matching job hash"),
 	situation(reached(tenantAtLimit), "tenant-at-its-limit", "A handling finds that the job's tenant has no slot left.", "seed 003, section 5, reason codes"),

@@ -30,8 +30,8 @@ func TestAnOldApprovalIsRefused(t *testing.T) {
 	res := runToggled(t, "approval-expired", "")
 	assert.Equal(t, Held, res.Verdict, told(res))
 	assert.EqualValues(t, 1, res.Counters[`scheduler_approvals_refused_total{reason="expired",topic="job.default"}`])
-	res = runToggled(t, "approval-expired", "no-dispatch-without-approval", "engine.policy.bind_approvals=false")
-	assert.Contains(t, violated(res), "no-dispatch-without-approval", told(res))
+	res = runToggled(t, "approval-expired", "approval-not-expired", "engine.policy.bind_approvals=false")
+	assert.Contains(t, violated(res), "approval-not-expired", told(res))
 }
 
 // An approval whose request is not published needs the replayer.

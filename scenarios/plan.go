@@ -41,7 +41,7 @@ type Topology struct {
 	MaxParallel    int           `yaml:"max_parallel" json:"max_parallel" min:"1" max:"10000" doc:"jobs a worker runs at once"`
 	HeartbeatEvery time.Duration `yaml:"heartbeat_every" json:"heartbeat_every" min:"100ms" max:"1h" doc:"how often a worker says that it lives"`
 	Deduplicate    bool          `yaml:"deduplicate" json:"deduplicate" doc:"workers refuse a second execution of an idempotency key"`
-	Zones          int           `yaml:"zones" json:"zones" min:"0" max:"1000" doc:"the workers' label zone is zone-1 up to zone-<this>, in turn; 0: they have no such label"`
+	Zones          int           `yaml:"zones" json:"zones" min:"0" max:"1000" doc:"the workers' labels zone and node.zone are zone-1 up to zone-<this>, in turn; 0: they have no such labels"`
 	GPUWorkers     int           `yaml:"gpu_workers" json:"gpu_workers" min:"0" max:"1000" doc:"so many of the workers, the last by their numbers, are of the pool gpu, which offers gpu; it serves job.gpu alone, and job.default too"`
 }
 

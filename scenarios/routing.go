@@ -42,7 +42,8 @@ func (t Topology) workerLabels(n int) map[string]string {
 	if t.Zones == 0 {
 		return nil
 	}
-	return map[string]string{"zone": "zone-" + strconv.Itoa(1+(n-1)%t.Zones)}
+	zone := "zone-" + strconv.Itoa(1+(n-1)%t.Zones)
+	return map[string]string{"zone": zone, "node.zone": zone}
 }
 
 // route gives the n-th job what the plan says of where it is to go.

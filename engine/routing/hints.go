@@ -35,11 +35,11 @@ func fits(w *job.Heartbeat, labels map[string]string) bool {
 		}
 		switch kind {
 		case hintPlacement:
-			if w.Labels[key] != want {
+			if has, ok := w.Labels[key]; !ok || has != want {
 				return false
 			}
 		case hintNode:
-			if w.Labels[label] != want {
+			if has, ok := w.Labels[label]; !ok || has != want {
 				return false
 			}
 		case hintConstraint:

@@ -37,6 +37,8 @@ func TestHints(t *testing.T) {
 		"every hint counts":                         {labels{"placement.zone": "b", "constraint.gpu": "true"}, []job.Heartbeat{able("w1", 0, labels{"zone": "b"}), able("w2", 0, nil, "gpu"), able("w3", 5, labels{"zone": "b"}, "gpu")}, "w3", nil},
 		"the least loaded of those that fit":        {labels{"placement.zone": "b"}, []job.Heartbeat{able("w1", 0, nil), able("w2", 5, labels{"zone": "b"}), able("w3", 4, labels{"zone": "b"})}, "w3", nil},
 		"nobody fits":                               {labels{"placement.zone": "c"}, []job.Heartbeat{able("w1", 0, labels{"zone": "a"})}, "", routing.ErrNoWorkers},
+		"an empty label is a label":                 {labels{"placement.zone": ""}, []job.Heartbeat{able("w1", 0, nil), able("w2", 5, labels{"zone": ""})}, "w2", nil},
+		"an empty node label is one too":            {labels{"node.os": ""}, []job.Heartbeat{able("w1", 0, nil), able("w2", 5, labels{"node.os": ""})}, "w2", nil},
 		"nobody has such a label":                   {labels{"placement.zone": "c"}, []job.Heartbeat{able("w1", 0, nil)}, "", routing.ErrNoWorkers},
 		"who fits is overloaded":                    {labels{"placement.zone": "b"}, []job.Heartbeat{able("w1", 0, nil), able("w2", 9, labels{"zone": "b"})}, "", routing.ErrOverloaded},
 		"the preferred worker does not fit":         {labels{"placement.zone": "b", "preferred_worker_id": "w1"}, []job.Heartbeat{able("w1", 0, nil), able("w2", 5, labels{"zone": "b"})}, "w2", nil},
