@@ -4,12 +4,15 @@ import (
 	"context"
 	"fmt"
 	"log/slog"
+	"time"
 
+	"github.com/redis/go-redis/v9"
 	"golang.org/x/sync/errgroup"
 
 	"github.com/faultline-sim/faultline/engine/job"
 	"github.com/faultline-sim/faultline/engine/lock"
 	"github.com/faultline-sim/faultline/engine/phase"
+	"github.com/faultline-sim/faultline/engine/saga"
 	"github.com/faultline-sim/faultline/engine/store"
 	"github.com/faultline-sim/faultline/engine/workflow"
 )
@@ -36,6 +39,7 @@ func (e *Engine) workflows(c Config) *workflow.Engine {
 		RunsPoll:    e.settings.PollInterval,
 		BatchSize:   e.settings.BatchSize,
 	}
+	w.Runs.Also = e.sagaOfRun
 	if s.DelayPoller {
 		w.Poller = e.tickLock(workflow.PollerKey, phase.PollLock)
 		w.Poller.TTL = 2 * s.DelayPoll
@@ -44,6 +48,25 @@ func (e *Engine) workflows(c Config) *workflow.Engine {
 		w.Reconciler = e.tickLock(workflow.ReconcilerKey, phase.RunsLock)
 	}
 	return w
+}
+
+// sagaOfRun adds to the MULTI of a run's write what becomes of its saga: of a run that has succeeded nothing is to be
+// undone any more, and of one that has failed everything, however that came about. In the documented design only a
+// failure that a worker calls final rolls back (seed 003, section 4).
+func (e *Engine) sagaOfRun(ctx context.Context, p redis.Pipeliner, r *workflow.Run) error {
+	if !r.Compensated() {
+		return nil
+	}
+	stack := saga.StackKey(r.RunID)
+	switch left := time.UnixMilli(r.Until()).Sub(e.clock.Now()); {
+	case r.State == workflow.Succeeded:
+		p.Del(ctx, stack)
+	case r.State == workflow.Failed && e.settings.Saga.DurableRollback:
+		return e.saga.PutRunFailed(ctx, p, r.RunID)
+	case r.State == workflow.Running && left > 0: // a delay may be longer than a stack is kept otherwise
+		p.Expire(ctx, stack, left+saga.StackTTL)
+	}
+	return nil
 }
 
 // startWorkflows adds the loops of workflows, if there are to be any. What they have begun besides is waited

@@ -13,8 +13,8 @@ import (
 )
 
 // runStarted is a run of two steps, the first of which can be undone, once it has been stored and taken up.
-func runStarted(t *testing.T) (*harness, *Client) {
-	h := newHarnessOn(t, func(h *harness) { h.config.Workflows = true })
+func runStarted(t *testing.T, change ...func(*Settings)) (*harness, *Client) {
+	h := newHarnessOn(t, func(h *harness) { h.config.Workflows = true }, change...)
 	c, err := NewClient(ClientConfig{Redis: h.config.Redis, JetStream: h.config.JetStream, Clock: h.clock, Settings: h.config.Settings})
 	require.NoError(t, err)
 	require.NoError(t, c.StartRun(t.Context(), workflow.Run{RunID: "run-1", WorkflowID: "wf-1", Steps: []workflow.Step{
@@ -58,6 +58,65 @@ func TestAStepBeyondItsRetriesFailsTheRun(t *testing.T) {
 	h, c := runStarted(t)
 	h.runEnds("run-1-a-1", job.StatusFailed, workflow.Failed, workflow.StepFailed, workflow.StepPending)
 	require.ErrorContains(t, c.StartRun(t.Context(), workflow.Run{RunID: "run-2", WorkflowID: "wf-1"}), "steps are 0; a run has 1 to 1000")
+	h.runs.Close()
+}
+
+// However a run has failed, what its steps did is undone: at the reconciler's next tick.
+func TestAFailedRunIsRolledBackWhateverItsWorkerSaid(t *testing.T) {
+	for _, fatal := range []job.Status{job.StatusCancelled, job.StatusFailedFatal} {
+		h, _ := runStarted(t, hardened)
+		h.runEnds("run-1-a-1", job.StatusSucceeded, workflow.Running, workflow.StepSucceeded, workflow.StepSubmitted)
+		require.Eventually(t, func() bool { return h.redis.Exists("job:run-1-b-1") }, 10*time.Second, time.Millisecond)
+		h.runEnds("run-1-b-1", fatal, workflow.Failed, workflow.StepSucceeded, workflow.StepFailed)
+		due, err := h.redis.ZScore("saga:rollbacks", "run-1")
+		require.NoError(t, err)
+		if fatal == job.StatusFailedFatal {
+			assert.Greater(t, due, float64(h.clock.Now().Add(time.Hour).UnixMilli()), "it has been rolled back")
+		} else {
+			assert.InDelta(t, float64(h.clock.Now().UnixMilli()), due, 0)
+			require.NoError(t, h.saga.Rollback(t.Context(), "run-1"))
+		}
+		assert.Equal(t, []string{"run-1-a-1"}, h.undone())
+		h.runs.Close()
+	}
+}
+
+// The documented design rolls back only what a worker calls final.
+func TestAFailedRunIsNotRolledBackInTheDocumentedDesign(t *testing.T) {
+	h, _ := runStarted(t)
+	h.runEnds("run-1-a-1", job.StatusSucceeded, workflow.Running, workflow.StepSucceeded, workflow.StepSubmitted)
+	require.Eventually(t, func() bool { return h.redis.Exists("job:run-1-b-1") }, 10*time.Second, time.Millisecond)
+	h.runEnds("run-1-b-1", job.StatusCancelled, workflow.Failed, workflow.StepSucceeded, workflow.StepFailed)
+	assert.False(t, h.redis.Exists("saga:rollbacks"))
+	assert.True(t, h.redis.Exists("saga:run-1:stack"))
+	h.runs.Close()
+}
+
+// What a run that is over leaves behind goes by itself.
+func TestWhatIsKeptOfARunThatIsOver(t *testing.T) {
+	h, _ := runStarted(t)
+	assert.Zero(t, h.redis.TTL("cordum:wf:run:run-1"), "it may take any time")
+	h.runEnds("run-1-a-1", job.StatusSucceeded, workflow.Running, workflow.StepSucceeded, workflow.StepSubmitted)
+	assert.Equal(t, saga.StackTTL, h.redis.TTL("saga:run-1:stack"))
+	require.Eventually(t, func() bool { return h.redis.Exists("job:run-1-b-1") }, 10*time.Second, time.Millisecond)
+	h.runEnds("run-1-b-1", job.StatusSucceeded, workflow.Succeeded, workflow.StepSucceeded, workflow.StepSucceeded)
+	assert.Equal(t, workflow.RunTTL, h.redis.TTL("cordum:wf:run:run-1"))
+	assert.False(t, h.redis.Exists("saga:run-1:stack"), "nothing is to be undone any more")
+	h.runs.Close()
+}
+
+// A step that waits for longer than stacks are kept finds that of its run when it fails.
+func TestAStackOutlivesADelayOfItsRun(t *testing.T) {
+	h, c := runStarted(t)
+	const days = 90
+	require.NoError(t, c.StartRun(t.Context(), workflow.Run{RunID: "run-2", WorkflowID: "wf-1", Steps: []workflow.Step{
+		{ID: "a", Topic: "job.default", Compensation: &job.Compensation{}},
+		{ID: "b", Topic: "job.default", DependsOn: []string{"a"}, DelaySec: days * 24 * 3600},
+	}}))
+	require.NoError(t, h.runs.StartRun(t.Context(), "run-2"))
+	h.redis.HSet("job:run-2-a-1", "state", string(job.Running), "attempts", "1")
+	require.NoError(t, h.stepEnds("run-2-a-1", job.StatusSucceeded))
+	require.Eventually(t, func() bool { return h.redis.TTL("saga:run-2:stack") == days*24*time.Hour+saga.StackTTL }, 10*time.Second, time.Millisecond)
 	h.runs.Close()
 }
 

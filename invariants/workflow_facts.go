@@ -148,6 +148,9 @@ func (j *Judge) runWritten(s *step, c *sim.Change) {
 	}
 	before := r.runRecord
 	var now runRecord
+	if c.Gone && before.State != "RUNNING" {
+		return // the record of a run that is over has expired
+	}
 	if c.Gone || json.Unmarshal([]byte(c.Value), &now) != nil {
 		now = runRecord{RunID: id}
 	}
@@ -164,6 +167,11 @@ func (j *Judge) runWritten(s *step, c *sim.Change) {
 			if step.Attempt > 1 {
 				j.facts.reach(stepRetried)
 			}
+		}
+	}
+	if now.State == "FAILED" && j.facts.cfg.Saga.DurableRollback && j.facts.cfg.Reconciler {
+		if g := j.facts.sagas.of(id); g.due == 0 { // whatever a worker said of its steps
+			g.due = s.Step
 		}
 	}
 	for _, check := range j.ran {
@@ -313,13 +321,26 @@ func (k *workflows) due(j *stepJob) int64 {
 		if before == nil || !before.over {
 			return 0
 		}
-		return before.ended + j.step.Retry.BackoffMS<<(j.attempt-2)
+		return before.ended + backoff(j.step.Retry.BackoffMS, j.attempt-1)
 	}
 	since := r.CreatedAt
 	for _, id := range j.step.DependsOn {
 		since = max(since, k.success(r, id))
 	}
 	return max(since+1000*j.step.DelaySec, j.step.DelayUntil)
+}
+
+// yearMS is the longest delay of a step, in milliseconds.
+const yearMS = 365 * 24 * 60 * 60 * 1000
+
+// backoff is how long after its n-th failure a step is tried again, in milliseconds: it doubles, to a year at most.
+func backoff(ms int64, n int) int64 {
+	for range n - 1 {
+		if ms *= 2; ms > yearMS {
+			return yearMS
+		}
+	}
+	return ms
 }
 
 // success is when a step of a run succeeded, by its job's record; 0 for not.

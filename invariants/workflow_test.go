@@ -241,3 +241,35 @@ func TestOpenRuns(t *testing.T) {
 	over.State = "SUCCEEDED"
 	assert.Empty(t, open(newStory().aDone(31*time.Second).advances(s1, over)))
 }
+
+// As the engine's own: it doubles up to a year.
+func TestTheBackoffOfAStep(t *testing.T) {
+	assert.EqualValues(t, 100, backoff(100, 1))
+	assert.EqualValues(t, 400, backoff(100, 3))
+	assert.EqualValues(t, 365*24*time.Hour/time.Millisecond, backoff(100, 1000))
+	assert.Zero(t, backoff(0, 1000))
+}
+
+// The record of a run that is over may expire.
+func TestARunThatIsOverMayExpire(t *testing.T) {
+	over := twoSteps(4, succeededStep, succeededStep)
+	over.State = "SUCCEEDED"
+	s := newStory().aDone(31*time.Second).advances(s1, over)
+	gone := sim.Change{Key: runPrefix + run1, Gone: true}
+	s.add(s1, sim.KindRedis, "multi", gone.Key, "", "run_write", gone)
+	for _, name := range []string{"run-writes-not-lost", "every-run-settles"} {
+		assert.Empty(t, s.judge(hardenedRuns).outcome(name).Violations, name)
+	}
+}
+
+// With durable rollbacks a run that has failed is to be rolled back, whatever a worker said of its steps.
+func TestAFailedRunIsToBeRolledBack(t *testing.T) {
+	failed := runRecord{RunID: "wf-1", State: "FAILED"}
+	const name = "every-compensation-accounted-for"
+	left := newStory().succeeds(job1).run(s1, "run_write", failed)
+	require.Len(t, left.judge(durable).outcome(name).Violations, 1)
+	assert.Empty(t, left.judge(Config{}).outcome(name).Violations)
+	undone := newStory().succeeds(job1).run(s1, "run_write", failed).compensates(s1, job1, "comp-1")
+	assert.Empty(t, undone.judge(durable).outcome(name).Violations)
+	assert.Empty(t, undone.judge(durable).outcome("compensation-only-of-succeeded-job").Violations)
+}

@@ -95,6 +95,12 @@ func (m *Manager) PutRollback(ctx context.Context, p redis.Pipeliner, workflowID
 	return p.ZAdd(ctx, RollbacksKey, redis.Z{Score: float64(due.UnixMilli()), Member: workflowID}).Err()
 }
 
+// PutRunFailed adds to the MULTI of a run's FAILED that it is to be rolled back, unless that is noted already, by
+// the failure of one of its jobs. The next tick takes it up.
+func (m *Manager) PutRunFailed(ctx context.Context, p redis.Pipeliner, runID string) error {
+	return p.ZAddNX(ctx, RollbacksKey, redis.Z{Score: float64(m.Clock.Now().UnixMilli()), Member: runID}).Err()
+}
+
 // close notes that a workflow has been rolled back, unless its stack holds something. It says whether it
 // does.
 func (m *Manager) close(ctx context.Context, workflowID string) (more bool, err error) {

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"log/slog"
+	"maps"
 	"sync"
 	"time"
 
@@ -91,6 +92,9 @@ func (e *Engine) advance(ctx context.Context, runID string) (Run, error) {
 	if errors.Is(err, ErrNotFound) {
 		return Run{}, nil
 	}
+	if run.Over() {
+		e.unsent.drop(runID)
+	}
 	if err != nil || run.Over() {
 		return run, err
 	}
@@ -103,6 +107,7 @@ func (e *Engine) advance(ctx context.Context, runID string) (Run, error) {
 			return run, err
 		}
 		if run.Over() {
+			e.unsent.drop(runID)
 			e.Logger.LogAttrs(ctx, slog.LevelInfo, "run over", slog.String("run_id", runID), slog.String("workflow_id", run.WorkflowID),
 				slog.String("state", string(run.State)), slog.String("reason", run.Reason))
 			return run, nil
@@ -176,4 +181,11 @@ func (u *unsent) remove(jobID string) {
 	u.mu.Lock()
 	defer u.mu.Unlock()
 	delete(u.jobs, jobID)
+}
+
+// drop forgets the jobs of a run that is over.
+func (u *unsent) drop(runID string) {
+	u.mu.Lock()
+	defer u.mu.Unlock()
+	maps.DeleteFunc(u.jobs, func(jobID string, _ bool) bool { return RunOf(jobID) == runID })
 }

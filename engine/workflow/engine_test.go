@@ -343,3 +343,22 @@ func TestRunRecoversPollsAndReconciles(t *testing.T) {
 	h.Close()
 	h.Go(func(context.Context) { panic("it is closed") })
 }
+
+// What a replica could not submit is forgotten with the run, whoever ends that.
+func TestUnsentJobsAreForgottenWithTheirRun(t *testing.T) {
+	h := alone(t)
+	h.create(0)
+	h.fails = 1
+	require.Error(t, h.StartRun(t.Context(), "run-1"))
+	require.True(t, h.unsent.has("run-1-a-1"))
+	h.unsent.add("run-12-a-1")
+	other := newHarness(t, h.server, h.clock)
+	h.succeeds("run-1-a-1")
+	other.advances()
+	h.succeeds("run-1-b-1")
+	other.advances()
+	require.Equal(t, Succeeded, h.run().State)
+	h.advances()
+	assert.False(t, h.unsent.has("run-1-a-1"))
+	assert.True(t, h.unsent.has("run-12-a-1"), "another run's stays")
+}

@@ -66,7 +66,7 @@ type Step struct {
 	Payload      json.RawMessage   `json:"payload,omitempty"`
 	Labels       map[string]string `json:"labels,omitempty"`
 	Capability   string            `json:"capability,omitempty"`
-	Compensation *job.Compensation `json:"compensation,omitempty"` // what undoes the step if the run fails for good (seed 003, section 4)
+	Compensation *job.Compensation `json:"compensation,omitempty"` // what undoes the step once one is FAILED_FATAL (seed 003, section 4); with durable_rollback, whenever the run fails
 
 	State         StepState `json:"state"`
 	Attempt       int       `json:"attempt,omitempty"`         // under way, or the last one; the first is 1
@@ -95,6 +95,21 @@ func (r Retry) backoff(n int) time.Duration {
 
 // Over says whether nothing is left to do of the run.
 func (r *Run) Over() bool { return r.State != Running }
+
+// Compensated says whether a step of the run leaves a compensation behind.
+func (r *Run) Compensated() bool {
+	return slices.ContainsFunc(r.Steps, func(s Step) bool { return s.Compensation != nil })
+}
+
+// Until is when the last of the delays that the run is in is over, in unix milliseconds; 0 for none.
+func (r *Run) Until() (at int64) {
+	for i := range r.Steps {
+		if s := &r.Steps[i]; s.State == StepWaiting {
+			at = max(at, s.NextAttemptAt)
+		}
+	}
+	return at
+}
 
 // JobID is the id of the job of a step's attempt. A step's id has no dash, so that no two attempts of
 // whatever runs share one.

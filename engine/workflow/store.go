@@ -57,7 +57,14 @@ type Store struct {
 	Timeout time.Duration // of one operation
 	Fence   bool          // a write is a compare-and-set on the version that was read, and on the lock that its context holds
 	Durable bool          // runs are started by a timer in Redis
+
+	// Also adds to the MULTI of a run's write what goes with it; may be nil.
+	Also func(ctx context.Context, p redis.Pipeliner, r *Run) error
 }
+
+// RunTTL is how long the record of a run that is over is kept: as long as a dead letter of one of its jobs, of which it
+// tells what came of it (seed 004).
+const RunTTL = 30 * 24 * time.Hour
 
 func (s *Store) op(ctx context.Context, p phase.Phase) (context.Context, context.CancelFunc) {
 	return context.WithTimeout(phase.With(ctx, "", p), s.Timeout)
@@ -174,14 +181,18 @@ func (s *Store) look(ctx context.Context, tx *redis.Tx, held *lock.Lock, runID s
 
 func (s *Store) put(ctx context.Context, client redis.Cmdable, r *Run, data []byte) error {
 	_, err := client.TxPipelined(ctx, func(p redis.Pipeliner) error {
-		p.Set(ctx, RunKey(r.RunID), data, 0)
 		if r.Over() {
+			p.Set(ctx, RunKey(r.RunID), data, RunTTL)
 			p.ZRem(ctx, LiveKey, r.RunID)
 			p.ZRem(ctx, TimersKey, r.member())
 		} else { // it may have left the index, if this writes over what it has not read
+			p.Set(ctx, RunKey(r.RunID), data, 0)
 			p.ZAdd(ctx, LiveKey, redis.Z{Score: float64(r.CreatedAt), Member: r.RunID})
 		}
-		return nil
+		if s.Also == nil {
+			return nil
+		}
+		return s.Also(ctx, p, r)
 	})
 	return err
 }
