@@ -214,7 +214,7 @@ func (j *Judge) changes(s *step) (applied, locked bool) {
 		case c.Key == reconcilerKey || c.Key == replayerKey || c.Key == writerKey:
 			j.tickLockChanged(s, c)
 		case strings.HasPrefix(c.Key, breakerPrefix):
-			j.facts.breakerChanged(c)
+			j.facts.breakerChanged(s, c)
 		case c.Key == snapshotKey:
 			j.snapshotChanged(s, c)
 		case strings.HasPrefix(c.Key, processedPrefix) || strings.HasPrefix(c.Key, inflightPrefix):

@@ -37,7 +37,7 @@ var (
 // What holds of the safety kernel, its circuit breaker and approvals (seed 003, sections 1 and 6).
 var policyInvariants = []Invariant{
 	noDispatchWithoutDecision, noDispatchOfDeniedJob,
-	noCheckWhileCircuitOpen, openCircuitStopsEveryReplica, halfOpenProbesWithinLimit, replicaAloneKeepsItsBudget,
+	noCheckWhileCircuitOpen, openCircuitStopsEveryReplica, halfOpenProbesWithinLimit, halfOpenClosesOnSuccesses, replicaAloneKeepsItsBudget,
 	situation(reached(circuitOpened), "circuit-opened", "A replica finds the circuit open, and asks nobody.", "seed 003, section 6"),
 	situation(reached(circuitHalfOpened), "circuit-half-opened", "A call goes out while the circuit is half-open.", "seed 003, section 6"),
 	situation(reached(circuitClosedAgain), "circuit-closed-again", "Successes in half-open close the circuit.", "seed 003, section 6"),

@@ -70,6 +70,27 @@ var halfOpenProbesWithinLimit = Invariant{
 	},
 }
 
+var halfOpenClosesOnSuccesses = Invariant{
+	Name:   "half-open-closes-on-successes",
+	Says:   "A circuit that is half-open is closed only once circuit_close_after calls of that window have succeeded.",
+	Kind:   Always,
+	Source: "seed 003, section 6: close after 2 successes",
+	check: func(f *facts, t *tally) checker {
+		f.policy.closing = func(s *step, c circuit) {
+			counter := &f.policy.counters[c]
+			if state, clearly := counter.state(s.At, &f.cfg.Policy); state != halfOpen || !clearly {
+				return
+			}
+			t.exercise()
+			if counter.successes < f.cfg.Policy.CloseAfter {
+				t.violated(s.job, "%s closed the half-open %s circuit at step %d, after %s of its window had succeeded; it takes %d",
+					who(s.Event), circuitNames[c], s.Step, countOf(counter.successes, "call", "calls"), f.cfg.Policy.CloseAfter)
+			}
+		}
+		return checker{}
+	},
+}
+
 var replicaAloneKeepsItsBudget = Invariant{
 	Name:     "replica-alone-keeps-its-budget",
 	Says:     "A replica that goes by its own counter makes no call while that says open, and no more probes in half-open than the limit.",

@@ -89,6 +89,7 @@ type policyFacts struct {
 	shown    map[ownOf]BreakerChange
 	changes  []BreakerChange
 	asking   []func(*step, circuit, *leave) // a call sets out
+	closing  func(*step, circuit)           // somebody deletes the shared counter
 }
 
 // caller is a process that has a call to make for a job.
@@ -130,6 +131,8 @@ type sharedCounter struct {
 	expires time.Duration
 	window  int // counts its values: a half-open window is of one
 	probes  int // calls that went out in the window, by leave of the shared counter
+
+	successes int // of those, so far
 }
 
 func (c *sharedCounter) state(at time.Duration, cfg *PolicyConfig) (state string, clearly bool) {
@@ -205,11 +208,14 @@ func (p *policyFacts) show(e *sim.Event, c circuit, state string, alone bool) {
 }
 
 // breakerChanged takes in a change of a breaker's keys.
-func (f *facts) breakerChanged(c *sim.Change) {
+func (f *facts) breakerChanged(s *step, c *sim.Change) {
 	if !strings.HasSuffix(c.Key, failuresSuffix) {
 		return
 	}
 	counter := &f.policy.counters[circuitOf(c.Key)]
+	if c.Gone && s.Phase == "breaker_write" && f.policy.closing != nil {
+		f.policy.closing(s, circuitOf(c.Key))
+	}
 	was := counter.value
 	counter.value, counter.expires = 0, 0
 	if !c.Gone {
@@ -218,7 +224,7 @@ func (f *facts) breakerChanged(c *sim.Change) {
 	}
 	if counter.value != was {
 		counter.window++
-		counter.probes = 0
+		counter.probes, counter.successes = 0, 0
 	}
 }
 
@@ -328,6 +334,9 @@ func (f *facts) calls(s *step, c circuit) {
 		p.answers[key] = answer{}
 	} else {
 		own.succeed(&l, cfg)
+		if !l.alone && l.state == halfOpen && l.window == p.counters[c].window {
+			p.counters[c].successes++
+		}
 		p.all[c] = ownCounter{}
 		p.answers[key] = f.answered(s)
 	}

@@ -121,6 +121,15 @@ var policyTrials = map[string]trial{
 		says:   "as the 4th probe of one half-open window of the safety circuit; the limit is 3",
 		holds:  func(s *story) { probing(s, true, s1, s1, s2) },
 	},
+	"half-open-closes-on-successes": {
+		cfg:    guarded,
+		breaks: func(s *story) { probing(s, false, s1, s1); s.hears(s1, "job-21", 1).counts(s1, "job-21", 0) },
+		says:   "scheduler-1 closed the half-open safety circuit at step 18, after 1 call of its window had succeeded; it takes 2",
+		holds: func(s *story) {
+			probing(s, false, s1, s2)
+			s.hears(s1, "job-21", 1).hears(s2, "job-22", 1).counts(s2, "job-22", 0)
+		},
+	},
 	"replica-alone-keeps-its-budget": {
 		cfg: guarded,
 		breaks: func(s *story) {
