@@ -1,5 +1,5 @@
-// Package engine is a job scheduler on Redis and NATS JetStream: the dispatch path of seeds 000,
-// 001 and 002 and the parts of 003 and 004 that it stands on.
+// Package engine is a job scheduler on Redis and NATS JetStream, as the five seeds describe it: dispatch
+// (000), state reads (001), stale workers (002), the scheduler's internals (003) and dead letters (004).
 //
 // A [Client] stores a request as PENDING and publishes it to sys.job.submit. Each [Engine] is one
 // replica; replicas share durable consumers. An engine handles a request under the job's lock:
@@ -21,9 +21,21 @@
 // acknowledged are known again by their place in the stream ([bus.Guard]). A replica that starts learns
 // of the workers from the snapshot that the others leave in Redis.
 //
+// With Config.Safety a safety kernel is asked about each job before it is first SCHEDULED, through a
+// circuit breaker that the replicas share over Redis (package safety). It may allow the job, bind it to
+// workers with certain labels, deny it, put it off, or want an approval: the job then waits in
+// APPROVAL_REQUIRED until [Client.Approve] grants what was looked at, by its hash. With Settings.Output.Enabled
+// an output policy (Config.Output) is asked about each result, by its metadata before SUCCEEDED and by its
+// content afterwards (package output); what it blocks is OUTPUT_QUARANTINED.
+//
 // A job of a workflow may say how it is undone: once it has succeeded its compensation is on the workflow's
 // stack, and when a worker answers FAILED_FATAL for another job of the workflow, what is on the stack is
 // submitted as jobs, the last recorded first (package saga).
+//
+// With Config.Workflows the replicas advance runs, too: steps in their order, with delays that outlive the
+// replica that waits for them, and with retries (package workflow). With Settings.Replay.Enabled they
+// triage dead letters and replay those that may be, under the same idempotency key and with a fresh
+// decision of the safety kernel (package dlq).
 //
 // The alternatives that the seeds weigh are settings. [Settings].DispatchOrder can publish first, or
 // put the dispatch into an outbox together with DISPATCHED, from where a relay in every replica
