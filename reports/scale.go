@@ -25,6 +25,9 @@ func scaleFor(lo, hi float64, byPowers bool) scale {
 		return powerScale(lo, hi)
 	}
 	for step := distance((hi-lo)/heatMax, nil); ; step = distance(step*1.3, nil) {
+		if math.IsInf(step, 0) { // they are as far apart as numbers can be
+			return scale{edges: []float64{lo, hi}}
+		}
 		first, last := math.Floor(lo/step+1e-9), math.Ceil(hi/step-1e-9)
 		if last-first > heatMax {
 			continue

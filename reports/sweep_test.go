@@ -339,3 +339,11 @@ func TestSweepsOfAnyNumbersAreDrawn(t *testing.T) {
 		structure(t, sweepHTML(t, res))
 	})
 }
+
+func TestAScaleOfNumbersFarApart(t *testing.T) {
+	for _, ends := range [][2]float64{{-math.MaxFloat64, math.MaxFloat64}, {-math.MaxFloat64, 3}, {0, math.MaxFloat64}, {1e308, 1.7e308}} {
+		s := scaleFor(ends[0], ends[1], false)
+		assert.Positive(t, s.bins(), "%v", ends)
+		assert.NotPanics(t, func() { s.label(s.bins()) }, "%v", ends)
+	}
+}

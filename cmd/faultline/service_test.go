@@ -4,10 +4,13 @@ import (
 	"encoding/json"
 	"os"
 	"path/filepath"
+	"strings"
 	"syscall"
 	"testing"
+	"time"
 
 	"github.com/nats-io/nats.go"
+	"github.com/redis/go-redis/v9"
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
@@ -29,6 +32,19 @@ func client(t *testing.T, code int, at []string, args ...string) *process {
 	p := start(t, append(args, at...)...)
 	p.ends(code)
 	return p
+}
+
+// knows waits until the snapshot of the workers names one: until then jobs go to those that the scheduler
+// has heard of, and one that has stopped counts among them for a while.
+func knows(t *testing.T, at []string, worker string) {
+	t.Helper()
+	opt, err := redis.ParseURL(at[1])
+	require.NoError(t, err)
+	c := redis.NewClient(opt)
+	defer func() { assert.NoError(t, c.Close()) }()
+	require.Eventually(t, func() bool {
+		return strings.Contains(c.Get(t.Context(), "sys:workers:snapshot").Val(), `"`+worker+`"`)
+	}, 2*time.Minute, 50*time.Millisecond, "the snapshot does not name %s", worker)
 }
 
 // A person can watch it work with nothing installed.
@@ -59,6 +75,7 @@ func TestASchedulerWithServersOfItsOwn(t *testing.T) {
 	assert.Contains(t, w.output(), "Worker worker-1 has stopped; it executed 21 jobs.\n")
 
 	start(t, "worker", "--id", "worker-2", "--fail-rate", "1", "--heartbeat", "200ms", at[2], at[3])
+	knows(t, at, "worker-2")
 	bad := client(t, exitViolated, at, "submit", "--id", "bad", "--label", "preferred_worker_id=worker-2", "--wait")
 	bad.says(`(?m)^1 FAILED\n  bad is FAILED \(.*: the worker was told to fail`)
 	client(t, exitViolated, at, "cancel", "bad").says(`^faultline: bad has ended already: it is FAILED\n$`)
