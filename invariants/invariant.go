@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"sync"
 )
 
 // Kind says when an invariant is judged.
@@ -54,7 +55,10 @@ type checker struct {
 }
 
 // All lists the invariants in a fixed order, in which each comes after those that it needs.
-func All() []Invariant {
+func All() []Invariant { return slices.Clone(all()) }
+
+// all says once what each is promised under, which takes longer than many a run's judging.
+var all = sync.OnceValue(func() []Invariant {
 	all := []Invariant{
 		eventsAgreeWithServers,
 		oneDispatchPerJob, intentBeforeDispatch, everyIntentIsPublished, noDispatchAfterEnd, epochsNeverDecrease,
@@ -75,7 +79,7 @@ func All() []Invariant {
 		}
 	}
 	return all
-}
+})
 
 // Find returns the invariant of that name.
 func Find(name string) (Invariant, bool) {
