@@ -103,9 +103,11 @@ func (p *Plan) base() *Plan {
 
 // pin remembers that s was given explicitly. A value that differs from its base shows that by itself.
 func (p *Plan) pin(s setting) {
-	moves := strings.HasPrefix(s.name, "engine.") || s.name == "schedule.steps_max" // with the preset, with the jobs
-	same := slices.ContainsFunc(p.base().settings(), func(b setting) bool { return b.name == s.name && textOf(b.value) == textOf(s.value) })
-	if moves && same && !slices.Contains(p.pinned, s.name) {
+	if !strings.HasPrefix(s.name, "engine.") && s.name != "schedule.steps_max" { // those move with the preset, or with the jobs
+		return
+	}
+	same := slices.ContainsFunc(p.base().settings(), func(b setting) bool { return b.name == s.name && b.value.Equal(s.value) })
+	if same && !slices.Contains(p.pinned, s.name) {
 		p.pinned = append(slices.Clone(p.pinned), s.name)
 		slices.Sort(p.pinned)
 	}
@@ -116,13 +118,13 @@ func (p *Plan) rebase(change func()) {
 	before := p.base().settings()
 	follows := map[string]bool{}
 	for i, s := range p.settings() {
-		follows[s.name] = textOf(s.value) == textOf(before[i].value) && !slices.Contains(p.pinned, s.name)
+		follows[s.name] = s.value.Equal(before[i].value) && !slices.Contains(p.pinned, s.name)
 	}
 	change()
 	p.pinned = nil
 	after := p.base().settings()
 	for i, s := range p.settings() {
-		moves := textOf(before[i].value) != textOf(after[i].value) && s.name != "preset"
+		moves := !before[i].value.Equal(after[i].value) && s.name != "preset"
 		if moves && follows[s.name] {
 			s.value.Set(after[i].value)
 		} else if !follows[s.name] {
