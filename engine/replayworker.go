@@ -167,12 +167,12 @@ func newDLQReplayer(s *Settings, records *store.Store, queue *dlq.Queue, js jets
 // countReplay notes in an entry which replay of which job its job was, if it was one: of an operator, too,
 // where no scheduler replays by itself.
 func (e *Engine) countReplay(entry *dlq.Entry, labels map[string]string) {
-	if !e.settings.Replay.CarryCount || labels[dlq.LabelReplayOf] == "" {
+	if !e.settings.Replay.CarryCount || labels[job.LabelReplayOf] == "" {
 		return
 	}
-	n, err := strconv.Atoi(labels[dlq.LabelReplayCount])
+	n, err := strconv.Atoi(labels[job.LabelReplayCount])
 	if err == nil && n >= 1 {
-		entry.ReplayOf, entry.ReplayCount = labels[dlq.LabelReplayOf], n
+		entry.ReplayOf, entry.ReplayCount = labels[job.LabelReplayOf], n
 	}
 }
 
@@ -183,7 +183,7 @@ func (e *Engine) commits(to job.State, rec *store.Record) func(ctx context.Conte
 		return nil
 	}
 	req, err := rec.Request()
-	if err != nil || !e.settings.Replay.Enabled && req.Labels[dlq.LabelReplayOf] == "" {
+	if err != nil || !e.settings.Replay.Enabled && req.Labels[job.LabelReplayOf] == "" {
 		return nil
 	}
 	return func(ctx context.Context, p redis.Pipeliner) error {
@@ -209,5 +209,5 @@ func (e *Engine) succeededAfterAll(ctx context.Context, res *job.Result, rec *st
 // takesOver says whether the decision on a replay's original stands for the replay too, so that nobody is
 // asked again.
 func (e *Engine) takesOver(req *job.Request) bool {
-	return e.settings.Replay.Enabled && !e.settings.Replay.CheckPolicy && req.Labels[dlq.LabelReplayOf] != ""
+	return e.settings.Replay.Enabled && !e.settings.Replay.CheckPolicy && req.Labels[job.LabelReplayOf] != ""
 }

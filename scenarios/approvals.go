@@ -1,7 +1,6 @@
 package scenarios
 
 import (
-	"cmp"
 	"context"
 	"encoding/json"
 	"maps"
@@ -38,18 +37,16 @@ func (c *crew) approver(p *sim.Process) {
 
 // changer is the main function of the changer.
 func (c *crew) changer(p *sim.Process) {
-	work := c.plan.Workload
-	var list []world.Change
-	for n, after := range work.Change {
-		list = append(list, world.Change{Job: n, After: time.Duration(n)*work.Every + after})
-	}
-	slices.SortFunc(list, func(a, b world.Change) int { return cmp.Or(cmp.Compare(a.After, b.After), cmp.Compare(a.Job, b.Job)) })
-	client := c.client(p)
-	world.Changer{Changes: list, Done: c.once(world.ChangerName), Submit: func(ctx context.Context, _ *sim.Process, n int) error {
+	client, done := c.client(p), c.once(world.ChangerName)
+	world.RunErrands(p, world.AtOnce, c.inTime(c.plan.Workload.Change, func(ctx context.Context, n int) error {
 		r := c.request(n)
 		r.Payload = json.RawMessage(`{"changed":true}`)
-		return client.Submit(ctx, r)
-	}}.Run(p)
+		err := client.Submit(ctx, r)
+		if err == nil {
+			done()
+		}
+		return err
+	}))
 }
 
 // once counts what a process of that node has done; a new process begins anew.

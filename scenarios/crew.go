@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"log/slog"
+	"maps"
 	"slices"
 	"sort"
 	"strconv"
@@ -170,27 +171,28 @@ func (c *crew) status(id string) job.Status {
 	return job.Status(cmp.Or(c.plan.Workload.Answer[n], string(job.StatusSucceeded)))
 }
 
-// cancel is the main function of the canceller. It starts when the submitter does, so that it knows by
-// its own clock when a job is submitted.
+// cancel is the main function of the canceller. It starts when the submitter does, as all clients, so that it
+// knows by its own clock when a job is submitted.
 func (c *crew) cancel(p *sim.Process) {
 	client := c.client(p)
-	world.Canceller{Cancels: c.inTime(c.plan.Workload.Cancel), Cancel: func(ctx context.Context, id string) error {
-		return client.Cancel(ctx, id, "its submitter wants it no more")
-	}}.Run(p)
+	world.RunErrands(p, world.AtOnce, c.inTime(c.plan.Workload.Cancel, func(ctx context.Context, n int) error {
+		return client.Cancel(ctx, JobID(n), "its submitter wants it no more")
+	}))
 }
 
 // inTime is what somebody does to single jobs, each so long after its submission, in the order of time.
-func (c *crew) inTime(after map[int]time.Duration) (list []world.Cancellation) {
-	for n, wait := range after {
-		list = append(list, world.Cancellation{JobID: JobID(n), After: time.Duration(n)*c.plan.Workload.Every + wait})
-	}
-	slices.SortFunc(list, func(a, b world.Cancellation) int {
-		return cmp.Or(cmp.Compare(a.After, b.After), strings.Compare(a.JobID, b.JobID))
+func (c *crew) inTime(after map[int]time.Duration, do func(ctx context.Context, n int) error) (errands []world.Errand) {
+	every := c.plan.Workload.Every
+	jobs := slices.SortedFunc(maps.Keys(after), func(a, b int) int {
+		return cmp.Or(cmp.Compare(time.Duration(a)*every+after[a], time.Duration(b)*every+after[b]), cmp.Compare(a, b))
 	})
-	return list
+	for _, n := range jobs {
+		errands = append(errands, world.Errand{After: time.Duration(n)*every + after[n], Do: func(ctx context.Context) error { return do(ctx, n) }})
+	}
+	return errands
 }
 
-// operate is the main function of the operator, who starts when the submitter does.
+// operate is the main function of the operator.
 func (c *crew) operate(p *sim.Process) {
 	r, err := engine.NewReplayer(engine.ReplayerConfig{
 		Redis: p.Redis(), JetStream: p.JetStream(), Triage: c.plan.Triage, Clock: p.Clock(), Random: p.Rand(), Settings: c.plan.Engine,
@@ -198,9 +200,9 @@ func (c *crew) operate(p *sim.Process) {
 	if err != nil {
 		panic(fmt.Sprintf("%s: %v", p.Node(), err))
 	}
-	world.Operator{Approvals: c.inTime(c.plan.Workload.ApproveReplay), Approve: func(ctx context.Context, id string) error {
-		return r.Approve(ctx, id, world.OperatorName)
-	}}.Run(p)
+	world.RunErrands(p, world.Patient, c.inTime(c.plan.Workload.ApproveReplay, func(ctx context.Context, n int) error {
+		return r.Approve(ctx, JobID(n), world.OperatorName)
+	}))
 }
 
 // counters sums the metrics of every scheduler process there was, as name{label="value"}.

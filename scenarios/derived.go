@@ -60,36 +60,37 @@ func whatOf(id string, packet []byte) string {
 	return ""
 }
 
-func (d *derived) observe(e *sim.Event) {
-	for i := range e.Changes {
-		c := &e.Changes[i]
-		switch {
-		case c.Key == "cordum:audit" && !c.Gone && !d.told[c.Value]:
-			d.told[c.Value] = true
-			event := struct {
-				AuditEvent
-				At int64 `json:"at"`
-			}{}
-			if json.Unmarshal([]byte(c.Value), &event) == nil {
-				event.Time = e.At
-				d.audit = append(d.audit, event.AuditEvent)
-			}
-		case c.Subject == "sys.job.submit":
-			if j := d.job(c.Header["Job-Id"], []byte(c.Value)); j != nil {
-				first(&j.Submitted, e.At)
-			}
-		case c.Stream == "CORDUM_JOBS" && c.Header["Job-Void"] == "" && !strings.HasSuffix(c.Subject, ".cancel"):
-			if j := d.byID[c.Header["Job-Id"]]; j != nil {
-				j.Dispatches++
-			}
-		default:
-			if id, ok := strings.CutPrefix(c.Key, "job:"); ok {
-				d.written(e, id, c)
-			}
-		}
+// decided takes in an event of the audit trail.
+func (d *derived) decided(e *sim.Event, c *sim.Change) {
+	if c.Gone || d.told[c.Value] {
+		return
+	}
+	d.told[c.Value] = true
+	event := struct {
+		AuditEvent
+		At int64 `json:"at"`
+	}{}
+	if json.Unmarshal([]byte(c.Value), &event) == nil {
+		event.Time = e.At
+		d.audit = append(d.audit, event.AuditEvent)
 	}
 }
 
+// stored takes in a message of a job that no client submitted.
+func (d *derived) stored(e *sim.Event, id string, c *sim.Change) {
+	if c.Subject == "sys.job.submit" {
+		if j := d.job(id, []byte(c.Value)); j != nil {
+			first(&j.Submitted, e.At)
+		}
+		return
+	}
+	dispatch := c.Stream == "CORDUM_JOBS" && c.Header["Job-Void"] == "" && !strings.HasSuffix(c.Subject, ".cancel")
+	if j := d.byID[id]; j != nil && dispatch {
+		j.Dispatches++
+	}
+}
+
+// written takes in a change of such a job's record.
 func (d *derived) written(e *sim.Event, id string, c *sim.Change) {
 	if c.Field == "request" {
 		d.job(id, []byte(c.Value))

@@ -117,7 +117,6 @@ func (r *record) job(id string) *jobRecord {
 }
 
 func (r *record) observe(e *sim.Event) {
-	r.derived.observe(e)
 	for i := range e.Changes {
 		c := &e.Changes[i]
 		if c.Stream != "" {
@@ -132,6 +131,8 @@ func (r *record) observe(e *sim.Event) {
 			first(&r.job(e.Job).recorded, e.At)
 		} else if c.Key == "cordum:scheduler:outbox" {
 			r.boxed(c.Field, !c.Gone)
+		} else if c.Key == "cordum:audit" {
+			r.derived.decided(e, c)
 		}
 	}
 	switch e.Kind {
@@ -176,6 +177,9 @@ func (r *record) stored(e *sim.Event, c *sim.Change) {
 	r.outstanding[m] = true
 	id := c.Header["Job-Id"]
 	j := r.job(id)
+	if j == nil {
+		r.derived.stored(e, id, c)
+	}
 	switch {
 	case j == nil && c.Subject == "sys.job.submit" && e.Node == world.StrangerName:
 		r.poison[id] = true
@@ -229,6 +233,7 @@ func (r *record) written(e *sim.Event, id string, c *sim.Change) {
 	}
 	j := r.job(id)
 	if j == nil {
+		r.derived.written(e, id, c)
 		return
 	}
 	j.consent.grants(c, e.At)

@@ -66,9 +66,13 @@ func (c *crew) startRuns(w *sim.World) {
 	}
 	w.Node(world.StarterName, func(p *sim.Process) {
 		client := c.client(p)
-		world.Starter{Runs: work.Runs, Every: work.Every, Start: func(ctx context.Context, n int) error {
-			return client.StartRun(ctx, work.run(n))
-		}}.Run(p)
+		var errands []world.Errand
+		for n := 1; n <= work.Runs; n++ {
+			errands = append(errands, world.Errand{After: time.Duration(n) * work.Every, Do: func(ctx context.Context) error {
+				return client.StartRun(ctx, work.run(n))
+			}})
+		}
+		world.RunErrands(p, world.AtOnce, errands)
 	}).Start()
 }
 

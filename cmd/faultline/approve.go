@@ -5,7 +5,6 @@ import (
 	"encoding/json"
 	"errors"
 	"io"
-	"os/user"
 
 	"github.com/spf13/cobra"
 
@@ -52,7 +51,6 @@ Exit codes: 0 approved, 1 the job does not wait for it or is another request,
 }
 
 func (f *approveFlags) run(ctx context.Context, id string, stdout io.Writer) error {
-	f.orEmbedded()
 	c := job.Cancel{JobID: id}
 	if err := c.Validate(); err != nil {
 		return fail(exitUsage, "approve: %v", err)
@@ -60,21 +58,11 @@ func (f *approveFlags) run(ctx context.Context, id string, stdout io.Writer) err
 	if f.look && f.hash != "" {
 		return fail(exitUsage, "--look approves nothing; give --hash without it")
 	}
-	if f.by == "" {
-		if u, err := user.Current(); err == nil {
-			f.by = u.Username
-		}
-	}
-	if err := f.checkURLs(); err != nil {
-		return err
-	}
-	ctx, stop := interruptible(ctx, func() {})
-	defer stop()
-	conns, err := f.connect(ctx, "faultline approve")
+	ctx, conns, stop, err := f.reach(ctx, "faultline approve")
 	if err != nil {
 		return err
 	}
-	defer conns.close()
+	defer stop()
 	client, err := engine.NewClient(engine.ClientConfig{Redis: conns.redis, JetStream: conns.js})
 	if err != nil {
 		return err
@@ -103,7 +91,7 @@ func (f *approveFlags) run(ctx context.Context, id string, stdout io.Writer) err
 	if f.hash == "" {
 		f.hash = seen.Hash
 	}
-	err = client.Approve(ctx, id, f.hash, f.by)
+	err = client.Approve(ctx, id, f.hash, whoever(f.by))
 	switch {
 	case errors.Is(err, engine.ErrChanged):
 		return fail(exitViolated, "%s is another request than that; look at it again: faultline approve %s --look", id, id)

@@ -42,21 +42,15 @@ job, or a server that does not answer, 3 a server lost midway.`,
 }
 
 func (f *cancelFlags) run(ctx context.Context, id string, stdout io.Writer) error {
-	f.orEmbedded()
 	c := job.Cancel{JobID: id, Reason: f.reason}
 	if err := c.Validate(); err != nil {
 		return fail(exitUsage, "cancel: %v", err)
 	}
-	if err := f.checkURLs(); err != nil {
-		return err
-	}
-	ctx, stop := interruptible(ctx, func() {})
-	defer stop()
-	conns, err := f.connect(ctx, "faultline cancel")
+	ctx, conns, stop, err := f.reach(ctx, "faultline cancel")
 	if err != nil {
 		return err
 	}
-	defer conns.close()
+	defer stop()
 	now := endings([]string{id})
 	if err := refresh(ctx, conns.redis, []*ending{&now[0]}); err != nil {
 		return fail(exitInconclusive, "Redis at %s does not answer any more: %v", public(f.redisURL), netReason(err))

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"os/user"
 
 	"github.com/nats-io/nats.go"
 	"github.com/nats-io/nats.go/jetstream"
@@ -22,6 +23,31 @@ type clients struct {
 
 // errNoStream is what an error of connect is where no scheduler has made its streams.
 var errNoStream = errors.New("no stream")
+
+// reach connects a command to both servers, until stop. The context that it returns ends with Ctrl-C, too.
+func (f *serverFlags) reach(ctx context.Context, name string) (_ context.Context, c *clients, stop func(), err error) {
+	f.orEmbedded()
+	if err := f.checkURLs(); err != nil {
+		return nil, nil, nil, err
+	}
+	ctx, end := interruptible(ctx, func() {})
+	if c, err = f.connect(ctx, name); err != nil {
+		end()
+		return nil, nil, nil, err
+	}
+	return ctx, c, func() { c.close(); end() }, nil
+}
+
+// whoever is the name by which a person's decision goes on record.
+func whoever(by string) string {
+	if by != "" {
+		return by
+	}
+	if u, err := user.Current(); err == nil && u.Username != "" {
+		return u.Username
+	}
+	return "operator"
+}
 
 // connect reaches both servers, and makes sure that a scheduler has made its streams.
 func (f *serverFlags) connect(ctx context.Context, name string) (*clients, error) {

@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"os/user"
 	"slices"
 	"strings"
 	"text/tabwriter"
@@ -62,34 +61,17 @@ func (f *dlqFlags) addBy(cmd *cobra.Command) {
 	cmd.Flags().StringVar(&f.by, "by", "", "who decides, `NAME`, for the audit trail (default the user's name)")
 }
 
-// who is the name that goes into the audit trail.
-func (f *dlqFlags) who() string {
-	if f.by != "" {
-		return f.by
-	}
-	if u, err := user.Current(); err == nil && u.Username != "" {
-		return u.Username
-	}
-	return "operator"
-}
-
 // with calls fn with what triages and replays, once both servers answer and the policy is read.
 func (f *dlqFlags) with(ctx context.Context, fn func(ctx context.Context, r *dlq.Replayer) error) error {
 	policy, err := loadPolicy(f.policy)
 	if err != nil {
 		return err
 	}
-	f.orEmbedded()
-	if err := f.checkURLs(); err != nil {
-		return err
-	}
-	ctx, stop := interruptible(ctx, func() {})
-	defer stop()
-	conns, err := f.connect(ctx, "faultline dlq")
+	ctx, conns, stop, err := f.reach(ctx, "faultline dlq")
 	if err != nil {
 		return err
 	}
-	defer conns.close()
+	defer stop()
 	r, err := engine.NewReplayer(engine.ReplayerConfig{Redis: conns.redis, JetStream: conns.js, Triage: policy})
 	if err != nil {
 		return err

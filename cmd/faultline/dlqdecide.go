@@ -102,7 +102,7 @@ func (f *dlqReplayFlags) one(ctx context.Context, r *dlq.Replayer, p *printer, i
 		p.line("%s would be replayed, after %s", id, e.ReasonCode)
 		return nil
 	}
-	e, err := r.Replay(ctx, id, f.who())
+	e, err := r.Replay(ctx, id, whoever(f.by))
 	switch {
 	case err != nil:
 		return err
@@ -128,7 +128,7 @@ server that does not answer, 3 a server lost midway.`,
 		Args:    oneArg("the job"),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			return f.with(cmd.Context(), func(ctx context.Context, r *dlq.Replayer) error {
-				if err := r.Approve(ctx, args[0], f.who()); err != nil {
+				if err := r.Approve(ctx, args[0], whoever(f.by)); err != nil {
 					return err
 				}
 				newPrinter(cmd.OutOrStdout()).line("The replay of %s is approved.", args[0])
@@ -157,7 +157,7 @@ not answer, 3 a server lost midway.`,
 		Args:    oneArg("the job"),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			return f.with(cmd.Context(), func(ctx context.Context, r *dlq.Replayer) error {
-				if err := r.Deny(ctx, args[0], f.who(), reason); err != nil {
+				if err := r.Deny(ctx, args[0], whoever(f.by), reason); err != nil {
 					return err
 				}
 				newPrinter(cmd.OutOrStdout()).line("The replay of %s is denied.", args[0])

@@ -80,9 +80,12 @@ func readSafetyConfig(path string) (string, error) {
 			FailMode string `yaml:"fail_mode"`
 		} `yaml:"input_policy"`
 	}
-	err = yaml.NewDecoder(bytes.NewReader(data), yaml.Strict()).Decode(&c)
+	d := yaml.NewDecoder(bytes.NewReader(data), yaml.Strict())
+	err = d.Decode(&c)
 	var at yaml.Error
 	switch {
+	case err == nil && !errors.Is(d.Decode(&struct{}{}), io.EOF):
+		return "", fail(exitUsage, "%s: a second document begins here; it holds input_policy.fail_mode alone", path)
 	case err == nil, errors.Is(err, io.EOF):
 		return c.InputPolicy.FailMode, nil
 	case errors.As(err, &at) && at.GetToken() != nil:

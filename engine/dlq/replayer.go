@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
-	"maps"
 	"strconv"
 	"time"
 
@@ -34,7 +33,6 @@ const (
 	EventGrowth      = "dlq_growth_alert"
 	EventGrowthOver  = "dlq_growth_over"
 	byWorker         = "replay-worker"
-	approvalPrefix   = "approval_"
 	throttledInWords = "the safety kernel wants to be asked again later"
 )
 
@@ -277,14 +275,8 @@ func (r *Replayer) request(ctx context.Context, orig job.Request, e *Entry) job.
 	if !r.Atomic {
 		req.JobID += fmt.Sprintf("-%08x", uint32(r.Draw(ctx)))
 	}
-	req.Labels = maps.Clone(orig.Labels)
-	if req.Labels == nil {
-		req.Labels = map[string]string{}
-	}
-	maps.DeleteFunc(req.Labels, func(k, _ string) bool {
-		return len(k) > len(approvalPrefix) && k[:len(approvalPrefix)] == approvalPrefix
-	})
-	req.Labels[LabelReplayOf], req.Labels[LabelReplayCount] = root, strconv.Itoa(n)
+	req.Labels = job.WithoutOwnLabels(orig.Labels)
+	req.Labels[job.LabelReplayOf], req.Labels[job.LabelReplayCount] = root, strconv.Itoa(n)
 	if req.IdempotencyKey == "" {
 		req.IdempotencyKey = orig.JobID // as when it was submitted
 	}

@@ -1,6 +1,6 @@
 package dlq
 
-import "cmp"
+import "github.com/faultline-sim/faultline/engine/job"
 
 // What becomes of an entry's replay: the values of replay_status.
 const (
@@ -17,19 +17,10 @@ const (
 // Statuses lists them.
 var Statuses = []string{PendingReview, Scheduled, AwaitingApproval, Quarantined, Replayed, Denied, AlreadyCommitted, Exhausted}
 
-// Labels of a job that is a replay.
-const (
-	LabelReplayOf    = "replay_of"    // the original's id
-	LabelReplayCount = "replay_count" // which of its replays this is, from 1
-)
-
-const (
-	committedPrefix = "cordum:committed:"
-	tenantDefault   = "default" // whose a job without a tenant is
-)
+const committedPrefix = "cordum:committed:"
 
 // CommittedKey is the key that says that what an idempotency key of a tenant stands for has been done: it
 // holds the id of the job that did it.
 func CommittedKey(tenant, idempotencyKey string) string {
-	return committedPrefix + cmp.Or(tenant, tenantDefault) + ":" + idempotencyKey
+	return committedPrefix + job.TenantOf(tenant) + ":" + idempotencyKey
 }

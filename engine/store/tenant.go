@@ -1,7 +1,6 @@
 package store
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -16,12 +15,9 @@ import (
 // the write allows.
 var ErrTenantFull = errors.New("the tenant has as many jobs in flight as it may have")
 
-// tenantDefault is whose a job without a tenant is.
-const tenantDefault = "default"
-
 // TenantKey is the key of a set: a tenant's jobs that are DISPATCHED or RUNNING.
 func TenantKey(tenant string) string {
-	return "cordum:tenant:" + cmp.Or(tenant, tenantDefault) + ":active"
+	return "cordum:tenant:" + job.TenantOf(tenant) + ":active"
 }
 
 // place keeps the tenant's set as the move leaves the job, wherever the job came from: without a fence a

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"strings"
 
 	"github.com/goccy/go-yaml"
 )
@@ -34,8 +35,27 @@ func Parse(name string, data []byte) (Policy, error) {
 	case err != nil:
 		return Policy{}, fmt.Errorf("%s: %w", name, err)
 	}
-	if err := p.Validate(); err != nil {
-		return Policy{}, fmt.Errorf("%s: %w", name, err)
+	var errs []error
+	for _, w := range p.wrong() {
+		errs = append(errs, fmt.Errorf("%s%s: %w", name, place(data, w.path), w.err))
+	}
+	if err := errors.Join(errs...); err != nil {
+		return Policy{}, err
 	}
 	return p, nil
+}
+
+// place is where a file has what is called path, or what that is part of, as :line:column; "" if nowhere.
+func place(data []byte, path string) string {
+	for ; path != ""; path = path[:max(0, strings.LastIndexByte(path, '.'))] {
+		at, err := yaml.PathString("$." + path)
+		if err != nil {
+			return ""
+		}
+		if node, err := at.ReadNode(bytes.NewReader(data)); err == nil && node.GetToken() != nil {
+			pos := node.GetToken().Position
+			return fmt.Sprintf(":%d:%d", pos.Line, pos.Column)
+		}
+	}
+	return ""
 }

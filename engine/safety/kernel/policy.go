@@ -110,20 +110,34 @@ func decision(word string, known []string) *RuleError {
 // Validate says everything that is wrong with the policy.
 func (p *Policy) Validate() error {
 	var errs []error
-	if p.Default != "" && (!slices.Contains(jobDecisions, p.Default) || p.Default == AllowWithConstraints) {
-		errs = append(errs, fmt.Errorf("default is %q; one of ALLOW, REQUIRE_APPROVAL, DENY, THROTTLE", p.Default))
-	}
-	for i := range p.Rules {
-		if e := p.Rules[i].Validate(); e != nil {
-			errs = append(errs, fmt.Errorf("rules[%d].%w", i, e))
-		}
-	}
-	for i := range p.Output {
-		if e := p.Output[i].Validate(); e != nil {
-			errs = append(errs, fmt.Errorf("output[%d].%w", i, e))
-		}
+	for _, w := range p.wrong() {
+		errs = append(errs, w.err)
 	}
 	return errors.Join(errs...)
+}
+
+// wrong is something that is wrong with a policy.
+type wrong struct {
+	path string // what it is about, as in rules[1].decision
+	err  error
+}
+
+func (p *Policy) wrong() (list []wrong) {
+	if p.Default != "" && (!slices.Contains(jobDecisions, p.Default) || p.Default == AllowWithConstraints) {
+		list = append(list, wrong{"default", fmt.Errorf("default is %q; one of ALLOW, REQUIRE_APPROVAL, DENY, THROTTLE", p.Default)})
+	}
+	about := func(rule string, e *RuleError) {
+		if e != nil {
+			list = append(list, wrong{rule + "." + e.Field, fmt.Errorf("%s.%w", rule, e)})
+		}
+	}
+	for i := range p.Rules {
+		about(fmt.Sprintf("rules[%d]", i), p.Rules[i].Validate())
+	}
+	for i := range p.Output {
+		about(fmt.Sprintf("output[%d]", i), p.Output[i].Validate())
+	}
+	return list
 }
 
 // Snapshot names the policy by what it says: sha256:<hex>.

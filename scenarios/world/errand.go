@@ -1,0 +1,43 @@
+package world
+
+import (
+	"context"
+	"time"
+
+	"github.com/faultline-sim/faultline/sim"
+)
+
+// The nodes of clients that run errands.
+const (
+	CancellerName = "canceller" // wants some of the jobs undone
+	ChangerName   = "changer"   // submits jobs of others once more under their ids, as something else: a slip, or worse
+	OperatorName  = "operator"  // approves the replays of dead letters
+	StarterName   = "starter"   // starts workflow runs
+)
+
+// Errand is what a client does once, at its time.
+type Errand struct {
+	After time.Duration // since the client's start
+	Do    func(context.Context) error
+}
+
+// How long a client waits before it does again what has failed.
+const (
+	AtOnce  = retryEvery      // the call failed
+	Patient = 5 * time.Second // what it is about may not be there yet
+)
+
+// RunErrands is the main function of a client: it does each errand at its time, in whose order they are, and
+// again for as long as it is told that this failed.
+func RunErrands(p *sim.Process, again time.Duration, errands []Errand) {
+	passed := time.Duration(0)
+	for _, x := range errands {
+		p.Clock().Sleep(x.After - passed)
+		passed = x.After
+		go func() {
+			for x.Do(p.Context()) != nil && p.Context().Err() == nil {
+				p.Clock().Sleep(again)
+			}
+		}()
+	}
+}
