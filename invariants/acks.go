@@ -2,7 +2,7 @@ package invariants
 
 var ackedOnlyWhenDurable = Invariant{
 	Name:     "acked-only-when-durable",
-	Says:     "A request is acknowledged only when its job is terminal, DISPATCHED, RUNNING or waiting for an approval; a result or a cancellation only when its job is terminal, or when the result is of an older epoch.",
+	Says:     "A request is acknowledged only when its job is terminal, DISPATCHED, RUNNING or waiting for an approval, or goes on by the request of its approval; a result or a cancellation only when its job is terminal, or when the result is of an older epoch.",
 	Kind:     Always,
 	Source:   "seed 003, section 9; seed 000, the redelivery gate",
 	releases: lockOverstayed | lateWrite | oldList,
@@ -18,7 +18,7 @@ var ackedOnlyWhenDurable = Invariant{
 			what := "result"
 			switch s.Phase {
 			case "submit_ack":
-				durable = durable || state.inFlight() || state == approvalRequired
+				durable = durable || state.inFlight() || state == approvalRequired || s.job.goesOnBy(m)
 				what = "request"
 			case "cancel_ack":
 				what = "cancellation"
@@ -29,4 +29,17 @@ var ackedOnlyWhenDurable = Invariant{
 			}
 		}}
 	},
+}
+
+// goesOnBy says whether the job has been approved, and has another request than m to go on by.
+func (j *job) goesOnBy(m *message) bool {
+	if len(j.consent.grants) == 0 {
+		return false
+	}
+	for i := range j.messages {
+		if other := &j.messages[i]; other.consumer == consumerSubmit && !other.done && !other.abandoned && (m == nil || other.seq != m.seq) {
+			return true
+		}
+	}
+	return false
 }

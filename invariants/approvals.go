@@ -31,6 +31,7 @@ var labelsOfGrant = []string{labelGranted, "approval_hash", "approved_at", "appr
 type consent struct {
 	decision string            // of the safety kernel, the last
 	waits    string            // the hash of the request that the record keeps
+	since    time.Duration     // when it came to keep that
 	asks     bool              // that request bears an approval
 	grants   []grant           // in their order
 	known    map[string]errand // every request of the job there was, by its hash
@@ -116,7 +117,10 @@ func (f *facts) consented(s *step, j *job, c *sim.Change) {
 	case "decision":
 		g.decision = c.Value
 	case "request":
-		g.waits, g.asks = g.learn(c.Value)
+		was := g.waits
+		if g.waits, g.asks = g.learn(c.Value); g.waits != was {
+			g.since = s.At
+		}
 	case "approval_hash":
 		g.grants = append(g.grants, grant{hash: c.Value, since: s.At})
 		f.reach(approvalGranted)
@@ -254,7 +258,7 @@ func (c *consent) approves(dispatch string) bool {
 
 var approvedJobGoesOn = Invariant{
 	Name:     "approved-job-goes-on",
-	Says:     "A job that waits for its approval does not wait once it has been approved as it is, unless the approval grows too old.",
+	Says:     "A job whose request has been approved, and has not changed since, waits for its approval no longer, unless that has grown too old.",
 	Kind:     Eventually,
 	Source:   "seed 003, section 1, approval flow; section 3, pending replayer, for an approval whose request is lost",
 	Needs:    []string{"events-agree-with-servers"},
@@ -271,7 +275,7 @@ var approvedJobGoesOn = Invariant{
 				}
 				t.exercise()
 				g := j.consent.granted(j.consent.waits)
-				if j.state == approvalRequired && g != nil && end.At <= g.since+f.cfg.Approvals.TTL {
+				if j.state == approvalRequired && g != nil && g.since >= j.consent.since && end.At <= g.since+f.cfg.Approvals.TTL {
 					t.violated(j, "is still APPROVAL_REQUIRED%s, although it was approved at %s", j.since(), g.since)
 				}
 			}

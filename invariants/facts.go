@@ -81,6 +81,7 @@ type job struct {
 
 	scheduled  int        // SCHEDULED writes applied
 	accepted   bool       // there is a record of it, or the stream holds its submission
+	requests   int        // stored, one for each time that somebody asked for it
 	intent     intent     // the DISPATCHED write that stands
 	queued     queued     // its dispatch in the outbox
 	dispatches []dispatch // those that a stream stored

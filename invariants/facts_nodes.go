@@ -46,6 +46,7 @@ func (f *facts) control(e *sim.Event) {
 	case "stop": // nats-server: nobody reaches it until some time after its start
 		f.meet(nil, paused)
 		f.meet(nil, allAway)
+		clear(f.policy.throttled) // it forgets how long a redelivery was to wait
 	}
 	if f.nobodyThere() {
 		f.meet(nil, allAway)

@@ -45,7 +45,7 @@ func NewJudge(cfg Config) *Judge {
 		jobs: map[string]*job{}, nodes: map[string]*node{}, heard: map[hearing]ear{},
 		run:      unprovided,
 		workflow: workflows{began: time.UnixMilli(0)},
-		policy:   policyFacts{leaves: map[caller]leave{}, answers: map[caller]answer{}, own: map[ownOf]*ownCounter{}, shown: map[ownOf]BreakerChange{}},
+		policy:   newPolicyFacts(),
 	}
 	j := &Judge{facts: f}
 	place := map[string]int{}

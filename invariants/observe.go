@@ -100,8 +100,13 @@ func (j *Judge) operation(e *sim.Event) {
 	f.sagaOperation(s)
 	f.outputOperation(s)
 	f.workflow.answered(f, s)
-	if s.Phase == "lock_renew" && s.Fault != "" && s.job != nil { // it may hang, and never be answered in time
-		f.meet(s.job, renewalFailed)
+	if s.Fault != "" && s.job != nil { // it may hang, and never be answered in time
+		switch s.Phase {
+		case "lock_renew":
+			f.meet(s.job, renewalFailed)
+		case "dlq_write":
+			f.meet(s.job, dlqWriteFailed)
+		}
 	}
 	if s.Phase == "dlq_growth_read" || s.Phase == "dlq_growth_write" {
 		f.growthSeen(s)

@@ -78,6 +78,7 @@ func (j *Judge) sysStored(s *step, c *sim.Change) bool {
 	switch c.Subject {
 	case subjectSubmit:
 		about.accepted = true
+		about.requests++
 		j.facts.resubmitted(about, c)
 		if strings.HasPrefix(id, compensationIDs) {
 			j.facts.compensationSubmitted(s, c.Value)

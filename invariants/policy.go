@@ -9,6 +9,7 @@ type PolicyConfig struct {
 	FailMode      string        // "closed" or "open" (seed 003, section 6, as the rest)
 	FailBudget    int           // consecutive failures that open the circuit
 	OpenFor       time.Duration // how long
+	ThrottleDelay time.Duration // before a job that is throttled is asked about again
 	HalfOpenMax   int           // probes in half-open
 	CloseAfter    int           // successes among them that close the circuit
 	SharedBreaker bool          // all replicas count in one key
@@ -27,6 +28,9 @@ func (c *PolicyConfig) withDefaults() {
 	if c.OpenFor == 0 {
 		c.OpenFor = 30 * time.Second
 	}
+	if c.ThrottleDelay == 0 {
+		c.ThrottleDelay = 5 * time.Second
+	}
 }
 
 var (
@@ -36,8 +40,9 @@ var (
 
 // What holds of the safety kernel, its circuit breaker and approvals (seed 003, sections 1 and 6).
 var policyInvariants = []Invariant{
-	noDispatchWithoutDecision, noDispatchOfDeniedJob,
-	noCheckWhileCircuitOpen, openCircuitStopsEveryReplica, halfOpenProbesWithinLimit, halfOpenClosesOnSuccesses, replicaAloneKeepsItsBudget,
+	noDispatchWithoutDecision, noDispatchOfDeniedJob, throttledJobWaits,
+	noCheckWhileCircuitOpen, openCircuitStopsEveryReplica, circuitOpensOnFailuresAlone, circuitRefusesOnlyWhileOpen,
+	halfOpenProbesWithinLimit, halfOpenClosesOnSuccesses, replicaAloneKeepsItsBudget,
 	situation(reached(circuitOpened), "circuit-opened", "A replica finds the circuit open, and asks nobody.", "seed 003, section 6"),
 	situation(reached(circuitHalfOpened), "circuit-half-opened", "A call goes out while the circuit is half-open.", "seed 003, section 6"),
 	situation(reached(circuitClosedAgain), "circuit-closed-again", "Successes in half-open close the circuit.", "seed 003, section 6"),

@@ -1,6 +1,9 @@
 package invariants
 
-import "maps"
+import (
+	"maps"
+	"time"
+)
 
 // permits says whether a job may be dispatched by the decision that its record holds.
 func (j *job) permits(cfg *PolicyConfig) bool {
@@ -74,5 +77,26 @@ var noDispatchOfDeniedJob = Invariant{
 				}
 			},
 		}
+	},
+}
+
+var throttledJobWaits = Invariant{
+	Name:   "throttled-job-waits",
+	Says:   "The safety kernel is not asked again about a job that it throttles before throttle_delay has passed, unless somebody else has asked for the job too: a second request, or the replayer.",
+	Kind:   Always,
+	Source: "seed 003, section 7: safetyThrottleDelay",
+	check: func(f *facts, t *tally) checker {
+		f.policy.asking = append(f.policy.asking, func(s *step, c circuit, _ *leave) {
+			told, was := f.policy.throttled[s.Job]
+			if c != circuitSafety || !was || s.job == nil || s.job.requests > 1 || s.job.replayer != "" {
+				return
+			}
+			t.exercise()
+			if s.At-told < f.cfg.Policy.ThrottleDelay-slack {
+				t.violated(s.job, "%s asked %s about it at step %d, %s after that had throttled it; it was to wait for %s",
+					who(s.Event), s.Target, s.Step, (s.At - told).Truncate(time.Millisecond), f.cfg.Policy.ThrottleDelay)
+			}
+		})
+		return checker{}
 	},
 }

@@ -85,11 +85,26 @@ type policyFacts struct {
 	leaves   map[caller]leave
 	answers  map[caller]answer
 	own      map[ownOf]*ownCounter
-	all      [circuits]ownCounter // as if every failure were one's own
+	all      [circuits]ownCounter    // as if every failure were one's own
+	owed     map[caller]int          // failures that are yet to be counted
+	writing  map[caller]bool         // who has its answer, and is to write that to the shared counter
+	failed   [circuits]time.Duration // when a call last failed, whoever's it was
 	shown    map[ownOf]BreakerChange
 	changes  []BreakerChange
-	asking   []func(*step, circuit, *leave) // a call sets out
-	closing  func(*step, circuit)           // somebody deletes the shared counter
+
+	throttled map[string]time.Duration // when the kernel last told that of a job, by its id
+
+	asking   []func(*step, circuit, *leave)           // a call sets out
+	looking  func(s *step, c circuit, was, is *leave) // somebody reads the shared counter; was is what it found before
+	counting func(s *step, c circuit, owed bool)      // somebody counts a failure
+	closing  func(*step, circuit)                     // somebody deletes the shared counter
+}
+
+func newPolicyFacts() policyFacts {
+	return policyFacts{
+		leaves: map[caller]leave{}, answers: map[caller]answer{}, own: map[ownOf]*ownCounter{}, owed: map[caller]int{}, writing: map[caller]bool{},
+		shown: map[ownOf]BreakerChange{}, throttled: map[string]time.Duration{},
+	}
 }
 
 // caller is a process that has a call to make for a job.
@@ -117,6 +132,7 @@ type leave struct {
 	window  int  // of the shared counter, in half-open
 	claimed bool // it has counted its probe in that
 	clearly bool // it was not within a millisecond of being in another state
+	called  bool // it has called since
 }
 
 // answer is what a call brought.
@@ -226,6 +242,11 @@ func (f *facts) breakerChanged(s *step, c *sim.Change) {
 		counter.window++
 		counter.probes, counter.successes = 0, 0
 	}
+	if counter.value > was && f.policy.counting != nil {
+		key := caller{s.Node, s.Incarnation, s.Job, circuitOf(c.Key)}
+		f.policy.counting(s, key.circuit, f.policy.owed[key] > 0)
+		f.policy.owed[key]--
+	}
 }
 
 // breakerAsked takes in an operation on the shared counter, or a call that it guards.
@@ -243,12 +264,18 @@ func (f *facts) breakerAsked(s *step) {
 	if s.failed {
 		f.meet(nil, breakerError)
 	}
+	if s.failed || s.Name == "multi" {
+		delete(p.writing, key)
+	}
 	switch counter := &p.counters[c]; s.Phase {
 	case "breaker_read":
 		l := leave{at: s.At, step: s.Step, window: counter.window}
 		if l.state, l.clearly = counter.state(s.At, &f.cfg.Policy); s.failed {
 			l = f.alone(s, c)
 			f.reach(countedAlone)
+		}
+		if was := p.leaves[key]; p.looking != nil {
+			p.looking(s, c, &was, &l)
 		}
 		p.leaves[key] = l
 		p.show(s.Event, c, l.state, l.alone)
@@ -302,6 +329,9 @@ func (f *facts) calls(s *step, c circuit) {
 			p.leaves[key] = l
 			p.show(s.Event, c, l.state, true)
 		}
+		if l.state == open && !l.clearly { // it has found it half-open, then
+			l.state = halfOpen
+		}
 		if l.state == halfOpen {
 			f.reach(circuitHalfOpened)
 		}
@@ -311,12 +341,14 @@ func (f *facts) calls(s *step, c circuit) {
 		for _, check := range p.asking {
 			check(s, c, &l)
 		}
+		l.called = true
+		p.leaves[key] = l
 	}
 	if s.Outcome == sim.OutcomePending {
 		return
 	}
 	l, own := p.leaves[key], p.ownBy(s.Event, c)
-	if s.failed && strings.Contains(s.Outcome, "context canceled") { // its caller gave up
+	if s.failed && saysNothing(s.Outcome) {
 		f.undecided(s, c)
 		if l.alone && l.state == halfOpen {
 			own.probes = max(0, own.probes-1)
@@ -327,10 +359,12 @@ func (f *facts) calls(s *step, c circuit) {
 	if s.failed {
 		f.undecided(s, c)
 		own.fail(s.At, cfg)
-		if all := &p.all[c]; all.failures < cfg.FailBudget && s.At-all.failed > cfg.OpenFor {
+		if all := &p.all[c]; s.At-all.failed > 2*cfg.OpenFor-doubt || all.failures < cfg.FailBudget && s.At-all.failed > cfg.OpenFor {
 			*all = ownCounter{} // by now the earlier ones may have been forgotten
 		}
 		p.all[c].fail(s.At, cfg)
+		p.failed[c] = s.At
+		p.owed[key]++
 		p.answers[key] = answer{}
 	} else {
 		own.succeed(&l, cfg)
@@ -339,10 +373,33 @@ func (f *facts) calls(s *step, c circuit) {
 		}
 		p.all[c] = ownCounter{}
 		p.answers[key] = f.answered(s)
+		if p.counters[c].value > 0 {
+			p.writing[key] = true
+		}
 	}
 	if l.alone {
 		p.show(s.Event, c, own.state(s.At, cfg), true)
 	}
+}
+
+// saysNothing is of a call's end that tells nothing of the service: its caller gave up, or the request was at fault.
+func saysNothing(outcome string) bool {
+	for _, words := range []string{"context canceled", "code = InvalidArgument", "code = ResourceExhausted", "code = OutOfRange", "code = FailedPrecondition"} {
+		if strings.Contains(outcome, words) {
+			return true
+		}
+	}
+	return false
+}
+
+// answersCutShort counts the answers that the end of the run kept their callers from going on with.
+func (p *policyFacts) answersCutShort(c circuit) (n int) {
+	for key := range p.writing {
+		if key.circuit == c {
+			n++
+		}
+	}
+	return n
 }
 
 // undecided notes that a job has to wait for its decision.
@@ -368,6 +425,7 @@ func (f *facts) answered(s *step) answer {
 	if a.decision == decisionThrottle {
 		f.undecided(s, circuitSafety)
 		f.reach(jobThrottled)
+		f.policy.throttled[s.Job] = s.At
 	}
 	return a
 }

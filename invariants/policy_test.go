@@ -79,6 +79,9 @@ func deniedAtOnce(s *story) {
 		write(s1, job1, "denied_write", "DENIED", "decision", "DENY", "reason_code", "safety_denied")
 }
 
+// throttled is a job that the kernel wants to be asked about again later.
+func throttled(s *story) *story { return s.readsCounter(s1, job1).calls(s1, job1).hears(s1, job1, 5) }
+
 // probing is a half-open window, in which each of the jobs is a probe of another replica.
 func probing(s *story, claim bool, replicas ...string) {
 	s.trips(s1).wait(31 * time.Second)
@@ -129,6 +132,28 @@ var policyTrials = map[string]trial{
 			probing(s, false, s1, s2)
 			s.hears(s1, "job-21", 1).hears(s2, "job-22", 1).counts(s2, "job-22", 0)
 		},
+	},
+	"circuit-opens-on-failures-alone": {
+		cfg:    guarded,
+		breaks: func(s *story) { s.readsCounter(s1, job1).calls(s1, job1).hears(s1, job1, 1).counts(s1, job1, 1) },
+		says:   "scheduler-1 counted a failure of the safety circuit at step 4, although no call of its",
+		holds:  func(s *story) { s.trips(s1) },
+	},
+	"circuit-refuses-only-while-open": {
+		cfg: guarded,
+		breaks: func(s *story) {
+			s.trips(s1)
+			s.last().Changes[0].Expires += time.Hour
+			s.wait(33*time.Second).readsCounter(s2, job1)
+		},
+		says:  "scheduler-2 found the safety circuit open at step 13, 33.002s after the last call that had failed",
+		holds: func(s *story) { s.trips(s1).wait(29*time.Second).readsCounter(s2, job1) },
+	},
+	"throttled-job-waits": {
+		cfg:    guarded,
+		breaks: func(s *story) { throttled(s).wait(4*time.Second).calls(s2, job1) },
+		says:   "scheduler-2 asked kernel about it at step 4, 4.001s after that had throttled it; it was to wait for 5s",
+		holds:  func(s *story) { throttled(s).wait(5*time.Second).calls(s2, job1) },
 	},
 	"replica-alone-keeps-its-budget": {
 		cfg: guarded,
@@ -204,6 +229,18 @@ func TestAProbeMustBeCountedFirst(t *testing.T) {
 	probing(s, false, s1)
 	assert.Len(t, s.judge(shared).outcome("no-check-while-circuit-open").Violations, 1)
 	assert.Empty(t, s.judge(guarded).outcome("no-check-while-circuit-open").Violations)
+}
+
+func TestWhoFindsTheCircuitClosedCalls(t *testing.T) {
+	s := newStory()
+	s.readsCounter(s1, job1).wait(5*time.Second).readsCounter(s1, job1)
+	o := s.judge(guarded).outcome("circuit-refuses-only-while-open")
+	if assert.Len(t, o.Violations, 1) {
+		assert.Contains(t, o.Violations[0].Message, "had found the safety circuit closed at step 1, and has made no call since")
+	}
+	s = newStory()
+	s.readsCounter(s1, job1).calls(s1, job1).hears(s1, job1, 0).wait(5*time.Second).readsCounter(s1, job1)
+	assert.Empty(t, s.judge(guarded).outcome("circuit-refuses-only-while-open").Violations)
 }
 
 func TestProbesApartAreOutsideThePromise(t *testing.T) {

@@ -127,6 +127,10 @@ func (d *drawer) settings() {
 		d.set("kernel.default", "ALLOW")
 		from(d, "which", (*drawer).approval, (*drawer).change)(d, d.job("job to be approved"))
 	}
+	if d.oneIn(12, "throttled") {
+		d.set("kernel.default", "ALLOW")
+		d.throttle(d.job("throttled job"))
+	}
 	if d.oneIn(12, "deadline") {
 		d.set("workload.deadline."+nth(d.job("job with a deadline")), from(d, "deadline", "5s", "100ms", "1m"))
 	}

@@ -136,6 +136,17 @@ func (d *drawer) kernel() {
 	}
 }
 
+// throttle has the safety kernel want to be asked again about a job, for a while.
+func (d *drawer) throttle(job int) {
+	k := &d.p.Kernel
+	if !k.on() {
+		return
+	}
+	later := append([]kernel.Rule{{JobID: JobID(job), Decision: kernel.Allow}}, k.Rules...)
+	k.Rules = append([]kernel.Rule{{JobID: JobID(job), Decision: kernel.Throttle}}, k.Rules...)
+	k.Then = append(k.Then, KernelChange{At: d.instant(), Rules: later})
+}
+
 // rule draws one. What it requires or throttles nobody would ever let go on.
 func (d *drawer) rule() kernel.Rule {
 	r := kernel.Rule{Decision: from(d, "decision", kernel.Deny, kernel.Allow, kernel.AllowWithConstraints)}
@@ -173,7 +184,7 @@ func (s *shrinker) kernel() (changed bool) {
 func policyConfig(p *Plan) invariants.PolicyConfig {
 	e := &p.Engine.Policy
 	return invariants.PolicyConfig{
-		Kernel: p.Kernel.on(), FailMode: string(e.FailMode), FailBudget: e.CircuitFailBudget, OpenFor: e.CircuitOpenFor,
+		Kernel: p.Kernel.on(), FailMode: string(e.FailMode), FailBudget: e.CircuitFailBudget, OpenFor: e.CircuitOpenFor, ThrottleDelay: e.ThrottleDelay,
 		HalfOpenMax: e.CircuitHalfOpenMax, CloseAfter: e.CircuitCloseAfter, SharedBreaker: e.SharedBreaker, SharedProbes: e.SharedProbes,
 	}
 }
