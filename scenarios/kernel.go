@@ -2,11 +2,13 @@ package scenarios
 
 import (
 	"cmp"
+	"encoding/json"
 	"fmt"
 	"slices"
 	"time"
 
 	"github.com/faultline-sim/faultline/engine/safety/kernel"
+	"github.com/faultline-sim/faultline/engine/safety/safetypb"
 	"github.com/faultline-sim/faultline/invariants"
 	"github.com/faultline-sim/faultline/scenarios/world"
 	"github.com/faultline-sim/faultline/sim"
@@ -120,6 +122,14 @@ func (c *crew) startKernel(w *sim.World) {
 		next := policy
 		w.At(t.At, "policy", world.KernelName, func() { _ = server.Set(next) })
 	}
+}
+
+// throttles says whether the safety kernel has told its caller to ask again later.
+func throttles(e *sim.Event) bool {
+	var said struct {
+		Decision safetypb.Decision `json:"decision"`
+	}
+	return e.Outcome == sim.OutcomeOK && e.Fault == "" && json.Unmarshal([]byte(e.Data), &said) == nil && said.Decision == safetypb.Decision_THROTTLE
 }
 
 // kernel draws what the safety kernel of a plan that has one decides, now and later.

@@ -70,6 +70,7 @@ type jobRecord struct {
 	held        []hold        // by the nodes that handled or executed it
 	begun       []time.Duration
 	overtaken   *overtaken      // the first execution that the job's end had overtaken
+	throttled   []time.Duration // when the safety kernel told its caller to ask again later
 	late        []time.Duration // when a late write of its record was applied
 	failures    []failure       // of its operations
 	submissions int             // stored
@@ -165,6 +166,10 @@ func (r *record) observe(e *sim.Event) {
 			}
 		case "replay_read":
 			first(&j.replayed, e.At)
+		case "safety_check":
+			if throttles(e) {
+				j.throttled = append(j.throttled, e.At)
+			}
 		}
 		if e.Phase == "submit_ack" || e.Phase == "submit_nak" {
 			r.handled(j)

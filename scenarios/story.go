@@ -114,6 +114,9 @@ func (j *jobRecord) happened() []clause {
 	for i := range all {
 		all[i].text += " at " + at(all[i].at)
 	}
+	if n := len(j.throttled); n > 0 {
+		all = append(all, clause{j.throttled[0], fmt.Sprintf("the safety kernel throttled it %s, first at %s", times(n), at(j.throttled[0]))})
+	}
 	return all
 }
 

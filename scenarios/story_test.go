@@ -26,6 +26,13 @@ faults: [{at: 20s, do: crash, node: worker-1, restart_in: 5s}]`,
 			verdict: Held,
 			told:    []string{"one dispatch was stored", "workers executed it 2 times", "SUCCEEDED", "blind window lasted from 20s to 25s", "1 job went to a worker that was dead, or died over it"},
 		},
+		"a job that the safety kernel throttles": {
+			plan: `
+workload: {jobs: 1}
+kernel: {default: THROTTLE, then: [{at: 12s, default: ALLOW}]}`,
+			verdict: Held,
+			told:    []string{"the safety kernel throttled it 2 times, first at 2.", "one dispatch was stored, at 12."},
+		},
 		"a worker dies after its work is done": {
 			plan: `
 workload: {jobs: 1}
