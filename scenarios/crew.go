@@ -3,7 +3,6 @@ package scenarios
 import (
 	"cmp"
 	"context"
-	"encoding/json"
 	"fmt"
 	"log/slog"
 	"maps"
@@ -153,7 +152,7 @@ func (c *crew) request(n int) job.Request {
 	}
 	if size := c.plan.Workload.Saga; size > 0 {
 		r.WorkflowID, r.StepIndex, r.Capability = WorkflowID(1+(n-1)/size), (n-1)%size, "book"
-		r.Compensation = &job.Compensation{Capability: "cancel", Payload: json.RawMessage(`{"undo":"` + id + `"}`)}
+		r.Compensation = undo(id)
 	}
 	_ = c.plan.Workload.route(&r, n) // the plan is valid
 	return r

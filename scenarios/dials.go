@@ -227,5 +227,9 @@ func (p *Plan) sweeps() time.Duration {
 	if !e.SweepScheduled || !choosy && p.Then.Heal && e.WorkerTTL > t.HeartbeatEvery+p.World.HeartbeatLag {
 		return 0
 	}
-	return time.Duration(e.MaxSchedulingRetries) * (e.ScheduledAge + 3*e.PollInterval)
+	attempts := e.MaxSchedulingRetries
+	if e.Replay.Enabled {
+		attempts *= 1 + e.Replay.MaxReplays // each of which may fare like it
+	}
+	return time.Duration(attempts) * (e.ScheduledAge + 3*e.PollInterval)
 }

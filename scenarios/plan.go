@@ -78,6 +78,7 @@ type Workload struct {
 	StepRetries  int           `yaml:"step_retries" json:"step_retries" min:"0" max:"20" doc:"how often a step is tried again after a failure"`
 	StepBackoff  time.Duration `yaml:"step_backoff" json:"step_backoff" min:"0s" max:"1h" doc:"how long after its first failure a step is tried again; it doubles with each"`
 	StepFailures int           `yaml:"step_failures" json:"step_failures" min:"0" max:"20" doc:"how many attempts of each run's second step fail"`
+	StepUndo     bool          `yaml:"step_undo" json:"step_undo" doc:"each step of a run leaves a compensation behind, for when the run fails (engine.saga.durable_rollback)"`
 
 	Fail          map[int]string        `yaml:"fail,omitempty" json:"fail,omitempty" like:"timeout; twice" doc:"jobs, by number, whose executions fail, with the reason code that the worker gives; then, each behind a semicolon, twice or 3 times, of the job and its replays; committed: the effect is had all the same; succeeds after 5s: the worker reports a success after all"`
 	ApproveReplay map[int]time.Duration `yaml:"approve_replay,omitempty" json:"approve_replay,omitempty" min:"1ns" max:"24h" doc:"jobs, by number, whose replay the operator approves once it waits for that, and how long after their submission at the earliest"`

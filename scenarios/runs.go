@@ -2,12 +2,14 @@ package scenarios
 
 import (
 	"context"
+	"encoding/json"
 	"fmt"
 	"strconv"
 	"strings"
 	"time"
 
 	"github.com/faultline-sim/faultline/engine"
+	"github.com/faultline-sim/faultline/engine/job"
 	"github.com/faultline-sim/faultline/engine/phase"
 	"github.com/faultline-sim/faultline/engine/workflow"
 	"github.com/faultline-sim/faultline/invariants"
@@ -28,6 +30,9 @@ func (w *Workload) run(n int) workflow.Run {
 	var between []string
 	for k := 1; k <= w.Steps; k++ {
 		s := workflow.Step{ID: stepID(k), Topic: topic, Retry: workflow.Retry{Max: w.StepRetries, BackoffMS: w.StepBackoff.Milliseconds()}}
+		if w.StepUndo {
+			s.Compensation = undo(r.RunID + " " + s.ID)
+		}
 		switch {
 		case k == 1:
 		case k < w.Steps || k == 2:
@@ -39,6 +44,11 @@ func (w *Workload) run(n int) workflow.Run {
 		r.Steps = append(r.Steps, s)
 	}
 	return r
+}
+
+// undo is the compensation of what that names.
+func undo(what string) *job.Compensation {
+	return &job.Compensation{Capability: "cancel", Payload: json.RawMessage(`{"undo":"` + what + `"}`)}
 }
 
 // failing says whether a job is one of a step's attempts that fail: the first so many of each run's second step,

@@ -21,6 +21,7 @@ var (
 		{name: "workload.step_retries", values: []string{"1", "3"}, with: "workload.runs=1"},
 		{name: "workload.step_backoff", values: []string{"0s", "1s", "12s"}, with: "workload.runs=1"},
 		{name: "workload.step_failures", values: []string{"1", "2"}, with: "workload.runs=1"},
+		{name: "workload.step_undo", values: []string{"true"}, with: "workload.runs=1"},
 		{name: "engine.workflow.run_lock_ttl", values: []string{"100ms", "2s", "2m"}, with: "workload.runs=1"},
 		{name: "engine.workflow.durable_from", values: []string{"0s", "1m"}, with: "workload.runs=1"},
 		{name: "engine.workflow.delay_poll", values: []string{"500ms", "20s"}, with: "workload.runs=1"},
