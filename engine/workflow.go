@@ -81,12 +81,12 @@ func (e *Engine) startWorkflows(ctx context.Context, loops *errgroup.Group) (sto
 
 // submitStep submits a job of a run as [Client.Submit] does; but it publishes the request of a job that has a record
 // already only if it is asked again: whoever has made the record publishes it, or the pending replayer takes it up.
-func (e *Engine) submitStep(ctx context.Context, req job.Request, again bool) error {
-	created, packet, err := create(ctx, e.store, &req)
-	if err != nil || !created && !again {
-		return err
+func (e *Engine) submitStep(ctx context.Context, req job.Request, again bool) (made bool, err error) {
+	made, packet, err := create(ctx, e.store, &req)
+	if err != nil || !made && !again {
+		return made, err
 	}
-	return publishRequest(ctx, e.js, req.JobID, packet, e.settings.PublishTimeout)
+	return made, publishRequest(ctx, e.js, req.JobID, packet, e.settings.PublishTimeout)
 }
 
 // jobOver tells the run that a job belongs to, if it belongs to one, that the job's record has come to its end.

@@ -27,8 +27,8 @@ type Engine struct {
 	Logger *slog.Logger
 
 	// Submit submits a job as a client does, if it has no record yet; if again it publishes its request in
-	// any case.
-	Submit func(ctx context.Context, req job.Request, again bool) error
+	// any case. It says whether it has made the record, so that after an error nobody else publishes it.
+	Submit func(ctx context.Context, req job.Request, again bool) (made bool, err error)
 
 	LockTTL     time.Duration // of a run's lock
 	StrictLock  bool          // without the lock in Redis a run is not advanced, but comes again
@@ -141,22 +141,27 @@ func (e *Engine) submit(ctx context.Context, run *Run, records map[string]*store
 		if s.State != StepSubmitted {
 			continue
 		}
-		unsent := e.unsent.has(s.JobID)
-		if records[s.JobID] != nil && !unsent {
+		unsent, rec := e.unsent.has(s.JobID), records[s.JobID]
+		if rec != nil && (!unsent || rec.State != job.Pending) { // somebody has its request
+			e.unsent.remove(s.JobID)
 			continue
 		}
-		e.unsent.add(s.JobID)
-		if err := e.Submit(ctx, s.request(run, i, s.Attempt), unsent); err != nil {
-			errs = append(errs, err)
+		made, err := e.Submit(ctx, s.request(run, i, s.Attempt), unsent)
+		switch {
+		case err == nil:
+			e.unsent.remove(s.JobID)
 			continue
+		case made:
+			e.unsent.add(s.JobID)
 		}
-		e.unsent.remove(s.JobID)
+		errs = append(errs, err)
 	}
 	return errors.Join(errs...)
 }
 
-// unsent are the jobs that this replica has begun to submit and does not know to be published: it repeats
-// their requests. Those of a replica that is gone are PENDING, and the pending replayer's.
+// unsent are the jobs whose records this replica has made and whose requests it does not know to be published: it
+// repeats them. A job whose replica is gone, or does not know whether it made the record, is PENDING, and the
+// pending replayer's.
 type unsent struct {
 	mu   sync.Mutex
 	jobs map[string]bool

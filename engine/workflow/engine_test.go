@@ -43,17 +43,17 @@ func newHarness(t *testing.T, server *miniredis.Miniredis, clock *clockwork.Fake
 			Redis: client, Clock: clock, Timeout: time.Minute, MaxRenewalFailures: 3, Logger: slog.New(slog.DiscardHandler),
 			Token: func(context.Context) string { tokens++; return t.Name() + strconv.Itoa(tokens) },
 		},
-		Submit: func(ctx context.Context, req job.Request, again bool) error {
-			created, err := jobs.Create(ctx, &req, []byte(`{"job_id":"`+req.JobID+`","workflow_id":"`+req.WorkflowID+`"}`))
-			if err != nil || !created && !again {
-				return err
+		Submit: func(ctx context.Context, req job.Request, again bool) (made bool, err error) {
+			made, err = jobs.Create(ctx, &req, []byte(`{"job_id":"`+req.JobID+`","workflow_id":"`+req.WorkflowID+`"}`))
+			if err != nil || !made && !again {
+				return made, err
 			}
 			if h.fails > 0 {
 				h.fails--
-				return errors.New("injected")
+				return made, errors.New("injected")
 			}
 			h.submitted <- req.JobID
-			return nil
+			return made, nil
 		},
 		LockTTL: 30 * time.Second, StrictLock: true, RetryDelay: time.Second,
 		Durable: true, DurableFrom: 10 * time.Second, DelayPoll: 5 * time.Second, RunsPoll: 30 * time.Second, BatchSize: 2,
@@ -309,6 +309,33 @@ func TestSubmissionsAreRepeated(t *testing.T) {
 	h.server.Del(store.JobKey("run-1-a-1"))
 	other.advances()
 	assert.Equal(t, "run-1-a-1", <-other.submitted)
+}
+
+// Who could not make a job's record does not repeat the request of who could.
+func TestSubmissionsOfOthersAreNotRepeated(t *testing.T) {
+	h := alone(t)
+	h.create(0)
+	submit := h.Submit
+	h.Submit = func(context.Context, job.Request, bool) (bool, error) { return false, errors.New("injected") }
+	require.Error(t, h.StartRun(t.Context(), "run-1"))
+	h.Submit = submit
+	other := newHarness(t, h.server, h.clock)
+	other.advances()
+	assert.Equal(t, "run-1-a-1", <-other.submitted)
+	h.advances()
+	assert.Empty(t, h.submitted)
+}
+
+// A request whose job somebody has taken up is not repeated.
+func TestSubmissionsThatHaveArrivedAreNotRepeated(t *testing.T) {
+	h := alone(t)
+	h.create(0)
+	h.fails = 1
+	require.Error(t, h.StartRun(t.Context(), "run-1"))
+	h.server.HSet(store.JobKey("run-1-a-1"), "state", string(job.Running))
+	h.advances()
+	assert.Empty(t, h.submitted)
+	assert.False(t, h.unsent.has("run-1-a-1"))
 }
 
 func TestTheReconcilerFindsWhatTimersMissed(t *testing.T) {
