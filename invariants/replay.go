@@ -73,6 +73,7 @@ var replayDefaults = map[string]string{
 	"saga_unmarshal_failed": actQuarantine,
 	"denied":                actApproval, "approval_required": actApproval, "policy_snapshot_mismatch": actApproval, "safety_denied": actApproval,
 	"partial_external_write": actManual, "unknown_commit_state": actManual, "dispatch_failed": actManual,
+	"output_quarantined": actManual, "output_denied": actManual,
 }
 
 // triage is what is to become of a dead letter, and how often its job may be replayed.

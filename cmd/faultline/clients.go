@@ -38,6 +38,18 @@ func (f *serverFlags) reach(ctx context.Context, name string) (_ context.Context
 	return ctx, c, func() { c.close(); end() }, nil
 }
 
+// reachRedis connects a command that only reads to Redis, until stop. The context that it returns ends with
+// Ctrl-C, too.
+func (f *serverFlags) reachRedis(ctx context.Context) (_ context.Context, client *redis.Client, stop func(), err error) {
+	f.orEmbedded()
+	ctx, end := interruptible(ctx, func() {})
+	if client, err = f.openRedis(ctx, slog.New(slog.DiscardHandler)); err != nil {
+		end()
+		return nil, nil, nil, err
+	}
+	return ctx, client, func() { _ = client.Close(); end() }, nil
+}
+
 // whoever is the name by which a person's decision goes on record.
 func whoever(by string) string {
 	if by != "" {

@@ -5,15 +5,19 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"maps"
 	"slices"
 	"strings"
 	"text/tabwriter"
 	"time"
 
+	"github.com/jonboulle/clockwork"
+	"github.com/redis/go-redis/v9"
 	"github.com/spf13/cobra"
 
 	"github.com/faultline-sim/faultline/engine"
 	"github.com/faultline-sim/faultline/engine/dlq"
+	"github.com/faultline-sim/faultline/faults/suggest"
 )
 
 // dlqJSONVersion is the format of what --json prints.
@@ -76,7 +80,31 @@ func (f *dlqFlags) with(ctx context.Context, fn func(ctx context.Context, r *dlq
 	if err != nil {
 		return err
 	}
-	err = fn(ctx, r)
+	return f.said(fn(ctx, r))
+}
+
+// look is with for what only looks, and needs no NATS: what fn gets can neither replay nor decide.
+func (f *dlqFlags) look(ctx context.Context, fn func(ctx context.Context, r *dlq.Replayer) error) error {
+	policy, err := loadPolicy(f.policy)
+	if err != nil {
+		return err
+	}
+	ctx, client, stop, err := f.reachRedis(ctx)
+	if err != nil {
+		return err
+	}
+	defer stop()
+	return f.said(fn(ctx, &dlq.Replayer{Queue: deadLetters(client), Policy: policy, Triage: true}))
+}
+
+// deadLetters is the queue, to be read.
+func deadLetters(client *redis.Client) *dlq.Queue {
+	s := engine.Hardened()
+	return &dlq.Queue{Redis: client, Clock: clockwork.NewRealClock(), TTL: s.DLQEntryTTL, Timeout: s.StoreOpTimeout}
+}
+
+// said is an error about dead letters in words, and its exit code.
+func (f *dlqFlags) said(err error) error {
 	var ee *exitError
 	switch {
 	case err == nil || errors.As(err, &ee):
@@ -148,7 +176,9 @@ func newDLQList() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "list",
 		Short: "List dead letters, the oldest first",
-		Long: `List prints the dead letters that Redis holds, and what became of each.
+		Long: `List prints the dead letters that Redis holds, and what became of each. A worker may
+give reason codes of its own, so that --reason takes any; if none matches, it says
+which there are.
 
 Exit codes: 0 listed, 2 usage, or a server that does not answer, 3 a server lost
 midway.`,
@@ -158,7 +188,7 @@ midway.`,
 		Args: noArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error { return f.run(cmd.Context(), cmd.OutOrStdout()) },
 	}
-	f.addClient(cmd)
+	f.addReader(cmd)
 	f.addJSON(cmd)
 	cmd.Flags().StringVar(&f.reason, "reason", "", "only those of a `REASON_CODE`")
 	cmd.Flags().StringVar(&f.topic, "topic", "", "only those of a `TOPIC`")
@@ -170,12 +200,12 @@ func (f *dlqListFlags) run(ctx context.Context, stdout io.Writer) error {
 	if f.status != "" && !slices.Contains(dlq.Statuses, f.status) {
 		return fail(exitUsage, "--status is %q; one of %s", f.status, strings.Join(dlq.Statuses, ", "))
 	}
-	return f.with(ctx, func(ctx context.Context, r *dlq.Replayer) error {
+	return f.look(ctx, func(ctx context.Context, r *dlq.Replayer) error {
 		all, err := r.Queue.List(ctx)
 		if err != nil {
 			return err
 		}
-		entries := slices.DeleteFunc(all, func(e dlq.Entry) bool {
+		entries := slices.DeleteFunc(slices.Clone(all), func(e dlq.Entry) bool {
 			return f.reason != "" && e.ReasonCode != f.reason || f.topic != "" && e.Topic != f.topic || f.status != "" && e.ReplayStatus != f.status
 		})
 		if f.json {
@@ -184,9 +214,39 @@ func (f *dlqListFlags) run(ctx context.Context, stdout io.Writer) error {
 				Entries []dlq.Entry `json:"entries"`
 			}{dlqJSONVersion, append([]dlq.Entry{}, entries...)})
 		}
-		newPrinter(stdout).letters(entries)
+		p := newPrinter(stdout)
+		if len(entries) == 0 && len(all) > 0 {
+			p.line("%s", f.noneOf(all))
+			return nil
+		}
+		p.letters(entries)
 		return nil
 	})
+}
+
+// noneOf says that none of the dead letters matches, and what there is instead of a reason code or a topic
+// that none has.
+func (f *dlqListFlags) noneOf(all []dlq.Entry) string {
+	text := fmt.Sprintf("None of %s matches.", plural(len(all), "dead letter"))
+	for _, by := range []struct {
+		flag, word string
+		of         func(*dlq.Entry) string
+	}{
+		{"--reason", f.reason, func(e *dlq.Entry) string { return e.ReasonCode }},
+		{"--topic", f.topic, func(e *dlq.Entry) string { return e.Topic }},
+	} {
+		there := map[string]bool{}
+		for i := range all {
+			if word := by.of(&all[i]); word != "" {
+				there[word] = true
+			}
+		}
+		if by.word != "" && !there[by.word] {
+			known := slices.Sorted(maps.Keys(there))
+			text += fmt.Sprintf(" None has %s %s%s; there are %s.", by.flag, by.word, suggest.Hint(by.word, known), strings.Join(known, ", "))
+		}
+	}
+	return text
 }
 
 // letters prints a table of at most 80 columns.
@@ -195,9 +255,13 @@ func (p *printer) letters(entries []dlq.Entry) {
 		p.line("No dead letters.")
 		return
 	}
-	p.line("%s", p.paint(bold, fmt.Sprintf("%-11s  %-24s  %-22s  %s", "CAME", "JOB", "REASON CODE", "REPLAY")))
+	p.line("%s", p.paint(bold, fmt.Sprintf("%-14s  %-23s  %-20s  %s", "CAME (UTC)", "JOB", "REASON CODE", "REPLAY")))
 	for _, e := range entries {
-		p.line("%-11s  %-24s  %-22s  %s", time.UnixMilli(e.CreatedAt).UTC().Format("01-02 15:04"), cut(e.JobID, 24), cut(e.ReasonCode, 22), e.ReplayStatus)
+		replay := e.ReplayStatus
+		if replay == dlq.Scheduled {
+			replay = "due " + time.UnixMilli(e.NextReplayAt).UTC().Format("15:04:05")
+		}
+		p.line("%-14s  %-23s  %-20s  %s", time.UnixMilli(e.CreatedAt).UTC().Format("01-02 15:04:05"), cut(e.JobID, 23), cut(e.ReasonCode, 20), replay)
 	}
 	p.line("%s; `faultline dlq show JOB` tells of one.", plural(len(entries), "dead letter"))
 }
@@ -227,14 +291,14 @@ Exit codes: 0 shown, 2 usage, no such dead letter, or a server that does not ans
 			return f.show(cmd.Context(), args[0], cmd.OutOrStdout())
 		},
 	}
-	f.addClient(cmd)
+	f.addReader(cmd)
 	f.addPolicy(cmd)
 	f.addJSON(cmd)
 	return cmd
 }
 
 func (f *dlqFlags) show(ctx context.Context, id string, stdout io.Writer) error {
-	return f.with(ctx, func(ctx context.Context, r *dlq.Replayer) error {
+	return f.look(ctx, func(ctx context.Context, r *dlq.Replayer) error {
 		e, err := r.Entry(ctx, id)
 		if err != nil {
 			return err

@@ -77,6 +77,11 @@ func TestDLQ(t *testing.T) {
 	client(t, exitHeld, at, "dlq", "deny", "lost-job-replay-1", "--reason", "by hand").says(`is denied`)
 	client(t, exitHeld, at, "dlq", "replay", "--all", "--policy", policy).says(`Nothing to replay`)
 	client(t, exitUsage, at, "dlq", "show", "nobody").says("holds no dead letter of nobody; `faultline dlq list` names those")
+	client(t, exitHeld, at, "dlq", "list", "--reason", "unknown_comit_state").says(`^None of \d dead letters matches\. None has --reason unknown_comit_state \(did you mean "unknown_commit_state"\?\); there are dependency_unavailable, partial_external_write, unknown_commit_state\.\n$`)
+	client(t, exitHeld, at, "dlq", "list", "--topic", "job.lost", "--status", "scheduled").says(`^None of \d dead letters matches\.\n$`)
+	for _, reads := range [][]string{{"dlq", "list"}, {"dlq", "show", "half-job"}} { // and need no NATS for it
+		client(t, exitHeld, []string{at[0], at[1], "--nats", "nats://127.0.0.1:1"}, reads...).says("half-job ")
+	}
 	for line := range strings.Lines(client(t, exitHeld, at, "dlq", "list").output()) {
 		assert.LessOrEqual(t, len([]rune(line)), 81, line)
 	}

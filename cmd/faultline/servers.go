@@ -60,6 +60,13 @@ func (f *serverFlags) addClient(cmd *cobra.Command) {
 	f.addNATS(cmd, "nats://"+embeddedNATSAddr)
 }
 
+// addReader is for a client that only reads Redis. It takes --nats as the others do, so that one line of flags
+// is good for all.
+func (f *serverFlags) addReader(cmd *cobra.Command) {
+	f.addClient(cmd)
+	_ = cmd.Flags().MarkHidden("nats")
+}
+
 // fromEnv fills what no flag gives.
 func (f *serverFlags) fromEnv() {
 	if f.redisURL == "" {

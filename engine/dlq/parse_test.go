@@ -57,7 +57,7 @@ func TestAPolicyIsReadAsAWholeOrNotAtAll(t *testing.T) {
 		{head + "  - match: {reason_code: timeout}\n", "t.yaml:3:5: a rule has no action; add it"},
 		{head + "  - match: {}\n    action: quarantine\n", "t.yaml:3:12: match has no reason_code; add it"},
 		{head + "  - match: {reason_code: timeout, topic: x}\n    action: quarantine\n", `t.yaml:3:35: unknown key "topic" in match; known are reason_code`},
-		{head + "  - match: {reason_code: time_out}\n    action: quarantine\n", `t.yaml:3:26: reason_code is "time_out"; one of timeout, dependency_unavailable, no_workers, max_scheduling_retries, pool_overloaded, stale_worker, tenant_limit, schema_invalid, parse_error, tool_contract_mismatch, no_pool_mapping, saga_unmarshal_failed, denied, approval_required, policy_snapshot_mismatch, safety_denied, partial_external_write, unknown_commit_state, dispatch_failed`},
+		{head + "  - match: {reason_code: time_out}\n    action: quarantine\n", `t.yaml:3:26: reason_code is "time_out"; one of timeout, dependency_unavailable, no_workers, max_scheduling_retries, pool_overloaded, stale_worker, tenant_limit, schema_invalid, parse_error, tool_contract_mismatch, no_pool_mapping, saga_unmarshal_failed, denied, approval_required, policy_snapshot_mismatch, safety_denied, partial_external_write, unknown_commit_state, dispatch_failed, output_quarantined, output_denied`},
 		{head + "  - match: {reason_code: timeout}\n    action: replay\n", `t.yaml:4:13: action is "replay"; one of auto_replay, quarantine, require_approval, manual_review`},
 		{head + "  - match: {reason_code: timeout}\n    action: auto_replay\n    max_replay: 2\n", `t.yaml:5:5: unknown key "max_replay" in a rule; known are match, action, max_replays, backoff, owner, approver_group`},
 		{head + "  - match: {reason_code: timeout}\n    action: auto_replay\n    max_replays: 0\n", "t.yaml:5:18: max_replays is 0; give a whole number from 1 to 10"},
@@ -100,6 +100,8 @@ func TestDecide(t *testing.T) {
 		{nil, dlq.Entry{Status: "DENIED", ReasonCode: "safety_denied"}, dlq.RequireApproval, 0, "policy_and_governance"},
 		{nil, dlq.Entry{Status: "FAILED", ReasonCode: "dispatch_failed"}, dlq.ManualReview, 0, "unknown_commit_state"},
 		{nil, dlq.Entry{Status: "FAILED", ReasonCode: "the worker's own word"}, dlq.ManualReview, 0, "unclassified"},
+		{nil, dlq.Entry{Status: "OUTPUT_QUARANTINED", ReasonCode: "output_quarantined"}, dlq.ManualReview, 0, "blocked_output"},
+		{nil, dlq.Entry{Status: "OUTPUT_QUARANTINED", ReasonCode: "output_denied"}, dlq.ManualReview, 0, "blocked_output"},
 		{p, dlq.Entry{Status: dlq.StatusTerminated, ReasonCode: "max_scheduling_retries"}, dlq.Quarantine, 0, "transient_infrastructure"},
 	} {
 		got := c.policy.Decide(&c.entry)

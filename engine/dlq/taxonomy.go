@@ -13,7 +13,8 @@ const (
 	ManualReview    Action = "manual_review"    // left to a person
 )
 
-// Class is a row of seed 004's failure triage model, with the reason codes that the engine adds to it.
+// Class is a row of seed 004's failure triage model, with the reason codes that the engine adds to it; or one
+// that the engine adds, of what fits no row.
 type Class struct {
 	Name    string
 	Signals []string // reason codes: the seed's own, then those of the engine
@@ -54,6 +55,12 @@ var Classes = []Class{
 		Signals: []string{"partial_external_write", "unknown_commit_state", job.ReasonDispatchFailed},
 		Action:  ManualReview,
 		Says:    "Checked for a commit first, and then left to a person.",
+	},
+	{
+		Name:    "blocked_output",
+		Signals: []string{job.ReasonOutputQuarantined, job.ReasonOutputDenied},
+		Action:  ManualReview,
+		Says:    "Left to a person, since the job has been done, and only its output is held back: a replay would do it again.",
 	},
 }
 
