@@ -15,7 +15,9 @@ import (
 
 	"github.com/faultline-sim/faultline/engine/bus"
 	"github.com/faultline-sim/faultline/engine/job"
+	"github.com/faultline-sim/faultline/engine/metrics"
 	"github.com/faultline-sim/faultline/engine/phase"
+	"github.com/faultline-sim/faultline/engine/safety"
 )
 
 // subscribed tells when the engine listens for heartbeats.
@@ -200,6 +202,9 @@ func TestInfrastructureDelay(t *testing.T) {
 		"read error":   {func(h *harness) { h.faults.on(phase.StateRead, "before") }, time.Second},
 		"write error":  {func(h *harness) { h.faults.on(phase.ScheduledWrite, "before") }, time.Second},
 		"fenced write": {func(h *harness) { h.faults.first[phase.ScheduledWrite] = h.take }, 500 * time.Millisecond},
+		"throttled": {func(h *harness) {
+			h.safety = &safety.Client{Conn: throttling{}, Timeout: time.Minute, Breaker: h.breaker(nil, "safety kernel", safety.SafetyPrefix, metrics.CircuitSafety)}
+		}, 5 * time.Second},
 	} {
 		for backoff, factor := range map[bool]time.Duration{false: 1, true: 4} {
 			h := newHarness(t, func(s *Settings) { s.BusyBackoff, s.Fence = backoff, true })

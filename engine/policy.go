@@ -74,7 +74,7 @@ func (e *Engine) admit(ctx context.Context, h *handling) (goes bool, err error) 
 		return false, e.awaitApproval(ctx, h, &v, decided)
 	case safety.Throttle:
 		err := fmt.Errorf("the safety kernel throttles: %s", v.Reason)
-		return false, RetryAfter(err, e.settings.Policy.ThrottleDelay, phase.SafetyCheck, "")
+		return false, RetryAfter(err, e.infrastructureDelay(ctx, e.settings.Policy.ThrottleDelay), phase.SafetyCheck, "")
 	}
 	return false, e.deny(ctx, h, &v, decided)
 }

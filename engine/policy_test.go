@@ -14,6 +14,7 @@ import (
 	"google.golang.org/grpc/credentials/insecure"
 	"google.golang.org/grpc/status"
 	"google.golang.org/grpc/test/bufconn"
+	"google.golang.org/protobuf/proto"
 
 	"github.com/faultline-sim/faultline/engine/job"
 	"github.com/faultline-sim/faultline/engine/phase"
@@ -137,6 +138,10 @@ func TestAThrottledJobComesBackLater(t *testing.T) {
 	assert.Equal(t, 5*time.Second, r.Delay)
 	assert.Equal(t, phase.SafetyCheck, r.Phase)
 	assert.Equal(t, job.Pending, h.record().State)
+
+	h, k = withKernel(t, func(s *Settings) { s.BusyBackoff, s.Policy.ThrottleDelay = true, time.Minute })
+	k.answer = &safetypb.CheckResponse{Decision: safetypb.Decision_THROTTLE}
+	assert.Equal(t, time.Minute, h.retry(h.handle(h.submit())).Delay, "longer than backoff_max")
 }
 
 func TestFailClosedWaitsForADecision(t *testing.T) {
@@ -191,6 +196,14 @@ func TestACallThatTakesTooLongIsAFailure(t *testing.T) {
 	n, err := h.redis.Get("cordum:cb:safety:failures")
 	require.NoError(t, err)
 	assert.Equal(t, "1", n)
+}
+
+// throttling is a connection to a kernel that throttles every job.
+type throttling struct{ hanging }
+
+func (throttling) Invoke(_ context.Context, _ string, _, reply any, _ ...grpc.CallOption) error {
+	proto.Merge(reply.(proto.Message), &safetypb.CheckResponse{Decision: safetypb.Decision_THROTTLE})
+	return nil
 }
 
 // hanging is a connection that answers nobody.

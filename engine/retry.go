@@ -39,14 +39,14 @@ func (e *Engine) busyRetry(ctx context.Context, err error, p phase.Phase, reason
 	return RetryAfter(err, e.infrastructureDelay(ctx, e.settings.RetryDelayBusy), p, reasonCode)
 }
 
-// infrastructureDelay is how long a message stays away that is not to blame for it. With busy_backoff
-// neither a lock that its holder has left behind nor an outage of the store uses up the message's
-// deliveries: 100 of them last for three quarters of an hour.
+// infrastructureDelay is how long a message stays away that is not to blame for it, base at least. With
+// busy_backoff neither a lock that its holder has left behind nor an outage of the store nor a kernel that
+// throttles uses up the message's deliveries: 100 of them last for three quarters of an hour.
 func (e *Engine) infrastructureDelay(ctx context.Context, base time.Duration) time.Duration {
 	if !e.settings.BusyBackoff {
 		return base
 	}
-	return backoffDelay(max(0, bus.Deliveries(ctx)-1), base, 0, e.settings.BackoffMax)
+	return backoffDelay(max(0, bus.Deliveries(ctx)-1), base, 0, max(base, e.settings.BackoffMax))
 }
 
 // Error is the phase and the cause.

@@ -144,7 +144,7 @@ type Settings struct {
 	CancelNotice       bool `yaml:"cancel_notice" json:"cancel_notice" doc:"the worker of a cancelled job is told"`
 	SweepScheduled     bool `yaml:"sweep_scheduled" json:"sweep_scheduled" doc:"the replayer takes up jobs that stay SCHEDULED, too"`
 	RecheckTimeouts    bool `yaml:"recheck_timeouts" json:"recheck_timeouts" doc:"the reconciler reads a job again, under its lock, before it times it out"`
-	BusyBackoff        bool `yaml:"busy_backoff" json:"busy_backoff" doc:"the delay of a message that met a busy lock, or a failure of the store or the stream, doubles with each delivery from retry_delay_busy or retry_delay_store, up to backoff_max"`
+	BusyBackoff        bool `yaml:"busy_backoff" json:"busy_backoff" doc:"the delay of a message that met a busy lock, a failure of the store or the stream, or a safety kernel that throttles doubles with each delivery from retry_delay_busy, retry_delay_store or policy.throttle_delay, up to backoff_max"`
 	SnapshotLastSeen   bool `yaml:"snapshot_last_seen" json:"snapshot_last_seen" doc:"a worker from the snapshot counts as seen when the snapshot's writer last heard of it, not now"`
 
 	// Parts of the documented design that can be taken away, to see what they are for.

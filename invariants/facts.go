@@ -74,6 +74,7 @@ type job struct {
 	tenant    string
 	decision  string // of the safety kernel, as the record has it
 	decidedAt int    // the step at which that was written
+	putOff    bool   // the safety kernel's last word on it was to ask again later
 
 	wish     wish
 	consent  consent

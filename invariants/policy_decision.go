@@ -18,6 +18,17 @@ func (j *job) permits(cfg *PolicyConfig) bool {
 	return false
 }
 
+// Throttled says whether the job of that id waits, rightly, as the safety kernel throttles it.
+func (j *Judge) Throttled(id string) bool {
+	job := j.facts.jobs[id]
+	return job != nil && j.facts.throttled(job)
+}
+
+// throttled says whether a job waits rightly: the safety kernel throttles it, and is going to be asked again.
+func (f *facts) throttled(j *job) bool {
+	return j.state == pending && j.putOff && (f.cfg.PendingReplayer || j.requested())
+}
+
 var noDispatchWithoutDecision = Invariant{
 	Name:   "no-dispatch-without-decision",
 	Says:   "A job that was PENDING becomes SCHEDULED only with a decision that allows it, which is what the safety kernel told that replica last, or FAIL_OPEN in the fail mode open; and it is dispatched only while its record has one.",

@@ -422,6 +422,9 @@ func (f *facts) answered(s *step) answer {
 	if said.Decision > 0 && said.Decision < len(decisionNames) {
 		a.decision = decisionNames[said.Decision]
 	}
+	if s.job != nil {
+		s.job.putOff = a.decision == decisionThrottle
+	}
 	if a.decision == decisionThrottle {
 		f.undecided(s, circuitSafety)
 		f.reach(jobThrottled)

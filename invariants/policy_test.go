@@ -186,6 +186,28 @@ var policyTrials = map[string]trial{
 	"job-denied":    {cfg: guarded, breaks: letThrough, holds: deniedAtOnce},
 }
 
+// A job that the kernel throttles to the end waits rightly, while somebody is left to ask again.
+func TestAThrottledJobNeedsNotSettle(t *testing.T) {
+	givenUp := func(s *story) { throttled(s.submit(job1)).message(s1, job1, "submit_nak", sim.KindNak, 100).at1() }
+	for name, c := range map[string]struct {
+		replayer, settles bool
+		tell              func(*story)
+	}{
+		"it is asked about again":             {false, true, func(s *story) { throttled(s.submit(job1)) }},
+		"the replayer takes it up":            {true, true, givenUp},
+		"its request was given up":            {false, false, givenUp},
+		"the kernel has allowed it since":     {true, false, func(s *story) { throttled(s.submit(job1)).calls(s1, job1).hears(s1, job1, 1) }},
+		"it was scheduled, and nobody has it": {true, false, func(s *story) { throttled(s.submit(job1)).begins(s1, job1) }},
+	} {
+		s := newStory()
+		c.tell(s)
+		cfg := guarded
+		cfg.PendingReplayer = c.replayer
+		r := s.judge(cfg)
+		assert.Equal(t, c.settles, len(r.outcome("every-job-settles").Violations) == 0, name)
+	}
+}
+
 // What the record says must be what the kernel has said.
 func TestADecisionMustBeTheKernels(t *testing.T) {
 	for _, c := range []struct {

@@ -9,7 +9,7 @@ import (
 
 var everyJobSettles = Invariant{
 	Name:     "every-job-settles",
-	Says:     "Every job that has a record, or whose submission was stored, reaches a terminal state, unless it waits for an approval.",
+	Says:     "Every job that has a record, or whose submission was stored, reaches a terminal state, unless it waits for an approval, or for a safety kernel that throttles it to the end.",
 	Kind:     Eventually,
 	Source:   "seed 003, section 1; seed 000, residual risk window, for what no reconciler closes yet",
 	Needs:    []string{"events-agree-with-servers"},
@@ -23,7 +23,7 @@ var everyJobSettles = Invariant{
 	check: func(f *facts, t *tally) checker {
 		judge := func(end *End) {
 			for _, j := range f.order {
-				if !j.accepted || j.state == absent && f.poisoned(j) || f.unapproved(j, end.At) {
+				if !j.accepted || j.state == absent && f.poisoned(j) || f.unapproved(j, end.At) || f.throttled(j) {
 					continue
 				}
 				t.exercise()
@@ -62,6 +62,8 @@ func (j *job) why() string {
 		return fmt.Sprintf("it was dispatched to %s, which was dead or died", j.dispatches[len(j.dispatches)-1].worker)
 	case j.classes&resultUnsent != 0:
 		return "its result was never published"
+	case j.state == pending && j.putOff:
+		return "the safety kernel throttles it, and nobody is left to ask again"
 	case j.classes&deliveriesExhausted != 0:
 		if j.classes&(lockLeft|ambiguousLock) != 0 {
 			return "a message of it was given up after MaxDeliver deliveries; a lock of it that nobody would release had been left to expire"

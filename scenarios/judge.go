@@ -109,13 +109,27 @@ func (r *run) verdict(res *Result) (Verdict, string) {
 	case len(missed) > 0 && !opt.Modified:
 		return Inconclusive, "the plan expects what did not come about: " + strings.Join(missed, ", ")
 	case len(unpromised) > 0:
-		return Held, "no promise was broken; " + r.brokenAllTheSame(unpromised)
+		return Held, "no promise was broken; " + r.brokenAllTheSame(unpromised) + r.stillThrottled()
 	}
-	return Held, fmt.Sprintf("all %d invariants that were exercised hold", held)
+	return Held, fmt.Sprintf("all %d invariants that were exercised hold", held) + r.stillThrottled()
+}
+
+// stillThrottled says of how many jobs the safety kernel wanted to be asked later, to the end.
+func (r *run) stillThrottled() string {
+	n := 0
+	for _, j := range r.record.jobs {
+		if r.judge.Throttled(j.ID) {
+			n++
+		}
+	}
+	if n == 0 {
+		return ""
+	}
+	return fmt.Sprintf("; %s %s still throttled by the safety kernel", count(n, "job"), isAre(n))
 }
 
 // brokenAllTheSame says why the run holds although these invariants are broken: the settings do not
-// promise them at all, or not under the faults that there were.
+// promise them at all, or not under the faults, or with none under the circumstances, that there were.
 func (r *run) brokenAllTheSame(unpromised []string) string {
 	var byFaults, bySettings []string
 	for _, name := range unpromised {
@@ -127,12 +141,20 @@ func (r *run) brokenAllTheSame(unpromised []string) string {
 	}
 	var said []string
 	if len(byFaults) > 0 {
-		said = append(said, fmt.Sprintf("%s %s broken under faults for which these settings promise nothing", strings.Join(byFaults, ", "), isAre(len(byFaults))))
+		said = append(said, fmt.Sprintf("%s %s broken under %s for which these settings promise nothing", strings.Join(byFaults, ", "), isAre(len(byFaults)), r.circumstances()))
 	}
 	if len(bySettings) > 0 {
 		said = append(said, fmt.Sprintf("%s %s broken, which these settings do not promise", strings.Join(bySettings, ", "), isAre(len(bySettings))))
 	}
 	return strings.Join(said, "; ")
+}
+
+// circumstances are what a promise may depend on besides the settings.
+func (r *run) circumstances() string {
+	if len(r.injector.Fired()) == 0 {
+		return "circumstances"
+	}
+	return "faults"
 }
 
 // cannotFire says of a fault that did not fire whether the settings leave it nothing to strike, and are

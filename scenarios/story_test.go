@@ -33,6 +33,15 @@ kernel: {default: THROTTLE, then: [{at: 12s, default: ALLOW}]}`,
 			verdict: Held,
 			told:    []string{"the safety kernel throttled it 2 times, first at 2.", "one dispatch was stored, at 12."},
 		},
+		"a job that the safety kernel throttles to the end": {
+			plan: `
+preset: hardened
+workload: {jobs: 1}
+kernel: {default: THROTTLE}`,
+			verdict: Held,
+			reason:  "hold; 1 job is still throttled by the safety kernel",
+			told:    []string{"the safety kernel throttled it", "still PENDING", "the safety kernel throttles it; it is asked again from time to time (engine.policy.throttle_delay)"},
+		},
 		"a worker dies after its work is done": {
 			plan: `
 workload: {jobs: 1}

@@ -72,6 +72,8 @@ func (r *run) unsettled(j *jobRecord) string {
 		return j.executing + " is still executing it"
 	case j.awaited:
 		return fmt.Sprintf("%s has not begun it", j.worker)
+	case r.judge.Throttled(j.ID):
+		return "the safety kernel throttles it; it is asked again from time to time (engine.policy.throttle_delay)"
 	case j.State == "PENDING" && j.submissions == 0:
 		return "its submission was never stored in the stream"
 	case j.requests >= r.plan.Engine.MaxDeliver:
