@@ -89,6 +89,7 @@ type job struct {
 	voids      []int64    // epochs whose dispatches will never be stored
 	told       []notice   // of its cancellation
 	cancelled  string     // the worker that had it when it was cancelled
+	cancelStep int        // the step of that
 	begun      int        // executions
 	finished   int
 	executing  []string      // the workers at it

@@ -176,9 +176,12 @@ var recoveryTrials = map[string]trial{
 		},
 	},
 	"cancelled-job-is-told": {
-		cfg:    hardened,
-		breaks: func(s *story) { s.submit(job1).dispatched(s1, job1, w1).cancelled(s2, job1).unlock(s2, job1) },
-		says:   "was cancelled, since step 15, but worker-1, which had it, was never told",
+		cfg: hardened,
+		breaks: func(s *story) {
+			s.submit(job1).dispatched(s1, job1, w1).cancelled(s2, job1).unlock(s2, job1)
+			s.write(s1, job1, "quarantine_write", "OUTPUT_QUARANTINED") // a later state of it
+		},
+		says: "was cancelled at step 15, but worker-1, which had it, was never told",
 		holds: func(s *story) {
 			s.submit(job1).dispatched(s1, job1, w1).cancelled(s2, job1).tells(s2, job1, w1).unlock(s2, job1)
 			s.submit("job-2").cancelled(s2, "job-2").unlock(s2, "job-2") // nobody had it

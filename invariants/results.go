@@ -1,6 +1,9 @@
 package invariants
 
-import "slices"
+import (
+	"fmt"
+	"slices"
+)
 
 var resultOfCurrentEpoch = Invariant{
 	Name:     "result-of-current-epoch",
@@ -60,13 +63,17 @@ var cancelledJobIsTold = Invariant{
 			}
 			t.exercise()
 			if !slices.ContainsFunc(j.told, func(n notice) bool { return n.worker == j.cancelled }) {
-				t.violated(j, "was cancelled%s, but %s, which had it, was never told", j.since(), j.cancelled)
+				when := ""
+				if j.cancelStep != 0 {
+					when = fmt.Sprintf(" at step %d", j.cancelStep)
+				}
+				t.violated(j, "was cancelled%s, but %s, which had it, was never told", when, j.cancelled)
 			}
 		}
 		return checker{
 			wrote: func(s *step, w *write) {
 				if s.job.state == cancelled && s.Phase == "cancel_write" && w.intent.stored {
-					s.job.cancelled = w.intent.worker
+					s.job.cancelled, s.job.cancelStep = w.intent.worker, s.Step
 					if s.job.worker != "" {
 						s.job.cancelled = s.job.worker
 					}
