@@ -15,10 +15,11 @@ import (
 	"github.com/faultline-sim/faultline/faults/suggest"
 )
 
-// decoder reads the nodes of one document into a plan, strictly, and remembers where each key
-// stands.
+// decoder reads the nodes of one document into a plan or the like, strictly, and remembers where each
+// key stands.
 type decoder struct {
-	at map[string]*token.Position // of each key's value
+	what string                     // the document is, such as "a plan"
+	at   map[string]*token.Position // of each key's value
 }
 
 // problem is a PlanError at a token.
@@ -37,7 +38,7 @@ func (d *decoder) value(path string, node ast.Node, v reflect.Value, f field) *p
 	d.at[path] = tok.Position
 	switch node.(type) {
 	case *ast.AnchorNode, *ast.AliasNode, *ast.TagNode:
-		return fail(tok, path, fmt.Sprintf("%s uses an anchor, an alias or a tag", path), "a plan is plain YAML: write the value out")
+		return fail(tok, path, fmt.Sprintf("%s uses an anchor, an alias or a tag", path), d.what+" is plain YAML: write the value out, in quotes if it begins with * or &")
 	case *ast.NullNode:
 		switch v.Kind() {
 		case reflect.Struct, reflect.Slice, reflect.Map:
@@ -79,14 +80,14 @@ func (d *decoder) mapping(path string, node ast.Node, v reflect.Value) *problem 
 	m, ok := node.(*ast.MappingNode)
 	fields := fieldsOf(v.Type())
 	if !ok {
-		return fail(firstToken(node), path, fmt.Sprintf("%s is not a mapping", whole(path)), "give keys such as "+strings.Join(fieldNames(fields)[:min(3, len(fields))], ", "))
+		return fail(firstToken(node), path, fmt.Sprintf("%s is not a mapping", d.whole(path)), "give keys such as "+strings.Join(fieldNames(fields)[:min(3, len(fields))], ", "))
 	}
 	for _, entry := range m.Values {
 		key := entry.Key.GetToken()
 		i := slices.IndexFunc(fields, func(f field) bool { return f.name == key.Value })
 		if _, plain := entry.Key.(*ast.StringNode); !plain || i < 0 {
 			known := fieldNames(fields)
-			return fail(key, join(path, key.Value), fmt.Sprintf("unknown key %q in %s", key.Value, whole(path)), "known are "+strings.Join(known, ", ")+suggest.Hint(key.Value, known))
+			return fail(key, join(path, key.Value), fmt.Sprintf("unknown key %q in %s", key.Value, d.whole(path)), "known are "+strings.Join(known, ", ")+suggest.Hint(key.Value, known))
 		}
 		if p := d.value(join(path, fields[i].name), entry.Value, v.Field(fields[i].index), fields[i]); p != nil {
 			return p
@@ -216,9 +217,9 @@ func join(path, key string) string {
 	return path + "." + key
 }
 
-func whole(path string) string {
+func (d *decoder) whole(path string) string {
 	if path == "" {
-		return "a plan"
+		return d.what
 	}
 	return path
 }

@@ -9,6 +9,7 @@ import (
 
 	"github.com/faultline-sim/faultline/engine/safety/kernel"
 	"github.com/faultline-sim/faultline/engine/safety/safetypb"
+	"github.com/faultline-sim/faultline/faults/suggest"
 	"github.com/faultline-sim/faultline/invariants"
 	"github.com/faultline-sim/faultline/scenarios/world"
 	"github.com/faultline-sim/faultline/sim"
@@ -87,8 +88,8 @@ func checkKernel(p *Plan) *PlanError {
 
 func checkRules(path string, rules []kernel.Rule, output []kernel.OutputRule) *PlanError {
 	at := func(list string, i int, e *kernel.RuleError) *PlanError {
-		where := fmt.Sprintf("%s.%s[%d].%s", path, list, i, e.Field)
-		return &PlanError{Path: where, Message: where + " " + e.Message, Remedy: e.Remedy}
+		where := join(path, fmt.Sprintf("%s[%d].%s", list, i, e.Field))
+		return &PlanError{Path: where, Message: where + " " + e.Message, Remedy: e.Remedy + suggest.Hint(e.Word, e.Meant)}
 	}
 	for i := range rules {
 		if e := rules[i].Validate(); e != nil {

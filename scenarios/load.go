@@ -140,7 +140,7 @@ func Parse(name string, data []byte) (*Plan, error) {
 // Document reads the one YAML document of a file that is not a plan, within the same bounds; what
 // names the file's kind in errors, such as "a sweep". What is wrong with it is a [*PlanError].
 func Document(name, what string, data []byte) (ast.Node, error) {
-	body, err := document(data, what)
+	body, err := document(data, what, "a name")
 	if err != nil {
 		return nil, inFile(name, data, err)
 	}
@@ -166,7 +166,7 @@ func inFile(name string, data []byte, err error) error {
 }
 
 func parse(data []byte) (*Plan, error) {
-	body, err := document(data, "a plan")
+	body, err := document(data, "a plan", "a name: `faultline explain calm` shows a whole one")
 	if err != nil {
 		return nil, err
 	}
@@ -174,7 +174,7 @@ func parse(data []byte) (*Plan, error) {
 	if !ok {
 		return nil, fail(firstToken(body), "", "a plan is a mapping of keys", "give keys such as name, workload and faults")
 	}
-	d := &decoder{at: map[string]*token.Position{}}
+	d := &decoder{what: "a plan", at: map[string]*token.Position{}}
 	p := Defaults()
 	// First what the meaning of the other keys hangs on: the format and the preset.
 	if err := d.only("version", root, p); err != nil {
@@ -210,8 +210,8 @@ func parse(data []byte) (*Plan, error) {
 	return p, nil
 }
 
-// document returns the one document that data holds.
-func document(data []byte, what string) (ast.Node, error) {
+// document returns the one document that data holds; has is what it needs at least.
+func document(data []byte, what, has string) (ast.Node, error) {
 	data = bytes.TrimPrefix(data, []byte("\ufeff"))
 	switch {
 	case len(data) > planBytesMax:
@@ -244,11 +244,7 @@ func document(data []byte, what string) (ast.Node, error) {
 		}
 	}
 	if body == nil {
-		example := ""
-		if what == "a plan" {
-			example = ": `faultline explain calm` shows a whole one"
-		}
-		return nil, &PlanError{Message: "this is empty", Remedy: what + " has at least a name" + example}
+		return nil, &PlanError{Message: "this is empty", Remedy: what + " has at least " + has}
 	}
 	return body, nil
 }

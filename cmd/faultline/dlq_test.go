@@ -32,6 +32,7 @@ func TestDLQ(t *testing.T) {
 		"--topic", "job.away=away", "--topic", "job.half=half", "--topic", "job.lost=lost",
 		"--set", "engine.replay.backoff_base=100ms"}, at...), fast...)...)
 	s.is(200, `"status":"ok"`)
+	s.says(`Dead letters are triaged by ` + policy + `: \d rules\n`)
 	worker := func(id, reason string) {
 		start(t, "worker", "--id", id, "--pool", id, "--fail-rate", "1", "--fail-reason", reason, "--heartbeat", "200ms", at[2], at[3])
 		client(t, exitViolated, at, "submit", "--id", id+"-job", "--topic", "job."+id, "--wait")

@@ -93,7 +93,7 @@ func (f *kernelFlags) run(ctx context.Context, stdout, stderr io.Writer) error {
 	server.Register(s)
 	p := newPrinter(stdout)
 	p.line("Safety kernel at %s, %s", p.paint(bold, listener.Addr().String()), how)
-	p.line("  %s; rules for jobs: %d, for output: %d; %s", f.policy, len(policy.Rules), len(policy.Output), policy.Snapshot())
+	p.line("  %s", f.says(policy))
 	go func() {
 		<-ctx.Done()
 		s.GracefulStop()
@@ -114,12 +114,21 @@ func (f *kernelFlags) load() (*kernel.Server, kernel.Policy, error) {
 	if err != nil {
 		return nil, kernel.Policy{}, fail(exitUsage, "%s: %v; give --policy a file that can be read", f.policy, scenarios.FileReason(err))
 	}
-	policy, err := kernel.Parse(f.policy, data)
+	policy, err := scenarios.ParsePolicy(f.policy, data)
 	if err != nil {
-		return nil, policy, fail(exitUsage, "%s", firstLine(err))
+		return nil, policy, err
 	}
 	server, err := kernel.NewServer(policy)
 	return server, policy, err
+}
+
+// says what the policy comes to.
+func (f *kernelFlags) says(policy kernel.Policy) string {
+	otherwise := policy.Default
+	if otherwise == "" {
+		otherwise = kernel.Allow + ", as it gives no default"
+	}
+	return fmt.Sprintf("%s: rules for jobs: %d, of others: %s; rules for output: %d, of other: %s; %s", f.policy, len(policy.Rules), otherwise, len(policy.Output), kernel.Allow, policy.Snapshot())
 }
 
 // tls is how the kernel is to be spoken to.

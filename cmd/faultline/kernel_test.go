@@ -47,6 +47,7 @@ func TestAKernelDecides(t *testing.T) {
 	cert, key := certify(t)
 	k := start(t, "kernel", "--policy", policy, "--listen", "127.0.0.1:0", "--tls-cert", cert, "--tls-key", key)
 	addr := k.says(`Safety kernel at (\S+), with TLS`)
+	k.says(`policy.yaml: rules for jobs: 1, of others: ALLOW, as it gives no default; rules for output: 0, of other: ALLOW; sha256:`)
 
 	t.Setenv(envKernelCA, cert)
 	t.Setenv(envKernelTLS, "true")

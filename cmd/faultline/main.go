@@ -13,7 +13,6 @@ import (
 	"syscall"
 
 	"github.com/spf13/cobra"
-	"github.com/spf13/pflag"
 
 	"github.com/faultline-sim/faultline/faults/suggest"
 	"github.com/faultline-sim/faultline/scenarios"
@@ -195,28 +194,6 @@ func commandNames(cmd *cobra.Command) []string {
 		}
 	}
 	return names
-}
-
-// flagProblem puts pflag's error in the house's words.
-func flagProblem(cmd *cobra.Command, err error) string {
-	var missing *pflag.NotExistError
-	if !errors.As(err, &missing) {
-		return err.Error()
-	}
-	var known []string
-	cmd.Flags().VisitAll(func(f *pflag.Flag) {
-		if !f.Hidden {
-			known = append(known, f.Name)
-		}
-	})
-	name := missing.GetSpecifiedName()
-	if missing.GetSpecifiedShortnames() != "" {
-		return fmt.Sprintf("unknown flag -%s", name)
-	}
-	if c := suggest.Closest(name, known); c != "" {
-		return fmt.Sprintf("unknown flag --%s (did you mean --%s?)", name, c)
-	}
-	return fmt.Sprintf("unknown flag --%s", name)
 }
 
 // oneArg wants exactly one argument, which the error calls what.

@@ -1,11 +1,6 @@
 package main
 
-import (
-	"slices"
-	"strings"
-
-	"github.com/faultline-sim/faultline/engine"
-)
+import "github.com/faultline-sim/faultline/engine"
 
 // envOutputPolicy turns the output policy on or off (seed 003, section 7).
 const envOutputPolicy = "OUTPUT_POLICY_ENABLED"
@@ -15,7 +10,7 @@ const envOutputPolicy = "OUTPUT_POLICY_ENABLED"
 func (f *safetyFlags) outputPolicy(s *engine.Settings, sets []string) error {
 	const key = enginePrefix + "output.enabled"
 	from := "--set " + key + "=true"
-	if !slices.ContainsFunc(sets, func(set string) bool { name, _, _ := strings.Cut(set, "="); return strings.TrimSpace(name) == key }) {
+	if !gives(sets, key) {
 		on, err := envBool(envOutputPolicy)
 		if err != nil {
 			return err

@@ -1,12 +1,10 @@
 package main
 
 import (
-	"bytes"
+	"cmp"
 	"crypto/tls"
 	"crypto/x509"
-	"errors"
 	"fmt"
-	"io"
 	"net"
 	"os"
 	"slices"
@@ -14,7 +12,6 @@ import (
 	"strings"
 	"time"
 
-	"github.com/goccy/go-yaml"
 	"github.com/spf13/cobra"
 	"google.golang.org/grpc"
 	"google.golang.org/grpc/backoff"
@@ -48,51 +45,82 @@ func (f *safetyFlags) add(cmd *cobra.Command) {
 // failMode puts into s what the environment or else the file says of it, unless a --set does.
 func (f *safetyFlags) failMode(s *engine.Settings, sets []string) error {
 	const key = enginePrefix + "policy.fail_mode"
-	mode, from := os.Getenv(envFailMode), envFailMode
-	var inFile string
+	mode := engine.FailMode(os.Getenv(envFailMode))
+	if mode != "" && mode != engine.FailModeClosed && mode != engine.FailModeOpen {
+		return fail(exitUsage, "%s is %q; one of closed, open", envFailMode, mode)
+	}
 	if f.config != "" {
-		var err error
-		if inFile, err = readSafetyConfig(f.config); err != nil {
+		inFile, err := readSafetyConfig(f.config)
+		if err != nil {
 			return err
 		}
+		mode = cmp.Or(mode, inFile)
 	}
-	if mode == "" {
-		mode, from = inFile, f.config+": input_policy.fail_mode"
+	if mode != "" && !gives(sets, key) {
+		s.Policy.FailMode = mode
 	}
-	switch {
-	case mode == "" || slices.ContainsFunc(sets, func(set string) bool { name, _, _ := strings.Cut(set, "="); return strings.TrimSpace(name) == key }):
-		return nil
-	case mode != string(engine.FailModeClosed) && mode != string(engine.FailModeOpen):
-		return fail(exitUsage, "%s is %q; one of closed, open", from, mode)
-	}
-	s.Policy.FailMode = engine.FailMode(mode)
 	return nil
 }
 
-// readSafetyConfig returns the fail mode that a file gives; "" is none.
-func readSafetyConfig(path string) (string, error) {
+// idle refuses what is said about a safety kernel where there is none: whoever says it believes that jobs are
+// checked.
+func (f *safetyFlags) idle(sets []string) error {
+	if f.kernel != "" {
+		return nil
+	}
+	said := ""
+	for _, env := range []string{envKernelInsecure, envKernelTLS} {
+		on, err := envBool(env)
+		if err != nil {
+			return err
+		}
+		if on {
+			said = env
+		}
+	}
+	switch {
+	case f.config != "":
+		said = "--safety-config"
+	case gives(sets, enginePrefix+"policy."):
+		said = "--set " + enginePrefix + "policy"
+	case os.Getenv(envFailMode) != "":
+		said = envFailMode
+	case os.Getenv(envKernelCA) != "":
+		said = envKernelCA
+	}
+	if said == "" {
+		return nil
+	}
+	return fail(exitUsage, "%s is about a safety kernel, and none is given, so that every job would run unchecked; give --safety-kernel, or take it away", said)
+}
+
+// gives says whether one of the --set is about key, or about what is under it if it ends in a dot.
+func gives(sets []string, key string) bool {
+	return slices.ContainsFunc(sets, func(set string) bool {
+		name, _, _ := strings.Cut(set, "=")
+		name = strings.TrimSpace(name)
+		return name == key || strings.HasSuffix(key, ".") && strings.HasPrefix(name, key)
+	})
+}
+
+// readSafetyConfig returns the fail mode that a file gives.
+func readSafetyConfig(path string) (engine.FailMode, error) {
 	data, err := os.ReadFile(path)
 	if err != nil {
 		return "", fail(exitUsage, "%s: %v; give --safety-config a file that can be read", path, scenarios.FileReason(err))
 	}
 	var c struct {
 		InputPolicy struct {
-			FailMode string `yaml:"fail_mode"`
+			FailMode engine.FailMode `yaml:"fail_mode" oneof:"closed,open"`
 		} `yaml:"input_policy"`
 	}
-	d := yaml.NewDecoder(bytes.NewReader(data), yaml.Strict())
-	err = d.Decode(&c)
-	var at yaml.Error
-	switch {
-	case err == nil && !errors.Is(d.Decode(&struct{}{}), io.EOF):
-		return "", fail(exitUsage, "%s: a second document begins here; it holds input_policy.fail_mode alone", path)
-	case err == nil, errors.Is(err, io.EOF):
-		return c.InputPolicy.FailMode, nil
-	case errors.As(err, &at) && at.GetToken() != nil:
-		pos := at.GetToken().Position
-		return "", fail(exitUsage, "%s:%d:%d: %s; it holds input_policy.fail_mode alone", path, pos.Line, pos.Column, at.GetMessage())
-	}
-	return "", fail(exitUsage, "%s: %v", path, err)
+	err = scenarios.OtherFile{What: "a safety config", Has: "input_policy.fail_mode"}.Read(path, data, &c, func() *scenarios.PlanError {
+		if c.InputPolicy.FailMode == "" {
+			return &scenarios.PlanError{Path: "input_policy", Message: "input_policy.fail_mode is missing", Remedy: "one of closed, open"}
+		}
+		return nil
+	})
+	return c.InputPolicy.FailMode, err
 }
 
 // dial is the connection to the kernel, or nil without one. It does no I/O: a kernel that is not there yet is
@@ -157,7 +185,7 @@ func envBool(name string) (bool, error) {
 	}
 	b, err := strconv.ParseBool(text)
 	if err != nil {
-		return false, fail(exitUsage, "%s is %q; give true or false", name, text)
+		return false, fail(exitUsage, "%s is %q; give %s", name, text, truths)
 	}
 	return b, nil
 }

@@ -3,6 +3,7 @@ package main
 import (
 	"context"
 	"errors"
+	"fmt"
 	"io"
 	"log/slog"
 	"os"
@@ -110,6 +111,9 @@ func (f *schedulerFlags) run(ctx context.Context, stdout, stderr io.Writer) erro
 	if err := f.outputPolicy(&settings, f.sets); err != nil {
 		return err
 	}
+	if err := f.idle(f.sets); err != nil {
+		return err
+	}
 	safety, secured, err := f.dial()
 	if err != nil {
 		return err
@@ -118,7 +122,13 @@ func (f *schedulerFlags) run(ctx context.Context, stdout, stderr io.Writer) erro
 	if err != nil {
 		return err
 	}
-	settings.Replay.Enabled = settings.Replay.Enabled || triage != nil
+	if triage != nil {
+		if gives(f.sets, enginePrefix+"replay.enabled") && !settings.Replay.Enabled || !settings.Replay.Triage {
+			return fail(exitUsage, "--dlq-policy says how dead letters are triaged, and --set that they are not; take one of the two away")
+		}
+		settings.Replay.Enabled = true
+		changes = append(changes, fmt.Sprintf("Dead letters are triaged by %s: %s", f.dlqPolicy, plural(len(triage.Rules), "rule")))
+	}
 	routes, err := parseTopics(f.topics)
 	if err != nil {
 		return err

@@ -15,11 +15,34 @@ const (
 	hintNode       = "node"       // node.arch=arm64: the worker's label node.arch is arm64
 )
 
+// hintKinds are those prefixes.
+var hintKinds = []string{hintPlacement, hintConstraint, hintNode}
+
+// Hints are the labels that bear on who is picked, as a person reads of them.
+const Hints = job.LabelPreferredPool + ", " + job.LabelPreferredWorker + ", " + hintPlacement + ".KEY, " + hintConstraint + ".KEY and " + hintNode + ".KEY"
+
+// IsHint says whether a label bears on who is picked.
+func IsHint(label string) bool {
+	kind, key, _ := strings.Cut(label, ".")
+	return label == job.LabelPreferredPool || label == job.LabelPreferredWorker || key != "" && slices.Contains(hintKinds, kind)
+}
+
+// HintsLike are hints that a label may have been meant for.
+func HintsLike(label string) []string {
+	list := []string{job.LabelPreferredPool, job.LabelPreferredWorker}
+	if _, key, ok := strings.Cut(label, "."); ok {
+		for _, kind := range hintKinds {
+			list = append(list, kind+"."+key)
+		}
+	}
+	return list
+}
+
 // hinted says whether a job's labels bind whoever is picked.
 func hinted(labels map[string]string) bool {
 	for label := range labels {
 		kind, _, ok := strings.Cut(label, ".")
-		if ok && (kind == hintPlacement || kind == hintConstraint || kind == hintNode) {
+		if ok && slices.Contains(hintKinds, kind) {
 			return true
 		}
 	}

@@ -1,7 +1,7 @@
 // Package kernel is a safety kernel and an output policy driven by a short list of rules: the services
 // that the scheduler asks over gRPC (seed 003, sections 1, 2 and 6).
 //
-// A [Policy] is read strictly from YAML, or built; a [Server] answers by it, and by another as soon as it is
+// A [Policy] is built, or read from YAML; a [Server] answers by it, and by another as soon as it is
 // given one:
 //
 //	default: ALLOW

@@ -3,6 +3,7 @@ package kernel_test
 import (
 	"testing"
 
+	"github.com/goccy/go-yaml"
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 	"pgregory.net/rapid"
@@ -13,8 +14,8 @@ import (
 
 func serve(t *testing.T, text string) *kernel.Server {
 	t.Helper()
-	p, err := kernel.Parse("policy.yaml", []byte(text))
-	require.NoError(t, err)
+	var p kernel.Policy
+	require.NoError(t, yaml.Unmarshal([]byte(text), &p))
 	s, err := kernel.NewServer(p)
 	require.NoError(t, err)
 	return s
@@ -92,30 +93,41 @@ func TestAnotherPolicyCountsAtOnce(t *testing.T) {
 	assert.Equal(t, pb.Decision_DENY, again.GetDecision(), "a policy that makes no sense changes nothing")
 }
 
-func TestAPolicyIsReadStrictly(t *testing.T) {
-	for text, problem := range map[string]string{
-		"":                                   "policy.yaml: this is empty",
-		"rules: [{topic: a, verdikt: DENY}]": `policy.yaml:1:20: unknown field "verdikt"`,
-		"default: MAYBE":                     `policy.yaml:1:10: default is "MAYBE"; one of ALLOW`,
-		"default: ALLOW_WITH_CONSTRAINTS":    "default is",
-		"rules: [{topic: a}]":                `rules[0].decision is ""; one of ALLOW`,
-		"rules:\n- decision: DENY\n- {topic: a,\n   decision: NOPE}": `policy.yaml:4:14: rules[1].decision is "NOPE"; one of ALLOW`,
-		"rules:\n- decision: DENY\n- topic: a":                       `policy.yaml:3:`,
-		"rules: [{decision: ALLOW_WITH_CONSTRAINTS}]":                "there are none",
-		"rules: [{decision: ALLOW, constraints: a=b}]":               "bind nobody",
-		"rules: [{decision: ALLOW, labels: a}]":                      "rules[0].labels has the entry",
-		"rules: [{decision: ALLOW, labels: 'a=1,a=2'}]":              "rules[0].labels has the entry",
-		"output: [{decision: REQUIRE_APPROVAL}]":                     "output[0].decision",
-		"output: [{decision: DENY, sync: true, content: x}]":         "not to be seen",
-		"output: [{decision: DENY, redacted_ptr: x}]":                "leads nowhere",
-		"rules: [{decision: DENY, decision: ALLOW}]":                 "policy.yaml:1:",
-		"default: ALLOW\n---\ndefault: DENY":                         "second document",
-		"rules: {":                                                   "policy.yaml:1:",
-		"rules: 7":                                                   "policy.yaml:1:",
+// A rule that could not do what it seems to is refused.
+func TestARuleIsRefused(t *testing.T) {
+	constrained := func(labels string) kernel.Rule {
+		return kernel.Rule{Decision: kernel.AllowWithConstraints, Constraints: labels}
+	}
+	for problem, p := range map[string]kernel.Policy{
+		`default is "MAYBE"; one of ALLOW`:                         {Default: "MAYBE"},
+		`default is "ALLOW_WITH_CONSTRAINTS"`:                      {Default: kernel.AllowWithConstraints},
+		`rules[0].decision is ""; one of ALLOW`:                    {Rules: []kernel.Rule{{Topic: "a"}}},
+		`rules[1].decision is "NOPE"`:                              {Rules: []kernel.Rule{{Decision: kernel.Deny}, {Decision: "NOPE"}}},
+		`there are none`:                                           {Rules: []kernel.Rule{constrained("")}},
+		`bind nobody`:                                              {Rules: []kernel.Rule{{Decision: kernel.Allow, Constraints: "placement.zone=eu"}}},
+		`rules[0].constraints has "plcement.zone", which binds no`: {Rules: []kernel.Rule{constrained("placement.zone=eu,plcement.zone=eu")}},
+		`rules[0].constraints has "zone", which binds no job`:      {Rules: []kernel.Rule{constrained("zone=eu")}},
+		`rules[0].constraints has "node.", which binds no job`:     {Rules: []kernel.Rule{constrained("node.=eu")}},
+		`has "preferred_pool" without a value`:                     {Rules: []kernel.Rule{constrained("preferred_pool=")}},
+		`has the value "eu-*", and a constraint is no pattern`:     {Rules: []kernel.Rule{constrained("placement.zone=eu-*")}},
+		`rules[0].labels has the entry "a"`:                        {Rules: []kernel.Rule{{Decision: kernel.Deny, Labels: "a"}}},
+		`rules[0].labels has the entry "a=2"`:                      {Rules: []kernel.Rule{{Decision: kernel.Deny, Labels: "a=1,a=2"}}},
+		`rules[0].labels names the label "a*"`:                     {Rules: []kernel.Rule{{Decision: kernel.Deny, Labels: "a*=1"}}},
+		`rules[0].labels has the value "eu-[12]", where [ means`:   {Rules: []kernel.Rule{{Decision: kernel.Deny, Labels: "region=eu-[12]"}}},
+		`rules[0].job_id is "[pq]*", where [ means nothing`:        {Rules: []kernel.Rule{{Decision: kernel.Deny, JobID: "[pq]*"}}},
+		`rules[0].tenant is "t?", where ? means nothing`:           {Rules: []kernel.Rule{{Decision: kernel.Deny, Tenant: "t?"}}},
+		`rules[0].topic is "job.>", where > means nothing`:         {Rules: []kernel.Rule{{Decision: kernel.Deny, Topic: "job.>"}}},
+		`output[0].decision is "REQUIRE_APPROVAL"`:                 {Output: []kernel.OutputRule{{Decision: kernel.RequireApproval}}},
+		`not to be seen`:                                           {Output: []kernel.OutputRule{{Decision: kernel.Deny, Sync: true, Content: "x"}}},
+		`leads nowhere`:                                            {Output: []kernel.OutputRule{{Decision: kernel.Deny, RedactedPtr: "x"}}},
+		`output[0].job_id is "a?"`:                                 {Output: []kernel.OutputRule{{Decision: kernel.Deny, JobID: "a?"}}},
 	} {
-		_, err := kernel.Parse("policy.yaml", []byte(text))
-		require.Error(t, err, text)
-		assert.ErrorContains(t, err, problem, text)
+		_, err := kernel.NewServer(p)
+		assert.ErrorContains(t, err, problem)
+	}
+	for _, labels := range []string{"preferred_pool=gpu", "preferred_worker_id=worker-1", "placement.zone=eu", "constraint.gpu=", "node.arch=arm64"} {
+		_, err := kernel.NewServer(kernel.Policy{Rules: []kernel.Rule{constrained(labels)}})
+		assert.NoError(t, err)
 	}
 }
 
