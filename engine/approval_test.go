@@ -70,7 +70,7 @@ func TestAJobGoesOnOnceItIsApproved(t *testing.T) {
 
 	asked, err := h.client().Look(t.Context(), "job-1")
 	require.NoError(t, err)
-	assert.Equal(t, Asked{State: job.ApprovalRequired, Hash: req.Hash(), Request: req}, asked)
+	assert.Equal(t, Asked{State: job.ApprovalRequired, Hash: req.Hash(), Request: req, Reason: "it sends mail"}, asked)
 	require.NoError(t, h.client().Approve(t.Context(), "job-1", asked.Hash, "ops"))
 	assert.Equal(t, job.ApprovalRequired, h.record().State, "a scheduler takes it on")
 	approvedReq := h.resubmitted()

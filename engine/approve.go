@@ -25,6 +25,7 @@ type Asked struct {
 	State   job.State // Absent if there is no such job
 	Hash    string    // of the request, which an approval is bound to
 	Request job.Request
+	Reason  string // why it is to be approved, in words
 }
 
 // Look returns what there is to approve.
@@ -40,7 +41,7 @@ func (c *Client) Look(ctx context.Context, jobID string) (Asked, error) {
 	if err != nil {
 		return Asked{}, fmt.Errorf("look at %s: %w", jobID, err)
 	}
-	return Asked{State: rec.State, Hash: req.Hash(), Request: req}, nil
+	return Asked{State: rec.State, Hash: req.Hash(), Request: req, Reason: rec.Decided.Asks}, nil
 }
 
 // Approve lets a job in APPROVAL_REQUIRED go on (seed 003, section 1, approval flow): it writes the approval

@@ -66,7 +66,7 @@ func (e *Engine) admit(ctx context.Context, h *handling) (goes bool, err error) 
 		h.decided = &decided
 		return true, nil
 	case safety.RequireApproval:
-		decided.JobHash = h.req.Hash()
+		decided.JobHash, decided.Asks = h.req.Hash(), v.Reason
 		if e.approvalOf(&h.rec, h.req) == approved {
 			h.decided = &decided
 			return true, nil

@@ -26,7 +26,7 @@ func newApprove() *cobra.Command {
 		Short: "Approve a job that waits for it",
 		Long: `Approve lets a job go on that the safety kernel has parked as APPROVAL_REQUIRED.
 An approval is bound to the hash of what was looked at: with --look it shows the
-request and its hash and approves nothing; with --hash it approves that request
+request, its hash and why it must be approved, and approves nothing; with --hash it approves that request
 and no other, should the job have been submitted again as something else. It
 counts for engine.policy.approval_ttl.
 
@@ -85,6 +85,9 @@ func (f *approveFlags) run(ctx context.Context, id string, stdout io.Writer) err
 			return err
 		}
 		p.line("%s", request)
+		if seen.Reason != "" {
+			p.line("It needs an approval: %s", seen.Reason)
+		}
 		p.line("Approve it: faultline approve %s --hash %s", id, seen.Hash)
 		return nil
 	}

@@ -39,9 +39,9 @@ const (
 	awaitBatch = 1_000                  // records in one round trip
 )
 
-// awaitJobs reads the jobs' records until all are terminal, or until timeout is over, if it is not 0.
-// A Redis that does not answer meanwhile is asked again.
-func awaitJobs(ctx context.Context, client *redis.Client, ids []string, timeout time.Duration, show *progress) ([]ending, error) {
+// awaitJobs reads the jobs' records until all are terminal, or until timeout is over, if it is not 0: then late
+// says so. A Redis that does not answer meanwhile is asked again.
+func awaitJobs(ctx context.Context, client *redis.Client, ids []string, timeout time.Duration, show *progress, stderr io.Writer) (_ []ending, late string, _ error) {
 	deadline := make(<-chan time.Time)
 	if timeout > 0 {
 		deadline = time.After(timeout)
@@ -53,11 +53,29 @@ func awaitJobs(ctx context.Context, client *redis.Client, ids []string, timeout 
 	}
 	tick := time.NewTicker(awaitEvery)
 	defer tick.Stop()
+	say := func(format string, args ...any) {
+		show.done()
+		fmt.Fprintf(stderr, "faultline: "+format+"\n", args...)
+	}
+	away, parked := false, false // what has been said
 	for {
 		err := refresh(ctx, client, open)
 		open = slices.DeleteFunc(open, func(o *ending) bool { return o.State.Terminal() })
 		if len(open) == 0 {
-			return list, nil
+			return list, "", nil
+		}
+		switch {
+		case ctx.Err() != nil:
+		case err != nil && !away:
+			away = true
+			say("Redis does not answer: %v; asking again", netReason(err))
+		case err == nil && away:
+			away = false
+			say("Redis answers again")
+		}
+		if i := slices.IndexFunc(open, func(o *ending) bool { return o.State == job.ApprovalRequired }); i >= 0 && !parked {
+			parked = true
+			say("%s waits for its approval%s; `faultline approve %s --look` shows it", open[i].Job, of(": ", open[i].Reason), open[i].Job)
 		}
 		if err != nil {
 			show.show("%d of %d jobs have ended; Redis does not answer: %v", len(list)-len(open), len(list), netReason(err))
@@ -66,9 +84,13 @@ func awaitJobs(ctx context.Context, client *redis.Client, ids []string, timeout 
 		}
 		select {
 		case <-ctx.Done():
-			return nil, fail(exitInterrupted, "interrupted; the jobs go on, %d of %d have ended", len(list)-len(open), len(list))
+			return nil, "", fail(exitInterrupted, "interrupted; the jobs go on, %d of %d have ended", len(list)-len(open), len(list))
 		case <-deadline:
-			return list, nil
+			late = fmt.Sprintf("--timeout, %v, came first: %d of %s ended", timeout, len(list)-len(open), plural(len(list), "job"))
+			if err != nil {
+				late += fmt.Sprintf("; Redis does not answer: %v", netReason(err))
+			}
+			return list, late, nil
 		case <-tick.C:
 		}
 	}
@@ -79,7 +101,7 @@ func refresh(ctx context.Context, client *redis.Client, open []*ending) error {
 		ctx, cancel := context.WithTimeout(ctx, answerWithin)
 		cmds, err := client.Pipelined(ctx, func(p redis.Pipeliner) error {
 			for _, o := range batch {
-				p.HMGet(ctx, store.JobKey(o.Job), "state", "attempts", "worker", "reason_code", "reason")
+				p.HMGet(ctx, store.JobKey(o.Job), "state", "attempts", "worker", "reason_code", "reason", "approval_reason")
 			}
 			return nil
 		})
@@ -92,6 +114,9 @@ func refresh(ctx context.Context, client *redis.Client, open []*ending) error {
 			text := func(n int) string { s, _ := values[n].(string); return s }
 			o := batch[i]
 			o.State, o.Worker, o.ReasonCode, o.Reason = job.State(text(0)), text(2), text(3), text(4)
+			if o.State == job.ApprovalRequired {
+				o.ReasonCode, o.Reason = "", text(5)
+			}
 			o.Attempts, _ = strconv.Atoi(text(1))
 		}
 	}
@@ -108,9 +133,9 @@ func printJobs(w io.Writer, list []ending) error {
 	return enc.Encode(map[string]any{"version": submitVersion, "jobs": list})
 }
 
-// conclude says what became of the jobs: how many ended in which state, and why those did that did not
-// succeed.
-func conclude(p *printer, list []ending) error {
+// conclude says what became of the jobs: how many ended in which state, why those did that did not succeed, and
+// what tells more of those that wait.
+func conclude(p *printer, list []ending, late string) error {
 	count := map[job.State]int{}
 	code := exitHeld
 	var bad []ending
@@ -152,8 +177,19 @@ func conclude(p *printer, list []ending) error {
 		}
 		p.line("  %s is %s (%s)", o.Job, o.State, why)
 	}
+	for _, hint := range []struct {
+		parked bool
+		text   string
+	}{{true, "`faultline approve %s --look` shows what waits for its approval."}, {false, "`faultline show %s` says what it waits for."}} {
+		i := slices.IndexFunc(bad, func(o ending) bool {
+			return !o.State.Terminal() && o.State != job.Absent && (o.State == job.ApprovalRequired) == hint.parked
+		})
+		if i >= 0 {
+			p.line("  "+hint.text, bad[i].Job)
+		}
+	}
 	if code == exitHeld {
 		return nil
 	}
-	return &exitError{code: code}
+	return &exitError{code: code, text: late}
 }

@@ -171,7 +171,7 @@ func (f *submitFlags) run(ctx context.Context, stdout, stderr io.Writer, given f
 		}
 		return nil
 	}
-	found, err := awaitJobs(ctx, c.redis, ids, f.timeout, show)
+	found, late, err := awaitJobs(ctx, c.redis, ids, f.timeout, show, stderr)
 	show.done()
 	if err != nil {
 		return err
@@ -181,7 +181,7 @@ func (f *submitFlags) run(ctx context.Context, stdout, stderr io.Writer, given f
 			return err
 		}
 	}
-	return conclude(p, found)
+	return conclude(p, found, late)
 }
 
 func (f *submitFlags) again() string {

@@ -44,6 +44,7 @@ const (
 	fieldSnapshot    = "policy_snapshot"
 	fieldConstraints = "constraints"
 	fieldJobHash     = "job_hash"
+	fieldAsks        = "approval_reason"
 
 	fieldApprovalHash = "approval_hash"
 	fieldApprovedAt   = "approved_at"
@@ -81,6 +82,7 @@ type Decided struct {
 	Snapshot    string            // which policy decided
 	Constraints map[string]string // labels that the dispatch has on top of the request's
 	JobHash     string            // with REQUIRE_APPROVAL: what the approval must be bound to
+	Asks        string            // likewise: why somebody must approve, in words
 }
 
 // FailOpen is the decision of a job that went on while the safety kernel could not be reached.
@@ -98,7 +100,7 @@ func (d *Decided) fields() ([]any, error) {
 	}
 	fields := []any{fieldDecision, d.Decision, fieldSnapshot, d.Snapshot, fieldConstraints, constraints}
 	if d.JobHash != "" {
-		fields = append(fields, fieldJobHash, d.JobHash)
+		fields = append(fields, fieldJobHash, d.JobHash, fieldAsks, d.Asks)
 	}
 	return fields, nil
 }
@@ -158,7 +160,7 @@ func parse(jobID string, m map[string]string) (Record, error) {
 		ReasonCode: m[fieldReasonCode],
 		Packet:     []byte(m[fieldRequest]),
 		ResultPtr:  m[fieldResultPtr],
-		Decided:    Decided{Decision: m[fieldDecision], Snapshot: m[fieldSnapshot], JobHash: m[fieldJobHash]},
+		Decided:    Decided{Decision: m[fieldDecision], Snapshot: m[fieldSnapshot], JobHash: m[fieldJobHash], Asks: m[fieldAsks]},
 		Fatal:      m[fieldFatal] == "true",
 	}
 	if !r.State.Valid() {

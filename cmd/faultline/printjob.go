@@ -1,0 +1,113 @@
+package main
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/faultline-sim/faultline/engine/job"
+)
+
+// job prints what there is to say of a job.
+func (p *printer) job(s *shown, now time.Time) {
+	j := &s.Job
+	p.line("%s is %s since %s, %s ago", p.paint(bold, j.Job), j.State, j.Since.Format(time.RFC3339), ago(now, j.Since))
+	if why := j.why(); why != "" {
+		p.line("  %s", why)
+	}
+	if hint := waitsFor(j.ending); hint != "" {
+		p.line("  %s", hint)
+	}
+	if j.State == job.Scheduled {
+		p.mates(s.Known, now)
+	}
+	p.line("  topic %s, %s%s%s", j.Topic, plural(j.Attempts, "attempt"), of(", tenant ", j.Tenant), of(", worker ", j.Worker))
+	if j.Decision != "" {
+		p.line("  safety kernel: %s%s%s", j.Decision, of(", policy ", j.Snapshot), of(", constraints ", pairsOf(j.Constraints)))
+	}
+	if j.ApprovedAt != nil {
+		p.line("  approved by %s at %s", j.ApprovedBy, j.ApprovedAt.Format(time.RFC3339))
+	}
+	deadline := ""
+	if j.DeadlineAt != nil {
+		deadline = j.DeadlineAt.Format(time.RFC3339)
+	}
+	p.line("  submitted at %s%s%s", j.SubmittedAt.Format(time.RFC3339), of(", deadline ", deadline), of(", replay of ", j.ReplayOf))
+	if j.ResultPtr != "" {
+		p.line("  output in Redis under %s", j.ResultPtr)
+	}
+	if e := s.Letter; e != nil {
+		p.line("  dead letter: %s; replay: %s%s", e.ReasonCode, e.ReplayStatus, becameOf(*e))
+		p.line("    `faultline dlq show %s` tells more of it", j.Job)
+	}
+	for _, r := range s.Replays {
+		state := string(r.State)
+		if r.State == job.Absent {
+			state = "without a record"
+		}
+		p.line("  replay %s is %s%s", r.Job, state, of(": ", r.why()))
+	}
+}
+
+// mates says which workers there are for a job that waits for one.
+func (p *printer) mates(known []knownMate, now time.Time) {
+	if len(known) == 0 {
+		p.line("  The schedulers have heard of no worker.")
+		return
+	}
+	p.line("  The schedulers have heard of:")
+	for i, w := range known {
+		if i == shownMax {
+			p.line("    ... and %d more", len(known)-i)
+			return
+		}
+		p.line("    %s of pool %s, %d of %d jobs, %s ago", w.Worker, w.Pool, w.Active, w.Most, ago(now, w.Heard))
+	}
+}
+
+// why is the reason that is on record, with its code.
+func (o *ending) why() string {
+	if o.ReasonCode == "" || o.Reason == "" {
+		return o.ReasonCode + o.Reason
+	}
+	return o.ReasonCode + ": " + o.Reason
+}
+
+// waitsFor says what a job that has not ended waits for, and what can be done about it.
+func waitsFor(o ending) string {
+	switch o.State {
+	case job.Pending:
+		return "It waits for a scheduler, or for a decision of its safety kernel; the schedulers' logs say which."
+	case job.ApprovalRequired:
+		return "It waits for its approval: faultline approve " + o.Job + " --look"
+	case job.Scheduled:
+		return "It waits for a worker; the schedulers' logs say why it has none."
+	case job.Dispatched:
+		return "It is on its way to its worker."
+	case job.Running:
+		return "Its worker has it, and has not reported a result."
+	}
+	return ""
+}
+
+// ago is how long something is past, for people.
+func ago(now, then time.Time) time.Duration { return max(0, now.Sub(then)).Round(time.Second) }
+
+// of is text after what it is of, or nothing.
+func of(what, text string) string {
+	if text == "" {
+		return ""
+	}
+	return what + text
+}
+
+// pairsOf is labels as a flag takes them.
+func pairsOf(labels map[string]string) string {
+	var pairs []string
+	for _, key := range slices.Sorted(maps.Keys(labels)) {
+		pairs = append(pairs, fmt.Sprintf("%s=%s", key, labels[key]))
+	}
+	return strings.Join(pairs, ",")
+}

@@ -1,0 +1,40 @@
+package main
+
+import (
+	"encoding/json"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+)
+
+// Of a job it is told where it is, what it waits for, why it failed, and how its replays ended.
+func TestShow(t *testing.T) {
+	_, at := alone(t, "--topic", "job.default=default", "--topic", "job.idle=idle")
+	redisAlone := []string{at[0], at[1], "--nats", "nats://127.0.0.1:1"}
+	client(t, exitUsage, redisAlone, "show", "job-1").says(`^faultline: Redis at \S+ holds no job "job-1"\n$`)
+
+	idle := client(t, exitInconclusive, at, "submit", "--id", "idle", "--topic", "job.idle", "--tenant", "a", "--wait", "--timeout", "1s")
+	idle.says(`(?m)^faultline: --timeout, 1s, came first: 0 of 1 job ended$`)
+	idle.says("(?m)^  `faultline show idle` says what it waits for.$")
+	shows := client(t, exitHeld, redisAlone, "show", "idle")
+	shows.says(`(?m)^idle is SCHEDULED since 20\S+Z, \d+s ago\n  It waits for a worker; the schedulers' logs say why it has none\.\n  The schedulers have heard of no worker\.\n  topic job.idle, \d attempts?, tenant a$`)
+
+	start(t, "worker", "--id", "worker-1", "--fail-rate", "1", "--fail-reason", "timeout", "--heartbeat", "200ms", at[2], at[3])
+	knows(t, at, "worker-1")
+	client(t, exitHeld, redisAlone, "show", "idle").says(`(?m)^  The schedulers have heard of:\n    worker-1 of pool default, 0 of 4 jobs, \d+s ago$`)
+	client(t, exitViolated, at, "submit", "--id", "bad", "--wait")
+	client(t, exitHeld, at, "dlq", "replay", "bad")
+	client(t, exitViolated, at, "submit", "--id", "bad-replay-1", "--wait")
+	failed := client(t, exitHeld, redisAlone, "show", "bad")
+	failed.says(`(?m)^bad is FAILED since \S+, \d+s ago\n  timeout: the worker was told to fail a share of its jobs\n  topic job.default, 1 attempt, worker worker-1$`)
+	failed.says("(?m)^  dead letter: timeout; replay: replayed, as bad-replay-1\n    `faultline dlq show bad` tells more of it\n  replay bad-replay-1 is FAILED: timeout: the worker was told")
+	client(t, exitHeld, redisAlone, "show", "bad-replay-1").says(`(?m)^  submitted at \S+, replay of bad$`)
+
+	var printed shown
+	asJSON := client(t, exitHeld, redisAlone, "show", "bad", "--json")
+	require.NoError(t, json.Unmarshal([]byte(asJSON.output()), &printed), asJSON.output())
+	assert.Equal(t, "FAILED", string(printed.Job.State))
+	assert.Equal(t, "timeout", printed.Letter.ReasonCode)
+	assert.Len(t, printed.Replays, 1)
+}
