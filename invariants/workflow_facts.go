@@ -240,7 +240,7 @@ func (j *Judge) stepWritten(s *step) {
 			check(s, k)
 		}
 	}
-	if s.job.state.terminal() && !k.over {
+	if s.job.state.terminal() { // the last such write counts: whether an end is final another invariant judges
 		k.over, k.succeeded, k.ended = true, s.job.state == succeeded, s.job.updated
 	}
 }
