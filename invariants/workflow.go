@@ -140,7 +140,7 @@ var noDelayFiresTwice = Invariant{
 				switch {
 				case k.attempt > k.step.Retry.Max+1:
 					t.violated(&k.run.as, "%s submitted %s at step %d; the step is to be tried again %d times", who(s.Event), k.id, s.Step, k.step.Retry.Max)
-				case before == nil || !before.over || before.succeeded:
+				case before == nil || before.failed == 0:
 					t.violated(&k.run.as, "%s submitted %s at step %d, although the attempt before it had not failed", who(s.Event), k.id, s.Step)
 				}
 			},

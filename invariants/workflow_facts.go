@@ -76,9 +76,8 @@ type stepJob struct {
 	made      time.Duration // when its record was; 0 for never
 	stored    uint64        // the place of its request in the stream; 0 for none
 	told      bool          // who published that was told so
-	succeeded bool
-	over      bool
-	ended     int64 // when, by its record
+	succeeded int64         // when, by its record, in unix milliseconds; 0 for never
+	failed    int64         // likewise: any other end
 }
 
 func stepJobID(run, step string, attempt int) string {
@@ -240,8 +239,12 @@ func (j *Judge) stepWritten(s *step) {
 			check(s, k)
 		}
 	}
-	if s.job.state.terminal() { // the last such write counts: whether an end is final another invariant judges
-		k.over, k.succeeded, k.ended = true, s.job.state == succeeded, s.job.updated
+	switch { // whether an end is final another invariant judges
+	case !s.job.state.terminal():
+	case s.job.state == succeeded && k.succeeded == 0:
+		k.succeeded = s.job.updated
+	case s.job.state != succeeded && k.failed == 0:
+		k.failed = s.job.updated
 	}
 }
 
@@ -318,10 +321,10 @@ func (k *workflows) due(j *stepJob) int64 {
 	r := j.run
 	if j.attempt > 1 {
 		before := k.jobs[stepJobID(r.RunID, j.step.ID, j.attempt-1)]
-		if before == nil || !before.over {
+		if before == nil || before.failed == 0 {
 			return 0
 		}
-		return before.ended + backoff(j.step.Retry.BackoffMS, j.attempt-1)
+		return before.failed + backoff(j.step.Retry.BackoffMS, j.attempt-1)
 	}
 	since := r.CreatedAt
 	for _, id := range j.step.DependsOn {
@@ -349,8 +352,8 @@ func (k *workflows) success(r *wfRun, step string) int64 {
 		switch j := k.jobs[stepJobID(r.RunID, step, n)]; {
 		case j == nil:
 			return 0
-		case j.succeeded:
-			return j.ended
+		case j.succeeded != 0:
+			return j.succeeded
 		}
 	}
 }
