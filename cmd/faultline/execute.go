@@ -114,9 +114,18 @@ func (w *executor) holdOn(ctx context.Context, msg jetstream.Msg) {
 	}
 }
 
-// answer reports the result and acknowledges the dispatch, until both are confirmed.
+// answer stores the output, reports the result and acknowledges the dispatch, until all are confirmed.
 func (w *executor) answer(ctx context.Context, d job.Dispatch, status job.Status, msg jetstream.Msg) {
 	res := job.Result{JobID: d.JobID, WorkerID: w.id, Status: status, Epoch: d.Epoch}
+	if output := w.outputs.of(d); output != "" && status == job.StatusSucceeded {
+		stored := w.insist(ctx, "output", d.JobID, func(ctx context.Context) (err error) {
+			res.ResultPtr, err = w.outputs.put(ctx, d, output)
+			return err
+		})
+		if !stored {
+			return
+		}
+	}
 	header := nats.Header{job.Header: {d.JobID}}
 	if d.Epoch > 0 {
 		header.Set(job.HeaderEpoch, strconv.FormatInt(d.Epoch, 10))
@@ -136,8 +145,9 @@ func (w *executor) answer(ctx context.Context, d job.Dispatch, status job.Status
 	w.insist(ctx, "ack", d.JobID, msg.DoubleAck)
 }
 
-// insist makes a call again and again until it succeeds, or until workerLastWords after the end of ctx.
-func (w *executor) insist(ctx context.Context, what, jobID string, call func(context.Context) error) {
+// insist makes a call again and again until it succeeds, or until workerLastWords after the end of ctx. It says
+// whether the call has succeeded.
+func (w *executor) insist(ctx context.Context, what, jobID string, call func(context.Context) error) bool {
 	last := context.WithoutCancel(ctx)
 	taken := outage{log: w.log, fails: what + " not taken; trying again", over: what + " taken"}
 	about := slog.String("job_id", jobID)
@@ -155,11 +165,11 @@ func (w *executor) insist(ctx context.Context, what, jobID string, call func(con
 			err = nil
 		}
 		if taken.says(err, about); err == nil {
-			return
+			return true
 		}
 		if pause(last, workerRetry); last.Err() != nil {
 			w.log.LogAttrs(ctx, slog.LevelError, what+" given up; the dispatch comes again", about)
-			return
+			return false
 		}
 	}
 }

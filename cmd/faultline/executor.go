@@ -37,6 +37,7 @@ type executor struct {
 	labels    map[string]string
 	able      []string
 	ledger    *ledger
+	outputs   *outputKeeper
 
 	nats   *nats.Conn
 	js     jetstream.JetStream

@@ -281,7 +281,7 @@ func (f *schedulerFlags) greet(w io.Writer, own *embedded, changes []string, at 
 			natsFlag = " --nats " + f.natsURL
 		}
 		p.line("  Give it something to do:")
-		p.line("    %s", pasteable("faultline worker"+natsFlag))
+		p.line("    %s", pasteable("faultline worker"+redisFlag+natsFlag))
 		p.line("    %s", pasteable("faultline submit --jobs 10 --wait"+redisFlag+natsFlag))
 	}
 	if at != "" {

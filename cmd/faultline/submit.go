@@ -41,7 +41,8 @@ func newSubmit() *cobra.Command {
 		Short: "Submit jobs to a scheduler, and wait for them",
 		Long: `Submit gives jobs to ` + "`faultline scheduler`" + `: it stores each as PENDING and asks for
 it to be done. With --wait it stays until all of them have ended, and says how;
-it then exits 0 if all succeeded, 1 if one did not, 3 if --timeout came first.
+it then exits 0 if all succeeded, 1 if one did not, 3 if --timeout came first, and
+names the command that tells more of a job that still waits.
 
 A job that is submitted twice under one id is one job: what was cut short can be
 submitted again. Other exit codes: 2 usage, or a server that does not answer at

@@ -5,8 +5,10 @@ import (
 	"errors"
 	"io"
 	"log/slog"
+	"slices"
 	"time"
 
+	"github.com/redis/go-redis/v9"
 	"github.com/spf13/cobra"
 
 	"github.com/faultline-sim/faultline/engine/routing"
@@ -25,6 +27,8 @@ type workerFlags struct {
 	labels    map[string]string
 	able      []string
 	ledger    string
+	output    string
+	redact    []string
 }
 
 func newWorker() *cobra.Command {
@@ -36,6 +40,13 @@ func newWorker() *cobra.Command {
 time over each, and reports the result. It says every few seconds that it lives
 and how busy it is, and drops a job that is cancelled.
 
+What a job puts out is its payload, if it has one, or --output. The worker leaves it
+in Redis, under res:JOB:EPOCH for 30 days, and names the key in the result: there the
+output policy of ` + "`faultline scheduler`" + ` scans it. With --redact a copy without that
+text is next to it, under KEY:redacted, for a policy that decides REDACT with
+redacted_ptr: "{result_ptr}:redacted". With a NATS that is given, and no Redis, it
+keeps no outputs.
+
 It executes a job at least once, and does not look for repetitions: with --ledger
 it appends one line of JSON for each execution to a file, where duplicates can be
 counted.
@@ -46,13 +57,17 @@ a second one ends it at once. Exit codes: 0 stopped, 2 usage, 130 ended by a
 second signal.`,
 		Example: `  faultline worker
   faultline worker --id worker-2 --work 2s --parallel 1
-  faultline worker --fail-rate 0.1 --ledger worker.jsonl`,
+  faultline worker --fail-rate 0.1 --ledger worker.jsonl
+  faultline worker --output 'the password is hunter2' --redact hunter2`,
 		Args: noArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			return f.run(cmd.Context(), cmd.OutOrStdout(), cmd.ErrOrStderr())
 		},
 	}
 	f.addNATS(cmd, "nats://"+embeddedNATSAddr)
+	f.addRedis(cmd, "redis://"+embeddedRedisAddr+"/0 if no NATS is given either")
+	cmd.Flags().StringVar(&f.output, "output", "", "what each job puts out, `TEXT` (default its payload)")
+	cmd.Flags().StringArrayVar(&f.redact, "redact", nil, "keep a copy of each output without `TEXT`; repeatable")
 	cmd.Flags().StringVar(&f.id, "id", "", "the worker's `NAME`, of which there is one at a time (default the host's name)")
 	cmd.Flags().StringVar(&f.pool, "pool", routing.DefaultPool, "the `POOL` that it belongs to")
 	cmd.Flags().IntVar(&f.parallel, "parallel", 4, "how many jobs it executes at once, `N`")
@@ -64,14 +79,20 @@ second signal.`,
 	cmd.Flags().StringVar(&f.ledger, "ledger", "", "append a line of JSON for each execution to `FILE`")
 	f.logFlags.add(cmd)
 	cmd.Flags().StringVar(&f.failCode, "fail-reason", "", "the `REASON_CODE` that those give, such as timeout or unknown_commit_state")
-	for _, name := range []string{"id", "pool", "parallel", "work", "fail-rate", "fail-reason", "heartbeat", "label", "capability"} {
+	for _, name := range []string{"id", "pool", "parallel", "work", "fail-rate", "fail-reason", "heartbeat", "label", "capability", "output", "redact"} {
 		_ = cmd.RegisterFlagCompletionFunc(name, cobra.NoFileCompletions)
 	}
 	return cmd
 }
 
 func (f *workerFlags) check() error {
-	f.orEmbedded()
+	f.fromEnv()
+	if f.redisURL != "" || f.natsURL == "" {
+		f.orEmbedded()
+		if _, err := redisOptions(f.redisURL); err != nil {
+			return err
+		}
+	}
 	if f.id == "" {
 		f.id = hostName()
 	}
@@ -87,6 +108,10 @@ func (f *workerFlags) check() error {
 		return fail(exitUsage, "--work is %v, out of range; give a duration from 0s on", f.work)
 	case !(f.failRate >= 0 && f.failRate <= 1):
 		return fail(exitUsage, "--fail-rate is %v, out of range; give 0 to 1", f.failRate)
+	case f.redisURL == "" && (f.output != "" || len(f.redact) > 0):
+		return fail(exitUsage, "--output and --redact are about what is kept in Redis, which is not given; give it with --redis")
+	case slices.Contains(f.redact, ""):
+		return fail(exitUsage, "--redact is empty; give the text that the copy is to be without")
 	case f.heartbeat < 100*time.Millisecond:
 		return fail(exitUsage, "--heartbeat is %v, out of range; give a duration from 100ms on", f.heartbeat)
 	}
@@ -115,10 +140,20 @@ func (f *workerFlags) run(ctx context.Context, stdout, stderr io.Writer) error {
 	if err != nil {
 		return err
 	}
+	outputs, err := f.openOutputs(log)
+	if err != nil {
+		return err
+	}
+	defer outputs.close()
 	p := newPrinter(stdout)
 	p.line("Worker %s of pool %s, %d at once, NATS at %s", p.paint(bold, f.id), f.pool, f.parallel, public(f.natsURL))
+	if outputs != nil {
+		p.line("  Outputs are in Redis at %s.", public(f.redisURL))
+	} else {
+		p.line("  Outputs are not kept: no --redis is given.")
+	}
 	w := &executor{
-		id: f.id, pool: f.pool, work: f.work, failRate: f.failRate, failCode: f.failCode, heartbeat: f.heartbeat, labels: f.labels, able: f.able, ledger: ledger,
+		id: f.id, pool: f.pool, work: f.work, failRate: f.failRate, failCode: f.failCode, heartbeat: f.heartbeat, labels: f.labels, able: f.able, ledger: ledger, outputs: outputs,
 		nats: nc, js: js, log: log, broken: end,
 		slots: make(chan struct{}, f.parallel), hurry: make(chan struct{}, 1), begun: map[uint64]underway{}, cancelled: map[string]int64{},
 	}
@@ -129,4 +164,18 @@ func (f *workerFlags) run(ctx context.Context, stdout, stderr io.Writer) error {
 	}
 	p.line("Worker %s has stopped; it executed %s.", f.id, plural(int(w.executed.Load()), "job"))
 	return nil
+}
+
+// openOutputs is where outputs are to be left; nil without a Redis. One that does not answer is waited for, by
+// the first output.
+func (f *workerFlags) openOutputs(log *slog.Logger) (*outputKeeper, error) {
+	if f.redisURL == "" {
+		return nil, nil
+	}
+	opt, err := redisOptions(f.redisURL)
+	if err != nil {
+		return nil, err
+	}
+	redis.SetLogger(redisLogger{log})
+	return &outputKeeper{redis: redis.NewClient(opt), text: f.output, redact: f.redact}, nil
 }
