@@ -22,6 +22,7 @@ const (
 	workerFetchWait = 5 * time.Second
 	workerRetry     = time.Second      // after a call that failed
 	workerLastWords = 10 * time.Second // a worker that stops tries to report its results for so long
+	workerFarewell  = time.Second      // between one farewell and the next
 	cancelsSince    = 24 * time.Hour   // how far back a worker that starts reads what was cancelled
 	cancelsMax      = 10_000           // how many of them it remembers
 )
@@ -61,7 +62,9 @@ type underway struct {
 	stop  func()
 }
 
-// run takes jobs until ctx ends, and returns once those that it began are done.
+// run takes jobs until ctx ends, and returns once those that it began are done, and it has said farewell
+// repeatedly: a scheduler that is about to start may miss it once, and would go by a snapshot that knows nothing
+// of it.
 func (w *executor) run(ctx context.Context) {
 	beats, stopBeats := context.WithCancel(context.WithoutCancel(ctx))
 	var background sync.WaitGroup
@@ -73,19 +76,31 @@ func (w *executor) run(ctx context.Context) {
 		w.takeJobs(ctx)
 	case <-ctx.Done():
 	}
+	farewell := time.After(2 * w.beatEvery(ctx))
 	for range cap(w.slots) { // all slots at once: no job is left in execution
 		w.slots <- struct{}{}
+	}
+	if w.nats.IsConnected() {
+		<-farewell
 	}
 	stopBeats()
 	background.Wait()
 }
 
-// beat says that the worker lives and how busy it is, until alive ends. From the end of ctx on it
-// says that it is full, so that no more comes.
+// beatEvery is the time between heartbeats: less after the end of ctx.
+func (w *executor) beatEvery(ctx context.Context) time.Duration {
+	if ctx.Err() != nil {
+		return min(w.heartbeat, workerFarewell)
+	}
+	return w.heartbeat
+}
+
+// beat says that the worker lives and how busy it is, until alive ends, and then once more. From the end of
+// ctx on it says that it is full, so that no more comes.
 func (w *executor) beat(alive, ctx context.Context) {
 	sent := outage{log: w.log, fails: "heartbeat not sent; trying again", over: "heartbeats are sent again"}
 	stopping := ctx.Done()
-	for {
+	for last := false; ; last = alive.Err() != nil {
 		h := job.Heartbeat{WorkerID: w.id, Pool: w.pool, ActiveJobs: w.active(), MaxParallelJobs: cap(w.slots), Labels: w.labels, Capabilities: w.able}
 		if ctx.Err() != nil {
 			h.ActiveJobs = h.MaxParallelJobs
@@ -95,7 +110,10 @@ func (w *executor) beat(alive, ctx context.Context) {
 			err = w.nats.Publish(bus.SubjectHeartbeat, data)
 		}
 		sent.says(err)
-		next := w.heartbeat
+		if last {
+			return
+		}
+		next := w.beatEvery(ctx)
 		if err != nil {
 			next = min(next, workerRetry)
 		}
@@ -108,9 +126,6 @@ func (w *executor) beat(alive, ctx context.Context) {
 		case <-alive.Done():
 		}
 		timer.Stop()
-		if alive.Err() != nil {
-			return
-		}
 	}
 }
 

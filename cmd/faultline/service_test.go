@@ -14,6 +14,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"github.com/faultline-sim/faultline/engine/bus"
 	"github.com/faultline-sim/faultline/engine/job"
 	"github.com/faultline-sim/faultline/scenarios"
 )
@@ -134,6 +135,33 @@ func TestASecondSignalEndsAtOnce(t *testing.T) {
 	require.NoError(t, w.cmd.Process.Signal(syscall.SIGTERM))
 	w.ends(exitInterrupted)
 	w.says(`(?m)^faultline: interrupted twice; ended at once$`)
+}
+
+// A scheduler that begins to listen while a worker stops hears of it.
+func TestAFarewellIsRepeated(t *testing.T) {
+	_, at := alone(t)
+	nc, err := nats.Connect(at[3])
+	require.NoError(t, err)
+	defer nc.Close()
+	farewell := func(sub *nats.Subscription) {
+		t.Helper()
+		for h := (job.Heartbeat{}); h.ActiveJobs == 0; {
+			msg, err := sub.NextMsg(generous)
+			require.NoError(t, err)
+			require.NoError(t, json.Unmarshal(msg.Data, &h))
+		}
+	}
+	first, err := nc.SubscribeSync(bus.SubjectHeartbeat)
+	require.NoError(t, err)
+	w := start(t, "worker", "--id", "worker-1", at[2], at[3])
+	_, err = first.NextMsg(generous)
+	require.NoError(t, err)
+	require.NoError(t, w.cmd.Process.Signal(os.Interrupt))
+	farewell(first)
+	late, err := nc.SubscribeSync(bus.SubjectHeartbeat)
+	require.NoError(t, err)
+	farewell(late)
+	w.ends(exitHeld)
 }
 
 // What is in the way of a start is one line, and nothing is left behind.

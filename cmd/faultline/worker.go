@@ -52,8 +52,11 @@ it appends one line of JSON for each execution to a file, where duplicates can b
 counted.
 
 A NATS that does not answer, or where no scheduler has made its streams yet, is
-waited for. On SIGINT or SIGTERM it takes no more and finishes what it has begun;
-a second one ends it at once. Exit codes: 0 stopped, 2 usage, 130 ended by a
+waited for. On SIGINT or SIGTERM it takes no more, finishes what it has begun, and
+says for two seconds at least that it is full; a second one ends it at once. A
+scheduler that starts after that, within engine.worker_ttl of it, and reads a
+snapshot that is older, may still give it jobs: they wait for a worker of its --id,
+or for engine.running_timeout. Exit codes: 0 stopped, 2 usage, 130 ended by a
 second signal.`,
 		Example: `  faultline worker
   faultline worker --id worker-2 --work 2s --parallel 1
