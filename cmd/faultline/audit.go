@@ -35,6 +35,12 @@ no more than that. It changes nothing. Read at rest, the data of one instant is
 judged; while schedulers work, a record may be read before an index that has
 changed since.
 
+With --settled it judges also what must come about in the end. That takes its time:
+after the last job without a mishap, seconds; after a scheduler's kill -9 up to
+engine.ack_wait (10m), after a worker's up to engine.running_timeout (30m), and three
+times engine.poll_interval (30s) more. Sooner, what is still on its way is called a
+violation.
+
 It knows of no fault, so every violation counts. Exit codes: 0 held, 1 violated,
 2 usage, or a server that does not answer, 3 nothing to judge, as where no
 scheduler has made its streams yet, or a server lost before all was read,
@@ -49,7 +55,7 @@ scheduler has made its streams yet, or a server lost before all was read,
 	}
 	f.addClient(cmd)
 	f.engineFlags.add(cmd, "the schedulers' settings")
-	cmd.Flags().BoolVar(&f.settled, "settled", false, "all had its time to settle: judge also what must come about in the end")
+	cmd.Flags().BoolVar(&f.settled, "settled", false, "all had its time to settle: judge also what must come about in the end; 12m after a scheduler's kill -9, say")
 	cmd.Flags().BoolVar(&f.json, "json", false, "print JSON, and nothing else, on standard output")
 	return cmd
 }

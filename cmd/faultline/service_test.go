@@ -164,6 +164,16 @@ func TestAFarewellIsRepeated(t *testing.T) {
 	w.ends(exitHeld)
 }
 
+// There is one worker of a name at a time.
+func TestAWorkersNameIsItsOwn(t *testing.T) {
+	_, at := alone(t)
+	w := start(t, "worker", "--id", "worker-1", at[2], at[3])
+	w.says(`Worker worker-1 of pool`)
+	client(t, exitUsage, at[2:], "worker", "--id", "worker-1").says("^faultline: a worker called worker-1 lives already, and one of them would get the other's jobs; give this one another name with --id\n$")
+	w.dies()
+	start(t, "worker", "--id", "worker-1", at[2], at[3]).says(`Worker worker-1 of pool`)
+}
+
 // What is in the way of a start is one line, and nothing is left behind.
 func TestAnAddressThatIsTaken(t *testing.T) {
 	s, at := alone(t)

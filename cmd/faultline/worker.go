@@ -56,7 +56,8 @@ waited for. On SIGINT or SIGTERM it takes no more, finishes what it has begun, a
 says for two seconds at least that it is full; a second one ends it at once. A
 scheduler that starts after that, within engine.worker_ttl of it, and reads a
 snapshot that is older, may still give it jobs: they wait for a worker of its --id,
-or for engine.running_timeout. Exit codes: 0 stopped, 2 usage, 130 ended by a
+or for engine.running_timeout. While a worker lives, another one of its --id is
+refused, if NATS answers by then. Exit codes: 0 stopped, 2 usage, 130 ended by a
 second signal.`,
 		Example: `  faultline worker
   faultline worker --id worker-2 --work 2s --parallel 1
@@ -141,6 +142,9 @@ func (f *workerFlags) run(ctx context.Context, stdout, stderr io.Writer) error {
 	log = log.With(slog.String("worker", f.id))
 	nc, js, err := f.keepNATS("faultline worker "+f.id, log, end)
 	if err != nil {
+		return err
+	}
+	if err := claim(ctx, nc, f.id); err != nil {
 		return err
 	}
 	outputs, err := f.openOutputs(log)
