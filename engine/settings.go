@@ -178,11 +178,11 @@ type Settings struct {
 	SnapshotReadTimeout time.Duration `yaml:"snapshot_read_timeout" json:"snapshot_read_timeout" min:"1ms" max:"1m" doc:"how long a start waits for the snapshot (seed 003)"`
 	InflightTTL         time.Duration `yaml:"inflight_ttl" json:"inflight_ttl" min:"1s" max:"24h" doc:"TTL of cordum:bus:inflight:<stream>:<seq> (seed 003); that of cordum:bus:processed is ack_wait"`
 
-	Policy   PolicySettings   `yaml:"policy" json:"policy"`
-	Output   OutputSettings   `yaml:"output" json:"output"`
-	Saga     SagaSettings     `yaml:"saga" json:"saga"`
-	Workflow WorkflowSettings `yaml:"workflow" json:"workflow"`
-	Replay   ReplaySettings   `yaml:"replay" json:"replay"`
+	Policy   PolicySettings   `yaml:"policy" json:"policy" doc:"what holds of the safety kernel, its circuit breaker and approvals (seed 003, sections 1 and 6)"`
+	Output   OutputSettings   `yaml:"output" json:"output" doc:"what holds of the output policy (seed 003, sections 2 and 6)"`
+	Saga     SagaSettings     `yaml:"saga" json:"saga" doc:"what holds of compensations and rollbacks"`
+	Workflow WorkflowSettings `yaml:"workflow" json:"workflow" doc:"what holds of workflow runs"`
+	Replay   ReplaySettings   `yaml:"replay" json:"replay" doc:"what holds of triage and replay of dead letters (seed 004)"`
 }
 
 // Documented is the design as the seeds describe it, caveats included.

@@ -23,24 +23,24 @@ const (
 )
 
 // Fault is one semantic decision: what goes wrong, where. Exactly one of On, After and At says
-// where; Do says what. The tags carry the ranges that a plan is checked against.
+// where; Do says what. The tags carry the ranges that a plan is checked against, and what its keys mean.
 type Fault struct {
-	On        *Match        `yaml:"on,omitempty" json:"on,omitempty"`                      // instead of the matching operation's effect
-	After     *Match        `yaml:"after,omitempty" json:"after,omitempty"`                // right after the matching operation was applied, before its caller learns of it
-	At        time.Duration `yaml:"at,omitempty" json:"at,omitempty" min:"1ns" max:"720h"` // at this virtual time since the start
-	Do        Effect        `yaml:"do" json:"do"`
-	Rate      float64       `yaml:"rate,omitempty" json:"rate,omitempty" min:"0.000001" max:"1"`          // with On: hits each matching operation with this probability, in (0, 1]
-	Times     int           `yaml:"times,omitempty" json:"times,omitempty" min:"0" max:"1000000"`         // with On: how many occurrences in a row, from Match.Occurrence; 0 means 1
-	Node      string        `yaml:"node,omitempty" json:"node,omitempty"`                                 // for node effects: the node's name, or "actor", whoever ran the matching operation; for restart: "nats"
-	From      string        `yaml:"from,omitempty" json:"from,omitempty"`                                 // for partition: what is cut off; one of World.Links
-	For       time.Duration `yaml:"for,omitempty" json:"for,omitempty" min:"0s" max:"720h"`               // for partition, pause, late and restart: how long; 0 is, for a partition, until the heal
-	RestartIn time.Duration `yaml:"restart_in,omitempty" json:"restart_in,omitempty" min:"0s" max:"720h"` // for crash: until the next incarnation starts; 0 is never
+	On        *Match        `yaml:"on,omitempty" json:"on,omitempty" doc:"instead of the effect of the operation that matches"`
+	After     *Match        `yaml:"after,omitempty" json:"after,omitempty" doc:"right after the operation that matches was applied, before its caller learns of it"`
+	At        time.Duration `yaml:"at,omitempty" json:"at,omitempty" min:"1ns" max:"720h" doc:"at this time since the world began"`
+	Do        Effect        `yaml:"do" json:"do" like:"fail-before" doc:"what goes wrong, as faultline list faults names it"`
+	Rate      float64       `yaml:"rate,omitempty" json:"rate,omitempty" min:"0.000001" max:"1" doc:"with on: hits each operation that matches with this probability"`
+	Times     int           `yaml:"times,omitempty" json:"times,omitempty" min:"0" max:"1000000" doc:"with on: how many in a row, from match's occurrence on; 0 is 1"`
+	Node      string        `yaml:"node,omitempty" json:"node,omitempty" like:"scheduler-1" doc:"for what strikes a node: which one; actor is whoever ran the operation that matches"`
+	From      string        `yaml:"from,omitempty" json:"from,omitempty" like:"redis" doc:"for partition: what the node is cut off from"`
+	For       time.Duration `yaml:"for,omitempty" json:"for,omitempty" min:"0s" max:"720h" doc:"for partition, pause, late and restart: how long; 0 is, for a partition, until the heal"`
+	RestartIn time.Duration `yaml:"restart_in,omitempty" json:"restart_in,omitempty" min:"0s" max:"720h" doc:"for crash: until the node starts again; 0 is never"`
 }
 
 // Match selects operations by meaning, never by an offset into a run.
 type Match struct {
-	Job        int    `yaml:"job,omitempty" json:"job,omitempty" min:"0" max:"100000"`                // the workload's n-th job, from 1; 0 is any job
-	Phase      string `yaml:"phase" json:"phase"`                                                     // see Phases
-	Occurrence int    `yaml:"occurrence,omitempty" json:"occurrence,omitempty" min:"0" max:"1000000"` // the n-th such operation of that job (of each job when Job is 0), from 1; 0 means 1
-	Node       string `yaml:"node,omitempty" json:"node,omitempty"`                                   // only on this node; empty is any
+	Job        int    `yaml:"job,omitempty" json:"job,omitempty" min:"0" max:"100000" doc:"the number of the job; 0 is any"`
+	Phase      string `yaml:"phase" json:"phase" like:"publish" doc:"the operation, as faultline list faults names it"`
+	Occurrence int    `yaml:"occurrence,omitempty" json:"occurrence,omitempty" min:"0" max:"1000000" doc:"which such operation of that job, or of each where job is 0; 0 is the first"`
+	Node       string `yaml:"node,omitempty" json:"node,omitempty" like:"scheduler-1" doc:"only on this node; empty is any"`
 }

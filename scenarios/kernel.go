@@ -19,7 +19,7 @@ import (
 // scheduler asks before a job runs. A plan that does not mention it has none.
 type Kernel struct {
 	Default string              `yaml:"default" json:"default" oneof:"none,ALLOW,REQUIRE_APPROVAL,DENY,THROTTLE" doc:"what the safety kernel decides of a job that none of kernel.rules is about; none: the world has no kernel (ALLOW in a plan with a kernel)"`
-	Rules   []kernel.Rule       `yaml:"rules,omitempty" json:"rules,omitempty" doc:"what it decides of others; the first that matches counts"`
+	Rules   []kernel.Rule       `yaml:"rules,omitempty" json:"rules,omitempty" doc:"what it decides of jobs; the first that matches counts"`
 	Output  []kernel.OutputRule `yaml:"output,omitempty" json:"output,omitempty" doc:"what it decides of results; the first that matches counts, and one that none is about is allowed"`
 	Then    []KernelChange      `yaml:"then,omitempty" json:"then,omitempty" doc:"when it goes by other rules"`
 }

@@ -18,16 +18,16 @@ type Plan struct {
 	Name     string          `yaml:"name" json:"name" doc:"kebab-case"`
 	Story    string          `yaml:"story,omitempty" json:"story,omitempty" doc:"what happens, in a sentence"`
 	Preset   string          `yaml:"preset" json:"preset" oneof:"documented,hardened" doc:"the engine settings to start from"`
-	Engine   engine.Settings `yaml:"engine,omitempty" json:"engine"`
-	Topology Topology        `yaml:"topology,omitempty" json:"topology"`
-	World    Conditions      `yaml:"world,omitempty" json:"world"`
-	Kernel   Kernel          `yaml:"kernel,omitempty" json:"kernel"`
-	Workload Workload        `yaml:"workload,omitempty" json:"workload"`
+	Engine   engine.Settings `yaml:"engine,omitempty" json:"engine" doc:"the schedulers' settings, on top of the preset's"`
+	Topology Topology        `yaml:"topology,omitempty" json:"topology" doc:"which nodes there are"`
+	World    Conditions      `yaml:"world,omitempty" json:"world" doc:"what the world is like besides its faults"`
+	Kernel   Kernel          `yaml:"kernel,omitempty" json:"kernel" doc:"the safety kernel of the world, which is its output policy too; a plan that does not mention it has none"`
+	Workload Workload        `yaml:"workload,omitempty" json:"workload" doc:"what is submitted"`
 	Triage   *dlq.Policy     `yaml:"triage,omitempty" json:"triage,omitempty" doc:"the triage policy of the schedulers, with engine.replay.enabled; without, each class of reason codes has its default (seed 004)"`
-	Faults   []faults.Fault  `yaml:"faults,omitempty" json:"faults,omitempty"`
-	Schedule Schedule        `yaml:"schedule,omitempty" json:"schedule"`
-	Then     Then            `yaml:"then,omitempty" json:"then"`
-	Expect   Expect          `yaml:"expect,omitempty" json:"expect"`
+	Faults   []faults.Fault  `yaml:"faults,omitempty" json:"faults,omitempty" doc:"what goes wrong, and where"`
+	Schedule Schedule        `yaml:"schedule,omitempty" json:"schedule" doc:"how the next step is chosen"`
+	Then     Then            `yaml:"then,omitempty" json:"then" doc:"what happens once submissions and faults are over"`
+	Expect   Expect          `yaml:"expect,omitempty" json:"expect" doc:"what the plan is there to show"`
 	About    []int           `yaml:"about,omitempty" json:"about,omitempty" doc:"the jobs whose story the result tells; empty is those that faults name"`
 	Seed     uint64          `yaml:"seed" json:"seed" doc:"the root of every draw"`
 

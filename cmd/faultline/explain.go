@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"fmt"
 	"regexp"
 	"strings"
@@ -16,19 +17,21 @@ import (
 func newExplain() *cobra.Command {
 	return &cobra.Command{
 		Use:   "explain NAME",
-		Short: "Explain a scenario, an invariant, a fault, a phase or a setting",
+		Short: "Explain a scenario, an invariant, a fault, a phase, a setting or a part of a plan",
 		Example: `  faultline explain publish-ack-lost
   faultline explain one-dispatch-per-job
   faultline explain fail-after
   faultline explain rollback_write
-  faultline explain engine.max_dispatch_retries`,
+  faultline explain engine.max_dispatch_retries
+  faultline explain plan
+  faultline explain kernel.rules`,
 		Args: oneArg("the name"),
 		ValidArgsFunction: func(*cobra.Command, []string, string) ([]string, cobra.ShellCompDirective) {
 			return topicNames(), cobra.ShellCompDirectiveNoFileComp
 		},
 		RunE: func(cmd *cobra.Command, args []string) error {
 			var found []string
-			name := oneJob.ReplaceAllString(args[0], "${1}N")
+			name := oneEntry.ReplaceAllString(oneJob.ReplaceAllString(args[0], "${1}N"), "")
 			for _, t := range topics() {
 				if t.name == name || t.short == name && t.short != "" {
 					found = append(found, strings.TrimSpace(t.text()))
@@ -49,6 +52,9 @@ func newExplain() *cobra.Command {
 
 // oneJob matches the settings of single jobs; all of one key are explained as workload.slow.N.
 var oneJob = regexp.MustCompile(`^(workload\.[a-z]+\.)[0-9]+$`)
+
+// oneEntry matches what says which entry of a list is meant.
+var oneEntry = regexp.MustCompile(`\[[0-9]+\]`)
 
 // topic is one thing that can be explained.
 type topic struct {
@@ -71,12 +77,22 @@ func topics() []topic {
 	for _, p := range scenarios.Phases() {
 		list = append(list, topic{name: p.Name, text: func() string { return explainPhase(p) }})
 	}
+	for _, s := range scenarios.Sections() {
+		list = append(list, topic{name: s.Name, short: cmp.Or(sectionAliases[s.Name], lastWord(s.Name)), text: func() string { return explainSection(s) }})
+		for _, k := range s.Keys {
+			if s.List && k.Section == "" { // others are settings, or sections
+				list = append(list, topic{name: s.Name + "." + k.Name, short: k.Name, text: func() string { return explainKey(s, k) }})
+			}
+		}
+	}
 	for _, s := range scenarios.Settings() {
-		short := s.Name[strings.LastIndexByte(s.Name, '.')+1:]
-		list = append(list, topic{name: s.Name, short: strings.TrimPrefix(short, "N"), text: func() string { return explainSetting(s) }})
+		list = append(list, topic{name: s.Name, short: strings.TrimPrefix(lastWord(s.Name), "N"), text: func() string { return explainSetting(s) }})
 	}
 	return append(list, topic{name: "seed", text: explainSeed})
 }
+
+// lastWord is the last part of a dotted name.
+func lastWord(name string) string { return name[strings.LastIndexByte(name, '.')+1:] }
 
 func topicNames() []string {
 	var names []string

@@ -6,8 +6,11 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"log/slog"
 	"net"
 	"os"
+	"os/signal"
+	"syscall"
 
 	"github.com/spf13/cobra"
 	"google.golang.org/grpc"
@@ -44,6 +47,17 @@ a file of rules, of which the first that matches counts:
     - {content: password, decision: QUARANTINE}
     - {topic: job.raw, sync: true, decision: DENY}
 
+The keys of a rule for jobs. What it leaves out fits any job; * is any text, and
+no other sign means anything:
+
+` + keysOf("kernel.rules") + `
+Those of a rule for output:
+
+` + keysOf("kernel.output") + `
+A job that no rule is about has the default, which is ALLOW unless the file says
+otherwise; output that none is about passes. On SIGHUP the file is read again; one
+that is wrong changes nothing, and the log says why.
+
 Without --tls-cert and --tls-key it speaks plaintext, which a scheduler accepts
 only with SAFETY_KERNEL_INSECURE=true. Exit codes: 0 stopped, 2 usage, or a policy
 or certificate that cannot be used.`,
@@ -69,12 +83,17 @@ or certificate that cannot be used.`,
 const kernelReceives = outputs.ContentMax + 2<<20
 
 func (f *kernelFlags) run(ctx context.Context, stdout, stderr io.Writer) error {
-	if _, err := f.logger(stderr); err != nil {
-		return err
-	}
-	server, policy, err := f.load()
+	log, err := f.logger(stderr)
 	if err != nil {
 		return err
+	}
+	policy, err := f.load()
+	if err != nil {
+		return err
+	}
+	server, err := kernel.NewServer(policy)
+	if err != nil {
+		return fail(exitUsage, "%s: %s", f.policy, firstLine(err))
 	}
 	options, how, err := f.tls()
 	if err != nil {
@@ -91,9 +110,13 @@ func (f *kernelFlags) run(ctx context.Context, stdout, stderr io.Writer) error {
 	defer stop()
 	s := grpc.NewServer(append(options, grpc.MaxRecvMsgSize(kernelReceives))...)
 	server.Register(s)
+	again := make(chan os.Signal, 1)
+	signal.Notify(again, syscall.SIGHUP)
+	defer signal.Stop(again)
 	p := newPrinter(stdout)
 	p.line("Safety kernel at %s, %s", p.paint(bold, listener.Addr().String()), how)
 	p.line("  %s", f.says(policy))
+	go f.reload(ctx, again, server, log)
 	go func() {
 		<-ctx.Done()
 		s.GracefulStop()
@@ -106,20 +129,35 @@ func (f *kernelFlags) run(ctx context.Context, stdout, stderr io.Writer) error {
 }
 
 // load reads the policy.
-func (f *kernelFlags) load() (*kernel.Server, kernel.Policy, error) {
+func (f *kernelFlags) load() (kernel.Policy, error) {
 	if f.policy == "" {
-		return nil, kernel.Policy{}, fail(exitUsage, "--policy is missing; give a file of rules (`faultline kernel --help` shows one)")
+		return kernel.Policy{}, fail(exitUsage, "--policy is missing; give a file of rules (`faultline kernel --help` shows one)")
 	}
 	data, err := os.ReadFile(f.policy)
 	if err != nil {
-		return nil, kernel.Policy{}, fail(exitUsage, "%s: %v; give --policy a file that can be read", f.policy, scenarios.FileReason(err))
+		return kernel.Policy{}, fail(exitUsage, "%s: %v; give --policy a file that can be read", f.policy, scenarios.FileReason(err))
 	}
-	policy, err := scenarios.ParsePolicy(f.policy, data)
-	if err != nil {
-		return nil, policy, err
+	return scenarios.ParsePolicy(f.policy, data)
+}
+
+// reload reads the policy again whenever it is told to, until ctx ends.
+func (f *kernelFlags) reload(ctx context.Context, again <-chan os.Signal, server *kernel.Server, log *slog.Logger) {
+	for {
+		select {
+		case <-ctx.Done():
+			return
+		case <-again:
+		}
+		policy, err := f.load()
+		if err == nil {
+			err = server.Set(policy)
+		}
+		if err != nil {
+			log.Error("the policy stays as it was: the file cannot be used", slog.Any("error", err))
+			continue
+		}
+		log.Info("the policy was read again", slog.String("policy", f.says(policy)))
 	}
-	server, err := kernel.NewServer(policy)
-	return server, policy, err
 }
 
 // says what the policy comes to.

@@ -11,10 +11,15 @@ import (
 	"net"
 	"os"
 	"path/filepath"
+	"syscall"
 	"testing"
 	"time"
 
 	"github.com/stretchr/testify/require"
+	"google.golang.org/grpc"
+	"google.golang.org/grpc/credentials/insecure"
+
+	pb "github.com/faultline-sim/faultline/engine/safety/safetypb"
 )
 
 // certify writes a certificate for this machine, and its key.
@@ -76,4 +81,30 @@ func TestFailModeOfAScheduler(t *testing.T) {
 	s.says(`input policy fail-open: safety kernel unreachable`)
 	_, metrics := s.get(s.says(`(http://\S+/metrics)`))
 	require.Contains(t, metrics, `cordum_scheduler_input_fail_open_total{topic="job.default"} 1`)
+}
+
+// On SIGHUP the file is read again; one that cannot be used changes nothing.
+func TestAKernelReadsItsPolicyAgain(t *testing.T) {
+	policy := filepath.Join(t.TempDir(), "policy.yaml")
+	write := func(text string) { require.NoError(t, os.WriteFile(policy, []byte(text), 0o600)) }
+	write("default: DENY\n")
+	k := start(t, "kernel", "--policy", policy, "--listen", "127.0.0.1:0")
+	conn, err := grpc.NewClient(k.says(`Safety kernel at (\S+), in plaintext`), grpc.WithTransportCredentials(insecure.NewCredentials()))
+	require.NoError(t, err)
+	defer func() { require.NoError(t, conn.Close()) }()
+	decides := func(want pb.Decision) {
+		answer, err := pb.NewSafetyKernelClient(conn).Check(t.Context(), &pb.CheckRequest{JobId: "job-1"})
+		require.NoError(t, err)
+		require.Equal(t, want, answer.GetDecision())
+	}
+	decides(pb.Decision_DENY)
+	write("default: ALOW\n")
+	require.NoError(t, k.cmd.Process.Signal(syscall.SIGHUP))
+	k.says(`the policy stays as it was: the file cannot be used.*policy.yaml:1:10: default is \\"ALOW\\"; one of ALLOW, .*did you mean`)
+	decides(pb.Decision_DENY)
+	write("default: THROTTLE\n")
+	require.NoError(t, k.cmd.Process.Signal(syscall.SIGHUP))
+	k.says(`the policy was read again.*of others: THROTTLE;`)
+	decides(pb.Decision_THROTTLE)
+	k.stops()
 }
