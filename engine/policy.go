@@ -37,6 +37,14 @@ func (e *Engine) breaker(client redis.UniversalClient, name, prefix, circuit str
 	}
 }
 
+// SafetyCircuit is the state of the circuit to the safety kernel; without one it is closed.
+func (e *Engine) SafetyCircuit(ctx context.Context) safety.State {
+	if e.safety == nil {
+		return safety.Closed
+	}
+	return e.safety.Breaker.State(ctx)
+}
+
 // checkSafety asks the safety kernel about a request; without a kernel every job is allowed. Its error is
 // safety.ErrUnavailable to errors.Is.
 func (e *Engine) checkSafety(ctx context.Context, req *job.Request) (safety.Verdict, error) {

@@ -29,6 +29,8 @@ type health struct {
 	nats  *nats.Conn
 	js    jetstream.JetStream
 
+	kernel func(context.Context) string // what to say of the safety kernel; nil without one
+
 	mu     sync.Mutex
 	engine string
 }
@@ -40,6 +42,9 @@ type checked struct {
 	Engine    string `json:"engine"` // "ok", or what is the matter; likewise the others
 	Redis     string `json:"redis"`
 	NATS      string `json:"nats"`
+
+	// The safety kernel is not the scheduler's to answer for: jobs wait for it, or go on.
+	Kernel string `json:"safety_kernel,omitempty"`
 }
 
 // says is told what the engine does.
@@ -53,15 +58,18 @@ func (h *health) check(ctx context.Context) checked {
 	ctx, cancel := context.WithTimeout(ctx, healthWithin)
 	defer cancel()
 	c := checked{Status: "failing", Scheduler: h.id}
-	var both sync.WaitGroup
-	both.Go(func() { c.Redis = said(h.redis.Ping(ctx).Err()) })
-	both.Go(func() {
+	var all sync.WaitGroup
+	all.Go(func() { c.Redis = said(h.redis.Ping(ctx).Err()) })
+	all.Go(func() {
 		if c.NATS = notConnected; h.nats.IsConnected() { // else it would wait in vain
 			_, err := h.js.AccountInfo(ctx)
 			c.NATS = said(err)
 		}
 	})
-	both.Wait()
+	if h.kernel != nil {
+		all.Go(func() { c.Kernel = h.kernel(ctx) })
+	}
+	all.Wait()
 	h.mu.Lock()
 	c.Engine = h.engine
 	h.mu.Unlock()

@@ -58,6 +58,7 @@ func TestAKernelDecides(t *testing.T) {
 	t.Setenv(envKernelTLS, "true")
 	s, at := alone(t, "--safety-kernel", addr, "--set", "engine.policy.circuit_open_for=100ms", "--set", "engine.policy.open_delay=100ms")
 	s.says(`Safety kernel at ` + addr + `, with TLS, trusting .*; fail mode closed`)
+	s.is(200, `"safety_kernel":"ok"`)
 	start(t, "worker", "--id", "worker-1", "--heartbeat", "200ms", at[2], at[3])
 	client(t, exitHeld, at, "submit", "--id", "good", "--wait").says(`1 SUCCEEDED`)
 	client(t, exitViolated, at, "submit", "--id", "bad", "--wait").says(`(?m)^1 DENIED\n  bad is DENIED \(safety_denied.*: not this one\)`)
@@ -76,11 +77,24 @@ func TestFailModeOfAScheduler(t *testing.T) {
 	t.Setenv(envFailMode, "open")
 	s, at := alone(t, "--safety-kernel", "127.0.0.1:1", "--safety-config", config)
 	s.says(`Safety kernel at 127.0.0.1:1, in plaintext; fail mode open`)
+	s.says(`level=WARN msg="the safety kernel cannot be asked; jobs go on unchecked until it can" .*connection refused`)
 	start(t, "worker", "--id", "worker-1", "--heartbeat", "200ms", at[2], at[3])
 	client(t, exitHeld, at, "submit", "--id", "job-1", "--wait").says(`1 SUCCEEDED`)
 	s.says(`input policy fail-open: safety kernel unreachable`)
 	_, metrics := s.get(s.says(`(http://\S+/metrics)`))
 	require.Contains(t, metrics, `cordum_scheduler_input_fail_open_total{topic="job.default"} 1`)
+	client(t, exitHeld, at, "submit", "--jobs", "3", "--wait").says(`3 SUCCEEDED`)
+	s.is(200, `"status":"ok".*"safety_kernel":".*connection refused; the circuit is open"`)
+}
+
+// A scheduler that speaks TLS to a kernel that does not says so at its start, and what to change.
+func TestAKernelSpokenToInTheWrongWay(t *testing.T) {
+	policy := filepath.Join(t.TempDir(), "policy.yaml")
+	require.NoError(t, os.WriteFile(policy, []byte("default: ALLOW\n"), 0o600))
+	addr := start(t, "kernel", "--policy", policy, "--listen", "127.0.0.1:0").says(`Safety kernel at (\S+), in plaintext`)
+	s, _ := alone(t, "--safety-kernel", addr)
+	s.says(`level=WARN msg="the safety kernel cannot be asked; jobs wait until it can" .*does it speak plaintext\? then set SAFETY_KERNEL_INSECURE=true`)
+	s.is(200, `"safety_kernel":"authentication handshake failed`)
 }
 
 // On SIGHUP the file is read again; one that cannot be used changes nothing.

@@ -129,7 +129,8 @@ func (f *safetyFlags) dial() (*grpc.ClientConn, string, error) {
 	if f.kernel == "" {
 		return nil, "", nil
 	}
-	if host, _, err := net.SplitHostPort(f.kernel); err != nil || host == "" {
+	host, port, err := net.SplitHostPort(f.kernel)
+	if n, bad := strconv.Atoi(port); err != nil || bad != nil || host == "" || n < 1 || n > 65535 {
 		return nil, "", fail(exitUsage, "--safety-kernel is %q, which is no address; write HOST:PORT", f.kernel)
 	}
 	creds, how, err := kernelCredentials()

@@ -52,7 +52,7 @@ A Redis that does not answer ends the start, since an address is soon wrong; a
 NATS that does not answer is waited for. Later on, a lost connection comes back;
 what could not be done meanwhile is done later. It answers /metrics, for
 Prometheus, and /healthz, which is 200 only while the engine runs and both
-servers answer.
+servers answer; what it says of a safety kernel is for the reader alone.
 
 With --safety-kernel it asks that about every job, over gRPC: with TLS, trusting
 the authority in $SAFETY_KERNEL_TLS_CA or else the system's, or in plaintext with
@@ -179,6 +179,10 @@ func (f *schedulerFlags) run(ctx context.Context, stdout, stderr io.Writer) erro
 		return fail(exitUsage, "%s", firstLine(err))
 	}
 	h := &health{id: f.id, redis: client, nats: nc, js: js, engine: "starting"}
+	if safety != nil {
+		h.kernel = func(ctx context.Context) string { return kernelState(ctx, safety, e) }
+		go f.probe(ctx, settings.Policy.FailMode, log)
+	}
 	at, closePort, err := serve(f.listen, h, registry)
 	if err != nil {
 		return err

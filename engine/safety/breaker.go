@@ -107,6 +107,18 @@ func (b *Breaker) enter(ctx context.Context) (pass, error) {
 	return p, nil
 }
 
+// State is the circuit's, as a call would find it now.
+func (b *Breaker) State(ctx context.Context) State {
+	if b.Redis != nil {
+		if seen, err := b.look(ctx); err == nil {
+			return seen.state
+		}
+	}
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return b.own.state(b)
+}
+
 func (b *Breaker) refuse(why string) error { return fmt.Errorf("%s %w%s", b.Name, ErrOpen, why) }
 
 func (b *Breaker) failed(ctx context.Context, p pass) {

@@ -330,3 +330,22 @@ func TestAStateIsTold(t *testing.T) {
 	c.call(0)
 	assert.Equal(t, safety.Closed, states[len(states)-1])
 }
+
+// Whoever asks for the state sees what a call would meet, and changes nothing.
+func TestTheStateOfACircuit(t *testing.T) {
+	for _, change := range []func(*safety.Breaker){shareProbes, func(b *safety.Breaker) { b.Redis = nil }} {
+		c := newCircuit(t, 1, change)
+		state := func() safety.State { return c.replicas[0].State(t.Context()) }
+		assert.Equal(t, safety.Closed, state())
+		c.trip()
+		assert.Equal(t, safety.Open, state())
+		c.pass(30*time.Second + time.Millisecond)
+		for range 10 {
+			assert.Equal(t, safety.HalfOpen, state())
+		}
+		c.down = false
+		assert.Equal(t, "ok", c.call(0))
+		assert.Equal(t, "ok", c.call(0))
+		assert.Equal(t, safety.Closed, state())
+	}
+}
