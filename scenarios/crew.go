@@ -46,6 +46,13 @@ const topic = "job.default"
 // JobID names the workload's n-th job.
 func JobID(n int) string { return "job-" + strconv.Itoa(n) }
 
+// jobNumber is the number of the workload's job of that id.
+func jobNumber(id string) (n int, ok bool) {
+	text, ok := strings.CutPrefix(id, "job-")
+	n, err := strconv.Atoi(text)
+	return n, ok && err == nil
+}
+
 func nodeNames(prefix string, n int) []string {
 	names := make([]string, n)
 	for i := range names {

@@ -63,6 +63,14 @@ func (p *Plan) reset(assignments []string) {
 	}
 }
 
+// Without returns a copy of the plan in which the setting has its default; false if the plan has that anyway, or
+// is not valid with it.
+func (p *Plan) Without(setting string) (*Plan, bool) {
+	c := p.clone()
+	c.reset([]string{setting})
+	return c, !slices.Equal(c.Changes(), p.Changes()) && c.Validate() == nil && checkStrikes(c) == nil
+}
+
 // jobsNamed are the jobs of which the plan says something.
 func (p *Plan) jobsNamed() (named []int) {
 	for _, m := range p.matches() {
@@ -73,6 +81,7 @@ func (p *Plan) jobsNamed() (named []int) {
 	for _, k := range perJobs {
 		named = append(named, k.jobs(&p.Workload)...)
 	}
+	named = append(named, p.Kernel.jobsNamed()...)
 	slices.Sort(named)
 	return slices.Compact(named)
 }
@@ -89,6 +98,12 @@ func (p *Plan) keepJob(n int) {
 			f.At -= before
 		}
 	}
+	p.Kernel.renumber(func(m int) int {
+		if m == n {
+			return 1
+		}
+		return 0
+	})
 	p.oneJob(func(all reflect.Value) reflect.Value { return all.MapIndex(reflect.ValueOf(n)) })
 }
 
@@ -100,6 +115,7 @@ func (p *Plan) mergeJobs(occurrence int) {
 			m.Occurrence = occurrence
 		}
 	}
+	p.Kernel.renumber(func(int) int { return 1 })
 	p.oneJob(func(all reflect.Value) (kept reflect.Value) {
 		for _, n := range sortedKeys(all) {
 			v := all.MapIndex(n)
@@ -160,6 +176,12 @@ func (p *Plan) dropJob(n int) {
 	for _, k := range perJobs {
 		k.forget(&p.Workload, n)
 	}
+	p.Kernel.renumber(func(m int) int {
+		if m == n {
+			return 0
+		}
+		return m
+	})
 	p.About = slices.DeleteFunc(p.About, func(a int) bool { return a == n })
 	p.Workload.Jobs = n - 1
 }

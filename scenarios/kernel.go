@@ -63,6 +63,11 @@ func (t *KernelChange) after(p kernel.Policy) kernel.Policy {
 	return p
 }
 
+// empty says whether it changes nothing.
+func (t *KernelChange) empty() bool {
+	return t.Default == "" && len(t.Rules) == 0 && len(t.Output) == 0
+}
+
 func checkKernel(p *Plan) *PlanError {
 	k := &p.Kernel
 	if !k.on() {
@@ -71,22 +76,28 @@ func checkKernel(p *Plan) *PlanError {
 		}
 		return nil
 	}
-	if e := checkRules("kernel", k.Rules, k.Output); e != nil {
+	if e := p.checkRules("kernel", k.Rules, k.Output); e != nil {
 		return e
 	}
 	for i, t := range k.Then {
 		path := fmt.Sprintf("kernel.then[%d]", i)
-		if t.Default == "" && len(t.Rules) == 0 && len(t.Output) == 0 {
+		if t.empty() {
 			return &PlanError{Path: path + ".at", Message: path + " changes nothing", Remedy: "give default, rules or output"}
 		}
-		if e := checkRules(path, t.Rules, t.Output); e != nil {
+		if e := p.checkRules(path, t.Rules, t.Output); e != nil {
 			return e
 		}
 	}
 	return nil
 }
 
-func checkRules(path string, rules []kernel.Rule, output []kernel.OutputRule) *PlanError {
+func (p *Plan) checkRules(path string, rules []kernel.Rule, output []kernel.OutputRule) *PlanError {
+	jobs := func(list string, i int, id string) *PlanError {
+		if n, ok := jobNumber(id); ok && (n < 1 || n > p.Workload.Jobs) {
+			return &PlanError{Path: fmt.Sprintf("%s.%s[%d].job_id", path, list, i), Message: "there is no " + id, Remedy: fmt.Sprintf("the workload has %s to %s", JobID(1), JobID(p.Workload.Jobs))}
+		}
+		return nil
+	}
 	at := func(list string, i int, e *kernel.RuleError) *PlanError {
 		where := join(path, fmt.Sprintf("%s[%d].%s", list, i, e.Field))
 		return &PlanError{Path: where, Message: where + " " + e.Message, Remedy: e.Remedy + suggest.Hint(e.Word, e.Meant)}
@@ -95,10 +106,27 @@ func checkRules(path string, rules []kernel.Rule, output []kernel.OutputRule) *P
 		if e := rules[i].Validate(); e != nil {
 			return at("rules", i, e)
 		}
+		if e := jobs("rules", i, rules[i].JobID); e != nil {
+			return e
+		}
 	}
 	for i := range output {
 		if e := output[i].Validate(); e != nil {
 			return at("output", i, e)
+		}
+		if e := jobs("output", i, output[i].JobID); e != nil {
+			return e
+		}
+	}
+	return nil
+}
+
+// checkTimes refuses changes that come at no time.
+func checkTimes(p *Plan) *PlanError {
+	for i, t := range p.Kernel.Then {
+		if t.At == 0 {
+			path := fmt.Sprintf("kernel.then[%d]", i)
+			return &PlanError{Path: path + ".at", Message: path + " changes the policy at no time", Remedy: "give at, from 1ms to 720h, as in at: 30s"}
 		}
 	}
 	return nil
@@ -189,6 +217,54 @@ func (s *shrinker) kernel() (changed bool) {
 	return thin(len(s.best.Kernel.Rules), func(from, to int) bool {
 		return s.try(func(p *Plan) { p.Kernel.Rules = slices.Delete(p.Kernel.Rules, from, to) })
 	}) || changed
+}
+
+// jobsNamed are those that its rules name.
+func (k *Kernel) jobsNamed() (named []int) {
+	c := k.clone()
+	c.renumber(func(n int) int {
+		named = append(named, n)
+		return n
+	})
+	return named
+}
+
+// renumber gives the jobs that rules name other numbers; the rules of one that comes to 0 go with it.
+func (k *Kernel) renumber(number func(int) int) {
+	gone := func(id *string) bool {
+		n, ok := jobNumber(*id)
+		if !ok {
+			return false
+		}
+		if n = number(n); n > 0 {
+			*id = JobID(n)
+		}
+		return n <= 0
+	}
+	rules := func(list []kernel.Rule) (left []kernel.Rule) {
+		for _, r := range list {
+			if !gone(&r.JobID) {
+				left = append(left, r)
+			}
+		}
+		return left
+	}
+	outputs := func(list []kernel.OutputRule) (left []kernel.OutputRule) {
+		for _, r := range list {
+			if !gone(&r.JobID) {
+				left = append(left, r)
+			}
+		}
+		return left
+	}
+	k.Rules, k.Output = rules(k.Rules), outputs(k.Output)
+	var then []KernelChange
+	for _, t := range k.Then {
+		if t.Rules, t.Output = rules(t.Rules), outputs(t.Output); !t.empty() {
+			then = append(then, t)
+		}
+	}
+	k.Then = then
 }
 
 // policyConfig is what judging needs to know of the safety kernel and the circuits.

@@ -52,6 +52,32 @@ func TestAKernelIsPartOfAPlan(t *testing.T) {
 	assert.Equal(t, []string{"kernel.default=DENY"}, without.Changes())
 }
 
+// Cuts of jobs take the kernel's rules along.
+func TestCutsRenumberTheRules(t *testing.T) {
+	p := plan(t, `
+kernel:
+  rules: [{job_id: job-2, decision: DENY}, {job_id: job-3, decision: THROTTLE}, {job_id: "job-3*", decision: DENY}]
+  then: [{at: 1m, rules: [{job_id: job-3, decision: ALLOW}]}]
+workload: {jobs: 3}`)
+	assert.Equal(t, []int{2, 3}, p.jobsNamed())
+	ids := func(cut func(*Plan)) (ids []string) {
+		c := p.clone()
+		cut(c)
+		require.NoError(t, c.Validate())
+		for _, r := range c.Kernel.Rules {
+			ids = append(ids, r.JobID)
+		}
+		for _, change := range c.Kernel.Then {
+			ids = append(ids, "then "+change.Rules[0].JobID)
+		}
+		return ids
+	}
+	assert.Equal(t, []string{"job-1", "job-3*"}, ids(func(p *Plan) { p.keepJob(2) }))
+	assert.Equal(t, []string{"job-1", "job-3*", "then job-1"}, ids(func(p *Plan) { p.keepJob(3) }))
+	assert.Equal(t, []string{"job-1", "job-1", "job-3*", "then job-1"}, ids(func(p *Plan) { p.mergeJobs(0) }))
+	assert.Equal(t, []string{"job-2", "job-3*"}, ids(func(p *Plan) { p.dropJob(3) }))
+}
+
 func TestAKernelIsReadStrictly(t *testing.T) {
 	for text, problem := range map[string]string{
 		"kernel: {defaults: ALLOW}":                                                 `plan.yaml:2:10: unknown key "defaults" in kernel`,
@@ -62,7 +88,10 @@ func TestAKernelIsReadStrictly(t *testing.T) {
 		"kernel: {rules: [{decision: DENY, constraints: a=b}]}":                     `plan.yaml:2:48: kernel.rules[0].constraints bind nobody`,
 		"kernel: {default: none, rules: [{decision: DENY}]}":                        `the kernel has rules`,
 		"kernel: {then: [{at: 1m}]}":                                                `kernel.then[0] changes nothing`,
-		"kernel: {then: [{default: DENY}]}":                                         `kernel.then[0].at is 0s`,
+		"kernel: {then: [{default: DENY}]}":                                         `kernel.then[0] changes the policy at no time; give at`,
+		"kernel: {rules: [{job_id: job-99, decision: DENY}]}":                       `plan.yaml:2:27: there is no job-99; the workload has job-1 to job-10`,
+		"kernel: {output: [{job_id: job-0, decision: DENY}]}":                       `there is no job-0`,
+		"kernel: {then: [{at: 1m, rules: [{job_id: job-11, decision: DENY}]}]}":     `there is no job-11`,
 		"kernel: {output: [{decision: DENY, sync: true, content: x}]}":              `kernel.output[0].content is not to be seen`,
 		"kernel: {then: [{at: 1m, output: [{decision: ALLOW, redacted_ptr: x}]}]}":  `kernel.then[0].output[0].redacted_ptr leads nowhere`,
 		"faults: [{at: 5s, do: partition, node: scheduler-1, from: kernel}]":        `kernel`,

@@ -35,6 +35,7 @@ type Result struct {
 	Violations []Violation        `json:"violations"`
 	Fired      []FiredFault       `json:"faults_fired"`
 	Unfired    []string           `json:"faults_unfired,omitempty"` // faults, in words, that did not fire as they should, and how often they did
+	Idle       []string           `json:"idle,omitempty"`           // parts of the plan that do nothing, and why, a sentence each
 	Telling    []string           `json:"telling"`                  // the story of the jobs the plan is about, a sentence each
 	Jobs       []JobResult        `json:"jobs"`                     // in the order of their numbers
 	Unsettled  []Unsettled        `json:"unsettled,omitempty"`

@@ -60,6 +60,7 @@ func (p *printer) after(res *scenarios.Result, page string) {
 		return fmt.Sprintf("%s: step %d, %s, %s", f.Fault, f.Step, instant(f.At), f.Node)
 	})
 	section(p, "Faults that did not fire as they should", res.Unfired, func(s string) string { return s })
+	section(p, "Of no effect", res.Idle, func(s string) string { return s })
 	var judged, beyond []scenarios.Violation
 	for _, v := range res.Violations {
 		if v.Promised {

@@ -48,7 +48,7 @@ type probe struct {
 	ctx       context.Context
 	run       trials
 	invariant string
-	keep      []string // settings that every plan of the campaign has
+	keep      []string // settings that stay as they are
 	tries     int
 	err       error // the first that a trial failed with; no more are had
 }
@@ -128,8 +128,31 @@ const (
 	triesMaxSlow = 30
 )
 
-// shrink is the smallest plan that still breaks the same promise, or bound.
+// shrink is the smallest plan that still breaks the same promise, or bound. Settings that every plan of the
+// campaign has stay in it while other cuts are made, and only those that matter stay for good: nobody is to
+// blame them for what happens without them, too.
 func (x *probe) shrink(plan *scenarios.Plan) *scenarios.Plan {
+	smallest, kept := x.cut(plan), len(x.keep)
+	x.keep = slices.DeleteFunc(slices.Clone(x.keep), func(setting string) bool {
+		without, differs := smallest.Without(setting)
+		if !differs || x.err != nil {
+			return false
+		}
+		x.tries++
+		idle := x.try(without, x.invariant).shows(x.invariant)
+		if idle {
+			smallest = without
+		}
+		return idle
+	})
+	if len(x.keep) < kept {
+		smallest = x.cut(smallest)
+	}
+	return smallest
+}
+
+// cut is the smallest plan with the settings that are to stay.
+func (x *probe) cut(plan *scenarios.Plan) *scenarios.Plan {
 	most := triesMax
 	if c := Containment(x.invariant); c == Hung || c == Endless || c == Overgrew {
 		most = triesMaxSlow

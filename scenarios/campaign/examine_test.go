@@ -59,7 +59,10 @@ func TestExamine(t *testing.T) {
 		drawn Drawn
 		cause string
 	}{
-		"a setting that loses":     {Drawn{Plans: []string{writeFailure}, Sets: []string{"engine.dispatch_order=publish-first"}}, "fail-before dispatched_write, with engine.dispatch_order=publish-first"},
+		"a setting that loses": {Drawn{Plans: []string{writeFailure}, Sets: []string{"engine.dispatch_order=publish-first"}}, "fail-before dispatched_write, with engine.dispatch_order=publish-first"},
+		"a setting that is not to blame": {
+			Drawn{Plans: []string{ackLost}, Sets: []string{"engine.dispatch_order=publish-first"}, Judged: []string{oneDispatch}}, "fail-after publish",
+		},
 		"judged outside a promise": {Drawn{Plans: []string{ackLost}, Judged: []string{oneDispatch, "every-job-settles"}}, "fail-after publish"},
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -1,0 +1,53 @@
+package scenarios
+
+import (
+	"context"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+)
+
+// A part of a plan that does nothing is said to, and why.
+func TestWhatDoesNothing(t *testing.T) {
+	for text, idle := range map[string][]string{
+		"triage: {version: v1, dlq_rules: [{match: {reason_code: timeout}, action: auto_replay}]}": {"triage does nothing: engine.replay.enabled is false"},
+		"kernel: {output: [{decision: DENY}], then: [{at: 1m, output: [{decision: ALLOW}]}]}": {
+			"kernel.output does nothing: engine.output.enabled is false", "kernel.then[0].output does nothing: engine.output.enabled is false",
+		},
+		"kernel: {output: [{decision: DENY}]}\nengine: {output: {enabled: true}}": nil,
+		"engine: {output: {scan_timeout: 1s}, policy: {fail_mode: open}}": {
+			"engine.policy.fail_mode does nothing: the plan has no kernel", "engine.output.scan_timeout does nothing: engine.output.enabled is false",
+		},
+		"workload: {approve: {2: 5s}}":                                                                             {"workload.approve.2 does nothing: no job needs an approval of the kernel's"},
+		"workload: {approve: {2: 5s}}\nkernel: {default: ALLOW}":                                                   {"workload.approve.2 does nothing: no job needs an approval of the kernel's"},
+		"workload: {approve: {2: 5s}}\nkernel: {then: [{at: 1s, default: REQUIRE_APPROVAL}]}":                      nil,
+		"workload: {approve: {2: 5s}}\nkernel: {rules: [{job_id: job-2, decision: REQUIRE_APPROVAL}]}":             nil,
+		"workload: {approve_replay: {2: 5s}}":                                                                      {"workload.approve_replay.2 does nothing: engine.replay.enabled is false"},
+		"workload: {step_delay: 2s, step_retries: 1}\nengine: {workflow: {delay_poll: 1s}}":                        {"engine.workflow.delay_poll does nothing: workload.runs is 0", "workload.step_delay does nothing: workload.runs is 0", "workload.step_retries does nothing: workload.runs is 0"},
+		"workload: {step_delay: 2s, runs: 1}":                                                                      nil,
+		"engine: {outbox_poll: 5s}":                                                                                {"engine.outbox_poll does nothing: engine.dispatch_order is not outbox"},
+		"engine: {state_cache_age: 5s, read_error: cached-state, outbox_poll: 5s, dispatch_order: outbox}":         nil,
+		"engine: {stale_retry_jitter: 5s, stale_worker: jittered-retries, replay: {enabled: true, triage: false}}": nil,
+	} {
+		assert.Equal(t, idle, plan(t, text).idle(), text)
+	}
+}
+
+// In a named scenario everything is there for something.
+func TestNamedScenariosAreNotIdle(t *testing.T) {
+	for _, name := range Names() {
+		p, err := Load(name)
+		require.NoError(t, err)
+		assert.Empty(t, p.idle(), name)
+	}
+}
+
+// A part may be taken away from a plan that makes use of it; the result says so.
+func TestAResultSaysWhatDidNothing(t *testing.T) {
+	p := plan(t, "engine: {replay: {enabled: true}}\ntriage: {version: v1, dlq_rules: [{match: {reason_code: timeout}, action: auto_replay}]}\nworkload: {jobs: 1}")
+	require.NoError(t, p.Set("engine.replay.enabled=false"))
+	res, err := Run(context.Background(), p, RunOptions{})
+	require.NoError(t, err)
+	assert.Equal(t, []string{"triage does nothing: engine.replay.enabled is false"}, res.Idle)
+}
