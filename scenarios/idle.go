@@ -48,9 +48,9 @@ func requiresApprovals(p *Plan) bool {
 		slices.ContainsFunc(p.Kernel.Then, func(t KernelChange) bool { return requires(t.Default, t.Rules) })
 }
 
-// idle says of each part of the plan that does nothing why that is so. It is no reason to refuse the plan: what
+// Idle says of each part of the plan that does nothing why that is so. It is no reason to refuse the plan: what
 // the part is for may have been taken away to see what becomes of the jobs.
-func (p *Plan) idle() (list []string) {
+func (p *Plan) Idle() (list []string) {
 	note := func(part, why string) { list = append(list, fmt.Sprintf("%s does nothing: %s", part, why)) }
 	if p.Triage != nil && !replaying(p) {
 		note("triage", noReplays)

@@ -30,7 +30,7 @@ func TestWhatDoesNothing(t *testing.T) {
 		"engine: {state_cache_age: 5s, read_error: cached-state, outbox_poll: 5s, dispatch_order: outbox}":         nil,
 		"engine: {stale_retry_jitter: 5s, stale_worker: jittered-retries, replay: {enabled: true, triage: false}}": nil,
 	} {
-		assert.Equal(t, idle, plan(t, text).idle(), text)
+		assert.Equal(t, idle, plan(t, text).Idle(), text)
 	}
 }
 
@@ -39,7 +39,7 @@ func TestNamedScenariosAreNotIdle(t *testing.T) {
 	for _, name := range Names() {
 		p, err := Load(name)
 		require.NoError(t, err)
-		assert.Empty(t, p.idle(), name)
+		assert.Empty(t, p.Idle(), name)
 	}
 }
 

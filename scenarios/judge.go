@@ -27,7 +27,7 @@ func (r *run) result(sum sim.Summary) *Result {
 			Node: f.Node, Job: f.Job, Phase: f.Phase, Occurrence: f.Occurrence,
 		})
 	}
-	res.Unfired, res.Idle = r.injector.Unfired(), p.idle()
+	res.Unfired, res.Idle = r.injector.Unfired(), p.Idle()
 	about := r.about()
 	for _, j := range r.record.jobs {
 		j.About = slices.Contains(about, j)

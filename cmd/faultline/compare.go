@@ -58,7 +58,7 @@ goes on when the same command is given again.`,
 			return f.compare(cmd.Context(), args, cmd.OutOrStdout(), cmd.ErrOrStderr())
 		},
 	}
-	f.add(cmd, "runs/compare")
+	f.add(cmd, "runs/compare, and -N behind it with --seeds N")
 	cmd.Flags().IntVar(&f.seeds, "seeds", 0, "under how many seeds every plan is run, `N` (default the comparison's)")
 	return cmd
 }

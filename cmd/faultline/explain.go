@@ -145,11 +145,16 @@ func explainSetting(s scenarios.Setting) string {
 	if s.Hardened != "" {
 		value += " (documented), " + s.Hardened + " (hardened)"
 	}
-	text := fmt.Sprintf("%s (setting, %s)\n\n%s.\nDefault: %s. Allowed: %s.\n\nTry it: faultline run calm --set %s", s.Name, s.Type, capital(s.Doc), value, s.Allowed, assignment(s))
+	text := fmt.Sprintf("%s (setting, %s)\n\n%s.\nDefault: %s. Allowed: %s.", s.Name, s.Type, capital(s.Doc), value, s.Allowed)
+	shown := false
 	for _, t := range scenarios.Toggles() {
 		if t.Setting == s.Name {
+			shown = true
 			text += fmt.Sprintf("\n\nWhat it is for: with %s, scenario %s violates %s. %s\nSee it: faultline run %s --preset hardened --set %s=%s", t.Off, t.Scenario, t.Invariant, t.Says, t.Scenario, t.Setting, t.Off)
 		}
+	}
+	if try := tryIt(s); try != "" && !shown {
+		text += "\n\nTry it: faultline run " + try
 	}
 	return text
 }

@@ -131,6 +131,11 @@ func TestSuggestionsWork(t *testing.T) {
 			s, err := f.load(cmd.Flags().Arg(0), seed)
 			require.NoError(t, err, m[1])
 			assert.NoError(t, s.Validate(), m[1])
+			assert.True(t, len(sets) == 0 || s.modified, "%s changes nothing", m[1])
+			for _, set := range sets {
+				name, _, _ := strings.Cut(set, "=")
+				assert.NotContains(t, strings.Join(s.Idle(), "; "), name+" does nothing", m[1])
+			}
 		}
 	}
 	for _, s := range scenarios.Settings() {

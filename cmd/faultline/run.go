@@ -47,7 +47,7 @@ A folder of an earlier run is replaced; any other folder is left alone.`,
 	}
 	f.add(cmd)
 	cmd.Flags().StringVar(&f.seed, "seed", "", "the root of every draw, `N` (default the plan's)")
-	cmd.Flags().StringVar(&f.out, "out", "", "the run's folder, `DIR` (default runs/SCENARIO-SEED)")
+	cmd.Flags().StringVar(&f.out, "out", "", "the run's folder, `DIR` (default runs/SCENARIO-SEED, and a hash behind it for a changed scenario, or a plan of your own)")
 	cmd.Flags().BoolVar(&f.json, "json", false, "print result.json, and nothing else, on standard output")
 	cmd.Flags().StringVar(&f.junit, "junit", "", "write the result for CI, as JUnit XML, to `FILE`")
 	cmd.Flags().BoolVarP(&f.quiet, "quiet", "q", false, "print only the verdict")

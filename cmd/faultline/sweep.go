@@ -55,7 +55,7 @@ A sweep that was cut short goes on when the same command is given again.`,
 		},
 	}
 	f.planFlags.add(cmd)
-	f.campaignFlags.add(cmd, "runs/sweep-NAME")
+	f.campaignFlags.add(cmd, "runs/sweep-NAME, and a hash behind it if it is not a ready-made sweep as it is")
 	cmd.Flags().StringArrayVar(&f.grids, "grid", nil, "a setting and its values, `key=values`: 0s,5s,15s or 1..10 or 0.1..0.5/0.1; repeatable")
 	cmd.Flags().IntVar(&f.seeds, "seeds", 0, "under how many seeds every point is run, `N` (default the sweep's)")
 	return cmd

@@ -66,7 +66,7 @@ var measures = []measure{
 		share(func(j *scenarios.JobResult) bool { return j.State == string(job.Timeout) })},
 	{Metric{"false_timeout", "Jobs timed out although executed", "%", "Share of jobs that ended in TIMEOUT although a worker had begun them: their work is done, or will be, and nobody takes its result."},
 		share(func(j *scenarios.JobResult) bool { return j.State == string(job.Timeout) && j.Executions > 0 })},
-	{Metric{"unsettled", "Jobs never settled", "%", "Share of jobs that were in no terminal state when the run's time was over."},
+	{Metric{"unsettled", "Jobs not settled", "%", "Share of jobs that were in no terminal state when the run's time was over."},
 		share(func(j *scenarios.JobResult) bool { return !job.State(j.State).Terminal() })},
 	{Metric{"state_writes", "State writes per job", "", "State changes that were stored, mean of all jobs."},
 		mean(func(j *scenarios.JobResult) float64 { return float64(len(j.Path)) })},
