@@ -76,7 +76,7 @@ func checkKernel(p *Plan) *PlanError {
 		}
 		return nil
 	}
-	if e := p.checkRules("kernel", k.Rules, k.Output); e != nil {
+	if e := p.checkPolicy("kernel", k.Rules, k.Output); e != nil {
 		return e
 	}
 	for i, t := range k.Then {
@@ -84,20 +84,22 @@ func checkKernel(p *Plan) *PlanError {
 		if t.empty() {
 			return &PlanError{Path: path + ".at", Message: path + " changes nothing", Remedy: "give default, rules or output"}
 		}
-		if e := p.checkRules(path, t.Rules, t.Output); e != nil {
+		if e := p.checkPolicy(path, t.Rules, t.Output); e != nil {
 			return e
 		}
 	}
 	return nil
 }
 
-func (p *Plan) checkRules(path string, rules []kernel.Rule, output []kernel.OutputRule) *PlanError {
-	jobs := func(list string, i int, id string) *PlanError {
-		if n, ok := jobNumber(id); ok && (n < 1 || n > p.Workload.Jobs) {
-			return &PlanError{Path: fmt.Sprintf("%s.%s[%d].job_id", path, list, i), Message: "there is no " + id, Remedy: fmt.Sprintf("the workload has %s to %s", JobID(1), JobID(p.Workload.Jobs))}
-		}
-		return nil
+// checkPolicy checks the rules of a plan's kernel.
+func (p *Plan) checkPolicy(path string, rules []kernel.Rule, output []kernel.OutputRule) *PlanError {
+	if e := checkRules(path, rules, output); e != nil {
+		return e
 	}
+	return p.checkRulesJobs(path, rules, output)
+}
+
+func checkRules(path string, rules []kernel.Rule, output []kernel.OutputRule) *PlanError {
 	at := func(list string, i int, e *kernel.RuleError) *PlanError {
 		where := join(path, fmt.Sprintf("%s[%d].%s", list, i, e.Field))
 		return &PlanError{Path: where, Message: where + " " + e.Message, Remedy: e.Remedy + suggest.Hint(e.Word, e.Meant)}
@@ -106,15 +108,30 @@ func (p *Plan) checkRules(path string, rules []kernel.Rule, output []kernel.Outp
 		if e := rules[i].Validate(); e != nil {
 			return at("rules", i, e)
 		}
-		if e := jobs("rules", i, rules[i].JobID); e != nil {
-			return e
-		}
 	}
 	for i := range output {
 		if e := output[i].Validate(); e != nil {
 			return at("output", i, e)
 		}
-		if e := jobs("output", i, output[i].JobID); e != nil {
+	}
+	return nil
+}
+
+// checkRulesJobs refuses rules about jobs that the workload does not have.
+func (p *Plan) checkRulesJobs(path string, rules []kernel.Rule, output []kernel.OutputRule) *PlanError {
+	check := func(list string, i int, id string) *PlanError {
+		if n, ok := jobNumber(id); ok && (n < 1 || n > p.Workload.Jobs) {
+			return &PlanError{Path: fmt.Sprintf("%s.%s[%d].job_id", path, list, i), Message: "there is no " + id, Remedy: fmt.Sprintf("the workload has %s to %s", JobID(1), JobID(p.Workload.Jobs))}
+		}
+		return nil
+	}
+	for i := range rules {
+		if e := check("rules", i, rules[i].JobID); e != nil {
+			return e
+		}
+	}
+	for i := range output {
+		if e := check("output", i, output[i].JobID); e != nil {
 			return e
 		}
 	}
