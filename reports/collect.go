@@ -96,13 +96,12 @@ func (c *collector) add(e sim.Event) {
 		c.control(e)
 	}
 
-	_, followed := c.focus.colour[e.Job]
 	rank, anchored := c.anchors[e.Step]
 	switch {
 	case anchored:
 	case e.Kind == sim.KindControl:
 		rank = rankControl
-	case followed:
+	case c.focus.follows(e):
 		rank = rankOther
 	default:
 		return

@@ -4,7 +4,9 @@ import (
 	"cmp"
 	"slices"
 
+	"github.com/faultline-sim/faultline/engine/workflow"
 	"github.com/faultline-sim/faultline/scenarios"
+	"github.com/faultline-sim/faultline/sim"
 )
 
 // focusMax is how many jobs the lanes follow and the plots give a colour of their own.
@@ -13,6 +15,7 @@ const focusMax = 6
 // focus are the jobs that the page looks at closely.
 type focus struct {
 	jobs   []string       // in the order of their numbers; at most focusMax
+	runs   []string       // of which they are steps
 	colour map[string]int // index into jobs
 	left   int            // jobs that the plan is about, or a violation names, beyond focusMax
 	sample bool           // the plan is about no job, and the first one stands for all
@@ -67,5 +70,21 @@ func focusOn(res *scenarios.Result) focus {
 	for i, id := range f.jobs {
 		f.colour[id] = i
 	}
+	for _, run := range res.Runs {
+		if slices.ContainsFunc(res.Derived, func(j *scenarios.DerivedJob) bool {
+			_, own := f.colour[j.ID]
+			return own && j.Of == run.ID
+		}) {
+			f.runs = append(f.runs, run.ID)
+		}
+	}
 	return f
+}
+
+// follows says whether e is about one of the jobs, or makes something of a run of which they are steps.
+func (f focus) follows(e sim.Event) bool {
+	if _, own := f.colour[e.Job]; own {
+		return true
+	}
+	return e.Job == "" && len(e.Changes) > 0 && slices.ContainsFunc(f.runs, func(id string) bool { return e.Target == workflow.RunKey(id) })
 }

@@ -25,10 +25,14 @@ type view struct {
 	JumpOutside    bool   // it is outside its invariant's promise, as all of them are
 	TellingLeft    int
 	Violating      []violationRow
+	ViolatingMore  []violationRow // folded
 	ViolatingLeft  int
-	Held           []invariantRow
+	Exercised      []invariantRow
+	NotExercised   []invariantRow
 	Situations     []invariantRow
 	Unreached      []invariantRow
+	RunRows        []runRow
+	RunsLeft       int
 	Faults         []faultRow
 	FaultsLeft     int
 	UnfiredLeft    int
@@ -52,6 +56,7 @@ func Page(w io.Writer, plan *scenarios.Plan, res *scenarios.Result, events iter.
 	if plan == nil || res == nil {
 		return errors.New("a page needs a plan and a result")
 	}
+	res = withDerived(res)
 	f := focusOn(res)
 	c := newCollector(res, f)
 	for e, err := range events {
@@ -68,12 +73,16 @@ func viewOf(plan *scenarios.Plan, res *scenarios.Result, f focus, c *collector) 
 	shallow := *res
 	v := view{
 		frame:  newFrame(fmt.Sprintf("%s, seed %d: %s", res.Scenario, res.Seed, res.Verdict), pageCSS),
-		Result: &shallow, Badge: verdictBadge(res.Verdict), VirtualTime: duration(res.Virtual), World: inhabitants(plan),
+		Result: &shallow, Badge: verdictBadge(res.Verdict), VirtualTime: duration(res.Virtual), World: list(inhabitants(plan)),
 		Lanes: diagram, Machine: machineOf(res), Figures: figures(plan, res, c), CounterRows: counters(res),
 	}
 	v.Telling, v.TellingLeft = capped(res.Telling, tellingMax)
 	v.Violating, v.ViolatingLeft = violationRows(res, shown)
-	v.Held, v.Situations, v.Unreached = invariantRows(plan, res)
+	if len(v.Violating) > unfoldedMax {
+		v.Violating, v.ViolatingMore = v.Violating[:unfoldedMax], v.Violating[unfoldedMax:]
+	}
+	v.Exercised, v.NotExercised, v.Situations, v.Unreached = invariantRows(plan, res)
+	v.RunRows, v.RunsLeft = runRows(res)
 	v.Faults, v.FaultsLeft = faultRows(res, shown)
 	v.Unfired, v.UnfiredLeft = capped(res.Unfired, faultsMax)
 	v.JobRows, v.JobNote = jobRows(res, f, shown)
@@ -88,16 +97,15 @@ func viewOf(plan *scenarios.Plan, res *scenarios.Result, f focus, c *collector) 
 	return v
 }
 
-func inhabitants(plan *scenarios.Plan) string {
-	again := ""
-	if plan.Workload.Submissions > 1 {
-		again = fmt.Sprintf(", each submitted %d times", plan.Workload.Submissions)
+// withDerived is the result with all jobs in one list: those that clients have submitted, then those that
+// the schedulers have.
+func withDerived(res *scenarios.Result) *scenarios.Result {
+	all := *res
+	all.Jobs = slices.Clone(res.Jobs)
+	for _, j := range res.Derived {
+		all.Jobs = append(all.Jobs, j.JobResult)
 	}
-	return list([]string{
-		counted(plan.Topology.Schedulers, "scheduler"),
-		counted(plan.Topology.Workers, "worker"),
-		counted(plan.Workload.Jobs, "job") + ", one every " + duration(plan.Workload.Every) + again,
-	})
+	return &all
 }
 
 func counters(res *scenarios.Result) []counterRow {

@@ -229,7 +229,7 @@ func (p *plots) latency() chart {
 		if latencyOf(j) == 0 {
 			return "is never dispatched"
 		}
-		return "takes " + duration(j.Dispatches[0].At-j.Submitted)
+		return "takes " + duration(j.Dispatches[0].At-began(j))
 	})
 	ch.Legend = p.jobLegend("dot", len(p.res.Jobs) > len(p.focus.jobs))
 	if never > 0 {
@@ -253,7 +253,7 @@ func (p *plots) latency() chart {
 		faint := pixels{seen: map[[2]int]bool{}, x: p.end / s.width, y: (top - bottom) / s.height}
 		lost := pixels{seen: map[[2]int]bool{}, x: faint.x, y: faint.y}
 		for _, j := range p.res.Jobs {
-			at, l := j.Submitted.Seconds(), latencyOf(j)
+			at, l := began(j).Seconds(), latencyOf(j)
 			if _, own := p.focus.colour[j.ID]; l <= 0 {
 				lost.add(at, top-(top-bottom)/24)
 			} else if !own {
@@ -263,7 +263,7 @@ func (p *plots) latency() chart {
 		out.Add(dots(faint.points, faintColour, 2.5))
 		for _, j := range p.res.Jobs {
 			if i, own := p.focus.colour[j.ID]; own && len(j.Dispatches) > 0 {
-				out.Add(dots(plotter.XYs{{X: j.Submitted.Seconds(), Y: scale(latencyOf(j))}}, jobColour(i), 4.5))
+				out.Add(dots(plotter.XYs{{X: began(j).Seconds(), Y: scale(latencyOf(j))}}, jobColour(i), 4.5))
 			}
 		}
 		crosses := dots(lost.points, limitColour, 4)
@@ -293,7 +293,15 @@ func latencyOf(j scenarios.JobResult) float64 {
 	if len(j.Dispatches) == 0 {
 		return 0
 	}
-	return max(j.Dispatches[0].At-j.Submitted, 1).Seconds()
+	return max(j.Dispatches[0].At-began(j), 1).Seconds()
+}
+
+// began is when the job was submitted, or stored if it never was.
+func began(j scenarios.JobResult) time.Duration {
+	if j.Submitted == 0 && len(j.Path) > 0 {
+		return j.Path[0].At
+	}
+	return j.Submitted
 }
 
 // retries is the plot of retries and rollbacks, counted up over virtual time.

@@ -84,21 +84,21 @@ func TestReadNamesTheFileAndARemedy(t *testing.T) {
 	}{
 		"another version": {
 			func(dir string) {
-				put(t, dir, ResultFile, strings.Replace(read(t, dir, ResultFile), `"version": 1`, `"version": 7`, 1))
+				put(t, dir, ResultFile, strings.Replace(read(t, dir, ResultFile), `"version": 2`, `"version": 1`, 1))
 			},
-			"DIR/result.json: it is of version 7, and this build reads version 1; use the build that wrote it, or run it again: faultline run DIR/plan.yaml",
+			"DIR/result.json: it is of version 1, and this build reads version 2; use the build that wrote it, or run it again: faultline run DIR/plan.yaml",
 		},
-		"no version": {func(dir string) { put(t, dir, ResultFile, "{}") }, "DIR/result.json: it is of version 0, and this build reads version 1; "},
+		"no version": {func(dir string) { put(t, dir, ResultFile, "{}") }, "DIR/result.json: it is of version 0, and this build reads version 2; "},
 		"broken JSON": {
 			func(dir string) { put(t, dir, ResultFile, read(t, dir, ResultFile)[:500]) },
 			"DIR/result.json: broken JSON: unexpected end of JSON input; run it again: faultline run DIR/plan.yaml",
 		},
 		"two values": {func(dir string) { put(t, dir, ResultFile, read(t, dir, ResultFile)+"{}") }, "DIR/result.json: broken JSON: invalid character '{' after top-level value; "},
 		"an unknown key": {
-			func(dir string) { put(t, dir, ResultFile, `{"version": 1, "stardate": 4}`) },
+			func(dir string) { put(t, dir, ResultFile, `{"version": 2, "stardate": 4}`) },
 			`DIR/result.json: it is not what this build writes: unknown field "stardate"; use the build that wrote it, or run it again`,
 		},
-		"a wrong type": {func(dir string) { put(t, dir, ResultFile, `{"version": 1, "steps": "many"}`) }, "DIR/result.json: it is not what this build writes: cannot unmarshal string"},
+		"a wrong type": {func(dir string) { put(t, dir, ResultFile, `{"version": 2, "steps": "many"}`) }, "DIR/result.json: it is not what this build writes: cannot unmarshal string"},
 		"no result":    {func(dir string) { require.NoError(t, os.Remove(filepath.Join(dir, ResultFile))) }, "DIR/result.json: there is no such file; run it again: faultline run DIR/plan.yaml"},
 		"no plan":      {func(dir string) { require.NoError(t, os.Remove(filepath.Join(dir, PlanFile))) }, "DIR/plan.yaml: there is no such file; run its scenario again"},
 		"no trace":     {func(dir string) { require.NoError(t, os.Remove(filepath.Join(dir, TraceFile))) }, "DIR/trace.jsonl: there is no such file; run it again: faultline run publish-failure --seed 7"},

@@ -13,6 +13,7 @@ const (
 	jobsMax       = 100 // rows of the table of jobs
 	pathMax       = 40  // state writes told of one job
 	violationsMax = 100
+	unfoldedMax   = 12 // violations that are in sight
 	faultsMax     = 100
 	tellingMax    = 200
 )
@@ -51,7 +52,16 @@ type stepRef struct {
 
 type violationRow struct {
 	scenarios.Violation
-	Ref stepRef
+	Ref  stepRef
+	Says string // what the invariant says; only at its first violation
+}
+
+type runRow struct {
+	*scenarios.RunResult
+	Tone    string
+	Jobs    int // of its steps
+	StartAt string
+	EndAt   string
 }
 
 type faultRow struct {
@@ -69,7 +79,8 @@ type invariantRow struct {
 
 type jobRow struct {
 	scenarios.JobResult
-	Colour     int // -1 for none
+	Colour     int    // -1 for none
+	What       string // whose it is; empty for one that a client submitted
 	Final      string
 	Tone       string
 	SubmitAt   string
@@ -77,9 +88,14 @@ type jobRow struct {
 	SettleAt   string
 	BlindFor   string
 	BlindOpen  bool
-	Why        string // why it did not settle
+	Unsettled  string // why it did not settle
 	Path       []pathPoint
 	PathLeft   int
+}
+
+// More says whether there is more to say of the job than a row holds.
+func (r jobRow) More() bool {
+	return len(r.Path) > 0 || r.Why != "" || r.Unsettled != "" || r.StalePicks > 0
 }
 
 type pathPoint struct {
@@ -111,9 +127,34 @@ func violationRows(res *scenarios.Result, shown map[int]bool) (rows []violationR
 		return cmp.Compare(a.Step, b.Step)
 	})
 	sorted, left = capped(sorted, violationsMax)
+	says := map[string]string{}
+	for _, i := range res.Invariants {
+		says[i.Name] = i.Says
+	}
 	for _, v := range sorted {
 		v.Message = clip(v.Message)
-		rows = append(rows, violationRow{v, ref(v.Step, v.At, shown)})
+		rows = append(rows, violationRow{v, ref(v.Step, v.At, shown), says[v.Invariant]})
+		delete(says, v.Invariant)
+	}
+	return rows, left
+}
+
+func runRows(res *scenarios.Result) (rows []runRow, left int) {
+	runs, left := capped(res.Runs, jobsMax)
+	for _, r := range runs {
+		row := runRow{RunResult: r, Tone: "good", StartAt: clock(r.Started)}
+		if r.State != "SUCCEEDED" {
+			row.Tone = "quiet"
+		}
+		if row.EndAt = clock(r.Ended); r.Ended == 0 {
+			row.EndAt, row.Tone = "never", "warn"
+		}
+		for _, j := range res.Derived {
+			if j.Of == r.ID {
+				row.Jobs++
+			}
+		}
+		rows = append(rows, row)
 	}
 	return rows, left
 }
@@ -135,15 +176,17 @@ func faultRows(res *scenarios.Result, shown map[int]bool) (rows []faultRow, left
 	return rows, left
 }
 
-// invariantRows are the invariants, the situations that the run reached or that the plan expects,
-// and those that it did not reach.
-func invariantRows(plan *scenarios.Plan, res *scenarios.Result) (invariants, situations, unreached []invariantRow) {
+// invariantRows are the invariants, those that had nothing to judge, the situations that the run reached or
+// that the plan expects, and those that it did not reach.
+func invariantRows(plan *scenarios.Plan, res *scenarios.Result) (exercised, idle, situations, unreached []invariantRow) {
 	for _, i := range res.Invariants {
 		row := invariantRow{i, statusBadge(i.Status), count(i.Exercised)}
 		expected := slices.Contains(plan.Expect.Sometimes, i.Name)
 		switch {
+		case i.Status == scenarios.StatusNotExercised:
+			idle = append(idle, row)
 		case i.Kind != "sometimes":
-			invariants = append(invariants, row)
+			exercised = append(exercised, row)
 		case i.Status == scenarios.StatusReached:
 			situations = append(situations, row)
 		case expected:
@@ -155,16 +198,19 @@ func invariantRows(plan *scenarios.Plan, res *scenarios.Result) (invariants, sit
 	}
 	// What went wrong first; otherwise the order of the catalogue.
 	order := []string{"bad", "warn", "good", "quiet"}
-	slices.SortStableFunc(invariants, func(a, b invariantRow) int {
+	slices.SortStableFunc(exercised, func(a, b invariantRow) int {
 		return cmp.Compare(slices.Index(order, a.Badge.Tone), slices.Index(order, b.Badge.Tone))
 	})
-	return invariants, situations, unreached
+	return exercised, idle, situations, unreached
 }
 
 // jobRows are the jobs: those in focus and those that the plan is about, those that a violation names or that
 // did not settle, then the rest; in the order of their numbers within each.
 func jobRows(res *scenarios.Result, f focus, shown map[int]bool) (rows []jobRow, note string) {
-	named, why := map[string]bool{}, map[string]string{}
+	named, why, what := map[string]bool{}, map[string]string{}, map[string]string{}
+	for _, j := range res.Derived {
+		what[j.ID] = j.What
+	}
 	for _, v := range res.Violations {
 		named[v.Job] = true
 	}
@@ -185,7 +231,9 @@ func jobRows(res *scenarios.Result, f focus, shown map[int]bool) (rows []jobRow,
 	slices.SortStableFunc(jobs, func(a, b scenarios.JobResult) int { return cmp.Compare(rank(a), rank(b)) })
 	jobs, left := capped(jobs, jobsMax)
 	for _, j := range jobs {
-		rows = append(rows, jobRowOf(j, f, why[j.ID], shown))
+		r := jobRowOf(j, f, why[j.ID], shown)
+		r.What = what[j.ID]
+		rows = append(rows, r)
 	}
 	if left > 0 {
 		note = fmt.Sprintf("%d of %s shown: those that the plan is about, those that a violation names or that did not settle, then by number. result.json has them all.",
@@ -195,7 +243,11 @@ func jobRows(res *scenarios.Result, f focus, shown map[int]bool) (rows []jobRow,
 }
 
 func jobRowOf(j scenarios.JobResult, f focus, why string, shown map[int]bool) jobRow {
-	r := jobRow{JobResult: j, Colour: -1, Final: j.State, Why: why, SubmitAt: clock(j.Submitted)}
+	r := jobRow{JobResult: j, Colour: -1, Final: j.State, Unsettled: why}
+	r.Why = clip(j.Why)
+	if j.Submitted > 0 {
+		r.SubmitAt = clock(j.Submitted)
+	}
 	if c, own := f.colour[j.ID]; own {
 		r.Colour = c
 		var path []scenarios.JobPoint

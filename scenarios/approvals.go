@@ -32,7 +32,12 @@ func (c *crew) approver(p *sim.Process) {
 		list = append(list, world.Approval{JobID: JobID(n), From: time.Duration(n) * work.Every, After: work.Approve[n]})
 	}
 	done := c.once(world.ApproverName)
-	world.Approver{Approvals: list, Client: c.client, Tries: work.Tries, Done: done}.Run(p)
+	failed := func(id string, err error) {
+		if n, ok := refusedBy(id, err); ok {
+			*c.logs.notes = append(*c.logs.notes, n)
+		}
+	}
+	world.Approver{Approvals: list, Client: c.client, Tries: work.Tries, Failed: failed, Done: done}.Run(p)
 }
 
 // changer is the main function of the changer.

@@ -7,19 +7,16 @@ import (
 	"strings"
 	"time"
 
+	"github.com/faultline-sim/faultline/scenarios/world"
 	"github.com/faultline-sim/faultline/sim"
 )
 
 // DerivedJob is a job that the schedulers have submitted themselves: a compensation, the step of a run, or
 // the replay of a dead letter.
 type DerivedJob struct {
-	ID         string        `json:"id"`
-	What       string        `json:"what"` // whose it is, in words
-	Submitted  time.Duration `json:"submitted_ns"`
-	State      string        `json:"state"` // at the end; empty if it was never stored
-	Reason     string        `json:"reason_code,omitempty"`
-	Settled    time.Duration `json:"settled_ns,omitempty"`
-	Dispatches int           `json:"dispatches"` // stored
+	JobResult
+	What string `json:"what"` // whose it is, in words
+	Of   string `json:"of"`   // the job or the run that it is of
 }
 
 // AuditEvent is a decision that the audit trail has on record.
@@ -41,10 +38,10 @@ type derived struct {
 
 func newDerived() derived { return derived{byID: map[string]*DerivedJob{}, told: map[string]bool{}} }
 
-// whatOf says whose job an id is of, "" for one that a client submitted.
-func whatOf(id string, packet []byte) string {
+// whatOf says what an id is the job of, and in words; "" for one that a client submitted.
+func whatOf(id string, packet []byte) (what, of string) {
 	if of, n, ok := strings.Cut(id, "-replay-"); ok {
-		return fmt.Sprintf("replay %s of %s", n, of)
+		return "replay " + n, of
 	}
 	var req struct {
 		WorkflowID string            `json:"workflow_id"`
@@ -53,11 +50,11 @@ func whatOf(id string, packet []byte) string {
 	_ = json.Unmarshal(packet, &req)
 	switch {
 	case strings.HasPrefix(id, "comp-"):
-		return "compensation of " + req.Labels["saga_job_id"]
+		return "compensation", req.Labels["saga_job_id"]
 	case req.WorkflowID != "" && strings.HasPrefix(id, req.WorkflowID+"-"):
-		return "step of " + req.WorkflowID
+		return "step", req.WorkflowID
 	}
-	return ""
+	return "", ""
 }
 
 // decided takes in an event of the audit trail.
@@ -86,27 +83,44 @@ func (d *derived) stored(e *sim.Event, id string, c *sim.Change) {
 	}
 	dispatch := c.Stream == "CORDUM_JOBS" && c.Header["Job-Void"] == "" && !strings.HasSuffix(c.Subject, ".cancel")
 	if j := d.byID[id]; j != nil && dispatch {
-		j.Dispatches++
+		j.Dispatches = append(j.Dispatches, DispatchPoint{e.Step, e.At, c.Subject, c.Seq})
 	}
 }
 
 // written takes in a change of such a job's record.
 func (d *derived) written(e *sim.Event, id string, c *sim.Change) {
-	if c.Field == "request" {
-		d.job(id, []byte(c.Value))
-	}
 	j := d.byID[id]
+	for i := range e.Changes { // the request may come after the state
+		if r := &e.Changes[i]; j == nil && r.Key == c.Key && r.Field == "request" {
+			j = d.job(id, []byte(r.Value))
+		}
+	}
 	if j == nil {
 		return
 	}
-	switch c.Field {
-	case "state":
+	j.takeIn(e, c)
+	if c.Field == "state" {
 		j.State, j.Settled = c.Value, 0
 		if terminal(c.Value) {
 			j.Settled = e.At
 		}
-	case "reason_code":
-		j.Reason = c.Value
+		j.Path = append(j.Path, JobPoint{e.Step, e.At, c.Value, j.Attempts, e.Phase})
+	}
+}
+
+// executed takes in that a worker begins such a job.
+func (d *derived) executed(e *sim.Event) {
+	if j := d.byID[e.Job]; j != nil && e.Name == world.EffectBegin {
+		j.Executions++
+	}
+}
+
+// about marks the jobs that are of one of those ids, and those that are of them in turn.
+func (d *derived) about(of map[string]bool) {
+	for _, j := range d.jobs {
+		if of[j.Of] {
+			j.About, of[j.ID] = true, true
+		}
 	}
 }
 
@@ -115,11 +129,11 @@ func (d *derived) job(id string, packet []byte) *DerivedJob {
 	if j := d.byID[id]; j != nil {
 		return j
 	}
-	what := whatOf(id, packet)
+	what, of := whatOf(id, packet)
 	if what == "" {
 		return nil
 	}
-	j := &DerivedJob{ID: id, What: what}
+	j := &DerivedJob{JobResult: JobResult{ID: id, Dispatches: []DispatchPoint{}}, What: what + " of " + of, Of: of}
 	d.byID[id] = j
 	d.jobs = append(d.jobs, j)
 	return j
@@ -155,12 +169,12 @@ func (j *DerivedJob) story() string {
 	} else {
 		s += " was stored and never submitted"
 	}
-	switch j.Dispatches {
+	switch n := len(j.Dispatches); n {
 	case 0:
 	case 1:
 		s += "; one dispatch was stored"
 	default:
-		s += fmt.Sprintf("; %d dispatches were stored", j.Dispatches)
+		s += fmt.Sprintf("; %d dispatches were stored", n)
 	}
 	switch {
 	case j.State == "":
@@ -168,11 +182,7 @@ func (j *DerivedJob) story() string {
 	case j.Settled == 0:
 		return s + "; still " + j.State + "."
 	}
-	s += fmt.Sprintf("; %s at %s", j.State, at(j.Settled))
-	if j.Reason != "" {
-		s += " (" + j.Reason + ")"
-	}
-	return s + "."
+	return s + fmt.Sprintf("; %s at %s%s.", j.State, at(j.Settled), j.because())
 }
 
 func (a *AuditEvent) story() string {

@@ -30,6 +30,27 @@ func TestDerivedJobsAreTold(t *testing.T) {
 	}
 }
 
+// A result has all of a run: its outcome, and its steps as jobs.
+func TestAResultTellsOfRuns(t *testing.T) {
+	p, err := Load("workflow-undone")
+	require.NoError(t, err)
+	res, err := Run(t.Context(), p, RunOptions{Source: "workflow-undone"})
+	require.NoError(t, err)
+	require.Len(t, res.Runs, 1)
+	run := res.Runs[0]
+	assert.Equal(t, []string{"run-1", "FAILED", "step s2: run-1-s2-2 is FAILED (dispatch_failed)"}, []string{run.ID, run.State, run.Why})
+	assert.Less(t, run.Started, run.Ended)
+	require.Len(t, res.Derived, 6)
+	for _, j := range res.Derived {
+		assert.True(t, j.About, "the plan is about no job of a client, so %s stands for the run", j.ID)
+		assert.Equal(t, "PENDING", j.Path[0].State)
+		assert.Equal(t, j.State, j.Path[len(j.Path)-1].State)
+		assert.Equal(t, []int{1, 1, 1}, []int{j.Attempts, len(j.Dispatches), j.Executions})
+		assert.NotZero(t, j.Settled)
+	}
+	assert.False(t, res.Jobs[0].About)
+}
+
 func TestALongTellingIsCutShort(t *testing.T) {
 	var told []string
 	for range toldMax + 2 {

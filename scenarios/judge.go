@@ -39,7 +39,8 @@ func (r *run) result(sum sim.Summary) *Result {
 	}
 	res.Breakers = r.breakers()
 	res.Open = r.judge.Open()
-	res.Derived, res.Audit = r.record.derived.jobs, r.record.derived.audit
+	r.aboutDerived(about)
+	res.Runs, res.Derived, res.Audit = r.record.runs, r.record.derived.jobs, r.record.derived.audit
 	res.Telling = r.tell(about)
 	res.Verdict, res.Reason = r.verdict(res)
 	return res

@@ -7,6 +7,7 @@ import (
 
 	"github.com/faultline-sim/faultline/engine"
 	"github.com/faultline-sim/faultline/engine/job"
+	"github.com/faultline-sim/faultline/engine/store"
 	"github.com/faultline-sim/faultline/scenarios/world"
 	"github.com/faultline-sim/faultline/sim"
 )
@@ -25,7 +26,7 @@ type record struct {
 	queued      int              // dispatches that wait in the outbox
 	cancels     int              // jobs whose cancellation was stored
 	poison      map[string]bool  // messages of the stranger that were stored
-	runs        map[string]bool  // workflow runs that were stored
+	runs        []*RunResult     // workflow runs that were stored
 	timeouts    timeouts
 	derived     derived
 }
@@ -75,6 +76,11 @@ type jobRecord struct {
 	failures    []failure       // of its operations
 	submissions int             // stored
 	consent     consent
+	undecided   time.Duration // when it first went on without a decision of the safety kernel
+	redaction   *finding      // the output policy has its output redacted
+	early       []early       // results that were handed back, as it was not dispatched
+	putOff      []putOff      // handlings that ended as the safety kernel gave no answer
+	refusals    []refusal     // of an approval of it
 }
 
 // hold is the time for which a node had a job's lock, or executed it.
@@ -99,7 +105,7 @@ type failure struct {
 
 func newRecord(plan *Plan) *record {
 	r := &record{
-		down: map[string]bool{}, outstanding: map[message]bool{}, poison: map[string]bool{}, runs: map[string]bool{},
+		down: map[string]bool{}, outstanding: map[message]bool{}, poison: map[string]bool{},
 		each: plan.Workload.Submissions, deliveries: plan.Engine.MaxDeliver, relayed: plan.Engine.DispatchOrder == engine.Outbox, timeouts: newTimeouts(plan), derived: newDerived(),
 	}
 	for n := range plan.Workload.Jobs {
@@ -123,9 +129,11 @@ func (r *record) observe(e *sim.Event) {
 		if c.Stream != "" {
 			r.stored(e, c)
 		} else if id, ok := strings.CutPrefix(c.Key, "cordum:wf:run:"); ok && !strings.HasPrefix(id, "lock:") {
-			r.runs[id] = true
+			r.ran(e, id, c)
 		} else if id, ok := strings.CutPrefix(c.Key, "job:"); ok {
 			r.written(e, id, c)
+		} else if id, ok := strings.CutPrefix(c.Key, "output:"); ok && r.job(id) != nil {
+			r.job(id).judgedOutput(e, c)
 		} else if id, ok := strings.CutPrefix(c.Key, "cordum:scheduler:job:"); ok && r.job(id) != nil {
 			r.leased(e, r.job(id), c)
 		} else if strings.HasPrefix(c.Key, "saga:") && strings.HasSuffix(c.Key, ":stack") && !c.Gone && r.job(e.Job) != nil {
@@ -170,6 +178,9 @@ func (r *record) observe(e *sim.Event) {
 			if throttles(e) {
 				j.throttled = append(j.throttled, e.At)
 			}
+		}
+		if e.Phase == "result_nak" && (j.State == "PENDING" || j.State == "SCHEDULED") {
+			j.early = append(j.early, early{e.At, j.State})
 		}
 		if e.Phase == "submit_ack" || e.Phase == "submit_nak" {
 			r.handled(j)
@@ -242,14 +253,12 @@ func (r *record) written(e *sim.Event, id string, c *sim.Change) {
 		return
 	}
 	j.consent.grants(c, e.At)
+	j.takeIn(e, c)
 	switch c.Field {
-	case "attempts":
-		j.Attempts, _ = strconv.Atoi(c.Value)
-		if n := len(j.Path); n > 0 && j.Path[n-1].Step == e.Step {
-			j.Path[n-1].Attempts = j.Attempts
+	case "decision":
+		if c.Value == store.FailOpen {
+			first(&j.undecided, e.At)
 		}
-	case "reason_code":
-		j.Reason = c.Value
 	case "state":
 		switch was, is := terminal(j.State), terminal(c.Value); {
 		case is && !was:
@@ -271,6 +280,21 @@ func (r *record) written(e *sim.Event, id string, c *sim.Change) {
 		if c.Value == "SCHEDULED" {
 			j.awaited = false
 		}
+	}
+}
+
+// takeIn takes over what the record says of the job besides its state.
+func (j *JobResult) takeIn(e *sim.Event, c *sim.Change) {
+	switch c.Field {
+	case "attempts":
+		j.Attempts, _ = strconv.Atoi(c.Value)
+		if n := len(j.Path); n > 0 && j.Path[n-1].Step == e.Step {
+			j.Path[n-1].Attempts = j.Attempts
+		}
+	case "reason_code":
+		j.Reason = c.Value
+	case "reason":
+		j.Why = c.Value
 	}
 }
 
@@ -304,7 +328,11 @@ func (r *record) acknowledged(e *sim.Event) {
 
 func (r *record) executed(e *sim.Event) {
 	j := r.job(e.Job)
-	if j == nil || e.Outcome != sim.OutcomeOK {
+	if e.Outcome != sim.OutcomeOK {
+		return
+	}
+	if j == nil {
+		r.derived.executed(e)
 		return
 	}
 	if e.Name == world.EffectBegin {

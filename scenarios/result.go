@@ -3,7 +3,7 @@ package scenarios
 import "time"
 
 // ResultVersion is the format of result.json.
-const ResultVersion = 1
+const ResultVersion = 2 // 2: derived jobs are told as fully as others, and runs
 
 // Verdict is the outcome of a run.
 type Verdict string
@@ -39,6 +39,7 @@ type Result struct {
 	Telling    []string           `json:"telling"`                  // the story of the jobs the plan is about, a sentence each
 	Jobs       []JobResult        `json:"jobs"`                     // in the order of their numbers
 	Unsettled  []Unsettled        `json:"unsettled,omitempty"`
+	Runs       []*RunResult       `json:"runs,omitempty"`     // of workflows, in the order of their starts
 	Derived    []*DerivedJob      `json:"derived,omitempty"`  // in the order in which they were first seen
 	Audit      []AuditEvent       `json:"audit,omitempty"`    // the decisions on record, in their order
 	Breakers   []BreakerChange    `json:"breakers,omitempty"` // what each replica's circuit breakers did, in the order of time
@@ -109,6 +110,7 @@ type JobResult struct {
 	Settled        time.Duration   `json:"settled_ns,omitempty"` // when it reached its terminal state; 0 if it did not
 	Blind          *BlindWindow    `json:"blind_window,omitempty"`
 	Reason         string          `json:"reason_code,omitempty"`
+	Why            string          `json:"reason,omitempty"` // in words, as the record has it
 }
 
 // JobPoint is one state write.

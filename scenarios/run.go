@@ -233,8 +233,8 @@ func (r *run) atRest() bool {
 func (r *run) observe(e *sim.Event) {
 	r.judge.Observe(e)
 	r.record.observe(e)
-	for _, f := range r.crew.logs.fencedWrites() {
-		r.record.fenced(e, f.job, f.phase)
+	for _, n := range r.crew.logs.drain() {
+		r.record.noted(e, n)
 	}
 	r.steps.Store(int64(e.Step))
 	r.virtual.Store(int64(e.At))

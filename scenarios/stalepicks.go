@@ -7,19 +7,19 @@ import (
 )
 
 // stalePicks follows, by job, the picks that met a stale worker: how many there were, how often all of
-// a dispatch's did, and for how long a handling held its message over them; and the writes that a fence
-// stopped. Neither is an operation, so the log is where they show; nothing is judged by it.
+// a dispatch's did, and for how long a handling held its message over them; and what else no operation
+// shows, so that the log is where it does. Nothing is judged by it.
 type stalePicks struct {
 	last      int // dispatch_attempt of a dispatch's last pick
 	byJob     map[string]int
 	exhausted map[string]int
 	held      map[string]time.Duration
-	fenced    *[]fencedWrite       // since the last step
+	notes     *[]note              // since the last step
 	latest    map[string]time.Time // stale pick of each handling under way in one process
 }
 
 func newStalePicks(picks int) *stalePicks {
-	return &stalePicks{last: picks - 1, byJob: map[string]int{}, exhausted: map[string]int{}, held: map[string]time.Duration{}, fenced: new([]fencedWrite), latest: map[string]time.Time{}}
+	return &stalePicks{last: picks - 1, byJob: map[string]int{}, exhausted: map[string]int{}, held: map[string]time.Duration{}, notes: new([]note), latest: map[string]time.Time{}}
 }
 
 // process follows the handlings of one scheduler process, and adds to the same sums. They end with it:
@@ -35,6 +35,9 @@ func (l *stalePicks) Enabled(context.Context, slog.Level) bool { return true }
 
 // Handle reads one record.
 func (l *stalePicks) Handle(_ context.Context, rec slog.Record) error {
+	if n, ok := noteOf(rec); ok {
+		*l.notes = append(*l.notes, n)
+	}
 	switch rec.Message {
 	case "stale worker detected, retrying dispatch":
 		id, attempt := l.read(rec)
@@ -50,18 +53,6 @@ func (l *stalePicks) Handle(_ context.Context, rec slog.Record) error {
 		id, _ := l.read(rec)
 		l.hold(id, rec.Time)
 		delete(l.latest, id)
-	case "state write fenced":
-		f := fencedWrite{}
-		rec.Attrs(func(a slog.Attr) bool {
-			switch a.Key {
-			case "job_id":
-				f.job = a.Value.String()
-			case "phase":
-				f.phase = a.Value.String()
-			}
-			return true
-		})
-		*l.fenced = append(*l.fenced, f)
 	case "retrying later":
 		id, _ := l.read(rec)
 		delete(l.latest, id)
@@ -69,13 +60,10 @@ func (l *stalePicks) Handle(_ context.Context, rec slog.Record) error {
 	return nil
 }
 
-// fencedWrite is a state write that a fence stopped. The step that shows it is the look before it, or the
-// EXEC that the server refused; the log tells which looks did.
-type fencedWrite struct{ job, phase string }
-
-// fencedWrites takes out the writes that were fenced since it was last asked.
-func (l *stalePicks) fencedWrites() (list []fencedWrite) {
-	list, *l.fenced = *l.fenced, nil
+// drain takes out the notes since it was last asked. The step that comes next shows what they are about: of a
+// write that was fenced, the look before it, or the EXEC that the server refused.
+func (l *stalePicks) drain() (list []note) {
+	list, *l.notes = *l.notes, nil
 	return list
 }
 

@@ -24,7 +24,7 @@ func (r *run) story(j *jobRecord) string {
 	} else {
 		fmt.Fprintf(&b, "%s was submitted at %s", j.ID, at(j.Submitted))
 	}
-	all := slices.Concat(r.pauses(j), j.failed(), j.dispatched(r.end), j.happened(), j.executions(), j.ends(r.end))
+	all := slices.Concat(r.pauses(j), j.failed(), j.dispatched(r.end), j.happened(), j.befell(), j.executions(), j.ends(r.end))
 	if !terminal(j.State) && j.finished {
 		text := "its result was delivered " + times(j.answers)
 		if j.answers >= r.plan.Engine.MaxDeliver {
@@ -174,9 +174,13 @@ func (j *jobRecord) tells(at time.Duration) bool {
 	return since > 0 && at >= since && slices.Contains(j.late, at)
 }
 
-func (j *jobRecord) because() string {
-	if j.Reason == "" {
+// because says why the job is in its state; in words, too, where a policy has put it there.
+func (j *JobResult) because() string {
+	switch {
+	case j.Reason == "":
 		return ""
+	case j.Why != "" && (j.State == "DENIED" || j.State == "OUTPUT_QUARANTINED"):
+		return " (" + j.Reason + ": " + j.Why + ")"
 	}
 	return " (" + j.Reason + ")"
 }

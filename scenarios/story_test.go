@@ -42,6 +42,65 @@ kernel: {default: THROTTLE}`,
 			reason:  "hold; 1 job is still throttled by the safety kernel",
 			told:    []string{"the safety kernel throttled it", "still PENDING", "the safety kernel throttles it; it is asked again from time to time (engine.policy.throttle_delay)"},
 		},
+		"a job that the safety kernel denies": {
+			plan: `
+workload: {jobs: 3, tenants: 3}
+kernel: {default: ALLOW, rules: [{tenant: tenant-2, decision: DENY, reason: tenant-2 has not paid}]}`,
+			verdict: Held,
+			told:    []string{"job-2 was submitted at ", "; DENIED at 2.4", "(safety_denied: tenant-2 has not paid)."},
+		},
+		"the safety kernel is away": {
+			plan: `
+about: [3]
+workload: {jobs: 4}
+topology: {schedulers: 1}
+kernel: {default: ALLOW}
+engine: {policy: {circuit_fail_budget: 1}}
+faults: [{at: 2300ms, do: crash, node: kernel, restart_in: 20s}]`,
+			verdict: Held,
+			told: []string{
+				"job-3 was submitted at 2.6", "; it was put off 6 times from 2.6", " to 27.6", ", as the safety kernel's circuit was open; one dispatch was stored, at 32.6",
+				"The other 3 jobs were dispatched once each, at the first attempt, and succeeded. 2 of them waited for an answer of the safety kernel, for up to 31.4",
+			},
+		},
+		"the safety kernel is away, and jobs go on": {
+			plan: `
+about: [3]
+workload: {jobs: 4}
+kernel: {default: ALLOW}
+engine: {policy: {fail_mode: open}}
+faults: [{at: 2300ms, do: crash, node: kernel, restart_in: 20s}]`,
+			verdict: Held,
+			told:    []string{"; it went on at 2.6", " without a decision of the safety kernel; one dispatch was stored", "and succeeded. 2 of them went on without a decision of the safety kernel."},
+		},
+		"somebody approves what has changed": {
+			plan: `
+workload: {jobs: 1, approve: {1: 10s}, change: {1: 5s}}
+kernel: {default: REQUIRE_APPROVAL}`,
+			verdict: Held,
+			told:    []string{"its approval was refused at 13.2", ": the request had changed since the approver looked at it; still APPROVAL_REQUIRED"},
+		},
+		"an output is redacted": {
+			plan: `
+workload: {jobs: 1}
+engine: {output: {enabled: true}}
+kernel: {default: ALLOW, output: [{job_id: job-1, sync: true, decision: REDACT, redacted_ptr: "{result_ptr}:redacted", reason: it holds a secret}]}`,
+			verdict: Held,
+			told:    []string{"; its output was redacted at 2.2", ": it holds a secret; SUCCEEDED at 2.2"},
+		},
+		"a result comes before its dispatch": {
+			plan: `
+workload: {jobs: 1}
+faults: [{on: {job: 1, phase: publish}, do: fail-after}]`,
+			verdict: Held,
+			told:    []string{"; its result came while it was SCHEDULED and was handed back ", ", first at 2.2", "; 2 dispatches were stored"},
+		},
+		"a run of a workflow": {
+			plan: `
+workload: {jobs: 2, runs: 1, steps: 2}`,
+			verdict: Held,
+			told:    []string{"run-1 was started at 2.2", "; SUCCEEDED at ", "The 2 jobs that clients submitted were dispatched once each", "run-1-s1-1, step of run-1, was submitted at ", "run-1-s2-1, step of run-1, "},
+		},
 		"a worker dies after its work is done": {
 			plan: `
 workload: {jobs: 1}

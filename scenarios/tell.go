@@ -14,8 +14,9 @@ import (
 // aboutMax bounds the stories that a result tells when the plan does not say whose.
 const aboutMax = 6
 
-// about are the jobs whose story is told: those the plan names, else those its faults name, else
-// those to which something out of the ordinary happened, else the first.
+// about are the jobs whose story is told: those the plan names, else those its faults name, else those to
+// which something out of the ordinary happened, else the first. In a plan with runs that names none, a run's
+// steps are told of, and no job of a client's.
 func (r *run) about() []*jobRecord {
 	numbers := slices.Clone(r.plan.About)
 	if len(numbers) == 0 {
@@ -26,6 +27,9 @@ func (r *run) about() []*jobRecord {
 				}
 			}
 		}
+	}
+	if len(numbers) == 0 && r.aboutRun() != nil {
+		return nil
 	}
 	var about []*jobRecord
 	for _, n := range numbers {
@@ -43,6 +47,18 @@ func (r *run) about() []*jobRecord {
 		about = r.record.jobs[:1]
 	}
 	return about
+}
+
+// aboutDerived marks what was submitted for the jobs that the plan is about, or for a run if it is about none.
+func (r *run) aboutDerived(about []*jobRecord) {
+	of := map[string]bool{}
+	for _, j := range about {
+		of[j.ID] = true
+	}
+	if run := r.aboutRun(); run != nil && len(about) == 0 {
+		of[run.ID] = true
+	}
+	r.record.derived.about(of)
 }
 
 // unsettled says why a job is not in a terminal state.
@@ -84,7 +100,7 @@ func (r *run) unsettled(j *jobRecord) string {
 
 // tell writes the story of each job in a sentence or two.
 func (r *run) tell(about []*jobRecord) []string {
-	told := []string{}
+	told := append([]string{}, r.record.tellRuns()...)
 	for _, j := range about {
 		told = append(told, r.story(j))
 	}
@@ -122,29 +138,65 @@ func (r *run) staleStory() string {
 
 // others says what became of the jobs whose story is not told.
 func (r *run) others(about []*jobRecord) string {
-	n := 0
+	n, undecided, late, longest := 0, 0, 0, time.Duration(0)
 	became := map[string]int{}
 	for _, j := range r.record.jobs {
-		if !slices.Contains(about, j) {
-			n++
-			became[j.ending()]++
+		if slices.Contains(about, j) {
+			continue
+		}
+		n++
+		became[j.ending()]++
+		if j.undecided > 0 {
+			undecided++
+		}
+		if waited := j.waited(r.end); waited > 0 {
+			late++
+			longest = max(longest, waited)
 		}
 	}
+	if n == 0 {
+		return fmt.Sprintf("There were no other jobs; the run took %s of virtual time.", r.end.Round(time.Millisecond))
+	}
+	told := endings(n, became, len(about) > 0)
+	if late > 0 {
+		told += fmt.Sprintf(" %s waited for an answer of the safety kernel, for up to %s.", ofThem(late, n), at(longest))
+	}
+	if undecided > 0 {
+		told += fmt.Sprintf(" %s went on without a decision of the safety kernel.", ofThem(undecided, n))
+	}
+	return told
+}
+
+// ofThem says how many of all are meant.
+func ofThem(n, all int) string {
+	switch {
+	case all == 1:
+		return "It"
+	case n == all:
+		return "All of them"
+	}
+	return fmt.Sprintf("%d of them", n)
+}
+
+// endings says how n jobs ended: the others, or all that clients submitted.
+func endings(n int, became map[string]int, others bool) string {
 	list := slices.SortedFunc(maps.Keys(became), func(a, b string) int {
 		return cmp.Or(cmp.Compare(slices.Index(plainEndings, b), slices.Index(plainEndings, a)), strings.Compare(a, b))
 	})
+	one, many := "The job that a client submitted", fmt.Sprintf("%d jobs that clients submitted", n)
+	if others {
+		one, many = "The other job", fmt.Sprintf("other %d jobs", n)
+	}
 	switch {
-	case n == 0:
-		return fmt.Sprintf("There were no other jobs; the run took %s of virtual time.", r.end.Round(time.Millisecond))
 	case n == 1:
-		return "The other job " + list[0] + "."
+		return one + " " + list[0] + "."
 	case len(list) == 1 && list[0] == atFirst:
-		return fmt.Sprintf("The other %d jobs were dispatched once each, at the first attempt, and succeeded.", n)
+		return "The " + many + " were dispatched once each, at the first attempt, and succeeded."
 	}
 	for i, ending := range list {
 		list[i] = fmt.Sprintf("%d %s", became[ending], plural(became[ending], ending))
 	}
-	return fmt.Sprintf("Of the other %d jobs, %s.", n, strings.Join(list, "; "))
+	return "Of the " + many + ", " + strings.Join(list, "; ") + "."
 }
 
 // How jobs end that have no story of their own.

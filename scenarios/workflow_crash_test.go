@@ -45,7 +45,7 @@ func crashOnDelay(t *testing.T, preset string, schedulers int, reads bool, n int
 	seen := 0
 	cfg.Intercept = func(ctx context.Context, op *sim.Op, apply func() error) error {
 		node := op.Node()
-		if at != nil || !r.record.runs[RunID(1)] || !slices.Contains(nodeNames("scheduler", schedulers), node) || !slices.Contains(delayPath, phase.Phase(op.Phase)) || !op.Write && !reads {
+		if at != nil || len(r.record.runs) == 0 || !slices.Contains(nodeNames("scheduler", schedulers), node) || !slices.Contains(delayPath, phase.Phase(op.Phase)) || !op.Write && !reads {
 			return plan(ctx, op, apply)
 		}
 		if seen++; seen < n {

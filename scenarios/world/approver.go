@@ -18,8 +18,9 @@ const ApproverName = "approver"
 type Approver struct {
 	Approvals []Approval // in the order of their submissions
 	Client    func(*sim.Process) *engine.Client
-	Tries     int    // of one approval; 0 is until it succeeds
-	Done      func() // called for each job once it is approved, or left alone
+	Tries     int                           // of one approval; 0 is until it succeeds
+	Failed    func(jobID string, err error) // called for each try that fails
+	Done      func()                        // called for each job once it is approved, or left alone
 }
 
 // Approval is one job to be approved.
@@ -54,6 +55,9 @@ func (a Approver) approve(p *sim.Process, client *engine.Client, x Approval) {
 	p.Clock().Sleep(x.After)
 	for tried := 1; p.Context().Err() == nil; tried++ {
 		err := client.Approve(p.Context(), x.JobID, seen.Hash, ApproverName)
+		if err != nil {
+			a.Failed(x.JobID, err)
+		}
 		if err == nil || errors.Is(err, engine.ErrNotWaiting) || errors.Is(err, engine.ErrChanged) || tried == a.Tries {
 			return
 		}

@@ -1,0 +1,332 @@
+package reports
+
+import (
+	"encoding/json"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/faultline-sim/faultline/engine/job"
+	"github.com/faultline-sim/faultline/engine/phase"
+	"github.com/faultline-sim/faultline/engine/safety/safetypb"
+	"github.com/faultline-sim/faultline/engine/workflow"
+	"github.com/faultline-sim/faultline/scenarios/world"
+	"github.com/faultline-sim/faultline/sim"
+)
+
+// record is what a job's hash holds, as the changes of the trace tell it.
+type record struct {
+	state, attempts, worker, reason string
+}
+
+// apply takes over what a step changed in the record of job.
+func (r *record) apply(job string, changes []sim.Change) (changed bool) {
+	for _, c := range changes {
+		if c.Key != "job:"+job {
+			continue
+		}
+		if c.Gone && c.Field == "" {
+			*r, changed = record{}, true
+		}
+		switch c.Field {
+		case "state":
+			r.state, changed = c.Value, true
+		case "attempts":
+			r.attempts, changed = c.Value, true
+		case "worker":
+			r.worker, changed = c.Value, true
+		case "reason":
+			r.reason = c.Value
+		}
+	}
+	return changed
+}
+
+func (r record) String() string {
+	switch {
+	case r.state == "":
+		return "no record"
+	case r.attempts == "" || r.attempts == "0":
+		return r.state
+	}
+	return r.state + ", attempts " + r.attempts
+}
+
+// because is the reason for a state that is an end.
+func (r record) because() string {
+	if r.reason == "" || !job.State(r.state).Terminal() {
+		return ""
+	}
+	return ": " + r.reason
+}
+
+// writes are the phases that write one state, and that state.
+var writes = map[phase.Phase]string{
+	phase.SubmitWrite:     "PENDING",
+	phase.PendingWrite:    "PENDING",
+	phase.ScheduledWrite:  "SCHEDULED",
+	phase.DispatchedWrite: "DISPATCHED",
+	phase.RollbackWrite:   "SCHEDULED",
+	phase.RunningWrite:    "RUNNING",
+	phase.FailedWrite:     "FAILED",
+	phase.ResultWrite:     "terminal state",
+	phase.ApprovalWrite:   "APPROVAL_REQUIRED",
+	phase.ApprovedWrite:   "PENDING",
+	phase.DeniedWrite:     "DENIED",
+	phase.OutputWrite:     "OUTPUT_QUARANTINED",
+	phase.TimeoutWrite:    "TIMEOUT",
+	phase.CancelWrite:     "CANCELLED",
+	phase.CommitWrite:     "SUCCEEDED",
+}
+
+// doings are what phases do that write no state.
+var doings = map[phase.Phase]string{
+	phase.ProcessedRead:  "looks whether the message is handled already",
+	phase.ProcessedWrite: "marks the message as handled",
+	phase.TenantRead:     "counts what its tenant has in flight",
+	phase.TenantHeal:     "gives its tenant back what is over",
+	phase.BreakerRead:    "looks at the circuit",
+	phase.BreakerProbe:   "counts a probe of the circuit",
+	phase.BreakerWrite:   "counts for the circuit how the call ended",
+	phase.ApproveRead:    "looks whether there is something to approve",
+	phase.AskAgainWrite:  "asks for another approval",
+	phase.OutputRead:     "reads the output",
+	phase.OutputRecord:   "notes what the policy says of the output",
+	phase.SagaRecord:     "records its compensation",
+	phase.OutboxClaim:    "takes up the outbox entry",
+	phase.OutboxRemove:   "takes the entry out of the outbox",
+	phase.DLQEntryRead:   "reads the DLQ entry",
+	phase.DLQUpdate:      "updates the DLQ entry",
+	phase.CommittedRead:  "looks whether it was done after all",
+	world.PhaseOutput:    "stores the output",
+}
+
+// controls are what the harness does to a node, as seen from the node.
+var controls = map[string]string{
+	"crash": "crashes", "restart": "restarts", "partition": "is cut off", "heal": "is whole again",
+	"partition redis": "is cut off from Redis", "heal redis": "reaches Redis again", "partition nats": "is cut off from NATS", "heal nats": "reaches NATS again",
+	"pause": "stands still", "resume": "goes on", "stop": "stops", "start": "starts again", "reconnect": "connects to NATS again",
+}
+
+// messages are the kinds of message that deliver, ack, nak and term phases begin with.
+var messages = map[string]string{"submit": "submission", "result": "result", "job": "dispatch"}
+
+// describe says e in words. now is the record of the job that e is about, after e; changed is
+// whether e changed it.
+func describe(e sim.Event, now record, changed bool) string {
+	switch e.Kind {
+	case sim.KindRedis:
+		return describeRedis(e, now, changed)
+	case sim.KindPublish:
+		return "publishes " + e.Target + stored(e)
+	case sim.KindDeliver, sim.KindAck, sim.KindNak, sim.KindTerm, sim.KindProgress:
+		return describeMessage(e)
+	case sim.KindCall:
+		return describeCall(e)
+	case sim.KindSend:
+		return "sends " + e.Target
+	case sim.KindReceive:
+		return "receives " + e.Target
+	case sim.KindFetch:
+		return "asks for messages of " + e.Target
+	case sim.KindFetchEnd:
+		return "stops waiting for messages of " + e.Target
+	case sim.KindStart:
+		if e.Incarnation > 1 {
+			return "starts again, incarnation " + strconv.Itoa(e.Incarnation)
+		}
+		return "starts"
+	case sim.KindTimer:
+		return "wakes from " + e.Name
+	case sim.KindReturn:
+		if e.Outcome == sim.OutcomeOK || e.Outcome == sim.OutcomeNil {
+			return "learns what came of it"
+		}
+		return "learns that the call hung until its deadline"
+	case sim.KindLate:
+		return describeLate(e, now, changed)
+	case sim.KindControl:
+		if done, ok := controls[e.Name]; ok {
+			return done
+		}
+		return e.Name
+	case world.KindEffect:
+		switch e.Name {
+		case world.EffectBegin:
+			return "begins the work"
+		case world.EffectDone:
+			return "finishes the work"
+		}
+	}
+	return strings.TrimSpace(string(e.Kind) + " " + e.Name + " " + e.Target)
+}
+
+// describeCall says what the safety kernel or the output policy is asked, and what it answers.
+func describeCall(e sim.Event) string {
+	var answer struct {
+		Decision int32  `json:"decision"`
+		Reason   string `json:"reason"`
+	}
+	words, decisions := "asks the "+e.Target, safetypb.Decision_name
+	switch phase.Phase(e.Phase) {
+	case phase.OutputCheck:
+		words, decisions = "asks the output policy about the result", safetypb.OutputDecision_name
+	case phase.OutputScan:
+		words, decisions = "asks the output policy about the output", safetypb.OutputDecision_name
+	}
+	if e.Outcome != sim.OutcomeOK || json.Unmarshal([]byte(e.Data), &answer) != nil {
+		return words + ", and gets no answer"
+	}
+	words += ": " + strings.TrimPrefix(decisions[answer.Decision], "OUTPUT_")
+	if answer.Reason != "" {
+		words += ", " + answer.Reason
+	}
+	return words
+}
+
+// describeLate says what an operation does that was on its way until now.
+func describeLate(e sim.Event, now record, changed bool) string {
+	words := "publishes " + e.Target + stored(e)
+	if e.Name != string(sim.KindPublish) {
+		words = describeRedis(e, now, changed)
+	}
+	return "late: " + words
+}
+
+func describeRedis(e sim.Event, now record, changed bool) string {
+	failed := e.Outcome != sim.OutcomeOK && e.Outcome != sim.OutcomeNil
+	p := phase.Phase(e.Phase)
+	if state, ok := writes[p]; ok {
+		switch {
+		case looks(e) && failed:
+			return "cannot look before it writes " + state
+		case looks(e):
+			return "looks before it writes " + state
+		case changed && p == phase.RollbackWrite:
+			return "rolls back to " + now.String()
+		case changed && p == phase.DispatchedWrite && now.worker != "":
+			return "DISPATCHED to " + now.worker
+		case changed && (p == phase.RunningWrite || p == phase.ResultWrite):
+			return now.state + now.because()
+		case changed:
+			return now.String() + now.because()
+		case failed:
+			return state + " is not written"
+		}
+		return "writes " + state + ", which changes nothing"
+	}
+	switch {
+	case p == phase.StateRead && failed:
+		return "cannot read the state"
+	case p == phase.StateRead && e.Outcome == sim.OutcomeNil:
+		return "reads no record"
+	case p == phase.StateRead, p == phase.ReplayRead, p == phase.TimeoutRead, p == phase.ScanRead, p == phase.QuarantineRead:
+		return "reads " + now.String()
+	case p == phase.LockAcquire && failed:
+		return "asks for the lock"
+	case p == phase.LockAcquire && len(e.Changes) == 0:
+		return "finds the lock busy"
+	case p == phase.LockAcquire:
+		return "takes the lock"
+	case p == phase.LockRenew:
+		return "renews the lock"
+	case p == phase.LockRelease && e.Name == "multi":
+		return "releases the lock"
+	case p == phase.LockRelease && failed:
+		return "cannot check who owns the lock"
+	case p == phase.LockRelease:
+		return "checks who owns the lock"
+	case p == phase.DLQWrite && len(e.Changes) > 0:
+		return "writes the DLQ entry"
+	case p == phase.DLQWrite && looks(e):
+		return "looks before it writes the DLQ entry"
+	case p == phase.DLQWrite:
+		return "the DLQ entry is not written"
+	case p == phase.InflightWrite && e.Name == "del":
+		return "hands the message back"
+	case p == phase.InflightWrite:
+		return "marks the message as in hand"
+	case p == phase.ApproveWrite && len(e.Changes) > 0:
+		return "approves it"
+	case p == phase.ApproveWrite:
+		return "looks before it approves it"
+	case p == phase.DLQUpdate && looks(e):
+		return "looks before it updates the DLQ entry"
+	case p == phase.RunCreate, p == phase.RunWrite:
+		return describeRun(e)
+	case doings[p] != "":
+		return doings[p]
+	}
+	return strings.ToUpper(e.Name) + " " + e.Target
+}
+
+// looks tells the commands that change nothing.
+func looks(e sim.Event) bool {
+	if e.Name == "pipeline" && len(e.Changes) == 0 { // it compares, under a WATCH
+		return true
+	}
+	return slices.Contains([]string{"watch", "unwatch", "get", "exists", "hget", "hgetall", "ttl", "pttl"}, strings.ToLower(e.Name))
+}
+
+func describeMessage(e sim.Event) string {
+	verb := map[sim.Kind]string{
+		sim.KindDeliver: "receives", sim.KindAck: "acks", sim.KindNak: "naks", sim.KindTerm: "terminates",
+		sim.KindProgress: "asks for more time for",
+	}[e.Kind]
+	kind, _, _ := strings.Cut(e.Phase, "_")
+	what := "the " + messages[kind]
+	if messages[kind] == "" {
+		what = "message " + count(e.Seq) + " of " + e.Target
+	}
+	if e.Kind == sim.KindDeliver && e.Delivered > 1 {
+		what += ", delivery " + count(e.Delivered)
+	}
+	return verb + " " + what
+}
+
+// stored says where a publish ended up, by what the streams hold.
+func stored(e sim.Event) string {
+	in := slices.ContainsFunc(e.Changes, func(c sim.Change) bool { return c.Stream != "" })
+	switch {
+	case in && e.Outcome == sim.OutcomeOK, e.Outcome == sim.OutcomePending:
+		return ""
+	case in:
+		return ", which is stored all the same"
+	}
+	return ", which is not stored"
+}
+
+// minor tells the steps that a reader skims: they look before something else happens.
+func minor(e sim.Event) bool {
+	if e.Fault != "" || e.Outcome != sim.OutcomeOK && e.Outcome != sim.OutcomeNil {
+		return false
+	}
+	switch phase.Phase(e.Phase) {
+	case phase.LockRelease, phase.LockRenew, phase.InflightWrite, phase.ProcessedWrite:
+		return true
+	case phase.LockAcquire:
+		return len(e.Changes) > 0
+	case phase.StateRead:
+		return false
+	}
+	return e.Kind == sim.KindRedis && looks(e) || e.Kind == sim.KindFetch || e.Kind == sim.KindFetchEnd || e.Kind == sim.KindTimer
+}
+
+// describeRun says what a write made of a run, and of its steps.
+func describeRun(e sim.Event) string {
+	for _, c := range e.Changes {
+		var run workflow.Run
+		if !strings.HasPrefix(c.Key, workflow.RunKey("")) || json.Unmarshal([]byte(c.Value), &run) != nil {
+			continue
+		}
+		var steps []string
+		for _, s := range run.Steps {
+			steps = append(steps, s.ID+" "+string(s.State))
+		}
+		return run.RunID + " " + string(run.State) + ": " + strings.Join(steps, ", ")
+	}
+	if looks(e) {
+		return "looks before it writes the run"
+	}
+	return "the run is not written"
+}

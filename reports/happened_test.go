@@ -1,0 +1,81 @@
+package reports
+
+import (
+	"bytes"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/faultline-sim/faultline/scenarios"
+)
+
+// pageFor runs a bundled scenario and makes its page.
+func pageFor(t *testing.T, scenario string) string {
+	t.Helper()
+	plan, err := scenarios.Load(scenario)
+	require.NoError(t, err)
+	var trace, page bytes.Buffer
+	res, err := scenarios.Run(t.Context(), plan, scenarios.RunOptions{Source: scenario, Trace: &trace})
+	require.NoError(t, err)
+	require.NoError(t, Page(&page, plan, res, Trace(&trace)))
+	return page.String()
+}
+
+func TestAPageSaysWhyAJobWasDenied(t *testing.T) {
+	page := pageFor(t, "policy-denied")
+	assert.Contains(t, text(sectionOf(t, page, "story")), "DENIED at 2.819s (safety_denied: nor that one)")
+	assert.Contains(t, text(sectionOf(t, page, "jobs")), "DENIED: nor that one")
+	lanes := text(sectionOf(t, page, "lanes"))
+	assert.Contains(t, lanes, "asks the kernel: DENY, nor that one")
+	assert.Contains(t, lanes, "DENIED: nor that one")
+	assert.Contains(t, text(page), "3 workers, a safety kernel (ALLOW but for 2 rules) and 6 jobs (one every 200 ms)")
+}
+
+func TestAPageOfRunsShowsTheirSteps(t *testing.T) {
+	page := pageFor(t, "workflow-undone")
+	jobs := text(sectionOf(t, page, "jobs"))
+	assert.Contains(t, jobs, "run-1 FAILED step s2: run-1-s2-2 is FAILED (dispatch_failed) 4 2.21")
+	assert.Contains(t, jobs, "run-1-s2-1 step of run-1 FAILED dispatch_failed 1 1 1 5.0")
+	assert.Contains(t, jobs, "compensation of run-1-s1-1 SUCCEEDED 1 1 1 30.0")
+	assert.Contains(t, text(page), "Jobs 8")
+	assert.Contains(t, text(page), "and 1 run of 4 steps")
+	lanes := text(sectionOf(t, page, "lanes"))
+	assert.Contains(t, lanes, "The steps of run-1-s1-1, run-1-s2-1, run-1-s3-1, run-1-s2-2")
+	assert.Contains(t, lanes, "run-1 RUNNING: s1 SUBMITTED, s2 PENDING")
+	assert.Contains(t, lanes, "run-1 FAILED: s1 SUCCEEDED, s2 FAILED")
+	assert.NotContains(t, lanes, "job-1 ")
+	assert.Contains(t, page, "RUNNING to FAILED: 2 times.")
+	assert.Contains(t, page, "run-1-s2-2 ends at 1", "in the plot of attempts")
+}
+
+func TestAPageShowsReplaysAsJobs(t *testing.T) {
+	page := pageFor(t, "replay")
+	assert.Contains(t, text(sectionOf(t, page, "jobs")), "job-3-replay-1 replay 1 of job-3 SUCCEEDED 1 1 1 90.0")
+	assert.Contains(t, page, "job-3-replay-1 takes ")
+}
+
+func TestWhatHappenedComesBeforeWhatHeld(t *testing.T) {
+	page := publishFailure().page()
+	var at []int
+	for _, id := range []string{"story", "violations", "faults", "jobs", "lanes", "plots", "invariants"} {
+		at = append(at, strings.Index(page, `<h2 id="`+id+`"`))
+	}
+	assert.Positive(t, at[0])
+	assert.True(t, slices.IsSorted(at), "%v", at)
+}
+
+func TestManyViolationsAreFolded(t *testing.T) {
+	tp := ackLost(true)
+	for range 20 {
+		tp.res.Violations = append(tp.res.Violations, tp.res.Violations[0])
+	}
+	section := sectionOf(t, tp.page(), "violations")
+	inSight, folded, ok := strings.Cut(section, "<details>")
+	require.True(t, ok)
+	assert.Equal(t, unfoldedMax, strings.Count(inSight, `<li class="bad">`))
+	assert.Contains(t, folded, "more violations</summary>")
+	assert.Equal(t, 1, strings.Count(section, `class="says"`), "what the invariant says, once")
+}
