@@ -39,7 +39,7 @@ func TestAPolicyIsReadStrictly(t *testing.T) {
 		"rules: [{job_id: *x}]":                "policy.yaml:1:18: rules[0].job_id uses an anchor, an alias or a tag; a policy is plain YAML: write the value out, in quotes if it begins with * or &",
 		"rules:\n- decision: DENY\n- topic: a": `policy.yaml:3:3: rules[1].decision is ""; one of ALLOW, ALLOW_WITH_CONSTRAINTS, REQUIRE_APPROVAL, DENY, THROTTLE`,
 		constrained + `"plcement.zone=eu"}]`:   `policy.yaml:1:57: rules[0].constraints has "plcement.zone", which binds no job; known are preferred_pool, preferred_worker_id, placement.KEY, constraint.KEY and node.KEY (did you mean "placement.zone"?)`,
-		constrained + `"prefered_pool=gpu"}]`:  `policy.yaml:1:57: rules[0].constraints has "prefered_pool", which binds no job; known are preferred_pool, preferred_worker_id, placement.KEY, constraint.KEY and node.KEY (did you mean "preferred_pool"?)`,
+		constrained + `"preferred_pol=gpu"}]`:  `policy.yaml:1:57: rules[0].constraints has "preferred_pol", which binds no job; known are preferred_pool, preferred_worker_id, placement.KEY, constraint.KEY and node.KEY (did you mean "preferred_pool"?)`,
 	} {
 		_, err := ParsePolicy("policy.yaml", []byte(text))
 		var pe *PlanError

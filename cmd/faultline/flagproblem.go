@@ -17,6 +17,7 @@ const truths = "true or false, or 1 or 0"
 var wantedValues = map[string]string{
 	"bool":           truths,
 	"int":            "a whole number",
+	"float64":        "a number",
 	"duration":       "a duration such as 200ms, 10s or 20m",
 	"stringToString": "KEY=VALUE",
 }

@@ -14,5 +14,5 @@
 //	  - {topic: job.raw, sync: true, decision: DENY}
 //
 // The first rule that matches decides. In topic, tenant, job_id and the values of labels * stands for any
-// text; what a rule leaves out matches everything.
+// text, and no other sign means anything; what a rule leaves out matches everything.
 package kernel
