@@ -108,13 +108,13 @@ func (e *Engine) jobOver(rec *store.Record) {
 
 // StartRun stores a run, which the schedulers with [Config.Workflows] then take up: with durable_timers and
 // delay_poller within three polls of theirs, else at the workflow reconciler's next tick. After an error, start the
-// same run id again: there is one run of it, as it was first stored.
-func (c *Client) StartRun(ctx context.Context, run workflow.Run) error {
+// same run id again: there is one run of it, as it was first stored. It says whether this call has stored it.
+func (c *Client) StartRun(ctx context.Context, run workflow.Run) (started bool, err error) {
 	if err := run.Validate(); err != nil {
-		return fmt.Errorf("start run: %w", err)
+		return false, fmt.Errorf("start run: %w", err)
 	}
-	if err := c.runs.Create(ctx, run); err != nil {
-		return fmt.Errorf("start run %s: %w", run.RunID, err)
+	if started, err = c.runs.Create(ctx, run); err != nil {
+		return false, fmt.Errorf("start run %s: %w", run.RunID, err)
 	}
-	return nil
+	return started, nil
 }

@@ -17,10 +17,15 @@ func runStarted(t *testing.T, change ...func(*Settings)) (*harness, *Client) {
 	h := newHarnessOn(t, func(h *harness) { h.config.Workflows = true }, change...)
 	c, err := NewClient(ClientConfig{Redis: h.config.Redis, JetStream: h.config.JetStream, Clock: h.clock, Settings: h.config.Settings})
 	require.NoError(t, err)
-	require.NoError(t, c.StartRun(t.Context(), workflow.Run{RunID: "run-1", WorkflowID: "wf-1", Steps: []workflow.Step{
+	run := workflow.Run{RunID: "run-1", WorkflowID: "wf-1", Steps: []workflow.Step{
 		{ID: "a", Topic: "job.default", Compensation: &job.Compensation{}},
 		{ID: "b", Topic: "job.default", DependsOn: []string{"a"}, Retry: workflow.Retry{Max: 2}},
-	}}))
+	}}
+	for _, first := range []bool{true, false} {
+		started, err := c.StartRun(t.Context(), run)
+		require.NoError(t, err)
+		assert.Equal(t, first, started)
+	}
 	require.NoError(t, h.runs.StartRun(t.Context(), "run-1"))
 	return h, c
 }
@@ -57,7 +62,8 @@ func TestAFatalStepFailsItsRunAndUndoesIt(t *testing.T) {
 func TestAStepBeyondItsRetriesFailsTheRun(t *testing.T) {
 	h, c := runStarted(t)
 	h.runEnds("run-1-a-1", job.StatusFailed, workflow.Failed, workflow.StepFailed, workflow.StepPending)
-	require.ErrorContains(t, c.StartRun(t.Context(), workflow.Run{RunID: "run-2", WorkflowID: "wf-1"}), "steps are 0; a run has 1 to 1000")
+	_, err := c.StartRun(t.Context(), workflow.Run{RunID: "run-2", WorkflowID: "wf-1"})
+	require.ErrorContains(t, err, "steps are 0; a run has 1 to 1000")
 	h.runs.Close()
 }
 
@@ -109,14 +115,39 @@ func TestWhatIsKeptOfARunThatIsOver(t *testing.T) {
 func TestAStackOutlivesADelayOfItsRun(t *testing.T) {
 	h, c := runStarted(t)
 	const days = 90
-	require.NoError(t, c.StartRun(t.Context(), workflow.Run{RunID: "run-2", WorkflowID: "wf-1", Steps: []workflow.Step{
+	_, err := c.StartRun(t.Context(), workflow.Run{RunID: "run-2", WorkflowID: "wf-1", Steps: []workflow.Step{
 		{ID: "a", Topic: "job.default", Compensation: &job.Compensation{}},
 		{ID: "b", Topic: "job.default", DependsOn: []string{"a"}, DelaySec: days * 24 * 3600},
-	}}))
+	}})
+	require.NoError(t, err)
 	require.NoError(t, h.runs.StartRun(t.Context(), "run-2"))
 	h.redis.HSet("job:run-2-a-1", "state", string(job.Running), "attempts", "1")
 	require.NoError(t, h.stepEnds("run-2-a-1", job.StatusSucceeded))
 	require.Eventually(t, func() bool { return h.redis.TTL("saga:run-2:stack") == days*24*time.Hour+saga.StackTTL }, 10*time.Second, time.Millisecond)
+	h.runs.Close()
+}
+
+// The lock of a run is none, and what is over is listed, too.
+func TestRunsAreListed(t *testing.T) {
+	h, c := runStarted(t)
+	h.clock.Advance(time.Second)
+	_, err := c.StartRun(t.Context(), workflow.Run{RunID: "a-run", WorkflowID: "wf-1", Steps: []workflow.Step{{ID: "a", Topic: "job.default"}}})
+	require.NoError(t, err)
+	h.runEnds("run-1-a-1", job.StatusFailed, workflow.Failed, workflow.StepFailed, workflow.StepPending)
+	require.NoError(t, h.redis.Set(workflow.RunLockKey("run-1"), "token"))
+	list, err := h.runs.Runs.List(t.Context())
+	require.NoError(t, err)
+	require.Len(t, list, 2)
+	assert.Equal(t, []string{"run-1", "a-run"}, []string{list[0].RunID, list[1].RunID}, "the oldest first")
+	assert.Equal(t, workflow.Failed, list[0].State)
+	one, err := h.runs.Runs.Read(t.Context(), "a-run")
+	require.NoError(t, err)
+	assert.Equal(t, list[1], one)
+	_, err = h.runs.Runs.Read(t.Context(), "run-3")
+	require.ErrorIs(t, err, workflow.ErrNotFound)
+	require.NoError(t, h.redis.Set(workflow.RunKey("run-3"), "text"))
+	_, err = h.runs.Runs.List(t.Context())
+	require.ErrorContains(t, err, "read cordum:wf:run:run-3: ")
 	h.runs.Close()
 }
 

@@ -138,9 +138,10 @@ func Parse(name string, data []byte) (*Plan, error) {
 }
 
 // Document reads the one YAML document of a file that is not a plan, within the same bounds; what
-// names the file's kind in errors, such as "a sweep". What is wrong with it is a [*PlanError].
-func Document(name, what string, data []byte) (ast.Node, error) {
-	body, err := document(data, what, "a name")
+// names the file's kind in errors, such as "a sweep", and has what it needs at least. What is wrong with it is a
+// [*PlanError].
+func Document(name, what, has string, data []byte) (ast.Node, error) {
+	body, err := document(data, what, has)
 	if err != nil {
 		return nil, inFile(name, data, err)
 	}

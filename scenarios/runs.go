@@ -79,7 +79,8 @@ func (c *crew) startRuns(w *sim.World) {
 		var errands []world.Errand
 		for n := 1; n <= work.Runs; n++ {
 			errands = append(errands, world.Errand{After: time.Duration(n) * work.Every, Do: func(ctx context.Context) error {
-				return client.StartRun(ctx, work.run(n))
+				_, err := client.StartRun(ctx, work.run(n))
+				return err
 			}})
 		}
 		world.RunErrands(p, world.AtOnce, errands)

@@ -83,7 +83,7 @@ Exit codes: 0 held, 1 an invariant was violated, 2 usage or input,
 	root.SetFlagErrorFunc(func(cmd *cobra.Command, err error) error { return usage(cmd, "%s", flagProblem(cmd, err)) })
 	root.AddGroup(&cobra.Group{ID: "simulator", Title: "In the simulator:"}, &cobra.Group{ID: "servers", Title: "Over real servers:"})
 	inGroup(root, "simulator", newRun(), newFuzz(), newSweep(), newCompare(), newReport(), newVerify(), newList(), newExplain())
-	inGroup(root, "servers", newScheduler(), newKernel(), newWorker(), newSubmit(), newShow(), newApprove(), newCancel(), newDLQ(), newAudit())
+	inGroup(root, "servers", newScheduler(), newKernel(), newWorker(), newSubmit(), newShow(), newWorkflow(), newApprove(), newCancel(), newDLQ(), newAudit())
 	root.AddCommand(newVersion(), newVerifyWorker(), newCampaignWorker())
 	root.SetHelpCommand(newHelp())
 	root.InitDefaultCompletionCmd()

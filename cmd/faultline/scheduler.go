@@ -46,7 +46,7 @@ func newScheduler() *cobra.Command {
 own: one replica, in real time, against the Redis and the NATS with JetStream
 that it is given. What is not given it brings along: a nats-server whose streams
 are in a temporary folder (or in --data), and miniredis, which keeps nothing.
-` + "`faultline worker` and `faultline submit`" + ` find those by themselves.
+` + "`faultline worker`, `faultline submit` and `faultline workflow`" + ` find those by themselves.
 
 A Redis that does not answer ends the start, since an address is soon wrong; a
 NATS that does not answer is waited for. Later on, a lost connection comes back;
@@ -87,7 +87,7 @@ second signal.`,
 	cmd.Flags().StringVar(&f.data, "data", "", "where this process's own NATS keeps its streams, `DIR`; needs --redis (default a temporary folder)")
 	cmd.Flags().IntVar(&f.replicas, "replicas", 1, "how many servers of a NATS cluster keep each message, `N`; of streams that this creates, as the next")
 	cmd.Flags().DurationVar(&f.maxAge, "max-age", 0, "how long the streams keep a message, `DURATION`; 0 is for ever")
-	cmd.Flags().BoolVar(&f.workflows, "workflows", false, "run workflow runs, which a client starts with engine.Client.StartRun")
+	cmd.Flags().BoolVar(&f.workflows, "workflows", true, "take on the runs that faultline workflow start starts")
 	cmd.Flags().StringVar(&f.dlqPolicy, "dlq-policy", "", "triage dead letters by this policy, `FILE`, and replay those that may be")
 	f.logFlags.add(cmd)
 	for _, name := range []string{"id", "topic", "listen", "embedded-redis", "embedded-nats", "replicas", "max-age"} {

@@ -68,9 +68,10 @@ func alone(t *testing.T) *harness {
 
 // create stores a run whose second step comes so many seconds after its first.
 func (h *harness) create(delaySec int64) {
-	require.NoError(h.t, h.Runs.Create(h.t.Context(), Run{RunID: "run-1", WorkflowID: "wf-1", Steps: []Step{
+	_, err := h.Runs.Create(h.t.Context(), Run{RunID: "run-1", WorkflowID: "wf-1", Steps: []Step{
 		{ID: "a", Topic: "job.default"}, {ID: "b", Topic: "job.default", DependsOn: []string{"a"}, DelaySec: delaySec},
-	}}))
+	}})
+	require.NoError(h.t, err)
 }
 
 // advances advances the run.

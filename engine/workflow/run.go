@@ -135,22 +135,42 @@ func cutLast(s string) (before, after string, ok bool) {
 	return s[:i], s[i+1:], true
 }
 
-// Validate says everything that keeps a run from being started, or nil.
+// FieldError is what is wrong with one part of a run.
+type FieldError struct {
+	Path string // such as steps[2].retry.max
+	Err  error
+}
+
+// Error does not repeat the path, which the message has in words.
+func (e *FieldError) Error() string { return e.Err.Error() }
+func (e *FieldError) Unwrap() error { return e.Err }
+
+// Validate says everything that keeps a run from being started, each as a *FieldError, or nil.
 func (r *Run) Validate() error {
-	errs := []error{checkID("run_id", r.RunID), checkID("workflow_id", r.WorkflowID)}
+	var errs []error
+	wrong := func(path string, err error) {
+		if err != nil {
+			errs = append(errs, &FieldError{path, err})
+		}
+	}
+	wrong("run_id", checkID("run_id", r.RunID))
+	wrong("workflow_id", checkID("workflow_id", r.WorkflowID))
 	if len(r.Steps) == 0 || len(r.Steps) > stepsMax {
-		errs = append(errs, fmt.Errorf("steps are %d; a run has 1 to %d", len(r.Steps), stepsMax))
+		wrong("steps", fmt.Errorf("steps are %d; a run has 1 to %d", len(r.Steps), stepsMax))
 	}
 	seen := map[string]bool{}
 	for i := range r.Steps {
 		s := &r.Steps[i]
-		if err := s.validate(r.RunID, seen); err != nil {
-			errs = append(errs, fmt.Errorf("step %q: %w", s.ID, err))
+		if field, err := s.validate(r.RunID, seen); err != nil {
+			wrong(fmt.Sprintf("steps[%d].%s", i, field), fmt.Errorf("step %q: %w", s.ID, err))
 		}
 		seen[s.ID] = true
 	}
 	return errors.Join(errs...)
 }
+
+// CheckRunID says why there can be no run of that id, or nil.
+func CheckRunID(id string) error { return checkID("run_id", id) }
 
 // checkID keeps ids apart from what stands around them: in a job's id, in a timer's member, in a key.
 func checkID(field, id string) error {
@@ -163,28 +183,32 @@ func checkID(field, id string) error {
 	return nil
 }
 
-// validate checks a step; before are those that stand before it, which alone it can depend on: that
-// leaves no room for a circle.
-func (s *Step) validate(runID string, before map[string]bool) error {
+// validate checks a step, and says which field is wrong; before are those that stand before it, which alone it can
+// depend on: that leaves no room for a circle.
+func (s *Step) validate(runID string, before map[string]bool) (field string, err error) {
 	switch {
 	case s.ID == "" || strings.Contains(s.ID, "-"):
-		return errors.New("its id must not be empty, nor hold a dash, which stands between the parts of its jobs' ids")
+		return "id", errors.New("its id must not be empty, nor hold a dash, which stands between the parts of its jobs' ids")
 	case before[s.ID]:
-		return errors.New("another step has the same id")
+		return "id", errors.New("another step has the same id; give each its own")
 	case s.DelaySec < 0 || s.DelaySec > int64(delayMax/time.Second):
-		return fmt.Errorf("delay_sec is %d; it must be from 0 to %d", s.DelaySec, int64(delayMax/time.Second))
+		return "delay_sec", fmt.Errorf("delay_sec is %d; it must be from 0 to %d", s.DelaySec, int64(delayMax/time.Second))
 	case s.Retry.Max < 0 || s.Retry.Max > retryMax:
-		return fmt.Errorf("retry.max is %d; it must be from 0 to %d", s.Retry.Max, retryMax)
+		return "retry.max", fmt.Errorf("retry.max is %d; it must be from 0 to %d", s.Retry.Max, retryMax)
 	case s.Retry.BackoffMS < 0 || s.Retry.BackoffMS > delayMax.Milliseconds():
-		return fmt.Errorf("retry.backoff_ms is %d; it must be from 0 to %d", s.Retry.BackoffMS, delayMax.Milliseconds())
+		return "retry.backoff_ms", fmt.Errorf("retry.backoff_ms is %d; it must be from 0 to %d", s.Retry.BackoffMS, delayMax.Milliseconds())
 	}
-	for _, id := range s.DependsOn {
+	for i, id := range s.DependsOn {
 		if !before[id] {
-			return fmt.Errorf("it depends on %q, which is no step before it", id)
+			return fmt.Sprintf("depends_on[%d]", i), fmt.Errorf("it depends on %q, which is no step before it; name one that stands above it", id)
 		}
 	}
 	req := s.request(&Run{RunID: runID}, 0, s.Retry.Max+1)
-	return req.Validate()
+	if err := req.Validate(); err != nil {
+		field, _, _ = strings.Cut(err.Error(), " ") // its first word
+		return strings.TrimSuffix(field, ":"), err
+	}
+	return "", nil
 }
 
 // request is the job of a step's attempt, as a client would submit it. Every attempt has an idempotency key of its

@@ -6,6 +6,8 @@ import (
 
 	"github.com/stretchr/testify/assert"
 	"pgregory.net/rapid"
+
+	"github.com/faultline-sim/faultline/engine/job"
 )
 
 func valid() Run {
@@ -31,11 +33,26 @@ func TestValidateSaysWhatIsWrong(t *testing.T) {
 		"retry.backoff_ms is":   func(r *Run) { r.Steps[0].Retry.BackoffMS = -1 },
 		"topic is empty":        func(r *Run) { r.Steps[0].Topic = "" },
 		"it must have at most ": func(r *Run) { r.RunID = strings.Repeat("r", 300) },
+		"compensation: topic":   func(r *Run) { r.Steps[0].Compensation = &job.Compensation{Topic: "job..x"} },
 	} {
 		bad := valid()
 		change(&bad)
 		assert.ErrorContains(t, bad.Validate(), want)
 	}
+}
+
+func TestValidateSaysWhere(t *testing.T) {
+	bad := valid()
+	bad.Steps[0].Retry.Max = -1
+	bad.Steps[1] = Step{ID: "b", Topic: "job..x", DependsOn: []string{"a"}}
+	var paths []string
+	for _, err := range bad.Validate().(interface{ Unwrap() []error }).Unwrap() {
+		var fe *FieldError
+		if assert.ErrorAs(t, err, &fe) {
+			paths = append(paths, fe.Path)
+		}
+	}
+	assert.Equal(t, []string{"steps[0].retry.max", "steps[1].topic"}, paths)
 }
 
 // Whatever a run and its steps are called, no two attempts share a job's id.

@@ -1,11 +1,13 @@
 package workflow
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"math"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -70,14 +72,14 @@ func (s *Store) op(ctx context.Context, p phase.Phase) (context.Context, context
 	return context.WithTimeout(phase.With(ctx, "", p), s.Timeout)
 }
 
-// Create stores a run that is to start, unless there is one of that id already. With it, in the same MULTI, go
+// Create stores a run that is to start, unless there is one of that id already, and says whether it did. With it, in the same MULTI, go
 // its place among those that are not over, which the reconciler goes by, and a timer that is due at once, which
 // the poller of whatever replica comes first fires: once it is stored nothing can lose it.
-func (s *Store) Create(ctx context.Context, r Run) error {
+func (s *Store) Create(ctx context.Context, r Run) (created bool, err error) {
 	r.begin(s.Clock.Now())
 	data, err := json.Marshal(&r)
 	if err != nil {
-		return fmt.Errorf("run %s: %w", r.RunID, err)
+		return false, fmt.Errorf("run %s: %w", r.RunID, err)
 	}
 	ctx, cancel := s.op(ctx, phase.RunCreate)
 	defer cancel()
@@ -95,12 +97,13 @@ func (s *Store) Create(ctx context.Context, r Run) error {
 			}
 			return nil
 		})
+		created = err == nil
 		return err
 	}, key)
 	if err != nil && !errors.Is(err, redis.TxFailedErr) { // another start of the same run came between
-		return fmt.Errorf("create %s: %w", key, err)
+		return false, fmt.Errorf("create %s: %w", key, err)
 	}
-	return nil
+	return created, nil
 }
 
 // Read returns a run's record. A run without one is ErrNotFound.
@@ -206,6 +209,69 @@ func (s *Store) Live(ctx context.Context, skip, limit int) ([]string, error) {
 		return nil, fmt.Errorf("list %s: %w", LiveKey, err)
 	}
 	return ids, nil
+}
+
+// List returns all runs, the oldest first: those that are over, too, for as long as they are kept.
+func (s *Store) List(ctx context.Context) (list []Run, err error) {
+	seen := map[string]bool{} // a scan may name a key twice
+	for cursor := uint64(0); ; {
+		var keys []string
+		if keys, cursor, err = s.scan(ctx, cursor); err == nil {
+			keys = slices.DeleteFunc(keys, func(key string) bool {
+				again := seen[key]
+				seen[key] = true
+				return again || strings.HasPrefix(key, RunLockKey(""))
+			})
+			list, err = s.appendRuns(ctx, list, keys)
+		}
+		if err != nil {
+			return nil, err
+		}
+		if cursor == 0 {
+			break
+		}
+	}
+	slices.SortFunc(list, func(a, b Run) int {
+		return cmp.Or(cmp.Compare(a.CreatedAt, b.CreatedAt), cmp.Compare(a.RunID, b.RunID))
+	})
+	return list, nil
+}
+
+func (s *Store) scan(ctx context.Context, cursor uint64) (keys []string, next uint64, err error) {
+	ctx, cancel := s.op(ctx, phase.RunsRead)
+	defer cancel()
+	if keys, next, err = s.Redis.Scan(ctx, cursor, RunKey("*"), 1000).Result(); err != nil {
+		return nil, 0, fmt.Errorf("scan %s: %w", RunKey("*"), err)
+	}
+	return keys, next, nil
+}
+
+// appendRuns reads runs, a hundred at once. One that is gone meanwhile is left out.
+func (s *Store) appendRuns(ctx context.Context, list []Run, keys []string) ([]Run, error) {
+	for batch := range slices.Chunk(keys, 100) {
+		values, err := s.values(ctx, batch)
+		if err != nil {
+			return nil, fmt.Errorf("read runs: %w", err)
+		}
+		for i, v := range values {
+			text, there := v.(string)
+			if !there {
+				continue
+			}
+			var r Run
+			if err := json.Unmarshal([]byte(text), &r); err != nil {
+				return nil, fmt.Errorf("read %s: %w", batch[i], err)
+			}
+			list = append(list, r)
+		}
+	}
+	return list, nil
+}
+
+func (s *Store) values(ctx context.Context, keys []string) ([]any, error) {
+	ctx, cancel := s.op(ctx, phase.RunRead)
+	defer cancel()
+	return s.Redis.MGet(ctx, keys...).Result()
 }
 
 // Drop takes a run that has no record out of the index.

@@ -22,7 +22,7 @@ var (
 // Parse reads a sweep's text strictly and validates it. name stands for the file in errors, each of
 // which is a [*scenarios.PlanError].
 func Parse(name string, data []byte) (*Definition, error) {
-	body, err := scenarios.Document(name, "a sweep", data)
+	body, err := scenarios.Document(name, "a sweep", "a name", data)
 	if err != nil {
 		return nil, err
 	}

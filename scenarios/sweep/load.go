@@ -89,7 +89,7 @@ func readSweep(path string) (data []byte, ok bool) {
 
 // isSweep says whether a file's text holds the keys of a sweep rather than those of a plan.
 func isSweep(data []byte) bool {
-	body, err := scenarios.Document("", "a sweep", data)
+	body, err := scenarios.Document("", "a sweep", "a name", data)
 	root, ok := body.(*ast.MappingNode)
 	return err == nil && ok && slices.ContainsFunc(root.Values, func(e *ast.MappingValueNode) bool {
 		return slices.Contains([]string{"axes", "plan", "question"}, e.Key.GetToken().Value)
