@@ -159,7 +159,7 @@ func (f *facts) snapshotRead(s *step) {
 	default:
 		for _, w := range f.ticks.snapshot {
 			at := hearing{s.Node, s.Incarnation, w.worker}
-			if _, heard := f.heard[at]; !heard {
+			if known, heard := f.heard[at]; !heard || s.At-known.at > f.cfg.WorkerTTL { // by then it knows it no more
 				f.heard[at] = ear{at: s.At, seen: w.seen, load: w.load}
 			}
 		}
