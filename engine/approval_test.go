@@ -265,7 +265,10 @@ func TestAskingAgainSurvivesFailures(t *testing.T) {
 	h.faults.on(phase.AskAgainWrite, "before")
 	assert.Equal(t, phase.AskAgainWrite, h.retry(h.handle(changed(req))).Phase)
 	require.NoError(t, h.handle(changed(req)))
+	asked, err := h.client().Look(t.Context(), "job-1")
+	require.NoError(t, err)
 	assert.Equal(t, changed(req).Hash(), h.record().Decided.JobHash)
+	assert.Equal(t, Asked{State: job.ApprovalRequired, Hash: changed(req).Hash(), Request: changed(req), Reason: "the request has changed since"}, asked, "what the kernel said was of the other request")
 }
 
 // An approval that meets another write of the record is written over what that left.

@@ -83,7 +83,7 @@ func (s *Store) AskAgain(ctx context.Context, req *job.Request, packet []byte, h
 		}
 		_, err = tx.TxPipelined(ctx, func(p redis.Pipeliner) error {
 			s.PutRequest(ctx, p, req, packet)
-			p.HSet(ctx, key, fieldJobHash, hash)
+			p.HSet(ctx, key, fieldJobHash, hash, fieldAsks, "the request has changed since") // the kernel's reason was another's
 			return audit.Put(ctx, p, audit.Event{At: s.Clock.Now().UnixMilli(), Kind: audit.ApprovalRequired, JobID: req.JobID, Reason: "the request has changed: " + hash})
 		})
 		return err
