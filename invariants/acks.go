@@ -18,7 +18,7 @@ var ackedOnlyWhenDurable = Invariant{
 			what := "result"
 			switch s.Phase {
 			case "submit_ack":
-				durable = durable || state.inFlight() || state == approvalRequired || s.job.goesOnBy(m)
+				durable = durable || state.inFlight() || state == approvalRequired || s.job.approvalToCome(m)
 				what = "request"
 			case "cancel_ack":
 				what = "cancellation"
@@ -31,13 +31,11 @@ var ackedOnlyWhenDurable = Invariant{
 	},
 }
 
-// goesOnBy says whether the job has been approved, and has another request than m to go on by.
-func (j *job) goesOnBy(m *message) bool {
-	if len(j.consent.grants) == 0 {
-		return false
-	}
+// approvalToCome says whether a request other than m, which bears an approval that was given, is left to be handled.
+func (j *job) approvalToCome(m *message) bool {
 	for i := range j.messages {
-		if other := &j.messages[i]; other.consumer == consumerSubmit && !other.done && !other.abandoned && (m == nil || other.seq != m.seq) {
+		other := &j.messages[i]
+		if m != nil && other.seq != m.seq && !other.done && !other.abandoned && other.consents != "" && j.consent.granted(other.consents) != nil {
 			return true
 		}
 	}

@@ -135,10 +135,13 @@ func (f *facts) consented(s *step, j *job, c *sim.Change) {
 	}
 }
 
-// resubmitted takes in a submission of the job.
+// resubmitted takes in a submission of the job, the last of its messages.
 func (f *facts) resubmitted(j *job, c *sim.Change) {
-	if f.cfg.Approvals.Kernel {
-		j.consent.learn(c.Value)
+	if !f.cfg.Approvals.Kernel {
+		return
+	}
+	if hash, asks := j.consent.learn(c.Value); asks {
+		j.messages[len(j.messages)-1].consents = hash
 	}
 }
 

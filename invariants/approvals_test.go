@@ -149,3 +149,23 @@ func TestTheHashOfARequest(t *testing.T) {
 	none, _ := hashOf("{")
 	assert.Empty(t, none)
 }
+
+// A request may be acknowledged while its job is PENDING by its approval, whose own request is still to come; another's
+// does not count.
+func TestWhatAnAckedRequestMayLeaveToItsApproval(t *testing.T) {
+	for name, c := range map[string]struct {
+		packet     string
+		violations int
+	}{
+		"the approval's request":       {bearing(packetOf(job1, 1)), 0},
+		"one without an approval":      {packetOf(job1, 1), 1},
+		"an approval that nobody gave": {bearing(packetOf(job1, 2)), 1},
+	} {
+		s := approve(parks(newStory(), packetOf(job1, 1)), packetOf(job1, 1), packetOf(job1, 1))
+		change := s.store(streamSys, subjectSubmit, job1)
+		change.Value = c.packet
+		s.add("approver", sim.KindPublish, "", subjectSubmit, job1, "approve_publish", change)
+		s.lock(s1, job1).read(s1, job1).write(s1, job1, "approved_write", "PENDING").ack(s1, job1, "submit_ack").at1()
+		assert.Len(t, s.judge(approving).outcome("acked-only-when-durable").Violations, c.violations, name)
+	}
+}

@@ -22,6 +22,7 @@ type Config struct {
 	JobLockTTL           time.Duration // (seed 003)
 	RetryDelayBusy       time.Duration // when a job's lock is busy (seed 003)
 	BackoffMax           time.Duration // the longest delay (seed 003)
+	PendingAge           time.Duration // before the replayer takes up a PENDING job (seed 003)
 
 	PollInterval    time.Duration // of reconciler and replayer (seed 003)
 	DispatchTimeout time.Duration // (seed 000)
@@ -86,6 +87,7 @@ func (c Config) withDefaults() Config {
 	wait(&c.JobLockTTL, 60*time.Second)
 	wait(&c.RetryDelayBusy, 500*time.Millisecond)
 	wait(&c.BackoffMax, 30*time.Second)
+	wait(&c.PendingAge, 2*time.Minute)
 	wait(&c.PollInterval, 30*time.Second)
 	wait(&c.DispatchTimeout, 300*time.Second)
 	wait(&c.RunningTimeout, 30*time.Minute)

@@ -81,7 +81,7 @@ var countersEqualTrace = Invariant{
 				}
 				cutShort := 0
 				if c.name == counterChecked {
-					cutShort = f.policy.answersCutShort(circuitOutput)
+					cutShort = f.policy.answersCutShort(circuitOutput, end.At)
 				}
 				if got > float64(c.want) || got < float64(c.want-cutShort) {
 					t.violated(nil, "%s is %g, but the events show %d: %s", c.name, got, c.want, c.what)

@@ -72,9 +72,9 @@ type job struct {
 	broken   places // invariants violated for this job, by their place in All
 
 	tenant    string
-	decision  string // of the safety kernel, as the record has it
-	decidedAt int    // the step at which that was written
-	putOff    bool   // the safety kernel's last word on it was to ask again later
+	decision  string        // of the safety kernel, as the record has it
+	decidedAt int           // the step at which that was written
+	putOff    time.Duration // when the safety kernel said to ask again later, if that was its last word; 0 if not
 
 	wish     wish
 	consent  consent

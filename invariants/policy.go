@@ -40,8 +40,8 @@ var (
 
 // What holds of the safety kernel, its circuit breaker and approvals (seed 003, sections 1 and 6).
 var policyInvariants = []Invariant{
-	noDispatchWithoutDecision, noDispatchOfDeniedJob, throttledJobWaits,
-	noCheckWhileCircuitOpen, openCircuitStopsEveryReplica, circuitOpensOnFailuresAlone, circuitRefusesOnlyWhileOpen,
+	noDispatchWithoutDecision, noDispatchOfDeniedJob, throttledJobWaits, throttledJobComesAgain,
+	noCheckWhileCircuitOpen, openCircuitStopsEveryReplica, circuitOpensOnFailuresAlone, openCircuitEnds, closedCircuitLetsCallsThrough,
 	halfOpenProbesWithinLimit, halfOpenClosesOnSuccesses, replicaAloneKeepsItsBudget,
 	situation(reached(circuitOpened), "circuit-opened", "A replica finds the circuit open, and asks nobody.", "seed 003, section 6"),
 	situation(reached(circuitHalfOpened), "circuit-half-opened", "A call goes out while the circuit is half-open.", "seed 003, section 6"),

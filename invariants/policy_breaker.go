@@ -116,15 +116,19 @@ var replicaAloneKeepsItsBudget = Invariant{
 }
 
 var circuitOpensOnFailuresAlone = Invariant{
-	Name:   "circuit-opens-on-failures-alone",
-	Says:   "The shared counter of failures rises for a call that has failed, once for each, and for nothing else.",
-	Kind:   Always,
-	Source: "seed 003, section 6: open after 3 failures",
+	Name:     "circuit-opens-on-failures-alone",
+	Says:     "The shared counter of failures rises for a call that has failed, by one for each, and for nothing else.",
+	Kind:     Always,
+	Source:   "seed 003, section 6: open after 3 failures",
+	releases: lateWrite,
 	check: func(f *facts, t *tally) checker {
-		f.policy.counting = func(s *step, c circuit, owed bool) {
+		f.policy.counting = func(s *step, c circuit, n, owed int) {
 			t.exercise()
-			if !owed {
+			switch {
+			case owed == 0:
 				t.violated(s.job, "%s counted a failure of the %s circuit at step %d, although no call of its that was yet to be counted had failed", who(s.Event), circuitNames[c], s.Step)
+			case n != 1:
+				t.violated(s.job, "%s counted %d failures of the %s circuit at step %d for one call", who(s.Event), n, circuitNames[c], s.Step)
 			}
 		}
 		return checker{}
@@ -132,28 +136,43 @@ var circuitOpensOnFailuresAlone = Invariant{
 }
 
 // A failure is counted within the time of one Redis operation, unless its process is paused or the write is late.
-var circuitRefusesOnlyWhileOpen = Invariant{
-	Name:     "circuit-refuses-only-while-open",
-	Says:     "A circuit is found open only within circuit_open_for of a call that failed, and who finds it closed makes its call.",
+var openCircuitEnds = Invariant{
+	Name:     "open-circuit-ends",
+	Says:     "A circuit is found open only within circuit_open_for of a call that failed.",
 	Kind:     Always,
 	Source:   "seed 003, section 6: open for 30s",
-	releases: paused | lateWrite | lockOverstayed | renewalFailed,
+	releases: paused | lateWrite,
 	check: func(f *facts, t *tally) checker {
-		f.policy.looking = func(s *step, c circuit, was, is *leave) {
-			switch failed := f.policy.failed[c]; {
-			case is.state == open && is.clearly && !is.alone:
-				t.exercise()
-				if s.At-failed > f.cfg.Policy.OpenFor+2*doubt {
-					t.violated(s.job, "%s found the %s circuit open at step %d, %s after the last call that had failed; it is to be open for %s",
-						who(s.Event), circuitNames[c], s.Step, (s.At - failed).Truncate(time.Millisecond), f.cfg.Policy.OpenFor)
-				}
-			case was.state == closed && was.clearly && s.At-was.at > doubt:
-				t.exercise()
-				if !was.called {
-					t.violated(s.job, "%s had found the %s circuit closed at step %d, and has made no call since", who(s.Event), circuitNames[c], was.step)
-				}
+		f.policy.looking = append(f.policy.looking, func(s *step, c circuit, _, is *leave) {
+			if is.state != open || !is.clearly || is.alone {
+				return
 			}
-		}
+			t.exercise()
+			if ago := s.At - f.policy.failed[c]; ago > f.cfg.Policy.OpenFor+2*doubt {
+				t.violated(s.job, "%s found the %s circuit open at step %d, %s after the last call that had failed; it is to be open for %s",
+					who(s.Event), circuitNames[c], s.Step, ago.Truncate(time.Millisecond), f.cfg.Policy.OpenFor)
+			}
+		})
+		return checker{}
+	},
+}
+
+var closedCircuitLetsCallsThrough = Invariant{
+	Name:     "closed-circuit-lets-calls-through",
+	Says:     "Who finds the circuit closed makes its call.",
+	Kind:     Always,
+	Source:   "seed 003, section 6: the circuit's states",
+	releases: paused | lockOverstayed | renewalFailed,
+	check: func(f *facts, t *tally) checker {
+		f.policy.looking = append(f.policy.looking, func(s *step, c circuit, was, _ *leave) {
+			if was.state != closed || !was.clearly || s.At-was.at <= doubt {
+				return
+			}
+			t.exercise()
+			if !was.called {
+				t.violated(s.job, "%s had found the %s circuit closed at step %d, and has made no call since", who(s.Event), circuitNames[c], was.step)
+			}
+		})
 		return checker{}
 	},
 }

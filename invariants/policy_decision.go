@@ -21,12 +21,27 @@ func (j *job) permits(cfg *PolicyConfig) bool {
 // Throttled says whether the job of that id waits, rightly, as the safety kernel throttles it.
 func (j *Judge) Throttled(id string) bool {
 	job := j.facts.jobs[id]
-	return job != nil && j.facts.throttled(job)
+	return job != nil && j.facts.throttled(job, j.facts.at)
 }
 
-// throttled says whether a job waits rightly: the safety kernel throttles it, and is going to be asked again.
-func (f *facts) throttled(j *job) bool {
-	return j.state == pending && j.putOff && (f.cfg.PendingReplayer || j.requested())
+// throttled says whether a job waits rightly at that instant: the safety kernel throttles it, and the time in which it is
+// to be asked again is not over.
+func (f *facts) throttled(j *job, at time.Duration) bool {
+	if j.state != pending || j.putOff == 0 {
+		return false
+	}
+	within := at - j.putOff
+	return j.requested() && within <= f.cfg.throttledFor() || f.cfg.PendingReplayer && within <= f.cfg.PendingAge+4*f.cfg.PollInterval+f.cfg.JobLockTTL
+}
+
+// throttledFor is how long it takes at most until a job's request is handled again that the safety kernel throttles;
+// meanwhile another may have the job's lock.
+func (c *Config) throttledFor() time.Duration {
+	delay := c.Policy.ThrottleDelay
+	if c.BusyBackoff {
+		delay = max(delay, c.BackoffMax)
+	}
+	return delay + c.JobLockTTL
 }
 
 var noDispatchWithoutDecision = Invariant{
@@ -109,5 +124,33 @@ var throttledJobWaits = Invariant{
 			}
 		})
 		return checker{}
+	},
+}
+
+var throttledJobComesAgain = Invariant{
+	Name:     "throttled-job-comes-again",
+	Says:     "While its request is left, the safety kernel is asked again about a job that it throttles once throttle_delay has passed; with busy_backoff within backoff_max, if that is longer.",
+	Kind:     Always,
+	Source:   "seed 003, section 7: safetyThrottleDelay",
+	releases: schedulerCrash | paused | allAway | lostAck | lockLeft | lockError | ambiguousLock | lockOverstayed | renewalFailed | stateReadError | breakerError | guardError | lateWrite | deliveriesExhausted,
+	check: func(f *facts, t *tally) checker {
+		judge := func(j *job, told, at time.Duration) {
+			t.exercise()
+			if within := at - told; within > f.cfg.throttledFor() {
+				t.violated(j, "was put off at %s, and not put to the safety kernel again within %s", told.Truncate(time.Millisecond), within.Truncate(time.Millisecond))
+			}
+		}
+		f.policy.asking = append(f.policy.asking, func(s *step, c circuit, _ *leave) {
+			if told, was := f.policy.throttled[s.Job]; c == circuitSafety && was && s.job != nil && s.job.requested() {
+				judge(s.job, told, s.At)
+			}
+		})
+		return checker{ended: func(end *End) {
+			for _, j := range f.order {
+				if told, was := f.policy.throttled[j.id]; was && j.state == pending && j.requested() {
+					judge(j, told, end.At)
+				}
+			}
+		}}
 	},
 }

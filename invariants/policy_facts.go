@@ -85,24 +85,25 @@ type policyFacts struct {
 	leaves   map[caller]leave
 	answers  map[caller]answer
 	own      map[ownOf]*ownCounter
-	all      [circuits]ownCounter    // as if every failure were one's own
-	owed     map[caller]int          // failures that are yet to be counted
-	writing  map[caller]bool         // who has its answer, and is to write that to the shared counter
-	failed   [circuits]time.Duration // when a call last failed, whoever's it was
+	all      [circuits]ownCounter     // as if every failure were one's own
+	owed     map[caller]int           // failures that are yet to be counted
+	counted  int                      // the step at which one was last
+	writing  map[caller]time.Duration // who has its answer, since when, and is to write that to the shared counter
+	failed   [circuits]time.Duration  // when a call last failed, whoever's it was
 	shown    map[ownOf]BreakerChange
 	changes  []BreakerChange
 
-	throttled map[string]time.Duration // when the kernel last told that of a job, by its id
+	throttled map[string]time.Duration // when the kernel last told that of a job, by its id, unless the job waits for something else since
 
-	asking   []func(*step, circuit, *leave)           // a call sets out
-	looking  func(s *step, c circuit, was, is *leave) // somebody reads the shared counter; was is what it found before
-	counting func(s *step, c circuit, owed bool)      // somebody counts a failure
-	closing  func(*step, circuit)                     // somebody deletes the shared counter
+	asking   []func(*step, circuit, *leave)             // a call sets out
+	looking  []func(s *step, c circuit, was, is *leave) // somebody reads the shared counter; was is what it found before
+	counting func(s *step, c circuit, n, owed int)      // somebody counts n failures
+	closing  func(*step, circuit)                       // somebody deletes the shared counter
 }
 
 func newPolicyFacts() policyFacts {
 	return policyFacts{
-		leaves: map[caller]leave{}, answers: map[caller]answer{}, own: map[ownOf]*ownCounter{}, owed: map[caller]int{}, writing: map[caller]bool{},
+		leaves: map[caller]leave{}, answers: map[caller]answer{}, own: map[ownOf]*ownCounter{}, owed: map[caller]int{}, writing: map[caller]time.Duration{},
 		shown: map[ownOf]BreakerChange{}, throttled: map[string]time.Duration{},
 	}
 }
@@ -129,6 +130,7 @@ type leave struct {
 	state   string
 	alone   bool // by its own counter
 	used    bool // half-open, and its own probes were used up
+	count   int  // the shared counter
 	window  int  // of the shared counter, in half-open
 	claimed bool // it has counted its probe in that
 	clearly bool // it was not within a millisecond of being in another state
@@ -244,8 +246,8 @@ func (f *facts) breakerChanged(s *step, c *sim.Change) {
 	}
 	if counter.value > was && f.policy.counting != nil {
 		key := caller{s.Node, s.Incarnation, s.Job, circuitOf(c.Key)}
-		f.policy.counting(s, key.circuit, f.policy.owed[key] > 0)
-		f.policy.owed[key]--
+		f.policy.counting(s, key.circuit, counter.value-was, f.policy.owed[key])
+		f.policy.owed[key], f.policy.counted = max(0, f.policy.owed[key]-1), s.Step
 	}
 }
 
@@ -267,21 +269,26 @@ func (f *facts) breakerAsked(s *step) {
 	if s.failed || s.Name == "multi" {
 		delete(p.writing, key)
 	}
+	if s.failed && s.Phase == "breaker_write" && p.counted != s.Step { // nobody tries again to count it
+		p.owed[key] = max(0, p.owed[key]-1)
+	}
 	switch counter := &p.counters[c]; s.Phase {
 	case "breaker_read":
-		l := leave{at: s.At, step: s.Step, window: counter.window}
+		l := leave{at: s.At, step: s.Step, count: counter.value, window: counter.window}
 		if l.state, l.clearly = counter.state(s.At, &f.cfg.Policy); s.failed {
 			l = f.alone(s, c)
 			f.reach(countedAlone)
 		}
-		if was := p.leaves[key]; p.looking != nil {
-			p.looking(s, c, &was, &l)
+		was := p.leaves[key]
+		for _, check := range p.looking {
+			check(s, c, &was, &l)
 		}
 		p.leaves[key] = l
 		p.show(s.Event, c, l.state, l.alone)
 		if l.state == open {
 			f.reach(circuitOpened)
 			f.undecided(s, c)
+			delete(p.throttled, s.Job) // it waits for something else now
 		}
 	case "breaker_probe":
 		if l, ok := p.leaves[key]; ok && s.Name == "multi" && !s.failed && s.Outcome != transactionFailed {
@@ -364,6 +371,9 @@ func (f *facts) calls(s *step, c circuit) {
 		}
 		p.all[c].fail(s.At, cfg)
 		p.failed[c] = s.At
+		if c == circuitSafety {
+			f.putOff(s, false)
+		}
 		p.owed[key]++
 		p.answers[key] = answer{}
 	} else {
@@ -373,8 +383,8 @@ func (f *facts) calls(s *step, c circuit) {
 		}
 		p.all[c] = ownCounter{}
 		p.answers[key] = f.answered(s)
-		if p.counters[c].value > 0 {
-			p.writing[key] = true
+		if !l.alone && (l.count > 0 || l.state == halfOpen) {
+			p.writing[key] = s.At
 		}
 	}
 	if l.alone {
@@ -392,10 +402,11 @@ func saysNothing(outcome string) bool {
 	return false
 }
 
-// answersCutShort counts the answers that the end of the run kept their callers from going on with.
-func (p *policyFacts) answersCutShort(c circuit) (n int) {
-	for key := range p.writing {
-		if key.circuit == c {
+// answersCutShort counts the answers that the end of the run kept their callers from going on with: what they write
+// of them takes a moment.
+func (p *policyFacts) answersCutShort(c circuit, end time.Duration) (n int) {
+	for key, since := range p.writing {
+		if key.circuit == c && end-since < doubt {
 			n++
 		}
 	}
@@ -406,6 +417,21 @@ func (p *policyFacts) answersCutShort(c circuit) (n int) {
 func (f *facts) undecided(s *step, c circuit) {
 	if c == circuitSafety && s.job != nil {
 		f.meet(s.job, undecided)
+	}
+}
+
+// putOff takes in the end of a call about a job: whether the safety kernel wants to be asked again later.
+func (f *facts) putOff(s *step, is bool) {
+	var since time.Duration
+	delete(f.policy.throttled, s.Job)
+	if is {
+		since = s.At
+		f.policy.throttled[s.Job] = since
+		f.undecided(s, circuitSafety)
+		f.reach(jobThrottled)
+	}
+	if s.job != nil {
+		s.job.putOff = since
 	}
 }
 
@@ -422,13 +448,6 @@ func (f *facts) answered(s *step) answer {
 	if said.Decision > 0 && said.Decision < len(decisionNames) {
 		a.decision = decisionNames[said.Decision]
 	}
-	if s.job != nil {
-		s.job.putOff = a.decision == decisionThrottle
-	}
-	if a.decision == decisionThrottle {
-		f.undecided(s, circuitSafety)
-		f.reach(jobThrottled)
-		f.policy.throttled[s.Job] = s.At
-	}
+	f.putOff(s, a.decision == decisionThrottle)
 	return a
 }

@@ -139,7 +139,7 @@ var policyTrials = map[string]trial{
 		says:   "scheduler-1 counted a failure of the safety circuit at step 4, although no call of its",
 		holds:  func(s *story) { s.trips(s1) },
 	},
-	"circuit-refuses-only-while-open": {
+	"open-circuit-ends": {
 		cfg: guarded,
 		breaks: func(s *story) {
 			s.trips(s1)
@@ -148,6 +148,20 @@ var policyTrials = map[string]trial{
 		},
 		says:  "scheduler-2 found the safety circuit open at step 13, 33.002s after the last call that had failed",
 		holds: func(s *story) { s.trips(s1).wait(29*time.Second).readsCounter(s2, job1) },
+	},
+	"closed-circuit-lets-calls-through": {
+		cfg:    guarded,
+		breaks: func(s *story) { s.readsCounter(s1, job1).wait(5*time.Second).readsCounter(s1, job1) },
+		says:   "scheduler-1 had found the safety circuit closed at step 1, and has made no call since",
+		holds: func(s *story) {
+			s.readsCounter(s1, job1).calls(s1, job1).hears(s1, job1, 0).wait(5*time.Second).readsCounter(s1, job1)
+		},
+	},
+	"throttled-job-comes-again": {
+		cfg:    guarded,
+		breaks: func(s *story) { throttled(s.submit(job1)).wait(148*time.Second).calls(s2, job1) },
+		says:   "job-1: was put off at 5ms, and not put to the safety kernel again within 2m28.001s",
+		holds:  func(s *story) { throttled(s.submit(job1)).wait(5*time.Second).calls(s2, job1) },
 	},
 	"throttled-job-waits": {
 		cfg:    guarded,
@@ -186,16 +200,21 @@ var policyTrials = map[string]trial{
 	"job-denied":    {cfg: guarded, breaks: letThrough, holds: deniedAtOnce},
 }
 
-// A job that the kernel throttles to the end waits rightly, while somebody is left to ask again.
+// A job that the kernel throttles to the end waits rightly, while the time in which it is asked again is not over.
 func TestAThrottledJobNeedsNotSettle(t *testing.T) {
-	givenUp := func(s *story) { throttled(s.submit(job1)).message(s1, job1, "submit_nak", sim.KindNak, 100).at1() }
+	givenUp := func(s *story) *story {
+		return throttled(s.submit(job1)).message(s1, job1, "submit_nak", sim.KindNak, 100).at1()
+	}
+	later := func(s *story) { s.op(s1, "job-2", "state_read") }
 	for name, c := range map[string]struct {
 		replayer, settles bool
 		tell              func(*story)
 	}{
-		"it is asked about again":             {false, true, func(s *story) { throttled(s.submit(job1)) }},
-		"the replayer takes it up":            {true, true, givenUp},
-		"its request was given up":            {false, false, givenUp},
+		"its request comes again":             {false, true, func(s *story) { throttled(s.submit(job1)) }},
+		"its request does not":                {false, false, func(s *story) { later(throttled(s.submit(job1)).wait(2 * time.Minute)) }},
+		"the replayer comes":                  {true, true, func(s *story) { later(givenUp(s).wait(2 * time.Minute)) }},
+		"the replayer does not":               {true, false, func(s *story) { later(givenUp(s).wait(6 * time.Minute)) }},
+		"its request was given up":            {false, false, func(s *story) { givenUp(s) }},
 		"the kernel has allowed it since":     {true, false, func(s *story) { throttled(s.submit(job1)).calls(s1, job1).hears(s1, job1, 1) }},
 		"it was scheduled, and nobody has it": {true, false, func(s *story) { throttled(s.submit(job1)).begins(s1, job1) }},
 	} {
@@ -253,16 +272,19 @@ func TestAProbeMustBeCountedFirst(t *testing.T) {
 	assert.Empty(t, s.judge(guarded).outcome("no-check-while-circuit-open").Violations)
 }
 
-func TestWhoFindsTheCircuitClosedCalls(t *testing.T) {
+// A call that failed is one failure.
+func TestAFailureIsCountedAsOne(t *testing.T) {
 	s := newStory()
-	s.readsCounter(s1, job1).wait(5*time.Second).readsCounter(s1, job1)
-	o := s.judge(guarded).outcome("circuit-refuses-only-while-open")
+	s.readsCounter(s1, job1).calls(s1, job1).hears(s1, job1, 0).counts(s1, job1, 3)
+	o := s.judge(guarded).outcome("circuit-opens-on-failures-alone")
 	if assert.Len(t, o.Violations, 1) {
-		assert.Contains(t, o.Violations[0].Message, "had found the safety circuit closed at step 1, and has made no call since")
+		assert.Contains(t, o.Violations[0].Message, "counted 3 failures of the safety circuit at step 4 for one call")
 	}
-	s = newStory()
-	s.readsCounter(s1, job1).calls(s1, job1).hears(s1, job1, 0).wait(5*time.Second).readsCounter(s1, job1)
-	assert.Empty(t, s.judge(guarded).outcome("circuit-refuses-only-while-open").Violations)
+
+	s = newStory() // the write of one that failed is not made up for by another
+	s.readsCounter(s1, job1).calls(s1, job1).hears(s1, job1, 0).add(s1, sim.KindRedis, "multi", failuresKey, job1, "breaker_write").fails()
+	s.readsCounter(s1, job1).calls(s1, job1).hears(s1, job1, 1).counts(s1, job1, 1)
+	assert.Len(t, s.judge(guarded).outcome("circuit-opens-on-failures-alone").Violations, 1)
 }
 
 func TestProbesApartAreOutsideThePromise(t *testing.T) {

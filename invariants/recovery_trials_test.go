@@ -179,7 +179,7 @@ var recoveryTrials = map[string]trial{
 		cfg: hardened,
 		breaks: func(s *story) {
 			s.submit(job1).dispatched(s1, job1, w1).cancelled(s2, job1).unlock(s2, job1)
-			s.write(s1, job1, "quarantine_write", "OUTPUT_QUARANTINED") // a later state of it
+			s.write(s1, job1, "output_write", "OUTPUT_QUARANTINED") // another state since, whoever wrote that
 		},
 		says: "was cancelled at step 15, but worker-1, which had it, was never told",
 		holds: func(s *story) {

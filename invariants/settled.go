@@ -23,7 +23,7 @@ var everyJobSettles = Invariant{
 	check: func(f *facts, t *tally) checker {
 		judge := func(end *End) {
 			for _, j := range f.order {
-				if !j.accepted || j.state == absent && f.poisoned(j) || f.unapproved(j, end.At) || f.throttled(j) {
+				if !j.accepted || j.state == absent && f.poisoned(j) || f.unapproved(j, end.At) || f.throttled(j, end.At) {
 					continue
 				}
 				t.exercise()
@@ -62,7 +62,7 @@ func (j *job) why() string {
 		return fmt.Sprintf("it was dispatched to %s, which was dead or died", j.dispatches[len(j.dispatches)-1].worker)
 	case j.classes&resultUnsent != 0:
 		return "its result was never published"
-	case j.state == pending && j.putOff:
+	case j.state == pending && j.putOff != 0:
 		return "the safety kernel throttles it, and nobody is left to ask again"
 	case j.classes&deliveriesExhausted != 0:
 		if j.classes&(lockLeft|ambiguousLock) != 0 {

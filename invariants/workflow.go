@@ -121,7 +121,7 @@ var delayFiresOnTime = Invariant{
 
 var noDelayFiresTwice = Invariant{
 	Name:   "no-delay-fires-twice",
-	Says:   "The request of a step's job is stored once, unless who published it was not told so; and a step is tried again only once its last job has failed, and no more often than it says.",
+	Says:   "The request of a step's job is stored once, unless who published it was not told so; and a step is tried again only once its last job is FAILED, though not for good, or TIMEOUT, and no more often than it says.",
 	Kind:   Always,
 	Source: "seed 003, section 8: atomic pop of past-due timers; retry {max, backoff}",
 	check: func(f *facts, t *tally) checker {
@@ -141,7 +141,7 @@ var noDelayFiresTwice = Invariant{
 				case k.attempt > k.step.Retry.Max+1:
 					t.violated(&k.run.as, "%s submitted %s at step %d; the step is to be tried again %d times", who(s.Event), k.id, s.Step, k.step.Retry.Max)
 				case before == nil || before.failed == 0:
-					t.violated(&k.run.as, "%s submitted %s at step %d, although the attempt before it had not failed", who(s.Event), k.id, s.Step)
+					t.violated(&k.run.as, "%s submitted %s at step %d, although the attempt before it had not failed, or for good", who(s.Event), k.id, s.Step)
 				}
 			},
 		}

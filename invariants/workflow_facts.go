@@ -77,7 +77,7 @@ type stepJob struct {
 	stored    uint64        // the place of its request in the stream; 0 for none
 	told      bool          // who published that was told so
 	succeeded int64         // when, by its record, in unix milliseconds; 0 for never
-	failed    int64         // likewise: any other end
+	failed    int64         // likewise, in a way that allows it to be tried again: a denial, say, is a decision, which stands
 }
 
 func stepJobID(run, step string, attempt int) string {
@@ -239,11 +239,10 @@ func (j *Judge) stepWritten(s *step) {
 			check(s, k)
 		}
 	}
-	switch { // whether an end is final another invariant judges
-	case !s.job.state.terminal():
-	case s.job.state == succeeded && k.succeeded == 0:
+	switch state := s.job.state; { // whether an end is final another invariant judges
+	case state == succeeded && k.succeeded == 0:
 		k.succeeded = s.job.updated
-	case s.job.state != succeeded && k.failed == 0:
+	case (state == failed && !s.job.saga.fatal || state == timedOut) && k.failed == 0:
 		k.failed = s.job.updated
 	}
 }

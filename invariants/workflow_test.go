@@ -182,6 +182,12 @@ func TestRetriesOfAStep(t *testing.T) {
 		"after a success": {"no-delay-fires-twice", "although the attempt before it had not failed", func(s *story) {
 			s.stepDone("run-1-a-1", "SUCCEEDED").wait(time.Minute).stepJob(s1, "run-1-a-2")
 		}},
+		"after a denial": {"no-delay-fires-twice", "although the attempt before it had not failed, or for good", func(s *story) {
+			s.write(s1, "run-1-a-1", "denied_write", "DENIED").wait(time.Minute).stepJob(s1, "run-1-a-2")
+		}},
+		"after a quarantine": {"no-delay-fires-twice", "although the attempt before it had not failed, or for good", func(s *story) {
+			s.stepDone("run-1-a-1", "SUCCEEDED").write(s1, "run-1-a-1", "output_write", "OUTPUT_QUARANTINED").wait(time.Minute).stepJob(s1, "run-1-a-2")
+		}},
 		"too soon": {"no-delay-fires-early", "before its time", func(s *story) { s.stepDone("run-1-a-1", "FAILED").wait(9*time.Second).stepJob(s1, "run-1-a-2") }},
 		"too often": {"no-delay-fires-twice", "the step is to be tried again 1 times", func(s *story) {
 			s.stepDone("run-1-a-1", "FAILED").wait(time.Minute).stepJob(s1, "run-1-a-2").stepDone("run-1-a-2", "FAILED").wait(time.Minute).stepJob(s1, "run-1-a-3")

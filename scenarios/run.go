@@ -107,7 +107,7 @@ func judgeConfig(p *Plan) invariants.Config {
 	return invariants.Config{
 		DispatchOrder: string(e.DispatchOrder), StaleWorker: string(e.StaleWorker), StaleReasonCode: e.StaleReasonCode, DLQOrder: string(e.DLQOrder),
 		MaxDispatchRetries: e.MaxDispatchRetries, MaxSchedulingRetries: e.MaxSchedulingRetries, MaxDeliver: e.MaxDeliver, MaxRenewalFailures: e.MaxRenewalFailures,
-		WorkerTTL: e.WorkerTTL, RegistrySweep: e.RegistrySweep, JobLockTTL: e.JobLockTTL, RetryDelayBusy: e.RetryDelayBusy, BackoffMax: e.BackoffMax,
+		WorkerTTL: e.WorkerTTL, RegistrySweep: e.RegistrySweep, JobLockTTL: e.JobLockTTL, RetryDelayBusy: e.RetryDelayBusy, BackoffMax: e.BackoffMax, PendingAge: e.PendingAge,
 		PollInterval: e.PollInterval, DispatchTimeout: e.DispatchTimeout, TopicTimeouts: string(e.TopicTimeouts), RunningTimeout: e.RunningTimeout,
 		IntentAge: e.IntentAge, SnapshotLockTTL: e.SnapshotLockTTL,
 		Fence: e.Fence, Epochs: e.Epochs, ResumeIntents: e.ResumeIntents, RefuseStaleResults: e.RefuseStaleResults, VoidIntents: e.VoidIntents,
