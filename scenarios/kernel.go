@@ -120,7 +120,7 @@ func checkRules(path string, rules []kernel.Rule, output []kernel.OutputRule) *P
 // checkRulesJobs refuses rules about jobs that the workload does not have.
 func (p *Plan) checkRulesJobs(path string, rules []kernel.Rule, output []kernel.OutputRule) *PlanError {
 	check := func(list string, i int, id string) *PlanError {
-		if n, ok := jobNumber(id); ok && (n < 1 || n > p.Workload.Jobs) {
+		if n, ok := jobNumber(id); ok && (n < 1 || n > p.Workload.Jobs || id != JobID(n)) {
 			return &PlanError{Path: fmt.Sprintf("%s.%s[%d].job_id", path, list, i), Message: "there is no " + id, Remedy: fmt.Sprintf("the workload has %s to %s", JobID(1), JobID(p.Workload.Jobs))}
 		}
 		return nil

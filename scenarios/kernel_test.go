@@ -92,6 +92,8 @@ func TestAKernelIsReadStrictly(t *testing.T) {
 		"kernel: {rules: [{job_id: job-99, decision: DENY}]}":                       `plan.yaml:2:27: there is no job-99; the workload has job-1 to job-10`,
 		"kernel: {output: [{job_id: job-0, decision: DENY}]}":                       `there is no job-0`,
 		"kernel: {then: [{at: 1m, rules: [{job_id: job-11, decision: DENY}]}]}":     `there is no job-11`,
+		"kernel: {rules: [{job_id: job-03, decision: DENY}]}":                       `there is no job-03; the workload has job-1 to job-10`,
+		"kernel: {output: [{job_id: job-+2, decision: DENY}]}":                      `there is no job-+2`,
 		"kernel: {output: [{decision: DENY, sync: true, content: x}]}":              `kernel.output[0].content is not to be seen`,
 		"kernel: {then: [{at: 1m, output: [{decision: ALLOW, redacted_ptr: x}]}]}":  `kernel.then[0].output[0].redacted_ptr leads nowhere`,
 		"faults: [{at: 5s, do: partition, node: scheduler-1, from: kernel}]":        `kernel`,
