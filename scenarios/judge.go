@@ -28,7 +28,7 @@ func (r *run) result(sum sim.Summary) *Result {
 		})
 	}
 	res.Unfired, res.Idle = r.injector.Unfired(), p.Idle()
-	about := r.about()
+	about, run := r.about()
 	for _, j := range r.record.jobs {
 		j.About = slices.Contains(about, j)
 		j.StalePicks, j.StaleExhausted, j.StaleHeld = r.crew.logs.byJob[j.ID], r.crew.logs.exhausted[j.ID], r.crew.logs.held[j.ID]
@@ -39,7 +39,7 @@ func (r *run) result(sum sim.Summary) *Result {
 	}
 	res.Breakers = r.breakers()
 	res.Open = r.judge.Open()
-	r.aboutDerived(about)
+	r.aboutDerived(about, run)
 	res.Runs, res.Derived, res.Audit = r.record.runs, r.record.derived.jobs, r.record.derived.audit
 	res.Telling = r.tell(about)
 	res.Verdict, res.Reason = r.verdict(res)

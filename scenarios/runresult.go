@@ -38,15 +38,21 @@ func (r *record) ran(e *sim.Event, id string, c *sim.Change) {
 	}
 }
 
-// aboutRun is the run whose steps are told of where a plan is about no job: one that a violation names, or
-// that did not succeed, or else the first; nil if there is none.
-func (r *run) aboutRun() *RunResult {
+// violated are the jobs and runs that violations name.
+func (r *run) violated() map[string]bool {
 	named := map[string]bool{}
 	for _, o := range r.report.Invariants {
 		for _, v := range o.Violations {
 			named[v.Job] = true
 		}
 	}
+	return named
+}
+
+// aboutRun is the run whose steps are told of where a plan names no job: one that a violation names, or
+// that did not succeed, or else the first; nil if there is none.
+func (r *run) aboutRun() *RunResult {
+	named := r.violated()
 	var about *RunResult
 	for _, o := range r.record.runs {
 		failed := o.State != string(workflow.Succeeded)

@@ -101,6 +101,17 @@ workload: {jobs: 2, runs: 1, steps: 2}`,
 			verdict: Held,
 			told:    []string{"run-1 was started at 2.2", "; SUCCEEDED at ", "The 2 jobs that clients submitted were dispatched once each", "run-1-s1-1, step of run-1, was submitted at ", "run-1-s2-1, step of run-1, "},
 		},
+		"a run, and jobs that violations name": {
+			plan: `
+workload: {jobs: 20, runs: 1, steps: 2}
+faults: [{on: {phase: publish}, do: fail-after}]`,
+			verdict: Held,
+			reason:  "one-dispatch-per-job is broken",
+			told: []string{
+				"run-1 was started at ", "job-1 was submitted at ", "2 dispatches were stored", "job-6 was submitted at ", "Of the other 14 jobs, ",
+				"run-1-s1-1, step of run-1, was submitted at ", "run-1-s2-1, step of run-1, ",
+			},
+		},
 		"a worker dies after its work is done": {
 			plan: `
 workload: {jobs: 1}

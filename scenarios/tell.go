@@ -14,10 +14,10 @@ import (
 // aboutMax bounds the stories that a result tells when the plan does not say whose.
 const aboutMax = 6
 
-// about are the jobs whose story is told: those the plan names, else those its faults name, else those to
-// which something out of the ordinary happened, else the first. In a plan with runs that names none, a run's
-// steps are told of, and no job of a client's.
-func (r *run) about() []*jobRecord {
+// about are the jobs whose story is told: those the plan names, else those its faults name, else those that
+// violations name or to which something out of the ordinary happened, else the first. In a plan with runs that
+// names none, a run's steps are told of, too, and the first job is not.
+func (r *run) about() (about []*jobRecord, run *RunResult) {
 	numbers := slices.Clone(r.plan.About)
 	if len(numbers) == 0 {
 		for _, f := range r.plan.Faults {
@@ -28,34 +28,44 @@ func (r *run) about() []*jobRecord {
 			}
 		}
 	}
-	if len(numbers) == 0 && r.aboutRun() != nil {
-		return nil
-	}
-	var about []*jobRecord
 	for _, n := range numbers {
 		if n >= 1 && n <= len(r.record.jobs) {
 			about = append(about, r.record.jobs[n-1])
 		}
 	}
-	for _, j := range r.record.jobs {
-		odd := j.Attempts != 1 || len(j.Dispatches) != 1 || j.Executions != 1 || j.Blind != nil
-		if len(numbers) == 0 && odd && len(about) < aboutMax {
-			about = append(about, j)
-		}
+	if len(numbers) == 0 {
+		about, run = r.striking(), r.aboutRun()
 	}
-	if len(about) == 0 {
+	if len(about) == 0 && run == nil {
 		about = r.record.jobs[:1]
 	}
-	return about
+	return about, run
 }
 
-// aboutDerived marks what was submitted for the jobs that the plan is about, or for a run if it is about none.
-func (r *run) aboutDerived(about []*jobRecord) {
+// striking are the jobs that violations name, and then those to which something out of the ordinary happened.
+func (r *run) striking() (jobs []*jobRecord) {
+	named := r.violated()
+	for _, j := range r.record.jobs {
+		if named[j.ID] {
+			jobs = append(jobs, j)
+		}
+	}
+	for _, j := range r.record.jobs {
+		odd := j.Attempts != 1 || len(j.Dispatches) != 1 || j.Executions != 1 || j.Blind != nil
+		if odd && !named[j.ID] {
+			jobs = append(jobs, j)
+		}
+	}
+	return jobs[:min(len(jobs), aboutMax)]
+}
+
+// aboutDerived marks what was submitted for the jobs whose story is told, and for the run that is told of.
+func (r *run) aboutDerived(about []*jobRecord, run *RunResult) {
 	of := map[string]bool{}
 	for _, j := range about {
 		of[j.ID] = true
 	}
-	if run := r.aboutRun(); run != nil && len(about) == 0 {
+	if run != nil {
 		of[run.ID] = true
 	}
 	r.record.derived.about(of)
