@@ -11,14 +11,17 @@ import (
 	"net"
 	"os"
 	"path/filepath"
+	"strings"
 	"syscall"
 	"testing"
 	"time"
 
+	"github.com/redis/go-redis/v9"
 	"github.com/stretchr/testify/require"
 	"google.golang.org/grpc"
 	"google.golang.org/grpc/credentials/insecure"
 
+	"github.com/faultline-sim/faultline/engine/safety"
 	pb "github.com/faultline-sim/faultline/engine/safety/safetypb"
 )
 
@@ -67,6 +70,28 @@ func TestAKernelDecides(t *testing.T) {
 	client(t, exitInconclusive, at, "submit", "--id", "later", "--wait", "--timeout", "1s").says(`1 PENDING`)
 	start(t, "kernel", "--policy", policy, "--listen", addr, "--tls-cert", cert, "--tls-key", key)
 	client(t, exitHeld, at, "submit", "--id", "later", "--wait").says(`1 SUCCEEDED`)
+}
+
+// A kernel that hangs does not hold up /healthz, which says what the replicas share of the circuit all the same.
+func TestAKernelThatHangs(t *testing.T) {
+	policy := filepath.Join(t.TempDir(), "policy.yaml")
+	require.NoError(t, os.WriteFile(policy, []byte("default: ALLOW\n"), 0o600))
+	k := start(t, "kernel", "--policy", policy, "--listen", "127.0.0.1:0")
+	t.Setenv(envKernelInsecure, "true")
+	s, at := alone(t, "--safety-kernel", k.says(`Safety kernel at (\S+), in plaintext`))
+	s.is(200, `"safety_kernel":"ok"`)
+
+	opt, err := redis.ParseURL(at[1])
+	require.NoError(t, err)
+	c := redis.NewClient(opt)
+	defer func() { require.NoError(t, c.Close()) }()
+	require.NoError(t, c.Set(t.Context(), safety.SafetyPrefix+":failures", 100, time.Hour).Err())
+	require.NoError(t, k.cmd.Process.Signal(syscall.SIGSTOP))
+	s.eventually("answer in time", func() bool {
+		asked := time.Now()
+		code, body := s.health()
+		return time.Since(asked) < healthWithin && code == 200 && strings.Contains(body, `"safety_kernel":"no answer in time; the circuit is open"`)
+	})
 }
 
 // In the fail mode open a job goes on; what the environment says wins over the file.

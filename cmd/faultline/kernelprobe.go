@@ -5,6 +5,8 @@ import (
 	"log/slog"
 	"strconv"
 	"strings"
+	"sync"
+	"time"
 
 	"google.golang.org/grpc"
 	"google.golang.org/grpc/codes"
@@ -67,13 +69,22 @@ func (f *safetyFlags) probe(ctx context.Context, mode engine.FailMode, log *slog
 	log.Warn("the safety kernel cannot be asked; "+until, slog.String("kernel", f.kernel), slog.String("transport", how), slog.String("error", why))
 }
 
+// kernelWithin bounds the question of /healthz to the kernel. It is well below a second, which is how long
+// Kubernetes waits for /healthz.
+const kernelWithin = 300 * time.Millisecond
+
 // kernelState is what /healthz says of the kernel.
 func kernelState(ctx context.Context, conn grpc.ClientConnInterface, e *engine.Engine) string {
-	text := probeKernel(ctx, conn)
+	var state safety.State
+	var circuit sync.WaitGroup
+	circuit.Go(func() { state = e.SafetyCircuit(ctx) })
+	within, cancel := context.WithTimeout(ctx, kernelWithin)
+	defer cancel()
+	text := probeKernel(within, conn)
 	if text == "" {
 		text = well
 	}
-	if state := e.SafetyCircuit(ctx); state != safety.Closed {
+	if circuit.Wait(); state != safety.Closed {
 		text += "; the circuit is " + string(state)
 	}
 	return text
