@@ -187,13 +187,13 @@ func (f *serverFlags) openNATS(ctx context.Context, name string, log *slog.Logge
 
 // keepNATS connects to NATS for as long as the process runs, whether a server answers yet or not,
 // and comes back from every loss. It calls lost once there is no coming back.
-func (f *serverFlags) keepNATS(name string, log *slog.Logger, lost func(error)) (*nats.Conn, jetstream.JetStream, error) {
-	nc, js, err := f.dialNATS(name, log, nats.RetryOnFailedConnect(true), nats.ReconnectWait(time.Second),
+func (f *serverFlags) keepNATS(name string, log *slog.Logger, lost func(error), more ...nats.Option) (*nats.Conn, jetstream.JetStream, error) {
+	nc, js, err := f.dialNATS(name, log, append(more, nats.RetryOnFailedConnect(true), nats.ReconnectWait(time.Second),
 		nats.ClosedHandler(func(nc *nats.Conn) {
 			if err := nc.LastError(); err != nil {
 				lost(fail(exitUsage, "NATS at %s has closed the connection for good: %v", public(f.natsURL), err))
 			}
-		}))
+		}))...)
 	if err == nil && !nc.IsConnected() {
 		log.Warn("NATS does not answer yet; trying on", slog.String("url", public(f.natsURL)), slog.String("error", whyAway(nc)), slog.String("remedy", startOrElse(f.natsURL, embeddedNATSAddr, "nats-server -js", "--nats")))
 	}

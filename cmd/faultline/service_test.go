@@ -1,7 +1,9 @@
 package main
 
 import (
+	"cmp"
 	"encoding/json"
+	"fmt"
 	"os"
 	"path/filepath"
 	"strings"
@@ -172,6 +174,27 @@ func TestAWorkersNameIsItsOwn(t *testing.T) {
 	client(t, exitUsage, at[2:], "worker", "--id", "worker-1").says("^faultline: a worker called worker-1 lives already, and one of them would get the other's jobs; give this one another name with --id\n$")
 	w.dies()
 	start(t, "worker", "--id", "worker-1", at[2], at[3]).says(`Worker worker-1 of pool`)
+}
+
+// Of two workers that start under one name at the same time, both do not live.
+func TestANameIsClaimedOnce(t *testing.T) {
+	url := startNATS(t, freeAddr(t), t.TempDir()).ClientURL()
+	connect := func() *nats.Conn {
+		nc, err := nats.Connect(url, nats.NoEcho())
+		require.NoError(t, err)
+		t.Cleanup(nc.Close)
+		return nc
+	}
+	one, other := connect(), connect()
+	for i := range 20 {
+		id := fmt.Sprintf("worker-%d", i)
+		refused := make(chan error, 1)
+		go func() { refused <- claim(t.Context(), one, id) }()
+		err := claim(t.Context(), other, id)
+		require.Error(t, cmp.Or(err, <-refused), id)
+	}
+	require.NoError(t, claim(t.Context(), one, "alone"))
+	require.Error(t, claim(t.Context(), other, "alone"))
 }
 
 // What is in the way of a start is one line, and nothing is left behind.

@@ -8,6 +8,7 @@ import (
 	"slices"
 	"time"
 
+	"github.com/nats-io/nats.go"
 	"github.com/redis/go-redis/v9"
 	"github.com/spf13/cobra"
 
@@ -140,7 +141,7 @@ func (f *workerFlags) run(ctx context.Context, stdout, stderr io.Writer) error {
 	ctx, end := context.WithCancelCause(ctx)
 	defer end(nil)
 	log = log.With(slog.String("worker", f.id))
-	nc, js, err := f.keepNATS("faultline worker "+f.id, log, end)
+	nc, js, err := f.keepNATS("faultline worker "+f.id, log, end, nats.NoEcho())
 	if err != nil {
 		return err
 	}
