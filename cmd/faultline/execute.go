@@ -59,7 +59,7 @@ func (w *executor) take(ctx context.Context, msg jetstream.Msg) {
 		w.executed.Add(1)
 		log.Info("executed", slog.String("status", string(e.Status)), slog.Duration("took", e.Ended.Sub(e.Began)))
 	}
-	w.answer(ctx, d, e.Status, msg)
+	w.answer(ctx, d, e, msg)
 }
 
 // begin says whether an execution may begin: not of a dispatch that is in execution already.
@@ -115,11 +115,11 @@ func (w *executor) holdOn(ctx context.Context, msg jetstream.Msg) {
 }
 
 // answer stores the output, reports the result and acknowledges the dispatch, until all are confirmed.
-func (w *executor) answer(ctx context.Context, d job.Dispatch, status job.Status, msg jetstream.Msg) {
-	res := job.Result{JobID: d.JobID, WorkerID: w.id, Status: status, Epoch: d.Epoch}
-	if output := w.outputs.of(d); output != "" && status == job.StatusSucceeded {
+func (w *executor) answer(ctx context.Context, d job.Dispatch, e execution, msg jetstream.Msg) {
+	res := job.Result{JobID: d.JobID, WorkerID: w.id, Status: e.Status, Epoch: d.Epoch}
+	if output := w.outputs.of(d); output != "" && e.Status == job.StatusSucceeded {
 		stored := w.insist(ctx, "output", d.JobID, func(ctx context.Context) (err error) {
-			res.ResultPtr, err = w.outputs.put(ctx, d, output)
+			res.ResultPtr, err = w.outputs.put(ctx, d, e.Seq, output)
 			return err
 		})
 		if !stored {
@@ -130,7 +130,7 @@ func (w *executor) answer(ctx context.Context, d job.Dispatch, status job.Status
 	if d.Epoch > 0 {
 		header.Set(job.HeaderEpoch, strconv.FormatInt(d.Epoch, 10))
 	}
-	if status == job.StatusFailed {
+	if e.Status == job.StatusFailed {
 		res.Reason, res.ReasonCode = "the worker was told to fail a share of its jobs", w.failCode
 	}
 	data, err := json.Marshal(res)

@@ -35,11 +35,12 @@ func (o *outputKeeper) of(d job.Dispatch) string {
 	return string(d.Payload)
 }
 
-// put stores a job's output, and next to it the redacted copy. Each dispatch has a key of its own.
-func (o *outputKeeper) put(ctx context.Context, d job.Dispatch, output string) (key string, err error) {
-	key = "res:" + d.JobID
-	if d.Epoch > 0 {
-		key = fmt.Sprintf("%s:%d", key, d.Epoch)
+// put stores a job's output, and next to it the redacted copy. Each dispatch has a key of its own, as what has been
+// scanned must not change: it has its epoch, or its sequence in the stream where there are no epochs.
+func (o *outputKeeper) put(ctx context.Context, d job.Dispatch, seq uint64, output string) (key string, err error) {
+	key = fmt.Sprintf("res:%s:%d", d.JobID, d.Epoch)
+	if d.Epoch == 0 {
+		key = fmt.Sprintf("res:%s:seq-%d", d.JobID, seq)
 	}
 	_, err = o.redis.TxPipelined(ctx, func(p redis.Pipeliner) error {
 		p.Set(ctx, key, output, outputsFor)

@@ -5,7 +5,12 @@ import (
 	"path/filepath"
 	"testing"
 
+	"github.com/alicebob/miniredis/v2"
+	"github.com/redis/go-redis/v9"
+	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
+
+	"github.com/faultline-sim/faultline/engine/job"
 )
 
 const outputPolicyForTests = `output:
@@ -49,4 +54,28 @@ func TestOutputsAreScanned(t *testing.T) {
 	s.says(`msg="output quarantined" .*job_id=told `)
 	start(t, append([]string{"submit", "--id", "redact-2", "--wait"}, at...)...).ends(exitViolated) // there is no copy
 	shows("redact-2", `(?m)^  output_quarantined: there is no redacted output: it may hold a password$`)
+}
+
+// A second execution does not overwrite an output that may have been scanned, whether or not there are epochs.
+func TestEachDispatchHasAnOutputOfItsOwn(t *testing.T) {
+	server := miniredis.RunT(t)
+	o := &outputKeeper{redis: redis.NewClient(&redis.Options{Addr: server.Addr()})}
+	defer o.close()
+	for want, d := range map[string]struct {
+		job.Dispatch
+		seq uint64
+	}{
+		"res:job-1:seq-7": {job.Dispatch{JobID: "job-1"}, 7},
+		"res:job-1:seq-9": {job.Dispatch{JobID: "job-1"}, 9},
+		"res:job-1:2":     {job.Dispatch{JobID: "job-1", Epoch: 2}, 11},
+	} {
+		key, err := o.put(t.Context(), d.Dispatch, d.seq, want)
+		require.NoError(t, err)
+		assert.Equal(t, want, key)
+	}
+	for _, key := range server.Keys() {
+		stored, err := server.Get(key)
+		require.NoError(t, err)
+		assert.Equal(t, key, stored)
+	}
 }

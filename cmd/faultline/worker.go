@@ -42,11 +42,11 @@ time over each, and reports the result. It says every few seconds that it lives
 and how busy it is, and drops a job that is cancelled.
 
 What a job puts out is its payload, if it has one, or --output. The worker leaves it
-in Redis, under res:JOB:EPOCH for 30 days, and names the key in the result: there the
-output policy of ` + "`faultline scheduler`" + ` scans it. With --redact a copy without that
-text is next to it, under KEY:redacted, for a policy that decides REDACT with
-redacted_ptr: "{result_ptr}:redacted". With a NATS that is given, and no Redis, it
-keeps no outputs.
+in Redis for 30 days, under res:JOB:EPOCH, or res:JOB:seq-N without epochs, and names
+the key in the result: there the output policy of ` + "`faultline scheduler`" + ` scans it.
+With --redact a copy without that text is next to it, under KEY:redacted, for a
+policy that decides REDACT with redacted_ptr: "{result_ptr}:redacted". With a NATS
+that is given, and no Redis, it keeps no outputs.
 
 It executes a job at least once, and does not look for repetitions: with --ledger
 it appends one line of JSON for each execution to a file, where duplicates can be
