@@ -7,12 +7,16 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/alicebob/miniredis/v2"
 	"github.com/nats-io/nats-server/v2/server"
 	"github.com/nats-io/nats.go"
+	"github.com/redis/go-redis/v9"
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
+
+	"github.com/faultline-sim/faultline/engine/workflow"
 )
 
 // freeAddr is an address on loopback that nobody listens on. Another process may take it since.
@@ -172,6 +176,35 @@ func TestAWorkerBeforeItsScheduler(t *testing.T) {
 	client(t, exitHeld, at, "submit", "--id", "job-1", "--wait").says(`(?m)^1 SUCCEEDED$`)
 	assert.Equal(t, 1, strings.Count(w.output(), `msg="no jobs yet`))
 	w.stops()
+}
+
+// Redis is asked again when it did not answer, and not when it did.
+func TestNoAnswer(t *testing.T) {
+	server := miniredis.RunT(t)
+	opt, err := redisOptions("redis://" + server.Addr() + "/0")
+	require.NoError(t, err)
+	c := redis.NewClient(opt)
+	defer func() { assert.NoError(t, c.Close()) }()
+	runs := runsIn(c)
+	read := func() error {
+		_, err := runs.Read(t.Context(), "run-1")
+		require.Error(t, err)
+		return err
+	}
+	assert.False(t, noAnswer(read()), "there is none")
+	require.NoError(t, server.Set(workflow.RunKey("run-1"), "{"))
+	assert.False(t, noAnswer(read()), "it cannot be read")
+	server.SetError("WRONGTYPE Operation against a key holding the wrong kind of value")
+	assert.False(t, noAnswer(read()))
+	server.SetError("LOADING Redis is loading the dataset in memory")
+	assert.True(t, noAnswer(read()))
+	server.SetError("")
+	runs.Timeout = time.Nanosecond
+	assert.True(t, noAnswer(read()), "it takes too long")
+	runs.Timeout = time.Minute
+	server.Close()
+	assert.True(t, noAnswer(read()), "the connection is lost")
+	assert.True(t, noAnswer(read()), "it is not there")
 }
 
 func TestOutage(t *testing.T) {

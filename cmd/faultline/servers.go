@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"log/slog"
 	"net"
 	"net/url"
@@ -277,6 +278,14 @@ func plainly(err error) string {
 
 // notConnected is what is said of NATS while there is no connection.
 const notConnected = "not connected"
+
+// noAnswer says whether an error of Redis is of the connection, or of a server that takes no questions for now: the
+// same call may succeed later.
+func noAnswer(err error) bool {
+	var ne net.Error // a deadline is one, too
+	return errors.As(err, &ne) || errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) || errors.Is(err, redis.ErrPoolTimeout) ||
+		redis.IsLoadingError(err) || redis.IsMasterDownError(err) || redis.IsClusterDownError(err) || redis.IsMaxClientsError(err)
+}
 
 // netReason is the reason of an error about a connection, such as "connection refused", without the
 // names of the call and of the address.

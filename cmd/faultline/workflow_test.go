@@ -87,6 +87,12 @@ func TestWorkflow(t *testing.T) {
 	defer func() { assert.NoError(t, c.Close()) }()
 	require.NoError(t, c.LPush(t.Context(), workflow.RunKey("odd"), "text").Err())
 	client(t, exitInconclusive, at, "workflow", "show", "odd").says(`^faultline: read cordum:wf:run:odd: WRONGTYPE .*; try again\n$`)
+	require.NoError(t, c.Set(t.Context(), workflow.RunKey("broken"), "{", 0).Err())
+	waitFor := func(id string) *process {
+		return client(t, exitInconclusive, at, "workflow", "start", file(`{run_id: `+id+`, workflow_id: nightly, steps: [{id: a, topic: job.default}]}`), "--wait")
+	}
+	waitFor("odd").says(`\nfaultline: read cordum:wf:run:odd: WRONGTYPE .*; this is no record of a run\n$`)
+	waitFor("broken").says(`\nfaultline: read cordum:wf:run:broken: unexpected end of JSON input; this is no record of a run\n$`)
 	client(t, exitInconclusive, at, "workflow", "start", file(`{run_id: new, workflow_id: nightly, steps: [{id: a, topic: job.default}]}`), "--wait", "--timeout", "1ms")
 	s.stops()
 }

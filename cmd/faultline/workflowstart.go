@@ -137,7 +137,10 @@ func (f *workflowStartFlags) await(ctx context.Context, runs *workflow.Store, ru
 				away = false
 				say("Redis answers again")
 			}
-		case ctx.Err() == nil && !away:
+		case ctx.Err() != nil:
+		case !noAnswer(err):
+			return run, "", fail(exitInconclusive, "%v; this is no record of a run", err)
+		case !away:
 			away = true
 			say("Redis does not answer: %v; asking again", netReason(err))
 		}
