@@ -66,6 +66,8 @@ func awaitJobs(ctx context.Context, client *redis.Client, ids []string, timeout 
 		}
 		switch {
 		case ctx.Err() != nil:
+		case err != nil && !noAnswer(err):
+			return nil, "", fail(exitInconclusive, "the jobs' records cannot be read: %v; the jobs go on", err)
 		case err != nil && !away:
 			away = true
 			say("Redis does not answer: %v; asking again", netReason(err))

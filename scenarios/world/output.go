@@ -11,7 +11,7 @@ import (
 // redacted is what the key of an output ends in that has lost its secrets.
 const redacted = ":redacted"
 
-// outputKey is where an execution's output is: each dispatch has its own.
+// outputKey is where an execution's output is: each dispatch with an epoch has its own.
 func outputKey(d job.Dispatch) string {
 	if d.Epoch == 0 {
 		return "res:" + d.JobID
