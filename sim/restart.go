@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"strconv"
 	"time"
 
@@ -28,8 +29,9 @@ const reconnectAfter, reconnectJitter = 2 * time.Second, 100 * time.Millisecond
 // about two seconds after the server is there again; one that starts meanwhile waits for the server. Streams
 // on file storage outlive it, with the state of their durable consumers; those in memory are gone.
 //
-// nats-server draws, without a seed, when it looks at what a restored consumer has to deliver again, but
-// looks before that, as soon as the consumer is there: so no chance enters a run by it.
+// Nothing is delivered while it stops. nats-server draws, without a seed, when it looks at what a restored
+// consumer has to deliver again, but looks before that, as soon as the consumer is there: so no chance enters a
+// run by it.
 func (w *World) RestartNATS(away time.Duration, back func()) {
 	if w.down.Load() {
 		if back != nil {
@@ -41,18 +43,47 @@ func (w *World) RestartNATS(away time.Duration, back func()) {
 	w.down.Store(true)
 	stopped := w.Now() + w.stopTakes()
 	w.backAt = max(w.Now()+away, stopped+1)
+	paused := w.pauseConsumers()
 	w.admin.Close()
 	w.srv.Shutdown()
 	w.srv.WaitForShutdown()
 	w.standStill(stopped)
 	w.At(w.backAt, "start", NATS, func() {
-		if err := w.resumeNATS(); err != nil {
+		if err := w.resumeNATS(paused); err != nil {
 			panic(fmt.Sprintf("sim: nats-server cannot go on: %v", err))
 		}
 		if back != nil {
 			back()
 		}
 	})
+}
+
+// durable is a consumer that outlives nats-server.
+type durable struct{ stream, name string }
+
+// pauseConsumers has no durable consumer deliver anything while nats-server stops: it would deliver what is due
+// within those 100 ms, or not, as it stops one consumer after the other, each once the Go scheduler has it.
+func (w *World) pauseConsumers() (list []durable) {
+	ctx := context.Background()
+	for _, stream := range sortedKeys(w.streams) {
+		s, err := w.adminJS.Stream(ctx, stream)
+		if err != nil {
+			continue
+		}
+		var names []string
+		for info := range s.ListConsumers(ctx).Info() {
+			if info.Config.Durable != "" {
+				names = append(names, info.Name)
+			}
+		}
+		slices.Sort(names)
+		for _, name := range names {
+			if _, err := s.PauseConsumer(ctx, name, time.Now().Add(365*24*time.Hour)); err == nil {
+				list = append(list, durable{stream, name})
+			}
+		}
+	}
+	return list
 }
 
 // stopTakes is how long nats-server takes to stop, at most: it waits 50 ms for pulls to hear of it, and
@@ -87,9 +118,15 @@ func (w *World) startNATS() (err error) {
 	return err
 }
 
-func (w *World) resumeNATS() error {
+func (w *World) resumeNATS(paused []durable) error {
 	if err := w.startNATS(); err != nil {
 		return err
+	}
+	for _, c := range paused {
+		_, err := w.adminJS.ResumeConsumer(context.Background(), c.stream, c.name)
+		if err != nil && !errors.Is(err, jetstream.ErrStreamNotFound) && !errors.Is(err, jetstream.ErrConsumerNotFound) { // it was in memory
+			return err
+		}
 	}
 	w.down.Store(false)
 	for _, name := range sortedKeys(w.streams) { // observed further, where it was left off; one in memory is gone
