@@ -78,7 +78,7 @@ func (w *World) pauseConsumers() (list []durable) {
 		}
 		slices.Sort(names)
 		for _, name := range names {
-			if _, err := s.PauseConsumer(ctx, name, time.Now().Add(365*24*time.Hour)); err == nil {
+			if _, err := s.PauseConsumer(ctx, name, w.start.Add(w.Now()+365*24*time.Hour)); err == nil {
 				list = append(list, durable{stream, name})
 			}
 		}
