@@ -1,0 +1,66 @@
+package invariants
+
+import "time"
+
+// sharedCounter is <prefix>:failures as Redis holds it.
+type sharedCounter struct {
+	value   int
+	expires time.Duration
+	window  int // counts its values: a half-open window is of one
+	probes  int // calls that went out in the window, by leave of the shared counter
+
+	successes int // of those, so far
+}
+
+func (c *sharedCounter) state(at time.Duration, cfg *PolicyConfig) (state string, clearly bool) {
+	left := c.expires - at
+	switch {
+	case c.value < cfg.FailBudget || left <= 0:
+		return closed, c.value < cfg.FailBudget || left < -slack
+	case left > cfg.OpenFor:
+		return open, left > cfg.OpenFor+slack
+	}
+	return halfOpen, left > slack && left < cfg.OpenFor-slack
+}
+
+// ownCounter is a circuit by the failures that one has met oneself.
+type ownCounter struct {
+	failures  int
+	failed    time.Duration // the last of them
+	openSince time.Duration
+	openUntil time.Duration
+	probes    int
+	successes int
+}
+
+func (o *ownCounter) state(at time.Duration, cfg *PolicyConfig) string {
+	switch {
+	case o.failures < cfg.FailBudget:
+		return closed
+	case at < o.openUntil:
+		return open
+	}
+	return halfOpen
+}
+
+func (o *ownCounter) fail(at time.Duration, cfg *PolicyConfig) {
+	o.failed = at
+	if o.failures++; o.failures == cfg.FailBudget || at >= o.openUntil {
+		o.openSince = at
+	}
+	if o.failures >= cfg.FailBudget {
+		o.openUntil, o.probes, o.successes = at+cfg.OpenFor, 0, 0
+	}
+}
+
+func (o *ownCounter) succeed(l *leave, cfg *PolicyConfig) {
+	if l.alone && o.failures >= cfg.FailBudget {
+		if l.state == halfOpen {
+			o.successes++
+		}
+		if o.successes < cfg.CloseAfter {
+			return
+		}
+	}
+	*o = ownCounter{}
+}
