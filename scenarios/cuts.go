@@ -145,14 +145,19 @@ func (p *Plan) oneJob(pick func(all reflect.Value) reflect.Value) {
 	p.Workload.Jobs, p.About = 1, nil
 }
 
-// crashAfter lets the i-th fault, a crash, come after a phase of one job, which is the only one.
-func (p *Plan) crashAfter(i int, phase string) {
-	f := &p.Faults[i]
-	*f = faults.Fault{After: &faults.Match{Job: 1, Phase: phase}, Do: faults.Crash, Node: faults.Actor, RestartIn: f.RestartIn}
+// strikeAt lets the i-th fault, a crash or a pause, strike at a phase of one job, which is the only one. A
+// node that is paused does no more than let an operation of its own run out of time, which then fails.
+func (p *Plan) strikeAt(i int, phase string) {
+	f, at := &p.Faults[i], &faults.Match{Job: 1, Phase: phase}
+	if f.Do == faults.Pause {
+		*f = faults.Fault{On: at, Do: faults.FailBefore}
+	} else {
+		*f = faults.Fault{After: at, Do: faults.Crash, Node: faults.Actor, RestartIn: f.RestartIn}
+	}
 	p.mergeJobs(0)
 }
 
-// pivots are the phases after which a crash of the node that f crashes changes most.
+// pivots are the phases at which a crash or a pause of the node that f strikes changes most.
 func (t Topology) pivots(f *faults.Fault) []string {
 	node := f.Node
 	if node == faults.Actor {

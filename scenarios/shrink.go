@@ -19,7 +19,7 @@ func Shrink(plan *Plan, keep []string, fails func(*Plan) bool) *Plan {
 	}
 	for again := true; again; {
 		again = false
-		for _, cut := range []func() bool{s.faults, s.kernel, s.settings, s.jobs, s.crashes, s.nodes, s.schedule, s.details} {
+		for _, cut := range []func() bool{s.faults, s.kernel, s.settings, s.jobs, s.moments, s.nodes, s.schedule, s.details} {
 			again = cut() || again
 		}
 		again = again || s.reseed()
@@ -137,20 +137,20 @@ func (s *shrinker) jobs() bool {
 	return changed
 }
 
-// crashes looks for the operation of one job after which a node must crash: at a time, or after what
+// moments looks for the operation of one job at which a crash or a pause matters: at a time, or after what
 // somebody else does, it hits that by chance, and may take other jobs for it.
-func (s *shrinker) crashes() (changed bool) {
+func (s *shrinker) moments() (changed bool) {
 	for i := range s.best.Faults {
 		f := s.best.Faults[i]
-		if f.Do != faults.Crash || f.After != nil && f.Node == faults.Actor && s.best.Workload.Jobs == 1 {
+		if f.Do != faults.Crash && f.Do != faults.Pause || f.After != nil && f.Node == faults.Actor && s.best.Workload.Jobs == 1 {
 			continue
 		}
 		for _, phase := range s.best.Topology.pivots(&f) {
-			if s.try(func(p *Plan) { p.crashAfter(i, phase) }) {
+			if s.try(func(p *Plan) { p.strikeAt(i, phase) }) {
 				changed = true
 				break
 			}
-			if s.try(func(p *Plan) { p.crashAfter(i, phase); p.Faults = p.Faults[i : i+1] }) {
+			if s.try(func(p *Plan) { p.strikeAt(i, phase); p.Faults = p.Faults[i : i+1] }) {
 				return true
 			}
 		}

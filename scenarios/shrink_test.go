@@ -119,6 +119,16 @@ func TestShrinkPinsACrashToAnOperation(t *testing.T) {
 		"  - after: {job: 1, phase: scheduled_write}\n    do: crash\n    node: actor\nseed: 1\n", planText(t, smallest))
 }
 
+// A pause that lets an operation run out of time becomes the failure of that operation.
+func TestShrinkPinsAPauseToAnOperation(t *testing.T) {
+	p := plan(t, "preset: documented\ntopology: {schedulers: 1, workers: 1}\nworkload: {jobs: 3}\nfaults:\n  - {after: {phase: submit_ack}, do: pause, node: actor, for: 1s}\n")
+	smallest := Shrink(p, nil, func(p *Plan) bool {
+		return p.Workload.Jobs == 3 && has(p, faults.Pause, "submit_ack") || has(p, faults.FailBefore, "dispatched_write")
+	})
+	assert.Equal(t, "version: 1\nname: x\npreset: documented\ntopology:\n  schedulers: 1\n  workers: 1\nworkload:\n  jobs: 1\nfaults:\n"+
+		"  - on: {job: 1, phase: dispatched_write}\n    do: fail-before\nseed: 1\n", planText(t, smallest))
+}
+
 // A failure that hangs on an order of steps may need another seed once other jobs are gone.
 func TestShrinkTriesOtherSeeds(t *testing.T) {
 	smallest := Shrink(large(t), nil, func(p *Plan) bool { return p.Seed == 77 && p.Workload.Jobs == 5 || p.Seed == 2 })

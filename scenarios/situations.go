@@ -9,7 +9,7 @@ import (
 // situations are what hardly ever comes about by itself, as it takes several things at once: each of them
 // brings one about for a job, unless the space fixes what it needs otherwise.
 var situations = []func(d *drawer, job int){
-	(*drawer).startWarm, (*drawer).orphan, (*drawer).strand, (*drawer).outdate, (*drawer).deadLetter, (*drawer).breakOff,
+	(*drawer).startWarm, (*drawer).orphan, (*drawer).strand, (*drawer).misread, (*drawer).outdate, (*drawer).deadLetter, (*drawer).breakOff,
 }
 
 // situation has one plan in a few begin with one of them, to which faults are added.
@@ -50,6 +50,14 @@ func (d *drawer) strand(job int) {
 	d.set("engine.sweep_scheduled", "true")
 	d.set("engine.scheduled_age", from(d, "scheduled age", "10s", "1m"))
 	d.fail(job, "dispatched_write")
+}
+
+// misread has a scheduler die before it acknowledges a job's request, which comes again while the job is at
+// work, when its record cannot be read.
+func (d *drawer) misread(job int) {
+	d.set("workload.slow."+nth(job), longWork[len(longWork)-1])
+	d.add(faults.Fault{After: &faults.Match{Job: job, Phase: "running_write"}, Do: faults.Crash, Node: faults.Actor, RestartIn: time.Second})
+	d.add(faults.Fault{On: &faults.Match{Job: job, Phase: "state_read", Occurrence: 2}, Do: faults.FailBefore})
 }
 
 // outdate has a worker at a job that is dispatched a second time: its result is of an older epoch by then.

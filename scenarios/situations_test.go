@@ -18,6 +18,7 @@ func TestSituationsComeAbout(t *testing.T) {
 		{[]string{"warm-started", "snapshot-revives-no-worker", "no-retry-for-want-of-known-workers"}, (*drawer).startWarm},
 		{[]string{"orphan-replayed"}, (*drawer).orphan},
 		{[]string{"scheduled-swept"}, (*drawer).strand},
+		{[]string{"redelivery-of-dispatched-job", "state-read-failed-closed"}, (*drawer).misread},
 		{[]string{"result-of-older-epoch"}, (*drawer).outdate},
 		{[]string{"dead-letter-replayed"}, (*drawer).deadLetter},
 		{[]string{"saga-rolled-back", "saga-rollback-resumed"}, (*drawer).breakOff},
