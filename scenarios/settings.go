@@ -57,12 +57,20 @@ type setting struct {
 // settings lists p's, in the order of its keys: the preset, the seed, and the scalars of the
 // sections.
 func (p *Plan) settings() []setting {
-	v := reflect.ValueOf(p).Elem()
 	list := make([]setting, len(settingsKnown))
 	for i, k := range settingsKnown {
-		list[i] = setting{k.name, v.FieldByIndex(k.index), k.tag}
+		list[i] = k.of(p)
 	}
 	return list
+}
+
+// setting is p's of that name; false if there is none.
+func (p *Plan) setting(name string) (setting, bool) {
+	i := slices.IndexFunc(settingsKnown, func(k settingKnown) bool { return k.name == name })
+	if i < 0 {
+		return setting{}, false
+	}
+	return settingsKnown[i].of(p), true
 }
 
 // settingsKnown is where they stand in any plan.
@@ -92,6 +100,10 @@ type settingKnown struct {
 	tag   reflect.StructTag
 }
 
+func (k settingKnown) of(p *Plan) setting {
+	return setting{k.name, reflect.ValueOf(p).Elem().FieldByIndex(k.index), k.tag}
+}
+
 // base is the plan of which p's settings are a variation.
 func (p *Plan) base() *Plan {
 	b := Defaults()
@@ -106,8 +118,7 @@ func (p *Plan) pin(s setting) {
 	if !strings.HasPrefix(s.name, "engine.") && s.name != "schedule.steps_max" { // those move with the preset, or with the jobs
 		return
 	}
-	same := slices.ContainsFunc(p.base().settings(), func(b setting) bool { return b.name == s.name && b.value.Equal(s.value) })
-	if same && !slices.Contains(p.pinned, s.name) {
+	if base, _ := p.base().setting(s.name); base.value.Equal(s.value) && !slices.Contains(p.pinned, s.name) {
 		p.pinned = append(slices.Clone(p.pinned), s.name)
 		slices.Sort(p.pinned)
 	}
@@ -145,18 +156,24 @@ func (p *Plan) Set(assignment string) error {
 	if k, job, ok := perJobOf(name); ok {
 		return p.setPerJob(k, name, job, text)
 	}
-	list := p.settings()
-	i := slices.IndexFunc(list, func(s setting) bool { return s.name == name })
-	if i < 0 {
+	s, known := p.setting(name)
+	if !known {
 		return &PlanError{Path: name, Message: fmt.Sprintf("unknown setting %q", name), Remedy: "`faultline list settings` names them" + suggest.Hint(name, settingNames())}
 	}
-	value := reflect.New(list[i].value.Type()).Elem()
-	if e := setScalar(name, value, text, list[i].tag); e != nil {
+	value := reflect.New(s.value.Type()).Elem()
+	if e := setScalar(name, value, text, s.tag); e != nil {
 		return e
 	}
-	p.rebase(func() { list[i].value.Set(value) })
+	change := func() { s.value.Set(value) }
+	switch name {
+	case "preset", "workload.jobs": // all that a base depends on
+		p.rebase(change)
+	default:
+		change()
+		p.pinned = slices.DeleteFunc(slices.Clone(p.pinned), func(pinned string) bool { return pinned == name })
+	}
 	if name != "preset" && name != "seed" {
-		p.pin(list[i])
+		p.pin(s)
 	}
 	return nil
 }
