@@ -5,6 +5,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/goccy/go-yaml"
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
@@ -24,11 +25,18 @@ func newLetters(t *testing.T, rules string, change ...func(*Settings)) *letters 
 	t.Helper()
 	h := newHarness(t, append([]func(*Settings){hardened, func(s *Settings) { s.Replay.Enabled = true }}, change...)...)
 	if rules != "" {
-		p, err := dlq.ParsePolicy("triage.yaml", []byte("version: v1\ndlq_rules:\n"+rules))
-		require.NoError(t, err)
-		h.triage = p
+		h.triage = triage(t, rules)
 	}
 	return &letters{h, h.dlqReplayer()}
+}
+
+// triage is the policy of rules in YAML.
+func triage(t *testing.T, rules string) *dlq.Policy {
+	t.Helper()
+	p := &dlq.Policy{}
+	require.NoError(t, yaml.Unmarshal([]byte("version: v1\ndlq_rules:\n"+rules), p))
+	require.Nil(t, p.Validate())
+	return p
 }
 
 // runs submits a job, and puts it with a worker.
@@ -167,9 +175,7 @@ func TestAnOperatorWithoutAPolicyGoesByTheSchedulers(t *testing.T) {
 	require.Equal(t, dlq.Quarantined, l.visited("job-1", 1).ReplayStatus)
 	_, err := l.operator(nil).Replay(t.Context(), "job-1", "ana")
 	assert.ErrorContains(t, err, "job-1 is quarantined")
-	policy, err := dlq.ParsePolicy("", []byte("version: v1\ndlq_rules:\n  - {match: {reason_code: timeout}, action: auto_replay}\n"))
-	require.NoError(t, err)
-	e, err := l.operator(policy).Replay(t.Context(), "job-1", "ana")
+	e, err := l.operator(triage(t, "  - {match: {reason_code: timeout}, action: auto_replay}\n")).Replay(t.Context(), "job-1", "ana")
 	require.NoError(t, err)
 	assert.Equal(t, dlq.Replayed, e.ReplayStatus)
 }
@@ -295,11 +301,9 @@ func TestAReplayCountBelowOneIsNone(t *testing.T) {
 
 // Seed 004's example says denied.
 func TestARuleForDeniedIsOneForSafetyDenied(t *testing.T) {
-	p, err := dlq.ParsePolicy("", []byte("version: v1\ndlq_rules:\n  - {match: {reason_code: denied}, action: quarantine}\n"))
-	require.NoError(t, err)
+	p := triage(t, "  - {match: {reason_code: denied}, action: quarantine}\n")
 	assert.Equal(t, dlq.Quarantine, p.Decide(&dlq.Entry{ReasonCode: job.ReasonSafetyDenied}).Action)
-	p, err = dlq.ParsePolicy("", []byte("version: v1\ndlq_rules:\n  - {match: {reason_code: denied}, action: quarantine}\n  - {match: {reason_code: safety_denied}, action: manual_review}\n"))
-	require.NoError(t, err)
+	p = triage(t, "  - {match: {reason_code: denied}, action: quarantine}\n  - {match: {reason_code: safety_denied}, action: manual_review}\n")
 	assert.Equal(t, dlq.ManualReview, p.Decide(&dlq.Entry{ReasonCode: job.ReasonSafetyDenied}).Action)
 	assert.Equal(t, dlq.Quarantine, p.Decide(&dlq.Entry{ReasonCode: "denied"}).Action)
 }

@@ -1,7 +1,6 @@
 package scenarios
 
 import (
-	"errors"
 	"fmt"
 	"reflect"
 	"slices"
@@ -11,7 +10,6 @@ import (
 	"github.com/goccy/go-yaml/ast"
 	"github.com/goccy/go-yaml/token"
 
-	"github.com/faultline-sim/faultline/engine/dlq"
 	"github.com/faultline-sim/faultline/faults/suggest"
 )
 
@@ -34,7 +32,7 @@ func fail(at *token.Token, path, message, remedy string) *problem {
 
 // value reads node into v, which is called path.
 func (d *decoder) value(path string, node ast.Node, v reflect.Value, f field) *problem {
-	tok := firstToken(node)
+	tok := FirstToken(node)
 	d.at[path] = tok.Position
 	switch node.(type) {
 	case *ast.AnchorNode, *ast.AliasNode, *ast.TagNode:
@@ -45,9 +43,6 @@ func (d *decoder) value(path string, node ast.Node, v reflect.Value, f field) *p
 			return nil // a key whose entries are all commented out
 		}
 		return fail(tok, path, path+" has no value", remedyFor(indirect(v.Type()), f.tag)+", or leave the key out")
-	}
-	if v.Type() == reflect.TypeFor[*dlq.Policy]() {
-		return triage(path, node, v)
 	}
 	switch v.Kind() {
 	case reflect.Pointer:
@@ -64,23 +59,12 @@ func (d *decoder) value(path string, node ast.Node, v reflect.Value, f field) *p
 	}
 }
 
-// triage reads a triage policy as its own file is read.
-func triage(path string, node ast.Node, v reflect.Value) *problem {
-	policy, err := dlq.PolicyOf(path, node)
-	var pe *dlq.PolicyError
-	if errors.As(err, &pe) {
-		return &problem{&PlanError{Path: pe.Path, Message: pe.Message, Remedy: pe.Remedy}, &token.Position{Line: pe.Line, Column: pe.Column}}
-	}
-	v.Set(reflect.ValueOf(policy))
-	return nil
-}
-
 // mapping reads a mapping whose keys are the fields of a struct.
 func (d *decoder) mapping(path string, node ast.Node, v reflect.Value) *problem {
 	m, ok := node.(*ast.MappingNode)
 	fields := fieldsOf(v.Type())
 	if !ok {
-		return fail(firstToken(node), path, fmt.Sprintf("%s is not a mapping", d.whole(path)), "give keys such as "+strings.Join(fieldNames(fields)[:min(3, len(fields))], ", "))
+		return fail(FirstToken(node), path, fmt.Sprintf("%s is not a mapping", d.whole(path)), "give keys such as "+strings.Join(fieldNames(fields)[:min(3, len(fields))], ", "))
 	}
 	for _, entry := range m.Values {
 		key := entry.Key.GetToken()
@@ -122,7 +106,7 @@ func (d *decoder) locate(e *PlanError) error {
 func (d *decoder) sequence(path string, node ast.Node, v reflect.Value, f field) *problem {
 	s, ok := node.(*ast.SequenceNode)
 	if !ok {
-		return fail(firstToken(node), path, path+" is not a list", "write it as a list, each entry after a dash")
+		return fail(FirstToken(node), path, path+" is not a list", "write it as a list, each entry after a dash")
 	}
 	for i, entry := range s.Values {
 		e := reflect.New(v.Type().Elem()).Elem()
@@ -138,7 +122,7 @@ func (d *decoder) sequence(path string, node ast.Node, v reflect.Value, f field)
 func (d *decoder) numbered(path string, node ast.Node, v reflect.Value, f field) *problem {
 	m, ok := node.(*ast.MappingNode)
 	if !ok {
-		return fail(firstToken(node), path, path+" is not a mapping", "give a mapping such as {3: 15m}")
+		return fail(FirstToken(node), path, path+" is not a mapping", "give a mapping such as {3: 15m}")
 	}
 	v.Set(reflect.MakeMap(v.Type()))
 	for _, entry := range m.Values {
@@ -157,7 +141,7 @@ func (d *decoder) numbered(path string, node ast.Node, v reflect.Value, f field)
 }
 
 func (d *decoder) scalar(path string, node ast.Node, v reflect.Value, f field) *problem {
-	tok := firstToken(node)
+	tok := FirstToken(node)
 	isText := v.Kind() == reflect.String
 	quoted := tok.Type == token.SingleQuoteType || tok.Type == token.DoubleQuoteType
 	var text string
@@ -177,6 +161,9 @@ func (d *decoder) scalar(path string, node ast.Node, v reflect.Value, f field) *
 	default:
 		return fail(tok, path, fmt.Sprintf("%s is a %s", path, strings.ToLower(node.Type().YAMLName())), remedyFor(v.Type(), f.tag))
 	}
+	if isText && text == "" {
+		return fail(tok, path, path+" is empty", "give it a value, or leave the key out")
+	}
 	if e := setScalar(path, v, text, f.tag); e != nil {
 		return &problem{e, tok.Position}
 	}
@@ -194,9 +181,9 @@ func elementTag(tag reflect.StructTag) reflect.StructTag {
 	return reflect.StructTag(strings.Join(kept, " "))
 }
 
-// firstToken is where a person would say that node begins: a block mapping's own token is the
+// FirstToken is where a person would say that a node begins: a block mapping's own token is the
 // colon after its first key.
-func firstToken(node ast.Node) *token.Token {
+func FirstToken(node ast.Node) *token.Token {
 	if m, ok := node.(*ast.MappingNode); ok && !m.IsFlowStyle && len(m.Values) > 0 {
 		return m.Values[0].Key.GetToken()
 	}

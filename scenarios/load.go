@@ -69,7 +69,7 @@ func presetSettings(preset string) engine.Settings {
 // What is wrong with a plan's content is a [*PlanError].
 func Load(nameOrFile string) (*Plan, error) {
 	if FromStandardInput(nameOrFile) {
-		data, err := readAll("standard input", os.Stdin)
+		data, err := ReadAll("standard input", os.Stdin)
 		if err != nil {
 			return nil, err
 		}
@@ -92,7 +92,7 @@ func FromStandardInput(nameOrFile string) bool {
 }
 
 func readPlan(path string) ([]byte, error) {
-	info, err := os.Stat(path) // before it is opened: to open a named pipe is to wait for its writer
+	info, err := os.Stat(path)
 	if errors.Is(err, fs.ErrNotExist) || path == "" {
 		hint := suggest.Hint(strings.TrimSuffix(filepath.Base(path), filepath.Ext(path)), Names())
 		if path == "" || filepath.Base(path) == path && filepath.Ext(path) == "" {
@@ -100,23 +100,40 @@ func readPlan(path string) ([]byte, error) {
 		}
 		return nil, &PlanError{File: path, Message: "there is no such file", Remedy: "give a plan's file, or a scenario that `faultline list scenarios` names" + hint}
 	}
+	if err == nil && info.IsDir() {
+		return nil, &PlanError{File: path, Message: "this is a directory", Remedy: "give the plan.yaml in it, or another plan's file"}
+	}
+	return ReadFile(path, "a plan's file, or - to read standard input")
+}
+
+// ReadFile returns what a file holds, as far as a file that is read whole may go. give says, in errors, what to
+// give instead; they are of type [*PlanError].
+func ReadFile(path, give string) ([]byte, error) {
+	refuse := func(message string) ([]byte, error) {
+		return nil, &PlanError{File: path, Message: message, Remedy: "give " + give}
+	}
+	info, err := os.Stat(path) // before it is opened: to open a named pipe is to wait for its writer
 	switch {
+	case errors.Is(err, fs.ErrNotExist):
+		return refuse("there is no such file")
 	case err != nil:
 		return nil, unreadable(path, err)
 	case info.IsDir():
-		return nil, &PlanError{File: path, Message: "this is a directory", Remedy: "give the plan.yaml in it, or another plan's file"}
+		return refuse("this is a directory")
 	case !info.Mode().IsRegular():
-		return nil, &PlanError{File: path, Message: "this is not a regular file", Remedy: "give a plan's file, or - to read standard input"}
+		return refuse("this is not a regular file")
 	}
 	f, err := os.Open(path)
 	if err != nil {
 		return nil, unreadable(path, err)
 	}
 	defer f.Close()
-	return readAll(path, f)
+	return ReadAll(path, f)
 }
 
-func readAll(name string, r io.Reader) ([]byte, error) {
+// ReadAll returns what r holds, as far as a file that is read whole may go. name stands for it in errors, which
+// are of type [*PlanError].
+func ReadAll(name string, r io.Reader) ([]byte, error) {
 	data, err := io.ReadAll(io.LimitReader(r, planBytesMax+1))
 	if err != nil {
 		return nil, unreadable(name, err)
@@ -173,7 +190,7 @@ func parse(data []byte) (*Plan, error) {
 	}
 	root, ok := body.(*ast.MappingNode)
 	if !ok {
-		return nil, fail(firstToken(body), "", "a plan is a mapping of keys", "give keys such as name, workload and faults")
+		return nil, fail(FirstToken(body), "", "a plan is a mapping of keys", "give keys such as name, workload and faults")
 	}
 	d := &decoder{what: "a plan", at: map[string]*token.Position{}}
 	p := Defaults()
@@ -239,7 +256,7 @@ func document(data []byte, what, has string) (ast.Node, error) {
 			return nil, fail(b.GetToken(), "", what+" has no directives", "take the line away")
 		default:
 			if body != nil {
-				return nil, fail(firstToken(b), "", "a second document begins here", "a file holds "+strings.Replace(what, "a ", "one ", 1))
+				return nil, fail(FirstToken(b), "", "a second document begins here", "a file holds "+strings.Replace(what, "a ", "one ", 1))
 			}
 			body = b
 		}

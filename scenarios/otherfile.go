@@ -5,7 +5,9 @@ import (
 
 	"github.com/goccy/go-yaml/token"
 
+	"github.com/faultline-sim/faultline/engine/dlq"
 	"github.com/faultline-sim/faultline/engine/safety/kernel"
+	"github.com/faultline-sim/faultline/faults/suggest"
 )
 
 // OtherFile is a kind of YAML file that is read as strictly as a plan.
@@ -48,4 +50,30 @@ func ParsePolicy(name string, data []byte) (kernel.Policy, error) {
 		return checkRules("", p.Rules, p.Output)
 	})
 	return p, err
+}
+
+// ParseTriage reads a triage policy.
+func ParseTriage(name string, data []byte) (*dlq.Policy, error) {
+	p := &dlq.Policy{}
+	err := OtherFile{"a triage policy", "version: v1 and dlq_rules"}.Read(name, data, p, func() *PlanError { return triageProblem("", p) })
+	if err != nil {
+		return nil, err
+	}
+	return p, nil
+}
+
+func checkTriage(p *Plan) *PlanError {
+	if p.Triage == nil {
+		return nil
+	}
+	return triageProblem("triage", p.Triage)
+}
+
+func triageProblem(path string, p *dlq.Policy) *PlanError {
+	e := p.Validate()
+	if e == nil {
+		return nil
+	}
+	where := join(path, e.Path)
+	return &PlanError{Path: where, Message: where + " " + e.Message, Remedy: e.Remedy + suggest.Hint(e.Word, e.Meant)}
 }

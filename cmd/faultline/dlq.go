@@ -18,6 +18,7 @@ import (
 	"github.com/faultline-sim/faultline/engine"
 	"github.com/faultline-sim/faultline/engine/dlq"
 	"github.com/faultline-sim/faultline/faults/suggest"
+	"github.com/faultline-sim/faultline/scenarios"
 )
 
 // dlqJSONVersion is the format of what --json prints.
@@ -67,7 +68,7 @@ func (f *dlqFlags) addBy(cmd *cobra.Command) {
 
 // with calls fn with what triages and replays, once both servers answer and the policy is read.
 func (f *dlqFlags) with(ctx context.Context, fn func(ctx context.Context, r *dlq.Replayer) error) error {
-	policy, err := loadPolicy(f.policy)
+	policy, err := loadTriage(f.policy)
 	if err != nil {
 		return err
 	}
@@ -85,7 +86,7 @@ func (f *dlqFlags) with(ctx context.Context, fn func(ctx context.Context, r *dlq
 
 // look is with for what only looks, and needs no NATS: what fn gets can neither replay nor decide.
 func (f *dlqFlags) look(ctx context.Context, fn func(ctx context.Context, r *dlq.Replayer) error) error {
-	policy, err := loadPolicy(f.policy)
+	policy, err := loadTriage(f.policy)
 	if err != nil {
 		return err
 	}
@@ -117,21 +118,16 @@ func (f *dlqFlags) said(err error) error {
 	return fail(exitInconclusive, "%s; try again", plainly(err))
 }
 
-// loadPolicy reads the policy's file; no file is no policy.
-func loadPolicy(path string) (*dlq.Policy, error) {
+// loadTriage reads the triage policy's file; no file is no policy.
+func loadTriage(path string) (*dlq.Policy, error) {
 	if path == "" {
 		return nil, nil
 	}
-	p, err := dlq.LoadPolicy(path)
+	data, err := scenarios.ReadFile(path, "the file of a triage policy")
 	if err != nil {
-		return nil, policyProblem(err)
+		return nil, err
 	}
-	return p, nil
-}
-
-// policyProblem is what is wrong with a policy's file, with the line of the file.
-func policyProblem(err error) error {
-	return fail(exitUsage, "%s", err.Error())
+	return scenarios.ParseTriage(path, data)
 }
 
 func newDLQCheck() *cobra.Command {
@@ -145,9 +141,12 @@ Exit codes: 0 it is one, 2 it is not.`,
 		Example: `  faultline dlq check triage.yaml`,
 		Args:    oneArg("the file"),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			policy, err := dlq.LoadPolicy(args[0])
+			if args[0] == "" {
+				return usage(cmd, "the file is empty")
+			}
+			policy, err := loadTriage(args[0])
 			if err != nil {
-				return policyProblem(err)
+				return err
 			}
 			p := newPrinter(cmd.OutOrStdout())
 			p.line("%s: %s", args[0], plural(len(policy.Rules), "rule"))

@@ -133,9 +133,9 @@ func (f *kernelFlags) load() (kernel.Policy, error) {
 	if f.policy == "" {
 		return kernel.Policy{}, fail(exitUsage, "--policy is missing; give a file of rules (`faultline kernel --help` shows one)")
 	}
-	data, err := os.ReadFile(f.policy)
+	data, err := scenarios.ReadFile(f.policy, "--policy the file of a kernel's rules")
 	if err != nil {
-		return kernel.Policy{}, fail(exitUsage, "%s: %v; give --policy a file that can be read", f.policy, scenarios.FileReason(err))
+		return kernel.Policy{}, err
 	}
 	return scenarios.ParsePolicy(f.policy, data)
 }

@@ -105,9 +105,9 @@ func gives(sets []string, key string) bool {
 
 // readSafetyConfig returns the fail mode that a file gives.
 func readSafetyConfig(path string) (engine.FailMode, error) {
-	data, err := os.ReadFile(path)
+	data, err := scenarios.ReadFile(path, "--safety-config the file of a safety config")
 	if err != nil {
-		return "", fail(exitUsage, "%s: %v; give --safety-config a file that can be read", path, scenarios.FileReason(err))
+		return "", err
 	}
 	var c struct {
 		InputPolicy struct {

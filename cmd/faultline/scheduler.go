@@ -118,7 +118,7 @@ func (f *schedulerFlags) run(ctx context.Context, stdout, stderr io.Writer) erro
 	if err != nil {
 		return err
 	}
-	triage, err := loadPolicy(f.dlqPolicy)
+	triage, err := loadTriage(f.dlqPolicy)
 	if err != nil {
 		return err
 	}

@@ -6,8 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"io/fs"
-	"os"
 	"strconv"
 	"strings"
 	"time"
@@ -21,44 +19,24 @@ import (
 	"github.com/faultline-sim/faultline/scenarios"
 )
 
-// runBytesMax bounds what is read of a run's file; one that is longer is refused.
-const runBytesMax = 1 << 20
-
 // loadRun reads a run's file, "-" being standard input, strictly: all of it, or nothing.
 func loadRun(path string, stdin io.Reader) (workflow.Run, error) {
-	if scenarios.FromStandardInput(path) {
-		return readRun("standard input", stdin)
-	}
-	refuse := func(message string) (workflow.Run, error) {
-		return workflow.Run{}, &scenarios.PlanError{File: path, Message: message, Remedy: "give the file of a run, or - to read standard input"}
-	}
-	info, err := os.Stat(path) // before it is opened: to open a named pipe is to wait for its writer
+	const give = "the file of a run, or - to read standard input"
 	switch {
 	case path == "":
-		return workflow.Run{}, fail(exitUsage, "FILE is empty; give the file of a run, or - to read standard input")
-	case errors.Is(err, fs.ErrNotExist):
-		return refuse("there is no such file")
-	case err != nil:
-		return refuse("cannot be read: " + scenarios.FileReason(err).Error())
-	case info.IsDir():
-		return refuse("this is a directory")
-	case !info.Mode().IsRegular():
-		return refuse("this is not a regular file")
+		return workflow.Run{}, fail(exitUsage, "FILE is empty; give %s", give)
+	case scenarios.FromStandardInput(path):
+		data, err := scenarios.ReadAll("standard input", stdin)
+		if err != nil {
+			return workflow.Run{}, err
+		}
+		return parseRun("standard input", data)
 	}
-	file, err := os.Open(path)
+	data, err := scenarios.ReadFile(path, give)
 	if err != nil {
-		return refuse("cannot be read: " + scenarios.FileReason(err).Error())
+		return workflow.Run{}, err
 	}
-	defer file.Close()
-	return readRun(path, file)
-}
-
-func readRun(name string, r io.Reader) (workflow.Run, error) {
-	data, err := io.ReadAll(io.LimitReader(r, runBytesMax+1))
-	if err != nil {
-		return workflow.Run{}, &scenarios.PlanError{File: name, Message: "cannot be read: " + scenarios.FileReason(err).Error(), Remedy: "give the file of a run"}
-	}
-	return parseRun(name, data)
+	return parseRun(path, data)
 }
 
 // parseRun reads a run's YAML or JSON. name stands for the file in errors.
@@ -124,7 +102,7 @@ func (d *runReader) mapping(path, what string, node ast.Node, needed int, keys .
 	}
 	m, ok := node.(*ast.MappingNode)
 	if !ok {
-		d.refuse(begins(node), path, what+" is not a mapping of keys", "give keys such as "+strings.Join(known[:min(3, len(known))], ", "))
+		d.refuse(scenarios.FirstToken(node), path, what+" is not a mapping of keys", "give keys such as "+strings.Join(known[:min(3, len(known))], ", "))
 		return
 	}
 	there := map[string]bool{}
@@ -145,19 +123,19 @@ func (d *runReader) mapping(path, what string, node ast.Node, needed int, keys .
 	}
 	for _, name := range known[:needed] {
 		if !there[name] {
-			d.refuse(begins(node), path, fmt.Sprintf("%s has no %s", what, name), "add it")
+			d.refuse(scenarios.FirstToken(node), path, fmt.Sprintf("%s has no %s", what, name), "add it")
 		}
 	}
 }
 
 // value has a value read that is one.
 func (d *runReader) value(path string, node ast.Node, read func(path string, n ast.Node)) {
-	d.at[path] = begins(node)
+	d.at[path] = scenarios.FirstToken(node)
 	switch node.(type) {
 	case *ast.AnchorNode, *ast.AliasNode, *ast.TagNode:
-		d.refuse(begins(node), path, path+" uses an anchor, an alias or a tag", "a run is plain YAML: write the value out")
+		d.refuse(scenarios.FirstToken(node), path, path+" uses an anchor, an alias or a tag", "a run is plain YAML: write the value out")
 	case *ast.NullNode:
-		d.refuse(begins(node), path, path+" has no value", "give one, or leave the key out")
+		d.refuse(scenarios.FirstToken(node), path, path+" has no value", "give one, or leave the key out")
 	default:
 		if d.err == nil {
 			read(path, node)
@@ -166,7 +144,7 @@ func (d *runReader) value(path string, node ast.Node, read func(path string, n a
 }
 
 func (d *runReader) run(body ast.Node, r *workflow.Run) {
-	d.at[""] = begins(body)
+	d.at[""] = scenarios.FirstToken(body)
 	d.mapping("", "a run", body, 3,
 		runKey{"run_id", d.text(&r.RunID)},
 		runKey{"workflow_id", d.text(&r.WorkflowID)},
@@ -226,13 +204,13 @@ func (d *runReader) text(into *string) func(path string, n ast.Node) {
 		case *ast.LiteralNode:
 			*into = n.Value.Value
 		case *ast.IntegerNode, *ast.FloatNode, *ast.BoolNode:
-			word := begins(node).Value
-			d.refuse(begins(node), path, fmt.Sprintf("%s is %s, which is not text", path, word), fmt.Sprintf("write %q, with quotes, if you mean it", word))
+			word := scenarios.FirstToken(node).Value
+			d.refuse(scenarios.FirstToken(node), path, fmt.Sprintf("%s is %s, which is not text", path, word), fmt.Sprintf("write %q, with quotes, if you mean it", word))
 		default:
-			d.refuse(begins(node), path, path+" is not text", "give a word or a sentence")
+			d.refuse(scenarios.FirstToken(node), path, path+" is not text", "give a word or a sentence")
 		}
 		if *into == "" {
-			d.refuse(begins(node), path, path+" is empty", "give it a value, or leave the key out")
+			d.refuse(scenarios.FirstToken(node), path, path+" is empty", "give it a value, or leave the key out")
 		}
 	}
 }
@@ -240,9 +218,9 @@ func (d *runReader) text(into *string) func(path string, n ast.Node) {
 // number reads a whole number; what it may be, the run's own validation says.
 func (d *runReader) number(into *int64) func(path string, n ast.Node) {
 	return func(path string, node ast.Node) {
-		n, err := strconv.ParseInt(begins(node).Value, 10, 64)
+		n, err := strconv.ParseInt(scenarios.FirstToken(node).Value, 10, 64)
 		if _, whole := node.(*ast.IntegerNode); !whole || err != nil {
-			d.refuse(begins(node), path, path+" is not a whole number", "write one such as 30, without quotes")
+			d.refuse(scenarios.FirstToken(node), path, path+" is not a whole number", "write one such as 30, without quotes")
 		}
 		*into = n
 	}
@@ -258,7 +236,7 @@ func (d *runReader) instant(into *int64) func(path string, n ast.Node) {
 		}
 		at, err := time.Parse(time.RFC3339, s.Value)
 		if err != nil {
-			d.refuse(begins(node), path, fmt.Sprintf("%s is %q, which is no time", path, s.Value), "write it as 2030-01-02T15:04:05Z, or in unix milliseconds")
+			d.refuse(scenarios.FirstToken(node), path, fmt.Sprintf("%s is %q, which is no time", path, s.Value), "write it as 2030-01-02T15:04:05Z, or in unix milliseconds")
 		}
 		*into = at.UnixMilli()
 	}
@@ -268,7 +246,7 @@ func (d *runReader) list(of string, read func(path string, n ast.Node)) func(pat
 	return func(path string, node ast.Node) {
 		s, ok := node.(*ast.SequenceNode)
 		if !ok {
-			d.refuse(begins(node), path, fmt.Sprintf("%s is not a list of %s", path, of), "write it as a list, each entry after a dash")
+			d.refuse(scenarios.FirstToken(node), path, fmt.Sprintf("%s is not a list of %s", path, of), "write it as a list, each entry after a dash")
 			return
 		}
 		for i, n := range s.Values {
@@ -282,7 +260,7 @@ func (d *runReader) texts(into *map[string]string) func(path string, n ast.Node)
 	return func(path string, node ast.Node) {
 		m, ok := node.(*ast.MappingNode)
 		if !ok {
-			d.refuse(begins(node), path, path+" is not a mapping of keys", "write it as {zone: a}")
+			d.refuse(scenarios.FirstToken(node), path, path+" is not a mapping of keys", "write it as {zone: a}")
 			return
 		}
 		*into = map[string]string{}
@@ -306,7 +284,7 @@ func (d *runReader) raw(into *json.RawMessage) func(path string, n ast.Node) {
 
 // json writes what a node is as JSON. A number stays as it is written.
 func (d *runReader) json(b *bytes.Buffer, path string, node ast.Node) {
-	word := begins(node).Value
+	word := scenarios.FirstToken(node).Value
 	switch n := node.(type) {
 	case *ast.NullNode:
 		b.WriteString("null")
@@ -314,7 +292,7 @@ func (d *runReader) json(b *bytes.Buffer, path string, node ast.Node) {
 		b.WriteString(strconv.FormatBool(n.Value))
 	case *ast.IntegerNode, *ast.FloatNode:
 		if !json.Valid([]byte(word)) {
-			d.refuse(begins(node), path, fmt.Sprintf("%s is %s, which is no number of JSON", path, word), "write it as a decimal number, or in quotes")
+			d.refuse(scenarios.FirstToken(node), path, fmt.Sprintf("%s is %s, which is no number of JSON", path, word), "write it as a decimal number, or in quotes")
 		}
 		b.WriteString(word)
 	case *ast.StringNode:
@@ -347,7 +325,7 @@ func (d *runReader) json(b *bytes.Buffer, path string, node ast.Node) {
 		}
 		b.WriteByte('}')
 	default:
-		d.refuse(begins(node), path, fmt.Sprintf("%s is %q, which JSON cannot say", path, word), "write plain values, lists and mappings")
+		d.refuse(scenarios.FirstToken(node), path, fmt.Sprintf("%s is %q, which JSON cannot say", path, word), "write plain values, lists and mappings")
 	}
 }
 
@@ -367,15 +345,6 @@ func (d *runReader) key(path string, node ast.MapKeyNode) string {
 		d.refuse(node.GetToken(), path, fmt.Sprintf("%q in %s is a key that is not text", word, path), "write it in quotes")
 	}
 	return word
-}
-
-// begins is where a person would say that a node begins: a block mapping's own token is the colon after
-// its first key.
-func begins(node ast.Node) *token.Token {
-	if m, ok := node.(*ast.MappingNode); ok && !m.IsFlowStyle && len(m.Values) > 0 {
-		return m.Values[0].Key.GetToken()
-	}
-	return node.GetToken()
 }
 
 func under(path, key string) string {

@@ -16,9 +16,9 @@ const maxReplaysLimit = 10
 // plus a drawn part.
 const ExponentialJitter = "exponential_jitter"
 
-// Policy is a triage policy, as its YAML file has it (seed 004). [ParsePolicy] makes one.
+// Policy is a triage policy, as its YAML file has it (seed 004).
 type Policy struct {
-	Version string `yaml:"version" json:"version" like:"v1" doc:"the format"`
+	Version string `yaml:"version" json:"version" oneof:"v1" doc:"the format"`
 	Rules   []Rule `yaml:"dlq_rules" json:"dlq_rules" doc:"what becomes of dead letters; the first that matches counts, and one that none is about has the default of its class"`
 }
 

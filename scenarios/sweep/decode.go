@@ -68,7 +68,7 @@ func (f *file) sweep(body ast.Node) *Definition {
 	if node := f.value("first_seed"); node != nil {
 		d.FirstSeed, err = strconv.ParseUint(f.scalar(node, "first_seed"), 10, 64)
 		if err != nil {
-			f.refuse(first(node), "first_seed", "first_seed is not a number from 0 on", "give 1")
+			f.refuse(scenarios.FirstToken(node), "first_seed", "first_seed is not a number from 0 on", "give 1")
 		}
 	}
 	f.strings("metrics", &d.Metrics)
@@ -99,26 +99,26 @@ func (f *file) plan() *scenarios.Plan {
 		return nil
 	}
 	if scenarios.FromStandardInput(name) {
-		f.refuse(first(node), "plan", "plan is standard input", "name a scenario or a plan's file")
+		f.refuse(scenarios.FirstToken(node), "plan", "plan is standard input", "name a scenario or a plan's file")
 		return nil
 	}
 	if _, named := scenarios.Source(name); !named && !filepath.IsAbs(name) && strings.ContainsAny(name, "./") {
 		name = filepath.Join(filepath.Dir(f.name), name)
 	}
 	p, err := scenarios.Load(name)
-	f.pass(first(node), err)
+	f.pass(scenarios.FirstToken(node), err)
 	return p
 }
 
 // inlinePlan reads the lines of the file that hold the plan; all others are left blank, so that what
 // is wrong is found where it stands.
 func (f *file) inlinePlan(n *ast.MappingNode) *scenarios.Plan {
-	from, end := first(n).Position, len(f.lines)+1
+	from, end := scenarios.FirstToken(n).Position, len(f.lines)+1
 	for _, e := range f.root {
 		if line := e.Key.GetToken().Position.Line; line > from.Line {
 			end = min(end, line)
 		} else if line == from.Line && e.Value != n {
-			f.refuse(first(n), "plan", "the plan stands on a line with other keys", "begin its keys on a line of their own")
+			f.refuse(scenarios.FirstToken(n), "plan", "the plan stands on a line with other keys", "begin its keys on a line of their own")
 			return nil
 		}
 	}
@@ -138,7 +138,7 @@ func (f *file) settings(plan *scenarios.Plan) {
 	}
 	m, ok := node.(*ast.MappingNode)
 	if !ok {
-		f.refuse(first(node), "settings", "settings is not a mapping", "give settings and values such as engine.worker_ttl: 20s")
+		f.refuse(scenarios.FirstToken(node), "settings", "settings is not a mapping", "give settings and values such as engine.worker_ttl: 20s")
 		return
 	}
 	for _, e := range m.Values {
@@ -148,7 +148,7 @@ func (f *file) settings(plan *scenarios.Plan) {
 		}
 	}
 	if f.err == nil {
-		f.pass(first(node), plan.Validate())
+		f.pass(scenarios.FirstToken(node), plan.Validate())
 	}
 }
 
@@ -166,20 +166,20 @@ func (f *file) axes(plan *scenarios.Plan, d *Definition) {
 			}
 		}
 		if setting == nil || values == nil {
-			f.refuse(first(node), "axes", "the axis has no "+map[bool]string{true: "setting", false: "values"}[setting == nil], "write {setting: engine.max_dispatch_retries, values: 1..10}")
+			f.refuse(scenarios.FirstToken(node), "axes", "the axis has no "+map[bool]string{true: "setting", false: "values"}[setting == nil], "write {setting: engine.max_dispatch_retries, values: 1..10}")
 			return
 		}
 		name := f.scalar(setting, "setting")
 		if d.axis(name) >= 0 {
-			f.refuse(first(setting), "axes", name+" is an axis already", "give its values once")
+			f.refuse(scenarios.FirstToken(setting), "axes", name+" is an axis already", "give its values once")
 		}
 		l := f.listing(values, name)
 		if f.err != nil {
 			return
 		}
-		at := first(values)
+		at := scenarios.FirstToken(values)
 		if settingOf(name) == nil {
-			at = first(setting)
+			at = scenarios.FirstToken(setting)
 		}
 		axis, err := axisOf(plan, name, l)
 		f.pass(at, err)
@@ -204,12 +204,12 @@ func (f *file) listing(node ast.Node, name string) (l listing) {
 		part, err := list(text)
 		if err != nil {
 			e := complain(name, err)
-			f.refuse(first(n), e.Path, e.Message, e.Remedy)
+			f.refuse(scenarios.FirstToken(n), e.Path, e.Message, e.Remedy)
 		}
 		l = append(l, part...)
 	}
 	if len(l) == 0 {
-		f.refuse(first(node), name, name+" has no values", "write values such as [1, 2, 5] or 1..10")
+		f.refuse(scenarios.FirstToken(node), name, name+" has no values", "write values such as [1, 2, 5] or 1..10")
 	}
 	return l
 }

@@ -52,7 +52,7 @@ func (f *file) placeOf(path string) *token.Token {
 	key, _, _ := strings.Cut(path, ".")
 	for _, e := range f.root {
 		if e.Key.GetToken().Value == key {
-			return first(e.Value)
+			return scenarios.FirstToken(e.Value)
 		}
 	}
 	return nil
@@ -75,7 +75,7 @@ func (f *file) mapping(node ast.Node, what string, known []string) []*ast.Mappin
 	}
 	m, ok := node.(*ast.MappingNode)
 	if !ok {
-		f.refuse(first(node), what, what+" is not a mapping of keys", "give keys such as "+strings.Join(known[:2], " and "))
+		f.refuse(scenarios.FirstToken(node), what, what+" is not a mapping of keys", "give keys such as "+strings.Join(known[:2], " and "))
 		return nil
 	}
 	for _, e := range m.Values {
@@ -94,7 +94,7 @@ func (f *file) sequence(node ast.Node, path string) []ast.Node {
 	}
 	s, ok := node.(*ast.SequenceNode)
 	if !ok {
-		f.refuse(first(node), path, path+" is not a list", "write it as a list, each entry after a dash")
+		f.refuse(scenarios.FirstToken(node), path, path+" is not a list", "write it as a list, each entry after a dash")
 		return nil
 	}
 	return s.Values
@@ -110,9 +110,9 @@ func (f *file) scalar(node ast.Node, path string) string {
 	case *ast.IntegerNode, *ast.FloatNode, *ast.BoolNode:
 		return node.GetToken().Value
 	case *ast.NullNode:
-		f.refuse(first(node), path, path+" has no value", "give one, or leave the key out")
+		f.refuse(scenarios.FirstToken(node), path, path+" has no value", "give one, or leave the key out")
 	default:
-		f.refuse(first(node), path, fmt.Sprintf("%s is a %s", path, strings.ToLower(node.Type().YAMLName())), "write a plain value")
+		f.refuse(scenarios.FirstToken(node), path, fmt.Sprintf("%s is a %s", path, strings.ToLower(node.Type().YAMLName())), "write a plain value")
 	}
 	return ""
 }
@@ -126,7 +126,7 @@ func (f *file) string(key string, into *string) {
 	case *ast.StringNode, *ast.LiteralNode:
 		*into = f.scalar(node, key)
 	default:
-		f.refuse(first(node), key, key+" is not text", "write it as a word or a sentence, in quotes if need be")
+		f.refuse(scenarios.FirstToken(node), key, key+" is not text", "write it as a word or a sentence, in quotes if need be")
 	}
 }
 
@@ -147,16 +147,7 @@ func (f *file) integer(key string, into *int) {
 	}
 	n, err := strconv.Atoi(f.scalar(node, key))
 	if _, whole := node.(*ast.IntegerNode); err != nil || !whole {
-		f.refuse(first(node), key, key+" is not a whole number", "give a number such as 20")
+		f.refuse(scenarios.FirstToken(node), key, key+" is not a whole number", "give a number such as 20")
 	}
 	*into = n
-}
-
-// first is where a person would say that a node begins: a block mapping's own token is the colon
-// after its first key.
-func first(node ast.Node) *token.Token {
-	if m, ok := node.(*ast.MappingNode); ok && !m.IsFlowStyle && len(m.Values) > 0 {
-		return m.Values[0].Key.GetToken()
-	}
-	return node.GetToken()
 }
