@@ -3,6 +3,7 @@ package reports
 import (
 	"flag"
 	"os"
+	"runtime"
 	"testing"
 )
 
@@ -13,5 +14,6 @@ func TestMain(m *testing.M) {
 	if checks := flag.Lookup("rapid.checks"); checks.Value.String() == checks.DefValue {
 		_ = checks.Value.Set("30")
 	}
+	runtime.GOMAXPROCS(1) // as in package scenarios
 	os.Exit(m.Run())
 }

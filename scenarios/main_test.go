@@ -3,6 +3,7 @@ package scenarios
 import (
 	"flag"
 	"os"
+	"runtime"
 	"testing"
 )
 
@@ -16,5 +17,6 @@ func TestMain(m *testing.M) {
 	if checks := flag.Lookup("rapid.checks"); checks.Value.String() == checks.DefValue {
 		_ = checks.Value.Set("50")
 	}
+	runtime.GOMAXPROCS(1) // a world moves one step at a time: a second thread only has it handed to and fro
 	os.Exit(m.Run())
 }

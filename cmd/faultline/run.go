@@ -7,6 +7,7 @@ import (
 	"io"
 	"os"
 	"path/filepath"
+	"runtime"
 
 	"github.com/spf13/cobra"
 
@@ -128,6 +129,9 @@ func (f *runFlags) simulate(ctx context.Context, s *subject, dir *folder, show *
 	source := s.source
 	if scenarios.FromStandardInput(source) {
 		source = filepath.Join(dir.path, reports.PlanFile) // what was read is gone; this can be read again
+	}
+	if os.Getenv("GOMAXPROCS") == "" {
+		runtime.GOMAXPROCS(1) // a world moves one step at a time: a second thread only has it handed to and fro
 	}
 	res, err := scenarios.Run(ctx, s.Plan, scenarios.RunOptions{
 		Trace: trace, Progress: show.ofRun(), OnStall: stalled, Source: source, Overrides: s.overrides, Modified: s.modified,

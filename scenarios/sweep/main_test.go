@@ -3,6 +3,7 @@ package sweep
 import (
 	"flag"
 	"os"
+	"runtime"
 	"testing"
 )
 
@@ -12,5 +13,6 @@ func TestMain(m *testing.M) {
 	if seed := flag.Lookup("rapid.seed"); seed.Value.String() == "0" {
 		_ = seed.Value.Set("20261121")
 	}
+	runtime.GOMAXPROCS(1)
 	os.Exit(m.Run())
 }
