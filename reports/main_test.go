@@ -14,6 +14,8 @@ func TestMain(m *testing.M) {
 	if checks := flag.Lookup("rapid.checks"); checks.Value.String() == checks.DefValue {
 		_ = checks.Value.Set("30")
 	}
-	runtime.GOMAXPROCS(1) // as in package scenarios
+	if os.Getenv("GOMAXPROCS") == "" {
+		runtime.GOMAXPROCS(1) // as in package scenarios
+	}
 	os.Exit(m.Run())
 }

@@ -161,9 +161,6 @@ func (d *decoder) scalar(path string, node ast.Node, v reflect.Value, f field) *
 	default:
 		return fail(tok, path, fmt.Sprintf("%s is a %s", path, strings.ToLower(node.Type().YAMLName())), remedyFor(v.Type(), f.tag))
 	}
-	if isText && text == "" {
-		return fail(tok, path, path+" is empty", "give it a value, or leave the key out")
-	}
 	if e := setScalar(path, v, text, f.tag); e != nil {
 		return &problem{e, tok.Position}
 	}

@@ -24,10 +24,10 @@ import (
 	"github.com/faultline-sim/faultline/faults/suggest"
 )
 
-// Bounds of a plan's file. The longest that a generator writes is a small part of it; what passes
-// them would keep the YAML parser busy for minutes.
+// Bounds of a file that is read whole: of a plan, or the like. The longest plan that a generator writes is a small
+// part of it; what passes them would keep the YAML parser busy for minutes.
 const (
-	planBytesMax = 1 << 20
+	fileBytesMax = 1 << 20
 	lineBytesMax = 64 << 10
 	depthMax     = 32
 )
@@ -100,14 +100,18 @@ func readPlan(path string) ([]byte, error) {
 		}
 		return nil, &PlanError{File: path, Message: "there is no such file", Remedy: "give a plan's file, or a scenario that `faultline list scenarios` names" + hint}
 	}
-	if err == nil && info.IsDir() {
+	const give = "a plan's file, or - to read standard input"
+	switch {
+	case err == nil && info.IsDir():
 		return nil, &PlanError{File: path, Message: "this is a directory", Remedy: "give the plan.yaml in it, or another plan's file"}
+	case err == nil && !info.Mode().IsRegular(): // it is read again, to be replayed
+		return nil, &PlanError{File: path, Message: "this is not a regular file", Remedy: "give " + give}
 	}
-	return ReadFile(path, "a plan's file, or - to read standard input")
+	return ReadFile(path, give)
 }
 
-// ReadFile returns what a file holds, as far as a file that is read whole may go. give says, in errors, what to
-// give instead; they are of type [*PlanError].
+// ReadFile returns what a file, or a pipe that the shell gives as one, holds, as far as a file that is read whole
+// may go. give says, in errors, what to give instead; they are of type [*PlanError].
 func ReadFile(path, give string) ([]byte, error) {
 	refuse := func(message string) ([]byte, error) {
 		return nil, &PlanError{File: path, Message: message, Remedy: "give " + give}
@@ -120,7 +124,7 @@ func ReadFile(path, give string) ([]byte, error) {
 		return nil, unreadable(path, err)
 	case info.IsDir():
 		return refuse("this is a directory")
-	case !info.Mode().IsRegular():
+	case !info.Mode().IsRegular() && path != "/dev/stdin" && !strings.HasPrefix(path, "/dev/fd/"):
 		return refuse("this is not a regular file")
 	}
 	f, err := os.Open(path)
@@ -134,7 +138,7 @@ func ReadFile(path, give string) ([]byte, error) {
 // ReadAll returns what r holds, as far as a file that is read whole may go. name stands for it in errors, which
 // are of type [*PlanError].
 func ReadAll(name string, r io.Reader) ([]byte, error) {
-	data, err := io.ReadAll(io.LimitReader(r, planBytesMax+1))
+	data, err := io.ReadAll(io.LimitReader(r, fileBytesMax+1))
 	if err != nil {
 		return nil, unreadable(name, err)
 	}
@@ -142,7 +146,11 @@ func ReadAll(name string, r io.Reader) ([]byte, error) {
 }
 
 func unreadable(path string, err error) error {
-	return &PlanError{File: path, Message: "cannot be read: " + FileReason(err).Error(), Remedy: "check its permissions"}
+	remedy := "give a file that can be"
+	if errors.Is(err, fs.ErrPermission) {
+		remedy = "check its permissions"
+	}
+	return &PlanError{File: path, Message: "cannot be read: " + FileReason(err).Error(), Remedy: remedy}
 }
 
 // Parse reads a plan's text strictly and validates it. name stands for the file in errors.
@@ -232,8 +240,8 @@ func parse(data []byte) (*Plan, error) {
 func document(data []byte, what, has string) (ast.Node, error) {
 	data = bytes.TrimPrefix(data, []byte("\ufeff"))
 	switch {
-	case len(data) > planBytesMax:
-		return nil, &PlanError{Message: fmt.Sprintf("this is longer than %s can be", what), Remedy: fmt.Sprintf("%s has at most %d KiB", what, planBytesMax>>10)}
+	case len(data) > fileBytesMax:
+		return nil, &PlanError{Message: fmt.Sprintf("this is longer than %s can be", what), Remedy: fmt.Sprintf("%s has at most %d KiB", what, fileBytesMax>>10)}
 	case !utf8.Valid(data) || bytes.ContainsFunc(data, func(r rune) bool { return r < ' ' && r != '\n' && r != '\r' && r != '\t' || r == 0x7f }):
 		return nil, &PlanError{Message: "this is not text", Remedy: what + " is YAML in UTF-8"}
 	}

@@ -17,6 +17,8 @@ func TestMain(m *testing.M) {
 	if checks := flag.Lookup("rapid.checks"); checks.Value.String() == checks.DefValue {
 		_ = checks.Value.Set("50")
 	}
-	runtime.GOMAXPROCS(1) // a world moves one step at a time: a second thread only has it handed to and fro
+	if os.Getenv("GOMAXPROCS") == "" {
+		runtime.GOMAXPROCS(1) // a world moves one step at a time: a second thread only has it handed to and fro
+	}
 	os.Exit(m.Run())
 }

@@ -142,7 +142,8 @@ func (s *shrinker) jobs() bool {
 func (s *shrinker) moments() (changed bool) {
 	for i := range s.best.Faults {
 		f := s.best.Faults[i]
-		if f.Do != faults.Crash && f.Do != faults.Pause || f.After != nil && f.Node == faults.Actor && s.best.Workload.Jobs == 1 {
+		there := f.Do == faults.Crash && f.After != nil && f.Node == faults.Actor && s.best.Workload.Jobs == 1
+		if f.Do != faults.Crash && f.Do != faults.Pause || there {
 			continue
 		}
 		for _, phase := range s.best.Topology.pivots(&f) {

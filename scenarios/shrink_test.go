@@ -129,6 +129,15 @@ func TestShrinkPinsAPauseToAnOperation(t *testing.T) {
 		"  - on: {job: 1, phase: dispatched_write}\n    do: fail-before\nseed: 1\n", planText(t, smallest))
 }
 
+// So does one at the node that a phase of the only job names.
+func TestShrinkPinsAPauseOfTheOnlyJob(t *testing.T) {
+	p := plan(t, "preset: documented\ntopology: {schedulers: 1, workers: 1}\nworkload: {jobs: 1}\nfaults:\n  - {after: {job: 1, phase: scheduled_write}, do: pause, node: actor, for: 1s}\n")
+	smallest := Shrink(p, nil, func(p *Plan) bool {
+		return has(p, faults.Pause, "scheduled_write") || has(p, faults.FailBefore, "publish")
+	})
+	assert.True(t, has(smallest, faults.FailBefore, "publish"), "%s", planText(t, smallest))
+}
+
 // A failure that hangs on an order of steps may need another seed once other jobs are gone.
 func TestShrinkTriesOtherSeeds(t *testing.T) {
 	smallest := Shrink(large(t), nil, func(p *Plan) bool { return p.Seed == 77 && p.Workload.Jobs == 5 || p.Seed == 2 })

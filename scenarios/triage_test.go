@@ -33,7 +33,7 @@ func TestATriagePolicyIsReadStrictly(t *testing.T) {
 		{"- a\n", "t.yaml:1:1: a triage policy is not a mapping; give keys such as version, dlq_rules"},
 		{"version: v1\n", "t.yaml: dlq_rules has no rule; write each rule after a dash, with match and action"},
 		{"dlq_rules: [{match: {reason_code: timeout}, action: auto_replay}]\n", "t.yaml: version is missing; add version: v1"},
-		{"version: v2\ndlq_rules: []\n", `t.yaml:1:10: version is "v2"; one of v1`},
+		{"version: v2\ndlq_rules: []\n", `t.yaml:1:10: version is "v2"; this build reads v1`},
 		{"version: 1\n", `t.yaml:1:10: version is 1, which is not text; write "1", with quotes, if you mean it`},
 		{"version: v1\nrules: []\n", `t.yaml:2:1: unknown key "rules" in a triage policy; known are version, dlq_rules`},
 		{head + "  []\n", "t.yaml:3:3: dlq_rules has no rule; write each rule after a dash, with match and action"},
@@ -46,11 +46,11 @@ func TestATriagePolicyIsReadStrictly(t *testing.T) {
 		{head + "  - match: {reason_code: timeout}\n    action: auto_replay\n    max_replay: 2\n", `t.yaml:5:5: unknown key "max_replay" in dlq_rules[0]; known are match, action, max_replays, backoff, owner, approver_group (did you mean "max_replays"?)`},
 		{head + "  - match: {reason_code: timeout}\n    action: auto_replay\n    max_replays: 0\n", "t.yaml:5:18: dlq_rules[0].max_replays is 0, out of range; give 1 to 10"},
 		{head + "  - match: {reason_code: timeout}\n    action: auto_replay\n    max_replays: two\n", `t.yaml:5:18: dlq_rules[0].max_replays is "two", not an integer; give 1 to 10`},
-		{head + "  - match: {reason_code: timeout}\n    action: auto_replay\n    backoff: linear\n", `t.yaml:5:14: dlq_rules[0].backoff is "linear"; one of exponential_jitter`},
+		{head + "  - match: {reason_code: timeout}\n    action: auto_replay\n    backoff: linear\n", `t.yaml:5:14: dlq_rules[0].backoff is "linear"; the only one is exponential_jitter`},
 		{head + "  - match: {reason_code: timeout}\n    action: quarantine\n    max_replays: 2\n", "t.yaml:5:18: dlq_rules[0].max_replays means nothing with action quarantine; leave it out, or make the action auto_replay or require_approval"},
 		{head + "  - match: {reason_code: timeout}\n    action: auto_replay\n    approver_group: g\n", "t.yaml:5:21: dlq_rules[0].approver_group means nothing with action auto_replay; leave it out, or make the action require_approval"},
-		{head + "  - match: {reason_code: timeout}\n    action: quarantine\n    owner: ''\n", "t.yaml:5:12: dlq_rules[0].owner is empty; give it a value, or leave the key out"},
-		{head + "  - match: {reason_code: timeout}\n    action: quarantine\n  - match: {reason_code: timeout}\n    action: auto_replay\n", "t.yaml:5:5: dlq_rules[1] is never reached: rule 1 matches reason_code timeout already; take one of the two away"},
+		{head + "  - match: {reason_code: timeout}\n    action: quarantine\n    owner: '  '\n", "t.yaml:5:12: dlq_rules[0].owner is blank; give a name, or leave it out"},
+		{head + "  - match: {reason_code: timeout}\n    action: quarantine\n  - match: {reason_code: timeout}\n    action: auto_replay\n", "t.yaml:5:5: dlq_rules[1] is never reached: dlq_rules[0] matches reason_code timeout already; take one of the two away"},
 		{triagePolicy + "---\nversion: v1\n", "t.yaml:7:1: a second document begins here; a file holds one triage policy"},
 		{head + "  - match: &a {reason_code: timeout}\n    action: quarantine\n", "t.yaml:3:12: dlq_rules[0].match uses an anchor, an alias or a tag; a triage policy is plain YAML: write the value out, in quotes if it begins with * or &"},
 		{"version: [v1\n", "t.yaml:1:10: broken YAML: sequence end token ']' not found; mend the syntax here or just before"},
@@ -60,6 +60,18 @@ func TestATriagePolicyIsReadStrictly(t *testing.T) {
 		var pe *PlanError
 		require.ErrorAs(t, err, &pe, c.text)
 		assert.Equal(t, c.want, err.Error())
+	}
+}
+
+// As part of a plan it is read in the same words.
+func TestATriagePolicyOfAPlan(t *testing.T) {
+	for text, want := range map[string]string{
+		"triage: {}":                       "p.yaml:2:9: triage.version is missing; add version: v1",
+		"triage: {version: v1, rules: []}": `p.yaml:2:23: unknown key "rules" in triage; known are version, dlq_rules`,
+		"triage: {version: v1, dlq_rules: [{match: {reason_code: timeout}}]}": "p.yaml:2:35: triage.dlq_rules[0].action is missing; add it: one of auto_replay, quarantine, require_approval, manual_review",
+	} {
+		_, err := Parse("p.yaml", []byte("name: x\n"+text+"\n"))
+		assert.EqualError(t, err, want)
 	}
 }
 

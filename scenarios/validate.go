@@ -23,7 +23,7 @@ var kebab = regexp.MustCompile(`^[a-z0-9]+(-[a-z0-9]+)*$`)
 // valid; one that was built or changed in code may not be.
 func (p *Plan) Validate() error {
 	for _, check := range []func(*Plan) *PlanError{
-		checkVersion, checkName, checkTimes, checkRanges, checkWorkload, checkEngine, checkKernel, checkTriage, checkOutput, checkFaults, checkAbout, checkExpect,
+		checkVersion, checkName, checkTimes, checkTriage, checkRanges, checkWorkload, checkEngine, checkKernel, checkOutput, checkFaults, checkAbout, checkExpect,
 	} {
 		if e := check(p); e != nil {
 			return e

@@ -33,6 +33,7 @@ func (p *Process) Serve(register func(grpc.ServiceRegistrar)) {
 // handle is where a paused server's calls wait.
 func (p *Process) handle(ctx context.Context, req any, info *grpc.UnaryServerInfo, next grpc.UnaryHandler) (any, error) {
 	w := p.node.world
+	ctx = served{ctx}
 	if p.node.pausedUntil > w.Now() {
 		op := &Op{Kind: KindServe, Name: path.Base(info.FullMethod), Target: p.node.name}
 		if err := p.do(ctx, op, func() error { return nil }); err != nil {
@@ -40,6 +41,17 @@ func (p *Process) handle(ctx context.Context, req any, info *grpc.UnaryServerInf
 		}
 	}
 	return next(ctx, req)
+}
+
+// served is the context of a call at its server. That its caller's time is over the server learns at one instant
+// by a timer of its own and from the connection, in either order, which are different errors: here they are one.
+type served struct{ context.Context }
+
+func (s served) Err() error {
+	if s.Context.Err() == nil {
+		return nil
+	}
+	return context.Canceled
 }
 
 // Dial is the process's gated connection to the server that the node of that name is; it need not be up

@@ -3,6 +3,8 @@ package sim
 import (
 	"context"
 	"fmt"
+	"slices"
+	"strings"
 	"testing"
 	"time"
 
@@ -91,6 +93,19 @@ func TestACallToAPausedServerWaits(t *testing.T) {
 
 	_, answers, _ = clinic(t, 0, []time.Duration{5 * time.Second, 8 * time.Second}, pause(4*time.Second))
 	assert.Equal(t, []string{"DeadlineExceeded at 7s", "OK at 8s"}, answers)
+}
+
+// A server learns twice at one instant that its caller's time is over, in either order.
+func TestAPausedServerFindsItsCallersGone(t *testing.T) {
+	asks := slices.Repeat([]time.Duration{5 * time.Second}, 10)
+	for range 50 {
+		_, answers, events := clinic(t, 0, asks, func(w *World) {
+			w.At(4*time.Second, "pause", "doctor", func() { w.Find("doctor").Pause(4 * time.Second) })
+		})
+		assert.Equal(t, slices.Repeat([]string{"DeadlineExceeded at 7s"}, len(asks)), answers)
+		served := slices.DeleteFunc(calls(events), func(call string) bool { return !strings.Contains(call, " serve ") })
+		require.Equal(t, slices.Repeat([]string{"doctor serve Check context canceled"}, len(asks)), served)
+	}
 }
 
 func TestACallToAServerThatIsDownFailsAtOnce(t *testing.T) {

@@ -142,7 +142,7 @@ Exit codes: 0 it is one, 2 it is not.`,
 		Args:    oneArg("the file"),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if args[0] == "" {
-				return usage(cmd, "the file is empty")
+				return usage(cmd, "FILE is empty; give the file of a triage policy")
 			}
 			policy, err := loadTriage(args[0])
 			if err != nil {

@@ -62,10 +62,11 @@ func TestAPolicySaysWhatIsWrong(t *testing.T) {
 		head + "replay}":                                        `dlq_rules[0].action is "replay"; one of auto_replay, quarantine, require_approval, manual_review`,
 		head + "auto_replay, max_replays: 11}":                  "dlq_rules[0].max_replays is 11; give 1 to 10",
 		head + "auto_replay, backoff: linear}":                  `dlq_rules[0].backoff is "linear"; the only one is exponential_jitter`,
+		head + "quarantine, owner: '  '}":                       "dlq_rules[0].owner is blank; give a name, or leave it out",
 		head + "quarantine, max_replays: 2}":                    "dlq_rules[0].max_replays means nothing with action quarantine; leave it out, or make the action auto_replay or require_approval",
 		head + "require_approval, backoff: exponential_jitter}": "dlq_rules[0].backoff means nothing with action require_approval; leave it out, or make the action auto_replay",
 		head + "auto_replay, approver_group: g}":                "dlq_rules[0].approver_group means nothing with action auto_replay; leave it out, or make the action require_approval",
-		head + "quarantine}\n  - {match: {reason_code: timeout}, action: auto_replay}": "dlq_rules[1] is never reached: rule 1 matches reason_code timeout already; take one of the two away",
+		head + "quarantine}\n  - {match: {reason_code: timeout}, action: auto_replay}": "dlq_rules[1] is never reached: dlq_rules[0] matches reason_code timeout already; take one of the two away",
 	} {
 		e := policy(t, text).Validate()
 		if assert.NotNil(t, e, text) {

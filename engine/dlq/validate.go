@@ -37,7 +37,7 @@ func (p *Policy) Validate() *PolicyError {
 			return e
 		}
 		if before := matched[r.Match.ReasonCode]; before > 0 {
-			return &PolicyError{Path: path, Message: fmt.Sprintf("is never reached: rule %d matches reason_code %s already", before, r.Match.ReasonCode), Remedy: "take one of the two away"}
+			return &PolicyError{Path: path, Message: fmt.Sprintf("is never reached: dlq_rules[%d] matches reason_code %s already", before-1, r.Match.ReasonCode), Remedy: "take one of the two away"}
 		}
 		matched[r.Match.ReasonCode] = i + 1
 	}
@@ -59,6 +59,11 @@ func (r *Rule) validate() *PolicyError {
 	}
 	if r.MaxReplays < 0 || r.MaxReplays > maxReplaysLimit {
 		return &PolicyError{Path: "max_replays", Message: fmt.Sprintf("is %d", r.MaxReplays), Remedy: fmt.Sprintf("give 1 to %d", maxReplaysLimit)}
+	}
+	for _, name := range []struct{ key, value string }{{"owner", r.Owner}, {"approver_group", r.ApproverGroup}} {
+		if name.value != "" && strings.TrimSpace(name.value) == "" {
+			return &PolicyError{Path: name.key, Message: "is blank", Remedy: "give a name, or leave it out"}
+		}
 	}
 	for _, key := range []struct {
 		name  string

@@ -4,7 +4,6 @@ import (
 	"embed"
 	"errors"
 	"fmt"
-	"io"
 	"os"
 	"slices"
 	"strings"
@@ -70,17 +69,10 @@ func Load(nameOrFile string) (*Definition, error) {
 // readSweep reads the file of a sweep. Whatever is not one is left to the reader of plans, which says
 // what is wrong with it.
 func readSweep(path string) (data []byte, ok bool) {
-	info, err := os.Stat(path) // before it is opened: to open a named pipe is to wait for its writer
-	if err != nil || !info.Mode().IsRegular() {
+	if info, err := os.Stat(path); err != nil || !info.Mode().IsRegular() {
 		return nil, false
 	}
-	f, err := os.Open(path)
-	if err != nil {
-		return nil, false
-	}
-	defer f.Close()
-	const bytesMax = 1 << 20 // as of a plan
-	data, err = io.ReadAll(io.LimitReader(f, bytesMax+1))
+	data, err := scenarios.ReadFile(path, "")
 	if err != nil {
 		return nil, false
 	}

@@ -13,6 +13,8 @@ func TestMain(m *testing.M) {
 	if seed := flag.Lookup("rapid.seed"); seed.Value.String() == "0" {
 		_ = seed.Value.Set("20261121")
 	}
-	runtime.GOMAXPROCS(1)
+	if os.Getenv("GOMAXPROCS") == "" {
+		runtime.GOMAXPROCS(1)
+	}
 	os.Exit(m.Run())
 }
