@@ -205,12 +205,11 @@ func settingOf(p *Plan, name string) string {
 		}
 		return k.text(&p.Workload, n)
 	}
-	for _, s := range p.settings() {
-		if s.name == name {
-			return textOf(s.value)
-		}
+	s, known := p.setting(name)
+	if !known {
+		return ""
 	}
-	return ""
+	return textOf(s.value)
 }
 
 func TestSpaceSaysWhatIsWrong(t *testing.T) {

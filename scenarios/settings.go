@@ -180,16 +180,14 @@ func (p *Plan) Set(assignment string) error {
 
 // example is how the setting of that name is written with a value, or what its name may be.
 func (p *Plan) example(name string) string {
-	for _, s := range p.base().settings() {
-		switch text := textOf(s.value); {
-		case s.name != name || text == "":
-		case s.value.Kind() == reflect.Bool:
-			return ", as in " + name + "=true"
-		default:
-			return ", as in " + name + "=" + text
-		}
+	s, known := p.base().setting(name)
+	switch {
+	case !known || textOf(s.value) == "":
+		return suggest.Hint(name, settingNames())
+	case s.value.Kind() == reflect.Bool:
+		return ", as in " + name + "=true"
 	}
-	return suggest.Hint(name, settingNames())
+	return ", as in " + name + "=" + textOf(s.value)
 }
 
 // durationShape is what a duration looks like, however long: [time.ParseDuration] does not tell one
