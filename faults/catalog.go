@@ -35,10 +35,11 @@ type Link struct {
 	Nodes []string `json:"nodes"` // those that have it
 }
 
-// The servers, which any world has: links that a partition can cut, and NATS a node that a restart is of.
+// The servers, which any world has: links that a partition can cut, and nodes: NATS one that a restart is of,
+// and Redis one that a failover is of.
 const (
-	Redis = "redis"  // cut off, every command fails at once: no connection can be made
-	NATS  = sim.NATS // cut off, calls time out, and what nobody confirms is lost, both ways
+	Redis = sim.Redis // cut off, every command fails at once: no connection can be made
+	NATS  = sim.NATS  // cut off, calls time out, and what nobody confirms is lost, both ways
 )
 
 // Kind describes one effect.
@@ -46,6 +47,7 @@ type Kind struct {
 	Effect  Effect  `json:"name"`
 	Says    string  `json:"says"`
 	Places  []Place `json:"places,omitempty"` // what it can strike; empty for an effect on a node
+	Server  string  `json:"server,omitempty"` // the one that it strikes; empty for any other effect
 	Example string  `json:"example"`          // one entry of a plan's faults
 }
 
@@ -62,24 +64,26 @@ func Kinds() []Kind {
 	written := []Place{PlaceStore, PlacePublish}
 	answered := append(slices.Clone(written), PlaceCall)
 	return []Kind{
-		{FailBefore, "the caller sees an error, and nothing was applied", append(answered, PlaceSend),
+		{FailBefore, "the caller sees an error, and nothing was applied", append(answered, PlaceSend), "",
 			"{on: {job: 3, phase: publish, occurrence: 1}, do: fail-before, times: 2}"},
-		{FailAfter, "it was applied, and the caller sees an error all the same", append(answered, PlaceSend),
+		{FailAfter, "it was applied, and the caller sees an error all the same", append(answered, PlaceSend), "",
 			"{on: {job: 3, phase: publish}, do: fail-after}"},
-		{Hang, "it is never applied, and the caller waits until its own deadline", answered,
+		{Hang, "it is never applied, and the caller waits until its own deadline", answered, "",
 			"{on: {job: 3, phase: dispatched_write}, do: hang}"},
-		{Late, "the caller sees a timeout at once, and it is applied when `for` is over: a write from the past", written,
+		{Late, "the caller sees a timeout at once, and it is applied when `for` is over: a write from the past", written, "",
 			"{on: {job: 3, phase: dispatched_write}, do: late, for: 30s}"},
-		{Lose, "it never arrives, and nobody learns of it, as nobody confirms it", []Place{PlaceSend, PlaceDeliver},
+		{Lose, "it never arrives, and nobody learns of it, as nobody confirms it", []Place{PlaceSend, PlaceDeliver}, "",
 			"{on: {job: 3, phase: submit_ack}, do: lose}"},
-		{Crash, "the process is gone, with all that it had in memory; restart_in brings up a new one", nil,
+		{Crash, "the process is gone, with all that it had in memory; restart_in brings up a new one", nil, "",
 			"{after: {job: 2, phase: dispatched_write}, do: crash, node: actor, restart_in: 30s}"},
-		{Pause, "the process stands still for `for`, as in a long garbage collection: its deadlines pass, and its locks expire", nil,
+		{Pause, "the process stands still for `for`, as in a long garbage collection: its deadlines pass, and its locks expire", nil, "",
 			"{after: {job: 3, phase: dispatched_write}, do: pause, node: actor, for: 90s}"},
-		{Partition, "the node is cut off from `from` until `for` is over: what it sends of that is lost, or fails", nil,
+		{Partition, "the node is cut off from `from` until `for` is over: what it sends of that is lost, or fails", nil, "",
 			"{at: 5s, do: partition, node: worker-1, from: heartbeats, for: 1m}"},
-		{Restart, "the server stops, and starts again when `for` is over, with what it has on file", nil,
+		{Restart, "the server stops, and starts again when `for` is over, with what it has on file", nil, NATS,
 			"{at: 10s, do: restart, node: nats, for: 5s}"},
+		{Failover, "a replica that is `lag` behind takes the server's place: what was written since is lost, though its writers were told otherwise", nil, Redis,
+			"{after: {job: 3, phase: running_write}, do: failover, node: redis, lag: 500ms}"},
 	}
 }
 

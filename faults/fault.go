@@ -20,6 +20,7 @@ const (
 	Pause     Effect = "pause"     // the process stands still for Fault.For
 	Partition Effect = "partition" // the node is cut off from Fault.From for Fault.For
 	Restart   Effect = "restart"   // a server stops, and starts again when Fault.For has passed
+	Failover  Effect = "failover"  // a replica takes a server's place that is Fault.Lag behind: the writes since are lost
 )
 
 // Fault is one semantic decision: what goes wrong, where. Exactly one of On, After and At says
@@ -34,6 +35,7 @@ type Fault struct {
 	Node      string        `yaml:"node,omitempty" json:"node,omitempty" like:"scheduler-1" doc:"for what strikes a node: which one; actor is whoever ran the operation that matches"`
 	From      string        `yaml:"from,omitempty" json:"from,omitempty" like:"redis" doc:"for partition: what the node is cut off from"`
 	For       time.Duration `yaml:"for,omitempty" json:"for,omitempty" min:"0s" max:"720h" doc:"for partition, pause, late and restart: how long; 0 is, for a partition, until the heal"`
+	Lag       time.Duration `yaml:"lag,omitempty" json:"lag,omitempty" min:"1ms" max:"1h" doc:"for failover: how far the replica is behind"`
 	RestartIn time.Duration `yaml:"restart_in,omitempty" json:"restart_in,omitempty" min:"0s" max:"720h" doc:"for crash: until the node starts again; 0 is never"`
 }
 

@@ -9,8 +9,8 @@ import (
 	"github.com/faultline-sim/faultline/sim"
 )
 
-// Injector makes a plan's faults happen in one world. Its Intercept goes into the world's Config;
-// Attach schedules what happens at a time.
+// Injector makes a plan's faults happen in one world. Its Intercept and its RedisLag go into the world's
+// Config; Attach schedules what happens at a time.
 type Injector struct {
 	jobID func(n int) string // names the workload's n-th job
 	links map[string]string  // the phase in which a node sends what a partition can cut, by the link's name; the servers need none
@@ -59,6 +59,14 @@ func NewInjector(list []Fault, jobID func(int) string, links map[string]string) 
 	return in
 }
 
+// RedisLag is how far back a failover of Redis goes at most; it belongs into the world's Config.
+func (in *Injector) RedisLag() (most time.Duration) {
+	for _, a := range in.armed {
+		most = max(most, a.Lag)
+	}
+	return most
+}
+
 // Attach schedules the faults that happen at a time.
 func (in *Injector) Attach(w *sim.World) {
 	for _, a := range in.armed {
@@ -72,6 +80,8 @@ func (in *Injector) Attach(w *sim.World) {
 			w.At(a.At, string(Pause), a.Node, func() { in.pause(w, a, a.Node, Fired{}) })
 		case Restart:
 			in.restartServer(w, a, a.At, Fired{})
+		case Failover:
+			in.failOver(w, a, a.At, Fired{})
 		case Partition:
 			w.At(a.At, in.verb(string(Partition), a.From), a.Node, func() { in.partition(w, a) })
 		}
@@ -119,6 +129,8 @@ func (in *Injector) after(op *sim.Op, a *armed, moment Fired, err error) error {
 		}
 	case Restart:
 		in.restartServer(w, a, w.Now(), moment)
+	case Failover:
+		in.failOver(w, a, w.Now(), moment)
 	case Pause:
 		if in.pause(w, a, node, moment) {
 			w.Control(string(Pause), node, func() {})
@@ -201,6 +213,14 @@ func (in *Injector) restartServer(w *sim.World, a *armed, at time.Duration, f Fi
 			in.under--
 			in.fired[i].Until = w.Now()
 		})
+	})
+}
+
+func (in *Injector) failOver(w *sim.World, a *armed, at time.Duration, f Fired) {
+	w.At(at, string(Failover), Redis, func() {
+		a.hits++
+		in.note(w, a, Redis, f)
+		w.FailOverRedis(a.Lag)
 	})
 }
 

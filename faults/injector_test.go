@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"strconv"
 	"syscall"
 	"testing"
@@ -28,7 +29,7 @@ func world(t *testing.T, list []faults.Fault, play func(*sim.World, *faults.Inje
 	t.Helper()
 	in = faults.NewInjector(list, func(n int) string { return "order-" + strconv.Itoa(n) }, map[string]string{"heartbeats": "beat"})
 	_, err := sim.Run(sim.Config{
-		Seed: 1, Intercept: in.Intercept,
+		Seed: 1, Intercept: in.Intercept, RedisLag: in.RedisLag(),
 		Tags: func(ctx context.Context) sim.Tags {
 			tags, _ := ctx.Value(tagKey{}).(sim.Tags)
 			return tags
@@ -37,6 +38,9 @@ func world(t *testing.T, list []faults.Fault, play func(*sim.World, *faults.Inje
 		Observe: func(e *sim.Event) {
 			kept := *e
 			kept.Changes = nil
+			if e.Kind == sim.KindControl {
+				kept.Changes = slices.Clone(e.Changes)
+			}
 			events = append(events, kept)
 		},
 	}, func(w *sim.World) error {

@@ -80,6 +80,8 @@ func (f Fault) checkEffect(World) *Problem {
 		return &Problem{"do", fmt.Sprintf("%s strikes an operation", f.Do), "say which one with on, or let a node crash, pause or be partitioned"}
 	case f.For == 0 && (f.Do == Pause || f.Do == Late):
 		return &Problem{"do", string(f.Do) + " needs for", "say how long, such as for: 90s"}
+	case f.Lag == 0 && f.Do == Failover:
+		return &Problem{"do", "a failover needs lag", "say how far the replica is behind, such as lag: 500ms"}
 	}
 	return nil
 }
@@ -148,9 +150,9 @@ func (f Fault) checkNode(w World) *Problem {
 		return &Problem{"node", fmt.Sprintf("%s strikes an operation, not a node", f.Do), "take node away, or write it inside on: {node: " + f.Node + "}"}
 	case !k.OnNode():
 		return nil
-	case f.Do == Restart && f.Node != NATS:
-		return &Problem{"node", "a restart is of a server", "use node: " + NATS}
-	case f.Do == Restart:
+	case k.Server != "" && f.Node != k.Server:
+		return &Problem{"node", "a " + string(f.Do) + " is of a server", "use node: " + k.Server}
+	case k.Server != "":
 		return nil
 	case f.Node == "":
 		return &Problem{"do", fmt.Sprintf("%s needs a node", f.Do), "add node: with one of " + few(f.nodesAllowed(w))}
@@ -210,6 +212,7 @@ func (f Fault) checkBelongs(World) *Problem {
 		{"times", f.Times != 0, f.On != nil, "faults that are given by on"},
 		{"from", f.From != "", f.Do == Partition, "a partition"},
 		{"for", f.For != 0, slices.Contains([]Effect{Partition, Pause, Late, Restart}, f.Do), "a partition, a pause, a restart and what is late"},
+		{"lag", f.Lag != 0, f.Do == Failover, "a failover"},
 		{"restart_in", f.RestartIn != 0, f.Do == Crash, "a crash"},
 	} {
 		if b.given && !b.belongs {

@@ -28,6 +28,9 @@ func (f Fault) String() string {
 	case f.For > 0:
 		fmt.Fprintf(&b, " for %s", f.For)
 	}
+	if f.Lag > 0 {
+		fmt.Fprintf(&b, " to a replica that is %s behind", f.Lag)
+	}
 	if f.RestartIn > 0 {
 		fmt.Fprintf(&b, ", restarted after %s", f.RestartIn)
 	}

@@ -50,6 +50,7 @@ const (
 	breakerError
 	approvalUnsent
 	undecided
+	dataLost
 )
 
 // classes describes each class, in the order of its bit: its name if it is a fault, and the words
@@ -100,4 +101,5 @@ var classes = [64]struct{ fault, words string }{
 	{"breaker-error", "an operation on a circuit breaker's counter failed"},
 	{"approval-unsent", "that job was approved, and its request could not be published again"},
 	{"undecided", "the safety kernel did not say whether that job may run: it failed, or throttled, or the circuit was open"},
+	{"data-lost", "Redis failed over to a replica that was behind"},
 }

@@ -8,7 +8,7 @@ var oneDispatchPerJob = Invariant{
 	Kind:     Always,
 	Source:   "seed 000, the redelivery gate and the dispatch ordering; seed 001",
 	releases: ambiguousPublish | latePublish | outboxKept | intentResumed | lockOverstayed | lateWrite,
-	covered:  []cover{covers(ambiguousPublish|latePublish|outboxKept|intentResumed|lockOverstayed|lateWrite, withEpochs)},
+	covered:  []cover{covers(ambiguousPublish|latePublish|outboxKept|intentResumed|lockOverstayed|lateWrite|dataLost, withEpochs)},
 	check: func(f *facts, t *tally) checker {
 		return checker{stored: func(s *step, d *dispatch) {
 			if f.cfg.Epochs && d.worker == "" {
@@ -73,6 +73,8 @@ var noDispatchAfterFailedRead = Invariant{
 	Says:   "A handling whose state read failed publishes no dispatch.",
 	Kind:   Always,
 	Source: "seed 001, the fail-closed branch",
+
+	survives: true,
 	check: func(_ *facts, t *tally) checker {
 		return checker{
 			read: func(s *step) {

@@ -28,6 +28,7 @@ type Invariant struct {
 
 	releases class   // a job that met one of these is outside the promise
 	covered  []cover // settings under which some of those release nothing
+	survives bool    // not even a loss of what Redis held releases it
 	check    func(*facts, *tally) checker
 }
 
@@ -74,8 +75,13 @@ var all = sync.OnceValue(func() []Invariant {
 	}
 	all = slices.Concat(all, routingInvariants, tenantInvariants, approvalInvariants, policyInvariants, outputInvariants, sagaInvariants, workflowInvariants, replayInvariants, situations, replaySituations)
 	for i := range all {
-		if all[i].Kind != Sometimes {
-			all[i].Promise = promise(all[i].releases, all[i].covered)
+		inv := &all[i]
+		if inv.Kind == Sometimes {
+			continue
+		}
+		inv.Promise = promise(inv.releases, inv.covered)
+		if !inv.survives {
+			inv.releases |= dataLost
 		}
 	}
 	return all
@@ -110,6 +116,13 @@ func Explain(name string) (text string, ok bool) {
 	}
 	if inv.Kind != Sometimes {
 		fmt.Fprintf(&b, "Promised: %s.\n", inv.Promise)
+		if inv.releases&dataLost != 0 {
+			b.WriteString("A failover of Redis to a replica that is behind releases it")
+			if with := without(dataLost, inv.covered); with != "" {
+				b.WriteString(", without " + with)
+			}
+			b.WriteString(".\n")
+		}
 		if inv.releases != 0 {
 			b.WriteString("Outside of that it is checked all the same, and a violation is reported as outside the promise.\n")
 		}

@@ -65,6 +65,9 @@ func (j *Judge) Observe(e *sim.Event) {
 		f.heartbeat(e)
 	case sim.KindControl:
 		f.control(e)
+		if len(e.Changes) > 0 {
+			j.rewound(e)
+		}
 	case sim.KindStart:
 		f.start(e)
 	}
@@ -100,13 +103,8 @@ func (j *Judge) operation(e *sim.Event) {
 	f.sagaOperation(s)
 	f.outputOperation(s)
 	f.workflow.answered(f, s)
-	if s.Fault != "" && s.job != nil { // it may hang, and never be answered in time
-		switch s.Phase {
-		case "lock_renew":
-			f.meet(s.job, renewalFailed)
-		case "dlq_write":
-			f.meet(s.job, dlqWriteFailed)
-		}
+	if s.Fault != "" && s.job != nil {
+		f.struck(s)
 	}
 	if s.Phase == "dlq_growth_read" || s.Phase == "dlq_growth_write" {
 		f.growthSeen(s)
@@ -160,6 +158,29 @@ func (j *Judge) operation(e *sim.Event) {
 	case "pending_write", "scheduled_write", "dispatched_write", "rollback_write", "running_write", "outbox_remove", "result_write", "failed_write",
 		"timeout_write", "cancel_write", "approval_write", "denied_write", "approved_write", "output_write":
 		j.writeAnswered(s, applied)
+	}
+}
+
+// struck notes what a fault makes of an operation that may hang: its caller is told so only later, or never.
+func (f *facts) struck(s *step) {
+	switch s.Phase {
+	case "lock_renew":
+		f.meet(s.job, renewalFailed)
+	case "dlq_write":
+		f.meet(s.job, dlqWriteFailed)
+	}
+	if s.Outcome != sim.OutcomePending {
+		return
+	}
+	switch s.Phase {
+	case "lock_acquire":
+		f.meet(s.job, lockError)
+	case "state_read":
+		f.meet(s.job, stateReadError)
+	case "publish":
+		f.meet(s.job, failedPublish)
+	case "pending_write", "scheduled_write", "dispatched_write", "rollback_write", "running_write", "result_write", "failed_write":
+		f.meet(s.job, failedWrite)
 	}
 }
 
@@ -275,6 +296,17 @@ func (j *Judge) changes(s *step) (applied, locked bool) {
 	written()
 	j.facts.recordChanges(s)
 	return applied, locked
+}
+
+// rewound takes in what a failover of Redis has changed back. It is nobody's doing, and nothing is judged by it.
+func (j *Judge) rewound(e *sim.Event) {
+	unjudged := &Judge{facts: j.facts}
+	unjudged.changes(&step{Event: e})
+	for i := range e.Changes {
+		if about := j.facts.jobs[recordOf(e.Changes[i].Key)]; about != nil {
+			about.scheduled = about.attempts
+		}
+	}
 }
 
 // concerning copies s, to be turned to the job that one of its changes is about.

@@ -72,8 +72,11 @@ func (inv *Invariant) outside(cfg *Config) class {
 
 // promise says in words what an invariant is promised under, given what releases it, and which
 // settings cover for what.
+//
+// A loss of what Redis held is left to [Explain], as it releases nearly everything.
 func promise(releases class, covered []cover) string {
 	prefix := ""
+	releases &^= dataLost
 	if releases&unprovided != 0 {
 		with := without(unprovided, covered)
 		if with == "" {

@@ -98,6 +98,7 @@ func (d *drawer) finish() {
 	if seed := d.bits(16, "seed"); !d.fixed["seed"] {
 		d.p.Seed = uint64(seed)
 	}
+	d.failover()
 	if !d.fixed["then.settle_within"] {
 		d.p.Then.SettleWithin = max(d.p.Then.SettleWithin, d.p.patience())
 	}

@@ -27,6 +27,7 @@ type record struct {
 	cancels     int              // jobs whose cancellation was stored
 	poison      map[string]bool  // messages of the stranger that were stored
 	runs        []*RunResult     // workflow runs that were stored
+	losses      []loss           // of what Redis held
 	timeouts    timeouts
 	derived     derived
 }
@@ -81,6 +82,7 @@ type jobRecord struct {
 	early       []early       // results that were handed back, as it was not dispatched
 	putOff      []putOff      // handlings that ended as the safety kernel gave no answer
 	refusals    []refusal     // of an approval of it
+	rewound     []rewound     // by failovers of Redis
 }
 
 // hold is the time for which a node had a job's lock, or executed it.
@@ -143,6 +145,9 @@ func (r *record) observe(e *sim.Event) {
 		} else if c.Key == "cordum:audit" {
 			r.derived.decided(e, c)
 		}
+	}
+	if failover(e) {
+		r.lost(e)
 	}
 	switch e.Kind {
 	case sim.KindAck, sim.KindTerm:
@@ -259,27 +264,39 @@ func (r *record) written(e *sim.Event, id string, c *sim.Change) {
 		if c.Value == store.FailOpen {
 			first(&j.undecided, e.At)
 		}
+	case "":
+		if c.Gone { // with the writes that a failover loses
+			r.moved(j, e, "")
+		}
 	case "state":
-		switch was, is := terminal(j.State), terminal(c.Value); {
-		case is && !was:
-			r.settled++
-			j.Settled = e.At
-		case was && !is: // never in the documented state machine
-			r.settled--
-			j.Settled = 0
-		}
-		if e.Kind == sim.KindLate {
-			j.late = append(j.late, e.At)
-		}
-		from, since := j.State, j.since
-		j.State, j.since = c.Value, e.At
-		j.Path = append(j.Path, JobPoint{e.Step, e.At, c.Value, j.Attempts, e.Phase})
-		if c.Value != "DISPATCHED" && c.Value != "RUNNING" {
-			r.found(j, from, e.At, since)
-		}
-		if c.Value == "SCHEDULED" {
-			j.awaited = false
-		}
+		r.moved(j, e, c.Value)
+	}
+}
+
+// moved notes that the job's record says another state.
+func (r *record) moved(j *jobRecord, e *sim.Event, to string) {
+	switch was, is := terminal(j.State), terminal(to); {
+	case is && !was:
+		r.settled++
+		j.Settled = e.At
+	case was && !is: // never in the documented state machine, but for a failover
+		r.settled--
+		j.Settled = 0
+	}
+	if e.Kind == sim.KindLate {
+		j.late = append(j.late, e.At)
+	}
+	from, since := j.State, j.since
+	j.State, j.since = to, e.At
+	j.Path = append(j.Path, JobPoint{e.Step, e.At, to, j.Attempts, e.Phase})
+	if failover(e) {
+		j.rewound = append(j.rewound, rewound{e.At, from, to})
+	}
+	if to != "DISPATCHED" && to != "RUNNING" {
+		r.found(j, from, e.At, since)
+	}
+	if to == "SCHEDULED" {
+		j.awaited = false
 	}
 }
 

@@ -98,7 +98,7 @@ func (r *run) config() sim.Config {
 	strategy, _ := sim.StrategyByName(r.plan.Schedule.Strategy)
 	return sim.Config{
 		Seed: r.plan.Seed, Strategy: strategy, StepsMax: r.plan.Schedule.StepsMax, Trace: r.opt.Trace,
-		Tags: tags, MsgTags: msgTags, Intercept: r.injector.Intercept, Observe: r.observe, Stall: r.opt.Stall, OnStall: r.opt.OnStall, Lag: r.lag,
+		Tags: tags, MsgTags: msgTags, Intercept: r.injector.Intercept, Observe: r.observe, Stall: r.opt.Stall, OnStall: r.opt.OnStall, Lag: r.lag, RedisLag: r.injector.RedisLag(),
 	}
 }
 

@@ -24,7 +24,7 @@ func (r *run) story(j *jobRecord) string {
 	} else {
 		fmt.Fprintf(&b, "%s was submitted at %s", j.ID, at(j.Submitted))
 	}
-	all := slices.Concat(r.pauses(j), j.failed(), j.dispatched(r.end), j.happened(), j.befell(), j.executions(), j.ends(r.end))
+	all := slices.Concat(r.pauses(j), j.failed(), j.dispatched(r.end), j.happened(), j.befell(), j.lostStates(), j.executions(), j.ends(r.end))
 	if !terminal(j.State) && j.finished {
 		text := "its result was delivered " + times(j.answers)
 		if j.answers >= r.plan.Engine.MaxDeliver {
@@ -156,6 +156,9 @@ func (j *jobRecord) ends(end time.Duration) []clause {
 			continue
 		}
 		text := p.State + " at " + at(p.At)
+		if slices.ContainsFunc(j.rewound, func(w rewound) bool { return w.at == p.At }) {
+			continue // told of already
+		}
 		if slices.Contains(j.late, p.At) {
 			text += " by its late " + p.Phase
 		}

@@ -12,11 +12,11 @@ import (
 // faultsMax is how many faults a plan draws; what leads to one of them may come on top.
 const faultsMax = 6
 
-// faults draws faults of a random subset of the effects there are.
+// faults draws faults of a random subset of the effects there are, but for a failover.
 func (d *drawer) faults() {
 	var swarm []faults.Kind
 	for _, k := range faults.Kinds() {
-		if d.oneIn(2, string(k.Effect)) {
+		if k.Effect != faults.Failover && d.oneIn(2, string(k.Effect)) {
 			swarm = append(swarm, k)
 		}
 	}
@@ -57,6 +57,21 @@ func (d *drawer) strike(k faults.Kind) {
 		f.RestartIn = d.pause("restart in", 50*time.Millisecond, time.Second, 10*time.Second, time.Minute, 11*time.Minute)
 	case faults.Pause, faults.Late:
 		f.For = from(d, "for", 10*time.Second, time.Second, 70*time.Second, 5*time.Minute)
+	}
+	d.add(f)
+}
+
+// failover draws one of Redis into a few plans: hardly a promise outlives it, so that other faults are best
+// looked for without.
+func (d *drawer) failover() {
+	if !d.oneIn(32, "failover") {
+		return
+	}
+	f := faults.Fault{Do: faults.Failover, Node: faults.Redis, Lag: from(d, "lag", time.Second, 10*time.Millisecond, 100*time.Millisecond, 10*time.Second)}
+	if d.oneIn(3, "at") {
+		f.At = d.instant()
+	} else {
+		f.After = d.match(d.phase(func(faults.Place) bool { return true }))
 	}
 	d.add(f)
 }

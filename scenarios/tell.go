@@ -74,6 +74,8 @@ func (r *run) aboutDerived(about []*jobRecord, run *RunResult) {
 // unsettled says why a job is not in a terminal state.
 func (r *run) unsettled(j *jobRecord) string {
 	switch {
+	case j.State == "" && len(j.rewound) > 0:
+		return "its record went with the failover"
 	case j.State == "":
 		return "it was never stored"
 	case j.State == "APPROVAL_REQUIRED" && j.consent.asks && r.tooOld(j):
@@ -110,7 +112,7 @@ func (r *run) unsettled(j *jobRecord) string {
 
 // tell writes the story of each job in a sentence or two.
 func (r *run) tell(about []*jobRecord) []string {
-	told := append([]string{}, r.record.tellRuns()...)
+	told := append(r.record.tellLosses(), r.record.tellRuns()...)
 	for _, j := range about {
 		told = append(told, r.story(j))
 	}
@@ -220,6 +222,8 @@ var plainEndings = []string{atLast, atFirst} // said first, from the last
 // ending says in what state the job is at the end.
 func (j *jobRecord) ending() string {
 	switch {
+	case j.State == "" && len(j.rewound) > 0:
+		return "is without a record"
 	case j.State == "":
 		return "was never stored"
 	case j.State == "SUCCEEDED" && len(j.Dispatches) == 1 && j.Attempts == 1:

@@ -35,6 +35,7 @@ func (w *World) expire() {
 	for len(w.deadlines) > 0 && w.deadlines[0].at <= now {
 		d := heap.Pop(&w.deadlines).(deadline)
 		if w.shadow[d.key].expires == d.at { // else it was given another deadline, or is gone
+			w.remember(touch{key: d.key, whole: true}, w.shadow[d.key], true)
 			w.redis.Del(d.key)
 			delete(w.shadow, d.key)
 		}

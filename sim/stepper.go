@@ -175,6 +175,8 @@ func (w *World) settle() {
 	if op.Kind == KindPublish || op.Kind == KindSend || op.Kind == KindLate {
 		e.Changes = append(e.Changes, w.readStreams()...)
 	}
+	e.Changes = append(e.Changes, w.rewound...)
+	w.rewound = nil
 	w.trace.add(e)
 	if w.cfg.Observe != nil {
 		w.cfg.Observe(e)

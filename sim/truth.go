@@ -14,13 +14,15 @@ import (
 // value is what a Redis key holds, flattened to fields: a string under "", a hash's fields, a
 // sorted set's members with their scores, a list's indices, a set's members.
 type value struct {
+	kind    string // as TYPE names it
 	fields  map[string]string
 	expires time.Duration
 }
 
 // readKey reads a whole key from the server; given says whether its TTL counts from now.
 func (w *World) readKey(key string, given bool) (v value, ok bool) {
-	switch w.redis.Type(key) {
+	v.kind = w.redis.Type(key)
+	switch v.kind {
 	case "string":
 		s, _ := w.redis.Get(key)
 		v.fields = map[string]string{"": s}
@@ -64,15 +66,18 @@ func (w *World) readTouched(touched []touch, refused bool) (changes []Change) {
 	for _, t := range touched {
 		known, had := w.shadow[t.key]
 		if t.whole {
+			w.remember(t, known, had)
 			changes = w.readWhole(changes, t, known, had)
 			continue
 		}
+		kind := w.redis.Type(t.key)
 		if !had {
-			known = value{fields: map[string]string{}}
+			known = value{kind: kind, fields: map[string]string{}}
 			w.shadow[t.key] = known
 		}
+		w.remember(t, known, had)
 		c := Change{Key: t.key, Field: t.field}
-		switch w.redis.Type(t.key) {
+		switch kind {
 		case "hash":
 			c.Value = w.redis.HGet(t.key, t.field)
 			c.Gone = c.Value == "" && !w.hasField(t.key, t.field)

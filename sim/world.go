@@ -34,6 +34,8 @@ type Config struct {
 	Observe   func(*Event) // is given every event once it is complete; it must not keep it
 	Trace     io.Writer    // receives each event as a line of JSON; nil is none
 
+	RedisLag time.Duration // how far [World.FailOverRedis] may go back; 0 is not at all
+
 	StepsMax int           // a run ends after so many steps; 0 is 10 million
 	Stall    time.Duration // real time without a step after which OnStall is called; 0 is one minute
 	OnStall  func(dump string)
@@ -79,6 +81,8 @@ type World struct {
 	event     Event
 	shadow    map[string]value
 	deadlines deadlines
+	unlagged  []before // what Redis held before its last writes, the oldest first
+	rewound   []Change // by the harness, in the present step
 	streams   map[string]*observer
 }
 

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"fmt"
 	"io"
 	"strings"
@@ -75,7 +76,7 @@ func (p *printer) after(res *scenarios.Result, page string) {
 	section(p, "Violated", judged, violation)
 	section(p, "Broken outside its promise", beyond, violation)
 	section(p, "Not settled", res.Unsettled, func(u scenarios.Unsettled) string {
-		return fmt.Sprintf("%s is %s since %s: %s", u.Job, u.State, instant(u.Since), u.Reason)
+		return fmt.Sprintf("%s is %s since %s: %s", u.Job, cmp.Or(u.State, "without a record"), instant(u.Since), u.Reason)
 	})
 	section(p, "Still to come", res.Open, func(s string) string { return s })
 	p.line("\n%d steps, %s of virtual time, digest %s", res.Steps, res.Virtual.Round(time.Millisecond), res.Digest)

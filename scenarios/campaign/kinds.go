@@ -35,10 +35,10 @@ func FaultKind(f faults.Fault) string {
 		return string(f.Do) + " " + f.On.Phase
 	case f.Do == faults.Partition:
 		return partitionOf(f.From)
-	case f.Do == faults.Restart && f.After != nil:
-		return restartOf(f.Node) + " after " + f.After.Phase
-	case f.Do == faults.Restart:
-		return restartOf(f.Node)
+	case (f.Do == faults.Restart || f.Do == faults.Failover) && f.After != nil:
+		return ofServer(f.Do, f.Node) + " after " + f.After.Phase
+	case f.Do == faults.Restart || f.Do == faults.Failover:
+		return ofServer(f.Do, f.Node)
 	case f.After == nil:
 		return atTime(f.Do, roleOf(f.Node))
 	case f.Node == faults.Actor || roleOf(f.Node) == actorIn(f.After.Phase):
@@ -48,7 +48,8 @@ func FaultKind(f faults.Fault) string {
 }
 
 func partitionOf(link string) string { return "partition of " + link }
-func restartOf(server string) string { return "restart of " + server }
+
+func ofServer(do faults.Effect, server string) string { return string(do) + " of " + server }
 
 func atTime(do faults.Effect, role string) string { return string(do) + " of a " + role + " at a time" }
 
@@ -73,8 +74,8 @@ func FaultKinds() []string {
 			case p.Place == faults.PlaceNone:
 			case k.Effect == faults.Crash, k.Effect == faults.Pause:
 				list = append(list, after(k.Effect, p.Name))
-			case k.Effect == faults.Restart:
-				list = append(list, restartOf(faults.NATS)+" after "+p.Name)
+			case k.Server != "":
+				list = append(list, ofServer(k.Effect, k.Server)+" after "+p.Name)
 			}
 		}
 		switch k.Effect {
@@ -84,8 +85,8 @@ func FaultKinds() []string {
 			}
 		case faults.Partition:
 			list = append(list, partitionOf("heartbeats"), partitionOf(faults.Redis), partitionOf(faults.NATS), partitionOf(world.KernelName))
-		case faults.Restart:
-			list = append(list, restartOf(faults.NATS))
+		case faults.Restart, faults.Failover:
+			list = append(list, ofServer(k.Effect, k.Server))
 		}
 	}
 	return list

@@ -1,0 +1,45 @@
+package faults_test
+
+import (
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/faultline-sim/faultline/faults"
+	"github.com/faultline-sim/faultline/sim"
+)
+
+// What was written within the lag is lost, and its writer goes on as if it were there.
+func TestFailoverOfRedis(t *testing.T) {
+	var answers []int64
+	in, events := world(t, []faults.Fault{
+		{At: 10*time.Second + 500*time.Millisecond, Do: faults.Failover, Node: faults.Redis, Lag: 3 * time.Second},
+		{After: &faults.Match{Phase: "count_write", Occurrence: 15}, Do: faults.Failover, Node: faults.Redis, Lag: time.Millisecond},
+	}, func(w *sim.World, in *faults.Injector) {
+		w.Node("n", func(p *sim.Process) {
+			for range 18 {
+				p.Clock().Sleep(time.Second)
+				n, err := p.Redis().Incr(tagged(p.Context(), "", "count_write"), "count").Result()
+				assert.NoError(t, err)
+				answers = append(answers, n)
+			}
+		}).Start()
+		w.Step(time.Minute, nil)
+		assert.True(t, in.Quiet())
+		assert.NoError(t, w.CheckTruth())
+	})
+	assert.Equal(t, []int64{1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 8, 9, 10, 11, 12, 12, 13, 14}, answers)
+	require.Len(t, in.Fired(), 2)
+	assert.Empty(t, in.Unfired())
+	var lost []string
+	for _, e := range events {
+		if e.Kind == sim.KindControl {
+			assert.Equal(t, "failover redis", e.Name+" "+e.Target)
+			require.Len(t, e.Changes, 1)
+			lost = append(lost, e.Changes[0].Key+"="+e.Changes[0].Value)
+		}
+	}
+	assert.Equal(t, []string{"count=7", "count=11"}, lost)
+}

@@ -1,0 +1,59 @@
+package invariants
+
+import (
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/faultline-sim/faultline/sim"
+)
+
+// failover has Redis hold again what it held when job1 was PENDING.
+func (s *story) failover() *story {
+	back := s.write("", job1, "", "PENDING", "attempts", "0", "worker", "", "epoch", "0").last().Changes
+	s.events = s.events[:len(s.events)-1]
+	s.control("failover", sim.Redis)
+	s.last().Changes = back
+	return s
+}
+
+// A failover of Redis is nobody's doing: that a record goes back is no transition. Of what comes of it, hardly
+// anything is promised, but that the stream has no two dispatches of an epoch.
+func TestAFailoverReleasesPromises(t *testing.T) {
+	before := func() *story { return newStory().submit(job1).begins(s1, job1) }
+	dispatch := func(s *story) *story {
+		return s.minted(s1, job1, w1, 1).publishes(s1, job1, w1, 1).write(s1, job1, "running_write", "RUNNING").unlock(s1, job1).ack(s1, job1, "submit_ack")
+	}
+	again := func(s *story) *story { return dispatch(s.failover().begins(s1, job1)) }
+
+	r := again(dispatch(before())).judge(Config{})
+	assert.Contains(t, r.Classes, "data-lost")
+	for _, o := range r.Invariants {
+		assert.Zero(t, o.Promised, "%s: %v", o.Name, o.Violations)
+	}
+	assert.Equal(t, 1, r.outcome("one-dispatch-per-job").Unpromised)
+	for _, name := range []string{"documented-transitions-only", "epochs-never-decrease", "attempts-equal-scheduled-writes", "events-agree-with-servers", "redis-index-agrees-with-record"} {
+		assert.Empty(t, r.outcome(name).Violations, name)
+	}
+
+	r = again(dispatch(before())).judge(Config{Epochs: true})
+	assert.Equal(t, 1, r.outcome("one-dispatch-per-job").Promised)
+
+	s := dispatch(before()).failover().lock(s1, job1).read(s1, job1).fails()
+	s = s.minted(s1, job1, w1, 1).publishes(s1, job1, w1, 1)
+	assert.Equal(t, 1, s.judge(Config{}).outcome("no-dispatch-after-failed-read").Promised, "the store's past is no excuse for it")
+}
+
+func TestExplainSaysWhatAFailoverReleases(t *testing.T) {
+	for name, says := range map[string]string{
+		"terminal-states-final": "A failover of Redis to a replica that is behind releases it.\n",
+		"one-dispatch-per-job":  "A failover of Redis to a replica that is behind releases it, without epochs.\n",
+	} {
+		text, ok := Explain(name)
+		require.True(t, ok)
+		assert.Contains(t, text, says)
+	}
+	text, _ := Explain("no-dispatch-after-failed-read")
+	assert.NotContains(t, text, "failover")
+}

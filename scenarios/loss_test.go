@@ -1,0 +1,54 @@
+package scenarios
+
+import (
+	"context"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/faultline-sim/faultline/faults"
+)
+
+// Redis forgets a dispatch. Only the stream remembers it, and refuses a second one of the same epoch.
+func TestTheStreamOutlivesAFailoverOfRedis(t *testing.T) {
+	for name, c := range map[string]struct {
+		sets       []string
+		dispatches int
+		verdict    Verdict
+	}{
+		"documented":      {[]string{"preset=documented"}, 2, Violated},
+		"hardened":        {nil, 1, Held},
+		"without epochs":  {[]string{"engine.epochs=false"}, 2, Violated},
+		"publish-first":   {[]string{"engine.dispatch_order=publish-first"}, 1, Held},
+		"with the outbox": {[]string{"engine.dispatch_order=outbox"}, 1, Held},
+	} {
+		t.Run(name, func(t *testing.T) {
+			res := runToggled(t, "redis-failover", "one-dispatch-per-job", c.sets...)
+			assert.Equal(t, c.verdict, res.Verdict, "%s", told(res))
+			assert.Len(t, res.Jobs[2].Dispatches, c.dispatches)
+			assert.Equal(t, "SUCCEEDED", res.Jobs[2].State)
+			assert.Regexp(t, `^Redis failed over at [0-9.]+s, and lost its last writes, to \d+ keys; back in an earlier state: job-3\.$`, res.Telling[0])
+		})
+	}
+}
+
+// What a failover takes is told: of all jobs, and of each.
+func TestWhatAFailoverTakesIsTold(t *testing.T) {
+	p := Defaults()
+	p.Name, p.Topology.Schedulers, p.Topology.Workers, p.Workload.Jobs = "failover", 1, 1, 3
+	p.Workload.Every = time.Second
+	p.Faults = []faults.Fault{
+		{At: time.Second, Do: faults.Failover, Node: faults.Redis, Lag: time.Millisecond},
+		{After: &faults.Match{Job: 3, Phase: "result_write"}, Do: faults.Failover, Node: faults.Redis, Lag: 500 * time.Millisecond},
+	}
+	res, err := Run(context.Background(), p, RunOptions{Source: p.Name})
+	require.NoError(t, err)
+	require.Len(t, res.Telling, 4)
+	assert.Equal(t, "Redis failed over at 1s, and nothing was lost: nobody had written within the lag.", res.Telling[0])
+	assert.Regexp(t, `and lost its last writes, to \d+ keys; without a record: job-3\.$`, res.Telling[1])
+	assert.Regexp(t, `^job-3 was submitted at .*; the failover at [0-9.]+s took its record \(SUCCEEDED\); its result was delivered once\.$`, res.Telling[2])
+	require.Len(t, res.Unsettled, 1)
+	assert.Equal(t, "its record went with the failover", res.Unsettled[0].Reason)
+}
