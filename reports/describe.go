@@ -106,7 +106,7 @@ var controls = map[string]string{
 	"crash": "crashes", "restart": "restarts", "partition": "is cut off", "heal": "is whole again",
 	"partition redis": "is cut off from Redis", "heal redis": "reaches Redis again", "partition nats": "is cut off from NATS", "heal nats": "reaches NATS again",
 	"pause": "stands still", "resume": "goes on", "stop": "stops", "start": "starts again", "reconnect": "connects to NATS again",
-	"failover": "has its last writes lost by a failover",
+	"failover": "fails over, and loses its last writes",
 }
 
 // messages are the kinds of message that deliver, ack, nak and term phases begin with.

@@ -5,6 +5,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
@@ -13,10 +14,13 @@ import (
 )
 
 // pageFor runs a bundled scenario and makes its page.
-func pageFor(t *testing.T, scenario string) string {
+func pageFor(t *testing.T, scenario string, change ...func(*scenarios.Plan)) string {
 	t.Helper()
 	plan, err := scenarios.Load(scenario)
 	require.NoError(t, err)
+	for _, change := range change {
+		change(plan)
+	}
 	var trace, page bytes.Buffer
 	res, err := scenarios.Run(t.Context(), plan, scenarios.RunOptions{Source: scenario, Trace: &trace})
 	require.NoError(t, err)
@@ -55,6 +59,16 @@ func TestAPageShowsReplaysAsJobs(t *testing.T) {
 	page := pageFor(t, "replay")
 	assert.Contains(t, text(sectionOf(t, page, "jobs")), "job-3-replay-1 replay 1 of job-3 SUCCEEDED 1 1 1 90.0")
 	assert.Contains(t, page, "job-3-replay-1 takes ")
+}
+
+func TestAPageShowsWhatAFailoverTook(t *testing.T) {
+	page := pageFor(t, "redis-failover", func(p *scenarios.Plan) { p.Faults[1].Lag = 3 * time.Second })
+	jobs := text(sectionOf(t, page, "jobs"))
+	assert.Contains(t, jobs, "job-3 no record 0 1 1 8.0")
+	assert.Contains(t, jobs, "Did not settle: its record went with the failover")
+	assert.Contains(t, jobs, "RUNNING 1 no record")
+	assert.Contains(t, text(sectionOf(t, page, "lanes")), "redis fails over, and loses its last writes")
+	assert.Contains(t, page, "SUCCEEDED to RUNNING: 1 time. RUNNING to no record: 1 time.")
 }
 
 func TestWhatHappenedComesBeforeWhatHeld(t *testing.T) {

@@ -1,6 +1,7 @@
 package reports
 
 import (
+	"cmp"
 	"fmt"
 	"math"
 
@@ -87,7 +88,7 @@ func machineOf(res *scenarios.Result) machine {
 	}
 	for _, m := range v.Moves {
 		if m.Times > 0 {
-			v.Label += fmt.Sprintf(" %s to %s: %s.", orStart(m.From), m.To, counted(m.Times, "time"))
+			v.Label += fmt.Sprintf(" %s to %s: %s.", orStart(m.From), cmp.Or(string(m.To), noRecord), counted(m.Times, "time"))
 		}
 	}
 	return v

@@ -242,6 +242,9 @@ func jobRows(res *scenarios.Result, f focus, shown map[int]bool) (rows []jobRow,
 	return rows, note
 }
 
+// noRecord is the state of a job whose record a failover took.
+const noRecord = "no record"
+
 func jobRowOf(j scenarios.JobResult, f focus, why string, shown map[int]bool) jobRow {
 	r := jobRow{JobResult: j, Colour: -1, Final: j.State, Unsettled: why}
 	r.Why = clip(j.Why)
@@ -253,12 +256,16 @@ func jobRowOf(j scenarios.JobResult, f focus, why string, shown map[int]bool) jo
 		var path []scenarios.JobPoint
 		path, r.PathLeft = capped(j.Path, pathMax)
 		for _, p := range path {
+			p.State = cmp.Or(p.State, noRecord)
 			r.Path = append(r.Path, pathPoint{p, ref(p.Step, p.At, shown)})
 		}
 	}
 	switch j.State {
 	case "":
 		r.Final, r.Tone = "never stored", "warn"
+		if len(j.Path) > 0 {
+			r.Final = noRecord
+		}
 	case "SUCCEEDED":
 		r.Tone = "good"
 	case "FAILED", "FAILED_FATAL", "TIMEOUT", "CANCELLED", "DENIED", "OUTPUT_QUARANTINED":

@@ -1,6 +1,7 @@
 package scenarios
 
 import (
+	"cmp"
 	"strconv"
 	"strings"
 	"time"
@@ -266,6 +267,7 @@ func (r *record) written(e *sim.Event, id string, c *sim.Change) {
 		}
 	case "":
 		if c.Gone { // with the writes that a failover loses
+			j.Attempts, j.Reason, j.Why = 0, "", ""
 			r.moved(j, e, "")
 		}
 	case "state":
@@ -288,7 +290,7 @@ func (r *record) moved(j *jobRecord, e *sim.Event, to string) {
 	}
 	from, since := j.State, j.since
 	j.State, j.since = to, e.At
-	j.Path = append(j.Path, JobPoint{e.Step, e.At, to, j.Attempts, e.Phase})
+	j.Path = append(j.Path, JobPoint{e.Step, e.At, to, j.Attempts, cmp.Or(e.Phase, e.Name)})
 	if failover(e) {
 		j.rewound = append(j.rewound, rewound{e.At, from, to})
 	}
