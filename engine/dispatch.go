@@ -95,6 +95,7 @@ func (e *Engine) intend(ctx context.Context, h *handling, w store.Write) error {
 	if err != nil {
 		return e.writeRetry(ctx, err, phase.DispatchedWrite, "")
 	}
+	e.registry.Give(w.Worker)
 	return nil
 }
 

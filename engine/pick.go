@@ -27,7 +27,7 @@ func (e *Engine) pick(ctx context.Context, req *job.Request) (routing.Pick, erro
 			}
 		}
 		var pick routing.Pick
-		pick, err = e.strategy.PickSubjectBy(req, e.registry.Snapshot(), func(n int) int { return e.breakTie(ctx, req.JobID, n) })
+		pick, err = e.strategy.PickSubjectBy(req, e.registry.Snapshot(), e.given, func(n int) int { return e.breakTie(ctx, req.JobID, n) })
 		if err != nil {
 			return routing.Pick{}, err
 		}
@@ -41,6 +41,14 @@ func (e *Engine) pick(ctx context.Context, req *job.Request) (routing.Pick, erro
 			slog.Int("dispatch_attempt", attempt))
 	}
 	return routing.Pick{}, err
+}
+
+// given is what is added to a worker's load.
+func (e *Engine) given(workerID string) int {
+	if !e.settings.CountDispatches {
+		return 0
+	}
+	return e.registry.Given(workerID)
 }
 
 // breakTie chooses one of n equally loaded workers.

@@ -2,6 +2,7 @@ package engine
 
 import (
 	"context"
+	"fmt"
 	"strings"
 	"testing"
 	"time"
@@ -108,6 +109,23 @@ func TestNoWaitWithoutAStaleWorker(t *testing.T) {
 	h.worker("worker-1")
 	require.NoError(t, h.handle(h.submit()))
 	assert.Len(t, h.dispatches(), 1)
+}
+
+// Between two heartbeats the documented load does not change, so that all jobs go to one worker.
+func TestDispatchesCountAsLoad(t *testing.T) {
+	for count, want := range map[bool][]string{false: {"worker-1", "worker-1", "worker-1"}, true: {"worker-1", "worker-2", "worker-1"}} {
+		h := newHarness(t, func(s *Settings) { s.CountDispatches = count })
+		h.worker("worker-1")
+		h.worker("worker-2")
+		var got []string
+		for i := range want {
+			req := h.submit()
+			req.JobID = fmt.Sprint("job-", i)
+			require.NoError(t, h.handle(req))
+			got = append(got, h.dispatches()[i].WorkerID)
+		}
+		assert.Equal(t, want, got, "count_dispatches=%v", count)
+	}
 }
 
 // WEAKNESSES 11: which of several equally loaded workers gets a job is the id's choice, or chance's.

@@ -41,6 +41,7 @@ type Config struct {
 	RecheckTimeouts    bool
 	BusyBackoff        bool
 	SnapshotLastSeen   bool
+	CountDispatches    bool
 	Reconciler         bool // parts of the documented design
 	PendingReplayer    bool
 	IdempotencyGuard   bool

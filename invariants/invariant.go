@@ -63,7 +63,7 @@ var all = sync.OnceValue(func() []Invariant {
 	all := []Invariant{
 		eventsAgreeWithServers,
 		oneDispatchPerJob, intentBeforeDispatch, everyIntentIsPublished, noDispatchAfterEnd, epochsNeverDecrease,
-		noDispatchAfterFailedRead, noDispatchToExpiredWorker, snapshotRevivesNoWorker, tiesBrokenByWorkerID,
+		noDispatchAfterFailedRead, noDispatchToExpiredWorker, snapshotRevivesNoWorker, tiesBrokenByWorkerID, dispatchesCountAsLoad,
 		noRetryForWantOfKnownWorkers, staleWorkerHasItsOwnReason,
 		terminalStatesFinal, documentedTransitionsOnly, timeoutOnlyWhenDue, noTimeoutWhileExecuting,
 		attemptsEqualScheduledWrites, attemptsDrainByTwo, attemptsNeverPastCeiling,

@@ -111,7 +111,7 @@ func (j *Judge) recordWritten(s *step, record *job) {
 		switch record.state {
 		case scheduled:
 			h.scheduled, h.pick = true, pick{s.Node, s.Incarnation, s.At} // it follows at once
-			h.tie = f.tie(own)
+			h.choice = f.candidates(own)
 		case dispatched:
 			h.intended = true
 		case failed, denied, quarantined:
@@ -246,6 +246,9 @@ func (j *Judge) writeAnswered(s *step, applied bool) {
 	case looks(s) && !s.failed:
 		j.looked(s)
 		return
+	}
+	if s.Phase == "dispatched_write" && applied && !s.failed {
+		f.give(s)
 	}
 	switch s.Phase {
 	case "rollback_write":

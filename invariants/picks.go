@@ -92,24 +92,82 @@ var tiesBrokenByWorkerID = Invariant{
 	Says:   "Of several workers with the same, lowest load a job goes to the first by its id.",
 	Kind:   Always,
 	Source: "seed 003, section 5, least-loaded: the same input dispatches alike on each run",
-	check: func(_ *facts, t *tally) checker {
+	check: func(f *facts, t *tally) checker {
 		return checker{wrote: func(s *step, _ *write) {
-			if s.h == nil || s.h.tie == nil || s.job.state != dispatched || s.At-s.h.pick.at > doubt {
+			chosen := s.chosen()
+			if chosen == nil {
 				return
 			}
-			choice, worker := s.h.tie, s.job.intent.worker
-			s.h.tie = nil
-			if worker == choice.first {
-				t.exercise()
-			}
-			for _, other := range choice.others {
-				if worker == other {
-					t.exercise()
-					t.violated(s.job, "%s dispatched it to %s at step %d; %s had the same load, and comes first", who(s.Event), other, s.Step, choice.first)
+			lowest := chosen.load(&f.cfg)
+			first, ties := chosen, 0
+			for i := range s.h.choice {
+				switch other := &s.h.choice[i]; {
+				case other.load(&f.cfg) < lowest:
+					return // the load decides
+				case other.load(&f.cfg) == lowest:
+					ties++
+					if other.worker < first.worker {
+						first = other
+					}
 				}
+			}
+			if ties < 2 {
+				return
+			}
+			t.exercise()
+			if first != chosen {
+				t.violated(s.job, "%s dispatched it to %s at step %d; %s had the same load, and comes first", who(s.Event), chosen.worker, s.Step, first.worker)
 			}
 		}}
 	},
+}
+
+var dispatchesCountAsLoad = Invariant{
+	Name:     "dispatches-count-as-load",
+	Says:     "Of workers whose last heartbeats say the same load, a replica dispatches to one that it has given the fewest jobs since.",
+	Kind:     Always,
+	Source:   "seed 003, section 5, least-loaded: heartbeats are 10 s old at times, and a burst within them goes to one worker",
+	releases: unprovided,
+	covered:  []cover{covers(unprovided, withCounting)},
+	check: func(_ *facts, t *tally) checker {
+		return checker{wrote: func(s *step, _ *write) {
+			chosen := s.chosen()
+			if chosen == nil {
+				return
+			}
+			fewest, alike := chosen, 0
+			for i := range s.h.choice {
+				if other := &s.h.choice[i]; other.score == chosen.score {
+					alike++
+					if other.given < fewest.given || other.given == fewest.given && fewest != chosen && other.worker < fewest.worker {
+						fewest = other
+					}
+				}
+			}
+			if alike < 2 {
+				return
+			}
+			t.exercise()
+			if fewest != chosen {
+				t.violated(s.job, "%s dispatched it to %s at step %d, to which it had dispatched %s since the heartbeat of that; to %s, whose heartbeat says the same load, %d",
+					who(s.Event), chosen.worker, s.Step, countOf(chosen.given, "job", "jobs"), fewest.worker, fewest.given)
+			}
+		}}
+	},
+}
+
+// chosen is the candidate that the step's handling has just written down; nil if it wrote something else, or
+// there is no telling what it had to choose from.
+func (s *step) chosen() *candidate {
+	if s.h == nil || s.job.state != dispatched || s.At-s.h.pick.at > doubt {
+		return nil
+	}
+	for i := range s.h.choice {
+		if s.h.choice[i].worker == s.job.intent.worker {
+			return &s.h.choice[i]
+		}
+	}
+	return nil
 }
 
 // counterRetries counts what went back for a later retry, counterStalePicks the picks that met a worker

@@ -46,6 +46,7 @@ var (
 	withRecheck      = setting{"recheck_timeouts", func(c *Config) bool { return c.RecheckTimeouts }}
 	withBusyBackoff  = setting{"busy_backoff", func(c *Config) bool { return c.BusyBackoff }}
 	withLastSeen     = setting{"snapshot_last_seen", func(c *Config) bool { return c.SnapshotLastSeen }}
+	withCounting     = setting{"count_dispatches", func(c *Config) bool { return c.CountDispatches }}
 	withReconciler   = setting{"reconciler", func(c *Config) bool { return c.Reconciler }}
 	withReplayer     = setting{"pending_replayer", func(c *Config) bool { return c.PendingReplayer }}
 	withStaleReason  = setting{"stale_reason_code=stale_worker", func(c *Config) bool { return c.StaleReasonCode == reasonStale }}

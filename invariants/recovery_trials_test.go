@@ -76,6 +76,18 @@ var recoveryTrials = map[string]trial{
 			s.beats(w1, 9, s1).beats(w2, 9, s1).dispatched(s1, job1, w2) // both are overloaded
 		},
 	},
+	"dispatches-count-as-load": {
+		cfg: Config{CountDispatches: true},
+		breaks: func(s *story) {
+			s.beats(w2, 1, s1).beats(w1, 1, s1).submit(job1).dispatched(s1, job1, w1).submit(job2).dispatched(s1, job2, w1)
+		},
+		says: "scheduler-1 dispatched it to worker-1 at step 20, to which it had dispatched 1 job since the heartbeat of that; to worker-2, whose heartbeat says the same load, 0",
+		holds: func(s *story) {
+			s.beats(w2, 1, s1).beats(w1, 1, s1).submit(job1).dispatched(s1, job1, w1).submit(job2).dispatched(s1, job2, w2)
+			s.beats(w1, 1, s1).dispatched(s1, job1, w1) // it has said how much it has
+			s.beats(w2, 3, s1).dispatched(s1, job2, w1) // the other has more
+		},
+	},
 	"stale-worker-has-its-own-reason": {
 		cfg: hardened,
 		breaks: func(s *story) {

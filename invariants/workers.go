@@ -16,11 +16,12 @@ type hearing struct {
 
 // ear is what a replica knows of a worker.
 type ear struct {
-	at   time.Duration // when it last heard of it, by a heartbeat or from the snapshot
-	live bool          // by a heartbeat
-	seen time.Duration // from the snapshot: when its writer had last heard of the worker
-	said string        // the heartbeat, as it was received
-	load load
+	at    time.Duration // when it last heard of it, by a heartbeat or from the snapshot
+	live  bool          // by a heartbeat
+	seen  time.Duration // from the snapshot: when its writer had last heard of the worker
+	said  string        // the heartbeat, as it was received
+	load  load
+	given int // jobs that the replica has dispatched to it since
 }
 
 // age is how long ago the worker was last heard of, as far as the replica is to know.
@@ -91,7 +92,7 @@ func (f *facts) heartbeat(e *sim.Event) {
 			known.load = p.load()
 		}
 	}
-	known.at, known.live = e.At, true
+	known.at, known.live, known.given = e.At, true, 0
 	f.heard[at] = known
 }
 
@@ -170,54 +171,50 @@ func (f *facts) snapshotRead(s *step) {
 // way for a while, and so is a snapshot.
 const doubt = time.Second
 
-// tie is a choice between workers of the same load.
-type tie struct {
-	first  string // by its id
-	others []string
+// give notes that the step's replica has written down which worker a job goes to.
+func (f *facts) give(s *step) {
+	at := hearing{s.Node, s.Incarnation, s.job.worker}
+	if known, heard := f.heard[at]; heard {
+		known.given++
+		f.heard[at] = known
+	}
 }
 
-// tie returns what the step's replica has to choose from, now that it picks, if that is a tie and the
-// events tell it for sure.
-func (f *facts) tie(s *step) *tie {
+// candidate is a worker that a replica may dispatch a job to.
+type candidate struct {
+	worker string
+	score  float64 // by its last heartbeat
+	given  int     // jobs that the replica has dispatched to it since
+}
+
+// candidates returns the workers that the step's replica has to choose from, now that it picks, if the events
+// tell them for sure and all are of one pool.
+func (f *facts) candidates(s *step) (list []candidate) {
 	if s.job.wish.particular() || f.run&paused != 0 {
 		return nil
 	}
-	var best []*load
-	lowest := 0.0
+	pool := ""
 	for at, known := range f.heard {
 		if at.scheduler != s.Node || at.incarnation != s.Incarnation {
 			continue
 		}
-		age, l := known.age(s.At, &f.cfg), known.load
+		age, l := known.age(s.At, &f.cfg), &known.load
 		switch {
 		case age > f.cfg.WorkerTTL+f.cfg.RegistrySweep+doubt, l.overloaded():
 			continue
-		case !l.known, age > f.cfg.WorkerTTL-doubt, l.choosy:
+		case !l.known, age > f.cfg.WorkerTTL-doubt, l.choosy, pool != "" && pool != l.pool:
 			return nil
 		}
-		switch score := l.score(); {
-		case len(best) == 0 || score < lowest:
-			best, lowest = []*load{&l}, score
-		case score == lowest:
-			best = append(best, &l)
-		}
+		pool = l.pool
+		list = append(list, candidate{l.worker, l.score(), known.given})
 	}
-	if len(best) < 2 {
-		return nil
+	return list
+}
+
+// load is what the candidate is compared by.
+func (c *candidate) load(cfg *Config) float64 {
+	if cfg.CountDispatches {
+		return c.score + float64(c.given)
 	}
-	choice := &tie{}
-	for _, l := range best {
-		if l.pool != best[0].pool {
-			return nil
-		}
-		if choice.first == "" || l.worker < choice.first {
-			choice.first = l.worker
-		}
-	}
-	for _, l := range best {
-		if l.worker != choice.first {
-			choice.others = append(choice.others, l.worker)
-		}
-	}
-	return choice
+	return c.score
 }

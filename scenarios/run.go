@@ -112,7 +112,7 @@ func judgeConfig(p *Plan) invariants.Config {
 		IntentAge: e.IntentAge, SnapshotLockTTL: e.SnapshotLockTTL,
 		Fence: e.Fence, Epochs: e.Epochs, ResumeIntents: e.ResumeIntents, RefuseStaleResults: e.RefuseStaleResults, VoidIntents: e.VoidIntents,
 		CancelNotice: e.CancelNotice, SweepScheduled: e.SweepScheduled, RecheckTimeouts: e.RecheckTimeouts, BusyBackoff: e.BusyBackoff,
-		SnapshotLastSeen: e.SnapshotLastSeen, Reconciler: e.Reconciler, PendingReplayer: e.PendingReplayer, IdempotencyGuard: e.IdempotencyGuard,
+		SnapshotLastSeen: e.SnapshotLastSeen, CountDispatches: e.CountDispatches, Reconciler: e.Reconciler, PendingReplayer: e.PendingReplayer, IdempotencyGuard: e.IdempotencyGuard,
 		Routing: routingConfig(p.routing()), Tenants: invariants.TenantConfig{Limit: e.TenantLimit, Reserve: e.TenantReserve},
 		Approvals: invariants.ApprovalConfig{Kernel: p.Kernel.on(), Bind: e.Policy.BindApprovals, TTL: e.Policy.ApprovalTTL},
 		Output:    outputConfig(p),

@@ -44,7 +44,7 @@ func settingsOf(preset string) map[string]string {
 var toggles = slices.Concat(recoveryToggles, tenantToggles, approvalToggles, policyToggles, outputToggles, sagaToggles, workflowToggles, replayToggles)
 
 var recoveryToggles = []Toggle{
-	{Setting: "stale_reason_code", Off: "no_workers", Scenario: "stale-worker", Invariant: "stale-worker-has-its-own-reason",
+	{Setting: "stale_reason_code", Off: "no_workers", Scenario: "lone-worker", Invariant: "stale-worker-has-its-own-reason",
 		Says: "A dispatch that met dead workers alone says that there are none, as if the pool were empty."},
 	{Setting: "dlq_order", Off: "state-then-dlq", Scenario: "dlq-write-failure", Invariant: "failed-job-has-dlq-entry",
 		Says: "The job is FAILED, the write of its DLQ entry fails, and the redelivery finds a job that is over: nobody hears of it."},
@@ -68,6 +68,8 @@ var recoveryToggles = []Toggle{
 		Says: "A message that meets a lock which nobody gave back uses up its deliveries before the lock expires."},
 	{Setting: "snapshot_last_seen", Off: "false", Scenario: "old-snapshot", Invariant: "snapshot-revives-no-worker",
 		Says: "A scheduler that starts takes the dead worker of an old snapshot for one that it has just heard of."},
+	{Setting: "count_dispatches", Off: "false", Scenario: "equal-load", Invariant: "dispatches-count-as-load",
+		Says: "All jobs between two heartbeats go to the worker with the lowest load, or the first by its id; the others are idle."},
 	{Setting: "reconciler", Off: "false", Scenario: "dead-worker", Invariant: "every-job-settles",
 		Says: "A job stays RUNNING on a worker that is dead."},
 	{Setting: "pending_replayer", Off: "false", Scenario: "pending-orphan", Invariant: "every-job-settles",

@@ -25,6 +25,7 @@ type entry struct {
 	heartbeat job.Heartbeat
 	lastSeen  time.Time
 	word      int64 // the last_seen of the snapshot that it was learned from; 0 if the worker was heard itself
+	given     int   // jobs since then
 }
 
 // NewMemory returns an empty registry whose workers live for ttl after each heartbeat.
@@ -39,6 +40,23 @@ func (r *MemoryRegistry) Heartbeat(h job.Heartbeat) {
 	defer r.mu.Unlock()
 	r.workers[h.WorkerID] = entry{heartbeat: h, lastSeen: now}
 	r.snapshot = nil
+}
+
+// Give notes that a job was dispatched to the worker, of which its last heartbeat knows nothing.
+func (r *MemoryRegistry) Give(workerID string) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if e, ok := r.workers[workerID]; ok {
+		e.given++
+		r.workers[workerID] = e
+	}
+}
+
+// Given is how many jobs were dispatched to the worker since its last heartbeat.
+func (r *MemoryRegistry) Given(workerID string) int {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return r.workers[workerID].given
 }
 
 // IsAlive says whether the worker's last heartbeat is no older than the TTL.

@@ -50,6 +50,20 @@ func TestMemoryRegistry_ExpiresStaleWorkers(t *testing.T) {
 	assert.Empty(t, r.Sweep())
 }
 
+func TestWhatAWorkerWasGivenIsOfItsLastHeartbeat(t *testing.T) {
+	clock := clockwork.NewFakeClock()
+	r := registry.NewMemory(clock, ttl)
+	r.Give("worker-1")
+	assert.Zero(t, r.Given("worker-1"), "nobody has heard of it")
+	r.Heartbeat(job.Heartbeat{WorkerID: "worker-1"})
+	r.Give("worker-1")
+	r.Give("worker-1")
+	assert.Equal(t, 2, r.Given("worker-1"))
+	assert.Len(t, r.Snapshot(), 1, "it is no worker of its own")
+	r.Heartbeat(job.Heartbeat{WorkerID: "worker-1", ActiveJobs: 2})
+	assert.Zero(t, r.Given("worker-1"), "its heartbeat counts them")
+}
+
 func TestSnapshotIsOrderedAndKeepsTheLastHeartbeat(t *testing.T) {
 	r := registry.NewMemory(clockwork.NewFakeClock(), ttl)
 	assert.Empty(t, r.Snapshot())

@@ -58,7 +58,7 @@ func (r *MemoryRegistry) Hydrate(s *Snapshot, trusted bool) (learned int) {
 		if stands || now.Sub(seen) > r.ttl || w.Heartbeat.Validate() != nil {
 			continue
 		}
-		r.workers[w.Heartbeat.WorkerID] = entry{w.Heartbeat, seen, w.LastSeen}
+		r.workers[w.Heartbeat.WorkerID] = entry{heartbeat: w.Heartbeat, lastSeen: seen, word: w.LastSeen}
 		r.snapshot = nil
 		learned++
 	}

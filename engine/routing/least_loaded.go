@@ -56,18 +56,21 @@ func New(c Config) (*LeastLoaded, error) {
 // A worker whose id cannot be a token of a subject has no address of its own; if only such workers
 // can take the job, it goes to the topic. A job with hints never does: anybody could take it from there.
 func (s *LeastLoaded) PickSubject(req *job.Request, workers []job.Heartbeat) (Pick, error) {
-	return s.PickSubjectBy(req, workers, func(int) int { return 0 })
+	return s.PickSubjectBy(req, workers, func(string) int { return 0 }, func(int) int { return 0 })
 }
 
-// PickSubjectBy is PickSubject with another way to break ties: draw is asked once for one of [0, n),
-// when n > 1 workers, ordered by id, have the same lowest score.
-func (s *LeastLoaded) PickSubjectBy(req *job.Request, workers []job.Heartbeat, draw func(n int) int) (Pick, error) {
+// PickSubjectBy is PickSubject for who knows more than the heartbeats say. given is how many jobs a worker was
+// given since its own; they count for its score, but not for whether it is overloaded, since many of them may be
+// over. draw breaks ties: it is asked once for one of [0, n), when n > 1 workers, ordered by id, have the same
+// lowest score.
+func (s *LeastLoaded) PickSubjectBy(req *job.Request, workers []job.Heartbeat, given func(workerID string) int, draw func(n int) int) (Pick, error) {
 	pools, err := s.eligible(req)
 	if err != nil {
 		return Pick{}, err
 	}
 	preferred, hinted := req.Labels[job.LabelPreferredWorker], hinted(req.Labels)
 	var best []*job.Heartbeat // of the same score
+	lowest := 0.0
 	seen, unaddressed, unfit := false, false, 0
 	for i := range workers {
 		w := &workers[i]
@@ -90,11 +93,11 @@ func (s *LeastLoaded) PickSubjectBy(req *job.Request, workers []job.Heartbeat, d
 			best = append(best[:0], w)
 			break
 		}
-		switch {
-		case len(best) == 0 || score(w) == score(best[0]):
+		switch score := score(w) + float64(given(w.WorkerID)); {
+		case len(best) == 0 || score < lowest:
+			best, lowest = append(best[:0], w), score
+		case score == lowest:
 			best = append(best, w)
-		case score(w) < score(best[0]):
-			best = append(best[:0], w)
 		}
 	}
 	switch {

@@ -93,22 +93,44 @@ func TestPickSubject(t *testing.T) {
 	}
 }
 
+// nothing is what a worker was given by who counts nothing.
+func nothing(string) int { return 0 }
+
+// What a worker was given since its heartbeat counts for its score, and not for its being overloaded.
+func TestWhatAWorkerWasGivenCounts(t *testing.T) {
+	s := strategy(t, routing.Config{})
+	req := job.Request{JobID: "job-1", Topic: "job.default"}
+	workers := []job.Heartbeat{worker("a", 0), worker("b", 2)}
+	given := map[string]int{}
+	var order []string
+	for range 6 {
+		pick, err := s.PickSubjectBy(&req, workers, func(id string) int { return given[id] }, func(int) int { return 0 })
+		require.NoError(t, err)
+		given[pick.WorkerID]++
+		order = append(order, pick.WorkerID)
+	}
+	assert.Equal(t, []string{"a", "a", "a", "b", "a", "b"}, order)
+	given["a"], given["b"] = 1000, 1000
+	_, err := s.PickSubjectBy(&req, workers, func(id string) int { return given[id] }, func(int) int { return 0 })
+	assert.NoError(t, err)
+}
+
 func TestATieIsTheCallersToBreak(t *testing.T) {
 	s := strategy(t, routing.Config{})
 	req := job.Request{JobID: "job-1", Topic: "job.default"}
 	workers := []job.Heartbeat{worker("c", 1), worker("d", 2), worker("b", 1), worker("a", 1)}
 	for i, want := range []string{"a", "b", "c"} {
-		pick, err := s.PickSubjectBy(&req, workers, func(n int) int {
+		pick, err := s.PickSubjectBy(&req, workers, nothing, func(n int) int {
 			assert.Equal(t, 3, n)
 			return i
 		})
 		require.NoError(t, err)
 		assert.Equal(t, want, pick.WorkerID)
 	}
-	_, err := s.PickSubjectBy(&req, workers[:2], func(int) int { panic("there is no tie") })
+	_, err := s.PickSubjectBy(&req, workers[:2], nothing, func(int) int { panic("there is no tie") })
 	require.NoError(t, err)
 	req.Labels = map[string]string{"preferred_worker_id": "b"}
-	pick, err := s.PickSubjectBy(&req, workers, func(int) int { panic("it is preferred") })
+	pick, err := s.PickSubjectBy(&req, workers, nothing, func(int) int { panic("it is preferred") })
 	require.NoError(t, err)
 	assert.Equal(t, "b", pick.WorkerID)
 }
