@@ -2,6 +2,7 @@ package invariants
 
 import (
 	"strings"
+	"time"
 
 	"github.com/faultline-sim/faultline/sim"
 )
@@ -21,6 +22,7 @@ type write struct {
 	epoch    int64
 	version  int64
 	updated  int64
+	since    time.Duration
 	intent   intent
 }
 
@@ -283,7 +285,7 @@ func (j *Judge) changes(s *step) (applied, locked bool) {
 				record, stateful = j.facts.job(id), false
 				j.write = write{
 					from: record.state, attempts: record.attempts, epoch: record.epoch, version: record.version,
-					updated: record.updated, intent: record.intent,
+					updated: record.updated, since: record.stateSince, intent: record.intent,
 				}
 			}
 			stateful = record.take(c) || stateful

@@ -86,7 +86,7 @@ func (j *Judge) recordWritten(s *step, record *job) {
 			own.h = record.handling(s.Event)
 		}
 	}
-	record.stateAt, record.accepted = s.Step, true
+	record.stateAt, record.stateSince, record.accepted = s.Step, s.At, true
 	switch record.state {
 	case scheduled:
 		record.scheduled++

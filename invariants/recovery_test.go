@@ -1,6 +1,7 @@
 package invariants
 
 import (
+	"strconv"
 	"testing"
 	"time"
 
@@ -304,4 +305,18 @@ func TestConfigReadsTopicTimeouts(t *testing.T) {
 	assert.Equal(t, 20*time.Second, cfg.dispatchTimeout("job.fast"))
 	assert.Equal(t, 10*time.Minute, cfg.dispatchTimeout("job.slow"))
 	assert.Equal(t, 300*time.Second, cfg.dispatchTimeout("job.default"))
+}
+
+// A scheduler whose clock is fast stamps what it writes with times that have not come.
+func TestATimeoutByAFastClockIsTooEarly(t *testing.T) {
+	s := newStory().submit(job1).dispatched(s1, job1, w1).wait(time.Minute).timesOut(s2, job1)
+	changes := s.last().Changes
+	for i := range changes {
+		if changes[i].Field == "updated_at" {
+			changes[i].Value = strconv.FormatInt((s.at + 40*time.Minute).Milliseconds(), 10)
+		}
+	}
+	r := s.judge(hardened)
+	assert.Equal(t, 1, r.outcome("timeout-only-when-due").Promised)
+	assert.Contains(t, r.outcome("timeout-only-when-due").Violations[0].Message, "too early")
 }

@@ -6,7 +6,8 @@ import (
 )
 
 // early says in words why a job that was written to TIMEOUT was not due to be, or "" if it was. It
-// goes by the record's own times: those of the write before, and of this one.
+// goes by the record's own times, those of the write before and of this one; and since those are of
+// schedulers' clocks, by the world's time too, but for the time that a write is under way under its lock.
 func (f *facts) early(j *job, w *write) string {
 	if j.pastDeadline() {
 		return ""
@@ -21,7 +22,8 @@ func (f *facts) early(j *job, w *write) string {
 	default:
 		return fmt.Sprintf("it was %s, for which there is no timeout, and past no deadline", w.from)
 	}
-	if age < limit {
+	if slowest := f.at - w.since + f.cfg.JobLockTTL; age < limit || slowest < limit {
+		age = min(age, slowest)
 		return fmt.Sprintf("it was %s for %s, and the timeout is %s", w.from, age, limit)
 	}
 	return ""
