@@ -147,7 +147,7 @@ type Settings struct {
 	BusyBackoff        bool `yaml:"busy_backoff" json:"busy_backoff" doc:"the delay of a message that met a busy lock, a failure of the store or the stream, or a safety kernel that throttles doubles with each delivery from retry_delay_busy, retry_delay_store or policy.throttle_delay, up to backoff_max"`
 	SnapshotLastSeen   bool `yaml:"snapshot_last_seen" json:"snapshot_last_seen" doc:"a worker from the snapshot counts as seen when the snapshot's writer last heard of it, not now"`
 
-	CountDispatches    bool `yaml:"count_dispatches" json:"count_dispatches" doc:"a worker's load is what its last heartbeat said and what this replica has dispatched to it since; else every job between two heartbeats goes to the same worker"`
+	CountDispatches bool `yaml:"count_dispatches" json:"count_dispatches" doc:"a worker's load is what its last heartbeat said and what this replica has dispatched to it since; else every job between two heartbeats goes to the same worker"`
 
 	// Parts of the documented design that can be taken away, to see what they are for.
 	Reconciler       bool           `yaml:"reconciler" json:"reconciler" doc:"time out jobs that stay DISPATCHED or RUNNING, or are past their deadline (seed 003)"`

@@ -80,6 +80,8 @@ func Kinds() []Kind {
 			"{after: {job: 3, phase: dispatched_write}, do: pause, node: actor, for: 90s}"},
 		{Partition, "the node is cut off from `from` until `for` is over: what it sends of that is lost, or fails", nil, "",
 			"{at: 5s, do: partition, node: worker-1, from: heartbeats, for: 1m}"},
+		{Skew, "the node's clock is wrong until `for` is over: ahead by `by`, or behind, where that is negative", nil, "",
+			"{at: 5s, do: skew, node: scheduler-2, by: 40m, for: 10m}"},
 		{Restart, "the server stops, and starts again when `for` is over, with what it has on file", nil, NATS,
 			"{at: 10s, do: restart, node: nats, for: 5s}"},
 		{Failover, "a replica that is `lag` behind takes the server's place: what was written since is lost, though its writers were told otherwise", nil, Redis,

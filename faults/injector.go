@@ -19,6 +19,7 @@ type Injector struct {
 	fired  []Fired
 	cut    map[string][]int   // nodes of which something is lost, and the faults behind it, by index into fired
 	down   map[string]*outage // nodes that a fault took down
+	wrong  map[string]int     // nodes whose clock is wrong, and the fault behind it, by index into fired
 	under  int                // pauses, late operations and restarts of a server under way
 	healed bool
 }
@@ -52,7 +53,7 @@ type Fired struct {
 // NewInjector arms faults. They must be valid. links names the phase in which a node sends what a
 // partition can cut, by the link's name; the links to the servers need none.
 func NewInjector(list []Fault, jobID func(int) string, links map[string]string) *Injector {
-	in := &Injector{jobID: jobID, links: links, cut: map[string][]int{}, down: map[string]*outage{}}
+	in := &Injector{jobID: jobID, links: links, cut: map[string][]int{}, down: map[string]*outage{}, wrong: map[string]int{}}
 	for _, f := range list {
 		in.armed = append(in.armed, &armed{Fault: f, seen: map[string]int{}})
 	}
@@ -78,6 +79,8 @@ func (in *Injector) Attach(w *sim.World) {
 			w.At(a.At, string(Crash), a.Node, func() { in.crash(w, a, a.Node, Fired{}) })
 		case Pause:
 			w.At(a.At, string(Pause), a.Node, func() { in.pause(w, a, a.Node, Fired{}) })
+		case Skew:
+			w.At(a.At, string(Skew), a.Node, func() { in.skew(w, a, a.Node, Fired{}) })
 		case Restart:
 			in.restartServer(w, a, a.At, Fired{})
 		case Failover:
@@ -127,6 +130,8 @@ func (in *Injector) after(op *sim.Op, a *armed, moment Fired, err error) error {
 		if in.crash(w, a, node, moment) {
 			w.Control(string(Crash), node, func() {})
 		}
+	case Skew:
+		w.Control(string(Skew), node, func() { in.skew(w, a, node, moment) })
 	case Restart:
 		in.restartServer(w, a, w.Now(), moment)
 	case Failover:
@@ -222,6 +227,39 @@ func (in *Injector) failOver(w *sim.World, a *armed, at time.Duration, f Fired) 
 		in.note(w, a, Redis, f)
 		w.FailOverRedis(a.Lag)
 	})
+}
+
+// skew sets a node's clock wrong, by this fault alone if there was one before. Its timers run on as they are.
+func (in *Injector) skew(w *sim.World, a *armed, node string, f Fired) {
+	n := w.Find(node)
+	if n == nil {
+		return
+	}
+	a.hits++
+	in.right(w, node)
+	i := in.note(w, a, node, f)
+	in.wrong[node] = i
+	n.Skew(sim.Skew{Offset: a.By})
+	if a.For > 0 {
+		in.under++
+		w.At(w.Now()+a.For, "set clock", node, func() {
+			in.under--
+			if in.wrong[node] == i {
+				in.right(w, node)
+			}
+		})
+	}
+}
+
+// right sets a node's clock right, if it is wrong.
+func (in *Injector) right(w *sim.World, node string) {
+	i, wrong := in.wrong[node]
+	if !wrong {
+		return
+	}
+	delete(in.wrong, node)
+	in.fired[i].Until = w.Now()
+	w.Find(node).Skew(sim.Skew{})
 }
 
 // pause holds a node up, if it is up.

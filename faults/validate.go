@@ -80,6 +80,8 @@ func (f Fault) checkEffect(World) *Problem {
 		return &Problem{"do", fmt.Sprintf("%s strikes an operation", f.Do), "say which one with on, or let a node crash, pause or be partitioned"}
 	case f.For == 0 && (f.Do == Pause || f.Do == Late):
 		return &Problem{"do", string(f.Do) + " needs for", "say how long, such as for: 90s"}
+	case f.By == 0 && f.Do == Skew:
+		return &Problem{"do", "a skew needs by", "say how far the clock is ahead, such as by: 40m, or by: -5s"}
 	case f.Lag == 0 && f.Do == Failover:
 		return &Problem{"do", "a failover needs lag", "say how far the replica is behind, such as lag: 500ms"}
 	}
@@ -211,7 +213,8 @@ func (f Fault) checkBelongs(World) *Problem {
 		{"rate", f.Rate != 0, f.On != nil, "faults that are given by on"},
 		{"times", f.Times != 0, f.On != nil, "faults that are given by on"},
 		{"from", f.From != "", f.Do == Partition, "a partition"},
-		{"for", f.For != 0, slices.Contains([]Effect{Partition, Pause, Late, Restart}, f.Do), "a partition, a pause, a restart and what is late"},
+		{"for", f.For != 0, slices.Contains([]Effect{Partition, Pause, Skew, Late, Restart}, f.Do), "a partition, a pause, a skew, a restart and what is late"},
+		{"by", f.By != 0, f.Do == Skew, "a skew"},
 		{"lag", f.Lag != 0, f.Do == Failover, "a failover"},
 		{"restart_in", f.RestartIn != 0, f.Do == Crash, "a crash"},
 	} {

@@ -41,6 +41,7 @@ func TestValidFaults(t *testing.T) {
 		{At: 5 * time.Second, Do: Pause, Node: "scheduler-1", For: 90 * time.Second},
 		{At: 5 * time.Second, Do: Restart, Node: NATS},
 		{After: &Match{Job: 3, Phase: "publish"}, Do: Restart, Node: NATS, For: time.Minute},
+		{At: 5 * time.Second, Do: Skew, Node: "scheduler-1", By: -time.Hour},
 		{At: 5 * time.Second, Do: Failover, Node: Redis, Lag: time.Second},
 		{After: &Match{Job: 3, Phase: "publish"}, Do: Failover, Node: Redis, Lag: time.Second},
 	} {
@@ -56,8 +57,8 @@ func TestInvalidFaultsSayWhatWouldBeRight(t *testing.T) {
 	}{
 		{Fault{Do: FailBefore}, "do: the fault does not say where it strikes; give one of on, after, and at (later than 0s)"},
 		{Fault{On: on("publish"), At: time.Second, Do: FailBefore}, "do: the fault says more than once where it strikes; give exactly one of on, after and at"},
-		{Fault{On: on("publish")}, "do: the fault does not say what it does; do is one of fail-before, fail-after, hang, late, lose, crash, pause, partition, restart, failover"},
-		{Fault{On: on("publish"), Do: "fail-befor"}, `do: unknown fault "fail-befor"; do is one of fail-before, fail-after, hang, late, lose, crash, pause, partition, restart, failover (did you mean "fail-before"?)`},
+		{Fault{On: on("publish")}, "do: the fault does not say what it does; do is one of fail-before, fail-after, hang, late, lose, crash, pause, partition, skew, restart, failover"},
+		{Fault{On: on("publish"), Do: "fail-befor"}, `do: unknown fault "fail-befor"; do is one of fail-before, fail-after, hang, late, lose, crash, pause, partition, skew, restart, failover (did you mean "fail-before"?)`},
 		{Fault{On: on("publsh"), Do: Hang}, "on.phase: unknown phase \"publsh\"; `faultline list faults` names the phases (did you mean \"publish\"?)"},
 		{Fault{After: on("zebra"), Do: Crash, Node: Actor}, "after.phase: unknown phase \"zebra\"; `faultline list faults` names the phases"},
 		{Fault{On: &Match{Job: 3}, Do: Hang}, "on.phase: the phase is missing; say which operation, such as phase: publish"},
@@ -74,9 +75,11 @@ func TestInvalidFaultsSayWhatWouldBeRight(t *testing.T) {
 		{Fault{At: time.Second, Do: Restart}, "node: a restart is of a server; use node: nats"},
 		{Fault{At: time.Second, Do: Restart, Node: "worker-1"}, "node: a restart is of a server; use node: nats"},
 		{Fault{At: time.Second, Do: Failover, Node: NATS, Lag: time.Second}, "node: a failover is of a server; use node: redis"},
+		{Fault{At: time.Second, Do: Skew, Node: "worker-1"}, "do: a skew needs by; say how far the clock is ahead, such as by: 40m, or by: -5s"},
+		{Fault{At: time.Second, Do: Crash, Node: "worker-1", By: time.Second}, "by: by belongs to a skew; take it away"},
 		{Fault{At: time.Second, Do: Failover, Node: Redis}, "do: a failover needs lag; say how far the replica is behind, such as lag: 500ms"},
 		{Fault{On: on("publish"), Do: Failover, Node: Redis, Lag: time.Second}, "do: a failover comes after an operation, or at a time; replace on by after, or by at, such as at: 5s"},
-		{Fault{At: time.Second, Do: Failover, Node: Redis, Lag: time.Second, For: time.Second}, "for: for belongs to a partition, a pause, a restart and what is late; take it away"},
+		{Fault{At: time.Second, Do: Failover, Node: Redis, Lag: time.Second, For: time.Second}, "for: for belongs to a partition, a pause, a skew, a restart and what is late; take it away"},
 		{Fault{At: time.Second, Do: Restart, Node: NATS, Lag: time.Second}, "lag: lag belongs to a failover; take it away"},
 		{Fault{At: time.Second, Do: Pause, Node: "worker-1"}, "do: pause needs for; say how long, such as for: 90s"},
 		{Fault{On: on("publish"), Do: Late}, "do: late needs for; say how long, such as for: 90s"},
@@ -95,7 +98,7 @@ func TestInvalidFaultsSayWhatWouldBeRight(t *testing.T) {
 		{Fault{After: on("publish"), Do: Crash, Node: Actor, Rate: 0.5}, "rate: rate belongs to faults that are given by on; take it away"},
 		{Fault{After: on("publish"), Do: Crash, Node: Actor, Times: 2}, "times: times belongs to faults that are given by on; take it away"},
 		{Fault{On: on("publish"), Do: Hang, RestartIn: time.Second}, "restart_in: restart_in belongs to a crash; take it away"},
-		{Fault{On: on("publish"), Do: Hang, For: time.Second}, "for: for belongs to a partition, a pause, a restart and what is late; take it away"},
+		{Fault{On: on("publish"), Do: Hang, For: time.Second}, "for: for belongs to a partition, a pause, a skew, a restart and what is late; take it away"},
 		{Fault{At: time.Second, Do: Crash, Node: "worker-1", From: "heartbeats"}, "from: from belongs to a partition; take it away"},
 		{Fault{On: on("publish"), Do: Hang, Rate: 0.5, Times: 2}, "rate: rate already says how often; take occurrence and times away"},
 	} {
@@ -110,10 +113,10 @@ func TestEveryEffectIsDescribed(t *testing.T) {
 	for _, k := range Kinds() {
 		assert.NotEmpty(t, k.Says)
 		assert.Contains(t, k.Example, "do: "+string(k.Effect))
-		assert.Equal(t, slices.Contains([]Effect{Crash, Pause, Partition, Restart, Failover}, k.Effect), k.OnNode())
+		assert.Equal(t, slices.Contains([]Effect{Crash, Pause, Partition, Skew, Restart, Failover}, k.Effect), k.OnNode())
 		seen[k.Effect] = true
 	}
-	for _, e := range []Effect{FailBefore, FailAfter, Hang, Late, Lose, Crash, Pause, Partition, Restart, Failover} {
+	for _, e := range []Effect{FailBefore, FailAfter, Hang, Late, Lose, Crash, Pause, Partition, Skew, Restart, Failover} {
 		assert.True(t, seen[e], e)
 	}
 }

@@ -85,6 +85,11 @@ func (in *Injector) Heal(w *sim.World) {
 			}
 		}
 	}
+	for _, node := range slices.Sorted(maps.Keys(in.wrong)) {
+		if in.fired[in.wrong[node]].Fault.For == 0 {
+			w.Control("set clock", node, func() { in.right(w, node) })
+		}
+	}
 	for _, node := range slices.Sorted(maps.Keys(in.down)) {
 		if o := in.down[node]; !o.ends {
 			in.restart(w, node, o, w.Now())

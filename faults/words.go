@@ -20,6 +20,9 @@ func (f Fault) String() string {
 	if f.From != "" {
 		b.WriteString(" from " + f.From)
 	}
+	if f.By != 0 {
+		fmt.Fprintf(&b, " by %s", f.By)
+	}
 	switch {
 	case f.Do == Restart && f.For > 0:
 		fmt.Fprintf(&b, ", away for %s", f.For)

@@ -226,6 +226,7 @@ var noDispatchWithoutApproval = Invariant{
 
 var approvalNotExpired = Invariant{
 	Name:     "approval-not-expired",
+	timed:    true,
 	Says:     "A job for which the safety kernel requires an approval is scheduled only while that of its request is no older than approval_ttl.",
 	Kind:     Always,
 	Source:   "seed 003, section 1, approval flow: approved within 24 hours",
@@ -261,6 +262,7 @@ func (c *consent) approves(dispatch string) bool {
 
 var approvedJobGoesOn = Invariant{
 	Name:     "approved-job-goes-on",
+	timed:    true,
 	Says:     "A job whose request has been approved, and has not changed since, waits for its approval no longer, unless that has grown too old.",
 	Kind:     Eventually,
 	Source:   "seed 003, section 1, approval flow; section 3, pending replayer, for an approval whose request is lost",

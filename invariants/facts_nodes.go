@@ -43,6 +43,8 @@ func (f *facts) control(e *sim.Event) {
 		}
 	case "heal redis", "heal nats":
 		n.cut--
+	case "skew":
+		f.meet(nil, clockWrong)
 	case "failover":
 		f.meet(nil, dataLost)
 	case "stop": // nats-server: nobody reaches it until some time after its start

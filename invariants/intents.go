@@ -4,6 +4,7 @@ import "slices"
 
 var everyIntentIsPublished = Invariant{
 	Name:     "every-intent-is-published",
+	timed:    true,
 	Says:     "A DISPATCHED write is followed by a stored dispatch, unless it is rolled back, or its job is cancelled or fails before; that its dispatch times out is no excuse.",
 	Kind:     Eventually,
 	Source:   "seed 000, residual risk window: DISPATCHED to nobody",

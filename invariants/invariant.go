@@ -19,15 +19,17 @@ const (
 
 // Invariant is one thing that a run is judged by. [All] lists them.
 type Invariant struct {
-	Name    string   // kebab-case; stable, since plans name it
-	Says    string   // one sentence
-	Kind    Kind     //
-	Promise string   // the faults under which it is promised, in words: whatever the settings, or in a [Report] under those of the run
-	Source  string   // the paragraph of the documentation that it is from
-	Needs   []string // once one of these is violated for a job, or for the run, this one is no longer judged there
+	Name     string   // kebab-case; stable, since plans name it
+	Says     string   // one sentence
+	Kind     Kind     //
+	Promise  string   // the faults under which it is promised, in words: whatever the settings, or in a [Report] under those of the run
+	Source   string   // the paragraph of the documentation that it is from
+	OnDemand bool     // where the settings do not provide for it, nearly every run breaks it: it is then judged only if somebody asks for it
+	Needs    []string // once one of these is violated for a job, or for the run, this one is no longer judged there
 
 	releases class   // a job that met one of these is outside the promise
 	covered  []cover // settings under which some of those release nothing
+	timed    bool    // it goes by times that nodes' clocks have told: a wrong one releases it
 	survives bool    // not even a loss of what Redis held releases it
 	check    func(*facts, *tally) checker
 }
@@ -78,6 +80,9 @@ var all = sync.OnceValue(func() []Invariant {
 		inv := &all[i]
 		if inv.Kind == Sometimes {
 			continue
+		}
+		if inv.timed {
+			inv.releases |= clockWrong
 		}
 		inv.Promise = promise(inv.releases, inv.covered)
 		if !inv.survives {

@@ -86,6 +86,7 @@ var everyQuarantineIsAudited = Invariant{
 
 var blockedOutputEndsQuarantined = Invariant{
 	Name:     "blocked-output-ends-quarantined",
+	timed:    true,
 	Says:     "A job whose output the policy has blocked does not stay SUCCEEDED.",
 	Kind:     Eventually,
 	Source:   "seed 003, section 2, output decisions",
@@ -112,6 +113,7 @@ var blockedOutputEndsQuarantined = Invariant{
 
 var everyOutputIsScanned = Invariant{
 	Name:     "every-output-is-scanned",
+	timed:    true,
 	Says:     "The output of every SUCCEEDED job is scanned: the policy has answered about its content.",
 	Kind:     Eventually,
 	Source:   "seed 003, section 2, phase 2; hardened, a scan outlives the process that is to do it, and an answer that does not come",

@@ -4,6 +4,7 @@ import "time"
 
 var noDispatchToExpiredWorker = Invariant{
 	Name:   "no-dispatch-to-expired-worker",
+	timed:  true,
 	Says:   "No dispatch is published to a worker of which the replica that picked it had then last heard longer than the worker TTL ago: by a heartbeat, or at its start from the snapshot. Who publishes it, and when, is no matter.",
 	Kind:   Always,
 	Source: "seed 002, the stale detection rule; seed 003, section 11",
@@ -30,6 +31,7 @@ var noDispatchToExpiredWorker = Invariant{
 
 var snapshotRevivesNoWorker = Invariant{
 	Name:     "snapshot-revives-no-worker",
+	timed:    true,
 	Says:     "A replica that knows a worker from the snapshot only does not pick it once the worker was last heard of, by the snapshot's writer, longer than the worker TTL ago.",
 	Kind:     Always,
 	Source:   "seed 003, section 11, where lastSeen is the time of the start: an old snapshot revives the dead",
@@ -55,6 +57,7 @@ var snapshotRevivesNoWorker = Invariant{
 
 var noRetryForWantOfKnownWorkers = Invariant{
 	Name:     "no-retry-for-want-of-known-workers",
+	timed:    true,
 	Says:     "A replica sends no job back for want of a worker while the snapshot that it could read at its start has one that is alive and free.",
 	Kind:     Always,
 	Source:   "seed 003, section 11, warm start",
@@ -126,6 +129,7 @@ var dispatchesCountAsLoad = Invariant{
 	Name:     "dispatches-count-as-load",
 	Says:     "Of workers whose last heartbeats say the same load, a replica dispatches to one that it has given the fewest jobs since.",
 	Kind:     Always,
+	OnDemand: true,
 	Source:   "seed 003, section 5, least-loaded: heartbeats are 10 s old at times, and a burst within them goes to one worker",
 	releases: unprovided,
 	covered:  []cover{covers(unprovided, withCounting)},

@@ -4,6 +4,7 @@ import "time"
 
 var noCheckWhileCircuitOpen = Invariant{
 	Name:   "no-check-while-circuit-open",
+	timed:  true,
 	Says:   "A replica that last read of the shared counter that the circuit is open makes no call; with shared_probes it makes none in half-open that it has not counted there.",
 	Kind:   Always,
 	Source: "seed 003, section 6, behavior when circuit is open, and multi-replica state",
@@ -26,6 +27,7 @@ var noCheckWhileCircuitOpen = Invariant{
 
 var openCircuitStopsEveryReplica = Invariant{
 	Name:     "open-circuit-stops-every-replica",
+	timed:    true,
 	Says:     "Once as many calls in a row have failed as the budget allows, whoever's they were, no replica makes another before the circuit has been open for its time.",
 	Kind:     Always,
 	Source:   "seed 003, section 6: all replicas observe the open state simultaneously",
@@ -49,6 +51,7 @@ var openCircuitStopsEveryReplica = Invariant{
 
 var halfOpenProbesWithinLimit = Invariant{
 	Name:     "half-open-probes-within-limit",
+	timed:    true,
 	Says:     "In one half-open window at most circuit_half_open_max calls go out, of all replicas that share the counter together.",
 	Kind:     Always,
 	Source:   "seed 003, section 6: allow up to 3 probe requests",
@@ -72,6 +75,7 @@ var halfOpenProbesWithinLimit = Invariant{
 
 var halfOpenClosesOnSuccesses = Invariant{
 	Name:   "half-open-closes-on-successes",
+	timed:  true,
 	Says:   "A circuit that is half-open is closed only once circuit_close_after calls of that window have succeeded.",
 	Kind:   Always,
 	Source: "seed 003, section 6: close after 2 successes",
@@ -93,6 +97,7 @@ var halfOpenClosesOnSuccesses = Invariant{
 
 var replicaAloneKeepsItsBudget = Invariant{
 	Name:     "replica-alone-keeps-its-budget",
+	timed:    true,
 	Says:     "A replica that goes by its own counter makes no call while that says open, and no more probes in half-open than the limit.",
 	Kind:     Always,
 	Source:   "seed 003, section 6: if Redis is unavailable, each replica falls back to local-only circuit breaker tracking",
@@ -138,6 +143,7 @@ var circuitOpensOnFailuresAlone = Invariant{
 // A failure is counted within the time of one Redis operation, unless its process is paused or the write is late.
 var openCircuitEnds = Invariant{
 	Name:     "open-circuit-ends",
+	timed:    true,
 	Says:     "A circuit is found open only within circuit_open_for of a call that failed.",
 	Kind:     Always,
 	Source:   "seed 003, section 6: open for 30s",
@@ -159,6 +165,7 @@ var openCircuitEnds = Invariant{
 
 var closedCircuitLetsCallsThrough = Invariant{
 	Name:     "closed-circuit-lets-calls-through",
+	timed:    true,
 	Says:     "Who finds the circuit closed makes its call.",
 	Kind:     Always,
 	Source:   "seed 003, section 6: the circuit's states",

@@ -108,6 +108,7 @@ var noDispatchOfDeniedJob = Invariant{
 
 var throttledJobWaits = Invariant{
 	Name:   "throttled-job-waits",
+	timed:  true,
 	Says:   "The safety kernel is not asked again about a job that it throttles before throttle_delay has passed, unless somebody else has asked for the job too: a second request, or the replayer.",
 	Kind:   Always,
 	Source: "seed 003, section 7: safetyThrottleDelay",
@@ -129,6 +130,7 @@ var throttledJobWaits = Invariant{
 
 var throttledJobComesAgain = Invariant{
 	Name:     "throttled-job-comes-again",
+	timed:    true,
 	Says:     "While its request is left, the safety kernel is asked again about a job that it throttles once throttle_delay has passed; with busy_backoff within backoff_max, if that is longer.",
 	Kind:     Always,
 	Source:   "seed 003, section 7: safetyThrottleDelay",

@@ -259,6 +259,7 @@ var noReplayAgainstTriage = Invariant{
 
 var growthAlertTellsTheTruth = Invariant{
 	Name:   "growth-alert-tells-the-truth",
+	timed:  true,
 	Says:   "The growth alert is raised when more entries than replay.growth_alert have come within replay.growth_window, and not otherwise.",
 	Kind:   Always,
 	Source: "seed 004, next step 3: alert on the growth rate",
@@ -281,6 +282,7 @@ var growthAlertTellsTheTruth = Invariant{
 
 var autoReplayComesAbout = Invariant{
 	Name:     "auto-replay-comes-about",
+	timed:    true,
 	Says:     "Every dead letter that is replayed by itself is replayed, denied, found to be done, or exhausted in the end.",
 	Kind:     Eventually,
 	Source:   "seed 004, failure triage model: transient infrastructure",

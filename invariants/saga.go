@@ -136,6 +136,7 @@ var sagaLockReleasedByOwnerOrExpiry = Invariant{
 
 var everyCompensationAccountedFor = Invariant{
 	Name:     "every-compensation-accounted-for",
+	timed:    true,
 	Says:     "Once a saga is to be rolled back, each of its compensations is submitted, denied with an entry in the audit trail, or in the DLQ.",
 	Kind:     Eventually,
 	Source:   "seed 003, section 4: durable rollback for multi-step workflows",

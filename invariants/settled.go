@@ -9,6 +9,7 @@ import (
 
 var everyJobSettles = Invariant{
 	Name:     "every-job-settles",
+	timed:    true,
 	Says:     "Every job that has a record, or whose submission was stored, reaches a terminal state, unless it waits for an approval, or for a safety kernel that throttles it to the end.",
 	Kind:     Eventually,
 	Source:   "seed 003, section 1; seed 000, residual risk window, for what no reconciler closes yet",

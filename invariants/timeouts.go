@@ -34,6 +34,7 @@ func (j *job) pastDeadline() bool { return j.deadline != 0 && j.updated >= j.dea
 
 var timeoutOnlyWhenDue = Invariant{
 	Name:     "timeout-only-when-due",
+	timed:    true,
 	Says:     "The reconciler times out only a job that has been DISPATCHED or RUNNING for its timeout, or is past its deadline.",
 	Kind:     Always,
 	Source:   "seed 003, section 3, timeout detection and deadline expiration",
@@ -54,6 +55,7 @@ var timeoutOnlyWhenDue = Invariant{
 
 var noTimeoutWhileExecuting = Invariant{
 	Name:     "no-timeout-while-executing",
+	timed:    true,
 	Says:     "No job is timed out as DISPATCHED that a worker is executing.",
 	Kind:     Always,
 	Source:   "seed 000, residual risk window; seed 003, section 3: a RUNNING write that failed is no reason to time out",

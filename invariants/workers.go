@@ -190,7 +190,7 @@ type candidate struct {
 // candidates returns the workers that the step's replica has to choose from, now that it picks, if the events
 // tell them for sure and all are of one pool.
 func (f *facts) candidates(s *step) (list []candidate) {
-	if s.job.wish.particular() || f.run&paused != 0 {
+	if s.job.wish.particular() || f.run&(paused|clockWrong) != 0 {
 		return nil
 	}
 	pool := ""

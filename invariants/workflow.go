@@ -50,6 +50,7 @@ var stepsInOrder = Invariant{
 
 var noDelayFiresEarly = Invariant{
 	Name:   "no-delay-fires-early",
+	timed:  true,
 	Says:   "The job of a step with a delay, or of a step that is tried again, is not submitted before its time.",
 	Kind:   Always,
 	Source: "seed 003, section 8: delay_sec, delay_until and retry backoff",
@@ -76,6 +77,7 @@ const (
 
 var delayFiresOnTime = Invariant{
 	Name:     "delay-fires-on-time",
+	timed:    true,
 	Says:     "A delay that is long enough to be kept in Redis is over within three polls and a few seconds of its time, whoever has died meanwhile.",
 	Kind:     Always,
 	Source:   "seed 003, section 8: durable workflow delay timers, and their background poller",
@@ -192,6 +194,7 @@ var runWrittenByLockHolder = Invariant{
 
 var everyRunSettles = Invariant{
 	Name:     "every-run-settles",
+	timed:    true,
 	Says:     "A run that was stored is over in the end, unless a job of it is not, or it still waits for a time to come.",
 	Kind:     Eventually,
 	Source:   "seed 003, section 8: the reconciler provides eventual recovery for delay steps via NextAttemptAt checks",

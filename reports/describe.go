@@ -106,6 +106,7 @@ var controls = map[string]string{
 	"crash": "crashes", "restart": "restarts", "partition": "is cut off", "heal": "is whole again",
 	"partition redis": "is cut off from Redis", "heal redis": "reaches Redis again", "partition nats": "is cut off from NATS", "heal nats": "reaches NATS again",
 	"pause": "stands still", "resume": "goes on", "stop": "stops", "start": "starts again", "reconnect": "connects to NATS again",
+	"skew": "has its clock go wrong", "set clock": "has its clock set right",
 	"failover": "fails over, and loses its last writes",
 }
 

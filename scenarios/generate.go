@@ -99,6 +99,7 @@ func (d *drawer) finish() {
 		d.p.Seed = uint64(seed)
 	}
 	d.failover()
+	d.skew()
 	if !d.fixed["then.settle_within"] {
 		d.p.Then.SettleWithin = max(d.p.Then.SettleWithin, d.p.patience())
 	}

@@ -54,6 +54,9 @@ func (r *run) judged(res *Result) {
 			Exercised: o.Exercised, Status: StatusHeld,
 		}
 		expected := slices.Contains(r.plan.Expect.Violates, row.Name)
+		if o.OnDemand && o.Unprovided && !expected {
+			o.Exercised, o.Violations, row.Exercised = 0, nil, 0
+		}
 		switch {
 		case row.Kind == "sometimes" && o.Exercised > 0:
 			row.Status = StatusReached

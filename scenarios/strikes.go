@@ -12,11 +12,11 @@ import (
 // faultsMax is how many faults a plan draws; what leads to one of them may come on top.
 const faultsMax = 6
 
-// faults draws faults of a random subset of the effects there are, but for a failover.
+// faults draws faults of a random subset of the effects there are, but for a failover and a skew.
 func (d *drawer) faults() {
 	var swarm []faults.Kind
 	for _, k := range faults.Kinds() {
-		if k.Effect != faults.Failover && d.oneIn(2, string(k.Effect)) {
+		if k.Effect != faults.Failover && k.Effect != faults.Skew && d.oneIn(2, string(k.Effect)) {
 			swarm = append(swarm, k)
 		}
 	}
@@ -55,6 +55,9 @@ func (d *drawer) strike(k faults.Kind) {
 	switch k.Effect {
 	case faults.Crash:
 		f.RestartIn = d.pause("restart in", 50*time.Millisecond, time.Second, 10*time.Second, time.Minute, 11*time.Minute)
+	case faults.Skew:
+		f.By = from(d, "by", time.Second, -time.Second, time.Minute, -time.Minute, time.Hour, -time.Hour)
+		f.For = d.pause("for", time.Second, 10*time.Second, time.Minute, 11*time.Minute)
 	case faults.Pause, faults.Late:
 		f.For = from(d, "for", 10*time.Second, time.Second, 70*time.Second, 5*time.Minute)
 	}
@@ -74,6 +77,18 @@ func (d *drawer) failover() {
 		f.After = d.match(d.phase(func(faults.Place) bool { return true }))
 	}
 	d.add(f)
+}
+
+// skew draws a wrong clock into a few plans: what goes by times is not promised then.
+func (d *drawer) skew() {
+	if len(d.p.Expect.Violates) > 0 || !d.oneIn(16, "skew") {
+		return
+	}
+	for _, k := range faults.Kinds() {
+		if k.Effect == faults.Skew {
+			d.strike(k)
+		}
+	}
 }
 
 // add appends a fault, unless it would strike what one before it strikes already.

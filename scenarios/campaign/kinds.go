@@ -72,14 +72,14 @@ func FaultKinds() []string {
 			case k.Strikes(p):
 				list = append(list, string(k.Effect)+" "+p.Name)
 			case p.Place == faults.PlaceNone:
-			case k.Effect == faults.Crash, k.Effect == faults.Pause:
+			case k.Effect == faults.Crash, k.Effect == faults.Pause, k.Effect == faults.Skew:
 				list = append(list, after(k.Effect, p.Name))
 			case k.Server != "":
 				list = append(list, ofServer(k.Effect, k.Server)+" after "+p.Name)
 			}
 		}
 		switch k.Effect {
-		case faults.Crash, faults.Pause:
+		case faults.Crash, faults.Pause, faults.Skew:
 			for _, role := range roles {
 				list = append(list, ofBystander(k.Effect, role), atTime(k.Effect, role))
 			}
