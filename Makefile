@@ -55,8 +55,8 @@ test: ## vet the code and run all tests
 # go test does not show what a test says that leaves itself out.
 define LEFT_OUT
 command -v redis-server >/dev/null || { printf '%s\n' '' \
-  'LEFT OUT: TestRealServers, in which schedulers are killed over the real Redis and nats-server.' \
-  'It wants redis-server, which is not installed (Debian, Ubuntu: apt-get install redis-server;' \
+  'LEFT OUT: the tests of the real Redis, in one of which schedulers are killed.' \
+  'They want redis-server, which is not installed (Debian, Ubuntu: apt-get install redis-server;' \
   'macOS: brew install redis). Install it and run make test again.'; } >&2
 endef
 

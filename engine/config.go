@@ -90,6 +90,9 @@ func (c Config) validate() error {
 	if c.Settings.Output.Enabled && c.Output == nil {
 		errs = append(errs, errors.New("output.enabled is set, but there is no Output: pass a connection to the output policy, or turn it off"))
 	}
+	if least := c.Settings.MaxAgeMin(); c.Streams.MaxAge > 0 && c.Streams.MaxAge < least {
+		errs = append(errs, fmt.Errorf("Streams.MaxAge is %v, and with epochs a dispatch has to stay in its stream for as long as it may be repeated: make it at least %v, or 0 for ever", c.Streams.MaxAge, least))
+	}
 	errs = append(errs, checkRedis(c.Redis), c.Settings.Validate())
 	return errors.Join(errs...)
 }
@@ -99,7 +102,7 @@ func checkRedis(client redis.UniversalClient) error {
 	case nil:
 		return errors.New("no Redis client: make one with redis.NewClient")
 	case *redis.ClusterClient, *redis.Ring:
-		return fmt.Errorf("the Redis client is a %T, which keeps job:<id> and job:index:<STATE> in different slots, where no MULTI spans them: use one Redis, or redis.NewFailoverClient", client)
+		return fmt.Errorf("the Redis client is a %T, which keeps job:<id> and job:index:<STATE> in different slots, where no MULTI spans them: use one Redis, or a primary that Sentinels name, with redis.NewFailoverClient", client)
 	}
 	return nil
 }

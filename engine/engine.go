@@ -148,6 +148,7 @@ func (e *Engine) run(ctx context.Context) error {
 		return fmt.Errorf("engine: %w", err)
 	}
 	e.jobs.Store(&jobs)
+	e.warnOfAge(ctx, jobs)
 	beats, err := e.nats.Subscribe(bus.SubjectHeartbeat, e.onHeartbeat)
 	if err != nil {
 		return fmt.Errorf("engine: subscribe to %s: %w", bus.SubjectHeartbeat, err)
@@ -217,6 +218,7 @@ func (e *Engine) consumer(ctx context.Context, name, subject string, handle func
 		Terminate: e.recordPoison,
 		TermFirst: e.settings.TerminateOrder == TermFirst,
 		Guard:     e.guard,
+		GivenUp:   e.metrics.MessagesGivenUp.WithLabelValues(name).Inc,
 	}, nil
 }
 

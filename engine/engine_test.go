@@ -343,6 +343,28 @@ func TestEnsureStreamsThatAreToBeCreated(t *testing.T) {
 	assert.Equal(t, jetstream.FileStorage, s.CachedInfo().Config.Storage)
 }
 
+// Without epochs nothing depends on what the stream still holds; of an operator's stream it is said.
+func TestStreamsThatForget(t *testing.T) {
+	h := newHarness(t)
+	h.config.Registerer, h.config.Streams.MaxAge = nil, time.Second
+	_, err := New(h.config)
+	require.NoError(t, err)
+	h.config.Settings, h.config.Streams.MaxAge = Hardened(), Hardened().MaxAgeMin()
+	_, err = New(h.config)
+	require.NoError(t, err)
+
+	h = newHardened(t)
+	s, err := h.js.Stream(t.Context(), bus.StreamJobs)
+	require.NoError(t, err)
+	cfg := s.CachedInfo().Config
+	cfg.MaxAge, cfg.Duplicates = time.Minute, time.Minute
+	_, err = h.js.UpdateStream(t.Context(), cfg)
+	require.NoError(t, err)
+	stop := h.run()
+	h.logs.await("the stream forgets dispatches")
+	require.NoError(t, stop())
+}
+
 func TestASubjectIsCovered(t *testing.T) {
 	for _, c := range []struct {
 		subject, other string
@@ -368,6 +390,13 @@ func TestNewSaysEverythingThatIsWrong(t *testing.T) {
 		"settings: max_dispatch_retries is 0; it must be from 1 to 1000": func(c *Config) { c.Settings.MaxDispatchRetries = 0 },
 		`settings: dispatch_order is "inbox"; it must be one of state-first, publish-first, outbox`: func(c *Config) {
 			c.Settings.DispatchOrder = "inbox"
+		},
+		"Streams.MaxAge is 7m29s, and with epochs a dispatch has to stay in its stream for as long as it may be repeated: make it at least 7m30s": func(c *Config) {
+			c.Settings, c.Streams.MaxAge = Hardened(), 7*time.Minute+29*time.Second
+		},
+		"at least 11m30s, or 0 for ever": func(c *Config) {
+			c.Settings, c.Streams.MaxAge = Hardened(), 10*time.Minute
+			c.Settings.TopicTimeouts = "job.fast=20s,job.slow=9m"
 		},
 		"backoff_base is 1m0s, longer than backoff_max, 30s":                 func(c *Config) { c.Settings.BackoffBase = 60e9 },
 		"settings: job_lock_ttl is -1ns; it must be from 10ms to 24h":        func(c *Config) { c.Settings.JobLockTTL = -1 },

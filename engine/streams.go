@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"log/slog"
 	"slices"
 	"strings"
 	"time"
@@ -18,6 +19,30 @@ type StreamOptions struct {
 	Storage  jetstream.StorageType // the zero value is file storage
 	Replicas int                   // of each message; 0 is 1
 	MaxAge   time.Duration         // messages older than this go; 0 keeps them
+}
+
+// MaxAgeMin is the least StreamOptions.MaxAge but 0; 0 is no bound. An epoch's one place in the stream is kept by
+// the message in it, so that has to outlast every repetition of its publish: as long as its job may stay
+// DISPATCHED, the three polls that a tick may take to come (see UntilExpiry), and the lock that a holder
+// may have then. What is paused for longer is beyond any age.
+func (s Settings) MaxAgeMin() time.Duration {
+	if !s.Epochs {
+		return 0
+	}
+	longest := s.DispatchTimeout
+	topics, _ := s.TopicTimeouts.Parse() // Validate says what is wrong
+	for _, d := range topics {
+		longest = max(longest, d)
+	}
+	return longest + 3*s.PollInterval + s.JobLockTTL
+}
+
+// warnOfAge says that a stream of dispatches which its operator has made keeps less than epochs need.
+func (e *Engine) warnOfAge(ctx context.Context, jobs jetstream.Stream) {
+	if age, least := jobs.CachedInfo().Config.MaxAge, e.settings.MaxAgeMin(); age > 0 && age < least {
+		e.log.LogAttrs(ctx, slog.LevelWarn, "the stream forgets dispatches that may come again; raise its max_age, or set it to 0",
+			slog.String("stream", bus.StreamJobs), slog.Duration("max_age", age), slog.Duration("at_least", least))
+	}
 }
 
 // EnsureStreams creates CORDUM_SYS and CORDUM_JOBS with the given options. Of a stream that exists

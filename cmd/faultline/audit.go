@@ -71,7 +71,7 @@ func (f *auditFlags) run(ctx context.Context, stdout, stderr io.Writer) error {
 	}
 	ctx, stop := interruptible(ctx, func() {})
 	defer stop()
-	c, err := f.connect(ctx, "faultline audit")
+	c, err := f.connect(ctx, "faultline audit", reads)
 	if err != nil && !errors.Is(err, errNoStream) {
 		return err
 	}

@@ -31,7 +31,7 @@ func (f *serverFlags) reach(ctx context.Context, name string) (_ context.Context
 		return nil, nil, nil, err
 	}
 	ctx, end := interruptible(ctx, func() {})
-	if c, err = f.connect(ctx, name); err != nil {
+	if c, err = f.connect(ctx, name, writes); err != nil {
 		end()
 		return nil, nil, nil, err
 	}
@@ -43,7 +43,7 @@ func (f *serverFlags) reach(ctx context.Context, name string) (_ context.Context
 func (f *serverFlags) reachRedis(ctx context.Context) (_ context.Context, client *redis.Client, stop func(), err error) {
 	f.orEmbedded()
 	ctx, end := interruptible(ctx, func() {})
-	if client, err = f.openRedis(ctx, slog.New(slog.DiscardHandler)); err != nil {
+	if client, err = f.openRedis(ctx, slog.New(slog.DiscardHandler), reads); err != nil {
 		end()
 		return nil, nil, nil, err
 	}
@@ -62,9 +62,9 @@ func whoever(by string) string {
 }
 
 // connect reaches both servers, and makes sure that a scheduler has made its streams.
-func (f *serverFlags) connect(ctx context.Context, name string) (*clients, error) {
+func (f *serverFlags) connect(ctx context.Context, name string, to access) (*clients, error) {
 	log := slog.New(slog.DiscardHandler) // what goes wrong, calls say
-	redis, err := f.openRedis(ctx, log)
+	redis, err := f.openRedis(ctx, log, to)
 	if err != nil {
 		return nil, err
 	}

@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"io"
 	"net"
 	"net/http"
 	"sync"
@@ -22,7 +23,7 @@ const healthWithin = time.Second
 // well is what is said of a part that does its work.
 const well = "ok"
 
-// health answers /healthz: does the engine run, and can it reach its servers?
+// health answers /healthz, which is about readiness: does the engine run, and can it work with its servers?
 type health struct {
 	id    string
 	redis *redis.Client
@@ -59,7 +60,7 @@ func (h *health) check(ctx context.Context) checked {
 	defer cancel()
 	c := checked{Status: "failing", Scheduler: h.id}
 	var all sync.WaitGroup
-	all.Go(func() { c.Redis = said(h.redis.Ping(ctx).Err()) })
+	all.Go(func() { c.Redis = said(askRedis(ctx, h.redis, writes)) })
 	all.Go(func() {
 		if c.NATS = notConnected; h.nats.IsConnected() { // else it would wait in vain
 			_, err := h.js.AccountInfo(ctx)
@@ -103,7 +104,7 @@ func (h *health) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 // listenNone is the --listen that opens no port.
 const listenNone = "none"
 
-// serve answers /metrics and /healthz at addr until the function that it returns is called. The
+// serve answers /metrics, /healthz and /livez at addr until the function that it returns is called. The
 // address that it returns is the one that it listens on, "" for listenNone.
 func serve(addr string, h *health, metrics prometheus.Gatherer) (at string, stop func(), err error) {
 	if addr == listenNone {
@@ -116,6 +117,8 @@ func serve(addr string, h *health, metrics prometheus.Gatherer) (at string, stop
 	mux := http.NewServeMux()
 	mux.Handle("GET /metrics", promhttp.HandlerFor(metrics, promhttp.HandlerOpts{}))
 	mux.Handle("GET /healthz", h)
+	// Liveness is not the servers' to decide: a scheduler outlives their outages, and a new one would not help.
+	mux.HandleFunc("GET /livez", func(w http.ResponseWriter, _ *http.Request) { _, _ = io.WriteString(w, well+"\n") })
 	srv := &http.Server{Handler: mux, ReadHeaderTimeout: 5 * time.Second}
 	go func() { _ = srv.Serve(l) }() // until stop
 	return l.Addr().String(), func() {

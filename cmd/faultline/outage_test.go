@@ -12,7 +12,6 @@ import (
 	"github.com/alicebob/miniredis/v2"
 	"github.com/nats-io/nats-server/v2/server"
 	"github.com/nats-io/nats.go"
-	"github.com/redis/go-redis/v9"
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
@@ -181,9 +180,9 @@ func TestAWorkerBeforeItsScheduler(t *testing.T) {
 // Redis is asked again when it did not answer, and not when it did.
 func TestNoAnswer(t *testing.T) {
 	server := miniredis.RunT(t)
-	opt, err := redisOptions("redis://" + server.Addr() + "/0")
+	opt, err := (&serverFlags{redisURL: "redis://" + server.Addr() + "/0"}).redisOptions()
 	require.NoError(t, err)
-	c := redis.NewClient(opt)
+	c := opt.client(slog.New(slog.DiscardHandler))
 	defer func() { assert.NoError(t, c.Close()) }()
 	runs := runsIn(c)
 	read := func() error {

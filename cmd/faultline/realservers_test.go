@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"encoding/json"
 	"fmt"
+	"net"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -11,7 +12,6 @@ import (
 	"testing"
 	"time"
 
-	"github.com/redis/go-redis/v9"
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 )
@@ -22,7 +22,17 @@ const requireRedis = "FAULTLINE_REQUIRE_REDIS"
 
 // startRedis starts the redis-server that is installed on this machine, on loopback, and returns its
 // URL.
-func startRedis(t *testing.T) string {
+func startRedis(t *testing.T, more ...string) string {
+	t.Helper()
+	addr, _ := startRedisAt(t, func(port string) []string {
+		return append([]string{"--bind", "127.0.0.1", "--port", port, "--save", "", "--appendonly", "no", "--repl-diskless-sync-delay", "0", "--dir", t.TempDir()}, more...)
+	})
+	return "redis://" + addr + "/0"
+}
+
+// startRedisAt starts a redis-server with the arguments for a port, and returns its address and the function that
+// kills it.
+func startRedisAt(t *testing.T, args func(port string) []string) (addr string, kill func()) {
 	t.Helper()
 	program, err := exec.LookPath("redis-server")
 	if err != nil {
@@ -35,36 +45,36 @@ func startRedis(t *testing.T) string {
 	for range 10 { // another process may take the port between
 		addr := freeAddr(t)
 		_, port := splitAddr(addr)
-		cmd := exec.Command(program, "--bind", "127.0.0.1", "--port", strconv.Itoa(port), "--save", "", "--appendonly", "no", "--dir", t.TempDir())
+		cmd := exec.Command(program, args(strconv.Itoa(port))...)
 		require.NoError(t, cmd.Start())
 		ended := make(chan struct{})
 		go func() {
 			_ = cmd.Wait()
 			close(ended)
 		}()
-		if answers(t, addr, ended) {
-			t.Cleanup(func() {
+		if answers(addr, ended) {
+			kill := func() {
 				_ = cmd.Process.Kill()
 				<-ended
-			})
-			return "redis://" + addr + "/0"
+			}
+			t.Cleanup(kill)
+			return addr, kill
 		}
 	}
 	t.Fatal("redis-server does not start")
-	return ""
+	return "", nil
 }
 
-// answers says whether the Redis at addr, which runs until ended, answers; and that it is this one.
-func answers(t *testing.T, addr string, ended <-chan struct{}) bool {
-	client := redis.NewClient(&redis.Options{Addr: addr})
-	defer func() { _ = client.Close() }()
+// answers says whether the Redis at addr, which runs until ended, takes connections; and that it is this one.
+func answers(addr string, ended <-chan struct{}) bool {
 	for end := time.Now().Add(generous); time.Now().Before(end); time.Sleep(10 * time.Millisecond) {
 		select {
 		case <-ended:
 			return false
 		default:
 		}
-		if client.Ping(t.Context()).Err() == nil {
+		if c, err := net.Dial("tcp", addr); err == nil {
+			_ = c.Close()
 			return true
 		}
 	}

@@ -167,15 +167,24 @@ func kernelCredentials() (creds grpctls.TransportCredentials, how string, err er
 	case ca == "":
 		return grpctls.NewTLS(&tls.Config{MinVersion: tls.VersionTLS12}), "with TLS, trusting the system's authorities", nil
 	}
-	pem, err := os.ReadFile(ca)
+	pool, err := readAuthority(envKernelCA, ca)
 	if err != nil {
-		return nil, "", fail(exitUsage, "%s is %s: %v; name a file that can be read", envKernelCA, ca, scenarios.FileReason(err))
+		return nil, "", err
+	}
+	return grpctls.NewTLS(&tls.Config{RootCAs: pool, MinVersion: tls.VersionTLS12}), "with TLS, trusting " + ca, nil
+}
+
+// readAuthority reads the certificate of an authority, which said names the file of.
+func readAuthority(said, path string) (*x509.CertPool, error) {
+	pem, err := os.ReadFile(path)
+	if err != nil {
+		return nil, fail(exitUsage, "%s is %s: %v; name a file that can be read", said, path, scenarios.FileReason(err))
 	}
 	pool := x509.NewCertPool()
 	if !pool.AppendCertsFromPEM(pem) {
-		return nil, "", fail(exitUsage, "%s is %s, which holds no certificate in PEM; name the authority's", envKernelCA, ca)
+		return nil, fail(exitUsage, "%s is %s, which holds no certificate in PEM; name the authority's", said, path)
 	}
-	return grpctls.NewTLS(&tls.Config{RootCAs: pool, MinVersion: tls.VersionTLS12}), "with TLS, trusting " + ca, nil
+	return pool, nil
 }
 
 // envBool reads a variable that is true or false; "" is false.

@@ -48,11 +48,17 @@ that it is given. What is not given it brings along: a nats-server whose streams
 are in a temporary folder (or in --data), and miniredis, which keeps nothing.
 ` + "`faultline worker`, `faultline submit` and `faultline workflow`" + ` find those by themselves.
 
-A Redis that does not answer ends the start, since an address is soon wrong; a
-NATS that does not answer is waited for. Later on, a lost connection comes back;
-what could not be done meanwhile is done later. It answers /metrics, for
-Prometheus, and /healthz, which is 200 only while the engine runs and both
-servers answer; what it says of a safety kernel is for the reader alone.
+A Redis that does not answer ends the start, since an address is soon wrong; so
+does a replica or a node of a cluster, which cannot be worked with. A NATS that
+does not answer is waited for. Later on, a lost connection comes back; what could
+not be done meanwhile is done later. Redis behind Sentinels is named by them:
+redis://HOST:26379/0?master_name=NAME&addr=HOST2:26379, with the user and password
+of Redis, if any, as &username=USER&password=PASSWORD.
+
+It answers /metrics, for Prometheus; /healthz, for readiness, which is 200 only
+while the engine runs and both servers can be worked with (what it says of a
+safety kernel is for the reader alone); and /livez, for liveness, which is 200
+while the process runs: it outlives its servers, and a restart helps none.
 
 With --safety-kernel it asks that about every job, over gRPC: with TLS, trusting
 the authority in $SAFETY_KERNEL_TLS_CA or else the system's, or in plaintext with
@@ -67,6 +73,7 @@ Exit codes: 0 stopped, 2 usage, or a server that cannot be used, 130 ended by a
 second signal.`,
 		Example: `  faultline scheduler
   faultline scheduler --redis redis://redis:6379/0 --nats nats://nats:4222
+  faultline scheduler --redis rediss://:PASSWORD@redis:6379/0 --nats tls://nats:4222 --nats-creds nats.creds --tls-ca ca.crt
   faultline scheduler --set engine.poll_interval=5s --set engine.dispatch_timeout=30s
   SAFETY_KERNEL_TLS_CA=ca.crt faultline scheduler --safety-kernel kernel:9443
   faultline scheduler --topic job.default=default --topic job.gpu=gpu-a,gpu-b`,
@@ -77,16 +84,17 @@ second signal.`,
 	}
 	f.addRedis(cmd, "one in this process")
 	f.addNATS(cmd, "one in this process")
+	f.addSecurity(cmd)
 	cmd.Flags().StringVar(&f.id, "id", "", "the replica's `NAME`, in logs and locks (default the host's name)")
 	f.engineFlags.add(cmd, "settings")
 	f.safetyFlags.add(cmd)
 	cmd.Flags().StringArrayVar(&f.topics, "topic", nil, "the pools that serve a topic, `TOPIC=POOL,...`; repeatable (default job.default=default)")
-	cmd.Flags().StringVar(&f.listen, "listen", "127.0.0.1:2112", "where /metrics and /healthz are, `ADDR`; none opens no port")
+	cmd.Flags().StringVar(&f.listen, "listen", "127.0.0.1:2112", "where /metrics, /healthz and /livez are, `ADDR`; none opens no port")
 	cmd.Flags().StringVar(&f.embeddedRedis, "embedded-redis", embeddedRedisAddr, "where this process's own Redis listens, `ADDR`")
 	cmd.Flags().StringVar(&f.embeddedNATS, "embedded-nats", embeddedNATSAddr, "where this process's own NATS listens, `ADDR`")
 	cmd.Flags().StringVar(&f.data, "data", "", "where this process's own NATS keeps its streams, `DIR`; needs --redis (default a temporary folder)")
 	cmd.Flags().IntVar(&f.replicas, "replicas", 1, "how many servers of a NATS cluster keep each message, `N`; of streams that this creates, as the next")
-	cmd.Flags().DurationVar(&f.maxAge, "max-age", 0, "how long the streams keep a message, `DURATION`; 0 is for ever")
+	cmd.Flags().DurationVar(&f.maxAge, "max-age", 0, "how long the streams keep a message, `DURATION`, no less than engine.epochs needs; 0 is for ever")
 	cmd.Flags().BoolVar(&f.workflows, "workflows", true, "take on the runs that faultline workflow start starts")
 	cmd.Flags().StringVar(&f.dlqPolicy, "dlq-policy", "", "triage dead letters by this policy, `FILE`, and replay those that may be")
 	f.logFlags.add(cmd)
@@ -133,7 +141,7 @@ func (f *schedulerFlags) run(ctx context.Context, stdout, stderr io.Writer) erro
 	if err != nil {
 		return err
 	}
-	if err := f.check(); err != nil {
+	if err := f.check(settings); err != nil {
 		return err
 	}
 	own, err := f.startEmbedded(f.embeddedRedis, f.embeddedNATS, f.data)
@@ -146,7 +154,7 @@ func (f *schedulerFlags) run(ctx context.Context, stdout, stderr io.Writer) erro
 	ctx, lost := context.WithCancelCause(ctx)
 	defer lost(nil)
 
-	client, err := f.openRedis(ctx, log)
+	client, err := f.openRedis(ctx, log, writes)
 	switch {
 	case ctx.Err() != nil: // told to stop before it ran
 		return nil
@@ -202,7 +210,7 @@ func (f *schedulerFlags) run(ctx context.Context, stdout, stderr io.Writer) erro
 }
 
 // check refuses what can be refused before anything is started, and fills in the rest.
-func (f *schedulerFlags) check() error {
+func (f *schedulerFlags) check(settings engine.Settings) error {
 	f.fromEnv()
 	if f.id == "" {
 		f.id = hostName()
@@ -210,15 +218,8 @@ func (f *schedulerFlags) check() error {
 	if err := checkName(f.id); err != nil {
 		return err
 	}
-	if f.redisURL != "" {
-		if _, err := redisOptions(f.redisURL); err != nil {
-			return err
-		}
-	}
-	if f.natsURL != "" {
-		if err := checkNATS(f.natsURL); err != nil {
-			return err
-		}
+	if err := f.checkURLs(); err != nil {
+		return err
 	}
 	switch {
 	case f.data != "" && f.natsURL != "":
@@ -233,6 +234,9 @@ func (f *schedulerFlags) check() error {
 		return fail(exitUsage, "--replicas is %d, but a NATS of this process's own is one server; give --nats, or leave --replicas out", f.replicas)
 	case f.maxAge != 0 && f.maxAge < 100*time.Millisecond:
 		return fail(exitUsage, "--max-age is %s; it must be 0 or from 100ms on", f.maxAge)
+	}
+	if least := settings.MaxAgeMin(); f.maxAge != 0 && f.maxAge < least {
+		return fail(exitUsage, "--max-age is %s, and engine.epochs needs each dispatch in its stream for as long as it may be repeated: engine.dispatch_timeout (or the longest of engine.topic_timeouts), three times engine.poll_interval, and engine.job_lock_ttl; give %s or more, or 0 for ever", f.maxAge, least)
 	}
 	if f.listen != listenNone {
 		if err := checkAddr("--listen", f.listen); err != nil {

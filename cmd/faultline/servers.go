@@ -2,6 +2,8 @@ package main
 
 import (
 	"context"
+	"crypto/tls"
+	"crypto/x509"
 	"errors"
 	"fmt"
 	"io"
@@ -16,8 +18,8 @@ import (
 
 	"github.com/nats-io/nats.go"
 	"github.com/nats-io/nats.go/jetstream"
+	"github.com/nats-io/nkeys"
 	"github.com/redis/go-redis/v9"
-	"github.com/redis/go-redis/v9/maintnotifications"
 	"github.com/spf13/cobra"
 
 	"github.com/faultline-sim/faultline/scenarios"
@@ -39,26 +41,34 @@ const (
 // answerWithin is how long a command waits for a server's first answer.
 const answerWithin = 5 * time.Second
 
-// serverFlags say where Redis and NATS are.
+// serverFlags say where Redis and NATS are, and how they are spoken to.
 type serverFlags struct {
-	redisURL string
-	natsURL  string
+	redisURL  string
+	natsURL   string
+	natsCreds string
+	tlsCA     string
 }
 
 func (f *serverFlags) addRedis(cmd *cobra.Command, otherwise string) {
-	cmd.Flags().StringVar(&f.redisURL, "redis", "", "Redis, a `URL` such as redis://HOST:6379/0 (default $"+envRedis+", or "+otherwise+")")
+	cmd.Flags().StringVar(&f.redisURL, "redis", "", "Redis, a `URL` such as redis://HOST:6379/0, rediss:// with TLS, or redis://SENTINEL:26379/0?"+masterName+"=NAME (default $"+envRedis+", or "+otherwise+")")
 	_ = cmd.RegisterFlagCompletionFunc("redis", cobra.NoFileCompletions)
 }
 
 func (f *serverFlags) addNATS(cmd *cobra.Command, otherwise string) {
-	cmd.Flags().StringVar(&f.natsURL, "nats", "", "NATS with JetStream, a `URL` such as nats://HOST:4222 (default $"+envNATS+", or "+otherwise+")")
+	cmd.Flags().StringVar(&f.natsURL, "nats", "", "NATS with JetStream, a `URL` such as nats://HOST:4222, or tls:// with TLS (default $"+envNATS+", or "+otherwise+")")
 	_ = cmd.RegisterFlagCompletionFunc("nats", cobra.NoFileCompletions)
+}
+
+func (f *serverFlags) addSecurity(cmd *cobra.Command) {
+	cmd.Flags().StringVar(&f.natsCreds, "nats-creds", "", "the credentials of a NATS user, a `FILE` of JWT and seed")
+	cmd.Flags().StringVar(&f.tlsCA, "tls-ca", "", "trust this authority's certificate in PEM for Redis and NATS, a `FILE` (default the system's authorities)")
 }
 
 // addClient is for a client of servers that run already.
 func (f *serverFlags) addClient(cmd *cobra.Command) {
 	f.addRedis(cmd, "redis://"+embeddedRedisAddr+"/0")
 	f.addNATS(cmd, "nats://"+embeddedNATSAddr)
+	f.addSecurity(cmd)
 }
 
 // addReader is for a client that only reads Redis. It takes --nats as the others do, so that one line of flags
@@ -66,6 +76,7 @@ func (f *serverFlags) addClient(cmd *cobra.Command) {
 func (f *serverFlags) addReader(cmd *cobra.Command) {
 	f.addClient(cmd)
 	_ = cmd.Flags().MarkHidden("nats")
+	_ = cmd.Flags().MarkHidden("nats-creds")
 }
 
 // fromEnv fills what no flag gives.
@@ -90,72 +101,74 @@ func (f *serverFlags) orEmbedded() {
 	}
 }
 
-// credentials are what a URL holds before its host.
-var credentials = regexp.MustCompile(`//[^@/]*@`)
+// credentials are what a URL holds before its host, and passwords among its parameters.
+var credentials = regexp.MustCompile(`(//)[^@/]*(@)|([?&](?:sentinel_)?password=)[^&]*`)
 
 // public is a URL, or a list of them, as it may be printed.
-func public(urls string) string { return credentials.ReplaceAllString(urls, "//***@") }
+func public(urls string) string { return credentials.ReplaceAllString(urls, "$1$3***$2") }
 
-// redisOptions reads the URL of a Redis server. The client honours its callers' deadlines and repeats
-// nothing by itself: the engine knows which of its calls may be repeated, and when.
-func redisOptions(text string) (*redis.Options, error) {
-	u, err := url.Parse(text)
-	var opt *redis.Options
-	if err == nil && u.Host == "" && u.Scheme != "unix" {
-		err = errors.New("it names no host")
-	}
-	if err == nil {
-		opt, err = redis.ParseURL(text)
-	}
-	if err != nil {
-		return nil, fail(exitUsage, "--redis is %q, which is no URL of a Redis server; write redis://HOST:6379/0", public(text))
-	}
-	opt.ContextTimeoutEnabled = true
-	opt.MaxRetries = -1
-	opt.MaintNotificationsConfig = &maintnotifications.Config{Mode: maintnotifications.ModeDisabled} // a cloud's extension, which other servers refuse
-	return opt, nil
-}
-
-// checkURLs refuses what cannot be URLs of the two servers, before anything is done with either.
+// checkURLs refuses what cannot be URLs of the two servers, and what cannot be said of them, before anything is
+// done with either. A URL that is not given is none of theirs.
 func (f *serverFlags) checkURLs() error {
-	if _, err := redisOptions(f.redisURL); err != nil {
+	if f.redisURL != "" {
+		if _, err := f.redisOptions(); err != nil {
+			return err
+		}
+	}
+	if f.natsURL != "" {
+		if err := checkNATS(f.natsURL); err != nil {
+			return err
+		}
+	}
+	switch {
+	case f.natsCreds != "" && f.natsURL == "":
+		return fail(exitUsage, "--nats-creds is for a NATS that is given, and none is; give it with --nats, or leave --nats-creds out")
+	case f.tlsCA != "" && !overTLS.MatchString(f.redisURL) && !overTLS.MatchString(f.natsURL):
+		return fail(exitUsage, "--tls-ca is about TLS, and neither server is asked for it; write rediss:// with --redis or tls:// with --nats, or leave --tls-ca out")
+	}
+	if _, err := f.authority(); err != nil {
 		return err
 	}
-	return checkNATS(f.natsURL)
+	return f.checkCreds()
 }
 
-// openRedis connects to Redis, and makes sure that it answers.
-func (f *serverFlags) openRedis(ctx context.Context, log *slog.Logger) (*redis.Client, error) {
-	opt, err := redisOptions(f.redisURL)
+// overTLS finds a URL that asks for TLS.
+var overTLS = regexp.MustCompile(`(?:rediss|tls|wss)://`)
+
+// authority is whom TLS is to trust; nil is the system's.
+func (f *serverFlags) authority() (*x509.CertPool, error) {
+	if f.tlsCA == "" {
+		return nil, nil
+	}
+	return readAuthority("--tls-ca", f.tlsCA)
+}
+
+// checkCreds refuses a file that holds no credentials: the NATS client would only find that out again and again.
+func (f *serverFlags) checkCreds() error {
+	if f.natsCreds == "" {
+		return nil
+	}
+	data, err := os.ReadFile(f.natsCreds)
 	if err != nil {
-		return nil, err
+		return fail(exitUsage, "--nats-creds is %s: %v; name a file that can be read", f.natsCreds, scenarios.FileReason(err))
 	}
-	redis.SetLogger(redisLogger{log})
-	client := redis.NewClient(opt)
-	ctx, cancel := context.WithTimeout(ctx, answerWithin)
-	defer cancel()
-	if err := client.Ping(ctx).Err(); err != nil {
-		_ = client.Close()
-		return nil, fail(exitUsage, "Redis at %s does not answer: %v; %s", public(f.redisURL), netReason(err), startOrElse(f.redisURL, embeddedRedisAddr, "redis-server", "--redis"))
+	_, noJWT := nkeys.ParseDecoratedJWT(data)
+	if _, err := nkeys.ParseDecoratedUserNKey(data); err != nil || noJWT != nil {
+		return fail(exitUsage, "--nats-creds is %s, which holds no JWT and seed of a user; name a file as nsc generate creds writes it", f.natsCreds)
 	}
-	return client, nil
+	return nil
 }
 
 // startOrElse is what to do about a server that does not answer.
-func startOrElse(at, embedded, program, flag string) string {
+func startOrElse(err error, at, embedded, program, flag string) string {
+	var untrusted x509.UnknownAuthorityError
+	if errors.As(err, &untrusted) {
+		return "name the file with its authority's certificate with --tls-ca"
+	}
 	if strings.Contains(at, embedded) {
 		program = "`faultline scheduler`, which brings one along"
 	}
 	return fmt.Sprintf("start %s, or give another with %s", program, flag)
-}
-
-// redisLogger passes on what go-redis says of its connections; what its calls meet, their callers
-// say themselves.
-type redisLogger struct{ log *slog.Logger }
-
-// Printf is what go-redis calls.
-func (l redisLogger) Printf(ctx context.Context, format string, v ...any) {
-	l.log.LogAttrs(ctx, slog.LevelDebug, "redis client", slog.String("says", fmt.Sprintf(format, v...)))
 }
 
 var natsSchemes = []string{"nats", "tls", "ws", "wss"}
@@ -191,15 +204,21 @@ func (f *serverFlags) openNATS(ctx context.Context, name string, log *slog.Logge
 func (f *serverFlags) keepNATS(name string, log *slog.Logger, lost func(error), more ...nats.Option) (*nats.Conn, jetstream.JetStream, error) {
 	nc, js, err := f.dialNATS(name, log, append(more, nats.RetryOnFailedConnect(true), nats.ReconnectWait(time.Second),
 		nats.ClosedHandler(func(nc *nats.Conn) {
-			if err := nc.LastError(); err != nil {
+			switch err := nc.LastError(); {
+			case errors.Is(err, nats.ErrAuthorization):
+				lost(fail(exitUsage, "NATS at %s refuses: %v; %s", public(f.natsURL), err, natsCredentials))
+			case err != nil:
 				lost(fail(exitUsage, "NATS at %s has closed the connection for good: %v", public(f.natsURL), err))
 			}
 		}))...)
 	if err == nil && !nc.IsConnected() {
-		log.Warn("NATS does not answer yet; trying on", slog.String("url", public(f.natsURL)), slog.String("error", whyAway(nc)), slog.String("remedy", startOrElse(f.natsURL, embeddedNATSAddr, "nats-server -js", "--nats")))
+		log.Warn("NATS does not answer yet; trying on", slog.String("url", public(f.natsURL)), slog.String("error", whyAway(nc)), slog.String("remedy", startOrElse(nc.LastError(), f.natsURL, embeddedNATSAddr, "nats-server -js", "--nats")))
 	}
 	return nc, js, err
 }
+
+// natsCredentials is the remedy where NATS knows no such user.
+const natsCredentials = "give the user and the password in the URL, nats://USER:PASSWORD@HOST:4222, a token as nats://TOKEN@HOST:4222, or a file with --nats-creds"
 
 // whyAway is why there is no connection to NATS, as far as it is known.
 func whyAway(nc *nats.Conn) string {
@@ -212,6 +231,19 @@ func whyAway(nc *nats.Conn) string {
 func (f *serverFlags) dialNATS(name string, log *slog.Logger, more ...nats.Option) (*nats.Conn, jetstream.JetStream, error) {
 	if err := checkNATS(f.natsURL); err != nil {
 		return nil, nil, err
+	}
+	authority, err := f.authority()
+	if err != nil {
+		return nil, nil, err
+	}
+	if f.natsCreds != "" {
+		more = append(more, nats.UserCredentials(f.natsCreds))
+	}
+	if authority != nil {
+		more = append(more, func(o *nats.Options) error { // nats.RootCAs would insist on TLS, whatever the URL says
+			o.TLSConfig = &tls.Config{RootCAs: authority, MinVersion: tls.VersionTLS12}
+			return nil
+		})
 	}
 	nc, err := nats.Connect(f.natsURL, append(more,
 		nats.Name(name), nats.MaxReconnects(-1),
@@ -233,8 +265,11 @@ func (f *serverFlags) dialNATS(name string, log *slog.Logger, more ...nats.Optio
 			log.Warn("NATS client", slog.Any("error", err))
 		}),
 	)...)
+	if errors.Is(err, nats.ErrAuthorization) {
+		return nil, nil, fail(exitUsage, "NATS at %s refuses: %v; %s", public(f.natsURL), err, natsCredentials)
+	}
 	if err != nil {
-		return nil, nil, fail(exitUsage, "NATS at %s does not answer: %v; %s", public(f.natsURL), netReason(err), startOrElse(f.natsURL, embeddedNATSAddr, "nats-server -js", "--nats"))
+		return nil, nil, fail(exitUsage, "NATS at %s does not answer: %v; %s", public(f.natsURL), netReason(err), startOrElse(err, f.natsURL, embeddedNATSAddr, "nats-server -js", "--nats"))
 	}
 	js, err := jetstream.New(nc)
 	if err != nil {

@@ -229,7 +229,7 @@ func TestAuditFindsWhatIsWrong(t *testing.T) {
 	held.says(`(?m)^Judged in part\n(  .*\n)*  attempts-equal-scheduled-writes: No stored dispatch is of an attempt that its job's record has not counted\.\n`)
 
 	f := serverFlags{redisURL: at[1], natsURL: at[3]}
-	c, err := f.connect(t.Context(), "test")
+	c, err := f.connect(t.Context(), "test", writes)
 	require.NoError(t, err)
 	defer c.close()
 	stream, err := c.js.Stream(t.Context(), "CORDUM_JOBS")

@@ -138,7 +138,7 @@ func (f *submitFlags) run(ctx context.Context, stdout, stderr io.Writer, given f
 	}
 	ctx, stop := interruptible(ctx, func() {})
 	defer stop()
-	c, err := f.connect(ctx, "faultline submit")
+	c, err := f.connect(ctx, "faultline submit", writes)
 	if err != nil {
 		return err
 	}

@@ -9,7 +9,6 @@ import (
 	"time"
 
 	"github.com/nats-io/nats.go"
-	"github.com/redis/go-redis/v9"
 	"github.com/spf13/cobra"
 
 	"github.com/faultline-sim/faultline/engine/routing"
@@ -71,6 +70,7 @@ second signal.`,
 	}
 	f.addNATS(cmd, "nats://"+embeddedNATSAddr)
 	f.addRedis(cmd, "redis://"+embeddedRedisAddr+"/0 if no NATS is given either")
+	f.addSecurity(cmd)
 	cmd.Flags().StringVar(&f.output, "output", "", "what each job puts out, `TEXT` (default its payload)")
 	cmd.Flags().StringArrayVar(&f.redact, "redact", nil, "keep a copy of each output without `TEXT`; repeatable")
 	cmd.Flags().StringVar(&f.id, "id", "", "the worker's `NAME`, of which there is one at a time (default the host's name)")
@@ -94,9 +94,9 @@ func (f *workerFlags) check() error {
 	f.fromEnv()
 	if f.redisURL != "" || f.natsURL == "" {
 		f.orEmbedded()
-		if _, err := redisOptions(f.redisURL); err != nil {
-			return err
-		}
+	}
+	if err := f.checkURLs(); err != nil {
+		return err
 	}
 	if f.id == "" {
 		f.id = hostName()
@@ -120,7 +120,7 @@ func (f *workerFlags) check() error {
 	case f.heartbeat < 100*time.Millisecond:
 		return fail(exitUsage, "--heartbeat is %v, out of range; give a duration from 100ms on", f.heartbeat)
 	}
-	return checkNATS(f.natsURL)
+	return nil
 }
 
 func (f *workerFlags) run(ctx context.Context, stdout, stderr io.Writer) error {
@@ -148,7 +148,7 @@ func (f *workerFlags) run(ctx context.Context, stdout, stderr io.Writer) error {
 	if err := claim(ctx, nc, f.id); err != nil {
 		return err
 	}
-	outputs, err := f.openOutputs(log)
+	outputs, err := f.openOutputs(ctx, log)
 	if err != nil {
 		return err
 	}
@@ -175,15 +175,21 @@ func (f *workerFlags) run(ctx context.Context, stdout, stderr io.Writer) error {
 }
 
 // openOutputs is where outputs are to be left; nil without a Redis. One that does not answer is waited for, by
-// the first output.
-func (f *workerFlags) openOutputs(log *slog.Logger) (*outputKeeper, error) {
+// the first output; one that answers and is of no use is refused.
+func (f *workerFlags) openOutputs(ctx context.Context, log *slog.Logger) (*outputKeeper, error) {
 	if f.redisURL == "" {
 		return nil, nil
 	}
-	opt, err := redisOptions(f.redisURL)
+	opt, err := f.redisOptions()
 	if err != nil {
 		return nil, err
 	}
-	redis.SetLogger(redisLogger{log})
-	return &outputKeeper{redis: redis.NewClient(opt), text: f.output, redact: f.redact}, nil
+	client := opt.client(log)
+	ctx, cancel := context.WithTimeout(ctx, answerWithin)
+	defer cancel()
+	if err := askRedis(ctx, client, writes); refused(err) {
+		_ = client.Close()
+		return nil, f.noRedis(err, opt.failover != nil)
+	}
+	return &outputKeeper{redis: client, text: f.output, redact: f.redact}, nil
 }

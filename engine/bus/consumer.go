@@ -29,8 +29,8 @@ func (p *Poison) Error() string { return fmt.Sprintf("%s: %v", p.ReasonCode, p.E
 // Unwrap returns the cause.
 func (p *Poison) Unwrap() error { return p.Err }
 
-// Consumer consumes one durable pull consumer. Guard and TermFirst may be left out; everything else is
-// required.
+// Consumer consumes one durable pull consumer. Guard, TermFirst and GivenUp may be left out; everything else
+// is required.
 type Consumer struct {
 	Name       string
 	Pull       jetstream.Consumer
@@ -45,6 +45,7 @@ type Consumer struct {
 	Terminate  func(ctx context.Context, msg jetstream.Msg, p *Poison) error // records a poison message before it goes
 	TermFirst  bool                                                          // it goes before it is recorded: what cannot be recorded then is lost
 	Guard      *Guard                                                        // of messages that were handled already; nil is none
+	GivenUp    func()                                                        // hears of each message whose last delivery failed: it does not come again
 }
 
 type deliveriesKey struct{}
@@ -196,6 +197,9 @@ func (c *Consumer) nak(ctx context.Context, msg jetstream.Msg, delay time.Durati
 		c.Logger.LogAttrs(ctx, slog.LevelError, "message given up after its last delivery",
 			slog.String("consumer", c.Name), slog.String("job_id", msg.Headers().Get(job.Header)),
 			slog.Uint64("deliveries", md.NumDelivered), slog.Any("error", cause))
+		if c.GivenUp != nil {
+			c.GivenUp()
+		}
 	}
 	c.acked(ctx, msg, "nak", msg.NakWithDelay(delay))
 }

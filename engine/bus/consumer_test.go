@@ -204,17 +204,20 @@ func TestAFailedAckIsNotFatal(t *testing.T) {
 	h.stop()
 }
 
-func TestTheLastDeliveryIsLogged(t *testing.T) {
+func TestTheLastDeliveryIsTold(t *testing.T) {
 	for delivered, logged := range map[uint64]bool{99: false, 100: true} {
 		h := newHarness(t, 1)
 		var log bytes.Buffer
 		h.Logger = slog.New(slog.NewTextHandler(&log, nil))
+		var givenUp atomic.Bool
+		h.GivenUp = func() { givenUp.Store(true) }
 		h.Handle = func(context.Context, jetstream.Msg) error { return later(time.Second) }
 		h.serve().messages <- &message{id: "job-1", said: h.said, delivered: delivered}
 		h.run(t)
 		assert.Equal(t, "job-1 nak 1s", <-h.said)
 		h.stop()
 		assert.Equal(t, logged, strings.Contains(log.String(), "message given up after its last delivery"))
+		assert.Equal(t, logged, givenUp.Load())
 	}
 }
 

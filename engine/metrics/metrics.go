@@ -25,7 +25,7 @@ type Metrics struct {
 	OrphansReplayed *prometheus.CounterVec   // topic; jobs that the replayer took up, as nobody was at them (seed 003, section 3)
 	DispatchLatency *prometheus.HistogramVec // topic; from the start of a handling to the confirmed publish
 	JobLockWait     prometheus.Histogram     // of one attempt to take a job's lock
-	Active          prometheus.Gauge         // active_goroutines: messages being handled
+	Active          prometheus.Gauge         // active_goroutines: those that handle a message; seed 003 gives the name alone
 
 	Rollbacks            *prometheus.CounterVec // topic; publishes that failed and called for a rollback (seed 000)
 	RollbacksFailed      *prometheus.CounterVec // topic; rollbacks that could not be written (seed 000, next step 1)
@@ -41,6 +41,7 @@ type Metrics struct {
 	StaleResults         *prometheus.CounterVec // topic; results of an older epoch than the record's, which were ignored
 	RunningWritesFailed  *prometheus.CounterVec // topic; dispatched jobs whose RUNNING could not be written
 	DLQWritesFailed      *prometheus.CounterVec // topic; failed jobs whose DLQ entry could not be written (seed 004)
+	MessagesGivenUp      *prometheus.CounterVec // consumer; messages whose last delivery failed (seed 003, section 9: MaxDeliver)
 	RenewalsAbandoned    prometheus.Counter     // locks left to expire under their holder (seed 003, section 8)
 
 	Policy
@@ -76,7 +77,7 @@ func New(reg prometheus.Registerer) (*Metrics, error) {
 			Buckets: prometheus.ExponentialBuckets(0.0005, 2, 13),
 		}),
 		Active: prometheus.NewGauge(prometheus.GaugeOpts{
-			Name: "active_goroutines", Help: "Messages being handled.",
+			Name: "active_goroutines", Help: "Goroutines that handle a message, one for each; go_goroutines counts all.",
 		}),
 		Rollbacks:            counters("scheduler_dispatch_rollback_total", "Failed publishes that called for a rollback to SCHEDULED.", "topic"),
 		RollbacksFailed:      counters("scheduler_dispatch_rollback_failed_total", "Rollbacks that failed: the job may stay DISPATCHED to nobody.", "topic"),
@@ -92,6 +93,7 @@ func New(reg prometheus.Registerer) (*Metrics, error) {
 		StaleResults:         counters("scheduler_stale_results_total", "Results of an older epoch, which were ignored.", "topic"),
 		RunningWritesFailed:  counters("scheduler_running_write_failed_total", "Dispatched jobs whose RUNNING state could not be written.", "topic"),
 		DLQWritesFailed:      counters("scheduler_dlq_write_failed_total", "Failed jobs whose DLQ entry could not be written.", "topic"),
+		MessagesGivenUp:      counters("scheduler_messages_given_up_total", "Messages whose last delivery failed, so that none follows.", "consumer"),
 		RenewalsAbandoned: prometheus.NewCounter(prometheus.CounterOpts{
 			Name: "scheduler_lock_renewal_abandoned_total", Help: "Job locks whose renewal was given up.",
 		}),

@@ -46,7 +46,7 @@ type Replayer struct {
 
 // Run ticks at each beat until ctx ends.
 func (r *Replayer) Run(ctx context.Context, beat clockwork.Ticker) {
-	r.list = walker{store: r.Store, lock: r.Lock, size: r.BatchSize, iterations: r.MaxIterations}
+	r.list = walker{store: r.Store, lock: r.Lock, log: r.Logger, size: r.BatchSize, iterations: r.MaxIterations}
 	Loop(ctx, beat, r.Lock, r.Logger, r.tick, func() {})
 }
 

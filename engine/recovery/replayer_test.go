@@ -1,10 +1,12 @@
 package recovery_test
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
 	"log/slog"
+	"strings"
 	"testing"
 	"time"
 
@@ -119,4 +121,21 @@ func TestAReplayPassesOverWhatStays(t *testing.T) {
 	}
 	h.ticks(1, r.Run)
 	assert.Equal(t, []string{"p-0", "p-1", "p-2", "p-3", "p-4", "p-5", "p-6", "p-7", "p-8", "p-9"}, *replayed)
+}
+
+// A record that cannot be read keeps its job out of every tick, and nobody else would say so.
+func TestARecordThatCannotBeReadIsLogged(t *testing.T) {
+	h, r, replayed := newReplayer(t)
+	var log bytes.Buffer
+	r.Logger = slog.New(slog.NewTextHandler(&log, nil))
+	for i := range 5 { // two batches
+		h.job(fmt.Sprintf("job-%d", i), job.Pending, "job.default", time.Hour, "{}")
+		if i != 2 {
+			h.redis.HSet(fmt.Sprintf("job:job-%d", i), "attempts", "many")
+		}
+	}
+	h.ticks(1, r.Run)
+	assert.Equal(t, []string{"job-2"}, *replayed)
+	assert.Equal(t, 1, strings.Count(log.String(), "\n"), "once a tick")
+	assert.Contains(t, log.String(), `level=ERROR msg="jobs left alone: their records cannot be read" jobs=4 first="job:job-0: attempts: `)
 }

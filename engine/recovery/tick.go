@@ -49,6 +49,7 @@ func Able(err error) bool { return err == nil || errors.Is(err, lock.ErrBusy) }
 type walker struct {
 	store      *store.Store
 	lock       *lock.Tick
+	log        *slog.Logger
 	size       int   // jobs of one query in a batch
 	iterations int   // batches in a tick
 	passed     []int // for each query, how many jobs that stay the last tick has got past, if it did not get to the end
@@ -78,6 +79,12 @@ func (w *walker) walk(ctx context.Context, queries []store.Query, visit func(ctx
 	for i, n := range w.passed {
 		queries[i].Skip = n
 	}
+	var unreadable []error
+	defer func() {
+		if len(unreadable) > 0 { // nobody takes them up until somebody mends them
+			w.log.LogAttrs(ctx, slog.LevelError, "jobs left alone: their records cannot be read", slog.Int("jobs", len(unreadable)), slog.Any("first", unreadable[0]))
+		}
+	}()
 	stays := map[string]bool{} // every job that was listed
 	var lists [][]string
 	for range w.iterations {
@@ -102,10 +109,11 @@ func (w *walker) walk(ctx context.Context, queries []store.Query, visit func(ctx
 				}
 			}
 		}
-		records, err := w.store.ReadAll(calls, fresh)
+		records, odd, err := w.store.ReadAll(calls, fresh)
 		if err != nil {
 			return err
 		}
+		unreadable = append(unreadable, odd...)
 		for i := range records {
 			if ctx.Err() != nil {
 				return nil

@@ -40,29 +40,36 @@ func (s *Store) List(ctx context.Context, limit int, queries ...Query) ([][]stri
 	return ids, nil
 }
 
-// ReadAll returns the records of jobs as of one instant, in their order. A job without a record that
-// can be believed is left out. The caller holds no lock, so Cache is not told.
-func (s *Store) ReadAll(ctx context.Context, jobIDs []string) ([]Record, error) {
+// ReadAll returns the records of jobs as of one instant, in their order. A job without a record is left
+// out, as is one whose record cannot be believed; of those, unreadable says why. The caller holds no lock,
+// so Cache is not told.
+func (s *Store) ReadAll(ctx context.Context, jobIDs []string) (records []Record, unreadable []error, err error) {
 	if len(jobIDs) == 0 {
-		return nil, nil
+		return nil, nil, nil
 	}
 	ctx, cancel := context.WithTimeout(ctx, s.Timeout)
 	defer cancel()
 	answers := make([]*redis.MapStringStringCmd, len(jobIDs))
-	_, err := s.Redis.TxPipelined(ctx, func(p redis.Pipeliner) error {
+	_, err = s.Redis.TxPipelined(ctx, func(p redis.Pipeliner) error {
 		for i, id := range jobIDs {
 			answers[i] = p.HGetAll(ctx, JobKey(id))
 		}
 		return nil
 	})
 	if err != nil {
-		return nil, fmt.Errorf("read %d records: %w", len(jobIDs), err)
+		return nil, nil, fmt.Errorf("read %d records: %w", len(jobIDs), err)
 	}
-	records := make([]Record, 0, len(jobIDs))
+	records = make([]Record, 0, len(jobIDs))
 	for i, a := range answers {
-		if r, err := parse(jobIDs[i], a.Val()); err == nil {
-			records = append(records, r)
+		if len(a.Val()) == 0 {
+			continue
 		}
+		r, err := parse(jobIDs[i], a.Val())
+		if err != nil {
+			unreadable = append(unreadable, err)
+			continue
+		}
+		records = append(records, r)
 	}
-	return records, nil
+	return records, unreadable, nil
 }

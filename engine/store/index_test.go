@@ -40,19 +40,22 @@ func TestListAnswersByTime(t *testing.T) {
 
 func TestReadAllLeavesOutWhatItCannotBelieve(t *testing.T) {
 	s, server, _ := newStore(t)
-	none, err := s.ReadAll(t.Context(), nil)
+	none, odd, err := s.ReadAll(t.Context(), nil)
 	require.NoError(t, err)
 	assert.Empty(t, none)
+	assert.Empty(t, odd)
 
 	create(t, s)
 	server.HSet("job:odd", "state", "ODD")
-	records, err := s.ReadAll(t.Context(), []string{"odd", "job-1", "none"})
+	records, odd, err := s.ReadAll(t.Context(), []string{"odd", "job-1", "none"})
 	require.NoError(t, err)
+	require.Len(t, odd, 1, "a job without a record is none that cannot be read")
+	assert.EqualError(t, odd[0], `job:odd holds the unknown state "ODD"`)
 	want, err := s.Read(t.Context(), "job-1")
 	require.NoError(t, err)
 	assert.Equal(t, []store.Record{want}, records)
 
 	server.SetError("LOADING")
-	_, err = s.ReadAll(t.Context(), []string{"job-1"})
+	_, _, err = s.ReadAll(t.Context(), []string{"job-1"})
 	assert.ErrorContains(t, err, "LOADING")
 }

@@ -120,11 +120,14 @@ func (e *Engine) advance(ctx context.Context, runID string) (Run, error) {
 	return run, err
 }
 
-// records reads the jobs of steps. One without a record is not in the map.
+// records reads the jobs of steps. One without a record that can be read is not in the map.
 func (e *Engine) records(ctx context.Context, ids []string) (map[string]*store.Record, error) {
-	list, err := e.Jobs.ReadAll(phase.With(ctx, "", phase.StepRead), ids)
+	list, unreadable, err := e.Jobs.ReadAll(phase.With(ctx, "", phase.StepRead), ids)
 	if err != nil {
 		return nil, err
+	}
+	for _, err := range unreadable {
+		e.Logger.LogAttrs(ctx, slog.LevelWarn, "job of a step cannot be read", slog.Any("error", err))
 	}
 	records := make(map[string]*store.Record, len(list))
 	for i := range list {
