@@ -132,6 +132,7 @@ func (f *serverFlags) openRedis(ctx context.Context, log *slog.Logger) (*redis.C
 	}
 	redis.SetLogger(redisLogger{log})
 	client := redis.NewClient(opt)
+	client.AddHook(queuedError{})
 	ctx, cancel := context.WithTimeout(ctx, answerWithin)
 	defer cancel()
 	if err := client.Ping(ctx).Err(); err != nil {

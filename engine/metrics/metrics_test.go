@@ -1,6 +1,8 @@
 package metrics_test
 
 import (
+	"context"
+	"errors"
 	"testing"
 
 	"github.com/prometheus/client_golang/prometheus"
@@ -40,7 +42,6 @@ func TestNamesAndLabels(t *testing.T) {
 		"jobs_completed":                           "COUNTER status topic ",
 		"dispatch_latency":                         "HISTOGRAM topic ",
 		"job_lock_wait":                            "HISTOGRAM ",
-		"dlq_depth":                                "GAUGE ",
 		"dlq_growth_alert":                         "GAUGE ",
 		"active_goroutines":                        "GAUGE ",
 		"scheduler_dispatch_rollback_total":        "COUNTER topic ",
@@ -59,6 +60,23 @@ func TestNamesAndLabels(t *testing.T) {
 		"saga_active":                              "GAUGE ",
 		"saga_unmarshal_error":                     "COUNTER ",
 	}, got)
+}
+
+func TestDLQDepthIsWhatAScrapeReads(t *testing.T) {
+	depth, failure := int64(0), error(nil)
+	reg := prometheus.NewRegistry()
+	reg.MustRegister(metrics.DLQDepth(func(context.Context) (int64, error) { return depth, failure }))
+	for _, depth = range []int64{0, 7, 3} {
+		families, err := reg.Gather()
+		require.NoError(t, err)
+		require.Len(t, families, 1)
+		assert.Equal(t, "dlq_depth", families[0].GetName())
+		assert.InDelta(t, depth, families[0].GetMetric()[0].GetGauge().GetValue(), 0)
+	}
+	failure = errors.New("no Redis")
+	families, err := reg.Gather()
+	require.NoError(t, err)
+	assert.Empty(t, families, "what is not known is not 0")
 }
 
 func TestSecondRegistrationFailsAndLeavesTheFirst(t *testing.T) {
