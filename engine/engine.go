@@ -76,6 +76,7 @@ func New(c Config) (*Engine, error) {
 	if err != nil {
 		return nil, fmt.Errorf("engine: %w", err)
 	}
+	m.Expect(strategy.Topics())
 	e := &Engine{
 		settings: c.Settings,
 		streams:  c.Streams,

@@ -69,8 +69,11 @@ func differs(r *store.Record, asked job.Request) string {
 	return "request"
 }
 
-// compact is JSON as packets hold it.
+// compact is JSON as packets hold it; none is nil.
 func compact(payload json.RawMessage) []byte {
+	if len(payload) == 0 {
+		return nil
+	}
 	body, _ := json.Marshal(payload) // what is no JSON was refused
 	return body
 }

@@ -5,7 +5,6 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
-	"log/slog"
 	"os"
 	"path/filepath"
 	"strings"
@@ -13,6 +12,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/alicebob/miniredis/v2"
 	"github.com/nats-io/nats.go"
 	"github.com/redis/go-redis/v9"
 	"github.com/stretchr/testify/assert"
@@ -116,15 +116,16 @@ func TestAJobThatIsTooLarge(t *testing.T) {
 
 // A job whose record Redis has lost is said to have none, by the one who waits for it.
 func TestARecordThatIsLost(t *testing.T) {
-	_, at := alone(t)
-	f := serverFlags{redisURL: at[1]}
-	c, err := f.openRedis(t.Context(), slog.New(slog.DiscardHandler))
+	c := redis.NewClient(&redis.Options{Addr: miniredis.RunT(t).Addr()})
+	defer func() { assert.NoError(t, c.Close()) }()
+	require.NoError(t, c.HSet(t.Context(), "job:job-2", "state", "SUCCEEDED").Err())
+	var told, said strings.Builder
+	list, late, err := awaitJobs(t.Context(), c, []string{"job-1", "job-2"}, time.Second, newProgress(io.Discard, true), &told)
 	require.NoError(t, err)
-	defer func() { _ = c.Close() }()
-	waits := start(t, append([]string{"submit", "--id", "lost", "--topic", "job.idle", "--wait", "--timeout", "5s"}, at...)...)
-	waits.says(`Submitted lost\n`)
-	require.NoError(t, c.FlushAll(t.Context()).Err())
-	waits.says(`faultline: lost has no record any more: Redis has lost it; waiting on\n`)
+	assert.Equal(t, "faultline: job-1 has no record any more: Redis has lost it; waiting on\n", told.String())
+	err = conclude(newPrinter(&said), list, late)
+	assert.EqualError(t, err, "--timeout, 1s, came first: 1 of 2 jobs ended")
+	assert.Equal(t, "1 SUCCEEDED, 1 without a record\n  job-1 has no record any more: Redis has lost it\n", said.String())
 }
 
 // The depth of the dead-letter queue is what a scrape finds, whether dead letters are replayed or not.

@@ -62,6 +62,28 @@ func TestNamesAndLabels(t *testing.T) {
 	}, got)
 }
 
+func TestExpectedCountersBeginAt0(t *testing.T) {
+	reg := prometheus.NewRegistry()
+	m, err := metrics.New(reg)
+	require.NoError(t, err)
+	m.Expect([]string{"job.default", "job.gpu"})
+	families, err := reg.Gather()
+	require.NoError(t, err)
+	series := map[string]int{}
+	for _, f := range families {
+		for _, s := range f.GetMetric() {
+			assert.Zero(t, s.GetCounter().GetValue())
+		}
+		series[f.GetName()] = len(f.GetMetric())
+	}
+	for name, n := range map[string]int{
+		"jobs_received": 2, "jobs_dispatched": 2, "jobs_completed": 12, "orphan_replayed": 2, "safety_denied": 2,
+		"scheduler_dispatch_rollback_total": 2, "scheduler_dispatch_rollback_failed_total": 2, "scheduler_state_read_fail_closed_total": 2,
+	} {
+		assert.Equal(t, n, series[name], name)
+	}
+}
+
 func TestDLQDepthIsWhatAScrapeReads(t *testing.T) {
 	depth, failure := int64(0), error(nil)
 	reg := prometheus.NewRegistry()
