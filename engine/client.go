@@ -60,32 +60,65 @@ func NewClient(c ClientConfig) (*Client, error) {
 	}, nil
 }
 
+// ErrTooLarge says that a request has more bytes than NATS takes.
+var ErrTooLarge = errors.New("the request is too large for NATS")
+
+// dispatchMore bounds what a dispatch may have in bytes that its request has not: headers, the worker, the attempt,
+// the epoch and the labels of an approval, in all of which there are at most four names, of 256 bytes at most. What
+// a safety kernel's constraints add, nobody knows before.
+const dispatchMore = 2 << 10
+
 // Submit stores a request as PENDING and publishes it. After an error, submit the same job id again:
-// a record that exists is left alone, and only the request is published once more. A request
-// without an idempotency key gets its job id for one.
+// a record that exists is left alone, and only the request is published once more. But a request that is
+// ErrTooLarge can never be submitted, and nothing of it is stored. A request without an idempotency key gets its
+// job id for one.
 func (c *Client) Submit(ctx context.Context, req job.Request) error {
-	_, packet, err := create(ctx, c.store, &req)
+	packet, err := pack(&req)
 	if err != nil {
+		return err
+	}
+	if err := c.fits(packet); err != nil {
+		return fmt.Errorf("submit %s: %w", req.JobID, err)
+	}
+	if _, err := create(ctx, c.store, &req, packet); err != nil {
 		return err
 	}
 	return publishRequest(ctx, c.js, req.JobID, packet, c.settings.PublishTimeout)
 }
 
-// create stores a submitted request as PENDING, and says whether there was no record of the job before.
-func create(ctx context.Context, s *store.Store, req *job.Request) (created bool, packet []byte, err error) {
+// fits says whether NATS takes a request and its dispatch, by what the server said last that it takes; a client
+// that has not been connected yet does not know.
+func (c *Client) fits(packet []byte) error {
+	limit := c.js.Conn().MaxPayload()
+	if limit > 0 && int64(len(packet)+dispatchMore) > limit {
+		return fmt.Errorf("%w: it has %d bytes, and %d are kept for what its dispatch has more; the server takes %d in one message (max_payload)",
+			ErrTooLarge, len(packet), dispatchMore, limit)
+	}
+	return nil
+}
+
+// pack is a submitted request as it is published and stored.
+func pack(req *job.Request) ([]byte, error) {
 	if req.IdempotencyKey == "" {
 		req.IdempotencyKey = req.JobID
 	}
-	if err := req.Validate(); err != nil {
-		return false, nil, fmt.Errorf("submit: %w", err)
-	}
-	if packet, err = json.Marshal(req); err == nil {
-		created, err = s.Create(phase.With(ctx, req.JobID, phase.SubmitWrite), req, packet)
-	}
+	err := req.Validate()
 	if err != nil {
-		return false, nil, fmt.Errorf("submit %s: %w", req.JobID, err)
+		return nil, fmt.Errorf("submit: %w", err)
 	}
-	return created, packet, nil
+	packet, err := json.Marshal(req)
+	if err != nil {
+		return nil, fmt.Errorf("submit %s: %w", req.JobID, err)
+	}
+	return packet, nil
+}
+
+// create stores a submitted request as PENDING, and says whether there was no record of the job before.
+func create(ctx context.Context, s *store.Store, req *job.Request, packet []byte) (created bool, err error) {
+	if created, err = s.Create(phase.With(ctx, req.JobID, phase.SubmitWrite), req, packet); err != nil {
+		return false, fmt.Errorf("submit %s: %w", req.JobID, err)
+	}
+	return created, nil
 }
 
 // publishRequest publishes a request that is stored.

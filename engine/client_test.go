@@ -2,8 +2,14 @@ package engine
 
 import (
 	"encoding/json"
+	"fmt"
+	"math"
+	"strconv"
+	"strings"
 	"testing"
 
+	"github.com/nats-io/nats.go"
+	"github.com/nats-io/nats.go/jetstream"
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
@@ -73,6 +79,55 @@ func TestSubmitFailures(t *testing.T) {
 		assert.Equal(t, job.Pending, h.record().State)
 		assert.Equal(t, c.published+1, submitted(h))
 	}
+}
+
+// What no message can take is refused while there is nothing of it yet; what is only just small enough is dispatched.
+func TestSubmitRefusesWhatIsTooLarge(t *testing.T) {
+	h := newHarness(t)
+	h.worker("worker-1")
+	req := request("job-1")
+	limit := int(h.js.Conn().MaxPayload())
+	fill := func(size int) {
+		req.Payload = nil
+		packet, err := pack(&req)
+		require.NoError(t, err)
+		req.Payload = json.RawMessage(`"` + strings.Repeat("x", size-len(packet)-len(`,"payload":""`)) + `"`)
+	}
+	fill(limit - dispatchMore + 1)
+	err := newClient(h).Submit(t.Context(), req)
+	require.ErrorIs(t, err, ErrTooLarge)
+	assert.ErrorContains(t, err, fmt.Sprintf("it has %d bytes, and 2048 are kept for what its dispatch has more; the server takes %d in one message", limit-dispatchMore+1, limit))
+	assert.Empty(t, h.faults.calls)
+	assert.Empty(t, h.redis.Keys())
+
+	fill(limit - dispatchMore)
+	require.NoError(t, newClient(h).Submit(t.Context(), req))
+	require.NoError(t, h.handle(req))
+	assert.Equal(t, job.Running, h.record().State)
+}
+
+// A dispatch has at most dispatchMore bytes that its request has not, whatever its names are.
+func TestDispatchMoreIsEnough(t *testing.T) {
+	name := strings.Repeat("x", 256)
+	h := &handling{req: &job.Request{JobID: name, Topic: "job.default"}}
+	packet, err := pack(h.req)
+	require.NoError(t, err)
+	h.req.Labels = map[string]string{
+		job.LabelApprovalGranted: "true", job.LabelApprovalHash: strings.Repeat("f", 64),
+		job.LabelApprovedAt: strconv.Itoa(math.MaxInt64), job.LabelApprovedBy: name,
+	}
+	h.rec.Attempts = math.MaxInt64
+	d, err := h.entry(name, math.MaxInt64)
+	require.NoError(t, err)
+	msg := nats.NewMsg(d.Subject)
+	msg.Data = d.Body
+	for key, value := range map[string]string{
+		job.Header: name, job.HeaderEpoch: strconv.Itoa(math.MaxInt64),
+		jetstream.ExpectedLastSubjSeqHeader: "0", jetstream.ExpectedLastSubjSeqSubjHeader: bus.AnyWorker(name, math.MaxInt64),
+	} {
+		msg.Header.Set(key, value)
+	}
+	assert.Less(t, msg.Size()-len(msg.Subject), len(packet)+dispatchMore)
 }
 
 func TestSubmitRefusesWhatMakesNoSense(t *testing.T) {

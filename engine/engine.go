@@ -76,6 +76,7 @@ func New(c Config) (*Engine, error) {
 	if err != nil {
 		return nil, fmt.Errorf("engine: %w", err)
 	}
+	m.Expect(strategy.Topics())
 	e := &Engine{
 		settings: c.Settings,
 		streams:  c.Streams,
@@ -260,8 +261,10 @@ func (e *Engine) retrying(ctx context.Context, jobID, topic string, err error) e
 		return err
 	}
 	e.metrics.Retries.WithLabelValues(topic, string(r.Phase), r.ReasonCode).Inc()
-	e.log.LogAttrs(ctx, slog.LevelWarn, "retrying later",
-		slog.String("job_id", jobID), slog.String("topic", topic), slog.String("phase", string(r.Phase)),
-		slog.String("reason_code", r.ReasonCode), slog.Duration("delay", r.Delay), slog.Any("error", r.Err))
+	attrs := []slog.Attr{slog.String("job_id", jobID), slog.String("topic", topic), slog.String("phase", string(r.Phase))}
+	if r.ReasonCode != "" {
+		attrs = append(attrs, slog.String("reason_code", r.ReasonCode))
+	}
+	e.log.LogAttrs(ctx, slog.LevelWarn, "retrying later", append(attrs, slog.Duration("delay", r.Delay), slog.Any("error", r.Err))...)
 	return err
 }

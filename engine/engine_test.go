@@ -100,6 +100,8 @@ func TestRunTerminatesPoison(t *testing.T) {
 	h.logs.await("message terminated")
 	h.send(bus.SubjectResult, job.Result{JobID: "job-2", Status: "DONE"}, nil)
 	h.logs.await(`schema_invalid`)
+	h.send(bus.SubjectSubmit, []byte("{\"job_id\":\"job-\xff\",\"topic\":\"job.default\"}"), nats.Header{"Job-Id": {"job-3"}})
+	h.logs.await("not valid UTF-8")
 	require.NoError(t, stop())
 
 	e, err := h.dlq.Get(t.Context(), "CORDUM_SYS:1")
@@ -109,9 +111,11 @@ func TestRunTerminatesPoison(t *testing.T) {
 	assert.Equal(t, "sys.job.submit", e.Topic)
 	assert.Equal(t, "CORDUM_SYS:1", e.JobID)
 	assert.Contains(t, e.Reason, `claims to be about job "job-1": `)
-	e, err = h.dlq.Get(t.Context(), "CORDUM_SYS:2")
-	require.NoError(t, err)
-	assert.Equal(t, "schema_invalid", e.ReasonCode)
+	for _, place := range []string{"CORDUM_SYS:2", "CORDUM_SYS:3"} {
+		e, err = h.dlq.Get(t.Context(), place)
+		require.NoError(t, err)
+		assert.Equal(t, "schema_invalid", e.ReasonCode)
+	}
 }
 
 // What a message claims to be about may have failed, and its entry is for triage.

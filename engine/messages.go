@@ -3,9 +3,11 @@ package engine
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"log/slog"
 	"strconv"
+	"unicode/utf8"
 
 	"github.com/nats-io/nats.go"
 	"github.com/nats-io/nats.go/jetstream"
@@ -21,6 +23,9 @@ func (e *Engine) onSubmit(ctx context.Context, msg jetstream.Msg) error {
 	var req job.Request
 	if err := json.Unmarshal(msg.Data(), &req); err != nil {
 		return &bus.Poison{ReasonCode: job.ReasonParseError, Err: err}
+	}
+	if !utf8.Valid(msg.Data()) { // decoding has replaced it: the request would be another than its submitter's
+		return &bus.Poison{ReasonCode: job.ReasonSchemaInvalid, Err: errors.New("the request is not valid UTF-8")}
 	}
 	return e.HandleJobRequest(ctx, req)
 }

@@ -42,7 +42,6 @@ type replayWorker struct {
 
 // idle forgets how the queue has grown, which another replica watches now.
 func (w *replayWorker) idle() {
-	w.engine.metrics.Replay.Depth.Set(0)
 	w.engine.metrics.Replay.Alert.Set(0)
 }
 
@@ -100,7 +99,6 @@ func (e *Engine) watchGrowth(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	e.metrics.Replay.Depth.Set(float64(g.Depth))
 	alert := 0.0
 	if g.Alert {
 		alert = 1

@@ -8,6 +8,7 @@ import (
 	"log/slog"
 
 	"github.com/jonboulle/clockwork"
+	"github.com/redis/go-redis/v9"
 	"golang.org/x/sync/errgroup"
 
 	"github.com/faultline-sim/faultline/engine/lock"
@@ -25,6 +26,10 @@ func (e *Engine) warmStart(ctx context.Context) {
 		return
 	}
 	snapshot, err := e.readSnapshot(ctx)
+	if errors.Is(err, redis.Nil) {
+		e.log.LogAttrs(ctx, slog.LevelInfo, "cold start: there is no snapshot yet", slog.String("key", registry.SnapshotKey))
+		return
+	}
 	if err != nil {
 		e.log.LogAttrs(ctx, slog.LevelWarn, "cold start", slog.String("key", registry.SnapshotKey), slog.Any("error", err))
 		return

@@ -82,8 +82,11 @@ func (e *Engine) startWorkflows(ctx context.Context, loops *errgroup.Group) (sto
 // submitStep submits a job of a run as [Client.Submit] does; but it publishes the request of a job that has a record
 // already only if it is asked again: whoever has made the record publishes it, or the pending replayer takes it up.
 func (e *Engine) submitStep(ctx context.Context, req job.Request, again bool) (made bool, err error) {
-	made, packet, err := create(ctx, e.store, &req)
-	if err != nil || !made && !again {
+	packet, err := pack(&req)
+	if err != nil {
+		return false, err
+	}
+	if made, err = create(ctx, e.store, &req, packet); err != nil || !made && !again {
 		return made, err
 	}
 	return made, publishRequest(ctx, e.js, req.JobID, packet, e.settings.PublishTimeout)

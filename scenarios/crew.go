@@ -223,6 +223,9 @@ func (c *crew) counters() map[string]float64 {
 			for _, m := range f.GetMetric() {
 				switch f.GetType() {
 				case dto.MetricType_COUNTER:
+					if len(m.GetLabel()) > 0 && m.GetCounter().GetValue() == 0 { // a topic that was expected, and no event
+						continue
+					}
 					sums[series(f.GetName(), m)] += m.GetCounter().GetValue()
 				case dto.MetricType_HISTOGRAM:
 					sums[series(f.GetName()+"_count", m)] += float64(m.GetHistogram().GetSampleCount())

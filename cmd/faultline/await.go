@@ -24,6 +24,8 @@ type ending struct {
 	Worker     string    `json:"worker,omitempty"`
 	ReasonCode string    `json:"reason_code,omitempty"`
 	Reason     string    `json:"reason,omitempty"`
+
+	ExistedSince *time.Time `json:"existed_since,omitempty"` // of a job that was there when it was submitted
 }
 
 func endings(ids []string) []ending {
@@ -57,7 +59,7 @@ func awaitJobs(ctx context.Context, client *redis.Client, ids []string, timeout 
 		show.done()
 		fmt.Fprintf(stderr, "faultline: "+format+"\n", args...)
 	}
-	away, parked := false, false // what has been said
+	away, parked, gone := false, false, false // what has been said
 	for {
 		err := refresh(ctx, client, open)
 		open = slices.DeleteFunc(open, func(o *ending) bool { return o.State.Terminal() })
@@ -78,6 +80,10 @@ func awaitJobs(ctx context.Context, client *redis.Client, ids []string, timeout 
 		if i := slices.IndexFunc(open, func(o *ending) bool { return o.State == job.ApprovalRequired }); i >= 0 && !parked {
 			parked = true
 			say("%s waits for its approval%s; `faultline approve %s --look` shows it", open[i].Job, of(": ", open[i].Reason), open[i].Job)
+		}
+		if i := slices.IndexFunc(open, func(o *ending) bool { return o.State == job.Absent }); err == nil && i >= 0 && !gone {
+			gone = true
+			say("%s has no record any more: Redis has lost it; waiting on", open[i].Job)
 		}
 		if err != nil {
 			show.show("%d of %d jobs have ended; Redis does not answer: %v", len(list)-len(open), len(list), netReason(err))
@@ -169,6 +175,10 @@ func conclude(p *printer, list []ending, late string) error {
 		if i == shownMax {
 			p.line("  ... and %d more", len(bad)-i)
 			break
+		}
+		if o.State == job.Absent {
+			p.line("  %s has no record any more: Redis has lost it", o.Job)
+			continue
 		}
 		why := fmt.Sprintf("after %s", plural(o.Attempts, "attempt"))
 		if o.ReasonCode != "" {

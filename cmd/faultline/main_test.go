@@ -91,7 +91,7 @@ func replays(ts *testscript.TestScript, _ bool, args []string) {
 // names, and checks that it exits with 130.
 func interrupt(ts *testscript.TestScript, _ bool, args []string) { sendInterrupts(ts, 1, args) }
 
-// interruptTwice is interrupt by someone who does not wait.
+// interruptTwice is interrupt by someone who does not wait, which changes nothing.
 func interruptTwice(ts *testscript.TestScript, _ bool, args []string) { sendInterrupts(ts, 2, args) }
 
 func sendInterrupts(ts *testscript.TestScript, times int, args []string) {

@@ -12,6 +12,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/redis/go-redis/v9"
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 )
@@ -164,4 +165,21 @@ func executions(t *testing.T, ledgers ...string) (all []execution) {
 		}
 	}
 	return all
+}
+
+// A Redis that takes no writes is named as the reason, with what to do about it.
+func TestRedisThatTakesNoWrites(t *testing.T) {
+	at := []string{"--redis", startRedis(t), "--nats", startNATS(t, freeAddr(t), t.TempDir()).ClientURL()}
+	start(t, append([]string{"scheduler", "--listen", "127.0.0.1:0"}, at...)...).is(200, `"status":"ok"`)
+	opt, err := redis.ParseURL(at[1])
+	require.NoError(t, err)
+	c := redis.NewClient(opt)
+	defer func() { _ = c.Close() }()
+	require.NoError(t, c.ConfigSet(t.Context(), "maxmemory", "1").Err())
+	client(t, exitInconclusive, at, "submit", "--id", "job-1").says(`^faultline: .*: OOM command not allowed .*; 0 of 1 job submitted: give Redis at \S+ more memory than its maxmemory, or let it hold less; then give the same ids again\n$`)
+	require.NoError(t, c.ConfigSet(t.Context(), "maxmemory", "0").Err())
+	require.NoError(t, c.SlaveOf(t.Context(), "127.0.0.1", "1").Err())
+	client(t, exitInconclusive, at, "submit", "--id", "job-1").says(`^faultline: submit job-1: create job:job-1: READONLY .*; name its master with --redis, and give the same ids again\n$`)
+	require.NoError(t, c.SlaveOf(t.Context(), "NO", "ONE").Err())
+	client(t, exitHeld, at, "submit", "--id", "job-1").says(`^Submitted job-1\n$`)
 }

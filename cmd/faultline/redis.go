@@ -80,10 +80,14 @@ func (f *serverFlags) redisOptions() (opt redisOptions, err error) {
 // client does no I/O.
 func (o redisOptions) client(log *slog.Logger) *redis.Client {
 	redis.SetLogger(redisLogger{log})
+	var client *redis.Client
 	if o.failover != nil {
-		return redis.NewFailoverClient(o.failover)
+		client = redis.NewFailoverClient(o.failover)
+	} else {
+		client = redis.NewClient(o.direct)
 	}
-	return redis.NewClient(o.direct)
+	client.AddHook(queuedError{})
+	return client
 }
 
 // access is what a command is going to do with a server.

@@ -17,7 +17,9 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/faultline-sim/faultline/engine"
+	"github.com/faultline-sim/faultline/engine/dlq"
 	"github.com/faultline-sim/faultline/engine/job"
+	"github.com/faultline-sim/faultline/engine/metrics"
 )
 
 type schedulerFlags struct {
@@ -68,7 +70,8 @@ OUTPUT_POLICY_ENABLED=true it is asked about each result, too, over the same
 connection, and results pass while it cannot be reached. --set wins over the
 environment.
 
-On SIGINT or SIGTERM it finishes what it has begun; a second one ends it at once.
+On SIGINT or SIGTERM it finishes what it has begun; another one, a second later
+or more, ends it at once.
 Exit codes: 0 stopped, 2 usage, or a server that cannot be used, 130 ended by a
 second signal.`,
 		Example: `  faultline scheduler
@@ -79,6 +82,9 @@ second signal.`,
   faultline scheduler --topic job.default=default --topic job.gpu=gpu-a,gpu-b`,
 		Args: noArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
+			if err := givenName(cmd); err != nil {
+				return err
+			}
 			return f.run(cmd.Context(), cmd.OutOrStdout(), cmd.ErrOrStderr())
 		},
 	}
@@ -168,7 +174,8 @@ func (f *schedulerFlags) run(ctx context.Context, stdout, stderr io.Writer) erro
 	}
 	defer hangUp(nc, log)
 	registry := prometheus.NewRegistry()
-	registry.MustRegister(collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}))
+	registry.MustRegister(collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}),
+		metrics.DLQDepth(func(ctx context.Context) (int64, error) { return client.ZCard(ctx, dlq.IndexKey).Result() }))
 	streams := engine.StreamOptions{Replicas: f.replicas, MaxAge: f.maxAge}
 	config := engine.Config{
 		Workflows: f.workflows,
@@ -211,6 +218,10 @@ func (f *schedulerFlags) run(ctx context.Context, stdout, stderr io.Writer) erro
 
 // check refuses what can be refused before anything is started, and fills in the rest.
 func (f *schedulerFlags) check(settings engine.Settings) error {
+	natsBy := ""
+	if f.natsURL == "" {
+		natsBy = ", which $" + envNATS + " names,"
+	}
 	f.fromEnv()
 	if f.id == "" {
 		f.id = hostName()
@@ -223,7 +234,7 @@ func (f *schedulerFlags) check(settings engine.Settings) error {
 	}
 	switch {
 	case f.data != "" && f.natsURL != "":
-		return fail(exitUsage, "--data is for the NATS of this process's own, and %s is another; leave one of the two out", public(f.natsURL))
+		return fail(exitUsage, "--data is for the NATS of this process's own, and %s%s is another; leave one of the two out", public(f.natsURL), natsBy)
 	case f.data != "" && f.redisURL == "":
 		return fail(exitUsage, "--data keeps the streams, but a Redis of this process's own keeps nothing, and one without the other is of no use; give --redis, or leave --data out")
 	}
@@ -253,7 +264,21 @@ func (f *schedulerFlags) check(settings engine.Settings) error {
 // consumers, and the tokens of locks.
 func checkName(id string) error {
 	if !job.IsToken(id) || strings.ContainsAny(id, `/\`) {
-		return fail(exitUsage, "--id is %q, which cannot be part of a NATS subject; leave out spaces, '.', '*', '>', '/' and '\\'", id)
+		return fail(exitUsage, "--id is %q, which cannot be part of a NATS subject; leave out spaces, '.', '*', '>', '/', '\\' and what is not UTF-8", id)
+	}
+	if len(id) > nameBytesMax {
+		return fail(exitUsage, "--id has %d bytes; give a name of %d at most", len(id), nameBytesMax)
+	}
+	return nil
+}
+
+// nameBytesMax bounds what a consumer's name holds besides a prefix: NATS takes 255 bytes.
+const nameBytesMax = 200
+
+// givenName refuses an --id that is given and empty.
+func givenName(cmd *cobra.Command) error {
+	if id := cmd.Flags().Lookup("id"); id.Changed && id.Value.String() == "" {
+		return fail(exitUsage, "--id is empty; name the %s, or leave --id out for the host's name", cmd.Name())
 	}
 	return nil
 }

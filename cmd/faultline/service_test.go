@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"encoding/json"
 	"fmt"
+	"io"
 	"os"
 	"path/filepath"
 	"strings"
@@ -11,6 +12,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/alicebob/miniredis/v2"
 	"github.com/nats-io/nats.go"
 	"github.com/redis/go-redis/v9"
 	"github.com/stretchr/testify/assert"
@@ -62,7 +64,7 @@ func TestASchedulerWithServersOfItsOwn(t *testing.T) {
 	submit := client(t, exitHeld, at, "submit", "--jobs", "20", "--id-prefix", "job-", "--wait")
 	assert.Equal(t, "Submitted 20 jobs: job-1 to job-20\n20 SUCCEEDED\n", submit.output())
 	again := client(t, exitHeld, at, "submit", "--jobs", "20", "--id-prefix", "job-", "--wait")
-	assert.Equal(t, submit.output(), again.output(), "a job that is submitted twice is one job")
+	again.says(`^Submitted 20 jobs: job-1 to job-20\n  20 of them existed already, with the same request, such as job-1: it is SUCCEEDED, since \S+Z\n20 SUCCEEDED\n$`)
 	var printed struct {
 		Version int
 		Jobs    []ending
@@ -70,6 +72,13 @@ func TestASchedulerWithServersOfItsOwn(t *testing.T) {
 	one := client(t, exitHeld, at, "submit", "--id", "mail-17", "--payload", `{"to": "you"}`, "--deadline", "1h", "--wait", "--json")
 	require.NoError(t, json.Unmarshal([]byte(one.output()), &printed), one.output())
 	assert.Equal(t, []ending{{Job: "mail-17", State: "SUCCEEDED", Attempts: 1, Worker: "worker-1"}}, printed.Jobs)
+	same := client(t, exitHeld, at, "submit", "--id", "mail-17", "--payload", `{"to":"you"}`, "--deadline", "1h", "--wait")
+	same.says(`^mail-17 exists already, since \S+Z, with the same request: it is SUCCEEDED\n1 SUCCEEDED\n$`)
+	other := client(t, exitUsage, at, "submit", "--id", "mail-17", "--payload", `{"to": "me"}`, "--deadline", "1h", "--wait")
+	other.says(`^faultline: mail-17 exists already, since \S+Z, with another payload: it is SUCCEEDED, and stays as it is; nothing was submitted: give another id, or what it was submitted with\n$`)
+	client(t, exitUsage, at, "submit", "--id", "mail-17", "--payload", `{"to": "you"}`).says(`with another request: `)
+	client(t, exitUsage, at, "submit", "--id-prefix", "job-", "--jobs", "21", "--label", "zone=a").says(`^faultline: job-1 exists already, .* with another request: `)
+	client(t, exitUsage, at, "show", "job-21").says(`holds no job "job-21"`)
 	client(t, exitViolated, at, "cancel", "mail-17").says(`^faultline: mail-17 has ended already: it is SUCCEEDED\n$`)
 	client(t, exitInconclusive, at, "submit", "--topic", "job.idle", "--wait", "--timeout", "1s").says(`1 SCHEDULED`)
 	client(t, exitHeld, at, "audit").says(`(?m)^HELD `)
@@ -87,6 +96,51 @@ func TestASchedulerWithServersOfItsOwn(t *testing.T) {
 	temp, err := filepath.Glob(filepath.Join(s.temp, "*"))
 	require.NoError(t, err)
 	assert.Empty(t, temp, "nothing temporary is left")
+}
+
+// What no message can take is refused, and nothing of it is stored.
+func TestAJobThatIsTooLarge(t *testing.T) {
+	_, at := alone(t)
+	f := serverFlags{redisURL: at[1], natsURL: at[3]}
+	c, err := f.connect(t.Context(), "test", writes)
+	require.NoError(t, err)
+	defer c.close()
+	large := &submitFlags{serverFlags: f, jobs: 1, id: "large", topic: "job.default", payload: `"` + strings.Repeat("x", 1<<20) + `"`, wait: true}
+	err = large.run(t.Context(), io.Discard, io.Discard, func(string) bool { return false })
+	var ee *exitError
+	require.ErrorAs(t, err, &ee)
+	assert.Equal(t, exitUsage, ee.code)
+	assert.Regexp(t, `^submit large: the request is too large for NATS: it has 1048\d{3} bytes, .* the server takes 1048576 in one message \(max_payload\); 0 of 1 job submitted: give less with each`, err)
+	client(t, exitUsage, at, "show", "large").says(`holds no job "large"`)
+}
+
+// A job whose record Redis has lost is said to have none, by the one who waits for it.
+func TestARecordThatIsLost(t *testing.T) {
+	c := redis.NewClient(&redis.Options{Addr: miniredis.RunT(t).Addr()})
+	defer func() { assert.NoError(t, c.Close()) }()
+	require.NoError(t, c.HSet(t.Context(), "job:job-2", "state", "SUCCEEDED").Err())
+	var told, said strings.Builder
+	list, late, err := awaitJobs(t.Context(), c, []string{"job-1", "job-2"}, time.Second, newProgress(io.Discard, true), &told)
+	require.NoError(t, err)
+	assert.Equal(t, "faultline: job-1 has no record any more: Redis has lost it; waiting on\n", told.String())
+	err = conclude(newPrinter(&said), list, late)
+	assert.EqualError(t, err, "--timeout, 1s, came first: 1 of 2 jobs ended")
+	assert.Equal(t, "1 SUCCEEDED, 1 without a record\n  job-1 has no record any more: Redis has lost it\n", said.String())
+}
+
+// The depth of the dead-letter queue is what a scrape finds, whether dead letters are replayed or not.
+func TestDLQDepth(t *testing.T) {
+	s, at := alone(t)
+	metrics := strings.Replace(s.says(`(http://\S+)/healthz`), "/healthz", "", 1) + "/metrics"
+	depth := func(want string) {
+		s.eventually("have dlq_depth "+want, func() bool {
+			_, body := s.get(metrics)
+			return strings.Contains(body, "\ndlq_depth "+want+"\n")
+		})
+	}
+	depth("0")
+	client(t, exitViolated, at, "submit", "--topic", "job.nowhere", "--jobs", "3", "--wait").says(`3 FAILED`)
+	depth("3")
 }
 
 // A cancelled job is dropped by its worker, in the middle and before it begins.
@@ -126,6 +180,20 @@ func state(t *testing.T, at []string, id string) string {
 	return p.says(`(?m)^1 (\w+)`)
 }
 
+// Two signals in one moment, as timeout(1) sends them, are one: a worker finishes what it has begun.
+func TestTwoSignalsAtOnceAreOne(t *testing.T) {
+	s, at := alone(t)
+	w := start(t, "worker", "--id", "worker-1", "--work", "3s", "--heartbeat", "200ms", at[2], at[3])
+	client(t, exitHeld, at, "submit", "--id", "short")
+	s.says(`msg="job dispatched".* job_id=short`)
+	w.eventually("begin", func() bool { return state(t, at, "short") == "RUNNING" })
+	require.NoError(t, w.cmd.Process.Signal(os.Interrupt))
+	time.Sleep(10 * time.Millisecond) // else the system itself makes one of them
+	require.NoError(t, w.cmd.Process.Signal(os.Interrupt))
+	w.ends(exitHeld)
+	w.says(`Worker worker-1 has stopped; it executed 1 job\.`)
+}
+
 // The first signal lets a worker finish, the second does not.
 func TestASecondSignalEndsAtOnce(t *testing.T) {
 	s, at := alone(t)
@@ -134,6 +202,7 @@ func TestASecondSignalEndsAtOnce(t *testing.T) {
 	s.says(`msg="job dispatched".* job_id=long`)
 	w.eventually("begin", func() bool { return state(t, at, "long") == "RUNNING" })
 	require.NoError(t, w.cmd.Process.Signal(os.Interrupt))
+	time.Sleep(2 * oneInterrupt)
 	require.NoError(t, w.cmd.Process.Signal(syscall.SIGTERM))
 	w.ends(exitInterrupted)
 	w.says(`(?m)^faultline: interrupted twice; ended at once$`)

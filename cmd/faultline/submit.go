@@ -10,9 +10,11 @@ import (
 	"io"
 	"time"
 
+	"github.com/redis/go-redis/v9"
 	"github.com/spf13/cobra"
 
 	"github.com/faultline-sim/faultline/engine"
+	"github.com/faultline-sim/faultline/engine/bus"
 	"github.com/faultline-sim/faultline/engine/job"
 	"github.com/faultline-sim/faultline/engine/routing"
 )
@@ -32,6 +34,8 @@ type submitFlags struct {
 	wait     bool
 	timeout  time.Duration
 	json     bool
+
+	fresh bool // the prefix is made up: no job of it exists
 }
 
 func newSubmit() *cobra.Command {
@@ -45,8 +49,12 @@ it then exits 0 if all succeeded, 1 if one did not, 3 if --timeout came first, a
 names the command that tells more of a job that still waits.
 
 A job that is submitted twice under one id is one job: what was cut short can be
-submitted again. Other exit codes: 2 usage, or a server that does not answer at
-the start, 3 a server lost before all were submitted, 130 interrupted.`,
+submitted again, and what exists already is said to. A job that exists already
+with another request is refused with exit code 2, and so are all that were to be
+submitted with it; --payload is part of the request, as all that is given of a job.
+Other exit codes: 2 usage, a request that is too large for NATS, or a server that
+does not answer at the start, 3 a server lost before all were submitted, or one
+that takes no writes, 130 interrupted.`,
 		Example: `  faultline submit
   faultline submit --jobs 1000 --wait
   faultline submit --id mail-17 --payload '{"to": "you"}' --deadline 1m --wait
@@ -93,7 +101,7 @@ func (f *submitFlags) check(given func(flag string) bool) error {
 		return fail(exitUsage, "--id-prefix is empty; give one, or leave it out for one that is new")
 	case f.id != "" && (given("jobs") && f.jobs > 1 || f.prefix != ""):
 		return fail(exitUsage, "--id names a single job; name several with --id-prefix")
-	case f.payload != "" && !json.Valid([]byte(f.payload)):
+	case given("payload") && !json.Valid([]byte(f.payload)):
 		return fail(exitUsage, "--payload is %.40q, which is not JSON; a text needs quotes of its own: '\"text\"'", f.payload)
 	case f.every < 0:
 		return fail(exitUsage, "--every is %v, out of range; give a duration from 0s on", f.every)
@@ -101,13 +109,13 @@ func (f *submitFlags) check(given func(flag string) bool) error {
 		return fail(exitUsage, "--timeout is %v, out of range; give a duration from 0s on", f.timeout)
 	case f.timeout > 0 && !f.wait:
 		return fail(exitUsage, "--timeout bounds --wait, which is not given")
-	case f.deadline != 0 && f.deadline < time.Millisecond:
-		return fail(exitUsage, "--deadline is %v, out of range; give a duration from 1ms on", f.deadline)
+	case given("deadline") && f.deadline < time.Millisecond:
+		return fail(exitUsage, "--deadline is %v, out of range; give a duration from 1ms on, or leave it out for none", f.deadline)
 	}
 	if f.id == "" && f.prefix == "" {
 		var b [4]byte
 		_, _ = rand.Read(b[:]) // never fails
-		f.prefix = "job-" + hex.EncodeToString(b[:]) + "-"
+		f.prefix, f.fresh = "job-"+hex.EncodeToString(b[:])+"-", true
 	}
 	last := f.request(f.jobs)
 	if err := last.Validate(); err != nil {
@@ -144,31 +152,23 @@ func (f *submitFlags) run(ctx context.Context, stdout, stderr io.Writer, given f
 	}
 	defer c.close()
 	show := newProgress(stderr, f.json)
-	submitted, err := f.submit(ctx, c, show)
+	before, submitted, err := f.submit(ctx, c, show)
 	show.done()
 	if err != nil {
-		code := exitInconclusive
-		if ctx.Err() != nil {
-			code = exitInterrupted
-		}
-		return fail(code, "%s; %s of %s submitted: to go on, give the same ids again%s", plainly(err), thousands(submitted), plural(f.jobs, "job"), f.again())
+		return f.failed(ctx, err, submitted)
 	}
 	p := newPrinter(stdout)
 	if f.json {
 		p.w = io.Discard
 	}
-	if f.jobs == 1 {
-		p.line("Submitted %s", f.jobID(1))
-	} else {
-		p.line("Submitted %s: %s to %s", plural(f.jobs, "job"), f.jobID(1), f.jobID(f.jobs))
-	}
 	ids := make([]string, f.jobs)
 	for i := range ids {
 		ids[i] = f.jobID(i + 1)
 	}
+	p.submitted(ids, before)
 	if !f.wait {
 		if f.json {
-			return printJobs(stdout, endings(ids))
+			return printJobs(stdout, before.mark(endings(ids)))
 		}
 		return nil
 	}
@@ -178,7 +178,7 @@ func (f *submitFlags) run(ctx context.Context, stdout, stderr io.Writer, given f
 		return err
 	}
 	if f.json {
-		if err := printJobs(stdout, found); err != nil {
+		if err := printJobs(stdout, before.mark(found)); err != nil {
 			return err
 		}
 	}
@@ -192,35 +192,69 @@ func (f *submitFlags) again() string {
 	return fmt.Sprintf(" (--id-prefix %s --jobs %d)", f.prefix, f.jobs)
 }
 
-// submitTries is how often one job's submission is tried.
+// failed says why not all were submitted, and what to do about it.
+func (f *submitFlags) failed(ctx context.Context, err error, submitted int) error {
+	done := fmt.Sprintf("%s of %s submitted", thousands(submitted), plural(f.jobs, "job"))
+	again := "give the same ids again" + f.again()
+	var refused *exitError
+	switch {
+	case ctx.Err() != nil:
+		return fail(exitInterrupted, "interrupted; %s: to go on, %s", done, again)
+	case errors.As(err, &refused):
+		return refused
+	case tooLarge(err):
+		return fail(exitUsage, "%s; %s: give less with each, such as a smaller --payload", plainly(err), done)
+	case redis.IsOOMError(err):
+		return fail(exitInconclusive, "%s; %s: give Redis at %s more memory than its maxmemory, or let it hold less; then %s", plainly(err), done, public(f.redisURL), again)
+	case redis.IsReadOnlyError(err):
+		return fail(exitInconclusive, "%s; %s: Redis at %s takes no writes, as it is a replica; name its master with --redis, and %s", plainly(err), done, public(f.redisURL), again)
+	}
+	return fail(exitInconclusive, "%s; %s: to go on, %s", plainly(err), done, again)
+}
+
+// tooLarge says whether a request can never be submitted, however often that is tried.
+func tooLarge(err error) bool { return errors.Is(err, engine.ErrTooLarge) || bus.TooLarge(err) }
+
+// submitTries is how often what one job's submission takes is tried.
 const submitTries = 5
 
-// submit gives the jobs away, one after the other, and returns how many were taken.
-func (f *submitFlags) submit(ctx context.Context, c *clients, show *progress) (int, error) {
+func (f *submitFlags) try(ctx context.Context, call func() error) (err error) {
+	for try := range submitTries {
+		if try > 0 {
+			pause(ctx, time.Second)
+		}
+		if ctx.Err() != nil {
+			return ctx.Err()
+		}
+		var refused *exitError
+		if err = call(); err == nil || tooLarge(err) || errors.As(err, &refused) {
+			return err
+		}
+	}
+	return err
+}
+
+// submit gives the jobs away, one after the other, and returns which existed before, and how many were taken.
+func (f *submitFlags) submit(ctx context.Context, c *clients, show *progress) (before existing, taken int, err error) {
 	client, err := engine.NewClient(engine.ClientConfig{Redis: c.redis, JetStream: c.js})
 	if err != nil {
-		return 0, err
+		return nil, 0, err
+	}
+	err = f.try(ctx, func() (err error) {
+		before, err = f.look(ctx, c.redis)
+		return err
+	})
+	if err != nil {
+		return nil, 0, err
 	}
 	for n := range f.jobs {
 		if n > 0 {
 			pause(ctx, f.every)
 		}
-		var err error
-		for try := range submitTries {
-			if try > 0 {
-				pause(ctx, time.Second)
-			}
-			if ctx.Err() != nil {
-				return n, errors.New("interrupted")
-			}
-			if err = client.Submit(ctx, f.request(n+1)); err == nil {
-				break
-			}
-		}
-		if err != nil {
-			return n, err
+		if err := f.try(ctx, func() error { return client.Submit(ctx, f.request(n+1)) }); err != nil {
+			return nil, n, err
 		}
 		show.show("%s of %s submitted", thousands(n+1), plural(f.jobs, "job"))
 	}
-	return f.jobs, nil
+	return before, f.jobs, nil
 }

@@ -17,26 +17,34 @@ import (
 
 var errInterrupted = &exitError{code: exitInterrupted, text: "interrupted; nothing was written"}
 
+// oneInterrupt is how long signals count as the first: timeout(1), for one, sends its signal to a program, and then
+// to the group that it is in.
+const oneInterrupt = time.Second
+
 // interruptible returns a context that ends at the first SIGINT or SIGTERM, with errInterrupted
-// for its cause. A second one ends the program at once, after cleanUp.
+// for its cause. A second one ends the program at once, after cleanUp: one that comes later than oneInterrupt.
 func interruptible(ctx context.Context, cleanUp func()) (context.Context, func()) {
 	ctx, cancel := context.WithCancelCause(ctx)
 	signals := make(chan os.Signal, 2)
 	signal.Notify(signals, os.Interrupt, syscall.SIGTERM)
 	done := make(chan struct{})
 	go func() {
-		select {
-		case <-signals:
-			cancel(errInterrupted)
-		case <-done:
-			return
-		}
-		select {
-		case <-signals:
-			fmt.Fprintln(os.Stderr, "faultline: interrupted twice; ended at once")
-			cleanUp()
-			os.Exit(exitInterrupted)
-		case <-done:
+		var first time.Time
+		for {
+			select {
+			case <-signals:
+			case <-done:
+				return
+			}
+			switch {
+			case first.IsZero():
+				first = time.Now()
+				cancel(errInterrupted)
+			case time.Since(first) > oneInterrupt:
+				fmt.Fprintln(os.Stderr, "faultline: interrupted twice; ended at once")
+				cleanUp()
+				os.Exit(exitInterrupted)
+			}
 		}
 	}()
 	return ctx, func() {

@@ -53,18 +53,21 @@ counted.
 
 A NATS that does not answer, or where no scheduler has made its streams yet, is
 waited for. On SIGINT or SIGTERM it takes no more, finishes what it has begun, and
-says for two seconds at least that it is full; a second one ends it at once. A
-scheduler that starts after that, within engine.worker_ttl of it, and reads a
-snapshot that is older, may still give it jobs: they wait for a worker of its --id,
-or for engine.running_timeout. While a worker lives, another one of its --id is
-refused, if NATS answers by then. Exit codes: 0 stopped, 2 usage, 130 ended by a
-second signal.`,
+says for two seconds at least that it is full; another one, a second later or more,
+ends it at once. A scheduler that starts after that, within engine.worker_ttl of it,
+and reads a snapshot that is older, may still give it jobs: they wait for a worker of
+its --id, or for engine.running_timeout. While a worker lives, another one of its
+--id is refused, if NATS answers by then. Exit codes: 0 stopped, 2 usage, 130 ended
+by a second signal.`,
 		Example: `  faultline worker
   faultline worker --id worker-2 --work 2s --parallel 1
   faultline worker --fail-rate 0.1 --ledger worker.jsonl
   faultline worker --output 'the password is hunter2' --redact hunter2`,
 		Args: noArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
+			if err := givenName(cmd); err != nil {
+				return err
+			}
 			return f.run(cmd.Context(), cmd.OutOrStdout(), cmd.ErrOrStderr())
 		},
 	}
@@ -104,7 +107,10 @@ func (f *workerFlags) check() error {
 	if err := checkName(f.id); err != nil {
 		return err
 	}
+	_, unnamed := f.labels[""]
 	switch {
+	case unnamed:
+		return fail(exitUsage, "--label has an empty key; give KEY=VALUE, such as zone=a")
 	case f.pool == "":
 		return fail(exitUsage, "--pool is empty; name the pool that the worker belongs to, such as %s", routing.DefaultPool)
 	case f.parallel < 1 || f.parallel > 10_000:

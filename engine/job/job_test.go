@@ -78,6 +78,7 @@ func TestRequestValidate(t *testing.T) {
 		"a b":                    "one token",
 		"a\r\nEvil: header":      "one token",
 		"job.>":                  "one token",
+		"job-\xff":               "one token",
 		"index:PENDING":          "keeps for itself",
 		"deadlines":              "keeps for itself",
 		strings.Repeat("x", 257): "257 bytes",
@@ -96,6 +97,28 @@ func TestRequestValidate(t *testing.T) {
 		req := job.Request{JobID: "job-1", Topic: topic}
 		assert.Equal(t, ok, req.Validate() == nil, topic)
 	}
+}
+
+// What JSON would replace, and a label without a name, no request may hold.
+func TestRequestTextIsUTF8(t *testing.T) {
+	bad := "acme\xff"
+	for problem, spoil := range map[string]func(r *job.Request){
+		"is not a subject":        func(r *job.Request) { r.Topic = "job." + bad },
+		`"acme\xff" is not valid`: func(r *job.Request) { r.Tenant = bad },
+		"requires, ":              func(r *job.Request) { r.Requires = []string{"gpu", bad} },
+		"labels has an empty":     func(r *job.Request) { r.Labels = map[string]string{"": "x"} },
+		"labels holds text":       func(r *job.Request) { r.Labels = map[string]string{"zone": bad} },
+		"env holds text":          func(r *job.Request) { r.Env = map[string]string{bad: "x"} },
+		"payload is not":          func(r *job.Request) { r.Payload = json.RawMessage(`"` + bad + `"`) },
+		"compensation: payload":   func(r *job.Request) { r.Compensation = &job.Compensation{Payload: json.RawMessage(`"` + bad + `"`)} },
+		"compensation: idempot":   func(r *job.Request) { r.Compensation = &job.Compensation{IdempotencyKey: bad} },
+	} {
+		req := job.Request{JobID: "job-1", Topic: "job.default"}
+		spoil(&req)
+		assert.ErrorContains(t, req.Validate(), problem)
+	}
+	req := job.Request{JobID: "arbeit-\u00e4", Topic: "job.default", Tenant: "\u65e5\u672c", Labels: map[string]string{"zone": ""}}
+	assert.NoError(t, req.Validate())
 }
 
 func TestResultStatusLeadsToState(t *testing.T) {

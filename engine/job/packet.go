@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"strings"
+	"unicode/utf8"
 )
 
 // NATS headers of messages about a job.
@@ -77,12 +78,63 @@ func (r *Request) Validate() error {
 	if err := validateWork(r.Topic, r.Budget); err != nil {
 		return err
 	}
+	err := validateText("tenant, priority, requires, idempotency_key, trace_id or workflow_id",
+		append([]string{r.Tenant, r.Priority, r.IdempotencyKey, r.TraceID, r.WorkflowID}, r.Requires...)...)
+	if err == nil {
+		err = validateGiven(r.Labels, r.Env, r.Payload, r.Capability)
+	}
+	if err != nil {
+		return err
+	}
 	if c := r.Compensation; c != nil { // a job that could not be undone is better not done
-		if err := validateWork(c.Topic, c.Budget); err != nil {
+		if err = validateWork(c.Topic, c.Budget); err == nil {
+			err = validateText("idempotency_key", c.IdempotencyKey)
+		}
+		if err == nil {
+			err = validateGiven(c.Labels, c.Env, c.Payload, c.Capability)
+		}
+		if err != nil {
 			return fmt.Errorf("compensation: %w", err)
 		}
 	}
 	return nil
+}
+
+// validateText refuses bytes that JSON would replace: the packet would say something else than its submitter, and
+// than the keys that are made of it.
+func validateText(fields string, texts ...string) error {
+	for _, text := range texts {
+		if !utf8.ValidString(text) {
+			return fmt.Errorf("%s: %.40q is not valid UTF-8", fields, text)
+		}
+	}
+	return nil
+}
+
+// validateGiven says what is wrong with what a job and its compensation are given alike.
+func validateGiven(labels, env map[string]string, payload json.RawMessage, capability string) error {
+	if _, is := labels[""]; is {
+		return errors.New("labels has an empty key; a label must have a name")
+	}
+	if !utf8.Valid(payload) {
+		return errors.New("payload is not valid UTF-8, as JSON must be")
+	}
+	switch {
+	case !isText(labels):
+		return errors.New("labels holds text that is not valid UTF-8")
+	case !isText(env):
+		return errors.New("env holds text that is not valid UTF-8")
+	}
+	return validateText("capability", capability)
+}
+
+func isText(m map[string]string) bool {
+	for key, value := range m {
+		if !utf8.ValidString(key) || !utf8.ValidString(value) {
+			return false
+		}
+	}
+	return true
 }
 
 // validateWork says what is wrong with a topic, which may be empty, or a budget, which may be nil.
@@ -109,7 +161,7 @@ func validateID(field, id string) error {
 	case id == "deadlines":
 		return fmt.Errorf("%s %q is a key that the store keeps for itself", field, id)
 	case !IsToken(id):
-		return fmt.Errorf("%s %q holds a space, a control character, '.', '*' or '>'; it must be one token of a NATS subject", field, id)
+		return fmt.Errorf("%s %q holds a space, a control character, '.', '*', '>' or what is not UTF-8; it must be one token of a NATS subject", field, id)
 	}
 	return nil
 }
@@ -121,7 +173,7 @@ func IsToken(s string) bool {
 			return false
 		}
 	}
-	return s != ""
+	return s != "" && utf8.ValidString(s) // JSON would make another token of it
 }
 
 // Dispatch hands a job to a worker: the packet on worker.<id>.jobs, or on the topic.

@@ -2,8 +2,11 @@ package metrics
 
 import (
 	"fmt"
+	"slices"
 
 	"github.com/prometheus/client_golang/prometheus"
+
+	"github.com/faultline-sim/faultline/engine/job"
 )
 
 // UnknownTopic is the topic label of what happens to a job before its topic is known: a result
@@ -50,14 +53,20 @@ type Metrics struct {
 	Saga   Saga
 
 	Replay Replay // dead-letter triage and replay
+
+	byTopic []*prometheus.CounterVec // those whose one label is the topic
 }
 
 // New registers the collectors with reg, which may be nil: they then count unseen.
 func New(reg prometheus.Registerer) (*Metrics, error) {
 	var all []prometheus.Collector
+	var byTopic []*prometheus.CounterVec
 	counters := func(name, help string, labels ...string) *prometheus.CounterVec {
 		c := prometheus.NewCounterVec(prometheus.CounterOpts{Name: name, Help: help}, labels)
 		all = append(all, c)
+		if slices.Equal(labels, []string{"topic"}) {
+			byTopic = append(byTopic, c)
+		}
 		return c
 	}
 	m := &Metrics{
@@ -107,6 +116,7 @@ func New(reg prometheus.Registerer) (*Metrics, error) {
 	m.Output, output = newOutput()
 	all = append(all, output...)
 	m.Replay = newReplay()
+	m.byTopic = byTopic
 	if reg == nil {
 		return m, nil
 	}
@@ -121,4 +131,19 @@ func New(reg prometheus.Registerer) (*Metrics, error) {
 		}
 	}
 	return m, nil
+}
+
+// Expect lets the counters of the topics begin at 0, and not with their first event, which a rate would miss: those
+// of which nothing but the topic, and how a job ended, must be known.
+func (m *Metrics) Expect(topics []string) {
+	for _, topic := range topics {
+		for _, c := range m.byTopic {
+			c.WithLabelValues(topic)
+		}
+		for _, s := range job.States {
+			if s.Terminal() {
+				m.JobsCompleted.WithLabelValues(topic, string(s))
+			}
+		}
+	}
 }

@@ -1,6 +1,8 @@
 package metrics_test
 
 import (
+	"context"
+	"errors"
 	"testing"
 
 	"github.com/prometheus/client_golang/prometheus"
@@ -40,7 +42,6 @@ func TestNamesAndLabels(t *testing.T) {
 		"jobs_completed":                           "COUNTER status topic ",
 		"dispatch_latency":                         "HISTOGRAM topic ",
 		"job_lock_wait":                            "HISTOGRAM ",
-		"dlq_depth":                                "GAUGE ",
 		"dlq_growth_alert":                         "GAUGE ",
 		"active_goroutines":                        "GAUGE ",
 		"scheduler_dispatch_rollback_total":        "COUNTER topic ",
@@ -59,6 +60,45 @@ func TestNamesAndLabels(t *testing.T) {
 		"saga_active":                              "GAUGE ",
 		"saga_unmarshal_error":                     "COUNTER ",
 	}, got)
+}
+
+func TestExpectedCountersBeginAt0(t *testing.T) {
+	reg := prometheus.NewRegistry()
+	m, err := metrics.New(reg)
+	require.NoError(t, err)
+	m.Expect([]string{"job.default", "job.gpu"})
+	families, err := reg.Gather()
+	require.NoError(t, err)
+	series := map[string]int{}
+	for _, f := range families {
+		for _, s := range f.GetMetric() {
+			assert.Zero(t, s.GetCounter().GetValue())
+		}
+		series[f.GetName()] = len(f.GetMetric())
+	}
+	for name, n := range map[string]int{
+		"jobs_received": 2, "jobs_dispatched": 2, "jobs_completed": 12, "orphan_replayed": 2, "safety_denied": 2,
+		"scheduler_dispatch_rollback_total": 2, "scheduler_dispatch_rollback_failed_total": 2, "scheduler_state_read_fail_closed_total": 2,
+	} {
+		assert.Equal(t, n, series[name], name)
+	}
+}
+
+func TestDLQDepthIsWhatAScrapeReads(t *testing.T) {
+	depth, failure := int64(0), error(nil)
+	reg := prometheus.NewRegistry()
+	reg.MustRegister(metrics.DLQDepth(func(context.Context) (int64, error) { return depth, failure }))
+	for _, depth = range []int64{0, 7, 3} {
+		families, err := reg.Gather()
+		require.NoError(t, err)
+		require.Len(t, families, 1)
+		assert.Equal(t, "dlq_depth", families[0].GetName())
+		assert.InDelta(t, depth, families[0].GetMetric()[0].GetGauge().GetValue(), 0)
+	}
+	failure = errors.New("no Redis")
+	families, err := reg.Gather()
+	require.NoError(t, err)
+	assert.Empty(t, families, "what is not known is not 0")
 }
 
 func TestSecondRegistrationFailsAndLeavesTheFirst(t *testing.T) {

@@ -49,6 +49,9 @@ func New(c Config) (*LeastLoaded, error) {
 	return s, nil
 }
 
+// Topics are those that are served, in order.
+func (s *LeastLoaded) Topics() []string { return slices.Sorted(maps.Keys(s.topics)) }
+
 // PickSubject chooses among workers, whose order does not matter; of those with the same lowest score
 // it takes the first by id. It does not know which of them are alive. Its error is, to errors.Is, one
 // of ErrNoPoolMapping, ErrNoWorkers and ErrOverloaded.
