@@ -51,6 +51,7 @@ const (
 	approvalUnsent
 	undecided
 	dataLost
+	timeoutHindered
 )
 
 // classes describes each class, in the order of its bit: its name if it is a fault, and the words
@@ -102,4 +103,5 @@ var classes = [64]struct{ fault, words string }{
 	{"approval-unsent", "that job was approved, and its request could not be published again"},
 	{"undecided", "the safety kernel did not say whether that job may run: it failed, or throttled, or the circuit was open"},
 	{"data-lost", "Redis failed over to a replica that was behind"},
+	{"timeout-hindered", "an operation of a reconciler's tick failed, or once that job's time was up one on it failed or met another's lock"},
 }

@@ -58,18 +58,20 @@ type node struct {
 
 // job is what is known of one job.
 type job struct {
-	id       string
-	state    state
-	stateAt  int // the step of the last state write
-	attempts int
-	worker   string // as the record names it
-	epoch    int64
-	version  int64
-	updated  int64 // unix milliseconds, as the record has it
-	deadline int64 // likewise; 0 for none
-	topic    string
-	classes  class
-	broken   places // invariants violated for this job, by their place in All
+	id         string
+	state      state
+	stateAt    int // the step of the last state write
+	attempts   int
+	worker     string // as the record names it
+	epoch      int64
+	version    int64
+	updated    int64         // unix milliseconds, as the record has it
+	deadline   int64         // likewise; 0 for none
+	touched    time.Duration // when updated was written
+	deadlineAt time.Duration // when the deadline is, if there is one
+	topic      string
+	classes    class
+	broken     places // invariants violated for this job, by their place in All
 
 	tenant    string
 	decision  string        // of the safety kernel, as the record has it

@@ -2,6 +2,7 @@ package invariants
 
 import (
 	"strings"
+	"time"
 
 	"github.com/faultline-sim/faultline/sim"
 )
@@ -21,6 +22,9 @@ type write struct {
 	epoch    int64
 	version  int64
 	updated  int64
+	deadline int64
+	due      time.Duration // when the job's time was up, if it was bounded
+	bounded  bool
 	intent   intent
 }
 
@@ -98,6 +102,7 @@ func (j *Judge) operation(e *sim.Event) {
 	if s.Phase == "publish" && s.Kind == sim.KindPublish && f.resumes(s) {
 		f.meet(s.job, intentResumed)
 	}
+	f.hinder(s)
 	applied, locked := j.changes(s)
 	f.breakerAsked(s)
 	f.sagaOperation(s)
@@ -283,10 +288,14 @@ func (j *Judge) changes(s *step) (applied, locked bool) {
 				record, stateful = j.facts.job(id), false
 				j.write = write{
 					from: record.state, attempts: record.attempts, epoch: record.epoch, version: record.version,
-					updated: record.updated, intent: record.intent,
+					updated: record.updated, deadline: record.deadline, intent: record.intent,
 				}
+				j.write.due, j.write.bounded = j.facts.due(record)
 			}
 			stateful = record.take(c) || stateful
+			if c.Field == "updated_at" {
+				record.touched = s.At
+			}
 			if c.Field == "decision" {
 				record.decidedAt = s.Step
 			}
