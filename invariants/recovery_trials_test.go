@@ -21,6 +21,11 @@ func redelivered(s *story) *story {
 	return s.message(s2, job1, "submit_deliver", sim.KindDeliver, 2).at1()
 }
 
+// overdue is a job that stays RUNNING for a minute longer than it may.
+func overdue(s *story) {
+	s.submit(job1).dispatchedAt(s1, job1, w1, 1).reconciles(s1).wait(31*time.Minute).reconciles(s1).timesOut(s1, job1)
+}
+
 var recoveryTrials = map[string]trial{
 	"every-intent-is-published": {
 		breaks: func(s *story) {
@@ -131,11 +136,9 @@ var recoveryTrials = map[string]trial{
 		},
 	},
 	"overdue-job-found-within-a-poll": {
-		cfg: hardened,
-		breaks: func(s *story) {
-			s.submit(job1).dispatchedAt(s1, job1, w1, 1).reconciles(s1).wait(31*time.Minute).reconciles(s1).timesOut(s1, job1)
-		},
-		says: "it was RUNNING when its time was up at 30m0.008s, and nobody brought it on for 1m0.006s, until step",
+		cfg:    hardened,
+		breaks: overdue,
+		says:   "it was RUNNING when its time was up at 30m0.008s, and nobody brought it on for 1m0.006s, until step",
 		holds: func(s *story) { // the tick takes its time
 			s.submit(job1).begins(s1, job1).intended(s1, job1, w1).unlock(s1, job1).wait(5*time.Minute + 25*time.Second).reconciles(s1)
 			s.wait(10*time.Second).timesOut(s1, job1)

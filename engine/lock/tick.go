@@ -16,7 +16,7 @@ type Keep int
 // section 8, lock-hold pattern).
 const (
 	UntilExpiry Keep = iota // it stays until it expires, against its own holder's next tick too
-	Renewed                 // it stays, and is renewed: by its holder's next tick, if this one went well, and by one that goes on for long
+	Renewed                 // likewise, and it is renewed: by its holder's next tick, if this one went well, and by one that goes on for long
 	Released                // it is given back: whoever ticks next may have it
 )
 
