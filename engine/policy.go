@@ -18,6 +18,9 @@ import (
 	"github.com/faultline-sim/faultline/engine/store"
 )
 
+// errThrottled says that the kernel wants to be asked again later.
+var errThrottled = errors.New("the safety kernel throttles")
+
 // breaker returns the one of a circuit, which all replicas share unless the settings say otherwise.
 func (e *Engine) breaker(client redis.UniversalClient, name, prefix, circuit string) *safety.Breaker {
 	s := &e.settings.Policy
@@ -81,7 +84,7 @@ func (e *Engine) admit(ctx context.Context, h *handling) (goes bool, err error) 
 		}
 		return false, e.awaitApproval(ctx, h, &v, decided)
 	case safety.Throttle:
-		err := fmt.Errorf("the safety kernel throttles: %s", v.Reason)
+		err := fmt.Errorf("%w: %s", errThrottled, v.Reason)
 		return false, RetryAfter(err, e.infrastructureDelay(ctx, e.settings.Policy.ThrottleDelay), phase.SafetyCheck, "")
 	}
 	return false, e.deny(ctx, h, &v, decided)

@@ -8,6 +8,7 @@ import (
 
 	"github.com/faultline-sim/faultline/engine/job"
 	"github.com/faultline-sim/faultline/engine/phase"
+	"github.com/faultline-sim/faultline/engine/recovery"
 	"github.com/faultline-sim/faultline/engine/store"
 )
 
@@ -23,11 +24,11 @@ func (e *Engine) replay(ctx context.Context, listed *store.Record) error {
 		return fmt.Errorf("replay %s: %w", listed.JobID, err)
 	}
 	if listed.State == job.Dispatched {
-		return e.resume(ctx, listed.JobID)
+		return e.own(e.resume(ctx, listed.JobID))
 	}
 	req, err := now.Request()
 	if err != nil {
-		return fmt.Errorf("replay %s: %w", listed.JobID, err)
+		return fmt.Errorf("replay %s: %w: %w", listed.JobID, recovery.ErrOwn, err)
 	}
 	err = e.HandleJobRequest(ctx, req)
 	var retry *RetryableError
@@ -37,5 +38,23 @@ func (e *Engine) replay(ctx context.Context, listed *store.Record) error {
 	e.metrics.OrphansReplayed.WithLabelValues(listed.Topic).Inc()
 	e.log.LogAttrs(ctx, slog.LevelWarn, "orphan replayed", slog.String("job_id", listed.JobID),
 		slog.String("topic", listed.Topic), slog.String("state", string(listed.State)))
-	return err
+	return e.own(err)
+}
+
+// own marks what puts a job off although nothing has failed: its topic has no worker to take it, its tenant
+// no slot, the kernel throttles it, or it is on its way from a dead worker to another. A replica that
+// knows of no worker at all may be the only one: it hears no heartbeats.
+func (e *Engine) own(err error) error {
+	retry, ok := errors.AsType[*RetryableError](err)
+	if !ok {
+		return err
+	}
+	_, void := errors.AsType[*voidError](err)
+	switch {
+	case retry.Phase == phase.Pick && len(e.registry.Alive().Workers) > 0:
+	case retry.ReasonCode == job.ReasonTenantLimit, errors.Is(err, errThrottled), void && retry.Phase == phase.Publish:
+	default:
+		return err
+	}
+	return fmt.Errorf("%w: %w", recovery.ErrOwn, err)
 }

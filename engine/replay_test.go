@@ -1,6 +1,7 @@
 package engine
 
 import (
+	"errors"
 	"testing"
 
 	"github.com/stretchr/testify/assert"
@@ -9,6 +10,7 @@ import (
 	"github.com/faultline-sim/faultline/engine/job"
 	"github.com/faultline-sim/faultline/engine/lock"
 	"github.com/faultline-sim/faultline/engine/phase"
+	"github.com/faultline-sim/faultline/engine/recovery"
 )
 
 // replayed takes job-1 up as the replayer would that has listed it.
@@ -71,6 +73,30 @@ func TestAnApprovedJobIsReplayed(t *testing.T) {
 	assert.Equal(t, job.Running, h.record().State)
 	require.NoError(t, h.replay(t.Context(), &listed), "it has moved on")
 	assert.Len(t, h.dispatches(), 1)
+}
+
+// What puts an orphan off although nothing has failed would do so on any replica; but that nobody is known
+// may be that of one which hears no heartbeats.
+func TestWhatAnOrphanIsPutOffForByItself(t *testing.T) {
+	for name, c := range map[string]struct {
+		harm func(h *harness)
+		own  bool
+	}{
+		"nobody is known": {func(*harness) {}, false},
+		"no worker of its topic": {func(h *harness) {
+			require.NoError(t, h.HandleHeartbeat(job.Heartbeat{WorkerID: "worker-1", Pool: "default", Topics: []string{"job.other"}, MaxParallelJobs: 10}))
+		}, true},
+		"a publish failed": {func(h *harness) { h.worker("worker-1"); h.faults.on(phase.Publish, "before") }, false},
+		"a write failed":   {func(h *harness) { h.worker("worker-1"); h.faults.on(phase.ScheduledWrite, "before") }, false},
+		"no request":       {func(h *harness) { h.redis.HSet("job:job-1", "request", "{") }, true},
+	} {
+		h := newHarness(t, hardened)
+		h.submit()
+		c.harm(h)
+		err := h.replayed()
+		require.Error(t, err, name)
+		assert.Equal(t, c.own, errors.Is(err, recovery.ErrOwn), "%s: %v", name, err)
+	}
 }
 
 // An intent is published again, and no attempt is counted.

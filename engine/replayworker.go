@@ -37,7 +37,8 @@ type replayWorker struct {
 	engine   *Engine
 	replayer *dlq.Replayer
 	hold     func(ctx context.Context) error // keeps the tick's lock
-	adopted  bool                            // the entries of a time before this process are due
+	health   recovery.Health
+	adopted  bool // the entries of a time before this process are due
 }
 
 // idle forgets how the queue has grown, which another replica watches now.
@@ -47,49 +48,54 @@ func (w *replayWorker) idle() {
 
 // tick looks at how the queue grows, and at each entry that is due. What could not be done with one is
 // left to a later tick.
-func (w *replayWorker) tick(ctx context.Context) (well bool, err error) {
+func (w *replayWorker) tick(ctx context.Context) error {
 	calls := context.WithoutCancel(ctx)
 	e := w.engine
 	if err := e.watchGrowth(calls); err != nil {
-		return false, err
+		return err
 	}
 	if !w.adopted {
 		if err := w.replayer.Queue.Adopt(phase.With(calls, "", phase.DLQRead), e.settings.BatchSize); err != nil {
-			return false, err
+			return err
 		}
 		w.adopted = true
 	}
-	well = true
 	visited, stays := map[string]bool{}, 0
 	for range e.settings.MaxIterations {
 		ids, err := w.replayer.Due(phase.With(calls, "", phase.DLQRead), stays, e.settings.BatchSize)
 		if err != nil {
-			return false, err
+			return err
 		}
 		for _, id := range ids {
 			if ctx.Err() != nil {
-				return well, nil
+				return nil
 			}
 			if visited[id] {
 				continue
 			}
 			visited[id] = true
 			if err := w.hold(calls); err != nil {
-				return false, err
+				return err
 			}
-			if err := w.replayer.Visit(calls, id); err != nil {
+			err := w.replayer.Visit(calls, id)
+			if err != nil {
 				if !errors.Is(err, dlq.ErrOwnFault) { // else it is due later
 					stays++
-					well = well && errors.Is(err, dlq.ErrChanged)
 				}
 				e.log.LogAttrs(calls, slog.LevelWarn, "dead letter left to a later tick", slog.String("job_id", id), slog.Any("error", err))
+			}
+			if errors.Is(err, dlq.ErrOwnFault) || errors.Is(err, dlq.ErrChanged) {
+				err = fmt.Errorf("%w: %w", recovery.ErrOwn, err)
+			}
+			if err := w.health.Saw(err); err != nil {
+				return err
 			}
 		}
 		if len(ids) < e.settings.BatchSize {
 			break
 		}
 	}
-	return well, nil
+	return nil
 }
 
 // watchGrowth raises the growth alert, and ends it (seed 004, next step 3).

@@ -59,7 +59,7 @@ type TickLock string
 // What becomes of a tick's lock.
 const (
 	UntilExpiry TickLock = "until-expiry" // it is held until it expires, against its own holder too (documented): one tick every second poll, or every third if the lock outlives that by a hair
-	Renewed     TickLock = "renewed"      // likewise, but its holder may tick again: one tick a poll; after a tick that did not go well it is left to expire, to another
+	Renewed     TickLock = "renewed"      // likewise, but its holder may tick again: one tick a poll; a replica that seems cut off leaves it to another, and rests for a TTL and a poll
 	Released    TickLock = "released"     // it is given back: another replica ticks within the same poll
 )
 

@@ -194,3 +194,12 @@ func TestRunTimesOutWhatStaysDispatched(t *testing.T) {
 		assert.EqualValues(t, 1, h.metric(`stale_jobs{state="DISPATCHED"}`))
 	}
 }
+
+// Seed 003, section 3: two polls, so that nobody else ticks in the poll of a tick.
+func TestTheLockOfATickLastsForTwoPolls(t *testing.T) {
+	for _, keep := range []TickLock{UntilExpiry, Renewed, Released} {
+		h := newHarness(t, func(s *Settings) { s.TickLock, s.PollInterval = keep, 20*time.Second })
+		require.NoError(t, h.tickLock("tick", phase.ReconcileLock).Begin(t.Context()))
+		assert.Equal(t, 40*time.Second, h.redis.TTL("tick"), keep)
+	}
+}

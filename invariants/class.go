@@ -52,6 +52,7 @@ const (
 	undecided
 	dataLost
 	clockWrong
+	timeoutHindered
 )
 
 // classes describes each class, in the order of its bit: its name if it is a fault, and the words
@@ -104,4 +105,5 @@ var classes = [64]struct{ fault, words string }{
 	{"undecided", "the safety kernel did not say whether that job may run: it failed, or throttled, or the circuit was open"},
 	{"data-lost", "Redis failed over to a replica that was behind"},
 	{"clock-wrong", "the clock of a node was wrong"},
+	{"timeout-hindered", "an operation of a reconciler's tick failed, or once that job's time was up one on it failed or met another's lock"},
 }

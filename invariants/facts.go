@@ -60,14 +60,15 @@ type node struct {
 type job struct {
 	id         string
 	state      state
-	stateAt    int           // the step of the last state write
-	stateSince time.Duration // and its time
+	stateAt    int // the step of the last state write
 	attempts   int
 	worker     string // as the record names it
 	epoch      int64
 	version    int64
-	updated    int64 // unix milliseconds, as the record has it
-	deadline   int64 // likewise; 0 for none
+	updated    int64         // unix milliseconds, as the record has it
+	deadline   int64         // likewise; 0 for none
+	touched    time.Duration // when updated was written
+	deadlineAt time.Duration // when the deadline is, if there is one
 	topic      string
 	classes    class
 	broken     places // invariants violated for this job, by their place in All

@@ -67,7 +67,7 @@ var all = sync.OnceValue(func() []Invariant {
 		oneDispatchPerJob, intentBeforeDispatch, everyIntentIsPublished, noDispatchAfterEnd, epochsNeverDecrease,
 		noDispatchAfterFailedRead, noDispatchToExpiredWorker, snapshotRevivesNoWorker, tiesBrokenByWorkerID, dispatchesCountAsLoad,
 		noRetryForWantOfKnownWorkers, staleWorkerHasItsOwnReason,
-		terminalStatesFinal, documentedTransitionsOnly, timeoutOnlyWhenDue, noTimeoutWhileExecuting,
+		terminalStatesFinal, documentedTransitionsOnly, timeoutOnlyWhenDue, noTimeoutWhileExecuting, overdueJobFoundWithinAPoll,
 		attemptsEqualScheduledWrites, attemptsDrainByTwo, attemptsNeverPastCeiling,
 		succeededImpliesFinishedExecution, resultOfCurrentEpoch, oneExecutionPerDispatch,
 		lockReleasedByOwnerOrExpiry, lockMutualExclusion, lockKeptByLivingHolder, oneWriterATick,

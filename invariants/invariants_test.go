@@ -73,6 +73,14 @@ func TestPromises(t *testing.T) {
 			s.submit(job1).begins(s1, job1).intended(s1, job1, w1).publish(s1, job1, w1).fails().
 				scheduled(s1, job1, "rollback_write").unlock(s1, job1).dispatched(s1, job1, w2)
 		}, "ambiguous-publish"},
+		"a list that failed": {"overdue-job-found-within-a-poll", hardened, func(s *story) {
+			s.submit(job1).dispatchedAt(s1, job1, w1, 1).wait(30 * time.Minute).reconciles(s1)
+			s.add(s1, sim.KindRedis, "multi", "", "", "reconcile_read").fails().wait(90*time.Second).reconciles(s1).timesOut(s1, job1)
+		}, "timeout-hindered"},
+		"a job whose lock was another's when it was due": {"overdue-job-found-within-a-poll", hardened, func(s *story) {
+			s.submit(job1).dispatchedAt(s1, job1, w1, 1).wait(30*time.Minute).lock(s1, job1).reconciles(s2).busy(s2, job1)
+			s.wait(61*time.Second).reconciles(s2).timesOut(s2, job1)
+		}, "timeout-hindered"},
 		"a handler that outlived its lock": {"one-dispatch-per-job", Config{}, func(s *story) {
 			s.submit(job1).begins(s1, job1).wait(61*time.Second).dispatched(s2, job1, w2)
 			s.publish(s1, job1, w1)

@@ -22,7 +22,10 @@ type write struct {
 	epoch    int64
 	version  int64
 	updated  int64
-	since    time.Duration
+	since    time.Duration // when updated was written
+	deadline int64
+	due      time.Duration // when the job's time was up, if it was bounded
+	bounded  bool
 	intent   intent
 }
 
@@ -100,6 +103,7 @@ func (j *Judge) operation(e *sim.Event) {
 	if s.Phase == "publish" && s.Kind == sim.KindPublish && f.resumes(s) {
 		f.meet(s.job, intentResumed)
 	}
+	f.hinder(s)
 	applied, locked := j.changes(s)
 	f.breakerAsked(s)
 	f.sagaOperation(s)
@@ -285,10 +289,14 @@ func (j *Judge) changes(s *step) (applied, locked bool) {
 				record, stateful = j.facts.job(id), false
 				j.write = write{
 					from: record.state, attempts: record.attempts, epoch: record.epoch, version: record.version,
-					updated: record.updated, since: record.stateSince, intent: record.intent,
+					updated: record.updated, since: record.touched, deadline: record.deadline, intent: record.intent,
 				}
+				j.write.due, j.write.bounded = j.facts.due(record)
 			}
 			stateful = record.take(c) || stateful
+			if c.Field == "updated_at" {
+				record.touched = s.At
+			}
 			if c.Field == "decision" {
 				record.decidedAt = s.Step
 			}

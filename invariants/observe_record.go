@@ -5,6 +5,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"time"
 
 	"github.com/faultline-sim/faultline/sim"
 )
@@ -86,7 +87,10 @@ func (j *Judge) recordWritten(s *step, record *job) {
 			own.h = record.handling(s.Event)
 		}
 	}
-	record.stateAt, record.stateSince, record.accepted = s.Step, s.At, true
+	record.stateAt, record.accepted = s.Step, true
+	if record.deadline != w.deadline {
+		record.deadlineAt = s.At + time.Duration(record.deadline-record.updated)*time.Millisecond
+	}
 	switch record.state {
 	case scheduled:
 		record.scheduled++

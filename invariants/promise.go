@@ -36,28 +36,32 @@ func (c *cover) String() string {
 
 // The settings that promises depend on.
 var (
-	withFence        = setting{"fence", func(c *Config) bool { return c.Fence }}
-	withEpochs       = setting{"epochs", func(c *Config) bool { return c.Epochs }}
-	withResume       = setting{"resume_intents", func(c *Config) bool { return c.ResumeIntents }}
-	withRefusal      = setting{"refuse_stale_results", func(c *Config) bool { return c.RefuseStaleResults }}
-	withVoid         = setting{"void_intents", func(c *Config) bool { return c.VoidIntents }}
-	withNotice       = setting{"cancel_notice", func(c *Config) bool { return c.CancelNotice }}
-	withSweep        = setting{"sweep_scheduled", func(c *Config) bool { return c.SweepScheduled }}
-	withRecheck      = setting{"recheck_timeouts", func(c *Config) bool { return c.RecheckTimeouts }}
-	withBusyBackoff  = setting{"busy_backoff", func(c *Config) bool { return c.BusyBackoff }}
-	withLastSeen     = setting{"snapshot_last_seen", func(c *Config) bool { return c.SnapshotLastSeen }}
-	withCounting     = setting{"count_dispatches", func(c *Config) bool { return c.CountDispatches }}
-	withReconciler   = setting{"reconciler", func(c *Config) bool { return c.Reconciler }}
-	withReplayer     = setting{"pending_replayer", func(c *Config) bool { return c.PendingReplayer }}
-	withStaleReason  = setting{"stale_reason_code=stale_worker", func(c *Config) bool { return c.StaleReasonCode == reasonStale }}
-	withAtomicDLQ    = setting{"dlq_order=atomic", func(c *Config) bool { return c.DLQOrder == dlqAtomic }}
-	withDLQThenState = setting{"dlq_order=dlq-then-state", func(c *Config) bool { return c.DLQOrder == dlqThenState }}
-	withOutbox       = setting{"dispatch_order=outbox", func(c *Config) bool { return c.DispatchOrder == "outbox" }}
-	withIntentFirst  = setting{"an intent before each dispatch", func(c *Config) bool { return c.DispatchOrder != "publish-first" }}
-	withTimeToResume = setting{"a dispatch timeout that leaves time for it", func(c *Config) bool { return c.leavesTimeToResume() }}
-	withPatience     = setting{"deliveries that outlast a lock", func(c *Config) bool { return c.busyPatience() > 2*c.JobLockTTL }}
-	withDeliveries   = setting{"twice as many deliveries as attempts", func(c *Config) bool { return c.MaxDeliver >= 2*c.MaxSchedulingRetries }}
-	withLongLocks    = setting{"a job_lock_ttl of 1s at least", func(c *Config) bool { return c.JobLockTTL >= time.Second }}
+	withFence         = setting{"fence", func(c *Config) bool { return c.Fence }}
+	withEpochs        = setting{"epochs", func(c *Config) bool { return c.Epochs }}
+	withResume        = setting{"resume_intents", func(c *Config) bool { return c.ResumeIntents }}
+	withRefusal       = setting{"refuse_stale_results", func(c *Config) bool { return c.RefuseStaleResults }}
+	withVoid          = setting{"void_intents", func(c *Config) bool { return c.VoidIntents }}
+	withNotice        = setting{"cancel_notice", func(c *Config) bool { return c.CancelNotice }}
+	withSweep         = setting{"sweep_scheduled", func(c *Config) bool { return c.SweepScheduled }}
+	withRecheck       = setting{"recheck_timeouts", func(c *Config) bool { return c.RecheckTimeouts }}
+	withBusyBackoff   = setting{"busy_backoff", func(c *Config) bool { return c.BusyBackoff }}
+	withLastSeen      = setting{"snapshot_last_seen", func(c *Config) bool { return c.SnapshotLastSeen }}
+	withCounting      = setting{"count_dispatches", func(c *Config) bool { return c.CountDispatches }}
+	withReconciler    = setting{"reconciler", func(c *Config) bool { return c.Reconciler }}
+	withReplayer      = setting{"pending_replayer", func(c *Config) bool { return c.PendingReplayer }}
+	withExpiringTicks = setting{"tick_lock=until-expiry", func(c *Config) bool { return c.TickLock == "until-expiry" }}
+	withRenewedTicks  = setting{"tick_lock=renewed", func(c *Config) bool { return c.TickLock == "renewed" }}
+	withReleasedTicks = setting{"tick_lock=released", func(c *Config) bool { return c.TickLock == "released" }}
+	withWholeTicks    = setting{"ticks of 200 jobs at least", func(c *Config) bool { return c.BatchSize*c.MaxIterations >= 200 }}
+	withStaleReason   = setting{"stale_reason_code=stale_worker", func(c *Config) bool { return c.StaleReasonCode == reasonStale }}
+	withAtomicDLQ     = setting{"dlq_order=atomic", func(c *Config) bool { return c.DLQOrder == dlqAtomic }}
+	withDLQThenState  = setting{"dlq_order=dlq-then-state", func(c *Config) bool { return c.DLQOrder == dlqThenState }}
+	withOutbox        = setting{"dispatch_order=outbox", func(c *Config) bool { return c.DispatchOrder == "outbox" }}
+	withIntentFirst   = setting{"an intent before each dispatch", func(c *Config) bool { return c.DispatchOrder != "publish-first" }}
+	withTimeToResume  = setting{"a dispatch timeout that leaves time for it", func(c *Config) bool { return c.leavesTimeToResume() }}
+	withPatience      = setting{"deliveries that outlast a lock", func(c *Config) bool { return c.busyPatience() > 2*c.JobLockTTL }}
+	withDeliveries    = setting{"twice as many deliveries as attempts", func(c *Config) bool { return c.MaxDeliver >= 2*c.MaxSchedulingRetries }}
+	withLongLocks     = setting{"a job_lock_ttl of 1s at least", func(c *Config) bool { return c.JobLockTTL >= time.Second }}
 )
 
 // outside is what releases the promise under these settings.

@@ -90,6 +90,9 @@ func TestSettingsWithdrawReleases(t *testing.T) {
 		"snapshot_last_seen": {"snapshot-revives-no-worker", with(func(c *Config) { c.SnapshotLastSeen = false }), func(s *story) {
 			s.snapshots(s2, heard{worker: w1, ago: time.Minute}).starts(s1).submit(job1).dispatched(s1, job1, w1)
 		}},
+		"tick_lock":  {"overdue-job-found-within-a-poll", with(func(c *Config) { c.TickLock = "until-expiry" }), overdue},
+		"reconciler": {"overdue-job-found-within-a-poll", with(func(c *Config) { c.Reconciler = false }), overdue},
+		"batch_size": {"overdue-job-found-within-a-poll", with(func(c *Config) { c.BatchSize, c.MaxIterations = 1, 3 }), overdue},
 		"stale_reason_code": {"stale-worker-has-its-own-reason", with(func(c *Config) { c.StaleReasonCode = "no_workers" }), func(s *story) {
 			s.submit(job1).counted(map[string]float64{counterStalePicks: 3})
 		}},
@@ -114,6 +117,7 @@ func TestPartsTakenAwayAreMissed(t *testing.T) {
 		cfg       Config
 		story     func(*story)
 	}{
+		"a lock for one poll":  {"one-writer-a-tick", Config{}, func(s *story) { s.reconciles(s1).wait(31 * time.Second).reconciles(s1) }},
 		"a lock is given back": {"one-writer-a-tick", Config{}, func(s *story) { s.reconciles(s1).wait(time.Second).reconciles(s2) }},
 		"no writer's lock":     {"one-writer-a-tick", Config{}, func(s *story) { s.snapshots(s1) }},
 		"no guard": {"processed-message-not-handled-again", Config{}, func(s *story) {

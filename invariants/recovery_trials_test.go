@@ -8,7 +8,7 @@ import (
 
 // hardened has every setting of the preset that promises depend on.
 var hardened = Config{
-	StaleReasonCode: "stale_worker", DLQOrder: "atomic",
+	TickLock: "renewed", StaleReasonCode: "stale_worker", DLQOrder: "atomic",
 	Fence: true, Epochs: true, ResumeIntents: true, RefuseStaleResults: true, VoidIntents: true, CancelNotice: true,
 	SweepScheduled: true, RecheckTimeouts: true, BusyBackoff: true, SnapshotLastSeen: true,
 	Reconciler: true, PendingReplayer: true, IdempotencyGuard: true,
@@ -19,6 +19,11 @@ func redelivered(s *story) *story {
 	s.submit(job1).message(s1, job1, "submit_deliver", sim.KindDeliver, 1).at1().dispatched(s1, job1, w1)
 	s.remembers(s1, job1, 1)
 	return s.message(s2, job1, "submit_deliver", sim.KindDeliver, 2).at1()
+}
+
+// overdue is a job that stays RUNNING for a minute longer than it may.
+func overdue(s *story) {
+	s.submit(job1).dispatchedAt(s1, job1, w1, 1).reconciles(s1).wait(31*time.Minute).reconciles(s1).timesOut(s1, job1)
 }
 
 var recoveryTrials = map[string]trial{
@@ -142,11 +147,20 @@ var recoveryTrials = map[string]trial{
 			s.submit(job1).begins(s1, job1).wait(20*time.Second).renew(s1, job1, time.Minute).wait(50*time.Second).intended(s1, job1, w1)
 		},
 	},
+	"overdue-job-found-within-a-poll": {
+		cfg:    hardened,
+		breaks: overdue,
+		says:   "it was RUNNING when its time was up at 30m0.008s, and nobody brought it on for 1m0.006s, until step",
+		holds: func(s *story) { // the tick takes its time
+			s.submit(job1).begins(s1, job1).intended(s1, job1, w1).unlock(s1, job1).wait(5*time.Minute + 25*time.Second).reconciles(s1)
+			s.wait(10*time.Second).timesOut(s1, job1)
+		},
+	},
 	"one-writer-a-tick": {
 		breaks: func(s *story) { s.reconciles(s1).wait(10 * time.Second).reconciles(s2) },
 		says:   "scheduler-2 began a tick of the reconciler at step 2, 10.001s after scheduler-1 had begun one; a poll is 30s",
 		holds: func(s *story) {
-			s.reconciles(s1).wait(time.Minute).reconciles(s2).wait(10 * time.Second).reconciles(s2)
+			s.reconciles(s1).wait(time.Minute).reconciles(s2).wait(time.Minute).reconciles(s2)
 			s.writesSnapshot(s1).writesSnapshot(s2)
 		},
 	},

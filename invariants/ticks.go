@@ -9,6 +9,7 @@ import (
 // ticks is what is known of the parts that one replica at a time does for all.
 type ticks struct {
 	reconciler, replayer, writer tick
+	failed                       strike             // the reconciler's last
 	snapshot                     []known            // what sys:workers:snapshot holds; never changed in place
 	offered                      map[string][]known // what it held when the process began, by its name
 }
@@ -24,8 +25,9 @@ type tick struct {
 	under  map[string]bool // the processes that have begun a tick and not done what it is for
 	last   string          // the process that began the last tick
 	lastAt time.Duration
-	begins bool   // the step begins a tick; else it writes what the tick is for
-	before string // the process that ticked last before this one, and
+	began  time.Duration // of the tick that the last renewal is of
+	begins bool          // the step begins a tick; else it writes what the tick is for
+	before string        // the process that ticked last before this one, and
 	ago    time.Duration
 }
 
@@ -69,6 +71,9 @@ func (j *Judge) tickLockChanged(s *step, c *sim.Change) {
 	}
 	t.under[t.by] = t == &j.facts.ticks.writer
 	t.begins, t.before, t.ago = true, t.last, s.At-t.lastAt
+	if t.by != t.last || s.At-t.began > j.facts.cfg.PollInterval*5/6 { // a tick that goes on renews it after two thirds of a poll
+		t.began = s.At
+	}
 	t.last, t.lastAt = t.by, s.At
 	for _, check := range j.ticked {
 		check(s, t)
@@ -109,7 +114,7 @@ func (f *facts) ticked(s *step) {
 
 var oneWriterATick = Invariant{
 	Name:     "one-writer-a-tick",
-	Says:     "Of the replicas one at a time reconciles and replays, and no other begins within a poll; only the holder of its lock writes the snapshot.",
+	Says:     "Of the replicas one at a time reconciles and replays, and no other begins within a poll; with tick_lock=until-expiry nobody does within the lock's TTL, which is two polls. Only the holder of its lock writes the snapshot.",
 	Kind:     Always,
 	Source:   "seed 003, section 8: the lock-hold pattern, and the snapshot writer lock",
 	releases: writerOverstayed,
@@ -119,7 +124,11 @@ var oneWriterATick = Invariant{
 			me := process(s.Node, s.Incarnation)
 			switch {
 			case k.begins && k != &f.ticks.writer:
-				if k.before != "" && k.before != me && k.ago < f.cfg.PollInterval {
+				apart, expires := f.cfg.PollInterval, withExpiringTicks.on(&f.cfg)
+				if expires {
+					apart = 2*f.cfg.PollInterval - slack
+				}
+				if k.before != "" && (expires || k.before != me) && k.ago < apart {
 					t.violated(nil, "%s began a tick of the %s at step %d, %s after %s had begun one; a poll is %s",
 						me, k.what, s.Step, k.ago, k.before, f.cfg.PollInterval)
 				}

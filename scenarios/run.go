@@ -108,6 +108,7 @@ func judgeConfig(p *Plan) invariants.Config {
 		DispatchOrder: string(e.DispatchOrder), StaleWorker: string(e.StaleWorker), StaleReasonCode: e.StaleReasonCode, DLQOrder: string(e.DLQOrder),
 		MaxDispatchRetries: e.MaxDispatchRetries, MaxSchedulingRetries: e.MaxSchedulingRetries, MaxDeliver: e.MaxDeliver, MaxRenewalFailures: e.MaxRenewalFailures,
 		WorkerTTL: e.WorkerTTL, RegistrySweep: e.RegistrySweep, JobLockTTL: e.JobLockTTL, RetryDelayBusy: e.RetryDelayBusy, BackoffMax: e.BackoffMax, PendingAge: e.PendingAge,
+		TickLock: string(e.TickLock), BatchSize: e.BatchSize, MaxIterations: e.MaxIterations, StoreOpTimeout: e.StoreOpTimeout,
 		PollInterval: e.PollInterval, DispatchTimeout: e.DispatchTimeout, TopicTimeouts: string(e.TopicTimeouts), RunningTimeout: e.RunningTimeout,
 		IntentAge: e.IntentAge, SnapshotLockTTL: e.SnapshotLockTTL,
 		Fence: e.Fence, Epochs: e.Epochs, ResumeIntents: e.ResumeIntents, RefuseStaleResults: e.RefuseStaleResults, VoidIntents: e.VoidIntents,

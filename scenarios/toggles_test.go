@@ -82,3 +82,11 @@ func TestTogglesAreAllThereAre(t *testing.T) {
 		}
 	}
 }
+
+// A lock that is given back after each tick is the other way to find what is overdue at every poll, and
+// costs what the lock is for.
+func TestAReleasedTickLockLetsEveryReplicaTick(t *testing.T) {
+	assert.Empty(t, violated(runToggled(t, "deadline-between-ticks", "overdue-job-found-within-a-poll")))
+	assert.Contains(t, violated(runToggled(t, "tick-lock", "", "engine.tick_lock=released")), "one-writer-a-tick")
+	assert.Empty(t, violated(runToggled(t, "tick-lock", "", "engine.tick_lock=until-expiry")))
+}

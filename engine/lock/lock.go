@@ -92,12 +92,12 @@ func (l *Locker) take(ctx context.Context, p phase.Phase, key string, ttl time.D
 }
 
 // Renew gives the lock its whole TTL again, or returns ErrNotOwner.
-func (k *Lock) Renew(ctx context.Context) error { return k.renew(ctx, k.locker.phases().Renew) }
+func (k *Lock) Renew(ctx context.Context) error { return k.renew(ctx, k.locker.phases().Renew, k.ttl) }
 
-func (k *Lock) renew(ctx context.Context, p phase.Phase) error {
+func (k *Lock) renew(ctx context.Context, p phase.Phase, ttl time.Duration) error {
 	ctx, cancel := k.locker.op(ctx, p)
 	defer cancel()
-	n, err := renewScript.Run(ctx, k.locker.Redis, []string{k.key}, k.token, k.ttl.Milliseconds()).Int()
+	n, err := renewScript.Run(ctx, k.locker.Redis, []string{k.key}, k.token, ttl.Milliseconds()).Int()
 	if err == nil && n == 0 {
 		err = ErrNotOwner
 	}

@@ -16,7 +16,7 @@ type Keep int
 // section 8, lock-hold pattern).
 const (
 	UntilExpiry Keep = iota // it stays until it expires, against its own holder's next tick too
-	Renewed                 // it stays, and is renewed: by its holder's next tick, if this one went well, and by one that goes on for long
+	Renewed                 // likewise, and it is renewed: by its holder's next tick, if this one went well, and by one that goes on for long
 	Released                // it is given back: whoever ticks next may have it
 )
 
@@ -25,26 +25,25 @@ const (
 type Tick struct {
 	Locker  *Locker
 	Key     string
-	TTL     time.Duration // twice the time between two ticks, if it is Renewed
+	TTL     time.Duration // twice the time between two ticks (a poll), if it is Renewed
 	Keep    Keep
 	Acquire phase.Phase // of taking the lock, and of renewing it
 	Release phase.Phase // of giving it back
 
 	held  *Lock     // by what the last tick knows
 	since time.Time // when it was last asked for, or renewed
-	rests bool      // after a tick that did not go well
+	rests time.Time // until when it does not ask, after a tick that did not go well
 }
 
 // Begin takes the lock for one tick, or returns an error that is ErrBusy if another tick has it.
 // After any other error it may have been taken; it then goes with its TTL, or serves the next Begin
-// if it is one that is renewed. After a tick that did not go well it is left to the others, without a
-// call, until it has expired and each of them has had its turn.
+// if it is one that is renewed. After a tick that did not go well it does not even ask until each of
+// the others has had its turn (see End).
 func (t *Tick) Begin(ctx context.Context) error {
 	now := t.Locker.Clock.Now()
-	if t.rests && now.Sub(t.since) < 2*t.TTL {
+	if now.Before(t.rests) {
 		return fmt.Errorf("%s: %w", t.Key, ErrBusy)
 	}
-	t.rests = false
 	if t.Keep == Renewed && t.held != nil {
 		err := t.renew(ctx, now)
 		if !errors.Is(err, ErrNotOwner) {
@@ -61,7 +60,7 @@ func (t *Tick) Begin(ctx context.Context) error {
 }
 
 func (t *Tick) renew(ctx context.Context, now time.Time) error {
-	err := t.held.renew(ctx, t.Acquire)
+	err := t.held.renew(ctx, t.Acquire, t.TTL)
 	if err == nil {
 		t.since = now
 	}
@@ -79,13 +78,22 @@ func (t *Tick) Hold(ctx context.Context) error {
 }
 
 // End does with the lock what Keep says. It is called after a Begin that returned nil. A holder whose
-// tick did not go well may be the only one that cannot do better: it does not renew its lock.
+// tick did not go well may be the only one that cannot do better, and a Renewed lock is not to keep the
+// others from it: it goes one poll from now, so that no other begins within a poll, and its holder
+// rests for one poll more. Whoever ticks once a poll has a beat in that one, and finds the lock free.
 func (t *Tick) End(ctx context.Context, well bool) error {
-	if t.Keep == Renewed && !well {
-		t.held, t.rests = nil, true
-	}
-	if t.Keep != Released {
+	switch {
+	case t.Keep == Released:
+		return t.held.release(ctx, t.Release)
+	case t.Keep == UntilExpiry || well:
 		return nil
 	}
-	return t.held.release(ctx, t.Release)
+	k := t.held
+	t.held = nil
+	err := k.renew(ctx, t.Acquire, t.TTL/2) // if it fails, the lock goes with its TTL
+	t.rests = t.Locker.Clock.Now().Add(t.TTL)
+	if errors.Is(err, ErrNotOwner) {
+		return nil // it has gone already
+	}
+	return err
 }

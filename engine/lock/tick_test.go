@@ -69,21 +69,79 @@ func TestAHolderWhoseTickWentIllLeavesItsLockToOthers(t *testing.T) {
 	h, a, b := replicas(t, lock.Renewed)
 	require.NoError(t, a.Begin(t.Context()))
 	require.NoError(t, a.End(t.Context(), false))
-	assert.NotEmpty(t, h.owner(t), "no other begins within a poll: it expires")
+	assert.Equal(t, ttl/2, h.server.TTL(key), "no other begins within a poll")
 	asked := h.phases[phase.ReplayLock]
-	for range 3 { // its beats come first every time
-		h.pass(ttl / 2)
-		assert.ErrorIs(t, a.Begin(t.Context()), lock.ErrBusy)
-	}
+	h.pass(ttl / 2) // its beat comes first every time
+	assert.ErrorIs(t, a.Begin(t.Context()), lock.ErrBusy)
 	assert.Equal(t, asked, h.phases[phase.ReplayLock], "it does not even ask")
 	assert.True(t, turn(t, b))
-	h.pass(ttl / 2)
-	assert.False(t, turn(t, a), "the other does well")
-	assert.True(t, turn(t, b))
+	for range 3 {
+		h.pass(ttl / 2)
+		assert.False(t, turn(t, a), "the other does well")
+		assert.True(t, turn(t, b))
+	}
 	h.pass(ttl)
 	assert.True(t, turn(t, a), "the other is gone")
 	h.pass(ttl / 2)
 	assert.True(t, turn(t, a), "and it is well again")
+}
+
+// However the beats of two replicas lie, and however long the tick that went ill has lasted, the other has
+// its turn before the first asks again.
+func TestEachOtherReplicaHasItsTurnWhileOneRests(t *testing.T) {
+	const n = 12 // grains of a poll
+	for late := range n {
+		for _, lasts := range []int{0, 1, 5, n - 1, n, n + 1, 3*n + 5} {
+			h, a, b := replicas(t, lock.Renewed)
+			ended, other := -1, -1
+			for i := 0; other < 0; i++ {
+				if i%n == 0 && (i == 0 || ended >= 0) {
+					err := a.Begin(t.Context())
+					require.Equal(t, i == 0, err == nil, "beats %d apart, a tick of %d: asks %d after it", late, lasts, i-ended)
+				}
+				if i == lasts {
+					require.NoError(t, a.End(t.Context(), false))
+					ended = i
+				} else if ended < 0 {
+					require.NoError(t, a.Hold(t.Context()))
+				}
+				if i%n == late && turn(t, b) {
+					other = i
+				}
+				h.pass(ttl / 2 / n)
+			}
+			assert.GreaterOrEqual(t, other, n, "within a poll of the other's begin")
+			assert.GreaterOrEqual(t, other-ended, n)
+			assert.Less(t, other-ended, 2*n)
+		}
+	}
+}
+
+// Where there is no other it is one TTL and one poll from one tick to the next, and no more.
+func TestAReplicaThatIsAloneRestsForATTLAndAPoll(t *testing.T) {
+	h, a, _ := replicas(t, lock.Renewed)
+	require.NoError(t, a.Begin(t.Context()))
+	h.pass(ttl / 60) // a tick takes a moment
+	require.NoError(t, a.End(t.Context(), false))
+	h.pass(ttl/2 - ttl/60)
+	assert.False(t, turn(t, a))
+	h.pass(ttl / 2)
+	assert.False(t, turn(t, a))
+	h.pass(ttl / 2)
+	assert.True(t, turn(t, a))
+}
+
+// A lock that cannot be given up early goes with its TTL.
+func TestALockOfATickThatWentIllWithoutRedis(t *testing.T) {
+	h, a, b := replicas(t, lock.Renewed)
+	require.NoError(t, a.Begin(t.Context()))
+	h.server.SetError("LOADING")
+	assert.ErrorContains(t, a.End(t.Context(), false), "LOADING")
+	h.server.SetError("")
+	h.pass(ttl / 2)
+	assert.False(t, turn(t, b))
+	h.pass(ttl / 2)
+	assert.True(t, turn(t, b))
 }
 
 func TestATickLockIsHeldWhileItsTickGoesOn(t *testing.T) {

@@ -32,7 +32,8 @@ type Reconciler struct {
 	// It takes the job's lock: lock.ErrBusy is not tried again in the same tick.
 	TimeOut func(ctx context.Context, listed *store.Record, reason string) error
 	// Stale hears of each state how many jobs this replica's last tick found in it past their timeout
-	// or deadline: none, if another replica had the lock.
+	// or deadline: none, if another replica had the lock. A tick that ended early has not counted them all,
+	// and tells nothing.
 	Stale func(s job.State, n int)
 	// RollBack takes up the rollback of a workflow that RollbacksKey says is due. What it could not do comes
 	// again at a later tick; it notices the end of ctx. With no RollBack nobody looks there.
@@ -44,27 +45,25 @@ type Reconciler struct {
 
 // Run ticks at each beat until ctx ends.
 func (r *Reconciler) Run(ctx context.Context, beat clockwork.Ticker) {
-	r.list = walker{store: r.Store, lock: r.Lock, log: r.Logger, size: r.BatchSize, iterations: r.MaxIterations}
+	r.list = walker{named: r.rollBacks(), store: r.Store, lock: r.Lock, log: r.Logger, size: r.BatchSize, iterations: r.MaxIterations}
 	Loop(ctx, beat, r.Lock, r.Logger, r.tick, func() { r.tell(nil) })
 }
 
 // rollBacks is the walk's visitor of workflows, or nil.
-func (r *Reconciler) rollBacks(well *bool) func(ctx context.Context, workflowID string) (stays bool) {
+func (r *Reconciler) rollBacks() func(ctx context.Context, workflowID string) error {
 	if r.RollBack == nil {
 		return nil
 	}
-	return func(ctx context.Context, workflowID string) bool {
+	return func(ctx context.Context, workflowID string) error {
 		err := r.RollBack(ctx, workflowID)
 		if err != nil {
 			r.Logger.LogAttrs(ctx, slog.LevelWarn, "rollback left to the next tick", slog.String("workflow_id", workflowID), slog.Any("error", err))
 		}
-		*well = *well && Able(err)
-		return err != nil
+		return err
 	}
 }
 
-func (r *Reconciler) tick(ctx context.Context) (well bool, err error) {
-	well = true
+func (r *Reconciler) tick(ctx context.Context) error {
 	now := r.Clock.Now()
 	found := map[job.State]int{}
 	queries := []store.Query{
@@ -72,21 +71,21 @@ func (r *Reconciler) tick(ctx context.Context) (well bool, err error) {
 		{Key: store.IndexKey(job.Running), Until: now.Add(-r.Timeouts.Running)},
 		{Key: store.DeadlinesKey, Until: now},
 	}
-	if r.list.named = r.rollBacks(&well); r.list.named != nil {
+	if r.list.named != nil {
 		queries = append(queries, store.Query{Key: r.RollbacksKey, Until: now})
 	}
-	err = r.list.walk(phase.With(ctx, "", phase.ReconcileRead), queries, func(ctx context.Context, rec *store.Record) (stays bool) {
+	err := r.list.walk(phase.With(ctx, "", phase.ReconcileRead), queries, func(ctx context.Context, rec *store.Record) (waits bool, err error) {
 		reason := r.Timeouts.Overdue(rec, now)
 		if reason == "" {
-			return true
+			return true, nil
 		}
 		found[rec.State]++
-		err := r.end(ctx, rec, reason)
-		well = well && Able(err)
-		return err != nil
+		return false, r.end(ctx, rec, reason)
 	})
-	r.tell(found)
-	return well, err
+	if err == nil {
+		r.tell(found)
+	}
+	return err
 }
 
 // end deals with the job's timeout, or fails.

@@ -10,6 +10,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/jonboulle/clockwork"
 	"github.com/stretchr/testify/assert"
 
 	"github.com/faultline-sim/faultline/engine/job"
@@ -153,34 +154,71 @@ func TestATickGoesOnWhereABoundedOneHasStopped(t *testing.T) {
 	assert.Equal(t, 2, strings.Count(strings.Join(r.asked, "\n"), "job-00:"))
 }
 
-// A replica that is cut off from NATS fails at every job: recovery must not wait for it.
+// One failure may be its job's. A replica that is cut off from NATS fails at every job: recovery must not
+// wait for it, neither for its next tick nor for the end of this one.
 func TestATickThatCannotDoItsWorkLeavesTheNextToOthers(t *testing.T) {
 	cutOff := errors.New("no NATS")
 	for name, c := range map[string]struct {
-		fails []error
+		fails map[string]error // at every try
 		harm  func(h *harness)
+		asked int
 		kept  bool
 	}{
-		"all went well":     {kept: true},
-		"at the third try":  {fails: []error{cutOff, cutOff}, kept: true},
-		"a busy lock":       {fails: []error{lock.ErrBusy}, kept: true},
-		"a job failed":      {fails: []error{cutOff, cutOff, cutOff}},
-		"jobs not readable": {harm: func(h *harness) { _ = h.redis.Set("job:index:RUNNING", "no sorted set") }},
+		"all went well":                   {asked: 4, kept: true},
+		"a job failed":                    {fails: map[string]error{"job-1": cutOff}, asked: 4, kept: true},
+		"two did, and one between not":    {fails: map[string]error{"job-1": cutOff, "job-3": cutOff}, asked: 4, kept: true},
+		"busy locks":                      {fails: map[string]error{"job-1": lock.ErrBusy, "job-2": lock.ErrBusy, "job-3": lock.ErrBusy}, asked: 4, kept: true},
+		"records that have moved on":      {fails: map[string]error{"job-1": store.ErrFenced, "job-2": store.ErrFenced}, asked: 4, kept: true},
+		"two failed in a row":             {fails: map[string]error{"job-1": cutOff, "job-2": cutOff}, asked: 3},
+		"two did, and a busy one between": {fails: map[string]error{"job-0": cutOff, "job-1": lock.ErrBusy, "job-2": cutOff}, asked: 3},
+		"jobs not readable":               {harm: func(h *harness) { _ = h.redis.Set("job:index:RUNNING", "no sorted set") }},
 	} {
 		r := newReconciler(t)
-		r.Lock.Keep = lock.Renewed
-		r.h.job("job-1", job.Dispatched, "job.default", time.Hour, "{}")
-		r.fails["job-1"] = c.fails
+		r.Lock.Keep, r.MaxRetries = lock.Renewed, 1
+		for i := range 4 {
+			r.h.job(fmt.Sprint("job-", i), job.Dispatched, "job.default", time.Hour-time.Duration(i)*time.Second, "{}")
+		}
+		for id, err := range c.fails {
+			r.fails[id] = slices.Repeat([]error{err}, 9)
+		}
 		if c.harm != nil {
 			c.harm(r.h)
 		}
 		r.tick()
+		assert.Len(t, r.asked, c.asked, name)
 		r.h.pass(poll)
+		assert.Equal(t, c.kept, r.h.redis.Exists("lock"), name)
 		r.h.calls = nil
 		r.tick()
 		assert.Equal(t, c.kept, len(r.h.calls) > 0, name)
-		r.h.pass(poll)
-		assert.Equal(t, c.kept, r.h.redis.Exists("lock"), name)
+	}
+}
+
+// With one job a replica that is cut off meets one failure a tick.
+func TestAJobThatFailsInTwoTicksIsLeftToOthers(t *testing.T) {
+	r := newReconciler(t)
+	r.Lock.Keep = lock.Renewed
+	r.h.job("job-1", job.Dispatched, "job.default", time.Hour, "{}")
+	r.fails["job-1"] = slices.Repeat([]error{errors.New("no NATS")}, 9)
+	r.h.ticks(2, func(ctx context.Context, beat clockwork.Ticker) { r.Run(ctx, beat) })
+	assert.Len(t, r.asked, 6, "each with all its tries")
+	r.h.pass(poll)
+	assert.False(t, r.h.redis.Exists("lock"))
+}
+
+// What a tick has not counted it does not tell.
+func TestStaleJobsAreNotForgottenWhileRedisIsAway(t *testing.T) {
+	for name, harm := range map[string]func(h *harness){
+		"no lock": func(h *harness) { h.redis.SetError("LOADING") },
+		"no list": func(h *harness) { _ = h.redis.Set("job:index:RUNNING", "no sorted set") },
+	} {
+		r := newReconciler(t)
+		r.h.job("job-1", job.Dispatched, "job.default", time.Hour, "{}")
+		r.fails["job-1"] = []error{lock.ErrBusy, lock.ErrBusy}
+		r.tick()
+		harm(r.h)
+		r.tick()
+		assert.Equal(t, 1, r.stale[job.Dispatched], name)
 	}
 }
 

@@ -35,7 +35,7 @@ type Replayer struct {
 	// Granted says whether a job in APPROVAL_REQUIRED has its approval; one that has not waits rightly.
 	Granted func(listed *store.Record) bool
 	// Replay brings a job on from the state it was listed in, if it is still there. It takes the
-	// job's lock. What it could not do comes again at a later tick.
+	// job's lock. What it could not do comes again at a later tick; it is ErrOwn if no replica could.
 	Replay func(ctx context.Context, listed *store.Record) error
 
 	// More takes up what else waits, at each tick; nil is nothing. An error ends the tick early.
@@ -50,29 +50,27 @@ func (r *Replayer) Run(ctx context.Context, beat clockwork.Ticker) {
 	Loop(ctx, beat, r.Lock, r.Logger, r.tick, func() {})
 }
 
-func (r *Replayer) tick(ctx context.Context) (well bool, err error) {
-	well = true
+func (r *Replayer) tick(ctx context.Context) error {
 	now := r.Clock.Now()
 	queries := make([]store.Query, len(r.Waits))
 	for i, w := range r.Waits {
 		queries[i] = store.Query{Key: store.IndexKey(w.State), Until: now.Add(-w.Age)}
 	}
-	err = r.list.walk(phase.With(ctx, "", phase.ReplayRead), queries, func(ctx context.Context, rec *store.Record) (stays bool) {
+	err := r.list.walk(phase.With(ctx, "", phase.ReplayRead), queries, func(ctx context.Context, rec *store.Record) (waits bool, err error) {
 		if !r.due(rec, now) {
-			return true
+			return true, nil
 		}
-		err := r.Replay(ctx, rec)
+		err = r.Replay(ctx, rec)
 		if err != nil {
 			r.Logger.LogAttrs(ctx, slog.LevelWarn, "replay left to a later tick", slog.String("job_id", rec.JobID),
 				slog.String("topic", rec.Topic), slog.String("state", string(rec.State)), slog.Any("error", err))
 		}
-		well = well && Able(err)
-		return err != nil
+		return false, err
 	})
 	if err == nil && r.More != nil && ctx.Err() == nil {
 		err = r.More(context.WithoutCancel(ctx))
 	}
-	return well, err
+	return err
 }
 
 // due says whether the job, which may have moved on since it was listed, waits for too long.

@@ -85,18 +85,31 @@ func TestAnApprovedJobIsReachedPastThoseThatWait(t *testing.T) {
 	assert.Equal(t, []string{"p-0", "p-1", "granted"}, *replayed)
 }
 
-// A replica that knows no worker fails at every orphan.
+// A replica that is cut off fails at every orphan; one that no worker can take fails on any replica.
 func TestAReplayThatFailsLeavesTheNextToOthers(t *testing.T) {
-	for kept, err := range map[bool]error{true: fmt.Errorf("x: %w", lock.ErrBusy), false: errors.New("no workers")} {
-		h, r, _ := newReplayer(t)
+	for name, c := range map[string]struct {
+		err  error
+		kept bool
+	}{
+		"busy":                {fmt.Errorf("x: %w", lock.ErrBusy), true},
+		"for its own reasons": {fmt.Errorf("%w: no workers", recovery.ErrOwn), true},
+		"cut off":             {errors.New("no NATS"), false},
+	} {
+		h, r, replayed := newReplayer(t)
 		r.Lock.Keep = lock.Renewed
-		h.job("p-0", job.Pending, "job.default", time.Hour, "{}")
-		r.Replay = func(context.Context, *store.Record) error { return err }
+		for i := range 4 {
+			h.job(fmt.Sprint("p-", i), job.Pending, "job.default", time.Hour, "{}")
+		}
+		r.Replay = func(_ context.Context, rec *store.Record) error {
+			*replayed = append(*replayed, rec.JobID)
+			return c.err
+		}
 		h.ticks(1, r.Run)
+		assert.Equal(t, c.kept, len(*replayed) == 4, name)
 		h.pass(poll)
 		h.calls = nil
 		h.ticks(1, r.Run)
-		assert.Equal(t, kept, len(h.calls) > 0)
+		assert.Equal(t, c.kept, len(h.calls) > 0, name)
 	}
 }
 

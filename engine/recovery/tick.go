@@ -3,6 +3,7 @@ package recovery
 import (
 	"context"
 	"errors"
+	"fmt"
 	"log/slog"
 
 	"github.com/jonboulle/clockwork"
@@ -11,10 +12,43 @@ import (
 	"github.com/faultline-sim/faultline/engine/store"
 )
 
-// Loop does a tick at each beat for which it gets the lock, until ctx ends, and calls idle at the others. A
-// tick that has begun sees ctx end between two jobs. It says whether it went well: a replica that cannot do
-// what a tick is for leaves the next ones to others.
-func Loop(ctx context.Context, beat clockwork.Ticker, k *lock.Tick, log *slog.Logger, tick func(ctx context.Context) (well bool, err error), idle func()) {
+// ErrUnable says that a tick ended early, since its replica seems not to be able to work.
+var ErrUnable = errors.New("one failure after another: this replica may be cut off")
+
+// ErrOwn says that a job was put off for a reason of its own: it would be so on any replica.
+var ErrOwn = errors.New("put off for a reason of its own")
+
+// Health judges by what becomes of one job after another, tick after tick, whether the replica that is at
+// them can work at all. The zero Health is good.
+type Health struct {
+	failed int // jobs in a row
+}
+
+// failuresMax ends a tick: one failure may be its job's, and a second with no success between is rather
+// the replica's. A job that nobody can bring on makes for every other tick of a replica that has no other.
+const failuresMax = 2
+
+// Saw takes in what became of a job, and fails with ErrUnable once the replica seems unable to work. A
+// lock or a record in another's hands, and what is ErrOwn, tell nothing of it.
+func (h *Health) Saw(err error) error {
+	switch {
+	case err == nil:
+		h.failed = 0
+	case errors.Is(err, lock.ErrBusy), errors.Is(err, store.ErrFenced), errors.Is(err, ErrOwn):
+	default:
+		h.failed++
+	}
+	if h.failed < failuresMax {
+		return nil
+	}
+	h.failed = 0
+	return fmt.Errorf("%w: %w", ErrUnable, err)
+}
+
+// Loop does a tick at each beat for which it gets the lock, until ctx ends, and calls idle at those that are
+// another's. A tick that has begun sees ctx end between two jobs. It fails if its replica cannot do what a
+// tick is for, which leaves the next to others: at its lists, or with ErrUnable.
+func Loop(ctx context.Context, beat clockwork.Ticker, k *lock.Tick, log *slog.Logger, tick func(ctx context.Context) error, idle func()) {
 	warn := func(words string, err error) {
 		if err != nil {
 			log.LogAttrs(ctx, slog.LevelWarn, words, slog.String("key", k.Key), slog.Any("error", err))
@@ -28,22 +62,18 @@ func Loop(ctx context.Context, beat clockwork.Ticker, k *lock.Tick, log *slog.Lo
 		}
 		calls := context.WithoutCancel(ctx)
 		if err := k.Begin(calls); err != nil {
-			idle()
-			if !errors.Is(err, lock.ErrBusy) {
+			if errors.Is(err, lock.ErrBusy) {
+				idle()
+			} else {
 				warn("tick skipped", err)
 			}
 			continue
 		}
-		well, err := tick(ctx)
+		err := tick(ctx)
 		warn("tick ended early", err)
-		warn("tick lock kept", k.End(calls, well && err == nil))
+		warn("tick lock kept", k.End(calls, err == nil))
 	}
 }
-
-// Able says whether what became of a job leaves the replica's own health out of doubt. A busy lock is that
-// of another, who is well enough to be at the job; any other error may be one that only this replica
-// meets: it is cut off from NATS, or knows of no worker.
-func Able(err error) bool { return err == nil || errors.Is(err, lock.ErrBusy) }
 
 // walker lists jobs, and whatever else one query names, for a tick.
 type walker struct {
@@ -54,8 +84,10 @@ type walker struct {
 	iterations int   // batches in a tick
 	passed     []int // for each query, how many jobs that stay the last tick has got past, if it did not get to the end
 
-	// What the last query lists are names, and not jobs, if there is a visitor of names. It sees ctx end.
-	named func(ctx context.Context, name string) (stays bool)
+	// What the last query lists are names, and not jobs, if there is a visitor of names. It sees ctx end; a name
+	// that it fails at stays.
+	named  func(ctx context.Context, name string) error
+	health Health
 }
 
 // known is how a walk remembers what the i-th of n queries listed. No job's id holds a space.
@@ -70,11 +102,11 @@ func (w *walker) known(i, n int, id string) string {
 func (w *walker) names(i, n int) bool { return w.named != nil && i == n-1 }
 
 // walk lists jobs by the queries, batch by batch, and gives each of them to visit once, until all have
-// been, or the iterations are used up, or ctx ends. What visit says is still there afterwards is
+// been, or the iterations are used up, or ctx ends. What visit says waits rightly, or fails at, is
 // passed over in the next batch, and in the next tick if the iterations were used up: otherwise jobs that
-// wait rightly could keep the younger ones out for ever. It fails when it cannot list, and when the
-// lock is not its own any more.
-func (w *walker) walk(ctx context.Context, queries []store.Query, visit func(ctx context.Context, r *store.Record) (stays bool)) error {
+// wait rightly could keep the younger ones out for ever. It fails when it cannot list, when the lock is
+// not its own any more, and with ErrUnable as soon as visit's errors say so: others wait for the lock.
+func (w *walker) walk(ctx context.Context, queries []store.Query, visit func(ctx context.Context, r *store.Record) (waits bool, err error)) error {
 	calls := context.WithoutCancel(ctx)
 	for i, n := range w.passed {
 		queries[i].Skip = n
@@ -121,7 +153,14 @@ func (w *walker) walk(ctx context.Context, queries []store.Query, visit func(ctx
 			if err := w.lock.Hold(calls); err != nil {
 				return err
 			}
-			stays[records[i].JobID] = visit(calls, &records[i])
+			waits, err := visit(calls, &records[i])
+			stays[records[i].JobID] = waits || err != nil
+			if waits {
+				continue // nobody was at it
+			}
+			if err := w.health.Saw(err); err != nil {
+				return err
+			}
 		}
 		for _, name := range names {
 			if ctx.Err() != nil {
@@ -130,7 +169,11 @@ func (w *walker) walk(ctx context.Context, queries []store.Query, visit func(ctx
 			if err := w.lock.Hold(calls); err != nil {
 				return err
 			}
-			stays[w.known(len(lists)-1, len(lists), name)] = w.named(ctx, name)
+			err := w.named(ctx, name)
+			stays[w.known(len(lists)-1, len(lists), name)] = err != nil
+			if err := w.health.Saw(err); err != nil {
+				return err
+			}
 		}
 		for i, list := range lists {
 			for _, id := range list {

@@ -16,6 +16,7 @@ import (
 
 	"github.com/faultline-sim/faultline/engine/job"
 	"github.com/faultline-sim/faultline/engine/lock"
+	"github.com/faultline-sim/faultline/engine/recovery"
 	"github.com/faultline-sim/faultline/engine/store"
 )
 
@@ -346,9 +347,7 @@ func TestTheReconcilerFindsWhatTimersMissed(t *testing.T) {
 	_, err := h.server.ZAdd(LiveKey, 1, "run-0") // of which there is no record
 	require.NoError(t, err)
 	h.Reconciler = &lock.Tick{Locker: h.Locks, Key: ReconcilerKey, TTL: time.Minute}
-	well, err := h.reconcile(t.Context())
-	require.NoError(t, err)
-	assert.True(t, well)
+	require.NoError(t, h.reconcile(t.Context(), new(recovery.Health)))
 	assert.Equal(t, "run-1-a-1", <-h.submitted)
 	members, err := h.server.ZMembers(LiveKey)
 	require.NoError(t, err)

@@ -23,16 +23,16 @@ func (e *Engine) startDelayPoller(ctx context.Context, loops *errgroup.Group) {
 	cleaned := e.Clock.Now()
 	loops.Go(func() error {
 		defer beat.Stop()
-		recovery.Loop(ctx, beat, e.Poller, e.Logger, func(ctx context.Context) (bool, error) {
+		recovery.Loop(ctx, beat, e.Poller, e.Logger, func(ctx context.Context) error {
 			calls := context.WithoutCancel(ctx)
 			if err := e.firePastDue(calls); err != nil {
-				return false, err
+				return err
 			}
 			if e.Clock.Since(cleaned) < cleanEvery {
-				return true, nil
+				return nil
 			}
 			cleaned = e.Clock.Now() // after the pop, so that nothing goes that somebody would have fired
-			return true, e.Runs.CleanTimers(calls, cleanAge)
+			return e.Runs.CleanTimers(calls, cleanAge)
 		}, func() {})
 		return nil
 	})
@@ -43,25 +43,25 @@ func (e *Engine) startReconciler(ctx context.Context, loops *errgroup.Group) {
 	beat := e.Clock.NewTicker(e.RunsPoll)
 	loops.Go(func() error {
 		defer beat.Stop()
-		recovery.Loop(ctx, beat, e.Reconciler, e.Logger, e.reconcile, func() {})
+		var health recovery.Health
+		recovery.Loop(ctx, beat, e.Reconciler, e.Logger, func(ctx context.Context) error { return e.reconcile(ctx, &health) }, func() {})
 		return nil
 	})
 }
 
-func (e *Engine) reconcile(ctx context.Context) (well bool, err error) {
-	well = true
+func (e *Engine) reconcile(ctx context.Context, health *recovery.Health) error {
 	calls := context.WithoutCancel(ctx)
 	for skip := 0; ; {
 		ids, err := e.Runs.Live(calls, skip, e.BatchSize)
 		if err != nil || len(ids) == 0 {
-			return well, err
+			return err
 		}
 		for _, id := range ids {
 			if ctx.Err() != nil {
-				return well, nil
+				return nil
 			}
 			if err := e.Reconciler.Hold(calls); err != nil {
-				return well, err
+				return err
 			}
 			run, err := e.reconcileRun(ctx, id)
 			switch {
@@ -73,7 +73,9 @@ func (e *Engine) reconcile(ctx context.Context) (well bool, err error) {
 			case !run.Over():
 				skip++
 			}
-			well = well && recovery.Able(err)
+			if err := health.Saw(err); err != nil {
+				return err
+			}
 		}
 	}
 }
