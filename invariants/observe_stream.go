@@ -26,6 +26,9 @@ func (j *Judge) jobsStored(s *step, c *sim.Change) bool {
 	if c.Header[headerVoid] != "" {
 		f.reach(voidStored)
 		own.job.voids = append(own.job.voids, epochOf(c))
+		for _, check := range j.voided {
+			check(own)
+		}
 		return own.job == s.job
 	}
 	if own.job != s.job {
