@@ -66,6 +66,9 @@ func (e *Engine) notice(ctx context.Context, c *job.Cancel, rec *store.Record) e
 	if !e.settings.CancelNotice || rec.Worker == "" {
 		return nil
 	}
+	if err := e.stillHeld(ctx, phase.CancelNotice); err != nil {
+		return err
+	}
 	body, err := json.Marshal(job.Cancel{JobID: rec.JobID, Reason: c.Reason, Epoch: rec.Epoch})
 	if err != nil {
 		return err

@@ -52,7 +52,8 @@
 // unless the stream refused it; the redelivery, or the replayer, publishes the same dispatch again,
 // and what the stream holds already counts as published. A job that ends while it is DISPATCHED, or
 // whose worker has died before the publish, takes the dispatch's place with a void, which says what was
-// decided, for whoever comes after. Every state write is a compare-and-set on the record and on the
+// decided, for whoever comes after. One whose dispatch timeout passes before its dispatch was published,
+// NATS being away for that long, is scheduled again behind such a void. Every state write is a compare-and-set on the record and on the
 // job's lock. Workers copy the epoch of a dispatch into its result (in the packet or the header
 // Job-Epoch), acknowledge a void (header Job-Void) and do nothing, and listen on
 // worker.<id>.jobs.> as well as worker.<id>.jobs. A worker whose id is no token of a subject is

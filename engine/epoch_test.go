@@ -152,7 +152,7 @@ func TestAVoidIsNotDispatched(t *testing.T) {
 	assert.True(t, h.logged("dispatch is void"))
 	h.clock.Advance(h.settings.DispatchTimeout)
 	require.NoError(t, h.reconcile())
-	assert.Equal(t, job.Timeout, h.record().State)
+	assert.Equal(t, job.Scheduled, h.record().State)
 }
 
 func TestWhatTheStreamHoldsMustBeKnown(t *testing.T) {

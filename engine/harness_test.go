@@ -34,7 +34,7 @@ var errInjected = errors.New("injected")
 // faults fails calls by the phase they are tagged with. It is a redis.Hook.
 type faults struct {
 	mu     sync.Mutex
-	script map[phase.Phase][]string // one word a call: "ok", "before" (not applied), "after" (applied, but the caller sees an error), "refused" (the stream says no), "too large" (it always will)
+	script map[phase.Phase][]string // one word a call: "ok", "before" (not applied), "after" (applied, but the caller sees an error), "refused" (the stream says no), "unanswered" (it says nothing), "too large" (it always will)
 	first  map[phase.Phase]func()   // done once, ahead of the next call
 	calls  []string                 // every call: phase and command
 }
@@ -69,6 +69,8 @@ func (f *faults) call(ctx context.Context, name string, apply func() error) erro
 		return errInjected
 	case "too large":
 		return fmt.Errorf("nats: %w", nats.ErrMaxPayload)
+	case "unanswered":
+		return fmt.Errorf("nats: %w", jetstream.ErrNoStreamResponse)
 	case "refused":
 		return fmt.Errorf("nats: %w", &jetstream.APIError{ErrorCode: 10077, Description: "maximum messages exceeded"})
 	}

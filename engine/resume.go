@@ -38,20 +38,21 @@ func (e *Engine) resume(ctx context.Context, jobID string) error {
 		if !e.resumable(&rec) {
 			return nil
 		}
-		return e.resumeIntent(ctx, &handling{rec: rec, started: e.clock.Now()})
+		return e.resumeIntent(ctx, &handling{rec: rec})
 	})
 	return e.retrying(ctx, jobID, topic, err)
 }
 
 // resumeIntent holds the lock of a DISPATCHED job. It publishes the dispatch that the record describes:
 // the same worker, epoch and attempts. It does not roll back what the stream refuses, since an earlier
-// publish, of which nobody heard, may have been stored; only a void makes sure of that.
+// publish, of which nobody heard, may have been stored; only a void makes sure of that. How long the
+// dispatch has taken counts from DISPATCHED.
 func (e *Engine) resumeIntent(ctx context.Context, h *handling) error {
 	req, err := h.rec.Request()
 	if err != nil {
 		return e.storeRetry(ctx, err, phase.Publish, job.ReasonDispatchFailed)
 	}
-	h.req, h.prior = &req, h.rec.Attempts
+	h.req, h.prior, h.started = &req, h.rec.Attempts, h.rec.UpdatedAt
 	if e.voids(&h.rec) && !e.registry.IsAlive(h.rec.Worker) {
 		return e.repick(ctx, h)
 	}

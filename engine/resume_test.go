@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"strconv"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
@@ -23,6 +24,30 @@ func TestResume(t *testing.T) {
 	assert.Equal(t, "key-job-1", h.dispatches()[0].IdempotencyKey, "the record keeps the request")
 	assert.EqualValues(t, 1, h.metric(`scheduler_intents_resumed_total{topic="job.default"}`))
 	h.unlocked()
+}
+
+// How long a dispatch took is not told by the handling that got it through.
+func TestTheLatencyOfAResumedDispatch(t *testing.T) {
+	h := newHardened(t)
+	req := h.submit()
+	h.faults.on(phase.Publish, "before")
+	h.retry(h.handle(req))
+	h.clock.Advance(3 * time.Second)
+	require.NoError(t, h.handle(req))
+	assert.Equal(t, 3.0, h.sum("dispatch_latency"))
+}
+
+// sum is that of what a histogram of one series has observed.
+func (h *harness) sum(name string) float64 {
+	h.t.Helper()
+	families, err := h.reg.Gather()
+	require.NoError(h.t, err)
+	for _, f := range families {
+		if f.GetName() == name {
+			return f.GetMetric()[0].GetHistogram().GetSampleSum()
+		}
+	}
+	return 0
 }
 
 func TestResumeLeavesAloneWhatHasMovedOn(t *testing.T) {

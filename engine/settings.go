@@ -141,6 +141,7 @@ type Settings struct {
 	ResumeIntents      bool `yaml:"resume_intents" json:"resume_intents" doc:"a publish to a worker that failed is repeated and not rolled back: by the redelivery, and by the replayer"`
 	RefuseStaleResults bool `yaml:"refuse_stale_results" json:"refuse_stale_results" doc:"with epochs, a result of an older one than the record's is ignored"`
 	VoidIntents        bool `yaml:"void_intents" json:"void_intents" doc:"with epochs, a job that ends while DISPATCHED, or leaves a dead worker, takes its dispatch's place in the stream, so that no late publish follows"`
+	RetryUnpublished   bool `yaml:"retry_unpublished" json:"retry_unpublished" doc:"with resume_intents, void_intents and recheck_timeouts, a job whose dispatch was not published by its dispatch timeout goes back to SCHEDULED, which counts an attempt, and not to TIMEOUT"`
 	CancelNotice       bool `yaml:"cancel_notice" json:"cancel_notice" doc:"the worker of a cancelled job is told"`
 	SweepScheduled     bool `yaml:"sweep_scheduled" json:"sweep_scheduled" doc:"the replayer takes up jobs that stay SCHEDULED, too"`
 	RecheckTimeouts    bool `yaml:"recheck_timeouts" json:"recheck_timeouts" doc:"the reconciler reads a job again, under its lock, before it times it out"`
@@ -231,7 +232,7 @@ func Documented() Settings {
 		TieBreak:             ByWorkerID,
 		PollInterval:         30 * time.Second,
 		DispatchTimeout:      300 * time.Second,
-		RunningTimeout:       30 * time.Minute, // the seeds name no number; twice AckWait, and more than a worker's longest job here
+		RunningTimeout:       30 * time.Minute, // the seeds name no number; three times AckWait, and more than a worker's longest job here
 		BatchSize:            200,
 		MaxIterations:        100,
 		MaxRetries:           3,
@@ -261,6 +262,7 @@ func Hardened() Settings {
 	s.ResumeIntents = true
 	s.RefuseStaleResults = true
 	s.VoidIntents = true
+	s.RetryUnpublished = true
 	s.CancelNotice = true
 	s.SweepScheduled = true
 	s.RecheckTimeouts = true

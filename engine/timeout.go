@@ -7,6 +7,7 @@ import (
 
 	"github.com/faultline-sim/faultline/engine/job"
 	"github.com/faultline-sim/faultline/engine/phase"
+	"github.com/faultline-sim/faultline/engine/recovery"
 	"github.com/faultline-sim/faultline/engine/store"
 )
 
@@ -36,9 +37,21 @@ func (e *Engine) timeOut(ctx context.Context, listed *store.Record, reason strin
 }
 
 // endOverdue holds the job's lock. A dispatch whose publish nobody saw confirmed may have been stored
-// all the same: that job runs, and has its time for it, unless it is its deadline that has passed.
+// all the same: that job runs, and has its time for it, unless it is its deadline that has passed. With
+// retry_unpublished one of which nothing was stored, nor ever will be, goes back to SCHEDULED, and to its
+// request, or the replayer: NATS may have been away, and no worker is to blame. That takes a void, since a
+// publish may be under way: where the stream refuses one, the job times out.
 func (e *Engine) endOverdue(ctx context.Context, rec *store.Record, reason string) error {
-	decided, worker, err := e.void(ctx, rec, job.Void{End: job.Timeout, Reason: reason})
+	timeout := job.Void{End: job.Timeout, Reason: reason}
+	want := timeout
+	h := e.unpublished(rec)
+	if h != nil {
+		want.End = job.Scheduled
+	}
+	decided, worker, err := e.void(ctx, rec, want)
+	if h != nil && refused(err) {
+		decided, worker, err = e.void(ctx, rec, timeout)
+	}
 	if err != nil {
 		return err
 	}
@@ -52,7 +65,26 @@ func (e *Engine) endOverdue(ctx context.Context, rec *store.Record, reason strin
 		}
 		return e.writeTimeout(ctx, rec, rec.Move(job.Timeout), reason) // a deadline leaves it no time
 	}
+	if decided.End == job.Scheduled {
+		if err := e.finish(ctx, h, decided); h.rec.State != job.Scheduled {
+			return err
+		}
+		return nil
+	}
 	return e.end(ctx, rec, decided)
+}
+
+// unpublished is the handling that takes a job back whose dispatch, by its timeout, may not have been
+// published; nil if such a job is to time out, as it is once its deadline has passed.
+func (e *Engine) unpublished(rec *store.Record) *handling {
+	if !e.settings.RetryUnpublished || !e.resumes() || !e.voids(rec) || recovery.PastDeadline(rec, e.clock.Now()) {
+		return nil
+	}
+	req, err := rec.Request()
+	if err != nil {
+		return nil // nobody could dispatch it again
+	}
+	return &handling{req: &req, rec: *rec, prior: rec.Attempts}
 }
 
 func (e *Engine) writeTimeout(ctx context.Context, rec *store.Record, w store.Write, reason string) error {

@@ -1,6 +1,8 @@
 package engine
 
 import (
+	"encoding/json"
+	"strconv"
 	"testing"
 	"time"
 
@@ -40,7 +42,7 @@ func (h *harness) lostDispatch() {
 
 func TestATimeoutIsWrittenWithItsReason(t *testing.T) {
 	for name, change := range map[string]func(*Settings){"documented": func(*Settings) {}, "recheck_timeouts": recheck, "hardened": hardened} {
-		h := newHarness(t, change)
+		h := newHarness(t, change, func(s *Settings) { s.RetryUnpublished = false })
 		h.lostDispatch()
 		h.clock.Advance(h.settings.DispatchTimeout)
 		require.NoError(t, h.reconcile(), name)
@@ -173,6 +175,120 @@ func TestADeadlineEndsAJobWhereverItIs(t *testing.T) {
 		assert.Equal(t, job.Timeout, h.record().State)
 		assert.Equal(t, string(s)+" 0s past its deadline", h.record().Reason)
 		assert.False(t, h.redis.Exists("job:deadlines"))
+	}
+}
+
+// NATS may have been away for as long as that: nobody has had the job.
+func TestADispatchThatWasNeverPublishedIsScheduledAgain(t *testing.T) {
+	h := newHardened(t)
+	req := h.submit()
+	h.faults.on(phase.Publish, "before")
+	h.retry(h.handle(req))
+	h.clock.Advance(h.settings.DispatchTimeout)
+	require.NoError(t, h.reconcile())
+	assert.Equal(t, job.Scheduled, h.record().State)
+	assert.Equal(t, 2, h.record().Attempts)
+	assert.Empty(t, h.record().Worker)
+	require.Len(t, h.voids(), 1)
+	var v job.Void
+	require.NoError(t, json.Unmarshal(h.voids()[0].Data, &v))
+	assert.Equal(t, job.Void{JobID: "job-1", Topic: "job.default", Epoch: 1, End: job.Scheduled, Reason: "DISPATCHED for 5m0s, at most 5m0s"}, v)
+	assert.EqualValues(t, 1, h.metric(`scheduler_dispatch_rollback_total{topic="job.default"}`))
+	h.unlocked()
+
+	h.worker("worker-1")
+	require.NoError(t, h.handle(req))
+	assert.Equal(t, job.Running, h.record().State)
+	assert.EqualValues(t, 2, h.record().Epoch)
+}
+
+func TestADispatchThatWasNeverPublishedAtTheCeiling(t *testing.T) {
+	h := newHardened(t)
+	h.submit()
+	h.intended("worker-1")
+	h.redis.HSet("job:job-1", "attempts", strconv.Itoa(h.settings.MaxSchedulingRetries))
+	h.clock.Advance(h.settings.DispatchTimeout)
+	require.NoError(t, h.reconcile())
+	assert.Equal(t, job.Failed, h.record().State)
+	assert.Equal(t, "max_scheduling_retries", h.dlqEntry().ReasonCode)
+}
+
+// Whoever meets the void next goes on, be it the reconciler or not.
+func TestAJobOnItsWayBackToScheduledIsTakenUpAgain(t *testing.T) {
+	for _, p := range []phase.Phase{phase.VoidPublish, phase.RollbackWrite} {
+		for name, meet := range map[string]func(h *harness, req job.Request){
+			"reconciler": func(h *harness, _ job.Request) { require.NoError(t, h.reconcile()) },
+			"redelivery": func(h *harness, req job.Request) { h.retry(h.handle(req)) },
+			"resumption": func(h *harness, _ job.Request) { h.retry(h.resume(t.Context(), "job-1")) },
+		} {
+			h := newHardened(t)
+			req := h.submit()
+			h.faults.on(phase.Publish, "before")
+			h.retry(h.handle(req))
+			h.clock.Advance(h.settings.DispatchTimeout)
+			h.worker("worker-1")
+			h.faults.on(p, map[phase.Phase]string{phase.VoidPublish: "after", phase.RollbackWrite: "before"}[p])
+			assert.Equal(t, p, h.retry(h.reconcile()).Phase, name)
+			assert.Equal(t, job.Dispatched, h.record().State, name)
+			meet(h, req)
+			assert.Equal(t, job.Scheduled, h.record().State, name)
+			assert.Equal(t, 2, h.record().Attempts, name)
+			assert.Len(t, h.stored(), 1, name)
+		}
+	}
+}
+
+func TestWhatTimesOutThoughNothingWasPublished(t *testing.T) {
+	for name, c := range map[string]struct {
+		change func(*Settings)
+		meet   func(*harness)
+		says   string
+	}{
+		"the setting":   {change: func(s *Settings) { s.RetryUnpublished = false }},
+		"no resumption": {change: func(s *Settings) { s.ResumeIntents = false }},
+		"no void":       {change: func(s *Settings) { s.VoidIntents = false }},
+		"no epochs":     {change: func(s *Settings) { s.Epochs = false }},
+		"the outbox":    {change: func(s *Settings) { s.DispatchOrder = Outbox }},
+		"a topic":       {meet: func(h *harness) { h.redis.HDel("job:job-1", "worker") }},
+		"no request":    {meet: func(h *harness) { h.redis.HSet("job:job-1", "request", "not JSON") }},
+		"a stream that takes no void": {meet: func(h *harness) {
+			h.faults.on(phase.VoidPublish, "refused", "refused")
+		}},
+		"a deadline": {says: "DISPATCHED 0s past its deadline", meet: func(h *harness) {
+			h.redis.HSet("job:job-1", "deadline_at", strconv.FormatInt(h.clock.Now().UnixMilli(), 10))
+		}},
+	} {
+		h := newHardened(t, func(s *Settings) {
+			if c.change != nil {
+				c.change(s)
+			}
+		})
+		h.submit()
+		h.intended("worker-1")
+		h.clock.Advance(h.settings.DispatchTimeout)
+		if c.meet != nil {
+			c.meet(h)
+		}
+		require.NoError(t, h.reconcile(), name)
+		assert.Equal(t, job.Timeout, h.record().State, name)
+		if c.says != "" {
+			assert.Equal(t, c.says, h.record().Reason, name)
+		}
+	}
+}
+
+// No answer, as between two leaders of the stream, is no refusal.
+func TestAVoidThatNobodyAnswersIsTriedAgain(t *testing.T) {
+	for _, act := range []func(h *harness) error{(*harness).cancel, (*harness).reconcile} {
+		h := newHardened(t)
+		h.submit()
+		h.intended("worker-1")
+		h.clock.Advance(h.settings.DispatchTimeout)
+		h.faults.on(phase.VoidPublish, "unanswered")
+		assert.Equal(t, phase.VoidPublish, h.retry(act(h)).Phase)
+		assert.Equal(t, job.Dispatched, h.record().State)
+		require.NoError(t, act(h))
+		assert.Len(t, h.voids(), 1)
 	}
 }
 

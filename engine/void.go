@@ -35,11 +35,16 @@ func (e *Engine) voids(rec *store.Record) bool {
 // want, or the end that an earlier void has decided. After an error, which is a retry event, nothing
 // is known.
 //
-// An end comes without its void if there is no place to take, or if the stream refuses the void and
-// holds nothing of the epoch: it would refuse the dispatch too.
+// An end comes without its void if there is no place to take, or if the stream has refused the void and
+// holds nothing of the epoch: one that takes no message, being full, is not to keep a job from its end. A
+// publish that is under way may then still be stored, if there is room by the time it arrives; its worker
+// does what nobody wants, and its result meets a job that is over.
 func (e *Engine) void(ctx context.Context, rec *store.Record, want job.Void) (decided job.Void, worker string, err error) {
 	if !e.voids(rec) {
 		return want, "", nil
+	}
+	if err := e.stillHeld(ctx, phase.VoidPublish); err != nil {
+		return job.Void{}, "", err
 	}
 	want.JobID, want.Topic, want.Epoch = rec.JobID, rec.Topic, rec.Epoch
 	body, err := json.Marshal(want)
@@ -55,13 +60,13 @@ func (e *Engine) void(ctx context.Context, rec *store.Record, want job.Void) (de
 			slog.String("topic", rec.Topic), slog.Int64("epoch", rec.Epoch), slog.String("to", string(want.End)))
 		return want, "", nil
 	}
-	refused := bus.Refused(err) && want.End.Terminal()
-	if !refused && !errors.Is(err, bus.ErrStored) {
+	ends := refused(err) && want.End.Terminal()
+	if !ends && !errors.Is(err, bus.ErrStored) {
 		return job.Void{}, "", e.noticeRetry(ctx, err, phase.VoidPublish)
 	}
 	held, readErr := e.readEpoch(ctx, rec.JobID, rec.Epoch)
 	switch {
-	case refused && errors.Is(readErr, jetstream.ErrMsgNotFound):
+	case ends && errors.Is(readErr, jetstream.ErrMsgNotFound):
 		e.log.LogAttrs(ctx, slog.LevelWarn, "dispatch cannot be voided", slog.String("job_id", rec.JobID),
 			slog.String("topic", rec.Topic), slog.Int64("epoch", rec.Epoch), slog.String("to", string(want.End)), slog.Any("error", err))
 		return want, "", nil
@@ -73,6 +78,12 @@ func (e *Engine) void(ctx context.Context, rec *store.Record, want job.Void) (de
 		return *held.Void, "", nil
 	}
 	return want, "", nil // a void that ends no job only keeps the place
+}
+
+// refused says whether the stream has said that it does not take a message. One that does not answer, as
+// between two leaders, has stored nothing either, and may take the next.
+func refused(err error) bool {
+	return bus.Refused(err) && !errors.Is(err, jetstream.ErrNoStreamResponse)
 }
 
 // end takes a job to the end that v decided; a v that decided none leaves it where it is. The caller

@@ -1,6 +1,7 @@
 package engine
 
 import (
+	"context"
 	"encoding/json"
 	"testing"
 
@@ -8,6 +9,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/faultline-sim/faultline/engine/job"
+	"github.com/faultline-sim/faultline/engine/lock"
 	"github.com/faultline-sim/faultline/engine/phase"
 )
 
@@ -83,11 +85,45 @@ func TestAVoidThatEndsNothingDoesNotKeepTheJob(t *testing.T) {
 	assert.Equal(t, job.Cancelled, h.record().State)
 	assert.Equal(t, "changed my mind", h.record().Reason)
 
-	h = newHardened(t)
-	h.decided(job.Scheduled)
-	h.clock.Advance(h.settings.DispatchTimeout)
-	require.NoError(t, h.reconcile())
-	assert.Equal(t, job.Timeout, h.record().State)
+	for again, want := range map[bool]job.State{true: job.Scheduled, false: job.Timeout} {
+		h = newHardened(t, func(s *Settings) { s.RetryUnpublished = again })
+		h.decided(job.Scheduled)
+		h.clock.Advance(h.settings.DispatchTimeout)
+		require.NoError(t, h.reconcile())
+		assert.Equal(t, want, h.record().State)
+	}
+}
+
+// A holder that stood still for longer than its lock lives tells nobody anything; another has the job.
+func TestAVoidIsFenced(t *testing.T) {
+	for fence, stored := range map[bool]int{true: 0, false: 1} {
+		h := newHardened(t, func(s *Settings) { s.Fence, s.LockRenewal = fence, false })
+		h.submit()
+		h.intended("worker-1")
+		err := h.withJobLock(t.Context(), "job-1", func(ctx context.Context) error {
+			h.clock.Advance(h.settings.JobLockTTL)
+			rec := h.record()
+			_, _, err := h.void(ctx, &rec, job.Void{End: job.Cancelled})
+			return err
+		})
+		assert.Len(t, h.voids(), stored)
+		if fence {
+			require.ErrorIs(t, err, lock.ErrNotOwner)
+			assert.Equal(t, h.settings.RetryDelayBusy, h.retry(err).Delay)
+		}
+	}
+}
+
+func TestACancelNoticeIsFenced(t *testing.T) {
+	h := newHardened(t, func(s *Settings) { s.LockRenewal = false })
+	h.submit()
+	h.force(job.Cancelled, 1)
+	h.redis.HSet("job:job-1", "worker", "worker-1", "epoch", "1")
+	h.faults.first[phase.StateRead] = func() { h.clock.Advance(h.settings.JobLockTTL) }
+	assert.Equal(t, phase.CancelNotice, h.retry(h.cancel()).Phase)
+	assert.Empty(t, h.notices())
+	require.NoError(t, h.cancel())
+	assert.Len(t, h.notices(), 1)
 }
 
 // A handling that was overtaken while it published comes back to pick again.
@@ -107,7 +143,7 @@ func TestAHandlingMeetsTheVoidOfAPickAgain(t *testing.T) {
 	assert.EqualValues(t, 2, h.record().Epoch)
 }
 
-// A stream that refuses the void for good would refuse the dispatch too: the job ends all the same.
+// A stream that takes no void does not keep a job from its end.
 func TestARefusedVoidDoesNotKeepAJobFromItsEnd(t *testing.T) {
 	for end, act := range map[job.State]func(h *harness) error{
 		job.Cancelled: (*harness).cancel,
@@ -120,7 +156,7 @@ func TestARefusedVoidDoesNotKeepAJobFromItsEnd(t *testing.T) {
 		req := h.submit()
 		h.faults.on(phase.Publish, "before")
 		h.retry(h.handle(req))
-		h.faults.on(phase.VoidPublish, "refused", "refused")
+		h.faults.on(phase.VoidPublish, "refused", "refused", "refused", "refused")
 		h.faults.on(phase.PublishRead, "before")
 		assert.Equal(t, phase.PublishRead, h.retry(act(h)).Phase, "what the stream holds must be known")
 		require.NoError(t, act(h))

@@ -3,8 +3,10 @@ package engine
 import (
 	"context"
 	"errors"
+	"fmt"
 	"log/slog"
 
+	"github.com/faultline-sim/faultline/engine/lock"
 	"github.com/faultline-sim/faultline/engine/phase"
 	"github.com/faultline-sim/faultline/engine/store"
 )
@@ -24,6 +26,19 @@ func (e *Engine) move(ctx context.Context, p phase.Phase, rec *store.Record, w s
 			slog.String("job_id", rec.JobID), slog.String("topic", rec.Topic), slog.String("phase", string(p)), slog.String("to", string(w.To)))
 	}
 	return err
+}
+
+// stillHeld comes before what no fence stops: a void, or a word to a worker. It fails, as a fenced write does, once
+// the lock under which the handling began has run out by this replica's own clock.
+//
+// A pause between this and the publish remains. What it lets through is still true: a void is of the
+// epoch that was read, of which the stream keeps one message, and says what was to be of the job
+// as it was then; whoever has the lock meets it, and finishes it. At worst a job is picked once more.
+func (e *Engine) stillHeld(ctx context.Context, p phase.Phase) error {
+	if k := lock.Held(ctx); e.settings.Fence && k != nil && k.Expired() {
+		return e.busyRetry(ctx, fmt.Errorf("lock %s has expired: %w", k.Key(), lock.ErrNotOwner), p, "")
+	}
+	return nil
 }
 
 // writeRetry sends a message back whose write was not made, or may not have been. One that the fence

@@ -21,6 +21,7 @@ type Config struct {
 	WorkerTTL            time.Duration // how long a worker counts as alive after a heartbeat (seed 002)
 	RegistrySweep        time.Duration // how often workers past their TTL are evicted
 	JobLockTTL           time.Duration // (seed 003)
+	PublishTimeout       time.Duration // of one publish (the client library's default)
 	RetryDelayBusy       time.Duration // when a job's lock is busy (seed 003)
 	BackoffMax           time.Duration // the longest delay (seed 003)
 	PendingAge           time.Duration // before the replayer takes up a PENDING job (seed 003)
@@ -40,6 +41,7 @@ type Config struct {
 	ResumeIntents      bool
 	RefuseStaleResults bool
 	VoidIntents        bool
+	RetryUnpublished   bool
 	CancelNotice       bool
 	SweepScheduled     bool
 	RecheckTimeouts    bool
@@ -93,6 +95,7 @@ func (c Config) withDefaults() Config {
 	wait(&c.WorkerTTL, 30*time.Second)
 	wait(&c.RegistrySweep, 10*time.Second)
 	wait(&c.JobLockTTL, 60*time.Second)
+	wait(&c.PublishTimeout, 5*time.Second)
 	wait(&c.RetryDelayBusy, 500*time.Millisecond)
 	wait(&c.BackoffMax, 30*time.Second)
 	wait(&c.PendingAge, 2*time.Minute)

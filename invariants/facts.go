@@ -200,6 +200,7 @@ type handling struct {
 	entered       bool        // it wrote the DLQ entry
 	storeFailed   bool        // a state write of its own failed
 	refused       bool        // the stream holds a message in the place of what it published last
+	resumed       int64       // the epoch of that, if an earlier handling had intended it; 0 if not
 	full          bool        // it found its tenant at its limit
 	fencing       string      // the phase of a state write that has looked, and not written yet
 	choice        []candidate // what it had to pick from; nil if there is no telling

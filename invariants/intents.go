@@ -11,6 +11,8 @@ var everyIntentIsPublished = Invariant{
 	releases: failedPublish | rollbackFailed | ambiguousIntent | crashBeforePublish | lockOverstayed | lateWrite | stateReadError | lockError | paused | allAway,
 	covered: []cover{
 		covers(rollbackFailed|ambiguousIntent|crashBeforePublish|lockOverstayed|lateWrite, withResume, withEpochs, withFence, withTimeToResume),
+		covers(rollbackFailed|ambiguousIntent|crashBeforePublish|lockOverstayed|lateWrite|failedPublish|stateReadError|lockError|paused|allAway,
+			withResume, withEpochs, withFence, withVoid, withRecheck, withRetry, withStateFirst),
 		covers(rollbackFailed|ambiguousIntent|crashBeforePublish, withOutbox, withTimeToResume),
 	},
 	check: func(f *facts, t *tally) checker {

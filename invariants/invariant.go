@@ -41,6 +41,7 @@ type checker struct {
 	wrote     func(*step, *write)              // a job's record was written
 	sent      func(*step)                      // a dispatch's publish was granted, whatever came of it
 	stored    func(*step, *dispatch)           // a stream stored a dispatch; it is not among the job's yet
+	voided    func(*step)                      // a stream stored a void in a dispatch's place
 	locked    func(*step, *lockChange)         // a lock's key changed
 	overdue   func(*step)                      // a handling was seen to go on after its lock had expired, for the first time
 	released  func(*step)                      // a handling ended

@@ -1,6 +1,10 @@
 package invariants
 
-import "time"
+import (
+	"time"
+
+	"github.com/faultline-sim/faultline/sim"
+)
 
 var lockReleasedByOwnerOrExpiry = Invariant{
 	Name:   "lock-released-by-owner-or-expiry",
@@ -37,7 +41,7 @@ var lockReleasedByOwnerOrExpiry = Invariant{
 
 var lockMutualExclusion = Invariant{
 	Name:     "lock-mutual-exclusion",
-	Says:     "Only the process that holds a job's lock writes the job's state or, without epochs, dispatches it.",
+	Says:     "Only the process that holds a job's lock writes the job's state, takes its dispatch's place with a void or, without epochs, dispatches it.",
 	Kind:     Always,
 	Source:   "seed 003, section 8: per-job mutex for state transitions",
 	Needs:    []string{"lock-released-by-owner-or-expiry"},
@@ -62,6 +66,12 @@ var lockMutualExclusion = Invariant{
 		hooks := checker{wrote: func(s *step, _ *write) { judge(s, "wrote the state") }}
 		if !f.cfg.Epochs { // else the stream itself keeps a second dispatch out, whoever holds the lock
 			hooks.stored = func(s *step, _ *dispatch) { judge(s, "dispatched") }
+		}
+		hooks.voided = func(s *step) {
+			if s.Kind == sim.KindLate || s.h != nil && s.At < s.h.expires+f.cfg.PublishTimeout && !s.job.lock.heldBy(s.Event) {
+				return // it had set out before its sender's lock ran out
+			}
+			judge(s, "voided its dispatch")
 		}
 		return hooks
 	},

@@ -26,6 +26,9 @@ func (j *Judge) jobsStored(s *step, c *sim.Change) bool {
 	if c.Header[headerVoid] != "" {
 		f.reach(voidStored)
 		own.job.voids = append(own.job.voids, epochOf(c))
+		for _, check := range j.voided {
+			check(own)
+		}
 		return own.job == s.job
 	}
 	if own.job != s.job {
@@ -98,7 +101,9 @@ func (j *Judge) publishAnswered(s *step, stored bool) {
 	if s.Kind == sim.KindPublish {
 		if h != nil {
 			h.published = true
-			h.refused = refused
+			if h.refused, h.resumed = refused, 0; f.resumes(s) {
+				h.resumed = s.job.epoch
+			}
 		}
 		for _, check := range j.sent {
 			check(s)
@@ -133,7 +138,7 @@ func (f *facts) resumes(s *step) bool {
 func (f *facts) readBack(s *step) {
 	if h := s.h; h != nil && h.refused && !s.failed {
 		h.refused = false
-		if f.resumes(s) && s.job.holds(s.job.epoch) {
+		if s.job.holds(h.resumed) { // whatever has become of the job by now
 			f.count.resumed++
 		}
 	}

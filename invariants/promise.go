@@ -41,6 +41,7 @@ var (
 	withResume        = setting{"resume_intents", func(c *Config) bool { return c.ResumeIntents }}
 	withRefusal       = setting{"refuse_stale_results", func(c *Config) bool { return c.RefuseStaleResults }}
 	withVoid          = setting{"void_intents", func(c *Config) bool { return c.VoidIntents }}
+	withRetry         = setting{"retry_unpublished", func(c *Config) bool { return c.RetryUnpublished }}
 	withNotice        = setting{"cancel_notice", func(c *Config) bool { return c.CancelNotice }}
 	withSweep         = setting{"sweep_scheduled", func(c *Config) bool { return c.SweepScheduled }}
 	withRecheck       = setting{"recheck_timeouts", func(c *Config) bool { return c.RecheckTimeouts }}
@@ -57,6 +58,7 @@ var (
 	withAtomicDLQ     = setting{"dlq_order=atomic", func(c *Config) bool { return c.DLQOrder == dlqAtomic }}
 	withDLQThenState  = setting{"dlq_order=dlq-then-state", func(c *Config) bool { return c.DLQOrder == dlqThenState }}
 	withOutbox        = setting{"dispatch_order=outbox", func(c *Config) bool { return c.DispatchOrder == "outbox" }}
+	withStateFirst    = setting{"dispatch_order=state-first", func(c *Config) bool { return c.DispatchOrder == "state-first" }}
 	withIntentFirst   = setting{"an intent before each dispatch", func(c *Config) bool { return c.DispatchOrder != "publish-first" }}
 	withTimeToResume  = setting{"a dispatch timeout that leaves time for it", func(c *Config) bool { return c.leavesTimeToResume() }}
 	withPatience      = setting{"deliveries that outlast a lock", func(c *Config) bool { return c.busyPatience() > 2*c.JobLockTTL }}

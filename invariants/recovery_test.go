@@ -62,9 +62,16 @@ func TestSettingsWithdrawReleases(t *testing.T) {
 		"resume_intents, a crash before the publish": {"every-intent-is-published", with(func(c *Config) { c.ResumeIntents = false }), func(s *story) {
 			s.starts(s2).submit(job1).begins(s1, job1).minted(s1, job1, w1, 1).control("crash", s1).wait(6*time.Minute).timesOut(s2, job1)
 		}},
-		"time to resume": {"every-intent-is-published", with(func(c *Config) { c.TopicTimeouts = "job.default=20s" }), func(s *story) {
+		"time to resume": {"every-intent-is-published", with(func(c *Config) { c.TopicTimeouts, c.RetryUnpublished = "job.default=20s", false }), func(s *story) {
 			s.starts(s2).submit(job1).begins(s1, job1).minted(s1, job1, w1, 1).control("crash", s1).wait(6*time.Minute).timesOut(s2, job1)
 		}},
+		"retry_unpublished, a publish that fails for longer than the timeout": {"every-intent-is-published", with(func(c *Config) { c.RetryUnpublished = false }), func(s *story) {
+			s.submit(job1).begins(s1, job1).minted(s1, job1, w1, 1).add(s1, sim.KindPublish, "", epochSubject(w1, job1, 1), job1, "publish").fails().
+				unlock(s1, job1).wait(6*time.Minute).timesOut(s2, job1)
+		}},
+		"fence, a void without the lock": {"lock-mutual-exclusion", with(func(c *Config) { c.Fence = false }), overstayed(func(s *story) {
+			s.wait(10*time.Second).voids(s1, job1, w1, 1)
+		})},
 		"void_intents, a publish that comes late": {"no-dispatch-after-end", with(func(c *Config) { c.VoidIntents = false }), func(s *story) {
 			s.submit(job1).begins(s1, job1).minted(s1, job1, w1, 1).unlock(s1, job1).cancelled(s2, job1).publishes(s1, job1, w1, 1).late()
 		}},

@@ -9,7 +9,7 @@ import (
 // hardened has every setting of the preset that promises depend on.
 var hardened = Config{
 	TickLock: "renewed", StaleReasonCode: "stale_worker", DLQOrder: "atomic",
-	Fence: true, Epochs: true, ResumeIntents: true, RefuseStaleResults: true, VoidIntents: true, CancelNotice: true,
+	Fence: true, Epochs: true, ResumeIntents: true, RefuseStaleResults: true, VoidIntents: true, RetryUnpublished: true, CancelNotice: true,
 	SweepScheduled: true, RecheckTimeouts: true, BusyBackoff: true, SnapshotLastSeen: true,
 	Reconciler: true, PendingReplayer: true, IdempotencyGuard: true,
 }

@@ -124,8 +124,12 @@ var trials = map[string]trial{
 		breaks: func(s *story) {
 			s.submit(job1).lock(s1, job1).read(s2, job1).scheduled(s2, job1, "scheduled_write")
 		},
-		says:  "scheduler-2 wrote the state at step 5 while scheduler-1 held the job's lock (since step 3)",
-		holds: calm,
+		says: "scheduler-2 wrote the state at step 5 while scheduler-1 held the job's lock (since step 3)",
+		holds: func(s *story) {
+			calm(s)
+			s.submit("job-2").begins(s1, "job-2").minted(s1, "job-2", w1, 1).voids(s1, "job-2", w1, 1).unlock(s1, "job-2")
+			s.submit("job-3").begins(s1, "job-3").minted(s1, "job-3", w1, 1).wait(time.Minute).voids(s1, "job-3", w1, 1) // it was on its way
+		},
 	},
 	"acked-only-when-durable": {
 		breaks: func(s *story) { s.submit(job1).begins(s1, job1).unlock(s1, job1).ack(s1, job1, "submit_ack") },

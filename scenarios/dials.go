@@ -89,6 +89,7 @@ var recoveryDials = []dial{
 	{name: "engine.resume_intents", values: []string{"true", "false"}},
 	{name: "engine.refuse_stale_results", values: []string{"true", "false"}},
 	{name: "engine.void_intents", values: []string{"true", "false"}},
+	{name: "engine.retry_unpublished", values: []string{"true", "false"}},
 	{name: "engine.cancel_notice", values: []string{"true", "false"}},
 	{name: "engine.sweep_scheduled", values: []string{"true", "false"}},
 	{name: "engine.recheck_timeouts", values: []string{"true", "false"}},

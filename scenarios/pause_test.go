@@ -20,6 +20,7 @@ type pausedRun struct {
 	since time.Duration
 	wrote []sim.Event // what it changed in job 3's record or stored for it, under a lock from before
 	taken bool        // another scheduler took the job over meanwhile
+	seen  []string    // the phases of the schedulers' operations on job 3, up to the pause
 }
 
 // promised lists the promises that the run breaks. That a living holder keeps its lock is not promised of
@@ -43,16 +44,23 @@ func (r *pausedRun) fenced() (n float64) {
 	return n
 }
 
-// pauseAt runs three jobs on two schedulers, preset hardened. After the n-th operation on job 3, the
-// scheduler that has run it stands still for five minutes, which is longer than its lock lives: before it
+// pausePlan is three jobs on two schedulers, preset hardened, with more of a plan's YAML.
+func pausePlan(t *testing.T, more string) *Plan {
+	t.Helper()
+	p, err := Parse("pause", []byte("version: 1\nname: pause\npreset: hardened\ntopology: {schedulers: 2, workers: 2}\n"+more))
+	require.NoError(t, err)
+	return p
+}
+
+const pausedJobs = "workload: {jobs: 3}\n"
+
+// pauseAt runs a plan. After the n-th operation on job 3, the scheduler that has run it stands still for five minutes, which is longer than its lock lives: before it
 // learns what came of the operation, or else at its next gate, where the deadline of what it was about to
 // do passes.
-func pauseAt(t *testing.T, n int, learns bool, settings ...string) *pausedRun {
+func pauseAt(t *testing.T, n int, learns bool, more string, settings ...string) *pausedRun {
 	t.Helper()
 	const pause = 5 * time.Minute
-	p := Defaults()
-	p.Name, p.Preset, p.Engine = "pause", PresetHardened, presetSettings(PresetHardened)
-	p.Topology.Schedulers, p.Topology.Workers, p.Workload.Jobs = 2, 2, 3
+	p := pausePlan(t, more)
 	for _, s := range settings {
 		require.NoError(t, p.Set(s))
 	}
@@ -62,13 +70,14 @@ func pauseAt(t *testing.T, n int, learns bool, settings ...string) *pausedRun {
 	r := newRun(context.Background(), p, RunOptions{Source: p.Name})
 	out := &pausedRun{}
 	cfg := r.config()
-	seen, locked := 0, false
-	cfg.Intercept = func(_ context.Context, op *sim.Op, apply func() error) error {
-		err := apply()
+	locked := false
+	inject := cfg.Intercept
+	cfg.Intercept = func(ctx context.Context, op *sim.Op, apply func() error) error {
+		err := inject(ctx, op, apply)
 		if out.at != nil || op.Job != "job-3" || !strings.HasPrefix(op.Node(), "scheduler-") {
 			return err
 		}
-		if seen++; seen < n {
+		if out.seen = append(out.seen, op.Phase); len(out.seen) != n {
 			return err
 		}
 		w := op.World()
@@ -116,7 +125,7 @@ func TestAPausedHolderChangesNothing(t *testing.T) {
 			phases := map[string]bool{}
 			taken, fenced := 0, 0.0
 			for n := 1; ; n++ {
-				run := pauseAt(t, n, learns)
+				run := pauseAt(t, n, learns, pausedJobs)
 				if run.at == nil {
 					break
 				}
@@ -144,12 +153,76 @@ func TestAPausedHolderChangesNothing(t *testing.T) {
 	}
 }
 
+// The same holds where the dispatch does not go as it should: from the handling on that differs, until the
+// job's result comes.
+func TestAPausedHolderChangesNothingOnTheOtherPaths(t *testing.T) {
+	for name, path := range map[string]struct {
+		plan  string
+		gates []string // where a scheduler has stood still, the first of the handling that differs first
+		ends  []string // of job 3, according to who came first
+	}{
+		"resume": {
+			plan:  pausedJobs + "faults: [{on: {job: 3, phase: publish}, do: fail-before}]",
+			gates: []string{"publish", "running_write"}, ends: []string{"SUCCEEDED"},
+		},
+		"resume a dispatch that was stored": {
+			plan:  "workload: {jobs: 3, slow: {3: 1m}}\nfaults: [{on: {job: 3, phase: publish}, do: fail-after}]",
+			gates: []string{"publish", "publish_read", "running_write"}, ends: []string{"SUCCEEDED"},
+		},
+		"cancel": {
+			plan:  "workload: {jobs: 3, cancel: {3: 500ms}}\nfaults: [{on: {job: 3, phase: publish}, do: fail-before}]",
+			gates: []string{"void_publish", "cancel_write", "cancel_notice"}, ends: []string{"CANCELLED", "SUCCEEDED"},
+		},
+		"dead worker": {
+			plan: pausedJobs + `engine: {backoff_base: 15s, intent_age: 2m}
+faults:
+  - {on: {job: 3, phase: publish}, do: fail-before, times: 2}
+  - {after: {job: 3, phase: dispatched_write}, do: crash, node: worker-1}
+then: {heal: false}`,
+			gates: []string{"void_publish", "rollback_write"}, ends: []string{"SUCCEEDED"},
+		},
+		"timeout": {
+			plan: pausedJobs + `engine: {backoff_base: 15s, intent_age: 2m, topic_timeouts: job.default=20s}
+faults: [{on: {job: 3, phase: publish}, do: fail-before, times: 2}]`,
+			gates: []string{"timeout_read", "void_publish", "rollback_write"}, ends: []string{"SUCCEEDED"},
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			phases := map[string]bool{}
+			calm := pauseAt(t, 0, true, path.plan)
+			differs := slices.Index(calm.seen, path.gates[0])
+			require.Positive(t, differs)
+			for calm.seen[differs] != "lock_acquire" {
+				differs--
+			}
+			for n := differs + 1; ; n++ {
+				run := pauseAt(t, n, true, path.plan)
+				if run.at == nil || run.at.Phase == "result_deliver" {
+					break
+				}
+				phases[run.at.Phase] = true
+				assert.Empty(t, run.wrote, "after a pause at %+v", run.at)
+				assert.Empty(t, run.promised(), "after a pause at %+v", run.at)
+				for _, j := range run.res.Jobs {
+					if j.ID == "job-3" {
+						assert.Contains(t, path.ends, j.State, "after a pause at %+v", run.at)
+						assert.LessOrEqual(t, len(j.Dispatches), 1, "after a pause at %+v", run.at)
+					}
+				}
+			}
+			for _, gate := range path.gates {
+				assert.True(t, phases[gate], "no pause at %s", gate)
+			}
+		})
+	}
+}
+
 // Each of the two fences is needed: of the record, and of the stream.
 func TestWithoutAFenceAPausedHolderChangesTheJob(t *testing.T) {
 	for setting, what := range map[string]string{"engine.fence=false": "multi", "engine.epochs=false": ""} {
 		t.Run(setting, func(t *testing.T) {
 			for n := 1; ; n++ {
-				run := pauseAt(t, n, true, setting)
+				run := pauseAt(t, n, true, pausedJobs, setting)
 				require.NotNil(t, run.at, "no pause shows it")
 				if slices.ContainsFunc(run.wrote, func(e sim.Event) bool { return e.Name == what }) {
 					return

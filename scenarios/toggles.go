@@ -58,6 +58,8 @@ var recoveryToggles = []Toggle{
 		Says: "A job that was dispatched again ends with the result of the dispatch that was given up."},
 	{Setting: "void_intents", Off: "false", Scenario: "cancel-before-publish", Invariant: "no-dispatch-after-end",
 		Says: "A publish that is under way when the job is cancelled arrives all the same, and a worker does what nobody wants."},
+	{Setting: "retry_unpublished", Off: "false", Scenario: "nats-outage", Invariant: "every-intent-is-published",
+		Says: "NATS is away for longer than the dispatch timeout, and a job that no worker was ever given ends TIMEOUT."},
 	{Setting: "cancel_notice", Off: "false", Scenario: "cancel-running", Invariant: "cancelled-job-is-told",
 		Says: "The worker of a cancelled job works on to its end."},
 	{Setting: "sweep_scheduled", Off: "false", Scenario: "scheduled-orphan", Invariant: "every-job-settles",

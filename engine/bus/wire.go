@@ -97,10 +97,10 @@ func stored(err error) bool {
 }
 
 // Refused says whether a failed publish was certainly not stored: the stream said so, or there is
-// no stream.
+// no stream, or the message is too large to be sent.
 func Refused(err error) bool {
 	var api *jetstream.APIError
-	return errors.Is(err, jetstream.ErrNoStreamResponse) || errors.As(err, &api) && !stored(err)
+	return errors.Is(err, jetstream.ErrNoStreamResponse) || TooLarge(err) || errors.As(err, &api) && !stored(err)
 }
 
 // TooLarge says whether a publish failed because its message has more bytes than the server takes, or than the

@@ -105,6 +105,7 @@ func TestRefused(t *testing.T) {
 	assert.True(t, bus.Refused(err), err)
 	assert.False(t, bus.TooLarge(err), err)
 	err = bus.Publish(t.Context(), js, bus.Message{Subject: "worker.w-1.jobs", JobID: "job-1", Body: make([]byte, 2<<20)}, time.Minute)
+	assert.True(t, bus.Refused(err), err)
 	assert.True(t, bus.TooLarge(err), err)
 
 	for _, err := range []error{errors.New("connection lost"), nats.ErrTimeout, fmt.Errorf("publish: %w", bus.ErrStored), jetstream.ErrKeyExists} {

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"sync/atomic"
 	"time"
 
 	"github.com/jonboulle/clockwork"
@@ -60,6 +61,7 @@ type Lock struct {
 	key    string
 	token  string
 	ttl    time.Duration
+	until  atomic.Int64 // when it expires, in unix ns by the locker's clock
 }
 
 // TryAcquire takes the lock, or returns ErrBusy at once. After any other error the lock may have
@@ -81,6 +83,7 @@ func (l *Locker) take(ctx context.Context, p phase.Phase, key string, ttl time.D
 	ctx, cancel := l.op(ctx, p)
 	defer cancel()
 	k := &Lock{locker: l, key: key, token: l.Token(ctx), ttl: ttl}
+	k.keepUntil(l.Clock.Now().Add(ttl))
 	ok, err := l.Redis.SetNX(ctx, key, k.token, ttl).Result()
 	if err == nil && !ok {
 		err = ErrBusy
@@ -97,15 +100,25 @@ func (k *Lock) Renew(ctx context.Context) error { return k.renew(ctx, k.locker.p
 func (k *Lock) renew(ctx context.Context, p phase.Phase, ttl time.Duration) error {
 	ctx, cancel := k.locker.op(ctx, p)
 	defer cancel()
+	until := k.locker.Clock.Now().Add(ttl)
 	n, err := renewScript.Run(ctx, k.locker.Redis, []string{k.key}, k.token, ttl.Milliseconds()).Int()
 	if err == nil && n == 0 {
 		err = ErrNotOwner
+		k.keepUntil(time.Unix(0, 0))
 	}
 	if err != nil {
 		return fmt.Errorf("renew lock %s: %w", k.key, err)
 	}
+	k.keepUntil(until)
 	return nil
 }
+
+func (k *Lock) keepUntil(t time.Time) { k.until.Store(t.UnixNano()) }
+
+// Expired says whether the lock is its holder's no more, without asking Redis: its TTL has passed by the
+// locker's clock, counted from before the call that took or last renewed it, or a renewal found it
+// in other hands.
+func (k *Lock) Expired() bool { return k.locker.Clock.Now().UnixNano() >= k.until.Load() }
 
 // Release gives the lock up, or returns ErrNotOwner and leaves it to whoever has it now; if the
 // locker is Unchecked, it does not look.

@@ -188,6 +188,31 @@ func TestErrorsSurface(t *testing.T) {
 	assert.ErrorContains(t, k.Release(t.Context()), "LOADING")
 }
 
+// A holder knows by its own clock that its lock has run out, and by a renewal that it is another's.
+func TestExpired(t *testing.T) {
+	h := newHarness(t)
+	k, err := h.TryAcquire(t.Context(), key, ttl)
+	require.NoError(t, err)
+	h.clock.Advance(ttl - 1)
+	assert.False(t, k.Expired())
+	require.NoError(t, k.Renew(t.Context()))
+	h.clock.Advance(ttl - 1)
+	assert.False(t, k.Expired())
+	h.failing.Store(true)
+	require.Error(t, k.Renew(t.Context()))
+	assert.False(t, k.Expired(), "a renewal that failed says nothing")
+	h.clock.Advance(1)
+	assert.True(t, k.Expired())
+
+	h.failing.Store(false)
+	h.server.FlushAll()
+	k, err = h.TryAcquire(t.Context(), key, ttl)
+	require.NoError(t, err)
+	require.NoError(t, h.server.Set(key, "another"))
+	require.ErrorIs(t, k.Renew(t.Context()), lock.ErrNotOwner)
+	assert.True(t, k.Expired())
+}
+
 func TestWithLockHoldsAndReleases(t *testing.T) {
 	h := newHarness(t)
 	failed := errors.New("failed")

@@ -26,7 +26,7 @@ type Metrics struct {
 	JobsCompleted   *prometheus.CounterVec   // topic, status; writes of a terminal state
 	StaleJobs       *prometheus.GaugeVec     // state; jobs that the last tick found past their timeout or deadline, if it was this replica's
 	OrphansReplayed *prometheus.CounterVec   // topic; jobs that the replayer took up, as nobody was at them (seed 003, section 3)
-	DispatchLatency *prometheus.HistogramVec // topic; from the start of a handling to the confirmed publish
+	DispatchLatency *prometheus.HistogramVec // topic; from the start of a handling, or from the DISPATCHED that it resumes, to the confirmed publish
 	JobLockWait     prometheus.Histogram     // of one attempt to take a job's lock
 	Active          prometheus.Gauge         // active_goroutines: those that handle a message; seed 003 gives the name alone
 
@@ -78,7 +78,7 @@ func New(reg prometheus.Registerer) (*Metrics, error) {
 		}, []string{"state"}),
 		OrphansReplayed: counters("orphan_replayed", "Jobs that the replayer took up, as nobody was at them.", "topic"),
 		DispatchLatency: prometheus.NewHistogramVec(prometheus.HistogramOpts{
-			Name: "dispatch_latency", Help: "Seconds from the start of a handling to the confirmed dispatch.",
+			Name: "dispatch_latency", Help: "Seconds from the start of a handling, or from the DISPATCHED that it resumes, to the confirmed dispatch.",
 			Buckets: prometheus.ExponentialBuckets(0.001, 2, 14),
 		}, []string{"topic"}),
 		JobLockWait: prometheus.NewHistogram(prometheus.HistogramOpts{

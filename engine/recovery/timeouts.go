@@ -43,13 +43,18 @@ func (t *Timeouts) Overdue(r *store.Record, now time.Time) string {
 	if r.State.Terminal() {
 		return ""
 	}
+	if PastDeadline(r, now) {
+		return fmt.Sprintf("%s %v past its deadline", r.State, now.Sub(r.DeadlineAt))
+	}
 	if limit, ok := t.of(r); ok {
 		if age := now.Sub(r.UpdatedAt); age >= limit {
 			return fmt.Sprintf("%s for %v, at most %v", r.State, age, limit)
 		}
 	}
-	if late := now.Sub(r.DeadlineAt); !r.DeadlineAt.IsZero() && late >= 0 {
-		return fmt.Sprintf("%s %v past its deadline", r.State, late)
-	}
 	return ""
+}
+
+// PastDeadline says whether the job has a deadline of its own that has come.
+func PastDeadline(r *store.Record, now time.Time) bool {
+	return !r.DeadlineAt.IsZero() && !now.Before(r.DeadlineAt)
 }
