@@ -40,12 +40,12 @@ type facts struct {
 
 // counts is what the schedulers' counters should say: operations by what their callers were told.
 type counts struct {
-	published, completed            int
-	rollbacks, rollbacksFailed      int
-	voided                          int
-	runningWritesFailed, dlqsFailed int
-	fenced, resumed, voids          int
-	denied                          int
+	published, duplicates, completed int
+	rollbacks, rollbacksFailed       int
+	voided                           int
+	runningWritesFailed, dlqsFailed  int
+	fenced, resumed, voids           int
+	denied                           int
 }
 
 type node struct {

@@ -305,3 +305,24 @@ func TestConfigReadsTopicTimeouts(t *testing.T) {
 	assert.Equal(t, 10*time.Minute, cfg.dispatchTimeout("job.slow"))
 	assert.Equal(t, 300*time.Second, cfg.dispatchTimeout("job.default"))
 }
+
+// repickDropped is a job that goes to another worker, for whom the stream stores nothing: it remembers the
+// dispatch to the first, whose ack was lost.
+func repickDropped(s *story) *story {
+	return s.submit(job1).begins(s1, job1).intended(s1, job1, w1).publish(s1, job1, w1).fails().
+		scheduled(s1, job1, "rollback_write").unlock(s1, job1).
+		begins(s1, job1).intended(s1, job1, w2).publishDropped(s1, job1, w2).write(s1, job1, "running_write", "RUNNING").unlock(s1, job1)
+}
+
+// A publish that is confirmed and not stored is no dispatch, whatever its publisher makes of it.
+func TestADroppedPublishIsNoDispatch(t *testing.T) {
+	s := repickDropped(newStory()).wait(31*time.Minute).timesOut(s2, job1)
+	s.counted(map[string]float64{"scheduler_duplicate_publishes_total": 1, "scheduler_dispatch_rollback_total": 1, "jobs_completed": 1})
+	r := s.judge(Config{})
+	assert.Empty(t, r.outcome("one-dispatch-per-job").Violations)
+	assert.Empty(t, r.outcome("counters-equal-trace").Violations)
+	require.Len(t, r.outcome("every-intent-is-published").Violations, 1)
+	v := r.outcome("every-intent-is-published").Violations[0]
+	assert.True(t, v.Promised)
+	assert.Contains(t, v.Message, "(to worker-2)")
+}

@@ -211,6 +211,10 @@ var recoveryTrials = map[string]trial{
 				lock(s2, job1).read(s2, job1).refused(s2, job1, w1, 1)
 		},
 	},
+	"publish-dropped-as-duplicate": {
+		breaks: calm,
+		holds:  func(s *story) { repickDropped(s) },
+	},
 	"late-write-fenced": {
 		cfg: hardened,
 		breaks: func(s *story) {

@@ -29,7 +29,7 @@ var shape = []dial{
 }
 
 // dials are those of which a plan draws a few. Not among them are the alternatives that are known to
-// lose (publish-first, fail-open, cached-state, and the parts that the documented design can be robbed
+// lose (publish-first, message-id, fail-open, cached-state, and the parts that the documented design can be robbed
 // of: a campaign asks for them by [Space].Sets), budgets, and what [drawer.finish] works out.
 var dials = slices.Concat(recoveryDials, routingDials, approvalDials, policyDials, outputDials, sagaDials, workflowDials, replayDials)
 

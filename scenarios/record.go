@@ -84,6 +84,7 @@ type jobRecord struct {
 	putOff      []putOff      // handlings that ended as the safety kernel gave no answer
 	refusals    []refusal     // of an approval of it
 	rewound     []rewound     // by failovers of Redis
+	dropped     []drop        // publishes that were confirmed, and of which nothing was stored
 }
 
 // hold is the time for which a node had a job's lock, or executed it.
@@ -178,6 +179,9 @@ func (r *record) observe(e *sim.Event) {
 			if j.State == "DISPATCHED" && j.locked > j.since && !r.relayed && e.Outcome != sim.OutcomePending {
 				first(&j.resumed, e.At)
 			}
+			if dropped(e) {
+				r.dropped(j, e)
+			}
 		case "replay_read":
 			first(&j.replayed, e.At)
 		case "safety_check":
@@ -234,6 +238,26 @@ func (r *record) stored(e *sim.Event, c *sim.Change) {
 			j.awaited = true
 			j.closeBlind(e.At, "dispatch")
 		}
+	}
+}
+
+// drop is a publish that the stream took for one that it remembers.
+type drop struct {
+	at     time.Duration
+	worker string
+}
+
+func dropped(e *sim.Event) bool {
+	return e.Kind == sim.KindPublish && e.Outcome == sim.OutcomeOK && len(e.Changes) == 0
+}
+
+// dropped notes that the stream holds an earlier dispatch of the job, whose worker may be dead, and no other.
+func (r *record) dropped(j *jobRecord, e *sim.Event) {
+	j.dropped = append(j.dropped, drop{e.At, message{subject: e.Target}.consumer()})
+	if len(j.Dispatches) > 0 && !r.down[j.worker] && (j.executing != "" || r.waits(j)) {
+		j.awaited = true
+	} else if !j.finished {
+		j.openBlind(e.At)
 	}
 }
 
