@@ -40,6 +40,7 @@ type Config struct {
 	SweepScheduled     bool
 	RecheckTimeouts    bool
 	BusyBackoff        bool
+	WatchWorkers       bool
 	SnapshotLastSeen   bool
 	Reconciler         bool // parts of the documented design
 	PendingReplayer    bool

@@ -326,3 +326,25 @@ func TestADroppedPublishIsNoDispatch(t *testing.T) {
 	assert.True(t, v.Promised)
 	assert.Contains(t, v.Message, "(to worker-2)")
 }
+
+// With watch_workers a job may be timed out while RUNNING once its worker is known to be silent.
+func TestATimeoutOfASilentWorkersJob(t *testing.T) {
+	const silent = 5*time.Minute + 20*time.Second
+	begins := func() *story { return newStory().submit(job1).beat(w1, s1, s2).dispatched(s1, job1, w1) }
+	for name, c := range map[string]struct {
+		story *story
+		early bool
+	}{
+		"for as long as the dispatch timeout":       {begins().beatsFor(silent, w2, s2), false},
+		"not for as long":                           {begins().beatsFor(silent-time.Minute, w2, s2), true},
+		"not all the time":                          {begins().beatsFor(silent/2, w2, s2).beat(w1, s2).beatsFor(silent/2, w2, s2), true},
+		"to a replica that hears of nobody":         {begins().wait(silent), true},
+		"to one that has heard of nobody meanwhile": {begins().wait(silent).beatsFor(time.Minute, w2, s2), true},
+		"to another replica only":                   {begins().beatsFor(silent, w2, s1), true},
+	} {
+		violations := c.story.timesOut(s2, job1).judge(hardened).outcome("timeout-only-when-due").Violations
+		assert.Equal(t, c.early, len(violations) == 1, name)
+	}
+	s := begins().beatsFor(silent, w2, s2).timesOut(s2, job1)
+	assert.Len(t, s.judge(with(func(c *Config) { c.WatchWorkers = false })).outcome("timeout-only-when-due").Violations, 1)
+}

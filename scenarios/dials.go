@@ -92,6 +92,7 @@ var recoveryDials = []dial{
 	{name: "engine.cancel_notice", values: []string{"true", "false"}},
 	{name: "engine.sweep_scheduled", values: []string{"true", "false"}},
 	{name: "engine.recheck_timeouts", values: []string{"true", "false"}},
+	{name: "engine.watch_workers", values: []string{"true", "false"}},
 	{name: "engine.busy_backoff", values: []string{"true", "false"}},
 	{name: "engine.snapshot_last_seen", values: []string{"true", "false"}},
 }

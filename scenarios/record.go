@@ -17,6 +17,7 @@ import (
 type record struct {
 	jobs        []*jobRecord // by number, from 1
 	down        map[string]bool
+	heard       map[ear]time.Duration
 	outstanding map[message]bool // stored in a stream and not acknowledged yet
 	buried      time.Duration    // when a job last failed, or a message was terminated: the DLQ entry may be still to come
 	relayed     bool             // dispatches go through an outbox, and not to a worker at once
@@ -32,6 +33,9 @@ type record struct {
 	timeouts    timeouts
 	derived     derived
 }
+
+// ear is one node's for a worker's heartbeats.
+type ear struct{ node, worker string }
 
 // message is one that a stream holds.
 type message struct {
@@ -109,7 +113,7 @@ type failure struct {
 
 func newRecord(plan *Plan) *record {
 	r := &record{
-		down: map[string]bool{}, outstanding: map[message]bool{}, poison: map[string]bool{},
+		down: map[string]bool{}, heard: map[ear]time.Duration{}, outstanding: map[message]bool{}, poison: map[string]bool{},
 		each: plan.Workload.Submissions, deliveries: plan.Engine.MaxDeliver, relayed: plan.Engine.DispatchOrder == engine.Outbox, timeouts: newTimeouts(plan), derived: newDerived(),
 	}
 	for n := range plan.Workload.Jobs {
@@ -160,6 +164,10 @@ func (r *record) observe(e *sim.Event) {
 		}
 	case world.KindEffect:
 		r.executed(e)
+	case sim.KindReceive:
+		if e.Phase == "heartbeat" && e.Outcome == sim.OutcomeOK {
+			r.heard[ear{e.Node, e.Job}] = e.At
+		}
 	case sim.KindControl:
 		r.controlled(e)
 	}
@@ -319,7 +327,7 @@ func (r *record) moved(j *jobRecord, e *sim.Event, to string) {
 		j.rewound = append(j.rewound, rewound{e.At, from, to})
 	}
 	if to != "DISPATCHED" && to != "RUNNING" {
-		r.found(j, from, e.At, since)
+		r.found(j, from, e, since)
 	}
 	if to == "SCHEDULED" {
 		j.awaited = false
