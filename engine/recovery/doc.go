@@ -1,11 +1,13 @@
 // Package recovery brings jobs home after something went wrong (seed 003, section 3): loops that
 // every replica runs, and of which one replica at a time does a tick.
 //
-// [Reconciler] ends the jobs that are past a timeout or their deadline, and with Timeouts.Silence those that
-// are RUNNING on a dead worker. That costs a read of every job that is RUNNING for longer than it could have
-// been DISPATCHED, at each tick; and a worker that lives, and of which nothing is heard for so long, loses its
-// jobs. A replica that hears of no worker at all takes none for dead. [Replayer] takes up those that
+// [Reconciler] ends the jobs that are past a timeout or their deadline. [Replayer] takes up those that
 // wait although nobody is at them: their message is lost, or away for longer than they should wait.
 // Neither knows how a job is handled: the engine gives them a function that takes the job's lock,
 // looks again and acts.
+//
+// With Timeouts.Silence a job that is RUNNING on a dead worker is past its timeout early. That costs a read
+// of every job that is RUNNING for longer than it could have been DISPATCHED, at each tick; and a worker
+// that lives, and of which nothing is heard for so long, loses its jobs. A replica that hears of no worker
+// at all takes none for dead.
 package recovery
