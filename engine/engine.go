@@ -94,6 +94,9 @@ func New(c Config) (*Engine, error) {
 		triage:   c.Triage,
 		kicks:    make(chan string, kicksMax),
 	}
+	if c.Settings.WatchWorkers {
+		e.registry.Remember, e.timeouts.Silence = e.timeouts.Longest(), e.registry.Silence
+	}
 	if c.Settings.ReadError == CachedState {
 		e.store.Cache = store.NewCache(c.Clock, c.Settings.StateCacheSize, c.Settings.StateCacheAge)
 	}

@@ -43,11 +43,16 @@ func (h *handling) entry(workerID string, epoch int64) (store.Entry, error) {
 // after all; a void in its place is a *voidError. An error that is bus.ErrStored could not tell which.
 func (e *Engine) publishEntry(ctx context.Context, jobID, workerID string, d *store.Entry, started time.Time) (string, error) {
 	err := bus.Publish(phase.With(ctx, jobID, phase.Publish), e.js,
-		bus.Message{Subject: d.Subject, JobID: jobID, Epoch: d.Epoch, Once: d.Once, Body: d.Body}, e.settings.PublishTimeout)
-	if errors.Is(err, bus.ErrStored) {
+		bus.Message{Subject: d.Subject, JobID: jobID, Epoch: d.Epoch, ID: e.messageID(jobID, d), Once: d.Once, Body: d.Body}, e.settings.PublishTimeout)
+	switch {
+	case errors.Is(err, bus.ErrStored):
 		return e.alreadyStored(ctx, jobID, d, err)
-	}
-	if err != nil {
+	case errors.Is(err, bus.ErrDuplicate): // to the alternative as it is described, the publish has succeeded
+		e.metrics.DuplicatePublishes.WithLabelValues(d.Topic).Inc()
+		e.log.LogAttrs(ctx, slog.LevelWarn, "dispatch not stored",
+			slog.String("job_id", jobID), slog.String("topic", d.Topic), slog.String("subject", d.Subject), slog.Any("error", err))
+		return workerID, nil
+	case err != nil:
 		e.log.LogAttrs(ctx, slog.LevelWarn, "dispatch publish failed",
 			slog.String("job_id", jobID), slog.String("topic", d.Topic), slog.String("subject", d.Subject), slog.Any("error", err))
 		return "", err
@@ -58,6 +63,15 @@ func (e *Engine) publishEntry(ctx context.Context, jobID, workerID string, d *st
 		slog.String("job_id", jobID), slog.String("topic", d.Topic), slog.String("subject", d.Subject),
 		slog.Int("attempts", d.Attempts))
 	return workerID, nil
+}
+
+// messageID is what the stream knows a dispatch's repetition by. A dispatch with an epoch has none: it is
+// told from those of other epochs by its subject, or goes to a topic, which nothing covers.
+func (e *Engine) messageID(jobID string, d *store.Entry) string {
+	if e.settings.PublishDedup != MessageID || d.Epoch != 0 {
+		return ""
+	}
+	return jobID
 }
 
 // alreadyStored finds out what the stream holds in the place of a dispatch that it refused.

@@ -19,6 +19,20 @@ const (
 	Outbox DispatchOrder = "outbox"
 )
 
+// PublishDedup says what keeps the stream from storing a dispatch without an epoch twice. With epochs the
+// publish is a compare-and-set, for which there is no window.
+type PublishDedup string
+
+// What keeps the stream from storing a dispatch twice.
+const (
+	NoDedup PublishDedup = "none" // nothing (documented)
+
+	// MessageID names the job as the message's id, which the stream remembers for its duplicate window: two
+	// minutes, unless its operator says otherwise. Within it no other dispatch of the job is stored, to
+	// whichever worker, and the publish is confirmed all the same.
+	MessageID PublishDedup = "message-id"
+)
+
 // ReadError says what a handling does when the job's state cannot be read (seed 001).
 type ReadError string
 
@@ -101,6 +115,7 @@ type TopicTimeouts string
 type Settings struct {
 	DispatchOrder   DispatchOrder `yaml:"dispatch_order" json:"dispatch_order" oneof:"state-first,publish-first,outbox" doc:"which of state and bus a dispatch touches first (seed 000)"`
 	OutboxPoll      time.Duration `yaml:"outbox_poll" json:"outbox_poll" min:"10ms" max:"1h" doc:"with outbox, how often a relay looks for entries that are due, and how long a new entry is left to its writer (seed 000)"`
+	PublishDedup    PublishDedup  `yaml:"publish_dedup" json:"publish_dedup" oneof:"none,message-id" doc:"without epochs, what keeps the stream from storing a dispatch twice: nothing, or the job's id as its Nats-Msg-Id, for the stream's duplicate window"`
 	ReadError       ReadError     `yaml:"read_error" json:"read_error" oneof:"fail-closed,fail-open,cached-state" doc:"what to do when the job's state cannot be read (seed 001)"`
 	StateCacheAge   time.Duration `yaml:"state_cache_age" json:"state_cache_age" min:"1ms" max:"24h" doc:"with cached-state, how long a replica goes by what it last read or wrote of a job (seed 001)"`
 	StateCacheSize  int           `yaml:"state_cache_size" json:"state_cache_size" min:"1" max:"10000000" doc:"with cached-state, how many jobs a replica remembers (seed 001)"`
@@ -145,6 +160,7 @@ type Settings struct {
 	CancelNotice       bool `yaml:"cancel_notice" json:"cancel_notice" doc:"the worker of a cancelled job is told"`
 	SweepScheduled     bool `yaml:"sweep_scheduled" json:"sweep_scheduled" doc:"the replayer takes up jobs that stay SCHEDULED, too"`
 	RecheckTimeouts    bool `yaml:"recheck_timeouts" json:"recheck_timeouts" doc:"the reconciler reads a job again, under its lock, before it times it out"`
+	WatchWorkers       bool `yaml:"watch_workers" json:"watch_workers" doc:"a job that is RUNNING on a worker which has not been heard of for the dispatch timeout times out, though the running timeout leaves it more"`
 	BusyBackoff        bool `yaml:"busy_backoff" json:"busy_backoff" doc:"the delay of a message that met a busy lock, a failure of the store or the stream, or a safety kernel that throttles doubles with each delivery from retry_delay_busy, retry_delay_store or policy.throttle_delay, up to backoff_max"`
 	SnapshotLastSeen   bool `yaml:"snapshot_last_seen" json:"snapshot_last_seen" doc:"a worker from the snapshot counts as seen when the snapshot's writer last heard of it, not now"`
 
@@ -193,6 +209,7 @@ func Documented() Settings {
 	return Settings{
 		DispatchOrder:        StateFirst,
 		OutboxPoll:           time.Second,
+		PublishDedup:         NoDedup,
 		ReadError:            FailClosed,
 		StateCacheAge:        30 * time.Second,
 		StateCacheSize:       10_000,
@@ -266,6 +283,7 @@ func Hardened() Settings {
 	s.CancelNotice = true
 	s.SweepScheduled = true
 	s.RecheckTimeouts = true
+	s.WatchWorkers = true
 	s.BusyBackoff = true
 	s.SnapshotLastSeen = true
 	s.CountDispatches = true

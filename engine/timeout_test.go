@@ -319,3 +319,28 @@ func TestTheLockOfATickLastsForTwoPolls(t *testing.T) {
 		assert.Equal(t, 40*time.Second, h.redis.TTL("tick"), keep)
 	}
 }
+
+// WEAKNESSES 10: a dead worker inside its TTL has received the publish. The time that a dispatch may take is
+// all that its job gets, if this replica hears of other workers.
+func TestADeadWorkersJob(t *testing.T) {
+	for name, c := range map[string]struct {
+		beats string
+		want  job.State
+	}{
+		"another worker is heard of": {"worker-2", job.Timeout},
+		"it is alive":                {"worker-1", job.Running},
+		"nobody is heard of":         {"", job.Running},
+	} {
+		h := newHardened(t)
+		require.NoError(t, h.handle(h.submit()))
+		for range h.settings.DispatchTimeout / (10 * time.Second) {
+			h.clock.Advance(10 * time.Second)
+			if c.beats != "" {
+				h.worker(c.beats)
+			}
+			h.registry.Sweep()
+		}
+		require.NoError(t, h.reconcile(), name)
+		assert.Equal(t, c.want, h.record().State, name)
+	}
+}

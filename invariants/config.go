@@ -46,6 +46,7 @@ type Config struct {
 	SweepScheduled     bool
 	RecheckTimeouts    bool
 	BusyBackoff        bool
+	WatchWorkers       bool
 	SnapshotLastSeen   bool
 	CountDispatches    bool
 	Reconciler         bool // parts of the documented design

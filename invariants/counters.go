@@ -17,6 +17,7 @@ const (
 	counterDLQWritesFailed = "scheduler_dlq_write_failed_total"
 	counterOutboxVoided    = "scheduler_outbox_voided_total"
 	counterVoids           = "scheduler_intents_voided_total"
+	counterDuplicates      = "scheduler_duplicate_publishes_total"
 	counterFenced          = "scheduler_fenced_writes_total"
 	counterResumed         = "scheduler_intents_resumed_total"
 	counterDenied          = "safety_denied"
@@ -56,7 +57,8 @@ var countersEqualTrace = Invariant{
 				want int
 				what string
 			}{
-				{counterDispatched, f.count.published, "publishes of dispatches that were confirmed"},
+				{counterDispatched, f.count.published, "publishes of dispatches that were confirmed, and stored"},
+				{counterDuplicates, f.count.duplicates, "publishes of dispatches that were confirmed, of which nothing was stored"},
 				{counterCompleted, f.count.completed, "terminal writes that were confirmed"},
 				{counterRollbacks, f.count.rollbacks, "rollback writes"},
 				{counterRollbacksFailed, f.count.rollbacksFailed, "rollback writes that failed"},

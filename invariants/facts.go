@@ -15,9 +15,10 @@ type facts struct {
 	jobs     map[string]*job
 	order    []*job // in the order of their first event, so that the end is judged in a fixed order
 	nodes    map[string]*node
-	heard    map[hearing]ear // what each replica knows of each worker
-	ticks    ticks           // of the reconciler, the replayer and the snapshot's writer
-	swept    []swept         // what crashes took with them
+	heard    map[hearing]ear      // what each replica knows of each worker
+	listens  map[string]listening // how each process has heard of workers, by its name
+	ticks    ticks                // of the reconciler, the replayer and the snapshot's writer
+	swept    []swept              // what crashes took with them
 	sagas    sagas
 	outputs  outputs
 	workflow workflows       // runs of steps, and their delays
@@ -40,12 +41,12 @@ type facts struct {
 
 // counts is what the schedulers' counters should say: operations by what their callers were told.
 type counts struct {
-	published, completed            int
-	rollbacks, rollbacksFailed      int
-	voided                          int
-	runningWritesFailed, dlqsFailed int
-	fenced, resumed, voids          int
-	denied                          int
+	published, duplicates, completed int
+	rollbacks, rollbacksFailed       int
+	voided                           int
+	runningWritesFailed, dlqsFailed  int
+	fenced, resumed, voids           int
+	denied                           int
 }
 
 type node struct {
@@ -189,24 +190,25 @@ type handling struct {
 	attempts    int           // when it began
 	pick        pick          // of the worker that it would publish to: its own, or that of the intent that it has read
 
-	readFailed    int         // the step of a state read that failed and was not repeated; 0 for none
-	publishFailed int         // the step of a publish that failed; 0 for none
-	scheduled     bool        // it wrote SCHEDULED
-	intended      bool        // it wrote DISPATCHED
-	failed        bool        // it wrote FAILED
-	wrote         bool        // it wrote a state at all
-	published     bool        // it tried to publish
-	stored        bool        // a stream stored what it published
-	entered       bool        // it wrote the DLQ entry
-	storeFailed   bool        // a state write of its own failed
-	refused       bool        // the stream holds a message in the place of what it published last
-	resumed       int64       // the epoch of that, if an earlier handling had intended it; 0 if not
-	full          bool        // it found its tenant at its limit
-	fencing       string      // the phase of a state write that has looked, and not written yet
-	choice        []candidate // what it had to pick from; nil if there is no telling
-	overdue       bool        // it was seen to go on after its lock had expired
-	renewals      int         // that have failed in a row
-	mayKeep       bool        // it was told of an error once its dispatch was stored: of the publish, or of the entry's removal
+	silent        time.Duration // for how long the job's worker had been when it last read the job
+	readFailed    int           // the step of a state read that failed and was not repeated; 0 for none
+	publishFailed int           // the step of a publish that failed; 0 for none
+	scheduled     bool          // it wrote SCHEDULED
+	intended      bool          // it wrote DISPATCHED
+	failed        bool          // it wrote FAILED
+	wrote         bool          // it wrote a state at all
+	published     bool          // it tried to publish
+	stored        bool          // a stream stored what it published
+	entered       bool          // it wrote the DLQ entry
+	storeFailed   bool          // a state write of its own failed
+	refused       bool          // the stream holds a message in the place of what it published last
+	resumed       int64         // the epoch of that, if an earlier handling had intended it; 0 if not
+	full          bool          // it found its tenant at its limit
+	fencing       string        // the phase of a state write that has looked, and not written yet
+	choice        []candidate   // what it had to pick from; nil if there is no telling
+	overdue       bool          // it was seen to go on after its lock had expired
+	renewals      int           // that have failed in a row
+	mayKeep       bool          // it was told of an error once its dispatch was stored: of the publish, or of the entry's removal
 }
 
 // release is a lock's being given back, which ends a handling.

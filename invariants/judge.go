@@ -43,7 +43,7 @@ type Judge struct {
 func NewJudge(cfg Config) *Judge {
 	f := &facts{
 		cfg:  cfg.withDefaults(),
-		jobs: map[string]*job{}, nodes: map[string]*node{}, heard: map[hearing]ear{},
+		jobs: map[string]*job{}, nodes: map[string]*node{}, heard: map[hearing]ear{}, listens: map[string]listening{},
 		run:      unprovided,
 		workflow: workflows{began: time.UnixMilli(0)},
 		policy:   newPolicyFacts(),

@@ -17,6 +17,7 @@ const (
 	crashWithIntent
 	lockAbandoned
 	publishRefused
+	publishDropped
 	writeFenced
 	scheduledSwept
 	tickContended

@@ -122,7 +122,7 @@ func (j *Judge) recordWritten(s *step, record *job) {
 			h.failed = true
 		}
 	}
-	if s.Phase == "timeout_write" && !f.cfg.RecheckTimeouts && (w.from.terminal() || f.early(record, w) != "") {
+	if s.Phase == "timeout_write" && !f.cfg.RecheckTimeouts && (w.from.terminal() || f.early(own, w) != "") {
 		f.meet(record, oldList)
 	}
 	if record.attempts >= f.cfg.MaxSchedulingRetries && w.attempts < f.cfg.MaxSchedulingRetries {
@@ -315,6 +315,8 @@ func (j *Judge) stateRead(s *step) {
 		s.h.readFailed = 0
 		if s.failed {
 			s.h.readFailed = s.Step
+		} else {
+			s.h.silent = j.facts.silence(s.Event, s.job.worker)
 		}
 	}
 	if s.h != nil && !s.failed && s.job.intent.step != 0 {

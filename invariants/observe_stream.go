@@ -114,7 +114,12 @@ func (j *Judge) publishAnswered(s *step, stored bool) {
 	case refused:
 		f.reach(publishRefused)
 	case !s.failed:
-		f.count.published++
+		if s.Kind == sim.KindPublish && !stored {
+			f.reach(publishDropped)
+			f.count.duplicates++
+		} else {
+			f.count.published++
+		}
 		if f.resumes(s) {
 			f.count.resumed++
 		}

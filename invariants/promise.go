@@ -46,6 +46,7 @@ var (
 	withSweep         = setting{"sweep_scheduled", func(c *Config) bool { return c.SweepScheduled }}
 	withRecheck       = setting{"recheck_timeouts", func(c *Config) bool { return c.RecheckTimeouts }}
 	withBusyBackoff   = setting{"busy_backoff", func(c *Config) bool { return c.BusyBackoff }}
+	withWatch         = setting{"watch_workers", func(c *Config) bool { return c.WatchWorkers }}
 	withLastSeen      = setting{"snapshot_last_seen", func(c *Config) bool { return c.SnapshotLastSeen }}
 	withCounting      = setting{"count_dispatches", func(c *Config) bool { return c.CountDispatches }}
 	withReconciler    = setting{"reconciler", func(c *Config) bool { return c.Reconciler }}

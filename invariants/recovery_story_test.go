@@ -98,6 +98,14 @@ func (s *story) ticksNot(node, key, phase string) *story {
 	return s.add(node, sim.KindRedis, "set", key, "", phase)
 }
 
+// beatsFor lets time pass in which replicas hear of a worker every ten seconds.
+func (s *story) beatsFor(d time.Duration, worker string, nodes ...string) *story {
+	for range d / (10 * time.Second) {
+		s.wait(10*time.Second).beat(worker, nodes...)
+	}
+	return s
+}
+
 // heard is a worker as a snapshot of the story has it.
 type heard struct {
 	worker string

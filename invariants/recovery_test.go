@@ -331,3 +331,46 @@ func TestATimeoutByAFastClockIsTooEarly(t *testing.T) {
 	assert.Equal(t, 1, r.outcome("timeout-only-when-due").Promised)
 	assert.Contains(t, r.outcome("timeout-only-when-due").Violations[0].Message, "too early")
 }
+
+// repickDropped is a job that goes to another worker, for whom the stream stores nothing: it remembers the
+// dispatch to the first, whose ack was lost.
+func repickDropped(s *story) *story {
+	return s.submit(job1).begins(s1, job1).intended(s1, job1, w1).publish(s1, job1, w1).fails().
+		scheduled(s1, job1, "rollback_write").unlock(s1, job1).
+		begins(s1, job1).intended(s1, job1, w2).publishDropped(s1, job1, w2).write(s1, job1, "running_write", "RUNNING").unlock(s1, job1)
+}
+
+// A publish that is confirmed and not stored is no dispatch, whatever its publisher makes of it.
+func TestADroppedPublishIsNoDispatch(t *testing.T) {
+	s := repickDropped(newStory()).wait(31*time.Minute).timesOut(s2, job1)
+	s.counted(map[string]float64{"scheduler_duplicate_publishes_total": 1, "scheduler_dispatch_rollback_total": 1, "jobs_completed": 1})
+	r := s.judge(Config{})
+	assert.Empty(t, r.outcome("one-dispatch-per-job").Violations)
+	assert.Empty(t, r.outcome("counters-equal-trace").Violations)
+	require.Len(t, r.outcome("every-intent-is-published").Violations, 1)
+	v := r.outcome("every-intent-is-published").Violations[0]
+	assert.True(t, v.Promised)
+	assert.Contains(t, v.Message, "(to worker-2)")
+}
+
+// With watch_workers a job may be timed out while RUNNING once its worker is known to be silent.
+func TestATimeoutOfASilentWorkersJob(t *testing.T) {
+	const silent = 5*time.Minute + 20*time.Second
+	begins := func() *story { return newStory().submit(job1).beat(w1, s1, s2).dispatched(s1, job1, w1) }
+	for name, c := range map[string]struct {
+		story *story
+		early bool
+	}{
+		"for as long as the dispatch timeout":       {begins().beatsFor(silent, w2, s2), false},
+		"not for as long":                           {begins().beatsFor(silent-time.Minute, w2, s2), true},
+		"not all the time":                          {begins().beatsFor(silent/2, w2, s2).beat(w1, s2).beatsFor(silent/2, w2, s2), true},
+		"to a replica that hears of nobody":         {begins().wait(silent), true},
+		"to one that has heard of nobody meanwhile": {begins().wait(silent).beatsFor(time.Minute, w2, s2), true},
+		"to another replica only":                   {begins().beatsFor(silent, w2, s1), true},
+	} {
+		violations := c.story.timesOut(s2, job1).judge(hardened).outcome("timeout-only-when-due").Violations
+		assert.Equal(t, c.early, len(violations) == 1, name)
+	}
+	s := begins().beatsFor(silent, w2, s2).timesOut(s2, job1)
+	assert.Len(t, s.judge(with(func(c *Config) { c.WatchWorkers = false })).outcome("timeout-only-when-due").Violations, 1)
+}

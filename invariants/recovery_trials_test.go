@@ -10,7 +10,7 @@ import (
 var hardened = Config{
 	TickLock: "renewed", StaleReasonCode: "stale_worker", DLQOrder: "atomic",
 	Fence: true, Epochs: true, ResumeIntents: true, RefuseStaleResults: true, VoidIntents: true, RetryUnpublished: true, CancelNotice: true,
-	SweepScheduled: true, RecheckTimeouts: true, BusyBackoff: true, SnapshotLastSeen: true,
+	SweepScheduled: true, RecheckTimeouts: true, BusyBackoff: true, WatchWorkers: true, SnapshotLastSeen: true,
 	Reconciler: true, PendingReplayer: true, IdempotencyGuard: true,
 }
 
@@ -113,6 +113,16 @@ var recoveryTrials = map[string]trial{
 			s.submit(job1).begins(s1, job1).intended(s1, job1, w1).unlock(s1, job1).wait(5*time.Minute).timesOut(s2, job1)
 			s.submit("job-2").dispatched(s1, "job-2", w1).wait(30*time.Minute).timesOut(s2, "job-2")
 			s.write("submitter", "job-3", "submit_write", "PENDING", "attempts", "0", "deadline_at", "1000").wait(time.Second).timesOut(s2, "job-3")
+		},
+	},
+	"dead-worker-is-noticed": {
+		cfg: hardened,
+		breaks: func(s *story) {
+			s.submit(job1).beat(w1, s1, s2).dispatched(s1, job1, w1).beatsFor(15*time.Minute, w2, s2).timesOut(s2, job1)
+		},
+		says: "scheduler-2 timed it out at step 198 after 15m0.187s of RUNNING on worker-1 without a word of that; the dispatch timeout is 5m0s",
+		holds: func(s *story) {
+			s.submit(job1).beat(w1, s1, s2).dispatched(s1, job1, w1).beatsFor(5*time.Minute+20*time.Second, w2, s2).timesOut(s2, job1)
 		},
 	},
 	"no-timeout-while-executing": {
@@ -236,6 +246,10 @@ var recoveryTrials = map[string]trial{
 			s.submit(job1).begins(s1, job1).minted(s1, job1, w1, 1).publishes(s1, job1, w1, 1).fails().unlock(s1, job1).
 				lock(s2, job1).read(s2, job1).refused(s2, job1, w1, 1)
 		},
+	},
+	"publish-dropped-as-duplicate": {
+		breaks: calm,
+		holds:  func(s *story) { repickDropped(s) },
 	},
 	"late-write-fenced": {
 		cfg: hardened,

@@ -28,6 +28,7 @@ var situations = []Invariant{
 	situation(reached(lockAbandoned), "lock-abandoned", "A handler's lock is renewed no more, as too many renewals in a row have failed.", "seed 003, section 8, renewal abandon"),
 	situation(met(intentResumed), "intent-resumed", "A handling publishes a dispatch that an earlier one has intended.", "the hardened dispatch: a redelivery resumes an intent instead of skipping it"),
 	situation(reached(publishRefused), "publish-refused-as-stored", "The stream refuses a dispatch, as it holds one of that epoch already.", "the hardened dispatch: the publish is a compare-and-set on the stream"),
+	situation(reached(publishDropped), "publish-dropped-as-duplicate", "The stream confirms a dispatch and stores nothing, as it remembers the message id.", "the stream's duplicate window, two minutes: within it, one message of an id is stored"),
 	situation(reached(writeFenced), "late-write-fenced", "A state write is not made, as the record or the lock is no longer what its writer knew.", "the hardened dispatch: a holder that overstayed its lock changes nothing"),
 	situation(met(orphanReplayed), "orphan-replayed", "The replayer takes up a job that has stayed PENDING.", "seed 003, section 3, pending replayer"),
 	situation(reached(scheduledSwept), "scheduled-swept", "The replayer takes up a job that has stayed SCHEDULED.", "seed 003, section 3, and what it leaves without an owner"),

@@ -169,6 +169,11 @@ func (s *story) publishFails(node, job, worker string) *story {
 	return s.add(node, sim.KindPublish, "", "worker."+worker+".jobs", job, "publish").fails()
 }
 
+// publishDropped is a publish that the stream takes for one that it remembers.
+func (s *story) publishDropped(node, job, worker string) *story {
+	return s.add(node, sim.KindPublish, "", "worker."+worker+".jobs", job, "publish")
+}
+
 // begins is a handling up to its SCHEDULED write.
 func (s *story) begins(node, job string) *story {
 	return s.lock(node, job).read(node, job).scheduled(node, job, "scheduled_write")

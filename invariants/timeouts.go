@@ -6,9 +6,11 @@ import (
 )
 
 // early says in words why a job that was written to TIMEOUT was not due to be, or "" if it was. It
-// goes by the record's own times, those of the write before and of this one; and since those are of
-// schedulers' clocks, by the world's time too, but for the time that a write is under way under its lock.
-func (f *facts) early(j *job, w *write) string {
+// goes by the record's own times, those of the write before and of this one, and by what the replica had heard
+// of the job's worker; and since those times are of schedulers' clocks, by the world's time too, but for the time
+// that a write is under way under its lock.
+func (f *facts) early(s *step, w *write) string {
+	j := s.job
 	if j.pastDeadline() {
 		return ""
 	}
@@ -19,6 +21,9 @@ func (f *facts) early(j *job, w *write) string {
 		limit = f.cfg.dispatchTimeout(j.topic)
 	case running:
 		limit = f.cfg.RunningTimeout
+		if f.cfg.WatchWorkers && f.silent(s)+slack >= f.cfg.dispatchTimeout(j.topic) {
+			limit = min(limit, f.cfg.dispatchTimeout(j.topic))
+		}
 	default:
 		return fmt.Sprintf("it was %s, for which there is no timeout, and past no deadline", w.from)
 	}
@@ -29,13 +34,23 @@ func (f *facts) early(j *job, w *write) string {
 	return ""
 }
 
+// silent is for how long the step's replica had not heard of the job's worker when it read the job, or has
+// not by now.
+func (f *facts) silent(s *step) time.Duration {
+	silent := f.silence(s.Event, s.job.worker)
+	if s.h != nil {
+		silent = max(silent, s.h.silent)
+	}
+	return silent
+}
+
 // pastDeadline says whether the job was written last after its deadline.
 func (j *job) pastDeadline() bool { return j.deadline != 0 && j.updated >= j.deadline }
 
 var timeoutOnlyWhenDue = Invariant{
 	Name:     "timeout-only-when-due",
 	timed:    true,
-	Says:     "The reconciler times out only a job that has been DISPATCHED or RUNNING for its timeout, or is past its deadline.",
+	Says:     "The reconciler times out only a job that has been DISPATCHED or RUNNING for its timeout, or is past its deadline; with watch_workers, also one that has been RUNNING for the dispatch timeout on a worker of which it has not heard for as long, though it has of others.",
 	Kind:     Always,
 	Source:   "seed 003, section 3, timeout detection and deadline expiration",
 	releases: lockOverstayed | lateWrite | unprovided,
@@ -46,7 +61,7 @@ var timeoutOnlyWhenDue = Invariant{
 				return
 			}
 			t.exercise()
-			if why := f.early(s.job, w); why != "" {
+			if why := f.early(s, w); why != "" {
 				t.violated(s.job, "%s wrote TIMEOUT at step %d too early: %s", who(s.Event), s.Step, why)
 			}
 		}}
@@ -73,6 +88,36 @@ var noTimeoutWhileExecuting = Invariant{
 			t.exercise()
 			if len(j.executing) > 0 {
 				t.violated(j, "%s timed it out at step %d as DISPATCHED while %s was executing it", who(s.Event), s.Step, j.executing[0])
+			}
+		}}
+	},
+}
+
+// ticksLate is how many polls a timeout may come late, since a tick finds its lock or the job's held, fails, or
+// has more to do than it may.
+const ticksLate = 5
+
+var deadWorkerIsNoticed = Invariant{
+	Name:     "dead-worker-is-noticed",
+	Says:     "No job stays RUNNING for five polls longer than the dispatch timeout on a worker of which the replica that then times it out has heard nothing all the while, though it has of others.",
+	Kind:     Always,
+	Source:   "seed 002, the worker TTL window: a dead worker inside its TTL receives the publish; seed 003, section 3, timeout detection",
+	releases: stateReadError | failedWrite | ambiguousWrite | lateWrite | lockError | ambiguousLock | lockLeft | lockOverstayed | renewalFailed | schedulerCrash | paused | allAway | unprovided,
+	covered:  []cover{covers(unprovided, withWatch, withReconciler)},
+	check: func(f *facts, t *tally) checker {
+		return checker{wrote: func(s *step, w *write) {
+			j := s.job
+			if j.state != timedOut || w.from != running || s.Phase == "result_write" {
+				return
+			}
+			age := min(time.Duration(j.updated-w.updated)*time.Millisecond, f.silence(s.Event, j.worker))
+			limit := f.cfg.dispatchTimeout(j.topic)
+			if age < limit {
+				return
+			}
+			t.exercise()
+			if age >= limit+ticksLate*f.cfg.PollInterval {
+				t.violated(j, "%s timed it out at step %d after %s of RUNNING on %s without a word of that; the dispatch timeout is %s", who(s.Event), s.Step, age.Round(time.Millisecond), j.worker, limit)
 			}
 		}}
 	},

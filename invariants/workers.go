@@ -94,6 +94,31 @@ func (f *facts) heartbeat(e *sim.Event) {
 	}
 	known.at, known.live, known.given = e.At, true, 0
 	f.heard[at] = known
+	me := process(e.Node, e.Incarnation)
+	l, ok := f.listens[me]
+	if !ok || e.At-l.last > f.cfg.WorkerTTL {
+		l.since = e.At
+	}
+	l.last = e.At
+	f.listens[me] = l
+}
+
+// listening is when a process last heard of any worker, and since when no worker's TTL has passed in which
+// it heard of none.
+type listening struct{ since, last time.Duration }
+
+// silence is for how long the event's process has not heard of the worker, although it has heard of others
+// all the time; 0 if it has not.
+func (f *facts) silence(e *sim.Event, worker string) time.Duration {
+	l, ok := f.listens[process(e.Node, e.Incarnation)]
+	if !ok || worker == "" || e.At-l.last > f.cfg.WorkerTTL {
+		return 0
+	}
+	silent := e.At - l.since
+	if known, ok := f.heard[hearing{e.Node, e.Incarnation, worker}]; ok {
+		silent = min(silent, known.age(e.At, &f.cfg))
+	}
+	return silent
 }
 
 // knowsStaleWorker says whether the step's replica last heard of some worker longer ago than its TTL,

@@ -16,7 +16,7 @@ type BlindWindow struct {
 	By      string        `json:"by,omitempty"`         // what closed it: the state that the job went to, or dispatch, execution, restart
 	Timeout time.Duration `json:"timeout_ns,omitempty"` // by TIMEOUT: how long the job may have its state
 	Late    time.Duration `json:"late_ns,omitempty"`    // by TIMEOUT: how long after that the reconciler wrote it
-	Which   string        `json:"which,omitempty"`      // by TIMEOUT: dispatch, running, topic or deadline
+	Which   string        `json:"which,omitempty"`      // by TIMEOUT: dispatch, running, topic, silence or deadline
 
 	poll time.Duration // of the reconciler
 	held bool          // its ticks' lock is held until it expires, so that it does not tick at every poll
@@ -84,10 +84,11 @@ type timeouts struct {
 	topical           bool // the dispatch timeout is their topic's own
 	poll              time.Duration
 	held              bool
+	watched           bool // a RUNNING job whose worker is silent has the dispatch timeout
 }
 
 func newTimeouts(p *Plan) timeouts {
-	t := timeouts{running: p.Engine.RunningTimeout, dispatch: p.Engine.DispatchTimeout, poll: p.Engine.PollInterval, held: p.Engine.TickLock == engine.UntilExpiry}
+	t := timeouts{running: p.Engine.RunningTimeout, dispatch: p.Engine.DispatchTimeout, poll: p.Engine.PollInterval, held: p.Engine.TickLock == engine.UntilExpiry, watched: p.Engine.WatchWorkers}
 	if d, ok := p.topicTimeouts()[topic]; ok {
 		t.dispatch, t.topical = d, true
 	}
@@ -102,10 +103,11 @@ func (p *Plan) topicTimeouts() map[string]time.Duration {
 
 // found closes a job's blind window, now that the job is neither DISPATCHED nor RUNNING any more: it had
 // the state from since then.
-func (r *record) found(j *jobRecord, from string, at, since time.Duration) {
+func (r *record) found(j *jobRecord, from string, e *sim.Event, since time.Duration) {
 	if j.Blind == nil || !j.Blind.Open {
 		return
 	}
+	at := e.At
 	j.closeBlind(at, j.State)
 	if j.State != "TIMEOUT" {
 		return
@@ -113,6 +115,8 @@ func (r *record) found(j *jobRecord, from string, at, since time.Duration) {
 	w, due := j.Blind, r.timeouts.dispatch
 	w.poll, w.held = r.timeouts.poll, r.timeouts.held
 	switch w.Which = "dispatch"; {
+	case from == "RUNNING" && r.timeouts.watched && at-since < r.timeouts.running:
+		w.Which, since = "silence", max(since, r.heard[ear{e.Node, j.worker}])
 	case from == "RUNNING":
 		w.Which, due = "running", r.timeouts.running
 	case r.timeouts.topical:
@@ -139,10 +143,13 @@ func (w *BlindWindow) words(end time.Duration) string {
 	if w.Which == "deadline" {
 		return text + "detected after its deadline."
 	}
-	which := map[string]string{"dispatch": "the dispatch", "topic": "its topic's dispatch", "running": "the running"}[w.Which]
+	which := map[string]string{"dispatch": "the dispatch", "topic": "its topic's dispatch", "running": "the running", "silence": "the dispatch"}[w.Which]
 	text += fmt.Sprintf("detected after %s timeout (%s) plus %s", which, durationText(w.Timeout), w.Late.Round(time.Second))
-	if w.Which == "running" {
+	switch w.Which {
+	case "running":
 		text += ", counted from the start of RUNNING"
+	case "silence":
+		text += ", counted from the start of RUNNING or from the last word of its worker"
 	}
 	if poll := w.poll; w.Late > poll {
 		text += fmt.Sprintf(", which is more than a poll (%s)", durationText(poll))

@@ -50,3 +50,40 @@ func TestBlindWindow(t *testing.T) {
 		})
 	}
 }
+
+// A worker that is dead and inside its TTL receives a dispatch (WEAKNESSES 10): its job waits for the running
+// timeout, of which no other setting takes anything, or with watch_workers for that of its dispatch.
+func TestBlindWindowOfADeadWorkersJob(t *testing.T) {
+	const poll = 30 * time.Second
+	for name, c := range map[string]struct {
+		sets    []string
+		which   string
+		timeout time.Duration
+		late    time.Duration // at most
+	}{
+		"documented":              {nil, "running", 30 * time.Minute, 3 * poll},
+		"a timeout of the topic":  {[]string{"engine.topic_timeouts=job.default=30s"}, "running", 30 * time.Minute, 3 * poll},
+		"hardened":                {[]string{"preset=" + PresetHardened}, "silence", 5 * time.Minute, poll},
+		"hardened, for the topic": {[]string{"preset=" + PresetHardened, "engine.topic_timeouts=job.default=1m"}, "silence", time.Minute, poll},
+		"without watch_workers":   {[]string{"preset=" + PresetHardened, "engine.watch_workers=false"}, "running", 30 * time.Minute, poll},
+	} {
+		t.Run(name, func(t *testing.T) {
+			p, err := Load("stale-worker")
+			require.NoError(t, err)
+			for _, set := range c.sets {
+				require.NoError(t, p.Set(set))
+			}
+			res, err := Run(context.Background(), p, RunOptions{Source: p.Name, Modified: true})
+			require.NoError(t, err)
+			require.Equal(t, Held, res.Verdict, "%s", told(res))
+			for _, n := range []int{4, 5, 6, 7} {
+				w := res.Jobs[n-1].Blind
+				require.NotNil(t, w)
+				assert.Equal(t, c.which, w.Which)
+				assert.Equal(t, c.timeout, w.Timeout)
+				assert.LessOrEqual(t, w.Late, c.late)
+				assert.LessOrEqual(t, w.Closed-w.Opened, c.timeout+c.late)
+			}
+		})
+	}
+}

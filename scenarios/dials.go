@@ -29,7 +29,7 @@ var shape = []dial{
 }
 
 // dials are those of which a plan draws a few. Not among them are the alternatives that are known to
-// lose (publish-first, fail-open, cached-state, and the parts that the documented design can be robbed
+// lose (publish-first, message-id, fail-open, cached-state, and the parts that the documented design can be robbed
 // of: a campaign asks for them by [Space].Sets), budgets, and what [drawer.finish] works out.
 var dials = slices.Concat(recoveryDials, routingDials, approvalDials, policyDials, outputDials, sagaDials, workflowDials, replayDials)
 
@@ -93,6 +93,7 @@ var recoveryDials = []dial{
 	{name: "engine.cancel_notice", values: []string{"true", "false"}},
 	{name: "engine.sweep_scheduled", values: []string{"true", "false"}},
 	{name: "engine.recheck_timeouts", values: []string{"true", "false"}},
+	{name: "engine.watch_workers", values: []string{"true", "false"}},
 	{name: "engine.busy_backoff", values: []string{"true", "false"}},
 	{name: "engine.snapshot_last_seen", values: []string{"true", "false"}},
 }

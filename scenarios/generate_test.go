@@ -111,7 +111,7 @@ func TestDrawReachesEveryFault(t *testing.T) {
 // Every setting is drawn, but for those that a campaign has to ask for.
 func TestDrawTurnsEverySetting(t *testing.T) {
 	asked := []string{
-		"engine.read_error", // whose alternatives lose; so do those without a part of the documented design
+		"engine.publish_dedup", "engine.read_error", // whose alternatives lose; so do those without a part of the documented design
 		"engine.reconciler", "engine.pending_replayer", "engine.warm_start", "engine.idempotency_guard", "engine.lock_renewal",
 		"engine.lock_release", "engine.workflow.durable_timers", "engine.workflow.delay_poller", "engine.workflow.run_reconciler", "engine.snapshot_lock", "engine.terminate_order", "engine.tie_break", "engine.policy.bind_approvals",
 		"engine.replay.triage", "engine.replay.keep_key", "engine.replay.check_committed", "engine.replay.check_policy", "engine.replay.atomic", "engine.replay.carry_count",

@@ -17,6 +17,7 @@ import (
 type record struct {
 	jobs        []*jobRecord // by number, from 1
 	down        map[string]bool
+	heard       map[ear]time.Duration
 	outstanding map[message]bool // stored in a stream and not acknowledged yet
 	buried      time.Duration    // when a job last failed, or a message was terminated: the DLQ entry may be still to come
 	relayed     bool             // dispatches go through an outbox, and not to a worker at once
@@ -32,6 +33,9 @@ type record struct {
 	timeouts    timeouts
 	derived     derived
 }
+
+// ear is one node's for a worker's heartbeats.
+type ear struct{ node, worker string }
 
 // message is one that a stream holds.
 type message struct {
@@ -84,6 +88,7 @@ type jobRecord struct {
 	putOff      []putOff      // handlings that ended as the safety kernel gave no answer
 	refusals    []refusal     // of an approval of it
 	rewound     []rewound     // by failovers of Redis
+	dropped     []drop        // publishes that were confirmed, and of which nothing was stored
 }
 
 // hold is the time for which a node had a job's lock, or executed it.
@@ -108,7 +113,7 @@ type failure struct {
 
 func newRecord(plan *Plan) *record {
 	r := &record{
-		down: map[string]bool{}, outstanding: map[message]bool{}, poison: map[string]bool{},
+		down: map[string]bool{}, heard: map[ear]time.Duration{}, outstanding: map[message]bool{}, poison: map[string]bool{},
 		each: plan.Workload.Submissions, deliveries: plan.Engine.MaxDeliver, relayed: plan.Engine.DispatchOrder == engine.Outbox, timeouts: newTimeouts(plan), derived: newDerived(),
 	}
 	for n := range plan.Workload.Jobs {
@@ -159,6 +164,10 @@ func (r *record) observe(e *sim.Event) {
 		}
 	case world.KindEffect:
 		r.executed(e)
+	case sim.KindReceive:
+		if e.Phase == "heartbeat" && e.Outcome == sim.OutcomeOK {
+			r.heard[ear{e.Node, e.Job}] = e.At
+		}
 	case sim.KindControl:
 		r.controlled(e)
 	}
@@ -177,6 +186,9 @@ func (r *record) observe(e *sim.Event) {
 		case "publish":
 			if j.State == "DISPATCHED" && j.locked > j.since && !r.relayed && e.Outcome != sim.OutcomePending {
 				first(&j.resumed, e.At)
+			}
+			if dropped(e) {
+				r.dropped(j, e)
 			}
 		case "replay_read":
 			first(&j.replayed, e.At)
@@ -234,6 +246,26 @@ func (r *record) stored(e *sim.Event, c *sim.Change) {
 			j.awaited = true
 			j.closeBlind(e.At, "dispatch")
 		}
+	}
+}
+
+// drop is a publish that the stream took for one that it remembers.
+type drop struct {
+	at     time.Duration
+	worker string
+}
+
+func dropped(e *sim.Event) bool {
+	return e.Kind == sim.KindPublish && e.Outcome == sim.OutcomeOK && len(e.Changes) == 0
+}
+
+// dropped notes that the stream holds an earlier dispatch of the job, whose worker may be dead, and no other.
+func (r *record) dropped(j *jobRecord, e *sim.Event) {
+	j.dropped = append(j.dropped, drop{e.At, message{subject: e.Target}.consumer()})
+	if len(j.Dispatches) > 0 && !r.down[j.worker] && (j.executing != "" || r.waits(j)) {
+		j.awaited = true
+	} else if !j.finished {
+		j.openBlind(e.At)
 	}
 }
 
@@ -295,7 +327,7 @@ func (r *record) moved(j *jobRecord, e *sim.Event, to string) {
 		j.rewound = append(j.rewound, rewound{e.At, from, to})
 	}
 	if to != "DISPATCHED" && to != "RUNNING" {
-		r.found(j, from, e.At, since)
+		r.found(j, from, e, since)
 	}
 	if to == "SCHEDULED" {
 		j.awaited = false

@@ -112,7 +112,7 @@ func judgeConfig(p *Plan) invariants.Config {
 		PollInterval: e.PollInterval, DispatchTimeout: e.DispatchTimeout, TopicTimeouts: string(e.TopicTimeouts), RunningTimeout: e.RunningTimeout,
 		IntentAge: e.IntentAge, SnapshotLockTTL: e.SnapshotLockTTL,
 		Fence: e.Fence, Epochs: e.Epochs, ResumeIntents: e.ResumeIntents, RefuseStaleResults: e.RefuseStaleResults, VoidIntents: e.VoidIntents, RetryUnpublished: e.RetryUnpublished,
-		CancelNotice: e.CancelNotice, SweepScheduled: e.SweepScheduled, RecheckTimeouts: e.RecheckTimeouts, BusyBackoff: e.BusyBackoff,
+		CancelNotice: e.CancelNotice, SweepScheduled: e.SweepScheduled, RecheckTimeouts: e.RecheckTimeouts, BusyBackoff: e.BusyBackoff, WatchWorkers: e.WatchWorkers,
 		SnapshotLastSeen: e.SnapshotLastSeen, CountDispatches: e.CountDispatches, Reconciler: e.Reconciler, PendingReplayer: e.PendingReplayer, IdempotencyGuard: e.IdempotencyGuard,
 		Routing: routingConfig(p.routing()), Tenants: invariants.TenantConfig{Limit: e.TenantLimit, Reserve: e.TenantReserve},
 		Approvals: invariants.ApprovalConfig{Kernel: p.Kernel.on(), Bind: e.Policy.BindApprovals, TTL: e.Policy.ApprovalTTL},

@@ -24,7 +24,7 @@ func (r *run) story(j *jobRecord) string {
 	} else {
 		fmt.Fprintf(&b, "%s was submitted at %s", j.ID, at(j.Submitted))
 	}
-	all := slices.Concat(r.pauses(j), j.failed(), j.dispatched(r.end), j.happened(), j.befell(), j.lostStates(), j.executions(), j.ends(r.end))
+	all := slices.Concat(r.pauses(j), j.failed(), j.dispatched(r.end), j.drops(), j.happened(), j.befell(), j.lostStates(), j.executions(), j.ends(r.end))
 	if !terminal(j.State) && j.finished {
 		text := "its result was delivered " + times(j.answers)
 		if j.answers >= r.plan.Engine.MaxDeliver {
@@ -98,6 +98,14 @@ func (j *jobRecord) dispatched(end time.Duration) (all []clause) {
 		when = append(when, fmt.Sprintf("at %s for %s", at(d.At), message{subject: d.Subject}.consumer()))
 	}
 	return append(all, clause{j.Dispatches[1].At, fmt.Sprintf("%d dispatches were stored: %s", n, strings.Join(when, ", "))})
+}
+
+// drops tell of the publishes that were confirmed and not stored.
+func (j *jobRecord) drops() (all []clause) {
+	for _, d := range j.dropped {
+		all = append(all, clause{d.at, fmt.Sprintf("its publish for %s at %s was confirmed, and not stored, as the stream remembers its message id", d.worker, at(d.at))})
+	}
+	return all
 }
 
 // happened tells what befell the job, besides its states and its dispatches.

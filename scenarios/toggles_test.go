@@ -60,7 +60,7 @@ func told(res *Result) string {
 
 // Every hardening, and every part that can be taken away, is in the table.
 func TestTogglesAreAllThereAre(t *testing.T) {
-	alternatives := []string{"engine.dispatch_order", "engine.read_error", "engine.stale_worker", // of the documented design, each with scenarios of its own
+	alternatives := []string{"engine.dispatch_order", "engine.publish_dedup", "engine.read_error", "engine.stale_worker", // of the documented design, each with scenarios of its own
 		"engine.policy.fail_mode",
 		"engine.output.enabled"} // a part that plans turn on: it is off in both presets
 	listed := map[string]Toggle{}

@@ -56,6 +56,7 @@ type Message struct {
 	Subject string
 	JobID   string
 	Epoch   int64  // of the dispatch that it is or is about; 0 for none
+	ID      string // of the messages with it, the stream stores one in its duplicate window; "" for none
 	Void    bool   // it stands in a dispatch's place
 	Once    bool   // the stream is to store it only if it holds none of the epoch, to any worker
 	Body    []byte // JSON
@@ -64,8 +65,12 @@ type Message struct {
 // ErrStored says that the stream holds a message of the epoch already, and did not store another.
 var ErrStored = errors.New("the stream holds a message of this epoch already")
 
+// ErrDuplicate says that the stream has confirmed a message and stored none, as it remembers the ID. It
+// does not say what it holds of that ID, or for whom.
+var ErrDuplicate = errors.New("the stream remembers the message's id, and has stored no other")
+
 // Publish stores a message and waits for the stream to confirm it. After an error the message may
-// have been stored or not, unless the error is ErrStored or [Refused].
+// have been stored or not, unless the error is ErrStored, ErrDuplicate or [Refused].
 func Publish(ctx context.Context, js jetstream.JetStream, m Message, timeout time.Duration) error {
 	ctx, cancel := context.WithTimeout(ctx, timeout)
 	defer cancel()
@@ -80,8 +85,13 @@ func Publish(ctx context.Context, js jetstream.JetStream, m Message, timeout tim
 	if m.Once {
 		opts = append(opts, jetstream.WithExpectLastSequenceForSubject(0, AnyWorker(m.JobID, m.Epoch)))
 	}
-	_, err := js.PublishMsg(ctx, msg, opts...)
+	if m.ID != "" {
+		opts = append(opts, jetstream.WithMsgID(m.ID))
+	}
+	ack, err := js.PublishMsg(ctx, msg, opts...)
 	switch {
+	case err == nil && ack.Duplicate:
+		return fmt.Errorf("publish to %s: %w", m.Subject, ErrDuplicate)
 	case err == nil:
 		return nil
 	case m.Once && stored(err):

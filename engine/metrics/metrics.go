@@ -22,7 +22,7 @@ const (
 // Metrics are the collectors of one scheduler.
 type Metrics struct {
 	JobsReceived    *prometheus.CounterVec   // topic; handled requests, redeliveries included
-	JobsDispatched  *prometheus.CounterVec   // topic; publishes that the stream confirmed
+	JobsDispatched  *prometheus.CounterVec   // topic; publishes that the stream confirmed, and stored
 	JobsCompleted   *prometheus.CounterVec   // topic, status; writes of a terminal state
 	StaleJobs       *prometheus.GaugeVec     // state; jobs that the last tick found past their timeout or deadline, if it was this replica's
 	OrphansReplayed *prometheus.CounterVec   // topic; jobs that the replayer took up, as nobody was at them (seed 003, section 3)
@@ -38,6 +38,7 @@ type Metrics struct {
 	Retries              *prometheus.CounterVec // topic, phase; retry events (seed 000, next step 2)
 	OutboxRetries        *prometheus.CounterVec // phase; outbox entries that a relay left for later (seed 000)
 	OutboxVoided         *prometheus.CounterVec // topic; outbox entries that were not published, as their jobs had moved on (seed 000)
+	DuplicatePublishes   *prometheus.CounterVec // topic; dispatches that the stream confirmed and did not store, as it remembers their message id
 	FencedWrites         *prometheus.CounterVec // topic, phase; state writes that the fence stopped
 	IntentsResumed       *prometheus.CounterVec // topic; dispatches of an earlier handling that a later one saw published
 	IntentsVoided        *prometheus.CounterVec // topic; dispatches whose place in the stream was taken, as their jobs ended before
@@ -96,6 +97,7 @@ func New(reg prometheus.Registerer) (*Metrics, error) {
 		Retries:              counters("scheduler_retry_total", "Messages sent back for a later retry, by the phase that failed and the reason.", "topic", "phase", "reason_code"),
 		OutboxRetries:        counters("scheduler_outbox_retry_total", "Outbox entries left for a later poll, by the phase that failed.", "phase"),
 		OutboxVoided:         counters("scheduler_outbox_voided_total", "Outbox entries that were not published, as their jobs had moved on.", "topic"),
+		DuplicatePublishes:   counters("scheduler_duplicate_publishes_total", "Dispatches that the stream confirmed and did not store, as it remembers their message id.", "topic"),
 		FencedWrites:         counters("scheduler_fenced_writes_total", "State writes that were not made, as the record or the lock was no longer what their writer knew.", "topic", "phase"),
 		IntentsResumed:       counters("scheduler_intents_resumed_total", "Dispatches of an earlier handling that a later one published, or found published.", "topic"),
 		IntentsVoided:        counters("scheduler_intents_voided_total", "Dispatches that can no longer be published, as their jobs ended before.", "topic"),

@@ -5,4 +5,9 @@
 // wait although nobody is at them: their message is lost, or away for longer than they should wait.
 // Neither knows how a job is handled: the engine gives them a function that takes the job's lock,
 // looks again and acts.
+//
+// With Timeouts.Silence a job that is RUNNING on a dead worker is past its timeout early. That costs a read
+// of every job that is RUNNING for longer than it could have been DISPATCHED, at each tick; and a worker
+// that lives, and of which nothing is heard for so long, loses its jobs. A replica that hears of no worker
+// at all takes none for dead.
 package recovery

@@ -68,7 +68,7 @@ func (r *Reconciler) tick(ctx context.Context) error {
 	found := map[job.State]int{}
 	queries := []store.Query{
 		{Key: store.IndexKey(job.Dispatched), Until: now.Add(-r.Timeouts.shortest())},
-		{Key: store.IndexKey(job.Running), Until: now.Add(-r.Timeouts.Running)},
+		{Key: store.IndexKey(job.Running), Until: now.Add(-r.Timeouts.running())},
 		{Key: store.DeadlinesKey, Until: now},
 	}
 	if r.list.named != nil {

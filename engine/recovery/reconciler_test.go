@@ -93,6 +93,36 @@ func TestWhatIsOverdueTimesOut(t *testing.T) {
 	assert.Zero(t, r.stale[job.Dispatched])
 }
 
+// A job has no more time on a silent worker than it had to get there.
+func TestAJobOnASilentWorker(t *testing.T) {
+	r := newReconciler(t)
+	r.Timeouts.Silence = func(worker string) time.Duration {
+		return map[string]time.Duration{"dead": 6 * time.Minute, "dying": 4 * time.Minute}[worker]
+	}
+	for id, c := range map[string]struct {
+		state         job.State
+		topic, worker string
+		age           time.Duration
+	}{
+		"due":       {job.Running, "job.default", "dead", 5 * time.Minute},
+		"fast-due":  {job.Running, "job.fast", "dying", time.Minute},
+		"young":     {job.Running, "job.default", "dead", 5*time.Minute - 1e6},
+		"dying":     {job.Running, "job.default", "dying", 10 * time.Minute},
+		"alive":     {job.Running, "job.default", "alive", 10 * time.Minute},
+		"slow":      {job.Running, "job.slow", "dead", 10 * time.Minute},
+		"topic":     {job.Running, "job.default", "", 10 * time.Minute},
+		"scheduled": {job.Scheduled, "job.default", "dead", 10 * time.Minute},
+	} {
+		r.h.job(id, c.state, c.topic, c.age, "{}")
+		r.h.redis.HSet("job:"+id, "worker", c.worker)
+	}
+	r.tick()
+	assert.ElementsMatch(t, []string{
+		"due: RUNNING on dead, which is silent for 6m0s, at most 5m0s",
+		"fast-due: RUNNING on dying, which is silent for 4m0s, at most 20s",
+	}, r.asked)
+}
+
 func TestAJobIsTimedOutOnceForTwoReasons(t *testing.T) {
 	r := newReconciler(t)
 	r.h.job("job-1", job.Dispatched, "job.default", time.Hour, "{}")

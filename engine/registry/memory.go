@@ -2,6 +2,7 @@ package registry
 
 import (
 	"cmp"
+	"maps"
 	"slices"
 	"sync"
 	"time"
@@ -13,12 +14,19 @@ import (
 
 // MemoryRegistry keeps workers in memory. It is safe for concurrent use.
 type MemoryRegistry struct {
+	// Remember is how long it knows when it last heard of a worker that it has evicted; see Silence.
+	Remember time.Duration
+
 	clock clockwork.Clock
 	ttl   time.Duration
 
 	mu       sync.Mutex
 	workers  map[string]entry
 	snapshot []job.Heartbeat // sorted; nil when a change has outdated it
+
+	heard   time.Time            // the last heartbeat of any worker
+	hearing time.Time            // since when no TTL has passed without one
+	evicted map[string]time.Time // when they were last heard of
 }
 
 type entry struct {
@@ -30,7 +38,7 @@ type entry struct {
 
 // NewMemory returns an empty registry whose workers live for ttl after each heartbeat.
 func NewMemory(clock clockwork.Clock, ttl time.Duration) *MemoryRegistry {
-	return &MemoryRegistry{clock: clock, ttl: ttl, workers: map[string]entry{}}
+	return &MemoryRegistry{clock: clock, ttl: ttl, workers: map[string]entry{}, evicted: map[string]time.Time{}}
 }
 
 // Heartbeat records that a worker lives, and what it says of itself.
@@ -40,6 +48,31 @@ func (r *MemoryRegistry) Heartbeat(h job.Heartbeat) {
 	defer r.mu.Unlock()
 	r.workers[h.WorkerID] = entry{heartbeat: h, lastSeen: now}
 	r.snapshot = nil
+	if now.Sub(r.heard) > r.ttl {
+		r.hearing = now
+	}
+	r.heard = now
+	delete(r.evicted, h.WorkerID)
+}
+
+// Silence is for how long nothing was heard of a worker although others were: 0 until its TTL has passed.
+// It does not go back beyond the time since when heartbeats have come all along, and is 0 while none do:
+// who has just started, stood still or was cut off cannot tell.
+func (r *MemoryRegistry) Silence(workerID string) time.Duration {
+	now := r.clock.Now()
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	last := r.evicted[workerID]
+	if e, ok := r.workers[workerID]; ok {
+		last = e.lastSeen
+	}
+	if last.Before(r.hearing) {
+		last = r.hearing
+	}
+	if silent := now.Sub(last); silent > r.ttl && now.Sub(r.heard) <= r.ttl {
+		return silent
+	}
+	return 0
 }
 
 // Give notes that a job was dispatched to the worker, of which its last heartbeat knows nothing.
@@ -93,9 +126,11 @@ func (r *MemoryRegistry) Sweep() []string {
 		if now.Sub(e.lastSeen) > r.ttl {
 			delete(r.workers, id)
 			evicted = append(evicted, id)
+			r.evicted[id] = e.lastSeen
 			r.snapshot = nil
 		}
 	}
+	maps.DeleteFunc(r.evicted, func(_ string, last time.Time) bool { return now.Sub(last) > r.Remember })
 	slices.Sort(evicted)
 	return evicted
 }

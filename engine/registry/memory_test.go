@@ -77,3 +77,41 @@ func TestSnapshotIsOrderedAndKeepsTheLastHeartbeat(t *testing.T) {
 	assert.Equal(t, 7, after[1].ActiveJobs)
 	assert.Zero(t, before[1].ActiveJobs, "an older snapshot does not change")
 }
+
+// beats lets d pass with a heartbeat of the worker every ten seconds.
+func beats(r *registry.MemoryRegistry, clock *clockwork.FakeClock, d time.Duration, worker string) {
+	for range d / (10 * time.Second) {
+		clock.Advance(10 * time.Second)
+		r.Heartbeat(job.Heartbeat{WorkerID: worker})
+	}
+}
+
+func TestSilence(t *testing.T) {
+	clock := clockwork.NewFakeClock()
+	r := registry.NewMemory(clock, ttl)
+	r.Remember = 10 * time.Minute
+	assert.Zero(t, r.Silence("worker-1"), "nobody was heard of yet")
+	r.Heartbeat(job.Heartbeat{WorkerID: "worker-1"})
+	r.Heartbeat(job.Heartbeat{WorkerID: "worker-2"})
+	beats(r, clock, ttl, "worker-2")
+	assert.Zero(t, r.Silence("worker-1"), "at the TTL, not past it")
+	beats(r, clock, time.Minute, "worker-2")
+	assert.Equal(t, ttl+time.Minute, r.Silence("worker-1"))
+	assert.Zero(t, r.Silence("worker-2"))
+	assert.Equal(t, ttl+time.Minute, r.Silence("worker-3"), "since it listens, nobody has heard of that one")
+	assert.Equal(t, []string{"worker-1"}, r.Sweep())
+	assert.Equal(t, ttl+time.Minute, r.Silence("worker-1"), "it is remembered")
+
+	clock.Advance(ttl + 1)
+	assert.Zero(t, r.Silence("worker-1"), "now nobody is heard of: it may be this replica that is cut off")
+	beats(r, clock, time.Minute, "worker-2")
+	assert.Equal(t, 50*time.Second, r.Silence("worker-1"), "and begins to listen anew")
+
+	r.Heartbeat(job.Heartbeat{WorkerID: "worker-1"})
+	assert.Zero(t, r.Silence("worker-1"))
+	for range 20 {
+		beats(r, clock, time.Minute, "worker-2")
+		r.Sweep()
+	}
+	assert.GreaterOrEqual(t, r.Silence("worker-1"), 20*time.Minute, "forgotten, since it has been silent for longer than anybody asks")
+}
