@@ -45,11 +45,11 @@ func (t *Timeouts) Overdue(r *store.Record, now time.Time) string {
 	}
 	if limit, ok := t.of(r); ok {
 		if age := now.Sub(r.UpdatedAt); age >= limit {
-			return fmt.Sprintf("%s for %v, at most %v", r.State, age, limit)
+			return fmt.Sprintf("%s for %v, at most %v", r.State, age.Round(time.Millisecond), limit)
 		}
 	}
 	if late := now.Sub(r.DeadlineAt); !r.DeadlineAt.IsZero() && late >= 0 {
-		return fmt.Sprintf("%s %v past its deadline", r.State, late)
+		return fmt.Sprintf("%s %v past its deadline", r.State, late.Round(time.Millisecond))
 	}
 	return ""
 }
