@@ -290,5 +290,5 @@ func blindFor(b *scenarios.BlindWindow) string {
 	if b.Open {
 		return "open since " + instant(b.Opened)
 	}
-	return instant(b.Closed-b.Opened)
+	return instant(b.Closed - b.Opened)
 }
