@@ -22,9 +22,9 @@ help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z]+:.*## / {printf "  make %-12s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
 
 .PHONY: sim
-sim: bin/faultline ## run a scenario: SCENARIO=publish-failure [SEED=7] [SET="key=value ..."] [PRESET=hardened] [OUT=folder]
+sim: bin/faultline ## run a scenario: SCENARIO=publish-failure [SEED=7] [SET="key=value ..."] [PRESET=hardened] [JUDGE=invariant] [OUT=folder]
 	$(if $(SCENARIO),,$(error give a scenario, such as: make sim SCENARIO=publish-failure))
-	+@./bin/faultline run '$(SCENARIO)' $(if $(SEED),--seed '$(SEED)') $(if $(PRESET),--preset '$(PRESET)') $(foreach s,$(SET),--set '$(s)') $(if $(OUT),--out '$(OUT)')
+	+@./bin/faultline run '$(SCENARIO)' $(if $(SEED),--seed '$(SEED)') $(if $(PRESET),--preset '$(PRESET)') $(foreach s,$(SET),--set '$(s)') $(foreach i,$(JUDGE),--judge '$(i)') $(if $(OUT),--out '$(OUT)')
 
 .PHONY: fuzz
 fuzz: bin/faultline ## look for broken promises: [BUDGET=60s|10000runs] [SCENARIO="names"] [PRESET=hardened] [SET=...] [JUDGE=invariant] [SEED=7] [WORKERS=2] [OUT=folder] [JUNIT=file]

@@ -93,7 +93,7 @@ var lockKeptByLivingHolder = Invariant{
 			},
 			overdue: func(s *step) {
 				t.violated(s.job, "%s was still handling it at step %d (%s), %s after the lock that it had taken ran out",
-					who(s.Event), s.Step, s.Phase, s.At-s.h.expires)
+					who(s.Event), s.Step, s.Phase, (s.At - s.h.expires).Round(time.Millisecond))
 			},
 		}
 	},

@@ -100,7 +100,7 @@ func TestJUnitOfARun(t *testing.T) {
 	suite, tests := run(ackLost(true).res)
 	assert.Equal(t, "faultline.publish-ack-lost", suite.Name)
 	assert.Equal(t, "one-dispatch-per-job was violated by job-3", tests["one-dispatch-per-job"].Message)
-	assert.Regexp(t, `step [0-9]+, at [0-9.]+ s: job-3 has two dispatches(?s:.*)Replay: faultline run publish-ack-lost --seed 7`, tests["one-dispatch-per-job"].Error.Error())
+	assert.Regexp(t, `step [0-9]+, at [0-9.]+s: job-3 has two dispatches(?s:.*)Replay: faultline run publish-ack-lost --seed 7`, tests["one-dispatch-per-job"].Error.Error())
 
 	_, tests = run(ackLost(false).res)
 	assert.Equal(t, junit.StatusPassed, tests["one-dispatch-per-job"].Status, "broken outside its promise")

@@ -180,7 +180,7 @@ func violationsOf(res *scenarios.Result, invariant string) string {
 			continue
 		}
 		if n++; n <= violationsMax {
-			fmt.Fprintf(&b, "step %d, at %s: %s\n", v.Step, clock(v.At)+" s", clip(v.Message))
+			fmt.Fprintf(&b, "step %d, at %s: %s\n", v.Step, instant(v.At), clip(v.Message))
 		}
 	}
 	if n > violationsMax {

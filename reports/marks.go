@@ -29,13 +29,12 @@ const (
 // Plot implements [plot.Plotter].
 func (m faultMarks) Plot(c draw.Canvas, p *plot.Plot) {
 	x, _ := p.Transforms(&c)
-	within := func(seconds float64) vg.Length { return min(max(x(seconds), c.Min.X), c.Max.X) }
+	within := func(seconds float64) vg.Length { return inside(c, x(seconds)) }
 	drawn := map[[2]int]bool{}
 	band := func(from, to vg.Length) {
 		if at := [2]int{int(from), int(to)}; !drawn[at] {
 			drawn[at] = true
-			to = max(to, from+1)
-			c.FillPolygon(bandColour, []vg.Point{{X: from, Y: c.Min.Y}, {X: to, Y: c.Min.Y}, {X: to, Y: c.Max.Y}, {X: from, Y: c.Max.Y}})
+			fillBand(c, bandColour, from, to)
 		}
 	}
 	var instants []vg.Length
@@ -64,6 +63,33 @@ func (m faultMarks) Plot(c draw.Canvas, p *plot.Plot) {
 		}
 		instants = instants[n:]
 	}
+}
+
+// blindMark is the time for which a job in focus was blind, in seconds.
+type blindMark struct {
+	job      string
+	colour   int
+	from, to float64
+}
+
+// blindMarks shades it behind the data of a plot.
+type blindMarks []blindMark
+
+// Plot implements [plot.Plotter].
+func (m blindMarks) Plot(c draw.Canvas, p *plot.Plot) {
+	x, _ := p.Transforms(&c)
+	for _, b := range m {
+		fillBand(c, intervalColour(b.colour), inside(c, x(b.from)), inside(c, x(b.to)))
+	}
+}
+
+// inside keeps x within the canvas.
+func inside(c draw.Canvas, x vg.Length) vg.Length { return min(max(x, c.Min.X), c.Max.X) }
+
+// fillBand shades the canvas between two places of its width, one pixel at least.
+func fillBand(c draw.Canvas, colour color.RGBA, from, to vg.Length) {
+	to = max(to, from+1)
+	c.FillPolygon(colour, []vg.Point{{X: from, Y: c.Min.Y}, {X: to, Y: c.Min.Y}, {X: to, Y: c.Max.Y}, {X: from, Y: c.Max.Y}})
 }
 
 var faultLine = draw.LineStyle{Color: faultColour, Width: 1.25, Dashes: []vg.Length{2, 2}}

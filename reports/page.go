@@ -73,7 +73,7 @@ func viewOf(plan *scenarios.Plan, res *scenarios.Result, f focus, c *collector) 
 	shallow := *res
 	v := view{
 		frame:  newFrame(fmt.Sprintf("%s, seed %d: %s", res.Scenario, res.Seed, res.Verdict), pageCSS),
-		Result: &shallow, Badge: verdictBadge(res.Verdict), VirtualTime: duration(res.Virtual), World: list(inhabitants(plan)),
+		Result: &shallow, Badge: verdictBadge(res.Verdict), VirtualTime: instant(res.Virtual), World: list(inhabitants(plan)),
 		Lanes: diagram, Machine: machineOf(res), Figures: figures(plan, res, c), CounterRows: counters(res),
 	}
 	v.Telling, v.TellingLeft = capped(res.Telling, tellingMax)

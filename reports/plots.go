@@ -153,9 +153,19 @@ func (p *plots) attempts() chart {
 		ch.Empty = "No job's state was ever written."
 		return ch
 	}
-	ch.label += p.inWords(func(j scenarios.JobResult) string { return "ends at " + count(j.Attempts) })
+	ch.label += p.inWords(func(j scenarios.JobResult) string {
+		words := "ends at " + count(j.Attempts)
+		if j.Blind != nil {
+			words += ", blind window " + blindFor(j.Blind)
+		}
+		return words
+	})
 	slices.SortStableFunc(faint, func(a, b scenarios.JobResult) int { return cmp.Compare(b.Attempts, a.Attempts) })
 	ch.Legend = p.jobLegend("line", len(faint) > 0)
+	blind := p.blind()
+	for _, b := range blind {
+		ch.Legend = append(ch.Legend, legendEntry{"band", fmt.Sprintf("band-%d", b.colour), "blind window of " + b.job})
+	}
 	if len(faint) > faintMax {
 		ch.Notes = append(ch.Notes, fmt.Sprintf("Of %s, the %d with the most attempts are drawn.", counted(len(faint), "other job"), faintMax))
 		faint = faint[:faintMax]
@@ -167,6 +177,7 @@ func (p *plots) attempts() chart {
 	}
 	ch.draw = func(s size) *plot.Plot {
 		out := p.start("attempts", s)
+		out.Add(blind)
 		out.Y.Tick.Marker = countTicks{5}
 		for _, j := range faint {
 			line := steps(p.attemptPoints(j))
@@ -190,6 +201,20 @@ func (p *plots) attempts() chart {
 		return p.finish(out, 0, top)
 	}
 	return ch
+}
+
+// blind are the blind windows of the jobs in focus.
+func (p *plots) blind() (marks blindMarks) {
+	for _, j := range p.res.Jobs {
+		if i, own := p.focus.colour[j.ID]; own && j.Blind != nil {
+			to := p.end
+			if !j.Blind.Open {
+				to = j.Blind.Closed.Seconds()
+			}
+			marks = append(marks, blindMark{j.ID, i, j.Blind.Opened.Seconds(), to})
+		}
+	}
+	return marks
 }
 
 // attemptPoints are the instants at which the attempts of j changed, and its end.

@@ -1,6 +1,7 @@
 package reports
 
 import (
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -65,6 +66,30 @@ func TestLegendNamesJobsAndFaults(t *testing.T) {
 	fs = tp.figures()
 	assert.Contains(t, fs[0].Legend, legendEntry{"dash", "bad", "retry ceiling, 6"})
 	assert.Contains(t, fs[1].Legend, legendEntry{"cross", "bad", "1 job never dispatched"})
+}
+
+func TestBlindWindowsAreShaded(t *testing.T) {
+	for name, c := range map[string]struct {
+		of   *tape
+		mark string
+		text string
+	}{
+		"over":  {ackLost(true), "blind window of job-3", "job-3 ends at 3, blind window 4.3s"},
+		"open":  {staleWorker(), "blind window of job-2", "job-2 ends at 1, blind window open since 5.012s"},
+		"never": {publishFailure(), "", ""},
+	} {
+		f := c.of.figures()[0]
+		band := slices.IndexFunc(f.Legend, func(e legendEntry) bool { return e.Text == c.mark })
+		require.Equal(t, c.mark == "", band < 0, name)
+		for _, svg := range f.SVGs {
+			if band < 0 {
+				assert.NotContains(t, string(svg), "var(--band-", name)
+				continue
+			}
+			assert.Contains(t, string(svg), "var(--"+f.Legend[band].Name+")", name)
+			assert.Contains(t, string(svg), c.text, name)
+		}
+	}
 }
 
 func TestAttemptPointsAreTheChanges(t *testing.T) {

@@ -112,7 +112,7 @@ func capped[T any](items []T, limit int) ([]T, int) {
 }
 
 func ref(step int, at time.Duration, shown map[int]bool) stepRef {
-	return stepRef{step, clock(at) + " s", shown[step]}
+	return stepRef{step, instant(at), shown[step]}
 }
 
 func violationRows(res *scenarios.Result, shown map[int]bool) (rows []violationRow, left int) {
@@ -164,7 +164,7 @@ func faultRows(res *scenarios.Result, shown map[int]bool) (rows []faultRow, left
 	for _, f := range fired {
 		r := faultRow{FiredFault: f, Ref: ref(f.Step, f.At, shown)}
 		if _, lasts := endOf(f, 0); lasts && f.Until > f.At {
-			r.Last = duration(f.Until - f.At)
+			r.Last = instant(f.Until - f.At)
 		} else if lasts {
 			r.Last = "to the end"
 		}
@@ -280,12 +280,15 @@ func jobRowOf(j scenarios.JobResult, f focus, why string, shown map[int]bool) jo
 		r.SettleAt = clock(j.Settled)
 	}
 	if b := j.Blind; b != nil {
-		r.BlindOpen = b.Open
-		if b.Open {
-			r.BlindFor = "open since " + clock(b.Opened) + " s"
-		} else {
-			r.BlindFor = duration(b.Closed - b.Opened)
-		}
+		r.BlindOpen, r.BlindFor = b.Open, blindFor(b)
 	}
 	return r
+}
+
+// blindFor says how long a blind window lasted.
+func blindFor(b *scenarios.BlindWindow) string {
+	if b.Open {
+		return "open since " + instant(b.Opened)
+	}
+	return instant(b.Closed - b.Opened)
 }

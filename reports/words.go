@@ -47,7 +47,10 @@ func significant(v float64) string {
 	return s
 }
 
-// clock says an instant to the microsecond, so that a column of them lines up.
+// instant says an instant or a span to the millisecond, as stories do.
+func instant(at time.Duration) string { return at.Round(time.Millisecond).String() }
+
+// clock says an instant in seconds, to the microsecond, so that a column of them lines up.
 func clock(at time.Duration) string {
 	return fmt.Sprintf("%d.%06d", at/time.Second, at%time.Second/time.Microsecond)
 }

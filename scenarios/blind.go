@@ -134,17 +134,15 @@ func (w *BlindWindow) words(end time.Duration) string {
 	if w.Open {
 		return fmt.Sprintf(" Its blind window opened at %s and stays open: %s after, no reconciler has looked.", at(w.Opened), (end - w.Opened).Round(time.Second))
 	}
-	lasted := w.Closed - w.Opened
-	text := fmt.Sprintf(" Its blind window lasted from %s to %s: %s.", at(w.Opened), at(w.Closed), at(lasted))
-	if w.Which == "" {
-		return text
-	}
-	text += fmt.Sprintf(" It was blind for %s: ", lasted.Round(time.Second))
-	if w.Which == "deadline" {
-		return text + "detected after its deadline."
+	text := fmt.Sprintf(" Its blind window lasted from %s to %s: %s", at(w.Opened), at(w.Closed), at(w.Closed-w.Opened))
+	switch w.Which {
+	case "":
+		return text + "."
+	case "deadline":
+		return text + ", detected after its deadline."
 	}
 	which := map[string]string{"dispatch": "the dispatch", "topic": "its topic's dispatch", "running": "the running", "silence": "the dispatch"}[w.Which]
-	text += fmt.Sprintf("detected after %s timeout (%s) plus %s", which, durationText(w.Timeout), w.Late.Round(time.Second))
+	text += fmt.Sprintf(", detected after %s timeout (%s) plus %s", which, durationText(w.Timeout), w.Late.Round(time.Second))
 	switch w.Which {
 	case "running":
 		text += ", counted from the start of RUNNING"

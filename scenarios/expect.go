@@ -1,6 +1,24 @@
 package scenarios
 
-import "github.com/faultline-sim/faultline/invariants"
+import (
+	"slices"
+
+	"github.com/faultline-sim/faultline/invariants"
+)
+
+// judges says whether the invariant is judged whatever its promise.
+func (e *Expect) judges(invariant string) bool {
+	return slices.Contains(e.Violates, invariant) || slices.Contains(e.Judged, invariant)
+}
+
+// Lead is the plan's story as it stands above a run: with settings that are not its own, another may come
+// of it.
+func (p *Plan) Lead() string {
+	if p.Story == "" || len(p.Expect.Changed) == 0 {
+		return p.Story
+	}
+	return "Unmodified, the plan shows: " + p.Story
+}
 
 // violable lists the invariants that a plan can expect to violate.
 func violable() []string {

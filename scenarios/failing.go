@@ -2,13 +2,19 @@ package scenarios
 
 import (
 	"context"
+	"fmt"
 	"strings"
 	"time"
+
+	"github.com/nats-io/nats.go/jetstream"
 
 	"github.com/faultline-sim/faultline/faults"
 	"github.com/faultline-sim/faultline/scenarios/world"
 	"github.com/faultline-sim/faultline/sim"
 )
+
+// storedAlready is in the error of a stream that was to store a publish only as the first of its epoch.
+var storedAlready = fmt.Sprintf("err_code=%d ", jetstream.JSErrCodeStreamWrongLastSequence)
 
 // failing says whether an operation went wrong for whoever asked for it, and how: in the plan's word, or
 // in one of a story's own.
@@ -32,6 +38,8 @@ func failing(e *sim.Event) (how string, failed bool) {
 		return cutKernel, true
 	case e.Fault == string(faults.Partition):
 		return cutNATS, true
+	case e.Kind == sim.KindPublish && strings.Contains(e.Outcome, storedAlready):
+		return repeated, true
 	}
 	return e.Fault, true
 }

@@ -15,7 +15,7 @@ func (r *run) result(sum sim.Summary) *Result {
 	p, opt := r.plan, r.opt
 	r.end = sum.Virtual
 	res := &Result{
-		Version: ResultVersion, Build: Build(), Scenario: p.Name, Story: p.Story, Preset: p.Preset, Seed: p.Seed,
+		Version: ResultVersion, Build: Build(), Scenario: p.Name, Story: p.Lead(), Preset: p.Preset, Seed: p.Seed,
 		Overrides: opt.Overrides, Replay: ReplayCommand(opt.Source, p.Seed, opt.Overrides),
 		Digest: sum.Digest, Steps: sum.Steps, Virtual: sum.Virtual, OutOfSteps: r.stop == sim.StopSteps,
 		Violations: []Violation{}, Fired: []FiredFault{}, Telling: []string{}, Counters: r.counts,
@@ -53,7 +53,7 @@ func (r *run) judged(res *Result) {
 			Name: o.Invariant.Name, Says: o.Invariant.Says, Kind: string(o.Invariant.Kind), Promise: o.Invariant.Promise,
 			Exercised: o.Exercised, Status: StatusHeld,
 		}
-		expected := slices.Contains(r.plan.Expect.Violates, row.Name)
+		expected := r.plan.Expect.judges(row.Name)
 		if o.OnDemand && o.Unprovided && !expected {
 			o.Exercised, o.Violations, row.Exercised = 0, nil, 0
 		}
@@ -81,10 +81,9 @@ func (r *run) judged(res *Result) {
 
 // verdict judges the run as a whole, and says why in a sentence.
 func (r *run) verdict(res *Result) (Verdict, string) {
-	opt := r.opt
 	var broken, unpromised []string
 	held := 0
-	expected := !opt.Modified && len(r.plan.Expect.Violates) > 0
+	expected := !r.modified() && len(r.plan.Expect.Violates) > 0
 	for _, i := range res.Invariants {
 		switch i.Status {
 		case StatusViolated:
@@ -108,9 +107,9 @@ func (r *run) verdict(res *Result) (Verdict, string) {
 		return Inconclusive, fmt.Sprintf("the run used up its %d steps (schedule.steps_max) before it was over", r.plan.Schedule.StepsMax)
 	case r.busy() != nil:
 		return Inconclusive, fmt.Sprintf("%s was still under way when the time was over; raise then.settle_within, now %s", r.busy().ID, r.plan.Then.SettleWithin)
-	case len(unfired) > 0 && !opt.Drawn:
+	case len(unfired) > 0 && !r.opt.Drawn:
 		return Inconclusive, "a fault did not fire as it should, so the run did not test what the plan is about: " + unfired[0]
-	case len(missed) > 0 && !opt.Modified:
+	case len(missed) > 0 && !r.modified():
 		return Inconclusive, "the plan expects what did not come about: " + strings.Join(missed, ", ")
 	case len(unpromised) > 0:
 		return Held, "no promise was broken; " + r.brokenAllTheSame(unpromised) + r.stillThrottled()
@@ -164,12 +163,15 @@ func (r *run) circumstances() string {
 // cannotFire says of a fault that did not fire whether the settings leave it nothing to strike, and are
 // not the plan's own: with engine.resume_intents, say, there is no rollback that could fail.
 func (r *run) cannotFire(unfired string) bool {
-	return r.opt.Modified && slices.ContainsFunc(r.plan.Faults, func(f faults.Fault) bool {
+	return r.modified() && slices.ContainsFunc(r.plan.Faults, func(f faults.Fault) bool {
 		m := matchOf(&f)
 		return m != nil && strings.HasPrefix(unfired, f.String()+":") &&
 			!slices.ContainsFunc(r.plan.Phases(), func(ph faults.Phase) bool { return ph.Name == m.Phase })
 	})
 }
+
+// modified says whether story and expectations are of another plan than was run.
+func (r *run) modified() bool { return r.opt.Modified || len(r.plan.Expect.Changed) > 0 }
 
 // busy is a job that a living worker has still to finish, or nil.
 func (r *run) busy() *jobRecord {

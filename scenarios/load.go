@@ -146,7 +146,7 @@ func ReadAll(name string, r io.Reader) ([]byte, error) {
 }
 
 func unreadable(path string, err error) error {
-	remedy := "give a file that can be"
+	remedy := "give a file that can be read"
 	if errors.Is(err, fs.ErrPermission) {
 		remedy = "check its permissions"
 	}

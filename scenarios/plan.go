@@ -98,8 +98,11 @@ type Then struct {
 }
 
 // Expect says what the plan is there to show. An invariant listed in Violates is judged whatever
-// its fault class, and a run of the unmodified plan that does not violate it is inconclusive.
+// its fault class, and a run of the unmodified plan that does not violate it is inconclusive. Of a plan
+// with Changed, story and expectations are another's: a run's folder keeps them with the plan that was run.
 type Expect struct {
 	Violates  []string `yaml:"violates,omitempty" json:"violates,omitempty" doc:"invariants that this plan breaks"`
 	Sometimes []string `yaml:"sometimes,omitempty" json:"sometimes,omitempty" doc:"situations that this plan must reach"`
+	Judged    []string `yaml:"judged,omitempty" json:"judged,omitempty" doc:"invariants that are judged whatever their promise, and need not break"`
+	Changed   []string `yaml:"changed,omitempty" json:"changed,omitempty" like:"engine.fence=false" doc:"what was changed in the plan, as --set takes it: what it expects, and faults that its settings leave nothing to strike, are reported, and not judged"`
 }

@@ -10,16 +10,19 @@ import (
 func RunCommand(source string) string { return "faultline run " + shellWord(source) }
 
 // ReplayCommand is the shell command that repeats a run: source is the scenario's name or the
-// plan's file, and overrides are what [Plan.Set] took.
+// plan's file, and overrides are those of the run's [Result].
 func ReplayCommand(source string, seed uint64, overrides []string) string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "faultline run %s --seed %d", shellWord(source), seed)
 	for _, o := range overrides {
-		if preset, ok := strings.CutPrefix(o, "preset="); ok {
-			b.WriteString(" --preset " + shellWord(preset))
-		} else {
-			b.WriteString(" --set " + shellWord(o))
+		flag := " --set "
+		for _, own := range []string{"preset", "judge"} {
+			if value, ok := strings.CutPrefix(o, own+"="); ok {
+				flag, o = " --"+own+" ", value
+				break
+			}
 		}
+		b.WriteString(flag + shellWord(o))
 	}
 	return b.String()
 }

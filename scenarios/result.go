@@ -23,7 +23,7 @@ type Result struct {
 	Story      string             `json:"story,omitempty"`
 	Preset     string             `json:"preset"`
 	Seed       uint64             `json:"seed"`
-	Overrides  []string           `json:"overrides,omitempty"` // key=value, as --set takes them
+	Overrides  []string           `json:"overrides,omitempty"` // key=value, as --set takes them; judge=invariant, as --judge does
 	Replay     string             `json:"replay"`              // the command that repeats this run
 	Verdict    Verdict            `json:"verdict"`
 	Reason     string             `json:"reason"` // one sentence
@@ -73,7 +73,7 @@ type InvariantResult struct {
 // Violation is one way in which an invariant did not hold.
 type Violation struct {
 	Invariant string        `json:"invariant"`
-	Promised  bool          `json:"promised"` // judged: within the invariant's promise, or expected by the plan
+	Promised  bool          `json:"promised"` // judged: within the invariant's promise, or whatever it is, by the plan's expect
 	Job       string        `json:"job,omitempty"`
 	Step      int           `json:"step"`
 	At        time.Duration `json:"at_ns"`

@@ -30,7 +30,7 @@ type RunOptions struct {
 
 	Source    string   // the scenario's name, or the plan file as the user typed it, for Result.Replay
 	Overrides []string // how the plan differs from Source, as key=value
-	Modified  bool     // it differs in more than its seed: what the plan expects is reported, not judged
+	Modified  bool     // what the plan expects is reported, not judged, as of one with expect.changed
 	Drawn     bool     // it is one of many, drawn by chance: a fault that does not fire is reported, and is no reason to doubt the run
 }
 
@@ -207,7 +207,7 @@ func (r *run) over() bool { return r.cancelled() || r.opt.StopAt != "" && r.brok
 // broken says whether the run breaks the promise of the invariant of that name, or was to be judged by
 // it whatever its promise.
 func (r *run) broken(invariant string) bool {
-	if slices.Contains(r.plan.Expect.Violates, invariant) {
+	if r.plan.Expect.judges(invariant) {
 		return r.judge.Violated(invariant)
 	}
 	return r.judge.Broken(invariant)

@@ -212,6 +212,7 @@ const (
 	cutRedis    = "cut-redis"     // by a partition
 	cutNATS     = "cut-nats"      //
 	cutKernel   = "cut-kernel"    //
+	repeated    = "repeated"      // the stream had stored one of the same epoch
 	fencedLock  = "fenced-lock"   // not written: the job's lock was another's, or nobody's
 	fencedState = "fenced-record" // not written: the record had moved on
 )
@@ -241,9 +242,9 @@ func (f failed) words() string {
 		"fail-after": "was applied but failed for its caller", "hang": "hung until its deadline", "late": "timed out for its caller",
 		refused: "arrived late and was refused", arrived: "arrived late and was applied",
 		cutRedis: "was cut off from Redis", cutNATS: "was cut off from NATS", cutKernel: "was cut off from the safety kernel",
-		fencedLock: "was refused", fencedState: "was refused",
+		repeated: "was refused", fencedLock: "was refused", fencedState: "was refused",
 	}[f.fault], "failed")
-	why := map[string]string{fencedLock: ": the lock was no longer its writer's", fencedState: ": the record had moved on"}[f.fault]
+	why := map[string]string{repeated: ": the stream had stored one of this epoch already", fencedLock: ": the lock was no longer its writer's", fencedState: ": the record had moved on"}[f.fault]
 	if f.n == 1 {
 		return fmt.Sprintf("%s at %s%s", how, at(f.first), why)
 	}

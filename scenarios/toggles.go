@@ -1,9 +1,13 @@
 package scenarios
 
-import "slices"
+import (
+	"fmt"
+	"slices"
+)
 
 // Toggle is one part of the engine that can be taken away, and what it is worth: with it the scenario
-// holds under the preset hardened; without it the invariant is violated there.
+// holds under the preset hardened; without it the invariant is violated there, judged whatever its promise:
+// that of some is gone with the part.
 type Toggle struct {
 	Setting    string `json:"setting"`    // such as engine.fence
 	On         string `json:"on"`         // the hardened preset's value
@@ -11,7 +15,8 @@ type Toggle struct {
 	Documented string `json:"documented"` // the documented preset's value
 	Scenario   string `json:"scenario"`
 	Invariant  string `json:"invariant"`
-	Says       string `json:"says"` // what goes wrong without it, in a sentence
+	Says       string `json:"says"`    // what goes wrong without it, in a sentence
+	Command    string `json:"command"` // the shell command that shows it: the run is violated
 }
 
 // Toggles lists them: first what the hardened preset adds to the documented design, then the parts of
@@ -25,6 +30,7 @@ func Toggles() []Toggle {
 		if t.On == "" { // a part that plans turn on themselves says what that is
 			t.On = on[t.Setting]
 		}
+		t.Command = fmt.Sprintf("faultline run %s --preset %s --set %s=%s --judge %s", t.Scenario, PresetHardened, t.Setting, t.Off, t.Invariant)
 		list[i] = t
 	}
 	return list

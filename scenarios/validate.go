@@ -198,6 +198,7 @@ func checkExpect(p *Plan) *PlanError {
 	}{
 		{"expect.violates", p.Expect.Violates, violable(), reachable(), "is a situation that runs reach, not a promise to violate", "sometimes"},
 		{"expect.sometimes", p.Expect.Sometimes, reachable(), violable(), "is a promise, not a situation to reach", "violates"},
+		{"expect.judged", p.Expect.Judged, violable(), reachable(), "is a situation that runs reach, and nothing that can be broken", "sometimes"},
 	} {
 		for i, name := range list.names {
 			path := fmt.Sprintf("%s[%d]", list.path, i)
@@ -209,6 +210,11 @@ func checkExpect(p *Plan) *PlanError {
 			case slices.Contains(list.names[:i], name):
 				return &PlanError{Path: path, Message: fmt.Sprintf("%s is there already", name), Remedy: "name it once"}
 			}
+		}
+	}
+	for i, set := range p.Expect.Changed {
+		if e := Defaults().Set(set); e != nil {
+			return &PlanError{Path: fmt.Sprintf("expect.changed[%d]", i), Message: fmt.Sprintf("%.80q changes no plan", set), Remedy: "write it as --set takes it, as in engine.fence=false, or leave the key out"}
 		}
 	}
 	return nil

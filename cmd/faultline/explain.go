@@ -150,7 +150,7 @@ func explainSetting(s scenarios.Setting) string {
 	for _, t := range scenarios.Toggles() {
 		if t.Setting == s.Name {
 			shown = true
-			text += fmt.Sprintf("\n\nWhat it is for: with %s, scenario %s violates %s. %s\nSee it: faultline run %s --preset hardened --set %s=%s", t.Off, t.Scenario, t.Invariant, t.Says, t.Scenario, t.Setting, t.Off)
+			text += fmt.Sprintf("\n\nWhat it is for: with %s, scenario %s under the preset hardened violates %s. %s\nSee it: %s", t.Off, t.Scenario, t.Invariant, t.Says, t.Command)
 		}
 	}
 	if try := tryIt(s); try != "" && !shown {

@@ -26,7 +26,6 @@ type fuzzFlags struct {
 	planFlags
 	budget string
 	seed   string
-	judge  []string
 	resume string
 	junit  string
 }
@@ -62,7 +61,7 @@ the same result for the same --seed, whatever the number of workers.`,
 	cmd.Flags().Lookup("preset").Usage = "engine settings to start from, `NAME`: documented or hardened (default both, of a scenario its own)"
 	cmd.Flags().StringVar(&f.budget, "budget", "60s", "real time for runs such as 60s, or runs such as 10000runs")
 	cmd.Flags().StringVar(&f.seed, "seed", "", "the root of every draw, `N` (default drawn from the clock)")
-	cmd.Flags().StringArrayVar(&f.judge, "judge", nil, "count violations of `INVARIANT` outside of its promise, too; repeatable")
+	f.addJudge(cmd, "count violations of `INVARIANT` outside of its promise, too; repeatable")
 	cmd.Flags().StringVar(&f.resume, "resume", "", "go on with the campaign in `DIR` that was cut short")
 	cmd.Flags().StringVar(&f.junit, "junit", "", "write the result for CI, as JUnit XML, to `FILE`")
 	return cmd
@@ -221,12 +220,7 @@ func (f *fuzzFlags) spec(args []string) (campaign.Spec, error) {
 
 // violable refuses what --judge cannot take.
 func violable(name string) error {
-	var names []string
-	for _, inv := range invariants.All() {
-		if inv.Kind != invariants.Sometimes {
-			names = append(names, inv.Name)
-		}
-	}
+	names := violables()
 	switch _, known := invariants.Find(name); {
 	case slices.Contains(names, name):
 		return nil
@@ -234,6 +228,16 @@ func violable(name string) error {
 		return fail(exitUsage, "--judge is %q, a situation that runs reach, and nothing that can be broken; `faultline list invariants` says which can", name)
 	}
 	return fail(exitUsage, "--judge is %q, no invariant; `faultline list invariants` names them%s", name, suggest.Hint(name, names))
+}
+
+// violables are the invariants that can be broken.
+func violables() (names []string) {
+	for _, inv := range invariants.All() {
+		if inv.Kind != invariants.Sometimes {
+			names = append(names, inv.Name)
+		}
+	}
+	return names
 }
 
 // rootSeed is --seed, or one that nobody has fuzzed under yet.

@@ -168,8 +168,8 @@ func showSettings(t table) {
 }
 
 func showToggles(t table) {
-	t.row("SETTING", "ON", "OFF", "DOCUMENTED", "SCENARIO", "INVARIANT THAT FIRES WHEN OFF", "WHAT GOES WRONG WITHOUT IT")
+	t.row("SETTING", "ON", "OFF", "DOCUMENTED", "SCENARIO", "INVARIANT THAT FIRES WHEN OFF", "WHAT GOES WRONG WITHOUT IT", "SEE IT")
 	for _, r := range scenarios.Toggles() {
-		t.row(r.Setting, r.On, r.Off, r.Documented, r.Scenario, r.Invariant, r.Says)
+		t.row(r.Setting, r.On, r.Off, r.Documented, r.Scenario, r.Invariant, r.Says, r.Command)
 	}
 }

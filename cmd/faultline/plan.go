@@ -16,6 +16,7 @@ import (
 type planFlags struct {
 	presets []string // all that were given, to refuse those that differ
 	sets    []string
+	judge   []string // invariants, of the commands that have the flag
 }
 
 func (f *planFlags) add(cmd *cobra.Command) {
@@ -35,8 +36,7 @@ func (f *planFlags) add(cmd *cobra.Command) {
 type subject struct {
 	*scenarios.Plan
 	source    string   // what the user typed
-	overrides []string // as Plan.Set takes them
-	modified  bool     // it differs from the source in more than its seed
+	overrides []string // as a result has them
 	variant   string   // tells the folder of a changed or unnamed plan from the named one's; empty for the latter
 }
 
@@ -51,8 +51,8 @@ func (f *planFlags) load(arg, seed string) (*subject, error) {
 	if err != nil {
 		return nil, err
 	}
-	s.overrides = f.overrides()
-	for _, o := range s.overrides {
+	sets := f.overrides()
+	for _, o := range sets {
 		if err := plan.Set(o); err != nil {
 			return nil, err
 		}
@@ -64,8 +64,23 @@ func (f *planFlags) load(arg, seed string) (*subject, error) {
 	if err != nil {
 		return nil, err
 	}
-	s.modified = !bytes.Equal(before, after)
-	if s.modified || !slices.Contains(scenarios.Names(), arg) {
+	s.overrides = sets
+	if !bytes.Equal(before, after) {
+		plan.Expect.Changed = append(plan.Expect.Changed, sets...)
+	}
+	for _, name := range f.judge {
+		if err := violable(name); err != nil {
+			return nil, err
+		}
+		if !slices.Contains(plan.Expect.Judged, name) {
+			plan.Expect.Judged = append(plan.Expect.Judged, name)
+			s.overrides = append(s.overrides, "judge="+name)
+		}
+	}
+	if after, err = scenarios.Marshal(plan); err != nil {
+		return nil, err
+	}
+	if !bytes.Equal(before, after) || !slices.Contains(scenarios.Names(), arg) {
 		h := fnv.New32a()
 		_, _ = h.Write(after)
 		s.variant = fmt.Sprintf("-%08x", h.Sum32())
@@ -76,6 +91,14 @@ func (f *planFlags) load(arg, seed string) (*subject, error) {
 		}
 	}
 	return s, nil
+}
+
+// addJudge adds the flag by which what a run is judged by is changed.
+func (f *planFlags) addJudge(cmd *cobra.Command, says string) {
+	cmd.Flags().StringArrayVar(&f.judge, "judge", nil, says)
+	_ = cmd.RegisterFlagCompletionFunc("judge", func(*cobra.Command, []string, string) ([]string, cobra.ShellCompDirective) {
+		return violables(), cobra.ShellCompDirectiveNoFileComp
+	})
 }
 
 // overrides are the changes, as [scenarios.Plan.Set] takes them.

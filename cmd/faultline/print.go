@@ -38,14 +38,17 @@ func (p *printer) paint(color int, text string) string {
 // before says what is about to run: the plan, and every setting that is not its default.
 func (p *printer) before(s *subject) {
 	p.line("%s, preset %s, seed %d", p.paint(bold, s.Name), s.Preset, s.Seed)
-	if s.Story != "" {
-		p.line("  %s", s.Story)
+	if lead := s.Lead(); lead != "" {
+		p.line("  %s", lead)
 	}
 	for _, change := range s.Changes() {
 		p.line("  %s", change)
 	}
 	for _, f := range s.Faults {
 		p.line("  fault: %s", f)
+	}
+	for _, name := range s.Expect.Judged {
+		p.line("  %s is judged whatever its promise", name)
 	}
 	p.line("")
 }

@@ -39,6 +39,7 @@ A folder of an earlier run is replaced; any other folder is left alone.`,
   faultline run publish-failure --seed 42 --preset hardened
   faultline run state-write-failure --set engine.dispatch_order=publish-first
   faultline run calm --set workload.jobs=1000 --set topology.workers=10 --out /tmp/big
+  faultline run stale-worker --preset hardened --set engine.stale_reason_code=no_workers --judge stale-worker-has-its-own-reason
   faultline run runs/latest/plan.yaml --json | jq .verdict`,
 		Args:              oneArg("the scenario or plan file"),
 		ValidArgsFunction: completeScenarios(),
@@ -47,6 +48,7 @@ A folder of an earlier run is replaced; any other folder is left alone.`,
 		},
 	}
 	f.add(cmd)
+	f.addJudge(cmd, "let a violation of `INVARIANT` count outside of its promise, too; repeatable")
 	cmd.Flags().StringVar(&f.seed, "seed", "", "the root of every draw, `N` (default the plan's)")
 	cmd.Flags().StringVar(&f.out, "out", "", "the run's folder, `DIR` (default runs/SCENARIO-SEED, and a hash behind it for a changed scenario, or a plan of your own)")
 	cmd.Flags().BoolVar(&f.json, "json", false, "print result.json, and nothing else, on standard output")
@@ -134,7 +136,7 @@ func (f *runFlags) simulate(ctx context.Context, s *subject, dir *folder, show *
 		runtime.GOMAXPROCS(1) // a world moves one step at a time: a second thread only has it handed to and fro
 	}
 	res, err := scenarios.Run(ctx, s.Plan, scenarios.RunOptions{
-		Trace: trace, Progress: show.ofRun(), OnStall: stalled, Source: source, Overrides: s.overrides, Modified: s.modified,
+		Trace: trace, Progress: show.ofRun(), OnStall: stalled, Source: source, Overrides: s.overrides,
 	})
 	show.done()
 	closed := trace.close()

@@ -97,7 +97,7 @@ func (o *outcome) of(ctx context.Context, s *subject, trace string) error {
 	}
 	defer f.Close()
 	w := bufio.NewWriterSize(f, 1<<16)
-	res, err := runPlan(ctx, &plan, scenarios.RunOptions{Trace: w, Source: s.source, Overrides: s.overrides, Modified: s.modified})
+	res, err := runPlan(ctx, &plan, scenarios.RunOptions{Trace: w, Source: s.source, Overrides: s.overrides})
 	if err != nil {
 		return err
 	}

@@ -80,15 +80,15 @@ func (t *Timeouts) Overdue(r *store.Record, now time.Time) string {
 		return ""
 	}
 	if PastDeadline(r, now) {
-		return fmt.Sprintf("%s %v past its deadline", r.State, now.Sub(r.DeadlineAt))
+		return fmt.Sprintf("%s %v past its deadline", r.State, now.Sub(r.DeadlineAt).Round(time.Millisecond))
 	}
 	if limit, ok := t.of(r); ok {
 		if age := now.Sub(r.UpdatedAt); age >= limit {
-			return fmt.Sprintf("%s for %v, at most %v", r.State, age, limit)
+			return fmt.Sprintf("%s for %v, at most %v", r.State, age.Round(time.Millisecond), limit)
 		}
 	}
 	if silent, limit := t.silent(r); min(silent, now.Sub(r.UpdatedAt)) >= limit {
-		return fmt.Sprintf("%s on %s, which is silent for %v, at most %v", r.State, r.Worker, silent, limit)
+		return fmt.Sprintf("%s on %s, which is silent for %v, at most %v", r.State, r.Worker, silent.Round(time.Millisecond), limit)
 	}
 	return ""
 }

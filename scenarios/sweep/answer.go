@@ -100,14 +100,17 @@ func (a *answering) verdict(c *decision) string {
 		return fmt.Sprintf("%s makes no difference to %s that can be told from noise (%s at %s, %s at %s); take %s", K, M, mean(0), value(0), mean(last), value(last), a.standing(c))
 	}
 	text := fmt.Sprintf("take %s for %s: %s", a.set(c.value()), M, mean(c.take))
-	switch over := c.by.beats(0); {
-	case c.take == 0:
+	if c.by.better(c.take, 0) {
+		text += fmt.Sprintf(" rather than %s at %s, and no value is better by more than noise", mean(0), value(0))
+	} else {
 		i, j := c.by.widest()
 		text += fmt.Sprintf(", and no value is better by more than noise, while %s is worse than %s (%s, %s)", value(j), value(i), mean(j), mean(i))
-	case over == c.take || c.by.better(c.take, 0):
-		text += fmt.Sprintf(" rather than %s at %s, and no value is better by more than noise", mean(0), value(0))
-	default:
-		text += fmt.Sprintf(", and no value is better by more than noise, while %s is worse than %s (%s, %s)", value(0), value(over), mean(0), mean(over))
+	}
+	for i := range c.take {
+		if c.by.beats(i) < 0 {
+			text += fmt.Sprintf("; %s cannot be told from it (%s), which more seeds may change", value(i), mean(i))
+			break
+		}
 	}
 	if a.amounts && c.value() == len(a.knob.Values)-1 {
 		text += "; larger ones were not tried"
@@ -121,7 +124,11 @@ func (a *answering) standing(c *decision) string {
 	switch {
 	case !c.cost.flat():
 		return value + " for " + naming(c.cost.metric)
-	case a.amounts && c.take == 0:
+	case c.take > 0 && c.kind == identical:
+		return fmt.Sprintf("%s, which has the lowest %s, if not by more than noise", value, naming(c.cost.metric))
+	case c.take > 0:
+		return value + ", which has the lowest, if not by more than noise"
+	case a.amounts:
 		return value + ", the smallest"
 	}
 	return value + ", the first"

@@ -79,15 +79,17 @@ func (c *contest) beats(i int) int {
 	return by
 }
 
-// unbeaten is the first alternative than which none is better: there is one, since none is better
-// than the best.
+// unbeaten is, of the alternatives than which none is better, the one to take: the first whose mean is the
+// lowest, or more by a trifle. Few seeds tell little apart, and what is merely not shown to be worse may be
+// much worse.
 func (c *contest) unbeaten() int {
+	best := c.best()
 	for i := range c.series {
-		if c.beats(i) < 0 {
+		if c.beats(i) < 0 && (i == best || c.mean(i)-c.mean(best) < trifle*math.Abs(c.mean(i))) {
 			return i
 		}
 	}
-	return c.best()
+	return best
 }
 
 // worst is, of the alternatives than which i is better, the one with the highest mean, or -1.

@@ -79,6 +79,8 @@ func (c *decision) decide(d *Definition, t *table, points []Point) {
 		c.kind, c.take = unsure, c.by.best()
 	case c.identical(t, d.Metrics[0]):
 		c.kind, c.take = identical, c.cost.unbeaten()
+	case c.by.flat() && c.cost.flat():
+		c.kind, c.take = flat, c.by.unbeaten()
 	case c.by.flat():
 		c.kind, c.take = flat, c.cost.unbeaten()
 	default:

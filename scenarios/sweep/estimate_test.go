@@ -48,6 +48,7 @@ func TestContestPairsSeeds(t *testing.T) {
 	assert.True(t, c.better(1, 0), "better in every seed, however much seeds differ")
 	assert.False(t, c.better(2, 1))
 	assert.Equal(t, 1, c.unbeaten(), "the first than which none is better")
+	assert.Equal(t, 1, newContest("failed", [][]float64{{0, 20, 40}, {19, 1, 25}}, 1).unbeaten(), "not shown to be worse, and worse")
 	assert.Equal(t, -1.0, c.gap(1, 0).Mean)
 	assert.Equal(t, 1, c.best())
 	assert.Equal(t, 1, c.beats(0))
