@@ -63,9 +63,9 @@ func TestBlindWindowOfADeadWorkersJob(t *testing.T) {
 	}{
 		"documented":              {nil, "running", 30 * time.Minute, 3 * poll},
 		"a timeout of the topic":  {[]string{"engine.topic_timeouts=job.default=30s"}, "running", 30 * time.Minute, 3 * poll},
-		"hardened":                {[]string{"preset=" + PresetHardened}, "silence", 5 * time.Minute, poll},
-		"hardened, for the topic": {[]string{"preset=" + PresetHardened, "engine.topic_timeouts=job.default=1m"}, "silence", time.Minute, poll},
-		"without watch_workers":   {[]string{"preset=" + PresetHardened, "engine.watch_workers=false"}, "running", 30 * time.Minute, poll},
+		"hardened":                {[]string{"preset=" + PresetHardened, "engine.count_dispatches=false"}, "silence", 5 * time.Minute, poll},
+		"hardened, for the topic": {[]string{"preset=" + PresetHardened, "engine.count_dispatches=false", "engine.topic_timeouts=job.default=1m"}, "silence", time.Minute, poll},
+		"without watch_workers":   {[]string{"preset=" + PresetHardened, "engine.count_dispatches=false", "engine.watch_workers=false"}, "running", 30 * time.Minute, poll},
 	} {
 		t.Run(name, func(t *testing.T) {
 			p, err := Load("stale-worker")

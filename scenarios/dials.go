@@ -96,6 +96,7 @@ var recoveryDials = []dial{
 	{name: "engine.watch_workers", values: []string{"true", "false"}},
 	{name: "engine.busy_backoff", values: []string{"true", "false"}},
 	{name: "engine.snapshot_last_seen", values: []string{"true", "false"}},
+	{name: "engine.count_dispatches", values: []string{"true", "false"}},
 }
 
 // longWork are executions that are longer than the others: the last two last until the worker has to

@@ -82,7 +82,7 @@ func TestDrawReachesEveryFault(t *testing.T) {
 	}
 	plain, kernel := order(engine.StateFirst), order(engine.Outbox, "kernel.default=ALLOW", "engine.output.enabled=true")
 	replay, runs := Space{Sets: []string{"engine.replay.enabled=true"}}, order(engine.StateFirst, "workload.runs=1")
-	for _, p := range slices.Concat(examples(plain, 2500), examples(kernel, 3000), examples(replay, 2000), examples(runs, 1500)) {
+	for _, p := range slices.Concat(examples(plain, 2500), examples(kernel, 4500), examples(replay, 2000), examples(runs, 1500)) {
 		for _, f := range p.Faults {
 			m := matchOf(&f)
 			switch {

@@ -13,6 +13,9 @@ import (
 	"github.com/faultline-sim/faultline/sim"
 )
 
+// pause is longer than any lock lives.
+const pause = 5 * time.Minute
+
 // pausedRun is a run in which a scheduler stood still.
 type pausedRun struct {
 	res   *Result
@@ -24,10 +27,11 @@ type pausedRun struct {
 }
 
 // promised lists the promises that the run breaks. That a living holder keeps its lock is not promised of
-// one that stands still.
+// one that stands still; and one that still does when the run is over has not counted what it did last.
 func (r *pausedRun) promised() (broken []Violation) {
+	asleep := r.at != nil && r.res.Virtual < r.since+pause
 	for _, v := range r.res.Violations {
-		if v.Promised {
+		if v.Promised && !(asleep && v.Invariant == "counters-equal-trace") {
 			broken = append(broken, v)
 		}
 	}
@@ -59,7 +63,6 @@ const pausedJobs = "workload: {jobs: 3}\n"
 // do passes.
 func pauseAt(t *testing.T, n int, learns bool, more string, settings ...string) *pausedRun {
 	t.Helper()
-	const pause = 5 * time.Minute
 	p := pausePlan(t, more)
 	for _, s := range settings {
 		require.NoError(t, p.Set(s))
@@ -174,7 +177,7 @@ func TestAPausedHolderChangesNothingOnTheOtherPaths(t *testing.T) {
 			gates: []string{"void_publish", "cancel_write", "cancel_notice"}, ends: []string{"CANCELLED", "SUCCEEDED"},
 		},
 		"dead worker": {
-			plan: pausedJobs + `engine: {backoff_base: 15s, intent_age: 2m}
+			plan: pausedJobs + `engine: {backoff_base: 15s, intent_age: 2m, count_dispatches: false}
 faults:
   - {on: {job: 3, phase: publish}, do: fail-before, times: 2}
   - {after: {job: 3, phase: dispatched_write}, do: crash, node: worker-1}

@@ -72,7 +72,7 @@ var recoveryToggles = []Toggle{
 		Says: "A job stays SCHEDULED when its request has been given up: nobody owns it."},
 	{Setting: "recheck_timeouts", Off: "false", Scenario: "timeout-race", Invariant: "timeout-only-when-due",
 		Says: "The reconciler times out a job that has ended since it read the list."},
-	{Setting: "watch_workers", Off: "false", Scenario: "stale-worker", Invariant: "dead-worker-is-noticed",
+	{Setting: "watch_workers", Off: "false", Scenario: "dead-worker", Invariant: "dead-worker-is-noticed",
 		Says: "A job that went to a dead worker stays RUNNING for half an hour, though nobody has heard of the worker all the while."},
 	{Setting: "busy_backoff", Off: "false", Scenario: "lock-release-failure", Invariant: "no-message-given-up",
 		Says: "A message that meets a lock which nobody gave back uses up its deliveries before the lock expires."},

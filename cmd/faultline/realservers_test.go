@@ -179,7 +179,7 @@ func TestRedisThatTakesNoWrites(t *testing.T) {
 	client(t, exitInconclusive, at, "submit", "--id", "job-1").says(`^faultline: .*: OOM command not allowed .*; 0 of 1 job submitted: give Redis at \S+ more memory than its maxmemory, or let it hold less; then give the same ids again\n$`)
 	require.NoError(t, c.ConfigSet(t.Context(), "maxmemory", "0").Err())
 	require.NoError(t, c.ReplicaOf(t.Context(), "127.0.0.1", "1").Err())
-	client(t, exitInconclusive, at, "submit", "--id", "job-1").says(`^faultline: submit job-1: create job:job-1: READONLY .*; name its master with --redis, and give the same ids again\n$`)
+	client(t, exitUsage, at, "submit", "--id", "job-1").says(`^faultline: Redis at \S+ cannot be used: it is a replica, which takes no writes; give its master with --redis, .*\n$`)
 	require.NoError(t, c.ReplicaOf(t.Context(), "NO", "ONE").Err())
 	client(t, exitHeld, at, "submit", "--id", "job-1").says(`^Submitted job-1\n$`)
 }

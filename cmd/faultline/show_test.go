@@ -2,7 +2,9 @@ package main
 
 import (
 	"encoding/json"
+	"strings"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
@@ -25,7 +27,9 @@ func TestShow(t *testing.T) {
 	client(t, exitHeld, redisAlone, "show", "idle").says(`(?m)^  The schedulers have heard of:\n    worker-1 of pool default, 0 of 4 jobs, \d+s ago$`)
 	client(t, exitViolated, at, "submit", "--id", "bad", "--wait")
 	client(t, exitHeld, at, "dlq", "replay", "bad")
-	client(t, exitViolated, at, "submit", "--id", "bad-replay-1", "--wait")
+	require.Eventually(t, func() bool {
+		return strings.Contains(client(t, exitHeld, redisAlone, "show", "bad-replay-1").output(), "bad-replay-1 is FAILED")
+	}, 2*time.Minute, 50*time.Millisecond)
 	failed := client(t, exitHeld, redisAlone, "show", "bad")
 	failed.says(`(?m)^bad is FAILED since \S+, \d+s ago\n  timeout: the worker was told to fail a share of its jobs\n  topic job.default, 1 attempt, worker worker-1$`)
 	failed.says("(?m)^  dead letter: timeout; replay: replayed, as bad-replay-1\n    `faultline dlq show bad` tells more of it\n  replay bad-replay-1 is FAILED: timeout: the worker was told")
