@@ -73,6 +73,7 @@ func (f *facts) found(due, at time.Duration) time.Duration {
 
 var overdueJobFoundWithinAPoll = Invariant{
 	Name:     "overdue-job-found-within-a-poll",
+	timed:    true,
 	OnDemand: true,
 	Says:     "A job that is DISPATCHED or RUNNING beyond its timeout, or past its deadline, is brought on by a tick of the reconciler that begins one poll later at most, but for what taking the lock may take.",
 	Kind:     Always,

@@ -99,6 +99,7 @@ const ticksLate = 5
 
 var deadWorkerIsNoticed = Invariant{
 	Name:     "dead-worker-is-noticed",
+	timed:    true,
 	OnDemand: true,
 	Says:     "No job stays RUNNING for five polls longer than the dispatch timeout on a worker of which the replica that then times it out has heard nothing all the while, though it has of others.",
 	Kind:     Always,
