@@ -31,11 +31,12 @@ var ackedOnlyWhenDurable = Invariant{
 	},
 }
 
-// approvalToCome says whether a request other than m, which bears an approval that was given, is left to be handled.
+// approvalToCome says whether a request other than m, which bears an approval that was given, is left to be handled,
+// or was given up, which is another matter.
 func (j *job) approvalToCome(m *message) bool {
 	for i := range j.messages {
 		other := &j.messages[i]
-		if m != nil && other.seq != m.seq && !other.done && !other.abandoned && other.consents != "" && j.consent.granted(other.consents) != nil {
+		if m != nil && other.seq != m.seq && !other.done && other.consents != "" && j.consent.granted(other.consents) != nil {
 			return true
 		}
 	}
