@@ -41,7 +41,7 @@
 // put the dispatch into an outbox together with DISPATCHED, from where a relay in every replica
 // publishes it: a relay repeats what it is not sure of, and what a crashed replica left behind.
 // ReadError can go on without a state or by a cached one, and StaleWorker can wait before it picks
-// again. What each of them loses is in its description.
+// again; PublishDedup gives dispatches a message id. What each of them loses is in its description.
 //
 // A publish whose answer is lost is ambiguous: after a rollback the job is published again, and the
 // stream may hold it twice. Workers and sinks should know a repetition by its idempotency key.
@@ -53,8 +53,10 @@
 // and what the stream holds already counts as published. A job that ends while it is DISPATCHED, or
 // whose worker has died before the publish, takes the dispatch's place with a void, which says what was
 // decided, for whoever comes after. One whose dispatch timeout passes before its dispatch was published,
-// NATS being away for that long, is scheduled again behind such a void. Every state write is a compare-and-set on the record and on the
-// job's lock. Workers copy the epoch of a dispatch into its result (in the packet or the header
+// NATS being away for that long, is scheduled again behind such a void (RetryUnpublished). One that is RUNNING
+// on a worker of which nobody hears any more is timed out as if it were DISPATCHED (WatchWorkers). What a
+// replica has dispatched since a heartbeat counts for the worker's load (CountDispatches). Every state write is
+// a compare-and-set on the record and on the job's lock. Workers copy the epoch of a dispatch into its result (in the packet or the header
 // Job-Epoch), acknowledge a void (header Job-Void) and do nothing, and listen on
 // worker.<id>.jobs.> as well as worker.<id>.jobs. A worker whose id is no token of a subject is
 // reached through its topic: such a dispatch carries its epoch, but nothing keeps the stream from

@@ -58,7 +58,7 @@ func (e *Engine) publishEntry(ctx context.Context, jobID, workerID string, d *st
 		return "", err
 	}
 	e.metrics.JobsDispatched.WithLabelValues(d.Topic).Inc()
-	e.metrics.DispatchLatency.WithLabelValues(d.Topic).Observe(e.clock.Since(started).Seconds())
+	e.metrics.DispatchLatency.WithLabelValues(d.Topic).Observe(max(0, e.clock.Since(started).Seconds())) // another replica's clock may have told when it began
 	e.log.LogAttrs(ctx, slog.LevelInfo, "job dispatched",
 		slog.String("job_id", jobID), slog.String("topic", d.Topic), slog.String("subject", d.Subject),
 		slog.Int("attempts", d.Attempts))

@@ -3,10 +3,12 @@ package engine
 import (
 	"context"
 	"errors"
+	"fmt"
 
 	"github.com/faultline-sim/faultline/engine/job"
 	"github.com/faultline-sim/faultline/engine/metrics"
 	"github.com/faultline-sim/faultline/engine/phase"
+	"github.com/faultline-sim/faultline/engine/recovery"
 	"github.com/faultline-sim/faultline/engine/store"
 )
 
@@ -50,7 +52,7 @@ func (e *Engine) resume(ctx context.Context, jobID string) error {
 func (e *Engine) resumeIntent(ctx context.Context, h *handling) error {
 	req, err := h.rec.Request()
 	if err != nil {
-		return e.storeRetry(ctx, err, phase.Publish, job.ReasonDispatchFailed)
+		return e.storeRetry(ctx, fmt.Errorf("%w: %w", recovery.ErrOwn, err), phase.Publish, job.ReasonDispatchFailed)
 	}
 	h.req, h.prior, h.started = &req, h.rec.Attempts, h.rec.UpdatedAt
 	if e.voids(&h.rec) && !e.registry.IsAlive(h.rec.Worker) {

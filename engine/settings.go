@@ -73,7 +73,7 @@ type TickLock string
 // What becomes of a tick's lock.
 const (
 	UntilExpiry TickLock = "until-expiry" // it is held until it expires, against its own holder too (documented): one tick every second poll, or every third if the lock outlives that by a hair
-	Renewed     TickLock = "renewed"      // likewise, but its holder may tick again: one tick a poll; a replica that seems cut off leaves it to another, and rests for a TTL and a poll
+	Renewed     TickLock = "renewed"      // likewise, but its holder may tick again: one tick a poll; a replica that seems cut off leaves it to others, and rests for two polls
 	Released    TickLock = "released"     // it is given back: another replica ticks within the same poll
 )
 
@@ -156,7 +156,7 @@ type Settings struct {
 	ResumeIntents      bool `yaml:"resume_intents" json:"resume_intents" doc:"a publish to a worker that failed is repeated and not rolled back: by the redelivery, and by the replayer"`
 	RefuseStaleResults bool `yaml:"refuse_stale_results" json:"refuse_stale_results" doc:"with epochs, a result of an older one than the record's is ignored"`
 	VoidIntents        bool `yaml:"void_intents" json:"void_intents" doc:"with epochs, a job that ends while DISPATCHED, or leaves a dead worker, takes its dispatch's place in the stream, so that no late publish follows"`
-	RetryUnpublished   bool `yaml:"retry_unpublished" json:"retry_unpublished" doc:"with resume_intents, void_intents and recheck_timeouts, a job whose dispatch was not published by its dispatch timeout goes back to SCHEDULED, which counts an attempt, and not to TIMEOUT"`
+	RetryUnpublished   bool `yaml:"retry_unpublished" json:"retry_unpublished" doc:"with resume_intents, void_intents, recheck_timeouts and sweep_scheduled, a job whose dispatch was not published by its dispatch timeout goes back to SCHEDULED, which counts an attempt, and not to TIMEOUT"`
 	CancelNotice       bool `yaml:"cancel_notice" json:"cancel_notice" doc:"the worker of a cancelled job is told"`
 	SweepScheduled     bool `yaml:"sweep_scheduled" json:"sweep_scheduled" doc:"the replayer takes up jobs that stay SCHEDULED, too"`
 	RecheckTimeouts    bool `yaml:"recheck_timeouts" json:"recheck_timeouts" doc:"the reconciler reads a job again, under its lock, before it times it out"`

@@ -9,8 +9,8 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/faultline-sim/faultline/engine/job"
-	"github.com/faultline-sim/faultline/engine/lock"
 	"github.com/faultline-sim/faultline/engine/phase"
+	"github.com/faultline-sim/faultline/engine/store"
 )
 
 // decided leaves job-1 DISPATCHED, and a void in its dispatch's place whose author got no further.
@@ -108,7 +108,7 @@ func TestAVoidIsFenced(t *testing.T) {
 		})
 		assert.Len(t, h.voids(), stored)
 		if fence {
-			require.ErrorIs(t, err, lock.ErrNotOwner)
+			require.ErrorIs(t, err, store.ErrFenced)
 			assert.Equal(t, h.settings.RetryDelayBusy, h.retry(err).Delay)
 		}
 	}

@@ -79,7 +79,7 @@ func (e *Engine) startWorkflows(ctx context.Context, loops *errgroup.Group) (sto
 	return e.runs.Close
 }
 
-// submitStep submits a job of a run as [Client.Submit] does; but it publishes the request of a job that has a record
+// submitStep submits a job of a run as [Client.Submit] does, but asks nobody whether it fits into a message; and it publishes the request of a job that has a record
 // already only if it is asked again: whoever has made the record publishes it, or the pending replayer takes it up.
 func (e *Engine) submitStep(ctx context.Context, req job.Request, again bool) (made bool, err error) {
 	packet, err := pack(&req)

@@ -36,7 +36,7 @@ func (e *Engine) move(ctx context.Context, p phase.Phase, rec *store.Record, w s
 // as it was then; whoever has the lock meets it, and finishes it. At worst a job is picked once more.
 func (e *Engine) stillHeld(ctx context.Context, p phase.Phase) error {
 	if k := lock.Held(ctx); e.settings.Fence && k != nil && k.Expired() {
-		return e.busyRetry(ctx, fmt.Errorf("lock %s has expired: %w", k.Key(), lock.ErrNotOwner), p, "")
+		return e.busyRetry(ctx, fmt.Errorf("lock %s has expired: %w", k.Key(), store.ErrFenced), p, "")
 	}
 	return nil
 }

@@ -240,9 +240,13 @@ func (in *Injector) skew(w *sim.World, a *armed, node string, f Fired) {
 	i := in.note(w, a, node, f)
 	in.wrong[node] = i
 	n.Skew(sim.Skew{Offset: a.By})
-	if a.For > 0 {
+	lasts := a.For
+	if lasts == 0 && in.healed { // too late for the heal that would have ended it
+		lasts = time.Second
+	}
+	if lasts > 0 {
 		in.under++
-		w.At(w.Now()+a.For, "set clock", node, func() {
+		w.At(w.Now()+lasts, "set clock", node, func() {
 			in.under--
 			if in.wrong[node] == i {
 				in.right(w, node)

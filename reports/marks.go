@@ -100,7 +100,7 @@ func endOf(f scenarios.FiredFault, end float64) (until float64, lasts bool) {
 	switch {
 	case f.Until > f.At:
 		return f.Until.Seconds(), true
-	case f.Until == 0 && (f.Do == string(faults.Crash) || f.Do == string(faults.Partition)):
+	case f.Until == 0 && (f.Do == string(faults.Crash) || f.Do == string(faults.Partition) || f.Do == string(faults.Skew)):
 		return end, true
 	}
 	return f.At.Seconds(), false

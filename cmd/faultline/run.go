@@ -39,7 +39,7 @@ A folder of an earlier run is replaced; any other folder is left alone.`,
   faultline run publish-failure --seed 42 --preset hardened
   faultline run state-write-failure --set engine.dispatch_order=publish-first
   faultline run calm --set workload.jobs=1000 --set topology.workers=10 --out /tmp/big
-  faultline run stale-worker --preset hardened --set engine.stale_reason_code=no_workers --judge stale-worker-has-its-own-reason
+  faultline run lone-worker --preset hardened --set engine.stale_reason_code=no_workers --judge stale-worker-has-its-own-reason
   faultline run runs/latest/plan.yaml --json | jq .verdict`,
 		Args:              oneArg("the scenario or plan file"),
 		ValidArgsFunction: completeScenarios(),

@@ -61,7 +61,7 @@ type Lock struct {
 	key    string
 	token  string
 	ttl    time.Duration
-	until  atomic.Int64 // when it expires, in unix ns by the locker's clock
+	until  atomic.Pointer[time.Time] // when it expires, by the locker's clock
 }
 
 // TryAcquire takes the lock, or returns ErrBusy at once. After any other error the lock may have
@@ -113,12 +113,12 @@ func (k *Lock) renew(ctx context.Context, p phase.Phase, ttl time.Duration) erro
 	return nil
 }
 
-func (k *Lock) keepUntil(t time.Time) { k.until.Store(t.UnixNano()) }
+func (k *Lock) keepUntil(t time.Time) { k.until.Store(&t) }
 
 // Expired says whether the lock is its holder's no more, without asking Redis: its TTL has passed by the
 // locker's clock, counted from before the call that took or last renewed it, or a renewal found it
 // in other hands.
-func (k *Lock) Expired() bool { return k.locker.Clock.Now().UnixNano() >= k.until.Load() }
+func (k *Lock) Expired() bool { return !k.locker.Clock.Now().Before(*k.until.Load()) }
 
 // Release gives the lock up, or returns ErrNotOwner and leaves it to whoever has it now; if the
 // locker is Unchecked, it does not look.

@@ -9,6 +9,9 @@ import (
 	"github.com/faultline-sim/faultline/engine/phase"
 )
 
+// ErrRests says that the lock is not asked for, so that others have it.
+var ErrRests = errors.New("after a tick that did not go well it is left to others")
+
 // Keep says what becomes of a tick's lock once the tick is over. The zero Keep leaves it to its TTL.
 type Keep int
 
@@ -37,12 +40,12 @@ type Tick struct {
 
 // Begin takes the lock for one tick, or returns an error that is ErrBusy if another tick has it.
 // After any other error it may have been taken; it then goes with its TTL, or serves the next Begin
-// if it is one that is renewed. After a tick that did not go well it does not even ask until each of
-// the others has had its turn (see End).
+// if it is one that is renewed. After a tick that did not go well it rests for a while (see End), and does
+// not even ask: the error is ErrRests.
 func (t *Tick) Begin(ctx context.Context) error {
 	now := t.Locker.Clock.Now()
 	if now.Before(t.rests) {
-		return fmt.Errorf("%s: %w", t.Key, ErrBusy)
+		return fmt.Errorf("%s: %w", t.Key, ErrRests)
 	}
 	if t.Keep == Renewed && t.held != nil {
 		err := t.renew(ctx, now)

@@ -3,6 +3,7 @@ package recovery
 import (
 	"context"
 	"errors"
+	"fmt"
 	"log/slog"
 
 	"github.com/jonboulle/clockwork"
@@ -58,6 +59,7 @@ func (r *Reconciler) rollBacks() func(ctx context.Context, workflowID string) er
 		err := r.RollBack(ctx, workflowID)
 		if err != nil {
 			r.Logger.LogAttrs(ctx, slog.LevelWarn, "rollback left to the next tick", slog.String("workflow_id", workflowID), slog.Any("error", err))
+			err = fmt.Errorf("%w: %w", ErrOwn, err) // it may have run out of its own time, and timeouts are not to wait for it
 		}
 		return err
 	}

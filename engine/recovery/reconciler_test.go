@@ -224,6 +224,25 @@ func TestATickThatCannotDoItsWorkLeavesTheNextToOthers(t *testing.T) {
 	}
 }
 
+// Jobs that nobody can bring on end a tick early, and not each one: they come last in the next.
+func TestJobsThatFailKeepNobodyOut(t *testing.T) {
+	r := newReconciler(t)
+	r.Lock.Keep, r.MaxRetries = lock.Released, 1
+	for i := range 4 {
+		r.h.job(fmt.Sprint("job-", i), job.Dispatched, "job.default", time.Hour-time.Duration(i)*time.Second, "{}")
+	}
+	for _, id := range []string{"job-0", "job-1"} {
+		r.fails[id] = slices.Repeat([]error{errors.New("it cannot be")}, 9)
+	}
+	r.h.ticks(3, r.Run)
+	var order []string
+	for _, asked := range r.asked {
+		id, _, _ := strings.Cut(asked, ":")
+		order = append(order, id)
+	}
+	assert.Equal(t, []string{"job-0", "job-1", "job-2", "job-0", "job-1", "job-3", "job-0", "job-1"}, order)
+}
+
 // With one job a replica that is cut off meets one failure a tick.
 func TestAJobThatFailsInTwoTicksIsLeftToOthers(t *testing.T) {
 	r := newReconciler(t)

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"slices"
 
 	"github.com/jonboulle/clockwork"
 
@@ -61,12 +62,14 @@ func Loop(ctx context.Context, beat clockwork.Ticker, k *lock.Tick, log *slog.Lo
 		case <-beat.Chan():
 		}
 		calls := context.WithoutCancel(ctx)
-		if err := k.Begin(calls); err != nil {
-			if errors.Is(err, lock.ErrBusy) {
-				idle()
-			} else {
-				warn("tick skipped", err)
-			}
+		switch err := k.Begin(calls); {
+		case errors.Is(err, lock.ErrBusy):
+			idle()
+			continue
+		case errors.Is(err, lock.ErrRests):
+			continue
+		case err != nil:
+			warn("tick skipped", err)
 			continue
 		}
 		err := tick(ctx)
@@ -88,6 +91,7 @@ type walker struct {
 	// that it fails at stays.
 	named  func(ctx context.Context, name string) error
 	health Health
+	failed map[string]bool // what was failed at since a tick last got to its end: it is visited last, and keeps nobody out
 }
 
 // known is how a walk remembers what the i-th of n queries listed. No job's id holds a space.
@@ -100,6 +104,28 @@ func (w *walker) known(i, n int, id string) string {
 
 // names says whether the i-th of n queries lists names.
 func (w *walker) names(i, n int) bool { return w.named != nil && i == n-1 }
+
+// order has what was failed at come last.
+func (w *walker) order(a, b string) int {
+	last := func(key string) int {
+		if w.failed[key] {
+			return 1
+		}
+		return 0
+	}
+	return last(a) - last(b)
+}
+
+// saw takes in what became of what a walk knows as key.
+func (w *walker) saw(key string, err error) error {
+	if err != nil {
+		if w.failed == nil {
+			w.failed = map[string]bool{}
+		}
+		w.failed[key] = true
+	}
+	return w.health.Saw(err)
+}
 
 // walk lists jobs by the queries, batch by batch, and gives each of them to visit once, until all have
 // been, or the iterations are used up, or ctx ends. What visit says waits rightly, or fails at, is
@@ -146,6 +172,8 @@ func (w *walker) walk(ctx context.Context, queries []store.Query, visit func(ctx
 			return err
 		}
 		unreadable = append(unreadable, odd...)
+		slices.SortStableFunc(records, func(a, b store.Record) int { return w.order(a.JobID, b.JobID) })
+		slices.SortStableFunc(names, func(a, b string) int { return w.order("name "+a, "name "+b) })
 		for i := range records {
 			if ctx.Err() != nil {
 				return nil
@@ -158,7 +186,7 @@ func (w *walker) walk(ctx context.Context, queries []store.Query, visit func(ctx
 			if waits {
 				continue // nobody was at it
 			}
-			if err := w.health.Saw(err); err != nil {
+			if err := w.saw(records[i].JobID, err); err != nil {
 				return err
 			}
 		}
@@ -169,9 +197,10 @@ func (w *walker) walk(ctx context.Context, queries []store.Query, visit func(ctx
 			if err := w.lock.Hold(calls); err != nil {
 				return err
 			}
+			key := w.known(len(lists)-1, len(lists), name)
 			err := w.named(ctx, name)
-			stays[w.known(len(lists)-1, len(lists), name)] = err != nil
-			if err := w.health.Saw(err); err != nil {
+			stays[key] = err != nil
+			if err := w.saw(key, err); err != nil {
 				return err
 			}
 		}
@@ -186,6 +215,7 @@ func (w *walker) walk(ctx context.Context, queries []store.Query, visit func(ctx
 			break
 		}
 	}
+	w.failed = nil
 	w.passed = make([]int, len(queries))
 	for i, list := range lists {
 		if len(list) == w.size {

@@ -347,7 +347,7 @@ func TestTheReconcilerFindsWhatTimersMissed(t *testing.T) {
 	_, err := h.server.ZAdd(LiveKey, 1, "run-0") // of which there is no record
 	require.NoError(t, err)
 	h.Reconciler = &lock.Tick{Locker: h.Locks, Key: ReconcilerKey, TTL: time.Minute}
-	require.NoError(t, h.reconcile(t.Context(), new(recovery.Health)))
+	require.NoError(t, h.reconcile(t.Context(), new(recovery.Health), map[string]bool{}))
 	assert.Equal(t, "run-1-a-1", <-h.submitted)
 	members, err := h.server.ZMembers(LiveKey)
 	require.NoError(t, err)

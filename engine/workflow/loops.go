@@ -3,6 +3,7 @@ package workflow
 import (
 	"context"
 	"log/slog"
+	"slices"
 	"time"
 
 	"golang.org/x/sync/errgroup"
@@ -44,18 +45,25 @@ func (e *Engine) startReconciler(ctx context.Context, loops *errgroup.Group) {
 	loops.Go(func() error {
 		defer beat.Stop()
 		var health recovery.Health
-		recovery.Loop(ctx, beat, e.Reconciler, e.Logger, func(ctx context.Context) error { return e.reconcile(ctx, &health) }, func() {})
+		failed := map[string]bool{}
+		recovery.Loop(ctx, beat, e.Reconciler, e.Logger, func(ctx context.Context) error { return e.reconcile(ctx, &health, failed) }, func() {})
 		return nil
 	})
 }
 
-func (e *Engine) reconcile(ctx context.Context, health *recovery.Health) error {
+// reconcile advances every run. What was failed at since it last got to its end comes last of its batch, and keeps
+// no other out.
+func (e *Engine) reconcile(ctx context.Context, health *recovery.Health, failed map[string]bool) error {
 	calls := context.WithoutCancel(ctx)
 	for skip := 0; ; {
 		ids, err := e.Runs.Live(calls, skip, e.BatchSize)
+		if err == nil && len(ids) == 0 {
+			clear(failed)
+		}
 		if err != nil || len(ids) == 0 {
 			return err
 		}
+		ids = append(slices.DeleteFunc(slices.Clone(ids), func(id string) bool { return failed[id] }), slices.DeleteFunc(ids, func(id string) bool { return !failed[id] })...)
 		for _, id := range ids {
 			if ctx.Err() != nil {
 				return nil
@@ -68,6 +76,7 @@ func (e *Engine) reconcile(ctx context.Context, health *recovery.Health) error {
 			case err != nil:
 				e.Logger.LogAttrs(ctx, slog.LevelWarn, "run left to the next tick", slog.String("run_id", id), slog.Any("error", err))
 				skip++
+				failed[id] = true
 			case run.RunID == "":
 				err = e.Runs.Drop(calls, id)
 			case !run.Over():
