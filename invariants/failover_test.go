@@ -45,7 +45,7 @@ func TestAFailoverReleasesPromises(t *testing.T) {
 	assert.Equal(t, 1, s.judge(Config{}).outcome("no-dispatch-after-failed-read").Promised, "the store's past is no excuse for it")
 }
 
-func TestExplainSaysWhatAFailoverReleases(t *testing.T) {
+func TestExplainSaysWhatAFailoverReleasesAndWhatIsJudgedOnDemand(t *testing.T) {
 	for name, says := range map[string]string{
 		"terminal-states-final": "A failover of Redis to a replica that is behind releases it.\n",
 		"one-dispatch-per-job":  "A failover of Redis to a replica that is behind releases it, without epochs.\n",
@@ -56,4 +56,6 @@ func TestExplainSaysWhatAFailoverReleases(t *testing.T) {
 	}
 	text, _ := Explain("no-dispatch-after-failed-read")
 	assert.NotContains(t, text, "failover")
+	text, _ = Explain("dispatches-count-as-load")
+	assert.Contains(t, text, "it is judged only if a plan or --judge asks for it.\n")
 }

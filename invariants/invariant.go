@@ -132,6 +132,9 @@ func Explain(name string) (text string, ok bool) {
 		if inv.releases != 0 {
 			b.WriteString("Outside of that it is checked all the same, and a violation is reported as outside the promise.\n")
 		}
+		if inv.OnDemand {
+			b.WriteString("Where the settings do not provide for it, nearly every run breaks it, and it is judged only if a plan or --judge asks for it.\n")
+		}
 	}
 	if len(inv.Needs) > 0 {
 		fmt.Fprintf(&b, "Depends on: %s. Once that is violated, this one is no longer judged there.\n", strings.Join(inv.Needs, ", "))
