@@ -20,8 +20,8 @@ func (p *Plan) Lead() string {
 	return "Unmodified, the plan shows: " + p.Story
 }
 
-// violable lists the invariants that a plan can expect to violate.
-func violable() []string {
+// Violable lists the invariants that a plan can expect to violate.
+func Violable() []string {
 	return invariantNames(func(k invariants.Kind) bool { return k != invariants.Sometimes })
 }
 

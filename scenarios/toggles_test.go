@@ -70,7 +70,7 @@ func TestTogglesAreAllThereAre(t *testing.T) {
 		assert.NotEqual(t, toggle.On, toggle.Off, toggle.Setting)
 		assert.True(t, strings.HasSuffix(toggle.Says, "."), toggle.Setting)
 		assert.Contains(t, Names(), toggle.Scenario)
-		assert.Contains(t, violable(), toggle.Invariant)
+		assert.Contains(t, Violable(), toggle.Invariant)
 		require.NoError(t, Defaults().Set(toggle.Setting+"="+toggle.Off))
 	}
 	for _, s := range Settings() {

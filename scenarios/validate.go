@@ -196,9 +196,9 @@ func checkExpect(p *Plan) *PlanError {
 		others       []string // those that belong under the other key
 		not, instead string
 	}{
-		{"expect.violates", p.Expect.Violates, violable(), reachable(), "is a situation that runs reach, not a promise to violate", "sometimes"},
-		{"expect.sometimes", p.Expect.Sometimes, reachable(), violable(), "is a promise, not a situation to reach", "violates"},
-		{"expect.judged", p.Expect.Judged, violable(), reachable(), "is a situation that runs reach, and nothing that can be broken", "sometimes"},
+		{"expect.violates", p.Expect.Violates, Violable(), reachable(), "is a situation that runs reach, not a promise to violate", "sometimes"},
+		{"expect.sometimes", p.Expect.Sometimes, reachable(), Violable(), "is a promise, not a situation to reach", "violates"},
+		{"expect.judged", p.Expect.Judged, Violable(), reachable(), "is a situation that runs reach, and nothing that can be broken", "sometimes"},
 	} {
 		for i, name := range list.names {
 			path := fmt.Sprintf("%s[%d]", list.path, i)

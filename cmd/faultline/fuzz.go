@@ -185,7 +185,7 @@ func (f *fuzzFlags) spec(args []string) (campaign.Spec, error) {
 		}
 	}
 	for _, name := range f.judge {
-		if err := violable(name); err != nil {
+		if err := checkJudge(name); err != nil {
 			return spec, err
 		}
 	}
@@ -218,9 +218,9 @@ func (f *fuzzFlags) spec(args []string) (campaign.Spec, error) {
 	return spec, nil
 }
 
-// violable refuses what --judge cannot take.
-func violable(name string) error {
-	names := violables()
+// checkJudge refuses what --judge cannot take.
+func checkJudge(name string) error {
+	names := scenarios.Violable()
 	switch _, known := invariants.Find(name); {
 	case slices.Contains(names, name):
 		return nil
@@ -228,16 +228,6 @@ func violable(name string) error {
 		return fail(exitUsage, "--judge is %q, a situation that runs reach, and nothing that can be broken; `faultline list invariants` says which can", name)
 	}
 	return fail(exitUsage, "--judge is %q, no invariant; `faultline list invariants` names them%s", name, suggest.Hint(name, names))
-}
-
-// violables are the invariants that can be broken.
-func violables() (names []string) {
-	for _, inv := range invariants.All() {
-		if inv.Kind != invariants.Sometimes {
-			names = append(names, inv.Name)
-		}
-	}
-	return names
 }
 
 // rootSeed is --seed, or one that nobody has fuzzed under yet.

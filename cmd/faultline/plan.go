@@ -69,7 +69,7 @@ func (f *planFlags) load(arg, seed string) (*subject, error) {
 		plan.Expect.Changed = append(plan.Expect.Changed, sets...)
 	}
 	for _, name := range f.judge {
-		if err := violable(name); err != nil {
+		if err := checkJudge(name); err != nil {
 			return nil, err
 		}
 		if !slices.Contains(plan.Expect.Judged, name) {
@@ -97,7 +97,7 @@ func (f *planFlags) load(arg, seed string) (*subject, error) {
 func (f *planFlags) addJudge(cmd *cobra.Command, says string) {
 	cmd.Flags().StringArrayVar(&f.judge, "judge", nil, says)
 	_ = cmd.RegisterFlagCompletionFunc("judge", func(*cobra.Command, []string, string) ([]string, cobra.ShellCompDirective) {
-		return violables(), cobra.ShellCompDirectiveNoFileComp
+		return scenarios.Violable(), cobra.ShellCompDirectiveNoFileComp
 	})
 }
 
