@@ -35,8 +35,8 @@ type Link struct {
 	Nodes []string `json:"nodes"` // those that have it
 }
 
-// The servers, which any world has: links that a partition can cut, and nodes: NATS one that a restart is of,
-// and Redis one that a failover is of.
+// The servers, which any world has: links that a partition can cut, and nodes: NATS one that a restart and a
+// power-loss are of, and Redis one that a failover is of.
 const (
 	Redis = sim.Redis // cut off, every command fails at once: no connection can be made
 	NATS  = sim.NATS  // cut off, calls time out, and what nobody confirms is lost, both ways
@@ -49,6 +49,12 @@ type Kind struct {
 	Places  []Place `json:"places,omitempty"` // what it can strike; empty for an effect on a node
 	Server  string  `json:"server,omitempty"` // the one that it strikes; empty for any other effect
 	Example string  `json:"example"`          // one entry of a plan's faults
+}
+
+// OfServer reports whether the effect strikes a server.
+func (e Effect) OfServer() bool {
+	k, _ := kind(e)
+	return k.Server != ""
 }
 
 // OnNode reports whether the effect strikes a node rather than an operation.
@@ -86,6 +92,8 @@ func Kinds() []Kind {
 			"{at: 10s, do: restart, node: nats, for: 5s}"},
 		{Failover, "a replica that is `lag` behind takes the server's place: what was written since is lost, though its writers were told otherwise", nil, Redis,
 			"{after: {job: 3, phase: running_write}, do: failover, node: redis, lag: 500ms}"},
+		{PowerLoss, "the server starts again when `for` is over without what its streams stored in the last `lag`, which was not on its disk yet, though its publishers were told otherwise", nil, NATS,
+			"{after: {job: 3, phase: publish}, do: power-loss, node: nats, lag: 1s}"},
 	}
 }
 

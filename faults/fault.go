@@ -16,12 +16,13 @@ const (
 
 // Effects on a node.
 const (
-	Crash     Effect = "crash"     // the process is gone; Fault.RestartIn brings up a new incarnation
-	Pause     Effect = "pause"     // the process stands still for Fault.For
-	Partition Effect = "partition" // the node is cut off from Fault.From for Fault.For
-	Skew      Effect = "skew"      // the process's clock is Fault.By ahead, or behind if that is negative, for Fault.For
-	Restart   Effect = "restart"   // a server stops, and starts again when Fault.For has passed
-	Failover  Effect = "failover"  // a replica takes a server's place that is Fault.Lag behind: the writes since are lost
+	Crash     Effect = "crash"      // the process is gone; Fault.RestartIn brings up a new incarnation
+	Pause     Effect = "pause"      // the process stands still for Fault.For
+	Partition Effect = "partition"  // the node is cut off from Fault.From for Fault.For
+	Skew      Effect = "skew"       // the process's clock is Fault.By ahead, or behind if that is negative, for Fault.For
+	Restart   Effect = "restart"    // a server stops, and starts again when Fault.For has passed
+	Failover  Effect = "failover"   // a replica takes a server's place that is Fault.Lag behind: the writes since are lost
+	PowerLoss Effect = "power-loss" // a server stops, and starts again when Fault.For has passed without the writes of the last Fault.Lag
 )
 
 // Fault is one semantic decision: what goes wrong, where. Exactly one of On, After and At says
@@ -35,9 +36,9 @@ type Fault struct {
 	Times     int           `yaml:"times,omitempty" json:"times,omitempty" min:"0" max:"1000000" doc:"with on: how many in a row, from match's occurrence on; 0 is 1"`
 	Node      string        `yaml:"node,omitempty" json:"node,omitempty" like:"scheduler-1" doc:"for what strikes a node: which one; actor is whoever ran the operation that matches"`
 	From      string        `yaml:"from,omitempty" json:"from,omitempty" like:"redis" doc:"for partition: what the node is cut off from"`
-	For       time.Duration `yaml:"for,omitempty" json:"for,omitempty" min:"0s" max:"720h" doc:"for partition, pause, skew, late and restart: how long; 0 is, for a partition and a skew, until the heal"`
+	For       time.Duration `yaml:"for,omitempty" json:"for,omitempty" min:"0s" max:"720h" doc:"for partition, pause, skew, late, restart and power-loss: how long; 0 is, for a partition and a skew, until the heal"`
 	By        time.Duration `yaml:"by,omitempty" json:"by,omitempty" min:"-720h" max:"720h" doc:"for skew: how far ahead the clock is; -5s is behind"`
-	Lag       time.Duration `yaml:"lag,omitempty" json:"lag,omitempty" min:"1ms" max:"1h" doc:"for failover: how far the replica is behind"`
+	Lag       time.Duration `yaml:"lag,omitempty" json:"lag,omitempty" min:"1ms" max:"1h" doc:"for failover: how far the replica is behind; for power-loss: what was stored so long before is lost"`
 	RestartIn time.Duration `yaml:"restart_in,omitempty" json:"restart_in,omitempty" min:"0s" max:"720h" doc:"for crash: until the node starts again; 0 is never"`
 }
 

@@ -63,7 +63,9 @@ func NewInjector(list []Fault, jobID func(int) string, links map[string]string) 
 // RedisLag is how far back a failover of Redis goes at most; it belongs into the world's Config.
 func (in *Injector) RedisLag() (most time.Duration) {
 	for _, a := range in.armed {
-		most = max(most, a.Lag)
+		if a.Do == Failover {
+			most = max(most, a.Lag)
+		}
 	}
 	return most
 }
@@ -81,7 +83,7 @@ func (in *Injector) Attach(w *sim.World) {
 			w.At(a.At, string(Pause), a.Node, func() { in.pause(w, a, a.Node, Fired{}) })
 		case Skew:
 			w.At(a.At, string(Skew), a.Node, func() { in.skew(w, a, a.Node, Fired{}) })
-		case Restart:
+		case Restart, PowerLoss:
 			in.restartServer(w, a, a.At, Fired{})
 		case Failover:
 			in.failOver(w, a, a.At, Fired{})
@@ -132,7 +134,7 @@ func (in *Injector) after(op *sim.Op, a *armed, moment Fired, err error) error {
 		}
 	case Skew:
 		w.Control(string(Skew), node, func() { in.skew(w, a, node, moment) })
-	case Restart:
+	case Restart, PowerLoss:
 		in.restartServer(w, a, w.Now(), moment)
 	case Failover:
 		in.failOver(w, a, w.Now(), moment)
@@ -210,14 +212,23 @@ func (in *Injector) restart(w *sim.World, node string, o *outage, at time.Durati
 }
 
 func (in *Injector) restartServer(w *sim.World, a *armed, at time.Duration, f Fired) {
-	w.At(at, "stop", NATS, func() {
+	verb := "stop"
+	if a.Do == PowerLoss {
+		verb = string(PowerLoss)
+	}
+	w.At(at, verb, NATS, func() {
 		a.hits++
 		in.under++
 		i := in.note(w, a, NATS, f)
-		w.RestartNATS(a.For, func() {
+		back := func() {
 			in.under--
 			in.fired[i].Until = w.Now()
-		})
+		}
+		if a.Do == PowerLoss {
+			w.LosePowerNATS(a.Lag, a.For, back)
+		} else {
+			w.RestartNATS(a.For, back)
+		}
 	})
 }
 

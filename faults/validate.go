@@ -84,6 +84,8 @@ func (f Fault) checkEffect(World) *Problem {
 		return &Problem{"do", "a skew needs by", "say how far the clock is ahead, such as by: 40m, or by: -5s"}
 	case f.Lag == 0 && f.Do == Failover:
 		return &Problem{"do", "a failover needs lag", "say how far the replica is behind, such as lag: 500ms"}
+	case f.Lag == 0 && f.Do == PowerLoss:
+		return &Problem{"do", "a power-loss needs lag", "say for how long nothing was synced to the disk, such as lag: 1s"}
 	}
 	return nil
 }
@@ -213,9 +215,9 @@ func (f Fault) checkBelongs(World) *Problem {
 		{"rate", f.Rate != 0, f.On != nil, "faults that are given by on"},
 		{"times", f.Times != 0, f.On != nil, "faults that are given by on"},
 		{"from", f.From != "", f.Do == Partition, "a partition"},
-		{"for", f.For != 0, slices.Contains([]Effect{Partition, Pause, Skew, Late, Restart}, f.Do), "a partition, a pause, a skew, a restart and what is late"},
+		{"for", f.For != 0, slices.Contains([]Effect{Partition, Pause, Skew, Late, Restart, PowerLoss}, f.Do), "a partition, a pause, a skew, a restart, a power-loss and what is late"},
 		{"by", f.By != 0, f.Do == Skew, "a skew"},
-		{"lag", f.Lag != 0, f.Do == Failover, "a failover"},
+		{"lag", f.Lag != 0, f.Do == Failover || f.Do == PowerLoss, "a failover and a power-loss"},
 		{"restart_in", f.RestartIn != 0, f.Do == Crash, "a crash"},
 	} {
 		if b.given && !b.belongs {

@@ -44,6 +44,8 @@ func TestValidFaults(t *testing.T) {
 		{At: 5 * time.Second, Do: Skew, Node: "scheduler-1", By: -time.Hour},
 		{At: 5 * time.Second, Do: Failover, Node: Redis, Lag: time.Second},
 		{After: &Match{Job: 3, Phase: "publish"}, Do: Failover, Node: Redis, Lag: time.Second},
+		{At: 5 * time.Second, Do: PowerLoss, Node: NATS, Lag: time.Second, For: time.Minute},
+		{After: &Match{Job: 3, Phase: "publish"}, Do: PowerLoss, Node: NATS, Lag: time.Second},
 	} {
 		assert.Nil(t, f.Validate(smallWorld()), "%v", f)
 	}
@@ -57,8 +59,8 @@ func TestInvalidFaultsSayWhatWouldBeRight(t *testing.T) {
 	}{
 		{Fault{Do: FailBefore}, "do: the fault does not say where it strikes; give one of on, after, and at (later than 0s)"},
 		{Fault{On: on("publish"), At: time.Second, Do: FailBefore}, "do: the fault says more than once where it strikes; give exactly one of on, after and at"},
-		{Fault{On: on("publish")}, "do: the fault does not say what it does; do is one of fail-before, fail-after, hang, late, lose, crash, pause, partition, skew, restart, failover"},
-		{Fault{On: on("publish"), Do: "fail-befor"}, `do: unknown fault "fail-befor"; do is one of fail-before, fail-after, hang, late, lose, crash, pause, partition, skew, restart, failover (did you mean "fail-before"?)`},
+		{Fault{On: on("publish")}, "do: the fault does not say what it does; do is one of fail-before, fail-after, hang, late, lose, crash, pause, partition, skew, restart, failover, power-loss"},
+		{Fault{On: on("publish"), Do: "fail-befor"}, `do: unknown fault "fail-befor"; do is one of fail-before, fail-after, hang, late, lose, crash, pause, partition, skew, restart, failover, power-loss (did you mean "fail-before"?)`},
 		{Fault{On: on("publsh"), Do: Hang}, "on.phase: unknown phase \"publsh\"; `faultline list faults` names the phases (did you mean \"publish\"?)"},
 		{Fault{After: on("zebra"), Do: Crash, Node: Actor}, "after.phase: unknown phase \"zebra\"; `faultline list faults` names the phases"},
 		{Fault{On: &Match{Job: 3}, Do: Hang}, "on.phase: the phase is missing; say which operation, such as phase: publish"},
@@ -79,8 +81,10 @@ func TestInvalidFaultsSayWhatWouldBeRight(t *testing.T) {
 		{Fault{At: time.Second, Do: Crash, Node: "worker-1", By: time.Second}, "by: by belongs to a skew; take it away"},
 		{Fault{At: time.Second, Do: Failover, Node: Redis}, "do: a failover needs lag; say how far the replica is behind, such as lag: 500ms"},
 		{Fault{On: on("publish"), Do: Failover, Node: Redis, Lag: time.Second}, "do: a failover comes after an operation, or at a time; replace on by after, or by at, such as at: 5s"},
-		{Fault{At: time.Second, Do: Failover, Node: Redis, Lag: time.Second, For: time.Second}, "for: for belongs to a partition, a pause, a skew, a restart and what is late; take it away"},
-		{Fault{At: time.Second, Do: Restart, Node: NATS, Lag: time.Second}, "lag: lag belongs to a failover; take it away"},
+		{Fault{At: time.Second, Do: Failover, Node: Redis, Lag: time.Second, For: time.Second}, "for: for belongs to a partition, a pause, a skew, a restart, a power-loss and what is late; take it away"},
+		{Fault{At: time.Second, Do: Restart, Node: NATS, Lag: time.Second}, "lag: lag belongs to a failover and a power-loss; take it away"},
+		{Fault{At: time.Second, Do: PowerLoss, Node: NATS}, "do: a power-loss needs lag; say for how long nothing was synced to the disk, such as lag: 1s"},
+		{Fault{At: time.Second, Do: PowerLoss, Node: Redis, Lag: time.Second}, "node: a power-loss is of a server; use node: nats"},
 		{Fault{At: time.Second, Do: Pause, Node: "worker-1"}, "do: pause needs for; say how long, such as for: 90s"},
 		{Fault{On: on("publish"), Do: Late}, "do: late needs for; say how long, such as for: 90s"},
 		{Fault{On: on("submit_ack"), Do: Late, For: time.Second}, "do: late makes no sense for submit_ack: its caller has no deadline; use fail-before, or fail-after, or lose, or after with crash"},
@@ -98,7 +102,7 @@ func TestInvalidFaultsSayWhatWouldBeRight(t *testing.T) {
 		{Fault{After: on("publish"), Do: Crash, Node: Actor, Rate: 0.5}, "rate: rate belongs to faults that are given by on; take it away"},
 		{Fault{After: on("publish"), Do: Crash, Node: Actor, Times: 2}, "times: times belongs to faults that are given by on; take it away"},
 		{Fault{On: on("publish"), Do: Hang, RestartIn: time.Second}, "restart_in: restart_in belongs to a crash; take it away"},
-		{Fault{On: on("publish"), Do: Hang, For: time.Second}, "for: for belongs to a partition, a pause, a skew, a restart and what is late; take it away"},
+		{Fault{On: on("publish"), Do: Hang, For: time.Second}, "for: for belongs to a partition, a pause, a skew, a restart, a power-loss and what is late; take it away"},
 		{Fault{At: time.Second, Do: Crash, Node: "worker-1", From: "heartbeats"}, "from: from belongs to a partition; take it away"},
 		{Fault{On: on("publish"), Do: Hang, Rate: 0.5, Times: 2}, "rate: rate already says how often; take occurrence and times away"},
 	} {
@@ -113,10 +117,10 @@ func TestEveryEffectIsDescribed(t *testing.T) {
 	for _, k := range Kinds() {
 		assert.NotEmpty(t, k.Says)
 		assert.Contains(t, k.Example, "do: "+string(k.Effect))
-		assert.Equal(t, slices.Contains([]Effect{Crash, Pause, Partition, Skew, Restart, Failover}, k.Effect), k.OnNode())
+		assert.Equal(t, slices.Contains([]Effect{Crash, Pause, Partition, Skew, Restart, Failover, PowerLoss}, k.Effect), k.OnNode())
 		seen[k.Effect] = true
 	}
-	for _, e := range []Effect{FailBefore, FailAfter, Hang, Late, Lose, Crash, Pause, Partition, Skew, Restart, Failover} {
+	for _, e := range []Effect{FailBefore, FailAfter, Hang, Late, Lose, Crash, Pause, Partition, Skew, Restart, Failover, PowerLoss} {
 		assert.True(t, seen[e], e)
 	}
 }

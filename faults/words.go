@@ -24,15 +24,18 @@ func (f Fault) String() string {
 		fmt.Fprintf(&b, " by %s", f.By)
 	}
 	switch {
-	case f.Do == Restart && f.For > 0:
+	case (f.Do == Restart || f.Do == PowerLoss) && f.For > 0:
 		fmt.Fprintf(&b, ", away for %s", f.For)
 	case f.Do == Late:
 		fmt.Fprintf(&b, ", by %s", f.For)
 	case f.For > 0:
 		fmt.Fprintf(&b, " for %s", f.For)
 	}
-	if f.Lag > 0 {
+	switch f.Do {
+	case Failover:
 		fmt.Fprintf(&b, " to a replica that is %s behind", f.Lag)
+	case PowerLoss:
+		fmt.Fprintf(&b, ", which takes what was stored in the last %s", f.Lag)
 	}
 	if f.RestartIn > 0 {
 		fmt.Fprintf(&b, ", restarted after %s", f.RestartIn)

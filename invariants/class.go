@@ -53,6 +53,9 @@ const (
 	dataLost
 	clockWrong
 	timeoutHindered
+	lostNak
+	tailLost
+	placeReused
 )
 
 // classes describes each class, in the order of its bit: its name if it is a fault, and the words
@@ -92,7 +95,7 @@ var classes = [64]struct{ fault, words string }{
 	{"writer-overstayed", "a writer of the snapshot outlived its lock"},
 	{"lock-left", "a lock of that job was left to expire, its holder having crashed or failed to release it"},
 	{"orphan-stranded", "a replayer took that job up and could only schedule it, and no request of it was left to come"},
-	{"request-lost", "the last request of that job was given up after MaxDeliver deliveries, and there was no record of the job"},
+	{"request-lost", "the last request of that job was given up after MaxDeliver deliveries, or lost with nats-server's power, and there was no record of the job"},
 	{"", "a later handling of that job published its intent again"},
 	{"", "a handling of that job found no worker for it"},
 	{"", "a replayer took that job up"},
@@ -106,4 +109,7 @@ var classes = [64]struct{ fault, words string }{
 	{"data-lost", "Redis failed over to a replica that was behind"},
 	{"clock-wrong", "the clock of a node was wrong"},
 	{"timeout-hindered", "an operation of a reconciler's tick failed, or once that job's time was up one on it failed or met another's lock"},
+	{"lost-nak", "a nak of that job was lost"},
+	{"tail-lost", "nats-server lost its power, and with it a message of that job"},
+	{"place-reused", "a message of that job was stored in the place of one that nats-server had lost"},
 }

@@ -33,8 +33,8 @@ var eventsAgreeWithServers = Invariant{
 				if is, _ := strconv.Atoi(record["attempts"]); is != j.attempts {
 					t.violated(nil, "%s has attempts %d in Redis, but the steps left it %d", j.id, is, j.attempts)
 				}
-				if is := stored[j.id]; end.Streams != nil && is != len(j.dispatches) {
-					t.violated(nil, "%s holds %d dispatches of %s, but the steps stored %d", streamJobs, is, j.id, len(j.dispatches))
+				if is, were := stored[j.id], j.kept(); end.Streams != nil && is != were {
+					t.violated(nil, "%s holds %d dispatches of %s, but the steps stored %d", streamJobs, is, j.id, were)
 				}
 			}
 			for _, key := range slices.Sorted(maps.Keys(end.Redis)) {

@@ -7,7 +7,7 @@ var oneDispatchPerJob = Invariant{
 	Says:     "The stream stores at most one dispatch of a job; with epochs, of each of its epochs.",
 	Kind:     Always,
 	Source:   "seed 000, the redelivery gate and the dispatch ordering; seed 001",
-	releases: ambiguousPublish | latePublish | outboxKept | intentResumed | lockOverstayed | lateWrite,
+	releases: ambiguousPublish | latePublish | outboxKept | intentResumed | lockOverstayed | lateWrite | tailLost,
 	covered:  []cover{covers(ambiguousPublish|latePublish|outboxKept|intentResumed|lockOverstayed|lateWrite|dataLost, withEpochs)},
 	check: func(f *facts, t *tally) checker {
 		return checker{stored: func(s *step, d *dispatch) {

@@ -21,8 +21,9 @@ type facts struct {
 	swept    []swept              // what crashes took with them
 	sagas    sagas
 	outputs  outputs
-	workflow workflows       // runs of steps, and their delays
-	filed    map[string]bool // messages that have a DLQ entry, by their place
+	workflow workflows         // runs of steps, and their delays
+	filed    map[string]bool   // messages that have a DLQ entry, by their place
+	reused   map[string]uint64 // by stream: the last sequence that nats-server has given twice
 
 	policy policyFacts
 	replay replayFacts // dead letters and their replays
@@ -129,7 +130,8 @@ type intent struct {
 	worker string
 	epoch  int64
 	step   int
-	stored bool // a stream holds a dispatch of it
+	stored bool // a stream holds a dispatch of it, or a worker
+	lost   bool // one that was stored went before a worker had it
 	pick   pick // by who wrote it
 }
 
@@ -156,7 +158,9 @@ type dispatch struct {
 	epoch   int64 // 0 for none
 	seq     uint64
 	step    int
+	handed  bool // to a worker
 	begun   bool // by its worker
+	lost    bool // the stream does not hold it any more
 	attempt int  // as its packet has it; only an audit looks
 }
 

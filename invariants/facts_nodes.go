@@ -47,7 +47,7 @@ func (f *facts) control(e *sim.Event) {
 		f.meet(nil, clockWrong)
 	case "failover":
 		f.meet(nil, dataLost)
-	case "stop": // nats-server: nobody reaches it until some time after its start
+	case "stop", "power-loss": // nats-server: nobody reaches it until some time after its start
 		f.meet(nil, paused)
 		f.meet(nil, allAway)
 		clear(f.policy.throttled) // it forgets how long a redelivery was to wait

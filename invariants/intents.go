@@ -8,7 +8,7 @@ var everyIntentIsPublished = Invariant{
 	Says:     "A DISPATCHED write is followed by a stored dispatch, unless it is rolled back, or its job is cancelled or fails before; that its dispatch times out is no excuse.",
 	Kind:     Eventually,
 	Source:   "seed 000, residual risk window: DISPATCHED to nobody",
-	releases: failedPublish | rollbackFailed | ambiguousIntent | crashBeforePublish | lockOverstayed | lateWrite | stateReadError | lockError | paused | allAway,
+	releases: failedPublish | rollbackFailed | ambiguousIntent | crashBeforePublish | lockOverstayed | lateWrite | stateReadError | lockError | paused | allAway | tailLost,
 	covered: []cover{
 		covers(rollbackFailed|ambiguousIntent|crashBeforePublish|lockOverstayed|lateWrite, withResume, withEpochs, withFence, withTimeToResume),
 		covers(rollbackFailed|ambiguousIntent|crashBeforePublish|lockOverstayed|lateWrite|failedPublish|stateReadError|lockError|paused|allAway,
@@ -27,13 +27,13 @@ var everyIntentIsPublished = Invariant{
 					t.exercise()
 				}
 				if i := &w.intent; j.state == timedOut && s.Phase != "result_write" && i.step != 0 && !i.stored && !j.pastDeadline() {
-					t.violated(j, "TIMEOUT was written at step %d, and nothing was ever published for the DISPATCHED write at step %d (to %s)", s.Step, i.step, i.worker)
+					t.violated(j, "TIMEOUT was written at step %d, and %s for the DISPATCHED write at step %d (to %s)", s.Step, i.published(), i.step, i.worker)
 				}
 			},
 			ended: func(*End) {
 				for _, j := range f.order {
 					if i := &j.intent; i.step != 0 && !i.stored && j.state.inFlight() {
-						t.violated(j, "nothing was published for the DISPATCHED write at step %d (to %s)", i.step, i.worker)
+						t.violated(j, "%s for the DISPATCHED write at step %d (to %s)", i.published(), i.step, i.worker)
 					}
 				}
 			},
@@ -41,12 +41,20 @@ var everyIntentIsPublished = Invariant{
 	},
 }
 
+// published says what has become of the dispatch, in words.
+func (i *intent) published() string {
+	if i.lost {
+		return "what was published was lost"
+	}
+	return "nothing was ever published"
+}
+
 var noDispatchAfterEnd = Invariant{
 	Name:     "no-dispatch-after-end",
 	Says:     "No dispatch is stored of a job that is over, or of an intent whose place in the stream was taken.",
 	Kind:     Always,
 	Source:   "seed 003, section 1, terminal states; cancellation between DISPATCHED and the publish",
-	releases: lockOverstayed | latePublish | lateWrite,
+	releases: lockOverstayed | latePublish | lateWrite | tailLost,
 	covered:  []cover{covers(lockOverstayed|latePublish|lateWrite, withVoid, withEpochs, withResume, withFence, withIntentFirst)},
 	check: func(f *facts, t *tally) checker {
 		return checker{stored: func(s *step, d *dispatch) {

@@ -129,6 +129,13 @@ func Explain(name string) (text string, ok bool) {
 			}
 			b.WriteString(".\n")
 		}
+		if inv.releases&tailLost != 0 {
+			b.WriteString("A power loss of nats-server that takes a message of that job releases it")
+			if with := without(tailLost, inv.covered); with != "" {
+				b.WriteString(", without " + with)
+			}
+			b.WriteString(".\n")
+		}
 		if inv.releases != 0 {
 			b.WriteString("Outside of that it is checked all the same, and a violation is reported as outside the promise.\n")
 		}

@@ -70,7 +70,11 @@ func (j *Judge) Observe(e *sim.Event) {
 		f.heartbeat(e)
 	case sim.KindControl:
 		f.control(e)
-		if len(e.Changes) > 0 {
+		switch {
+		case len(e.Changes) == 0:
+		case e.Changes[0].Stream != "":
+			f.cutTails(e)
+		default:
 			j.rewound(e)
 		}
 	case sim.KindStart:

@@ -162,7 +162,7 @@ func (j *job) picked(s *step) pick {
 // holds says whether the stream holds a dispatch of an epoch, if there are epochs at all.
 func (j *job) holds(epoch int64) bool {
 	for i := range j.dispatches {
-		if epoch != 0 && j.dispatches[i].epoch == epoch {
+		if d := &j.dispatches[i]; epoch != 0 && d.epoch == epoch && (d.handed || !d.lost) {
 			return true
 		}
 	}

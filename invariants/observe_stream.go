@@ -19,6 +19,7 @@ func (j *Judge) jobsStored(s *step, c *sim.Change) bool {
 	if own.job = f.job(id); own.job == nil {
 		return false
 	}
+	f.takePlace(own.job, c)
 	if worker, is := toldOf(c.Subject); is {
 		own.job.told = append(own.job.told, notice{worker, epochOf(c)})
 		return own.job == s.job
@@ -61,7 +62,7 @@ func (j *Judge) dispatchStored(own *step, c *sim.Change) {
 	}
 	own.job.dispatches = append(own.job.dispatches, *d)
 	own.job.queued.stored = own.job.queued.step != 0
-	if i := &own.job.intent; i.step != 0 && (d.epoch == 0 || d.epoch == i.epoch) {
+	if i := &own.job.intent; i.of(d) {
 		i.stored = true
 	}
 }
@@ -77,6 +78,7 @@ func (j *Judge) sysStored(s *step, c *sim.Change) bool {
 	if about == nil {
 		return false
 	}
+	j.facts.takePlace(about, c)
 	about.messages = append(about.messages, message{seq: c.Seq, consumer: consumerOf(c.Subject), epoch: epochOf(c), since: s.Step})
 	switch c.Subject {
 	case subjectSubmit:
@@ -179,10 +181,13 @@ func (j *Judge) message(e *sim.Event) {
 			f.reach(olderResult)
 		}
 	case "job_deliver":
-		if e.Delivered > 1 {
+		if again := about.handOut(e.Seq); again || e.Delivered > 1 {
 			f.meet(about, dispatchRedelivered)
 		}
 	case "submit_nak", "result_nak", "cancel_nak", "job_nak":
+		if lost {
+			f.meet(about, lostNak)
+		}
 		if last {
 			f.meet(about, deliveriesExhausted)
 			if ours {

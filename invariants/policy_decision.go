@@ -134,7 +134,7 @@ var throttledJobComesAgain = Invariant{
 	Says:     "While its request is left, the safety kernel is asked again about a job that it throttles once throttle_delay has passed; with busy_backoff within backoff_max, if that is longer.",
 	Kind:     Always,
 	Source:   "seed 003, section 7: safetyThrottleDelay",
-	releases: schedulerCrash | paused | allAway | lostAck | lockLeft | lockError | ambiguousLock | lockOverstayed | renewalFailed | stateReadError | breakerError | guardError | lateWrite | deliveriesExhausted,
+	releases: schedulerCrash | paused | allAway | lostAck | lostNak | lockLeft | lockError | ambiguousLock | lockOverstayed | renewalFailed | stateReadError | breakerError | guardError | lateWrite | deliveriesExhausted,
 	check: func(f *facts, t *tally) checker {
 		judge := func(j *job, told, at time.Duration) {
 			t.exercise()

@@ -81,10 +81,10 @@ func (inv *Invariant) outside(cfg *Config) class {
 // promise says in words what an invariant is promised under, given what releases it, and which
 // settings cover for what.
 //
-// A loss of what Redis held is left to [Explain], as it releases nearly everything.
+// Losses of what servers held are left to [Explain]: they release nearly everything, and happen rarely.
 func promise(releases class, covered []cover) string {
 	prefix := ""
-	releases &^= dataLost
+	releases &^= dataLost | tailLost | placeReused
 	if releases&unprovided != 0 {
 		with := without(unprovided, covered)
 		if with == "" {

@@ -54,7 +54,7 @@ var cancelledJobIsTold = Invariant{
 	Says:     "The worker of a job that is cancelled after it was dispatched is told so.",
 	Kind:     Eventually,
 	Source:   "seed 003, section 1: cancelled by user request; a worker that does not hear of it executes the job to its end",
-	releases: deliveriesExhausted | unprovided,
+	releases: deliveriesExhausted | unprovided | tailLost | placeReused,
 	covered:  []cover{covers(unprovided, withNotice)},
 	check: func(f *facts, t *tally) checker {
 		judge := func(j *job) {

@@ -14,11 +14,11 @@ var everyJobSettles = Invariant{
 	Kind:     Eventually,
 	Source:   "seed 003, section 1; seed 000, residual risk window, for what no reconciler closes yet",
 	Needs:    []string{"events-agree-with-servers"},
-	releases: rollbackFailed | ambiguousIntent | crashBeforePublish | deadWorker | resultUnsent | deliveriesExhausted | orphanStranded | requestLost | lockOverstayed | lateWrite,
+	releases: rollbackFailed | ambiguousIntent | crashBeforePublish | deadWorker | resultUnsent | deliveriesExhausted | orphanStranded | requestLost | lockOverstayed | lateWrite | tailLost | placeReused,
 	covered: []cover{
 		covers(rollbackFailed|ambiguousIntent|crashBeforePublish|deadWorker|resultUnsent, withReconciler),
 		covers(ambiguousIntent|crashBeforePublish, withResume, withEpochs),
-		covers(deliveriesExhausted|orphanStranded, withSweep, withReplayer, withReconciler),
+		covers(deliveriesExhausted|orphanStranded|tailLost|placeReused, withSweep, withReplayer, withReconciler),
 		covers(lockOverstayed|lateWrite, withFence),
 	},
 	check: func(f *facts, t *tally) checker {
@@ -31,7 +31,7 @@ var everyJobSettles = Invariant{
 				if j.state == scheduled && j.classes&orphanReplayed != 0 && !j.requested() {
 					f.meet(j, orphanStranded)
 				}
-				if j.state == absent && j.classes&deliveriesExhausted != 0 && !j.requested() {
+				if j.state == absent && j.classes&(deliveriesExhausted|tailLost|placeReused) != 0 && !j.requested() {
 					f.meet(j, requestLost)
 				}
 				if !j.state.terminal() {
@@ -74,6 +74,8 @@ func (j *job) why() string {
 		return "a replayer took it up and could only schedule it, and no request of it was left to come"
 	case j.classes&lockOverstayed != 0:
 		return "a handler of it outlived its lock, so that two had it at once"
+	case j.classes&tailLost != 0:
+		return "nats-server lost a message of it with its power"
 	case len(j.dispatches) == 0:
 		return "no dispatch was stored"
 	case j.finished > 0:

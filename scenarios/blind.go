@@ -55,6 +55,9 @@ func (r *record) controlled(e *sim.Event) {
 // waits says whether the stream still holds a dispatch of the job for its worker to acknowledge.
 func (r *record) waits(j *jobRecord) bool {
 	d := j.Dispatches[len(j.Dispatches)-1]
+	if n := len(j.lost); n > 0 && j.lost[n-1].at >= d.At && j.hasLost(itsDispatch) {
+		return false // whatever has its place
+	}
 	return r.outstanding[message{"CORDUM_JOBS", d.Seq, d.Subject}]
 }
 

@@ -7,6 +7,8 @@ import (
 	"strings"
 
 	"pgregory.net/rapid"
+
+	"github.com/faultline-sim/faultline/faults"
 )
 
 // Space says which plans [Draw] draws from.
@@ -98,8 +100,9 @@ func (d *drawer) finish() {
 	if seed := d.bits(16, "seed"); !d.fixed["seed"] {
 		d.p.Seed = uint64(seed)
 	}
-	d.failover()
+	d.loss(faults.Failover)
 	d.skew()
+	d.loss(faults.PowerLoss)
 	if !d.fixed["then.settle_within"] {
 		d.p.Then.SettleWithin = max(d.p.Then.SettleWithin, d.p.patience())
 	}

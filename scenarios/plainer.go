@@ -53,7 +53,7 @@ var plainer = []func(*faults.Fault, *Plan){
 		}
 	}),
 	func(f *faults.Fault, _ *Plan) {
-		if f.After != nil && f.Do != faults.Restart && f.Do != faults.Failover {
+		if f.After != nil && !f.Do.OfServer() {
 			f.Node = faults.Actor
 		}
 	},

@@ -30,6 +30,7 @@ type record struct {
 	poison      map[string]bool  // messages of the stranger that were stored
 	runs        []*RunResult     // workflow runs that were stored
 	losses      []loss           // of what Redis held
+	tails       []tail           // of the streams, that went with nats-server's power
 	timeouts    timeouts
 	derived     derived
 }
@@ -88,6 +89,7 @@ type jobRecord struct {
 	putOff      []putOff      // handlings that ended as the safety kernel gave no answer
 	refusals    []refusal     // of an approval of it
 	rewound     []rewound     // by failovers of Redis
+	lost        []lostMessage // with nats-server's power
 	dropped     []drop        // publishes that were confirmed, and of which nothing was stored
 }
 
@@ -132,6 +134,10 @@ func (r *record) job(id string) *jobRecord {
 }
 
 func (r *record) observe(e *sim.Event) {
+	if powerLoss(e) {
+		r.cutTails(e)
+		return
+	}
 	for i := range e.Changes {
 		c := &e.Changes[i]
 		if c.Stream != "" {

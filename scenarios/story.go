@@ -24,7 +24,7 @@ func (r *run) story(j *jobRecord) string {
 	} else {
 		fmt.Fprintf(&b, "%s was submitted at %s", j.ID, at(j.Submitted))
 	}
-	all := slices.Concat(r.pauses(j), j.failed(), j.dispatched(r.end), j.drops(), j.happened(), j.befell(), j.lostStates(), j.executions(), j.ends(r.end))
+	all := slices.Concat(r.pauses(j), j.failed(), j.dispatched(r.end), j.drops(), j.happened(), j.befell(), j.lostStates(), j.lostMessages(), j.executions(), j.ends(r.end))
 	if !terminal(j.State) && j.finished {
 		text := "its result was delivered " + times(j.answers)
 		if j.answers >= r.plan.Engine.MaxDeliver {

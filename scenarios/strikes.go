@@ -12,11 +12,11 @@ import (
 // faultsMax is how many faults a plan draws; what leads to one of them may come on top.
 const faultsMax = 6
 
-// faults draws faults of a random subset of the effects there are, but for a failover and a skew.
+// faults draws faults of a random subset of the effects there are, but for those that hardly a promise outlives.
 func (d *drawer) faults() {
 	var swarm []faults.Kind
 	for _, k := range faults.Kinds() {
-		if k.Effect != faults.Failover && k.Effect != faults.Skew && d.oneIn(2, string(k.Effect)) {
+		if k.Effect != faults.Failover && k.Effect != faults.PowerLoss && k.Effect != faults.Skew && d.oneIn(2, string(k.Effect)) {
 			swarm = append(swarm, k)
 		}
 	}
@@ -64,13 +64,17 @@ func (d *drawer) strike(k faults.Kind) {
 	d.add(f)
 }
 
-// failover draws one of Redis into a few plans: hardly a promise outlives it, so that other faults are best
-// looked for without. What is judged whatever its promise would break by it, and say nothing.
-func (d *drawer) failover() {
-	if len(d.p.Expect.Violates) > 0 || !d.oneIn(32, "failover") {
+// loss draws a server that loses its last writes into a few plans: hardly a promise outlives it, so that other
+// faults are best looked for without. What is judged whatever its promise would break by it, and say nothing.
+func (d *drawer) loss(do faults.Effect) {
+	if len(d.p.Expect.Violates) > 0 || !d.oneIn(32, string(do)) {
 		return
 	}
-	f := faults.Fault{Do: faults.Failover, Node: faults.Redis, Lag: from(d, "lag", time.Second, 10*time.Millisecond, 100*time.Millisecond, 10*time.Second)}
+	f := faults.Fault{Do: do, Node: faults.Redis, Lag: from(d, "lag", time.Second, 10*time.Millisecond, 100*time.Millisecond, 10*time.Second)}
+	if do == faults.PowerLoss {
+		f.Node = faults.NATS
+		f.For = from(d, "for", 0, time.Second, 10*time.Second, time.Minute)
+	}
 	if d.oneIn(3, "at") {
 		f.At = d.instant()
 	} else {

@@ -76,6 +76,8 @@ func (r *run) unsettled(j *jobRecord) string {
 	switch {
 	case j.State == "" && len(j.rewound) > 0:
 		return "its record went with the failover"
+	case j.State == "" && j.hasLost(itsRequest):
+		return "its request went with nats-server's power"
 	case j.State == "":
 		return "it was never stored"
 	case j.State == "APPROVAL_REQUIRED" && j.consent.asks && r.tooOld(j):
@@ -90,6 +92,8 @@ func (r *run) unsettled(j *jobRecord) string {
 		return "it is " + j.State + " but was never dispatched; redelivery takes it for a job in flight, and nobody else looks for it"
 	case j.finished && j.answers >= r.plan.Engine.MaxDeliver:
 		return fmt.Sprintf("a worker has finished it, but its result was given up after %d deliveries (engine.max_deliver)", j.answers)
+	case j.finished && j.hasLost(itsResult):
+		return "a worker has finished it, and its result went with nats-server's power"
 	case j.finished && j.answers > 0:
 		return "a worker has finished it, and its result was delivered " + times(j.answers)
 	case j.finished:
@@ -112,7 +116,7 @@ func (r *run) unsettled(j *jobRecord) string {
 
 // tell writes the story of each job in a sentence or two.
 func (r *run) tell(about []*jobRecord) []string {
-	told := append(r.record.tellLosses(), r.record.tellRuns()...)
+	told := append(slices.Concat(r.record.tellLosses(), r.record.tellTails()), r.record.tellRuns()...)
 	for _, j := range about {
 		told = append(told, r.story(j))
 	}
@@ -224,6 +228,8 @@ func (j *jobRecord) ending() string {
 	switch {
 	case j.State == "" && len(j.rewound) > 0:
 		return "is without a record"
+	case j.State == "" && j.hasLost(itsRequest):
+		return "was lost before it had a record"
 	case j.State == "":
 		return "was never stored"
 	case j.State == "SUCCEEDED" && len(j.Dispatches) == 1 && j.Attempts == 1:

@@ -69,7 +69,7 @@ type Change struct {
 	Key     string        `json:"key,omitempty"`        // Redis key
 	Field   string        `json:"field,omitempty"`      // hash field or sorted-set member; empty for a string key and for a whole key that is gone
 	Value   string        `json:"value,omitempty"`      // the value, the score, or the message's data
-	Gone    bool          `json:"gone,omitempty"`       // the field, or the key when Field is empty, no longer exists
+	Gone    bool          `json:"gone,omitempty"`       // the field, or the key when Field is empty, or the message, no longer exists
 	Expires time.Duration `json:"expires_ns,omitempty"` // string keys: virtual instant at which the key expires; 0 for never
 
 	Stream  string            `json:"stream,omitempty"`

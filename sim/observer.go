@@ -77,15 +77,20 @@ func (w *World) readStreams() (changes []Change) {
 				continue
 			}
 			o.last = md.Sequence.Stream
-			c := Change{Stream: name, Seq: md.Sequence.Stream, Subject: m.Subject, Value: string(m.Data)}
-			for k, v := range m.Header {
-				if c.Header == nil {
-					c.Header = make(map[string]string, len(m.Header))
-				}
-				c.Header[k] = strings.Join(v, ",")
-			}
-			changes = append(changes, c)
+			changes = append(changes, Change{Stream: name, Seq: md.Sequence.Stream, Subject: m.Subject, Value: string(m.Data), Header: flat(m.Header)})
 		}
 	}
 	return changes
+}
+
+// flat is a header with one value for each key.
+func flat(h nats.Header) map[string]string {
+	if len(h) == 0 {
+		return nil
+	}
+	flat := make(map[string]string, len(h))
+	for k, v := range h {
+		flat[k] = strings.Join(v, ",")
+	}
+	return flat
 }

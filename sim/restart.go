@@ -32,7 +32,10 @@ const reconnectAfter, reconnectJitter = 2 * time.Second, 100 * time.Millisecond
 // Nothing is delivered while it stops. nats-server draws, without a seed, when it looks at what a restored
 // consumer has to deliver again, but looks before that, as soon as the consumer is there: so no chance enters a
 // run by it.
-func (w *World) RestartNATS(away time.Duration, back func()) {
+func (w *World) RestartNATS(away time.Duration, back func()) { w.stopNATS(away, back, nil) }
+
+// stopNATS has nats-server start again, when away has passed, on what lose, which may be nil, leaves of its files.
+func (w *World) stopNATS(away time.Duration, back func(), lose func(at time.Duration) error) {
 	if w.down.Load() {
 		if back != nil {
 			back()
@@ -41,12 +44,18 @@ func (w *World) RestartNATS(away time.Duration, back func()) {
 	}
 	w.restarts++
 	w.down.Store(true)
-	stopped := w.Now() + w.stopTakes()
-	w.backAt = max(w.Now()+away, stopped+1)
+	at := w.Now()
+	stopped := at + w.stopTakes()
+	w.backAt = max(at+away, stopped+1)
 	paused := w.pauseConsumers()
 	w.admin.Close()
 	w.srv.Shutdown()
 	w.srv.WaitForShutdown()
+	if lose != nil {
+		if err := lose(at); err != nil {
+			panic(fmt.Sprintf("sim: nats-server's files: %v", err))
+		}
+	}
 	w.standStill(stopped)
 	w.At(w.backAt, "start", NATS, func() {
 		if err := w.resumeNATS(paused); err != nil {

@@ -35,9 +35,9 @@ func FaultKind(f faults.Fault) string {
 		return string(f.Do) + " " + f.On.Phase
 	case f.Do == faults.Partition:
 		return partitionOf(f.From)
-	case (f.Do == faults.Restart || f.Do == faults.Failover) && f.After != nil:
+	case f.Do.OfServer() && f.After != nil:
 		return ofServer(f.Do, f.Node) + " after " + f.After.Phase
-	case f.Do == faults.Restart || f.Do == faults.Failover:
+	case f.Do.OfServer():
 		return ofServer(f.Do, f.Node)
 	case f.After == nil:
 		return atTime(f.Do, roleOf(f.Node))
@@ -85,7 +85,7 @@ func FaultKinds() []string {
 			}
 		case faults.Partition:
 			list = append(list, partitionOf("heartbeats"), partitionOf(faults.Redis), partitionOf(faults.NATS), partitionOf(world.KernelName))
-		case faults.Restart, faults.Failover:
+		case faults.Restart, faults.Failover, faults.PowerLoss:
 			list = append(list, ofServer(k.Effect, k.Server))
 		}
 	}

@@ -52,7 +52,7 @@ func struck(res *scenarios.Result) string {
 			if f.Until > f.At {
 				what += ", by " + instant(f.Until-f.At)
 			}
-		case faults.Partition, faults.Skew, faults.Restart, faults.Failover:
+		case faults.Partition, faults.Skew, faults.Restart, faults.Failover, faults.PowerLoss:
 			what = f.Fault
 		case faults.Lose:
 			what = operation(f) + " was lost at " + instant(f.At)

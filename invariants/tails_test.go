@@ -1,0 +1,72 @@
+package invariants
+
+import (
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/faultline-sim/faultline/sim"
+)
+
+// losesPower has nats-server lose all that a stream has stored from a sequence on.
+func (s *story) losesPower(stream string, from uint64) *story {
+	s.control("power-loss", sim.NATS)
+	var kept []sim.Change
+	for _, c := range s.streams {
+		if c.Stream != stream || c.Seq < from {
+			kept = append(kept, c)
+			continue
+		}
+		c.Gone = true
+		s.last().Changes = append(s.last().Changes, c)
+	}
+	s.streams, s.seqs[stream] = kept, from-1
+	return s
+}
+
+// handed is the delivery of the job's last dispatch to a worker.
+func (s *story) handed(worker, job string, seq uint64) *story {
+	return s.message(worker, job, "job_deliver", sim.KindDeliver, 1).of(seq)
+}
+
+func TestWhatAPowerLossTakesIsNoLongerStored(t *testing.T) {
+	s := newStory().submit(job1).dispatched(s1, job1, w1).losesPower(streamJobs, 1)
+	r := s.judge(Config{})
+	assert.Contains(t, r.Classes, "tail-lost")
+	assert.Empty(t, r.outcome("events-agree-with-servers").Violations)
+	lost := r.outcome("every-intent-is-published")
+	require.Len(t, lost.Violations, 1)
+	assert.Contains(t, lost.Violations[0].Message, "what was published was lost for the DISPATCHED write at step")
+	assert.Zero(t, lost.Promised, "the power loss releases it")
+
+	had := newStory().submit(job1).dispatched(s1, job1, w1).handed(w1, job1, 1).losesPower(streamJobs, 1)
+	assert.Empty(t, had.judge(Config{}).outcome("every-intent-is-published").Violations, "its worker has it")
+	late := newStory().submit(job1).dispatched(s1, job1, w1).losesPower(streamJobs, 1).handed(w1, job1, 1)
+	assert.Empty(t, late.judge(Config{}).outcome("every-intent-is-published").Violations, "it was on its way")
+}
+
+// A power loss excuses nothing of jobs that lost no message by it.
+func TestAPowerLossReleasesPromisesOfTheJobsThatLostSomething(t *testing.T) {
+	s := newStory().submit(job1).dispatched(s1, job1, w1).submit(job2).dispatched(s1, job2, w1).losesPower(streamJobs, 2)
+	s.publish(s1, job1, w1) // in the place of what was lost
+	r := s.judge(Config{})
+	assert.Contains(t, r.Classes, "place-reused")
+	assert.Equal(t, 1, r.outcome("one-dispatch-per-job").Promised)
+}
+
+// A consumer whose state went back delivers what was acknowledged as if for the first time.
+func TestADispatchIsDeliveredAgainWhateverItsCountSays(t *testing.T) {
+	s := newStory().submit(job1).dispatched(s1, job1, w1).handed(w1, job1, 1).executed(w1, job1).handed(w1, job1, 1).executed(w1, job1)
+	r := s.judge(Config{})
+	assert.Contains(t, r.Classes, "dispatch-redelivered")
+	assert.Zero(t, r.outcome("one-execution-per-dispatch").Promised)
+}
+
+func TestExplainSaysWhatAPowerLossReleases(t *testing.T) {
+	text, ok := Explain("every-intent-is-published")
+	require.True(t, ok)
+	assert.Contains(t, text, "A power loss of nats-server that takes a message of that job releases it.\n")
+	text, _ = Explain("lock-mutual-exclusion")
+	assert.NotContains(t, text, "power")
+}

@@ -1,0 +1,107 @@
+package sim_test
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"testing"
+	"time"
+
+	"github.com/nats-io/nats.go/jetstream"
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/faultline-sim/faultline/sim"
+)
+
+// What was stored within the lag is gone, though its publisher has its ack; what comes next has its
+// sequences, and is delivered to a consumer that had got further.
+func TestPowerLossTakesTheStreamsTail(t *testing.T) {
+	for _, lag := range []time.Duration{time.Millisecond, 3500 * time.Millisecond, time.Hour} {
+		t.Run(lag.String(), func(t *testing.T) {
+			kept := max(0, 9-int(lag/time.Second))
+			var delivered, lost, stored []string
+			_, err := sim.Run(sim.Config{Observe: func(e *sim.Event) {
+				for _, c := range e.Changes {
+					switch {
+					case c.Gone:
+						assert.Equal(t, "power-loss nats", e.Name+" "+e.Target)
+						lost = append(lost, fmt.Sprintf("%s/%d %s", c.Stream, c.Seq, c.Subject))
+					case c.Stream != "":
+						stored = append(stored, fmt.Sprintf("%d:%s", c.Seq, c.Value))
+					}
+				}
+			}}, func(w *sim.World) error {
+				ctx := context.Background()
+				_, err := w.JetStream().CreateStream(ctx, jetstream.StreamConfig{Name: "S", Subjects: []string{"s.>"}, Storage: jetstream.FileStorage})
+				require.NoError(t, err)
+				_, err = w.JetStream().CreateConsumer(ctx, "S", jetstream.ConsumerConfig{Durable: "c", AckPolicy: jetstream.AckExplicitPolicy})
+				require.NoError(t, err)
+				w.Node("consumer", func(p *sim.Process) {
+					for p.Context().Err() == nil {
+						c, err := p.JetStream().Consumer(p.Context(), "S", "c")
+						if err != nil {
+							p.Clock().Sleep(100 * time.Millisecond)
+							continue
+						}
+						m, err := c.Next(jetstream.FetchMaxWait(time.Minute))
+						if err != nil {
+							p.Clock().Sleep(100 * time.Millisecond)
+							continue
+						}
+						delivered = append(delivered, string(m.Data()))
+						_ = m.Ack()
+					}
+				}).Start()
+				w.Node("publisher", func(p *sim.Process) {
+					for i := range 12 {
+						p.Clock().Sleep(time.Second)
+						if i == 9 {
+							p.Clock().Sleep(10 * time.Second)
+						}
+						_, err := p.JetStream().Publish(p.Context(), "s.x", fmt.Append(nil, i+1))
+						assert.NoError(t, err)
+					}
+				}).Start()
+				w.At(9*time.Second+600*time.Millisecond, "power-loss", sim.NATS, func() { w.LosePowerNATS(lag, time.Second, nil) })
+				w.Step(time.Minute, nil)
+				s, err := w.JetStream().Stream(ctx, "S")
+				require.NoError(t, err)
+				assert.EqualValues(t, kept+3, s.CachedInfo().State.Msgs)
+				assert.EqualValues(t, kept+3, s.CachedInfo().State.LastSeq)
+				c, err := s.Consumer(ctx, "c")
+				require.NoError(t, err)
+				assert.EqualValues(t, kept+3, c.CachedInfo().AckFloor.Stream)
+				return w.CheckTruth()
+			})
+			require.NoError(t, err)
+			var gone []string
+			for seq := kept + 1; seq <= 9; seq++ {
+				gone = append(gone, fmt.Sprintf("S/%d s.x", seq))
+			}
+			assert.Equal(t, gone, lost)
+			assert.Equal(t, []string{fmt.Sprintf("%d:10", kept+1), fmt.Sprintf("%d:11", kept+2), fmt.Sprintf("%d:12", kept+3)}, stored[9:])
+			assert.Equal(t, []string{"1", "2", "3", "4", "5", "6", "7", "8", "9", "10", "11", "12"}, delivered)
+		})
+	}
+}
+
+func TestSameSeedSameTraceOverAPowerLoss(t *testing.T) {
+	var first bytes.Buffer
+	for i := range 4 {
+		var trace bytes.Buffer
+		_, err := sim.Run(sim.Config{Seed: 3, Trace: &trace}, func(w *sim.World) error {
+			w.At(8*time.Second, "power-loss", sim.NATS, func() { w.LosePowerNATS(2*time.Second, time.Second, nil) })
+			_, err := shop(w, 5*time.Second, 3*time.Second)
+			return err
+		})
+		require.NoError(t, err)
+		if i == 0 {
+			first = trace
+			continue
+		}
+		line, a, b, err := sim.FirstDifference(bytes.NewReader(first.Bytes()), &trace)
+		require.NoError(t, err)
+		require.Zero(t, line, "run %d:\n%s\n%s", i, a, b)
+	}
+}
