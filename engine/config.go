@@ -98,11 +98,18 @@ func (c Config) validate() error {
 }
 
 func checkRedis(client redis.UniversalClient) error {
-	switch client.(type) {
+	switch client := client.(type) {
 	case nil:
 		return errors.New("no Redis client: make one with redis.NewClient")
 	case *redis.ClusterClient, *redis.Ring:
 		return fmt.Errorf("the Redis client is a %T, which keeps job:<id> and job:index:<STATE> in different slots, where no MULTI spans them: use one Redis, or a primary that Sentinels name, with redis.NewFailoverClient", client)
+	case *redis.Client:
+		switch o := client.Options(); {
+		case o.MaxRetries > 0:
+			return fmt.Errorf("the Redis client repeats by itself what it got no answer to, up to %d times, and takes its own lock for another's and its own write for a refused one: give it MaxRetries: -1, and the engine repeats what may be repeated", o.MaxRetries)
+		case !o.ContextTimeoutEnabled:
+			return errors.New("the Redis client does not honour a call's deadline, such as Settings.StoreOpTimeout: give it ContextTimeoutEnabled: true")
+		}
 	}
 	return nil
 }

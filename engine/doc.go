@@ -56,13 +56,16 @@
 // NATS being away for that long, is scheduled again behind such a void (RetryUnpublished). One that is RUNNING
 // on a worker of which nobody hears any more is timed out as if it were DISPATCHED (WatchWorkers). What a
 // replica has dispatched since a heartbeat counts for the worker's load (CountDispatches). Every state write is
-// a compare-and-set on the record and on the job's lock. Workers copy the epoch of a dispatch into its result (in the packet or the header
-// Job-Epoch), acknowledge a void (header Job-Void) and do nothing, and listen on
-// worker.<id>.jobs.> as well as worker.<id>.jobs. A worker whose id is no token of a subject is
+// a compare-and-set on the record and on the job's lock.
+//
+// Workers copy the epoch of a dispatch into its result (in the packet or the header Job-Epoch),
+// acknowledge a void (header Job-Void) and do nothing, and listen on worker.<id>.jobs.> as well as
+// worker.<id>.jobs. A worker whose id is no token of a subject is
 // reached through its topic: such a dispatch carries its epoch, but nothing keeps the stream from
 // storing it twice, and no void can take its place; it is rolled back as documented, and not resumed.
 //
 // Every call to Redis or JetStream for a job carries the job and its phase in the context (package
-// phase). Time comes from Config.Clock and chance from Config.Random only. The Redis client should
-// have ContextTimeoutEnabled set, without which it does not honour Settings.StoreOpTimeout.
+// phase). Time comes from Config.Clock and chance from Config.Random only. The Redis client must have
+// ContextTimeoutEnabled set, without which it does not honour Settings.StoreOpTimeout, and MaxRetries -1: go-redis
+// repeats what it got no answer to three times by default, a write that was applied among it.
 package engine

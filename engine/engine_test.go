@@ -391,6 +391,12 @@ func TestNewSaysEverythingThatIsWrong(t *testing.T) {
 		"different slots": func(c *Config) {
 			c.Redis = redis.NewClusterClient(&redis.ClusterOptions{Addrs: []string{"127.0.0.1:1"}})
 		},
+		"repeats by itself what it got no answer to, up to 3 times": func(c *Config) {
+			c.Redis = redis.NewClient(&redis.Options{Addr: h.redis.Addr(), ContextTimeoutEnabled: true})
+		},
+		"does not honour a call's deadline": func(c *Config) {
+			c.Redis = redis.NewClient(&redis.Options{Addr: h.redis.Addr(), MaxRetries: -1})
+		},
 		"settings: max_dispatch_retries is 0; it must be from 1 to 1000": func(c *Config) { c.Settings.MaxDispatchRetries = 0 },
 		`settings: dispatch_order is "inbox"; it must be one of state-first, publish-first, outbox`: func(c *Config) {
 			c.Settings.DispatchOrder = "inbox"

@@ -60,7 +60,7 @@ func Example() {
 func servers() (*redis.Client, *nats.Conn, func()) {
 	redisServer, err := miniredis.Run()
 	check(err)
-	redisClient := redis.NewClient(&redis.Options{Addr: redisServer.Addr(), ContextTimeoutEnabled: true})
+	redisClient := redis.NewClient(&redis.Options{Addr: redisServer.Addr(), MaxRetries: -1, ContextTimeoutEnabled: true})
 	dir, err := os.MkdirTemp("", "engine")
 	check(err)
 	natsServer, err := server.NewServer(&server.Options{DontListen: true, JetStream: true, StoreDir: dir, NoSigs: true})
