@@ -155,7 +155,7 @@ func (f Fault) checkNode(w World) *Problem {
 	case !k.OnNode():
 		return nil
 	case k.Server != "" && f.Node != k.Server:
-		return &Problem{"node", "a " + string(f.Do) + " is of a server", "use node: " + k.Server}
+		return &Problem{"node", "a " + string(f.Do) + " is of " + k.Server, "use node: " + k.Server}
 	case k.Server != "":
 		return nil
 	case f.Node == "":

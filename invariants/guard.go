@@ -121,7 +121,7 @@ var processedMessageNotHandledAgain = Invariant{
 	Says:     "A message whose handling is known to be done is acknowledged and not handled when it is delivered again.",
 	Kind:     Always,
 	Source:   "seed 003, section 9, idempotency guard",
-	releases: guardError,
+	releases: guardError | placeReused,
 	check: func(_ *facts, t *tally) checker {
 		return checker{
 			again: func(*step, *message) { t.exercise() },

@@ -177,6 +177,8 @@ func remedyFor(t reflect.Type, tag reflect.StructTag) string {
 		return "one of " + a
 	case t == durationType && a != "":
 		return "give a duration such as 200ms, 10s or 20m, from " + a
+	case a == "" && typeName(t, tag) == "integer":
+		return "give an integer"
 	case a == "":
 		return "give a " + typeName(t, tag)
 	case t.Kind() == reflect.Bool:

@@ -81,7 +81,7 @@ func (r *run) judged(res *Result) {
 
 // verdict judges the run as a whole, and says why in a sentence.
 func (r *run) verdict(res *Result) (Verdict, string) {
-	var broken, unpromised []string
+	var broken, unpromised, idle []string
 	held := 0
 	expected := !r.modified() && len(r.plan.Expect.Violates) > 0
 	for _, i := range res.Invariants {
@@ -93,16 +93,21 @@ func (r *run) verdict(res *Result) (Verdict, string) {
 			unpromised = append(unpromised, i.Name)
 		case StatusHeld:
 			held++
+		case StatusNotExercised:
+			if slices.Contains(r.plan.Expect.Judged, i.Name) {
+				idle = append(idle, i.Name)
+			}
 		}
 	}
 	missed, unfired := r.missed(res), slices.DeleteFunc(slices.Clone(res.Unfired), r.cannotFire)
+	also := r.stillThrottled() + nothingToStrike(len(res.Unfired)-len(unfired))
 	switch {
 	case len(broken) > 0:
-		also := ""
+		as := ""
 		if expected && len(missed) == 0 {
-			also = ", as the plan expects"
+			as = ", as the plan expects"
 		}
-		return Violated, strings.Join(broken, ", ") + " " + isAre(len(broken)) + " violated" + also
+		return Violated, strings.Join(broken, ", ") + " " + isAre(len(broken)) + " violated" + as
 	case r.stop == sim.StopSteps:
 		return Inconclusive, fmt.Sprintf("the run used up its %d steps (schedule.steps_max) before it was over", r.plan.Schedule.StepsMax)
 	case r.busy() != nil:
@@ -111,10 +116,23 @@ func (r *run) verdict(res *Result) (Verdict, string) {
 		return Inconclusive, "a fault did not fire as it should, so the run did not test what the plan is about: " + unfired[0]
 	case len(missed) > 0 && !r.modified():
 		return Inconclusive, "the plan expects what did not come about: " + strings.Join(missed, ", ")
+	case len(idle) > 0:
+		return Inconclusive, "nothing happened that could break what was to be judged: " + strings.Join(idle, ", ")
 	case len(unpromised) > 0:
-		return Held, "no promise was broken; " + r.brokenAllTheSame(unpromised) + r.stillThrottled()
+		return Held, "no promise was broken; " + r.brokenAllTheSame(unpromised) + also
 	}
-	return Held, fmt.Sprintf("all %d invariants that were exercised hold", held) + r.stillThrottled()
+	return Held, fmt.Sprintf("all %d invariants that were exercised hold", held) + also
+}
+
+// nothingToStrike says of how many faults the settings that were changed leave no operation to strike.
+func nothingToStrike(n int) string {
+	switch n {
+	case 0:
+		return ""
+	case 1:
+		return "; a fault had nothing to strike under these settings"
+	}
+	return fmt.Sprintf("; %d faults had nothing to strike under these settings", n)
 }
 
 // stillThrottled says of how many jobs the safety kernel wanted to be asked later, to the end.
