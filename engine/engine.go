@@ -219,10 +219,11 @@ func (e *Engine) consumer(ctx context.Context, name, subject string, handle func
 			defer e.metrics.Active.Dec()
 			return handle(ctx, msg)
 		},
-		Terminate: e.recordPoison,
-		TermFirst: e.settings.TerminateOrder == TermFirst,
-		Guard:     e.guard,
-		GivenUp:   e.metrics.MessagesGivenUp.WithLabelValues(name).Inc,
+		Terminate:  e.recordPoison,
+		TermFirst:  e.settings.TerminateOrder == TermFirst,
+		Unrecorded: func(ctx context.Context) time.Duration { return e.infrastructureDelay(ctx, retryDelayTerminate) },
+		Guard:      e.guard,
+		GivenUp:    e.metrics.MessagesGivenUp.WithLabelValues(name).Inc,
 	}, nil
 }
 

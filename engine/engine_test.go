@@ -3,6 +3,7 @@ package engine
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"testing"
 	"time"
@@ -14,6 +15,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/faultline-sim/faultline/engine/bus"
+	"github.com/faultline-sim/faultline/engine/dlq"
 	"github.com/faultline-sim/faultline/engine/job"
 	"github.com/faultline-sim/faultline/engine/metrics"
 	"github.com/faultline-sim/faultline/engine/phase"
@@ -148,6 +150,37 @@ func TestRunKeepsPoisonThatCannotBeRecorded(t *testing.T) {
 	assert.EqualValues(t, 1, h.metric(`scheduler_dlq_write_failed_total{topic="unknown"}`))
 }
 
+// The message's end may be lost after its entry: it comes again, and what triage has made of the entry stands.
+func TestPoisonThatComesAgainKeepsItsDecision(t *testing.T) {
+	h := newHarness(t)
+	msg := &poison{seq: 7}
+	p := &bus.Poison{ReasonCode: job.ReasonParseError, Err: errors.New("not JSON")}
+	require.NoError(t, h.recordPoison(t.Context(), msg, p))
+	e, err := h.dlq.Get(t.Context(), "CORDUM_SYS:7")
+	require.NoError(t, err)
+	e.ReplayStatus, e.Action = dlq.Quarantined, dlq.Quarantine
+	require.NoError(t, h.dlq.Add(t.Context(), e))
+	decided, err := h.redis.Get(dlq.EntryKey("CORDUM_SYS:7"))
+	require.NoError(t, err)
+	h.clock.Advance(time.Minute)
+	require.NoError(t, h.recordPoison(t.Context(), msg, p))
+	again, err := h.redis.Get(dlq.EntryKey("CORDUM_SYS:7"))
+	require.NoError(t, err)
+	assert.Equal(t, decided, again)
+}
+
+// poison is a message by its place in the stream.
+type poison struct {
+	jetstream.Msg
+	seq uint64
+}
+
+func (p *poison) Subject() string      { return bus.SubjectSubmit }
+func (p *poison) Headers() nats.Header { return nats.Header{job.Header: {"job-1"}} }
+func (p *poison) Metadata() (*jetstream.MsgMetadata, error) {
+	return &jetstream.MsgMetadata{Stream: bus.StreamSys, Sequence: jetstream.SequencePair{Stream: p.seq}}, nil
+}
+
 func TestRunSendsBackWhatMustBeRetried(t *testing.T) {
 	h := newHarness(t)
 	acks, err := h.nc.SubscribeSync("$JS.ACK.CORDUM_SYS.scheduler-submit.>")
@@ -201,11 +234,12 @@ func TestInfrastructureDelay(t *testing.T) {
 		harm  func(h *harness)
 		first time.Duration
 	}{
-		"busy lock":    {func(h *harness) { require.NoError(h.t, h.redis.Set("cordum:scheduler:job:job-1", "another")) }, 500 * time.Millisecond},
-		"lock error":   {func(h *harness) { h.faults.on(phase.LockAcquire, "before") }, time.Second},
-		"read error":   {func(h *harness) { h.faults.on(phase.StateRead, "before") }, time.Second},
-		"write error":  {func(h *harness) { h.faults.on(phase.ScheduledWrite, "before") }, time.Second},
-		"fenced write": {func(h *harness) { h.faults.first[phase.ScheduledWrite] = h.take }, 500 * time.Millisecond},
+		"poison that cannot be recorded": {func(h *harness) { h.faults.on(phase.DLQWrite, "before") }, 5 * time.Second},
+		"busy lock":                      {func(h *harness) { require.NoError(h.t, h.redis.Set("cordum:scheduler:job:job-1", "another")) }, 500 * time.Millisecond},
+		"lock error":                     {func(h *harness) { h.faults.on(phase.LockAcquire, "before") }, time.Second},
+		"read error":                     {func(h *harness) { h.faults.on(phase.StateRead, "before") }, time.Second},
+		"write error":                    {func(h *harness) { h.faults.on(phase.ScheduledWrite, "before") }, time.Second},
+		"fenced write":                   {func(h *harness) { h.faults.first[phase.ScheduledWrite] = h.take }, 500 * time.Millisecond},
 		"throttled": {func(h *harness) {
 			h.safety = &safety.Client{Conn: throttling{}, Timeout: time.Minute, Breaker: h.breaker(nil, "safety kernel", safety.SafetyPrefix, metrics.CircuitSafety)}
 		}, 5 * time.Second},
@@ -218,7 +252,11 @@ func TestInfrastructureDelay(t *testing.T) {
 			require.NoError(t, err)
 			acks, err := h.nc.SubscribeSync("$JS.ACK.CORDUM_SYS.scheduler-submit.>")
 			require.NoError(t, err)
-			h.submit()
+			if name == "poison that cannot be recorded" {
+				h.send(bus.SubjectSubmit, []byte("{"), nil)
+			} else {
+				h.submit()
+			}
 			for range 2 { // this is to be the third delivery
 				msg, err := pull.Next()
 				require.NoError(t, err)

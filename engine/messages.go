@@ -71,7 +71,8 @@ func (e *Engine) HandleHeartbeat(h job.Heartbeat) error {
 
 // recordPoison writes the DLQ entry of a message that can never be handled (seed 003, section 9,
 // DLQ-first termination). It goes by the message's place in the stream, where its payload remains: the
-// job that the message claims to be about may have an entry of its own.
+// job that the message claims to be about may have an entry of its own. A message whose end was lost comes
+// again, and its entry stays as triage has left it.
 func (e *Engine) recordPoison(ctx context.Context, msg jetstream.Msg, p *bus.Poison) error {
 	md, err := msg.Metadata()
 	if err != nil {
@@ -82,7 +83,7 @@ func (e *Engine) recordPoison(ctx context.Context, msg jetstream.Msg, p *bus.Poi
 	if claimed := msg.Headers().Get(job.Header); claimed != "" {
 		reason, about = fmt.Sprintf("claims to be about job %q: %v", claimed, p.Err), claimed
 	}
-	err = e.dlq.Add(phase.With(ctx, about, phase.DLQWrite), dlq.Entry{
+	err = e.dlq.AddOnce(phase.With(ctx, about, phase.DLQWrite), dlq.Entry{
 		JobID:        place,
 		Topic:        msg.Subject(),
 		Status:       dlq.StatusTerminated,

@@ -30,15 +30,15 @@ func (e *Engine) replay(ctx context.Context, listed *store.Record) error {
 	if err != nil {
 		return fmt.Errorf("replay %s: %w: %w", listed.JobID, recovery.ErrOwn, err)
 	}
-	err = e.HandleJobRequest(ctx, req)
-	var retry *RetryableError
-	if errors.As(err, &retry) && (retry.Phase == phase.LockAcquire || retry.Phase == phase.StateRead) {
-		return err // it was not taken up: most likely somebody is at it
-	}
-	e.metrics.OrphansReplayed.WithLabelValues(listed.Topic).Inc()
-	e.log.LogAttrs(ctx, slog.LevelWarn, "orphan replayed", slog.String("job_id", listed.JobID),
-		slog.String("topic", listed.Topic), slog.String("state", string(listed.State)))
-	return e.own(err)
+	return e.own(e.handleRequest(ctx, &handling{req: &req, started: e.clock.Now(), orphan: listed.State}))
+}
+
+// orphanReplayed counts a job that the replayer has just scheduled, and not one that it found, under the
+// lock, in another's hands or in no need of it.
+func (e *Engine) orphanReplayed(ctx context.Context, h *handling) {
+	e.metrics.OrphansReplayed.WithLabelValues(h.req.Topic).Inc()
+	e.log.LogAttrs(ctx, slog.LevelWarn, "orphan replayed", slog.String("job_id", h.req.JobID),
+		slog.String("topic", h.req.Topic), slog.String("state", string(h.orphan)))
 }
 
 // own marks what puts a job off although nothing has failed: its topic has no worker to take it, its tenant

@@ -51,6 +51,19 @@ func TestAnOrphanThatCannotBeHandled(t *testing.T) {
 	assert.ErrorContains(t, h.replayed(), "request of job-1")
 }
 
+// Another may bring a job on after the replayer has read it, and before it has the job's lock.
+func TestAnOrphanInAnothersHandsIsNotCounted(t *testing.T) {
+	h := newHarness(t)
+	h.worker("worker-1")
+	req := h.submit()
+	listed := h.record()
+	h.faults.first[phase.LockAcquire] = func() { require.NoError(t, h.handle(req)) }
+	require.NoError(t, h.replay(t.Context(), &listed))
+	assert.Equal(t, job.Running, h.record().State)
+	assert.Zero(t, h.metric(`orphan_replayed{topic="job.default"}`))
+	assert.EqualValues(t, 2, h.metric(`jobs_received{topic="job.default"}`))
+}
+
 // Seed 003, section 3: the replayer takes up what was approved, and nothing else that waits.
 func TestAnApprovedJobIsReplayed(t *testing.T) {
 	h, _ := asks(t)

@@ -17,10 +17,14 @@ import (
 // publishes what a worker's DISPATCHED job may not have had published. It returns nil when the request is
 // done with, a *[RetryableError] when it must come back, and a *[bus.Poison] when it makes no sense.
 func (e *Engine) HandleJobRequest(ctx context.Context, req job.Request) error {
+	return e.handleRequest(ctx, &handling{req: &req, started: e.clock.Now()})
+}
+
+func (e *Engine) handleRequest(ctx context.Context, h *handling) error {
+	req := h.req
 	if err := req.Validate(); err != nil {
 		return &bus.Poison{ReasonCode: job.ReasonSchemaInvalid, Err: err}
 	}
-	h := &handling{req: &req, started: e.clock.Now()}
 	e.metrics.JobsReceived.WithLabelValues(req.Topic).Inc()
 	err := e.withJobLock(ctx, req.JobID, func(ctx context.Context) error { return e.handleJobRequest(ctx, h) })
 	if h.entered {
@@ -37,6 +41,7 @@ type handling struct {
 	guessed bool           // the state is the cache's word, not read
 	prior   int            // attempts before this handling
 	entered bool           // its dispatch is in the outbox
+	orphan  job.State      // in which the replayer has listed the job; "" if a message has come
 	decided *store.Decided // by the kernel in this handling, and not in the record yet
 }
 
@@ -94,6 +99,9 @@ func (e *Engine) handleJobRequest(ctx context.Context, h *handling) error {
 	}
 	if err := e.schedule(ctx, h, phase.ScheduledWrite); err != nil {
 		return e.writeRetry(ctx, err, phase.ScheduledWrite, "")
+	}
+	if h.orphan != "" {
+		e.orphanReplayed(ctx, h)
 	}
 	if h.rec.Attempts > e.settings.MaxSchedulingRetries {
 		return e.fail(ctx, h.ceiling()) // only if the record could not be read before

@@ -23,6 +23,10 @@ func RetryAfter(err error, delay time.Duration, p phase.Phase, reasonCode string
 	return &RetryableError{Err: err, Delay: delay, Phase: p, ReasonCode: reasonCode}
 }
 
+// retryDelayTerminate is the delay of a message that can never be handled and could not be put into the DLQ
+// (seed 003, section 9, DLQ-first termination).
+const retryDelayTerminate = 5 * time.Second
+
 // storeRetry puts off what met a failure of the store or the stream.
 func (e *Engine) storeRetry(ctx context.Context, err error, p phase.Phase, reasonCode string) *RetryableError {
 	return RetryAfter(err, e.infrastructureDelay(ctx, e.settings.RetryDelayStore), p, reasonCode)

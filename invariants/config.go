@@ -24,6 +24,7 @@ type Config struct {
 	PublishTimeout       time.Duration // of one publish (the client library's default)
 	RetryDelayBusy       time.Duration // when a job's lock is busy (seed 003)
 	BackoffMax           time.Duration // the longest delay (seed 003)
+	AckWait              time.Duration // before JetStream delivers again what is not acknowledged (seed 003)
 	PendingAge           time.Duration // before the replayer takes up a PENDING job (seed 003)
 
 	PollInterval    time.Duration // of reconciler and replayer (seed 003)
@@ -99,6 +100,7 @@ func (c Config) withDefaults() Config {
 	wait(&c.PublishTimeout, 5*time.Second)
 	wait(&c.RetryDelayBusy, 500*time.Millisecond)
 	wait(&c.BackoffMax, 30*time.Second)
+	wait(&c.AckWait, 10*time.Minute)
 	wait(&c.PendingAge, 2*time.Minute)
 	wait(&c.PollInterval, 30*time.Second)
 	wait(&c.StoreOpTimeout, 2*time.Second)
@@ -136,10 +138,19 @@ func (c *Config) leavesTimeToResume() bool {
 }
 
 // busyPatience is how long a message stays about that finds its job's lock busy at every delivery.
-func (c *Config) busyPatience() (total time.Duration) {
-	delay := c.RetryDelayBusy
+func (c *Config) busyPatience() time.Duration { return c.patience(c.RetryDelayBusy) }
+
+// terminatePatience is how long a message stays about that can never be handled, if no DLQ entry of it can be
+// written (seed 003, section 9: NakWithDelay(5s)), be it sent back or left to AckWait.
+func (c *Config) terminatePatience() time.Duration {
+	return min(c.patience(5*time.Second), time.Duration(c.MaxDeliver-1)*c.AckWait)
+}
+
+// patience is how long a message stays about that is delayed by base, or from base on, at every delivery.
+func (c *Config) patience(base time.Duration) (total time.Duration) {
+	delay := base
 	for range c.MaxDeliver - 1 {
-		total += min(delay, max(c.BackoffMax, c.RetryDelayBusy))
+		total += min(delay, max(c.BackoffMax, base))
 		if c.BusyBackoff && delay < c.BackoffMax {
 			delay *= 2
 		}

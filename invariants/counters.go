@@ -21,6 +21,8 @@ const (
 	counterFenced          = "scheduler_fenced_writes_total"
 	counterResumed         = "scheduler_intents_resumed_total"
 	counterDenied          = "safety_denied"
+	counterReceived        = "jobs_received"
+	counterOrphans         = "orphan_replayed"
 
 	// A request that the cached state skips ends like one that fails closed: with nothing done after a
 	// failed read. Only what is acknowledged tells them apart, so they are counted together.
@@ -30,11 +32,11 @@ const (
 
 // mixedUp are the counters of what handlings did: of two that are of one job and one process, events do
 // not say which is which.
-var mixedUp = []string{counterFailClosed, counterFenced, counterResumed, counterRollbacks, counterRollbacksFailed, counterRunningsFailed}
+var mixedUp = []string{counterFailClosed, counterFenced, counterOrphans, counterResumed, counterRollbacks, counterRollbacksFailed, counterRunningsFailed}
 
 var countersEqualTrace = Invariant{
 	Name:     "counters-equal-trace",
-	Says:     "The schedulers' counters of dispatches, completions, denials, quarantines, answers of the output policy, rollbacks, failed and fenced writes, resumed and voided intents and fail-closed reads equal what the events show.",
+	Says:     "The schedulers' counters of handled requests, replayed orphans, dispatches, completions, denials, quarantines, answers of the output policy, rollbacks, failed and fenced writes, resumed and voided intents and fail-closed reads equal what the events show.",
 	Kind:     Eventually,
 	Source:   "seed 000, publish failure recovery and next step 1; seed 001, next step 1; seed 003, section 10",
 	Needs:    []string{"events-agree-with-servers"},
@@ -57,6 +59,8 @@ var countersEqualTrace = Invariant{
 				want int
 				what string
 			}{
+				{counterReceived, f.count.handed + f.count.taken, "requests that were delivered and not skipped, and jobs that a replayer took up"},
+				{counterOrphans, f.count.orphans + f.count.orphansMaybe, "SCHEDULED writes of a replayer that were confirmed"},
 				{counterDispatched, f.count.published, "publishes of dispatches that were confirmed, and stored"},
 				{counterDuplicates, f.count.duplicates, "publishes of dispatches that were confirmed, of which nothing was stored"},
 				{counterCompleted, f.count.completed, "terminal writes that were confirmed"},
@@ -82,8 +86,13 @@ var countersEqualTrace = Invariant{
 					got += sum(end.Metrics, counterCachedSkips, labelSkip)
 				}
 				cutShort := 0
-				if c.name == counterChecked {
+				switch c.name {
+				case counterChecked:
 					cutShort = f.policy.answersCutShort(circuitOutput, end.At)
+				case counterReceived: // those in hand, and what the replayer found in another's hands
+					cutShort = c.want - f.count.received - f.count.orphans
+				case counterOrphans:
+					cutShort = f.count.orphansMaybe
 				}
 				if got > float64(c.want) || got < float64(c.want-cutShort) {
 					t.violated(nil, "%s is %g, but the events show %d: %s", c.name, got, c.want, c.what)

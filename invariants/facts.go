@@ -48,6 +48,11 @@ type counts struct {
 	runningWritesFailed, dlqsFailed  int
 	fenced, resumed, voids           int
 	denied                           int
+
+	received, handed int // requests that were handled, and those that were, or may be yet
+	taken            int // jobs that a replayer has read while they waited, and may have handled
+	orphans          int // jobs that a replayer has scheduled
+	orphansMaybe     int // likewise, or another handling of the process has
 }
 
 type node struct {
@@ -109,7 +114,8 @@ type job struct {
 	handlings []handling // under way; more than one only if one outlived its lock
 	releases  []release  // under way, or the last of a process
 	late      []lateIntent
-	replayer  string // the process whose replayer has read it, and that has not scheduled it since
+	replayer  string   // the process whose replayer has read it, and that has not scheduled it since
+	inHand    []string // the processes that have a request of it and have not answered it, once for each delivery
 }
 
 // notice is one word to a worker that a job of its is cancelled.
@@ -202,6 +208,7 @@ type handling struct {
 	failed        bool          // it wrote FAILED
 	wrote         bool          // it wrote a state at all
 	published     bool          // it tried to publish
+	orphan        bool          // it wrote SCHEDULED first for what a replayer of its process had read
 	stored        bool          // a stream stored what it published
 	entered       bool          // it wrote the DLQ entry
 	storeFailed   bool          // a state write of its own failed

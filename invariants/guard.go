@@ -166,11 +166,13 @@ func (j *job) needs(m *message) bool {
 }
 
 var terminatedMessageHasDLQEntry = Invariant{
-	Name:   "terminated-message-has-dlq-entry",
-	Says:   "A message that was terminated, as it can never be handled, has an entry of its own in the DLQ, by its place in the stream.",
-	Kind:   Eventually,
-	Source: "seed 003, section 9, DLQ-first termination",
-	Needs:  []string{"events-agree-with-servers"},
+	Name:     "terminated-message-has-dlq-entry",
+	Says:     "A message that can never be handled has an entry of its own in the DLQ, by its place in the stream, once it was terminated or has run out of deliveries.",
+	Kind:     Eventually,
+	Source:   "seed 003, section 9, DLQ-first termination and MaxDeliver",
+	Needs:    []string{"events-agree-with-servers"},
+	releases: deliveriesExhausted,
+	covered:  []cover{covers(deliveriesExhausted, withBusyBackoff, withLongPatience)},
 	check: func(f *facts, t *tally) checker {
 		return checker{audited: func(*End) {
 			for _, j := range f.order {
@@ -187,6 +189,17 @@ var terminatedMessageHasDLQEntry = Invariant{
 					t.exercise()
 					if !f.filed[end.place] {
 						t.violated(j, "a message of it was terminated at step %d, but %s%s was never written", end.step, dlqPrefix, end.place)
+					}
+				}
+				for i := range j.messages {
+					m := &j.messages[i]
+					if !m.garbled || !m.abandoned {
+						continue
+					}
+					t.exercise()
+					if at := place(m.seq); !f.filed[at] {
+						t.violated(j, "a message of it that nobody can read was given up after %s, but %s%s was never written",
+							countOf(int(m.delivered), "delivery", "deliveries"), dlqPrefix, at)
 					}
 				}
 			}

@@ -1,9 +1,11 @@
 package invariants
 
 import (
+	"encoding/json"
 	"slices"
 	"strconv"
 	"strings"
+	"unicode/utf8"
 
 	"github.com/faultline-sim/faultline/sim"
 )
@@ -14,6 +16,7 @@ type message struct {
 	consumer  string // who hands it out; "" for nobody
 	epoch     int64  // of a result
 	succeeded bool   // it is a result that says so; only an audit looks
+	garbled   bool   // it is a request that nobody can read
 	consents  string // the hash of the request that it is, if that bears an approval
 	holder    string // the process to which it was delivered last, and that has not answered it
 	guard     guard
@@ -44,6 +47,14 @@ func (f *facts) file(id string, there bool) bool {
 	}
 	f.filed[id] = there
 	return true
+}
+
+// garbled says whether nobody can read a request: it is no JSON in UTF-8, or names no job.
+func garbled(packet string) bool {
+	var r struct {
+		JobID string `json:"job_id"`
+	}
+	return !utf8.ValidString(packet) || json.Unmarshal([]byte(packet), &r) != nil || r.JobID == ""
 }
 
 // poisoned says whether a message of the job can never be handled.
@@ -94,6 +105,35 @@ func (f *facts) follow(j *job, e *sim.Event) *message {
 		return m
 	}
 	return nil
+}
+
+// handed follows who has a request in hand, and what of that is handled.
+func (f *facts) handed(s *step, m *message, skipped bool) {
+	me := process(s.Node, s.Incarnation)
+	readable := m == nil || !m.garbled
+	switch s.Phase {
+	case "submit_deliver":
+		s.job.inHand = append(s.job.inHand, me)
+		if readable {
+			f.count.handed++
+		}
+		return
+	case "submit_ack", "submit_nak", "submit_term":
+	default:
+		return
+	}
+	i := slices.Index(s.job.inHand, me)
+	if i < 0 {
+		return // it was not seen delivered
+	}
+	s.job.inHand = slices.Delete(s.job.inHand, i, i+1)
+	switch {
+	case !readable:
+	case skipped, s.Kind == sim.KindTerm:
+		f.count.handed--
+	default:
+		f.count.received++
+	}
 }
 
 // giveUp notes the messages that nobody has acknowledged and JetStream delivers no more. A crash may

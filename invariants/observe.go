@@ -134,7 +134,7 @@ func (j *Judge) operation(e *sim.Event) {
 	case "state_read", "outbox_claim", "timeout_read", "quarantine_read":
 		j.stateRead(s)
 	case "replay_read":
-		s.job.replayer = process(e.Node, e.Incarnation)
+		f.taken(s)
 	case "publish":
 		j.publishAnswered(s, applied)
 	case "publish_read":

@@ -174,6 +174,7 @@ func (f *facts) replayed(s *step, w *write) {
 	if s.job.state != scheduled || s.job.replayer != process(s.Node, s.Incarnation) || s.h.scheduled {
 		return
 	}
+	s.h.orphan = s.Phase == "scheduled_write"
 	switch {
 	case s.Phase != "scheduled_write":
 	case w.from == pending:
@@ -182,6 +183,32 @@ func (f *facts) replayed(s *step, w *write) {
 		f.reach(scheduledSwept)
 	}
 	s.job.replayer = ""
+}
+
+// orphanReplayed counts a SCHEDULED write that was confirmed, if it is a replayer's. Of two handlings of one process
+// events do not say which is the replayer's, while a request is in hand there too.
+func (f *facts) orphanReplayed(s *step) {
+	switch {
+	case s.h == nil || !s.h.orphan:
+		return
+	case slices.Contains(s.job.inHand, process(s.Node, s.Incarnation)):
+		f.count.orphansMaybe++
+	default:
+		f.count.orphans++
+	}
+	s.h.orphan = false
+}
+
+// taken takes in that a replayer has read a job that it is to take up.
+func (f *facts) taken(s *step) {
+	me := process(s.Node, s.Incarnation)
+	if was := s.job.replayer; was != "" && was != me {
+		f.count.orphansMaybe++ // that one may be at it still
+	}
+	s.job.replayer = me
+	if !s.failed && (s.job.state == pending || s.job.state == scheduled || s.job.state == approvalRequired) {
+		f.count.taken++
+	}
 }
 
 // outboxChanged takes in a change of a job's entry in the outbox, and says whether the job is the step's own.
@@ -255,6 +282,10 @@ func (j *Judge) writeAnswered(s *step, applied bool) {
 		f.give(s)
 	}
 	switch s.Phase {
+	case "scheduled_write":
+		if !s.failed {
+			f.orphanReplayed(s)
+		}
 	case "rollback_write":
 		if s.failed {
 			f.count.rollbacksFailed++

@@ -79,7 +79,7 @@ func (j *Judge) sysStored(s *step, c *sim.Change) bool {
 		return false
 	}
 	j.facts.takePlace(about, c)
-	about.messages = append(about.messages, message{seq: c.Seq, consumer: consumerOf(c.Subject), epoch: epochOf(c), since: s.Step})
+	about.messages = append(about.messages, message{seq: c.Seq, consumer: consumerOf(c.Subject), epoch: epochOf(c), since: s.Step, garbled: c.Subject == subjectSubmit && garbled(c.Value)})
 	switch c.Subject {
 	case subjectSubmit:
 		about.accepted = true
@@ -203,6 +203,7 @@ func (j *Judge) message(e *sim.Event) {
 			f.meet(about, lostAck)
 		}
 	}
+	f.handed(s, m, s.Kind == sim.KindAck && m != nil && m.guard.known == process(e.Node, e.Incarnation))
 	if m != nil {
 		j.guarded(s, m)
 	}

@@ -63,6 +63,13 @@ func (s *story) answers(worker, job string, epoch int) *story {
 // of makes the last step be about that message of its stream.
 func (s *story) of(seq uint64) *story { s.last().Seq = seq; return s }
 
+// garbles publishes a request that nobody can read.
+func (s *story) garbles(id string) *story {
+	c := s.store(streamSys, subjectSubmit, id)
+	c.Value = `{"job_id": 7,`
+	return s.add("stranger", sim.KindPublish, "", subjectSubmit, id, "poison_publish", c)
+}
+
 // cancels asks for a job to be cancelled.
 func (s *story) cancels(job string) *story {
 	return s.add("canceller", sim.KindPublish, "", subjectCancel, job, "cancel_publish", s.store(streamSys, subjectCancel, job))

@@ -1,7 +1,9 @@
 package invariants
 
 import (
+	"slices"
 	"strconv"
+	"strings"
 	"testing"
 	"time"
 
@@ -169,6 +171,75 @@ func TestFencedWrites(t *testing.T) {
 	r = s.counted(map[string]float64{}).judge(hardened)
 	assert.Zero(t, r.outcome("late-write-fenced").Exercised, "what another handler of the process does is no refusal")
 	assert.Empty(t, r.outcome("counters-equal-trace").Violations)
+}
+
+// A request that nobody can read, and of which no entry is ever written, is lost once its deliveries are used up.
+func TestWhatNobodyCanReadIsLostWithItsDeliveries(t *testing.T) {
+	lost := func(s *story) *story {
+		return s.garbles("poison-1").message(s1, "poison-1", "submit_deliver", sim.KindDeliver, 100).at1().
+			message(s1, "poison-1", "submit_nak", sim.KindNak, 100).at1()
+	}
+	for name, c := range map[string]struct {
+		cfg                  Config
+		promised, unpromised int
+		story                func(*story)
+	}{
+		"with busy_backoff":      {hardened, 1, 0, func(s *story) { lost(s) }},
+		"without":                {Config{}, 0, 1, func(s *story) { lost(s) }},
+		"its entry was written":  {hardened, 0, 0, func(s *story) { lost(s.dlq(s1, "CORDUM_SYS:1", "parse_error", 0)) }},
+		"it comes again":         {hardened, 0, 0, func(s *story) { s.garbles("poison-1").message(s1, "poison-1", "submit_nak", sim.KindNak, 99).at1() }},
+		"a request of some sort": {hardened, 0, 0, func(s *story) { s.submit(job1).message(s1, job1, "submit_nak", sim.KindNak, 100).at1() }},
+	} {
+		s := newStory()
+		c.story(s)
+		o := s.judge(c.cfg).outcome("terminated-message-has-dlq-entry")
+		assert.Equal(t, c.promised, o.Promised, name)
+		assert.Equal(t, c.unpromised, o.Unpromised, name)
+	}
+	o := lost(newStory()).judge(hardened).outcome("terminated-message-has-dlq-entry")
+	assert.Equal(t, "poison-1: a message of it that nobody can read was given up after 100 deliveries, but dlq:entry:CORDUM_SYS:1 was never written", o.Violations[0].Message)
+}
+
+// Requests that are handled, and orphans that a replayer schedules, are counted.
+func TestCountersOfRequestsAndOrphans(t *testing.T) {
+	deliver := func(s *story, node string, n uint64) *story {
+		return s.message(node, job1, "submit_deliver", sim.KindDeliver, n).at1()
+	}
+	for name, c := range map[string]struct {
+		received, orphans []float64 // what they may be
+		story             func(*story)
+	}{
+		"a request":   {[]float64{1}, []float64{0}, func(s *story) { deliver(s.submit(job1), s1, 1).dispatched(s1, job1, w1).at1() }},
+		"one in hand": {[]float64{0, 1}, []float64{0}, func(s *story) { deliver(s.submit(job1), s1, 1) }},
+		"a redelivery": {[]float64{2}, []float64{0}, func(s *story) {
+			deliver(deliver(s.submit(job1), s1, 1).dispatched(s1, job1, w1).at1(), s2, 2).ack(s2, job1, "submit_ack").at1()
+		}},
+		"one skipped": {[]float64{1}, []float64{0}, func(s *story) { redelivered(s).asks(s2, job1, 1).ack(s2, job1, "submit_ack").at1() }},
+		"no request": {[]float64{0}, []float64{0}, func(s *story) {
+			s.garbles("poison-1").message(s1, "poison-1", "submit_deliver", sim.KindDeliver, 1).at1()
+		}},
+		"an orphan":     {[]float64{1}, []float64{1}, func(s *story) { s.submit(job1).op(s1, job1, "replay_read").dispatched(s1, job1, w1) }},
+		"a failed read": {[]float64{0}, []float64{0}, func(s *story) { s.submit(job1).op(s1, job1, "replay_read").fails() }},
+		"one that another has by then": {[]float64{0, 1}, []float64{0}, func(s *story) {
+			s.submit(job1).op(s1, job1, "replay_read").dispatched(s2, job1, w1).lock(s1, job1).read(s1, job1).unlock(s1, job1)
+		}},
+		"a write that failed": {[]float64{0, 1}, []float64{0}, func(s *story) { s.submit(job1).op(s1, job1, "replay_read").begins(s1, job1).fails() }},
+		"a request of it in the same process": {[]float64{1, 2}, []float64{0, 1}, func(s *story) {
+			deliver(s.submit(job1).op(s1, job1, "replay_read"), s1, 1).dispatched(s1, job1, w1).at1()
+		}},
+	} {
+		for n := range 4 {
+			for counter, may := range map[string][]float64{counterReceived: c.received, counterOrphans: c.orphans} {
+				s := newStory()
+				c.story(s)
+				counted := map[string]float64{counterReceived: c.received[0], counterOrphans: c.orphans[0]}
+				counted[counter] = float64(n)
+				o := s.counted(counted).judge(Config{IdempotencyGuard: true}).outcome("counters-equal-trace")
+				wrong := slices.ContainsFunc(o.Violations, func(v Violation) bool { return strings.HasPrefix(v.Message, counter+" is ") })
+				assert.Equal(t, !slices.Contains(may, float64(n)), wrong, "%s: %s is %d", name, counter, n)
+			}
+		}
+	}
 }
 
 // A MULTI that the server refuses names fields that it has not touched. If the answer is lost, the

@@ -193,12 +193,12 @@ var recoveryTrials = map[string]trial{
 	},
 	"terminated-message-has-dlq-entry": {
 		breaks: func(s *story) {
-			s.add("stranger", sim.KindPublish, "", subjectSubmit, "poison-1", "poison_publish", s.store(streamSys, subjectSubmit, "poison-1"))
+			s.garbles("poison-1")
 			s.message(s1, "poison-1", "submit_term", sim.KindTerm, 1).at1()
 		},
 		says: "a message of it was terminated at step 2, but dlq:entry:CORDUM_SYS:1 was never written",
 		holds: func(s *story) {
-			s.add("stranger", sim.KindPublish, "", subjectSubmit, "poison-1", "poison_publish", s.store(streamSys, subjectSubmit, "poison-1"))
+			s.garbles("poison-1")
 			s.dlq(s1, "CORDUM_SYS:1", "parse_error", 0).message(s1, "poison-1", "submit_term", sim.KindTerm, 1).at1()
 		},
 	},

@@ -9,7 +9,7 @@ import (
 
 // What holds of dead-letter triage and replay (seed 004).
 var replayInvariants = []Invariant{
-	replayKeepsIdempotencyKey, replayHasFreshDecision, oneReplayPerCount, maxReplaysHold, noReplayOfCommitted, noReplayAgainstTriage,
+	replayKeepsIdempotencyKey, replayHasFreshDecision, oneReplayPerCount, maxReplaysHold, noReplayOfCommitted, noReplayAgainstTriage, deadLetterKeepsItsDecision,
 	growthAlertTellsTheTruth, autoReplayComesAbout,
 }
 
@@ -254,6 +254,27 @@ var noReplayAgainstTriage = Invariant{
 				t.violated(s.job, "replays %s at step %d, although the action for reason_code %s is %s", s.job.replay.of, s.Step, l.reasonCode, action)
 			}
 		}}
+	},
+}
+
+var deadLetterKeepsItsDecision = Invariant{
+	Name:     "dead-letter-keeps-its-decision",
+	Says:     "What triage or a person has decided on a dead letter is not undone by a second entry of the same failure.",
+	Kind:     Always,
+	Source:   "seed 004, failure triage model; seed 003, section 9: a message whose end is lost comes again",
+	releases: lockOverstayed | lateWrite,
+	covered:  []cover{covers(lockOverstayed|lateWrite, withFence)},
+	check: func(f *facts, t *tally) checker {
+		f.replay.rewritten = func(s *step, id string, was, is *letter) {
+			if !was.decided() || was.lost(s.At) {
+				return
+			}
+			t.exercise()
+			if !is.decided() && is.status == was.status && is.reasonCode == was.reasonCode {
+				t.violated(f.job(id), "its dead letter was %s, and was written anew at step %d, with reason_code %s as before", was.replayStatus, s.Step, is.reasonCode)
+			}
+		}
+		return checker{}
 	},
 }
 

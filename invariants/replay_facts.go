@@ -29,8 +29,9 @@ type replayFacts struct {
 	reached   map[string]int           // how often dead letters came to a replay status, and the alert was raised
 	last      map[string]look          // how each process saw the queue grow last
 
-	looked  func(*step, *look) // set by the invariant that judges it
-	alarmed func(*step)
+	looked    func(*step, *look) // set by the invariant that judges it
+	alarmed   func(*step)
+	rewritten func(s *step, id string, was, is *letter)
 }
 
 // replayJob is what is known of one job that matters to its replays.
@@ -51,6 +52,9 @@ type letter struct {
 	step                                         bool          // its job is a step of a run
 	written                                      int           // the step at which it was, before anybody triaged it
 }
+
+// decided says whether triage or a person has decided on the letter.
+func (l *letter) decided() bool { return l.triaged || l.approvedBy != "" }
 
 // lost says whether the letter is no more: nobody can replay what has expired.
 func (l *letter) lost(now time.Duration) bool { return l.gone || l.expires != 0 && now >= l.expires }
@@ -97,6 +101,7 @@ func (f *facts) letterChanged(s *step, id string, c *sim.Change) {
 		Action       string `json:"action"`
 		Fatal        bool   `json:"fatal"`
 	}
+	was := *l
 	if l.gone = c.Gone; c.Gone || json.Unmarshal([]byte(c.Value), &e) != nil {
 		return
 	}
@@ -109,6 +114,9 @@ func (f *facts) letterChanged(s *step, id string, c *sim.Change) {
 	}
 	l.fatal, l.step = e.Fatal, f.jobs[id] != nil && isStep(f.jobs[id])
 	l.status, l.reasonCode, l.replayStatus, l.approvedBy = e.Status, e.ReasonCode, e.ReplayStatus, e.DecidedBy
+	if r.rewritten != nil && s.Kind != sim.KindControl { // a failover of Redis is nobody's doing
+		r.rewritten(s, id, &was, l)
+	}
 }
 
 // lettersIndexed takes in a change of the index of dead letters.

@@ -142,6 +142,19 @@ var replayTrials = map[string]trial{
 	"replays-exhausted":             letterTrial("exhausted"),
 	"replay-awaits-approval":        letterTrial("awaiting_approval"),
 	"dead-letter-quarantined":       letterTrial("quarantined"),
+	"dead-letter-keeps-its-decision": {
+		cfg: replaying,
+		breaks: func(s *story) {
+			s.dies(job1, "schema_invalid").letter(s1, job1, "schema_invalid", "quarantined", map[string]any{"action": "quarantine"}).
+				letter(s2, job1, "schema_invalid", "pending_review", nil)
+		},
+		says: "its dead letter was quarantined, and was written anew at step 14, with reason_code schema_invalid as before",
+		holds: func(s *story) {
+			s.dies(job1, "schema_invalid").letter(s1, job1, "schema_invalid", "quarantined", map[string]any{"action": "quarantine"}).
+				letter(s2, job1, "schema_invalid", "denied", map[string]any{"action": "quarantine", "decided_by": "ana"}).
+				letter(s1, job1, "tool_error", "pending_review", nil)
+		},
+	},
 	"dlq-growth-alert": {
 		cfg:    replaying,
 		breaks: func(s *story) { s.dies(job1, "timeout").grown(s1) },

@@ -31,7 +31,7 @@ var everyJobSettles = Invariant{
 				if j.state == scheduled && j.classes&orphanReplayed != 0 && !j.requested() {
 					f.meet(j, orphanStranded)
 				}
-				if j.state == absent && j.classes&(deliveriesExhausted|tailLost|placeReused) != 0 && !j.requested() {
+				if j.state == absent && (j.classes&placeReused != 0 || j.classes&(deliveriesExhausted|tailLost) != 0 && !j.requested()) {
 					f.meet(j, requestLost)
 				}
 				if !j.state.terminal() {

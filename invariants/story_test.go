@@ -66,6 +66,9 @@ func (s *story) set(key, field, value string) sim.Change {
 func (s *story) store(stream, subject, job string) sim.Change {
 	s.seqs[stream]++
 	c := sim.Change{Stream: stream, Seq: s.seqs[stream], Subject: subject, Header: map[string]string{headerJob: job}}
+	if subject == subjectSubmit {
+		c.Value = fmt.Sprintf(`{"job_id":%q}`, job)
+	}
 	s.streams = append(s.streams, c)
 	return c
 }

@@ -107,7 +107,7 @@ func judgeConfig(p *Plan) invariants.Config {
 	return invariants.Config{
 		DispatchOrder: string(e.DispatchOrder), StaleWorker: string(e.StaleWorker), StaleReasonCode: e.StaleReasonCode, DLQOrder: string(e.DLQOrder),
 		MaxDispatchRetries: e.MaxDispatchRetries, MaxSchedulingRetries: e.MaxSchedulingRetries, MaxDeliver: e.MaxDeliver, MaxRenewalFailures: e.MaxRenewalFailures,
-		WorkerTTL: e.WorkerTTL, RegistrySweep: e.RegistrySweep, JobLockTTL: e.JobLockTTL, RetryDelayBusy: e.RetryDelayBusy, PublishTimeout: e.PublishTimeout, BackoffMax: e.BackoffMax, PendingAge: e.PendingAge,
+		WorkerTTL: e.WorkerTTL, RegistrySweep: e.RegistrySweep, JobLockTTL: e.JobLockTTL, RetryDelayBusy: e.RetryDelayBusy, PublishTimeout: e.PublishTimeout, BackoffMax: e.BackoffMax, AckWait: e.AckWait, PendingAge: e.PendingAge,
 		TickLock: string(e.TickLock), BatchSize: e.BatchSize, MaxIterations: e.MaxIterations, StoreOpTimeout: e.StoreOpTimeout,
 		PollInterval: e.PollInterval, DispatchTimeout: e.DispatchTimeout, TopicTimeouts: string(e.TopicTimeouts), RunningTimeout: e.RunningTimeout,
 		IntentAge: e.IntentAge, SnapshotLockTTL: e.SnapshotLockTTL,

@@ -13,10 +13,6 @@ import (
 	"github.com/faultline-sim/faultline/engine/job"
 )
 
-// terminateRetryDelay is how long a poison message waits when it could not be recorded (seed 003,
-// section 9).
-const terminateRetryDelay = 5 * time.Second
-
 // Poison is the error of a message that can never be handled.
 type Poison struct {
 	ReasonCode string
@@ -44,6 +40,7 @@ type Consumer struct {
 	Handle     func(ctx context.Context, msg jetstream.Msg) error
 	Terminate  func(ctx context.Context, msg jetstream.Msg, p *Poison) error // records a poison message before it goes
 	TermFirst  bool                                                          // it goes before it is recorded: what cannot be recorded then is lost
+	Unrecorded func(ctx context.Context) time.Duration                       // the delay of a poison message that could not be recorded
 	Guard      *Guard                                                        // of messages that were handled already; nil is none
 	GivenUp    func()                                                        // hears of each message whose last delivery failed: it does not come again
 }
@@ -184,7 +181,7 @@ func (c *Consumer) terminate(ctx context.Context, msg jetstream.Msg, p *Poison) 
 		return
 	}
 	if err := c.Terminate(ctx, msg, p); err != nil {
-		c.nak(ctx, msg, terminateRetryDelay, errors.Join(p, err))
+		c.nak(ctx, msg, c.Unrecorded(ctx), errors.Join(p, err))
 		return
 	}
 	c.Logger.LogAttrs(ctx, slog.LevelError, "message terminated",

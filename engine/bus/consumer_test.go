@@ -88,9 +88,10 @@ func newHarness(t *testing.T, handlers int) *harness {
 	h.Consumer = bus.Consumer{
 		Name: "test", Pull: h.source, Handlers: handlers, FetchWait: time.Second, RetryDelay: time.Second, MaxDeliver: 100,
 		Clock: h.clock, Logger: slog.New(slog.DiscardHandler),
-		Reopen:    func(context.Context) (jetstream.Consumer, error) { return h.source, nil },
-		Handle:    func(context.Context, jetstream.Msg) error { return nil },
-		Terminate: func(context.Context, jetstream.Msg, *bus.Poison) error { return nil },
+		Reopen:     func(context.Context) (jetstream.Consumer, error) { return h.source, nil },
+		Handle:     func(context.Context, jetstream.Msg) error { return nil },
+		Terminate:  func(context.Context, jetstream.Msg, *bus.Poison) error { return nil },
+		Unrecorded: func(context.Context) time.Duration { return 5 * time.Second },
 	}
 	return h
 }

@@ -21,11 +21,11 @@ const (
 
 // Metrics are the collectors of one scheduler.
 type Metrics struct {
-	JobsReceived    *prometheus.CounterVec   // topic; handled requests, redeliveries included
+	JobsReceived    *prometheus.CounterVec   // topic; handled requests, redeliveries and what the replayer takes up included
 	JobsDispatched  *prometheus.CounterVec   // topic; publishes that the stream confirmed, and stored
 	JobsCompleted   *prometheus.CounterVec   // topic, status; writes of a terminal state
 	StaleJobs       *prometheus.GaugeVec     // state; jobs that the last tick found past their timeout or deadline, if it was this replica's
-	OrphansReplayed *prometheus.CounterVec   // topic; jobs that the replayer took up, as nobody was at them (seed 003, section 3)
+	OrphansReplayed *prometheus.CounterVec   // topic; jobs that the replayer took up, as nobody was at them, and scheduled (seed 003, section 3)
 	DispatchLatency *prometheus.HistogramVec // topic; from the start of a handling, or from the DISPATCHED that it resumes, to the confirmed publish
 	JobLockWait     prometheus.Histogram     // of one attempt to take a job's lock
 	Active          prometheus.Gauge         // active_goroutines: those that handle a message; seed 003 gives the name alone
@@ -71,13 +71,13 @@ func New(reg prometheus.Registerer) (*Metrics, error) {
 		return c
 	}
 	m := &Metrics{
-		JobsReceived:   counters("jobs_received", "Job requests handled, redeliveries included.", "topic"),
+		JobsReceived:   counters("jobs_received", "Job requests handled, redeliveries and what the replayer takes up included.", "topic"),
 		JobsDispatched: counters("jobs_dispatched", "Dispatches that the stream confirmed.", "topic"),
 		JobsCompleted:  counters("jobs_completed", "Jobs that reached a terminal state.", "topic", "status"),
 		StaleJobs: prometheus.NewGaugeVec(prometheus.GaugeOpts{
 			Name: "stale_jobs", Help: "Jobs past their timeout or deadline at this replica's last tick; 0 if another replica ticked.",
 		}, []string{"state"}),
-		OrphansReplayed: counters("orphan_replayed", "Jobs that the replayer took up, as nobody was at them.", "topic"),
+		OrphansReplayed: counters("orphan_replayed", "Jobs that the replayer took up, as nobody was at them, and scheduled.", "topic"),
 		DispatchLatency: prometheus.NewHistogramVec(prometheus.HistogramOpts{
 			Name: "dispatch_latency", Help: "Seconds from the start of a handling, or from the DISPATCHED that it resumes, to the confirmed dispatch.",
 			Buckets: prometheus.ExponentialBuckets(0.001, 2, 14),

@@ -271,6 +271,22 @@ func TestStaleJobsAreNotForgottenWhileRedisIsAway(t *testing.T) {
 	}
 }
 
+// A replica that leaves its ticks to others after one that failed finds none, as if another had ticked.
+func TestAReplicaThatRestsFindsNoStaleJobs(t *testing.T) {
+	r := newReconciler(t)
+	r.Lock.Keep = lock.Renewed
+	r.h.job("job-1", job.Dispatched, "job.default", time.Hour, "{}")
+	r.fails["job-1"] = []error{lock.ErrBusy}
+	r.tick()
+	assert.Equal(t, 1, r.stale[job.Dispatched])
+	_ = r.h.redis.Set("job:index:RUNNING", "no sorted set")
+	r.h.ticks(1, r.Run)
+	assert.Equal(t, 1, r.stale[job.Dispatched], "what failed tells nothing")
+	r.h.ticks(1, r.Run)
+	assert.Zero(t, r.stale[job.Dispatched], "it rests")
+	assert.Len(t, r.asked, 1)
+}
+
 // A tick may last for longer than its lock was given.
 func TestALongTickHoldsItsLock(t *testing.T) {
 	for name, c := range map[string]struct {

@@ -47,7 +47,7 @@ func (h *Health) Saw(err error) error {
 }
 
 // Loop does a tick at each beat for which it gets the lock, until ctx ends, and calls idle at those that are
-// another's. A tick that has begun sees ctx end between two jobs. It fails if its replica cannot do what a
+// another's, or left to others. A tick that has begun sees ctx end between two jobs. It fails if its replica cannot do what a
 // tick is for, which leaves the next to others: at its lists, or with ErrUnable.
 func Loop(ctx context.Context, beat clockwork.Ticker, k *lock.Tick, log *slog.Logger, tick func(ctx context.Context) error, idle func()) {
 	warn := func(words string, err error) {
@@ -63,10 +63,8 @@ func Loop(ctx context.Context, beat clockwork.Ticker, k *lock.Tick, log *slog.Lo
 		}
 		calls := context.WithoutCancel(ctx)
 		switch err := k.Begin(calls); {
-		case errors.Is(err, lock.ErrBusy):
+		case errors.Is(err, lock.ErrBusy), errors.Is(err, lock.ErrRests):
 			idle()
-			continue
-		case errors.Is(err, lock.ErrRests):
 			continue
 		case err != nil:
 			warn("tick skipped", err)

@@ -41,9 +41,9 @@ type Written struct {
 }
 
 // Write makes the move in one MULTI..EXEC. A move to SCHEDULED counts an attempt; with epochs, one to
-// DISPATCHED mints the next epoch. A move that the table does not hold is ErrTransition, and one that
-// the fence stopped is ErrFenced, and one for which the tenant has no slot ErrTenantFull: they touch nothing. After any other error the move may have been
-// made or not.
+// DISPATCHED mints the next epoch. A move that the table does not hold is ErrTransition, one that the
+// fence stopped ErrFenced, and one for which the tenant has no slot ErrTenantFull: those touch nothing.
+// After any other error the move may have been made or not.
 func (s *Store) Write(ctx context.Context, w Write) (Written, error) {
 	return s.write(ctx, w, nil)
 }
