@@ -139,7 +139,12 @@ var noMessageGivenUp = Invariant{
 	Source:   "seed 003, section 9, MaxDeliver; section 8, busy retry",
 	Needs:    []string{"lock-released-by-owner-or-expiry"},
 	releases: lockLeft | ambiguousLock | lockError | stateReadError | failedWrite | failedPublish | ambiguousPublish | latePublish | lateWrite | lockOverstayed | dlqWriteFailed | lostAck | schedulerCrash | paused | noWorkerTook | undecided | unprovided,
-	covered:  []cover{covers(lockLeft|ambiguousLock|unprovided, withBusyBackoff, withPatience), covers(noWorkerTook, withDeliveries)},
+	covered: []cover{
+		covers(lockLeft|ambiguousLock|unprovided, withBusyBackoff, withPatience),
+		covers(lockError|stateReadError|failedWrite|failedPublish|ambiguousPublish|latePublish|dlqWriteFailed|lostAck|schedulerCrash|paused,
+			withBusyBackoff, withLongPatience),
+		covers(noWorkerTook, withDeliveries),
+	},
 	check: func(f *facts, t *tally) checker {
 		return checker{
 			acked: func(*step, *message) { t.exercise() },
