@@ -98,6 +98,16 @@ func TestASchedulerWithServersOfItsOwn(t *testing.T) {
 	assert.Empty(t, temp, "nothing temporary is left")
 }
 
+// Who asks for servers of the process's own gets them, whatever the environment names.
+func TestAFlagWinsOverTheEnvironment(t *testing.T) {
+	t.Setenv(envRedis, "redis://127.0.0.1:1/0")
+	t.Setenv(envNATS, "nats://127.0.0.1:1")
+	s, at := alone(t)
+	s.says(`faultline worker --redis redis://127\.0\.0\.1:\d+/0 --nats nats://127\.0\.0\.1:\d+\n`)
+	client(t, exitHeld, at, "submit", "--id", "job-1")
+	client(t, exitUsage, nil, "scheduler", "--listen", "none", "--embedded-nats", "127.0.0.1:0").says(`^faultline: Redis at redis://127\.0\.0\.1:1/0 does not answer: `)
+}
+
 // What no message can take is refused, and nothing of it is stored.
 func TestAJobThatIsTooLarge(t *testing.T) {
 	_, at := alone(t)
