@@ -51,8 +51,8 @@ are in a temporary folder (or in --data), and miniredis, which keeps nothing.
 ` + "`faultline worker`, `faultline submit` and `faultline workflow`" + ` find those by themselves.
 
 A Redis that does not answer ends the start, since an address is soon wrong; so
-does a replica or a node of a cluster, which cannot be worked with. A NATS that
-does not answer is waited for. Later on, a lost connection comes back; what could
+does a replica or a node of a cluster, which cannot be worked with, and one that
+takes no writes. A NATS that does not answer is waited for. Later on, a lost connection comes back; what could
 not be done meanwhile is done later. Redis behind Sentinels is named by them:
 redis://HOST:26379/0?master_name=NAME&addr=HOST2:26379, with the user and password
 of Redis, if any, as &username=USER&password=PASSWORD.
@@ -72,8 +72,9 @@ environment.
 
 On SIGINT or SIGTERM it finishes what it has begun; another one, a second later
 or more, ends it at once.
-Exit codes: 0 stopped, 2 usage, or a server that cannot be used, 130 ended by a
-second signal.`,
+Exit codes: 0 stopped, 2 usage, or a server that cannot be used, 3 a Redis that
+takes no writes at the start, for want of memory, replicas or a disk, 130 ended by
+a second signal.`,
 		Example: `  faultline scheduler
   faultline scheduler --redis redis://redis:6379/0 --nats nats://nats:4222
   faultline scheduler --redis rediss://:PASSWORD@redis:6379/0 --nats tls://nats:4222 --nats-creds nats.creds --tls-ca ca.crt

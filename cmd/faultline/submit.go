@@ -53,8 +53,9 @@ submitted again, and what exists already is said to. A job that exists already
 with another request is refused with exit code 2, and so are all that were to be
 submitted with it; --payload is part of the request, as all that is given of a job.
 Other exit codes: 2 usage, a request that is too large for NATS, or a server that
-does not answer at the start, 3 a server lost before all were submitted, or one
-that takes no writes, 130 interrupted.`,
+does not answer at the start or is the wrong one, such as a replica,
+3 a server lost before all were submitted, or one that takes no writes for now,
+130 interrupted.`,
 		Example: `  faultline submit
   faultline submit --jobs 1000 --wait
   faultline submit --id mail-17 --payload '{"to": "you"}' --deadline 1m --wait

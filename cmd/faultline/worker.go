@@ -57,8 +57,9 @@ says for two seconds at least that it is full; another one, a second later or mo
 ends it at once. A scheduler that starts after that, within engine.worker_ttl of it,
 and reads a snapshot that is older, may still give it jobs: they wait for a worker of
 its --id, or for engine.running_timeout. While a worker lives, another one of its
---id is refused, if NATS answers by then. Exit codes: 0 stopped, 2 usage, 130 ended
-by a second signal.`,
+--id is refused, if NATS answers by then. Exit codes: 0 stopped, 2 usage, or a server
+that cannot be used, 3 a Redis that takes no writes at the start, 130 ended by a
+second signal.`,
 		Example: `  faultline worker
   faultline worker --id worker-2 --work 2s --parallel 1
   faultline worker --fail-rate 0.1 --ledger worker.jsonl
