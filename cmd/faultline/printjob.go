@@ -33,6 +33,9 @@ func (p *printer) job(s *shown, now time.Time) {
 	deadline := ""
 	if j.DeadlineAt != nil {
 		deadline = j.DeadlineAt.Format(time.RFC3339)
+		if late := j.Since.Sub(*j.DeadlineAt); late > 0 && j.State.Terminal() {
+			deadline += fmt.Sprintf(", ended %v past it", roughly(late))
+		}
 	}
 	p.line("  submitted at %s%s%s", j.SubmittedAt.Format(time.RFC3339), of(", deadline ", deadline), of(", replay of ", j.ReplayOf))
 	if j.ResultPtr != "" {
@@ -94,6 +97,14 @@ func waitsFor(o ending) string {
 
 // ago is how long something is past, for people.
 func ago(now, then time.Time) time.Duration { return max(0, now.Sub(then)).Round(time.Second) }
+
+// roughly is a duration for people.
+func roughly(d time.Duration) time.Duration {
+	if d < time.Second {
+		return d.Round(time.Millisecond)
+	}
+	return d.Round(time.Second)
+}
 
 // of is text after what it is of, or nothing.
 func of(what, text string) string {
