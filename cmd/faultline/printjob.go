@@ -7,6 +7,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/faultline-sim/faultline/engine"
 	"github.com/faultline-sim/faultline/engine/job"
 )
 
@@ -23,6 +24,7 @@ func (p *printer) job(s *shown, now time.Time) {
 	if j.State == job.Scheduled {
 		p.mates(s.Known, now)
 	}
+	p.heard(s.Heard, j.Worker, now)
 	p.line("  topic %s, %s%s%s", j.Topic, plural(j.Attempts, "attempt"), of(", tenant ", j.Tenant), of(", worker ", j.Worker))
 	if j.Decision != "" {
 		p.line("  safety kernel: %s%s%s", j.Decision, of(", policy ", j.Snapshot), of(", constraints ", pairsOf(j.Constraints)))
@@ -67,6 +69,21 @@ func (p *printer) mates(known []knownMate, now time.Time) {
 			return
 		}
 		p.line("    %s of pool %s, %d of %d jobs, %s ago", w.Worker, w.Pool, w.Active, w.Most, ago(now, w.Heard))
+	}
+}
+
+// heard says whether the worker that has a job lives, as far as that is known.
+func (p *printer) heard(h *heard, worker string, now time.Time) {
+	switch {
+	case h == nil:
+	case h.Last == nil:
+		p.line("  Of %s the schedulers had heard nothing for engine.worker_ttl or longer, as of %s.", worker, h.AsOf.Format(time.RFC3339))
+		p.line("  %s.", orTimeout(worker))
+	case now.Sub(*h.Last) > engine.Hardened().WorkerTTL:
+		p.line("  %s has been silent since %s, %s ago, as far as the schedulers have heard.", worker, h.Last.Format(time.RFC3339), ago(now, *h.Last))
+		p.line("  %s.", orTimeout(worker))
+	default:
+		p.line("  The schedulers heard of %s %s ago.", worker, ago(now, *h.Last))
 	}
 }
 
