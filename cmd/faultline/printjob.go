@@ -107,7 +107,7 @@ func waitsFor(o ending) string {
 	case job.Dispatched:
 		return "It is on its way to its worker."
 	case job.Running:
-		return "Its worker has it, and has not reported a result."
+		return "Its worker was given it, and has not reported a result."
 	}
 	return ""
 }
