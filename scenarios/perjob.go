@@ -20,7 +20,7 @@ type perJob struct {
 var perJobs = []perJob{
 	{"slow", "as workload.work", "how long a worker executes job N", "15m"},
 	{"cancel", "never", "how long after its submission job N is cancelled", "2s"},
-	{"deadline", "never", "how long after its submission job N times out", "10s"},
+	{"deadline", "never", "how long after its submission job N has its deadline: the reconciler's next tick times it out unless it has ended", "10s"},
 	{"approve", "never", "how long somebody looks at job N, once it waits for an approval, before he approves it", "5s"},
 	{"change", "never", "how long after its submission job N is submitted again, with another payload", "2s"},
 	{"label", "none", "the labels of job N, joined by commas", "placement.zone=zone-2"},

@@ -64,7 +64,7 @@ type Workload struct {
 	Unreadable  int                   `yaml:"unreadable" json:"unreadable" min:"0" max:"1000" doc:"compensations that nobody can read, on the stack of wf-1, put there by the stranger"`
 	Slow        map[int]time.Duration `yaml:"slow,omitempty" json:"slow,omitempty" min:"1ns" max:"24h" doc:"jobs, by number, that take longer than work"`
 	Cancel      map[int]time.Duration `yaml:"cancel,omitempty" json:"cancel,omitempty" min:"1ns" max:"24h" doc:"jobs, by number, that are cancelled, and how long after their submission"`
-	Deadline    map[int]time.Duration `yaml:"deadline,omitempty" json:"deadline,omitempty" min:"1ms" max:"24h" doc:"jobs, by number, that have a deadline, and how long after their submission (budget.deadline_ms)"`
+	Deadline    map[int]time.Duration `yaml:"deadline,omitempty" json:"deadline,omitempty" min:"1ms" max:"24h" doc:"jobs, by number, that have a deadline, and how long after their submission (budget.deadline_ms): the reconciler's next tick times out those that have not ended"`
 	Label       map[int]string        `yaml:"label,omitempty" json:"label,omitempty" like:"placement.zone=zone-2" doc:"labels of jobs, by number, joined by commas (seed 003, section 5)"`
 	Requires    map[int]string        `yaml:"requires,omitempty" json:"requires,omitempty" like:"gpu" doc:"what jobs, by number, require of a pool, joined by commas (seed 003, section 5)"`
 	Approve     map[int]time.Duration `yaml:"approve,omitempty" json:"approve,omitempty" min:"1ms" max:"24h" doc:"jobs, by number, that are approved if they have to be, and how long somebody looks at them before"`

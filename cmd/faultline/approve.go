@@ -31,7 +31,8 @@ and no other, should the job have been submitted again as something else. It
 counts for engine.policy.approval_ttl.
 
 Exit codes: 0 approved, 1 the job does not wait for it or is another request,
-2 usage, no such job, or a server that does not answer, 3 a server lost midway.`,
+2 usage, no such job, or a server that does not answer, 3 a server lost midway, or
+a Redis that takes no writes.`,
 		Example: `  faultline approve mail-17 --look
   faultline approve mail-17 --hash 9f86d081884c7d65... --by 'the mail team'`,
 		Args:              oneArg("the job"),

@@ -26,7 +26,8 @@ will not be; the worker of a job that it executes is told, and drops it. A job
 that has ended stays as it is.
 
 Exit codes: 0 asked for, or CANCELLED already, 1 ended otherwise, 2 usage, no such
-job, or a server that does not answer, 3 a server lost midway.`,
+job, or a server that does not answer, 3 a server lost midway, or a Redis that takes no
+writes.`,
 		Example: `  faultline cancel mail-17
   faultline cancel mail-17 --reason 'sent by hand'`,
 		Args:              oneArg("the job"),

@@ -34,7 +34,7 @@ With --all it replays every dead letter whose action is auto_replay, and leaves 
 others alone.
 
 Exit codes: 0 replayed, or done already, 1 refused, 2 usage, no such dead letter, or a
-server that does not answer, 3 a server lost midway.`,
+server that does not answer, 3 a server lost midway, or a Redis that takes no writes.`,
 		Example: `  faultline dlq replay mail-17
   faultline dlq replay --all --policy triage.yaml --dry-run`,
 		RunE: func(cmd *cobra.Command, args []string) error {
@@ -123,7 +123,7 @@ func newDLQApprove() *cobra.Command {
 schedulers' next tick if they have --dlq-policy, or by ` + "`faultline dlq replay`" + `.
 
 Exit codes: 0 approved, 1 it waits for no approval, 2 usage, no such dead letter, or a
-server that does not answer, 3 a server lost midway.`,
+server that does not answer, 3 a server lost midway, or a Redis that takes no writes.`,
 		Example: `  faultline dlq approve mail-17 --by ana`,
 		Args:    oneArg("the job"),
 		RunE: func(cmd *cobra.Command, args []string) error {
@@ -152,7 +152,7 @@ func newDLQDeny() *cobra.Command {
 any more.
 
 Exit codes: 0 denied, 1 too late, 2 usage, no such dead letter, or a server that does
-not answer, 3 a server lost midway.`,
+not answer, 3 a server lost midway, or a Redis that takes no writes.`,
 		Example: `  faultline dlq deny mail-17 --reason 'sent by hand'`,
 		Args:    oneArg("the job"),
 		RunE: func(cmd *cobra.Command, args []string) error {

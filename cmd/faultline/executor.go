@@ -174,7 +174,7 @@ func (w *executor) takeJobs(ctx context.Context) {
 func (w *executor) open(ctx context.Context, opened *outage) jetstream.Consumer {
 	subject := routing.DirectSubject(w.id)
 	consumer, err := w.js.CreateOrUpdateConsumer(ctx, bus.StreamJobs, jetstream.ConsumerConfig{
-		Durable: "jobs-" + w.id, FilterSubjects: []string{subject, subject + ".>"},
+		Durable: consumerOf(w.id), FilterSubjects: []string{subject, subject + ".>"},
 		AckPolicy: jetstream.AckExplicitPolicy, AckWait: workerAckWait,
 	})
 	if ctx.Err() != nil {
@@ -185,6 +185,24 @@ func (w *executor) open(ctx context.Context, opened *outage) jetstream.Consumer 
 		return nil
 	}
 	return consumer
+}
+
+// consumerOf is the name of a worker's durable consumer.
+func consumerOf(id string) string { return "jobs-" + id }
+
+// left is how many dispatches the worker's consumer holds for whoever takes the worker's name next.
+func (w *executor) left() (int, error) {
+	ctx, cancel := context.WithTimeout(context.Background(), drainWithin)
+	defer cancel()
+	consumer, err := w.js.Consumer(ctx, bus.StreamJobs, consumerOf(w.id))
+	switch {
+	case errors.Is(err, jetstream.ErrConsumerNotFound), errors.Is(err, jetstream.ErrStreamNotFound):
+		return 0, nil // it has never had one
+	case err != nil:
+		return 0, err
+	}
+	info := consumer.CachedInfo()
+	return int(info.NumPending) + info.NumAckPending, nil
 }
 
 // noStream says what a missing stream means.

@@ -7,6 +7,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/faultline-sim/faultline/engine"
 	"github.com/faultline-sim/faultline/engine/job"
 )
 
@@ -23,6 +24,7 @@ func (p *printer) job(s *shown, now time.Time) {
 	if j.State == job.Scheduled {
 		p.mates(s.Known, now)
 	}
+	p.heard(s.Heard, j.Worker, now)
 	p.line("  topic %s, %s%s%s", j.Topic, plural(j.Attempts, "attempt"), of(", tenant ", j.Tenant), of(", worker ", j.Worker))
 	if j.Decision != "" {
 		p.line("  safety kernel: %s%s%s", j.Decision, of(", policy ", j.Snapshot), of(", constraints ", pairsOf(j.Constraints)))
@@ -33,6 +35,9 @@ func (p *printer) job(s *shown, now time.Time) {
 	deadline := ""
 	if j.DeadlineAt != nil {
 		deadline = j.DeadlineAt.Format(time.RFC3339)
+		if late := j.Since.Sub(*j.DeadlineAt); late > 0 && j.State.Terminal() {
+			deadline += fmt.Sprintf(", ended %v past it", roughly(late))
+		}
 	}
 	p.line("  submitted at %s%s%s", j.SubmittedAt.Format(time.RFC3339), of(", deadline ", deadline), of(", replay of ", j.ReplayOf))
 	if j.ResultPtr != "" {
@@ -67,6 +72,21 @@ func (p *printer) mates(known []knownMate, now time.Time) {
 	}
 }
 
+// heard says whether the worker that has a job lives, as far as that is known.
+func (p *printer) heard(h *heard, worker string, now time.Time) {
+	switch {
+	case h == nil:
+	case h.Last == nil:
+		p.line("  Of %s the schedulers had heard nothing for engine.worker_ttl or longer, as of %s.", worker, h.AsOf.Format(time.RFC3339))
+		p.line("  %s.", orTimeout(worker))
+	case now.Sub(*h.Last) > engine.Hardened().WorkerTTL:
+		p.line("  %s has been silent since %s, %s ago, as far as the schedulers have heard.", worker, h.Last.Format(time.RFC3339), ago(now, *h.Last))
+		p.line("  %s.", orTimeout(worker))
+	default:
+		p.line("  The schedulers heard of %s %s ago.", worker, ago(now, *h.Last))
+	}
+}
+
 // why is the reason that is on record, with its code.
 func (o *ending) why() string {
 	if o.ReasonCode == "" || o.Reason == "" {
@@ -87,13 +107,21 @@ func waitsFor(o ending) string {
 	case job.Dispatched:
 		return "It is on its way to its worker."
 	case job.Running:
-		return "Its worker has it, and has not reported a result."
+		return "Its worker was given it, and has not reported a result."
 	}
 	return ""
 }
 
 // ago is how long something is past, for people.
 func ago(now, then time.Time) time.Duration { return max(0, now.Sub(then)).Round(time.Second) }
+
+// roughly is a duration for people.
+func roughly(d time.Duration) time.Duration {
+	if d < time.Second {
+		return d.Round(time.Millisecond)
+	}
+	return d.Round(time.Second)
+}
 
 // of is text after what it is of, or nothing.
 func of(what, text string) string {

@@ -12,7 +12,6 @@ import (
 	"testing"
 	"time"
 
-	"github.com/redis/go-redis/v9"
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 )
@@ -170,14 +169,18 @@ func executions(t *testing.T, ledgers ...string) (all []execution) {
 // A Redis that takes no writes is named as the reason, with what to do about it.
 func TestRedisThatTakesNoWrites(t *testing.T) {
 	at := []string{"--redis", startRedis(t), "--nats", startNATS(t, freeAddr(t), t.TempDir()).ClientURL()}
-	start(t, append([]string{"scheduler", "--listen", "127.0.0.1:0"}, at...)...).is(200, `"status":"ok"`)
-	opt, err := redis.ParseURL(at[1])
-	require.NoError(t, err)
-	c := redis.NewClient(opt)
-	defer func() { _ = c.Close() }()
+	s := start(t, append([]string{"scheduler", "--listen", "127.0.0.1:0"}, at...)...)
+	s.is(200, `"status":"ok"`)
+	c := dial(t, at[1])
+	midway := start(t, append([]string{"submit", "--jobs", "1000", "--every", "50ms", "--id-prefix", "midway-"}, at...)...)
+	midway.eventually("submit", func() bool { return c.Exists(t.Context(), "job:midway-1").Val() == 1 })
 	require.NoError(t, c.ConfigSet(t.Context(), "maxmemory", "1").Err())
-	client(t, exitInconclusive, at, "submit", "--id", "job-1").says(`^faultline: .*: OOM command not allowed .*; 0 of 1 job submitted: give Redis at \S+ more memory than its maxmemory, or let it hold less; then give the same ids again\n$`)
+	midway.ends(exitInconclusive)
+	midway.says(`^faultline: .*: OOM command not allowed .*; \d+ of 1,000 jobs submitted: give Redis at \S+ more memory than its maxmemory, or let it hold less; then give the same ids again .*\n$`)
+	s.is(503, `"status":"failing",.*"redis":"OOM command not allowed [^"]*"`)
+	client(t, exitInconclusive, at, "submit", "--id", "job-1").says(`^faultline: Redis at \S+ refuses: OOM command not allowed .*; give it more memory than its maxmemory, let it hold less, or give another with --redis\n$`)
 	require.NoError(t, c.ConfigSet(t.Context(), "maxmemory", "0").Err())
+	s.is(200, `"status":"ok"`)
 	require.NoError(t, c.ReplicaOf(t.Context(), "127.0.0.1", "1").Err())
 	client(t, exitUsage, at, "submit", "--id", "job-1").says(`^faultline: Redis at \S+ cannot be used: it is a replica, which takes no writes; give its master with --redis, .*\n$`)
 	require.NoError(t, c.ReplicaOf(t.Context(), "NO", "ONE").Err())

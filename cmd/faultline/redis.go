@@ -143,8 +143,8 @@ func askRedis(ctx context.Context, client *redis.Client, to access) error {
 		return &unfit{"it is a replica, which takes no writes", "give its master with --redis, or its Sentinels: redis://HOST:26379/0?" + masterName + "=NAME"}
 	}
 	// A write that changes nothing, as no job has an empty name. It fails for want of rights, of replicas
-	// (min-replicas-to-write) or of a disk.
-	return client.ZRem(ctx, store.IndexKey(job.Pending), "").Err()
+	// (min-replicas-to-write), of a disk, or, as what could add something, of memory (maxmemory).
+	return client.ZAddXX(ctx, store.IndexKey(job.Pending), redis.Z{}).Err()
 }
 
 // refused says whether an error of askRedis is Redis's own word, which is not likely to change by itself.
@@ -152,6 +152,12 @@ func refused(err error) bool {
 	var what *unfit
 	var is redis.Error
 	return errors.As(err, &what) || errors.As(err, &is) && !noAnswer(err)
+}
+
+// takesNoWrites says whether Redis refuses what it would take at another time: for want of memory, of replicas or
+// of a disk.
+func takesNoWrites(err error) bool {
+	return redis.IsOOMError(err) || redis.IsNoReplicasError(err) || redis.HasErrorPrefix(err, "MISCONF")
 }
 
 // noRedis is the error of a Redis that askRedis has failed with err, behind Sentinels or not.
@@ -169,6 +175,10 @@ func (f *serverFlags) noRedis(err error, sentinels bool) error {
 			remedy = "give those of Redis as &username=USER&password=PASSWORD in the URL, and those of the Sentinels before the @"
 		}
 		return fail(exitUsage, "Redis at %s refuses: %s; %s", at, firstLine(err), remedy)
+	case redis.IsOOMError(err):
+		return fail(exitInconclusive, "Redis at %s refuses: %s; give it more memory than its maxmemory, let it hold less, or give another with --redis", at, firstLine(err))
+	case takesNoWrites(err):
+		return fail(exitInconclusive, "Redis at %s refuses: %s; mend that, or give another with --redis", at, firstLine(err))
 	case refused(err):
 		return fail(exitUsage, "Redis at %s refuses: %s; mend that, or give another with --redis", at, firstLine(err))
 	}

@@ -40,21 +40,29 @@ func TestARedisThatIsOfNoUse(t *testing.T) {
 	sentinel, _ := startSentinel(t, port)
 	limited := startRedis(t)
 	require.NoError(t, dial(t, limited).Do(t.Context(), "acl", "setuser", "poor", "on", ">pw", "~*", "+get").Err())
-	for _, c := range []struct{ redis, says string }{
+	wrong := []struct{ redis, says string }{
 		{startRedis(t, "--cluster-enabled", "yes"), `cannot be used: it is a node of a cluster, which refuses a MULTI over a job's keys; give one that is not, with --redis`},
 		{startRedis(t, "--replicaof", "127.0.0.1 "+port), `cannot be used: it is a replica, which takes no writes; give its master with --redis, or its Sentinels: \S+`},
 		{startRedis(t, "--replicaof", "127.0.0.1 "+port) + "?protocol=2", `cannot be used: it is a replica, which takes no writes; .*`},
 		{"redis://" + sentinel, `cannot be used: it is a Sentinel; name the master that it watches: redis://HOST:26379/0\?master_name=NAME`},
 		{startRedis(t, "--requirepass", "secret"), `refuses: NOAUTH .*; give the user and the password in the URL: .*`},
 		{strings.Replace(startRedis(t, "--requirepass", "secret"), "//", "//:wrong@", 1), `refuses: WRONGPASS .*; give the user and the password in the URL: .*`},
-		{startRedis(t, "--min-replicas-to-write", "1"), `refuses: NOREPLICAS .*; mend that, or give another with --redis`},
 		{strings.Replace(limited, "//", "//poor:pw@", 1), `refuses: NOPERM .*; grant that to the user, or give another in the URL`},
-	} {
+	}
+	noWrites := []struct{ redis, says string }{
+		{startRedis(t, "--min-replicas-to-write", "1"), `refuses: NOREPLICAS .*; mend that, or give another with --redis`},
+		{startRedis(t, "--maxmemory", "1"), `refuses: OOM .*; give it more memory than its maxmemory, let it hold less, or give another with --redis`},
+	}
+	for i, c := range append(wrong, noWrites...) {
+		code := exitUsage
+		if i >= len(wrong) {
+			code = exitInconclusive
+		}
 		at := []string{"--redis", c.redis, "--nats", nats}
 		pattern := `(?m)^faultline: Redis at redis://\S+ ` + c.says + `$`
-		client(t, exitUsage, at, "scheduler", "--listen", "none").says(pattern)
-		client(t, exitUsage, at, "submit").says(pattern)
-		client(t, exitUsage, at, "worker", "--id", "worker-1").says(pattern)
+		client(t, code, at, "scheduler", "--listen", "none").says(pattern)
+		client(t, code, at, "submit").says(pattern)
+		client(t, code, at, "worker", "--id", "worker-1").says(pattern)
 	}
 	replica := startRedis(t, "--replicaof", "127.0.0.1 "+port)
 	require.NoError(t, dial(t, master).HSet(t.Context(), "job:job-1", "state", "FAILED").Err())

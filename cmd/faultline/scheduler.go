@@ -51,8 +51,8 @@ are in a temporary folder (or in --data), and miniredis, which keeps nothing.
 ` + "`faultline worker`, `faultline submit` and `faultline workflow`" + ` find those by themselves.
 
 A Redis that does not answer ends the start, since an address is soon wrong; so
-does a replica or a node of a cluster, which cannot be worked with. A NATS that
-does not answer is waited for. Later on, a lost connection comes back; what could
+does a replica or a node of a cluster, which cannot be worked with, and one that
+takes no writes. A NATS that does not answer is waited for. Later on, a lost connection comes back; what could
 not be done meanwhile is done later. Redis behind Sentinels is named by them:
 redis://HOST:26379/0?master_name=NAME&addr=HOST2:26379, with the user and password
 of Redis, if any, as &username=USER&password=PASSWORD.
@@ -72,8 +72,9 @@ environment.
 
 On SIGINT or SIGTERM it finishes what it has begun; another one, a second later
 or more, ends it at once.
-Exit codes: 0 stopped, 2 usage, or a server that cannot be used, 130 ended by a
-second signal.`,
+Exit codes: 0 stopped, 2 usage, or a server that cannot be used, 3 a Redis that
+takes no writes at the start, for want of memory, replicas or a disk, 130 ended by
+a second signal.`,
 		Example: `  faultline scheduler
   faultline scheduler --redis redis://redis:6379/0 --nats nats://nats:4222
   faultline scheduler --redis rediss://:PASSWORD@redis:6379/0 --nats tls://nats:4222 --nats-creds nats.creds --tls-ca ca.crt
@@ -85,7 +86,7 @@ second signal.`,
 			if err := givenName(cmd); err != nil {
 				return err
 			}
-			return f.run(cmd.Context(), cmd.OutOrStdout(), cmd.ErrOrStderr())
+			return f.run(cmd.Context(), cmd.OutOrStdout(), cmd.ErrOrStderr(), cmd.Flags().Changed)
 		},
 	}
 	f.addRedis(cmd, "one in this process")
@@ -96,8 +97,8 @@ second signal.`,
 	f.safetyFlags.add(cmd)
 	cmd.Flags().StringArrayVar(&f.topics, "topic", nil, "the pools that serve a topic, `TOPIC=POOL,...`; repeatable (default job.default=default)")
 	cmd.Flags().StringVar(&f.listen, "listen", "127.0.0.1:2112", "where /metrics, /healthz and /livez are, `ADDR`; none opens no port")
-	cmd.Flags().StringVar(&f.embeddedRedis, "embedded-redis", embeddedRedisAddr, "where this process's own Redis listens, `ADDR`")
-	cmd.Flags().StringVar(&f.embeddedNATS, "embedded-nats", embeddedNATSAddr, "where this process's own NATS listens, `ADDR`")
+	cmd.Flags().StringVar(&f.embeddedRedis, "embedded-redis", embeddedRedisAddr, "where this process's own Redis listens, `ADDR`; given, it wins over $"+envRedis)
+	cmd.Flags().StringVar(&f.embeddedNATS, "embedded-nats", embeddedNATSAddr, "where this process's own NATS listens, `ADDR`; given, it wins over $"+envNATS)
 	cmd.Flags().StringVar(&f.data, "data", "", "where this process's own NATS keeps its streams, `DIR`; needs --redis (default a temporary folder)")
 	cmd.Flags().IntVar(&f.replicas, "replicas", 1, "how many servers of a NATS cluster keep each message, `N`; of streams that this creates, as the next")
 	cmd.Flags().DurationVar(&f.maxAge, "max-age", 0, "how long the streams keep a message, `DURATION`, no less than engine.epochs needs; 0 is for ever")
@@ -110,7 +111,7 @@ second signal.`,
 	return cmd
 }
 
-func (f *schedulerFlags) run(ctx context.Context, stdout, stderr io.Writer) error {
+func (f *schedulerFlags) run(ctx context.Context, stdout, stderr io.Writer, given func(flag string) bool) error {
 	log, err := f.logger(stderr)
 	if err != nil {
 		return err
@@ -147,7 +148,7 @@ func (f *schedulerFlags) run(ctx context.Context, stdout, stderr io.Writer) erro
 	if err != nil {
 		return err
 	}
-	if err := f.check(settings); err != nil {
+	if err := f.check(settings, given); err != nil {
 		return err
 	}
 	own, err := f.startEmbedded(f.embeddedRedis, f.embeddedNATS, f.data)
@@ -217,12 +218,19 @@ func (f *schedulerFlags) run(ctx context.Context, stdout, stderr io.Writer) erro
 }
 
 // check refuses what can be refused before anything is started, and fills in the rest.
-func (f *schedulerFlags) check(settings engine.Settings) error {
+func (f *schedulerFlags) check(settings engine.Settings, given func(flag string) bool) error {
 	natsBy := ""
 	if f.natsURL == "" {
 		natsBy = ", which $" + envNATS + " names,"
 	}
+	flags := f.serverFlags
 	f.fromEnv()
+	if given("embedded-redis") { // asks for one, whatever the environment names
+		f.redisURL = flags.redisURL
+	}
+	if given("embedded-nats") {
+		f.natsURL = flags.natsURL
+	}
 	if f.id == "" {
 		f.id = hostName()
 	}
@@ -307,10 +315,10 @@ func (f *schedulerFlags) greet(w io.Writer, own *embedded, changes []string, at 
 	}
 	if own.redis != nil && own.nats != nil {
 		redisFlag, natsFlag := "", ""
-		if f.redisURL != "redis://"+embeddedRedisAddr+"/0" {
+		if f.redisURL != "redis://"+embeddedRedisAddr+"/0" || os.Getenv(envRedis) != "" {
 			redisFlag = " --redis " + f.redisURL
 		}
-		if f.natsURL != "nats://"+embeddedNATSAddr {
+		if f.natsURL != "nats://"+embeddedNATSAddr || os.Getenv(envNATS) != "" {
 			natsFlag = " --nats " + f.natsURL
 		}
 		p.line("  Give it something to do:")

@@ -14,6 +14,7 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+	"syscall"
 	"time"
 
 	"github.com/nats-io/nats.go"
@@ -200,9 +201,21 @@ func (f *serverFlags) openNATS(ctx context.Context, name string, log *slog.Logge
 }
 
 // keepNATS connects to NATS for as long as the process runs, whether a server answers yet or not,
-// and comes back from every loss. It calls lost once there is no coming back.
+// and comes back from every loss. It calls lost once there is no coming back. Why there is no connection it logs
+// once for each reason.
 func (f *serverFlags) keepNATS(name string, log *slog.Logger, lost func(error), more ...nats.Option) (*nats.Conn, jetstream.JetStream, error) {
-	nc, js, err := f.dialNATS(name, log, append(more, nats.RetryOnFailedConnect(true), nats.ReconnectWait(time.Second),
+	said := ""
+	return f.dialNATS(name, log, append(more, nats.RetryOnFailedConnect(true), nats.ReconnectWait(time.Second),
+		nats.ReconnectErrHandler(func(_ *nats.Conn, err error) {
+			if errors.Is(err, nats.ErrNoServers) {
+				err = syscall.ECONNREFUSED // which is what the client means at first
+			}
+			why, remedy := f.natsTrouble(err)
+			if why != said {
+				said = why
+				log.Warn("NATS cannot be used yet; trying on", slog.String("url", public(f.natsURL)), slog.String("error", why), slog.String("remedy", remedy))
+			}
+		}),
 		nats.ClosedHandler(func(nc *nats.Conn) {
 			switch err := nc.LastError(); {
 			case errors.Is(err, nats.ErrAuthorization):
@@ -211,21 +224,21 @@ func (f *serverFlags) keepNATS(name string, log *slog.Logger, lost func(error), 
 				lost(fail(exitUsage, "NATS at %s has closed the connection for good: %v", public(f.natsURL), err))
 			}
 		}))...)
-	if err == nil && !nc.IsConnected() {
-		log.Warn("NATS does not answer yet; trying on", slog.String("url", public(f.natsURL)), slog.String("error", whyAway(nc)), slog.String("remedy", startOrElse(nc.LastError(), f.natsURL, embeddedNATSAddr, "nats-server -js", "--nats")))
-	}
-	return nc, js, err
 }
 
 // natsCredentials is the remedy where NATS knows no such user.
 const natsCredentials = "give the user and the password in the URL, nats://USER:PASSWORD@HOST:4222, a token as nats://TOKEN@HOST:4222, or a file with --nats-creds"
 
-// whyAway is why there is no connection to NATS, as far as it is known.
-func whyAway(nc *nats.Conn) string {
-	if err := nc.LastError(); err != nil {
-		return netReason(err).Error()
+// natsTrouble says why there is no connection to NATS, and what to do about it.
+func (f *serverFlags) natsTrouble(err error) (why, remedy string) {
+	var op *net.OpError
+	switch {
+	case errors.Is(err, nats.ErrAuthorization):
+		return "it refuses: " + err.Error(), natsCredentials
+	case errors.Is(err, nats.ErrNoInfoReceived), errors.Is(err, io.EOF), errors.As(err, &op) && op.Op == "read":
+		return fmt.Sprintf("what listens there does not greet as a nats-server does: %v", netReason(err)), "look whether that is the port of nats-server, or give another with --nats"
 	}
-	return notConnected
+	return netReason(err).Error(), startOrElse(err, f.natsURL, embeddedNATSAddr, "nats-server -js", "--nats")
 }
 
 func (f *serverFlags) dialNATS(name string, log *slog.Logger, more ...nats.Option) (*nats.Conn, jetstream.JetStream, error) {
@@ -269,7 +282,8 @@ func (f *serverFlags) dialNATS(name string, log *slog.Logger, more ...nats.Optio
 		return nil, nil, fail(exitUsage, "NATS at %s refuses: %v; %s", public(f.natsURL), err, natsCredentials)
 	}
 	if err != nil {
-		return nil, nil, fail(exitUsage, "NATS at %s does not answer: %v; %s", public(f.natsURL), netReason(err), startOrElse(err, f.natsURL, embeddedNATSAddr, "nats-server -js", "--nats"))
+		why, remedy := f.natsTrouble(err)
+		return nil, nil, fail(exitUsage, "NATS at %s does not answer: %s; %s", public(f.natsURL), why, remedy)
 	}
 	js, err := jetstream.New(nc)
 	if err != nil {

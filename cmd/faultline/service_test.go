@@ -7,6 +7,7 @@ import (
 	"io"
 	"os"
 	"path/filepath"
+	"strconv"
 	"strings"
 	"syscall"
 	"testing"
@@ -96,6 +97,43 @@ func TestASchedulerWithServersOfItsOwn(t *testing.T) {
 	temp, err := filepath.Glob(filepath.Join(s.temp, "*"))
 	require.NoError(t, err)
 	assert.Empty(t, temp, "nothing temporary is left")
+}
+
+// Who asks for servers of the process's own gets them, whatever the environment names.
+func TestAFlagWinsOverTheEnvironment(t *testing.T) {
+	t.Setenv(envRedis, "redis://127.0.0.1:1/0")
+	t.Setenv(envNATS, "nats://127.0.0.1:1")
+	s, at := alone(t)
+	s.says(`faultline worker --redis redis://127\.0\.0\.1:\d+/0 --nats nats://127\.0\.0\.1:\d+\n`)
+	client(t, exitHeld, at, "submit", "--id", "job-1")
+	client(t, exitUsage, nil, "scheduler", "--listen", "none", "--embedded-nats", "127.0.0.1:0").says(`^faultline: Redis at redis://127\.0\.0\.1:1/0 does not answer: `)
+}
+
+// A worker that stops says what stays queued for it, and the next one of its name executes that.
+func TestAWorkerThatStopsSaysWhatIsLeft(t *testing.T) {
+	_, at := alone(t)
+	worker := func(work string) *process {
+		return start(t, "worker", "--id", "e1", "--parallel", "1", "--work", work, at[2], at[3])
+	}
+	w := worker("1s")
+	knows(t, at, "e1")
+	jobs := append([]string{"submit", "--jobs", "10", "--id-prefix", "job-"}, at...)
+	start(t, jobs...).ends(exitHeld)
+	c := dial(t, at[1])
+	w.eventually("be given all", func() bool {
+		return c.ZCard(t.Context(), "job:index:RUNNING").Val() >= 7 && c.ZCard(t.Context(), "job:index:SCHEDULED").Val() == 0
+	})
+	w.stops()
+	executed, err := strconv.Atoi(w.says(`Worker e1 has stopped; it executed (\d+) jobs?\.\n`))
+	require.NoError(t, err)
+	assert.Less(t, executed, 10)
+	assert.Contains(t, w.output(), fmt.Sprintf("\n  Dispatches that are left for it: %d. Start a worker with --id e1 again, or what it has not executed ends TIMEOUT once the reconciler looks.\n", 10-executed))
+	client(t, exitHeld, at, "show", "job-10").says(`(?m)^  Its worker was given it, and has not reported a result\.\n  The schedulers heard of e1 \d+s ago\.$`)
+
+	w = worker("1ms")
+	start(t, append(jobs, "--wait")...).ends(exitHeld)
+	w.stops()
+	assert.NotContains(t, w.output(), "left for it")
 }
 
 // What no message can take is refused, and nothing of it is stored.

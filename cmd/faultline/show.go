@@ -34,7 +34,8 @@ func newShow() *cobra.Command {
 		Long: `Show prints what Redis holds of a job: its state, its attempts and its worker, what
 the safety kernel has decided, its dead letter, and how its replays ended. Of one
 that waits it says what for, as far as that is on record: why a scheduler has sent a
-job back, its log says.
+job back, its log says. Of one that a worker has it says when the schedulers have
+last heard of that worker.
 
 Exit codes: 0 shown, 2 usage, no such job, or a Redis that does not answer, 3 a Redis
 lost midway.`,
@@ -56,8 +57,9 @@ type shown struct {
 	Version int         `json:"version"`
 	Job     shownJob    `json:"job"`
 	Letter  *dlq.Entry  `json:"dead_letter,omitempty"`
-	Replays []ending    `json:"replays,omitempty"` // the first first
-	Known   []knownMate `json:"workers,omitempty"` // of a job that waits for one: whom the schedulers know
+	Replays []ending    `json:"replays,omitempty"`      // the first first
+	Known   []knownMate `json:"workers,omitempty"`      // of a job that waits for one: whom the schedulers know
+	Heard   *heard      `json:"worker_heard,omitempty"` // of a job that a worker has
 }
 
 // shownJob is a job's record.
@@ -86,6 +88,12 @@ type knownMate struct {
 	Active int       `json:"active_jobs"`
 	Most   int       `json:"max_parallel_jobs"`
 	Heard  time.Time `json:"heard"`
+}
+
+// heard is what the schedulers knew of the worker that has a job.
+type heard struct {
+	Last *time.Time `json:"last,omitempty"` // its last heartbeat; nil was engine.worker_ttl ago, or longer
+	AsOf time.Time  `json:"as_of"`          // they knew it then
 }
 
 func (f *showFlags) run(ctx context.Context, id string, stdout io.Writer) error {
@@ -146,10 +154,32 @@ func readJob(ctx context.Context, client *redis.Client, id string) (*shown, erro
 			return nil, err
 		}
 	}
-	if rec.State == job.Scheduled {
-		s.Known, err = readWorkers(ctx, client)
+	switch rec.State {
+	case job.Scheduled:
+		snapshot, err := readSnapshot(ctx, client)
+		s.Known = knownMates(&snapshot)
+		return s, err
+	case job.Dispatched, job.Running:
+		snapshot, err := readSnapshot(ctx, client)
+		s.Heard = heardOf(&snapshot, &rec)
+		return s, err
 	}
-	return s, err
+	return s, nil
+}
+
+// heardOf is nil where the snapshot cannot say: a worker that it does not name may be newer than it.
+func heardOf(s *registry.Snapshot, r *store.Record) *heard {
+	h := &heard{AsOf: time.UnixMilli(s.WrittenAt).UTC()}
+	for _, w := range s.Workers {
+		if w.Heartbeat.WorkerID == r.Worker {
+			h.Last = instantOf(time.UnixMilli(w.LastSeen))
+			return h
+		}
+	}
+	if r.Worker == "" || !h.AsOf.After(r.UpdatedAt) {
+		return nil
+	}
+	return h
 }
 
 // endingOf is what a record says of how its job goes.
@@ -182,21 +212,25 @@ func letterOf(ctx context.Context, q *dlq.Queue, id string) (*dlq.Entry, error) 
 	return &e, nil
 }
 
-// readWorkers returns the workers that the schedulers' snapshot names. Without one there are none.
-func readWorkers(ctx context.Context, client *redis.Client) (known []knownMate, err error) {
+// readSnapshot returns what the schedulers know of the workers. Without a snapshot that is nothing.
+func readSnapshot(ctx context.Context, client *redis.Client) (snapshot registry.Snapshot, err error) {
 	ctx, cancel := context.WithTimeout(ctx, answerWithin)
 	defer cancel()
 	data, err := client.Get(ctx, registry.SnapshotKey).Bytes()
 	if errors.Is(err, redis.Nil) {
-		return nil, nil
+		return snapshot, nil
 	}
-	var snapshot registry.Snapshot
 	if err == nil {
 		err = json.Unmarshal(data, &snapshot)
 	}
+	return snapshot, err
+}
+
+// knownMates are the workers that a snapshot names.
+func knownMates(snapshot *registry.Snapshot) (known []knownMate) {
 	for _, w := range snapshot.Workers {
 		h := w.Heartbeat
 		known = append(known, knownMate{h.WorkerID, h.Pool, h.ActiveJobs, h.MaxParallelJobs, time.UnixMilli(w.LastSeen).UTC()})
 	}
-	return known, err
+	return known
 }

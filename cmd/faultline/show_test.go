@@ -1,6 +1,7 @@
 package main
 
 import (
+	"bytes"
 	"encoding/json"
 	"strings"
 	"testing"
@@ -8,6 +9,10 @@ import (
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
+
+	"github.com/faultline-sim/faultline/engine/job"
+	"github.com/faultline-sim/faultline/engine/registry"
+	"github.com/faultline-sim/faultline/engine/store"
 )
 
 // Of a job it is told where it is, what it waits for, why it failed, and how its replays ended.
@@ -35,10 +40,39 @@ func TestShow(t *testing.T) {
 	failed.says("(?m)^  dead letter: timeout; replay: replayed, as bad-replay-1\n    `faultline dlq show bad` tells more of it\n  replay bad-replay-1 is FAILED: timeout: the worker was told")
 	client(t, exitHeld, redisAlone, "show", "bad-replay-1").says(`(?m)^  submitted at \S+, replay of bad$`)
 
+	client(t, exitViolated, at, "submit", "--id", "late", "--deadline", "1ms", "--wait")
+	client(t, exitHeld, redisAlone, "show", "late").says(`(?m)^  submitted at \S+Z, deadline \S+Z, ended \d+m?s past it$`)
+
 	var printed shown
 	asJSON := client(t, exitHeld, redisAlone, "show", "bad", "--json")
 	require.NoError(t, json.Unmarshal([]byte(asJSON.output()), &printed), asJSON.output())
 	assert.Equal(t, "FAILED", string(printed.Job.State))
 	assert.Equal(t, "timeout", printed.Letter.ReasonCode)
 	assert.Len(t, printed.Replays, 1)
+}
+
+// Of a job that a worker has it is told whether that worker lives, as far as the schedulers' snapshot says.
+func TestShowSaysThatAWorkerIsSilent(t *testing.T) {
+	now := time.UnixMilli(1_700_000_000_000).UTC()
+	snapshot := registry.Snapshot{WrittenAt: now.Add(-5 * time.Second).UnixMilli(), Workers: []registry.Seen{
+		{Heartbeat: job.Heartbeat{WorkerID: "alive"}, LastSeen: now.Add(-9 * time.Second).UnixMilli()},
+		{Heartbeat: job.Heartbeat{WorkerID: "dead"}, LastSeen: now.Add(-time.Minute).UnixMilli()},
+	}}
+	for _, c := range []struct {
+		worker string
+		since  time.Duration // the job runs for so long
+		says   string
+	}{
+		{"alive", time.Minute, "  The schedulers heard of alive 9s ago.\n"},
+		{"dead", time.Minute, "  dead has been silent since 2023-11-14T22:12:20Z, 1m0s ago, as far as the schedulers have heard.\n" +
+			"  Start a worker with --id dead again, or what it has not executed ends TIMEOUT once the reconciler looks.\n"},
+		{"gone", time.Minute, "  Of gone the schedulers had heard nothing for engine.worker_ttl or longer, as of 2023-11-14T22:13:15Z.\n" +
+			"  Start a worker with --id gone again, or what it has not executed ends TIMEOUT once the reconciler looks.\n"},
+		{"new", time.Second, ""},
+	} {
+		var text bytes.Buffer
+		newPrinter(&text).heard(heardOf(&snapshot, &store.Record{Worker: c.worker, UpdatedAt: now.Add(-c.since)}), c.worker, now)
+		assert.Equal(t, c.says, text.String())
+	}
+	assert.Nil(t, heardOf(&registry.Snapshot{}, &store.Record{Worker: "w", UpdatedAt: now}), "there is no snapshot")
 }

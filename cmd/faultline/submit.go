@@ -53,8 +53,9 @@ submitted again, and what exists already is said to. A job that exists already
 with another request is refused with exit code 2, and so are all that were to be
 submitted with it; --payload is part of the request, as all that is given of a job.
 Other exit codes: 2 usage, a request that is too large for NATS, or a server that
-does not answer at the start, 3 a server lost before all were submitted, or one
-that takes no writes, 130 interrupted.`,
+does not answer at the start or is the wrong one, such as a replica,
+3 a server lost before all were submitted, or one that takes no writes for now,
+130 interrupted.`,
 		Example: `  faultline submit
   faultline submit --jobs 1000 --wait
   faultline submit --id mail-17 --payload '{"to": "you"}' --deadline 1m --wait
@@ -73,7 +74,7 @@ that takes no writes, 130 interrupted.`,
 	cmd.Flags().StringToStringVar(&f.labels, "label", nil, "a label of each, `KEY=VALUE`, such as preferred_worker_id=worker-1; repeatable")
 	cmd.Flags().StringVar(&f.tenant, "tenant", "", "whose they are, `NAME`")
 	cmd.Flags().StringSliceVar(&f.requires, "requires", nil, "what a pool must offer to have them, `CAPABILITY`; repeatable")
-	cmd.Flags().DurationVar(&f.deadline, "deadline", 0, "each job times out so long after its submission, `DURATION` (default never)")
+	cmd.Flags().DurationVar(&f.deadline, "deadline", 0, "the reconciler times a job out that has not ended so long after its submission, `DURATION`, at its next tick: every engine.poll_interval, 30s unless set (default never)")
 	cmd.Flags().DurationVar(&f.every, "every", 0, "the time between one and the next, `DURATION`")
 	cmd.Flags().BoolVar(&f.wait, "wait", false, "stay until all have ended")
 	cmd.Flags().DurationVar(&f.timeout, "timeout", 0, "with --wait, for so long at most, `DURATION` (default for ever)")

@@ -3,6 +3,7 @@ package main
 import (
 	"context"
 	"errors"
+	"fmt"
 	"io"
 	"log/slog"
 	"slices"
@@ -47,18 +48,22 @@ With --redact a copy without that text is next to it, under KEY:redacted, for a
 policy that decides REDACT with redacted_ptr: "{result_ptr}:redacted". With a NATS
 that is given, and no Redis, it keeps no outputs.
 
-It executes a job at least once, and does not look for repetitions: with --ledger
-it appends one line of JSON for each execution to a file, where duplicates can be
-counted.
+It executes at least once what it has begun, if need be after a restart under its
+--id, and does not look for repetitions: with --ledger it appends one line of JSON for
+each execution to a file, where duplicates can be counted.
 
 A NATS that does not answer, or where no scheduler has made its streams yet, is
 waited for. On SIGINT or SIGTERM it takes no more, finishes what it has begun, and
 says for two seconds at least that it is full; another one, a second later or more,
-ends it at once. A scheduler that starts after that, within engine.worker_ttl of it,
-and reads a snapshot that is older, may still give it jobs: they wait for a worker of
-its --id, or for engine.running_timeout. While a worker lives, another one of its
---id is refused, if NATS answers by then. Exit codes: 0 stopped, 2 usage, 130 ended
-by a second signal.`,
+ends it at once. What was dispatched to it and not begun stays queued, and it says how
+much that is: it waits for a worker of the same --id, or ends TIMEOUT at a tick of the
+reconciler, once the worker has been silent for engine.dispatch_timeout (with
+engine.watch_workers) or the job RUNNING for engine.running_timeout. A scheduler that
+starts after that, within engine.worker_ttl of it, and reads a snapshot that is older,
+may still give it jobs, which wait likewise. While a worker lives, another one of its
+--id is refused, if NATS answers by then. Exit codes: 0 stopped, 2 usage, or a server
+that cannot be used, 3 a Redis that takes no writes at the start, 130 ended by a
+second signal.`,
 		Example: `  faultline worker
   faultline worker --id worker-2 --work 2s --parallel 1
   faultline worker --fail-rate 0.1 --ledger worker.jsonl
@@ -172,12 +177,24 @@ func (f *workerFlags) run(ctx context.Context, stdout, stderr io.Writer) error {
 		slots: make(chan struct{}, f.parallel), hurry: make(chan struct{}, 1), begun: map[uint64]underway{}, cancelled: map[string]int64{},
 	}
 	w.run(ctx)
+	left, unknown := w.left()
 	hangUp(nc, log)
 	if cause := context.Cause(ctx); !errors.Is(cause, errInterrupted) {
 		return cause
 	}
 	p.line("Worker %s has stopped; it executed %s.", f.id, plural(int(w.executed.Load()), "job"))
+	switch {
+	case unknown != nil:
+		p.line("  What is left for it is not known: %s.", plainly(unknown))
+	case left > 0:
+		p.line("  Dispatches that are left for it: %s. %s.", thousands(left), orTimeout(f.id))
+	}
 	return nil
+}
+
+// orTimeout is what to do about jobs that were dispatched to a worker that is not there.
+func orTimeout(id string) string {
+	return fmt.Sprintf("Start a worker with --id %s again, or what it has not executed ends TIMEOUT once the reconciler looks", id)
 }
 
 // openOutputs is where outputs are to be left; nil without a Redis. One that does not answer is waited for, by

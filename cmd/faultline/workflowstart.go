@@ -48,7 +48,7 @@ FILE is one run, in YAML or JSON; - reads standard input:
       labels: {team: data}
 
 Other exit codes: 2 usage, a file that is no run, or a server that does not answer
-at the start, 3 a server lost midway, 130 interrupted.`,
+at the start, 3 a server lost midway, or a Redis that takes no writes, 130 interrupted.`,
 		Example: `  faultline workflow start nightly.yaml
   faultline workflow start nightly.yaml --wait --timeout 10m
   jq '.run_id = "nightly-18"' nightly.json | faultline workflow start -`,
