@@ -1,6 +1,9 @@
 package invariants
 
-import "slices"
+import (
+	"fmt"
+	"slices"
+)
 
 var everyIntentIsPublished = Invariant{
 	Name:     "every-intent-is-published",
@@ -27,13 +30,13 @@ var everyIntentIsPublished = Invariant{
 					t.exercise()
 				}
 				if i := &w.intent; j.state == timedOut && s.Phase != "result_write" && i.step != 0 && !i.stored && !j.pastDeadline() {
-					t.violated(j, "TIMEOUT was written at step %d, and %s for the DISPATCHED write at step %d (to %s)", s.Step, i.published(), i.step, i.worker)
+					t.violated(j, "TIMEOUT was written at step %d, and %s", s.Step, i.unpublished())
 				}
 			},
 			ended: func(*End) {
 				for _, j := range f.order {
 					if i := &j.intent; i.step != 0 && !i.stored && j.state.inFlight() {
-						t.violated(j, "%s for the DISPATCHED write at step %d (to %s)", i.published(), i.step, i.worker)
+						t.violated(j, "%s", i.unpublished())
 					}
 				}
 			},
@@ -41,12 +44,13 @@ var everyIntentIsPublished = Invariant{
 	},
 }
 
-// published says what has become of the dispatch, in words.
-func (i *intent) published() string {
+// unpublished says that its worker was never given a dispatch of the intent.
+func (i *intent) unpublished() string {
+	write := fmt.Sprintf("the DISPATCHED write at step %d (to %s)", i.step, i.worker)
 	if i.lost {
-		return "what was published was lost"
+		return "what was published for " + write + " was lost on its way"
 	}
-	return "nothing was ever published"
+	return "nothing was ever published for " + write
 }
 
 var noDispatchAfterEnd = Invariant{
