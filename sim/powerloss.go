@@ -21,13 +21,19 @@ import (
 // it is stored. The event of the step names the messages that are gone.
 //
 // Streams and consumers themselves stay. nats-server takes back what a consumer's state says of messages that are
-// gone; their sequences are given anew.
+// gone; their sequences are given anew. Of a stream that has nothing left, consumers begin anew.
 func (w *World) LosePowerNATS(lag, away time.Duration, back func()) {
 	w.stopNATS(away, back, func(at time.Duration) error {
 		for _, name := range sortedKeys(w.streams) {
-			lost, err := truncateStream(filepath.Join(w.dir, "jetstream", "$G", "streams", name, "msgs"), w.start.Add(at-lag))
+			stream := filepath.Join(w.dir, "jetstream", "$G", "streams", name)
+			lost, err := truncateStream(filepath.Join(stream, "msgs"), w.start.Add(at-lag))
 			if err != nil {
 				return err
+			}
+			if len(lost) > 0 && lost[0].Seq == 1 {
+				if err := forgetConsumers(filepath.Join(stream, "obs")); err != nil {
+					return err
+				}
 			}
 			for i := range lost {
 				lost[i].Stream = name
@@ -80,6 +86,17 @@ func truncateStream(dir string, after time.Time) (lost []Change, err error) {
 		}
 	}
 	return lost, nil
+}
+
+// forgetConsumers takes what a stopped nats-server knows of how far its consumers have got. It does not take that
+// back itself where nothing is left of a stream (nats-server 2.15.2, consumer.go, reconcileStateWithStream), and
+// would hand a consumer what comes in the place of what it had, whatever its subject.
+func forgetConsumers(dir string) error {
+	states, err := filepath.Glob(filepath.Join(dir, "*", "o.dat"))
+	for _, path := range states {
+		err = errors.Join(err, os.Remove(path))
+	}
+	return err
 }
 
 // What a record of a block begins with, and the bits that mark it (nats-server, server/filestore.go).

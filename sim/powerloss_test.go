@@ -86,6 +86,50 @@ func TestPowerLossTakesTheStreamsTail(t *testing.T) {
 	}
 }
 
+// Whoever had a message and has not acknowledged it when it went is given the next one, and no other consumer is.
+func TestConsumersOfAnEmptyStreamBeginAnew(t *testing.T) {
+	got := map[string][]string{}
+	_, err := sim.Run(sim.Config{}, func(w *sim.World) error {
+		ctx := context.Background()
+		_, err := w.JetStream().CreateStream(ctx, jetstream.StreamConfig{Name: "S", Subjects: []string{"s.>"}, Storage: jetstream.FileStorage})
+		require.NoError(t, err)
+		for _, name := range []string{"a", "b"} {
+			_, err = w.JetStream().CreateConsumer(ctx, "S", jetstream.ConsumerConfig{Durable: name, AckPolicy: jetstream.AckExplicitPolicy, FilterSubject: "s." + name})
+			require.NoError(t, err)
+			w.Node(name, func(p *sim.Process) {
+				for p.Context().Err() == nil {
+					c, err := p.JetStream().Consumer(p.Context(), "S", name)
+					if err == nil {
+						var m jetstream.Msg
+						if m, err = c.Next(jetstream.FetchMaxWait(time.Minute)); err == nil {
+							got[name] = append(got[name], fmt.Sprintf("%s at %v", m.Data(), w.Now().Round(time.Second)))
+							if string(m.Data()) != "1" {
+								assert.NoError(t, m.Ack())
+							}
+						}
+					}
+					if err != nil {
+						p.Clock().Sleep(100 * time.Millisecond)
+					}
+				}
+			}).Start()
+		}
+		w.Node("publisher", func(p *sim.Process) {
+			p.Clock().Sleep(time.Second)
+			_, err := p.JetStream().Publish(p.Context(), "s.a", []byte("1"))
+			assert.NoError(t, err)
+			p.Clock().Sleep(10 * time.Second)
+			_, err = p.JetStream().Publish(p.Context(), "s.b", []byte("2"))
+			assert.NoError(t, err)
+		}).Start()
+		w.At(2*time.Second, "power-loss", sim.NATS, func() { w.LosePowerNATS(time.Minute, time.Second, nil) })
+		w.Step(5*time.Minute, nil)
+		return w.CheckTruth()
+	})
+	require.NoError(t, err)
+	assert.Equal(t, map[string][]string{"a": {"1 at 1s"}, "b": {"2 at 11s"}}, got)
+}
+
 func TestSameSeedSameTraceOverAPowerLoss(t *testing.T) {
 	var first bytes.Buffer
 	for i := range 4 {
