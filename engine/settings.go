@@ -151,7 +151,7 @@ type Settings struct {
 	DLQOrder    DLQOrder      `yaml:"dlq_order" json:"dlq_order" oneof:"state-then-dlq,dlq-then-state,atomic" doc:"which comes first when a job fails: FAILED or its DLQ entry (seed 004)"`
 
 	// What the hardened preset adds. Each is a toggle of its own.
-	Fence              bool `yaml:"fence" json:"fence" doc:"a state write is a compare-and-set: only under the job's own lock, and only over the version that was read"`
+	Fence              bool `yaml:"fence" json:"fence" doc:"a state write is a compare-and-set: only under the job's own lock, and only over the version that was read; so is a write of the snapshot, under its writer's lock and over an older one"`
 	Epochs             bool `yaml:"epochs" json:"epochs" doc:"DISPATCHED mints an epoch, and the publish is a compare-and-set on it: the stream stores one dispatch of an epoch at most"`
 	ResumeIntents      bool `yaml:"resume_intents" json:"resume_intents" doc:"a publish to a worker that failed is repeated and not rolled back: by the redelivery, and by the replayer"`
 	RefuseStaleResults bool `yaml:"refuse_stale_results" json:"refuse_stale_results" doc:"with epochs, a result of an older one than the record's is ignored"`

@@ -97,6 +97,9 @@ func TestSettingsWithdrawReleases(t *testing.T) {
 		"snapshot_last_seen": {"snapshot-revives-no-worker", with(func(c *Config) { c.SnapshotLastSeen = false }), func(s *story) {
 			s.snapshots(s2, heard{worker: w1, ago: time.Minute}).starts(s1).submit(job1).dispatched(s1, job1, w1)
 		}},
+		"fence, a snapshot of a writer that overstayed": {"one-writer-a-tick", with(func(c *Config) { c.Fence = false }), func(s *story) {
+			s.ticks(s1, writerKey, "snapshot_lock", 10*time.Second).wait(11 * time.Second).writesSnapshot(s2).snapshots(s1)
+		}},
 		"tick_lock":  {"overdue-job-found-within-a-poll", with(func(c *Config) { c.TickLock = "until-expiry" }), overdue},
 		"reconciler": {"overdue-job-found-within-a-poll", with(func(c *Config) { c.Reconciler = false }), overdue},
 		"batch_size": {"overdue-job-found-within-a-poll", with(func(c *Config) { c.BatchSize, c.MaxIterations = 1, 3 }), overdue},
@@ -276,13 +279,24 @@ func TestTheGuardIsJudgedByWhatItCouldKnow(t *testing.T) {
 	assert.Empty(t, s.judge(hardened).outcome("processed-message-not-handled-again").Violations, "Redis has forgotten it")
 }
 
-// A writer of the snapshot that outlived its lock may still write; one that never had it may not.
+// Without a fence a writer of the snapshot that outlived its lock may still write; one that never had it may not.
 func TestASnapshotOfAnOverstayedWriter(t *testing.T) {
 	s := newStory().ticks(s1, writerKey, "snapshot_lock", 10*time.Second).wait(11 * time.Second).writesSnapshot(s2).snapshots(s1)
-	o := s.judge(hardened).outcome("one-writer-a-tick")
+	o := s.judge(Config{}).outcome("one-writer-a-tick")
 	require.Len(t, o.Violations, 1)
 	assert.False(t, o.Violations[0].Promised)
 	assert.Contains(t, o.Violations[0].Message, "scheduler-1 wrote the snapshot at step 5 without the lock of the snapshot's writer, which nobody held")
+}
+
+// When a snapshot is written says nothing of when its writer heard of whom: it may have been on its way for long.
+func TestALateSnapshotIsAsOldAsItSays(t *testing.T) {
+	s := newStory().snapshots(s2, heard{worker: w1, ago: 10 * time.Second}).arrives(40 * time.Second).starts(s1)
+	s.submit(job1).begins(s1, job1).unlock(s1, job1)
+	assert.Empty(t, s.judge(hardened).outcome("no-retry-for-want-of-known-workers").Violations, "nobody has heard of it for longer than its TTL")
+
+	s = newStory().snapshots(s2, heard{worker: w1, ago: 10 * time.Second}).arrives(40 * time.Second).starts(s1)
+	s.submit(job1).dispatched(s1, job1, w1)
+	assert.NotEmpty(t, s.judge(hardened).outcome("snapshot-revives-no-worker").Violations)
 }
 
 func TestSchedulersAway(t *testing.T) {
