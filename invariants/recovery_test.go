@@ -288,6 +288,29 @@ func TestASnapshotOfAnOverstayedWriter(t *testing.T) {
 	assert.Contains(t, o.Violations[0].Message, "scheduler-1 wrote the snapshot at step 5 without the lock of the snapshot's writer, which nobody held")
 }
 
+// Where the stream holds a dispatch already, its worker is nobody's choice any more.
+func TestWhatTheStreamSaysIsNoChoice(t *testing.T) {
+	cfg := hardened
+	cfg.DispatchOrder, cfg.CountDispatches = "publish-first", true
+	judge := func(invariant string, before, after func(*story)) int {
+		s := newStory().beats(w2, 1, s1).beats(w1, 1, s1).submit(job1).submit(job2)
+		before(s)
+		s.begins(s1, job1)
+		after(s)
+		return len(s.minted(s1, job1, w2, 1).judge(cfg).outcome(invariant).Violations)
+	}
+	nothing := func(*story) {}
+	earlier := func(s *story) { s.begins(s2, job1).publishes(s2, job1, w2, 1).unlock(s2, job1) }
+	other := func(s *story) { s.dispatchedAt(s1, job2, w2, 1) }
+	stores := func(s *story) { s.publishes(s1, job1, w2, 1) }
+	refused := func(s *story) { s.refused(s1, job1, w1, 1) }
+	assert.Equal(t, 1, judge("ties-broken-by-worker-id", nothing, stores))
+	assert.Zero(t, judge("ties-broken-by-worker-id", earlier, refused))
+	assert.Positive(t, judge("dispatches-count-as-load", other, stores))
+	with := func(s *story) { other(s); earlier(s) }
+	assert.Equal(t, judge("dispatches-count-as-load", other, stores)-1, judge("dispatches-count-as-load", with, refused))
+}
+
 // When a snapshot is written says nothing of when its writer heard of whom: it may have been on its way for long.
 func TestALateSnapshotIsAsOldAsItSays(t *testing.T) {
 	s := newStory().snapshots(s2, heard{worker: w1, ago: 10 * time.Second}).arrives(40 * time.Second).starts(s1)
