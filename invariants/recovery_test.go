@@ -94,6 +94,13 @@ func TestSettingsWithdrawReleases(t *testing.T) {
 		"cancel_notice": {"cancelled-job-is-told", with(func(c *Config) { c.CancelNotice = false }), func(s *story) {
 			s.submit(job1).dispatched(s1, job1, w1).cancelled(s2, job1)
 		}},
+		"void_intents, a publish ahead of its intent": {"cancelled-job-is-told", with(func(c *Config) { c.DispatchOrder, c.VoidIntents = "publish-first", false }), func(s *story) {
+			s.submit(job1).begins(s1, job1).publishes(s1, job1, w1, 1).unlock(s1, job1).cancelled(s2, job1)
+		}},
+		"resume_intents, a publish that was stored and taken back": {"cancelled-job-is-told", with(func(c *Config) { c.ResumeIntents = false }), func(s *story) {
+			s.submit(job1).begins(s1, job1).minted(s1, job1, w1, 1).publishes(s1, job1, w1, 1).fails().scheduled(s1, job1, "rollback_write").unlock(s1, job1).
+				cancelled(s2, job1)
+		}},
 		"snapshot_last_seen": {"snapshot-revives-no-worker", with(func(c *Config) { c.SnapshotLastSeen = false }), func(s *story) {
 			s.snapshots(s2, heard{worker: w1, ago: time.Minute}).starts(s1).submit(job1).dispatched(s1, job1, w1)
 		}},
@@ -340,7 +347,7 @@ func TestPromiseNamesItsSettings(t *testing.T) {
 		require.True(t, ok)
 		return inv.Promise
 	}
-	assert.Equal(t, "with cancel_notice, unless a message of that job was given up after MaxDeliver deliveries", promised("cancelled-job-is-told"))
+	assert.Regexp(t, "^with cancel_notice and an intent before each dispatch or cancel_notice and epochs and void_intents, unless a message of that job was given up after MaxDeliver deliveries; or without ", promised("cancelled-job-is-told"))
 	assert.Regexp(t, "^unless without fence, a handler of that job outlived its lock; or .*; or without recheck_timeouts, a reconciler", promised("acked-only-when-durable"))
 	assert.Equal(t, "under every fault", promised("no-dispatch-after-failed-read"))
 	report := newStory().judge(Config{})
