@@ -136,6 +136,45 @@ func TestAJobThatIsCancelledBeforeItsPublishIsNotDispatched(t *testing.T) {
 	assert.Len(t, h.stored(), 2, "the void and the notice")
 }
 
+// In publish-first order a SCHEDULED job may have been dispatched, or be about to be.
+func TestACancelFindsWhatWasPublishedFirst(t *testing.T) {
+	first := func(s *Settings) { s.DispatchOrder = PublishFirst }
+	h := newHardened(t, first)
+	req := h.submit()
+	h.faults.on(phase.DispatchedWrite, "before", "ok", "before") // of the request, and of its cancellation
+	h.retry(h.handle(req))
+	h.faults.on(phase.VoidPublish, "before")
+	assert.Equal(t, phase.VoidPublish, h.retry(h.cancel()).Phase)
+	for h.record().State != job.Cancelled {
+		_ = h.cancel()
+	}
+	assert.Equal(t, "worker-1", h.record().Worker)
+	assert.EqualValues(t, 1, h.record().Epoch)
+	require.Len(t, h.notices(), 1)
+	assert.Equal(t, "1", h.notices()[0].Header.Get("Job-Epoch"))
+	assert.Empty(t, h.voids())
+
+	h = newHardened(t, first)
+	req = h.submit()
+	h.faults.on(phase.Publish, "before")
+	h.retry(h.handle(req))
+	h.faults.on(phase.CancelWrite, "before")
+	h.retry(h.cancel())
+	require.Len(t, h.voids(), 1)
+	assert.Equal(t, "worker.-.jobs.job-1.1", h.voids()[0].Subject)
+	require.NoError(t, h.handle(req), "who meets the void writes what it says")
+	assert.Equal(t, job.Cancelled, h.record().State)
+	assert.Equal(t, "changed my mind", h.record().Reason)
+	assert.Len(t, h.stored(), 1)
+
+	h = newHardened(t, first, func(s *Settings) { s.VoidIntents = false })
+	req = h.submit()
+	h.faults.on(phase.DispatchedWrite, "before")
+	h.retry(h.handle(req))
+	require.NoError(t, h.cancel())
+	assert.Empty(t, h.notices())
+}
+
 func TestAJobThatIsCancelledAfterItsPublishIsNotVoided(t *testing.T) {
 	h := newHardened(t)
 	req := h.submit()

@@ -61,9 +61,13 @@ func (e *Engine) stateFirst(ctx context.Context, h *handling, workerID string) e
 }
 
 // publishFirst is the alternative of seed 000: when the write fails, the redelivery dispatches again.
-// With epochs it finds its dispatch in the stream instead, and writes down who has it.
+// With epochs it finds its dispatch in the stream instead, and writes down who has it; or the job's end, by
+// whoever decided that and got no further.
 func (e *Engine) publishFirst(ctx context.Context, h *handling, workerID string) error {
-	worker, err := e.publish(ctx, h, workerID, e.nextEpoch(h))
+	worker, err := e.publish(ctx, h, workerID, e.nextEpoch(&h.rec))
+	if v, ok := errors.AsType[*voidError](err); ok && v.End.Terminal() {
+		return e.end(ctx, &h.rec, v.Void)
+	}
 	if err != nil {
 		return e.publishRetry(ctx, h, err)
 	}
@@ -74,11 +78,11 @@ func (e *Engine) publishFirst(ctx context.Context, h *handling, workerID string)
 }
 
 // nextEpoch is the one that DISPATCHED will mint; 0 without epochs.
-func (e *Engine) nextEpoch(h *handling) int64 {
+func (e *Engine) nextEpoch(rec *store.Record) int64 {
 	if !e.settings.Epochs {
 		return 0
 	}
-	return h.rec.Epoch + 1
+	return rec.Epoch + 1
 }
 
 // intend writes DISPATCHED, to w's worker.

@@ -25,7 +25,7 @@ const (
 // and the request is done with. What fails from then on is the relay's to repeat: there is no
 // rollback, and no attempt is counted.
 func (e *Engine) intoOutbox(ctx context.Context, h *handling, workerID string) error {
-	entry, err := h.entry(workerID, e.nextEpoch(h))
+	entry, err := h.entry(workerID, e.nextEpoch(&h.rec))
 	if err != nil {
 		return e.storeRetry(ctx, err, phase.DispatchedWrite, job.ReasonDispatchFailed)
 	}

@@ -151,11 +151,11 @@ type Settings struct {
 	DLQOrder    DLQOrder      `yaml:"dlq_order" json:"dlq_order" oneof:"state-then-dlq,dlq-then-state,atomic" doc:"which comes first when a job fails: FAILED or its DLQ entry (seed 004)"`
 
 	// What the hardened preset adds. Each is a toggle of its own.
-	Fence              bool `yaml:"fence" json:"fence" doc:"a state write is a compare-and-set: only under the job's own lock, and only over the version that was read"`
+	Fence              bool `yaml:"fence" json:"fence" doc:"a state write is a compare-and-set: only under the job's own lock, and only over the version that was read; so is a write of the snapshot, under its writer's lock and over an older one"`
 	Epochs             bool `yaml:"epochs" json:"epochs" doc:"DISPATCHED mints an epoch, and the publish is a compare-and-set on it: the stream stores one dispatch of an epoch at most"`
 	ResumeIntents      bool `yaml:"resume_intents" json:"resume_intents" doc:"a publish to a worker that failed is repeated and not rolled back: by the redelivery, and by the replayer"`
 	RefuseStaleResults bool `yaml:"refuse_stale_results" json:"refuse_stale_results" doc:"with epochs, a result of an older one than the record's is ignored"`
-	VoidIntents        bool `yaml:"void_intents" json:"void_intents" doc:"with epochs, a job that ends while DISPATCHED, or leaves a dead worker, takes its dispatch's place in the stream, so that no late publish follows"`
+	VoidIntents        bool `yaml:"void_intents" json:"void_intents" doc:"with epochs, a job that ends while DISPATCHED, or in publish-first order while SCHEDULED, or leaves a dead worker, takes its dispatch's place in the stream, so that no late publish follows"`
 	RetryUnpublished   bool `yaml:"retry_unpublished" json:"retry_unpublished" doc:"with resume_intents, void_intents, recheck_timeouts and sweep_scheduled, a job whose dispatch was not published by its dispatch timeout goes back to SCHEDULED, which counts an attempt, and not to TIMEOUT"`
 	CancelNotice       bool `yaml:"cancel_notice" json:"cancel_notice" doc:"the worker of a cancelled job is told"`
 	SweepScheduled     bool `yaml:"sweep_scheduled" json:"sweep_scheduled" doc:"the replayer takes up jobs that stay SCHEDULED, too"`

@@ -14,6 +14,7 @@ import (
 	"github.com/faultline-sim/faultline/engine/lock"
 	"github.com/faultline-sim/faultline/engine/phase"
 	"github.com/faultline-sim/faultline/engine/registry"
+	"github.com/faultline-sim/faultline/engine/store"
 )
 
 // SnapshotWriterKey is the key of the lock of the snapshot's writer (seed 003, section 8).
@@ -45,6 +46,10 @@ func (e *Engine) readSnapshot(ctx context.Context) (*registry.Snapshot, error) {
 	if err != nil {
 		return nil, err
 	}
+	return parseSnapshot(data)
+}
+
+func parseSnapshot(data []byte) (*registry.Snapshot, error) {
 	s := new(registry.Snapshot)
 	if err := json.Unmarshal(data, s); err != nil {
 		return nil, fmt.Errorf("not a snapshot: %w", err)
@@ -86,21 +91,68 @@ func (e *Engine) writeSnapshot(ctx context.Context, k *lock.Tick) error {
 	if len(snapshot.Workers) == 0 {
 		return nil
 	}
-	data, err := json.Marshal(snapshot)
-	if err != nil {
-		return err
-	}
 	if !e.settings.SnapshotLock {
-		return e.setSnapshot(ctx, data)
+		return e.setSnapshot(ctx, &snapshot, nil)
 	}
 	if err := k.Begin(ctx); err != nil {
 		return err
 	}
-	return errors.Join(e.setSnapshot(ctx, data), k.End(ctx, true))
+	return errors.Join(e.setSnapshot(ctx, &snapshot, k.Held()), k.End(ctx, true))
 }
 
-func (e *Engine) setSnapshot(ctx context.Context, data []byte) error {
+// setSnapshot writes the snapshot, and with a fence only over an older one, while held, if there is one, is
+// still the writer's: one that overstayed it, or that took its time, changes nothing.
+func (e *Engine) setSnapshot(ctx context.Context, snapshot *registry.Snapshot, held *lock.Lock) error {
+	data, err := json.Marshal(snapshot)
+	if err != nil {
+		return err
+	}
 	ctx, cancel := context.WithTimeout(phase.With(ctx, "", phase.SnapshotWrite), e.settings.StoreOpTimeout)
 	defer cancel()
-	return e.store.Redis.Set(ctx, registry.SnapshotKey, data, 0).Err()
+	if !e.settings.Fence {
+		return e.store.Redis.Set(ctx, registry.SnapshotKey, data, 0).Err()
+	}
+	watched := []string{registry.SnapshotKey}
+	if held != nil {
+		watched = append(watched, held.Key())
+	}
+	err = e.store.Redis.Watch(ctx, func(tx *redis.Tx) error {
+		if err := e.lookAtSnapshot(ctx, tx, snapshot, held); err != nil {
+			return err
+		}
+		_, err := tx.TxPipelined(ctx, func(p redis.Pipeliner) error {
+			p.Set(ctx, registry.SnapshotKey, data, 0)
+			return nil
+		})
+		return err
+	}, watched...)
+	if errors.Is(err, redis.TxFailedErr) {
+		err = store.ErrFenced
+	}
+	return err
+}
+
+// lookAtSnapshot compares the snapshot that is there with the one that is to replace it, and the lock's key with
+// its token. What nobody can read, or what was written by a clock that is ahead of this replica's, is
+// not to keep every other word out.
+func (e *Engine) lookAtSnapshot(ctx context.Context, tx *redis.Tx, snapshot *registry.Snapshot, held *lock.Lock) error {
+	var there, owner *redis.StringCmd
+	_, err := tx.Pipelined(ctx, func(p redis.Pipeliner) error {
+		there = p.Get(ctx, registry.SnapshotKey)
+		if held != nil {
+			owner = p.Get(ctx, held.Key())
+		}
+		return nil
+	})
+	if err != nil && !errors.Is(err, redis.Nil) { // either may be gone
+		return err
+	}
+	if held != nil && owner.Val() != held.Token() {
+		return store.ErrFenced
+	}
+	old, err := parseSnapshot([]byte(there.Val()))
+	if err == nil && old.WrittenAt >= snapshot.WrittenAt && old.WrittenAt <= e.clock.Now().UnixMilli() {
+		return store.ErrFenced
+	}
+	return nil
 }

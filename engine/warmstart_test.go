@@ -1,10 +1,12 @@
 package engine
 
 import (
+	"context"
 	"encoding/json"
 	"testing"
 	"time"
 
+	"github.com/redis/go-redis/v9"
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
@@ -12,6 +14,7 @@ import (
 	"github.com/faultline-sim/faultline/engine/lock"
 	"github.com/faultline-sim/faultline/engine/phase"
 	"github.com/faultline-sim/faultline/engine/registry"
+	"github.com/faultline-sim/faultline/engine/store"
 )
 
 // snapshotLock is the writer's lock as a running engine has it.
@@ -52,6 +55,81 @@ func TestTheSnapshotIsWrittenUnderItsLock(t *testing.T) {
 	h.faults.calls = nil
 	require.NoError(t, h.writeSnapshot(t.Context(), h.snapshotLock()))
 	assert.Equal(t, []string{"snapshot_write set"}, h.faults.calls)
+}
+
+// A writer that overstayed its lock, or took its time, leaves the newer word alone; a late EXEC meets what
+// its connection watches.
+func TestTheFenceKeepsTheNewestSnapshot(t *testing.T) {
+	const lockKey = "cordum:scheduler:snapshot:writer"
+	newer := func(h *harness) { h.leave(-time.Millisecond); h.clock.Advance(time.Millisecond) }
+	for name, c := range map[string]struct {
+		meanwhile func(*harness)
+		change    func(*Settings)
+		written   bool
+	}{
+		"nothing happens":              {meanwhile: func(*harness) {}, written: true},
+		"an older one is there":        {meanwhile: func(h *harness) { h.leave(time.Second) }, written: true},
+		"a newer one is there":         {meanwhile: newer},
+		"a newer one, and no lock":     {meanwhile: newer, change: func(s *Settings) { s.SnapshotLock = false }},
+		"one of the same instant":      {meanwhile: func(h *harness) { h.leave(0) }},
+		"one of a clock that is ahead": {meanwhile: func(h *harness) { h.leave(-time.Hour) }, written: true},
+		"one that nobody can read":     {meanwhile: func(h *harness) { _ = h.redis.Set("sys:workers:snapshot", "{") }, written: true},
+		"the lock has expired":         {meanwhile: func(h *harness) { h.redis.Del(lockKey) }},
+		"the lock is another's":        {meanwhile: func(h *harness) { _ = h.redis.Set(lockKey, "another") }},
+		"without a fence":              {meanwhile: newer, change: func(s *Settings) { s.Fence = false }, written: true},
+	} {
+		h := newHarness(t, func(s *Settings) {
+			s.Fence = true
+			if c.change != nil {
+				c.change(s)
+			}
+		})
+		h.worker("worker-1")
+		var before string
+		h.faults.first[phase.SnapshotWrite] = func() {
+			c.meanwhile(h)
+			before, _ = h.redis.Get("sys:workers:snapshot")
+		}
+		err := h.writeSnapshot(t.Context(), h.snapshotLock())
+		after, _ := h.redis.Get("sys:workers:snapshot")
+		if c.written {
+			require.NoError(t, err, name)
+			assert.NotEqual(t, before, after, name)
+		} else {
+			require.ErrorIs(t, err, store.ErrFenced, name)
+			assert.Equal(t, before, after, name)
+		}
+	}
+}
+
+// What comes between the look and the EXEC is seen too.
+func TestTheFenceStopsASnapshotThatLosesARace(t *testing.T) {
+	for name, meanwhile := range map[string]func(*harness){
+		"the snapshot": func(h *harness) { h.leave(time.Second) },
+		"the lock":     func(h *harness) { h.redis.Del("cordum:scheduler:snapshot:writer") },
+	} {
+		h := newHarness(t, func(s *Settings) { s.Fence = true })
+		h.worker("worker-1")
+		h.store.Redis.AddHook(&afterLook{do: func() { meanwhile(h) }})
+		require.ErrorIs(t, h.writeSnapshot(t.Context(), h.snapshotLock()), store.ErrFenced, name)
+	}
+}
+
+// afterLook runs once, after the first plain pipeline.
+type afterLook struct{ do func() }
+
+func (l *afterLook) DialHook(next redis.DialHook) redis.DialHook          { return next }
+func (l *afterLook) ProcessHook(next redis.ProcessHook) redis.ProcessHook { return next }
+
+func (l *afterLook) ProcessPipelineHook(next redis.ProcessPipelineHook) redis.ProcessPipelineHook {
+	return func(ctx context.Context, cmds []redis.Cmder) error {
+		err := next(ctx, cmds)
+		if do := l.do; do != nil && cmds[0].Name() == "get" {
+			l.do = nil
+			do()
+		}
+		return err
+	}
 }
 
 // leave puts a snapshot there that another replica has written, of one worker that it heard of then.

@@ -36,7 +36,7 @@ var ackedOnlyWhenDurable = Invariant{
 func (j *job) approvalToCome(m *message) bool {
 	for i := range j.messages {
 		other := &j.messages[i]
-		if m != nil && other.seq != m.seq && !other.done && other.consents != "" && j.consent.granted(other.consents) != nil {
+		if m != nil && other.seq != m.seq && !other.done && !other.lost && other.consents != "" && j.consent.granted(other.consents) != nil {
 			return true
 		}
 	}

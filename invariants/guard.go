@@ -30,12 +30,7 @@ func guardedMessage(s *step, key string) *message {
 	if s.job == nil || stream != streamSys || err != nil {
 		return nil
 	}
-	for i := range s.job.messages {
-		if m := &s.job.messages[i]; m.seq == seq {
-			return m
-		}
-	}
-	return nil
+	return s.job.message(seq)
 }
 
 // guardChanged takes in what Redis remembers of a message.

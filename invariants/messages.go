@@ -24,6 +24,7 @@ type message struct {
 	delivered uint64 // how often somebody saw it delivered
 	since     int    // the step up to which every delivery is among those
 	done      bool   // acknowledged, or terminated
+	lost      bool   // the stream does not hold it any more; who was given it has it all the same
 	abandoned bool   // JetStream delivers it no more, and nobody has acknowledged it
 }
 
@@ -83,28 +84,35 @@ func (n *node) pull(e *sim.Event) {
 	}
 }
 
+// message returns the last of the job's messages that have had that sequence, or nil.
+func (j *job) message(seq uint64) *message {
+	for i := len(j.messages) - 1; i >= 0; i-- {
+		if j.messages[i].seq == seq {
+			return &j.messages[i]
+		}
+	}
+	return nil
+}
+
 // follow notes what a delivery or an acknowledgement says of one of the job's messages, and returns
 // the message; nil if the stream was not seen to store it.
 func (f *facts) follow(j *job, e *sim.Event) *message {
-	for i := range j.messages {
-		m := &j.messages[i]
-		if m.seq != e.Seq {
-			continue
-		}
-		if e.Kind == sim.KindDeliver && e.Delivered > m.delivered { // it counts those before it, and was sent after its pull
-			m.since = max(m.since, f.node(e.Node).pulls[m.consumer])
-		}
-		m.delivered = max(m.delivered, e.Delivered)
-		m.holder = ""
-		switch e.Kind {
-		case sim.KindDeliver:
-			m.holder = process(e.Node, e.Incarnation)
-		case sim.KindAck, sim.KindTerm:
-			m.done = m.done || e.Fault == "" || e.Fault == faultFailAfter
-		}
-		return m
+	m := j.message(e.Seq)
+	if m == nil {
+		return nil
 	}
-	return nil
+	if e.Kind == sim.KindDeliver && e.Delivered > m.delivered { // it counts those before it, and was sent after its pull
+		m.since = max(m.since, f.node(e.Node).pulls[m.consumer])
+	}
+	m.delivered = max(m.delivered, e.Delivered)
+	m.holder = ""
+	switch e.Kind {
+	case sim.KindDeliver:
+		m.holder = process(e.Node, e.Incarnation)
+	case sim.KindAck, sim.KindTerm:
+		m.done = m.done || e.Fault == "" || e.Fault == faultFailAfter
+	}
+	return m
 }
 
 // handed follows who has a request in hand, and what of that is handled.
@@ -144,7 +152,7 @@ func (j *Judge) giveUp() {
 	for _, about := range f.order {
 		for i := range about.messages {
 			m := &about.messages[i]
-			if m.done || m.abandoned || m.delivered+f.unseen(m) < uint64(f.cfg.MaxDeliver) {
+			if m.done || m.lost || m.abandoned || m.delivered+f.unseen(m) < uint64(f.cfg.MaxDeliver) {
 				continue
 			}
 			if about.classes&deliveriesExhausted == 0 {

@@ -161,9 +161,10 @@ var dispatchesCountAsLoad = Invariant{
 }
 
 // chosen is the candidate that the step's handling has just written down; nil if it wrote something else, or
-// there is no telling what it had to choose from.
+// there is no telling what it had to choose from, or the stream held a dispatch of the epoch before: in
+// publish-first order that says who has the job, whatever a later handling chose.
 func (s *step) chosen() *candidate {
-	if s.h == nil || s.job.state != dispatched || s.At-s.h.pick.at > doubt {
+	if s.h == nil || s.job.state != dispatched || s.At-s.h.pick.at > doubt || s.job.intent.stored && !s.h.stored {
 		return nil
 	}
 	for i := range s.h.choice {

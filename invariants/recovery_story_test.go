@@ -137,6 +137,13 @@ func (s *story) snapshots(node string, workers ...heard) *story {
 	return s.add(node, sim.KindRedis, "set", snapshotKey, "", "snapshot_write", s.set(snapshotKey, "", string(data)))
 }
 
+// arrives makes the last step come so much later.
+func (s *story) arrives(d time.Duration) *story {
+	s.at += d
+	s.last().At = s.at
+	return s.late()
+}
+
 // writesSnapshot is a whole tick of the snapshot's writer.
 func (s *story) writesSnapshot(node string, workers ...heard) *story {
 	s.ticks(node, writerKey, "snapshot_lock", 10*time.Second).snapshots(node, workers...)

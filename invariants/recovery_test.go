@@ -96,8 +96,18 @@ func TestSettingsWithdrawReleases(t *testing.T) {
 		"cancel_notice": {"cancelled-job-is-told", with(func(c *Config) { c.CancelNotice = false }), func(s *story) {
 			s.submit(job1).dispatched(s1, job1, w1).cancelled(s2, job1)
 		}},
+		"void_intents, a publish ahead of its intent": {"cancelled-job-is-told", with(func(c *Config) { c.DispatchOrder, c.VoidIntents = "publish-first", false }), func(s *story) {
+			s.submit(job1).begins(s1, job1).publishes(s1, job1, w1, 1).unlock(s1, job1).cancelled(s2, job1)
+		}},
+		"resume_intents, a publish that was stored and taken back": {"cancelled-job-is-told", with(func(c *Config) { c.ResumeIntents = false }), func(s *story) {
+			s.submit(job1).begins(s1, job1).minted(s1, job1, w1, 1).publishes(s1, job1, w1, 1).fails().scheduled(s1, job1, "rollback_write").unlock(s1, job1).
+				cancelled(s2, job1)
+		}},
 		"snapshot_last_seen": {"snapshot-revives-no-worker", with(func(c *Config) { c.SnapshotLastSeen = false }), func(s *story) {
 			s.snapshots(s2, heard{worker: w1, ago: time.Minute}).starts(s1).submit(job1).dispatched(s1, job1, w1)
+		}},
+		"fence, a snapshot of a writer that overstayed": {"one-writer-a-tick", with(func(c *Config) { c.Fence = false }), func(s *story) {
+			s.ticks(s1, writerKey, "snapshot_lock", 10*time.Second).wait(11 * time.Second).writesSnapshot(s2).snapshots(s1)
 		}},
 		"tick_lock":  {"overdue-job-found-within-a-poll", with(func(c *Config) { c.TickLock = "until-expiry" }), overdue},
 		"reconciler": {"overdue-job-found-within-a-poll", with(func(c *Config) { c.Reconciler = false }), overdue},
@@ -347,13 +357,47 @@ func TestTheGuardIsJudgedByWhatItCouldKnow(t *testing.T) {
 	assert.Empty(t, s.judge(hardened).outcome("processed-message-not-handled-again").Violations, "Redis has forgotten it")
 }
 
-// A writer of the snapshot that outlived its lock may still write; one that never had it may not.
+// Without a fence a writer of the snapshot that outlived its lock may still write; one that never had it may not.
 func TestASnapshotOfAnOverstayedWriter(t *testing.T) {
 	s := newStory().ticks(s1, writerKey, "snapshot_lock", 10*time.Second).wait(11 * time.Second).writesSnapshot(s2).snapshots(s1)
-	o := s.judge(hardened).outcome("one-writer-a-tick")
+	o := s.judge(Config{}).outcome("one-writer-a-tick")
 	require.Len(t, o.Violations, 1)
 	assert.False(t, o.Violations[0].Promised)
 	assert.Contains(t, o.Violations[0].Message, "scheduler-1 wrote the snapshot at step 5 without the lock of the snapshot's writer, which nobody held")
+}
+
+// Where the stream holds a dispatch already, its worker is nobody's choice any more.
+func TestWhatTheStreamSaysIsNoChoice(t *testing.T) {
+	cfg := hardened
+	cfg.DispatchOrder, cfg.CountDispatches = "publish-first", true
+	judge := func(invariant string, before, after func(*story)) int {
+		s := newStory().beats(w2, 1, s1).beats(w1, 1, s1).submit(job1).submit(job2)
+		before(s)
+		s.begins(s1, job1)
+		after(s)
+		return len(s.minted(s1, job1, w2, 1).judge(cfg).outcome(invariant).Violations)
+	}
+	nothing := func(*story) {}
+	earlier := func(s *story) { s.begins(s2, job1).publishes(s2, job1, w2, 1).unlock(s2, job1) }
+	other := func(s *story) { s.dispatchedAt(s1, job2, w2, 1) }
+	stores := func(s *story) { s.publishes(s1, job1, w2, 1) }
+	refused := func(s *story) { s.refused(s1, job1, w1, 1) }
+	assert.Equal(t, 1, judge("ties-broken-by-worker-id", nothing, stores))
+	assert.Zero(t, judge("ties-broken-by-worker-id", earlier, refused))
+	assert.Positive(t, judge("dispatches-count-as-load", other, stores))
+	with := func(s *story) { other(s); earlier(s) }
+	assert.Equal(t, judge("dispatches-count-as-load", other, stores)-1, judge("dispatches-count-as-load", with, refused))
+}
+
+// When a snapshot is written says nothing of when its writer heard of whom: it may have been on its way for long.
+func TestALateSnapshotIsAsOldAsItSays(t *testing.T) {
+	s := newStory().snapshots(s2, heard{worker: w1, ago: 10 * time.Second}).arrives(40 * time.Second).starts(s1)
+	s.submit(job1).begins(s1, job1).unlock(s1, job1)
+	assert.Empty(t, s.judge(hardened).outcome("no-retry-for-want-of-known-workers").Violations, "nobody has heard of it for longer than its TTL")
+
+	s = newStory().snapshots(s2, heard{worker: w1, ago: 10 * time.Second}).arrives(40 * time.Second).starts(s1)
+	s.submit(job1).dispatched(s1, job1, w1)
+	assert.NotEmpty(t, s.judge(hardened).outcome("snapshot-revives-no-worker").Violations)
 }
 
 func TestSchedulersAway(t *testing.T) {
@@ -374,7 +418,7 @@ func TestPromiseNamesItsSettings(t *testing.T) {
 		require.True(t, ok)
 		return inv.Promise
 	}
-	assert.Equal(t, "with cancel_notice, unless a message of that job was given up after MaxDeliver deliveries", promised("cancelled-job-is-told"))
+	assert.Regexp(t, "^with cancel_notice and an intent before each dispatch or cancel_notice and epochs and void_intents, unless a message of that job was given up after MaxDeliver deliveries; or without ", promised("cancelled-job-is-told"))
 	assert.Regexp(t, "^unless without fence, a handler of that job outlived its lock; or .*; or without recheck_timeouts, a reconciler", promised("acked-only-when-durable"))
 	assert.Equal(t, "under every fault", promised("no-dispatch-after-failed-read"))
 	report := newStory().judge(Config{})

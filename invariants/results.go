@@ -54,8 +54,12 @@ var cancelledJobIsTold = Invariant{
 	Says:     "The worker of a job that is cancelled after it was dispatched is told so.",
 	Kind:     Eventually,
 	Source:   "seed 003, section 1: cancelled by user request; a worker that does not hear of it executes the job to its end",
-	releases: deliveriesExhausted | unprovided | tailLost | placeReused,
-	covered:  []cover{covers(unprovided, withNotice)},
+	releases: deliveriesExhausted | ambiguousPublish | latePublish | lockOverstayed | lateWrite | unprovided | tailLost | placeReused,
+	covered: []cover{
+		covers(ambiguousPublish|latePublish|lockOverstayed|lateWrite, withResume, withEpochs, withVoid, withFence),
+		covers(unprovided, withNotice, withIntentFirst),
+		covers(unprovided, withNotice, withEpochs, withVoid),
+	},
 	check: func(f *facts, t *tally) checker {
 		judge := func(j *job) {
 			if j.cancelled == "" {
@@ -72,11 +76,8 @@ var cancelledJobIsTold = Invariant{
 		}
 		return checker{
 			wrote: func(s *step, w *write) {
-				if s.job.state == cancelled && s.Phase == "cancel_write" && w.intent.stored {
-					s.job.cancelled, s.job.cancelStep = w.intent.worker, s.Step
-					if s.job.worker != "" {
-						s.job.cancelled = s.job.worker
-					}
+				if worker := s.job.dispatchedTo(); s.job.state == cancelled && s.Phase == "cancel_write" && worker != "" {
+					s.job.cancelled, s.job.cancelStep = worker, s.Step
 				}
 			},
 			ended: func(*End) {
@@ -94,4 +95,13 @@ var cancelledJobIsTold = Invariant{
 			},
 		}
 	},
+}
+
+// dispatchedTo is the worker that the last dispatch is for which a stream stored, whatever the record says of it;
+// "" if there is none, or it is for a topic.
+func (j *job) dispatchedTo() string {
+	if n := len(j.dispatches); n > 0 {
+		return j.dispatches[n-1].worker
+	}
+	return ""
 }

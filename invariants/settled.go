@@ -45,7 +45,7 @@ var everyJobSettles = Invariant{
 
 // requested says whether a request of the job is left to be delivered.
 func (j *job) requested() bool {
-	return slices.ContainsFunc(j.messages, func(m message) bool { return m.consumer == consumerSubmit && !m.done && !m.abandoned })
+	return slices.ContainsFunc(j.messages, func(m message) bool { return m.consumer == consumerSubmit && !m.done && !m.lost && !m.abandoned })
 }
 
 // why says what keeps a job from settling, as far as the events tell.

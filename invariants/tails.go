@@ -1,10 +1,6 @@
 package invariants
 
-import (
-	"slices"
-
-	"github.com/faultline-sim/faultline/sim"
-)
+import "github.com/faultline-sim/faultline/sim"
 
 // cutTails takes in that nats-server has lost the last messages of its streams with its power. Whoever has
 // seen one may still act upon it, and acknowledge what has its place by then.
@@ -22,7 +18,9 @@ func (f *facts) cutTails(e *sim.Event) {
 		}
 		switch c.Stream {
 		case streamSys:
-			about.messages = slices.DeleteFunc(about.messages, func(m message) bool { return m.seq == c.Seq })
+			if m := about.message(c.Seq); m != nil {
+				m.lost = true
+			}
 		case streamJobs:
 			about.loseDispatch(c.Seq)
 		}

@@ -87,7 +87,7 @@ func (j *Judge) snapshotChanged(s *step, c *sim.Change) {
 	if c.Gone {
 		return
 	}
-	f.ticks.snapshot = readSnapshot(c.Value, s.At)
+	f.ticks.snapshot = f.readSnapshot(c.Value)
 	t, me := f.ticks.of(writerKey), process(s.Node, s.Incarnation)
 	if s.Kind == sim.KindLate || t.under[me] && (!t.live(s.At) || t.by != me) {
 		f.meet(nil, writerOverstayed)
@@ -118,6 +118,7 @@ var oneWriterATick = Invariant{
 	Kind:     Always,
 	Source:   "seed 003, section 8: the lock-hold pattern, and the snapshot writer lock",
 	releases: writerOverstayed,
+	covered:  []cover{covers(writerOverstayed, withFence)},
 	check: func(f *facts, t *tally) checker {
 		return checker{ticked: func(s *step, k *tick) {
 			t.exercise()

@@ -156,11 +156,11 @@ type known struct {
 	load   load
 }
 
-// readSnapshot decodes sys:workers:snapshot, which was written at that instant.
-func readSnapshot(text string, at time.Duration) (list []known) {
+// readSnapshot decodes sys:workers:snapshot. When it was written says nothing: that may have been long after
+// its writer had put it together.
+func (f *facts) readSnapshot(text string) (list []known) {
 	var snapshot struct {
-		WrittenAt int64 `json:"written_at"`
-		Workers   []struct {
+		Workers []struct {
 			Heartbeat packet `json:"heartbeat"`
 			LastSeen  int64  `json:"last_seen"`
 		} `json:"workers"`
@@ -170,8 +170,8 @@ func readSnapshot(text string, at time.Duration) (list []known) {
 	}
 	for i := range snapshot.Workers {
 		w := &snapshot.Workers[i]
-		age := time.Duration(snapshot.WrittenAt-w.LastSeen) * time.Millisecond
-		list = append(list, known{worker: w.Heartbeat.WorkerID, seen: at - age, load: w.Heartbeat.load()})
+		seen := time.UnixMilli(w.LastSeen).Sub(f.workflow.began)
+		list = append(list, known{worker: w.Heartbeat.WorkerID, seen: seen, load: w.Heartbeat.load()})
 	}
 	return list
 }

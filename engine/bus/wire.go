@@ -44,6 +44,9 @@ func EpochSubject(workerID, jobID string, epoch int64) string {
 	return "worker." + workerID + ".jobs." + jobID + "." + strconv.FormatInt(epoch, 10)
 }
 
+// Nobody is whom a void is for that stands in the place of a dispatch to a worker whom its sender does not know.
+const Nobody = "-"
+
 // AnyWorker is every subject that a dispatch of the epoch can have: of the publishes to it, the
 // stream stores one.
 func AnyWorker(jobID string, epoch int64) string { return EpochSubject("*", jobID, epoch) }

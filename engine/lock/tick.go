@@ -80,6 +80,9 @@ func (t *Tick) Hold(ctx context.Context) error {
 	return t.renew(ctx, now)
 }
 
+// Held returns the lock under which the tick goes on. It is called after a Begin that returned nil.
+func (t *Tick) Held() *Lock { return t.held }
+
 // End does with the lock what Keep says. It is called after a Begin that returned nil. A holder whose
 // tick did not go well may be the only one that cannot do better, and a Renewed lock is not to keep the
 // others from it: it goes one poll from now, so that no other begins within a poll, and its holder
