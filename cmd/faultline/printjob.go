@@ -35,7 +35,7 @@ func (p *printer) job(s *shown, now time.Time) {
 	deadline := ""
 	if j.DeadlineAt != nil {
 		deadline = j.DeadlineAt.Format(time.RFC3339)
-		if late := j.Since.Sub(*j.DeadlineAt); late > 0 && j.State.Terminal() {
+		if late := j.Since.Sub(*j.DeadlineAt); late > 0 && j.State.Terminal() && j.State != job.OutputQuarantined { // which follows upon the end
 			deadline += fmt.Sprintf(", ended %v past it", roughly(late))
 		}
 	}
@@ -77,7 +77,7 @@ func (p *printer) heard(h *heard, worker string, now time.Time) {
 	switch {
 	case h == nil:
 	case h.Last == nil:
-		p.line("  Of %s the schedulers had heard nothing for engine.worker_ttl or longer, as of %s.", worker, h.AsOf.Format(time.RFC3339))
+		p.line("  The schedulers' snapshot of %s does not name %s.", h.AsOf.Format(time.RFC3339), worker)
 		p.line("  %s.", orTimeout(worker))
 	case now.Sub(*h.Last) > engine.Hardened().WorkerTTL:
 		p.line("  %s has been silent since %s, %s ago, as far as the schedulers have heard.", worker, h.Last.Format(time.RFC3339), ago(now, *h.Last))

@@ -43,6 +43,21 @@ func connectedAgain(log *slog.Logger) {
 	}
 }
 
+// firstInOutage says whether a log is told so for the first time in this outage of NATS.
+func firstInOutage(log *slog.Logger, line string) bool {
+	h, ok := log.Handler().(quietHandler)
+	return !ok || !h.said.before(line)
+}
+
+// before says whether a line was said before in this outage, and takes it for said.
+func (s *saidAway) before(line string) bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	was := s.lines[line]
+	s.lines[line] = true
+	return was
+}
+
 // again says whether a line was said before in this outage; one that has nothing to do with it never was.
 func (s *saidAway) again(r slog.Record) bool {
 	line, away := r.Message, false
@@ -59,11 +74,7 @@ func (s *saidAway) again(r slog.Record) bool {
 	if !away {
 		return false
 	}
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	before := s.lines[line]
-	s.lines[line] = true
-	return before
+	return s.before(line)
 }
 
 // Handle is of slog.Handler.

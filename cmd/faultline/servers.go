@@ -202,18 +202,16 @@ func (f *serverFlags) openNATS(ctx context.Context, name string, log *slog.Logge
 
 // keepNATS connects to NATS for as long as the process runs, whether a server answers yet or not,
 // and comes back from every loss. It calls lost once there is no coming back. Why there is no connection it logs
-// once for each reason.
+// once in each outage.
 func (f *serverFlags) keepNATS(name string, log *slog.Logger, lost func(error), more ...nats.Option) (*nats.Conn, jetstream.JetStream, error) {
-	said := ""
 	return f.dialNATS(name, log, append(more, nats.RetryOnFailedConnect(true), nats.ReconnectWait(time.Second),
 		nats.ReconnectErrHandler(func(_ *nats.Conn, err error) {
 			if errors.Is(err, nats.ErrNoServers) {
 				err = syscall.ECONNREFUSED // which is what the client means at first
 			}
 			why, remedy := f.natsTrouble(err)
-			if why != said {
-				said = why
-				log.Warn("NATS cannot be used yet; trying on", slog.String("url", public(f.natsURL)), slog.String("error", why), slog.String("remedy", remedy))
+			if firstInOutage(log, why) {
+				log.Warn("NATS cannot be used; trying on", slog.String("url", public(f.natsURL)), slog.String("error", why), slog.String("remedy", remedy))
 			}
 		}),
 		nats.ClosedHandler(func(nc *nats.Conn) {
@@ -236,7 +234,7 @@ func (f *serverFlags) natsTrouble(err error) (why, remedy string) {
 	case errors.Is(err, nats.ErrAuthorization):
 		return "it refuses: " + err.Error(), natsCredentials
 	case errors.Is(err, nats.ErrNoInfoReceived), errors.Is(err, io.EOF), errors.As(err, &op) && op.Op == "read":
-		return fmt.Sprintf("what listens there does not greet as a nats-server does: %v", netReason(err)), "look whether that is the port of nats-server, or give another with --nats"
+		return fmt.Sprintf("what listens there does not greet as a nats-server does: %v", netReason(err)), "look whether that is the port of a nats-server, and whether it hangs, or give another with --nats"
 	}
 	return netReason(err).Error(), startOrElse(err, f.natsURL, embeddedNATSAddr, "nats-server -js", "--nats")
 }

@@ -127,7 +127,7 @@ func TestAWorkerThatStopsSaysWhatIsLeft(t *testing.T) {
 	executed, err := strconv.Atoi(w.says(`Worker e1 has stopped; it executed (\d+) jobs?\.\n`))
 	require.NoError(t, err)
 	assert.Less(t, executed, 10)
-	assert.Contains(t, w.output(), fmt.Sprintf("\n  Dispatches that are left for it: %d. Start a worker with --id e1 again, or what it has not executed ends TIMEOUT once the reconciler looks.\n", 10-executed))
+	assert.Contains(t, w.output(), fmt.Sprintf("\n  Messages that are left for it: %d. Start a worker with --id e1 again, or what it has not executed ends TIMEOUT once the reconciler looks.\n", 10-executed))
 	client(t, exitHeld, at, "show", "job-10").says(`(?m)^  Its worker was given it, and has not reported a result\.\n  The schedulers heard of e1 \d+s ago\.$`)
 
 	w = worker("1ms")

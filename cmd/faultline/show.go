@@ -176,7 +176,7 @@ func heardOf(s *registry.Snapshot, r *store.Record) *heard {
 			return h
 		}
 	}
-	if r.Worker == "" || !h.AsOf.After(r.UpdatedAt) {
+	if r.Worker == "" || h.AsOf.Sub(r.UpdatedAt) <= engine.Hardened().WorkerTTL {
 		return nil
 	}
 	return h
@@ -220,10 +220,13 @@ func readSnapshot(ctx context.Context, client *redis.Client) (snapshot registry.
 	if errors.Is(err, redis.Nil) {
 		return snapshot, nil
 	}
-	if err == nil {
-		err = json.Unmarshal(data, &snapshot)
+	if err != nil {
+		return snapshot, err
 	}
-	return snapshot, err
+	if json.Unmarshal(data, &snapshot) != nil {
+		return registry.Snapshot{}, nil // schedulers take it for none, too
+	}
+	return snapshot, nil
 }
 
 // knownMates are the workers that a snapshot names.

@@ -66,7 +66,7 @@ func TestShowSaysThatAWorkerIsSilent(t *testing.T) {
 		{"alive", time.Minute, "  The schedulers heard of alive 9s ago.\n"},
 		{"dead", time.Minute, "  dead has been silent since 2023-11-14T22:12:20Z, 1m0s ago, as far as the schedulers have heard.\n" +
 			"  Start a worker with --id dead again, or what it has not executed ends TIMEOUT once the reconciler looks.\n"},
-		{"gone", time.Minute, "  Of gone the schedulers had heard nothing for engine.worker_ttl or longer, as of 2023-11-14T22:13:15Z.\n" +
+		{"gone", time.Minute, "  The schedulers' snapshot of 2023-11-14T22:13:15Z does not name gone.\n" +
 			"  Start a worker with --id gone again, or what it has not executed ends TIMEOUT once the reconciler looks.\n"},
 		{"new", time.Second, ""},
 	} {

@@ -177,17 +177,18 @@ func (f *workerFlags) run(ctx context.Context, stdout, stderr io.Writer) error {
 		slots: make(chan struct{}, f.parallel), hurry: make(chan struct{}, 1), begun: map[uint64]underway{}, cancelled: map[string]int64{},
 	}
 	w.run(ctx)
-	left, unknown := w.left()
-	hangUp(nc, log)
 	if cause := context.Cause(ctx); !errors.Is(cause, errInterrupted) {
+		hangUp(nc, log)
 		return cause
 	}
+	left, unknown := w.left()
+	hangUp(nc, log)
 	p.line("Worker %s has stopped; it executed %s.", f.id, plural(int(w.executed.Load()), "job"))
 	switch {
 	case unknown != nil:
 		p.line("  What is left for it is not known: %s.", plainly(unknown))
 	case left > 0:
-		p.line("  Dispatches that are left for it: %s. %s.", thousands(left), orTimeout(f.id))
+		p.line("  Messages that are left for it: %s. %s.", thousands(left), orTimeout(f.id))
 	}
 	return nil
 }
