@@ -77,7 +77,7 @@ func (e *Engine) endOverdue(ctx context.Context, rec *store.Record, reason strin
 // unpublished is the handling that takes a job back whose dispatch, by its timeout, may not have been
 // published; nil if such a job is to time out, as it is once its deadline has passed.
 func (e *Engine) unpublished(rec *store.Record) *handling {
-	if !e.settings.RetryUnpublished || !e.settings.SweepScheduled || !e.resumes() || !e.voids(rec) || recovery.PastDeadline(rec, e.clock.Now()) {
+	if rec.State != job.Dispatched || !e.settings.RetryUnpublished || !e.settings.SweepScheduled || !e.resumes() || !e.voids(rec) || recovery.PastDeadline(rec, e.clock.Now()) {
 		return nil
 	}
 	req, err := rec.Request()

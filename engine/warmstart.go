@@ -76,8 +76,8 @@ func (e *Engine) writeSnapshots(ctx context.Context, beat clockwork.Ticker, k *l
 		}
 		err := e.writeSnapshot(context.WithoutCancel(ctx), k)
 		switch {
-		case errors.Is(err, lock.ErrBusy):
-			e.log.LogAttrs(ctx, slog.LevelDebug, "snapshot left to another replica")
+		case errors.Is(err, lock.ErrBusy), errors.Is(err, store.ErrFenced):
+			e.log.LogAttrs(ctx, slog.LevelDebug, "snapshot left to another replica", slog.Any("error", err))
 		case err != nil:
 			e.log.LogAttrs(ctx, slog.LevelWarn, "snapshot not written", slog.Any("error", err))
 		}

@@ -25,6 +25,7 @@ type Config struct {
 	RetryDelayBusy       time.Duration // when a job's lock is busy (seed 003)
 	BackoffMax           time.Duration // the longest delay (seed 003)
 	AckWait              time.Duration // before JetStream delivers again what is not acknowledged (seed 003)
+	Outages              time.Duration // for how long the plan's faults may keep a message from being handled, taken together
 	PendingAge           time.Duration // before the replayer takes up a PENDING job (seed 003)
 
 	PollInterval    time.Duration // of reconciler and replayer (seed 003)
@@ -139,6 +140,9 @@ func (c *Config) leavesTimeToResume() bool {
 
 // busyPatience is how long a message stays about that finds its job's lock busy at every delivery.
 func (c *Config) busyPatience() time.Duration { return c.patience(c.RetryDelayBusy) }
+
+// outlasts says whether such a patience is longer than whatever the faults of the plan keep away, and half an hour.
+func (c *Config) outlasts(patience time.Duration) bool { return patience > max(30*time.Minute, c.Outages) }
 
 // terminatePatience is how long a message stays about that can never be handled, if no DLQ entry of it can be
 // written (seed 003, section 9: NakWithDelay(5s)), be it sent back or left to AckWait.

@@ -172,7 +172,7 @@ var terminatedMessageHasDLQEntry = Invariant{
 	Source:   "seed 003, section 9, DLQ-first termination and MaxDeliver",
 	Needs:    []string{"events-agree-with-servers"},
 	releases: deliveriesExhausted,
-	covered:  []cover{covers(deliveriesExhausted, withBusyBackoff, withLongPatience)},
+	covered:  []cover{covers(deliveriesExhausted, withBusyBackoff, withDLQPatience)},
 	check: func(f *facts, t *tally) checker {
 		return checker{audited: func(*End) {
 			for _, j := range f.order {

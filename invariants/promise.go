@@ -63,7 +63,8 @@ var (
 	withIntentFirst   = setting{"an intent before each dispatch", func(c *Config) bool { return c.DispatchOrder != "publish-first" }}
 	withTimeToResume  = setting{"a dispatch timeout that leaves time for it", func(c *Config) bool { return c.leavesTimeToResume() }}
 	withPatience      = setting{"deliveries that outlast a lock", func(c *Config) bool { return c.busyPatience() > 2*c.JobLockTTL }}
-	withLongPatience  = setting{"deliveries that outlast half an hour", func(c *Config) bool { return c.terminatePatience() > 30*time.Minute }}
+	withLongPatience  = setting{"deliveries that outlast every outage, and half an hour", func(c *Config) bool { return c.outlasts(c.busyPatience()) }}
+	withDLQPatience   = setting{"deliveries that outlast every outage, and half an hour", func(c *Config) bool { return c.outlasts(c.terminatePatience()) }}
 	withDeliveries    = setting{"twice as many deliveries as attempts", func(c *Config) bool { return c.MaxDeliver >= 2*c.MaxSchedulingRetries }}
 	withLongLocks     = setting{"a job_lock_ttl of 1s at least", func(c *Config) bool { return c.JobLockTTL >= time.Second }}
 )

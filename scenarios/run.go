@@ -107,7 +107,7 @@ func judgeConfig(p *Plan) invariants.Config {
 	return invariants.Config{
 		DispatchOrder: string(e.DispatchOrder), StaleWorker: string(e.StaleWorker), StaleReasonCode: e.StaleReasonCode, DLQOrder: string(e.DLQOrder),
 		MaxDispatchRetries: e.MaxDispatchRetries, MaxSchedulingRetries: e.MaxSchedulingRetries, MaxDeliver: e.MaxDeliver, MaxRenewalFailures: e.MaxRenewalFailures,
-		WorkerTTL: e.WorkerTTL, RegistrySweep: e.RegistrySweep, JobLockTTL: e.JobLockTTL, RetryDelayBusy: e.RetryDelayBusy, PublishTimeout: e.PublishTimeout, BackoffMax: e.BackoffMax, AckWait: e.AckWait, PendingAge: e.PendingAge,
+		WorkerTTL: e.WorkerTTL, RegistrySweep: e.RegistrySweep, JobLockTTL: e.JobLockTTL, RetryDelayBusy: e.RetryDelayBusy, PublishTimeout: e.PublishTimeout, BackoffMax: e.BackoffMax, AckWait: e.AckWait, Outages: p.outages(), PendingAge: e.PendingAge,
 		TickLock: string(e.TickLock), BatchSize: e.BatchSize, MaxIterations: e.MaxIterations, StoreOpTimeout: e.StoreOpTimeout,
 		PollInterval: e.PollInterval, DispatchTimeout: e.DispatchTimeout, TopicTimeouts: string(e.TopicTimeouts), RunningTimeout: e.RunningTimeout,
 		IntentAge: e.IntentAge, SnapshotLockTTL: e.SnapshotLockTTL,
@@ -153,8 +153,8 @@ func (r *run) play(w *sim.World) error {
 
 	work := r.plan.Workload
 	submissions := work.Jobs * work.Submissions
-	submitted := 2*boot + time.Duration(work.Jobs)*work.Every
-	r.stop = w.Step(max(submitted, r.lastTimed())+r.plan.Then.SettleWithin, func() bool {
+	submitted := r.plan.submitted()
+	r.stop = w.Step(max(submitted, r.plan.lastTimed())+r.plan.Then.SettleWithin, func() bool {
 		through := r.record.submitted+int(r.crew.gaveUp.Load()) >= submissions && r.record.asked(work) && r.crew.changesDone()
 		return r.over() || w.Now() >= submitted && through && r.injector.Begun(w.Now())
 	})
@@ -174,14 +174,39 @@ func (r *run) play(w *sim.World) error {
 }
 
 // lastTimed is the last instant at which the plan has a fault of a fixed time.
-func (r *run) lastTimed() (last time.Duration) {
-	for _, f := range r.plan.Faults {
+func (p *Plan) lastTimed() (last time.Duration) {
+	for _, f := range p.Faults {
 		last = max(last, f.At)
 	}
-	for _, t := range r.plan.Kernel.Then {
+	for _, t := range p.Kernel.Then {
 		last = max(last, t.At)
 	}
 	return last // the dying die earlier than the last submission
+}
+
+// submitted is when the last job is to be submitted.
+func (p *Plan) submitted() time.Duration {
+	return 2*boot + time.Duration(p.Workload.Jobs)*p.Workload.Every
+}
+
+// outages is for how long the plan's faults may keep a message from being handled, taken together: what strikes
+// a number of operations strikes one at each delivery, and what only the heal ends lasts until then.
+func (p *Plan) outages() (total time.Duration) {
+	untilHeal := max(p.submitted(), p.lastTimed())
+	if !p.Then.Heal {
+		untilHeal += p.Then.SettleWithin
+	}
+	for _, f := range p.Faults {
+		switch {
+		case f.Rate > 0, f.For == 0 && f.Do == faults.Partition, f.RestartIn == 0 && f.Do == faults.Crash:
+			total += untilHeal
+		case f.On != nil:
+			total += f.For + time.Duration(max(1, f.Times))*p.Engine.BackoffMax
+		default:
+			total += f.For + f.RestartIn
+		}
+	}
+	return total
 }
 
 // settle gives the world its time to come to rest. It counts from the heal, or from a fault that
