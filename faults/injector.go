@@ -217,6 +217,9 @@ func (in *Injector) restartServer(w *sim.World, a *armed, at time.Duration, f Fi
 		verb = string(PowerLoss)
 	}
 	w.At(at, verb, NATS, func() {
+		if w.NATSDown() { // it can neither stop nor lose anything
+			return
+		}
 		a.hits++
 		in.under++
 		i := in.note(w, a, NATS, f)

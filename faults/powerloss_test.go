@@ -49,3 +49,14 @@ func TestPowerLossOfNATS(t *testing.T) {
 	}
 	assert.Equal(t, []uint64{8, 9, 10, 15}, lost)
 }
+
+// A server that is away has no power to lose.
+func TestPowerLossOfAServerThatIsAway(t *testing.T) {
+	in, _ := world(t, []faults.Fault{
+		{At: 5 * time.Second, Do: faults.Restart, Node: faults.NATS, For: 10 * time.Second},
+		{At: 7 * time.Second, Do: faults.PowerLoss, Node: faults.NATS, Lag: 3 * time.Second},
+	}, func(w *sim.World, _ *faults.Injector) { w.Step(30*time.Second, nil) })
+	require.Len(t, in.Fired(), 1)
+	assert.Equal(t, faults.Restart, in.Fired()[0].Fault.Do)
+	require.Len(t, in.Unfired(), 1)
+}

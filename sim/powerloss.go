@@ -1,6 +1,7 @@
 package sim
 
 import (
+	"context"
 	"encoding/binary"
 	"errors"
 	"fmt"
@@ -13,79 +14,112 @@ import (
 	"time"
 
 	"github.com/nats-io/nats.go"
+	"github.com/nats-io/nats.go/jetstream"
 )
 
 // LosePowerNATS stops nats-server and starts it again when away has passed, as [World.RestartNATS] does, but
-// without what its streams have stored within the last lag: nats-server acknowledges what it has written, and
-// has it on the disk up to sync_interval later (two minutes by default). Those who published it were told that
-// it is stored. The event of the step names the messages that are gone.
+// without what its streams on file storage have stored within the last lag: nats-server acknowledges what it has
+// written, and has it on the disk up to sync_interval later (two minutes by default). Those who published it were
+// told that it is stored. The event of the step names the messages that are gone.
 //
 // Streams and consumers themselves stay. nats-server takes back what a consumer's state says of messages that are
-// gone; their sequences are given anew. Of a stream that has nothing left, consumers begin anew.
+// gone; their sequences are given anew. Of a stream that has nothing left, consumers begin anew. A stream from
+// which messages were removed is none that this can cut: it panics.
 func (w *World) LosePowerNATS(lag, away time.Duration, back func()) {
+	if w.NATSDown() {
+		w.stopNATS(away, back, nil)
+		return
+	}
+	whole := map[string]uint64{} // the streams on file storage, and their messages
+	for _, name := range sortedKeys(w.streams) {
+		s, err := w.adminJS.Stream(context.Background(), name)
+		switch {
+		case errors.Is(err, jetstream.ErrStreamNotFound): // a step deleted it
+			continue
+		case err != nil:
+			panic(fmt.Sprintf("sim: stream %s: %v", name, err))
+		}
+		state := s.CachedInfo().State
+		if s.CachedInfo().Config.Storage != jetstream.FileStorage {
+			continue
+		}
+		if state.Msgs != state.LastSeq {
+			panic(fmt.Sprintf("sim: stream %s loses its tail by a power loss, but messages were removed from it, of which its files tell too little", name))
+		}
+		whole[name] = state.Msgs
+	}
 	w.stopNATS(away, back, func(at time.Duration) error {
-		for _, name := range sortedKeys(w.streams) {
-			stream := filepath.Join(w.dir, "jetstream", "$G", "streams", name)
-			lost, err := truncateStream(filepath.Join(stream, "msgs"), w.start.Add(at-lag))
-			if err != nil {
+		for _, name := range sortedKeys(whole) {
+			if err := w.cutTail(name, whole[name], w.start.Add(at-lag)); err != nil {
 				return err
-			}
-			if len(lost) > 0 && lost[0].Seq == 1 {
-				if err := forgetConsumers(filepath.Join(stream, "obs")); err != nil {
-					return err
-				}
-			}
-			for i := range lost {
-				lost[i].Stream = name
-			}
-			if len(lost) > 0 {
-				w.streams[name].last = lost[0].Seq - 1
-				w.rewound = append(w.rewound, lost...)
 			}
 		}
 		return nil
 	})
 }
 
+// cutTail has a stream of a stopped nats-server lose what it has stored after an instant.
+func (w *World) cutTail(name string, messages uint64, after time.Time) error {
+	stream := filepath.Join(w.dir, "jetstream", "$G", "streams", name)
+	kept, lost, err := truncateStream(filepath.Join(stream, "msgs"), after)
+	switch {
+	case err != nil:
+		return err
+	case kept+uint64(len(lost)) != messages:
+		return fmt.Errorf("stream %s holds %d messages, but its files %d", name, messages, kept+uint64(len(lost)))
+	case len(lost) == 0:
+		return nil
+	case kept == 0:
+		if err := forgetConsumers(filepath.Join(stream, "obs")); err != nil {
+			return err
+		}
+	}
+	for i := range lost {
+		lost[i].Stream = name
+	}
+	w.streams[name].last = kept
+	w.rewound = append(w.rewound, lost...)
+	return nil
+}
+
 // truncateStream takes from a stopped nats-server's files what a stream has stored after an instant, and says
-// which messages those were. A stream in memory has no files.
-func truncateStream(dir string, after time.Time) (lost []Change, err error) {
+// how many messages it kept, and which those were that it did not.
+func truncateStream(dir string, after time.Time) (kept uint64, lost []Change, err error) {
 	blocks, err := filepath.Glob(filepath.Join(dir, "*.blk"))
 	if err != nil {
-		return nil, err
+		return 0, nil, err
 	}
 	number := func(path string) int {
 		n, _ := strconv.Atoi(strings.TrimSuffix(filepath.Base(path), ".blk"))
 		return n
 	}
 	slices.SortFunc(blocks, func(a, b string) int { return number(a) - number(b) })
-	cut := false // what follows is lost whole
 	for _, path := range blocks {
 		block, err := os.ReadFile(path)
 		if err != nil {
-			return nil, err
+			return 0, nil, err
 		}
-		kept, gone, err := splitBlock(block, after, cut)
+		cut, before, gone, err := splitBlock(block, after)
 		switch {
 		case err != nil:
-			return nil, fmt.Errorf("%s: %w", path, err)
-		case cut:
+			return 0, nil, fmt.Errorf("%s: %w", path, err)
+		case len(lost) > 0:
 			err = os.Remove(path)
-		case kept < len(block):
-			cut, err = true, os.Truncate(path, int64(kept))
+		case len(gone) > 0:
+			err = os.Truncate(path, int64(cut))
 		}
 		if err != nil {
-			return nil, err
+			return 0, nil, err
 		}
-		lost = append(lost, gone...)
+		kept, lost = kept+before, append(lost, gone...)
 	}
-	if cut {
+	if len(lost) > 0 {
 		// It speaks of what is gone, and nats-server does without: it reads the blocks.
 		if err := os.Remove(filepath.Join(dir, "index.db")); err != nil && !errors.Is(err, fs.ErrNotExist) {
-			return nil, err
+			return 0, nil, err
 		}
 	}
-	return lost, nil
+	return kept, lost, nil
 }
 
 // forgetConsumers takes what a stopped nats-server knows of how far its consumers have got. It does not take that
@@ -99,11 +133,10 @@ func forgetConsumers(dir string) error {
 	return err
 }
 
-// What a record of a block begins with, and the bits that mark it (nats-server, server/filestore.go).
+// What a record of a block begins with, and the bit that marks it (nats-server, server/filestore.go).
 const (
 	recordHeader = 4 + 8 + 8 + 2 // length, sequence, time, length of the subject
 	hasHeader    = 1 << 31       // in the length: the message has a header
-	isRemoval    = 3 << 62       // in the sequence: of a message that is removed
 )
 
 var errNoBlock = errors.New("not a block as nats-server writes it")
@@ -117,30 +150,31 @@ func decodeHeader(rest []byte) (map[string]string, error) {
 	return flat(h), err
 }
 
-// splitBlock says how much of a block was written up to an instant, and which messages the rest holds.
-func splitBlock(block []byte, after time.Time, cut bool) (kept int, gone []Change, err error) {
+// splitBlock says where in a block the messages begin that were stored after an instant, how many come before,
+// and which they are.
+func splitBlock(block []byte, after time.Time) (cut int, before uint64, gone []Change, err error) {
 	le := binary.LittleEndian
 	for at := 0; at < len(block); {
 		rest := block[at:]
 		if len(rest) < recordHeader {
-			return 0, nil, errNoBlock
+			return 0, 0, nil, errNoBlock
 		}
-		length, seq, subject := int(le.Uint32(rest)&^hasHeader), le.Uint64(rest[4:]), int(le.Uint16(rest[20:]))
-		if length < recordHeader+subject || length > len(rest) || err != nil {
-			return 0, nil, errNoBlock
-		}
-		cut = cut || time.Unix(0, int64(le.Uint64(rest[12:]))).After(after)
-		switch {
-		case !cut:
-			kept = at + length
-		case seq&isRemoval == 0:
-			c := Change{Seq: seq, Subject: string(rest[recordHeader : recordHeader+subject]), Gone: true}
-			if le.Uint32(rest)&hasHeader != 0 {
-				c.Header, err = decodeHeader(rest[recordHeader+subject : length])
-			}
-			gone = append(gone, c)
+		length, subject := int(le.Uint32(rest)&^hasHeader), int(le.Uint16(rest[20:]))
+		if length < recordHeader+subject || length > len(rest) {
+			return 0, 0, nil, errNoBlock
 		}
 		at += length
+		if !time.Unix(0, int64(le.Uint64(rest[12:]))).After(after) {
+			cut, before = at, before+1
+			continue
+		}
+		c := Change{Seq: le.Uint64(rest[4:]), Subject: string(rest[recordHeader : recordHeader+subject]), Gone: true}
+		if le.Uint32(rest)&hasHeader != 0 {
+			if c.Header, err = decodeHeader(rest[recordHeader+subject : length]); err != nil {
+				return 0, 0, nil, err
+			}
+		}
+		gone = append(gone, c)
 	}
-	return kept, gone, err
+	return cut, before, gone, nil
 }

@@ -149,3 +149,52 @@ func TestSameSeedSameTraceOverAPowerLoss(t *testing.T) {
 		require.Zero(t, line, "run %d:\n%s\n%s", i, a, b)
 	}
 }
+
+// A stream's files are blocks of 8 MB; those behind the first that is cut go whole.
+func TestPowerLossTakesWholeBlocks(t *testing.T) {
+	var lost int
+	_, err := sim.Run(sim.Config{Observe: func(e *sim.Event) {
+		for _, c := range e.Changes {
+			if c.Gone {
+				lost++
+			}
+		}
+	}}, func(w *sim.World) error {
+		ctx := context.Background()
+		_, err := w.JetStream().CreateStream(ctx, jetstream.StreamConfig{Name: "S", Subjects: []string{"s"}, Storage: jetstream.FileStorage})
+		require.NoError(t, err)
+		w.Node("publisher", func(p *sim.Process) {
+			for range 30 {
+				p.Clock().Sleep(time.Second)
+				_, err := p.JetStream().Publish(p.Context(), "s", make([]byte, 900_000))
+				assert.NoError(t, err)
+			}
+		}).Start()
+		w.At(30*time.Second+500*time.Millisecond, "power-loss", sim.NATS, func() { w.LosePowerNATS(25*time.Second, time.Second, nil) })
+		w.Step(time.Minute, nil)
+		s, err := w.JetStream().Stream(ctx, "S")
+		require.NoError(t, err)
+		assert.EqualValues(t, 5, s.CachedInfo().State.Msgs)
+		return w.CheckTruth()
+	})
+	require.NoError(t, err)
+	assert.Equal(t, 25, lost)
+}
+
+func TestPowerLossOfAStreamFromWhichMessagesWereRemoved(t *testing.T) {
+	_, err := sim.Run(sim.Config{}, func(w *sim.World) error {
+		ctx := context.Background()
+		s, err := w.JetStream().CreateStream(ctx, jetstream.StreamConfig{Name: "S", Subjects: []string{"s"}, Storage: jetstream.FileStorage})
+		require.NoError(t, err)
+		for range 3 {
+			_, err = w.JetStream().Publish(ctx, "s", nil)
+			require.NoError(t, err)
+		}
+		require.NoError(t, s.DeleteMsg(ctx, 2))
+		w.Step(time.Second, nil)
+		assert.PanicsWithValue(t, "sim: stream S loses its tail by a power loss, but messages were removed from it, of which its files tell too little",
+			func() { w.LosePowerNATS(time.Second, time.Second, nil) })
+		return nil
+	})
+	require.NoError(t, err)
+}

@@ -34,6 +34,9 @@ const reconnectAfter, reconnectJitter = 2 * time.Second, 100 * time.Millisecond
 // run by it.
 func (w *World) RestartNATS(away time.Duration, back func()) { w.stopNATS(away, back, nil) }
 
+// NATSDown says whether nats-server is stopped, and has not started again.
+func (w *World) NATSDown() bool { return w.down.Load() }
+
 // stopNATS has nats-server start again, when away has passed, on what lose, which may be nil, leaves of its files.
 func (w *World) stopNATS(away time.Duration, back func(), lose func(at time.Duration) error) {
 	if w.down.Load() {
