@@ -40,9 +40,9 @@ func (e *Engine) publishesAhead(rec *store.Record) bool {
 
 // void takes the place of a dispatch in the stream, before its job goes where want says: afterwards no
 // publish of the epoch can follow, not even one that is under way. The caller holds the job's lock. If
-// the dispatch was stored before, worker is who has it, and the job is DISPATCHED to it, if it was not. Otherwise
-// the caller sees to what is returned: want, or the end that an earlier void has decided. After an error, which is a retry event, nothing
-// is known.
+// the dispatch was stored before, worker is who has it, and the job is DISPATCHED to it, if it was not.
+// Otherwise the caller sees to what is returned: want, or the end that an earlier void has decided. After an
+// error, which is a retry event, nothing is known.
 //
 // An end comes without its void if there is no place to take, or if the stream has refused the void and
 // holds nothing of the epoch: one that takes no message, being full, is not to keep a job from its end. A

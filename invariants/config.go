@@ -142,7 +142,9 @@ func (c *Config) leavesTimeToResume() bool {
 func (c *Config) busyPatience() time.Duration { return c.patience(c.RetryDelayBusy) }
 
 // outlasts says whether such a patience is longer than whatever the faults of the plan keep away, and half an hour.
-func (c *Config) outlasts(patience time.Duration) bool { return patience > max(30*time.Minute, c.Outages) }
+func (c *Config) outlasts(patience time.Duration) bool {
+	return patience > max(30*time.Minute, c.Outages)
+}
 
 // terminatePatience is how long a message stays about that can never be handled, if no DLQ entry of it can be
 // written (seed 003, section 9: NakWithDelay(5s)), be it sent back or left to AckWait.

@@ -50,7 +50,8 @@ func (f *facts) file(id string, there bool) bool {
 	return true
 }
 
-// garbled says whether nobody can read a request: it is no JSON in UTF-8, or names no job.
+// garbled says whether nobody can read a request: it is no JSON in UTF-8, or names no job. A scheduler refuses more
+// (a request without a topic, say), which no client of a world publishes.
 func garbled(packet string) bool {
 	var r struct {
 		JobID string `json:"job_id"`

@@ -57,7 +57,7 @@ var cancelledJobIsTold = Invariant{
 	releases: deliveriesExhausted | ambiguousPublish | latePublish | lockOverstayed | lateWrite | unprovided | tailLost | placeReused,
 	covered: []cover{
 		covers(ambiguousPublish|latePublish|lockOverstayed|lateWrite, withResume, withEpochs, withVoid, withFence),
-		covers(unprovided, withNotice, withIntentFirst),
+		covers(unprovided, withNotice, withIntentFirst), // either will do
 		covers(unprovided, withNotice, withEpochs, withVoid),
 	},
 	check: func(f *facts, t *tally) checker {

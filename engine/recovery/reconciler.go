@@ -33,8 +33,8 @@ type Reconciler struct {
 	// It takes the job's lock: lock.ErrBusy is not tried again in the same tick.
 	TimeOut func(ctx context.Context, listed *store.Record, reason string) error
 	// Stale hears of each state how many jobs this replica's last tick found in it past their timeout
-	// or deadline: none, if another replica had the lock, or it was left to the others. A tick that ended early has not counted them all,
-	// and tells nothing.
+	// or deadline: none, if another replica had the lock, or it was left to the others. A tick that ended
+	// early has not counted them all, and tells nothing.
 	Stale func(s job.State, n int)
 	// RollBack takes up the rollback of a workflow that RollbacksKey says is due. What it could not do comes
 	// again at a later tick; it notices the end of ctx. With no RollBack nobody looks there.

@@ -47,8 +47,8 @@ func (h *Health) Saw(err error) error {
 }
 
 // Loop does a tick at each beat for which it gets the lock, until ctx ends, and calls idle at those that are
-// another's, or left to others. A tick that has begun sees ctx end between two jobs. It fails if its replica cannot do what a
-// tick is for, which leaves the next to others: at its lists, or with ErrUnable.
+// another's, or left to others. A tick that has begun sees ctx end between two jobs. It fails if its replica
+// cannot do what a tick is for, which leaves the next to others: at its lists, or with ErrUnable.
 func Loop(ctx context.Context, beat clockwork.Ticker, k *lock.Tick, log *slog.Logger, tick func(ctx context.Context) error, idle func()) {
 	warn := func(words string, err error) {
 		if err != nil {
