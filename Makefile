@@ -83,8 +83,8 @@ bench: ## measure whole runs of 10 to 10,000 jobs, gated beside ungated, what a 
 	@$(GO) test -run '^$$' -bench Run -benchtime $(BENCHTIME) ./scenarios/campaign | grep ^Benchmark
 
 .PHONY: determinism
-determinism: bin/faultline ## verify every scenario in two processes under load: [SEEDS=1-200]
-	@./bin/faultline verify all --seeds $(or $(SEEDS),1-200) --load 2
+determinism: bin/faultline ## verify every scenario in two processes under load: [SEEDS=1-200] [PRESET=hardened]
+	@./bin/faultline verify all --seeds $(or $(SEEDS),1-200) --load 2 $(if $(PRESET),--preset '$(PRESET)')
 
 .PHONY: cover
 cover: ## run all tests and show what they do not cover
