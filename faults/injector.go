@@ -212,9 +212,9 @@ func (in *Injector) restart(w *sim.World, node string, o *outage, at time.Durati
 }
 
 func (in *Injector) restartServer(w *sim.World, a *armed, at time.Duration, f Fired) {
-	verb := "stop"
+	verb, stop := "stop", w.RestartNATS
 	if a.Do == PowerLoss {
-		verb = string(PowerLoss)
+		verb, stop = string(PowerLoss), func(away time.Duration, back func()) { w.LosePowerNATS(a.Lag, away, back) }
 	}
 	w.At(at, verb, NATS, func() {
 		if w.NATSDown() { // it can neither stop nor lose anything
@@ -223,15 +223,10 @@ func (in *Injector) restartServer(w *sim.World, a *armed, at time.Duration, f Fi
 		a.hits++
 		in.under++
 		i := in.note(w, a, NATS, f)
-		back := func() {
+		stop(a.For, func() {
 			in.under--
 			in.fired[i].Until = w.Now()
-		}
-		if a.Do == PowerLoss {
-			w.LosePowerNATS(a.Lag, a.For, back)
-		} else {
-			w.RestartNATS(a.For, back)
-		}
+		})
 	})
 }
 

@@ -122,16 +122,12 @@ func Explain(name string) (text string, ok bool) {
 	}
 	if inv.Kind != Sometimes {
 		fmt.Fprintf(&b, "Promised: %s.\n", inv.Promise)
-		if inv.releases&dataLost != 0 {
-			b.WriteString("A failover of Redis to a replica that is behind releases it")
-			if with := without(dataLost, inv.covered); with != "" {
-				b.WriteString(", without " + with)
+		for _, l := range losses {
+			if inv.releases&l.class == 0 {
+				continue
 			}
-			b.WriteString(".\n")
-		}
-		if inv.releases&tailLost != 0 {
-			b.WriteString("A power loss of nats-server that takes a message of that job releases it")
-			if with := without(tailLost, inv.covered); with != "" {
+			b.WriteString(l.what + " releases it")
+			if with := without(l.class, inv.covered); with != "" {
 				b.WriteString(", without " + with)
 			}
 			b.WriteString(".\n")

@@ -67,6 +67,8 @@ func TestExplainSaysWhatAPowerLossReleases(t *testing.T) {
 	text, ok := Explain("every-intent-is-published")
 	require.True(t, ok)
 	assert.Contains(t, text, "A power loss of nats-server that takes a message of that job releases it.\n")
+	text, _ = Explain("processed-message-not-handled-again")
+	assert.Contains(t, text, "A message of that job in the place of one that went with nats-server's power releases it.\n")
 	text, _ = Explain("lock-mutual-exclusion")
 	assert.NotContains(t, text, "power")
 }
