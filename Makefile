@@ -11,7 +11,7 @@ SWEEP         ?= stale-worker-retries
 .DELETE_ON_ERROR:
 
 # GNU make ends with status 2 whenever a recipe fails. In question mode it hands a recipe's 1
-# through, so that `make sim` and `make fuzz` end as faultline does: 0 held, 1 violated. For any
+# through, so that `make sim` and `make fuzz` end as wavetank does: 0 held, 1 violated. For any
 # other end make says "Error N" and ends with 2.
 ifneq ($(filter sim fuzz,$(MAKECMDGOALS)),)
 MAKEFLAGS += --question
@@ -22,29 +22,29 @@ help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z]+:.*## / {printf "  make %-12s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
 
 .PHONY: sim
-sim: bin/faultline ## run a scenario: SCENARIO=publish-failure [SEED=7] [SET="key=value ..."] [PRESET=hardened] [JUDGE=invariant] [OUT=folder]
+sim: bin/wavetank ## run a scenario: SCENARIO=publish-failure [SEED=7] [SET="key=value ..."] [PRESET=hardened] [JUDGE=invariant] [OUT=folder]
 	$(if $(SCENARIO),,$(error give a scenario, such as: make sim SCENARIO=publish-failure))
-	+@./bin/faultline run '$(SCENARIO)' $(if $(SEED),--seed '$(SEED)') $(if $(PRESET),--preset '$(PRESET)') $(foreach s,$(SET),--set '$(s)') $(foreach i,$(JUDGE),--judge '$(i)') $(if $(OUT),--out '$(OUT)')
+	+@./bin/wavetank run '$(SCENARIO)' $(if $(SEED),--seed '$(SEED)') $(if $(PRESET),--preset '$(PRESET)') $(foreach s,$(SET),--set '$(s)') $(foreach i,$(JUDGE),--judge '$(i)') $(if $(OUT),--out '$(OUT)')
 
 .PHONY: fuzz
-fuzz: bin/faultline ## look for broken promises: [BUDGET=60s|10000runs] [SCENARIO="names"] [PRESET=hardened] [SET=...] [JUDGE=invariant] [SEED=7] [WORKERS=2] [OUT=folder] [JUNIT=file]
-	+@./bin/faultline fuzz $(foreach s,$(SCENARIO),'$(s)') --budget '$(BUDGET)' $(if $(SEED),--seed '$(SEED)') $(if $(PRESET),--preset '$(PRESET)') $(foreach s,$(SET),--set '$(s)') $(foreach j,$(JUDGE),--judge '$(j)') $(if $(WORKERS),--workers '$(WORKERS)') $(if $(OUT),--out '$(OUT)') $(if $(JUNIT),--junit '$(JUNIT)')
+fuzz: bin/wavetank ## look for broken promises: [BUDGET=60s|10000runs] [SCENARIO="names"] [PRESET=hardened] [SET=...] [JUDGE=invariant] [SEED=7] [WORKERS=2] [OUT=folder] [JUNIT=file]
+	+@./bin/wavetank fuzz $(foreach s,$(SCENARIO),'$(s)') --budget '$(BUDGET)' $(if $(SEED),--seed '$(SEED)') $(if $(PRESET),--preset '$(PRESET)') $(foreach s,$(SET),--set '$(s)') $(foreach j,$(JUDGE),--judge '$(j)') $(if $(WORKERS),--workers '$(WORKERS)') $(if $(OUT),--out '$(OUT)') $(if $(JUNIT),--junit '$(JUNIT)')
 
 .PHONY: sweep
-sweep: bin/faultline ## answer a tuning question with measured curves: [SWEEP=stale-worker-retries] [SEEDS=20] [WORKERS=2] [OUT=folder]
-	@./bin/faultline sweep '$(SWEEP)' $(if $(SEEDS),--seeds '$(SEEDS)') $(if $(WORKERS),--workers '$(WORKERS)') $(if $(OUT),--out '$(OUT)')
+sweep: bin/wavetank ## answer a tuning question with measured curves: [SWEEP=stale-worker-retries] [SEEDS=20] [WORKERS=2] [OUT=folder]
+	@./bin/wavetank sweep '$(SWEEP)' $(if $(SEEDS),--seeds '$(SEEDS)') $(if $(WORKERS),--workers '$(WORKERS)') $(if $(OUT),--out '$(OUT)')
 
 .PHONY: compare
-compare: bin/faultline ## put numbers into the tables of alternatives: [SEEDS=20] [WORKERS=2] [OUT=folder]
-	@./bin/faultline compare $(if $(SEEDS),--seeds '$(SEEDS)') $(if $(WORKERS),--workers '$(WORKERS)') $(if $(OUT),--out '$(OUT)')
+compare: bin/wavetank ## put numbers into the tables of alternatives: [SEEDS=20] [WORKERS=2] [OUT=folder]
+	@./bin/wavetank compare $(if $(SEEDS),--seeds '$(SEEDS)') $(if $(WORKERS),--workers '$(WORKERS)') $(if $(OUT),--out '$(OUT)')
 
 # Go knows best what has changed.
-.PHONY: bin/faultline
-bin/faultline:
-	+@$(GO) build -buildvcs=false -o $@ ./cmd/faultline || exit 2
+.PHONY: bin/wavetank
+bin/wavetank:
+	+@$(GO) build -buildvcs=false -o $@ ./cmd/wavetank || exit 2
 
 .PHONY: build
-build: bin/faultline ## build bin/faultline
+build: bin/wavetank ## build bin/wavetank
 
 .PHONY: test
 test: ## vet the code and run all tests
@@ -67,7 +67,7 @@ race: ## run all tests with the race detector
 
 .PHONY: real
 real: ## kill schedulers over the real Redis and nats-server; wants redis-server
-	FAULTLINE_REQUIRE_REDIS=1 $(GO) test -count=1 -v -run TestRealServers ./cmd/faultline
+	WAVETANK_REQUIRE_REDIS=1 $(GO) test -count=1 -v -run TestRealServers ./cmd/wavetank
 
 .PHONY: lint
 lint: ## run golangci-lint; the first time it is built, which takes minutes
@@ -83,8 +83,8 @@ bench: ## measure whole runs of 10 to 10,000 jobs, gated beside ungated, what a 
 	@$(GO) test -run '^$$' -bench Run -benchtime $(BENCHTIME) ./scenarios/campaign | grep ^Benchmark
 
 .PHONY: determinism
-determinism: bin/faultline ## verify every scenario in two processes under load: [SEEDS=1-200] [PRESET=hardened]
-	@./bin/faultline verify all --seeds $(or $(SEEDS),1-200) --load 2 $(if $(PRESET),--preset '$(PRESET)')
+determinism: bin/wavetank ## verify every scenario in two processes under load: [SEEDS=1-200] [PRESET=hardened]
+	@./bin/wavetank verify all --seeds $(or $(SEEDS),1-200) --load 2 $(if $(PRESET),--preset '$(PRESET)')
 
 .PHONY: cover
 cover: ## run all tests and show what they do not cover

@@ -1,4 +1,4 @@
-module github.com/faultline-sim/faultline
+module github.com/wavetank-sim/wavetank
 
 go 1.26.0
 

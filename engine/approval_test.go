@@ -8,10 +8,10 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
-	"github.com/faultline-sim/faultline/engine/bus"
-	"github.com/faultline-sim/faultline/engine/job"
-	"github.com/faultline-sim/faultline/engine/phase"
-	"github.com/faultline-sim/faultline/engine/safety/safetypb"
+	"github.com/wavetank-sim/wavetank/engine/bus"
+	"github.com/wavetank-sim/wavetank/engine/job"
+	"github.com/wavetank-sim/wavetank/engine/phase"
+	"github.com/wavetank-sim/wavetank/engine/safety/safetypb"
 )
 
 // asks makes the kernel require approvals.

@@ -8,10 +8,10 @@ import (
 	"maps"
 	"strconv"
 
-	"github.com/faultline-sim/faultline/engine/bus"
-	"github.com/faultline-sim/faultline/engine/job"
-	"github.com/faultline-sim/faultline/engine/phase"
-	"github.com/faultline-sim/faultline/engine/store"
+	"github.com/wavetank-sim/wavetank/engine/bus"
+	"github.com/wavetank-sim/wavetank/engine/job"
+	"github.com/wavetank-sim/wavetank/engine/phase"
+	"github.com/wavetank-sim/wavetank/engine/store"
 )
 
 // Why a job is not approved.

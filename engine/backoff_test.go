@@ -11,7 +11,7 @@ import (
 	"github.com/stretchr/testify/require"
 	"pgregory.net/rapid"
 
-	"github.com/faultline-sim/faultline/engine/phase"
+	"github.com/wavetank-sim/wavetank/engine/phase"
 )
 
 // Seed 003, section 5: min(base * 2^attempt + jitter, max), 1 s to 30 s.

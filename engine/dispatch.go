@@ -5,11 +5,11 @@ import (
 	"errors"
 	"log/slog"
 
-	"github.com/faultline-sim/faultline/engine/bus"
-	"github.com/faultline-sim/faultline/engine/job"
-	"github.com/faultline-sim/faultline/engine/phase"
-	"github.com/faultline-sim/faultline/engine/routing"
-	"github.com/faultline-sim/faultline/engine/store"
+	"github.com/wavetank-sim/wavetank/engine/bus"
+	"github.com/wavetank-sim/wavetank/engine/job"
+	"github.com/wavetank-sim/wavetank/engine/phase"
+	"github.com/wavetank-sim/wavetank/engine/routing"
+	"github.com/wavetank-sim/wavetank/engine/store"
 )
 
 // dispatch takes a SCHEDULED job to a worker, in the order that the settings say (seed 000).

@@ -7,9 +7,9 @@ import (
 	"log/slog"
 	"time"
 
-	"github.com/faultline-sim/faultline/engine/job"
-	"github.com/faultline-sim/faultline/engine/phase"
-	"github.com/faultline-sim/faultline/engine/routing"
+	"github.com/wavetank-sim/wavetank/engine/job"
+	"github.com/wavetank-sim/wavetank/engine/phase"
+	"github.com/wavetank-sim/wavetank/engine/routing"
 )
 
 // errStale says that every pick met a worker past its TTL. To errors.Is it is ErrNoWorkers, as the

@@ -16,11 +16,11 @@ import (
 	"google.golang.org/grpc/test/bufconn"
 	"google.golang.org/protobuf/proto"
 
-	"github.com/faultline-sim/faultline/engine/job"
-	"github.com/faultline-sim/faultline/engine/phase"
-	"github.com/faultline-sim/faultline/engine/safety"
-	"github.com/faultline-sim/faultline/engine/safety/safetypb"
-	"github.com/faultline-sim/faultline/engine/store"
+	"github.com/wavetank-sim/wavetank/engine/job"
+	"github.com/wavetank-sim/wavetank/engine/phase"
+	"github.com/wavetank-sim/wavetank/engine/safety"
+	"github.com/wavetank-sim/wavetank/engine/safety/safetypb"
+	"github.com/wavetank-sim/wavetank/engine/store"
 )
 
 // kernel is a safety kernel that answers as it is told.

@@ -9,11 +9,11 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
-	"github.com/faultline-sim/faultline/engine/dlq"
-	"github.com/faultline-sim/faultline/engine/job"
-	"github.com/faultline-sim/faultline/engine/phase"
-	"github.com/faultline-sim/faultline/engine/recovery"
-	"github.com/faultline-sim/faultline/engine/safety"
+	"github.com/wavetank-sim/wavetank/engine/dlq"
+	"github.com/wavetank-sim/wavetank/engine/job"
+	"github.com/wavetank-sim/wavetank/engine/phase"
+	"github.com/wavetank-sim/wavetank/engine/recovery"
+	"github.com/wavetank-sim/wavetank/engine/safety"
 )
 
 // letters is a harness whose engine triages and replays dead letters, by a policy's YAML rules.
@@ -185,7 +185,7 @@ func TestAnOperatorWithoutATriagingScheduler(t *testing.T) {
 	l.dies("denied")
 	op := l.operator(nil)
 	_, err := op.Replay(t.Context(), "job-1", "ana")
-	assert.ErrorContains(t, err, "faultline dlq approve job-1")
+	assert.ErrorContains(t, err, "wavetank dlq approve job-1")
 	require.NoError(t, op.Approve(t.Context(), "job-1", "ana"))
 	e, err := op.Replay(t.Context(), "job-1", "ana")
 	require.NoError(t, err)

@@ -5,11 +5,11 @@ import (
 	"errors"
 	"fmt"
 
-	"github.com/faultline-sim/faultline/engine/job"
-	"github.com/faultline-sim/faultline/engine/metrics"
-	"github.com/faultline-sim/faultline/engine/phase"
-	"github.com/faultline-sim/faultline/engine/recovery"
-	"github.com/faultline-sim/faultline/engine/store"
+	"github.com/wavetank-sim/wavetank/engine/job"
+	"github.com/wavetank-sim/wavetank/engine/metrics"
+	"github.com/wavetank-sim/wavetank/engine/phase"
+	"github.com/wavetank-sim/wavetank/engine/recovery"
+	"github.com/wavetank-sim/wavetank/engine/store"
 )
 
 // resumes says whether a DISPATCHED job is published by whoever finds it so. In the outbox order its

@@ -5,8 +5,8 @@ import (
 	"fmt"
 	"time"
 
-	"github.com/faultline-sim/faultline/engine/bus"
-	"github.com/faultline-sim/faultline/engine/phase"
+	"github.com/wavetank-sim/wavetank/engine/bus"
+	"github.com/wavetank-sim/wavetank/engine/phase"
 )
 
 // RetryableError says that a message could not be handled now and when it should come back: the

@@ -11,13 +11,13 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
-	"github.com/faultline-sim/faultline/engine/bus"
-	"github.com/faultline-sim/faultline/engine/dlq"
-	"github.com/faultline-sim/faultline/engine/job"
-	"github.com/faultline-sim/faultline/engine/lock"
-	"github.com/faultline-sim/faultline/engine/phase"
-	"github.com/faultline-sim/faultline/engine/safety"
-	"github.com/faultline-sim/faultline/engine/saga"
+	"github.com/wavetank-sim/wavetank/engine/bus"
+	"github.com/wavetank-sim/wavetank/engine/dlq"
+	"github.com/wavetank-sim/wavetank/engine/job"
+	"github.com/wavetank-sim/wavetank/engine/lock"
+	"github.com/wavetank-sim/wavetank/engine/phase"
+	"github.com/wavetank-sim/wavetank/engine/safety"
+	"github.com/wavetank-sim/wavetank/engine/saga"
 )
 
 // step puts a job of wf-1 into RUNNING, with a compensation.

@@ -3,7 +3,7 @@ package engine
 import (
 	"time"
 
-	"github.com/faultline-sim/faultline/engine/job"
+	"github.com/wavetank-sim/wavetank/engine/job"
 )
 
 // DispatchOrder says which of the two systems a dispatch touches first (seed 000).
@@ -110,7 +110,7 @@ const (
 type TopicTimeouts string
 
 // Settings are the scheduler's knobs. The names are the seeds' own, in the spelling of YAML; the
-// tags carry what `faultline list settings` prints and what a plan is checked against.
+// tags carry what `wavetank list settings` prints and what a plan is checked against.
 // [Documented] and [Hardened] are complete sets; the zero value is not.
 type Settings struct {
 	DispatchOrder   DispatchOrder `yaml:"dispatch_order" json:"dispatch_order" oneof:"state-first,publish-first,outbox" doc:"which of state and bus a dispatch touches first (seed 000)"`

@@ -11,7 +11,7 @@ import (
 
 	"github.com/nats-io/nats.go/jetstream"
 
-	"github.com/faultline-sim/faultline/engine/bus"
+	"github.com/wavetank-sim/wavetank/engine/bus"
 )
 
 // StreamOptions are what a deployment decides about the streams that are yet to be created.

@@ -11,10 +11,10 @@ import (
 	"github.com/redis/go-redis/v9"
 	"golang.org/x/sync/errgroup"
 
-	"github.com/faultline-sim/faultline/engine/lock"
-	"github.com/faultline-sim/faultline/engine/phase"
-	"github.com/faultline-sim/faultline/engine/registry"
-	"github.com/faultline-sim/faultline/engine/store"
+	"github.com/wavetank-sim/wavetank/engine/lock"
+	"github.com/wavetank-sim/wavetank/engine/phase"
+	"github.com/wavetank-sim/wavetank/engine/registry"
+	"github.com/wavetank-sim/wavetank/engine/store"
 )
 
 // SnapshotWriterKey is the key of the lock of the snapshot's writer (seed 003, section 8).

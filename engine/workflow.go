@@ -9,12 +9,12 @@ import (
 	"github.com/redis/go-redis/v9"
 	"golang.org/x/sync/errgroup"
 
-	"github.com/faultline-sim/faultline/engine/job"
-	"github.com/faultline-sim/faultline/engine/lock"
-	"github.com/faultline-sim/faultline/engine/phase"
-	"github.com/faultline-sim/faultline/engine/saga"
-	"github.com/faultline-sim/faultline/engine/store"
-	"github.com/faultline-sim/faultline/engine/workflow"
+	"github.com/wavetank-sim/wavetank/engine/job"
+	"github.com/wavetank-sim/wavetank/engine/lock"
+	"github.com/wavetank-sim/wavetank/engine/phase"
+	"github.com/wavetank-sim/wavetank/engine/saga"
+	"github.com/wavetank-sim/wavetank/engine/store"
+	"github.com/wavetank-sim/wavetank/engine/workflow"
 )
 
 // workflows makes the part of the engine that runs workflows, or returns nil where it has none.

@@ -7,9 +7,9 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
-	"github.com/faultline-sim/faultline/engine/job"
-	"github.com/faultline-sim/faultline/engine/saga"
-	"github.com/faultline-sim/faultline/engine/workflow"
+	"github.com/wavetank-sim/wavetank/engine/job"
+	"github.com/wavetank-sim/wavetank/engine/saga"
+	"github.com/wavetank-sim/wavetank/engine/workflow"
 )
 
 // runStarted is a run of two steps, the first of which can be undone, once it has been stored and taken up.

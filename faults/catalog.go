@@ -3,7 +3,7 @@ package faults
 import (
 	"slices"
 
-	"github.com/faultline-sim/faultline/sim"
+	"github.com/wavetank-sim/wavetank/sim"
 )
 
 // Place is what kind of operation a phase is, which decides what can go wrong there.

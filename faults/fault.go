@@ -31,7 +31,7 @@ type Fault struct {
 	On        *Match        `yaml:"on,omitempty" json:"on,omitempty" doc:"instead of the effect of the operation that matches"`
 	After     *Match        `yaml:"after,omitempty" json:"after,omitempty" doc:"right after the operation that matches was applied, before its caller learns of it"`
 	At        time.Duration `yaml:"at,omitempty" json:"at,omitempty" min:"1ns" max:"720h" doc:"at this time since the world began"`
-	Do        Effect        `yaml:"do" json:"do" like:"fail-before" doc:"what goes wrong, as faultline list faults names it"`
+	Do        Effect        `yaml:"do" json:"do" like:"fail-before" doc:"what goes wrong, as wavetank list faults names it"`
 	Rate      float64       `yaml:"rate,omitempty" json:"rate,omitempty" min:"0.000001" max:"1" doc:"with on: hits each operation that matches with this probability"`
 	Times     int           `yaml:"times,omitempty" json:"times,omitempty" min:"0" max:"1000000" doc:"with on: how many in a row, from match's occurrence on; 0 is 1"`
 	Node      string        `yaml:"node,omitempty" json:"node,omitempty" like:"scheduler-1" doc:"for what strikes a node: which one; actor is whoever ran the operation that matches"`
@@ -45,7 +45,7 @@ type Fault struct {
 // Match selects operations by meaning, never by an offset into a run.
 type Match struct {
 	Job        int    `yaml:"job,omitempty" json:"job,omitempty" min:"0" max:"100000" doc:"the number of the job; 0 is any"`
-	Phase      string `yaml:"phase" json:"phase" like:"publish" doc:"the operation, as faultline list faults names it"`
+	Phase      string `yaml:"phase" json:"phase" like:"publish" doc:"the operation, as wavetank list faults names it"`
 	Occurrence int    `yaml:"occurrence,omitempty" json:"occurrence,omitempty" min:"0" max:"1000000" doc:"which such operation of that job, or of each where job is 0; 0 is the first"`
 	Node       string `yaml:"node,omitempty" json:"node,omitempty" like:"scheduler-1" doc:"only on this node; empty is any"`
 }

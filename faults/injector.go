@@ -6,7 +6,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/faultline-sim/faultline/sim"
+	"github.com/wavetank-sim/wavetank/sim"
 )
 
 // Injector makes a plan's faults happen in one world. Its Intercept and its RedisLag go into the world's

@@ -7,7 +7,7 @@ import (
 
 	"github.com/nats-io/nats.go/jetstream"
 
-	"github.com/faultline-sim/faultline/sim"
+	"github.com/wavetank-sim/wavetank/sim"
 )
 
 func (in *Injector) partition(w *sim.World, a *armed) {

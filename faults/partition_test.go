@@ -15,8 +15,8 @@ import (
 	"google.golang.org/grpc/health"
 	"google.golang.org/grpc/health/grpc_health_v1"
 
-	"github.com/faultline-sim/faultline/faults"
-	"github.com/faultline-sim/faultline/sim"
+	"github.com/wavetank-sim/wavetank/faults"
+	"github.com/wavetank-sim/wavetank/sim"
 )
 
 func TestPartitionFromRedis(t *testing.T) {

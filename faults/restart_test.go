@@ -9,8 +9,8 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
-	"github.com/faultline-sim/faultline/faults"
-	"github.com/faultline-sim/faultline/sim"
+	"github.com/wavetank-sim/wavetank/faults"
+	"github.com/wavetank-sim/wavetank/sim"
 )
 
 func TestRestartOfNATS(t *testing.T) {

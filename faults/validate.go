@@ -5,7 +5,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/faultline-sim/faultline/faults/suggest"
+	"github.com/wavetank-sim/wavetank/faults/suggest"
 )
 
 // Actor is the Fault.Node of whoever ran the operation that the fault is tied to.
@@ -104,7 +104,7 @@ func (f Fault) checkMatch(w World) *Problem {
 	}
 	i := slices.Index(names, m.Phase)
 	if i < 0 {
-		return &Problem{field + ".phase", fmt.Sprintf("unknown phase %q", m.Phase), "`faultline list faults` names the phases" + suggest.Hint(m.Phase, names)}
+		return &Problem{field + ".phase", fmt.Sprintf("unknown phase %q", m.Phase), "`wavetank list faults` names the phases" + suggest.Hint(m.Phase, names)}
 	}
 	place := w.Phases[i].Place
 	k, _ := kind(f.Do)

@@ -61,8 +61,8 @@ func TestInvalidFaultsSayWhatWouldBeRight(t *testing.T) {
 		{Fault{On: on("publish"), At: time.Second, Do: FailBefore}, "do: the fault says more than once where it strikes; give exactly one of on, after and at"},
 		{Fault{On: on("publish")}, "do: the fault does not say what it does; do is one of fail-before, fail-after, hang, late, lose, crash, pause, partition, skew, restart, failover, power-loss"},
 		{Fault{On: on("publish"), Do: "fail-befor"}, `do: unknown fault "fail-befor"; do is one of fail-before, fail-after, hang, late, lose, crash, pause, partition, skew, restart, failover, power-loss (did you mean "fail-before"?)`},
-		{Fault{On: on("publsh"), Do: Hang}, "on.phase: unknown phase \"publsh\"; `faultline list faults` names the phases (did you mean \"publish\"?)"},
-		{Fault{After: on("zebra"), Do: Crash, Node: Actor}, "after.phase: unknown phase \"zebra\"; `faultline list faults` names the phases"},
+		{Fault{On: on("publsh"), Do: Hang}, "on.phase: unknown phase \"publsh\"; `wavetank list faults` names the phases (did you mean \"publish\"?)"},
+		{Fault{After: on("zebra"), Do: Crash, Node: Actor}, "after.phase: unknown phase \"zebra\"; `wavetank list faults` names the phases"},
 		{Fault{On: &Match{Job: 3}, Do: Hang}, "on.phase: the phase is missing; say which operation, such as phase: publish"},
 		{Fault{On: on("pick"), Do: Hang}, "on.phase: pick is no operation, so nothing can happen there; take the phase before or after it"},
 		{Fault{On: on("publish"), Do: Lose}, "do: lose makes no sense for publish: its caller waits for an answer; use fail-before, or fail-after, or hang, or late, or after with crash"},
@@ -136,5 +136,5 @@ func TestManyNodesAreNamedByTheirEnds(t *testing.T) {
 func ExampleFault_Validate() {
 	f := Fault{On: &Match{Job: 3, Phase: "publsh"}, Do: FailBefore}
 	fmt.Println(f.Validate(World{Jobs: 10, Phases: []Phase{{Name: "publish", Place: PlacePublish}}}))
-	// Output: on.phase: unknown phase "publsh"; `faultline list faults` names the phases (did you mean "publish"?)
+	// Output: on.phase: unknown phase "publsh"; `wavetank list faults` names the phases (did you mean "publish"?)
 }

@@ -6,7 +6,7 @@ import (
 	"slices"
 	"time"
 
-	"github.com/faultline-sim/faultline/sim"
+	"github.com/wavetank-sim/wavetank/sim"
 )
 
 // Fired lists what took effect, in order.

@@ -7,7 +7,7 @@ import (
 	"strconv"
 	"time"
 
-	"github.com/faultline-sim/faultline/sim"
+	"github.com/wavetank-sim/wavetank/sim"
 )
 
 // What holds of approvals (seed 003, section 1, approval flow).

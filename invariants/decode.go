@@ -4,7 +4,7 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/faultline-sim/faultline/sim"
+	"github.com/wavetank-sim/wavetank/sim"
 )
 
 // Names on the wire, from the documentation (seeds 003 and 004).

@@ -4,8 +4,8 @@ import (
 	"fmt"
 	"time"
 
-	"github.com/faultline-sim/faultline/invariants"
-	"github.com/faultline-sim/faultline/sim"
+	"github.com/wavetank-sim/wavetank/invariants"
+	"github.com/wavetank-sim/wavetank/sim"
 )
 
 // Two dispatches of one job, stored one after the other without a DISPATCHED write.

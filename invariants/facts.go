@@ -5,7 +5,7 @@ import (
 	"slices"
 	"time"
 
-	"github.com/faultline-sim/faultline/sim"
+	"github.com/wavetank-sim/wavetank/sim"
 )
 
 // facts is what the events so far say of the world. It keeps a small, fixed amount for each job

@@ -6,7 +6,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/faultline-sim/faultline/sim"
+	"github.com/wavetank-sim/wavetank/sim"
 )
 
 // guard is what is known of whether a message was handled already.

@@ -3,7 +3,7 @@ package invariants
 import (
 	"time"
 
-	"github.com/faultline-sim/faultline/sim"
+	"github.com/wavetank-sim/wavetank/sim"
 )
 
 // Judge watches one run. It is not safe for concurrent use.

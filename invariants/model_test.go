@@ -9,7 +9,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"pgregory.net/rapid"
 
-	"github.com/faultline-sim/faultline/sim"
+	"github.com/wavetank-sim/wavetank/sim"
 )
 
 // model is the documented dispatch path in miniature: it writes the story that a correct scheduler

@@ -4,7 +4,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/faultline-sim/faultline/sim"
+	"github.com/wavetank-sim/wavetank/sim"
 )
 
 // lockChanged takes in a change of a lock's key, and says whether the step's own job's lock was

@@ -4,7 +4,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/faultline-sim/faultline/sim"
+	"github.com/wavetank-sim/wavetank/sim"
 )
 
 // jobsStored takes in what the stream of dispatches stored, and says whether it is what the step is

@@ -6,7 +6,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/faultline-sim/faultline/sim"
+	"github.com/wavetank-sim/wavetank/sim"
 )
 
 // OutputConfig are the settings of the output policy that promises depend on.

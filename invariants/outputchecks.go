@@ -1,6 +1,6 @@
 package invariants
 
-import "github.com/faultline-sim/faultline/sim"
+import "github.com/wavetank-sim/wavetank/sim"
 
 // What holds of the output policy (seed 003, section 2).
 var outputInvariants = []Invariant{

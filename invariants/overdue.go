@@ -4,7 +4,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/faultline-sim/faultline/sim"
+	"github.com/wavetank-sim/wavetank/sim"
 )
 
 // due is when the job's time is up: its timeout's, or its deadline. It is false for a job that may stay as

@@ -6,7 +6,7 @@ import (
 	"strconv"
 	"time"
 
-	"github.com/faultline-sim/faultline/sim"
+	"github.com/wavetank-sim/wavetank/sim"
 )
 
 // minted is the DISPATCHED write that mints an epoch.

@@ -5,7 +5,7 @@ import (
 	"strconv"
 	"time"
 
-	"github.com/faultline-sim/faultline/sim"
+	"github.com/wavetank-sim/wavetank/sim"
 )
 
 const wf1Stack, wf1Lock = "saga:wf-1:stack", "saga:wf-1:lock"

@@ -6,7 +6,7 @@ import (
 	"strconv"
 	"time"
 
-	"github.com/faultline-sim/faultline/sim"
+	"github.com/wavetank-sim/wavetank/sim"
 )
 
 // story builds the events of a small run, and the servers' contents that go with them. Its verbs

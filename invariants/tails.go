@@ -1,6 +1,6 @@
 package invariants
 
-import "github.com/faultline-sim/faultline/sim"
+import "github.com/wavetank-sim/wavetank/sim"
 
 // cutTails takes in that nats-server has lost the last messages of its streams with its power. Whoever has
 // seen one may still act upon it, and acknowledge what has its place by then.

@@ -3,7 +3,7 @@ package invariants
 import (
 	"fmt"
 
-	"github.com/faultline-sim/faultline/sim"
+	"github.com/wavetank-sim/wavetank/sim"
 )
 
 // ViolationsMax is how many violations of one invariant a report spells out, within its promise and

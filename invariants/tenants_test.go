@@ -5,7 +5,7 @@ import (
 
 	"github.com/stretchr/testify/assert"
 
-	"github.com/faultline-sim/faultline/sim"
+	"github.com/wavetank-sim/wavetank/sim"
 )
 
 var twoEach = Config{Fence: true, Tenants: TenantConfig{Limit: 2, Reserve: true}}

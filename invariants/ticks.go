@@ -3,7 +3,7 @@ package invariants
 import (
 	"time"
 
-	"github.com/faultline-sim/faultline/sim"
+	"github.com/wavetank-sim/wavetank/sim"
 )
 
 // ticks is what is known of the parts that one replica at a time does for all.

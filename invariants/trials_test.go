@@ -3,7 +3,7 @@ package invariants
 import (
 	"time"
 
-	"github.com/faultline-sim/faultline/sim"
+	"github.com/wavetank-sim/wavetank/sim"
 )
 
 // trial is one story in which an invariant is broken (or a situation is not reached), and one in

@@ -13,8 +13,8 @@ import (
 	"strings"
 	"time"
 
-	"github.com/faultline-sim/faultline/scenarios"
-	"github.com/faultline-sim/faultline/scenarios/campaign"
+	"github.com/wavetank-sim/wavetank/scenarios"
+	"github.com/wavetank-sim/wavetank/scenarios/campaign"
 )
 
 // Caps of a campaign's page. Its result.json has all.

@@ -4,8 +4,8 @@ import (
 	"strings"
 	"time"
 
-	"github.com/faultline-sim/faultline/scenarios"
-	"github.com/faultline-sim/faultline/scenarios/campaign"
+	"github.com/wavetank-sim/wavetank/scenarios"
+	"github.com/wavetank-sim/wavetank/scenarios/campaign"
 )
 
 // quietNight is a campaign that found nothing.
@@ -96,21 +96,21 @@ func badNight() *campaign.Result {
 		{
 			Invariant: "one-dispatch-per-job", Cause: "fail-after on publish, engine.dispatch_order=publish-first",
 			Story: "The publish of job-1 is stored although scheduler-1 sees an error; it rolls back and publishes again, so that two dispatches of job-1 are stored and worker-1 executes it twice.",
-			File:  "findings/one-dispatch-per-job-8c1f03d2.yaml", Plan: foundPlan, Replay: "faultline run findings/one-dispatch-per-job-8c1f03d2.yaml",
+			File:  "findings/one-dispatch-per-job-8c1f03d2.yaml", Plan: foundPlan, Replay: "wavetank run findings/one-dispatch-per-job-8c1f03d2.yaml",
 			First: 17, Runs: 409, Verdict: scenarios.Violated, Digest: "77ab01c2d3e4f506", Step: 31, Jobs: 1, Faults: 1, Schedulers: 1, Workers: 1, Tries: 143,
 		},
 		{
 			Invariant: string(campaign.Panicked), Cause: "crash of a worker",
 			Story: "The code under test panicked at step 212.",
-			File:  "findings/no-panic-1b9e77aa.yaml", Plan: foundPlan, Replay: "faultline run findings/no-panic-1b9e77aa.yaml",
+			File:  "findings/no-panic-1b9e77aa.yaml", Plan: foundPlan, Replay: "wavetank run findings/no-panic-1b9e77aa.yaml",
 			First: 903, Runs: 6, Step: 212, Jobs: 1, Faults: 1, Schedulers: 2, Workers: 1, Tries: 61,
-			Detail: "panic: runtime error: index out of range [3] with length 3\n\ngoroutine 71 [running]:\ngithub.com/faultline-sim/faultline/engine/routing.(*Picker).pick(0xc0001b2000, {0xc000310a80, 0x3, 0x4})\n\t/src/engine/routing/pick.go:88 +0x2f4\n" +
-				strings.Repeat("github.com/faultline-sim/faultline/engine.(*Engine).handle(0xc0001b2000)\n\t/src/engine/handle.go:140 +0x91c\n", 12),
+			Detail: "panic: runtime error: index out of range [3] with length 3\n\ngoroutine 71 [running]:\ngithub.com/wavetank-sim/wavetank/engine/routing.(*Picker).pick(0xc0001b2000, {0xc000310a80, 0x3, 0x4})\n\t/src/engine/routing/pick.go:88 +0x2f4\n" +
+				strings.Repeat("github.com/wavetank-sim/wavetank/engine.(*Engine).handle(0xc0001b2000)\n\t/src/engine/handle.go:140 +0x91c\n", 12),
 		},
 		{
 			Invariant: "documented-transitions-only", Cause: "hang on state_read",
 			Story: "RUNNING goes back to PENDING at step 88.", File: "findings/documented-transitions-only-55d0aa10.yaml", Plan: foundPlan,
-			Replay: "faultline run findings/documented-transitions-only-55d0aa10.yaml",
+			Replay: "wavetank run findings/documented-transitions-only-55d0aa10.yaml",
 			First:  5_120, Runs: 3, Verdict: scenarios.Violated, Digest: "0102030405060708", Step: 88, Jobs: 4, Faults: 5, Schedulers: 2, Workers: 3, Flaky: true,
 		},
 	}

@@ -10,8 +10,8 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
-	"github.com/faultline-sim/faultline/scenarios"
-	"github.com/faultline-sim/faultline/scenarios/campaign"
+	"github.com/wavetank-sim/wavetank/scenarios"
+	"github.com/wavetank-sim/wavetank/scenarios/campaign"
 )
 
 func TestQuietCampaignStatesItsBound(t *testing.T) {
@@ -40,7 +40,7 @@ func TestFindingsAreToldWithWhatReplaysThem(t *testing.T) {
 	for _, want := range []string{
 		"one-dispatch-per-job The publish of job-1 is stored although", "cause fail-after on publish, engine.dispatch_order=publish-first",
 		"smallest plan 1 job, 1 fault, 1 scheduler and 1 worker", "shown by 409 of 12,000 runs, run 17 first", "broken at step 31",
-		"Replay faultline run findings/one-dispatch-per-job-8c1f03d2.yaml", "do: fail-after",
+		"Replay wavetank run findings/one-dispatch-per-job-8c1f03d2.yaml", "do: fail-after",
 	} {
 		assert.Contains(t, said, want)
 	}

@@ -12,8 +12,8 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
-	"github.com/faultline-sim/faultline/scenarios"
-	"github.com/faultline-sim/faultline/scenarios/campaign"
+	"github.com/wavetank-sim/wavetank/scenarios"
+	"github.com/wavetank-sim/wavetank/scenarios/campaign"
 )
 
 // suiteOf reads JUnit XML as a CI server would.
@@ -36,16 +36,16 @@ func junitOf(t *testing.T, res *campaign.Result) string {
 
 func TestJUnitIsReadByAParser(t *testing.T) {
 	suite, tests := suiteOf(t, junitOf(t, badNight()))
-	assert.Equal(t, "faultline.fuzz", suite.Name)
+	assert.Equal(t, "wavetank.fuzz", suite.Name)
 	assert.Equal(t, junit.Totals{Tests: 14, Passed: 10, Skipped: 1, Failed: 2, Error: 1}, suite.Totals)
 
 	broken := tests["one-dispatch-per-job"]
 	assert.Equal(t, junit.StatusFailed, broken.Status)
-	assert.Equal(t, "faultline.fuzz", broken.Classname)
+	assert.Equal(t, "wavetank.fuzz", broken.Classname)
 	assert.True(t, strings.HasPrefix(broken.Message, "The publish of job-1 is stored"))
 	for _, want := range []string{
 		"Cause: fail-after on publish, engine.dispatch_order=publish-first\n", "Plan: findings/one-dispatch-per-job-8c1f03d2.yaml\n",
-		"Replay, in the campaign's folder: faultline run findings/one-dispatch-per-job-8c1f03d2.yaml\n",
+		"Replay, in the campaign's folder: wavetank run findings/one-dispatch-per-job-8c1f03d2.yaml\n",
 	} {
 		assert.Contains(t, broken.Error.Error(), want)
 	}
@@ -98,9 +98,9 @@ func TestJUnitOfARun(t *testing.T) {
 	assert.NotContains(t, tests, "rollback-applied")
 
 	suite, tests := run(ackLost(true).res)
-	assert.Equal(t, "faultline.publish-ack-lost", suite.Name)
+	assert.Equal(t, "wavetank.publish-ack-lost", suite.Name)
 	assert.Equal(t, "one-dispatch-per-job was violated by job-3", tests["one-dispatch-per-job"].Message)
-	assert.Regexp(t, `step [0-9]+, at [0-9.]+s: job-3 has two dispatches(?s:.*)Replay: faultline run publish-ack-lost --seed 7`, tests["one-dispatch-per-job"].Error.Error())
+	assert.Regexp(t, `step [0-9]+, at [0-9.]+s: job-3 has two dispatches(?s:.*)Replay: wavetank run publish-ack-lost --seed 7`, tests["one-dispatch-per-job"].Error.Error())
 
 	_, tests = run(ackLost(false).res)
 	assert.Equal(t, junit.StatusPassed, tests["one-dispatch-per-job"].Status, "broken outside its promise")
@@ -146,9 +146,9 @@ func annotationsOf(t *testing.T, res *campaign.Result) string {
 func TestAnnotationsAreAnErrorForEachFinding(t *testing.T) {
 	levels, titles, messages := commands(t, annotationsOf(t, badNight()))
 	assert.Equal(t, []string{"error", "error", "error", "warning", "warning"}, levels)
-	assert.Equal(t, "one-dispatch-per-job (faultline fuzz)", titles[0])
+	assert.Equal(t, "one-dispatch-per-job (wavetank fuzz)", titles[0])
 	assert.Equal(t, "The publish of job-1 is stored although scheduler-1 sees an error; it rolls back and publishes again, so that two dispatches of job-1 are stored and worker-1 executes it twice.\n"+
-		"Cause: fail-after on publish, engine.dispatch_order=publish-first\nReplay, in the campaign's folder: faultline run findings/one-dispatch-per-job-8c1f03d2.yaml", messages[0])
+		"Cause: fail-after on publish, engine.dispatch_order=publish-first\nReplay, in the campaign's folder: wavetank run findings/one-dispatch-per-job-8c1f03d2.yaml", messages[0])
 
 	levels, _, messages = commands(t, annotationsOf(t, quietNight()))
 	assert.Equal(t, []string{"notice"}, levels)
@@ -176,7 +176,7 @@ func TestAnnotationsCannotBeInjected(t *testing.T) {
 		res.Findings[0].Invariant = s
 		res.Findings = res.Findings[:1]
 		_, titles, messages := commands(t, strings.ReplaceAll(annotationsOf(t, res), "\xff", "?"))
-		assert.Equal(t, strings.ReplaceAll(s+" (faultline "+s+")", "\xff", "?"), titles[0])
+		assert.Equal(t, strings.ReplaceAll(s+" (wavetank "+s+")", "\xff", "?"), titles[0])
 		assert.True(t, strings.HasPrefix(messages[0], strings.ReplaceAll(s, "\xff", "?")))
 	}
 }
@@ -192,7 +192,7 @@ func TestSummaryHasFindingsAndWhatWasNeverMet(t *testing.T) {
 	assert.Equal(t, []string{"finding", "what happens", "cause", "smallest plan", "runs"}, tables[0][0])
 	assert.Equal(t, []string{"`no-panic`", "The code under test panicked at step 212.", "crash of a worker", "1 job, 1 fault, 2 schedulers and 1 worker", "6"}, tables[0][2])
 	for _, want := range []string{
-		"## Faultline fuzz: 3 findings\n", "> It was stopped before", "```sh\nfaultline run findings/no-panic-1b9e77aa.yaml\n```", "```yaml\nversion: 1\n",
+		"## Wavetank fuzz: 3 findings\n", "> It was stopped before", "```sh\nwavetank run findings/no-panic-1b9e77aa.yaml\n```", "```yaml\nversion: 1\n",
 		"goroutine 71", "**Never exercised:** `attempts-never-past-ceiling`", "**Never reached:** `result-for-ended-job`, `deliveries-exhausted`",
 		"<summary>Never drawn: ", "`hang dlq_write`", "seed 20261121, digest `4be1c07d22f09a53`",
 	} {
@@ -202,7 +202,7 @@ func TestSummaryHasFindingsAndWhatWasNeverMet(t *testing.T) {
 	assert.Equal(t, out, summaryOf(t, badNight()))
 
 	out = summaryOf(t, quietNight())
-	assert.Contains(t, out, "## Faultline fuzz: nothing found\n\nNo promise was broken in 12,000 runs: at most 3/12,000 = 0.025 %")
+	assert.Contains(t, out, "## Wavetank fuzz: nothing found\n\nNo promise was broken in 12,000 runs: at most 3/12,000 = 0.025 %")
 	assert.Empty(t, markdownTables(t, out))
 }
 
@@ -224,7 +224,7 @@ func TestSummaryIsBounded(t *testing.T) {
 func TestSweepSummaryIsShort(t *testing.T) {
 	out := written(t, func(w io.Writer) error { return SweepSummary(w, staleSweep()) })
 	for _, want := range []string{
-		"## Faultline sweep stale-worker-retries\n", "**Make 5 picks: 1.9 % of the jobs", "- take `engine.max_dispatch_retries=5`\n", "- 6 against 5: 0.4 points fewer",
+		"## Wavetank sweep stale-worker-retries\n", "**Make 5 picks: 1.9 % of the jobs", "- take `engine.max_dispatch_retries=5`\n", "- 6 against 5: 0.4 points fewer",
 		"> 2 of 150 points broke a promise", "150 points, each under 20 paired seeds, 1 to 20: `engine.max_dispatch_retries` 1, 2, 3",
 	} {
 		assert.Contains(t, out, want)

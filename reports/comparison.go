@@ -5,7 +5,7 @@ import (
 	"io"
 	"math"
 
-	"github.com/faultline-sim/faultline/scenarios/sweep"
+	"github.com/wavetank-sim/wavetank/scenarios/sweep"
 )
 
 // The files of a comparisons' folder besides report.html.

@@ -1,8 +1,8 @@
 package reports
 
 import (
-	"github.com/faultline-sim/faultline/scenarios/campaign"
-	"github.com/faultline-sim/faultline/scenarios/sweep"
+	"github.com/wavetank-sim/wavetank/scenarios/campaign"
+	"github.com/wavetank-sim/wavetank/scenarios/sweep"
 )
 
 // threeTables are comparisons as they could come out.

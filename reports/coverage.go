@@ -5,8 +5,8 @@ import (
 	"slices"
 	"strconv"
 
-	"github.com/faultline-sim/faultline/invariants"
-	"github.com/faultline-sim/faultline/scenarios/campaign"
+	"github.com/wavetank-sim/wavetank/invariants"
+	"github.com/wavetank-sim/wavetank/scenarios/campaign"
 )
 
 // coverageMax caps each table of coverage, and each list of what was never met.

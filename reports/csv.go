@@ -5,7 +5,7 @@ import (
 	"io"
 	"strconv"
 
-	"github.com/faultline-sim/faultline/scenarios/sweep"
+	"github.com/wavetank-sim/wavetank/scenarios/sweep"
 )
 
 // SweepCSV writes a sweep as RFC 4180 has it: a header, then a row for each point and metric. The

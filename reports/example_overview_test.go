@@ -4,9 +4,9 @@ import (
 	"fmt"
 	"os"
 
-	"github.com/faultline-sim/faultline/reports"
-	"github.com/faultline-sim/faultline/scenarios"
-	"github.com/faultline-sim/faultline/scenarios/campaign"
+	"github.com/wavetank-sim/wavetank/reports"
+	"github.com/wavetank-sim/wavetank/scenarios"
+	"github.com/wavetank-sim/wavetank/scenarios/campaign"
 )
 
 // Annotations are read by the runner of GitHub Actions.
@@ -18,5 +18,5 @@ func ExampleAnnotations() {
 	if err := reports.Annotations(os.Stdout, res); err != nil {
 		fmt.Println(err)
 	}
-	// Output: ::notice title=faultline fuzz::No promise was broken in 3,000 runs: at most 3/3,000 = 0.1 %25 of the plans of this distribution break one, with 95 %25 confidence (rule of three).
+	// Output: ::notice title=wavetank fuzz::No promise was broken in 3,000 runs: at most 3/3,000 = 0.1 %25 of the plans of this distribution break one, with 95 %25 confidence (rule of three).
 }

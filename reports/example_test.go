@@ -5,9 +5,9 @@ import (
 	"strings"
 	"time"
 
-	"github.com/faultline-sim/faultline/reports"
-	"github.com/faultline-sim/faultline/scenarios"
-	"github.com/faultline-sim/faultline/sim"
+	"github.com/wavetank-sim/wavetank/reports"
+	"github.com/wavetank-sim/wavetank/scenarios"
+	"github.com/wavetank-sim/wavetank/sim"
 )
 
 // A page can be made of any plan, result and events; a run's own come from its folder.

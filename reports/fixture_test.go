@@ -8,12 +8,12 @@ import (
 	"strconv"
 	"time"
 
-	"github.com/faultline-sim/faultline/engine"
-	"github.com/faultline-sim/faultline/engine/phase"
-	"github.com/faultline-sim/faultline/faults"
-	"github.com/faultline-sim/faultline/scenarios"
-	"github.com/faultline-sim/faultline/scenarios/world"
-	"github.com/faultline-sim/faultline/sim"
+	"github.com/wavetank-sim/wavetank/engine"
+	"github.com/wavetank-sim/wavetank/engine/phase"
+	"github.com/wavetank-sim/wavetank/faults"
+	"github.com/wavetank-sim/wavetank/scenarios"
+	"github.com/wavetank-sim/wavetank/scenarios/world"
+	"github.com/wavetank-sim/wavetank/sim"
 )
 
 // tape is a run written by hand: its events, and what a runner would have found in them.
@@ -33,7 +33,7 @@ func newTape(name, story string, jobs int) *tape {
 		plan: planOf(name, story, jobs),
 		res: &scenarios.Result{
 			Version: scenarios.ResultVersion, Build: "v0.1.0", Scenario: name, Story: story, Preset: "documented", Seed: 7,
-			Replay: "faultline run " + name + " --seed 7", Digest: "9f31c2aa07d4e6b1", Verdict: scenarios.Held,
+			Replay: "wavetank run " + name + " --seed 7", Digest: "9f31c2aa07d4e6b1", Verdict: scenarios.Held,
 			Reason:     "every invariant held within its promise",
 			Violations: []scenarios.Violation{}, Fired: []scenarios.FiredFault{}, Telling: []string{}, Jobs: []scenarios.JobResult{},
 		},

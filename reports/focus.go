@@ -4,9 +4,9 @@ import (
 	"cmp"
 	"slices"
 
-	"github.com/faultline-sim/faultline/engine/workflow"
-	"github.com/faultline-sim/faultline/scenarios"
-	"github.com/faultline-sim/faultline/sim"
+	"github.com/wavetank-sim/wavetank/engine/workflow"
+	"github.com/wavetank-sim/wavetank/scenarios"
+	"github.com/wavetank-sim/wavetank/sim"
 )
 
 // focusMax is how many jobs the lanes follow and the plots give a colour of their own.

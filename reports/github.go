@@ -5,8 +5,8 @@ import (
 	"io"
 	"strings"
 
-	"github.com/faultline-sim/faultline/scenarios/campaign"
-	"github.com/faultline-sim/faultline/scenarios/sweep"
+	"github.com/wavetank-sim/wavetank/scenarios/campaign"
+	"github.com/wavetank-sim/wavetank/scenarios/sweep"
 )
 
 // Bounds of what GitHub Actions shows of one step.
@@ -20,7 +20,7 @@ const (
 // findings: an error for each, or a notice with the bound if there are none.
 func Annotations(w io.Writer, res *campaign.Result) error {
 	var b strings.Builder
-	name := "faultline " + res.Spec.Name
+	name := "wavetank " + res.Spec.Name
 	shown := res.Findings
 	if len(shown) > annotationsMax {
 		shown = shown[:annotationsMax-1]
@@ -62,7 +62,7 @@ func command(level, title, message string) string {
 func Summary(w io.Writer, res *campaign.Result) error {
 	outcome, says := campaignVerdict(res)
 	var b strings.Builder
-	fmt.Fprintf(&b, "## Faultline %s: %s\n\n%s\n\n", markText(res.Spec.Name), outcome.Word, markText(says))
+	fmt.Fprintf(&b, "## Wavetank %s: %s\n\n%s\n\n", markText(res.Spec.Name), outcome.Word, markText(says))
 	for _, warning := range campaignWarnings(res) {
 		fmt.Fprintf(&b, "> %s\n\n", markText(warning))
 	}
@@ -135,7 +135,7 @@ func markMissing(m missing) string {
 // evidence, and the points where a promise was broken.
 func SweepSummary(w io.Writer, res *sweep.Result) error {
 	var b strings.Builder
-	fmt.Fprintf(&b, "## Faultline sweep %s\n\n%s\n\n", markText(res.Name), markText(res.Question))
+	fmt.Fprintf(&b, "## Wavetank sweep %s\n\n%s\n\n", markText(res.Name), markText(res.Question))
 	answer := "The numbers do not answer the question."
 	if res.Answer.Sentence != "" {
 		answer = res.Answer.Sentence

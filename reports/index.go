@@ -9,7 +9,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/faultline-sim/faultline/scenarios"
+	"github.com/wavetank-sim/wavetank/scenarios"
 )
 
 // IndexFile is the page over several folders.
@@ -110,7 +110,7 @@ func Index(w io.Writer, entries []Entry) error {
 			cmp.Compare(indexRank(a, tones), indexRank(b, tones)), cmp.Compare(a.Kind, b.Kind), cmp.Compare(a.Name, b.Name),
 			cmp.Compare(len(a.Seed), len(b.Seed)), cmp.Compare(a.Seed, b.Seed), cmp.Compare(a.Href, b.Href))
 	})
-	v := indexView{frame: newFrame("Faultline reports", pageCSS, overviewCSS), Tone: "good"}
+	v := indexView{frame: newFrame("Wavetank reports", pageCSS, overviewCSS), Tone: "good"}
 	n := map[string]int{}
 	for _, e := range sorted {
 		if e.Problem != "" {

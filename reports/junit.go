@@ -7,9 +7,9 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/faultline-sim/faultline/invariants"
-	"github.com/faultline-sim/faultline/scenarios"
-	"github.com/faultline-sim/faultline/scenarios/campaign"
+	"github.com/wavetank-sim/wavetank/invariants"
+	"github.com/wavetank-sim/wavetank/scenarios"
+	"github.com/wavetank-sim/wavetank/scenarios/campaign"
 )
 
 // The elements of a JUnit file, as CI servers read them. There is no time and no host in it, so that
@@ -52,7 +52,7 @@ var containments = []campaign.Containment{
 // plan and the command that replays it; what took the process down is an error; an invariant that no
 // run exercised is skipped.
 func JUnit(w io.Writer, res *campaign.Result) error {
-	suite := &junitSuite{Name: "faultline." + res.Spec.Name}
+	suite := &junitSuite{Name: "wavetank." + res.Spec.Name}
 	told := map[string]bool{}
 	for _, c := range res.Invariants {
 		if c.Kind == string(invariants.Sometimes) {
@@ -91,7 +91,7 @@ func JUnit(w io.Writer, res *campaign.Result) error {
 // JUnitRun writes one run as JUnit XML: a testcase for each invariant, and one that asks whether the
 // run was conclusive.
 func JUnitRun(w io.Writer, res *scenarios.Result) error {
-	suite := &junitSuite{Name: "faultline." + res.Scenario}
+	suite := &junitSuite{Name: "wavetank." + res.Scenario}
 	for _, i := range res.Invariants {
 		if i.Kind == string(invariants.Sometimes) {
 			continue

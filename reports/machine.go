@@ -5,8 +5,8 @@ import (
 	"fmt"
 	"math"
 
-	"github.com/faultline-sim/faultline/engine/job"
-	"github.com/faultline-sim/faultline/scenarios"
+	"github.com/wavetank-sim/wavetank/engine/job"
+	"github.com/wavetank-sim/wavetank/scenarios"
 )
 
 // machine is the documented state machine ([job.Transitions]), with what the jobs of a run made of it.

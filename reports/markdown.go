@@ -5,7 +5,7 @@ import (
 	"io"
 	"strings"
 
-	"github.com/faultline-sim/faultline/scenarios/sweep"
+	"github.com/wavetank-sim/wavetank/scenarios/sweep"
 )
 
 // ComparisonMarkdown writes comparisons as tables that GitHub renders, compact enough for a README.

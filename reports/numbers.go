@@ -5,8 +5,8 @@ import (
 	"math"
 	"strconv"
 
-	"github.com/faultline-sim/faultline/scenarios/campaign"
-	"github.com/faultline-sim/faultline/scenarios/sweep"
+	"github.com/wavetank-sim/wavetank/scenarios/campaign"
+	"github.com/wavetank-sim/wavetank/scenarios/sweep"
 )
 
 // measure is a metric as one page writes it: all of its numbers in one unit.

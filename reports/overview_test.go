@@ -12,9 +12,9 @@ import (
 	"github.com/stretchr/testify/require"
 	"pgregory.net/rapid"
 
-	"github.com/faultline-sim/faultline/scenarios"
-	"github.com/faultline-sim/faultline/scenarios/campaign"
-	"github.com/faultline-sim/faultline/scenarios/sweep"
+	"github.com/wavetank-sim/wavetank/scenarios"
+	"github.com/wavetank-sim/wavetank/scenarios/campaign"
+	"github.com/wavetank-sim/wavetank/scenarios/sweep"
 )
 
 // written is what a report writes.
@@ -226,8 +226,8 @@ func TestIndexPutsTroubleFirst(t *testing.T) {
 	}
 	assert.Contains(t, said, "8 reports 2 with findings or violations, 1 that could not be read, 1 that is not conclusive, 4 with nothing against them")
 	assert.Contains(t, page, `<a href="./fuzz-20261121/report.html">fuzz-20261121</a>`)
-	assert.Contains(t, said, "faultline run runs/fuzz-20261121/findings/one-dispatch-per-job-8c1f03d2.yaml")
-	assert.Contains(t, said, "faultline run publish-failure --seed 7")
+	assert.Contains(t, said, "wavetank run runs/fuzz-20261121/findings/one-dispatch-per-job-8c1f03d2.yaml")
+	assert.Contains(t, said, "wavetank run publish-failure --seed 7")
 	assert.Contains(t, text(indexHTML(t, nil)), "0 reports Nothing is stored.")
 
 	many := make([]Entry, 2_500)

@@ -8,8 +8,8 @@ import (
 	"slices"
 	"strconv"
 
-	"github.com/faultline-sim/faultline/scenarios"
-	"github.com/faultline-sim/faultline/sim"
+	"github.com/wavetank-sim/wavetank/scenarios"
+	"github.com/wavetank-sim/wavetank/sim"
 )
 
 var pageTemplate = pageTemplateOf("page.html")

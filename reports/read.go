@@ -12,9 +12,9 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/faultline-sim/faultline/scenarios"
-	"github.com/faultline-sim/faultline/scenarios/campaign"
-	"github.com/faultline-sim/faultline/scenarios/sweep"
+	"github.com/wavetank-sim/wavetank/scenarios"
+	"github.com/wavetank-sim/wavetank/scenarios/campaign"
+	"github.com/wavetank-sim/wavetank/scenarios/sweep"
 )
 
 // FileError is what is wrong with a file of a stored folder, and what to do about it.

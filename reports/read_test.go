@@ -11,8 +11,8 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
-	"github.com/faultline-sim/faultline/scenarios"
-	"github.com/faultline-sim/faultline/scenarios/campaign"
+	"github.com/wavetank-sim/wavetank/scenarios"
+	"github.com/wavetank-sim/wavetank/scenarios/campaign"
 )
 
 // aRun is the folder of a finished run.
@@ -86,12 +86,12 @@ func TestReadNamesTheFileAndARemedy(t *testing.T) {
 			func(dir string) {
 				put(t, dir, ResultFile, strings.Replace(read(t, dir, ResultFile), `"version": 2`, `"version": 1`, 1))
 			},
-			"DIR/result.json: it is of version 1, and this build reads version 2; use the build that wrote it, or run it again: faultline run DIR/plan.yaml",
+			"DIR/result.json: it is of version 1, and this build reads version 2; use the build that wrote it, or run it again: wavetank run DIR/plan.yaml",
 		},
 		"no version": {func(dir string) { put(t, dir, ResultFile, "{}") }, "DIR/result.json: it is of version 0, and this build reads version 2; "},
 		"broken JSON": {
 			func(dir string) { put(t, dir, ResultFile, read(t, dir, ResultFile)[:500]) },
-			"DIR/result.json: broken JSON: unexpected end of JSON input; run it again: faultline run DIR/plan.yaml",
+			"DIR/result.json: broken JSON: unexpected end of JSON input; run it again: wavetank run DIR/plan.yaml",
 		},
 		"two values": {func(dir string) { put(t, dir, ResultFile, read(t, dir, ResultFile)+"{}") }, "DIR/result.json: broken JSON: invalid character '{' after top-level value; "},
 		"an unknown key": {
@@ -99,12 +99,12 @@ func TestReadNamesTheFileAndARemedy(t *testing.T) {
 			`DIR/result.json: it is not what this build writes: unknown field "stardate"; use the build that wrote it, or run it again`,
 		},
 		"a wrong type": {func(dir string) { put(t, dir, ResultFile, `{"version": 2, "steps": "many"}`) }, "DIR/result.json: it is not what this build writes: cannot unmarshal string"},
-		"no result":    {func(dir string) { require.NoError(t, os.Remove(filepath.Join(dir, ResultFile))) }, "DIR/result.json: there is no such file; run it again: faultline run DIR/plan.yaml"},
+		"no result":    {func(dir string) { require.NoError(t, os.Remove(filepath.Join(dir, ResultFile))) }, "DIR/result.json: there is no such file; run it again: wavetank run DIR/plan.yaml"},
 		"no plan":      {func(dir string) { require.NoError(t, os.Remove(filepath.Join(dir, PlanFile))) }, "DIR/plan.yaml: there is no such file; run its scenario again"},
-		"no trace":     {func(dir string) { require.NoError(t, os.Remove(filepath.Join(dir, TraceFile))) }, "DIR/trace.jsonl: there is no such file; run it again: faultline run publish-failure --seed 7"},
+		"no trace":     {func(dir string) { require.NoError(t, os.Remove(filepath.Join(dir, TraceFile))) }, "DIR/trace.jsonl: there is no such file; run it again: wavetank run publish-failure --seed 7"},
 		"a broken trace": {
 			func(dir string) { put(t, dir, TraceFile, "{\"step\":1}\nnonsense\n") },
-			"DIR/trace.jsonl: line 2: invalid character 'o' in literal null (expecting 'u'); run it again: faultline run publish-failure --seed 7",
+			"DIR/trace.jsonl: line 2: invalid character 'o' in literal null (expecting 'u'); run it again: wavetank run publish-failure --seed 7",
 		},
 		"a directory for a file": {
 			func(dir string) {

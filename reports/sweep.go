@@ -9,7 +9,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/faultline-sim/faultline/scenarios/sweep"
+	"github.com/wavetank-sim/wavetank/scenarios/sweep"
 )
 
 // The files of a sweep's folder besides report.html.

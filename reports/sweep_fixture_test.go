@@ -5,8 +5,8 @@ import (
 	"slices"
 	"strconv"
 
-	"github.com/faultline-sim/faultline/scenarios/campaign"
-	"github.com/faultline-sim/faultline/scenarios/sweep"
+	"github.com/wavetank-sim/wavetank/scenarios/campaign"
+	"github.com/wavetank-sim/wavetank/scenarios/sweep"
 )
 
 // someMetrics are of the kinds that there are: shares, times and counts.

@@ -6,7 +6,7 @@ import (
 	"slices"
 	"time"
 
-	"github.com/faultline-sim/faultline/scenarios"
+	"github.com/wavetank-sim/wavetank/scenarios"
 )
 
 const (

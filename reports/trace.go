@@ -9,7 +9,7 @@ import (
 	"io"
 	"iter"
 
-	"github.com/faultline-sim/faultline/sim"
+	"github.com/wavetank-sim/wavetank/sim"
 )
 
 // Trace reads a trace.jsonl: one [sim.Event] a line, in the order of steps. It holds one line at a

@@ -11,7 +11,7 @@ import (
 	"gonum.org/v1/plot/vg"
 	"gonum.org/v1/plot/vg/draw"
 
-	"github.com/faultline-sim/faultline/scenarios/sweep"
+	"github.com/wavetank-sim/wavetank/scenarios/sweep"
 )
 
 // labelRunesMax is where the label of a value is cut off in a plot.

@@ -3,7 +3,7 @@ package reports
 import (
 	"fmt"
 
-	"github.com/faultline-sim/faultline/scenarios"
+	"github.com/wavetank-sim/wavetank/scenarios"
 )
 
 // inhabitants says who and what there is in the plan's world.

@@ -16,7 +16,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-const module = "github.com/faultline-sim/faultline/"
+const module = "github.com/wavetank-sim/wavetank/"
 
 // rooms are those of the house, and the rooms below that each may use. Rooms inside a room are
 // part of it.

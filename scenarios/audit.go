@@ -4,11 +4,11 @@ import (
 	"fmt"
 	"strings"
 
-	"github.com/faultline-sim/faultline/engine"
-	"github.com/faultline-sim/faultline/invariants"
+	"github.com/wavetank-sim/wavetank/engine"
+	"github.com/wavetank-sim/wavetank/invariants"
 )
 
-// AuditVersion is the format of what `faultline audit --json` prints.
+// AuditVersion is the format of what `wavetank audit --json` prints.
 const AuditVersion = 1
 
 // AuditResult is what real servers, which no world watched, show of the invariants.

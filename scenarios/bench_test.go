@@ -9,7 +9,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/faultline-sim/faultline/sim"
+	"github.com/wavetank-sim/wavetank/sim"
 )
 
 // calm is the scenario of that name with another number of jobs.

@@ -4,8 +4,8 @@ import (
 	"fmt"
 	"time"
 
-	"github.com/faultline-sim/faultline/engine"
-	"github.com/faultline-sim/faultline/sim"
+	"github.com/wavetank-sim/wavetank/engine"
+	"github.com/wavetank-sim/wavetank/sim"
 )
 
 // BlindWindow is the time in which a job is DISPATCHED, or RUNNING, to nobody.

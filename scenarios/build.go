@@ -5,7 +5,7 @@ import (
 	"runtime/debug"
 )
 
-const modulePath = "github.com/faultline-sim/faultline"
+const modulePath = "github.com/wavetank-sim/wavetank"
 
 // released matches a tagged version. The pseudo-version of an untagged build holds a date, which
 // no result may depend on.

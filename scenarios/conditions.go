@@ -7,8 +7,8 @@ import (
 	"strconv"
 	"time"
 
-	"github.com/faultline-sim/faultline/faults"
-	"github.com/faultline-sim/faultline/sim"
+	"github.com/wavetank-sim/wavetank/faults"
+	"github.com/wavetank-sim/wavetank/sim"
 )
 
 // deaths are the crashes of the dying workers: which of them die, and when, is the seed's.

@@ -9,8 +9,8 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
-	"github.com/faultline-sim/faultline/faults"
-	"github.com/faultline-sim/faultline/sim"
+	"github.com/wavetank-sim/wavetank/faults"
+	"github.com/wavetank-sim/wavetank/sim"
 )
 
 // crashAt runs two jobs on one scheduler and one worker, of which node crashes at its n-th operation

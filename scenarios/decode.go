@@ -10,7 +10,7 @@ import (
 	"github.com/goccy/go-yaml/ast"
 	"github.com/goccy/go-yaml/token"
 
-	"github.com/faultline-sim/faultline/faults/suggest"
+	"github.com/wavetank-sim/wavetank/faults/suggest"
 )
 
 // decoder reads the nodes of one document into a plan or the like, strictly, and remembers where each

@@ -7,8 +7,8 @@ import (
 	"strings"
 	"time"
 
-	"github.com/faultline-sim/faultline/scenarios/world"
-	"github.com/faultline-sim/faultline/sim"
+	"github.com/wavetank-sim/wavetank/scenarios/world"
+	"github.com/wavetank-sim/wavetank/sim"
 )
 
 // DerivedJob is a job that the schedulers have submitted themselves: a compensation, the step of a run, or

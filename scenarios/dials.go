@@ -5,7 +5,7 @@ import (
 	"strconv"
 	"time"
 
-	"github.com/faultline-sim/faultline/faults"
+	"github.com/wavetank-sim/wavetank/faults"
 )
 
 // dial is a setting that plans are drawn over: other values than its default, within which a run

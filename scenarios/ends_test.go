@@ -9,7 +9,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
-	"github.com/faultline-sim/faultline/engine/job"
+	"github.com/wavetank-sim/wavetank/engine/job"
 )
 
 // Where no invariant can promise an end, since the faults could have been worse, these jobs came to

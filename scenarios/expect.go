@@ -3,7 +3,7 @@ package scenarios
 import (
 	"slices"
 
-	"github.com/faultline-sim/faultline/invariants"
+	"github.com/wavetank-sim/wavetank/invariants"
 )
 
 // judges says whether the invariant is judged whatever its promise.

@@ -8,8 +8,8 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
-	"github.com/faultline-sim/faultline/scenarios/world"
-	"github.com/faultline-sim/faultline/sim"
+	"github.com/wavetank-sim/wavetank/scenarios/world"
+	"github.com/wavetank-sim/wavetank/sim"
 )
 
 // What nobody waits for any more has not failed, and what came late was refused or applied.

@@ -8,8 +8,8 @@ import (
 	"sync"
 	"time"
 
-	"github.com/faultline-sim/faultline/engine/dlq"
-	"github.com/faultline-sim/faultline/scenarios/world"
+	"github.com/wavetank-sim/wavetank/engine/dlq"
+	"github.com/wavetank-sim/wavetank/scenarios/world"
 )
 
 // failHow is how the worker of a job fails, as workload.fail says it.

@@ -12,7 +12,7 @@ import (
 	"sync"
 	"time"
 
-	"github.com/faultline-sim/faultline/faults/suggest"
+	"github.com/wavetank-sim/wavetank/faults/suggest"
 )
 
 var durationType = reflect.TypeFor[time.Duration]()

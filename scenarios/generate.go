@@ -8,7 +8,7 @@ import (
 
 	"pgregory.net/rapid"
 
-	"github.com/faultline-sim/faultline/faults"
+	"github.com/wavetank-sim/wavetank/faults"
 )
 
 // Space says which plans [Draw] draws from.

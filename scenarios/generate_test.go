@@ -13,8 +13,8 @@ import (
 	"github.com/stretchr/testify/require"
 	"pgregory.net/rapid"
 
-	"github.com/faultline-sim/faultline/engine"
-	"github.com/faultline-sim/faultline/faults"
+	"github.com/wavetank-sim/wavetank/engine"
+	"github.com/wavetank-sim/wavetank/faults"
 )
 
 // examples are the first n plans of a space.

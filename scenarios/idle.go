@@ -5,8 +5,8 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/faultline-sim/faultline/engine"
-	"github.com/faultline-sim/faultline/engine/safety/kernel"
+	"github.com/wavetank-sim/wavetank/engine"
+	"github.com/wavetank-sim/wavetank/engine/safety/kernel"
 )
 
 // needing is what settings need besides themselves to have an effect.

@@ -5,9 +5,9 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/faultline-sim/faultline/faults"
-	"github.com/faultline-sim/faultline/invariants"
-	"github.com/faultline-sim/faultline/sim"
+	"github.com/wavetank-sim/wavetank/faults"
+	"github.com/wavetank-sim/wavetank/invariants"
+	"github.com/wavetank-sim/wavetank/sim"
 )
 
 // result puts together what the run found.

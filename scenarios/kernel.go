@@ -7,12 +7,12 @@ import (
 	"slices"
 	"time"
 
-	"github.com/faultline-sim/faultline/engine/safety/kernel"
-	"github.com/faultline-sim/faultline/engine/safety/safetypb"
-	"github.com/faultline-sim/faultline/faults/suggest"
-	"github.com/faultline-sim/faultline/invariants"
-	"github.com/faultline-sim/faultline/scenarios/world"
-	"github.com/faultline-sim/faultline/sim"
+	"github.com/wavetank-sim/wavetank/engine/safety/kernel"
+	"github.com/wavetank-sim/wavetank/engine/safety/safetypb"
+	"github.com/wavetank-sim/wavetank/faults/suggest"
+	"github.com/wavetank-sim/wavetank/invariants"
+	"github.com/wavetank-sim/wavetank/scenarios/world"
+	"github.com/wavetank-sim/wavetank/sim"
 )
 
 // Kernel is the safety kernel of a world, which is its output policy too: a node named kernel, which every

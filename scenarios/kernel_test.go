@@ -7,7 +7,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
-	"github.com/faultline-sim/faultline/engine/safety/kernel"
+	"github.com/wavetank-sim/wavetank/engine/safety/kernel"
 )
 
 const withKernel = `name: asked

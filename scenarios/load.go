@@ -19,9 +19,9 @@ import (
 	"github.com/goccy/go-yaml/parser"
 	"github.com/goccy/go-yaml/token"
 
-	"github.com/faultline-sim/faultline/engine"
-	"github.com/faultline-sim/faultline/engine/safety/kernel"
-	"github.com/faultline-sim/faultline/faults/suggest"
+	"github.com/wavetank-sim/wavetank/engine"
+	"github.com/wavetank-sim/wavetank/engine/safety/kernel"
+	"github.com/wavetank-sim/wavetank/faults/suggest"
 )
 
 // Bounds of a file that is read whole: of a plan, or the like. The longest plan that a generator writes is a small
@@ -96,9 +96,9 @@ func readPlan(path string) ([]byte, error) {
 	if errors.Is(err, fs.ErrNotExist) || path == "" {
 		hint := suggest.Hint(strings.TrimSuffix(filepath.Base(path), filepath.Ext(path)), Names())
 		if path == "" || filepath.Base(path) == path && filepath.Ext(path) == "" {
-			return nil, &PlanError{Message: fmt.Sprintf("unknown scenario %q", path), Remedy: "`faultline list scenarios` names them, and a plan of your own is given by its file's path" + hint}
+			return nil, &PlanError{Message: fmt.Sprintf("unknown scenario %q", path), Remedy: "`wavetank list scenarios` names them, and a plan of your own is given by its file's path" + hint}
 		}
-		return nil, &PlanError{File: path, Message: "there is no such file", Remedy: "give a plan's file, or a scenario that `faultline list scenarios` names" + hint}
+		return nil, &PlanError{File: path, Message: "there is no such file", Remedy: "give a plan's file, or a scenario that `wavetank list scenarios` names" + hint}
 	}
 	const give = "a plan's file, or - to read standard input"
 	switch {
@@ -192,7 +192,7 @@ func inFile(name string, data []byte, err error) error {
 }
 
 func parse(data []byte) (*Plan, error) {
-	body, err := document(data, "a plan", "a name: `faultline explain calm` shows a whole one")
+	body, err := document(data, "a plan", "a name: `wavetank explain calm` shows a whole one")
 	if err != nil {
 		return nil, err
 	}

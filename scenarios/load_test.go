@@ -12,9 +12,9 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
-	"github.com/faultline-sim/faultline/engine"
-	"github.com/faultline-sim/faultline/engine/dlq"
-	"github.com/faultline-sim/faultline/faults"
+	"github.com/wavetank-sim/wavetank/engine"
+	"github.com/wavetank-sim/wavetank/engine/dlq"
+	"github.com/wavetank-sim/wavetank/faults"
 )
 
 func TestParseLaysKeysOverDefaults(t *testing.T) {
@@ -173,9 +173,9 @@ func TestParseRefuses(t *testing.T) {
 		{"back-off", "name: x\nengine: {backoff_base: 1m}\n", `p.yaml:2:24: engine.backoff_base is 1m, longer than engine.backoff_max; give at most 30s`},
 		{"about", "name: x\nabout: [1, 11]\n", `p.yaml:2:12: there is no job 11; the workload has jobs 1 to 10`},
 		{"about twice", "name: x\nabout: [1, 1]\n", `p.yaml:2:12: job 1 is there already`},
-		{"invariant", "name: x\nexpect: {violates: [one-dispatch-per-jobb]}\n", "p.yaml:2:21: unknown invariant \"one-dispatch-per-jobb\"; `faultline list invariants` names them (did you mean \"one-dispatch-per-job\"?)"},
+		{"invariant", "name: x\nexpect: {violates: [one-dispatch-per-jobb]}\n", "p.yaml:2:21: unknown invariant \"one-dispatch-per-jobb\"; `wavetank list invariants` names them (did you mean \"one-dispatch-per-job\"?)"},
 		{"invariant twice", "name: x\nexpect: {violates: [one-dispatch-per-job, one-dispatch-per-job]}\n", `p.yaml:2:43: one-dispatch-per-job is there already`},
-		{"phase", "name: x\nfaults:\n  - on: {job: 3, phase: publsh}\n    do: hang\n", "p.yaml:3:25: unknown phase \"publsh\"; `faultline list faults` names the phases (did you mean \"publish\"?)"},
+		{"phase", "name: x\nfaults:\n  - on: {job: 3, phase: publsh}\n    do: hang\n", "p.yaml:3:25: unknown phase \"publsh\"; `wavetank list faults` names the phases (did you mean \"publish\"?)"},
 		{"phase missing", "name: x\nfaults:\n  - on: {job: 3}\n    do: hang\n", `p.yaml:3:9: the phase is missing; say which operation`},
 		{"effect", "name: x\nfaults:\n  - {on: {phase: publish}, do: fail-befor}\n", `p.yaml:3:32: unknown fault "fail-befor"; do is one of .* \(did you mean "fail-before"\?\)`},
 		{"effect missing", "name: x\nfaults:\n  - on: {phase: publish}\n", `p.yaml:3:5: the fault does not say what it does`},
@@ -256,8 +256,8 @@ func TestLoad(t *testing.T) {
 	assert.Equal(t, "mine", p.Name)
 
 	for _, c := range []struct{ arg, want string }{
-		{"publish-failur", "unknown scenario \"publish-failur\"; `faultline list scenarios` names them, and a plan of your own is given by its file's path (did you mean \"publish-failure\"?)"},
-		{"publish-failure.yaml", `publish-failure.yaml: there is no such file; give a plan's file, or a scenario that ` + "`faultline list scenarios`" + ` names (did you mean "publish-failure"?)`},
+		{"publish-failur", "unknown scenario \"publish-failur\"; `wavetank list scenarios` names them, and a plan of your own is given by its file's path (did you mean \"publish-failure\"?)"},
+		{"publish-failure.yaml", `publish-failure.yaml: there is no such file; give a plan's file, or a scenario that ` + "`wavetank list scenarios`" + ` names (did you mean "publish-failure"?)`},
 		{filepath.Join(dir, "other.yaml"), filepath.Join(dir, "other.yaml") + ": there is no such file"},
 		{dir, dir + ": this is a directory"},
 		{"", `unknown scenario ""`},

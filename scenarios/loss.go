@@ -5,8 +5,8 @@ import (
 	"strings"
 	"time"
 
-	"github.com/faultline-sim/faultline/faults"
-	"github.com/faultline-sim/faultline/sim"
+	"github.com/wavetank-sim/wavetank/faults"
+	"github.com/wavetank-sim/wavetank/sim"
 )
 
 // loss is what went with one failover of Redis.

@@ -12,7 +12,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
-	"github.com/faultline-sim/faultline/invariants"
+	"github.com/wavetank-sim/wavetank/invariants"
 )
 
 // Each scenario ends as it expects, under its own preset; under the preset hardened it holds, unless

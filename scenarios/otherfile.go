@@ -5,9 +5,9 @@ import (
 
 	"github.com/goccy/go-yaml/token"
 
-	"github.com/faultline-sim/faultline/engine/dlq"
-	"github.com/faultline-sim/faultline/engine/safety/kernel"
-	"github.com/faultline-sim/faultline/faults/suggest"
+	"github.com/wavetank-sim/wavetank/engine/dlq"
+	"github.com/wavetank-sim/wavetank/engine/safety/kernel"
+	"github.com/wavetank-sim/wavetank/faults/suggest"
 )
 
 // OtherFile is a kind of YAML file that is read as strictly as a plan.

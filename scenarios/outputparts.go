@@ -1,8 +1,8 @@
 package scenarios
 
 import (
-	"github.com/faultline-sim/faultline/engine/safety/kernel"
-	"github.com/faultline-sim/faultline/invariants"
+	"github.com/wavetank-sim/wavetank/engine/safety/kernel"
+	"github.com/wavetank-sim/wavetank/invariants"
 )
 
 // What can be taken away of the output policy, and what plans draw of it.

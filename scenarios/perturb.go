@@ -6,7 +6,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/faultline-sim/faultline/faults"
+	"github.com/wavetank-sim/wavetank/faults"
 )
 
 // perturbed is what a perturbation of the plan of that name is called.

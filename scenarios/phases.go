@@ -4,10 +4,10 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/faultline-sim/faultline/engine"
-	"github.com/faultline-sim/faultline/engine/phase"
-	"github.com/faultline-sim/faultline/faults"
-	"github.com/faultline-sim/faultline/scenarios/world"
+	"github.com/wavetank-sim/wavetank/engine"
+	"github.com/wavetank-sim/wavetank/engine/phase"
+	"github.com/wavetank-sim/wavetank/faults"
+	"github.com/wavetank-sim/wavetank/scenarios/world"
 )
 
 // Phases lists the operations that a fault can name, in the order in which a job meets them: the

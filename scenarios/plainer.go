@@ -3,7 +3,7 @@ package scenarios
 import (
 	"time"
 
-	"github.com/faultline-sim/faultline/faults"
+	"github.com/wavetank-sim/wavetank/faults"
 )
 
 // plainer make one fault of a plan simpler, each in its way. One that finds nothing left to simplify

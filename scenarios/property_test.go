@@ -9,8 +9,8 @@ import (
 	"github.com/stretchr/testify/require"
 	"pgregory.net/rapid"
 
-	"github.com/faultline-sim/faultline/engine"
-	"github.com/faultline-sim/faultline/faults"
+	"github.com/wavetank-sim/wavetank/engine"
+	"github.com/wavetank-sim/wavetank/faults"
 )
 
 // breaks runs a plan until it breaks the promise of the named invariant, or to its end, and returns

@@ -134,7 +134,7 @@ func TestCorpusSaysWhatIsWrong(t *testing.T) {
 		`new.yaml:2:10: the plan's format is version 2; this build reads version 1: use the build that wrote it`,
 		"notes.txt: this is no plan; the corpus holds plans alone, as .yaml files",
 		`odd.yaml:4:9: workload.jobs is "many", not an integer; give 1 to 100000`,
-		`old.yaml:1:10: the plan's format is version 0; this build reads version 1: ` + "`faultline list settings` names its keys",
+		`old.yaml:1:10: the plan's format is version 0; this build reads version 1: ` + "`wavetank list settings` names its keys",
 		"other.yaml: the plan in it is called good; call the file good.yaml",
 	}, lines[1:])
 }

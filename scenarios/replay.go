@@ -7,13 +7,13 @@ import (
 )
 
 // RunCommand is the shell command that runs a scenario or a plan's file as it is.
-func RunCommand(source string) string { return "faultline run " + shellWord(source) }
+func RunCommand(source string) string { return "wavetank run " + shellWord(source) }
 
 // ReplayCommand is the shell command that repeats a run: source is the scenario's name or the
 // plan's file, and overrides are those of the run's [Result].
 func ReplayCommand(source string, seed uint64, overrides []string) string {
 	var b strings.Builder
-	fmt.Fprintf(&b, "faultline run %s --seed %d", shellWord(source), seed)
+	fmt.Fprintf(&b, "wavetank run %s --seed %d", shellWord(source), seed)
 	for _, o := range overrides {
 		flag := " --set "
 		for _, own := range []string{"preset", "judge"} {

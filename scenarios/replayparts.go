@@ -3,8 +3,8 @@ package scenarios
 import (
 	"time"
 
-	"github.com/faultline-sim/faultline/engine"
-	"github.com/faultline-sim/faultline/invariants"
+	"github.com/wavetank-sim/wavetank/engine"
+	"github.com/wavetank-sim/wavetank/invariants"
 )
 
 // What can be taken away of dead-letter triage and replay, and what plans draw of it.

@@ -8,7 +8,7 @@ const ResultVersion = 2 // 2: derived jobs are told as fully as others, and runs
 // Verdict is the outcome of a run.
 type Verdict string
 
-// The verdicts, and the exit codes of `faultline run` that go with them.
+// The verdicts, and the exit codes of `wavetank run` that go with them.
 const (
 	Held         Verdict = "held"         // 0: no invariant was violated within its promise
 	Violated     Verdict = "violated"     // 1

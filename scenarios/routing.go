@@ -6,9 +6,9 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/faultline-sim/faultline/engine/job"
-	"github.com/faultline-sim/faultline/engine/routing"
-	"github.com/faultline-sim/faultline/invariants"
+	"github.com/wavetank-sim/wavetank/engine/job"
+	"github.com/wavetank-sim/wavetank/engine/routing"
+	"github.com/wavetank-sim/wavetank/invariants"
 )
 
 // The pool of topology.gpu_workers, the topic that it alone serves, and what it offers.

@@ -6,8 +6,8 @@ import (
 	"slices"
 	"time"
 
-	"github.com/faultline-sim/faultline/engine/workflow"
-	"github.com/faultline-sim/faultline/sim"
+	"github.com/wavetank-sim/wavetank/engine/workflow"
+	"github.com/wavetank-sim/wavetank/sim"
 )
 
 // RunResult is what became of one run of a workflow, from its record.

@@ -11,8 +11,8 @@ import (
 	"github.com/stretchr/testify/require"
 	"pgregory.net/rapid"
 
-	"github.com/faultline-sim/faultline/engine/safety/kernel"
-	"github.com/faultline-sim/faultline/faults"
+	"github.com/wavetank-sim/wavetank/engine/safety/kernel"
+	"github.com/wavetank-sim/wavetank/faults"
 )
 
 // sagaPlans is how many plans TestSagas runs: all 1,000 of the acceptance with

@@ -1,6 +1,6 @@
 package scenarios
 
-import "github.com/faultline-sim/faultline/invariants"
+import "github.com/wavetank-sim/wavetank/invariants"
 
 // What can be taken away of sagas, and what plans draw of it.
 var (

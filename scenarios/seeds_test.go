@@ -13,7 +13,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
-	"github.com/faultline-sim/faultline/engine/metrics"
+	"github.com/wavetank-sim/wavetank/engine/metrics"
 )
 
 // seedRow says what became of one row of the seeds' tables: testdata/seeds/rows.yaml has one for each.

@@ -8,7 +8,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/faultline-sim/faultline/faults/suggest"
+	"github.com/wavetank-sim/wavetank/faults/suggest"
 )
 
 // Setting describes one key of a plan that --set can change.
@@ -158,7 +158,7 @@ func (p *Plan) Set(assignment string) error {
 	}
 	s, known := p.setting(name)
 	if !known {
-		return &PlanError{Path: name, Message: fmt.Sprintf("unknown setting %q", name), Remedy: "`faultline list settings` names them" + suggest.Hint(name, settingNames())}
+		return &PlanError{Path: name, Message: fmt.Sprintf("unknown setting %q", name), Remedy: "`wavetank list settings` names them" + suggest.Hint(name, settingNames())}
 	}
 	value := reflect.New(s.value.Type()).Elem()
 	if e := setScalar(name, value, text, s.tag); e != nil {

@@ -9,7 +9,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
-	"github.com/faultline-sim/faultline/engine"
+	"github.com/wavetank-sim/wavetank/engine"
 )
 
 func plan(t *testing.T, text string) *Plan {
@@ -67,7 +67,7 @@ func TestSet(t *testing.T) {
 
 func TestSetRefuses(t *testing.T) {
 	for _, c := range []struct{ assignment, want string }{
-		{"engine.max_dispatch_retrys=5", "unknown setting \"engine.max_dispatch_retrys\"; `faultline list settings` names them (did you mean \"engine.max_dispatch_retries\"?)"},
+		{"engine.max_dispatch_retrys=5", "unknown setting \"engine.max_dispatch_retrys\"; `wavetank list settings` names them (did you mean \"engine.max_dispatch_retries\"?)"},
 		{"max_dispatch_retries=5", `unknown setting "max_dispatch_retries"; .* \(did you mean "engine.max_dispatch_retries"\?\)`},
 		{"name=y", `unknown setting "name"`},
 		{"faults=none", `unknown setting "faults"`},
@@ -158,8 +158,8 @@ func TestAChangedCopyLeavesTheOriginalAlone(t *testing.T) {
 }
 
 func TestReplayCommandCanBePasted(t *testing.T) {
-	assert.Equal(t, "faultline run calm --seed 7", ReplayCommand("calm", 7, nil))
-	assert.Equal(t, `faultline run 'my plans/it'\''s.yaml' --seed 7 --preset documented --set engine.read_error=fail-open --set 'a=b c'`,
+	assert.Equal(t, "wavetank run calm --seed 7", ReplayCommand("calm", 7, nil))
+	assert.Equal(t, `wavetank run 'my plans/it'\''s.yaml' --seed 7 --preset documented --set engine.read_error=fail-open --set 'a=b c'`,
 		ReplayCommand("my plans/it's.yaml", 7, []string{"preset=documented", "engine.read_error=fail-open", "a=b c"}))
 }
 

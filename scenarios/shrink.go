@@ -3,7 +3,7 @@ package scenarios
 import (
 	"slices"
 
-	"github.com/faultline-sim/faultline/faults"
+	"github.com/wavetank-sim/wavetank/faults"
 )
 
 // Shrink returns a smaller plan for which fails still says true, as it must of plan: with fewer

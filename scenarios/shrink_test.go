@@ -8,7 +8,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
-	"github.com/faultline-sim/faultline/faults"
+	"github.com/wavetank-sim/wavetank/faults"
 )
 
 // large is a plan with much of everything.

@@ -3,7 +3,7 @@ package scenarios
 import (
 	"time"
 
-	"github.com/faultline-sim/faultline/faults"
+	"github.com/wavetank-sim/wavetank/faults"
 )
 
 // situations are what hardly ever comes about by itself, as it takes several things at once: each of them

@@ -7,7 +7,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/faultline-sim/faultline/faults"
+	"github.com/wavetank-sim/wavetank/faults"
 )
 
 // clause is a part of a job's story, which has its place by a time.

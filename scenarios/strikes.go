@@ -5,8 +5,8 @@ import (
 	"strings"
 	"time"
 
-	"github.com/faultline-sim/faultline/faults"
-	"github.com/faultline-sim/faultline/scenarios/world"
+	"github.com/wavetank-sim/wavetank/faults"
+	"github.com/wavetank-sim/wavetank/scenarios/world"
 )
 
 // faultsMax is how many faults a plan draws; what leads to one of them may come on top.

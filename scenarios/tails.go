@@ -6,8 +6,8 @@ import (
 	"strings"
 	"time"
 
-	"github.com/faultline-sim/faultline/faults"
-	"github.com/faultline-sim/faultline/sim"
+	"github.com/wavetank-sim/wavetank/faults"
+	"github.com/wavetank-sim/wavetank/sim"
 )
 
 // tail is what the streams lost with nats-server's power.

@@ -8,7 +8,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
-	"github.com/faultline-sim/faultline/faults"
+	"github.com/wavetank-sim/wavetank/faults"
 )
 
 // The stream has acknowledged a dispatch that is gone before its worker has seen it. Nobody looks for it while

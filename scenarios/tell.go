@@ -8,7 +8,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/faultline-sim/faultline/faults"
+	"github.com/wavetank-sim/wavetank/faults"
 )
 
 // aboutMax bounds the stories that a result tells when the plan does not say whose.

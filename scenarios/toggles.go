@@ -30,7 +30,7 @@ func Toggles() []Toggle {
 		if t.On == "" { // a part that plans turn on themselves says what that is
 			t.On = on[t.Setting]
 		}
-		t.Command = fmt.Sprintf("faultline run %s --preset %s --set %s=%s --judge %s", t.Scenario, PresetHardened, t.Setting, t.Off, t.Invariant)
+		t.Command = fmt.Sprintf("wavetank run %s --preset %s --set %s=%s --judge %s", t.Scenario, PresetHardened, t.Setting, t.Off, t.Invariant)
 		list[i] = t
 	}
 	return list

@@ -7,7 +7,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
-	"github.com/faultline-sim/faultline/engine/dlq"
+	"github.com/wavetank-sim/wavetank/engine/dlq"
 )
 
 const triagePolicy = `version: v1

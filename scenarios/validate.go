@@ -8,8 +8,8 @@ import (
 	"strings"
 	"time"
 
-	"github.com/faultline-sim/faultline/faults"
-	"github.com/faultline-sim/faultline/faults/suggest"
+	"github.com/wavetank-sim/wavetank/faults"
+	"github.com/wavetank-sim/wavetank/faults/suggest"
 )
 
 const (
@@ -38,7 +38,7 @@ func checkVersion(p *Plan) *PlanError {
 	}
 	remedy := "use the build that wrote it"
 	if p.Version < PlanVersion {
-		remedy = "`faultline list settings` names its keys"
+		remedy = "`wavetank list settings` names its keys"
 	}
 	return &PlanError{Path: "version", Message: fmt.Sprintf("the plan's format is version %d", p.Version), Remedy: fmt.Sprintf("this build reads version %d: %s", PlanVersion, remedy)}
 }
@@ -206,7 +206,7 @@ func checkExpect(p *Plan) *PlanError {
 			case slices.Contains(list.others, name):
 				return &PlanError{Path: path, Message: name + " " + list.not, Remedy: "put it under " + list.instead}
 			case !slices.Contains(list.known, name):
-				return &PlanError{Path: path, Message: fmt.Sprintf("unknown invariant %q", name), Remedy: "`faultline list invariants` names them" + suggest.Hint(name, list.known)}
+				return &PlanError{Path: path, Message: fmt.Sprintf("unknown invariant %q", name), Remedy: "`wavetank list invariants` names them" + suggest.Hint(name, list.known)}
 			case slices.Contains(list.names[:i], name):
 				return &PlanError{Path: path, Message: fmt.Sprintf("%s is there already", name), Remedy: "name it once"}
 			}

@@ -132,7 +132,7 @@ func newWorld(cfg Config, progress *atomic.Int64) (*World, error) {
 		trace: trace{out: cfg.Trace},
 	}
 	w.trace.sum.Reset()
-	dir, err := os.MkdirTemp("", "faultline-")
+	dir, err := os.MkdirTemp("", "wavetank-")
 	if err != nil {
 		return nil, fmt.Errorf("sim: a store for JetStream: %w", err)
 	}

@@ -17,7 +17,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
-	"github.com/faultline-sim/faultline/sim"
+	"github.com/wavetank-sim/wavetank/sim"
 )
 
 // orders is a world of three competing consumers, a publisher, heartbeats over core NATS and a
@@ -221,7 +221,7 @@ func TestDeadlineThatPassesOnTheWay(t *testing.T) {
 }
 
 func TestLeftGoroutineIsAnError(t *testing.T) {
-	if os.Getenv("FAULTLINE_LEAK") != "" {
+	if os.Getenv("WAVETANK_LEAK") != "" {
 		_, err := sim.Run(sim.Config{}, func(w *sim.World) error {
 			w.Node("n", func(p *sim.Process) { <-make(chan int) }).Start()
 			w.Step(time.Second, nil)
@@ -230,7 +230,7 @@ func TestLeftGoroutineIsAnError(t *testing.T) {
 		fmt.Println("leak:", err)
 		return
 	}
-	out := inChild(t, "FAULTLINE_LEAK=1")
+	out := inChild(t, "WAVETANK_LEAK=1")
 	assert.Contains(t, out, "leak: sim: the bubble did not end")
 }
 
@@ -260,7 +260,7 @@ func TestStepLimits(t *testing.T) {
 // TestWatchdog runs a world that cannot move, because an actor holds a mutex across a gate, in a
 // process of its own: nothing can end such a bubble from within.
 func TestWatchdog(t *testing.T) {
-	if os.Getenv("FAULTLINE_STALL") != "" {
+	if os.Getenv("WAVETANK_STALL") != "" {
 		var mu sync.Mutex
 		_, _ = sim.Run(sim.Config{Stall: 400 * time.Millisecond, OnStall: func(dump string) {
 			fmt.Println("stalled:", strings.Contains(dump, "TestWatchdog"))
@@ -278,7 +278,7 @@ func TestWatchdog(t *testing.T) {
 		})
 		return
 	}
-	assert.Contains(t, inChild(t, "FAULTLINE_STALL=1"), "stalled: true")
+	assert.Contains(t, inChild(t, "WAVETANK_STALL=1"), "stalled: true")
 }
 
 // inChild runs the calling test in a process of its own, with env set.

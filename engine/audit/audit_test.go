@@ -10,7 +10,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
-	"github.com/faultline-sim/faultline/engine/audit"
+	"github.com/wavetank-sim/wavetank/engine/audit"
 )
 
 func put(t *testing.T, c *redis.Client, events ...audit.Event) {

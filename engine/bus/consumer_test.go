@@ -17,7 +17,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
-	"github.com/faultline-sim/faultline/engine/bus"
+	"github.com/wavetank-sim/wavetank/engine/bus"
 )
 
 // message records how it was acknowledged.

@@ -11,8 +11,8 @@ import (
 	"github.com/nats-io/nats.go/jetstream"
 	"github.com/redis/go-redis/v9"
 
-	"github.com/faultline-sim/faultline/engine/job"
-	"github.com/faultline-sim/faultline/engine/phase"
+	"github.com/wavetank-sim/wavetank/engine/job"
+	"github.com/wavetank-sim/wavetank/engine/phase"
 )
 
 // ProcessedKey is the key that says that a message has been handled, by its place in its stream. Its

@@ -15,8 +15,8 @@ import (
 	"github.com/redis/go-redis/v9"
 	"github.com/stretchr/testify/assert"
 
-	"github.com/faultline-sim/faultline/engine/bus"
-	"github.com/faultline-sim/faultline/engine/phase"
+	"github.com/wavetank-sim/wavetank/engine/bus"
+	"github.com/wavetank-sim/wavetank/engine/phase"
 )
 
 // calls notes the phase, job and command of every call.

@@ -12,7 +12,7 @@ import (
 	"github.com/nats-io/nats.go"
 	"github.com/nats-io/nats.go/jetstream"
 
-	"github.com/faultline-sim/faultline/engine/job"
+	"github.com/wavetank-sim/wavetank/engine/job"
 )
 
 // Streams and their subjects.

@@ -11,7 +11,7 @@ import (
 
 	"github.com/redis/go-redis/v9"
 
-	"github.com/faultline-sim/faultline/engine/audit"
+	"github.com/wavetank-sim/wavetank/engine/audit"
 )
 
 // DueKey is a sorted set: the entries that the replay worker is to look at, by when, in unix ms.

@@ -10,7 +10,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
-	"github.com/faultline-sim/faultline/engine/dlq"
+	"github.com/wavetank-sim/wavetank/engine/dlq"
 )
 
 func newQueue(t *testing.T) (*dlq.Queue, *miniredis.Miniredis, *clockwork.FakeClock) {

@@ -9,7 +9,7 @@ import (
 
 	"github.com/redis/go-redis/v9"
 
-	"github.com/faultline-sim/faultline/engine/audit"
+	"github.com/wavetank-sim/wavetank/engine/audit"
 )
 
 // GrowthKey exists for as long as the queue grows too fast; it holds since when, in unix ms. All replicas

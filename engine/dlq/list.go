@@ -5,7 +5,7 @@ import (
 	"encoding/json"
 	"fmt"
 
-	"github.com/faultline-sim/faultline/engine/audit"
+	"github.com/wavetank-sim/wavetank/engine/audit"
 )
 
 // listBatch is how many entries are read at once.

@@ -3,7 +3,7 @@ package dlq
 import (
 	"fmt"
 
-	"github.com/faultline-sim/faultline/engine/job"
+	"github.com/wavetank-sim/wavetank/engine/job"
 )
 
 // PolicyVersion is the format that this build reads.

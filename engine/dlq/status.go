@@ -1,6 +1,6 @@
 package dlq
 
-import "github.com/faultline-sim/faultline/engine/job"
+import "github.com/wavetank-sim/wavetank/engine/job"
 
 // What becomes of an entry's replay: the values of replay_status.
 const (

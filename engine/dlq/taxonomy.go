@@ -1,6 +1,6 @@
 package dlq
 
-import "github.com/faultline-sim/faultline/engine/job"
+import "github.com/wavetank-sim/wavetank/engine/job"
 
 // Action is what becomes of an entry (seed 004, triage policy).
 type Action string

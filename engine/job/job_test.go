@@ -8,7 +8,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
-	"github.com/faultline-sim/faultline/engine/job"
+	"github.com/wavetank-sim/wavetank/engine/job"
 )
 
 func TestStatesAreTheDocumentedOnes(t *testing.T) {

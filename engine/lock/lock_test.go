@@ -15,8 +15,8 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
-	"github.com/faultline-sim/faultline/engine/lock"
-	"github.com/faultline-sim/faultline/engine/phase"
+	"github.com/wavetank-sim/wavetank/engine/lock"
+	"github.com/wavetank-sim/wavetank/engine/phase"
 )
 
 const (

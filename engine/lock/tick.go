@@ -6,7 +6,7 @@ import (
 	"fmt"
 	"time"
 
-	"github.com/faultline-sim/faultline/engine/phase"
+	"github.com/wavetank-sim/wavetank/engine/phase"
 )
 
 // ErrRests says that the lock is not asked for, so that others have it.

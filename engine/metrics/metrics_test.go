@@ -9,7 +9,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
-	"github.com/faultline-sim/faultline/engine/metrics"
+	"github.com/wavetank-sim/wavetank/engine/metrics"
 )
 
 func TestNamesAndLabels(t *testing.T) {

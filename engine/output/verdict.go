@@ -4,7 +4,7 @@ import (
 	"errors"
 	"fmt"
 
-	"github.com/faultline-sim/faultline/engine/safety/safetypb"
+	"github.com/wavetank-sim/wavetank/engine/safety/safetypb"
 )
 
 // Decision is what the output policy says of a result (seed 003, section 2, output decisions).

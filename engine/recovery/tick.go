@@ -9,8 +9,8 @@ import (
 
 	"github.com/jonboulle/clockwork"
 
-	"github.com/faultline-sim/faultline/engine/lock"
-	"github.com/faultline-sim/faultline/engine/store"
+	"github.com/wavetank-sim/wavetank/engine/lock"
+	"github.com/wavetank-sim/wavetank/engine/store"
 )
 
 // ErrUnable says that a tick ended early, since its replica seems not to be able to work.

@@ -4,8 +4,8 @@ import (
 	"fmt"
 	"time"
 
-	"github.com/faultline-sim/faultline/engine/job"
-	"github.com/faultline-sim/faultline/engine/store"
+	"github.com/wavetank-sim/wavetank/engine/job"
+	"github.com/wavetank-sim/wavetank/engine/store"
 )
 
 // Timeouts say how long a job may stay where it is.

@@ -5,7 +5,7 @@ import (
 	"slices"
 	"time"
 
-	"github.com/faultline-sim/faultline/engine/job"
+	"github.com/wavetank-sim/wavetank/engine/job"
 )
 
 // SnapshotKey is where a scheduler leaves what it knows of the workers, for one that starts (seed 003,

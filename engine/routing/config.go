@@ -6,7 +6,7 @@ import (
 	"maps"
 	"slices"
 
-	"github.com/faultline-sim/faultline/engine/job"
+	"github.com/wavetank-sim/wavetank/engine/job"
 )
 
 // Config maps topics to pools. The zero Config maps job.default to the pool default.

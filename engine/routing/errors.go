@@ -3,7 +3,7 @@ package routing
 import (
 	"errors"
 
-	"github.com/faultline-sim/faultline/engine/job"
+	"github.com/wavetank-sim/wavetank/engine/job"
 )
 
 // Why no worker was picked (seed 003, section 5). Only ErrNoPoolMapping is for good: no heartbeat

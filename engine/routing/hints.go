@@ -4,7 +4,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/faultline-sim/faultline/engine/job"
+	"github.com/wavetank-sim/wavetank/engine/job"
 )
 
 // Prefixes of the label hints that bind whoever is picked (seed 003, section 5). What follows the prefix

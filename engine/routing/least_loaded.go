@@ -6,7 +6,7 @@ import (
 	"maps"
 	"slices"
 
-	"github.com/faultline-sim/faultline/engine/job"
+	"github.com/wavetank-sim/wavetank/engine/job"
 )
 
 // Overload thresholds (seed 003, section 5): at or past any of them a worker gets no job.

@@ -9,8 +9,8 @@ import (
 	"github.com/stretchr/testify/require"
 	"pgregory.net/rapid"
 
-	"github.com/faultline-sim/faultline/engine/job"
-	"github.com/faultline-sim/faultline/engine/routing"
+	"github.com/wavetank-sim/wavetank/engine/job"
+	"github.com/wavetank-sim/wavetank/engine/routing"
 )
 
 func strategy(t require.TestingT, c routing.Config) *routing.LeastLoaded {

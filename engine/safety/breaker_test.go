@@ -16,7 +16,7 @@ import (
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/status"
 
-	"github.com/faultline-sim/faultline/engine/safety"
+	"github.com/wavetank-sim/wavetank/engine/safety"
 )
 
 var errDown = errors.New("down")

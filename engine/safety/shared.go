@@ -8,7 +8,7 @@ import (
 
 	"github.com/redis/go-redis/v9"
 
-	"github.com/faultline-sim/faultline/engine/phase"
+	"github.com/wavetank-sim/wavetank/engine/phase"
 )
 
 func (b *Breaker) failuresKey() string  { return b.Prefix + ":failures" }

@@ -6,7 +6,7 @@ import (
 	"fmt"
 	"maps"
 
-	"github.com/faultline-sim/faultline/engine/job"
+	"github.com/wavetank-sim/wavetank/engine/job"
 )
 
 // Labels and environment of a compensation's job (seed 003, section 4).

@@ -14,10 +14,10 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
-	"github.com/faultline-sim/faultline/engine/job"
-	"github.com/faultline-sim/faultline/engine/lock"
-	"github.com/faultline-sim/faultline/engine/recovery"
-	"github.com/faultline-sim/faultline/engine/store"
+	"github.com/wavetank-sim/wavetank/engine/job"
+	"github.com/wavetank-sim/wavetank/engine/lock"
+	"github.com/wavetank-sim/wavetank/engine/recovery"
+	"github.com/wavetank-sim/wavetank/engine/store"
 )
 
 // harness is the engine of one replica, on a Redis that others may share.

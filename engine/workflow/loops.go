@@ -8,7 +8,7 @@ import (
 
 	"golang.org/x/sync/errgroup"
 
-	"github.com/faultline-sim/faultline/engine/recovery"
+	"github.com/wavetank-sim/wavetank/engine/recovery"
 )
 
 // Of timers that nobody has taken up (seed 003, section 8).

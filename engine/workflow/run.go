@@ -9,7 +9,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/faultline-sim/faultline/engine/job"
+	"github.com/wavetank-sim/wavetank/engine/job"
 )
 
 // State is where a run is in its life.

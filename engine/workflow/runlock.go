@@ -6,7 +6,7 @@ import (
 	"log/slog"
 	"sync"
 
-	"github.com/faultline-sim/faultline/engine/lock"
+	"github.com/wavetank-sim/wavetank/engine/lock"
 )
 
 // locals are the first layer of a run's lock: of the goroutines of one replica, one has a run at a time. They

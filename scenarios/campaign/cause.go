@@ -7,8 +7,8 @@ import (
 	"sync"
 	"time"
 
-	"github.com/faultline-sim/faultline/faults"
-	"github.com/faultline-sim/faultline/scenarios"
+	"github.com/wavetank-sim/wavetank/faults"
+	"github.com/wavetank-sim/wavetank/scenarios"
 )
 
 // cause is what a plan has that a calm one has not, in words without numbers: its kinds of fault, and

@@ -7,7 +7,7 @@ import (
 	"fmt"
 	"slices"
 
-	"github.com/faultline-sim/faultline/scenarios"
+	"github.com/wavetank-sim/wavetank/scenarios"
 )
 
 // trials has a trial run. It fails when that cannot be done, not when the code under test goes out of

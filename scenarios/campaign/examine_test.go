@@ -12,8 +12,8 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
-	"github.com/faultline-sim/faultline/faults"
-	"github.com/faultline-sim/faultline/scenarios"
+	"github.com/wavetank-sim/wavetank/faults"
+	"github.com/wavetank-sim/wavetank/scenarios"
 )
 
 const oneDispatch = "one-dispatch-per-job"
@@ -79,7 +79,7 @@ func TestExamine(t *testing.T) {
 			assert.Empty(t, f.Detail)
 			assert.True(t, f.explains(oneDispatch, r))
 			assert.Regexp(t, `^findings/one-dispatch-per-job-[0-9a-f]{8}\.yaml$`, f.File)
-			assert.Equal(t, "faultline run "+f.File, f.Replay)
+			assert.Equal(t, "wavetank run "+f.File, f.Replay)
 
 			p, err := scenarios.Parse(f.File, []byte(f.Plan))
 			require.NoError(t, err)

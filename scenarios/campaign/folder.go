@@ -12,7 +12,7 @@ import (
 	"strings"
 	"syscall"
 
-	"github.com/faultline-sim/faultline/scenarios"
+	"github.com/wavetank-sim/wavetank/scenarios"
 )
 
 // The files of a campaign's folder.

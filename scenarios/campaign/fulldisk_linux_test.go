@@ -14,7 +14,7 @@ import (
 )
 
 // inNamespace is set in a process that may mount a file system, which nobody else sees.
-const inNamespace = "FAULTLINE_TEST_NAMESPACE"
+const inNamespace = "WAVETANK_TEST_NAMESPACE"
 
 func TestAFullDisk(t *testing.T) {
 	if os.Getenv(inNamespace) == "" {

@@ -10,8 +10,8 @@ import (
 	"path/filepath"
 	"time"
 
-	"github.com/faultline-sim/faultline/scenarios"
-	"github.com/faultline-sim/faultline/scenarios/filelock"
+	"github.com/wavetank-sim/wavetank/scenarios"
+	"github.com/wavetank-sim/wavetank/scenarios/filelock"
 )
 
 // journal is the file to which a campaign appends what it finishes, a line each. It belongs to one

@@ -3,9 +3,9 @@ package campaign
 import (
 	"strings"
 
-	"github.com/faultline-sim/faultline/faults"
-	"github.com/faultline-sim/faultline/scenarios"
-	"github.com/faultline-sim/faultline/scenarios/world"
+	"github.com/wavetank-sim/wavetank/faults"
+	"github.com/wavetank-sim/wavetank/scenarios"
+	"github.com/wavetank-sim/wavetank/scenarios/world"
 )
 
 // The roles of nodes.

@@ -6,8 +6,8 @@ import (
 	"strings"
 	"time"
 
-	"github.com/faultline-sim/faultline/engine/job"
-	"github.com/faultline-sim/faultline/scenarios"
+	"github.com/wavetank-sim/wavetank/engine/job"
+	"github.com/wavetank-sim/wavetank/scenarios"
 )
 
 // Metric describes one of the numbers that [Measure] takes of a run.

@@ -11,7 +11,7 @@ import (
 
 	"github.com/cespare/xxhash/v2"
 
-	"github.com/faultline-sim/faultline/scenarios"
+	"github.com/wavetank-sim/wavetank/scenarios"
 )
 
 func newSupervisor(ctx context.Context, dir string, opt Options) (*supervisor, error) {
@@ -56,7 +56,7 @@ func (s *supervisor) prepare() (err error) {
 	if err := os.MkdirAll(filepath.Join(s.dir, FindingsDir), 0o755); err != nil {
 		return unwritable(filepath.Join(s.dir, FindingsDir), err)
 	}
-	if s.temp, err = os.MkdirTemp("", "faultline-campaign-"); err != nil {
+	if s.temp, err = os.MkdirTemp("", "wavetank-campaign-"); err != nil {
 		return fmt.Errorf("no temporary folder: %w; set TMPDIR to one that can be written", scenarios.FileReason(err))
 	}
 	s.launch = processes(s.opt.Command, s.temp)

@@ -13,7 +13,7 @@ import (
 	"syscall"
 	"time"
 
-	"github.com/faultline-sim/faultline/scenarios"
+	"github.com/wavetank-sim/wavetank/scenarios"
 )
 
 // process is a worker that is a process of its own.

@@ -3,7 +3,7 @@ package campaign
 import (
 	"time"
 
-	"github.com/faultline-sim/faultline/scenarios"
+	"github.com/wavetank-sim/wavetank/scenarios"
 )
 
 // Record is what a campaign keeps of one run: a line of its journal.

@@ -3,7 +3,7 @@ package campaign
 import (
 	"time"
 
-	"github.com/faultline-sim/faultline/scenarios"
+	"github.com/wavetank-sim/wavetank/scenarios"
 )
 
 // ResultVersion is the format of a campaign's result.json.

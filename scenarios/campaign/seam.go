@@ -4,7 +4,7 @@ import (
 	"context"
 	"time"
 
-	"github.com/faultline-sim/faultline/scenarios"
+	"github.com/wavetank-sim/wavetank/scenarios"
 )
 
 // The seam between a campaign and whoever does its runs. Everything that passes it is data, and what

@@ -17,8 +17,8 @@ import (
 	"syscall"
 	"time"
 
-	"github.com/faultline-sim/faultline/scenarios"
-	"github.com/faultline-sim/faultline/sim"
+	"github.com/wavetank-sim/wavetank/scenarios"
+	"github.com/wavetank-sim/wavetank/sim"
 )
 
 // ServeOptions are what a worker process may have of its own.

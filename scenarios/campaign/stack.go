@@ -57,7 +57,7 @@ func panics(line string) bool {
 // goroutines, no paths of this machine.
 
 // modulePath begins the names of this module's functions.
-const modulePath = "github.com/faultline-sim/faultline/"
+const modulePath = "github.com/wavetank-sim/wavetank/"
 
 // Bounds of what is kept.
 const (

@@ -13,14 +13,14 @@ func TestTheStackOfAPanicIsTheSameOnEveryMachine(t *testing.T) {
 [signal SIGSEGV: segmentation violation code=0x1 addr=0x0 pc=0x47b6ea]
 
 goroutine 35 [running, synctest bubble 1]:
-github.com/faultline-sim/faultline/engine/store.(*Store).Write(0xc000123, {0x1, 0x2}, ...)
-	/home/someone/faultline/engine/store/store.go:104 +0x1d
+github.com/wavetank-sim/wavetank/engine/store.(*Store).Write(0xc000123, {0x1, 0x2}, ...)
+	/home/someone/wavetank/engine/store/store.go:104 +0x1d
 github.com/redis/go-redis/v9.(*Client).Process(...)
 	/root/go/pkg/mod/github.com/redis/go-redis/v9@v9.21.0/redis.go:1 +0x2
 runtime.gopanic({0x1, 0x2})
 	/usr/local/go/src/runtime/panic.go:783 +0x1
-created by github.com/faultline-sim/faultline/sim.(*Node).Start in goroutine 12
-	/home/someone/faultline/sim/node.go:71 +0xaa
+created by github.com/wavetank-sim/wavetank/sim.(*Node).Start in goroutine 12
+	/home/someone/wavetank/sim/node.go:71 +0xaa
 
 goroutine 12 [chan receive (durable), synctest bubble 1]:
 main.other()
@@ -39,7 +39,7 @@ exit status 2
 
 func TestTheErrorOfAWorldThatBrokeOff(t *testing.T) {
 	err := errors.New("sim: panic: index out of range [3] with length 3\ngoroutine 9 [running, synctest bubble 2]:\nruntime/debug.Stack()\n\t/usr/x/stack.go:26 +0x5e\n" +
-		"github.com/faultline-sim/faultline/invariants.(*Judge).Observe(0xc1)\n\t/home/x/invariants/observe.go:44 +0x1\n")
+		"github.com/wavetank-sim/wavetank/invariants.(*Judge).Observe(0xc1)\n\t/home/x/invariants/observe.go:44 +0x1\n")
 	assert.Equal(t, "sim: panic: index out of range [3] with length 3\n  invariants.(*Judge).Observe observe.go:44", stackOfError(err))
 	assert.Equal(t, "sim: nats-server did not start", stackOfError(errors.New("sim: nats-server did not start")))
 }

@@ -6,7 +6,7 @@ import (
 	"slices"
 	"time"
 
-	"github.com/faultline-sim/faultline/scenarios"
+	"github.com/wavetank-sim/wavetank/scenarios"
 )
 
 // supervisor runs one campaign. Its state belongs to the goroutine that runs it; workers and the

@@ -5,7 +5,7 @@ import (
 	"fmt"
 	"slices"
 
-	"github.com/faultline-sim/faultline/scenarios"
+	"github.com/wavetank-sim/wavetank/scenarios"
 )
 
 // errNotAgain says that the smallest plan broke the promise, and did not when it was run once more.

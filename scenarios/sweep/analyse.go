@@ -4,8 +4,8 @@ import (
 	"fmt"
 	"slices"
 
-	"github.com/faultline-sim/faultline/scenarios"
-	"github.com/faultline-sim/faultline/scenarios/campaign"
+	"github.com/wavetank-sim/wavetank/scenarios"
+	"github.com/wavetank-sim/wavetank/scenarios/campaign"
 )
 
 // Analyse makes the result of a sweep from the records of its campaign, in whatever order they come.

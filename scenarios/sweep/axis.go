@@ -8,7 +8,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/faultline-sim/faultline/scenarios"
+	"github.com/wavetank-sim/wavetank/scenarios"
 )
 
 // axisOf makes an axis of a setting's values, each of which plan must take. Amounts are put in

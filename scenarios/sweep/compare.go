@@ -3,9 +3,9 @@ package sweep
 import (
 	"fmt"
 
-	"github.com/faultline-sim/faultline/faults/suggest"
-	"github.com/faultline-sim/faultline/scenarios"
-	"github.com/faultline-sim/faultline/scenarios/campaign"
+	"github.com/wavetank-sim/wavetank/faults/suggest"
+	"github.com/wavetank-sim/wavetank/scenarios"
+	"github.com/wavetank-sim/wavetank/scenarios/campaign"
 )
 
 // Alternatives is a comparison before it is run: one of the documentation's tables, and what its rows

@@ -4,7 +4,7 @@ import (
 	"embed"
 	"fmt"
 
-	"github.com/faultline-sim/faultline/scenarios"
+	"github.com/wavetank-sim/wavetank/scenarios"
 )
 
 // cases holds the plans of comparisons that are not named scenarios.

@@ -85,7 +85,7 @@ func TestParseRefuses(t *testing.T) {
 		{"nested values", "name: x\nplan: calm\naxes:\n  - {setting: world.dying, values: [[0]]}\n", `s.yaml:4:37: values is a sequence`},
 		{"bad range", "name: x\nplan: calm\naxes:\n  - {setting: world.heartbeat_lag, values: [1s, 5s..9s]}\n", `s.yaml:4:49: world.heartbeat_lag has the range "5s..9s" without a step`},
 		{"bad value", "name: x\nplan: calm\naxes:\n  - {setting: world.dying, values: [0, 2]}\n", `s.yaml:4:36: world.dying is 2, out of range; give 0 to 1`},
-		{"unknown axis", "name: x\nplan: calm\naxes:\n  - {setting: world.dyin, values: [0]}\n", `s.yaml:4:15: unknown setting "world.dyin"; ` + "`faultline list settings` names them" + ` (did you mean "world.dying"?)`},
+		{"unknown axis", "name: x\nplan: calm\naxes:\n  - {setting: world.dyin, values: [0]}\n", `s.yaml:4:15: unknown setting "world.dyin"; ` + "`wavetank list settings` names them" + ` (did you mean "world.dying"?)`},
 		{"axis twice", "name: x\nplan: calm\naxes:\n  - {setting: world.dying, values: [0]}\n  - {setting: world.dying, values: [1]}\n", `s.yaml:5:15: world.dying is an axis already`},
 		{"too many points", "name: x\nplan: calm\naxes:\n  - {setting: workload.jobs, values: 1..1000}\n  - {setting: workload.submissions, values: 1..10}\n  - {setting: topology.schedulers, values: 1..2}\n", `s.yaml:4:3: the axes have 20,000 points; a sweep has at most 10,000`},
 		{"seeds", "name: x\nplan: calm\nseeds: 0\n" + axes, `s.yaml:3:8: seeds is 0, out of range`},

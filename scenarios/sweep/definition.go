@@ -6,9 +6,9 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/faultline-sim/faultline/faults/suggest"
-	"github.com/faultline-sim/faultline/scenarios"
-	"github.com/faultline-sim/faultline/scenarios/campaign"
+	"github.com/wavetank-sim/wavetank/faults/suggest"
+	"github.com/wavetank-sim/wavetank/scenarios"
+	"github.com/wavetank-sim/wavetank/scenarios/campaign"
 )
 
 // DefinitionVersion is the format of sweep files that this build reads.

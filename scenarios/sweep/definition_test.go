@@ -10,7 +10,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
-	"github.com/faultline-sim/faultline/scenarios"
+	"github.com/wavetank-sim/wavetank/scenarios"
 )
 
 func overCalm(t *testing.T) *Definition {
@@ -39,7 +39,7 @@ func TestGridsAreRefused(t *testing.T) {
 	}{
 		"empty":              {"engine.max_dispatch_retries=", []string{`the grid "engine.max_dispatch_retries=" has no values`, "write engine.max_dispatch_retries=1,2,5 or =1..10"}},
 		"no values":          {"engine.max_dispatch_retrys", []string{"has no values", `did you mean "engine.max_dispatch_retries"?`}},
-		"unknown":            {"engine.max_dispatch_retrys=1..3", []string{`unknown setting "engine.max_dispatch_retrys"`, "`faultline list settings`", `did you mean "engine.max_dispatch_retries"?`}},
+		"unknown":            {"engine.max_dispatch_retrys=1..3", []string{`unknown setting "engine.max_dispatch_retrys"`, "`wavetank list settings`", `did you mean "engine.max_dispatch_retries"?`}},
 		"wrong type":         {"engine.max_dispatch_retries=1,two", []string{`engine.max_dispatch_retries is "two", not an integer; give 1 to 1000`}},
 		"no unit":            {"world.heartbeat_lag=0s,5", []string{`world.heartbeat_lag is "5", has no unit`}},
 		"out of range":       {"engine.max_dispatch_retries=0..3", []string{"engine.max_dispatch_retries is 0, out of range; give 1 to 1000"}},

@@ -3,7 +3,7 @@ package sweep_test
 import (
 	"fmt"
 
-	"github.com/faultline-sim/faultline/scenarios/sweep"
+	"github.com/wavetank-sim/wavetank/scenarios/sweep"
 )
 
 func Example() {

@@ -10,8 +10,8 @@ import (
 
 	"github.com/goccy/go-yaml/ast"
 
-	"github.com/faultline-sim/faultline/faults/suggest"
-	"github.com/faultline-sim/faultline/scenarios"
+	"github.com/wavetank-sim/wavetank/faults/suggest"
+	"github.com/wavetank-sim/wavetank/scenarios"
 )
 
 // sweeps holds the ready-made sweeps. Each file is called after the sweep in it.

@@ -1,6 +1,6 @@
 package sweep
 
-import "github.com/faultline-sim/faultline/scenarios/campaign"
+import "github.com/wavetank-sim/wavetank/scenarios/campaign"
 
 // ResultVersion is the format of a sweep's sweep.json and of a comparison's compare.json.
 const ResultVersion = 1

@@ -9,7 +9,7 @@ import (
 	"strings"
 	"unicode"
 
-	"github.com/faultline-sim/faultline/scenarios/campaign"
+	"github.com/wavetank-sim/wavetank/scenarios/campaign"
 )
 
 // metricOf describes a metric by its name.

@@ -5,9 +5,9 @@ import (
 	"errors"
 	"time"
 
-	"github.com/faultline-sim/faultline/engine"
-	"github.com/faultline-sim/faultline/engine/job"
-	"github.com/faultline-sim/faultline/sim"
+	"github.com/wavetank-sim/wavetank/engine"
+	"github.com/wavetank-sim/wavetank/engine/job"
+	"github.com/wavetank-sim/wavetank/sim"
 )
 
 // ApproverName is the node that approves.

@@ -4,7 +4,7 @@ import (
 	"context"
 	"time"
 
-	"github.com/faultline-sim/faultline/sim"
+	"github.com/wavetank-sim/wavetank/sim"
 )
 
 // The nodes of clients that run errands.

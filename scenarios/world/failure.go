@@ -4,8 +4,8 @@ import (
 	"context"
 	"time"
 
-	"github.com/faultline-sim/faultline/engine/job"
-	"github.com/faultline-sim/faultline/engine/phase"
+	"github.com/wavetank-sim/wavetank/engine/job"
+	"github.com/wavetank-sim/wavetank/engine/phase"
 )
 
 // Failure is how a worker fails a job.

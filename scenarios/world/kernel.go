@@ -1,8 +1,8 @@
 package world
 
 import (
-	"github.com/faultline-sim/faultline/engine/safety/kernel"
-	"github.com/faultline-sim/faultline/sim"
+	"github.com/wavetank-sim/wavetank/engine/safety/kernel"
+	"github.com/wavetank-sim/wavetank/sim"
 )
 
 // KernelName is the node that decides whether jobs may run, and what becomes of their output.

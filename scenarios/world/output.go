@@ -5,7 +5,7 @@ import (
 	"fmt"
 	"time"
 
-	"github.com/faultline-sim/faultline/engine/job"
+	"github.com/wavetank-sim/wavetank/engine/job"
 )
 
 // redacted is what the key of an output ends in that has lost its secrets.

@@ -7,8 +7,8 @@ import (
 
 	"github.com/nats-io/nats.go"
 
-	"github.com/faultline-sim/faultline/engine/phase"
-	"github.com/faultline-sim/faultline/sim"
+	"github.com/wavetank-sim/wavetank/engine/phase"
+	"github.com/wavetank-sim/wavetank/sim"
 )
 
 // StrangerName is the node that publishes, and stores, what nobody can read.

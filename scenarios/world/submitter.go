@@ -4,8 +4,8 @@ import (
 	"context"
 	"time"
 
-	"github.com/faultline-sim/faultline/engine/job"
-	"github.com/faultline-sim/faultline/sim"
+	"github.com/wavetank-sim/wavetank/engine/job"
+	"github.com/wavetank-sim/wavetank/sim"
 )
 
 // SubmitterName is the node that submits.

@@ -8,8 +8,8 @@ import (
 	"github.com/stretchr/testify/require"
 	"pgregory.net/rapid"
 
-	"github.com/faultline-sim/faultline/engine/safety/kernel"
-	pb "github.com/faultline-sim/faultline/engine/safety/safetypb"
+	"github.com/wavetank-sim/wavetank/engine/safety/kernel"
+	pb "github.com/wavetank-sim/wavetank/engine/safety/safetypb"
 )
 
 func serve(t *testing.T, text string) *kernel.Server {

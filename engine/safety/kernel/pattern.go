@@ -7,7 +7,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/faultline-sim/faultline/engine/routing"
+	"github.com/wavetank-sim/wavetank/engine/routing"
 )
 
 // pairs reads labels, joined by commas.

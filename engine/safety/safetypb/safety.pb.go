@@ -514,7 +514,7 @@ const file_safety_proto_rawDesc = "" +
 	"\fSafetyKernel\x12H\n" +
 	"\x05Check\x12\x1e.cordum.safety.v1.CheckRequest\x1a\x1f.cordum.safety.v1.CheckResponse2q\n" +
 	"\x13OutputPolicyService\x12Z\n" +
-	"\vCheckOutput\x12$.cordum.safety.v1.CheckOutputRequest\x1a%.cordum.safety.v1.CheckOutputResponseB;Z9github.com/faultline-sim/faultline/engine/safety/safetypbb\x06proto3"
+	"\vCheckOutput\x12$.cordum.safety.v1.CheckOutputRequest\x1a%.cordum.safety.v1.CheckOutputResponseB9Z7github.com/wavetank-sim/wavetank/engine/safety/safetypbb\x06proto3"
 
 var (
 	file_safety_proto_rawDescOnce sync.Once

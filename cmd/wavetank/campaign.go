@@ -1,0 +1,222 @@
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"hash/fnv"
+	"io"
+	"os"
+	"path/filepath"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/wavetank-sim/wavetank/scenarios/campaign"
+)
+
+// campaignFlags are those of every command that runs many plans.
+type campaignFlags struct {
+	workers int
+	out     string
+	quiet   bool
+	json    bool
+}
+
+// workersMax bounds the worker processes of one campaign.
+const workersMax = 256
+
+func (f *campaignFlags) add(cmd *cobra.Command, out string) {
+	cmd.Flags().IntVar(&f.workers, "workers", 0, "worker processes, `N` (default one for each processor)")
+	cmd.Flags().StringVar(&f.out, "out", "", "the campaign's folder, `DIR` (default "+out+")")
+	cmd.Flags().BoolVar(&f.json, "json", false, "print the result as JSON, and nothing else, on standard output")
+	cmd.Flags().BoolVarP(&f.quiet, "quiet", "q", false, "show no progress, and print only what came of it")
+}
+
+func (f *campaignFlags) check(cmd *cobra.Command) error {
+	if given := cmd.Flags().Changed("workers"); given && f.workers < 1 || f.workers > workersMax {
+		return fail(exitUsage, "--workers is %d, out of range; give 1 to %d", f.workers, workersMax)
+	}
+	if seeds := cmd.Flags().Lookup("seeds"); seeds != nil && seeds.Changed && seeds.Value.String() == "0" {
+		return fail(exitUsage, "--seeds is 0, out of range; give 1 or more")
+	}
+	return nil
+}
+
+// folderOf names the folder of a campaign that the user gave no name: what tells it from the plain one
+// of that name is in the hash.
+func folderOf(name string, plain bool, spec campaign.Spec) string {
+	if !plain {
+		data, _ := json.Marshal(spec) // as Create writes it
+		h := fnv.New32a()
+		_, _ = h.Write(data)
+		name += fmt.Sprintf("-%08x", h.Sum32())
+	}
+	return filepath.Join(runsDir, name)
+}
+
+// prepare makes dir the folder of a campaign of spec, or goes on with the one that is there if it is
+// the same and was cut short. One that is over gives way to the same one alone.
+func prepare(dir string, spec campaign.Spec, stderr io.Writer) error {
+	state, err := campaign.Look(dir)
+	if err != nil {
+		return fail(exitUsage, "%v", err)
+	}
+	switch state {
+	case campaign.Unfinished:
+		there, err := campaign.Load(dir)
+		if err != nil {
+			return fail(exitUsage, "%v", err)
+		}
+		if !there.Equal(spec) {
+			return fail(exitUsage, "%s holds another campaign that was cut short; go on with it (%s), remove it, or choose another folder with --out", dir, resumeCommand(dir, there))
+		}
+		fmt.Fprintf(stderr, "going on with what %s holds\n", dir)
+		return nil
+	case campaign.Finished:
+		if there, err := campaign.Load(dir); err == nil && !there.Equal(spec) {
+			return fail(exitUsage, "%s holds another campaign, which is over; remove it, or choose another folder with --out", dir)
+		}
+	case campaign.Foreign:
+		return fail(exitUsage, "%s holds something that is not part of a campaign; choose another folder with --out", dir)
+	}
+	if err := campaign.Create(dir, spec); err != nil {
+		return fail(exitUsage, "%v", err)
+	}
+	return nil
+}
+
+// resumeCommand is how the campaign in dir is gone on with.
+func resumeCommand(dir string, spec campaign.Spec) string {
+	if spec.Drawn != nil {
+		return programName() + " fuzz --resume " + dir
+	}
+	return "the same command again"
+}
+
+// run runs the campaign in dir, with its progress on stderr. It returns errInterrupted after a
+// Ctrl-C, with what there is so far.
+func (f *campaignFlags) run(ctx context.Context, dir string, record func(*campaign.Record), stderr io.Writer) (*campaign.Result, error) {
+	self, err := os.Executable()
+	if err != nil {
+		return nil, err
+	}
+	removeTemp, err := ownTemp()
+	if err != nil {
+		return nil, err
+	}
+	defer removeTemp()
+	ctx, stop := interruptible(ctx, removeTemp)
+	defer stop()
+	show := newCampaignProgress(stderr, f.quiet)
+	res, err := campaign.Run(ctx, dir, campaign.Options{
+		Workers: f.workers, Command: []string{self, campaignWorker}, Progress: show.show, Record: record,
+	})
+	show.done()
+	switch {
+	case err != nil:
+		return nil, fail(exitUsage, "%v", err)
+	case errors.Is(context.Cause(ctx), errInterrupted):
+		return res, errInterrupted
+	}
+	return res, nil
+}
+
+// campaignProgress shows how far a campaign is: one line that is written again and again on a
+// terminal, and elsewhere a line now and then.
+type campaignProgress struct {
+	w        io.Writer
+	terminal *progress
+	last     time.Duration
+}
+
+// plainEvery is how often a campaign says how far it is where there is no terminal.
+const plainEvery = 30 * time.Second
+
+func newCampaignProgress(stderr io.Writer, quiet bool) *campaignProgress {
+	if quiet {
+		return &campaignProgress{}
+	}
+	return &campaignProgress{w: stderr, terminal: newProgress(stderr, false)}
+}
+
+func (p *campaignProgress) show(now campaign.Progress) {
+	switch {
+	case p.w == nil:
+	case p.terminal != nil:
+		p.terminal.show("%s", progressLine(now))
+	case now.Elapsed-p.last >= plainEvery:
+		p.last = now.Elapsed
+		fmt.Fprintln(p.w, progressLine(now))
+	}
+}
+
+func (p *campaignProgress) done() { p.terminal.done() }
+
+func progressLine(now campaign.Progress) string {
+	seconds := max(now.Elapsed.Seconds(), 0.001)
+	of := ""
+	if now.RunsAll > 0 {
+		of = " of " + thousands(now.RunsAll)
+	}
+	parts := []string{
+		fmt.Sprintf("%s%s runs", thousands(now.Runs), of),
+		fmt.Sprintf("%.0f a second", float64(now.Runs)/seconds),
+		fmt.Sprintf("%s steps a second", thousands(int(float64(now.Steps)/seconds))),
+		virtualTime(now.Virtual) + " of virtual time",
+	}
+	if now.Findings > 0 {
+		parts = append(parts, plural(now.Findings, "finding"))
+	}
+	if now.Examining != "" {
+		parts = append(parts, "shrinking "+now.Examining)
+	}
+	if left := timeLeft(now); left > 0 {
+		parts = append(parts, left.Round(time.Second).String()+" left")
+	}
+	return strings.Join(parts, ", ")
+}
+
+// timeLeft is an estimate; 0 is unknown.
+func timeLeft(now campaign.Progress) time.Duration {
+	switch {
+	case now.Budget > 0:
+		return max(0, now.Budget-now.Elapsed)
+	case now.RunsAll > 0 && now.Runs > 0:
+		return time.Duration(float64(now.Elapsed) / float64(now.Runs) * float64(now.RunsAll-now.Runs))
+	}
+	return 0
+}
+
+// virtualTime is a long time in the two largest of its units.
+func virtualTime(d time.Duration) string {
+	day := 24 * time.Hour
+	switch {
+	case d >= day:
+		return fmt.Sprintf("%dd%dh", d/day, d%day/time.Hour)
+	case d >= time.Hour:
+		return fmt.Sprintf("%dh%dm", d/time.Hour, d%time.Hour/time.Minute)
+	}
+	return d.Round(time.Second).String()
+}
+
+// thousands writes n with commas.
+func thousands(n int) string {
+	s := fmt.Sprint(n)
+	for i := len(s) - 3; i > 0; i -= 3 {
+		s = s[:i] + "," + s[i:]
+	}
+	return s
+}
+
+func plural(n int, what string) string {
+	if n == 1 {
+		return "1 " + what
+	}
+	return thousands(n) + " " + what + "s"
+}
+
+// in is where a file of the campaign in dir is.
+func in(dir, name string) string { return filepath.Join(dir, filepath.FromSlash(name)) }

@@ -1,0 +1,150 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/wavetank-sim/wavetank/reports"
+	"github.com/wavetank-sim/wavetank/scenarios"
+	"github.com/wavetank-sim/wavetank/scenarios/campaign"
+	"github.com/wavetank-sim/wavetank/scenarios/sweep"
+)
+
+type compareFlags struct {
+	campaignFlags
+	seeds int
+}
+
+func newCompare() *cobra.Command {
+	var f compareFlags
+	var names, about []string
+	for _, a := range sweep.Comparisons() {
+		names = append(names, a.Name)
+		about = append(about, fmt.Sprintf("  %-15s %s", a.Name, a.Question))
+	}
+	cmd := &cobra.Command{
+		Use:   "compare [" + strings.Join(names, "|") + "]...",
+		Short: "Put measured numbers into the tables of alternatives",
+		Long: `Compare runs each alternative of a design question under the same plans and
+seeds, and prints the documentation's table with measured columns:
+
+` + strings.Join(about, "\n") + `
+
+It leaves a page, the tables as Markdown, and the data as JSON. What was cut short
+goes on when the same command is given again.`,
+		Example:   "  wavetank compare\n  wavetank compare dispatch-order --seeds 100",
+		ValidArgs: names,
+		RunE: func(cmd *cobra.Command, args []string) error {
+			for _, arg := range args {
+				if _, err := sweep.Compare(arg); err != nil {
+					return err
+				}
+			}
+			if len(args) == 0 {
+				args = names
+			}
+			if err := f.check(cmd); err != nil {
+				return err
+			}
+			return f.compare(cmd.Context(), args, cmd.OutOrStdout(), cmd.ErrOrStderr())
+		},
+	}
+	f.add(cmd, "runs/compare, and -N behind it with --seeds N")
+	cmd.Flags().IntVar(&f.seeds, "seeds", 0, "under how many seeds every plan is run, `N` (default the comparison's)")
+	return cmd
+}
+
+func (f *compareFlags) compare(ctx context.Context, names []string, stdout, stderr io.Writer) error {
+	dir := f.out
+	if dir == "" {
+		dir = filepath.Join(runsDir, "compare")
+		if f.seeds != 0 {
+			dir += fmt.Sprintf("-%d", f.seeds)
+		}
+	}
+	if err := comparable(dir); err != nil {
+		return err
+	}
+	var list []*sweep.Comparison
+	for _, name := range names {
+		c, err := f.one(ctx, name, dir, stderr)
+		if err != nil {
+			return err
+		}
+		list = append(list, c)
+	}
+	if err := reports.WriteComparisons(dir, list); err != nil {
+		return fail(exitUsage, "%s cannot be written: %v; choose another folder with --out", dir, scenarios.FileReason(err))
+	}
+	if f.json {
+		return printJSON(stdout, list)
+	}
+	if err := reports.ComparisonMarkdown(stdout, list); err != nil {
+		return err
+	}
+	if !f.quiet {
+		newPrinter(stdout).line("\nReport: %s", in(dir, reports.PageFile))
+	}
+	return nil
+}
+
+// comparable says whether dir can become a folder of comparisons: there is nothing there, or one of an
+// earlier comparison.
+func comparable(dir string) error {
+	entries, err := os.ReadDir(dir)
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+		return nil
+	case err != nil:
+		return fail(exitUsage, "%s cannot be written: %v; choose another folder with --out", dir, scenarios.FileReason(err))
+	}
+	known := []string{reports.PageFile, reports.ComparisonFile, reports.ComparisonMarkFile}
+	for _, a := range sweep.Comparisons() {
+		known = append(known, a.Name)
+	}
+	for _, e := range entries {
+		if !slices.Contains(known, e.Name()) {
+			return fail(exitUsage, "%s holds %s, which is not part of a comparison; choose another folder with --out", dir, e.Name())
+		}
+	}
+	return nil
+}
+
+// one runs one comparison, in a folder of its own below dir.
+func (f *compareFlags) one(ctx context.Context, name, dir string, stderr io.Writer) (*sweep.Comparison, error) {
+	a, err := sweep.Compare(name)
+	if err != nil {
+		return nil, err
+	}
+	if f.seeds != 0 {
+		a.Seeds = f.seeds
+	}
+	if err := a.Validate(); err != nil {
+		return nil, err
+	}
+	folder := filepath.Join(dir, name)
+	if err := prepare(folder, a.Spec(), stderr); err != nil {
+		return nil, err
+	}
+	var records []*campaign.Record
+	runs, err := f.run(ctx, folder, func(r *campaign.Record) { records = append(records, r) }, stderr)
+	if errors.Is(err, errInterrupted) {
+		return nil, fail(exitInterrupted, "interrupted; what was finished is kept. Go on with the same command")
+	}
+	if err != nil {
+		return nil, err
+	}
+	if err := outOfBounds(newPrinter(stderr), folder, runs); err != nil {
+		return nil, err
+	}
+	return a.Analyse(records)
+}

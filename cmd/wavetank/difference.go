@@ -1,0 +1,65 @@
+package main
+
+import (
+	"cmp"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+
+	"github.com/wavetank-sim/wavetank/sim"
+)
+
+// difference is the first line in which two traces differ.
+type difference struct {
+	line int // from 1; 0 if they do not differ
+	a, b string
+}
+
+func (d difference) String() string {
+	if d.line == 0 {
+		return "  The traces are equal, event by event; only the verdicts or digests differ."
+	}
+	return fmt.Sprintf("  The first event that differs is event %d:\n  GOMAXPROCS=1: %s\n  GOMAXPROCS=2: %s", d.line, d.a, d.b)
+}
+
+// firstDifference compares two traces line by line.
+func firstDifference(a, b string) (difference, error) {
+	fa, err := os.Open(a)
+	if err != nil {
+		return difference{}, err
+	}
+	defer fa.Close()
+	fb, err := os.Open(b)
+	if err != nil {
+		return difference{}, err
+	}
+	defer fb.Close()
+	line, inA, inB, err := sim.FirstDifference(fa, fb)
+	if line == 0 {
+		return difference{}, err
+	}
+	return difference{line, cmp.Or(inA, ended), cmp.Or(inB, ended)}, err
+}
+
+// ended stands for the event of a trace that has no more.
+const ended = "(the trace has ended)"
+
+// copyInto copies file into folder dir.
+func copyInto(dir, file, name string) error {
+	if err := os.MkdirAll(dir, 0o755); err != nil {
+		return err
+	}
+	in, err := os.Open(file)
+	if err != nil {
+		return err
+	}
+	defer in.Close()
+	out, err := os.Create(filepath.Join(dir, name))
+	if err != nil {
+		return err
+	}
+	_, err = io.Copy(out, in)
+	return errors.Join(err, out.Close())
+}

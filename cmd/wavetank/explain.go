@@ -1,0 +1,170 @@
+package main
+
+import (
+	"cmp"
+	"fmt"
+	"regexp"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/wavetank-sim/wavetank/faults"
+	"github.com/wavetank-sim/wavetank/faults/suggest"
+	"github.com/wavetank-sim/wavetank/invariants"
+	"github.com/wavetank-sim/wavetank/scenarios"
+)
+
+func newExplain() *cobra.Command {
+	return &cobra.Command{
+		Use:   "explain NAME",
+		Short: "Explain a scenario, an invariant, a fault, a phase, a setting or a part of a plan",
+		Example: `  wavetank explain publish-ack-lost
+  wavetank explain one-dispatch-per-job
+  wavetank explain fail-after
+  wavetank explain rollback_write
+  wavetank explain engine.max_dispatch_retries
+  wavetank explain plan
+  wavetank explain kernel.rules`,
+		Args: oneArg("the name"),
+		ValidArgsFunction: func(*cobra.Command, []string, string) ([]string, cobra.ShellCompDirective) {
+			return topicNames(), cobra.ShellCompDirectiveNoFileComp
+		},
+		RunE: func(cmd *cobra.Command, args []string) error {
+			var found []string
+			name := oneEntry.ReplaceAllString(oneJob.ReplaceAllString(args[0], "${1}N"), "")
+			for _, t := range topics() {
+				if t.name == name || t.short == name && t.short != "" {
+					found = append(found, strings.TrimSpace(t.text()))
+				}
+			}
+			if len(found) == 0 {
+				hint := suggest.Hint(name, topicNames())
+				if hint == "" {
+					hint = "; `wavetank list scenarios` names the scenarios, and so do list faults, list invariants and list settings"
+				}
+				return usage(cmd, "nothing is called %q%s", args[0], hint)
+			}
+			_, err := fmt.Fprintln(cmd.OutOrStdout(), strings.Join(found, "\n\n"))
+			return err
+		},
+	}
+}
+
+// oneJob matches the settings of single jobs; all of one key are explained as workload.slow.N.
+var oneJob = regexp.MustCompile(`^(workload\.[a-z]+\.)[0-9]+$`)
+
+// oneEntry matches what says which entry of a list is meant.
+var oneEntry = regexp.MustCompile(`\[[0-9]+\]`)
+
+// topic is one thing that can be explained.
+type topic struct {
+	name  string
+	short string // another way to ask for it
+	text  func() string
+}
+
+func topics() []topic {
+	var list []topic
+	for _, name := range scenarios.Names() {
+		list = append(list, topic{name: name, text: func() string { return explainScenario(name) }})
+	}
+	for _, i := range invariants.All() {
+		list = append(list, topic{name: i.Name, text: func() string { text, _ := invariants.Explain(i.Name); return text }})
+	}
+	for _, k := range faults.Kinds() {
+		list = append(list, topic{name: string(k.Effect), text: func() string { return explainFault(k) }})
+	}
+	for _, p := range scenarios.Phases() {
+		list = append(list, topic{name: p.Name, text: func() string { return explainPhase(p) }})
+	}
+	for _, s := range scenarios.Sections() {
+		list = append(list, topic{name: s.Name, short: cmp.Or(sectionAliases[s.Name], lastWord(s.Name)), text: func() string { return explainSection(s) }})
+		for _, k := range s.Keys {
+			if s.List && k.Section == "" { // others are settings, or sections
+				list = append(list, topic{name: s.Name + "." + k.Name, short: k.Name, text: func() string { return explainKey(s, k) }})
+			}
+		}
+	}
+	for _, s := range scenarios.Settings() {
+		list = append(list, topic{name: s.Name, short: strings.TrimPrefix(lastWord(s.Name), "N"), text: func() string { return explainSetting(s) }})
+	}
+	return append(list, topic{name: "seed", text: explainSeed})
+}
+
+// lastWord is the last part of a dotted name.
+func lastWord(name string) string { return name[strings.LastIndexByte(name, '.')+1:] }
+
+func topicNames() []string {
+	var names []string
+	for _, t := range topics() {
+		names = append(names, t.name)
+	}
+	return names
+}
+
+func explainScenario(name string) string {
+	source, _ := scenarios.Source(name)
+	return fmt.Sprintf("%s (scenario)\n\n%s\nRun it: wavetank run %s", name, indent(source), name)
+}
+
+func explainFault(k faults.Kind) string {
+	where := "It strikes a node."
+	if !k.OnNode() {
+		var phases []string
+		for _, p := range scenarios.Phases() {
+			if k.Strikes(p) {
+				phases = append(phases, p.Name)
+			}
+		}
+		where = "It strikes these operations: " + strings.Join(phases, ", ") + "."
+	}
+	return fmt.Sprintf("%s (fault)\n\n%s.\n%s\n\nIn a plan:\n\n  faults:\n    - %s", k.Effect, capital(k.Says), where, k.Example)
+}
+
+func explainPhase(p faults.Phase) string {
+	var can []string
+	for _, k := range faults.Kinds() {
+		for _, place := range k.Places {
+			if place == p.Place {
+				can = append(can, string(k.Effect))
+			}
+		}
+	}
+	if p.Place != faults.PlaceNone {
+		can = append(can, "a crash right after it")
+	}
+	happens := "Nothing can happen there: it is no operation."
+	if len(can) > 0 {
+		happens = "What a plan can let happen there: " + strings.Join(can, ", ") + "."
+	}
+	return fmt.Sprintf("%s (phase, %s)\n\n%s.\n%s", p.Name, p.Place, capital(p.Says), happens)
+}
+
+func explainSetting(s scenarios.Setting) string {
+	value := s.Default
+	if s.Hardened != "" {
+		value += " (documented), " + s.Hardened + " (hardened)"
+	}
+	text := fmt.Sprintf("%s (setting, %s)\n\n%s.\nDefault: %s. Allowed: %s.", s.Name, s.Type, capital(s.Doc), value, s.Allowed)
+	shown := false
+	for _, t := range scenarios.Toggles() {
+		if t.Setting == s.Name {
+			shown = true
+			text += fmt.Sprintf("\n\nWhat it is for: with %s, scenario %s under the preset hardened violates %s. %s\nSee it: %s", t.Off, t.Scenario, t.Invariant, t.Says, t.Command)
+		}
+	}
+	if try := tryIt(s); try != "" && !shown {
+		text += "\n\nTry it: wavetank run " + try
+	}
+	return text
+}
+
+func explainSeed() string {
+	return "seed (flag)\n\nThe root of every draw: equal seeds give equal runs.\nDefault: the plan's. Allowed: 0 to 18446744073709551615.\n\nTry it: wavetank run calm --seed 7"
+}
+
+func indent(text string) string {
+	return "  " + strings.ReplaceAll(strings.TrimRight(text, "\n"), "\n", "\n  ") + "\n"
+}
+
+func capital(sentence string) string { return strings.ToUpper(sentence[:1]) + sentence[1:] }

@@ -1,0 +1,181 @@
+package main
+
+import (
+	"bufio"
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"sync"
+
+	"github.com/wavetank-sim/wavetank/reports"
+	"github.com/wavetank-sim/wavetank/scenarios"
+)
+
+// runsDir is where run folders go that have no name from the user.
+const runsDir = "runs"
+
+// folder is a run's folder. It is filled under a temporary name beside its own, and takes its own
+// once it is complete.
+type folder struct {
+	path   string
+	temp   string
+	latest bool // runs/latest points to it
+	once   sync.Once
+}
+
+// newFolder prepares the folder out, or runs/name if out is empty. It refuses what it must not
+// replace, before the run.
+func newFolder(out, name string) (*folder, error) {
+	f := &folder{path: out}
+	if out == "" {
+		f.path, f.latest = filepath.Join(runsDir, name), true
+	} else if real, err := filepath.EvalSymlinks(out); err == nil {
+		f.path = real // such as runs/latest
+	}
+	if err := replaceable(f.path); err != nil {
+		return nil, err
+	}
+	parent := filepath.Dir(f.path)
+	if err := os.MkdirAll(parent, 0o755); err != nil {
+		return nil, f.unwritable(err)
+	}
+	var err error
+	if f.temp, err = os.MkdirTemp(parent, "."+filepath.Base(f.path)+"-*.partial"); err != nil {
+		return nil, f.unwritable(err)
+	}
+	if err := os.Chmod(f.temp, 0o755); err != nil {
+		f.discard()
+		return nil, f.unwritable(err)
+	}
+	return f, nil
+}
+
+// replaceable says whether path can become a run's folder: there is nothing there, or an empty
+// folder, or that of an earlier run.
+func replaceable(path string) error {
+	info, err := os.Stat(path)
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+		return nil
+	case err != nil:
+		return fail(exitUsage, "%s cannot be written: %v; choose another folder with --out", path, scenarios.FileReason(err))
+	case !info.IsDir():
+		return fail(exitUsage, "%s is not a folder; choose another with --out", path)
+	}
+	entries, err := os.ReadDir(path)
+	if err != nil {
+		return fail(exitUsage, "%s cannot be read: %v; choose another folder with --out", path, scenarios.FileReason(err))
+	}
+	known := []string{reports.PlanFile, reports.ResultFile, reports.PageFile, reports.TraceFile}
+	for _, e := range entries {
+		if !slices.Contains(known, e.Name()) {
+			return fail(exitUsage, "%s holds %s, which is not part of a run; choose another folder with --out", path, e.Name())
+		}
+	}
+	return nil
+}
+
+func (f *folder) unwritable(err error) error {
+	return fail(exitUsage, "%s cannot be written: %v; choose another folder with --out", f.path, scenarios.FileReason(err))
+}
+
+// keep gives the complete folder its name, in place of what had it.
+func (f *folder) keep() error {
+	old := f.temp + ".old"
+	err := os.Rename(f.path, old)
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return f.unwritable(err)
+	}
+	if err := os.Rename(f.temp, f.path); err != nil {
+		_ = os.Rename(old, f.path)
+		return f.unwritable(err)
+	}
+	_ = os.RemoveAll(old)
+	if f.latest {
+		f.link()
+	}
+	return nil
+}
+
+// link lets runs/latest point here. It is a convenience: a file system without links does without.
+func (f *folder) link() {
+	temp := f.temp + ".link"
+	if os.Symlink(filepath.Base(f.path), temp) == nil && os.Rename(temp, filepath.Join(filepath.Dir(f.path), "latest")) != nil {
+		_ = os.Remove(temp)
+	}
+}
+
+// discard removes what was not kept.
+func (f *folder) discard() { f.once.Do(func() { _ = os.RemoveAll(f.temp) }) }
+
+// file is a file of the folder that is written while the run goes.
+type file struct {
+	*bufio.Writer
+	f      *os.File
+	folder *folder
+	failed error
+	broken context.CancelCauseFunc
+}
+
+// create opens a file of the folder; broken is called, once, when it cannot be written on.
+func (f *folder) create(name string, broken context.CancelCauseFunc) (*file, error) {
+	out, err := os.Create(filepath.Join(f.temp, name))
+	if err != nil {
+		return nil, f.unwritable(err)
+	}
+	return newFile(out, f, broken), nil
+}
+
+func newFile(out *os.File, f *folder, broken context.CancelCauseFunc) *file {
+	w := &file{f: out, folder: f, broken: broken}
+	w.Writer = bufio.NewWriterSize(failingOnce{w}, 1<<18)
+	return w
+}
+
+// failingOnce passes writes on, and stops the run at the first that fails.
+type failingOnce struct{ *file }
+
+func (w failingOnce) Write(p []byte) (int, error) {
+	n, err := w.f.Write(p)
+	if err != nil && w.failed == nil {
+		w.failed = w.folder.unwritable(err)
+		w.broken(w.failed)
+	}
+	return n, err
+}
+
+func (w *file) close() error {
+	err := errors.Join(w.Flush(), w.f.Close())
+	if w.failed != nil {
+		return w.failed
+	}
+	if err != nil {
+		return w.folder.unwritable(err)
+	}
+	return nil
+}
+
+// programName is how the user would call this program again.
+func programName() string {
+	name := os.Args[0]
+	switch {
+	case strings.Contains(name, "go-build"): // go run
+		return "go run ./cmd/wavetank"
+	case strings.ContainsRune(name, os.PathSeparator):
+		return name
+	}
+	return "wavetank"
+}
+
+// pasteable lets a replay command begin with this program's name.
+func pasteable(command string) string {
+	if rest, ok := strings.CutPrefix(command, "wavetank "); ok {
+		return fmt.Sprintf("%s %s", programName(), rest)
+	}
+	return command
+}

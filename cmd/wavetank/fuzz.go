@@ -1,0 +1,302 @@
+package main
+
+import (
+	"bufio"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/wavetank-sim/wavetank/faults/suggest"
+	"github.com/wavetank-sim/wavetank/invariants"
+	"github.com/wavetank-sim/wavetank/reports"
+	"github.com/wavetank-sim/wavetank/scenarios"
+	"github.com/wavetank-sim/wavetank/scenarios/campaign"
+)
+
+type fuzzFlags struct {
+	campaignFlags
+	planFlags
+	budget string
+	seed   string
+	resume string
+	junit  string
+}
+
+func newFuzz() *cobra.Command {
+	var f fuzzFlags
+	cmd := &cobra.Command{
+		Use:   "fuzz [SCENARIO|FILE...]",
+		Short: "Look for plans that break a promise, and shrink what is found",
+		Long: `Fuzz runs plans drawn at random (nodes, workload, settings, faults, the order of
+steps, the seed), or perturbations of the scenarios given, in a process for each
+processor. What breaks a promise is run again, to see that it is no accident,
+shrunk to the smallest plan that still breaks it, and saved as a plan of its
+own with its page and the command that replays it. Panics, hangs, leaked
+goroutines and heaps without bound of the code under test are findings, too.
+
+Ctrl-C ends it cleanly; --resume goes on where it was. A budget in runs gives
+the same result for the same --seed, whatever the number of workers.`,
+		Example: `  wavetank fuzz
+  wavetank fuzz --budget 1h --preset hardened
+  wavetank fuzz publish-failure stale-worker --budget 10000runs --seed 7
+  wavetank fuzz --set engine.dispatch_order=publish-first
+  wavetank fuzz --preset documented --judge one-dispatch-per-job`,
+		ValidArgsFunction: func(_ *cobra.Command, _ []string, _ string) ([]string, cobra.ShellCompDirective) {
+			return scenarios.Names(), cobra.ShellCompDirectiveDefault
+		},
+		RunE: func(cmd *cobra.Command, args []string) error {
+			return f.fuzz(cmd, args, cmd.OutOrStdout(), cmd.ErrOrStderr())
+		},
+	}
+	f.planFlags.add(cmd)
+	f.campaignFlags.add(cmd, "runs/fuzz-SEED, and a hash behind it if scenarios, --preset, --set or --judge are given")
+	cmd.Flags().Lookup("preset").Usage = "engine settings to start from, `NAME`: documented or hardened (default both, of a scenario its own)"
+	cmd.Flags().StringVar(&f.budget, "budget", "60s", "real time for runs such as 60s, or runs such as 10000runs")
+	cmd.Flags().StringVar(&f.seed, "seed", "", "the root of every draw, `N` (default drawn from the clock)")
+	f.addJudge(cmd, "count violations of `INVARIANT` outside of its promise, too; repeatable")
+	cmd.Flags().StringVar(&f.resume, "resume", "", "go on with the campaign in `DIR` that was cut short")
+	cmd.Flags().StringVar(&f.junit, "junit", "", "write the result for CI, as JUnit XML, to `FILE`")
+	return cmd
+}
+
+func (f *fuzzFlags) fuzz(cmd *cobra.Command, args []string, stdout, stderr io.Writer) error {
+	if err := f.check(cmd); err != nil {
+		return err
+	}
+	if f.junit != "" {
+		if err := writable(f.junit); err != nil {
+			return err
+		}
+	}
+	dir, spec, err := f.target(cmd, args, stderr)
+	if err != nil {
+		return err
+	}
+	say := newPrinter(stdout)
+	if f.json || f.quiet {
+		say.w = io.Discard
+	}
+	say.campaign(dir, spec)
+	res, err := f.run(cmd.Context(), dir, nil, stderr)
+	interrupted := errors.Is(err, errInterrupted)
+	if err != nil && !interrupted {
+		return err
+	}
+	if f.json {
+		if err := printJSON(stdout, res); err != nil {
+			return err
+		}
+	} else {
+		newPrinter(stdout).found(dir, res)
+	}
+	if err := f.publish(cmd.Context(), dir, res, stderr, interrupted); err != nil {
+		return err
+	}
+	if !interrupted {
+		say.line("Report: %s", in(dir, reports.PageFile))
+	}
+	switch {
+	case interrupted:
+		return fail(exitInterrupted, "interrupted; what was finished is kept. Go on with: %s", resumeCommand(dir, spec))
+	case slices.ContainsFunc(res.Findings, func(f campaign.Finding) bool { return f.Flaky }):
+		return &exitError{code: exitNotDeterministic}
+	case len(res.Findings) > 0 || res.Unexamined > 0:
+		return &exitError{code: exitViolated}
+	}
+	return nil
+}
+
+// publish writes what others read of a campaign: its pages, JUnit, and what GitHub shows. What one of
+// them fails with does not keep the others.
+func (f *fuzzFlags) publish(ctx context.Context, dir string, res *campaign.Result, stderr io.Writer, interrupted bool) error {
+	var junit, pages error
+	if f.junit != "" {
+		junit = writeFile(f.junit, func(w io.Writer) error { return reports.JUnit(w, res) })
+	}
+	if !interrupted {
+		pages = finishFuzz(ctx, dir, res)
+	}
+	github := onGitHub(stderr, func(w io.Writer) error { return reports.Annotations(w, res) }, func(w io.Writer) error { return reports.Summary(w, res) })
+	for _, err := range []error{pages, junit, github} {
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// target is the campaign's folder, made ready, and what it runs.
+func (f *fuzzFlags) target(cmd *cobra.Command, args []string, stderr io.Writer) (string, campaign.Spec, error) {
+	if cmd.Flags().Changed("resume") {
+		for _, name := range []string{"out", "seed", "budget", "preset", "set", "judge"} {
+			if cmd.Flags().Changed(name) {
+				return "", campaign.Spec{}, usage(cmd, "--resume goes on with the campaign as it was begun, and takes no --%s", name)
+			}
+		}
+		if len(args) > 0 {
+			return "", campaign.Spec{}, usage(cmd, "--resume goes on with the campaign as it was begun, and takes no scenario")
+		}
+		if f.resume == "" {
+			return "", campaign.Spec{}, usage(cmd, "--resume names no folder")
+		}
+		spec, err := campaign.Load(f.resume)
+		if err == nil && spec.Drawn == nil {
+			err = fmt.Errorf("%s holds a sweep or a comparison; the command that began it goes on with it", f.resume)
+		}
+		if err != nil {
+			return "", campaign.Spec{}, fail(exitUsage, "%v", err)
+		}
+		return f.resume, spec, nil
+	}
+	spec, err := f.spec(args)
+	if err != nil {
+		return "", campaign.Spec{}, err
+	}
+	dir := f.out
+	if dir == "" {
+		plain := len(args)+len(f.presets)+len(f.sets)+len(f.judge) == 0
+		dir = folderOf(fmt.Sprintf("fuzz-%d", spec.Seed), plain, spec)
+	}
+	return dir, spec, prepare(dir, spec, stderr)
+}
+
+func (f *fuzzFlags) spec(args []string) (campaign.Spec, error) {
+	spec := campaign.Spec{Version: campaign.SpecVersion, Name: "fuzz"}
+	b, err := parseBudget(f.budget)
+	if err != nil {
+		return spec, err
+	}
+	spec.Runs, spec.Budget = b.runs, b.time
+	if spec.Seed, err = f.rootSeed(); err != nil {
+		return spec, err
+	}
+	for _, set := range f.sets {
+		switch key, value, _ := strings.Cut(set, "="); strings.TrimSpace(key) {
+		case "seed", "preset":
+			return spec, fail(exitUsage, "%s has a flag of its own; write --%s %s", strings.TrimSpace(key), strings.TrimSpace(key), strings.TrimSpace(value))
+		}
+	}
+	for _, name := range f.judge {
+		if err := checkJudge(name); err != nil {
+			return spec, err
+		}
+	}
+	drawn := &campaign.Drawn{Presets: f.presets, Sets: f.sets, Judged: f.judge}
+	if len(drawn.Presets)+len(args) == 0 {
+		drawn.Presets = []string{scenarios.PresetDocumented, scenarios.PresetHardened}
+	}
+	for _, arg := range args {
+		if scenarios.FromStandardInput(arg) {
+			return spec, fail(exitUsage, "fuzz reads the plan in several processes, and standard input can be read once; give a file")
+		}
+		plan, err := scenarios.Load(arg)
+		if err != nil {
+			return spec, err
+		}
+		text, err := scenarios.Marshal(plan)
+		if err != nil {
+			return spec, err
+		}
+		drawn.Plans = append(drawn.Plans, string(text))
+	}
+	spec.Drawn = drawn
+	if err := spec.Validate(); err != nil {
+		var pe *scenarios.PlanError
+		if errors.As(err, &pe) {
+			return spec, err
+		}
+		return spec, fail(exitUsage, "%v", err)
+	}
+	return spec, nil
+}
+
+// checkJudge refuses what --judge cannot take.
+func checkJudge(name string) error {
+	names := scenarios.Violable()
+	switch _, known := invariants.Find(name); {
+	case slices.Contains(names, name):
+		return nil
+	case known:
+		return fail(exitUsage, "--judge is %q, a situation that runs reach, and nothing that can be broken; `wavetank list invariants` says which can", name)
+	}
+	return fail(exitUsage, "--judge is %q, no invariant; `wavetank list invariants` names them%s", name, suggest.Hint(name, names))
+}
+
+// rootSeed is --seed, or one that nobody has fuzzed under yet.
+func (f *fuzzFlags) rootSeed() (uint64, error) {
+	if f.seed == "" {
+		return uint64(time.Now().UnixNano()) / 1000 % 1_000_000_000, nil
+	}
+	r, err := parseSeeds(f.seed)
+	if err != nil || r.first != r.last {
+		return 0, fail(exitUsage, "--seed is %.60q, not an integer; give 0 to 18446744073709551615", f.seed)
+	}
+	return r.first, nil
+}
+
+// findingPage runs a finding's plan once more, in this process, for its page. One that takes its
+// process down, or may do so, has none: what is known of it is on the campaign's page.
+func findingPage(ctx context.Context, dir string, f *campaign.Finding) error {
+	if f.Verdict == "" || f.Flaky {
+		return nil
+	}
+	plan, err := scenarios.Parse(f.File, []byte(f.Plan))
+	if err != nil {
+		return err
+	}
+	trace, err := os.CreateTemp("", "trace-*.jsonl")
+	if err != nil {
+		return err
+	}
+	defer trace.Close()
+	w := bufio.NewWriterSize(trace, 1<<18)
+	res, err := scenarios.Run(ctx, plan, scenarios.RunOptions{Trace: w, Source: filepath.Base(f.File)}) // the plan is beside the page
+	if err != nil {
+		return err
+	}
+	if err := w.Flush(); err != nil {
+		return err
+	}
+	if _, err := trace.Seek(0, io.SeekStart); err != nil {
+		return err
+	}
+	return writeFile(in(dir, reports.FindingPage(f)), func(w io.Writer) error { return reports.Page(w, plan, res, reports.Trace(trace)) })
+}
+
+// findingPlan writes a finding's plan again where somebody has taken it away.
+func findingPlan(dir string, f *campaign.Finding) error {
+	if _, err := os.Stat(in(dir, f.File)); err == nil {
+		return nil
+	}
+	return writeFile(in(dir, f.File), func(w io.Writer) error { _, err := io.WriteString(w, f.Plan); return err })
+}
+
+// finishFuzz writes the pages: the campaign's, and one for each finding.
+func finishFuzz(ctx context.Context, dir string, res *campaign.Result) error {
+	removeTemp, err := ownTemp()
+	if err != nil {
+		return err
+	}
+	defer removeTemp()
+	var bad error
+	for i := range res.Findings {
+		if err := findingPlan(dir, &res.Findings[i]); err != nil && bad == nil {
+			bad = err
+		}
+		if err := findingPage(ctx, dir, &res.Findings[i]); err != nil && bad == nil {
+			bad = err
+		}
+	}
+	if err := reports.WriteCampaign(dir, res); err != nil {
+		return fail(exitUsage, "%s cannot be written: %v; choose another folder with --out", dir, scenarios.FileReason(err))
+	}
+	return bad
+}

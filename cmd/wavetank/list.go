@@ -1,0 +1,175 @@
+package main
+
+import (
+	"encoding/json"
+	"fmt"
+	"io"
+	"strings"
+	"text/tabwriter"
+
+	"github.com/spf13/cobra"
+
+	"github.com/wavetank-sim/wavetank/faults"
+	"github.com/wavetank-sim/wavetank/faults/suggest"
+	"github.com/wavetank-sim/wavetank/invariants"
+	"github.com/wavetank-sim/wavetank/scenarios"
+)
+
+// listVersion is the format of what list --json prints.
+const listVersion = 1
+
+// listing is one thing that list can list.
+type listing struct {
+	name string
+	says string
+	data func() map[string]any // for --json
+	show func(table)
+}
+
+func listings() []listing {
+	return []listing{
+		{"scenarios", "the named plans", func() map[string]any { return map[string]any{"scenarios": scenarioRows()} }, showScenarios},
+		{"faults", "what can go wrong, and the phases where", func() map[string]any {
+			return map[string]any{"faults": faults.Kinds(), "phases": scenarios.Phases()}
+		}, showFaults},
+		{"invariants", "what a run is judged by", func() map[string]any { return map[string]any{"invariants": invariantRows()} }, showInvariants},
+		{"settings", "what --set can change", func() map[string]any { return map[string]any{"settings": scenarios.Settings()} }, showSettings},
+		{"toggles", "parts of the engine that can be taken away, and what each is for", func() map[string]any { return map[string]any{"toggles": scenarios.Toggles()} }, showToggles},
+	}
+}
+
+func newList() *cobra.Command {
+	var asJSON bool
+	var names, about []string
+	for _, l := range listings() {
+		names = append(names, l.name)
+		about = append(about, fmt.Sprintf("  %-11s %s", l.name, l.says))
+	}
+	cmd := &cobra.Command{
+		Use:       "list " + strings.Join(names, "|"),
+		Short:     "List scenarios, faults, invariants, settings or toggles",
+		Long:      "List what there is:\n\n" + strings.Join(about, "\n") + "\n\n`wavetank explain NAME` says more of any of them.",
+		Example:   "  wavetank list scenarios\n  wavetank list settings --json | jq -r '.settings[].name'",
+		Args:      oneArg("the kind of thing to list (" + strings.Join(names, ", ") + ")"),
+		ValidArgs: names,
+		RunE: func(cmd *cobra.Command, args []string) error {
+			for _, l := range listings() {
+				if l.name == args[0] {
+					return l.print(cmd.OutOrStdout(), asJSON)
+				}
+			}
+			return usage(cmd, "there is no list of %q, only of %s%s", args[0], strings.Join(names, ", "), suggest.Hint(args[0], names))
+		},
+	}
+	cmd.Flags().BoolVar(&asJSON, "json", false, "print JSON")
+	return cmd
+}
+
+func (l listing) print(w io.Writer, asJSON bool) error {
+	if asJSON {
+		data := l.data()
+		data["version"] = listVersion
+		enc := json.NewEncoder(w)
+		enc.SetEscapeHTML(false)
+		enc.SetIndent("", "  ")
+		return enc.Encode(data)
+	}
+	tw := tabwriter.NewWriter(w, 0, 8, 2, ' ', 0)
+	l.show(table{tw})
+	return tw.Flush()
+}
+
+// table writes rows whose columns line up.
+type table struct{ w *tabwriter.Writer }
+
+func (t table) row(columns ...string) { fmt.Fprintln(t.w, strings.Join(columns, "\t")) }
+
+type scenarioRow struct {
+	Name   string `json:"name"`
+	Preset string `json:"preset"`
+	Story  string `json:"story"`
+}
+
+func scenarioRows() []scenarioRow {
+	var rows []scenarioRow
+	for _, name := range scenarios.Names() {
+		p, err := scenarios.Load(name)
+		if err != nil {
+			panic(err) // part of the binary, and tested
+		}
+		rows = append(rows, scenarioRow{p.Name, p.Preset, p.Story})
+	}
+	return rows
+}
+
+func showScenarios(t table) {
+	t.row("SCENARIO", "PRESET", "STORY")
+	for _, r := range scenarioRows() {
+		t.row(r.Name, r.Preset, r.Story)
+	}
+}
+
+func showFaults(t table) {
+	t.row("FAULT", "STRIKES", "WHAT IT DOES")
+	for _, k := range faults.Kinds() {
+		t.row(string(k.Effect), strikes(k), k.Says)
+	}
+	t.row("")
+	t.row("PHASE", "KIND", "WHAT HAPPENS THERE")
+	for _, p := range scenarios.Phases() {
+		t.row(p.Name, string(p.Place), p.Says)
+	}
+}
+
+// strikes lists the kinds of operation that an effect can strike.
+func strikes(k faults.Kind) string {
+	if k.OnNode() {
+		return "a node"
+	}
+	var places []string
+	for _, p := range k.Places {
+		places = append(places, string(p))
+	}
+	return strings.Join(places, ", ")
+}
+
+type invariantRow struct {
+	Name    string `json:"name"`
+	Kind    string `json:"kind"`
+	Says    string `json:"says"`
+	Promise string `json:"promise,omitempty"`
+	Source  string `json:"source,omitempty"`
+}
+
+func invariantRows() []invariantRow {
+	var rows []invariantRow
+	for _, i := range invariants.All() {
+		rows = append(rows, invariantRow{i.Name, string(i.Kind), i.Says, i.Promise, i.Source})
+	}
+	return rows
+}
+
+func showInvariants(t table) {
+	t.row("INVARIANT", "KIND", "SAYS")
+	for _, r := range invariantRows() {
+		t.row(r.Name, r.Kind, r.Says)
+	}
+}
+
+func showSettings(t table) {
+	t.row("SETTING", "DEFAULT", "ALLOWED", "MEANING")
+	for _, s := range scenarios.Settings() {
+		value := s.Default
+		if s.Hardened != "" {
+			value += " (hardened: " + s.Hardened + ")"
+		}
+		t.row(s.Name, value, s.Allowed, s.Doc)
+	}
+}
+
+func showToggles(t table) {
+	t.row("SETTING", "ON", "OFF", "DOCUMENTED", "SCENARIO", "INVARIANT THAT FIRES WHEN OFF", "WHAT GOES WRONG WITHOUT IT", "SEE IT")
+	for _, r := range scenarios.Toggles() {
+		t.row(r.Setting, r.On, r.Off, r.Documented, r.Scenario, r.Invariant, r.Says, r.Command)
+	}
+}

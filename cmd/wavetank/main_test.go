@@ -1,0 +1,247 @@
+package main
+
+import (
+	"context"
+	"crypto/rand"
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/rogpeppe/go-internal/testscript"
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/wavetank-sim/wavetank/scenarios"
+	"github.com/wavetank-sim/wavetank/scenarios/campaign"
+)
+
+func TestMain(m *testing.M) {
+	testscript.Main(m, map[string]func(){
+		"wavetank": main,
+		// A build that takes one draw from outside of the plan.
+		"wavetank-unseeded": func() {
+			runPlan = func(ctx context.Context, plan *scenarios.Plan, opt scenarios.RunOptions) (*scenarios.Result, error) {
+				var draw [2]byte
+				_, _ = rand.Read(draw[:])
+				plan.Workload.Work += time.Duration(draw[0])*time.Microsecond + time.Duration(draw[1])
+				return scenarios.Run(ctx, plan, opt)
+			}
+			main()
+		},
+	})
+}
+
+func TestScripts(t *testing.T) {
+	testscript.Run(t, testscript.Params{
+		Dir: "testdata/script", RequireExplicitExec: true,
+		Cmds: map[string]func(*testscript.TestScript, bool, []string){"exits": exits, "replays": replays, "interrupt": interrupt, "interrupt-twice": interruptTwice},
+		Condition: func(name string) (bool, error) {
+			if name != "root" {
+				return false, fmt.Errorf("unknown condition %q", name)
+			}
+			return os.Geteuid() == 0, nil
+		},
+	})
+}
+
+// exits CODE COMMAND... runs a command and checks its exit code.
+func exits(ts *testscript.TestScript, _ bool, args []string) {
+	code := 0
+	if err := ts.Exec(args[1], args[2:]...); err != nil {
+		var ee *exec.ExitError
+		if !errors.As(err, &ee) {
+			ts.Fatalf("%v", err)
+		}
+		code = ee.ExitCode()
+	}
+	if strconv.Itoa(code) != args[0] {
+		ts.Fatalf("exit code %d, not %s", code, args[0])
+	}
+}
+
+// replays CAMPAIGN replays the findings of a campaign and checks that they violate what they say, with
+// the digests that the campaign says.
+func replays(ts *testscript.TestScript, _ bool, args []string) {
+	res, err := campaign.LoadResult(ts.MkAbs(args[0]))
+	ts.Check(err)
+	if len(res.Findings) == 0 {
+		ts.Fatalf("%s has no finding", args[0])
+	}
+	for _, f := range res.Findings {
+		if err := ts.Exec("wavetank", "run", filepath.Join(args[0], f.File), "--out", "replayed"); err == nil {
+			ts.Fatalf("%s holds", f.File)
+		}
+		said := ts.ReadFile("stdout")
+		for _, want := range []string{"VIOLATED", f.Invariant + " is violated, as the plan expects", "digest " + f.Digest} {
+			if !strings.Contains(said, want) {
+				ts.Fatalf("%s: no %q in\n%s", f.File, want, said)
+			}
+		}
+	}
+}
+
+// interrupt GLOB COMMAND... runs a command, sends it an interrupt once a file is there that GLOB
+// names, and checks that it exits with 130.
+func interrupt(ts *testscript.TestScript, _ bool, args []string) { sendInterrupts(ts, 1, args) }
+
+// interruptTwice is interrupt by someone who does not wait, which changes nothing.
+func interruptTwice(ts *testscript.TestScript, _ bool, args []string) { sendInterrupts(ts, 2, args) }
+
+func sendInterrupts(ts *testscript.TestScript, times int, args []string) {
+	cmd := exec.Command(args[1], args[2:]...)
+	cmd.Dir = ts.MkAbs(".")
+	cmd.Env = append(os.Environ(), "TMPDIR="+cmd.Dir)
+	cmd.Stdout, cmd.Stderr = ts.Stdout(), ts.Stderr()
+	ts.Check(cmd.Start())
+	for {
+		if found, _ := filepath.Glob(ts.MkAbs(args[0])); len(found) > 0 {
+			break
+		}
+		time.Sleep(10 * time.Millisecond)
+	}
+	for range times {
+		ts.Check(cmd.Process.Signal(os.Interrupt))
+		time.Sleep(time.Millisecond) // two at once would be one
+	}
+	_ = cmd.Wait()
+	if code := cmd.ProcessState.ExitCode(); code != exitInterrupted {
+		ts.Fatalf("exit code %d, not %d", code, exitInterrupted)
+	}
+}
+
+// Every command that explain suggests can be run, and so can every completion of --set.
+func TestSuggestionsWork(t *testing.T) {
+	suggested := regexp.MustCompile(`(?m): wavetank run (.*)$`)
+	for _, topic := range topics() {
+		for _, m := range suggested.FindAllStringSubmatch(topic.text(), -1) {
+			cmd := newRun()
+			require.NoError(t, cmd.ParseFlags(strings.Fields(m[1])), m[1])
+			sets, err := cmd.Flags().GetStringArray("set")
+			require.NoError(t, err)
+			seed, err := cmd.Flags().GetString("seed")
+			require.NoError(t, err)
+			judge, err := cmd.Flags().GetStringArray("judge")
+			require.NoError(t, err)
+			f := planFlags{sets: sets, judge: judge}
+			s, err := f.load(cmd.Flags().Arg(0), seed)
+			require.NoError(t, err, m[1])
+			assert.NoError(t, s.Validate(), m[1])
+			assert.True(t, len(sets) == 0 || len(s.Expect.Changed) > 0, "%s changes nothing", m[1])
+			for _, set := range sets {
+				name, _, _ := strings.Cut(set, "=")
+				assert.NotContains(t, strings.Join(s.Idle(), "; "), name+" does nothing", m[1])
+			}
+		}
+	}
+	for _, s := range scenarios.Settings() {
+		assert.NoError(t, scenarios.Defaults().Set(assignment(s)), s.Name)
+	}
+}
+
+func TestParseSeeds(t *testing.T) {
+	for text, want := range map[string]seedRange{"1-100": {1, 100}, "7": {7, 7}, "0-0": {0, 0}, "18446744073709551615": {1<<64 - 1, 1<<64 - 1}} {
+		got, err := parseSeeds(text)
+		require.NoError(t, err, text)
+		assert.Equal(t, want, got)
+	}
+	assert.Equal(t, 1, seedRange{1<<64 - 1, 1<<64 - 1}.count())
+	for _, text := range []string{"", "-", "1-", "-5", "a-b", "5-1", "1-2-3", "0-1000000", "1.5", "0-18446744073709551615"} {
+		_, err := parseSeeds(text)
+		assert.Error(t, err, text)
+	}
+}
+
+func TestFirstDifference(t *testing.T) {
+	dir := t.TempDir()
+	write := func(name string, lines ...string) string {
+		path := filepath.Join(dir, name)
+		require.NoError(t, os.WriteFile(path, []byte(strings.Join(lines, "")), 0o600))
+		return path
+	}
+	a := write("a", "1\n", "2\n", "3\n")
+	for _, c := range []struct {
+		lines []string
+		want  difference
+	}{
+		{[]string{"1\n", "2\n", "3\n"}, difference{}},
+		{[]string{"1\n", "two\n", "3\n"}, difference{2, "2", "two"}},
+		{[]string{"1\n", "2\n"}, difference{3, "3", "(the trace has ended)"}},
+		{[]string{"1\n", "2\n", "3\n", "4\n"}, difference{4, "(the trace has ended)", "4"}},
+		{nil, difference{1, "1", "(the trace has ended)"}},
+	} {
+		d, err := firstDifference(a, write("b", c.lines...))
+		require.NoError(t, err)
+		assert.Equal(t, c.want, d)
+	}
+}
+
+// The folder of a run takes the place of an earlier run's, and of nothing else.
+func TestFolder(t *testing.T) {
+	t.Chdir(t.TempDir())
+	make := func() *folder {
+		f, err := newFolder("", "calm-1")
+		require.NoError(t, err)
+		require.NoError(t, os.WriteFile(filepath.Join(f.temp, "result.json"), []byte(f.temp), 0o600))
+		return f
+	}
+	first := make()
+	assert.NoDirExists(t, "runs/calm-1", "nothing shows before it is complete")
+	require.NoError(t, first.keep())
+	first.discard()
+	second := make()
+	require.NoError(t, second.keep())
+	content, err := os.ReadFile("runs/latest/result.json")
+	require.NoError(t, err)
+	assert.Equal(t, second.temp, string(content))
+	make().discard()
+	entries, err := os.ReadDir("runs")
+	require.NoError(t, err)
+	assert.Len(t, entries, 2, "calm-1 and latest: nothing temporary is left")
+
+	latest, err := newFolder("runs/latest", "")
+	require.NoError(t, err)
+	assert.Equal(t, "runs/calm-1", latest.path, "a link is followed, not replaced")
+	latest.discard()
+
+	require.NoError(t, os.WriteFile("runs/calm-1/notes.txt", nil, 0o600))
+	_, err = newFolder("", "calm-1")
+	assert.EqualError(t, err, "runs/calm-1 holds notes.txt, which is not part of a run; choose another folder with --out")
+	_, err = newFolder("runs/calm-1/notes.txt", "")
+	assert.EqualError(t, err, "runs/calm-1/notes.txt is not a folder; choose another with --out")
+	_, err = newFolder("runs/calm-1/notes.txt/deeper", "")
+	assert.ErrorContains(t, err, "runs/calm-1/notes.txt/deeper cannot be written: not a directory")
+}
+
+// A disk that is full stops the run with its reason.
+func TestTraceThatCannotBeWritten(t *testing.T) {
+	full, err := os.OpenFile("/dev/full", os.O_WRONLY, 0)
+	if err != nil {
+		t.Skip("this system has no /dev/full")
+	}
+	ctx, cancel := context.WithCancelCause(t.Context())
+	w := newFile(full, &folder{path: "runs/calm-1"}, cancel)
+	for range 1 << 20 {
+		_, _ = w.WriteString("event\n")
+	}
+	assert.EqualError(t, context.Cause(ctx), "runs/calm-1 cannot be written: no space left on device; choose another folder with --out")
+	assert.EqualError(t, w.close(), "runs/calm-1 cannot be written: no space left on device; choose another folder with --out")
+}
+
+func TestPasteable(t *testing.T) {
+	old := os.Args[0]
+	defer func() { os.Args[0] = old }()
+	for program, want := range map[string]string{
+		"wavetank": "wavetank run calm", "./bin/wavetank": "./bin/wavetank run calm", "/usr/bin/wavetank": "/usr/bin/wavetank run calm",
+		"/tmp/go-build123/b001/exe/wavetank": "go run ./cmd/wavetank run calm",
+	} {
+		os.Args[0] = program
+		assert.Equal(t, want, pasteable("wavetank run calm"))
+	}
+}

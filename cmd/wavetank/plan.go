@@ -1,0 +1,148 @@
+package main
+
+import (
+	"bytes"
+	"fmt"
+	"hash/fnv"
+	"slices"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/wavetank-sim/wavetank/scenarios"
+)
+
+// planFlags are the flags that change a plan.
+type planFlags struct {
+	presets []string // all that were given, to refuse those that differ
+	sets    []string
+	judge   []string // invariants, of the commands that have the flag
+}
+
+func (f *planFlags) add(cmd *cobra.Command) {
+	cmd.Flags().StringArrayVar(&f.presets, "preset", nil, "engine settings to start from, `NAME`: documented or hardened (default the plan's)")
+	cmd.Flags().StringArrayVar(&f.sets, "set", nil, "change one setting, `key=value`; repeatable (see list settings)")
+	_ = cmd.RegisterFlagCompletionFunc("preset", cobra.FixedCompletions([]string{scenarios.PresetDocumented, scenarios.PresetHardened}, cobra.ShellCompDirectiveNoFileComp))
+	_ = cmd.RegisterFlagCompletionFunc("set", func(*cobra.Command, []string, string) ([]string, cobra.ShellCompDirective) {
+		var keys []string
+		for _, s := range scenarios.Settings() {
+			keys = append(keys, assignment(s))
+		}
+		return keys, cobra.ShellCompDirectiveNoSpace | cobra.ShellCompDirectiveNoFileComp
+	})
+}
+
+// subject is a plan as the command line changed it.
+type subject struct {
+	*scenarios.Plan
+	source    string   // what the user typed
+	overrides []string // as a result has them
+	variant   string   // tells the folder of a changed or unnamed plan from the named one's; empty for the latter
+}
+
+// load reads the plan that arg names, and changes it. An empty seed is the plan's own.
+func (f *planFlags) load(arg, seed string) (*subject, error) {
+	plan, err := scenarios.Load(arg)
+	if err != nil {
+		return nil, err
+	}
+	s := &subject{Plan: plan, source: arg}
+	before, err := scenarios.Marshal(plan)
+	if err != nil {
+		return nil, err
+	}
+	sets := f.overrides()
+	for _, o := range sets {
+		if err := plan.Set(o); err != nil {
+			return nil, err
+		}
+	}
+	if err := f.consistent(); err != nil {
+		return nil, err
+	}
+	after, err := scenarios.Marshal(plan)
+	if err != nil {
+		return nil, err
+	}
+	s.overrides = sets
+	if !bytes.Equal(before, after) {
+		plan.Expect.Changed = append(plan.Expect.Changed, sets...)
+	}
+	for _, name := range f.judge {
+		if err := checkJudge(name); err != nil {
+			return nil, err
+		}
+		if !slices.Contains(plan.Expect.Judged, name) {
+			plan.Expect.Judged = append(plan.Expect.Judged, name)
+			s.overrides = append(s.overrides, "judge="+name)
+		}
+	}
+	if after, err = scenarios.Marshal(plan); err != nil {
+		return nil, err
+	}
+	if !bytes.Equal(before, after) || !slices.Contains(scenarios.Names(), arg) {
+		h := fnv.New32a()
+		_, _ = h.Write(after)
+		s.variant = fmt.Sprintf("-%08x", h.Sum32())
+	}
+	if seed != "" {
+		if err := plan.Set("seed=" + seed); err != nil {
+			return nil, err
+		}
+	}
+	return s, nil
+}
+
+// addJudge adds the flag by which what a run is judged by is changed.
+func (f *planFlags) addJudge(cmd *cobra.Command, says string) {
+	cmd.Flags().StringArrayVar(&f.judge, "judge", nil, says)
+	_ = cmd.RegisterFlagCompletionFunc("judge", func(*cobra.Command, []string, string) ([]string, cobra.ShellCompDirective) {
+		return scenarios.Violable(), cobra.ShellCompDirectiveNoFileComp
+	})
+}
+
+// overrides are the changes, as [scenarios.Plan.Set] takes them.
+func (f *planFlags) overrides() []string {
+	var list []string
+	for _, p := range f.presets {
+		list = append(list, "preset="+p)
+	}
+	return append(list, f.sets...)
+}
+
+// consistent refuses a seed that is given as a setting, and presets that differ.
+func (f *planFlags) consistent() error {
+	preset := ""
+	for _, o := range f.overrides() {
+		key, value, _ := strings.Cut(o, "=")
+		value = strings.TrimSpace(value)
+		switch strings.TrimSpace(key) {
+		case "seed":
+			return fail(exitUsage, "the seed has a flag of its own; write --seed %s", value)
+		case "preset":
+			if preset != "" && preset != value {
+				return fail(exitUsage, "the preset is given twice, as %s and as %s; give one", preset, value)
+			}
+			preset = value
+		}
+	}
+	return nil
+}
+
+// assignment sets s, to its default where that can be written, as --set takes it.
+func assignment(s scenarios.Setting) string {
+	if job, ok := strings.CutSuffix(s.Name, ".N"); ok {
+		return job + ".3=" + s.Example
+	}
+	return s.Name + "=" + s.Default
+}
+
+// completeScenarios completes the name of a scenario, or a file.
+func completeScenarios(more ...string) cobra.CompletionFunc {
+	return func(_ *cobra.Command, args []string, _ string) ([]string, cobra.ShellCompDirective) {
+		if len(args) > 0 {
+			return nil, cobra.ShellCompDirectiveNoFileComp
+		}
+		return append(scenarios.Names(), more...), cobra.ShellCompDirectiveDefault
+	}
+}

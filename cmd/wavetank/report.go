@@ -1,0 +1,138 @@
+package main
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+
+	"github.com/spf13/cobra"
+
+	"github.com/wavetank-sim/wavetank/reports"
+	"github.com/wavetank-sim/wavetank/scenarios"
+	"github.com/wavetank-sim/wavetank/scenarios/campaign"
+)
+
+func newReport() *cobra.Command {
+	var out string
+	cmd := &cobra.Command{
+		Use:   "report DIR...",
+		Short: "Make the pages of stored runs again, and an index over them",
+		Long: `Report makes report.html again in the folder of each run, campaign, sweep or
+comparison given, from what it holds. A folder of such folders, as runs is, counts
+for all of them. Over more than one it makes index.html: what was found first,
+then what is inconclusive, then what held.`,
+		Example: `  wavetank report runs
+  wavetank report runs/publish-failure-1
+  wavetank report runs/fuzz-7 runs/compare --out /tmp/pages`,
+		ValidArgsFunction: func(*cobra.Command, []string, string) ([]string, cobra.ShellCompDirective) {
+			return nil, cobra.ShellCompDirectiveFilterDirs
+		},
+		RunE: func(cmd *cobra.Command, args []string) error {
+			if len(args) == 0 {
+				return usage(cmd, "report: the folder is missing")
+			}
+			return rewrite(args, out, newPrinter(cmd.OutOrStdout()), newProgress(cmd.ErrOrStderr(), false))
+		},
+	}
+	cmd.Flags().StringVar(&out, "out", "", "folder for index.html, `DIR` (default the folder given, or runs)")
+	return cmd
+}
+
+// rewrite makes pages again. A folder that cannot be read does not keep the others from theirs: its row
+// in the index says so, and the command fails.
+func rewrite(args []string, out string, say *printer, show *progress) error {
+	var dirs []string
+	for _, arg := range args {
+		found, err := reports.Folders(arg)
+		if err != nil {
+			return fail(exitUsage, "%v", err)
+		}
+		dirs = append(dirs, found...)
+	}
+	single := len(dirs) == 1 && dirs[0] == args[0] && out == ""
+	switch {
+	case out == "" && len(args) == 1:
+		out = args[0]
+	case out == "":
+		out = runsDir
+	}
+	var entries []reports.Entry
+	var bad []error
+	made := 0
+	for i, dir := range dirs {
+		show.show("%d of %d: %s", i+1, len(dirs), dir)
+		entry, err := again(dir, out)
+		switch {
+		case err != nil:
+			bad = append(bad, err)
+		case entry.Outcome != unfinishedOutcome:
+			made++
+		}
+		entries = append(entries, entry)
+	}
+	show.done()
+	if made > 0 || !single {
+		say.line("%s made again", plural(made, "page"))
+	}
+	if single {
+		switch e := entries[0]; {
+		case len(bad) > 0:
+			return fail(exitUsage, "%v", bad[0])
+		case made == 0 && e.Replay != "":
+			return fail(exitUsage, "the campaign in %s was cut short, and has no page yet; go on with it: %s", dirs[0], e.Replay)
+		case made == 0:
+			return fail(exitUsage, "the campaign in %s was cut short, and has no page yet; the command that began it goes on with it", dirs[0])
+		}
+		say.line("Report: %s", filepath.Join(dirs[0], reports.PageFile))
+		return nil
+	}
+	if err := writeIndex(out, entries); err != nil {
+		return err
+	}
+	say.line("Index: %s", filepath.Join(out, reports.IndexFile))
+	if len(bad) > 0 {
+		detail := ""
+		for _, err := range bad[1:] {
+			detail += fmt.Sprintf("wavetank: %v\n", err)
+		}
+		return &exitError{code: exitUsage, text: bad[0].Error(), detail: detail}
+	}
+	return nil
+}
+
+// again makes one folder's page again, and its row in the index of the folder index.
+func again(dir, index string) (reports.Entry, error) {
+	if state, err := campaign.Look(dir); err == nil && state == campaign.Unfinished {
+		return unfinished(dir), nil
+	}
+	stored, err := reports.Read(dir)
+	if err == nil {
+		err = stored.Rewrite()
+	}
+	if err != nil {
+		return reports.Entry{Name: filepath.Base(dir), Href: dir, Tone: "bad", Problem: err.Error()}, err
+	}
+	return stored.Entry(index), nil
+}
+
+func writeIndex(dir string, entries []reports.Entry) error {
+	err := os.MkdirAll(dir, 0o755)
+	if err == nil {
+		err = reports.WriteIndex(dir, entries)
+	}
+	if err != nil {
+		return fail(exitUsage, "%s cannot be written: %v; choose another folder with --out", filepath.Join(dir, reports.IndexFile), scenarios.FileReason(err))
+	}
+	return nil
+}
+
+const unfinishedOutcome = "unfinished"
+
+// unfinished is the row of a campaign that was cut short: it has no page, and can be gone on with.
+func unfinished(dir string) reports.Entry {
+	e := reports.Entry{Kind: "campaign", Name: filepath.Base(dir), Outcome: unfinishedOutcome, Tone: "warn", Reason: "It was cut short; the command that began it goes on with it."}
+	if spec, err := campaign.Load(dir); err == nil && spec.Drawn != nil {
+		e.Reason, e.Replay = "It was cut short, and can be gone on with.", "wavetank fuzz --resume "+dir
+	}
+	return e
+}

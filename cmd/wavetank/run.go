@@ -1,0 +1,164 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"runtime"
+
+	"github.com/spf13/cobra"
+
+	"github.com/wavetank-sim/wavetank/reports"
+	"github.com/wavetank-sim/wavetank/scenarios"
+)
+
+type runFlags struct {
+	planFlags
+	seed  string
+	out   string
+	json  bool
+	quiet bool
+	junit string
+}
+
+func newRun() *cobra.Command {
+	var f runFlags
+	cmd := &cobra.Command{
+		Use:   "run SCENARIO|FILE",
+		Short: "Run one scenario, or a plan file, and judge it",
+		Long: `Run runs one plan and says whether every invariant held, what happened to the
+jobs that the plan is about, and how to repeat it. It leaves a folder with
+plan.yaml, result.json, trace.jsonl and report.html. A plan given as - is read
+from standard input.
+
+A folder of an earlier run is replaced; any other folder is left alone.`,
+		Example: `  wavetank run publish-failure
+  wavetank run publish-failure --seed 42 --preset hardened
+  wavetank run state-write-failure --set engine.dispatch_order=publish-first
+  wavetank run calm --set workload.jobs=1000 --set topology.workers=10 --out /tmp/big
+  wavetank run lone-worker --preset hardened --set engine.stale_reason_code=no_workers --judge stale-worker-has-its-own-reason
+  wavetank run runs/latest/plan.yaml --json | jq .verdict`,
+		Args:              oneArg("the scenario or plan file"),
+		ValidArgsFunction: completeScenarios(),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			return f.run(cmd.Context(), args[0], cmd.OutOrStdout(), cmd.ErrOrStderr())
+		},
+	}
+	f.add(cmd)
+	f.addJudge(cmd, "let a violation of `INVARIANT` count outside of its promise, too; repeatable")
+	cmd.Flags().StringVar(&f.seed, "seed", "", "the root of every draw, `N` (default the plan's)")
+	cmd.Flags().StringVar(&f.out, "out", "", "the run's folder, `DIR` (default runs/SCENARIO-SEED, and a hash behind it for a changed scenario, or a plan of your own)")
+	cmd.Flags().BoolVar(&f.json, "json", false, "print result.json, and nothing else, on standard output")
+	cmd.Flags().StringVar(&f.junit, "junit", "", "write the result for CI, as JUnit XML, to `FILE`")
+	cmd.Flags().BoolVarP(&f.quiet, "quiet", "q", false, "print only the verdict")
+	_ = cmd.RegisterFlagCompletionFunc("seed", cobra.NoFileCompletions)
+	return cmd
+}
+
+func (f *runFlags) run(ctx context.Context, arg string, stdout, stderr io.Writer) error {
+	s, err := f.load(arg, f.seed)
+	if err != nil {
+		return err
+	}
+	if f.junit != "" {
+		if err := writable(f.junit); err != nil {
+			return err
+		}
+	}
+	dir, err := newFolder(f.out, fmt.Sprintf("%s-%d%s", s.Name, s.Seed, s.variant))
+	if err != nil {
+		return err
+	}
+	defer dir.discard()
+	removeTemp, err := ownTemp()
+	if err != nil {
+		return err
+	}
+	defer removeTemp()
+	say := newPrinter(stdout)
+	if f.json || f.quiet {
+		say.w = io.Discard
+	}
+	say.before(s)
+	ctx, stop := interruptible(ctx, func() {
+		dir.discard()
+		removeTemp()
+	})
+	defer stop()
+
+	stalled := func(dump string) {
+		dir.discard()
+		removeTemp()
+		fmt.Fprintf(stderr, "wavetank: %s, seed %d: the world does not move; an actor waits for something that no step can bring\n\n%s", s.Name, s.Seed, dump)
+		os.Exit(exitInternal)
+	}
+	res, err := f.simulate(ctx, s, dir, newProgress(stderr, f.quiet), stalled)
+	if err != nil {
+		return err
+	}
+	if err := dir.keep(); err != nil {
+		return err
+	}
+	if f.junit != "" {
+		if err := writeFile(f.junit, func(w io.Writer) error { return reports.JUnitRun(w, res) }); err != nil {
+			return err
+		}
+	}
+	switch {
+	case f.json:
+		if err := copyFile(stdout, filepath.Join(dir.path, reports.ResultFile)); err != nil {
+			return err
+		}
+	case f.quiet:
+		newPrinter(stdout).verdict(res)
+	default:
+		say.after(res, filepath.Join(dir.path, reports.PageFile))
+	}
+	return verdictError(res.Verdict)
+}
+
+// simulate runs the plan and fills the folder.
+func (f *runFlags) simulate(ctx context.Context, s *subject, dir *folder, show *progress, stalled func(string)) (*scenarios.Result, error) {
+	ctx, cancel := context.WithCancelCause(ctx)
+	defer cancel(nil)
+	trace, err := dir.create(reports.TraceFile, cancel)
+	if err != nil {
+		return nil, err
+	}
+	source := s.source
+	if scenarios.FromStandardInput(source) {
+		source = filepath.Join(dir.path, reports.PlanFile) // what was read is gone; this can be read again
+	}
+	if os.Getenv("GOMAXPROCS") == "" {
+		runtime.GOMAXPROCS(1) // a world moves one step at a time: a second thread only has it handed to and fro
+	}
+	res, err := scenarios.Run(ctx, s.Plan, scenarios.RunOptions{
+		Trace: trace, Progress: show.ofRun(), OnStall: stalled, Source: source, Overrides: s.overrides,
+	})
+	show.done()
+	closed := trace.close()
+	switch cause := context.Cause(ctx); {
+	case cause != nil && (errors.Is(err, context.Canceled) || err == nil):
+		return nil, cause
+	case err != nil:
+		return nil, fmt.Errorf("%s, seed %d: the run broke down: %w", s.Name, s.Seed, err)
+	case closed != nil:
+		return nil, closed
+	}
+	if err := reports.Write(dir.temp, s.Plan, res); err != nil {
+		return nil, dir.unwritable(err)
+	}
+	return res, nil
+}
+
+func copyFile(w io.Writer, name string) error {
+	data, err := os.ReadFile(name)
+	if err != nil {
+		return err
+	}
+	_, err = w.Write(data)
+	return err
+}

@@ -1,0 +1,184 @@
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"slices"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/wavetank-sim/wavetank/reports"
+	"github.com/wavetank-sim/wavetank/scenarios"
+	"github.com/wavetank-sim/wavetank/scenarios/campaign"
+	"github.com/wavetank-sim/wavetank/scenarios/sweep"
+)
+
+type sweepFlags struct {
+	campaignFlags
+	planFlags
+	grids []string
+	seeds int
+}
+
+func newSweep() *cobra.Command {
+	var f sweepFlags
+	cmd := &cobra.Command{
+		Use:   "sweep SWEEP|SCENARIO|FILE",
+		Short: "Measure what settings do, and say which value to choose",
+		Long: `Sweep runs a plan at every point of a grid of settings, under the same seeds at
+every point, and measures it: time to dispatch, attempts burnt, jobs sent to dead
+workers, blind windows, duplicates. Invariants gate every point. It leaves a page
+with heatmap, curves with their confidence intervals and the Pareto front, the
+data as sweep.csv and sweep.json, and a sentence of recommendation.
+
+Ready-made sweeps: ` + strings.Join(sweep.Names(), ", ") + `.
+A sweep that was cut short goes on when the same command is given again.`,
+		Example: `  wavetank sweep stale-worker-retries
+  wavetank sweep stale-worker --grid engine.max_dispatch_retries=1..10 --grid world.heartbeat_lag=0s,5s,15s
+  wavetank sweep my-sweep.yaml --seeds 50 --out /tmp/sweep`,
+		Args: oneArg("the sweep, scenario or file"),
+		ValidArgsFunction: func(_ *cobra.Command, args []string, _ string) ([]string, cobra.ShellCompDirective) {
+			if len(args) > 0 {
+				return nil, cobra.ShellCompDirectiveNoFileComp
+			}
+			return append(sweep.Names(), scenarios.Names()...), cobra.ShellCompDirectiveDefault
+		},
+		RunE: func(cmd *cobra.Command, args []string) error {
+			if err := f.check(cmd); err != nil {
+				return err
+			}
+			return f.sweep(cmd.Context(), args[0], cmd.OutOrStdout(), cmd.ErrOrStderr())
+		},
+	}
+	f.planFlags.add(cmd)
+	f.campaignFlags.add(cmd, "runs/sweep-NAME, and a hash behind it if it is not a ready-made sweep as it is")
+	cmd.Flags().StringArrayVar(&f.grids, "grid", nil, "a setting and its values, `key=values`: 0s,5s,15s or 1..10 or 0.1..0.5/0.1; repeatable")
+	cmd.Flags().IntVar(&f.seeds, "seeds", 0, "under how many seeds every point is run, `N` (default the sweep's)")
+	return cmd
+}
+
+func (f *sweepFlags) sweep(ctx context.Context, arg string, stdout, stderr io.Writer) error {
+	d, err := f.definition(arg)
+	if err != nil {
+		return err
+	}
+	dir, spec := f.out, d.Spec()
+	if dir == "" {
+		plain := slices.Contains(sweep.Names(), arg) && len(f.overrides())+len(f.grids)+f.seeds == 0
+		dir = folderOf("sweep-"+d.Name, plain, spec)
+	}
+	if err := prepare(dir, spec, stderr); err != nil {
+		return err
+	}
+	say := newPrinter(stdout)
+	if f.json || f.quiet {
+		say.w = io.Discard
+	}
+	say.sweepBefore(d, dir)
+	var records []*campaign.Record
+	runs, err := f.run(ctx, dir, func(r *campaign.Record) { records = append(records, r) }, stderr)
+	if errors.Is(err, errInterrupted) {
+		return fail(exitInterrupted, "interrupted after %s of %s; they are kept. Go on with the same command", thousands(len(records)), plural(grid(spec), "run"))
+	}
+	if err != nil {
+		return err
+	}
+	res, err := sweep.Analyse(d, records)
+	if err != nil {
+		return err
+	}
+	if err := reports.WriteSweep(dir, res); err != nil {
+		return fail(exitUsage, "%s cannot be written: %v; choose another folder with --out", dir, scenarios.FileReason(err))
+	}
+	nothing := func(io.Writer) error { return nil }
+	if err := onGitHub(stderr, nothing, func(w io.Writer) error { return reports.SweepSummary(w, res) }); err != nil {
+		return err
+	}
+	if f.json {
+		return errors.Join(printJSON(stdout, res), outOfBounds(newPrinter(io.Discard), dir, runs))
+	}
+	newPrinter(stdout).answer(res)
+	say.line("\nReport: %s", in(dir, reports.PageFile))
+	say.line("Data:   %s, %s", in(dir, reports.SweepFile), in(dir, reports.CSVFile))
+	return outOfBounds(newPrinter(stderr), dir, runs)
+}
+
+// outOfBounds fails if the code under test took a worker process down in runs that were to be measured.
+func outOfBounds(say *printer, dir string, res *campaign.Result) error {
+	for i := range res.Findings {
+		say.finding(dir, &res.Findings[i])
+	}
+	if len(res.Findings) > 0 || res.Unexamined > 0 {
+		return fail(exitViolated, "the code under test went out of bounds in %s; they are left out", plural(res.Contained, "run"))
+	}
+	return nil
+}
+
+// definition is the sweep as the command line changed it.
+func (f *sweepFlags) definition(arg string) (*sweep.Definition, error) {
+	if scenarios.FromStandardInput(arg) {
+		return nil, fail(exitUsage, "sweep reads the plan in several processes, and standard input can be read once; give a file")
+	}
+	d, err := sweep.Load(arg)
+	if err != nil {
+		return nil, err
+	}
+	if err := f.consistent(); err != nil {
+		return nil, err
+	}
+	for _, o := range f.overrides() {
+		if err := d.Set(o); err != nil {
+			return nil, err
+		}
+	}
+	if err := d.Grid(f.grids); err != nil {
+		return nil, err
+	}
+	if f.seeds != 0 {
+		d.Seeds = f.seeds
+	}
+	return d, d.Validate()
+}
+
+// grid is how many runs a grid has.
+func grid(spec campaign.Spec) int {
+	return len(spec.Grid.Plans) * len(spec.Grid.Points) * spec.Grid.Seeds
+}
+
+func (p *printer) sweepBefore(d *sweep.Definition, dir string) {
+	spec := d.Spec()
+	p.line("%s: %s under %s each, %s", p.paint(bold, d.Name), plural(len(spec.Grid.Points), "point"), plural(d.Seeds, "seed"), plural(grid(spec), "run"))
+	if d.Question != "" {
+		p.line("  %s", d.Question)
+	}
+	for _, a := range d.Axes {
+		p.line("  %s=%s", a.Setting, strings.Join(a.Values, ","))
+	}
+	p.line("  %s\n", dir)
+}
+
+// answer prints what a sweep recommends, and why.
+func (p *printer) answer(res *sweep.Result) {
+	p.line("%s  %s", p.paint(bold, "ANSWER"), res.Answer.Sentence)
+	for i, e := range res.Answer.Evidence {
+		if i == shownMax {
+			p.line("  ... and %d more", len(res.Answer.Evidence)-i)
+			return
+		}
+		p.line("  %s", e)
+	}
+}
+
+func printJSON(w io.Writer, content any) error {
+	enc := json.NewEncoder(w)
+	enc.SetEscapeHTML(false)
+	enc.SetIndent("", "  ")
+	if err := enc.Encode(content); err != nil {
+		return fmt.Errorf("print JSON: %w", err)
+	}
+	return nil
+}

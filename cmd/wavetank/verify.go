@@ -1,0 +1,232 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/wavetank-sim/wavetank/scenarios"
+)
+
+type verifyFlags struct {
+	planFlags
+	seeds string
+	busy  int
+}
+
+// Bounds of what one verify takes on.
+const (
+	seedsMax = 1_000_000
+	busyMax  = 1024
+)
+
+func newVerify() *cobra.Command {
+	var f verifyFlags
+	cmd := &cobra.Command{
+		Use:   "verify SCENARIO|FILE|all",
+		Short: "Check that equal seeds give equal runs, in two processes",
+		Long: `Verify runs each seed in two processes at once, one with GOMAXPROCS=1 and one
+with GOMAXPROCS=2, beside goroutines that do nothing but take processor time,
+and compares the runs event by event. On a mismatch it prints the first event
+that differs, keeps both traces, and exits 4.`,
+		Example: `  wavetank verify publish-failure
+  wavetank verify all --seeds 1-200 --load 2
+  wavetank verify my-plan.yaml --seeds 7`,
+		Args:              oneArg("the scenario, plan file or all"),
+		ValidArgsFunction: completeScenarios("all"),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			return f.verify(cmd.Context(), args[0], cmd.OutOrStdout(), cmd.ErrOrStderr())
+		},
+	}
+	f.add(cmd)
+	cmd.Flags().StringVar(&f.seeds, "seeds", "1-100", "the seeds, `FIRST-LAST` or one")
+	cmd.Flags().IntVar(&f.busy, "load", 1, "goroutines that keep processors busy meanwhile")
+	return cmd
+}
+
+func (f *verifyFlags) verify(ctx context.Context, arg string, stdout, stderr io.Writer) error {
+	seeds, err := parseSeeds(f.seeds)
+	if err != nil {
+		return err
+	}
+	if f.busy < 0 || f.busy > busyMax {
+		return fail(exitUsage, "--load is %d, out of range; give 0 to %d", f.busy, busyMax)
+	}
+	if scenarios.FromStandardInput(arg) {
+		return fail(exitUsage, "verify reads the plan in two processes, and standard input can be read once; give a file")
+	}
+	names := []string{arg}
+	if arg == "all" {
+		names = scenarios.Names()
+	}
+	var plans []*subject
+	for _, name := range names {
+		s, err := f.load(name, "")
+		if err != nil {
+			return err
+		}
+		plans = append(plans, s)
+	}
+	traces, cleanUp, err := newTemp()
+	if err != nil {
+		return err
+	}
+	defer cleanUp()
+	ctx, stop := interruptible(ctx, cleanUp)
+	defer stop()
+	for range f.busy {
+		go keepBusy(ctx)
+	}
+	c := comparison{plans: plans, seeds: seeds, traces: traces, say: newPrinter(stdout), show: newProgress(stderr, false)}
+	err = c.run(ctx, f.workerArgs(names))
+	c.show.done()
+	if cause := context.Cause(ctx); cause != nil {
+		return &exitError{code: exitInterrupted, text: "interrupted"}
+	}
+	return err
+}
+
+func keepBusy(ctx context.Context) {
+	for ctx.Err() == nil {
+	}
+}
+
+// workerArgs are the arguments of the child processes.
+func (f *verifyFlags) workerArgs(names []string) []string {
+	args := []string{verifyWorker}
+	for _, p := range f.presets {
+		args = append(args, "--preset", p)
+	}
+	for _, s := range f.sets {
+		args = append(args, "--set", s)
+	}
+	return append(append(args, "--"), names...)
+}
+
+// seedRange is first to last, both included.
+type seedRange struct{ first, last uint64 }
+
+func (r seedRange) count() int { return int(r.last-r.first) + 1 }
+
+func parseSeeds(text string) (seedRange, error) {
+	from, to, isRange := strings.Cut(text, "-")
+	if !isRange {
+		to = from
+	}
+	first, err1 := strconv.ParseUint(from, 10, 64)
+	last, err2 := strconv.ParseUint(to, 10, 64)
+	switch {
+	case err1 != nil || err2 != nil:
+		return seedRange{}, fail(exitUsage, "--seeds is %.60q, no range of seeds; write 1-100, or one seed", text)
+	case first > last:
+		return seedRange{}, fail(exitUsage, "--seeds is %q, which ends before it begins; write %d-%d", text, last, first)
+	case last-first >= seedsMax:
+		return seedRange{}, fail(exitUsage, "--seeds is %q, too many; give at most %d", text, seedsMax)
+	}
+	return seedRange{first, last}, nil
+}
+
+// comparison runs plans under every seed in two processes, and compares.
+type comparison struct {
+	plans  []*subject
+	seeds  seedRange
+	traces string
+	say    *printer
+	show   *progress
+}
+
+// ahead is how many runs a process may be ahead of the comparison, which bounds the traces kept.
+const ahead = 8
+
+func (c *comparison) run(ctx context.Context, args []string) error {
+	var sides []*worker
+	for _, procs := range []int{1, 2} {
+		w, err := startWorker(ctx, procs, filepath.Join(c.traces, fmt.Sprintf("gomaxprocs-%d", procs)), args)
+		if err != nil {
+			return err
+		}
+		defer w.stop()
+		sides = append(sides, w)
+	}
+	total, sent := len(c.plans)*c.seeds.count(), 0
+	verdicts := map[string]int{}
+	for k := range total {
+		for ; sent < min(k+ahead, total); sent++ {
+			for _, w := range sides {
+				if err := w.send(c.task(sent)); err != nil {
+					return err
+				}
+			}
+		}
+		t := c.task(k)
+		a, err := sides[0].receive(t)
+		if err != nil {
+			return c.broken(t, err)
+		}
+		b, err := sides[1].receive(t)
+		if err != nil {
+			return c.broken(t, err)
+		}
+		if a.Digest != b.Digest || a.Verdict != b.Verdict {
+			return c.mismatch(t, a, b, sides)
+		}
+		for _, w := range sides {
+			_ = os.Remove(w.trace(t))
+		}
+		verdicts[a.Verdict]++
+		c.show.show("%s, seed %d: %d of %d", c.plans[t.Plan].Name, t.Seed, k+1, total)
+		if t.Seed == c.seeds.last {
+			c.show.done()
+			c.say.line("%-27s seeds %d-%d agree in both processes (%s)", c.plans[t.Plan].Name, c.seeds.first, c.seeds.last, counts(verdicts))
+			clear(verdicts)
+		}
+	}
+	c.say.line("%s  %d runs, each in two processes, and no event differs", c.say.paint(green, "DETERMINISTIC"), total)
+	return nil
+}
+
+// task is the k-th run: all seeds of the first plan, then those of the next.
+func (c *comparison) task(k int) task {
+	n := c.seeds.count()
+	return task{Plan: k / n, Seed: c.seeds.first + uint64(k%n)}
+}
+
+func (c *comparison) broken(t task, err error) error {
+	return fmt.Errorf("%s, seed %d: %w", c.plans[t.Plan].Name, t.Seed, err)
+}
+
+func counts(verdicts map[string]int) string {
+	var parts []string
+	for v, n := range verdicts {
+		parts = append(parts, fmt.Sprintf("%d %s", n, v))
+	}
+	slices.Sort(parts)
+	return strings.Join(parts, ", ")
+}
+
+// mismatch shows the first event in which two runs differ, and keeps their traces.
+func (c *comparison) mismatch(t task, a, b outcome, sides []*worker) error {
+	name := c.plans[t.Plan].Name
+	c.show.done()
+	c.say.line("%s  %s, seed %d: digest %s with GOMAXPROCS=1, %s with GOMAXPROCS=2", c.say.paint(red, "NOT DETERMINISTIC"), name, t.Seed, a.Digest, b.Digest)
+	d, err := firstDifference(sides[0].trace(t), sides[1].trace(t))
+	if err != nil {
+		return err
+	}
+	c.say.line("%s", d)
+	dir := filepath.Join(runsDir, fmt.Sprintf("verify-%s-%d", name, t.Seed))
+	for _, w := range sides {
+		if err := copyInto(dir, w.trace(t), fmt.Sprintf("gomaxprocs-%d.jsonl", w.procs)); err != nil {
+			return fail(exitUsage, "%s cannot be written: %v", dir, scenarios.FileReason(err))
+		}
+	}
+	c.say.line("Both traces: %s", dir)
+	return &exitError{code: exitNotDeterministic, text: fmt.Sprintf("%s, seed %d is not deterministic", name, t.Seed)}
+}

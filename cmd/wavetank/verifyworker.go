@@ -1,0 +1,196 @@
+package main
+
+import (
+	"bufio"
+	"context"
+	"encoding/json"
+	"fmt"
+	"io"
+	"os"
+	"os/exec"
+	"os/signal"
+	"path/filepath"
+	"strings"
+	"sync"
+	"syscall"
+
+	"github.com/spf13/cobra"
+
+	"github.com/wavetank-sim/wavetank/scenarios"
+)
+
+// verifyWorker is the hidden command of verify's child processes. One reads tasks from its
+// standard input, a line each, and answers each with a line; its traces go to a folder.
+const verifyWorker = "verify-worker"
+
+// task asks for one run.
+type task struct {
+	Plan int    `json:"plan"` // index among the worker's arguments
+	Seed uint64 `json:"seed"`
+}
+
+// outcome answers a task.
+type outcome struct {
+	task
+	Digest  string `json:"digest"`
+	Verdict string `json:"verdict"`
+	Error   string `json:"error,omitempty"`
+}
+
+func traceName(t task) string { return fmt.Sprintf("%d-%d.jsonl", t.Plan, t.Seed) }
+
+// runPlan is what a worker does with a task's plan; the test of verify makes it go astray.
+var runPlan = scenarios.Run
+
+func newVerifyWorker() *cobra.Command {
+	var f planFlags
+	var traces string
+	cmd := &cobra.Command{
+		Use:    verifyWorker + " SCENARIO|FILE...",
+		Short:  "Run what verify asks for on standard input",
+		Hidden: true,
+		Args:   cobra.MinimumNArgs(1),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			signal.Ignore(os.Interrupt, syscall.SIGTERM) // they are for the parent, whose end ends the input
+			var plans []*subject
+			for _, arg := range args {
+				s, err := f.load(arg, "")
+				if err != nil {
+					return err
+				}
+				plans = append(plans, s)
+			}
+			return work(cmd.Context(), plans, traces, os.Stdin, os.Stdout) // not the command's output: a parent that is gone must be noticed
+		},
+	}
+	f.add(cmd)
+	cmd.Flags().StringVar(&traces, "traces", "", "folder for the traces")
+	return cmd
+}
+
+func work(ctx context.Context, plans []*subject, traces string, in io.Reader, out io.Writer) error {
+	tasks, answers := json.NewDecoder(in), json.NewEncoder(out)
+	for {
+		var t task
+		if err := tasks.Decode(&t); err == io.EOF {
+			return nil
+		} else if err != nil {
+			return err
+		}
+		o := outcome{task: t}
+		if err := o.of(ctx, plans[t.Plan], filepath.Join(traces, traceName(t))); err != nil {
+			o.Error = err.Error()
+		}
+		if err := answers.Encode(o); err != nil {
+			return err
+		}
+	}
+}
+
+// of runs what the command line made of a plan, under the task's seed.
+func (o *outcome) of(ctx context.Context, s *subject, trace string) error {
+	plan := *s.Plan
+	plan.Seed = o.Seed
+	f, err := os.Create(trace)
+	if err != nil {
+		return err
+	}
+	defer f.Close()
+	w := bufio.NewWriterSize(f, 1<<16)
+	res, err := runPlan(ctx, &plan, scenarios.RunOptions{Trace: w, Source: s.source, Overrides: s.overrides})
+	if err != nil {
+		return err
+	}
+	o.Digest, o.Verdict = res.Digest, string(res.Verdict)
+	return w.Flush()
+}
+
+// worker is one child process, as its parent sees it.
+type worker struct {
+	procs   int // its GOMAXPROCS
+	traces  string
+	cmd     *exec.Cmd
+	in      io.WriteCloser
+	tasks   *json.Encoder
+	answers *json.Decoder
+	errors  head
+}
+
+func startWorker(ctx context.Context, procs int, traces string, args []string) (*worker, error) {
+	self, err := os.Executable()
+	if err != nil {
+		return nil, err
+	}
+	if err := os.Mkdir(traces, 0o755); err != nil {
+		return nil, err
+	}
+	args = append([]string{args[0], "--traces", traces}, args[1:]...)
+	w := &worker{procs: procs, traces: traces, cmd: exec.CommandContext(ctx, self, args...)}
+	w.cmd.Env = append(os.Environ(), fmt.Sprintf("GOMAXPROCS=%d", procs), "TMPDIR="+traces) // the parent removes what a killed child leaves
+	w.cmd.Stderr = &w.errors
+	if w.in, err = w.cmd.StdinPipe(); err != nil {
+		return nil, err
+	}
+	out, err := w.cmd.StdoutPipe()
+	if err != nil {
+		return nil, err
+	}
+	w.tasks, w.answers = json.NewEncoder(w.in), json.NewDecoder(out)
+	return w, w.cmd.Start()
+}
+
+func (w *worker) trace(t task) string { return filepath.Join(w.traces, traceName(t)) }
+
+func (w *worker) send(t task) error {
+	if err := w.tasks.Encode(t); err != nil {
+		return w.died(err)
+	}
+	return nil
+}
+
+func (w *worker) receive(want task) (o outcome, err error) {
+	switch err := w.answers.Decode(&o); {
+	case err != nil:
+		return o, w.died(err)
+	case o.task != want:
+		return o, fmt.Errorf("the process with GOMAXPROCS=%d answered out of turn", w.procs)
+	case o.Error != "":
+		return o, fmt.Errorf("the run with GOMAXPROCS=%d broke down: %s", w.procs, o.Error)
+	}
+	return o, nil
+}
+
+// died says how the process ended that should have answered.
+func (w *worker) died(err error) error {
+	_ = w.in.Close()
+	if wait := w.cmd.Wait(); wait != nil {
+		err = wait
+	}
+	return &exitError{code: exitInternal, text: fmt.Sprintf("the process with GOMAXPROCS=%d ended: %v", w.procs, err), detail: w.errors.String()}
+}
+
+func (w *worker) stop() {
+	_ = w.in.Close()
+	_ = w.cmd.Wait()
+}
+
+// head keeps the beginning of what a process says on its standard error, where a panic's cause is.
+type head struct {
+	mu   sync.Mutex
+	text strings.Builder
+}
+
+const headBytesMax = 16 << 10
+
+func (h *head) Write(p []byte) (int, error) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	h.text.Write(p[:min(len(p), headBytesMax-min(h.text.Len(), headBytesMax))])
+	return len(p), nil
+}
+
+func (h *head) String() string {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	return strings.TrimRight(h.text.String(), "\n")
+}

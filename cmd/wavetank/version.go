@@ -1,0 +1,23 @@
+package main
+
+import (
+	"fmt"
+	"runtime"
+
+	"github.com/spf13/cobra"
+
+	"github.com/wavetank-sim/wavetank/scenarios"
+)
+
+func newVersion() *cobra.Command {
+	return &cobra.Command{
+		Use:     "version",
+		Short:   "Print the version of this build",
+		Example: "  wavetank version",
+		Args:    noArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			_, err := fmt.Fprintf(cmd.OutOrStdout(), "wavetank %s (plan format %d, result format %d, %s)\n", scenarios.Build(), scenarios.PlanVersion, scenarios.ResultVersion, runtime.Version())
+			return err
+		},
+	}
+}
