@@ -86,6 +86,10 @@ bench: ## measure whole runs of 10 to 10,000 jobs, gated beside ungated, what a 
 determinism: bin/wavetank ## verify every scenario in two processes under load: [SEEDS=1-200] [PRESET=hardened]
 	@./bin/wavetank verify all --seeds $(or $(SEEDS),1-200) --load 2 $(if $(PRESET),--preset '$(PRESET)')
 
+.PHONY: golden
+golden: ## write anew what is generated: the table of what every scenario does, and the lists in README files
+	$(GO) test -count=1 -run 'TestBehaviour$$|TestReadme$$' ./scenarios -update
+
 .PHONY: cover
 cover: ## run all tests and show what they do not cover
 	$(GO) test -coverpkg ./... -coverprofile cover.out ./...

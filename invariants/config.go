@@ -1,13 +1,20 @@
 package invariants
 
 import (
+	"cmp"
+	"fmt"
+	"maps"
+	"reflect"
+	"regexp"
+	"slices"
 	"strings"
+	"sync"
 	"time"
 )
 
-// Config holds the facts of a plan that judging needs, under the names of the settings that they are
-// of. A word, a number or a duration that is zero takes the documented value; a switch is off unless
-// it is set.
+// Config holds the facts of a plan that judging needs. A field has the name of the setting that it is of: WorkerTTL is
+// worker_ttl. The tag of a group gives the beginning of its settings' names, and the names that differ; "-" is no
+// setting. A word, a number or a duration that is zero takes the documented value; a switch is off unless it is set.
 type Config struct {
 	DispatchOrder        string        // "state-first", "publish-first" or "outbox" (seed 000)
 	StaleWorker          string        // "fixed-retries" or "jittered-retries" (seed 002)
@@ -25,7 +32,7 @@ type Config struct {
 	RetryDelayBusy       time.Duration // when a job's lock is busy (seed 003)
 	BackoffMax           time.Duration // the longest delay (seed 003)
 	AckWait              time.Duration // before JetStream delivers again what is not acknowledged (seed 003)
-	Outages              time.Duration // for how long the plan's faults may keep a message from being handled, taken together
+	Outages              time.Duration `setting:"-"` // for how long the plan's faults may keep a message from being handled, taken together
 	PendingAge           time.Duration // before the replayer takes up a PENDING job (seed 003)
 
 	PollInterval    time.Duration // of reconciler and replayer (seed 003)
@@ -55,60 +62,99 @@ type Config struct {
 	PendingReplayer    bool
 	IdempotencyGuard   bool
 
-	Routing RoutingConfig
-	Tenants TenantConfig
-
-	Approvals ApprovalConfig
-	Policy    PolicyConfig
-	Output    OutputConfig
-	Saga      SagaConfig
-	Workflow  WorkflowConfig
-	Replay    ReplayConfig
+	Routing   RoutingConfig  `setting:"-"`
+	Tenants   TenantConfig   `Limit:"tenant_limit" Reserve:"tenant_reserve"`
+	Approvals ApprovalConfig `setting:"policy." Kernel:"-" Bind:"bind_approvals" TTL:"approval_ttl"`
+	Policy    PolicyConfig   `setting:"policy." Kernel:"-" FailBudget:"circuit_fail_budget" OpenFor:"circuit_open_for" HalfOpenMax:"circuit_half_open_max" CloseAfter:"circuit_close_after"`
+	Output    OutputConfig   `setting:"output."`
+	Saga      SagaConfig     `setting:"saga."`
+	Workflow  WorkflowConfig `setting:"workflow."`
+	Replay    ReplayConfig   `setting:"replay." Wanted:"-" Rules:"-" Kernel:"-" Approved:"-"`
 
 	topics map[string]time.Duration // TopicTimeouts
 }
 
+// configSetting is a setting that judging needs.
+type configSetting struct {
+	name  string
+	index []int // of its field in Config
+}
+
+// configSettings lists them.
+var configSettings = func() (list []configSetting) {
+	wordEnd := regexp.MustCompile(`([a-z])([A-Z])|([A-Z])([A-Z][a-z])`)
+	var walk func(t reflect.Type, prefix string, index []int, names reflect.StructTag)
+	walk = func(t reflect.Type, prefix string, index []int, names reflect.StructTag) {
+		for i := range t.NumField() {
+			f, at := t.Field(i), append(slices.Clone(index), i)
+			name := cmp.Or(names.Get(f.Name), strings.ToLower(wordEnd.ReplaceAllString(f.Name, "${1}${3}_${2}${4}")))
+			switch own := f.Tag.Get("setting"); {
+			case own == "-" || name == "-" || !f.IsExported():
+			case f.Type.Kind() == reflect.Struct:
+				walk(f.Type, own, at, f.Tag)
+			default:
+				list = append(list, configSetting{prefix + name, at})
+			}
+		}
+	}
+	walk(reflect.TypeFor[Config](), "", nil, "")
+	return list
+}()
+
+// Configure is how runs under those settings are judged. settings is a struct, such as an engine's, whose fields have
+// the settings' names in their yaml tags. It is an error if a setting that judging needs is not there, or is of another
+// kind.
+func Configure(settings any) (c Config, err error) {
+	given := reflect.ValueOf(settings)
+	known, ok := namesKnown.Load(given.Type())
+	if !ok {
+		known, _ = namesKnown.LoadOrStore(given.Type(), named(given.Type(), "", nil))
+	}
+	for _, s := range configSettings {
+		index, ok := known.(map[string][]int)[s.name]
+		if !ok {
+			return c, fmt.Errorf("judging needs the setting %s, and there is none", s.name)
+		}
+		to, from := reflect.ValueOf(&c).Elem().FieldByIndex(s.index), given.FieldByIndex(index)
+		if from.Kind() != to.Kind() {
+			return c, fmt.Errorf("judging needs the setting %s as %s, and it is %s", s.name, to.Kind(), from.Kind())
+		}
+		to.Set(from.Convert(to.Type()))
+	}
+	return c, nil
+}
+
+var namesKnown sync.Map // reflect.Type to what named says of it
+
+// named is where the fields of a struct, and of the structs in it, stand by their names.
+func named(t reflect.Type, prefix string, index []int) map[string][]int {
+	at := map[string][]int{}
+	for i := range t.NumField() {
+		f, fieldAt := t.Field(i), append(slices.Clone(index), i)
+		name := prefix + f.Tag.Get("yaml")
+		at[name] = fieldAt
+		if f.Type.Kind() == reflect.Struct {
+			maps.Copy(at, named(f.Type, name+".", fieldAt))
+		}
+	}
+	return at
+}
+
+// documentedConfig has the values of the documented design, switches aside.
+var documentedConfig = Config{
+	DispatchOrder: "state-first", StaleWorker: "fixed-retries", TickLock: "until-expiry", StaleReasonCode: "no_workers", DLQOrder: "state-then-dlq",
+	MaxDispatchRetries: 3, MaxSchedulingRetries: 50, MaxDeliver: 100, MaxRenewalFailures: 3, BatchSize: 200, MaxIterations: 100,
+	WorkerTTL: 30 * time.Second, RegistrySweep: 10 * time.Second, JobLockTTL: time.Minute, PublishTimeout: 5 * time.Second, StoreOpTimeout: 2 * time.Second,
+	RetryDelayBusy: 500 * time.Millisecond, BackoffMax: 30 * time.Second, AckWait: 10 * time.Minute, PendingAge: 2 * time.Minute, IntentAge: 30 * time.Second,
+	PollInterval: 30 * time.Second, DispatchTimeout: 5 * time.Minute, RunningTimeout: 30 * time.Minute, SnapshotLockTTL: 10 * time.Second,
+}
+
 func (c Config) withDefaults() Config {
-	word := func(s *string, documented string) {
-		if *s == "" {
-			*s = documented
+	for _, s := range configSettings {
+		if v := reflect.ValueOf(&c).Elem().FieldByIndex(s.index); v.IsZero() {
+			v.Set(reflect.ValueOf(documentedConfig).FieldByIndex(s.index))
 		}
 	}
-	number := func(n *int, documented int) {
-		if *n == 0 {
-			*n = documented
-		}
-	}
-	wait := func(d *time.Duration, documented time.Duration) {
-		if *d == 0 {
-			*d = documented
-		}
-	}
-	word(&c.DispatchOrder, "state-first")
-	word(&c.StaleWorker, "fixed-retries")
-	word(&c.StaleReasonCode, "no_workers")
-	word(&c.TickLock, "until-expiry")
-	word(&c.DLQOrder, "state-then-dlq")
-	number(&c.MaxDispatchRetries, 3)
-	number(&c.MaxSchedulingRetries, 50)
-	number(&c.MaxDeliver, 100)
-	number(&c.MaxRenewalFailures, 3)
-	number(&c.BatchSize, 200)
-	number(&c.MaxIterations, 100)
-	wait(&c.WorkerTTL, 30*time.Second)
-	wait(&c.RegistrySweep, 10*time.Second)
-	wait(&c.JobLockTTL, 60*time.Second)
-	wait(&c.PublishTimeout, 5*time.Second)
-	wait(&c.RetryDelayBusy, 500*time.Millisecond)
-	wait(&c.BackoffMax, 30*time.Second)
-	wait(&c.AckWait, 10*time.Minute)
-	wait(&c.PendingAge, 2*time.Minute)
-	wait(&c.PollInterval, 30*time.Second)
-	wait(&c.StoreOpTimeout, 2*time.Second)
-	wait(&c.DispatchTimeout, 300*time.Second)
-	wait(&c.RunningTimeout, 30*time.Minute)
-	wait(&c.IntentAge, 30*time.Second)
-	wait(&c.SnapshotLockTTL, 10*time.Second)
 	c.Policy.withDefaults()
 	c.topics = map[string]time.Duration{}
 	for part := range strings.SplitSeq(c.TopicTimeouts, ",") {

@@ -14,6 +14,7 @@ import (
 
 	"github.com/wavetank-sim/wavetank/scenarios"
 	"github.com/wavetank-sim/wavetank/scenarios/campaign"
+	"github.com/wavetank-sim/wavetank/scenarios/strictyaml"
 	"github.com/wavetank-sim/wavetank/scenarios/sweep"
 )
 
@@ -39,7 +40,7 @@ type Stored struct {
 
 // Read reads the folder dir as [Write], [WriteCampaign], [WriteSweep] or [WriteComparisons] left it. A
 // file that is missing, broken or of another version is a [*FileError], a broken plan.yaml a
-// [*scenarios.PlanError]. The trace of a run is not read.
+// [*strictyaml.Error]. The trace of a run is not read.
 func Read(dir string) (*Stored, error) {
 	kind, err := kindOf(dir)
 	if err != nil {
@@ -187,7 +188,7 @@ func unreadable(path string, err error, remedy string) error {
 	if errors.Is(err, fs.ErrNotExist) {
 		return &FileError{path, "there is no such file", remedy}
 	}
-	return &FileError{path, "it cannot be read: " + scenarios.FileReason(err).Error(), remedy}
+	return &FileError{path, "it cannot be read: " + strictyaml.FileReason(err).Error(), remedy}
 }
 
 // Folders lists the stored folders at root: itself if it is one, or those directly below it, by name.

@@ -11,8 +11,8 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
-	"github.com/wavetank-sim/wavetank/scenarios"
 	"github.com/wavetank-sim/wavetank/scenarios/campaign"
+	"github.com/wavetank-sim/wavetank/scenarios/strictyaml"
 )
 
 // aRun is the folder of a finished run.
@@ -129,7 +129,7 @@ func TestReadNamesTheFileAndARemedy(t *testing.T) {
 	}
 	dir := aRun(t)
 	put(t, dir, PlanFile, "version: 1\nnam: x\n")
-	var pe *scenarios.PlanError
+	var pe *strictyaml.Error
 	require.ErrorAs(t, Rewrite(dir), &pe)
 	assert.Equal(t, filepath.Join(dir, PlanFile), pe.File)
 }

@@ -109,17 +109,6 @@ func (r *run) tooOld(j *jobRecord) bool {
 	return p.BindApprovals && now > j.consent.granted+p.ApprovalTTL
 }
 
-// What can be taken away of approvals, and what plans draw of them.
-var (
-	approvalToggles = []Toggle{
-		{Setting: "policy.bind_approvals", Off: "false", Scenario: "approval-of-a-changed-job", Invariant: "no-dispatch-without-approval",
-			Says: "A job is approved that has become another since the approver looked at it, and goes on as that."},
-	}
-	approvalDials = []dial{
-		{name: "engine.policy.approval_ttl", values: []string{"1m", "5s"}},
-	}
-)
-
 // approval has a job wait for an approval, which comes.
 func (d *drawer) approval(job int) {
 	if !d.p.Kernel.on() {

@@ -94,6 +94,21 @@ func TestArrowsPointDown(t *testing.T) {
 	}
 }
 
+// The reader of YAML could serve any project.
+func TestStrictYAMLStandsAlone(t *testing.T) {
+	_, list := sources(t)
+	for _, s := range list {
+		if filepath.Dir(s.path) != "scenarios/strictyaml" || s.test {
+			continue
+		}
+		for _, path := range imports(s.file) {
+			if rest, ours := strings.CutPrefix(path, module); ours {
+				assert.Equal(t, "faults/suggest", rest, s.path)
+			}
+		}
+	}
+}
+
 // The clock and the source of randomness are given to engine, sim and faults, never taken. The
 // same rule is in .golangci.yml.
 func TestNoClockAndNoChanceOfTheirOwn(t *testing.T) {

@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"github.com/wavetank-sim/wavetank/engine"
+	"github.com/wavetank-sim/wavetank/scenarios/strictyaml"
 	"github.com/wavetank-sim/wavetank/sim"
 )
 
@@ -145,7 +146,7 @@ func (w *BlindWindow) words(end time.Duration) string {
 		return text + ", detected after its deadline."
 	}
 	which := map[string]string{"dispatch": "the dispatch", "topic": "its topic's dispatch", "running": "the running", "silence": "the dispatch"}[w.Which]
-	text += fmt.Sprintf(", detected after %s timeout (%s) plus %s", which, durationText(w.Timeout), w.Late.Round(time.Second))
+	text += fmt.Sprintf(", detected after %s timeout (%s) plus %s", which, strictyaml.DurationText(w.Timeout), w.Late.Round(time.Second))
 	switch w.Which {
 	case "running":
 		text += ", counted from the start of RUNNING"
@@ -153,7 +154,7 @@ func (w *BlindWindow) words(end time.Duration) string {
 		text += ", counted from the start of RUNNING or from the last word of its worker"
 	}
 	if poll := w.poll; w.Late > poll {
-		text += fmt.Sprintf(", which is more than a poll (%s)", durationText(poll))
+		text += fmt.Sprintf(", which is more than a poll (%s)", strictyaml.DurationText(poll))
 		if w.held {
 			text += ": a tick's lock outlives the next poll (engine.tick_lock=until-expiry)"
 		}

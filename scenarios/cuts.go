@@ -56,8 +56,8 @@ func (p *Plan) reset(assignments []string) {
 			k.forget(&p.Workload, n)
 		}
 		for i, s := range p.settings() {
-			if s.name == name {
-				s.value.Set(base[i].value)
+			if s.Name == name {
+				s.Value.Set(base[i].Value)
 			}
 		}
 	}
@@ -117,8 +117,8 @@ func (p *Plan) mergeJobs(occurrence int) {
 	}
 	p.Kernel.renumber(func(int) int { return 1 })
 	p.oneJob(func(all reflect.Value) (kept reflect.Value) {
-		for _, n := range sortedKeys(all) {
-			v := all.MapIndex(n)
+		for _, n := range jobsOf(all) {
+			v := all.MapIndex(reflect.ValueOf(n))
 			if !kept.IsValid() || v.CanInt() && v.Int() > kept.Int() { // the longest duration, the first text
 				kept = v
 			}

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/wavetank-sim/wavetank/engine/dlq"
+	"github.com/wavetank-sim/wavetank/scenarios/strictyaml"
 	"github.com/wavetank-sim/wavetank/scenarios/world"
 )
 
@@ -53,10 +54,10 @@ func parseFailing(text string) (f failHow, err error) {
 	return f, nil
 }
 
-func checkFailing(p *Plan) *PlanError {
+func checkFailing(p *Plan) *strictyaml.Error {
 	for _, n := range sortedNumbers(p.Workload.Fail) {
 		if _, err := parseFailing(p.Workload.Fail[n]); err != nil {
-			return &PlanError{Path: fmt.Sprintf("workload.fail.%d", n), Message: fmt.Sprintf("workload.fail.%d is %.80q", n, p.Workload.Fail[n]), Remedy: err.Error()}
+			return &strictyaml.Error{Path: fmt.Sprintf("workload.fail.%d", n), Message: fmt.Sprintf("workload.fail.%d is %.80q", n, p.Workload.Fail[n]), Remedy: err.Error()}
 		}
 	}
 	return nil

@@ -19,7 +19,7 @@ type Space struct {
 	Judged  []string // invariants that every plan is judged by, whatever their promise
 }
 
-// Validate says what is wrong with the space, as a [*PlanError]. Every plan of a valid space is valid.
+// Validate says what is wrong with the space, as a [*strictyaml.Error]. Every plan of a valid space is valid.
 func (s Space) Validate() error {
 	for _, preset := range s.presets() {
 		p, err := s.start(preset)

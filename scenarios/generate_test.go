@@ -15,6 +15,7 @@ import (
 
 	"github.com/wavetank-sim/wavetank/engine"
 	"github.com/wavetank-sim/wavetank/faults"
+	"github.com/wavetank-sim/wavetank/scenarios/strictyaml"
 )
 
 // examples are the first n plans of a space.
@@ -132,7 +133,7 @@ func TestDrawTurnsEverySetting(t *testing.T) {
 	for _, s := range Settings() {
 		name := strings.Replace(s.Name, ".N", ".1", 1)
 		if !slices.Contains(asked, name) {
-			assert.True(t, turned[name], "%s is never drawn: give it a dial in dials.go", s.Name)
+			assert.True(t, turned[name], "%s is never drawn: give it draws in knobs.go", s.Name)
 		}
 	}
 }
@@ -140,7 +141,7 @@ func TestDrawTurnsEverySetting(t *testing.T) {
 // The values of the dials are in range, and others than both presets' own.
 func TestDialsTurn(t *testing.T) {
 	for _, dial := range dials {
-		for _, value := range dial.values {
+		for _, value := range dial.values() {
 			documented, hardened := Defaults(), Defaults()
 			require.NoError(t, documented.Set("preset="+PresetDocumented))
 			require.NoError(t, documented.Set(dial.name+"="+value))
@@ -178,7 +179,7 @@ func drawSet(t *rapid.T) string {
 	s := rapid.SampledFrom(Settings()).Draw(t, "setting")
 	if k, _, ok := perJobOf(s.Name); ok {
 		values := []string{k.example}
-		if k.valueType() == durationType {
+		if k.scalar("").Type() == "duration" {
 			values = longWork
 		}
 		return fmt.Sprintf("%s%d=%s", k.prefix(), rapid.IntRange(1, 12).Draw(t, "job"), rapid.SampledFrom(values).Draw(t, "value"))
@@ -191,7 +192,7 @@ func drawSet(t *rapid.T) string {
 	}
 	for _, dial := range append(slices.Clone(shape), dials...) {
 		if dial.name == s.Name {
-			values = append(values, dial.values...)
+			values = append(values, dial.values()...)
 		}
 	}
 	return s.Name + "=" + rapid.SampledFrom(values).Draw(t, "value")
@@ -209,7 +210,7 @@ func settingOf(p *Plan, name string) string {
 	if !known {
 		return ""
 	}
-	return textOf(s.value)
+	return s.Text()
 }
 
 func TestSpaceSaysWhatIsWrong(t *testing.T) {
@@ -227,7 +228,7 @@ func TestSpaceSaysWhatIsWrong(t *testing.T) {
 		{Space{Base: named, Sets: []string{"workload.jobs=2"}}, "there is no job 3; the workload has jobs 1 to 2"},
 	} {
 		err := c.space.Validate()
-		var pe *PlanError
+		var pe *strictyaml.Error
 		require.ErrorAs(t, err, &pe)
 		assert.Contains(t, err.Error(), c.want)
 	}

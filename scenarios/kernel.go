@@ -9,8 +9,8 @@ import (
 
 	"github.com/wavetank-sim/wavetank/engine/safety/kernel"
 	"github.com/wavetank-sim/wavetank/engine/safety/safetypb"
-	"github.com/wavetank-sim/wavetank/faults/suggest"
-	"github.com/wavetank-sim/wavetank/invariants"
+	"github.com/wavetank-sim/wavetank/scenarios/policyfile"
+	"github.com/wavetank-sim/wavetank/scenarios/strictyaml"
 	"github.com/wavetank-sim/wavetank/scenarios/world"
 	"github.com/wavetank-sim/wavetank/sim"
 )
@@ -68,11 +68,11 @@ func (t *KernelChange) empty() bool {
 	return t.Default == "" && len(t.Rules) == 0 && len(t.Output) == 0
 }
 
-func checkKernel(p *Plan) *PlanError {
+func checkKernel(p *Plan) *strictyaml.Error {
 	k := &p.Kernel
 	if !k.on() {
 		if len(k.Rules)+len(k.Output)+len(k.Then) > 0 {
-			return &PlanError{Path: "kernel.default", Message: "kernel.default is none, and the kernel has rules", Remedy: "give kernel.default a decision such as ALLOW, or take the rules away"}
+			return &strictyaml.Error{Path: "kernel.default", Message: "kernel.default is none, and the kernel has rules", Remedy: "give kernel.default a decision such as ALLOW, or take the rules away"}
 		}
 		return nil
 	}
@@ -82,7 +82,7 @@ func checkKernel(p *Plan) *PlanError {
 	for i, t := range k.Then {
 		path := fmt.Sprintf("kernel.then[%d]", i)
 		if t.empty() {
-			return &PlanError{Path: path + ".at", Message: path + " changes nothing", Remedy: "give default, rules or output"}
+			return &strictyaml.Error{Path: path + ".at", Message: path + " changes nothing", Remedy: "give default, rules or output"}
 		}
 		if e := p.checkPolicy(path, t.Rules, t.Output); e != nil {
 			return e
@@ -92,36 +92,18 @@ func checkKernel(p *Plan) *PlanError {
 }
 
 // checkPolicy checks the rules of a plan's kernel.
-func (p *Plan) checkPolicy(path string, rules []kernel.Rule, output []kernel.OutputRule) *PlanError {
-	if e := checkRules(path, rules, output); e != nil {
+func (p *Plan) checkPolicy(path string, rules []kernel.Rule, output []kernel.OutputRule) *strictyaml.Error {
+	if e := policyfile.CheckRules(path, rules, output); e != nil {
 		return e
 	}
 	return p.checkRulesJobs(path, rules, output)
 }
 
-func checkRules(path string, rules []kernel.Rule, output []kernel.OutputRule) *PlanError {
-	at := func(list string, i int, e *kernel.RuleError) *PlanError {
-		where := join(path, fmt.Sprintf("%s[%d].%s", list, i, e.Field))
-		return &PlanError{Path: where, Message: where + " " + e.Message, Remedy: e.Remedy + suggest.Hint(e.Word, e.Meant)}
-	}
-	for i := range rules {
-		if e := rules[i].Validate(); e != nil {
-			return at("rules", i, e)
-		}
-	}
-	for i := range output {
-		if e := output[i].Validate(); e != nil {
-			return at("output", i, e)
-		}
-	}
-	return nil
-}
-
 // checkRulesJobs refuses rules about jobs that the workload does not have.
-func (p *Plan) checkRulesJobs(path string, rules []kernel.Rule, output []kernel.OutputRule) *PlanError {
-	check := func(list string, i int, id string) *PlanError {
+func (p *Plan) checkRulesJobs(path string, rules []kernel.Rule, output []kernel.OutputRule) *strictyaml.Error {
+	check := func(list string, i int, id string) *strictyaml.Error {
 		if n, ok := jobNumber(id); ok && (n < 1 || n > p.Workload.Jobs || id != JobID(n)) {
-			return &PlanError{Path: fmt.Sprintf("%s.%s[%d].job_id", path, list, i), Message: "there is no " + id, Remedy: fmt.Sprintf("the workload has %s to %s", JobID(1), JobID(p.Workload.Jobs))}
+			return &strictyaml.Error{Path: fmt.Sprintf("%s.%s[%d].job_id", path, list, i), Message: "there is no " + id, Remedy: fmt.Sprintf("the workload has %s to %s", JobID(1), JobID(p.Workload.Jobs))}
 		}
 		return nil
 	}
@@ -139,11 +121,11 @@ func (p *Plan) checkRulesJobs(path string, rules []kernel.Rule, output []kernel.
 }
 
 // checkTimes refuses changes that come at no time.
-func checkTimes(p *Plan) *PlanError {
+func checkTimes(p *Plan) *strictyaml.Error {
 	for i, t := range p.Kernel.Then {
 		if t.At == 0 {
 			path := fmt.Sprintf("kernel.then[%d]", i)
-			return &PlanError{Path: path + ".at", Message: path + " changes the policy at no time", Remedy: "give at, from 1ms to 720h, as in at: 30s"}
+			return &strictyaml.Error{Path: path + ".at", Message: path + " changes the policy at no time", Remedy: "give at, from 1ms to 720h, as in at: 30s"}
 		}
 	}
 	return nil
@@ -282,15 +264,6 @@ func (k *Kernel) renumber(number func(int) int) {
 		}
 	}
 	k.Then = then
-}
-
-// policyConfig is what judging needs to know of the safety kernel and the circuits.
-func policyConfig(p *Plan) invariants.PolicyConfig {
-	e := &p.Engine.Policy
-	return invariants.PolicyConfig{
-		Kernel: p.Kernel.on(), FailMode: string(e.FailMode), FailBudget: e.CircuitFailBudget, OpenFor: e.CircuitOpenFor, ThrottleDelay: e.ThrottleDelay,
-		HalfOpenMax: e.CircuitHalfOpenMax, CloseAfter: e.CircuitCloseAfter, SharedBreaker: e.SharedBreaker, SharedProbes: e.SharedProbes,
-	}
 }
 
 // breakers are what each replica's circuit breakers did.

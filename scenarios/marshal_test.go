@@ -118,18 +118,6 @@ func TestPlansRoundTrip(t *testing.T) {
 	})
 }
 
-func TestDurationText(t *testing.T) {
-	for d, want := range map[time.Duration]string{
-		0: "0s", 1: "1ns", 200 * time.Millisecond: "200ms", 10 * time.Second: "10s", 90 * time.Second: "1m30s", 20 * time.Minute: "20m",
-		time.Hour: "1h", 61 * time.Minute: "1h1m", time.Hour + time.Second: "1h0m1s", 100 * time.Minute: "1h40m", 720 * time.Hour: "720h", -20 * time.Minute: "-20m",
-	} {
-		assert.Equal(t, want, durationText(d))
-		again, err := time.ParseDuration(durationText(d))
-		require.NoError(t, err)
-		assert.Equal(t, d, again)
-	}
-}
-
 func TestBuildHoldsNoDate(t *testing.T) {
 	assert.Equal(t, "devel", Build())
 	assert.True(t, released.MatchString("v1.2.3"))

@@ -2,32 +2,12 @@ package scenarios
 
 import (
 	"github.com/wavetank-sim/wavetank/engine/safety/kernel"
-	"github.com/wavetank-sim/wavetank/invariants"
+	"github.com/wavetank-sim/wavetank/scenarios/strictyaml"
 )
 
-// What can be taken away of the output policy, and what plans draw of it.
-var (
-	outputToggles = []Toggle{
-		{Setting: "output.recheck", Off: "false", Scenario: "output-scan-twice", Invariant: "quarantined-only-when-blocked",
-			Says: "A scan that comes back late quarantines a job once more that another scan has quarantined, with a second entry in the audit trail."},
-		{Setting: "output.durable_scans", Off: "false", Scenario: "output-scan-lost", Invariant: "every-output-is-scanned",
-			Says: "A scheduler dies before it has scanned an output, and nobody does."},
-	}
-	outputDials = []dial{
-		{name: "engine.output.check_timeout", values: []string{"200ms", "10s"}, with: "engine.output.enabled=true"},
-		{name: "engine.output.scan_timeout", values: []string{"1s", "2m"}, with: "engine.output.enabled=true"},
-		{name: "engine.output.durable_scans", values: []string{"true", "false"}, with: "engine.output.enabled=true"},
-	}
-)
-
-func outputConfig(p *Plan) invariants.OutputConfig {
-	o := &p.Engine.Output
-	return invariants.OutputConfig{Enabled: o.Enabled, DurableScans: o.DurableScans, ScanTimeout: o.ScanTimeout}
-}
-
-func checkOutput(p *Plan) *PlanError {
+func checkOutput(p *Plan) *strictyaml.Error {
 	if p.Engine.Output.Enabled && !p.Kernel.on() {
-		return &PlanError{Path: "engine.output.enabled", Message: "engine.output.enabled is true, and there is no kernel to ask", Remedy: "give the plan a kernel, such as kernel: {default: ALLOW}, or turn it off"}
+		return &strictyaml.Error{Path: "engine.output.enabled", Message: "engine.output.enabled is true, and there is no kernel to ask", Remedy: "give the plan a kernel, such as kernel: {default: ALLOW}, or turn it off"}
 	}
 	return nil
 }
@@ -43,8 +23,9 @@ func (d *drawer) outputs() {
 	if !d.p.Engine.Output.Enabled {
 		return
 	}
+	dials := drawnKnobs(func(k knob) bool { return k.needs == hasOutputs })
 	for range d.upTo(2, "output dials") {
-		d.turn(evenly(d, "output dial", outputDials...))
+		d.turn(evenly(d, "output dial", dials...))
 	}
 	for range d.upTo(2, "output rules") {
 		d.p.Kernel.Output = append(d.p.Kernel.Output, d.outputRule())

@@ -1,59 +1,58 @@
 package scenarios
 
 import (
+	"cmp"
 	"fmt"
 	"reflect"
 	"slices"
 	"strconv"
 	"strings"
+
+	"github.com/wavetank-sim/wavetank/scenarios/strictyaml"
 )
 
-// perJob is a key of the workload that says something of single jobs, by number: a duration or a text.
+// perJob is a key of the workload that says something of single jobs, by number: a duration or a text. Its doc calls
+// the job N.
 type perJob struct {
 	key     string // under workload
 	usual   string // what is so for the other jobs
-	says    string // of job N
 	example string
+
+	needs    *need  // as of a [knob]
+	scenario string // likewise
 }
 
 // slow, cancel and deadline in a plan; workload.slow.3=15m as a setting.
 var perJobs = []perJob{
-	{"slow", "as workload.work", "how long a worker executes job N", "15m"},
-	{"cancel", "never", "how long after its submission job N is cancelled", "2s"},
-	{"deadline", "never", "how long after its submission job N has its deadline: the reconciler's next tick times it out unless it has ended", "10s"},
-	{"approve", "never", "how long somebody looks at job N, once it waits for an approval, before he approves it", "5s"},
-	{"change", "never", "how long after its submission job N is submitted again, with another payload", "2s"},
-	{"label", "none", "the labels of job N, joined by commas", "placement.zone=zone-2"},
-	{"requires", "nothing", "what job N requires of a pool, joined by commas", "gpu"},
-	{"fail", "never", "how the executions of job N fail: a reason code, and more behind semicolons", "timeout"},
-	{"approve_replay", "never", "how long after its submission the operator approves the replay of job N, at the earliest", "1m"},
-	{"topic", topic, "the topic of job N", "job.gpu"},
-	{"answer", "SUCCEEDED", "what the worker of job N answers", "FAILED_FATAL"},
+	{key: "slow", usual: "as workload.work", example: "15m"},
+	{key: "cancel", usual: "never", example: "2s"},
+	{key: "deadline", usual: "never", example: "10s"},
+	{key: "approve", usual: "never", example: "5s", needs: hasApproval, scenario: "approval"},
+	{key: "change", usual: "never", example: "2s", scenario: "approval"},
+	{key: "label", usual: "none", example: "placement.zone=zone-2"},
+	{key: "requires", usual: "nothing", example: "gpu"},
+	{key: "fail", usual: "never", example: "timeout"},
+	{key: "approve_replay", usual: "never", example: "1m", needs: hasReplays, scenario: "replay-approval"},
+	{key: "topic", usual: topic, example: "job.gpu"},
+	{key: "answer", usual: "SUCCEEDED", example: "FAILED_FATAL"},
 }
 
 // prefix begins the settings of single jobs.
 func (k perJob) prefix() string { return "workload." + k.key + "." }
 
-// field is where the workload keeps what the key says.
-func (k perJob) field() field {
-	fields := fieldsOf(reflect.TypeFor[Workload]())
-	return fields[slices.IndexFunc(fields, func(f field) bool { return f.name == k.key })]
-}
-
 // of is the mapping from the numbers of jobs.
-func (k perJob) of(w *Workload) reflect.Value {
-	return reflect.ValueOf(w).Elem().Field(k.field().index)
+func (k perJob) of(w *Workload) reflect.Value { return strictyaml.Field(w, k.key) }
+
+// scalar is what it says of a job, of which name is the setting.
+func (k perJob) scalar(name string) strictyaml.Scalar {
+	s := strictyaml.Element(reflect.TypeFor[Workload](), k.key)
+	s.Name = name
+	return s
 }
-
-// valueType is what it says of a job.
-func (k perJob) valueType() reflect.Type { return k.of(&Workload{}).Type().Elem() }
-
-// tag is what a value may be.
-func (k perJob) tag() reflect.StructTag { return elementTag(k.field().tag) }
 
 func (k perJob) setting() Setting {
-	t, tag := k.valueType(), k.tag()
-	return Setting{Name: k.prefix() + "N", Type: typeName(t, tag), Default: k.usual, Doc: k.says, Allowed: allowed(t, tag), Example: k.example}
+	s := k.scalar(k.prefix() + "N")
+	return Setting{Name: s.Name, Type: s.Type(), Default: k.usual, Doc: s.Doc(), Allowed: s.Allowed(), Example: k.example, Scenario: cmp.Or(k.scenario, scenarioUsual)}
 }
 
 // perJobOf finds the key of a setting such as workload.slow.3, and the job.
@@ -70,11 +69,11 @@ func perJobOf(name string) (k perJob, job string, ok bool) {
 func (p *Plan) setPerJob(k perJob, name, job, text string) error {
 	n, err := strconv.Atoi(job)
 	if err != nil {
-		return &PlanError{Path: name, Message: fmt.Sprintf("%s does not end in the number of a job", name), Remedy: "write " + k.prefix() + "3=" + k.example}
+		return &strictyaml.Error{Path: name, Message: fmt.Sprintf("%s does not end in the number of a job", name), Remedy: "write " + k.prefix() + "3=" + k.example}
 	}
-	value := reflect.New(k.valueType()).Elem()
-	if e := setScalar(name, value, text, k.tag()); e != nil {
-		return e
+	value, err := k.scalar(name).Parse(text)
+	if err != nil {
+		return err
 	}
 	k.copy(&p.Workload, &p.Workload)
 	if k.of(&p.Workload).IsNil() {
@@ -106,17 +105,20 @@ func (k perJob) forget(w *Workload, n int) {
 }
 
 // jobs lists those that it says something of.
-func (k perJob) jobs(w *Workload) (list []int) {
-	for _, n := range sortedKeys(k.of(w)) {
+func (k perJob) jobs(w *Workload) []int { return jobsOf(k.of(w)) }
+
+func jobsOf(all reflect.Value) (list []int) {
+	for _, n := range all.MapKeys() {
 		list = append(list, int(n.Int()))
 	}
+	slices.Sort(list)
 	return list
 }
 
 // text is what it says of job n, as a setting; "" is nothing.
 func (k perJob) text(w *Workload, n int) string {
 	if v := k.of(w).MapIndex(reflect.ValueOf(n)); v.IsValid() {
-		return textOf(v)
+		return strictyaml.TextOf(v)
 	}
 	return ""
 }
@@ -129,11 +131,11 @@ func (k perJob) assignments(w *Workload) (list []string) {
 	return list
 }
 
-func checkPerJob(p *Plan) *PlanError {
+func checkPerJob(p *Plan) *strictyaml.Error {
 	for _, k := range perJobs {
 		for _, n := range k.jobs(&p.Workload) {
 			if n < 1 || n > p.Workload.Jobs {
-				return &PlanError{Path: k.prefix() + strconv.Itoa(n), Message: fmt.Sprintf("there is no job %d", n), Remedy: fmt.Sprintf("the workload has jobs 1 to %d", p.Workload.Jobs)}
+				return &strictyaml.Error{Path: k.prefix() + strconv.Itoa(n), Message: fmt.Sprintf("there is no job %d", n), Remedy: fmt.Sprintf("the workload has jobs 1 to %d", p.Workload.Jobs)}
 			}
 		}
 	}

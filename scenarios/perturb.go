@@ -32,9 +32,8 @@ func (d *drawer) perturb() {
 
 // resize changes a number of the plan by one or two. It does not take away what a fault names.
 func (d *drawer) resize(name string) {
-	all := d.p.settings()
-	i := slices.IndexFunc(all, func(s setting) bool { return s.name == name })
-	d.set(name, strconv.FormatInt(max(1, all[i].value.Int()+int64(from(d, "by", -1, 1, -2, 2))), 10))
+	s, _ := d.p.setting(name)
+	d.set(name, strconv.FormatInt(max(1, s.Value.Int()+int64(from(d, "by", -1, 1, -2, 2))), 10))
 }
 
 // refault drops a fault, changes one, or adds one.

@@ -62,15 +62,15 @@ type Workload struct {
 	Poison      int                   `yaml:"poison" json:"poison" min:"0" max:"1000" doc:"messages on sys.job.submit that nobody can read"`
 	Saga        int                   `yaml:"saga" json:"saga" min:"0" max:"1000" doc:"so many jobs one after the other belong to one workflow, wf-1.., and each leaves a compensation behind; 0 is none"`
 	Unreadable  int                   `yaml:"unreadable" json:"unreadable" min:"0" max:"1000" doc:"compensations that nobody can read, on the stack of wf-1, put there by the stranger"`
-	Slow        map[int]time.Duration `yaml:"slow,omitempty" json:"slow,omitempty" min:"1ns" max:"24h" doc:"jobs, by number, that take longer than work"`
-	Cancel      map[int]time.Duration `yaml:"cancel,omitempty" json:"cancel,omitempty" min:"1ns" max:"24h" doc:"jobs, by number, that are cancelled, and how long after their submission"`
-	Deadline    map[int]time.Duration `yaml:"deadline,omitempty" json:"deadline,omitempty" min:"1ms" max:"24h" doc:"jobs, by number, that have a deadline, and how long after their submission (budget.deadline_ms): the reconciler's next tick times out those that have not ended"`
-	Label       map[int]string        `yaml:"label,omitempty" json:"label,omitempty" like:"placement.zone=zone-2" doc:"labels of jobs, by number, joined by commas (seed 003, section 5)"`
-	Requires    map[int]string        `yaml:"requires,omitempty" json:"requires,omitempty" like:"gpu" doc:"what jobs, by number, require of a pool, joined by commas (seed 003, section 5)"`
-	Approve     map[int]time.Duration `yaml:"approve,omitempty" json:"approve,omitempty" min:"1ms" max:"24h" doc:"jobs, by number, that are approved if they have to be, and how long somebody looks at them before"`
-	Change      map[int]time.Duration `yaml:"change,omitempty" json:"change,omitempty" min:"1ms" max:"24h" doc:"jobs, by number, that are submitted again with another payload, and how long after their submission"`
-	Topic       map[int]string        `yaml:"topic,omitempty" json:"topic,omitempty" like:"job.gpu" doc:"the topics of jobs, by number, that are not job.default"`
-	Answer      map[int]string        `yaml:"answer,omitempty" json:"answer,omitempty" oneof:"FAILED,FAILED_FATAL" doc:"jobs, by number, whose worker answers something else than SUCCEEDED; after FAILED_FATAL their workflow is rolled back"`
+	Slow        map[int]time.Duration `yaml:"slow,omitempty" json:"slow,omitempty" min:"1ns" max:"24h" doc:"how long a worker executes job N, if not as long as work"`
+	Cancel      map[int]time.Duration `yaml:"cancel,omitempty" json:"cancel,omitempty" min:"1ns" max:"24h" doc:"how long after its submission job N is cancelled"`
+	Deadline    map[int]time.Duration `yaml:"deadline,omitempty" json:"deadline,omitempty" min:"1ms" max:"24h" doc:"how long after its submission job N has its deadline (budget.deadline_ms): the reconciler's next tick times it out unless it has ended"`
+	Label       map[int]string        `yaml:"label,omitempty" json:"label,omitempty" like:"placement.zone=zone-2" doc:"the labels of job N, joined by commas (seed 003, section 5)"`
+	Requires    map[int]string        `yaml:"requires,omitempty" json:"requires,omitempty" like:"gpu" doc:"what job N requires of a pool, joined by commas (seed 003, section 5)"`
+	Approve     map[int]time.Duration `yaml:"approve,omitempty" json:"approve,omitempty" min:"1ms" max:"24h" doc:"how long an approver looks at job N, once it waits for an approval, before approving it"`
+	Change      map[int]time.Duration `yaml:"change,omitempty" json:"change,omitempty" min:"1ms" max:"24h" doc:"how long after its submission job N is submitted again, with another payload"`
+	Topic       map[int]string        `yaml:"topic,omitempty" json:"topic,omitempty" like:"job.gpu" doc:"the topic of job N, if not job.default"`
+	Answer      map[int]string        `yaml:"answer,omitempty" json:"answer,omitempty" oneof:"FAILED,FAILED_FATAL" doc:"what the worker of job N answers instead of SUCCEEDED; after FAILED_FATAL its workflow is rolled back"`
 
 	Runs         int           `yaml:"runs" json:"runs" min:"0" max:"1000" doc:"workflow runs that are started, run-1 and so on, at the pace of every; with any, the schedulers run workflows"`
 	Steps        int           `yaml:"steps" json:"steps" min:"1" max:"20" doc:"the steps of a run, each of them a job: a first one, a last one, and those in between side by side"`
@@ -80,8 +80,8 @@ type Workload struct {
 	StepFailures int           `yaml:"step_failures" json:"step_failures" min:"0" max:"20" doc:"how many attempts of each run's second step fail"`
 	StepUndo     bool          `yaml:"step_undo" json:"step_undo" doc:"each step of a run leaves a compensation behind, for when the run fails (engine.saga.durable_rollback)"`
 
-	Fail          map[int]string        `yaml:"fail,omitempty" json:"fail,omitempty" like:"timeout; twice" doc:"jobs, by number, whose executions fail, with the reason code that the worker gives; then, each behind a semicolon, twice or 3 times, of the job and its replays; committed: the effect is had all the same; succeeds after 5s: the worker reports a success after all"`
-	ApproveReplay map[int]time.Duration `yaml:"approve_replay,omitempty" json:"approve_replay,omitempty" min:"1ns" max:"24h" doc:"jobs, by number, whose replay the operator approves once it waits for that, and how long after their submission at the earliest"`
+	Fail          map[int]string        `yaml:"fail,omitempty" json:"fail,omitempty" like:"timeout; twice" doc:"how the executions of job N fail: the reason code that the worker gives; then, each behind a semicolon, twice or 3 times, of the job and its replays; committed: the effect is had all the same; succeeds after 5s: the worker reports a success after all"`
+	ApproveReplay map[int]time.Duration `yaml:"approve_replay,omitempty" json:"approve_replay,omitempty" min:"1ns" max:"24h" doc:"how long after its submission the operator approves the replay of job N, at the earliest, once it waits for that"`
 }
 
 // Schedule says how the stepper chooses.

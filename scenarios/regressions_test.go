@@ -11,6 +11,8 @@ import (
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
+
+	"github.com/wavetank-sim/wavetank/scenarios/strictyaml"
 )
 
 // corpus is where shrunk plans are kept that once showed something. A finding's plan becomes one of
@@ -26,7 +28,7 @@ func readCorpus(dir string) (list []*Plan, problems []error) {
 	for _, e := range entries {
 		path := filepath.Join(dir, e.Name())
 		if filepath.Ext(path) != ".yaml" && !e.IsDir() {
-			problems = append(problems, &PlanError{File: path, Message: "this is no plan", Remedy: "the corpus holds plans alone, as .yaml files"})
+			problems = append(problems, &strictyaml.Error{File: path, Message: "this is no plan", Remedy: "the corpus holds plans alone, as .yaml files"})
 			continue
 		}
 		p, err := Load(path)
@@ -34,7 +36,7 @@ func readCorpus(dir string) (list []*Plan, problems []error) {
 		case err != nil:
 			problems = append(problems, err)
 		case p.Name+".yaml" != e.Name():
-			problems = append(problems, &PlanError{File: path, Message: fmt.Sprintf("the plan in it is called %s", p.Name), Remedy: "call the file " + p.Name + ".yaml"})
+			problems = append(problems, &strictyaml.Error{File: path, Message: fmt.Sprintf("the plan in it is called %s", p.Name), Remedy: "call the file " + p.Name + ".yaml"})
 		default:
 			list = append(list, p)
 		}
@@ -134,7 +136,7 @@ func TestCorpusSaysWhatIsWrong(t *testing.T) {
 		`new.yaml:2:10: the plan's format is version 2; this build reads version 1: use the build that wrote it`,
 		"notes.txt: this is no plan; the corpus holds plans alone, as .yaml files",
 		`odd.yaml:4:9: workload.jobs is "many", not an integer; give 1 to 100000`,
-		`old.yaml:1:10: the plan's format is version 0; this build reads version 1: ` + "`wavetank list settings` names its keys",
+		`old.yaml:1:10: the plan's format is version 0; this build reads version 1: use the build that wrote it`,
 		"other.yaml: the plan in it is called good; call the file good.yaml",
 	}, lines[1:])
 }

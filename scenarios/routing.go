@@ -9,6 +9,7 @@ import (
 	"github.com/wavetank-sim/wavetank/engine/job"
 	"github.com/wavetank-sim/wavetank/engine/routing"
 	"github.com/wavetank-sim/wavetank/invariants"
+	"github.com/wavetank-sim/wavetank/scenarios/strictyaml"
 )
 
 // The pool of topology.gpu_workers, the topic that it alone serves, and what it offers.
@@ -71,7 +72,7 @@ func (w *Workload) route(r *job.Request, n int) error {
 }
 
 // checkRoutes says which job's labels, requirements or topic make no sense.
-func checkRoutes(p *Plan) *PlanError {
+func checkRoutes(p *Plan) *strictyaml.Error {
 	w := &p.Workload
 	for _, k := range perJobs {
 		for _, n := range k.jobs(w) {
@@ -84,12 +85,12 @@ func checkRoutes(p *Plan) *PlanError {
 			}
 			if err != nil {
 				path := k.prefix() + strconv.Itoa(n)
-				return &PlanError{Path: path, Message: fmt.Sprintf("%s is %.80q: %v", path, k.text(w, n), err), Remedy: "write it as in " + path + ": " + k.example}
+				return &strictyaml.Error{Path: path, Message: fmt.Sprintf("%s is %.80q: %v", path, k.text(w, n), err), Remedy: "write it as in " + path + ": " + k.example}
 			}
 		}
 	}
 	if t := p.Topology; t.GPUWorkers > t.Workers {
-		return &PlanError{Path: "topology.gpu_workers", Message: fmt.Sprintf("topology.gpu_workers is %d, more than there are workers", t.GPUWorkers), Remedy: fmt.Sprintf("give at most %d", t.Workers)}
+		return &strictyaml.Error{Path: "topology.gpu_workers", Message: fmt.Sprintf("topology.gpu_workers is %d, more than there are workers", t.GPUWorkers), Remedy: fmt.Sprintf("give at most %d", t.Workers)}
 	}
 	return nil
 }

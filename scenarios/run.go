@@ -102,26 +102,17 @@ func (r *run) config() sim.Config {
 	}
 }
 
+// judgeConfig is what judging needs to know of a plan.
 func judgeConfig(p *Plan) invariants.Config {
-	e := p.Engine
-	return invariants.Config{
-		DispatchOrder: string(e.DispatchOrder), StaleWorker: string(e.StaleWorker), StaleReasonCode: e.StaleReasonCode, DLQOrder: string(e.DLQOrder),
-		MaxDispatchRetries: e.MaxDispatchRetries, MaxSchedulingRetries: e.MaxSchedulingRetries, MaxDeliver: e.MaxDeliver, MaxRenewalFailures: e.MaxRenewalFailures,
-		WorkerTTL: e.WorkerTTL, RegistrySweep: e.RegistrySweep, JobLockTTL: e.JobLockTTL, RetryDelayBusy: e.RetryDelayBusy, PublishTimeout: e.PublishTimeout, BackoffMax: e.BackoffMax, AckWait: e.AckWait, Outages: p.outages(), PendingAge: e.PendingAge,
-		TickLock: string(e.TickLock), BatchSize: e.BatchSize, MaxIterations: e.MaxIterations, StoreOpTimeout: e.StoreOpTimeout,
-		PollInterval: e.PollInterval, DispatchTimeout: e.DispatchTimeout, TopicTimeouts: string(e.TopicTimeouts), RunningTimeout: e.RunningTimeout,
-		IntentAge: e.IntentAge, SnapshotLockTTL: e.SnapshotLockTTL,
-		Fence: e.Fence, Epochs: e.Epochs, ResumeIntents: e.ResumeIntents, RefuseStaleResults: e.RefuseStaleResults, VoidIntents: e.VoidIntents, RetryUnpublished: e.RetryUnpublished,
-		CancelNotice: e.CancelNotice, SweepScheduled: e.SweepScheduled, RecheckTimeouts: e.RecheckTimeouts, BusyBackoff: e.BusyBackoff, WatchWorkers: e.WatchWorkers,
-		SnapshotLastSeen: e.SnapshotLastSeen, CountDispatches: e.CountDispatches, Reconciler: e.Reconciler, PendingReplayer: e.PendingReplayer, IdempotencyGuard: e.IdempotencyGuard,
-		Routing: routingConfig(p.routing()), Tenants: invariants.TenantConfig{Limit: e.TenantLimit, Reserve: e.TenantReserve},
-		Approvals: invariants.ApprovalConfig{Kernel: p.Kernel.on(), Bind: e.Policy.BindApprovals, TTL: e.Policy.ApprovalTTL},
-		Output:    outputConfig(p),
-		Saga:      sagaConfig(p),
-		Workflow:  workflowConfig(&e.Workflow),
-		Policy:    policyConfig(p),
-		Replay:    replayConfig(p),
+	c, err := invariants.Configure(p.Engine)
+	if err != nil {
+		panic(err) // a test makes one
 	}
+	c.Outages = p.outages()
+	c.Routing = routingConfig(p.routing())
+	c.Approvals.Kernel, c.Policy.Kernel = p.Kernel.on(), p.Kernel.on()
+	p.judgeReplays(&c.Replay)
+	return c
 }
 
 // streams keeps every stream of a world in memory, since no run outlives its process; but not if the

@@ -8,11 +8,10 @@ import (
 	"strings"
 	"time"
 
-	"github.com/wavetank-sim/wavetank/engine"
 	"github.com/wavetank-sim/wavetank/engine/job"
 	"github.com/wavetank-sim/wavetank/engine/phase"
 	"github.com/wavetank-sim/wavetank/engine/workflow"
-	"github.com/wavetank-sim/wavetank/invariants"
+	"github.com/wavetank-sim/wavetank/scenarios/strictyaml"
 	"github.com/wavetank-sim/wavetank/scenarios/world"
 	"github.com/wavetank-sim/wavetank/sim"
 )
@@ -60,14 +59,6 @@ func (w *Workload) failing(jobID string) bool {
 	return isRun && isStep && err == nil && attempt <= w.StepFailures
 }
 
-// workflowConfig is what judging needs of the settings of workflows.
-func workflowConfig(s *engine.WorkflowSettings) invariants.WorkflowConfig {
-	return invariants.WorkflowConfig{
-		DurableFrom: s.DurableFrom, DelayPoll: s.DelayPoll, StrictRunLock: s.StrictRunLock, FenceRuns: s.FenceRuns,
-		DurableTimers: s.DurableTimers, DelayPoller: s.DelayPoller, RunReconciler: s.RunReconciler,
-	}
-}
-
 // startRuns starts who starts runs, if there are any.
 func (c *crew) startRuns(w *sim.World) {
 	work := c.plan.Workload
@@ -88,12 +79,12 @@ func (c *crew) startRuns(w *sim.World) {
 }
 
 // checkRuns refuses what [workflow.Run] cannot say.
-func checkRuns(p *Plan) *PlanError {
+func checkRuns(p *Plan) *strictyaml.Error {
 	if d := p.Workload.StepDelay; d%time.Second != 0 {
-		return &PlanError{Path: "workload.step_delay", Message: fmt.Sprintf("workload.step_delay is %s", durationText(d)), Remedy: "give whole seconds, as in 30s"}
+		return &strictyaml.Error{Path: "workload.step_delay", Message: fmt.Sprintf("workload.step_delay is %s", strictyaml.DurationText(d)), Remedy: "give whole seconds, as in 30s"}
 	}
 	if d := p.Workload.StepBackoff; d%time.Millisecond != 0 {
-		return &PlanError{Path: "workload.step_backoff", Message: fmt.Sprintf("workload.step_backoff is %s", durationText(d)), Remedy: "give whole milliseconds, as in 5s"}
+		return &strictyaml.Error{Path: "workload.step_backoff", Message: fmt.Sprintf("workload.step_backoff is %s", strictyaml.DurationText(d)), Remedy: "give whole milliseconds, as in 5s"}
 	}
 	return nil
 }

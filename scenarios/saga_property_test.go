@@ -4,6 +4,7 @@ import (
 	"context"
 	"flag"
 	"slices"
+	"strings"
 	"testing"
 	"time"
 
@@ -39,19 +40,19 @@ func drawSaga(t *rapid.T) *Plan {
 		panic(err)
 	}
 	d := &drawer{t: t, p: p, fixed: map[string]bool{}}
-	for _, dial := range []dial{
-		{name: "topology.schedulers", values: []string{"2", "1"}},
-		{name: "topology.workers", values: []string{"1", "2"}},
-		{name: "workload.jobs", values: []string{"3", "2", "4"}},
-		{name: "workload.every", values: []string{"200ms", "1ms", "3s"}},
-		{name: "workload.work", values: []string{"50ms", "1ms", "2s"}},
-		{name: "schedule.strategy", values: []string{"latency", "random"}},
-		{name: "engine.poll_interval", values: []string{"30s", "5s"}},
-		{name: "engine.ack_wait", values: []string{"10m", "30s", "5s"}},
-		{name: "engine.saga.lock_ttl", values: []string{"2m", "10s", "1s"}},
-		{name: "engine.saga.rollback_timeout", values: []string{"30s", "1s"}},
+	for _, k := range []knob{
+		{name: "topology.schedulers", draws: "2 1"},
+		{name: "topology.workers", draws: "1 2"},
+		{name: "workload.jobs", draws: "3 2 4"},
+		{name: "workload.every", draws: "200ms 1ms 3s"},
+		{name: "workload.work", draws: "50ms 1ms 2s"},
+		{name: "schedule.strategy", draws: "latency random"},
+		{name: "engine.poll_interval", draws: "30s 5s"},
+		{name: "engine.ack_wait", draws: "10m 30s 5s"},
+		{name: "engine.saga.lock_ttl", draws: "2m 10s 1s"},
+		{name: "engine.saga.rollback_timeout", draws: "30s 1s"},
 	} {
-		d.turn(dial)
+		d.turn(k)
 	}
 	d.set("workload.saga", from(d, "jobs of a saga", nth(p.Workload.Jobs), "2"))
 	d.set("workload.answer."+nth(d.job("fatal job")), "FAILED_FATAL")
@@ -124,11 +125,14 @@ func TestSagas(t *testing.T) {
 // Without one of the parts that sagas are hardened with, such plans show what is lost.
 func TestSagasShowWhatAToggleIsFor(t *testing.T) {
 	plans := rapid.Custom(drawSaga)
-	for _, toggle := range sagaToggles {
+	for _, toggle := range Toggles() {
+		if !strings.HasPrefix(toggle.Setting, "engine.saga.") {
+			continue
+		}
 		t.Run(toggle.Setting, func(t *testing.T) {
 			for n := range 60 {
 				p := plans.Example(n)
-				require.NoError(t, p.Set("engine."+toggle.Setting+"="+toggle.Off))
+				require.NoError(t, p.Set(toggle.Setting+"="+toggle.Off))
 				p.Expect.Violates = []string{toggle.Invariant}
 				if len(breaks(t, p, toggle.Invariant)) > 0 {
 					return

@@ -16,8 +16,8 @@ import (
 	"github.com/wavetank-sim/wavetank/engine/metrics"
 )
 
-// seedRow says what became of one row of the seeds' tables: testdata/seeds/rows.yaml has one for each.
-type seedRow struct {
+// specifiedRow says what carries out one row of the specification's tables: testdata/seeds/rows.yaml has one for each.
+type specifiedRow struct {
 	Row     string   `yaml:"row"`     // its first cell
 	Code    string   `yaml:"code"`    // the file that carries it out
 	Has     []string `yaml:"has"`     // what that file says literally
@@ -27,51 +27,78 @@ type seedRow struct {
 	Note    string   `yaml:"note"`    // why it is carried out in another way
 }
 
-// seedTables reads the seeds' tables: by their titles, their rows' first cells.
-func seedTables(t *testing.T) map[string][]string {
-	t.Helper()
-	data, err := os.ReadFile("testdata/seeds/tables.md")
-	require.NoError(t, err)
-	tables := map[string][]string{}
-	title, line := "", 0
-	for l := range strings.Lines(string(data)) {
+const (
+	specification = "../engine/SPECIFICATION.md"
+	namedInText   = "Named in the text" // of rows that stand in no table
+	leftOpen      = "What the documents leave open"
+)
+
+// specifiedTables returns the cells of each row of the tables in a specification, by the table's title: its
+// document's, then the heading above it.
+func specifiedTables(text string) map[string][][]string {
+	tables := map[string][][]string{}
+	document, heading, line := "", "", 0
+	for l := range strings.Lines(text) {
 		l = strings.TrimSpace(l)
 		if name, ok := strings.CutPrefix(l, "## "); ok {
-			title, line = name, 0
+			document, heading, line = name, "", 0
+		} else if strings.HasPrefix(l, "###") {
+			heading, line = ": "+strings.TrimLeft(l, "# "), 0
 		}
-		if !strings.HasPrefix(l, "|") {
+		if !strings.HasPrefix(l, "|") || document == "" {
 			continue
 		}
 		if line++; line > 2 { // the head, and the line under it
-			cell, _, _ := strings.Cut(strings.TrimPrefix(l, "| "), " | ")
-			tables[title] = append(tables[title], strings.Trim(cell, "` "))
+			cells := strings.Split(strings.Trim(l, "|"), "|")
+			for i := range cells {
+				cells[i] = strings.Trim(cells[i], "` ")
+			}
+			tables[document+heading] = append(tables[document+heading], cells)
 		}
 	}
 	return tables
 }
 
-// Every row of the seeds' tables has its place in the code, and a test.
-func TestEveryRowOfTheSeedsIsCarriedOut(t *testing.T) {
+// Every row of the specification's tables has its place in the code, and a test. What the documents leave open has
+// the value that the specification says.
+func TestTheSpecificationIsCarriedOut(t *testing.T) {
 	data, err := os.ReadFile("testdata/seeds/rows.yaml")
 	require.NoError(t, err)
-	var rows map[string][]seedRow
+	var rows map[string][]specifiedRow
 	require.NoError(t, yaml.UnmarshalWithOptions(data, &rows, yaml.DisallowUnknownField()))
-	tables := seedTables(t)
-	for title := range rows {
-		assert.Contains(t, tables, title)
+	text, err := os.ReadFile(specification)
+	require.NoError(t, err)
+	tables, documented, labels := specifiedTables(string(text)), settingsOf(PresetDocumented), metricLabels(t)
+	for _, cells := range tables[leftOpen] {
+		assert.Equal(t, cells[1], documented[cells[0]], cells[0])
 	}
-	documented, labels := settingsOf(PresetDocumented), metricLabels(t)
-	for title, cells := range tables {
-		var got []string
-		for _, row := range rows[title] {
-			got = append(got, row.Row)
+	assert.NotEmpty(t, tables[leftOpen])
+	delete(tables, leftOpen)
+	for title, list := range rows {
+		if title == namedInText {
+			for _, row := range list {
+				assert.Contains(t, string(text), row.Row)
+			}
+		} else {
+			assert.Contains(t, tables, title)
+		}
+		for _, row := range list {
 			row.check(t, title, documented, labels)
 		}
-		assert.Equal(t, cells, got, title)
+	}
+	for title, cells := range tables {
+		var want, got []string
+		for _, c := range cells {
+			want = append(want, c[0])
+		}
+		for _, row := range rows[title] {
+			got = append(got, row.Row)
+		}
+		assert.Equal(t, want, got, title)
 	}
 }
 
-func (row *seedRow) check(t *testing.T, title string, documented map[string]string, labels map[string][]string) {
+func (row *specifiedRow) check(t *testing.T, title string, documented map[string]string, labels map[string][]string) {
 	t.Helper()
 	at := title + ", " + row.Row
 	code, err := os.ReadFile(filepath.Join("..", row.Code))

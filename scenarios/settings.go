@@ -1,15 +1,23 @@
 package scenarios
 
 import (
-	"errors"
+	"cmp"
 	"fmt"
 	"reflect"
-	"regexp"
 	"slices"
 	"strings"
 
 	"github.com/wavetank-sim/wavetank/faults/suggest"
+	"github.com/wavetank-sim/wavetank/scenarios/strictyaml"
 )
+
+// Sections lists the parts of a plan that have keys of their own, the plan itself first.
+func Sections() []strictyaml.Section {
+	return strictyaml.Sections(reflect.TypeFor[Plan](), strictyaml.Section{Name: SectionPlan, Doc: "everything that a run depends on besides the build"})
+}
+
+// SectionPlan is the name of the section that is the whole plan.
+const SectionPlan = "plan"
 
 // Setting describes one key of a plan that --set can change.
 type Setting struct {
@@ -20,6 +28,7 @@ type Setting struct {
 	Doc      string `json:"doc"`
 	Allowed  string `json:"allowed"`           // "1 to 1000", or the choices
 	Example  string `json:"example,omitempty"` // of a value, where the default is none
+	Scenario string `json:"scenario"`          // in which it matters
 }
 
 // Settings lists every setting, in the order of the plan's keys; the seed is not among them, since
@@ -30,11 +39,14 @@ func Settings() []Setting {
 	other := hardened.settings()
 	var list []Setting
 	for i, s := range documented.settings() {
-		if s.name == "seed" {
+		if s.Name == "seed" {
 			continue
 		}
-		out := Setting{Name: s.name, Type: typeName(s.value.Type(), s.tag), Default: textOf(s.value), Doc: s.tag.Get("doc"), Allowed: allowed(s.value.Type(), s.tag)}
-		if h := textOf(other[i].value); h != out.Default {
+		out := Setting{Name: s.Name, Type: s.Type(), Default: s.Text(), Doc: s.Doc(), Allowed: s.Allowed(), Scenario: scenarioUsual}
+		if k, ok := knobOf(s.Name); ok {
+			out.Scenario = cmp.Or(k.scenario, scenarioUsual)
+		}
+		if h := other[i].Text(); h != out.Default {
 			out.Hardened = h
 		}
 		list = append(list, out)
@@ -47,61 +59,20 @@ func Settings() []Setting {
 	return list
 }
 
-// setting is one settable key of a plan at hand.
-type setting struct {
-	name  string
-	value reflect.Value
-	tag   reflect.StructTag
-}
-
 // settings lists p's, in the order of its keys: the preset, the seed, and the scalars of the
 // sections.
-func (p *Plan) settings() []setting {
-	list := make([]setting, len(settingsKnown))
-	for i, k := range settingsKnown {
-		list[i] = k.of(p)
-	}
-	return list
+func (p *Plan) settings() []strictyaml.Scalar {
+	return slices.DeleteFunc(strictyaml.Scalars(p), func(s strictyaml.Scalar) bool { return !isSetting(s.Name) })
 }
 
 // setting is p's of that name; false if there is none.
-func (p *Plan) setting(name string) (setting, bool) {
-	i := slices.IndexFunc(settingsKnown, func(k settingKnown) bool { return k.name == name })
-	if i < 0 {
-		return setting{}, false
-	}
-	return settingsKnown[i].of(p), true
+func (p *Plan) setting(name string) (strictyaml.Scalar, bool) {
+	s, ok := strictyaml.ScalarOf(p, name)
+	return s, ok && isSetting(name)
 }
 
-// settingsKnown is where they stand in any plan.
-var settingsKnown = func() (list []settingKnown) {
-	var walk func(path string, index []int, t reflect.Type)
-	walk = func(path string, index []int, t reflect.Type) {
-		for _, f := range fieldsOf(t) {
-			name, at, ft := join(path, f.name), append(slices.Clone(index), f.index), t.Field(f.index).Type
-			switch ft.Kind() {
-			case reflect.Struct:
-				walk(name, at, ft)
-			case reflect.Slice, reflect.Map:
-			default:
-				if path != "" || name == "preset" || name == "seed" {
-					list = append(list, settingKnown{name, at, f.tag})
-				}
-			}
-		}
-	}
-	walk("", nil, reflect.TypeFor[Plan]())
-	return list
-}()
-
-type settingKnown struct {
-	name  string
-	index []int
-	tag   reflect.StructTag
-}
-
-func (k settingKnown) of(p *Plan) setting {
-	return setting{k.name, reflect.ValueOf(p).Elem().FieldByIndex(k.index), k.tag}
+func isSetting(scalar string) bool {
+	return scalar == "preset" || scalar == "seed" || strings.Contains(scalar, ".")
 }
 
 // base is the plan of which p's settings are a variation.
@@ -114,12 +85,12 @@ func (p *Plan) base() *Plan {
 }
 
 // pin remembers that s was given explicitly. A value that differs from its base shows that by itself.
-func (p *Plan) pin(s setting) {
-	if !strings.HasPrefix(s.name, "engine.") && s.name != "schedule.steps_max" { // those move with the preset, or with the jobs
+func (p *Plan) pin(s strictyaml.Scalar) {
+	if !strings.HasPrefix(s.Name, "engine.") && s.Name != "schedule.steps_max" { // those move with the preset, or with the jobs
 		return
 	}
-	if base, _ := p.base().setting(s.name); base.value.Equal(s.value) && !slices.Contains(p.pinned, s.name) {
-		p.pinned = append(slices.Clone(p.pinned), s.name)
+	if base, _ := p.base().setting(s.Name); base.Value.Equal(s.Value) && !slices.Contains(p.pinned, s.Name) {
+		p.pinned = append(slices.Clone(p.pinned), s.Name)
 		slices.Sort(p.pinned)
 	}
 }
@@ -129,42 +100,42 @@ func (p *Plan) rebase(change func()) {
 	before := p.base().settings()
 	follows := map[string]bool{}
 	for i, s := range p.settings() {
-		follows[s.name] = s.value.Equal(before[i].value) && !slices.Contains(p.pinned, s.name)
+		follows[s.Name] = s.Value.Equal(before[i].Value) && !slices.Contains(p.pinned, s.Name)
 	}
 	change()
 	p.pinned = nil
 	after := p.base().settings()
 	for i, s := range p.settings() {
-		moves := !before[i].value.Equal(after[i].value) && s.name != "preset"
-		if moves && follows[s.name] {
-			s.value.Set(after[i].value)
-		} else if !follows[s.name] {
+		moves := !before[i].Value.Equal(after[i].Value) && s.Name != "preset"
+		if moves && follows[s.Name] {
+			s.Value.Set(after[i].Value)
+		} else if !follows[s.Name] {
 			p.pin(s)
 		}
 	}
 }
 
 // Set changes one setting: "engine.max_dispatch_retries=5", "preset=documented". A new preset
-// changes the engine settings that the plan does not give itself. The error is a [*PlanError].
+// changes the engine settings that the plan does not give itself. The error is a [*strictyaml.Error].
 // [Plan.Validate] says whether the plan still fits together.
 func (p *Plan) Set(assignment string) error {
 	name, text, ok := strings.Cut(assignment, "=")
 	name, text = strings.TrimSpace(name), strings.TrimSpace(text)
 	if !ok {
-		return &PlanError{Path: name, Message: fmt.Sprintf("%q sets nothing", assignment), Remedy: "write key=value" + p.example(name)}
+		return &strictyaml.Error{Path: name, Message: fmt.Sprintf("%q sets nothing", assignment), Remedy: "write key=value" + p.example(name)}
 	}
 	if k, job, ok := perJobOf(name); ok {
 		return p.setPerJob(k, name, job, text)
 	}
 	s, known := p.setting(name)
 	if !known {
-		return &PlanError{Path: name, Message: fmt.Sprintf("unknown setting %q", name), Remedy: "`wavetank list settings` names them" + suggest.Hint(name, settingNames())}
+		return &strictyaml.Error{Path: name, Message: fmt.Sprintf("unknown setting %q", name), Remedy: "`wavetank list settings` names them" + suggest.Hint(name, settingNames())}
 	}
-	value := reflect.New(s.value.Type()).Elem()
-	if e := setScalar(name, value, text, s.tag); e != nil {
-		return e
+	value, err := s.Parse(text)
+	if err != nil {
+		return err
 	}
-	change := func() { s.value.Set(value) }
+	change := func() { s.Value.Set(value) }
 	switch name {
 	case "preset", "workload.jobs": // all that a base depends on
 		p.rebase(change)
@@ -182,27 +153,12 @@ func (p *Plan) Set(assignment string) error {
 func (p *Plan) example(name string) string {
 	s, known := p.base().setting(name)
 	switch {
-	case !known || textOf(s.value) == "":
+	case !known || s.Text() == "":
 		return suggest.Hint(name, settingNames())
-	case s.value.Kind() == reflect.Bool:
+	case s.Value.Kind() == reflect.Bool:
 		return ", as in " + name + "=true"
 	}
-	return ", as in " + name + "=" + textOf(s.value)
-}
-
-// durationShape is what a duration looks like, however long: [time.ParseDuration] does not tell one
-// that is too long from one that is none.
-var durationShape = regexp.MustCompile(`^[-+]?(([0-9]+\.?[0-9]*|\.[0-9]+)(ns|us|µs|μs|ms|s|m|h))+$`)
-
-// setScalar gives value, which is called name, what text says, if that is in range.
-func setScalar(name string, value reflect.Value, text string, tag reflect.StructTag) *PlanError {
-	if err := setText(value, text); err != nil {
-		if value.Type() == durationType && durationShape.MatchString(text) {
-			err = errors.New("out of range")
-		}
-		return &PlanError{Path: name, Message: fmt.Sprintf("%s is %.40q, %v", name, text, err), Remedy: remedyFor(value.Type(), tag)}
-	}
-	return checkRange(name, value, tag)
+	return ", as in " + name + "=" + s.Text()
 }
 
 // Changes lists, as Set takes them, the settings in which p differs from the defaults and its
@@ -211,10 +167,10 @@ func (p *Plan) Changes() []string {
 	var changes []string
 	base := p.base().settings()
 	for i, s := range p.settings() {
-		if textOf(s.value) != textOf(base[i].value) && s.name != "seed" {
-			changes = append(changes, s.name+"="+textOf(s.value))
+		if s.Text() != base[i].Text() && s.Name != "seed" {
+			changes = append(changes, s.Name+"="+s.Text())
 		}
-		if s.name == "workload.work" {
+		if s.Name == "workload.work" {
 			for _, k := range perJobs {
 				changes = append(changes, k.assignments(&p.Workload)...)
 			}

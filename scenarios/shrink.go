@@ -55,7 +55,7 @@ func (s *shrinker) try(change func(*Plan)) bool {
 func (s *shrinker) keeps(p *Plan) bool {
 	now := p.settings()
 	for i, was := range s.best.settings() {
-		if slices.Contains(s.keep, was.name) && textOf(now[i].value) != textOf(was.value) {
+		if slices.Contains(s.keep, was.Name) && now[i].Text() != was.Text() {
 			return false
 		}
 	}

@@ -90,3 +90,15 @@ func TestAReleasedTickLockLetsEveryReplicaTick(t *testing.T) {
 	assert.Contains(t, violated(runToggled(t, "tick-lock", "", "engine.tick_lock=released")), "one-writer-a-tick")
 	assert.Empty(t, violated(runToggled(t, "tick-lock", "", "engine.tick_lock=until-expiry")))
 }
+
+// settingsOf are the settings of a preset, by name.
+func settingsOf(preset string) map[string]string {
+	values := map[string]string{}
+	for _, s := range Settings() {
+		values[s.Name] = s.Default
+		if preset == PresetHardened && s.Hardened != "" {
+			values[s.Name] = s.Hardened
+		}
+	}
+	return values
+}

@@ -22,7 +22,7 @@ type Summary struct {
 }
 
 var (
-	setUp   sync.Once
+	once    sync.Once
 	bubbles atomic.Int64
 	running sync.Mutex // one bubble at a time: client libraries share pooled timers between them
 )
@@ -37,7 +37,7 @@ var ErrNotEnded = errors.New("sim: the bubble did not end")
 func Run(cfg Config, body func(*World) error) (sum Summary, err error) {
 	running.Lock()
 	defer running.Unlock()
-	setUp.Do(ats.Register) // nats-server's access-time ticker would otherwise live in the first bubble
+	once.Do(ats.Register) // nats-server's access-time ticker would otherwise live in the first bubble
 	if bubbles.Add(1) > 1 {
 		// Twice empties the sync.Pools: a pooled timer must not come from another bubble.
 		runtime.GC()
@@ -55,20 +55,45 @@ func Run(cfg Config, body func(*World) error) (sum Summary, err error) {
 }
 
 func inBubble(cfg Config, progress *atomic.Int64, body func(*World) error) (sum Summary, err error) {
-	w, err := newWorld(cfg, progress)
-	if err != nil {
-		return sum, err
-	}
-	defer w.stop()
-	defer func() {
-		if r := recover(); r != nil {
-			err = fmt.Errorf("sim: panic: %v\n%s", r, debug.Stack())
+	w := newWorld(cfg, progress)
+	w.servers = []server{&redisServer{world: w}, &natsServer{world: w}}
+	for _, s := range w.servers {
+		if err := s.start(); err != nil {
+			return sum, fmt.Errorf("sim: %w", err)
 		}
+	}
+	w.begin()
+	defer w.stop()
+	ended := make(chan struct{})
+	go func() { // t.FailNow ends the goroutine that calls it: that must not be the bubble's own
+		defer close(ended)
+		defer func() {
+			if r := recover(); r != nil {
+				err = fmt.Errorf("sim: panic: %v\n%s", r, debug.Stack())
+			}
+		}()
+		err = errors.New("sim: the test failed within the world")
+		err = body(w)
 	}()
-	err = body(w)
+	<-ended
 	sum = Summary{Digest: w.trace.digest(), Steps: w.steps, Virtual: w.Now()}
 	if err == nil && w.trace.err != nil {
 		err = fmt.Errorf("sim: the trace could not be written: %w", w.trace.err)
 	}
 	return sum, err
+}
+
+// stop ends every goroutine of the world. The bubble itself fails if one is left.
+func (w *World) stop() {
+	for _, n := range w.nodes {
+		n.Crash()
+	}
+	w.reap()
+	for _, s := range w.servers {
+		s.stop()
+	}
+	w.timer.Stop()
+	// A pull that blocked when its connection closed ends by its own timer; an hour is longer
+	// than any that a service waits for, and costs nothing.
+	w.standStill(w.Now() + time.Hour)
 }

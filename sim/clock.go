@@ -27,8 +27,6 @@ type clock struct {
 	n map[string]int // timers made so far, by what they are: names for them that every run shares
 }
 
-func newClock(p *Process) *clock { return &clock{p: p, n: map[string]int{}} }
-
 func (c *clock) Now() time.Time {
 	w, s := c.p.node.world, c.p.node.skew
 	elapsed, ppm := w.Now(), time.Duration(s.PPM)
@@ -108,43 +106,27 @@ func (t *timer) arrive(armed int) {
 	p := t.clock.p
 	w := p.node.world
 	w.mu.Lock()
-	if t.armed != armed {
-		w.mu.Unlock()
-		return
-	}
-	if p.dead {
-		t.letGo()
-		w.mu.Unlock()
-		return
-	}
-	op := &Op{Kind: KindTimer, Name: t.name, process: p, world: w, fire: t.fire, letGo: t.letGo, outcome: OutcomeOK}
-	if w.cfg.Ungated {
-		w.mu.Unlock()
-		t.fire()
-		return
-	}
-	t.parked = op
-	w.arrivals = append(w.arrivals, op)
-	w.mu.Unlock()
-	w.wakeUp()
-}
-
-// letGo wakes a goroutine of a dead process that waits for nothing but this timer, so that it ends at its
-// next gate. That is no step. Its caller holds World.mu.
-func (t *timer) letGo() {
-	if t.f != nil {
-		return
-	}
-	w := t.clock.p.node.world
-	select {
-	case t.c <- w.start.Add(w.Now()):
+	defer w.mu.Unlock()
+	switch {
+	case t.armed != armed:
+	case p.dead:
+		t.wake(false)
+	case w.cfg.Ungated:
+		go t.wake(true)
 	default:
+		t.parked = &Op{Kind: KindTimer, Name: t.name, process: p, world: w, wake: t.wake, outcome: OutcomeOK}
+		w.arrive(t.parked)
 	}
 }
 
-// fire takes effect; the stepper calls it.
-func (t *timer) fire() {
+// wake fires the timer or, if its process is dead, wakes a goroutine that waits for nothing but this timer, so that it
+// ends at its next gate. That is no step, and its caller holds World.mu.
+func (t *timer) wake(alive bool) {
 	w := t.clock.p.node.world
+	if !alive {
+		t.ring(w.start.Add(w.Now()))
+		return
+	}
 	w.mu.Lock()
 	t.parked = nil
 	if t.period > 0 {
@@ -158,10 +140,14 @@ func (t *timer) fire() {
 	w.mu.Unlock()
 	if t.f != nil {
 		go t.f()
-		return
+	} else {
+		t.ring(t.clock.Now())
 	}
+}
+
+func (t *timer) ring(now time.Time) {
 	select {
-	case t.c <- t.clock.Now():
+	case t.c <- now:
 	default:
 	}
 }
@@ -203,19 +189,17 @@ func (t *timer) Reset(d time.Duration) bool {
 	return was
 }
 
-type ticker struct{ t *timer }
+type ticker struct{ *timer }
 
-func (t ticker) Chan() <-chan time.Time { return t.t.c }
-
-func (t ticker) Stop() { t.t.Stop() }
+func (t ticker) Stop() { t.timer.Stop() }
 
 func (t ticker) Reset(d time.Duration) {
 	if d <= 0 {
 		panic("sim: a ticker's period must be positive")
 	}
-	w := t.t.clock.p.node.world
+	w := t.clock.p.node.world
 	w.mu.Lock()
-	t.t.period = d
+	t.period = d
 	w.mu.Unlock()
-	t.t.Reset(d)
+	t.timer.Reset(d)
 }

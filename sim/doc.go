@@ -1,5 +1,5 @@
 // Package sim runs a Go service against a real nats-server and a real Redis protocol, on virtual
-// time, one step at a time.
+// time, one step at a time. It knows nothing of job schedulers: see the example for a service of forty lines.
 //
 // A [World] lives in a testing/synctest bubble: everything in it uses the standard time package,
 // which is virtual there, so ten minutes of AckWait cost microseconds. A [Node] is a process: it
@@ -17,6 +17,21 @@
 //   - No two goroutines of one process issue the very same operation at one instant: which of them
 //     goes first would be the Go scheduler's choice.
 //   - It takes time from its clock and chance from its [Rand], or the trace will differ from run to run.
+//   - It gives HSet, MSet and the like pairs or a struct, not a map: go-redis sends a map's fields in Go's
+//     random order of maps. By the time the gate sees the command, nothing tells that they came from one.
+//   - It reads no TTL of a key that a client WATCHes (TTL, GETEX, SET KEEPTTL, EXPIRE with an option, scripts): to
+//     miniredis, bringing a TTL up to date is a write, so the EXEC would be refused. A plain EXPIRE is fine.
 //
-// The package knows nothing of job schedulers: see the example for a service of forty lines.
+// The files follow an operation on its way. Calls go down this list only:
+//
+//	bubble, watchdog: a world begins and ends
+//	redis, redis_client, redis_late, redis_command, redis_truth, redis_expiry, redis_failover, redis_store: Redis, and its own faults
+//	nats_powerloss, nats_restart, nats_core, nats_stream, nats_jetstream, nats_consumer, nats_api, nats, nats_observer: likewise
+//	grpc, node, clock: processes, their calls to each other, their lives and their time
+//	gate: an operation arrives, waits, and has its effect under the eyes of an Intercept
+//	stepper: one operation is granted at a time, and becomes an event
+//	queue, strategy: which one is chosen, and when
+//	trace: the event's canonical line
+//	op, world, server: what an operation is, a world, and a server to it
+//	event, draw: the words of the trace, and chance
 package sim

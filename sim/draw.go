@@ -1,14 +1,10 @@
 package sim
 
-import (
-	"context"
+import "github.com/cespare/xxhash/v2"
 
-	"github.com/cespare/xxhash/v2"
-)
-
-// draw is the root of every choice: a hash of the seed and of what the choice is about. It is not
+// Draw is the root of every choice: a hash of the seed and of what the choice is about. It is not
 // the next number of a stream, so that leaving one operation out shifts no other choice.
-func draw(seed uint64, purpose string, parts ...string) uint64 {
+func Draw(seed uint64, purpose string, parts ...string) uint64 {
 	var buf [256]byte
 	b := buf[:0]
 	for i := range 8 {
@@ -37,35 +33,4 @@ func mix(h, n uint64) uint64 {
 	h = (h ^ h>>30) * 0xbf58476d1ce4e5b9
 	h = (h ^ h>>27) * 0x94d049bb133111eb
 	return h ^ h>>31
-}
-
-// within maps h to [0, n).
-func within(h, n uint64) uint64 {
-	if n == 0 {
-		return 0
-	}
-	return h % n
-}
-
-// Rand is a process's source of chance. Each draw is keyed by the node and by the tags of its
-// context, so that what one job draws does not depend on what another did.
-type Rand struct{ p *Process }
-
-// Uint64 draws 64 bits for the call that ctx is tagged for.
-func (r Rand) Uint64(ctx context.Context) uint64 {
-	w := r.p.node.world
-	t := w.tags(ctx)
-	h := draw(w.cfg.Seed, "rand", r.p.node.name, t.Job, t.Phase)
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	return mix(h, w.rands.next(h))
-}
-
-// Draw hashes a seed with a purpose and what it is about, as every choice of a world does.
-func Draw(seed uint64, purpose string, parts ...string) uint64 { return draw(seed, purpose, parts...) }
-
-// Draw hashes the world's seed with a purpose and what it is about. A fault that strikes by rate
-// and a workload that varies take their chance from here.
-func (w *World) Draw(purpose string, parts ...string) uint64 {
-	return draw(w.cfg.Seed, purpose, parts...)
 }

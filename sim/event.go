@@ -1,6 +1,11 @@
 package sim
 
-import "time"
+import (
+	"errors"
+	"time"
+
+	"github.com/redis/go-redis/v9"
+)
 
 // Kind says what an operation does to the outside world, in the words of the library that it
 // goes through.
@@ -62,6 +67,17 @@ const (
 	OutcomeNil     = "nil"
 	OutcomePending = "pending"
 )
+
+// outcome is what a caller saw, in a form that is the same on every machine.
+func outcome(err error) string {
+	switch {
+	case err == nil:
+		return OutcomeOK
+	case errors.Is(err, redis.Nil):
+		return OutcomeNil
+	}
+	return err.Error()
+}
 
 // Change is one thing that a step changed in the servers, read from the servers themselves once
 // the step had settled: a Redis field as it is now, or a message that a stream now holds.

@@ -16,6 +16,13 @@ import (
 // pipeSize is how much of a call a connection takes before its sender waits, as a socket does.
 const pipeSize = 64 << 10
 
+// peer is what a process has of gRPC. World.mu guards it.
+type peer struct {
+	server   *grpc.Server
+	listener *bufconn.Listener                      // of the server
+	dialled  map[*bufconn.Listener]*grpc.ClientConn // connections to other processes' servers
+}
+
 // Serve makes the process a gRPC server, under the name of its node, until it crashes. It answers a call
 // within the caller's own step, as Redis does; but while its node is paused calls wait, and a handler
 // that waits for the process's clock lets others go first.
@@ -25,7 +32,7 @@ func (p *Process) Serve(register func(grpc.ServiceRegistrar)) {
 	register(s)
 	w := p.node.world
 	w.mu.Lock()
-	p.server, p.listener = s, listener
+	p.rpc.server, p.rpc.listener = s, listener
 	w.mu.Unlock()
 	go func() { _ = s.Serve(listener) }()
 }
@@ -71,7 +78,7 @@ func (c *rpc) NewStream(context.Context, *grpc.StreamDesc, string, ...grpc.CallO
 
 func (c *rpc) Invoke(ctx context.Context, method string, args, reply any, opts ...grpc.CallOption) error {
 	w := c.p.node.world
-	op := &Op{Kind: KindCall, Name: path.Base(method), Target: c.server, Tags: w.tags(ctx)}
+	op := &Op{Kind: KindCall, Name: path.Base(method), Target: c.server, Tags: w.cfg.Tags(ctx)}
 	return c.p.do(ctx, op, func() error {
 		granted := w.Now()
 		err := c.invoke(ctx, method, args, reply, opts)
@@ -79,7 +86,7 @@ func (c *rpc) Invoke(ctx context.Context, method string, args, reply any, opts .
 			op.Data = answer(reply)
 		}
 		if w.Now() > granted { // others have taken steps meanwhile
-			return op.answered(err)
+			return op.returnWith(err, op.Data)
 		}
 		return err
 	})
@@ -109,13 +116,13 @@ func (c *rpc) connect() (*grpc.ClientConn, error) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	var listener *bufconn.Listener
-	if n := w.nodes[c.server]; n != nil && n.process != nil {
-		listener = n.process.listener
+	if n := w.Find(c.server); n != nil && n.process != nil {
+		listener = n.process.rpc.listener
 	}
 	if listener == nil {
 		return nil, status.Error(codes.Unavailable, "")
 	}
-	if conn := c.p.dialled[listener]; conn != nil {
+	if conn := c.p.rpc.dialled[listener]; conn != nil {
 		return conn, nil
 	}
 	conn, err := grpc.NewClient("passthrough:///"+c.server,
@@ -125,37 +132,26 @@ func (c *rpc) connect() (*grpc.ClientConn, error) {
 	if err != nil {
 		return nil, err
 	}
-	if c.p.dialled == nil {
-		c.p.dialled = map[*bufconn.Listener]*grpc.ClientConn{}
+	if c.p.rpc.dialled == nil {
+		c.p.rpc.dialled = map[*bufconn.Listener]*grpc.ClientConn{}
 	}
-	c.p.dialled[listener] = conn
+	c.p.rpc.dialled[listener] = conn
 	return conn, nil
-}
-
-// answered parks once more before a call that had to wait gives its caller what came of it.
-func (op *Op) answered(err error) error {
-	back := &Op{Kind: KindReturn, Name: op.Name, Target: op.Target, Tags: op.Tags, Data: op.Data, process: op.process, world: op.world, fault: op.fault}
-	op.world.park(back)
-	back.finish(err)
-	return err
 }
 
 // answer is what a server said, as JSON.
 func answer(reply any) string {
-	body, err := json.Marshal(reply) // protojson's spaces differ from build to build
-	if err != nil {
-		return ""
-	}
+	body, _ := json.Marshal(reply) // protojson's spaces differ from build to build
 	return string(body)
 }
 
-// hangUp ends what the process has of gRPC.
-func (p *Process) hangUp() {
-	for _, conn := range p.dialled {
+// close ends what the process has of gRPC.
+func (r *peer) close() {
+	for _, conn := range r.dialled {
 		_ = conn.Close()
 	}
-	if p.server != nil {
-		p.server.Stop()
-		_ = p.listener.Close()
+	if r.server != nil {
+		r.server.Stop()
+		_ = r.listener.Close()
 	}
 }

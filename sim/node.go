@@ -3,14 +3,7 @@ package sim
 import (
 	"context"
 	"fmt"
-	"runtime"
 	"time"
-
-	"github.com/nats-io/nats.go"
-	"github.com/nats-io/nats.go/jetstream"
-	"github.com/redis/go-redis/v9"
-	"google.golang.org/grpc"
-	"google.golang.org/grpc/test/bufconn"
 )
 
 // Node is a place where processes run, one after the other: a process that crashes is followed by
@@ -33,30 +26,20 @@ type Process struct {
 	cancel      context.CancelFunc
 	dead        bool // guarded by World.mu
 
-	redis     *redis.Client
-	nats      *nats.Conn
-	js        jetstream.JetStream
-	clock     *clock
-	connected bool
-	server    *grpc.Server                           // with its listener guarded by World.mu
-	listener  *bufconn.Listener                      //
-	dialled   map[*bufconn.Listener]*grpc.ClientConn // likewise
-	holding   *held                                  // guarded by World.mu: the next write of its command is held back
+	clients []client // its connections to the servers, and to other processes; nil until it has started
+	clock   *clock
+	rpc     peer
 }
 
 // Node declares a node whose processes run main. It runs nothing until [Node.Start].
 func (w *World) Node(name string, main func(*Process)) *Node {
-	if w.nodes[name] != nil {
+	if w.Find(name) != nil {
 		panic("sim: a second node named " + name)
 	}
 	n := &Node{world: w, name: name, main: main}
-	w.nodes[name] = n
-	w.order = append(w.order, n)
+	w.nodes = append(w.nodes, n)
 	return n
 }
-
-// Find returns the node of that name, or nil.
-func (w *World) Find(name string) *Node { return w.nodes[name] }
 
 // Name is the node's name.
 func (n *Node) Name() string { return n.name }
@@ -76,7 +59,7 @@ func (n *Node) Start() {
 	n.pausedUntil = 0
 	p := &Process{node: n, incarnation: n.incarnation}
 	p.ctx, p.cancel = context.WithCancel(context.Background())
-	p.clock = newClock(p)
+	p.clock = &clock{p: p, n: map[string]int{}}
 	n.process = p
 	go func() {
 		n.world.park(&Op{Kind: KindStart, process: p, world: n.world, outcome: OutcomeOK})
@@ -86,31 +69,21 @@ func (n *Node) Start() {
 }
 
 // Crash ends the node's process: its operations are never granted again, its goroutines end at
-// their next gate, its connections close. A node that is down stays down.
+// their next gate. Its connections close at the next settling, since the caller may be one of its
+// goroutines. A node that is down stays down.
 func (n *Node) Crash() {
-	p := n.process
+	p, w := n.process, n.world
 	if p == nil {
 		return
 	}
 	n.process = nil
-	n.world.kill(p)
-}
-
-// kill takes a process out of the world. Its connections close at the next settling, since the
-// caller may be one of its own goroutines.
-func (w *World) kill(p *Process) {
 	w.mu.Lock()
 	p.dead = true
-	for _, ops := range [][]*Op{w.arrivals, w.parked} {
+	for _, ops := range [][]*Op{w.arrivals, w.queue.parked} {
 		for _, op := range ops {
-			if op.process == p && !op.withdrawn {
+			if op.process == p && !op.scheduled && !op.withdrawn {
 				op.withdrawn = true
-				if op.grant != nil {
-					op.grant <- struct{}{}
-				}
-				if op.letGo != nil {
-					op.letGo()
-				}
+				op.wake(false)
 			}
 		}
 	}
@@ -127,17 +100,6 @@ func (w *World) kill(p *Process) {
 // Connections outlive it, however long it is: the clients answer the servers' pings all the same.
 func (n *Node) Pause(d time.Duration) { n.pausedUntil = max(n.pausedUntil, n.world.Now()+d) }
 
-// exitIfDead ends the calling goroutine if its process has crashed.
-func (p *Process) exitIfDead() {
-	w := p.node.world
-	w.mu.Lock()
-	dead := p.dead
-	w.mu.Unlock()
-	if dead {
-		runtime.Goexit()
-	}
-}
-
 // Node is the name of the node that the process runs on.
 func (p *Process) Node() string { return p.node.name }
 
@@ -148,31 +110,32 @@ func (p *Process) Incarnation() int { return p.incarnation }
 // gates and its clock, it waits for this too.
 func (p *Process) Context() context.Context { return p.ctx }
 
+// connect dials the servers.
+func (p *Process) connect() {
+	clients := []client{&p.rpc}
+	for _, s := range p.node.world.servers {
+		c, err := s.dial(p)
+		if err != nil {
+			panic(fmt.Sprintf("sim: %s cannot connect to its own server: %v", p.node.name, err))
+		}
+		clients = append(clients, c)
+	}
+	p.clients = clients
+}
+
 // Rand is the process's source of chance.
 func (p *Process) Rand() Rand { return Rand{p} }
 
-// connect dials the servers.
-func (p *Process) connect() {
-	w := p.node.world
-	p.redis = w.dialRedis(p)
-	p.redis.AddHook(&redisHook{p})
-	nc, err := w.dialNATS(p.node.name)
-	if err != nil {
-		panic(fmt.Sprintf("sim: %s cannot connect to its own server: %v", p.node.name, err))
-	}
-	p.nats = nc
-	js, err := jetstream.New(nc)
-	if err != nil {
-		panic(fmt.Sprintf("sim: %v", err))
-	}
-	p.js, p.connected = js, true
-}
+// Rand is a process's source of chance. Each draw is keyed by the node and by the tags of its
+// context, so that what one job draws does not depend on what another did.
+type Rand struct{ p *Process }
 
-func (p *Process) close() {
-	p.hangUp()
-	if !p.connected {
-		return
-	}
-	_ = p.redis.Close()
-	p.nats.Close()
+// Uint64 draws 64 bits for the call that ctx is tagged for.
+func (r Rand) Uint64(ctx context.Context) uint64 {
+	w := r.p.node.world
+	t := w.cfg.Tags(ctx)
+	h := Draw(w.cfg.Seed, "rand", r.p.node.name, t.Job, t.Phase)
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return mix(h, w.rands.next(h))
 }

@@ -2,28 +2,40 @@ package sim
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"net"
-	"strings"
 
+	"github.com/alicebob/miniredis/v2"
 	"github.com/redis/go-redis/v9"
 	"github.com/redis/go-redis/v9/maintnotifications"
 )
 
-// Redis is the process's gated client. It honours its callers' deadlines (ContextTimeoutEnabled)
-// and retries nothing by itself (go-redis's back-off jitter is not seeded); a service under test
-// should set both in production too.
-func (p *Process) Redis() *redis.Client {
-	return p.redis
+// Redis is what steps that are about Redis itself call it.
+const Redis = "redis"
+
+// redisServer is a world's Redis, with what the world knows of what it holds.
+type redisServer struct {
+	world *World
+	store store
+
+	shadow    map[string]value // what the steps were seen to write
+	deadlines deadlines
+	unlagged  []before // what it held before its last writes, the oldest first
+	rewound   []Change // by a failover, in the present step
 }
 
-func (w *World) dialRedis(p *Process) *redis.Client {
-	return redis.NewClient(&redis.Options{
+func (s *redisServer) start() error {
+	s.store, s.shadow = store{miniredis.NewMiniRedis()}, map[string]value{}
+	return nil
+}
+
+func (s *redisServer) dial(p *Process) (client, error) {
+	c := &redisClient{p: p, server: s}
+	c.redis = redis.NewClient(&redis.Options{
 		Addr: "127.0.0.1:6379", // never dialled; a host name would be looked up
 		Dialer: func(context.Context, string, string) (net.Conn, error) {
-			c, err := w.redis.Dial()
-			return &wire{Conn: c, p: p}, err
+			conn, err := s.store.Dial()
+			return &wire{Conn: conn, client: c}, err
 		},
 		MaxRetries:               -1,
 		Protocol:                 2,
@@ -32,106 +44,61 @@ func (w *World) dialRedis(p *Process) *redis.Client {
 		ContextTimeoutEnabled:    true,
 		MaintNotificationsConfig: &maintnotifications.Config{Mode: maintnotifications.ModeDisabled},
 	})
+	c.redis.AddHook(c)
+	return c, nil
 }
 
-// redisHook gates every command of one process.
-type redisHook struct{ p *Process }
+func (s *redisServer) adopt() {} // the harness writes nothing to Redis
 
-func (h *redisHook) DialHook(next redis.DialHook) redis.DialHook { return next }
-
-// setsUpConnection tells the commands that go-redis sends inside the first command of a
-// connection, and those whose effect ends with the connection: they are no operations of the actor.
-func setsUpConnection(name string) bool {
-	switch name {
-	case "hello", "auth", "select", "client", "unwatch":
-		return true
-	}
-	return false
-}
-
-func (h *redisHook) ProcessHook(next redis.ProcessHook) redis.ProcessHook {
-	return func(ctx context.Context, cmd redis.Cmder) error {
-		if setsUpConnection(cmd.Name()) {
-			return next(ctx, cmd)
-		}
-		if unknown[cmd.Name()] {
-			err := fmt.Errorf("%w: %s", ErrUnknownCommand, cmd.Name())
-			cmd.SetErr(err)
-			return err
-		}
-		w := h.p.node.world
-		op := &Op{Kind: KindRedis, Name: strings.ToLower(cmd.Name()), Tags: w.tags(ctx)}
-		op.addCommand(cmd.Args())
-		called := false
-		err := h.p.do(ctx, op, func() error {
-			called = true
-			err := next(ctx, cmd)
-			op.refused = refused(err)
-			return err
-		})
-		if err != nil && (!called || cmd.Err() == nil) {
-			cmd.SetErr(err)
-		}
-		return err
+func (s *redisServer) before(op *Op) {
+	s.expire()
+	if c, ok := op.call.(*redisCall); ok {
+		s.countDown(c.ttls)
 	}
 }
 
-func (h *redisHook) ProcessPipelineHook(next redis.ProcessPipelineHook) redis.ProcessPipelineHook {
-	return func(ctx context.Context, cmds []redis.Cmder) error {
-		if len(cmds) == 0 || setsUpConnection(cmds[0].Name()) {
-			return next(ctx, cmds)
+func (s *redisServer) changed(op *Op, changes []Change) []Change {
+	if c, ok := op.call.(*redisCall); ok && c.applied {
+		changes = s.readTouched(changes, c)
+	}
+	changes = append(changes, s.rewound...)
+	s.rewound = nil
+	return changes
+}
+
+// Redis reads everything that Redis holds, key by key and field by field.
+func (w *World) Redis() map[string]map[string]string {
+	s := find[*redisServer](w.servers)
+	s.expire()
+	all := map[string]map[string]string{}
+	for _, k := range s.store.Keys() {
+		if v, ok := s.store.read(k); ok {
+			all[k] = v.fields
 		}
-		w := h.p.node.world
-		op := &Op{Kind: KindRedis, Name: "pipeline", Tags: w.tags(ctx)}
-		if cmds[0].Name() == "multi" {
-			op.Name = "multi"
+	}
+	return all
+}
+
+func (s *redisServer) check() error {
+	now := s.world.Redis()
+	for _, k := range sortedKeys(now) {
+		known, ok := s.shadow[k]
+		if !ok {
+			return fmt.Errorf("sim: Redis holds %s, which no step was seen to write", k)
 		}
-		for _, cmd := range cmds {
-			if unknown[cmd.Name()] {
-				err := fmt.Errorf("%w: %s", ErrUnknownCommand, cmd.Name())
-				for _, c := range cmds {
-					c.SetErr(err)
-				}
-				return err
-			}
-			op.addCommand(cmd.Args())
-		}
-		var answered error // which the client has set on the commands that it is of
-		err := h.p.do(ctx, op, func() error {
-			answered = next(ctx, cmds)
-			op.refused = op.Name == "multi" && execRefused(answered)
-			return answered
-		})
-		if err != nil && err != answered {
-			for _, cmd := range cmds {
-				if cmd.Err() == nil {
-					cmd.SetErr(err)
-				}
+		for _, f := range sortedKeys(now[k]) {
+			if known.fields[f] != now[k][f] {
+				return fmt.Errorf("sim: Redis holds %s %s = %q, but the steps wrote %q", k, f, now[k][f], known.fields[f])
 			}
 		}
-		return err
 	}
-}
-
-// refused says whether the server answered a command with an error or with nil.
-func refused(err error) bool {
-	var answer redis.Error
-	return errors.As(err, &answer)
-}
-
-// execRefused says whether the server refused an EXEC as a whole. Of one that it carried out a single
-// command may have failed.
-func execRefused(err error) bool {
-	return errors.Is(err, redis.TxFailedErr) || err != nil && strings.HasPrefix(err.Error(), "EXECABORT")
-}
-
-// outcome is what a caller saw, in a form that is the same on every machine.
-func outcome(err error) string {
-	switch {
-	case err == nil:
-		return OutcomeOK
-	case errors.Is(err, redis.Nil):
-		return OutcomeNil
+	for _, k := range sortedKeys(s.shadow) {
+		if _, ok := now[k]; !ok {
+			return fmt.Errorf("sim: Redis has lost %s without a step or an expiry", k)
+		}
 	}
-	return err.Error()
+	return nil
 }
+
+// stop also closes Redis's end of the connections on which something is held back.
+func (s *redisServer) stop() { s.store.Close() }

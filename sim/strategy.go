@@ -1,6 +1,7 @@
 package sim
 
 import (
+	"cmp"
 	"slices"
 	"time"
 )
@@ -37,12 +38,9 @@ const slowOneIn, slowFactor = 100, 25
 
 // Delay draws the operation's latency from the range of its kind.
 func (Latency) Delay(op *Op, chance uint64) time.Duration {
-	s, ok := latencies[op.Kind]
-	if !ok {
-		s = otherLatency
-	}
-	d := s.least + time.Duration(within(chance, uint64(s.width)))
-	if within(chance>>40, slowOneIn) == 0 {
+	s := cmp.Or(latencies[op.Kind], otherLatency)
+	d := s.least + time.Duration(chance%uint64(s.width))
+	if (chance>>40)%slowOneIn == 0 {
 		d *= slowFactor
 	}
 	return d
@@ -61,24 +59,15 @@ func (Random) Delay(*Op, uint64) time.Duration { return 0 }
 
 // Pick takes the operation of the lowest priority.
 func (Random) Pick(ready []*Op) int {
-	first := 0
-	for i, op := range ready {
-		if op.Priority < ready[first].Priority {
-			first = i
-		}
-	}
-	return first
+	return slices.Index(ready, slices.MinFunc(ready, func(a, b *Op) int { return cmp.Compare(a.Priority, b.Priority) }))
 }
 
-// Strategies lists the names that [StrategyByName] takes.
-var Strategies = []string{"latency", "random"}
-
-// StrategyByName returns the strategy of that name, or false.
+// StrategyByName returns the strategy "latency" or "random"; of any other name, false.
 func StrategyByName(name string) (Strategy, bool) {
-	switch slices.Index(Strategies, name) {
-	case 0:
+	switch name {
+	case "latency":
 		return Latency{}, true
-	case 1:
+	case "random":
 		return Random{}, true
 	}
 	return nil, false

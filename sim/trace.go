@@ -3,9 +3,11 @@ package sim
 import (
 	"bufio"
 	"bytes"
+	"cmp"
 	"encoding/json"
 	"fmt"
 	"io"
+	"slices"
 	"strconv"
 	"unicode/utf8"
 
@@ -15,9 +17,23 @@ import (
 // trace turns events into their canonical lines, and the lines into a digest.
 type trace struct {
 	out  io.Writer // trace.jsonl, or nil
-	sum  xxhash.Digest
-	line []byte
+	sum  *xxhash.Digest
+	last Event  // kept for its memory
+	line []byte // of it, likewise
 	err  error
+}
+
+// event is what op says of the step that it was, which lacks what the step changed. It holds until the next.
+func (t *trace) event(op *Op) *Event {
+	t.last = Event{
+		Node: op.Node(), Kind: op.Kind, Name: op.Name, Target: op.Target, Job: op.Job, Phase: op.Phase, Occurrence: op.Occurrence,
+		Fault: op.fault, Outcome: cmp.Or(op.outcome, OutcomePending), Seq: op.Seq, Delivered: op.Delivered, Data: op.Data,
+		Changes: t.last.Changes[:0],
+	}
+	if op.process != nil {
+		t.last.Incarnation = op.process.incarnation
+	}
+	return &t.last
 }
 
 func (t *trace) add(e *Event) {
@@ -28,7 +44,7 @@ func (t *trace) add(e *Event) {
 	}
 }
 
-// Digest is the run's fingerprint: 16 hexadecimal digits over every event.
+// digest is the run's fingerprint: 16 hexadecimal digits over every event.
 func (t *trace) digest() string { return fmt.Sprintf("%016x", t.sum.Sum64()) }
 
 // appendEvent writes e as encoding/json would, in one pass and without reflection: it is on the
@@ -151,4 +167,14 @@ func FirstDifference(a, b io.Reader) (line int, inA, inB string, err error) {
 			return 0, "", "", nil
 		}
 	}
+}
+
+// sortedKeys lists the keys of m in order: no order of a map may reach the trace.
+func sortedKeys[V any](m map[string]V) []string {
+	keys := make([]string, 0, len(m))
+	for k := range m {
+		keys = append(keys, k)
+	}
+	slices.Sort(keys)
+	return keys
 }

@@ -90,12 +90,13 @@ func TestTruthOfEveryRedisType(t *testing.T) {
 
 		w.Step(10*time.Minute, nil)
 		require.NoError(t, w.CheckTruth(), "what expired is no difference")
-		require.NoError(t, w.redis.Set("rogue", "x"))
+		rogue := find[*redisServer](w.servers).store
+		require.NoError(t, rogue.Set("rogue", "x"))
 		require.ErrorContains(t, w.CheckTruth(), "rogue, which no step was seen to write")
-		w.redis.Del("rogue")
-		w.redis.HSet("h", "c", "4")
+		rogue.Del("rogue")
+		rogue.HSet("h", "c", "4")
 		require.ErrorContains(t, w.CheckTruth(), `h c = "4", but the steps wrote "3"`)
-		w.redis.Del("h")
+		rogue.Del("h")
 		require.ErrorContains(t, w.CheckTruth(), "lost h")
 		return nil
 	})

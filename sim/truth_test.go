@@ -82,3 +82,58 @@ func TestAWriteThatTheServerRefusedChangesNothing(t *testing.T) {
 	assert.Empty(t, changes["multi: redis: transaction failed"])
 	assert.Equal(t, append(same, same...), changes["multi: "+notInteger], "one of its commands failed; the others did not")
 }
+
+// WATCH, MULTI and EXPIRE on a key that has a TTL: nobody else writes, so nothing is refused.
+func TestATransactionRenewsTheTTLOfAKeyItWatches(t *testing.T) {
+	_, err := sim.Run(sim.Config{Seed: 1}, func(w *sim.World) error {
+		w.Node("n", func(p *sim.Process) {
+			ctx, r := p.Context(), p.Redis()
+			renew := func() error {
+				return r.Watch(ctx, func(tx *redis.Tx) error {
+					_, err := tx.TxPipelined(ctx, func(q redis.Pipeliner) error {
+						q.HSet(ctx, "session", "seen", p.Clock().Now().UnixMilli())
+						q.Expire(ctx, "session", time.Minute)
+						return nil
+					})
+					return err
+				}, "session")
+			}
+			assert.NoError(t, renew())
+			p.Clock().Sleep(40 * time.Second)
+			assert.NoError(t, renew())
+		}).Start()
+		w.Step(90*time.Second, nil)
+		assert.Contains(t, w.Redis(), "session", "its deadline counts from the second EXPIRE")
+		w.Step(110*time.Second, nil)
+		assert.NotContains(t, w.Redis(), "session")
+		return w.CheckTruth()
+	})
+	require.NoError(t, err)
+}
+
+// A transaction that is refused, and a command that fails, give no key another deadline.
+func TestAWriteThatTheServerRefusedMovesNoDeadline(t *testing.T) {
+	_, err := sim.Run(sim.Config{Seed: 1}, func(w *sim.World) error {
+		w.Node("n", func(p *sim.Process) {
+			ctx, r := p.Context(), p.Redis()
+			for _, key := range []string{"set", "renewed", "bad"} {
+				r.Set(ctx, key, "v", time.Minute)
+			}
+			p.Clock().Sleep(30 * time.Second)
+			assert.ErrorIs(t, r.Watch(ctx, func(tx *redis.Tx) error {
+				r.Set(ctx, "watched", "x", 0)
+				_, err := tx.TxPipelined(ctx, func(q redis.Pipeliner) error {
+					q.Set(ctx, "set", "w", time.Hour)
+					q.Expire(ctx, "renewed", time.Hour)
+					return nil
+				})
+				return err
+			}, "watched"), redis.TxFailedErr)
+			assert.Error(t, r.Do(ctx, "expire", "bad", "soon").Err())
+		}).Start()
+		w.Step(70*time.Second, nil)
+		assert.Equal(t, map[string]map[string]string{"watched": {"": "x"}}, w.Redis())
+		return w.CheckTruth()
+	})
+	require.NoError(t, err)
+}

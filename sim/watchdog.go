@@ -1,6 +1,7 @@
 package sim
 
 import (
+	"cmp"
 	"runtime"
 	"sync/atomic"
 	"time"
@@ -13,9 +14,7 @@ const stallDefault = time.Minute
 // that does not cannot be ended from within: an actor waits for something that is neither a gate,
 // its clock nor its context (a mutex held across a gate, most often), or loops without one.
 func watch(progress *atomic.Int64, limit time.Duration, stalled func(dump string)) (stop func()) {
-	if limit == 0 {
-		limit = stallDefault
-	}
+	limit = cmp.Or(limit, stallDefault)
 	if stalled == nil {
 		stalled = func(dump string) {
 			panic("sim: the world does not move; an actor may only wait at gates, on its clock or on its context\n\n" + dump)
@@ -26,24 +25,18 @@ func watch(progress *atomic.Int64, limit time.Duration, stalled func(dump string
 		defer close(ended)
 		tick := time.NewTicker(limit / 4)
 		defer tick.Stop()
-		last, still := progress.Load(), 0
-		for {
+		for last, still := progress.Load(), 0; still < 4; still++ {
 			select {
 			case <-done:
 				return
 			case <-tick.C:
 			}
-			now := progress.Load()
-			if now != last {
-				last, still = now, 0
-				continue
-			}
-			if still++; still == 4 {
-				buf := make([]byte, 1<<20)
-				stalled(string(buf[:runtime.Stack(buf, true)]))
-				return
+			if now := progress.Load(); now != last {
+				last, still = now, -1
 			}
 		}
+		buf := make([]byte, 1<<20)
+		stalled(string(buf[:runtime.Stack(buf, true)]))
 	}()
 	return func() {
 		close(done)

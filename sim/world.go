@@ -1,19 +1,16 @@
 package sim
 
 import (
+	"cmp"
 	"context"
-	"fmt"
 	"io"
-	"net"
-	"os"
+	"slices"
 	"sync"
 	"sync/atomic"
 	"time"
 
-	"github.com/alicebob/miniredis/v2"
-	"github.com/nats-io/nats-server/v2/server"
+	"github.com/cespare/xxhash/v2"
 	"github.com/nats-io/nats.go"
-	"github.com/nats-io/nats.go/jetstream"
 )
 
 // Config is what a world is made of besides its nodes. Its zero value runs.
@@ -26,8 +23,7 @@ type Config struct {
 	// MsgTags says which job a message is for and what its phase is called; nil is no tags.
 	MsgTags func(subject string, header nats.Header, data []byte) Tags
 
-	// Lag says how long what a core publish hands over is under way, whether its sender lives or
-	// not; nil is not at all.
+	// Lag says how long a core publish is under way once its sender has let go of it; nil is no time.
 	Lag func(op *Op) time.Duration
 
 	Intercept Intercept    // stands between every operation and its effect; nil is none
@@ -44,47 +40,52 @@ type Config struct {
 
 // World is one bubble's servers, nodes and time.
 type World struct {
-	cfg   Config
-	start time.Time
-
-	srv     *server.Server
-	redis   *miniredis.Miniredis
-	admin   *nats.Conn
-	adminJS jetstream.JetStream
-	dir     string
-
-	down     atomic.Bool   // nats-server is stopped
-	backAt   time.Duration // when it is to start
-	restarts int
-
-	nodes  map[string]*Node
-	order  []*Node
-	doomed []*Process // crashed, their connections still to be closed
+	cfg         Config
+	start       time.Time
+	servers     []server
+	serversBack time.Duration // no process starts before: until then a server is stopped
+	nodes       []*Node
+	doomed      []*Process // crashed, their connections still to be closed
 
 	mu       sync.Mutex // guards what actors touch when they arrive
 	arrivals []*Op
-	late     []net.Conn // to Redis, with something held back on them
-	rands    counter
 	wake     chan struct{}
+	rands    counter
 
-	parked      []*Op
-	ready       []*Op // those of them that may be granted next
-	current     *Op   // granted last
-	currentAt   time.Duration
-	timer       *time.Timer
-	chances     counter
+	queue       queue // what has arrived and waits for its turn
+	current     *Op   // granted last; nil once its event is out
 	occurrences counter
 	steps       int
+	timer       *time.Timer
 	progress    *atomic.Int64
-
-	trace     trace
-	event     Event
-	shadow    map[string]value
-	deadlines deadlines
-	unlagged  []before // what Redis held before its last writes, the oldest first
-	rewound   []Change // by the harness, in the present step
-	streams   map[string]*observer
+	trace       trace
 }
+
+// newWorld makes a world that has no servers yet; it runs in the bubble.
+func newWorld(cfg Config, progress *atomic.Int64) *World {
+	cfg.StepsMax = cmp.Or(cfg.StepsMax, 10_000_000)
+	if cfg.Strategy == nil {
+		cfg.Strategy = Latency{}
+	}
+	if cfg.Tags == nil {
+		cfg.Tags = func(context.Context) Tags { return Tags{} }
+	}
+	if cfg.MsgTags == nil {
+		cfg.MsgTags = func(string, nats.Header, []byte) Tags { return Tags{} }
+	}
+	if cfg.Intercept == nil {
+		cfg.Intercept = func(_ context.Context, _ *Op, apply func() error) error { return apply() }
+	}
+	return &World{
+		cfg: cfg, progress: progress, wake: make(chan struct{}, 1), timer: time.NewTimer(time.Hour),
+		rands: counter{}, occurrences: counter{},
+		queue: queue{seed: cfg.Seed, strategy: cfg.Strategy, chances: counter{}},
+		trace: trace{out: cfg.Trace, sum: xxhash.New()},
+	}
+}
+
+// begin is the instant from which the world's time counts.
+func (w *World) begin() { w.start = time.Now() }
 
 // Now is the virtual time since the world began.
 func (w *World) Now() time.Duration { return time.Since(w.start) }
@@ -98,86 +99,28 @@ func (w *World) Started() time.Time { return w.start }
 // Steps is how many operations were granted so far.
 func (w *World) Steps() int { return w.steps }
 
-// JetStream is the harness's own connection: it passes no gate, and what is done through it is no
-// step. It serves to set a world up and to look at it, never to act in it.
-func (w *World) JetStream() jetstream.JetStream { return w.adminJS }
-
-func (w *World) tags(ctx context.Context) Tags {
-	if w.cfg.Tags == nil {
-		return Tags{}
+// Find returns the node of that name, or nil.
+func (w *World) Find(name string) *Node {
+	i := slices.IndexFunc(w.nodes, func(n *Node) bool { return n.name == name })
+	if i < 0 {
+		return nil
 	}
-	return w.cfg.Tags(ctx)
+	return w.nodes[i]
 }
 
-func (w *World) msgTags(subject string, h nats.Header, data []byte) Tags {
-	if w.cfg.MsgTags == nil {
-		return Tags{}
+// CheckTruth compares what the steps were seen to change with everything that the servers hold
+// now, and returns the first difference. It guards the oracles against a blind spot of the world's.
+func (w *World) CheckTruth() error {
+	for _, s := range w.servers {
+		if err := s.check(); err != nil {
+			return err
+		}
 	}
-	return w.cfg.MsgTags(subject, h, data)
+	return nil
 }
 
-// newWorld starts the servers of a world; it runs in the bubble.
-func newWorld(cfg Config, progress *atomic.Int64) (*World, error) {
-	if cfg.Strategy == nil {
-		cfg.Strategy = Latency{}
-	}
-	if cfg.StepsMax == 0 {
-		cfg.StepsMax = 10_000_000
-	}
-	w := &World{
-		cfg: cfg, progress: progress,
-		nodes: map[string]*Node{}, wake: make(chan struct{}, 1),
-		rands: counter{}, chances: counter{}, occurrences: counter{},
-		shadow: map[string]value{}, streams: map[string]*observer{},
-		trace: trace{out: cfg.Trace},
-	}
-	w.trace.sum.Reset()
-	dir, err := os.MkdirTemp("", "wavetank-")
-	if err != nil {
-		return nil, fmt.Errorf("sim: a store for JetStream: %w", err)
-	}
-	w.dir = dir
-	if err := w.startNATS(); err != nil {
-		return nil, err
-	}
-	w.redis = miniredis.NewMiniRedis()
-	w.timer = time.NewTimer(time.Hour)
-	w.start = time.Now()
-	return w, nil
-}
-
-// inProcess dials a server of this process without a port.
-type inProcess struct{ w *World }
-
-func (p inProcess) InProcessConn() (net.Conn, error) { return p.w.srv.InProcessConn() }
-
-// stop ends every goroutine of the world. The bubble itself fails if one is left.
-func (w *World) stop() {
-	for _, n := range w.order {
-		n.Crash()
-	}
-	w.reap()
-	for _, op := range w.parked {
-		op.withdrawn = true
-	}
-	if w.admin != nil {
-		w.admin.Close()
-	}
-	for _, c := range w.late {
-		_ = c.Close()
-	}
-	if w.redis != nil {
-		w.redis.Close()
-	}
-	if w.srv != nil {
-		w.srv.Shutdown()
-		w.srv.WaitForShutdown()
-	}
-	if w.timer != nil {
-		w.timer.Stop()
-	}
-	// A pull that blocked when its connection closed ends by its own timer; an hour is longer
-	// than any that a service waits for, and costs nothing.
-	time.Sleep(time.Hour)
-	_ = os.RemoveAll(w.dir)
+// Draw hashes the world's seed with a purpose and what it is about. A fault that strikes by rate
+// and a workload that varies take their chance from here.
+func (w *World) Draw(purpose string, parts ...string) uint64 {
+	return Draw(w.cfg.Seed, purpose, parts...)
 }

@@ -7,6 +7,7 @@ import (
 	"math/rand/v2"
 	"os"
 	"os/exec"
+	"runtime"
 	"strings"
 	"sync"
 	"testing"
@@ -317,4 +318,10 @@ func TestCallsThatCannotBeStepped(t *testing.T) {
 		return nil
 	})
 	require.NoError(t, err)
+}
+
+// What require does when it fails: it marks the test, and ends the goroutine that called it.
+func TestABodyThatEndsItsGoroutineIsAnError(t *testing.T) {
+	_, err := sim.Run(sim.Config{}, func(*sim.World) error { runtime.Goexit(); return nil })
+	require.ErrorContains(t, err, "failed within the world")
 }

@@ -7,7 +7,7 @@ import (
 	"os"
 	"path/filepath"
 
-	"github.com/wavetank-sim/wavetank/scenarios"
+	"github.com/wavetank-sim/wavetank/scenarios/strictyaml"
 )
 
 // onGitHub tells GitHub what a run of its Actions found, where there is one: annotations on
@@ -25,10 +25,10 @@ func onGitHub(stderr io.Writer, annotate, summarize func(io.Writer) error) error
 	}
 	f, err := os.OpenFile(name, os.O_APPEND|os.O_CREATE|os.O_WRONLY, 0o644)
 	if err != nil {
-		return fail(exitUsage, "$GITHUB_STEP_SUMMARY, %s, cannot be written: %v", name, scenarios.FileReason(err))
+		return fail(exitUsage, "$GITHUB_STEP_SUMMARY, %s, cannot be written: %v", name, strictyaml.FileReason(err))
 	}
 	if err := errors.Join(summarize(f), f.Close()); err != nil {
-		return fail(exitUsage, "$GITHUB_STEP_SUMMARY, %s, cannot be written: %v", name, scenarios.FileReason(err))
+		return fail(exitUsage, "$GITHUB_STEP_SUMMARY, %s, cannot be written: %v", name, strictyaml.FileReason(err))
 	}
 	return nil
 }
@@ -39,11 +39,11 @@ func writable(name string) error {
 		return fail(exitUsage, "%s cannot be written: it is a folder", name)
 	}
 	if err := os.MkdirAll(filepath.Dir(name), 0o755); err != nil {
-		return fail(exitUsage, "%s cannot be written: %v", name, scenarios.FileReason(err))
+		return fail(exitUsage, "%s cannot be written: %v", name, strictyaml.FileReason(err))
 	}
 	probe, err := os.CreateTemp(filepath.Dir(name), ".wavetank-*.tmp")
 	if err != nil {
-		return fail(exitUsage, "%s cannot be written: %v", name, scenarios.FileReason(err))
+		return fail(exitUsage, "%s cannot be written: %v", name, strictyaml.FileReason(err))
 	}
 	return errors.Join(probe.Close(), os.Remove(probe.Name()))
 }
@@ -51,7 +51,7 @@ func writable(name string) error {
 // writeFile writes the file called name under a temporary name, and renames it once it is whole.
 func writeFile(name string, write func(io.Writer) error) (err error) {
 	unwritable := func(err error) error {
-		return fail(exitUsage, "%s cannot be written: %v", name, scenarios.FileReason(err))
+		return fail(exitUsage, "%s cannot be written: %v", name, strictyaml.FileReason(err))
 	}
 	if err := os.MkdirAll(filepath.Dir(name), 0o755); err != nil {
 		return unwritable(err)

@@ -14,8 +14,8 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/wavetank-sim/wavetank/reports"
-	"github.com/wavetank-sim/wavetank/scenarios"
 	"github.com/wavetank-sim/wavetank/scenarios/campaign"
+	"github.com/wavetank-sim/wavetank/scenarios/strictyaml"
 	"github.com/wavetank-sim/wavetank/scenarios/sweep"
 )
 
@@ -83,7 +83,7 @@ func (f *compareFlags) compare(ctx context.Context, names []string, stdout, stde
 		list = append(list, c)
 	}
 	if err := reports.WriteComparisons(dir, list); err != nil {
-		return fail(exitUsage, "%s cannot be written: %v; choose another folder with --out", dir, scenarios.FileReason(err))
+		return fail(exitUsage, "%s cannot be written: %v; choose another folder with --out", dir, strictyaml.FileReason(err))
 	}
 	if f.json {
 		return printJSON(stdout, list)
@@ -105,7 +105,7 @@ func comparable(dir string) error {
 	case errors.Is(err, fs.ErrNotExist):
 		return nil
 	case err != nil:
-		return fail(exitUsage, "%s cannot be written: %v; choose another folder with --out", dir, scenarios.FileReason(err))
+		return fail(exitUsage, "%s cannot be written: %v; choose another folder with --out", dir, strictyaml.FileReason(err))
 	}
 	known := []string{reports.PageFile, reports.ComparisonFile, reports.ComparisonMarkFile}
 	for _, a := range sweep.Comparisons() {

@@ -5,8 +5,8 @@ import (
 	"os"
 	"path/filepath"
 
-	"github.com/wavetank-sim/wavetank/scenarios"
 	"github.com/wavetank-sim/wavetank/scenarios/filelock"
+	"github.com/wavetank-sim/wavetank/scenarios/strictyaml"
 )
 
 // lockFile is the file in a folder of streams that one scheduler at a time has.
@@ -54,7 +54,7 @@ func lockData(dir string) (unlock func(), err error) {
 	case errors.Is(err, errInUse):
 		return nil, fail(exitUsage, "--data: another scheduler has its streams in %s; end it, or choose another folder", dir)
 	case err != nil:
-		return nil, fail(exitUsage, "--data: %s cannot be used: %v; choose another folder", dir, scenarios.FileReason(err))
+		return nil, fail(exitUsage, "--data: %s cannot be used: %v; choose another folder", dir, strictyaml.FileReason(err))
 	}
 	return func() { _ = f.Close() }, nil
 }
@@ -78,7 +78,7 @@ func newStreamsTemp() (dir string, remove func(), err error) {
 			continue
 		case err != nil:
 			removeDir()
-			return "", nil, fail(exitUsage, "no temporary folder: %v; set TMPDIR to one that can be written", scenarios.FileReason(err))
+			return "", nil, fail(exitUsage, "no temporary folder: %v; set TMPDIR to one that can be written", strictyaml.FileReason(err))
 		}
 		return dir, func() {
 			_ = f.Close() // before: an open file cannot be removed everywhere

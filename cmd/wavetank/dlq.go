@@ -18,7 +18,8 @@ import (
 	"github.com/wavetank-sim/wavetank/engine"
 	"github.com/wavetank-sim/wavetank/engine/dlq"
 	"github.com/wavetank-sim/wavetank/faults/suggest"
-	"github.com/wavetank-sim/wavetank/scenarios"
+	"github.com/wavetank-sim/wavetank/scenarios/policyfile"
+	"github.com/wavetank-sim/wavetank/scenarios/strictyaml"
 )
 
 // dlqJSONVersion is the format of what --json prints.
@@ -123,11 +124,11 @@ func loadTriage(path string) (*dlq.Policy, error) {
 	if path == "" {
 		return nil, nil
 	}
-	data, err := scenarios.ReadFile(path, "the file of a triage policy")
+	data, err := strictyaml.ReadFile(path, "the file of a triage policy")
 	if err != nil {
 		return nil, err
 	}
-	return scenarios.ParseTriage(path, data)
+	return policyfile.Triage(path, data)
 }
 
 func newDLQCheck() *cobra.Command {

@@ -13,7 +13,7 @@ import (
 	"sync"
 
 	"github.com/wavetank-sim/wavetank/reports"
-	"github.com/wavetank-sim/wavetank/scenarios"
+	"github.com/wavetank-sim/wavetank/scenarios/strictyaml"
 )
 
 // runsDir is where run folders go that have no name from the user.
@@ -63,13 +63,13 @@ func replaceable(path string) error {
 	case errors.Is(err, fs.ErrNotExist):
 		return nil
 	case err != nil:
-		return fail(exitUsage, "%s cannot be written: %v; choose another folder with --out", path, scenarios.FileReason(err))
+		return fail(exitUsage, "%s cannot be written: %v; choose another folder with --out", path, strictyaml.FileReason(err))
 	case !info.IsDir():
 		return fail(exitUsage, "%s is not a folder; choose another with --out", path)
 	}
 	entries, err := os.ReadDir(path)
 	if err != nil {
-		return fail(exitUsage, "%s cannot be read: %v; choose another folder with --out", path, scenarios.FileReason(err))
+		return fail(exitUsage, "%s cannot be read: %v; choose another folder with --out", path, strictyaml.FileReason(err))
 	}
 	known := []string{reports.PlanFile, reports.ResultFile, reports.PageFile, reports.TraceFile}
 	for _, e := range entries {
@@ -81,7 +81,7 @@ func replaceable(path string) error {
 }
 
 func (f *folder) unwritable(err error) error {
-	return fail(exitUsage, "%s cannot be written: %v; choose another folder with --out", f.path, scenarios.FileReason(err))
+	return fail(exitUsage, "%s cannot be written: %v; choose another folder with --out", f.path, strictyaml.FileReason(err))
 }
 
 // keep gives the complete folder its name, in place of what had it.

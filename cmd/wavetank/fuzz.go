@@ -19,6 +19,7 @@ import (
 	"github.com/wavetank-sim/wavetank/reports"
 	"github.com/wavetank-sim/wavetank/scenarios"
 	"github.com/wavetank-sim/wavetank/scenarios/campaign"
+	"github.com/wavetank-sim/wavetank/scenarios/strictyaml"
 )
 
 type fuzzFlags struct {
@@ -194,7 +195,7 @@ func (f *fuzzFlags) spec(args []string) (campaign.Spec, error) {
 		drawn.Presets = []string{scenarios.PresetDocumented, scenarios.PresetHardened}
 	}
 	for _, arg := range args {
-		if scenarios.FromStandardInput(arg) {
+		if strictyaml.FromStandardInput(arg) {
 			return spec, fail(exitUsage, "fuzz reads the plan in several processes, and standard input can be read once; give a file")
 		}
 		plan, err := scenarios.Load(arg)
@@ -209,7 +210,7 @@ func (f *fuzzFlags) spec(args []string) (campaign.Spec, error) {
 	}
 	spec.Drawn = drawn
 	if err := spec.Validate(); err != nil {
-		var pe *scenarios.PlanError
+		var pe *strictyaml.Error
 		if errors.As(err, &pe) {
 			return spec, err
 		}
@@ -296,7 +297,7 @@ func finishFuzz(ctx context.Context, dir string, res *campaign.Result) error {
 		}
 	}
 	if err := reports.WriteCampaign(dir, res); err != nil {
-		return fail(exitUsage, "%s cannot be written: %v; choose another folder with --out", dir, scenarios.FileReason(err))
+		return fail(exitUsage, "%s cannot be written: %v; choose another folder with --out", dir, strictyaml.FileReason(err))
 	}
 	return bad
 }

@@ -18,7 +18,8 @@ import (
 
 	outputs "github.com/wavetank-sim/wavetank/engine/output"
 	"github.com/wavetank-sim/wavetank/engine/safety/kernel"
-	"github.com/wavetank-sim/wavetank/scenarios"
+	"github.com/wavetank-sim/wavetank/scenarios/policyfile"
+	"github.com/wavetank-sim/wavetank/scenarios/strictyaml"
 )
 
 type kernelFlags struct {
@@ -133,11 +134,11 @@ func (f *kernelFlags) load() (kernel.Policy, error) {
 	if f.policy == "" {
 		return kernel.Policy{}, fail(exitUsage, "--policy is missing; give a file of rules (`wavetank kernel --help` shows one)")
 	}
-	data, err := scenarios.ReadFile(f.policy, "--policy the file of a kernel's rules")
+	data, err := strictyaml.ReadFile(f.policy, "--policy the file of a kernel's rules")
 	if err != nil {
 		return kernel.Policy{}, err
 	}
-	return scenarios.ParsePolicy(f.policy, data)
+	return policyfile.Kernel(f.policy, data)
 }
 
 // reload reads the policy again whenever it is told to, until ctx ends.

@@ -7,7 +7,7 @@ import (
 	"time"
 
 	"github.com/wavetank-sim/wavetank/engine/job"
-	"github.com/wavetank-sim/wavetank/scenarios"
+	"github.com/wavetank-sim/wavetank/scenarios/strictyaml"
 )
 
 // execution is a line of a ledger: one job that one worker executed to its end.
@@ -36,7 +36,7 @@ func openLedger(name string) (*ledger, error) {
 	}
 	file, err := os.OpenFile(name, os.O_APPEND|os.O_CREATE|os.O_WRONLY, 0o644)
 	if err != nil {
-		return nil, fail(exitUsage, "--ledger: %s cannot be written: %v", name, scenarios.FileReason(err))
+		return nil, fail(exitUsage, "--ledger: %s cannot be written: %v", name, strictyaml.FileReason(err))
 	}
 	return &ledger{file: file}, nil
 }
@@ -53,7 +53,7 @@ func (l *ledger) record(e execution) error {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if _, err := l.file.Write(append(line, '\n')); err != nil {
-		return fail(exitUsage, "--ledger: %s cannot be written: %v", l.file.Name(), scenarios.FileReason(err))
+		return fail(exitUsage, "--ledger: %s cannot be written: %v", l.file.Name(), strictyaml.FileReason(err))
 	}
 	return nil
 }

@@ -16,6 +16,7 @@ import (
 
 	"github.com/wavetank-sim/wavetank/faults/suggest"
 	"github.com/wavetank-sim/wavetank/scenarios"
+	"github.com/wavetank-sim/wavetank/scenarios/strictyaml"
 )
 
 // The exit codes.
@@ -158,7 +159,7 @@ func report(err error, stderr io.Writer) int {
 	}
 	code, detail := exitInternal, ""
 	var ee *exitError
-	var pe *scenarios.PlanError
+	var pe *strictyaml.Error
 	switch {
 	case errors.As(err, &ee):
 		code, detail = ee.code, ee.detail

@@ -5,7 +5,7 @@ import (
 	"io"
 	"syscall"
 
-	"github.com/wavetank-sim/wavetank/scenarios"
+	"github.com/wavetank-sim/wavetank/scenarios/strictyaml"
 )
 
 // output is standard output. Once a write has failed it drops the rest, so that a command does
@@ -27,5 +27,5 @@ func (o *output) problem() error {
 	if o.failed == nil || errors.Is(o.failed, syscall.EPIPE) {
 		return nil
 	}
-	return fail(exitUsage, "standard output cannot be written: %v", scenarios.FileReason(o.failed))
+	return fail(exitUsage, "standard output cannot be written: %v", strictyaml.FileReason(o.failed))
 }

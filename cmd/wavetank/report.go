@@ -8,8 +8,8 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/wavetank-sim/wavetank/reports"
-	"github.com/wavetank-sim/wavetank/scenarios"
 	"github.com/wavetank-sim/wavetank/scenarios/campaign"
+	"github.com/wavetank-sim/wavetank/scenarios/strictyaml"
 )
 
 func newReport() *cobra.Command {
@@ -121,7 +121,7 @@ func writeIndex(dir string, entries []reports.Entry) error {
 		err = reports.WriteIndex(dir, entries)
 	}
 	if err != nil {
-		return fail(exitUsage, "%s cannot be written: %v; choose another folder with --out", filepath.Join(dir, reports.IndexFile), scenarios.FileReason(err))
+		return fail(exitUsage, "%s cannot be written: %v; choose another folder with --out", filepath.Join(dir, reports.IndexFile), strictyaml.FileReason(err))
 	}
 	return nil
 }

@@ -13,6 +13,7 @@ import (
 
 	"github.com/wavetank-sim/wavetank/reports"
 	"github.com/wavetank-sim/wavetank/scenarios"
+	"github.com/wavetank-sim/wavetank/scenarios/strictyaml"
 )
 
 type runFlags struct {
@@ -129,7 +130,7 @@ func (f *runFlags) simulate(ctx context.Context, s *subject, dir *folder, show *
 		return nil, err
 	}
 	source := s.source
-	if scenarios.FromStandardInput(source) {
+	if strictyaml.FromStandardInput(source) {
 		source = filepath.Join(dir.path, reports.PlanFile) // what was read is gone; this can be read again
 	}
 	if os.Getenv("GOMAXPROCS") == "" {

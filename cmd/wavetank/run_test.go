@@ -65,7 +65,7 @@ func TestPlanOfARunReplays(t *testing.T) {
 // A story is of the plan as it stands: above a run of other settings it says so.
 func TestStoryOfAModifiedPlan(t *testing.T) {
 	t.Chdir(t.TempDir())
-	const lead, story = "\n  Unmodified, the plan shows: ", "The broker stores the dispatch of job 3 but its ack is lost"
+	const lead, story = "\n  Unmodified, the plan shows: ", "The broker stores the dispatch of job 3, but the ack is lost"
 	_, said := runIn(t, "out", "publish-ack-lost", "--preset", "hardened")
 	assert.Contains(t, said, lead+story)
 	page, err := os.ReadFile(filepath.Join("out", reports.PageFile))

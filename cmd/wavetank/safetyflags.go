@@ -19,7 +19,7 @@ import (
 	"google.golang.org/grpc/credentials/insecure"
 
 	"github.com/wavetank-sim/wavetank/engine"
-	"github.com/wavetank-sim/wavetank/scenarios"
+	"github.com/wavetank-sim/wavetank/scenarios/strictyaml"
 )
 
 // The environment of seed 003, sections 6 and 7.
@@ -105,7 +105,7 @@ func gives(sets []string, key string) bool {
 
 // readSafetyConfig returns the fail mode that a file gives.
 func readSafetyConfig(path string) (engine.FailMode, error) {
-	data, err := scenarios.ReadFile(path, "--safety-config the file of a safety config")
+	data, err := strictyaml.ReadFile(path, "--safety-config the file of a safety config")
 	if err != nil {
 		return "", err
 	}
@@ -114,9 +114,9 @@ func readSafetyConfig(path string) (engine.FailMode, error) {
 			FailMode engine.FailMode `yaml:"fail_mode" oneof:"closed,open"`
 		} `yaml:"input_policy"`
 	}
-	err = scenarios.OtherFile{What: "a safety config", Has: "input_policy.fail_mode"}.Read(path, data, &c, func() *scenarios.PlanError {
+	err = strictyaml.Kind{What: "a safety config", Has: "input_policy.fail_mode"}.Read(path, data, &c, func() *strictyaml.Error {
 		if c.InputPolicy.FailMode == "" {
-			return &scenarios.PlanError{Path: "input_policy", Message: "input_policy.fail_mode is missing", Remedy: "one of closed, open"}
+			return &strictyaml.Error{Path: "input_policy", Message: "input_policy.fail_mode is missing", Remedy: "one of closed, open"}
 		}
 		return nil
 	})
@@ -178,7 +178,7 @@ func kernelCredentials() (creds grpctls.TransportCredentials, how string, err er
 func readAuthority(said, path string) (*x509.CertPool, error) {
 	pem, err := os.ReadFile(path)
 	if err != nil {
-		return nil, fail(exitUsage, "%s is %s: %v; name a file that can be read", said, path, scenarios.FileReason(err))
+		return nil, fail(exitUsage, "%s is %s: %v; name a file that can be read", said, path, strictyaml.FileReason(err))
 	}
 	pool := x509.NewCertPool()
 	if !pool.AppendCertsFromPEM(pem) {

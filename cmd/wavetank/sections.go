@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"github.com/wavetank-sim/wavetank/scenarios"
+	"github.com/wavetank-sim/wavetank/scenarios/strictyaml"
 )
 
 // sectionNotes say where else than in a plan a section is read.
@@ -21,7 +22,7 @@ var sectionNotes = map[string]string{
 var sectionAliases = map[string]string{"kernel": "policy"}
 
 // explainSection lists the keys of a part of a plan.
-func explainSection(s scenarios.Section) string {
+func explainSection(s strictyaml.Section) string {
 	kind, keys := "section of a plan", "Keys:"
 	switch {
 	case s.Name == scenarios.SectionPlan:
@@ -36,11 +37,11 @@ func explainSection(s scenarios.Section) string {
 	return text
 }
 
-func explainKey(s scenarios.Section, k scenarios.Key) string {
+func explainKey(s strictyaml.Section, k strictyaml.Key) string {
 	return fmt.Sprintf("%s.%s (key)\n\n%s.\n\nIts neighbours: wavetank explain %s", s.Name, k.Name, capital(describe(k)), s.Name)
 }
 
-func describe(k scenarios.Key) string {
+func describe(k strictyaml.Key) string {
 	text := k.Doc
 	if k.Allowed != "" {
 		text += " (" + k.Allowed + ")"
@@ -52,7 +53,7 @@ func describe(k scenarios.Key) string {
 }
 
 // keyTable is the section's keys, a line or more each, of so many columns.
-func keyTable(s scenarios.Section, columns int) string {
+func keyTable(s strictyaml.Section, columns int) string {
 	longest := 0
 	for _, k := range s.Keys {
 		longest = max(longest, len(k.Name))

@@ -23,7 +23,7 @@ import (
 	"github.com/redis/go-redis/v9"
 	"github.com/spf13/cobra"
 
-	"github.com/wavetank-sim/wavetank/scenarios"
+	"github.com/wavetank-sim/wavetank/scenarios/strictyaml"
 )
 
 // Where a scheduler with servers of its own has them, and where its clients look for them. Nobody
@@ -151,7 +151,7 @@ func (f *serverFlags) checkCreds() error {
 	}
 	data, err := os.ReadFile(f.natsCreds)
 	if err != nil {
-		return fail(exitUsage, "--nats-creds is %s: %v; name a file that can be read", f.natsCreds, scenarios.FileReason(err))
+		return fail(exitUsage, "--nats-creds is %s: %v; name a file that can be read", f.natsCreds, strictyaml.FileReason(err))
 	}
 	_, noJWT := nkeys.ParseDecoratedJWT(data)
 	if _, err := nkeys.ParseDecoratedUserNKey(data); err != nil || noJWT != nil {
@@ -348,5 +348,5 @@ func netReason(err error) error {
 	if errors.As(err, &sys) {
 		return sys.Err
 	}
-	return scenarios.FileReason(err)
+	return strictyaml.FileReason(err)
 }

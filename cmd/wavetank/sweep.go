@@ -14,6 +14,7 @@ import (
 	"github.com/wavetank-sim/wavetank/reports"
 	"github.com/wavetank-sim/wavetank/scenarios"
 	"github.com/wavetank-sim/wavetank/scenarios/campaign"
+	"github.com/wavetank-sim/wavetank/scenarios/strictyaml"
 	"github.com/wavetank-sim/wavetank/scenarios/sweep"
 )
 
@@ -92,7 +93,7 @@ func (f *sweepFlags) sweep(ctx context.Context, arg string, stdout, stderr io.Wr
 		return err
 	}
 	if err := reports.WriteSweep(dir, res); err != nil {
-		return fail(exitUsage, "%s cannot be written: %v; choose another folder with --out", dir, scenarios.FileReason(err))
+		return fail(exitUsage, "%s cannot be written: %v; choose another folder with --out", dir, strictyaml.FileReason(err))
 	}
 	nothing := func(io.Writer) error { return nil }
 	if err := onGitHub(stderr, nothing, func(w io.Writer) error { return reports.SweepSummary(w, res) }); err != nil {
@@ -120,7 +121,7 @@ func outOfBounds(say *printer, dir string, res *campaign.Result) error {
 
 // definition is the sweep as the command line changed it.
 func (f *sweepFlags) definition(arg string) (*sweep.Definition, error) {
-	if scenarios.FromStandardInput(arg) {
+	if strictyaml.FromStandardInput(arg) {
 		return nil, fail(exitUsage, "sweep reads the plan in several processes, and standard input can be read once; give a file")
 	}
 	d, err := sweep.Load(arg)

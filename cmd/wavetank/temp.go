@@ -3,7 +3,7 @@ package main
 import (
 	"os"
 
-	"github.com/wavetank-sim/wavetank/scenarios"
+	"github.com/wavetank-sim/wavetank/scenarios/strictyaml"
 )
 
 // newTemp makes a temporary folder, and the function that removes it.
@@ -13,7 +13,7 @@ func newTemp() (dir string, remove func(), err error) { return newTempNamed("wav
 func newTempNamed(prefix string) (dir string, remove func(), err error) {
 	dir, err = os.MkdirTemp("", prefix)
 	if err != nil {
-		return "", nil, fail(exitUsage, "no temporary folder: %v; set TMPDIR to one that can be written", scenarios.FileReason(err))
+		return "", nil, fail(exitUsage, "no temporary folder: %v; set TMPDIR to one that can be written", strictyaml.FileReason(err))
 	}
 	return dir, func() {
 		const attempts = 100 // a world that still runs may write into it meanwhile

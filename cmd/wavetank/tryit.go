@@ -9,64 +9,22 @@ import (
 	"github.com/wavetank-sim/wavetank/scenarios"
 )
 
-// mattersIn are scenarios in which settings matter that do nothing in calm, by the beginnings of their names.
-var mattersIn = []struct{ prefix, scenario string }{
-	{"engine.dispatch_order", "state-write-failure"},
-	{"engine.outbox_poll", "outbox-ack-lost"},
-	{"engine.read_error", "redis-read-error"},
-	{"engine.state_cache_", "cached-state-stale"},
-	{"engine.stale_worker", "stale-worker"},
-	{"engine.stale_retry_jitter", ""}, // in none, without another setting
-	{"engine.topic_timeouts", ""},     // likewise: it names topics
-	{"engine.max_dispatch_retries", "stale-worker"},
-	{"engine.retry_delay_publish", "publish-failure"},
-	{"engine.retry_delay_store", "state-write-failure"},
-	{"engine.retry_delay_busy", "lock-release-failure"},
-	{"engine.scheduled_age", "scheduled-orphan"},
-	{"engine.pending_age", "pending-orphan"},
-	{"engine.dispatch_timeout", "rollback-failure"},
-	{"engine.running_timeout", "dead-worker"},
-	{"engine.tenant_", "tenant-limit"},
-	{"engine.policy.approval_ttl", "approval-expired"},
-	{"engine.policy.throttle_delay", "policy-throttle"},
-	{"engine.policy.", "policy-outage"},
-	{"engine.output.scan_timeout", "output-scan-twice"},
-	{"engine.output.", "output-quarantine"},
-	{"engine.saga.", "saga-rollback"},
-	{"engine.workflow.", "workflow"},
-	{"engine.replay.growth_", "dlq-growth"},
-	{"engine.replay.", "replay"},
-	{"workload.approve_replay.", "replay-approval"},
-	{"workload.approve.", "approval"},
-	{"workload.change.", "approval"},
-	{"workload.unreadable", "saga-rollback"},
-	{"workload.step_", "workflow"},
-	{"workload.steps", "workflow"},
-}
-
 // tryIt is what `wavetank run` takes to show what a setting does: a scenario in which it matters, and a value that
 // it does not have there; "" if there is none to suggest.
 func tryIt(s scenarios.Setting) string {
-	scenario := "calm"
-	if i := slices.IndexFunc(mattersIn, func(m struct{ prefix, scenario string }) bool { return strings.HasPrefix(s.Name, m.prefix) }); i >= 0 {
-		scenario = mattersIn[i].scenario
-	}
-	if scenario == "" {
-		return ""
-	}
 	name := s.Name
 	if job, ok := strings.CutSuffix(name, "N"); ok {
 		name = job + "3"
 	}
 	for _, value := range otherValues(s) {
-		if set := name + "=" + value; changes(scenario, set) {
-			return scenario + " --set " + set
+		if set := name + "=" + value; changes(s.Scenario, set) {
+			return s.Scenario + " --set " + set
 		}
 	}
 	return ""
 }
 
-// changes says whether the scenario is a valid plan with that setting, and another one.
+// changes says whether the scenario is a valid plan with that setting, and another one in which the setting counts.
 func changes(scenario, set string) bool {
 	p, err := scenarios.Load(scenario)
 	if err != nil {
@@ -76,8 +34,10 @@ func changes(scenario, set string) bool {
 	if err != nil || p.Set(set) != nil {
 		return false
 	}
+	name, _, _ := strings.Cut(set, "=")
+	idle := slices.ContainsFunc(p.Idle(), func(part string) bool { return strings.HasPrefix(part, name+" ") })
 	after, err := scenarios.Marshal(p)
-	return err == nil && !bytes.Equal(before, after)
+	return err == nil && !idle && !bytes.Equal(before, after)
 }
 
 // otherValues are values of a setting besides its default, those first that show most.

@@ -13,6 +13,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/wavetank-sim/wavetank/scenarios"
+	"github.com/wavetank-sim/wavetank/scenarios/strictyaml"
 )
 
 type verifyFlags struct {
@@ -59,7 +60,7 @@ func (f *verifyFlags) verify(ctx context.Context, arg string, stdout, stderr io.
 	if f.busy < 0 || f.busy > busyMax {
 		return fail(exitUsage, "--load is %d, out of range; give 0 to %d", f.busy, busyMax)
 	}
-	if scenarios.FromStandardInput(arg) {
+	if strictyaml.FromStandardInput(arg) {
 		return fail(exitUsage, "verify reads the plan in two processes, and standard input can be read once; give a file")
 	}
 	names := []string{arg}
@@ -224,7 +225,7 @@ func (c *comparison) mismatch(t task, a, b outcome, sides []*worker) error {
 	dir := filepath.Join(runsDir, fmt.Sprintf("verify-%s-%d", name, t.Seed))
 	for _, w := range sides {
 		if err := copyInto(dir, w.trace(t), fmt.Sprintf("gomaxprocs-%d.jsonl", w.procs)); err != nil {
-			return fail(exitUsage, "%s cannot be written: %v", dir, scenarios.FileReason(err))
+			return fail(exitUsage, "%s cannot be written: %v", dir, strictyaml.FileReason(err))
 		}
 	}
 	c.say.line("Both traces: %s", dir)

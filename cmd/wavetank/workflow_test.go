@@ -13,7 +13,7 @@ import (
 
 	"github.com/wavetank-sim/wavetank/engine/job"
 	"github.com/wavetank-sim/wavetank/engine/workflow"
-	"github.com/wavetank-sim/wavetank/scenarios"
+	"github.com/wavetank-sim/wavetank/scenarios/strictyaml"
 )
 
 const runForTests = `run_id: nightly-17
@@ -164,7 +164,7 @@ func FuzzRunFile(f *testing.F) {
 			require.NoError(t, err)
 			return
 		}
-		var pe *scenarios.PlanError
+		var pe *strictyaml.Error
 		require.ErrorAs(t, err, &pe)
 		assert.True(t, strings.HasPrefix(pe.Error(), "run.yaml:"), pe)
 	})

@@ -15,7 +15,8 @@ import (
 	"github.com/wavetank-sim/wavetank/engine/job"
 )
 
-// Streams and their subjects.
+// Streams and their subjects. CORDUM, like the cordum of Redis keys, is the name of the product whose documents
+// specify this scheduler; see SPECIFICATION.md.
 const (
 	StreamSys  = "CORDUM_SYS"
 	StreamJobs = "CORDUM_JOBS"

@@ -17,7 +17,7 @@ import (
 // section1 is the documentation's own drawing, table and rules of the state machine.
 func section1(t *testing.T) string {
 	t.Helper()
-	data, err := os.ReadFile("testdata/003_section_1.txt")
+	data, err := os.ReadFile("testdata/state_machine.txt")
 	require.NoError(t, err)
 	return string(data)
 }
@@ -28,8 +28,8 @@ type arrow struct {
 	words    []string
 }
 
-// drawn are the arrows of seed 003, section 1: of its drawing, its table of terminal states and its key
-// transition rules.
+// drawn are the arrows of Scheduler internals, section 1: of its drawing, its table of terminal states and its
+// key transition rules.
 var drawn = []arrow{
 	{job.Absent, job.Pending, []string{"(job submitted)", "PENDING"}},
 	{job.Pending, job.Scheduled, []string{"ALLOW /", "ALLOW_WITH_", "SCHEDULED"}},
@@ -54,16 +54,16 @@ var drawn = []arrow{
 
 // elsewhere are the moves that other parts of the documentation add, by where they stand.
 var elsewhere = map[string][]arrow{
-	"000": {
+	"Dispatch ordering": {
 		{job.Scheduled, job.Scheduled, nil},  // attempt accounting: a replay writes SCHEDULED once more
 		{job.Dispatched, job.Scheduled, nil}, // publish failure recovery: sets state back to SCHEDULED
 	},
-	"003 section 2": { // handleJobResult does not ask whether RUNNING was written
+	"Scheduler internals, section 2": { // handleJobResult does not ask whether RUNNING was written
 		{job.Dispatched, job.Succeeded, nil},
 		{job.Dispatched, job.Failed, nil},
 		{job.Dispatched, job.OutputQuarantined, nil},
 	},
-	"003 section 3": {
+	"Scheduler internals, section 3": {
 		{job.Dispatched, job.Timeout, nil}, // timeout detection: jobs in DISPATCHED or RUNNING
 		{job.Pending, job.Timeout, nil},    // deadline expiration, of any job that is not over
 		{job.ApprovalRequired, job.Timeout, nil},
@@ -88,11 +88,11 @@ func TestTheTableIsTheDocumentations(t *testing.T) {
 		source[[2]job.State{row.From, row.To}] = row.Source
 	}
 	for place, arrows := range elsewhere {
-		seed, section, _ := strings.Cut(place, " section ")
+		document, section, _ := strings.Cut(place, ", section ")
 		for _, a := range arrows {
 			move := [2]job.State{a.from, a.to}
 			want = append(want, move)
-			assert.Regexp(t, `\b`+seed+`\b.*`+section, source[move], "%s to %s", a.from, a.to)
+			assert.Regexp(t, `\b`+document+`\b.*`+section, source[move], "%s to %s", a.from, a.to)
 		}
 	}
 	var got [][2]job.State

@@ -2,6 +2,7 @@ package job_test
 
 import (
 	"encoding/json"
+	"os"
 	"strings"
 	"testing"
 
@@ -54,9 +55,12 @@ func TestTransitionsAreTheDocumentedOnes(t *testing.T) {
 		}
 	}
 	assert.Len(t, job.Transitions, rows, "no row twice")
+	specification, err := os.ReadFile("../SPECIFICATION.md")
+	require.NoError(t, err)
 	for _, row := range job.Transitions {
 		assert.NotEmpty(t, row.Why)
-		assert.Regexp(t, `^00\d`, row.Source, "%s to %s names its seed", row.From, row.To)
+		title, _, _ := strings.Cut(row.Source, ", ")
+		assert.Contains(t, string(specification), "\n## "+title+"\n", "%s to %s names its document", row.From, row.To)
 	}
 }
 

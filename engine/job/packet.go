@@ -53,18 +53,18 @@ type Request struct {
 // Compensation overrides the fields of a request to make the job that undoes it; what it leaves empty is
 // as in the request (seed 003, section 4). Its priority is CRITICAL whatever it says.
 type Compensation struct {
-	Topic          string            `json:"topic,omitempty"`
-	Payload        json.RawMessage   `json:"payload,omitempty"`
-	Labels         map[string]string `json:"labels,omitempty"` // on top of the request's
-	Env            map[string]string `json:"env,omitempty"`    // likewise
-	Budget         *Budget           `json:"budget,omitempty"`
-	Capability     string            `json:"capability,omitempty"`
-	IdempotencyKey string            `json:"idempotency_key,omitempty"` // else a hash of what is compensated
+	Topic          string            `yaml:"topic,nonempty" json:"topic,omitempty"`
+	Payload        json.RawMessage   `yaml:"payload" json:"payload,omitempty"`
+	Labels         map[string]string `yaml:"labels,nonempty" json:"labels,omitempty"` // on top of the request's
+	Env            map[string]string `yaml:"env,nonempty" json:"env,omitempty"`       // likewise
+	Budget         *Budget           `yaml:"budget" json:"budget,omitempty"`
+	Capability     string            `yaml:"capability,nonempty" json:"capability,omitempty"`
+	IdempotencyKey string            `yaml:"idempotency_key,nonempty" json:"idempotency_key,omitempty"` // else a hash of what is compensated
 }
 
 // Budget bounds what a job may take.
 type Budget struct {
-	DeadlineMS int64 `json:"deadline_ms"` // after its submission a job that has not ended times out, at the reconciler's next tick, in milliseconds; 0 is never (seed 003, section 3)
+	DeadlineMS int64 `yaml:"deadline_ms,required" json:"deadline_ms"` // after its submission a job that has not ended times out, at the reconciler's next tick, in milliseconds; 0 is never (seed 003, section 3)
 }
 
 // Validate says what keeps a request from being handled, or nil.

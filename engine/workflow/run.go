@@ -43,10 +43,10 @@ const (
 
 // Run is one run of a workflow, as Redis keeps it. Who starts it gives the first four fields.
 type Run struct {
-	RunID      string `json:"run_id"`      // chosen by who starts it; starting it twice is one run
-	WorkflowID string `json:"workflow_id"` // what it is a run of
-	Tenant     string `json:"tenant,omitempty"`
-	Steps      []Step `json:"steps"`
+	RunID      string `yaml:"run_id,required,nonempty" json:"run_id"`           // chosen by who starts it; starting it twice is one run
+	WorkflowID string `yaml:"workflow_id,required,nonempty" json:"workflow_id"` // what it is a run of
+	Tenant     string `yaml:"tenant,nonempty" json:"tenant,omitempty"`
+	Steps      []Step `yaml:"steps,required" json:"steps"`
 
 	State     State  `json:"state"`
 	Reason    string `json:"reason,omitempty"` // of a failure, in words
@@ -57,16 +57,16 @@ type Run struct {
 
 // Step is one job of a run, or one after the other until one succeeds.
 type Step struct {
-	ID           string            `json:"id"`
-	Topic        string            `json:"topic"`
-	DependsOn    []string          `json:"depends_on,omitempty"`  // the steps that are to succeed first
-	DelaySec     int64             `json:"delay_sec,omitempty"`   // how long after that, in seconds
-	DelayUntil   int64             `json:"delay_until,omitempty"` // and not before then
-	Retry        Retry             `json:"retry,omitzero"`
-	Payload      json.RawMessage   `json:"payload,omitempty"`
-	Labels       map[string]string `json:"labels,omitempty"`
-	Capability   string            `json:"capability,omitempty"`
-	Compensation *job.Compensation `json:"compensation,omitempty"` // what undoes the step once one is FAILED_FATAL (seed 003, section 4); with durable_rollback, whenever the run fails
+	ID           string            `yaml:"id,required,nonempty" json:"id"`
+	Topic        string            `yaml:"topic,required,nonempty" json:"topic"`
+	DependsOn    []string          `yaml:"depends_on,nonempty" json:"depends_on,omitempty"`  // the steps that are to succeed first
+	DelaySec     int64             `yaml:"delay_sec" json:"delay_sec,omitempty"`             // how long after that, in seconds
+	DelayUntil   int64             `yaml:"delay_until,instant" json:"delay_until,omitempty"` // and not before then
+	Retry        Retry             `yaml:"retry" json:"retry,omitzero"`
+	Payload      json.RawMessage   `yaml:"payload" json:"payload,omitempty"`
+	Labels       map[string]string `yaml:"labels,nonempty" json:"labels,omitempty"`
+	Capability   string            `yaml:"capability,nonempty" json:"capability,omitempty"`
+	Compensation *job.Compensation `yaml:"compensation" json:"compensation,omitempty"` // what undoes the step once one is FAILED_FATAL (seed 003, section 4); with durable_rollback, whenever the run fails
 
 	State         StepState `json:"state"`
 	Attempt       int       `json:"attempt,omitempty"`         // under way, or the last one; the first is 1
@@ -78,8 +78,8 @@ type Step struct {
 
 // Retry says how often a step is tried again after a failure, and how long after it.
 type Retry struct {
-	Max       int   `json:"max"`        // tries after the first
-	BackoffMS int64 `json:"backoff_ms"` // before the first of them, in milliseconds; it doubles with each
+	Max       int   `yaml:"max,required" json:"max"`      // tries after the first
+	BackoffMS int64 `yaml:"backoff_ms" json:"backoff_ms"` // before the first of them, in milliseconds; it doubles with each
 }
 
 // backoff is how long after its n-th failure a step is tried again.

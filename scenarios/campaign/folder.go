@@ -12,7 +12,7 @@ import (
 	"strings"
 	"syscall"
 
-	"github.com/wavetank-sim/wavetank/scenarios"
+	"github.com/wavetank-sim/wavetank/scenarios/strictyaml"
 )
 
 // The files of a campaign's folder.
@@ -44,7 +44,7 @@ func Look(dir string) (State, error) {
 		if info, statErr := os.Stat(dir); statErr == nil && !info.IsDir() {
 			return Foreign, nil
 		}
-		return "", fmt.Errorf("%s cannot be read: %w", dir, scenarios.FileReason(err))
+		return "", fmt.Errorf("%s cannot be read: %w", dir, strictyaml.FileReason(err))
 	}
 	names := map[string]bool{}
 	for _, e := range entries {
@@ -158,7 +158,7 @@ func readJSON(dir, name string, into any) error {
 		}
 		return fmt.Errorf("%s holds no campaign: there is no %s", dir, name)
 	} else if err != nil {
-		return fmt.Errorf("%s cannot be read: %w", path, scenarios.FileReason(err))
+		return fmt.Errorf("%s cannot be read: %w", path, strictyaml.FileReason(err))
 	}
 	dec := json.NewDecoder(bytes.NewReader(data))
 	dec.DisallowUnknownFields()
@@ -210,7 +210,7 @@ func unwritable(path string, err error) error {
 	if errors.Is(err, syscall.ENOSPC) || errors.Is(err, syscall.EDQUOT) {
 		remedy = "make room and try again: what was finished is kept"
 	}
-	return fmt.Errorf("%s cannot be written: %w; %s", path, scenarios.FileReason(err), remedy)
+	return fmt.Errorf("%s cannot be written: %w; %s", path, strictyaml.FileReason(err), remedy)
 }
 
 // jsonReason is what encoding/json says, without its own name.

@@ -10,8 +10,8 @@ import (
 	"path/filepath"
 	"time"
 
-	"github.com/wavetank-sim/wavetank/scenarios"
 	"github.com/wavetank-sim/wavetank/scenarios/filelock"
+	"github.com/wavetank-sim/wavetank/scenarios/strictyaml"
 )
 
 // journal is the file to which a campaign appends what it finishes, a line each. It belongs to one
@@ -71,7 +71,7 @@ func lockJournal(dir string) (*journal, error) {
 	mine, err := filelock.TryLock(j.f)
 	switch {
 	case err != nil:
-		err = fmt.Errorf("%s cannot be locked: %w", j.path, scenarios.FileReason(err))
+		err = fmt.Errorf("%s cannot be locked: %w", j.path, strictyaml.FileReason(err))
 	case !mine:
 		err = fmt.Errorf("another process runs the campaign in %s; wait for it, or end it", dir)
 	default:
@@ -102,7 +102,7 @@ func (j *journal) read(h header, take func(entry) error) error {
 		if err == io.EOF {
 			return nil // what is there of a line was being written when the process ended
 		} else if err != nil {
-			return fmt.Errorf("%s cannot be read: %w", j.path, scenarios.FileReason(err))
+			return fmt.Errorf("%s cannot be read: %w", j.path, strictyaml.FileReason(err))
 		}
 		if err := j.line(n, line, h, take); err != nil {
 			return fmt.Errorf("%s:%d: %w", j.path, n, err)

@@ -12,6 +12,7 @@ import (
 	"github.com/cespare/xxhash/v2"
 
 	"github.com/wavetank-sim/wavetank/scenarios"
+	"github.com/wavetank-sim/wavetank/scenarios/strictyaml"
 )
 
 func newSupervisor(ctx context.Context, dir string, opt Options) (*supervisor, error) {
@@ -57,7 +58,7 @@ func (s *supervisor) prepare() (err error) {
 		return unwritable(filepath.Join(s.dir, FindingsDir), err)
 	}
 	if s.temp, err = os.MkdirTemp("", "wavetank-campaign-"); err != nil {
-		return fmt.Errorf("no temporary folder: %w; set TMPDIR to one that can be written", scenarios.FileReason(err))
+		return fmt.Errorf("no temporary folder: %w; set TMPDIR to one that can be written", strictyaml.FileReason(err))
 	}
 	s.launch = processes(s.opt.Command, s.temp)
 	return nil

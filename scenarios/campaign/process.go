@@ -13,7 +13,7 @@ import (
 	"syscall"
 	"time"
 
-	"github.com/wavetank-sim/wavetank/scenarios"
+	"github.com/wavetank-sim/wavetank/scenarios/strictyaml"
 )
 
 // process is a worker that is a process of its own.
@@ -41,7 +41,7 @@ func processes(command []string, temp string) launch {
 	return func(_ context.Context, o Orders) (Worker, error) {
 		dir, err := os.MkdirTemp(temp, "worker-")
 		if err != nil {
-			return nil, fmt.Errorf("no temporary folder: %w; set TMPDIR to one that can be written", scenarios.FileReason(err))
+			return nil, fmt.Errorf("no temporary folder: %w; set TMPDIR to one that can be written", strictyaml.FileReason(err))
 		}
 		p := &process{cmd: exec.Command(command[0], command[1:]...), temp: dir, tasks: make(chan Assignment, 64), answers: make(chan Answer, 256), ended: make(chan struct{})}
 		p.cmd.Env = append(os.Environ(), "GOMAXPROCS=1", "GOTRACEBACK=single", "TMPDIR="+dir)
@@ -132,5 +132,5 @@ func plainExec(err error) error {
 	if errors.As(err, &ee) {
 		err = ee.Err
 	}
-	return scenarios.FileReason(err)
+	return strictyaml.FileReason(err)
 }

@@ -12,7 +12,7 @@ import (
 )
 
 // axisOf makes an axis of a setting's values, each of which plan must take. Amounts are put in
-// ascending order; choices stay as they are listed. The error is a [*scenarios.PlanError].
+// ascending order; choices stay as they are listed. The error is a [*strictyaml.Error].
 func axisOf(plan *scenarios.Plan, name string, l listing) (Axis, error) {
 	s := settingOf(name)
 	if s == nil {

@@ -6,6 +6,7 @@ import (
 	"github.com/wavetank-sim/wavetank/faults/suggest"
 	"github.com/wavetank-sim/wavetank/scenarios"
 	"github.com/wavetank-sim/wavetank/scenarios/campaign"
+	"github.com/wavetank-sim/wavetank/scenarios/strictyaml"
 )
 
 // Alternatives is a comparison before it is run: one of the documentation's tables, and what its rows
@@ -30,7 +31,7 @@ type Case struct {
 	Plan string `json:"plan"` // as YAML
 }
 
-// Compare finds the comparison of that name. The error is a [*scenarios.PlanError].
+// Compare finds the comparison of that name. The error is a [*strictyaml.Error].
 func Compare(name string) (*Alternatives, error) {
 	var names []string
 	for _, a := range Comparisons() {
@@ -39,11 +40,11 @@ func Compare(name string) (*Alternatives, error) {
 		}
 		names = append(names, a.Name)
 	}
-	return nil, &scenarios.PlanError{Message: fmt.Sprintf("unknown comparison %q", name), Remedy: "there are " + and(names) + suggest.Hint(name, names)}
+	return nil, &strictyaml.Error{Message: fmt.Sprintf("unknown comparison %q", name), Remedy: "there are " + and(names) + suggest.Hint(name, names)}
 }
 
 // Validate returns the first problem of the comparison, or nil: it makes every plan that it will run,
-// but for its seed. The error is a [*scenarios.PlanError].
+// but for its seed. The error is a [*strictyaml.Error].
 func (a *Alternatives) Validate() error {
 	runs := len(a.Plans) * len(a.Rows) * min(a.Seeds, seedsMax+1)
 	switch {

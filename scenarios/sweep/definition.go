@@ -9,6 +9,7 @@ import (
 	"github.com/wavetank-sim/wavetank/faults/suggest"
 	"github.com/wavetank-sim/wavetank/scenarios"
 	"github.com/wavetank-sim/wavetank/scenarios/campaign"
+	"github.com/wavetank-sim/wavetank/scenarios/strictyaml"
 )
 
 // DefinitionVersion is the format of sweep files that this build reads.
@@ -41,12 +42,17 @@ type Definition struct {
 // seedsDefault gives intervals that are about 5 % wider than twice the standard error.
 const seedsDefault = 20
 
+// What a sweep measures that does not say.
+var (
+	metricsDefault = []string{"dispatch_p99_s", "attempts_burnt", "dead_dispatch", "duplicates", "unsettled"}
+	paretoDefault  = Pareto{X: "attempts_burnt", Y: "dispatch_p99_s"}
+)
+
 // Over is the sweep of a plan that has no axes yet: see [Definition.Grid].
 func Over(plan *scenarios.Plan) (*Definition, error) {
 	d := &Definition{
 		Version: DefinitionVersion, Name: plan.Name, Seeds: seedsDefault, FirstSeed: plan.Seed,
-		Metrics: []string{"dispatch_p99_s", "attempts_burnt", "dead_dispatch", "duplicates", "unsettled"},
-		Pareto:  Pareto{X: "attempts_burnt", Y: "dispatch_p99_s"},
+		Metrics: slices.Clone(metricsDefault), Pareto: paretoDefault,
 	}
 	return d, d.over(plan)
 }
@@ -126,7 +132,7 @@ func (d *Definition) Grid(assignments []string) error {
 }
 
 // Validate returns the first problem of the sweep, or nil: it makes every plan that the sweep will
-// run, but for its seed. The error is a [*scenarios.PlanError].
+// run, but for its seed. The error is a [*strictyaml.Error].
 func (d *Definition) Validate() error {
 	p, err := d.plan()
 	if err != nil {
@@ -244,12 +250,12 @@ func metricNames() (names []string) {
 	return names
 }
 
-func refuse(path, message, remedy string) *scenarios.PlanError {
-	return &scenarios.PlanError{Path: path, Message: message, Remedy: remedy}
+func refuse(path, message, remedy string) *strictyaml.Error {
+	return &strictyaml.Error{Path: path, Message: message, Remedy: remedy}
 }
 
 // complain says of the axis what is wrong with its text: what, a semicolon, what would be right.
-func complain(name string, err error) *scenarios.PlanError {
+func complain(name string, err error) *strictyaml.Error {
 	message, remedy, _ := strings.Cut(err.Error(), "; ")
 	return refuse(name, name+" "+message, remedy)
 }

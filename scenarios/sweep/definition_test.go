@@ -10,7 +10,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
-	"github.com/wavetank-sim/wavetank/scenarios"
+	"github.com/wavetank-sim/wavetank/scenarios/strictyaml"
 )
 
 func overCalm(t *testing.T) *Definition {
@@ -22,7 +22,7 @@ func overCalm(t *testing.T) *Definition {
 // refused says that err is one clear line with all the parts.
 func refused(t *testing.T, err error, parts ...string) {
 	t.Helper()
-	var e *scenarios.PlanError
+	var e *strictyaml.Error
 	if assert.True(t, errors.As(err, &e), "%v", err) {
 		for _, part := range parts {
 			assert.Contains(t, err.Error(), part)

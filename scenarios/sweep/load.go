@@ -8,10 +8,9 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/goccy/go-yaml/ast"
-
 	"github.com/wavetank-sim/wavetank/faults/suggest"
 	"github.com/wavetank-sim/wavetank/scenarios"
+	"github.com/wavetank-sim/wavetank/scenarios/strictyaml"
 )
 
 // sweeps holds the ready-made sweeps. Each file is called after the sweep in it.
@@ -40,25 +39,25 @@ func Source(name string) (string, bool) {
 
 // Load reads a sweep: the ready-made one of that name, a scenario without axes, or else the file at
 // that path, which holds a sweep or a plan without axes. A sweep without axes needs
-// [Definition.Grid] before it is valid. What is wrong is a [*scenarios.PlanError].
+// [Definition.Grid] before it is valid. What is wrong is a [*strictyaml.Error].
 func Load(nameOrFile string) (*Definition, error) {
 	if text, ok := Source(nameOrFile); ok {
 		return Parse(nameOrFile+".yaml", []byte(text))
 	}
-	if _, ok := scenarios.Source(nameOrFile); !ok && !scenarios.FromStandardInput(nameOrFile) {
+	if _, ok := scenarios.Source(nameOrFile); !ok && !strictyaml.FromStandardInput(nameOrFile) {
 		if data, ok := readSweep(nameOrFile); ok {
 			return Parse(nameOrFile, data)
 		}
 	}
 	plan, err := scenarios.Load(nameOrFile)
-	var e *scenarios.PlanError
+	var e *strictyaml.Error
 	switch {
 	case err == nil:
 		return Over(plan)
 	case errors.As(err, &e) && e.File == "" && e.Path == "":
 		known := append(Names(), scenarios.Names()...)
 		slices.Sort(known)
-		return nil, &scenarios.PlanError{
+		return nil, &strictyaml.Error{
 			Message: fmt.Sprintf("unknown sweep %q", nameOrFile),
 			Remedy:  "there are " + strings.Join(Names(), ", ") + ", or give a scenario's name or a file's path" + suggest.Hint(nameOrFile, known),
 		}
@@ -72,7 +71,7 @@ func readSweep(path string) (data []byte, ok bool) {
 	if info, err := os.Stat(path); err != nil || !info.Mode().IsRegular() {
 		return nil, false
 	}
-	data, err := scenarios.ReadFile(path, "")
+	data, err := strictyaml.ReadFile(path, "")
 	if err != nil {
 		return nil, false
 	}
@@ -81,9 +80,6 @@ func readSweep(path string) (data []byte, ok bool) {
 
 // isSweep says whether a file's text holds the keys of a sweep rather than those of a plan.
 func isSweep(data []byte) bool {
-	body, err := scenarios.Document("", "a sweep", "a name", data)
-	root, ok := body.(*ast.MappingNode)
-	return err == nil && ok && slices.ContainsFunc(root.Values, func(e *ast.MappingValueNode) bool {
-		return slices.Contains([]string{"axes", "plan", "question"}, e.Key.GetToken().Value)
-	})
+	doc, err := strictyaml.Kind{What: "a sweep"}.Parse("", data)
+	return err == nil && slices.ContainsFunc([]string{"axes", "plan", "question"}, doc.HasKey)
 }

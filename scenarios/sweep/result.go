@@ -57,8 +57,8 @@ type Estimate struct {
 // the same conditions, no other sound one is better in one of them and no worse in the other: the
 // values of axes that are conditions are nobody's choice, so each combination of them has a front.
 type Pareto struct {
-	X string `json:"x"`
-	Y string `json:"y"`
+	X string `yaml:"x" json:"x"`
+	Y string `yaml:"y" json:"y"`
 }
 
 // Answer is the recommendation.

@@ -1,0 +1,46 @@
+package scenarios
+
+import (
+	"fmt"
+	"os"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+)
+
+// The lists in the room's README are those of the code. `make golden` writes them anew.
+func TestReadme(t *testing.T) {
+	var catalogue, hardenings strings.Builder
+	catalogue.WriteString("| scenario | what goes wrong, and what the design makes of it |\n|---|---|\n")
+	for _, name := range Names() {
+		p, err := Load(name)
+		require.NoError(t, err)
+		fmt.Fprintf(&catalogue, "| `%s` | %s |\n", name, strings.Join(strings.Fields(p.Story), " "))
+	}
+	hardenings.WriteString("| hardening | off | without it | scenario |\n|---|---|---|---|\n")
+	for _, tg := range Toggles() {
+		if tg.Documented == tg.Off {
+			fmt.Fprintf(&hardenings, "| `%s` | `%s` | %s | `%s` |\n", strings.TrimPrefix(tg.Setting, "engine."), tg.Off, tg.Says, tg.Scenario)
+		}
+	}
+	generated(t, "README.md", "catalogue", catalogue.String())
+	generated(t, "README.md", "hardenings", hardenings.String())
+}
+
+// generated compares what stands between two marks of a file with what should stand there, or writes it.
+func generated(t *testing.T, file, mark, want string) {
+	data, err := os.ReadFile(file)
+	require.NoError(t, err)
+	begin, end := "<!-- "+mark+" begins -->\n", "<!-- "+mark+" ends -->"
+	head, rest, found := strings.Cut(string(data), begin)
+	require.True(t, found, "%s has no mark %s", file, begin)
+	got, tail, found := strings.Cut(rest, end)
+	require.True(t, found, "%s has no mark %s", file, end)
+	if *update {
+		require.NoError(t, os.WriteFile(file, []byte(head+begin+want+end+tail), 0o644))
+		return
+	}
+	assert.Equal(t, want, got, "%s, between the marks of %s: `make golden` writes it anew", file, mark)
+}

@@ -1,0 +1,227 @@
+package strictyaml
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"reflect"
+	"slices"
+	"strings"
+	"unicode/utf8"
+
+	"github.com/goccy/go-yaml"
+	"github.com/goccy/go-yaml/ast"
+	"github.com/goccy/go-yaml/parser"
+	"github.com/goccy/go-yaml/token"
+)
+
+// Bounds of a document. What passes them would keep the YAML parser busy for minutes.
+const (
+	lineBytesMax = 64 << 10
+	depthMax     = 32
+)
+
+// Kind is a kind of document.
+type Kind struct {
+	What    string // it is, such as "a plan"
+	Has     string // what it needs at least, such as "a name"
+	Version int    // of its format, which the key version may say; 0 is a kind without one
+}
+
+// Document is one YAML document, of a file or of a part of it.
+type Document struct {
+	kind  Kind
+	name  string // of the file
+	lines []string
+	root  ast.Node
+	at    map[string]*token.Token // where the value of each key that was read begins
+}
+
+// Read reads a file's text into the struct that into points to. check says what the tags of its fields cannot say.
+// name stands for the file in errors.
+func (k Kind) Read(name string, data []byte, into any, check func() *Error) error {
+	d, err := k.Parse(name, data)
+	if err != nil {
+		return err
+	}
+	if err := d.Decode(into); err != nil {
+		return err
+	}
+	if e := check(); e != nil {
+		return d.Locate(e)
+	}
+	return nil
+}
+
+// Parse reads the one document of a file's text, and checks its version. name stands for the file in errors.
+func (k Kind) Parse(name string, data []byte) (*Document, error) {
+	d := newDocument(k, name, strings.Split(string(data), "\n"))
+	if err := d.parse(bytes.TrimPrefix(data, []byte("\ufeff"))); err != nil {
+		return nil, err
+	}
+	if err := d.checkVersion(); err != nil {
+		return nil, err
+	}
+	return d, nil
+}
+
+func newDocument(k Kind, name string, lines []string) *Document {
+	return &Document{kind: k, name: name, lines: lines, at: map[string]*token.Token{}}
+}
+
+func (d *Document) parse(data []byte) error {
+	what := d.kind.What
+	whole := func(message, remedy string) error { return &Error{File: d.name, Message: message, Remedy: remedy} }
+	switch {
+	case len(data) > fileBytesMax:
+		return whole(fmt.Sprintf("this is longer than %s can be", what), fmt.Sprintf("%s has at most %d KiB", what, fileBytesMax>>10))
+	case !utf8.Valid(data) || bytes.ContainsFunc(data, func(r rune) bool { return r < ' ' && r != '\n' && r != '\r' && r != '\t' || r == 0x7f }):
+		return whole("this is not text", what+" is YAML in UTF-8")
+	}
+	if line := overlong(data); line > 0 {
+		return d.refuse(&token.Token{Position: &token.Position{Line: line, Column: 1}}, "", "this line is too long, or its brackets nest too deep", what+" needs no such line")
+	}
+	file, err := parser.ParseBytes(data, 0)
+	var syntax yaml.Error
+	switch {
+	case errors.As(err, &syntax) && syntax.GetToken() != nil:
+		return d.refuse(syntax.GetToken(), "", "broken YAML: "+syntax.GetMessage(), "mend the syntax here or just before")
+	case err != nil:
+		return whole("broken YAML: "+err.Error(), "mend the syntax")
+	}
+	for _, doc := range file.Docs {
+		switch b := doc.Body.(type) {
+		case nil:
+		case *ast.DirectiveNode:
+			return d.refuse(b.GetToken(), "", what+" has no directives", "take the line away")
+		default:
+			if d.root != nil {
+				return d.refuse(firstToken(b), "", "a second document begins here", "a file holds "+strings.Replace(what, "a ", "one ", 1))
+			}
+			d.root = b
+		}
+	}
+	if d.root == nil {
+		return whole("this is empty", what+" has at least "+d.kind.Has)
+	}
+	return nil
+}
+
+// overlong returns the number of the first line that passes a bound, or 0.
+func overlong(data []byte) int {
+	line, length, depth := 1, 0, 0
+	for _, b := range data {
+		length++
+		switch b {
+		case '\n':
+			line++
+			length = 0
+		case '[', '{':
+			depth++
+		case ']', '}':
+			depth--
+		}
+		if length > lineBytesMax || depth > depthMax {
+			return line
+		}
+	}
+	return 0
+}
+
+// CheckVersion says whether this build reads that version of the kind's format. The path of the error is version.
+func (k Kind) CheckVersion(version int) *Error {
+	if version == k.Version {
+		return nil
+	}
+	return &Error{Path: "version", Message: fmt.Sprintf("the %s's format is version %d", strings.TrimPrefix(k.What, "a "), version), Remedy: fmt.Sprintf("this build reads version %d: use the build that wrote it", k.Version)}
+}
+
+// checkVersion comes before the other keys are read, since their meaning hangs on it.
+func (d *Document) checkVersion() error {
+	if d.kind.Version == 0 || !d.HasKey("version") {
+		return nil
+	}
+	given := struct {
+		Version int `yaml:"version"`
+	}{}
+	if err := d.DecodeKey("version", &given); err != nil {
+		return err
+	}
+	if e := d.kind.CheckVersion(given.Version); e != nil {
+		return d.Locate(e)
+	}
+	return nil
+}
+
+// Decode reads the whole document into the struct that into points to. It lays what is given over what is there.
+func (d *Document) Decode(into any) error {
+	if e := d.mapping("", d.root, reflect.ValueOf(into).Elem()); e != nil {
+		return e
+	}
+	return nil
+}
+
+// DecodeKey reads one key of the document, and leaves the others for later.
+func (d *Document) DecodeKey(key string, into any) error {
+	root, _ := d.root.(*ast.MappingNode)
+	if entry := d.entry(key); entry != nil {
+		one := &ast.MappingNode{BaseNode: root.BaseNode, Start: root.Start, Values: []*ast.MappingValueNode{entry}}
+		if e := d.entries("", one, reflect.ValueOf(into).Elem()); e != nil {
+			return e
+		}
+	}
+	return nil
+}
+
+// HasKey says whether the document has a key of that name at its root.
+func (d *Document) HasKey(key string) bool { return d.entry(key) != nil }
+
+func (d *Document) entry(key string) *ast.MappingValueNode {
+	root, ok := d.root.(*ast.MappingNode)
+	if !ok {
+		return nil
+	}
+	i := slices.IndexFunc(root.Values, func(e *ast.MappingValueNode) bool { return e.Key.GetToken().Value == key })
+	if i < 0 {
+		return nil
+	}
+	return root.Values[i]
+}
+
+// Given says whether the document had the key of that path, such as workload.jobs, when it was decoded.
+func (d *Document) Given(path string) bool { return d.at[path] != nil }
+
+// Locate gives an [*Error] the file, and the place of its path, or of the nearest key around it. An error that has a
+// file, or is of another type, stays as it is.
+func (d *Document) Locate(err error) error {
+	var e *Error
+	if !errors.As(err, &e) || e.File != "" {
+		return err
+	}
+	for path := e.Path; path != ""; path = path[:max(strings.LastIndexAny(path, ".["), 0)] {
+		if at := d.at[path]; at != nil {
+			return d.refuse(at, e.Path, e.Message, e.Remedy)
+		}
+	}
+	located := *e
+	located.File = d.name
+	return &located
+}
+
+// refuse is an error about what begins at a token.
+func (d *Document) refuse(at *token.Token, path, message, remedy string) *Error {
+	e := &Error{File: d.name, Line: at.Position.Line, Column: at.Position.Column, Path: path, Message: message, Remedy: remedy}
+	if e.Line >= 1 && e.Line <= len(d.lines) {
+		e.Source = strings.TrimRight(d.lines[e.Line-1], "\r")
+	}
+	return e
+}
+
+// firstToken is where a person would say that a node begins: a block mapping's own token is the colon after its
+// first key.
+func firstToken(node ast.Node) *token.Token {
+	if m, ok := node.(*ast.MappingNode); ok && !m.IsFlowStyle && len(m.Values) > 0 {
+		return m.Values[0].Key.GetToken()
+	}
+	return node.GetToken()
+}

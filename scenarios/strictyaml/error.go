@@ -1,0 +1,52 @@
+package strictyaml
+
+import (
+	"fmt"
+	"strings"
+)
+
+// Error is what is wrong with a file or with a value, and what would be right. File, Line and Column are set if the
+// value came from a file.
+type Error struct {
+	File    string
+	Line    int    // from 1; 0 if the file as a whole is meant
+	Column  int    // from 1
+	Path    string // the key, such as workload.jobs or faults[0].on.phase; empty for the whole
+	Message string
+	Remedy  string
+	Source  string // the line of the file, for an excerpt
+}
+
+// Error is one line: FILE:LINE:COLUMN: message; remedy.
+func (e *Error) Error() string {
+	var b strings.Builder
+	switch {
+	case e.File != "" && e.Line > 0:
+		fmt.Fprintf(&b, "%s:%d:%d: ", e.File, e.Line, e.Column)
+	case e.File != "":
+		b.WriteString(e.File + ": ")
+	case e.Path != "" && !strings.Contains(e.Message, e.Path):
+		b.WriteString(e.Path + ": ")
+	}
+	b.WriteString(e.Message)
+	if e.Remedy != "" {
+		b.WriteString("; " + e.Remedy)
+	}
+	return b.String()
+}
+
+// Excerpt is the line of the file with a mark under the place, or "".
+func (e *Error) Excerpt() string {
+	const widthMax = 120
+	if e.Source == "" || len(e.Source) > widthMax || e.Column < 1 || e.Column > len(e.Source)+1 {
+		return ""
+	}
+	number := fmt.Sprintf("%5d | ", e.Line)
+	blank := strings.Map(func(r rune) rune {
+		if r == '\t' {
+			return r
+		}
+		return ' '
+	}, e.Source[:e.Column-1])
+	return number + e.Source + "\n" + strings.Repeat(" ", len(number)) + blank + "^"
+}

@@ -1,0 +1,148 @@
+package sim
+
+import (
+	"cmp"
+	"context"
+	"runtime"
+	"time"
+)
+
+// Do runs an operation of the service's own kind, such as a call to an external system, as a step
+// of the world. ctx gives its tags.
+func (p *Process) Do(ctx context.Context, kind Kind, name, target string, apply func() error) error {
+	return p.do(ctx, &Op{Kind: kind, Name: name, Target: target, Tags: p.node.world.cfg.Tags(ctx), Write: true}, apply)
+}
+
+// do is the gate that every operation of a process goes through: it parks, waits for its grant,
+// and then has its effect under the eyes of the world's Intercept.
+func (p *Process) do(ctx context.Context, op *Op, apply func() error) error {
+	op.process, op.world = p, p.node.world
+	op.world.park(op)
+	err := ctx.Err() // the caller's deadline may have passed on the way: then the operation never arrives
+	if err == nil {
+		err = op.world.cfg.Intercept(ctx, op, apply)
+	}
+	p.exitIfDead()
+	op.outcome = outcome(err)
+	return err
+}
+
+// park blocks until op is granted. A dead process's goroutine ends here, its deferred calls
+// included: they can do no I/O.
+func (w *World) park(op *Op) {
+	if w.cfg.Ungated {
+		op.process.exitIfDead()
+		w.mu.Lock()
+		w.steps++
+		w.mu.Unlock()
+		return
+	}
+	granted := make(chan struct{}, 1)
+	op.wake = func(bool) { granted <- struct{}{} }
+	w.mu.Lock()
+	if op.process.dead {
+		w.mu.Unlock()
+		runtime.Goexit()
+	}
+	w.arrive(op)
+	w.mu.Unlock()
+	<-granted
+	op.process.exitIfDead()
+}
+
+// exitIfDead ends the calling goroutine if its process has crashed.
+func (p *Process) exitIfDead() {
+	w := p.node.world
+	w.mu.Lock()
+	dead := p.dead
+	w.mu.Unlock()
+	if dead {
+		runtime.Goexit()
+	}
+}
+
+// At schedules f to run as a step of the harness's own at the given instant of virtual time, or at
+// once if that has passed. It goes before whatever else is ready then.
+func (w *World) At(at time.Duration, verb, target string, f func()) {
+	w.schedule(&Op{Kind: KindControl, Name: verb, Target: target, wake: func(bool) { f() }, ready: at, outcome: OutcomeOK})
+}
+
+// Control makes f a step of the harness's own, as soon as possible.
+func (w *World) Control(verb, target string, f func()) { w.At(w.Now(), verb, target, f) }
+
+// schedule lets op arrive, which no goroutine waits for.
+func (w *World) schedule(op *Op) {
+	op.world, op.scheduled = w, true
+	w.mu.Lock()
+	w.arrive(op)
+	w.mu.Unlock()
+}
+
+// arrive hands op to the stepper, and wakes it. Its caller holds World.mu.
+func (w *World) arrive(op *Op) {
+	w.arrivals = append(w.arrivals, op)
+	select {
+	case w.wake <- struct{}{}:
+	default:
+	}
+}
+
+// Intercept stands between a granted operation and its effect. It calls apply, which has the
+// effect, zero or more times, and returns what the caller is to see.
+type Intercept func(ctx context.Context, op *Op, apply func() error) error
+
+// Return parks once more before an operation that blocked gives its caller err, so that the caller
+// wakes by a step of its own. An Intercept that waits for a deadline ends with it.
+func (op *Op) Return(err error) error { return op.returnWith(err, "") }
+
+func (op *Op) returnWith(err error, data string) error {
+	back := op.back()
+	back.Tags, back.Data, back.fault = op.Tags, data, op.fault
+	op.world.park(back)
+	back.outcome = outcome(err)
+	return err
+}
+
+// Hold notes what came of an operation that had its effect, and parks once more: its caller learns of
+// it by a step of its own, whenever that comes. An Intercept that pauses the node ends with it.
+func (op *Op) Hold(err error) error {
+	op.outcome = outcome(err)
+	back := op.back()
+	back.outcome = op.outcome
+	op.world.park(back)
+	return err
+}
+
+// back is the step by which op's caller goes on.
+func (op *Op) back() *Op {
+	return &Op{Kind: KindReturn, Name: cmp.Or(op.Name, string(op.Kind)), Target: op.Target, process: op.process, world: op.world}
+}
+
+// Late gives an operation its effect d after its caller gave up, whether its sender lives then or not. That is a step
+// of its own ([KindLate]), which counts as its sender's. An Intercept calls Late with the effect that it was given, and
+// then returns a timeout. At the late step then is called; it may be nil.
+//
+// A Redis command is held back on its connection, which nobody uses any more: an EXEC meets what its
+// connection has WATCHed. A message is published late by the world itself.
+// Late returns false for other kinds of operation, and for one that sent nothing.
+func (op *Op) Late(d time.Duration, apply func() error, then func()) bool {
+	if op.call == nil {
+		return false
+	}
+	late := &Op{
+		Kind: KindLate, Name: cmp.Or(op.Name, string(op.Kind)), Target: op.Target, Tags: op.Tags, Write: op.Write, Occurrence: op.Occurrence,
+		process: op.process, call: op.call, ready: op.world.Now() + d, fault: op.fault,
+	}
+	arrive := op.call.hold(op, apply)
+	if arrive == nil {
+		return false
+	}
+	late.wake = func(bool) {
+		late.outcome = arrive()
+		if then != nil {
+			then()
+		}
+	}
+	op.world.schedule(late)
+	return true
+}

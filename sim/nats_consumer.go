@@ -1,0 +1,137 @@
+package sim
+
+import (
+	"cmp"
+	"context"
+	"time"
+
+	"github.com/nats-io/nats.go"
+	"github.com/nats-io/nats.go/jetstream"
+)
+
+// gatedConsumer is a process's view of one pull consumer.
+type gatedConsumer struct {
+	jetstream.Consumer
+	p      *Process
+	target string // stream/durable
+}
+
+// gatedBatch hands out messages one step each, as they come.
+type gatedBatch struct {
+	messages chan jetstream.Msg
+	err      error
+}
+
+func (b *gatedBatch) Messages() <-chan jetstream.Msg { return b.messages }
+
+func (b *gatedBatch) Error() error { return b.err }
+
+func (c *gatedConsumer) Fetch(n int, opts ...jetstream.FetchOpt) (jetstream.MessageBatch, error) {
+	return c.fetch(n, func() (jetstream.MessageBatch, error) { return c.Consumer.Fetch(n, opts...) })
+}
+
+func (c *gatedConsumer) FetchNoWait(n int) (jetstream.MessageBatch, error) {
+	return c.fetch(n, func() (jetstream.MessageBatch, error) { return c.Consumer.FetchNoWait(n) })
+}
+
+func (c *gatedConsumer) fetch(n int, pull func() (jetstream.MessageBatch, error)) (jetstream.MessageBatch, error) {
+	var inner jetstream.MessageBatch
+	op := &Op{Kind: KindFetch, Target: c.target}
+	err := c.p.do(c.p.ctx, op, func() (err error) {
+		inner, err = pull()
+		return err
+	})
+	if err != nil {
+		return nil, err
+	}
+	out := &gatedBatch{messages: make(chan jetstream.Msg, n)}
+	if inner == nil { // the request was lost on the way
+		close(out.messages)
+		return out, nil
+	}
+	go c.forward(inner, out, n)
+	return out, nil
+}
+
+// forward hands over what the server sends, each message through a gate of its own; so does the
+// end of a pull that expired. A batch that is full ends with its last message. The channel closes
+// with the process, too, so that an actor who waits for it reaches the end of its own code.
+func (c *gatedConsumer) forward(inner jetstream.MessageBatch, out *gatedBatch, n int) {
+	defer close(out.messages)
+	for got := 0; got < n; got++ {
+		var m jetstream.Msg
+		select {
+		case m = <-inner.Messages():
+		case <-c.p.ctx.Done():
+			return
+		}
+		if m == nil {
+			op := &Op{Kind: KindFetchEnd, Target: c.target}
+			_ = c.p.do(c.p.ctx, op, func() error { return nil })
+			out.err = inner.Error()
+			break
+		}
+		g := &gatedMsg{Msg: m, p: c.p}
+		lost := true
+		err := g.do(c.p.ctx, KindDeliver, "", func() error { lost = false; return nil })
+		if err == nil && !lost {
+			out.messages <- g
+		}
+	}
+}
+
+func (c *gatedConsumer) Next(opts ...jetstream.FetchOpt) (jetstream.Msg, error) {
+	b, err := c.Fetch(1, opts...)
+	if err != nil {
+		return nil, err
+	}
+	if m, ok := <-b.Messages(); ok {
+		return m, nil
+	}
+	return nil, cmp.Or(b.Error(), nats.ErrTimeout)
+}
+
+func (c *gatedConsumer) Info(ctx context.Context) (*jetstream.ConsumerInfo, error) {
+	return api(ctx, c.p, "ConsumerInfo", c.target, func() (*jetstream.ConsumerInfo, error) { return c.Consumer.Info(ctx) })
+}
+
+type gatedMsg struct {
+	jetstream.Msg
+	p *Process
+}
+
+// NameDoubleAck tells the acknowledgement that waits for the server's answer.
+const NameDoubleAck = "DoubleAck"
+
+// do gates one thing done with a message. Its phase is that of the message with the kind behind
+// it, as in submit_ack.
+func (m *gatedMsg) do(ctx context.Context, kind Kind, name string, apply func() error) error {
+	op := &Op{Kind: kind, Name: name, Target: m.Subject(), Write: kind != KindDeliver, Tags: m.p.node.world.cfg.MsgTags(m.Subject(), m.Headers(), m.Data())}
+	if op.Phase != "" {
+		op.Phase += "_" + string(kind)
+	}
+	if md, err := m.Metadata(); err == nil {
+		op.Seq, op.Delivered = md.Sequence.Stream, md.NumDelivered
+	}
+	return m.p.do(ctx, op, apply)
+}
+
+func (m *gatedMsg) Ack() error { return m.do(m.p.ctx, KindAck, "", m.Msg.Ack) }
+
+func (m *gatedMsg) DoubleAck(ctx context.Context) error {
+	return m.do(ctx, KindAck, NameDoubleAck, func() error { return m.Msg.DoubleAck(ctx) })
+}
+
+func (m *gatedMsg) Nak() error { return m.do(m.p.ctx, KindNak, "", m.Msg.Nak) }
+
+func (m *gatedMsg) NakWithDelay(d time.Duration) error {
+	return m.do(m.p.ctx, KindNak, "", func() error { return m.Msg.NakWithDelay(d) })
+}
+
+func (m *gatedMsg) InProgress() error { return m.do(m.p.ctx, KindProgress, "", m.Msg.InProgress) }
+
+func (m *gatedMsg) Term() error { return m.do(m.p.ctx, KindTerm, "", m.Msg.Term) }
+
+func (m *gatedMsg) TermWithReason(reason string) error {
+	return m.do(m.p.ctx, KindTerm, "", func() error { return m.Msg.TermWithReason(reason) })
+}

@@ -1,0 +1,55 @@
+package sim
+
+import "github.com/nats-io/nats.go"
+
+// Conn is a process's core NATS connection: the part of *nats.Conn that can be gated.
+type Conn struct{ p *Process }
+
+// NATS is the process's gated core connection.
+func (p *Process) NATS() *Conn { return &Conn{p} }
+
+// Publish sends data to subject, to whoever listens: a core publish is confirmed by nobody.
+func (c *Conn) Publish(subject string, data []byte) error {
+	return c.PublishMsg(&nats.Msg{Subject: subject, Data: data})
+}
+
+// PublishMsg is Publish with headers.
+func (c *Conn) PublishMsg(m *nats.Msg) error {
+	w := c.p.node.world
+	op := &Op{Kind: KindSend, Target: m.Subject, Write: true, Tags: w.cfg.MsgTags(m.Subject, m.Header, m.Data)}
+	return c.p.do(c.p.ctx, op, func() error {
+		if w.cfg.Lag != nil {
+			if lag := w.cfg.Lag(op); lag > 0 {
+				w.At(w.Now()+lag, "arrive", m.Subject, func() { find[*natsServer](w.servers).send(m) })
+				return nil
+			}
+		}
+		return find[*natsClient](c.p.clients).conn.PublishMsg(m)
+	})
+}
+
+// send publishes what is on the wire: its sender has no more to do with it.
+func (s *natsServer) send(m *nats.Msg) {
+	if s.admin.PublishMsg(m) == nil {
+		_ = s.admin.Flush()
+	}
+}
+
+// Subscribe calls cb for each message on subject, each as a step. One subscription keeps order.
+func (c *Conn) Subscribe(subject string, cb nats.MsgHandler) (*nats.Subscription, error) {
+	w := c.p.node.world
+	conn := find[*natsClient](c.p.clients).conn
+	sub, err := conn.Subscribe(subject, func(m *nats.Msg) {
+		op := &Op{Kind: KindReceive, Target: m.Subject, Message: Message{Data: string(m.Data)}, Tags: w.cfg.MsgTags(m.Subject, m.Header, m.Data)}
+		lost := true
+		err := c.p.do(c.p.ctx, op, func() error { lost = false; return nil })
+		if err == nil && !lost {
+			cb(m)
+		}
+	})
+	if err != nil {
+		return nil, err
+	}
+	// The server must know of the subscription before the next step, or a message could pass it by.
+	return sub, conn.Flush()
+}

@@ -1,0 +1,141 @@
+package sim
+
+import (
+	"context"
+	"maps"
+	"slices"
+	"time"
+
+	"github.com/nats-io/nats.go"
+	"github.com/nats-io/nats.go/jetstream"
+)
+
+// JetStream is the process's gated JetStream context.
+func (p *Process) JetStream() jetstream.JetStream {
+	return &gatedJetStream{JetStream: find[*natsClient](p.clients).js, p: p}
+}
+
+type gatedJetStream struct {
+	jetstream.JetStream
+	p *Process
+}
+
+func (g *gatedJetStream) Publish(ctx context.Context, subject string, data []byte, opts ...jetstream.PublishOpt) (*jetstream.PubAck, error) {
+	return g.PublishMsg(ctx, &nats.Msg{Subject: subject, Data: data}, opts...)
+}
+
+func (g *gatedJetStream) PublishMsg(ctx context.Context, m *nats.Msg, opts ...jetstream.PublishOpt) (ack *jetstream.PubAck, err error) {
+	w := g.p.node.world
+	op := &Op{Kind: KindPublish, Target: m.Subject, Write: true, Tags: w.cfg.Tags(ctx), call: &publishCall{m, opts}}
+	if op.Tags == (Tags{}) {
+		op.Tags = w.cfg.MsgTags(m.Subject, m.Header, m.Data)
+	}
+	err = g.p.do(ctx, op, func() error {
+		ack, err = g.JetStream.PublishMsg(ctx, m, opts...)
+		return err
+	})
+	if err != nil {
+		return nil, err
+	}
+	return ack, nil
+}
+
+// publishCall is what a JetStream publish asks of nats-server.
+type publishCall struct {
+	msg  *nats.Msg
+	opts []jetstream.PublishOpt
+}
+
+func (c *publishCall) compare(call) int { return 0 }
+
+// timeout is how long the client library waits for an answer where its caller sets no limit.
+const timeout = 5 * time.Second
+
+// hold copies the message, which stays its caller's, and publishes it when it arrives.
+func (c *publishCall) hold(op *Op, _ func() error) func() string {
+	m := &nats.Msg{Subject: c.msg.Subject, Reply: c.msg.Reply, Header: maps.Clone(c.msg.Header), Data: slices.Clone(c.msg.Data)}
+	opts := slices.Clone(c.opts)
+	return func() string {
+		ctx, cancel := context.WithTimeout(context.Background(), timeout)
+		defer cancel()
+		_, err := op.world.JetStream().PublishMsg(ctx, m, opts...)
+		return outcome(err)
+	}
+}
+
+// stream gates a call that makes or finds a stream, and what it returns.
+func (g *gatedJetStream) stream(ctx context.Context, name, target string, call func() (jetstream.Stream, error)) (jetstream.Stream, error) {
+	s, err := api(ctx, g.p, name, target, call)
+	if err != nil {
+		return nil, err
+	}
+	return &gatedStream{s, g}, nil
+}
+
+func (g *gatedJetStream) CreateStream(ctx context.Context, cfg jetstream.StreamConfig) (jetstream.Stream, error) {
+	return g.stream(ctx, "CreateStream", cfg.Name, func() (jetstream.Stream, error) { return g.JetStream.CreateStream(ctx, cfg) })
+}
+
+func (g *gatedJetStream) UpdateStream(ctx context.Context, cfg jetstream.StreamConfig) (jetstream.Stream, error) {
+	return g.stream(ctx, "UpdateStream", cfg.Name, func() (jetstream.Stream, error) { return g.JetStream.UpdateStream(ctx, cfg) })
+}
+
+func (g *gatedJetStream) CreateOrUpdateStream(ctx context.Context, cfg jetstream.StreamConfig) (jetstream.Stream, error) {
+	return g.stream(ctx, "CreateOrUpdateStream", cfg.Name, func() (jetstream.Stream, error) { return g.JetStream.CreateOrUpdateStream(ctx, cfg) })
+}
+
+func (g *gatedJetStream) Stream(ctx context.Context, name string) (jetstream.Stream, error) {
+	return g.stream(ctx, "Stream", name, func() (jetstream.Stream, error) { return g.JetStream.Stream(ctx, name) })
+}
+
+// consumer gates a call that makes or finds a consumer, and what it returns.
+func (g *gatedJetStream) consumer(ctx context.Context, name, stream, durable string, call func() (jetstream.Consumer, error)) (jetstream.Consumer, error) {
+	target := stream + "/" + durable
+	c, err := api(ctx, g.p, name, target, call)
+	if err != nil {
+		return nil, err
+	}
+	return &gatedConsumer{c, g.p, target}, nil
+}
+
+func (g *gatedJetStream) CreateOrUpdateConsumer(ctx context.Context, stream string, cfg jetstream.ConsumerConfig) (jetstream.Consumer, error) {
+	return g.consumer(ctx, "CreateOrUpdateConsumer", stream, cfg.Durable, func() (jetstream.Consumer, error) { return g.JetStream.CreateOrUpdateConsumer(ctx, stream, cfg) })
+}
+
+func (g *gatedJetStream) CreateConsumer(ctx context.Context, stream string, cfg jetstream.ConsumerConfig) (jetstream.Consumer, error) {
+	return g.consumer(ctx, "CreateConsumer", stream, cfg.Durable, func() (jetstream.Consumer, error) { return g.JetStream.CreateConsumer(ctx, stream, cfg) })
+}
+
+func (g *gatedJetStream) UpdateConsumer(ctx context.Context, stream string, cfg jetstream.ConsumerConfig) (jetstream.Consumer, error) {
+	return g.consumer(ctx, "UpdateConsumer", stream, cfg.Durable, func() (jetstream.Consumer, error) { return g.JetStream.UpdateConsumer(ctx, stream, cfg) })
+}
+
+func (g *gatedJetStream) Consumer(ctx context.Context, stream, name string) (jetstream.Consumer, error) {
+	return g.consumer(ctx, "Consumer", stream, name, func() (jetstream.Consumer, error) { return g.JetStream.Consumer(ctx, stream, name) })
+}
+
+func (g *gatedJetStream) DeleteConsumer(ctx context.Context, stream, name string) error {
+	return act(ctx, g.p, "DeleteConsumer", stream+"/"+name, func() error { return g.JetStream.DeleteConsumer(ctx, stream, name) })
+}
+
+func (g *gatedJetStream) DeleteStream(ctx context.Context, name string) error {
+	return act(ctx, g.p, "DeleteStream", name, func() error { return g.JetStream.DeleteStream(ctx, name) })
+}
+
+func (g *gatedJetStream) StreamNameBySubject(ctx context.Context, subject string) (string, error) {
+	return api(ctx, g.p, "StreamNameBySubject", subject, func() (string, error) { return g.JetStream.StreamNameBySubject(ctx, subject) })
+}
+
+func (g *gatedJetStream) AccountInfo(ctx context.Context) (*jetstream.AccountInfo, error) {
+	return api(ctx, g.p, "AccountInfo", "", func() (*jetstream.AccountInfo, error) { return g.JetStream.AccountInfo(ctx) })
+}
+
+func (g *gatedJetStream) PauseConsumer(ctx context.Context, stream, name string, until time.Time) (*jetstream.ConsumerPauseResponse, error) {
+	return api(ctx, g.p, "PauseConsumer", stream+"/"+name, func() (*jetstream.ConsumerPauseResponse, error) {
+		return g.JetStream.PauseConsumer(ctx, stream, name, until)
+	})
+}
+
+func (g *gatedJetStream) ResumeConsumer(ctx context.Context, stream, name string) (*jetstream.ConsumerPauseResponse, error) {
+	return api(ctx, g.p, "ResumeConsumer", stream+"/"+name, func() (*jetstream.ConsumerPauseResponse, error) { return g.JetStream.ResumeConsumer(ctx, stream, name) })
+}

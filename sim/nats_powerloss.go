@@ -1,0 +1,173 @@
+package sim
+
+import (
+	"cmp"
+	"context"
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"time"
+
+	"github.com/nats-io/nats.go"
+	"github.com/nats-io/nats.go/jetstream"
+)
+
+// LosePowerNATS stops nats-server and starts it again when away has passed, as [World.RestartNATS] does, but
+// without what its streams on file storage have stored within the last lag. nats-server acknowledges what it has
+// written, and has it on the disk up to sync_interval later (two minutes by default). So those who published the
+// messages were told that they are stored. The event of the step names the messages that are gone.
+//
+// Streams and consumers themselves stay. nats-server takes back what a consumer's state says of messages that are
+// gone, and gives their sequences anew. The consumers of a stream that has nothing left begin anew. LosePowerNATS
+// panics if messages were removed from a stream: its files tell too little then.
+func (w *World) LosePowerNATS(lag, away time.Duration, back func()) {
+	s := find[*natsServer](w.servers)
+	if s.down.Load() {
+		s.restart(away, back, nil)
+		return
+	}
+	whole := s.fileStreams()
+	s.restart(away, back, func(at time.Duration) error {
+		for _, name := range sortedKeys(whole) {
+			if err := s.cutTail(name, whole[name], s.world.start.Add(at-lag)); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+}
+
+// fileStreams counts the messages of each stream on file storage.
+func (s *natsServer) fileStreams() map[string]uint64 {
+	whole := map[string]uint64{}
+	for _, name := range sortedKeys(s.streams) {
+		stream, err := s.js.Stream(context.Background(), name)
+		switch {
+		case errors.Is(err, jetstream.ErrStreamNotFound): // a step deleted it
+			continue
+		case err != nil:
+			panic(fmt.Sprintf("sim: stream %s: %v", name, err))
+		}
+		state := stream.CachedInfo().State
+		if stream.CachedInfo().Config.Storage != jetstream.FileStorage {
+			continue
+		}
+		if state.Msgs != state.LastSeq {
+			panic(fmt.Sprintf("sim: stream %s loses its tail by a power loss, but messages were removed from it, of which its files tell too little", name))
+		}
+		whole[name] = state.Msgs
+	}
+	return whole
+}
+
+// cutTail has a stream of a stopped nats-server lose what it has stored after an instant.
+func (s *natsServer) cutTail(name string, messages uint64, after time.Time) error {
+	stream := filepath.Join(s.dir, "jetstream", "$G", "streams", name)
+	kept, lost, err := truncateStream(filepath.Join(stream, "msgs"), after)
+	switch {
+	case err != nil:
+		return err
+	case kept+uint64(len(lost)) != messages:
+		return fmt.Errorf("stream %s holds %d messages, but its files %d", name, messages, kept+uint64(len(lost)))
+	case len(lost) == 0:
+		return nil
+	case kept == 0:
+		if err := forgetConsumers(filepath.Join(stream, "obs")); err != nil {
+			return err
+		}
+	}
+	for i := range lost {
+		lost[i].Stream = name
+	}
+	s.streams[name].last = kept
+	s.lost = append(s.lost, lost...)
+	return nil
+}
+
+// truncateStream takes from a stopped nats-server's files what a stream has stored after an instant. It counts the
+// messages that it kept, and returns those that it did not.
+func truncateStream(dir string, after time.Time) (kept uint64, lost []Change, err error) {
+	blocks, err := filepath.Glob(filepath.Join(dir, "*.blk"))
+	if err != nil {
+		return 0, nil, err
+	}
+	slices.SortFunc(blocks, func(a, b string) int { return cmp.Or(cmp.Compare(len(a), len(b)), cmp.Compare(a, b)) }) // by number
+	for _, path := range blocks {
+		block, err := os.ReadFile(path)
+		if err != nil {
+			return 0, nil, err
+		}
+		cut, before := 0, len(lost)
+		for at := 0; at < len(block); {
+			length, stored, message, err := readRecord(block[at:])
+			if err != nil {
+				return 0, nil, fmt.Errorf("%s: %w", path, err)
+			}
+			at += length
+			if stored.After(after) {
+				lost = append(lost, message)
+			} else {
+				kept, cut = kept+1, at
+			}
+		}
+		switch {
+		case before > 0:
+			err = os.Remove(path)
+		case len(lost) > 0:
+			err = os.Truncate(path, int64(cut))
+		}
+		if err != nil {
+			return 0, nil, err
+		}
+	}
+	if len(lost) > 0 {
+		err = os.RemoveAll(filepath.Join(dir, "index.db")) // it lists what is gone; without it nats-server reads the blocks
+	}
+	return kept, lost, err
+}
+
+// forgetConsumers removes what a stopped nats-server knows of how far a stream's consumers have got. It does not take
+// that back itself where nothing is left of the stream (nats-server 2.15.2, consumer.go, reconcileStateWithStream). It
+// would then hand a consumer what comes in the place of what it had, whatever its subject.
+func forgetConsumers(dir string) error {
+	states, err := filepath.Glob(filepath.Join(dir, "*", "o.dat"))
+	for _, path := range states {
+		err = errors.Join(err, os.Remove(path))
+	}
+	return err
+}
+
+// What a record of a block begins with, and the bit that marks it (nats-server, server/filestore.go).
+const (
+	recordHeader = 4 + 8 + 8 + 2 // length, sequence, time, length of the subject
+	hasHeader    = 1 << 31       // in the length: the message has a header
+)
+
+var errNoBlock = errors.New("not a block as nats-server writes it")
+
+// readRecord reads the record that a block goes on with: its length, when it was stored, and its message.
+func readRecord(block []byte) (length int, stored time.Time, message Change, err error) {
+	le := binary.LittleEndian
+	if len(block) < recordHeader {
+		return 0, stored, message, errNoBlock
+	}
+	length, subject := int(le.Uint32(block)&^hasHeader), int(le.Uint16(block[20:]))
+	if length < recordHeader+subject || length > len(block) {
+		return 0, stored, message, errNoBlock
+	}
+	stored = time.Unix(0, int64(le.Uint64(block[12:])))
+	message = Change{Seq: le.Uint64(block[4:]), Subject: string(block[recordHeader : recordHeader+subject]), Gone: true}
+	if le.Uint32(block)&hasHeader != 0 {
+		rest := block[recordHeader+subject : length] // begins with a length of its own
+		if len(rest) < 4 || int(le.Uint32(rest)) > len(rest)-4 {
+			return 0, stored, message, errNoBlock
+		}
+		var h nats.Header
+		h, err = nats.DecodeHeadersMsg(rest[4 : 4+le.Uint32(rest)])
+		message.Header = flat(h)
+	}
+	return length, stored, message, err
+}

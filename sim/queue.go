@@ -1,0 +1,101 @@
+package sim
+
+import (
+	"cmp"
+	"slices"
+	"strings"
+	"time"
+)
+
+// queue holds the operations that are parked, and chooses which of them goes next.
+type queue struct {
+	seed     uint64
+	strategy Strategy
+	chances  counter
+	parked   []*Op
+	ready    []*Op         // of next, kept for its memory
+	last     time.Duration // when the last operation was granted
+}
+
+// admit takes operations in that have arrived since the last step, in an order that depends on what they are: the
+// order in which their goroutines ran is the Go scheduler's.
+func (q *queue) admit(arrived []*Op, now time.Duration) {
+	if len(arrived) > 1 {
+		slices.SortStableFunc(arrived, (*Op).compare)
+	}
+	for _, op := range arrived {
+		if op.withdrawn {
+			continue
+		}
+		if !op.scheduled {
+			h := Draw(q.seed, "delay", op.Node(), string(op.Kind), op.Name, op.Target, op.Job, op.Phase)
+			chance := mix(h, q.chances.next(h))
+			op.Priority = mix(chance, 1)
+			op.ready = now + q.strategy.Delay(op, chance)
+		}
+		q.parked = append(q.parked, op)
+	}
+}
+
+// compare orders operations by what they are.
+func (op *Op) compare(o *Op) int {
+	order := cmp.Or(
+		strings.Compare(op.Node(), o.Node()),
+		strings.Compare(string(op.Kind), string(o.Kind)),
+		strings.Compare(op.Name, o.Name),
+		strings.Compare(op.Target, o.Target),
+		strings.Compare(op.Job, o.Job),
+		strings.Compare(op.Phase, o.Phase),
+		cmp.Compare(op.Seq, o.Seq),
+	)
+	if order == 0 && op.call != nil && o.call != nil {
+		return op.call.compare(o.call)
+	}
+	return order
+}
+
+// next returns the operation to grant and the instant to grant it at, strictly after the last
+// step's: no two steps share an instant, so that no two timers they set do.
+func (q *queue) next() (*Op, time.Duration) {
+	q.parked = slices.DeleteFunc(q.parked, func(op *Op) bool { return op.withdrawn })
+	if len(q.parked) == 0 {
+		return nil, 0
+	}
+	at := q.parked[0].readyAt()
+	for _, op := range q.parked[1:] {
+		at = min(at, op.readyAt())
+	}
+	at = max(at, q.last+1)
+	q.ready = q.ready[:0]
+	for _, op := range q.parked {
+		if op.readyAt() <= at {
+			if op.scheduled { // it does not wait its turn
+				return op, at
+			}
+			q.ready = append(q.ready, op)
+		}
+	}
+	if len(q.ready) > 1 {
+		slices.SortStableFunc(q.ready, func(a, b *Op) int {
+			return cmp.Or(cmp.Compare(a.readyAt(), b.readyAt()), cmp.Compare(a.ready, b.ready), a.compare(b))
+		})
+	}
+	return q.ready[q.strategy.Pick(q.ready)], at
+}
+
+// readyAt is the earliest instant at which the operation may be granted.
+func (op *Op) readyAt() time.Duration {
+	switch {
+	case op.scheduled:
+		return op.ready
+	case op.Kind == KindStart:
+		return max(op.ready, op.world.serversBack) // a process connects first
+	}
+	return max(op.ready, op.process.node.pausedUntil)
+}
+
+// take removes the operation that is granted now.
+func (q *queue) take(op *Op, now time.Duration) {
+	q.parked = slices.DeleteFunc(q.parked, func(o *Op) bool { return o == op })
+	q.last = now
+}

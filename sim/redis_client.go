@@ -1,0 +1,103 @@
+package sim
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"sync/atomic"
+
+	"github.com/redis/go-redis/v9"
+)
+
+// Redis is the process's gated client. It honours its callers' deadlines (ContextTimeoutEnabled)
+// and retries nothing by itself (go-redis's back-off jitter is not seeded); a service under test
+// should set both in production too.
+func (p *Process) Redis() *redis.Client { return find[*redisClient](p.clients).redis }
+
+// redisClient gates every command of one process. It is a redis.Hook.
+type redisClient struct {
+	p       *Process
+	server  *redisServer
+	redis   *redis.Client
+	holding atomic.Pointer[held] // the next write of its command is held back
+}
+
+func (c *redisClient) close() { _ = c.redis.Close() }
+
+func (c *redisClient) DialHook(next redis.DialHook) redis.DialHook { return next }
+
+func (c *redisClient) ProcessHook(next redis.ProcessHook) redis.ProcessHook {
+	return func(ctx context.Context, cmd redis.Cmder) error {
+		if setUp[cmd.Name()] {
+			return next(ctx, cmd)
+		}
+		return c.do(ctx, cmd.Name(), []redis.Cmder{cmd}, func() error { return next(ctx, cmd) })
+	}
+}
+
+func (c *redisClient) ProcessPipelineHook(next redis.ProcessPipelineHook) redis.ProcessPipelineHook {
+	return func(ctx context.Context, cmds []redis.Cmder) error {
+		if len(cmds) == 0 || setUp[cmds[0].Name()] {
+			return next(ctx, cmds)
+		}
+		name := nameMulti
+		if cmds[0].Name() != nameMulti {
+			name = namePipeline
+		}
+		return c.do(ctx, name, cmds, func() error { return next(ctx, cmds) })
+	}
+}
+
+// What operations of several commands are called.
+const namePipeline, nameMulti = "pipeline", "multi"
+
+// setUp lists the commands that go-redis sends inside the first command of a connection, and those whose effect ends
+// with the connection: they are no operations of the actor.
+var setUp = map[string]bool{"hello": true, "auth": true, "select": true, "client": true, "unwatch": true}
+
+// ErrUnknownCommand is returned for a Redis command that a world cannot run: one that blocks in the
+// server, changes keys that its arguments do not name one by one, or gives a TTL to part of a key.
+var ErrUnknownCommand = errors.New("sim: a world cannot run this Redis command")
+
+// do runs commands as one operation.
+func (c *redisClient) do(ctx context.Context, name string, cmds []redis.Cmder, send func() error) (err error) {
+	made := &struct { // in one allocation: this is the path of most steps
+		op   Op
+		call redisCall
+	}{}
+	op, call := &made.op, &made.call
+	for _, cmd := range cmds {
+		if unknown[cmd.Name()] {
+			err = fmt.Errorf("%w: %s", ErrUnknownCommand, cmd.Name())
+		}
+		call.add(cmd.Args())
+	}
+	if err == nil {
+		*op = Op{Kind: KindRedis, Name: name, Target: call.target, Tags: c.p.node.world.cfg.Tags(ctx), Write: call.write, call: call}
+		err = c.p.do(ctx, op, func() error {
+			call.applied, call.answer = true, send()
+			call.refused = refused(name, call.answer)
+			return call.answer
+		})
+	}
+	for _, cmd := range cmds {
+		if err != nil && err != call.answer && cmd.Err() == nil { // the client sets its own on those that failed
+			cmd.SetErr(err)
+		}
+	}
+	return err
+}
+
+// refused says whether the server has changed nothing by the operation. Commands of a pipeline, or of an EXEC that is
+// carried out, fail one by one.
+func refused(name string, err error) bool {
+	switch name {
+	case namePipeline:
+		return false
+	case nameMulti:
+		return errors.Is(err, redis.TxFailedErr) || err != nil && strings.HasPrefix(err.Error(), "EXECABORT")
+	}
+	var answer redis.Error // nil, or an error
+	return errors.As(err, &answer)
+}

@@ -1,0 +1,167 @@
+package sim
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+)
+
+// touch is one place in Redis that a command may change: a field of a key, or the whole key.
+type touch struct {
+	key, field string
+	whole      bool
+	givesTTL   bool // the key's TTL counts from this command
+	ifNew      bool // SET NX: only if there was no such key
+}
+
+// reads lists the commands that change nothing.
+var reads = map[string]bool{
+	"get": true, "mget": true, "hget": true, "hmget": true, "hgetall": true, "exists": true, "ttl": true, "pttl": true,
+	"zscore": true, "zrange": true, "zrangebyscore": true, "zcard": true, "zcount": true, "scan": true, "hscan": true, "sscan": true, "zscan": true,
+	"smembers": true, "sismember": true, "scard": true, "llen": true, "lrange": true, "lindex": true, "hlen": true, "hkeys": true, "hvals": true, "hexists": true,
+	"type": true, "strlen": true, "keys": true, "dbsize": true, "watch": true, "ping": true, "time": true, "zrevrange": true, "zrank": true, "info": true, "script": true,
+}
+
+// unknown lists the commands whose effect the world could not read back, or that would block inside
+// the server, out of the stepper's sight.
+var unknown = map[string]bool{
+	"blpop": true, "brpop": true, "blmove": true, "brpoplpush": true, "blmpop": true, "bzpopmin": true, "bzpopmax": true, "bzmpop": true, "wait": true,
+	"subscribe": true, "psubscribe": true, "publish": true, "monitor": true,
+	"xadd": true, "xread": true, "xreadgroup": true, "xack": true, "xdel": true, "xtrim": true, "xgroup": true, "xclaim": true, "xautoclaim": true,
+	"rename": true, "renamenx": true, "copy": true, "move": true, "migrate": true, "restore": true, "msetnx": true, "swapdb": true,
+	"lmove": true, "rpoplpush": true, "smove": true, "lmpop": true, "zmpop": true, "flushall": true, "flushdb": true,
+	"sunionstore": true, "sinterstore": true, "sdiffstore": true, "zunionstore": true, "zinterstore": true, "zdiffstore": true, "zrangestore": true, "sort": true,
+	"hexpire": true, "hpexpire": true, "hexpireat": true, "hpexpireat": true, "hsetex": true, "hgetex": true, "pfmerge": true, "bitop": true, "function": true, "fcall": true,
+}
+
+// redisCall is what one operation asks of Redis: a command, a pipeline or a transaction.
+type redisCall struct {
+	args    []any    // of its commands, one after the other
+	replies int      // that Redis gives them
+	target  string   // the first key
+	write   bool     //
+	touched []touch  // what it may change
+	ttls    []string // the keys whose TTL it uses
+
+	applied bool  // it has reached the server
+	answer  error // of the client, then
+	refused bool  // by the server, which has changed nothing
+}
+
+func (c *redisCall) compare(other call) int {
+	o, _ := other.(*redisCall)
+	return slices.CompareFunc(c.args, o.args, func(a, b any) int { return cmp.Compare(text(a), text(b)) })
+}
+
+// add notes what one command is about: the operation's target, whether it writes, and the
+// places to look at once it has.
+func (c *redisCall) add(args []any) {
+	c.args = append(c.args, args...)
+	c.replies++
+	if len(args) < 2 {
+		return
+	}
+	name, keys := strings.ToLower(text(args[0])), args[1:2]
+	if name == "evalsha" || name == "eval" {
+		keys = keysOfScript(args)
+	}
+	if len(keys) > 0 {
+		c.target = cmp.Or(c.target, text(keys[0]))
+	}
+	if usesTTL(name, args) {
+		for _, k := range keys {
+			c.ttls = append(c.ttls, text(k))
+		}
+	}
+	if !reads[name] {
+		c.write = true
+		c.touch(name, args, keys)
+	}
+}
+
+// touch notes the places that a command may change.
+func (c *redisCall) touch(name string, args, keys []any) {
+	key := text(args[1])
+	switch name {
+	case "hset", "hmset", "hsetnx", "hincrby", "hincrbyfloat":
+		c.touchEach(touch{key: key}, args[2:], 2)
+	case "hdel", "zrem", "srem":
+		c.touchEach(touch{key: key}, args[2:], 1)
+	case "zadd":
+		i := 2
+		for i < len(args) && slices.Contains([]string{"nx", "xx", "gt", "lt", "ch", "incr"}, strings.ToLower(text(args[i]))) {
+			i++
+		}
+		c.touchEach(touch{key: key}, args[min(i+1, len(args)):], 2)
+	case "del", "unlink":
+		c.touchEach(touch{whole: true}, args[1:], 1)
+	case "mset":
+		c.touchEach(touch{whole: true}, args[1:], 2)
+	case "eval", "evalsha":
+		c.touchEach(touch{whole: true, givesTTL: true}, keys, 1)
+	default: // set, expire, incr, lpush, ...: look at the whole of the key
+		ifNew := name == "set" && hasOption(args, "nx") && !slices.ContainsFunc(c.touched, func(t touch) bool { return t.key == key })
+		c.touched = append(c.touched, touch{key: key, whole: true, givesTTL: givesTTL(name, args), ifNew: ifNew})
+	}
+}
+
+// touchEach notes t for every step-th of args, which names its field; or its key, where t is a whole key.
+func (c *redisCall) touchEach(t touch, args []any, step int) {
+	for i := 0; i < len(args); i += step {
+		if t.whole {
+			t.key = text(args[i])
+		} else {
+			t.field = text(args[i])
+		}
+		c.touched = append(c.touched, t)
+	}
+}
+
+// usesTTL tells the commands that read a key's TTL, or change it by what it was. EXPIRE is one of them only with an
+// option: to miniredis countDown is a write, for which it would refuse the EXEC of a client that WATCHes the key.
+func usesTTL(name string, args []any) bool {
+	switch name {
+	case "ttl", "pttl", "expiretime", "pexpiretime", "getex", "eval", "evalsha":
+		return true
+	case "expire", "pexpire", "expireat", "pexpireat":
+		return len(args) > 3
+	case "set":
+		return hasOption(args, "keepttl")
+	}
+	return false
+}
+
+// hasOption says whether a SET carries the option behind its key and value.
+func hasOption(args []any, option string) bool {
+	return slices.ContainsFunc(args[min(3, len(args)):], func(a any) bool { return strings.EqualFold(text(a), option) })
+}
+
+// givesTTL tells the commands after which a key's TTL counts from now.
+func givesTTL(name string, args []any) bool {
+	switch name {
+	case "set", "setex", "psetex", "expire", "pexpire", "expireat", "pexpireat":
+		return true
+	}
+	return usesTTL(name, args)
+}
+
+// keysOfScript lists the keys that an EVAL or EVALSHA declares.
+func keysOfScript(args []any) []any {
+	if len(args) < 3 {
+		return nil
+	}
+	n, _ := strconv.Atoi(text(args[2]))
+	return args[3:min(len(args), 3+n)]
+}
+
+func text(a any) string {
+	switch a := a.(type) {
+	case string:
+		return a
+	case []byte:
+		return string(a)
+	}
+	return fmt.Sprint(a)
+}

@@ -1,0 +1,102 @@
+package sim
+
+import (
+	"container/heap"
+	"fmt"
+	"maps"
+	"time"
+)
+
+// before is what a key, or one field of it, held before a step wrote it.
+type before struct {
+	at    time.Duration
+	touch touch
+	had   bool // the key was there; of a field, the field was
+	value value
+}
+
+// remember keeps what a write is about to replace, for as long as a failover may want it back.
+func (s *redisServer) remember(t touch, known value, had bool) {
+	if s.world.cfg.RedisLag == 0 {
+		return
+	}
+	oldest := s.world.Now() - s.world.cfg.RedisLag
+	for len(s.unlagged) > 0 && s.unlagged[0].at <= oldest {
+		s.unlagged = s.unlagged[1:]
+	}
+	b := before{at: s.world.Now(), touch: t, had: had, value: known}
+	if t.whole {
+		b.value.fields = maps.Clone(known.fields)
+	} else {
+		var field string
+		field, b.had = known.fields[t.field]
+		b.value.fields = map[string]string{t.field: field}
+	}
+	s.unlagged = append(s.unlagged, b)
+}
+
+// FailOverRedis puts a replica in Redis's place that has not received the writes of the last lag, which is at most
+// Config.RedisLag. Redis replicates asynchronously, so a write that a client was told of may be lost (Redis
+// documentation, "Redis replication"). The harness calls it in a step of its own ([World.At]). The event of that step
+// has what is changed back.
+//
+// Keys that have expired since do not come back. Clients keep their connections. A transaction is refused if it has
+// WATCHed a key that lost a write.
+func (w *World) FailOverRedis(lag time.Duration) {
+	if lag > w.cfg.RedisLag {
+		panic(fmt.Sprintf("sim: a failover of Redis by %v, but Config.RedisLag is %v", lag, w.cfg.RedisLag))
+	}
+	s := find[*redisServer](w.servers)
+	held := map[string]value{} // by the replica, where Redis holds something else
+	for i := len(s.unlagged) - 1; i >= 0 && s.unlagged[i].at > w.Now()-lag; i-- {
+		b := &s.unlagged[i]
+		v, known := held[b.touch.key]
+		if !known {
+			v = s.shadow[b.touch.key]
+			v.fields = maps.Clone(v.fields)
+		}
+		held[b.touch.key] = b.undo(v)
+	}
+	s.unlagged = nil
+	for _, key := range sortedKeys(held) {
+		s.rewind(key, held[key])
+	}
+}
+
+// undo returns what the key held before the write after which it held v.
+func (b *before) undo(v value) value {
+	switch {
+	case b.touch.whole:
+		return b.value
+	case b.had:
+		if len(v.fields) == 0 { // it was another key
+			v = value{kind: b.value.kind, fields: map[string]string{}, expires: b.value.expires}
+		}
+		v.fields[b.touch.field] = b.value.fields[b.touch.field]
+	default:
+		delete(v.fields, b.touch.field)
+	}
+	return v
+}
+
+// rewind makes Redis hold v under key, or nothing if v has expired.
+func (s *redisServer) rewind(key string, v value) {
+	was := s.shadow[key]
+	s.store.Del(key)
+	delete(s.shadow, key)
+	if len(v.fields) == 0 || v.expires > 0 && v.expires <= s.world.Now() {
+		if len(was.fields) > 0 {
+			s.rewound = append(s.rewound, Change{Key: key, Gone: true})
+		}
+		return
+	}
+	if err := s.store.write(key, v); err != nil {
+		panic(fmt.Sprintf("sim: Redis cannot hold %s as before: %v", key, err))
+	}
+	if v.expires > 0 {
+		s.store.SetTTL(key, v.expires-s.world.Now())
+		heap.Push(&s.deadlines, deadline{v.expires, key})
+	}
+	s.shadow[key] = v
+	s.rewound = appendDifference(s.rewound, key, was, v)
+}

@@ -1,0 +1,116 @@
+package sim
+
+import (
+	"bufio"
+	"bytes"
+	"net"
+	"os"
+	"strings"
+	"sync/atomic"
+	"time"
+
+	"github.com/alicebob/miniredis/v2/proto"
+)
+
+// held is what a process has written to Redis and Redis has not seen.
+type held struct {
+	command string // the first, in lower case
+	replies int    // that all of them get
+	wire    *wire  // nil if nothing was written
+	bytes   []byte
+}
+
+// hold holds back the commands that op's effect writes. Its caller is told of a timeout, and gives the
+// connection up.
+func (c *redisCall) hold(op *Op, apply func() error) func() string {
+	h := &held{command: strings.ToLower(text(c.args[0])), replies: c.replies}
+	client := find[*redisClient](op.process.clients)
+	client.holding.Store(h)
+	_ = apply()
+	client.holding.Store(nil)
+	c.applied = false // yet
+	if h.wire == nil {
+		return nil
+	}
+	return func() string {
+		answer := h.arrive()
+		c.applied, c.refused = true, answer != OutcomeOK && op.Name != namePipeline // whose last answer is not all
+		return answer
+	}
+}
+
+// arrive hands Redis what was held back, and returns what it answers to the last command.
+func (h *held) arrive() string {
+	conn := h.wire.Conn
+	defer func() { _ = conn.Close() }()
+	_ = conn.SetDeadline(time.Time{}) // the sender's has passed
+	go func() { _, _ = conn.Write(h.bytes) }()
+	answers := bufio.NewReader(conn)
+	last := ""
+	for range h.replies {
+		var err error
+		if last, err = proto.Read(answers); err != nil {
+			return err.Error()
+		}
+	}
+	switch line, _, _ := strings.Cut(last, "\r\n"); {
+	case strings.HasPrefix(line, "-"):
+		return line[1:]
+	case line == "*-1", line == "$-1":
+		return OutcomeNil
+	}
+	return OutcomeOK
+}
+
+// wire is a process's connection to Redis. What is held back on it reaches Redis later, or never; the
+// process hears nothing more from it.
+type wire struct {
+	net.Conn
+	client *redisClient
+	held   atomic.Pointer[held]
+}
+
+func (c *wire) Write(b []byte) (int, error) {
+	if c.holds(b) {
+		return len(b), nil
+	}
+	return c.Conn.Write(b)
+}
+
+func (c *wire) holds(b []byte) bool {
+	h := c.held.Load()
+	if h == nil {
+		if h = c.client.holding.Load(); h == nil || h.wire != nil || firstCommand(b) != h.command {
+			return false
+		}
+		h.wire = c
+		c.held.Store(h)
+	}
+	h.bytes = append(h.bytes, b...)
+	return true
+}
+
+// firstCommand reads the name of the command that b begins with. The commands that set a connection up
+// come first on it, and are no part of the operation.
+func firstCommand(b []byte) string {
+	fields := bytes.SplitN(b, []byte("\r\n"), 4)
+	if len(fields) < 3 {
+		return ""
+	}
+	return strings.ToLower(string(fields[2]))
+}
+
+func (c *wire) Read(b []byte) (int, error) {
+	if c.held.Load() != nil {
+		return 0, os.ErrDeadlineExceeded
+	}
+	return c.Conn.Read(b)
+}
+
+// Close leaves a connection open on which something is under way.
+func (c *wire) Close() error {
+	if c.held.Load() != nil {
+		return nil
+	}
+	return c.Conn.Close()
+}
