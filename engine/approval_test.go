@@ -59,7 +59,7 @@ func (h *harness) audited() []string {
 	return list
 }
 
-// Seed 003, section 1, approval flow.
+// Scheduler internals, section 1, approval flow.
 func TestAJobGoesOnOnceItIsApproved(t *testing.T) {
 	h, _ := asks(t)
 	req := h.parked()

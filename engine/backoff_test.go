@@ -14,7 +14,7 @@ import (
 	"github.com/wavetank-sim/wavetank/engine/phase"
 )
 
-// Seed 003, section 5: min(base * 2^attempt + jitter, max), 1 s to 30 s.
+// Scheduler internals, section 5: min(base * 2^attempt + jitter, max), 1 s to 30 s.
 func TestBackoffDelay(t *testing.T) {
 	const ms = time.Millisecond
 	for _, c := range []struct {

@@ -49,7 +49,7 @@ type Random interface {
 	Uint64(ctx context.Context) uint64
 }
 
-// cryptoRandom is the documented source (seed 003, section 5).
+// cryptoRandom is the documented source (Scheduler internals, section 5).
 type cryptoRandom struct{}
 
 func (cryptoRandom) Uint64(context.Context) uint64 {

@@ -16,7 +16,7 @@ import (
 	"github.com/wavetank-sim/wavetank/engine/saga"
 )
 
-// Seed 000: a failed DISPATCHED write blocks the publish; the replay publishes once.
+// Dispatch ordering: a failed DISPATCHED write blocks the publish; the replay publishes once.
 func TestDuplicateDispatchOnDispatchedStateFailure(t *testing.T) {
 	h := newHarness(t)
 	h.worker("worker-1")
@@ -33,7 +33,7 @@ func TestDuplicateDispatchOnDispatchedStateFailure(t *testing.T) {
 	assert.Len(t, h.dispatches(), 1)
 }
 
-// Seed 000: each failed replay counts twice, for SCHEDULED and for the rollback to SCHEDULED.
+// Dispatch ordering: each failed replay counts twice, for SCHEDULED and for the rollback to SCHEDULED.
 func TestProcessJobPublishFailureScheduledReplayIncrementsAttempts(t *testing.T) {
 	h := newHarness(t)
 	h.worker("worker-1")
@@ -85,7 +85,7 @@ func TestAPublishWhoseAckIsLostIsPublishedTwice(t *testing.T) {
 	assert.Len(t, h.dispatches(), 2)
 }
 
-// Seed 000, residual risk window: the job stays DISPATCHED and its redelivery is a no-op.
+// Dispatch ordering, residual risk window: the job stays DISPATCHED and its redelivery is a no-op.
 func TestAFailedRollbackLeavesTheJobDispatched(t *testing.T) {
 	h := newHarness(t)
 	h.worker("worker-1")
@@ -148,7 +148,7 @@ func TestPublishFirstDoesNotRollBack(t *testing.T) {
 	assert.Len(t, h.dispatches(), 1)
 }
 
-// Seed 002, next step 1.
+// Stale workers, next step 1.
 func TestStaleWorkerLoopRetriesExactlyThreeTimes(t *testing.T) {
 	for _, c := range []struct {
 		name     string
@@ -222,7 +222,7 @@ func TestATopicSubjectBypassesTheStaleCheck(t *testing.T) {
 	assert.Equal(t, job.Running, h.record().State)
 }
 
-// A compensation's labels and environment say to its worker what it undoes (seed 003, section 4).
+// A compensation's labels and environment say to its worker what it undoes (Scheduler internals, section 4).
 func TestADispatchHasTheLabelsAndTheEnvironment(t *testing.T) {
 	req := request("job-0")
 	req.WorkflowID, req.Compensation = "wf-1", &job.Compensation{Env: map[string]string{"A": "1"}, Labels: map[string]string{"zone": "a"}}

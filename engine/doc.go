@@ -37,7 +37,7 @@
 // triage dead letters and replay those that may be, under the same idempotency key and with a fresh
 // decision of the safety kernel (package dlq).
 //
-// The alternatives that the seeds weigh are settings. [Settings].DispatchOrder can publish first, or
+// The alternatives that the specification weighs are settings. [Settings].DispatchOrder can publish first, or
 // put the dispatch into an outbox together with DISPATCHED, from where a relay in every replica
 // publishes it: a relay repeats what it is not sure of, and what a crashed replica left behind.
 // ReadError can go on without a state or by a cached one, and StaleWorker can wait before it picks

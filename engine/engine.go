@@ -241,7 +241,7 @@ func (e *Engine) sweep(ctx context.Context, ticker clockwork.Ticker) {
 	}
 }
 
-// withJobLock serialises what happens to a job across replicas (seed 003, section 8).
+// withJobLock serialises what happens to a job across replicas (Scheduler internals, section 8).
 func (e *Engine) withJobLock(ctx context.Context, jobID string, fn func(ctx context.Context) error) error {
 	var handled error
 	err := e.locks.WithLock(phase.With(ctx, jobID, phase.LockAcquire), lock.JobKey(jobID), e.settings.JobLockTTL,
@@ -258,7 +258,7 @@ func (e *Engine) withJobLock(ctx context.Context, jobID string, fn func(ctx cont
 	return e.storeRetry(ctx, err, phase.LockAcquire, "")
 }
 
-// retrying logs and counts a retry event with its phase (seed 000, next step 2), and passes err on.
+// retrying logs and counts a retry event with its phase (Dispatch ordering, next step 2), and passes err on.
 func (e *Engine) retrying(ctx context.Context, jobID, topic string, err error) error {
 	var r *RetryableError
 	if !errors.As(err, &r) {

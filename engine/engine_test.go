@@ -94,7 +94,7 @@ func TestRunTakesAJobFromSubmitToItsEnd(t *testing.T) {
 	}
 }
 
-// Seed 003, section 9: the DLQ entry is written before the message is terminated.
+// Scheduler internals, section 9: the DLQ entry is written before the message is terminated.
 func TestRunTerminatesPoison(t *testing.T) {
 	h := newHarness(t)
 	stop := h.run()
@@ -193,7 +193,7 @@ func TestRunSendsBackWhatMustBeRetried(t *testing.T) {
 	require.NoError(t, stop())
 }
 
-// Seed 003, section 9: the message was handled, and the ack was lost with its replica.
+// Scheduler internals, section 9: the message was handled, and the ack was lost with its replica.
 func TestRunSkipsWhatWasHandledBefore(t *testing.T) {
 	for guarded, want := range map[bool]int{true: 0, false: 1} {
 		h := newHarness(t, func(s *Settings) { s.IdempotencyGuard = guarded })

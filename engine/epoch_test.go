@@ -228,7 +228,7 @@ func TestResumptionWithoutEpochs(t *testing.T) {
 	assert.Zero(t, h.record().Epoch)
 }
 
-// Seed 000's alternative, whose duplicates the compare-and-set refuses.
+// An alternative of Dispatch ordering, whose duplicates the compare-and-set refuses.
 func TestPublishFirstWithEpochs(t *testing.T) {
 	h := newHardened(t, func(s *Settings) { s.DispatchOrder = PublishFirst })
 	req := h.submit()

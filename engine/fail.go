@@ -41,7 +41,7 @@ func (f *failure) end() job.State {
 	return f.to
 }
 
-// fail writes the job's end and its DLQ entry, in the order that the settings say (seed 004). In the
+// fail writes the job's end and its DLQ entry, in the order that the settings say (Dead letters). In the
 // documented order an entry that cannot be written is lost: the redelivery sees a terminal state.
 func (e *Engine) fail(ctx context.Context, f failure) error {
 	if f.decided != nil {

@@ -13,7 +13,7 @@ import (
 	"github.com/wavetank-sim/wavetank/engine/phase"
 )
 
-// Seed 004: 50 attempts, then FAILED and a DLQ entry.
+// Dead letters: 50 attempts, then FAILED and a DLQ entry.
 func TestTheRetryCeiling(t *testing.T) {
 	h := newHarness(t)
 	req := h.submit()
@@ -92,7 +92,7 @@ func TestAFailedWriteThatFailsIsRetried(t *testing.T) {
 	assert.Equal(t, 50, h.dlqEntry().Attempts)
 }
 
-// Seed 004, known caveat: the terminal state stands, the redelivery sees it, the entry is lost.
+// Dead letters, known caveat: the terminal state stands, the redelivery sees it, the entry is lost.
 func TestDLQEmitFailureDoesNotBlockStateTransition(t *testing.T) {
 	h := newHarness(t)
 	req := h.submit()

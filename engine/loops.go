@@ -70,7 +70,7 @@ func (e *Engine) waits() (waits []recovery.Wait) {
 	return waits
 }
 
-// tickLock is held for twice the poll (seed 003, section 8).
+// tickLock is held for twice the poll (Scheduler internals, section 8).
 func (e *Engine) tickLock(key string, p phase.Phase) *lock.Tick {
 	keep := map[TickLock]lock.Keep{UntilExpiry: lock.UntilExpiry, Renewed: lock.Renewed, Released: lock.Released}
 	return &lock.Tick{Locker: e.locks, Key: key, TTL: 2 * e.settings.PollInterval, Keep: keep[e.settings.TickLock], Acquire: p, Release: p}

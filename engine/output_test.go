@@ -111,7 +111,7 @@ func (h *harness) found(part string) (f struct{ Decision, Reason, Ptr string }) 
 	return f
 }
 
-// The drawing of seed 003, section 2, phase 1, row by row.
+// The drawing of Scheduler internals, section 2, phase 1, row by row.
 func TestTheCheckOfTheMetadata(t *testing.T) {
 	for name, row := range map[string]struct {
 		answer *safetypb.CheckOutputResponse
@@ -179,7 +179,7 @@ func TestTheCheckOfTheMetadata(t *testing.T) {
 	}
 }
 
-// The drawing of seed 003, section 2, phase 2.
+// The drawing of Scheduler internals, section 2, phase 2.
 func TestTheScanOfTheContent(t *testing.T) {
 	for name, row := range map[string]struct {
 		answer *safetypb.CheckOutputResponse
@@ -354,7 +354,7 @@ func TestAFailedQuarantineIsRetried(t *testing.T) {
 	assert.Len(t, p.asked, 2)
 }
 
-// Seed 004's caveat is true of a quarantined job, too: in the documented order its entry can be lost.
+// The caveat of Dead letters is true of a quarantined job, too: in the documented order its entry can be lost.
 func TestAQuarantinedJobsEntry(t *testing.T) {
 	h, p := newChecked(t)
 	p.meta = answers(quarantines, "")

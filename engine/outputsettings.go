@@ -2,16 +2,16 @@ package engine
 
 import "time"
 
-// OutputSettings are the knobs of the output policy (seed 003, section 2).
+// OutputSettings are the knobs of the output policy (Scheduler internals, section 2).
 type OutputSettings struct {
-	Enabled      bool          `yaml:"enabled" json:"enabled" doc:"ask the output policy about each result: OUTPUT_POLICY_ENABLED (seed 003)"`
-	CheckTimeout time.Duration `yaml:"check_timeout" json:"check_timeout" min:"1ms" max:"1m" doc:"how long the check of a result's metadata may take, with the job's lock held (seed 003, as safetyTimeout)"`
-	ScanTimeout  time.Duration `yaml:"scan_timeout" json:"scan_timeout" min:"10ms" max:"1h" doc:"how long the scan of an output may take (seed 003)"`
-	Recheck      bool          `yaml:"recheck" json:"recheck" doc:"a scan that blocks an output reads the job again, under its lock, before it downgrades it (seed 003)"`
+	Enabled      bool          `yaml:"enabled" json:"enabled" doc:"ask the output policy about each result: OUTPUT_POLICY_ENABLED (Scheduler internals)"`
+	CheckTimeout time.Duration `yaml:"check_timeout" json:"check_timeout" min:"1ms" max:"1m" doc:"how long the check of a result's metadata may take, with the job's lock held (Scheduler internals, as safetyTimeout)"`
+	ScanTimeout  time.Duration `yaml:"scan_timeout" json:"scan_timeout" min:"10ms" max:"1h" doc:"how long the scan of an output may take (Scheduler internals)"`
+	Recheck      bool          `yaml:"recheck" json:"recheck" doc:"a scan that blocks an output reads the job again, under its lock, before it downgrades it (Scheduler internals)"`
 	DurableScans bool          `yaml:"durable_scans" json:"durable_scans" doc:"scans that are still to be done are kept in cordum:output:scans, and taken up by the replayer's tick"`
 }
 
-// documentedOutput is off, as seed 003 has it.
+// documentedOutput is off, as Scheduler internals has it.
 func documentedOutput() OutputSettings {
 	return OutputSettings{CheckTimeout: 2 * time.Second, ScanTimeout: 30 * time.Second, Recheck: true}
 }

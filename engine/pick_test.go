@@ -46,7 +46,7 @@ func (h *harness) waits() {
 
 func (h *harness) stalePicks() int { return strings.Count(h.logs.String(), "stale worker detected") }
 
-// Seed 002, the alternative of more inner retries with tiny jitter.
+// Stale workers, the alternative of more inner retries with tiny jitter.
 func TestJitteredRetriesWaitBeforeEachRepick(t *testing.T) {
 	h := newJittered(t, 3)
 	req := h.submit()

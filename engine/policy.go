@@ -61,8 +61,8 @@ func (e *Engine) checkSafety(ctx context.Context, req *job.Request) (safety.Verd
 	return v, err
 }
 
-// admit has the safety kernel decide on a PENDING job, and says whether it goes on (seed 003, section 1). A
-// SCHEDULED job has been allowed already. The caller holds the job's lock.
+// admit has the safety kernel decide on a PENDING job, and says whether it goes on (Scheduler internals, section 1).
+// A SCHEDULED job has been allowed already. The caller holds the job's lock.
 func (e *Engine) admit(ctx context.Context, h *handling) (goes bool, err error) {
 	if e.safety == nil || h.rec.State != job.Pending || e.takesOver(h.req) {
 		return true, nil
@@ -91,7 +91,7 @@ func (e *Engine) admit(ctx context.Context, h *handling) (goes bool, err error) 
 }
 
 // undecided puts off a job of which the kernel says nothing, or lets it go on if the fail mode is open
-// (seed 003, section 6). While the circuit is open nobody has been asked, and the delay is that of the
+// (Scheduler internals, section 6). While the circuit is open nobody has been asked, and the delay is that of the
 // infrastructure; else it grows with the message's deliveries in any case.
 func (e *Engine) undecided(ctx context.Context, h *handling, cause error) (goes bool, err error) {
 	s := &e.settings

@@ -19,7 +19,7 @@ func newCached(t *testing.T) *harness {
 
 const cachedDecisions = `scheduler_state_read_cached_total{decision=`
 
-// Seed 001, cached-state fallback: what the replica knows to be in flight or over stays a no-op.
+// State-read errors, cached-state fallback: what the replica knows to be in flight or over stays a no-op.
 func TestTheCachedStateSkipsAJobInFlightOrOver(t *testing.T) {
 	h := newCached(t)
 	req := h.submit()
@@ -93,7 +93,7 @@ func TestAResultFailsClosedWhateverIsCached(t *testing.T) {
 	assert.Equal(t, job.Running, h.record().State)
 }
 
-// The caveat of seed 001: another replica has dispatched the job since, and this one does not know.
+// The caveat of State-read errors: another replica has dispatched the job since, and this one does not know.
 func TestAStaleCachedStateDispatchesADuplicate(t *testing.T) {
 	h := newCached(t)
 	req := h.submit()

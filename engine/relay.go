@@ -21,7 +21,7 @@ const (
 	outboxBatch = 128  // entries that one poll takes up
 )
 
-// intoOutbox is the outbox order of seed 000: DISPATCHED and the message become durable together,
+// intoOutbox is the outbox order of Dispatch ordering: DISPATCHED and the message become durable together,
 // and the request is done with. What fails from then on is the relay's to repeat: there is no
 // rollback, and no attempt is counted.
 func (e *Engine) intoOutbox(ctx context.Context, h *handling, workerID string) error {

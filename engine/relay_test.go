@@ -31,7 +31,7 @@ func (h *harness) waiting() bool {
 	return entry
 }
 
-// Seed 000, outbox + relay: DISPATCHED and the message are durable before anything is published.
+// Dispatch ordering, outbox + relay: DISPATCHED and the message are durable before anything is published.
 func TestOutboxWritesTheMessageWithTheState(t *testing.T) {
 	h := newOutbox(t)
 	req := h.submit()

@@ -64,7 +64,7 @@ func TestAnOrphanInAnothersHandsIsNotCounted(t *testing.T) {
 	assert.EqualValues(t, 2, h.metric(`jobs_received{topic="job.default"}`))
 }
 
-// Seed 003, section 3: the replayer takes up what was approved, and nothing else that waits.
+// Scheduler internals, section 3: the replayer takes up what was approved, and nothing else that waits.
 func TestAnApprovedJobIsReplayed(t *testing.T) {
 	h, _ := asks(t)
 	h.parked()
@@ -139,7 +139,7 @@ func TestWhatTheReplayerTakesUp(t *testing.T) {
 	assert.Empty(t, states(func(s *Settings) { s.PendingReplayer = false }))
 }
 
-// Seed 003, section 3: a job whose request is lost is taken up two minutes later.
+// Scheduler internals, section 3: a job whose request is lost is taken up two minutes later.
 func TestRunReplaysAnOrphan(t *testing.T) {
 	h := newHarness(t)
 	req := request("job-1")

@@ -98,7 +98,7 @@ func (w *replayWorker) tick(ctx context.Context) error {
 	return nil
 }
 
-// watchGrowth raises the growth alert, and ends it (seed 004, next step 3).
+// watchGrowth raises the growth alert, and ends it (Dead letters, next step 3).
 func (e *Engine) watchGrowth(ctx context.Context) error {
 	s := &e.settings.Replay
 	g, err := e.dlq.Growth(phase.With(ctx, "", phase.GrowthRead), s.GrowthWindow, s.GrowthAlert)
@@ -196,8 +196,8 @@ func (e *Engine) commits(to job.State, rec *store.Record) func(ctx context.Conte
 	}
 }
 
-// succeededAfterAll takes in a result of a job that is over: the state stays as it is (seed 003, section 1),
-// but a replay must know that what the job is about has been done.
+// succeededAfterAll takes in a result of a job that is over: the state stays as it is (Scheduler internals, section
+// 1), but a replay must know that what the job is about has been done.
 func (e *Engine) succeededAfterAll(ctx context.Context, res *job.Result, rec *store.Record) error {
 	add := e.commits(res.Status.State(), rec)
 	if add == nil || rec.State == job.Succeeded {

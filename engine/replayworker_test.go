@@ -299,7 +299,7 @@ func TestAReplayCountBelowOneIsNone(t *testing.T) {
 	assert.Equal(t, "job-1-replay-1", l.visited("job-1", 2).ReplayJob)
 }
 
-// Seed 004's example says denied.
+// The example of Dead letters says denied.
 func TestARuleForDeniedIsOneForSafetyDenied(t *testing.T) {
 	p := triage(t, "  - {match: {reason_code: denied}, action: quarantine}\n")
 	assert.Equal(t, dlq.Quarantine, p.Decide(&dlq.Entry{ReasonCode: job.ReasonSafetyDenied}).Action)

@@ -82,7 +82,7 @@ func TestARequestThatMakesNoSenseIsPoison(t *testing.T) {
 	assert.Empty(t, h.redis.Keys())
 }
 
-// Seed 001: first read fails, second finds RUNNING; nothing is published.
+// State-read errors: first read fails, second finds RUNNING; nothing is published.
 func TestHandleJobRequestStateReadErrorDoesNotDispatchDuplicate(t *testing.T) {
 	h := newHarness(t)
 	h.worker("worker-1")

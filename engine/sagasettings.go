@@ -2,10 +2,10 @@ package engine
 
 import "time"
 
-// SagaSettings are the knobs of sagas (seed 003, section 4).
+// SagaSettings are the knobs of sagas (Scheduler internals, section 4).
 type SagaSettings struct {
-	LockTTL         time.Duration `yaml:"lock_ttl" json:"lock_ttl" min:"10ms" max:"24h" doc:"TTL of saga:<workflow_id>:lock, which is not renewed (seed 003)"`
-	RollbackTimeout time.Duration `yaml:"rollback_timeout" json:"rollback_timeout" min:"10ms" max:"24h" doc:"how long one rollback goes on; what is left after that needs another (seed 003)"`
+	LockTTL         time.Duration `yaml:"lock_ttl" json:"lock_ttl" min:"10ms" max:"24h" doc:"TTL of saga:<workflow_id>:lock, which is not renewed (Scheduler internals)"`
+	RollbackTimeout time.Duration `yaml:"rollback_timeout" json:"rollback_timeout" min:"10ms" max:"24h" doc:"how long one rollback goes on; what is left after that needs another (Scheduler internals)"`
 
 	// What the hardened preset adds. Each is a toggle of its own.
 	AtomicRecord    bool `yaml:"atomic_record" json:"atomic_record" doc:"a compensation is recorded in the MULTI of its job's SUCCEEDED, and not before it"`

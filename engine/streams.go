@@ -112,7 +112,7 @@ func covered(subject string, others []string) bool {
 }
 
 // openConsumer creates or updates one of the durable consumers that the replicas share (AckWait and
-// MaxDeliver: seed 003, section 9).
+// MaxDeliver: Scheduler internals, section 9).
 func (e *Engine) openConsumer(ctx context.Context, name, subject string) (jetstream.Consumer, error) {
 	c, err := e.js.CreateOrUpdateConsumer(ctx, bus.StreamSys, jetstream.ConsumerConfig{
 		Durable:       name,

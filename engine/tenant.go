@@ -65,8 +65,8 @@ func (e *Engine) countTenant(ctx context.Context, h *handling) error {
 }
 
 // tenantFull puts off a job whose tenant has no slot for it, with the back-off of retryable scheduling errors
-// (seed 003, section 5): a slot is free when a job ends, and by default the attempts last for twenty minutes. The
-// last one ends the job, which is errEnded.
+// (Scheduler internals, section 5): a slot is free when a job ends, and by default the attempts last for twenty
+// minutes. The last one ends the job, which is errEnded.
 func (e *Engine) tenantFull(ctx context.Context, h *handling, cause error) error {
 	err := fmt.Errorf("tenant %q, at most %d: %w", h.rec.Tenant, e.settings.TenantLimit, cause)
 	if e.tenants.due(h.rec.Tenant, e.clock.Now(), e.settings.PollInterval) {

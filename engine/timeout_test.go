@@ -292,7 +292,7 @@ func TestAVoidThatNobodyAnswersIsTriedAgain(t *testing.T) {
 	}
 }
 
-// The blind window of seed 000 ends with the first tick after the dispatch timeout.
+// The blind window of Dispatch ordering ends with the first tick after the dispatch timeout.
 func TestRunTimesOutWhatStaysDispatched(t *testing.T) {
 	for topics, window := range map[TopicTimeouts]time.Duration{"": 300 * time.Second, "job.default=20s": 30 * time.Second} {
 		h := newHarness(t, hardened, func(s *Settings) { s.TopicTimeouts, s.ResumeIntents = topics, false })
@@ -311,7 +311,7 @@ func TestRunTimesOutWhatStaysDispatched(t *testing.T) {
 	}
 }
 
-// Seed 003, section 3: two polls, so that nobody else ticks in the poll of a tick.
+// Scheduler internals, section 3: two polls, so that nobody else ticks in the poll of a tick.
 func TestTheLockOfATickLastsForTwoPolls(t *testing.T) {
 	for _, keep := range []TickLock{UntilExpiry, Renewed, Released} {
 		h := newHarness(t, func(s *Settings) { s.TickLock, s.PollInterval = keep, 20*time.Second })

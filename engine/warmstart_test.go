@@ -25,7 +25,7 @@ func (h *harness) snapshotLock() *lock.Tick {
 	}
 }
 
-// Seed 003, section 8, snapshot writer lock.
+// Scheduler internals, section 8, snapshot writer lock.
 func TestTheSnapshotIsWrittenUnderItsLock(t *testing.T) {
 	h := newHarness(t)
 	require.NoError(t, h.writeSnapshot(t.Context(), h.snapshotLock()))
@@ -143,7 +143,7 @@ func (h *harness) leave(ago time.Duration) {
 	require.NoError(h.t, h.redis.Set("sys:workers:snapshot", string(data)))
 }
 
-// Seed 003, section 11: a new replica dispatches before it has heard any heartbeat.
+// Scheduler internals, section 11: a new replica dispatches before it has heard any heartbeat.
 func TestRunStartsWarm(t *testing.T) {
 	h := newHarness(t)
 	h.leave(time.Second)

@@ -10,7 +10,7 @@ import (
 	"github.com/wavetank-sim/wavetank/sim"
 )
 
-// What holds of approvals (seed 003, section 1, approval flow).
+// What holds of approvals (Scheduler internals, section 1, approval flow).
 var approvalInvariants = []Invariant{noDispatchWithoutApproval, approvalNotExpired, approvedJobGoesOn}
 
 // ApprovalConfig are the settings of it that promises depend on.
@@ -186,7 +186,7 @@ var noDispatchWithoutApproval = Invariant{
 	Name:     "no-dispatch-without-approval",
 	Says:     "A job for which the safety kernel requires an approval is scheduled only once somebody has approved the request that it is then; and what is dispatched of it is what was approved.",
 	Kind:     Always,
-	Source:   "seed 003, section 1, approval flow: approval_granted=true and the matching job hash",
+	Source:   "Scheduler internals, section 1, approval flow: approval_granted=true and the matching job hash",
 	releases: lockOverstayed | lateWrite | stateReadError | unprovided,
 	covered:  []cover{covers(unprovided, withBinding), covers(lockOverstayed|lateWrite|stateReadError, withFence)},
 	check: func(f *facts, t *tally) checker {
@@ -229,7 +229,7 @@ var approvalNotExpired = Invariant{
 	timed:    true,
 	Says:     "A job for which the safety kernel requires an approval is scheduled only while that of its request is no older than approval_ttl.",
 	Kind:     Always,
-	Source:   "seed 003, section 1, approval flow: approved within 24 hours",
+	Source:   "Scheduler internals, section 1, approval flow: approved within 24 hours",
 	releases: lockOverstayed | lateWrite | stateReadError | paused | unprovided,
 	covered:  []cover{covers(unprovided, withBinding), covers(lockOverstayed|lateWrite|stateReadError, withFence)},
 	check: func(f *facts, t *tally) checker {
@@ -265,7 +265,7 @@ var approvedJobGoesOn = Invariant{
 	timed:    true,
 	Says:     "A job whose request has been approved, and has not changed since, waits for its approval no longer, unless that has grown too old.",
 	Kind:     Eventually,
-	Source:   "seed 003, section 1, approval flow; section 3, pending replayer, for an approval whose request is lost",
+	Source:   "Scheduler internals, section 1, approval flow; section 3, pending replayer, for an approval whose request is lost",
 	Needs:    []string{"events-agree-with-servers"},
 	releases: approvalUnsent | deliveriesExhausted | lockOverstayed | lateWrite,
 	covered:  []cover{covers(approvalUnsent|deliveriesExhausted, withReplayer), covers(lockOverstayed|lateWrite, withFence)},

@@ -4,7 +4,7 @@ var attemptsEqualScheduledWrites = Invariant{
 	Name:     "attempts-equal-scheduled-writes",
 	Says:     "A job's attempts equal the SCHEDULED writes that were applied to it.",
 	Kind:     Always,
-	Source:   "seed 000, attempt accounting",
+	Source:   "Dispatch ordering, attempt accounting",
 	releases: lockOverstayed | lateWrite,
 	covered:  []cover{covers(lockOverstayed|lateWrite, withFence)},
 	check: func(f *facts, t *tally) checker {
@@ -24,7 +24,7 @@ var attemptsDrainByTwo = Invariant{
 	Name:     "attempts-drain-by-two",
 	Says:     "A replay whose publish failed and was rolled back costs exactly two attempts; no replay costs more.",
 	Kind:     Always,
-	Source:   "seed 000, attempt accounting: SCHEDULED, then rollback SCHEDULED",
+	Source:   "Dispatch ordering, attempt accounting: SCHEDULED, then rollback SCHEDULED",
 	Needs:    []string{"attempts-equal-scheduled-writes"},
 	releases: lockOverstayed | lateWrite,
 	covered:  []cover{covers(lockOverstayed|lateWrite, withFence)},
@@ -53,7 +53,7 @@ var attemptsNeverPastCeiling = Invariant{
 	Name:     "attempts-never-past-ceiling",
 	Says:     "A job's attempts never pass the ceiling of scheduling retries, at which it moves to FAILED.",
 	Kind:     Always,
-	Source:   "seed 003, section 1, max scheduling retries; seed 004, retry ceiling before DLQ",
+	Source:   "Scheduler internals, section 1, max scheduling retries; Dead letters, retry ceiling before DLQ",
 	releases: lockOverstayed | lateWrite,
 	covered:  []cover{covers(lockOverstayed|lateWrite, withFence)},
 	check: func(f *facts, t *tally) checker {

@@ -50,7 +50,7 @@ var redisIndexAgreesWithRecord = Invariant{
 	Name:     "redis-index-agrees-with-record",
 	Says:     "Every record is in the index of its state, with the time of its last update, and in no other.",
 	Kind:     Always,
-	Source:   "seed 003, sections 1 and 3: the reconciler finds stale jobs by state and updated_at",
+	Source:   "Scheduler internals, sections 1 and 3: the reconciler finds stale jobs by state and updated_at",
 	Needs:    []string{"events-agree-with-servers"},
 	releases: lockOverstayed | lateWrite | oldList,
 	covered:  []cover{covers(lockOverstayed|lateWrite|dataLost, withFence), covers(oldList, withRecheck)},

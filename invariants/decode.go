@@ -7,7 +7,7 @@ import (
 	"github.com/wavetank-sim/wavetank/sim"
 )
 
-// Names on the wire, from the documentation (seeds 003 and 004).
+// Names on the wire, from the documentation (Scheduler internals and Dead letters).
 const (
 	recordPrefix    = "job:"
 	indexPrefix     = "job:index:"

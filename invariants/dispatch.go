@@ -6,7 +6,7 @@ var oneDispatchPerJob = Invariant{
 	Name:     "one-dispatch-per-job",
 	Says:     "The stream stores at most one dispatch of a job; with epochs, of each of its epochs.",
 	Kind:     Always,
-	Source:   "seed 000, the redelivery gate and the dispatch ordering; seed 001",
+	Source:   "Dispatch ordering, the redelivery gate and the dispatch ordering; State-read errors",
 	releases: ambiguousPublish | latePublish | outboxKept | intentResumed | lockOverstayed | lateWrite | tailLost,
 	covered:  []cover{covers(ambiguousPublish|latePublish|outboxKept|intentResumed|lockOverstayed|lateWrite|dataLost, withEpochs)},
 	check: func(f *facts, t *tally) checker {
@@ -44,7 +44,7 @@ var intentBeforeDispatch = Invariant{
 	Name:     "intent-before-dispatch",
 	Says:     "In state-first and outbox order, a dispatch is stored only while the job is DISPATCHED to the worker that it goes to, and with an outbox only from there.",
 	Kind:     Always,
-	Source:   "seed 000, dispatch ordering: the transition to DISPATCHED happens before the publish",
+	Source:   "Dispatch ordering, dispatch ordering: the transition to DISPATCHED happens before the publish",
 	releases: lockOverstayed | latePublish | lateWrite,
 	check: func(f *facts, t *tally) checker {
 		if f.cfg.DispatchOrder == "publish-first" {
@@ -72,7 +72,7 @@ var noDispatchAfterFailedRead = Invariant{
 	Name:   "no-dispatch-after-failed-read",
 	Says:   "A handling whose state read failed publishes no dispatch.",
 	Kind:   Always,
-	Source: "seed 001, the fail-closed branch",
+	Source: "State-read errors, the fail-closed branch",
 
 	survives: true,
 	check: func(_ *facts, t *tally) checker {

@@ -5,7 +5,7 @@
 // works from ground truth only: what steps changed in Redis and in the streams, what workers
 // executed, what was acknowledged. Counters are the one thing that the scheduler says of itself,
 // and they are judged, not believed. The package shares no code with the scheduler: decoder and
-// transition table are its own, written from the documentation (the seeds).
+// transition table are its own, written from engine/SPECIFICATION.md.
 //
 // Each [Invariant] names the faults that release its promise: it is checked whatever happens, and a
 // violation is [Violation.Promised] only if none of them met the job before. Settings can withdraw

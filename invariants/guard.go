@@ -115,7 +115,7 @@ var processedMessageNotHandledAgain = Invariant{
 	Name:     "processed-message-not-handled-again",
 	Says:     "A message whose handling is known to be done is acknowledged and not handled when it is delivered again.",
 	Kind:     Always,
-	Source:   "seed 003, section 9, idempotency guard",
+	Source:   "Scheduler internals, section 9, idempotency guard",
 	releases: guardError | placeReused,
 	check: func(_ *facts, t *tally) checker {
 		return checker{
@@ -131,7 +131,7 @@ var noMessageGivenUp = Invariant{
 	Name:     "no-message-given-up",
 	Says:     "No request, result or cancellation runs out of deliveries while its job still needs it.",
 	Kind:     Always,
-	Source:   "seed 003, section 9, MaxDeliver; section 8, busy retry",
+	Source:   "Scheduler internals, section 9, MaxDeliver; section 8, busy retry",
 	Needs:    []string{"lock-released-by-owner-or-expiry"},
 	releases: lockLeft | ambiguousLock | lockError | stateReadError | failedWrite | failedPublish | ambiguousPublish | latePublish | lateWrite | lockOverstayed | dlqWriteFailed | lostAck | schedulerCrash | paused | noWorkerTook | undecided | unprovided,
 	covered: []cover{
@@ -169,7 +169,7 @@ var terminatedMessageHasDLQEntry = Invariant{
 	Name:     "terminated-message-has-dlq-entry",
 	Says:     "A message that can never be handled has an entry of its own in the DLQ, by its place in the stream, once it was terminated or has run out of deliveries.",
 	Kind:     Eventually,
-	Source:   "seed 003, section 9, DLQ-first termination and MaxDeliver",
+	Source:   "Scheduler internals, section 9, DLQ-first termination and MaxDeliver",
 	Needs:    []string{"events-agree-with-servers"},
 	releases: deliveriesExhausted,
 	covered:  []cover{covers(deliveriesExhausted, withBusyBackoff, withDLQPatience)},

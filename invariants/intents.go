@@ -10,7 +10,7 @@ var everyIntentIsPublished = Invariant{
 	timed:    true,
 	Says:     "A DISPATCHED write is followed by a stored dispatch, unless it is rolled back, or its job is cancelled or fails before; that its dispatch times out is no excuse.",
 	Kind:     Eventually,
-	Source:   "seed 000, residual risk window: DISPATCHED to nobody",
+	Source:   "Dispatch ordering, residual risk window: DISPATCHED to nobody",
 	releases: failedPublish | rollbackFailed | ambiguousIntent | crashBeforePublish | lockOverstayed | lateWrite | stateReadError | lockError | paused | allAway | tailLost,
 	covered: []cover{
 		covers(rollbackFailed|ambiguousIntent|crashBeforePublish|lockOverstayed|lateWrite, withResume, withEpochs, withFence, withTimeToResume),
@@ -57,7 +57,7 @@ var noDispatchAfterEnd = Invariant{
 	Name:     "no-dispatch-after-end",
 	Says:     "No dispatch is stored of a job that is over, or of an intent whose place in the stream was taken.",
 	Kind:     Always,
-	Source:   "seed 003, section 1, terminal states; cancellation between DISPATCHED and the publish",
+	Source:   "Scheduler internals, section 1, terminal states; cancellation between DISPATCHED and the publish",
 	releases: lockOverstayed | latePublish | lateWrite | tailLost,
 	covered:  []cover{covers(lockOverstayed|latePublish|lateWrite, withVoid, withEpochs, withResume, withFence, withIntentFirst)},
 	check: func(f *facts, t *tally) checker {

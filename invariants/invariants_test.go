@@ -108,7 +108,7 @@ func TestPromises(t *testing.T) {
 		"a request that was given up": {"every-job-settles", Config{}, func(s *story) {
 			s.submit(job1).message(s1, job1, "submit_nak", sim.KindNak, 100)
 		}, "deliveries-exhausted"},
-		"the caveat of seed 004": {"failed-job-has-dlq-entry", Config{}, func(s *story) {
+		"the caveat of Dead letters": {"failed-job-has-dlq-entry", Config{}, func(s *story) {
 			s.submit(job1).begins(s1, job1).write(s1, job1, "failed_write", "FAILED").op(s1, job1, "dlq_write").fails()
 		}, "dlq-write-failed"},
 		"a FAILED write of unknown fate": {"failed-job-has-dlq-entry", Config{}, func(s *story) {
@@ -310,7 +310,7 @@ func TestExplain(t *testing.T) {
 	text, ok := Explain("one-dispatch-per-job")
 	require.True(t, ok)
 	assert.Contains(t, text, "Promised: with epochs, under every fault; otherwise unless an earlier publish of that job was stored although its caller saw an error; or ")
-	assert.Contains(t, text, "seed 000")
+	assert.Contains(t, text, "Dispatch ordering")
 	_, ok = Explain("one-dispatch")
 	assert.False(t, ok)
 }

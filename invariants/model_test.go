@@ -295,7 +295,7 @@ func TestDocumentedPathKeepsEveryPromise(t *testing.T) {
 	})
 }
 
-// The alternatives that seeds 000 and 001 warn of are found out.
+// The alternatives that Dispatch ordering and State-read errors warn of are found out.
 func TestAlternativesAreFoundOut(t *testing.T) {
 	for name, set := range map[string]func(*model){
 		"publish-first": func(m *model) { m.publishFirst = true },

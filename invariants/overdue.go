@@ -77,7 +77,7 @@ var overdueJobFoundWithinAPoll = Invariant{
 	OnDemand: true,
 	Says:     "A job that is DISPATCHED or RUNNING beyond its timeout, or past its deadline, is brought on by a tick of the reconciler that begins one poll later at most, but for what taking the lock may take.",
 	Kind:     Always,
-	Source:   "seed 003, section 3, timeout detection and deadline expiration: pollInterval; seed 000, residual risk window",
+	Source:   "Scheduler internals, section 3, timeout detection and deadline expiration: pollInterval; Dispatch ordering, residual risk window",
 	releases: unprovided | timeoutHindered | allAway | schedulerCrash | paused | lateWrite,
 	covered: []cover{
 		covers(unprovided, withReconciler, withRenewedTicks, withWholeTicks),

@@ -7,7 +7,7 @@ var noCheckWhileCircuitOpen = Invariant{
 	timed:  true,
 	Says:   "A replica that last read of the shared counter that the circuit is open makes no call; with shared_probes it makes none in half-open that it has not counted there.",
 	Kind:   Always,
-	Source: "seed 003, section 6, behavior when circuit is open, and multi-replica state",
+	Source: "Scheduler internals, section 6, behavior when circuit is open, and multi-replica state",
 	check: func(f *facts, t *tally) checker {
 		f.policy.asking = append(f.policy.asking, func(s *step, c circuit, l *leave) {
 			if l.alone {
@@ -30,7 +30,7 @@ var openCircuitStopsEveryReplica = Invariant{
 	timed:    true,
 	Says:     "Once as many calls in a row have failed as the budget allows, whoever's they were, no replica makes another before the circuit has been open for its time.",
 	Kind:     Always,
-	Source:   "seed 003, section 6: all replicas observe the open state simultaneously",
+	Source:   "Scheduler internals, section 6: all replicas observe the open state simultaneously",
 	releases: paused | schedulerCrash | breakerError | lateWrite | unprovided,
 	covered:  []cover{covers(unprovided, withSharedBreaker)},
 	check: func(f *facts, t *tally) checker {
@@ -54,7 +54,7 @@ var halfOpenProbesWithinLimit = Invariant{
 	timed:    true,
 	Says:     "In one half-open window at most circuit_half_open_max calls go out, of all replicas that share the counter together.",
 	Kind:     Always,
-	Source:   "seed 003, section 6: allow up to 3 probe requests",
+	Source:   "Scheduler internals, section 6: allow up to 3 probe requests",
 	releases: unprovided,
 	covered:  []cover{covers(unprovided, withSharedBreaker, withSharedProbes)},
 	check: func(f *facts, t *tally) checker {
@@ -78,7 +78,7 @@ var halfOpenClosesOnSuccesses = Invariant{
 	timed:  true,
 	Says:   "A circuit that is half-open is closed only once circuit_close_after calls of that window have succeeded.",
 	Kind:   Always,
-	Source: "seed 003, section 6: close after 2 successes",
+	Source: "Scheduler internals, section 6: close after 2 successes",
 	check: func(f *facts, t *tally) checker {
 		f.policy.closing = func(s *step, c circuit) {
 			counter := &f.policy.counters[c]
@@ -100,7 +100,7 @@ var replicaAloneKeepsItsBudget = Invariant{
 	timed:    true,
 	Says:     "A replica that goes by its own counter makes no call while that says open, and no more probes in half-open than the limit.",
 	Kind:     Always,
-	Source:   "seed 003, section 6: if Redis is unavailable, each replica falls back to local-only circuit breaker tracking",
+	Source:   "Scheduler internals, section 6: if Redis is unavailable, each replica falls back to local-only circuit breaker tracking",
 	releases: paused,
 	covered:  []cover{covers(paused, withSharedBreaker)},
 	check: func(f *facts, t *tally) checker {
@@ -124,7 +124,7 @@ var circuitOpensOnFailuresAlone = Invariant{
 	Name:     "circuit-opens-on-failures-alone",
 	Says:     "The shared counter of failures rises for a call that has failed, by one for each, and for nothing else.",
 	Kind:     Always,
-	Source:   "seed 003, section 6: open after 3 failures",
+	Source:   "Scheduler internals, section 6: open after 3 failures",
 	releases: lateWrite,
 	check: func(f *facts, t *tally) checker {
 		f.policy.counting = func(s *step, c circuit, n, owed int) {
@@ -146,7 +146,7 @@ var openCircuitEnds = Invariant{
 	timed:    true,
 	Says:     "A circuit is found open only within circuit_open_for of a call that failed.",
 	Kind:     Always,
-	Source:   "seed 003, section 6: open for 30s",
+	Source:   "Scheduler internals, section 6: open for 30s",
 	releases: paused | lateWrite,
 	check: func(f *facts, t *tally) checker {
 		f.policy.looking = append(f.policy.looking, func(s *step, c circuit, _, is *leave) {
@@ -168,7 +168,7 @@ var closedCircuitLetsCallsThrough = Invariant{
 	timed:    true,
 	Says:     "Who finds the circuit closed makes its call.",
 	Kind:     Always,
-	Source:   "seed 003, section 6: the circuit's states",
+	Source:   "Scheduler internals, section 6: the circuit's states",
 	releases: paused | lockOverstayed | renewalFailed,
 	check: func(f *facts, t *tally) checker {
 		f.policy.looking = append(f.policy.looking, func(s *step, c circuit, was, _ *leave) {

@@ -9,7 +9,7 @@ import (
 	"github.com/wavetank-sim/wavetank/sim"
 )
 
-// Names of seed 003, section 6, and of the gRPC contract.
+// Names of Scheduler internals, section 6, and of the gRPC contract.
 const (
 	breakerPrefix  = "cordum:cb:safety:"
 	failuresSuffix = ":failures"
@@ -29,7 +29,7 @@ const (
 
 var decisionNames = [...]string{"", decisionAllow, decisionConstrained, decisionApproval, decisionDeny, decisionThrottle}
 
-// circuit is one of the two that seed 003 has a key for.
+// circuit is one of the two that Scheduler internals has a key for.
 type circuit int
 
 const (

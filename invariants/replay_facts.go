@@ -10,7 +10,7 @@ import (
 	"github.com/wavetank-sim/wavetank/sim"
 )
 
-// The names of dead-letter replay on the wire (seed 004).
+// The names of dead-letter replay on the wire (Dead letters).
 const (
 	committedPrefix  = "cordum:committed:"
 	growthKey        = "cordum:dlq:growth"

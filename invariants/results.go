@@ -53,7 +53,7 @@ var cancelledJobIsTold = Invariant{
 	Name:     "cancelled-job-is-told",
 	Says:     "The worker of a job that is cancelled after it was dispatched is told so.",
 	Kind:     Eventually,
-	Source:   "seed 003, section 1: cancelled by user request; a worker that does not hear of it executes the job to its end",
+	Source:   "Scheduler internals, section 1: cancelled by user request; a worker that does not hear of it executes the job to its end",
 	releases: deliveriesExhausted | ambiguousPublish | latePublish | lockOverstayed | lateWrite | unprovided | tailLost | placeReused,
 	covered: []cover{
 		covers(ambiguousPublish|latePublish|lockOverstayed|lateWrite, withResume, withEpochs, withVoid, withFence),

@@ -11,7 +11,7 @@ import (
 	"github.com/wavetank-sim/wavetank/sim"
 )
 
-// Names on the wire, from the documentation (seed 003, section 4).
+// Names on the wire, from the documentation (Scheduler internals, section 4).
 const (
 	sagaPrefix      = "saga:"
 	sagaPhases      = "saga_"

@@ -12,7 +12,7 @@ var everyJobSettles = Invariant{
 	timed:    true,
 	Says:     "Every job that has a record, or whose submission was stored, reaches a terminal state, unless it waits for an approval, or for a safety kernel that throttles it to the end.",
 	Kind:     Eventually,
-	Source:   "seed 003, section 1; seed 000, residual risk window, for what no reconciler closes yet",
+	Source:   "Scheduler internals, section 1; Dispatch ordering, residual risk window, for what no reconciler closes yet",
 	Needs:    []string{"events-agree-with-servers"},
 	releases: rollbackFailed | ambiguousIntent | crashBeforePublish | deadWorker | resultUnsent | deliveriesExhausted | orphanStranded | requestLost | lockOverstayed | lateWrite | tailLost | placeReused,
 	covered: []cover{
@@ -89,7 +89,7 @@ var failedNeverPrecedesItsDLQEntry = Invariant{
 	Name:   "failed-never-precedes-its-dlq-entry",
 	Says:   "In every dlq_order but the documented one, FAILED, DENIED or OUTPUT_QUARANTINED is written only once the job has its DLQ entry.",
 	Kind:   Always,
-	Source: "seed 004, the caveat of an entry lost after the terminal write",
+	Source: "Dead letters, the caveat of an entry lost after the terminal write",
 	check: func(f *facts, t *tally) checker {
 		if f.cfg.DLQOrder == "state-then-dlq" {
 			return checker{}
@@ -110,7 +110,7 @@ var failedJobHasDLQEntry = Invariant{
 	Name:     "failed-job-has-dlq-entry",
 	Says:     "Every FAILED, DENIED or OUTPUT_QUARANTINED job has an indexed DLQ entry with the reason code and the attempts of its record.",
 	Kind:     Eventually,
-	Source:   "seed 003, section 1; seed 004, for the entry's shape and for the caveat of an entry lost after the terminal write",
+	Source:   "Scheduler internals, section 1; Dead letters, for the entry's shape and for the caveat of an entry lost after the terminal write",
 	Needs:    []string{"events-agree-with-servers"},
 	releases: dlqWriteFailed | ambiguousTerminal | crashBeforeDLQ | lockOverstayed | lateWrite,
 	covered: []cover{

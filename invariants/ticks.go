@@ -116,7 +116,7 @@ var oneWriterATick = Invariant{
 	Name:     "one-writer-a-tick",
 	Says:     "Of the replicas one at a time reconciles and replays, and no other begins within a poll; with tick_lock=until-expiry nobody does within the lock's TTL, which is two polls. Only the holder of its lock writes the snapshot.",
 	Kind:     Always,
-	Source:   "seed 003, section 8: the lock-hold pattern, and the snapshot writer lock",
+	Source:   "Scheduler internals, section 8: the lock-hold pattern, and the snapshot writer lock",
 	releases: writerOverstayed,
 	covered:  []cover{covers(writerOverstayed, withFence)},
 	check: func(f *facts, t *tally) checker {

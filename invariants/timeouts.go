@@ -52,7 +52,7 @@ var timeoutOnlyWhenDue = Invariant{
 	timed:    true,
 	Says:     "The reconciler times out only a job that has been DISPATCHED or RUNNING for its timeout, or is past its deadline; with watch_workers, also one that has been RUNNING for the dispatch timeout on a worker of which it has not heard for as long, though it has of others.",
 	Kind:     Always,
-	Source:   "seed 003, section 3, timeout detection and deadline expiration",
+	Source:   "Scheduler internals, section 3, timeout detection and deadline expiration",
 	releases: lockOverstayed | lateWrite | unprovided,
 	covered:  []cover{covers(unprovided, withRecheck), covers(lockOverstayed|lateWrite, withFence)},
 	check: func(f *facts, t *tally) checker {
@@ -73,7 +73,7 @@ var noTimeoutWhileExecuting = Invariant{
 	timed:    true,
 	Says:     "No job is timed out as DISPATCHED that a worker is executing.",
 	Kind:     Always,
-	Source:   "seed 000, residual risk window; seed 003, section 3: a RUNNING write that failed is no reason to time out",
+	Source:   "Dispatch ordering, residual risk window; Scheduler internals, section 3: a RUNNING write that failed is no reason to time out",
 	releases: failedWrite | lockOverstayed | lateWrite | oldList | ambiguousPublish | latePublish | schedulerCrash | paused,
 	covered: []cover{
 		covers(oldList, withRecheck),
@@ -103,7 +103,7 @@ var deadWorkerIsNoticed = Invariant{
 	OnDemand: true,
 	Says:     "No job stays RUNNING for five polls longer than the dispatch timeout on a worker of which the replica that then times it out has heard nothing all the while, though it has of others.",
 	Kind:     Always,
-	Source:   "seed 002, the worker TTL window: a dead worker inside its TTL receives the publish; seed 003, section 3, timeout detection",
+	Source:   "Stale workers, the worker TTL window: a dead worker inside its TTL receives the publish; Scheduler internals, section 3, timeout detection",
 	releases: stateReadError | failedWrite | ambiguousWrite | lateWrite | lockError | ambiguousLock | lockLeft | lockOverstayed | renewalFailed | schedulerCrash | paused | allAway | unprovided,
 	covered:  []cover{covers(unprovided, withWatch, withReconciler)},
 	check: func(f *facts, t *tally) checker {

@@ -4,7 +4,7 @@ var terminalStatesFinal = Invariant{
 	Name:     "terminal-states-final",
 	Says:     "A job in a terminal state stays in it, but for SUCCEEDED, which may become OUTPUT_QUARANTINED.",
 	Kind:     Always,
-	Source:   "seed 003, section 1, terminal states and idempotency",
+	Source:   "Scheduler internals, section 1, terminal states and idempotency",
 	releases: lockOverstayed | lateWrite | oldList,
 	covered:  []cover{covers(lockOverstayed|lateWrite, withFence), covers(oldList, withRecheck)},
 	check: func(_ *facts, t *tally) checker {
@@ -24,7 +24,7 @@ var documentedTransitionsOnly = Invariant{
 	Name:     "documented-transitions-only",
 	Says:     "A job's state changes only as the documented state machine allows.",
 	Kind:     Always,
-	Source:   "seed 003, section 1; seed 000 for the retry and the rollback",
+	Source:   "Scheduler internals, section 1; Dispatch ordering for the retry and the rollback",
 	Needs:    []string{"terminal-states-final"},
 	releases: lockOverstayed | lateWrite | oldList,
 	covered:  []cover{covers(lockOverstayed|lateWrite, withFence), covers(oldList, withRecheck)},

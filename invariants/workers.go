@@ -32,7 +32,7 @@ func (r *ear) age(at time.Duration, cfg *Config) time.Duration {
 	return at - r.at
 }
 
-// load is what a worker says of itself (seed 003, section 5).
+// load is what a worker says of itself (Scheduler internals, section 5).
 type load struct {
 	known  bool
 	worker string

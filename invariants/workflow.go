@@ -6,7 +6,7 @@ import (
 	"github.com/wavetank-sim/wavetank/sim"
 )
 
-// What holds of workflow runs and their timers (seed 003, section 8).
+// What holds of workflow runs and their timers (Scheduler internals, section 8).
 var workflowInvariants = []Invariant{
 	stepsInOrder, noDelayFiresEarly, delayFiresOnTime, noDelayFiresTwice, runWritesNotLost, runWrittenByLockHolder, everyRunSettles,
 }
@@ -35,7 +35,7 @@ var stepsInOrder = Invariant{
 	Name:   "steps-in-order",
 	Says:   "A step's job is submitted only once a job of each step that it depends on is SUCCEEDED by its record.",
 	Kind:   Always,
-	Source: "seed 003, section 8: workflow steps",
+	Source: "Scheduler internals, section 8: workflow steps",
 	check: func(f *facts, t *tally) checker {
 		return checker{fired: func(s *step, k *stepJob) {
 			t.exercise()
@@ -53,7 +53,7 @@ var noDelayFiresEarly = Invariant{
 	timed:  true,
 	Says:   "The job of a step with a delay, or of a step that is tried again, is not submitted before its time.",
 	Kind:   Always,
-	Source: "seed 003, section 8: delay_sec, delay_until and retry backoff",
+	Source: "Scheduler internals, section 8: delay_sec, delay_until and retry backoff",
 	check: func(f *facts, t *tally) checker {
 		return checker{fired: func(s *step, k *stepJob) {
 			due, now := f.workflow.due(k), f.workflow.unix(s.At)
@@ -80,7 +80,7 @@ var delayFiresOnTime = Invariant{
 	timed:    true,
 	Says:     "A delay that is long enough to be kept in Redis is over within three polls and a few seconds of its time, whoever has died meanwhile.",
 	Kind:     Always,
-	Source:   "seed 003, section 8: durable workflow delay timers, and their background poller",
+	Source:   "Scheduler internals, section 8: durable workflow delay timers, and their background poller",
 	releases: runTroubled | paused | allAway | unprovided,
 	covered:  []cover{covers(unprovided, withDurableTimers, withDelayPoller)},
 	check: func(f *facts, t *tally) checker {
@@ -125,7 +125,7 @@ var noDelayFiresTwice = Invariant{
 	Name:   "no-delay-fires-twice",
 	Says:   "The request of a step's job is stored once, unless who published it was not told so; and a step is tried again only once its last job is FAILED, though not for good, or TIMEOUT, and no more often than it says.",
 	Kind:   Always,
-	Source: "seed 003, section 8: atomic pop of past-due timers; retry {max, backoff}",
+	Source: "Scheduler internals, section 8: atomic pop of past-due timers; retry {max, backoff}",
 	check: func(f *facts, t *tally) checker {
 		return checker{
 			submitted: func(s *step, k *stepJob, again stepAgain) {
@@ -172,7 +172,7 @@ var runWrittenByLockHolder = Invariant{
 	Name:     "run-written-by-lock-holder",
 	Says:     "Only the process that holds a run's lock writes the run.",
 	Kind:     Always,
-	Source:   "seed 003, section 8: distributed workflow run locks, and their fall-back to the local lock alone",
+	Source:   "Scheduler internals, section 8: distributed workflow run locks, and their fall-back to the local lock alone",
 	releases: unprovided,
 	covered:  []cover{covers(unprovided, withStrictRunLock, withFenceRuns)},
 	check: func(_ *facts, t *tally) checker {
@@ -197,7 +197,7 @@ var everyRunSettles = Invariant{
 	timed:    true,
 	Says:     "A run that was stored is over in the end, unless a job of it is not, or it still waits for a time to come.",
 	Kind:     Eventually,
-	Source:   "seed 003, section 8: the reconciler provides eventual recovery for delay steps via NextAttemptAt checks",
+	Source:   "Scheduler internals, section 8: the reconciler provides eventual recovery for delay steps via NextAttemptAt checks",
 	Needs:    []string{"events-agree-with-servers"},
 	releases: unprovided,
 	covered:  []cover{covers(unprovided, withRunReconciler)},

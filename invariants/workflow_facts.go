@@ -10,7 +10,7 @@ import (
 	"github.com/wavetank-sim/wavetank/sim"
 )
 
-// Keys of workflows (seed 003, section 8).
+// Keys of workflows (Scheduler internals, section 8).
 const (
 	runPrefix     = "cordum:wf:run:"
 	runLockPrefix = "cordum:wf:run:lock:"

@@ -228,7 +228,7 @@ func TestNamedPlans(t *testing.T) {
 		require.NoError(t, err)
 		assert.Equal(t, name, p.Name)
 		assert.NotEmpty(t, p.Story)
-		assert.Equal(t, PresetDocumented, p.Preset, "the seeds' numbers are the documented design's")
+		assert.Equal(t, PresetDocumented, p.Preset, "the specification's numbers are the documented design's")
 		assert.True(t, len(p.About) > 0 || p.Workload.Runs > 0, "%s is about no job and no run", name)
 	}
 }

@@ -23,7 +23,7 @@ type Plan struct {
 	World    Conditions      `yaml:"world,omitempty" json:"world" doc:"what the world is like besides its faults"`
 	Kernel   Kernel          `yaml:"kernel,omitempty" json:"kernel" doc:"the safety kernel of the world, which is its output policy too; a plan that does not mention it has none"`
 	Workload Workload        `yaml:"workload,omitempty" json:"workload" doc:"what is submitted"`
-	Triage   *dlq.Policy     `yaml:"triage,omitempty" json:"triage,omitempty" doc:"the triage policy of the schedulers, with engine.replay.enabled; without, each class of reason codes has its default (seed 004)"`
+	Triage   *dlq.Policy     `yaml:"triage,omitempty" json:"triage,omitempty" doc:"the triage policy of the schedulers, with engine.replay.enabled; without, each class of reason codes has its default (Dead letters)"`
 	Faults   []faults.Fault  `yaml:"faults,omitempty" json:"faults,omitempty" doc:"what goes wrong, and where"`
 	Schedule Schedule        `yaml:"schedule,omitempty" json:"schedule" doc:"how the next step is chosen"`
 	Then     Then            `yaml:"then,omitempty" json:"then" doc:"what happens once submissions and faults are over"`
@@ -65,8 +65,8 @@ type Workload struct {
 	Slow        map[int]time.Duration `yaml:"slow,omitempty" json:"slow,omitempty" min:"1ns" max:"24h" doc:"how long a worker executes job N, if not as long as work"`
 	Cancel      map[int]time.Duration `yaml:"cancel,omitempty" json:"cancel,omitempty" min:"1ns" max:"24h" doc:"how long after its submission job N is cancelled"`
 	Deadline    map[int]time.Duration `yaml:"deadline,omitempty" json:"deadline,omitempty" min:"1ms" max:"24h" doc:"how long after its submission job N has its deadline (budget.deadline_ms): the reconciler's next tick times it out unless it has ended"`
-	Label       map[int]string        `yaml:"label,omitempty" json:"label,omitempty" like:"placement.zone=zone-2" doc:"the labels of job N, joined by commas (seed 003, section 5)"`
-	Requires    map[int]string        `yaml:"requires,omitempty" json:"requires,omitempty" like:"gpu" doc:"what job N requires of a pool, joined by commas (seed 003, section 5)"`
+	Label       map[int]string        `yaml:"label,omitempty" json:"label,omitempty" like:"placement.zone=zone-2" doc:"the labels of job N, joined by commas (Scheduler internals, section 5)"`
+	Requires    map[int]string        `yaml:"requires,omitempty" json:"requires,omitempty" like:"gpu" doc:"what job N requires of a pool, joined by commas (Scheduler internals, section 5)"`
 	Approve     map[int]time.Duration `yaml:"approve,omitempty" json:"approve,omitempty" min:"1ms" max:"24h" doc:"how long an approver looks at job N, once it waits for an approval, before approving it"`
 	Change      map[int]time.Duration `yaml:"change,omitempty" json:"change,omitempty" min:"1ms" max:"24h" doc:"how long after its submission job N is submitted again, with another payload"`
 	Topic       map[int]string        `yaml:"topic,omitempty" json:"topic,omitempty" like:"job.gpu" doc:"the topic of job N, if not job.default"`

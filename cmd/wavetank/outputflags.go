@@ -2,7 +2,7 @@ package main
 
 import "github.com/wavetank-sim/wavetank/engine"
 
-// envOutputPolicy turns the output policy on or off (seed 003, section 7).
+// envOutputPolicy turns the output policy on or off (Scheduler internals, section 7).
 const envOutputPolicy = "OUTPUT_POLICY_ENABLED"
 
 // outputPolicy puts into s what the environment says of the output policy, unless a --set does. It is the

@@ -22,7 +22,7 @@ import (
 	"github.com/wavetank-sim/wavetank/scenarios/strictyaml"
 )
 
-// The environment of seed 003, sections 6 and 7.
+// The environment of Scheduler internals, sections 6 and 7.
 const (
 	envKernelCA       = "SAFETY_KERNEL_TLS_CA"
 	envKernelTLS      = "SAFETY_KERNEL_TLS_REQUIRED"

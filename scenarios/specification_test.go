@@ -16,7 +16,7 @@ import (
 	"github.com/wavetank-sim/wavetank/engine/metrics"
 )
 
-// specifiedRow says what carries out one row of the specification's tables: testdata/seeds/rows.yaml has one for each.
+// specifiedRow says what carries out one row of the specification's tables: testdata/specification/rows.yaml has one for each.
 type specifiedRow struct {
 	Row     string   `yaml:"row"`     // its first cell
 	Code    string   `yaml:"code"`    // the file that carries it out
@@ -62,7 +62,7 @@ func specifiedTables(text string) map[string][][]string {
 // Every row of the specification's tables has its place in the code, and a test. What the documents leave open has
 // the value that the specification says.
 func TestTheSpecificationIsCarriedOut(t *testing.T) {
-	data, err := os.ReadFile("testdata/seeds/rows.yaml")
+	data, err := os.ReadFile("testdata/specification/rows.yaml")
 	require.NoError(t, err)
 	var rows map[string][]specifiedRow
 	require.NoError(t, yaml.UnmarshalWithOptions(data, &rows, yaml.DisallowUnknownField()))
