@@ -1,5 +1,4 @@
-// Package engine is a job scheduler on Redis and NATS JetStream, as the five seeds describe it: dispatch
-// (000), state reads (001), stale workers (002), the scheduler's internals (003) and dead letters (004).
+// Package engine is a job scheduler on Redis and NATS JetStream, as SPECIFICATION.md describes it.
 //
 // A [Client] stores a request as PENDING and publishes it to sys.job.submit. Each [Engine] is one
 // replica; replicas share durable consumers. An engine handles a request under the job's lock:
