@@ -9,6 +9,7 @@ import (
 	"github.com/wavetank-sim/wavetank/engine/job"
 	"github.com/wavetank-sim/wavetank/engine/phase"
 	"github.com/wavetank-sim/wavetank/engine/routing"
+	"github.com/wavetank-sim/wavetank/engine/settings"
 	"github.com/wavetank-sim/wavetank/engine/store"
 )
 
@@ -23,9 +24,9 @@ func (e *Engine) dispatch(ctx context.Context, h *handling) error {
 	}
 	if err = e.countTenant(ctx, h); err == nil {
 		switch e.settings.DispatchOrder {
-		case PublishFirst:
+		case settings.PublishFirst:
 			err = e.publishFirst(ctx, h, pick.WorkerID)
-		case Outbox:
+		case settings.Outbox:
 			err = e.intoOutbox(ctx, h, pick.WorkerID)
 		default:
 			err = e.stateFirst(ctx, h, pick.WorkerID)

@@ -25,13 +25,14 @@ import (
 	"github.com/wavetank-sim/wavetank/engine/routing"
 	"github.com/wavetank-sim/wavetank/engine/safety"
 	"github.com/wavetank-sim/wavetank/engine/saga"
+	"github.com/wavetank-sim/wavetank/engine/settings"
 	"github.com/wavetank-sim/wavetank/engine/store"
 	"github.com/wavetank-sim/wavetank/engine/workflow"
 )
 
 // Engine is one scheduler replica. It is safe for concurrent use.
 type Engine struct {
-	settings Settings
+	settings settings.Settings
 	streams  StreamOptions
 	js       jetstream.JetStream
 	nats     Conn
@@ -97,7 +98,7 @@ func New(c Config) (*Engine, error) {
 	if c.Settings.WatchWorkers {
 		e.registry.Remember, e.timeouts.Silence = e.timeouts.Longest(), e.registry.Silence
 	}
-	if c.Settings.ReadError == CachedState {
+	if c.Settings.ReadError == settings.CachedState {
 		e.store.Cache = store.NewCache(c.Clock, c.Settings.StateCacheSize, c.Settings.StateCacheAge)
 	}
 	if c.Settings.IdempotencyGuard {
@@ -122,7 +123,7 @@ func New(c Config) (*Engine, error) {
 		Timeout:            c.Settings.StoreOpTimeout,
 		MaxRenewalFailures: c.Settings.MaxRenewalFailures,
 		Unrenewed:          !c.Settings.LockRenewal,
-		Unchecked:          c.Settings.LockRelease == Unchecked,
+		Unchecked:          c.Settings.LockRelease == settings.Unchecked,
 		Logger:             e.log,
 		Waited:             func(d time.Duration) { m.JobLockWait.Observe(d.Seconds()) },
 		Abandoned:          m.RenewalsAbandoned.Inc,
@@ -220,7 +221,7 @@ func (e *Engine) consumer(ctx context.Context, name, subject string, handle func
 			return handle(ctx, msg)
 		},
 		Terminate:  e.recordPoison,
-		TermFirst:  e.settings.TerminateOrder == TermFirst,
+		TermFirst:  e.settings.TerminateOrder == settings.TermFirst,
 		Unrecorded: func(ctx context.Context) time.Duration { return e.infrastructureDelay(ctx, retryDelayTerminate) },
 		Guard:      e.guard,
 		GivenUp:    e.metrics.MessagesGivenUp.WithLabelValues(name).Inc,

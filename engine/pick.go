@@ -10,6 +10,7 @@ import (
 	"github.com/wavetank-sim/wavetank/engine/job"
 	"github.com/wavetank-sim/wavetank/engine/phase"
 	"github.com/wavetank-sim/wavetank/engine/routing"
+	"github.com/wavetank-sim/wavetank/engine/settings"
 )
 
 // errStale says that every pick met a worker past its TTL. To errors.Is it is ErrNoWorkers, as the
@@ -53,7 +54,7 @@ func (e *Engine) given(workerID string) int {
 
 // breakTie chooses one of n equally loaded workers.
 func (e *Engine) breakTie(ctx context.Context, jobID string, n int) int {
-	if e.settings.TieBreak != Drawn {
+	if e.settings.TieBreak != settings.Drawn {
 		return 0
 	}
 	return int(e.random.Uint64(phase.With(ctx, jobID, phase.Pick)) % uint64(n))
@@ -62,7 +63,7 @@ func (e *Engine) breakTie(ctx context.Context, jobID string, n int) int {
 // beforeRepick is the tiny jitter of the alternative in Stale workers: time in which a heartbeat or a sweep may
 // change what the next pick sees. The job's lock stays held, and renewed. It fails when ctx ends.
 func (e *Engine) beforeRepick(ctx context.Context, jobID string) error {
-	if e.settings.StaleWorker != JitteredRetries {
+	if e.settings.StaleWorker != settings.JitteredRetries {
 		return nil
 	}
 	random := e.random.Uint64(phase.With(ctx, jobID, phase.Pick))

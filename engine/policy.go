@@ -15,6 +15,7 @@ import (
 	"github.com/wavetank-sim/wavetank/engine/metrics"
 	"github.com/wavetank-sim/wavetank/engine/phase"
 	"github.com/wavetank-sim/wavetank/engine/safety"
+	"github.com/wavetank-sim/wavetank/engine/settings"
 	"github.com/wavetank-sim/wavetank/engine/store"
 )
 
@@ -95,7 +96,7 @@ func (e *Engine) admit(ctx context.Context, h *handling) (goes bool, err error) 
 // infrastructure; else it grows with the message's deliveries in any case.
 func (e *Engine) undecided(ctx context.Context, h *handling, cause error) (goes bool, err error) {
 	s := &e.settings
-	if s.Policy.FailMode == FailModeOpen {
+	if s.Policy.FailMode == settings.FailModeOpen {
 		e.metrics.InputFailOpen.WithLabelValues(h.req.Topic).Inc()
 		e.log.LogAttrs(ctx, slog.LevelWarn, "input policy fail-open: safety kernel unreachable",
 			slog.String("job_id", h.req.JobID), slog.String("topic", h.req.Topic), slog.Any("error", cause))

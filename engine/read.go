@@ -7,6 +7,7 @@ import (
 
 	"github.com/wavetank-sim/wavetank/engine/metrics"
 	"github.com/wavetank-sim/wavetank/engine/phase"
+	"github.com/wavetank-sim/wavetank/engine/settings"
 	"github.com/wavetank-sim/wavetank/engine/store"
 )
 
@@ -19,11 +20,11 @@ func (e *Engine) readState(ctx context.Context, h *handling) (store.Record, erro
 		return rec, nil
 	case errors.Is(err, store.ErrNotFound):
 		return h.absent(), nil
-	case e.settings.ReadError == FailOpen:
+	case e.settings.ReadError == settings.FailOpen:
 		e.log.LogAttrs(ctx, slog.LevelError, "state read failed, failing open",
 			slog.String("job_id", h.req.JobID), slog.String("topic", h.req.Topic), slog.Any("error", err))
 		return h.absent(), nil
-	case e.settings.ReadError == CachedState:
+	case e.settings.ReadError == settings.CachedState:
 		if known, ok := e.store.Cache.Recall(h.req.JobID); ok {
 			return e.byCache(ctx, h, known, err), nil
 		}

@@ -9,10 +9,11 @@ import (
 
 	"github.com/wavetank-sim/wavetank/engine/job"
 	"github.com/wavetank-sim/wavetank/engine/phase"
+	"github.com/wavetank-sim/wavetank/engine/settings"
 )
 
 func newCached(t *testing.T) *harness {
-	h := newHarness(t, func(s *Settings) { s.ReadError = CachedState })
+	h := newHarness(t, func(s *settings.Settings) { s.ReadError = settings.CachedState })
 	h.worker("worker-1")
 	return h
 }

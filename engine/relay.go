@@ -13,6 +13,7 @@ import (
 	"github.com/wavetank-sim/wavetank/engine/lock"
 	"github.com/wavetank-sim/wavetank/engine/metrics"
 	"github.com/wavetank-sim/wavetank/engine/phase"
+	"github.com/wavetank-sim/wavetank/engine/settings"
 	"github.com/wavetank-sim/wavetank/engine/store"
 )
 
@@ -48,7 +49,7 @@ func (e *Engine) kick(jobID string) {
 // called, which is for after the last request, and what was kicked has been relayed.
 func (e *Engine) startRelay(ctx context.Context, loops *errgroup.Group) (stop context.CancelFunc) {
 	ctx, stop = context.WithCancel(context.WithoutCancel(ctx))
-	if e.settings.DispatchOrder == Outbox {
+	if e.settings.DispatchOrder == settings.Outbox {
 		ticker := e.clock.NewTicker(e.settings.OutboxPoll)
 		loops.Go(func() error { e.relayKicked(ctx); return nil })
 		loops.Go(func() error { defer ticker.Stop(); e.relayDue(ctx, ticker); return nil })

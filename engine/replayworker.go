@@ -17,6 +17,7 @@ import (
 	"github.com/wavetank-sim/wavetank/engine/job"
 	"github.com/wavetank-sim/wavetank/engine/phase"
 	"github.com/wavetank-sim/wavetank/engine/recovery"
+	"github.com/wavetank-sim/wavetank/engine/settings"
 	"github.com/wavetank-sim/wavetank/engine/store"
 )
 
@@ -133,7 +134,7 @@ func (e *Engine) dlqReplayer() *dlq.Replayer {
 }
 
 // newDLQReplayer is what a scheduler and an operator have in common.
-func newDLQReplayer(s *Settings, records *store.Store, queue *dlq.Queue, js jetstream.JetStream, random Random) *dlq.Replayer {
+func newDLQReplayer(s *settings.Settings, records *store.Store, queue *dlq.Queue, js jetstream.JetStream, random Random) *dlq.Replayer {
 	return &dlq.Replayer{
 		Wait: replayWait(s, random), Draw: random.Uint64,
 		Publish: func(ctx context.Context, req *job.Request) error {

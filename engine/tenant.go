@@ -10,6 +10,7 @@ import (
 
 	"github.com/wavetank-sim/wavetank/engine/job"
 	"github.com/wavetank-sim/wavetank/engine/phase"
+	"github.com/wavetank-sim/wavetank/engine/settings"
 	"github.com/wavetank-sim/wavetank/engine/store"
 )
 
@@ -45,7 +46,7 @@ func (t *tenants) due(tenant string, now time.Time, every time.Duration) bool {
 // reserves says whether a job takes its tenant's slot in the write of DISPATCHED. In publish-first order
 // that write comes too late to say no.
 func (e *Engine) reserves() bool {
-	return e.settings.TenantLimit > 0 && e.settings.TenantReserve && e.settings.DispatchOrder != PublishFirst
+	return e.settings.TenantLimit > 0 && e.settings.TenantReserve && e.settings.DispatchOrder != settings.PublishFirst
 }
 
 // countTenant counts the tenant's jobs in flight, unless the write of DISPATCHED will. Replicas that count at

@@ -4,7 +4,7 @@ import (
 	"fmt"
 	"strings"
 
-	"github.com/wavetank-sim/wavetank/engine"
+	"github.com/wavetank-sim/wavetank/engine/settings"
 	"github.com/wavetank-sim/wavetank/invariants"
 )
 
@@ -33,7 +33,7 @@ type AuditedResult struct {
 
 // Audit judges what real servers hold, after schedulers with these settings. Nothing of in but its
 // Config need be left out: that is theirs.
-func Audit(settings engine.Settings, in invariants.AuditInput) *AuditResult {
+func Audit(settings settings.Settings, in invariants.AuditInput) *AuditResult {
 	in.Config = judgeConfig(&Plan{Engine: settings})
 	res := &AuditResult{
 		Version: AuditVersion, Build: Build(), Settled: in.Settled, Keys: len(in.Redis), Messages: len(in.Streams),

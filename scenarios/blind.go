@@ -4,7 +4,7 @@ import (
 	"fmt"
 	"time"
 
-	"github.com/wavetank-sim/wavetank/engine"
+	"github.com/wavetank-sim/wavetank/engine/settings"
 	"github.com/wavetank-sim/wavetank/scenarios/strictyaml"
 	"github.com/wavetank-sim/wavetank/sim"
 )
@@ -92,7 +92,7 @@ type timeouts struct {
 }
 
 func newTimeouts(p *Plan) timeouts {
-	t := timeouts{running: p.Engine.RunningTimeout, dispatch: p.Engine.DispatchTimeout, poll: p.Engine.PollInterval, held: p.Engine.TickLock == engine.UntilExpiry, watched: p.Engine.WatchWorkers}
+	t := timeouts{running: p.Engine.RunningTimeout, dispatch: p.Engine.DispatchTimeout, poll: p.Engine.PollInterval, held: p.Engine.TickLock == settings.UntilExpiry, watched: p.Engine.WatchWorkers}
 	if d, ok := p.topicTimeouts()[topic]; ok {
 		t.dispatch, t.topical = d, true
 	}

@@ -12,8 +12,8 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
-	"github.com/wavetank-sim/wavetank/engine"
 	"github.com/wavetank-sim/wavetank/engine/dlq"
+	"github.com/wavetank-sim/wavetank/engine/settings"
 	"github.com/wavetank-sim/wavetank/faults"
 	"github.com/wavetank-sim/wavetank/scenarios/strictyaml"
 )
@@ -56,10 +56,10 @@ about: [3, 1]
 seed: 18446744073709551615
 `))
 	require.NoError(t, err)
-	settings := engine.Documented()
-	settings.ReadError, settings.BackoffMax = engine.FailOpen, time.Minute
+	engineSettings := settings.Documented()
+	engineSettings.ReadError, engineSettings.BackoffMax = settings.FailOpen, time.Minute
 	assert.Equal(t, &Plan{
-		Version: 1, Name: "all-keys", Story: "Everything is given.", Preset: "documented", Engine: settings,
+		Version: 1, Name: "all-keys", Story: "Everything is given.", Preset: "documented", Engine: engineSettings,
 		Topology: Topology{1, 2, 3, time.Second, true, 2, 1},
 		Kernel:   Kernel{Default: "none"},
 		Workload: Workload{

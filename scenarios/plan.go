@@ -3,8 +3,8 @@ package scenarios
 import (
 	"time"
 
-	"github.com/wavetank-sim/wavetank/engine"
 	"github.com/wavetank-sim/wavetank/engine/dlq"
+	"github.com/wavetank-sim/wavetank/engine/settings"
 	"github.com/wavetank-sim/wavetank/faults"
 )
 
@@ -14,22 +14,22 @@ const PlanVersion = 1
 // Plan is everything that a run depends on besides the build. It is one YAML file, whether it was
 // written by hand, drawn by rapid, shrunk from a failure, or kept as a regression.
 type Plan struct {
-	Version  int             `yaml:"version" json:"version" doc:"format of this file"`
-	Name     string          `yaml:"name" json:"name" doc:"kebab-case"`
-	Story    string          `yaml:"story,omitempty" json:"story,omitempty" doc:"what happens, in a sentence"`
-	Preset   string          `yaml:"preset" json:"preset" oneof:"documented,hardened" doc:"the engine settings to start from"`
-	Engine   engine.Settings `yaml:"engine,omitempty" json:"engine" doc:"the schedulers' settings, on top of the preset's"`
-	Topology Topology        `yaml:"topology,omitempty" json:"topology" doc:"which nodes there are"`
-	World    Conditions      `yaml:"world,omitempty" json:"world" doc:"what the world is like besides its faults"`
-	Kernel   Kernel          `yaml:"kernel,omitempty" json:"kernel" doc:"the safety kernel of the world, which is its output policy too; a plan that does not mention it has none"`
-	Workload Workload        `yaml:"workload,omitempty" json:"workload" doc:"what is submitted"`
-	Triage   *dlq.Policy     `yaml:"triage,omitempty" json:"triage,omitempty" doc:"the triage policy of the schedulers, with engine.replay.enabled; without, each class of reason codes has its default (Dead letters)"`
-	Faults   []faults.Fault  `yaml:"faults,omitempty" json:"faults,omitempty" doc:"what goes wrong, and where"`
-	Schedule Schedule        `yaml:"schedule,omitempty" json:"schedule" doc:"how the next step is chosen"`
-	Then     Then            `yaml:"then,omitempty" json:"then" doc:"what happens once submissions and faults are over"`
-	Expect   Expect          `yaml:"expect,omitempty" json:"expect" doc:"what the plan is there to show"`
-	About    []int           `yaml:"about,omitempty" json:"about,omitempty" doc:"the jobs whose story the result tells; empty is those that faults name"`
-	Seed     uint64          `yaml:"seed" json:"seed" doc:"the root of every draw"`
+	Version  int               `yaml:"version" json:"version" doc:"format of this file"`
+	Name     string            `yaml:"name" json:"name" doc:"kebab-case"`
+	Story    string            `yaml:"story,omitempty" json:"story,omitempty" doc:"what happens, in a sentence"`
+	Preset   string            `yaml:"preset" json:"preset" oneof:"documented,hardened" doc:"the engine settings to start from"`
+	Engine   settings.Settings `yaml:"engine,omitempty" json:"engine" doc:"the schedulers' settings, on top of the preset's"`
+	Topology Topology          `yaml:"topology,omitempty" json:"topology" doc:"which nodes there are"`
+	World    Conditions        `yaml:"world,omitempty" json:"world" doc:"what the world is like besides its faults"`
+	Kernel   Kernel            `yaml:"kernel,omitempty" json:"kernel" doc:"the safety kernel of the world, which is its output policy too; a plan that does not mention it has none"`
+	Workload Workload          `yaml:"workload,omitempty" json:"workload" doc:"what is submitted"`
+	Triage   *dlq.Policy       `yaml:"triage,omitempty" json:"triage,omitempty" doc:"the triage policy of the schedulers, with engine.replay.enabled; without, each class of reason codes has its default (Dead letters)"`
+	Faults   []faults.Fault    `yaml:"faults,omitempty" json:"faults,omitempty" doc:"what goes wrong, and where"`
+	Schedule Schedule          `yaml:"schedule,omitempty" json:"schedule" doc:"how the next step is chosen"`
+	Then     Then              `yaml:"then,omitempty" json:"then" doc:"what happens once submissions and faults are over"`
+	Expect   Expect            `yaml:"expect,omitempty" json:"expect" doc:"what the plan is there to show"`
+	About    []int             `yaml:"about,omitempty" json:"about,omitempty" doc:"the jobs whose story the result tells; empty is those that faults name"`
+	Seed     uint64            `yaml:"seed" json:"seed" doc:"the root of every draw"`
 
 	pinned []string // settings given explicitly with the value that they have by default: another preset leaves them alone
 }

@@ -6,8 +6,8 @@ import (
 	"strings"
 	"time"
 
-	"github.com/wavetank-sim/wavetank/engine"
 	"github.com/wavetank-sim/wavetank/engine/job"
+	"github.com/wavetank-sim/wavetank/engine/settings"
 	"github.com/wavetank-sim/wavetank/engine/store"
 	"github.com/wavetank-sim/wavetank/scenarios/world"
 	"github.com/wavetank-sim/wavetank/sim"
@@ -116,7 +116,7 @@ type failure struct {
 func newRecord(plan *Plan) *record {
 	r := &record{
 		down: map[string]bool{}, heard: map[ear]time.Duration{}, outstanding: map[message]bool{}, poison: map[string]bool{},
-		each: plan.Workload.Submissions, deliveries: plan.Engine.MaxDeliver, relayed: plan.Engine.DispatchOrder == engine.Outbox, timeouts: newTimeouts(plan), derived: newDerived(),
+		each: plan.Workload.Submissions, deliveries: plan.Engine.MaxDeliver, relayed: plan.Engine.DispatchOrder == settings.Outbox, timeouts: newTimeouts(plan), derived: newDerived(),
 	}
 	for n := range plan.Workload.Jobs {
 		r.jobs = append(r.jobs, &jobRecord{JobResult: JobResult{ID: JobID(n + 1), Dispatches: []DispatchPoint{}}})

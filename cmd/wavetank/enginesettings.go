@@ -5,8 +5,8 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/wavetank-sim/wavetank/engine"
 	"github.com/wavetank-sim/wavetank/engine/safety/kernel"
+	"github.com/wavetank-sim/wavetank/engine/settings"
 	"github.com/wavetank-sim/wavetank/faults/suggest"
 	"github.com/wavetank-sim/wavetank/scenarios"
 )
@@ -32,7 +32,7 @@ func (f *engineFlags) add(cmd *cobra.Command, whose string) {
 }
 
 // settings are the engine's, and how they differ from the hardened ones.
-func (f *engineFlags) settings() (s engine.Settings, changes []string, err error) {
+func (f *engineFlags) settings() (s settings.Settings, changes []string, err error) {
 	plan := scenarios.Defaults()
 	plan.Name = "scheduler"
 	for _, o := range f.overrides() {

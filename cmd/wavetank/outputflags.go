@@ -1,13 +1,13 @@
 package main
 
-import "github.com/wavetank-sim/wavetank/engine"
+import "github.com/wavetank-sim/wavetank/engine/settings"
 
 // envOutputPolicy turns the output policy on or off (Scheduler internals, section 7).
 const envOutputPolicy = "OUTPUT_POLICY_ENABLED"
 
 // outputPolicy puts into s what the environment says of the output policy, unless a --set does. It is the
 // safety kernel's address that is asked about outputs.
-func (f *safetyFlags) outputPolicy(s *engine.Settings, sets []string) error {
+func (f *safetyFlags) outputPolicy(s *settings.Settings, sets []string) error {
 	const key = enginePrefix + "output.enabled"
 	from := "--set " + key + "=true"
 	if !gives(sets, key) {

@@ -7,8 +7,8 @@ import (
 	"strings"
 	"time"
 
-	"github.com/wavetank-sim/wavetank/engine"
 	"github.com/wavetank-sim/wavetank/engine/job"
+	"github.com/wavetank-sim/wavetank/engine/settings"
 )
 
 // job prints what there is to say of a job.
@@ -79,7 +79,7 @@ func (p *printer) heard(h *heard, worker string, now time.Time) {
 	case h.Last == nil:
 		p.line("  The schedulers' snapshot of %s does not name %s.", h.AsOf.Format(time.RFC3339), worker)
 		p.line("  %s.", orTimeout(worker))
-	case now.Sub(*h.Last) > engine.Hardened().WorkerTTL:
+	case now.Sub(*h.Last) > settings.Hardened().WorkerTTL:
 		p.line("  %s has been silent since %s, %s ago, as far as the schedulers have heard.", worker, h.Last.Format(time.RFC3339), ago(now, *h.Last))
 		p.line("  %s.", orTimeout(worker))
 	default:

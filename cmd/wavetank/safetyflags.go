@@ -18,7 +18,7 @@ import (
 	grpctls "google.golang.org/grpc/credentials"
 	"google.golang.org/grpc/credentials/insecure"
 
-	"github.com/wavetank-sim/wavetank/engine"
+	"github.com/wavetank-sim/wavetank/engine/settings"
 	"github.com/wavetank-sim/wavetank/scenarios/strictyaml"
 )
 
@@ -43,10 +43,10 @@ func (f *safetyFlags) add(cmd *cobra.Command) {
 }
 
 // failMode puts into s what the environment or else the file says of it, unless a --set does.
-func (f *safetyFlags) failMode(s *engine.Settings, sets []string) error {
+func (f *safetyFlags) failMode(s *settings.Settings, sets []string) error {
 	const key = enginePrefix + "policy.fail_mode"
-	mode := engine.FailMode(os.Getenv(envFailMode))
-	if mode != "" && mode != engine.FailModeClosed && mode != engine.FailModeOpen {
+	mode := settings.FailMode(os.Getenv(envFailMode))
+	if mode != "" && mode != settings.FailModeClosed && mode != settings.FailModeOpen {
 		return fail(exitUsage, "%s is %q; one of closed, open", envFailMode, mode)
 	}
 	if f.config != "" {
@@ -104,14 +104,14 @@ func gives(sets []string, key string) bool {
 }
 
 // readSafetyConfig returns the fail mode that a file gives.
-func readSafetyConfig(path string) (engine.FailMode, error) {
+func readSafetyConfig(path string) (settings.FailMode, error) {
 	data, err := strictyaml.ReadFile(path, "--safety-config the file of a safety config")
 	if err != nil {
 		return "", err
 	}
 	var c struct {
 		InputPolicy struct {
-			FailMode engine.FailMode `yaml:"fail_mode" oneof:"closed,open"`
+			FailMode settings.FailMode `yaml:"fail_mode" oneof:"closed,open"`
 		} `yaml:"input_policy"`
 	}
 	err = strictyaml.Kind{What: "a safety config", Has: "input_policy.fail_mode"}.Read(path, data, &c, func() *strictyaml.Error {
@@ -201,6 +201,6 @@ func envBool(name string) (bool, error) {
 }
 
 // kernelGreeting says which kernel is asked.
-func (f *safetyFlags) kernelGreeting(how string, mode engine.FailMode) string {
+func (f *safetyFlags) kernelGreeting(how string, mode settings.FailMode) string {
 	return fmt.Sprintf("Safety kernel at %s, %s; fail mode %s", f.kernel, how, mode)
 }

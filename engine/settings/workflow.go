@@ -1,10 +1,10 @@
-package engine
+package settings
 
 import "time"
 
-// WorkflowSettings are the knobs of workflow runs and their timers (Scheduler internals, section 8). They mean
+// Workflow are the knobs of workflow runs and their timers (Scheduler internals, section 8). They mean
 // something where [Config.Workflows] is set.
-type WorkflowSettings struct {
+type Workflow struct {
 	RunLockTTL  time.Duration `yaml:"run_lock_ttl" json:"run_lock_ttl" min:"10ms" max:"24h" doc:"TTL of cordum:wf:run:lock:<runID>, renewed every third of it (Scheduler internals)"`
 	DurableFrom time.Duration `yaml:"durable_from" json:"durable_from" min:"0s" max:"24h" doc:"with durable_timers, a delay from this length on is kept in Redis (Scheduler internals)"`
 	DelayPoll   time.Duration `yaml:"delay_poll" json:"delay_poll" min:"100ms" max:"1h" doc:"how often a replica looks for delay timers that nobody has fired; the TTL of cordum:wf:delay:poller is twice that (Scheduler internals)"`
@@ -17,8 +17,8 @@ type WorkflowSettings struct {
 	RunReconciler bool `yaml:"run_reconciler" json:"run_reconciler" doc:"every run that is not over is advanced each poll_interval, by its jobs' records and its delays (Scheduler internals)"`
 }
 
-func documentedWorkflow() WorkflowSettings {
-	return WorkflowSettings{
+func documentedWorkflow() Workflow {
+	return Workflow{
 		RunLockTTL:    30 * time.Second,
 		DurableFrom:   10 * time.Second,
 		DelayPoll:     5 * time.Second,
@@ -28,7 +28,7 @@ func documentedWorkflow() WorkflowSettings {
 	}
 }
 
-func hardenedWorkflow() WorkflowSettings {
+func hardenedWorkflow() Workflow {
 	s := documentedWorkflow()
 	s.StrictRunLock = true
 	s.FenceRuns = true

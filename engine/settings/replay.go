@@ -1,10 +1,10 @@
-package engine
+package settings
 
 import "time"
 
-// ReplaySettings are the knobs of dead-letter triage and replay (Dead letters). It ticks every poll_interval,
+// Replay are the knobs of dead-letter triage and replay (Dead letters). It ticks every poll_interval,
 // as the reconciler does.
-type ReplaySettings struct {
+type Replay struct {
 	Enabled      bool          `yaml:"enabled" json:"enabled" doc:"triage dead letters, and replay those that may be (Dead letters)"`
 	MaxReplays   int           `yaml:"max_replays" json:"max_replays" min:"1" max:"10" doc:"replays of one job, over all of them, where no rule of the triage policy says how many"`
 	BackoffBase  time.Duration `yaml:"backoff_base" json:"backoff_base" min:"1ms" max:"24h" doc:"back-off before the first replay of a job, and the most that chance adds to each; it doubles with each (Dead letters, exponential_jitter)"`
@@ -21,8 +21,8 @@ type ReplaySettings struct {
 	CarryCount     bool `yaml:"carry_count" json:"carry_count" doc:"a replay that fails counts towards the max_replays of its original"`
 }
 
-func documentedReplay() ReplaySettings {
-	return ReplaySettings{
+func documentedReplay() Replay {
+	return Replay{
 		MaxReplays:   3,
 		BackoffBase:  10 * time.Second,
 		BackoffMax:   10 * time.Minute,
@@ -33,4 +33,4 @@ func documentedReplay() ReplaySettings {
 	}
 }
 
-func hardenedReplay() ReplaySettings { return documentedReplay() }
+func hardenedReplay() Replay { return documentedReplay() }

@@ -1,4 +1,4 @@
-package engine
+package settings
 
 import (
 	"time"
@@ -197,11 +197,11 @@ type Settings struct {
 	SnapshotReadTimeout time.Duration `yaml:"snapshot_read_timeout" json:"snapshot_read_timeout" min:"1ms" max:"1m" doc:"how long a start waits for the snapshot (Scheduler internals)"`
 	InflightTTL         time.Duration `yaml:"inflight_ttl" json:"inflight_ttl" min:"1s" max:"24h" doc:"TTL of cordum:bus:inflight:<stream>:<seq> (Scheduler internals); that of cordum:bus:processed is ack_wait"`
 
-	Policy   PolicySettings   `yaml:"policy" json:"policy" doc:"what holds of the safety kernel, its circuit breaker and approvals (Scheduler internals, sections 1 and 6)"`
-	Output   OutputSettings   `yaml:"output" json:"output" doc:"what holds of the output policy (Scheduler internals, sections 2 and 6)"`
-	Saga     SagaSettings     `yaml:"saga" json:"saga" doc:"what holds of compensations and rollbacks"`
-	Workflow WorkflowSettings `yaml:"workflow" json:"workflow" doc:"what holds of workflow runs"`
-	Replay   ReplaySettings   `yaml:"replay" json:"replay" doc:"what holds of triage and replay of dead letters (Dead letters)"`
+	Policy   Policy   `yaml:"policy" json:"policy" doc:"what holds of the safety kernel, its circuit breaker and approvals (Scheduler internals, sections 1 and 6)"`
+	Output   Output   `yaml:"output" json:"output" doc:"what holds of the output policy (Scheduler internals, sections 2 and 6)"`
+	Saga     Saga     `yaml:"saga" json:"saga" doc:"what holds of compensations and rollbacks"`
+	Workflow Workflow `yaml:"workflow" json:"workflow" doc:"what holds of workflow runs"`
+	Replay   Replay   `yaml:"replay" json:"replay" doc:"what holds of triage and replay of dead letters (Dead letters)"`
 }
 
 // Documented is the design as the specification describes it, caveats included.
@@ -294,4 +294,20 @@ func Hardened() Settings {
 	s.Workflow = hardenedWorkflow()
 	s.Replay = hardenedReplay()
 	return s
+}
+
+// MaxAgeMin is the least engine.StreamOptions.MaxAge but 0; 0 is no bound. An epoch's one place in the stream is kept by
+// the message in it, so that has to outlast every repetition of its publish: as long as its job may stay
+// DISPATCHED, the three polls that a tick may take to come (see UntilExpiry), and the lock that a holder
+// may have then. What is paused for longer is beyond any age.
+func (s Settings) MaxAgeMin() time.Duration {
+	if !s.Epochs {
+		return 0
+	}
+	longest := s.DispatchTimeout
+	topics, _ := s.TopicTimeouts.Parse() // Validate says what is wrong
+	for _, d := range topics {
+		longest = max(longest, d)
+	}
+	return longest + 3*s.PollInterval + s.JobLockTTL
 }

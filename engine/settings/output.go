@@ -1,9 +1,9 @@
-package engine
+package settings
 
 import "time"
 
-// OutputSettings are the knobs of the output policy (Scheduler internals, section 2).
-type OutputSettings struct {
+// Output are the knobs of the output policy (Scheduler internals, section 2).
+type Output struct {
 	Enabled      bool          `yaml:"enabled" json:"enabled" doc:"ask the output policy about each result: OUTPUT_POLICY_ENABLED (Scheduler internals)"`
 	CheckTimeout time.Duration `yaml:"check_timeout" json:"check_timeout" min:"1ms" max:"1m" doc:"how long the check of a result's metadata may take, with the job's lock held (Scheduler internals, as safetyTimeout)"`
 	ScanTimeout  time.Duration `yaml:"scan_timeout" json:"scan_timeout" min:"10ms" max:"1h" doc:"how long the scan of an output may take (Scheduler internals)"`
@@ -12,11 +12,11 @@ type OutputSettings struct {
 }
 
 // documentedOutput is off, as Scheduler internals has it.
-func documentedOutput() OutputSettings {
-	return OutputSettings{CheckTimeout: 2 * time.Second, ScanTimeout: 30 * time.Second, Recheck: true}
+func documentedOutput() Output {
+	return Output{CheckTimeout: 2 * time.Second, ScanTimeout: 30 * time.Second, Recheck: true}
 }
 
-func hardenedOutput() OutputSettings {
+func hardenedOutput() Output {
 	s := documentedOutput()
 	s.DurableScans = true
 	return s

@@ -1,9 +1,9 @@
-package engine
+package settings
 
 import "time"
 
-// SagaSettings are the knobs of sagas (Scheduler internals, section 4).
-type SagaSettings struct {
+// Saga are the knobs of sagas (Scheduler internals, section 4).
+type Saga struct {
 	LockTTL         time.Duration `yaml:"lock_ttl" json:"lock_ttl" min:"10ms" max:"24h" doc:"TTL of saga:<workflow_id>:lock, which is not renewed (Scheduler internals)"`
 	RollbackTimeout time.Duration `yaml:"rollback_timeout" json:"rollback_timeout" min:"10ms" max:"24h" doc:"how long one rollback goes on; what is left after that needs another (Scheduler internals)"`
 
@@ -13,11 +13,11 @@ type SagaSettings struct {
 	DurableRollback bool `yaml:"durable_rollback" json:"durable_rollback" doc:"a rollback is noted in the MULTI of FAILED, and taken up by the reconciler until the stack is empty; so is one for a job of the saga that succeeds later"`
 }
 
-func documentedSaga() SagaSettings {
-	return SagaSettings{LockTTL: 2 * time.Minute, RollbackTimeout: 30 * time.Second}
+func documentedSaga() Saga {
+	return Saga{LockTTL: 2 * time.Minute, RollbackTimeout: 30 * time.Second}
 }
 
-func hardenedSaga() SagaSettings {
+func hardenedSaga() Saga {
 	s := documentedSaga()
 	s.AtomicRecord, s.Peek, s.DurableRollback = true, true, true
 	return s

@@ -1,4 +1,4 @@
-package engine
+package settings
 
 import (
 	"fmt"
@@ -15,9 +15,9 @@ const (
 	FailModeOpen   FailMode = "open"   // it goes on without a decision
 )
 
-// PolicySettings are the knobs of the safety kernel, its circuit breaker and approvals (Scheduler internals, sections
+// Policy are the knobs of the safety kernel, its circuit breaker and approvals (Scheduler internals, sections
 // 1 and 6).
-type PolicySettings struct {
+type Policy struct {
 	FailMode      FailMode      `yaml:"fail_mode" json:"fail_mode" oneof:"closed,open" doc:"what becomes of a job while the safety kernel cannot be reached: it waits, or goes on without a decision (Scheduler internals)"`
 	Timeout       time.Duration `yaml:"timeout" json:"timeout" min:"1ms" max:"10m" doc:"deadline of one call to the safety kernel (Scheduler internals)"`
 	ThrottleDelay time.Duration `yaml:"throttle_delay" json:"throttle_delay" min:"1ms" max:"1h" doc:"delay when the safety kernel throttles (Scheduler internals)"`
@@ -34,8 +34,8 @@ type PolicySettings struct {
 	SharedProbes       bool          `yaml:"shared_probes" json:"shared_probes" doc:"with shared_breaker, the calls in half-open and their successes are counted in Redis too; without it each replica may send as many as the limit"`
 }
 
-func documentedPolicy() PolicySettings {
-	return PolicySettings{
+func documentedPolicy() Policy {
+	return Policy{
 		FailMode:           FailModeClosed,
 		Timeout:            2 * time.Second,
 		ThrottleDelay:      5 * time.Second,
@@ -50,14 +50,14 @@ func documentedPolicy() PolicySettings {
 	}
 }
 
-func hardenedPolicy() PolicySettings {
+func hardenedPolicy() Policy {
 	p := documentedPolicy()
 	p.SharedProbes = true
 	return p
 }
 
 // validate says what keeps the knobs from agreeing with each other.
-func (p *PolicySettings) validate() error {
+func (p *Policy) validate() error {
 	if p.CircuitCloseAfter > p.CircuitHalfOpenMax {
 		return fmt.Errorf("settings: policy.circuit_close_after is %d, more than policy.circuit_half_open_max, %d: the circuit would never close; it must not be", p.CircuitCloseAfter, p.CircuitHalfOpenMax)
 	}
