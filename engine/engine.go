@@ -114,7 +114,15 @@ func New(c Config) (*Engine, error) {
 		}
 	}
 	e.output = e.outputs(c)
-	e.locks = &lock.Locker{
+	e.locks = e.locker(&c)
+	e.saga = newSaga(&c, e)
+	e.runs = e.workflows(c)
+	return e, nil
+}
+
+// locker takes the locks of jobs.
+func (e *Engine) locker(c *Config) *lock.Locker {
+	return &lock.Locker{
 		Redis: c.Redis,
 		Clock: c.Clock,
 		Token: func(ctx context.Context) string {
@@ -125,12 +133,9 @@ func New(c Config) (*Engine, error) {
 		Unrenewed:          !c.Settings.LockRenewal,
 		Unchecked:          c.Settings.LockRelease == settings.Unchecked,
 		Logger:             e.log,
-		Waited:             func(d time.Duration) { m.JobLockWait.Observe(d.Seconds()) },
-		Abandoned:          m.RenewalsAbandoned.Inc,
+		Waited:             func(d time.Duration) { e.metrics.JobLockWait.Observe(d.Seconds()) },
+		Abandoned:          e.metrics.RenewalsAbandoned.Inc,
 	}
-	e.saga = newSaga(&c, e)
-	e.runs = e.workflows(c)
-	return e, nil
 }
 
 // Run makes the streams and consumers, listens for heartbeats and handles messages until ctx ends;

@@ -124,15 +124,23 @@ func New(reg prometheus.Registerer) (*Metrics, error) {
 	}
 	all = append(append(all, m.SafetyCircuitState), m.Replay.collectors()...)
 	all = append(all, m.StaleJobs, m.DispatchLatency, m.JobLockWait, m.Active, m.RenewalsAbandoned)
+	if err := register(reg, all); err != nil {
+		return nil, err
+	}
+	return m, nil
+}
+
+// register registers all of them, or none.
+func register(reg prometheus.Registerer, all []prometheus.Collector) error {
 	for i, c := range all {
 		if err := reg.Register(c); err != nil {
 			for _, done := range all[:i] {
 				reg.Unregister(done)
 			}
-			return nil, fmt.Errorf("metrics: %w; give each engine of a process a registerer of its own, as from prometheus.WrapRegistererWith", err)
+			return fmt.Errorf("metrics: %w; give each engine of a process a registerer of its own, as from prometheus.WrapRegistererWith", err)
 		}
 	}
-	return m, nil
+	return nil
 }
 
 // Expect lets the counters of the topics begin at 0, and not with their first event, which a rate would miss: those
