@@ -39,12 +39,12 @@ compare: bin/wavetank ## put numbers into the tables of alternatives: [SEEDS=20]
 	@./bin/wavetank compare $(if $(SEEDS),--seeds '$(SEEDS)') $(if $(WORKERS),--workers '$(WORKERS)') $(if $(OUT),--out '$(OUT)')
 
 # Go knows best what has changed.
-.PHONY: bin/wavetank
-bin/wavetank:
-	+@$(GO) build -buildvcs=false -o $@ ./cmd/wavetank || exit 2
+.PHONY: bin/wavetank bin/scheduler
+bin/wavetank bin/scheduler:
+	+@$(GO) build -buildvcs=false -o $@ ./cmd/$(@F) || exit 2
 
 .PHONY: build
-build: bin/wavetank ## build bin/wavetank
+build: bin/wavetank bin/scheduler ## build bin/wavetank, the testbed, and bin/scheduler, the scheduler itself
 
 .PHONY: test
 test: ## vet the code and run all tests
@@ -67,7 +67,7 @@ race: ## run all tests with the race detector
 
 .PHONY: real
 real: ## kill schedulers over the real Redis and nats-server; wants redis-server
-	WAVETANK_REQUIRE_REDIS=1 $(GO) test -count=1 -v -run TestRealServers ./cmd/wavetank
+	WAVETANK_REQUIRE_REDIS=1 $(GO) test -count=1 -v -run TestRealServers ./cmd/scheduler
 
 .PHONY: lint
 lint: ## run golangci-lint; the first time it is built, which takes minutes

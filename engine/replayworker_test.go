@@ -186,7 +186,7 @@ func TestAnOperatorWithoutATriagingScheduler(t *testing.T) {
 	l.dies("denied")
 	op := l.operator(nil)
 	_, err := op.Replay(t.Context(), "job-1", "ana")
-	assert.ErrorContains(t, err, "wavetank dlq approve job-1")
+	assert.ErrorContains(t, err, "scheduler dlq approve job-1")
 	require.NoError(t, op.Approve(t.Context(), "job-1", "ana"))
 	e, err := op.Replay(t.Context(), "job-1", "ana")
 	require.NoError(t, err)

@@ -21,6 +21,11 @@ type AuditInput struct {
 	Settled bool                         // the world had its time to settle; else no Eventually is judged
 }
 
+// AddMessage takes in the next message of a stream.
+func (in *AuditInput) AddMessage(stream string, seq uint64, subject string, header map[string]string, data string) {
+	in.Streams = append(in.Streams, sim.Change{Stream: stream, Seq: seq, Subject: subject, Header: header, Value: data})
+}
+
 // Audit judges a run by what it left in the servers, where no event tells how it came about. Only
 // the invariants that need no history are judged; the others are of the report too, exercised by
 // nothing. An audit knows of no fault, so none releases a promise: every violation counts. What the

@@ -94,6 +94,28 @@ func TestArrowsPointDown(t *testing.T) {
 	}
 }
 
+// The scheduler's own command line runs in production: it knows nothing of the simulator. The audit judges with the
+// invariants, which share the simulator's words for what a server holds.
+func TestTheSchedulerKnowsNoSimulator(t *testing.T) {
+	allowed := []string{"scenarios/strictyaml", "scenarios/policyfile", "faults/suggest"}
+	_, list := sources(t)
+	seen := 0
+	for _, s := range list {
+		if !strings.HasPrefix(s.path, "cmd/scheduler/") && !strings.HasPrefix(s.path, "cmd/internal/") {
+			continue
+		}
+		seen++
+		for _, path := range imports(s.file) {
+			rest, ours := strings.CutPrefix(path, module)
+			room, _, _ := strings.Cut(rest, "/")
+			if ours && slices.Contains([]string{"reports", "scenarios", "faults", "sim"}, room) {
+				assert.Contains(t, allowed, rest, s.path)
+			}
+		}
+	}
+	assert.NotZero(t, seen)
+}
+
 // The reader of YAML could serve any project.
 func TestStrictYAMLStandsAlone(t *testing.T) {
 	_, list := sources(t)

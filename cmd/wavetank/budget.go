@@ -4,6 +4,8 @@ import (
 	"strconv"
 	"strings"
 	"time"
+
+	"github.com/wavetank-sim/wavetank/cmd/internal/cli"
 )
 
 // Bounds of a budget.
@@ -21,7 +23,7 @@ type budget struct {
 // parseBudget reads 60s, 2h, 10000runs or 10000 runs.
 func parseBudget(text string) (budget, error) {
 	bad := func(why string) (budget, error) {
-		return budget{}, fail(exitUsage, "--budget is %.60q, %s; give a time such as 60s or 1h, or runs such as 10000runs", text, why)
+		return budget{}, cli.Fail(cli.ExitUsage, "--budget is %.60q, %s; give a time such as 60s or 1h, or runs such as 10000runs", text, why)
 	}
 	if digits, ok := strings.CutSuffix(text, "runs"); ok {
 		n, err := strconv.Atoi(strings.ReplaceAll(strings.TrimSpace(digits), "_", ""))

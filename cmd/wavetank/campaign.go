@@ -14,6 +14,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/wavetank-sim/wavetank/cmd/internal/cli"
 	"github.com/wavetank-sim/wavetank/scenarios/campaign"
 )
 
@@ -37,10 +38,10 @@ func (f *campaignFlags) add(cmd *cobra.Command, out string) {
 
 func (f *campaignFlags) check(cmd *cobra.Command) error {
 	if given := cmd.Flags().Changed("workers"); given && f.workers < 1 || f.workers > workersMax {
-		return fail(exitUsage, "--workers is %d, out of range; give 1 to %d", f.workers, workersMax)
+		return cli.Fail(cli.ExitUsage, "--workers is %d, out of range; give 1 to %d", f.workers, workersMax)
 	}
 	if seeds := cmd.Flags().Lookup("seeds"); seeds != nil && seeds.Changed && seeds.Value.String() == "0" {
-		return fail(exitUsage, "--seeds is 0, out of range; give 1 or more")
+		return cli.Fail(cli.ExitUsage, "--seeds is 0, out of range; give 1 or more")
 	}
 	return nil
 }
@@ -62,28 +63,28 @@ func folderOf(name string, plain bool, spec campaign.Spec) string {
 func prepare(dir string, spec campaign.Spec, stderr io.Writer) error {
 	state, err := campaign.Look(dir)
 	if err != nil {
-		return fail(exitUsage, "%v", err)
+		return cli.Fail(cli.ExitUsage, "%v", err)
 	}
 	switch state {
 	case campaign.Unfinished:
 		there, err := campaign.Load(dir)
 		if err != nil {
-			return fail(exitUsage, "%v", err)
+			return cli.Fail(cli.ExitUsage, "%v", err)
 		}
 		if !there.Equal(spec) {
-			return fail(exitUsage, "%s holds another campaign that was cut short; go on with it (%s), remove it, or choose another folder with --out", dir, resumeCommand(dir, there))
+			return cli.Fail(cli.ExitUsage, "%s holds another campaign that was cut short; go on with it (%s), remove it, or choose another folder with --out", dir, resumeCommand(dir, there))
 		}
 		fmt.Fprintf(stderr, "going on with what %s holds\n", dir)
 		return nil
 	case campaign.Finished:
 		if there, err := campaign.Load(dir); err == nil && !there.Equal(spec) {
-			return fail(exitUsage, "%s holds another campaign, which is over; remove it, or choose another folder with --out", dir)
+			return cli.Fail(cli.ExitUsage, "%s holds another campaign, which is over; remove it, or choose another folder with --out", dir)
 		}
 	case campaign.Foreign:
-		return fail(exitUsage, "%s holds something that is not part of a campaign; choose another folder with --out", dir)
+		return cli.Fail(cli.ExitUsage, "%s holds something that is not part of a campaign; choose another folder with --out", dir)
 	}
 	if err := campaign.Create(dir, spec); err != nil {
-		return fail(exitUsage, "%v", err)
+		return cli.Fail(cli.ExitUsage, "%v", err)
 	}
 	return nil
 }
@@ -91,7 +92,7 @@ func prepare(dir string, spec campaign.Spec, stderr io.Writer) error {
 // resumeCommand is how the campaign in dir is gone on with.
 func resumeCommand(dir string, spec campaign.Spec) string {
 	if spec.Drawn != nil {
-		return programName() + " fuzz --resume " + dir
+		return cli.Pasteable("wavetank fuzz --resume " + dir)
 	}
 	return "the same command again"
 }
@@ -108,7 +109,7 @@ func (f *campaignFlags) run(ctx context.Context, dir string, record func(*campai
 		return nil, err
 	}
 	defer removeTemp()
-	ctx, stop := interruptible(ctx, removeTemp)
+	ctx, stop := cli.Interruptible(ctx, removeTemp)
 	defer stop()
 	show := newCampaignProgress(stderr, f.quiet)
 	res, err := campaign.Run(ctx, dir, campaign.Options{
@@ -117,9 +118,9 @@ func (f *campaignFlags) run(ctx context.Context, dir string, record func(*campai
 	show.done()
 	switch {
 	case err != nil:
-		return nil, fail(exitUsage, "%v", err)
-	case errors.Is(context.Cause(ctx), errInterrupted):
-		return res, errInterrupted
+		return nil, cli.Fail(cli.ExitUsage, "%v", err)
+	case errors.Is(context.Cause(ctx), cli.ErrInterrupted):
+		return res, cli.ErrInterrupted
 	}
 	return res, nil
 }
@@ -128,7 +129,7 @@ func (f *campaignFlags) run(ctx context.Context, dir string, record func(*campai
 // terminal, and elsewhere a line now and then.
 type campaignProgress struct {
 	w        io.Writer
-	terminal *progress
+	terminal *cli.Progress
 	last     time.Duration
 }
 
@@ -139,36 +140,36 @@ func newCampaignProgress(stderr io.Writer, quiet bool) *campaignProgress {
 	if quiet {
 		return &campaignProgress{}
 	}
-	return &campaignProgress{w: stderr, terminal: newProgress(stderr, false)}
+	return &campaignProgress{w: stderr, terminal: cli.NewProgress(stderr, false)}
 }
 
 func (p *campaignProgress) show(now campaign.Progress) {
 	switch {
 	case p.w == nil:
 	case p.terminal != nil:
-		p.terminal.show("%s", progressLine(now))
+		p.terminal.Show("%s", progressLine(now))
 	case now.Elapsed-p.last >= plainEvery:
 		p.last = now.Elapsed
 		fmt.Fprintln(p.w, progressLine(now))
 	}
 }
 
-func (p *campaignProgress) done() { p.terminal.done() }
+func (p *campaignProgress) done() { p.terminal.Done() }
 
 func progressLine(now campaign.Progress) string {
 	seconds := max(now.Elapsed.Seconds(), 0.001)
 	of := ""
 	if now.RunsAll > 0 {
-		of = " of " + thousands(now.RunsAll)
+		of = " of " + cli.Thousands(now.RunsAll)
 	}
 	parts := []string{
-		fmt.Sprintf("%s%s runs", thousands(now.Runs), of),
+		fmt.Sprintf("%s%s runs", cli.Thousands(now.Runs), of),
 		fmt.Sprintf("%.0f a second", float64(now.Runs)/seconds),
-		fmt.Sprintf("%s steps a second", thousands(int(float64(now.Steps)/seconds))),
+		fmt.Sprintf("%s steps a second", cli.Thousands(int(float64(now.Steps)/seconds))),
 		virtualTime(now.Virtual) + " of virtual time",
 	}
 	if now.Findings > 0 {
-		parts = append(parts, plural(now.Findings, "finding"))
+		parts = append(parts, cli.Plural(now.Findings, "finding"))
 	}
 	if now.Examining != "" {
 		parts = append(parts, "shrinking "+now.Examining)
@@ -200,22 +201,6 @@ func virtualTime(d time.Duration) string {
 		return fmt.Sprintf("%dh%dm", d/time.Hour, d%time.Hour/time.Minute)
 	}
 	return d.Round(time.Second).String()
-}
-
-// thousands writes n with commas.
-func thousands(n int) string {
-	s := fmt.Sprint(n)
-	for i := len(s) - 3; i > 0; i -= 3 {
-		s = s[:i] + "," + s[i:]
-	}
-	return s
-}
-
-func plural(n int, what string) string {
-	if n == 1 {
-		return "1 " + what
-	}
-	return thousands(n) + " " + what + "s"
 }
 
 // in is where a file of the campaign in dir is.

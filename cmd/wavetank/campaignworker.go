@@ -7,6 +7,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/wavetank-sim/wavetank/cmd/internal/cli"
 	"github.com/wavetank-sim/wavetank/scenarios/campaign"
 )
 
@@ -18,7 +19,7 @@ func newCampaignWorker() *cobra.Command {
 		Use:    campaignWorker,
 		Short:  "Do what a campaign asks for on standard input",
 		Hidden: true,
-		Args:   noArgs,
+		Args:   cli.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			signal.Ignore(os.Interrupt, syscall.SIGTERM) // they are for the parent, whose end ends the input
 			return campaign.Serve(cmd.Context(), os.Stdin, os.Stdout, campaign.ServeOptions{Run: runPlan})

@@ -13,6 +13,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/wavetank-sim/wavetank/cmd/internal/cli"
 	"github.com/wavetank-sim/wavetank/reports"
 	"github.com/wavetank-sim/wavetank/scenarios/campaign"
 	"github.com/wavetank-sim/wavetank/scenarios/strictyaml"
@@ -83,16 +84,16 @@ func (f *compareFlags) compare(ctx context.Context, names []string, stdout, stde
 		list = append(list, c)
 	}
 	if err := reports.WriteComparisons(dir, list); err != nil {
-		return fail(exitUsage, "%s cannot be written: %v; choose another folder with --out", dir, strictyaml.FileReason(err))
+		return cli.Fail(cli.ExitUsage, "%s cannot be written: %v; choose another folder with --out", dir, strictyaml.FileReason(err))
 	}
 	if f.json {
-		return printJSON(stdout, list)
+		return cli.PrintJSON(stdout, list)
 	}
 	if err := reports.ComparisonMarkdown(stdout, list); err != nil {
 		return err
 	}
 	if !f.quiet {
-		newPrinter(stdout).line("\nReport: %s", in(dir, reports.PageFile))
+		cli.NewPrinter(stdout).Line("\nReport: %s", in(dir, reports.PageFile))
 	}
 	return nil
 }
@@ -105,7 +106,7 @@ func comparable(dir string) error {
 	case errors.Is(err, fs.ErrNotExist):
 		return nil
 	case err != nil:
-		return fail(exitUsage, "%s cannot be written: %v; choose another folder with --out", dir, strictyaml.FileReason(err))
+		return cli.Fail(cli.ExitUsage, "%s cannot be written: %v; choose another folder with --out", dir, strictyaml.FileReason(err))
 	}
 	known := []string{reports.PageFile, reports.ComparisonFile, reports.ComparisonMarkFile}
 	for _, a := range sweep.Comparisons() {
@@ -113,7 +114,7 @@ func comparable(dir string) error {
 	}
 	for _, e := range entries {
 		if !slices.Contains(known, e.Name()) {
-			return fail(exitUsage, "%s holds %s, which is not part of a comparison; choose another folder with --out", dir, e.Name())
+			return cli.Fail(cli.ExitUsage, "%s holds %s, which is not part of a comparison; choose another folder with --out", dir, e.Name())
 		}
 	}
 	return nil
@@ -137,13 +138,13 @@ func (f *compareFlags) one(ctx context.Context, name, dir string, stderr io.Writ
 	}
 	var records []*campaign.Record
 	runs, err := f.run(ctx, folder, func(r *campaign.Record) { records = append(records, r) }, stderr)
-	if errors.Is(err, errInterrupted) {
-		return nil, fail(exitInterrupted, "interrupted; what was finished is kept. Go on with the same command")
+	if errors.Is(err, cli.ErrInterrupted) {
+		return nil, cli.Fail(cli.ExitInterrupted, "interrupted; what was finished is kept. Go on with the same command")
 	}
 	if err != nil {
 		return nil, err
 	}
-	if err := outOfBounds(newPrinter(stderr), folder, runs); err != nil {
+	if err := outOfBounds(cli.NewPrinter(stderr), folder, runs); err != nil {
 		return nil, err
 	}
 	return a.Analyse(records)

@@ -8,6 +8,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/wavetank-sim/wavetank/cmd/internal/cli"
 	"github.com/wavetank-sim/wavetank/faults"
 	"github.com/wavetank-sim/wavetank/faults/suggest"
 	"github.com/wavetank-sim/wavetank/invariants"
@@ -25,7 +26,7 @@ func newExplain() *cobra.Command {
   wavetank explain engine.max_dispatch_retries
   wavetank explain plan
   wavetank explain kernel.rules`,
-		Args: oneArg("the name"),
+		Args: cli.OneArg("the name"),
 		ValidArgsFunction: func(*cobra.Command, []string, string) ([]string, cobra.ShellCompDirective) {
 			return topicNames(), cobra.ShellCompDirectiveNoFileComp
 		},
@@ -42,7 +43,7 @@ func newExplain() *cobra.Command {
 				if hint == "" {
 					hint = "; `wavetank list scenarios` names the scenarios, and so do list faults, list invariants and list settings"
 				}
-				return usage(cmd, "nothing is called %q%s", args[0], hint)
+				return cli.Usage(cmd, "nothing is called %q%s", args[0], hint)
 			}
 			_, err := fmt.Fprintln(cmd.OutOrStdout(), strings.Join(found, "\n\n"))
 			return err

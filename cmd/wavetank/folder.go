@@ -4,14 +4,13 @@ import (
 	"bufio"
 	"context"
 	"errors"
-	"fmt"
 	"io/fs"
 	"os"
 	"path/filepath"
 	"slices"
-	"strings"
 	"sync"
 
+	"github.com/wavetank-sim/wavetank/cmd/internal/cli"
 	"github.com/wavetank-sim/wavetank/reports"
 	"github.com/wavetank-sim/wavetank/scenarios/strictyaml"
 )
@@ -63,25 +62,25 @@ func replaceable(path string) error {
 	case errors.Is(err, fs.ErrNotExist):
 		return nil
 	case err != nil:
-		return fail(exitUsage, "%s cannot be written: %v; choose another folder with --out", path, strictyaml.FileReason(err))
+		return cli.Fail(cli.ExitUsage, "%s cannot be written: %v; choose another folder with --out", path, strictyaml.FileReason(err))
 	case !info.IsDir():
-		return fail(exitUsage, "%s is not a folder; choose another with --out", path)
+		return cli.Fail(cli.ExitUsage, "%s is not a folder; choose another with --out", path)
 	}
 	entries, err := os.ReadDir(path)
 	if err != nil {
-		return fail(exitUsage, "%s cannot be read: %v; choose another folder with --out", path, strictyaml.FileReason(err))
+		return cli.Fail(cli.ExitUsage, "%s cannot be read: %v; choose another folder with --out", path, strictyaml.FileReason(err))
 	}
 	known := []string{reports.PlanFile, reports.ResultFile, reports.PageFile, reports.TraceFile}
 	for _, e := range entries {
 		if !slices.Contains(known, e.Name()) {
-			return fail(exitUsage, "%s holds %s, which is not part of a run; choose another folder with --out", path, e.Name())
+			return cli.Fail(cli.ExitUsage, "%s holds %s, which is not part of a run; choose another folder with --out", path, e.Name())
 		}
 	}
 	return nil
 }
 
 func (f *folder) unwritable(err error) error {
-	return fail(exitUsage, "%s cannot be written: %v; choose another folder with --out", f.path, strictyaml.FileReason(err))
+	return cli.Fail(cli.ExitUsage, "%s cannot be written: %v; choose another folder with --out", f.path, strictyaml.FileReason(err))
 }
 
 // keep gives the complete folder its name, in place of what had it.
@@ -158,24 +157,4 @@ func (w *file) close() error {
 		return w.folder.unwritable(err)
 	}
 	return nil
-}
-
-// programName is how the user would call this program again.
-func programName() string {
-	name := os.Args[0]
-	switch {
-	case strings.Contains(name, "go-build"): // go run
-		return "go run ./cmd/wavetank"
-	case strings.ContainsRune(name, os.PathSeparator):
-		return name
-	}
-	return "wavetank"
-}
-
-// pasteable lets a replay command begin with this program's name.
-func pasteable(command string) string {
-	if rest, ok := strings.CutPrefix(command, "wavetank "); ok {
-		return fmt.Sprintf("%s %s", programName(), rest)
-	}
-	return command
 }

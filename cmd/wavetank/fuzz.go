@@ -14,6 +14,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/wavetank-sim/wavetank/cmd/internal/cli"
 	"github.com/wavetank-sim/wavetank/faults/suggest"
 	"github.com/wavetank-sim/wavetank/invariants"
 	"github.com/wavetank-sim/wavetank/reports"
@@ -73,7 +74,7 @@ func (f *fuzzFlags) fuzz(cmd *cobra.Command, args []string, stdout, stderr io.Wr
 		return err
 	}
 	if f.junit != "" {
-		if err := writable(f.junit); err != nil {
+		if err := cli.Writable(f.junit); err != nil {
 			return err
 		}
 	}
@@ -81,36 +82,36 @@ func (f *fuzzFlags) fuzz(cmd *cobra.Command, args []string, stdout, stderr io.Wr
 	if err != nil {
 		return err
 	}
-	say := newPrinter(stdout)
+	say := cli.NewPrinter(stdout)
 	if f.json || f.quiet {
-		say.w = io.Discard
+		say.W = io.Discard
 	}
-	say.campaign(dir, spec)
+	printCampaign(say, dir, spec)
 	res, err := f.run(cmd.Context(), dir, nil, stderr)
-	interrupted := errors.Is(err, errInterrupted)
+	interrupted := errors.Is(err, cli.ErrInterrupted)
 	if err != nil && !interrupted {
 		return err
 	}
 	if f.json {
-		if err := printJSON(stdout, res); err != nil {
+		if err := cli.PrintJSON(stdout, res); err != nil {
 			return err
 		}
 	} else {
-		newPrinter(stdout).found(dir, res)
+		printFound(cli.NewPrinter(stdout), dir, res)
 	}
 	if err := f.publish(cmd.Context(), dir, res, stderr, interrupted); err != nil {
 		return err
 	}
 	if !interrupted {
-		say.line("Report: %s", in(dir, reports.PageFile))
+		say.Line("Report: %s", in(dir, reports.PageFile))
 	}
 	switch {
 	case interrupted:
-		return fail(exitInterrupted, "interrupted; what was finished is kept. Go on with: %s", resumeCommand(dir, spec))
+		return cli.Fail(cli.ExitInterrupted, "interrupted; what was finished is kept. Go on with: %s", resumeCommand(dir, spec))
 	case slices.ContainsFunc(res.Findings, func(f campaign.Finding) bool { return f.Flaky }):
-		return &exitError{code: exitNotDeterministic}
+		return &cli.Error{Code: cli.ExitNotDeterministic}
 	case len(res.Findings) > 0 || res.Unexamined > 0:
-		return &exitError{code: exitViolated}
+		return &cli.Error{Code: cli.ExitViolated}
 	}
 	return nil
 }
@@ -120,7 +121,7 @@ func (f *fuzzFlags) fuzz(cmd *cobra.Command, args []string, stdout, stderr io.Wr
 func (f *fuzzFlags) publish(ctx context.Context, dir string, res *campaign.Result, stderr io.Writer, interrupted bool) error {
 	var junit, pages error
 	if f.junit != "" {
-		junit = writeFile(f.junit, func(w io.Writer) error { return reports.JUnit(w, res) })
+		junit = cli.WriteFile(f.junit, func(w io.Writer) error { return reports.JUnit(w, res) })
 	}
 	if !interrupted {
 		pages = finishFuzz(ctx, dir, res)
@@ -139,21 +140,21 @@ func (f *fuzzFlags) target(cmd *cobra.Command, args []string, stderr io.Writer) 
 	if cmd.Flags().Changed("resume") {
 		for _, name := range []string{"out", "seed", "budget", "preset", "set", "judge"} {
 			if cmd.Flags().Changed(name) {
-				return "", campaign.Spec{}, usage(cmd, "--resume goes on with the campaign as it was begun, and takes no --%s", name)
+				return "", campaign.Spec{}, cli.Usage(cmd, "--resume goes on with the campaign as it was begun, and takes no --%s", name)
 			}
 		}
 		if len(args) > 0 {
-			return "", campaign.Spec{}, usage(cmd, "--resume goes on with the campaign as it was begun, and takes no scenario")
+			return "", campaign.Spec{}, cli.Usage(cmd, "--resume goes on with the campaign as it was begun, and takes no scenario")
 		}
 		if f.resume == "" {
-			return "", campaign.Spec{}, usage(cmd, "--resume names no folder")
+			return "", campaign.Spec{}, cli.Usage(cmd, "--resume names no folder")
 		}
 		spec, err := campaign.Load(f.resume)
 		if err == nil && spec.Drawn == nil {
 			err = fmt.Errorf("%s holds a sweep or a comparison; the command that began it goes on with it", f.resume)
 		}
 		if err != nil {
-			return "", campaign.Spec{}, fail(exitUsage, "%v", err)
+			return "", campaign.Spec{}, cli.Fail(cli.ExitUsage, "%v", err)
 		}
 		return f.resume, spec, nil
 	}
@@ -182,7 +183,7 @@ func (f *fuzzFlags) spec(args []string) (campaign.Spec, error) {
 	for _, set := range f.sets {
 		switch key, value, _ := strings.Cut(set, "="); strings.TrimSpace(key) {
 		case "seed", "preset":
-			return spec, fail(exitUsage, "%s has a flag of its own; write --%s %s", strings.TrimSpace(key), strings.TrimSpace(key), strings.TrimSpace(value))
+			return spec, cli.Fail(cli.ExitUsage, "%s has a flag of its own; write --%s %s", strings.TrimSpace(key), strings.TrimSpace(key), strings.TrimSpace(value))
 		}
 	}
 	for _, name := range f.judge {
@@ -196,7 +197,7 @@ func (f *fuzzFlags) spec(args []string) (campaign.Spec, error) {
 	}
 	for _, arg := range args {
 		if strictyaml.FromStandardInput(arg) {
-			return spec, fail(exitUsage, "fuzz reads the plan in several processes, and standard input can be read once; give a file")
+			return spec, cli.Fail(cli.ExitUsage, "fuzz reads the plan in several processes, and standard input can be read once; give a file")
 		}
 		plan, err := scenarios.Load(arg)
 		if err != nil {
@@ -214,7 +215,7 @@ func (f *fuzzFlags) spec(args []string) (campaign.Spec, error) {
 		if errors.As(err, &pe) {
 			return spec, err
 		}
-		return spec, fail(exitUsage, "%v", err)
+		return spec, cli.Fail(cli.ExitUsage, "%v", err)
 	}
 	return spec, nil
 }
@@ -226,9 +227,9 @@ func checkJudge(name string) error {
 	case slices.Contains(names, name):
 		return nil
 	case known:
-		return fail(exitUsage, "--judge is %q, a situation that runs reach, and nothing that can be broken; `wavetank list invariants` says which can", name)
+		return cli.Fail(cli.ExitUsage, "--judge is %q, a situation that runs reach, and nothing that can be broken; `wavetank list invariants` says which can", name)
 	}
-	return fail(exitUsage, "--judge is %q, no invariant; `wavetank list invariants` names them%s", name, suggest.Hint(name, names))
+	return cli.Fail(cli.ExitUsage, "--judge is %q, no invariant; `wavetank list invariants` names them%s", name, suggest.Hint(name, names))
 }
 
 // rootSeed is --seed, or one that nobody has fuzzed under yet.
@@ -238,7 +239,7 @@ func (f *fuzzFlags) rootSeed() (uint64, error) {
 	}
 	r, err := parseSeeds(f.seed)
 	if err != nil || r.first != r.last {
-		return 0, fail(exitUsage, "--seed is %.60q, not an integer; give 0 to 18446744073709551615", f.seed)
+		return 0, cli.Fail(cli.ExitUsage, "--seed is %.60q, not an integer; give 0 to 18446744073709551615", f.seed)
 	}
 	return r.first, nil
 }
@@ -269,7 +270,7 @@ func findingPage(ctx context.Context, dir string, f *campaign.Finding) error {
 	if _, err := trace.Seek(0, io.SeekStart); err != nil {
 		return err
 	}
-	return writeFile(in(dir, reports.FindingPage(f)), func(w io.Writer) error { return reports.Page(w, plan, res, reports.Trace(trace)) })
+	return cli.WriteFile(in(dir, reports.FindingPage(f)), func(w io.Writer) error { return reports.Page(w, plan, res, reports.Trace(trace)) })
 }
 
 // findingPlan writes a finding's plan again where somebody has taken it away.
@@ -277,7 +278,7 @@ func findingPlan(dir string, f *campaign.Finding) error {
 	if _, err := os.Stat(in(dir, f.File)); err == nil {
 		return nil
 	}
-	return writeFile(in(dir, f.File), func(w io.Writer) error { _, err := io.WriteString(w, f.Plan); return err })
+	return cli.WriteFile(in(dir, f.File), func(w io.Writer) error { _, err := io.WriteString(w, f.Plan); return err })
 }
 
 // finishFuzz writes the pages: the campaign's, and one for each finding.
@@ -297,7 +298,7 @@ func finishFuzz(ctx context.Context, dir string, res *campaign.Result) error {
 		}
 	}
 	if err := reports.WriteCampaign(dir, res); err != nil {
-		return fail(exitUsage, "%s cannot be written: %v; choose another folder with --out", dir, strictyaml.FileReason(err))
+		return cli.Fail(cli.ExitUsage, "%s cannot be written: %v; choose another folder with --out", dir, strictyaml.FileReason(err))
 	}
 	return bad
 }

@@ -9,6 +9,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/wavetank-sim/wavetank/cmd/internal/cli"
 	"github.com/wavetank-sim/wavetank/faults"
 	"github.com/wavetank-sim/wavetank/faults/suggest"
 	"github.com/wavetank-sim/wavetank/invariants"
@@ -50,7 +51,7 @@ func newList() *cobra.Command {
 		Short:     "List scenarios, faults, invariants, settings or toggles",
 		Long:      "List what there is:\n\n" + strings.Join(about, "\n") + "\n\n`wavetank explain NAME` says more of any of them.",
 		Example:   "  wavetank list scenarios\n  wavetank list settings --json | jq -r '.settings[].name'",
-		Args:      oneArg("the kind of thing to list (" + strings.Join(names, ", ") + ")"),
+		Args:      cli.OneArg("the kind of thing to list (" + strings.Join(names, ", ") + ")"),
 		ValidArgs: names,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			for _, l := range listings() {
@@ -58,7 +59,7 @@ func newList() *cobra.Command {
 					return l.print(cmd.OutOrStdout(), asJSON)
 				}
 			}
-			return usage(cmd, "there is no list of %q, only of %s%s", args[0], strings.Join(names, ", "), suggest.Hint(args[0], names))
+			return cli.Usage(cmd, "there is no list of %q, only of %s%s", args[0], strings.Join(names, ", "), suggest.Hint(args[0], names))
 		},
 	}
 	cmd.Flags().BoolVar(&asJSON, "json", false, "print JSON")

@@ -3,13 +3,11 @@ package main
 import (
 	"context"
 	"crypto/rand"
-	"errors"
 	"fmt"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"regexp"
-	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -18,6 +16,8 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"github.com/wavetank-sim/wavetank/cmd/internal/cli"
+	"github.com/wavetank-sim/wavetank/cmd/internal/cli/clitest"
 	"github.com/wavetank-sim/wavetank/scenarios"
 	"github.com/wavetank-sim/wavetank/scenarios/campaign"
 )
@@ -41,7 +41,7 @@ func TestMain(m *testing.M) {
 func TestScripts(t *testing.T) {
 	testscript.Run(t, testscript.Params{
 		Dir: "testdata/script", RequireExplicitExec: true,
-		Cmds: map[string]func(*testscript.TestScript, bool, []string){"exits": exits, "replays": replays, "interrupt": interrupt, "interrupt-twice": interruptTwice},
+		Cmds: map[string]func(*testscript.TestScript, bool, []string){"exits": clitest.Exits, "replays": replays, "interrupt": interrupt, "interrupt-twice": interruptTwice},
 		Condition: func(name string) (bool, error) {
 			if name != "root" {
 				return false, fmt.Errorf("unknown condition %q", name)
@@ -49,21 +49,6 @@ func TestScripts(t *testing.T) {
 			return os.Geteuid() == 0, nil
 		},
 	})
-}
-
-// exits CODE COMMAND... runs a command and checks its exit code.
-func exits(ts *testscript.TestScript, _ bool, args []string) {
-	code := 0
-	if err := ts.Exec(args[1], args[2:]...); err != nil {
-		var ee *exec.ExitError
-		if !errors.As(err, &ee) {
-			ts.Fatalf("%v", err)
-		}
-		code = ee.ExitCode()
-	}
-	if strconv.Itoa(code) != args[0] {
-		ts.Fatalf("exit code %d, not %s", code, args[0])
-	}
 }
 
 // replays CAMPAIGN replays the findings of a campaign and checks that they violate what they say, with
@@ -111,8 +96,8 @@ func sendInterrupts(ts *testscript.TestScript, times int, args []string) {
 		time.Sleep(time.Millisecond) // two at once would be one
 	}
 	_ = cmd.Wait()
-	if code := cmd.ProcessState.ExitCode(); code != exitInterrupted {
-		ts.Fatalf("exit code %d, not %d", code, exitInterrupted)
+	if code := cmd.ProcessState.ExitCode(); code != cli.ExitInterrupted {
+		ts.Fatalf("exit code %d, not %d", code, cli.ExitInterrupted)
 	}
 }
 
@@ -232,16 +217,4 @@ func TestTraceThatCannotBeWritten(t *testing.T) {
 	}
 	assert.EqualError(t, context.Cause(ctx), "runs/calm-1 cannot be written: no space left on device; choose another folder with --out")
 	assert.EqualError(t, w.close(), "runs/calm-1 cannot be written: no space left on device; choose another folder with --out")
-}
-
-func TestPasteable(t *testing.T) {
-	old := os.Args[0]
-	defer func() { os.Args[0] = old }()
-	for program, want := range map[string]string{
-		"wavetank": "wavetank run calm", "./bin/wavetank": "./bin/wavetank run calm", "/usr/bin/wavetank": "/usr/bin/wavetank run calm",
-		"/tmp/go-build123/b001/exe/wavetank": "go run ./cmd/wavetank run calm",
-	} {
-		os.Args[0] = program
-		assert.Equal(t, want, pasteable("wavetank run calm"))
-	}
 }

@@ -9,6 +9,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/wavetank-sim/wavetank/cmd/internal/cli"
 	"github.com/wavetank-sim/wavetank/scenarios"
 )
 
@@ -118,10 +119,10 @@ func (f *planFlags) consistent() error {
 		value = strings.TrimSpace(value)
 		switch strings.TrimSpace(key) {
 		case "seed":
-			return fail(exitUsage, "the seed has a flag of its own; write --seed %s", value)
+			return cli.Fail(cli.ExitUsage, "the seed has a flag of its own; write --seed %s", value)
 		case "preset":
 			if preset != "" && preset != value {
-				return fail(exitUsage, "the preset is given twice, as %s and as %s; give one", preset, value)
+				return cli.Fail(cli.ExitUsage, "the preset is given twice, as %s and as %s; give one", preset, value)
 			}
 			preset = value
 		}

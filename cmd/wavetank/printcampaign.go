@@ -5,81 +5,82 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/wavetank-sim/wavetank/cmd/internal/cli"
 	"github.com/wavetank-sim/wavetank/scenarios"
 	"github.com/wavetank-sim/wavetank/scenarios/campaign"
 )
 
-// campaign says what is about to run.
-func (p *printer) campaign(dir string, spec campaign.Spec) {
+// printCampaign says what is about to run.
+func printCampaign(p *cli.Printer, dir string, spec campaign.Spec) {
 	d := spec.Drawn
 	what := "drawn plans"
 	if len(d.Plans) > 0 {
-		what = plural(len(d.Plans), "perturbed scenario")
+		what = cli.Plural(len(d.Plans), "perturbed scenario")
 	}
-	budget := plural(spec.Runs, "run")
+	budget := cli.Plural(spec.Runs, "run")
 	if spec.Budget > 0 {
 		budget = spec.Budget.String()
 	}
 	if len(d.Presets) > 0 {
 		what += ", preset " + strings.Join(d.Presets, " and ")
 	}
-	p.line("%s: %s, seed %d, %s", p.paint(bold, spec.Name), what, spec.Seed, budget)
+	p.Line("%s: %s, seed %d, %s", p.Paint(cli.Bold, spec.Name), what, spec.Seed, budget)
 	for _, set := range d.Sets {
-		p.line("  %s", set)
+		p.Line("  %s", set)
 	}
 	for _, name := range d.Judged {
-		p.line("  %s is judged whatever its promise", name)
+		p.Line("  %s is judged whatever its promise", name)
 	}
-	p.line("  %s", dir)
-	p.line("")
+	p.Line("  %s", dir)
+	p.Line("")
 }
 
-// found says what a campaign found.
-func (p *printer) found(dir string, res *campaign.Result) {
+// printFound says what a campaign found.
+func printFound(p *cli.Printer, dir string, res *campaign.Result) {
 	for i := range res.Findings {
-		p.finding(dir, &res.Findings[i])
+		printFinding(p, dir, &res.Findings[i])
 	}
 	if res.Runs == 0 {
-		p.line("%s  no run was over", p.paint(yellow, "NOTHING RUN"))
+		p.Line("%s  no run was over", p.Paint(cli.Yellow, "NOTHING RUN"))
 		return
 	}
 	switch {
 	case len(res.Findings) == 0 && res.Unexamined > 0:
-		p.line("%s  %s of %s broke a promise, not examined yet", p.paint(red, "FOUND"), plural(res.Unexamined, "run"), thousands(res.Runs))
+		p.Line("%s  %s of %s broke a promise, not examined yet", p.Paint(cli.Red, "FOUND"), cli.Plural(res.Unexamined, "run"), cli.Thousands(res.Runs))
 	case len(res.Findings) > 0:
-		p.line("%s  %s in %s", p.paint(red, "FOUND"), plural(len(res.Findings), "way")+" to break a promise", plural(res.Runs, "run"))
+		p.Line("%s  %s in %s", p.Paint(cli.Red, "FOUND"), cli.Plural(len(res.Findings), "way")+" to break a promise", cli.Plural(res.Runs, "run"))
 		if res.Unexamined > 0 {
-			p.line("  %s more broke one and were not examined", plural(res.Unexamined, "run"))
+			p.Line("  %s more broke one and were not examined", cli.Plural(res.Unexamined, "run"))
 		}
 	default:
-		p.line("%s  no promise was broken in %s: at most %s of such plans break one (3/n, 95 %% confidence)",
-			p.paint(green, "NOTHING FOUND"), plural(res.Conclusive, "conclusive run"), percent(res.Bound))
+		p.Line("%s  no promise was broken in %s: at most %s of such plans break one (3/n, 95 %% confidence)",
+			p.Paint(cli.Green, "NOTHING FOUND"), cli.Plural(res.Conclusive, "conclusive run"), percent(res.Bound))
 	}
-	p.missing("never drawn", res.Faults, func(c campaign.Coverage) bool { return c.Drawn == 0 })
-	p.missing("never changed", res.Settings, func(c campaign.Coverage) bool { return c.Drawn == 0 })
-	p.missing("never exercised", res.Invariants, func(c campaign.Coverage) bool { return c.Exercised == 0 && c.Kind != "sometimes" })
-	p.missing("never reached", res.Invariants, func(c campaign.Coverage) bool { return c.Exercised == 0 && c.Kind == "sometimes" })
-	p.line("%s (%s), %s, %s of virtual time, digest %s", plural(res.Runs, "run"), verdicts(res), plural(res.Steps, "step"), virtualTime(res.Virtual), res.Digest)
+	printMissing(p, "never drawn", res.Faults, func(c campaign.Coverage) bool { return c.Drawn == 0 })
+	printMissing(p, "never changed", res.Settings, func(c campaign.Coverage) bool { return c.Drawn == 0 })
+	printMissing(p, "never exercised", res.Invariants, func(c campaign.Coverage) bool { return c.Exercised == 0 && c.Kind != "sometimes" })
+	printMissing(p, "never reached", res.Invariants, func(c campaign.Coverage) bool { return c.Exercised == 0 && c.Kind == "sometimes" })
+	p.Line("%s (%s), %s, %s of virtual time, digest %s", cli.Plural(res.Runs, "run"), verdicts(res), cli.Plural(res.Steps, "step"), virtualTime(res.Virtual), res.Digest)
 }
 
-func (p *printer) finding(dir string, f *campaign.Finding) {
-	p.line("%s  %s: %s", p.paint(red, "FINDING"), f.Invariant, f.Cause)
-	p.line("  %s", f.Story)
-	p.line("  %s, %s, %s, %s, after %s of shrinking; first seen in run %d, in %s in all",
-		plural(f.Jobs, "job"), plural(f.Faults, "fault"), plural(f.Schedulers, "scheduler"), plural(f.Workers, "worker"),
-		plural(f.Tries, "run"), f.First, plural(f.Runs, "run"))
-	p.line("  Plan:   %s", in(dir, f.File))
-	p.line("  Replay: %s", replayOf(dir, f))
-	p.line("")
+func printFinding(p *cli.Printer, dir string, f *campaign.Finding) {
+	p.Line("%s  %s: %s", p.Paint(cli.Red, "FINDING"), f.Invariant, f.Cause)
+	p.Line("  %s", f.Story)
+	p.Line("  %s, %s, %s, %s, after %s of shrinking; first seen in run %d, in %s in all",
+		cli.Plural(f.Jobs, "job"), cli.Plural(f.Faults, "fault"), cli.Plural(f.Schedulers, "scheduler"), cli.Plural(f.Workers, "worker"),
+		cli.Plural(f.Tries, "run"), f.First, cli.Plural(f.Runs, "run"))
+	p.Line("  Plan:   %s", in(dir, f.File))
+	p.Line("  Replay: %s", replayOf(dir, f))
+	p.Line("")
 }
 
 // replayOf is the command that runs a finding's plan from here.
 func replayOf(dir string, f *campaign.Finding) string {
-	return pasteable(scenarios.RunCommand(in(dir, f.File)))
+	return cli.Pasteable(scenarios.RunCommand(in(dir, f.File)))
 }
 
-// missing names what a campaign did not meet.
-func (p *printer) missing(what string, all []campaign.Coverage, is func(campaign.Coverage) bool) {
+// printMissing names what a campaign did not meet.
+func printMissing(p *cli.Printer, what string, all []campaign.Coverage, is func(campaign.Coverage) bool) {
 	const namesMax = 5
 	var names []string
 	for _, c := range all {
@@ -89,19 +90,19 @@ func (p *printer) missing(what string, all []campaign.Coverage, is func(campaign
 	}
 	switch n := len(names); {
 	case n > namesMax:
-		p.line("  %s: %d of %d, such as %s", what, n, len(all), strings.Join(names[:namesMax], ", "))
+		p.Line("  %s: %d of %d, such as %s", what, n, len(all), strings.Join(names[:namesMax], ", "))
 	case n > 0:
-		p.line("  %s: %s", what, strings.Join(names, ", "))
+		p.Line("  %s: %s", what, strings.Join(names, ", "))
 	}
 }
 
 func verdicts(res *campaign.Result) string {
 	var parts []string
 	for v, n := range res.Verdicts {
-		parts = append(parts, fmt.Sprintf("%s %s", thousands(n), v))
+		parts = append(parts, fmt.Sprintf("%s %s", cli.Thousands(n), v))
 	}
 	if res.Contained > 0 {
-		parts = append(parts, fmt.Sprintf("%s out of bounds", thousands(res.Contained)))
+		parts = append(parts, fmt.Sprintf("%s out of bounds", cli.Thousands(res.Contained)))
 	}
 	slices.Sort(parts)
 	return strings.Join(parts, ", ")

@@ -7,6 +7,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/wavetank-sim/wavetank/cmd/internal/cli"
 	"github.com/wavetank-sim/wavetank/reports"
 	"github.com/wavetank-sim/wavetank/scenarios/campaign"
 	"github.com/wavetank-sim/wavetank/scenarios/strictyaml"
@@ -29,9 +30,9 @@ then what is inconclusive, then what held.`,
 		},
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if len(args) == 0 {
-				return usage(cmd, "report: the folder is missing")
+				return cli.Usage(cmd, "report: the folder is missing")
 			}
-			return rewrite(args, out, newPrinter(cmd.OutOrStdout()), newProgress(cmd.ErrOrStderr(), false))
+			return rewrite(args, out, cli.NewPrinter(cmd.OutOrStdout()), cli.NewProgress(cmd.ErrOrStderr(), false))
 		},
 	}
 	cmd.Flags().StringVar(&out, "out", "", "folder for index.html, `DIR` (default the folder given, or runs)")
@@ -40,12 +41,12 @@ then what is inconclusive, then what held.`,
 
 // rewrite makes pages again. A folder that cannot be read does not keep the others from theirs: its row
 // in the index says so, and the command fails.
-func rewrite(args []string, out string, say *printer, show *progress) error {
+func rewrite(args []string, out string, say *cli.Printer, show *cli.Progress) error {
 	var dirs []string
 	for _, arg := range args {
 		found, err := reports.Folders(arg)
 		if err != nil {
-			return fail(exitUsage, "%v", err)
+			return cli.Fail(cli.ExitUsage, "%v", err)
 		}
 		dirs = append(dirs, found...)
 	}
@@ -60,7 +61,7 @@ func rewrite(args []string, out string, say *printer, show *progress) error {
 	var bad []error
 	made := 0
 	for i, dir := range dirs {
-		show.show("%d of %d: %s", i+1, len(dirs), dir)
+		show.Show("%d of %d: %s", i+1, len(dirs), dir)
 		entry, err := again(dir, out)
 		switch {
 		case err != nil:
@@ -70,32 +71,32 @@ func rewrite(args []string, out string, say *printer, show *progress) error {
 		}
 		entries = append(entries, entry)
 	}
-	show.done()
+	show.Done()
 	if made > 0 || !single {
-		say.line("%s made again", plural(made, "page"))
+		say.Line("%s made again", cli.Plural(made, "page"))
 	}
 	if single {
 		switch e := entries[0]; {
 		case len(bad) > 0:
-			return fail(exitUsage, "%v", bad[0])
+			return cli.Fail(cli.ExitUsage, "%v", bad[0])
 		case made == 0 && e.Replay != "":
-			return fail(exitUsage, "the campaign in %s was cut short, and has no page yet; go on with it: %s", dirs[0], e.Replay)
+			return cli.Fail(cli.ExitUsage, "the campaign in %s was cut short, and has no page yet; go on with it: %s", dirs[0], e.Replay)
 		case made == 0:
-			return fail(exitUsage, "the campaign in %s was cut short, and has no page yet; the command that began it goes on with it", dirs[0])
+			return cli.Fail(cli.ExitUsage, "the campaign in %s was cut short, and has no page yet; the command that began it goes on with it", dirs[0])
 		}
-		say.line("Report: %s", filepath.Join(dirs[0], reports.PageFile))
+		say.Line("Report: %s", filepath.Join(dirs[0], reports.PageFile))
 		return nil
 	}
 	if err := writeIndex(out, entries); err != nil {
 		return err
 	}
-	say.line("Index: %s", filepath.Join(out, reports.IndexFile))
+	say.Line("Index: %s", filepath.Join(out, reports.IndexFile))
 	if len(bad) > 0 {
 		detail := ""
 		for _, err := range bad[1:] {
 			detail += fmt.Sprintf("wavetank: %v\n", err)
 		}
-		return &exitError{code: exitUsage, text: bad[0].Error(), detail: detail}
+		return &cli.Error{Code: cli.ExitUsage, Text: bad[0].Error(), Detail: detail}
 	}
 	return nil
 }
@@ -121,7 +122,7 @@ func writeIndex(dir string, entries []reports.Entry) error {
 		err = reports.WriteIndex(dir, entries)
 	}
 	if err != nil {
-		return fail(exitUsage, "%s cannot be written: %v; choose another folder with --out", filepath.Join(dir, reports.IndexFile), strictyaml.FileReason(err))
+		return cli.Fail(cli.ExitUsage, "%s cannot be written: %v; choose another folder with --out", filepath.Join(dir, reports.IndexFile), strictyaml.FileReason(err))
 	}
 	return nil
 }

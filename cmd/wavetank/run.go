@@ -11,6 +11,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/wavetank-sim/wavetank/cmd/internal/cli"
 	"github.com/wavetank-sim/wavetank/reports"
 	"github.com/wavetank-sim/wavetank/scenarios"
 	"github.com/wavetank-sim/wavetank/scenarios/strictyaml"
@@ -42,7 +43,7 @@ A folder of an earlier run is replaced; any other folder is left alone.`,
   wavetank run calm --set workload.jobs=1000 --set topology.workers=10 --out /tmp/big
   wavetank run lone-worker --preset hardened --set engine.stale_reason_code=no_workers --judge stale-worker-has-its-own-reason
   wavetank run runs/latest/plan.yaml --json | jq .verdict`,
-		Args:              oneArg("the scenario or plan file"),
+		Args:              cli.OneArg("the scenario or plan file"),
 		ValidArgsFunction: completeScenarios(),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			return f.run(cmd.Context(), args[0], cmd.OutOrStdout(), cmd.ErrOrStderr())
@@ -65,7 +66,7 @@ func (f *runFlags) run(ctx context.Context, arg string, stdout, stderr io.Writer
 		return err
 	}
 	if f.junit != "" {
-		if err := writable(f.junit); err != nil {
+		if err := cli.Writable(f.junit); err != nil {
 			return err
 		}
 	}
@@ -79,12 +80,12 @@ func (f *runFlags) run(ctx context.Context, arg string, stdout, stderr io.Writer
 		return err
 	}
 	defer removeTemp()
-	say := newPrinter(stdout)
+	say := cli.NewPrinter(stdout)
 	if f.json || f.quiet {
-		say.w = io.Discard
+		say.W = io.Discard
 	}
-	say.before(s)
-	ctx, stop := interruptible(ctx, func() {
+	printPlan(say, s)
+	ctx, stop := cli.Interruptible(ctx, func() {
 		dir.discard()
 		removeTemp()
 	})
@@ -94,9 +95,9 @@ func (f *runFlags) run(ctx context.Context, arg string, stdout, stderr io.Writer
 		dir.discard()
 		removeTemp()
 		fmt.Fprintf(stderr, "wavetank: %s, seed %d: the world does not move; an actor waits for something that no step can bring\n\n%s", s.Name, s.Seed, dump)
-		os.Exit(exitInternal)
+		os.Exit(cli.ExitInternal)
 	}
-	res, err := f.simulate(ctx, s, dir, newProgress(stderr, f.quiet), stalled)
+	res, err := f.simulate(ctx, s, dir, cli.NewProgress(stderr, f.quiet), stalled)
 	if err != nil {
 		return err
 	}
@@ -104,7 +105,7 @@ func (f *runFlags) run(ctx context.Context, arg string, stdout, stderr io.Writer
 		return err
 	}
 	if f.junit != "" {
-		if err := writeFile(f.junit, func(w io.Writer) error { return reports.JUnitRun(w, res) }); err != nil {
+		if err := cli.WriteFile(f.junit, func(w io.Writer) error { return reports.JUnitRun(w, res) }); err != nil {
 			return err
 		}
 	}
@@ -114,15 +115,15 @@ func (f *runFlags) run(ctx context.Context, arg string, stdout, stderr io.Writer
 			return err
 		}
 	case f.quiet:
-		newPrinter(stdout).verdict(res)
+		printVerdict(cli.NewPrinter(stdout), res)
 	default:
-		say.after(res, filepath.Join(dir.path, reports.PageFile))
+		printResult(say, res, filepath.Join(dir.path, reports.PageFile))
 	}
 	return verdictError(res.Verdict)
 }
 
 // simulate runs the plan and fills the folder.
-func (f *runFlags) simulate(ctx context.Context, s *subject, dir *folder, show *progress, stalled func(string)) (*scenarios.Result, error) {
+func (f *runFlags) simulate(ctx context.Context, s *subject, dir *folder, show *cli.Progress, stalled func(string)) (*scenarios.Result, error) {
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
 	trace, err := dir.create(reports.TraceFile, cancel)
@@ -137,9 +138,9 @@ func (f *runFlags) simulate(ctx context.Context, s *subject, dir *folder, show *
 		runtime.GOMAXPROCS(1) // a world moves one step at a time: a second thread only has it handed to and fro
 	}
 	res, err := scenarios.Run(ctx, s.Plan, scenarios.RunOptions{
-		Trace: trace, Progress: show.ofRun(), OnStall: stalled, Source: source, Overrides: s.overrides,
+		Trace: trace, Progress: ofRun(show), OnStall: stalled, Source: source, Overrides: s.overrides,
 	})
-	show.done()
+	show.Done()
 	closed := trace.close()
 	switch cause := context.Cause(ctx); {
 	case cause != nil && (errors.Is(err, context.Canceled) || err == nil):

@@ -10,6 +10,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"github.com/wavetank-sim/wavetank/cmd/internal/cli"
 	"github.com/wavetank-sim/wavetank/reports"
 	"github.com/wavetank-sim/wavetank/scenarios"
 )
@@ -31,7 +32,7 @@ func TestTogglesCommandsAreViolated(t *testing.T) {
 		words := strings.Fields(toggle.Command)
 		require.Equal(t, []string{"wavetank", "run"}, words[:2])
 		code, said := runIn(t, "out", append(words[2:], "--quiet")...)
-		assert.Equal(t, exitViolated, code, toggle.Command)
+		assert.Equal(t, cli.ExitViolated, code, toggle.Command)
 		assert.Regexp(t, `^VIOLATED .*\b`+toggle.Invariant+`\b.* violated\n$`, said, toggle.Command)
 	}
 }

@@ -2,15 +2,14 @@ package main
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
-	"fmt"
 	"io"
 	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
 
+	"github.com/wavetank-sim/wavetank/cmd/internal/cli"
 	"github.com/wavetank-sim/wavetank/reports"
 	"github.com/wavetank-sim/wavetank/scenarios"
 	"github.com/wavetank-sim/wavetank/scenarios/campaign"
@@ -41,7 +40,7 @@ A sweep that was cut short goes on when the same command is given again.`,
 		Example: `  wavetank sweep stale-worker-retries
   wavetank sweep stale-worker --grid engine.max_dispatch_retries=1..10 --grid world.heartbeat_lag=0s,5s,15s
   wavetank sweep my-sweep.yaml --seeds 50 --out /tmp/sweep`,
-		Args: oneArg("the sweep, scenario or file"),
+		Args: cli.OneArg("the sweep, scenario or file"),
 		ValidArgsFunction: func(_ *cobra.Command, args []string, _ string) ([]string, cobra.ShellCompDirective) {
 			if len(args) > 0 {
 				return nil, cobra.ShellCompDirectiveNoFileComp
@@ -75,15 +74,15 @@ func (f *sweepFlags) sweep(ctx context.Context, arg string, stdout, stderr io.Wr
 	if err := prepare(dir, spec, stderr); err != nil {
 		return err
 	}
-	say := newPrinter(stdout)
+	say := cli.NewPrinter(stdout)
 	if f.json || f.quiet {
-		say.w = io.Discard
+		say.W = io.Discard
 	}
-	say.sweepBefore(d, dir)
+	printSweep(say, d, dir)
 	var records []*campaign.Record
 	runs, err := f.run(ctx, dir, func(r *campaign.Record) { records = append(records, r) }, stderr)
-	if errors.Is(err, errInterrupted) {
-		return fail(exitInterrupted, "interrupted after %s of %s; they are kept. Go on with the same command", thousands(len(records)), plural(grid(spec), "run"))
+	if errors.Is(err, cli.ErrInterrupted) {
+		return cli.Fail(cli.ExitInterrupted, "interrupted after %s of %s; they are kept. Go on with the same command", cli.Thousands(len(records)), cli.Plural(grid(spec), "run"))
 	}
 	if err != nil {
 		return err
@@ -93,28 +92,28 @@ func (f *sweepFlags) sweep(ctx context.Context, arg string, stdout, stderr io.Wr
 		return err
 	}
 	if err := reports.WriteSweep(dir, res); err != nil {
-		return fail(exitUsage, "%s cannot be written: %v; choose another folder with --out", dir, strictyaml.FileReason(err))
+		return cli.Fail(cli.ExitUsage, "%s cannot be written: %v; choose another folder with --out", dir, strictyaml.FileReason(err))
 	}
 	nothing := func(io.Writer) error { return nil }
 	if err := onGitHub(stderr, nothing, func(w io.Writer) error { return reports.SweepSummary(w, res) }); err != nil {
 		return err
 	}
 	if f.json {
-		return errors.Join(printJSON(stdout, res), outOfBounds(newPrinter(io.Discard), dir, runs))
+		return errors.Join(cli.PrintJSON(stdout, res), outOfBounds(cli.NewPrinter(io.Discard), dir, runs))
 	}
-	newPrinter(stdout).answer(res)
-	say.line("\nReport: %s", in(dir, reports.PageFile))
-	say.line("Data:   %s, %s", in(dir, reports.SweepFile), in(dir, reports.CSVFile))
-	return outOfBounds(newPrinter(stderr), dir, runs)
+	printAnswer(cli.NewPrinter(stdout), res)
+	say.Line("\nReport: %s", in(dir, reports.PageFile))
+	say.Line("Data:   %s, %s", in(dir, reports.SweepFile), in(dir, reports.CSVFile))
+	return outOfBounds(cli.NewPrinter(stderr), dir, runs)
 }
 
 // outOfBounds fails if the code under test took a worker process down in runs that were to be measured.
-func outOfBounds(say *printer, dir string, res *campaign.Result) error {
+func outOfBounds(say *cli.Printer, dir string, res *campaign.Result) error {
 	for i := range res.Findings {
-		say.finding(dir, &res.Findings[i])
+		printFinding(say, dir, &res.Findings[i])
 	}
 	if len(res.Findings) > 0 || res.Unexamined > 0 {
-		return fail(exitViolated, "the code under test went out of bounds in %s; they are left out", plural(res.Contained, "run"))
+		return cli.Fail(cli.ExitViolated, "the code under test went out of bounds in %s; they are left out", cli.Plural(res.Contained, "run"))
 	}
 	return nil
 }
@@ -122,7 +121,7 @@ func outOfBounds(say *printer, dir string, res *campaign.Result) error {
 // definition is the sweep as the command line changed it.
 func (f *sweepFlags) definition(arg string) (*sweep.Definition, error) {
 	if strictyaml.FromStandardInput(arg) {
-		return nil, fail(exitUsage, "sweep reads the plan in several processes, and standard input can be read once; give a file")
+		return nil, cli.Fail(cli.ExitUsage, "sweep reads the plan in several processes, and standard input can be read once; give a file")
 	}
 	d, err := sweep.Load(arg)
 	if err != nil {
@@ -150,36 +149,26 @@ func grid(spec campaign.Spec) int {
 	return len(spec.Grid.Plans) * len(spec.Grid.Points) * spec.Grid.Seeds
 }
 
-func (p *printer) sweepBefore(d *sweep.Definition, dir string) {
+func printSweep(p *cli.Printer, d *sweep.Definition, dir string) {
 	spec := d.Spec()
-	p.line("%s: %s under %s each, %s", p.paint(bold, d.Name), plural(len(spec.Grid.Points), "point"), plural(d.Seeds, "seed"), plural(grid(spec), "run"))
+	p.Line("%s: %s under %s each, %s", p.Paint(cli.Bold, d.Name), cli.Plural(len(spec.Grid.Points), "point"), cli.Plural(d.Seeds, "seed"), cli.Plural(grid(spec), "run"))
 	if d.Question != "" {
-		p.line("  %s", d.Question)
+		p.Line("  %s", d.Question)
 	}
 	for _, a := range d.Axes {
-		p.line("  %s=%s", a.Setting, strings.Join(a.Values, ","))
+		p.Line("  %s=%s", a.Setting, strings.Join(a.Values, ","))
 	}
-	p.line("  %s\n", dir)
+	p.Line("  %s\n", dir)
 }
 
-// answer prints what a sweep recommends, and why.
-func (p *printer) answer(res *sweep.Result) {
-	p.line("%s  %s", p.paint(bold, "ANSWER"), res.Answer.Sentence)
+// printAnswer prints what a sweep recommends, and why.
+func printAnswer(p *cli.Printer, res *sweep.Result) {
+	p.Line("%s  %s", p.Paint(cli.Bold, "ANSWER"), res.Answer.Sentence)
 	for i, e := range res.Answer.Evidence {
-		if i == shownMax {
-			p.line("  ... and %d more", len(res.Answer.Evidence)-i)
+		if i == cli.ShownMax {
+			p.Line("  ... and %d more", len(res.Answer.Evidence)-i)
 			return
 		}
-		p.line("  %s", e)
+		p.Line("  %s", e)
 	}
-}
-
-func printJSON(w io.Writer, content any) error {
-	enc := json.NewEncoder(w)
-	enc.SetEscapeHTML(false)
-	enc.SetIndent("", "  ")
-	if err := enc.Encode(content); err != nil {
-		return fmt.Errorf("print JSON: %w", err)
-	}
-	return nil
 }

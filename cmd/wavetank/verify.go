@@ -12,6 +12,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/wavetank-sim/wavetank/cmd/internal/cli"
 	"github.com/wavetank-sim/wavetank/scenarios"
 	"github.com/wavetank-sim/wavetank/scenarios/strictyaml"
 )
@@ -40,7 +41,7 @@ that differs, keeps both traces, and exits 4.`,
 		Example: `  wavetank verify publish-failure
   wavetank verify all --seeds 1-200 --load 2
   wavetank verify my-plan.yaml --seeds 7`,
-		Args:              oneArg("the scenario, plan file or all"),
+		Args:              cli.OneArg("the scenario, plan file or all"),
 		ValidArgsFunction: completeScenarios("all"),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			return f.verify(cmd.Context(), args[0], cmd.OutOrStdout(), cmd.ErrOrStderr())
@@ -58,10 +59,10 @@ func (f *verifyFlags) verify(ctx context.Context, arg string, stdout, stderr io.
 		return err
 	}
 	if f.busy < 0 || f.busy > busyMax {
-		return fail(exitUsage, "--load is %d, out of range; give 0 to %d", f.busy, busyMax)
+		return cli.Fail(cli.ExitUsage, "--load is %d, out of range; give 0 to %d", f.busy, busyMax)
 	}
 	if strictyaml.FromStandardInput(arg) {
-		return fail(exitUsage, "verify reads the plan in two processes, and standard input can be read once; give a file")
+		return cli.Fail(cli.ExitUsage, "verify reads the plan in two processes, and standard input can be read once; give a file")
 	}
 	names := []string{arg}
 	if arg == "all" {
@@ -75,21 +76,21 @@ func (f *verifyFlags) verify(ctx context.Context, arg string, stdout, stderr io.
 		}
 		plans = append(plans, s)
 	}
-	traces, cleanUp, err := newTemp()
+	traces, cleanUp, err := cli.NewTemp()
 	if err != nil {
 		return err
 	}
 	defer cleanUp()
-	ctx, stop := interruptible(ctx, cleanUp)
+	ctx, stop := cli.Interruptible(ctx, cleanUp)
 	defer stop()
 	for range f.busy {
 		go keepBusy(ctx)
 	}
-	c := comparison{plans: plans, seeds: seeds, traces: traces, say: newPrinter(stdout), show: newProgress(stderr, false)}
+	c := comparison{plans: plans, seeds: seeds, traces: traces, say: cli.NewPrinter(stdout), show: cli.NewProgress(stderr, false)}
 	err = c.run(ctx, f.workerArgs(names))
-	c.show.done()
+	c.show.Done()
 	if cause := context.Cause(ctx); cause != nil {
-		return &exitError{code: exitInterrupted, text: "interrupted"}
+		return &cli.Error{Code: cli.ExitInterrupted, Text: "interrupted"}
 	}
 	return err
 }
@@ -125,11 +126,11 @@ func parseSeeds(text string) (seedRange, error) {
 	last, err2 := strconv.ParseUint(to, 10, 64)
 	switch {
 	case err1 != nil || err2 != nil:
-		return seedRange{}, fail(exitUsage, "--seeds is %.60q, no range of seeds; write 1-100, or one seed", text)
+		return seedRange{}, cli.Fail(cli.ExitUsage, "--seeds is %.60q, no range of seeds; write 1-100, or one seed", text)
 	case first > last:
-		return seedRange{}, fail(exitUsage, "--seeds is %q, which ends before it begins; write %d-%d", text, last, first)
+		return seedRange{}, cli.Fail(cli.ExitUsage, "--seeds is %q, which ends before it begins; write %d-%d", text, last, first)
 	case last-first >= seedsMax:
-		return seedRange{}, fail(exitUsage, "--seeds is %q, too many; give at most %d", text, seedsMax)
+		return seedRange{}, cli.Fail(cli.ExitUsage, "--seeds is %q, too many; give at most %d", text, seedsMax)
 	}
 	return seedRange{first, last}, nil
 }
@@ -139,8 +140,8 @@ type comparison struct {
 	plans  []*subject
 	seeds  seedRange
 	traces string
-	say    *printer
-	show   *progress
+	say    *cli.Printer
+	show   *cli.Progress
 }
 
 // ahead is how many runs a process may be ahead of the comparison, which bounds the traces kept.
@@ -182,14 +183,14 @@ func (c *comparison) run(ctx context.Context, args []string) error {
 			_ = os.Remove(w.trace(t))
 		}
 		verdicts[a.Verdict]++
-		c.show.show("%s, seed %d: %d of %d", c.plans[t.Plan].Name, t.Seed, k+1, total)
+		c.show.Show("%s, seed %d: %d of %d", c.plans[t.Plan].Name, t.Seed, k+1, total)
 		if t.Seed == c.seeds.last {
-			c.show.done()
-			c.say.line("%-27s seeds %d-%d agree in both processes (%s)", c.plans[t.Plan].Name, c.seeds.first, c.seeds.last, counts(verdicts))
+			c.show.Done()
+			c.say.Line("%-27s seeds %d-%d agree in both processes (%s)", c.plans[t.Plan].Name, c.seeds.first, c.seeds.last, counts(verdicts))
 			clear(verdicts)
 		}
 	}
-	c.say.line("%s  %d runs, each in two processes, and no event differs", c.say.paint(green, "DETERMINISTIC"), total)
+	c.say.Line("%s  %d runs, each in two processes, and no event differs", c.say.Paint(cli.Green, "DETERMINISTIC"), total)
 	return nil
 }
 
@@ -215,19 +216,19 @@ func counts(verdicts map[string]int) string {
 // mismatch shows the first event in which two runs differ, and keeps their traces.
 func (c *comparison) mismatch(t task, a, b outcome, sides []*worker) error {
 	name := c.plans[t.Plan].Name
-	c.show.done()
-	c.say.line("%s  %s, seed %d: digest %s with GOMAXPROCS=1, %s with GOMAXPROCS=2", c.say.paint(red, "NOT DETERMINISTIC"), name, t.Seed, a.Digest, b.Digest)
+	c.show.Done()
+	c.say.Line("%s  %s, seed %d: digest %s with GOMAXPROCS=1, %s with GOMAXPROCS=2", c.say.Paint(cli.Red, "NOT DETERMINISTIC"), name, t.Seed, a.Digest, b.Digest)
 	d, err := firstDifference(sides[0].trace(t), sides[1].trace(t))
 	if err != nil {
 		return err
 	}
-	c.say.line("%s", d)
+	c.say.Line("%s", d)
 	dir := filepath.Join(runsDir, fmt.Sprintf("verify-%s-%d", name, t.Seed))
 	for _, w := range sides {
 		if err := copyInto(dir, w.trace(t), fmt.Sprintf("gomaxprocs-%d.jsonl", w.procs)); err != nil {
-			return fail(exitUsage, "%s cannot be written: %v", dir, strictyaml.FileReason(err))
+			return cli.Fail(cli.ExitUsage, "%s cannot be written: %v", dir, strictyaml.FileReason(err))
 		}
 	}
-	c.say.line("Both traces: %s", dir)
-	return &exitError{code: exitNotDeterministic, text: fmt.Sprintf("%s, seed %d is not deterministic", name, t.Seed)}
+	c.say.Line("Both traces: %s", dir)
+	return &cli.Error{Code: cli.ExitNotDeterministic, Text: fmt.Sprintf("%s, seed %d is not deterministic", name, t.Seed)}
 }

@@ -16,6 +16,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/wavetank-sim/wavetank/cmd/internal/cli"
 	"github.com/wavetank-sim/wavetank/scenarios"
 )
 
@@ -166,7 +167,7 @@ func (w *worker) died(err error) error {
 	if wait := w.cmd.Wait(); wait != nil {
 		err = wait
 	}
-	return &exitError{code: exitInternal, text: fmt.Sprintf("the process with GOMAXPROCS=%d ended: %v", w.procs, err), detail: w.errors.String()}
+	return &cli.Error{Code: cli.ExitInternal, Text: fmt.Sprintf("the process with GOMAXPROCS=%d ended: %v", w.procs, err), Detail: w.errors.String()}
 }
 
 func (w *worker) stop() {

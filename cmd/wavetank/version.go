@@ -6,6 +6,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/wavetank-sim/wavetank/cmd/internal/cli"
 	"github.com/wavetank-sim/wavetank/scenarios"
 )
 
@@ -14,7 +15,7 @@ func newVersion() *cobra.Command {
 		Use:     "version",
 		Short:   "Print the version of this build",
 		Example: "  wavetank version",
-		Args:    noArgs,
+		Args:    cli.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			_, err := fmt.Fprintf(cmd.OutOrStdout(), "wavetank %s (plan format %d, result format %d, %s)\n", scenarios.Build(), scenarios.PlanVersion, scenarios.ResultVersion, runtime.Version())
 			return err

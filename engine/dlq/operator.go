@@ -117,7 +117,7 @@ func (r *Replayer) may(e *Entry) error {
 	case Denied, AlreadyCommitted, Exhausted:
 		return refused("the entry of %s is %s: %s; submit the job anew, under another id, if it is to be done all the same", e.JobID, e.ReplayStatus, e.ReplayReason)
 	case AwaitingApproval:
-		return refused("the replay of %s waits for its approval; `wavetank dlq approve %s` gives it", e.JobID, e.JobID)
+		return refused("the replay of %s waits for its approval; `scheduler dlq approve %s` gives it", e.JobID, e.JobID)
 	case Scheduled:
 		if e.DecidedBy != "" || r.Policy == nil {
 			return nil
@@ -128,7 +128,7 @@ func (r *Replayer) may(e *Entry) error {
 	case Quarantine:
 		return refused("%s is quarantined; mend what it is about, and give its reason_code %s another action in the triage policy, with --policy. %s", e.JobID, e.ReasonCode, d.Why)
 	case RequireApproval:
-		return refused("the replay of %s needs an approval; `wavetank dlq approve %s` gives it. %s", e.JobID, e.JobID, d.Why)
+		return refused("the replay of %s needs an approval; `scheduler dlq approve %s` gives it. %s", e.JobID, e.JobID, d.Why)
 	}
 	if limit := r.limit(d); e.ReplayCount >= limit {
 		return refused("%s has been replayed %d times, of %d at most; submit the job anew, under another id", e.JobID, e.ReplayCount, limit)

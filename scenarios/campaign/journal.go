@@ -10,7 +10,8 @@ import (
 	"path/filepath"
 	"time"
 
-	"github.com/wavetank-sim/wavetank/scenarios/filelock"
+	"github.com/gofrs/flock"
+
 	"github.com/wavetank-sim/wavetank/scenarios/strictyaml"
 )
 
@@ -18,6 +19,7 @@ import (
 // process at a time.
 type journal struct {
 	path string
+	lock *flock.Flock
 	f    *os.File
 	size int64 // of what is whole
 	buf  bytes.Buffer
@@ -60,25 +62,21 @@ func openJournal(dir string, h header, take func(entry) error) (*journal, error)
 	return j, nil
 }
 
-// lockJournal takes the journal of dir for this process. As it is what the lock is on, it is emptied
-// for another campaign, and never replaced.
+// lockJournal takes the journal of dir for this process.
 func lockJournal(dir string) (*journal, error) {
-	j := &journal{path: filepath.Join(dir, JournalFile)}
-	var err error
-	if j.f, err = os.OpenFile(j.path, os.O_RDWR|os.O_CREATE, 0o644); err != nil {
-		return nil, unwritable(j.path, err)
-	}
-	mine, err := filelock.TryLock(j.f)
+	j := &journal{path: filepath.Join(dir, JournalFile), lock: flock.New(filepath.Join(dir, lockFile))}
+	mine, err := j.lock.TryLock()
 	switch {
 	case err != nil:
-		err = fmt.Errorf("%s cannot be locked: %w", j.path, strictyaml.FileReason(err))
+		return nil, unwritable(j.path, err)
 	case !mine:
-		err = fmt.Errorf("another process runs the campaign in %s; wait for it, or end it", dir)
-	default:
-		return j, nil
+		return nil, fmt.Errorf("another process runs the campaign in %s; wait for it, or end it", dir)
 	}
-	j.close()
-	return nil, err
+	if j.f, err = os.OpenFile(j.path, os.O_RDWR|os.O_CREATE, 0o644); err != nil {
+		_ = j.lock.Close()
+		return nil, unwritable(j.path, err)
+	}
+	return j, nil
 }
 
 func (j *journal) open(h header, take func(entry) error) error {
@@ -167,4 +165,7 @@ func (j *journal) rewind() error {
 	return err
 }
 
-func (j *journal) close() { _ = j.f.Close() }
+func (j *journal) close() {
+	_ = j.f.Close()
+	_ = j.lock.Close()
+}

@@ -41,7 +41,7 @@ type Rule struct {
 	Tenant      string `yaml:"tenant,omitempty" json:"tenant,omitempty" like:"tenant-1" doc:"their tenant; * is any text"`
 	Labels      string `yaml:"labels,omitempty" json:"labels,omitempty" like:"tier=gold,region=eu-*" doc:"labels that they have, joined by commas; * in their values is any text"`
 	JobID       string `yaml:"job_id,omitempty" json:"job_id,omitempty" like:"job-3" doc:"their id; * is any text"`
-	Decision    string `yaml:"decision" json:"decision" oneof:"ALLOW,ALLOW_WITH_CONSTRAINTS,REQUIRE_APPROVAL,DENY,THROTTLE" doc:"what becomes of them; REQUIRE_APPROVAL: they wait for wavetank approve; THROTTLE: they are asked about again later"`
+	Decision    string `yaml:"decision" json:"decision" oneof:"ALLOW,ALLOW_WITH_CONSTRAINTS,REQUIRE_APPROVAL,DENY,THROTTLE" doc:"what becomes of them; REQUIRE_APPROVAL: they wait for scheduler approve; THROTTLE: they are asked about again later"`
 	Reason      string `yaml:"reason,omitempty" json:"reason,omitempty" like:"no" doc:"why, in words"`
 	Constraints string `yaml:"constraints,omitempty" json:"constraints,omitempty" like:"placement.zone=zone-1" doc:"with ALLOW_WITH_CONSTRAINTS: where it may run, as labels on top of the job's own, joined by commas: preferred_pool, preferred_worker_id, placement.KEY, constraint.KEY, node.KEY"`
 }

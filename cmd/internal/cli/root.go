@@ -1,0 +1,86 @@
+package cli
+
+import (
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/wavetank-sim/wavetank/faults/suggest"
+)
+
+// Complete gives a program's root command what the roots of all have: errors that report prints, suggestions for an
+// unknown command, help and completion.
+func Complete(root *cobra.Command) *cobra.Command {
+	root.Args, root.SilenceErrors, root.SilenceUsage = cobra.ArbitraryArgs, true, true
+	root.RunE = func(cmd *cobra.Command, args []string) error {
+		if len(args) == 0 {
+			return cmd.Help()
+		}
+		return unknown(cmd, args[0])
+	}
+	root.SetFlagErrorFunc(func(cmd *cobra.Command, err error) error { return Usage(cmd, "%s", flagProblem(cmd, err)) })
+	root.SetHelpCommand(&cobra.Command{
+		Use:   "help [COMMAND]",
+		Short: "Explain a command",
+		RunE: func(cmd *cobra.Command, args []string) error {
+			target, rest, err := root.Find(args)
+			if err != nil || len(rest) > 0 {
+				return unknown(root, args[0])
+			}
+			if target.DisableFlagParsing { // it only says where it has gone
+				return target.RunE(target, nil)
+			}
+			target.InitDefaultHelpFlag()
+			return target.Help()
+		},
+	})
+	root.InitDefaultCompletionCmd()
+	if completion, _, err := root.Find([]string{"completion"}); err == nil {
+		strict(completion)
+	}
+	return root
+}
+
+func unknown(root *cobra.Command, name string) error {
+	var names []string
+	for _, c := range root.Commands() {
+		if c.IsAvailableCommand() {
+			names = append(names, c.Name())
+		}
+	}
+	return Usage(root, "unknown command %q%s", name, suggest.Hint(name, names))
+}
+
+// strict lets cobra's own completion command refuse what the others refuse.
+func strict(completion *cobra.Command) {
+	var shells []string
+	for _, shell := range completion.Commands() {
+		shell.Args = NoArgs
+		shells = append(shells, shell.Name())
+	}
+	completion.Args = OneArg("the shell (" + strings.Join(shells, ", ") + ")")
+	completion.RunE = func(cmd *cobra.Command, args []string) error {
+		return Usage(cmd, "no completion for %q%s", args[0], suggest.Hint(args[0], shells))
+	}
+}
+
+// OneArg wants exactly one argument, which the error calls what.
+func OneArg(what string) cobra.PositionalArgs {
+	return func(cmd *cobra.Command, args []string) error {
+		switch len(args) {
+		case 1:
+			return nil
+		case 0:
+			return Usage(cmd, "%s: %s is missing", cmd.Name(), what)
+		}
+		return Usage(cmd, "%s takes one %s, not %d: %s", cmd.Name(), strings.TrimPrefix(what, "the "), len(args), strings.Join(args, " "))
+	}
+}
+
+// NoArgs wants none.
+func NoArgs(cmd *cobra.Command, args []string) error {
+	if len(args) > 0 {
+		return Usage(cmd, "%s takes no arguments: %s", cmd.Name(), strings.Join(args, " "))
+	}
+	return nil
+}

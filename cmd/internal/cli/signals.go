@@ -1,0 +1,50 @@
+package cli
+
+import (
+	"context"
+	"os"
+	"os/signal"
+	"syscall"
+	"time"
+)
+
+var ErrInterrupted = &Error{Code: ExitInterrupted, Text: "interrupted; nothing was written"}
+
+// OneInterrupt is how long signals count as the first: timeout(1), for one, sends its signal to a program, and then
+// to the group that it is in.
+const OneInterrupt = time.Second
+
+// Interruptible returns a context that ends at the first SIGINT or SIGTERM, with errInterrupted
+// for its cause. A second one ends the program at once, after cleanUp: one that comes later than oneInterrupt.
+func Interruptible(ctx context.Context, cleanUp func()) (context.Context, func()) {
+	ctx, cancel := context.WithCancelCause(ctx)
+	signals := make(chan os.Signal, 2)
+	signal.Notify(signals, os.Interrupt, syscall.SIGTERM)
+	done := make(chan struct{})
+	go func() {
+		var first time.Time
+		for {
+			select {
+			case <-signals:
+			case <-done:
+				return
+			}
+			switch {
+			case first.IsZero():
+				first = time.Now()
+				cancel(ErrInterrupted)
+			case time.Since(first) > OneInterrupt:
+				Say(os.Stderr, "interrupted twice; ended at once")
+				cleanUp()
+				os.Exit(ExitInterrupted)
+			}
+		}
+	}()
+	return ctx, func() {
+		if context.Cause(ctx) != ErrInterrupted { // or the second of two would kill a program that is about to end
+			signal.Stop(signals)
+		}
+		close(done)
+		cancel(nil)
+	}
+}

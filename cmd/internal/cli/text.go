@@ -1,0 +1,75 @@
+package cli
+
+import (
+	"fmt"
+	"strings"
+
+	"github.com/wavetank-sim/wavetank/scenarios/strictyaml"
+)
+
+// Thousands writes n with commas.
+func Thousands(n int) string {
+	s := fmt.Sprint(n)
+	for i := len(s) - 3; i > 0; i -= 3 {
+		s = s[:i] + "," + s[i:]
+	}
+	return s
+}
+
+// Plural is n of what.
+func Plural(n int, what string) string {
+	if n == 1 {
+		return "1 " + what
+	}
+	return Thousands(n) + " " + what + "s"
+}
+
+// Describe says what a key is for, and what it may be.
+func Describe(k strictyaml.Key) string {
+	text := k.Doc
+	if k.Allowed != "" {
+		text += " (" + k.Allowed + ")"
+	}
+	if k.Section != "" {
+		text += ": wavetank explain " + k.Section
+	}
+	return text
+}
+
+// KeyTable is the section's keys, a line or more each, of so many columns.
+func KeyTable(s strictyaml.Section, columns int) string {
+	longest := 0
+	for _, k := range s.Keys {
+		longest = max(longest, len(k.Name))
+	}
+	var b strings.Builder
+	for _, k := range s.Keys {
+		first := fmt.Sprintf("  %-*s", longest, k.Name)
+		for _, line := range folded(Describe(k), columns-len(first)-2) {
+			b.WriteString(first + "  " + line + "\n")
+			first = strings.Repeat(" ", len(first))
+		}
+	}
+	return b.String()
+}
+
+// folded breaks text into lines of so many columns, if its words allow it.
+func folded(text string, columns int) (lines []string) {
+	line := ""
+	for word := range strings.FieldsSeq(text) {
+		if line != "" && len(line)+1+len(word) > columns {
+			lines, line = append(lines, line), ""
+		}
+		if line != "" {
+			line += " "
+		}
+		line += word
+	}
+	return append(lines, line)
+}
+
+// FirstLine is the first of the errors that were joined.
+func FirstLine(err error) string {
+	text, _, _ := strings.Cut(err.Error(), "\n")
+	return text
+}

@@ -1,0 +1,123 @@
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"io"
+	"os/user"
+
+	"github.com/spf13/cobra"
+
+	"github.com/wavetank-sim/wavetank/cmd/internal/cli"
+	"github.com/wavetank-sim/wavetank/cmd/scheduler/internal/servers"
+	"github.com/wavetank-sim/wavetank/engine"
+	"github.com/wavetank-sim/wavetank/engine/job"
+)
+
+type approveFlags struct {
+	servers.Flags
+	hash string
+	by   string
+	look bool
+}
+
+func newApprove() *cobra.Command {
+	var f approveFlags
+	cmd := &cobra.Command{
+		Use:   "approve JOB",
+		Short: "Approve a job that waits for it",
+		Long: `Approve lets a job go on that the safety kernel has parked as APPROVAL_REQUIRED.
+An approval is bound to the hash of what was looked at: with --look it shows the
+request, its hash and why it must be approved, and approves nothing; with --hash it approves that request
+and no other, should the job have been submitted again as something else. It
+counts for engine.policy.approval_ttl.
+
+Exit codes: 0 approved, 1 the job does not wait for it or is another request,
+2 usage, no such job, or a server that does not answer, 3 a server lost midway, or
+a Redis that takes no writes.`,
+		Example: `  scheduler approve mail-17 --look
+  scheduler approve mail-17 --hash 9f86d081884c7d65... --by 'the mail team'`,
+		Args:              cli.OneArg("the job"),
+		ValidArgsFunction: cobra.NoFileCompletions,
+		RunE: func(cmd *cobra.Command, args []string) error {
+			return f.run(cmd.Context(), args[0], cmd.OutOrStdout())
+		},
+	}
+	f.AddClient(cmd)
+	cmd.Flags().StringVar(&f.hash, "hash", "", "approve the request that has this `HASH` (default whatever waits)")
+	cmd.Flags().StringVar(&f.by, "by", "", "who approves, `NAME` (default the user's name)")
+	cmd.Flags().BoolVar(&f.look, "look", false, "show what waits, and approve nothing")
+	for _, name := range []string{"hash", "by"} {
+		_ = cmd.RegisterFlagCompletionFunc(name, cobra.NoFileCompletions)
+	}
+	return cmd
+}
+
+func (f *approveFlags) run(ctx context.Context, id string, stdout io.Writer) error {
+	c := job.Cancel{JobID: id}
+	if err := c.Validate(); err != nil {
+		return cli.Fail(cli.ExitUsage, "approve: %v", err)
+	}
+	if f.look && f.hash != "" {
+		return cli.Fail(cli.ExitUsage, "--look approves nothing; give --hash without it")
+	}
+	ctx, conns, stop, err := f.Reach(ctx, "scheduler approve")
+	if err != nil {
+		return err
+	}
+	defer stop()
+	client, err := engine.NewClient(engine.ClientConfig{Redis: conns.Redis, JetStream: conns.JS})
+	if err != nil {
+		return err
+	}
+	seen, err := client.Look(ctx, id)
+	switch {
+	case err != nil:
+		return cli.Fail(cli.ExitInconclusive, "Redis at %s does not answer any more: %v", servers.Public(f.RedisURL), servers.NetReason(err))
+	case seen.State == job.Absent:
+		return cli.Fail(cli.ExitUsage, "Redis at %s holds no job %q", servers.Public(f.RedisURL), id)
+	case seen.State.Terminal():
+		return cli.Fail(cli.ExitViolated, "%s has ended already: it is %s", id, seen.State)
+	case seen.State != job.ApprovalRequired:
+		return cli.Fail(cli.ExitViolated, "%s does not wait for an approval: it is %s", id, seen.State)
+	}
+	p := cli.NewPrinter(stdout)
+	if f.look {
+		request, err := json.MarshalIndent(seen.Request, "", "  ")
+		if err != nil {
+			return err
+		}
+		p.Line("%s", request)
+		if seen.Reason != "" {
+			p.Line("It needs an approval: %s", seen.Reason)
+		}
+		p.Line("Approve it: scheduler approve %s --hash %s", id, seen.Hash)
+		return nil
+	}
+	if f.hash == "" {
+		f.hash = seen.Hash
+	}
+	err = client.Approve(ctx, id, f.hash, whoever(f.by))
+	switch {
+	case errors.Is(err, engine.ErrChanged):
+		return cli.Fail(cli.ExitViolated, "%s is another request than that; look at it again: scheduler approve %s --look", id, id)
+	case errors.Is(err, engine.ErrNotWaiting):
+		return cli.Fail(cli.ExitViolated, "%s does not wait for an approval any more", id)
+	case err != nil:
+		return cli.Fail(cli.ExitInconclusive, "%s; ask again", servers.Plainly(err))
+	}
+	p.Line("Approved %s, whose hash is %s", id, f.hash)
+	return nil
+}
+
+// whoever is the name by which a person's decision goes on record.
+func whoever(by string) string {
+	if by != "" {
+		return by
+	}
+	if u, err := user.Current(); err == nil && u.Username != "" {
+		return u.Username
+	}
+	return "operator"
+}

@@ -1,0 +1,153 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"maps"
+	"slices"
+	"strings"
+	"text/tabwriter"
+
+	"github.com/spf13/cobra"
+
+	"github.com/wavetank-sim/wavetank/cmd/internal/cli"
+	"github.com/wavetank-sim/wavetank/cmd/scheduler/internal/servers"
+	"github.com/wavetank-sim/wavetank/invariants"
+)
+
+type auditFlags struct {
+	servers.Flags
+	engineFlags
+	settled bool
+	json    bool
+}
+
+func newAudit() *cobra.Command {
+	var f auditFlags
+	cmd := &cobra.Command{
+		Use:   "audit",
+		Short: "Judge what real servers hold by the invariants of a run",
+		Long: `Audit reads the records, indexes, locks and DLQ entries in Redis and every message
+of both streams, and judges them by those invariants of ` + "`wavetank run`" + ` that need
+no more than that. It changes nothing. Read at rest, the data of one instant is
+judged; while schedulers work, a record may be read before an index that has
+changed since.
+
+With --settled it judges also what must come about in the end. That takes its time:
+after the last job without a mishap, seconds; after a scheduler's kill -9 up to
+engine.ack_wait (10m), after a worker's up to engine.running_timeout (30m), and three
+times engine.poll_interval (30s) more. Sooner, what is still on its way is called a
+violation.
+
+It knows of no fault, so every violation counts. Exit codes: 0 held, 1 violated,
+2 usage, or a server that does not answer, 3 nothing to judge, as where no
+scheduler has made its streams yet, or a server lost before all was read,
+130 interrupted.`,
+		Example: `  scheduler audit
+  scheduler audit --settled --redis redis://redis:6379/0 --nats nats://nats:4222
+  scheduler audit --preset documented --json | jq -r .verdict`,
+		Args: cli.NoArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			return f.run(cmd.Context(), cmd.OutOrStdout(), cmd.ErrOrStderr())
+		},
+	}
+	f.AddClient(cmd)
+	f.engineFlags.add(cmd, "the schedulers' settings")
+	cmd.Flags().BoolVar(&f.settled, "settled", false, "all had its time to settle: judge also what must come about in the end; 12m after a scheduler's kill -9, say")
+	cmd.Flags().BoolVar(&f.json, "json", false, "print JSON, and nothing else, on standard output")
+	return cmd
+}
+
+func (f *auditFlags) run(ctx context.Context, stdout, stderr io.Writer) error {
+	settings, _, err := f.settings()
+	if err != nil {
+		return err
+	}
+	f.OrEmbedded()
+	if err := f.CheckURLs(); err != nil {
+		return err
+	}
+	ctx, stop := cli.Interruptible(ctx, func() {})
+	defer stop()
+	c, err := f.Connect(ctx, "scheduler audit", servers.Reads)
+	if err != nil && !errors.Is(err, servers.ErrNoStream) {
+		return err
+	}
+	var res *auditResult
+	if err != nil { // no scheduler was ever here
+		res = judgeServers(settings, invariants.AuditInput{Settled: f.settled})
+		res.Reason = "nothing to judge: " + err.Error()
+	} else {
+		defer c.Close()
+		show := cli.NewProgress(stderr, f.json)
+		in, err := readServers(ctx, c, show)
+		show.Done()
+		switch {
+		case ctx.Err() != nil:
+			return cli.Fail(cli.ExitInterrupted, "interrupted")
+		case err != nil:
+			return cli.Fail(cli.ExitInconclusive, "the servers' data could not be read to its end: %s", servers.Plainly(err))
+		}
+		in.Settled = f.settled
+		res = judgeServers(settings, in)
+	}
+	if f.json {
+		if err := cli.PrintJSON(stdout, res); err != nil {
+			return err
+		}
+	} else {
+		printAudit(cli.NewPrinter(stdout), res)
+	}
+	switch res.Verdict {
+	case auditHeld:
+		return nil
+	case auditViolated:
+		return &cli.Error{Code: cli.ExitViolated}
+	}
+	return &cli.Error{Code: cli.ExitInconclusive}
+}
+
+func printAudit(p *cli.Printer, res *auditResult) {
+	color := map[string]int{auditHeld: cli.Green, auditViolated: cli.Red}[res.Verdict]
+	if color == 0 {
+		color = cli.Yellow
+	}
+	p.Line("%s  %s", p.Paint(color, strings.ToUpper(res.Verdict)), res.Reason)
+	var states []string
+	for _, s := range slices.Sorted(maps.Keys(res.States)) {
+		states = append(states, cli.Thousands(res.States[s])+" "+s)
+	}
+	if len(states) == 0 {
+		states = []string{"none"}
+	}
+	p.Line("  jobs: %s; %s, %s", strings.Join(states, ", "), cli.Plural(res.Keys, "key"), cli.Plural(res.Messages, "message"))
+	cli.Section(p, "Violated", res.Violations, func(v auditViolation) string { return v.Invariant + ": " + v.Message })
+	p.Line("\n%s", p.Paint(cli.Bold, "Invariants"))
+	tw := tabwriter.NewWriter(p.W, 0, 8, 2, ' ', 0)
+	unseen := 0
+	for _, i := range res.Invariants {
+		if i.Status == auditUnseen {
+			unseen++
+			continue
+		}
+		fmt.Fprintf(tw, "  %s\t%s\tjudged %s\n", i.Name, i.Status, times(i.Exercised))
+	}
+	_ = tw.Flush()
+	p.Line("  %d more had nothing to judge: most need a run's course, which only a world shows.", unseen)
+	inPart := slices.DeleteFunc(slices.Clone(res.Invariants), func(i auditedInvariant) bool {
+		return i.Status == auditUnseen || i.Part == ""
+	})
+	cli.Section(p, "Judged in part", inPart, func(i auditedInvariant) string { return i.Name + ": " + i.Part })
+	if !res.Settled {
+		p.Line("\n  What must come about in the end was not judged; --settled judges it.")
+	}
+}
+
+func times(n int) string {
+	if n == 1 {
+		return "once"
+	}
+	return cli.Thousands(n) + " times"
+}

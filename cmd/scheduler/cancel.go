@@ -1,0 +1,81 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"io"
+
+	"github.com/spf13/cobra"
+
+	"github.com/wavetank-sim/wavetank/cmd/internal/cli"
+	"github.com/wavetank-sim/wavetank/cmd/scheduler/internal/servers"
+	"github.com/wavetank-sim/wavetank/engine"
+	"github.com/wavetank-sim/wavetank/engine/job"
+)
+
+type cancelFlags struct {
+	servers.Flags
+	reason string
+}
+
+func newCancel() *cobra.Command {
+	var f cancelFlags
+	cmd := &cobra.Command{
+		Use:   "cancel JOB",
+		Short: "Ask a scheduler to cancel a job",
+		Long: `Cancel asks ` + "`scheduler serve`" + ` to cancel a job. What has not been dispatched
+will not be; the worker of a job that it executes is told, and drops it. A job
+that has ended stays as it is.
+
+Exit codes: 0 asked for, or CANCELLED already, 1 ended otherwise, 2 usage, no such
+job, or a server that does not answer, 3 a server lost midway, or a Redis that takes no
+writes.`,
+		Example: `  scheduler cancel mail-17
+  scheduler cancel mail-17 --reason 'sent by hand'`,
+		Args:              cli.OneArg("the job"),
+		ValidArgsFunction: cobra.NoFileCompletions,
+		RunE: func(cmd *cobra.Command, args []string) error {
+			return f.run(cmd.Context(), args[0], cmd.OutOrStdout())
+		},
+	}
+	f.AddClient(cmd)
+	cmd.Flags().StringVar(&f.reason, "reason", "", "why, in words, `TEXT`")
+	_ = cmd.RegisterFlagCompletionFunc("reason", cobra.NoFileCompletions)
+	return cmd
+}
+
+func (f *cancelFlags) run(ctx context.Context, id string, stdout io.Writer) error {
+	c := job.Cancel{JobID: id, Reason: f.reason}
+	if err := c.Validate(); err != nil {
+		return cli.Fail(cli.ExitUsage, "cancel: %v", err)
+	}
+	ctx, conns, stop, err := f.Reach(ctx, "scheduler cancel")
+	if err != nil {
+		return err
+	}
+	defer stop()
+	now := endings([]string{id})
+	if err := refresh(ctx, conns.Redis, []*ending{&now[0]}); err != nil {
+		return cli.Fail(cli.ExitInconclusive, "Redis at %s does not answer any more: %v", servers.Public(f.RedisURL), servers.NetReason(err))
+	}
+	state := now[0].State
+	ended := fmt.Sprintf("%s has ended already: it is %s", id, state)
+	switch {
+	case state == job.Absent:
+		return cli.Fail(cli.ExitUsage, "Redis at %s holds no job %q", servers.Public(f.RedisURL), id)
+	case state == job.Cancelled: // as asked for
+		cli.NewPrinter(stdout).Line("%s", ended)
+		return nil
+	case state.Terminal():
+		return cli.Fail(cli.ExitViolated, "%s", ended)
+	}
+	client, err := engine.NewClient(engine.ClientConfig{Redis: conns.Redis, JetStream: conns.JS})
+	if err == nil {
+		err = client.Cancel(ctx, id, f.reason)
+	}
+	if err != nil {
+		return cli.Fail(cli.ExitInconclusive, "%s; ask again", servers.Plainly(err))
+	}
+	cli.NewPrinter(stdout).Line("Asked for %s, which is %s, to be cancelled", id, state)
+	return nil
+}

@@ -1,0 +1,357 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"maps"
+	"slices"
+	"strings"
+	"text/tabwriter"
+	"time"
+
+	"github.com/jonboulle/clockwork"
+	"github.com/redis/go-redis/v9"
+	"github.com/spf13/cobra"
+
+	"github.com/wavetank-sim/wavetank/cmd/internal/cli"
+	"github.com/wavetank-sim/wavetank/cmd/scheduler/internal/servers"
+	"github.com/wavetank-sim/wavetank/engine"
+	"github.com/wavetank-sim/wavetank/engine/dlq"
+	"github.com/wavetank-sim/wavetank/engine/settings"
+	"github.com/wavetank-sim/wavetank/faults/suggest"
+	"github.com/wavetank-sim/wavetank/scenarios/policyfile"
+	"github.com/wavetank-sim/wavetank/scenarios/strictyaml"
+)
+
+// dlqJSONVersion is the format of what --json prints.
+const dlqJSONVersion = 1
+
+func newDLQ() *cobra.Command {
+	cmd := &cobra.Command{
+		Use:   "dlq",
+		Short: "Triage dead letters, and replay those that may be",
+		Long: `Dlq looks after the dead-letter queue of real servers: what failed, what the triage
+policy makes of it, and what became of its replay. ` + "`scheduler serve --dlq-policy`" + `
+triages and replays by itself; here is the person that it leaves the rest to.`,
+		Example: `  scheduler dlq list --status pending_review
+  scheduler dlq show mail-17 --policy triage.yaml
+  scheduler dlq check triage.yaml`,
+		Args: cobra.ArbitraryArgs,
+		RunE: func(cmd *cobra.Command, args []string) error {
+			if len(args) == 0 {
+				return cmd.Help()
+			}
+			return cli.Usage(cmd, "unknown command %q", "dlq "+args[0])
+		},
+	}
+	cmd.AddCommand(newDLQList(), newDLQShow(), newDLQReplay(), newDLQApprove(), newDLQDeny(), newDLQCheck())
+	return cmd
+}
+
+// dlqFlags are those of all that talk to servers.
+type dlqFlags struct {
+	servers.Flags
+	policy string
+	json   bool
+	by     string
+}
+
+func (f *dlqFlags) addPolicy(cmd *cobra.Command) {
+	cmd.Flags().StringVar(&f.policy, "policy", "", "the triage policy, `FILE`; without, what the schedulers have made of it stands, or the default of its class")
+}
+
+func (f *dlqFlags) addJSON(cmd *cobra.Command) {
+	cmd.Flags().BoolVar(&f.json, "json", false, "print JSON, and nothing else, on standard output")
+}
+
+func (f *dlqFlags) addBy(cmd *cobra.Command) {
+	cmd.Flags().StringVar(&f.by, "by", "", "who decides, `NAME`, for the audit trail (default the user's name)")
+}
+
+// with calls fn with what triages and replays, once both servers answer and the policy is read.
+func (f *dlqFlags) with(ctx context.Context, fn func(ctx context.Context, r *dlq.Replayer) error) error {
+	policy, err := loadTriage(f.policy)
+	if err != nil {
+		return err
+	}
+	ctx, conns, stop, err := f.Reach(ctx, "scheduler dlq")
+	if err != nil {
+		return err
+	}
+	defer stop()
+	r, err := engine.NewReplayer(engine.ReplayerConfig{Redis: conns.Redis, JetStream: conns.JS, Triage: policy})
+	if err != nil {
+		return err
+	}
+	return f.said(fn(ctx, r))
+}
+
+// look is with for what only looks, and needs no NATS: what fn gets can neither replay nor decide.
+func (f *dlqFlags) look(ctx context.Context, fn func(ctx context.Context, r *dlq.Replayer) error) error {
+	policy, err := loadTriage(f.policy)
+	if err != nil {
+		return err
+	}
+	ctx, client, stop, err := f.ReachRedis(ctx)
+	if err != nil {
+		return err
+	}
+	defer stop()
+	return f.said(fn(ctx, &dlq.Replayer{Queue: deadLetters(client), Policy: policy, Triage: true}))
+}
+
+// deadLetters is the queue, to be read.
+func deadLetters(client *redis.Client) *dlq.Queue {
+	s := settings.Hardened()
+	return &dlq.Queue{Redis: client, Clock: clockwork.NewRealClock(), TTL: s.DLQEntryTTL, Timeout: s.StoreOpTimeout}
+}
+
+// said is an error about dead letters in words, and its exit code.
+func (f *dlqFlags) said(err error) error {
+	var ee *cli.Error
+	switch {
+	case err == nil || errors.As(err, &ee):
+		return err
+	case errors.Is(err, dlq.ErrNoEntry):
+		return cli.Fail(cli.ExitUsage, "Redis at %s holds no dead letter of %s; `scheduler dlq list` names those that it holds", servers.Public(f.RedisURL), strings.TrimSuffix(err.Error(), ": "+dlq.ErrNoEntry.Error()))
+	case errors.Is(err, dlq.ErrRefused):
+		return cli.Fail(cli.ExitViolated, "%s", strings.TrimPrefix(err.Error(), dlq.ErrRefused.Error()+": "))
+	}
+	return cli.Fail(cli.ExitInconclusive, "%s; try again", servers.Plainly(err))
+}
+
+// loadTriage reads the triage policy's file; no file is no policy.
+func loadTriage(path string) (*dlq.Policy, error) {
+	if path == "" {
+		return nil, nil
+	}
+	data, err := strictyaml.ReadFile(path, "the file of a triage policy")
+	if err != nil {
+		return nil, err
+	}
+	return policyfile.Triage(path, data)
+}
+
+func newDLQCheck() *cobra.Command {
+	return &cobra.Command{
+		Use:   "check FILE",
+		Short: "Say whether a file is a triage policy",
+		Long: `Check reads a triage policy strictly, as ` + "`scheduler serve --dlq-policy`" + ` does, and
+prints what it makes of each reason code. It needs no servers.
+
+Exit codes: 0 it is one, 2 it is not.`,
+		Example: `  scheduler dlq check triage.yaml`,
+		Args:    cli.OneArg("the file"),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			if args[0] == "" {
+				return cli.Usage(cmd, "FILE is empty; give the file of a triage policy")
+			}
+			policy, err := loadTriage(args[0])
+			if err != nil {
+				return err
+			}
+			p := cli.NewPrinter(cmd.OutOrStdout())
+			p.Line("%s: %s", args[0], cli.Plural(len(policy.Rules), "rule"))
+			tw := tabwriter.NewWriter(cmd.OutOrStdout(), 0, 8, 2, ' ', 0)
+			fmt.Fprintf(tw, "  REASON CODE\tACTION\tBY\n")
+			for _, code := range dlq.ReasonCodes() {
+				d := policy.Decide(&dlq.Entry{Status: "FAILED", ReasonCode: code})
+				by := "the default of its class"
+				if d.Rule > 0 {
+					by = fmt.Sprintf("rule %d", d.Rule)
+				}
+				fmt.Fprintf(tw, "  %s\t%s\t%s\n", code, d.Action, by)
+			}
+			return tw.Flush()
+		},
+	}
+}
+
+type dlqListFlags struct {
+	dlqFlags
+	reason, topic, status string
+}
+
+func newDLQList() *cobra.Command {
+	var f dlqListFlags
+	cmd := &cobra.Command{
+		Use:   "list",
+		Short: "List dead letters, the oldest first",
+		Long: `List prints the dead letters that Redis holds, and what became of each. A worker may
+give reason codes of its own, so that --reason takes any; if none matches, it says
+which there are.
+
+Exit codes: 0 listed, 2 usage, or a server that does not answer, 3 a server lost
+midway.`,
+		Example: `  scheduler dlq list
+  scheduler dlq list --reason timeout --status scheduled
+  scheduler dlq list --json | jq -r '.entries[].job_id'`,
+		Args: cli.NoArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error { return f.run(cmd.Context(), cmd.OutOrStdout()) },
+	}
+	f.AddReader(cmd)
+	f.addJSON(cmd)
+	cmd.Flags().StringVar(&f.reason, "reason", "", "only those of a `REASON_CODE`")
+	cmd.Flags().StringVar(&f.topic, "topic", "", "only those of a `TOPIC`")
+	cmd.Flags().StringVar(&f.status, "status", "", "only those of a replay `STATUS`: "+strings.Join(dlq.Statuses, ", "))
+	return cmd
+}
+
+func (f *dlqListFlags) run(ctx context.Context, stdout io.Writer) error {
+	if f.status != "" && !slices.Contains(dlq.Statuses, f.status) {
+		return cli.Fail(cli.ExitUsage, "--status is %q; one of %s", f.status, strings.Join(dlq.Statuses, ", "))
+	}
+	return f.look(ctx, func(ctx context.Context, r *dlq.Replayer) error {
+		all, err := r.Queue.List(ctx)
+		if err != nil {
+			return err
+		}
+		entries := slices.DeleteFunc(slices.Clone(all), func(e dlq.Entry) bool {
+			return f.reason != "" && e.ReasonCode != f.reason || f.topic != "" && e.Topic != f.topic || f.status != "" && e.ReplayStatus != f.status
+		})
+		if f.json {
+			return cli.PrintJSON(stdout, struct {
+				Version int         `json:"version"`
+				Entries []dlq.Entry `json:"entries"`
+			}{dlqJSONVersion, append([]dlq.Entry{}, entries...)})
+		}
+		p := cli.NewPrinter(stdout)
+		if len(entries) == 0 && len(all) > 0 {
+			p.Line("%s", f.noneOf(all))
+			return nil
+		}
+		printLetters(p, entries)
+		return nil
+	})
+}
+
+// noneOf says that none of the dead letters matches, and what there is instead of a reason code or a topic
+// that none has.
+func (f *dlqListFlags) noneOf(all []dlq.Entry) string {
+	text := fmt.Sprintf("None of %s matches.", cli.Plural(len(all), "dead letter"))
+	for _, by := range []struct {
+		flag, word string
+		of         func(*dlq.Entry) string
+	}{
+		{"--reason", f.reason, func(e *dlq.Entry) string { return e.ReasonCode }},
+		{"--topic", f.topic, func(e *dlq.Entry) string { return e.Topic }},
+	} {
+		there := map[string]bool{}
+		for i := range all {
+			if word := by.of(&all[i]); word != "" {
+				there[word] = true
+			}
+		}
+		if by.word != "" && !there[by.word] {
+			known := slices.Sorted(maps.Keys(there))
+			text += fmt.Sprintf(" None has %s %s%s; there are %s.", by.flag, by.word, suggest.Hint(by.word, known), strings.Join(known, ", "))
+		}
+	}
+	return text
+}
+
+// printLetters prints a table of at most 80 columns.
+func printLetters(p *cli.Printer, entries []dlq.Entry) {
+	if len(entries) == 0 {
+		p.Line("No dead letters.")
+		return
+	}
+	p.Line("%s", p.Paint(cli.Bold, fmt.Sprintf("%-14s  %-23s  %-20s  %s", "CAME (UTC)", "JOB", "REASON CODE", "REPLAY")))
+	for _, e := range entries {
+		replay := e.ReplayStatus
+		if replay == dlq.Scheduled {
+			replay = "due " + time.UnixMilli(e.NextReplayAt).UTC().Format("15:04:05")
+		}
+		p.Line("%-14s  %-23s  %-20s  %s", time.UnixMilli(e.CreatedAt).UTC().Format("01-02 15:04:05"), cut(e.JobID, 23), cut(e.ReasonCode, 20), replay)
+	}
+	p.Line("%s; `scheduler dlq show JOB` tells of one.", cli.Plural(len(entries), "dead letter"))
+}
+
+// cut shortens text to a width.
+func cut(text string, width int) string {
+	if r := []rune(text); len(r) > width {
+		return string(r[:width-1]) + "…"
+	}
+	return text
+}
+
+func newDLQShow() *cobra.Command {
+	var f dlqFlags
+	cmd := &cobra.Command{
+		Use:   "show JOB",
+		Short: "Show a dead letter, what triage makes of it, and its trail",
+		Long: `Show prints a job's dead letter, the class of its reason code, what the triage policy
+makes of it and why, and what the audit trail holds of it.
+
+Exit codes: 0 shown, 2 usage, no such dead letter, or a server that does not answer,
+3 a server lost midway.`,
+		Example: `  scheduler dlq show mail-17
+  scheduler dlq show mail-17 --policy triage.yaml --json`,
+		Args: cli.OneArg("the job"),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			return f.show(cmd.Context(), args[0], cmd.OutOrStdout())
+		},
+	}
+	f.AddReader(cmd)
+	f.addPolicy(cmd)
+	f.addJSON(cmd)
+	return cmd
+}
+
+func (f *dlqFlags) show(ctx context.Context, id string, stdout io.Writer) error {
+	return f.look(ctx, func(ctx context.Context, r *dlq.Replayer) error {
+		e, err := r.Entry(ctx, id)
+		if err != nil {
+			return err
+		}
+		trail, err := r.Queue.Trail(ctx, id)
+		if err != nil {
+			return err
+		}
+		d := r.Stands(&e)
+		if f.json {
+			return cli.PrintJSON(stdout, struct {
+				Version  int       `json:"version"`
+				Entry    dlq.Entry `json:"entry"`
+				Class    string    `json:"class"`
+				Decision string    `json:"action"`
+				Why      string    `json:"why"`
+				Audit    any       `json:"audit"`
+			}{dlqJSONVersion, e, d.Class, string(d.Action), d.Why, trail})
+		}
+		p := cli.NewPrinter(stdout)
+		p.Line("%s  %s, %s: %s", p.Paint(cli.Bold, e.JobID), e.Status, e.ReasonCode, e.Reason)
+		p.Line("  topic %s, attempts %d, idempotency key %s", e.Topic, e.Attempts, e.IdempotencyKey)
+		if e.ReplayOf != "" {
+			p.Line("  replay %d of %s", e.ReplayCount, e.ReplayOf)
+		}
+		p.Line("  class %s; triage: %s", d.Class, d.Action)
+		p.Line("  %s", d.Why)
+		p.Line("  replay: %s%s", e.ReplayStatus, becameOf(e))
+		if len(trail) > 0 {
+			p.Line("\n%s", p.Paint(cli.Bold, "Trail"))
+		}
+		for _, a := range trail {
+			p.Line("  %s  %s by %s", time.UnixMilli(a.At).UTC().Format(time.RFC3339), a.Kind, a.By)
+			if a.Reason != "" {
+				p.Line("    %s", a.Reason)
+			}
+		}
+		return nil
+	})
+}
+
+// becameOf is what there is to say of an entry's replay.
+func becameOf(e dlq.Entry) string {
+	switch {
+	case e.ReplayJob != "":
+		return ", as " + e.ReplayJob
+	case e.ReplayStatus == dlq.Scheduled:
+		return ", due at " + time.UnixMilli(e.NextReplayAt).UTC().Format(time.RFC3339)
+	case e.ReplayReason != "":
+		return "\n    " + e.ReplayReason
+	}
+	return ""
+}

@@ -1,0 +1,173 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"io"
+
+	"github.com/spf13/cobra"
+
+	"github.com/wavetank-sim/wavetank/cmd/internal/cli"
+	"github.com/wavetank-sim/wavetank/engine/dlq"
+)
+
+type dlqReplayFlags struct {
+	dlqFlags
+	all, dryRun bool
+}
+
+func newDLQReplay() *cobra.Command {
+	var f dlqReplayFlags
+	cmd := &cobra.Command{
+		Use:   "replay [JOB...]",
+		Short: "Replay dead letters now",
+		Long: `Replay makes a new job of a dead letter, under the same idempotency key, unless what
+it is about is known to have been done after all. Schedulers with --dlq-policy note what
+has been done, by its tenant and its idempotency key; others only note it of replays, so
+that with them a late success of the job itself is not known here.
+
+What the triage policy quarantines, what waits for an approval, and a step of a run,
+which its run tries again itself, is refused. Without --policy what the schedulers have
+made of the dead letter stands, or the default of its class if they have not triaged it.
+Schedulers with a safety kernel decide anew on the new job.
+
+With --all it replays every dead letter whose action is auto_replay, and leaves the
+others alone.
+
+Exit codes: 0 replayed, or done already, 1 refused, 2 usage, no such dead letter, or a
+server that does not answer, 3 a server lost midway, or a Redis that takes no writes.`,
+		Example: `  scheduler dlq replay mail-17
+  scheduler dlq replay --all --policy triage.yaml --dry-run`,
+		RunE: func(cmd *cobra.Command, args []string) error {
+			switch {
+			case f.all && len(args) > 0:
+				return cli.Usage(cmd, "replay takes jobs or --all, not both")
+			case !f.all && len(args) == 0:
+				return cli.Usage(cmd, "replay: the job is missing")
+			}
+			return f.run(cmd.Context(), args, cmd.OutOrStdout())
+		},
+	}
+	f.AddClient(cmd)
+	f.addPolicy(cmd)
+	f.addBy(cmd)
+	cmd.Flags().BoolVar(&f.all, "all", false, "every dead letter whose action is auto_replay")
+	cmd.Flags().BoolVar(&f.dryRun, "dry-run", false, "say what would be done, and do nothing")
+	return cmd
+}
+
+func (f *dlqReplayFlags) run(ctx context.Context, ids []string, stdout io.Writer) error {
+	p := cli.NewPrinter(stdout)
+	return f.with(ctx, func(ctx context.Context, r *dlq.Replayer) error {
+		if f.all {
+			entries, err := r.Queue.List(ctx)
+			if err != nil {
+				return err
+			}
+			for _, e := range entries {
+				waits := e.ReplayStatus == dlq.PendingReview || e.ReplayStatus == dlq.Scheduled
+				if waits && r.Stands(&e).Action == dlq.AutoReplay {
+					ids = append(ids, e.JobID)
+				}
+			}
+		}
+		var refused error
+		for _, id := range ids {
+			err := f.one(ctx, r, p, id)
+			switch {
+			case f.all && errors.Is(err, dlq.ErrRefused):
+				p.Line("%s: %s", id, err)
+				refused = err
+				continue
+			case f.all && errors.Is(err, dlq.ErrChanged):
+				p.Line("%s has changed meanwhile, and is left alone", id)
+				continue
+			}
+			if err != nil {
+				return err
+			}
+		}
+		if len(ids) == 0 {
+			p.Line("Nothing to replay.")
+		}
+		return refused
+	})
+}
+
+func (f *dlqReplayFlags) one(ctx context.Context, r *dlq.Replayer, p *cli.Printer, id string) error {
+	if f.dryRun {
+		e, err := r.May(ctx, id)
+		if err != nil {
+			return err
+		}
+		p.Line("%s would be replayed, after %s", id, e.ReasonCode)
+		return nil
+	}
+	e, err := r.Replay(ctx, id, whoever(f.by))
+	switch {
+	case err != nil:
+		return err
+	case e.ReplayStatus == dlq.Replayed:
+		p.Line("%s is replayed as %s", id, e.ReplayJob)
+	default:
+		p.Line("%s is %s: %s", id, e.ReplayStatus, e.ReplayReason)
+	}
+	return nil
+}
+
+func newDLQApprove() *cobra.Command {
+	var f dlqFlags
+	cmd := &cobra.Command{
+		Use:   "approve JOB",
+		Short: "Approve the replay of a dead letter that waits for it",
+		Long: `Approve lets a dead letter be replayed whose action is require_approval: by the
+schedulers' next tick if they have --dlq-policy, or by ` + "`scheduler dlq replay`" + `.
+
+Exit codes: 0 approved, 1 it waits for no approval, 2 usage, no such dead letter, or a
+server that does not answer, 3 a server lost midway, or a Redis that takes no writes.`,
+		Example: `  scheduler dlq approve mail-17 --by ana`,
+		Args:    cli.OneArg("the job"),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			return f.with(cmd.Context(), func(ctx context.Context, r *dlq.Replayer) error {
+				if err := r.Approve(ctx, args[0], whoever(f.by)); err != nil {
+					return err
+				}
+				cli.NewPrinter(cmd.OutOrStdout()).Line("The replay of %s is approved.", args[0])
+				return nil
+			})
+		},
+	}
+	f.AddClient(cmd)
+	f.addPolicy(cmd)
+	f.addBy(cmd)
+	return cmd
+}
+
+func newDLQDeny() *cobra.Command {
+	var f dlqFlags
+	var reason string
+	cmd := &cobra.Command{
+		Use:   "deny JOB",
+		Short: "Deny the replay of a dead letter for good",
+		Long: `Deny ends the matter of a dead letter that has not been replayed: nothing replays it
+any more.
+
+Exit codes: 0 denied, 1 too late, 2 usage, no such dead letter, or a server that does
+not answer, 3 a server lost midway, or a Redis that takes no writes.`,
+		Example: `  scheduler dlq deny mail-17 --reason 'sent by hand'`,
+		Args:    cli.OneArg("the job"),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			return f.with(cmd.Context(), func(ctx context.Context, r *dlq.Replayer) error {
+				if err := r.Deny(ctx, args[0], whoever(f.by), reason); err != nil {
+					return err
+				}
+				cli.NewPrinter(cmd.OutOrStdout()).Line("The replay of %s is denied.", args[0])
+				return nil
+			})
+		},
+	}
+	f.AddClient(cmd)
+	f.addBy(cmd)
+	cmd.Flags().StringVar(&reason, "reason", "", "why, in words, `TEXT`")
+	return cmd
+}

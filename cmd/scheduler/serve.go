@@ -1,0 +1,360 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"log/slog"
+	"os"
+	"strings"
+	"time"
+
+	"github.com/nats-io/nats.go"
+	"github.com/nats-io/nats.go/jetstream"
+	"github.com/prometheus/client_golang/prometheus"
+	"github.com/prometheus/client_golang/prometheus/collectors"
+	"github.com/spf13/cobra"
+
+	"github.com/wavetank-sim/wavetank/cmd/internal/cli"
+	"github.com/wavetank-sim/wavetank/cmd/scheduler/internal/servers"
+	"github.com/wavetank-sim/wavetank/engine"
+	"github.com/wavetank-sim/wavetank/engine/dlq"
+	"github.com/wavetank-sim/wavetank/engine/job"
+	"github.com/wavetank-sim/wavetank/engine/metrics"
+	"github.com/wavetank-sim/wavetank/engine/settings"
+)
+
+type schedulerFlags struct {
+	servers.Flags
+	engineFlags
+	safetyFlags
+	servers.LogFlags
+	id            string
+	topics        []string
+	listen        string
+	embeddedRedis string
+	embeddedNATS  string
+	data          string
+	replicas      int
+	maxAge        time.Duration
+	workflows     bool
+	dlqPolicy     string
+}
+
+func newServe() *cobra.Command {
+	var f schedulerFlags
+	cmd := &cobra.Command{
+		Use:   "serve",
+		Short: "Run the scheduler itself, against real Redis and NATS",
+		Long: `Serve runs the engine, one replica of it, against the Redis and the NATS with
+JetStream that it is given. What is not given it brings along: a nats-server whose streams
+are in a temporary folder (or in --data), and miniredis, which keeps nothing.
+` + "`scheduler worker`, `scheduler submit` and `scheduler workflow`" + ` find those by themselves.
+
+A Redis that does not answer ends the start, since an address is soon wrong; so
+does a replica or a node of a cluster, which cannot be worked with, and one that
+takes no writes. A NATS that does not answer is waited for. Later on, a lost
+connection comes back; what could not be done meanwhile is done later. Redis behind Sentinels is named by them:
+redis://HOST:26379/0?master_name=NAME&addr=HOST2:26379, with the user and password
+of Redis, if any, as &username=USER&password=PASSWORD.
+
+It answers /metrics, for Prometheus; /healthz, for readiness, which is 200 only
+while the engine runs and both servers can be worked with (what it says of a
+safety kernel is for the reader alone); and /livez, for liveness, which is 200
+while the process runs: it outlives its servers, and a restart helps none.
+
+With --safety-kernel it asks that about every job, over gRPC: with TLS, trusting
+the authority in $SAFETY_KERNEL_TLS_CA or else the system's, or in plaintext with
+SAFETY_KERNEL_INSECURE=true, which SAFETY_KERNEL_TLS_REQUIRED=true refuses. While
+it cannot be reached, jobs wait; or go on, with POLICY_CHECK_FAIL_MODE=open. With
+OUTPUT_POLICY_ENABLED=true it is asked about each result, too, over the same
+connection, and results pass while it cannot be reached. --set wins over the
+environment.
+
+On SIGINT or SIGTERM it finishes what it has begun; another one, a second later
+or more, ends it at once.
+Exit codes: 0 stopped, 2 usage, or a server that cannot be used, 3 a Redis that
+takes no writes at the start, for want of memory, replicas or a disk, 130 ended by
+a second signal.`,
+		Example: `  scheduler serve
+  scheduler serve --redis redis://redis:6379/0 --nats nats://nats:4222
+  scheduler serve --redis rediss://:PASSWORD@redis:6379/0 --nats tls://nats:4222 --nats-creds nats.creds --tls-ca ca.crt
+  scheduler serve --set engine.poll_interval=5s --set engine.dispatch_timeout=30s
+  SAFETY_KERNEL_TLS_CA=ca.crt scheduler serve --safety-kernel kernel:9443
+  scheduler serve --topic job.default=default --topic job.gpu=gpu-a,gpu-b`,
+		Args: cli.NoArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			if err := givenName(cmd); err != nil {
+				return err
+			}
+			return f.run(cmd.Context(), cmd.OutOrStdout(), cmd.ErrOrStderr(), cmd.Flags().Changed)
+		},
+	}
+	f.AddRedis(cmd, "one in this process")
+	f.AddNATS(cmd, "one in this process")
+	f.AddSecurity(cmd)
+	cmd.Flags().StringVar(&f.id, "id", "", "the replica's `NAME`, in logs and locks (default the host's name)")
+	f.engineFlags.add(cmd, "settings")
+	f.safetyFlags.add(cmd)
+	cmd.Flags().StringArrayVar(&f.topics, "topic", nil, "the pools that serve a topic, `TOPIC=POOL,...`; repeatable (default job.default=default)")
+	cmd.Flags().StringVar(&f.listen, "listen", "127.0.0.1:2112", "where /metrics, /healthz and /livez are, `ADDR`; none opens no port")
+	cmd.Flags().StringVar(&f.embeddedRedis, "embedded-redis", servers.EmbeddedRedisAddr, "where this process's own Redis listens, `ADDR`; given, it wins over $"+servers.EnvRedis)
+	cmd.Flags().StringVar(&f.embeddedNATS, "embedded-nats", servers.EmbeddedNATSAddr, "where this process's own NATS listens, `ADDR`; given, it wins over $"+servers.EnvNATS)
+	cmd.Flags().StringVar(&f.data, "data", "", "where this process's own NATS keeps its streams, `DIR`; needs --redis (default a temporary folder)")
+	cmd.Flags().IntVar(&f.replicas, "replicas", 1, "how many servers of a NATS cluster keep each message, `N`; of streams that this creates, as the next")
+	cmd.Flags().DurationVar(&f.maxAge, "max-age", 0, "how long the streams keep a message, `DURATION`, no less than engine.epochs needs; 0 is for ever")
+	cmd.Flags().BoolVar(&f.workflows, "workflows", true, "take on the runs that scheduler workflow start starts")
+	cmd.Flags().StringVar(&f.dlqPolicy, "dlq-policy", "", "triage dead letters by this policy, `FILE`, and replay those that may be")
+	f.LogFlags.Add(cmd)
+	for _, name := range []string{"id", "topic", "listen", "embedded-redis", "embedded-nats", "replicas", "max-age"} {
+		_ = cmd.RegisterFlagCompletionFunc(name, cobra.NoFileCompletions)
+	}
+	return cmd
+}
+
+func (f *schedulerFlags) run(ctx context.Context, stdout, stderr io.Writer, given func(flag string) bool) error {
+	log, err := f.Logger(stderr)
+	if err != nil {
+		return err
+	}
+	settings, changes, err := f.settings()
+	if err != nil {
+		return err
+	}
+	if err := f.failMode(&settings, f.sets); err != nil {
+		return err
+	}
+	if err := f.outputPolicy(&settings, f.sets); err != nil {
+		return err
+	}
+	if err := f.idle(f.sets); err != nil {
+		return err
+	}
+	safety, secured, err := f.dial()
+	if err != nil {
+		return err
+	}
+	triage, err := loadTriage(f.dlqPolicy)
+	if err != nil {
+		return err
+	}
+	if triage != nil {
+		if gives(f.sets, enginePrefix+"replay.enabled") && !settings.Replay.Enabled || !settings.Replay.Triage {
+			return cli.Fail(cli.ExitUsage, "--dlq-policy says how dead letters are triaged, and --set that they are not; take one of the two away")
+		}
+		settings.Replay.Enabled = true
+		changes = append(changes, fmt.Sprintf("Dead letters are triaged by %s: %s", f.dlqPolicy, cli.Plural(len(triage.Rules), "rule")))
+	}
+	routes, err := parseTopics(f.topics)
+	if err != nil {
+		return err
+	}
+	if err := f.check(settings, given); err != nil {
+		return err
+	}
+	own, err := f.StartEmbedded(f.embeddedRedis, f.embeddedNATS, f.data)
+	if err != nil {
+		return err
+	}
+	defer own.Stop()
+	ctx, stop := cli.Interruptible(ctx, own.CleanUp)
+	defer stop()
+	ctx, lost := context.WithCancelCause(ctx)
+	defer lost(nil)
+
+	client, err := f.OpenRedis(ctx, log, servers.Writes)
+	switch {
+	case ctx.Err() != nil: // told to stop before it ran
+		return nil
+	case err != nil:
+		return err
+	}
+	defer func() { _ = client.Close() }()
+	nc, js, err := f.KeepNATS("scheduler serve "+f.id, log, lost)
+	if err != nil {
+		return err
+	}
+	defer servers.HangUp(nc, log)
+	registry := prometheus.NewRegistry()
+	registry.MustRegister(collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}),
+		metrics.DLQDepth(func(ctx context.Context) (int64, error) { return client.ZCard(ctx, dlq.IndexKey).Result() }))
+	streams := engine.StreamOptions{Replicas: f.replicas, MaxAge: f.maxAge}
+	config := engine.Config{
+		Workflows: f.workflows,
+		ID:        f.id, Settings: settings, Routing: routes, Streams: streams, Redis: client, JetStream: js, NATS: nc, Logger: log, Registerer: registry, Triage: triage,
+	}
+	if safety != nil {
+		defer func() { _ = safety.Close() }()
+		config.Safety, config.Output = safety, safety
+		changes = append(changes, f.kernelGreeting(secured, settings.Policy.FailMode))
+		if settings.Output.Enabled {
+			changes = append(changes, "It is asked about the jobs' outputs, too")
+		}
+	}
+	e, err := engine.New(config)
+	if err != nil {
+		return cli.Fail(cli.ExitUsage, "%s", cli.FirstLine(err))
+	}
+	h := &health{id: f.id, redis: client, nats: nc, js: js, engine: "starting"}
+	if safety != nil {
+		h.kernel = func(ctx context.Context) string { return kernelState(ctx, safety, e) }
+		go f.probe(ctx, settings.Policy.FailMode, log)
+	}
+	at, closePort, err := serve(f.listen, h, registry)
+	if err != nil {
+		return err
+	}
+	defer closePort()
+	f.greet(stdout, own, changes, at)
+	go func() {
+		<-ctx.Done()
+		h.says("stopping")
+	}()
+	keepRunning(ctx, e, js, streams, f.NATSURL, h, log)
+	if cause := context.Cause(ctx); !errors.Is(cause, cli.ErrInterrupted) {
+		return cause
+	}
+	cli.NewPrinter(stdout).Line("Scheduler %s has stopped; what it had begun is finished.", f.id)
+	return nil
+}
+
+// check refuses what can be refused before anything is started, and fills in the rest.
+func (f *schedulerFlags) check(settings settings.Settings, given func(flag string) bool) error {
+	natsBy := ""
+	if f.NATSURL == "" {
+		natsBy = ", which $" + servers.EnvNATS + " names,"
+	}
+	flags := f.Flags
+	f.FromEnv()
+	if given("embedded-redis") { // asks for one, whatever the environment names
+		f.RedisURL = flags.RedisURL
+	}
+	if given("embedded-nats") {
+		f.NATSURL = flags.NATSURL
+	}
+	if f.id == "" {
+		f.id = hostName()
+	}
+	if err := checkName(f.id); err != nil {
+		return err
+	}
+	if err := f.CheckURLs(); err != nil {
+		return err
+	}
+	switch {
+	case f.data != "" && f.NATSURL != "":
+		return cli.Fail(cli.ExitUsage, "--data is for the NATS of this process's own, and %s%s is another; leave one of the two out", servers.Public(f.NATSURL), natsBy)
+	case f.data != "" && f.RedisURL == "":
+		return cli.Fail(cli.ExitUsage, "--data keeps the streams, but a Redis of this process's own keeps nothing, and one without the other is of no use; give --redis, or leave --data out")
+	}
+	switch {
+	case f.replicas < 1 || f.replicas > 5:
+		return cli.Fail(cli.ExitUsage, "--replicas is %d; it must be from 1 to 5", f.replicas)
+	case f.replicas > 1 && f.NATSURL == "":
+		return cli.Fail(cli.ExitUsage, "--replicas is %d, but a NATS of this process's own is one server; give --nats, or leave --replicas out", f.replicas)
+	case f.maxAge != 0 && f.maxAge < 100*time.Millisecond:
+		return cli.Fail(cli.ExitUsage, "--max-age is %s; it must be 0 or from 100ms on", f.maxAge)
+	}
+	if least := settings.MaxAgeMin(); f.maxAge != 0 && f.maxAge < least {
+		return cli.Fail(cli.ExitUsage, "--max-age is %s, and engine.epochs needs each dispatch in its stream for as long as it may be repeated: engine.dispatch_timeout (or the longest of engine.topic_timeouts), three times engine.poll_interval, and engine.job_lock_ttl; give %s or more, or 0 for ever", f.maxAge, least)
+	}
+	if f.listen != listenNone {
+		if err := servers.CheckAddr("--listen", f.listen); err != nil {
+			return err
+		}
+	}
+	if err := servers.CheckAddr("--embedded-redis", f.embeddedRedis); err != nil {
+		return err
+	}
+	return servers.CheckAddr("--embedded-nats", f.embeddedNATS)
+}
+
+// checkName refuses an --id that cannot stand where names of processes do: in NATS subjects, the names of
+// consumers, and the tokens of locks.
+func checkName(id string) error {
+	if !job.IsToken(id) || strings.ContainsAny(id, `/\`) {
+		return cli.Fail(cli.ExitUsage, "--id is %q, which cannot be part of a NATS subject; leave out spaces, '.', '*', '>', '/', '\\' and what is not UTF-8", id)
+	}
+	if len(id) > nameBytesMax {
+		return cli.Fail(cli.ExitUsage, "--id has %d bytes; give a name of %d at most", len(id), nameBytesMax)
+	}
+	return nil
+}
+
+// nameBytesMax bounds what a consumer's name holds besides a prefix: NATS takes 255 bytes.
+const nameBytesMax = 200
+
+// givenName refuses an --id that is given and empty.
+func givenName(cmd *cobra.Command) error {
+	if id := cmd.Flags().Lookup("id"); id.Changed && id.Value.String() == "" {
+		return cli.Fail(cli.ExitUsage, "--id is empty; give a name, or leave --id out for the host's name")
+	}
+	return nil
+}
+
+// hostName is a name for a process of which there is one on a host, as a token of a NATS subject.
+func hostName() string {
+	name, err := os.Hostname()
+	if err != nil || name == "" {
+		return "localhost"
+	}
+	return strings.ReplaceAll(name, ".", "-")
+}
+
+// greet says what runs, and how to reach it.
+func (f *schedulerFlags) greet(w io.Writer, own *servers.Embedded, changes []string, at string) {
+	p := cli.NewPrinter(w)
+	p.Line("Scheduler %s, Redis at %s, NATS at %s", p.Paint(cli.Bold, f.id), servers.Public(f.RedisURL), servers.Public(f.NATSURL))
+	for _, change := range changes {
+		p.Line("  %s", change)
+	}
+	if own.Redis != nil {
+		p.Line("  Redis is this process's own: what it holds is gone when this ends.")
+	}
+	if own.NATS != nil && f.data == "" {
+		p.Line("  NATS is this process's own: what it holds is gone when this ends.")
+	}
+	if own.Redis != nil && own.NATS != nil {
+		redisFlag, natsFlag := "", ""
+		if f.RedisURL != "redis://"+servers.EmbeddedRedisAddr+"/0" || os.Getenv(servers.EnvRedis) != "" {
+			redisFlag = " --redis " + f.RedisURL
+		}
+		if f.NATSURL != "nats://"+servers.EmbeddedNATSAddr || os.Getenv(servers.EnvNATS) != "" {
+			natsFlag = " --nats " + f.NATSURL
+		}
+		p.Line("  Give it something to do:")
+		p.Line("    %s", cli.Pasteable("scheduler worker"+redisFlag+natsFlag))
+		p.Line("    %s", cli.Pasteable("scheduler submit --jobs 10 --wait"+redisFlag+natsFlag))
+	}
+	if at != "" {
+		p.Line("  http://%s/metrics, http://%s/healthz", at, at)
+	}
+}
+
+// startAgainAfter is how long a scheduler waits before it tries again to start its engine.
+const startAgainAfter = 2 * time.Second
+
+// keepRunning runs the engine until ctx ends. An engine that cannot start, for want of a server that
+// answers, is started again later.
+func keepRunning(ctx context.Context, e *engine.Engine, js jetstream.JetStream, streams engine.StreamOptions, at string, h *health, log *slog.Logger) {
+	started := servers.Outage{Log: log, Fails: "the engine cannot start; trying again", Over: "the engine starts"}
+	for ctx.Err() == nil {
+		// Run does this, too; but only what comes after it counts as running.
+		err := engine.EnsureStreams(ctx, js, streams)
+		if err == nil {
+			started.Says(nil)
+			h.says(well)
+			err = e.Run(ctx)
+		}
+		if ctx.Err() != nil {
+			return
+		}
+		if errors.Is(err, nats.ErrNoResponders) {
+			err = servers.NoJetStream(at, err)
+		}
+		h.says("cannot start: " + servers.Plainly(err))
+		started.Says(err)
+		pause(ctx, startAgainAfter)
+	}
+}
