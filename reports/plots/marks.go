@@ -1,4 +1,4 @@
-package reports
+package plots
 
 import (
 	"image/color"
@@ -94,13 +94,18 @@ func fillBand(c draw.Canvas, colour color.RGBA, from, to vg.Length) {
 
 var faultLine = draw.LineStyle{Color: faultColour, Width: 1.25, Dashes: []vg.Length{2, 2}}
 
-// endOf says when f ended, in seconds, and whether it lasted at all. What takes a node away and
-// never gave it back lasts until end.
+// Lasts says whether a fault was more than an instant: it has an end, or it has taken a node away and never gave it
+// back.
+func Lasts(f scenarios.FiredFault) bool {
+	return f.Until > f.At || f.Until == 0 && (f.Do == string(faults.Crash) || f.Do == string(faults.Partition) || f.Do == string(faults.Skew))
+}
+
+// endOf says when f ended, in seconds, and whether it lasted at all. What never ended lasts until end.
 func endOf(f scenarios.FiredFault, end float64) (until float64, lasts bool) {
 	switch {
 	case f.Until > f.At:
 		return f.Until.Seconds(), true
-	case f.Until == 0 && (f.Do == string(faults.Crash) || f.Do == string(faults.Partition) || f.Do == string(faults.Skew)):
+	case Lasts(f):
 		return end, true
 	}
 	return f.At.Seconds(), false
@@ -124,7 +129,12 @@ func (p *pixels) add(x, y float64) {
 
 // jobDashes tell the lines of the jobs in focus apart where they cover one another.
 func jobDashes(i int) []vg.Length {
-	return [][]vg.Length{nil, {8, 4}, {3, 3}, {10, 3, 3, 3}, {14, 5}, {2, 2}}[i%focusMax]
+	return [][]vg.Length{nil, {8, 4}, {3, 3}, {10, 3, 3, 3}, {14, 5}, {2, 2}}[i%Colours]
+}
+
+// curveShapes tell curves apart without colour, as their dashes do.
+var curveShapes = []draw.GlyphDrawer{
+	draw.CircleGlyph{}, draw.BoxGlyph{}, draw.PyramidGlyph{}, hollowGlyph{}, hollowGlyph{square: true}, draw.TriangleGlyph{},
 }
 
 func steps(points plotter.XYs) *plotter.Line {

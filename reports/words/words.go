@@ -1,4 +1,4 @@
-package reports
+package words
 
 import (
 	"fmt"
@@ -6,12 +6,14 @@ import (
 	"strconv"
 	"strings"
 	"time"
+
+	"github.com/wavetank-sim/wavetank/scenarios"
 )
 
-// duration says d to three significant digits, in the unit that a person would use.
-func duration(d time.Duration) string {
+// Duration says d to three significant digits, in the unit that a person would use.
+func Duration(d time.Duration) string {
 	if d < 0 {
-		return "-" + duration(-d)
+		return "-" + Duration(-d)
 	}
 	switch {
 	case d < time.Microsecond:
@@ -47,16 +49,16 @@ func significant(v float64) string {
 	return s
 }
 
-// instant says an instant or a span to the millisecond, as stories do.
-func instant(at time.Duration) string { return at.Round(time.Millisecond).String() }
+// Instant says an instant or a span to the millisecond, as stories do.
+func Instant(at time.Duration) string { return at.Round(time.Millisecond).String() }
 
-// clock says an instant in seconds, to the microsecond, so that a column of them lines up.
-func clock(at time.Duration) string {
+// Clock says an instant in seconds, to the microsecond, so that a column of them lines up.
+func Clock(at time.Duration) string {
 	return fmt.Sprintf("%d.%06d", at/time.Second, at%time.Second/time.Microsecond)
 }
 
-// count says n with its thousands apart.
-func count[N int | uint64](n N) string {
+// Count says n with its thousands apart.
+func Count[N int | uint64](n N) string {
 	s := strconv.FormatUint(uint64(max(n, 0)), 10)
 	for i := len(s) - 3; i > 0; i -= 3 {
 		s = s[:i] + "," + s[i:]
@@ -64,26 +66,27 @@ func count[N int | uint64](n N) string {
 	return s
 }
 
-// counted says "1 step", "2 steps"; plural is for nouns that do not take an s.
-func counted(n int, noun string, plural ...string) string {
+// Counted says "1 step", "2 steps"; plural is for nouns that do not take an s.
+func Counted(n int, noun string, plural ...string) string {
 	switch {
 	case n == 1:
 		return "1 " + noun
 	case len(plural) > 0:
-		return count(n) + " " + plural[0]
+		return Count(n) + " " + plural[0]
 	}
-	return count(n) + " " + noun + "s"
+	return Count(n) + " " + noun + "s"
 }
 
-// list says "a", "a and b", "a, b and c".
-func list(items []string) string {
+// List says "a", "a and b", "a, b and c".
+func List(items []string) string {
 	if len(items) < 2 {
 		return strings.Join(items, "")
 	}
 	return strings.Join(items[:len(items)-1], ", ") + " and " + items[len(items)-1]
 }
 
-func ordinal(n int) string {
+// Ordinal says "1st", "2nd", "11th".
+func Ordinal(n int) string {
 	suffix := "th"
 	if n%100 < 11 || n%100 > 13 {
 		switch n % 10 {
@@ -95,5 +98,21 @@ func ordinal(n int) string {
 			suffix = "rd"
 		}
 	}
-	return count(n) + suffix
+	return Count(n) + suffix
+}
+
+// LongTime says d in its two largest units, days included.
+func LongTime(d time.Duration) string {
+	if day := 24 * time.Hour; d >= day {
+		return join(int64(d/day), "d", int64(d%day/time.Hour), "h")
+	}
+	return Duration(d)
+}
+
+// BlindFor says how long a blind window lasted.
+func BlindFor(b *scenarios.BlindWindow) string {
+	if b.Open {
+		return "open since " + Instant(b.Opened)
+	}
+	return Instant(b.Closed - b.Opened)
 }

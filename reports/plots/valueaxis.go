@@ -1,8 +1,10 @@
-package reports
+package plots
 
 import (
 	"math"
 	"strconv"
+
+	"github.com/wavetank-sim/wavetank/reports/words"
 
 	"gonum.org/v1/plot"
 )
@@ -14,8 +16,8 @@ type valueAxis struct {
 	marker      plot.Ticker
 }
 
-func axisFor(m measure, lo, hi float64) valueAxis {
-	if m.byPowers(lo, hi) {
+func axisFor(m words.Measure, lo, hi float64) valueAxis {
+	if m.ByPowers(lo, hi) {
 		a := valueAxis{log: true, bottom: math.Log10(lo) - .15, top: math.Log10(hi) + .15}
 		a.marker = decadeTicks{1 + int((a.top-a.bottom)/6)}
 		return a
