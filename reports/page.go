@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"io"
 	"iter"
+	"maps"
 	"slices"
 	"strconv"
 
@@ -111,16 +112,9 @@ func withDerived(res *scenarios.Result) *scenarios.Result {
 	return &all
 }
 
-func counters(res *scenarios.Result) []counterRow {
-	var rows []counterRow
-	for name, value := range res.Counters {
-		rows = append(rows, counterRow{name, strconv.FormatFloat(value, 'f', -1, 64)})
+func counters(res *scenarios.Result) (rows []counterRow) {
+	for _, name := range slices.Sorted(maps.Keys(res.Counters)) {
+		rows = append(rows, counterRow{name, strconv.FormatFloat(res.Counters[name], 'f', -1, 64)})
 	}
-	slices.SortFunc(rows, func(a, b counterRow) int {
-		if a.Name < b.Name {
-			return -1
-		}
-		return 1
-	})
 	return rows
 }

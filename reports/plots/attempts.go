@@ -64,7 +64,7 @@ func (p *runPlots) attempts() chart {
 	ch.draw = func(s size) *plot.Plot {
 		out := p.start("attempts", s)
 		out.Add(blind)
-		out.Y.Tick.Marker = countTicks{5}
+		out.Y.Tick.Marker = unitTicks{whole, 5}
 		for _, j := range faint {
 			line := steps(p.attemptPoints(j))
 			line.Color, line.Width = faintColour, 1

@@ -33,14 +33,14 @@ func TestTicksAreRoundNumbersInAUnitThatFits(t *testing.T) {
 	} {
 		u := unitFor(c.span)
 		assert.Equal(t, c.unit, u.name, "%s", c.span)
-		assert.Equal(t, c.want, labels(timeTicks{u, 6}.Ticks(0, c.span.Seconds())), "%s", c.span)
+		assert.Equal(t, c.want, labels(unitTicks{u, 6}.Ticks(0, c.span.Seconds())), "%s", c.span)
 	}
-	assert.Equal(t, []string{"0", "1", "2"}, labels(countTicks{5}.Ticks(0, 2.2)))
-	assert.Equal(t, []string{"0", "10", "20", "30", "40", "50"}, labels(countTicks{5}.Ticks(0, 52.5)))
-	assert.Equal(t, []string{"100 ns", "1 µs", "10 µs", "100 µs", "1 ms", "10 ms", "100 ms", "1 s", "10 s"}, labels(powerTicks{1}.Ticks(-7, 1.2)))
-	assert.Equal(t, []string{"10 ms", "1 s", "100 s"}, labels(powerTicks{2}.Ticks(-2.5, 2.5)))
-	assert.LessOrEqual(t, len(countTicks{5}.Ticks(0, 1e18)), ticksMax)
-	assert.Empty(t, timeTicks{units[0], 5}.Ticks(1, 1))
+	assert.Equal(t, []string{"0", "1", "2"}, labels(unitTicks{whole, 5}.Ticks(0, 2.2)))
+	assert.Equal(t, []string{"0", "10", "20", "30", "40", "50"}, labels(unitTicks{whole, 5}.Ticks(0, 52.5)))
+	assert.Equal(t, []string{"100 ns", "1 µs", "10 µs", "100 µs", "1 ms", "10 ms", "100 ms", "1 s", "10 s"}, labels(powerTicks{1, secondsLabel}.Ticks(-7, 1.2)))
+	assert.Equal(t, []string{"10 ms", "1 s", "100 s"}, labels(powerTicks{2, secondsLabel}.Ticks(-2.5, 2.5)))
+	assert.LessOrEqual(t, len(unitTicks{whole, 5}.Ticks(0, 1e18)), ticksMax)
+	assert.Empty(t, unitTicks{units[0], 5}.Ticks(1, 1))
 }
 
 func TestAxesOfCurvesFitTheirNumbers(t *testing.T) {

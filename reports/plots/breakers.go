@@ -123,15 +123,14 @@ func (rows breakerRows) Plot(c draw.Canvas, p *plot.Plot) {
 		for _, s := range b.spans {
 			from, to := max(x(s.from), c.Min.X), min(x(s.to), c.Max.X)
 			to = max(to, from+1)
-			bar := func(half float64) []vg.Point {
-				lo, hi := y(middle-half), y(middle+half)
-				return []vg.Point{{X: from, Y: lo}, {X: to, Y: lo}, {X: to, Y: hi}, {X: from, Y: hi}}
+			bar := func(half float64) vg.Rectangle {
+				return vg.Rectangle{Min: vg.Point{X: from, Y: y(middle - half)}, Max: vg.Point{X: to, Y: y(middle + half)}}
 			}
 			switch s.state {
 			case "open":
-				c.FillPolygon(limitColour, bar(.36))
+				fill(c, bar(.36), limitColour)
 			case "half-open":
-				c.FillPolygon(retryColour, bar(.18))
+				fill(c, bar(.18), retryColour)
 			default:
 				c.StrokeLine2(draw.LineStyle{Color: inkColour, Width: 1.5}, from, y(middle), to, y(middle))
 			}

@@ -74,9 +74,7 @@ func (p *SweepPlots) Curves(m words.Measure) Figure {
 	if len(p.axes) > 1 && len(p.axes[1].Values) > Colours {
 		fig.Notes = append(fig.Notes, fmt.Sprintf("Of %s of %s, %d are drawn; the table of points has all.", words.Counted(len(p.axes[1].Values), "value"), p.axes[1].Name(), Colours))
 	}
-	if p.panelsLeft > 0 {
-		fig.Notes = append(fig.Notes, fmt.Sprintf("%s left out; the table of points has them.", words.Counted(p.panelsLeft, "more plot")))
-	}
+	fig.leftOut(p.panelsLeft, "more plot")
 	return fig
 }
 

@@ -3,6 +3,8 @@ package plots
 import (
 	"html/template"
 	"slices"
+
+	"github.com/wavetank-sim/wavetank/reports/words"
 )
 
 // Figure is one plot as the template shows it.
@@ -43,6 +45,13 @@ func (f *Figure) addPanels(panels []panel, draw func(i int, s size) template.HTM
 		f.Panels = append(f.Panels, panelView{p.Title, draw(i, sizes[len(sizes)-1])})
 	}
 	f.Pairs = inPairs(panels)
+}
+
+// leftOut notes how many panels there was no room for.
+func (f *Figure) leftOut(n int, what string) {
+	if n > 0 {
+		f.Notes = append(f.Notes, words.Counted(n, what)+" left out; the table of points has them.")
+	}
 }
 
 // inPairs says whether two panels each differ in the last axis alone, so that they belong side by side.

@@ -77,9 +77,7 @@ func (p *SweepPlots) Heatmaps(m words.Measure) Figure {
 	if !lettered {
 		fig.Notes = append(fig.Notes, "Where a cell is too small for its value, the table of points has it.")
 	}
-	if p.panelsLeft > 0 {
-		fig.Notes = append(fig.Notes, fmt.Sprintf("%s left out; the table of points has them.", words.Counted(p.panelsLeft, "more map")))
-	}
+	fig.leftOut(p.panelsLeft, "more map")
 	return fig
 }
 
@@ -239,10 +237,6 @@ func (h heatCells) Plot(c draw.Canvas, p *plot.Plot) {
 			}
 		}
 	}
-}
-
-func fill(c draw.Canvas, box vg.Rectangle, colour color.Color) {
-	c.FillPolygon(colour, []vg.Point{box.Min, {X: box.Max.X, Y: box.Min.Y}, box.Max, {X: box.Min.X, Y: box.Max.Y}})
 }
 
 func outline(c draw.Canvas, box vg.Rectangle, colour color.Color) {

@@ -88,8 +88,11 @@ func inside(c draw.Canvas, x vg.Length) vg.Length { return min(max(x, c.Min.X), 
 
 // fillBand shades the canvas between two places of its width, one pixel at least.
 func fillBand(c draw.Canvas, colour color.RGBA, from, to vg.Length) {
-	to = max(to, from+1)
-	c.FillPolygon(colour, []vg.Point{{X: from, Y: c.Min.Y}, {X: to, Y: c.Min.Y}, {X: to, Y: c.Max.Y}, {X: from, Y: c.Max.Y}})
+	fill(c, vg.Rectangle{Min: vg.Point{X: from, Y: c.Min.Y}, Max: vg.Point{X: max(to, from+1), Y: c.Max.Y}}, colour)
+}
+
+func fill(c draw.Canvas, box vg.Rectangle, colour color.Color) {
+	c.FillPolygon(colour, []vg.Point{box.Min, {X: box.Max.X, Y: box.Min.Y}, box.Max, {X: box.Min.X, Y: box.Max.Y}})
 }
 
 var faultLine = draw.LineStyle{Color: faultColour, Width: 1.25, Dashes: []vg.Length{2, 2}}

@@ -76,9 +76,7 @@ func (p *SweepPlots) Pareto() Figure {
 	if t.condition >= 0 && len(t.colours) < len(p.axes[t.condition].Values) {
 		fig.Notes = append(fig.Notes, fmt.Sprintf("Of %s of %s, %d are drawn.", words.Counted(len(p.axes[t.condition].Values), "value"), p.axes[t.condition].Name(), len(t.colours)))
 	}
-	if left > 0 {
-		fig.Notes = append(fig.Notes, fmt.Sprintf("%s left out; the table of points has them.", words.Counted(left, "more plot")))
-	}
+	fig.leftOut(left, "more plot")
 	return fig
 }
 
@@ -165,7 +163,7 @@ func (t *trade) draw(panel tradePanel, s size, label string) template.HTML {
 	style := out.X.Tick.Label
 	out.X.Label.Text = wrapped(t.x.Heading(), style, vg.Length(s.width-60))
 	out.Y.Label.Text = wrapped(t.y.Heading(), style, vg.Length(s.height-60))
-	out.X.Tick.Marker, out.Y.Tick.Marker = numberTicks{s.ticks}, numberTicks{5}
+	out.X.Tick.Marker, out.Y.Tick.Marker = unitTicks{plain, s.ticks}, unitTicks{plain, 5}
 	grid := rules()
 	grid.Vertical = grid.Horizontal
 	x, y := (t.top.X-t.bottom.X)/s.width, (t.top.Y-t.bottom.Y)/s.height

@@ -26,7 +26,7 @@ func (p *runPlots) retries() chart {
 	ch.label += ": " + ch.Legend[0].Text + ", " + ch.Legend[1].Text + "."
 	ch.draw = func(s size) *plot.Plot {
 		out := p.start("count", s)
-		out.Y.Tick.Marker = countTicks{5}
+		out.Y.Tick.Marker = unitTicks{whole, 5}
 		retries := steps(p.countUp(p.Naks, s))
 		retries.Color, retries.Width = retryColour, 2
 		rollbacks := steps(p.countUp(p.Rollbacks, s))

@@ -36,7 +36,7 @@ type chart struct {
 
 func (p *runPlots) start(y string, s size) *plot.Plot {
 	out := newPlot("virtual time ("+p.time.name+")", y, s)
-	out.X.Tick.Marker = timeTicks{p.time, s.ticks}
+	out.X.Tick.Marker = unitTicks{p.time, s.ticks}
 	out.Add(rules(), faultMarks{p.res.Fired, p.end})
 	return out
 }

@@ -19,11 +19,11 @@ type valueAxis struct {
 func axisFor(m words.Measure, lo, hi float64) valueAxis {
 	if m.ByPowers(lo, hi) {
 		a := valueAxis{log: true, bottom: math.Log10(lo) - .15, top: math.Log10(hi) + .15}
-		a.marker = decadeTicks{1 + int((a.top-a.bottom)/6)}
+		a.marker = powerTicks{1 + int((a.top-a.bottom)/6), numberLabel}
 		return a
 	}
 	bottom, top := spanOf(lo, hi)
-	return valueAxis{bottom: bottom, top: top, marker: numberTicks{5}}
+	return valueAxis{bottom: bottom, top: top, marker: unitTicks{plain, 5}}
 }
 
 // spanOf is the range of an axis for numbers from lo to hi: it begins at 0 unless they are all far
@@ -49,24 +49,5 @@ func (a valueAxis) of(v float64) float64 {
 	return max(math.Log10(v), a.bottom)
 }
 
-// numberTicks are about n ticks of an axis of any numbers.
-type numberTicks struct{ n int }
-
-// Ticks implements [plot.Ticker].
-func (t numberTicks) Ticks(lo, hi float64) []plot.Tick {
-	return ticksEvery(lo, hi, distance((hi-lo)/float64(t.n), decimal), 1)
-}
-
-// decadeTicks are the powers of ten of an axis that holds the logarithms.
-type decadeTicks struct{ every int }
-
-// Ticks implements [plot.Ticker].
-func (t decadeTicks) Ticks(lo, hi float64) []plot.Tick {
-	var ticks []plot.Tick
-	for e := int(math.Ceil(lo)); float64(e) <= hi && len(ticks) < ticksMax; e++ {
-		if e%t.every == 0 {
-			ticks = append(ticks, plot.Tick{Value: float64(e), Label: strconv.FormatFloat(math.Pow10(e), 'f', max(0, -e), 64)})
-		}
-	}
-	return ticks
-}
+// numberLabel is a power of ten.
+func numberLabel(e int) string { return strconv.FormatFloat(math.Pow10(e), 'f', max(0, -e), 64) }

@@ -3,6 +3,5 @@
 // Its files, each of which calls those after it alone:
 //
 //	numbers.go  numbers, estimates and metrics with their units
-//	words.go    durations and instants, counts, lists
-//	text.go     texts and lists that are cut short
+//	words.go    durations and instants, counts, lists, and texts and lists that are cut short
 package words
