@@ -6,6 +6,8 @@ import (
 	"strings"
 	"time"
 
+	"github.com/wavetank-sim/wavetank/reports/words"
+
 	"github.com/wavetank-sim/wavetank/engine/phase"
 	"github.com/wavetank-sim/wavetank/faults"
 	"github.com/wavetank-sim/wavetank/scenarios"
@@ -129,7 +131,7 @@ func (c *collector) add(e sim.Event) {
 	if e.Phase != "" {
 		r.phase = clip(e.Phase)
 		if e.Occurrence > 1 {
-			r.phase += ", " + ordinal(e.Occurrence)
+			r.phase += ", " + words.Ordinal(e.Occurrence)
 		}
 	}
 	c.keep(r)

@@ -6,6 +6,8 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/wavetank-sim/wavetank/reports/words"
+
 	"github.com/wavetank-sim/wavetank/engine/job"
 	"github.com/wavetank-sim/wavetank/engine/phase"
 	"github.com/wavetank-sim/wavetank/engine/safety/safetypb"
@@ -279,10 +281,10 @@ func describeMessage(e sim.Event) string {
 	kind, _, _ := strings.Cut(e.Phase, "_")
 	what := "the " + messages[kind]
 	if messages[kind] == "" {
-		what = "message " + count(e.Seq) + " of " + e.Target
+		what = "message " + words.Count(e.Seq) + " of " + e.Target
 	}
 	if e.Kind == sim.KindDeliver && e.Delivered > 1 {
-		what += ", delivery " + count(e.Delivered)
+		what += ", delivery " + words.Count(e.Delivered)
 	}
 	return verb + " " + what
 }

@@ -1,10 +1,12 @@
-package reports
+package plots
 
 import (
 	"fmt"
 	"html/template"
 	"math"
 	"slices"
+
+	"github.com/wavetank-sim/wavetank/reports/words"
 
 	"gonum.org/v1/plot"
 	"gonum.org/v1/plot/plotter"
@@ -29,10 +31,10 @@ type curvePoint struct {
 	sound           bool
 }
 
-// curves is the figure of a measure over the first axis: a line for each value of the second, with
+// Curves is the figure of a measure over the first axis: a line for each value of the second, with
 // its interval, and a panel for each combination of the others.
-func (p *sweepPlots) curves(m measure) figure {
-	fig := figure{Title: m.Heading(), Notes: []string{m.Says}}
+func (p *SweepPlots) Curves(m words.Measure) Figure {
+	fig := Figure{Title: m.Heading(), Notes: []string{m.Says}}
 	all, lo, hi, most := make([][]curve, len(p.panels)), math.Inf(1), 0.0, 0.0
 	broken, wide := false, false
 	for i, panel := range p.panels {
@@ -56,10 +58,10 @@ func (p *sweepPlots) curves(m measure) figure {
 	y := axisFor(m, lo, hi)
 	fig.Legend = p.curveLegend(all)
 	if wide {
-		fig.Legend = append(fig.Legend, legendEntry{"band", "faint", "95 % confidence"})
+		fig.Legend = append(fig.Legend, LegendEntry{"band", "faint", "95 % confidence"})
 	}
 	if broken {
-		fig.Legend = append(fig.Legend, legendEntry{"cross", "bad", "a promise was broken there"})
+		fig.Legend = append(fig.Legend, LegendEntry{"cross", "bad", "a promise was broken there"})
 	}
 	if !p.axes[0].toScale && len(p.axes[0].Values) > 2 {
 		if _, number := quantity(p.axes[0].Values[0]); number {
@@ -69,12 +71,10 @@ func (p *sweepPlots) curves(m measure) figure {
 	fig.addPanels(p.panels, func(i int, s size) template.HTML {
 		return p.drawCurves(m, y, all[i], s, fmt.Sprintf("%s by %s%s.", m.Heading(), p.axes[0].title(), within(p.panels[i])))
 	})
-	if len(p.axes) > 1 && len(p.axes[1].Values) > focusMax {
-		fig.Notes = append(fig.Notes, fmt.Sprintf("Of %s of %s, %d are drawn; the table of points has all.", counted(len(p.axes[1].Values), "value"), p.axes[1].Name(), focusMax))
+	if len(p.axes) > 1 && len(p.axes[1].Values) > Colours {
+		fig.Notes = append(fig.Notes, fmt.Sprintf("Of %s of %s, %d are drawn; the table of points has all.", words.Counted(len(p.axes[1].Values), "value"), p.axes[1].Name(), Colours))
 	}
-	if p.panelsLeft > 0 {
-		fig.Notes = append(fig.Notes, fmt.Sprintf("%s left out; the table of points has them.", counted(p.panelsLeft, "more plot")))
-	}
+	fig.leftOut(p.panelsLeft, "more plot")
 	return fig
 }
 
@@ -86,10 +86,10 @@ func positive(low, mean float64) float64 {
 	return mean
 }
 
-func (p *sweepPlots) curvesOf(m measure, panel panel) (list []curve) {
+func (p *SweepPlots) curvesOf(m words.Measure, panel panel) (list []curve) {
 	seconds := []string{""}
 	if len(p.axes) > 1 {
-		seconds = spread(p.axes[1].Values, focusMax)
+		seconds = spread(p.axes[1].Values, Colours)
 	}
 	for colour, second := range seconds {
 		c := curve{value: second, colour: colour}
@@ -101,7 +101,7 @@ func (p *sweepPlots) curvesOf(m measure, panel panel) (list []curve) {
 			point := p.points.find(append(at, panel.rest...)...)
 			if cell := cellOf(point, m); cell.known {
 				e := point.Estimates[m.Name]
-				low, high := m.in(e.Low), m.in(e.High)
+				low, high := m.In(e.Low), m.In(e.High)
 				if math.IsNaN(low) || math.IsNaN(high) || math.IsInf(low, 0) || math.IsInf(high, 0) {
 					low, high = cell.value, cell.value // an interval of one seed
 				}
@@ -113,7 +113,7 @@ func (p *sweepPlots) curvesOf(m measure, panel panel) (list []curve) {
 	return list
 }
 
-func (p *sweepPlots) curveLegend(all [][]curve) (legend []legendEntry) {
+func (p *SweepPlots) curveLegend(all [][]curve) (legend []LegendEntry) {
 	if len(p.axes) < 2 || len(all) == 0 {
 		return nil
 	}
@@ -126,12 +126,12 @@ func (p *sweepPlots) curveLegend(all [][]curve) (legend []legendEntry) {
 		if i == 0 {
 			text = p.axes[1].Name() + ": " + c.value
 		}
-		legend = append(legend, legendEntry{mark, fmt.Sprintf("job-%d", c.colour), text})
+		legend = append(legend, LegendEntry{mark, fmt.Sprintf("job-%d", c.colour), text})
 	}
 	return legend
 }
 
-func (p *sweepPlots) drawCurves(m measure, y valueAxis, list []curve, s size, label string) template.HTML {
+func (p *SweepPlots) drawCurves(m words.Measure, y valueAxis, list []curve, s size, label string) template.HTML {
 	out := newPlot("", "", s)
 	style := out.X.Tick.Label
 	name := m.Heading()
@@ -140,10 +140,7 @@ func (p *sweepPlots) drawCurves(m measure, y valueAxis, list []curve, s size, la
 	}
 	out.Y.Label.Text = wrapped(name, style, vg.Length(s.height-56))
 	out.Y.Tick.Marker = y.marker
-	grid := plotter.NewGrid()
-	grid.Vertical.Width = 0
-	grid.Horizontal.Color, grid.Horizontal.Width, grid.Horizontal.Dashes = gridColour, 1, nil
-	out.Add(grid)
+	out.Add(rules())
 	for _, c := range list {
 		out.Add(intervals{c, y})
 	}
@@ -160,7 +157,7 @@ func (p *sweepPlots) drawCurves(m measure, y valueAxis, list []curve, s size, la
 			out.Add(mark)
 		}
 		if n := len(c.points); n > 0 && c.value != "" {
-			ends.at = append(ends.at, endLabel{c.points[n-1].x, y.of(c.points[n-1].mean), cut(c.value, 16), jobColour(c.colour)})
+			ends.at = append(ends.at, endLabel{c.points[n-1].x, y.of(c.points[n-1].mean), words.Cut(c.value, 16), jobColour(c.colour)})
 		}
 	}
 	out.Add(ends)
@@ -176,11 +173,6 @@ func (p *sweepPlots) drawCurves(m measure, y valueAxis, list []curve, s size, la
 	}
 	out.Y.Min, out.Y.Max = y.bottom, y.top
 	return render(out, s, leftOf(out, s), label)
-}
-
-// curveShapes tell curves apart without colour, as their dashes do.
-var curveShapes = []draw.GlyphDrawer{
-	draw.CircleGlyph{}, draw.BoxGlyph{}, draw.PyramidGlyph{}, hollowGlyph{}, hollowGlyph{square: true}, draw.TriangleGlyph{},
 }
 
 func (c curve) line(y valueAxis) *plotter.Line {

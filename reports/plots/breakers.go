@@ -1,10 +1,12 @@
-package reports
+package plots
 
 import (
 	"cmp"
 	"fmt"
 	"slices"
 	"time"
+
+	"github.com/wavetank-sim/wavetank/reports/words"
 
 	"gonum.org/v1/plot"
 	"gonum.org/v1/plot/vg"
@@ -64,8 +66,8 @@ func breakersOf(changes []scenarios.BreakerChange, end float64) (list []breaker)
 }
 
 // breakers is the plot of every replica's circuit breakers over virtual time.
-func (p *plots) breakers() chart {
-	ch := chart{figure: figure{Title: "Circuit breakers of each replica"}, label: "States of each replica's circuit breakers over virtual time"}
+func (p *runPlots) breakers() chart {
+	ch := chart{Figure: Figure{Title: "Circuit breakers of each replica"}, label: "States of each replica's circuit breakers over virtual time"}
 	list := breakersOf(p.res.Breakers, p.end)
 	for _, b := range list {
 		ch.label += "; " + b.name + " was open for " + b.openFor()
@@ -74,9 +76,9 @@ func (p *plots) breakers() chart {
 		ch.Notes = append(ch.Notes, fmt.Sprintf("Of %d breakers, the first %d are drawn.", len(list), breakersMax))
 		list = list[:breakersMax]
 	}
-	ch.Legend = []legendEntry{{"line", "ink-2", "closed"}, {"band", "retry", "half-open, for probes"}, {"band", "bad", "open, nobody is asked"}}
+	ch.Legend = []LegendEntry{{"line", "ink-2", "closed"}, {"band", "retry", "half-open, for probes"}, {"band", "bad", "open, nobody is asked"}}
 	if slices.ContainsFunc(p.res.Breakers, func(c scenarios.BreakerChange) bool { return c.Alone }) {
-		ch.Legend = append(ch.Legend, legendEntry{"dash", "ink-2", "by its own count, without Redis"})
+		ch.Legend = append(ch.Legend, LegendEntry{"dash", "ink-2", "by its own count, without Redis"})
 	}
 	ch.Legend = append(ch.Legend, p.faultLegend()...)
 	ch.draw = func(s size) *plot.Plot {
@@ -96,7 +98,7 @@ func (b *breaker) openFor() string {
 			total += s.to - s.from
 		}
 	}
-	return duration(time.Duration(total * float64(time.Second)))
+	return words.Duration(time.Duration(total * float64(time.Second)))
 }
 
 // breakerTicks name the rows, the first on top.
@@ -121,15 +123,14 @@ func (rows breakerRows) Plot(c draw.Canvas, p *plot.Plot) {
 		for _, s := range b.spans {
 			from, to := max(x(s.from), c.Min.X), min(x(s.to), c.Max.X)
 			to = max(to, from+1)
-			bar := func(half float64) []vg.Point {
-				lo, hi := y(middle-half), y(middle+half)
-				return []vg.Point{{X: from, Y: lo}, {X: to, Y: lo}, {X: to, Y: hi}, {X: from, Y: hi}}
+			bar := func(half float64) vg.Rectangle {
+				return vg.Rectangle{Min: vg.Point{X: from, Y: y(middle - half)}, Max: vg.Point{X: to, Y: y(middle + half)}}
 			}
 			switch s.state {
 			case "open":
-				c.FillPolygon(limitColour, bar(.36))
+				fill(c, bar(.36), limitColour)
 			case "half-open":
-				c.FillPolygon(retryColour, bar(.18))
+				fill(c, bar(.18), retryColour)
 			default:
 				c.StrokeLine2(draw.LineStyle{Color: inkColour, Width: 1.5}, from, y(middle), to, y(middle))
 			}

@@ -1,4 +1,4 @@
-package reports
+package plots
 
 import (
 	"math"
@@ -6,6 +6,8 @@ import (
 	"strconv"
 	"strings"
 	"time"
+
+	"github.com/wavetank-sim/wavetank/reports/words"
 
 	"gonum.org/v1/plot"
 	"gonum.org/v1/plot/vg"
@@ -82,16 +84,7 @@ func (v values) title() string {
 }
 
 // label is a value as a plot shows it.
-func label(value string) string { return cut(value, labelRunesMax) }
-
-// cut shortens s to that many runes.
-func cut(s string, runesMax int) string {
-	runes := []rune(s)
-	if len(runes) <= runesMax {
-		return s
-	}
-	return string(runes[:runesMax-1]) + "…"
-}
+func label(value string) string { return words.Cut(value, labelRunesMax) }
 
 // valueTicks are the ticks of an axis at its values. Labels that would run into one another are left
 // out.
@@ -156,6 +149,9 @@ type panel struct {
 	rest  []string
 }
 
+// panelsMax is how many panels a figure has.
+const panelsMax = 12
+
 // panelsOf are the combinations of the values of axes that are shown, and how many are not: if there
 // are too many, those that are shown are spread evenly over all.
 func panelsOf(axes []values) (list []panel, left int) {
@@ -176,6 +172,14 @@ func panelsOf(axes []values) (list []panel, left int) {
 	all := len(list)
 	list = spread(list, panelsMax)
 	return list, all - len(list)
+}
+
+// within says which panel a figure of several is about.
+func within(p panel) string {
+	if p.Title == "" {
+		return ""
+	}
+	return ", at " + p.Title
 }
 
 // spread picks at most limit items evenly, the first and the last among them.

@@ -1,15 +1,24 @@
-package reports
+package plots
 
 import (
 	"cmp"
 	"image/color"
 	"slices"
 
+	"github.com/wavetank-sim/wavetank/reports/words"
+
 	"gonum.org/v1/plot"
 	"gonum.org/v1/plot/plotter"
 	"gonum.org/v1/plot/vg"
 	"gonum.org/v1/plot/vg/draw"
 )
+
+// frontPoint is one on the Pareto front, or several that cannot be told apart.
+type frontPoint struct {
+	x, y   float64
+	text   string
+	colour int
+}
 
 // frontLabels names the points of fronts, each where it covers no other label and no other point of
 // a front.
@@ -38,7 +47,7 @@ func (l *frontLabels) Plot(c draw.Canvas, p *plot.Plot) {
 	style.XAlign, style.YAlign = draw.XLeft, draw.YBottom
 	l.left = 0
 	for i, f := range l.points {
-		words := cut(f.text, 40)
+		words := words.Cut(f.text, 40)
 		width, height := style.Width(words), style.Font.Size
 		at, ok := place(slices.Concat(taken, others), taken[i], width, height, c.Rectangle)
 		if !ok {

@@ -1,4 +1,4 @@
-package reports
+package plots
 
 import (
 	"fmt"
@@ -6,21 +6,12 @@ import (
 	"image/color"
 	"math"
 
+	"github.com/wavetank-sim/wavetank/reports/words"
+
 	"gonum.org/v1/plot"
 	"gonum.org/v1/plot/vg"
 	"gonum.org/v1/plot/vg/draw"
-
-	"github.com/wavetank-sim/wavetank/scenarios/sweep"
 )
-
-// cell is one point of a sweep in a heatmap.
-type cell struct {
-	value float64 // in the measure's unit
-	known bool    // there is an estimate
-	sound bool
-	text  string
-	level int // of the scale
-}
 
 // heatmap is that of one panel: its cells by the first axis, then by the second.
 type heatmap struct {
@@ -28,10 +19,10 @@ type heatmap struct {
 	cells         [][]cell
 }
 
-// heatmaps is the figure of the first measure over the first two axes, one map for each combination
+// Heatmaps is the figure of the first measure over the first two axes, one map for each combination
 // of the others. All share one scale.
-func (p *sweepPlots) heatmaps(m measure) figure {
-	fig := figure{Title: m.Heading(), Notes: []string{m.Says}}
+func (p *SweepPlots) Heatmaps(m words.Measure) Figure {
+	fig := Figure{Title: m.Heading(), Notes: []string{m.Says}}
 	lo, hi, broken, unknown := math.Inf(1), math.Inf(-1), 0, 0
 	maps := make([]heatmap, len(p.panels))
 	for i, panel := range p.panels {
@@ -57,17 +48,17 @@ func (p *sweepPlots) heatmaps(m measure) figure {
 	if math.IsInf(lo, 1) {
 		lo, hi = 0, 0
 	}
-	powers := m.byPowers(lo, hi)
+	powers := m.ByPowers(lo, hi)
 	if !powers && lo > 0 && lo < hi/2 {
 		lo = 0
 	}
 	bins := scaleFor(lo, hi, powers)
 	fig.Scale = bins.view(m)
 	if broken > 0 {
-		fig.Legend = append(fig.Legend, legendEntry{"hatch", "hatch", "a promise was broken there: out of the question"})
+		fig.Legend = append(fig.Legend, LegendEntry{"hatch", "hatch", "a promise was broken there: out of the question"})
 	}
 	if unknown > 0 {
-		fig.Legend = append(fig.Legend, legendEntry{"blank", "card", "not measured"})
+		fig.Legend = append(fig.Legend, LegendEntry{"blank", "card", "not measured"})
 	}
 	for _, h := range maps {
 		for _, row := range h.cells {
@@ -86,29 +77,8 @@ func (p *sweepPlots) heatmaps(m measure) figure {
 	if !lettered {
 		fig.Notes = append(fig.Notes, "Where a cell is too small for its value, the table of points has it.")
 	}
-	if p.panelsLeft > 0 {
-		fig.Notes = append(fig.Notes, fmt.Sprintf("%s left out; the table of points has them.", counted(p.panelsLeft, "more map")))
-	}
+	fig.leftOut(p.panelsLeft, "more map")
 	return fig
-}
-
-func within(p panel) string {
-	if p.Title == "" {
-		return ""
-	}
-	return ", at " + p.Title
-}
-
-func cellOf(point *sweep.Point, m measure) cell {
-	if point == nil {
-		return cell{}
-	}
-	e := point.Estimates[m.Name]
-	c := cell{value: m.in(e.Mean), known: e.N > 0 && !math.IsNaN(e.Mean) && !math.IsInf(e.Mean, 0), sound: point.Sound()}
-	if !c.known {
-		c.value = 0
-	}
-	return c
 }
 
 // turned has the axes the other way round.
@@ -132,7 +102,7 @@ func (h heatmap) draw(s size, all []heatmap, label string) (svg template.HTML, l
 	style := newPlot("", "", s).Y.Tick.Label
 	gutter := vg.Length(24 + s.font)
 	for _, v := range h.second.Values {
-		gutter = max(gutter, style.Width(cut(v, labelRunesMax))+vg.Length(24+s.font))
+		gutter = max(gutter, style.Width(words.Cut(v, labelRunesMax))+vg.Length(24+s.font))
 	}
 	room := vg.Length(s.width) - gutter - 4
 	height := heightOf(rows)
@@ -233,9 +203,9 @@ func lettering(v float64, decimals int) string {
 	}
 	least := math.Pow10(-decimals)
 	if v > 0 && v < least/2 {
-		return "<" + fixed(least, decimals)
+		return "<" + words.Fixed(least, decimals)
 	}
-	return fixed(v, decimals)
+	return words.Fixed(v, decimals)
 }
 
 // Plot implements [plot.Plotter].
@@ -267,10 +237,6 @@ func (h heatCells) Plot(c draw.Canvas, p *plot.Plot) {
 			}
 		}
 	}
-}
-
-func fill(c draw.Canvas, box vg.Rectangle, colour color.Color) {
-	c.FillPolygon(colour, []vg.Point{box.Min, {X: box.Max.X, Y: box.Min.Y}, box.Max, {X: box.Min.X, Y: box.Max.Y}})
 }
 
 func outline(c draw.Canvas, box vg.Rectangle, colour color.Color) {

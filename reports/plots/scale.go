@@ -1,14 +1,11 @@
-package reports
+package plots
 
 import (
 	"fmt"
-	"image/color"
 	"math"
-)
 
-// heatMax is how many colours a scale has at most. The style sheet names them heat-0 to heat-8; each
-// differs from its neighbours in lightness, so that a scale needs no sense of colour.
-const heatMax = 9
+	"github.com/wavetank-sim/wavetank/reports/words"
+)
 
 // scale sorts numbers into bins with round bounds, each of which has a colour.
 type scale struct {
@@ -24,12 +21,12 @@ func scaleFor(lo, hi float64, byPowers bool) scale {
 	case byPowers:
 		return powerScale(lo, hi)
 	}
-	for step := distance((hi-lo)/heatMax, nil); ; step = distance(step*1.3, nil) {
+	for step := distance((hi-lo)/HeatColours, nil); ; step = distance(step*1.3, nil) {
 		if math.IsInf(step, 0) { // they are as far apart as numbers can be
 			return scale{edges: []float64{lo, hi}}
 		}
 		first, last := math.Floor(lo/step+1e-9), math.Ceil(hi/step-1e-9)
-		if last-first > heatMax {
+		if last-first > HeatColours {
 			continue
 		}
 		var s scale
@@ -43,14 +40,14 @@ func scaleFor(lo, hi float64, byPowers bool) scale {
 // powerScale has the powers of ten for bounds, and three times each if there is room.
 func powerScale(lo, hi float64) scale {
 	first, last := int(math.Floor(math.Log10(lo)+1e-9)), int(math.Ceil(math.Log10(hi)-1e-9))
-	every := max(1, (last-first+heatMax-1)/heatMax)
+	every := max(1, (last-first+HeatColours-1)/HeatColours)
 	s := scale{powers: true}
 	for e := first; ; e += every {
 		s.edges = append(s.edges, round(math.Pow10(e)))
 		if e >= last {
 			return s
 		}
-		if 2*(last-first) <= heatMax {
+		if 2*(last-first) <= HeatColours {
 			s.edges = append(s.edges, round(3*math.Pow10(e)))
 		}
 	}
@@ -85,7 +82,7 @@ func (s scale) level(bin int) int {
 	if s.bins() == 1 {
 		return 0
 	}
-	return int(math.Round(float64(bin) * (heatMax - 1) / float64(s.bins()-1)))
+	return int(math.Round(float64(bin) * (HeatColours - 1) / float64(s.bins()-1)))
 }
 
 // swatch is one bin as the page's legend shows it, with its lower bound.
@@ -102,7 +99,7 @@ type scaleView struct {
 	Last     string // the upper bound of the last bin
 }
 
-func (s scale) view(m measure) *scaleView {
+func (s scale) view(m words.Measure) *scaleView {
 	v := &scaleView{Title: m.Heading(), Last: s.label(s.bins())}
 	for i := range s.bins() {
 		v.Swatches = append(v.Swatches, swatch{s.level(i), s.label(i)})
@@ -112,14 +109,14 @@ func (s scale) view(m measure) *scaleView {
 		v.Words = "One colour: all are " + v.Last + "."
 		return v
 	}
-	v.Words = fmt.Sprintf("%s colours, from %s to %s.", count(s.bins()), v.Swatches[0].From, v.Last)
+	v.Words = fmt.Sprintf("%s colours, from %s to %s.", words.Count(s.bins()), v.Swatches[0].From, v.Last)
 	return v
 }
 
 // label is a bound with as many decimals as all of them need.
 func (s scale) label(edge int) string {
 	if s.powers || s.bins() == 1 {
-		return number(s.edges[edge])
+		return words.Number(s.edges[edge])
 	}
 	span := s.edges[s.bins()] - s.edges[0]
 	decimals := 0
@@ -128,10 +125,5 @@ func (s scale) label(edge int) string {
 			decimals++
 		}
 	}
-	return fixed(s.edges[edge], decimals)
-}
-
-func heatColour(level int) color.RGBA { return color.RGBA{R: 0x10, G: 0x03, B: uint8(level), A: 0xFF} }
-func heatInkColour(level int) color.RGBA {
-	return color.RGBA{R: 0x10, G: 0x04, B: uint8(level), A: 0xFF}
+	return words.Fixed(s.edges[edge], decimals)
 }

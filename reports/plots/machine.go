@@ -1,16 +1,18 @@
-package reports
+package plots
 
 import (
 	"cmp"
 	"fmt"
 	"math"
 
+	"github.com/wavetank-sim/wavetank/reports/words"
+
 	"github.com/wavetank-sim/wavetank/engine/job"
 	"github.com/wavetank-sim/wavetank/scenarios"
 )
 
-// machine is the documented state machine ([job.Transitions]), with what the jobs of a run made of it.
-type machine struct {
+// Machine is the documented state machine ([job.Transitions]), with what the jobs of a run made of it.
+type Machine struct {
 	Width, Height float64
 	States        []machineState
 	Moves         []machineMove // the documented ones in their order, then others that were made all the same
@@ -56,8 +58,8 @@ var places = map[job.State]struct{ x, y, w float64 }{
 	job.Failed:            {630, endRow, 86},
 }
 
-// machineOf counts the moves that the jobs' records show.
-func machineOf(res *scenarios.Result) machine {
+// MachineOf counts the moves that the jobs' records show.
+func MachineOf(res *scenarios.Result) Machine {
 	type move struct{ from, to job.State }
 	times := map[move]int{}
 	ends := map[job.State]int{}
@@ -73,7 +75,7 @@ func machineOf(res *scenarios.Result) machine {
 		}
 		ends[from]++
 	}
-	v := machine{Width: 1088, Height: 300, Label: "The state machine of a job."}
+	v := Machine{Width: 1088, Height: 300, Label: "The state machine of a job."}
 	for _, s := range append([]job.State{job.Absent}, job.States...) {
 		p := places[s]
 		v.States = append(v.States, machineState{Name: s, X: p.x - p.w/2, Y: p.y - boxHeight/2, W: p.w, H: boxHeight, MidX: p.x, MidY: p.y, Terminal: s.Terminal(), Jobs: ends[s]})
@@ -88,7 +90,7 @@ func machineOf(res *scenarios.Result) machine {
 	}
 	for _, m := range v.Moves {
 		if m.Times > 0 {
-			v.Label += fmt.Sprintf(" %s to %s: %s.", orStart(m.From), cmp.Or(string(m.To), noRecord), counted(m.Times, "time"))
+			v.Label += fmt.Sprintf(" %s to %s: %s.", orStart(m.From), cmp.Or(string(m.To), words.NoRecord), words.Counted(m.Times, "time"))
 		}
 	}
 	return v

@@ -1,4 +1,4 @@
-package reports
+package plots
 
 import (
 	"image/color"
@@ -88,19 +88,27 @@ func inside(c draw.Canvas, x vg.Length) vg.Length { return min(max(x, c.Min.X), 
 
 // fillBand shades the canvas between two places of its width, one pixel at least.
 func fillBand(c draw.Canvas, colour color.RGBA, from, to vg.Length) {
-	to = max(to, from+1)
-	c.FillPolygon(colour, []vg.Point{{X: from, Y: c.Min.Y}, {X: to, Y: c.Min.Y}, {X: to, Y: c.Max.Y}, {X: from, Y: c.Max.Y}})
+	fill(c, vg.Rectangle{Min: vg.Point{X: from, Y: c.Min.Y}, Max: vg.Point{X: max(to, from+1), Y: c.Max.Y}}, colour)
+}
+
+func fill(c draw.Canvas, box vg.Rectangle, colour color.Color) {
+	c.FillPolygon(colour, []vg.Point{box.Min, {X: box.Max.X, Y: box.Min.Y}, box.Max, {X: box.Min.X, Y: box.Max.Y}})
 }
 
 var faultLine = draw.LineStyle{Color: faultColour, Width: 1.25, Dashes: []vg.Length{2, 2}}
 
-// endOf says when f ended, in seconds, and whether it lasted at all. What takes a node away and
-// never gave it back lasts until end.
+// Lasts says whether a fault was more than an instant: it has an end, or it has taken a node away and never gave it
+// back.
+func Lasts(f scenarios.FiredFault) bool {
+	return f.Until > f.At || f.Until == 0 && (f.Do == string(faults.Crash) || f.Do == string(faults.Partition) || f.Do == string(faults.Skew))
+}
+
+// endOf says when f ended, in seconds, and whether it lasted at all. What never ended lasts until end.
 func endOf(f scenarios.FiredFault, end float64) (until float64, lasts bool) {
 	switch {
 	case f.Until > f.At:
 		return f.Until.Seconds(), true
-	case f.Until == 0 && (f.Do == string(faults.Crash) || f.Do == string(faults.Partition) || f.Do == string(faults.Skew)):
+	case Lasts(f):
 		return end, true
 	}
 	return f.At.Seconds(), false
@@ -124,7 +132,12 @@ func (p *pixels) add(x, y float64) {
 
 // jobDashes tell the lines of the jobs in focus apart where they cover one another.
 func jobDashes(i int) []vg.Length {
-	return [][]vg.Length{nil, {8, 4}, {3, 3}, {10, 3, 3, 3}, {14, 5}, {2, 2}}[i%focusMax]
+	return [][]vg.Length{nil, {8, 4}, {3, 3}, {10, 3, 3, 3}, {14, 5}, {2, 2}}[i%Colours]
+}
+
+// curveShapes tell curves apart without colour, as their dashes do.
+var curveShapes = []draw.GlyphDrawer{
+	draw.CircleGlyph{}, draw.BoxGlyph{}, draw.PyramidGlyph{}, hollowGlyph{}, hollowGlyph{square: true}, draw.TriangleGlyph{},
 }
 
 func steps(points plotter.XYs) *plotter.Line {

@@ -1,4 +1,4 @@
-package reports
+package plots
 
 import (
 	"bytes"
@@ -10,6 +10,7 @@ import (
 	"strings"
 
 	"gonum.org/v1/plot"
+	"gonum.org/v1/plot/plotter"
 	"gonum.org/v1/plot/vg"
 	"gonum.org/v1/plot/vg/draw"
 	"gonum.org/v1/plot/vg/vgsvg"
@@ -36,6 +37,9 @@ var (
 	openingOfSVG = regexp.MustCompile(`(?s)^.*?<svg [^>]*>`)
 )
 
+// Colours is how many jobs of a run can have a colour of their own.
+const Colours = 6
+
 func jobColour(i int) color.RGBA {
 	return color.RGBA{R: 0x10, G: 0x02, B: uint8(firstColour + i), A: 0xFF}
 }
@@ -43,6 +47,15 @@ func jobColour(i int) color.RGBA {
 // intervalColour is that of the band around a line in jobColour.
 func intervalColour(i int) color.RGBA {
 	return color.RGBA{R: 0x10, G: 0x05, B: uint8(i), A: 0xFF}
+}
+
+// HeatColours is how many colours a scale has at most. The style sheet names them heat-0 to heat-8; each
+// differs from its neighbours in lightness, so that a scale needs no sense of colour.
+const HeatColours = 9
+
+func heatColour(level int) color.RGBA { return color.RGBA{R: 0x10, G: 0x03, B: uint8(level), A: 0xFF} }
+func heatInkColour(level int) color.RGBA {
+	return color.RGBA{R: 0x10, G: 0x04, B: uint8(level), A: 0xFF}
 }
 
 func colourTable() map[string]string {
@@ -60,11 +73,11 @@ func colourTable() map[string]string {
 	name(retryColour, "retry")
 	name(backColour, "rollback")
 	name(hatchColour, "hatch")
-	for i := range focusMax {
+	for i := range Colours {
 		name(jobColour(i), fmt.Sprintf("job-%d", i))
 		name(intervalColour(i), fmt.Sprintf("band-%d", i))
 	}
-	for i := range heatMax {
+	for i := range HeatColours {
 		name(heatColour(i), fmt.Sprintf("heat-%d", i))
 		name(heatInkColour(i), fmt.Sprintf("heat-ink-%d", i))
 	}
@@ -106,6 +119,14 @@ func newPlot(x, y string, s size) *plot.Plot {
 		axis.Tick.Length = 5
 	}
 	return p
+}
+
+// rules are the horizontal lines behind the data.
+func rules() *plotter.Grid {
+	grid := plotter.NewGrid()
+	grid.Vertical.Width = 0
+	grid.Horizontal.Color, grid.Horizontal.Width, grid.Horizontal.Dashes = gridColour, 1, nil
+	return grid
 }
 
 // render draws p, whose data begins at the same x as that of any plot drawn with the same gutter.

@@ -1,4 +1,4 @@
-package reports
+package plots
 
 import (
 	"cmp"
@@ -8,6 +8,8 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/wavetank-sim/wavetank/reports/words"
+
 	"gonum.org/v1/plot/plotter"
 	"gonum.org/v1/plot/vg"
 )
@@ -15,7 +17,7 @@ import (
 // trade is the plot of the two measures that pull against each other. Points compete under the same
 // conditions only: the values of the first condition have a colour each, the others a panel.
 type trade struct {
-	x, y         measure
+	x, y         words.Measure
 	choices      []int // of the axes, by index
 	condition    int   // the axis whose values are colours; -1 if there is none
 	colours      []string
@@ -31,30 +33,23 @@ type tradePanel struct {
 	broken    plotter.XYs
 }
 
-// frontPoint is one on the Pareto front, or several that cannot be told apart.
-type frontPoint struct {
-	x, y   float64
-	text   string
-	colour int
-}
-
-// pareto is the figure of what is traded against what: a dot for each point, and the front of those
+// Pareto is the figure of what is traded against what: a dot for each point, and the front of those
 // that no other beats under the same conditions.
-func (p *sweepPlots) pareto() figure {
+func (p *SweepPlots) Pareto() Figure {
 	t := &trade{x: p.measures[p.res.Pareto.X], y: p.measures[p.res.Pareto.Y], condition: -1}
-	fig := figure{Title: "What is traded against what", Halo: true}
+	fig := Figure{Title: "What is traded against what", Halo: true}
 	if t.x.Name == "" || t.y.Name == "" {
 		fig.Empty = "This sweep has no two measures that pull against each other."
 		return fig
 	}
-	fig.Title = t.x.Title + " against " + lowerFirst(t.y.Title)
+	fig.Title = t.x.Title + " against " + words.LowerFirst(t.y.Title)
 	var conditions []values
 	for i, a := range p.axes {
 		switch {
 		case i == 0 || !a.Condition:
 			t.choices = append(t.choices, i)
 		case t.condition < 0:
-			t.condition, t.colours = i, spread(a.Values, focusMax)
+			t.condition, t.colours = i, spread(a.Values, Colours)
 		default:
 			t.rest, conditions = append(t.rest, i), append(conditions, a)
 		}
@@ -79,16 +74,14 @@ func (p *sweepPlots) pareto() figure {
 		fig.Notes = append(fig.Notes, "Where points of the front are too close for a label each, the table of points has their values.")
 	}
 	if t.condition >= 0 && len(t.colours) < len(p.axes[t.condition].Values) {
-		fig.Notes = append(fig.Notes, fmt.Sprintf("Of %s of %s, %d are drawn.", counted(len(p.axes[t.condition].Values), "value"), p.axes[t.condition].Name(), len(t.colours)))
+		fig.Notes = append(fig.Notes, fmt.Sprintf("Of %s of %s, %d are drawn.", words.Counted(len(p.axes[t.condition].Values), "value"), p.axes[t.condition].Name(), len(t.colours)))
 	}
-	if left > 0 {
-		fig.Notes = append(fig.Notes, fmt.Sprintf("%s left out; the table of points has them.", counted(left, "more plot")))
-	}
+	fig.leftOut(left, "more plot")
 	return fig
 }
 
 // names are those of the axes that are choices.
-func (t *trade) names(p *sweepPlots) (names []string) {
+func (t *trade) names(p *SweepPlots) (names []string) {
 	for _, i := range t.choices {
 		names = append(names, p.axes[i].Name())
 	}
@@ -103,7 +96,7 @@ func pick(from []string, indices []int) (picked []string) {
 }
 
 // sortIn gives every point its panel, and measures how far they reach.
-func (t *trade) sortIn(p *sweepPlots, panels []panel) []tradePanel {
+func (t *trade) sortIn(p *SweepPlots, panels []panel) []tradePanel {
 	t.bottom, t.top = plotter.XY{X: math.Inf(1), Y: math.Inf(1)}, plotter.XY{}
 	list := make([]tradePanel, len(panels))
 	for i := range list {
@@ -141,25 +134,25 @@ func (t *trade) sortIn(p *sweepPlots, panels []panel) []tradePanel {
 	return list
 }
 
-func (t *trade) legend(p *sweepPlots, list []tradePanel) (legend []legendEntry) {
+func (t *trade) legend(p *SweepPlots, list []tradePanel) (legend []LegendEntry) {
 	var dominated, broken int
 	for _, panel := range list {
 		dominated, broken = dominated+len(panel.dominated), broken+len(panel.broken)
 	}
 	if t.condition < 0 {
-		legend = append(legend, legendEntry{"dash", "job-0", "the front"})
+		legend = append(legend, LegendEntry{"dash", "job-0", "the front"})
 	}
 	for i, value := range t.colours {
 		if i == 0 {
 			value = "the front at " + p.axes[t.condition].Name() + " " + value
 		}
-		legend = append(legend, legendEntry{"dash", fmt.Sprintf("job-%d", i), value})
+		legend = append(legend, LegendEntry{"dash", fmt.Sprintf("job-%d", i), value})
 	}
 	if dominated > 0 {
-		legend = append(legend, legendEntry{"dot", "faint", "another point is better"})
+		legend = append(legend, LegendEntry{"dot", "faint", "another point is better"})
 	}
 	if broken > 0 {
-		legend = append(legend, legendEntry{"cross", "bad", "a promise was broken there"})
+		legend = append(legend, LegendEntry{"cross", "bad", "a promise was broken there"})
 	}
 	return legend
 }
@@ -170,10 +163,9 @@ func (t *trade) draw(panel tradePanel, s size, label string) template.HTML {
 	style := out.X.Tick.Label
 	out.X.Label.Text = wrapped(t.x.Heading(), style, vg.Length(s.width-60))
 	out.Y.Label.Text = wrapped(t.y.Heading(), style, vg.Length(s.height-60))
-	out.X.Tick.Marker, out.Y.Tick.Marker = numberTicks{s.ticks}, numberTicks{5}
-	grid := plotter.NewGrid()
-	grid.Horizontal.Color, grid.Horizontal.Width, grid.Horizontal.Dashes = gridColour, 1, nil
-	grid.Vertical.Color, grid.Vertical.Width, grid.Vertical.Dashes = gridColour, 1, nil
+	out.X.Tick.Marker, out.Y.Tick.Marker = unitTicks{plain, s.ticks}, unitTicks{plain, 5}
+	grid := rules()
+	grid.Vertical = grid.Horizontal
 	x, y := (t.top.X-t.bottom.X)/s.width, (t.top.Y-t.bottom.Y)/s.height
 	dominated, broken := thinned(panel.dominated, x, y), thinned(panel.broken, x, y)
 	crosses := dots(broken, limitColour, 4)
@@ -244,24 +236,16 @@ func named(out []frontPoint, more int) []frontPoint {
 
 // paretoWords are for those who do not see the plot.
 func paretoWords(title string, fronts [][]frontPoint) string {
-	shown, left := capped(slices.Concat(fronts...), 12)
-	var words []string
+	shown, left := words.Capped(slices.Concat(fronts...), 12)
+	var said []string
 	for _, f := range shown {
-		words = append(words, fmt.Sprintf("%s at %s and %s", f.text, number(f.x), number(f.y)))
+		said = append(said, fmt.Sprintf("%s at %s and %s", f.text, words.Number(f.x), words.Number(f.y)))
 	}
 	if left > 0 {
-		words = append(words, count(left)+" more")
+		said = append(said, words.Count(left)+" more")
 	}
-	if len(words) == 0 {
+	if len(said) == 0 {
 		return title + "."
 	}
-	return title + ". On the front: " + list(words) + "."
-}
-
-// lowerFirst is s in the middle of a sentence.
-func lowerFirst(s string) string {
-	if len(s) > 1 && s[0] >= 'A' && s[0] <= 'Z' && s[1] >= 'a' && s[1] <= 'z' {
-		return string(s[0]+'a'-'A') + s[1:]
-	}
-	return s
+	return title + ". On the front: " + words.List(said) + "."
 }

@@ -1,4 +1,4 @@
-package reports
+package plots
 
 import (
 	"math"
@@ -16,15 +16,18 @@ type unit struct {
 	name string
 	is   time.Duration
 	// nice are the distances between ticks, in this unit, that a person counts in
-	nice []float64
+	nice  []float64
+	least float64 // distance
 }
 
 var (
 	decimal = []float64{1, 2, 5}
 	units   = []unit{
-		{"ns", time.Nanosecond, decimal}, {"µs", time.Microsecond, decimal}, {"ms", time.Millisecond, decimal},
-		{"s", time.Second, decimal}, {"min", time.Minute, []float64{1, 2, 5, 10, 15, 30}}, {"h", time.Hour, []float64{1, 2, 3, 6, 12, 24, 48}},
+		{"ns", time.Nanosecond, decimal, 0}, {"µs", time.Microsecond, decimal, 0}, {"ms", time.Millisecond, decimal, 0},
+		{"s", time.Second, decimal, 0}, {"min", time.Minute, []float64{1, 2, 5, 10, 15, 30}, 0}, {"h", time.Hour, []float64{1, 2, 3, 6, 12, 24, 48}, 0},
 	}
+	plain = unit{"", time.Second, decimal, 0} // of any numbers
+	whole = unit{"", time.Second, decimal, 1} // of whole numbers
 )
 
 // unitFor picks the unit in which a span reads best.
@@ -38,25 +41,17 @@ func unitFor(span time.Duration) unit {
 	return best
 }
 
-// timeTicks are about n ticks of an axis in seconds, labelled in a unit of its own.
-type timeTicks struct {
+// unitTicks are about n ticks of an axis in seconds, or in numbers, labelled in a unit of its own.
+type unitTicks struct {
 	unit unit
 	n    int
 }
 
 // Ticks implements [plot.Ticker].
-func (t timeTicks) Ticks(lo, hi float64) []plot.Tick {
+func (t unitTicks) Ticks(lo, hi float64) []plot.Tick {
 	per := t.unit.is.Seconds()
 	lo, hi = lo/per, hi/per
-	return ticksEvery(lo, hi, distance((hi-lo)/float64(t.n), t.unit.nice), per)
-}
-
-// countTicks are about n ticks at whole numbers.
-type countTicks struct{ n int }
-
-// Ticks implements [plot.Ticker].
-func (t countTicks) Ticks(lo, hi float64) []plot.Tick {
-	return ticksEvery(lo, hi, math.Max(1, distance((hi-lo)/float64(t.n), decimal)), 1)
+	return ticksEvery(lo, hi, max(t.unit.least, distance((hi-lo)/float64(t.n), t.unit.nice)), per)
 }
 
 // ticksEvery are the ticks at the multiples of step between lo and hi. Their labels count in step's
@@ -100,22 +95,26 @@ func distance(d float64, nice []float64) float64 {
 	return 10 * power
 }
 
-// powerTicks are the powers of ten of an axis that holds the logarithm of seconds, each with its
-// unit. ([plot.LogScale] would do, but for the axis' name, which it moves.)
-type powerTicks struct{ every int }
+// powerTicks are the powers of ten of an axis that holds logarithms. ([plot.LogScale] would do, but for the axis'
+// name, which it moves.)
+type powerTicks struct {
+	every int
+	label func(exponent int) string
+}
 
 // Ticks implements [plot.Ticker].
 func (t powerTicks) Ticks(lo, hi float64) []plot.Tick {
 	var ticks []plot.Tick
 	for e := int(math.Ceil(lo)); float64(e) <= hi && len(ticks) < ticksMax; e++ {
 		if e%t.every == 0 {
-			ticks = append(ticks, plot.Tick{Value: float64(e), Label: powerLabel(e)})
+			ticks = append(ticks, plot.Tick{Value: float64(e), Label: t.label(e)})
 		}
 	}
 	return ticks
 }
 
-func powerLabel(e int) string {
+// secondsLabel is a power of ten of a second, with its unit.
+func secondsLabel(e int) string {
 	for _, u := range []struct {
 		exponent int
 		name     string
