@@ -53,10 +53,9 @@ func Audit(in AuditInput) Report {
 	end := End{InTime: in.Settled, Redis: in.Redis, TTLs: in.TTLs, Streams: in.Streams}
 	for i, audited := range j.audited {
 		t := j.tallies[i]
-		if audited == nil || !in.Settled && t.inv.Kind == Eventually || t.outside&unprovided != 0 {
+		if audited == nil || !in.Settled && t.inv.Kind == Eventually || !t.promises {
 			continue
 		}
-		t.outside = 0
 		audited(&end)
 	}
 	return j.report(in.Settled)

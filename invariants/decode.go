@@ -41,6 +41,7 @@ const (
 	kindEffect      = sim.Kind("effect")
 	schedulerNodes  = "scheduler-"
 	workerNodes     = "worker-"
+	kernelNode      = "kernel"
 	faultFailAfter  = "fail-after"
 	faultLate       = "late"
 )

@@ -32,11 +32,10 @@ var succeededImpliesFinishedExecution = Invariant{
 }
 
 var oneExecutionPerDispatch = Invariant{
-	Name:     "one-execution-per-dispatch",
-	Says:     "A worker begins a job only for a dispatch that names it, and once for each.",
-	Kind:     Always,
-	Source:   "Dispatch ordering, the production problem: a second dispatch is a second side effect",
-	releases: dispatchRedelivered,
+	Name:   "one-execution-per-dispatch",
+	Says:   "A worker begins a job only for a dispatch that names it, and once for each.",
+	Kind:   Always,
+	Source: "Dispatch ordering, the production problem: a second dispatch is a second side effect",
 	check: func(_ *facts, t *tally) checker {
 		return checker{effect: func(s *step) {
 			if s.Name != "begin" {

@@ -156,8 +156,8 @@ func (j *Judge) giveUp() {
 			if m.done || m.lost || m.abandoned || m.delivered+f.unseen(m) < uint64(f.cfg.MaxDeliver) {
 				continue
 			}
-			if about.classes&deliveriesExhausted == 0 {
-				f.meet(about, deliveriesExhausted)
+			if !about.had(deliveriesExhausted) {
+				f.come(about, deliveriesExhausted)
 			}
 			j.abandon(about, m)
 		}

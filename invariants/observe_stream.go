@@ -48,9 +48,10 @@ func (j *Judge) dispatchStored(own *step, c *sim.Change) {
 		f.overstay(own)
 		own.h.stored = true
 	}
+	f.assigned(own.job, d.worker, own.At)
 	if n := f.nodes[d.worker]; n != nil && d.worker != "" {
 		if n.down {
-			f.meet(own.job, deadWorker)
+			f.come(own.job, deadWorker)
 			f.reach(toDeadWorker)
 		}
 		if n.silent+n.cut > 0 {
@@ -91,7 +92,7 @@ func (j *Judge) sysStored(s *step, c *sim.Change) bool {
 		j.stepStored(s, id, c.Seq)
 	case subjectResult:
 		about.answered(c.Value)
-		about.classes &^= resultUnsent
+		about.moments &^= 1 << resultUnsent
 	}
 	return about == s.job
 }
@@ -126,13 +127,12 @@ func (j *Judge) publishAnswered(s *step, stored bool) {
 			f.count.resumed++
 		}
 	case stored:
-		f.meet(s.job, ambiguousPublish)
+		f.reach(ambiguousPublish)
 	default:
-		f.meet(s.job, failedPublish)
+		f.reach(failedPublish)
 	}
 	if s.failed && h != nil {
 		h.publishFailed = s.Step
-		h.mayKeep = h.mayKeep || h.stored
 	}
 }
 
@@ -182,14 +182,11 @@ func (j *Judge) message(e *sim.Event) {
 		}
 	case "job_deliver":
 		if again := about.handOut(e.Seq); again || e.Delivered > 1 {
-			f.meet(about, dispatchRedelivered)
+			f.reach(dispatchRedelivered)
 		}
 	case "submit_nak", "result_nak", "cancel_nak", "job_nak":
-		if lost {
-			f.meet(about, lostNak)
-		}
 		if last {
-			f.meet(about, deliveriesExhausted)
+			f.come(about, deliveriesExhausted)
 			if ours {
 				j.abandon(about, m)
 			}
@@ -200,7 +197,7 @@ func (j *Judge) message(e *sim.Event) {
 		}
 	case "submit_ack", "result_ack", "cancel_ack", "job_ack":
 		if lost {
-			f.meet(about, lostAck)
+			f.reach(lostAck)
 		}
 	}
 	f.handed(s, m, s.Kind == sim.KindAck && m != nil && m.guard.known == process(e.Node, e.Incarnation))

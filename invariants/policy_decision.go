@@ -83,12 +83,10 @@ var noDispatchWithoutDecision = Invariant{
 }
 
 var noDispatchOfDeniedJob = Invariant{
-	Name:     "no-dispatch-of-denied-job",
-	Says:     "The stream stores no dispatch of a job that the safety kernel has denied.",
-	Kind:     Always,
-	Source:   "Scheduler internals, section 1, DENIED",
-	releases: lockOverstayed | lateWrite | latePublish | stateReadError,
-	covered:  []cover{covers(lockOverstayed|lateWrite|latePublish|stateReadError, withFence)},
+	Name:   "no-dispatch-of-denied-job",
+	Says:   "The stream stores no dispatch of a job that the safety kernel has denied.",
+	Kind:   Always,
+	Source: "Scheduler internals, section 1, DENIED",
 	check: func(f *facts, t *tally) checker {
 		return checker{
 			wrote: func(s *step, w *write) {
@@ -108,7 +106,6 @@ var noDispatchOfDeniedJob = Invariant{
 
 var throttledJobWaits = Invariant{
 	Name:   "throttled-job-waits",
-	timed:  true,
 	Says:   "The safety kernel is not asked again about a job that it throttles before throttle_delay has passed, unless somebody else has asked for the job too: a second request, or the replayer.",
 	Kind:   Always,
 	Source: "Scheduler internals, section 7: safetyThrottleDelay",
@@ -129,12 +126,10 @@ var throttledJobWaits = Invariant{
 }
 
 var throttledJobComesAgain = Invariant{
-	Name:     "throttled-job-comes-again",
-	timed:    true,
-	Says:     "While its request is left, the safety kernel is asked again about a job that it throttles once throttle_delay has passed; with busy_backoff within backoff_max, if that is longer.",
-	Kind:     Always,
-	Source:   "Scheduler internals, section 7: safetyThrottleDelay",
-	releases: schedulerCrash | paused | allAway | lostAck | lostNak | lockLeft | lockError | ambiguousLock | lockOverstayed | renewalFailed | stateReadError | breakerError | guardError | lateWrite | deliveriesExhausted,
+	Name:   "throttled-job-comes-again",
+	Says:   "While its request is left, the safety kernel is asked again about a job that it throttles once throttle_delay has passed; with busy_backoff within backoff_max, if that is longer.",
+	Kind:   Always,
+	Source: "Scheduler internals, section 7: safetyThrottleDelay",
 	check: func(f *facts, t *tally) checker {
 		judge := func(j *job, told, at time.Duration) {
 			t.exercise()

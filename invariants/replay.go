@@ -164,12 +164,10 @@ var replayHasFreshDecision = Invariant{
 }
 
 var oneReplayPerCount = Invariant{
-	Name:     "one-replay-per-count",
-	Says:     "Of a job there is one first replay at most, one second, and so on.",
-	Kind:     Always,
-	Source:   "Dead letters, the production problem: a replayed call is a second side effect",
-	releases: unprovided,
-	covered:  []cover{covers(unprovided, withAtomicReplay)},
+	Name:   "one-replay-per-count",
+	Says:   "Of a job there is one first replay at most, one second, and so on.",
+	Kind:   Always,
+	Source: "Dead letters, the production problem: a replayed call is a second side effect",
 	check: func(f *facts, t *tally) checker {
 		return checker{wrote: func(s *step, w *write) {
 			if !created(s, w) {
@@ -258,12 +256,10 @@ var noReplayAgainstTriage = Invariant{
 }
 
 var deadLetterKeepsItsDecision = Invariant{
-	Name:     "dead-letter-keeps-its-decision",
-	Says:     "What triage or a person has decided on a dead letter is not undone by a second entry of the same failure.",
-	Kind:     Always,
-	Source:   "Dead letters, failure triage model; Scheduler internals, section 9: a message whose end is lost comes again",
-	releases: lockOverstayed | lateWrite,
-	covered:  []cover{covers(lockOverstayed|lateWrite, withFence)},
+	Name:   "dead-letter-keeps-its-decision",
+	Says:   "What triage or a person has decided on a dead letter is not undone by a second entry of the same failure.",
+	Kind:   Always,
+	Source: "Dead letters, failure triage model; Scheduler internals, section 9: a message whose end is lost comes again",
 	check: func(f *facts, t *tally) checker {
 		f.replay.rewritten = func(s *step, id string, was, is *letter) {
 			if !was.decided() || was.lost(s.At) {
@@ -280,7 +276,6 @@ var deadLetterKeepsItsDecision = Invariant{
 
 var growthAlertTellsTheTruth = Invariant{
 	Name:   "growth-alert-tells-the-truth",
-	timed:  true,
 	Says:   "The growth alert is raised when more entries than replay.growth_alert have come within replay.growth_window, and not otherwise.",
 	Kind:   Always,
 	Source: "Dead letters, next step 3: alert on the growth rate",
@@ -302,14 +297,11 @@ var growthAlertTellsTheTruth = Invariant{
 }
 
 var autoReplayComesAbout = Invariant{
-	Name:     "auto-replay-comes-about",
-	timed:    true,
-	Says:     "Every dead letter that is replayed by itself is replayed, denied, found to be done, or exhausted in the end.",
-	Kind:     Eventually,
-	Source:   "Dead letters, failure triage model: transient infrastructure",
-	Needs:    []string{"events-agree-with-servers"},
-	releases: unprovided,
-	covered:  []cover{covers(unprovided, withReplayWorker)},
+	Name:   "auto-replay-comes-about",
+	Says:   "Every dead letter that is replayed by itself is replayed, denied, found to be done, or exhausted in the end.",
+	Kind:   Eventually,
+	Source: "Dead letters, failure triage model: transient infrastructure",
+	Needs:  []string{"events-agree-with-servers"},
 	check: func(f *facts, t *tally) checker {
 		if !f.cfg.Replay.Wanted {
 			return checker{}

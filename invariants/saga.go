@@ -31,12 +31,10 @@ var sagaInvariants = []Invariant{
 func of(n func(*sagas) int) func(*facts) int { return func(f *facts) int { return n(&f.sagas) } }
 
 var compensationRecordedOnce = Invariant{
-	Name:     "compensation-recorded-once",
-	Says:     "A job's compensation is put onto its saga's stack once.",
-	Kind:     Always,
-	Source:   "Scheduler internals, section 4, recording compensation: when a job succeeds",
-	releases: failedWrite | ambiguousWrite | stateReadError | lockError | lockOverstayed | lateWrite | schedulerCrash | sagaFailed | paused,
-	covered:  []cover{covers(failedWrite|ambiguousWrite|stateReadError|lockError|lockOverstayed|lateWrite|schedulerCrash|sagaFailed|paused, withAtomicRecord, withFence)},
+	Name:   "compensation-recorded-once",
+	Says:   "A job's compensation is put onto its saga's stack once.",
+	Kind:   Always,
+	Source: "Scheduler internals, section 4, recording compensation: when a job succeeds",
 	check: func(f *facts, t *tally) checker {
 		f.sagas.recording = append(f.sagas.recording, func(s *step, c *compensation, again bool) {
 			t.exercise()
@@ -49,12 +47,10 @@ var compensationRecordedOnce = Invariant{
 }
 
 var oneCompensationPerKey = Invariant{
-	Name:     "one-compensation-per-key",
-	Says:     "For an idempotency key of a saga's compensation one job is submitted, however often.",
-	Kind:     Always,
-	Source:   "Scheduler internals, section 4: the idempotency key of a compensation",
-	releases: failedWrite | ambiguousWrite | stateReadError | lockError | lockOverstayed | lateWrite | schedulerCrash | sagaFailed | paused,
-	covered:  []cover{covers(failedWrite|ambiguousWrite|stateReadError|lockError|lockOverstayed|lateWrite|schedulerCrash|sagaFailed|paused, withPeek)},
+	Name:   "one-compensation-per-key",
+	Says:   "For an idempotency key of a saga's compensation one job is submitted, however often.",
+	Kind:   Always,
+	Source: "Scheduler internals, section 4: the idempotency key of a compensation",
 	check: func(f *facts, t *tally) checker {
 		f.sagas.submitting = append(f.sagas.submitting, func(s *step, c *compensation, _ bool) {
 			t.exercise()
@@ -67,12 +63,10 @@ var oneCompensationPerKey = Invariant{
 }
 
 var compensationsInLIFOOrder = Invariant{
-	Name:     "compensations-in-lifo-order",
-	Says:     "The compensations that were recorded by the time a rollback was due are submitted in the reverse order of their recording.",
-	Kind:     Always,
-	Source:   "Scheduler internals, section 4: pop compensation requests from stack (LIFO order)",
-	releases: paused | sagaFailed | schedulerCrash,
-	covered:  []cover{covers(paused|sagaFailed|schedulerCrash, withPeek)},
+	Name:   "compensations-in-lifo-order",
+	Says:   "The compensations that were recorded by the time a rollback was due are submitted in the reverse order of their recording.",
+	Kind:   Always,
+	Source: "Scheduler internals, section 4: pop compensation requests from stack (LIFO order)",
 	check: func(f *facts, t *tally) checker {
 		f.sagas.submitting = append(f.sagas.submitting, func(s *step, c *compensation, first bool) {
 			if !first || c.late {
@@ -95,12 +89,10 @@ var compensationsInLIFOOrder = Invariant{
 }
 
 var compensationOnlyOfSucceededJob = Invariant{
-	Name:     "compensation-only-of-succeeded-job",
-	Says:     "A compensation is submitted only for a job that has succeeded, if need be after it had ended otherwise, and only once a job of its saga has failed for good.",
-	Kind:     Always,
-	Source:   "Scheduler internals, section 4: recording compensation, and rollback trigger",
-	releases: unprovided,
-	covered:  []cover{covers(unprovided, withAtomicRecord)},
+	Name:   "compensation-only-of-succeeded-job",
+	Says:   "A compensation is submitted only for a job that has succeeded, if need be after it had ended otherwise, and only once a job of its saga has failed for good.",
+	Kind:   Always,
+	Source: "Scheduler internals, section 4: recording compensation, and rollback trigger",
 	check: func(f *facts, t *tally) checker {
 		f.sagas.submitting = append(f.sagas.submitting, func(s *step, c *compensation, _ bool) {
 			t.exercise()
@@ -135,14 +127,11 @@ var sagaLockReleasedByOwnerOrExpiry = Invariant{
 }
 
 var everyCompensationAccountedFor = Invariant{
-	Name:     "every-compensation-accounted-for",
-	timed:    true,
-	Says:     "Once a saga is to be rolled back, each of its compensations is submitted, denied with an entry in the audit trail, or in the DLQ.",
-	Kind:     Eventually,
-	Source:   "Scheduler internals, section 4: durable rollback for multi-step workflows",
-	Needs:    []string{"events-agree-with-servers"},
-	releases: sagaFailed | schedulerCrash | paused | succeededLate | ambiguousWrite,
-	covered:  []cover{covers(sagaFailed|schedulerCrash|paused|succeededLate|ambiguousWrite, withPeek, withDurable, withReconciler)},
+	Name:   "every-compensation-accounted-for",
+	Says:   "Once a saga is to be rolled back, each of its compensations is submitted, denied with an entry in the audit trail, or in the DLQ.",
+	Kind:   Eventually,
+	Source: "Scheduler internals, section 4: durable rollback for multi-step workflows",
+	Needs:  []string{"events-agree-with-servers"},
 	check: func(f *facts, t *tally) checker {
 		return checker{ended: func(*End) {
 			for _, g := range f.sagas.order {

@@ -58,12 +58,10 @@ func (f *facts) contended(s *step) bool {
 }
 
 var tenantLimitHeld = Invariant{
-	Name:     "tenant-limit-held",
-	Says:     "A tenant has at most tenant_limit jobs DISPATCHED or RUNNING at any time.",
-	Kind:     Always,
-	Source:   "Scheduler internals, section 5, reason codes: tenant concurrency limit reached",
-	releases: lockOverstayed | lateWrite | unprovided,
-	covered:  []cover{covers(unprovided, withTenantReserve, withIntentFirst), covers(lockOverstayed|lateWrite, withFence)},
+	Name:   "tenant-limit-held",
+	Says:   "A tenant has at most tenant_limit jobs DISPATCHED or RUNNING at any time.",
+	Kind:   Always,
+	Source: "Scheduler internals, section 5, reason codes: tenant concurrency limit reached",
 	check: func(f *facts, t *tally) checker {
 		limit := f.cfg.Tenants.Limit
 		if limit == 0 {

@@ -181,7 +181,6 @@ func (f *facts) snapshotRead(s *step) {
 	switch {
 	case s.Outcome == sim.OutcomePending:
 	case s.failed:
-		f.meet(nil, snapshotUnread)
 	default:
 		for _, w := range f.ticks.snapshot {
 			at := hearing{s.Node, s.Incarnation, w.worker}
@@ -215,7 +214,7 @@ type candidate struct {
 // candidates returns the workers that the step's replica has to choose from, now that it picks, if the events
 // tell them for sure and all are of one pool.
 func (f *facts) candidates(s *step) (list []candidate) {
-	if s.job.wish.particular() || f.run&(paused|clockWrong) != 0 {
+	if s.job.wish.particular() || f.strikes.seen&strikesOf(SchedulerAway, NATSAway, ClockWrong) != 0 {
 		return nil
 	}
 	pool := ""

@@ -17,10 +17,10 @@ func Phases() []faults.Phase {
 		store, publish, send, deliver, call = faults.PlaceStore, faults.PlacePublish, faults.PlaceSend, faults.PlaceDeliver, faults.PlaceCall
 	)
 	p := func(name phase.Phase, says string, place faults.Place) faults.Phase {
-		return faults.Phase{Name: string(name), Says: says, Place: place}
+		return faults.Phase{Name: string(name), Says: says, Place: place, Family: faults.FamilyOf(string(name))}
 	}
 	none := func(name phase.Phase, says string, place faults.Place) faults.Phase {
-		return faults.Phase{Name: string(name), Says: says, Place: place, NoJob: true}
+		return faults.Phase{Name: string(name), Says: says, Place: place, Family: faults.FamilyOf(string(name)), NoJob: true}
 	}
 	return []faults.Phase{
 		p(phase.SubmitWrite, "the submitter stores the request and PENDING", store),
