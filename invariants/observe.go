@@ -43,7 +43,7 @@ func (j *Judge) Observe(e *sim.Event) {
 	f.step, f.at = e.Step, e.At
 	switch e.Kind {
 	case sim.KindRedis, sim.KindPublish, sim.KindReturn, sim.KindSend, sim.KindLate:
-		if e.Target == subjectBeat && (e.Fault != "" || callerFailed(e)) {
+		if e.Target == subjectBeat && (e.Fault != "" || AnswerOf(e).Failed()) {
 			f.meet(nil, lostHeartbeats)
 		}
 		if e.Phase != "" || len(e.Changes) > 0 {
@@ -61,7 +61,7 @@ func (j *Judge) Observe(e *sim.Event) {
 			j.message(e)
 		}
 	case kindEffect:
-		if e.Job != "" && !callerFailed(e) {
+		if e.Job != "" && !AnswerOf(e).Failed() {
 			j.execution(e)
 		}
 	case sim.KindFetch, sim.KindFetchEnd:
@@ -86,7 +86,7 @@ func (j *Judge) Observe(e *sim.Event) {
 func (j *Judge) operation(e *sim.Event) {
 	f := j.facts
 	s := &j.step
-	*s = step{Event: e, failed: callerFailed(e)}
+	*s = step{Event: e, failed: AnswerOf(e).Failed()}
 	if e.Target != subjectBeat {
 		if s.job = f.job(e.Job); s.job != nil {
 			s.h = s.job.handling(e)

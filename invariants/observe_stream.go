@@ -164,7 +164,7 @@ func (j *Judge) message(e *sim.Event) {
 		m = f.follow(about, e)
 	}
 	s := &j.step
-	*s = step{Event: e, job: about, failed: callerFailed(e)}
+	*s = step{Event: e, job: about, failed: AnswerOf(e).Failed()}
 	switch e.Phase {
 	case "submit_deliver":
 		if e.Delivered > 1 && about.state.inFlight() {

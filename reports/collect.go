@@ -8,6 +8,7 @@ import (
 
 	"github.com/wavetank-sim/wavetank/engine/phase"
 	"github.com/wavetank-sim/wavetank/faults"
+	"github.com/wavetank-sim/wavetank/invariants"
 	"github.com/wavetank-sim/wavetank/scenarios"
 	"github.com/wavetank-sim/wavetank/sim"
 )
@@ -119,9 +120,9 @@ func (c *collector) add(e sim.Event) {
 	if r.control && e.Target != "" {
 		r.node = e.Target
 	}
-	switch e.Outcome {
-	case sim.OutcomeOK, sim.OutcomeNil:
-	case sim.OutcomePending:
+	switch invariants.AnswerOf(&e) {
+	case invariants.Done:
+	case invariants.Waits:
 		r.words += ", and waits"
 	default:
 		r.outcome = clip(e.Outcome)

@@ -10,6 +10,7 @@ import (
 	"github.com/wavetank-sim/wavetank/engine/phase"
 	"github.com/wavetank-sim/wavetank/engine/safety/safetypb"
 	"github.com/wavetank-sim/wavetank/engine/workflow"
+	"github.com/wavetank-sim/wavetank/invariants"
 	"github.com/wavetank-sim/wavetank/scenarios/world"
 	"github.com/wavetank-sim/wavetank/sim"
 )
@@ -142,7 +143,7 @@ func describe(e sim.Event, now record, changed bool) string {
 	case sim.KindTimer:
 		return "wakes from " + e.Name
 	case sim.KindReturn:
-		if e.Outcome == sim.OutcomeOK || e.Outcome == sim.OutcomeNil {
+		if invariants.AnswerOf(&e) == invariants.Done {
 			return "learns what came of it"
 		}
 		return "learns that the call hung until its deadline"
@@ -197,7 +198,7 @@ func describeLate(e sim.Event, now record, changed bool) string {
 }
 
 func describeRedis(e sim.Event, now record, changed bool) string {
-	failed := e.Outcome != sim.OutcomeOK && e.Outcome != sim.OutcomeNil
+	failed := invariants.AnswerOf(&e) > invariants.Waits
 	p := phase.Phase(e.Phase)
 	if state, ok := writes[p]; ok {
 		switch {
@@ -290,8 +291,8 @@ func describeMessage(e sim.Event) string {
 // stored says where a publish ended up, by what the streams hold.
 func stored(e sim.Event) string {
 	in := slices.ContainsFunc(e.Changes, func(c sim.Change) bool { return c.Stream != "" })
-	switch {
-	case in && e.Outcome == sim.OutcomeOK, e.Outcome == sim.OutcomePending:
+	switch answer := invariants.AnswerOf(&e); {
+	case in && answer == invariants.Done, answer == invariants.Waits:
 		return ""
 	case in:
 		return ", which is stored all the same"
@@ -301,7 +302,7 @@ func stored(e sim.Event) string {
 
 // minor tells the steps that a reader skims: they look before something else happens.
 func minor(e sim.Event) bool {
-	if e.Fault != "" || e.Outcome != sim.OutcomeOK && e.Outcome != sim.OutcomeNil {
+	if e.Fault != "" || invariants.AnswerOf(&e) != invariants.Done {
 		return false
 	}
 	switch phase.Phase(e.Phase) {

@@ -2,16 +2,13 @@ package scenarios
 
 import (
 	"encoding/json"
-	"errors"
 	"fmt"
-	"log/slog"
 	"time"
 
-	"github.com/wavetank-sim/wavetank/engine"
-	"github.com/wavetank-sim/wavetank/engine/metrics"
+	"github.com/wavetank-sim/wavetank/engine/job"
 	"github.com/wavetank-sim/wavetank/engine/output"
 	"github.com/wavetank-sim/wavetank/engine/phase"
-	"github.com/wavetank-sim/wavetank/engine/safety"
+	"github.com/wavetank-sim/wavetank/invariants"
 	"github.com/wavetank-sim/wavetank/sim"
 )
 
@@ -49,62 +46,34 @@ const (
 	refusedOld     = "it was too old"
 )
 
-// note is what befell a job, and no operation shows.
-type note struct {
-	job     string
-	fenced  string // the phase of a state write that a fence stopped
-	putOff  *putOff
-	refused string // an approval, and why
-}
-
-// noteOf reads a note from a line of a scheduler's log.
-func noteOf(rec slog.Record) (n note, ok bool) {
-	var ph, reason string
-	var err error
-	rec.Attrs(func(a slog.Attr) bool {
-		switch a.Key {
-		case "job_id":
-			n.job = a.Value.String()
-		case "phase":
-			ph = a.Value.String()
-		case "reason":
-			reason = a.Value.String()
-		case "error":
-			err, _ = a.Value.Any().(error)
-		}
-		return true
-	})
-	switch {
-	case rec.Message == "state write fenced":
-		n.fenced = ph
-	case rec.Message == "approval does not count" && reason == metrics.RefusedExpired:
-		n.refused = refusedOld
-	case rec.Message == "approval does not count":
-		n.refused = refusedAnother
-	case rec.Message == "retrying later" && ph == string(phase.SafetyCheck) && errors.Is(err, safety.ErrUnavailable):
-		n.putOff = &putOff{open: errors.Is(err, safety.ErrOpen)}
-	default:
-		return n, false
+// noted takes in what befell a job, as far as no operation of it shows that by itself.
+func (r *run) noted(e *sim.Event) {
+	if f := r.judge.Fenced(); f.Step == e.Step {
+		r.record.fenced(e, f.Job, f.Phase)
 	}
-	return n, true
-}
-
-// refusedBy is the note of an approver whose attempt failed with err.
-func refusedBy(job string, err error) (n note, ok bool) {
-	return note{job: job, refused: refusedLook}, errors.Is(err, engine.ErrChanged)
-}
-
-// noted takes in a note, at the step that came after it.
-func (r *record) noted(e *sim.Event, n note) {
-	j := r.job(n.job)
+	for _, id := range r.crew.refused {
+		j := r.record.job(id)
+		j.refusals = append(j.refusals, refusal{e.At, refusedLook})
+	}
+	r.crew.refused = r.crew.refused[:0]
+	j := r.record.job(e.Job)
 	switch {
 	case j == nil:
-	case n.fenced != "":
-		r.fenced(e, n.job, n.fenced)
-	case n.putOff != nil:
-		j.putOff = append(j.putOff, putOff{e.At, n.putOff.open})
-	default:
-		j.refusals = append(j.refusals, refusal{e.At, n.refused})
+	case e.Phase == string(phase.LockAcquire):
+		j.asked, j.unanswered = false, false
+	case e.Phase == string(phase.SafetyCheck):
+		j.asked, j.unanswered = true, invariants.AnswerOf(e).Failed()
+	case e.Phase == "submit_nak" && (j.State == "" || j.State == string(job.Pending)) && r.plan.Kernel.on():
+		if open := !j.asked && r.judge.CircuitOpen(e.Node); open || j.unanswered {
+			j.putOff = append(j.putOff, putOff{e.At, open})
+		}
+	case e.Phase == "submit_ack" && j.State == string(job.ApprovalRequired) && j.consent.sent > 0:
+		j.consent.sent--
+		why := refusedAnother
+		if p := &r.plan.Engine.Policy; p.BindApprovals && e.At > j.consent.granted+p.ApprovalTTL {
+			why = refusedOld
+		}
+		j.refusals = append(j.refusals, refusal{e.At, why})
 	}
 }
 

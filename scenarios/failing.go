@@ -1,45 +1,33 @@
 package scenarios
 
 import (
-	"context"
-	"fmt"
-	"strings"
 	"time"
 
-	"github.com/nats-io/nats.go/jetstream"
-
 	"github.com/wavetank-sim/wavetank/faults"
+	"github.com/wavetank-sim/wavetank/invariants"
 	"github.com/wavetank-sim/wavetank/scenarios/world"
 	"github.com/wavetank-sim/wavetank/sim"
 )
 
-// storedAlready is in the error of a stream that was to store a publish only as the first of its epoch.
-var storedAlready = fmt.Sprintf("err_code=%d ", jetstream.JSErrCodeStreamWrongLastSequence)
-
 // failing says whether an operation went wrong for whoever asked for it, and how: in the plan's word, or
 // in one of a story's own.
 func failing(e *sim.Event) (how string, failed bool) {
-	if e.Kind == sim.KindLate {
-		if e.Outcome == sim.OutcomeOK {
-			return arrived, true
-		}
+	cut := e.Fault == string(faults.Partition)
+	switch answer := invariants.AnswerOf(e); {
+	case e.Kind == sim.KindLate && e.Outcome == sim.OutcomeOK:
+		return arrived, true
+	case e.Kind == sim.KindLate:
 		return refused, true
-	}
-	switch {
-	case e.Outcome == sim.OutcomeOK, e.Outcome == sim.OutcomeNil, e.Outcome == sim.OutcomePending:
-		return "", false
-	case strings.HasPrefix(e.Outcome, "NOSCRIPT"): // how a client learns that it must send a script whole
-		return "", false
-	case e.Fault == "" && e.Outcome == context.Canceled.Error(): // nobody wants it any more
-		return "", false
-	case e.Fault == string(faults.Partition) && e.Kind == sim.KindRedis:
-		return cutRedis, true
-	case e.Fault == string(faults.Partition) && e.Target == world.KernelName:
-		return cutKernel, true
-	case e.Fault == string(faults.Partition):
-		return cutNATS, true
-	case e.Kind == sim.KindPublish && strings.Contains(e.Outcome, storedAlready):
+	case invariants.Stored(e):
 		return repeated, true
+	case answer != invariants.Failed:
+		return "", false
+	case cut && e.Kind == sim.KindRedis:
+		return cutRedis, true
+	case cut && e.Target == world.KernelName:
+		return cutKernel, true
+	case cut:
+		return cutNATS, true
 	}
 	return e.Fault, true
 }
@@ -53,9 +41,6 @@ func (r *record) fenced(e *sim.Event, id, phase string) {
 	how := fencedState
 	if j.holder != e.Node || j.leased <= e.At {
 		how = fencedLock
-	}
-	if n := len(j.failures); n > 0 && j.failures[n-1].at == e.At { // the server refused it
-		j.failures = j.failures[:n-1]
 	}
 	j.failures = append(j.failures, failure{phase, how, e.At})
 }

@@ -31,7 +31,9 @@ func (r *run) result(sum sim.Summary) *Result {
 	about, run := r.about()
 	for _, j := range r.record.jobs {
 		j.About = slices.Contains(about, j)
-		j.StalePicks, j.StaleExhausted, j.StaleHeld = r.crew.logs.byJob[j.ID], r.crew.logs.exhausted[j.ID], r.crew.logs.held[j.ID]
+		if stale := r.crew.picks.byJob[j.ID]; stale != nil {
+			j.StalePicks, j.StaleExhausted, j.StaleHeld = stale.picks, stale.exhausted, stale.held
+		}
 		res.Jobs = append(res.Jobs, j.JobResult)
 		if !terminal(j.State) {
 			res.Unsettled = append(res.Unsettled, Unsettled{Job: j.ID, State: j.State, Since: j.since, Reason: r.unsettled(j)})

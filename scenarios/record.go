@@ -86,6 +86,8 @@ type jobRecord struct {
 	undecided   time.Duration // when it first went on without a decision of the safety kernel
 	redaction   *finding      // the output policy has its output redacted
 	early       []early       // results that were handed back, as it was not dispatched
+	asked       bool          // the safety kernel, in the handling that is under way
+	unanswered  bool          // it gave no answer
 	putOff      []putOff      // handlings that ended as the safety kernel gave no answer
 	refusals    []refusal     // of an approval of it
 	rewound     []rewound     // by failovers of Redis
@@ -229,6 +231,9 @@ func (r *record) stored(e *sim.Event, c *sim.Change) {
 	case c.Subject == "sys.job.submit":
 		if j.submissions == 0 {
 			j.Submitted = e.At
+		}
+		if approved(c.Value) {
+			j.consent.sent++
 		}
 		if j.submissions++; j.submissions <= r.each {
 			r.submitted++

@@ -249,10 +249,9 @@ func (r *run) atRest() bool {
 
 func (r *run) observe(e *sim.Event) {
 	r.judge.Observe(e)
+	r.noted(e)
 	r.record.observe(e)
-	for _, n := range r.crew.logs.drain() {
-		r.record.noted(e, n)
-	}
+	r.crew.picks.observe(e)
 	r.steps.Store(int64(e.Step))
 	r.virtual.Store(int64(e.At))
 	r.settled.Store(int64(r.record.settled))
