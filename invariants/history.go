@@ -2,7 +2,9 @@ package invariants
 
 import (
 	"context"
+	"regexp"
 	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/wavetank-sim/wavetank/sim"
@@ -74,4 +76,17 @@ func (j *Judge) CircuitOpen(node string) bool {
 		}
 	}
 	return false
+}
+
+var stepsNamed = regexp.MustCompile(`steps? (\d+(?:(?:, | and )\d+)*)`)
+
+// stepsIn lists the steps that a violation's message names: it depends on them.
+func stepsIn(message string) (steps []int) {
+	for _, named := range stepsNamed.FindAllStringSubmatch(message, -1) {
+		for _, digits := range strings.FieldsFunc(named[1], func(r rune) bool { return r < '0' || r > '9' }) {
+			n, _ := strconv.Atoi(digits)
+			steps = append(steps, n)
+		}
+	}
+	return steps
 }

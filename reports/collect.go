@@ -16,7 +16,7 @@ import (
 const (
 	rowsMax     = 400 // rows that the lanes show
 	contextRows = 6   // rows kept before and after a violation or a fault
-	anchorsMax  = 200 // violations, and as many faults, whose surroundings are kept
+	anchorsMax  = 200 // steps that violations depend on, and as many faults, whose surroundings are kept
 	textMax     = 600 // runes of one text in a row
 )
 
@@ -71,9 +71,11 @@ func newCollector(res *scenarios.Result, f focus) *collector {
 	violations, fired := 0, 0
 	for _, promised := range []bool{true, false} {
 		for _, v := range res.Violations {
-			if _, dup := c.anchors[v.Step]; !dup && v.Promised == promised && violations < anchorsMax {
-				c.anchors[v.Step] = rankViolation
-				violations++
+			for _, step := range append([]int{v.Step}, v.Steps...) {
+				if _, dup := c.anchors[step]; !dup && v.Promised == promised && violations < anchorsMax {
+					c.anchors[step] = rankViolation
+					violations++
+				}
 			}
 		}
 	}
@@ -108,8 +110,8 @@ func (c *collector) add(e sim.Event) {
 		return
 	}
 	now := c.records[e.Job]
-	changed := now.apply(e.Job, e.Changes)
-	if changed && e.Job != "" {
+	changed := now.apply(&e)
+	if changed {
 		c.records[e.Job] = now
 	}
 	r := row{

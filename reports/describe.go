@@ -20,24 +20,22 @@ type record struct {
 	state, attempts, worker, reason string
 }
 
-// apply takes over what a step changed in the record of job.
-func (r *record) apply(job string, changes []sim.Change) (changed bool) {
-	for _, c := range changes {
-		if c.Key != "job:"+job {
+// apply takes over what a step changed in the record of its own job.
+func (r *record) apply(e *sim.Event) (changed bool) {
+	for _, f := range invariants.Facts(e, nil) {
+		if f.What != invariants.Record || f.Job != e.Job {
 			continue
 		}
-		if c.Gone && c.Field == "" {
+		if f.Vanished() {
 			*r, changed = record{}, true
 		}
-		switch c.Field {
-		case "state":
-			r.state, changed = c.Value, true
-		case "attempts":
-			r.attempts, changed = c.Value, true
-		case "worker":
-			r.worker, changed = c.Value, true
-		case "reason":
-			r.reason = c.Value
+		for name, field := range map[string]*string{"state": &r.state, "attempts": &r.attempts, "worker": &r.worker} {
+			if value, ok := f.Field(name); ok {
+				*field, changed = value, true
+			}
+		}
+		if reason, ok := f.Field("reason"); ok {
+			r.reason = reason
 		}
 	}
 	return changed

@@ -11,6 +11,7 @@ import (
 
 	"github.com/wavetank-sim/wavetank/engine"
 	"github.com/wavetank-sim/wavetank/engine/safety/kernel"
+	"github.com/wavetank-sim/wavetank/invariants"
 	"github.com/wavetank-sim/wavetank/scenarios/world"
 	"github.com/wavetank-sim/wavetank/sim"
 )
@@ -83,12 +84,12 @@ type consent struct {
 func approved(packet string) bool { return strings.Contains(packet, `"approval_granted":"true"`) }
 
 // grants takes in what a job's record says of approvals.
-func (g *consent) grants(c *sim.Change, at time.Duration) {
-	switch c.Field {
-	case "request":
-		g.asks = approved(c.Value)
-	case "approved_at":
-		g.granted = at
+func (g *consent) grants(f *invariants.Fact) {
+	if packet, ok := f.Field("request"); ok {
+		g.asks = approved(packet)
+	}
+	if _, ok := f.Field("approved_at"); ok {
+		g.granted = f.At
 	}
 }
 

@@ -64,7 +64,7 @@ func Audit(settings engine.Settings, in invariants.AuditInput) *AuditResult {
 			held++
 		}
 		for _, v := range o.Violations {
-			res.Violations = append(res.Violations, Violation{o.Name, true, v.Job, v.Step, v.At, v.Message})
+			res.Violations = append(res.Violations, Violation{o.Name, true, v.Job, v.Step, v.At, v.Message, v.Steps})
 		}
 		res.Invariants = append(res.Invariants, row)
 	}

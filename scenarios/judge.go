@@ -43,7 +43,7 @@ func (r *run) result(sum sim.Summary) *Result {
 	res.Open = r.judge.Open()
 	r.aboutDerived(about, run)
 	res.Runs, res.Derived, res.Audit = r.record.runs, r.record.derived.jobs, r.record.derived.audit
-	res.Telling = r.tell(about)
+	res.Telling = r.tell(res, about, run)
 	res.Verdict, res.Reason = r.verdict(res)
 	return res
 }
@@ -69,7 +69,7 @@ func (r *run) judged(res *Result) {
 		}
 		for _, v := range o.Violations {
 			judged := v.Promised || expected
-			res.Violations = append(res.Violations, Violation{row.Name, judged, v.Job, v.Step, v.At, v.Message})
+			res.Violations = append(res.Violations, Violation{row.Name, judged, v.Job, v.Step, v.At, v.Message, v.Steps})
 			if judged {
 				row.Status = StatusViolated
 			} else if row.Status != StatusViolated {

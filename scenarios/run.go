@@ -135,6 +135,7 @@ func (r *run) play(w *sim.World) error {
 	r.judge.Began(w.Started())
 	r.injector.Attach(w)
 	r.crew = newCrew(r.plan, r.opt.Variant)
+	r.crew.picks.told = r.record.metStale
 	r.crew.startKernel(w)
 	r.crew.startSchedulers(w)
 	w.Step(boot, r.over)

@@ -21,6 +21,7 @@ type stalePicks struct {
 	most      int // picks of a dispatch
 	byJob     map[string]*staleJob
 	processes map[string]*picking // the last process of each node
+	told      func(e *sim.Event, job string, picks int)
 }
 
 // staleJob is what stale workers cost one job.
@@ -104,15 +105,15 @@ func (l *stalePicks) observe(e *sim.Event) {
 	}
 	if p.scheduled == e.Job && e.Job != "" { // a process that was paused picks when it goes on
 		p.drawing = e.Job
-		l.picked(p, e.At)
+		l.picked(p, e)
 		p.scheduled = ""
 	}
 	switch {
 	case e.Phase == string(phase.ScheduledWrite):
 		p.drawing, p.scheduled = e.Job, e.Job
-		l.picked(p, e.At)
+		l.picked(p, e)
 	case e.Kind == sim.KindTimer && len(p.under) > 0:
-		l.picked(p, e.At)
+		l.picked(p, e)
 	case e.Phase == string(phase.Publish) && e.Kind != sim.KindLate && invariants.AnswerOf(e) != invariants.Waits:
 		if i := p.find(e.Job); i >= 0 {
 			l.job(e.Job).held += e.At - p.under[i].last
@@ -131,7 +132,7 @@ func (p *picking) find(job string) int {
 }
 
 // picked takes in the stale picks of a step. Where nothing was drawn, it was the last pick that a handling has.
-func (l *stalePicks) picked(p *picking, at time.Duration) {
+func (l *stalePicks) picked(p *picking, e *sim.Event) {
 	n := p.grown()
 	if n == 0 {
 		return
@@ -144,12 +145,15 @@ func (l *stalePicks) picked(p *picking, at time.Duration) {
 	i := p.find(id)
 	if i < 0 {
 		i = len(p.under)
-		p.under = append(p.under, &stalePause{job: id, last: at})
+		p.under = append(p.under, &stalePause{job: id, last: e.At})
 	}
 	u, j := p.under[i], l.job(id)
+	if l.told != nil {
+		l.told(e, id, n)
+	}
 	j.picks += n
-	j.held += at - u.last
-	if u.picks, u.last = u.picks+n, at; u.picks >= l.most {
+	j.held += e.At - u.last
+	if u.picks, u.last = u.picks+n, e.At; u.picks >= l.most {
 		j.exhausted++
 	}
 }

@@ -59,7 +59,10 @@ const shownMax = 12
 // after says what came of it. The last line is the command that repeats it.
 func (p *printer) after(res *scenarios.Result, page string) {
 	p.verdict(res)
-	section(p, "Story", res.Telling, func(s string) string { return s })
+	p.line("\n%s", p.paint(bold, "Story"))
+	for _, sentence := range res.Telling { // it has a bound of its own
+		p.line("  %s", sentence)
+	}
 	section(p, "Faults that fired", res.Fired, func(f scenarios.FiredFault) string {
 		return fmt.Sprintf("%s: step %d, %s, %s", f.Fault, f.Step, instant(f.At), f.Node)
 	})
