@@ -62,17 +62,6 @@ func recordOfLock(key string) string {
 	return id
 }
 
-// workerOf returns the worker that a dispatch's subject names: worker.<id>.jobs, with the job and its
-// epoch behind that or without, or "" for a topic.
-func workerOf(subject string) string {
-	rest, ok := strings.CutPrefix(subject, "worker.")
-	if !ok {
-		return ""
-	}
-	id, _, _ := strings.Cut(rest, ".jobs")
-	return id
-}
-
 // toldOf returns the worker that a cancel notice is for, by its subject worker.<id>.cancel.
 func toldOf(subject string) (worker string, ok bool) {
 	rest, is := strings.CutPrefix(subject, "worker.")

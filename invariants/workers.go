@@ -146,7 +146,7 @@ func (f *facts) picker(s *step) (by hearing, at time.Duration, ok bool) {
 	case s.job.intent.step != 0:
 		p = s.job.intent.pick
 	}
-	return hearing{p.node, p.incarnation, workerOf(s.Target)}, p.at, true
+	return hearing{p.node, p.incarnation, WorkerOf(s.Target)}, p.at, true
 }
 
 // known is a worker as the snapshot has it.

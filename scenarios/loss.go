@@ -82,30 +82,24 @@ func (j *jobRecord) hasLost(what invariants.What) bool {
 	return slices.ContainsFunc(j.lost, func(m lostMessage) bool { return m.what == what })
 }
 
-// keysWords say what a failover took.
-func (l loss) keysWords() string {
+// words say what was lost.
+func (l loss) words() string {
+	of, lag, jobs := "key", "written", ""
+	if l.do == faults.PowerLoss {
+		of, lag = "message", "published"
+	}
 	if l.n == 0 {
-		return " lost nothing: nobody had written within the lag"
+		return "; nothing was lost: nobody had " + lag + " within the lag"
 	}
-	text := fmt.Sprintf(" lost its last writes, to %s", count(l.n, "key"))
 	if len(l.back) > 0 {
-		text += "; back in an earlier state: " + some(l.back)
+		jobs += "; back in an earlier state: " + some(l.back)
 	}
-	if len(l.gone) > 0 {
-		text += "; without a record: " + some(l.gone)
+	if len(l.gone) > 0 && l.do == faults.PowerLoss {
+		jobs += ", of " + some(l.gone)
+	} else if len(l.gone) > 0 {
+		jobs += "; without a record: " + some(l.gone)
 	}
-	return text
-}
-
-// messagesWords say what a power loss took.
-func (l loss) messagesWords() string {
-	switch {
-	case l.n == 0:
-		return "; nothing was lost: nobody had published within the lag"
-	case len(l.gone) == 0:
-		return fmt.Sprintf("; %s that it had stored %s lost", count(l.n, "message"), wasWere(l.n))
-	}
-	return fmt.Sprintf("; %s that it had stored %s lost, of %s", count(l.n, "message"), wasWere(l.n), some(l.gone))
+	return "; the last writes were lost, " + count(l.n, of) + jobs
 }
 
 // some names a few, and counts the others.
@@ -114,11 +108,4 @@ func some(ids []string) string {
 		return fmt.Sprintf("%s and %d more", strings.Join(ids[:aboutMax], ", "), len(ids)-aboutMax)
 	}
 	return strings.Join(ids, ", ")
-}
-
-func wasWere(n int) string {
-	if n == 1 {
-		return "was"
-	}
-	return "were"
 }

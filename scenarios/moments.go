@@ -1,7 +1,6 @@
 package scenarios
 
 import (
-	"cmp"
 	"fmt"
 	"strings"
 	"time"
@@ -23,103 +22,58 @@ type moment struct {
 	n    int
 }
 
-// saying is the sentence of a moment.
-type saying int
+// saying is the sentence of a moment: {node} did it, {job} is whose moment it is.
+type saying string
 
 const (
-	submitted saying = iota
-	derivedSubmitted
-	wrote
-	rolledBack
-	lateWrote
-	dispatched
-	dispatchedAgain
-	resumed
-	dropped
-	failed
-	gaveUp
-	lateApplied
-	lateRefused
-	fenced
-	declined
-	redelivered
-	askedKernel
-	throttled
-	putOff
-	undecided
-	refusedApproval
-	redacted
-	early
-	cancelAsked
-	voided
-	notified
-	recorded
-	popped
-	replayed
-	rewound
-	recordLost
-	messageLost
-	began
-	overtaken
-	finished
-	finishedOvertaken
-	metStale
-	onRecord
-	runStarted
-	runEnded
+	submitted         saying = "{node} submitted {job}{b}"
+	derivedSubmitted  saying = "{node} submitted {job}, {a}"
+	wrote             saying = "{node} wrote {a} for {job}{b}"
+	rolledBack        saying = "{node} rolled {job} back to {a}, attempts {n}"
+	lateWrote         saying = "the late {b} of {job} by {node} arrived, and wrote {a}"
+	dispatched        saying = "the stream stored the dispatch of {job} by {node}, to {a}"
+	dispatchedAgain   saying = "the stream stored dispatch number {n} of {job}, by {node}, to {a}"
+	resumed           saying = "{node} took up what an earlier handling of {job} had begun, and the stream stored its dispatch to {a}"
+	dropped           saying = "the stream confirmed the publish of {job} by {node}, to {a}, and stored nothing, as it remembers the message id"
+	failed            saying = "the {a} of {job} by {node} {b}"
+	gaveUp            saying = "{node} gave up the {a} of {job} at its deadline"
+	lateApplied       saying = "the late {a} of {job} by {node} arrived, and was applied"
+	lateRefused       saying = "the late {a} of {job} by {node} arrived, and was refused"
+	fenced            saying = "the fence stopped the {a} of {job} by {node}: {b}"
+	declined          saying = "the stream refused the {a} of {job} by {node}, as it holds a message of this epoch"
+	redelivered       saying = "the {a} of {job} was delivered again, to {node}"
+	askedKernel       saying = "{node} asked the safety kernel about {job}"
+	throttled         saying = "the safety kernel throttled {job}"
+	putOff            saying = "{node} put {job} off, as {a}"
+	undecided         saying = "{job} went on without a decision of the safety kernel"
+	refusedApproval   saying = "the approval of {job} was refused: {a}"
+	redacted          saying = "the output of {job} was redacted{a}"
+	early             saying = "{node} handed the result of {job} back, as the job was {a}"
+	cancelAsked       saying = "{node} asked to cancel {job}"
+	voided            saying = "{node} declared the dispatch of {job} void"
+	notified          saying = "{node} told {a} that {job} is cancelled"
+	recorded          saying = "{node} recorded the compensation of {job}"
+	popped            saying = "{node} took the compensation of {job} from the stack"
+	replayed          saying = "a replayer, {node}, found {job} waiting"
+	rewound           saying = "{job} was {b} again, after {a}"
+	recordLost        saying = "the record of {job} was gone, which had said {a}"
+	messageLost       saying = "{a} of {job} was lost"
+	began             saying = "{node} began to execute {job}"
+	overtaken         saying = "{node} began to execute {job}, although it was {a}"
+	finished          saying = "{node} finished its execution of {job}"
+	finishedOvertaken saying = "{node} finished its execution of {job}, although the job was {a}"
+	metStale          saying = "{a} of {node} for {job} met a stale worker"
+	onRecord          saying = "the audit trail recorded {a}{b}"
+	runStarted        saying = "{node} started {job}"
+	runEnded          saying = "{job} {a}{b}"
 )
 
-// sentences are those of the sayings: {node} did it, {job} is whose moment it is.
-var sentences = map[saying]string{
-	submitted:         "{node} submitted {job}{b}",
-	derivedSubmitted:  "{node} submitted {job}, {a}",
-	wrote:             "{node} wrote {a} for {job}{b}",
-	rolledBack:        "{node} rolled {job} back to {a}, attempts {n}",
-	lateWrote:         "the late {b} of {job} by {node} arrived, and wrote {a}",
-	dispatched:        "the stream stored the dispatch of {job} by {node}, to {a}",
-	dispatchedAgain:   "the stream stored dispatch number {n} of {job}, by {node}, to {a}",
-	resumed:           "{node} took up what an earlier handling of {job} had begun, and the stream stored its dispatch to {a}",
-	dropped:           "the stream confirmed the publish of {job} by {node}, to {a}, and stored nothing, as it remembers the message id",
-	failed:            "the {a} of {job} by {node} {b}",
-	gaveUp:            "{node} gave up the {a} of {job} at its deadline",
-	lateApplied:       "the late {a} of {job} by {node} arrived, and was applied",
-	lateRefused:       "the late {a} of {job} by {node} arrived, and was refused",
-	fenced:            "the fence stopped the {a} of {job} by {node}: {b}",
-	declined:          "the stream refused the {a} of {job} by {node}, as it holds a message of this epoch",
-	redelivered:       "the {a} of {job} was delivered again, to {node}",
-	askedKernel:       "{node} asked the safety kernel about {job}",
-	throttled:         "the safety kernel throttled {job}",
-	putOff:            "{node} put {job} off, as {a}",
-	undecided:         "{job} went on without a decision of the safety kernel",
-	refusedApproval:   "the approval of {job} was refused: {a}",
-	redacted:          "the output of {job} was redacted{a}",
-	early:             "{node} handed the result of {job} back, as the job was {a}",
-	cancelAsked:       "{node} asked to cancel {job}",
-	voided:            "{node} declared the dispatch of {job} void",
-	notified:          "{node} told {a} that {job} is cancelled",
-	recorded:          "{node} recorded the compensation of {job}",
-	popped:            "{node} took the compensation of {job} from the stack",
-	replayed:          "a replayer, {node}, found {job} waiting",
-	rewound:           "{job} was {b} again, after {a}",
-	recordLost:        "the record of {job} was gone, which had said {a}",
-	messageLost:       "{a} of {job} was lost",
-	began:             "{node} began to execute {job}",
-	overtaken:         "{node} began to execute {job}, although it was {a}",
-	finished:          "{node} finished its execution of {job}",
-	finishedOvertaken: "{node} finished its execution of {job}, although the job was {a}",
-	metStale:          "{n} picks of {node} for {job} met a stale worker",
-	onRecord:          "the audit trail recorded {a}{b}",
-	runStarted:        "{node} started {job}",
-	runEnded:          "{job} {a}{b}",
-}
+// kept are the sayings that a long story keeps.
+var kept = []saying{submitted, derivedSubmitted, rolledBack, lateWrote, dispatched, dispatchedAgain, resumed, dropped}
 
 // words is the moment's sentence, without its time.
 func (m *moment) words(job string) string {
-	text := sentences[m.says]
-	if m.says == metStale && m.n == 1 {
-		text = strings.Replace(text, "{n} picks", "1 pick", 1)
-	}
-	return strings.NewReplacer("{node}", who(m.node), "{job}", job, "{a}", m.a, "{b}", m.b, "{n}", fmt.Sprint(m.n)).Replace(text)
+	return strings.NewReplacer("{node}", who(m.node), "{job}", job, "{a}", m.a, "{b}", m.b, "{n}", fmt.Sprint(m.n)).Replace(string(m.says))
 }
 
 // alike says whether two moments differ in nothing but who and when.
@@ -204,75 +158,42 @@ func (j *JobResult) stateWords(f *invariants.Fact) string {
 	return ""
 }
 
-// operation names a struck operation.
-func operation(f faults.Fired) string {
-	text := "the " + f.Phase
+// struck are the sentences of strikes, each in the fault's own word, and of their ends.
+var struck = map[faults.Effect]struct{ begin, end string }{
+	faults.FailBefore: {"{operation} failed, and nothing was applied (fail-before)", ""},
+	faults.FailAfter:  {"{operation} was applied, and its caller was told of an error (fail-after)", ""},
+	faults.Hang:       {"{operation} hung until its caller's deadline, and was not applied (hang)", ""},
+	faults.Lose:       {"{operation} was lost on its way, and nobody was told (lose)", ""},
+	faults.Late:       {"{operation} was held up{for}, and its caller was told of a timeout (late)", ""},
+	faults.Crash:      {"{node} crashed{after}", "{node} restarted"},
+	faults.Pause:      {"{node} was paused{for}{after}", "{node} went on after its pause"},
+	faults.Partition:  {"a partition cut {node} off from {from}{for}", "the partition of {node} from {from} was over"},
+	faults.Skew:       {"a skew put the clock of {node} {by}{for}{after}", "the clock of {node} was right again"},
+	faults.Restart:    {"a restart took nats-server away{for}{after}", "nats-server was back"},
+	faults.Failover:   {"a failover put a replica in the place of Redis{after}{loss}", ""},
+	faults.PowerLoss:  {"a power loss took nats-server down{after}{loss}", "nats-server was back"},
+}
+
+// strikeWords name a strike in the fault's own word, and what it hit; and its end, "" if it did not last.
+func (r *run) strikeWords(f faults.Fired) (begin, end string) {
+	operation := "the " + f.Phase
 	if f.Job != "" && f.Job != f.Node {
-		text += " of " + f.Job
+		operation += " of " + f.Job
 	}
-	return text + " by " + who(cmp.Or(f.Node, "a client"))
-}
-
-// strikeWords name a strike in the fault's own word, and what it hit.
-func (r *run) strikeWords(f faults.Fired) string {
-	node, lasts := who(f.Node), " until the heal"
-	if f.Fault.For > 0 {
+	lasts, after, by := "", "", strictyaml.DurationText(f.Fault.By.Abs())+" ahead"
+	switch {
+	case f.Fault.For > 0:
 		lasts = " for " + strictyaml.DurationText(f.Fault.For)
+	case f.Fault.Do == faults.Partition || f.Fault.Do == faults.Skew:
+		lasts = " until the heal"
 	}
-	after := ""
 	if f.Phase != "" {
-		after = fmt.Sprintf(", right after the %s of %s", f.Phase, cmp.Or(f.Job, "no job"))
+		after = ", right after " + operation
 	}
-	switch f.Fault.Do {
-	case faults.FailBefore:
-		return operation(f) + " failed, and nothing was applied (fail-before)"
-	case faults.FailAfter:
-		return operation(f) + " was applied, and its caller was told of an error (fail-after)"
-	case faults.Hang:
-		return operation(f) + " hung until its caller's deadline, and was not applied (hang)"
-	case faults.Lose:
-		return operation(f) + " was lost on its way, and nobody was told (lose)"
-	case faults.Late:
-		return operation(f) + " was held up" + lasts + ", and its caller was told of a timeout (late)"
-	case faults.Crash:
-		return node + " crashed" + after
-	case faults.Pause:
-		return node + " was paused" + lasts + after
-	case faults.Partition:
-		return "a partition cut " + node + " off from " + who(f.Fault.From) + lasts
-	case faults.Skew:
-		way := "ahead"
-		if f.Fault.By < 0 {
-			way = "behind"
-		}
-		return fmt.Sprintf("a skew put the clock of %s %s %s%s%s", node, strictyaml.DurationText(f.Fault.By.Abs()), way, lasts, after)
-	case faults.Restart:
-		return "a restart took nats-server away" + strings.TrimSuffix(lasts, " until the heal") + after
-	case faults.Failover:
-		if after != "" {
-			after += ","
-		}
-		return "a failover of Redis" + after + r.record.lossOf(f).keysWords()
-	case faults.PowerLoss:
-		return "a power loss took nats-server down" + after + r.record.lossOf(f).messagesWords()
+	if f.Fault.By < 0 {
+		by = strictyaml.DurationText(-f.Fault.By) + " behind"
 	}
-	return f.Fault.String()
-}
-
-// overWords say that a strike which lasted is over; "" for one that did not.
-func overWords(f faults.Fired) string {
-	node := who(f.Node)
-	switch f.Fault.Do {
-	case faults.Crash:
-		return node + " restarted"
-	case faults.Pause:
-		return node + " went on after its pause"
-	case faults.Partition:
-		return "the partition of " + node + " from " + who(f.Fault.From) + " was over"
-	case faults.Skew:
-		return "the clock of " + node + " was right again"
-	case faults.Restart, faults.PowerLoss:
-		return node + " was back"
-	}
-	return ""
+	words := strings.NewReplacer("{operation}", operation+" by "+who(f.Node), "{node}", who(f.Node), "{from}", who(f.Fault.From),
+		"{for}", lasts, "{after}", after, "{by}", by, "{loss}", r.record.lossOf(f).words())
+	return words.Replace(struck[f.Fault.Do].begin), words.Replace(struck[f.Fault.Do].end)
 }

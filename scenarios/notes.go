@@ -101,6 +101,6 @@ func (j *jobRecord) waited(end time.Duration) time.Duration {
 // metStale tells of picks of the job that met a stale worker.
 func (r *record) metStale(e *sim.Event, id string, n int) {
 	if j := r.job(id); j != nil {
-		tell(&j.moments, e, metStale, "", "", n)
+		tell(&j.moments, e, metStale, count(n, "pick"), "", 0)
 	}
 }

@@ -127,9 +127,10 @@ func (r *run) strike(f faults.Fired) []line {
 	if f.Fault.After != nil && !f.Fault.Do.OfServer() {
 		rank = rankAfter
 	}
-	lines := []line{{f.At, f.Step, rank, r.strikeWords(f), true}}
-	if over := overWords(f); over != "" && f.Until > 0 {
-		lines = append(lines, line{f.Until, 0, rankStrike, over, true})
+	begin, end := r.strikeWords(f)
+	lines := []line{{f.At, f.Step, rank, begin, true}}
+	if end != "" && f.Until > 0 {
+		lines = append(lines, line{f.Until, 0, rankStrike, end, true})
 	}
 	return lines
 }
@@ -201,7 +202,7 @@ func linesOf(moments []moment, j *JobResult, needed map[int]bool) (lines []line)
 		before, after, last := 0, 0, m.at
 		for k := range moments {
 			switch o := &moments[k]; {
-			case !m.alike(o) || m.says <= dispatchedAgain:
+			case !m.alike(o) || m.says == wrote || slices.Contains(kept, m.says):
 			case k < i:
 				before++
 			case k > i:
@@ -216,7 +217,7 @@ func linesOf(moments []moment, j *JobResult, needed map[int]bool) (lines []line)
 		default:
 			text += fmt.Sprintf("; %d more times, the last at %s", after, at(last))
 		}
-		keep := needed[m.step] || m.says <= wrote && (m.says != wrote || terminal(m.a))
+		keep := needed[m.step] || m.says == wrote && terminal(m.a) || slices.Contains(kept, m.says)
 		lines = append(lines, line{m.at, m.step, rankMoment, text, keep})
 	}
 	return lines
