@@ -10,6 +10,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/jonboulle/clockwork"
 	"github.com/nats-io/nats.go"
 	"github.com/nats-io/nats.go/jetstream"
 	"github.com/prometheus/client_golang/prometheus"
@@ -22,6 +23,7 @@ import (
 	"github.com/wavetank-sim/wavetank/engine/dlq"
 	"github.com/wavetank-sim/wavetank/engine/job"
 	"github.com/wavetank-sim/wavetank/engine/metrics"
+	"github.com/wavetank-sim/wavetank/engine/outage"
 )
 
 type schedulerFlags struct {
@@ -337,7 +339,7 @@ const startAgainAfter = 2 * time.Second
 // keepRunning runs the engine until ctx ends. An engine that cannot start, for want of a server that
 // answers, is started again later.
 func keepRunning(ctx context.Context, e *engine.Engine, js jetstream.JetStream, streams engine.StreamOptions, at string, h *health, log *slog.Logger) {
-	started := servers.Outage{Log: log, Fails: "the engine cannot start; trying again", Over: "the engine starts"}
+	started := outage.Log{Logger: log, Clock: clockwork.NewRealClock(), Fails: "the engine cannot start; trying again", Over: "the engine starts"}
 	for ctx.Err() == nil {
 		// Run does this, too; but only what comes after it counts as running.
 		err := engine.EnsureStreams(ctx, js, streams)
@@ -354,6 +356,6 @@ func keepRunning(ctx context.Context, e *engine.Engine, js jetstream.JetStream, 
 		}
 		h.says("cannot start: " + servers.Plainly(err))
 		started.Says(err)
-		pause(ctx, startAgainAfter)
+		cli.Pause(ctx, startAgainAfter)
 	}
 }

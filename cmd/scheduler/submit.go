@@ -224,7 +224,7 @@ const submitTries = 5
 func (f *submitFlags) try(ctx context.Context, call func() error) (err error) {
 	for try := range submitTries {
 		if try > 0 {
-			pause(ctx, time.Second)
+			cli.Pause(ctx, time.Second)
 		}
 		if ctx.Err() != nil {
 			return ctx.Err()
@@ -252,7 +252,7 @@ func (f *submitFlags) submit(ctx context.Context, c *servers.Clients, show *cli.
 	}
 	for n := range f.jobs {
 		if n > 0 {
-			pause(ctx, f.every)
+			cli.Pause(ctx, f.every)
 		}
 		if err := f.try(ctx, func() error { return client.Submit(ctx, f.request(n+1)) }); err != nil {
 			return nil, n, err

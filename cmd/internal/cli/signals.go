@@ -48,3 +48,11 @@ func Interruptible(ctx context.Context, cleanUp func()) (context.Context, func()
 		cancel(nil)
 	}
 }
+
+// Pause waits for so long, or until ctx ends.
+func Pause(ctx context.Context, d time.Duration) {
+	select {
+	case <-ctx.Done():
+	case <-time.After(d):
+	}
+}
