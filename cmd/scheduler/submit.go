@@ -81,9 +81,6 @@ does not answer at the start or is the wrong one, such as a replica,
 	cmd.Flags().BoolVar(&f.wait, "wait", false, "stay until all have ended")
 	cmd.Flags().DurationVar(&f.timeout, "timeout", 0, "with --wait, for so long at most, `DURATION` (default for ever)")
 	cmd.Flags().BoolVar(&f.json, "json", false, "print JSON, and nothing else, on standard output")
-	for _, name := range []string{"jobs", "id", "id-prefix", "topic", "payload", "label", "tenant", "requires", "deadline", "every", "timeout"} {
-		_ = cmd.RegisterFlagCompletionFunc(name, cobra.NoFileCompletions)
-	}
 	return cmd
 }
 

@@ -103,9 +103,6 @@ second signal.`,
 	cmd.Flags().StringVar(&f.ledger, "ledger", "", "append a line of JSON for each execution to `FILE`")
 	f.LogFlags.Add(cmd)
 	cmd.Flags().StringVar(&f.failCode, "fail-reason", "", "the `REASON_CODE` that those give, such as timeout or unknown_commit_state")
-	for _, name := range []string{"id", "pool", "parallel", "work", "fail-rate", "fail-reason", "heartbeat", "label", "capability", "output", "redact"} {
-		_ = cmd.RegisterFlagCompletionFunc(name, cobra.NoFileCompletions)
-	}
 	return cmd
 }
 

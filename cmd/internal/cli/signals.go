@@ -8,6 +8,7 @@ import (
 	"time"
 )
 
+// ErrInterrupted is the cause of a context that a signal ended.
 var ErrInterrupted = &Error{Code: ExitInterrupted, Text: "interrupted; nothing was written"}
 
 // OneInterrupt is how long signals count as the first: timeout(1), for one, sends its signal to a program, and then
