@@ -12,12 +12,13 @@ import (
 	"github.com/wavetank-sim/wavetank/engine/job"
 	"github.com/wavetank-sim/wavetank/engine/phase"
 	"github.com/wavetank-sim/wavetank/engine/safety/safetypb"
+	"github.com/wavetank-sim/wavetank/engine/settings"
 )
 
 // asks makes the kernel require approvals.
-func asks(t *testing.T, change ...func(*Settings)) (*harness, *kernel) {
+func asks(t *testing.T, change ...func(*settings.Settings)) (*harness, *kernel) {
 	t.Helper()
-	h, k := withKernel(t, append([]func(*Settings){hardened}, change...)...)
+	h, k := withKernel(t, append([]func(*settings.Settings){hardened}, change...)...)
 	k.answer = &safetypb.CheckResponse{Decision: safetypb.Decision_REQUIRE_APPROVAL, Reason: "it sends mail", PolicySnapshot: "sha256:1"}
 	return h, k
 }
@@ -59,7 +60,7 @@ func (h *harness) audited() []string {
 	return list
 }
 
-// Seed 003, section 1, approval flow.
+// Scheduler internals, section 1, approval flow.
 func TestAJobGoesOnOnceItIsApproved(t *testing.T) {
 	h, _ := asks(t)
 	req := h.parked()
@@ -224,7 +225,7 @@ func TestNobodyApprovesHimself(t *testing.T) {
 	assert.False(t, h.granted(&rec))
 	assert.EqualValues(t, 1, h.metric(`scheduler_approvals_refused_total{reason="changed",topic="job.default"}`))
 
-	h, _ = asks(t, func(s *Settings) { s.Policy.BindApprovals = false })
+	h, _ = asks(t, func(s *settings.Settings) { s.Policy.BindApprovals = false })
 	require.NoError(t, h.handle(forged(request("job-1"))))
 	assert.Equal(t, job.Running, h.record().State)
 }

@@ -44,11 +44,11 @@ func (c *Client) Look(ctx context.Context, jobID string) (Asked, error) {
 	return Asked{State: rec.State, Hash: req.Hash(), Request: req, Reason: rec.Decided.Asks}, nil
 }
 
-// Approve lets a job in APPROVAL_REQUIRED go on (seed 003, section 1, approval flow): it writes the approval
-// into the record and publishes the request again. hash is that of what was looked at; the approval is of
-// whatever waits if it is empty. by is who approves, in words. A job that does not wait is ErrNotWaiting, and
-// one that has changed ErrChanged. After any other error, approve again: an approval that is written and not
-// published is taken up by the schedulers' replayer.
+// Approve lets a job in APPROVAL_REQUIRED go on (Scheduler internals, section 1, approval flow): it writes the
+// approval into the record and publishes the request again. hash is that of what was looked at; the approval is of
+// whatever waits if it is empty. by is who approves, in words. A job that does not wait is ErrNotWaiting, and one
+// that has changed ErrChanged. After any other error, approve again: an approval that is written and not published is
+// taken up by the schedulers' replayer.
 func (c *Client) Approve(ctx context.Context, jobID, hash, by string) error {
 	var packet []byte
 	err := c.store.Approve(phase.With(ctx, jobID, phase.ApproveWrite), jobID, func(r *store.Record) (store.Grant, []byte, error) {

@@ -2,8 +2,8 @@ package engine
 
 import "time"
 
-// backoffDelay is min(base*2^attempt + jitter, limit), the documented exponential back-off (seed
-// 003, section 5). Attempts are counted from 0. It does not overflow, however many there were.
+// backoffDelay is min(base*2^attempt + jitter, limit), the documented exponential back-off (Scheduler internals,
+// section 5). Attempts are counted from 0. It does not overflow, however many there were.
 func backoffDelay(attempt int, base, jitter, limit time.Duration) time.Duration {
 	delay := base
 	for range attempt {

@@ -12,9 +12,10 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/wavetank-sim/wavetank/engine/phase"
+	"github.com/wavetank-sim/wavetank/engine/settings"
 )
 
-// Seed 003, section 5: min(base * 2^attempt + jitter, max), 1 s to 30 s.
+// Scheduler internals, section 5: min(base * 2^attempt + jitter, max), 1 s to 30 s.
 func TestBackoffDelay(t *testing.T) {
 	const ms = time.Millisecond
 	for _, c := range []struct {
@@ -63,7 +64,7 @@ func TestRetryableErrorCarriesPhaseAndReason(t *testing.T) {
 
 // An outage of minutes does not use up a message's deliveries.
 func TestInfrastructureDelaysLast(t *testing.T) {
-	s := Hardened()
+	s := settings.Hardened()
 	for _, base := range []time.Duration{s.RetryDelayBusy, s.RetryDelayStore} {
 		var sum time.Duration
 		for i := range s.MaxDeliver {

@@ -11,7 +11,7 @@ import (
 	"github.com/wavetank-sim/wavetank/engine/store"
 )
 
-// HandleJobCancel cancels a job that is not over (seed 003, section 1), and with cancel_notice tells
+// HandleJobCancel cancels a job that is not over (Scheduler internals, section 1), and with cancel_notice tells
 // its worker. A cancellation that comes before its job's record waits for it. Its errors are those of
 // [Engine.HandleJobRequest].
 func (e *Engine) HandleJobCancel(ctx context.Context, c job.Cancel) error {

@@ -13,6 +13,7 @@ import (
 	"github.com/wavetank-sim/wavetank/engine/bus"
 	"github.com/wavetank-sim/wavetank/engine/job"
 	"github.com/wavetank-sim/wavetank/engine/phase"
+	"github.com/wavetank-sim/wavetank/engine/settings"
 )
 
 func (h *harness) cancel() error {
@@ -138,7 +139,7 @@ func TestAJobThatIsCancelledBeforeItsPublishIsNotDispatched(t *testing.T) {
 
 // In publish-first order a SCHEDULED job may have been dispatched, or be about to be.
 func TestACancelFindsWhatWasPublishedFirst(t *testing.T) {
-	first := func(s *Settings) { s.DispatchOrder = PublishFirst }
+	first := func(s *settings.Settings) { s.DispatchOrder = settings.PublishFirst }
 	h := newHardened(t, first)
 	req := h.submit()
 	h.faults.on(phase.DispatchedWrite, "before", "ok", "before") // of the request, and of its cancellation
@@ -167,7 +168,7 @@ func TestACancelFindsWhatWasPublishedFirst(t *testing.T) {
 	assert.Equal(t, "changed my mind", h.record().Reason)
 	assert.Len(t, h.stored(), 1)
 
-	h = newHardened(t, first, func(s *Settings) { s.VoidIntents = false })
+	h = newHardened(t, first, func(s *settings.Settings) { s.VoidIntents = false })
 	req = h.submit()
 	h.faults.on(phase.DispatchedWrite, "before")
 	h.retry(h.handle(req))
@@ -216,7 +217,7 @@ func TestACancelThatBreaksOffIsTakenUpAgain(t *testing.T) {
 }
 
 func TestVoidsAndNoticesAreSettings(t *testing.T) {
-	h := newHardened(t, func(s *Settings) { s.VoidIntents, s.CancelNotice = false, false })
+	h := newHardened(t, func(s *settings.Settings) { s.VoidIntents, s.CancelNotice = false, false })
 	h.faults.on(phase.Publish, "before")
 	h.retry(h.handle(h.submit()))
 	require.NoError(t, h.cancel())
@@ -225,7 +226,7 @@ func TestVoidsAndNoticesAreSettings(t *testing.T) {
 }
 
 func TestTheClientCancels(t *testing.T) {
-	h := newHarness(t, func(s *Settings) { s.RetryDelayBusy = time.Millisecond }) // it may meet the request's lock
+	h := newHarness(t, func(s *settings.Settings) { s.RetryDelayBusy = time.Millisecond }) // it may meet the request's lock
 	stop := h.run()
 	h.submit()
 	require.NoError(t, newClient(h).Cancel(t.Context(), "job-1", "changed my mind"))

@@ -14,6 +14,7 @@ import (
 	"github.com/wavetank-sim/wavetank/engine/bus"
 	"github.com/wavetank-sim/wavetank/engine/job"
 	"github.com/wavetank-sim/wavetank/engine/phase"
+	"github.com/wavetank-sim/wavetank/engine/settings"
 	"github.com/wavetank-sim/wavetank/engine/store"
 	"github.com/wavetank-sim/wavetank/engine/workflow"
 )
@@ -22,8 +23,8 @@ import (
 type ClientConfig struct {
 	Redis     redis.UniversalClient // the schedulers' own
 	JetStream jetstream.JetStream
-	Clock     clockwork.Clock // nil is the real clock
-	Settings  Settings        // the zero Settings are Hardened()
+	Clock     clockwork.Clock   // nil is the real clock
+	Settings  settings.Settings // the zero Settings are Hardened()
 }
 
 // Client submits jobs, approves and cancels them, and starts workflow runs. It is safe for concurrent use.
@@ -32,14 +33,14 @@ type Client struct {
 	runs     *workflow.Store
 	js       jetstream.JetStream
 	clock    clockwork.Clock
-	settings Settings
+	settings settings.Settings
 }
 
 // NewClient returns a client, or says everything that is wrong with its configuration. It does no
 // I/O.
 func NewClient(c ClientConfig) (*Client, error) {
-	if c.Settings == (Settings{}) {
-		c.Settings = Hardened()
+	if c.Settings == (settings.Settings{}) {
+		c.Settings = settings.Hardened()
 	}
 	if c.Clock == nil {
 		c.Clock = clockwork.NewRealClock()

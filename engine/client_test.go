@@ -16,6 +16,7 @@ import (
 	"github.com/wavetank-sim/wavetank/engine/bus"
 	"github.com/wavetank-sim/wavetank/engine/job"
 	"github.com/wavetank-sim/wavetank/engine/phase"
+	"github.com/wavetank-sim/wavetank/engine/settings"
 )
 
 func newClient(h *harness) *Client {
@@ -145,5 +146,5 @@ func TestNewClientSaysEverythingThatIsWrong(t *testing.T) {
 	h := newHarness(t)
 	c, err := NewClient(ClientConfig{Redis: h.config.Redis, JetStream: h.config.JetStream})
 	require.NoError(t, err)
-	assert.Equal(t, Hardened(), c.settings)
+	assert.Equal(t, settings.Hardened(), c.settings)
 }

@@ -17,12 +17,13 @@ import (
 
 	"github.com/wavetank-sim/wavetank/engine/dlq"
 	"github.com/wavetank-sim/wavetank/engine/routing"
+	"github.com/wavetank-sim/wavetank/engine/settings"
 )
 
 // Config is what an engine is made of. ID, Redis, JetStream and NATS are required.
 type Config struct {
 	ID         string                   // the replica's name, in logs and lock tokens
-	Settings   Settings                 // the zero Settings are Hardened()
+	Settings   settings.Settings        // the zero Settings are Hardened()
 	Routing    routing.Config           // the zero Config maps job.default to the pool default
 	Streams    StreamOptions            // how Run makes the streams; the zero value keeps them in files, once
 	Redis      redis.UniversalClient    // one Redis, not a cluster: a state write spans keys in one MULTI
@@ -49,7 +50,7 @@ type Random interface {
 	Uint64(ctx context.Context) uint64
 }
 
-// cryptoRandom is the documented source (seed 003, section 5).
+// cryptoRandom is the documented source (Scheduler internals, section 5).
 type cryptoRandom struct{}
 
 func (cryptoRandom) Uint64(context.Context) uint64 {
@@ -60,8 +61,8 @@ func (cryptoRandom) Uint64(context.Context) uint64 {
 
 // withDefaults fills what may be left out.
 func (c Config) withDefaults() Config {
-	if c.Settings == (Settings{}) {
-		c.Settings = Hardened()
+	if c.Settings == (settings.Settings{}) {
+		c.Settings = settings.Hardened()
 	}
 	if c.Clock == nil {
 		c.Clock = clockwork.NewRealClock()

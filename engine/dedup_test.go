@@ -9,9 +9,10 @@ import (
 
 	"github.com/wavetank-sim/wavetank/engine/job"
 	"github.com/wavetank-sim/wavetank/engine/phase"
+	"github.com/wavetank-sim/wavetank/engine/settings"
 )
 
-func withMessageID(s *Settings) { s.PublishDedup = MessageID }
+func withMessageID(s *settings.Settings) { s.PublishDedup = settings.MessageID }
 
 // Within the stream's duplicate window a retry is confirmed and not stored, whomever it goes to.
 func TestAMessageIDHidesTheRetry(t *testing.T) {

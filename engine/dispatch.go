@@ -9,10 +9,11 @@ import (
 	"github.com/wavetank-sim/wavetank/engine/job"
 	"github.com/wavetank-sim/wavetank/engine/phase"
 	"github.com/wavetank-sim/wavetank/engine/routing"
+	"github.com/wavetank-sim/wavetank/engine/settings"
 	"github.com/wavetank-sim/wavetank/engine/store"
 )
 
-// dispatch takes a SCHEDULED job to a worker, in the order that the settings say (seed 000).
+// dispatch takes a SCHEDULED job to a worker, in the order that the settings say (Dispatch ordering).
 func (e *Engine) dispatch(ctx context.Context, h *handling) error {
 	pick, err := e.pick(ctx, h.constrained())
 	if errors.Is(err, routing.ErrNoPoolMapping) {
@@ -23,9 +24,9 @@ func (e *Engine) dispatch(ctx context.Context, h *handling) error {
 	}
 	if err = e.countTenant(ctx, h); err == nil {
 		switch e.settings.DispatchOrder {
-		case PublishFirst:
+		case settings.PublishFirst:
 			err = e.publishFirst(ctx, h, pick.WorkerID)
-		case Outbox:
+		case settings.Outbox:
 			err = e.intoOutbox(ctx, h, pick.WorkerID)
 		default:
 			err = e.stateFirst(ctx, h, pick.WorkerID)
@@ -60,7 +61,7 @@ func (e *Engine) stateFirst(ctx context.Context, h *handling, workerID string) e
 	return e.running(ctx, h, worker)
 }
 
-// publishFirst is the alternative of seed 000: when the write fails, the redelivery dispatches again.
+// publishFirst is the alternative of Dispatch ordering: when the write fails, the redelivery dispatches again.
 // With epochs it finds its dispatch in the stream instead, and writes down who has it; or the job's end, by
 // whoever decided that and got no further.
 func (e *Engine) publishFirst(ctx context.Context, h *handling, workerID string) error {
@@ -114,7 +115,7 @@ func (e *Engine) publish(ctx context.Context, h *handling, workerID string, epoc
 
 // rollBack takes the job back to SCHEDULED, which counts another attempt; at the ceiling it ends
 // the job instead, so that attempts never pass it. If the write fails the job may stay DISPATCHED
-// to nobody, and its redelivery is a no-op (seed 000, residual risk window) unless it resumes.
+// to nobody, and its redelivery is a no-op (Dispatch ordering, residual risk window) unless it resumes.
 func (e *Engine) rollBack(ctx context.Context, h *handling, cause error) error {
 	if h.rec.Attempts >= e.settings.MaxSchedulingRetries {
 		return e.fail(ctx, h.ceiling())

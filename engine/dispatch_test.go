@@ -14,9 +14,10 @@ import (
 	"github.com/wavetank-sim/wavetank/engine/phase"
 	"github.com/wavetank-sim/wavetank/engine/routing"
 	"github.com/wavetank-sim/wavetank/engine/saga"
+	"github.com/wavetank-sim/wavetank/engine/settings"
 )
 
-// Seed 000: a failed DISPATCHED write blocks the publish; the replay publishes once.
+// Dispatch ordering: a failed DISPATCHED write blocks the publish; the replay publishes once.
 func TestDuplicateDispatchOnDispatchedStateFailure(t *testing.T) {
 	h := newHarness(t)
 	h.worker("worker-1")
@@ -33,7 +34,7 @@ func TestDuplicateDispatchOnDispatchedStateFailure(t *testing.T) {
 	assert.Len(t, h.dispatches(), 1)
 }
 
-// Seed 000: each failed replay counts twice, for SCHEDULED and for the rollback to SCHEDULED.
+// Dispatch ordering: each failed replay counts twice, for SCHEDULED and for the rollback to SCHEDULED.
 func TestProcessJobPublishFailureScheduledReplayIncrementsAttempts(t *testing.T) {
 	h := newHarness(t)
 	h.worker("worker-1")
@@ -85,7 +86,7 @@ func TestAPublishWhoseAckIsLostIsPublishedTwice(t *testing.T) {
 	assert.Len(t, h.dispatches(), 2)
 }
 
-// Seed 000, residual risk window: the job stays DISPATCHED and its redelivery is a no-op.
+// Dispatch ordering, residual risk window: the job stays DISPATCHED and its redelivery is a no-op.
 func TestAFailedRollbackLeavesTheJobDispatched(t *testing.T) {
 	h := newHarness(t)
 	h.worker("worker-1")
@@ -122,7 +123,7 @@ func TestAFailedRunningWriteIsNotRetried(t *testing.T) {
 }
 
 func TestPublishFirstDispatchesADuplicate(t *testing.T) {
-	h := newHarness(t, func(s *Settings) { s.DispatchOrder = PublishFirst })
+	h := newHarness(t, func(s *settings.Settings) { s.DispatchOrder = settings.PublishFirst })
 	h.worker("worker-1")
 	req := h.submit()
 	h.faults.on(phase.DispatchedWrite, "before")
@@ -134,7 +135,7 @@ func TestPublishFirstDispatchesADuplicate(t *testing.T) {
 }
 
 func TestPublishFirstDoesNotRollBack(t *testing.T) {
-	h := newHarness(t, func(s *Settings) { s.DispatchOrder = PublishFirst })
+	h := newHarness(t, func(s *settings.Settings) { s.DispatchOrder = settings.PublishFirst })
 	h.worker("worker-1")
 	req := h.submit()
 	h.faults.on(phase.Publish, "before")
@@ -148,17 +149,17 @@ func TestPublishFirstDoesNotRollBack(t *testing.T) {
 	assert.Len(t, h.dispatches(), 1)
 }
 
-// Seed 002, next step 1.
+// Stale workers, next step 1.
 func TestStaleWorkerLoopRetriesExactlyThreeTimes(t *testing.T) {
 	for _, c := range []struct {
 		name     string
-		settings func(*Settings)
+		settings func(*settings.Settings)
 		picks    float64
 		code     string
 	}{
-		{"documented", func(*Settings) {}, 3, "no_workers"},
-		{"hardened", func(s *Settings) { s.StaleReasonCode = Hardened().StaleReasonCode }, 3, "stale_worker"},
-		{"five picks", func(s *Settings) { s.MaxDispatchRetries = 5 }, 5, "no_workers"},
+		{"documented", func(*settings.Settings) {}, 3, "no_workers"},
+		{"hardened", func(s *settings.Settings) { s.StaleReasonCode = settings.Hardened().StaleReasonCode }, 3, "stale_worker"},
+		{"five picks", func(s *settings.Settings) { s.MaxDispatchRetries = 5 }, 5, "no_workers"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			h := newHarness(t, c.settings)
@@ -222,7 +223,7 @@ func TestATopicSubjectBypassesTheStaleCheck(t *testing.T) {
 	assert.Equal(t, job.Running, h.record().State)
 }
 
-// A compensation's labels and environment say to its worker what it undoes (seed 003, section 4).
+// A compensation's labels and environment say to its worker what it undoes (Scheduler internals, section 4).
 func TestADispatchHasTheLabelsAndTheEnvironment(t *testing.T) {
 	req := request("job-0")
 	req.WorkflowID, req.Compensation = "wf-1", &job.Compensation{Env: map[string]string{"A": "1"}, Labels: map[string]string{"zone": "a"}}
@@ -276,8 +277,8 @@ func TestADispatchWithoutLabelsSaysNothingOfThem(t *testing.T) {
 // A dispatch is some bytes larger than its request, which another client than ours may have sent: one that the
 // server would not take is certainly not stored.
 func TestADispatchThatIsTooLargeIsRolledBack(t *testing.T) {
-	for name, change := range map[string]func(*Settings){"documented": func(*Settings) {}, "hardened": hardened} {
-		h := newHarness(t, change, func(s *Settings) { s.MaxSchedulingRetries = 2 })
+	for name, change := range map[string]func(*settings.Settings){"documented": func(*settings.Settings) {}, "hardened": hardened} {
+		h := newHarness(t, change, func(s *settings.Settings) { s.MaxSchedulingRetries = 2 })
 		h.worker("worker-1")
 		req := request("job-1")
 		small, err := json.Marshal(req)

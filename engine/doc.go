@@ -1,5 +1,4 @@
-// Package engine is a job scheduler on Redis and NATS JetStream, as the five seeds describe it: dispatch
-// (000), state reads (001), stale workers (002), the scheduler's internals (003) and dead letters (004).
+// Package engine is a job scheduler on Redis and NATS JetStream, as SPECIFICATION.md describes it.
 //
 // A [Client] stores a request as PENDING and publishes it to sys.job.submit. Each [Engine] is one
 // replica; replicas share durable consumers. An engine handles a request under the job's lock:
@@ -39,7 +38,7 @@
 //
 // What is dispatched a worker executes (package worker).
 //
-// The alternatives that the seeds weigh are settings. [Settings].DispatchOrder can publish first, or
+// The alternatives that the specification weighs are settings. [settings.Settings].DispatchOrder can publish first, or
 // put the dispatch into an outbox together with DISPATCHED, from where a relay in every replica
 // publishes it: a relay repeats what it is not sure of, and what a crashed replica left behind.
 // ReadError can go on without a state or by a cached one, and StaleWorker can wait before it picks
@@ -48,7 +47,7 @@
 // A publish whose answer is lost is ambiguous: after a rollback the job is published again, and the
 // stream may hold it twice. Workers and sinks should know a repetition by its idempotency key.
 //
-// [Hardened], the default, makes that certain. DISPATCHED mints an epoch, and the publish is a
+// [settings.Hardened], the default, makes that certain. DISPATCHED mints an epoch, and the publish is a
 // compare-and-set on worker.*.jobs.<job>.<epoch>: of an epoch the stream stores one dispatch, to
 // whichever worker, for as long as it keeps its messages. A publish that failed is not rolled back
 // unless the stream refused it; the redelivery, or the replayer, publishes the same dispatch again,

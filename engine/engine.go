@@ -25,13 +25,14 @@ import (
 	"github.com/wavetank-sim/wavetank/engine/routing"
 	"github.com/wavetank-sim/wavetank/engine/safety"
 	"github.com/wavetank-sim/wavetank/engine/saga"
+	"github.com/wavetank-sim/wavetank/engine/settings"
 	"github.com/wavetank-sim/wavetank/engine/store"
 	"github.com/wavetank-sim/wavetank/engine/workflow"
 )
 
 // Engine is one scheduler replica. It is safe for concurrent use.
 type Engine struct {
-	settings Settings
+	settings settings.Settings
 	streams  StreamOptions
 	js       jetstream.JetStream
 	nats     Conn
@@ -97,7 +98,7 @@ func New(c Config) (*Engine, error) {
 	if c.Settings.WatchWorkers {
 		e.registry.Remember, e.timeouts.Silence = e.timeouts.Longest(), e.registry.Silence
 	}
-	if c.Settings.ReadError == CachedState {
+	if c.Settings.ReadError == settings.CachedState {
 		e.store.Cache = store.NewCache(c.Clock, c.Settings.StateCacheSize, c.Settings.StateCacheAge)
 	}
 	if c.Settings.IdempotencyGuard {
@@ -113,7 +114,15 @@ func New(c Config) (*Engine, error) {
 		}
 	}
 	e.output = e.outputs(c)
-	e.locks = &lock.Locker{
+	e.locks = e.locker(&c)
+	e.saga = newSaga(&c, e)
+	e.runs = e.workflows(c)
+	return e, nil
+}
+
+// locker takes the locks of jobs.
+func (e *Engine) locker(c *Config) *lock.Locker {
+	return &lock.Locker{
 		Redis: c.Redis,
 		Clock: c.Clock,
 		Token: func(ctx context.Context) string {
@@ -122,14 +131,11 @@ func New(c Config) (*Engine, error) {
 		Timeout:            c.Settings.StoreOpTimeout,
 		MaxRenewalFailures: c.Settings.MaxRenewalFailures,
 		Unrenewed:          !c.Settings.LockRenewal,
-		Unchecked:          c.Settings.LockRelease == Unchecked,
+		Unchecked:          c.Settings.LockRelease == settings.Unchecked,
 		Logger:             e.log,
-		Waited:             func(d time.Duration) { m.JobLockWait.Observe(d.Seconds()) },
-		Abandoned:          m.RenewalsAbandoned.Inc,
+		Waited:             func(d time.Duration) { e.metrics.JobLockWait.Observe(d.Seconds()) },
+		Abandoned:          e.metrics.RenewalsAbandoned.Inc,
 	}
-	e.saga = newSaga(&c, e)
-	e.runs = e.workflows(c)
-	return e, nil
 }
 
 // Run makes the streams and consumers, listens for heartbeats and handles messages until ctx ends;
@@ -220,7 +226,7 @@ func (e *Engine) consumer(ctx context.Context, name, subject string, handle func
 			return handle(ctx, msg)
 		},
 		Terminate:  e.recordPoison,
-		TermFirst:  e.settings.TerminateOrder == TermFirst,
+		TermFirst:  e.settings.TerminateOrder == settings.TermFirst,
 		Unrecorded: func(ctx context.Context) time.Duration { return e.infrastructureDelay(ctx, retryDelayTerminate) },
 		Guard:      e.guard,
 		GivenUp:    e.metrics.MessagesGivenUp.WithLabelValues(name).Inc,
@@ -241,7 +247,7 @@ func (e *Engine) sweep(ctx context.Context, ticker clockwork.Ticker) {
 	}
 }
 
-// withJobLock serialises what happens to a job across replicas (seed 003, section 8).
+// withJobLock serialises what happens to a job across replicas (Scheduler internals, section 8).
 func (e *Engine) withJobLock(ctx context.Context, jobID string, fn func(ctx context.Context) error) error {
 	var handled error
 	err := e.locks.WithLock(phase.With(ctx, jobID, phase.LockAcquire), lock.JobKey(jobID), e.settings.JobLockTTL,
@@ -258,7 +264,7 @@ func (e *Engine) withJobLock(ctx context.Context, jobID string, fn func(ctx cont
 	return e.storeRetry(ctx, err, phase.LockAcquire, "")
 }
 
-// retrying logs and counts a retry event with its phase (seed 000, next step 2), and passes err on.
+// retrying logs and counts a retry event with its phase (Dispatch ordering, next step 2), and passes err on.
 func (e *Engine) retrying(ctx context.Context, jobID, topic string, err error) error {
 	var r *RetryableError
 	if !errors.As(err, &r) {

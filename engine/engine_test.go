@@ -20,6 +20,7 @@ import (
 	"github.com/wavetank-sim/wavetank/engine/metrics"
 	"github.com/wavetank-sim/wavetank/engine/phase"
 	"github.com/wavetank-sim/wavetank/engine/safety"
+	"github.com/wavetank-sim/wavetank/engine/settings"
 )
 
 // subscribed tells when the engine listens for heartbeats.
@@ -63,7 +64,7 @@ func (h *harness) send(subject string, v any, header nats.Header) {
 }
 
 func TestRunTakesAJobFromSubmitToItsEnd(t *testing.T) {
-	h := newHarness(t, func(s *Settings) { s.RetryDelayBusy = time.Millisecond }) // a quick result meets the request's lock
+	h := newHarness(t, func(s *settings.Settings) { s.RetryDelayBusy = time.Millisecond }) // a quick result meets the request's lock
 	inbox, err := h.nc.SubscribeSync("worker.worker-1.jobs")
 	require.NoError(t, err)
 	stop := h.run()
@@ -94,7 +95,7 @@ func TestRunTakesAJobFromSubmitToItsEnd(t *testing.T) {
 	}
 }
 
-// Seed 003, section 9: the DLQ entry is written before the message is terminated.
+// Scheduler internals, section 9: the DLQ entry is written before the message is terminated.
 func TestRunTerminatesPoison(t *testing.T) {
 	h := newHarness(t)
 	stop := h.run()
@@ -193,10 +194,10 @@ func TestRunSendsBackWhatMustBeRetried(t *testing.T) {
 	require.NoError(t, stop())
 }
 
-// Seed 003, section 9: the message was handled, and the ack was lost with its replica.
+// Scheduler internals, section 9: the message was handled, and the ack was lost with its replica.
 func TestRunSkipsWhatWasHandledBefore(t *testing.T) {
 	for guarded, want := range map[bool]int{true: 0, false: 1} {
-		h := newHarness(t, func(s *Settings) { s.IdempotencyGuard = guarded })
+		h := newHarness(t, func(s *settings.Settings) { s.IdempotencyGuard = guarded })
 		h.worker("worker-1")
 		h.submit()
 		sys, err := h.js.Stream(t.Context(), bus.StreamSys)
@@ -245,7 +246,7 @@ func TestInfrastructureDelay(t *testing.T) {
 		}, 5 * time.Second},
 	} {
 		for backoff, factor := range map[bool]time.Duration{false: 1, true: 4} {
-			h := newHarness(t, func(s *Settings) { s.BusyBackoff, s.Fence = backoff, true })
+			h := newHarness(t, func(s *settings.Settings) { s.BusyBackoff, s.Fence = backoff, true })
 			h.worker("worker-1")
 			c.harm(h)
 			pull, err := h.openConsumer(t.Context(), bus.ConsumerSubmit, bus.SubjectSubmit)
@@ -391,7 +392,7 @@ func TestStreamsThatForget(t *testing.T) {
 	h.config.Registerer, h.config.Streams.MaxAge = nil, time.Second
 	_, err := New(h.config)
 	require.NoError(t, err)
-	h.config.Settings, h.config.Streams.MaxAge = Hardened(), Hardened().MaxAgeMin()
+	h.config.Settings, h.config.Streams.MaxAge = settings.Hardened(), settings.Hardened().MaxAgeMin()
 	_, err = New(h.config)
 	require.NoError(t, err)
 
@@ -440,10 +441,10 @@ func TestNewSaysEverythingThatIsWrong(t *testing.T) {
 			c.Settings.DispatchOrder = "inbox"
 		},
 		"Streams.MaxAge is 7m29s, and with epochs a dispatch has to stay in its stream for as long as it may be repeated: make it at least 7m30s": func(c *Config) {
-			c.Settings, c.Streams.MaxAge = Hardened(), 7*time.Minute+29*time.Second
+			c.Settings, c.Streams.MaxAge = settings.Hardened(), 7*time.Minute+29*time.Second
 		},
 		"at least 11m30s, or 0 for ever": func(c *Config) {
-			c.Settings, c.Streams.MaxAge = Hardened(), 10*time.Minute
+			c.Settings, c.Streams.MaxAge = settings.Hardened(), 10*time.Minute
 			c.Settings.TopicTimeouts = "job.fast=20s,job.slow=9m"
 		},
 		"backoff_base is 1m0s, longer than backoff_max, 30s":                 func(c *Config) { c.Settings.BackoffBase = 60e9 },
@@ -464,16 +465,16 @@ func TestDefaults(t *testing.T) {
 	h := newHarness(t)
 	e, err := New(Config{ID: "x", Redis: h.config.Redis, JetStream: h.config.JetStream, NATS: h.nc})
 	require.NoError(t, err)
-	assert.Equal(t, Hardened(), e.settings)
+	assert.Equal(t, settings.Hardened(), e.settings)
 	a, b := e.random.Uint64(t.Context()), e.random.Uint64(t.Context())
 	assert.NotEqual(t, a, b)
 	assert.NotEqual(t, e.locks.Token(t.Context()), e.locks.Token(t.Context()))
 }
 
 func TestPresets(t *testing.T) {
-	assert.NoError(t, Documented().Validate())
-	assert.NoError(t, Hardened().Validate())
-	want := Documented()
+	assert.NoError(t, settings.Documented().Validate())
+	assert.NoError(t, settings.Hardened().Validate())
+	want := settings.Documented()
 	want.StaleReasonCode = "stale_worker"
 	want.DLQOrder, want.TickLock = "atomic", "renewed"
 	want.Policy.SharedProbes = true
@@ -487,6 +488,6 @@ func TestPresets(t *testing.T) {
 	} {
 		*toggle = true
 	}
-	assert.Equal(t, want, Hardened())
-	assert.Error(t, Settings{}.Validate())
+	assert.Equal(t, want, settings.Hardened())
+	assert.Error(t, settings.Settings{}.Validate())
 }

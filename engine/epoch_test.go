@@ -13,10 +13,11 @@ import (
 	"github.com/wavetank-sim/wavetank/engine/bus"
 	"github.com/wavetank-sim/wavetank/engine/job"
 	"github.com/wavetank-sim/wavetank/engine/phase"
+	"github.com/wavetank-sim/wavetank/engine/settings"
 )
 
-func newHardened(t *testing.T, change ...func(*Settings)) *harness {
-	h := newHarness(t, append([]func(*Settings){hardened}, change...)...)
+func newHardened(t *testing.T, change ...func(*settings.Settings)) *harness {
+	h := newHarness(t, append([]func(*settings.Settings){hardened}, change...)...)
 	h.worker("worker-1")
 	return h
 }
@@ -203,7 +204,7 @@ func TestADispatchToATopicIsNotResumed(t *testing.T) {
 
 // What each half of the promise is for.
 func TestEpochsWithoutResumption(t *testing.T) {
-	h := newHardened(t, func(s *Settings) { s.ResumeIntents = false })
+	h := newHardened(t, func(s *settings.Settings) { s.ResumeIntents = false })
 	req := h.submit()
 	h.faults.on(phase.Publish, "after")
 	h.retry(h.handle(req))
@@ -218,7 +219,7 @@ func TestEpochsWithoutResumption(t *testing.T) {
 }
 
 func TestResumptionWithoutEpochs(t *testing.T) {
-	h := newHardened(t, func(s *Settings) { s.Epochs = false })
+	h := newHardened(t, func(s *settings.Settings) { s.Epochs = false })
 	req := h.submit()
 	h.faults.on(phase.Publish, "after")
 	h.retry(h.handle(req))
@@ -228,9 +229,9 @@ func TestResumptionWithoutEpochs(t *testing.T) {
 	assert.Zero(t, h.record().Epoch)
 }
 
-// Seed 000's alternative, whose duplicates the compare-and-set refuses.
+// An alternative of Dispatch ordering, whose duplicates the compare-and-set refuses.
 func TestPublishFirstWithEpochs(t *testing.T) {
-	h := newHardened(t, func(s *Settings) { s.DispatchOrder = PublishFirst })
+	h := newHardened(t, func(s *settings.Settings) { s.DispatchOrder = settings.PublishFirst })
 	req := h.submit()
 	h.faults.on(phase.DispatchedWrite, "before")
 	assert.Equal(t, phase.DispatchedWrite, h.retry(h.handle(req)).Phase)
@@ -246,7 +247,7 @@ func TestPublishFirstWithEpochs(t *testing.T) {
 
 func TestTheOutboxWithEpochs(t *testing.T) {
 	for _, p := range []phase.Phase{phase.Publish, phase.OutboxRemove} {
-		h := newHardened(t, func(s *Settings) { s.DispatchOrder = Outbox })
+		h := newHardened(t, func(s *settings.Settings) { s.DispatchOrder = settings.Outbox })
 		req := h.submit()
 		require.NoError(t, h.handle(req))
 		require.NoError(t, h.handle(req), "the relay's to resume")
@@ -263,7 +264,7 @@ func TestTheOutboxWithEpochs(t *testing.T) {
 }
 
 func TestTheOutboxDropsWhatIsVoid(t *testing.T) {
-	h := newHardened(t, func(s *Settings) { s.DispatchOrder = Outbox })
+	h := newHardened(t, func(s *settings.Settings) { s.DispatchOrder = settings.Outbox })
 	require.NoError(t, h.handle(h.submit()))
 	h.stands("worker-1", true)
 	h.relayed()

@@ -10,6 +10,7 @@ import (
 	"github.com/wavetank-sim/wavetank/engine/dlq"
 	"github.com/wavetank-sim/wavetank/engine/job"
 	"github.com/wavetank-sim/wavetank/engine/phase"
+	"github.com/wavetank-sim/wavetank/engine/settings"
 	"github.com/wavetank-sim/wavetank/engine/store"
 	"github.com/wavetank-sim/wavetank/engine/workflow"
 )
@@ -41,7 +42,7 @@ func (f *failure) end() job.State {
 	return f.to
 }
 
-// fail writes the job's end and its DLQ entry, in the order that the settings say (seed 004). In the
+// fail writes the job's end and its DLQ entry, in the order that the settings say (Dead letters). In the
 // documented order an entry that cannot be written is lost: the redelivery sees a terminal state.
 func (e *Engine) fail(ctx context.Context, f failure) error {
 	if f.decided != nil {
@@ -73,12 +74,12 @@ func (e *Engine) fail(ctx context.Context, f failure) error {
 
 func (e *Engine) bury(ctx context.Context, f failure, entry dlq.Entry) error {
 	switch e.settings.DLQOrder {
-	case DLQThenState:
+	case settings.DLQThenState:
 		if err := e.deadLetter(ctx, entry, e.dlq.AddOnce); err != nil {
 			return err
 		}
 		return e.failed(ctx, f, nil)
-	case AtomicDLQ:
+	case settings.AtomicDLQ:
 		return e.failed(ctx, f, func(ctx context.Context, p redis.Pipeliner) error { return e.dlq.Put(ctx, p, entry) })
 	default:
 		if err := e.failed(ctx, f, nil); err != nil {

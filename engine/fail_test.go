@@ -11,9 +11,10 @@ import (
 	"github.com/wavetank-sim/wavetank/engine/dlq"
 	"github.com/wavetank-sim/wavetank/engine/job"
 	"github.com/wavetank-sim/wavetank/engine/phase"
+	"github.com/wavetank-sim/wavetank/engine/settings"
 )
 
-// Seed 004: 50 attempts, then FAILED and a DLQ entry.
+// Dead letters: 50 attempts, then FAILED and a DLQ entry.
 func TestTheRetryCeiling(t *testing.T) {
 	h := newHarness(t)
 	req := h.submit()
@@ -92,7 +93,7 @@ func TestAFailedWriteThatFailsIsRetried(t *testing.T) {
 	assert.Equal(t, 50, h.dlqEntry().Attempts)
 }
 
-// Seed 004, known caveat: the terminal state stands, the redelivery sees it, the entry is lost.
+// Dead letters, known caveat: the terminal state stands, the redelivery sees it, the entry is lost.
 func TestDLQEmitFailureDoesNotBlockStateTransition(t *testing.T) {
 	h := newHarness(t)
 	req := h.submit()
@@ -112,7 +113,7 @@ func TestDLQEmitFailureDoesNotBlockStateTransition(t *testing.T) {
 // In one MULTI there is no state without its entry.
 func TestTheEntryAndFAILEDInOneMULTI(t *testing.T) {
 	for _, word := range []string{"before", "after"} {
-		h := newHarness(t, func(s *Settings) { s.DLQOrder = AtomicDLQ })
+		h := newHarness(t, func(s *settings.Settings) { s.DLQOrder = settings.AtomicDLQ })
 		req := h.submit()
 		h.force(job.Scheduled, 50)
 		h.faults.on(phase.FailedWrite, word)
@@ -132,7 +133,7 @@ func TestTheEntryAndFAILEDInOneMULTI(t *testing.T) {
 
 // With the entry first no FAILED is without one; but an entry may be of a job that is not FAILED yet.
 func TestTheEntryBeforeFAILED(t *testing.T) {
-	h := newHarness(t, func(s *Settings) { s.DLQOrder = DLQThenState })
+	h := newHarness(t, func(s *settings.Settings) { s.DLQOrder = settings.DLQThenState })
 	req := h.submit()
 	h.force(job.Scheduled, 50)
 	h.faults.on(phase.DLQWrite, "before")

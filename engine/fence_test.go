@@ -8,6 +8,7 @@ import (
 
 	"github.com/wavetank-sim/wavetank/engine/job"
 	"github.com/wavetank-sim/wavetank/engine/phase"
+	"github.com/wavetank-sim/wavetank/engine/settings"
 	"github.com/wavetank-sim/wavetank/engine/store"
 )
 
@@ -50,7 +51,7 @@ func TestAHandlingThatOverstayedItsLockChangesNothing(t *testing.T) {
 }
 
 func TestWithoutAFenceItChangesWhatItLikes(t *testing.T) {
-	h := newHardened(t, func(s *Settings) { s.Fence = false })
+	h := newHardened(t, func(s *settings.Settings) { s.Fence = false })
 	req := h.submit()
 	h.faults.first[phase.ScheduledWrite] = h.take
 	assert.NoError(t, h.handle(req))
@@ -97,10 +98,10 @@ func TestTheOtherWritesAreFencedToo(t *testing.T) {
 
 // Going on without a state is not going over one.
 func TestTheFenceTakesTheHarmFromFailOpen(t *testing.T) {
-	for _, policy := range []ReadError{FailOpen, CachedState} {
-		h := newHardened(t, func(s *Settings) { s.ReadError = policy })
+	for _, policy := range []settings.ReadError{settings.FailOpen, settings.CachedState} {
+		h := newHardened(t, func(s *settings.Settings) { s.ReadError = policy })
 		req := h.submit()
-		if policy == CachedState {
+		if policy == settings.CachedState {
 			_ = h.record() // remembered as PENDING
 		}
 		h.force(job.Running, 1) // by another replica

@@ -26,6 +26,7 @@ import (
 	"github.com/wavetank-sim/wavetank/engine/dlq"
 	"github.com/wavetank-sim/wavetank/engine/job"
 	"github.com/wavetank-sim/wavetank/engine/phase"
+	"github.com/wavetank-sim/wavetank/engine/settings"
 	"github.com/wavetank-sim/wavetank/engine/store"
 )
 
@@ -208,13 +209,13 @@ func (s *syncBuffer) await(words string) {
 	}
 }
 
-func newHarness(t *testing.T, change ...func(*Settings)) *harness {
+func newHarness(t *testing.T, change ...func(*settings.Settings)) *harness {
 	t.Helper()
 	return newHarnessOn(t, func(*harness) {}, change...)
 }
 
 // newHarnessOn is a harness with more in its engine's configuration than the settings.
-func newHarnessOn(t *testing.T, configure func(*harness), change ...func(*Settings)) *harness {
+func newHarnessOn(t *testing.T, configure func(*harness), change ...func(*settings.Settings)) *harness {
 	t.Helper()
 	h := &harness{
 		t: t, redis: miniredis.RunT(t), nc: startNATS(t),
@@ -228,7 +229,7 @@ func newHarnessOn(t *testing.T, configure func(*harness), change ...func(*Settin
 	client.AddHook(h.faults)
 	js, err := jetstream.New(h.nc)
 	require.NoError(t, err)
-	settings := Documented()
+	settings := settings.Documented()
 	settings.StoreOpTimeout = time.Minute // on the wall clock, where nothing may depend on it
 	settings.PublishTimeout = time.Minute
 	for _, c := range change {

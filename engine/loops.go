@@ -10,6 +10,7 @@ import (
 	"github.com/wavetank-sim/wavetank/engine/phase"
 	"github.com/wavetank-sim/wavetank/engine/recovery"
 	"github.com/wavetank-sim/wavetank/engine/saga"
+	"github.com/wavetank-sim/wavetank/engine/settings"
 )
 
 // startReconciler adds the reconciler's loop, if there is to be one. Its first tick comes one poll
@@ -70,8 +71,8 @@ func (e *Engine) waits() (waits []recovery.Wait) {
 	return waits
 }
 
-// tickLock is held for twice the poll (seed 003, section 8).
+// tickLock is held for twice the poll (Scheduler internals, section 8).
 func (e *Engine) tickLock(key string, p phase.Phase) *lock.Tick {
-	keep := map[TickLock]lock.Keep{UntilExpiry: lock.UntilExpiry, Renewed: lock.Renewed, Released: lock.Released}
+	keep := map[settings.TickLock]lock.Keep{settings.UntilExpiry: lock.UntilExpiry, settings.Renewed: lock.Renewed, settings.Released: lock.Released}
 	return &lock.Tick{Locker: e.locks, Key: key, TTL: 2 * e.settings.PollInterval, Keep: keep[e.settings.TickLock], Acquire: p, Release: p}
 }

@@ -69,7 +69,7 @@ func (e *Engine) HandleHeartbeat(h job.Heartbeat) error {
 	return nil
 }
 
-// recordPoison writes the DLQ entry of a message that can never be handled (seed 003, section 9,
+// recordPoison writes the DLQ entry of a message that can never be handled (Scheduler internals, section 9,
 // DLQ-first termination). It goes by the message's place in the stream, where its payload remains: the
 // job that the message claims to be about may have an entry of its own. A message whose end was lost comes
 // again, and its entry stays as triage has left it.

@@ -22,7 +22,7 @@ const (
 	auditByOutputPolicy    = "output policy"
 )
 
-// outputs are the engine's part in the output policy (seed 003, section 2); nil without one.
+// outputs are the engine's part in the output policy (Scheduler internals, section 2); nil without one.
 type outputs struct {
 	client *output.Client
 	ledger *output.Ledger

@@ -20,6 +20,7 @@ import (
 	"github.com/wavetank-sim/wavetank/engine/output"
 	"github.com/wavetank-sim/wavetank/engine/phase"
 	"github.com/wavetank-sim/wavetank/engine/safety/safetypb"
+	"github.com/wavetank-sim/wavetank/engine/settings"
 )
 
 // policy is a connection to an output policy that answers as it is told: what is allowed when it is told
@@ -71,13 +72,13 @@ func answers(d safetypb.OutputDecision, ptr string) *safetypb.CheckOutputRespons
 }
 
 // newChecked is a harness with the output policy on, and job-1 RUNNING with an output.
-func newChecked(t *testing.T, change ...func(*Settings)) (*harness, *policy) {
+func newChecked(t *testing.T, change ...func(*settings.Settings)) (*harness, *policy) {
 	t.Helper()
 	p := &policy{}
 	h := newHarnessOn(t, func(h *harness) {
 		p.f = h.faults
 		h.config.Output = p
-	}, append(change, func(s *Settings) { s.Output.Enabled = true })...)
+	}, append(change, func(s *settings.Settings) { s.Output.Enabled = true })...)
 	h.submit()
 	h.force(job.Running, 1)
 	require.NoError(t, h.redis.Set("res:job-1", "the output"))
@@ -111,7 +112,7 @@ func (h *harness) found(part string) (f struct{ Decision, Reason, Ptr string }) 
 	return f
 }
 
-// The drawing of seed 003, section 2, phase 1, row by row.
+// The drawing of Scheduler internals, section 2, phase 1, row by row.
 func TestTheCheckOfTheMetadata(t *testing.T) {
 	for name, row := range map[string]struct {
 		answer *safetypb.CheckOutputResponse
@@ -131,9 +132,9 @@ func TestTheCheckOfTheMetadata(t *testing.T) {
 		"not answered":                {fails: true, state: job.Succeeded, ptr: "res:job-1", found: "SKIPPED"},
 		"not decided":                 {answer: answers(safetypb.OutputDecision_OUTPUT_DECISION_UNSPECIFIED, ""), state: job.Succeeded, ptr: "res:job-1", found: "SKIPPED"},
 	} {
-		for _, order := range []DLQOrder{StateThenDLQ, DLQThenState, AtomicDLQ} {
+		for _, order := range []settings.DLQOrder{settings.StateThenDLQ, settings.DLQThenState, settings.AtomicDLQ} {
 			t.Run(name+", "+string(order), func(t *testing.T) {
-				h, p := newChecked(t, func(s *Settings) { s.DLQOrder = order })
+				h, p := newChecked(t, func(s *settings.Settings) { s.DLQOrder = order })
 				require.NoError(t, h.redis.Set("res:job-1:redacted", "the"))
 				p.meta = row.answer
 				if row.fails {
@@ -179,7 +180,7 @@ func TestTheCheckOfTheMetadata(t *testing.T) {
 	}
 }
 
-// The drawing of seed 003, section 2, phase 2.
+// The drawing of Scheduler internals, section 2, phase 2.
 func TestTheScanOfTheContent(t *testing.T) {
 	for name, row := range map[string]struct {
 		answer *safetypb.CheckOutputResponse
@@ -265,7 +266,7 @@ func TestAScanLeavesOtherStatesAlone(t *testing.T) {
 // Without the re-check the scan's word is the last, whatever has become of the job.
 func TestWithoutTheRecheckAJobIsQuarantinedTwice(t *testing.T) {
 	for _, recheck := range []bool{true, false} {
-		h, p := newChecked(t, func(s *Settings) { s.Output.Recheck = recheck })
+		h, p := newChecked(t, func(s *settings.Settings) { s.Output.Recheck = recheck })
 		require.NoError(t, h.succeeds())
 		h.scanned()
 		listed := h.record()
@@ -285,7 +286,7 @@ func TestWithoutTheRecheckAJobIsQuarantinedTwice(t *testing.T) {
 
 // A result without an output has its metadata checked, and nothing scanned.
 func TestNoOutputNoScan(t *testing.T) {
-	h, p := newChecked(t, func(s *Settings) { s.Output.DurableScans = true })
+	h, p := newChecked(t, func(s *settings.Settings) { s.Output.DurableScans = true })
 	require.NoError(t, h.result(job.StatusSucceeded))
 	h.scanned()
 	assert.Len(t, p.asked, 1)
@@ -316,7 +317,7 @@ func TestAnOutputThatCannotBeScanned(t *testing.T) {
 		"no string":  func(h *harness, _ *policy) { h.redis.Del("res:job-1"); h.redis.HSet("res:job-1", "a", "b") },
 		"is refused": func(_ *harness, p *policy) { p.refuses = status.Error(codes.ResourceExhausted, "too large") },
 	} {
-		h, p := newChecked(t, func(s *Settings) { s.Output.DurableScans, s.Policy.CircuitFailBudget = true, 1 })
+		h, p := newChecked(t, func(s *settings.Settings) { s.Output.DurableScans, s.Policy.CircuitFailBudget = true, 1 })
 		unfit(h, p)
 		require.NoError(t, h.succeeds(), name)
 		h.scanned()
@@ -333,7 +334,7 @@ func TestAnOutputThatCannotBeScanned(t *testing.T) {
 
 // An output that is gone cannot be scanned, ever.
 func TestAnOutputThatIsGone(t *testing.T) {
-	h, _ := newChecked(t, func(s *Settings) { s.Output.DurableScans = true })
+	h, _ := newChecked(t, func(s *settings.Settings) { s.Output.DurableScans = true })
 	h.redis.Del("res:job-1")
 	require.NoError(t, h.succeeds())
 	h.scanned()
@@ -354,7 +355,7 @@ func TestAFailedQuarantineIsRetried(t *testing.T) {
 	assert.Len(t, p.asked, 2)
 }
 
-// Seed 004's caveat is true of a quarantined job, too: in the documented order its entry can be lost.
+// The caveat of Dead letters is true of a quarantined job, too: in the documented order its entry can be lost.
 func TestAQuarantinedJobsEntry(t *testing.T) {
 	h, p := newChecked(t)
 	p.meta = answers(quarantines, "")
@@ -369,7 +370,7 @@ func TestAQuarantinedJobsEntry(t *testing.T) {
 
 // What a scan could not finish is there for the replayer's tick, of any replica.
 func TestScansThatAreKept(t *testing.T) {
-	h, p := newChecked(t, func(s *Settings) { s.Output.DurableScans = true })
+	h, p := newChecked(t, func(s *settings.Settings) { s.Output.DurableScans = true })
 	h.faults.on(phase.OutputScan, "before")
 	require.NoError(t, h.succeeds())
 	h.scanned()
@@ -401,7 +402,7 @@ func TestScansThatAreKept(t *testing.T) {
 // A scan of a job that is over otherwise, or that has no record any more, is dropped.
 func TestAScanThatIsOutOfDate(t *testing.T) {
 	for _, gone := range []bool{true, false} {
-		h, p := newChecked(t, func(s *Settings) { s.Output.DurableScans = true })
+		h, p := newChecked(t, func(s *settings.Settings) { s.Output.DurableScans = true })
 		h.faults.on(phase.OutputScan, "before")
 		require.NoError(t, h.succeeds())
 		h.scanned()
@@ -421,7 +422,7 @@ func TestAScanThatIsOutOfDate(t *testing.T) {
 // An engine that stops finishes its scans, unless another can take them up.
 func TestAStopAndTheScansUnderWay(t *testing.T) {
 	for _, durable := range []bool{false, true} {
-		h, _ := newChecked(t, func(s *Settings) { s.Output.DurableScans = durable })
+		h, _ := newChecked(t, func(s *settings.Settings) { s.Output.DurableScans = durable })
 		life, stop := context.WithCancel(t.Context())
 		h.faults.mu.Lock()
 		h.faults.first[phase.OutputRead] = stop

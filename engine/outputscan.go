@@ -74,7 +74,7 @@ func (e *Engine) leaveScan(ctx context.Context, jobID string, err error) {
 }
 
 // scan asks the policy about the output of a job that was SUCCEEDED, as listed, and downgrades the job if
-// the output is blocked (seed 003, section 2, phase 2). Without an answer nothing follows; a scan that is
+// the output is blocked (Scheduler internals, section 2, phase 2). Without an answer nothing follows; a scan that is
 // kept comes again, unless the output is one that cannot be scanned.
 func (e *Engine) scan(ctx context.Context, listed *store.Record) {
 	res := &job.Result{JobID: listed.JobID, ResultPtr: listed.ResultPtr, Status: job.StatusSucceeded, Epoch: listed.Epoch, WorkerID: listed.Worker}

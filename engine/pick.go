@@ -10,13 +10,14 @@ import (
 	"github.com/wavetank-sim/wavetank/engine/job"
 	"github.com/wavetank-sim/wavetank/engine/phase"
 	"github.com/wavetank-sim/wavetank/engine/routing"
+	"github.com/wavetank-sim/wavetank/engine/settings"
 )
 
 // errStale says that every pick met a worker past its TTL. To errors.Is it is ErrNoWorkers, as the
-// documented classification has it (seed 002).
+// documented classification has it (Stale workers).
 var errStale = fmt.Errorf("%w: stale worker", routing.ErrNoWorkers)
 
-// pick chooses a worker that is alive, with a few re-picks (seed 002). A topic subject bypasses the
+// pick chooses a worker that is alive, with a few re-picks (Stale workers). A topic subject bypasses the
 // check: it names no worker.
 func (e *Engine) pick(ctx context.Context, req *job.Request) (routing.Pick, error) {
 	var err error
@@ -53,16 +54,16 @@ func (e *Engine) given(workerID string) int {
 
 // breakTie chooses one of n equally loaded workers.
 func (e *Engine) breakTie(ctx context.Context, jobID string, n int) int {
-	if e.settings.TieBreak != Drawn {
+	if e.settings.TieBreak != settings.Drawn {
 		return 0
 	}
 	return int(e.random.Uint64(phase.With(ctx, jobID, phase.Pick)) % uint64(n))
 }
 
-// beforeRepick is the tiny jitter of seed 002's alternative: time in which a heartbeat or a sweep may
+// beforeRepick is the tiny jitter of the alternative in Stale workers: time in which a heartbeat or a sweep may
 // change what the next pick sees. The job's lock stays held, and renewed. It fails when ctx ends.
 func (e *Engine) beforeRepick(ctx context.Context, jobID string) error {
-	if e.settings.StaleWorker != JitteredRetries {
+	if e.settings.StaleWorker != settings.JitteredRetries {
 		return nil
 	}
 	random := e.random.Uint64(phase.With(ctx, jobID, phase.Pick))
@@ -81,7 +82,7 @@ func (e *Engine) wait(ctx context.Context, d time.Duration) error {
 	}
 }
 
-// reasonCode maps a pick's error; what a stale worker is called is a setting (seed 002, next step 2).
+// reasonCode maps a pick's error; what a stale worker is called is a setting (Stale workers, next step 2).
 func (e *Engine) reasonCode(err error) string {
 	if errors.Is(err, errStale) {
 		return e.settings.StaleReasonCode

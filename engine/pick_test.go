@@ -13,6 +13,7 @@ import (
 	"github.com/wavetank-sim/wavetank/engine/job"
 	"github.com/wavetank-sim/wavetank/engine/phase"
 	"github.com/wavetank-sim/wavetank/engine/routing"
+	"github.com/wavetank-sim/wavetank/engine/settings"
 )
 
 // fixedRandom draws the same number always.
@@ -22,7 +23,7 @@ func (r fixedRandom) Uint64(context.Context) uint64 { return uint64(r) }
 
 // newJittered returns a harness whose one worker is past its TTL, and whose every wait is 40ms.
 func newJittered(t *testing.T, picks int) *harness {
-	h := newHarness(t, func(s *Settings) { s.StaleWorker, s.MaxDispatchRetries = JitteredRetries, picks })
+	h := newHarness(t, func(s *settings.Settings) { s.StaleWorker, s.MaxDispatchRetries = settings.JitteredRetries, picks })
 	h.random = fixedRandom(h.settings.StaleRetryJitter + 40*time.Millisecond) // modulo the jitter
 	h.worker("worker-1")
 	h.clock.Advance(h.settings.WorkerTTL + 1)
@@ -46,7 +47,7 @@ func (h *harness) waits() {
 
 func (h *harness) stalePicks() int { return strings.Count(h.logs.String(), "stale worker detected") }
 
-// Seed 002, the alternative of more inner retries with tiny jitter.
+// Stale workers, the alternative of more inner retries with tiny jitter.
 func TestJitteredRetriesWaitBeforeEachRepick(t *testing.T) {
 	h := newJittered(t, 3)
 	req := h.submit()
@@ -114,7 +115,7 @@ func TestNoWaitWithoutAStaleWorker(t *testing.T) {
 // Between two heartbeats the documented load does not change, so that all jobs go to one worker.
 func TestDispatchesCountAsLoad(t *testing.T) {
 	for count, want := range map[bool][]string{false: {"worker-1", "worker-1", "worker-1"}, true: {"worker-1", "worker-2", "worker-1"}} {
-		h := newHarness(t, func(s *Settings) { s.CountDispatches = count })
+		h := newHarness(t, func(s *settings.Settings) { s.CountDispatches = count })
 		h.worker("worker-1")
 		h.worker("worker-2")
 		var got []string
@@ -130,8 +131,8 @@ func TestDispatchesCountAsLoad(t *testing.T) {
 
 // WEAKNESSES 11: which of several equally loaded workers gets a job is the id's choice, or chance's.
 func TestTies(t *testing.T) {
-	for tie, want := range map[TieBreak]string{ByWorkerID: "worker-1", Drawn: "worker-3"} {
-		h := newHarness(t, func(s *Settings) { s.TieBreak = tie })
+	for tie, want := range map[settings.TieBreak]string{settings.ByWorkerID: "worker-1", settings.Drawn: "worker-3"} {
+		h := newHarness(t, func(s *settings.Settings) { s.TieBreak = tie })
 		h.random = fixedRandom(5)
 		for _, id := range []string{"worker-2", "worker-3", "worker-1"} {
 			h.worker(id)

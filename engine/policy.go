@@ -15,6 +15,7 @@ import (
 	"github.com/wavetank-sim/wavetank/engine/metrics"
 	"github.com/wavetank-sim/wavetank/engine/phase"
 	"github.com/wavetank-sim/wavetank/engine/safety"
+	"github.com/wavetank-sim/wavetank/engine/settings"
 	"github.com/wavetank-sim/wavetank/engine/store"
 )
 
@@ -61,8 +62,8 @@ func (e *Engine) checkSafety(ctx context.Context, req *job.Request) (safety.Verd
 	return v, err
 }
 
-// admit has the safety kernel decide on a PENDING job, and says whether it goes on (seed 003, section 1). A
-// SCHEDULED job has been allowed already. The caller holds the job's lock.
+// admit has the safety kernel decide on a PENDING job, and says whether it goes on (Scheduler internals, section 1).
+// A SCHEDULED job has been allowed already. The caller holds the job's lock.
 func (e *Engine) admit(ctx context.Context, h *handling) (goes bool, err error) {
 	if e.safety == nil || h.rec.State != job.Pending || e.takesOver(h.req) {
 		return true, nil
@@ -91,11 +92,11 @@ func (e *Engine) admit(ctx context.Context, h *handling) (goes bool, err error) 
 }
 
 // undecided puts off a job of which the kernel says nothing, or lets it go on if the fail mode is open
-// (seed 003, section 6). While the circuit is open nobody has been asked, and the delay is that of the
+// (Scheduler internals, section 6). While the circuit is open nobody has been asked, and the delay is that of the
 // infrastructure; else it grows with the message's deliveries in any case.
 func (e *Engine) undecided(ctx context.Context, h *handling, cause error) (goes bool, err error) {
 	s := &e.settings
-	if s.Policy.FailMode == FailModeOpen {
+	if s.Policy.FailMode == settings.FailModeOpen {
 		e.metrics.InputFailOpen.WithLabelValues(h.req.Topic).Inc()
 		e.log.LogAttrs(ctx, slog.LevelWarn, "input policy fail-open: safety kernel unreachable",
 			slog.String("job_id", h.req.JobID), slog.String("topic", h.req.Topic), slog.Any("error", cause))

@@ -20,6 +20,7 @@ import (
 	"github.com/wavetank-sim/wavetank/engine/phase"
 	"github.com/wavetank-sim/wavetank/engine/safety"
 	"github.com/wavetank-sim/wavetank/engine/safety/safetypb"
+	"github.com/wavetank-sim/wavetank/engine/settings"
 	"github.com/wavetank-sim/wavetank/engine/store"
 )
 
@@ -37,7 +38,7 @@ func (k *kernel) Check(_ context.Context, req *safetypb.CheckRequest) (*safetypb
 }
 
 // withKernel gives the harness an engine that asks a kernel over gRPC.
-func withKernel(t *testing.T, change ...func(*Settings)) (*harness, *kernel) {
+func withKernel(t *testing.T, change ...func(*settings.Settings)) (*harness, *kernel) {
 	t.Helper()
 	k := &kernel{answer: &safetypb.CheckResponse{Decision: safetypb.Decision_ALLOW, PolicySnapshot: "sha256:1"}}
 	lis := bufconn.Listen(1 << 16)
@@ -49,7 +50,7 @@ func withKernel(t *testing.T, change ...func(*Settings)) (*harness, *kernel) {
 	require.NoError(t, err)
 	t.Cleanup(func() { _ = conn.Close(); s.Stop() })
 
-	settings := append([]func(*Settings){func(s *Settings) { s.Policy.Timeout = time.Minute }}, change...)
+	settings := append([]func(*settings.Settings){func(s *settings.Settings) { s.Policy.Timeout = time.Minute }}, change...)
 	h := newHarness(t, settings...)
 	h.config.Safety = conn
 	h.reg = prometheus.NewRegistry()
@@ -139,7 +140,7 @@ func TestAThrottledJobComesBackLater(t *testing.T) {
 	assert.Equal(t, phase.SafetyCheck, r.Phase)
 	assert.Equal(t, job.Pending, h.record().State)
 
-	h, k = withKernel(t, func(s *Settings) { s.BusyBackoff, s.Policy.ThrottleDelay = true, time.Minute })
+	h, k = withKernel(t, func(s *settings.Settings) { s.BusyBackoff, s.Policy.ThrottleDelay = true, time.Minute })
 	k.answer = &safetypb.CheckResponse{Decision: safetypb.Decision_THROTTLE}
 	assert.Equal(t, time.Minute, h.retry(h.handle(h.submit())).Delay, "longer than backoff_max")
 }
@@ -171,7 +172,7 @@ func TestFailClosedWaitsForADecision(t *testing.T) {
 }
 
 func TestFailOpenGoesOnWithoutADecision(t *testing.T) {
-	h, k := withKernel(t, func(s *Settings) { s.Policy.FailMode = FailModeOpen })
+	h, k := withKernel(t, func(s *settings.Settings) { s.Policy.FailMode = settings.FailModeOpen })
 	k.err = status.Error(codes.Unavailable, "down")
 	require.NoError(t, h.handle(h.submit()))
 	assert.Equal(t, job.Running, h.record().State)
@@ -187,7 +188,7 @@ func TestFailOpenGoesOnWithoutADecision(t *testing.T) {
 }
 
 func TestACallThatTakesTooLongIsAFailure(t *testing.T) {
-	h, k := withKernel(t, func(s *Settings) { s.Policy.Timeout = 50 * time.Millisecond })
+	h, k := withKernel(t, func(s *settings.Settings) { s.Policy.Timeout = 50 * time.Millisecond })
 	k.answer = nil
 	hang := make(chan struct{})
 	defer close(hang)

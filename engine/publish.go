@@ -14,6 +14,7 @@ import (
 	"github.com/wavetank-sim/wavetank/engine/job"
 	"github.com/wavetank-sim/wavetank/engine/phase"
 	"github.com/wavetank-sim/wavetank/engine/routing"
+	"github.com/wavetank-sim/wavetank/engine/settings"
 	"github.com/wavetank-sim/wavetank/engine/store"
 )
 
@@ -68,7 +69,7 @@ func (e *Engine) publishEntry(ctx context.Context, jobID, workerID string, d *st
 // messageID is what the stream knows a dispatch's repetition by. A dispatch with an epoch has none: it is
 // told from those of other epochs by its subject, or goes to a topic, which nothing covers.
 func (e *Engine) messageID(jobID string, d *store.Entry) string {
-	if e.settings.PublishDedup != MessageID || d.Epoch != 0 {
+	if e.settings.PublishDedup != settings.MessageID || d.Epoch != 0 {
 		return ""
 	}
 	return jobID

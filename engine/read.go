@@ -7,11 +7,12 @@ import (
 
 	"github.com/wavetank-sim/wavetank/engine/metrics"
 	"github.com/wavetank-sim/wavetank/engine/phase"
+	"github.com/wavetank-sim/wavetank/engine/settings"
 	"github.com/wavetank-sim/wavetank/engine/store"
 )
 
 // readState is the redelivery gate's read: the job's record, or an empty one for a job without. What
-// it returns when the state cannot be read is a setting (seed 001); an error is a retry event.
+// it returns when the state cannot be read is a setting (State-read errors); an error is a retry event.
 func (e *Engine) readState(ctx context.Context, h *handling) (store.Record, error) {
 	rec, err := e.store.Read(phase.With(ctx, h.req.JobID, phase.StateRead), h.req.JobID)
 	switch {
@@ -19,11 +20,11 @@ func (e *Engine) readState(ctx context.Context, h *handling) (store.Record, erro
 		return rec, nil
 	case errors.Is(err, store.ErrNotFound):
 		return h.absent(), nil
-	case e.settings.ReadError == FailOpen:
+	case e.settings.ReadError == settings.FailOpen:
 		e.log.LogAttrs(ctx, slog.LevelError, "state read failed, failing open",
 			slog.String("job_id", h.req.JobID), slog.String("topic", h.req.Topic), slog.Any("error", err))
 		return h.absent(), nil
-	case e.settings.ReadError == CachedState:
+	case e.settings.ReadError == settings.CachedState:
 		if known, ok := e.store.Cache.Recall(h.req.JobID); ok {
 			return e.byCache(ctx, h, known, err), nil
 		}
@@ -32,7 +33,7 @@ func (e *Engine) readState(ctx context.Context, h *handling) (store.Record, erro
 }
 
 // byCache takes the cached state for the job's. It may be stale: what another replica has written
-// since, this one has not heard of (seed 001, false confidence).
+// since, this one has not heard of (State-read errors, false confidence).
 func (e *Engine) byCache(ctx context.Context, h *handling, known store.Known, err error) store.Record {
 	decision := metrics.DecisionSkip
 	if dispatchable(known.State) {
@@ -53,7 +54,7 @@ func (h *handling) absent() store.Record {
 	return store.Record{JobID: h.req.JobID, Topic: h.req.Topic, Tenant: h.req.Tenant}
 }
 
-// failClosed puts off a job whose state is unknown (seed 001).
+// failClosed puts off a job whose state is unknown (State-read errors).
 func (e *Engine) failClosed(ctx context.Context, p phase.Phase, jobID, topic string, err error) error {
 	e.log.LogAttrs(ctx, slog.LevelError, "state read failed, failing closed",
 		slog.String("job_id", jobID), slog.String("topic", topic), slog.Any("error", err))

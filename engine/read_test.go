@@ -9,17 +9,18 @@ import (
 
 	"github.com/wavetank-sim/wavetank/engine/job"
 	"github.com/wavetank-sim/wavetank/engine/phase"
+	"github.com/wavetank-sim/wavetank/engine/settings"
 )
 
 func newCached(t *testing.T) *harness {
-	h := newHarness(t, func(s *Settings) { s.ReadError = CachedState })
+	h := newHarness(t, func(s *settings.Settings) { s.ReadError = settings.CachedState })
 	h.worker("worker-1")
 	return h
 }
 
 const cachedDecisions = `scheduler_state_read_cached_total{decision=`
 
-// Seed 001, cached-state fallback: what the replica knows to be in flight or over stays a no-op.
+// State-read errors, cached-state fallback: what the replica knows to be in flight or over stays a no-op.
 func TestTheCachedStateSkipsAJobInFlightOrOver(t *testing.T) {
 	h := newCached(t)
 	req := h.submit()
@@ -93,7 +94,7 @@ func TestAResultFailsClosedWhateverIsCached(t *testing.T) {
 	assert.Equal(t, job.Running, h.record().State)
 }
 
-// The caveat of seed 001: another replica has dispatched the job since, and this one does not know.
+// The caveat of State-read errors: another replica has dispatched the job since, and this one does not know.
 func TestAStaleCachedStateDispatchesADuplicate(t *testing.T) {
 	h := newCached(t)
 	req := h.submit()

@@ -13,6 +13,7 @@ import (
 	"github.com/wavetank-sim/wavetank/engine/lock"
 	"github.com/wavetank-sim/wavetank/engine/metrics"
 	"github.com/wavetank-sim/wavetank/engine/phase"
+	"github.com/wavetank-sim/wavetank/engine/settings"
 	"github.com/wavetank-sim/wavetank/engine/store"
 )
 
@@ -21,7 +22,7 @@ const (
 	outboxBatch = 128  // entries that one poll takes up
 )
 
-// intoOutbox is the outbox order of seed 000: DISPATCHED and the message become durable together,
+// intoOutbox is the outbox order of Dispatch ordering: DISPATCHED and the message become durable together,
 // and the request is done with. What fails from then on is the relay's to repeat: there is no
 // rollback, and no attempt is counted.
 func (e *Engine) intoOutbox(ctx context.Context, h *handling, workerID string) error {
@@ -48,7 +49,7 @@ func (e *Engine) kick(jobID string) {
 // called, which is for after the last request, and what was kicked has been relayed.
 func (e *Engine) startRelay(ctx context.Context, loops *errgroup.Group) (stop context.CancelFunc) {
 	ctx, stop = context.WithCancel(context.WithoutCancel(ctx))
-	if e.settings.DispatchOrder == Outbox {
+	if e.settings.DispatchOrder == settings.Outbox {
 		ticker := e.clock.NewTicker(e.settings.OutboxPoll)
 		loops.Go(func() error { e.relayKicked(ctx); return nil })
 		loops.Go(func() error { defer ticker.Stop(); e.relayDue(ctx, ticker); return nil })

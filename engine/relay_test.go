@@ -10,11 +10,12 @@ import (
 
 	"github.com/wavetank-sim/wavetank/engine/job"
 	"github.com/wavetank-sim/wavetank/engine/phase"
+	"github.com/wavetank-sim/wavetank/engine/settings"
 	"github.com/wavetank-sim/wavetank/engine/store"
 )
 
 func newOutbox(t *testing.T) *harness {
-	h := newHarness(t, func(s *Settings) { s.DispatchOrder = Outbox })
+	h := newHarness(t, func(s *settings.Settings) { s.DispatchOrder = settings.Outbox })
 	h.worker("worker-1")
 	return h
 }
@@ -31,7 +32,7 @@ func (h *harness) waiting() bool {
 	return entry
 }
 
-// Seed 000, outbox + relay: DISPATCHED and the message are durable before anything is published.
+// Dispatch ordering, outbox + relay: DISPATCHED and the message are durable before anything is published.
 func TestOutboxWritesTheMessageWithTheState(t *testing.T) {
 	h := newOutbox(t)
 	req := h.submit()
@@ -206,7 +207,7 @@ func TestRunRelaysAtOnce(t *testing.T) {
 
 // A replica that crashed after the write left its lock and its entry behind.
 func TestRunRelaysWhatAnotherReplicaLeftBehind(t *testing.T) {
-	h := newHarness(t, func(s *Settings) { s.DispatchOrder, s.RetryDelayBusy = Outbox, time.Hour })
+	h := newHarness(t, func(s *settings.Settings) { s.DispatchOrder, s.RetryDelayBusy = settings.Outbox, time.Hour })
 	h.worker("worker-1")
 	require.NoError(t, h.handle(h.submit())) // of a process that ends here: nobody hears its kick
 	<-h.kicks

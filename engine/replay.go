@@ -12,7 +12,7 @@ import (
 	"github.com/wavetank-sim/wavetank/engine/store"
 )
 
-// replay brings on a job that the replayer has found waiting for too long (seed 003, section 3): as
+// replay brings on a job that the replayer has found waiting for too long (Scheduler internals, section 3): as
 // its request would, if it came again. It reads the job once more, since the tick may have been at others
 // for long.
 func (e *Engine) replay(ctx context.Context, listed *store.Record) error {

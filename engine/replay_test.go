@@ -11,6 +11,7 @@ import (
 	"github.com/wavetank-sim/wavetank/engine/lock"
 	"github.com/wavetank-sim/wavetank/engine/phase"
 	"github.com/wavetank-sim/wavetank/engine/recovery"
+	"github.com/wavetank-sim/wavetank/engine/settings"
 )
 
 // replayed takes job-1 up as the replayer would that has listed it.
@@ -64,7 +65,7 @@ func TestAnOrphanInAnothersHandsIsNotCounted(t *testing.T) {
 	assert.EqualValues(t, 2, h.metric(`jobs_received{topic="job.default"}`))
 }
 
-// Seed 003, section 3: the replayer takes up what was approved, and nothing else that waits.
+// Scheduler internals, section 3: the replayer takes up what was approved, and nothing else that waits.
 func TestAnApprovedJobIsReplayed(t *testing.T) {
 	h, _ := asks(t)
 	h.parked()
@@ -125,21 +126,21 @@ func TestAnIntentIsResumedByTheReplayer(t *testing.T) {
 }
 
 func TestWhatTheReplayerTakesUp(t *testing.T) {
-	states := func(change func(*Settings)) (out []job.State) {
+	states := func(change func(*settings.Settings)) (out []job.State) {
 		for _, w := range newHarness(t, change).Engine.waits() {
 			out = append(out, w.State)
 		}
 		return out
 	}
 	orphans := []job.State{job.Pending, job.ApprovalRequired}
-	assert.Equal(t, orphans, states(func(*Settings) {}))
+	assert.Equal(t, orphans, states(func(*settings.Settings) {}))
 	assert.Equal(t, append(orphans, job.Scheduled, job.Dispatched), states(hardened))
-	assert.Equal(t, []job.State{job.Dispatched}, states(func(s *Settings) { hardened(s); s.PendingReplayer, s.SweepScheduled = false, false }))
-	assert.Equal(t, append(orphans, job.Scheduled), states(func(s *Settings) { hardened(s); s.DispatchOrder = Outbox }), "the outbox has a relay of its own")
-	assert.Empty(t, states(func(s *Settings) { s.PendingReplayer = false }))
+	assert.Equal(t, []job.State{job.Dispatched}, states(func(s *settings.Settings) { hardened(s); s.PendingReplayer, s.SweepScheduled = false, false }))
+	assert.Equal(t, append(orphans, job.Scheduled), states(func(s *settings.Settings) { hardened(s); s.DispatchOrder = settings.Outbox }), "the outbox has a relay of its own")
+	assert.Empty(t, states(func(s *settings.Settings) { s.PendingReplayer = false }))
 }
 
-// Seed 003, section 3: a job whose request is lost is taken up two minutes later.
+// Scheduler internals, section 3: a job whose request is lost is taken up two minutes later.
 func TestRunReplaysAnOrphan(t *testing.T) {
 	h := newHarness(t)
 	req := request("job-1")

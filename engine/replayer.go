@@ -14,6 +14,7 @@ import (
 	"github.com/wavetank-sim/wavetank/engine/dlq"
 	"github.com/wavetank-sim/wavetank/engine/job"
 	"github.com/wavetank-sim/wavetank/engine/safety"
+	"github.com/wavetank-sim/wavetank/engine/settings"
 	"github.com/wavetank-sim/wavetank/engine/store"
 )
 
@@ -26,14 +27,14 @@ type ReplayerConfig struct {
 	Check     func(ctx context.Context, req *job.Request) (safety.Verdict, error) // nil asks nobody, and leaves it to the schedulers' own check of the new job
 	Clock     clockwork.Clock                                                     // nil is the real clock
 	Random    Random                                                              // nil is crypto/rand
-	Settings  Settings                                                            // the zero Settings are Hardened()
+	Settings  settings.Settings                                                   // the zero Settings are Hardened()
 }
 
 // NewReplayer returns what an operator lists, approves, denies and replays dead letters with, or says
 // everything that is wrong with its configuration. It does no I/O.
 func NewReplayer(c ReplayerConfig) (*dlq.Replayer, error) {
-	if c.Settings == (Settings{}) {
-		c.Settings = Hardened()
+	if c.Settings == (settings.Settings{}) {
+		c.Settings = settings.Hardened()
 	}
 	if c.Clock == nil {
 		c.Clock = clockwork.NewRealClock()
@@ -63,7 +64,7 @@ func NewReplayer(c ReplayerConfig) (*dlq.Replayer, error) {
 }
 
 // replayWait is the back-off before the n-th replay of a job.
-func replayWait(s *Settings, random Random) func(ctx context.Context, n int) time.Duration {
+func replayWait(s *settings.Settings, random Random) func(ctx context.Context, n int) time.Duration {
 	return func(ctx context.Context, n int) time.Duration {
 		r := &s.Replay
 		return backoffDelay(n-1, r.BackoffBase, jitter(random.Uint64(ctx), r.BackoffBase), r.BackoffMax)

@@ -17,6 +17,7 @@ import (
 	"github.com/wavetank-sim/wavetank/engine/job"
 	"github.com/wavetank-sim/wavetank/engine/phase"
 	"github.com/wavetank-sim/wavetank/engine/recovery"
+	"github.com/wavetank-sim/wavetank/engine/settings"
 	"github.com/wavetank-sim/wavetank/engine/store"
 )
 
@@ -98,7 +99,7 @@ func (w *replayWorker) tick(ctx context.Context) error {
 	return nil
 }
 
-// watchGrowth raises the growth alert, and ends it (seed 004, next step 3).
+// watchGrowth raises the growth alert, and ends it (Dead letters, next step 3).
 func (e *Engine) watchGrowth(ctx context.Context) error {
 	s := &e.settings.Replay
 	g, err := e.dlq.Growth(phase.With(ctx, "", phase.GrowthRead), s.GrowthWindow, s.GrowthAlert)
@@ -133,7 +134,7 @@ func (e *Engine) dlqReplayer() *dlq.Replayer {
 }
 
 // newDLQReplayer is what a scheduler and an operator have in common.
-func newDLQReplayer(s *Settings, records *store.Store, queue *dlq.Queue, js jetstream.JetStream, random Random) *dlq.Replayer {
+func newDLQReplayer(s *settings.Settings, records *store.Store, queue *dlq.Queue, js jetstream.JetStream, random Random) *dlq.Replayer {
 	return &dlq.Replayer{
 		Wait: replayWait(s, random), Draw: random.Uint64,
 		Publish: func(ctx context.Context, req *job.Request) error {
@@ -196,8 +197,8 @@ func (e *Engine) commits(to job.State, rec *store.Record) func(ctx context.Conte
 	}
 }
 
-// succeededAfterAll takes in a result of a job that is over: the state stays as it is (seed 003, section 1),
-// but a replay must know that what the job is about has been done.
+// succeededAfterAll takes in a result of a job that is over: the state stays as it is (Scheduler internals, section
+// 1), but a replay must know that what the job is about has been done.
 func (e *Engine) succeededAfterAll(ctx context.Context, res *job.Result, rec *store.Record) error {
 	add := e.commits(res.Status.State(), rec)
 	if add == nil || rec.State == job.Succeeded {

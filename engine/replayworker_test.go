@@ -14,6 +14,7 @@ import (
 	"github.com/wavetank-sim/wavetank/engine/phase"
 	"github.com/wavetank-sim/wavetank/engine/recovery"
 	"github.com/wavetank-sim/wavetank/engine/safety"
+	"github.com/wavetank-sim/wavetank/engine/settings"
 )
 
 // letters is a harness whose engine triages and replays dead letters, by a policy's YAML rules.
@@ -22,9 +23,9 @@ type letters struct {
 	r *dlq.Replayer
 }
 
-func newLetters(t *testing.T, rules string, change ...func(*Settings)) *letters {
+func newLetters(t *testing.T, rules string, change ...func(*settings.Settings)) *letters {
 	t.Helper()
-	h := newHarness(t, append([]func(*Settings){hardened, func(s *Settings) { s.Replay.Enabled = true }}, change...)...)
+	h := newHarness(t, append([]func(*settings.Settings){hardened, func(s *settings.Settings) { s.Replay.Enabled = true }}, change...)...)
 	if rules != "" {
 		h.triage = triage(t, rules)
 	}
@@ -181,7 +182,7 @@ func TestAnOperatorWithoutAPolicyGoesByTheSchedulers(t *testing.T) {
 
 // Schedulers that do not triage leave no entry without a way on, and count an operator's replays.
 func TestAnOperatorWithoutATriagingScheduler(t *testing.T) {
-	l := newLetters(t, "", func(s *Settings) { s.Replay.Enabled = false })
+	l := newLetters(t, "", func(s *settings.Settings) { s.Replay.Enabled = false })
 	l.dies("denied")
 	op := l.operator(nil)
 	_, err := op.Replay(t.Context(), "job-1", "ana")
@@ -204,7 +205,7 @@ func TestAnOperatorWithoutATriagingScheduler(t *testing.T) {
 
 // In the order dlq-then-state an entry is written again by each try of the state.
 func TestAnEntryThatComesAgainKeepsItsDecision(t *testing.T) {
-	l := newLetters(t, "", func(s *Settings) { s.DLQOrder = DLQThenState })
+	l := newLetters(t, "", func(s *settings.Settings) { s.DLQOrder = settings.DLQThenState })
 	l.runs(request("job-1"))
 	l.faults.on(phase.ResultWrite, "before")
 	require.Error(t, l.ends("job-1", job.StatusFailed, "timeout"))
@@ -229,7 +230,7 @@ func TestWhatIsCommittedIsATenantsOwn(t *testing.T) {
 }
 
 func TestAReplicaWithoutTheLockShowsNoGrowth(t *testing.T) {
-	l := newLetters(t, "", func(s *Settings) { s.Replay.GrowthAlert = 1 })
+	l := newLetters(t, "", func(s *settings.Settings) { s.Replay.GrowthAlert = 1 })
 	for _, id := range []string{"job-1", "job-2"} {
 		l.runs(request(id))
 		require.NoError(t, l.ends(id, job.StatusFailed, "schema_invalid"))
@@ -299,7 +300,7 @@ func TestAReplayCountBelowOneIsNone(t *testing.T) {
 	assert.Equal(t, "job-1-replay-1", l.visited("job-1", 2).ReplayJob)
 }
 
-// Seed 004's example says denied.
+// The example of Dead letters says denied.
 func TestARuleForDeniedIsOneForSafetyDenied(t *testing.T) {
 	p := triage(t, "  - {match: {reason_code: denied}, action: quarantine}\n")
 	assert.Equal(t, dlq.Quarantine, p.Decide(&dlq.Entry{ReasonCode: job.ReasonSafetyDenied}).Action)

@@ -13,7 +13,7 @@ import (
 )
 
 // HandleJobRequest takes a job from its request to RUNNING, unless it is there already: a
-// redelivery is a no-op for a job in flight or over (seed 000), save that with resume_intents it
+// redelivery is a no-op for a job in flight or over (Dispatch ordering), save that with resume_intents it
 // publishes what a worker's DISPATCHED job may not have had published. It returns nil when the request is
 // done with, a *[RetryableError] when it must come back, and a *[bus.Poison] when it makes no sense.
 func (e *Engine) HandleJobRequest(ctx context.Context, req job.Request) error {
@@ -129,7 +129,7 @@ func (e *Engine) adopt(ctx context.Context, h *handling) error {
 	return nil
 }
 
-// schedule writes SCHEDULED, which counts an attempt (seed 000, attempt accounting).
+// schedule writes SCHEDULED, which counts an attempt (Dispatch ordering, attempt accounting).
 func (e *Engine) schedule(ctx context.Context, h *handling, p phase.Phase) error {
 	w := h.move(job.Scheduled)
 	if w.Decided = h.decided; w.Decided != nil {

@@ -11,6 +11,7 @@ import (
 	"github.com/wavetank-sim/wavetank/engine/bus"
 	"github.com/wavetank-sim/wavetank/engine/job"
 	"github.com/wavetank-sim/wavetank/engine/phase"
+	"github.com/wavetank-sim/wavetank/engine/settings"
 )
 
 func TestAJobGoesToAWorker(t *testing.T) {
@@ -82,7 +83,7 @@ func TestARequestThatMakesNoSenseIsPoison(t *testing.T) {
 	assert.Empty(t, h.redis.Keys())
 }
 
-// Seed 001: first read fails, second finds RUNNING; nothing is published.
+// State-read errors: first read fails, second finds RUNNING; nothing is published.
 func TestHandleJobRequestStateReadErrorDoesNotDispatchDuplicate(t *testing.T) {
 	h := newHarness(t)
 	h.worker("worker-1")
@@ -114,7 +115,7 @@ func TestARecordThatCannotBeBelievedFailsClosed(t *testing.T) {
 }
 
 func TestFailOpenDispatchesADuplicate(t *testing.T) {
-	h := newHarness(t, func(s *Settings) { s.ReadError = FailOpen })
+	h := newHarness(t, func(s *settings.Settings) { s.ReadError = settings.FailOpen })
 	h.worker("worker-1")
 	req := h.submit()
 	require.NoError(t, h.handle(req))
@@ -134,7 +135,7 @@ func TestFailOpenDispatchesADuplicate(t *testing.T) {
 }
 
 func TestFailOpenIsStillBounded(t *testing.T) {
-	h := newHarness(t, func(s *Settings) { s.ReadError = FailOpen })
+	h := newHarness(t, func(s *settings.Settings) { s.ReadError = settings.FailOpen })
 	h.worker("worker-1")
 	req := h.submit()
 	h.force(job.Scheduled, 50)

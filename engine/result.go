@@ -12,7 +12,7 @@ import (
 )
 
 // HandleJobResult takes a job to the terminal state that a worker's result says. A result of a job
-// that is over is ignored (seed 003, section 1). Its errors are those of [Engine.HandleJobRequest].
+// that is over is ignored (Scheduler internals, section 1). Its errors are those of [Engine.HandleJobRequest].
 func (e *Engine) HandleJobResult(ctx context.Context, res job.Result) error {
 	if err := res.Validate(); err != nil {
 		return &bus.Poison{ReasonCode: job.ReasonSchemaInvalid, Err: err}

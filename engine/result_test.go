@@ -11,6 +11,7 @@ import (
 
 	"github.com/wavetank-sim/wavetank/engine/job"
 	"github.com/wavetank-sim/wavetank/engine/phase"
+	"github.com/wavetank-sim/wavetank/engine/settings"
 )
 
 func TestAResultEndsTheJob(t *testing.T) {
@@ -87,7 +88,7 @@ func TestAResultOfAnAbsentJobIsRetried(t *testing.T) {
 }
 
 func TestAResultFailsClosedToo(t *testing.T) {
-	h := newHarness(t, func(s *Settings) { s.ReadError = FailOpen }) // which is about requests
+	h := newHarness(t, func(s *settings.Settings) { s.ReadError = settings.FailOpen }) // which is about requests
 	h.submit()
 	h.force(job.Running, 1)
 	h.faults.on(phase.StateRead, "before")
@@ -117,7 +118,7 @@ func TestAFailedResultWriteIsRetried(t *testing.T) {
 // Its dispatch was given up for another, which the job waits for.
 func TestAResultOfAnOlderEpochIsIgnored(t *testing.T) {
 	for _, refuse := range []bool{true, false} {
-		h := newHardened(t, func(s *Settings) { s.RefuseStaleResults = refuse })
+		h := newHardened(t, func(s *settings.Settings) { s.RefuseStaleResults = refuse })
 		h.submit()
 		h.force(job.Running, 1)
 		h.redis.HSet("job:job-1", "epoch", "2")
@@ -139,7 +140,7 @@ func TestAResultOfAnOlderEpochIsIgnored(t *testing.T) {
 
 // A worker may say the epoch in the header alone.
 func TestAResultsEpochIsInItsHeaderToo(t *testing.T) {
-	h := newHardened(t, func(s *Settings) { s.RetryDelayBusy = time.Millisecond }) // it may meet the request's lock
+	h := newHardened(t, func(s *settings.Settings) { s.RetryDelayBusy = time.Millisecond }) // it may meet the request's lock
 	stop := h.run()
 	h.submit()
 	h.logs.await("job dispatched")

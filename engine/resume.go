@@ -9,13 +9,14 @@ import (
 	"github.com/wavetank-sim/wavetank/engine/metrics"
 	"github.com/wavetank-sim/wavetank/engine/phase"
 	"github.com/wavetank-sim/wavetank/engine/recovery"
+	"github.com/wavetank-sim/wavetank/engine/settings"
 	"github.com/wavetank-sim/wavetank/engine/store"
 )
 
 // resumes says whether a DISPATCHED job is published by whoever finds it so. In the outbox order its
 // entry is there to see to that.
 func (e *Engine) resumes() bool {
-	return e.settings.ResumeIntents && e.settings.DispatchOrder != Outbox
+	return e.settings.ResumeIntents && e.settings.DispatchOrder != settings.Outbox
 }
 
 // resumable says whether the job is published by whoever finds it DISPATCHED. A dispatch to a topic is

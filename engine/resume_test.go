@@ -11,6 +11,7 @@ import (
 
 	"github.com/wavetank-sim/wavetank/engine/job"
 	"github.com/wavetank-sim/wavetank/engine/phase"
+	"github.com/wavetank-sim/wavetank/engine/settings"
 )
 
 // What the replayer does with a job that stays DISPATCHED, its message being lost or away.
@@ -68,9 +69,9 @@ func TestResumeLeavesAloneWhatHasMovedOn(t *testing.T) {
 }
 
 func TestResumeIsASettingAndNotTheOutboxs(t *testing.T) {
-	for _, change := range []func(*Settings){
-		func(s *Settings) { s.ResumeIntents = false },
-		func(s *Settings) { s.DispatchOrder = Outbox },
+	for _, change := range []func(*settings.Settings){
+		func(s *settings.Settings) { s.ResumeIntents = false },
+		func(s *settings.Settings) { s.DispatchOrder = settings.Outbox },
 	} {
 		h := newHardened(t, change)
 		h.submit()
@@ -95,7 +96,7 @@ func TestResumeFailsClosed(t *testing.T) {
 
 // The cache's word is no ground to publish on.
 func TestACachedIntentIsNotResumed(t *testing.T) {
-	h := newHardened(t, func(s *Settings) { s.ReadError = CachedState })
+	h := newHardened(t, func(s *settings.Settings) { s.ReadError = settings.CachedState })
 	req := h.submit()
 	h.faults.on(phase.Publish, "before")
 	h.retry(h.handle(req))
@@ -182,7 +183,7 @@ func TestADeadWorkerThatHasTheJobKeepsIt(t *testing.T) {
 }
 
 func TestWithoutVoidsADeadWorkersIntentIsResumed(t *testing.T) {
-	h := newHardened(t, func(s *Settings) { s.VoidIntents = false })
+	h := newHardened(t, func(s *settings.Settings) { s.VoidIntents = false })
 	h.submit()
 	h.intended("worker-0")
 	require.NoError(t, h.resume(t.Context(), "job-1"))

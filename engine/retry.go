@@ -10,11 +10,11 @@ import (
 )
 
 // RetryableError says that a message could not be handled now and when it should come back: the
-// retry event of seeds 000 and 003.
+// retry event of Dispatch ordering and Scheduler internals.
 type RetryableError struct {
 	Err        error
 	Delay      time.Duration
-	Phase      phase.Phase // what failed (seed 000, next step 2)
+	Phase      phase.Phase // what failed (Dispatch ordering, next step 2)
 	ReasonCode string      // why no worker could be had, or dispatch_failed; empty for a failure of the store
 }
 
@@ -24,7 +24,7 @@ func RetryAfter(err error, delay time.Duration, p phase.Phase, reasonCode string
 }
 
 // retryDelayTerminate is the delay of a message that can never be handled and could not be put into the DLQ
-// (seed 003, section 9, DLQ-first termination).
+// (Scheduler internals, section 9, DLQ-first termination).
 const retryDelayTerminate = 5 * time.Second
 
 // storeRetry puts off what met a failure of the store or the stream.
@@ -33,7 +33,7 @@ func (e *Engine) storeRetry(ctx context.Context, err error, p phase.Phase, reaso
 }
 
 // noticeRetry puts off what met a failed publish that is not a dispatch: those have a back-off of their
-// own (seed 000).
+// own (Dispatch ordering).
 func (e *Engine) noticeRetry(ctx context.Context, err error, p phase.Phase) *RetryableError {
 	return RetryAfter(err, e.infrastructureDelay(ctx, e.settings.RetryDelayPublish), p, "")
 }

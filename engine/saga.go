@@ -25,7 +25,7 @@ func newSaga(c *Config, e *Engine) *saga.Manager {
 }
 
 // record records the compensation of a job that has succeeded: at once, so that a failure of the state
-// write that follows records it again (seed 003, section 4), or with atomic_record by what it returns to
+// write that follows records it again (Scheduler internals, section 4), or with atomic_record by what it returns to
 // be added to that write's MULTI. It returns nil if nothing is to be added.
 func (e *Engine) record(ctx context.Context, res *job.Result, req *job.Request) (also func(context.Context, redis.Pipeliner) error, err error) {
 	if res.Status != job.StatusSucceeded || !saga.Compensated(req) {

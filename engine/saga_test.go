@@ -367,7 +367,7 @@ func TestASuccessAfterAllIsCompensatedOnce(t *testing.T) {
 				require.NoError(t, h.stepEnds("job-1", job.StatusSucceeded))
 				assert.Empty(t, h.stack())
 				assert.Equal(t, []string{"job-1"}, h.undone())
-				assert.Equal(t, string(end), h.redis.HGet("job:job-1", "state"), "the state stays (seed 003, section 1)")
+				assert.Equal(t, string(end), h.redis.HGet("job:job-1", "state"), "the state stays (Scheduler internals, section 1)")
 			})
 		})
 	}

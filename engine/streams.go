@@ -21,22 +21,6 @@ type StreamOptions struct {
 	MaxAge   time.Duration         // messages older than this go; 0 keeps them
 }
 
-// MaxAgeMin is the least StreamOptions.MaxAge but 0; 0 is no bound. An epoch's one place in the stream is kept by
-// the message in it, so that has to outlast every repetition of its publish: as long as its job may stay
-// DISPATCHED, the three polls that a tick may take to come (see UntilExpiry), and the lock that a holder
-// may have then. What is paused for longer is beyond any age.
-func (s Settings) MaxAgeMin() time.Duration {
-	if !s.Epochs {
-		return 0
-	}
-	longest := s.DispatchTimeout
-	topics, _ := s.TopicTimeouts.Parse() // Validate says what is wrong
-	for _, d := range topics {
-		longest = max(longest, d)
-	}
-	return longest + 3*s.PollInterval + s.JobLockTTL
-}
-
 // warnOfAge says that a stream of dispatches which its operator has made keeps less than epochs need.
 func (e *Engine) warnOfAge(ctx context.Context, jobs jetstream.Stream) {
 	if age, least := jobs.CachedInfo().Config.MaxAge, e.settings.MaxAgeMin(); age > 0 && age < least {
@@ -112,7 +96,7 @@ func covered(subject string, others []string) bool {
 }
 
 // openConsumer creates or updates one of the durable consumers that the replicas share (AckWait and
-// MaxDeliver: seed 003, section 9).
+// MaxDeliver: Scheduler internals, section 9).
 func (e *Engine) openConsumer(ctx context.Context, name, subject string) (jetstream.Consumer, error) {
 	c, err := e.js.CreateOrUpdateConsumer(ctx, bus.StreamSys, jetstream.ConsumerConfig{
 		Durable:       name,

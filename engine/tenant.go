@@ -10,6 +10,7 @@ import (
 
 	"github.com/wavetank-sim/wavetank/engine/job"
 	"github.com/wavetank-sim/wavetank/engine/phase"
+	"github.com/wavetank-sim/wavetank/engine/settings"
 	"github.com/wavetank-sim/wavetank/engine/store"
 )
 
@@ -45,7 +46,7 @@ func (t *tenants) due(tenant string, now time.Time, every time.Duration) bool {
 // reserves says whether a job takes its tenant's slot in the write of DISPATCHED. In publish-first order
 // that write comes too late to say no.
 func (e *Engine) reserves() bool {
-	return e.settings.TenantLimit > 0 && e.settings.TenantReserve && e.settings.DispatchOrder != PublishFirst
+	return e.settings.TenantLimit > 0 && e.settings.TenantReserve && e.settings.DispatchOrder != settings.PublishFirst
 }
 
 // countTenant counts the tenant's jobs in flight, unless the write of DISPATCHED will. Replicas that count at
@@ -65,8 +66,8 @@ func (e *Engine) countTenant(ctx context.Context, h *handling) error {
 }
 
 // tenantFull puts off a job whose tenant has no slot for it, with the back-off of retryable scheduling errors
-// (seed 003, section 5): a slot is free when a job ends, and by default the attempts last for twenty minutes. The
-// last one ends the job, which is errEnded.
+// (Scheduler internals, section 5): a slot is free when a job ends, and by default the attempts last for twenty
+// minutes. The last one ends the job, which is errEnded.
 func (e *Engine) tenantFull(ctx context.Context, h *handling, cause error) error {
 	err := fmt.Errorf("tenant %q, at most %d: %w", h.rec.Tenant, e.settings.TenantLimit, cause)
 	if e.tenants.due(h.rec.Tenant, e.clock.Now(), e.settings.PollInterval) {

@@ -9,6 +9,7 @@ import (
 
 	"github.com/wavetank-sim/wavetank/engine/job"
 	"github.com/wavetank-sim/wavetank/engine/phase"
+	"github.com/wavetank-sim/wavetank/engine/settings"
 )
 
 func ofTenant(id, tenant string) job.Request {
@@ -17,7 +18,7 @@ func ofTenant(id, tenant string) job.Request {
 	return r
 }
 
-func limited(n int) func(*Settings) { return func(s *Settings) { s.TenantLimit = n } }
+func limited(n int) func(*settings.Settings) { return func(s *settings.Settings) { s.TenantLimit = n } }
 
 func (h *harness) inFlight(tenant string) []string {
 	h.t.Helper()
@@ -38,9 +39,9 @@ func TestATenantHasSoManyJobsInFlight(t *testing.T) {
 	for name, h := range map[string]*harness{
 		"counted":  newHarness(t, limited(2)),
 		"reserved": newHardened(t, limited(2)),
-		"outbox":   newHardened(t, limited(2), func(s *Settings) { s.DispatchOrder = Outbox }),
-		"unfenced": newHarness(t, limited(2), func(s *Settings) { s.TenantReserve = true }),
-		"publish":  newHarness(t, limited(2), func(s *Settings) { s.TenantReserve, s.DispatchOrder = true, PublishFirst }),
+		"outbox":   newHardened(t, limited(2), func(s *settings.Settings) { s.DispatchOrder = settings.Outbox }),
+		"unfenced": newHarness(t, limited(2), func(s *settings.Settings) { s.TenantReserve = true }),
+		"publish":  newHarness(t, limited(2), func(s *settings.Settings) { s.TenantReserve, s.DispatchOrder = true, settings.PublishFirst }),
 	} {
 		h.worker("worker-1")
 		require.NoError(t, h.handle(ofTenant("job-1", "a")), name)
@@ -162,7 +163,7 @@ func TestACountThatFailsIsTriedAgain(t *testing.T) {
 
 // The last attempt says in the DLQ what all of them met.
 func TestATenantThatStaysAtItsLimitLosesNoJobUnseen(t *testing.T) {
-	h := newHardened(t, limited(1), func(s *Settings) { s.MaxSchedulingRetries = 2 })
+	h := newHardened(t, limited(1), func(s *settings.Settings) { s.MaxSchedulingRetries = 2 })
 	h.worker("worker-1")
 	require.NoError(t, h.handle(ofTenant("job-0", "a")))
 	h.retry(h.handle(ofTenant("job-1", "a")))

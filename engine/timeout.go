@@ -11,7 +11,7 @@ import (
 	"github.com/wavetank-sim/wavetank/engine/store"
 )
 
-// timeOut ends a job that the reconciler has listed as overdue (seed 003, section 3). It reads the job
+// timeOut ends a job that the reconciler has listed as overdue (Scheduler internals, section 3). It reads the job
 // again under its lock: one that has moved on since, and is not overdue any more, is left alone.
 // Without recheck_timeouts the list has the last word, whatever has become of the job.
 func (e *Engine) timeOut(ctx context.Context, listed *store.Record, reason string) error {

@@ -11,14 +11,15 @@ import (
 
 	"github.com/wavetank-sim/wavetank/engine/job"
 	"github.com/wavetank-sim/wavetank/engine/phase"
+	"github.com/wavetank-sim/wavetank/engine/settings"
 	"github.com/wavetank-sim/wavetank/engine/store"
 )
 
-func recheck(s *Settings) { s.RecheckTimeouts = true }
+func recheck(s *settings.Settings) { s.RecheckTimeouts = true }
 
-func hardened(s *Settings) {
+func hardened(s *settings.Settings) {
 	op, publish := s.StoreOpTimeout, s.PublishTimeout
-	*s = Hardened()
+	*s = settings.Hardened()
 	s.StoreOpTimeout, s.PublishTimeout = op, publish
 }
 
@@ -41,8 +42,8 @@ func (h *harness) lostDispatch() {
 }
 
 func TestATimeoutIsWrittenWithItsReason(t *testing.T) {
-	for name, change := range map[string]func(*Settings){"documented": func(*Settings) {}, "recheck_timeouts": recheck, "hardened": hardened} {
-		h := newHarness(t, change, func(s *Settings) { s.RetryUnpublished = false })
+	for name, change := range map[string]func(*settings.Settings){"documented": func(*settings.Settings) {}, "recheck_timeouts": recheck, "hardened": hardened} {
+		h := newHarness(t, change, func(s *settings.Settings) { s.RetryUnpublished = false })
 		h.lostDispatch()
 		h.clock.Advance(h.settings.DispatchTimeout)
 		require.NoError(t, h.reconcile(), name)
@@ -63,7 +64,7 @@ func TestATimeoutIsWrittenWithItsReason(t *testing.T) {
 // WEAKNESSES 5: a job leaves DISPATCHED for RUNNING between the reconciler's list and its write.
 func TestAJobThatHasMovedOnSinceItWasListed(t *testing.T) {
 	for recheck, want := range map[bool]job.State{true: job.Running, false: job.Timeout} {
-		h := newHarness(t, func(s *Settings) { s.RecheckTimeouts = recheck })
+		h := newHarness(t, func(s *settings.Settings) { s.RecheckTimeouts = recheck })
 		h.worker("worker-1")
 		require.NoError(t, h.handle(h.submit()))
 		listed := h.record()
@@ -240,15 +241,15 @@ func TestAJobOnItsWayBackToScheduledIsTakenUpAgain(t *testing.T) {
 
 func TestWhatTimesOutThoughNothingWasPublished(t *testing.T) {
 	for name, c := range map[string]struct {
-		change func(*Settings)
+		change func(*settings.Settings)
 		meet   func(*harness)
 		says   string
 	}{
-		"the setting":   {change: func(s *Settings) { s.RetryUnpublished = false }},
-		"no resumption": {change: func(s *Settings) { s.ResumeIntents = false }},
-		"no void":       {change: func(s *Settings) { s.VoidIntents = false }},
-		"no epochs":     {change: func(s *Settings) { s.Epochs = false }},
-		"the outbox":    {change: func(s *Settings) { s.DispatchOrder = Outbox }},
+		"the setting":   {change: func(s *settings.Settings) { s.RetryUnpublished = false }},
+		"no resumption": {change: func(s *settings.Settings) { s.ResumeIntents = false }},
+		"no void":       {change: func(s *settings.Settings) { s.VoidIntents = false }},
+		"no epochs":     {change: func(s *settings.Settings) { s.Epochs = false }},
+		"the outbox":    {change: func(s *settings.Settings) { s.DispatchOrder = settings.Outbox }},
 		"a topic":       {meet: func(h *harness) { h.redis.HDel("job:job-1", "worker") }},
 		"no request":    {meet: func(h *harness) { h.redis.HSet("job:job-1", "request", "not JSON") }},
 		"a stream that takes no void": {meet: func(h *harness) {
@@ -258,7 +259,7 @@ func TestWhatTimesOutThoughNothingWasPublished(t *testing.T) {
 			h.redis.HSet("job:job-1", "deadline_at", strconv.FormatInt(h.clock.Now().UnixMilli(), 10))
 		}},
 	} {
-		h := newHardened(t, func(s *Settings) {
+		h := newHardened(t, func(s *settings.Settings) {
 			if c.change != nil {
 				c.change(s)
 			}
@@ -292,10 +293,10 @@ func TestAVoidThatNobodyAnswersIsTriedAgain(t *testing.T) {
 	}
 }
 
-// The blind window of seed 000 ends with the first tick after the dispatch timeout.
+// The blind window of Dispatch ordering ends with the first tick after the dispatch timeout.
 func TestRunTimesOutWhatStaysDispatched(t *testing.T) {
-	for topics, window := range map[TopicTimeouts]time.Duration{"": 300 * time.Second, "job.default=20s": 30 * time.Second} {
-		h := newHarness(t, hardened, func(s *Settings) { s.TopicTimeouts, s.ResumeIntents = topics, false })
+	for topics, window := range map[settings.TopicTimeouts]time.Duration{"": 300 * time.Second, "job.default=20s": 30 * time.Second} {
+		h := newHarness(t, hardened, func(s *settings.Settings) { s.TopicTimeouts, s.ResumeIntents = topics, false })
 		h.lostDispatch()
 		h.clock.Advance(window - h.settings.PollInterval)
 		handled := h.handled()
@@ -311,10 +312,10 @@ func TestRunTimesOutWhatStaysDispatched(t *testing.T) {
 	}
 }
 
-// Seed 003, section 3: two polls, so that nobody else ticks in the poll of a tick.
+// Scheduler internals, section 3: two polls, so that nobody else ticks in the poll of a tick.
 func TestTheLockOfATickLastsForTwoPolls(t *testing.T) {
-	for _, keep := range []TickLock{UntilExpiry, Renewed, Released} {
-		h := newHarness(t, func(s *Settings) { s.TickLock, s.PollInterval = keep, 20*time.Second })
+	for _, keep := range []settings.TickLock{settings.UntilExpiry, settings.Renewed, settings.Released} {
+		h := newHarness(t, func(s *settings.Settings) { s.TickLock, s.PollInterval = keep, 20*time.Second })
 		require.NoError(t, h.tickLock("tick", phase.ReconcileLock).Begin(t.Context()))
 		assert.Equal(t, 40*time.Second, h.redis.TTL("tick"), keep)
 	}

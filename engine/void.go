@@ -11,6 +11,7 @@ import (
 	"github.com/wavetank-sim/wavetank/engine/bus"
 	"github.com/wavetank-sim/wavetank/engine/job"
 	"github.com/wavetank-sim/wavetank/engine/phase"
+	"github.com/wavetank-sim/wavetank/engine/settings"
 	"github.com/wavetank-sim/wavetank/engine/store"
 )
 
@@ -35,7 +36,7 @@ func (e *Engine) voids(rec *store.Record) bool {
 // publishesAhead says whether the job may have been published of which DISPATCHED is not written yet: by a
 // handling that got no further, or a publish that is under way still.
 func (e *Engine) publishesAhead(rec *store.Record) bool {
-	return e.settings.DispatchOrder == PublishFirst && rec.State == job.Scheduled
+	return e.settings.DispatchOrder == settings.PublishFirst && rec.State == job.Scheduled
 }
 
 // void takes the place of a dispatch in the stream, before its job goes where want says: afterwards no

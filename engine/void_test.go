@@ -10,6 +10,7 @@ import (
 
 	"github.com/wavetank-sim/wavetank/engine/job"
 	"github.com/wavetank-sim/wavetank/engine/phase"
+	"github.com/wavetank-sim/wavetank/engine/settings"
 	"github.com/wavetank-sim/wavetank/engine/store"
 )
 
@@ -86,7 +87,7 @@ func TestAVoidThatEndsNothingDoesNotKeepTheJob(t *testing.T) {
 	assert.Equal(t, "changed my mind", h.record().Reason)
 
 	for again, want := range map[bool]job.State{true: job.Scheduled, false: job.Timeout} {
-		h = newHardened(t, func(s *Settings) { s.RetryUnpublished = again })
+		h = newHardened(t, func(s *settings.Settings) { s.RetryUnpublished = again })
 		h.decided(job.Scheduled)
 		h.clock.Advance(h.settings.DispatchTimeout)
 		require.NoError(t, h.reconcile())
@@ -97,7 +98,7 @@ func TestAVoidThatEndsNothingDoesNotKeepTheJob(t *testing.T) {
 // A holder that stood still for longer than its lock lives tells nobody anything; another has the job.
 func TestAVoidIsFenced(t *testing.T) {
 	for fence, stored := range map[bool]int{true: 0, false: 1} {
-		h := newHardened(t, func(s *Settings) { s.Fence, s.LockRenewal = fence, false })
+		h := newHardened(t, func(s *settings.Settings) { s.Fence, s.LockRenewal = fence, false })
 		h.submit()
 		h.intended("worker-1")
 		err := h.withJobLock(t.Context(), "job-1", func(ctx context.Context) error {
@@ -115,7 +116,7 @@ func TestAVoidIsFenced(t *testing.T) {
 }
 
 func TestACancelNoticeIsFenced(t *testing.T) {
-	h := newHardened(t, func(s *Settings) { s.LockRenewal = false })
+	h := newHardened(t, func(s *settings.Settings) { s.LockRenewal = false })
 	h.submit()
 	h.force(job.Cancelled, 1)
 	h.redis.HSet("job:job-1", "worker", "worker-1", "epoch", "1")

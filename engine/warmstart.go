@@ -17,11 +17,11 @@ import (
 	"github.com/wavetank-sim/wavetank/engine/store"
 )
 
-// SnapshotWriterKey is the key of the lock of the snapshot's writer (seed 003, section 8).
+// SnapshotWriterKey is the key of the lock of the snapshot's writer (Scheduler internals, section 8).
 const SnapshotWriterKey = "cordum:scheduler:snapshot:writer"
 
 // warmStart fills the registry from the snapshot, so that a replica that starts need not wait for
-// heartbeats before it can dispatch (seed 003, section 11). Whatever goes wrong with it is a cold start.
+// heartbeats before it can dispatch (Scheduler internals, section 11). Whatever goes wrong with it is a cold start.
 func (e *Engine) warmStart(ctx context.Context) {
 	if !e.settings.WarmStart {
 		return

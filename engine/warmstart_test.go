@@ -14,6 +14,7 @@ import (
 	"github.com/wavetank-sim/wavetank/engine/lock"
 	"github.com/wavetank-sim/wavetank/engine/phase"
 	"github.com/wavetank-sim/wavetank/engine/registry"
+	"github.com/wavetank-sim/wavetank/engine/settings"
 	"github.com/wavetank-sim/wavetank/engine/store"
 )
 
@@ -25,7 +26,7 @@ func (h *harness) snapshotLock() *lock.Tick {
 	}
 }
 
-// Seed 003, section 8, snapshot writer lock.
+// Scheduler internals, section 8, snapshot writer lock.
 func TestTheSnapshotIsWrittenUnderItsLock(t *testing.T) {
 	h := newHarness(t)
 	require.NoError(t, h.writeSnapshot(t.Context(), h.snapshotLock()))
@@ -64,21 +65,21 @@ func TestTheFenceKeepsTheNewestSnapshot(t *testing.T) {
 	newer := func(h *harness) { h.leave(-time.Millisecond); h.clock.Advance(time.Millisecond) }
 	for name, c := range map[string]struct {
 		meanwhile func(*harness)
-		change    func(*Settings)
+		change    func(*settings.Settings)
 		written   bool
 	}{
 		"nothing happens":              {meanwhile: func(*harness) {}, written: true},
 		"an older one is there":        {meanwhile: func(h *harness) { h.leave(time.Second) }, written: true},
 		"a newer one is there":         {meanwhile: newer},
-		"a newer one, and no lock":     {meanwhile: newer, change: func(s *Settings) { s.SnapshotLock = false }},
+		"a newer one, and no lock":     {meanwhile: newer, change: func(s *settings.Settings) { s.SnapshotLock = false }},
 		"one of the same instant":      {meanwhile: func(h *harness) { h.leave(0) }},
 		"one of a clock that is ahead": {meanwhile: func(h *harness) { h.leave(-time.Hour) }, written: true},
 		"one that nobody can read":     {meanwhile: func(h *harness) { _ = h.redis.Set("sys:workers:snapshot", "{") }, written: true},
 		"the lock has expired":         {meanwhile: func(h *harness) { h.redis.Del(lockKey) }},
 		"the lock is another's":        {meanwhile: func(h *harness) { _ = h.redis.Set(lockKey, "another") }},
-		"without a fence":              {meanwhile: newer, change: func(s *Settings) { s.Fence = false }, written: true},
+		"without a fence":              {meanwhile: newer, change: func(s *settings.Settings) { s.Fence = false }, written: true},
 	} {
-		h := newHarness(t, func(s *Settings) {
+		h := newHarness(t, func(s *settings.Settings) {
 			s.Fence = true
 			if c.change != nil {
 				c.change(s)
@@ -108,7 +109,7 @@ func TestTheFenceStopsASnapshotThatLosesARace(t *testing.T) {
 		"the snapshot": func(h *harness) { h.leave(time.Second) },
 		"the lock":     func(h *harness) { h.redis.Del("cordum:scheduler:snapshot:writer") },
 	} {
-		h := newHarness(t, func(s *Settings) { s.Fence = true })
+		h := newHarness(t, func(s *settings.Settings) { s.Fence = true })
 		h.worker("worker-1")
 		h.store.Redis.AddHook(&afterLook{do: func() { meanwhile(h) }})
 		require.ErrorIs(t, h.writeSnapshot(t.Context(), h.snapshotLock()), store.ErrFenced, name)
@@ -143,7 +144,7 @@ func (h *harness) leave(ago time.Duration) {
 	require.NoError(h.t, h.redis.Set("sys:workers:snapshot", string(data)))
 }
 
-// Seed 003, section 11: a new replica dispatches before it has heard any heartbeat.
+// Scheduler internals, section 11: a new replica dispatches before it has heard any heartbeat.
 func TestRunStartsWarm(t *testing.T) {
 	h := newHarness(t)
 	h.leave(time.Second)
@@ -157,12 +158,12 @@ func TestRunStartsWarm(t *testing.T) {
 
 func TestAnOldSnapshot(t *testing.T) {
 	for name, c := range map[string]struct {
-		change func(*Settings)
+		change func(*settings.Settings)
 		revive bool
 	}{
-		"documented":         {func(*Settings) {}, true},
-		"snapshot_last_seen": {func(s *Settings) { s.SnapshotLastSeen = true }, false},
-		"no warm start":      {func(s *Settings) { s.WarmStart = false }, false},
+		"documented":         {func(*settings.Settings) {}, true},
+		"snapshot_last_seen": {func(s *settings.Settings) { s.SnapshotLastSeen = true }, false},
+		"no warm start":      {func(s *settings.Settings) { s.WarmStart = false }, false},
 	} {
 		h := newHarness(t, c.change)
 		h.leave(31 * time.Second)

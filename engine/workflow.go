@@ -52,7 +52,7 @@ func (e *Engine) workflows(c Config) *workflow.Engine {
 
 // sagaOfRun adds to the MULTI of a run's write what becomes of its saga: of a run that has succeeded nothing is to be
 // undone any more, and of one that has failed everything, however that came about. In the documented design only a
-// failure that a worker calls final rolls back (seed 003, section 4).
+// failure that a worker calls final rolls back (Scheduler internals, section 4).
 func (e *Engine) sagaOfRun(ctx context.Context, p redis.Pipeliner, r *workflow.Run) error {
 	if !r.Compensated() {
 		return nil

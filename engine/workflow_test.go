@@ -9,11 +9,12 @@ import (
 
 	"github.com/wavetank-sim/wavetank/engine/job"
 	"github.com/wavetank-sim/wavetank/engine/saga"
+	"github.com/wavetank-sim/wavetank/engine/settings"
 	"github.com/wavetank-sim/wavetank/engine/workflow"
 )
 
 // runStarted is a run of two steps, the first of which can be undone, once it has been stored and taken up.
-func runStarted(t *testing.T, change ...func(*Settings)) (*harness, *Client) {
+func runStarted(t *testing.T, change ...func(*settings.Settings)) (*harness, *Client) {
 	h := newHarnessOn(t, func(h *harness) { h.config.Workflows = true }, change...)
 	c, err := NewClient(ClientConfig{Redis: h.config.Redis, JetStream: h.config.JetStream, Clock: h.clock, Settings: h.config.Settings})
 	require.NoError(t, err)

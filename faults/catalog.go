@@ -22,10 +22,11 @@ const (
 
 // Phase names operations by what they are for.
 type Phase struct {
-	Name  string `json:"name"`
-	Says  string `json:"says"`
-	Place Place  `json:"place"`
-	NoJob bool   `json:"no_job,omitempty"` // its operations are not about a job
+	Name   string `json:"name"`
+	Says   string `json:"says"`
+	Place  Place  `json:"place"`
+	Family Family `json:"family"`           // the operations for which a fault means the same
+	NoJob  bool   `json:"no_job,omitempty"` // its operations are not about a job
 }
 
 // Link is what a partition can cut: something that nodes send, or their way to a server.

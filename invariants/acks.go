@@ -1,12 +1,10 @@
 package invariants
 
 var ackedOnlyWhenDurable = Invariant{
-	Name:     "acked-only-when-durable",
-	Says:     "A request is acknowledged only when its job is terminal, DISPATCHED, RUNNING or waiting for an approval, or goes on by the request of its approval; a result or a cancellation only when its job is terminal, or when the result is of an older epoch.",
-	Kind:     Always,
-	Source:   "seed 003, section 9; seed 000, the redelivery gate",
-	releases: lockOverstayed | lateWrite | oldList | tailLost,
-	covered:  []cover{covers(lockOverstayed|lateWrite, withFence), covers(oldList, withRecheck)},
+	Name:   "acked-only-when-durable",
+	Says:   "A request is acknowledged only when its job is terminal, DISPATCHED, RUNNING or waiting for an approval, or goes on by the request of its approval; a result or a cancellation only when its job is terminal, or when the result is of an older epoch.",
+	Kind:   Always,
+	Source: "Scheduler internals, section 9; Dispatch ordering, the redelivery gate",
 	check: func(_ *facts, t *tally) checker {
 		return checker{acked: func(s *step, m *message) {
 			if m != nil && m.consumer == consumerResult && m.epoch < s.job.epoch {

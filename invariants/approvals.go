@@ -10,7 +10,7 @@ import (
 	"github.com/wavetank-sim/wavetank/sim"
 )
 
-// What holds of approvals (seed 003, section 1, approval flow).
+// What holds of approvals (Scheduler internals, section 1, approval flow).
 var approvalInvariants = []Invariant{noDispatchWithoutApproval, approvalNotExpired, approvedJobGoesOn}
 
 // ApprovalConfig are the settings of it that promises depend on.
@@ -183,12 +183,10 @@ func expired(f *facts) (n int) {
 const approvalDoubt = 15 * time.Second
 
 var noDispatchWithoutApproval = Invariant{
-	Name:     "no-dispatch-without-approval",
-	Says:     "A job for which the safety kernel requires an approval is scheduled only once somebody has approved the request that it is then; and what is dispatched of it is what was approved.",
-	Kind:     Always,
-	Source:   "seed 003, section 1, approval flow: approval_granted=true and the matching job hash",
-	releases: lockOverstayed | lateWrite | stateReadError | unprovided,
-	covered:  []cover{covers(unprovided, withBinding), covers(lockOverstayed|lateWrite|stateReadError, withFence)},
+	Name:   "no-dispatch-without-approval",
+	Says:   "A job for which the safety kernel requires an approval is scheduled only once somebody has approved the request that it is then; and what is dispatched of it is what was approved.",
+	Kind:   Always,
+	Source: "Scheduler internals, section 1, approval flow: approval_granted=true and the matching job hash",
 	check: func(f *facts, t *tally) checker {
 		if !f.cfg.Approvals.Kernel {
 			return checker{}
@@ -225,13 +223,10 @@ var noDispatchWithoutApproval = Invariant{
 }
 
 var approvalNotExpired = Invariant{
-	Name:     "approval-not-expired",
-	timed:    true,
-	Says:     "A job for which the safety kernel requires an approval is scheduled only while that of its request is no older than approval_ttl.",
-	Kind:     Always,
-	Source:   "seed 003, section 1, approval flow: approved within 24 hours",
-	releases: lockOverstayed | lateWrite | stateReadError | paused | unprovided,
-	covered:  []cover{covers(unprovided, withBinding), covers(lockOverstayed|lateWrite|stateReadError, withFence)},
+	Name:   "approval-not-expired",
+	Says:   "A job for which the safety kernel requires an approval is scheduled only while that of its request is no older than approval_ttl.",
+	Kind:   Always,
+	Source: "Scheduler internals, section 1, approval flow: approved within 24 hours",
 	check: func(f *facts, t *tally) checker {
 		if !f.cfg.Approvals.Kernel {
 			return checker{}
@@ -261,14 +256,11 @@ func (c *consent) approves(dispatch string) bool {
 }
 
 var approvedJobGoesOn = Invariant{
-	Name:     "approved-job-goes-on",
-	timed:    true,
-	Says:     "A job whose request has been approved, and has not changed since, waits for its approval no longer, unless that has grown too old.",
-	Kind:     Eventually,
-	Source:   "seed 003, section 1, approval flow; section 3, pending replayer, for an approval whose request is lost",
-	Needs:    []string{"events-agree-with-servers"},
-	releases: approvalUnsent | deliveriesExhausted | lockOverstayed | lateWrite,
-	covered:  []cover{covers(approvalUnsent|deliveriesExhausted, withReplayer), covers(lockOverstayed|lateWrite, withFence)},
+	Name:   "approved-job-goes-on",
+	Says:   "A job whose request has been approved, and has not changed since, waits for its approval no longer, unless that has grown too old.",
+	Kind:   Eventually,
+	Source: "Scheduler internals, section 1, approval flow; section 3, pending replayer, for an approval whose request is lost",
+	Needs:  []string{"events-agree-with-servers"},
 	check: func(f *facts, t *tally) checker {
 		if !f.cfg.Approvals.Kernel {
 			return checker{}

@@ -1,12 +1,10 @@
 package invariants
 
 var attemptsEqualScheduledWrites = Invariant{
-	Name:     "attempts-equal-scheduled-writes",
-	Says:     "A job's attempts equal the SCHEDULED writes that were applied to it.",
-	Kind:     Always,
-	Source:   "seed 000, attempt accounting",
-	releases: lockOverstayed | lateWrite,
-	covered:  []cover{covers(lockOverstayed|lateWrite, withFence)},
+	Name:   "attempts-equal-scheduled-writes",
+	Says:   "A job's attempts equal the SCHEDULED writes that were applied to it.",
+	Kind:   Always,
+	Source: "Dispatch ordering, attempt accounting",
 	check: func(f *facts, t *tally) checker {
 		return checker{wrote: func(s *step, _ *write) {
 			t.exercise()
@@ -21,13 +19,11 @@ var attemptsEqualScheduledWrites = Invariant{
 }
 
 var attemptsDrainByTwo = Invariant{
-	Name:     "attempts-drain-by-two",
-	Says:     "A replay whose publish failed and was rolled back costs exactly two attempts; no replay costs more.",
-	Kind:     Always,
-	Source:   "seed 000, attempt accounting: SCHEDULED, then rollback SCHEDULED",
-	Needs:    []string{"attempts-equal-scheduled-writes"},
-	releases: lockOverstayed | lateWrite,
-	covered:  []cover{covers(lockOverstayed|lateWrite, withFence)},
+	Name:   "attempts-drain-by-two",
+	Says:   "A replay whose publish failed and was rolled back costs exactly two attempts; no replay costs more.",
+	Kind:   Always,
+	Source: "Dispatch ordering, attempt accounting: SCHEDULED, then rollback SCHEDULED",
+	Needs:  []string{"attempts-equal-scheduled-writes"},
 	check: func(_ *facts, t *tally) checker {
 		return checker{wrote: func(s *step, w *write) {
 			if s.h == nil || s.job.state != scheduled {
@@ -50,12 +46,10 @@ var attemptsDrainByTwo = Invariant{
 }
 
 var attemptsNeverPastCeiling = Invariant{
-	Name:     "attempts-never-past-ceiling",
-	Says:     "A job's attempts never pass the ceiling of scheduling retries, at which it moves to FAILED.",
-	Kind:     Always,
-	Source:   "seed 003, section 1, max scheduling retries; seed 004, retry ceiling before DLQ",
-	releases: lockOverstayed | lateWrite,
-	covered:  []cover{covers(lockOverstayed|lateWrite, withFence)},
+	Name:   "attempts-never-past-ceiling",
+	Says:   "A job's attempts never pass the ceiling of scheduling retries, at which it moves to FAILED.",
+	Kind:   Always,
+	Source: "Scheduler internals, section 1, max scheduling retries; Dead letters, retry ceiling before DLQ",
 	check: func(f *facts, t *tally) checker {
 		return checker{wrote: func(s *step, w *write) {
 			if s.job.attempts == w.attempts {

@@ -53,10 +53,9 @@ func Audit(in AuditInput) Report {
 	end := End{InTime: in.Settled, Redis: in.Redis, TTLs: in.TTLs, Streams: in.Streams}
 	for i, audited := range j.audited {
 		t := j.tallies[i]
-		if audited == nil || !in.Settled && t.inv.Kind == Eventually || t.outside&unprovided != 0 {
+		if audited == nil || !in.Settled && t.inv.Kind == Eventually || !t.promises {
 			continue
 		}
-		t.outside = 0
 		audited(&end)
 	}
 	return j.report(in.Settled)
@@ -104,7 +103,7 @@ func (f *facts) auditMessage(c *sim.Change) {
 		}
 		_ = json.Unmarshal([]byte(c.Value), &d) // what cannot be read names no attempt
 		about.dispatches = append(about.dispatches, dispatch{
-			worker: workerOf(c.Subject), subject: c.Subject, epoch: epochOf(c), seq: c.Seq, attempt: d.Attempt,
+			worker: WorkerOf(c.Subject), subject: c.Subject, epoch: epochOf(c), seq: c.Seq, attempt: d.Attempt,
 		})
 	case c.Stream == streamSys:
 		m := message{seq: c.Seq, consumer: consumerOf(c.Subject), epoch: epochOf(c)}

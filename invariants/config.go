@@ -16,34 +16,34 @@ import (
 // worker_ttl. The tag of a group gives the beginning of its settings' names, and the names that differ; "-" is no
 // setting. A word, a number or a duration that is zero takes the documented value; a switch is off unless it is set.
 type Config struct {
-	DispatchOrder        string        // "state-first", "publish-first" or "outbox" (seed 000)
-	StaleWorker          string        // "fixed-retries" or "jittered-retries" (seed 002)
-	TickLock             string        // "until-expiry", "renewed" or "released" (seed 003)
-	StaleReasonCode      string        // "no_workers" or "stale_worker" (seed 002)
-	DLQOrder             string        // "state-then-dlq", "dlq-then-state" or "atomic" (seed 004)
-	MaxDispatchRetries   int           // picks in one handling (seed 002)
-	MaxSchedulingRetries int           // attempts before FAILED (seed 003)
-	MaxDeliver           int           // deliveries before JetStream gives a message up (seed 003)
-	MaxRenewalFailures   int           // in a row, before a lock's renewal stops (seed 003)
-	WorkerTTL            time.Duration // how long a worker counts as alive after a heartbeat (seed 002)
+	DispatchOrder        string        // "state-first", "publish-first" or "outbox" (Dispatch ordering)
+	StaleWorker          string        // "fixed-retries" or "jittered-retries" (Stale workers)
+	TickLock             string        // "until-expiry", "renewed" or "released" (Scheduler internals)
+	StaleReasonCode      string        // "no_workers" or "stale_worker" (Stale workers)
+	DLQOrder             string        // "state-then-dlq", "dlq-then-state" or "atomic" (Dead letters)
+	MaxDispatchRetries   int           // picks in one handling (Stale workers)
+	MaxSchedulingRetries int           // attempts before FAILED (Scheduler internals)
+	MaxDeliver           int           // deliveries before JetStream gives a message up (Scheduler internals)
+	MaxRenewalFailures   int           // in a row, before a lock's renewal stops (Scheduler internals)
+	WorkerTTL            time.Duration // how long a worker counts as alive after a heartbeat (Stale workers)
 	RegistrySweep        time.Duration // how often workers past their TTL are evicted
-	JobLockTTL           time.Duration // (seed 003)
+	JobLockTTL           time.Duration // (Scheduler internals)
 	PublishTimeout       time.Duration // of one publish (the client library's default)
-	RetryDelayBusy       time.Duration // when a job's lock is busy (seed 003)
-	BackoffMax           time.Duration // the longest delay (seed 003)
-	AckWait              time.Duration // before JetStream delivers again what is not acknowledged (seed 003)
+	RetryDelayBusy       time.Duration // when a job's lock is busy (Scheduler internals)
+	BackoffMax           time.Duration // the longest delay (Scheduler internals)
+	AckWait              time.Duration // before JetStream delivers again what is not acknowledged (Scheduler internals)
 	Outages              time.Duration `setting:"-"` // for how long the plan's faults may keep a message from being handled, taken together
-	PendingAge           time.Duration // before the replayer takes up a PENDING job (seed 003)
+	PendingAge           time.Duration // before the replayer takes up a PENDING job (Scheduler internals)
 
-	PollInterval    time.Duration // of reconciler and replayer (seed 003)
-	BatchSize       int           // jobs that they read at once (seed 003)
-	MaxIterations   int           // batches in one tick (seed 003)
-	StoreOpTimeout  time.Duration // of one operation on Redis (seed 003)
-	DispatchTimeout time.Duration // (seed 000)
+	PollInterval    time.Duration // of reconciler and replayer (Scheduler internals)
+	BatchSize       int           // jobs that they read at once (Scheduler internals)
+	MaxIterations   int           // batches in one tick (Scheduler internals)
+	StoreOpTimeout  time.Duration // of one operation on Redis (Scheduler internals)
+	DispatchTimeout time.Duration // (Dispatch ordering)
 	TopicTimeouts   string        // those of single topics, as topic=duration joined by commas
-	RunningTimeout  time.Duration // (seed 003)
+	RunningTimeout  time.Duration // (Scheduler internals)
 	IntentAge       time.Duration // before the replayer publishes again
-	SnapshotLockTTL time.Duration // (seed 003)
+	SnapshotLockTTL time.Duration // (Scheduler internals)
 
 	Fence              bool // what the hardened preset adds, each under its own name
 	Epochs             bool
@@ -193,7 +193,7 @@ func (c *Config) outlasts(patience time.Duration) bool {
 }
 
 // terminatePatience is how long a message stays about that can never be handled, if no DLQ entry of it can be
-// written (seed 003, section 9: NakWithDelay(5s)), be it sent back or left to AckWait.
+// written (Scheduler internals, section 9: NakWithDelay(5s)), be it sent back or left to AckWait.
 func (c *Config) terminatePatience() time.Duration {
 	return min(c.patience(5*time.Second), time.Duration(c.MaxDeliver-1)*c.AckWait)
 }

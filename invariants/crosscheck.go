@@ -12,8 +12,6 @@ var eventsAgreeWithServers = Invariant{
 	Says:   "What the steps were seen to change adds up to what Redis and the streams hold at the end.",
 	Kind:   Always,
 	Source: "the testbed itself: an oracle that misses a change can judge nothing",
-
-	survives: true,
 	check: func(f *facts, t *tally) checker {
 		return checker{ended: func(end *End) {
 			// Violations of this one are the run's, even where they name a job: they stop what is judged at the end.
@@ -47,13 +45,11 @@ var eventsAgreeWithServers = Invariant{
 }
 
 var redisIndexAgreesWithRecord = Invariant{
-	Name:     "redis-index-agrees-with-record",
-	Says:     "Every record is in the index of its state, with the time of its last update, and in no other.",
-	Kind:     Always,
-	Source:   "seed 003, sections 1 and 3: the reconciler finds stale jobs by state and updated_at",
-	Needs:    []string{"events-agree-with-servers"},
-	releases: lockOverstayed | lateWrite | oldList,
-	covered:  []cover{covers(lockOverstayed|lateWrite|dataLost, withFence), covers(oldList, withRecheck)},
+	Name:   "redis-index-agrees-with-record",
+	Says:   "Every record is in the index of its state, with the time of its last update, and in no other.",
+	Kind:   Always,
+	Source: "Scheduler internals, sections 1 and 3: the reconciler finds stale jobs by state and updated_at",
+	Needs:  []string{"events-agree-with-servers"},
 	check: func(f *facts, t *tally) checker {
 		judge := func(end *End) {
 			for _, j := range f.order {

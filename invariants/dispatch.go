@@ -3,12 +3,10 @@ package invariants
 import "fmt"
 
 var oneDispatchPerJob = Invariant{
-	Name:     "one-dispatch-per-job",
-	Says:     "The stream stores at most one dispatch of a job; with epochs, of each of its epochs.",
-	Kind:     Always,
-	Source:   "seed 000, the redelivery gate and the dispatch ordering; seed 001",
-	releases: ambiguousPublish | latePublish | outboxKept | intentResumed | lockOverstayed | lateWrite | tailLost,
-	covered:  []cover{covers(ambiguousPublish|latePublish|outboxKept|intentResumed|lockOverstayed|lateWrite|dataLost, withEpochs)},
+	Name:   "one-dispatch-per-job",
+	Says:   "The stream stores at most one dispatch of a job; with epochs, of each of its epochs.",
+	Kind:   Always,
+	Source: "Dispatch ordering, the redelivery gate and the dispatch ordering; State-read errors",
 	check: func(f *facts, t *tally) checker {
 		return checker{stored: func(s *step, d *dispatch) {
 			if f.cfg.Epochs && d.worker == "" {
@@ -41,11 +39,10 @@ func (d *dispatch) ofEpoch() string {
 }
 
 var intentBeforeDispatch = Invariant{
-	Name:     "intent-before-dispatch",
-	Says:     "In state-first and outbox order, a dispatch is stored only while the job is DISPATCHED to the worker that it goes to, and with an outbox only from there.",
-	Kind:     Always,
-	Source:   "seed 000, dispatch ordering: the transition to DISPATCHED happens before the publish",
-	releases: lockOverstayed | latePublish | lateWrite,
+	Name:   "intent-before-dispatch",
+	Says:   "In state-first and outbox order, a dispatch is stored only while the job is DISPATCHED to the worker that it goes to, and with an outbox only from there.",
+	Kind:   Always,
+	Source: "Dispatch ordering, dispatch ordering: the transition to DISPATCHED happens before the publish",
 	check: func(f *facts, t *tally) checker {
 		if f.cfg.DispatchOrder == "publish-first" {
 			return checker{} // the other order: the intent follows
@@ -72,9 +69,7 @@ var noDispatchAfterFailedRead = Invariant{
 	Name:   "no-dispatch-after-failed-read",
 	Says:   "A handling whose state read failed publishes no dispatch.",
 	Kind:   Always,
-	Source: "seed 001, the fail-closed branch",
-
-	survives: true,
+	Source: "State-read errors, the fail-closed branch",
 	check: func(_ *facts, t *tally) checker {
 		return checker{
 			read: func(s *step) {

@@ -5,18 +5,18 @@
 // works from ground truth only: what steps changed in Redis and in the streams, what workers
 // executed, what was acknowledged. Counters are the one thing that the scheduler says of itself,
 // and they are judged, not believed. The package shares no code with the scheduler: decoder and
-// transition table are its own, written from the documentation (the seeds).
+// transition table are its own, written from engine/SPECIFICATION.md.
 //
-// Each [Invariant] names the faults that release its promise: it is checked whatever happens, and a
-// violation is [Violation.Promised] only if none of them met the job before. Settings can withdraw
-// releases: with fence, say, a handler that outlives its lock is no excuse any more. What the documented
-// design promises it promises under every setting, so that a part taken away is missed; what only a
-// hardening provides is promised where that is on. One violation can make others meaningless;
+// What an invariant is promised under is its row of the promise matrix (matrix.go): it is checked whatever
+// happens, and a violation is [Violation.Promised] only if no [Strike] that releases it has reached the job.
+// A strike comes from what the injector did (strike.go), never from what the scheduler did in consequence,
+// and reaches what it hit (reach.go). Settings can close a cell: with fence, say, a holder that was paused
+// past its lock is no excuse any more. One violation can make others meaningless;
 // [Invariant.Needs] says which, and the checks that depend on it stop.
 //
 // [Audit] judges real servers, which no world watched, by what they hold.
 //
 // How it is made: facts.go holds what is known of jobs, locks and nodes, observe.go and its neighbours
-// bring it up to date once an event, promise.go says what the settings are worth, and each family of
+// bring it up to date once an event, promise.go has the settings that the matrix names, explain.go puts it into words, and each family of
 // invariants has a file of checkers that hook into it.
 package invariants

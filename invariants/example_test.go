@@ -39,5 +39,5 @@ func ExampleExplain() {
 	//
 	// Judged after every step, from what the step changed in Redis and in the streams.
 	// Promised: under every fault.
-	// Source: seed 001, the fail-closed branch.
+	// Source: State-read errors, the fail-closed branch.
 }

@@ -6,7 +6,7 @@ var succeededImpliesFinishedExecution = Invariant{
 	Name:   "succeeded-implies-finished-execution",
 	Says:   "A job is SUCCEEDED only after a worker has finished executing it.",
 	Kind:   Always,
-	Source: "seed 003, section 1: RUNNING, succeeded",
+	Source: "Scheduler internals, section 1: RUNNING, succeeded",
 	check: func(f *facts, t *tally) checker {
 		audited := func(end *End) {
 			f.audited(func(j *job) {
@@ -32,11 +32,10 @@ var succeededImpliesFinishedExecution = Invariant{
 }
 
 var oneExecutionPerDispatch = Invariant{
-	Name:     "one-execution-per-dispatch",
-	Says:     "A worker begins a job only for a dispatch that names it, and once for each.",
-	Kind:     Always,
-	Source:   "seed 000, the production problem: a second dispatch is a second side effect",
-	releases: dispatchRedelivered,
+	Name:   "one-execution-per-dispatch",
+	Says:   "A worker begins a job only for a dispatch that names it, and once for each.",
+	Kind:   Always,
+	Source: "Dispatch ordering, the production problem: a second dispatch is a second side effect",
 	check: func(_ *facts, t *tally) checker {
 		return checker{effect: func(s *step) {
 			if s.Name != "begin" {

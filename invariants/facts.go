@@ -1,7 +1,6 @@
 package invariants
 
 import (
-	"math/bits"
 	"slices"
 	"time"
 
@@ -32,12 +31,12 @@ type facts struct {
 	step   int           // the last event's
 	at     time.Duration // likewise
 
-	run     class             // classes met that are not about one job
-	met     [len(classes)]int // how often each class was met
-	reached [moments]int      // how often each moment came
-	broken  places            // invariants violated for the run as a whole, by their place in All
-	mixed   bool              // a process had a job twice at once, having outlived its lock: events do not say which handling they are of
+	strikes strikes
+	reached [moments]int // how often each moment came
+	broken  places       // invariants violated for the run as a whole, by their place in All
+	mixed   bool         // a process had a job twice at once, having outlived its lock: events do not say which handling they are of
 	count   counts
+	fenced  Fenced // the last one
 }
 
 // counts is what the schedulers' counters should say: operations by what their callers were told.
@@ -49,6 +48,7 @@ type counts struct {
 	fenced, resumed, voids           int
 	denied                           int
 
+	lockLeft         int // locks taken of which their holders do not know
 	received, handed int // requests that were handled, and those that were, or may be yet
 	taken            int // jobs that a replayer has read while they waited, and may have handled
 	orphans          int // jobs that a replayer has scheduled
@@ -57,9 +57,8 @@ type counts struct {
 
 type node struct {
 	down   bool
-	frozen bool // paused
-	silent int  // partitions under way in which what it sends of its heartbeats is lost
-	cut    int  // likewise, from a server
+	silent int // partitions under way in which what it sends of its heartbeats is lost
+	cut    int // likewise, from a server
 	pulls  pulls
 }
 
@@ -77,7 +76,8 @@ type job struct {
 	touched    time.Duration // when updated was written
 	deadlineAt time.Duration // when the deadline is, if there is one
 	topic      string
-	classes    class
+	struck     kinds  // the strikes that reach it
+	moments    uint64 // that it has had
 	broken     places // invariants violated for this job, by their place in All
 
 	tenant    string
@@ -219,7 +219,6 @@ type handling struct {
 	choice        []candidate   // what it had to pick from; nil if there is no telling
 	overdue       bool          // it was seen to go on after its lock had expired
 	renewals      int           // that have failed in a row
-	mayKeep       bool          // it was told of an error once its dispatch was stored: of the publish, or of the entry's removal
 }
 
 // release is a lock's being given back, which ends a handling.
@@ -239,6 +238,7 @@ func (f *facts) job(id string) *job {
 		j = &job{id: id}
 		f.jobs[id] = j
 		f.order = append(f.order, j)
+		f.appears(j, f.at)
 	}
 	return j
 }
@@ -250,16 +250,6 @@ func (f *facts) node(name string) *node {
 		f.nodes[name] = n
 	}
 	return n
-}
-
-// meet notes that c, one class, was met: by j, or by the run as a whole if j is nil.
-func (f *facts) meet(j *job, c class) {
-	f.met[bits.TrailingZeros64(uint64(c))]++
-	if j == nil {
-		f.run |= c
-		return
-	}
-	j.classes |= c
 }
 
 // handling returns what the event's process has under way for j, or nil.

@@ -112,11 +112,10 @@ func (j *job) begin(me string) {
 }
 
 var processedMessageNotHandledAgain = Invariant{
-	Name:     "processed-message-not-handled-again",
-	Says:     "A message whose handling is known to be done is acknowledged and not handled when it is delivered again.",
-	Kind:     Always,
-	Source:   "seed 003, section 9, idempotency guard",
-	releases: guardError | placeReused,
+	Name:   "processed-message-not-handled-again",
+	Says:   "A message whose handling is known to be done is acknowledged and not handled when it is delivered again.",
+	Kind:   Always,
+	Source: "Scheduler internals, section 9, idempotency guard",
 	check: func(_ *facts, t *tally) checker {
 		return checker{
 			again: func(*step, *message) { t.exercise() },
@@ -128,23 +127,16 @@ var processedMessageNotHandledAgain = Invariant{
 }
 
 var noMessageGivenUp = Invariant{
-	Name:     "no-message-given-up",
-	Says:     "No request, result or cancellation runs out of deliveries while its job still needs it.",
-	Kind:     Always,
-	Source:   "seed 003, section 9, MaxDeliver; section 8, busy retry",
-	Needs:    []string{"lock-released-by-owner-or-expiry"},
-	releases: lockLeft | ambiguousLock | lockError | stateReadError | failedWrite | failedPublish | ambiguousPublish | latePublish | lateWrite | lockOverstayed | dlqWriteFailed | lostAck | schedulerCrash | paused | noWorkerTook | undecided | unprovided,
-	covered: []cover{
-		covers(lockLeft|ambiguousLock|unprovided, withBusyBackoff, withPatience),
-		covers(lockError|stateReadError|failedWrite|failedPublish|ambiguousPublish|latePublish|dlqWriteFailed|lostAck|schedulerCrash|paused,
-			withBusyBackoff, withLongPatience),
-		covers(noWorkerTook, withDeliveries),
-	},
+	Name:   "no-message-given-up",
+	Says:   "No request, result or cancellation runs out of deliveries while its job still needs it.",
+	Kind:   Always,
+	Source: "Scheduler internals, section 9, MaxDeliver; section 8, busy retry",
+	Needs:  []string{"lock-released-by-owner-or-expiry"},
 	check: func(f *facts, t *tally) checker {
 		return checker{
 			acked: func(*step, *message) { t.exercise() },
 			given: func(j *job, m *message) {
-				if m == nil || !j.needs(m) {
+				if m == nil || !j.needs(m) || j.putOff != 0 {
 					return
 				}
 				t.violated(j, "message %d of %s was given up after %s, while the job was %s", m.seq, m.consumer,
@@ -166,13 +158,11 @@ func (j *job) needs(m *message) bool {
 }
 
 var terminatedMessageHasDLQEntry = Invariant{
-	Name:     "terminated-message-has-dlq-entry",
-	Says:     "A message that can never be handled has an entry of its own in the DLQ, by its place in the stream, once it was terminated or has run out of deliveries.",
-	Kind:     Eventually,
-	Source:   "seed 003, section 9, DLQ-first termination and MaxDeliver",
-	Needs:    []string{"events-agree-with-servers"},
-	releases: deliveriesExhausted,
-	covered:  []cover{covers(deliveriesExhausted, withBusyBackoff, withDLQPatience)},
+	Name:   "terminated-message-has-dlq-entry",
+	Says:   "A message that can never be handled has an entry of its own in the DLQ, by its place in the stream, once it was terminated or has run out of deliveries.",
+	Kind:   Eventually,
+	Source: "Scheduler internals, section 9, DLQ-first termination and MaxDeliver",
+	Needs:  []string{"events-agree-with-servers"},
 	check: func(f *facts, t *tally) checker {
 		return checker{audited: func(*End) {
 			for _, j := range f.order {

@@ -6,18 +6,10 @@ import (
 )
 
 var everyIntentIsPublished = Invariant{
-	Name:     "every-intent-is-published",
-	timed:    true,
-	Says:     "A DISPATCHED write is followed by a stored dispatch, unless it is rolled back, or its job is cancelled or fails before; that its dispatch times out is no excuse.",
-	Kind:     Eventually,
-	Source:   "seed 000, residual risk window: DISPATCHED to nobody",
-	releases: failedPublish | rollbackFailed | ambiguousIntent | crashBeforePublish | lockOverstayed | lateWrite | stateReadError | lockError | paused | allAway | tailLost,
-	covered: []cover{
-		covers(rollbackFailed|ambiguousIntent|crashBeforePublish|lockOverstayed|lateWrite, withResume, withEpochs, withFence, withTimeToResume),
-		covers(rollbackFailed|ambiguousIntent|crashBeforePublish|lockOverstayed|lateWrite|failedPublish|stateReadError|lockError|paused|allAway,
-			withResume, withEpochs, withFence, withVoid, withRecheck, withRetry, withStateFirst),
-		covers(rollbackFailed|ambiguousIntent|crashBeforePublish, withOutbox, withTimeToResume),
-	},
+	Name:   "every-intent-is-published",
+	Says:   "A DISPATCHED write is followed by a stored dispatch, unless it is rolled back, or its job is cancelled or fails before; that its dispatch times out is no excuse.",
+	Kind:   Eventually,
+	Source: "Dispatch ordering, residual risk window: DISPATCHED to nobody",
 	check: func(f *facts, t *tally) checker {
 		if f.cfg.DispatchOrder == "publish-first" {
 			return checker{} // the other order: the intent follows
@@ -54,12 +46,10 @@ func (i *intent) unpublished() string {
 }
 
 var noDispatchAfterEnd = Invariant{
-	Name:     "no-dispatch-after-end",
-	Says:     "No dispatch is stored of a job that is over, or of an intent whose place in the stream was taken.",
-	Kind:     Always,
-	Source:   "seed 003, section 1, terminal states; cancellation between DISPATCHED and the publish",
-	releases: lockOverstayed | latePublish | lateWrite | tailLost,
-	covered:  []cover{covers(lockOverstayed|latePublish|lateWrite, withVoid, withEpochs, withResume, withFence, withIntentFirst)},
+	Name:   "no-dispatch-after-end",
+	Says:   "No dispatch is stored of a job that is over, or of an intent whose place in the stream was taken.",
+	Kind:   Always,
+	Source: "Scheduler internals, section 1, terminal states; cancellation between DISPATCHED and the publish",
 	check: func(f *facts, t *tally) checker {
 		return checker{stored: func(s *step, d *dispatch) {
 			if f.cfg.Epochs && d.worker == "" {
@@ -78,12 +68,10 @@ var noDispatchAfterEnd = Invariant{
 }
 
 var epochsNeverDecrease = Invariant{
-	Name:     "epochs-never-decrease",
-	Says:     "The epoch and the version of a record never decrease.",
-	Kind:     Always,
-	Source:   "the hardened dispatch: an epoch is minted with each intent, a version with each state write",
-	releases: lockOverstayed | lateWrite,
-	covered:  []cover{covers(lockOverstayed|lateWrite, withFence)},
+	Name:   "epochs-never-decrease",
+	Says:   "The epoch and the version of a record never decrease.",
+	Kind:   Always,
+	Source: "the hardened dispatch: an epoch is minted with each intent, a version with each state write",
 	check: func(f *facts, t *tally) checker {
 		audited := func(*End) { auditEpochs(f, t) }
 		if f.cfg.DispatchOrder == "publish-first" {

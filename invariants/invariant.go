@@ -1,9 +1,7 @@
 package invariants
 
 import (
-	"fmt"
 	"slices"
-	"strings"
 	"sync"
 )
 
@@ -27,11 +25,8 @@ type Invariant struct {
 	OnDemand bool     // where the settings do not provide for it, nearly every run breaks it: it is then judged only if somebody asks for it
 	Needs    []string // once one of these is violated for a job, or for the run, this one is no longer judged there
 
-	releases class   // a job that met one of these is outside the promise
-	covered  []cover // settings under which some of those release nothing
-	timed    bool    // it goes by times that nodes' clocks have told: a wrong one releases it
-	survives bool    // not even a loss of what Redis held releases it
-	check    func(*facts, *tally) checker
+	row   row // of the promise matrix
+	check func(*facts, *tally) checker
 }
 
 // checker is what an invariant hooks into; any of its functions may be nil. Each is called with the
@@ -78,16 +73,9 @@ var all = sync.OnceValue(func() []Invariant {
 	}
 	all = slices.Concat(all, routingInvariants, tenantInvariants, approvalInvariants, policyInvariants, outputInvariants, sagaInvariants, workflowInvariants, replayInvariants, situations, replaySituations)
 	for i := range all {
-		inv := &all[i]
-		if inv.Kind == Sometimes {
-			continue
-		}
-		if inv.timed {
-			inv.releases |= clockWrong
-		}
-		inv.Promise = promise(inv.releases, inv.covered)
-		if !inv.survives {
-			inv.releases |= dataLost
+		if inv := &all[i]; inv.Kind != Sometimes {
+			inv.row = matrix[inv.Name]
+			inv.Promise = inv.row.says(nil)
 		}
 	}
 	return all
@@ -101,47 +89,4 @@ func Find(name string) (Invariant, bool) {
 		}
 	}
 	return Invariant{}, false
-}
-
-// Explain says what the invariant of that name means, under which faults it is promised and where
-// it comes from, in a few lines of text.
-func Explain(name string) (text string, ok bool) {
-	inv, ok := Find(name)
-	if !ok {
-		return "", false
-	}
-	var b strings.Builder
-	fmt.Fprintf(&b, "%s (%s)\n\n%s\n\n", inv.Name, inv.Kind, inv.Says)
-	switch inv.Kind {
-	case Always:
-		b.WriteString("Judged after every step, from what the step changed in Redis and in the streams.\n")
-	case Eventually:
-		b.WriteString("Judged once the faults are over and the world had its time to settle.\n")
-	case Sometimes:
-		b.WriteString("Never violated: a situation that is worth reaching. A plan that expects it and does not reach it is inconclusive.\n")
-	}
-	if inv.Kind != Sometimes {
-		fmt.Fprintf(&b, "Promised: %s.\n", inv.Promise)
-		for _, l := range losses {
-			if inv.releases&l.class == 0 {
-				continue
-			}
-			b.WriteString(l.what + " releases it")
-			if with := without(l.class, inv.covered); with != "" {
-				b.WriteString(", without " + with)
-			}
-			b.WriteString(".\n")
-		}
-		if inv.releases != 0 {
-			b.WriteString("Outside of that it is checked all the same, and a violation is reported as outside the promise.\n")
-		}
-		if inv.OnDemand {
-			b.WriteString("Where the settings do not provide for it, nearly every run breaks it, and it is judged only if a plan or --judge asks for it.\n")
-		}
-	}
-	if len(inv.Needs) > 0 {
-		fmt.Fprintf(&b, "Depends on: %s. Once that is violated, this one is no longer judged there.\n", strings.Join(inv.Needs, ", "))
-	}
-	fmt.Fprintf(&b, "Source: %s.\n", inv.Source)
-	return b.String(), true
 }

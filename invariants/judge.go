@@ -44,7 +44,6 @@ func NewJudge(cfg Config) *Judge {
 	f := &facts{
 		cfg:  cfg.withDefaults(),
 		jobs: map[string]*job{}, nodes: map[string]*node{}, heard: map[hearing]ear{}, listens: map[string]listening{},
-		run:      unprovided,
 		workflow: workflows{began: time.UnixMilli(0)},
 		policy:   newPolicyFacts(),
 	}
@@ -52,9 +51,9 @@ func NewJudge(cfg Config) *Judge {
 	place := map[string]int{}
 	for i, inv := range All() {
 		place[inv.Name] = i
-		t := &tally{inv: inv, facts: f, place: i, outside: inv.outside(&f.cfg)}
+		t := &tally{inv: inv, facts: f, place: i, promises: inv.row.promised(&f.cfg), released: inv.row.released(&f.cfg)}
 		if inv.Kind != Sometimes {
-			t.inv.Promise = promise(t.outside, nil)
+			t.inv.Promise = inv.row.says(&f.cfg)
 		}
 		for _, need := range inv.Needs {
 			t.needs.add(place[need])
@@ -131,7 +130,7 @@ type End struct {
 // Report is the judgement of one run.
 type Report struct {
 	Invariants []Outcome // in the order of All
-	Classes    []string  // the fault classes that the run met, in a fixed order
+	Strikes    []Strike  // in the order of their steps
 	InTime     bool      // as the End says
 }
 
@@ -149,11 +148,12 @@ type Outcome struct {
 // Violation is one way in which an invariant did not hold.
 type Violation struct {
 	Invariant string
-	Promised  bool   // no fault that releases the promise met the job before
+	Promised  bool   // the settings promise it, and no strike that releases that has reached the job
 	Job       string // empty if it is about no single job
 	Step      int
 	At        time.Duration
 	Message   string
+	Steps     []int // others that it depends on
 }
 
 // Finish judges what can only be judged at the end, and returns the report. The judge is of no use
@@ -179,13 +179,9 @@ func (j *Judge) report(inTime bool) Report {
 	for _, t := range j.tallies {
 		r.Invariants = append(r.Invariants, Outcome{
 			Invariant: t.inv, Exercised: t.exercised, Promised: t.promised, Unpromised: t.unpromised,
-			Stopped: t.stopped, Unprovided: t.outside&unprovided != 0, Violations: t.violations,
+			Stopped: t.stopped, Unprovided: !t.promises && t.inv.Kind != Sometimes, Violations: t.violations,
 		})
 	}
-	for i, c := range classes {
-		if c.fault != "" && f.met[i] > 0 {
-			r.Classes = append(r.Classes, c.fault)
-		}
-	}
+	r.Strikes = f.strikes.list
 	return r
 }

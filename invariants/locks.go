@@ -10,7 +10,7 @@ var lockReleasedByOwnerOrExpiry = Invariant{
 	Name:   "lock-released-by-owner-or-expiry",
 	Says:   "A job's lock is released and renewed only by the process that took it; from anybody else's hands it goes only by expiry.",
 	Kind:   Always,
-	Source: "seed 003, section 8, job lock TTL renewal: if GET key == token",
+	Source: "Scheduler internals, section 8, job lock TTL renewal: if GET key == token",
 	check: func(_ *facts, t *tally) checker {
 		return checker{locked: func(s *step, c *lockChange) {
 			was := c.was
@@ -40,13 +40,11 @@ var lockReleasedByOwnerOrExpiry = Invariant{
 }
 
 var lockMutualExclusion = Invariant{
-	Name:     "lock-mutual-exclusion",
-	Says:     "Only the process that holds a job's lock writes the job's state, takes its dispatch's place with a void or, without epochs, dispatches it.",
-	Kind:     Always,
-	Source:   "seed 003, section 8: per-job mutex for state transitions",
-	Needs:    []string{"lock-released-by-owner-or-expiry"},
-	releases: lockOverstayed | lateWrite | latePublish,
-	covered:  []cover{covers(lockOverstayed|lateWrite|latePublish, withFence, withEpochs)},
+	Name:   "lock-mutual-exclusion",
+	Says:   "Only the process that holds a job's lock writes the job's state, takes its dispatch's place with a void or, without epochs, dispatches it.",
+	Kind:   Always,
+	Source: "Scheduler internals, section 8: per-job mutex for state transitions",
+	Needs:  []string{"lock-released-by-owner-or-expiry"},
 	check: func(f *facts, t *tally) checker {
 		judge := func(s *step, what string) {
 			if s.Phase == "submit_write" || s.Phase == "dlq_update" {
@@ -68,7 +66,7 @@ var lockMutualExclusion = Invariant{
 			hooks.stored = func(s *step, _ *dispatch) { judge(s, "dispatched") }
 		}
 		hooks.voided = func(s *step) {
-			if f.run&clockWrong != 0 {
+			if f.strikes.run.has(ClockWrong) {
 				return // by its sender's clock its lock may not have run out
 			}
 			if s.Kind == sim.KindLate || s.h != nil && s.At < s.h.expires+f.cfg.PublishTimeout && !s.job.lock.heldBy(s.Event) {
@@ -81,12 +79,10 @@ var lockMutualExclusion = Invariant{
 }
 
 var lockKeptByLivingHolder = Invariant{
-	Name:     "lock-kept-by-living-holder",
-	Says:     "A job's lock does not run out under a handler that lives: it is renewed for as long as the handling takes.",
-	Kind:     Always,
-	Source:   "seed 003, section 8, job lock TTL renewal",
-	releases: renewalFailed | paused | lateWrite | unprovided,
-	covered:  []cover{covers(unprovided, withLongLocks)},
+	Name:   "lock-kept-by-living-holder",
+	Says:   "A job's lock does not run out under a handler that lives: it is renewed for as long as the handling takes.",
+	Kind:   Always,
+	Source: "Scheduler internals, section 8, job lock TTL renewal",
 	check: func(_ *facts, t *tally) checker {
 		return checker{
 			locked: func(_ *step, c *lockChange) {
@@ -106,7 +102,7 @@ var noLockOutlivesItsHolder = Invariant{
 	Name:   "no-lock-outlives-its-holder",
 	Says:   "A lock whose holder has crashed or failed to release it is gone one TTL later, or after a renewal that was on its way by then: a job's, the reconciler's, the replayer's and that of the snapshot's writer.",
 	Kind:   Eventually,
-	Source: "seed 003, section 8: the lock is allowed to expire",
+	Source: "Scheduler internals, section 8: the lock is allowed to expire",
 	Needs:  []string{"events-agree-with-servers", "lock-released-by-owner-or-expiry"},
 	check: func(f *facts, t *tally) checker {
 		return checker{
@@ -139,7 +135,7 @@ var noLockOutlivesItsHolder = Invariant{
 				})
 			},
 			ended: func(end *End) {
-				t.exercised += f.met[bit(lockLeft)] + f.met[bit(ambiguousLock)]
+				t.exercised += f.reached[lockLeft] + f.count.lockLeft
 				for _, j := range f.order {
 					l := &j.lock
 					if _, there := end.Redis[lockPrefix+j.id]; !there {

@@ -80,7 +80,7 @@ func (n *node) pull(e *sim.Event) {
 		n.pulls = pulls{}
 	}
 	n.pulls[e.Target] = 0
-	if e.Kind == sim.KindFetch && !callerFailed(e) {
+	if e.Kind == sim.KindFetch && !AnswerOf(e).Failed() {
 		n.pulls[e.Target] = e.Step
 	}
 }
@@ -156,8 +156,8 @@ func (j *Judge) giveUp() {
 			if m.done || m.lost || m.abandoned || m.delivered+f.unseen(m) < uint64(f.cfg.MaxDeliver) {
 				continue
 			}
-			if about.classes&deliveriesExhausted == 0 {
-				f.meet(about, deliveriesExhausted)
+			if !about.had(deliveriesExhausted) {
+				f.come(about, deliveriesExhausted)
 			}
 			j.abandon(about, m)
 		}

@@ -62,7 +62,7 @@ func (m *model) op(node, job, phase string, kind sim.Kind, target string, apply 
 		m.fails()
 	case hangs:
 		clean()
-		m.unseen()
+		m.unseen().last().Fault = "hang"
 		m.wait(2*time.Second).add(node, sim.KindReturn, string(kind), target, job, phase).fails()
 	case crashes:
 		apply()
@@ -258,7 +258,7 @@ func (m *model) work(job string, executed int) int {
 			executed--
 			continue
 		}
-		m.executed(workerOf(c.Subject), job)
+		m.executed(WorkerOf(c.Subject), job)
 	}
 	return m.dispatches(job)
 }
@@ -285,7 +285,7 @@ func TestDocumentedPathKeepsEveryPromise(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		m := newModel(t)
 		m.run(rapid.IntRange(1, 3).Draw(t, "jobs"))
-		for _, o := range m.judge(Config{MaxSchedulingRetries: m.ceiling}).Invariants {
+		for _, o := range m.injected().judge(Config{MaxSchedulingRetries: m.ceiling}).Invariants {
 			for _, v := range o.Violations {
 				if v.Promised {
 					t.Fatalf("%s: %s", v.Invariant, v.Message)
@@ -295,7 +295,7 @@ func TestDocumentedPathKeepsEveryPromise(t *testing.T) {
 	})
 }
 
-// The alternatives that seeds 000 and 001 warn of are found out.
+// The alternatives that Dispatch ordering and State-read errors warn of are found out.
 func TestAlternativesAreFoundOut(t *testing.T) {
 	for name, set := range map[string]func(*model){
 		"publish-first": func(m *model) { m.publishFirst = true },
@@ -310,7 +310,7 @@ func TestAlternativesAreFoundOut(t *testing.T) {
 				if m.publishFirst {
 					cfg.DispatchOrder = "publish-first"
 				}
-				return m.judge(cfg).outcome("one-dispatch-per-job").Promised
+				return m.injected().judge(cfg).outcome("one-dispatch-per-job").Promised
 			})
 			found := 0
 			for seed := 0; seed < 5000 && found == 0; seed++ {

@@ -42,9 +42,36 @@ const (
 	jobDenied
 	approvalGranted
 	approvalAskedAgain
+	ambiguousPublish
+	failedPublish
+	ambiguousWrite
+	failedWrite
+	lockOverstayed
+	lockLeft
+	noWorkerTook
+	lostAck
+	dispatchRedelivered
+	intentResumed
+	orphanReplayed
+	deliveriesExhausted
+	rollbackFailed
+	ambiguousIntent
+	deadWorker
+	resultUnsent
+	tailLost
 
 	moments // how many there are
 )
 
 // reach notes that a moment has come.
 func (f *facts) reach(m moment) { f.reached[m]++ }
+
+// come notes that a moment has come to a job, of which [job.why] may speak.
+func (f *facts) come(j *job, m moment) {
+	f.reach(m)
+	if j != nil {
+		j.moments |= 1 << m
+	}
+}
+
+func (j *job) had(m moment) bool { return j.moments&(1<<m) != 0 }

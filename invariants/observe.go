@@ -41,11 +41,9 @@ type lockChange struct {
 func (j *Judge) Observe(e *sim.Event) {
 	f := j.facts
 	f.step, f.at = e.Step, e.At
+	f.struck(e)
 	switch e.Kind {
 	case sim.KindRedis, sim.KindPublish, sim.KindReturn, sim.KindSend, sim.KindLate:
-		if e.Target == subjectBeat && (e.Fault != "" || callerFailed(e)) {
-			f.meet(nil, lostHeartbeats)
-		}
 		if e.Phase != "" || len(e.Changes) > 0 {
 			j.operation(e)
 		}
@@ -61,7 +59,7 @@ func (j *Judge) Observe(e *sim.Event) {
 			j.message(e)
 		}
 	case kindEffect:
-		if e.Job != "" && !callerFailed(e) {
+		if e.Job != "" && !AnswerOf(e).Failed() {
 			j.execution(e)
 		}
 	case sim.KindFetch, sim.KindFetchEnd:
@@ -86,7 +84,7 @@ func (j *Judge) Observe(e *sim.Event) {
 func (j *Judge) operation(e *sim.Event) {
 	f := j.facts
 	s := &j.step
-	*s = step{Event: e, failed: callerFailed(e)}
+	*s = step{Event: e, failed: AnswerOf(e).Failed()}
 	if e.Target != subjectBeat {
 		if s.job = f.job(e.Job); s.job != nil {
 			s.h = s.job.handling(e)
@@ -105,17 +103,12 @@ func (j *Judge) operation(e *sim.Event) {
 		s.job.delayed(s)
 	}
 	if s.Phase == "publish" && s.Kind == sim.KindPublish && f.resumes(s) {
-		f.meet(s.job, intentResumed)
+		f.reach(intentResumed)
 	}
-	f.hinder(s)
 	applied, locked := j.changes(s)
 	f.breakerAsked(s)
-	f.sagaOperation(s)
 	f.outputOperation(s)
 	f.workflow.answered(f, s)
-	if s.Fault != "" && s.job != nil {
-		f.struck(s)
-	}
 	if s.Phase == "dlq_growth_read" || s.Phase == "dlq_growth_write" {
 		f.growthSeen(s)
 	}
@@ -141,10 +134,6 @@ func (j *Judge) operation(e *sim.Event) {
 		f.readBack(s)
 	case "output_check", "output_scan":
 		f.outputCalled(s)
-	case "approve_publish":
-		if s.failed && !applied {
-			f.meet(s.job, approvalUnsent)
-		}
 	case "tenant_read":
 		f.tenantCounted(s)
 	case "void_publish":
@@ -153,16 +142,12 @@ func (j *Judge) operation(e *sim.Event) {
 		}
 	case "result_publish":
 		if s.failed && !applied {
-			f.meet(s.job, resultUnsent)
+			f.come(s.job, resultUnsent)
 		}
 	case "processed_read", "inflight_write", "processed_write":
 		j.guardAsked(s)
-		if s.failed {
-			f.meet(s.job, guardError)
-		}
 	case "dlq_write":
 		if s.failed {
-			f.meet(s.job, dlqWriteFailed)
 			f.count.dlqsFailed++ // of a job, or of a message that makes no sense
 		}
 	case "pending_write", "scheduled_write", "dispatched_write", "rollback_write", "running_write", "outbox_remove", "result_write", "failed_write",
@@ -171,42 +156,11 @@ func (j *Judge) operation(e *sim.Event) {
 	}
 }
 
-// struck notes what a fault makes of an operation that may hang: its caller is told so only later, or never.
-func (f *facts) struck(s *step) {
-	switch s.Phase {
-	case "lock_renew":
-		f.meet(s.job, renewalFailed)
-	case "dlq_write":
-		f.meet(s.job, dlqWriteFailed)
-	}
-	if s.Outcome != sim.OutcomePending {
-		return
-	}
-	switch s.Phase {
-	case "lock_acquire":
-		f.meet(s.job, lockError)
-	case "state_read":
-		f.meet(s.job, stateReadError)
-	case "publish":
-		f.meet(s.job, failedPublish)
-	case "pending_write", "scheduled_write", "dispatched_write", "rollback_write", "running_write", "result_write", "failed_write":
-		f.meet(s.job, failedWrite)
-	}
-}
-
 // late takes in what an operation does whose caller gave it up long ago: whatever is under way there by
 // now is not about it.
 func (j *Judge) late(s *step) {
 	f := j.facts
 	s.h, s.failed = nil, true
-	switch {
-	case s.job == nil || len(s.Changes) == 0, strings.HasPrefix(s.Phase, "lock_"):
-	case s.Phase == "publish":
-		f.meet(s.job, latePublish)
-	default:
-		f.meet(s.job, lateWrite)
-	}
-	f.sagaOperation(s)
 	if applied, _ := j.changes(s); applied && s.job != nil {
 		f.ambiguous(s)
 	}

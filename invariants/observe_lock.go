@@ -31,11 +31,11 @@ func (j *Judge) lockChanged(s *step, c *sim.Change) bool {
 		*l = lock{node: s.Node, incarnation: s.Incarnation, token: c.Value, expires: c.Expires, step: s.Step}
 		for i := range own.job.handlings {
 			if h := own.job.handlings[i]; h.expires != 0 && s.At >= h.expires {
-				f.meet(own.job, lockOverstayed)
+				f.reach(lockOverstayed)
 			}
 		}
 		if s.failed {
-			f.meet(own.job, ambiguousLock)
+			f.count.lockLeft++
 			l.abandoned = s.At
 		} else if s.Phase == "lock_acquire" {
 			f.mixed = f.mixed || own.job.handling(s.Event) != nil
@@ -68,12 +68,8 @@ func (j *Judge) lockAnswered(s *step, locked bool) {
 	switch {
 	case s.Phase == "lock_acquire":
 		s.job.begin(process(s.Node, s.Incarnation))
-		if s.failed {
-			f.meet(s.job, lockError)
-		}
 	case strings.Contains(s.Outcome, scriptUnknown): // for want of its script, and is repeated
 	case s.failed || s.Kind == sim.KindRedis && !locked:
-		f.meet(s.job, renewalFailed)
 		if s.h != nil {
 			if s.h.renewals++; s.h.renewals == f.cfg.MaxRenewalFailures {
 				f.reach(lockAbandoned)
@@ -107,7 +103,7 @@ func (j *Judge) lockReleased(s *step) {
 		return
 	}
 	if l := &s.job.lock; s.failed && l.heldBy(s.Event) && l.abandoned == 0 && (r.lock == l.step || r.lock == 0) {
-		f.meet(s.job, lockLeft)
+		f.come(s.job, lockLeft)
 		if r.lock != 0 {
 			l.abandoned = s.At
 		}
@@ -123,9 +119,8 @@ func (j *Judge) handled(s *step) {
 	if h.closed() {
 		f.reach(failedClosed)
 	}
-	f.keep(s.job, h, s.At)
 	if h.foundNobody() {
-		f.meet(s.job, noWorkerTook)
+		f.reach(noWorkerTook)
 		if f.knowsStaleWorker(s) {
 			f.reach(staleWorkerMet)
 		}

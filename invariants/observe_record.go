@@ -122,9 +122,6 @@ func (j *Judge) recordWritten(s *step, record *job) {
 			h.failed = true
 		}
 	}
-	if s.Phase == "timeout_write" && !f.cfg.RecheckTimeouts && (w.from.terminal() || f.early(own, w) != "") {
-		f.meet(record, oldList)
-	}
 	if record.attempts >= f.cfg.MaxSchedulingRetries && w.attempts < f.cfg.MaxSchedulingRetries {
 		f.reach(ceilingReached)
 	}
@@ -178,7 +175,7 @@ func (f *facts) replayed(s *step, w *write) {
 	switch {
 	case s.Phase != "scheduled_write":
 	case w.from == pending:
-		f.meet(s.job, orphanReplayed)
+		f.reach(orphanReplayed)
 	case w.from == scheduled:
 		f.reach(scheduledSwept)
 	}
@@ -226,8 +223,8 @@ func (j *Judge) outboxChanged(s *step, c *sim.Change) bool {
 
 // overstay notes that a handler went on after its lock had expired.
 func (f *facts) overstay(s *step) {
-	if h := s.h; h.expires != 0 && s.At >= h.expires && s.job.classes&lockOverstayed == 0 {
-		f.meet(s.job, lockOverstayed)
+	if h := s.h; h.expires != 0 && s.At >= h.expires && !s.job.had(lockOverstayed) {
+		f.come(s.job, lockOverstayed)
 	}
 }
 
@@ -250,9 +247,9 @@ func (j *Judge) refused(s *step, phase string) {
 	f := j.facts
 	f.reach(writeFenced)
 	f.count.fenced++
+	f.fenced = Fenced{s.Step, s.Job, phase}
 	if s.h != nil {
 		s.h.storeFailed = true
-		s.h.mayKeep = s.h.mayKeep || s.h.stored && phase == "outbox_remove"
 	}
 	switch phase {
 	case "rollback_write":
@@ -311,16 +308,15 @@ func (j *Judge) writeAnswered(s *step, applied bool) {
 	}
 	if s.h != nil {
 		s.h.storeFailed = true
-		s.h.mayKeep = s.h.mayKeep || s.h.stored && s.Phase == "outbox_remove"
 	}
 	if applied {
 		f.ambiguous(s)
 		return
 	}
-	f.meet(s.job, failedWrite)
+	f.reach(failedWrite)
 	// At the ceiling FAILED is written instead of the rollback; that too leaves the job DISPATCHED to nobody.
 	if s.Phase == "rollback_write" || s.Phase == "failed_write" && s.job.state == dispatched {
-		f.meet(s.job, rollbackFailed)
+		f.come(s.job, rollbackFailed)
 	}
 }
 
@@ -329,19 +325,13 @@ func (f *facts) ambiguous(s *step) {
 	if s.job.stateAt != s.Step && !strings.HasSuffix(s.Phase, "_write") && s.Phase != "outbox_remove" {
 		return
 	}
-	f.meet(s.job, ambiguousWrite)
+	f.reach(ambiguousWrite)
 	if s.job.state == dispatched && s.job.queued.step == 0 {
-		f.meet(s.job, ambiguousIntent)
-	}
-	if s.job.state.terminal() && s.Phase != "outbox_remove" {
-		f.meet(s.job, ambiguousTerminal)
+		f.come(s.job, ambiguousIntent)
 	}
 }
 
 func (j *Judge) stateRead(s *step) {
-	if s.failed {
-		j.facts.meet(s.job, stateReadError)
-	}
 	if s.h != nil {
 		s.h.readFailed = 0
 		if s.failed {

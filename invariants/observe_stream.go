@@ -43,14 +43,15 @@ func (j *Judge) jobsStored(s *step, c *sim.Change) bool {
 func (j *Judge) dispatchStored(own *step, c *sim.Change) {
 	f := j.facts
 	d := &j.dispatch
-	*d = dispatch{worker: workerOf(c.Subject), subject: c.Subject, epoch: epochOf(c), seq: c.Seq, step: own.Step}
+	*d = dispatch{worker: WorkerOf(c.Subject), subject: c.Subject, epoch: epochOf(c), seq: c.Seq, step: own.Step}
 	if own.h != nil {
 		f.overstay(own)
 		own.h.stored = true
 	}
+	f.assigned(own.job, d.worker, own.At)
 	if n := f.nodes[d.worker]; n != nil && d.worker != "" {
 		if n.down {
-			f.meet(own.job, deadWorker)
+			f.come(own.job, deadWorker)
 			f.reach(toDeadWorker)
 		}
 		if n.silent+n.cut > 0 {
@@ -91,7 +92,7 @@ func (j *Judge) sysStored(s *step, c *sim.Change) bool {
 		j.stepStored(s, id, c.Seq)
 	case subjectResult:
 		about.answered(c.Value)
-		about.classes &^= resultUnsent
+		about.moments &^= 1 << resultUnsent
 	}
 	return about == s.job
 }
@@ -126,13 +127,12 @@ func (j *Judge) publishAnswered(s *step, stored bool) {
 			f.count.resumed++
 		}
 	case stored:
-		f.meet(s.job, ambiguousPublish)
+		f.reach(ambiguousPublish)
 	default:
-		f.meet(s.job, failedPublish)
+		f.reach(failedPublish)
 	}
 	if s.failed && h != nil {
 		h.publishFailed = s.Step
-		h.mayKeep = h.mayKeep || h.stored
 	}
 }
 
@@ -164,7 +164,7 @@ func (j *Judge) message(e *sim.Event) {
 		m = f.follow(about, e)
 	}
 	s := &j.step
-	*s = step{Event: e, job: about, failed: callerFailed(e)}
+	*s = step{Event: e, job: about, failed: AnswerOf(e).Failed()}
 	switch e.Phase {
 	case "submit_deliver":
 		if e.Delivered > 1 && about.state.inFlight() {
@@ -182,14 +182,11 @@ func (j *Judge) message(e *sim.Event) {
 		}
 	case "job_deliver":
 		if again := about.handOut(e.Seq); again || e.Delivered > 1 {
-			f.meet(about, dispatchRedelivered)
+			f.reach(dispatchRedelivered)
 		}
 	case "submit_nak", "result_nak", "cancel_nak", "job_nak":
-		if lost {
-			f.meet(about, lostNak)
-		}
 		if last {
-			f.meet(about, deliveriesExhausted)
+			f.come(about, deliveriesExhausted)
 			if ours {
 				j.abandon(about, m)
 			}
@@ -200,7 +197,7 @@ func (j *Judge) message(e *sim.Event) {
 		}
 	case "submit_ack", "result_ack", "cancel_ack", "job_ack":
 		if lost {
-			f.meet(about, lostAck)
+			f.reach(lostAck)
 		}
 	}
 	f.handed(s, m, s.Kind == sim.KindAck && m != nil && m.guard.known == process(e.Node, e.Incarnation))

@@ -18,7 +18,7 @@ type OutputConfig struct {
 
 var withDurableScans = setting{"output.durable_scans", func(c *Config) bool { return c.Output.DurableScans }}
 
-// Names on the wire of the output policy (seed 003, section 2), and the numbers of its decisions in
+// Names on the wire of the output policy (Scheduler internals, section 2), and the numbers of its decisions in
 // safety.proto.
 const (
 	outputPrefix      = "res:"

@@ -2,12 +2,12 @@ package invariants
 
 import "github.com/wavetank-sim/wavetank/sim"
 
-// What holds of the output policy (seed 003, section 2).
+// What holds of the output policy (Scheduler internals, section 2).
 var outputInvariants = []Invariant{
 	resultGoesAsThePolicySays, quarantinedOnlyWhenBlocked, everyQuarantineIsAudited, blockedOutputEndsQuarantined, everyOutputIsScanned,
-	situation(reached(scanDowngraded), "scan-downgraded-a-job", "A scan takes a job from SUCCEEDED to OUTPUT_QUARANTINED.", "seed 003, section 2, phase 2"),
-	situation(reached(outputFailedOpen), "output-failed-open", "The output policy gives no answer, and the result passes.", "seed 003, section 2, fail-open default"),
-	situation(reached(outputRedacted), "output-redacted", "A result points to the redacted output in place of the output.", "seed 003, section 2, phase 1"),
+	situation(reached(scanDowngraded), "scan-downgraded-a-job", "A scan takes a job from SUCCEEDED to OUTPUT_QUARANTINED.", "Scheduler internals, section 2, phase 2"),
+	situation(reached(outputFailedOpen), "output-failed-open", "The output policy gives no answer, and the result passes.", "Scheduler internals, section 2, fail-open default"),
+	situation(reached(outputRedacted), "output-redacted", "A result points to the redacted output in place of the output.", "Scheduler internals, section 2, phase 1"),
 	situation(reached(scanResumed), "scan-resumed", "The replayer takes up a scan that somebody else has not finished.", "the hardened scan: what is open is kept"),
 }
 
@@ -15,7 +15,7 @@ var resultGoesAsThePolicySays = Invariant{
 	Name:   "result-goes-as-the-policy-says",
 	Says:   "Who was told of a result's metadata that it is allowed, or has had no answer, writes SUCCEEDED; that it is to be redacted, SUCCEEDED with the redacted output; that it is blocked, or is to be redacted and no redacted output exists, OUTPUT_QUARANTINED.",
 	Kind:   Always,
-	Source: "seed 003, section 2, phase 1",
+	Source: "Scheduler internals, section 2, phase 1",
 	check: func(f *facts, t *tally) checker {
 		if !f.cfg.Output.Enabled {
 			return checker{}
@@ -38,12 +38,10 @@ var resultGoesAsThePolicySays = Invariant{
 }
 
 var quarantinedOnlyWhenBlocked = Invariant{
-	Name:     "quarantined-only-when-blocked",
-	Says:     "OUTPUT_QUARANTINED is written only over DISPATCHED, RUNNING or SUCCEEDED, and only once the output policy has blocked the result.",
-	Kind:     Always,
-	Source:   "seed 003, section 2: already transitioned, skip",
-	releases: lockOverstayed | lateWrite,
-	covered:  []cover{covers(lockOverstayed|lateWrite, withFence)},
+	Name:   "quarantined-only-when-blocked",
+	Says:   "OUTPUT_QUARANTINED is written only over DISPATCHED, RUNNING or SUCCEEDED, and only once the output policy has blocked the result.",
+	Kind:   Always,
+	Source: "Scheduler internals, section 2: already transitioned, skip",
 	check: func(_ *facts, t *tally) checker {
 		return checker{wrote: func(s *step, w *write) {
 			j := s.job
@@ -62,13 +60,11 @@ var quarantinedOnlyWhenBlocked = Invariant{
 }
 
 var everyQuarantineIsAudited = Invariant{
-	Name:     "every-quarantine-is-audited",
-	Says:     "OUTPUT_QUARANTINED is written together with the one event of that in the audit trail.",
-	Kind:     Always,
-	Source:   "seed 003, section 2: DLQ + audit event",
-	Needs:    []string{"quarantined-only-when-blocked"},
-	releases: lockOverstayed | lateWrite,
-	covered:  []cover{covers(lockOverstayed|lateWrite, withFence)},
+	Name:   "every-quarantine-is-audited",
+	Says:   "OUTPUT_QUARANTINED is written together with the one event of that in the audit trail.",
+	Kind:   Always,
+	Source: "Scheduler internals, section 2: DLQ + audit event",
+	Needs:  []string{"quarantined-only-when-blocked"},
 	check: func(_ *facts, t *tally) checker {
 		return checker{wrote: func(s *step, _ *write) {
 			j := s.job
@@ -85,16 +81,10 @@ var everyQuarantineIsAudited = Invariant{
 }
 
 var blockedOutputEndsQuarantined = Invariant{
-	Name:     "blocked-output-ends-quarantined",
-	timed:    true,
-	Says:     "A job whose output the policy has blocked does not stay SUCCEEDED.",
-	Kind:     Eventually,
-	Source:   "seed 003, section 2, output decisions",
-	releases: schedulerCrash | paused | allAway | failedWrite | ambiguousWrite | stateReadError | lockError | ambiguousLock | lockLeft | lockOverstayed | lateWrite,
-	covered: []cover{
-		covers(schedulerCrash|paused|allAway|failedWrite|ambiguousWrite|stateReadError|lockError|ambiguousLock|lockLeft, withDurableScans),
-		covers(lockOverstayed|lateWrite, withDurableScans, withFence),
-	},
+	Name:   "blocked-output-ends-quarantined",
+	Says:   "A job whose output the policy has blocked does not stay SUCCEEDED.",
+	Kind:   Eventually,
+	Source: "Scheduler internals, section 2, output decisions",
 	check: func(f *facts, t *tally) checker {
 		return checker{ended: func(*End) {
 			for _, j := range f.order {
@@ -112,13 +102,10 @@ var blockedOutputEndsQuarantined = Invariant{
 }
 
 var everyOutputIsScanned = Invariant{
-	Name:     "every-output-is-scanned",
-	timed:    true,
-	Says:     "The output of every SUCCEEDED job is scanned: the policy has answered about its content.",
-	Kind:     Eventually,
-	Source:   "seed 003, section 2, phase 2; hardened, a scan outlives the process that is to do it, and an answer that does not come",
-	releases: unprovided,
-	covered:  []cover{covers(unprovided, withDurableScans)},
+	Name:   "every-output-is-scanned",
+	Says:   "The output of every SUCCEEDED job is scanned: the policy has answered about its content.",
+	Kind:   Eventually,
+	Source: "Scheduler internals, section 2, phase 2; hardened, a scan outlives the process that is to do it, and an answer that does not come",
 	check: func(f *facts, t *tally) checker {
 		if !f.cfg.Output.Enabled {
 			return checker{}

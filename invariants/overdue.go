@@ -1,11 +1,6 @@
 package invariants
 
-import (
-	"strings"
-	"time"
-
-	"github.com/wavetank-sim/wavetank/sim"
-)
+import "time"
 
 // due is when the job's time is up: its timeout's, or its deadline. It is false for a job that may stay as
 // it is. It goes by when the events were, and not by the schedulers' stamps; only how long before its
@@ -25,43 +20,6 @@ func (f *facts) due(j *job) (at time.Duration, bounded bool) {
 	return at, bounded
 }
 
-// strike is a failure of a reconciler at one job in one tick.
-type strike struct {
-	job  *job
-	tick time.Duration
-}
-
-// hinder notes what may keep a reconciler from a job in time: an operation of its own tick that fails, and
-// one on a job that is due, or a lock of it that is another's. A reconciler that fails at more than one job
-// may take itself for cut off, and then it leaves them all to others.
-func (f *facts) hinder(s *step) {
-	failed := s.failed && !strings.Contains(s.Outcome, scriptUnknown)
-	switch {
-	case s.job == nil:
-		if failed && (s.Phase == "reconcile_lock" || s.Phase == "reconcile_read") {
-			f.meet(nil, timeoutHindered)
-		}
-		return
-	case !strings.HasPrefix(s.Node, schedulerNodes):
-		return
-	}
-	if due, bounded := f.due(s.job); !bounded || s.At < due {
-		return
-	}
-	l := &s.job.lock
-	switch {
-	case failed:
-		this := strike{s.job, f.ticks.reconciler.began}
-		if last := f.ticks.failed; last.job != nil && last != this {
-			f.meet(nil, timeoutHindered)
-		}
-		f.ticks.failed = this
-		f.meet(s.job, timeoutHindered)
-	case s.Phase == "lock_acquire" && s.Kind == sim.KindRedis && l.live(s.At) && l.step != s.Step:
-		f.meet(s.job, timeoutHindered)
-	}
-}
-
 // found is by how much a reconciler was late for a job that was due: it was there when its tick began, however
 // long that takes for all that it finds.
 func (f *facts) found(due, at time.Duration) time.Duration {
@@ -73,16 +31,10 @@ func (f *facts) found(due, at time.Duration) time.Duration {
 
 var overdueJobFoundWithinAPoll = Invariant{
 	Name:     "overdue-job-found-within-a-poll",
-	timed:    true,
 	OnDemand: true,
 	Says:     "A job that is DISPATCHED or RUNNING beyond its timeout, or past its deadline, is brought on by a tick of the reconciler that begins one poll later at most, but for what taking the lock may take.",
 	Kind:     Always,
-	Source:   "seed 003, section 3, timeout detection and deadline expiration: pollInterval; seed 000, residual risk window",
-	releases: unprovided | timeoutHindered | allAway | schedulerCrash | paused | lateWrite,
-	covered: []cover{
-		covers(unprovided, withReconciler, withRenewedTicks, withWholeTicks),
-		covers(unprovided, withReconciler, withReleasedTicks, withWholeTicks),
-	},
+	Source:   "Scheduler internals, section 3, timeout detection and deadline expiration: pollInterval; Dispatch ordering, residual risk window",
 	check: func(f *facts, t *tally) checker {
 		// A tick may ask for its lock twice: it renews it, and takes it anew. Each is over within storeOpTimeout.
 		within := f.cfg.PollInterval + 2*f.cfg.StoreOpTimeout

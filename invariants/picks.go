@@ -4,10 +4,9 @@ import "time"
 
 var noDispatchToExpiredWorker = Invariant{
 	Name:   "no-dispatch-to-expired-worker",
-	timed:  true,
 	Says:   "No dispatch is published to a worker of which the replica that picked it had then last heard longer than the worker TTL ago: by a heartbeat, or at its start from the snapshot. Who publishes it, and when, is no matter.",
 	Kind:   Always,
-	Source: "seed 002, the stale detection rule; seed 003, section 11",
+	Source: "Stale workers, the stale detection rule; Scheduler internals, section 11",
 	check: func(f *facts, t *tally) checker {
 		return checker{sent: func(s *step) {
 			at, picked, ok := f.picker(s)
@@ -30,14 +29,11 @@ var noDispatchToExpiredWorker = Invariant{
 }
 
 var snapshotRevivesNoWorker = Invariant{
-	Name:     "snapshot-revives-no-worker",
-	timed:    true,
-	Says:     "A replica that knows a worker from the snapshot only does not pick it once the worker was last heard of, by the snapshot's writer, longer than the worker TTL ago.",
-	Kind:     Always,
-	Source:   "seed 003, section 11, where lastSeen is the time of the start: an old snapshot revives the dead",
-	Needs:    []string{"no-dispatch-to-expired-worker"},
-	releases: unprovided,
-	covered:  []cover{covers(unprovided, withLastSeen)},
+	Name:   "snapshot-revives-no-worker",
+	Says:   "A replica that knows a worker from the snapshot only does not pick it once the worker was last heard of, by the snapshot's writer, longer than the worker TTL ago.",
+	Kind:   Always,
+	Source: "Scheduler internals, section 11, where lastSeen is the time of the start: an old snapshot revives the dead",
+	Needs:  []string{"no-dispatch-to-expired-worker"},
 	check: func(f *facts, t *tally) checker {
 		return checker{sent: func(s *step) {
 			at, picked, ok := f.picker(s)
@@ -56,12 +52,10 @@ var snapshotRevivesNoWorker = Invariant{
 }
 
 var noRetryForWantOfKnownWorkers = Invariant{
-	Name:     "no-retry-for-want-of-known-workers",
-	timed:    true,
-	Says:     "A replica sends no job back for want of a worker while the snapshot that it could read at its start has one that is alive and free.",
-	Kind:     Always,
-	Source:   "seed 003, section 11, warm start",
-	releases: snapshotUnread,
+	Name:   "no-retry-for-want-of-known-workers",
+	Says:   "A replica sends no job back for want of a worker while the snapshot that it could read at its start has one that is alive and free.",
+	Kind:   Always,
+	Source: "Scheduler internals, section 11, warm start",
 	check: func(f *facts, t *tally) checker {
 		return checker{released: func(s *step) {
 			h := s.h
@@ -94,7 +88,7 @@ var tiesBrokenByWorkerID = Invariant{
 	Name:   "ties-broken-by-worker-id",
 	Says:   "Of several workers with the same, lowest load a job goes to the first by its id.",
 	Kind:   Always,
-	Source: "seed 003, section 5, least-loaded: the same input dispatches alike on each run",
+	Source: "Scheduler internals, section 5, least-loaded: the same input dispatches alike on each run",
 	check: func(f *facts, t *tally) checker {
 		return checker{wrote: func(s *step, _ *write) {
 			chosen := s.chosen()
@@ -130,9 +124,7 @@ var dispatchesCountAsLoad = Invariant{
 	Says:     "Of workers whose last heartbeats say the same load, a replica dispatches to one that it has given the fewest jobs since.",
 	Kind:     Always,
 	OnDemand: true,
-	Source:   "seed 003, section 5, least-loaded: heartbeats are 10 s old at times, and a burst within them goes to one worker",
-	releases: unprovided,
-	covered:  []cover{covers(unprovided, withCounting)},
+	Source:   "Scheduler internals, section 5, least-loaded: heartbeats are 10 s old at times, and a burst within them goes to one worker",
 	check: func(_ *facts, t *tally) checker {
 		return checker{wrote: func(s *step, _ *write) {
 			chosen := s.chosen()
@@ -183,13 +175,11 @@ const (
 )
 
 var staleWorkerHasItsOwnReason = Invariant{
-	Name:     "stale-worker-has-its-own-reason",
-	Says:     "A job that goes back since every pick met a worker past its TTL does so for the reason stale_worker, and not for want of workers.",
-	Kind:     Eventually,
-	Source:   "seed 002, next step 2",
-	Needs:    []string{"events-agree-with-servers"},
-	releases: schedulerCrash | unprovided,
-	covered:  []cover{covers(unprovided, withStaleReason)},
+	Name:   "stale-worker-has-its-own-reason",
+	Says:   "A job that goes back since every pick met a worker past its TTL does so for the reason stale_worker, and not for want of workers.",
+	Kind:   Eventually,
+	Source: "Stale workers, next step 2",
+	Needs:  []string{"events-agree-with-servers"},
 	check: func(f *facts, t *tally) checker {
 		return checker{ended: func(end *End) {
 			if end.Metrics == nil || f.cfg.StaleWorker != "fixed-retries" {

@@ -6,7 +6,7 @@ import "time"
 // without a safety kernel.
 type PolicyConfig struct {
 	Kernel        bool          // there is a safety kernel
-	FailMode      string        // "closed" or "open" (seed 003, section 6, as the rest)
+	FailMode      string        // "closed" or "open" (Scheduler internals, section 6, as the rest)
 	FailBudget    int           // consecutive failures that open the circuit
 	OpenFor       time.Duration // how long
 	ThrottleDelay time.Duration // before a job that is throttled is asked about again
@@ -38,16 +38,16 @@ var (
 	withSharedProbes  = setting{"policy.shared_probes", func(c *Config) bool { return c.Policy.SharedProbes }}
 )
 
-// What holds of the safety kernel, its circuit breaker and approvals (seed 003, sections 1 and 6).
+// What holds of the safety kernel, its circuit breaker and approvals (Scheduler internals, sections 1 and 6).
 var policyInvariants = []Invariant{
 	noDispatchWithoutDecision, noDispatchOfDeniedJob, throttledJobWaits, throttledJobComesAgain,
 	noCheckWhileCircuitOpen, openCircuitStopsEveryReplica, circuitOpensOnFailuresAlone, openCircuitEnds, closedCircuitLetsCallsThrough,
 	halfOpenProbesWithinLimit, halfOpenClosesOnSuccesses, replicaAloneKeepsItsBudget,
-	situation(reached(circuitOpened), "circuit-opened", "A replica finds the circuit open, and asks nobody.", "seed 003, section 6"),
-	situation(reached(circuitHalfOpened), "circuit-half-opened", "A call goes out while the circuit is half-open.", "seed 003, section 6"),
-	situation(reached(circuitClosedAgain), "circuit-closed-again", "Successes in half-open close the circuit.", "seed 003, section 6"),
-	situation(reached(countedAlone), "replica-counts-alone", "A replica cannot read the shared counter of failures, and goes by its own.", "seed 003, section 6, multi-replica state"),
-	situation(reached(failOpenUsed), "input-fail-open", "A job goes on without a decision, as the safety kernel cannot be reached.", "seed 003, section 6, input policy fail mode"),
-	situation(reached(jobThrottled), "job-throttled", "The safety kernel wants to be asked again later.", "seed 003, section 7, safetyThrottleDelay"),
-	situation(reached(jobDenied), "job-denied", "The safety kernel denies a job.", "seed 003, section 1"),
+	situation(reached(circuitOpened), "circuit-opened", "A replica finds the circuit open, and asks nobody.", "Scheduler internals, section 6"),
+	situation(reached(circuitHalfOpened), "circuit-half-opened", "A call goes out while the circuit is half-open.", "Scheduler internals, section 6"),
+	situation(reached(circuitClosedAgain), "circuit-closed-again", "Successes in half-open close the circuit.", "Scheduler internals, section 6"),
+	situation(reached(countedAlone), "replica-counts-alone", "A replica cannot read the shared counter of failures, and goes by its own.", "Scheduler internals, section 6, multi-replica state"),
+	situation(reached(failOpenUsed), "input-fail-open", "A job goes on without a decision, as the safety kernel cannot be reached.", "Scheduler internals, section 6, input policy fail mode"),
+	situation(reached(jobThrottled), "job-throttled", "The safety kernel wants to be asked again later.", "Scheduler internals, section 7, safetyThrottleDelay"),
+	situation(reached(jobDenied), "job-denied", "The safety kernel denies a job.", "Scheduler internals, section 1"),
 }

@@ -4,10 +4,9 @@ import "time"
 
 var noCheckWhileCircuitOpen = Invariant{
 	Name:   "no-check-while-circuit-open",
-	timed:  true,
 	Says:   "A replica that last read of the shared counter that the circuit is open makes no call; with shared_probes it makes none in half-open that it has not counted there.",
 	Kind:   Always,
-	Source: "seed 003, section 6, behavior when circuit is open, and multi-replica state",
+	Source: "Scheduler internals, section 6, behavior when circuit is open, and multi-replica state",
 	check: func(f *facts, t *tally) checker {
 		f.policy.asking = append(f.policy.asking, func(s *step, c circuit, l *leave) {
 			if l.alone {
@@ -26,13 +25,10 @@ var noCheckWhileCircuitOpen = Invariant{
 }
 
 var openCircuitStopsEveryReplica = Invariant{
-	Name:     "open-circuit-stops-every-replica",
-	timed:    true,
-	Says:     "Once as many calls in a row have failed as the budget allows, whoever's they were, no replica makes another before the circuit has been open for its time.",
-	Kind:     Always,
-	Source:   "seed 003, section 6: all replicas observe the open state simultaneously",
-	releases: paused | schedulerCrash | breakerError | lateWrite | unprovided,
-	covered:  []cover{covers(unprovided, withSharedBreaker)},
+	Name:   "open-circuit-stops-every-replica",
+	Says:   "Once as many calls in a row have failed as the budget allows, whoever's they were, no replica makes another before the circuit has been open for its time.",
+	Kind:   Always,
+	Source: "Scheduler internals, section 6: all replicas observe the open state simultaneously",
 	check: func(f *facts, t *tally) checker {
 		f.policy.asking = append(f.policy.asking, func(s *step, c circuit, l *leave) {
 			all := &f.policy.all[c]
@@ -50,13 +46,10 @@ var openCircuitStopsEveryReplica = Invariant{
 }
 
 var halfOpenProbesWithinLimit = Invariant{
-	Name:     "half-open-probes-within-limit",
-	timed:    true,
-	Says:     "In one half-open window at most circuit_half_open_max calls go out, of all replicas that share the counter together.",
-	Kind:     Always,
-	Source:   "seed 003, section 6: allow up to 3 probe requests",
-	releases: unprovided,
-	covered:  []cover{covers(unprovided, withSharedBreaker, withSharedProbes)},
+	Name:   "half-open-probes-within-limit",
+	Says:   "In one half-open window at most circuit_half_open_max calls go out, of all replicas that share the counter together.",
+	Kind:   Always,
+	Source: "Scheduler internals, section 6: allow up to 3 probe requests",
 	check: func(f *facts, t *tally) checker {
 		f.policy.asking = append(f.policy.asking, func(s *step, c circuit, l *leave) {
 			counter := &f.policy.counters[c]
@@ -75,10 +68,9 @@ var halfOpenProbesWithinLimit = Invariant{
 
 var halfOpenClosesOnSuccesses = Invariant{
 	Name:   "half-open-closes-on-successes",
-	timed:  true,
 	Says:   "A circuit that is half-open is closed only once circuit_close_after calls of that window have succeeded.",
 	Kind:   Always,
-	Source: "seed 003, section 6: close after 2 successes",
+	Source: "Scheduler internals, section 6: close after 2 successes",
 	check: func(f *facts, t *tally) checker {
 		f.policy.closing = func(s *step, c circuit) {
 			counter := &f.policy.counters[c]
@@ -96,13 +88,10 @@ var halfOpenClosesOnSuccesses = Invariant{
 }
 
 var replicaAloneKeepsItsBudget = Invariant{
-	Name:     "replica-alone-keeps-its-budget",
-	timed:    true,
-	Says:     "A replica that goes by its own counter makes no call while that says open, and no more probes in half-open than the limit.",
-	Kind:     Always,
-	Source:   "seed 003, section 6: if Redis is unavailable, each replica falls back to local-only circuit breaker tracking",
-	releases: paused,
-	covered:  []cover{covers(paused, withSharedBreaker)},
+	Name:   "replica-alone-keeps-its-budget",
+	Says:   "A replica that goes by its own counter makes no call while that says open, and no more probes in half-open than the limit.",
+	Kind:   Always,
+	Source: "Scheduler internals, section 6: if Redis is unavailable, each replica falls back to local-only circuit breaker tracking",
 	check: func(f *facts, t *tally) checker {
 		f.policy.asking = append(f.policy.asking, func(s *step, c circuit, l *leave) {
 			if !l.alone {
@@ -121,11 +110,10 @@ var replicaAloneKeepsItsBudget = Invariant{
 }
 
 var circuitOpensOnFailuresAlone = Invariant{
-	Name:     "circuit-opens-on-failures-alone",
-	Says:     "The shared counter of failures rises for a call that has failed, by one for each, and for nothing else.",
-	Kind:     Always,
-	Source:   "seed 003, section 6: open after 3 failures",
-	releases: lateWrite,
+	Name:   "circuit-opens-on-failures-alone",
+	Says:   "The shared counter of failures rises for a call that has failed, by one for each, and for nothing else.",
+	Kind:   Always,
+	Source: "Scheduler internals, section 6: open after 3 failures",
 	check: func(f *facts, t *tally) checker {
 		f.policy.counting = func(s *step, c circuit, n, owed int) {
 			t.exercise()
@@ -142,12 +130,10 @@ var circuitOpensOnFailuresAlone = Invariant{
 
 // A failure is counted within the time of one Redis operation, unless its process is paused or the write is late.
 var openCircuitEnds = Invariant{
-	Name:     "open-circuit-ends",
-	timed:    true,
-	Says:     "A circuit is found open only within circuit_open_for of a call that failed.",
-	Kind:     Always,
-	Source:   "seed 003, section 6: open for 30s",
-	releases: paused | lateWrite,
+	Name:   "open-circuit-ends",
+	Says:   "A circuit is found open only within circuit_open_for of a call that failed.",
+	Kind:   Always,
+	Source: "Scheduler internals, section 6: open for 30s",
 	check: func(f *facts, t *tally) checker {
 		f.policy.looking = append(f.policy.looking, func(s *step, c circuit, _, is *leave) {
 			if is.state != open || !is.clearly || is.alone {
@@ -164,12 +150,10 @@ var openCircuitEnds = Invariant{
 }
 
 var closedCircuitLetsCallsThrough = Invariant{
-	Name:     "closed-circuit-lets-calls-through",
-	timed:    true,
-	Says:     "Who finds the circuit closed makes its call.",
-	Kind:     Always,
-	Source:   "seed 003, section 6: the circuit's states",
-	releases: paused | lockOverstayed | renewalFailed,
+	Name:   "closed-circuit-lets-calls-through",
+	Says:   "Who finds the circuit closed makes its call.",
+	Kind:   Always,
+	Source: "Scheduler internals, section 6: the circuit's states",
 	check: func(f *facts, t *tally) checker {
 		f.policy.looking = append(f.policy.looking, func(s *step, c circuit, was, _ *leave) {
 			if was.state != closed || !was.clearly || s.At-was.at <= doubt {

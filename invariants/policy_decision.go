@@ -48,7 +48,7 @@ var noDispatchWithoutDecision = Invariant{
 	Name:   "no-dispatch-without-decision",
 	Says:   "A job that was PENDING becomes SCHEDULED only with a decision that allows it, which is what the safety kernel told that replica last, or FAIL_OPEN in the fail mode open; and it is dispatched only while its record has one.",
 	Kind:   Always,
-	Source: "seed 003, section 1, and section 6: no job passes through without a policy decision",
+	Source: "Scheduler internals, section 1, and section 6: no job passes through without a policy decision",
 	check: func(f *facts, t *tally) checker {
 		if !f.cfg.Policy.Kernel {
 			return checker{}
@@ -83,12 +83,10 @@ var noDispatchWithoutDecision = Invariant{
 }
 
 var noDispatchOfDeniedJob = Invariant{
-	Name:     "no-dispatch-of-denied-job",
-	Says:     "The stream stores no dispatch of a job that the safety kernel has denied.",
-	Kind:     Always,
-	Source:   "seed 003, section 1, DENIED",
-	releases: lockOverstayed | lateWrite | latePublish | stateReadError,
-	covered:  []cover{covers(lockOverstayed|lateWrite|latePublish|stateReadError, withFence)},
+	Name:   "no-dispatch-of-denied-job",
+	Says:   "The stream stores no dispatch of a job that the safety kernel has denied.",
+	Kind:   Always,
+	Source: "Scheduler internals, section 1, DENIED",
 	check: func(f *facts, t *tally) checker {
 		return checker{
 			wrote: func(s *step, w *write) {
@@ -108,10 +106,9 @@ var noDispatchOfDeniedJob = Invariant{
 
 var throttledJobWaits = Invariant{
 	Name:   "throttled-job-waits",
-	timed:  true,
 	Says:   "The safety kernel is not asked again about a job that it throttles before throttle_delay has passed, unless somebody else has asked for the job too: a second request, or the replayer.",
 	Kind:   Always,
-	Source: "seed 003, section 7: safetyThrottleDelay",
+	Source: "Scheduler internals, section 7: safetyThrottleDelay",
 	check: func(f *facts, t *tally) checker {
 		f.policy.asking = append(f.policy.asking, func(s *step, c circuit, _ *leave) {
 			told, was := f.policy.throttled[s.Job]
@@ -129,12 +126,10 @@ var throttledJobWaits = Invariant{
 }
 
 var throttledJobComesAgain = Invariant{
-	Name:     "throttled-job-comes-again",
-	timed:    true,
-	Says:     "While its request is left, the safety kernel is asked again about a job that it throttles once throttle_delay has passed; with busy_backoff within backoff_max, if that is longer.",
-	Kind:     Always,
-	Source:   "seed 003, section 7: safetyThrottleDelay",
-	releases: schedulerCrash | paused | allAway | lostAck | lostNak | lockLeft | lockError | ambiguousLock | lockOverstayed | renewalFailed | stateReadError | breakerError | guardError | lateWrite | deliveriesExhausted,
+	Name:   "throttled-job-comes-again",
+	Says:   "While its request is left, the safety kernel is asked again about a job that it throttles once throttle_delay has passed; with busy_backoff within backoff_max, if that is longer.",
+	Kind:   Always,
+	Source: "Scheduler internals, section 7: safetyThrottleDelay",
 	check: func(f *facts, t *tally) checker {
 		judge := func(j *job, told, at time.Duration) {
 			t.exercise()

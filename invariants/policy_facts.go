@@ -9,7 +9,7 @@ import (
 	"github.com/wavetank-sim/wavetank/sim"
 )
 
-// Names of seed 003, section 6, and of the gRPC contract.
+// Names of Scheduler internals, section 6, and of the gRPC contract.
 const (
 	breakerPrefix  = "cordum:cb:safety:"
 	failuresSuffix = ":failures"
@@ -29,7 +29,7 @@ const (
 
 var decisionNames = [...]string{"", decisionAllow, decisionConstrained, decisionApproval, decisionDeny, decisionThrottle}
 
-// circuit is one of the two that seed 003 has a key for.
+// circuit is one of the two that Scheduler internals has a key for.
 type circuit int
 
 const (
@@ -200,9 +200,6 @@ func (f *facts) breakerAsked(s *step) {
 	}
 	c := circuitOf(s.Target)
 	key := caller{s.Node, s.Incarnation, s.Job, c}
-	if s.failed {
-		f.meet(nil, breakerError)
-	}
 	if s.failed || s.Name == "multi" {
 		delete(p.writing, key)
 	}
@@ -224,7 +221,6 @@ func (f *facts) breakerAsked(s *step) {
 		p.show(s.Event, c, l.state, l.alone)
 		if l.state == open {
 			f.reach(circuitOpened)
-			f.undecided(s, c)
 			delete(p.throttled, s.Job) // it waits for something else now
 		}
 	case "breaker_probe":
@@ -293,7 +289,6 @@ func (f *facts) calls(s *step, c circuit) {
 	}
 	l, own := p.leaves[key], p.ownBy(s.Event, c)
 	if s.failed && saysNothing(s.Outcome) {
-		f.undecided(s, c)
 		if l.alone && l.state == halfOpen {
 			own.probes = max(0, own.probes-1)
 		}
@@ -301,7 +296,6 @@ func (f *facts) calls(s *step, c circuit) {
 		return
 	}
 	if s.failed {
-		f.undecided(s, c)
 		own.fail(s.At, cfg)
 		if all := &p.all[c]; s.At-all.failed > 2*cfg.OpenFor-doubt || all.failures < cfg.FailBudget && s.At-all.failed > cfg.OpenFor {
 			*all = ownCounter{} // by now the earlier ones may have been forgotten
@@ -350,13 +344,6 @@ func (p *policyFacts) answersCutShort(c circuit, end time.Duration) (n int) {
 	return n
 }
 
-// undecided notes that a job has to wait for its decision.
-func (f *facts) undecided(s *step, c circuit) {
-	if c == circuitSafety && s.job != nil {
-		f.meet(s.job, undecided)
-	}
-}
-
 // putOff takes in the end of a call about a job: whether the safety kernel wants to be asked again later.
 func (f *facts) putOff(s *step, is bool) {
 	var since time.Duration
@@ -364,7 +351,6 @@ func (f *facts) putOff(s *step, is bool) {
 	if is {
 		since = s.At
 		f.policy.throttled[s.Job] = since
-		f.undecided(s, circuitSafety)
 		f.reach(jobThrottled)
 	}
 	if s.job != nil {

@@ -1,9 +1,7 @@
 package invariants
 
 import (
-	"math/bits"
 	"slices"
-	"strings"
 	"time"
 )
 
@@ -13,32 +11,12 @@ type setting struct {
 	on   func(*Config) bool
 }
 
-// cover takes faults out of what releases a promise: where all of its settings are on, the scheduler
-// has something to set against them.
-type cover struct {
-	class    class
-	settings []setting
-}
-
-func covers(c class, settings ...setting) cover { return cover{c, settings} }
-
-func (c *cover) on(cfg *Config) bool {
-	return !slices.ContainsFunc(c.settings, func(s setting) bool { return !s.on(cfg) })
-}
-
-func (c *cover) String() string {
-	names := make([]string, len(c.settings))
-	for i, s := range c.settings {
-		names[i] = s.name
-	}
-	return strings.Join(names, " and ")
-}
-
 // The settings that promises depend on.
 var (
 	withFence         = setting{"fence", func(c *Config) bool { return c.Fence }}
 	withEpochs        = setting{"epochs", func(c *Config) bool { return c.Epochs }}
 	withResume        = setting{"resume_intents", func(c *Config) bool { return c.ResumeIntents }}
+	withoutResume     = setting{"resume_intents=false", func(c *Config) bool { return !c.ResumeIntents }}
 	withRefusal       = setting{"refuse_stale_results", func(c *Config) bool { return c.RefuseStaleResults }}
 	withVoid          = setting{"void_intents", func(c *Config) bool { return c.VoidIntents }}
 	withRetry         = setting{"retry_unpublished", func(c *Config) bool { return c.RetryUnpublished }}
@@ -59,6 +37,7 @@ var (
 	withAtomicDLQ     = setting{"dlq_order=atomic", func(c *Config) bool { return c.DLQOrder == dlqAtomic }}
 	withDLQThenState  = setting{"dlq_order=dlq-then-state", func(c *Config) bool { return c.DLQOrder == dlqThenState }}
 	withOutbox        = setting{"dispatch_order=outbox", func(c *Config) bool { return c.DispatchOrder == "outbox" }}
+	withoutOutbox     = setting{"another dispatch_order than outbox", func(c *Config) bool { return c.DispatchOrder != "outbox" }}
 	withStateFirst    = setting{"dispatch_order=state-first", func(c *Config) bool { return c.DispatchOrder == "state-first" }}
 	withIntentFirst   = setting{"an intent before each dispatch", func(c *Config) bool { return c.DispatchOrder != "publish-first" }}
 	withTimeToResume  = setting{"a dispatch timeout that leaves time for it", func(c *Config) bool { return c.leavesTimeToResume() }}
@@ -69,84 +48,41 @@ var (
 	withLongLocks     = setting{"a job_lock_ttl of 1s at least", func(c *Config) bool { return c.JobLockTTL >= time.Second }}
 )
 
-// outside is what releases the promise under these settings.
-func (inv *Invariant) outside(cfg *Config) class {
-	released := inv.releases
-	for i := range inv.covered {
-		if c := &inv.covered[i]; c.on(cfg) {
-			released &^= c.class
-		}
-	}
-	return released
+// on says whether the scheduler has it, under these settings.
+func (m *mechanism) on(cfg *Config) bool {
+	return !slices.ContainsFunc(m.settings, func(s setting) bool { return !s.on(cfg) })
 }
 
-// losses are the classes of what servers held and lost. They are left to [Explain]: they release nearly everything,
-// and happen rarely.
-var losses = []struct {
-	class class
-	what  string
-}{
-	{dataLost, "A failover of Redis to a replica that is behind"},
-	{tailLost, "A power loss of nats-server that takes a message of that job"},
-	{placeReused, "A message of that job in the place of one that went with nats-server's power"},
+// anyOn says whether one of them is on.
+func anyOn(list []mechanism, cfg *Config) bool {
+	return slices.ContainsFunc(list, func(m mechanism) bool { return m.on(cfg) })
 }
 
-// promise says in words what an invariant is promised under, given what releases it, and which
-// settings cover for what.
-func promise(releases class, covered []cover) string {
-	prefix := ""
-	for _, l := range losses {
-		releases &^= l.class
-	}
-	if releases&unprovided != 0 {
-		with := without(unprovided, covered)
-		if with == "" {
-			return "not under these settings"
+// promised says whether the row promises anything under these settings.
+func (r *row) promised(cfg *Config) bool { return len(r.takes) == 0 || anyOn(r.takes, cfg) }
+
+// released are the kinds of strike that release the promise under these settings.
+func (r *row) released(cfg *Config) (set kinds) {
+	for _, e := range r.exceptions() {
+		if !anyOn(e.but, cfg) {
+			set |= e.by
 		}
-		prefix, releases = "with "+with+", ", releases&^unprovided
 	}
-	if releases == 0 {
-		return prefix + "under every fault"
-	}
-	var always []string
-	var sometimes [][]string // by what covers for them
-	var by []string
-	for _, c := range each(releases) {
-		said, w := classes[bit(c)].words, without(c, covered)
-		i := slices.Index(by, w)
-		switch {
-		case w == "":
-			always = append(always, said)
-			continue
-		case i < 0:
-			i, by, sometimes = len(by), append(by, w), append(sometimes, nil)
-		}
-		sometimes[i] = append(sometimes[i], said)
-	}
-	if len(always) == 0 && len(by) == 1 {
-		return prefix + "with " + by[0] + ", under every fault; otherwise unless " + strings.Join(sometimes[0], "; or ")
-	}
-	for i, w := range by {
-		always = append(always, "without "+w+", "+strings.Join(sometimes[i], "; or "))
-	}
-	return prefix + "unless " + strings.Join(always, "; or ")
+	return set
 }
 
-// without names the settings that cover for c.
-func without(c class, covered []cover) string {
-	var names []string
-	for i := range covered {
-		if covered[i].class&c != 0 {
-			names = append(names, covered[i].String())
-		}
+// exceptions lists those of the row, and those that it shares with most.
+func (r *row) exceptions() (list []exception) {
+	list = r.except
+	var rewound kinds
+	for _, e := range list {
+		rewound |= e.by & strikesOf(RedisFailover)
 	}
-	return strings.Join(names, " or ")
-}
-
-// each lists the classes in a set.
-func each(set class) (list []class) {
-	for ; set != 0; set &= set - 1 {
-		list = append(list, 1<<bits.TrailingZeros64(uint64(set)))
+	if !r.keeps && rewound == 0 {
+		list = append(slices.Clip(list), exception{by: strikesOf(RedisFailover), why: impossible, says: "what Redis has confirmed and lost, nobody remembers"})
+	}
+	if r.timed {
+		list = append(slices.Clip(list), exception{by: strikesOf(ClockWrong), why: impossible, says: "a clock that is wrong, and one that is right at another time, show the same"})
 	}
 	return list
 }

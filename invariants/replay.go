@@ -7,20 +7,20 @@ import (
 	"time"
 )
 
-// What holds of dead-letter triage and replay (seed 004).
+// What holds of dead-letter triage and replay (Dead letters).
 var replayInvariants = []Invariant{
 	replayKeepsIdempotencyKey, replayHasFreshDecision, oneReplayPerCount, maxReplaysHold, noReplayOfCommitted, noReplayAgainstTriage, deadLetterKeepsItsDecision,
 	growthAlertTellsTheTruth, autoReplayComesAbout,
 }
 
 var replaySituations = []Invariant{
-	situation(lettersThat("replayed"), "dead-letter-replayed", "A dead letter is replayed.", "seed 004, replay worker"),
-	situation(lettersThat("denied"), "replay-denied", "The replay of a dead letter is denied.", "seed 004, next step 4: rehearse a replay that is denied by policy"),
-	situation(lettersThat("already_committed"), "dead-letter-already-committed", "What a dead letter is about turns out to have been done.", "seed 004, AlreadyCommitted"),
-	situation(lettersThat("exhausted"), "replays-exhausted", "A job has been replayed as often as it may be.", "seed 004, max_replays"),
-	situation(lettersThat("awaiting_approval"), "replay-awaits-approval", "The replay of a dead letter waits for somebody to approve it.", "seed 004, require_approval"),
-	situation(lettersThat("quarantined"), "dead-letter-quarantined", "A dead letter is quarantined.", "seed 004, poison payload"),
-	situation(func(f *facts) int { return f.replay.reached["alert"] }, "dlq-growth-alert", "The dead-letter queue grows too fast, and the alert is raised.", "seed 004, next step 3"),
+	situation(lettersThat("replayed"), "dead-letter-replayed", "A dead letter is replayed.", "Dead letters, replay worker"),
+	situation(lettersThat("denied"), "replay-denied", "The replay of a dead letter is denied.", "Dead letters, next step 4: rehearse a replay that is denied by policy"),
+	situation(lettersThat("already_committed"), "dead-letter-already-committed", "What a dead letter is about turns out to have been done.", "Dead letters, AlreadyCommitted"),
+	situation(lettersThat("exhausted"), "replays-exhausted", "A job has been replayed as often as it may be.", "Dead letters, max_replays"),
+	situation(lettersThat("awaiting_approval"), "replay-awaits-approval", "The replay of a dead letter waits for somebody to approve it.", "Dead letters, require_approval"),
+	situation(lettersThat("quarantined"), "dead-letter-quarantined", "A dead letter is quarantined.", "Dead letters, poison payload"),
+	situation(func(f *facts) int { return f.replay.reached["alert"] }, "dlq-growth-alert", "The dead-letter queue grows too fast, and the alert is raised.", "Dead letters, next step 3"),
 }
 
 // lettersThat counts how often dead letters came to a replay status.
@@ -58,7 +58,7 @@ var (
 	withAtomicReplay = setting{"replay.atomic", func(c *Config) bool { return c.Replay.Atomic }}
 )
 
-// The actions of seed 004, and the classes of reason codes with their defaults.
+// The actions of Dead letters, and the classes of reason codes with their defaults.
 const (
 	actAutoReplay = "auto_replay"
 	actQuarantine = "quarantine"
@@ -86,7 +86,7 @@ func (c *ReplayConfig) triage(l *letter) (action string, replays int) {
 	}
 	codes := []string{l.reasonCode}
 	if l.reasonCode == "safety_denied" {
-		codes = append(codes, "denied") // which is seed 004's own word for it
+		codes = append(codes, "denied") // which is what Dead letters calls it
 	}
 	for _, code := range codes {
 		for _, r := range c.Rules {
@@ -113,7 +113,7 @@ var replayKeepsIdempotencyKey = Invariant{
 	Name:   "replay-keeps-idempotency-key",
 	Says:   "A replay has the idempotency key of the job that it replays.",
 	Kind:   Always,
-	Source: "seed 004, preserve the idempotency key to avoid duplicate side effects",
+	Source: "Dead letters, preserve the idempotency key to avoid duplicate side effects",
 	check: func(f *facts, t *tally) checker {
 		judge := func(j *job) {
 			t.exercise()
@@ -142,7 +142,7 @@ var replayHasFreshDecision = Invariant{
 	Name:   "replay-has-fresh-decision",
 	Says:   "A replay is dispatched only once the safety kernel has decided on it, after its dead letter was written; unless the policy fails open.",
 	Kind:   Always,
-	Source: "seed 004, next step 2: policy re-evaluation on every replay request",
+	Source: "Dead letters, next step 2: policy re-evaluation on every replay request",
 	check: func(f *facts, t *tally) checker {
 		if !f.cfg.Replay.Kernel {
 			return checker{}
@@ -164,12 +164,10 @@ var replayHasFreshDecision = Invariant{
 }
 
 var oneReplayPerCount = Invariant{
-	Name:     "one-replay-per-count",
-	Says:     "Of a job there is one first replay at most, one second, and so on.",
-	Kind:     Always,
-	Source:   "seed 004, the production problem: a replayed call is a second side effect",
-	releases: unprovided,
-	covered:  []cover{covers(unprovided, withAtomicReplay)},
+	Name:   "one-replay-per-count",
+	Says:   "Of a job there is one first replay at most, one second, and so on.",
+	Kind:   Always,
+	Source: "Dead letters, the production problem: a replayed call is a second side effect",
 	check: func(f *facts, t *tally) checker {
 		return checker{wrote: func(s *step, w *write) {
 			if !created(s, w) {
@@ -189,7 +187,7 @@ var maxReplaysHold = Invariant{
 	Name:   "max-replays-hold",
 	Says:   "No job is replayed more often than the triage policy allows, its replays' own replays included.",
 	Kind:   Always,
-	Source: "seed 004, triage policy: max_replays",
+	Source: "Dead letters, triage policy: max_replays",
 	Needs:  []string{"one-replay-per-count"},
 	check: func(f *facts, t *tally) checker {
 		return checker{wrote: func(s *step, w *write) {
@@ -215,7 +213,7 @@ var noReplayOfCommitted = Invariant{
 	Name:   "no-replay-of-committed",
 	Says:   "What has been done after all, by its idempotency key, is not replayed.",
 	Kind:   Always,
-	Source: "seed 004, replay worker: AlreadyCommitted",
+	Source: "Dead letters, replay worker: AlreadyCommitted",
 	check: func(f *facts, t *tally) checker {
 		return checker{wrote: func(s *step, w *write) {
 			if !created(s, w) {
@@ -233,7 +231,7 @@ var noReplayAgainstTriage = Invariant{
 	Name:   "no-replay-against-triage",
 	Says:   "Only what the triage policy has replayed by itself, or somebody has approved, is replayed.",
 	Kind:   Always,
-	Source: "seed 004, failure triage model",
+	Source: "Dead letters, failure triage model",
 	check: func(f *facts, t *tally) checker {
 		return checker{wrote: func(s *step, w *write) {
 			if !created(s, w) {
@@ -258,12 +256,10 @@ var noReplayAgainstTriage = Invariant{
 }
 
 var deadLetterKeepsItsDecision = Invariant{
-	Name:     "dead-letter-keeps-its-decision",
-	Says:     "What triage or a person has decided on a dead letter is not undone by a second entry of the same failure.",
-	Kind:     Always,
-	Source:   "seed 004, failure triage model; seed 003, section 9: a message whose end is lost comes again",
-	releases: lockOverstayed | lateWrite,
-	covered:  []cover{covers(lockOverstayed|lateWrite, withFence)},
+	Name:   "dead-letter-keeps-its-decision",
+	Says:   "What triage or a person has decided on a dead letter is not undone by a second entry of the same failure.",
+	Kind:   Always,
+	Source: "Dead letters, failure triage model; Scheduler internals, section 9: a message whose end is lost comes again",
 	check: func(f *facts, t *tally) checker {
 		f.replay.rewritten = func(s *step, id string, was, is *letter) {
 			if !was.decided() || was.lost(s.At) {
@@ -280,10 +276,9 @@ var deadLetterKeepsItsDecision = Invariant{
 
 var growthAlertTellsTheTruth = Invariant{
 	Name:   "growth-alert-tells-the-truth",
-	timed:  true,
 	Says:   "The growth alert is raised when more entries than replay.growth_alert have come within replay.growth_window, and not otherwise.",
 	Kind:   Always,
-	Source: "seed 004, next step 3: alert on the growth rate",
+	Source: "Dead letters, next step 3: alert on the growth rate",
 	check: func(f *facts, t *tally) checker {
 		r := &f.replay
 		r.looked = func(s *step, before *look) {
@@ -302,14 +297,11 @@ var growthAlertTellsTheTruth = Invariant{
 }
 
 var autoReplayComesAbout = Invariant{
-	Name:     "auto-replay-comes-about",
-	timed:    true,
-	Says:     "Every dead letter that is replayed by itself is replayed, denied, found to be done, or exhausted in the end.",
-	Kind:     Eventually,
-	Source:   "seed 004, failure triage model: transient infrastructure",
-	Needs:    []string{"events-agree-with-servers"},
-	releases: unprovided,
-	covered:  []cover{covers(unprovided, withReplayWorker)},
+	Name:   "auto-replay-comes-about",
+	Says:   "Every dead letter that is replayed by itself is replayed, denied, found to be done, or exhausted in the end.",
+	Kind:   Eventually,
+	Source: "Dead letters, failure triage model: transient infrastructure",
+	Needs:  []string{"events-agree-with-servers"},
 	check: func(f *facts, t *tally) checker {
 		if !f.cfg.Replay.Wanted {
 			return checker{}

@@ -10,7 +10,7 @@ import (
 	"github.com/wavetank-sim/wavetank/sim"
 )
 
-// The names of dead-letter replay on the wire (seed 004).
+// The names of dead-letter replay on the wire (Dead letters).
 const (
 	committedPrefix  = "cordum:committed:"
 	growthKey        = "cordum:dlq:growth"
@@ -181,7 +181,7 @@ func (f *facts) growthSeen(s *step) {
 
 // asked takes in the safety kernel's answer to a scheduler.
 func (f *facts) asked(e *sim.Event) {
-	if e.Name == "Check" && e.Job != "" && !callerFailed(e) && e.Outcome != sim.OutcomePending {
+	if e.Name == "Check" && e.Job != "" && !AnswerOf(e).Failed() && e.Outcome != sim.OutcomePending {
 		f.job(e.Job).replay.decided = e.Step
 	}
 }

@@ -6,15 +6,10 @@ import (
 )
 
 var resultOfCurrentEpoch = Invariant{
-	Name:     "result-of-current-epoch",
-	Says:     "With epochs, a job ends by a result of its record's epoch only.",
-	Kind:     Always,
-	Source:   "the hardened dispatch: a result of an older epoch is not accepted",
-	releases: ambiguousPublish | latePublish | stateReadError | lockOverstayed | lateWrite,
-	covered: []cover{
-		covers(ambiguousPublish|latePublish|stateReadError, withRefusal),
-		covers(lockOverstayed|lateWrite, withRefusal, withFence),
-	},
+	Name:   "result-of-current-epoch",
+	Says:   "With epochs, a job ends by a result of its record's epoch only.",
+	Kind:   Always,
+	Source: "the hardened dispatch: a result of an older epoch is not accepted",
 	check: func(f *facts, t *tally) checker {
 		audited := func(end *End) {
 			f.audited(func(j *job) {
@@ -50,16 +45,10 @@ var resultOfCurrentEpoch = Invariant{
 }
 
 var cancelledJobIsTold = Invariant{
-	Name:     "cancelled-job-is-told",
-	Says:     "The worker of a job that is cancelled after it was dispatched is told so.",
-	Kind:     Eventually,
-	Source:   "seed 003, section 1: cancelled by user request; a worker that does not hear of it executes the job to its end",
-	releases: deliveriesExhausted | ambiguousPublish | latePublish | lockOverstayed | lateWrite | unprovided | tailLost | placeReused,
-	covered: []cover{
-		covers(ambiguousPublish|latePublish|lockOverstayed|lateWrite, withResume, withEpochs, withVoid, withFence),
-		covers(unprovided, withNotice, withIntentFirst), // either will do
-		covers(unprovided, withNotice, withEpochs, withVoid),
-	},
+	Name:   "cancelled-job-is-told",
+	Says:   "The worker of a job that is cancelled after it was dispatched is told so.",
+	Kind:   Eventually,
+	Source: "Scheduler internals, section 1: cancelled by user request; a worker that does not hear of it executes the job to its end",
 	check: func(f *facts, t *tally) checker {
 		judge := func(j *job) {
 			if j.cancelled == "" {

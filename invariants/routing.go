@@ -7,7 +7,7 @@ import (
 	"strings"
 )
 
-// What holds of where jobs go (seed 003, section 5).
+// What holds of where jobs go (Scheduler internals, section 5).
 var routingInvariants = []Invariant{dispatchRespectsPlacement}
 
 // RoutingConfig says which pools there are. The zero value judges no pool.
@@ -86,7 +86,7 @@ var dispatchRespectsPlacement = Invariant{
 	Name:   "dispatch-respects-placement",
 	Says:   "A dispatch is published to a worker that, by its heartbeats, satisfies every hint of the job's labels and of its constraints, in a pool that serves the job's topic and offers what the job requires.",
 	Kind:   Always,
-	Source: "seed 003, section 5, label hints and eligible pools",
+	Source: "Scheduler internals, section 5, label hints and eligible pools",
 	check: func(f *facts, t *tally) checker {
 		return checker{sent: func(s *step) {
 			at, _, ok := f.picker(s)

@@ -16,27 +16,25 @@ var (
 	withDurable      = setting{"saga.durable_rollback", func(c *Config) bool { return c.Saga.DurableRollback }}
 )
 
-// What holds of sagas (seed 003, section 4).
+// What holds of sagas (Scheduler internals, section 4).
 var sagaInvariants = []Invariant{
 	compensationRecordedOnce, oneCompensationPerKey, compensationsInLIFOOrder, compensationOnlyOfSucceededJob,
 	sagaLockReleasedByOwnerOrExpiry, everyCompensationAccountedFor,
-	situation(of((*sagas).rolledBackOnes), "saga-rolled-back", "A compensation is submitted.", "seed 003, section 4, rollback trigger"),
+	situation(of((*sagas).rolledBackOnes), "saga-rolled-back", "A compensation is submitted.", "Scheduler internals, section 4, rollback trigger"),
 	situation(of((*sagas).takenUpAgain), "saga-rollback-resumed", "A process goes on with a rollback that another has begun.", "the hardened rollback: what is due is taken up until the stack is empty"),
 	situation(of((*sagas).succeededLater), "saga-joined-late", "A job of a saga succeeds once that is to be rolled back.", "the hardened rollback: what is recorded later is undone, too"),
-	situation(of((*sagas).deniedOnes), "saga-compensation-denied", "The safety kernel denies a compensation, and the rollback goes on.", "seed 003, section 4, soft safety check"),
-	situation(of((*sagas).unreadables), "saga-entry-unreadable", "A compensation that cannot be read gets an entry in the DLQ.", "seed 003, section 4, unmarshal errors"),
+	situation(of((*sagas).deniedOnes), "saga-compensation-denied", "The safety kernel denies a compensation, and the rollback goes on.", "Scheduler internals, section 4, soft safety check"),
+	situation(of((*sagas).unreadables), "saga-entry-unreadable", "A compensation that cannot be read gets an entry in the DLQ.", "Scheduler internals, section 4, unmarshal errors"),
 }
 
 // of is how often something came about that the facts of sagas count.
 func of(n func(*sagas) int) func(*facts) int { return func(f *facts) int { return n(&f.sagas) } }
 
 var compensationRecordedOnce = Invariant{
-	Name:     "compensation-recorded-once",
-	Says:     "A job's compensation is put onto its saga's stack once.",
-	Kind:     Always,
-	Source:   "seed 003, section 4, recording compensation: when a job succeeds",
-	releases: failedWrite | ambiguousWrite | stateReadError | lockError | lockOverstayed | lateWrite | schedulerCrash | sagaFailed | paused,
-	covered:  []cover{covers(failedWrite|ambiguousWrite|stateReadError|lockError|lockOverstayed|lateWrite|schedulerCrash|sagaFailed|paused, withAtomicRecord, withFence)},
+	Name:   "compensation-recorded-once",
+	Says:   "A job's compensation is put onto its saga's stack once.",
+	Kind:   Always,
+	Source: "Scheduler internals, section 4, recording compensation: when a job succeeds",
 	check: func(f *facts, t *tally) checker {
 		f.sagas.recording = append(f.sagas.recording, func(s *step, c *compensation, again bool) {
 			t.exercise()
@@ -49,12 +47,10 @@ var compensationRecordedOnce = Invariant{
 }
 
 var oneCompensationPerKey = Invariant{
-	Name:     "one-compensation-per-key",
-	Says:     "For an idempotency key of a saga's compensation one job is submitted, however often.",
-	Kind:     Always,
-	Source:   "seed 003, section 4: the idempotency key of a compensation",
-	releases: failedWrite | ambiguousWrite | stateReadError | lockError | lockOverstayed | lateWrite | schedulerCrash | sagaFailed | paused,
-	covered:  []cover{covers(failedWrite|ambiguousWrite|stateReadError|lockError|lockOverstayed|lateWrite|schedulerCrash|sagaFailed|paused, withPeek)},
+	Name:   "one-compensation-per-key",
+	Says:   "For an idempotency key of a saga's compensation one job is submitted, however often.",
+	Kind:   Always,
+	Source: "Scheduler internals, section 4: the idempotency key of a compensation",
 	check: func(f *facts, t *tally) checker {
 		f.sagas.submitting = append(f.sagas.submitting, func(s *step, c *compensation, _ bool) {
 			t.exercise()
@@ -67,12 +63,10 @@ var oneCompensationPerKey = Invariant{
 }
 
 var compensationsInLIFOOrder = Invariant{
-	Name:     "compensations-in-lifo-order",
-	Says:     "The compensations that were recorded by the time a rollback was due are submitted in the reverse order of their recording.",
-	Kind:     Always,
-	Source:   "seed 003, section 4: pop compensation requests from stack (LIFO order)",
-	releases: paused | sagaFailed | schedulerCrash,
-	covered:  []cover{covers(paused|sagaFailed|schedulerCrash, withPeek)},
+	Name:   "compensations-in-lifo-order",
+	Says:   "The compensations that were recorded by the time a rollback was due are submitted in the reverse order of their recording.",
+	Kind:   Always,
+	Source: "Scheduler internals, section 4: pop compensation requests from stack (LIFO order)",
 	check: func(f *facts, t *tally) checker {
 		f.sagas.submitting = append(f.sagas.submitting, func(s *step, c *compensation, first bool) {
 			if !first || c.late {
@@ -95,12 +89,10 @@ var compensationsInLIFOOrder = Invariant{
 }
 
 var compensationOnlyOfSucceededJob = Invariant{
-	Name:     "compensation-only-of-succeeded-job",
-	Says:     "A compensation is submitted only for a job that has succeeded, if need be after it had ended otherwise, and only once a job of its saga has failed for good.",
-	Kind:     Always,
-	Source:   "seed 003, section 4: recording compensation, and rollback trigger",
-	releases: unprovided,
-	covered:  []cover{covers(unprovided, withAtomicRecord)},
+	Name:   "compensation-only-of-succeeded-job",
+	Says:   "A compensation is submitted only for a job that has succeeded, if need be after it had ended otherwise, and only once a job of its saga has failed for good.",
+	Kind:   Always,
+	Source: "Scheduler internals, section 4: recording compensation, and rollback trigger",
 	check: func(f *facts, t *tally) checker {
 		f.sagas.submitting = append(f.sagas.submitting, func(s *step, c *compensation, _ bool) {
 			t.exercise()
@@ -120,7 +112,7 @@ var sagaLockReleasedByOwnerOrExpiry = Invariant{
 	Name:   "saga-lock-released-by-owner-or-expiry",
 	Says:   "The lock of a saga's rollback is released only by the process that took it; from anybody else's hands it goes only by expiry.",
 	Kind:   Always,
-	Source: "seed 003, section 8, saga:<workflow_id>:lock",
+	Source: "Scheduler internals, section 8, saga:<workflow_id>:lock",
 	check: func(f *facts, t *tally) checker {
 		f.sagas.locking = append(f.sagas.locking, func(s *step, g *saga, was lock) {
 			t.exercise()
@@ -135,14 +127,11 @@ var sagaLockReleasedByOwnerOrExpiry = Invariant{
 }
 
 var everyCompensationAccountedFor = Invariant{
-	Name:     "every-compensation-accounted-for",
-	timed:    true,
-	Says:     "Once a saga is to be rolled back, each of its compensations is submitted, denied with an entry in the audit trail, or in the DLQ.",
-	Kind:     Eventually,
-	Source:   "seed 003, section 4: durable rollback for multi-step workflows",
-	Needs:    []string{"events-agree-with-servers"},
-	releases: sagaFailed | schedulerCrash | paused | succeededLate | ambiguousWrite,
-	covered:  []cover{covers(sagaFailed|schedulerCrash|paused|succeededLate|ambiguousWrite, withPeek, withDurable, withReconciler)},
+	Name:   "every-compensation-accounted-for",
+	Says:   "Once a saga is to be rolled back, each of its compensations is submitted, denied with an entry in the audit trail, or in the DLQ.",
+	Kind:   Eventually,
+	Source: "Scheduler internals, section 4: durable rollback for multi-step workflows",
+	Needs:  []string{"events-agree-with-servers"},
 	check: func(f *facts, t *tally) checker {
 		return checker{ended: func(*End) {
 			for _, g := range f.sagas.order {

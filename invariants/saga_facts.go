@@ -11,7 +11,7 @@ import (
 	"github.com/wavetank-sim/wavetank/sim"
 )
 
-// Names on the wire, from the documentation (seed 003, section 4).
+// Names on the wire, from the documentation (Scheduler internals, section 4).
 const (
 	sagaPrefix      = "saga:"
 	sagaPhases      = "saga_"
@@ -202,9 +202,8 @@ func (f *facts) compensationRecorded(s *step, g *saga, entry string) {
 	if c.job == "" {
 		return
 	}
-	if about := f.job(c.job); !again && c.late {
+	if !again && c.late {
 		k.late++
-		f.meet(about, succeededLate)
 	}
 	for _, check := range k.recording {
 		check(s, c, again)
@@ -256,16 +255,6 @@ func (f *facts) sagaWrote(s *step) {
 		if g := f.sagas.of(j.saga.workflow); g.due == 0 {
 			g.due = s.Step
 		}
-		if s.failed { // its writer does not know
-			f.meet(nil, sagaFailed)
-		}
-	}
-}
-
-// sagaOperation takes in that an operation of a rollback failed.
-func (f *facts) sagaOperation(s *step) {
-	if s.failed && strings.HasPrefix(s.Phase, sagaPhases) {
-		f.meet(nil, sagaFailed)
 	}
 }
 

@@ -8,19 +8,11 @@ import (
 )
 
 var everyJobSettles = Invariant{
-	Name:     "every-job-settles",
-	timed:    true,
-	Says:     "Every job that has a record, or whose submission was stored, reaches a terminal state, unless it waits for an approval, or for a safety kernel that throttles it to the end.",
-	Kind:     Eventually,
-	Source:   "seed 003, section 1; seed 000, residual risk window, for what no reconciler closes yet",
-	Needs:    []string{"events-agree-with-servers"},
-	releases: rollbackFailed | ambiguousIntent | crashBeforePublish | deadWorker | resultUnsent | deliveriesExhausted | orphanStranded | requestLost | lockOverstayed | lateWrite | tailLost | placeReused,
-	covered: []cover{
-		covers(rollbackFailed|ambiguousIntent|crashBeforePublish|deadWorker|resultUnsent, withReconciler),
-		covers(ambiguousIntent|crashBeforePublish, withResume, withEpochs),
-		covers(deliveriesExhausted|orphanStranded|tailLost|placeReused, withSweep, withReplayer, withReconciler),
-		covers(lockOverstayed|lateWrite, withFence),
-	},
+	Name:   "every-job-settles",
+	Says:   "Every job that has a record, or whose submission was stored, reaches a terminal state, unless it waits for an approval, or for a safety kernel that throttles it to the end.",
+	Kind:   Eventually,
+	Source: "Scheduler internals, section 1; Dispatch ordering, residual risk window, for what no reconciler closes yet",
+	Needs:  []string{"events-agree-with-servers"},
 	check: func(f *facts, t *tally) checker {
 		judge := func(end *End) {
 			for _, j := range f.order {
@@ -28,12 +20,6 @@ var everyJobSettles = Invariant{
 					continue
 				}
 				t.exercise()
-				if j.state == scheduled && j.classes&orphanReplayed != 0 && !j.requested() {
-					f.meet(j, orphanStranded)
-				}
-				if j.state == absent && (j.classes&placeReused != 0 || j.classes&(deliveriesExhausted|tailLost) != 0 && !j.requested()) {
-					f.meet(j, requestLost)
-				}
 				if !j.state.terminal() {
 					t.violated(j, "is still %s%s: %s", j.state, j.since(), j.why())
 				}
@@ -53,28 +39,26 @@ func (j *job) why() string {
 	switch {
 	case j.queued.step != 0:
 		return "its dispatch is still in the outbox"
-	case j.classes&rollbackFailed != 0:
+	case j.had(rollbackFailed):
 		return "its rollback failed"
-	case j.classes&ambiguousIntent != 0 && j.state == dispatched:
+	case j.had(ambiguousIntent) && j.state == dispatched:
 		return "its DISPATCHED write was applied although the caller saw an error, and nothing was published"
-	case j.classes&crashBeforePublish != 0:
+	case j.had(crashWithIntent) && j.state == dispatched:
 		return "the scheduler crashed between the DISPATCHED write and the publish"
-	case j.classes&deadWorker != 0:
+	case j.had(deadWorker):
 		return fmt.Sprintf("it was dispatched to %s, which was dead or died", j.dispatches[len(j.dispatches)-1].worker)
-	case j.classes&resultUnsent != 0:
+	case j.had(resultUnsent):
 		return "its result was never published"
 	case j.state == pending && j.putOff != 0:
 		return "the safety kernel throttles it, and nobody is left to ask again"
-	case j.classes&deliveriesExhausted != 0:
-		if j.classes&(lockLeft|ambiguousLock) != 0 {
+	case j.had(deliveriesExhausted):
+		if j.had(lockLeft) {
 			return "a message of it was given up after MaxDeliver deliveries; a lock of it that nobody would release had been left to expire"
 		}
 		return "a message of it was given up after MaxDeliver deliveries"
-	case j.classes&orphanStranded != 0:
-		return "a replayer took it up and could only schedule it, and no request of it was left to come"
-	case j.classes&lockOverstayed != 0:
+	case j.had(lockOverstayed):
 		return "a handler of it outlived its lock, so that two had it at once"
-	case j.classes&tailLost != 0:
+	case j.had(tailLost):
 		return "nats-server lost a message of it with its power"
 	case len(j.dispatches) == 0:
 		return "no dispatch was stored"
@@ -89,7 +73,7 @@ var failedNeverPrecedesItsDLQEntry = Invariant{
 	Name:   "failed-never-precedes-its-dlq-entry",
 	Says:   "In every dlq_order but the documented one, FAILED, DENIED or OUTPUT_QUARANTINED is written only once the job has its DLQ entry.",
 	Kind:   Always,
-	Source: "seed 004, the caveat of an entry lost after the terminal write",
+	Source: "Dead letters, the caveat of an entry lost after the terminal write",
 	check: func(f *facts, t *tally) checker {
 		if f.cfg.DLQOrder == "state-then-dlq" {
 			return checker{}
@@ -107,17 +91,11 @@ var failedNeverPrecedesItsDLQEntry = Invariant{
 }
 
 var failedJobHasDLQEntry = Invariant{
-	Name:     "failed-job-has-dlq-entry",
-	Says:     "Every FAILED, DENIED or OUTPUT_QUARANTINED job has an indexed DLQ entry with the reason code and the attempts of its record.",
-	Kind:     Eventually,
-	Source:   "seed 003, section 1; seed 004, for the entry's shape and for the caveat of an entry lost after the terminal write",
-	Needs:    []string{"events-agree-with-servers"},
-	releases: dlqWriteFailed | ambiguousTerminal | crashBeforeDLQ | lockOverstayed | lateWrite,
-	covered: []cover{
-		covers(dlqWriteFailed|ambiguousTerminal|crashBeforeDLQ, withAtomicDLQ),
-		covers(dlqWriteFailed|ambiguousTerminal|crashBeforeDLQ, withDLQThenState),
-		covers(lockOverstayed|lateWrite, withFence),
-	},
+	Name:   "failed-job-has-dlq-entry",
+	Says:   "Every FAILED, DENIED or OUTPUT_QUARANTINED job has an indexed DLQ entry with the reason code and the attempts of its record.",
+	Kind:   Eventually,
+	Source: "Scheduler internals, section 1; Dead letters, for the entry's shape and for the caveat of an entry lost after the terminal write",
+	Needs:  []string{"events-agree-with-servers"},
 	check: func(f *facts, t *tally) checker {
 		judge := func(end *End) {
 			for _, j := range f.order {

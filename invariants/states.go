@@ -35,13 +35,13 @@ func parseState(word string) state {
 	return unknown
 }
 
-// terminal says whether s is in the documentation's table of terminal states (seed 003, section 1).
+// terminal says whether s is in the documentation's table of terminal states (Scheduler internals, section 1).
 func (s state) terminal() bool { return s >= succeeded && s < unknown }
 
 // buried says whether a job that is over in s belongs in the dead-letter queue.
 func (s state) buried() bool { return s == failed || s == denied || s == quarantined }
 
-// inFlight says whether a redelivered request for a job in s is a no-op (seed 000).
+// inFlight says whether a redelivered request for a job in s is a no-op (Dispatch ordering).
 func (s state) inFlight() bool { return s == dispatched || s == running }
 
 // transition is one row of the documented state machine.
@@ -50,36 +50,36 @@ type transition struct {
 	source   string
 }
 
-// documented is the state machine of seed 003, section 1, with the rows that the other seeds add.
+// documented is the state machine of Scheduler internals, section 1, with the rows that the other seeds add.
 var documented = [...]transition{
-	{absent, pending, "seed 003: job submitted"},
-	{pending, scheduled, "seed 003: ALLOW"},
-	{pending, approvalRequired, "seed 003: REQUIRE_APPROVAL"},
-	{pending, denied, "seed 003: DENY"},
-	{approvalRequired, pending, "seed 003: approved, re-enters the dispatch flow"},
-	{scheduled, scheduled, "seed 000: a replay schedules once more and counts one attempt"},
-	{scheduled, dispatched, "seed 003; seed 000: set before the publish"},
-	{dispatched, scheduled, "seed 000: rollback of a failed publish"},
-	{dispatched, running, "seed 003"},
-	{running, succeeded, "seed 003"},
-	{running, failed, "seed 003"},
-	{running, timedOut, "seed 003: reconciler"},
-	{running, cancelled, "seed 003"},
-	{running, quarantined, "seed 003: sync output policy"},
-	{dispatched, succeeded, "seed 003: a result that arrives although RUNNING was not written"},
-	{dispatched, failed, "seed 003: likewise; and the ceiling reached by a failed publish"},
-	{dispatched, cancelled, "seed 003: likewise"},
-	{dispatched, quarantined, "seed 003: likewise"},
-	{dispatched, timedOut, "seed 003: reconciler, dispatchTimeout"},
-	{pending, failed, "seed 003: max scheduling retries, no pool mapping"},
-	{scheduled, failed, "seed 003: max scheduling retries, no pool mapping"},
-	{pending, timedOut, "seed 003: deadline expiration"},
-	{approvalRequired, timedOut, "seed 003: deadline expiration"},
-	{scheduled, timedOut, "seed 003: deadline expiration"},
-	{pending, cancelled, "seed 003: cancelled by user request"},
-	{approvalRequired, cancelled, "seed 003: cancelled by user request"},
-	{scheduled, cancelled, "seed 003: cancelled by user request"},
-	{succeeded, quarantined, "seed 003: async output policy"},
+	{absent, pending, "Scheduler internals: job submitted"},
+	{pending, scheduled, "Scheduler internals: ALLOW"},
+	{pending, approvalRequired, "Scheduler internals: REQUIRE_APPROVAL"},
+	{pending, denied, "Scheduler internals: DENY"},
+	{approvalRequired, pending, "Scheduler internals: approved, re-enters the dispatch flow"},
+	{scheduled, scheduled, "Dispatch ordering: a replay schedules once more and counts one attempt"},
+	{scheduled, dispatched, "Scheduler internals; Dispatch ordering: set before the publish"},
+	{dispatched, scheduled, "Dispatch ordering: rollback of a failed publish"},
+	{dispatched, running, "Scheduler internals"},
+	{running, succeeded, "Scheduler internals"},
+	{running, failed, "Scheduler internals"},
+	{running, timedOut, "Scheduler internals: reconciler"},
+	{running, cancelled, "Scheduler internals"},
+	{running, quarantined, "Scheduler internals: sync output policy"},
+	{dispatched, succeeded, "Scheduler internals: a result that arrives although RUNNING was not written"},
+	{dispatched, failed, "Scheduler internals: likewise; and the ceiling reached by a failed publish"},
+	{dispatched, cancelled, "Scheduler internals: likewise"},
+	{dispatched, quarantined, "Scheduler internals: likewise"},
+	{dispatched, timedOut, "Scheduler internals: reconciler, dispatchTimeout"},
+	{pending, failed, "Scheduler internals: max scheduling retries, no pool mapping"},
+	{scheduled, failed, "Scheduler internals: max scheduling retries, no pool mapping"},
+	{pending, timedOut, "Scheduler internals: deadline expiration"},
+	{approvalRequired, timedOut, "Scheduler internals: deadline expiration"},
+	{scheduled, timedOut, "Scheduler internals: deadline expiration"},
+	{pending, cancelled, "Scheduler internals: cancelled by user request"},
+	{approvalRequired, cancelled, "Scheduler internals: cancelled by user request"},
+	{scheduled, cancelled, "Scheduler internals: cancelled by user request"},
+	{succeeded, quarantined, "Scheduler internals: async output policy"},
 }
 
 // Transition is one row of the state machine by which runs are judged.

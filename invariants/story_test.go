@@ -3,6 +3,7 @@ package invariants
 import (
 	"encoding/json"
 	"fmt"
+	"slices"
 	"strconv"
 	"time"
 
@@ -43,6 +44,24 @@ func (s *story) last() *sim.Event { return &s.events[len(s.events)-1] }
 
 // fails makes the last step's caller see an error, whether or not it was applied.
 func (s *story) fails() *story { s.last().Outcome = "connection reset"; return s }
+
+// injected makes every error of the story so far one that a fault has brought about.
+func (s *story) injected() *story {
+	for i := range s.events {
+		e := &s.events[i]
+		switch {
+		case e.Fault != "" || !AnswerOf(e).Failed():
+		case len(e.Changes) > 0:
+			e.Fault = "fail-after"
+		default:
+			e.Fault = "fail-before"
+		}
+	}
+	return s
+}
+
+// stalls is a pause of a scheduler that begins and ends where the story stands.
+func (s *story) stalls(node string) *story { return s.control("pause", node).control("resume", node) }
 
 func (s *story) lost() *story { s.last().Fault = "lose"; return s }
 
@@ -264,4 +283,9 @@ func (r Report) outcome(name string) Outcome {
 		}
 	}
 	panic("no invariant " + name)
+}
+
+// struckBy says whether a strike of that kind came.
+func (r Report) struckBy(k StrikeKind) bool {
+	return slices.ContainsFunc(r.Strikes, func(s Strike) bool { return s.Kind == k })
 }

@@ -12,10 +12,11 @@ func (f *facts) cutTails(e *sim.Event) {
 		c := &e.Changes[i]
 		f.reused[c.Stream] = max(f.reused[c.Stream], c.Seq)
 		about := f.job(c.Header[headerJob])
-		f.meet(about, tailLost)
 		if about == nil {
 			continue
 		}
+		f.come(about, tailLost)
+		f.reachJob(about, NATSPowerLoss)
 		switch c.Stream {
 		case streamSys:
 			if m := about.message(c.Seq); m != nil {
@@ -64,7 +65,7 @@ func (i *intent) of(d *dispatch) bool { return i.step != 0 && (d.epoch == 0 || d
 // takePlace takes in that a message of the job is stored, perhaps in the place of a lost one.
 func (f *facts) takePlace(about *job, c *sim.Change) {
 	if c.Seq <= f.reused[c.Stream] {
-		f.meet(about, placeReused)
+		f.reachJob(about, NATSPowerLoss)
 	}
 }
 

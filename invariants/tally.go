@@ -12,11 +12,13 @@ const ViolationsMax = 100
 
 // tally keeps what one invariant's checker found.
 type tally struct {
-	inv     Invariant
-	facts   *facts
-	place   int    // this invariant's, in All
-	needs   places // of those it needs
-	outside class  // what releases the promise, under the settings of this run
+	inv   Invariant
+	facts *facts
+	place int    // this invariant's, in All
+	needs places // of those it needs
+
+	promises bool  // the settings of this run promise it at all
+	released kinds // and these strikes release that
 
 	exercised  int
 	promised   int
@@ -32,11 +34,16 @@ func (t *tally) exercise() { t.exercised++ }
 func (t *tally) violated(j *job, format string, args ...any) {
 	f := t.facts
 	v := Violation{Invariant: t.inv.Name, Step: f.step, At: f.at}
-	broken, met := f.broken, f.run
+	broken, struck := f.broken, f.strikes.run
 	if j != nil {
 		broken = broken.with(j.broken)
-		met |= j.classes
+		struck |= j.struck
+		if t.inv.row.saga {
+			struck |= f.strikes.sagas[j.saga.workflow]
+		}
 		v.Job = j.id
+	} else {
+		struck = f.strikes.seen
 	}
 	if broken.meets(t.needs) {
 		t.stopped++
@@ -47,7 +54,7 @@ func (t *tally) violated(j *job, format string, args ...any) {
 	} else {
 		f.broken.add(t.place)
 	}
-	v.Promised = met&t.outside == 0
+	v.Promised = t.promises && struck&t.released == 0
 	n := &t.unpromised
 	if v.Promised {
 		n = &t.promised
@@ -60,6 +67,7 @@ func (t *tally) violated(j *job, format string, args ...any) {
 	if j != nil {
 		v.Message = j.id + ": " + v.Message
 	}
+	v.Steps = stepsIn(v.Message)
 	t.violations = append(t.violations, v)
 }
 

@@ -2,7 +2,7 @@ package invariants
 
 import "cmp"
 
-// What holds of tenants' limits (seed 003, section 5, reason codes).
+// What holds of tenants' limits (Scheduler internals, section 5, reason codes).
 var tenantInvariants = []Invariant{tenantLimitHeld, tenantSlotsAgreeWithRecords}
 
 // TenantConfig are the settings of it that promises depend on.
@@ -58,12 +58,10 @@ func (f *facts) contended(s *step) bool {
 }
 
 var tenantLimitHeld = Invariant{
-	Name:     "tenant-limit-held",
-	Says:     "A tenant has at most tenant_limit jobs DISPATCHED or RUNNING at any time.",
-	Kind:     Always,
-	Source:   "seed 003, section 5, reason codes: tenant concurrency limit reached",
-	releases: lockOverstayed | lateWrite | unprovided,
-	covered:  []cover{covers(unprovided, withTenantReserve, withIntentFirst), covers(lockOverstayed|lateWrite, withFence)},
+	Name:   "tenant-limit-held",
+	Says:   "A tenant has at most tenant_limit jobs DISPATCHED or RUNNING at any time.",
+	Kind:   Always,
+	Source: "Scheduler internals, section 5, reason codes: tenant concurrency limit reached",
 	check: func(f *facts, t *tally) checker {
 		limit := f.cfg.Tenants.Limit
 		if limit == 0 {
@@ -87,7 +85,7 @@ var tenantSlotsAgreeWithRecords = Invariant{
 	Name:   "tenant-slots-agree-with-records",
 	Says:   "With tenant_limit, the set of a tenant's jobs in flight is what their records say.",
 	Kind:   Eventually,
-	Source: "seed 003, section 5, reason codes: a slot that nobody gives back is lost to its tenant",
+	Source: "Scheduler internals, section 5, reason codes: a slot that nobody gives back is lost to its tenant",
 	check: func(f *facts, t *tally) checker {
 		if f.cfg.Tenants.Limit == 0 {
 			return checker{}

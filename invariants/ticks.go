@@ -9,7 +9,6 @@ import (
 // ticks is what is known of the parts that one replica at a time does for all.
 type ticks struct {
 	reconciler, replayer, writer tick
-	failed                       strike             // the reconciler's last
 	snapshot                     []known            // what sys:workers:snapshot holds; never changed in place
 	offered                      map[string][]known // what it held when the process began, by its name
 }
@@ -89,9 +88,6 @@ func (j *Judge) snapshotChanged(s *step, c *sim.Change) {
 	}
 	f.ticks.snapshot = f.readSnapshot(c.Value)
 	t, me := f.ticks.of(writerKey), process(s.Node, s.Incarnation)
-	if s.Kind == sim.KindLate || t.under[me] && (!t.live(s.At) || t.by != me) {
-		f.meet(nil, writerOverstayed)
-	}
 	delete(t.under, me)
 	t.begins = false
 	for _, check := range j.ticked {
@@ -113,12 +109,10 @@ func (f *facts) ticked(s *step) {
 }
 
 var oneWriterATick = Invariant{
-	Name:     "one-writer-a-tick",
-	Says:     "Of the replicas one at a time reconciles and replays, and no other begins within a poll; with tick_lock=until-expiry nobody does within the lock's TTL, which is two polls. Only the holder of its lock writes the snapshot.",
-	Kind:     Always,
-	Source:   "seed 003, section 8: the lock-hold pattern, and the snapshot writer lock",
-	releases: writerOverstayed,
-	covered:  []cover{covers(writerOverstayed, withFence)},
+	Name:   "one-writer-a-tick",
+	Says:   "Of the replicas one at a time reconciles and replays, and no other begins within a poll; with tick_lock=until-expiry nobody does within the lock's TTL, which is two polls. Only the holder of its lock writes the snapshot.",
+	Kind:   Always,
+	Source: "Scheduler internals, section 8: the lock-hold pattern, and the snapshot writer lock",
 	check: func(f *facts, t *tally) checker {
 		return checker{ticked: func(s *step, k *tick) {
 			t.exercise()

@@ -48,13 +48,10 @@ func (f *facts) silent(s *step) time.Duration {
 func (j *job) pastDeadline() bool { return j.deadline != 0 && j.updated >= j.deadline }
 
 var timeoutOnlyWhenDue = Invariant{
-	Name:     "timeout-only-when-due",
-	timed:    true,
-	Says:     "The reconciler times out only a job that has been DISPATCHED or RUNNING for its timeout, or is past its deadline; with watch_workers, also one that has been RUNNING for the dispatch timeout on a worker of which it has not heard for as long, though it has of others.",
-	Kind:     Always,
-	Source:   "seed 003, section 3, timeout detection and deadline expiration",
-	releases: lockOverstayed | lateWrite | unprovided,
-	covered:  []cover{covers(unprovided, withRecheck), covers(lockOverstayed|lateWrite, withFence)},
+	Name:   "timeout-only-when-due",
+	Says:   "The reconciler times out only a job that has been DISPATCHED or RUNNING for its timeout, or is past its deadline; with watch_workers, also one that has been RUNNING for the dispatch timeout on a worker of which it has not heard for as long, though it has of others.",
+	Kind:   Always,
+	Source: "Scheduler internals, section 3, timeout detection and deadline expiration",
 	check: func(f *facts, t *tally) checker {
 		return checker{wrote: func(s *step, w *write) {
 			if s.job.state != timedOut || s.Phase == "result_write" {
@@ -69,16 +66,10 @@ var timeoutOnlyWhenDue = Invariant{
 }
 
 var noTimeoutWhileExecuting = Invariant{
-	Name:     "no-timeout-while-executing",
-	timed:    true,
-	Says:     "No job is timed out as DISPATCHED that a worker is executing.",
-	Kind:     Always,
-	Source:   "seed 000, residual risk window; seed 003, section 3: a RUNNING write that failed is no reason to time out",
-	releases: failedWrite | lockOverstayed | lateWrite | oldList | ambiguousPublish | latePublish | schedulerCrash | paused,
-	covered: []cover{
-		covers(oldList, withRecheck),
-		covers(failedWrite|lockOverstayed|lateWrite|ambiguousPublish|latePublish|schedulerCrash|paused, withVoid, withEpochs, withResume, withFence, withIntentFirst),
-	},
+	Name:   "no-timeout-while-executing",
+	Says:   "No job is timed out as DISPATCHED that a worker is executing.",
+	Kind:   Always,
+	Source: "Dispatch ordering, residual risk window; Scheduler internals, section 3: a RUNNING write that failed is no reason to time out",
 	check: func(_ *facts, t *tally) checker {
 		return checker{wrote: func(s *step, w *write) {
 			j := s.job
@@ -99,13 +90,10 @@ const ticksLate = 5
 
 var deadWorkerIsNoticed = Invariant{
 	Name:     "dead-worker-is-noticed",
-	timed:    true,
 	OnDemand: true,
 	Says:     "No job stays RUNNING for five polls longer than the dispatch timeout on a worker of which the replica that then times it out has heard nothing all the while, though it has of others.",
 	Kind:     Always,
-	Source:   "seed 002, the worker TTL window: a dead worker inside its TTL receives the publish; seed 003, section 3, timeout detection",
-	releases: stateReadError | failedWrite | ambiguousWrite | lateWrite | lockError | ambiguousLock | lockLeft | lockOverstayed | renewalFailed | schedulerCrash | paused | allAway | unprovided,
-	covered:  []cover{covers(unprovided, withWatch, withReconciler)},
+	Source:   "Stale workers, the worker TTL window: a dead worker inside its TTL receives the publish; Scheduler internals, section 3, timeout detection",
 	check: func(f *facts, t *tally) checker {
 		return checker{wrote: func(s *step, w *write) {
 			j := s.job

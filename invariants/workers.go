@@ -32,7 +32,7 @@ func (r *ear) age(at time.Duration, cfg *Config) time.Duration {
 	return at - r.at
 }
 
-// load is what a worker says of itself (seed 003, section 5).
+// load is what a worker says of itself (Scheduler internals, section 5).
 type load struct {
 	known  bool
 	worker string
@@ -77,7 +77,7 @@ func (l *load) overloaded() bool {
 // heartbeat notes which worker a replica has heard of. A heartbeat's unit of work is its worker, so
 // the event's Job names it.
 func (f *facts) heartbeat(e *sim.Event) {
-	if e.Target != subjectBeat || e.Job == "" || e.Fault != "" || callerFailed(e) {
+	if e.Target != subjectBeat || e.Job == "" || e.Fault != "" || AnswerOf(e).Failed() {
 		return
 	}
 	at := hearing{e.Node, e.Incarnation, e.Job}
@@ -146,7 +146,7 @@ func (f *facts) picker(s *step) (by hearing, at time.Duration, ok bool) {
 	case s.job.intent.step != 0:
 		p = s.job.intent.pick
 	}
-	return hearing{p.node, p.incarnation, workerOf(s.Target)}, p.at, true
+	return hearing{p.node, p.incarnation, WorkerOf(s.Target)}, p.at, true
 }
 
 // known is a worker as the snapshot has it.
@@ -181,7 +181,6 @@ func (f *facts) snapshotRead(s *step) {
 	switch {
 	case s.Outcome == sim.OutcomePending:
 	case s.failed:
-		f.meet(nil, snapshotUnread)
 	default:
 		for _, w := range f.ticks.snapshot {
 			at := hearing{s.Node, s.Incarnation, w.worker}
@@ -215,7 +214,7 @@ type candidate struct {
 // candidates returns the workers that the step's replica has to choose from, now that it picks, if the events
 // tell them for sure and all are of one pool.
 func (f *facts) candidates(s *step) (list []candidate) {
-	if s.job.wish.particular() || f.run&(paused|clockWrong) != 0 {
+	if s.job.wish.particular() || f.strikes.seen&strikesOf(SchedulerAway, NATSAway, ClockWrong) != 0 {
 		return nil
 	}
 	pool := ""

@@ -6,7 +6,7 @@ import (
 	"github.com/wavetank-sim/wavetank/sim"
 )
 
-// What holds of workflow runs and their timers (seed 003, section 8).
+// What holds of workflow runs and their timers (Scheduler internals, section 8).
 var workflowInvariants = []Invariant{
 	stepsInOrder, noDelayFiresEarly, delayFiresOnTime, noDelayFiresTwice, runWritesNotLost, runWrittenByLockHolder, everyRunSettles,
 }
@@ -35,7 +35,7 @@ var stepsInOrder = Invariant{
 	Name:   "steps-in-order",
 	Says:   "A step's job is submitted only once a job of each step that it depends on is SUCCEEDED by its record.",
 	Kind:   Always,
-	Source: "seed 003, section 8: workflow steps",
+	Source: "Scheduler internals, section 8: workflow steps",
 	check: func(f *facts, t *tally) checker {
 		return checker{fired: func(s *step, k *stepJob) {
 			t.exercise()
@@ -50,10 +50,9 @@ var stepsInOrder = Invariant{
 
 var noDelayFiresEarly = Invariant{
 	Name:   "no-delay-fires-early",
-	timed:  true,
 	Says:   "The job of a step with a delay, or of a step that is tried again, is not submitted before its time.",
 	Kind:   Always,
-	Source: "seed 003, section 8: delay_sec, delay_until and retry backoff",
+	Source: "Scheduler internals, section 8: delay_sec, delay_until and retry backoff",
 	check: func(f *facts, t *tally) checker {
 		return checker{fired: func(s *step, k *stepJob) {
 			due, now := f.workflow.due(k), f.workflow.unix(s.At)
@@ -76,13 +75,10 @@ const (
 )
 
 var delayFiresOnTime = Invariant{
-	Name:     "delay-fires-on-time",
-	timed:    true,
-	Says:     "A delay that is long enough to be kept in Redis is over within three polls and a few seconds of its time, whoever has died meanwhile.",
-	Kind:     Always,
-	Source:   "seed 003, section 8: durable workflow delay timers, and their background poller",
-	releases: runTroubled | paused | allAway | unprovided,
-	covered:  []cover{covers(unprovided, withDurableTimers, withDelayPoller)},
+	Name:   "delay-fires-on-time",
+	Says:   "A delay that is long enough to be kept in Redis is over within three polls and a few seconds of its time, whoever has died meanwhile.",
+	Kind:   Always,
+	Source: "Scheduler internals, section 8: durable workflow delay timers, and their background poller",
 	check: func(f *facts, t *tally) checker {
 		bound := func() time.Duration { return rounding + 3*f.cfg.Workflow.DelayPoll + handover }
 		// kept says by when the job of a delay is to be submitted, if the delay was long enough.
@@ -125,7 +121,7 @@ var noDelayFiresTwice = Invariant{
 	Name:   "no-delay-fires-twice",
 	Says:   "The request of a step's job is stored once, unless who published it was not told so; and a step is tried again only once its last job is FAILED, though not for good, or TIMEOUT, and no more often than it says.",
 	Kind:   Always,
-	Source: "seed 003, section 8: atomic pop of past-due timers; retry {max, backoff}",
+	Source: "Scheduler internals, section 8: atomic pop of past-due timers; retry {max, backoff}",
 	check: func(f *facts, t *tally) checker {
 		return checker{
 			submitted: func(s *step, k *stepJob, again stepAgain) {
@@ -151,12 +147,10 @@ var noDelayFiresTwice = Invariant{
 }
 
 var runWritesNotLost = Invariant{
-	Name:     "run-writes-not-lost",
-	Says:     "Each write of a run is of the version after the one that it replaces: nobody overwrites what they have not read.",
-	Kind:     Always,
-	Source:   "the hardened run: a write is a compare-and-set on its version",
-	releases: unprovided,
-	covered:  []cover{covers(unprovided, withFenceRuns)},
+	Name:   "run-writes-not-lost",
+	Says:   "Each write of a run is of the version after the one that it replaces: nobody overwrites what they have not read.",
+	Kind:   Always,
+	Source: "the hardened run: a write is a compare-and-set on its version",
 	check: func(_ *facts, t *tally) checker {
 		return checker{ran: func(s *step, r *wfRun, w *runWrite) {
 			t.exercise()
@@ -169,12 +163,10 @@ var runWritesNotLost = Invariant{
 }
 
 var runWrittenByLockHolder = Invariant{
-	Name:     "run-written-by-lock-holder",
-	Says:     "Only the process that holds a run's lock writes the run.",
-	Kind:     Always,
-	Source:   "seed 003, section 8: distributed workflow run locks, and their fall-back to the local lock alone",
-	releases: unprovided,
-	covered:  []cover{covers(unprovided, withStrictRunLock, withFenceRuns)},
+	Name:   "run-written-by-lock-holder",
+	Says:   "Only the process that holds a run's lock writes the run.",
+	Kind:   Always,
+	Source: "Scheduler internals, section 8: distributed workflow run locks, and their fall-back to the local lock alone",
 	check: func(_ *facts, t *tally) checker {
 		return checker{ran: func(s *step, r *wfRun, w *runWrite) {
 			if w.step == 0 {
@@ -193,14 +185,11 @@ var runWrittenByLockHolder = Invariant{
 }
 
 var everyRunSettles = Invariant{
-	Name:     "every-run-settles",
-	timed:    true,
-	Says:     "A run that was stored is over in the end, unless a job of it is not, or it still waits for a time to come.",
-	Kind:     Eventually,
-	Source:   "seed 003, section 8: the reconciler provides eventual recovery for delay steps via NextAttemptAt checks",
-	Needs:    []string{"events-agree-with-servers"},
-	releases: unprovided,
-	covered:  []cover{covers(unprovided, withRunReconciler)},
+	Name:   "every-run-settles",
+	Says:   "A run that was stored is over in the end, unless a job of it is not, or it still waits for a time to come.",
+	Kind:   Eventually,
+	Source: "Scheduler internals, section 8: the reconciler provides eventual recovery for delay steps via NextAttemptAt checks",
+	Needs:  []string{"events-agree-with-servers"},
 	check: func(f *facts, t *tally) checker {
 		return checker{ended: func(end *End) {
 			for _, r := range f.workflow.order {

@@ -10,7 +10,7 @@ import (
 	"github.com/wavetank-sim/wavetank/sim"
 )
 
-// Keys of workflows (seed 003, section 8).
+// Keys of workflows (Scheduler internals, section 8).
 const (
 	runPrefix     = "cordum:wf:run:"
 	runLockPrefix = "cordum:wf:run:lock:"
@@ -143,6 +143,7 @@ func (j *Judge) runWritten(s *step, c *sim.Change) {
 		}
 		r = &wfRun{as: job{id: id}, waits: map[string]wfWait{}, hands: map[string]bool{}}
 		k.runs[id] = r
+		j.facts.appears(&r.as, j.facts.at)
 		k.order = append(k.order, r)
 	}
 	before := r.runRecord
@@ -266,40 +267,24 @@ type stepAgain struct {
 	told bool
 }
 
-// answered takes in what came of an operation about runs: of one that failed, or that hangs, the delays may
-// be late.
+// answered takes in what came of asking for a run's lock.
 func (k *workflows) answered(f *facts, s *step) {
-	if len(k.runs) == 0 || strings.Contains(s.Outcome, scriptUnknown) {
+	if s.Phase != "run_lock" || s.failed || s.Outcome == sim.OutcomePending || s.Outcome == transactionFailed || s.Kind != sim.KindRedis {
 		return
 	}
-	troubled := s.failed || s.Fault != "" || s.Outcome == sim.OutcomePending || s.Outcome == transactionFailed
-	switch s.Phase {
-	case "run_lock":
-		r := k.runs[strings.TrimPrefix(s.Target, runLockPrefix)]
-		if r != nil && !troubled && s.Kind == sim.KindRedis && !r.lock.heldBy(s.Event) {
-			f.reach(runContended)
-			f.meet(&r.as, runTroubled)
-		}
-		k.trouble(f, r, troubled)
-	case "run_renew", "run_unlock":
-		k.trouble(f, k.runs[strings.TrimPrefix(s.Target, runLockPrefix)], troubled)
-	case "run_read", "run_write":
-		k.trouble(f, k.runs[strings.TrimPrefix(s.Target, runPrefix)], troubled)
-	case "step_read", "timer_write", "timer_remove", "timer_pop", "timer_read", "poll_lock", "runs_lock", "runs_read":
-		for _, r := range k.order {
-			k.trouble(f, r, troubled)
-		}
-	case "submit_write", "submit_publish":
-		if j := k.stepJob(s.Job); j != nil {
-			k.trouble(f, j.run, troubled)
-		}
+	if r := k.runs[strings.TrimPrefix(s.Target, runLockPrefix)]; r != nil && !r.lock.heldBy(s.Event) {
+		f.reach(runContended)
 	}
 }
 
-func (k *workflows) trouble(f *facts, r *wfRun, troubled bool) {
-	if r != nil && troubled {
-		f.meet(&r.as, runTroubled)
+// inHandOf says whether a process of the node has the run in hand.
+func (r *wfRun) inHandOf(node string) bool {
+	for by := range r.hands {
+		if name, _, _ := strings.Cut(by, " "); name == node {
+			return true
+		}
 	}
+	return false
 }
 
 // crashed takes in the end of a node's process.
@@ -307,7 +292,6 @@ func (k *workflows) crashed(f *facts, node string) {
 	for _, r := range k.order {
 		for by := range r.hands {
 			if name, _, _ := strings.Cut(by, " "); name == node {
-				f.meet(&r.as, runTroubled)
 				delete(r.hands, by)
 			}
 		}

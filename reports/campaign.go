@@ -11,7 +11,8 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
-	"time"
+
+	"github.com/wavetank-sim/wavetank/reports/words"
 
 	"github.com/wavetank-sim/wavetank/scenarios"
 	"github.com/wavetank-sim/wavetank/scenarios/campaign"
@@ -95,10 +96,10 @@ func campaignPage(w io.Writer, res *campaign.Result, there func(page string) boo
 	v := campaignView{
 		frame:  newFrame(fmt.Sprintf("%s: %s", res.Spec.Name, outcome.Word), pageCSS, overviewCSS),
 		Result: res, Badge: outcome, Says: says, Warnings: campaignWarnings(res), Source: source,
-		Budget: budgetOf(&res.Spec), VirtualTime: longTime(res.Virtual), coverage: coverageOf(res),
+		Budget: budgetOf(&res.Spec), VirtualTime: words.LongTime(res.Virtual), coverage: coverageOf(res),
 		VerdictRows: verdictRows(res),
 	}
-	findings, left := capped(res.Findings, findingsMax)
+	findings, left := words.Capped(res.Findings, findingsMax)
 	v.FindingsLeft = left
 	for i := range findings {
 		v.Shown = append(v.Shown, findingRowOf(&findings[i], i+1, res.Runs, there))
@@ -117,11 +118,11 @@ func campaignVerdict(res *campaign.Result) (badge, string) {
 	switch {
 	case anythingFound(res):
 		hurt := res.Verdicts[scenarios.Violated] + res.Contained
-		says := fmt.Sprintf("%s of %s broke a promise", count(hurt), counted(res.Runs, "run"))
+		says := fmt.Sprintf("%s of %s broke a promise", words.Count(hurt), words.Counted(res.Runs, "run"))
 		if res.Contained > 0 {
-			says += fmt.Sprintf(", or took the process down (%s)", count(res.Contained))
+			says += fmt.Sprintf(", or took the process down (%s)", words.Count(res.Contained))
 		}
-		return badge{counted(max(len(res.Findings), 1), "finding"), "bad"}, says + "."
+		return badge{words.Counted(max(len(res.Findings), 1), "finding"), "bad"}, says + "."
 	case res.Runs == 0:
 		return badge{"nothing was run", "warn"}, "The campaign ended before its first run was over."
 	}
@@ -136,25 +137,22 @@ func campaignVerdict(res *campaign.Result) (badge, string) {
 func boundInWords(res *campaign.Result) string {
 	_, plans := sourceOf(&res.Spec)
 	if res.Bound <= 0 || res.Bound >= 1 {
-		return fmt.Sprintf("No promise was broken in %s, which is too few to bound how often one may be.", counted(res.Runs, "run"))
+		return fmt.Sprintf("No promise was broken in %s, which is too few to bound how often one may be.", words.Counted(res.Runs, "run"))
 	}
 	n := int(math.Round(3 / res.Bound))
 	return fmt.Sprintf("No promise was broken in %s runs: at most 3/%s = %s of the %s break one, with 95 %% confidence (rule of three).",
-		count(n), count(n), percentage(res.Bound), plans)
+		words.Count(n), words.Count(n), words.Percentage(res.Bound), plans)
 }
-
-// percentage says a share, which is not 0, with the digits that count.
-func percentage(share float64) string { return significant(100*share) + " %" }
 
 func campaignWarnings(res *campaign.Result) (warnings []string) {
 	if !res.Complete {
 		warnings = append(warnings, "It was stopped before its budget was used up; what is here is of the runs that were over.")
 	}
 	if res.Unexamined > 0 {
-		warnings = append(warnings, fmt.Sprintf("%s broke a promise after as many findings as are examined, and may be other ways to break one.", counted(res.Unexamined, "more run")))
+		warnings = append(warnings, fmt.Sprintf("%s broke a promise after as many findings as are examined, and may be other ways to break one.", words.Counted(res.Unexamined, "more run")))
 	}
 	if n := res.Verdicts[scenarios.Inconclusive]; 2*n > res.Runs {
-		warnings = append(warnings, fmt.Sprintf("%s of the runs were inconclusive: see why below.", percentage(float64(n)/float64(res.Runs))))
+		warnings = append(warnings, fmt.Sprintf("%s of the runs were inconclusive: see why below.", words.Percentage(float64(n)/float64(res.Runs))))
 	}
 	return warnings
 }
@@ -163,16 +161,16 @@ func campaignWarnings(res *campaign.Result) (warnings []string) {
 func sourceOf(spec *campaign.Spec) (source, plans string) {
 	switch {
 	case spec.Grid != nil:
-		return fmt.Sprintf("%s at %s under %s", counted(len(spec.Grid.Plans), "plan"), counted(len(spec.Grid.Points), "point"), counted(spec.Grid.Seeds, "seed")), "plans and seeds of this grid"
+		return fmt.Sprintf("%s at %s under %s", words.Counted(len(spec.Grid.Plans), "plan"), words.Counted(len(spec.Grid.Points), "point"), words.Counted(spec.Grid.Seeds, "seed")), "plans and seeds of this grid"
 	case spec.Drawn == nil:
 		return "", "plans of this distribution"
 	}
-	presets := ", preset " + list(spec.Drawn.Presets)
+	presets := ", preset " + words.List(spec.Drawn.Presets)
 	if len(spec.Drawn.Presets) == 0 {
 		presets = ""
 	}
 	if n := len(spec.Drawn.Plans); n > 0 {
-		return "perturbations of " + list(planNames(spec.Drawn.Plans)) + presets, "plans of this distribution"
+		return "perturbations of " + words.List(planNames(spec.Drawn.Plans)) + presets, "plans of this distribution"
 	}
 	return "drawn from nothing" + presets, "plans of this distribution"
 }
@@ -189,9 +187,9 @@ func planNames(plans []string) (names []string) {
 		}
 		names = append(names, name)
 	}
-	names, left := capped(names, 12)
+	names, left := words.Capped(names, 12)
 	if left > 0 {
-		names = append(names, fmt.Sprintf("%s more", count(left)))
+		names = append(names, fmt.Sprintf("%s more", words.Count(left)))
 	}
 	return names
 }
@@ -199,28 +197,20 @@ func planNames(plans []string) (names []string) {
 func budgetOf(spec *campaign.Spec) string {
 	var parts []string
 	if spec.Runs > 0 {
-		parts = append(parts, counted(spec.Runs, "run"))
+		parts = append(parts, words.Counted(spec.Runs, "run"))
 	}
 	if spec.Budget > 0 {
-		parts = append(parts, longTime(spec.Budget))
+		parts = append(parts, words.LongTime(spec.Budget))
 	}
 	return strings.Join(parts, " or ")
 }
 
-// longTime says d in its two largest units, days included.
-func longTime(d time.Duration) string {
-	if day := 24 * time.Hour; d >= day {
-		return join(int64(d/day), "d", int64(d%day/time.Hour), "h")
-	}
-	return duration(d)
-}
-
 func findingRowOf(f *campaign.Finding, number, runs int, there func(string) bool) findingRow {
 	r := findingRow{Finding: *f, Number: number, Contained: f.Verdict == ""}
-	r.Smallest = list([]string{
-		counted(f.Jobs, "job"), counted(f.Faults, "fault"), counted(f.Schedulers, "scheduler"), counted(f.Workers, "worker"),
+	r.Smallest = words.List([]string{
+		words.Counted(f.Jobs, "job"), words.Counted(f.Faults, "fault"), words.Counted(f.Schedulers, "scheduler"), words.Counted(f.Workers, "worker"),
 	})
-	r.FoundIn = fmt.Sprintf("%s of %s, run %s first", count(f.Runs), counted(runs, "run"), count(f.First))
+	r.FoundIn = fmt.Sprintf("%s of %s, run %s first", words.Count(f.Runs), words.Counted(runs, "run"), words.Count(f.First))
 	if page := FindingPage(f); !r.Contained && there(page) {
 		r.Page = page
 	}
@@ -262,5 +252,5 @@ func reasonRows(reasons map[string]int) (rows []reasonRow, left int) {
 		rows = append(rows, reasonRow{clip(reason), reasons[reason]})
 	}
 	slices.SortStableFunc(rows, func(a, b reasonRow) int { return cmp.Compare(b.Runs, a.Runs) })
-	return capped(rows, reasonsMax)
+	return words.Capped(rows, reasonsMax)
 }

@@ -3,7 +3,9 @@ package reports
 import (
 	"fmt"
 	"io"
-	"math"
+	"strings"
+
+	"github.com/wavetank-sim/wavetank/reports/words"
 
 	"github.com/wavetank-sim/wavetank/scenarios/sweep"
 )
@@ -21,37 +23,6 @@ type comparisonsView struct {
 	frame
 	Build    string
 	Sections []comparisonView
-}
-
-// comparisonView is one table: a column for each alternative, a row for each measure.
-type comparisonView struct {
-	*sweep.Comparison
-	ID           string
-	Under        string
-	Warning      string
-	Alternatives []alternative
-	Measures     []measureRow
-	Broke        bool // an alternative broke promises, or was broken outside of them
-}
-
-// alternative is a column.
-type alternative struct {
-	sweep.Row
-	BrokenIn  []string
-	OutsideIn []string
-}
-
-// measureRow is one measure of every alternative.
-type measureRow struct {
-	measure
-	Cells []estimateCell
-}
-
-// estimateCell is one number of a table. Best says that it is the least of its row, or not told apart
-// from it.
-type estimateCell struct {
-	Text string
-	Best bool
 }
 
 // ComparisonPage writes a page of comparisons: the documentation's tables with measured columns.
@@ -77,76 +48,77 @@ func WriteComparisons(dir string, list []*sweep.Comparison) error {
 
 func titlesOf(list []*sweep.Comparison) (titles []string) {
 	for _, c := range list {
-		titles = append(titles, lowerFirst(c.Title))
+		titles = append(titles, words.LowerFirst(c.Title))
 	}
 	return titles
 }
 
-// list2 is list, or a word for no items.
-func list2(items []string) string {
-	if len(items) == 0 {
-		return "nothing"
+// ComparisonMarkdown writes comparisons as tables that GitHub renders, compact enough for a README.
+func ComparisonMarkdown(w io.Writer, list []*sweep.Comparison) error {
+	var b strings.Builder
+	for i, c := range list {
+		if i > 0 {
+			b.WriteString("\n")
+		}
+		markComparison(&b, comparisonViewOf(c))
 	}
-	return list(items)
+	_, err := io.WriteString(w, b.String())
+	return err
 }
 
-func comparisonViewOf(c *sweep.Comparison) comparisonView {
-	v := comparisonView{Comparison: c, Under: underWhich(c)}
-	if !c.Complete {
-		v.Warning = "The comparison was stopped before every alternative was run under every plan and seed."
+func markComparison(b *strings.Builder, v comparisonView) {
+	fmt.Fprintf(b, "### %s\n\n", markText(v.Title))
+	if v.Question != "" {
+		fmt.Fprintf(b, "%s\n\n", markText(v.Question))
 	}
-	for _, m := range c.Metrics {
-		most := 0.0
-		for _, row := range c.Rows {
-			if e := row.Estimates[m.Name]; e.N > 0 && !math.IsInf(e.Mean, 0) {
-				most = max(most, e.Mean)
+	if v.Warning != "" {
+		fmt.Fprintf(b, "**%s**\n\n", v.Warning)
+	}
+	row := func(title string, say func(alternative) string) {
+		cells := []string{title}
+		for _, a := range v.Alternatives {
+			cells = append(cells, say(a))
+		}
+		markRow(b, cells)
+	}
+	row("", func(a alternative) string { return markText(a.Name) })
+	row("---", func(alternative) string { return "---" })
+	row("upside", func(a alternative) string { return markText(a.Upside) })
+	row("downside", func(a alternative) string { return markText(a.Downside) })
+	for _, m := range v.Measures {
+		cells := []string{markText(m.Heading())}
+		for _, c := range m.Cells {
+			text := markText(c.Text)
+			if c.Best && text != "" {
+				text = "**" + text + "**"
 			}
+			cells = append(cells, text)
 		}
-		row := measureRow{measure: measureOf(m, most)}
-		best := bestOf(c.Rows, m.Name)
-		for i := range c.Rows {
-			row.Cells = append(row.Cells, estimateCell{row.plusMinus(c.Rows[i].Estimates[m.Name]), best[i]})
+		markRow(b, cells)
+	}
+	if v.Broke {
+		row("promises broken", markBroken)
+	}
+	fmt.Fprintf(b, "\nPlans: %s. Mean ± half of the 95 %% interval, which is written out where it ends at what can be; less is better, bold is the least of a row, with what cannot be told apart from it.", markText(v.Under))
+	if v.Source != "" {
+		fmt.Fprintf(b, " The words are from %s.", markText(v.Source))
+	}
+	b.WriteString("\n")
+	for i, note := range v.Notes {
+		if i == 0 {
+			b.WriteString("\n")
 		}
-		v.Measures = append(v.Measures, row)
+		fmt.Fprintf(b, "- %s\n", markText(note))
 	}
-	for _, row := range c.Rows {
-		a := alternative{row, brokenIn(row.Broken, row.Runs), brokenIn(row.Outside, row.Runs)}
-		v.Broke = v.Broke || len(a.BrokenIn)+len(a.OutsideIn) > 0
-		v.Alternatives = append(v.Alternatives, a)
-	}
-	return v
 }
 
-// bestOf says which rows have the least mean of a metric, or cannot be told apart from it: their
-// intervals meet. It is none where nothing can be told apart.
-func bestOf(rows []sweep.Row, metric string) []bool {
-	least, measured := sweep.Estimate{Mean: math.Inf(1)}, 0
-	for _, r := range rows {
-		if e := r.Estimates[metric]; e.N > 0 {
-			measured++
-			if e.Mean < least.Mean {
-				least = e
-			}
-		}
+func markBroken(r alternative) string {
+	said := "none"
+	if len(r.BrokenIn) > 0 {
+		said = markText(words.List(r.BrokenIn))
 	}
-	marks, best := make([]bool, len(rows)), 0
-	for i, r := range rows {
-		if e := r.Estimates[metric]; e.N > 0 && (e.Mean == least.Mean || e.Low <= least.High) {
-			marks[i] = true
-			best++
-		}
+	if len(r.OutsideIn) > 0 {
+		said += "; outside the promise: " + markText(words.List(r.OutsideIn))
 	}
-	if best == measured {
-		return make([]bool, len(rows))
-	}
-	return marks
-}
-
-// underWhich says under which plans and seeds a comparison was made.
-func underWhich(c *sweep.Comparison) string {
-	plans, left := capped(c.Plans, 12)
-	if left > 0 {
-		plans = append(plans[:len(plans):len(plans)], counted(left, "more plan"))
-	}
-	return fmt.Sprintf("%s, each under %s", list2(plans), seeded(c.Seeds, c.FirstSeed))
+	return said
 }

@@ -31,7 +31,7 @@ func threeTables() []*sweep.Comparison {
 		return &c.Rows[len(c.Rows)-1]
 	}
 
-	order := table("dispatch-order", "Dispatch order", "What may be touched first, the state or the bus?", "seed 000, alternatives",
+	order := table("dispatch-order", "Dispatch order", "What may be touched first, the state or the bus?", "Dispatch ordering, alternatives",
 		[]string{"publish-failure", "state-write-failure", "publish-ack-lost"}, "duplicates", "executed_twice", "dispatch_p50_s", "blind_window_s", "operations")
 	row(order, "State-before-publish + rollback (current)", "Strong replay safety", "A rollback that fails opens a blind window", "engine.dispatch_order=state-first",
 		1.25, .35, 1.25, .35, .0083, .0002, .41, .06, 62.4, .8)
@@ -42,12 +42,12 @@ func threeTables() []*sweep.Comparison {
 		0, 0, 0, 0, .112, .003, 0, 0, 81.2, 1.1).Outside = map[string]int{"one-dispatch-per-job": 2}
 	order.Notes = []string{"The outbox's relay polls every 100 ms, which is most of its time to dispatch."}
 
-	read := table("state-read", "State-read policy", "May a handling go on that cannot read the state?", "seed 001, alternatives",
+	read := table("state-read", "State-read policy", "May a handling go on that cannot read the state?", "State-read errors, alternatives",
 		[]string{"redis-read-error"}, "duplicates", "retries", "dispatch_p99_s")
 	row(read, "Fail closed (current)", "No duplicate", "Waits for the store", "engine.read_error=fail-closed", 0, 0, 1.8, .1, 3.2, .4)
 	row(read, "Fail open", "Goes on", "Duplicates", "engine.read_error=fail-open", 9.1, 1.2, 0, 0, .4, .1).Broken = map[string]int{"one-dispatch-per-job": 31}
 
-	stale := table("stale-worker", "Stale worker", "How often should a dispatch pick again?", "seed 002, alternatives", []string{"stale-worker"}, "stale_exhausted", "stale_picks")
+	stale := table("stale-worker", "Stale worker", "How often should a dispatch pick again?", "Stale workers, alternatives", []string{"stale-worker"}, "stale_exhausted", "stale_picks")
 	row(stale, "Fixed 3 immediate retries (current)", "Low latency and simple", "Can under-retry", "engine.stale_retry=fixed-retries", 14.1, .7, 1.4, .1)
 	row(stale, "More inner retries with tiny jitter", "Better chance to recover", "More CPU and log volume", "engine.stale_retry=jittered-retries", 13.9, .8, 2.9, .2)
 	return []*sweep.Comparison{order, read, stale}

@@ -19,7 +19,7 @@ func TestComparisonPutsNumbersBesideTheWords(t *testing.T) {
 	said := text(section)
 	for _, want := range []string{
 		"Dispatch order What may be touched first", "Plans: publish-failure, state-write-failure and publish-ack-lost, each under 40 paired seeds, 1 to 40.",
-		"The words are from seed 000, alternatives.", "Outbox + relay engine.dispatch_order=outbox",
+		"The words are from Dispatch ordering, alternatives.", "Outbox + relay engine.dispatch_order=outbox",
 		"upside Strong replay safety Slightly simpler write sequence Excellent durability downside A rollback",
 		"Jobs dispatched twice (%) 1.25 ± 0.35 6.80 ± 0.90 0", "Time to dispatch, p50 (ms) 8.30 ± 0.20 7.90 ± 0.20 112.0 ± 3.0",
 		"promises broken none intent-before-dispatch in 40 of 120 runs one-dispatch-per-job in 37 of 120 runs none outside the promise: one-dispatch-per-job in 2 of 120 runs",

@@ -5,6 +5,8 @@ import (
 	"slices"
 	"strconv"
 
+	"github.com/wavetank-sim/wavetank/reports/words"
+
 	"github.com/wavetank-sim/wavetank/invariants"
 	"github.com/wavetank-sim/wavetank/scenarios/campaign"
 )
@@ -107,15 +109,15 @@ func coverageOf(res *campaign.Result) coverage {
 	left := 0
 	for _, rows := range []*[]coverageRow{&c.Judged, &c.Reached, &c.FaultKinds, &c.SettingRows} {
 		var n int
-		*rows, n = capped(*rows, coverageMax)
+		*rows, n = words.Capped(*rows, coverageMax)
 		left += n
 	}
 	if left > 0 {
-		c.CoverageShort = counted(left, "more row") + " left out; result.json has them all."
+		c.CoverageShort = words.Counted(left, "more row") + " left out; result.json has them all."
 	}
 	judged := len(c.Judged)
 	name := func(what, key string, of int) missing {
-		names, left := capped(never[key], coverageMax)
+		names, left := words.Capped(never[key], coverageMax)
 		return missing{what, names, left, of}
 	}
 	c.NeverJudged = name("Never exercised:", "judged", judged)

@@ -13,6 +13,25 @@
 // [Read] reads any of these folders back, [Rewrite] makes its page again, and [WriteIndex] makes an
 // index of several.
 //
+// Its files, each of which calls those after it alone:
+//
+//	index.go                          the page over many folders
+//	read.go                           a folder read back
+//	junit.go, github.go               for CI
+//	campaign.go, coverage.go          what many runs found and met
+//	comparison.go, comparisonview.go  alternatives side by side
+//	sweep.go, csv.go                  what a sweep measured
+//	markdown.go                       text in GitHub's Markdown
+//	write.go                          the folder of a run, and files written whole
+//	page.go                           the page of a run
+//	lanes.go, tables.go               its parts, beside the figures of package plots
+//	collect.go, describe.go           what they show of the trace
+//	focus.go, world.go                whom they look at, in which world
+//	frame.go                          what every page has around its content
+//	trace.go                          a trace, line by line
+//
+// Package plots draws the figures, and package words says numbers and times.
+//
 // Each page is one file that opens from disk and needs no network; plots by gonum/plot are inlined as
 // SVG in the colours of the page, light or dark. A page depends on its result alone; it holds no date,
 // host or path, so the pages of equal results compare equal. What is too much for a page is left out

@@ -8,8 +8,8 @@ import (
 	"strconv"
 	"time"
 
-	"github.com/wavetank-sim/wavetank/engine"
 	"github.com/wavetank-sim/wavetank/engine/phase"
+	"github.com/wavetank-sim/wavetank/engine/settings"
 	"github.com/wavetank-sim/wavetank/faults"
 	"github.com/wavetank-sim/wavetank/scenarios"
 	"github.com/wavetank-sim/wavetank/scenarios/world"
@@ -48,7 +48,7 @@ func newTape(name, story string, jobs int) *tape {
 // planOf is a small plan of the documented preset.
 func planOf(name, story string, jobs int) *scenarios.Plan {
 	p := scenarios.Defaults()
-	p.Name, p.Story, p.Preset, p.Engine, p.Seed = name, story, "documented", engine.Documented(), 7
+	p.Name, p.Story, p.Preset, p.Engine, p.Seed = name, story, "documented", settings.Documented(), 7
 	p.Topology.Schedulers, p.Topology.Workers, p.Topology.MaxParallel, p.Topology.HeartbeatEvery = 2, 3, 4, 5*time.Second
 	p.Workload.Jobs, p.Workload.Every, p.Workload.Work, p.Workload.Submissions = jobs, 200*time.Millisecond, 2*time.Second, 1
 	p.Schedule = scenarios.Schedule{Strategy: "latency", StepsMax: 1_000_000}

@@ -5,12 +5,13 @@ import (
 	"slices"
 
 	"github.com/wavetank-sim/wavetank/engine/workflow"
+	"github.com/wavetank-sim/wavetank/reports/plots"
 	"github.com/wavetank-sim/wavetank/scenarios"
 	"github.com/wavetank-sim/wavetank/sim"
 )
 
-// focusMax is how many jobs the lanes follow and the plots give a colour of their own.
-const focusMax = 6
+// focusMax is how many jobs the lanes follow, each in its own colour of the plots.
+const focusMax = plots.Colours
 
 // focus are the jobs that the page looks at closely.
 type focus struct {

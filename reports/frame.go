@@ -7,6 +7,8 @@ import (
 	"encoding/base64"
 	"html/template"
 	"io"
+
+	"github.com/wavetank-sim/wavetank/reports/words"
 )
 
 var (
@@ -48,8 +50,8 @@ func policy(script string) string {
 // pageTemplateOf reads the template of that name, which may use all of parts.html.
 func pageTemplateOf(name string) *template.Template {
 	return template.Must(template.New(name).Funcs(template.FuncMap{
-		"count":   count[int],
-		"counted": counted,
+		"count":   words.Count[int],
+		"counted": words.Counted,
 	}).ParseFS(templates, "template/"+name, "template/parts.html", "template/machine.html"))
 }
 

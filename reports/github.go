@@ -5,6 +5,8 @@ import (
 	"io"
 	"strings"
 
+	"github.com/wavetank-sim/wavetank/reports/words"
+
 	"github.com/wavetank-sim/wavetank/scenarios/campaign"
 	"github.com/wavetank-sim/wavetank/scenarios/sweep"
 )
@@ -30,7 +32,7 @@ func Annotations(w io.Writer, res *campaign.Result) error {
 		b.WriteString(command("error", f.Invariant+" ("+name+")", clip(f.Story)+"\nCause: "+clip(f.Cause)+"\nReplay, in the campaign's folder: "+f.Replay))
 	}
 	if left := len(res.Findings) - len(shown); left > 0 {
-		b.WriteString(command("error", name, counted(left, "more finding")+"; the job's summary and the report have them."))
+		b.WriteString(command("error", name, words.Counted(left, "more finding")+"; the job's summary and the report have them."))
 	}
 	_, says := campaignVerdict(res)
 	switch {
@@ -66,7 +68,7 @@ func Summary(w io.Writer, res *campaign.Result) error {
 	for _, warning := range campaignWarnings(res) {
 		fmt.Fprintf(&b, "> %s\n\n", markText(warning))
 	}
-	findings, left := capped(res.Findings, findingsMax)
+	findings, left := words.Capped(res.Findings, findingsMax)
 	if len(findings) > 0 {
 		markRow(&b, []string{"finding", "what happens", "cause", "smallest plan", "runs"})
 		markRow(&b, []string{"---", "---", "---", "---", "--:"})
@@ -78,17 +80,17 @@ func Summary(w io.Writer, res *campaign.Result) error {
 		if f.Flaky {
 			name += " (not deterministic)"
 		}
-		markRow(&b, []string{name, markText(clip(f.Story)), markText(clip(f.Cause)), row.Smallest, count(f.Runs)})
+		markRow(&b, []string{name, markText(clip(f.Story)), markText(clip(f.Cause)), row.Smallest, words.Count(f.Runs)})
 	}
 	if left > 0 {
-		fmt.Fprintf(&b, "\n%s left out; result.json has them all.\n", counted(left, "more finding"))
+		fmt.Fprintf(&b, "\n%s left out; result.json has them all.\n", words.Counted(left, "more finding"))
 	}
 	for i := range findings {
 		b.WriteString(markFinding(&findings[i]))
 	}
 	source, _ := sourceOf(&res.Spec)
 	fmt.Fprintf(&b, "\n%s, %s, %s of virtual time. Plans: %s; seed %d, digest %s.\n",
-		counted(res.Runs, "run"), counted(res.Steps, "step"), longTime(res.Virtual), markText(source), res.Spec.Seed, markCode(res.Digest))
+		words.Counted(res.Runs, "run"), words.Counted(res.Steps, "step"), words.LongTime(res.Virtual), markText(source), res.Spec.Seed, markCode(res.Digest))
 	c := coverageOf(res)
 	for _, m := range []missing{c.NeverJudged, c.NeverReached, c.NeverDrawn, c.NeverFired, c.NeverSet} {
 		b.WriteString(markMissing(m))
@@ -102,12 +104,12 @@ func markFinding(f *campaign.Finding) string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "\n<details><summary>Replay %s, in the campaign's folder</summary>\n\n%s\n%s", markText(f.Invariant), markBlock("sh", clip(f.Replay)), markBlock("yaml", plan))
 	if left > 0 {
-		fmt.Fprintf(&b, "\n%s left out; %s has them.\n", counted(left, "more byte"), markCode(f.File))
+		fmt.Fprintf(&b, "\n%s left out; %s has them.\n", words.Counted(left, "more byte"), markCode(f.File))
 	}
 	if detail, left := beginning(f.Detail, summaryPlanMax); detail != "" {
 		b.WriteString("\n" + markBlock("", detail))
 		if left > 0 {
-			fmt.Fprintf(&b, "\n%s left out; result.json has them.\n", counted(left, "more byte"))
+			fmt.Fprintf(&b, "\n%s left out; result.json has them.\n", words.Counted(left, "more byte"))
 		}
 	}
 	b.WriteString("\n</details>\n")
@@ -123,10 +125,10 @@ func markMissing(m missing) string {
 		names = append(names, markCode(name))
 	}
 	if m.Left > 0 {
-		names = append(names, count(m.Left)+" more")
+		names = append(names, words.Count(m.Left)+" more")
 	}
 	if m.Many() {
-		return fmt.Sprintf("\n<details><summary>%s %s of %s</summary>\n\n%s\n\n</details>\n", m.What, count(m.Count()), count(m.Of), strings.Join(names, ", "))
+		return fmt.Sprintf("\n<details><summary>%s %s of %s</summary>\n\n%s\n\n</details>\n", m.What, words.Count(m.Count()), words.Count(m.Of), strings.Join(names, ", "))
 	}
 	return fmt.Sprintf("\n**%s** %s\n", m.What, strings.Join(names, ", "))
 }
@@ -144,12 +146,12 @@ func SweepSummary(w io.Writer, res *sweep.Result) error {
 	for _, setting := range res.Answer.Take {
 		fmt.Fprintf(&b, "- take %s\n", markCode(setting))
 	}
-	evidence, left := capped(res.Answer.Evidence, findingsMax)
+	evidence, left := words.Capped(res.Answer.Evidence, findingsMax)
 	for _, line := range evidence {
 		fmt.Fprintf(&b, "- %s\n", markText(clip(line)))
 	}
 	if left > 0 {
-		fmt.Fprintf(&b, "- %s more\n", count(left))
+		fmt.Fprintf(&b, "- %s more\n", words.Count(left))
 	}
 	for _, warning := range sweepWarnings(res) {
 		fmt.Fprintf(&b, "\n> %s\n", markText(warning))
@@ -158,7 +160,7 @@ func SweepSummary(w io.Writer, res *sweep.Result) error {
 	for _, a := range res.Axes {
 		axes = append(axes, markCode(a.Setting)+" "+markText(clip(strings.Join(a.Values, ", "))))
 	}
-	fmt.Fprintf(&b, "\n%s, each under %s: %s.\n", counted(len(res.Points), "point"), seeded(res.Seeds, res.FirstSeed), strings.Join(axes, "; "))
+	fmt.Fprintf(&b, "\n%s, each under %s: %s.\n", words.Counted(len(res.Points), "point"), seeded(res.Seeds, res.FirstSeed), strings.Join(axes, "; "))
 	return writeSummary(w, b.String())
 }
 

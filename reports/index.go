@@ -9,6 +9,8 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/wavetank-sim/wavetank/reports/words"
+
 	"github.com/wavetank-sim/wavetank/scenarios"
 )
 
@@ -49,7 +51,7 @@ func (s *Stored) Entry(index string) Entry {
 		e.Kind, e.Name, e.Seed, e.Findings = "campaign", filepath.Base(s.Dir), fmt.Sprint(c.Spec.Seed), len(c.Findings)
 		e.Outcome, e.Tone, e.Reason = b.Word, b.Tone, says
 		if c.Spec.Drawn != nil {
-			e.Preset = list(c.Spec.Drawn.Presets)
+			e.Preset = words.List(c.Spec.Drawn.Presets)
 		}
 		if len(c.Findings) > 0 {
 			e.Reason = c.Findings[0].Story
@@ -126,7 +128,7 @@ func Index(w io.Writer, entries []Entry) error {
 		if n[c.key] == 1 {
 			v.Counts = append(v.Counts, "1 "+c.noun)
 		} else if n[c.key] > 1 {
-			v.Counts = append(v.Counts, count(n[c.key])+" "+c.plural)
+			v.Counts = append(v.Counts, words.Count(n[c.key])+" "+c.plural)
 		}
 	}
 	switch {
@@ -135,7 +137,7 @@ func Index(w io.Writer, entries []Entry) error {
 	case n["warn"]+n["unreadable"] > 0:
 		v.Tone = "warn"
 	}
-	sorted, v.Left = capped(sorted, entriesMax)
+	sorted, v.Left = words.Capped(sorted, entriesMax)
 	for i := range sorted {
 		sorted[i].Reason, sorted[i].Problem = clip(sorted[i].Reason), clip(sorted[i].Problem)
 	}

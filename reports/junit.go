@@ -7,6 +7,8 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/wavetank-sim/wavetank/reports/words"
+
 	"github.com/wavetank-sim/wavetank/invariants"
 	"github.com/wavetank-sim/wavetank/scenarios"
 	"github.com/wavetank-sim/wavetank/scenarios/campaign"
@@ -64,9 +66,9 @@ func JUnit(w io.Writer, res *campaign.Result) error {
 		case len(found) > 0:
 			test.Failure = reasonOf(found, "broken promise")
 		case c.Broken > 0:
-			test.Failure = &junitReason{Message: fmt.Sprintf("broken in %s, none of which was examined", counted(c.Broken, "run")), Type: "broken promise"}
+			test.Failure = &junitReason{Message: fmt.Sprintf("broken in %s, none of which was examined", words.Counted(c.Broken, "run")), Type: "broken promise"}
 		case c.Exercised == 0:
-			test.Skipped = &junitReason{Message: fmt.Sprintf("none of %s exercised it", counted(res.Runs, "run"))}
+			test.Skipped = &junitReason{Message: fmt.Sprintf("none of %s exercised it", words.Counted(res.Runs, "run"))}
 		}
 		suite.add(test)
 	}
@@ -152,7 +154,7 @@ func reasonOf(found []*campaign.Finding, kind string) *junitReason {
 		kind = "not deterministic"
 	}
 	var bodies []string
-	shown, left := capped(found, findingsMax)
+	shown, left := words.Capped(found, findingsMax)
 	for _, f := range shown {
 		body := fmt.Sprintf("%s\nCause: %s\nPlan: %s\nReplay, in the campaign's folder: %s\n", clip(f.Story), clip(f.Cause), f.File, f.Replay)
 		if f.Flaky {
@@ -161,13 +163,13 @@ func reasonOf(found []*campaign.Finding, kind string) *junitReason {
 		if detail, more := beginning(f.Detail, stackMax); detail != "" {
 			body += "\n" + detail
 			if more > 0 {
-				body += fmt.Sprintf("\n(%s left out)\n", counted(more, "more byte"))
+				body += fmt.Sprintf("\n(%s left out)\n", words.Counted(more, "more byte"))
 			}
 		}
 		bodies = append(bodies, body)
 	}
 	if left > 0 {
-		bodies = append(bodies, counted(left, "more finding")+" left out; result.json has them all.\n")
+		bodies = append(bodies, words.Counted(left, "more finding")+" left out; result.json has them all.\n")
 	}
 	return &junitReason{Message: clip(found[0].Story), Type: kind, Body: strings.Join(bodies, "\n")}
 }
@@ -180,11 +182,11 @@ func violationsOf(res *scenarios.Result, invariant string) string {
 			continue
 		}
 		if n++; n <= violationsMax {
-			fmt.Fprintf(&b, "step %d, at %s: %s\n", v.Step, instant(v.At), clip(v.Message))
+			fmt.Fprintf(&b, "step %d, at %s: %s\n", v.Step, words.Instant(v.At), clip(v.Message))
 		}
 	}
 	if n > violationsMax {
-		fmt.Fprintf(&b, "%s left out; result.json has them all.\n", counted(n-violationsMax, "more violation"))
+		fmt.Fprintf(&b, "%s left out; result.json has them all.\n", words.Counted(n-violationsMax, "more violation"))
 	}
 	fmt.Fprintf(&b, "Replay: %s\n", res.Replay)
 	return b.String()
@@ -206,7 +208,7 @@ func campaignWords(res *campaign.Result) []string {
 // all are the names, with a word for those that are left out.
 func (m missing) all() []string {
 	if m.Left > 0 {
-		return append(slices.Clip(m.Names), fmt.Sprintf("%s more", count(m.Left)))
+		return append(slices.Clip(m.Names), fmt.Sprintf("%s more", words.Count(m.Left)))
 	}
 	return m.Names
 }

@@ -8,6 +8,8 @@ import (
 	"strings"
 	"time"
 
+	"github.com/wavetank-sim/wavetank/reports/words"
+
 	"github.com/wavetank-sim/wavetank/faults"
 	"github.com/wavetank-sim/wavetank/scenarios"
 )
@@ -83,7 +85,7 @@ func lanes(c *collector, res *scenarios.Result) (view laneView, shown map[int]bo
 	}
 	if left := c.seen - len(rows); left > 0 && len(rows) > 0 {
 		if last := rows[len(rows)-1]; last.index < c.seen-1 {
-			view.Rows = append(view.Rows, laneRow{Gap: "… " + counted(c.seen-1-last.index, "later step") + " left out …"})
+			view.Rows = append(view.Rows, laneRow{Gap: "… " + words.Counted(c.seen-1-last.index, "later step") + " left out …"})
 		}
 	}
 	view.Notes = c.laneNotes(len(rows))
@@ -91,7 +93,7 @@ func lanes(c *collector, res *scenarios.Result) (view laneView, shown map[int]bo
 }
 
 func (c *collector) laneRow(r row, nodes []string, column map[string]int, violations []laneViolation, cut partitions) laneRow {
-	out := laneRow{Step: r.step, Clock: clock(r.at), Violations: violations, Cells: make([]laneCell, len(nodes))}
+	out := laneRow{Step: r.step, Clock: words.Clock(r.at), Violations: violations, Cells: make([]laneCell, len(nodes))}
 	switch {
 	case len(violations) > 0:
 		out.Tone = "violation"
@@ -208,20 +210,20 @@ func gapBefore(rows []row, i int) string {
 	}
 	parts := []string{}
 	if idle > 0 {
-		parts = append(parts, duration(idle))
+		parts = append(parts, words.Duration(idle))
 	}
 	switch {
 	case left > 0:
-		parts = append(parts, counted(left, "step")+" left out")
+		parts = append(parts, words.Counted(left, "step")+" left out")
 	case others > 0:
-		parts = append(parts, counted(others, "step")+" of others")
+		parts = append(parts, words.Counted(others, "step")+" of others")
 	}
 	return "… " + strings.Join(parts, ", ") + " …"
 }
 
 func (c *collector) laneNotes(shown int) []string {
 	var notes []string
-	what := list(c.focus.jobs)
+	what := words.List(c.focus.jobs)
 	switch {
 	case len(c.focus.jobs) == 0:
 		what = "no job"
@@ -230,11 +232,11 @@ func (c *collector) laneNotes(shown int) []string {
 	}
 	notes = append(notes, fmt.Sprintf("The steps of %s, and what the harness did. Time is virtual, in seconds.", what))
 	if c.focus.left > 0 {
-		notes = append(notes, counted(c.focus.left, "other job")+" that the plan is about, or that a violation names, left out.")
+		notes = append(notes, words.Counted(c.focus.left, "other job")+" that the plan is about, or that a violation names, left out.")
 	}
 	if c.seen > shown {
 		notes = append(notes, fmt.Sprintf("%s of %s shown: those around violations and faults, then the earliest. trace.jsonl has them all.",
-			count(shown), counted(c.seen, "step")))
+			words.Count(shown), words.Counted(c.seen, "step")))
 	}
 	return notes
 }

@@ -2,81 +2,8 @@ package reports
 
 import (
 	"fmt"
-	"io"
 	"strings"
-
-	"github.com/wavetank-sim/wavetank/scenarios/sweep"
 )
-
-// ComparisonMarkdown writes comparisons as tables that GitHub renders, compact enough for a README.
-func ComparisonMarkdown(w io.Writer, list []*sweep.Comparison) error {
-	var b strings.Builder
-	for i, c := range list {
-		if i > 0 {
-			b.WriteString("\n")
-		}
-		markComparison(&b, comparisonViewOf(c))
-	}
-	_, err := io.WriteString(w, b.String())
-	return err
-}
-
-func markComparison(b *strings.Builder, v comparisonView) {
-	fmt.Fprintf(b, "### %s\n\n", markText(v.Title))
-	if v.Question != "" {
-		fmt.Fprintf(b, "%s\n\n", markText(v.Question))
-	}
-	if v.Warning != "" {
-		fmt.Fprintf(b, "**%s**\n\n", v.Warning)
-	}
-	row := func(title string, say func(alternative) string) {
-		cells := []string{title}
-		for _, a := range v.Alternatives {
-			cells = append(cells, say(a))
-		}
-		markRow(b, cells)
-	}
-	row("", func(a alternative) string { return markText(a.Name) })
-	row("---", func(alternative) string { return "---" })
-	row("upside", func(a alternative) string { return markText(a.Upside) })
-	row("downside", func(a alternative) string { return markText(a.Downside) })
-	for _, m := range v.Measures {
-		cells := []string{markText(m.Heading())}
-		for _, c := range m.Cells {
-			text := markText(c.Text)
-			if c.Best && text != "" {
-				text = "**" + text + "**"
-			}
-			cells = append(cells, text)
-		}
-		markRow(b, cells)
-	}
-	if v.Broke {
-		row("promises broken", markBroken)
-	}
-	fmt.Fprintf(b, "\nPlans: %s. Mean ± half of the 95 %% interval, which is written out where it ends at what can be; less is better, bold is the least of a row, with what cannot be told apart from it.", markText(v.Under))
-	if v.Source != "" {
-		fmt.Fprintf(b, " The words are from %s.", markText(v.Source))
-	}
-	b.WriteString("\n")
-	for i, note := range v.Notes {
-		if i == 0 {
-			b.WriteString("\n")
-		}
-		fmt.Fprintf(b, "- %s\n", markText(note))
-	}
-}
-
-func markBroken(r alternative) string {
-	words := "none"
-	if len(r.BrokenIn) > 0 {
-		words = markText(list(r.BrokenIn))
-	}
-	if len(r.OutsideIn) > 0 {
-		words += "; outside the promise: " + markText(list(r.OutsideIn))
-	}
-	return words
-}
 
 func markRow(b *strings.Builder, cells []string) {
 	fmt.Fprintf(b, "| %s |\n", strings.Join(cells, " | "))

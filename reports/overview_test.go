@@ -8,6 +8,8 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/wavetank-sim/wavetank/reports/plots"
+
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 	"pgregory.net/rapid"
@@ -250,7 +252,7 @@ func TestHeatPaletteHasContrast(t *testing.T) {
 	dark := strings.Index(overviewCSS, "@media (prefers-color-scheme: dark)")
 	for name, palette := range map[string]map[string]string{"light": variables(overviewCSS[:dark]), "dark": variables(overviewCSS[dark:])} {
 		last := 0.0
-		for i := range heatMax {
+		for i := range plots.HeatColours {
 			cell := palette[fmt.Sprintf("heat-%d", i)]
 			assert.GreaterOrEqual(t, contrast(t, palette[fmt.Sprintf("heat-ink-%d", i)], cell), 4.5, "%s: a value in colour %d", name, i)
 			l := luminance(t, cell)

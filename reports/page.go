@@ -5,9 +5,13 @@ import (
 	"fmt"
 	"io"
 	"iter"
+	"maps"
 	"slices"
 	"strconv"
 
+	"github.com/wavetank-sim/wavetank/reports/words"
+
+	"github.com/wavetank-sim/wavetank/reports/plots"
 	"github.com/wavetank-sim/wavetank/scenarios"
 	"github.com/wavetank-sim/wavetank/sim"
 )
@@ -39,8 +43,8 @@ type view struct {
 	JobRows        []jobRow
 	JobNote        string
 	Lanes          laneView
-	Machine        machine
-	Figures        []figure
+	Machine        plots.Machine
+	Figures        []plots.Figure
 	CounterRows    []counterRow
 	UnsettledShown []scenarios.Unsettled
 	UnsettledLeft  int
@@ -73,10 +77,10 @@ func viewOf(plan *scenarios.Plan, res *scenarios.Result, f focus, c *collector) 
 	shallow := *res
 	v := view{
 		frame:  newFrame(fmt.Sprintf("%s, seed %d: %s", res.Scenario, res.Seed, res.Verdict), pageCSS),
-		Result: &shallow, Badge: verdictBadge(res.Verdict), VirtualTime: instant(res.Virtual), World: list(inhabitants(plan)),
-		Lanes: diagram, Machine: machineOf(res), Figures: figures(plan, res, c), CounterRows: counters(res),
+		Result: &shallow, Badge: verdictBadge(res.Verdict), VirtualTime: words.Instant(res.Virtual), World: words.List(inhabitants(plan)),
+		Lanes: diagram, Machine: plots.MachineOf(res), Figures: plots.Run(plan, res, plots.Traced{Focus: f.jobs, Naks: c.naks, Rollbacks: c.rollbacks}), CounterRows: counters(res),
 	}
-	v.Telling, v.TellingLeft = capped(res.Telling, tellingMax)
+	v.Telling, v.TellingLeft = words.Capped(res.Telling, tellingMax)
 	v.Violating, v.ViolatingLeft = violationRows(res, shown)
 	if len(v.Violating) > unfoldedMax {
 		v.Violating, v.ViolatingMore = v.Violating[:unfoldedMax], v.Violating[unfoldedMax:]
@@ -84,10 +88,10 @@ func viewOf(plan *scenarios.Plan, res *scenarios.Result, f focus, c *collector) 
 	v.Exercised, v.NotExercised, v.Situations, v.Unreached = invariantRows(plan, res)
 	v.RunRows, v.RunsLeft = runRows(res)
 	v.Faults, v.FaultsLeft = faultRows(res, shown)
-	v.Unfired, v.UnfiredLeft = capped(res.Unfired, faultsMax)
+	v.Unfired, v.UnfiredLeft = words.Capped(res.Unfired, faultsMax)
 	v.JobRows, v.JobNote = jobRows(res, f, shown)
-	v.UnsettledShown, v.UnsettledLeft = capped(res.Unsettled, violationsMax)
-	v.OpenShown, v.OpenLeft = capped(res.Open, violationsMax)
+	v.UnsettledShown, v.UnsettledLeft = words.Capped(res.Unsettled, violationsMax)
+	v.OpenShown, v.OpenLeft = words.Capped(res.Open, violationsMax)
 	if len(v.Violating) > 0 {
 		v.Jump, v.JumpOutside = "violations", !v.Violating[0].Promised
 		if first := v.Violating[0].Ref; first.Shown {
@@ -108,16 +112,9 @@ func withDerived(res *scenarios.Result) *scenarios.Result {
 	return &all
 }
 
-func counters(res *scenarios.Result) []counterRow {
-	var rows []counterRow
-	for name, value := range res.Counters {
-		rows = append(rows, counterRow{name, strconv.FormatFloat(value, 'f', -1, 64)})
+func counters(res *scenarios.Result) (rows []counterRow) {
+	for _, name := range slices.Sorted(maps.Keys(res.Counters)) {
+		rows = append(rows, counterRow{name, strconv.FormatFloat(res.Counters[name], 'f', -1, 64)})
 	}
-	slices.SortFunc(rows, func(a, b counterRow) int {
-		if a.Name < b.Name {
-			return -1
-		}
-		return 1
-	})
 	return rows
 }

@@ -11,6 +11,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/wavetank-sim/wavetank/reports/words"
+
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 	"pgregory.net/rapid"
@@ -105,7 +107,7 @@ func TestHeaderTellsVerdictAndReplay(t *testing.T) {
 			assert.Contains(t, header, ">"+c.verdict+"</strong>")
 			assert.Contains(t, header, "<p>"+c.tape.res.Reason+"</p>")
 			assert.Regexp(t, `<pre[^>]*><code>`+regexp.QuoteMeta(c.tape.res.Replay)+`</code></pre>`, header)
-			for _, want := range []string{c.tape.plan.Name, "documented", "9f31c2aa07d4e6b1", count(c.tape.res.Steps), instant(c.tape.res.Virtual)} {
+			for _, want := range []string{c.tape.plan.Name, "documented", "9f31c2aa07d4e6b1", words.Count(c.tape.res.Steps), words.Instant(c.tape.res.Virtual)} {
 				assert.Contains(t, text(header), want)
 			}
 			assert.Contains(t, text(header), "2 schedulers, 3 workers and")

@@ -4,22 +4,19 @@ import (
 	"slices"
 	"strings"
 	"testing"
-	"time"
+
+	"github.com/wavetank-sim/wavetank/reports/plots"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
-	"gonum.org/v1/plot"
-	"gonum.org/v1/plot/plotter"
-
-	"github.com/wavetank-sim/wavetank/scenarios"
 )
 
-func (t *tape) figures() []figure {
+func (t *tape) figures() []plots.Figure {
 	c := newCollector(t.res, focusOn(t.res))
 	for _, e := range t.events {
 		c.add(e)
 	}
-	return figures(t.plan, t.res, c)
+	return plots.Run(t.plan, t.res, plots.Traced{Focus: c.focus.jobs, Naks: c.naks, Rollbacks: c.rollbacks})
 }
 
 func TestPlotsAreTheSameBytesForTheSameRun(t *testing.T) {
@@ -31,10 +28,10 @@ func TestPlotsAreTheSameBytesForTheSameRun(t *testing.T) {
 
 func TestPlotsAreInlineSVGInTheColoursOfThePage(t *testing.T) {
 	for _, f := range staleWorker().figures()[:2] {
-		require.Len(t, f.SVGs, len(sizes))
+		require.Len(t, f.SVGs, 2)
 		for i, svg := range f.SVGs {
 			s := string(svg)
-			assert.True(t, strings.HasPrefix(s, `<svg class="`+sizes[i].Class+`" viewBox="0 0 `), "no prologue, no fixed size")
+			assert.True(t, strings.HasPrefix(s, `<svg class="`+[]string{"wide", "narrow"}[i]+`" viewBox="0 0 `), "no prologue, no fixed size")
 			assert.Contains(t, s, `role="img" aria-label="`+f.Title)
 			assert.Contains(t, s, ">virtual time (s)</text>")
 			assert.NotRegexp(t, `#[0-9A-Fa-f]{6}|font-family| id=|currentColor`, s)
@@ -56,7 +53,7 @@ func TestPlotsSayWhyThereIsNothingToDraw(t *testing.T) {
 
 func TestLegendNamesJobsAndFaults(t *testing.T) {
 	fs := publishFailure().figures()
-	assert.Equal(t, []legendEntry{{"line", "job-0", "job-3"}, {"line", "faint", "other jobs"}, {"fault-line", "fault", "fault"}}, fs[0].Legend)
+	assert.Equal(t, []plots.LegendEntry{{Mark: "line", Name: "job-0", Text: "job-3"}, {Mark: "line", Name: "faint", Text: "other jobs"}, {Mark: "fault-line", Name: "fault", Text: "fault"}}, fs[0].Legend)
 	assert.Equal(t, "2 retries (a message handed back)", fs[2].Legend[0].Text)
 	assert.Equal(t, "2 rollbacks (DISPATCHED back to SCHEDULED)", fs[2].Legend[1].Text)
 
@@ -64,8 +61,8 @@ func TestLegendNamesJobsAndFaults(t *testing.T) {
 	tp.res.Jobs[4].Dispatches = nil
 	tp.plan.Engine.MaxSchedulingRetries = 6
 	fs = tp.figures()
-	assert.Contains(t, fs[0].Legend, legendEntry{"dash", "bad", "retry ceiling, 6"})
-	assert.Contains(t, fs[1].Legend, legendEntry{"cross", "bad", "1 job never dispatched"})
+	assert.Contains(t, fs[0].Legend, plots.LegendEntry{Mark: "dash", Name: "bad", Text: "retry ceiling, 6"})
+	assert.Contains(t, fs[1].Legend, plots.LegendEntry{Mark: "cross", Name: "bad", Text: "1 job never dispatched"})
 }
 
 func TestBlindWindowsAreShaded(t *testing.T) {
@@ -79,7 +76,7 @@ func TestBlindWindowsAreShaded(t *testing.T) {
 		"never": {publishFailure(), "", ""},
 	} {
 		f := c.of.figures()[0]
-		band := slices.IndexFunc(f.Legend, func(e legendEntry) bool { return e.Text == c.mark })
+		band := slices.IndexFunc(f.Legend, func(e plots.LegendEntry) bool { return e.Text == c.mark })
 		require.Equal(t, c.mark == "", band < 0, name)
 		for _, svg := range f.SVGs {
 			if band < 0 {
@@ -90,65 +87,4 @@ func TestBlindWindowsAreShaded(t *testing.T) {
 			assert.Contains(t, string(svg), c.text, name)
 		}
 	}
-}
-
-func TestAttemptPointsAreTheChanges(t *testing.T) {
-	p := &plots{end: 30}
-	second := func(n int) time.Duration { return time.Duration(n) * time.Second }
-	job := scenarios.JobResult{Settled: second(20), Path: []scenarios.JobPoint{
-		{At: second(1), Attempts: 0}, {At: second(2), Attempts: 1}, {At: second(3), Attempts: 1}, {At: second(4), Attempts: 2},
-	}}
-	assert.Equal(t, plotter.XYs{{X: 1, Y: 0}, {X: 2, Y: 1}, {X: 4, Y: 2}, {X: 20, Y: 2}}, p.attemptPoints(job))
-	job.Settled = 0
-	assert.Equal(t, plotter.XY{X: 30, Y: 2}, p.attemptPoints(job)[3], "to the end while it has not settled")
-}
-
-func TestCountedStepsHaveAPointAPixelAtMost(t *testing.T) {
-	p := &plots{end: 100}
-	var times []time.Duration
-	for i := range 400_000 {
-		times = append(times, time.Duration(i)*200*time.Microsecond)
-	}
-	points := p.countUp(times, sizes[0])
-	assert.LessOrEqual(t, len(points), int(sizes[0].width)+3)
-	assert.Equal(t, plotter.XY{X: 100, Y: 400_000}, points[len(points)-1])
-	assert.Equal(t, plotter.XYs{{X: 0, Y: 0}, {X: 100, Y: 0}}, p.countUp(nil, sizes[0]))
-}
-
-func TestLatencyRunsToTheFirstStoredDispatch(t *testing.T) {
-	job := scenarios.JobResult{Submitted: time.Second, Dispatches: []scenarios.DispatchPoint{{At: 3 * time.Second}, {At: 9 * time.Second}}}
-	assert.InDelta(t, 2.0, latencyOf(job), 1e-9)
-	assert.Zero(t, latencyOf(scenarios.JobResult{Submitted: time.Second}))
-}
-
-func labels(ticks []plot.Tick) (out []string) {
-	for _, tick := range ticks {
-		out = append(out, tick.Label)
-	}
-	return out
-}
-
-func TestTicksAreRoundNumbersInAUnitThatFits(t *testing.T) {
-	for _, c := range []struct {
-		span time.Duration
-		unit string
-		want []string
-	}{
-		{41 * time.Second, "s", []string{"0", "10", "20", "30", "40"}},
-		{900 * time.Microsecond, "µs", []string{"0", "200", "400", "600", "800"}},
-		{3 * time.Second, "s", []string{"0", "0.5", "1.0", "1.5", "2.0", "2.5", "3.0"}},
-		{17 * time.Minute, "min", []string{"0", "5", "10", "15"}},
-		{20 * time.Hour, "h", []string{"0", "3", "6", "9", "12", "15", "18"}},
-		{720 * time.Hour, "h", []string{"0", "100", "200", "300", "400", "500", "600", "700"}},
-	} {
-		u := unitFor(c.span)
-		assert.Equal(t, c.unit, u.name, "%s", c.span)
-		assert.Equal(t, c.want, labels(timeTicks{u, 6}.Ticks(0, c.span.Seconds())), "%s", c.span)
-	}
-	assert.Equal(t, []string{"0", "1", "2"}, labels(countTicks{5}.Ticks(0, 2.2)))
-	assert.Equal(t, []string{"0", "10", "20", "30", "40", "50"}, labels(countTicks{5}.Ticks(0, 52.5)))
-	assert.Equal(t, []string{"100 ns", "1 µs", "10 µs", "100 µs", "1 ms", "10 ms", "100 ms", "1 s", "10 s"}, labels(powerTicks{1}.Ticks(-7, 1.2)))
-	assert.Equal(t, []string{"10 ms", "1 s", "100 s"}, labels(powerTicks{2}.Ticks(-2.5, 2.5)))
-	assert.LessOrEqual(t, len(countTicks{5}.Ticks(0, 1e18)), ticksMax)
-	assert.Empty(t, timeTicks{units[0], 5}.Ticks(1, 1))
 }

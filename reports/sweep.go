@@ -1,14 +1,16 @@
 package reports
 
 import (
+	"cmp"
 	"fmt"
-	"html/template"
 	"io"
 	"maps"
-	"math"
 	"slices"
 	"strings"
 
+	"github.com/wavetank-sim/wavetank/reports/words"
+
+	"github.com/wavetank-sim/wavetank/reports/plots"
 	"github.com/wavetank-sim/wavetank/scenarios/sweep"
 )
 
@@ -21,7 +23,6 @@ const (
 // Caps of a sweep's page. Its sweep.json and sweep.csv have all.
 const (
 	pointsMax   = 500 // rows of the table of points
-	panelsMax   = 12  // of one figure
 	evidenceMax = 6   // lines that are told at once
 )
 
@@ -38,12 +39,12 @@ type sweepView struct {
 	MoreEvidence []string
 	Seeded       string
 	AxisRows     []axisRow
-	Maps         figure   // without a title if there is one axis, which has no map
-	Curves       []figure // of the measures that the question is about
-	Others       []figure
-	Pareto       figure
+	Maps         plots.Figure   // without a title if there is one axis, which has no map
+	Curves       []plots.Figure // of the measures that the question is about
+	Others       []plots.Figure
+	Pareto       plots.Figure
 	Headings     []string // of the table's columns for axes
-	Measures     []measure
+	Measures     []words.Measure
 	PointRows    []pointRow
 	Left         int
 }
@@ -58,72 +59,9 @@ type pointRow struct {
 	Runs    int
 	Sound   bool
 	OnFront bool
-	Numbers []string // one for each measure
+	Numbers []string // one for each words.Measure
 	Broken  string
 	Outside string
-}
-
-// panelView is one of several plots of a figure.
-type panelView struct {
-	Title string
-	SVG   template.HTML
-}
-
-// addPanels draws a figure's plot: once for each size if there is one panel, and side by side in the
-// smaller size if there are more.
-func (f *figure) addPanels(panels []panel, draw func(i int, s size) template.HTML) {
-	if len(panels) == 1 {
-		for _, s := range sizes {
-			f.SVGs = append(f.SVGs, draw(0, s))
-		}
-		return
-	}
-	for i, p := range panels {
-		f.Panels = append(f.Panels, panelView{p.Title, draw(i, sizes[len(sizes)-1])})
-	}
-	f.Pairs = inPairs(panels)
-}
-
-// inPairs says whether two panels each differ in the last axis alone, so that they belong side by side.
-func inPairs(panels []panel) bool {
-	for i, p := range panels {
-		outer := p.rest[:len(p.rest)-1]
-		if i%2 == 0 && i+1 == len(panels) || i%2 == 1 && !slices.Equal(outer, panels[i-1].rest[:len(p.rest)-1]) {
-			return false
-		}
-		if i%2 == 0 && i > 0 && slices.Equal(outer, panels[i-1].rest[:len(p.rest)-1]) {
-			return false
-		}
-	}
-	return true
-}
-
-// sweepPlots are what the figures of one sweep share.
-type sweepPlots struct {
-	res        *sweep.Result
-	axes       []values
-	points     points
-	panels     []panel
-	panelsLeft int
-	measures   map[string]measure
-}
-
-func newSweepPlots(res *sweep.Result) *sweepPlots {
-	p := &sweepPlots{res: res, points: pointsOf(res), measures: map[string]measure{}}
-	for _, a := range res.Axes {
-		p.axes = append(p.axes, valuesOf(a))
-	}
-	p.panels, p.panelsLeft = panelsOf(p.axes[min(2, len(p.axes)):])
-	for _, m := range res.Metrics {
-		most := 0.0
-		for i := range res.Points {
-			if e := res.Points[i].Estimates[m.Name]; e.N > 0 && !math.IsInf(e.Mean, 0) {
-				most = max(most, e.Mean)
-			}
-		}
-		p.measures[m.Name] = measureOf(m, most)
-	}
-	return p
 }
 
 // SweepPage writes the report.html of a sweep: its question and answer, the first measure as heatmaps,
@@ -147,7 +85,7 @@ func sweepViewOf(res *sweep.Result) sweepView {
 		Badge: badge{"answer", "good"}, Lead: res.Answer.Sentence, Warnings: sweepWarnings(res),
 		Seeded: seeded(res.Seeds, res.FirstSeed),
 	}
-	v.Evidence, _ = capped(res.Answer.Evidence, evidenceMax)
+	v.Evidence, _ = words.Capped(res.Answer.Evidence, evidenceMax)
 	v.MoreEvidence = res.Answer.Evidence[len(v.Evidence):]
 	if v.Lead == "" {
 		v.Badge, v.Lead = badge{"no answer", "warn"}, "The numbers do not answer the question."
@@ -157,26 +95,26 @@ func sweepViewOf(res *sweep.Result) sweepView {
 	}
 	for _, a := range res.Axes {
 		v.AxisRows = append(v.AxisRows, axisRow{a.Title, a.Setting, strings.Join(a.Values, ", ")})
-		v.Headings = append(v.Headings, valuesOf(a).title())
+		v.Headings = append(v.Headings, cmp.Or(a.Title, a.Setting))
 	}
 	if len(res.Axes) == 0 || len(res.Metrics) == 0 || len(res.Points) == 0 {
 		return v
 	}
-	p := newSweepPlots(res)
-	if len(p.axes) > 1 {
-		v.Maps = p.heatmaps(p.measures[res.Metrics[0].Name])
+	p := plots.Sweep(res)
+	if len(res.Axes) > 1 {
+		v.Maps = p.Heatmaps(p.Measure(res.Metrics[0].Name))
 	}
-	v.Pareto = p.pareto()
+	v.Pareto = p.Pareto()
 	for i, m := range res.Metrics {
-		v.Measures = append(v.Measures, p.measures[m.Name])
-		fig := p.curves(p.measures[m.Name])
+		v.Measures = append(v.Measures, p.Measure(m.Name))
+		fig := p.Curves(p.Measure(m.Name))
 		if i == 0 || m.Name == res.Pareto.X || m.Name == res.Pareto.Y {
 			v.Curves = append(v.Curves, fig)
 		} else {
 			v.Others = append(v.Others, fig)
 		}
 	}
-	shown, left := capped(res.Points, pointsMax)
+	shown, left := words.Capped(res.Points, pointsMax)
 	v.Left = left
 	for i := range shown {
 		v.PointRows = append(v.PointRows, pointRowOf(&shown[i], v.Measures))
@@ -198,7 +136,7 @@ func sweepWarnings(res *sweep.Result) (warnings []string) {
 		}
 	}
 	if unsound > 0 {
-		warnings = append(warnings, fmt.Sprintf("%s of %s broke a promise and are out of the question.", count(unsound), counted(len(res.Points), "point")))
+		warnings = append(warnings, fmt.Sprintf("%s of %s broke a promise and are out of the question.", words.Count(unsound), words.Counted(len(res.Points), "point")))
 	}
 	return warnings
 }
@@ -208,16 +146,16 @@ func seeded(seeds int, first uint64) string {
 	if seeds <= 1 {
 		return fmt.Sprintf("seed %d", first)
 	}
-	return fmt.Sprintf("%s paired seeds, %d to %d", count(seeds), first, first+uint64(seeds)-1)
+	return fmt.Sprintf("%s paired seeds, %d to %d", words.Count(seeds), first, first+uint64(seeds)-1)
 }
 
-func pointRowOf(point *sweep.Point, measures []measure) pointRow {
+func pointRowOf(point *sweep.Point, measures []words.Measure) pointRow {
 	r := pointRow{
 		Values: point.Values, Runs: point.Runs, Sound: point.Sound(), OnFront: point.OnFront && point.Sound(),
-		Broken: list(brokenIn(point.Broken, point.Runs)), Outside: list(brokenIn(point.Outside, point.Runs)),
+		Broken: words.List(brokenIn(point.Broken, point.Runs)), Outside: words.List(brokenIn(point.Outside, point.Runs)),
 	}
 	for _, m := range measures {
-		r.Numbers = append(r.Numbers, m.plusMinus(point.Estimates[m.Name]))
+		r.Numbers = append(r.Numbers, m.PlusMinus(point.Estimates[m.Name]))
 	}
 	return r
 }
@@ -225,7 +163,7 @@ func pointRowOf(point *sweep.Point, measures []measure) pointRow {
 // brokenIn says which invariants were broken, and in how many of the runs.
 func brokenIn(broken map[string]int, runs int) (parts []string) {
 	for _, name := range slices.Sorted(maps.Keys(broken)) {
-		parts = append(parts, fmt.Sprintf("%s in %s of %s", name, count(broken[name]), counted(runs, "run")))
+		parts = append(parts, fmt.Sprintf("%s in %s of %s", name, words.Count(broken[name]), words.Counted(runs, "run")))
 	}
 	return parts
 }

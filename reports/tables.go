@@ -6,6 +6,9 @@ import (
 	"slices"
 	"time"
 
+	"github.com/wavetank-sim/wavetank/reports/words"
+
+	"github.com/wavetank-sim/wavetank/reports/plots"
 	"github.com/wavetank-sim/wavetank/scenarios"
 )
 
@@ -103,16 +106,8 @@ type pathPoint struct {
 	Ref stepRef
 }
 
-// capped returns the first limit items, and how many there are beyond.
-func capped[T any](items []T, limit int) ([]T, int) {
-	if len(items) <= limit {
-		return items, 0
-	}
-	return items[:limit], len(items) - limit
-}
-
 func ref(step int, at time.Duration, shown map[int]bool) stepRef {
-	return stepRef{step, instant(at), shown[step]}
+	return stepRef{step, words.Instant(at), shown[step]}
 }
 
 func violationRows(res *scenarios.Result, shown map[int]bool) (rows []violationRow, left int) {
@@ -126,7 +121,7 @@ func violationRows(res *scenarios.Result, shown map[int]bool) (rows []violationR
 		}
 		return cmp.Compare(a.Step, b.Step)
 	})
-	sorted, left = capped(sorted, violationsMax)
+	sorted, left = words.Capped(sorted, violationsMax)
 	says := map[string]string{}
 	for _, i := range res.Invariants {
 		says[i.Name] = i.Says
@@ -140,13 +135,13 @@ func violationRows(res *scenarios.Result, shown map[int]bool) (rows []violationR
 }
 
 func runRows(res *scenarios.Result) (rows []runRow, left int) {
-	runs, left := capped(res.Runs, jobsMax)
+	runs, left := words.Capped(res.Runs, jobsMax)
 	for _, r := range runs {
-		row := runRow{RunResult: r, Tone: "good", StartAt: clock(r.Started)}
+		row := runRow{RunResult: r, Tone: "good", StartAt: words.Clock(r.Started)}
 		if r.State != "SUCCEEDED" {
 			row.Tone = "quiet"
 		}
-		if row.EndAt = clock(r.Ended); r.Ended == 0 {
+		if row.EndAt = words.Clock(r.Ended); r.Ended == 0 {
 			row.EndAt, row.Tone = "never", "warn"
 		}
 		for _, j := range res.Derived {
@@ -160,16 +155,16 @@ func runRows(res *scenarios.Result) (rows []runRow, left int) {
 }
 
 func faultRows(res *scenarios.Result, shown map[int]bool) (rows []faultRow, left int) {
-	fired, left := capped(res.Fired, faultsMax)
+	fired, left := words.Capped(res.Fired, faultsMax)
 	for _, f := range fired {
 		r := faultRow{FiredFault: f, Ref: ref(f.Step, f.At, shown)}
-		if _, lasts := endOf(f, 0); lasts && f.Until > f.At {
-			r.Last = instant(f.Until - f.At)
-		} else if lasts {
+		if f.Until > f.At {
+			r.Last = words.Instant(f.Until - f.At)
+		} else if plots.Lasts(f) {
 			r.Last = "to the end"
 		}
 		if f.Occurrence > 0 {
-			r.Nth = ordinal(f.Occurrence)
+			r.Nth = words.Ordinal(f.Occurrence)
 		}
 		rows = append(rows, r)
 	}
@@ -180,7 +175,7 @@ func faultRows(res *scenarios.Result, shown map[int]bool) (rows []faultRow, left
 // that the plan expects, and those that it did not reach.
 func invariantRows(plan *scenarios.Plan, res *scenarios.Result) (exercised, idle, situations, unreached []invariantRow) {
 	for _, i := range res.Invariants {
-		row := invariantRow{i, statusBadge(i.Status), count(i.Exercised)}
+		row := invariantRow{i, statusBadge(i.Status), words.Count(i.Exercised)}
 		expected := slices.Contains(plan.Expect.Sometimes, i.Name)
 		switch {
 		case i.Status == scenarios.StatusNotExercised:
@@ -229,7 +224,7 @@ func jobRows(res *scenarios.Result, f focus, shown map[int]bool) (rows []jobRow,
 	}
 	jobs := slices.Clone(res.Jobs)
 	slices.SortStableFunc(jobs, func(a, b scenarios.JobResult) int { return cmp.Compare(rank(a), rank(b)) })
-	jobs, left := capped(jobs, jobsMax)
+	jobs, left := words.Capped(jobs, jobsMax)
 	for _, j := range jobs {
 		r := jobRowOf(j, f, why[j.ID], shown)
 		r.What = what[j.ID]
@@ -237,26 +232,23 @@ func jobRows(res *scenarios.Result, f focus, shown map[int]bool) (rows []jobRow,
 	}
 	if left > 0 {
 		note = fmt.Sprintf("%d of %s shown: those that the plan is about, those that a violation names or that did not settle, then by number. result.json has them all.",
-			len(rows), counted(len(res.Jobs), "job"))
+			len(rows), words.Counted(len(res.Jobs), "job"))
 	}
 	return rows, note
 }
-
-// noRecord is the state of a job whose record a failover took.
-const noRecord = "no record"
 
 func jobRowOf(j scenarios.JobResult, f focus, why string, shown map[int]bool) jobRow {
 	r := jobRow{JobResult: j, Colour: -1, Final: j.State, Unsettled: why}
 	r.Why = clip(j.Why)
 	if j.Submitted > 0 {
-		r.SubmitAt = clock(j.Submitted)
+		r.SubmitAt = words.Clock(j.Submitted)
 	}
 	if c, own := f.colour[j.ID]; own {
 		r.Colour = c
 		var path []scenarios.JobPoint
-		path, r.PathLeft = capped(j.Path, pathMax)
+		path, r.PathLeft = words.Capped(j.Path, pathMax)
 		for _, p := range path {
-			p.State = cmp.Or(p.State, noRecord)
+			p.State = cmp.Or(p.State, words.NoRecord)
 			r.Path = append(r.Path, pathPoint{p, ref(p.Step, p.At, shown)})
 		}
 	}
@@ -264,7 +256,7 @@ func jobRowOf(j scenarios.JobResult, f focus, why string, shown map[int]bool) jo
 	case "":
 		r.Final, r.Tone = "never stored", "warn"
 		if len(j.Path) > 0 {
-			r.Final = noRecord
+			r.Final = words.NoRecord
 		}
 	case "SUCCEEDED":
 		r.Tone = "good"
@@ -274,21 +266,13 @@ func jobRowOf(j scenarios.JobResult, f focus, why string, shown map[int]bool) jo
 		r.Tone = "warn"
 	}
 	if len(j.Dispatches) > 0 {
-		r.DispatchAt = clock(j.Dispatches[0].At)
+		r.DispatchAt = words.Clock(j.Dispatches[0].At)
 	}
 	if j.Settled > 0 {
-		r.SettleAt = clock(j.Settled)
+		r.SettleAt = words.Clock(j.Settled)
 	}
 	if b := j.Blind; b != nil {
-		r.BlindOpen, r.BlindFor = b.Open, blindFor(b)
+		r.BlindOpen, r.BlindFor = b.Open, words.BlindFor(b)
 	}
 	return r
-}
-
-// blindFor says how long a blind window lasted.
-func blindFor(b *scenarios.BlindWindow) string {
-	if b.Open {
-		return "open since " + instant(b.Opened)
-	}
-	return instant(b.Closed - b.Opened)
 }

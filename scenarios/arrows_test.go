@@ -24,7 +24,7 @@ var rooms = map[string][]string{
 	"cmd":        {"reports", "scenarios", "invariants", "faults", "sim", "engine"},
 	"reports":    {"scenarios", "invariants", "faults", "sim", "engine"},
 	"scenarios":  {"invariants", "faults", "sim", "engine"},
-	"invariants": {"sim"}, // an oracle shares no code with its subject
+	"invariants": {"faults", "sim"}, // an oracle shares no code with its subject; what struck that, the injector says
 	"faults":     {"sim"},
 	"sim":        {},
 	"engine":     {},

@@ -35,7 +35,7 @@ func TestRegressionsEnd(t *testing.T) {
 	}
 }
 
-// Seed 003, section 11: ready in less than a second. The only other scheduler is gone by then, and the
+// Scheduler internals, section 11: ready in less than a second. The only other scheduler is gone by then, and the
 // workers' next heartbeats are 14 seconds away.
 func TestAWarmStartDispatchesWithinASecond(t *testing.T) {
 	const back = 27*time.Second + 500*time.Millisecond

@@ -13,7 +13,7 @@ import (
 	"github.com/stretchr/testify/require"
 	"pgregory.net/rapid"
 
-	"github.com/wavetank-sim/wavetank/engine"
+	"github.com/wavetank-sim/wavetank/engine/settings"
 	"github.com/wavetank-sim/wavetank/faults"
 	"github.com/wavetank-sim/wavetank/scenarios/strictyaml"
 )
@@ -78,11 +78,11 @@ func TestDrawReachesEveryFault(t *testing.T) {
 	}
 	missing["partition at a time of worker-2"] = true
 
-	order := func(o engine.DispatchOrder, sets ...string) Space {
+	order := func(o settings.DispatchOrder, sets ...string) Space {
 		return Space{Sets: append(sets, "engine.dispatch_order="+string(o))}
 	}
-	plain, kernel := order(engine.StateFirst), order(engine.Outbox, "kernel.default=ALLOW", "engine.output.enabled=true")
-	replay, runs := Space{Sets: []string{"engine.replay.enabled=true"}}, order(engine.StateFirst, "workload.runs=1")
+	plain, kernel := order(settings.StateFirst), order(settings.Outbox, "kernel.default=ALLOW", "engine.output.enabled=true")
+	replay, runs := Space{Sets: []string{"engine.replay.enabled=true"}}, order(settings.StateFirst, "workload.runs=1")
 	for _, p := range slices.Concat(examples(plain, 2500), examples(kernel, 4500), examples(replay, 2000), examples(runs, 1500)) {
 		for _, f := range p.Faults {
 			m := matchOf(&f)

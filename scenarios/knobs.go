@@ -4,7 +4,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/wavetank-sim/wavetank/engine"
+	"github.com/wavetank-sim/wavetank/engine/settings"
 )
 
 // knob describes a setting. Its range and its doc are in the tags of its field, its values in the presets.
@@ -38,9 +38,9 @@ var (
 	hasOutputs  = &need{met: func(p *Plan) bool { return p.Engine.Output.Enabled }, without: "engine.output.enabled is false", drawn: "engine.output.enabled=true"}
 	hasReplays  = &need{met: func(p *Plan) bool { return p.Engine.Replay.Enabled }, without: "engine.replay.enabled is false", drawn: "engine.replay.enabled=true"}
 	hasRuns     = &need{met: func(p *Plan) bool { return p.Workload.Runs > 0 }, without: "workload.runs is 0", drawn: "workload.runs=1"}
-	hasOutbox   = &need{met: func(p *Plan) bool { return p.Engine.DispatchOrder == engine.Outbox }, without: "engine.dispatch_order is not outbox", drawn: "engine.dispatch_order=outbox"}
-	hasCache    = &need{met: func(p *Plan) bool { return p.Engine.ReadError == engine.CachedState }, without: "engine.read_error is not cached-state", drawn: "engine.read_error=cached-state"}
-	hasJitter   = &need{met: func(p *Plan) bool { return p.Engine.StaleWorker == engine.JitteredRetries }, without: "engine.stale_worker is not jittered-retries", drawn: "engine.stale_worker=jittered-retries"}
+	hasOutbox   = &need{met: func(p *Plan) bool { return p.Engine.DispatchOrder == settings.Outbox }, without: "engine.dispatch_order is not outbox", drawn: "engine.dispatch_order=outbox"}
+	hasCache    = &need{met: func(p *Plan) bool { return p.Engine.ReadError == settings.CachedState }, without: "engine.read_error is not cached-state", drawn: "engine.read_error=cached-state"}
+	hasJitter   = &need{met: func(p *Plan) bool { return p.Engine.StaleWorker == settings.JitteredRetries }, without: "engine.stale_worker is not jittered-retries", drawn: "engine.stale_worker=jittered-retries"}
 )
 
 // knobs lists the settings with a description. The order of those with draws decides which plans are drawn.

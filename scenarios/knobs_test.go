@@ -8,7 +8,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
-	"github.com/wavetank-sim/wavetank/engine"
+	"github.com/wavetank-sim/wavetank/engine/settings"
 	"github.com/wavetank-sim/wavetank/invariants"
 	"github.com/wavetank-sim/wavetank/scenarios/strictyaml"
 )
@@ -31,7 +31,7 @@ func TestKnobsAreOfSettings(t *testing.T) {
 // Every setting by which runs are judged comes from the engine's of that name, and from no other.
 func TestJudgingReadsTheEnginesSettings(t *testing.T) {
 	fixed := []string{"Outages", "Routing", "Approvals.Kernel", "Policy.Kernel", "Replay.Wanted", "Replay.Rules", "Replay.Kernel", "Replay.Approved"}
-	leaves := func(s engine.Settings) map[string]any {
+	leaves := func(s settings.Settings) map[string]any {
 		c, err := invariants.Configure(s)
 		require.NoError(t, err)
 		found := map[string]any{}
@@ -51,7 +51,7 @@ func TestJudgingReadsTheEnginesSettings(t *testing.T) {
 		walk("", reflect.ValueOf(c))
 		return found
 	}
-	settings := engine.Hardened()
+	settings := settings.Hardened()
 	before, read := leaves(settings), map[string]string{}
 	for _, s := range strictyaml.Scalars(&settings) {
 		was := s.Value.Interface()

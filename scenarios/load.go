@@ -9,8 +9,8 @@ import (
 	"strings"
 	"time"
 
-	"github.com/wavetank-sim/wavetank/engine"
 	"github.com/wavetank-sim/wavetank/engine/safety/kernel"
+	"github.com/wavetank-sim/wavetank/engine/settings"
 	"github.com/wavetank-sim/wavetank/faults/suggest"
 	"github.com/wavetank-sim/wavetank/scenarios/strictyaml"
 )
@@ -29,7 +29,7 @@ func Defaults() *Plan {
 	p := &Plan{
 		Version:  PlanVersion,
 		Preset:   PresetHardened,
-		Engine:   engine.Hardened(),
+		Engine:   settings.Hardened(),
 		Topology: Topology{Schedulers: 2, Workers: 3, MaxParallel: 4, HeartbeatEvery: 10 * time.Second},
 		Kernel:   Kernel{Default: noKernel},
 		Workload: Workload{Jobs: 10, Every: 200 * time.Millisecond, Work: 50 * time.Millisecond, Submissions: 1, Tenants: 1, Steps: 3, StepBackoff: 5 * time.Second},
@@ -44,11 +44,11 @@ func Defaults() *Plan {
 func stepsMaxDefault(jobs int) int { return max(1_000_000, 1_000*jobs) }
 
 // presetSettings returns the engine settings of a preset.
-func presetSettings(preset string) engine.Settings {
+func presetSettings(preset string) settings.Settings {
 	if preset == PresetDocumented {
-		return engine.Documented()
+		return settings.Documented()
 	}
-	return engine.Hardened()
+	return settings.Hardened()
 }
 
 // Load reads a plan: the named scenario, or else the file at that path; "-" is standard input.

@@ -12,8 +12,8 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
-	"github.com/wavetank-sim/wavetank/engine"
 	"github.com/wavetank-sim/wavetank/engine/dlq"
+	"github.com/wavetank-sim/wavetank/engine/settings"
 	"github.com/wavetank-sim/wavetank/faults"
 	"github.com/wavetank-sim/wavetank/scenarios/strictyaml"
 )
@@ -56,10 +56,10 @@ about: [3, 1]
 seed: 18446744073709551615
 `))
 	require.NoError(t, err)
-	settings := engine.Documented()
-	settings.ReadError, settings.BackoffMax = engine.FailOpen, time.Minute
+	engineSettings := settings.Documented()
+	engineSettings.ReadError, engineSettings.BackoffMax = settings.FailOpen, time.Minute
 	assert.Equal(t, &Plan{
-		Version: 1, Name: "all-keys", Story: "Everything is given.", Preset: "documented", Engine: settings,
+		Version: 1, Name: "all-keys", Story: "Everything is given.", Preset: "documented", Engine: engineSettings,
 		Topology: Topology{1, 2, 3, time.Second, true, 2, 1},
 		Kernel:   Kernel{Default: "none"},
 		Workload: Workload{
@@ -228,7 +228,7 @@ func TestNamedPlans(t *testing.T) {
 		require.NoError(t, err)
 		assert.Equal(t, name, p.Name)
 		assert.NotEmpty(t, p.Story)
-		assert.Equal(t, PresetDocumented, p.Preset, "the seeds' numbers are the documented design's")
+		assert.Equal(t, PresetDocumented, p.Preset, "the specification's numbers are the documented design's")
 		assert.True(t, len(p.About) > 0 || p.Workload.Runs > 0, "%s is about no job and no run", name)
 	}
 }

@@ -4,8 +4,8 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/wavetank-sim/wavetank/engine"
 	"github.com/wavetank-sim/wavetank/engine/phase"
+	"github.com/wavetank-sim/wavetank/engine/settings"
 	"github.com/wavetank-sim/wavetank/engine/worker"
 	"github.com/wavetank-sim/wavetank/faults"
 	"github.com/wavetank-sim/wavetank/scenarios/world"
@@ -18,10 +18,10 @@ func Phases() []faults.Phase {
 		store, publish, send, deliver, call = faults.PlaceStore, faults.PlacePublish, faults.PlaceSend, faults.PlaceDeliver, faults.PlaceCall
 	)
 	p := func(name phase.Phase, says string, place faults.Place) faults.Phase {
-		return faults.Phase{Name: string(name), Says: says, Place: place}
+		return faults.Phase{Name: string(name), Says: says, Place: place, Family: faults.FamilyOf(string(name))}
 	}
 	none := func(name phase.Phase, says string, place faults.Place) faults.Phase {
-		return faults.Phase{Name: string(name), Says: says, Place: place, NoJob: true}
+		return faults.Phase{Name: string(name), Says: says, Place: place, Family: faults.FamilyOf(string(name)), NoJob: true}
 	}
 	return []faults.Phase{
 		p(phase.SubmitWrite, "the submitter stores the request and PENDING", store),
@@ -148,14 +148,14 @@ func (p *Plan) Phases() []faults.Phase {
 	kernel := p.Kernel.on()
 	replays := e.PendingReplayer || e.SweepScheduled || e.ResumeIntents
 	met := map[phase.Phase]bool{
-		phase.OutboxRead: e.DispatchOrder == engine.Outbox, phase.OutboxClaim: e.DispatchOrder == engine.Outbox, phase.OutboxRemove: e.DispatchOrder == engine.Outbox,
+		phase.OutboxRead: e.DispatchOrder == settings.Outbox, phase.OutboxClaim: e.DispatchOrder == settings.Outbox, phase.OutboxRemove: e.DispatchOrder == settings.Outbox,
 		phase.PublishRead: e.Epochs, phase.RollbackWrite: !e.ResumeIntents, phase.LockRenew: e.LockRenewal,
 		phase.ProcessedRead: e.IdempotencyGuard, phase.InflightWrite: e.IdempotencyGuard, phase.ProcessedWrite: e.IdempotencyGuard,
 		phase.VoidPublish: e.Epochs && e.VoidIntents, "void_deliver": e.Epochs && e.VoidIntents, "void_ack": e.Epochs && e.VoidIntents,
 		phase.CancelNotice: e.CancelNotice, "notice_deliver": e.CancelNotice, "notice_ack": e.CancelNotice,
 		phase.ReconcileLock: e.Reconciler, phase.ReconcileRead: e.Reconciler, phase.TimeoutRead: e.Reconciler && e.RecheckTimeouts, phase.TimeoutWrite: e.Reconciler,
 		phase.ReplayLock: replays, phase.ReplayRead: replays,
-		phase.DLQWrite:    e.DLQOrder != engine.AtomicDLQ || p.Workload.Poison > 0,
+		phase.DLQWrite:    e.DLQOrder != settings.AtomicDLQ || p.Workload.Poison > 0,
 		phase.BreakerRead: kernel && e.Policy.SharedBreaker, phase.BreakerProbe: kernel && e.Policy.SharedBreaker && e.Policy.SharedProbes,
 		phase.SafetyCheck: kernel, phase.BreakerWrite: kernel && e.Policy.SharedBreaker, phase.ApprovalWrite: kernel, phase.DeniedWrite: kernel,
 		phase.ApproveRead: kernel, phase.ApproveWrite: kernel, phase.ApprovePublish: kernel, phase.ApprovedWrite: kernel, phase.AskAgainWrite: kernel,

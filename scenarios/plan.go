@@ -3,8 +3,8 @@ package scenarios
 import (
 	"time"
 
-	"github.com/wavetank-sim/wavetank/engine"
 	"github.com/wavetank-sim/wavetank/engine/dlq"
+	"github.com/wavetank-sim/wavetank/engine/settings"
 	"github.com/wavetank-sim/wavetank/faults"
 )
 
@@ -14,22 +14,22 @@ const PlanVersion = 1
 // Plan is everything that a run depends on besides the build. It is one YAML file, whether it was
 // written by hand, drawn by rapid, shrunk from a failure, or kept as a regression.
 type Plan struct {
-	Version  int             `yaml:"version" json:"version" doc:"format of this file"`
-	Name     string          `yaml:"name" json:"name" doc:"kebab-case"`
-	Story    string          `yaml:"story,omitempty" json:"story,omitempty" doc:"what happens, in a sentence"`
-	Preset   string          `yaml:"preset" json:"preset" oneof:"documented,hardened" doc:"the engine settings to start from"`
-	Engine   engine.Settings `yaml:"engine,omitempty" json:"engine" doc:"the schedulers' settings, on top of the preset's"`
-	Topology Topology        `yaml:"topology,omitempty" json:"topology" doc:"which nodes there are"`
-	World    Conditions      `yaml:"world,omitempty" json:"world" doc:"what the world is like besides its faults"`
-	Kernel   Kernel          `yaml:"kernel,omitempty" json:"kernel" doc:"the safety kernel of the world, which is its output policy too; a plan that does not mention it has none"`
-	Workload Workload        `yaml:"workload,omitempty" json:"workload" doc:"what is submitted"`
-	Triage   *dlq.Policy     `yaml:"triage,omitempty" json:"triage,omitempty" doc:"the triage policy of the schedulers, with engine.replay.enabled; without, each class of reason codes has its default (seed 004)"`
-	Faults   []faults.Fault  `yaml:"faults,omitempty" json:"faults,omitempty" doc:"what goes wrong, and where"`
-	Schedule Schedule        `yaml:"schedule,omitempty" json:"schedule" doc:"how the next step is chosen"`
-	Then     Then            `yaml:"then,omitempty" json:"then" doc:"what happens once submissions and faults are over"`
-	Expect   Expect          `yaml:"expect,omitempty" json:"expect" doc:"what the plan is there to show"`
-	About    []int           `yaml:"about,omitempty" json:"about,omitempty" doc:"the jobs whose story the result tells; empty is those that faults name"`
-	Seed     uint64          `yaml:"seed" json:"seed" doc:"the root of every draw"`
+	Version  int               `yaml:"version" json:"version" doc:"format of this file"`
+	Name     string            `yaml:"name" json:"name" doc:"kebab-case"`
+	Story    string            `yaml:"story,omitempty" json:"story,omitempty" doc:"what happens, in a sentence"`
+	Preset   string            `yaml:"preset" json:"preset" oneof:"documented,hardened" doc:"the engine settings to start from"`
+	Engine   settings.Settings `yaml:"engine,omitempty" json:"engine" doc:"the schedulers' settings, on top of the preset's"`
+	Topology Topology          `yaml:"topology,omitempty" json:"topology" doc:"which nodes there are"`
+	World    Conditions        `yaml:"world,omitempty" json:"world" doc:"what the world is like besides its faults"`
+	Kernel   Kernel            `yaml:"kernel,omitempty" json:"kernel" doc:"the safety kernel of the world, which is its output policy too; a plan that does not mention it has none"`
+	Workload Workload          `yaml:"workload,omitempty" json:"workload" doc:"what is submitted"`
+	Triage   *dlq.Policy       `yaml:"triage,omitempty" json:"triage,omitempty" doc:"the triage policy of the schedulers, with engine.replay.enabled; without, each class of reason codes has its default (Dead letters)"`
+	Faults   []faults.Fault    `yaml:"faults,omitempty" json:"faults,omitempty" doc:"what goes wrong, and where"`
+	Schedule Schedule          `yaml:"schedule,omitempty" json:"schedule" doc:"how the next step is chosen"`
+	Then     Then              `yaml:"then,omitempty" json:"then" doc:"what happens once submissions and faults are over"`
+	Expect   Expect            `yaml:"expect,omitempty" json:"expect" doc:"what the plan is there to show"`
+	About    []int             `yaml:"about,omitempty" json:"about,omitempty" doc:"the jobs whose story the result tells; empty is those that faults name"`
+	Seed     uint64            `yaml:"seed" json:"seed" doc:"the root of every draw"`
 
 	pinned []string // settings given explicitly with the value that they have by default: another preset leaves them alone
 }
@@ -65,8 +65,8 @@ type Workload struct {
 	Slow        map[int]time.Duration `yaml:"slow,omitempty" json:"slow,omitempty" min:"1ns" max:"24h" doc:"how long a worker executes job N, if not as long as work"`
 	Cancel      map[int]time.Duration `yaml:"cancel,omitempty" json:"cancel,omitempty" min:"1ns" max:"24h" doc:"how long after its submission job N is cancelled"`
 	Deadline    map[int]time.Duration `yaml:"deadline,omitempty" json:"deadline,omitempty" min:"1ms" max:"24h" doc:"how long after its submission job N has its deadline (budget.deadline_ms): the reconciler's next tick times it out unless it has ended"`
-	Label       map[int]string        `yaml:"label,omitempty" json:"label,omitempty" like:"placement.zone=zone-2" doc:"the labels of job N, joined by commas (seed 003, section 5)"`
-	Requires    map[int]string        `yaml:"requires,omitempty" json:"requires,omitempty" like:"gpu" doc:"what job N requires of a pool, joined by commas (seed 003, section 5)"`
+	Label       map[int]string        `yaml:"label,omitempty" json:"label,omitempty" like:"placement.zone=zone-2" doc:"the labels of job N, joined by commas (Scheduler internals, section 5)"`
+	Requires    map[int]string        `yaml:"requires,omitempty" json:"requires,omitempty" like:"gpu" doc:"what job N requires of a pool, joined by commas (Scheduler internals, section 5)"`
 	Approve     map[int]time.Duration `yaml:"approve,omitempty" json:"approve,omitempty" min:"1ms" max:"24h" doc:"how long an approver looks at job N, once it waits for an approval, before approving it"`
 	Change      map[int]time.Duration `yaml:"change,omitempty" json:"change,omitempty" min:"1ms" max:"24h" doc:"how long after its submission job N is submitted again, with another payload"`
 	Topic       map[int]string        `yaml:"topic,omitempty" json:"topic,omitempty" like:"job.gpu" doc:"the topic of job N, if not job.default"`

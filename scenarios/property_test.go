@@ -9,7 +9,7 @@ import (
 	"github.com/stretchr/testify/require"
 	"pgregory.net/rapid"
 
-	"github.com/wavetank-sim/wavetank/engine"
+	"github.com/wavetank-sim/wavetank/engine/settings"
 	"github.com/wavetank-sim/wavetank/faults"
 )
 
@@ -55,8 +55,8 @@ func TestEveryInvariantHoldsWithinItsPromise(t *testing.T) {
 
 // loses says whether the plan's engine runs an alternative that breaks promises by design.
 func loses(p *Plan) bool {
-	return p.Engine.DispatchOrder == engine.PublishFirst || p.Engine.ReadError != engine.FailClosed ||
-		p.Engine.PublishDedup == engine.MessageID && !p.Engine.Epochs
+	return p.Engine.DispatchOrder == settings.PublishFirst || p.Engine.ReadError != settings.FailClosed ||
+		p.Engine.PublishDedup == settings.MessageID && !p.Engine.Epochs
 }
 
 // Publish-first is no dial, since the documented preset breaks promises by it. The hardened one keeps them. What

@@ -3,14 +3,14 @@ package scenarios
 import (
 	"time"
 
-	"github.com/wavetank-sim/wavetank/engine"
+	"github.com/wavetank-sim/wavetank/engine/settings"
 	"github.com/wavetank-sim/wavetank/invariants"
 )
 
 // judgeReplays adds what judging dead letters needs to know besides the settings.
 func (p *Plan) judgeReplays(c *invariants.ReplayConfig) {
 	c.Wanted = c.Enabled || p.Triage != nil
-	c.Kernel = p.Kernel.on() && p.Engine.Policy.FailMode == engine.FailModeClosed
+	c.Kernel = p.Kernel.on() && p.Engine.Policy.FailMode == settings.FailModeClosed
 	c.Approved = map[string]bool{}
 	for n := range p.Workload.ApproveReplay {
 		c.Approved[JobID(n)] = true

@@ -78,6 +78,7 @@ type Violation struct {
 	Step      int           `json:"step"`
 	At        time.Duration `json:"at_ns"`
 	Message   string        `json:"message"`
+	Steps     []int         `json:"steps,omitempty"` // others that it depends on
 }
 
 // FiredFault is one fault at the moment it took effect.
@@ -130,7 +131,7 @@ type DispatchPoint struct {
 	Seq     uint64        `json:"seq"`
 }
 
-// BreakerChange is a replica's circuit breaker coming to be in a state (seed 003, section 6), as what the
+// BreakerChange is a replica's circuit breaker coming to be in a state (Scheduler internals, section 6), as what the
 // replica read of the shared counter, and what became of its calls, say.
 type BreakerChange struct {
 	At      time.Duration `json:"at_ns"`

@@ -9,7 +9,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
-	"github.com/wavetank-sim/wavetank/engine"
+	"github.com/wavetank-sim/wavetank/engine/settings"
 )
 
 func plan(t *testing.T, text string) *Plan {
@@ -27,7 +27,7 @@ func TestSettingsAreThePlansKeys(t *testing.T) {
 		assert.NotContains(t, byName, s.Name)
 		byName[s.Name] = s
 	}
-	assert.Equal(t, Setting{Name: "engine.max_dispatch_retries", Type: "integer", Default: "3", Doc: "picks in one handling before a stale worker sends the job back (seed 002)", Allowed: "1 to 1000", Scenario: "stale-worker"}, byName["engine.max_dispatch_retries"])
+	assert.Equal(t, Setting{Name: "engine.max_dispatch_retries", Type: "integer", Default: "3", Doc: "picks in one handling before a stale worker sends the job back (Stale workers)", Allowed: "1 to 1000", Scenario: "stale-worker"}, byName["engine.max_dispatch_retries"])
 	assert.Equal(t, "stale_worker", byName["engine.stale_reason_code"].Hardened)
 	assert.Equal(t, "no_workers", byName["engine.stale_reason_code"].Default)
 	assert.Equal(t, "45m", byName["then.settle_within"].Default)
@@ -55,7 +55,7 @@ func TestSet(t *testing.T) {
 		require.NoError(t, p.Set(a), a)
 	}
 	assert.Equal(t, 5, p.Engine.MaxDispatchRetries)
-	assert.Equal(t, engine.PublishFirst, p.Engine.DispatchOrder)
+	assert.Equal(t, settings.PublishFirst, p.Engine.DispatchOrder)
 	assert.Equal(t, 1000, p.Workload.Jobs)
 	assert.Equal(t, map[int]time.Duration{3: 15 * time.Minute, 4: time.Second}, p.Workload.Slow)
 	assert.Equal(t, map[int]time.Duration{4: 2 * time.Second}, p.Workload.Cancel)
@@ -117,8 +117,8 @@ func TestSetLeavesItToValidateWhetherThePlanFits(t *testing.T) {
 func TestAnotherPresetKeepsWhatThePlanGivesItself(t *testing.T) {
 	p := plan(t, "preset: documented\nengine: {read_error: fail-open}\n")
 	require.NoError(t, p.Set("preset=hardened"))
-	want := engine.Hardened()
-	want.ReadError = engine.FailOpen
+	want := settings.Hardened()
+	want.ReadError = settings.FailOpen
 	assert.Equal(t, want, p.Engine)
 
 	// Given explicitly, though it is what the preset has anyway.
@@ -136,7 +136,7 @@ func TestAnotherPresetKeepsWhatThePlanGivesItself(t *testing.T) {
 
 	p = plan(t, "preset: documented\n")
 	require.NoError(t, p.Set("preset=hardened"))
-	assert.Equal(t, engine.Hardened(), p.Engine)
+	assert.Equal(t, settings.Hardened(), p.Engine)
 }
 
 func TestStepsMaxFollowsJobsUnlessGiven(t *testing.T) {

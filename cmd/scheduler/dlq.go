@@ -19,6 +19,7 @@ import (
 	"github.com/wavetank-sim/wavetank/cmd/scheduler/internal/servers"
 	"github.com/wavetank-sim/wavetank/engine"
 	"github.com/wavetank-sim/wavetank/engine/dlq"
+	"github.com/wavetank-sim/wavetank/engine/settings"
 	"github.com/wavetank-sim/wavetank/faults/suggest"
 	"github.com/wavetank-sim/wavetank/scenarios/policyfile"
 	"github.com/wavetank-sim/wavetank/scenarios/strictyaml"
@@ -103,7 +104,7 @@ func (f *dlqFlags) look(ctx context.Context, fn func(ctx context.Context, r *dlq
 
 // deadLetters is the queue, to be read.
 func deadLetters(client *redis.Client) *dlq.Queue {
-	s := engine.Hardened()
+	s := settings.Hardened()
 	return &dlq.Queue{Redis: client, Clock: clockwork.NewRealClock(), TTL: s.DLQEntryTTL, Timeout: s.StoreOpTimeout}
 }
 

@@ -6,7 +6,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/wavetank-sim/wavetank/cmd/internal/cli"
-	"github.com/wavetank-sim/wavetank/engine"
+	"github.com/wavetank-sim/wavetank/engine/settings"
 	"github.com/wavetank-sim/wavetank/faults/suggest"
 	"github.com/wavetank-sim/wavetank/scenarios/strictyaml"
 )
@@ -21,8 +21,8 @@ const enginePrefix = "engine."
 
 // tunable are the settings as --preset and --set name them.
 type tunable struct {
-	Preset string          `yaml:"preset" oneof:"documented,hardened"`
-	Engine engine.Settings `yaml:"engine"`
+	Preset string            `yaml:"preset" oneof:"documented,hardened"`
+	Engine settings.Settings `yaml:"engine"`
 }
 
 var presetNames = []string{"documented", "hardened"}
@@ -33,7 +33,7 @@ func (f *engineFlags) add(cmd *cobra.Command, whose string) {
 	_ = cmd.RegisterFlagCompletionFunc("preset", cobra.FixedCompletions(presetNames, cobra.ShellCompDirectiveNoFileComp))
 	_ = cmd.RegisterFlagCompletionFunc("set", func(*cobra.Command, []string, string) ([]string, cobra.ShellCompDirective) {
 		var keys []string
-		for _, s := range strictyaml.Scalars(&tunable{Engine: engine.Hardened()})[1:] {
+		for _, s := range strictyaml.Scalars(&tunable{Engine: settings.Hardened()})[1:] {
 			keys = append(keys, s.Name+"="+s.Text())
 		}
 		return keys, cobra.ShellCompDirectiveNoSpace | cobra.ShellCompDirectiveNoFileComp
@@ -41,7 +41,7 @@ func (f *engineFlags) add(cmd *cobra.Command, whose string) {
 }
 
 // settings are the engine's, and how they differ from the preset's.
-func (f *engineFlags) settings() (s engine.Settings, changes []string, err error) {
+func (f *engineFlags) settings() (s settings.Settings, changes []string, err error) {
 	t := tunable{Preset: "hardened"}
 	chosen := strictyaml.Scalars(&t)[0]
 	for i, preset := range f.presets {
@@ -53,9 +53,9 @@ func (f *engineFlags) settings() (s engine.Settings, changes []string, err error
 		}
 		t.Preset = preset
 	}
-	base := engine.Hardened()
+	base := settings.Hardened()
 	if t.Preset == "documented" {
-		base = engine.Documented()
+		base = settings.Documented()
 	}
 	t.Engine = base
 	for _, set := range f.sets {

@@ -11,8 +11,8 @@ import (
 	"github.com/redis/go-redis/v9"
 
 	"github.com/wavetank-sim/wavetank/cmd/internal/cli"
-	"github.com/wavetank-sim/wavetank/engine"
 	"github.com/wavetank-sim/wavetank/engine/job"
+	"github.com/wavetank-sim/wavetank/engine/settings"
 	"github.com/wavetank-sim/wavetank/engine/store"
 )
 
@@ -34,7 +34,7 @@ func (f *submitFlags) look(ctx context.Context, client *redis.Client) (existing,
 		return nil, nil
 	}
 	found := existing{}
-	records := store.Store{Redis: client, Clock: clockwork.NewRealClock(), Timeout: engine.Hardened().StoreOpTimeout}
+	records := store.Store{Redis: client, Clock: clockwork.NewRealClock(), Timeout: settings.Hardened().StoreOpTimeout}
 	for from := 1; from <= f.jobs; from += lookBatch {
 		var ids []string
 		for n := from; n <= min(f.jobs, from+lookBatch-1); n++ {

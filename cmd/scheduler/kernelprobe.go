@@ -11,11 +11,12 @@ import (
 	"github.com/wavetank-sim/wavetank/cmd/scheduler/internal/servers"
 	"github.com/wavetank-sim/wavetank/engine"
 	"github.com/wavetank-sim/wavetank/engine/safety"
+	"github.com/wavetank-sim/wavetank/engine/settings"
 )
 
 // probe warns of a kernel that cannot be asked when the scheduler starts. It has a connection of its own: a
 // failure would have the scheduler's wait before it tries again.
-func (f *safetyFlags) probe(ctx context.Context, mode engine.FailMode, log *slog.Logger) {
+func (f *safetyFlags) probe(ctx context.Context, mode settings.FailMode, log *slog.Logger) {
 	conn, how, err := servers.DialKernel(f.kernel)
 	if err != nil {
 		return // it has been dialled before
@@ -28,7 +29,7 @@ func (f *safetyFlags) probe(ctx context.Context, mode engine.FailMode, log *slog
 		return
 	}
 	until := "jobs wait until it can"
-	if mode == engine.FailModeOpen {
+	if mode == settings.FailModeOpen {
 		until = "jobs go on unchecked until it can"
 	}
 	log.Warn("the safety kernel cannot be asked; "+until, slog.String("kernel", f.kernel), slog.String("transport", how), slog.String("error", why))

@@ -8,8 +8,8 @@ import (
 	"time"
 
 	"github.com/wavetank-sim/wavetank/cmd/internal/cli"
-	"github.com/wavetank-sim/wavetank/engine"
 	"github.com/wavetank-sim/wavetank/engine/job"
+	"github.com/wavetank-sim/wavetank/engine/settings"
 )
 
 // printJob prints what there is to say of a job.
@@ -80,7 +80,7 @@ func printHeard(p *cli.Printer, h *heard, worker string, now time.Time) {
 	case h.Last == nil:
 		p.Line("  The schedulers' snapshot of %s does not name %s.", h.AsOf.Format(time.RFC3339), worker)
 		p.Line("  %s.", orTimeout(worker))
-	case now.Sub(*h.Last) > engine.Hardened().WorkerTTL:
+	case now.Sub(*h.Last) > settings.Hardened().WorkerTTL:
 		p.Line("  %s has been silent since %s, %s ago, as far as the schedulers have heard.", worker, h.Last.Format(time.RFC3339), ago(now, *h.Last))
 		p.Line("  %s.", orTimeout(worker))
 	default:

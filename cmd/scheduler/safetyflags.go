@@ -11,7 +11,7 @@ import (
 
 	"github.com/wavetank-sim/wavetank/cmd/internal/cli"
 	"github.com/wavetank-sim/wavetank/cmd/scheduler/internal/servers"
-	"github.com/wavetank-sim/wavetank/engine"
+	"github.com/wavetank-sim/wavetank/engine/settings"
 	"github.com/wavetank-sim/wavetank/scenarios/strictyaml"
 )
 
@@ -34,7 +34,7 @@ func (f *safetyFlags) add(cmd *cobra.Command) {
 
 // fromEnvironment puts into s what the environment says of the safety kernel and of the output policy, unless a --set
 // does.
-func (f *safetyFlags) fromEnvironment(s *engine.Settings, sets []string) error {
+func (f *safetyFlags) fromEnvironment(s *settings.Settings, sets []string) error {
 	if err := f.failMode(s, sets); err != nil {
 		return err
 	}
@@ -45,10 +45,10 @@ func (f *safetyFlags) fromEnvironment(s *engine.Settings, sets []string) error {
 }
 
 // failMode puts into s what the environment or else the file says of it, unless a --set does.
-func (f *safetyFlags) failMode(s *engine.Settings, sets []string) error {
+func (f *safetyFlags) failMode(s *settings.Settings, sets []string) error {
 	const key = enginePrefix + "policy.fail_mode"
-	mode := engine.FailMode(os.Getenv(envFailMode))
-	if mode != "" && mode != engine.FailModeClosed && mode != engine.FailModeOpen {
+	mode := settings.FailMode(os.Getenv(envFailMode))
+	if mode != "" && mode != settings.FailModeClosed && mode != settings.FailModeOpen {
 		return cli.Fail(cli.ExitUsage, "%s is %q; one of closed, open", envFailMode, mode)
 	}
 	if f.config != "" {
@@ -66,7 +66,7 @@ func (f *safetyFlags) failMode(s *engine.Settings, sets []string) error {
 
 // outputPolicy puts into s what the environment says of the output policy, unless a --set does. It is the
 // safety kernel's address that is asked about outputs.
-func (f *safetyFlags) outputPolicy(s *engine.Settings, sets []string) error {
+func (f *safetyFlags) outputPolicy(s *settings.Settings, sets []string) error {
 	const key = enginePrefix + "output.enabled"
 	from := "--set " + key + "=true"
 	if !gives(sets, key) {
@@ -124,14 +124,14 @@ func gives(sets []string, key string) bool {
 }
 
 // readSafetyConfig returns the fail mode that a file gives.
-func readSafetyConfig(path string) (engine.FailMode, error) {
+func readSafetyConfig(path string) (settings.FailMode, error) {
 	data, err := strictyaml.ReadFile(path, "--safety-config the file of a safety config")
 	if err != nil {
 		return "", err
 	}
 	var c struct {
 		InputPolicy struct {
-			FailMode engine.FailMode `yaml:"fail_mode" oneof:"closed,open"`
+			FailMode settings.FailMode `yaml:"fail_mode" oneof:"closed,open"`
 		} `yaml:"input_policy"`
 	}
 	err = strictyaml.Kind{What: "a safety config", Has: "input_policy.fail_mode"}.Read(path, data, &c, func() *strictyaml.Error {
@@ -144,6 +144,6 @@ func readSafetyConfig(path string) (engine.FailMode, error) {
 }
 
 // kernelGreeting says which kernel is asked.
-func (f *safetyFlags) kernelGreeting(how string, mode engine.FailMode) string {
+func (f *safetyFlags) kernelGreeting(how string, mode settings.FailMode) string {
 	return fmt.Sprintf("Safety kernel at %s, %s; fail mode %s", f.kernel, how, mode)
 }

@@ -26,6 +26,7 @@ import (
 	"github.com/wavetank-sim/wavetank/engine/metrics"
 	"github.com/wavetank-sim/wavetank/engine/outage"
 	"github.com/wavetank-sim/wavetank/engine/routing"
+	"github.com/wavetank-sim/wavetank/engine/settings"
 )
 
 type schedulerFlags struct {
@@ -216,7 +217,7 @@ func (f *schedulerFlags) run(ctx context.Context, stdout, stderr io.Writer, give
 }
 
 // check refuses what can be refused before anything is started, and fills in the rest.
-func (f *schedulerFlags) check(settings engine.Settings, given func(flag string) bool) error {
+func (f *schedulerFlags) check(settings settings.Settings, given func(flag string) bool) error {
 	natsBy := ""
 	if f.NATSURL == "" {
 		natsBy = ", which $" + servers.EnvNATS + " names,"

@@ -13,10 +13,10 @@ import (
 
 	"github.com/wavetank-sim/wavetank/cmd/internal/cli"
 	"github.com/wavetank-sim/wavetank/cmd/scheduler/internal/servers"
-	"github.com/wavetank-sim/wavetank/engine"
 	"github.com/wavetank-sim/wavetank/engine/dlq"
 	"github.com/wavetank-sim/wavetank/engine/job"
 	"github.com/wavetank-sim/wavetank/engine/registry"
+	"github.com/wavetank-sim/wavetank/engine/settings"
 	"github.com/wavetank-sim/wavetank/engine/store"
 )
 
@@ -122,7 +122,7 @@ func (f *showFlags) run(ctx context.Context, id string, stdout io.Writer) error 
 
 // readJob reads all that Redis holds of a job. One without a record is store.ErrNotFound.
 func readJob(ctx context.Context, client *redis.Client, id string) (*shown, error) {
-	records := store.Store{Redis: client, Clock: clockwork.NewRealClock(), Timeout: engine.Hardened().StoreOpTimeout}
+	records := store.Store{Redis: client, Clock: clockwork.NewRealClock(), Timeout: settings.Hardened().StoreOpTimeout}
 	rec, err := records.Read(ctx, id)
 	if err != nil {
 		return nil, err
@@ -177,7 +177,7 @@ func heardOf(s *registry.Snapshot, r *store.Record) *heard {
 			return h
 		}
 	}
-	if r.Worker == "" || h.AsOf.Sub(r.UpdatedAt) <= engine.Hardened().WorkerTTL {
+	if r.Worker == "" || h.AsOf.Sub(r.UpdatedAt) <= settings.Hardened().WorkerTTL {
 		return nil
 	}
 	return h

@@ -16,7 +16,7 @@ import (
 
 	"github.com/wavetank-sim/wavetank/cmd/internal/cli"
 	"github.com/wavetank-sim/wavetank/cmd/scheduler/internal/servers"
-	"github.com/wavetank-sim/wavetank/engine"
+	"github.com/wavetank-sim/wavetank/engine/settings"
 	"github.com/wavetank-sim/wavetank/engine/workflow"
 )
 
@@ -58,7 +58,7 @@ func (f *workflowFlags) addJSON(cmd *cobra.Command) {
 
 // runsIn are the runs that a Redis holds.
 func runsIn(client *redis.Client) *workflow.Store {
-	return &workflow.Store{Redis: client, Clock: clockwork.NewRealClock(), Timeout: engine.Hardened().StoreOpTimeout}
+	return &workflow.Store{Redis: client, Clock: clockwork.NewRealClock(), Timeout: settings.Hardened().StoreOpTimeout}
 }
 
 // look calls fn with the runs, once Redis answers.

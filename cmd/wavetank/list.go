@@ -34,6 +34,9 @@ func listings() []listing {
 			return map[string]any{"faults": faults.Kinds(), "phases": scenarios.Phases()}
 		}, showFaults},
 		{"invariants", "what a run is judged by", func() map[string]any { return map[string]any{"invariants": invariantRows()} }, showInvariants},
+		{"promises", "under which faults each invariant is promised", func() map[string]any {
+			return map[string]any{"strikes": strikeRows(), "promises": invariants.Promises()}
+		}, showPromises},
 		{"settings", "what --set can change", func() map[string]any { return map[string]any{"settings": scenarios.Settings()} }, showSettings},
 		{"toggles", "parts of the engine that can be taken away, and what each is for", func() map[string]any { return map[string]any{"toggles": scenarios.Toggles()} }, showToggles},
 	}
@@ -48,7 +51,7 @@ func newList() *cobra.Command {
 	}
 	cmd := &cobra.Command{
 		Use:       "list " + strings.Join(names, "|"),
-		Short:     "List scenarios, faults, invariants, settings or toggles",
+		Short:     "List scenarios, faults, invariants, promises, settings or toggles",
 		Long:      "List what there is:\n\n" + strings.Join(about, "\n") + "\n\n`wavetank explain NAME` says more of any of them.",
 		Example:   "  wavetank list scenarios\n  wavetank list settings --json | jq -r '.settings[].name'",
 		Args:      cli.OneArg("the kind of thing to list (" + strings.Join(names, ", ") + ")"),
@@ -154,6 +157,44 @@ func showInvariants(t table) {
 	t.row("INVARIANT", "KIND", "SAYS")
 	for _, r := range invariantRows() {
 		t.row(r.Name, r.Kind, r.Says)
+	}
+}
+
+type strikeRow struct {
+	Name string `json:"name"`
+	Says string `json:"says"`
+}
+
+func strikeRows() (rows []strikeRow) {
+	for _, k := range invariants.StrikeKinds() {
+		rows = append(rows, strikeRow{k.String(), k.Says()})
+	}
+	return rows
+}
+
+// showPromises prints the promise matrix: for each invariant what it takes, and the strikes under which more is to say
+// than that it is promised.
+func showPromises(t table) {
+	t.row("STRIKE", "WHAT IT IS")
+	for _, r := range strikeRows() {
+		t.row(r.Name, r.Says)
+	}
+	t.row("")
+	t.row("INVARIANT", "STATUS", "STRUCK BY", "WITH, OR WHY NOT")
+	for _, p := range invariants.Promises() {
+		if len(p.Takes) > 0 {
+			t.row(p.Invariant, "takes", "anything", strings.Join(p.Takes, ", or "))
+		}
+		groups := p.Groups()
+		for _, g := range groups {
+			if g.Status == "promised" && len(groups) > 1 {
+				continue
+			}
+			if g.Status == "promised" {
+				g.Strikes = []string{"anything"}
+			}
+			t.row(p.Invariant, g.Status, strings.Join(g.Strikes, ", "), g.Why)
+		}
 	}
 }
 

@@ -1,4 +1,4 @@
-// Package bus carries jobs over JetStream (seed 003, section 9): the names on the wire, the
+// Package bus carries jobs over JetStream (Scheduler internals, section 9): the names on the wire, the
 // publish, and the loop that consumes a durable pull consumer.
 //
 // The loop acknowledges by outcome: nil is acked; an error that names a delay (RetryDelay) comes

@@ -30,13 +30,13 @@ func InflightKey(stream string, seq uint64) string {
 
 // Guard remembers in Redis which messages have been handled, for the time between a handling's end and
 // the stream's knowledge of it: a message that was handled and not acknowledged, since its replica
-// crashed, is not handled again (seed 003, section 9, idempotency guard). All fields are required. It
+// crashed, is not handled again (Scheduler internals, section 9, idempotency guard). All fields are required. It
 // is safe for concurrent use.
 type Guard struct {
 	Redis        redis.UniversalClient
 	ProcessedTTL time.Duration // AckWait
 	InflightTTL  time.Duration
-	Timeout      time.Duration // of one operation: storeOpTimeout of seed 003
+	Timeout      time.Duration // of one operation: storeOpTimeout of Scheduler internals
 	Logger       *slog.Logger
 }
 

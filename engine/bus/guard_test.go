@@ -65,7 +65,7 @@ func (h *harness) deliver() {
 	h.serve().messages <- &message{id: "job-1", said: h.said, stream: "CORDUM_JOBS", seq: 42}
 }
 
-// Seed 003, section 9, idempotency guard.
+// Scheduler internals, section 9, idempotency guard.
 func TestAHandledMessageIsNotHandledAgain(t *testing.T) {
 	h, server, c := guarded(t)
 	handled := 0
@@ -128,7 +128,7 @@ func TestAMessageThatComesBackIsNotProcessed(t *testing.T) {
 	}
 }
 
-// Seed 003, section 9, graceful degradation.
+// Scheduler internals, section 9, graceful degradation.
 func TestWithoutRedisMessagesAreHandledAllTheSame(t *testing.T) {
 	h, server, _ := guarded(t)
 	var log bytes.Buffer

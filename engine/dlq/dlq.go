@@ -19,10 +19,10 @@ const IndexKey = "dlq:index"
 func EntryKey(jobID string) string { return "dlq:entry:" + jobID }
 
 // StatusTerminated is the status of an entry that is about a message, not about a job's end: it
-// could never be handled (seed 003, section 9).
+// could never be handled (Scheduler internals, section 9).
 const StatusTerminated = "TERMINATED"
 
-// Entry is what triage gets to see of a job, in the shape of seed 004.
+// Entry is what triage gets to see of a job, in the shape of Dead letters.
 type Entry struct {
 	JobID          string `json:"job_id"` // of an entry about a message, its place in its stream, as in CORDUM_SYS:2
 	Topic          string `json:"topic"`
@@ -56,8 +56,8 @@ type Entry struct {
 type Queue struct {
 	Redis   redis.UniversalClient
 	Clock   clockwork.Clock
-	TTL     time.Duration // of an entry: 30 days in seed 004
-	Timeout time.Duration // of one operation: storeOpTimeout of seed 003
+	TTL     time.Duration // of an entry: 30 days in Dead letters
+	Timeout time.Duration // of one operation: storeOpTimeout of Scheduler internals
 	Replays bool          // entries are put before the replay worker, too
 }
 

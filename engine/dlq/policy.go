@@ -12,11 +12,11 @@ const PolicyVersion = "v1"
 // maxReplaysLimit bounds max_replays: what fails ten times is not transient.
 const maxReplaysLimit = 10
 
-// ExponentialJitter is the back-off of seed 004: each wait twice as long as the one before, up to a cap,
+// ExponentialJitter is the back-off of Dead letters: each wait twice as long as the one before, up to a cap,
 // plus a drawn part.
 const ExponentialJitter = "exponential_jitter"
 
-// Policy is a triage policy, as its YAML file has it (seed 004).
+// Policy is a triage policy, as its YAML file has it (Dead letters).
 type Policy struct {
 	Version string `yaml:"version" json:"version" like:"v1" doc:"the format"`
 	Rules   []Rule `yaml:"dlq_rules" json:"dlq_rules" doc:"what becomes of dead letters; the first that matches counts, and one that none is about has the default of its class"`
@@ -48,7 +48,7 @@ type Decision struct {
 	Why           string // in a sentence
 }
 
-// matches says whether a rule is about an entry. Seed 004 writes denied for what the engine calls
+// matches says whether a rule is about an entry. Dead letters writes denied for what the engine calls
 // safety_denied: in a second look, exact is false, and the rule is about both.
 func (m *Match) matches(e *Entry, exact bool) bool {
 	return m.ReasonCode == e.ReasonCode || !exact && m.ReasonCode == codeDenied && e.ReasonCode == job.ReasonSafetyDenied

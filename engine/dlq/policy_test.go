@@ -10,7 +10,7 @@ import (
 	"github.com/wavetank-sim/wavetank/engine/dlq"
 )
 
-// documented is the policy of seed 004.
+// documented is the policy of Dead letters.
 const documented = `version: v1
 dlq_rules:
   - match:

@@ -4,7 +4,7 @@ import "github.com/wavetank-sim/wavetank/engine/job"
 
 // What becomes of an entry's replay: the values of replay_status.
 const (
-	PendingReview    = "pending_review"    // new, or left to a person (seed 004)
+	PendingReview    = "pending_review"    // new, or left to a person (Dead letters)
 	Scheduled        = "scheduled"         // to be replayed once its back-off is over
 	AwaitingApproval = "awaiting_approval" // to be replayed once somebody approves it
 	Quarantined      = "quarantined"       // not to be replayed as it is

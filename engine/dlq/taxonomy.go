@@ -2,10 +2,10 @@ package dlq
 
 import "github.com/wavetank-sim/wavetank/engine/job"
 
-// Action is what becomes of an entry (seed 004, triage policy).
+// Action is what becomes of an entry (Dead letters, triage policy).
 type Action string
 
-// The actions of seed 004.
+// The actions of Dead letters.
 const (
 	AutoReplay      Action = "auto_replay"      // after a back-off, within max_replays
 	Quarantine      Action = "quarantine"       // not until the payload or the adapter's mapping is mended
@@ -13,8 +13,8 @@ const (
 	ManualReview    Action = "manual_review"    // left to a person
 )
 
-// Class is a row of seed 004's failure triage model, with the reason codes that the engine adds to it; or one
-// that the engine adds, of what fits no row.
+// Class is a row of the failure triage model of Dead letters, with the reason codes that the engine adds to it; or
+// one that the engine adds, of what fits no row.
 type Class struct {
 	Name    string
 	Signals []string // reason codes: the seed's own, then those of the engine
@@ -50,7 +50,7 @@ var Classes = []Class{
 	},
 	{
 		// A generic failure is in this class, since nobody knows how far its worker came: "vague errors turn
-		// replay into guesswork" (seed 004, limitations).
+		// replay into guesswork" (Dead letters, limitations).
 		Name:    "unknown_commit_state",
 		Signals: []string{"partial_external_write", "unknown_commit_state", job.ReasonDispatchFailed},
 		Action:  ManualReview,
@@ -64,7 +64,7 @@ var Classes = []Class{
 	},
 }
 
-// codeDenied is seed 004's own word for job.ReasonSafetyDenied.
+// codeDenied is what Dead letters calls job.ReasonSafetyDenied.
 const codeDenied = "denied"
 
 // unclassified is the class of a reason code that is in no row: a worker's own word, say.

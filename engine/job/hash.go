@@ -11,7 +11,7 @@ import (
 var grantLabels = []string{LabelApprovalGranted, LabelApprovalHash, LabelApprovedAt, LabelApprovedBy}
 
 // Hash is what an approval is bound to: sha256 over all of the request but its trace id and the labels
-// that grant the approval (seed 003, section 1, approval flow).
+// that grant the approval (Scheduler internals, section 1, approval flow).
 func (r Request) Hash() string {
 	r.TraceID = ""
 	r.Labels = maps.Clone(r.Labels)

@@ -13,7 +13,7 @@ import (
 )
 
 func TestStatesAreTheDocumentedOnes(t *testing.T) {
-	// Seed 003, section 1.
+	// Scheduler internals, section 1.
 	assert.Equal(t, []job.State{
 		"PENDING", "APPROVAL_REQUIRED", "SCHEDULED", "DISPATCHED", "RUNNING",
 		"SUCCEEDED", "FAILED", "TIMEOUT", "CANCELLED", "DENIED", "OUTPUT_QUARANTINED",

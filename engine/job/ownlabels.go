@@ -5,7 +5,7 @@ import (
 	"strings"
 )
 
-// Labels that say of a job that it replays another (seed 004).
+// Labels that say of a job that it replays another (Dead letters).
 const (
 	LabelReplayOf    = "replay_of"    // the original's id
 	LabelReplayCount = "replay_count" // which of its replays this is, from 1

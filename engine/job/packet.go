@@ -21,7 +21,7 @@ const deadlineMSMax = 100 * 365 * 24 * 3600 * 1000
 // idBytesMax bounds ids, which end up in Redis keys, NATS headers and NATS subjects.
 const idBytesMax = 256
 
-// Labels that a request may carry (seed 003, sections 1 and 5).
+// Labels that a request may carry (Scheduler internals, sections 1 and 5).
 const (
 	LabelPreferredPool   = "preferred_pool"      // restricts the dispatch to one pool
 	LabelPreferredWorker = "preferred_worker_id" // takes that worker if it can have the job
@@ -38,12 +38,12 @@ type Request struct {
 	Tenant         string            `json:"tenant,omitempty"`          //
 	Priority       string            `json:"priority,omitempty"`        //
 	Labels         map[string]string `json:"labels,omitempty"`          // see LabelPreferredPool
-	Requires       []string          `json:"requires,omitempty"`        // capabilities that the pool must offer (seed 003, section 5)
-	IdempotencyKey string            `json:"idempotency_key,omitempty"` // by which workers and sinks know a repetition (seed 004)
+	Requires       []string          `json:"requires,omitempty"`        // capabilities that the pool must offer (Scheduler internals, section 5)
+	IdempotencyKey string            `json:"idempotency_key,omitempty"` // by which workers and sinks know a repetition (Dead letters)
 	Payload        json.RawMessage   `json:"payload,omitempty"`         // for the worker; the scheduler does not look at it
 	TraceID        string            `json:"trace_id,omitempty"`        //
 	Budget         *Budget           `json:"budget,omitempty"`          //
-	WorkflowID     string            `json:"workflow_id,omitempty"`     // whose saga the job is part of (seed 003, section 4)
+	WorkflowID     string            `json:"workflow_id,omitempty"`     // whose saga the job is part of (Scheduler internals, section 4)
 	StepIndex      int               `json:"step_index,omitempty"`      // its place in the workflow
 	Capability     string            `json:"capability,omitempty"`      // what it does there; part of its compensation's key
 	Env            map[string]string `json:"env,omitempty"`             // for the worker
@@ -51,7 +51,7 @@ type Request struct {
 }
 
 // Compensation overrides the fields of a request to make the job that undoes it; what it leaves empty is
-// as in the request (seed 003, section 4). Its priority is CRITICAL whatever it says.
+// as in the request (Scheduler internals, section 4). Its priority is CRITICAL whatever it says.
 type Compensation struct {
 	Topic          string            `yaml:"topic,nonempty" json:"topic,omitempty"`
 	Payload        json.RawMessage   `yaml:"payload" json:"payload,omitempty"`
@@ -64,7 +64,7 @@ type Compensation struct {
 
 // Budget bounds what a job may take.
 type Budget struct {
-	DeadlineMS int64 `yaml:"deadline_ms,required" json:"deadline_ms"` // after its submission a job that has not ended times out, at the reconciler's next tick, in milliseconds; 0 is never (seed 003, section 3)
+	DeadlineMS int64 `yaml:"deadline_ms,required" json:"deadline_ms"` // after its submission a job that has not ended times out, at the reconciler's next tick, in milliseconds; 0 is never (Scheduler internals, section 3)
 }
 
 // Validate says what keeps a request from being handled, or nil.
@@ -186,7 +186,7 @@ type Dispatch struct {
 	IdempotencyKey string            `json:"idempotency_key,omitempty"`
 	Payload        json.RawMessage   `json:"payload,omitempty"`
 	TraceID        string            `json:"trace_id,omitempty"`
-	Labels         map[string]string `json:"labels,omitempty"` // the request's, as those that say what a compensation undoes (seed 003, section 4)
+	Labels         map[string]string `json:"labels,omitempty"` // the request's, as those that say what a compensation undoes (Scheduler internals, section 4)
 	Env            map[string]string `json:"env,omitempty"`    // likewise
 }
 
@@ -203,7 +203,7 @@ type Void struct {
 // Status is a worker's verdict on a job.
 type Status string
 
-// The statuses of a result (seed 003, sections 1 and 4).
+// The statuses of a result (Scheduler internals, sections 1 and 4).
 const (
 	StatusSucceeded   Status = "SUCCEEDED"
 	StatusFailed      Status = "FAILED"

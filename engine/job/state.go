@@ -1,9 +1,9 @@
 package job
 
-// State is where a job is in its life (seed 003, section 1).
+// State is where a job is in its life (Scheduler internals, section 1).
 type State string
 
-// The states of seed 003. Absent stands for a job that has no record.
+// The states of Scheduler internals. Absent stands for a job that has no record.
 const (
 	Absent            State = ""
 	Pending           State = "PENDING"
@@ -45,5 +45,5 @@ func (s State) Terminal() bool {
 }
 
 // InFlight says whether a worker may hold the job, so that a redelivered request must not dispatch
-// it again (seed 000, redelivery gate).
+// it again (Dispatch ordering, redelivery gate).
 func (s State) InFlight() bool { return s == Dispatched || s == Running }

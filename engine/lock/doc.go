@@ -1,4 +1,4 @@
-// Package lock is a lock in Redis with an owner, a TTL and a renewal (seed 003, section 8).
+// Package lock is a lock in Redis with an owner, a TTL and a renewal (Scheduler internals, section 8).
 //
 // A lock is a string key whose value is its owner's token. It is taken by SET NX PX, renewed by a
 // Lua script that compares the token, and released under WATCH, likewise only by its owner. While

@@ -20,7 +20,7 @@ var ErrBusy = errors.New("lock is held by another owner")
 // ErrNotOwner says that the lock expired, or has passed to another owner.
 var ErrNotOwner = errors.New("lock is no longer ours")
 
-// JobKey is the key of the lock of a job's state (seed 003, section 8).
+// JobKey is the key of the lock of a job's state (Scheduler internals, section 8).
 func JobKey(jobID string) string { return "cordum:scheduler:job:" + jobID }
 
 // renewScript is the documented one: if GET key == token then PEXPIRE key ttl.
@@ -35,8 +35,8 @@ type Locker struct {
 	Redis              redis.UniversalClient
 	Clock              clockwork.Clock
 	Token              func(ctx context.Context) string // a value that no other owner has
-	Timeout            time.Duration                    // of one operation: storeOpTimeout of seed 003
-	MaxRenewalFailures int                              // in a row, before renewal stops (seed 003)
+	Timeout            time.Duration                    // of one operation: storeOpTimeout of Scheduler internals
+	MaxRenewalFailures int                              // in a row, before renewal stops (Scheduler internals)
 	Unrenewed          bool                             // WithLock renews nothing: a lock has its first TTL only
 	Unchecked          bool                             // Release deletes the lock, whoever has it by now
 	Phases             Phases                           // of its calls; the zero Phases are those of a job's lock

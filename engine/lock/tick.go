@@ -15,7 +15,7 @@ var ErrRests = errors.New("after a tick that did not go well it is left to other
 // Keep says what becomes of a tick's lock once the tick is over. The zero Keep leaves it to its TTL.
 type Keep int
 
-// What becomes of a tick's lock. All but Released make one owner do every tick within a TTL (seed 003,
+// What becomes of a tick's lock. All but Released make one owner do every tick within a TTL (Scheduler internals,
 // section 8, lock-hold pattern).
 const (
 	UntilExpiry Keep = iota // it stays until it expires, against its own holder's next tick too

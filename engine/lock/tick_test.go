@@ -39,7 +39,7 @@ func (h *harness) pass(d time.Duration) {
 	h.server.FastForward(d)
 }
 
-// Seed 003, section 8: only one replica ticks per TTL window.
+// Scheduler internals, section 8: only one replica ticks per TTL window.
 func TestATickLockStaysUntilItExpires(t *testing.T) {
 	h, a, b := replicas(t, lock.UntilExpiry)
 	assert.True(t, turn(t, a))

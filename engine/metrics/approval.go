@@ -8,7 +8,7 @@ const (
 	RefusedExpired = "expired" // it is older than policy.approval_ttl
 )
 
-// Approvals are the collectors of approvals (seed 003, section 1, approval flow).
+// Approvals are the collectors of approvals (Scheduler internals, section 1, approval flow).
 type Approvals struct {
 	ApprovalsRequired *prometheus.CounterVec // topic; jobs that were parked until somebody approves them
 	ApprovalsGranted  *prometheus.CounterVec // topic; jobs that went on since somebody had

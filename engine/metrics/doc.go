@@ -1,3 +1,4 @@
-// Package metrics declares what the scheduler counts, for Prometheus, under the seeds' names
-// (seed 003, section 10; the next steps of seeds 000, 001 and 002). Durations are in seconds.
+// Package metrics declares what the scheduler counts, for Prometheus, under the specification's names (Scheduler
+// internals, section 10; the next steps of Dispatch ordering, State-read errors and Stale workers). Durations are in
+// seconds.
 package metrics

@@ -25,28 +25,28 @@ type Metrics struct {
 	JobsDispatched  *prometheus.CounterVec   // topic; publishes that the stream confirmed, and stored
 	JobsCompleted   *prometheus.CounterVec   // topic, status; writes of a terminal state
 	StaleJobs       *prometheus.GaugeVec     // state; jobs that the last tick found past their timeout or deadline, if it was this replica's
-	OrphansReplayed *prometheus.CounterVec   // topic; jobs that the replayer took up, as nobody was at them, and scheduled (seed 003, section 3)
+	OrphansReplayed *prometheus.CounterVec   // topic; jobs that the replayer took up, as nobody was at them, and scheduled (Scheduler internals, section 3)
 	DispatchLatency *prometheus.HistogramVec // topic; from the start of a handling, or from the DISPATCHED that it resumes, to the confirmed publish
 	JobLockWait     prometheus.Histogram     // of one attempt to take a job's lock
-	Active          prometheus.Gauge         // active_goroutines: those that handle a message; seed 003 gives the name alone
+	Active          prometheus.Gauge         // active_goroutines: those that handle a message; Scheduler internals gives the name alone
 
-	Rollbacks            *prometheus.CounterVec // topic; publishes that failed and called for a rollback (seed 000)
-	RollbacksFailed      *prometheus.CounterVec // topic; rollbacks that could not be written (seed 000, next step 1)
-	StateReadsFailClosed *prometheus.CounterVec // topic; handlings put off because the state was unknown (seed 001, next step 1)
-	StateReadsCached     *prometheus.CounterVec // topic, decision; failed reads of which the cache decided: DecisionSkip or DecisionProceed (seed 001)
-	StaleWorkerRetries   *prometheus.CounterVec // topic, worker; picks of a worker past its TTL (seed 002, next step 3)
-	Retries              *prometheus.CounterVec // topic, phase; retry events (seed 000, next step 2)
-	OutboxRetries        *prometheus.CounterVec // phase; outbox entries that a relay left for later (seed 000)
-	OutboxVoided         *prometheus.CounterVec // topic; outbox entries that were not published, as their jobs had moved on (seed 000)
+	Rollbacks            *prometheus.CounterVec // topic; publishes that failed and called for a rollback (Dispatch ordering)
+	RollbacksFailed      *prometheus.CounterVec // topic; rollbacks that could not be written (Dispatch ordering, next step 1)
+	StateReadsFailClosed *prometheus.CounterVec // topic; handlings put off because the state was unknown (State-read errors, next step 1)
+	StateReadsCached     *prometheus.CounterVec // topic, decision; failed reads of which the cache decided: DecisionSkip or DecisionProceed (State-read errors)
+	StaleWorkerRetries   *prometheus.CounterVec // topic, worker; picks of a worker past its TTL (Stale workers, next step 3)
+	Retries              *prometheus.CounterVec // topic, phase; retry events (Dispatch ordering, next step 2)
+	OutboxRetries        *prometheus.CounterVec // phase; outbox entries that a relay left for later (Dispatch ordering)
+	OutboxVoided         *prometheus.CounterVec // topic; outbox entries that were not published, as their jobs had moved on (Dispatch ordering)
 	DuplicatePublishes   *prometheus.CounterVec // topic; dispatches that the stream confirmed and did not store, as it remembers their message id
 	FencedWrites         *prometheus.CounterVec // topic, phase; state writes that the fence stopped
 	IntentsResumed       *prometheus.CounterVec // topic; dispatches of an earlier handling that a later one saw published
 	IntentsVoided        *prometheus.CounterVec // topic; dispatches whose place in the stream was taken, as their jobs ended before
 	StaleResults         *prometheus.CounterVec // topic; results of an older epoch than the record's, which were ignored
 	RunningWritesFailed  *prometheus.CounterVec // topic; dispatched jobs whose RUNNING could not be written
-	DLQWritesFailed      *prometheus.CounterVec // topic; failed jobs whose DLQ entry could not be written (seed 004)
-	MessagesGivenUp      *prometheus.CounterVec // consumer; messages whose last delivery failed (seed 003, section 9: MaxDeliver)
-	RenewalsAbandoned    prometheus.Counter     // locks left to expire under their holder (seed 003, section 8)
+	DLQWritesFailed      *prometheus.CounterVec // topic; failed jobs whose DLQ entry could not be written (Dead letters)
+	MessagesGivenUp      *prometheus.CounterVec // consumer; messages whose last delivery failed (Scheduler internals, section 9: MaxDeliver)
+	RenewalsAbandoned    prometheus.Counter     // locks left to expire under their holder (Scheduler internals, section 8)
 
 	Policy
 	Approvals
@@ -124,15 +124,23 @@ func New(reg prometheus.Registerer) (*Metrics, error) {
 	}
 	all = append(append(all, m.SafetyCircuitState), m.Replay.collectors()...)
 	all = append(all, m.StaleJobs, m.DispatchLatency, m.JobLockWait, m.Active, m.RenewalsAbandoned)
+	if err := register(reg, all); err != nil {
+		return nil, err
+	}
+	return m, nil
+}
+
+// register registers all of them, or none.
+func register(reg prometheus.Registerer, all []prometheus.Collector) error {
 	for i, c := range all {
 		if err := reg.Register(c); err != nil {
 			for _, done := range all[:i] {
 				reg.Unregister(done)
 			}
-			return nil, fmt.Errorf("metrics: %w; give each engine of a process a registerer of its own, as from prometheus.WrapRegistererWith", err)
+			return fmt.Errorf("metrics: %w; give each engine of a process a registerer of its own, as from prometheus.WrapRegistererWith", err)
 		}
 	}
-	return m, nil
+	return nil
 }
 
 // Expect lets the counters of the topics begin at 0, and not with their first event, which a rate would miss: those

@@ -2,7 +2,7 @@ package metrics
 
 import "github.com/prometheus/client_golang/prometheus"
 
-// Output are the collectors of the output policy (seed 003, section 10).
+// Output are the collectors of the output policy (Scheduler internals, section 10).
 type Output struct {
 	Checked     *prometheus.CounterVec   // topic; checks and scans that the policy answered
 	Quarantined *prometheus.CounterVec   // topic; jobs that it took to OUTPUT_QUARANTINED

@@ -15,7 +15,7 @@ const (
 	CircuitOpen     = 2
 )
 
-// Policy are the collectors of the input policy (seed 003, sections 6 and 10).
+// Policy are the collectors of the input policy (Scheduler internals, sections 6 and 10).
 type Policy struct {
 	SafetyDenied       *prometheus.CounterVec // topic; jobs that the safety kernel denied
 	SafetyUnavailable  *prometheus.CounterVec // topic; questions to it that were not answered, or not put as the circuit is open

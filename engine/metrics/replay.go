@@ -7,7 +7,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 )
 
-// Replay are the collectors of dead-letter triage and replay (seed 004, next step 3: growth and denial
+// Replay are the collectors of dead-letter triage and replay (Dead letters, next step 3: growth and denial
 // rate, and not the depth alone).
 type Replay struct {
 	Entries *prometheus.CounterVec // reason_code; entries that were written

@@ -2,7 +2,7 @@ package metrics
 
 import "github.com/prometheus/client_golang/prometheus"
 
-// Saga are the collectors of sagas (seed 003, section 10).
+// Saga are the collectors of sagas (Scheduler internals, section 10).
 type Saga struct {
 	Recorded   prometheus.Counter   // compensations recorded
 	Triggered  prometheus.Counter   // rollbacks begun: those that got their lock

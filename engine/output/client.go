@@ -37,9 +37,9 @@ type Client struct {
 	Conn        grpc.ClientConnInterface
 	Breaker     func(ctx context.Context, call func(ctx context.Context) error) error // makes the call, unless the circuit is open
 	Redis       redis.UniversalClient                                                 // holds the outputs
-	ReadTimeout time.Duration                                                         // of one operation: storeOpTimeout of seed 003
+	ReadTimeout time.Duration                                                         // of one operation: storeOpTimeout of Scheduler internals
 	MetaTimeout time.Duration                                                         // of a call about metadata
-	ScanTimeout time.Duration                                                         // of a call about content: 30 s in seed 003
+	ScanTimeout time.Duration                                                         // of a call about content: 30 s in Scheduler internals
 }
 
 // CheckOutputMeta asks about a result by its metadata alone. An error is no answer.

@@ -37,7 +37,7 @@ type Finding struct {
 type Ledger struct {
 	Redis   redis.UniversalClient
 	Clock   clockwork.Clock
-	Timeout time.Duration // of one operation: storeOpTimeout of seed 003
+	Timeout time.Duration // of one operation: storeOpTimeout of Scheduler internals
 	TTL     time.Duration // of a record
 	Durable bool          // open scans are kept
 }

@@ -7,10 +7,10 @@ import (
 	"github.com/wavetank-sim/wavetank/engine/safety/safetypb"
 )
 
-// Decision is what the output policy says of a result (seed 003, section 2, output decisions).
+// Decision is what the output policy says of a result (Scheduler internals, section 2, output decisions).
 type Decision string
 
-// The decisions of seed 003. Skipped is none of the policy's: there was no answer, and the result passes.
+// The decisions of Scheduler internals. Skipped is none of the policy's: there was no answer, and the result passes.
 const (
 	Allow      Decision = "ALLOW"
 	Quarantine Decision = "QUARANTINE"

@@ -1,6 +1,6 @@
 package phase
 
-// The phases of the output policy (seed 003, section 2).
+// The phases of the output policy (Scheduler internals, section 2).
 const (
 	OutputCheck    Phase = "output_check"    // the policy is asked about a result's metadata, under the job's lock
 	OutputRead     Phase = "output_read"     // the output is read, to be scanned; or the redacted one is looked for

@@ -1,6 +1,6 @@
 // Package phase names the parts of handling a job. The engine tags the context of every store and
 // bus call with the job and the phase it serves; retry events, logs and metrics carry the phase
-// too (seed 000, next step 2: "Tag retry events with dispatch phase").
+// too (Dispatch ordering, next step 2: "Tag retry events with dispatch phase").
 package phase
 
 import (
@@ -11,7 +11,7 @@ import (
 // Phase is one part of handling a job.
 type Phase string
 
-// The phases of the dispatch path. The first three of seed 000 are DispatchedWrite, Publish and
+// The phases of the dispatch path. The first three of Dispatch ordering are DispatchedWrite, Publish and
 // RollbackWrite; the rest follow their spelling.
 const (
 	SubmitWrite     Phase = "submit_write"     // a client stores the request and PENDING
@@ -19,7 +19,7 @@ const (
 	LockAcquire     Phase = "lock_acquire"     // cordum:scheduler:job:<id>, SET NX PX
 	LockRenew       Phase = "lock_renew"       // every ttl/3
 	LockRelease     Phase = "lock_release"     // owner-checked delete
-	StateRead       Phase = "state_read"       // the redelivery gate's read, which fails closed (seed 001)
+	StateRead       Phase = "state_read"       // the redelivery gate's read, which fails closed (State-read errors)
 	PendingWrite    Phase = "pending_write"    // a job that arrives without a record
 	ScheduledWrite  Phase = "scheduled_write"  // counts one attempt
 	Pick            Phase = "pick"             // routing; no I/O of its own

@@ -1,6 +1,6 @@
 package phase
 
-// The phases of the safety kernel, approvals and tenants (seed 003, sections 1, 5 and 6). Those of the
+// The phases of the safety kernel, approvals and tenants (Scheduler internals, sections 1, 5 and 6). Those of the
 // breaker serve the output policy's too.
 const (
 	BreakerRead   Phase = "breaker_read"   // cordum:cb:safety:failures: is the circuit open?

@@ -1,6 +1,6 @@
 package phase
 
-// The phases of dead-letter triage and replay (seed 004).
+// The phases of dead-letter triage and replay (Dead letters).
 const (
 	DLQLock       Phase = "dlq_lock"        // cordum:dlq:replayer; about no single job, as the read, and growth
 	DLQRead       Phase = "dlq_read"        // which entries are due

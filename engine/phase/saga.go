@@ -1,6 +1,6 @@
 package phase
 
-// The phases of sagas (seed 003, section 4).
+// The phases of sagas (Scheduler internals, section 4).
 const (
 	SagaRecord  Phase = "saga_record"  // a compensation is pushed onto saga:<workflow_id>:stack, on its own
 	SagaLock    Phase = "saga_lock"    // saga:<workflow_id>:lock; of a rollback, only the publish is about a job

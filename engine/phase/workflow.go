@@ -1,6 +1,6 @@
 package phase
 
-// The phases of workflows (seed 003, section 8). All are about a run, and so about no single job; the jobs
+// The phases of workflows (Scheduler internals, section 8). All are about a run, and so about no single job; the jobs
 // of its steps are submitted in SubmitWrite and SubmitPublish.
 const (
 	RunCreate Phase = "run_create" // a client stores a run, with its place in the index and the timer that starts it

@@ -1,4 +1,4 @@
-// Package recovery brings jobs home after something went wrong (seed 003, section 3): loops that
+// Package recovery brings jobs home after something went wrong (Scheduler internals, section 3): loops that
 // every replica runs, and of which one replica at a time does a tick.
 //
 // [Reconciler] ends the jobs that are past a timeout or their deadline. [Replayer] takes up those that

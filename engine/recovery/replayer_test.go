@@ -47,7 +47,7 @@ func TestAnIdleReplayIsCheap(t *testing.T) {
 	assert.Equal(t, []string{"replay_lock set", "replay_read multi"}, h.calls)
 }
 
-// Seed 003, section 3, pending replayer.
+// Scheduler internals, section 3, pending replayer.
 func TestWhatWaitsForTooLongIsReplayed(t *testing.T) {
 	h, r, replayed := newReplayer(t)
 	h.job("p-old", job.Pending, "job.default", 2*time.Minute, "{}")

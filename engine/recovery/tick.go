@@ -130,81 +130,27 @@ func (w *walker) saw(key string, err error) error {
 // passed over in the next batch, and in the next tick if the iterations were used up: otherwise jobs that
 // wait rightly could keep the younger ones out for ever. It fails when it cannot list, when the lock is
 // not its own any more, and with ErrUnable as soon as visit's errors say so: others wait for the lock.
-func (w *walker) walk(ctx context.Context, queries []store.Query, visit func(ctx context.Context, r *store.Record) (waits bool, err error)) error {
+func (w *walker) walk(ctx context.Context, queries []store.Query, visit visitor) error {
 	calls := context.WithoutCancel(ctx)
 	for i, n := range w.passed {
 		queries[i].Skip = n
 	}
-	var unreadable []error
-	defer func() {
-		if len(unreadable) > 0 { // nobody takes them up until somebody mends them
-			w.log.LogAttrs(ctx, slog.LevelError, "jobs left alone: their records cannot be read", slog.Int("jobs", len(unreadable)), slog.Any("first", unreadable[0]))
-		}
-	}()
-	stays := map[string]bool{} // every job that was listed
+	k := &walk{walker: w, visit: visit, stays: map[string]bool{}}
+	defer k.warn(ctx)
 	var lists [][]string
 	for range w.iterations {
 		var err error
 		if lists, err = w.store.List(calls, w.size, queries...); err != nil {
 			return err
 		}
-		var fresh, names []string
+		if goes, err := k.batch(ctx, calls, lists); err != nil || !goes {
+			return err
+		}
 		more := false
 		for i, list := range lists {
 			more = more || len(list) == w.size
 			for _, id := range list {
-				key := w.known(i, len(lists), id)
-				_, again := stays[key]
-				stays[key] = true
-				switch {
-				case again:
-				case w.names(i, len(lists)):
-					names = append(names, id)
-				default:
-					fresh = append(fresh, id)
-				}
-			}
-		}
-		records, odd, err := w.store.ReadAll(calls, fresh)
-		if err != nil {
-			return err
-		}
-		unreadable = append(unreadable, odd...)
-		slices.SortStableFunc(records, func(a, b store.Record) int { return w.order(a.JobID, b.JobID) })
-		slices.SortStableFunc(names, func(a, b string) int { return w.order("name "+a, "name "+b) })
-		for i := range records {
-			if ctx.Err() != nil {
-				return nil
-			}
-			if err := w.lock.Hold(calls); err != nil {
-				return err
-			}
-			waits, err := visit(calls, &records[i])
-			stays[records[i].JobID] = waits || err != nil
-			if waits {
-				continue // nobody was at it
-			}
-			if err := w.saw(records[i].JobID, err); err != nil {
-				return err
-			}
-		}
-		for _, name := range names {
-			if ctx.Err() != nil {
-				return nil
-			}
-			if err := w.lock.Hold(calls); err != nil {
-				return err
-			}
-			key := w.known(len(lists)-1, len(lists), name)
-			err := w.named(ctx, name)
-			stays[key] = err != nil
-			if err := w.saw(key, err); err != nil {
-				return err
-			}
-		}
-		for i, list := range lists {
-			for _, id := range list {
-				if stays[w.known(i, len(lists), id)] {
+				if k.stays[w.known(i, len(lists), id)] {
 					queries[i].Skip++
 				}
 			}
@@ -221,4 +167,84 @@ func (w *walker) walk(ctx context.Context, queries []store.Query, visit func(ctx
 		}
 	}
 	return nil
+}
+
+// visitor brings a job on, or says that it waits rightly.
+type visitor func(ctx context.Context, r *store.Record) (waits bool, err error)
+
+// walk is what one tick's walk knows.
+type walk struct {
+	*walker
+	visit      visitor
+	stays      map[string]bool // what was listed, and whether it stays
+	unreadable []error
+}
+
+// warn says which jobs were left alone: nobody takes them up until somebody mends them.
+func (k *walk) warn(ctx context.Context) {
+	if len(k.unreadable) > 0 {
+		k.log.LogAttrs(ctx, slog.LevelError, "jobs left alone: their records cannot be read", slog.Int("jobs", len(k.unreadable)), slog.Any("first", k.unreadable[0]))
+	}
+}
+
+// batch visits what is new in the lists, and says whether the walk goes on: ctx may have ended.
+func (k *walk) batch(ctx, calls context.Context, lists [][]string) (goes bool, err error) {
+	fresh, names := k.news(lists)
+	records, odd, err := k.store.ReadAll(calls, fresh)
+	if err != nil {
+		return false, err
+	}
+	k.unreadable = append(k.unreadable, odd...)
+	slices.SortStableFunc(records, func(a, b store.Record) int { return k.order(a.JobID, b.JobID) })
+	slices.SortStableFunc(names, func(a, b string) int { return k.order("name "+a, "name "+b) })
+	for i := range records {
+		if ctx.Err() != nil {
+			return false, nil
+		}
+		if err := k.lock.Hold(calls); err != nil {
+			return false, err
+		}
+		waits, err := k.visit(calls, &records[i])
+		k.stays[records[i].JobID] = waits || err != nil
+		if waits {
+			continue // nobody was at it
+		}
+		if err := k.saw(records[i].JobID, err); err != nil {
+			return false, err
+		}
+	}
+	for _, name := range names {
+		if ctx.Err() != nil {
+			return false, nil
+		}
+		if err := k.lock.Hold(calls); err != nil {
+			return false, err
+		}
+		key := k.known(len(lists)-1, len(lists), name)
+		err := k.named(ctx, name)
+		k.stays[key] = err != nil
+		if err := k.saw(key, err); err != nil {
+			return false, err
+		}
+	}
+	return true, nil
+}
+
+// news returns the jobs and the names in the lists that no batch before has listed.
+func (k *walk) news(lists [][]string) (jobs, names []string) {
+	for i, list := range lists {
+		for _, id := range list {
+			key := k.known(i, len(lists), id)
+			_, again := k.stays[key]
+			k.stays[key] = true
+			switch {
+			case again:
+			case k.names(i, len(lists)):
+				names = append(names, id)
+			default:
+				jobs = append(jobs, id)
+			}
+		}
+	}
+	return jobs, names
 }

@@ -11,7 +11,7 @@ import (
 // Timeouts say how long a job may stay where it is.
 type Timeouts struct {
 	Dispatch time.Duration            // in DISPATCHED
-	Topics   map[string]time.Duration // in DISPATCHED, for these topics (seed 000, next step 3)
+	Topics   map[string]time.Duration // in DISPATCHED, for these topics (Dispatch ordering, next step 3)
 	Running  time.Duration            // in RUNNING
 
 	// Silence is for how long a worker is known not to have been heard of. A job that is RUNNING on one

@@ -1,4 +1,4 @@
-// Package registry remembers which workers there are, from their heartbeats (seed 002).
+// Package registry remembers which workers there are, from their heartbeats (Stale workers).
 //
 // A registry is eventually fresh: a worker counts as alive until its TTL has passed since its last
 // heartbeat, and it stays in snapshots until the next sweep after that. Between the two a pick can

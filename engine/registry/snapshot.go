@@ -8,7 +8,7 @@ import (
 	"github.com/wavetank-sim/wavetank/engine/job"
 )
 
-// SnapshotKey is where a scheduler leaves what it knows of the workers, for one that starts (seed 003,
+// SnapshotKey is where a scheduler leaves what it knows of the workers, for one that starts (Scheduler internals,
 // section 11).
 const SnapshotKey = "sys:workers:snapshot"
 

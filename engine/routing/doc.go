@@ -1,4 +1,4 @@
-// Package routing chooses who gets a job (seed 003, section 5): the topic leads to pools, the
+// Package routing chooses who gets a job (Scheduler internals, section 5): the topic leads to pools, the
 // job's labels and required capabilities narrow them, and the least loaded worker wins.
 //
 // preferred_pool narrows the pools; placement.*, constraint.* and node.* bind whoever is picked; and

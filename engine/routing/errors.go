@@ -6,7 +6,7 @@ import (
 	"github.com/wavetank-sim/wavetank/engine/job"
 )
 
-// Why no worker was picked (seed 003, section 5). Only ErrNoPoolMapping is for good: no heartbeat
+// Why no worker was picked (Scheduler internals, section 5). Only ErrNoPoolMapping is for good: no heartbeat
 // can change it.
 var (
 	ErrNoPoolMapping = errors.New("no pool for the topic")

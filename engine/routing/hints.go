@@ -7,7 +7,7 @@ import (
 	"github.com/wavetank-sim/wavetank/engine/job"
 )
 
-// Prefixes of the label hints that bind whoever is picked (seed 003, section 5). What follows the prefix
+// Prefixes of the label hints that bind whoever is picked (Scheduler internals, section 5). What follows the prefix
 // is the key of the hint.
 const (
 	hintPlacement  = "placement"  // placement.zone=a: the worker's label zone is a

@@ -59,7 +59,7 @@ func TestHints(t *testing.T) {
 	}
 }
 
-// satisfies spells out the hints of seed 003, section 5, on its own.
+// satisfies spells out the hints of Scheduler internals, section 5, on its own.
 func satisfies(w job.Heartbeat, labels map[string]string) bool {
 	for k, v := range labels {
 		has := true

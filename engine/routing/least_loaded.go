@@ -9,7 +9,7 @@ import (
 	"github.com/wavetank-sim/wavetank/engine/job"
 )
 
-// Overload thresholds (seed 003, section 5): at or past any of them a worker gets no job.
+// Overload thresholds (Scheduler internals, section 5): at or past any of them a worker gets no job.
 const (
 	overloadUtilization = 0.9 // active_jobs / max_parallel_jobs
 	overloadCPUPercent  = 90

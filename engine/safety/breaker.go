@@ -16,23 +16,23 @@ import (
 // ErrOpen says that a call was not made, since the circuit is open, or half-open with its probes used up.
 var ErrOpen = fmt.Errorf("circuit open: %w", ErrUnavailable)
 
-// State is that of a circuit (seed 003, section 6).
+// State is that of a circuit (Scheduler internals, section 6).
 type State string
 
-// The states of seed 003.
+// The states of Scheduler internals.
 const (
 	Closed   State = "closed"    // calls go out; failures are counted, and a success forgets them
 	Open     State = "open"      // none goes out
 	HalfOpen State = "half-open" // a few go out as probes: a failure opens the circuit again, enough successes close it
 )
 
-// The prefixes of the keys of seed 003, section 6.
+// The prefixes of the keys of Scheduler internals, section 6.
 const (
 	SafetyPrefix = "cordum:cb:safety"
 	OutputPrefix = "cordum:cb:safety:output"
 )
 
-// Breaker keeps calls from a service that fails (seed 003, section 6). All replicas share a counter of
+// Breaker keeps calls from a service that fails (Scheduler internals, section 6). All replicas share a counter of
 // failures in Redis, <prefix>:failures, which every call reads first: its value and what is left of its
 // TTL are the circuit's state. The TTL is twice OpenFor, for the time open and for the time half-open
 // after it, when the failures are forgotten. While Redis is away each replica goes by failures of
@@ -42,7 +42,7 @@ type Breaker struct {
 	Redis        redis.UniversalClient // nil: the replica counts alone
 	Prefix       string                // of the keys
 	Clock        clockwork.Clock
-	Timeout      time.Duration // of one Redis operation: storeOpTimeout of seed 003
+	Timeout      time.Duration // of one Redis operation: storeOpTimeout of Scheduler internals
 	FailBudget   int           // failures that open the circuit
 	OpenFor      time.Duration
 	HalfOpenMax  int  // probes in one half-open window: of all replicas with SharedProbes, else of each

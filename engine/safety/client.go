@@ -19,7 +19,7 @@ const labelReplayOf = "replay_of"
 type Client struct {
 	Conn    grpc.ClientConnInterface
 	Breaker *Breaker
-	Timeout time.Duration // of one call: safetyTimeout of seed 003
+	Timeout time.Duration // of one call: safetyTimeout of Scheduler internals
 }
 
 // Check returns the kernel's verdict on a request. Its error is ErrUnavailable to errors.Is, and ErrOpen
@@ -56,7 +56,7 @@ func question(req *job.Request) *safetypb.CheckRequest {
 	}
 }
 
-// verdict takes a decision that it does not know for a denial (seed 003, section 1, DENY / UNKNOWN).
+// verdict takes a decision that it does not know for a denial (Scheduler internals, section 1, DENY / UNKNOWN).
 func verdict(answer *safetypb.CheckResponse) Verdict {
 	v := Verdict{Reason: answer.GetReason(), Snapshot: answer.GetPolicySnapshot()}
 	switch answer.GetDecision() {

@@ -2,10 +2,10 @@ package safety
 
 import "errors"
 
-// Decision is what the safety kernel says of a job (seed 003, section 1).
+// Decision is what the safety kernel says of a job (Scheduler internals, section 1).
 type Decision string
 
-// The decisions of seed 003. Throttle stands for its safetyThrottleDelay: the kernel wants to be asked
+// The decisions of Scheduler internals. Throttle stands for its safetyThrottleDelay: the kernel wants to be asked
 // again later.
 const (
 	Allow                Decision = "ALLOW"
@@ -24,5 +24,5 @@ type Verdict struct {
 }
 
 // ErrUnavailable says that there is no decision: the kernel did not answer in time, or answered with an
-// error, or the circuit is open. Seed 003 calls it SafetyUnavailable.
+// error, or the circuit is open. Scheduler internals calls it SafetyUnavailable.
 var ErrUnavailable = errors.New("safety kernel unavailable")

@@ -9,7 +9,7 @@ import (
 	"github.com/wavetank-sim/wavetank/engine/job"
 )
 
-// Labels and environment of a compensation's job (seed 003, section 4).
+// Labels and environment of a compensation's job (Scheduler internals, section 4).
 const (
 	LabelCompensation   = "saga_compensation" // "true", in the labels and in the environment
 	LabelIsCompensation = "is_compensation"   // "true"

@@ -20,7 +20,7 @@ func booked() job.Request {
 	}
 }
 
-// What a compensation leaves open is as in the request (seed 003, section 4).
+// What a compensation leaves open is as in the request (Scheduler internals, section 4).
 func TestACompensationIsLikeItsJob(t *testing.T) {
 	req := booked()
 	c := saga.Template(&req)

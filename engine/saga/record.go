@@ -19,7 +19,7 @@ import (
 // sight: should another of its jobs succeed, there is more to undo.
 const RollbacksKey = "saga:rollbacks"
 
-// StackTTL is how long a stack is kept from its last push on: as long as a dead letter (seed 004), for whoever
+// StackTTL is how long a stack is kept from its last push on: as long as a dead letter (Dead letters), for whoever
 // replays the job that would have rolled it back. A workflow that goes well leaves one behind, of which nobody
 // says that it is over, unless it is a run.
 const StackTTL = 30 * 24 * time.Hour

@@ -38,10 +38,10 @@ type Manager struct {
 	DLQ            *dlq.Queue
 	Logger         *slog.Logger
 	Metrics        *metrics.Saga
-	Timeout        time.Duration                                                       // of one operation on Redis: storeOpTimeout of seed 003
+	Timeout        time.Duration                                                       // of one operation on Redis: storeOpTimeout of Scheduler internals
 	PublishTimeout time.Duration                                                       // of one publish
-	LockTTL        time.Duration                                                       // 2 min in seed 003
-	Limit          time.Duration                                                       // of one rollback: 30 s in seed 003
+	LockTTL        time.Duration                                                       // 2 min in Scheduler internals
+	Limit          time.Duration                                                       // of one rollback: 30 s in Scheduler internals
 	Draw           func(ctx context.Context) uint64                                    // for ids, without Peek
 	Check          func(ctx context.Context, req *job.Request) (safety.Verdict, error) // the soft safety check
 

@@ -11,7 +11,7 @@ import (
 )
 
 // Cache remembers what its own process last read or wrote of a job, for a caller that would rather
-// decide by that than not at all when a read fails (seed 001, cached-state fallback). It holds a
+// decide by that than not at all when a read fails (State-read errors, cached-state fallback). It holds a
 // bounded number of jobs for a bounded time. Nobody tells it what other processes write: what it
 // says may be stale. It is safe for concurrent use.
 type Cache struct {

@@ -12,7 +12,7 @@ import (
 	"github.com/wavetank-sim/wavetank/engine/job"
 )
 
-// The outbox (seed 000): dispatches that are decided and not yet known to be published, a job has
+// The outbox (Dispatch ordering): dispatches that are decided and not yet known to be published, a job has
 // one at most. An entry comes and goes with a state write, in its MULTI.
 const (
 	OutboxKey    = "cordum:scheduler:outbox"     // a hash: entries as JSON, by job id

@@ -12,7 +12,7 @@ import (
 	"github.com/wavetank-sim/wavetank/engine/job"
 )
 
-// ErrNotFound says that a job has no record. It is redis.Nil to errors.Is, as seed 001 tests it.
+// ErrNotFound says that a job has no record. It is redis.Nil to errors.Is, as State-read errors tests it.
 var ErrNotFound = fmt.Errorf("no job record: %w", redis.Nil)
 
 // ErrTransition says that a write would make a move that the documented table does not hold.
@@ -58,7 +58,7 @@ const DeadlinesKey = "job:deadlines"
 type Record struct {
 	JobID      string
 	State      job.State
-	Attempts   int // SCHEDULED writes so far (seed 000, attempt accounting)
+	Attempts   int // SCHEDULED writes so far (Dispatch ordering, attempt accounting)
 	Topic      string
 	Tenant     string
 	Worker     string // the worker of the last dispatch; empty after a rollback
@@ -71,7 +71,7 @@ type Record struct {
 	Version    int64     // counts the state writes
 	Packet     []byte    // the request as JSON; see Request
 	ResultPtr  string    // the Redis key of the job's output; "" if there is none
-	Fatal      bool      // its worker called its failure final: the workflow that it is part of has failed (seed 003, section 4)
+	Fatal      bool      // its worker called its failure final: the workflow that it is part of has failed (Scheduler internals, section 4)
 	Decided    Decided   // by the safety kernel
 	Grant      Grant     // the last approval; the zero value if there was none
 }

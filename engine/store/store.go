@@ -17,7 +17,7 @@ import (
 type Store struct {
 	Redis   redis.UniversalClient
 	Clock   clockwork.Clock
-	Timeout time.Duration // of one operation: storeOpTimeout of seed 003
+	Timeout time.Duration // of one operation: storeOpTimeout of Scheduler internals
 	Cache   *Cache        // is told what is read and written; nil remembers nothing
 	Fence   bool          // a write is a compare-and-set on what was read, and on the lock that its context holds
 	Epochs  bool          // a move to DISPATCHED mints an epoch

@@ -1,4 +1,4 @@
-// Package workflow runs the steps of workflows as jobs, in their order and on time (seed 003, section 8).
+// Package workflow runs the steps of workflows as jobs, in their order and on time (Scheduler internals, section 8).
 //
 // A [Run] is a record in Redis: its steps, and how far each of them is. Whoever advances it holds the run's
 // lock, takes in what has become of the steps' jobs by their records, writes the run, and only then submits

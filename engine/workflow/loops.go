@@ -11,7 +11,7 @@ import (
 	"github.com/wavetank-sim/wavetank/engine/recovery"
 )
 
-// Of timers that nobody has taken up (seed 003, section 8).
+// Of timers that nobody has taken up (Scheduler internals, section 8).
 const (
 	cleanEvery = 5 * time.Minute
 	cleanAge   = time.Hour

@@ -66,7 +66,7 @@ type Step struct {
 	Payload      json.RawMessage   `yaml:"payload" json:"payload,omitempty"`
 	Labels       map[string]string `yaml:"labels,nonempty" json:"labels,omitempty"`
 	Capability   string            `yaml:"capability,nonempty" json:"capability,omitempty"`
-	Compensation *job.Compensation `yaml:"compensation" json:"compensation,omitempty"` // what undoes the step once one is FAILED_FATAL (seed 003, section 4); with durable_rollback, whenever the run fails
+	Compensation *job.Compensation `yaml:"compensation" json:"compensation,omitempty"` // what undoes the step once one is FAILED_FATAL (Scheduler internals, section 4); with durable_rollback, whenever the run fails
 
 	State         StepState `json:"state"`
 	Attempt       int       `json:"attempt,omitempty"`         // under way, or the last one; the first is 1

@@ -50,8 +50,8 @@ func (l *locals) take(ctx context.Context, runID string) (release func(), err er
 	}
 }
 
-// withRunLock runs fn with both layers of the run's lock, the one in Redis given back first (seed 003, section
-// 8). If that is another replica's, or Redis is away, fn runs with the local one alone, unless the lock is
+// withRunLock runs fn with both layers of the run's lock, the one in Redis given back first (Scheduler internals,
+// section 8). If that is another replica's, or Redis is away, fn runs with the local one alone, unless the lock is
 // strict: two replicas may then have the run at once.
 func (e *Engine) withRunLock(ctx context.Context, runID string, fn func(ctx context.Context) error) error {
 	release, err := e.locals.take(ctx, runID)

@@ -19,7 +19,7 @@ import (
 	"github.com/wavetank-sim/wavetank/engine/phase"
 )
 
-// Keys of workflows (seed 003, section 8).
+// Keys of workflows (Scheduler internals, section 8).
 const (
 	LiveKey       = "cordum:wf:runs"         // a sorted set: the runs that are not over, by when they were started, in unix ms
 	TimersKey     = "cordum:wf:delay:timers" // a sorted set: workflowID:runID, by the unix second in which it is due
@@ -65,7 +65,7 @@ type Store struct {
 }
 
 // RunTTL is how long the record of a run that is over is kept: as long as a dead letter of one of its jobs, of which it
-// tells what came of it (seed 004).
+// tells what came of it (Dead letters).
 const RunTTL = 30 * 24 * time.Hour
 
 func (s *Store) op(ctx context.Context, p phase.Phase) (context.Context, context.CancelFunc) {

@@ -27,8 +27,8 @@ type timer struct {
 	clock  clockwork.Timer
 }
 
-// scheduleAfter has a run be advanced at a time: by a timer in memory and, if that is some time to come, by an
-// entry in Redis, which outlives this replica. Without Redis the timer in memory is left (seed 003, section 8).
+// scheduleAfter has a run be advanced at a time: by a timer in memory and, if that is some time to come, by an entry
+// in Redis, which outlives this replica. Without Redis the timer in memory is left (Scheduler internals, section 8).
 func (e *Engine) scheduleAfter(ctx context.Context, run *Run, at time.Time) {
 	if !e.Durable || e.Clock.Until(at) < e.DurableFrom {
 		e.arm(run.RunID, "", at)
@@ -136,9 +136,9 @@ func (e *Engine) Close() {
 	t.pending.Wait()
 }
 
-// recoverDelayTimers takes up what an earlier process, or another one, has left in Redis: what is past due is
-// fired at once, and for the rest there are timers in memory again (seed 003, section 8). Their entries are there
-// already, and stay.
+// recoverDelayTimers takes up what an earlier process, or another one, has left in Redis: what is past due is fired
+// at once, and for the rest there are timers in memory again (Scheduler internals, section 8). Their entries are
+// there already, and stay.
 func (e *Engine) recoverDelayTimers(ctx context.Context) {
 	err := e.firePastDue(ctx)
 	list, listErr := e.Runs.FutureTimers(ctx)

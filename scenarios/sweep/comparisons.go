@@ -20,7 +20,7 @@ const comparisonSeeds = 30
 func Comparisons() []*Alternatives {
 	list := []*Alternatives{
 		{
-			Name: "dispatch-order", Title: "Dispatch order", Source: "seed 000, limitations and tradeoffs",
+			Name: "dispatch-order", Title: "Dispatch order", Source: "Dispatch ordering, limitations and tradeoffs",
 			Question: "Which of state and bus should a dispatch touch first?",
 			Plans:    casesOf("state-write-failure", "publish-ack-lost", "rollback-failure", "crash-in-dispatch", "flaky-dispatch"),
 			Metrics:  []string{"duplicates", "executed_twice", "timed_out", "unsettled", "blind_window_s", "dispatch_p50_s", "dispatch_p99_s", "attempts_burnt", "state_writes", "operations"},
@@ -41,7 +41,7 @@ func Comparisons() []*Alternatives {
 			},
 		},
 		{
-			Name: "state-read", Title: "State-read policy", Source: "seed 001, limitations and tradeoffs",
+			Name: "state-read", Title: "State-read policy", Source: "State-read errors, limitations and tradeoffs",
 			Question: "What should a scheduler do when it cannot read a job's state?",
 			Plans:    casesOf("redis-read-error", "read-outage", "flickering-reads"),
 			Metrics:  []string{"duplicates", "executed_twice", "unsettled", "dispatch_p50_s", "dispatch_p99_s", "attempts_burnt", "retries", "operations"},
@@ -56,7 +56,7 @@ func Comparisons() []*Alternatives {
 			Notes: []string{"redis-read-error strikes one job of ten on purpose; in read-outage no state can be read for four seconds; in flickering-reads every job is submitted twice, and one read in five fails, and one publish in five."},
 		},
 		{
-			Name: "stale-worker", Title: "Stale-worker retries", Source: "seed 002, limitations and tradeoffs",
+			Name: "stale-worker", Title: "Stale-worker retries", Source: "Stale workers, limitations and tradeoffs",
 			Question: "How should a dispatch pick again when it met a worker past its TTL?",
 			Plans:    casesOf("stale-worker", "dying-workers"),
 			Metrics:  []string{"stale_exhausted", "stale_returns", "stale_unnamed", "stale_picks", "stale_held_s", "dispatch_p50_s", "dispatch_p99_s", "attempts_burnt"},

@@ -16,7 +16,7 @@ import (
 type Worker struct {
 	ID             string
 	Pool           string
-	Labels         map[string]string // what hints may ask for (seed 003, section 5), as the next
+	Labels         map[string]string // what hints may ask for (Scheduler internals, section 5), as the next
 	Capabilities   []string
 	MaxParallel    int
 	HeartbeatEvery time.Duration

@@ -1,5 +1,5 @@
 // Package kernel is a safety kernel and an output policy driven by a short list of rules: the services
-// that the scheduler asks over gRPC (seed 003, sections 1, 2 and 6).
+// that the scheduler asks over gRPC (Scheduler internals, sections 1, 2 and 6).
 //
 // A [Policy] is built, or read from YAML; a [Server] answers by it, and by another as soon as it is
 // given one:

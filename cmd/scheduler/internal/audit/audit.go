@@ -7,7 +7,7 @@ import (
 	"time"
 
 	"github.com/wavetank-sim/wavetank/cmd/internal/cli"
-	"github.com/wavetank-sim/wavetank/engine"
+	"github.com/wavetank-sim/wavetank/engine/settings"
 	"github.com/wavetank-sim/wavetank/invariants"
 )
 
@@ -49,7 +49,7 @@ type Invariant struct {
 
 // Judge judges what real servers hold, after schedulers with these settings. Nothing of in but its
 // Config need be left out: that is theirs.
-func Judge(settings engine.Settings, in invariants.AuditInput) *Result {
+func Judge(settings settings.Settings, in invariants.AuditInput) *Result {
 	in.Config = config(settings)
 	res := &Result{
 		Version: version, Build: cli.Build(), Settled: in.Settled, Keys: len(in.Redis), Messages: len(in.Streams),
@@ -105,7 +105,7 @@ type Violation struct {
 }
 
 // config is what judging needs to know of the schedulers' settings.
-func config(settings engine.Settings) invariants.Config {
+func config(settings settings.Settings) invariants.Config {
 	c, err := invariants.Configure(settings)
 	if err != nil {
 		panic(err) // a test makes one

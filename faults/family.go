@@ -1,0 +1,61 @@
+package faults
+
+import "strings"
+
+// Family is a family of operations: those for which a fault means the same.
+type Family string
+
+// The families.
+const (
+	FamilyPublish   Family = "publish"     // a dispatch, or what takes its place
+	FamilySubmit    Family = "submission"  // a request, an approval, a cancellation, and whatever else is told besides dispatches
+	FamilyResult    Family = "result"      // a worker's result, and its output
+	FamilyWrite     Family = "state write" // a record, of a job, a saga or a run
+	FamilyRead      Family = "state read"
+	FamilyLock      Family = "lock" // of a job, a saga or a run
+	FamilyDLQ       Family = "DLQ write"
+	FamilyGuard     Family = "guard" // what says whether a message has been handled
+	FamilyAck       Family = "ack or nak"
+	FamilyDeliver   Family = "delivery"
+	FamilyHeartbeat Family = "heartbeat"
+	FamilyTick      Family = "tick"          // what one replica does for all: its lock, and its list of what is due
+	FamilyKernel    Family = "safety kernel" // a call of it, and the circuit breaker in front
+)
+
+// families lists phases whose names do not say to which family they belong.
+var families = map[string]Family{
+	"publish": FamilyPublish, "void_publish": FamilyPublish,
+	"result_publish": FamilyResult, "output_store": FamilyResult,
+	"submit_write": FamilySubmit, "run_create": FamilySubmit, "cancel_notice": FamilySubmit,
+	"approve_read": FamilySubmit, "approve_write": FamilySubmit,
+	"dlq_write": FamilyDLQ, "processed_read": FamilyGuard, "inflight_write": FamilyGuard, "processed_write": FamilyGuard,
+	"safety_check": FamilyKernel, "output_check": FamilyKernel, "output_scan": FamilyKernel,
+	"breaker_read": FamilyKernel, "breaker_probe": FamilyKernel, "breaker_write": FamilyKernel,
+	"heartbeat": FamilyHeartbeat, "outbox_claim": FamilyRead,
+	"lock_acquire": FamilyLock, "lock_renew": FamilyLock, "lock_release": FamilyLock,
+	"saga_lock": FamilyLock, "saga_unlock": FamilyLock, "run_lock": FamilyLock, "run_renew": FamilyLock, "run_unlock": FamilyLock,
+	"outbox_read": FamilyTick, "replay_read": FamilyTick, "scan_read": FamilyTick, "dlq_read": FamilyTick, "runs_read": FamilyTick, "runs_drop": FamilyTick,
+	"reconcile_read": FamilyTick, "dlq_growth_read": FamilyTick, "dlq_growth_write": FamilyTick,
+	"timer_pop": FamilyTick, "timer_read": FamilyTick, "timer_clean": FamilyTick,
+	"snapshot_read": FamilyTick, "snapshot_write": FamilyTick, "snapshot_unlock": FamilyTick,
+}
+
+// FamilyOf returns the family of a phase, by its name: what is not listed by name goes by its last word.
+func FamilyOf(phase string) Family {
+	if f, listed := families[phase]; listed {
+		return f
+	}
+	switch phase[strings.LastIndexByte(phase, '_')+1:] {
+	case "publish":
+		return FamilySubmit
+	case "deliver":
+		return FamilyDeliver
+	case "ack", "nak", "term", "progress":
+		return FamilyAck
+	case "read":
+		return FamilyRead
+	case "lock":
+		return FamilyTick
+	}
+	return FamilyWrite
+}

@@ -1,0 +1,109 @@
+package reports
+
+import (
+	"fmt"
+	"math"
+
+	"github.com/wavetank-sim/wavetank/reports/words"
+	"github.com/wavetank-sim/wavetank/scenarios/sweep"
+)
+
+// comparisonView is one table: a column for each alternative, a row for each measure.
+type comparisonView struct {
+	*sweep.Comparison
+	ID           string
+	Under        string
+	Warning      string
+	Alternatives []alternative
+	Measures     []measureRow
+	Broke        bool // an alternative broke promises, or was broken outside of them
+}
+
+// alternative is a column.
+type alternative struct {
+	sweep.Row
+	BrokenIn  []string
+	OutsideIn []string
+}
+
+// measureRow is one measure of every alternative.
+type measureRow struct {
+	words.Measure
+	Cells []estimateCell
+}
+
+// estimateCell is one number of a table. Best says that it is the least of its row, or not told apart
+// from it.
+type estimateCell struct {
+	Text string
+	Best bool
+}
+
+func comparisonViewOf(c *sweep.Comparison) comparisonView {
+	v := comparisonView{Comparison: c, Under: underWhich(c)}
+	if !c.Complete {
+		v.Warning = "The comparison was stopped before every alternative was run under every plan and seed."
+	}
+	for _, m := range c.Metrics {
+		most := 0.0
+		for _, row := range c.Rows {
+			if e := row.Estimates[m.Name]; e.N > 0 && !math.IsInf(e.Mean, 0) {
+				most = max(most, e.Mean)
+			}
+		}
+		row := measureRow{Measure: words.MeasureOf(m, most)}
+		best := bestOf(c.Rows, m.Name)
+		for i := range c.Rows {
+			row.Cells = append(row.Cells, estimateCell{row.PlusMinus(c.Rows[i].Estimates[m.Name]), best[i]})
+		}
+		v.Measures = append(v.Measures, row)
+	}
+	for _, row := range c.Rows {
+		a := alternative{row, brokenIn(row.Broken, row.Runs), brokenIn(row.Outside, row.Runs)}
+		v.Broke = v.Broke || len(a.BrokenIn)+len(a.OutsideIn) > 0
+		v.Alternatives = append(v.Alternatives, a)
+	}
+	return v
+}
+
+// bestOf says which rows have the least mean of a metric, or cannot be told apart from it: their
+// intervals meet. It is none where nothing can be told apart.
+func bestOf(rows []sweep.Row, metric string) []bool {
+	least, measured := sweep.Estimate{Mean: math.Inf(1)}, 0
+	for _, r := range rows {
+		if e := r.Estimates[metric]; e.N > 0 {
+			measured++
+			if e.Mean < least.Mean {
+				least = e
+			}
+		}
+	}
+	marks, best := make([]bool, len(rows)), 0
+	for i, r := range rows {
+		if e := r.Estimates[metric]; e.N > 0 && (e.Mean == least.Mean || e.Low <= least.High) {
+			marks[i] = true
+			best++
+		}
+	}
+	if best == measured {
+		return make([]bool, len(rows))
+	}
+	return marks
+}
+
+// underWhich says under which plans and seeds a comparison was made.
+func underWhich(c *sweep.Comparison) string {
+	plans, left := words.Capped(c.Plans, 12)
+	if left > 0 {
+		plans = append(plans[:len(plans):len(plans)], words.Counted(left, "more plan"))
+	}
+	return fmt.Sprintf("%s, each under %s", list2(plans), seeded(c.Seeds, c.FirstSeed))
+}
+
+// list2 is list, or a word for no items.
+func list2(items []string) string {
+	if len(items) == 0 {
+		return "nothing"
+	}
+	return words.List(items)
+}

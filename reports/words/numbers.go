@@ -1,0 +1,110 @@
+package words
+
+import (
+	"fmt"
+	"math"
+	"strconv"
+
+	"github.com/wavetank-sim/wavetank/scenarios/campaign"
+	"github.com/wavetank-sim/wavetank/scenarios/sweep"
+)
+
+// Measure is a metric as one page writes it: all of its numbers in one unit.
+type Measure struct {
+	campaign.Metric
+	Unit   string // %, s, ms, µs, or empty for a count
+	factor float64
+}
+
+// MeasureOf picks the unit in which the largest of the numbers reads best.
+func MeasureOf(m campaign.Metric, most float64) Measure {
+	switch {
+	case m.Unit != "s" || most >= 1 || most <= 0:
+		return Measure{m, m.Unit, 1}
+	case most >= 1e-3:
+		return Measure{m, "ms", 1e3}
+	}
+	return Measure{m, "µs", 1e6}
+}
+
+// Heading is the metric's title with its unit.
+func (m Measure) Heading() string {
+	if m.Unit == "" {
+		return m.Title
+	}
+	return m.Title + " (" + m.Unit + ")"
+}
+
+// In returns v in m's unit.
+func (m Measure) In(v float64) float64 { return v * m.factor }
+
+// PlusMinus says an estimate: its mean and half of its interval, or the interval itself if it was cut
+// off where the metric cannot be; to the digits that it leaves standing, and to four at most. It is
+// empty if there is none.
+func (m Measure) PlusMinus(e sweep.Estimate) string {
+	if e.N == 0 || math.IsNaN(e.Mean) {
+		return ""
+	}
+	mean, half := m.In(e.Mean), m.In(e.High-e.Low)/2
+	if !(half > 0) || math.IsInf(half, 0) || math.IsInf(mean, 0) {
+		return Number(mean)
+	}
+	decimals := decimalsOf(half, 2)
+	if mean != 0 {
+		decimals = min(decimals, decimalsOf(math.Abs(mean), 4))
+	}
+	width := Fixed(half, decimals)
+	switch {
+	case width == Fixed(0, decimals):
+		return Fixed(mean, decimals)
+	case math.Abs(m.In(e.High)+m.In(e.Low)-2*mean) > 1e-6*half:
+		return fmt.Sprintf("%s (%s to %s)", Fixed(mean, decimals), Fixed(m.In(e.Low), decimals), Fixed(m.In(e.High), decimals))
+	}
+	return Fixed(mean, decimals) + " ± " + width
+}
+
+// decimalsOf is how many decimals leave v that many significant digits.
+func decimalsOf(v float64, digits int) int {
+	return min(max(0, digits-1-int(math.Floor(math.Log10(v)+1e-9))), 9)
+}
+
+// Number says v to three significant digits.
+func Number(v float64) string {
+	switch {
+	case math.IsNaN(v) || math.IsInf(v, 0):
+		return "–"
+	case v == 0:
+		return "0"
+	case v < 0:
+		return "−" + Number(-v)
+	case v >= 999.5:
+		return Fixed(v, 0)
+	}
+	return significant(v)
+}
+
+// Fixed says v with that many decimals, its thousands apart.
+func Fixed(v float64, decimals int) string {
+	if v < 0 {
+		if s := Fixed(-v, decimals); s != Fixed(0, decimals) {
+			return "−" + s
+		}
+		v = 0
+	}
+	s := strconv.FormatFloat(v, 'f', decimals, 64)
+	whole := len(s)
+	if decimals > 0 {
+		whole -= decimals + 1
+	}
+	for i := whole - 3; i > 0; i -= 3 {
+		s = s[:i] + "," + s[i:]
+	}
+	return s
+}
+
+// ByPowers says whether numbers of m from lo to hi are told apart better by their size than by their
+// difference, as times of microseconds and of minutes are.
+func (m Measure) ByPowers(lo, hi float64) bool { return m.Metric.Unit == "s" && lo > 0 && hi > 100*lo }
+
+// Percentage says a share, which is not 0, with the digits that count.
+func Percentage(share float64) string { return significant(100*share) + " %" }

@@ -1,0 +1,146 @@
+package words
+
+import (
+	"fmt"
+	"math"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/wavetank-sim/wavetank/scenarios"
+)
+
+// Duration says d to three significant digits, in the unit that a person would use.
+func Duration(d time.Duration) string {
+	if d < 0 {
+		return "-" + Duration(-d)
+	}
+	switch {
+	case d < time.Microsecond:
+		return fmt.Sprintf("%d ns", d)
+	case d < 999500*time.Nanosecond:
+		return significant(float64(d)/1e3) + " µs"
+	case d < 999500*time.Microsecond:
+		return significant(float64(d)/1e6) + " ms"
+	case d < 59950*time.Millisecond:
+		return significant(d.Seconds()) + " s"
+	}
+	d = d.Round(time.Second)
+	if d < time.Hour {
+		return join(int64(d/time.Minute), "min", int64(d%time.Minute/time.Second), "s")
+	}
+	d = d.Round(time.Minute)
+	return join(int64(d/time.Hour), "h", int64(d%time.Hour/time.Minute), "min")
+}
+
+func join(a int64, unitA string, b int64, unitB string) string {
+	if b == 0 {
+		return fmt.Sprintf("%d %s", a, unitA)
+	}
+	return fmt.Sprintf("%d %s %d %s", a, unitA, b, unitB)
+}
+
+func significant(v float64) string {
+	digits := 2 - int(math.Floor(math.Log10(v)))
+	s := strconv.FormatFloat(v, 'f', max(digits, 0), 64)
+	if strings.Contains(s, ".") {
+		s = strings.TrimRight(strings.TrimRight(s, "0"), ".")
+	}
+	return s
+}
+
+// Instant says an instant or a span to the millisecond, as stories do.
+func Instant(at time.Duration) string { return at.Round(time.Millisecond).String() }
+
+// Clock says an instant in seconds, to the microsecond, so that a column of them lines up.
+func Clock(at time.Duration) string {
+	return fmt.Sprintf("%d.%06d", at/time.Second, at%time.Second/time.Microsecond)
+}
+
+// Count says n with its thousands apart.
+func Count[N int | uint64](n N) string {
+	s := strconv.FormatUint(uint64(max(n, 0)), 10)
+	for i := len(s) - 3; i > 0; i -= 3 {
+		s = s[:i] + "," + s[i:]
+	}
+	return s
+}
+
+// Counted says "1 step", "2 steps"; plural is for nouns that do not take an s.
+func Counted(n int, noun string, plural ...string) string {
+	switch {
+	case n == 1:
+		return "1 " + noun
+	case len(plural) > 0:
+		return Count(n) + " " + plural[0]
+	}
+	return Count(n) + " " + noun + "s"
+}
+
+// List says "a", "a and b", "a, b and c".
+func List(items []string) string {
+	if len(items) < 2 {
+		return strings.Join(items, "")
+	}
+	return strings.Join(items[:len(items)-1], ", ") + " and " + items[len(items)-1]
+}
+
+// Ordinal says "1st", "2nd", "11th".
+func Ordinal(n int) string {
+	suffix := "th"
+	if n%100 < 11 || n%100 > 13 {
+		switch n % 10 {
+		case 1:
+			suffix = "st"
+		case 2:
+			suffix = "nd"
+		case 3:
+			suffix = "rd"
+		}
+	}
+	return Count(n) + suffix
+}
+
+// LongTime says d in its two largest units, days included.
+func LongTime(d time.Duration) string {
+	if day := 24 * time.Hour; d >= day {
+		return join(int64(d/day), "d", int64(d%day/time.Hour), "h")
+	}
+	return Duration(d)
+}
+
+// BlindFor says how long a blind window lasted.
+func BlindFor(b *scenarios.BlindWindow) string {
+	if b.Open {
+		return "open since " + Instant(b.Opened)
+	}
+	return Instant(b.Closed - b.Opened)
+}
+
+// NoRecord is the state of a job whose record a failover took.
+const NoRecord = "no record"
+
+// Cut shortens s to that many runes.
+func Cut(s string, runesMax int) string {
+	runes := []rune(s)
+	if len(runes) <= runesMax {
+		return s
+	}
+	return string(runes[:runesMax-1]) + "…"
+}
+
+// Capped returns the first limit items, and how many there are beyond.
+func Capped[T any](items []T, limit int) ([]T, int) {
+	if len(items) <= limit {
+		return items, 0
+	}
+	return items[:limit], len(items) - limit
+}
+
+// LowerFirst is s in the middle of a sentence.
+func LowerFirst(s string) string {
+	if len(s) > 1 && s[0] >= 'A' && s[0] <= 'Z' && s[1] >= 'a' && s[1] <= 'z' {
+		return string(s[0]+'a'-'A') + s[1:]
+	}
+	return s
+}

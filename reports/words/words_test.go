@@ -1,0 +1,29 @@
+package words
+
+import (
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+)
+
+func TestDurationsAreSaidInThreeDigits(t *testing.T) {
+	for d, want := range map[time.Duration]string{
+		0: "0 ns", 1: "1 ns", 999: "999 ns", 1_500: "1.5 µs", 999_499: "999 µs", 999_500: "1 ms", 12_345_678: "12.3 ms",
+		999_600 * time.Microsecond: "1 s", 3900 * time.Millisecond: "3.9 s", 59_940 * time.Millisecond: "59.9 s",
+		59_960 * time.Millisecond: "1 min", 605 * time.Second: "10 min 5 s", 59*time.Minute + 59*time.Second + 600*time.Millisecond: "1 h",
+		90 * time.Minute: "1 h 30 min", 720 * time.Hour: "720 h", -2 * time.Second: "-2 s",
+	} {
+		assert.Equal(t, want, Duration(d), "%d ns", d)
+	}
+	assert.Equal(t, "3725.000042", Clock(3725*time.Second+42*time.Microsecond))
+}
+
+func TestNumbersAreSaid(t *testing.T) {
+	assert.Equal(t, []string{"0", "999", "1,000", "1,234,567"}, []string{Count(0), Count(999), Count(1000), Count(1234567)})
+	assert.Equal(t, "1 step", Counted(1, "step"))
+	assert.Equal(t, "2 retries", Counted(2, "retry", "retries"))
+	assert.Equal(t, []string{"1st", "2nd", "3rd", "4th", "11th", "12th", "21st", "112th"},
+		[]string{Ordinal(1), Ordinal(2), Ordinal(3), Ordinal(4), Ordinal(11), Ordinal(12), Ordinal(21), Ordinal(112)})
+	assert.Equal(t, []string{"", "a", "a and b", "a, b and c"}, []string{List(nil), List([]string{"a"}), List([]string{"a", "b"}), List([]string{"a", "b", "c"})})
+}

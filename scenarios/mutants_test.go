@@ -1,0 +1,217 @@
+package scenarios
+
+import (
+	"bufio"
+	"bytes"
+	"context"
+	"encoding/json"
+	"fmt"
+	"maps"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+
+	"github.com/goccy/go-yaml"
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+	"pgregory.net/rapid"
+)
+
+const (
+	mutantsFile = "testdata/mutants.yaml"
+	mutantsTSV  = "testdata/mutants.tsv"
+	mutantSeeds = "WAVETANK_MUTANTS"     // how many seeds TestMutants runs each scenario with; without it the test is skipped
+	mutantRuns  = "WAVETANK_MUTANT_RUNS" // the same, in the processes that TestMutants starts
+	mutantDrawn = 60                     // random plans
+)
+
+// A mutant is a mistake in one line of the engine.
+type mutant struct {
+	Name string `yaml:"name"`
+	Says string `yaml:"says"`
+	File string `yaml:"file"`
+	Old  string `yaml:"old"`
+	New  string `yaml:"new"`
+}
+
+func mutants(t *testing.T) (list []mutant) {
+	data, err := os.ReadFile(mutantsFile)
+	require.NoError(t, err)
+	require.NoError(t, yaml.UnmarshalWithOptions(data, &list, yaml.Strict()))
+	return list
+}
+
+// overlay plants mutants, and returns the file by which the go command sees them.
+func overlay(t *testing.T, list ...mutant) string {
+	dir, files := t.TempDir(), map[string]string{}
+	for _, m := range list {
+		path, err := filepath.Abs(filepath.Join("..", m.File))
+		require.NoError(t, err)
+		from := path
+		if planted, ok := files[path]; ok {
+			from = planted
+		}
+		code, err := os.ReadFile(from)
+		require.NoError(t, err, m.Name)
+		require.Equal(t, 1, bytes.Count(code, []byte(m.Old)), "%s: %s is to hold this once; mend %s:\n%s", m.Name, m.File, mutantsFile, m.Old)
+		files[path] = filepath.Join(dir, strings.ReplaceAll(m.File, "/", "-"))
+		require.NoError(t, os.WriteFile(files[path], bytes.Replace(code, []byte(m.Old), []byte(m.New), 1), 0o600))
+	}
+	data, err := json.Marshal(map[string]any{"Replace": files})
+	require.NoError(t, err)
+	name := filepath.Join(dir, "overlay.json")
+	require.NoError(t, os.WriteFile(name, data, 0o600))
+	return name
+}
+
+// Every mutant's line is still there, once, and all of them compile.
+func TestMutantsApply(t *testing.T) {
+	list, seen := mutants(t), map[string]bool{}
+	for _, m := range list {
+		assert.False(t, seen[m.Name], m.Name)
+		seen[m.Name] = true
+		assert.True(t, strings.HasSuffix(m.Says, "."), m.Name)
+		assert.NotEqual(t, m.Old, m.New, m.Name)
+	}
+	out, err := exec.Command("go", "build", "-overlay", overlay(t, list...), "../engine/...").CombinedOutput()
+	require.NoError(t, err, "%s", out)
+	for _, row := range readMutantsTSV(t) {
+		assert.True(t, seen[row[0]], "%s is gone; `make mutants` measures anew", row[0])
+	}
+}
+
+func readMutantsTSV(t *testing.T) (rows [][]string) {
+	data, err := os.ReadFile(mutantsTSV)
+	require.NoError(t, err)
+	for line := range strings.Lines(string(data)) {
+		if !strings.HasPrefix(line, "mutant\t") {
+			rows = append(rows, strings.Split(strings.TrimSuffix(line, "\n"), "\t"))
+		}
+	}
+	return rows
+}
+
+// TestMutants measures how often each mutant is caught: in how many runs a promise is broken, or an expectation of the
+// plan missed, that is not without the mutant. -run TestMutants/name measures one.
+func TestMutants(t *testing.T) {
+	if os.Getenv(mutantSeeds) == "" {
+		t.Skip("`make mutants` runs this, for half an hour")
+	}
+	var table strings.Builder
+	table.WriteString("mutant\truns\tscenarios\trandom\tby\n")
+	without := runMutant(t)
+	measured, list := 0, mutants(t)
+	for _, m := range list {
+		t.Run(m.Name, func(t *testing.T) {
+			measured++
+			row := m.Name + "\t" + caught(without, runMutant(t, m))
+			fmt.Println(row)
+			table.WriteString(row + "\n")
+		})
+	}
+	if measured == len(list) && !t.Failed() {
+		require.NoError(t, os.WriteFile(mutantsTSV, []byte(table.String()), 0o644))
+	}
+}
+
+// runMutant builds the tests with the mutants and runs TestMutantRuns of them in a process of its own. It returns what
+// was wrong in each run, by the run's name.
+func runMutant(t *testing.T, list ...mutant) map[string][]string {
+	program := filepath.Join(t.TempDir(), "mutant.test")
+	out, err := exec.Command("go", "test", "-c", "-vet=off", "-ldflags=-w", "-overlay", overlay(t, list...), "-o", program, ".").CombinedOutput()
+	require.NoError(t, err, "%s", out)
+	cmd := exec.Command(program, "-test.run", "^TestMutantRuns$", "-test.timeout", "30m")
+	cmd.Env = append(os.Environ(), mutantRuns+"="+os.Getenv(mutantSeeds), "GOMAXPROCS=1")
+	out, err = cmd.Output()
+	runs := map[string][]string{}
+	lines := bufio.NewScanner(bytes.NewReader(out))
+	for lines.Scan() {
+		if run, wrong, ok := strings.Cut(lines.Text(), "\t"); ok {
+			runs[run] = strings.Fields(wrong)
+		}
+	}
+	if err != nil { // the run after the last that was told has ended the process
+		t.Logf("%v after %d runs", err, len(runs))
+		runs["ended"] = []string{"process-ended"}
+	}
+	return runs
+}
+
+// TestMutantRuns tells a line a run: its name, and what was wrong in it.
+func TestMutantRuns(t *testing.T) {
+	seeds, err := strconv.ParseUint(os.Getenv(mutantRuns), 10, 64)
+	if err != nil {
+		t.Skip("TestMutants runs this")
+	}
+	for seed := range seeds {
+		for _, name := range Names() {
+			for _, preset := range []string{PresetDocumented, PresetHardened} {
+				p, err := Load(name)
+				require.NoError(t, err)
+				own := p.Preset == preset
+				require.NoError(t, p.Set("preset="+preset))
+				p.Seed = seed + 1
+				tellWrong(fmt.Sprintf("%s/%s/%d", name, preset, p.Seed), p, RunOptions{Source: name, Modified: !own})
+			}
+		}
+	}
+	drawn := rapid.Custom(func(t *rapid.T) *Plan { return Draw(t, Space{}) })
+	for i := range mutantDrawn {
+		tellWrong(fmt.Sprintf("drawn/%d", i), drawn.Example(i), RunOptions{Modified: true, Drawn: true})
+	}
+}
+
+func tellWrong(run string, p *Plan, opt RunOptions) {
+	wrong := map[string]bool{}
+	res, err := Run(context.Background(), p, opt)
+	if err != nil {
+		wrong["not-run"] = true
+		res = &Result{}
+	}
+	for _, v := range res.Violations {
+		if v.Promised {
+			wrong[v.Invariant] = true
+		}
+	}
+	for _, i := range res.Invariants {
+		expected := slices.Contains(p.Expect.Violates, i.Name) && i.Status != StatusViolated ||
+			slices.Contains(p.Expect.Sometimes, i.Name) && i.Status != StatusReached
+		if expected && !opt.Modified {
+			wrong["expected:"+i.Name] = true
+		}
+	}
+	fmt.Printf("%s\t%s\n", run, strings.Join(slices.Sorted(maps.Keys(wrong)), " "))
+}
+
+// caught says in how many runs something is wrong that is not without the mutant: of all, of scenarios and of random
+// plans, and by what, the most frequent first.
+func caught(without, with map[string][]string) string {
+	scenarios, drawn, by := 0, 0, map[string]int{}
+	for run, wrong := range with {
+		wrong = slices.DeleteFunc(wrong, func(w string) bool { return slices.Contains(without[run], w) })
+		for _, w := range wrong {
+			by[w]++
+		}
+		switch {
+		case len(wrong) == 0:
+		case strings.HasPrefix(run, "drawn/"):
+			drawn++
+		default:
+			scenarios++
+		}
+	}
+	var said []string
+	for _, w := range slices.SortedFunc(maps.Keys(by), func(a, b string) int {
+		if by[a] != by[b] {
+			return by[b] - by[a]
+		}
+		return strings.Compare(a, b)
+	}) {
+		said = append(said, fmt.Sprintf("%s (%d)", w, by[w]))
+	}
+	return fmt.Sprintf("%d\t%d\t%d\t%s", scenarios+drawn, scenarios, drawn, strings.Join(said, ", "))
+}
