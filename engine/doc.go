@@ -36,6 +36,8 @@
 // triage dead letters and replay those that may be, under the same idempotency key and with a fresh
 // decision of the safety kernel (package dlq).
 //
+// What is dispatched a worker executes (package worker).
+//
 // The alternatives that the specification weighs are settings. [settings.Settings].DispatchOrder can publish first, or
 // put the dispatch into an outbox together with DISPATCHED, from where a relay in every replica
 // publishes it: a relay repeats what it is not sure of, and what a crashed replica left behind.

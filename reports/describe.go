@@ -11,6 +11,7 @@ import (
 	"github.com/wavetank-sim/wavetank/engine/job"
 	"github.com/wavetank-sim/wavetank/engine/phase"
 	"github.com/wavetank-sim/wavetank/engine/safety/safetypb"
+	"github.com/wavetank-sim/wavetank/engine/worker"
 	"github.com/wavetank-sim/wavetank/engine/workflow"
 	"github.com/wavetank-sim/wavetank/invariants"
 	"github.com/wavetank-sim/wavetank/scenarios/world"
@@ -99,7 +100,7 @@ var doings = map[phase.Phase]string{
 	phase.DLQEntryRead:   "reads the DLQ entry",
 	phase.DLQUpdate:      "updates the DLQ entry",
 	phase.CommittedRead:  "looks whether it was done after all",
-	world.PhaseOutput:    "stores the output",
+	worker.PhaseOutput:   "stores the output",
 }
 
 // controls are what the harness does to a node, as seen from the node.

@@ -6,6 +6,7 @@ import (
 
 	"github.com/wavetank-sim/wavetank/engine/phase"
 	"github.com/wavetank-sim/wavetank/engine/settings"
+	"github.com/wavetank-sim/wavetank/engine/worker"
 	"github.com/wavetank-sim/wavetank/faults"
 	"github.com/wavetank-sim/wavetank/scenarios/world"
 )
@@ -63,7 +64,7 @@ func Phases() []faults.Phase {
 		none("submit_term", "it gives up for good what is no request (workload.poison)", send),
 		p("job_deliver", "a worker receives the dispatch", deliver),
 		p("effect", "the worker begins the job, or finishes it: its external side effect", faults.PlaceWork),
-		p(world.PhaseOutput, "the worker stores what it has put out, and what is left of it once redacted (engine.output.enabled, as all that is about outputs)", store),
+		p(worker.PhaseOutput, "the worker stores what it has put out, and what is left of it once redacted (engine.output.enabled, as all that is about outputs)", store),
 		p("result_publish", "the worker publishes to sys.job.result", publish),
 		p("job_ack", "the worker acknowledges the dispatch", send),
 		p("job_progress", "the worker asks for more time, at half of the dispatch's AckWait", send),
@@ -159,7 +160,7 @@ func (p *Plan) Phases() []faults.Phase {
 		phase.SafetyCheck: kernel, phase.BreakerWrite: kernel && e.Policy.SharedBreaker, phase.ApprovalWrite: kernel, phase.DeniedWrite: kernel,
 		phase.ApproveRead: kernel, phase.ApproveWrite: kernel, phase.ApprovePublish: kernel, phase.ApprovedWrite: kernel, phase.AskAgainWrite: kernel,
 		phase.SagaRecord: !e.Saga.AtomicRecord, phase.SagaRead: e.Saga.Peek, phase.SagaClose: e.Saga.DurableRollback,
-		world.PhaseOutput: e.Output.Enabled, phase.OutputCheck: e.Output.Enabled, phase.OutputRead: e.Output.Enabled, phase.OutputScan: e.Output.Enabled,
+		worker.PhaseOutput: e.Output.Enabled, phase.OutputCheck: e.Output.Enabled, phase.OutputRead: e.Output.Enabled, phase.OutputScan: e.Output.Enabled,
 		phase.QuarantineRead: e.Output.Enabled && e.Output.Recheck, phase.OutputWrite: e.Output.Enabled, phase.OutputRecord: e.Output.Enabled,
 		phase.ScanRead: e.Output.Enabled && e.Output.DurableScans,
 		phase.DLQLock:  e.Replay.Enabled, phase.GrowthRead: e.Replay.Enabled, phase.GrowthWrite: e.Replay.Enabled, phase.DLQRead: e.Replay.Enabled,

@@ -38,8 +38,7 @@ Exit codes: 0 approved, 1 the job does not wait for it or is another request,
 a Redis that takes no writes.`,
 		Example: `  scheduler approve mail-17 --look
   scheduler approve mail-17 --hash 9f86d081884c7d65... --by 'the mail team'`,
-		Args:              cli.OneArg("the job"),
-		ValidArgsFunction: cobra.NoFileCompletions,
+		Args: cli.OneArg("the job"),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			return f.run(cmd.Context(), args[0], cmd.OutOrStdout())
 		},
@@ -48,9 +47,6 @@ a Redis that takes no writes.`,
 	cmd.Flags().StringVar(&f.hash, "hash", "", "approve the request that has this `HASH` (default whatever waits)")
 	cmd.Flags().StringVar(&f.by, "by", "", "who approves, `NAME` (default the user's name)")
 	cmd.Flags().BoolVar(&f.look, "look", false, "show what waits, and approve nothing")
-	for _, name := range []string{"hash", "by"} {
-		_ = cmd.RegisterFlagCompletionFunc(name, cobra.NoFileCompletions)
-	}
 	return cmd
 }
 

@@ -13,6 +13,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/wavetank-sim/wavetank/cmd/internal/cli"
+	"github.com/wavetank-sim/wavetank/cmd/scheduler/internal/audit"
 	"github.com/wavetank-sim/wavetank/cmd/scheduler/internal/servers"
 	"github.com/wavetank-sim/wavetank/invariants"
 )
@@ -75,14 +76,14 @@ func (f *auditFlags) run(ctx context.Context, stdout, stderr io.Writer) error {
 	if err != nil && !errors.Is(err, servers.ErrNoStream) {
 		return err
 	}
-	var res *auditResult
+	var res *audit.Result
 	if err != nil { // no scheduler was ever here
-		res = judgeServers(settings, invariants.AuditInput{Settled: f.settled})
+		res = audit.Judge(settings, invariants.AuditInput{Settled: f.settled})
 		res.Reason = "nothing to judge: " + err.Error()
 	} else {
 		defer c.Close()
 		show := cli.NewProgress(stderr, f.json)
-		in, err := readServers(ctx, c, show)
+		in, err := audit.Read(ctx, c, show)
 		show.Done()
 		switch {
 		case ctx.Err() != nil:
@@ -91,7 +92,7 @@ func (f *auditFlags) run(ctx context.Context, stdout, stderr io.Writer) error {
 			return cli.Fail(cli.ExitInconclusive, "the servers' data could not be read to its end: %s", servers.Plainly(err))
 		}
 		in.Settled = f.settled
-		res = judgeServers(settings, in)
+		res = audit.Judge(settings, in)
 	}
 	if f.json {
 		if err := cli.PrintJSON(stdout, res); err != nil {
@@ -101,16 +102,16 @@ func (f *auditFlags) run(ctx context.Context, stdout, stderr io.Writer) error {
 		printAudit(cli.NewPrinter(stdout), res)
 	}
 	switch res.Verdict {
-	case auditHeld:
+	case audit.Held:
 		return nil
-	case auditViolated:
+	case audit.Violated:
 		return &cli.Error{Code: cli.ExitViolated}
 	}
 	return &cli.Error{Code: cli.ExitInconclusive}
 }
 
-func printAudit(p *cli.Printer, res *auditResult) {
-	color := map[string]int{auditHeld: cli.Green, auditViolated: cli.Red}[res.Verdict]
+func printAudit(p *cli.Printer, res *audit.Result) {
+	color := map[string]int{audit.Held: cli.Green, audit.Violated: cli.Red}[res.Verdict]
 	if color == 0 {
 		color = cli.Yellow
 	}
@@ -123,12 +124,12 @@ func printAudit(p *cli.Printer, res *auditResult) {
 		states = []string{"none"}
 	}
 	p.Line("  jobs: %s; %s, %s", strings.Join(states, ", "), cli.Plural(res.Keys, "key"), cli.Plural(res.Messages, "message"))
-	cli.Section(p, "Violated", res.Violations, func(v auditViolation) string { return v.Invariant + ": " + v.Message })
+	cli.Section(p, "Violated", res.Violations, func(v audit.Violation) string { return v.Invariant + ": " + v.Message })
 	p.Line("\n%s", p.Paint(cli.Bold, "Invariants"))
 	tw := tabwriter.NewWriter(p.W, 0, 8, 2, ' ', 0)
 	unseen := 0
 	for _, i := range res.Invariants {
-		if i.Status == auditUnseen {
+		if i.Status == audit.Unseen {
 			unseen++
 			continue
 		}
@@ -136,10 +137,10 @@ func printAudit(p *cli.Printer, res *auditResult) {
 	}
 	_ = tw.Flush()
 	p.Line("  %d more had nothing to judge: most need a run's course, which only a world shows.", unseen)
-	inPart := slices.DeleteFunc(slices.Clone(res.Invariants), func(i auditedInvariant) bool {
-		return i.Status == auditUnseen || i.Part == ""
+	inPart := slices.DeleteFunc(slices.Clone(res.Invariants), func(i audit.Invariant) bool {
+		return i.Status == audit.Unseen || i.Part == ""
 	})
-	cli.Section(p, "Judged in part", inPart, func(i auditedInvariant) string { return i.Name + ": " + i.Part })
+	cli.Section(p, "Judged in part", inPart, func(i audit.Invariant) string { return i.Name + ": " + i.Part })
 	if !res.Settled {
 		p.Line("\n  What must come about in the end was not judged; --settled judges it.")
 	}

@@ -2,7 +2,6 @@ package main
 
 import (
 	"context"
-	"encoding/json"
 	"fmt"
 	"io"
 	"slices"
@@ -137,10 +136,7 @@ func refresh(ctx context.Context, client *redis.Client, open []*ending) error {
 const submitVersion = 1
 
 func printJobs(w io.Writer, list []ending) error {
-	enc := json.NewEncoder(w)
-	enc.SetEscapeHTML(false)
-	enc.SetIndent("", "  ")
-	return enc.Encode(map[string]any{"version": submitVersion, "jobs": list})
+	return cli.PrintJSON(w, map[string]any{"version": submitVersion, "jobs": list})
 }
 
 // conclude says what became of the jobs: how many ended in which state, why those did that did not succeed, and

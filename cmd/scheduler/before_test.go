@@ -6,6 +6,7 @@ import (
 
 	"github.com/gofrs/flock"
 	"github.com/nats-io/nats.go"
+	"github.com/nats-io/nats.go/jetstream"
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
@@ -29,6 +30,35 @@ func TestAFolderOfAnOldScheduler(t *testing.T) {
 	mine, err = old.TryLock()
 	require.NoError(t, err)
 	assert.False(t, mine, "an old scheduler would be refused, too")
+}
+
+// What stands in the servers has no name of the project, so that a scheduler of another name finds it.
+func TestNothingStoredHasTheProjectsName(t *testing.T) {
+	_, at := alone(t)
+	start(t, append([]string{"worker", "--id", "worker-1", "--heartbeat", "200ms"}, at...)...)
+	client(t, cli.ExitHeld, at, "submit", "--jobs", "3", "--wait")
+	names, err := dial(t, at[1]).Keys(t.Context(), "*").Result()
+	require.NoError(t, err)
+	require.NotEmpty(t, names)
+	nc, err := nats.Connect(at[3])
+	require.NoError(t, err)
+	t.Cleanup(nc.Close)
+	js, err := jetstream.New(nc)
+	require.NoError(t, err)
+	consumers := 0
+	for info := range js.ListStreams(t.Context()).Info() {
+		names = append(append(names, info.Config.Name), info.Config.Subjects...)
+		stream, err := js.Stream(t.Context(), info.Config.Name)
+		require.NoError(t, err)
+		for name := range stream.ConsumerNames(t.Context()).Name() {
+			names = append(names, name)
+			consumers++
+		}
+	}
+	require.NotZero(t, consumers)
+	for _, name := range names {
+		assert.NotRegexp(t, "(?i)wavetank|faultline", name)
+	}
 }
 
 // A worker of the project's old name that lives keeps its name.

@@ -32,15 +32,13 @@ job, or a server that does not answer, 3 a server lost midway, or a Redis that t
 writes.`,
 		Example: `  scheduler cancel mail-17
   scheduler cancel mail-17 --reason 'sent by hand'`,
-		Args:              cli.OneArg("the job"),
-		ValidArgsFunction: cobra.NoFileCompletions,
+		Args: cli.OneArg("the job"),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			return f.run(cmd.Context(), args[0], cmd.OutOrStdout())
 		},
 	}
 	f.AddClient(cmd)
 	cmd.Flags().StringVar(&f.reason, "reason", "", "why, in words, `TEXT`")
-	_ = cmd.RegisterFlagCompletionFunc("reason", cobra.NoFileCompletions)
 	return cmd
 }
 

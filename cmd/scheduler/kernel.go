@@ -78,7 +78,6 @@ or certificate that cannot be used.`,
 	cmd.Flags().StringVar(&f.cert, "tls-cert", "", "its certificate in PEM, a `FILE`")
 	cmd.Flags().StringVar(&f.key, "tls-key", "", "the key of that, a `FILE`")
 	f.LogFlags.Add(cmd)
-	_ = cmd.RegisterFlagCompletionFunc("listen", cobra.NoFileCompletions)
 	return cmd
 }
 

@@ -22,6 +22,7 @@ import (
 	"google.golang.org/grpc/credentials/insecure"
 
 	"github.com/wavetank-sim/wavetank/cmd/internal/cli"
+	"github.com/wavetank-sim/wavetank/cmd/scheduler/internal/servers"
 	"github.com/wavetank-sim/wavetank/engine/safety"
 	pb "github.com/wavetank-sim/wavetank/engine/safety/safetypb"
 )
@@ -58,8 +59,8 @@ func TestAKernelDecides(t *testing.T) {
 	addr := k.says(`Safety kernel at (\S+), with TLS`)
 	k.says(`policy.yaml: rules for jobs: 1, of others: ALLOW, as it gives no default; rules for output: 0, of other: ALLOW; sha256:`)
 
-	t.Setenv(envKernelCA, cert)
-	t.Setenv(envKernelTLS, "true")
+	t.Setenv(servers.EnvKernelCA, cert)
+	t.Setenv(servers.EnvKernelTLS, "true")
 	s, at := alone(t, "--safety-kernel", addr, "--set", "engine.policy.circuit_open_for=100ms", "--set", "engine.policy.open_delay=100ms")
 	s.says(`Safety kernel at ` + addr + `, with TLS, trusting .*; fail mode closed`)
 	s.is(200, `"safety_kernel":"ok"`)
@@ -78,7 +79,7 @@ func TestAKernelThatHangs(t *testing.T) {
 	policy := filepath.Join(t.TempDir(), "policy.yaml")
 	require.NoError(t, os.WriteFile(policy, []byte("default: ALLOW\n"), 0o600))
 	k := start(t, "kernel", "--policy", policy, "--listen", "127.0.0.1:0")
-	t.Setenv(envKernelInsecure, "true")
+	t.Setenv(servers.EnvKernelInsecure, "true")
 	s, at := alone(t, "--safety-kernel", k.says(`Safety kernel at (\S+), in plaintext`))
 	s.is(200, `"safety_kernel":"ok"`)
 
@@ -99,7 +100,7 @@ func TestAKernelThatHangs(t *testing.T) {
 func TestFailModeOfAScheduler(t *testing.T) {
 	config := filepath.Join(t.TempDir(), "safety.yaml")
 	require.NoError(t, os.WriteFile(config, []byte("input_policy: {fail_mode: closed}\n"), 0o600))
-	t.Setenv(envKernelInsecure, "true")
+	t.Setenv(servers.EnvKernelInsecure, "true")
 	t.Setenv(envFailMode, "open")
 	s, at := alone(t, "--safety-kernel", "127.0.0.1:1", "--safety-config", config)
 	s.says(`Safety kernel at 127.0.0.1:1, in plaintext; fail mode open`)

@@ -9,6 +9,7 @@ import (
 	"github.com/redis/go-redis/v9"
 
 	"github.com/wavetank-sim/wavetank/engine/job"
+	"github.com/wavetank-sim/wavetank/engine/worker"
 )
 
 const (
@@ -26,13 +27,19 @@ type outputKeeper struct {
 
 // of is what a job puts out; "" is nothing.
 func (o *outputKeeper) of(d job.Dispatch) string {
-	switch {
-	case o == nil:
-		return ""
-	case o.text != "":
+	if o.text != "" {
 		return o.text
 	}
 	return string(d.Payload)
+}
+
+// keep stores what an execution put out, if it has succeeded.
+func (o *outputKeeper) keep(ctx context.Context, t *worker.Task, out worker.Outcome) (key string, err error) {
+	output := o.of(t.Dispatch)
+	if output == "" || out.Status != job.StatusSucceeded {
+		return "", nil
+	}
+	return o.put(ctx, t.Dispatch, t.Seq, output)
 }
 
 // put stores a job's output, and next to it the redacted copy. Each dispatch has a key of its own, as what has been

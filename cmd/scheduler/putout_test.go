@@ -11,6 +11,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/wavetank-sim/wavetank/cmd/internal/cli"
+	"github.com/wavetank-sim/wavetank/cmd/scheduler/internal/servers"
 	"github.com/wavetank-sim/wavetank/engine/job"
 )
 
@@ -24,7 +25,7 @@ func TestOutputsAreScanned(t *testing.T) {
 	policy := filepath.Join(t.TempDir(), "policy.yaml")
 	require.NoError(t, os.WriteFile(policy, []byte(outputPolicyForTests), 0o600))
 	k := start(t, "kernel", "--policy", policy, "--listen", "127.0.0.1:0")
-	t.Setenv(envKernelInsecure, "true")
+	t.Setenv(servers.EnvKernelInsecure, "true")
 	t.Setenv(envOutputPolicy, "true")
 	s, at := alone(t, "--safety-kernel", k.says(`Safety kernel at ([^\s,]+)`))
 	w := start(t, "worker", "--id", "worker-1", "--heartbeat", "200ms", "--redact", "password", at[0], at[1], at[2], at[3])

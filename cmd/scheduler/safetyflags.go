@@ -2,20 +2,12 @@ package main
 
 import (
 	"cmp"
-	"crypto/tls"
 	"fmt"
-	"net"
 	"os"
 	"slices"
-	"strconv"
 	"strings"
-	"time"
 
 	"github.com/spf13/cobra"
-	"google.golang.org/grpc"
-	"google.golang.org/grpc/backoff"
-	grpctls "google.golang.org/grpc/credentials"
-	"google.golang.org/grpc/credentials/insecure"
 
 	"github.com/wavetank-sim/wavetank/cmd/internal/cli"
 	"github.com/wavetank-sim/wavetank/cmd/scheduler/internal/servers"
@@ -23,12 +15,10 @@ import (
 	"github.com/wavetank-sim/wavetank/scenarios/strictyaml"
 )
 
-// The environment of Scheduler internals, sections 6 and 7.
+// The environment, as "Scheduler internals" names it.
 const (
-	envKernelCA       = "SAFETY_KERNEL_TLS_CA"
-	envKernelTLS      = "SAFETY_KERNEL_TLS_REQUIRED"
-	envKernelInsecure = "SAFETY_KERNEL_INSECURE"
-	envFailMode       = "POLICY_CHECK_FAIL_MODE"
+	envFailMode     = "POLICY_CHECK_FAIL_MODE"
+	envOutputPolicy = "OUTPUT_POLICY_ENABLED"
 )
 
 // safetyFlags say where the safety kernel is, and what holds while it cannot be reached.
@@ -40,7 +30,18 @@ type safetyFlags struct {
 func (f *safetyFlags) add(cmd *cobra.Command) {
 	cmd.Flags().StringVar(&f.kernel, "safety-kernel", "", "ask the safety kernel at `ADDR` before a job runs, as `scheduler kernel` serves one (default none: every job is allowed)")
 	cmd.Flags().StringVar(&f.config, "safety-config", "", "`FILE` with input_policy.fail_mode, such as config/safety.yaml; $"+envFailMode+" wins over it, and --set over both")
-	_ = cmd.RegisterFlagCompletionFunc("safety-kernel", cobra.NoFileCompletions)
+}
+
+// fromEnvironment puts into s what the environment says of the safety kernel and of the output policy, unless a --set
+// does.
+func (f *safetyFlags) fromEnvironment(s *settings.Settings, sets []string) error {
+	if err := f.failMode(s, sets); err != nil {
+		return err
+	}
+	if err := f.outputPolicy(s, sets); err != nil {
+		return err
+	}
+	return f.idle(sets)
 }
 
 // failMode puts into s what the environment or else the file says of it, unless a --set does.
@@ -63,6 +64,24 @@ func (f *safetyFlags) failMode(s *settings.Settings, sets []string) error {
 	return nil
 }
 
+// outputPolicy puts into s what the environment says of the output policy, unless a --set does. It is the
+// safety kernel's address that is asked about outputs.
+func (f *safetyFlags) outputPolicy(s *settings.Settings, sets []string) error {
+	const key = enginePrefix + "output.enabled"
+	from := "--set " + key + "=true"
+	if !gives(sets, key) {
+		on, err := servers.EnvBool(envOutputPolicy)
+		if err != nil {
+			return err
+		}
+		from, s.Output.Enabled = envOutputPolicy, on
+	}
+	if s.Output.Enabled && f.kernel == "" {
+		return cli.Fail(cli.ExitUsage, "%s turns the output policy on, and there is nobody to ask; give --safety-kernel, or turn it off", from)
+	}
+	return nil
+}
+
 // idle refuses what is said about a safety kernel where there is none: whoever says it believes that jobs are
 // checked.
 func (f *safetyFlags) idle(sets []string) error {
@@ -70,8 +89,8 @@ func (f *safetyFlags) idle(sets []string) error {
 		return nil
 	}
 	said := ""
-	for _, env := range []string{envKernelInsecure, envKernelTLS} {
-		on, err := envBool(env)
+	for _, env := range []string{servers.EnvKernelInsecure, servers.EnvKernelTLS} {
+		on, err := servers.EnvBool(env)
 		if err != nil {
 			return err
 		}
@@ -86,8 +105,8 @@ func (f *safetyFlags) idle(sets []string) error {
 		said = "--set " + enginePrefix + "policy"
 	case os.Getenv(envFailMode) != "":
 		said = envFailMode
-	case os.Getenv(envKernelCA) != "":
-		said = envKernelCA
+	case os.Getenv(servers.EnvKernelCA) != "":
+		said = servers.EnvKernelCA
 	}
 	if said == "" {
 		return nil
@@ -122,70 +141,6 @@ func readSafetyConfig(path string) (settings.FailMode, error) {
 		return nil
 	})
 	return c.InputPolicy.FailMode, err
-}
-
-// dial is the connection to the kernel, or nil without one. It does no I/O: a kernel that is not there yet is
-// one that cannot be reached.
-func (f *safetyFlags) dial() (*grpc.ClientConn, string, error) {
-	if f.kernel == "" {
-		return nil, "", nil
-	}
-	host, port, err := net.SplitHostPort(f.kernel)
-	if n, bad := strconv.Atoi(port); err != nil || bad != nil || host == "" || n < 1 || n > 65535 {
-		return nil, "", cli.Fail(cli.ExitUsage, "--safety-kernel is %q, which is no address; write HOST:PORT", f.kernel)
-	}
-	creds, how, err := kernelCredentials()
-	if err != nil {
-		return nil, "", err
-	}
-	again := backoff.DefaultConfig
-	again.MaxDelay = 5 * time.Second // it is asked again at least as often
-	conn, err := grpc.NewClient(f.kernel, grpc.WithTransportCredentials(creds), grpc.WithConnectParams(grpc.ConnectParams{Backoff: again, MinConnectTimeout: servers.AnswerWithin}))
-	if err != nil {
-		return nil, "", cli.Fail(cli.ExitUsage, "--safety-kernel is %q: %v", f.kernel, err)
-	}
-	return conn, how, nil
-}
-
-// kernelCredentials follow the environment: TLS, unless plaintext is asked for and not refused.
-func kernelCredentials() (creds grpctls.TransportCredentials, how string, err error) {
-	required, err := envBool(envKernelTLS)
-	if err != nil {
-		return nil, "", err
-	}
-	plain, err := envBool(envKernelInsecure)
-	if err != nil {
-		return nil, "", err
-	}
-	ca := os.Getenv(envKernelCA)
-	switch {
-	case plain && required:
-		return nil, "", cli.Fail(cli.ExitUsage, "%s asks for plaintext, which %s refuses; take one of the two away", envKernelInsecure, envKernelTLS)
-	case plain && ca != "":
-		return nil, "", cli.Fail(cli.ExitUsage, "%s asks for plaintext, and %s for TLS; take one of the two away", envKernelInsecure, envKernelCA)
-	case plain:
-		return insecure.NewCredentials(), "in plaintext", nil
-	case ca == "":
-		return grpctls.NewTLS(&tls.Config{MinVersion: tls.VersionTLS12}), "with TLS, trusting the system's authorities", nil
-	}
-	pool, err := servers.ReadAuthority(envKernelCA, ca)
-	if err != nil {
-		return nil, "", err
-	}
-	return grpctls.NewTLS(&tls.Config{RootCAs: pool, MinVersion: tls.VersionTLS12}), "with TLS, trusting " + ca, nil
-}
-
-// envBool reads a variable that is true or false; "" is false.
-func envBool(name string) (bool, error) {
-	text := os.Getenv(name)
-	if text == "" {
-		return false, nil
-	}
-	b, err := strconv.ParseBool(text)
-	if err != nil {
-		return false, cli.Fail(cli.ExitUsage, "%s is %q; give %s", name, text, cli.Truths)
-	}
-	return b, nil
 }
 
 // kernelGreeting says which kernel is asked.

@@ -10,11 +10,13 @@ import (
 	"strings"
 	"time"
 
+	"github.com/jonboulle/clockwork"
 	"github.com/nats-io/nats.go"
 	"github.com/nats-io/nats.go/jetstream"
 	"github.com/prometheus/client_golang/prometheus"
 	"github.com/prometheus/client_golang/prometheus/collectors"
 	"github.com/spf13/cobra"
+	"google.golang.org/grpc"
 
 	"github.com/wavetank-sim/wavetank/cmd/internal/cli"
 	"github.com/wavetank-sim/wavetank/cmd/scheduler/internal/servers"
@@ -22,6 +24,8 @@ import (
 	"github.com/wavetank-sim/wavetank/engine/dlq"
 	"github.com/wavetank-sim/wavetank/engine/job"
 	"github.com/wavetank-sim/wavetank/engine/metrics"
+	"github.com/wavetank-sim/wavetank/engine/outage"
+	"github.com/wavetank-sim/wavetank/engine/routing"
 	"github.com/wavetank-sim/wavetank/engine/settings"
 )
 
@@ -107,10 +111,42 @@ a second signal.`,
 	cmd.Flags().BoolVar(&f.workflows, "workflows", true, "take on the runs that scheduler workflow start starts")
 	cmd.Flags().StringVar(&f.dlqPolicy, "dlq-policy", "", "triage dead letters by this policy, `FILE`, and replay those that may be")
 	f.LogFlags.Add(cmd)
-	for _, name := range []string{"id", "topic", "listen", "embedded-redis", "embedded-nats", "replicas", "max-age"} {
-		_ = cmd.RegisterFlagCompletionFunc(name, cobra.NoFileCompletions)
-	}
 	return cmd
+}
+
+// configure is what the flags and the environment say of the engine, with the connection to the safety kernel, if there
+// is one, and what there is to say of all that in greeting.
+func (f *schedulerFlags) configure() (c engine.Config, kernel *grpc.ClientConn, changes []string, err error) {
+	if c.Settings, changes, err = f.settings(); err != nil {
+		return c, nil, nil, err
+	}
+	if err := f.fromEnvironment(&c.Settings, f.sets); err != nil {
+		return c, nil, nil, err
+	}
+	kernel, secured, err := servers.DialKernel(f.kernel)
+	if err != nil {
+		return c, nil, nil, err
+	}
+	if kernel != nil {
+		c.Safety, c.Output = kernel, kernel
+		changes = append(changes, f.kernelGreeting(secured, c.Settings.Policy.FailMode))
+		if c.Settings.Output.Enabled {
+			changes = append(changes, "It is asked about the jobs' outputs, too")
+		}
+	}
+	if c.Triage, err = loadTriage(f.dlqPolicy); err != nil {
+		return c, nil, nil, err
+	}
+	if c.Triage != nil {
+		if gives(f.sets, enginePrefix+"replay.enabled") && !c.Settings.Replay.Enabled || !c.Settings.Replay.Triage {
+			return c, nil, nil, cli.Fail(cli.ExitUsage, "--dlq-policy says how dead letters are triaged, and --set that they are not; take one of the two away")
+		}
+		c.Settings.Replay.Enabled = true
+		changes = append(changes, fmt.Sprintf("Dead letters are triaged by %s: %s", f.dlqPolicy, cli.Plural(len(c.Triage.Rules), "rule")))
+	}
+	c.Streams, c.Workflows = engine.StreamOptions{Replicas: f.replicas, MaxAge: f.maxAge}, f.workflows
+	c.Routing, err = parseTopics(f.topics)
+	return c, kernel, changes, err
 }
 
 func (f *schedulerFlags) run(ctx context.Context, stdout, stderr io.Writer, given func(flag string) bool) error {
@@ -118,39 +154,11 @@ func (f *schedulerFlags) run(ctx context.Context, stdout, stderr io.Writer, give
 	if err != nil {
 		return err
 	}
-	settings, changes, err := f.settings()
+	config, kernel, changes, err := f.configure()
 	if err != nil {
 		return err
 	}
-	if err := f.failMode(&settings, f.sets); err != nil {
-		return err
-	}
-	if err := f.outputPolicy(&settings, f.sets); err != nil {
-		return err
-	}
-	if err := f.idle(f.sets); err != nil {
-		return err
-	}
-	safety, secured, err := f.dial()
-	if err != nil {
-		return err
-	}
-	triage, err := loadTriage(f.dlqPolicy)
-	if err != nil {
-		return err
-	}
-	if triage != nil {
-		if gives(f.sets, enginePrefix+"replay.enabled") && !settings.Replay.Enabled || !settings.Replay.Triage {
-			return cli.Fail(cli.ExitUsage, "--dlq-policy says how dead letters are triaged, and --set that they are not; take one of the two away")
-		}
-		settings.Replay.Enabled = true
-		changes = append(changes, fmt.Sprintf("Dead letters are triaged by %s: %s", f.dlqPolicy, cli.Plural(len(triage.Rules), "rule")))
-	}
-	routes, err := parseTopics(f.topics)
-	if err != nil {
-		return err
-	}
-	if err := f.check(settings, given); err != nil {
+	if err := f.check(config.Settings, given); err != nil {
 		return err
 	}
 	own, err := f.StartEmbedded(f.embeddedRedis, f.embeddedNATS, f.data)
@@ -179,27 +187,16 @@ func (f *schedulerFlags) run(ctx context.Context, stdout, stderr io.Writer, give
 	registry := prometheus.NewRegistry()
 	registry.MustRegister(collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}),
 		metrics.DLQDepth(func(ctx context.Context) (int64, error) { return client.ZCard(ctx, dlq.IndexKey).Result() }))
-	streams := engine.StreamOptions{Replicas: f.replicas, MaxAge: f.maxAge}
-	config := engine.Config{
-		Workflows: f.workflows,
-		ID:        f.id, Settings: settings, Routing: routes, Streams: streams, Redis: client, JetStream: js, NATS: nc, Logger: log, Registerer: registry, Triage: triage,
-	}
-	if safety != nil {
-		defer func() { _ = safety.Close() }()
-		config.Safety, config.Output = safety, safety
-		changes = append(changes, f.kernelGreeting(secured, settings.Policy.FailMode))
-		if settings.Output.Enabled {
-			changes = append(changes, "It is asked about the jobs' outputs, too")
-		}
-	}
+	config.ID, config.Redis, config.JetStream, config.NATS, config.Logger, config.Registerer = f.id, client, js, nc, log, registry
 	e, err := engine.New(config)
 	if err != nil {
 		return cli.Fail(cli.ExitUsage, "%s", cli.FirstLine(err))
 	}
 	h := &health{id: f.id, redis: client, nats: nc, js: js, engine: "starting"}
-	if safety != nil {
-		h.kernel = func(ctx context.Context) string { return kernelState(ctx, safety, e) }
-		go f.probe(ctx, settings.Policy.FailMode, log)
+	if kernel != nil {
+		defer func() { _ = kernel.Close() }()
+		h.kernel = func(ctx context.Context) string { return kernelState(ctx, kernel, e) }
+		go f.probe(ctx, config.Settings.Policy.FailMode, log)
 	}
 	at, closePort, err := serve(f.listen, h, registry)
 	if err != nil {
@@ -211,7 +208,7 @@ func (f *schedulerFlags) run(ctx context.Context, stdout, stderr io.Writer, give
 		<-ctx.Done()
 		h.says("stopping")
 	}()
-	keepRunning(ctx, e, js, streams, f.NATSURL, h, log)
+	keepRunning(ctx, e, js, config.Streams, f.NATSURL, h, log)
 	if cause := context.Cause(ctx); !errors.Is(cause, cli.ErrInterrupted) {
 		return cause
 	}
@@ -338,7 +335,7 @@ const startAgainAfter = 2 * time.Second
 // keepRunning runs the engine until ctx ends. An engine that cannot start, for want of a server that
 // answers, is started again later.
 func keepRunning(ctx context.Context, e *engine.Engine, js jetstream.JetStream, streams engine.StreamOptions, at string, h *health, log *slog.Logger) {
-	started := servers.Outage{Log: log, Fails: "the engine cannot start; trying again", Over: "the engine starts"}
+	started := outage.Log{Logger: log, Clock: clockwork.NewRealClock(), Fails: "the engine cannot start; trying again", Over: "the engine starts"}
 	for ctx.Err() == nil {
 		// Run does this, too; but only what comes after it counts as running.
 		err := engine.EnsureStreams(ctx, js, streams)
@@ -355,6 +352,25 @@ func keepRunning(ctx context.Context, e *engine.Engine, js jetstream.JetStream, 
 		}
 		h.says("cannot start: " + servers.Plainly(err))
 		started.Says(err)
-		pause(ctx, startAgainAfter)
+		cli.Pause(ctx, startAgainAfter)
 	}
+}
+
+// parseTopics reads --topic job.fast=pool-a,pool-b. None is the default mapping.
+func parseTopics(list []string) (routing.Config, error) {
+	if len(list) == 0 {
+		return routing.Config{}, nil
+	}
+	c := routing.Config{Topics: map[string][]string{}}
+	for _, text := range list {
+		topic, pools, ok := strings.Cut(text, "=")
+		if _, twice := c.Topics[topic]; !ok || pools == "" || twice {
+			return c, cli.Fail(cli.ExitUsage, "--topic is %q; give topics, each once, with their pools, as in job.fast=pool-a,pool-b", text)
+		}
+		c.Topics[topic] = strings.Split(pools, ",")
+	}
+	if err := c.Validate(); err != nil {
+		return c, cli.Fail(cli.ExitUsage, "--topic: %s", cli.FirstLine(err))
+	}
+	return c, nil
 }

@@ -20,6 +20,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/wavetank-sim/wavetank/cmd/internal/cli"
+	"github.com/wavetank-sim/wavetank/cmd/scheduler/internal/audit"
 	"github.com/wavetank-sim/wavetank/cmd/scheduler/internal/servers"
 	"github.com/wavetank-sim/wavetank/engine/bus"
 	"github.com/wavetank-sim/wavetank/engine/job"
@@ -359,10 +360,10 @@ func TestAuditFindsWhatIsWrong(t *testing.T) {
 	require.NoError(t, c.Redis.Set(t.Context(), "job:job-9", "text", 0).Err())
 	client(t, cli.ExitViolated, at, "audit").says(`(?m)^  redis-index-agrees-with-record: job-9: job:job-9 is a string, and no scheduler can read it: it must be a hash$`)
 	require.NoError(t, c.Redis.Del(t.Context(), "job:job-9").Err())
-	var res auditResult
+	var res audit.Result
 	asJSON := client(t, cli.ExitViolated, at, "audit", "--settled", "--json")
 	require.NoError(t, json.Unmarshal([]byte(asJSON.output()), &res))
-	assert.Equal(t, auditViolated, res.Verdict)
+	assert.Equal(t, audit.Violated, res.Verdict)
 	assert.Equal(t, map[string]int{"SUCCEEDED": 2, "FAILED": 1}, res.States)
 	assert.GreaterOrEqual(t, res.Messages, 10) // the worker did it again, maybe not yet
 }

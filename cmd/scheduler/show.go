@@ -43,8 +43,7 @@ Exit codes: 0 shown, 2 usage, no such job, or a Redis that does not answer, 3 a 
 lost midway.`,
 		Example: `  scheduler show mail-17
   scheduler show mail-17 --json | jq -r .job.state`,
-		Args:              cli.OneArg("the job"),
-		ValidArgsFunction: cobra.NoFileCompletions,
+		Args: cli.OneArg("the job"),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			return f.run(cmd.Context(), args[0], cmd.OutOrStdout())
 		},

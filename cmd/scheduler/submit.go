@@ -81,9 +81,6 @@ does not answer at the start or is the wrong one, such as a replica,
 	cmd.Flags().BoolVar(&f.wait, "wait", false, "stay until all have ended")
 	cmd.Flags().DurationVar(&f.timeout, "timeout", 0, "with --wait, for so long at most, `DURATION` (default for ever)")
 	cmd.Flags().BoolVar(&f.json, "json", false, "print JSON, and nothing else, on standard output")
-	for _, name := range []string{"jobs", "id", "id-prefix", "topic", "payload", "label", "tenant", "requires", "deadline", "every", "timeout"} {
-		_ = cmd.RegisterFlagCompletionFunc(name, cobra.NoFileCompletions)
-	}
 	return cmd
 }
 
@@ -224,7 +221,7 @@ const submitTries = 5
 func (f *submitFlags) try(ctx context.Context, call func() error) (err error) {
 	for try := range submitTries {
 		if try > 0 {
-			pause(ctx, time.Second)
+			cli.Pause(ctx, time.Second)
 		}
 		if ctx.Err() != nil {
 			return ctx.Err()
@@ -252,7 +249,7 @@ func (f *submitFlags) submit(ctx context.Context, c *servers.Clients, show *cli.
 	}
 	for n := range f.jobs {
 		if n > 0 {
-			pause(ctx, f.every)
+			cli.Pause(ctx, f.every)
 		}
 		if err := f.try(ctx, func() error { return client.Submit(ctx, f.request(n+1)) }); err != nil {
 			return nil, n, err

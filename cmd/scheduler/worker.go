@@ -10,11 +10,14 @@ import (
 	"time"
 
 	"github.com/nats-io/nats.go"
+	"github.com/nats-io/nats.go/jetstream"
 	"github.com/spf13/cobra"
 
 	"github.com/wavetank-sim/wavetank/cmd/internal/cli"
 	"github.com/wavetank-sim/wavetank/cmd/scheduler/internal/servers"
+	"github.com/wavetank-sim/wavetank/engine/bus"
 	"github.com/wavetank-sim/wavetank/engine/routing"
+	"github.com/wavetank-sim/wavetank/engine/worker"
 )
 
 type workerFlags struct {
@@ -33,6 +36,12 @@ type workerFlags struct {
 	output    string
 	redact    []string
 }
+
+const (
+	redeliverAfter = 30 * time.Second // a job of a worker that died is delivered again after this
+	pullWait       = 5 * time.Second
+	cancelsSince   = 24 * time.Hour // how far back a worker that starts reads what was cancelled
+)
 
 func newWorker() *cobra.Command {
 	var f workerFlags
@@ -94,9 +103,6 @@ second signal.`,
 	cmd.Flags().StringVar(&f.ledger, "ledger", "", "append a line of JSON for each execution to `FILE`")
 	f.LogFlags.Add(cmd)
 	cmd.Flags().StringVar(&f.failCode, "fail-reason", "", "the `REASON_CODE` that those give, such as timeout or unknown_commit_state")
-	for _, name := range []string{"id", "pool", "parallel", "work", "fail-rate", "fail-reason", "heartbeat", "label", "capability", "output", "redact"} {
-		_ = cmd.RegisterFlagCompletionFunc(name, cobra.NoFileCompletions)
-	}
 	return cmd
 }
 
@@ -173,19 +179,28 @@ func (f *workerFlags) run(ctx context.Context, stdout, stderr io.Writer) error {
 	} else {
 		p.Line("  Outputs are not kept: no --redis is given.")
 	}
-	w := &executor{
-		id: f.id, pool: f.pool, work: f.work, failRate: f.failRate, failCode: f.failCode, heartbeat: f.heartbeat, labels: f.labels, able: f.able, ledger: ledger, outputs: outputs,
-		nats: nc, js: js, log: log, broken: end,
-		slots: make(chan struct{}, f.parallel), hurry: make(chan struct{}, 1), begun: map[uint64]underway{}, cancelled: map[string]int64{},
+	x := &executor{id: f.id, work: f.work, failRate: f.failRate, failCode: f.failCode, ledger: ledger, log: log, broken: end}
+	config := worker.Config{
+		ID: f.id, Pool: f.pool, Labels: f.labels, Capabilities: f.able, MaxParallel: f.parallel, HeartbeatEvery: f.heartbeat,
+		Execute: x.execute, AckWait: redeliverAfter, FetchWait: pullWait, ConfirmAcks: true, ReadBack: cancelsSince, NATS: nc, JetStream: js, Logger: log,
 	}
-	w.run(ctx)
+	if outputs != nil {
+		config.Output = outputs.keep
+	}
+	w := worker.New(config)
+	again := nc.StatusChanged(nats.CONNECTED)
+	go func() {
+		for range again { // who listens has missed some heartbeats
+			w.BeatNow()
+		}
+	}()
+	w.Run(context.WithoutCancel(ctx), ctx.Done())
+	left, unknown := leftFor(js, f.id)
+	servers.HangUp(nc, log)
 	if cause := context.Cause(ctx); !errors.Is(cause, cli.ErrInterrupted) {
-		servers.HangUp(nc, log)
 		return cause
 	}
-	left, unknown := w.left()
-	servers.HangUp(nc, log)
-	p.Line("Worker %s has stopped; it executed %s.", f.id, cli.Plural(int(w.executed.Load()), "job"))
+	p.Line("Worker %s has stopped; it executed %s.", f.id, cli.Plural(int(x.executed.Load()), "job"))
 	switch {
 	case unknown != nil:
 		p.Line("  What is left for it is not known: %s.", servers.Plainly(unknown))
@@ -193,6 +208,21 @@ func (f *workerFlags) run(ctx context.Context, stdout, stderr io.Writer) error {
 		p.Line("  Messages that are left for it: %s. %s.", cli.Thousands(left), orTimeout(f.id))
 	}
 	return nil
+}
+
+// leftFor is how many dispatches a worker's consumer holds for whoever takes the worker's name next.
+func leftFor(js jetstream.JetStream, id string) (int, error) {
+	ctx, cancel := context.WithTimeout(context.Background(), servers.DrainWithin)
+	defer cancel()
+	consumer, err := js.Consumer(ctx, bus.StreamJobs, worker.ConsumerName(id))
+	switch {
+	case errors.Is(err, jetstream.ErrConsumerNotFound), errors.Is(err, jetstream.ErrStreamNotFound):
+		return 0, nil // it has never had one
+	case err != nil:
+		return 0, err
+	}
+	info := consumer.CachedInfo()
+	return int(info.NumPending) + info.NumAckPending, nil
 }
 
 // orTimeout is what to do about jobs that were dispatched to a worker that is not there.

@@ -186,8 +186,7 @@ Exit codes: 0 shown, 2 usage, no such run, or a Redis that does not answer, 3 a 
 lost midway.`,
 		Example: `  scheduler workflow show nightly-17
   scheduler workflow show nightly-17 --json | jq -r '.run.steps[].job_id'`,
-		Args:              cli.OneArg("the run's id"),
-		ValidArgsFunction: cobra.NoFileCompletions,
+		Args: cli.OneArg("the run's id"),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			return f.show(cmd.Context(), args[0], cmd.OutOrStdout())
 		},

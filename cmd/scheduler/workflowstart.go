@@ -62,7 +62,6 @@ at the start, 3 a server lost midway, or a Redis that takes no writes, 130 inter
 	f.AddClient(cmd)
 	cmd.Flags().BoolVar(&f.wait, "wait", false, "stay until the run is over")
 	cmd.Flags().DurationVar(&f.timeout, "timeout", 0, "with --wait, for so long at most, `DURATION` (default for ever)")
-	_ = cmd.RegisterFlagCompletionFunc("timeout", cobra.NoFileCompletions)
 	return cmd
 }
 

@@ -56,7 +56,6 @@ A folder of an earlier run is replaced; any other folder is left alone.`,
 	cmd.Flags().BoolVar(&f.json, "json", false, "print result.json, and nothing else, on standard output")
 	cmd.Flags().StringVar(&f.junit, "junit", "", "write the result for CI, as JUnit XML, to `FILE`")
 	cmd.Flags().BoolVarP(&f.quiet, "quiet", "q", false, "print only the verdict")
-	_ = cmd.RegisterFlagCompletionFunc("seed", cobra.NoFileCompletions)
 	return cmd
 }
 

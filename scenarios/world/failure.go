@@ -4,8 +4,8 @@ import (
 	"context"
 	"time"
 
-	"github.com/wavetank-sim/wavetank/engine/job"
 	"github.com/wavetank-sim/wavetank/engine/phase"
+	"github.com/wavetank-sim/wavetank/engine/worker"
 )
 
 // Failure is how a worker fails a job.
@@ -18,40 +18,25 @@ type Failure struct {
 // EffectFail is an execution that ends without its effect.
 const EffectFail = "fail"
 
-// result is what the worker answers.
-func (f *Failure) result(r job.Result) job.Result {
-	if f != nil {
-		r.Status, r.ReasonCode, r.Reason = job.StatusFailed, f.ReasonCode, "the worker says so"
-	}
-	return r
-}
-
 // end has the effect of an execution that is over, unless it has failed without.
-func (r *running) end(ctx context.Context, d job.Dispatch, f *Failure) error {
+func (r *running) end(ctx context.Context, t *worker.Task, f *Failure) error {
 	name := EffectDone
 	if f != nil && !f.Committed {
 		name = EffectFail
 	}
-	return r.p.Do(ctx, KindEffect, name, d.IdempotencyKey, func() error {
+	return r.p.Do(ctx, KindEffect, name, t.IdempotencyKey, func() error {
 		if name == EffectDone {
-			r.Ledger.Record(d.IdempotencyKey)
+			r.Ledger.Record(t.IdempotencyKey)
 		}
 		return nil
 	})
 }
 
 // succeedAfterAll goes on where an execution was taken for a failure: a call that had timed out, say.
-func (r *running) succeedAfterAll(ctx context.Context, d job.Dispatch, f *Failure) {
+func (r *running) succeedAfterAll(ctx context.Context, t *worker.Task, f *Failure) worker.Outcome {
 	r.p.Clock().Sleep(f.Succeeds)
-	if r.end(phase.With(ctx, d.JobID, PhaseEffect), d, nil) != nil {
-		return
+	if r.end(phase.With(ctx, t.JobID, PhaseEffect), t, nil) != nil {
+		return worker.Outcome{Ending: worker.Dropped}
 	}
-	r.report(ctx, d, nil)
-}
-
-// report publishes the result for as long as it is told that this failed.
-func (r *running) report(ctx context.Context, d job.Dispatch, f *Failure) {
-	for r.answer(phase.With(ctx, d.JobID, PhaseResult), d, f) != nil {
-		r.p.Clock().Sleep(time.Second)
-	}
+	return r.outcome(t, nil)
 }

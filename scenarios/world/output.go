@@ -3,9 +3,9 @@ package world
 import (
 	"context"
 	"fmt"
-	"time"
 
 	"github.com/wavetank-sim/wavetank/engine/job"
+	"github.com/wavetank-sim/wavetank/engine/worker"
 )
 
 // redacted is what the key of an output ends in that has lost its secrets.
@@ -20,9 +20,7 @@ func outputKey(d job.Dispatch) string {
 }
 
 // putOut stores what an execution has put out and, next to it, what is left of that without its secrets.
-func (r *running) putOut(ctx context.Context, d job.Dispatch) error {
-	ctx, cancel := context.WithTimeout(ctx, 5*time.Second)
-	defer cancel()
-	key := outputKey(d)
-	return r.p.Redis().MSet(ctx, key, "output of "+d.JobID+", secrets and all", key+redacted, "output of "+d.JobID).Err()
+func (r *running) putOut(ctx context.Context, t *worker.Task, _ worker.Outcome) (string, error) {
+	key := outputKey(t.Dispatch)
+	return key, r.p.Redis().MSet(ctx, key, "output of "+t.JobID+", secrets and all", key+redacted, "output of "+t.JobID).Err()
 }

@@ -7,6 +7,7 @@ import (
 
 	"github.com/nats-io/nats.go"
 
+	"github.com/wavetank-sim/wavetank/engine/job"
 	"github.com/wavetank-sim/wavetank/engine/phase"
 	"github.com/wavetank-sim/wavetank/sim"
 )
@@ -59,7 +60,7 @@ func (s Stranger) publish(p *sim.Process, id string) error {
 	ctx, cancel := context.WithTimeout(phase.With(p.Context(), id, PhasePoison), 5*time.Second)
 	defer cancel()
 	_, err := p.JetStream().PublishMsg(ctx, &nats.Msg{
-		Subject: "sys.job.submit", Header: nats.Header{jobHeader: {id}}, Data: []byte(`{"job_id": 7,`),
+		Subject: "sys.job.submit", Header: nats.Header{job.Header: {id}}, Data: []byte(`{"job_id": 7,`),
 	})
 	return err
 }

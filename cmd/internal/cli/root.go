@@ -4,6 +4,7 @@ import (
 	"strings"
 
 	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
 
 	"github.com/wavetank-sim/wavetank/faults/suggest"
 )
@@ -34,11 +35,31 @@ func Complete(root *cobra.Command) *cobra.Command {
 			return target.Help()
 		},
 	})
+	root.CompletionOptions.SetDefaultShellCompDirective(cobra.ShellCompDirectiveNoFileComp)
+	completeFiles(root)
 	root.InitDefaultCompletionCmd()
 	if completion, _, err := root.Find([]string{"completion"}); err == nil {
 		strict(completion)
 	}
 	return root
+}
+
+// completeFiles completes files for the arguments and flags whose help calls their value FILE or DIR.
+func completeFiles(cmd *cobra.Command) {
+	if strings.Contains(cmd.Use, "FILE") {
+		cmd.CompletionOptions.SetDefaultShellCompDirective(cobra.ShellCompDirectiveDefault)
+	}
+	cmd.Flags().VisitAll(func(f *pflag.Flag) {
+		switch value, _ := pflag.UnquoteUsage(f); value {
+		case "FILE":
+			_ = cmd.RegisterFlagCompletionFunc(f.Name, cobra.FixedCompletions(nil, cobra.ShellCompDirectiveDefault))
+		case "DIR":
+			_ = cmd.MarkFlagDirname(f.Name)
+		}
+	})
+	for _, c := range cmd.Commands() {
+		completeFiles(c)
+	}
 }
 
 func unknown(root *cobra.Command, name string) error {

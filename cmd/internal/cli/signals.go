@@ -8,6 +8,7 @@ import (
 	"time"
 )
 
+// ErrInterrupted is the cause of a context that a signal ended.
 var ErrInterrupted = &Error{Code: ExitInterrupted, Text: "interrupted; nothing was written"}
 
 // OneInterrupt is how long signals count as the first: timeout(1), for one, sends its signal to a program, and then
@@ -46,5 +47,13 @@ func Interruptible(ctx context.Context, cleanUp func()) (context.Context, func()
 		}
 		close(done)
 		cancel(nil)
+	}
+}
+
+// Pause waits for so long, or until ctx ends.
+func Pause(ctx context.Context, d time.Duration) {
+	select {
+	case <-ctx.Done():
+	case <-time.After(d):
 	}
 }

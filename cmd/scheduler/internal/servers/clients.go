@@ -82,6 +82,7 @@ func (f *Flags) findStreams(ctx context.Context, js jetstream.JetStream) error {
 	return nil
 }
 
+// Close ends both connections.
 func (c *Clients) Close() {
 	if c.nats != nil {
 		c.nats.Close()

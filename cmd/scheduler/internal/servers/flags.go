@@ -37,16 +37,17 @@ type Flags struct {
 	TLSCA     string
 }
 
+// AddRedis adds --redis; otherwise is the default.
 func (f *Flags) AddRedis(cmd *cobra.Command, otherwise string) {
 	cmd.Flags().StringVar(&f.RedisURL, "redis", "", "Redis, a `URL` such as redis://HOST:6379/0, rediss:// with TLS, or redis://SENTINEL:26379/0?"+masterName+"=NAME (default $"+EnvRedis+", or "+otherwise+")")
-	_ = cmd.RegisterFlagCompletionFunc("redis", cobra.NoFileCompletions)
 }
 
+// AddNATS adds --nats.
 func (f *Flags) AddNATS(cmd *cobra.Command, otherwise string) {
 	cmd.Flags().StringVar(&f.NATSURL, "nats", "", "NATS with JetStream, a `URL` such as nats://HOST:4222, or tls:// with TLS (default $"+EnvNATS+", or "+otherwise+")")
-	_ = cmd.RegisterFlagCompletionFunc("nats", cobra.NoFileCompletions)
 }
 
+// AddSecurity adds how both are spoken to.
 func (f *Flags) AddSecurity(cmd *cobra.Command) {
 	cmd.Flags().StringVar(&f.NATSCreds, "nats-creds", "", "the credentials of a NATS user, a `FILE` of JWT and seed")
 	cmd.Flags().StringVar(&f.TLSCA, "tls-ca", "", "trust this authority's certificate in PEM for Redis and NATS, a `FILE` (default the system's authorities)")

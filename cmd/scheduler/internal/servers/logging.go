@@ -15,6 +15,7 @@ type LogFlags struct {
 	level  string
 }
 
+// Add adds the flags to a command.
 func (f *LogFlags) Add(cmd *cobra.Command) {
 	cmd.Flags().StringVar(&f.format, "log-format", "text", "`FORMAT` of the log on standard error: text or json")
 	cmd.Flags().StringVar(&f.level, "log-level", "info", "what is logged, from this `LEVEL` on: debug, info, warn or error")

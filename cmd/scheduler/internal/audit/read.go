@@ -1,4 +1,4 @@
-package main
+package audit
 
 import (
 	"context"
@@ -27,8 +27,8 @@ const (
 	readWithin = 30 * time.Second // for one answer of a server
 )
 
-// readServers reads what the servers hold of jobs. It changes nothing.
-func readServers(ctx context.Context, c *servers.Clients, show *cli.Progress) (in invariants.AuditInput, err error) {
+// Read reads what the servers hold of jobs. It changes nothing.
+func Read(ctx context.Context, c *servers.Clients, show *cli.Progress) (in invariants.AuditInput, err error) {
 	keys := map[string]bool{} // a scan may say a key twice
 	for _, pattern := range ourKeys {
 		scan := c.Redis.Scan(ctx, 0, pattern, readBatch).Iterator()

@@ -1,8 +1,6 @@
 package servers
 
 import (
-	"fmt"
-	"log/slog"
 	"strings"
 	"testing"
 
@@ -10,18 +8,6 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 )
-
-func TestOutage(t *testing.T) {
-	var said strings.Builder
-	o := Outage{Log: slog.New(slog.NewTextHandler(&said, &slog.HandlerOptions{ReplaceAttr: plainError})), Fails: "not sent", Over: "sent"}
-	away := fmt.Errorf("publish: %w", nats.ErrReconnectBufExceeded)
-	for _, err := range []error{nil, away, away, nil, nil, away} {
-		o.Says(err)
-	}
-	assert.Regexp(t, `^time=\S+ level=WARN msg="not sent" error="publish: not connected"\n`+
-		`time=\S+ level=INFO msg=sent after=\S+\n`+
-		`time=\S+ level=WARN msg="not sent" error="publish: not connected"\n$`, said.String())
-}
 
 // What fails for want of a connection to NATS is said once in an outage, of each that it fails for.
 func TestAnOutageIsQuiet(t *testing.T) {

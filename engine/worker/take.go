@@ -1,0 +1,197 @@
+package worker
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"log/slog"
+	"strconv"
+	"time"
+
+	"github.com/nats-io/nats.go"
+	"github.com/nats-io/nats.go/jetstream"
+
+	"github.com/wavetank-sim/wavetank/engine/bus"
+	"github.com/wavetank-sim/wavetank/engine/job"
+	"github.com/wavetank-sim/wavetank/engine/phase"
+)
+
+// The phases of a worker's calls.
+const (
+	PhaseOutput phase.Phase = "output_store"
+	PhaseResult phase.Phase = "result_publish"
+)
+
+// Task is a dispatch in execution.
+type Task struct {
+	job.Dispatch
+	Seq       uint64 // of the dispatch in its stream
+	Delivered uint64 // how often it was delivered
+
+	w   *Worker
+	msg jetstream.Msg
+}
+
+// Ending says what is to become of a dispatch whose execution is over.
+type Ending int
+
+// The endings.
+const (
+	Reported Ending = iota // it has a result
+	Dropped                // it is done with, and has none
+	Left                   // it stays, and is delivered again
+)
+
+// Outcome is how an execution ended.
+type Outcome struct {
+	Ending     Ending
+	Status     job.Status
+	Reason     string
+	ReasonCode string
+
+	Later func(context.Context) Outcome // after this one was reported, another comes; nil is none
+}
+
+// Spend lets time pass, and keeps the dispatch from being delivered again for as long as that takes. It says false if
+// ctx ended before.
+func (t *Task) Spend(ctx context.Context, left time.Duration) bool {
+	for left > 0 {
+		part := min(left, t.w.AckWait/progressPerAck)
+		timer := t.w.Clock.NewTimer(part)
+		select {
+		case <-timer.Chan():
+		case <-ctx.Done():
+			timer.Stop()
+			return false
+		}
+		if left -= part; left > 0 {
+			t.w.tell("in progress", t.msg.InProgress())
+		}
+	}
+	return true
+}
+
+// take does what a dispatch asks for: it executes the job, reports its result and acknowledges the dispatch, in this
+// order, so that a worker that dies in between does it again.
+func (w *Worker) take(ctx context.Context, stop <-chan struct{}, msg jetstream.Msg) {
+	t := &Task{w: w, msg: msg}
+	md, err := msg.Metadata()
+	if err == nil {
+		t.Seq, t.Delivered = md.Sequence.Stream, md.NumDelivered
+		err = json.Unmarshal(msg.Data(), &t.Dispatch)
+	}
+	if err != nil {
+		w.Logger.Error("dispatch refused: it cannot be read", slog.String("subject", msg.Subject()), slog.Any("error", err))
+		w.tell("term", msg.Term())
+		return
+	}
+	execution, end := context.WithCancel(ctx)
+	defer end()
+	if !w.begin(t, end) {
+		return
+	}
+	defer w.finish(t)
+	o := Outcome{Ending: Dropped}
+	if execution.Err() == nil {
+		o = w.Execute(execution, t)
+	}
+	if o.Ending == Dropped && execution.Err() != nil {
+		w.Logger.Info("dropped: the job is cancelled", slog.String("job_id", t.JobID), slog.Int64("epoch", t.Epoch))
+	}
+	if o.Ending == Left || o.Ending == Reported && !w.report(ctx, stop, t, o) {
+		return
+	}
+	if w.ConfirmAcks {
+		w.insist(ctx, stop, "ack", t, msg.DoubleAck)
+	} else {
+		w.tell("ack", msg.Ack())
+	}
+}
+
+// begin says whether an execution may begin: not of a dispatch that is in execution already. That of a cancelled job
+// ends at once.
+func (w *Worker) begin(t *Task, end func()) bool {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if _, begun := w.begun[t.Seq]; begun {
+		return false
+	}
+	w.begun[t.Seq] = underway{t.JobID, t.Epoch, end}
+	if epoch, told := w.cancelled[t.JobID]; told && t.Epoch <= epoch {
+		end()
+	}
+	return true
+}
+
+func (w *Worker) finish(t *Task) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	delete(w.begun, t.Seq)
+}
+
+// report stores the output and publishes the result, until both are confirmed. It says false if it had to give up.
+func (w *Worker) report(ctx context.Context, stop <-chan struct{}, t *Task, o Outcome) bool {
+	var key string
+	if w.Output != nil {
+		stored := w.insist(phase.With(ctx, t.JobID, PhaseOutput), stop, "output", t, func(ctx context.Context) (err error) {
+			key, err = w.Output(ctx, t, o)
+			return err
+		})
+		if !stored {
+			return false
+		}
+	}
+	header := nats.Header{job.Header: {t.JobID}}
+	if t.Epoch > 0 {
+		header[job.HeaderEpoch] = []string{strconv.FormatInt(t.Epoch, 10)}
+	}
+	for o.Ending == Reported {
+		data, err := json.Marshal(job.Result{JobID: t.JobID, WorkerID: w.ID, Status: o.Status, Epoch: t.Epoch, Reason: o.Reason, ReasonCode: o.ReasonCode, ResultPtr: key})
+		if err != nil {
+			w.Logger.Error("result not reported", slog.String("job_id", t.JobID), slog.Any("error", err))
+			return false
+		}
+		told := w.insist(phase.With(ctx, t.JobID, PhaseResult), stop, "result", t, func(ctx context.Context) error {
+			_, err := w.JetStream.PublishMsg(ctx, &nats.Msg{Subject: bus.SubjectResult, Data: data, Header: header})
+			return err
+		})
+		if !told || o.Later == nil {
+			return told
+		}
+		o = o.Later(ctx)
+	}
+	return true
+}
+
+// insist makes a call again and again until it succeeds. From stop on it goes on for lastWords. It says whether the call
+// has succeeded.
+func (w *Worker) insist(ctx context.Context, stop <-chan struct{}, what string, t *Task, call func(context.Context) error) bool {
+	taken := w.outage(what+" not taken; trying again", what+" taken")
+	about := slog.String("job_id", t.JobID)
+	var giveUp time.Time
+	for {
+		attempt, cancel := context.WithTimeout(ctx, callTimeout)
+		err := call(attempt)
+		cancel()
+		if errors.Is(err, jetstream.ErrMsgAlreadyAckd) {
+			err = nil
+		}
+		if taken.Says(err, about); err == nil {
+			return true
+		}
+		if stopped(stop) && giveUp.IsZero() {
+			giveUp = w.Clock.Now().Add(lastWords)
+		}
+		w.Clock.Sleep(retryAfter)
+		if ctx.Err() != nil || !giveUp.IsZero() && w.Clock.Now().After(giveUp) {
+			w.Logger.LogAttrs(ctx, slog.LevelError, what+" given up; the dispatch comes again", about)
+			return false
+		}
+	}
+}
+
+func (w *Worker) tell(verb string, err error) {
+	if err != nil {
+		w.Logger.Warn("acknowledgement failed", slog.String("verb", verb), slog.Any("error", err))
+	}
+}

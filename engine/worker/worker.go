@@ -1,0 +1,137 @@
+package worker
+
+import (
+	"cmp"
+	"context"
+	"log/slog"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/jonboulle/clockwork"
+	"github.com/nats-io/nats.go/jetstream"
+
+	"github.com/wavetank-sim/wavetank/engine/outage"
+)
+
+const (
+	retryAfter     = time.Second      // after a call that failed
+	callTimeout    = 5 * time.Second  // of one call that is made until it succeeds
+	lastWords      = 10 * time.Second // for how long a worker that stops tries on to report a result
+	farewellEvery  = time.Second      // between one farewell and the next
+	cancelledMax   = 10_000           // how many cancelled jobs it remembers
+	progressPerAck = 2                // how often in an AckWait it says that it is still at a dispatch
+)
+
+// Publisher is what a worker needs of a *nats.Conn.
+type Publisher interface {
+	Publish(subject string, data []byte) error
+}
+
+// Config describes a worker. Clock and Logger may be left out, and what is marked so.
+type Config struct {
+	ID             string
+	Pool           string
+	Labels         map[string]string // what jobs may ask for, as the next; may be nil
+	Capabilities   []string
+	MaxParallel    int
+	HeartbeatEvery time.Duration
+
+	// Execute does a job. Its context ends when the job is cancelled.
+	Execute func(context.Context, *Task) Outcome
+	// Output stores what an execution put out, and returns its key; "" is nothing. It is called until it succeeds. Nil
+	// stores nothing.
+	Output func(context.Context, *Task, Outcome) (key string, err error)
+
+	AckWait     time.Duration // a job of a worker that died is delivered again after this
+	FetchWait   time.Duration // of one pull
+	ConfirmAcks bool          // an acknowledgement is repeated until the server confirms it
+
+	// ReadBack is how far back a worker that starts reads what was cancelled, through a consumer of its own. Zero reads
+	// nothing back: notices come with the dispatches, and a worker with a dispatch in hand that waits for a free slot
+	// hears none.
+	ReadBack time.Duration
+
+	NATS      Publisher
+	JetStream jetstream.JetStream
+	Clock     clockwork.Clock
+	Logger    *slog.Logger
+}
+
+// Worker is one life of a worker.
+type Worker struct {
+	Config
+	slots chan struct{} // one for each job in execution
+	hurry chan struct{} // holds one if a heartbeat is due before its time
+	mute  atomic.Bool   // the last heartbeat was not sent
+
+	mu        sync.Mutex
+	begun     map[uint64]underway // dispatches in execution, by their sequence
+	cancelled map[string]int64    // jobs that are cancelled, and up to which epoch
+	told      []string            // the same jobs, in the order of the notices
+}
+
+// underway is a dispatch in execution.
+type underway struct {
+	job   string
+	epoch int64
+	stop  func()
+}
+
+// New makes a worker.
+func New(c Config) *Worker {
+	if c.Clock == nil {
+		c.Clock = clockwork.NewRealClock()
+	}
+	c.Logger = cmp.Or(c.Logger, slog.New(slog.DiscardHandler))
+	return &Worker{
+		Config: c, slots: make(chan struct{}, c.MaxParallel), hurry: make(chan struct{}, 1),
+		begun: map[uint64]underway{}, cancelled: map[string]int64{},
+	}
+}
+
+// Run takes jobs until stop, and returns once those that it began are done, and it has said farewell repeatedly: a
+// scheduler that is about to start may miss it once, and would go by a snapshot that knows nothing of it. The end of
+// ctx ends all of that at once. A nil stop never comes.
+func (w *Worker) Run(ctx context.Context, stop <-chan struct{}) {
+	left := make(chan struct{})
+	var background sync.WaitGroup
+	background.Go(func() { w.beat(ctx, stop, left) })
+	if w.ReadBack > 0 {
+		listening, deafen := context.WithCancel(ctx)
+		defer deafen()
+		heard := make(chan struct{})
+		go w.hearCancels(listening, heard)
+		select {
+		case <-heard:
+		case <-stop:
+		case <-ctx.Done():
+		}
+	}
+	w.takeJobs(ctx, stop)
+	if ctx.Err() != nil {
+		return
+	}
+	farewell := w.Clock.After(2 * min(w.HeartbeatEvery, farewellEvery))
+	for range cap(w.slots) { // all slots at once: no job is left in execution
+		w.slots <- struct{}{}
+	}
+	if !w.mute.Load() {
+		<-farewell
+	}
+	close(left)
+	background.Wait()
+}
+
+func (w *Worker) outage(fails, over string) *outage.Log {
+	return &outage.Log{Logger: w.Logger, Clock: w.Clock, Fails: fails, Over: over}
+}
+
+func stopped(stop <-chan struct{}) bool {
+	select {
+	case <-stop:
+		return true
+	default:
+		return false
+	}
+}

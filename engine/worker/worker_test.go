@@ -1,0 +1,198 @@
+package worker_test
+
+import (
+	"context"
+	"encoding/json"
+	"testing"
+	"time"
+
+	"github.com/nats-io/nats-server/v2/server"
+	"github.com/nats-io/nats.go"
+	"github.com/nats-io/nats.go/jetstream"
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/wavetank-sim/wavetank/engine/bus"
+	"github.com/wavetank-sim/wavetank/engine/job"
+	"github.com/wavetank-sim/wavetank/engine/worker"
+)
+
+// generous bounds what would hang.
+const generous = time.Minute
+
+// world is a nats-server with the streams, and what workers say there.
+type world struct {
+	t       *testing.T
+	nc      *nats.Conn
+	js      jetstream.JetStream
+	results *nats.Subscription
+	beats   *nats.Subscription
+}
+
+func newWorld(t *testing.T) *world {
+	srv, err := server.NewServer(&server.Options{DontListen: true, JetStream: true, StoreDir: t.TempDir(), NoLog: true, NoSigs: true})
+	require.NoError(t, err)
+	srv.Start()
+	t.Cleanup(func() { srv.Shutdown(); srv.WaitForShutdown() })
+	require.True(t, srv.ReadyForConnections(generous))
+	nc, err := nats.Connect("", nats.InProcessServer(srv))
+	require.NoError(t, err)
+	t.Cleanup(nc.Close)
+	js, err := jetstream.New(nc)
+	require.NoError(t, err)
+	for name, subjects := range map[string][]string{bus.StreamSys: {bus.SubjectResult}, bus.StreamJobs: {"worker.>"}} {
+		_, err := js.CreateStream(t.Context(), jetstream.StreamConfig{Name: name, Subjects: subjects})
+		require.NoError(t, err)
+	}
+	w := &world{t: t, nc: nc, js: js}
+	w.results, err = nc.SubscribeSync(bus.SubjectResult)
+	require.NoError(t, err)
+	w.beats, err = nc.SubscribeSync(bus.SubjectHeartbeat)
+	require.NoError(t, err)
+	return w
+}
+
+func (w *world) config(execute func(context.Context, *worker.Task) worker.Outcome) worker.Config {
+	return worker.Config{
+		ID: "worker-1", Pool: "default", MaxParallel: 1, HeartbeatEvery: generous, Execute: execute,
+		AckWait: generous, FetchWait: time.Second, ConfirmAcks: true, ReadBack: generous, NATS: w.nc, JetStream: w.js,
+	}
+}
+
+// run runs a worker until the function that it returns is called, which waits for it.
+func (w *world) run(c worker.Config) (stop func()) {
+	asked, ended := make(chan struct{}), make(chan struct{})
+	go func() {
+		worker.New(c).Run(w.t.Context(), asked)
+		close(ended)
+	}()
+	return func() {
+		close(asked)
+		<-ended
+	}
+}
+
+func (w *world) dispatch(id string, epoch int64) {
+	w.publish("worker.worker-1.jobs."+id, job.Dispatch{JobID: id, Epoch: epoch})
+}
+
+func (w *world) cancel(id string, epoch int64) {
+	w.publish(bus.CancelSubject("worker-1"), job.Cancel{JobID: id, Epoch: epoch})
+}
+
+func (w *world) publish(subject string, content any) {
+	data, err := json.Marshal(content)
+	require.NoError(w.t, err)
+	_, err = w.js.Publish(w.t.Context(), subject, data)
+	require.NoError(w.t, err)
+}
+
+func (w *world) result() (res job.Result) {
+	msg, err := w.results.NextMsg(generous)
+	require.NoError(w.t, err)
+	require.NoError(w.t, json.Unmarshal(msg.Data, &res))
+	assert.Equal(w.t, res.JobID, msg.Header.Get(job.Header))
+	return res
+}
+
+func (w *world) beat() (h job.Heartbeat) {
+	msg, err := w.beats.NextMsg(generous)
+	require.NoError(w.t, err)
+	require.NoError(w.t, json.Unmarshal(msg.Data, &h))
+	return h
+}
+
+// left is how many dispatches wait for the worker's name.
+func (w *world) left() int {
+	c, err := w.js.Consumer(w.t.Context(), bus.StreamJobs, worker.ConsumerName("worker-1"))
+	require.NoError(w.t, err)
+	return int(c.CachedInfo().NumPending) + c.CachedInfo().NumAckPending
+}
+
+func succeed(context.Context, *worker.Task) worker.Outcome {
+	return worker.Outcome{Status: job.StatusSucceeded}
+}
+
+// A job is executed, its output stored, its result published, and its dispatch acknowledged.
+func TestAJobIsExecuted(t *testing.T) {
+	w := newWorld(t)
+	c := w.config(succeed)
+	c.Output = func(_ context.Context, task *worker.Task, _ worker.Outcome) (string, error) {
+		return "res:" + task.JobID, nil
+	}
+	stop := w.run(c)
+	w.dispatch("job-1", 3)
+	assert.Equal(t, job.Result{JobID: "job-1", WorkerID: "worker-1", Status: job.StatusSucceeded, Epoch: 3, ResultPtr: "res:job-1"}, w.result())
+	stop()
+	assert.Zero(t, w.left())
+}
+
+// A notice ends an execution, although every slot is taken; what is cancelled and yet to come is not executed, even by
+// a worker that starts after the notice.
+func TestACancelledJobIsDropped(t *testing.T) {
+	w := newWorld(t)
+	began := make(chan string, 3)
+	execute := func(ctx context.Context, task *worker.Task) worker.Outcome {
+		began <- task.JobID
+		if task.JobID == "job-1" && !task.Spend(ctx, generous) {
+			return worker.Outcome{Ending: worker.Dropped}
+		}
+		return succeed(ctx, task)
+	}
+	stop := w.run(w.config(execute))
+	w.dispatch("job-1", 1)
+	assert.Equal(t, "job-1", <-began)
+	w.dispatch("job-2", 1)
+	w.cancel("job-2", 1)
+	w.cancel("job-1", 1)
+	w.dispatch("job-3", 1)
+	assert.Equal(t, "job-3", w.result().JobID)
+	stop()
+	w.cancel("job-4", 1)
+	w.dispatch("job-4", 1)
+	w.dispatch("job-4", 2)
+	stop = w.run(w.config(execute))
+	assert.EqualValues(t, 2, w.result().Epoch)
+	stop()
+	assert.Zero(t, w.left())
+}
+
+// A worker that stops finishes what it has begun, says that it is full, and leaves the rest.
+func TestAWorkerThatStops(t *testing.T) {
+	w := newWorld(t)
+	began, finish := make(chan struct{}, 1), make(chan struct{})
+	stop := w.run(w.config(func(ctx context.Context, task *worker.Task) worker.Outcome {
+		began <- struct{}{}
+		<-finish
+		return succeed(ctx, task)
+	}))
+	assert.Zero(t, w.beat().ActiveJobs)
+	for _, id := range []string{"job-1", "job-2", "job-3"} {
+		w.dispatch(id, 1)
+	}
+	<-began
+	ended := make(chan struct{})
+	go func() {
+		stop()
+		close(ended)
+	}()
+	assert.Equal(t, 1, w.beat().ActiveJobs)
+	close(finish)
+	assert.Equal(t, "job-1", w.result().JobID)
+	<-ended
+	assert.Equal(t, 2, w.left())
+}
+
+// A dispatch that an execution leaves stays.
+func TestADispatchThatIsLeft(t *testing.T) {
+	w := newWorld(t)
+	began := make(chan struct{}, 1)
+	stop := w.run(w.config(func(context.Context, *worker.Task) worker.Outcome {
+		began <- struct{}{}
+		return worker.Outcome{Ending: worker.Left}
+	}))
+	w.dispatch("job-1", 1)
+	<-began
+	stop()
+	assert.Equal(t, 1, w.left())
+}
