@@ -16,6 +16,9 @@
 //
 // [Audit] judges real servers, which no world watched, by what they hold.
 //
+// [Facts] says what an event means in the terms of a scheduler, and [AnswerOf] what an operation's caller was told:
+// stories, measures and pages read those, and decode nothing themselves.
+//
 // How it is made: facts.go holds what is known of jobs, locks and nodes, observe.go and its neighbours
 // bring it up to date once an event, promise.go has the settings that the matrix names, explain.go puts it into words, and each family of
 // invariants has a file of checkers that hook into it.

@@ -21,7 +21,7 @@ const (
 	refusedOld     = "it was too old"
 )
 
-// noted takes in what befell a job, as far as no operation of it shows that by itself.
+// noted takes in what happened to a job, as far as no single operation of it shows that.
 func (r *run) noted(e *sim.Event) {
 	if f := r.judge.Fenced(); f.Step == e.Step {
 		r.fenced(e, f)
