@@ -36,27 +36,19 @@ func struck(res *scenarios.Result) string {
 	more := 0
 	for _, f := range res.Fired {
 		what := ""
-		switch faults.Effect(f.Do) {
-		case faults.Crash:
-			what = f.Node + " crashed at " + instant(f.At)
+		switch k := faults.KindOf(faults.Effect(f.Do)); {
+		case k.Past != "" && k.OnNode():
+			what = f.Node + " " + k.Past + " at " + instant(f.At)
 			if f.Phase != "" {
 				what += " after " + operation(f)
 			}
-		case faults.Pause:
-			what = f.Node + " was paused at " + instant(f.At)
-			if f.Phase != "" {
-				what += " after " + operation(f)
-			}
-		case faults.Late:
-			what = operation(f) + " was late"
-			if f.Until > f.At {
-				what += ", by " + instant(f.Until-f.At)
-			}
-		case faults.Partition, faults.Skew, faults.Restart, faults.Failover, faults.PowerLoss:
+		case k.Past != "" && f.Until > f.At:
+			what = operation(f) + " " + k.Past + ", by " + instant(f.Until-f.At)
+		case k.Past != "":
+			what = operation(f) + " " + k.Past + " at " + instant(f.At)
+		case k.OnNode():
 			what = f.Fault
-		case faults.Lose:
-			what = operation(f) + " was lost at " + instant(f.At)
-		default:
+		default: // the story of its job tells of it
 			continue
 		}
 		if len(parts) == storyStrikes {
