@@ -11,6 +11,7 @@ const (
 	FailAfter  Effect = "fail-after"  // applied; the caller sees an error all the same
 	Hang       Effect = "hang"        // never applied; the caller waits until its own deadline
 	Lose       Effect = "lose"        // never applied; the caller sees success (an unconfirmed send: ack, nak, term, heartbeat)
+	Duplicate  Effect = "duplicate"   // applied; the message is delivered once more while the first delivery is being handled
 	Late       Effect = "late"        // the caller sees a timeout at once; applied when Fault.For has passed
 )
 
