@@ -125,7 +125,7 @@ func (f Fault) checkMatch(w World) *Problem {
 // effectsAt lists the effects that operations at place can have.
 func effectsAt(place Place) string {
 	var names []string
-	for _, k := range Kinds() {
+	for _, k := range catalogue {
 		if slices.Contains(k.Places, place) {
 			names = append(names, string(k.Effect))
 		}
@@ -215,7 +215,7 @@ func (f Fault) checkBelongs(World) *Problem {
 // takers lists the kinds that take a key.
 func takers(key string) string {
 	var list []string
-	for _, k := range Kinds() {
+	for _, k := range catalogue {
 		if k.Takes(key) {
 			list = append(list, k.String())
 		}

@@ -103,7 +103,7 @@ func (f *facts) auditMessage(c *sim.Change) {
 		}
 		_ = json.Unmarshal([]byte(c.Value), &d) // what cannot be read names no attempt
 		about.dispatches = append(about.dispatches, dispatch{
-			worker: workerOf(c.Subject), subject: c.Subject, epoch: epochOf(c), seq: c.Seq, attempt: d.Attempt,
+			worker: WorkerOf(c.Subject), subject: c.Subject, epoch: epochOf(c), seq: c.Seq, attempt: d.Attempt,
 		})
 	case c.Stream == streamSys:
 		m := message{seq: c.Seq, consumer: consumerOf(c.Subject), epoch: epochOf(c)}

@@ -46,14 +46,6 @@ const (
 	faultLate       = "late"
 )
 
-// What an answer says that is no failure: the stream holds a message of that subject already, and a
-// MULTI whose watched keys have changed did nothing.
-const (
-	wrongSequence     = "err_code=10071"
-	transactionFailed = "redis: transaction failed"
-	scriptUnknown     = "NOSCRIPT"
-)
-
 // recordOf returns the job whose record key is, or "".
 func recordOf(key string) string {
 	if strings.HasPrefix(key, recordPrefix) && !strings.HasPrefix(key, indexPrefix) && key != deadlinesKey {
@@ -68,17 +60,6 @@ func recordOfLock(key string) string {
 	if id == key {
 		return ""
 	}
-	return id
-}
-
-// workerOf returns the worker that a dispatch's subject names: worker.<id>.jobs, with the job and its
-// epoch behind that or without, or "" for a topic.
-func workerOf(subject string) string {
-	rest, ok := strings.CutPrefix(subject, "worker.")
-	if !ok {
-		return ""
-	}
-	id, _, _ := strings.Cut(rest, ".jobs")
 	return id
 }
 
@@ -109,13 +90,4 @@ func consumerOf(subject string) string {
 		return consumerCancel
 	}
 	return ""
-}
-
-// callerFailed says whether an event's caller was told of an error.
-func callerFailed(e *sim.Event) bool {
-	switch e.Outcome {
-	case sim.OutcomeOK, sim.OutcomeNil, sim.OutcomePending, transactionFailed:
-		return false
-	}
-	return !strings.Contains(e.Outcome, wrongSequence)
 }

@@ -36,6 +36,7 @@ type facts struct {
 	broken  places       // invariants violated for the run as a whole, by their place in All
 	mixed   bool         // a process had a job twice at once, having outlived its lock: events do not say which handling they are of
 	count   counts
+	fenced  Fenced // the last one
 }
 
 // counts is what the schedulers' counters should say: operations by what their callers were told.

@@ -153,6 +153,7 @@ type Violation struct {
 	Step      int
 	At        time.Duration
 	Message   string
+	Steps     []int // others that it depends on
 }
 
 // Finish judges what can only be judged at the end, and returns the report. The judge is of no use

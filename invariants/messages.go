@@ -80,7 +80,7 @@ func (n *node) pull(e *sim.Event) {
 		n.pulls = pulls{}
 	}
 	n.pulls[e.Target] = 0
-	if e.Kind == sim.KindFetch && !callerFailed(e) {
+	if e.Kind == sim.KindFetch && !AnswerOf(e).Failed() {
 		n.pulls[e.Target] = e.Step
 	}
 }

@@ -258,7 +258,7 @@ func (m *model) work(job string, executed int) int {
 			executed--
 			continue
 		}
-		m.executed(workerOf(c.Subject), job)
+		m.executed(WorkerOf(c.Subject), job)
 	}
 	return m.dispatches(job)
 }

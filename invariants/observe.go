@@ -59,7 +59,7 @@ func (j *Judge) Observe(e *sim.Event) {
 			j.message(e)
 		}
 	case kindEffect:
-		if e.Job != "" && !callerFailed(e) {
+		if e.Job != "" && !AnswerOf(e).Failed() {
 			j.execution(e)
 		}
 	case sim.KindFetch, sim.KindFetchEnd:
@@ -84,7 +84,7 @@ func (j *Judge) Observe(e *sim.Event) {
 func (j *Judge) operation(e *sim.Event) {
 	f := j.facts
 	s := &j.step
-	*s = step{Event: e, failed: callerFailed(e)}
+	*s = step{Event: e, failed: AnswerOf(e).Failed()}
 	if e.Target != subjectBeat {
 		if s.job = f.job(e.Job); s.job != nil {
 			s.h = s.job.handling(e)

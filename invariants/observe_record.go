@@ -247,6 +247,7 @@ func (j *Judge) refused(s *step, phase string) {
 	f := j.facts
 	f.reach(writeFenced)
 	f.count.fenced++
+	f.fenced = Fenced{s.Step, s.Job, phase}
 	if s.h != nil {
 		s.h.storeFailed = true
 	}

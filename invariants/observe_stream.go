@@ -43,7 +43,7 @@ func (j *Judge) jobsStored(s *step, c *sim.Change) bool {
 func (j *Judge) dispatchStored(own *step, c *sim.Change) {
 	f := j.facts
 	d := &j.dispatch
-	*d = dispatch{worker: workerOf(c.Subject), subject: c.Subject, epoch: epochOf(c), seq: c.Seq, step: own.Step}
+	*d = dispatch{worker: WorkerOf(c.Subject), subject: c.Subject, epoch: epochOf(c), seq: c.Seq, step: own.Step}
 	if own.h != nil {
 		f.overstay(own)
 		own.h.stored = true
@@ -164,7 +164,7 @@ func (j *Judge) message(e *sim.Event) {
 		m = f.follow(about, e)
 	}
 	s := &j.step
-	*s = step{Event: e, job: about, failed: callerFailed(e)}
+	*s = step{Event: e, job: about, failed: AnswerOf(e).Failed()}
 	switch e.Phase {
 	case "submit_deliver":
 		if e.Delivered > 1 && about.state.inFlight() {

@@ -181,7 +181,7 @@ func (f *facts) growthSeen(s *step) {
 
 // asked takes in the safety kernel's answer to a scheduler.
 func (f *facts) asked(e *sim.Event) {
-	if e.Name == "Check" && e.Job != "" && !callerFailed(e) && e.Outcome != sim.OutcomePending {
+	if e.Name == "Check" && e.Job != "" && !AnswerOf(e).Failed() && e.Outcome != sim.OutcomePending {
 		f.job(e.Job).replay.decided = e.Step
 	}
 }

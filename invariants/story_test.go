@@ -50,7 +50,7 @@ func (s *story) injected() *story {
 	for i := range s.events {
 		e := &s.events[i]
 		switch {
-		case e.Fault != "" || !callerFailed(e):
+		case e.Fault != "" || !AnswerOf(e).Failed():
 		case len(e.Changes) > 0:
 			e.Fault = "fail-after"
 		default:

@@ -67,6 +67,7 @@ func (t *tally) violated(j *job, format string, args ...any) {
 	if j != nil {
 		v.Message = j.id + ": " + v.Message
 	}
+	v.Steps = stepsIn(v.Message)
 	t.violations = append(t.violations, v)
 }
 

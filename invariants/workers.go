@@ -77,7 +77,7 @@ func (l *load) overloaded() bool {
 // heartbeat notes which worker a replica has heard of. A heartbeat's unit of work is its worker, so
 // the event's Job names it.
 func (f *facts) heartbeat(e *sim.Event) {
-	if e.Target != subjectBeat || e.Job == "" || e.Fault != "" || callerFailed(e) {
+	if e.Target != subjectBeat || e.Job == "" || e.Fault != "" || AnswerOf(e).Failed() {
 		return
 	}
 	at := hearing{e.Node, e.Incarnation, e.Job}
@@ -146,7 +146,7 @@ func (f *facts) picker(s *step) (by hearing, at time.Duration, ok bool) {
 	case s.job.intent.step != 0:
 		p = s.job.intent.pick
 	}
-	return hearing{p.node, p.incarnation, workerOf(s.Target)}, p.at, true
+	return hearing{p.node, p.incarnation, WorkerOf(s.Target)}, p.at, true
 }
 
 // known is a worker as the snapshot has it.

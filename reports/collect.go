@@ -10,6 +10,7 @@ import (
 
 	"github.com/wavetank-sim/wavetank/engine/phase"
 	"github.com/wavetank-sim/wavetank/faults"
+	"github.com/wavetank-sim/wavetank/invariants"
 	"github.com/wavetank-sim/wavetank/scenarios"
 	"github.com/wavetank-sim/wavetank/sim"
 )
@@ -17,7 +18,7 @@ import (
 const (
 	rowsMax     = 400 // rows that the lanes show
 	contextRows = 6   // rows kept before and after a violation or a fault
-	anchorsMax  = 200 // violations, and as many faults, whose surroundings are kept
+	anchorsMax  = 200 // steps that violations depend on, and as many faults, whose surroundings are kept
 	textMax     = 600 // runes of one text in a row
 )
 
@@ -72,9 +73,11 @@ func newCollector(res *scenarios.Result, f focus) *collector {
 	violations, fired := 0, 0
 	for _, promised := range []bool{true, false} {
 		for _, v := range res.Violations {
-			if _, dup := c.anchors[v.Step]; !dup && v.Promised == promised && violations < anchorsMax {
-				c.anchors[v.Step] = rankViolation
-				violations++
+			for _, step := range append([]int{v.Step}, v.Steps...) {
+				if _, dup := c.anchors[step]; !dup && v.Promised == promised && violations < anchorsMax {
+					c.anchors[step] = rankViolation
+					violations++
+				}
 			}
 		}
 	}
@@ -109,8 +112,8 @@ func (c *collector) add(e sim.Event) {
 		return
 	}
 	now := c.records[e.Job]
-	changed := now.apply(e.Job, e.Changes)
-	if changed && e.Job != "" {
+	changed := now.apply(&e)
+	if changed {
 		c.records[e.Job] = now
 	}
 	r := row{
@@ -121,9 +124,9 @@ func (c *collector) add(e sim.Event) {
 	if r.control && e.Target != "" {
 		r.node = e.Target
 	}
-	switch e.Outcome {
-	case sim.OutcomeOK, sim.OutcomeNil:
-	case sim.OutcomePending:
+	switch invariants.AnswerOf(&e) {
+	case invariants.Done:
+	case invariants.Waits:
 		r.words += ", and waits"
 	default:
 		r.outcome = clip(e.Outcome)

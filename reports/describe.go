@@ -12,6 +12,7 @@ import (
 	"github.com/wavetank-sim/wavetank/engine/phase"
 	"github.com/wavetank-sim/wavetank/engine/safety/safetypb"
 	"github.com/wavetank-sim/wavetank/engine/workflow"
+	"github.com/wavetank-sim/wavetank/invariants"
 	"github.com/wavetank-sim/wavetank/scenarios/world"
 	"github.com/wavetank-sim/wavetank/sim"
 )
@@ -21,24 +22,22 @@ type record struct {
 	state, attempts, worker, reason string
 }
 
-// apply takes over what a step changed in the record of job.
-func (r *record) apply(job string, changes []sim.Change) (changed bool) {
-	for _, c := range changes {
-		if c.Key != "job:"+job {
+// apply takes over what a step changed in the record of its own job.
+func (r *record) apply(e *sim.Event) (changed bool) {
+	for _, f := range invariants.Facts(e, nil) {
+		if f.What != invariants.Record || f.Job != e.Job {
 			continue
 		}
-		if c.Gone && c.Field == "" {
+		if f.Vanished() {
 			*r, changed = record{}, true
 		}
-		switch c.Field {
-		case "state":
-			r.state, changed = c.Value, true
-		case "attempts":
-			r.attempts, changed = c.Value, true
-		case "worker":
-			r.worker, changed = c.Value, true
-		case "reason":
-			r.reason = c.Value
+		for name, field := range map[string]*string{"state": &r.state, "attempts": &r.attempts, "worker": &r.worker} {
+			if value, ok := f.Field(name); ok {
+				*field, changed = value, true
+			}
+		}
+		if reason, ok := f.Field("reason"); ok {
+			r.reason = reason
 		}
 	}
 	return changed
@@ -144,7 +143,7 @@ func describe(e sim.Event, now record, changed bool) string {
 	case sim.KindTimer:
 		return "wakes from " + e.Name
 	case sim.KindReturn:
-		if e.Outcome == sim.OutcomeOK || e.Outcome == sim.OutcomeNil {
+		if invariants.AnswerOf(&e) == invariants.Done {
 			return "learns what came of it"
 		}
 		return "learns that the call hung until its deadline"
@@ -199,7 +198,7 @@ func describeLate(e sim.Event, now record, changed bool) string {
 }
 
 func describeRedis(e sim.Event, now record, changed bool) string {
-	failed := e.Outcome != sim.OutcomeOK && e.Outcome != sim.OutcomeNil
+	failed := invariants.AnswerOf(&e) > invariants.Waits
 	p := phase.Phase(e.Phase)
 	if state, ok := writes[p]; ok {
 		switch {
@@ -292,8 +291,8 @@ func describeMessage(e sim.Event) string {
 // stored says where a publish ended up, by what the streams hold.
 func stored(e sim.Event) string {
 	in := slices.ContainsFunc(e.Changes, func(c sim.Change) bool { return c.Stream != "" })
-	switch {
-	case in && e.Outcome == sim.OutcomeOK, e.Outcome == sim.OutcomePending:
+	switch answer := invariants.AnswerOf(&e); {
+	case in && answer == invariants.Done, answer == invariants.Waits:
 		return ""
 	case in:
 		return ", which is stored all the same"
@@ -303,7 +302,7 @@ func stored(e sim.Event) string {
 
 // minor tells the steps that a reader skims: they look before something else happens.
 func minor(e sim.Event) bool {
-	if e.Fault != "" || e.Outcome != sim.OutcomeOK && e.Outcome != sim.OutcomeNil {
+	if e.Fault != "" || invariants.AnswerOf(&e) != invariants.Done {
 		return false
 	}
 	switch phase.Phase(e.Phase) {

@@ -72,15 +72,16 @@ func TestStepsAreSaidInWords(t *testing.T) {
 			c.e.Outcome = sim.OutcomeOK
 		}
 		now := record{state: "PENDING", attempts: "0"}
-		changed := now.apply("job-3", c.e.Changes)
+		c.e.Job = "job-3"
+		changed := now.apply(&c.e)
 		assert.Equal(t, c.want, describe(c.e, now, changed))
 	}
 }
 
 func TestRecordFollowsOnlyItsJob(t *testing.T) {
 	r := record{state: "RUNNING", attempts: "1"}
-	assert.False(t, r.apply("job-3", []sim.Change{{Key: "job:job-30", Field: "state", Value: "FAILED"}, {Stream: "S", Seq: 1}}))
+	assert.False(t, r.apply(&sim.Event{Job: "job-3", Changes: []sim.Change{{Key: "job:job-30", Field: "state", Value: "FAILED"}, {Stream: "S", Seq: 1}}}))
 	assert.Equal(t, "RUNNING, attempts 1", r.String())
-	assert.True(t, r.apply("job-3", []sim.Change{{Key: "job:job-3", Gone: true}}))
+	assert.True(t, r.apply(&sim.Event{Job: "job-3", Changes: []sim.Change{{Key: "job:job-3", Gone: true}}}))
 	assert.Equal(t, "no record", r.String())
 }

@@ -3,12 +3,15 @@ package scenarios
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"maps"
 	"slices"
 	"strings"
 	"time"
 
+	"github.com/wavetank-sim/wavetank/engine"
 	"github.com/wavetank-sim/wavetank/engine/safety/kernel"
+	"github.com/wavetank-sim/wavetank/invariants"
 	"github.com/wavetank-sim/wavetank/scenarios/world"
 	"github.com/wavetank-sim/wavetank/sim"
 )
@@ -33,8 +36,8 @@ func (c *crew) approver(p *sim.Process) {
 	}
 	done := c.once(world.ApproverName)
 	failed := func(id string, err error) {
-		if n, ok := refusedBy(id, err); ok {
-			*c.logs.notes = append(*c.logs.notes, n)
+		if errors.Is(err, engine.ErrChanged) {
+			c.refused = append(c.refused, id)
 		}
 	}
 	world.Approver{Approvals: list, Client: c.client, Tries: work.Tries, Failed: failed, Done: done}.Run(p)
@@ -74,15 +77,19 @@ func (c *crew) changesDone() bool { return int(c.changed.Load()) >= len(c.plan.W
 type consent struct {
 	asks    bool          // the request that waits bears an approval
 	granted time.Duration // when it was granted; 0 if it never was
+	sent    int           // approved requests that were submitted, and not taken up yet
 }
 
+// approved says whether a request bears an approval.
+func approved(packet string) bool { return strings.Contains(packet, `"approval_granted":"true"`) }
+
 // grants takes in what a job's record says of approvals.
-func (g *consent) grants(c *sim.Change, at time.Duration) {
-	switch c.Field {
-	case "request":
-		g.asks = strings.Contains(c.Value, `"approval_granted":"true"`)
-	case "approved_at":
-		g.granted = at
+func (g *consent) grants(f *invariants.Fact) {
+	if packet, ok := f.Field("request"); ok {
+		g.asks = approved(packet)
+	}
+	if _, ok := f.Field("approved_at"); ok {
+		g.granted = f.At
 	}
 }
 

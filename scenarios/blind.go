@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"github.com/wavetank-sim/wavetank/engine/settings"
+	"github.com/wavetank-sim/wavetank/invariants"
 	"github.com/wavetank-sim/wavetank/scenarios/strictyaml"
 	"github.com/wavetank-sim/wavetank/sim"
 )
@@ -35,7 +36,6 @@ func (r *record) controlled(e *sim.Event) {
 		return
 	}
 	for _, j := range r.jobs {
-		j.letGo(e.Target, e.At)
 		if j.holder == e.Target {
 			j.holder = ""
 			r.handled(j)
@@ -56,7 +56,7 @@ func (r *record) controlled(e *sim.Event) {
 // waits says whether the stream still holds a dispatch of the job for its worker to acknowledge.
 func (r *record) waits(j *jobRecord) bool {
 	d := j.Dispatches[len(j.Dispatches)-1]
-	if n := len(j.lost); n > 0 && j.lost[n-1].at >= d.At && j.hasLost(itsDispatch) {
+	if n := len(j.lost); n > 0 && j.lost[n-1].at >= d.At && j.hasLost(invariants.Dispatch) {
 		return false // whatever has its place
 	}
 	return r.outstanding[message{"CORDUM_JOBS", d.Seq, d.Subject}]
@@ -133,31 +133,28 @@ func (r *record) found(j *jobRecord, from string, e *sim.Event, since time.Durat
 	}
 }
 
-// words tell the window's story.
-func (w *BlindWindow) words(end time.Duration) string {
-	if w.Open {
-		return fmt.Sprintf(" Its blind window opened at %s and stays open: %s after, no reconciler has looked.", at(w.Opened), (end - w.Opened).Round(time.Second))
-	}
-	text := fmt.Sprintf(" Its blind window lasted from %s to %s: %s", at(w.Opened), at(w.Closed), at(w.Closed-w.Opened))
+// closing says how the window ended.
+func (w *BlindWindow) closing() string {
+	text := "lasted " + at(w.Closed-w.Opened)
 	switch w.Which {
 	case "":
-		return text + "."
+		return text
 	case "deadline":
-		return text + ", detected after its deadline."
+		return text + ", until after its deadline"
 	}
 	which := map[string]string{"dispatch": "the dispatch", "topic": "its topic's dispatch", "running": "the running", "silence": "the dispatch"}[w.Which]
-	text += fmt.Sprintf(", detected after %s timeout (%s) plus %s", which, strictyaml.DurationText(w.Timeout), w.Late.Round(time.Second))
+	text += fmt.Sprintf(": %s timeout (%s) and %s more", which, strictyaml.DurationText(w.Timeout), w.Late.Round(time.Second))
 	switch w.Which {
 	case "running":
-		text += ", counted from the start of RUNNING"
+		text += ", from the start of RUNNING"
 	case "silence":
-		text += ", counted from the start of RUNNING or from the last word of its worker"
+		text += ", from the start of RUNNING or from the last word of its worker"
 	}
-	if poll := w.poll; w.Late > poll {
-		text += fmt.Sprintf(", which is more than a poll (%s)", strictyaml.DurationText(poll))
+	if w.Late > w.poll {
+		text += fmt.Sprintf("; a poll takes %s", strictyaml.DurationText(w.poll))
 		if w.held {
-			text += ": a tick's lock outlives the next poll (engine.tick_lock=until-expiry)"
+			text += ", and a tick's lock outlives the next poll (engine.tick_lock=until-expiry)"
 		}
 	}
-	return text + "."
+	return text
 }

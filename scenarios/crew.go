@@ -30,14 +30,15 @@ type crew struct {
 	ledger     *world.Ledger
 	failures   failures
 	registries []*prometheus.Registry // one for each scheduler process there was
-	logs       *stalePicks
+	picks      *stalePicks
+	refused    []string     // approvals since the last step whose approver found that the request had changed, by job
 	gaveUp     atomic.Int64 // submissions that the submitter has given up
 	approved   atomic.Int64 // jobs that the approver has approved, or left alone
 	changed    atomic.Int64 // jobs that were submitted again with another payload
 }
 
 func newCrew(plan *Plan, variant Variant) *crew {
-	return &crew{plan: plan, variant: variant, ledger: world.NewLedger(), failures: failures{workload: &plan.Workload, done: map[int]int{}}, logs: newStalePicks(plan.Engine.MaxDispatchRetries)}
+	return &crew{plan: plan, variant: variant, ledger: world.NewLedger(), failures: failures{workload: &plan.Workload, done: map[int]int{}}, picks: newStalePicks(plan.Engine.MaxDispatchRetries)}
 }
 
 // topic is that of every job of which the plan does not say another.
@@ -72,10 +73,11 @@ func (c *crew) startSchedulers(w *sim.World) {
 func (c *crew) scheduler(p *sim.Process) {
 	registry := prometheus.NewRegistry()
 	c.registries = append(c.registries, registry)
+	picking := c.picks.process(p.Node(), registry, p.Rand())
 	cfg := engine.Config{
 		ID: p.Node(), Settings: c.plan.Engine, Triage: c.plan.Triage, Routing: c.plan.routing(), Streams: c.plan.streams(),
-		Redis: p.Redis(), JetStream: p.JetStream(), NATS: p.NATS(), Clock: p.Clock(), Random: p.Rand(),
-		Logger: slog.New(c.logs.process()), Registerer: registry, Workflows: c.plan.Workload.Runs > 0,
+		Redis: p.Redis(), JetStream: p.JetStream(), NATS: p.NATS(), Clock: p.Clock(), Random: picking,
+		Logger: slog.New(slog.DiscardHandler), Registerer: picking, Workflows: c.plan.Workload.Runs > 0,
 	}
 	if c.plan.Kernel.on() {
 		cfg.Safety = p.Dial(world.KernelName)

@@ -1,12 +1,15 @@
 package scenarios
 
 import (
+	"cmp"
 	"encoding/json"
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 	"time"
 
+	"github.com/wavetank-sim/wavetank/invariants"
 	"github.com/wavetank-sim/wavetank/scenarios/world"
 	"github.com/wavetank-sim/wavetank/sim"
 )
@@ -17,6 +20,8 @@ type DerivedJob struct {
 	JobResult
 	What string `json:"what"` // whose it is, in words
 	Of   string `json:"of"`   // the job or the run that it is of
+
+	moments []moment
 }
 
 // AuditEvent is a decision that the audit trail has on record.
@@ -34,6 +39,7 @@ type derived struct {
 	byID  map[string]*DerivedJob
 	audit []AuditEvent
 	told  map[string]bool // events of the trail, as they stand there
+	trail []moment
 }
 
 func newDerived() derived { return derived{byID: map[string]*DerivedJob{}, told: map[string]bool{}} }
@@ -58,53 +64,72 @@ func whatOf(id string, packet []byte) (what, of string) {
 }
 
 // decided takes in an event of the audit trail.
-func (d *derived) decided(e *sim.Event, c *sim.Change) {
-	if c.Gone || d.told[c.Value] {
+func (r *record) decided(f *invariants.Fact) {
+	d, text := &r.derived, f.Change.Value
+	if f.Change.Gone || d.told[text] {
 		return
 	}
-	d.told[c.Value] = true
+	d.told[text] = true
 	event := struct {
 		AuditEvent
 		At int64 `json:"at"`
 	}{}
-	if json.Unmarshal([]byte(c.Value), &event) == nil {
-		event.Time = e.At
-		d.audit = append(d.audit, event.AuditEvent)
+	if json.Unmarshal([]byte(text), &event) != nil {
+		return
 	}
+	a := event.AuditEvent
+	a.Time = f.At
+	d.audit = append(d.audit, a)
+	if a.JobID != "" {
+		event.Kind += " for " + a.JobID
+	}
+	d.trail = append(d.trail, moment{f.At, f.Step, f.Node, onRecord, event.Kind, a.words(), 0})
+}
+
+// words say why, and by whom.
+func (a *AuditEvent) words() (text string) {
+	if a.Reason != "" {
+		text = ", " + strings.TrimSuffix(a.Reason, ".")
+	}
+	if a.By != "" {
+		text += " (by " + a.By + ")"
+	}
+	return text
 }
 
 // stored takes in a message of a job that no client submitted.
-func (d *derived) stored(e *sim.Event, id string, c *sim.Change) {
-	if c.Subject == "sys.job.submit" {
-		if j := d.job(id, []byte(c.Value)); j != nil {
-			first(&j.Submitted, e.At)
+func (d *derived) stored(f *invariants.Fact) {
+	if f.What == invariants.Submission {
+		if j := d.job(f.Job, []byte(f.Change.Value)); j != nil {
+			if j.Submitted == 0 {
+				j.Submitted = f.At
+			}
+			tell(&j.moments, f.Event, derivedSubmitted, j.What, "", 0)
 		}
 		return
 	}
-	dispatch := c.Stream == "CORDUM_JOBS" && c.Header["Job-Void"] == "" && !strings.HasSuffix(c.Subject, ".cancel")
-	if j := d.byID[id]; j != nil && dispatch {
-		j.Dispatches = append(j.Dispatches, DispatchPoint{e.Step, e.At, c.Subject, c.Seq})
+	if j := d.byID[f.Job]; j != nil && f.What == invariants.Dispatch {
+		j.Dispatches = append(j.Dispatches, DispatchPoint{f.Step, f.At, f.Change.Subject, f.Change.Seq})
 	}
 }
 
 // written takes in a change of such a job's record.
-func (d *derived) written(e *sim.Event, id string, c *sim.Change) {
-	j := d.byID[id]
-	for i := range e.Changes { // the request may come after the state
-		if r := &e.Changes[i]; j == nil && r.Key == c.Key && r.Field == "request" {
-			j = d.job(id, []byte(r.Value))
-		}
+func (d *derived) written(f *invariants.Fact) {
+	j := d.byID[f.Job]
+	if packet, ok := f.Field("request"); ok && j == nil {
+		j = d.job(f.Job, []byte(packet))
 	}
 	if j == nil {
 		return
 	}
-	j.takeIn(e, c)
-	if c.Field == "state" {
-		j.State, j.Settled = c.Value, 0
-		if terminal(c.Value) {
-			j.Settled = e.At
+	j.takeIn(f)
+	if to, ok := f.Field("state"); ok {
+		j.State, j.Settled = to, 0
+		if terminal(to) {
+			j.Settled = f.At
 		}
-		j.Path = append(j.Path, JobPoint{e.Step, e.At, c.Value, j.Attempts, e.Phase})
+		j.Path = append(j.Path, JobPoint{f.Step, f.At, to, j.Attempts, f.Phase})
+		tell(&j.moments, f.Event, wrote, to, j.stateWords(f), j.Attempts)
 	}
 }
 
@@ -139,62 +164,26 @@ func (d *derived) job(id string, packet []byte) *DerivedJob {
 	return j
 }
 
-// toldMax bounds what a story tells of derived jobs, and again of the audit trail.
-const toldMax = 8
+// derivedMax is how many derived jobs a story follows, besides those of the jobs that it is about.
+const derivedMax = 8
 
-// tell has a sentence for each derived job, and for each decision on record.
-func (d *derived) tell() (told []string) {
+func (d *derived) follows(j *DerivedJob) bool { return j.About || len(d.jobs) <= derivedMax }
+
+// others say what became of the derived jobs that the story does not follow.
+func (d *derived) others() string {
+	n, became := 0, map[string]int{}
 	for _, j := range d.jobs {
-		told = append(told, j.story())
+		if !d.follows(j) {
+			n++
+			became[cmp.Or(j.State, "without a record")]++
+		}
 	}
-	told = shorten(told, "derived job")
-	var decided []string
-	for _, a := range d.audit {
-		decided = append(decided, a.story())
+	if n == 0 {
+		return ""
 	}
-	return append(told, shorten(decided, "decision")...)
-}
-
-func shorten(told []string, noun string) []string {
-	if len(told) <= toldMax {
-		return told
+	var parts []string
+	for _, state := range slices.Sorted(maps.Keys(became)) {
+		parts = append(parts, fmt.Sprintf("%d %s", became[state], state))
 	}
-	return append(slices.Clone(told[:toldMax-1]), fmt.Sprintf("And %s.", count(len(told)-toldMax+1, "more "+noun)))
-}
-
-func (j *DerivedJob) story() string {
-	s := fmt.Sprintf("%s, %s,", j.ID, j.What)
-	if j.Submitted > 0 {
-		s += " was submitted at " + at(j.Submitted)
-	} else {
-		s += " was stored and never submitted"
-	}
-	switch n := len(j.Dispatches); n {
-	case 0:
-	case 1:
-		s += "; one dispatch was stored"
-	default:
-		s += fmt.Sprintf("; %d dispatches were stored", n)
-	}
-	switch {
-	case j.State == "":
-		return s + "; it has no record."
-	case j.Settled == 0:
-		return s + "; still " + j.State + "."
-	}
-	return s + fmt.Sprintf("; %s at %s%s.", j.State, at(j.Settled), j.because())
-}
-
-func (a *AuditEvent) story() string {
-	s := "On record at " + at(a.Time) + ": " + a.Kind
-	if a.JobID != "" {
-		s += " " + a.JobID
-	}
-	if a.Reason != "" {
-		s += ", " + strings.TrimSuffix(a.Reason, ".")
-	}
-	if a.By != "" {
-		s += " (by " + a.By + ")"
-	}
-	return s + "."
+	return fmt.Sprintf("Schedulers submitted %s themselves: %s.", count(n, "other job"), strings.Join(parts, ", "))
 }

@@ -31,7 +31,9 @@ func (r *run) result(sum sim.Summary) *Result {
 	about, run := r.about()
 	for _, j := range r.record.jobs {
 		j.About = slices.Contains(about, j)
-		j.StalePicks, j.StaleExhausted, j.StaleHeld = r.crew.logs.byJob[j.ID], r.crew.logs.exhausted[j.ID], r.crew.logs.held[j.ID]
+		if stale := r.crew.picks.byJob[j.ID]; stale != nil {
+			j.StalePicks, j.StaleExhausted, j.StaleHeld = stale.picks, stale.exhausted, stale.held
+		}
 		res.Jobs = append(res.Jobs, j.JobResult)
 		if !terminal(j.State) {
 			res.Unsettled = append(res.Unsettled, Unsettled{Job: j.ID, State: j.State, Since: j.since, Reason: r.unsettled(j)})
@@ -41,7 +43,7 @@ func (r *run) result(sum sim.Summary) *Result {
 	res.Open = r.judge.Open()
 	r.aboutDerived(about, run)
 	res.Runs, res.Derived, res.Audit = r.record.runs, r.record.derived.jobs, r.record.derived.audit
-	res.Telling = r.tell(about)
+	res.Telling = r.tell(res, about, run)
 	res.Verdict, res.Reason = r.verdict(res)
 	return res
 }
@@ -67,7 +69,7 @@ func (r *run) judged(res *Result) {
 		}
 		for _, v := range o.Violations {
 			judged := v.Promised || expected
-			res.Violations = append(res.Violations, Violation{row.Name, judged, v.Job, v.Step, v.At, v.Message})
+			res.Violations = append(res.Violations, Violation{row.Name, judged, v.Job, v.Step, v.At, v.Message, v.Steps})
 			if judged {
 				row.Status = StatusViolated
 			} else if row.Status != StatusViolated {

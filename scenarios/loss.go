@@ -2,68 +2,104 @@ package scenarios
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 
 	"github.com/wavetank-sim/wavetank/faults"
+	"github.com/wavetank-sim/wavetank/invariants"
 	"github.com/wavetank-sim/wavetank/sim"
 )
 
-// loss is what went with one failover of Redis.
+// loss is what a server lost: Redis with a failover, nats-server with its power.
 type loss struct {
+	at         time.Duration
+	do         faults.Effect
+	n          int      // keys that hold again what they held before, or nothing; or messages
+	back, gone []string // jobs in an earlier state, and those without a record or whose messages are gone
+}
+
+// lostMessage is one of a job's.
+type lostMessage struct {
 	at   time.Duration
-	keys int // that hold again what they held before, or nothing
+	what invariants.What
 }
 
-// rewound is a job's record going back to what it was before; to is "" if there was none.
-type rewound struct {
-	at       time.Duration
-	from, to string // states; equal if other fields were lost
+// lossBy says whether the event is a server's losing something.
+func lossBy(e *sim.Event) bool {
+	return e.Kind == sim.KindControl && (e.Name == string(faults.Failover) || e.Name == string(faults.PowerLoss))
 }
 
-// failover says whether the event is one of Redis.
-func failover(e *sim.Event) bool {
-	return e.Kind == sim.KindControl && e.Name == string(faults.Failover)
-}
-
-func (r *record) lost(e *sim.Event) {
-	keys := map[string]bool{}
+// loses begins to note a loss, whose facts follow.
+func (r *record) loses(e *sim.Event) {
+	if !lossBy(e) {
+		return
+	}
+	l := loss{at: e.At, do: faults.Effect(e.Name)}
+	last := ""
 	for i := range e.Changes {
-		keys[e.Changes[i].Key] = true
+		if c := &e.Changes[i]; c.Stream != "" || c.Key != last {
+			l.n, last = l.n+1, c.Key
+		}
 	}
-	r.losses = append(r.losses, loss{e.At, len(keys)})
+	r.losses = append(r.losses, l)
 }
 
-// tellLosses says what the failovers took.
-func (r *record) tellLosses() (told []string) {
-	for _, l := range r.losses {
-		text := fmt.Sprintf("Redis failed over at %s", at(l.at))
-		if l.keys == 0 {
-			told = append(told, text+", and nothing was lost: nobody had written within the lag.")
-			continue
-		}
-		var back, gone []string
-		for _, j := range r.jobs {
-			for _, w := range j.rewound {
-				switch {
-				case w.at != l.at:
-				case w.to == "":
-					gone = append(gone, j.ID)
-				default:
-					back = append(back, j.ID)
-				}
-			}
-		}
-		text += fmt.Sprintf(", and lost its last writes, to %s", count(l.keys, "key"))
-		if len(back) > 0 {
-			text += fmt.Sprintf("; back in an earlier state: %s", some(back))
-		}
-		if len(gone) > 0 {
-			text += fmt.Sprintf("; without a record: %s", some(gone))
-		}
-		told = append(told, text+".")
+// lossOf is what went with a strike.
+func (r *record) lossOf(f faults.Fired) loss {
+	i := slices.IndexFunc(r.losses, func(l loss) bool { return l.do == f.Fault.Do && l.at >= f.At })
+	if i < 0 {
+		return loss{}
 	}
-	return told
+	return r.losses[i]
+}
+
+// messageLost takes in that a message of a job is gone.
+func (r *record) messageLost(f *invariants.Fact) {
+	c := f.Change
+	delete(r.outstanding, message{c.Stream, c.Seq, c.Subject})
+	j := r.job(f.Job)
+	if j == nil {
+		return
+	}
+	l := &r.losses[len(r.losses)-1]
+	if !slices.Contains(l.gone, j.ID) {
+		l.gone = append(l.gone, j.ID)
+	}
+	what := map[invariants.What]string{
+		invariants.Submission: "the request", invariants.Result: "the result", invariants.Cancellation: "the cancellation",
+		invariants.Notice: "the word to the worker", invariants.Void: "what was to keep the dispatch out", invariants.Dispatch: "the dispatch",
+	}[f.What]
+	j.lost = append(j.lost, lostMessage{f.At, f.What})
+	tell(&j.moments, f.Event, messageLost, what, "", 0)
+	if f.What == invariants.Dispatch && j.awaited && j.executing == "" {
+		j.awaited = false
+		j.openBlind(f.At)
+	}
+}
+
+func (j *jobRecord) hasLost(what invariants.What) bool {
+	return slices.ContainsFunc(j.lost, func(m lostMessage) bool { return m.what == what })
+}
+
+// words say what was lost.
+func (l loss) words() string {
+	of, lag, jobs := "key", "written", ""
+	if l.do == faults.PowerLoss {
+		of, lag = "message", "published"
+	}
+	if l.n == 0 {
+		return "; nothing was lost: nobody had " + lag + " within the lag"
+	}
+	if len(l.back) > 0 {
+		jobs += "; back in an earlier state: " + some(l.back)
+	}
+	if len(l.gone) > 0 && l.do == faults.PowerLoss {
+		jobs += ", of " + some(l.gone)
+	} else if len(l.gone) > 0 {
+		jobs += "; without a record: " + some(l.gone)
+	}
+	return "; the last writes were lost, " + count(l.n, of) + jobs
 }
 
 // some names a few, and counts the others.
@@ -72,16 +108,4 @@ func some(ids []string) string {
 		return fmt.Sprintf("%s and %d more", strings.Join(ids[:aboutMax], ", "), len(ids)-aboutMax)
 	}
 	return strings.Join(ids, ", ")
-}
-
-// lostStates tell of what failovers took from the job.
-func (j *jobRecord) lostStates() (all []clause) {
-	for _, w := range j.rewound {
-		text := fmt.Sprintf("the failover at %s took it back from %s to %s", at(w.at), w.from, w.to)
-		if w.to == "" {
-			text = fmt.Sprintf("the failover at %s took its record (%s)", at(w.at), w.from)
-		}
-		all = append(all, clause{w.at, text})
-	}
-	return all
 }

@@ -12,7 +12,7 @@ import (
 	"github.com/wavetank-sim/wavetank/invariants"
 )
 
-// The lists in the room's README are those of the code. `make golden` writes them anew.
+// The lists in the room's README are those of the code, and the first story is what a run tells. `make golden` writes them anew.
 func TestReadme(t *testing.T) {
 	var catalogue, hardenings strings.Builder
 	catalogue.WriteString("| scenario | what goes wrong, and what the design makes of it |\n|---|---|\n")
@@ -29,6 +29,16 @@ func TestReadme(t *testing.T) {
 	}
 	generated(t, "README.md", "catalogue", catalogue.String())
 	generated(t, "README.md", "hardenings", hardenings.String())
+
+	p, err := Load("publish-failure")
+	require.NoError(t, err)
+	res, err := Run(t.Context(), p, RunOptions{Source: p.Name})
+	require.NoError(t, err)
+	story := fmt.Sprintf("    %s  %s: %s\n\n    Story\n", strings.ToUpper(string(res.Verdict)), p.Name, res.Reason)
+	for _, sentence := range res.Telling {
+		story += "      " + sentence + "\n"
+	}
+	generated(t, "../README.md", "story", "\n"+story+"\n")
 }
 
 // The matrix in the README of the invariants is the one that they are judged by.

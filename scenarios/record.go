@@ -9,6 +9,7 @@ import (
 	"github.com/wavetank-sim/wavetank/engine/job"
 	"github.com/wavetank-sim/wavetank/engine/settings"
 	"github.com/wavetank-sim/wavetank/engine/store"
+	"github.com/wavetank-sim/wavetank/invariants"
 	"github.com/wavetank-sim/wavetank/scenarios/world"
 	"github.com/wavetank-sim/wavetank/sim"
 )
@@ -29,10 +30,11 @@ type record struct {
 	cancels     int              // jobs whose cancellation was stored
 	poison      map[string]bool  // messages of the stranger that were stored
 	runs        []*RunResult     // workflow runs that were stored
-	losses      []loss           // of what Redis held
-	tails       []tail           // of the streams, that went with nats-server's power
+	losses      []loss           // by server faults, in their order
 	timeouts    timeouts
 	derived     derived
+	world       []moment // what is told of no single job
+	facts       []invariants.Fact
 }
 
 // ear is one node's for a worker's heartbeats.
@@ -57,15 +59,11 @@ func (m message) consumer() string {
 // jobRecord is one job so far.
 type jobRecord struct {
 	JobResult
+	moments     []moment      // that its story is made of
 	since       time.Duration // of its state
 	locked      time.Duration // when its lock was last taken
-	cancel      time.Duration // when its cancellation was first stored
-	voided      time.Duration // when a message was first stored in a dispatch's place
-	told        time.Duration // when its worker was first told
-	recorded    time.Duration // when its compensation was first put onto its saga's stack
-	undone      time.Duration // when that was first submitted
-	resumed     time.Duration // when a later handling first published what one before it had intended
-	replayed    time.Duration // when a replayer first found it waiting
+	cancelled   bool          // its cancellation was stored
+	replayed    bool          // a replayer has found it waiting
 	awaited     bool          // a dispatch was stored since the last DISPATCHED write, and a living worker has it
 	worker      string        // the worker it was dispatched to last
 	executing   string        // the worker that has begun and not finished it
@@ -75,42 +73,14 @@ type jobRecord struct {
 	answers     int           // deliveries of its result
 	holder      string        // the node that holds its lock, and has not tried to release it
 	leased      time.Duration // until when its lock is its holder's
-	held        []hold        // by the nodes that handled or executed it
-	begun       []time.Duration
-	overtaken   *overtaken      // the first execution that the job's end had overtaken
-	throttled   []time.Duration // when the safety kernel told its caller to ask again later
-	late        []time.Duration // when a late write of its record was applied
-	failures    []failure       // of its operations
-	submissions int             // stored
+	asked       bool          // the safety kernel, in the handling that is under way
+	unanswered  bool          // it gave no answer
+	putOff      time.Duration // when a handling last ended as the safety kernel gave no answer
+	submissions int           // stored
 	consent     consent
-	undecided   time.Duration // when it first went on without a decision of the safety kernel
-	redaction   *finding      // the output policy has its output redacted
-	early       []early       // results that were handed back, as it was not dispatched
-	putOff      []putOff      // handlings that ended as the safety kernel gave no answer
-	refusals    []refusal     // of an approval of it
-	rewound     []rewound     // by failovers of Redis
+	undecided   bool          // it went on without a decision of the safety kernel
+	rewound     bool          // by a failover of Redis
 	lost        []lostMessage // with nats-server's power
-	dropped     []drop        // publishes that were confirmed, and of which nothing was stored
-}
-
-// hold is the time for which a node had a job's lock, or executed it.
-type hold struct {
-	node     string
-	from, to time.Duration // to is 0 while it lasts
-}
-
-// overtaken is an execution of a job that had ended in another way.
-type overtaken struct {
-	node, state string
-	at          time.Duration
-	begun       bool // then; else it was finished then
-}
-
-// failure is an operation on a job whose caller saw an error.
-type failure struct {
-	phase string
-	fault string
-	at    time.Duration
 }
 
 func newRecord(plan *Plan) *record {
@@ -133,34 +103,40 @@ func (r *record) job(id string) *jobRecord {
 	return r.jobs[n-1]
 }
 
+// observe folds one event, fact by fact.
 func (r *record) observe(e *sim.Event) {
-	if powerLoss(e) {
-		r.cutTails(e)
-		return
-	}
-	for i := range e.Changes {
-		c := &e.Changes[i]
-		if c.Stream != "" {
-			r.stored(e, c)
-		} else if id, ok := strings.CutPrefix(c.Key, "cordum:wf:run:"); ok && !strings.HasPrefix(id, "lock:") {
-			r.ran(e, id, c)
-		} else if id, ok := strings.CutPrefix(c.Key, "job:"); ok {
-			r.written(e, id, c)
-		} else if id, ok := strings.CutPrefix(c.Key, "output:"); ok && r.job(id) != nil {
-			r.job(id).judgedOutput(e, c)
-		} else if id, ok := strings.CutPrefix(c.Key, "cordum:scheduler:job:"); ok && r.job(id) != nil {
-			r.leased(e, r.job(id), c)
-		} else if strings.HasPrefix(c.Key, "saga:") && strings.HasSuffix(c.Key, ":stack") && !c.Gone && r.job(e.Job) != nil {
-			first(&r.job(e.Job).recorded, e.At)
-		} else if c.Key == "cordum:scheduler:outbox" {
-			r.boxed(c.Field, !c.Gone)
-		} else if c.Key == "cordum:audit" {
-			r.derived.decided(e, c)
+	r.loses(e)
+	r.facts = invariants.Facts(e, r.facts[:0])
+	for i := range r.facts {
+		f := &r.facts[i]
+		switch {
+		case f.What == invariants.Operation:
+			r.operated(e)
+		case f.What <= invariants.Notice && f.Change.Gone:
+			r.messageLost(f)
+		case f.What <= invariants.Notice:
+			r.stored(f)
+		case f.What == invariants.Record:
+			r.written(f)
+		case f.What == invariants.Run:
+			r.ran(f)
+		case f.What == invariants.Outbox:
+			r.boxed(f.Job, !f.Change.Gone)
+		case f.What == invariants.Audited:
+			r.decided(f)
+		case f.What == invariants.Output:
+			r.judgedOutput(f)
+		case f.What == invariants.Lock:
+			r.leased(f)
+		case f.What == invariants.SagaStack:
+			r.stacked(f)
 		}
 	}
-	if failover(e) {
-		r.lost(e)
-	}
+}
+
+// operated takes in what is no change in a server.
+func (r *record) operated(e *sim.Event) {
+	done := invariants.AnswerOf(e) == invariants.Done
 	switch e.Kind {
 	case sim.KindAck, sim.KindTerm:
 		r.acknowledged(e)
@@ -171,114 +147,140 @@ func (r *record) observe(e *sim.Event) {
 	case world.KindEffect:
 		r.executed(e)
 	case sim.KindReceive:
-		if e.Phase == "heartbeat" && e.Outcome == sim.OutcomeOK {
+		if e.Phase == "heartbeat" && done {
 			r.heard[ear{e.Node, e.Job}] = e.At
 		}
 	case sim.KindControl:
 		r.controlled(e)
 	}
-	if j := r.job(e.Job); j != nil {
-		if how, failed := failing(e); failed {
-			j.failures = append(j.failures, failure{e.Phase, how, e.At})
+	j := r.job(e.Job)
+	if j == nil {
+		return
+	}
+	j.operated(e)
+	switch e.Phase {
+	case "submit_deliver":
+		j.requests = max(j.requests, int(e.Delivered))
+		j.deliveredAgain(e, "request")
+	case "result_deliver":
+		j.answers = max(j.answers, int(e.Delivered))
+		j.deliveredAgain(e, "result")
+	case "lock_release":
+		j.holder = ""
+	case "publish":
+		if e.Kind == sim.KindPublish && e.Outcome == sim.OutcomeOK && len(e.Changes) == 0 {
+			r.dropped(j, e)
 		}
-		switch e.Phase {
-		case "submit_deliver":
-			j.requests = max(j.requests, int(e.Delivered))
-		case "lock_release":
-			j.holder = ""
-			j.letGo(e.Node, e.At)
-		case "result_deliver":
-			j.answers = max(j.answers, int(e.Delivered))
-		case "publish":
-			if j.State == "DISPATCHED" && j.locked > j.since && !r.relayed && e.Outcome != sim.OutcomePending {
-				first(&j.resumed, e.At)
-			}
-			if dropped(e) {
-				r.dropped(j, e)
-			}
-		case "replay_read":
-			first(&j.replayed, e.At)
-		case "safety_check":
-			if throttles(e) {
-				j.throttled = append(j.throttled, e.At)
-			}
+	case "replay_read":
+		if !j.replayed {
+			tell(&j.moments, e, replayed, "", "", 0)
 		}
-		if e.Phase == "result_nak" && (j.State == "PENDING" || j.State == "SCHEDULED") {
-			j.early = append(j.early, early{e.At, j.State})
+		j.replayed = true
+	case "safety_check":
+		if throttles(e) {
+			tell(&j.moments, e, throttled, "", "", 0)
+		} else {
+			tell(&j.moments, e, askedKernel, "", "", 0)
 		}
-		if e.Phase == "submit_ack" || e.Phase == "submit_nak" {
-			r.handled(j)
+	case "result_nak":
+		if j.State == "PENDING" || j.State == "SCHEDULED" {
+			tell(&j.moments, e, early, j.State, "", 0)
 		}
+	case "submit_ack", "submit_nak":
+		r.handled(j)
 	}
 }
 
-func (r *record) stored(e *sim.Event, c *sim.Change) {
+func (j *jobRecord) deliveredAgain(e *sim.Event, what string) {
+	if e.Delivered > 1 && !terminal(j.State) {
+		tell(&j.moments, e, redelivered, what, "", 0)
+	}
+}
+
+func (r *record) stored(f *invariants.Fact) {
+	c, j := f.Change, r.job(f.Job)
 	m := message{c.Stream, c.Seq, c.Subject}
 	r.outstanding[m] = true
-	id := c.Header["Job-Id"]
-	j := r.job(id)
 	if j == nil {
-		r.derived.stored(e, id, c)
+		r.derived.stored(f)
+		if f.What == invariants.Submission && f.Node == world.StrangerName {
+			r.poison[f.Job] = true
+		}
+		return
 	}
-	switch {
-	case j == nil && c.Subject == "sys.job.submit" && e.Node == world.StrangerName:
-		r.poison[id] = true
-	case j == nil && e.Phase == "saga_publish" && r.job(e.Job) != nil:
-		first(&r.job(e.Job).undone, e.At)
-	case j == nil:
-	case c.Subject == "sys.job.submit":
+	switch f.What {
+	case invariants.Submission:
 		if j.submissions == 0 {
-			j.Submitted = e.At
+			j.Submitted = f.At
+		}
+		if approved(c.Value) {
+			j.consent.sent++
 		}
 		if j.submissions++; j.submissions <= r.each {
 			r.submitted++
 		}
-	case c.Subject == "sys.job.cancel":
-		if j.cancel == 0 {
+		again := ""
+		if j.submissions > 1 {
+			again = " again"
+		}
+		tell(&j.moments, f.Event, submitted, "", again, 0)
+	case invariants.Cancellation:
+		if !j.cancelled {
 			r.cancels++
 		}
-		first(&j.cancel, e.At)
-	case strings.HasSuffix(c.Subject, ".cancel") && m.consumer() != "":
-		first(&j.told, e.At)
-	case c.Header["Job-Void"] != "":
-		first(&j.voided, e.At)
-	case c.Stream == "CORDUM_JOBS":
-		j.Dispatches = append(j.Dispatches, DispatchPoint{e.Step, e.At, c.Subject, c.Seq})
-		j.worker = m.consumer()
+		j.cancelled = true
+		tell(&j.moments, f.Event, cancelAsked, "", "", 0)
+	case invariants.Notice:
+		tell(&j.moments, f.Event, notified, f.Worker(), "", 0)
+	case invariants.Void:
+		tell(&j.moments, f.Event, voided, "", "", 0)
+	case invariants.Dispatch:
+		j.dispatched(f, r.relayed)
+		j.worker = f.Worker()
 		if r.down[j.worker] {
 			j.ToDead = true
-			j.openBlind(e.At)
+			j.openBlind(f.At)
 		} else {
 			j.awaited = true
-			j.closeBlind(e.At, "dispatch")
+			j.closeBlind(f.At, "dispatch")
 		}
 	}
 }
 
-// drop is a publish that the stream took for one that it remembers.
-type drop struct {
-	at     time.Duration
-	worker string
+// dispatched tells of a stored dispatch, unless that is what the write before it has led one to expect.
+func (j *jobRecord) dispatched(f *invariants.Fact, relayed bool) {
+	c := f.Change
+	j.Dispatches = append(j.Dispatches, DispatchPoint{f.Step, f.At, c.Subject, c.Seq})
+	to, says := cmp.Or(f.Worker(), "the topic "+c.Subject), dispatched
+	last := j.last()
+	expected := last != nil && last.says == wrote && last.a == "DISPATCHED" && last.node == f.Node && f.At < last.at+time.Second
+	switch {
+	case j.State == "DISPATCHED" && j.locked > j.since && !relayed && f.Kind != sim.KindLate:
+		says = resumed
+	case len(j.Dispatches) > 1:
+		says = dispatchedAgain
+	case expected && f.Kind != sim.KindLate:
+		return
+	}
+	tell(&j.moments, f.Event, says, to, "", len(j.Dispatches))
 }
 
-func dropped(e *sim.Event) bool {
-	return e.Kind == sim.KindPublish && e.Outcome == sim.OutcomeOK && len(e.Changes) == 0
+// last is what was last told of the job, or nil.
+func (j *jobRecord) last() *moment {
+	if n := len(j.moments); n > 0 {
+		return &j.moments[n-1]
+	}
+	return nil
 }
 
-// dropped notes that the stream holds an earlier dispatch of the job, whose worker may be dead, and no other.
+// dropped takes in a publish that the stream took for one that it remembers. It holds an earlier dispatch of the
+// job, whose worker may be dead, and no other.
 func (r *record) dropped(j *jobRecord, e *sim.Event) {
-	j.dropped = append(j.dropped, drop{e.At, message{subject: e.Target}.consumer()})
+	tell(&j.moments, e, dropped, invariants.WorkerOf(e.Target), "", 0)
 	if len(j.Dispatches) > 0 && !r.down[j.worker] && (j.executing != "" || r.waits(j)) {
 		j.awaited = true
 	} else if !j.finished {
 		j.openBlind(e.At)
-	}
-}
-
-// first notes the first instant of something.
-func first(at *time.Duration, now time.Duration) {
-	if *at == 0 {
-		*at = now
 	}
 }
 
@@ -287,53 +289,69 @@ func (r *record) asked(w Workload) bool {
 	return r.cancels == len(w.Cancel) && len(r.poison) == w.Poison && len(r.runs) == w.Runs
 }
 
-func (r *record) written(e *sim.Event, id string, c *sim.Change) {
-	if c.Field == "state" && (c.Value == "FAILED" || c.Value == "DENIED" || c.Value == "OUTPUT_QUARANTINED") {
-		r.buried = e.At
+func (r *record) written(f *invariants.Fact) {
+	to, moves := f.Field("state")
+	if to == "FAILED" || to == "DENIED" || to == "OUTPUT_QUARANTINED" {
+		r.buried = f.At
 	}
-	j := r.job(id)
+	j := r.job(f.Job)
 	if j == nil {
-		r.derived.written(e, id, c)
+		r.derived.written(f)
 		return
 	}
-	j.consent.grants(c, e.At)
-	j.takeIn(e, c)
-	switch c.Field {
-	case "decision":
-		if c.Value == store.FailOpen {
-			first(&j.undecided, e.At)
+	j.consent.grants(f)
+	if decision, ok := f.Field("decision"); ok && decision == store.FailOpen {
+		if !j.undecided {
+			tell(&j.moments, f.Event, undecided, "", "", 0)
 		}
-	case "":
-		if c.Gone { // with the writes that a failover loses
-			j.Attempts, j.Reason, j.Why = 0, "", ""
-			r.moved(j, e, "")
-		}
-	case "state":
-		r.moved(j, e, c.Value)
+		j.undecided = true
+	}
+	if f.Vanished() { // with the writes that a failover loses
+		j.Attempts, j.Reason, j.Why = 0, "", ""
+		r.moved(j, f, "")
+		return
+	}
+	j.takeIn(f)
+	if moves {
+		r.moved(j, f, to)
+	} else if n := len(j.Path); n > 0 && j.Path[n-1].Step == f.Step {
+		j.Path[n-1].Attempts = j.Attempts
 	}
 }
 
 // moved notes that the job's record says another state.
-func (r *record) moved(j *jobRecord, e *sim.Event, to string) {
+func (r *record) moved(j *jobRecord, f *invariants.Fact, to string) {
 	switch was, is := terminal(j.State), terminal(to); {
 	case is && !was:
 		r.settled++
-		j.Settled = e.At
+		j.Settled = f.At
 	case was && !is: // never in the documented state machine, but for a failover
 		r.settled--
 		j.Settled = 0
 	}
-	if e.Kind == sim.KindLate {
-		j.late = append(j.late, e.At)
-	}
 	from, since := j.State, j.since
-	j.State, j.since = to, e.At
-	j.Path = append(j.Path, JobPoint{e.Step, e.At, to, j.Attempts, cmp.Or(e.Phase, e.Name)})
-	if failover(e) {
-		j.rewound = append(j.rewound, rewound{e.At, from, to})
+	j.State, j.since = to, f.At
+	j.Path = append(j.Path, JobPoint{f.Step, f.At, to, j.Attempts, cmp.Or(f.Phase, f.Name)})
+	switch {
+	case lossBy(f.Event):
+		l, says := &r.losses[len(r.losses)-1], rewound
+		j.rewound = true
+		if to == "" {
+			says = recordLost
+			l.gone = append(l.gone, j.ID)
+		} else {
+			l.back = append(l.back, j.ID)
+		}
+		tell(&j.moments, f.Event, says, from, to, 0)
+	case f.Kind == sim.KindLate:
+		tell(&j.moments, f.Event, lateWrote, to, f.Phase, 0)
+	case f.Phase == "rollback_write":
+		tell(&j.moments, f.Event, rolledBack, to, "", j.Attempts)
+	default:
+		tell(&j.moments, f.Event, wrote, to, j.stateWords(f), j.Attempts)
 	}
 	if to != "DISPATCHED" && to != "RUNNING" {
-		r.found(j, from, e, since)
+		r.found(j, from, f.Event, since)
 	}
 	if to == "SCHEDULED" {
 		j.awaited = false
@@ -341,17 +359,15 @@ func (r *record) moved(j *jobRecord, e *sim.Event, to string) {
 }
 
 // takeIn takes over what the record says of the job besides its state.
-func (j *JobResult) takeIn(e *sim.Event, c *sim.Change) {
-	switch c.Field {
-	case "attempts":
-		j.Attempts, _ = strconv.Atoi(c.Value)
-		if n := len(j.Path); n > 0 && j.Path[n-1].Step == e.Step {
-			j.Path[n-1].Attempts = j.Attempts
-		}
-	case "reason_code":
-		j.Reason = c.Value
-	case "reason":
-		j.Why = c.Value
+func (j *JobResult) takeIn(f *invariants.Fact) {
+	if n, ok := f.Field("attempts"); ok {
+		j.Attempts, _ = strconv.Atoi(n)
+	}
+	if code, ok := f.Field("reason_code"); ok {
+		j.Reason = code
+	}
+	if why, ok := f.Field("reason"); ok {
+		j.Why = why
 	}
 }
 
@@ -364,6 +380,33 @@ func (r *record) boxed(id string, queued bool) {
 		} else {
 			r.queued--
 		}
+	}
+}
+
+// leased follows who has the job's lock, and until when.
+func (r *record) leased(f *invariants.Fact) {
+	j := r.job(f.Job)
+	switch {
+	case j == nil:
+	case f.Change.Gone:
+		j.leased = 0
+	default:
+		if f.Phase == "lock_acquire" {
+			j.holder, j.locked = f.Node, f.At
+		}
+		j.leased = f.Change.Expires
+	}
+}
+
+// stacked tells that a job's compensation was put onto its saga's stack.
+func (r *record) stacked(f *invariants.Fact) {
+	j := r.job(f.Job)
+	switch {
+	case j == nil:
+	case !f.Change.Gone && f.Phase == "saga_record":
+		j.tellOnce(f.Event, recorded, "")
+	case f.Phase == "saga_pop":
+		j.tellOnce(f.Event, popped, "")
 	}
 }
 
@@ -392,17 +435,25 @@ func (r *record) executed(e *sim.Event) {
 		r.derived.executed(e)
 		return
 	}
+	over := ""
+	if terminal(j.State) && j.State != "SUCCEEDED" {
+		over = j.State
+	}
 	if e.Name == world.EffectBegin {
 		j.Executions++
-		j.begun = append(j.begun, e.At)
-		j.hold(e.Node, e.At)
-		j.overtake(e, true)
+		tell(&j.moments, e, either(over == "", began, overtaken), over, "", j.Executions)
 		j.executing, j.awaited = e.Node, true
 		j.closeBlind(e.At, "execution")
 		return
 	}
-	j.letGo(e.Node, e.At)
-	j.overtake(e, false)
+	tell(&j.moments, e, either(over == "", finished, finishedOvertaken), over, "", 0)
 	j.executing, j.awaited = "", false
 	j.finished = j.finished || e.Name == world.EffectDone
+}
+
+func either(yes bool, a, b saying) saying {
+	if yes {
+		return a
+	}
+	return b
 }

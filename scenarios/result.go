@@ -78,6 +78,7 @@ type Violation struct {
 	Step      int           `json:"step"`
 	At        time.Duration `json:"at_ns"`
 	Message   string        `json:"message"`
+	Steps     []int         `json:"steps,omitempty"` // others that it depends on
 }
 
 // FiredFault is one fault at the moment it took effect.

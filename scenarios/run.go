@@ -135,6 +135,7 @@ func (r *run) play(w *sim.World) error {
 	r.judge.Began(w.Started())
 	r.injector.Attach(w)
 	r.crew = newCrew(r.plan, r.opt.Variant)
+	r.crew.picks.told = r.record.metStale
 	r.crew.startKernel(w)
 	r.crew.startSchedulers(w)
 	w.Step(boot, r.over)
@@ -249,10 +250,9 @@ func (r *run) atRest() bool {
 
 func (r *run) observe(e *sim.Event) {
 	r.judge.Observe(e)
+	r.noted(e)
 	r.record.observe(e)
-	for _, n := range r.crew.logs.drain() {
-		r.record.noted(e, n)
-	}
+	r.crew.picks.observe(e)
 	r.steps.Store(int64(e.Step))
 	r.virtual.Store(int64(e.At))
 	r.settled.Store(int64(r.record.settled))

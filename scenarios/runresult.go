@@ -2,12 +2,11 @@ package scenarios
 
 import (
 	"encoding/json"
-	"fmt"
 	"slices"
 	"time"
 
 	"github.com/wavetank-sim/wavetank/engine/workflow"
-	"github.com/wavetank-sim/wavetank/sim"
+	"github.com/wavetank-sim/wavetank/invariants"
 )
 
 // RunResult is what became of one run of a workflow, from its record.
@@ -17,24 +16,31 @@ type RunResult struct {
 	Why     string        `json:"reason,omitempty"`
 	Started time.Duration `json:"started_ns"`
 	Ended   time.Duration `json:"ended_ns,omitempty"` // when it reached its terminal state; 0 if it did not
+
+	moments []moment
 }
 
 // ran takes in a change of a run's record.
-func (r *record) ran(e *sim.Event, id string, c *sim.Change) {
+func (r *record) ran(f *invariants.Fact) {
 	var stored workflow.Run
-	if c.Gone || json.Unmarshal([]byte(c.Value), &stored) != nil {
+	if f.Change.Gone || json.Unmarshal([]byte(f.Change.Value), &stored) != nil {
 		return
 	}
-	i := slices.IndexFunc(r.runs, func(o *RunResult) bool { return o.ID == id })
+	i := slices.IndexFunc(r.runs, func(o *RunResult) bool { return o.ID == f.Job })
 	if i < 0 {
 		i = len(r.runs)
-		r.runs = append(r.runs, &RunResult{ID: id, Started: e.At})
+		r.runs = append(r.runs, &RunResult{ID: f.Job, Started: f.At, moments: []moment{{f.At, f.Step, f.Node, runStarted, "", "", 0}}})
 	}
 	run := r.runs[i]
 	if run.State, run.Why = string(stored.State), stored.Reason; !stored.Over() {
 		run.Ended = 0
 	} else if run.Ended == 0 {
-		run.Ended = e.At
+		run.Ended = f.At
+		why := ""
+		if run.Why != "" {
+			why = " (" + run.Why + ")"
+		}
+		tell(&run.moments, f.Event, runEnded, run.State, why, 0)
 	}
 }
 
@@ -64,21 +70,4 @@ func (r *run) aboutRun() *RunResult {
 		}
 	}
 	return about
-}
-
-// tellRuns has a sentence for each run.
-func (r *record) tellRuns() (told []string) {
-	for _, run := range r.runs {
-		s := fmt.Sprintf("%s was started at %s; ", run.ID, at(run.Started))
-		if run.Ended > 0 {
-			s += fmt.Sprintf("%s at %s", run.State, at(run.Ended))
-		} else {
-			s += "still " + run.State
-		}
-		if run.Why != "" {
-			s += " (" + run.Why + ")"
-		}
-		told = append(told, s+".")
-	}
-	return shorten(told, "run")
 }

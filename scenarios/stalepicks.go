@@ -2,95 +2,167 @@ package scenarios
 
 import (
 	"context"
-	"log/slog"
+	"slices"
+	"strings"
 	"time"
+
+	"github.com/prometheus/client_golang/prometheus"
+	dto "github.com/prometheus/client_model/go"
+
+	"github.com/wavetank-sim/wavetank/engine"
+	"github.com/wavetank-sim/wavetank/engine/phase"
+	"github.com/wavetank-sim/wavetank/invariants"
+	"github.com/wavetank-sim/wavetank/sim"
 )
 
-// stalePicks follows, by job, the picks that met a stale worker: how many there were, how often all of
-// a dispatch's did, and for how long a handling held its message over them; and what else no operation
-// shows, so that the log is where it does. Nothing is judged by it.
+// stalePicks follows, by job, the picks that met a stale worker. The scheduler counts them in a metric that names no
+// job; whose they are shows by the step after which the metric has grown.
 type stalePicks struct {
-	last      int // dispatch_attempt of a dispatch's last pick
-	byJob     map[string]int
-	exhausted map[string]int
-	held      map[string]time.Duration
-	notes     *[]note              // since the last step
-	latest    map[string]time.Time // stale pick of each handling under way in one process
+	most      int // picks of a dispatch
+	byJob     map[string]*staleJob
+	processes map[string]*picking // the last process of each node
+	told      func(e *sim.Event, job string, picks int)
 }
 
-func newStalePicks(picks int) *stalePicks {
-	return &stalePicks{last: picks - 1, byJob: map[string]int{}, exhausted: map[string]int{}, held: map[string]time.Duration{}, notes: new([]note), latest: map[string]time.Time{}}
+// staleJob is what stale workers cost one job.
+type staleJob struct {
+	picks     int
+	exhausted int           // dispatches of which every pick met one
+	held      time.Duration // from a handling's first stale pick to its last, or to its publish
 }
 
-// process follows the handlings of one scheduler process, and adds to the same sums. They end with it:
-// a redelivery that another process dispatches is no part of a handling that a crash cut short.
-func (l *stalePicks) process() *stalePicks {
-	own := *l
-	own.latest = map[string]time.Time{}
-	return &own
+// picking is one scheduler process at its picks. It stands in for the engine's registerer and its source of chance.
+type picking struct {
+	prometheus.Registerer
+	engine.Random
+	metric    *prometheus.CounterVec
+	counted   int
+	drawing   string        // the job that a pick was last drawn for, since the last step
+	scheduled string        // the job that was last written SCHEDULED
+	under     []*stalePause // handlings under way that have met a stale worker, from the oldest
 }
 
-// Enabled takes every record.
-func (l *stalePicks) Enabled(context.Context, slog.Level) bool { return true }
+// stalePause is a handling between a stale pick and what comes next.
+type stalePause struct {
+	job   string
+	picks int
+	last  time.Duration
+}
 
-// Handle reads one record.
-func (l *stalePicks) Handle(_ context.Context, rec slog.Record) error {
-	if n, ok := noteOf(rec); ok {
-		*l.notes = append(*l.notes, n)
-	}
-	switch rec.Message {
-	case "stale worker detected, retrying dispatch":
-		id, attempt := l.read(rec)
-		l.byJob[id]++
-		if attempt == l.last {
-			l.exhausted[id]++
+func newStalePicks(most int) *stalePicks {
+	return &stalePicks{most: most, byJob: map[string]*staleJob{}, processes: map[string]*picking{}}
+}
+
+// process follows a new process of the node. The handlings of the one before ended with it.
+func (l *stalePicks) process(node string, registry prometheus.Registerer, random engine.Random) *picking {
+	p := &picking{Registerer: registry, Random: random}
+	l.processes[node] = p
+	return p
+}
+
+// Register looks for the metric of stale picks.
+func (p *picking) Register(c prometheus.Collector) error {
+	if vec, ok := c.(*prometheus.CounterVec); ok {
+		described := make(chan *prometheus.Desc, 1)
+		vec.Describe(described)
+		if strings.Contains((<-described).String(), `"scheduler_stale_worker_retry_total"`) {
+			p.metric = vec
 		}
-		if attempt > 0 {
-			l.hold(id, rec.Time)
-		}
-		l.latest[id] = rec.Time
-	case "job dispatched", "dispatch publish failed":
-		id, _ := l.read(rec)
-		l.hold(id, rec.Time)
-		delete(l.latest, id)
-	case "retrying later":
-		id, _ := l.read(rec)
-		delete(l.latest, id)
 	}
-	return nil
+	return p.Registerer.Register(c)
 }
 
-// drain takes out the notes since it was last asked. The step that comes next shows what they are about: of a
-// write that was fenced, the look before it, or the EXEC that the server refused.
-func (l *stalePicks) drain() (list []note) {
-	list, *l.notes = *l.notes, nil
-	return list
+// Uint64 notes whose pick is drawn for.
+func (p *picking) Uint64(ctx context.Context) uint64 {
+	if tag := phase.From(ctx); tag.Phase == phase.Pick {
+		p.drawing = tag.Job
+	}
+	return p.Random.Uint64(ctx)
 }
 
-// hold adds the time since the latest stale pick of a job's handling, if it met one.
-func (l *stalePicks) hold(id string, until time.Time) {
-	if latest, ok := l.latest[id]; ok {
-		l.held[id] += until.Sub(latest)
+// grown is how many stale picks the process counted since it was last asked.
+func (p *picking) grown() (n int) {
+	counters := make(chan prometheus.Metric)
+	go func() {
+		p.metric.Collect(counters)
+		close(counters)
+	}()
+	was := p.counted
+	p.counted = 0
+	for c := range counters {
+		var m dto.Metric
+		_ = c.Write(&m) // a counter has nothing that could fail
+		p.counted += int(m.GetCounter().GetValue())
+	}
+	return p.counted - was
+}
+
+// observe takes in what came of a step: a handling picks once it has written SCHEDULED, and again when it has waited.
+func (l *stalePicks) observe(e *sim.Event) {
+	p := l.processes[e.Node]
+	if p == nil {
+		return
+	}
+	if p.scheduled == e.Job && e.Job != "" { // a process that was paused picks when it goes on
+		p.drawing = e.Job
+		l.picked(p, e)
+		p.scheduled = ""
+	}
+	switch {
+	case e.Phase == string(phase.ScheduledWrite):
+		p.drawing, p.scheduled = e.Job, e.Job
+		l.picked(p, e)
+	case e.Kind == sim.KindTimer && len(p.under) > 0:
+		l.picked(p, e)
+	case e.Phase == string(phase.Publish) && e.Kind != sim.KindLate && invariants.AnswerOf(e) != invariants.Waits:
+		if i := p.find(e.Job); i >= 0 {
+			l.job(e.Job).held += e.At - p.under[i].last
+			p.under = slices.Delete(p.under, i, i+1)
+		}
+	case e.Phase == string(phase.LockRelease):
+		if i := p.find(e.Job); i >= 0 {
+			p.under = slices.Delete(p.under, i, i+1)
+		}
+	}
+	p.drawing = ""
+}
+
+func (p *picking) find(job string) int {
+	return slices.IndexFunc(p.under, func(u *stalePause) bool { return u.job == job })
+}
+
+// picked takes in the stale picks of a step. Where nothing was drawn, it was the last pick that a handling has.
+func (l *stalePicks) picked(p *picking, e *sim.Event) {
+	n := p.grown()
+	if n == 0 {
+		return
+	}
+	id := p.drawing
+	if id == "" {
+		i := slices.IndexFunc(p.under, func(u *stalePause) bool { return u.picks == l.most-1 })
+		id = p.under[max(i, 0)].job
+	}
+	i := p.find(id)
+	if i < 0 {
+		i = len(p.under)
+		p.under = append(p.under, &stalePause{job: id, last: e.At})
+	}
+	u, j := p.under[i], l.job(id)
+	if l.told != nil {
+		l.told(e, id, n)
+	}
+	j.picks += n
+	j.held += e.At - u.last
+	if u.picks, u.last = u.picks+n, e.At; u.picks >= l.most {
+		j.exhausted++
 	}
 }
 
-// read finds the job of a record, and which pick it is about.
-func (l *stalePicks) read(rec slog.Record) (id string, attempt int) {
-	attempt = -1
-	rec.Attrs(func(a slog.Attr) bool {
-		switch a.Key {
-		case "job_id":
-			id = a.Value.String()
-		case "dispatch_attempt":
-			attempt = int(a.Value.Int64())
-		}
-		return true
-	})
-	return id, attempt
+func (l *stalePicks) job(id string) *staleJob {
+	j := l.byJob[id]
+	if j == nil {
+		j = &staleJob{}
+		l.byJob[id] = j
+	}
+	return j
 }
-
-// WithAttrs leaves the attributes of a scheduler away: none is about a pick.
-func (l *stalePicks) WithAttrs([]slog.Attr) slog.Handler { return l }
-
-// WithGroup does nothing: the engine has no groups.
-func (l *stalePicks) WithGroup(string) slog.Handler { return l }

@@ -2,56 +2,77 @@ package scenarios
 
 import (
 	"context"
+	"encoding/json"
 	"log/slog"
 	"testing"
 	"time"
 
+	"github.com/prometheus/client_golang/prometheus"
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
+
+	"github.com/wavetank-sim/wavetank/engine"
+	"github.com/wavetank-sim/wavetank/engine/metrics"
+	"github.com/wavetank-sim/wavetank/engine/phase"
+	"github.com/wavetank-sim/wavetank/sim"
 )
 
-func TestStalePicksAreReadFromTheLog(t *testing.T) {
-	l := newStalePicks(3)
-	log, stale := logTo(t, l)
-	stale(1*time.Second, "job-1", 0)
-	stale(2*time.Second, "job-2", 0) // another replica's
-	stale(3*time.Second, "job-1", 1)
-	stale(5*time.Second, "job-1", 2)
-	log(6*time.Second, "retrying later", "job-1", 0)
-	stale(10*time.Second, "job-1", 0)
-	log(10500*time.Millisecond, "job dispatched", "job-1", 0)
-	log(11*time.Second, "job dispatched", "job-3", 0)
-	assert.Equal(t, map[string]int{"job-1": 4, "job-2": 1}, l.byJob)
-	assert.Equal(t, map[string]int{"job-1": 1}, l.exhausted, "only the first handling met three")
-	assert.Equal(t, map[string]time.Duration{"job-1": 4500 * time.Millisecond}, l.held, "to the last stale pick, or to the dispatch")
+// scheduler is one process that picks workers, by its metrics.
+type scheduler struct {
+	*stalePicks
+	t       *testing.T
+	process *picking
+	metrics *metrics.Metrics
 }
 
-// logTo writes what a scheduler process would at that time.
-func logTo(t *testing.T, l *stalePicks) (log func(at time.Duration, message, id string, attempt int), stale func(at time.Duration, id string, attempt int)) {
-	begin := time.Unix(0, 0)
-	log = func(at time.Duration, message, id string, attempt int) {
-		rec := slog.NewRecord(begin.Add(at), slog.LevelInfo, message, 0)
-		rec.AddAttrs(slog.String("job_id", id), slog.Int("dispatch_attempt", attempt))
-		require.NoError(t, l.Handle(context.Background(), rec))
+func (s *scheduler) start() {
+	s.process = s.stalePicks.process("scheduler-1", prometheus.NewRegistry(), sim.Rand{})
+	var err error
+	s.metrics, err = metrics.New(s.process)
+	require.NoError(s.t, err)
+}
+
+// stale has the process meet a stale worker at a step of the job; a step without a phase is a timer's.
+func (s *scheduler) stale(at time.Duration, job string, p phase.Phase, picks int) {
+	s.metrics.StaleWorkerRetries.WithLabelValues("job.default", "worker-1").Add(float64(picks))
+	s.step(at, job, p)
+}
+
+func (s *scheduler) step(at time.Duration, job string, p phase.Phase) {
+	e := &sim.Event{At: at, Node: "scheduler-1", Kind: sim.KindRedis, Job: job, Phase: string(p), Outcome: sim.OutcomeOK}
+	if p == phase.Pick {
+		e.Kind, e.Job, e.Phase = sim.KindTimer, "", ""
+		s.process.drawing = job
 	}
-	return log, func(at time.Duration, id string, attempt int) {
-		log(at, "stale worker detected, retrying dispatch", id, attempt)
-	}
+	s.observe(e)
+}
+
+func TestStalePicksAreReadFromTheMetric(t *testing.T) {
+	s := &scheduler{stalePicks: newStalePicks(3), t: t}
+	s.start()
+	s.stale(1*time.Second, "job-1", phase.ScheduledWrite, 1)
+	s.stale(2*time.Second, "job-2", phase.ScheduledWrite, 1)
+	s.stale(3*time.Second, "job-1", phase.Pick, 1)
+	s.step(4*time.Second, "", phase.Pick) // a timer of something else
+	s.stale(5*time.Second, "", phase.Pick, 1)
+	s.step(6*time.Second, "job-1", phase.LockRelease)
+	s.stale(10*time.Second, "job-1", phase.ScheduledWrite, 1)
+	s.step(10500*time.Millisecond, "job-1", phase.Publish)
+	s.step(11*time.Second, "job-3", phase.Publish)
+	assert.Equal(t, map[string]*staleJob{"job-1": {4, 1, 4500 * time.Millisecond}, "job-2": {1, 0, 0}}, s.byJob, "only the first handling met three; held is to the last stale pick, or to the publish")
 }
 
 func TestACrashEndsAHandling(t *testing.T) {
-	l := newStalePicks(3)
-	_, stale := logTo(t, l.process())
-	stale(1*time.Second, "job-1", 0)
-	stale(2*time.Second, "job-1", 1)
-	stale(2*time.Second, "job-2", 0)
-	// The process dies, and another one's redeliveries meet no stale worker, or meet one again.
-	log, stale := logTo(t, l.process())
-	log(60*time.Second, "job dispatched", "job-1", 0)
-	stale(60*time.Second, "job-2", 0)
-	log(61*time.Second, "job dispatched", "job-2", 0)
-	assert.Equal(t, map[string]int{"job-1": 2, "job-2": 2}, l.byJob)
-	assert.Equal(t, map[string]time.Duration{"job-1": time.Second, "job-2": time.Second}, l.held, "the outage between is nobody's handling")
+	s := &scheduler{stalePicks: newStalePicks(3), t: t}
+	s.start()
+	s.stale(1*time.Second, "job-1", phase.ScheduledWrite, 1)
+	s.stale(2*time.Second, "job-1", phase.Pick, 1)
+	s.stale(2*time.Second, "job-2", phase.ScheduledWrite, 1)
+	s.start() // whose redeliveries meet no stale worker, or meet one again
+	s.step(60*time.Second, "job-1", phase.Publish)
+	s.stale(60*time.Second, "job-2", phase.ScheduledWrite, 1)
+	s.step(61*time.Second, "job-2", phase.Publish)
+	assert.Equal(t, map[string]*staleJob{"job-1": {2, 0, time.Second}, "job-2": {2, 0, time.Second}}, s.byJob, "the outage between is nobody's handling")
 }
 
 func TestImmediateRetriesHoldNothing(t *testing.T) {
@@ -71,4 +92,32 @@ func TestImmediateRetriesHoldNothing(t *testing.T) {
 	require.NoError(t, p.Set("engine.stale_worker=jittered-retries"))
 	_, time = held()
 	assert.Positive(t, time)
+}
+
+// constant is a log whose every sentence is the same.
+type constant struct{ slog.Handler }
+
+func (c constant) Handle(ctx context.Context, rec slog.Record) error {
+	rec.Message = "a sentence"
+	return c.Handler.Handle(ctx, rec)
+}
+
+// What the engine logs changes nothing of a result.
+func TestNoLogIsRead(t *testing.T) {
+	for _, name := range []string{"stale-worker", "policy-outage", "approval-expired", "overstayed-release", "publish-failure", "workflow"} {
+		for _, preset := range []string{PresetDocumented, PresetHardened} {
+			var results []string
+			for _, variant := range []Variant{nil, func(_ string, cfg *engine.Config) { cfg.Logger = slog.New(constant{cfg.Logger.Handler()}) }} {
+				p, err := Load(name)
+				require.NoError(t, err)
+				require.NoError(t, p.Set("preset="+preset))
+				res, err := Run(context.Background(), p, RunOptions{Modified: true, Variant: variant})
+				require.NoError(t, err)
+				text, err := json.MarshalIndent(res, "", "  ")
+				require.NoError(t, err)
+				results = append(results, string(text))
+			}
+			assert.Equal(t, results[0], results[1], "%s, %s", name, preset)
+		}
+	}
 }

@@ -3,6 +3,7 @@ package scenarios
 import (
 	"cmp"
 	"fmt"
+	"math"
 	"slices"
 	"strings"
 	"time"
@@ -10,243 +11,286 @@ import (
 	"github.com/wavetank-sim/wavetank/faults"
 )
 
-// clause is a part of a job's story, which has its place by a time.
-type clause struct {
+// linesMax bounds a story. Strikes, violations, ends and what a violation depends on are told beyond it.
+const linesMax = 60
+
+// alikeMax is how many moments that are alike a story tells one by one.
+const alikeMax = 2
+
+// line is one sentence of a story, which has its place by a time.
+type line struct {
 	at   time.Duration
+	step int
+	rank int // among those of one step
 	text string
+	keep bool // however long the story is
 }
 
-// story tells of a job what happened to it, in the order of time.
-func (r *run) story(j *jobRecord) string {
-	var b strings.Builder
-	if j.submissions == 0 && len(j.Path) > 0 {
-		fmt.Fprintf(&b, "%s was stored at %s and never submitted", j.ID, at(j.Path[0].At))
-	} else {
-		fmt.Fprintf(&b, "%s was submitted at %s", j.ID, at(j.Submitted))
-	}
-	all := slices.Concat(r.pauses(j), j.failed(), j.dispatched(r.end), j.drops(), j.happened(), j.befell(), j.lostStates(), j.lostMessages(), j.executions(), j.ends(r.end))
-	if !terminal(j.State) && j.finished {
-		text := "its result was delivered " + times(j.answers)
-		if j.answers >= r.plan.Engine.MaxDeliver {
-			text += " and given up"
-		}
-		all = append(all, clause{r.end, text})
-	}
-	if !terminal(j.State) && j.State != "" {
-		all = append(all, clause{r.end, "still " + j.State + j.because()})
-	}
-	slices.SortStableFunc(all, func(a, b clause) int { return cmp.Compare(a.at, b.at) })
-	for _, c := range all {
-		b.WriteString("; " + c.text)
-	}
-	b.WriteString(".")
-	if j.Blind != nil {
-		b.WriteString(j.Blind.words(r.end))
-	}
-	return b.String()
-}
+// lastStep is after every step of a time.
+const lastStep = math.MaxInt
 
-// pauses tell of the nodes that stood still over the job.
-func (r *run) pauses(j *jobRecord) (all []clause) {
-	for _, f := range r.injector.Fired() {
-		if f.Fault.Do == faults.Pause && (f.Job == j.ID || j.heldBy(f.Node, f.At)) {
-			all = append(all, clause{f.At, fmt.Sprintf("%s was paused from %s to %s", f.Node, at(f.At), at(f.At+f.Fault.For))})
-		}
-	}
-	return all
-}
-
-// failed tells of the operations on the job that went wrong, and of what rollbacks and stale picks left.
-func (j *jobRecord) failed() (all []clause) {
-	for _, f := range tally(j.failures) {
-		if f.fault != arrived || !j.tells(f.first) {
-			all = append(all, clause{f.first, "its " + f.phase + " " + f.words()})
-		}
-	}
-	var rolled []string
-	var since time.Duration
-	for _, p := range j.Path {
-		if p.Phase == "rollback_write" {
-			first(&since, p.At)
-			rolled = append(rolled, fmt.Sprint(p.Attempts))
-		}
-	}
-	if len(rolled) > 0 {
-		all = append(all, clause{since, "the rollbacks left it at attempts " + strings.Join(rolled, ", ")})
-	}
-	return all
-}
-
-// dispatched tells of the dispatches that were stored.
-func (j *jobRecord) dispatched(end time.Duration) (all []clause) {
-	n, since := len(j.Dispatches), end
-	if n > 0 {
-		since = j.Dispatches[0].At
-	}
-	if j.StalePicks > 0 {
-		all = append(all, clause{since, count(j.StalePicks, "pick") + " met a stale worker"})
-	}
-	switch n {
-	case 0:
-		return append(all, clause{min(cmp.Or(j.ended(), end), end), "no dispatch of it was stored"})
-	case 1:
-		d := j.Dispatches[0]
-		return append(all, clause{d.At, fmt.Sprintf("one dispatch was stored, at %s for %s, with attempts %d", at(d.At), j.worker, j.attemptsAt(d.At))})
-	}
-	var when []string
-	for _, d := range j.Dispatches {
-		when = append(when, fmt.Sprintf("at %s for %s", at(d.At), message{subject: d.Subject}.consumer()))
-	}
-	return append(all, clause{j.Dispatches[1].At, fmt.Sprintf("%d dispatches were stored: %s", n, strings.Join(when, ", "))})
-}
-
-// drops tell of the publishes that were confirmed and not stored.
-func (j *jobRecord) drops() (all []clause) {
-	for _, d := range j.dropped {
-		all = append(all, clause{d.at, fmt.Sprintf("its publish for %s at %s was confirmed, and not stored, as the stream remembers its message id", d.worker, at(d.at))})
-	}
-	return all
-}
-
-// happened tells what befell the job, besides its states and its dispatches.
-func (j *jobRecord) happened() []clause {
-	all := slices.DeleteFunc([]clause{
-		{j.resumed, "a later handling resumed its intent"},
-		{j.replayed, "a replayer found it"},
-		{j.cancel, "its cancellation was asked for"},
-		{j.voided, "its dispatch was declared void"},
-		{j.told, "its worker was told that it is cancelled"},
-		{j.recorded, "its compensation was recorded"},
-		{j.undone, "its compensation was submitted"},
-	}, func(c clause) bool { return c.at == 0 })
-	for i := range all {
-		all[i].text += " at " + at(all[i].at)
-	}
-	if n := len(j.throttled); n > 0 {
-		all = append(all, clause{j.throttled[0], fmt.Sprintf("the safety kernel throttled it %s, first at %s", times(n), at(j.throttled[0]))})
-	}
-	return all
-}
-
-// executions tell of workers that executed the job more than once, or although it had ended already.
-func (j *jobRecord) executions() (all []clause) {
-	if len(j.begun) > 1 {
-		all = append(all, clause{j.begun[1], fmt.Sprintf("workers executed it %d times", j.Executions)})
-	}
-	if o := j.overtaken; o != nil && o.begun {
-		all = append(all, clause{o.at, fmt.Sprintf("%s began to execute it at %s, although it was %s", o.node, at(o.at), o.state)})
-	} else if o != nil {
-		all = append(all, clause{o.at, fmt.Sprintf("%s executed it to the end, at %s, although it was %s", o.node, at(o.at), o.state)})
-	}
-	return all
-}
-
-// ended is when the job first was in a terminal state; 0 if it never was.
-func (j *jobRecord) ended() time.Duration {
-	for _, p := range j.Path {
-		if terminal(p.State) {
-			return p.At
-		}
-	}
-	return 0
-}
-
-// ends tells of the terminal state that was written, and of all that was written over it: there should
-// be nothing.
-func (j *jobRecord) ends(end time.Duration) []clause {
-	since := j.ended()
-	if since == 0 {
-		return nil
-	}
-	var list []string
-	for _, p := range j.Path {
-		if p.At < since {
-			continue
-		}
-		text := p.State + " at " + at(p.At)
-		if slices.ContainsFunc(j.rewound, func(w rewound) bool { return w.at == p.At }) {
-			continue // told of already
-		}
-		if slices.Contains(j.late, p.At) {
-			text += " by its late " + p.Phase
-		}
-		list = append(list, text)
-	}
-	text := strings.Join(list, ", then ")
-	if terminal(j.State) {
-		text += j.because()
-	}
-	return []clause{{since, text}}
-}
-
-// tells says whether the end of the story tells of the late write at that time.
-func (j *jobRecord) tells(at time.Duration) bool {
-	since := j.ended()
-	return since > 0 && at >= since && slices.Contains(j.late, at)
-}
-
-// because says why the job is in its state; in words, too, where a policy has put it there.
-func (j *JobResult) because() string {
-	switch {
-	case j.Reason == "":
-		return ""
-	case j.Why != "" && (j.State == "DENIED" || j.State == "OUTPUT_QUARANTINED"):
-		return " (" + j.Reason + ": " + j.Why + ")"
-	}
-	return " (" + j.Reason + ")"
-}
-
-func (j *jobRecord) attemptsAt(t time.Duration) (attempts int) {
-	for _, p := range j.Path {
-		if p.At <= t {
-			attempts = p.Attempts
-		}
-	}
-	return attempts
-}
-
-// The ways to fail that no plan has a word for.
+// Of one step, what struck its operation comes first, and what it broke last.
 const (
-	refused     = "refused"       // it came late, and the server refused it
-	arrived     = "arrived"       // it came late, and was applied
-	cutRedis    = "cut-redis"     // by a partition
-	cutNATS     = "cut-nats"      //
-	cutKernel   = "cut-kernel"    //
-	repeated    = "repeated"      // the stream had stored one of the same epoch
-	fencedLock  = "fenced-lock"   // not written: the job's lock was another's, or nobody's
-	fencedState = "fenced-record" // not written: the record had moved on
+	rankStrike = iota
+	rankMoment
+	rankAfter
+	rankViolation
 )
 
-// failed is how often one phase of a job failed, and how.
-type failed struct {
-	phase, fault string
-	first        time.Duration
-	n            int
-}
-
-// tally counts failures by phase and fault, in order of their first.
-func tally(list []failure) (all []failed) {
-	for _, f := range list {
-		i := slices.IndexFunc(all, func(g failed) bool { return g.phase == f.phase && g.fault == f.fault })
-		if i < 0 {
-			i = len(all)
-			all = append(all, failed{f.phase, f.fault, f.at, 0})
+// tell writes the story of the run in the order of time: each strike, what it hit, what followed, the violations, and
+// in closing what became of everybody else.
+func (r *run) tell(res *Result, about []*jobRecord, run *RunResult) (told []string) {
+	about = r.withViolated(res, about)
+	broken, needed := broke(res)
+	lines := slices.Concat(r.strikes(about), broken, r.happened(needed, about, run), r.ends(about))
+	slices.SortStableFunc(lines, func(a, b line) int {
+		return cmp.Or(cmp.Compare(a.at, b.at), cmp.Compare(a.step, b.step), cmp.Compare(a.rank, b.rank))
+	})
+	over := max(0, len(lines)-linesMax)
+	left := 0
+	for i := len(lines) - 1; i >= 0 && left < over; i-- {
+		if !lines[i].keep {
+			lines = slices.Delete(lines, i, i+1)
+			left++
 		}
-		all[i].n++
 	}
-	return all
+	for _, l := range lines {
+		told = append(told, "At "+at(l.at)+" "+l.text+".")
+	}
+	if left > 0 {
+		told = append(told, fmt.Sprintf("The last %s of little consequence %s left out.", count(left, "step"), isAre(left)))
+	}
+	return append(told, r.closing(about)...)
 }
 
-func (f failed) words() string {
-	how := cmp.Or(map[string]string{
-		"fail-after": "was applied but failed for its caller", "hang": "hung until its deadline", "late": "timed out for its caller",
-		refused: "arrived late and was refused", arrived: "arrived late and was applied",
-		cutRedis: "was cut off from Redis", cutNATS: "was cut off from NATS", cutKernel: "was cut off from the safety kernel",
-		repeated: "was refused", fencedLock: "was refused", fencedState: "was refused",
-	}[f.fault], "failed")
-	why := map[string]string{repeated: ": the stream had stored one of this epoch already", fencedLock: ": the lock was no longer its writer's", fencedState: ": the record had moved on"}[f.fault]
-	if f.n == 1 {
-		return fmt.Sprintf("%s at %s%s", how, at(f.first), why)
+// withViolated are the jobs that the story follows: also those, up to a number, that a broken promise names.
+func (r *run) withViolated(res *Result, about []*jobRecord) []*jobRecord {
+	about = slices.Clone(about)
+	for _, v := range res.Violations {
+		if j := r.record.job(v.Job); j != nil && v.Promised && len(about) < aboutMax && !slices.Contains(about, j) {
+			about = append(about, j)
+		}
 	}
-	return fmt.Sprintf("%s %d times, first at %s%s", how, f.n, at(f.first), why)
+	return about
+}
+
+// strikes tell of the faults that fired, and of their ends. Of what struck again and again in the same way, or hit
+// jobs that the story does not follow, the first is told, and the others are counted.
+func (r *run) strikes(about []*jobRecord) (lines []line) {
+	type same struct {
+		fault faults.Fault
+		job   string
+	}
+	fired := r.injector.Fired()
+	all := map[same][]faults.Fired{}
+	var order []same
+	for _, f := range fired {
+		key := same{f.Fault, f.Job}
+		key.fault.On, key.fault.After = nil, nil
+		if f.Fault.On != nil {
+			key.fault.On = f.Fault.On
+			if !slices.ContainsFunc(about, func(j *jobRecord) bool { return j.ID == f.Job }) {
+				key.job = ""
+			}
+		}
+		if all[key] == nil {
+			order = append(order, key)
+		}
+		all[key] = append(all[key], f)
+	}
+	for _, key := range order {
+		list := all[key]
+		if key.fault.On == nil || len(list) <= alikeMax {
+			for _, f := range list {
+				lines = append(lines, r.strike(f)...)
+			}
+			continue
+		}
+		first := r.strike(list[0])
+		last := list[len(list)-1]
+		jobs := map[string]bool{}
+		for _, f := range list {
+			jobs[f.Job] = true
+		}
+		first[0].text += fmt.Sprintf("; the same struck %d more times, the last at %s", len(list)-1, at(last.At))
+		if len(jobs) > 1 {
+			first[0].text += fmt.Sprintf(", %d jobs in all", len(jobs))
+		}
+		lines = append(lines, first...)
+	}
+	return lines
+}
+
+// strike tells of one fault that fired, and of its end.
+func (r *run) strike(f faults.Fired) []line {
+	rank := rankStrike
+	if f.Fault.After != nil && !f.Fault.Do.OfServer() {
+		rank = rankAfter
+	}
+	begin, end := r.strikeWords(f)
+	lines := []line{{f.At, f.Step, rank, begin, true}}
+	if end != "" && f.Until > 0 {
+		lines = append(lines, line{f.Until, 0, rankStrike, end, true})
+	}
+	return lines
+}
+
+// broke tells of the violations. Of an invariant that is violated often, the first ones are told. needed are the steps
+// that those depend on.
+func broke(res *Result) (lines []line, needed map[int]bool) {
+	told := map[string]int{}
+	needed = map[int]bool{}
+	for _, v := range res.Violations {
+		if told[v.Invariant]++; told[v.Invariant] > alikeMax+1 {
+			continue
+		}
+		for _, step := range append(v.Steps, v.Step) {
+			needed[step] = true
+		}
+		how := " was violated: "
+		if !v.Promised {
+			how = " was broken, outside of its promise: "
+		}
+		lines = append(lines, line{v.At, v.Step, rankViolation, v.Invariant + how + v.Message, true})
+	}
+	for i := range lines {
+		name, _, _ := strings.Cut(lines[i].text, " ")
+		if n := told[name] - alikeMax - 1; n > 0 {
+			lines[i].text += fmt.Sprintf("; and %s", count(n, "more such violation"))
+			told[name] = 0
+		}
+	}
+	return lines, needed
+}
+
+// happened tells of what happened to the jobs and to the run that the story follows.
+func (r *run) happened(needed map[int]bool, about []*jobRecord, run *RunResult) (lines []line) {
+	for _, j := range r.record.jobs {
+		if slices.Contains(about, j) {
+			lines = append(lines, linesOf(j.moments, &j.JobResult, needed)...)
+			lines = append(lines, r.blind(j)...)
+			continue
+		}
+		for _, m := range j.moments {
+			if len(needed) > 0 && needed[m.step] {
+				lines = append(lines, line{m.at, m.step, rankMoment, m.words(j.ID), true})
+			}
+		}
+	}
+	for _, j := range r.record.derived.jobs {
+		if r.record.derived.follows(j) {
+			lines = append(lines, linesOf(j.moments, &j.JobResult, needed)...)
+		}
+	}
+	if run != nil {
+		lines = append(lines, linesOf(run.moments, &JobResult{ID: run.ID}, needed)...)
+	}
+	for _, m := range r.record.derived.trail {
+		lines = append(lines, line{m.at, m.step, rankMoment, m.words(""), needed[m.step]})
+	}
+	return lines
+}
+
+// linesOf picks what is worth telling of a job. What happened again and again in the same way is counted.
+func linesOf(moments []moment, j *JobResult, needed map[int]bool) (lines []line) {
+	for i := range moments {
+		m := &moments[i]
+		plain := j.Executions == 1 && (m.says == began || m.says == finished)
+		if (plain || m.routine() && j.Submitted > 0) && !needed[m.step] {
+			continue
+		}
+		before, after, last := 0, 0, m.at
+		for k := range moments {
+			switch o := &moments[k]; {
+			case !m.alike(o) || m.says == wrote || slices.Contains(kept, m.says):
+			case k < i:
+				before++
+			case k > i:
+				after, last = after+1, o.at
+			}
+		}
+		text := m.words(j.ID)
+		switch {
+		case before+after < alikeMax || needed[m.step]:
+		case before > 0:
+			continue
+		default:
+			text += fmt.Sprintf("; %d more times, the last at %s", after, at(last))
+		}
+		keep := needed[m.step] || m.says == wrote && terminal(m.a) || slices.Contains(kept, m.says)
+		lines = append(lines, line{m.at, m.step, rankMoment, text, keep})
+	}
+	return lines
+}
+
+// blind tells of a job's blind window.
+func (r *run) blind(j *jobRecord) []line {
+	w := j.Blind
+	if w == nil {
+		return nil
+	}
+	lines := []line{{w.Opened, r.stepAt(j, w.Opened), rankViolation, "the blind window of " + j.ID + " opened: it was in flight to nobody", true}}
+	if w.Open {
+		return append(lines, line{r.end, lastStep, rankMoment, fmt.Sprintf("the blind window of %s was still open, after %s", j.ID, (r.end - w.Opened).Round(time.Second)), true})
+	}
+	return append(lines, line{w.Closed, r.stepAt(j, w.Closed), rankViolation, "the blind window of " + j.ID + " closed: it had " + w.closing(), true})
+}
+
+// stepAt is the step at which something of the job happened at that time.
+func (r *run) stepAt(j *jobRecord, when time.Duration) int {
+	for _, m := range j.moments {
+		if m.at == when {
+			return m.step
+		}
+	}
+	return lastStep
+}
+
+// ends tell of the jobs that had not settled when the run ended.
+func (r *run) ends(about []*jobRecord) (lines []line) {
+	for _, j := range about {
+		if !terminal(j.State) {
+			state := j.ID + " had no record"
+			if j.State != "" {
+				state = j.ID + " was still " + j.State + j.because()
+			}
+			lines = append(lines, line{r.end, lastStep, rankViolation, "the run ended, and " + state + ": " + r.unsettled(j), true})
+		}
+	}
+	return lines
+}
+
+// closing sums up in a sentence each what the story has not told one by one.
+func (r *run) closing(about []*jobRecord) (told []string) {
+	for _, text := range []string{r.staleStory(), r.others(about), r.record.derived.others()} {
+		if text != "" {
+			told = append(told, text)
+		}
+	}
+	return told
+}
+
+// staleStory says what the dead worker cost all jobs together.
+func (r *run) staleStory() string {
+	jobs, picks, dead := 0, 0, 0
+	for _, j := range r.record.jobs {
+		if j.StalePicks > 0 {
+			jobs++
+			picks += j.StalePicks
+		}
+		if j.ToDead {
+			dead++
+		}
+	}
+	var parts []string
+	if dead > 0 {
+		parts = append(parts, fmt.Sprintf("%s went to a worker that was dead, or died over it", count(dead, "job")))
+	}
+	if picks > 0 {
+		parts = append(parts, fmt.Sprintf("%s of %s met a stale worker, up to %d a handling", count(picks, "pick"), count(jobs, "job"), r.plan.Engine.MaxDispatchRetries))
+	}
+	if len(parts) == 0 {
+		return ""
+	}
+	return "In all, " + strings.Join(parts, ", and ") + "."
 }

@@ -21,8 +21,8 @@ func TestADispatchThatThePowerTookLeavesABlindWindow(t *testing.T) {
 		res, err := Run(context.Background(), p, RunOptions{Source: p.Name, Modified: true})
 		require.NoError(t, err)
 		assert.Equal(t, Held, res.Verdict, "%s", told(res))
-		assert.Regexp(t, `^nats-server lost its power at [0-9.]+s, and with it 2 messages that it had stored, of job-3\.$`, res.Telling[0])
-		assert.Regexp(t, `; its dispatch was lost at [0-9.]+s; its request was lost at [0-9.]+s; `, res.Telling[1])
+		assert.Regexp(t, `At [0-9.]+s a power loss took nats-server down, right after the publish of job-3; the last writes were lost, 2 messages, of job-3\.\n`+
+			`At [0-9.]+s the dispatch of job-3 was lost\.\nAt [0-9.]+s the request of job-3 was lost\.`, told(res))
 		job := res.Jobs[2]
 		assert.Equal(t, "TIMEOUT", job.State)
 		require.NotNil(t, job.Blind)
@@ -47,8 +47,7 @@ func TestWhatAPowerLossTakesIsTold(t *testing.T) {
 	}
 	res, err := Run(context.Background(), p, RunOptions{Source: p.Name})
 	require.NoError(t, err)
-	assert.Equal(t, "nats-server lost its power at 1s, and nothing was lost: nobody had published within the lag.", res.Telling[0])
-	assert.Regexp(t, `^nats-server lost its power at [0-9.]+s, and with it 1 message that it had stored, of job-1\.$`, res.Telling[1])
-	assert.Regexp(t, `^job-1 was submitted at [0-9.]+s; its request was lost at [0-9.]+s; .*SUCCEEDED at `, res.Telling[3])
-	assert.Regexp(t, `^job-2 was submitted at .*; its result was lost at [0-9.ms]+; its job_ack failed at .*SUCCEEDED at `, res.Telling[4])
+	assert.Contains(t, res.Telling, "At 1s a power loss took nats-server down; nothing was lost: nobody had published within the lag.")
+	assert.Regexp(t, `a power loss took nats-server down, right after the submit_publish of job-1; the last writes were lost, 1 message, of job-1\.\nAt [0-9.]+s the request of job-1 was lost\.`, told(res))
+	assert.Regexp(t, `the result of job-2 was lost\.(.|\n)*the job_ack of job-2 by worker-1 failed\.(.|\n)*wrote SUCCEEDED for job-2`, told(res))
 }

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/wavetank-sim/wavetank/faults"
+	"github.com/wavetank-sim/wavetank/invariants"
 )
 
 // aboutMax bounds the stories that a result tells when the plan does not say whose.
@@ -74,9 +75,9 @@ func (r *run) aboutDerived(about []*jobRecord, run *RunResult) {
 // unsettled says why a job is not in a terminal state.
 func (r *run) unsettled(j *jobRecord) string {
 	switch {
-	case j.State == "" && len(j.rewound) > 0:
+	case j.State == "" && j.rewound:
 		return "its record went with the failover"
-	case j.State == "" && j.hasLost(itsRequest):
+	case j.State == "" && j.hasLost(invariants.Submission):
 		return "its request went with nats-server's power"
 	case j.State == "":
 		return "it was never stored"
@@ -92,7 +93,7 @@ func (r *run) unsettled(j *jobRecord) string {
 		return "it is " + j.State + " but was never dispatched; redelivery takes it for a job in flight, and nobody else looks for it"
 	case j.finished && j.answers >= r.plan.Engine.MaxDeliver:
 		return fmt.Sprintf("a worker has finished it, but its result was given up after %d deliveries (engine.max_deliver)", j.answers)
-	case j.finished && j.hasLost(itsResult):
+	case j.finished && j.hasLost(invariants.Result):
 		return "a worker has finished it, and its result went with nats-server's power"
 	case j.finished && j.answers > 0:
 		return "a worker has finished it, and its result was delivered " + times(j.answers)
@@ -114,44 +115,6 @@ func (r *run) unsettled(j *jobRecord) string {
 	return "it was still being retried when the time was over"
 }
 
-// tell writes the story of each job in a sentence or two.
-func (r *run) tell(about []*jobRecord) []string {
-	told := append(slices.Concat(r.record.tellLosses(), r.record.tellTails()), r.record.tellRuns()...)
-	for _, j := range about {
-		told = append(told, r.story(j))
-	}
-	if stale := r.staleStory(); stale != "" {
-		told = append(told, stale)
-	}
-	told = append(told, r.others(about))
-	return append(told, r.record.derived.tell()...)
-}
-
-// staleStory says what the dead worker cost all jobs together.
-func (r *run) staleStory() string {
-	jobs, picks, dead := 0, 0, 0
-	for _, j := range r.record.jobs {
-		if j.StalePicks > 0 {
-			jobs++
-			picks += j.StalePicks
-		}
-		if j.ToDead {
-			dead++
-		}
-	}
-	if picks == 0 && dead == 0 {
-		return ""
-	}
-	var parts []string
-	if dead > 0 {
-		parts = append(parts, fmt.Sprintf("%s went to a worker that was dead, or died over it", count(dead, "job")))
-	}
-	if picks > 0 {
-		parts = append(parts, fmt.Sprintf("stale picks cost %s in all (%s, up to %d a handling)", count(picks, "pick"), count(jobs, "job"), r.plan.Engine.MaxDispatchRetries))
-	}
-	return "Of all jobs: " + strings.Join(parts, "; ") + "."
-}
-
 // others says what became of the jobs whose story is not told.
 func (r *run) others(about []*jobRecord) string {
 	n, undecided, late, longest := 0, 0, 0, time.Duration(0)
@@ -162,7 +125,7 @@ func (r *run) others(about []*jobRecord) string {
 		}
 		n++
 		became[j.ending()]++
-		if j.undecided > 0 {
+		if j.undecided {
 			undecided++
 		}
 		if waited := j.waited(r.end); waited > 0 {
@@ -171,7 +134,7 @@ func (r *run) others(about []*jobRecord) string {
 		}
 	}
 	if n == 0 {
-		return fmt.Sprintf("There were no other jobs; the run took %s of virtual time.", r.end.Round(time.Millisecond))
+		return ""
 	}
 	told := endings(n, became, len(about) > 0)
 	if late > 0 {
@@ -206,8 +169,8 @@ func endings(n int, became map[string]int, others bool) string {
 	switch {
 	case n == 1:
 		return one + " " + list[0] + "."
-	case len(list) == 1 && list[0] == atFirst:
-		return "The " + many + " were dispatched once each, at the first attempt, and succeeded."
+	case len(list) == 1:
+		return "The " + many + " " + plural(n, list[0]) + "."
 	}
 	for i, ending := range list {
 		list[i] = fmt.Sprintf("%d %s", became[ending], plural(became[ending], ending))
@@ -215,9 +178,20 @@ func endings(n int, became map[string]int, others bool) string {
 	return "Of the " + many + ", " + strings.Join(list, "; ") + "."
 }
 
+// because says why the job is in its state; in words, too, where a policy has put it there.
+func (j *JobResult) because() string {
+	switch {
+	case j.Reason == "":
+		return ""
+	case j.Why != "" && (j.State == "DENIED" || j.State == "OUTPUT_QUARANTINED"):
+		return " (" + j.Reason + ": " + j.Why + ")"
+	}
+	return " (" + j.Reason + ")"
+}
+
 // How jobs end that have no story of their own.
 const (
-	atFirst = "was dispatched once, at the first attempt, and succeeded"
+	atFirst = "succeeded at the first attempt"
 	atLast  = "succeeded after more than one attempt or dispatch"
 )
 
@@ -226,9 +200,9 @@ var plainEndings = []string{atLast, atFirst} // said first, from the last
 // ending says in what state the job is at the end.
 func (j *jobRecord) ending() string {
 	switch {
-	case j.State == "" && len(j.rewound) > 0:
+	case j.State == "" && j.rewound:
 		return "is without a record"
-	case j.State == "" && j.hasLost(itsRequest):
+	case j.State == "" && j.hasLost(invariants.Submission):
 		return "was lost before it had a record"
 	case j.State == "":
 		return "was never stored"

@@ -31,7 +31,10 @@ func printPlan(p *cli.Printer, s *subject) {
 // printResult says what came of it. The last line is the command that repeats it.
 func printResult(p *cli.Printer, res *scenarios.Result, page string) {
 	printVerdict(p, res)
-	cli.Section(p, "Story", res.Telling, func(s string) string { return s })
+	p.Line("\n%s", p.Paint(cli.Bold, "Story"))
+	for _, sentence := range res.Telling { // it has a bound of its own
+		p.Line("  %s", sentence)
+	}
 	cli.Section(p, "Faults that fired", res.Fired, func(f scenarios.FiredFault) string {
 		return fmt.Sprintf("%s: step %d, %s, %s", f.Fault, f.Step, instant(f.At), f.Node)
 	})

@@ -7,7 +7,6 @@ import (
 	"slices"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
@@ -92,7 +91,7 @@ func TestExamine(t *testing.T) {
 			assert.Contains(t, res.Reason, "violated, as the plan expects")
 			assert.Equal(t, []any{res.Digest, res.Verdict}, []any{f.Digest, f.Verdict})
 			assert.Contains(t, f.Story, fmt.Sprintf("one-dispatch-per-job is broken: second dispatch stored, CORDUM_JOBS seq 2 on worker.worker-1.jobs at step %d", f.Step))
-			assert.Contains(t, f.Story, "job-1 was submitted at ")
+			assert.Contains(t, f.Story, "a client submitted job-1. ")
 
 			again, err := examine(t.Context(), spec, r, oneDispatch, here)
 			require.NoError(t, err)
@@ -305,27 +304,17 @@ func TestExplains(t *testing.T) {
 	assert.False(t, write.explains(oneDispatch, &Record{Fired: []string{"fail-after dispatched_write"}}), "a write that was applied is another matter")
 }
 
-// A story says of nodes and of what was lost what the jobs' own telling does not.
+// A finding's story is the run's, up to a length, and says at its end how the promise broke.
 func TestStory(t *testing.T) {
-	lost := func(job string) scenarios.FiredFault {
-		return scenarios.FiredFault{Do: "lose", Phase: "submit_ack", Job: job, At: 2 * time.Second, Node: "scheduler-1"}
-	}
+	v := scenarios.Violation{Invariant: "every-job-settles", Job: "job-2", Step: 99, Message: "job-2: is still DISPATCHED, since step 12: it crashed"}
 	res := &scenarios.Result{
-		Fired: []scenarios.FiredFault{
-			{Do: "fail-before", Phase: "publish", Job: "job-2"},
-			{Do: "crash", Node: "scheduler-1", Job: "job-2", Phase: "dispatched_write", At: 2345678 * time.Microsecond},
-			{Do: "crash", Node: "worker-1", At: 4 * time.Second},
-			lost("job-2"), lost("job-1"), {Do: "partition", Fault: "partition of worker-2 at 5s from heartbeats"},
-		},
-		Telling: []string{"job-1 was submitted.", "job-2 was submitted and lost."},
+		Violations: []scenarios.Violation{v},
+		Telling:    []string{"At 1s a client submitted job-2.", "At 2s scheduler-1 crashed.", "At 3s every-job-settles was violated: job-2: is still DISPATCHED.", "The other 9 jobs succeeded."},
 	}
-	assert.Equal(t, "scheduler-1 crashed at 2.346s after the dispatched_write of job-2; worker-1 crashed at 4s; the submit_ack of job-2 was lost at 2s; and 2 more such. "+
-		"job-2 was submitted and lost. every-job-settles is broken: at step 99, is still DISPATCHED, since step 12: it crashed.",
-		story(res, &scenarios.Violation{Invariant: "every-job-settles", Job: "job-2", Step: 99, Message: "job-2: is still DISPATCHED, since step 12: it crashed"}))
-
-	beat := &scenarios.Result{Fired: []scenarios.FiredFault{{Do: "lose", Phase: "heartbeat", Job: "worker-2", Node: "worker-2", At: time.Second}}}
-	assert.Equal(t, "a heartbeat of worker-2 was lost at 1s. counters-equal-trace is broken: at step 5, jobs_dispatched is 1.",
-		story(beat, &scenarios.Violation{Invariant: "counters-equal-trace", Step: 5, Message: "jobs_dispatched is 1"}))
+	end := "every-job-settles is broken: at step 99, is still DISPATCHED, since step 12: it crashed."
+	assert.Equal(t, "At 1s a client submitted job-2. At 2s scheduler-1 crashed. "+end, story(res, &v))
+	res.Telling = slices.Repeat(res.Telling[:1], storyLines+3)
+	assert.Equal(t, strings.Repeat("At 1s a client submitted job-2. ", storyLines)+"3 more steps are left out. "+end, story(res, &v))
 }
 
 // A setting that one of the plans cannot have is said before the first run.

@@ -4,76 +4,30 @@ import (
 	"fmt"
 	"slices"
 	"strings"
-	"time"
 
-	"github.com/wavetank-sim/wavetank/faults"
 	"github.com/wavetank-sim/wavetank/scenarios"
 )
 
-// storyStrikes bounds the faults that a story spells out.
-const storyStrikes = 3
+// What a story of a finding takes of a run's telling, and how many faults it names.
+const (
+	storyLines   = 12
+	storyStrikes = 3
+)
 
-// story says in a few sentences what happened in a run that broke a promise: what struck, what became
-// of the job, and how the promise broke.
+// story says what happened in a run that broke a promise, up to how it broke.
 func story(res *scenarios.Result, v *scenarios.Violation) string {
-	var sentences []string
-	if struck := struck(res); struck != "" {
-		sentences = append(sentences, struck)
-	}
-	if i := slices.IndexFunc(res.Telling, func(s string) bool { return strings.HasPrefix(s, v.Job+" ") }); v.Job != "" && i >= 0 {
-		sentences = append(sentences, res.Telling[i])
+	told := slices.DeleteFunc(slices.Clone(res.Telling), func(s string) bool {
+		return !strings.HasPrefix(s, "At ") || slices.ContainsFunc(res.Violations, func(o scenarios.Violation) bool { return strings.Contains(s, " "+o.Invariant+" was ") })
+	})
+	if n := len(told) - storyLines; n > 0 {
+		told = append(told[:storyLines], fmt.Sprintf("%d more steps are left out.", n))
 	}
 	message := strings.TrimPrefix(v.Message, v.Job+": ")
 	if !strings.Contains(message, fmt.Sprintf("at step %d", v.Step)) {
 		message = fmt.Sprintf("at step %d, %s", v.Step, message)
 	}
-	return strings.Join(append(sentences, v.Invariant+" is broken: "+message+"."), " ")
+	return strings.Join(append(told, v.Invariant+" is broken: "+message+"."), " ")
 }
-
-// struck tells of the faults that the story of a job does not: those of nodes, and what was lost.
-func struck(res *scenarios.Result) string {
-	var parts []string
-	more := 0
-	for _, f := range res.Fired {
-		what := ""
-		switch k := faults.KindOf(faults.Effect(f.Do)); {
-		case k.Past != "" && k.OnNode():
-			what = f.Node + " " + k.Past + " at " + instant(f.At)
-			if f.Phase != "" {
-				what += " after " + operation(f)
-			}
-		case k.Past != "" && f.Until > f.At:
-			what = operation(f) + " " + k.Past + ", by " + instant(f.Until-f.At)
-		case k.Past != "":
-			what = operation(f) + " " + k.Past + " at " + instant(f.At)
-		case k.OnNode():
-			what = f.Fault
-		default: // the story of its job tells of it
-			continue
-		}
-		if len(parts) == storyStrikes {
-			more++
-			continue
-		}
-		parts = append(parts, what)
-	}
-	if len(parts) == 0 {
-		return ""
-	}
-	if more > 0 {
-		parts = append(parts, fmt.Sprintf("and %d more such", more))
-	}
-	return strings.Join(parts, "; ") + "."
-}
-
-func operation(f scenarios.FiredFault) string {
-	if f.Job == "" || strings.HasPrefix(f.Job, "worker-") {
-		return "a " + f.Phase + " of " + f.Node
-	}
-	return "the " + f.Phase + " of " + f.Job
-}
-
-func instant(d time.Duration) string { return d.Round(time.Millisecond).String() }
 
 // repeatsItsStep says whether a run that goes out of bounds like that does so at the same step each time:
 // what is seen on the real clock, or in the heap, is not.

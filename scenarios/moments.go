@@ -1,0 +1,184 @@
+package scenarios
+
+import (
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/wavetank-sim/wavetank/faults"
+	"github.com/wavetank-sim/wavetank/invariants"
+	"github.com/wavetank-sim/wavetank/scenarios/strictyaml"
+	"github.com/wavetank-sim/wavetank/scenarios/world"
+	"github.com/wavetank-sim/wavetank/sim"
+)
+
+// moment is one thing that a story may tell.
+type moment struct {
+	at   time.Duration
+	step int
+	node string // who did it
+	says saying
+	a, b string
+	n    int
+}
+
+// saying is the sentence of a moment: {node} did it, {job} is whose moment it is.
+type saying string
+
+const (
+	submitted         saying = "{node} submitted {job}{b}"
+	derivedSubmitted  saying = "{node} submitted {job}, {a}"
+	wrote             saying = "{node} wrote {a} for {job}{b}"
+	rolledBack        saying = "{node} rolled {job} back to {a}, attempts {n}"
+	lateWrote         saying = "the late {b} of {job} by {node} arrived, and wrote {a}"
+	dispatched        saying = "the stream stored the dispatch of {job} by {node}, to {a}"
+	dispatchedAgain   saying = "the stream stored dispatch number {n} of {job}, by {node}, to {a}"
+	resumed           saying = "{node} took up what an earlier handling of {job} had begun, and the stream stored its dispatch to {a}"
+	dropped           saying = "the stream confirmed the publish of {job} by {node}, to {a}, and stored nothing, as it remembers the message id"
+	failed            saying = "the {a} of {job} by {node} {b}"
+	gaveUp            saying = "{node} gave up the {a} of {job} at its deadline"
+	lateApplied       saying = "the late {a} of {job} by {node} arrived, and was applied"
+	lateRefused       saying = "the late {a} of {job} by {node} arrived, and was refused"
+	fenced            saying = "the fence stopped the {a} of {job} by {node}: {b}"
+	declined          saying = "the stream refused the {a} of {job} by {node}, as it holds a message of this epoch"
+	redelivered       saying = "the {a} of {job} was delivered again, to {node}"
+	askedKernel       saying = "{node} asked the safety kernel about {job}"
+	throttled         saying = "the safety kernel throttled {job}"
+	putOff            saying = "{node} put {job} off, as {a}"
+	undecided         saying = "{job} went on without a decision of the safety kernel"
+	refusedApproval   saying = "the approval of {job} was refused: {a}"
+	redacted          saying = "the output of {job} was redacted{a}"
+	early             saying = "{node} handed the result of {job} back, as the job was {a}"
+	cancelAsked       saying = "{node} asked to cancel {job}"
+	voided            saying = "{node} declared the dispatch of {job} void"
+	notified          saying = "{node} told {a} that {job} is cancelled"
+	recorded          saying = "{node} recorded the compensation of {job}"
+	popped            saying = "{node} took the compensation of {job} from the stack"
+	replayed          saying = "a replayer, {node}, found {job} waiting"
+	rewound           saying = "{job} was {b} again, after {a}"
+	recordLost        saying = "the record of {job} was gone, which had said {a}"
+	messageLost       saying = "{a} of {job} was lost"
+	began             saying = "{node} began to execute {job}"
+	overtaken         saying = "{node} began to execute {job}, although it was {a}"
+	finished          saying = "{node} finished its execution of {job}"
+	finishedOvertaken saying = "{node} finished its execution of {job}, although the job was {a}"
+	metStale          saying = "{a} of {node} for {job} met a stale worker"
+	onRecord          saying = "the audit trail recorded {a}{b}"
+	runStarted        saying = "{node} started {job}"
+	runEnded          saying = "{job} {a}{b}"
+)
+
+// kept are the sayings that a long story keeps.
+var kept = []saying{submitted, derivedSubmitted, rolledBack, lateWrote, dispatched, dispatchedAgain, resumed, dropped}
+
+// words is the moment's sentence, without its time.
+func (m *moment) words(job string) string {
+	return strings.NewReplacer("{node}", who(m.node), "{job}", job, "{a}", m.a, "{b}", m.b, "{n}", fmt.Sprint(m.n)).Replace(string(m.says))
+}
+
+// alike says whether two moments differ in nothing but who and when.
+func (m *moment) alike(o *moment) bool { return m.says == o.says && m.a == o.a && m.b == o.b }
+
+// routine moments make no story by themselves.
+func (m *moment) routine() bool {
+	return m.says == askedKernel || m.says == wrote && (m.a == "PENDING" || m.a == "SCHEDULED" || m.a == "RUNNING")
+}
+
+// who names a node in a sentence.
+func who(node string) string {
+	switch node {
+	case world.SubmitterName, world.CancellerName, world.ChangerName, world.StarterName:
+		return "a client"
+	case world.ApproverName:
+		return "the approver"
+	case world.OperatorName:
+		return "the operator"
+	case world.KernelName:
+		return "the safety kernel"
+	case sim.NATS:
+		return "nats-server"
+	case sim.Redis:
+		return "Redis"
+	}
+	return node
+}
+
+// tell notes a moment of the job, or of the run as a whole in r.world.
+func tell(to *[]moment, e *sim.Event, says saying, a, b string, n int) {
+	*to = append(*to, moment{e.At, e.Step, e.Node, says, a, b, n})
+}
+
+// tellOnce notes a moment of which only the first is worth telling.
+func (j *jobRecord) tellOnce(e *sim.Event, says saying, a string) {
+	for i := range j.moments {
+		if j.moments[i].says == says {
+			return
+		}
+	}
+	tell(&j.moments, e, says, a, "", 0)
+}
+
+// operated tells of an operation on the job that went wrong. What a fault did to it the strike tells.
+func (j *jobRecord) operated(e *sim.Event) {
+	cut := e.Fault == string(faults.Partition)
+	switch answer := invariants.AnswerOf(e); {
+	case e.Kind == sim.KindLate && e.Outcome != sim.OutcomeOK:
+		tell(&j.moments, e, lateRefused, e.Phase, "", 0)
+	case e.Kind == sim.KindLate:
+		if n := len(j.moments); n == 0 || j.moments[n-1].step != e.Step { // else what it wrote is told
+			tell(&j.moments, e, lateApplied, e.Phase, "", 0)
+		}
+	case invariants.Stored(e):
+		tell(&j.moments, e, declined, e.Phase, "", 0)
+	case answer != invariants.Failed:
+	case cut:
+		from := "NATS"
+		if e.Kind == sim.KindRedis {
+			from = "Redis"
+		} else if e.Target == world.KernelName {
+			from = "the safety kernel"
+		}
+		tell(&j.moments, e, failed, e.Phase, "was cut off from "+from, 0)
+	case e.Kind == sim.KindReturn:
+		tell(&j.moments, e, gaveUp, e.Phase, "", 0)
+	case e.Fault == "":
+		tell(&j.moments, e, failed, e.Phase, "failed", 0)
+	}
+}
+
+// stateWords is what else a state write says.
+func (j *JobResult) stateWords(f *invariants.Fact) string {
+	worker, _ := f.Field("worker")
+	switch {
+	case j.State == "DISPATCHED" && worker != "":
+		return ", to " + worker
+	case terminal(j.State):
+		return j.because()
+	}
+	return ""
+}
+
+// strikeWords name a strike in the fault's own word, and what it hit; and its end, "" if it did not last.
+func (r *run) strikeWords(f faults.Fired) (begin, end string) {
+	operation := "the " + f.Phase
+	if f.Job != "" && f.Job != f.Node {
+		operation += " of " + f.Job
+	}
+	lasts, after, by := "", "", strictyaml.DurationText(f.Fault.By.Abs())+" ahead"
+	switch {
+	case f.Fault.For > 0:
+		lasts = " for " + strictyaml.DurationText(f.Fault.For)
+	case f.Fault.Do == faults.Partition || f.Fault.Do == faults.Skew:
+		lasts = " until the heal"
+	}
+	if f.Phase != "" {
+		after = ", right after " + operation
+	}
+	if f.Fault.By < 0 {
+		by = strictyaml.DurationText(-f.Fault.By) + " behind"
+	}
+	words := strings.NewReplacer("{operation}", operation+" by "+who(f.Node), "{node}", who(f.Node), "{from}", who(f.Fault.From),
+		"{for}", lasts, "{after}", after, "{by}", by, "{loss}", r.record.lossOf(f).words())
+	k := faults.KindOf(f.Fault.Do)
+	return words.Replace(k.Struck), words.Replace(k.Over)
+}

@@ -1,0 +1,106 @@
+package scenarios
+
+import (
+	"encoding/json"
+	"time"
+
+	"github.com/wavetank-sim/wavetank/engine/job"
+	"github.com/wavetank-sim/wavetank/engine/output"
+	"github.com/wavetank-sim/wavetank/engine/phase"
+	"github.com/wavetank-sim/wavetank/invariants"
+	"github.com/wavetank-sim/wavetank/sim"
+)
+
+// What happens to a job that is no failure of its own operations: a fence stops a write, the safety kernel does not
+// answer, an approval does not count, an output is redacted.
+
+// Why an approval did not count.
+const (
+	refusedLook    = "the request had changed since the approver looked at it"
+	refusedAnother = "it was of another request"
+	refusedOld     = "it was too old"
+)
+
+// noted takes in what befell a job, as far as no operation of it shows that by itself.
+func (r *run) noted(e *sim.Event) {
+	if f := r.judge.Fenced(); f.Step == e.Step {
+		r.fenced(e, f)
+	}
+	for _, id := range r.crew.refused {
+		j := r.record.job(id)
+		tell(&j.moments, e, refusedApproval, refusedLook, "", 0)
+	}
+	r.crew.refused = r.crew.refused[:0]
+	j := r.record.job(e.Job)
+	switch {
+	case j == nil:
+	case e.Phase == string(phase.LockAcquire):
+		j.asked, j.unanswered = false, false
+	case e.Phase == string(phase.SafetyCheck):
+		j.asked, j.unanswered = true, invariants.AnswerOf(e).Failed()
+	case e.Phase == "submit_nak" && (j.State == "" || j.State == string(job.Pending)) && r.plan.Kernel.on():
+		if open := !j.asked && r.judge.CircuitOpen(e.Node); open || j.unanswered {
+			why := "the safety kernel did not answer"
+			if open {
+				why = "the safety kernel's circuit was open"
+			}
+			j.putOff = e.At
+			tell(&j.moments, e, putOff, why, "", 0)
+		}
+	case e.Phase == "submit_ack" && j.State == string(job.ApprovalRequired) && j.consent.sent > 0:
+		j.consent.sent--
+		why := refusedAnother
+		if p := &r.plan.Engine.Policy; p.BindApprovals && e.At > j.consent.granted+p.ApprovalTTL {
+			why = refusedOld
+		}
+		tell(&j.moments, e, refusedApproval, why, "", 0)
+	}
+}
+
+// fenced tells that a state write was not made after what e has shown to its writer.
+func (r *run) fenced(e *sim.Event, f invariants.Fenced) {
+	j := r.record.job(f.Job)
+	if j == nil {
+		return
+	}
+	why := "the record had moved on"
+	if j.holder != e.Node || j.leased <= e.At {
+		why = "the lock was no longer its own"
+	}
+	tell(&j.moments, e, fenced, f.Phase, why, 0)
+}
+
+// judgedOutput takes in a finding of the output policy.
+func (r *record) judgedOutput(f *invariants.Fact) {
+	var found output.Finding
+	j := r.job(f.Job)
+	if j == nil || json.Unmarshal([]byte(f.Change.Value), &found) != nil || found.Decision != output.Redact {
+		return
+	}
+	why := ""
+	if found.Reason != "" {
+		why = ": " + found.Reason
+	}
+	j.tellOnce(f.Event, redacted, why)
+}
+
+// waited is how long the job was put off, since the safety kernel gave no answer: from its submission until
+// it went on.
+func (j *jobRecord) waited(end time.Duration) time.Duration {
+	if j.putOff == 0 {
+		return 0
+	}
+	for _, p := range j.Path {
+		if p.At > j.putOff {
+			return p.At - j.Submitted
+		}
+	}
+	return end - j.Submitted
+}
+
+// metStale tells of picks of the job that met a stale worker.
+func (r *record) metStale(e *sim.Event, id string, n int) {
+	if j := r.job(id); j != nil {
+		tell(&j.moments, e, metStale, count(n, "pick"), "", 0)
+	}
+}

@@ -1,0 +1,64 @@
+package scenarios
+
+import (
+	"context"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+)
+
+// strikeWord is a fault's own word, as a story has it.
+var strikeWord = map[string]string{
+	"crash": " crashed", "pause": " was paused", "partition": "a partition cut ", "skew": "a skew put ", "restart": "a restart took ",
+	"failover": "a failover put ", "power-loss": "a power loss took ",
+	"fail-before": "(fail-before)", "fail-after": "(fail-after)", "hang": "(hang)", "lose": "(lose)", "late": "(late)",
+}
+
+var timed = regexp.MustCompile(`^At ([0-9a-zµ.]+) `)
+
+// Every strike that fired is in the story in the fault's own word, each violation is, and time never goes back.
+func TestEveryScenarioTellsItsStory(t *testing.T) {
+	for _, name := range Names() {
+		for _, preset := range []string{PresetDocumented, PresetHardened} {
+			p, err := Load(name)
+			require.NoError(t, err)
+			require.NoError(t, p.Set("preset="+preset))
+			res, err := Run(context.Background(), p, RunOptions{Source: name, Modified: preset != PresetDocumented})
+			require.NoError(t, err)
+			require.NotEmpty(t, res.Telling, name)
+			for _, f := range res.Fired {
+				assert.True(t, slices.ContainsFunc(res.Telling, func(s string) bool { return names(s, f) }), "%s, %s: nothing tells of %s at %s of %s\n%s", name, preset, f.Do, f.At, f.Job, told(res))
+			}
+			for _, v := range res.Violations {
+				assert.True(t, slices.ContainsFunc(res.Telling, func(s string) bool { return strings.Contains(s, " "+v.Invariant+" was ") }), "%s, %s: nothing tells of %s\n%s", name, preset, v.Invariant, told(res))
+			}
+			last := time.Duration(0)
+			for i, s := range res.Telling {
+				when := timed.FindStringSubmatch(s)
+				if when == nil {
+					assert.GreaterOrEqual(t, i, len(res.Telling)-4, "only the closing has no time: %s", s)
+					continue
+				}
+				at, err := time.ParseDuration(when[1])
+				require.NoError(t, err)
+				assert.GreaterOrEqual(t, at, last, "%s, %s: %s", name, preset, s)
+				last = at
+			}
+		}
+	}
+}
+
+// names says whether the sentence tells of the strike, or counts it with others.
+func names(sentence string, f FiredFault) bool {
+	if !strings.Contains(sentence, strikeWord[f.Do]) {
+		return false
+	}
+	counted := strings.Contains(sentence, "; the same struck ")
+	return counted && strings.Contains(sentence, f.Phase) ||
+		strings.HasPrefix(sentence, "At "+at(f.At)+" ") && strings.Contains(sentence, f.Phase) && strings.Contains(sentence, f.Job)
+}
