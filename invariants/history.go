@@ -2,6 +2,7 @@ package invariants
 
 import (
 	"context"
+	"fmt"
 	"regexp"
 	"slices"
 	"strconv"
@@ -79,6 +80,9 @@ func (j *Judge) CircuitOpen(node string) bool {
 }
 
 var stepsNamed = regexp.MustCompile(`steps? (\d+(?:(?:, | and )\d+)*)`)
+
+// stepList names steps as stepsIn finds them.
+func stepList(steps []int) string { return strings.Trim(strings.ReplaceAll(fmt.Sprint(steps), " ", ", "), "[]") }
 
 // stepsIn lists the steps that a violation's message names: it depends on them.
 func stepsIn(message string) (steps []int) {

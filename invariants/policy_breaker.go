@@ -57,9 +57,9 @@ var halfOpenProbesWithinLimit = Invariant{
 				return
 			}
 			t.exercise()
-			if counter.probes > f.cfg.Policy.HalfOpenMax {
-				t.violated(s.job, "%s asked %s at step %d, as the %s probe of one half-open window of the %s circuit; the limit is %d",
-					who(s.Event), s.Target, s.Step, ordinal(counter.probes), circuitNames[c], f.cfg.Policy.HalfOpenMax)
+			if limit := f.cfg.Policy.HalfOpenMax; len(counter.probes) > limit {
+				t.violated(s.job, "%s asked %s at step %d, as the %s probe of one half-open window of the %s circuit; the limit is %d, and they were of the steps %s",
+					who(s.Event), s.Target, s.Step, ordinal(len(counter.probes)), circuitNames[c], limit, stepList(counter.probes[:limit]))
 			}
 		})
 		return checker{}

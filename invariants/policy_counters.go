@@ -6,8 +6,8 @@ import "time"
 type sharedCounter struct {
 	value   int
 	expires time.Duration
-	window  int // counts its values: a half-open window is of one
-	probes  int // calls that went out in the window, by leave of the shared counter
+	window  int   // counts its values: a half-open window is of one
+	probes  []int // steps at which calls went out in the window, by leave of the shared counter
 
 	successes int // of those, so far
 }

@@ -179,7 +179,7 @@ func (f *facts) breakerChanged(s *step, c *sim.Change) {
 	}
 	if counter.value != was {
 		counter.window++
-		counter.probes, counter.successes = 0, 0
+		counter.probes, counter.successes = nil, 0
 	}
 	if counter.value > was && f.policy.counting != nil {
 		key := caller{s.Node, s.Incarnation, s.Job, circuitOf(c.Key)}
@@ -276,7 +276,7 @@ func (f *facts) calls(s *step, c circuit) {
 			f.reach(circuitHalfOpened)
 		}
 		if !l.alone && l.state == halfOpen && l.window == p.counters[c].window {
-			p.counters[c].probes++
+			p.counters[c].probes = append(p.counters[c].probes, s.Step)
 		}
 		for _, check := range p.asking {
 			check(s, c, &l)

@@ -41,7 +41,6 @@ var (
 	withStateFirst    = setting{"dispatch_order=state-first", func(c *Config) bool { return c.DispatchOrder == "state-first" }}
 	withIntentFirst   = setting{"an intent before each dispatch", func(c *Config) bool { return c.DispatchOrder != "publish-first" }}
 	withTimeToResume  = setting{"a dispatch timeout that leaves time for it", func(c *Config) bool { return c.leavesTimeToResume() }}
-	withPatience      = setting{"deliveries that outlast a lock", func(c *Config) bool { return c.busyPatience() > 2*c.JobLockTTL }}
 	withLongPatience  = setting{"deliveries that outlast every outage, and half an hour", func(c *Config) bool { return c.outlasts(c.busyPatience()) }}
 	withDLQPatience   = setting{"deliveries that outlast every outage, and half an hour", func(c *Config) bool { return c.outlasts(c.terminatePatience()) }}
 	withDeliveries    = setting{"twice as many deliveries as attempts", func(c *Config) bool { return c.MaxDeliver >= 2*c.MaxSchedulingRetries }}

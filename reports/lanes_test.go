@@ -1,6 +1,7 @@
 package reports
 
 import (
+	"bytes"
 	"fmt"
 	"strings"
 	"testing"
@@ -179,4 +180,27 @@ func TestRetriesAndRollbacksCountWhatWasApplied(t *testing.T) {
 	}
 	assert.Len(t, c.naks, 3, "one of the handling, one plain, one whose sender saw an error")
 	assert.Len(t, c.rollbacks, 2)
+}
+
+// A row is there for each step that a violation depends on, whoever's it is, and however many steps there are.
+func TestLanesShowWhatViolationsDependOn(t *testing.T) {
+	for _, scenario := range []string{"breaker-storm", "saga-crash", "publish-ack-lost"} {
+		plan, err := scenarios.Load(scenario)
+		require.NoError(t, err)
+		var trace bytes.Buffer
+		res, err := scenarios.Run(t.Context(), plan, scenarios.RunOptions{Source: scenario, Trace: &trace})
+		require.NoError(t, err)
+		c := newCollector(res, focusOn(res))
+		for e, err := range Trace(&trace) {
+			require.NoError(t, err)
+			c.add(e)
+		}
+		_, shown := lanes(c, res)
+		for _, v := range res.Violations {
+			assert.NotEmpty(t, v.Steps, "%s: %s", scenario, v.Message)
+			for _, step := range v.Steps {
+				assert.True(t, shown[step], "%s: step %d of %s", scenario, step, v.Message)
+			}
+		}
+	}
 }

@@ -103,7 +103,7 @@ func who(node string) string {
 	return node
 }
 
-// tell notes a moment of the job, or of the run as a whole in r.world.
+// tell notes a moment of the job.
 func tell(to *[]moment, e *sim.Event, says saying, a, b string, n int) {
 	*to = append(*to, moment{e.At, e.Step, e.Node, says, a, b, n})
 }

@@ -33,7 +33,6 @@ type record struct {
 	losses      []loss           // by server faults, in their order
 	timeouts    timeouts
 	derived     derived
-	world       []moment // what is told of no single job
 	facts       []invariants.Fact
 }
 
