@@ -41,14 +41,28 @@ compare: bin/wavetank ## put numbers into the tables of alternatives: [SEEDS=20]
 # Go knows best what has changed.
 .PHONY: bin/wavetank bin/scheduler
 bin/wavetank bin/scheduler:
-	+@$(GO) build -buildvcs=false -o $@ ./cmd/$(@F) || exit 2
+	+@$(if $(wildcard $@),$(GO) build -buildvcs=false -o $@ ./cmd/$(@F),$(call FIRST,Building $@); $(call COUNTED,$(GO) build -v -buildvcs=false -o $@ ./cmd/$(@F))) || exit 2
+
+# FIRST says what takes so long before there is a binary.
+FIRST = echo '$(1). The first time Go downloads modules and compiles all packages, which takes 2 to 3 minutes.' >&2
+
+# COUNTED runs a go command that takes -v, and counts what it downloads and compiles: on one line of a terminal, and
+# elsewhere in a line for every hundred. What else the command says is passed on.
+define COUNTED
+{ $(1) 2>&1 || echo 'make: failed'; } | { d=0 p=0 end=0; while IFS= read -r line; do \
+  case $$line in 'go: downloading '*) d=$$((d+1));; 'make: failed') end=1; continue;; *' '*) printf '%s\n' "$$line" >&2; continue;; *) p=$$((p+1));; esac; \
+  said="  $$d modules downloaded, $$p packages compiled"; \
+  if test -t 2; then printf '\r%s' "$$said" >&2; elif test $$(((d+p) % 100)) = 0; then echo "$$said" >&2; fi; \
+  done; if test -t 2 && test $$((d+p)) -gt 0; then echo >&2; fi; exit $$end; }
+endef
 
 .PHONY: build
 build: bin/wavetank bin/scheduler ## build bin/wavetank, the testbed, and bin/scheduler, the scheduler itself
 
 .PHONY: test
 test: ## vet the code and run all tests
-	$(GO) vet ./...
+	@$(if $(wildcard bin/wavetank),,$(call FIRST,Vetting the code before its tests run))
+	@$(call COUNTED,$(GO) vet -v ./...)
 	$(GO) test ./...
 	@$(LEFT_OUT)
 
@@ -88,7 +102,7 @@ determinism: bin/wavetank ## verify every scenario in two processes under load: 
 
 .PHONY: golden
 golden: ## write anew what is generated: the table of what every scenario does, and the lists in README files
-	$(GO) test -count=1 -run 'TestBehaviour$$|TestReadme$$' ./scenarios -update
+	$(GO) test -count=1 -run 'TestBehaviour$$|TestReadme' ./scenarios -update
 
 .PHONY: mutants
 mutants: ## plant mistakes in the engine one by one, and note in how many runs each is caught; up to an hour: [SEEDS=1]

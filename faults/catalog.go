@@ -2,6 +2,7 @@ package faults
 
 import (
 	"slices"
+	"time"
 
 	"github.com/wavetank-sim/wavetank/sim"
 )
@@ -43,23 +44,54 @@ const (
 	NATS  = sim.NATS  // cut off, calls time out, and what nobody confirms is lost, both ways
 )
 
-// Kind describes one effect.
+// Kind is the one description of an effect: plans and their validation, the search, stories and help take from it
+// what they say of it and do with it.
 type Kind struct {
 	Effect  Effect  `json:"name"`
 	Says    string  `json:"says"`
 	Places  []Place `json:"places,omitempty"` // what it can strike; empty for an effect on a node
 	Server  string  `json:"server,omitempty"` // the one that it strikes; empty for any other effect
+	Keys    []Key   `json:"keys,omitempty"`   // the keys that it takes besides those that say where it strikes
+	Struck  string  `json:"-"`                // what a story says of a strike: {operation}, {node}, {from}, {for}, {by}, {after} and {loss} stand for what it hit and what it took
+	Over    string  `json:"-"`                // what a story says of its end; empty for what does not last
+	Unfit   string  `json:"-"`                // why it strikes no operation of another place
+	Rare    int     `json:"-"`                // a search draws it into one plan of so many, as hardly a promise outlives it; 0 is as often as others
 	Example string  `json:"example"`          // one entry of a plan's faults
 }
 
-// OfServer reports whether the effect strikes a server.
-func (e Effect) OfServer() bool {
-	k, _ := kind(e)
-	return k.Server != ""
+// Key is a key of a fault that not every kind takes.
+type Key struct {
+	Name  string          `json:"name"`
+	Words string          `json:"-"` // how the fault's sentence gives the value
+	Need  string          `json:"-"` // what to do where it is missing; empty where it may be
+	Draws []time.Duration `json:"-"` // what a search gives it, the plainest first
+	Heal  bool            `json:"-"` // 0 is until the heal, which a search draws, too
 }
+
+// KindOf returns the description of e, which is empty for no effect.
+func KindOf(e Effect) Kind {
+	k, _ := kind(e)
+	return k
+}
+
+// OfServer reports whether the effect strikes a server.
+func (e Effect) OfServer() bool { return KindOf(e).Server != "" }
 
 // OnNode reports whether the effect strikes a node rather than an operation.
 func (k Kind) OnNode() bool { return len(k.Places) == 0 }
+
+// Takes reports whether the kind takes a key.
+func (k Kind) Takes(key string) bool {
+	return slices.ContainsFunc(k.Keys, func(own Key) bool { return own.Name == key })
+}
+
+// String names the kind in a sentence.
+func (k Kind) String() string {
+	if k.OnNode() {
+		return "a " + string(k.Effect)
+	}
+	return string(k.Effect)
+}
 
 // Strikes reports whether the effect can strike an operation of that phase.
 func (k Kind) Strikes(p Phase) bool {
@@ -67,50 +99,95 @@ func (k Kind) Strikes(p Phase) bool {
 }
 
 // Kinds lists every effect.
-func Kinds() []Kind {
-	written := []Place{PlaceStore, PlacePublish}
-	answered := append(slices.Clone(written), PlaceCall)
-	return []Kind{
-		{FailBefore, "the caller sees an error, and nothing was applied", append(answered, PlaceSend), "",
-			"{on: {job: 3, phase: publish, occurrence: 1}, do: fail-before, times: 2}"},
-		{FailAfter, "it was applied, and the caller sees an error all the same", append(answered, PlaceSend), "",
-			"{on: {job: 3, phase: publish}, do: fail-after}"},
-		{Hang, "it is never applied, and the caller waits until its own deadline", answered, "",
-			"{on: {job: 3, phase: dispatched_write}, do: hang}"},
-		{Late, "the caller sees a timeout at once, and it is applied when `for` is over: a write from the past", written, "",
-			"{on: {job: 3, phase: dispatched_write}, do: late, for: 30s}"},
-		{Lose, "it never arrives, and nobody learns of it, as nobody confirms it", []Place{PlaceSend, PlaceDeliver}, "",
-			"{on: {job: 3, phase: submit_ack}, do: lose}"},
-		{Crash, "the process is gone, with all that it had in memory; restart_in brings up a new one", nil, "",
-			"{after: {job: 2, phase: dispatched_write}, do: crash, node: actor, restart_in: 30s}"},
-		{Pause, "the process stands still for `for`, as in a long garbage collection: its deadlines pass, and its locks expire", nil, "",
-			"{after: {job: 3, phase: dispatched_write}, do: pause, node: actor, for: 90s}"},
-		{Partition, "the node is cut off from `from` until `for` is over: what it sends of that is lost, or fails", nil, "",
-			"{at: 5s, do: partition, node: worker-1, from: heartbeats, for: 1m}"},
-		{Skew, "the node's clock is wrong until `for` is over: ahead by `by`, or behind, where that is negative", nil, "",
-			"{at: 5s, do: skew, node: scheduler-2, by: 40m, for: 10m}"},
-		{Restart, "the server stops, and starts again when `for` is over, with what it has on file", nil, NATS,
-			"{at: 10s, do: restart, node: nats, for: 5s}"},
-		{Failover, "a replica that is `lag` behind takes the server's place: what was written since is lost, though its writers were told otherwise", nil, Redis,
-			"{after: {job: 3, phase: running_write}, do: failover, node: redis, lag: 500ms}"},
-		{PowerLoss, "the server starts again when `for` is over without what its streams stored in the last `lag`, which was not on its disk yet, though its publishers were told otherwise", nil, NATS,
-			"{after: {job: 3, phase: publish}, do: power-loss, node: nats, lag: 1s}"},
-	}
+func Kinds() []Kind { return slices.Clone(catalogue) }
+
+// Places that several kinds strike, and lengths that a search draws.
+var (
+	written  = []Place{PlaceStore, PlacePublish}
+	answered = []Place{PlaceStore, PlacePublish, PlaceCall}
+	seen     = []Place{PlaceStore, PlacePublish, PlaceCall, PlaceSend}
+
+	lags   = []time.Duration{sec, 10 * time.Millisecond, 100 * time.Millisecond, 10 * sec}
+	downs  = []time.Duration{0, sec, 10 * sec, mins}
+	stands = []time.Duration{10 * sec, sec, 70 * sec, 5 * mins}
+)
+
+const (
+	noError, noDeadline = "its caller sees no error", "its caller has no deadline"
+	sec, mins           = time.Second, time.Minute
+)
+
+var catalogue = []Kind{
+	{Effect: FailBefore, Says: "the caller sees an error, and nothing was applied", Places: seen, Unfit: noError,
+		Struck:  "{operation} failed, and nothing was applied (fail-before)",
+		Example: "{on: {job: 3, phase: publish, occurrence: 1}, do: fail-before, times: 2}"},
+	{Effect: FailAfter, Says: "it was applied, and the caller sees an error all the same", Places: seen, Unfit: noError,
+		Struck:  "{operation} was applied, and its caller was told of an error (fail-after)",
+		Example: "{on: {job: 3, phase: publish}, do: fail-after}"},
+	{Effect: Hang, Says: "it is never applied, and the caller waits until its own deadline", Places: answered, Unfit: noDeadline,
+		Struck:  "{operation} hung until its caller's deadline, and was not applied (hang)",
+		Example: "{on: {job: 3, phase: dispatched_write}, do: hang}"},
+	{Effect: Late, Says: "the caller sees a timeout at once, and it is applied when `for` is over: a write from the past",
+		Places: written, Unfit: noDeadline,
+		Keys:    []Key{{Name: "for", Words: ", by %s", Need: "say how long, such as for: 90s", Draws: stands}},
+		Struck:  "{operation} was held up{for}, and its caller was told of a timeout (late)",
+		Example: "{on: {job: 3, phase: dispatched_write}, do: late, for: 30s}"},
+	{Effect: Lose, Says: "it never arrives, and nobody learns of it, as nobody confirms it",
+		Places: []Place{PlaceSend, PlaceDeliver}, Unfit: "its caller waits for an answer",
+		Struck:  "{operation} was lost on its way, and nobody was told (lose)",
+		Example: "{on: {job: 3, phase: submit_ack}, do: lose}"},
+	{Effect: Duplicate, Says: "the message is delivered, and delivered a second time at once, while the first delivery is being handled",
+		Places: []Place{PlaceDeliver}, Unfit: "only a delivery comes twice",
+		Struck:  "{operation} was made twice, the second while the first was being handled (duplicate)",
+		Example: "{on: {job: 3, phase: submit_deliver}, do: duplicate}"},
+	{Effect: Crash, Says: "the process is gone, with all that it had in memory; restart_in brings up a new one",
+		Keys: []Key{{Name: "restart_in", Words: ", restarted after %s", Heal: true,
+			Draws: []time.Duration{50 * time.Millisecond, sec, 10 * sec, mins, 11 * mins}}},
+		Struck: "{node} crashed{after}", Over: "{node} restarted",
+		Example: "{after: {job: 2, phase: dispatched_write}, do: crash, node: actor, restart_in: 30s}"},
+	{Effect: Pause, Says: "the process stands still for `for`, as in a long garbage collection: its deadlines pass, and its locks expire",
+		Keys:   []Key{{Name: "for", Words: " for %s", Need: "say how long, such as for: 90s", Draws: stands}},
+		Struck: "{node} was paused{for}{after}", Over: "{node} went on after its pause",
+		Example: "{after: {job: 3, phase: dispatched_write}, do: pause, node: actor, for: 90s}"},
+	{Effect: Partition, Says: "the node is cut off from `from` until `for` is over: what it sends of that is lost, or fails",
+		Keys:   []Key{{Name: "from", Words: " from %s"}, {Name: "for", Words: " for %s", Draws: []time.Duration{sec, 10 * sec, mins, 5 * mins}, Heal: true}},
+		Struck: "a partition cut {node} off from {from}{for}", Over: "the partition of {node} from {from} was over",
+		Example: "{at: 5s, do: partition, node: worker-1, from: heartbeats, for: 1m}"},
+	{Effect: Skew, Says: "the node's clock is wrong until `for` is over: ahead by `by`, or behind, where that is negative", Rare: 16,
+		Keys: []Key{{Name: "by", Words: " by %s", Need: "say how far the clock is ahead, such as by: 40m, or by: -5s",
+			Draws: []time.Duration{sec, -sec, mins, -mins, time.Hour, -time.Hour}},
+			{Name: "for", Words: " for %s", Draws: []time.Duration{sec, 10 * sec, mins, 11 * mins}, Heal: true}},
+		Struck: "a skew put the clock of {node} {by}{for}{after}", Over: "the clock of {node} was right again",
+		Example: "{at: 5s, do: skew, node: scheduler-2, by: 40m, for: 10m}"},
+	{Effect: Restart, Says: "the server stops, and starts again when `for` is over, with what it has on file", Server: NATS,
+		Keys:   []Key{{Name: "for", Words: ", away for %s", Draws: downs}},
+		Struck: "a restart took nats-server away{for}{after}", Over: "nats-server was back",
+		Example: "{at: 10s, do: restart, node: nats, for: 5s}"},
+	{Effect: Failover, Says: "a replica that is `lag` behind takes the server's place: what was written since is lost, though its writers were told otherwise",
+		Server: Redis, Rare: 32,
+		Keys:    []Key{{Name: "lag", Words: " to a replica that is %s behind", Need: "say how far the replica is behind, such as lag: 500ms", Draws: lags}},
+		Struck:  "a failover put a replica in the place of Redis{after}{loss}",
+		Example: "{after: {job: 3, phase: running_write}, do: failover, node: redis, lag: 500ms}"},
+	{Effect: PowerLoss, Says: "the server starts again when `for` is over without what its streams stored in the last `lag`, which was not on its disk yet, though its publishers were told otherwise",
+		Server: NATS, Rare: 32,
+		Keys: []Key{{Name: "for", Words: ", away for %s", Draws: downs},
+			{Name: "lag", Words: ", which takes what was stored in the last %s", Need: "say for how long nothing was synced to the disk, such as lag: 1s", Draws: lags}},
+		Struck: "a power loss took nats-server down{after}{loss}", Over: "nats-server was back",
+		Example: "{after: {job: 3, phase: publish}, do: power-loss, node: nats, lag: 1s}"},
 }
 
 // kind returns the description of e.
-func kind(e Effect) (Kind, bool) {
-	all := Kinds()
-	i := slices.IndexFunc(all, func(k Kind) bool { return k.Effect == e })
+func kind(e Effect) (k Kind, ok bool) {
+	i := slices.IndexFunc(catalogue, func(k Kind) bool { return k.Effect == e })
 	if i < 0 {
-		return Kind{}, false
+		return k, false
 	}
-	return all[i], true
+	return catalogue[i], true
 }
 
 func effectNames() []string {
 	var names []string
-	for _, k := range Kinds() {
+	for _, k := range catalogue {
 		names = append(names, string(k.Effect))
 	}
 	return names

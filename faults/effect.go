@@ -24,6 +24,11 @@ func strike(ctx context.Context, do Effect, op *sim.Op, apply func() error) erro
 	case Hang:
 		<-ctx.Done()
 		return op.Return(ctx.Err())
+	case Duplicate:
+		if err := apply(); err != nil {
+			return err
+		}
+		return op.Redeliver()
 	case Lose:
 		return nil
 	}

@@ -11,6 +11,7 @@ const (
 	FailAfter  Effect = "fail-after"  // applied; the caller sees an error all the same
 	Hang       Effect = "hang"        // never applied; the caller waits until its own deadline
 	Lose       Effect = "lose"        // never applied; the caller sees success (an unconfirmed send: ack, nak, term, heartbeat)
+	Duplicate  Effect = "duplicate"   // applied; the message is delivered once more while the first delivery is being handled
 	Late       Effect = "late"        // the caller sees a timeout at once; applied when Fault.For has passed
 )
 
@@ -36,10 +37,25 @@ type Fault struct {
 	Times     int           `yaml:"times,omitempty" json:"times,omitempty" min:"0" max:"1000000" doc:"with on: how many in a row, from match's occurrence on; 0 is 1"`
 	Node      string        `yaml:"node,omitempty" json:"node,omitempty" like:"scheduler-1" doc:"for what strikes a node: which one; actor is whoever ran the operation that matches"`
 	From      string        `yaml:"from,omitempty" json:"from,omitempty" like:"redis" doc:"for partition: what the node is cut off from"`
-	For       time.Duration `yaml:"for,omitempty" json:"for,omitempty" min:"0s" max:"720h" doc:"for partition, pause, skew, late, restart and power-loss: how long; 0 is, for a partition and a skew, until the heal"`
+	For       time.Duration `yaml:"for,omitempty" json:"for,omitempty" min:"0s" max:"720h" doc:"how long it lasts, or how late it is; 0 is, for a partition and a skew, until the heal"`
 	By        time.Duration `yaml:"by,omitempty" json:"by,omitempty" min:"-720h" max:"720h" doc:"for skew: how far ahead the clock is; -5s is behind"`
 	Lag       time.Duration `yaml:"lag,omitempty" json:"lag,omitempty" min:"1ms" max:"1h" doc:"for failover: how far the replica is behind; for power-loss: what was stored so long before is lost"`
 	RestartIn time.Duration `yaml:"restart_in,omitempty" json:"restart_in,omitempty" min:"0s" max:"720h" doc:"for crash: until the node starts again; 0 is never"`
+}
+
+// Value returns the value that f gives to a key of its kind; 0 and "" are none.
+func (f *Fault) Value(key string) (d *time.Duration, name string) {
+	switch key {
+	case "for":
+		return &f.For, ""
+	case "by":
+		return &f.By, ""
+	case "lag":
+		return &f.Lag, ""
+	case "restart_in":
+		return &f.RestartIn, ""
+	}
+	return nil, f.From
 }
 
 // Match selects operations by meaning, never by an offset into a run.

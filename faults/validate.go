@@ -75,17 +75,14 @@ func (f Fault) checkEffect(World) *Problem {
 	case f.Do == Partition && f.At == 0:
 		return &Problem{"do", "a partition begins at a time", "replace on or after by at, such as at: 5s"}
 	case k.OnNode() && f.On != nil:
-		return &Problem{"do", "a " + string(f.Do) + " comes after an operation, or at a time", "replace on by after, or by at, such as at: 5s"}
+		return &Problem{"do", k.String() + " comes after an operation, or at a time", "replace on by after, or by at, such as at: 5s"}
 	case f.On == nil && !k.OnNode():
 		return &Problem{"do", fmt.Sprintf("%s strikes an operation", f.Do), "say which one with on, or let a node crash, pause or be partitioned"}
-	case f.For == 0 && (f.Do == Pause || f.Do == Late):
-		return &Problem{"do", string(f.Do) + " needs for", "say how long, such as for: 90s"}
-	case f.By == 0 && f.Do == Skew:
-		return &Problem{"do", "a skew needs by", "say how far the clock is ahead, such as by: 40m, or by: -5s"}
-	case f.Lag == 0 && f.Do == Failover:
-		return &Problem{"do", "a failover needs lag", "say how far the replica is behind, such as lag: 500ms"}
-	case f.Lag == 0 && f.Do == PowerLoss:
-		return &Problem{"do", "a power-loss needs lag", "say for how long nothing was synced to the disk, such as lag: 1s"}
+	}
+	for _, key := range k.Keys {
+		if d, _ := f.Value(key.Name); key.Need != "" && *d == 0 {
+			return &Problem{"do", k.String() + " needs " + key.Name, key.Need}
+		}
 	}
 	return nil
 }
@@ -112,7 +109,7 @@ func (f Fault) checkMatch(w World) *Problem {
 	case place == PlaceNone:
 		return &Problem{field + ".phase", fmt.Sprintf("%s is no operation, so nothing can happen there", m.Phase), "take the phase before or after it"}
 	case !k.OnNode() && !slices.Contains(k.Places, place):
-		return &Problem{"do", fmt.Sprintf("%s makes no sense for %s: %s", f.Do, m.Phase, whyNot(f.Do)), "use " + effectsAt(place)}
+		return &Problem{"do", fmt.Sprintf("%s makes no sense for %s: %s", f.Do, m.Phase, k.Unfit), "use " + effectsAt(place)}
 	case f.Do == Late && Reads(m.Phase):
 		return &Problem{"do", fmt.Sprintf("late makes no sense for %s: it changes nothing", m.Phase), "use hang"}
 	case m.Job != 0 && w.Phases[i].NoJob:
@@ -125,21 +122,10 @@ func (f Fault) checkMatch(w World) *Problem {
 	return nil
 }
 
-func whyNot(e Effect) string {
-	switch e {
-	case Lose:
-		return "its caller waits for an answer"
-	case Hang, Late:
-		return "its caller has no deadline"
-	default:
-		return "its caller sees no error"
-	}
-}
-
 // effectsAt lists the effects that operations at place can have.
 func effectsAt(place Place) string {
 	var names []string
-	for _, k := range Kinds() {
+	for _, k := range catalogue {
 		if slices.Contains(k.Places, place) {
 			names = append(names, string(k.Effect))
 		}
@@ -155,7 +141,7 @@ func (f Fault) checkNode(w World) *Problem {
 	case !k.OnNode():
 		return nil
 	case k.Server != "" && f.Node != k.Server:
-		return &Problem{"node", "a " + string(f.Do) + " is of " + k.Server, "use node: " + k.Server}
+		return &Problem{"node", k.String() + " is of " + k.Server, "use node: " + k.Server}
 	case k.Server != "":
 		return nil
 	case f.Node == "":
@@ -207,25 +193,32 @@ func few(names []string) string {
 // checkBelongs refuses a field that its fault has no use for.
 func (f Fault) checkBelongs(World) *Problem {
 	for _, b := range []struct {
-		field    string
-		given    bool
-		belongs  bool
-		belongTo string
-	}{
-		{"rate", f.Rate != 0, f.On != nil, "faults that are given by on"},
-		{"times", f.Times != 0, f.On != nil, "faults that are given by on"},
-		{"from", f.From != "", f.Do == Partition, "a partition"},
-		{"for", f.For != 0, slices.Contains([]Effect{Partition, Pause, Skew, Late, Restart, PowerLoss}, f.Do), "a partition, a pause, a skew, a restart, a power-loss and what is late"},
-		{"by", f.By != 0, f.Do == Skew, "a skew"},
-		{"lag", f.Lag != 0, f.Do == Failover || f.Do == PowerLoss, "a failover and a power-loss"},
-		{"restart_in", f.RestartIn != 0, f.Do == Crash, "a crash"},
-	} {
-		if b.given && !b.belongs {
-			return &Problem{b.field, b.field + " belongs to " + b.belongTo, "take it away"}
+		field string
+		given bool
+	}{{"rate", f.Rate != 0}, {"times", f.Times != 0}} {
+		if b.given && f.On == nil {
+			return &Problem{b.field, b.field + " belongs to faults that are given by on", "take it away"}
+		}
+	}
+	k := KindOf(f.Do)
+	for _, key := range []string{"from", "for", "by", "lag", "restart_in"} {
+		if d, name := f.Value(key); !k.Takes(key) && (name != "" || d != nil && *d != 0) {
+			return &Problem{key, key + " belongs to " + takers(key), "take it away"}
 		}
 	}
 	if f.Rate != 0 && (f.Times != 0 || f.On.Occurrence != 0) {
 		return &Problem{"rate", "rate already says how often", "take occurrence and times away"}
 	}
 	return nil
+}
+
+// takers lists the kinds that take a key.
+func takers(key string) string {
+	var list []string
+	for _, k := range catalogue {
+		if k.Takes(key) {
+			list = append(list, k.String())
+		}
+	}
+	return strings.Join(list, " or ")
 }

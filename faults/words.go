@@ -17,28 +17,13 @@ func (f Fault) String() string {
 	default:
 		fmt.Fprintf(&b, " of %s at %s", f.who(), f.At)
 	}
-	if f.From != "" {
-		b.WriteString(" from " + f.From)
-	}
-	if f.By != 0 {
-		fmt.Fprintf(&b, " by %s", f.By)
-	}
-	switch {
-	case (f.Do == Restart || f.Do == PowerLoss) && f.For > 0:
-		fmt.Fprintf(&b, ", away for %s", f.For)
-	case f.Do == Late:
-		fmt.Fprintf(&b, ", by %s", f.For)
-	case f.For > 0:
-		fmt.Fprintf(&b, " for %s", f.For)
-	}
-	switch f.Do {
-	case Failover:
-		fmt.Fprintf(&b, " to a replica that is %s behind", f.Lag)
-	case PowerLoss:
-		fmt.Fprintf(&b, ", which takes what was stored in the last %s", f.Lag)
-	}
-	if f.RestartIn > 0 {
-		fmt.Fprintf(&b, ", restarted after %s", f.RestartIn)
+	for _, key := range KindOf(f.Do).Keys {
+		switch d, name := f.Value(key.Name); {
+		case name != "":
+			fmt.Fprintf(&b, key.Words, name)
+		case d != nil && *d != 0:
+			fmt.Fprintf(&b, key.Words, *d)
+		}
 	}
 	return b.String()
 }

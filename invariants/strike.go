@@ -60,7 +60,7 @@ var kindWords = [strikeKinds]struct{ name, says string }{
 	{"submission-fails", "publishing a request, an approval, a cancellation or a notice fails"},
 	{"result-lost", "publishing a result fails"},
 	{"ack-lost", "an ack, a nak or a sign of progress is lost"},
-	{"delivery-lost", "a delivery is lost, and comes again"},
+	{"delivery-lost", "a delivery is lost, and comes again, or it comes twice"},
 	{"heartbeat-lost", "heartbeats of a worker are lost"},
 	{"kernel-fails", "a call of the safety kernel fails, or an operation of the breaker in front of it"},
 	{"scheduler-crash", "a scheduler crashes"},

@@ -7,8 +7,6 @@ import (
 	"strings"
 
 	"pgregory.net/rapid"
-
-	"github.com/wavetank-sim/wavetank/faults"
 )
 
 // Space says which plans [Draw] draws from.
@@ -100,9 +98,7 @@ func (d *drawer) finish() {
 	if seed := d.bits(16, "seed"); !d.fixed["seed"] {
 		d.p.Seed = uint64(seed)
 	}
-	d.loss(faults.Failover)
-	d.skew()
-	d.loss(faults.PowerLoss)
+	d.rare()
 	if !d.fixed["then.settle_within"] {
 		d.p.Then.SettleWithin = max(d.p.Then.SettleWithin, d.p.patience())
 	}

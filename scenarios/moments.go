@@ -158,22 +158,6 @@ func (j *JobResult) stateWords(f *invariants.Fact) string {
 	return ""
 }
 
-// struck are the sentences of strikes, each in the fault's own word, and of their ends.
-var struck = map[faults.Effect]struct{ begin, end string }{
-	faults.FailBefore: {"{operation} failed, and nothing was applied (fail-before)", ""},
-	faults.FailAfter:  {"{operation} was applied, and its caller was told of an error (fail-after)", ""},
-	faults.Hang:       {"{operation} hung until its caller's deadline, and was not applied (hang)", ""},
-	faults.Lose:       {"{operation} was lost on its way, and nobody was told (lose)", ""},
-	faults.Late:       {"{operation} was held up{for}, and its caller was told of a timeout (late)", ""},
-	faults.Crash:      {"{node} crashed{after}", "{node} restarted"},
-	faults.Pause:      {"{node} was paused{for}{after}", "{node} went on after its pause"},
-	faults.Partition:  {"a partition cut {node} off from {from}{for}", "the partition of {node} from {from} was over"},
-	faults.Skew:       {"a skew put the clock of {node} {by}{for}{after}", "the clock of {node} was right again"},
-	faults.Restart:    {"a restart took nats-server away{for}{after}", "nats-server was back"},
-	faults.Failover:   {"a failover put a replica in the place of Redis{after}{loss}", ""},
-	faults.PowerLoss:  {"a power loss took nats-server down{after}{loss}", "nats-server was back"},
-}
-
 // strikeWords name a strike in the fault's own word, and what it hit; and its end, "" if it did not last.
 func (r *run) strikeWords(f faults.Fired) (begin, end string) {
 	operation := "the " + f.Phase
@@ -195,5 +179,6 @@ func (r *run) strikeWords(f faults.Fired) (begin, end string) {
 	}
 	words := strings.NewReplacer("{operation}", operation+" by "+who(f.Node), "{node}", who(f.Node), "{from}", who(f.Fault.From),
 		"{for}", lasts, "{after}", after, "{by}", by, "{loss}", r.record.lossOf(f).words())
-	return words.Replace(struck[f.Fault.Do].begin), words.Replace(struck[f.Fault.Do].end)
+	k := faults.KindOf(f.Fault.Do)
+	return words.Replace(k.Struck), words.Replace(k.Over)
 }

@@ -41,7 +41,7 @@ func (d *drawer) refault() {
 	n := len(d.p.Faults)
 	what := from(d, "change", "alter", "drop", "add")
 	if n == 0 || what == "add" {
-		d.strike(from(d, "effect", faults.Kinds()...))
+		d.strike(from(d, "effect", usual()...))
 		return
 	}
 	i := d.upTo(n-1, "which")
@@ -78,7 +78,7 @@ func (d *drawer) altered(f faults.Fault) faults.Fault {
 			f.Do = from(d, "effect", effectsAt(ph.Place)...)
 		}
 	case "phase":
-		m.Phase = d.phase(func(p faults.Place) bool { return p == ph.Place }).Name
+		m.Phase = d.phase(func(p faults.Phase) bool { return p.Place == ph.Place }).Name
 	case "job":
 		if !ph.NoJob {
 			m.Job = 1 + d.upTo(d.p.Workload.Jobs-1, "job")

@@ -8,6 +8,8 @@ import (
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
+
+	"github.com/wavetank-sim/wavetank/invariants"
 )
 
 // The lists in the room's README are those of the code, and the first story is what a run tells. `make golden` writes them anew.
@@ -37,6 +39,37 @@ func TestReadme(t *testing.T) {
 		story += "      " + sentence + "\n"
 	}
 	generated(t, "../README.md", "story", "\n"+story+"\n")
+}
+
+// The matrix in the README of the invariants is the one that they are judged by.
+func TestReadmeOfInvariants(t *testing.T) {
+	var strikes, matrix strings.Builder
+	strikes.WriteString("| kind | what happens |\n|---|---|\n")
+	for _, k := range invariants.StrikeKinds() {
+		fmt.Fprintf(&strikes, "| `%s` | %s |\n", k, k.Says())
+	}
+	matrix.WriteString("| invariant | status | struck by | with what, or why not |\n|---|---|---|---|\n")
+	for _, p := range invariants.Promises() {
+		name := "`" + p.Invariant + "`"
+		if len(p.Takes) > 0 {
+			fmt.Fprintf(&matrix, "| %s | takes | anything | %s |\n", name, strings.Join(p.Takes, ", or "))
+			name = ""
+		}
+		groups := p.Groups()
+		for _, g := range groups {
+			switch {
+			case g.Status != "promised":
+				fmt.Fprintf(&matrix, "| %s | %s | %s | %s |\n", name, g.Status, strings.Join(g.Strikes, ", "), g.Why)
+			case len(groups) == 1:
+				fmt.Fprintf(&matrix, "| %s | promised | anything | |\n", name)
+			default:
+				continue
+			}
+			name = ""
+		}
+	}
+	generated(t, "../invariants/README.md", "strikes", strikes.String())
+	generated(t, "../invariants/README.md", "promises", matrix.String())
 }
 
 // generated compares what stands between two marks of a file with what should stand there, or writes it.

@@ -118,7 +118,7 @@ func judgeConfig(p *Plan) invariants.Config {
 // streams keeps every stream of a world in memory, since no run outlives its process; but not if the
 // server is to restart.
 func (p *Plan) streams() engine.StreamOptions {
-	if slices.ContainsFunc(p.Faults, func(f faults.Fault) bool { return f.Do == faults.Restart || f.Do == faults.PowerLoss }) {
+	if slices.ContainsFunc(p.Faults, func(f faults.Fault) bool { return faults.KindOf(f.Do).Server == faults.NATS }) {
 		return engine.StreamOptions{Storage: jetstream.FileStorage}
 	}
 	return engine.StreamOptions{Storage: jetstream.MemoryStorage}

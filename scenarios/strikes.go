@@ -12,11 +12,16 @@ import (
 // faultsMax is how many faults a plan draws; what leads to one of them may come on top.
 const faultsMax = 6
 
-// faults draws faults of a random subset of the effects there are, but for those that hardly a promise outlives.
+// usual lists the kinds of fault that promises can outlive.
+func usual() []faults.Kind {
+	return slices.DeleteFunc(faults.Kinds(), func(k faults.Kind) bool { return k.Rare > 0 })
+}
+
+// faults draws faults of a random subset of the usual kinds.
 func (d *drawer) faults() {
 	var swarm []faults.Kind
-	for _, k := range faults.Kinds() {
-		if k.Effect != faults.Failover && k.Effect != faults.PowerLoss && k.Effect != faults.Skew && d.oneIn(2, string(k.Effect)) {
+	for _, k := range usual() {
+		if d.oneIn(2, string(k.Effect)) {
 			swarm = append(swarm, k)
 		}
 	}
@@ -28,71 +33,50 @@ func (d *drawer) faults() {
 	}
 }
 
-// strike draws one fault with the given effect.
-func (d *drawer) strike(k faults.Kind) {
-	f := faults.Fault{Do: k.Effect}
-	switch {
-	case k.Effect == faults.Partition:
-		link := from(d, "link", d.p.faultWorld().Links...)
-		f.At, f.From, f.Node = d.instant(), link.Name, from(d, "node", link.Nodes...)
-		f.For = d.pause("for", time.Second, 10*time.Second, time.Minute, 5*time.Minute)
-	case k.Effect == faults.Restart:
-		f.At, f.Node = d.instant(), faults.NATS
-		f.For = from(d, "for", 0, time.Second, 10*time.Second, time.Minute)
-	case k.OnNode() && d.oneIn(3, "at"):
-		f.At, f.Node = d.instant(), from(d, "node", d.p.Nodes()...)
-	case k.OnNode():
-		f.Node = faults.Actor
-		f.After = d.match(d.phase(func(faults.Place) bool { return true }))
-		if d.oneIn(4, "another") {
-			f.Node = from(d, "node", d.p.Nodes()...)
-		}
-	default:
-		ph := d.phase(func(p faults.Place) bool { return slices.Contains(k.Places, p) })
-		f.On = d.match(ph)
-		d.often(&f, ph)
-	}
-	switch k.Effect {
-	case faults.Crash:
-		f.RestartIn = d.pause("restart in", 50*time.Millisecond, time.Second, 10*time.Second, time.Minute, 11*time.Minute)
-	case faults.Skew:
-		f.By = from(d, "by", time.Second, -time.Second, time.Minute, -time.Minute, time.Hour, -time.Hour)
-		f.For = d.pause("for", time.Second, 10*time.Second, time.Minute, 11*time.Minute)
-	case faults.Pause, faults.Late:
-		f.For = from(d, "for", 10*time.Second, time.Second, 70*time.Second, 5*time.Minute)
-	}
-	d.add(f)
-}
-
-// loss draws a server that loses its last writes into a few plans: hardly a promise outlives it, so that other
-// faults are best looked for without. What is judged whatever its promise would break by it, and say nothing.
-func (d *drawer) loss(do faults.Effect) {
-	if len(d.p.Expect.Violates) > 0 || !d.oneIn(32, string(do)) {
-		return
-	}
-	f := faults.Fault{Do: do, Node: faults.Redis, Lag: from(d, "lag", time.Second, 10*time.Millisecond, 100*time.Millisecond, 10*time.Second)}
-	if do == faults.PowerLoss {
-		f.Node = faults.NATS
-		f.For = from(d, "for", 0, time.Second, 10*time.Second, time.Minute)
-	}
-	if d.oneIn(3, "at") {
-		f.At = d.instant()
-	} else {
-		f.After = d.match(d.phase(func(faults.Place) bool { return true }))
-	}
-	d.add(f)
-}
-
-// skew draws a wrong clock into a few plans: what goes by times is not promised then.
-func (d *drawer) skew() {
-	if len(d.p.Expect.Violates) > 0 || !d.oneIn(16, "skew") {
+// rare draws the other kinds into a few plans: others are best looked for without. What is judged whatever its
+// promise would break by them, and say nothing.
+func (d *drawer) rare() {
+	if len(d.p.Expect.Violates) > 0 {
 		return
 	}
 	for _, k := range faults.Kinds() {
-		if k.Effect == faults.Skew {
+		if k.Rare > 0 && d.oneIn(k.Rare, string(k.Effect)) {
 			d.strike(k)
 		}
 	}
+}
+
+// strike draws one fault of a kind: where it strikes, and a value for each of its keys.
+func (d *drawer) strike(k faults.Kind) {
+	f := faults.Fault{Do: k.Effect, Node: k.Server}
+	switch {
+	case k.Takes("from"):
+		link := from(d, "link", d.p.faultWorld().Links...)
+		f.At, f.From, f.Node = d.instant(), link.Name, from(d, "node", link.Nodes...)
+	case !k.OnNode():
+		ph := d.phase(k.Strikes)
+		f.On = d.match(ph)
+		d.often(&f, ph)
+	case d.oneIn(3, "at"):
+		f.At = d.instant()
+		if k.Server == "" {
+			f.Node = from(d, "node", d.p.Nodes()...)
+		}
+	default:
+		f.After = d.match(d.phase(func(faults.Phase) bool { return true }))
+		if k.Server == "" {
+			f.Node = faults.Actor
+			if d.oneIn(4, "another") {
+				f.Node = from(d, "node", d.p.Nodes()...)
+			}
+		}
+	}
+	for _, key := range k.Keys {
+		if v, _ := f.Value(key.Name); v != nil {
+			*v = d.length(key)
+		}
+	}
+	d.add(f)
 }
 
 // add appends a fault, unless it would strike what one before it strikes already.
@@ -134,11 +118,11 @@ var weights = map[string]int{
 
 const weightOfMost = 3
 
-// phase draws one among those of certain places.
-func (d *drawer) phase(at func(faults.Place) bool) faults.Phase {
+// phase draws one among those that fit.
+func (d *drawer) phase(fits func(faults.Phase) bool) faults.Phase {
 	var list []faults.Phase
 	for _, ph := range d.p.Phases() {
-		if ph.Place == faults.PlaceNone || !at(ph.Place) {
+		if ph.Place == faults.PlaceNone || !fits(ph) {
 			continue
 		}
 		weight := weights[ph.Name]
@@ -274,10 +258,10 @@ func (d *drawer) instant() time.Duration {
 	return 2*boot + time.Duration(1+d.upTo(59, "at"))*scale
 }
 
-// pause draws how long something is away. Without an end of its own it ends with the heal, if there is one.
-func (d *drawer) pause(label string, lengths ...time.Duration) time.Duration {
-	if d.p.Then.Heal && d.oneIn(4, label+" the heal") {
+// length draws the value of a key. Without an end of its own an outage ends with the heal, if there is one.
+func (d *drawer) length(key faults.Key) time.Duration {
+	if key.Heal && d.p.Then.Heal && d.oneIn(4, key.Name+" the heal") {
 		return 0
 	}
-	return from(d, label, lengths...)
+	return from(d, key.Name, key.Draws...)
 }

@@ -113,6 +113,11 @@ func (m *gatedMsg) do(ctx context.Context, kind Kind, name string, apply func() 
 	if md, err := m.Metadata(); err == nil {
 		op.Seq, op.Delivered = md.Sequence.Stream, md.NumDelivered
 	}
+	if kind == KindDeliver {
+		op.redeliver = func() error { // as if another had handed it back
+			return find[*natsServer](m.p.node.world.servers).admin.Publish(m.Reply(), []byte("-NAK"))
+		}
+	}
 	return m.p.do(ctx, op, apply)
 }
 

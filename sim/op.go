@@ -17,6 +17,8 @@ type Op struct {
 	process *Process // nil for the harness itself
 	call    call     // what it asks of its server, for calls that can be held back; else nil
 
+	redeliver func() error // of a delivery: has the server deliver the message once more
+
 	// wake lets who waits for the operation go on: it is granted or, if not alive, its process is dead.
 	wake func(alive bool)
 
@@ -51,3 +53,12 @@ func (op *Op) World() *World { return op.world }
 
 // Fault notes in the trace what an [Intercept] did, in the plan's word.
 func (op *Op) Fault(word string) { op.fault = word }
+
+// Redeliver has nats-server deliver once more, at once, the message that a delivery hands over. An [Intercept] calls it.
+// Whoever acknowledges the message before a consumer asks for it ends that. For other operations it does nothing.
+func (op *Op) Redeliver() error {
+	if op.redeliver == nil {
+		return nil
+	}
+	return op.redeliver()
+}

@@ -119,6 +119,13 @@ func explainFault(k faults.Kind) string {
 		}
 		where = "It strikes these operations: " + strings.Join(phases, ", ") + "."
 	}
+	var keys []string
+	for _, key := range k.Keys {
+		keys = append(keys, key.Name)
+	}
+	if len(keys) > 0 {
+		where += "\nIt takes " + strings.Join(keys, " and ") + "."
+	}
 	return fmt.Sprintf("%s (fault)\n\n%s.\n%s\n\nIn a plan:\n\n  faults:\n    - %s", k.Effect, capital(k.Says), where, k.Example)
 }
 

@@ -71,22 +71,23 @@ func FaultKinds() []string {
 			switch {
 			case k.Strikes(p):
 				list = append(list, string(k.Effect)+" "+p.Name)
-			case p.Place == faults.PlaceNone:
-			case k.Effect == faults.Crash, k.Effect == faults.Pause, k.Effect == faults.Skew:
-				list = append(list, after(k.Effect, p.Name))
+			case p.Place == faults.PlaceNone || !k.OnNode() || k.Takes("from"):
 			case k.Server != "":
 				list = append(list, ofServer(k.Effect, k.Server)+" after "+p.Name)
+			default:
+				list = append(list, after(k.Effect, p.Name))
 			}
 		}
-		switch k.Effect {
-		case faults.Crash, faults.Pause, faults.Skew:
+		switch {
+		case !k.OnNode():
+		case k.Server != "":
+			list = append(list, ofServer(k.Effect, k.Server))
+		case k.Takes("from"):
+			list = append(list, partitionOf("heartbeats"), partitionOf(faults.Redis), partitionOf(faults.NATS), partitionOf(world.KernelName))
+		default:
 			for _, role := range roles {
 				list = append(list, ofBystander(k.Effect, role), atTime(k.Effect, role))
 			}
-		case faults.Partition:
-			list = append(list, partitionOf("heartbeats"), partitionOf(faults.Redis), partitionOf(faults.NATS), partitionOf(world.KernelName))
-		case faults.Restart, faults.Failover, faults.PowerLoss:
-			list = append(list, ofServer(k.Effect, k.Server))
 		}
 	}
 	return list
