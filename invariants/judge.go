@@ -137,12 +137,13 @@ type Report struct {
 // Outcome is the judgement of one invariant.
 type Outcome struct {
 	Invariant
-	Exercised  int         // how often there was something to judge; of a Sometimes, how often it was reached
-	Promised   int         // violations within the promise
-	Unpromised int         // violations outside of it
-	Stopped    int         // violations not counted, since an invariant that this one needs was violated before
-	Unprovided bool        // the settings of the run have nothing that provides for it, whatever the faults
-	Violations []Violation // in the order of their steps; at most ViolationsMax of each sort
+	Exercised  int          // how often there was something to judge; of a Sometimes, how often it was reached
+	Promised   int          // violations within the promise
+	Unpromised int          // violations outside of it
+	Stopped    int          // violations not counted, since an invariant that this one needs was violated before
+	Unprovided bool         // the settings of the run have nothing that provides for it, whatever the faults
+	Released   []StrikeKind // the kinds of strike that release it under the settings of the run
+	Violations []Violation  // in the order of their steps; at most ViolationsMax of each sort
 }
 
 // Violation is one way in which an invariant did not hold.
@@ -153,7 +154,8 @@ type Violation struct {
 	Step      int
 	At        time.Duration
 	Message   string
-	Steps     []int // others that it depends on
+	Steps     []int        // others that it depends on
+	Struck    []StrikeKind // the kinds of strike that had reached it
 }
 
 // Finish judges what can only be judged at the end, and returns the report. The judge is of no use
@@ -179,7 +181,7 @@ func (j *Judge) report(inTime bool) Report {
 	for _, t := range j.tallies {
 		r.Invariants = append(r.Invariants, Outcome{
 			Invariant: t.inv, Exercised: t.exercised, Promised: t.promised, Unpromised: t.unpromised,
-			Stopped: t.stopped, Unprovided: !t.promises && t.inv.Kind != Sometimes, Violations: t.violations,
+			Stopped: t.stopped, Unprovided: !t.promises && t.inv.Kind != Sometimes, Released: t.released.list(), Violations: t.violations,
 		})
 	}
 	r.Strikes = f.strikes.list

@@ -82,9 +82,10 @@ func (f *facts) hit(s Strike) {
 	if s.Kind == HeartbeatLost {
 		return
 	}
-	if s.Kind == KernelFails { // what it does to a call it does to the circuit that all share
+	if s.Kind == KernelFails || s.Kind == TickFails { // it fails all: by their circuit, or as what a replica does and knows for them
 		f.strikes.open = append(f.strikes.open, window{kind: s.Kind, node: s.Node, until: s.From + f.aftermath()})
-	} else if j := f.job(s.Job); j != nil {
+	}
+	if j := f.job(s.Job); j != nil && s.Kind != KernelFails {
 		f.reachJob(j, s.Kind)
 		if step := f.workflow.stepJob(j.id); step != nil {
 			step.run.as.struck |= strikesOf(s.Kind)

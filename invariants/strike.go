@@ -75,6 +75,16 @@ var kindWords = [strikeKinds]struct{ name, says string }{
 
 func (k StrikeKind) String() string { return kindWords[k].name }
 
+// FindStrike returns the kind of strike of that name.
+func FindStrike(name string) (k StrikeKind, ok bool) {
+	for _, k := range StrikeKinds() {
+		if k.String() == name {
+			return k, true
+		}
+	}
+	return 0, false
+}
+
 // Says says what such a strike is.
 func (k StrikeKind) Says() string { return kindWords[k].says }
 

@@ -63,7 +63,7 @@ func (t *tally) violated(j *job, format string, args ...any) {
 	if *n++; *n > ViolationsMax {
 		return
 	}
-	v.Message = fmt.Sprintf(format, args...)
+	v.Message, v.Struck = fmt.Sprintf(format, args...), struck.list()
 	if j != nil {
 		v.Message = j.id + ": " + v.Message
 	}

@@ -140,3 +140,13 @@ func TestCorpusSaysWhatIsWrong(t *testing.T) {
 		"other.yaml: the plan in it is called good; call the file good.yaml",
 	}, lines[1:])
 }
+
+// What waits for as long as an outage lasted may come later than the world had time for: that is no verdict.
+func TestAnOutageThatOutlastsTheSettlingIsInconclusive(t *testing.T) {
+	p := plan(t, "topology: {schedulers: 1}\nworkload: {jobs: 2}\nfaults:\n  - {at: 100ms, do: partition, node: scheduler-1, from: redis, for: 70m}\n")
+	require.NoError(t, p.Set("preset="+PresetHardened))
+	res, err := Run(context.Background(), p, RunOptions{})
+	require.NoError(t, err)
+	assert.Equal(t, Inconclusive, res.Verdict)
+	assert.Contains(t, res.Reason, "raise then.settle_within")
+}

@@ -161,7 +161,7 @@ func (r *run) play(w *sim.World) error {
 		return err
 	}
 	r.counts = r.crew.counters()
-	r.report = r.judge.Finish(invariants.End{At: w.Now(), Redis: w.Redis(), Metrics: r.counts, InTime: r.stop != sim.StopSteps && !r.over() && r.busy() == nil})
+	r.report = r.judge.Finish(invariants.End{At: w.Now(), Redis: w.Redis(), Metrics: r.counts, InTime: r.stop != sim.StopSteps && !r.over() && r.busy() == nil && !r.tooShort()})
 	return nil
 }
 
@@ -199,6 +199,14 @@ func (p *Plan) outages() (total time.Duration) {
 		}
 	}
 	return total
+}
+
+// tooShort says whether the world had less time to settle than one of the plan's outages lasts, and needed more: what
+// comes again after such an outage may wait for as long as that.
+func (r *run) tooShort() bool {
+	return r.stop != sim.StopDone && slices.ContainsFunc(r.plan.Faults, func(f faults.Fault) bool {
+		return f.On == nil && f.For+f.RestartIn > r.plan.Then.SettleWithin
+	})
 }
 
 // settle gives the world its time to come to rest. It counts from the heal, or from a fault that

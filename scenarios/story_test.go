@@ -318,7 +318,7 @@ engine: {dispatch_order: outbox}
 faults: [{after: {job: 1, phase: dispatched_write}, do: crash, node: actor}]
 then: {heal: false}`,
 			verdict: Violated,
-			reason:  "every-job-settles is violated",
+			reason:  "every-intent-is-published is violated",
 		},
 		"a relay dies over an entry": {
 			plan: `
@@ -383,7 +383,7 @@ engine: {read_error: fail-open}
 faults: [{on: {job: 1, phase: state_read, occurrence: 2}, do: fail-before}]
 expect: {violates: [one-dispatch-per-job]}`,
 			verdict: Violated,
-			reason:  "documented-transitions-only",
+			reason:  "no-dispatch-after-failed-read",
 		},
 	}
 	var golden strings.Builder
