@@ -182,6 +182,9 @@ var matrix = map[string]row{
 		{by: delays, but: []mechanism{patient}},
 		{by: strikesOf(NATSPowerLoss), why: openCell, says: "a notice that was acknowledged and lost is not published again"},
 	}},
+	"cancellation-takes-effect": {takes: []mechanism{having(withKeptCancellations)}, except: []exception{
+		{by: unwritten | overstays | strikesOf(SchedulerCrash), why: impossible, says: "whom the servers refuse to keep a cancellation cannot tell it to whoever handles the request"},
+	}},
 	"compensation-recorded-once": {saga: true, except: []exception{
 		{by: unwritten | overstays | downtime | strikesOf(ReadFails, SubmissionFails), but: []mechanism{having(withAtomicRecord, withFence)}},
 	}},

@@ -211,6 +211,20 @@ var recoveryTrials = map[string]trial{
 				write(s1, job1, "failed_write", "FAILED", "reason_code", "no_pool_mapping")
 		},
 	},
+	"cancellation-takes-effect": {
+		cfg: Config{KeepCancellations: true},
+		breaks: func(s *story) {
+			s.cancels(job1).message(s1, job1, "cancel_deliver", sim.KindDeliver, 1).last().Seq = 1
+			s.lock(s1, job1).read(s1, job1).unlock(s1, job1)
+			s.submit(job1).dispatched(s1, job1, w1).executed(w1, job1).completed(s1, job1, "SUCCEEDED")
+		},
+		says: "although a cancellation of the job had come before its record, at step 4",
+		holds: func(s *story) {
+			s.cancels(job1).message(s1, job1, "cancel_deliver", sim.KindDeliver, 1).last().Seq = 1
+			s.lock(s1, job1).read(s1, job1).unlock(s1, job1)
+			s.submit(job1).cancelled(s1, job1).unlock(s1, job1)
+		},
+	},
 	"cancelled-job-is-told": {
 		cfg: hardened,
 		breaks: func(s *story) {
