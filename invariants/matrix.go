@@ -185,6 +185,9 @@ var matrix = map[string]row{
 	"cancellation-takes-effect": {takes: []mechanism{having(withKeptCancellations)}, except: []exception{
 		{by: unwritten | overstays | strikesOf(SchedulerCrash), why: impossible, says: "whom the servers refuse to keep a cancellation cannot tell it to whoever handles the request"},
 	}},
+	"illegal-result-is-refused": {except: []exception{
+		{by: downtime | strikesOf(DLQFails, AckLost, DeliveryLost, NATSPowerLoss), why: impossible, says: "a message that was refused without the stream's knowledge, and one that was not, are delivered alike"},
+	}},
 	"compensation-recorded-once": {saga: true, except: []exception{
 		{by: unwritten | overstays | downtime | strikesOf(ReadFails, SubmissionFails), but: []mechanism{having(withAtomicRecord, withFence)}},
 	}},

@@ -70,6 +70,14 @@ func (s *story) garbles(id string) *story {
 	return s.add("stranger", sim.KindPublish, "", subjectSubmit, id, "poison_publish", c)
 }
 
+// answersNonsense is a result that nobody can take.
+func (s *story) answersNonsense(worker, job string) *story {
+	c := s.store(streamSys, subjectResult, job)
+	c.Value = `{"status":"NONSENSE"}`
+	s.streams[len(s.streams)-1] = c
+	return s.add(worker, sim.KindPublish, "", subjectResult, job, "result_publish", c)
+}
+
 // cancels asks for a job to be cancelled.
 func (s *story) cancels(job string) *story {
 	return s.add("canceller", sim.KindPublish, "", subjectCancel, job, "cancel_publish", s.store(streamSys, subjectCancel, job))

@@ -211,6 +211,21 @@ var recoveryTrials = map[string]trial{
 				write(s1, job1, "failed_write", "FAILED", "reason_code", "no_pool_mapping")
 		},
 	},
+	"illegal-result-is-refused": {
+		breaks: func(s *story) { // it is delivered again and again
+			s.submit(job1).answersNonsense(w1, job1)
+			for n := range uint64(3) {
+				s.message(s1, job1, "result_deliver", sim.KindDeliver, n+1).last().Seq = 2
+				s.message(s1, job1, "result_nak", sim.KindNak, n+1).last().Seq = 2
+			}
+		},
+		says: "its result at CORDUM_SYS:2, which has no legal status, was delivered 3 times, and never refused",
+		holds: func(s *story) {
+			s.submit(job1).answersNonsense(w1, job1).message(s1, job1, "result_deliver", sim.KindDeliver, 1).last().Seq = 2
+			s.add(s1, sim.KindRedis, "multi", dlqPrefix+"CORDUM_SYS:2", "", "dlq_write", s.set(dlqPrefix+"CORDUM_SYS:2", "", "{}"))
+			s.message(s1, job1, "result_term", sim.KindTerm, 1).last().Seq = 2
+		},
+	},
 	"cancellation-takes-effect": {
 		cfg: Config{KeepCancellations: true},
 		breaks: func(s *story) {
