@@ -191,6 +191,9 @@ var matrix = map[string]row{
 	"compensation-recorded-once": {saga: true, except: []exception{
 		{by: unwritten | overstays | downtime | strikesOf(ReadFails, SubmissionFails), but: []mechanism{having(withAtomicRecord, withFence)}},
 	}},
+	"only-lock-holder-compensates": {saga: true, timed: true, takes: []mechanism{having(withLongSaga)}, except: []exception{
+		{by: strikesOf(SchedulerAway, SubmissionFails), why: impossible, says: "a publish that is on its way when its lock expires is stored as the same publish is before"},
+	}},
 	"one-compensation-per-key":           {saga: true, except: []exception{{by: unwritten | overstays | downtime | strikesOf(ReadFails, SubmissionFails), but: []mechanism{peeked}}}},
 	"compensations-in-lifo-order":        {saga: true, except: []exception{{by: unwritten | downtime | strikesOf(ReadFails, LockFails, SubmissionFails), but: []mechanism{peeked}}}},
 	"compensation-only-of-succeeded-job": {takes: []mechanism{having(withAtomicRecord)}},
