@@ -188,6 +188,9 @@ var matrix = map[string]row{
 	"illegal-result-is-refused": {except: []exception{
 		{by: downtime | strikesOf(DLQFails, AckLost, DeliveryLost, NATSPowerLoss), why: impossible, says: "a message that was refused without the stream's knowledge, and one that was not, are delivered alike"},
 	}},
+	"dispatch-is-what-was-decided": {except: []exception{
+		{by: tooLate, but: []mechanism{fenced}},
+	}},
 	"compensation-recorded-once": {saga: true, except: []exception{
 		{by: unwritten | overstays | downtime | strikesOf(ReadFails, SubmissionFails), but: []mechanism{having(withAtomicRecord, withFence)}},
 	}},

@@ -211,6 +211,11 @@ var recoveryTrials = map[string]trial{
 				write(s1, job1, "failed_write", "FAILED", "reason_code", "no_pool_mapping")
 		},
 	},
+	"dispatch-is-what-was-decided": {
+		breaks: func(s *story) { s.allowed(s1, job1, `{"n":1}`).dispatchesPayload(s1, job1, w1, `{"n":2}`) },
+		says:   "what was dispatched at step 6, CORDUM_JOBS seq 1, is not the request of which the safety kernel decided",
+		holds:  func(s *story) { s.allowed(s1, job1, `{"n":1}`).dispatchesPayload(s1, job1, w1, `{"n":1}`) },
+	},
 	"illegal-result-is-refused": {
 		breaks: func(s *story) { // it is delivered again and again
 			s.submit(job1).answersNonsense(w1, job1)
