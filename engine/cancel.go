@@ -12,13 +12,19 @@ import (
 )
 
 // HandleJobCancel cancels a job that is not over (Scheduler internals, section 1), and with cancel_notice tells
-// its worker. A cancellation that comes before its job's record waits for it. Its errors are those of
+// its worker. A cancellation that comes before its job's record waits for it, and with keep_cancellations the job's
+// request finds it there. Its errors are those of
 // [Engine.HandleJobRequest].
 func (e *Engine) HandleJobCancel(ctx context.Context, c job.Cancel) error {
 	if err := c.Validate(); err != nil {
 		return &bus.Poison{ReasonCode: job.ReasonSchemaInvalid, Err: err}
 	}
-	return e.withRecord(ctx, c.JobID, func(ctx context.Context, rec *store.Record) error {
+	return e.withRecordOr(ctx, c.JobID, func(ctx context.Context) error {
+		if !e.settings.KeepCancellations {
+			return nil
+		}
+		return e.store.KeepCancel(phase.With(ctx, c.JobID, phase.PendingWrite), &c)
+	}, func(ctx context.Context, rec *store.Record) error {
 		return e.handleJobCancel(ctx, &c, rec)
 	})
 }

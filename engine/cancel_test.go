@@ -82,6 +82,33 @@ func TestACancelAheadOfItsJobIsRetried(t *testing.T) {
 	assert.Empty(t, h.redis.Keys())
 }
 
+// Its job is cancelled once its request comes, whoever stores the record, and nothing else is kept of it.
+func TestACancelAheadOfItsJobIsKept(t *testing.T) {
+	for _, submitted := range []bool{true, false} {
+		h := newHardened(t)
+		h.worker("worker-1")
+		for range 2 {
+			assert.Equal(t, phase.StateRead, h.retry(h.cancel()).Phase)
+		}
+		assert.Equal(t, []string{"job:job-1"}, h.redis.Keys())
+		require.Error(t, h.result(job.StatusSucceeded), "the job has no record still")
+
+		req := job.Request{JobID: "job-1", Topic: "job.default"}
+		if submitted {
+			req = h.submit()
+		}
+		require.NoError(t, h.handle(req))
+		rec := h.record()
+		assert.Equal(t, job.Cancelled, rec.State)
+		assert.Equal(t, "changed my mind", rec.Reason)
+		assert.Equal(t, 0, rec.Attempts)
+		assert.EqualValues(t, 1, h.metric(`jobs_completed{status="CANCELLED",topic="job.default"}`))
+		assert.Empty(t, h.stored())
+		require.NoError(t, h.cancel(), "it comes again")
+		h.unlocked()
+	}
+}
+
 func TestACancelThatMakesNoSenseIsPoison(t *testing.T) {
 	h := newHarness(t)
 	var poison *bus.Poison

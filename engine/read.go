@@ -19,7 +19,9 @@ func (e *Engine) readState(ctx context.Context, h *handling) (store.Record, erro
 	case err == nil:
 		return rec, nil
 	case errors.Is(err, store.ErrNotFound):
-		return h.absent(), nil
+		absent := h.absent()
+		absent.Kept = rec.Kept
+		return absent, nil
 	case e.settings.ReadError == settings.FailOpen:
 		e.log.LogAttrs(ctx, slog.LevelError, "state read failed, failing open",
 			slog.String("job_id", h.req.JobID), slog.String("topic", h.req.Topic), slog.Any("error", err))
@@ -65,11 +67,16 @@ func (e *Engine) failClosed(ctx context.Context, p phase.Phase, jobID, topic str
 // withRecord calls fn with what the job's record says under its lock. A job without one is put off: its
 // request may be on its way still.
 func (e *Engine) withRecord(ctx context.Context, jobID string, fn func(ctx context.Context, rec *store.Record) error) error {
+	return e.withRecordOr(ctx, jobID, func(context.Context) error { return nil }, fn)
+}
+
+// withRecordOr is withRecord, and calls absent before a job without a record is put off.
+func (e *Engine) withRecordOr(ctx context.Context, jobID string, absent func(ctx context.Context) error, fn func(ctx context.Context, rec *store.Record) error) error {
 	topic := metrics.UnknownTopic
 	err := e.withJobLock(ctx, jobID, func(ctx context.Context) error {
 		rec, err := e.store.Read(phase.With(ctx, jobID, phase.StateRead), jobID)
 		if errors.Is(err, store.ErrNotFound) {
-			return e.storeRetry(ctx, err, phase.StateRead, "")
+			return e.storeRetry(ctx, errors.Join(err, absent(ctx)), phase.StateRead, "")
 		}
 		if err != nil {
 			return e.failClosed(ctx, phase.StateRead, jobID, topic, err)

@@ -86,13 +86,16 @@ func (e *Engine) handleJobRequest(ctx context.Context, h *handling) error {
 	case !dispatchable(rec.State):
 		return nil
 	}
-	if rec.Attempts >= e.settings.MaxSchedulingRetries {
-		return e.fail(ctx, h.ceiling())
-	}
 	if rec.State == job.Absent {
 		if err := e.adopt(ctx, h); err != nil {
 			return err
 		}
+	}
+	if rec.Kept != nil {
+		return e.handleJobCancel(ctx, rec.Kept, &h.rec)
+	}
+	if rec.Attempts >= e.settings.MaxSchedulingRetries {
+		return e.fail(ctx, h.ceiling())
 	}
 	if goes, err := e.admit(ctx, h); !goes {
 		return err

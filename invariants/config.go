@@ -52,6 +52,7 @@ type Config struct {
 	VoidIntents        bool
 	RetryUnpublished   bool
 	CancelNotice       bool
+	KeepCancellations  bool
 	SweepScheduled     bool
 	RecheckTimeouts    bool
 	BusyBackoff        bool

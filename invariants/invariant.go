@@ -69,7 +69,7 @@ var all = sync.OnceValue(func() []Invariant {
 		lockReleasedByOwnerOrExpiry, lockMutualExclusion, lockKeptByLivingHolder, oneWriterATick,
 		ackedOnlyWhenDurable, processedMessageNotHandledAgain, noMessageGivenUp, terminatedMessageHasDLQEntry,
 		redisIndexAgreesWithRecord, countersEqualTrace,
-		failedNeverPrecedesItsDLQEntry, failedJobHasDLQEntry, cancelledJobIsTold, everyJobSettles, noLockOutlivesItsHolder,
+		failedNeverPrecedesItsDLQEntry, failedJobHasDLQEntry, cancelledJobIsTold, cancellationTakesEffect, illegalResultIsRefused, dispatchIsWhatWasDecided, everyJobSettles, noLockOutlivesItsHolder,
 	}
 	all = slices.Concat(all, routingInvariants, tenantInvariants, approvalInvariants, policyInvariants, outputInvariants, sagaInvariants, workflowInvariants, replayInvariants, situations, replaySituations)
 	for i := range all {

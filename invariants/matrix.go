@@ -187,8 +187,20 @@ var matrix = map[string]row{
 		{by: delays, but: []mechanism{patient}},
 		{by: strikesOf(NATSPowerLoss), why: openCell, says: "a notice that was acknowledged and lost is not published again"},
 	}},
+	"cancellation-takes-effect": {takes: []mechanism{having(withKeptCancellations)}, except: []exception{
+		{by: unwritten | overstays | strikesOf(SchedulerCrash), why: impossible, says: "whom the servers refuse to keep a cancellation cannot tell it to whoever handles the request"},
+	}},
+	"illegal-result-is-refused": {except: []exception{
+		{by: downtime | strikesOf(DLQFails, AckLost, DeliveryLost, NATSPowerLoss), why: impossible, says: "a message that was refused without the stream's knowledge, and one that was not, are delivered alike"},
+	}},
+	"dispatch-is-what-was-decided": {except: []exception{
+		{by: tooLate, but: []mechanism{fenced}},
+	}},
 	"compensation-recorded-once": {saga: true, except: []exception{
 		{by: unwritten | overstays | downtime | strikesOf(ReadFails, SubmissionFails), but: []mechanism{having(withAtomicRecord, withFence)}},
+	}},
+	"only-lock-holder-compensates": {saga: true, timed: true, takes: []mechanism{having(withLongSaga)}, except: []exception{
+		{by: strikesOf(SchedulerAway, SubmissionFails), why: impossible, says: "a publish that is on its way when its lock expires is stored as the same publish is before"},
 	}},
 	"one-compensation-per-key":           {saga: true, except: []exception{{by: unwritten | overstays | downtime | strikesOf(ReadFails, SubmissionFails), but: []mechanism{peeked}}}},
 	"compensations-in-lifo-order":        {saga: true, except: []exception{{by: unwritten | downtime | strikesOf(ReadFails, LockFails, SubmissionFails), but: []mechanism{peeked}}}},

@@ -16,7 +16,7 @@ type message struct {
 	consumer  string // who hands it out; "" for nobody
 	epoch     int64  // of a result
 	succeeded bool   // it is a result that says so; only an audit looks
-	garbled   bool   // it is a request that nobody can read
+	garbled   bool   // it is a request that nobody can read, or a result without a legal status
 	consents  string // the hash of the request that it is, if that bears an approval
 	holder    string // the process to which it was delivered last, and that has not answered it
 	guard     guard

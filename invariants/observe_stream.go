@@ -80,7 +80,8 @@ func (j *Judge) sysStored(s *step, c *sim.Change) bool {
 		return false
 	}
 	j.facts.takePlace(about, c)
-	about.messages = append(about.messages, message{seq: c.Seq, consumer: consumerOf(c.Subject), epoch: epochOf(c), since: s.Step, garbled: c.Subject == subjectSubmit && garbled(c.Value)})
+	about.messages = append(about.messages, message{seq: c.Seq, consumer: consumerOf(c.Subject), epoch: epochOf(c), since: s.Step,
+		garbled: c.Subject == subjectSubmit && garbled(c.Value) || c.Subject == subjectResult && illegal(c.Value)})
 	switch c.Subject {
 	case subjectSubmit:
 		about.accepted = true

@@ -70,6 +70,30 @@ func (s *story) garbles(id string) *story {
 	return s.add("stranger", sim.KindPublish, "", subjectSubmit, id, "poison_publish", c)
 }
 
+// allowed is a handling up to its SCHEDULED write, with what the safety kernel has allowed.
+func (s *story) allowed(node, job, payload string) *story {
+	return s.submit(job).lock(node, job).write(node, job, "scheduled_write", "SCHEDULED", "attempts", "1",
+		"decision", "ALLOW", "request", fmt.Sprintf(`{"topic":"job.default","payload":%s}`, payload))
+}
+
+// dispatchesPayload is the dispatch of a job with a payload.
+func (s *story) dispatchesPayload(node, job, worker, payload string) *story {
+	s.intended(node, job, worker)
+	subject := "worker." + worker + ".jobs"
+	c := s.store(streamJobs, subject, job)
+	c.Value = fmt.Sprintf(`{"topic":"job.default","worker_id":%q,"payload":%s}`, worker, payload)
+	s.streams[len(s.streams)-1] = c
+	return s.add(node, sim.KindPublish, "", subject, job, "publish", c)
+}
+
+// answersNonsense is a result that nobody can take.
+func (s *story) answersNonsense(worker, job string) *story {
+	c := s.store(streamSys, subjectResult, job)
+	c.Value = `{"status":"NONSENSE"}`
+	s.streams[len(s.streams)-1] = c
+	return s.add(worker, sim.KindPublish, "", subjectResult, job, "result_publish", c)
+}
+
 // cancels asks for a job to be cancelled.
 func (s *story) cancels(job string) *story {
 	return s.add("canceller", sim.KindPublish, "", subjectCancel, job, "cancel_publish", s.store(streamSys, subjectCancel, job))

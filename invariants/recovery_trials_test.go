@@ -211,6 +211,40 @@ var recoveryTrials = map[string]trial{
 				write(s1, job1, "failed_write", "FAILED", "reason_code", "no_pool_mapping")
 		},
 	},
+	"dispatch-is-what-was-decided": {
+		breaks: func(s *story) { s.allowed(s1, job1, `{"n":1}`).dispatchesPayload(s1, job1, w1, `{"n":2}`) },
+		says:   "what was dispatched at step 6, CORDUM_JOBS seq 1, is not the request of which the safety kernel decided",
+		holds:  func(s *story) { s.allowed(s1, job1, `{"n":1}`).dispatchesPayload(s1, job1, w1, `{"n":1}`) },
+	},
+	"illegal-result-is-refused": {
+		breaks: func(s *story) { // it is delivered again and again
+			s.submit(job1).answersNonsense(w1, job1)
+			for n := range uint64(3) {
+				s.message(s1, job1, "result_deliver", sim.KindDeliver, n+1).last().Seq = 2
+				s.message(s1, job1, "result_nak", sim.KindNak, n+1).last().Seq = 2
+			}
+		},
+		says: "its result at CORDUM_SYS:2, which has no legal status, was delivered 3 times, and never refused",
+		holds: func(s *story) {
+			s.submit(job1).answersNonsense(w1, job1).message(s1, job1, "result_deliver", sim.KindDeliver, 1).last().Seq = 2
+			s.add(s1, sim.KindRedis, "multi", dlqPrefix+"CORDUM_SYS:2", "", "dlq_write", s.set(dlqPrefix+"CORDUM_SYS:2", "", "{}"))
+			s.message(s1, job1, "result_term", sim.KindTerm, 1).last().Seq = 2
+		},
+	},
+	"cancellation-takes-effect": {
+		cfg: Config{KeepCancellations: true},
+		breaks: func(s *story) {
+			s.cancels(job1).message(s1, job1, "cancel_deliver", sim.KindDeliver, 1).last().Seq = 1
+			s.lock(s1, job1).read(s1, job1).unlock(s1, job1)
+			s.submit(job1).dispatched(s1, job1, w1).executed(w1, job1).completed(s1, job1, "SUCCEEDED")
+		},
+		says: "although a cancellation of the job had come before its record, at step 4",
+		holds: func(s *story) {
+			s.cancels(job1).message(s1, job1, "cancel_deliver", sim.KindDeliver, 1).last().Seq = 1
+			s.lock(s1, job1).read(s1, job1).unlock(s1, job1)
+			s.submit(job1).cancelled(s1, job1).unlock(s1, job1)
+		},
+	},
 	"cancelled-job-is-told": {
 		cfg: hardened,
 		breaks: func(s *story) {

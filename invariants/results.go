@@ -1,6 +1,7 @@
 package invariants
 
 import (
+	"encoding/json"
 	"fmt"
 	"slices"
 )
@@ -84,6 +85,44 @@ var cancelledJobIsTold = Invariant{
 			},
 		}
 	},
+}
+
+var illegalResultIsRefused = Invariant{
+	Name:   "illegal-result-is-refused",
+	Says:   "A result whose status is none is refused when it comes, once, and has an entry of its own in the DLQ.",
+	Kind:   Eventually,
+	Source: "Scheduler internals, section 9, DLQ-first termination: a message that can never be handled is terminated, and not retried",
+	Needs:  []string{"events-agree-with-servers"},
+	check: func(f *facts, t *tally) checker {
+		return checker{ended: func(*End) {
+			for _, j := range f.order {
+				for i := range j.messages {
+					m := &j.messages[i]
+					if !m.garbled || m.consumer != consumerResult || m.delivered == 0 {
+						continue
+					}
+					t.exercise()
+					at := place(m.seq)
+					switch {
+					case !slices.ContainsFunc(j.terminated, func(e termination) bool { return e.place == at }):
+						t.violated(j, "its result at %s, which has no legal status, was delivered %s, and never refused", at, countOf(int(m.delivered), "time", "times"))
+					case m.delivered > 1:
+						t.violated(j, "its result at %s, which has no legal status, was refused at delivery %d only", at, m.delivered)
+					case !f.filed[at]:
+						t.violated(j, "its result at %s, which has no legal status, was refused, but %s%s was never written", at, dlqPrefix, at)
+					}
+				}
+			}
+		}}
+	},
+}
+
+// illegal says whether the status of a result is none of those that a worker may answer.
+func illegal(result string) bool {
+	var r struct {
+		Status string `json:"status"`
+	}
+	return json.Unmarshal([]byte(result), &r) == nil && !slices.Contains([]string{"SUCCEEDED", "FAILED", statusFatal, "CANCELLED", "TIMEOUT"}, r.Status)
 }
 
 // dispatchedTo is the worker that the last dispatch is for which a stream stored, whatever the record says of it;

@@ -13,13 +13,14 @@ type SagaConfig struct {
 var (
 	withAtomicRecord = setting{"saga.atomic_record", func(c *Config) bool { return c.Saga.AtomicRecord }}
 	withPeek         = setting{"saga.peek", func(c *Config) bool { return c.Saga.Peek }}
+	withLongSaga     = setting{"a saga.lock_ttl of 1m at least", func(c *Config) bool { return c.Saga.LockTTL >= time.Minute }}
 	withDurable      = setting{"saga.durable_rollback", func(c *Config) bool { return c.Saga.DurableRollback }}
 )
 
 // What holds of sagas (Scheduler internals, section 4).
 var sagaInvariants = []Invariant{
 	compensationRecordedOnce, oneCompensationPerKey, compensationsInLIFOOrder, compensationOnlyOfSucceededJob,
-	sagaLockReleasedByOwnerOrExpiry, everyCompensationAccountedFor,
+	onlyLockHolderCompensates, sagaLockReleasedByOwnerOrExpiry, everyCompensationAccountedFor,
 	situation(of((*sagas).rolledBackOnes), "saga-rolled-back", "A compensation is submitted.", "Scheduler internals, section 4, rollback trigger"),
 	situation(of((*sagas).takenUpAgain), "saga-rollback-resumed", "A process goes on with a rollback that another has begun.", "the hardened rollback: what is due is taken up until the stack is empty"),
 	situation(of((*sagas).succeededLater), "saga-joined-late", "A job of a saga succeeds once that is to be rolled back.", "the hardened rollback: what is recorded later is undone, too"),
@@ -102,6 +103,25 @@ var compensationOnlyOfSucceededJob = Invariant{
 				t.violated(j, "%s submitted its compensation at step %d, and no job of %s has failed for good", who(s.Event), s.Step, c.saga.id)
 			case j == nil || !j.saga.succeeded && (!j.saga.answered || !j.state.terminal()):
 				t.violated(j, "%s submitted the compensation of %s at step %d, which has not succeeded", who(s.Event), c.job, s.Step)
+			}
+		})
+		return checker{}
+	},
+}
+
+var onlyLockHolderCompensates = Invariant{
+	Name:   "only-lock-holder-compensates",
+	Says:   "A saga's compensations are submitted only by the process that holds the lock of its rollback.",
+	Kind:   Always,
+	Source: "Scheduler internals, section 4, and section 8, saga:<workflow_id>:lock: one rollback of a saga at a time",
+	check: func(f *facts, t *tally) checker {
+		f.sagas.submitting = append(f.sagas.submitting, func(s *step, c *compensation, _ bool) {
+			t.exercise()
+			switch k := c.saga.lock; {
+			case !k.live(s.At):
+				t.violated(f.jobs[c.job], "%s submitted its compensation at step %d, while nobody held the lock of %s", who(s.Event), s.Step, c.saga.id)
+			case !k.heldBy(s.Event):
+				t.violated(f.jobs[c.job], "%s submitted its compensation at step %d, while %s held the lock of %s", who(s.Event), s.Step, process(k.node, k.incarnation), c.saga.id)
 			}
 		})
 		return checker{}

@@ -84,6 +84,14 @@ var sagaTrials = map[string]trial{
 		says:   "put its compensation onto saga:wf-1:stack at step 14, where it had been put at step 13",
 		holds:  undone,
 	},
+	"only-lock-holder-compensates": {
+		cfg: Config{Saga: SagaConfig{LockTTL: 2 * time.Minute}},
+		breaks: func(s *story) {
+			s.succeeds(job1).failsForGood(job2).sagaLock(s1).compensates(s2, job1, "comp-1")
+		},
+		says:  "while scheduler-1 held the lock of wf-1",
+		holds: undone,
+	},
 	"one-compensation-per-key": {
 		cfg: durable,
 		breaks: func(s *story) {

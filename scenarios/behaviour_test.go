@@ -63,9 +63,10 @@ func TestBehaviour(t *testing.T) {
 func behaviour(t *testing.T, name, preset string, seed uint64) string {
 	p, err := Load(name)
 	require.NoError(t, err)
+	expects := p.Expects(preset)
 	require.NoError(t, p.Set("preset="+preset))
 	p.Seed = seed
-	res, err := Run(context.Background(), p, RunOptions{Source: name, Modified: preset != PresetDocumented})
+	res, err := Run(context.Background(), p, RunOptions{Source: name, Modified: !expects})
 	require.NoError(t, err)
 	var violated []string
 	for _, v := range res.Violations {

@@ -128,6 +128,8 @@ var knobs = []knob{
 		says: "NATS is away for longer than the dispatch timeout, and a job that no worker was ever given ends TIMEOUT."},
 	{name: "engine.cancel_notice", draws: "true false", scenario: "cancel-running", off: "false", breaks: "cancelled-job-is-told",
 		says: "The worker of a cancelled job works on to its end."},
+	{name: "engine.keep_cancellations", scenario: "cancel-before-record", off: "false", breaks: "cancellation-takes-effect",
+		says: "A job is cancelled before it has a record, and runs."},
 	{name: "engine.sweep_scheduled", draws: "true false", scenario: "scheduled-orphan", off: "false", breaks: "every-job-settles",
 		says: "A job stays SCHEDULED when its request has been given up: nobody owns it."},
 	{name: "engine.recheck_timeouts", draws: "true false", scenario: "timeout-race", off: "false", breaks: "timeout-only-when-due",

@@ -120,6 +120,9 @@ func parse(doc *strictyaml.Document) (*Plan, error) {
 	if err := doc.Decode(p); err != nil {
 		return nil, err
 	}
+	if !doc.Given("expect.violates") && !doc.Given("expect.sometimes") && !doc.Given("expect.judged") {
+		p.Expect.own(p.Preset, p.Preset)
+	}
 	if !doc.Given("schedule.steps_max") {
 		p.Schedule.StepsMax = stepsMaxDefault(p.Workload.Jobs)
 	}

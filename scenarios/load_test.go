@@ -121,6 +121,8 @@ func TestParseRefuses(t *testing.T) {
 		{"back-off", "name: x\nengine: {backoff_base: 1m}\n", `p.yaml:2:24: engine.backoff_base is 1m, longer than engine.backoff_max; give at most 30s`},
 		{"about", "name: x\nabout: [1, 11]\n", `p.yaml:2:12: there is no job 11; the workload has jobs 1 to 10`},
 		{"about twice", "name: x\nabout: [1, 1]\n", `p.yaml:2:12: job 1 is there already`},
+		{"preset's situation", "name: x\nexpect: {documented: {violates: [ack-lost]}}\n", `p.yaml:2:34: ack-lost is a situation that runs reach, not a promise to violate; put it under sometimes`},
+		{"own preset twice", "name: x\nexpect: {violates: [one-dispatch-per-job], hardened: {sometimes: [ack-lost]}}\n", `p.yaml:2:54: expect.hardened is said twice: hardened is the plan's own preset; put all of it under expect.hardened`},
 		{"invariant", "name: x\nexpect: {violates: [one-dispatch-per-jobb]}\n", "p.yaml:2:21: unknown invariant \"one-dispatch-per-jobb\"; `wavetank list invariants` names them (did you mean \"one-dispatch-per-job\"?)"},
 		{"invariant twice", "name: x\nexpect: {violates: [one-dispatch-per-job, one-dispatch-per-job]}\n", `p.yaml:2:43: one-dispatch-per-job is there already`},
 		{"phase", "name: x\nfaults:\n  - on: {job: 3, phase: publsh}\n    do: hang\n", "p.yaml:3:25: unknown phase \"publsh\"; `wavetank list faults` names the phases (did you mean \"publish\"?)"},

@@ -70,7 +70,7 @@ type Workload struct {
 	Approve     map[int]time.Duration `yaml:"approve,omitempty" json:"approve,omitempty" min:"1ms" max:"24h" doc:"how long an approver looks at job N, once it waits for an approval, before approving it"`
 	Change      map[int]time.Duration `yaml:"change,omitempty" json:"change,omitempty" min:"1ms" max:"24h" doc:"how long after its submission job N is submitted again, with another payload"`
 	Topic       map[int]string        `yaml:"topic,omitempty" json:"topic,omitempty" like:"job.gpu" doc:"the topic of job N, if not job.default"`
-	Answer      map[int]string        `yaml:"answer,omitempty" json:"answer,omitempty" oneof:"FAILED,FAILED_FATAL" doc:"what the worker of job N answers instead of SUCCEEDED; after FAILED_FATAL its workflow is rolled back"`
+	Answer      map[int]string        `yaml:"answer,omitempty" json:"answer,omitempty" oneof:"FAILED,FAILED_FATAL,NONSENSE" doc:"what the worker of job N answers instead of SUCCEEDED; after FAILED_FATAL its workflow is rolled back; NONSENSE is no status"`
 
 	Runs         int           `yaml:"runs" json:"runs" min:"0" max:"1000" doc:"workflow runs that are started, run-1 and so on, at the pace of every; with any, the schedulers run workflows"`
 	Steps        int           `yaml:"steps" json:"steps" min:"1" max:"20" doc:"the steps of a run, each of them a job: a first one, a last one, and those in between side by side"`
@@ -97,12 +97,21 @@ type Then struct {
 	SettleWithin time.Duration `yaml:"settle_within" json:"settle_within" min:"1s" max:"720h" doc:"virtual time the world has to settle once submissions and faults are over"`
 }
 
-// Expect says what the plan is there to show. An invariant listed in Violates is judged whatever
-// its fault class, and a run of the unmodified plan that does not violate it is inconclusive. Of a plan
+// Expect says what the plan is there to show, under its own preset, and under another if it names that. Of a plan
 // with Changed, story and expectations are another's: a run's folder keeps them with the plan that was run.
 type Expect struct {
+	Violates   []string  `yaml:"violates,omitempty" json:"violates,omitempty" doc:"invariants that this plan breaks"`
+	Sometimes  []string  `yaml:"sometimes,omitempty" json:"sometimes,omitempty" doc:"situations that this plan must reach"`
+	Judged     []string  `yaml:"judged,omitempty" json:"judged,omitempty" doc:"invariants that are judged whatever their promise, and need not break"`
+	Documented *Expected `yaml:"documented,omitempty" json:"documented,omitempty" doc:"the same under the preset documented, if that is not the plan's own"`
+	Hardened   *Expected `yaml:"hardened,omitempty" json:"hardened,omitempty" doc:"the same under the preset hardened, if that is not the plan's own"`
+	Changed    []string  `yaml:"changed,omitempty" json:"changed,omitempty" like:"engine.fence=false" doc:"what was changed in the plan, as --set takes it: what it expects, and faults that its settings leave nothing to strike, are reported, and not judged"`
+}
+
+// Expected is what a plan expects under one preset. An invariant listed in Violates is judged whatever its promise,
+// and a run of the unmodified plan that does not violate it is inconclusive.
+type Expected struct {
 	Violates  []string `yaml:"violates,omitempty" json:"violates,omitempty" doc:"invariants that this plan breaks"`
 	Sometimes []string `yaml:"sometimes,omitempty" json:"sometimes,omitempty" doc:"situations that this plan must reach"`
 	Judged    []string `yaml:"judged,omitempty" json:"judged,omitempty" doc:"invariants that are judged whatever their promise, and need not break"`
-	Changed   []string `yaml:"changed,omitempty" json:"changed,omitempty" like:"engine.fence=false" doc:"what was changed in the plan, as --set takes it: what it expects, and faults that its settings leave nothing to strike, are reported, and not judged"`
 }

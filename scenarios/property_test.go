@@ -67,10 +67,10 @@ func TestPublishFirstKeepsItsPromises(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			p, err := Load(name)
 			require.NoError(t, err)
+			want := p.Expect.Violates // by the documented preset, within its promise or not
 			for _, set := range []string{"preset=" + PresetHardened, "engine.dispatch_order=publish-first"} {
 				require.NoError(t, p.Set(set))
 			}
-			want := p.Expect.Violates // by the documented preset, within its promise or not
 			p.Expect = Expect{}
 			res, err := Run(context.Background(), p, RunOptions{Source: name, Modified: true})
 			require.NoError(t, err)

@@ -138,7 +138,9 @@ func (p *Plan) Set(assignment string) error {
 	change := func() { s.Value.Set(value) }
 	switch name {
 	case "preset", "workload.jobs": // all that a base depends on
+		before := p.Preset
 		p.rebase(change)
+		p.Expect.own(p.Preset, before)
 	default:
 		change()
 		p.pinned = slices.DeleteFunc(slices.Clone(p.pinned), func(pinned string) bool { return pinned == name })

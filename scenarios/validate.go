@@ -146,19 +146,42 @@ func checkAbout(p *Plan) *strictyaml.Error {
 }
 
 func checkExpect(p *Plan) *strictyaml.Error {
+	own := "expect." + p.Preset
+	if *p.Expect.under(p.Preset) != nil {
+		return &strictyaml.Error{Path: own, Message: own + " is said twice: " + p.Preset + " is the plan's own preset", Remedy: "put all of it under " + own}
+	}
+	if e := checkExpected("expect", &Expected{p.Expect.Violates, p.Expect.Sometimes, p.Expect.Judged}); e != nil {
+		return e
+	}
+	for _, preset := range []string{PresetDocumented, PresetHardened} {
+		if named := *p.Expect.under(preset); named != nil {
+			if e := checkExpected("expect."+preset, named); e != nil {
+				return e
+			}
+		}
+	}
+	for i, set := range p.Expect.Changed {
+		if e := Defaults().Set(set); e != nil {
+			return &strictyaml.Error{Path: fmt.Sprintf("expect.changed[%d]", i), Message: fmt.Sprintf("%.80q changes no plan", set), Remedy: "write it as --set takes it, as in engine.fence=false, or leave the key out"}
+		}
+	}
+	return nil
+}
+
+func checkExpected(path string, e *Expected) *strictyaml.Error {
 	for _, list := range []struct {
-		path         string
+		key          string
 		names        []string
 		known        []string
 		others       []string // those that belong under the other key
 		not, instead string
 	}{
-		{"expect.violates", p.Expect.Violates, Violable(), reachable(), "is a situation that runs reach, not a promise to violate", "sometimes"},
-		{"expect.sometimes", p.Expect.Sometimes, reachable(), Violable(), "is a promise, not a situation to reach", "violates"},
-		{"expect.judged", p.Expect.Judged, Violable(), reachable(), "is a situation that runs reach, and nothing that can be broken", "sometimes"},
+		{"violates", e.Violates, Violable(), reachable(), "is a situation that runs reach, not a promise to violate", "sometimes"},
+		{"sometimes", e.Sometimes, reachable(), Violable(), "is a promise, not a situation to reach", "violates"},
+		{"judged", e.Judged, Violable(), reachable(), "is a situation that runs reach, and nothing that can be broken", "sometimes"},
 	} {
 		for i, name := range list.names {
-			path := fmt.Sprintf("%s[%d]", list.path, i)
+			path := fmt.Sprintf("%s.%s[%d]", path, list.key, i)
 			switch {
 			case slices.Contains(list.others, name):
 				return &strictyaml.Error{Path: path, Message: name + " " + list.not, Remedy: "put it under " + list.instead}
@@ -167,11 +190,6 @@ func checkExpect(p *Plan) *strictyaml.Error {
 			case slices.Contains(list.names[:i], name):
 				return &strictyaml.Error{Path: path, Message: fmt.Sprintf("%s is there already", name), Remedy: "name it once"}
 			}
-		}
-	}
-	for i, set := range p.Expect.Changed {
-		if e := Defaults().Set(set); e != nil {
-			return &strictyaml.Error{Path: fmt.Sprintf("expect.changed[%d]", i), Message: fmt.Sprintf("%.80q changes no plan", set), Remedy: "write it as --set takes it, as in engine.fence=false, or leave the key out"}
 		}
 	}
 	return nil

@@ -53,7 +53,11 @@ func (f *planFlags) load(arg, seed string) (*subject, error) {
 		return nil, err
 	}
 	sets := f.overrides()
+	var beyond []string // what is changed beyond the presets that the plan speaks of
 	for _, o := range sets {
+		if preset, ok := strings.CutPrefix(o, "preset="); !ok || !plan.Expects(preset) {
+			beyond = append(beyond, o)
+		}
 		if err := plan.Set(o); err != nil {
 			return nil, err
 		}
@@ -67,7 +71,7 @@ func (f *planFlags) load(arg, seed string) (*subject, error) {
 	}
 	s.overrides = sets
 	if !bytes.Equal(before, after) {
-		plan.Expect.Changed = append(plan.Expect.Changed, sets...)
+		plan.Expect.Changed = append(plan.Expect.Changed, beyond...)
 	}
 	for _, name := range f.judge {
 		if err := checkJudge(name); err != nil {

@@ -1,6 +1,7 @@
 package store
 
 import (
+	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -39,6 +40,7 @@ const (
 	fieldRequest    = "request"
 	fieldResultPtr  = "result_ptr"
 	fieldFatal      = "fatal"
+	fieldCancel     = "cancel" // a cancellation's reason; it may stand there before the record
 
 	fieldDecision    = "decision"
 	fieldSnapshot    = "policy_snapshot"
@@ -66,14 +68,15 @@ type Record struct {
 	ReasonCode string
 	CreatedAt  time.Time
 	UpdatedAt  time.Time
-	DeadlineAt time.Time // zero is never
-	Epoch      int64     // of the last dispatch intent; 0 before the first, and without epochs
-	Version    int64     // counts the state writes
-	Packet     []byte    // the request as JSON; see Request
-	ResultPtr  string    // the Redis key of the job's output; "" if there is none
-	Fatal      bool      // its worker called its failure final: the workflow that it is part of has failed (Scheduler internals, section 4)
-	Decided    Decided   // by the safety kernel
-	Grant      Grant     // the last approval; the zero value if there was none
+	DeadlineAt time.Time   // zero is never
+	Epoch      int64       // of the last dispatch intent; 0 before the first, and without epochs
+	Version    int64       // counts the state writes
+	Packet     []byte      // the request as JSON; see Request
+	ResultPtr  string      // the Redis key of the job's output; "" if there is none
+	Fatal      bool        // its worker called its failure final: the workflow that it is part of has failed (Scheduler internals, section 4)
+	Decided    Decided     // by the safety kernel
+	Grant      Grant       // the last approval; the zero value if there was none
+	Kept       *job.Cancel // came before the record; nil if there was none
 }
 
 // Decided is what the safety kernel said of a job when it was asked last; the zero value if it never was.
@@ -148,9 +151,28 @@ func JobKey(jobID string) string { return "job:" + jobID }
 // IndexKey is the key of the index of a state.
 func IndexKey(s job.State) string { return "job:index:" + string(s) }
 
-// parse fails on a record that cannot be believed: to its reader the job's state is unknown.
+// KeepCancel stores a cancellation where its job's record will be. The caller holds the job's lock.
+func (s *Store) KeepCancel(ctx context.Context, c *job.Cancel) error {
+	ctx, cancel := context.WithTimeout(ctx, s.Timeout)
+	defer cancel()
+	if err := s.Redis.HSetNX(ctx, JobKey(c.JobID), fieldCancel, c.Reason).Err(); err != nil {
+		return fmt.Errorf("keep the cancellation of %s: %w", JobKey(c.JobID), err)
+	}
+	return nil
+}
+
+// parse fails on a record that cannot be believed: to its reader the job's state is unknown. Where there is no more
+// than a cancellation, it is ErrNotFound, and the record returned has that.
 func parse(jobID string, m map[string]string) (Record, error) {
+	var kept *job.Cancel
+	if reason, ok := m[fieldCancel]; ok {
+		kept = &job.Cancel{JobID: jobID, Reason: reason}
+		if len(m) == 1 {
+			return Record{JobID: jobID, Kept: kept}, fmt.Errorf("%s: %w", JobKey(jobID), ErrNotFound)
+		}
+	}
 	r := Record{
+		Kept:       kept,
 		JobID:      jobID,
 		State:      job.State(m[fieldState]),
 		Topic:      m[fieldTopic],

@@ -1,0 +1,41 @@
+package scenarios
+
+import (
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+)
+
+// What a plan expects counts under the preset that it names: there a run that does not show it is inconclusive.
+func TestExpectationsOfAPreset(t *testing.T) {
+	for text, want := range map[string][2]Expect{ // under documented, the plan's own, and under hardened
+		"expect: {violates: [one-dispatch-per-job]}": {
+			{Violates: []string{"one-dispatch-per-job"}}, {Violates: []string{"one-dispatch-per-job"}},
+		},
+		"expect: {violates: [one-dispatch-per-job], hardened: {sometimes: [ack-lost]}}": {
+			{Violates: []string{"one-dispatch-per-job"}, Hardened: &Expected{Sometimes: []string{"ack-lost"}}},
+			{Sometimes: []string{"ack-lost"}, Documented: &Expected{Violates: []string{"one-dispatch-per-job"}}},
+		},
+		"expect: {documented: {violates: [one-dispatch-per-job]}, hardened: {}}": {
+			{Violates: []string{"one-dispatch-per-job"}, Hardened: &Expected{}}, {Documented: &Expected{Violates: []string{"one-dispatch-per-job"}}},
+		},
+	} {
+		p := plan(t, "preset: documented\n"+text+"\n")
+		assert.Equal(t, want[0], p.Expect, text)
+		assert.True(t, p.Expects(PresetDocumented))
+		assert.Equal(t, want[0].Hardened != nil, p.Expects(PresetHardened), text)
+		for i, preset := range []string{PresetDocumented, PresetHardened, PresetDocumented, PresetHardened} {
+			require.NoError(t, p.Set("preset="+preset))
+			require.Equal(t, want[i%2], p.Expect, text)
+			again, err := Parse("x.yaml", []byte(planText(t, p)))
+			require.NoError(t, err)
+			assert.Equal(t, p, again, text)
+		}
+	}
+
+	p := plan(t, "preset: documented\nexpect: {hardened: {sometimes: [ack-lost]}}\nworkload: {jobs: 1}\n")
+	require.NoError(t, asExpected(p))
+	require.NoError(t, p.Set("preset=hardened"))
+	assert.ErrorContains(t, asExpected(p), "the plan expects what did not come about: ack-lost")
+}
