@@ -23,7 +23,7 @@ var cancellationTakesEffect = Invariant{
 					return
 				}
 				t.exercise()
-				if j.state != cancelled && !(j.state == timedOut && j.pastDeadline()) {
+				if j.state != cancelled && (j.state != timedOut || !j.pastDeadline()) {
 					t.violated(j, "%s wrote %s at step %d, although a cancellation of the job had come before its record, at step %d", who(s.Event), j.state, s.Step, ahead[j])
 				}
 			},
