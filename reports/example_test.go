@@ -7,12 +7,13 @@ import (
 
 	"github.com/wavetank-sim/wavetank/reports"
 	"github.com/wavetank-sim/wavetank/scenarios"
+	"github.com/wavetank-sim/wavetank/scenarios/plans"
 	"github.com/wavetank-sim/wavetank/sim"
 )
 
 // A page can be made of any plan, result and events; a run's own come from its folder.
 func ExamplePage() {
-	plan := &scenarios.Plan{Name: "calm", Topology: scenarios.Topology{Schedulers: 2, Workers: 3}, Workload: scenarios.Workload{Jobs: 1, Every: time.Second}}
+	plan := &plans.Plan{Name: "calm", Topology: plans.Topology{Schedulers: 2, Workers: 3}, Workload: plans.Workload{Jobs: 1, Every: time.Second}}
 	res := &scenarios.Result{
 		Scenario: "calm", Seed: 1, Verdict: scenarios.Held, Reason: "all 20 invariants that were exercised hold",
 		Jobs: []scenarios.JobResult{{ID: "job-1", State: "SUCCEEDED", Attempts: 1}},

@@ -12,6 +12,7 @@ import (
 	"github.com/wavetank-sim/wavetank/engine/settings"
 	"github.com/wavetank-sim/wavetank/faults"
 	"github.com/wavetank-sim/wavetank/scenarios"
+	"github.com/wavetank-sim/wavetank/scenarios/plans"
 	"github.com/wavetank-sim/wavetank/scenarios/world"
 	"github.com/wavetank-sim/wavetank/sim"
 )
@@ -23,7 +24,7 @@ type tape struct {
 	jobs   map[string]*scenarios.JobResult
 	seqs   map[string]uint64
 	counts map[string]int
-	plan   *scenarios.Plan
+	plan   *plans.Plan
 	res    *scenarios.Result
 }
 
@@ -46,13 +47,13 @@ func newTape(name, story string, jobs int) *tape {
 }
 
 // planOf is a small plan of the documented preset.
-func planOf(name, story string, jobs int) *scenarios.Plan {
-	p := scenarios.Defaults()
+func planOf(name, story string, jobs int) *plans.Plan {
+	p := plans.Defaults()
 	p.Name, p.Story, p.Preset, p.Engine, p.Seed = name, story, "documented", settings.Documented(), 7
 	p.Topology.Schedulers, p.Topology.Workers, p.Topology.MaxParallel, p.Topology.HeartbeatEvery = 2, 3, 4, 5*time.Second
 	p.Workload.Jobs, p.Workload.Every, p.Workload.Work, p.Workload.Submissions = jobs, 200*time.Millisecond, 2*time.Second, 1
-	p.Schedule = scenarios.Schedule{Strategy: "latency", StepsMax: 1_000_000}
-	p.Then = scenarios.Then{Heal: true, SettleWithin: 20 * time.Minute}
+	p.Schedule = plans.Schedule{Strategy: "latency", StepsMax: 1_000_000}
+	p.Then = plans.Then{Heal: true, SettleWithin: 20 * time.Minute}
 	return p
 }
 

@@ -11,12 +11,13 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/wavetank-sim/wavetank/scenarios"
+	"github.com/wavetank-sim/wavetank/scenarios/plans"
 )
 
 // pageFor runs a bundled scenario and makes its page.
-func pageFor(t *testing.T, scenario string, change ...func(*scenarios.Plan)) string {
+func pageFor(t *testing.T, scenario string, change ...func(*plans.Plan)) string {
 	t.Helper()
-	plan, err := scenarios.Load(scenario)
+	plan, err := plans.Load(scenario)
 	require.NoError(t, err)
 	for _, change := range change {
 		change(plan)
@@ -62,7 +63,7 @@ func TestAPageShowsReplaysAsJobs(t *testing.T) {
 }
 
 func TestAPageShowsWhatAFailoverTook(t *testing.T) {
-	page := pageFor(t, "redis-failover", func(p *scenarios.Plan) { p.Faults[1].Lag = 3 * time.Second })
+	page := pageFor(t, "redis-failover", func(p *plans.Plan) { p.Faults[1].Lag = 3 * time.Second })
 	jobs := text(sectionOf(t, page, "jobs"))
 	assert.Contains(t, jobs, "job-3 no record 0 1 1 8.0")
 	assert.Contains(t, jobs, "Did not settle: its record went with the failover")

@@ -12,6 +12,7 @@ import (
 
 	"github.com/wavetank-sim/wavetank/faults"
 	"github.com/wavetank-sim/wavetank/scenarios"
+	"github.com/wavetank-sim/wavetank/scenarios/plans"
 	"github.com/wavetank-sim/wavetank/sim"
 )
 
@@ -185,7 +186,7 @@ func TestRetriesAndRollbacksCountWhatWasApplied(t *testing.T) {
 // A row is there for each step that a violation depends on, whoever's it is, and however many steps there are.
 func TestLanesShowWhatViolationsDependOn(t *testing.T) {
 	for _, scenario := range []string{"breaker-storm", "saga-crash", "publish-ack-lost"} {
-		plan, err := scenarios.Load(scenario)
+		plan, err := plans.Load(scenario)
 		require.NoError(t, err)
 		var trace bytes.Buffer
 		res, err := scenarios.Run(t.Context(), plan, scenarios.RunOptions{Source: scenario, Trace: &trace})

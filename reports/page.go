@@ -10,6 +10,7 @@ import (
 	"strconv"
 
 	"github.com/wavetank-sim/wavetank/reports/words"
+	"github.com/wavetank-sim/wavetank/scenarios/plans"
 
 	"github.com/wavetank-sim/wavetank/reports/plots"
 	"github.com/wavetank-sim/wavetank/scenarios"
@@ -56,7 +57,7 @@ type counterRow struct{ Name, Value string }
 
 // Page writes report.html: one page that needs nothing besides itself. events are the run's, in
 // the order of steps; they are read once, and only what the page shows is kept.
-func Page(w io.Writer, plan *scenarios.Plan, res *scenarios.Result, events iter.Seq2[sim.Event, error]) error {
+func Page(w io.Writer, plan *plans.Plan, res *scenarios.Result, events iter.Seq2[sim.Event, error]) error {
 	if plan == nil || res == nil {
 		return errors.New("a page needs a plan and a result")
 	}
@@ -72,7 +73,7 @@ func Page(w io.Writer, plan *scenarios.Plan, res *scenarios.Result, events iter.
 	return execute(w, pageTemplate, viewOf(plan, res, f, c))
 }
 
-func viewOf(plan *scenarios.Plan, res *scenarios.Result, f focus, c *collector) view {
+func viewOf(plan *plans.Plan, res *scenarios.Result, f focus, c *collector) view {
 	diagram, shown := lanes(c, res)
 	shallow := *res
 	v := view{

@@ -14,6 +14,7 @@ import (
 
 	"github.com/wavetank-sim/wavetank/scenarios"
 	"github.com/wavetank-sim/wavetank/scenarios/campaign"
+	"github.com/wavetank-sim/wavetank/scenarios/plans"
 	"github.com/wavetank-sim/wavetank/scenarios/strictyaml"
 	"github.com/wavetank-sim/wavetank/scenarios/sweep"
 )
@@ -31,7 +32,7 @@ func (e *FileError) Error() string { return e.File + ": " + e.Message + "; " + e
 // Stored is what a folder holds: a run, a campaign, a sweep or comparisons, one of them.
 type Stored struct {
 	Dir         string
-	Plan        *scenarios.Plan // of a run
+	Plan        *plans.Plan // of a run
 	Run         *scenarios.Result
 	Campaign    *campaign.Result
 	Sweep       *sweep.Result
@@ -175,13 +176,13 @@ func versionOf(data []byte) (int, error) {
 	return v.Version, err
 }
 
-func readStoredPlan(dir string) (*scenarios.Plan, error) {
+func readStoredPlan(dir string) (*plans.Plan, error) {
 	path := filepath.Join(dir, PlanFile)
 	data, err := os.ReadFile(path)
 	if err != nil {
 		return nil, unreadable(path, err, "run its scenario again")
 	}
-	return scenarios.Parse(path, data)
+	return plans.Parse(path, data)
 }
 
 func unreadable(path string, err error, remedy string) error {

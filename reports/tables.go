@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/wavetank-sim/wavetank/reports/words"
+	"github.com/wavetank-sim/wavetank/scenarios/plans"
 
 	"github.com/wavetank-sim/wavetank/reports/plots"
 	"github.com/wavetank-sim/wavetank/scenarios"
@@ -173,7 +174,7 @@ func faultRows(res *scenarios.Result, shown map[int]bool) (rows []faultRow, left
 
 // invariantRows are the invariants, those that had nothing to judge, the situations that the run reached or
 // that the plan expects, and those that it did not reach.
-func invariantRows(plan *scenarios.Plan, res *scenarios.Result) (exercised, idle, situations, unreached []invariantRow) {
+func invariantRows(plan *plans.Plan, res *scenarios.Result) (exercised, idle, situations, unreached []invariantRow) {
 	for _, i := range res.Invariants {
 		row := invariantRow{i, statusBadge(i.Status), words.Count(i.Exercised)}
 		expected := slices.Contains(plan.Expect.Sometimes, i.Name)

@@ -4,12 +4,11 @@ import (
 	"fmt"
 
 	"github.com/wavetank-sim/wavetank/reports/words"
-
-	"github.com/wavetank-sim/wavetank/scenarios"
+	"github.com/wavetank-sim/wavetank/scenarios/plans"
 )
 
 // inhabitants says who and what there is in the plan's world.
-func inhabitants(plan *scenarios.Plan) (said []string) {
+func inhabitants(plan *plans.Plan) (said []string) {
 	w, again := &plan.Workload, ""
 	if w.Submissions > 1 {
 		again = fmt.Sprintf(", each submitted %d times", w.Submissions)
@@ -44,7 +43,7 @@ func inhabitants(plan *scenarios.Plan) (said []string) {
 }
 
 // kernelWords says what the safety kernel goes by.
-func kernelWords(plan *scenarios.Plan) string {
+func kernelWords(plan *plans.Plan) string {
 	k := &plan.Kernel
 	said := "a safety kernel (" + k.Default
 	if n := len(k.Rules); n > 0 {

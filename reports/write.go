@@ -10,6 +10,7 @@ import (
 	"path/filepath"
 
 	"github.com/wavetank-sim/wavetank/scenarios"
+	"github.com/wavetank-sim/wavetank/scenarios/plans"
 )
 
 // The files of a run's folder. The run itself writes the trace.
@@ -24,8 +25,8 @@ const (
 // which replays the run, report.html and result.json. Each file is written under a temporary name
 // and renamed once all of them are whole, result.json last, so that a folder with a result.json is
 // complete. On an error it leaves none of its files behind that was not there before.
-func Write(dir string, plan *scenarios.Plan, res *scenarios.Result) error {
-	yaml, err := scenarios.Marshal(plan)
+func Write(dir string, plan *plans.Plan, res *scenarios.Result) error {
+	yaml, err := plans.Marshal(plan)
 	if err != nil {
 		return fmt.Errorf("write %s: %w", PlanFile, err)
 	}
@@ -78,7 +79,7 @@ func create(name string, write func(io.Writer) error) error {
 	return errors.Join(err, out.Close())
 }
 
-func pageOf(w io.Writer, dir string, plan *scenarios.Plan, res *scenarios.Result) error {
+func pageOf(w io.Writer, dir string, plan *plans.Plan, res *scenarios.Result) error {
 	trace, err := os.Open(filepath.Join(dir, TraceFile))
 	if err != nil {
 		return err

@@ -13,6 +13,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/wavetank-sim/wavetank/scenarios"
+	"github.com/wavetank-sim/wavetank/scenarios/plans"
 	"github.com/wavetank-sim/wavetank/sim"
 )
 
@@ -53,7 +54,7 @@ func TestWriteCompletesTheFolder(t *testing.T) {
 	require.NoError(t, json.Unmarshal(result, &back))
 	assert.Equal(t, *tp.res, back)
 
-	want, err := scenarios.Marshal(tp.plan)
+	want, err := plans.Marshal(tp.plan)
 	require.NoError(t, err)
 	plan, err := os.ReadFile(filepath.Join(dir, PlanFile))
 	require.NoError(t, err)

@@ -7,6 +7,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"github.com/wavetank-sim/wavetank/scenarios/plans"
 	"github.com/wavetank-sim/wavetank/scenarios/world"
 	"github.com/wavetank-sim/wavetank/sim"
 )
@@ -48,7 +49,7 @@ func TestOperationsThatWentWrong(t *testing.T) {
 func TestARefusedLateWriteChangesNothing(t *testing.T) {
 	for _, phase := range []string{"dispatched_write", "result_write"} {
 		t.Run(phase, func(t *testing.T) {
-			p, err := Parse("plan.yaml", []byte("version: 1\nname: late\npreset: hardened\nworkload: {jobs: 1}\nfaults: [{on: {job: 1, phase: "+phase+"}, do: late, for: 90s}]\n"))
+			p, err := plans.Parse("plan.yaml", []byte("version: 1\nname: late\npreset: hardened\nworkload: {jobs: 1}\nfaults: [{on: {job: 1, phase: "+phase+"}, do: late, for: 90s}]\n"))
 			require.NoError(t, err)
 			r := newRun(context.Background(), p, RunOptions{Source: p.Name})
 			cfg := r.config()

@@ -10,8 +10,8 @@ import (
 	"time"
 
 	"github.com/wavetank-sim/wavetank/engine"
-	"github.com/wavetank-sim/wavetank/engine/safety/kernel"
 	"github.com/wavetank-sim/wavetank/invariants"
+	"github.com/wavetank-sim/wavetank/scenarios/plans"
 	"github.com/wavetank-sim/wavetank/scenarios/world"
 	"github.com/wavetank-sim/wavetank/sim"
 )
@@ -32,7 +32,7 @@ func (c *crew) approver(p *sim.Process) {
 	work := c.plan.Workload
 	var list []world.Approval
 	for _, n := range slices.Sorted(maps.Keys(work.Approve)) {
-		list = append(list, world.Approval{JobID: JobID(n), From: time.Duration(n) * work.Every, After: work.Approve[n]})
+		list = append(list, world.Approval{JobID: plans.JobID(n), From: time.Duration(n) * work.Every, After: work.Approve[n]})
 	}
 	done := c.once(world.ApproverName)
 	failed := func(id string, err error) {
@@ -114,19 +114,4 @@ func (r *run) tooOld(j *jobRecord) bool {
 		now = r.world.Now()
 	}
 	return p.BindApprovals && now > j.consent.granted+p.ApprovalTTL
-}
-
-// approval has a job wait for an approval, which comes.
-func (d *drawer) approval(job int) {
-	if !d.p.Kernel.on() {
-		return
-	}
-	d.p.Kernel.Rules = append([]kernel.Rule{{JobID: JobID(job), Decision: kernel.RequireApproval}}, d.p.Kernel.Rules...)
-	d.set("workload.approve."+nth(job), from(d, "approved after", "1s", "1ms", "10s"))
-}
-
-// change has a job that waits for its approval submitted again as another.
-func (d *drawer) change(job int) {
-	d.approval(job)
-	d.set("workload.change."+nth(job), from(d, "changed after", "2s", "1ms", "500ms", "5s"))
 }

@@ -6,15 +6,17 @@ import (
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
+
+	"github.com/wavetank-sim/wavetank/scenarios/plans"
 )
 
 // What an approver has looked at is what is dispatched, whenever the change comes.
 func TestNoChangePassesForWhatWasApproved(t *testing.T) {
 	for _, change := range []string{"1ms", "900ms", "5s", "9990ms", "10s", "10100ms", "20s"} {
 		for seed := range uint64(4) {
-			p, err := Load("approval-of-a-changed-job")
+			p, err := plans.Load("approval-of-a-changed-job")
 			require.NoError(t, err)
-			p.Expect, p.Seed = Expect{}, seed
+			p.Expect, p.Seed = plans.Expect{}, seed
 			for _, set := range []string{"workload.change.3=" + change, "schedule.strategy=random"} {
 				require.NoError(t, p.Set(set))
 			}

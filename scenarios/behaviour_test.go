@@ -12,6 +12,8 @@ import (
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
+
+	"github.com/wavetank-sim/wavetank/scenarios/plans"
 )
 
 var update = flag.Bool("update", false, "write the golden files anew instead of comparing with them")
@@ -32,9 +34,9 @@ func TestBehaviour(t *testing.T) {
 	}
 	var table strings.Builder
 	table.WriteString(behaviourHead)
-	for _, name := range Names() {
+	for _, name := range plans.Names() {
 		t.Run(name, func(t *testing.T) {
-			for _, preset := range []string{PresetDocumented, PresetHardened} {
+			for _, preset := range []string{plans.PresetDocumented, plans.PresetHardened} {
 				for seed := range uint64(3) {
 					line := behaviour(t, name, preset, seed+1)
 					table.WriteString(line)
@@ -46,7 +48,7 @@ func TestBehaviour(t *testing.T) {
 			}
 		})
 	}
-	if strings.Count(table.String(), "\n") < 1+6*len(Names()) { // -run leaves some out
+	if strings.Count(table.String(), "\n") < 1+6*len(plans.Names()) { // -run leaves some out
 		return
 	}
 	if *update {
@@ -61,7 +63,7 @@ func TestBehaviour(t *testing.T) {
 // behaviour runs a scenario and returns its line of the table. An invariant that is violated within its promise has
 // an exclamation mark.
 func behaviour(t *testing.T, name, preset string, seed uint64) string {
-	p, err := Load(name)
+	p, err := plans.Load(name)
 	require.NoError(t, err)
 	expects := p.Expects(preset)
 	require.NoError(t, p.Set("preset="+preset))

@@ -9,32 +9,33 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/wavetank-sim/wavetank/scenarios/plans"
 	"github.com/wavetank-sim/wavetank/sim"
 )
 
 // calm is the scenario of that name with another number of jobs.
-func calm(tb testing.TB, jobs int) *Plan {
-	p, err := Load("calm")
+func calm(tb testing.TB, jobs int) *plans.Plan {
+	p, err := plans.Load("calm")
 	require.NoError(tb, err)
 	p.Workload.Jobs = jobs
-	p.Schedule.StepsMax = stepsMaxDefault(jobs)
+	p.Schedule.StepsMax = plans.StepsMaxDefault(jobs)
 	return p
 }
 
 // ungated runs a plan's operations in a bubble without gates, steps, trace or oracles, and returns
 // how many there were.
-func ungated(tb testing.TB, p *Plan) int {
+func ungated(tb testing.TB, p *plans.Plan) int {
 	r := newRun(context.Background(), p, RunOptions{})
 	cfg := r.config()
 	cfg.Ungated, cfg.Observe, cfg.Intercept = true, nil, nil
 	sum, err := sim.Run(cfg, func(w *sim.World) error {
 		r.crew = newCrew(p, nil)
 		r.crew.startSchedulers(w)
-		w.Step(boot, nil)
+		w.Step(plans.Boot, nil)
 		r.crew.startWorkers(w)
-		w.Step(2*boot, nil)
+		w.Step(2*plans.Boot, nil)
 		r.crew.startClients(w)
-		w.Step(2*boot+time.Duration(p.Workload.Jobs)*p.Workload.Every+3*time.Second, nil)
+		w.Step(2*plans.Boot+time.Duration(p.Workload.Jobs)*p.Workload.Every+3*time.Second, nil)
 		if n := len(w.Redis()["job:index:SUCCEEDED"]); n != p.Workload.Jobs {
 			return fmt.Errorf("%d of %d jobs succeeded", n, p.Workload.Jobs)
 		}
@@ -83,7 +84,7 @@ func BenchmarkRun(b *testing.B) {
 
 // BenchmarkPublishFailure measures the mission's first scenario, servers included.
 func BenchmarkPublishFailure(b *testing.B) {
-	p, err := Load("publish-failure")
+	p, err := plans.Load("publish-failure")
 	require.NoError(b, err)
 	for b.Loop() {
 		res, err := Run(context.Background(), p, RunOptions{Source: p.Name, Trace: io.Discard})

@@ -6,6 +6,7 @@ import (
 
 	"github.com/wavetank-sim/wavetank/engine/settings"
 	"github.com/wavetank-sim/wavetank/invariants"
+	"github.com/wavetank-sim/wavetank/scenarios/plans"
 	"github.com/wavetank-sim/wavetank/scenarios/strictyaml"
 	"github.com/wavetank-sim/wavetank/sim"
 )
@@ -91,18 +92,12 @@ type timeouts struct {
 	watched           bool // a RUNNING job whose worker is silent has the dispatch timeout
 }
 
-func newTimeouts(p *Plan) timeouts {
+func newTimeouts(p *plans.Plan) timeouts {
 	t := timeouts{running: p.Engine.RunningTimeout, dispatch: p.Engine.DispatchTimeout, poll: p.Engine.PollInterval, held: p.Engine.TickLock == settings.UntilExpiry, watched: p.Engine.WatchWorkers}
-	if d, ok := p.topicTimeouts()[topic]; ok {
+	if d, ok := p.TopicTimeouts()[plans.Topic]; ok {
 		t.dispatch, t.topical = d, true
 	}
 	return t
-}
-
-// topicTimeouts are the dispatch timeouts of single topics.
-func (p *Plan) topicTimeouts() map[string]time.Duration {
-	topics, _ := p.Engine.TopicTimeouts.Parse() // a plan that is not valid has none
-	return topics
 }
 
 // found closes a job's blind window, now that the job is neither DISPATCHED nor RUNNING any more: it had

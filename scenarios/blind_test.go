@@ -7,6 +7,8 @@ import (
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
+
+	"github.com/wavetank-sim/wavetank/scenarios/plans"
 )
 
 // How long nobody knows of a job that is DISPATCHED to nobody: for the dispatch timeout and then at
@@ -25,11 +27,11 @@ func TestBlindWindow(t *testing.T) {
 		"a timeout of the topic":         {[]string{"engine.tick_lock=renewed", "engine.topic_timeouts=job.default=30s"}, "TIMEOUT", 30 * time.Second, poll},
 		"a timeout of another topic":     {[]string{"engine.tick_lock=renewed", "engine.topic_timeouts=job.other=30s"}, "TIMEOUT", 5 * time.Minute, poll},
 		"shorter polls":                  {[]string{"engine.tick_lock=renewed", "engine.poll_interval=5s"}, "TIMEOUT", 5 * time.Minute, 5 * time.Second},
-		"a handling that is resumed":     {[]string{"preset=" + PresetHardened}, "dispatch", 0, 2 * time.Second},
-		"a client that submits it again": {[]string{"preset=" + PresetHardened, "workload.submissions=2"}, "dispatch", 0, 2 * time.Second},
+		"a handling that is resumed":     {[]string{"preset=" + plans.PresetHardened}, "dispatch", 0, 2 * time.Second},
+		"a client that submits it again": {[]string{"preset=" + plans.PresetHardened, "workload.submissions=2"}, "dispatch", 0, 2 * time.Second},
 	} {
 		t.Run(name, func(t *testing.T) {
-			p, err := Load("rollback-failure")
+			p, err := plans.Load("rollback-failure")
 			require.NoError(t, err)
 			for _, set := range c.sets {
 				require.NoError(t, p.Set(set))
@@ -63,12 +65,12 @@ func TestBlindWindowOfADeadWorkersJob(t *testing.T) {
 	}{
 		"documented":              {nil, "running", 30 * time.Minute, 3 * poll},
 		"a timeout of the topic":  {[]string{"engine.topic_timeouts=job.default=30s"}, "running", 30 * time.Minute, 3 * poll},
-		"hardened":                {[]string{"preset=" + PresetHardened, "engine.count_dispatches=false"}, "silence", 5 * time.Minute, poll},
-		"hardened, for the topic": {[]string{"preset=" + PresetHardened, "engine.count_dispatches=false", "engine.topic_timeouts=job.default=1m"}, "silence", time.Minute, poll},
-		"without watch_workers":   {[]string{"preset=" + PresetHardened, "engine.count_dispatches=false", "engine.watch_workers=false"}, "running", 30 * time.Minute, poll},
+		"hardened":                {[]string{"preset=" + plans.PresetHardened, "engine.count_dispatches=false"}, "silence", 5 * time.Minute, poll},
+		"hardened, for the topic": {[]string{"preset=" + plans.PresetHardened, "engine.count_dispatches=false", "engine.topic_timeouts=job.default=1m"}, "silence", time.Minute, poll},
+		"without watch_workers":   {[]string{"preset=" + plans.PresetHardened, "engine.count_dispatches=false", "engine.watch_workers=false"}, "running", 30 * time.Minute, poll},
 	} {
 		t.Run(name, func(t *testing.T) {
-			p, err := Load("stale-worker")
+			p, err := plans.Load("stale-worker")
 			require.NoError(t, err)
 			for _, set := range c.sets {
 				require.NoError(t, p.Set(set))

@@ -10,6 +10,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/wavetank-sim/wavetank/faults"
+	"github.com/wavetank-sim/wavetank/scenarios/plans"
 	"github.com/wavetank-sim/wavetank/sim"
 )
 
@@ -18,8 +19,8 @@ import (
 // again 30 s later. It returns the jobs, and the operation at which the node crashed.
 func crashAt(t *testing.T, preset, node string, n int, applied bool, list ...faults.Fault) (jobs []JobResult, at *sim.Event) {
 	t.Helper()
-	p := Defaults()
-	p.Name, p.Preset, p.Engine, p.Faults = "crash", preset, presetSettings(preset), list
+	p := plans.Defaults()
+	p.Name, p.Preset, p.Engine, p.Faults = "crash", preset, plans.PresetSettings(preset), list
 	p.Engine.SnapshotEvery = time.Minute // or most of the steps are snapshots
 	p.Topology.Schedulers, p.Topology.Workers, p.Workload.Jobs = 1, 1, 2
 	p.Workload.Every = 2 * time.Second
@@ -66,17 +67,17 @@ func TestCrashAtEveryGateOfADispatch(t *testing.T) {
 		faults       []faults.Fault
 		phases       []string // among the gates that must have been met
 	}{
-		"scheduler": {PresetDocumented, "scheduler-1", nil, []string{
+		"scheduler": {plans.PresetDocumented, "scheduler-1", nil, []string{
 			"submit_deliver", "lock_acquire", "state_read", "scheduled_write", "dispatched_write", "publish", "running_write",
 			"lock_release", "submit_ack", "result_deliver", "result_write", "result_ack",
 		}},
-		"hardened scheduler": {PresetHardened, "scheduler-1", nil, []string{
+		"hardened scheduler": {plans.PresetHardened, "scheduler-1", nil, []string{
 			"processed_read", "inflight_write", "lock_acquire", "state_read", "scheduled_write", "dispatched_write", "publish", "running_write",
 			"lock_release", "processed_write", "submit_ack", "result_write",
 		}},
-		"hardened scheduler that resumes": {PresetHardened, "scheduler-1", []faults.Fault{publishFails}, []string{"submit_nak", "publish"}},
-		"scheduler that rolls back":       {PresetDocumented, "scheduler-1", []faults.Fault{publishFails}, []string{"rollback_write", "submit_nak", "publish"}},
-		"worker":                          {PresetDocumented, "worker-1", nil, []string{"job_deliver", "effect", "result_publish", "job_ack"}},
+		"hardened scheduler that resumes": {plans.PresetHardened, "scheduler-1", []faults.Fault{publishFails}, []string{"submit_nak", "publish"}},
+		"scheduler that rolls back":       {plans.PresetDocumented, "scheduler-1", []faults.Fault{publishFails}, []string{"rollback_write", "submit_nak", "publish"}},
+		"worker":                          {plans.PresetDocumented, "worker-1", nil, []string{"job_deliver", "effect", "result_publish", "job_ack"}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			phases := map[string]bool{}
@@ -116,7 +117,7 @@ func noneLeft(t *testing.T, most int) {
 func checkCrash(t *testing.T, preset string, jobs []JobResult, at *sim.Event, applied bool) {
 	t.Helper()
 	assert.Equal(t, "SUCCEEDED", jobs[1].State, "job 2, after a crash at %+v, applied: %v", at, applied)
-	if jobs[0].State == "TIMEOUT" && preset == PresetDocumented {
+	if jobs[0].State == "TIMEOUT" && preset == plans.PresetDocumented {
 		assert.Empty(t, jobs[0].Dispatches, "the reconciler found job 1 after a crash at %+v, applied: %v", at, applied)
 		between := at.Phase == "dispatched_write" && applied || at.Phase == "publish" || at.Phase == "rollback_write" && !applied
 		assert.True(t, between, "after a crash at %+v, applied: %v", at, applied)

@@ -19,13 +19,14 @@ import (
 	"github.com/wavetank-sim/wavetank/engine"
 	"github.com/wavetank-sim/wavetank/engine/job"
 	"github.com/wavetank-sim/wavetank/engine/saga"
+	"github.com/wavetank-sim/wavetank/scenarios/plans"
 	"github.com/wavetank-sim/wavetank/scenarios/world"
 	"github.com/wavetank-sim/wavetank/sim"
 )
 
 // crew is the nodes of a world: schedulers, workers and their clients.
 type crew struct {
-	plan       *Plan
+	plan       *plans.Plan
 	variant    Variant
 	ledger     *world.Ledger
 	failures   failures
@@ -37,33 +38,12 @@ type crew struct {
 	changed    atomic.Int64 // jobs that were submitted again with another payload
 }
 
-func newCrew(plan *Plan, variant Variant) *crew {
+func newCrew(plan *plans.Plan, variant Variant) *crew {
 	return &crew{plan: plan, variant: variant, ledger: world.NewLedger(), failures: failures{workload: &plan.Workload, done: map[int]int{}}, picks: newStalePicks(plan.Engine.MaxDispatchRetries)}
 }
 
-// topic is that of every job of which the plan does not say another.
-const topic = "job.default"
-
-// JobID names the workload's n-th job.
-func JobID(n int) string { return "job-" + strconv.Itoa(n) }
-
-// jobNumber is the number of the workload's job of that id.
-func jobNumber(id string) (n int, ok bool) {
-	text, ok := strings.CutPrefix(id, "job-")
-	n, err := strconv.Atoi(text)
-	return n, ok && err == nil
-}
-
-func nodeNames(prefix string, n int) []string {
-	names := make([]string, n)
-	for i := range names {
-		names[i] = fmt.Sprintf("%s-%d", prefix, i+1)
-	}
-	return names
-}
-
 func (c *crew) startSchedulers(w *sim.World) {
-	for _, name := range nodeNames("scheduler", c.plan.Topology.Schedulers) {
+	for _, name := range plans.NodeNames("scheduler", c.plan.Topology.Schedulers) {
 		w.Node(name, c.scheduler).Start()
 	}
 }
@@ -75,11 +55,11 @@ func (c *crew) scheduler(p *sim.Process) {
 	c.registries = append(c.registries, registry)
 	picking := c.picks.process(p.Node(), registry, p.Rand())
 	cfg := engine.Config{
-		ID: p.Node(), Settings: c.plan.Engine, Triage: c.plan.Triage, Routing: c.plan.routing(), Streams: c.plan.streams(),
+		ID: p.Node(), Settings: c.plan.Engine, Triage: c.plan.Triage, Routing: c.plan.Routing(), Streams: c.plan.Streams(),
 		Redis: p.Redis(), JetStream: p.JetStream(), NATS: p.NATS(), Clock: p.Clock(), Random: picking,
 		Logger: slog.New(slog.DiscardHandler), Registerer: picking, Workflows: c.plan.Workload.Runs > 0,
 	}
-	if c.plan.Kernel.on() {
+	if c.plan.Kernel.On() {
 		cfg.Safety = p.Dial(world.KernelName)
 		cfg.Output = cfg.Safety
 	}
@@ -99,10 +79,10 @@ func (c *crew) scheduler(p *sim.Process) {
 
 func (c *crew) startWorkers(w *sim.World) {
 	t := c.plan.Topology
-	for i, name := range nodeNames("worker", t.Workers) {
-		pool, capabilities := t.pool(i + 1)
+	for i, name := range plans.NodeNames("worker", t.Workers) {
+		pool, capabilities := t.Pool(i + 1)
 		k := world.Worker{
-			ID: name, Pool: pool, Labels: t.workerLabels(i + 1), Capabilities: capabilities, MaxParallel: t.MaxParallel, HeartbeatEvery: t.HeartbeatEvery,
+			ID: name, Pool: pool, Labels: t.WorkerLabels(i + 1), Capabilities: capabilities, MaxParallel: t.MaxParallel, HeartbeatEvery: t.HeartbeatEvery,
 			Work: c.work, Status: c.status, Fail: c.failures.of, Deduplicate: t.Deduplicate, Ledger: c.ledger, Outputs: c.plan.Engine.Output.Enabled,
 		}
 		w.Node(name, k.Run).Start()
@@ -154,16 +134,16 @@ func (c *crew) client(p *sim.Process) *engine.Client {
 }
 
 func (c *crew) request(n int) job.Request {
-	id := JobID(n)
-	r := job.Request{JobID: id, Topic: topic, Tenant: c.plan.Workload.tenant(n), IdempotencyKey: id + ":key"}
+	id := plans.JobID(n)
+	r := job.Request{JobID: id, Topic: plans.Topic, Tenant: c.plan.Workload.Tenant(n), IdempotencyKey: id + ":key"}
 	if d, ok := c.plan.Workload.Deadline[n]; ok {
 		r.Budget = &job.Budget{DeadlineMS: d.Milliseconds()}
 	}
 	if size := c.plan.Workload.Saga; size > 0 {
 		r.WorkflowID, r.StepIndex, r.Capability = WorkflowID(1+(n-1)/size), (n-1)%size, "book"
-		r.Compensation = undo(id)
+		r.Compensation = plans.Undo(id)
 	}
-	_ = c.plan.Workload.route(&r, n) // the plan is valid
+	_ = c.plan.Workload.Route(&r, n) // the plan is valid
 	return r
 }
 
@@ -172,7 +152,7 @@ func WorkflowID(n int) string { return "wf-" + strconv.Itoa(n) }
 
 // status is what a worker answers of a job.
 func (c *crew) status(id string) job.Status {
-	if c.plan.Workload.failing(id) {
+	if c.plan.Workload.Failing(id) {
 		return job.StatusFailed
 	}
 	n, _ := strconv.Atoi(strings.TrimPrefix(id, "job-"))
@@ -184,7 +164,7 @@ func (c *crew) status(id string) job.Status {
 func (c *crew) cancel(p *sim.Process) {
 	client := c.client(p)
 	world.RunErrands(p, world.AtOnce, c.inTime(c.plan.Workload.Cancel, func(ctx context.Context, n int) error {
-		return client.Cancel(ctx, JobID(n), "its submitter wants it no more")
+		return client.Cancel(ctx, plans.JobID(n), "its submitter wants it no more")
 	}))
 }
 
@@ -209,7 +189,7 @@ func (c *crew) operate(p *sim.Process) {
 		panic(fmt.Sprintf("%s: %v", p.Node(), err))
 	}
 	world.RunErrands(p, world.Patient, c.inTime(c.plan.Workload.ApproveReplay, func(ctx context.Context, n int) error {
-		return r.Approve(ctx, JobID(n), world.OperatorName)
+		return r.Approve(ctx, plans.JobID(n), world.OperatorName)
 	}))
 }
 

@@ -6,6 +6,8 @@ import (
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
+
+	"github.com/wavetank-sim/wavetank/scenarios/plans"
 )
 
 // What the schedulers submit themselves, and what they put on record, is told.
@@ -16,7 +18,7 @@ func TestDerivedJobsAreTold(t *testing.T) {
 		"replay-approval":      {"dlq_replay_approved for job-3", "(by operator)", "submitted job-3-replay-1, replay 1 of job-3"},
 		"replay-denied":        {"dlq_replay_denied for job-3, replay denied by policy"},
 	} {
-		p, err := Load(scenario)
+		p, err := plans.Load(scenario)
 		require.NoError(t, err)
 		res, err := Run(t.Context(), p, RunOptions{Source: scenario})
 		require.NoError(t, err)
@@ -32,7 +34,7 @@ func TestDerivedJobsAreTold(t *testing.T) {
 
 // A result has all of a run: its outcome, and its steps as jobs.
 func TestAResultTellsOfRuns(t *testing.T) {
-	p, err := Load("workflow-undone")
+	p, err := plans.Load("workflow-undone")
 	require.NoError(t, err)
 	res, err := Run(t.Context(), p, RunOptions{Source: "workflow-undone"})
 	require.NoError(t, err)

@@ -10,6 +10,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/wavetank-sim/wavetank/engine/job"
+	"github.com/wavetank-sim/wavetank/scenarios/plans"
 )
 
 // Where no invariant can promise an end, since the faults could have been worse, these jobs came to
@@ -23,7 +24,7 @@ func TestRegressionsEnd(t *testing.T) {
 		"intent-for-a-worker-that-died":   {job.Succeeded, 5 * time.Minute},
 		"redis-away-from-every-scheduler": {job.Succeeded, 155*time.Second + 30*time.Second},
 	} {
-		p, err := Load(filepath.Join(corpus, name+".yaml"))
+		p, err := plans.Load(filepath.Join(corpus, name+".yaml"))
 		require.NoError(t, err)
 		res, err := Run(context.Background(), p, RunOptions{Source: p.Name})
 		require.NoError(t, err)
@@ -39,9 +40,9 @@ func TestRegressionsEnd(t *testing.T) {
 // workers' next heartbeats are 14 seconds away.
 func TestAWarmStartDispatchesWithinASecond(t *testing.T) {
 	const back = 27*time.Second + 500*time.Millisecond
-	for _, preset := range []string{PresetDocumented, PresetHardened} {
+	for _, preset := range []string{plans.PresetDocumented, plans.PresetHardened} {
 		for warm, most := range map[string]time.Duration{"true": time.Second, "false": 0} {
-			p, err := Load("warm-start")
+			p, err := plans.Load("warm-start")
 			require.NoError(t, err)
 			require.NoError(t, p.Set("preset="+preset))
 			require.NoError(t, p.Set("engine.warm_start="+warm))

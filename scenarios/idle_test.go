@@ -6,6 +6,8 @@ import (
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
+
+	"github.com/wavetank-sim/wavetank/scenarios/plans"
 )
 
 // A part of a plan that does nothing is said to, and why.
@@ -36,8 +38,8 @@ func TestWhatDoesNothing(t *testing.T) {
 
 // In a named scenario everything is there for something.
 func TestNamedScenariosAreNotIdle(t *testing.T) {
-	for _, name := range Names() {
-		p, err := Load(name)
+	for _, name := range plans.Names() {
+		p, err := plans.Load(name)
 		require.NoError(t, err)
 		assert.Empty(t, p.Idle(), name)
 	}

@@ -7,6 +7,7 @@ import (
 
 	"github.com/wavetank-sim/wavetank/faults"
 	"github.com/wavetank-sim/wavetank/invariants"
+	"github.com/wavetank-sim/wavetank/scenarios/plans"
 	"github.com/wavetank-sim/wavetank/sim"
 )
 
@@ -55,7 +56,7 @@ func (r *run) judged(res *Result) {
 			Name: o.Invariant.Name, Says: o.Invariant.Says, Kind: string(o.Invariant.Kind), Promise: o.Invariant.Promise,
 			Exercised: o.Exercised, Status: StatusHeld,
 		}
-		expected := r.plan.Expect.judges(row.Name)
+		expected := r.plan.Expect.Judges(row.Name)
 		if o.OnDemand && o.Unprovided && !expected {
 			o.Exercised, o.Violations, row.Exercised = 0, nil, 0
 		}
@@ -186,7 +187,7 @@ func (r *run) circumstances() string {
 // not the plan's own: with engine.resume_intents, say, there is no rollback that could fail.
 func (r *run) cannotFire(unfired string) bool {
 	return r.modified() && slices.ContainsFunc(r.plan.Faults, func(f faults.Fault) bool {
-		m := matchOf(&f)
+		m := plans.MatchOf(&f)
 		return m != nil && strings.HasPrefix(unfired, f.String()+":") &&
 			!slices.ContainsFunc(r.plan.Phases(), func(ph faults.Phase) bool { return ph.Name == m.Phase })
 	})

@@ -9,6 +9,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/wavetank-sim/wavetank/faults"
+	"github.com/wavetank-sim/wavetank/scenarios/plans"
 )
 
 // Redis forgets a dispatch. Only the stream remembers it, and refuses a second one of the same epoch.
@@ -36,7 +37,7 @@ func TestTheStreamOutlivesAFailoverOfRedis(t *testing.T) {
 
 // What a failover takes is told: of all jobs, and of each.
 func TestWhatAFailoverTakesIsTold(t *testing.T) {
-	p := Defaults()
+	p := plans.Defaults()
 	p.Name, p.Topology.Schedulers, p.Topology.Workers, p.Workload.Jobs = "failover", 1, 1, 3
 	p.Workload.Every = time.Second
 	p.Faults = []faults.Fault{

@@ -5,6 +5,10 @@ import (
 	"os"
 	"runtime"
 	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/wavetank-sim/wavetank/scenarios/plans"
 )
 
 // The same tests on every machine, and fewer than rapid's hundred plans each: exploring is for
@@ -21,4 +25,12 @@ func TestMain(m *testing.M) {
 		runtime.GOMAXPROCS(1) // a world moves one step at a time: a second thread only has it handed to and fro
 	}
 	os.Exit(m.Run())
+}
+
+// plan reads a plan from its text.
+func plan(t *testing.T, text string) *plans.Plan {
+	t.Helper()
+	p, err := plans.Parse("p.yaml", []byte("name: x\n"+text))
+	require.NoError(t, err)
+	return p
 }

@@ -11,6 +11,7 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/wavetank-sim/wavetank/faults"
+	"github.com/wavetank-sim/wavetank/scenarios/plans"
 )
 
 func TestMarshalWritesWhatDiffers(t *testing.T) {
@@ -29,7 +30,7 @@ expect: {sometimes: []}
 about: [3, 1]
 seed: 7
 `[1:])
-	text, err := Marshal(p)
+	text, err := plans.Marshal(p)
 	require.NoError(t, err)
 	assert.Equal(t, `version: 1
 name: x
@@ -64,22 +65,22 @@ seed: 7
 }
 
 func TestMarshalRefusesWhatParseWould(t *testing.T) {
-	p := Defaults()
-	_, err := Marshal(p)
+	p := plans.Defaults()
+	_, err := plans.Marshal(p)
 	require.ErrorContains(t, err, "the plan has no name")
 	p.Name = "x"
 	p.Workload.Jobs = -1
-	_, err = Marshal(p)
+	_, err = plans.Marshal(p)
 	require.ErrorContains(t, err, "workload.jobs is -1, out of range")
 }
 
 func TestNamedPlansRoundTrip(t *testing.T) {
-	for _, name := range Names() {
-		p, err := Load(name)
+	for _, name := range plans.Names() {
+		p, err := plans.Load(name)
 		require.NoError(t, err)
-		text, err := Marshal(p)
+		text, err := plans.Marshal(p)
 		require.NoError(t, err)
-		again, err := Parse("again.yaml", text)
+		again, err := plans.Parse("again.yaml", text)
 		require.NoError(t, err)
 		assert.Equal(t, p, again)
 	}
@@ -88,11 +89,11 @@ func TestNamedPlansRoundTrip(t *testing.T) {
 // Any valid plan survives being written and read.
 func TestPlansRoundTrip(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
-		p := Defaults()
+		p := plans.Defaults()
 		p.Name = rapid.StringMatching(`[a-z0-9]{1,8}(-[a-z0-9]{1,8}){0,3}`).Draw(t, "name")
 		p.Story = strings.TrimSpace(rapid.StringMatching(`\PC{0,30}`).Draw(t, "story"))
 		p.Seed = rapid.Uint64().Draw(t, "seed")
-		require.NoError(t, p.Set("preset="+rapid.SampledFrom([]string{PresetDocumented, PresetHardened}).Draw(t, "preset")))
+		require.NoError(t, p.Set("preset="+rapid.SampledFrom([]string{plans.PresetDocumented, plans.PresetHardened}).Draw(t, "preset")))
 		p.Workload.Jobs = rapid.IntRange(3, 100_000).Draw(t, "jobs")
 		p.Workload.Every = time.Duration(rapid.Int64Range(1, int64(time.Minute)).Draw(t, "every"))
 		p.Schedule.StepsMax = rapid.IntRange(100, 1_000_000_000).Draw(t, "steps")
@@ -110,9 +111,9 @@ func TestPlansRoundTrip(t *testing.T) {
 			})
 		}
 		require.NoError(t, p.Validate())
-		text, err := Marshal(p)
+		text, err := plans.Marshal(p)
 		require.NoError(t, err)
-		again, err := Parse("again.yaml", text)
+		again, err := plans.Parse("again.yaml", text)
 		require.NoError(t, err, "%s", text)
 		require.Equal(t, p, again, "%s", text)
 	})

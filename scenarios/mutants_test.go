@@ -19,6 +19,9 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 	"pgregory.net/rapid"
+
+	"github.com/wavetank-sim/wavetank/scenarios/plans"
+	"github.com/wavetank-sim/wavetank/scenarios/search"
 )
 
 const (
@@ -150,9 +153,9 @@ func TestMutantRuns(t *testing.T) {
 		t.Skip("TestMutants runs this")
 	}
 	for seed := range seeds {
-		for _, name := range Names() {
-			for _, preset := range []string{PresetDocumented, PresetHardened} {
-				p, err := Load(name)
+		for _, name := range plans.Names() {
+			for _, preset := range []string{plans.PresetDocumented, plans.PresetHardened} {
+				p, err := plans.Load(name)
 				require.NoError(t, err)
 				expects := p.Expects(preset)
 				require.NoError(t, p.Set("preset="+preset))
@@ -161,13 +164,13 @@ func TestMutantRuns(t *testing.T) {
 			}
 		}
 	}
-	drawn := rapid.Custom(func(t *rapid.T) *Plan { return Draw(t, Space{}) })
+	drawn := rapid.Custom(func(t *rapid.T) *plans.Plan { return search.Draw(t, search.Space{}) })
 	for i := range mutantDrawn {
 		tellWrong(fmt.Sprintf("drawn/%d", i), drawn.Example(i), RunOptions{Modified: true, Drawn: true})
 	}
 }
 
-func tellWrong(run string, p *Plan, opt RunOptions) {
+func tellWrong(run string, p *plans.Plan, opt RunOptions) {
 	wrong := map[string]bool{}
 	res, err := Run(context.Background(), p, opt)
 	if err != nil {

@@ -38,7 +38,7 @@ func (r *run) noted(e *sim.Event) {
 		j.asked, j.unanswered = false, false
 	case e.Phase == string(phase.SafetyCheck):
 		j.asked, j.unanswered = true, invariants.AnswerOf(e).Failed()
-	case e.Phase == "submit_nak" && (j.State == "" || j.State == string(job.Pending)) && r.plan.Kernel.on():
+	case e.Phase == "submit_nak" && (j.State == "" || j.State == string(job.Pending)) && r.plan.Kernel.On():
 		if open := !j.asked && r.judge.CircuitOpen(e.Node); open || j.unanswered {
 			why := "the safety kernel did not answer"
 			if open {

@@ -10,6 +10,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"github.com/wavetank-sim/wavetank/scenarios/plans"
 	"github.com/wavetank-sim/wavetank/sim"
 )
 
@@ -49,9 +50,9 @@ func (r *pausedRun) fenced() (n float64) {
 }
 
 // pausePlan is three jobs on two schedulers, preset hardened, with more of a plan's YAML.
-func pausePlan(t *testing.T, more string) *Plan {
+func pausePlan(t *testing.T, more string) *plans.Plan {
 	t.Helper()
-	p, err := Parse("pause", []byte("version: 1\nname: pause\npreset: hardened\ntopology: {schedulers: 2, workers: 2}\n"+more))
+	p, err := plans.Parse("pause", []byte("version: 1\nname: pause\npreset: hardened\ntopology: {schedulers: 2, workers: 2}\n"+more))
 	require.NoError(t, err)
 	return p
 }

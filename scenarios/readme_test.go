@@ -10,19 +10,20 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/wavetank-sim/wavetank/invariants"
+	"github.com/wavetank-sim/wavetank/scenarios/plans"
 )
 
 // The lists in the room's README are those of the code, and the first story is what a run tells. `make golden` writes them anew.
 func TestReadme(t *testing.T) {
 	var catalogue, hardenings strings.Builder
 	catalogue.WriteString("| scenario | what goes wrong, and what the design makes of it |\n|---|---|\n")
-	for _, name := range Names() {
-		p, err := Load(name)
+	for _, name := range plans.Names() {
+		p, err := plans.Load(name)
 		require.NoError(t, err)
 		fmt.Fprintf(&catalogue, "| `%s` | %s |\n", name, strings.Join(strings.Fields(p.Story), " "))
 	}
 	hardenings.WriteString("| hardening | off | without it | scenario |\n|---|---|---|---|\n")
-	for _, tg := range Toggles() {
+	for _, tg := range plans.Toggles() {
 		if tg.Documented == tg.Off {
 			fmt.Fprintf(&hardenings, "| `%s` | `%s` | %s | `%s` |\n", strings.TrimPrefix(tg.Setting, "engine."), tg.Off, tg.Says, tg.Scenario)
 		}
@@ -30,7 +31,7 @@ func TestReadme(t *testing.T) {
 	generated(t, "README.md", "catalogue", catalogue.String())
 	generated(t, "README.md", "hardenings", hardenings.String())
 
-	p, err := Load("publish-failure")
+	p, err := plans.Load("publish-failure")
 	require.NoError(t, err)
 	res, err := Run(t.Context(), p, RunOptions{Source: p.Name})
 	require.NoError(t, err)

@@ -10,6 +10,7 @@ import (
 	"github.com/wavetank-sim/wavetank/engine/settings"
 	"github.com/wavetank-sim/wavetank/engine/store"
 	"github.com/wavetank-sim/wavetank/invariants"
+	"github.com/wavetank-sim/wavetank/scenarios/plans"
 	"github.com/wavetank-sim/wavetank/scenarios/world"
 	"github.com/wavetank-sim/wavetank/sim"
 )
@@ -82,13 +83,13 @@ type jobRecord struct {
 	lost        []lostMessage // with nats-server's power
 }
 
-func newRecord(plan *Plan) *record {
+func newRecord(plan *plans.Plan) *record {
 	r := &record{
 		down: map[string]bool{}, heard: map[ear]time.Duration{}, outstanding: map[message]bool{}, poison: map[string]bool{},
 		each: plan.Workload.Submissions, deliveries: plan.Engine.MaxDeliver, relayed: plan.Engine.DispatchOrder == settings.Outbox, timeouts: newTimeouts(plan), derived: newDerived(),
 	}
 	for n := range plan.Workload.Jobs {
-		r.jobs = append(r.jobs, &jobRecord{JobResult: JobResult{ID: JobID(n + 1), Dispatches: []DispatchPoint{}}})
+		r.jobs = append(r.jobs, &jobRecord{JobResult: JobResult{ID: plans.JobID(n + 1), Dispatches: []DispatchPoint{}}})
 	}
 	return r
 }
@@ -284,7 +285,7 @@ func (r *record) dropped(j *jobRecord, e *sim.Event) {
 }
 
 // asked says whether all that clients were to publish besides submissions is stored.
-func (r *record) asked(w Workload) bool {
+func (r *record) asked(w plans.Workload) bool {
 	return r.cancels == len(w.Cancel) && len(r.poison) == w.Poison && len(r.runs) == w.Runs
 }
 

@@ -12,6 +12,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"github.com/wavetank-sim/wavetank/scenarios/plans"
 	"github.com/wavetank-sim/wavetank/scenarios/strictyaml"
 )
 
@@ -20,7 +21,7 @@ import (
 const corpus = "testdata/regressions"
 
 // readCorpus reads every plan of a folder, and says in a line each what does not belong there.
-func readCorpus(dir string) (list []*Plan, problems []error) {
+func readCorpus(dir string) (list []*plans.Plan, problems []error) {
 	entries, err := os.ReadDir(dir)
 	if err != nil {
 		return nil, []error{err}
@@ -31,7 +32,7 @@ func readCorpus(dir string) (list []*Plan, problems []error) {
 			problems = append(problems, &strictyaml.Error{File: path, Message: "this is no plan", Remedy: "the corpus holds plans alone, as .yaml files"})
 			continue
 		}
-		p, err := Load(path)
+		p, err := plans.Load(path)
 		switch {
 		case err != nil:
 			problems = append(problems, err)
@@ -46,7 +47,7 @@ func readCorpus(dir string) (list []*Plan, problems []error) {
 
 // asExpected says how a run ended otherwise than its plan expects, or nil: with exactly the violations
 // that it lists, and the situations.
-func asExpected(p *Plan) error {
+func asExpected(p *plans.Plan) error {
 	res, err := Run(context.Background(), p, RunOptions{Source: p.Name})
 	if err != nil {
 		return err
@@ -54,7 +55,7 @@ func asExpected(p *Plan) error {
 	return res.asExpected(p)
 }
 
-func (res *Result) asExpected(p *Plan) error {
+func (res *Result) asExpected(p *plans.Plan) error {
 	var broken []string
 	for _, i := range res.Invariants {
 		if i.Status == StatusViolated {
@@ -86,20 +87,20 @@ func TestRegressions(t *testing.T) {
 }
 
 func TestAsExpected(t *testing.T) {
-	p, err := Load(filepath.Join(corpus, "ambiguous-publish.yaml"))
+	p, err := plans.Load(filepath.Join(corpus, "ambiguous-publish.yaml"))
 	require.NoError(t, err)
 	require.NoError(t, asExpected(p))
 
-	more := p.clone()
-	more.Expect = Expect{Violates: []string{"every-job-settles", "one-dispatch-per-job"}}
+	more := p.Clone()
+	more.Expect = plans.Expect{Violates: []string{"every-job-settles", "one-dispatch-per-job"}}
 	assert.EqualError(t, asExpected(more), "ambiguous-publish expects violated [every-job-settles one-dispatch-per-job], but it is violated: one-dispatch-per-job is violated")
 
-	calm := p.clone()
+	calm := p.Clone()
 	calm.Faults = nil
 	assert.ErrorContains(t, asExpected(calm), "ambiguous-publish expects violated [one-dispatch-per-job], but it is inconclusive: the plan expects what did not come about")
 
-	unfired := calm.clone()
-	unfired.Faults, unfired.Expect = plan(t, "faults: [{on: {job: 1, phase: rollback_write}, do: hang}]\n").Faults, Expect{}
+	unfired := calm.Clone()
+	unfired.Faults, unfired.Expect = plan(t, "faults: [{on: {job: 1, phase: rollback_write}, do: hang}]\n").Faults, plans.Expect{}
 	assert.ErrorContains(t, asExpected(unfired), "ambiguous-publish expects held [], but it is inconclusive: a fault did not fire")
 }
 
@@ -144,7 +145,7 @@ func TestCorpusSaysWhatIsWrong(t *testing.T) {
 // What waits for as long as an outage lasted may come later than the world had time for: that is no verdict.
 func TestAnOutageThatOutlastsTheSettlingIsInconclusive(t *testing.T) {
 	p := plan(t, "topology: {schedulers: 1}\nworkload: {jobs: 2}\nfaults:\n  - {at: 100ms, do: partition, node: scheduler-1, from: redis, for: 70m}\n")
-	require.NoError(t, p.Set("preset="+PresetHardened))
+	require.NoError(t, p.Set("preset="+plans.PresetHardened))
 	res, err := Run(context.Background(), p, RunOptions{})
 	require.NoError(t, err)
 	assert.Equal(t, Inconclusive, res.Verdict)

@@ -9,14 +9,15 @@ import (
 
 	"github.com/wavetank-sim/wavetank/engine"
 	"github.com/wavetank-sim/wavetank/engine/routing"
+	"github.com/wavetank-sim/wavetank/scenarios/plans"
 )
 
 // A scheduler that takes any pool for one that serves every topic is found out.
 func TestAMisroutedJobIsFoundOut(t *testing.T) {
-	p, err := Load("placement")
+	p, err := plans.Load("placement")
 	require.NoError(t, err)
 	res, err := Run(context.Background(), p, RunOptions{Source: "placement", Variant: func(_ string, cfg *engine.Config) {
-		cfg.Routing.Topics = map[string][]string{topic: {"default", "gpu"}, topicGPU: {"default", "gpu"}}
+		cfg.Routing.Topics = map[string][]string{plans.Topic: {"default", "gpu"}, plans.TopicGPU: {"default", "gpu"}}
 		cfg.Routing.Pools = map[string]routing.Pool{"default": {Capabilities: []string{"gpu"}}}
 	}})
 	require.NoError(t, err)
@@ -35,7 +36,7 @@ func TestRoutesAreChecked(t *testing.T) {
 		"topology.gpu_workers=-1":  `out of range`,
 		"workload.label.x=a=b":     `does not end in the number of a job`,
 	} {
-		p := Defaults()
+		p := plans.Defaults()
 		p.Name = "x"
 		err := p.Set(set)
 		if err == nil {

@@ -10,12 +10,12 @@ import (
 	"time"
 
 	"github.com/nats-io/nats.go"
-	"github.com/nats-io/nats.go/jetstream"
 
 	"github.com/wavetank-sim/wavetank/engine"
 	"github.com/wavetank-sim/wavetank/engine/phase"
 	"github.com/wavetank-sim/wavetank/faults"
 	"github.com/wavetank-sim/wavetank/invariants"
+	"github.com/wavetank-sim/wavetank/scenarios/plans"
 	"github.com/wavetank-sim/wavetank/sim"
 )
 
@@ -48,7 +48,7 @@ type Progress struct {
 
 // Run runs one plan and judges it. It fails only when the plan could not be run at all, or ctx was
 // cancelled; a violated invariant is a result.
-func Run(ctx context.Context, plan *Plan, opt RunOptions) (*Result, error) {
+func Run(ctx context.Context, plan *plans.Plan, opt RunOptions) (*Result, error) {
 	if err := plan.Validate(); err != nil {
 		return nil, err
 	}
@@ -67,7 +67,7 @@ func Run(ctx context.Context, plan *Plan, opt RunOptions) (*Result, error) {
 // run is one plan in its world.
 type run struct {
 	ctx      context.Context
-	plan     *Plan
+	plan     *plans.Plan
 	opt      RunOptions
 	world    *sim.World
 	injector *faults.Injector
@@ -84,10 +84,10 @@ type run struct {
 	virtual        atomic.Int64
 }
 
-func newRun(ctx context.Context, plan *Plan, opt RunOptions) *run {
+func newRun(ctx context.Context, plan *plans.Plan, opt RunOptions) *run {
 	return &run{
 		ctx: ctx, plan: plan, opt: opt,
-		injector: faults.NewInjector(append(slices.Clone(plan.Faults), plan.deaths()...), JobID, map[string]string{"heartbeats": "heartbeat"}),
+		injector: faults.NewInjector(append(slices.Clone(plan.Faults), plan.Deaths()...), plans.JobID, map[string]string{"heartbeats": "heartbeat"}),
 		judge:    invariants.NewJudge(judgeConfig(plan)),
 		record:   newRecord(plan),
 	}
@@ -103,30 +103,17 @@ func (r *run) config() sim.Config {
 }
 
 // judgeConfig is what judging needs to know of a plan.
-func judgeConfig(p *Plan) invariants.Config {
+func judgeConfig(p *plans.Plan) invariants.Config {
 	c, err := invariants.Configure(p.Engine)
 	if err != nil {
 		panic(err) // a test makes one
 	}
-	c.Outages = p.outages()
-	c.Routing = routingConfig(p.routing())
-	c.Approvals.Kernel, c.Policy.Kernel = p.Kernel.on(), p.Kernel.on()
-	p.judgeReplays(&c.Replay)
+	c.Outages = p.Outages()
+	c.Routing = routingConfig(p.Routing())
+	c.Approvals.Kernel, c.Policy.Kernel = p.Kernel.On(), p.Kernel.On()
+	judgeReplays(p, &c.Replay)
 	return c
 }
-
-// streams keeps every stream of a world in memory, since no run outlives its process; but not if the
-// server is to restart.
-func (p *Plan) streams() engine.StreamOptions {
-	if slices.ContainsFunc(p.Faults, func(f faults.Fault) bool { return faults.KindOf(f.Do).Server == faults.NATS }) {
-		return engine.StreamOptions{Storage: jetstream.FileStorage}
-	}
-	return engine.StreamOptions{Storage: jetstream.MemoryStorage}
-}
-
-// boot is when the workers start, and twice that the submitter: schedulers come first, as in a
-// deployment, so that no job meets an empty registry for want of the first heartbeats.
-const boot = time.Second
 
 // play builds the world and moves it through its two phases: one in which faults strike, and one
 // in which everything heals and the world must settle.
@@ -138,15 +125,15 @@ func (r *run) play(w *sim.World) error {
 	r.crew.picks.told = r.record.metStale
 	r.crew.startKernel(w)
 	r.crew.startSchedulers(w)
-	w.Step(boot, r.over)
+	w.Step(plans.Boot, r.over)
 	r.crew.startWorkers(w)
-	w.Step(2*boot, r.over)
+	w.Step(2*plans.Boot, r.over)
 	r.crew.startClients(w)
 
 	work := r.plan.Workload
 	submissions := work.Jobs * work.Submissions
-	submitted := r.plan.submitted()
-	r.stop = w.Step(max(submitted, r.plan.lastTimed())+r.plan.Then.SettleWithin, func() bool {
+	submitted := r.plan.Submitted()
+	r.stop = w.Step(max(submitted, r.plan.LastTimed())+r.plan.Then.SettleWithin, func() bool {
 		through := r.record.submitted+int(r.crew.gaveUp.Load()) >= submissions && r.record.asked(work) && r.crew.changesDone()
 		return r.over() || w.Now() >= submitted && through && r.injector.Begun(w.Now())
 	})
@@ -163,42 +150,6 @@ func (r *run) play(w *sim.World) error {
 	r.counts = r.crew.counters()
 	r.report = r.judge.Finish(invariants.End{At: w.Now(), Redis: w.Redis(), Metrics: r.counts, InTime: r.stop != sim.StopSteps && !r.over() && r.busy() == nil && !r.tooShort()})
 	return nil
-}
-
-// lastTimed is the last instant at which the plan has a fault of a fixed time.
-func (p *Plan) lastTimed() (last time.Duration) {
-	for _, f := range p.Faults {
-		last = max(last, f.At)
-	}
-	for _, t := range p.Kernel.Then {
-		last = max(last, t.At)
-	}
-	return last // the dying die earlier than the last submission
-}
-
-// submitted is when the last job is to be submitted.
-func (p *Plan) submitted() time.Duration {
-	return 2*boot + time.Duration(p.Workload.Jobs)*p.Workload.Every
-}
-
-// outages is for how long the plan's faults may keep a message from being handled, taken together: what strikes
-// a number of operations strikes one at each delivery, and what only the heal ends lasts until then.
-func (p *Plan) outages() (total time.Duration) {
-	untilHeal := max(p.submitted(), p.lastTimed())
-	if !p.Then.Heal {
-		untilHeal += p.Then.SettleWithin
-	}
-	for _, f := range p.Faults {
-		switch {
-		case f.Rate > 0, f.For == 0 && f.Do == faults.Partition, f.RestartIn == 0 && f.Do == faults.Crash:
-			total += untilHeal
-		case f.On != nil:
-			total += f.For + time.Duration(max(1, f.Times))*p.Engine.BackoffMax
-		default:
-			total += f.For + f.RestartIn
-		}
-	}
-	return total
 }
 
 // tooShort says whether the world had less time to settle than one of the plan's outages lasts, and needed more: what
@@ -232,7 +183,7 @@ func (r *run) over() bool { return r.cancelled() || r.opt.StopAt != "" && r.brok
 // broken says whether the run breaks the promise of the invariant of that name, or was to be judged by
 // it whatever its promise.
 func (r *run) broken(invariant string) bool {
-	if r.plan.Expect.judges(invariant) {
+	if r.plan.Expect.Judges(invariant) {
 		return r.judge.Violated(invariant)
 	}
 	return r.judge.Broken(invariant)

@@ -14,6 +14,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/wavetank-sim/wavetank/engine/metrics"
+	"github.com/wavetank-sim/wavetank/scenarios/plans"
 )
 
 // specifiedRow says what carries out one row of the specification's tables: testdata/specification/rows.yaml has one for each.
@@ -68,7 +69,7 @@ func TestTheSpecificationIsCarriedOut(t *testing.T) {
 	require.NoError(t, yaml.UnmarshalWithOptions(data, &rows, yaml.DisallowUnknownField()))
 	text, err := os.ReadFile(specification)
 	require.NoError(t, err)
-	tables, documented, labels := specifiedTables(string(text)), settingsOf(PresetDocumented), metricLabels(t)
+	tables, documented, labels := specifiedTables(string(text)), settingsOf(plans.PresetDocumented), metricLabels(t)
 	for _, cells := range tables[leftOpen] {
 		assert.Equal(t, cells[1], documented[cells[0]], cells[0])
 	}
@@ -123,7 +124,7 @@ func (row *specifiedRow) check(t *testing.T, title string, documented map[string
 	case !ok:
 		assert.Fail(t, "no test", at)
 	case file == "scenario":
-		assert.Contains(t, Names(), test, at)
+		assert.Contains(t, plans.Names(), test, at)
 	default:
 		text, err := os.ReadFile(filepath.Join("..", file))
 		if assert.NoError(t, err, at) {

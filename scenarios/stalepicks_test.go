@@ -14,6 +14,7 @@ import (
 	"github.com/wavetank-sim/wavetank/engine"
 	"github.com/wavetank-sim/wavetank/engine/metrics"
 	"github.com/wavetank-sim/wavetank/engine/phase"
+	"github.com/wavetank-sim/wavetank/scenarios/plans"
 	"github.com/wavetank-sim/wavetank/sim"
 )
 
@@ -76,7 +77,7 @@ func TestACrashEndsAHandling(t *testing.T) {
 }
 
 func TestImmediateRetriesHoldNothing(t *testing.T) {
-	p, err := Load("stale-worker")
+	p, err := plans.Load("stale-worker")
 	require.NoError(t, err)
 	held := func() (picks int, held time.Duration) {
 		res, err := Run(context.Background(), p, RunOptions{Modified: true})
@@ -105,10 +106,10 @@ func (c constant) Handle(ctx context.Context, rec slog.Record) error {
 // What the engine logs changes nothing of a result.
 func TestNoLogIsRead(t *testing.T) {
 	for _, name := range []string{"stale-worker", "policy-outage", "approval-expired", "overstayed-release", "publish-failure", "workflow"} {
-		for _, preset := range []string{PresetDocumented, PresetHardened} {
+		for _, preset := range []string{plans.PresetDocumented, plans.PresetHardened} {
 			var results []string
 			for _, variant := range []Variant{nil, func(_ string, cfg *engine.Config) { cfg.Logger = slog.New(constant{cfg.Logger.Handler()}) }} {
-				p, err := Load(name)
+				p, err := plans.Load(name)
 				require.NoError(t, err)
 				require.NoError(t, p.Set("preset="+preset))
 				res, err := Run(context.Background(), p, RunOptions{Modified: true, Variant: variant})

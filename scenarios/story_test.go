@@ -11,6 +11,8 @@ import (
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
+
+	"github.com/wavetank-sim/wavetank/scenarios/plans"
 )
 
 // storiesFile has the story of each case. Whoever changes it reads it.
@@ -390,7 +392,7 @@ expect: {violates: [one-dispatch-per-job]}`,
 	for _, name := range slices.Sorted(maps.Keys(cases)) {
 		c := cases[name]
 		t.Run(name, func(t *testing.T) {
-			p, err := Parse("plan.yaml", []byte("version: 1\nname: story\n"+preset(c.plan)+c.plan+"\n"))
+			p, err := plans.Parse("plan.yaml", []byte("version: 1\nname: story\n"+preset(c.plan)+c.plan+"\n"))
 			require.NoError(t, err)
 			res, err := Run(context.Background(), p, RunOptions{Source: "plan.yaml"})
 			require.NoError(t, err)

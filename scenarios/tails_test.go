@@ -9,13 +9,14 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/wavetank-sim/wavetank/faults"
+	"github.com/wavetank-sim/wavetank/scenarios/plans"
 )
 
 // The stream has acknowledged a dispatch that is gone before its worker has seen it. Nobody looks for it while
 // the job is RUNNING, in either preset.
 func TestADispatchThatThePowerTookLeavesABlindWindow(t *testing.T) {
-	for _, preset := range []string{PresetDocumented, PresetHardened} {
-		p, err := Load("nats-power-loss")
+	for _, preset := range []string{plans.PresetDocumented, plans.PresetHardened} {
+		p, err := plans.Load("nats-power-loss")
 		require.NoError(t, err)
 		require.NoError(t, p.Set("preset="+preset))
 		res, err := Run(context.Background(), p, RunOptions{Source: p.Name, Modified: true})
@@ -37,7 +38,7 @@ func TestADispatchThatThePowerTookLeavesABlindWindow(t *testing.T) {
 
 // What a power loss takes is told: of all jobs, and of each.
 func TestWhatAPowerLossTakesIsTold(t *testing.T) {
-	p := Defaults()
+	p := plans.Defaults()
 	p.Name, p.Topology.Schedulers, p.Topology.Workers, p.Workload.Jobs = "power-loss", 1, 1, 2
 	p.Workload.Every = 20 * time.Second
 	p.Faults = []faults.Fault{

@@ -10,6 +10,8 @@ import (
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
+
+	"github.com/wavetank-sim/wavetank/scenarios/plans"
 )
 
 // strikeWord is a fault's own word, as a story has it.
@@ -23,12 +25,12 @@ var timed = regexp.MustCompile(`^At ([0-9a-zµ.]+) `)
 
 // Every strike that fired is in the story in the fault's own word, each violation is, and time never goes back.
 func TestEveryScenarioTellsItsStory(t *testing.T) {
-	for _, name := range Names() {
-		for _, preset := range []string{PresetDocumented, PresetHardened} {
-			p, err := Load(name)
+	for _, name := range plans.Names() {
+		for _, preset := range []string{plans.PresetDocumented, plans.PresetHardened} {
+			p, err := plans.Load(name)
 			require.NoError(t, err)
 			require.NoError(t, p.Set("preset="+preset))
-			res, err := Run(context.Background(), p, RunOptions{Source: name, Modified: preset != PresetDocumented})
+			res, err := Run(context.Background(), p, RunOptions{Source: name, Modified: preset != plans.PresetDocumented})
 			require.NoError(t, err)
 			require.NotEmpty(t, res.Telling, name)
 			for _, f := range res.Fired {

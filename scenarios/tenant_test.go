@@ -6,15 +6,17 @@ import (
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
+
+	"github.com/wavetank-sim/wavetank/scenarios/plans"
 )
 
 // With reservations the limit holds in every order of steps, and no job is lost to it.
 func TestTheTenantLimitHoldsInEveryOrder(t *testing.T) {
 	for seed := range uint64(25) {
 		for _, order := range []string{"state-first", "outbox"} {
-			p, err := Load("tenant-limit")
+			p, err := plans.Load("tenant-limit")
 			require.NoError(t, err)
-			p.Expect, p.Seed = Expect{}, seed
+			p.Expect, p.Seed = plans.Expect{}, seed
 			for _, set := range []string{"preset=hardened", "engine.dispatch_order=" + order, "schedule.strategy=random"} {
 				require.NoError(t, p.Set(set))
 			}
@@ -42,9 +44,9 @@ func TestTheReasonOfATenantAtItsLimit(t *testing.T) {
 
 // A tenant with more to do than fits into its limit at once has all of it done, one job after the other.
 func TestATenantAtItsLimitIsPatient(t *testing.T) {
-	p, err := Load("tenant-limit")
+	p, err := plans.Load("tenant-limit")
 	require.NoError(t, err)
-	p.Expect, p.About = Expect{}, nil
+	p.Expect, p.About = plans.Expect{}, nil
 	for _, set := range []string{"preset=hardened", "engine.tenant_limit=1", "workload.jobs=12", "workload.work=20s"} {
 		require.NoError(t, p.Set(set))
 	}

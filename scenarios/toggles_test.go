@@ -9,18 +9,20 @@ import (
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
+
+	"github.com/wavetank-sim/wavetank/scenarios/plans"
 )
 
 // runToggled runs a scenario under the preset hardened, with further settings, judged by the invariant
 // whatever its promise.
 func runToggled(t *testing.T, scenario, invariant string, sets ...string) *Result {
 	t.Helper()
-	p, err := Load(scenario)
+	p, err := plans.Load(scenario)
 	require.NoError(t, err)
-	for _, set := range append([]string{"preset=" + PresetHardened}, sets...) {
+	for _, set := range append([]string{"preset=" + plans.PresetHardened}, sets...) {
 		require.NoError(t, p.Set(set))
 	}
-	p.Expect = Expect{}
+	p.Expect = plans.Expect{}
 	if invariant != "" {
 		p.Expect.Violates = []string{invariant}
 	}
@@ -40,7 +42,7 @@ func violated(res *Result) (names []string) {
 
 // With a toggle on its scenario holds; with it off the invariant named for it is violated.
 func TestToggles(t *testing.T) {
-	for _, toggle := range Toggles() {
+	for _, toggle := range plans.Toggles() {
 		t.Run(toggle.Setting, func(t *testing.T) {
 			with := runToggled(t, toggle.Scenario, toggle.Invariant)
 			assert.Equal(t, Held, with.Verdict, "%s", told(with))
@@ -63,17 +65,17 @@ func TestTogglesAreAllThereAre(t *testing.T) {
 	alternatives := []string{"engine.dispatch_order", "engine.publish_dedup", "engine.read_error", "engine.stale_worker", // of the documented design, each with scenarios of its own
 		"engine.policy.fail_mode",
 		"engine.output.enabled"} // a part that plans turn on: it is off in both presets
-	listed := map[string]Toggle{}
-	for _, toggle := range Toggles() {
+	listed := map[string]plans.Toggle{}
+	for _, toggle := range plans.Toggles() {
 		assert.NotContains(t, listed, toggle.Setting)
 		listed[toggle.Setting] = toggle
 		assert.NotEqual(t, toggle.On, toggle.Off, toggle.Setting)
 		assert.True(t, strings.HasSuffix(toggle.Says, "."), toggle.Setting)
-		assert.Contains(t, Names(), toggle.Scenario)
-		assert.Contains(t, Violable(), toggle.Invariant)
-		require.NoError(t, Defaults().Set(toggle.Setting+"="+toggle.Off))
+		assert.Contains(t, plans.Names(), toggle.Scenario)
+		assert.Contains(t, plans.Violable(), toggle.Invariant)
+		require.NoError(t, plans.Defaults().Set(toggle.Setting+"="+toggle.Off))
 	}
-	for _, s := range Settings() {
+	for _, s := range plans.Settings() {
 		is := s.Type == "boolean" || s.Type == "choice"
 		if strings.HasPrefix(s.Name, "engine.") && is && !slices.Contains(alternatives, s.Name) {
 			assert.Contains(t, listed, s.Name, "a toggle without a scenario that shows its worth")
@@ -94,9 +96,9 @@ func TestAReleasedTickLockLetsEveryReplicaTick(t *testing.T) {
 // settingsOf are the settings of a preset, by name.
 func settingsOf(preset string) map[string]string {
 	values := map[string]string{}
-	for _, s := range Settings() {
+	for _, s := range plans.Settings() {
 		values[s.Name] = s.Default
-		if preset == PresetHardened && s.Hardened != "" {
+		if preset == plans.PresetHardened && s.Hardened != "" {
 			values[s.Name] = s.Hardened
 		}
 	}

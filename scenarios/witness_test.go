@@ -20,6 +20,8 @@ import (
 
 	"github.com/wavetank-sim/wavetank/faults"
 	"github.com/wavetank-sim/wavetank/invariants"
+	"github.com/wavetank-sim/wavetank/scenarios/plans"
+	"github.com/wavetank-sim/wavetank/scenarios/search"
 	"github.com/wavetank-sim/wavetank/sim"
 )
 
@@ -48,7 +50,7 @@ func readWitnesses(t *testing.T) (list []witness) {
 }
 
 // judgeAlone runs a plan and returns what its judge says, whatever the plan expects.
-func judgeAlone(p *Plan) (invariants.Report, error) {
+func judgeAlone(p *plans.Plan) (invariants.Report, error) {
 	if err := p.Validate(); err != nil {
 		return invariants.Report{}, err
 	}
@@ -67,14 +69,14 @@ func outcomeOf(r *invariants.Report, name string) *invariants.Outcome {
 }
 
 // kindsOf are the kinds of strike that a fault of the plan can be.
-func kindsOf(p *Plan, f faults.Fault) (list []invariants.StrikeKind) {
+func kindsOf(p *plans.Plan, f faults.Fault) (list []invariants.StrikeKind) {
 	var events []sim.Event
 	control := func(verb, node string) {
 		events = append(events, sim.Event{Kind: sim.KindControl, Name: verb, Target: node})
 	}
 	nodes := []string{f.Node}
 	if f.Node == faults.Actor {
-		nodes = p.Topology.actors(f.After.Phase)
+		nodes = p.Topology.Actors(f.After.Phase)
 	}
 	switch {
 	case f.On != nil:
@@ -102,14 +104,14 @@ func kindsOf(p *Plan, f faults.Fault) (list []invariants.StrikeKind) {
 }
 
 // only returns the plan with those of its faults that are, or are not, of a kind.
-func only(p *Plan, k invariants.StrikeKind, is bool) *Plan {
-	q := p.clone()
+func only(p *plans.Plan, k invariants.StrikeKind, is bool) *plans.Plan {
+	q := p.Clone()
 	q.Faults = slices.DeleteFunc(q.Faults, func(f faults.Fault) bool { return slices.Contains(kindsOf(p, f), k) != is })
 	return q
 }
 
 // shows says whether the plan is a witness.
-func shows(p *Plan, invariant string, k invariants.StrikeKind) error {
+func shows(p *plans.Plan, invariant string, k invariants.StrikeKind) error {
 	r, err := judgeAlone(p)
 	if err != nil {
 		return err
@@ -144,7 +146,7 @@ func TestEveryExceptionHasAWitness(t *testing.T) {
 		assert.Contains(t, open, witness{w.Invariant, w.Strike, ""}, "%s is promised", w)
 		delete(open, witness{w.Invariant, w.Strike, ""})
 		used[w.Plan+".yaml"] = true
-		p, err := Load(filepath.Join(witnessPlans, w.Plan+".yaml"))
+		p, err := plans.Load(filepath.Join(witnessPlans, w.Plan+".yaml"))
 		require.NoError(t, err)
 		assert.NoError(t, shows(p, w.Invariant, k), "%s, by %s", w, w.Plan)
 	}
@@ -203,7 +205,7 @@ func TestSearchForWitnesses(t *testing.T) {
 	end := time.Now().Add(*searchFor)
 	bases := s.bases()
 	runs := 0
-	try := func(p *Plan) {
+	try := func(p *plans.Plan) {
 		if p != nil && time.Now().Before(end) {
 			runs++
 			s.try(p)
@@ -225,12 +227,12 @@ func TestSearchForWitnesses(t *testing.T) {
 	}
 	for time.Now().Before(end) && len(s.open) > 0 {
 		if s.random.IntN(6) == 0 {
-			space := Space{}
-			try(rapid.Custom(func(t *rapid.T) *Plan { return Draw(t, space) }).Example(s.random.IntN(1 << 30)))
+			space := search.Space{}
+			try(rapid.Custom(func(t *rapid.T) *plans.Plan { return search.Draw(t, space) }).Example(s.random.IntN(1 << 30)))
 			continue
 		}
 		base := bases[s.random.IntN(len(bases))]
-		if base.Preset == PresetHardened && s.random.IntN(3) > 0 {
+		if base.Preset == plans.PresetHardened && s.random.IntN(3) > 0 {
 			continue // most of what is open is so without hardenings
 		}
 		try(s.single(base))
@@ -250,10 +252,10 @@ type witnessSearch struct {
 }
 
 // bases are the scenarios in both presets, the regressions, and the witnesses so far, from which others are not far.
-func (s *witnessSearch) bases() (list []*Plan) {
-	for _, name := range Names() {
-		for _, preset := range []string{PresetDocumented, PresetHardened} {
-			p, err := Load(name)
+func (s *witnessSearch) bases() (list []*plans.Plan) {
+	for _, name := range plans.Names() {
+		for _, preset := range []string{plans.PresetDocumented, plans.PresetHardened} {
+			p, err := plans.Load(name)
 			require.NoError(s.t, err)
 			require.NoError(s.t, p.Set("preset="+preset))
 			if p.Workload.Jobs > 20 {
@@ -268,7 +270,7 @@ func (s *witnessSearch) bases() (list []*Plan) {
 }
 
 // neighbours are the witnesses of each invariant with a fault of another kind, one for which there is no witness yet.
-func (s *witnessSearch) neighbours(try func(*Plan)) {
+func (s *witnessSearch) neighbours(try func(*plans.Plan)) {
 	cells := slices.SortedFunc(maps.Keys(s.open), func(a, b witness) int { return strings.Compare(a.String(), b.String()) })
 	s.random.Shuffle(len(cells), func(i, j int) { cells[i], cells[j] = cells[j], cells[i] })
 	for _, cell := range cells {
@@ -278,15 +280,15 @@ func (s *witnessSearch) neighbours(try func(*Plan)) {
 			if w.Invariant != cell.Invariant || bases == 2 {
 				continue
 			}
-			p, err := Load(filepath.Join(witnessPlans, w.Plan+".yaml"))
+			p, err := plans.Load(filepath.Join(witnessPlans, w.Plan+".yaml"))
 			if err != nil {
 				continue
 			}
 			bases++
 			for _, f := range s.faultsOf(p, k) {
-				q := p.clone()
+				q := p.Clone()
 				q.Faults, q.Schedule.StepsMax = []faults.Fault{f}, 20_000
-				if s.open[cell] && f.Validate(q.faultWorld()) == nil && checkStrikes(q) == nil {
+				if s.open[cell] && f.Validate(q.FaultWorld()) == nil && plans.CheckStrikes(q) == nil {
 					try(q)
 				}
 			}
@@ -295,7 +297,7 @@ func (s *witnessSearch) neighbours(try func(*Plan)) {
 }
 
 // faultsOf are faults of one kind of strike that the plan can have.
-func (s *witnessSearch) faultsOf(p *Plan, k invariants.StrikeKind) (list []faults.Fault) {
+func (s *witnessSearch) faultsOf(p *plans.Plan, k invariants.StrikeKind) (list []faults.Fault) {
 	for _, ph := range p.Phases() {
 		for _, e := range faults.Kinds() {
 			var f faults.Fault
@@ -333,8 +335,8 @@ func (s *witnessSearch) faultsOf(p *Plan, k invariants.StrikeKind) (list []fault
 
 // single is a base with one fault more, or one instead of its own, and perhaps a part taken away; nil if that makes no
 // plan.
-func (s *witnessSearch) single(base *Plan) *Plan {
-	p := base.clone()
+func (s *witnessSearch) single(base *plans.Plan) *plans.Plan {
+	p := base.Clone()
 	p.Seed, p.Schedule.StepsMax = uint64(1+s.random.IntN(3)), 20_000
 	if p.Workload.Jobs > 3 {
 		_ = p.Set("workload.jobs=3")
@@ -342,7 +344,7 @@ func (s *witnessSearch) single(base *Plan) *Plan {
 	if s.random.IntN(2) == 0 {
 		p.Faults = nil
 	}
-	if toggles := Toggles(); s.random.IntN(2) == 0 {
+	if toggles := plans.Toggles(); s.random.IntN(2) == 0 {
 		toggle := toggles[s.random.IntN(len(toggles))]
 		_ = p.Set(toggle.Setting + "=" + toggle.Off)
 	}
@@ -357,12 +359,12 @@ func (s *witnessSearch) single(base *Plan) *Plan {
 	}
 	f := faults.Fault{Do: k.Effect}
 	lasts := []time.Duration{time.Second, 10 * time.Second, 90 * time.Second, 7 * time.Minute}[s.random.IntN(4)]
-	at := 2*boot + time.Duration(s.random.IntN(4000))*time.Millisecond
+	at := 2*plans.Boot + time.Duration(s.random.IntN(4000))*time.Millisecond
 	switch {
 	case !k.OnNode():
 		f.On, f.Times = m, []int{0, 0, 3, 100}[s.random.IntN(4)]
 	case k.Effect == faults.Partition:
-		link := p.faultWorld().Links[s.random.IntN(len(p.faultWorld().Links))]
+		link := p.FaultWorld().Links[s.random.IntN(len(p.FaultWorld().Links))]
 		f.At, f.From, f.Node = at, link.Name, link.Nodes[s.random.IntN(len(link.Nodes))]
 	case k.Server != "":
 		f.After, f.Node = m, k.Server
@@ -385,16 +387,16 @@ func (s *witnessSearch) single(base *Plan) *Plan {
 		f.RestartIn = lasts
 	}
 	p.Faults = append(p.Faults, f)
-	p.Expect, p.About = Expect{}, nil
-	if f.Validate(p.faultWorld()) != nil || checkStrikes(p) != nil || p.Validate() != nil {
+	p.Expect, p.About = plans.Expect{}, nil
+	if f.Validate(p.FaultWorld()) != nil || plans.CheckStrikes(p) != nil || p.Validate() != nil {
 		return nil
 	}
 	return p
 }
 
 // try runs a plan, and keeps it for each cell without a witness that it is one of.
-func (s *witnessSearch) try(p *Plan) {
-	p.Expect, p.About = Expect{}, nil
+func (s *witnessSearch) try(p *plans.Plan) {
+	p.Expect, p.About = plans.Expect{}, nil
 	r, err := judgeAlone(p)
 	if err != nil {
 		return
@@ -418,7 +420,7 @@ func (s *witnessSearch) try(p *Plan) {
 }
 
 // reduce makes a plan that may be a witness small, and keeps it if it is one.
-func (s *witnessSearch) reduce(p *Plan, invariant string, k invariants.StrikeKind) {
+func (s *witnessSearch) reduce(p *plans.Plan, invariant string, k invariants.StrikeKind) {
 	best := only(p, k, true)
 	if len(best.Faults) == 0 {
 		return
@@ -441,11 +443,11 @@ func (s *witnessSearch) reduce(p *Plan, invariant string, k invariants.StrikeKin
 	require.NoError(s.t, os.WriteFile(filepath.Join(*searchOut, "witnesses.yaml"), data, 0o644))
 }
 
-func (s *witnessSearch) keep(p *Plan, name, dir string) {
+func (s *witnessSearch) keep(p *plans.Plan, name, dir string) {
 	require.NoError(s.t, os.MkdirAll(dir, 0o755))
-	q := p.clone()
+	q := p.Clone()
 	q.Name, q.Story = name, ""
-	text, err := Marshal(q)
+	text, err := plans.Marshal(q)
 	require.NoError(s.t, err)
 	require.NoError(s.t, os.WriteFile(filepath.Join(dir, name+".yaml"), text, 0o644))
 }

@@ -11,6 +11,7 @@ import (
 
 	"github.com/wavetank-sim/wavetank/engine/phase"
 	"github.com/wavetank-sim/wavetank/faults"
+	"github.com/wavetank-sim/wavetank/scenarios/plans"
 	"github.com/wavetank-sim/wavetank/sim"
 )
 
@@ -32,8 +33,8 @@ type gate struct {
 // It returns the operation.
 func crashOnDelay(t *testing.T, preset string, schedulers int, reads bool, n int, applied bool, away time.Duration) (res *Result, at *gate) {
 	t.Helper()
-	p := Defaults()
-	p.Name, p.Preset, p.Engine = "crash", preset, presetSettings(preset)
+	p := plans.Defaults()
+	p.Name, p.Preset, p.Engine = "crash", preset, plans.PresetSettings(preset)
 	p.Engine.SnapshotEvery, p.Engine.PollInterval = time.Minute, 10*time.Second // few snapshots, and a reconciler in time
 	p.Topology.Schedulers, p.Topology.Workers, p.Workload.Jobs = schedulers, 1, 1
 	p.Workload.Runs, p.Workload.Steps, p.Workload.StepDelay = 1, 2, 12*time.Second
@@ -45,7 +46,7 @@ func crashOnDelay(t *testing.T, preset string, schedulers int, reads bool, n int
 	seen := 0
 	cfg.Intercept = func(ctx context.Context, op *sim.Op, apply func() error) error {
 		node := op.Node()
-		if at != nil || len(r.record.runs) == 0 || !slices.Contains(nodeNames("scheduler", schedulers), node) || !slices.Contains(delayPath, phase.Phase(op.Phase)) || !op.Write && !reads {
+		if at != nil || len(r.record.runs) == 0 || !slices.Contains(plans.NodeNames("scheduler", schedulers), node) || !slices.Contains(delayPath, phase.Phase(op.Phase)) || !op.Write && !reads {
 			return plan(ctx, op, apply)
 		}
 		if seen++; seen < n {
@@ -75,9 +76,9 @@ func TestCrashAtEveryGateOfADelay(t *testing.T) {
 		reads      bool // at those, too; to all others a crash there is as one after the write before it
 		away       time.Duration
 	}{
-		"documented, alone": {PresetDocumented, 1, false, 15 * time.Second},
-		"hardened, alone":   {PresetHardened, 1, true, 15 * time.Second},
-		"hardened, of two":  {PresetHardened, 2, false, 3 * time.Minute},
+		"documented, alone": {plans.PresetDocumented, 1, false, 15 * time.Second},
+		"hardened, alone":   {plans.PresetHardened, 1, true, 15 * time.Second},
+		"hardened, of two":  {plans.PresetHardened, 2, false, 3 * time.Minute},
 	} {
 		t.Run(name, func(t *testing.T) {
 			phases := map[string]bool{}

@@ -12,7 +12,7 @@ import (
 	"github.com/wavetank-sim/wavetank/faults"
 	"github.com/wavetank-sim/wavetank/faults/suggest"
 	"github.com/wavetank-sim/wavetank/invariants"
-	"github.com/wavetank-sim/wavetank/scenarios"
+	"github.com/wavetank-sim/wavetank/scenarios/plans"
 )
 
 func newExplain() *cobra.Command {
@@ -66,7 +66,7 @@ type topic struct {
 
 func topics() []topic {
 	var list []topic
-	for _, name := range scenarios.Names() {
+	for _, name := range plans.Names() {
 		list = append(list, topic{name: name, text: func() string { return explainScenario(name) }})
 	}
 	for _, i := range invariants.All() {
@@ -75,10 +75,10 @@ func topics() []topic {
 	for _, k := range faults.Kinds() {
 		list = append(list, topic{name: string(k.Effect), text: func() string { return explainFault(k) }})
 	}
-	for _, p := range scenarios.Phases() {
+	for _, p := range plans.Phases() {
 		list = append(list, topic{name: p.Name, text: func() string { return explainPhase(p) }})
 	}
-	for _, s := range scenarios.Sections() {
+	for _, s := range plans.Sections() {
 		list = append(list, topic{name: s.Name, short: cmp.Or(sectionAliases[s.Name], lastWord(s.Name)), text: func() string { return explainSection(s) }})
 		for _, k := range s.Keys {
 			if s.List && k.Section == "" { // others are settings, or sections
@@ -86,7 +86,7 @@ func topics() []topic {
 			}
 		}
 	}
-	for _, s := range scenarios.Settings() {
+	for _, s := range plans.Settings() {
 		list = append(list, topic{name: s.Name, short: strings.TrimPrefix(lastWord(s.Name), "N"), text: func() string { return explainSetting(s) }})
 	}
 	return append(list, topic{name: "seed", text: explainSeed})
@@ -104,7 +104,7 @@ func topicNames() []string {
 }
 
 func explainScenario(name string) string {
-	source, _ := scenarios.Source(name)
+	source, _ := plans.Source(name)
 	return fmt.Sprintf("%s (scenario)\n\n%s\nRun it: wavetank run %s", name, indent(source), name)
 }
 
@@ -112,7 +112,7 @@ func explainFault(k faults.Kind) string {
 	where := "It strikes a node."
 	if !k.OnNode() {
 		var phases []string
-		for _, p := range scenarios.Phases() {
+		for _, p := range plans.Phases() {
 			if k.Strikes(p) {
 				phases = append(phases, p.Name)
 			}
@@ -148,14 +148,14 @@ func explainPhase(p faults.Phase) string {
 	return fmt.Sprintf("%s (phase, %s)\n\n%s.\n%s", p.Name, p.Place, capital(p.Says), happens)
 }
 
-func explainSetting(s scenarios.Setting) string {
+func explainSetting(s plans.Setting) string {
 	value := s.Default
 	if s.Hardened != "" {
 		value += " (documented), " + s.Hardened + " (hardened)"
 	}
 	text := fmt.Sprintf("%s (setting, %s)\n\n%s.\nDefault: %s. Allowed: %s.", s.Name, s.Type, capital(s.Doc), value, s.Allowed)
 	shown := false
-	for _, t := range scenarios.Toggles() {
+	for _, t := range plans.Toggles() {
 		if t.Setting == s.Name {
 			shown = true
 			text += fmt.Sprintf("\n\nWhat it is for: with %s, scenario %s under the preset hardened violates %s. %s\nSee it: %s", t.Off, t.Scenario, t.Invariant, t.Says, t.Command)

@@ -20,6 +20,7 @@ import (
 	"github.com/wavetank-sim/wavetank/reports"
 	"github.com/wavetank-sim/wavetank/scenarios"
 	"github.com/wavetank-sim/wavetank/scenarios/campaign"
+	"github.com/wavetank-sim/wavetank/scenarios/plans"
 	"github.com/wavetank-sim/wavetank/scenarios/strictyaml"
 )
 
@@ -52,7 +53,7 @@ the same result for the same --seed, whatever the number of workers.`,
   wavetank fuzz --set engine.dispatch_order=publish-first
   wavetank fuzz --preset documented --judge one-dispatch-per-job`,
 		ValidArgsFunction: func(_ *cobra.Command, _ []string, _ string) ([]string, cobra.ShellCompDirective) {
-			return scenarios.Names(), cobra.ShellCompDirectiveDefault
+			return plans.Names(), cobra.ShellCompDirectiveDefault
 		},
 		RunE: func(cmd *cobra.Command, args []string) error {
 			return f.fuzz(cmd, args, cmd.OutOrStdout(), cmd.ErrOrStderr())
@@ -193,17 +194,17 @@ func (f *fuzzFlags) spec(args []string) (campaign.Spec, error) {
 	}
 	drawn := &campaign.Drawn{Presets: f.presets, Sets: f.sets, Judged: f.judge}
 	if len(drawn.Presets)+len(args) == 0 {
-		drawn.Presets = []string{scenarios.PresetDocumented, scenarios.PresetHardened}
+		drawn.Presets = []string{plans.PresetDocumented, plans.PresetHardened}
 	}
 	for _, arg := range args {
 		if strictyaml.FromStandardInput(arg) {
 			return spec, cli.Fail(cli.ExitUsage, "fuzz reads the plan in several processes, and standard input can be read once; give a file")
 		}
-		plan, err := scenarios.Load(arg)
+		plan, err := plans.Load(arg)
 		if err != nil {
 			return spec, err
 		}
-		text, err := scenarios.Marshal(plan)
+		text, err := plans.Marshal(plan)
 		if err != nil {
 			return spec, err
 		}
@@ -222,7 +223,7 @@ func (f *fuzzFlags) spec(args []string) (campaign.Spec, error) {
 
 // checkJudge refuses what --judge cannot take.
 func checkJudge(name string) error {
-	names := scenarios.Violable()
+	names := plans.Violable()
 	switch _, known := invariants.Find(name); {
 	case slices.Contains(names, name):
 		return nil
@@ -250,7 +251,7 @@ func findingPage(ctx context.Context, dir string, f *campaign.Finding) error {
 	if f.Verdict == "" || f.Flaky {
 		return nil
 	}
-	plan, err := scenarios.Parse(f.File, []byte(f.Plan))
+	plan, err := plans.Parse(f.File, []byte(f.Plan))
 	if err != nil {
 		return err
 	}

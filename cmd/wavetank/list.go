@@ -13,7 +13,7 @@ import (
 	"github.com/wavetank-sim/wavetank/faults"
 	"github.com/wavetank-sim/wavetank/faults/suggest"
 	"github.com/wavetank-sim/wavetank/invariants"
-	"github.com/wavetank-sim/wavetank/scenarios"
+	"github.com/wavetank-sim/wavetank/scenarios/plans"
 )
 
 // listVersion is the format of what list --json prints.
@@ -31,14 +31,14 @@ func listings() []listing {
 	return []listing{
 		{"scenarios", "the named plans", func() map[string]any { return map[string]any{"scenarios": scenarioRows()} }, showScenarios},
 		{"faults", "what can go wrong, and the phases where", func() map[string]any {
-			return map[string]any{"faults": faults.Kinds(), "phases": scenarios.Phases()}
+			return map[string]any{"faults": faults.Kinds(), "phases": plans.Phases()}
 		}, showFaults},
 		{"invariants", "what a run is judged by", func() map[string]any { return map[string]any{"invariants": invariantRows()} }, showInvariants},
 		{"promises", "under which faults each invariant is promised", func() map[string]any {
 			return map[string]any{"strikes": strikeRows(), "promises": invariants.Promises()}
 		}, showPromises},
-		{"settings", "what --set can change", func() map[string]any { return map[string]any{"settings": scenarios.Settings()} }, showSettings},
-		{"toggles", "parts of the engine that can be taken away, and what each is for", func() map[string]any { return map[string]any{"toggles": scenarios.Toggles()} }, showToggles},
+		{"settings", "what --set can change", func() map[string]any { return map[string]any{"settings": plans.Settings()} }, showSettings},
+		{"toggles", "parts of the engine that can be taken away, and what each is for", func() map[string]any { return map[string]any{"toggles": plans.Toggles()} }, showToggles},
 	}
 }
 
@@ -96,8 +96,8 @@ type scenarioRow struct {
 
 func scenarioRows() []scenarioRow {
 	var rows []scenarioRow
-	for _, name := range scenarios.Names() {
-		p, err := scenarios.Load(name)
+	for _, name := range plans.Names() {
+		p, err := plans.Load(name)
 		if err != nil {
 			panic(err) // part of the binary, and tested
 		}
@@ -120,7 +120,7 @@ func showFaults(t table) {
 	}
 	t.row("")
 	t.row("PHASE", "KIND", "WHAT HAPPENS THERE")
-	for _, p := range scenarios.Phases() {
+	for _, p := range plans.Phases() {
 		t.row(p.Name, string(p.Place), p.Says)
 	}
 }
@@ -200,7 +200,7 @@ func showPromises(t table) {
 
 func showSettings(t table) {
 	t.row("SETTING", "DEFAULT", "ALLOWED", "MEANING")
-	for _, s := range scenarios.Settings() {
+	for _, s := range plans.Settings() {
 		value := s.Default
 		if s.Hardened != "" {
 			value += " (hardened: " + s.Hardened + ")"
@@ -211,7 +211,7 @@ func showSettings(t table) {
 
 func showToggles(t table) {
 	t.row("SETTING", "ON", "OFF", "DOCUMENTED", "SCENARIO", "INVARIANT THAT FIRES WHEN OFF", "WHAT GOES WRONG WITHOUT IT", "SEE IT")
-	for _, r := range scenarios.Toggles() {
+	for _, r := range plans.Toggles() {
 		t.row(r.Setting, r.On, r.Off, r.Documented, r.Scenario, r.Invariant, r.Says, r.Command)
 	}
 }

@@ -20,6 +20,7 @@ import (
 	"github.com/wavetank-sim/wavetank/cmd/internal/cli/clitest"
 	"github.com/wavetank-sim/wavetank/scenarios"
 	"github.com/wavetank-sim/wavetank/scenarios/campaign"
+	"github.com/wavetank-sim/wavetank/scenarios/plans"
 )
 
 func TestMain(m *testing.M) {
@@ -27,7 +28,7 @@ func TestMain(m *testing.M) {
 		"wavetank": main,
 		// A build that takes one draw from outside of the plan.
 		"wavetank-unseeded": func() {
-			runPlan = func(ctx context.Context, plan *scenarios.Plan, opt scenarios.RunOptions) (*scenarios.Result, error) {
+			runPlan = func(ctx context.Context, plan *plans.Plan, opt scenarios.RunOptions) (*scenarios.Result, error) {
 				var draw [2]byte
 				_, _ = rand.Read(draw[:])
 				plan.Workload.Work += time.Duration(draw[0])*time.Microsecond + time.Duration(draw[1])
@@ -125,8 +126,8 @@ func TestSuggestionsWork(t *testing.T) {
 			}
 		}
 	}
-	for _, s := range scenarios.Settings() {
-		assert.NoError(t, scenarios.Defaults().Set(assignment(s)), s.Name)
+	for _, s := range plans.Settings() {
+		assert.NoError(t, plans.Defaults().Set(assignment(s)), s.Name)
 	}
 }
 

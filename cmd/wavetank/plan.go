@@ -10,7 +10,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/wavetank-sim/wavetank/cmd/internal/cli"
-	"github.com/wavetank-sim/wavetank/scenarios"
+	"github.com/wavetank-sim/wavetank/scenarios/plans"
 )
 
 // planFlags are the flags that change a plan.
@@ -23,10 +23,10 @@ type planFlags struct {
 func (f *planFlags) add(cmd *cobra.Command) {
 	cmd.Flags().StringArrayVar(&f.presets, "preset", nil, "engine settings to start from, `NAME`: documented or hardened (default the plan's)")
 	cmd.Flags().StringArrayVar(&f.sets, "set", nil, "change one setting, `key=value`; repeatable (see list settings)")
-	_ = cmd.RegisterFlagCompletionFunc("preset", cobra.FixedCompletions([]string{scenarios.PresetDocumented, scenarios.PresetHardened}, cobra.ShellCompDirectiveNoFileComp))
+	_ = cmd.RegisterFlagCompletionFunc("preset", cobra.FixedCompletions([]string{plans.PresetDocumented, plans.PresetHardened}, cobra.ShellCompDirectiveNoFileComp))
 	_ = cmd.RegisterFlagCompletionFunc("set", func(*cobra.Command, []string, string) ([]string, cobra.ShellCompDirective) {
 		var keys []string
-		for _, s := range scenarios.Settings() {
+		for _, s := range plans.Settings() {
 			keys = append(keys, assignment(s))
 		}
 		return keys, cobra.ShellCompDirectiveNoSpace | cobra.ShellCompDirectiveNoFileComp
@@ -35,7 +35,7 @@ func (f *planFlags) add(cmd *cobra.Command) {
 
 // subject is a plan as the command line changed it.
 type subject struct {
-	*scenarios.Plan
+	*plans.Plan
 	source    string   // what the user typed
 	overrides []string // as a result has them
 	variant   string   // tells the folder of a changed or unnamed plan from the named one's; empty for the latter
@@ -43,12 +43,12 @@ type subject struct {
 
 // load reads the plan that arg names, and changes it. An empty seed is the plan's own.
 func (f *planFlags) load(arg, seed string) (*subject, error) {
-	plan, err := scenarios.Load(arg)
+	plan, err := plans.Load(arg)
 	if err != nil {
 		return nil, err
 	}
 	s := &subject{Plan: plan, source: arg}
-	before, err := scenarios.Marshal(plan)
+	before, err := plans.Marshal(plan)
 	if err != nil {
 		return nil, err
 	}
@@ -65,7 +65,7 @@ func (f *planFlags) load(arg, seed string) (*subject, error) {
 	if err := f.consistent(); err != nil {
 		return nil, err
 	}
-	after, err := scenarios.Marshal(plan)
+	after, err := plans.Marshal(plan)
 	if err != nil {
 		return nil, err
 	}
@@ -82,10 +82,10 @@ func (f *planFlags) load(arg, seed string) (*subject, error) {
 			s.overrides = append(s.overrides, "judge="+name)
 		}
 	}
-	if after, err = scenarios.Marshal(plan); err != nil {
+	if after, err = plans.Marshal(plan); err != nil {
 		return nil, err
 	}
-	if !bytes.Equal(before, after) || !slices.Contains(scenarios.Names(), arg) {
+	if !bytes.Equal(before, after) || !slices.Contains(plans.Names(), arg) {
 		h := fnv.New32a()
 		_, _ = h.Write(after)
 		s.variant = fmt.Sprintf("-%08x", h.Sum32())
@@ -102,11 +102,11 @@ func (f *planFlags) load(arg, seed string) (*subject, error) {
 func (f *planFlags) addJudge(cmd *cobra.Command, says string) {
 	cmd.Flags().StringArrayVar(&f.judge, "judge", nil, says)
 	_ = cmd.RegisterFlagCompletionFunc("judge", func(*cobra.Command, []string, string) ([]string, cobra.ShellCompDirective) {
-		return scenarios.Violable(), cobra.ShellCompDirectiveNoFileComp
+		return plans.Violable(), cobra.ShellCompDirectiveNoFileComp
 	})
 }
 
-// overrides are the changes, as [scenarios.Plan.Set] takes them.
+// overrides are the changes, as [plans.Plan.Set] takes them.
 func (f *planFlags) overrides() []string {
 	var list []string
 	for _, p := range f.presets {
@@ -135,7 +135,7 @@ func (f *planFlags) consistent() error {
 }
 
 // assignment sets s, to its default where that can be written, as --set takes it.
-func assignment(s scenarios.Setting) string {
+func assignment(s plans.Setting) string {
 	if job, ok := strings.CutSuffix(s.Name, ".N"); ok {
 		return job + ".3=" + s.Example
 	}
@@ -148,6 +148,6 @@ func completeScenarios(more ...string) cobra.CompletionFunc {
 		if len(args) > 0 {
 			return nil, cobra.ShellCompDirectiveNoFileComp
 		}
-		return append(scenarios.Names(), more...), cobra.ShellCompDirectiveDefault
+		return append(plans.Names(), more...), cobra.ShellCompDirectiveDefault
 	}
 }

@@ -12,7 +12,7 @@ import (
 
 	"github.com/wavetank-sim/wavetank/cmd/internal/cli"
 	"github.com/wavetank-sim/wavetank/reports"
-	"github.com/wavetank-sim/wavetank/scenarios"
+	"github.com/wavetank-sim/wavetank/scenarios/plans"
 )
 
 // runIn is a run of its own folder.
@@ -28,7 +28,7 @@ func runIn(t *testing.T, out string, args ...string) (code int, said string) {
 // What is printed of a toggle shows that its part is missed.
 func TestTogglesCommandsAreViolated(t *testing.T) {
 	t.Chdir(t.TempDir())
-	for _, toggle := range scenarios.Toggles() {
+	for _, toggle := range plans.Toggles() {
 		words := strings.Fields(toggle.Command)
 		require.Equal(t, []string{"wavetank", "run"}, words[:2])
 		code, said := runIn(t, "out", append(words[2:], "--quiet")...)

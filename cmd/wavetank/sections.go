@@ -4,7 +4,7 @@ import (
 	"fmt"
 
 	"github.com/wavetank-sim/wavetank/cmd/internal/cli"
-	"github.com/wavetank-sim/wavetank/scenarios"
+	"github.com/wavetank-sim/wavetank/scenarios/plans"
 	"github.com/wavetank-sim/wavetank/scenarios/strictyaml"
 )
 
@@ -25,7 +25,7 @@ var sectionAliases = map[string]string{"kernel": "policy"}
 func explainSection(s strictyaml.Section) string {
 	kind, keys := "section of a plan", "Keys:"
 	switch {
-	case s.Name == scenarios.SectionPlan:
+	case s.Name == plans.SectionPlan:
 		kind = "file"
 	case s.List:
 		kind, keys = "list in a plan", "Keys of each entry:"

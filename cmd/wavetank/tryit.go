@@ -6,12 +6,12 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/wavetank-sim/wavetank/scenarios"
+	"github.com/wavetank-sim/wavetank/scenarios/plans"
 )
 
 // tryIt is what `wavetank run` takes to show what a setting does: a scenario in which it matters, and a value that
 // it does not have there; "" if there is none to suggest.
-func tryIt(s scenarios.Setting) string {
+func tryIt(s plans.Setting) string {
 	name := s.Name
 	if job, ok := strings.CutSuffix(name, "N"); ok {
 		name = job + "3"
@@ -26,22 +26,22 @@ func tryIt(s scenarios.Setting) string {
 
 // changes says whether the scenario is a valid plan with that setting, and another one in which the setting counts.
 func changes(scenario, set string) bool {
-	p, err := scenarios.Load(scenario)
+	p, err := plans.Load(scenario)
 	if err != nil {
 		return false
 	}
-	before, err := scenarios.Marshal(p)
+	before, err := plans.Marshal(p)
 	if err != nil || p.Set(set) != nil {
 		return false
 	}
 	name, _, _ := strings.Cut(set, "=")
 	idle := slices.ContainsFunc(p.Idle(), func(part string) bool { return strings.HasPrefix(part, name+" ") })
-	after, err := scenarios.Marshal(p)
+	after, err := plans.Marshal(p)
 	return err == nil && !idle && !bytes.Equal(before, after)
 }
 
 // otherValues are values of a setting besides its default, those first that show most.
-func otherValues(s scenarios.Setting) []string {
+func otherValues(s plans.Setting) []string {
 	switch s.Type {
 	case "choice", "boolean":
 		values := strings.Split(s.Allowed, ", ")

@@ -13,7 +13,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/wavetank-sim/wavetank/cmd/internal/cli"
-	"github.com/wavetank-sim/wavetank/scenarios"
+	"github.com/wavetank-sim/wavetank/scenarios/plans"
 	"github.com/wavetank-sim/wavetank/scenarios/strictyaml"
 )
 
@@ -66,7 +66,7 @@ func (f *verifyFlags) verify(ctx context.Context, arg string, stdout, stderr io.
 	}
 	names := []string{arg}
 	if arg == "all" {
-		names = scenarios.Names()
+		names = plans.Names()
 	}
 	var plans []*subject
 	for _, name := range names {

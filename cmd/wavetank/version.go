@@ -8,6 +8,7 @@ import (
 
 	"github.com/wavetank-sim/wavetank/cmd/internal/cli"
 	"github.com/wavetank-sim/wavetank/scenarios"
+	"github.com/wavetank-sim/wavetank/scenarios/plans"
 )
 
 func newVersion() *cobra.Command {
@@ -17,7 +18,7 @@ func newVersion() *cobra.Command {
 		Example: "  wavetank version",
 		Args:    cli.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			_, err := fmt.Fprintf(cmd.OutOrStdout(), "wavetank %s (plan format %d, result format %d, %s)\n", scenarios.Build(), scenarios.PlanVersion, scenarios.ResultVersion, runtime.Version())
+			_, err := fmt.Fprintf(cmd.OutOrStdout(), "wavetank %s (plan format %d, result format %d, %s)\n", scenarios.Build(), plans.PlanVersion, scenarios.ResultVersion, runtime.Version())
 			return err
 		},
 	}

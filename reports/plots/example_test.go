@@ -6,6 +6,7 @@ import (
 
 	"github.com/wavetank-sim/wavetank/reports/plots"
 	"github.com/wavetank-sim/wavetank/scenarios"
+	"github.com/wavetank-sim/wavetank/scenarios/plans"
 )
 
 // A figure is drawn once for each size that a window can have.
@@ -16,7 +17,7 @@ func ExampleRun() {
 		Path:       []scenarios.JobPoint{{At: at(1), State: "PENDING"}, {At: at(2), State: "SCHEDULED", Attempts: 1}},
 		Dispatches: []scenarios.DispatchPoint{{At: at(3)}},
 	}}}
-	for _, f := range plots.Run(&scenarios.Plan{}, res, plots.Traced{Focus: []string{"job-1"}}) {
+	for _, f := range plots.Run(&plans.Plan{}, res, plots.Traced{Focus: []string{"job-1"}}) {
 		fmt.Printf("%s: drawn %d times\n", f.Title, len(f.SVGs))
 	}
 	// Output:

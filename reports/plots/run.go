@@ -7,10 +7,11 @@ import (
 	"gonum.org/v1/plot/vg"
 
 	"github.com/wavetank-sim/wavetank/scenarios"
+	"github.com/wavetank-sim/wavetank/scenarios/plans"
 )
 
 // Run draws the figures of a run. The same input gives the same bytes.
-func Run(plan *scenarios.Plan, res *scenarios.Result, seen Traced) []Figure {
+func Run(plan *plans.Plan, res *scenarios.Result, seen Traced) []Figure {
 	end := lastWord(res, seen)
 	p := &runPlots{plan: plan, res: res, Traced: seen, colour: map[string]int{}, end: end.Seconds(), time: unitFor(end)}
 	for i, id := range seen.Focus {

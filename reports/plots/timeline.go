@@ -8,6 +8,7 @@ import (
 
 	"github.com/wavetank-sim/wavetank/reports/words"
 	"github.com/wavetank-sim/wavetank/scenarios"
+	"github.com/wavetank-sim/wavetank/scenarios/plans"
 )
 
 // Traced is what the figures of a run show that its result does not have.
@@ -19,7 +20,7 @@ type Traced struct {
 
 // runPlots are what the charts of one run share: a time axis, its faults, and the colours of jobs.
 type runPlots struct {
-	plan *scenarios.Plan
+	plan *plans.Plan
 	res  *scenarios.Result
 	Traced
 	colour map[string]int // of the jobs in focus

@@ -9,7 +9,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/wavetank-sim/wavetank/scenarios"
+	"github.com/wavetank-sim/wavetank/scenarios/plans"
 )
 
 // BenchmarkRun measures campaigns of 400 drawn plans in pairs, with one worker and with two: runs a
@@ -17,7 +17,7 @@ import (
 // should run meanwhile.
 func BenchmarkRun(b *testing.B) {
 	const runs = 400
-	spec := Spec{Version: SpecVersion, Name: "bench", Seed: 1, Runs: runs, Drawn: &Drawn{Presets: []string{scenarios.PresetDocumented, scenarios.PresetHardened}}}
+	spec := Spec{Version: SpecVersion, Name: "bench", Seed: 1, Runs: runs, Drawn: &Drawn{Presets: []string{plans.PresetDocumented, plans.PresetHardened}}}
 	took := map[int]time.Duration{}
 	for n := 0; b.Loop(); n++ {
 		for _, workers := range []int{1, 2} {

@@ -8,12 +8,12 @@ import (
 	"time"
 
 	"github.com/wavetank-sim/wavetank/faults"
-	"github.com/wavetank-sim/wavetank/scenarios"
+	"github.com/wavetank-sim/wavetank/scenarios/plans"
 )
 
 // cause is what a plan has that a calm one has not, in words without numbers: its kinds of fault, and
 // the settings of engine and world. Plans of one cause are taken to show one defect.
-func cause(p *scenarios.Plan) string {
+func cause(p *plans.Plan) string {
 	struck := strings.Join(planned(0, p).Drawn, " and ")
 	if struck == "" {
 		struck = "no fault"
@@ -25,7 +25,7 @@ func cause(p *scenarios.Plan) string {
 }
 
 // causes are those settings.
-func causes(p *scenarios.Plan) (words []string) {
+func causes(p *plans.Plan) (words []string) {
 	for _, change := range p.Changes() {
 		if isCause(change) {
 			words = append(words, inWords(p, change))
@@ -46,14 +46,14 @@ func settingOf(words string) string {
 }
 
 // inWords says how a setting differs from the preset's: which choice, or whether it is less or more.
-func inWords(p *scenarios.Plan, change string) string {
+func inWords(p *plans.Plan, change string) string {
 	name, value, _ := strings.Cut(change, "=")
 	for _, s := range allSettings() {
 		if s.Name != name {
 			continue
 		}
 		base := s.Default
-		if s.Hardened != "" && p.Preset == scenarios.PresetHardened {
+		if s.Hardened != "" && p.Preset == plans.PresetHardened {
 			base = s.Hardened
 		}
 		switch was, is := quantity(base), quantity(value); {
@@ -67,7 +67,7 @@ func inWords(p *scenarios.Plan, change string) string {
 	return change
 }
 
-var allSettings = sync.OnceValue(scenarios.Settings)
+var allSettings = sync.OnceValue(plans.Settings)
 
 // quantity is a duration in nanoseconds, or a number.
 func quantity(text string) float64 {

@@ -8,6 +8,8 @@ import (
 	"slices"
 
 	"github.com/wavetank-sim/wavetank/scenarios"
+	"github.com/wavetank-sim/wavetank/scenarios/plans"
+	"github.com/wavetank-sim/wavetank/scenarios/search"
 )
 
 // trials has a trial run. It fails when that cannot be done, not when the code under test goes out of
@@ -54,8 +56,8 @@ type probe struct {
 }
 
 // try runs one plan, up to where the promise breaks that stopAt names.
-func (x *probe) try(plan *scenarios.Plan, stopAt string) *Outcome {
-	text, err := scenarios.Marshal(plan)
+func (x *probe) try(plan *plans.Plan, stopAt string) *Outcome {
+	text, err := plans.Marshal(plan)
 	if err == nil && x.err == nil {
 		var out *Outcome
 		if out, err = x.run(x.ctx, Trial{Plan: string(text), StopAt: stopAt}); err == nil {
@@ -69,7 +71,7 @@ func (x *probe) try(plan *scenarios.Plan, stopAt string) *Outcome {
 }
 
 // differs says how the second run of a plan is another than its first, or "".
-func differs(first *Record, plan *scenarios.Plan, again *Outcome) string {
+func differs(first *Record, plan *plans.Plan, again *Outcome) string {
 	second := again.record(first.N, plan)
 	was, is := first.Contained, second.Contained
 	switch {
@@ -87,7 +89,7 @@ func differs(first *Record, plan *scenarios.Plan, again *Outcome) string {
 	return ""
 }
 
-func (o *Outcome) record(n int, plan *scenarios.Plan) *Record {
+func (o *Outcome) record(n int, plan *plans.Plan) *Record {
 	if o.Contained != nil {
 		return containedRecord(n, plan, *o.Contained)
 	}
@@ -105,7 +107,7 @@ func (r *Record) end() string {
 }
 
 // flaky is the finding of a run that does not repeat, which cannot be shrunk.
-func (x *probe) flaky(plan *scenarios.Plan, r *Record, difference string) (*Finding, error) {
+func (x *probe) flaky(plan *plans.Plan, r *Record, difference string) (*Finding, error) {
 	f := &Finding{
 		Invariant: x.invariant, Cause: "the same plan gave another run", Flaky: true, First: r.N, Runs: 1, Tries: 1,
 		Story: "The plan was run twice and did not give the same run, so what it shows cannot be relied upon: " + difference + ".", Detail: difference,
@@ -117,7 +119,7 @@ func (x *probe) flaky(plan *scenarios.Plan, r *Record, difference string) (*Find
 		}
 	}
 	p := *plan
-	p.Story, p.Expect = "", scenarios.Expect{}
+	p.Story, p.Expect = "", plans.Expect{}
 	return f, f.keep(&p)
 }
 
@@ -131,7 +133,7 @@ const (
 // shrink is the smallest plan that still breaks the same promise, or bound. Settings that every plan of the
 // campaign has stay in it while other cuts are made, and only those that matter stay for good: nobody is to
 // blame them for what happens without them, too.
-func (x *probe) shrink(plan *scenarios.Plan) *scenarios.Plan {
+func (x *probe) shrink(plan *plans.Plan) *plans.Plan {
 	smallest, kept := x.cut(plan), len(x.keep)
 	x.keep = slices.DeleteFunc(slices.Clone(x.keep), func(setting string) bool {
 		without, differs := smallest.Without(setting)
@@ -152,12 +154,12 @@ func (x *probe) shrink(plan *scenarios.Plan) *scenarios.Plan {
 }
 
 // cut is the smallest plan with the settings that are to stay.
-func (x *probe) cut(plan *scenarios.Plan) *scenarios.Plan {
+func (x *probe) cut(plan *plans.Plan) *plans.Plan {
 	most := triesMax
 	if c := Containment(x.invariant); c == Hung || c == Endless || c == Overgrew {
 		most = triesMaxSlow
 	}
-	return scenarios.Shrink(plan, x.keep, func(p *scenarios.Plan) bool {
+	return search.Shrink(plan, x.keep, func(p *plans.Plan) bool {
 		if x.err != nil || x.tries >= most {
 			return false
 		}
@@ -167,7 +169,7 @@ func (x *probe) cut(plan *scenarios.Plan) *scenarios.Plan {
 }
 
 // finding runs the smallest plan once more, to its end, and says what it shows.
-func (x *probe) finding(p *scenarios.Plan) (*Finding, error) {
+func (x *probe) finding(p *plans.Plan) (*Finding, error) {
 	p.Story, p.About = "", nil
 	out := x.try(p, "")
 	if job := out.job(x.invariant); job > 0 && p.Workload.Jobs > 1 {
@@ -182,7 +184,7 @@ func (x *probe) finding(p *scenarios.Plan) (*Finding, error) {
 		Invariant: x.invariant, Kinds: r.Drawn, Settings: causes(p), Cause: cause(p), Tries: x.tries,
 		Verdict: r.Verdict, Digest: r.Digest,
 	}
-	p.Expect = scenarios.Expect{}
+	p.Expect = plans.Expect{}
 	switch {
 	case !slices.Contains(r.promises(), x.invariant):
 		return nil, errNotAgain
@@ -231,13 +233,13 @@ func (o *Outcome) job(invariant string) int {
 }
 
 // keep gives the plan its name and enters it in the finding.
-func (f *Finding) keep(p *scenarios.Plan) error {
+func (f *Finding) keep(p *plans.Plan) error {
 	hash, err := contentHash(p)
 	if err != nil {
 		return err
 	}
 	p.Name = f.Invariant + "-" + hash
-	text, err := scenarios.Marshal(p)
+	text, err := plans.Marshal(p)
 	if err != nil {
 		return err
 	}
@@ -248,10 +250,10 @@ func (f *Finding) keep(p *scenarios.Plan) error {
 }
 
 // contentHash tells plans apart by what happens in them: name, story and expectations do not count.
-func contentHash(p *scenarios.Plan) (string, error) {
+func contentHash(p *plans.Plan) (string, error) {
 	bare := *p
-	bare.Name, bare.Story, bare.Expect = "x", "", scenarios.Expect{}
-	text, err := scenarios.Marshal(&bare)
+	bare.Name, bare.Story, bare.Expect = "x", "", plans.Expect{}
+	text, err := plans.Marshal(&bare)
 	if err != nil {
 		return "", err
 	}

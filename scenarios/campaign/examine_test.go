@@ -13,13 +13,14 @@ import (
 
 	"github.com/wavetank-sim/wavetank/faults"
 	"github.com/wavetank-sim/wavetank/scenarios"
+	"github.com/wavetank-sim/wavetank/scenarios/plans"
 )
 
 const oneDispatch = "one-dispatch-per-job"
 
 // here runs a trial in this process.
 func here(ctx context.Context, t Trial) (*Outcome, error) {
-	p, err := scenarios.Parse("trial", []byte(t.Plan))
+	p, err := plans.Parse("trial", []byte(t.Plan))
 	if err != nil {
 		return nil, err
 	}
@@ -45,15 +46,15 @@ func firstBroken(t *testing.T, spec *Spec, invariant string) *Record {
 }
 
 func drawn(d Drawn) *Spec {
-	d.Presets = []string{scenarios.PresetDocumented}
+	d.Presets = []string{plans.PresetDocumented}
 	return &Spec{Version: SpecVersion, Name: "test", Seed: 1, Runs: 1000, Drawn: &d}
 }
 
 // What is found is a plan file that shows it: of one job, named by its content, with the digest of the
 // run that the printed command gives.
 func TestExamine(t *testing.T) {
-	ackLost, _ := scenarios.Source("publish-ack-lost")
-	writeFailure, _ := scenarios.Source("state-write-failure")
+	ackLost, _ := plans.Source("publish-ack-lost")
+	writeFailure, _ := plans.Source("state-write-failure")
 	for name, c := range map[string]struct {
 		drawn Drawn
 		cause string
@@ -80,7 +81,7 @@ func TestExamine(t *testing.T) {
 			assert.Regexp(t, `^findings/one-dispatch-per-job-[0-9a-f]{8}\.yaml$`, f.File)
 			assert.Equal(t, "wavetank run "+f.File, f.Replay)
 
-			p, err := scenarios.Parse(f.File, []byte(f.Plan))
+			p, err := plans.Parse(f.File, []byte(f.Plan))
 			require.NoError(t, err)
 			assert.Equal(t, strings.TrimSuffix(strings.TrimPrefix(f.File, "findings/"), ".yaml"), p.Name)
 			assert.Equal(t, f.Story, p.Story)
@@ -117,14 +118,14 @@ func TestExamineTellsThatARunDoesNotRepeat(t *testing.T) {
 	assert.Equal(t, []int{plan.Workload.Jobs, len(plan.Faults), 1}, []int{f.Jobs, f.Faults, f.Tries})
 	assert.Positive(t, f.Step)
 	assert.False(t, f.explains(oneDispatch, r), "it accounts for nothing else")
-	_, err = scenarios.Parse(f.File, []byte(f.Plan))
+	_, err = plans.Parse(f.File, []byte(f.Plan))
 	require.NoError(t, err)
 }
 
 // meets is code under test that goes out of bounds in plans like these.
-func meets(what Containment, like func(*scenarios.Plan) bool) trials {
+func meets(what Containment, like func(*plans.Plan) bool) trials {
 	return func(ctx context.Context, t Trial) (*Outcome, error) {
-		p, err := scenarios.Parse("trial", []byte(t.Plan))
+		p, err := plans.Parse("trial", []byte(t.Plan))
 		if err != nil {
 			return nil, err
 		}
@@ -137,11 +138,11 @@ func meets(what Containment, like func(*scenarios.Plan) bool) trials {
 
 func TestExamineWhatGoesOutOfBounds(t *testing.T) {
 	spec := drawn(Drawn{})
-	like := func(p *scenarios.Plan) bool {
+	like := func(p *plans.Plan) bool {
 		return p.Workload.Jobs >= 2 && slices.ContainsFunc(p.Faults, func(f faults.Fault) bool { return f.On != nil && f.On.Phase == "publish" })
 	}
 	n := 0
-	var plan *scenarios.Plan
+	var plan *plans.Plan
 	for ; plan == nil || !like(plan) || len(plan.Faults) < 3; n++ {
 		var err error
 		plan, err = spec.Plan(n)
@@ -156,7 +157,7 @@ func TestExamineWhatGoesOutOfBounds(t *testing.T) {
 	assert.Regexp(t, `^With fail-before on publish.*, the code under test panicked after step 42\.$`, f.Story)
 	assert.Regexp(t, `^findings/no-panic-[0-9a-f]{8}\.yaml$`, f.File)
 	assert.Empty(t, f.Verdict)
-	p, err := scenarios.Parse(f.File, []byte(f.Plan))
+	p, err := plans.Parse(f.File, []byte(f.Plan))
 	require.NoError(t, err)
 	assert.Empty(t, p.Expect, "no plan can expect it")
 
@@ -181,7 +182,7 @@ func TestExamineFallsBackToTheWholePlan(t *testing.T) {
 	for _, still := range []bool{true, false} {
 		whole := 0
 		f, err := examine(t.Context(), spec, r, string(Hung), func(ctx context.Context, trial Trial) (*Outcome, error) {
-			p, err := scenarios.Parse("trial", []byte(trial.Plan))
+			p, err := plans.Parse("trial", []byte(trial.Plan))
 			if err != nil {
 				return nil, err
 			}
@@ -190,7 +191,7 @@ func TestExamineFallsBackToTheWholePlan(t *testing.T) {
 				whole++
 			}
 			shows := trial.StopAt != "" || drawn && (whole == 1 || still)
-			return meets(Hung, func(*scenarios.Plan) bool { return shows })(ctx, trial)
+			return meets(Hung, func(*plans.Plan) bool { return shows })(ctx, trial)
 		})
 		require.NoError(t, err)
 		assert.Equal(t, !still, f.Flaky)
@@ -198,7 +199,7 @@ func TestExamineFallsBackToTheWholePlan(t *testing.T) {
 		assert.Positive(t, f.Tries)
 		assert.Zero(t, f.Step)
 		assert.NotContains(t, f.Story, "step 7", "it may be another each time")
-		_, err = scenarios.Parse(f.File, []byte(f.Plan))
+		_, err = plans.Parse(f.File, []byte(f.Plan))
 		require.NoError(t, err)
 		if still {
 			assert.Equal(t, "a plan that could not be shrunk", f.Cause)
@@ -226,7 +227,7 @@ func TestAnExaminationThatFailsLeavesTheWholePlan(t *testing.T) {
 		assert.Contains(t, f.Story, "since it could not be shrunk: "+why+". one-dispatch-per-job is broken: at step ")
 		assert.Equal(t, []int{r.N, 1, plan.Workload.Jobs, len(plan.Faults)}, []int{f.First, f.Runs, f.Jobs, f.Faults})
 		assert.False(t, f.Flaky)
-		p, err := scenarios.Parse(f.File, []byte(f.Plan))
+		p, err := plans.Parse(f.File, []byte(f.Plan))
 		require.NoError(t, err)
 		res, err := scenarios.Run(t.Context(), p, scenarios.RunOptions{Source: f.File})
 		require.NoError(t, err)
@@ -241,7 +242,7 @@ func TestExamineBoundsItsTries(t *testing.T) {
 	plan, err := spec.Plan(3)
 	require.NoError(t, err)
 	r := containedRecord(3, plan, Contained{What: Hung})
-	f, err := examine(t.Context(), spec, r, string(Hung), meets(Hung, func(p *scenarios.Plan) bool { return len(p.Faults) >= len(plan.Faults) }))
+	f, err := examine(t.Context(), spec, r, string(Hung), meets(Hung, func(p *plans.Plan) bool { return len(p.Faults) >= len(plan.Faults) }))
 	require.NoError(t, err)
 	assert.LessOrEqual(t, f.Tries, triesMaxSlow)
 }
@@ -262,8 +263,8 @@ func TestExamineFailsWithItsTrials(t *testing.T) {
 	}
 }
 
-func planOf(t *testing.T, text string) *scenarios.Plan {
-	p, err := scenarios.Parse("p.yaml", []byte("name: x\n"+text))
+func planOf(t *testing.T, text string) *plans.Plan {
+	p, err := plans.Parse("p.yaml", []byte("name: x\n"+text))
 	require.NoError(t, err)
 	return p
 }
@@ -319,8 +320,8 @@ func TestStory(t *testing.T) {
 
 // A setting that one of the plans cannot have is said before the first run.
 func TestSpecLooksAtEveryPlanThatItPerturbs(t *testing.T) {
-	one, _ := scenarios.Source("calm")
-	other, _ := scenarios.Source("publish-failure") // its fault is about job 3
+	one, _ := plans.Source("calm")
+	other, _ := plans.Source("publish-failure") // its fault is about job 3
 	spec := drawn(Drawn{Plans: []string{one, other}, Sets: []string{"workload.jobs=2"}})
 	assert.ErrorContains(t, spec.Validate(), "there is no job 3")
 	spec.Drawn.Plans = spec.Drawn.Plans[:1]
@@ -329,14 +330,14 @@ func TestSpecLooksAtEveryPlanThatItPerturbs(t *testing.T) {
 
 // A plan is known by what happens in it, not by what is said of it.
 func TestContentHash(t *testing.T) {
-	hash := func(p *scenarios.Plan) string {
+	hash := func(p *plans.Plan) string {
 		text, err := contentHash(p)
 		require.NoError(t, err)
 		return text
 	}
 	p := planOf(t, "seed: 7\nfaults: [{on: {job: 1, phase: publish}, do: hang}]\n")
 	same, other := *p, *p
-	same.Name, same.Story, same.Expect = "y", "It hangs.", scenarios.Expect{Violates: []string{oneDispatch}}
+	same.Name, same.Story, same.Expect = "y", "It hangs.", plans.Expect{Violates: []string{oneDispatch}}
 	other.Seed = 8
 	assert.Equal(t, hash(p), hash(&same))
 	assert.NotEqual(t, hash(p), hash(&other))

@@ -12,6 +12,7 @@ import (
 
 	"github.com/wavetank-sim/wavetank/invariants"
 	"github.com/wavetank-sim/wavetank/scenarios"
+	"github.com/wavetank-sim/wavetank/scenarios/plans"
 )
 
 // fold is what the records of a campaign come to. The order in which they are added does not matter.
@@ -38,7 +39,7 @@ func newFold() *fold {
 	for _, name := range FaultKinds() {
 		kinds = append(kinds, Coverage{Name: name})
 	}
-	for _, s := range scenarios.Settings() {
+	for _, s := range plans.Settings() {
 		if s.Name != "preset" { // of which all others are a variation
 			settings = append(settings, Coverage{Name: s.Name})
 		}

@@ -4,7 +4,7 @@ import (
 	"strings"
 
 	"github.com/wavetank-sim/wavetank/faults"
-	"github.com/wavetank-sim/wavetank/scenarios"
+	"github.com/wavetank-sim/wavetank/scenarios/plans"
 	"github.com/wavetank-sim/wavetank/scenarios/world"
 )
 
@@ -65,7 +65,7 @@ func ofBystander(do faults.Effect, role string) string {
 // job meets the phases.
 func FaultKinds() []string {
 	var list []string
-	phases := scenarios.Phases()
+	phases := plans.Phases()
 	for _, k := range faults.Kinds() {
 		for _, p := range phases {
 			switch {

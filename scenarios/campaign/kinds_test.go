@@ -11,6 +11,7 @@ import (
 
 	"github.com/wavetank-sim/wavetank/faults"
 	"github.com/wavetank-sim/wavetank/scenarios"
+	"github.com/wavetank-sim/wavetank/scenarios/plans"
 )
 
 func TestFaultKind(t *testing.T) {
@@ -46,7 +47,7 @@ func TestFaultKind(t *testing.T) {
 
 // What is drawn, and what can be met, has its row.
 func TestEveryRecordIsCovered(t *testing.T) {
-	spec := Spec{Version: SpecVersion, Name: "test", Seed: 7, Runs: 1, Drawn: &Drawn{Presets: []string{scenarios.PresetDocumented, scenarios.PresetHardened}}}
+	spec := Spec{Version: SpecVersion, Name: "test", Seed: 7, Runs: 1, Drawn: &Drawn{Presets: []string{plans.PresetDocumented, plans.PresetHardened}}}
 	f := newFold()
 	for n := range 500 {
 		p, err := spec.Plan(n)
@@ -62,7 +63,7 @@ func TestEveryRecordIsCovered(t *testing.T) {
 }
 
 func TestRecordOf(t *testing.T) {
-	p, err := scenarios.Load("state-write-failure")
+	p, err := plans.Load("state-write-failure")
 	require.NoError(t, err)
 	require.NoError(t, p.Set("engine.dispatch_order=publish-first"))
 	p.Faults = append(p.Faults, faults.Fault{At: 10 * time.Hour, Do: faults.Crash, Node: "worker-1"})
@@ -80,7 +81,7 @@ func TestRecordOf(t *testing.T) {
 	assert.Contains(t, r.Drawn, "crash of a worker at a time")
 	assert.Nil(t, r.Contained)
 
-	p, err = scenarios.Load("calm")
+	p, err = plans.Load("calm")
 	require.NoError(t, err)
 	p.Schedule.StepsMax = 100
 	res, err = scenarios.Run(context.Background(), p, scenarios.RunOptions{})

@@ -15,6 +15,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/wavetank-sim/wavetank/scenarios"
+	"github.com/wavetank-sim/wavetank/scenarios/plans"
 )
 
 // The test binary is also what the tests start: its first argument says so.
@@ -37,7 +38,7 @@ func TestMain(m *testing.M) {
 	var err error
 	switch role {
 	case asWorker:
-		err = Serve(context.Background(), os.Stdin, os.Stdout, ServeOptions{Run: func(ctx context.Context, p *scenarios.Plan, opt scenarios.RunOptions) (*scenarios.Result, error) {
+		err = Serve(context.Background(), os.Stdin, os.Stdout, ServeOptions{Run: func(ctx context.Context, p *plans.Plan, opt scenarios.RunOptions) (*scenarios.Result, error) {
 			if arg == "error" && p.Workload.Jobs > 1 {
 				return nil, errors.New("sim: nats-server did not start")
 			}
@@ -71,7 +72,7 @@ func worker(variant string) []string { return []string{os.Args[0], asWorker, var
 // small is a campaign of plans drawn in small worlds.
 func small(runs int, sets ...string) Spec {
 	sets = append([]string{"workload.jobs=1", "topology.schedulers=1", "topology.workers=1"}, sets...)
-	return Spec{Version: SpecVersion, Name: "test", Seed: 1, Runs: runs, Drawn: &Drawn{Presets: []string{scenarios.PresetDocumented}, Sets: sets}}
+	return Spec{Version: SpecVersion, Name: "test", Seed: 1, Runs: runs, Drawn: &Drawn{Presets: []string{plans.PresetDocumented}, Sets: sets}}
 }
 
 // breaking is one that finds something: publish-first dispatches twice.

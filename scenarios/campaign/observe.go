@@ -6,10 +6,11 @@ import (
 	"strings"
 
 	"github.com/wavetank-sim/wavetank/scenarios"
+	"github.com/wavetank-sim/wavetank/scenarios/plans"
 )
 
 // recordOf is what a campaign keeps of the n-th run, which went to its end.
-func recordOf(n int, plan *scenarios.Plan, res *scenarios.Result) *Record {
+func recordOf(n int, plan *plans.Plan, res *scenarios.Result) *Record {
 	r := planned(n, plan)
 	r.Verdict, r.Digest, r.Steps, r.Virtual = res.Verdict, res.Digest, res.Steps, res.Virtual
 	if res.Verdict == scenarios.Inconclusive {
@@ -43,14 +44,14 @@ func recordOf(n int, plan *scenarios.Plan, res *scenarios.Result) *Record {
 }
 
 // containedRecord is what a campaign keeps of the n-th run, which had no end of its own.
-func containedRecord(n int, plan *scenarios.Plan, c Contained) *Record {
+func containedRecord(n int, plan *plans.Plan, c Contained) *Record {
 	r := planned(n, plan)
 	r.Contained = &c
 	return r
 }
 
 // planned is what the plan alone says of its run.
-func planned(n int, plan *scenarios.Plan) *Record {
+func planned(n int, plan *plans.Plan) *Record {
 	r := &Record{N: n}
 	for _, f := range plan.Faults {
 		if kind := FaultKind(f); !slices.Contains(r.Drawn, kind) {

@@ -18,13 +18,14 @@ import (
 	"time"
 
 	"github.com/wavetank-sim/wavetank/scenarios"
+	"github.com/wavetank-sim/wavetank/scenarios/plans"
 	"github.com/wavetank-sim/wavetank/sim"
 )
 
 // ServeOptions are what a worker process may have of its own.
 type ServeOptions struct {
 	// Run runs one plan; nil is [scenarios.Run].
-	Run func(context.Context, *scenarios.Plan, scenarios.RunOptions) (*scenarios.Result, error)
+	Run func(context.Context, *plans.Plan, scenarios.RunOptions) (*scenarios.Result, error)
 }
 
 // Serve makes this process a worker, which does what it reads from in and answers to out, both JSON
@@ -63,7 +64,7 @@ const gcPercent = 400
 // server is a worker process as it sees itself.
 type server struct {
 	hello
-	run  func(context.Context, *scenarios.Plan, scenarios.RunOptions) (*scenarios.Result, error)
+	run  func(context.Context, *plans.Plan, scenarios.RunOptions) (*scenarios.Result, error)
 	work chan numbered
 	skip atomic.Int64 // the last assignment that is to be left
 
@@ -76,7 +77,7 @@ type server struct {
 	begun atomic.Int64 // runs, so far
 	trial bool         // and it is a trial
 	n     int          // or this one
-	plan  *scenarios.Plan
+	plan  *plans.Plan
 }
 
 // numbered is an assignment by the order in which they came, from 1.
@@ -182,7 +183,7 @@ func (s *server) one(ctx context.Context, n int, tell bool) {
 
 // try does a trial.
 func (s *server) try(ctx context.Context, a Assignment) {
-	plan, err := scenarios.Parse("trial", []byte(a.Trial.Plan))
+	plan, err := plans.Parse("trial", []byte(a.Trial.Plan))
 	if err != nil {
 		s.say(Answer{Outcome: &Outcome{Problem: err.Error()}})
 		return

@@ -11,7 +11,8 @@ import (
 	"github.com/cespare/xxhash/v2"
 	"pgregory.net/rapid"
 
-	"github.com/wavetank-sim/wavetank/scenarios"
+	"github.com/wavetank-sim/wavetank/scenarios/plans"
+	"github.com/wavetank-sim/wavetank/scenarios/search"
 	"github.com/wavetank-sim/wavetank/sim"
 )
 
@@ -35,14 +36,14 @@ type Spec struct {
 type Drawn struct {
 	Presets []string `json:"presets,omitempty"` // each plan is of one of them; none is both, and of a plan to perturb its own
 	Plans   []string `json:"plans,omitempty"`   // as YAML: each run perturbs one of them; none draws plans from nothing
-	Sets    []string `json:"setting,omitempty"` // settings that every plan has, as [scenarios.Plan.Set] takes them
+	Sets    []string `json:"setting,omitempty"` // settings that every plan has, as [plans.Plan.Set] takes them
 	Judged  []string `json:"judged,omitempty"`  // invariants that every plan is judged by, whatever their promise
 }
 
 // Grid is every plan at every point under every seed. Seeds are paired: all points have the same.
 type Grid struct {
 	Plans  []string   `json:"plans"`  // as YAML
-	Points [][]string `json:"points"` // the settings of each, as [scenarios.Plan.Set] takes them
+	Points [][]string `json:"points"` // the settings of each, as [plans.Plan.Set] takes them
 	Seeds  int        `json:"seeds"`  // from Spec.Seed on
 }
 
@@ -92,13 +93,13 @@ func (s *Spec) Validate() error {
 }
 
 // Plan is the n-th plan, from 0.
-func (s *Spec) Plan(n int) (*scenarios.Plan, error) {
+func (s *Spec) Plan(n int) (*plans.Plan, error) {
 	if s.Grid != nil {
 		return s.Grid.plan(s.Seed, n)
 	}
-	space := scenarios.Space{Presets: s.Drawn.Presets, Sets: s.Drawn.Sets, Judged: s.Drawn.Judged}
+	space := search.Space{Presets: s.Drawn.Presets, Sets: s.Drawn.Sets, Judged: s.Drawn.Judged}
 	if k := len(s.Drawn.Plans); k > 0 {
-		base, err := scenarios.Parse(s.Name, []byte(s.Drawn.Plans[n%k]))
+		base, err := plans.Parse(s.Name, []byte(s.Drawn.Plans[n%k]))
 		if err != nil {
 			return nil, err
 		}
@@ -107,13 +108,13 @@ func (s *Spec) Plan(n int) (*scenarios.Plan, error) {
 	if err := space.Validate(); err != nil {
 		return nil, err
 	}
-	drawn := rapid.Custom(func(t *rapid.T) *scenarios.Plan { return scenarios.Draw(t, space) })
+	drawn := rapid.Custom(func(t *rapid.T) *plans.Plan { return search.Draw(t, space) })
 	return drawn.Example(int(sim.Draw(s.Seed, "plan", strconv.Itoa(n)))), nil
 }
 
-func (g *Grid) plan(first uint64, n int) (*scenarios.Plan, error) {
+func (g *Grid) plan(first uint64, n int) (*plans.Plan, error) {
 	plan, point, seed := g.At(n)
-	p, err := scenarios.Parse("grid", []byte(g.Plans[plan]))
+	p, err := plans.Parse("grid", []byte(g.Plans[plan]))
 	if err != nil {
 		return nil, err
 	}

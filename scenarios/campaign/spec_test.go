@@ -6,7 +6,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
-	"github.com/wavetank-sim/wavetank/scenarios"
+	"github.com/wavetank-sim/wavetank/scenarios/plans"
 )
 
 // Each night's seed gives plans of its own: not those of the night before, one further.
@@ -17,7 +17,7 @@ func TestSeedsShareNoPlan(t *testing.T) {
 		for n := range spec.Runs {
 			plan, err := spec.Plan(n)
 			require.NoError(t, err)
-			text, err := scenarios.Marshal(plan)
+			text, err := plans.Marshal(plan)
 			require.NoError(t, err)
 			assert.False(t, seen[string(text)], "seed %d, plan %d", seed, n)
 			seen[string(text)] = true

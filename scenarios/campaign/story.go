@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"github.com/wavetank-sim/wavetank/scenarios"
+	"github.com/wavetank-sim/wavetank/scenarios/plans"
 )
 
 // What a story of a finding takes of a run's telling, and how many faults it names.
@@ -42,7 +43,7 @@ func (c *Contained) lasting() int {
 }
 
 // contained says in a sentence or two how the code under test went out of bounds.
-func contained(p *scenarios.Plan, c *Contained) string {
+func contained(p *plans.Plan, c *Contained) string {
 	what := map[Containment]string{
 		Panicked: "the code under test panicked", Hung: "the code under test hung",
 		Leaked: "goroutines of the code under test outlived their world", Overgrew: "the heap grew past its bound",

@@ -6,7 +6,7 @@ import (
 	"slices"
 	"time"
 
-	"github.com/wavetank-sim/wavetank/scenarios"
+	"github.com/wavetank-sim/wavetank/scenarios/plans"
 )
 
 // supervisor runs one campaign. Its state belongs to the goroutine that runs it; workers and the
@@ -56,11 +56,11 @@ func (s *supervisor) elapsed() time.Duration {
 }
 
 // plan is that of the n-th run, which a worker has run before.
-func (s *supervisor) plan(n int) *scenarios.Plan {
+func (s *supervisor) plan(n int) *plans.Plan {
 	p, err := s.spec.Plan(n)
 	if err != nil {
 		s.fail(err)
-		return scenarios.Defaults()
+		return plans.Defaults()
 	}
 	return p
 }

@@ -5,7 +5,7 @@ import (
 	"fmt"
 	"slices"
 
-	"github.com/wavetank-sim/wavetank/scenarios"
+	"github.com/wavetank-sim/wavetank/scenarios/plans"
 )
 
 // errNotAgain says that the smallest plan broke the promise, and did not when it was run once more.
@@ -53,7 +53,7 @@ func unshrunk(spec *Spec, r *Record, invariant, why string) (*Finding, error) {
 			f.Settings = append(f.Settings, words)
 		}
 	}
-	plan.Story, plan.Expect = "", scenarios.Expect{}
+	plan.Story, plan.Expect = "", plans.Expect{}
 	if c := r.Contained; c != nil {
 		f.Step, f.Detail = c.lasting(), f.Detail+"\n\n"+c.Stack
 		f.Story += " " + contained(plan, c)

@@ -8,12 +8,12 @@ import (
 	"strings"
 	"time"
 
-	"github.com/wavetank-sim/wavetank/scenarios"
+	"github.com/wavetank-sim/wavetank/scenarios/plans"
 )
 
 // axisOf makes an axis of a setting's values, each of which plan must take. Amounts are put in
 // ascending order; choices stay as they are listed. The error is a [*strictyaml.Error].
-func axisOf(plan *scenarios.Plan, name string, l listing) (Axis, error) {
+func axisOf(plan *plans.Plan, name string, l listing) (Axis, error) {
 	s := settingOf(name)
 	if s == nil {
 		probe := *plan

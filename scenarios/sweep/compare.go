@@ -6,6 +6,7 @@ import (
 	"github.com/wavetank-sim/wavetank/faults/suggest"
 	"github.com/wavetank-sim/wavetank/scenarios"
 	"github.com/wavetank-sim/wavetank/scenarios/campaign"
+	"github.com/wavetank-sim/wavetank/scenarios/plans"
 	"github.com/wavetank-sim/wavetank/scenarios/strictyaml"
 )
 
@@ -57,7 +58,7 @@ func (a *Alternatives) Validate() error {
 	}
 	for _, c := range a.Plans {
 		for _, row := range a.Rows {
-			p, err := scenarios.Parse(c.Name+".yaml", []byte(c.Plan))
+			p, err := plans.Parse(c.Name+".yaml", []byte(c.Plan))
 			if err != nil {
 				return err
 			}

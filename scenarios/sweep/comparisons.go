@@ -4,7 +4,7 @@ import (
 	"embed"
 	"fmt"
 
-	"github.com/wavetank-sim/wavetank/scenarios"
+	"github.com/wavetank-sim/wavetank/scenarios/plans"
 )
 
 // cases holds the plans of comparisons that are not named scenarios.
@@ -85,7 +85,7 @@ func Comparisons() []*Alternatives {
 func (a *Alternatives) leaveOut() {
 	var rows []Row
 	for _, row := range a.Rows {
-		probe := scenarios.Defaults()
+		probe := plans.Defaults()
 		var unknown string
 		for _, set := range row.Settings {
 			if err := probe.Set(set); err != nil {
@@ -106,16 +106,16 @@ func (a *Alternatives) leaveOut() {
 func casesOf(names ...string) []Case {
 	var list []Case
 	for _, name := range names {
-		text, ok := scenarios.Source(name)
+		text, ok := plans.Source(name)
 		if data, err := cases.ReadFile("cases/" + name + ".yaml"); !ok && err == nil {
 			text = string(data)
 		}
-		plan, err := scenarios.Parse(name+".yaml", []byte(text))
+		plan, err := plans.Parse(name+".yaml", []byte(text))
 		if err != nil {
 			panic(err) // the files are part of the binary
 		}
-		plan.Expect = scenarios.Expect{}
-		data, err := scenarios.Marshal(plan)
+		plan.Expect = plans.Expect{}
+		data, err := plans.Marshal(plan)
 		if err != nil {
 			panic(err)
 		}

@@ -6,7 +6,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/wavetank-sim/wavetank/scenarios"
+	"github.com/wavetank-sim/wavetank/scenarios/plans"
 	"github.com/wavetank-sim/wavetank/scenarios/strictyaml"
 )
 
@@ -83,12 +83,12 @@ func (f *file) definition(dir string, firstSeed bool) (*Definition, error) {
 }
 
 // plan reads the plan that is swept.
-func (f *file) plan(dir string) (*scenarios.Plan, error) {
+func (f *file) plan(dir string) (*plans.Plan, error) {
 	switch {
 	case !f.Plan.Given():
 		return nil, refuse("plan", "the sweep has no plan", "add plan: with a scenario's name, a plan's file, or the plan itself")
 	case f.Plan.IsMapping():
-		return scenarios.ParsePart(f.Plan)
+		return plans.ParsePart(f.Plan)
 	}
 	name, err := f.Plan.Text()
 	if err != nil {
@@ -97,15 +97,15 @@ func (f *file) plan(dir string) (*scenarios.Plan, error) {
 	if strictyaml.FromStandardInput(name) {
 		return nil, refuse("plan", "plan is standard input", "name a scenario or a plan's file")
 	}
-	if _, named := scenarios.Source(name); !named && !filepath.IsAbs(name) && strings.ContainsAny(name, "./") {
+	if _, named := plans.Source(name); !named && !filepath.IsAbs(name) && strings.ContainsAny(name, "./") {
 		name = filepath.Join(dir, name)
 	}
-	p, err := scenarios.Load(name)
+	p, err := plans.Load(name)
 	return p, f.Plan.Locate(err)
 }
 
 // lay lays the fixed settings over the plan.
-func (f *file) lay(plan *scenarios.Plan) error {
+func (f *file) lay(plan *plans.Plan) error {
 	if !f.Settings.Given() {
 		return nil
 	}
@@ -126,7 +126,7 @@ func (f *file) lay(plan *scenarios.Plan) error {
 }
 
 // axis reads the axis that stands under a path, for a sweep of the plan that has the axes before it.
-func (a *axisFile) axis(path string, plan *scenarios.Plan, d *Definition) (Axis, error) {
+func (a *axisFile) axis(path string, plan *plans.Plan, d *Definition) (Axis, error) {
 	if !a.Setting.Given() || !a.Values.Given() {
 		missing := map[bool]string{true: "values", false: "setting"}[a.Setting.Given()]
 		return Axis{}, refuse(path, "the axis has no "+missing, "write {setting: engine.max_dispatch_retries, values: 1..10}")

@@ -7,8 +7,8 @@ import (
 	"strings"
 
 	"github.com/wavetank-sim/wavetank/faults/suggest"
-	"github.com/wavetank-sim/wavetank/scenarios"
 	"github.com/wavetank-sim/wavetank/scenarios/campaign"
+	"github.com/wavetank-sim/wavetank/scenarios/plans"
 	"github.com/wavetank-sim/wavetank/scenarios/strictyaml"
 )
 
@@ -49,7 +49,7 @@ var (
 )
 
 // Over is the sweep of a plan that has no axes yet: see [Definition.Grid].
-func Over(plan *scenarios.Plan) (*Definition, error) {
+func Over(plan *plans.Plan) (*Definition, error) {
 	d := &Definition{
 		Version: DefinitionVersion, Name: plan.Name, Seeds: seedsDefault, FirstSeed: plan.Seed,
 		Metrics: slices.Clone(metricsDefault), Pareto: paretoDefault,
@@ -59,10 +59,10 @@ func Over(plan *scenarios.Plan) (*Definition, error) {
 
 // over makes plan the one that is swept. What it expects is nothing to judge a sweep by, whose
 // settings are others: every promise is judged as it is given.
-func (d *Definition) over(plan *scenarios.Plan) error {
+func (d *Definition) over(plan *plans.Plan) error {
 	p := *plan
-	p.Expect = scenarios.Expect{}
-	text, err := scenarios.Marshal(&p)
+	p.Expect = plans.Expect{}
+	text, err := plans.Marshal(&p)
 	if err != nil {
 		return err
 	}
@@ -71,11 +71,11 @@ func (d *Definition) over(plan *scenarios.Plan) error {
 }
 
 // plan is the one that the points vary.
-func (d *Definition) plan() (*scenarios.Plan, error) {
-	return scenarios.Parse(d.Name+".yaml", []byte(d.Plan))
+func (d *Definition) plan() (*plans.Plan, error) {
+	return plans.Parse(d.Name+".yaml", []byte(d.Plan))
 }
 
-// Set changes one setting at every point, as [scenarios.Plan.Set] takes it.
+// Set changes one setting at every point, as [plans.Plan.Set] takes it.
 func (d *Definition) Set(assignment string) error {
 	p, err := d.plan()
 	if err != nil {
@@ -262,7 +262,7 @@ func complain(name string, err error) *strictyaml.Error {
 
 func hintSetting(name string) string {
 	var known []string
-	for _, s := range scenarios.Settings() {
+	for _, s := range plans.Settings() {
 		known = append(known, s.Name)
 	}
 	if slices.Contains(known, name) {

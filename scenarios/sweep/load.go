@@ -9,7 +9,7 @@ import (
 	"strings"
 
 	"github.com/wavetank-sim/wavetank/faults/suggest"
-	"github.com/wavetank-sim/wavetank/scenarios"
+	"github.com/wavetank-sim/wavetank/scenarios/plans"
 	"github.com/wavetank-sim/wavetank/scenarios/strictyaml"
 )
 
@@ -44,18 +44,18 @@ func Load(nameOrFile string) (*Definition, error) {
 	if text, ok := Source(nameOrFile); ok {
 		return Parse(nameOrFile+".yaml", []byte(text))
 	}
-	if _, ok := scenarios.Source(nameOrFile); !ok && !strictyaml.FromStandardInput(nameOrFile) {
+	if _, ok := plans.Source(nameOrFile); !ok && !strictyaml.FromStandardInput(nameOrFile) {
 		if data, ok := readSweep(nameOrFile); ok {
 			return Parse(nameOrFile, data)
 		}
 	}
-	plan, err := scenarios.Load(nameOrFile)
+	plan, err := plans.Load(nameOrFile)
 	var e *strictyaml.Error
 	switch {
 	case err == nil:
 		return Over(plan)
 	case errors.As(err, &e) && e.File == "" && e.Path == "":
-		known := append(Names(), scenarios.Names()...)
+		known := append(Names(), plans.Names()...)
 		slices.Sort(known)
 		return nil, &strictyaml.Error{
 			Message: fmt.Sprintf("unknown sweep %q", nameOrFile),

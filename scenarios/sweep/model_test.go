@@ -12,11 +12,12 @@ import (
 
 	"github.com/wavetank-sim/wavetank/scenarios"
 	"github.com/wavetank-sim/wavetank/scenarios/campaign"
+	"github.com/wavetank-sim/wavetank/scenarios/plans"
 )
 
 // sentBack is the model in the notes of stale-worker-retries: how many jobs meet a stale worker when
 // that worker dies then, and no heartbeat is late.
-func sentBack(p *scenarios.Plan, worker string, dies time.Duration) (jobs int) {
+func sentBack(p *plans.Plan, worker string, dies time.Duration) (jobs int) {
 	const start, submits = time.Second, 2 * time.Second // the workers, and the submitter
 	beat := p.Topology.HeartbeatEvery
 	turn := int((dies - start) / beat) // since which heartbeat

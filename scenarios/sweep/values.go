@@ -7,7 +7,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/wavetank-sim/wavetank/scenarios"
+	"github.com/wavetank-sim/wavetank/scenarios/plans"
 )
 
 // listing is what an axis's text says, with its ranges counted and not yet written out.
@@ -159,9 +159,9 @@ func same(value string) string {
 var oneJob = regexp.MustCompile(`^(workload\.[a-z]+\.)[0-9]+$`)
 
 // settingOf describes a setting, or returns nil.
-func settingOf(name string) *scenarios.Setting {
+func settingOf(name string) *plans.Setting {
 	name = oneJob.ReplaceAllString(name, "${1}N")
-	for _, s := range scenarios.Settings() {
+	for _, s := range plans.Settings() {
 		if s.Name == name {
 			return &s
 		}

@@ -1,0 +1,41 @@
+package scenarios
+
+import (
+	"strconv"
+	"strings"
+	"sync"
+
+	"github.com/wavetank-sim/wavetank/scenarios/plans"
+	"github.com/wavetank-sim/wavetank/scenarios/world"
+)
+
+// failures counts how often the executions of each job have failed, on whatever worker.
+type failures struct {
+	workload *plans.Workload
+	mu       sync.Mutex
+	done     map[int]int // by the job's number
+}
+
+// numberOf is the number of a job of the workload, or of the one that a job replays.
+func numberOf(jobID string) (n int, ok bool) {
+	original, _, _ := strings.Cut(jobID, "-replay-")
+	n, err := strconv.Atoi(strings.TrimPrefix(original, "job-"))
+	return n, err == nil
+}
+
+// of says how an execution that is over now has failed, or nil. A replay is of the job that it replays.
+func (f *failures) of(jobID string) *world.Failure {
+	n, ok := numberOf(jobID)
+	text, fails := f.workload.Fail[n]
+	if !ok || !fails {
+		return nil
+	}
+	how, _ := plans.ParseFailing(text) // the plan is valid
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if f.done[n] == how.Times {
+		return nil
+	}
+	f.done[n]++
+	return &world.Failure{ReasonCode: how.ReasonCode, Committed: how.Committed, Succeeds: how.Succeeds}
+}

@@ -1,0 +1,252 @@
+package plans
+
+import (
+	"reflect"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/wavetank-sim/wavetank/faults"
+)
+
+// cuts lists the smallest ways to make the plan smaller.
+func (p *Plan) Cuts() (list []func(*Plan)) {
+	if p.Workload.Jobs > 1 {
+		for _, n := range p.JobsNamed() {
+			list = append(list, func(p *Plan) { p.KeepJob(n) })
+		}
+		list = append(list, func(p *Plan) { p.MergeJobs(0) }, func(p *Plan) { p.DropJob(p.Workload.Jobs) })
+	}
+	for _, setting := range p.Resettable() {
+		list = append(list, func(p *Plan) { p.Reset([]string{setting}) })
+	}
+	for i := range p.Faults {
+		list = append(list, func(p *Plan) { p.Faults = slices.Delete(p.Faults, i, i+1) })
+	}
+	if p.Topology.Schedulers > 1 {
+		list = append(list, func(p *Plan) { p.Fewer("scheduler", &p.Topology.Schedulers, 1) })
+	}
+	if p.Topology.Workers > 1 {
+		list = append(list, func(p *Plan) { p.Fewer("worker", &p.Topology.Workers, 1) })
+	}
+	return list
+}
+
+// resettable are the changed settings that can go back to their defaults. Those that say how large the
+// world is, and the order of steps, have their own cuts.
+func (p *Plan) Resettable() []string {
+	return slices.DeleteFunc(p.Changes(), func(change string) bool { return slices.Contains(ownCuts, NameOf(change)) })
+}
+
+var ownCuts = []string{"preset", "topology.schedulers", "topology.workers", "workload.jobs", "schedule.strategy"}
+
+func NameOf(assignment string) string {
+	name, _, _ := strings.Cut(assignment, "=")
+	return name
+}
+
+// reset takes the settings that the assignments name back to their defaults.
+func (p *Plan) Reset(assignments []string) {
+	base := p.base().Settings()
+	for _, a := range assignments {
+		name := NameOf(a)
+		if k, job, ok := PerJobOf(name); ok {
+			n, _ := strconv.Atoi(job)
+			k.forget(&p.Workload, n)
+		}
+		for i, s := range p.Settings() {
+			if s.Name == name {
+				s.Value.Set(base[i].Value)
+			}
+		}
+	}
+}
+
+// Without returns a copy of the plan in which the setting has its default; false if the plan has that anyway, or
+// is not valid with it.
+func (p *Plan) Without(setting string) (*Plan, bool) {
+	c := p.Clone()
+	c.Reset([]string{setting})
+	return c, !slices.Equal(c.Changes(), p.Changes()) && c.Validate() == nil && CheckStrikes(c) == nil
+}
+
+// jobsNamed are the jobs of which the plan says something.
+func (p *Plan) JobsNamed() (named []int) {
+	for _, m := range p.Matches() {
+		if m.Job > 0 {
+			named = append(named, m.Job)
+		}
+	}
+	for _, k := range perJobs {
+		named = append(named, k.jobs(&p.Workload)...)
+	}
+	named = append(named, p.Kernel.jobsNamed()...)
+	slices.Sort(named)
+	return slices.Compact(named)
+}
+
+// keepJob makes the plan about that job alone, at the time at which it was the n-th.
+func (p *Plan) KeepJob(n int) {
+	before := time.Duration(n-1) * p.Workload.Every
+	p.Faults = slices.DeleteFunc(p.Faults, func(f faults.Fault) bool {
+		m := MatchOf(&f)
+		return m != nil && m.Job != 0 && m.Job != n
+	})
+	for i := range p.Faults {
+		if f := &p.Faults[i]; f.At > before {
+			f.At -= before
+		}
+	}
+	p.Kernel.renumber(func(m int) int {
+		if m == n {
+			return 1
+		}
+		return 0
+	})
+	p.oneJob(func(all reflect.Value) reflect.Value { return all.MapIndex(reflect.ValueOf(n)) })
+}
+
+// mergeJobs makes all that the plan says of jobs about one, and its faults about the given occurrence
+// if that is not 0: with other jobs gone, operations may come in another order.
+func (p *Plan) MergeJobs(occurrence int) {
+	for _, m := range p.Matches() {
+		if occurrence > 0 {
+			m.Occurrence = occurrence
+		}
+	}
+	p.Kernel.renumber(func(int) int { return 1 })
+	p.oneJob(func(all reflect.Value) (kept reflect.Value) {
+		for _, n := range jobsOf(all) {
+			v := all.MapIndex(reflect.ValueOf(n))
+			if !kept.IsValid() || v.CanInt() && v.Int() > kept.Int() { // the longest duration, the first text
+				kept = v
+			}
+		}
+		return kept
+	})
+}
+
+// oneJob leaves one job. Of what the plan says of single jobs it keeps, for each key, what pick says; no
+// value is nothing.
+func (p *Plan) oneJob(pick func(all reflect.Value) reflect.Value) {
+	for _, m := range p.Matches() {
+		m.Job = min(m.Job, 1)
+	}
+	for _, k := range perJobs {
+		all := k.of(&p.Workload)
+		kept := pick(all)
+		all.SetZero()
+		if kept.IsValid() {
+			all.Set(reflect.MakeMap(all.Type()))
+			all.SetMapIndex(reflect.ValueOf(1), kept)
+		}
+	}
+	p.Workload.Jobs, p.About = 1, nil
+}
+
+// strikeAt lets the i-th fault, a crash or a pause, strike at a phase of one job, which is the only one. A
+// node that is paused does no more than let an operation of its own run out of time, which then fails.
+func (p *Plan) StrikeAt(i int, phase string) {
+	f, at := &p.Faults[i], &faults.Match{Job: 1, Phase: phase}
+	if f.Do == faults.Pause {
+		*f = faults.Fault{On: at, Do: faults.FailBefore}
+	} else {
+		*f = faults.Fault{After: at, Do: faults.Crash, Node: faults.Actor, RestartIn: f.RestartIn}
+	}
+	p.MergeJobs(0)
+}
+
+// pivots are the phases at which a crash or a pause of the node that f strikes changes most.
+func (t Topology) Pivots(f *faults.Fault) []string {
+	node := f.Node
+	if node == faults.Actor {
+		node = t.Actors(f.After.Phase)[0]
+	}
+	switch role, _, _ := strings.Cut(node, "-"); role {
+	case "scheduler":
+		return []string{"publish", "dispatched_write", "scheduled_write", "state_read", "lock_acquire", "running_write", "rollback_write", "lock_release", "submit_ack", "result_deliver", "result_write"}
+	case "worker":
+		return []string{"job_deliver", "effect", "result_publish"}
+	}
+	return nil
+}
+
+// dropJob takes the last job away, and the faults that are about it.
+func (p *Plan) DropJob(n int) {
+	p.Faults = slices.DeleteFunc(p.Faults, func(f faults.Fault) bool {
+		m := MatchOf(&f)
+		return m != nil && m.Job == n
+	})
+	for _, k := range perJobs {
+		k.forget(&p.Workload, n)
+	}
+	p.Kernel.renumber(func(m int) int {
+		if m == n {
+			return 0
+		}
+		return m
+	})
+	p.About = slices.DeleteFunc(p.About, func(a int) bool { return a == n })
+	p.Workload.Jobs = n - 1
+}
+
+// fewer leaves n nodes of a role. What faults say of the others they say of the last that is left.
+func (p *Plan) Fewer(role string, count *int, n int) {
+	left := NodeNames(role, n)
+	for i := range p.Faults {
+		f := &p.Faults[i]
+		for _, name := range []*string{&f.Node, matchNode(f)} {
+			if strings.HasPrefix(*name, role+"-") && !slices.Contains(left, *name) {
+				*name = left[n-1]
+			}
+		}
+	}
+	*count = n
+}
+
+func MatchOf(f *faults.Fault) *faults.Match {
+	if f.On != nil {
+		return f.On
+	}
+	return f.After
+}
+
+// matchNode is where the fault's match names a node.
+func matchNode(f *faults.Fault) *string {
+	if m := MatchOf(f); m != nil {
+		return &m.Node
+	}
+	return new(string)
+}
+
+func (p *Plan) Matches() (all []*faults.Match) {
+	for i := range p.Faults {
+		if m := MatchOf(&p.Faults[i]); m != nil {
+			all = append(all, m)
+		}
+	}
+	return all
+}
+
+// clone copies the plan, with nothing shared that shrinking changes.
+func (p *Plan) Clone() *Plan {
+	c := *p
+	c.Faults = slices.Clone(p.Faults)
+	for i, f := range c.Faults {
+		if f.On != nil {
+			m := *f.On
+			c.Faults[i].On = &m
+		}
+		if f.After != nil {
+			m := *f.After
+			c.Faults[i].After = &m
+		}
+	}
+	c.Kernel = p.Kernel.clone()
+	c.About = slices.Clone(p.About)
+	for _, k := range perJobs {
+		k.copy(&c.Workload, &p.Workload)
+	}
+	return &c
+}

@@ -1,0 +1,68 @@
+package plans
+
+import (
+	"slices"
+
+	"github.com/wavetank-sim/wavetank/invariants"
+)
+
+// judges says whether the invariant is judged whatever its promise.
+func (e *Expect) Judges(invariant string) bool {
+	return slices.Contains(e.Violates, invariant) || slices.Contains(e.Judged, invariant)
+}
+
+// under is where the expectations under a preset stand that is not the plan's own.
+func (e *Expect) under(preset string) **Expected {
+	if preset == PresetDocumented {
+		return &e.Documented
+	}
+	return &e.Hardened
+}
+
+// own makes those that are named for the preset the plan's own, and keeps what stood there under another name.
+func (e *Expect) own(preset, before string) {
+	named := e.under(preset)
+	if *named == nil {
+		return
+	}
+	own := **named
+	*named = nil
+	if preset != before {
+		*e.under(before) = &Expected{e.Violates, e.Sometimes, e.Judged}
+	}
+	e.Violates, e.Sometimes, e.Judged = own.Violates, own.Sometimes, own.Judged
+}
+
+// Expects says whether the plan says what it expects under the preset, be it its own or one that it names.
+func (p *Plan) Expects(preset string) bool {
+	return preset == p.Preset || *p.Expect.under(preset) != nil
+}
+
+// Lead is the plan's story as it stands above a run: with settings that are not its own, another may come
+// of it.
+func (p *Plan) Lead() string {
+	if p.Story == "" || len(p.Expect.Changed) == 0 {
+		return p.Story
+	}
+	return "Unmodified, the plan shows: " + p.Story
+}
+
+// Violable lists the invariants that a plan can expect to violate.
+func Violable() []string {
+	return invariantNames(func(k invariants.Kind) bool { return k != invariants.Sometimes })
+}
+
+// reachable lists the situations that a plan can expect to reach.
+func reachable() []string {
+	return invariantNames(func(k invariants.Kind) bool { return k == invariants.Sometimes })
+}
+
+func invariantNames(want func(invariants.Kind) bool) []string {
+	var names []string
+	for _, inv := range invariants.All() {
+		if want(inv.Kind) {
+			names = append(names, inv.Name)
+		}
+	}
+	return names
+}

@@ -1,0 +1,70 @@
+package plans
+
+import (
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/wavetank-sim/wavetank/engine/dlq"
+	"github.com/wavetank-sim/wavetank/scenarios/strictyaml"
+)
+
+// failHow is how the worker of a job fails, as workload.fail says it.
+type failHow struct {
+	ReasonCode string
+	Times      int           // of the job's executions, its replays' among them
+	Committed  bool          // the effect is had all the same
+	Succeeds   time.Duration // after which the worker reports a success after all; 0 is never
+}
+
+// failWords are the numbers that read better as words.
+var failWords = map[string]int{"once": 1, "twice": 2}
+
+// parseFailing reads a value of workload.fail. The error says what would be right.
+func ParseFailing(text string) (f failHow, err error) {
+	parts := strings.Split(text, ";")
+	f = failHow{ReasonCode: strings.TrimSpace(parts[0]), Times: 1}
+	if !slices.Contains(dlq.ReasonCodes(), f.ReasonCode) {
+		return f, fmt.Errorf("begin with a reason code, one of %s", strings.Join(dlq.ReasonCodes(), ", "))
+	}
+	for _, part := range parts[1:] {
+		part = strings.TrimSpace(part)
+		count, times := strings.CutSuffix(part, " times")
+		after, succeeds := strings.CutPrefix(part, "succeeds after ")
+		switch {
+		case part == "committed":
+			f.Committed = true
+		case failWords[part] > 0:
+			f.Times = failWords[part]
+		case times:
+			f.Times, err = strconv.Atoi(count)
+		case succeeds:
+			f.Succeeds, err = time.ParseDuration(after)
+		default:
+			err = fmt.Errorf("it is not known")
+		}
+		if err != nil || f.Times < 1 || f.Succeeds < 0 || succeeds && f.Succeeds == 0 {
+			return f, fmt.Errorf("after the reason code come, each behind a semicolon, once, twice or 3 times; committed; succeeds after 5s; not %q", part)
+		}
+	}
+	return f, nil
+}
+
+func checkFailing(p *Plan) *strictyaml.Error {
+	for _, n := range sortedNumbers(p.Workload.Fail) {
+		if _, err := ParseFailing(p.Workload.Fail[n]); err != nil {
+			return &strictyaml.Error{Path: fmt.Sprintf("workload.fail.%d", n), Message: fmt.Sprintf("workload.fail.%d is %.80q", n, p.Workload.Fail[n]), Remedy: err.Error()}
+		}
+	}
+	return nil
+}
+
+func sortedNumbers[V any](m map[int]V) (list []int) {
+	for n := range m {
+		list = append(list, n)
+	}
+	slices.Sort(list)
+	return list
+}

@@ -1,0 +1,47 @@
+package plans
+
+import (
+	"fmt"
+	"slices"
+
+	"github.com/wavetank-sim/wavetank/engine/safety/kernel"
+)
+
+// requiresApprovals says whether the kernel ever requires one.
+func requiresApprovals(p *Plan) bool {
+	requires := func(byDefault string, rules []kernel.Rule) bool {
+		return byDefault == kernel.RequireApproval || slices.ContainsFunc(rules, func(r kernel.Rule) bool { return r.Decision == kernel.RequireApproval })
+	}
+	return requires(p.Kernel.Default, p.Kernel.Rules) ||
+		slices.ContainsFunc(p.Kernel.Then, func(t KernelChange) bool { return requires(t.Default, t.Rules) })
+}
+
+// Idle says of each part of the plan that does nothing why that is so. It is no reason to refuse the plan: what
+// the part is for may have been taken away to see what becomes of the jobs.
+func (p *Plan) Idle() (list []string) {
+	check := func(part string, n *need) {
+		if n != nil && !n.met(p) {
+			list = append(list, fmt.Sprintf("%s does nothing: %s", part, n.without))
+		}
+	}
+	if p.Triage != nil {
+		check("triage", hasReplays)
+	}
+	if len(p.Kernel.Output) > 0 {
+		check("kernel.output", HasOutputs)
+	}
+	for i, t := range p.Kernel.Then {
+		if len(t.Output) > 0 {
+			check(fmt.Sprintf("kernel.then[%d].output", i), HasOutputs)
+		}
+	}
+	for _, change := range p.Changes() {
+		name := NameOf(change)
+		k, _ := knobOf(name)
+		if one, _, ok := PerJobOf(name); ok {
+			k.Needs = one.needs
+		}
+		check(name, k.Needs)
+	}
+	return list
+}

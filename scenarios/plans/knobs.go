@@ -1,0 +1,281 @@
+package plans
+
+import (
+	"slices"
+	"strings"
+
+	"github.com/wavetank-sim/wavetank/engine/settings"
+)
+
+// knob describes a setting. Its range and its doc are in the tags of its field, its values in the presets.
+type Knob struct {
+	Name     string
+	Draws    string // the values that plans draw, the plainest first; with them a run stays cheap
+	always   bool   // every plan draws it; of the others a plan draws a few
+	Needs    *need  // without which it has no effect
+	scenario string // in which it matters; "" is scenarioUsual
+
+	// If it takes a part of the engine away (see [Toggle]):
+	off    string // the value that does so
+	breaks string // the invariant that the scenario then violates
+	says   string // what goes wrong then, in a sentence
+}
+
+// scenarioUsual shows the settings that need no scenario of their own.
+const scenarioUsual = "calm"
+
+// need is a condition for a setting to have an effect.
+type need struct {
+	met     func(*Plan) bool
+	without string // what a plan is told that does not meet it
+	Drawn   string // plans draw the knob if this is among their [Plan.Changes]; "" is always
+}
+
+var (
+	hasKernel   = &need{met: func(p *Plan) bool { return p.Kernel.On() }, without: "the plan has no kernel"}
+	kernelAllow = &need{met: hasKernel.met, without: hasKernel.without, Drawn: "kernel.default=ALLOW"}
+	hasApproval = &need{met: requiresApprovals, without: "no job needs an approval of the kernel's"}
+	HasOutputs  = &need{met: func(p *Plan) bool { return p.Engine.Output.Enabled }, without: "engine.output.enabled is false", Drawn: "engine.output.enabled=true"}
+	hasReplays  = &need{met: func(p *Plan) bool { return p.Engine.Replay.Enabled }, without: "engine.replay.enabled is false", Drawn: "engine.replay.enabled=true"}
+	HasRuns     = &need{met: func(p *Plan) bool { return p.Workload.Runs > 0 }, without: "workload.runs is 0", Drawn: "workload.runs=1"}
+	hasOutbox   = &need{met: func(p *Plan) bool { return p.Engine.DispatchOrder == settings.Outbox }, without: "engine.dispatch_order is not outbox", Drawn: "engine.dispatch_order=outbox"}
+	hasCache    = &need{met: func(p *Plan) bool { return p.Engine.ReadError == settings.CachedState }, without: "engine.read_error is not cached-state", Drawn: "engine.read_error=cached-state"}
+	hasJitter   = &need{met: func(p *Plan) bool { return p.Engine.StaleWorker == settings.JitteredRetries }, without: "engine.stale_worker is not jittered-retries", Drawn: "engine.stale_worker=jittered-retries"}
+)
+
+// knobs lists the settings with a description. The order of those with draws decides which plans are drawn.
+//
+// These have no draws: the alternatives that are known to lose (publish-first, message-id, fail-open, cached-state), the
+// parts of the documented design that can be taken away, budgets, and what [drawer.finish] works out. A campaign asks
+// for the first two by [Space].Sets.
+var knobs = []Knob{
+	// The shape of a plan.
+	{Name: "topology.schedulers", always: true, Draws: "1 2 3"},
+	{Name: "topology.workers", always: true, Draws: "1 2 3"},
+	{Name: "workload.jobs", always: true, Draws: "1 2 3 4 5"},
+	{Name: "workload.every", always: true, Draws: "200ms 1ms 20ms 3s"},
+	{Name: "workload.work", always: true, Draws: "50ms 1ms 2s 20s"},
+	{Name: "workload.submissions", always: true, Draws: "1 1 2 3"},
+	{Name: "schedule.strategy", always: true, Draws: "latency random"},
+	{Name: "engine.snapshot_every", always: true, Draws: "1m 30s 5m 5s"}, // most of a calm run's steps are the snapshot's
+
+	// The world, dispatch, locks and recovery.
+	{Name: "engine.read_error", scenario: "redis-read-error"},
+	{Name: "engine.dispatch_order", Draws: "outbox", scenario: "state-write-failure"},
+	{Name: "engine.stale_worker", Draws: "jittered-retries", scenario: "stale-worker"},
+	{Name: "topology.max_parallel", Draws: "1 2 16"},
+	{Name: "topology.heartbeat_every", Draws: "3s 20s 45s"}, // the last is past the workers' TTL
+	{Name: "topology.deduplicate", Draws: "true"},
+	{Name: "world.heartbeat_lag", Draws: "1s 5s 15s 35s"},
+	{Name: "world.dying", Draws: "0.5 1"},
+	{Name: "then.heal", Draws: "false"},
+	{Name: "workload.tries", Draws: "1 3"},
+	{Name: "workload.poison", Draws: "1 2"},
+	{Name: "engine.stale_reason_code", Draws: "no_workers stale_worker", scenario: "lone-worker", off: "no_workers", breaks: "stale-worker-has-its-own-reason",
+		says: "A dispatch that met dead workers alone says that there are none, as if the pool were empty."},
+	{Name: "engine.max_dispatch_retries", Draws: "1 2 5 20", scenario: "stale-worker"},
+	{Name: "engine.max_scheduling_retries", Draws: "2 3 5 12"},
+	{Name: "engine.backoff_base", Draws: "10ms 200ms 5s"},
+	{Name: "engine.backoff_max", Draws: "1s 5s 2m"},
+	{Name: "engine.backoff_jitter", Draws: "0s 50ms 5s"},
+	{Name: "engine.retry_delay_busy", Draws: "20ms 2s 10s", scenario: "lock-release-failure"},
+	{Name: "engine.retry_delay_store", Draws: "20ms 200ms 5s", scenario: "state-write-failure"},
+	{Name: "engine.retry_delay_publish", Draws: "20ms 500ms 10s", scenario: "publish-failure"},
+	{Name: "engine.retry_delay_no_workers", Draws: "100ms 500ms 10s"},
+	{Name: "engine.store_op_timeout", Draws: "100ms 500ms 10s"}, // none is within what a slow command takes: a timeout is a fault's
+	{Name: "engine.publish_timeout", Draws: "200ms 1s 20s"},
+	{Name: "engine.job_lock_ttl", Draws: "100ms 1s 4s 15s 5m"},
+	{Name: "engine.max_renewal_failures", Draws: "1 2 10"},
+	{Name: "engine.worker_ttl", Draws: "5s 15s 2m"},
+	{Name: "engine.registry_sweep", Draws: "3s 30s 1m"},
+	{Name: "engine.ack_wait", Draws: "1s 5s 30s 2m"},
+	{Name: "engine.max_deliver", Draws: "1 2 5 20 1000"},
+	{Name: "engine.fetch_wait", Draws: "2s 10s 1m"},
+	{Name: "engine.handlers", Draws: "1 2 64"},
+	{Name: "engine.dlq_entry_ttl", Draws: "1s 5m"},
+	{Name: "engine.outbox_poll", Draws: "50ms 5s", Needs: hasOutbox, scenario: "outbox-ack-lost"},
+	{Name: "engine.state_cache_age", Draws: "1s 10m", Needs: hasCache, scenario: "cached-state-stale"},
+	{Name: "engine.state_cache_size", Draws: "1 3", Needs: hasCache, scenario: "cached-state-stale"},
+	{Name: "engine.stale_retry_jitter", Draws: "10ms 5s", Needs: hasJitter},
+	{Name: "engine.dlq_order", Draws: "dlq-then-state state-then-dlq atomic", scenario: "dlq-write-failure", off: "state-then-dlq", breaks: "failed-job-has-dlq-entry",
+		says: "The job is FAILED, the write of its DLQ entry fails, and the redelivery finds a job that is over: nobody hears of it."},
+	{Name: "engine.tick_lock", Draws: "renewed until-expiry", scenario: "deadline-between-ticks", off: "until-expiry", breaks: "overdue-job-found-within-a-poll",
+		says: "The lock of a tick outlives the next poll, against its own holder too: a job that is overdue is found two polls later."},
+	{Name: "engine.poll_interval", Draws: "5s 10s 2m"},
+	{Name: "engine.dispatch_timeout", Draws: "20s 1m 15m", scenario: "rollback-failure"},
+	{Name: "engine.topic_timeouts", Draws: "job.default=30s job.default=10m,job.other=1s", scenario: "topic-timeout"},
+	{Name: "engine.running_timeout", Draws: "1m 10m 45m", scenario: "dead-worker"},
+	{Name: "engine.batch_size", Draws: "1 2"},
+	{Name: "engine.max_iterations", Draws: "1 3"},
+	{Name: "engine.max_retries", Draws: "1 10"},
+	{Name: "engine.pending_age", Draws: "10s 1m 10m", scenario: "pending-orphan"},
+	{Name: "engine.scheduled_age", Draws: "10s 1m 10m", scenario: "scheduled-orphan"},
+	{Name: "engine.intent_age", Draws: "5s 2m"},
+	{Name: "engine.snapshot_lock_ttl", Draws: "1s 30s"},
+	{Name: "engine.snapshot_read_timeout", Draws: "100ms 30s"},
+	{Name: "engine.inflight_ttl", Draws: "1s 10m"},
+	{Name: "engine.fence", Draws: "true false", scenario: "paused-holder", off: "false", breaks: "lock-mutual-exclusion",
+		says: "A replica that was paused past its lock's TTL goes on where it was, and writes over what its successor wrote."},
+	{Name: "engine.epochs", Draws: "true false", scenario: "publish-ack-lost", off: "false", breaks: "one-dispatch-per-job",
+		says: "The stream has stored a dispatch whose ack was lost, and stores its repetition too."},
+	{Name: "engine.resume_intents", Draws: "true false", scenario: "crash-before-publish", off: "false", breaks: "every-intent-is-published",
+		says: "A scheduler dies between DISPATCHED and the publish, and the redelivery takes the job for one in flight."},
+	{Name: "engine.refuse_stale_results", Draws: "true false", scenario: "stale-result", off: "false", breaks: "result-of-current-epoch",
+		says: "A job that was dispatched again ends with the result of the dispatch that was given up."},
+	{Name: "engine.void_intents", Draws: "true false", scenario: "cancel-before-publish", off: "false", breaks: "no-dispatch-after-end",
+		says: "A publish that is under way when the job is cancelled arrives all the same, and a worker does what nobody wants."},
+	{Name: "engine.retry_unpublished", Draws: "true false", scenario: "nats-outage", off: "false", breaks: "every-intent-is-published",
+		says: "NATS is away for longer than the dispatch timeout, and a job that no worker was ever given ends TIMEOUT."},
+	{Name: "engine.cancel_notice", Draws: "true false", scenario: "cancel-running", off: "false", breaks: "cancelled-job-is-told",
+		says: "The worker of a cancelled job works on to its end."},
+	{Name: "engine.keep_cancellations", scenario: "cancel-before-record", off: "false", breaks: "cancellation-takes-effect",
+		says: "A job is cancelled before it has a record, and runs."},
+	{Name: "engine.sweep_scheduled", Draws: "true false", scenario: "scheduled-orphan", off: "false", breaks: "every-job-settles",
+		says: "A job stays SCHEDULED when its request has been given up: nobody owns it."},
+	{Name: "engine.recheck_timeouts", Draws: "true false", scenario: "timeout-race", off: "false", breaks: "timeout-only-when-due",
+		says: "The reconciler times out a job that has ended since it read the list."},
+	{Name: "engine.watch_workers", Draws: "true false", scenario: "dead-worker", off: "false", breaks: "dead-worker-is-noticed",
+		says: "A job that went to a dead worker stays RUNNING for half an hour, though nobody has heard of the worker all the while."},
+	{Name: "engine.busy_backoff", Draws: "true false", scenario: "lock-release-failure", off: "false", breaks: "no-message-given-up",
+		says: "A message that meets a lock which nobody gave back uses up its deliveries before the lock expires."},
+	{Name: "engine.snapshot_last_seen", Draws: "true false", scenario: "old-snapshot", off: "false", breaks: "snapshot-revives-no-worker",
+		says: "A scheduler that starts takes the dead worker of an old snapshot for one that it has just heard of."},
+	{Name: "engine.count_dispatches", Draws: "true false", scenario: "equal-load", off: "false", breaks: "dispatches-count-as-load",
+		says: "All jobs between two heartbeats go to the worker with the lowest load, or the first by its id; the others are idle."},
+
+	// Parts of the documented design.
+	{Name: "engine.reconciler", scenario: "dead-worker", off: "false", breaks: "every-job-settles",
+		says: "A job stays RUNNING on a worker that is dead."},
+	{Name: "engine.pending_replayer", scenario: "pending-orphan", off: "false", breaks: "every-job-settles",
+		says: "A job stays PENDING whose client stored it and could not publish it."},
+	{Name: "engine.warm_start", scenario: "cold-start", off: "false", breaks: "no-retry-for-want-of-known-workers",
+		says: "A scheduler that starts knows no worker until the heartbeats come, and sends back every job."},
+	{Name: "engine.idempotency_guard", scenario: "processed-redelivery", off: "false", breaks: "processed-message-not-handled-again",
+		says: "A message whose ack was lost is handled again."},
+	{Name: "engine.lock_renewal", scenario: "long-handling", off: "false", breaks: "lock-kept-by-living-holder",
+		says: "A handling that outlasts the lock's TTL goes on without it."},
+	{Name: "engine.lock_release", scenario: "overstayed-release", off: "unchecked", breaks: "lock-released-by-owner-or-expiry",
+		says: "A holder that overstayed deletes the lock of its successor."},
+	{Name: "engine.snapshot_lock", scenario: "snapshot-writers", off: "false", breaks: "one-writer-a-tick",
+		says: "Every replica writes the snapshot."},
+	{Name: "engine.terminate_order", scenario: "poison-dlq-failure", off: "term-first", breaks: "terminated-message-has-dlq-entry",
+		says: "A message that nobody can read is ended, the write of its DLQ entry fails, and it is gone."},
+	{Name: "engine.tie_break", scenario: "equal-load", off: "drawn", breaks: "ties-broken-by-worker-id",
+		says: "The same input dispatches differently on each run."},
+
+	// Pools, labels, requirements and tenants.
+	{Name: "topology.zones", Draws: "2 1"},
+	{Name: "topology.gpu_workers", Draws: "1 2"},
+	{Name: "workload.tenants", Draws: "2 3"},
+	{Name: "engine.tenant_limit", Draws: "1 2", scenario: "tenant-limit"},
+	{Name: "engine.tenant_reserve", Draws: "true false", scenario: "tenant-limit", off: "false", breaks: "tenant-limit-held",
+		says: "Two replicas count a tenant's jobs at once, and both dispatch into its last slot."},
+
+	// The safety kernel, its circuit breaker and approvals.
+	{Name: "engine.policy.approval_ttl", Draws: "1m 5s", Needs: hasKernel, scenario: "approval-expired"},
+	{Name: "engine.policy.bind_approvals", Needs: hasKernel, scenario: "approval-of-a-changed-job", off: "false", breaks: "no-dispatch-without-approval",
+		says: "A job is approved that has become another since the approver looked at it, and goes on as that."},
+	{Name: "kernel.default", Draws: "ALLOW ALLOW DENY"},
+	{Name: "engine.policy.timeout", Draws: "200ms 10s", Needs: kernelAllow, scenario: "policy-outage"},
+	{Name: "engine.policy.throttle_delay", Draws: "200ms 1m", Needs: kernelAllow, scenario: "policy-throttle"},
+	{Name: "engine.policy.open_delay", Draws: "200ms 1m", Needs: kernelAllow, scenario: "policy-outage"},
+	{Name: "engine.policy.circuit_fail_budget", Draws: "1 2 10", Needs: kernelAllow, scenario: "policy-outage"},
+	{Name: "engine.policy.circuit_open_for", Draws: "1s 5s 2m", Needs: kernelAllow, scenario: "policy-outage"},
+	{Name: "engine.policy.circuit_half_open_max", Draws: "2 5", Needs: kernelAllow, scenario: "policy-outage"},
+	{Name: "engine.policy.circuit_close_after", Draws: "1 3", Needs: kernelAllow, scenario: "policy-outage"},
+	{Name: "engine.policy.shared_probes", Draws: "true false", Needs: kernelAllow, scenario: "breaker-storm", off: "false", breaks: "half-open-probes-within-limit",
+		says: "Each replica sends as many probes as the limit allows to a safety kernel that has just begun to answer again."},
+	{Name: "engine.policy.shared_breaker", Needs: hasKernel, scenario: "policy-outage", off: "false", breaks: "open-circuit-stops-every-replica",
+		says: "Each replica counts its own failures, and goes on asking a safety kernel that the others know to be down."},
+	{Name: "engine.policy.fail_mode", Needs: hasKernel, scenario: "policy-outage"},
+
+	// The output policy.
+	{Name: "engine.output.check_timeout", Draws: "200ms 10s", Needs: HasOutputs, scenario: "output-quarantine"},
+	{Name: "engine.output.scan_timeout", Draws: "1s 2m", Needs: HasOutputs, scenario: "output-scan-twice"},
+	{Name: "engine.output.recheck", Needs: HasOutputs, scenario: "output-scan-twice", off: "false", breaks: "quarantined-only-when-blocked",
+		says: "A scan that comes back late quarantines a job once more that another scan has quarantined, with a second entry in the audit trail."},
+	{Name: "engine.output.durable_scans", Draws: "true false", Needs: HasOutputs, scenario: "output-scan-lost", off: "false", breaks: "every-output-is-scanned",
+		says: "A scheduler dies before it has scanned an output, and nobody does."},
+	{Name: "engine.output.enabled", scenario: "output-quarantine"},
+
+	// Sagas.
+	{Name: "engine.saga.lock_ttl", Draws: "1s 10s 10m", scenario: "saga-rollback"},
+	{Name: "engine.saga.rollback_timeout", Draws: "1s 5m", scenario: "saga-rollback"},
+	{Name: "engine.saga.atomic_record", Draws: "true false", scenario: "saga-recorded-twice", off: "false", breaks: "compensation-recorded-once",
+		says: "The compensation is recorded, the write of SUCCEEDED fails, and the redelivery of the result records it once more."},
+	{Name: "engine.saga.peek", Draws: "true false", scenario: "saga-publish-failure", off: "false", breaks: "every-compensation-accounted-for",
+		says: "A compensation has left the stack when its publish fails, and is nowhere any more."},
+	{Name: "engine.saga.durable_rollback", Draws: "true false", scenario: "saga-crash", off: "false", breaks: "every-compensation-accounted-for",
+		says: "A scheduler dies in the middle of a rollback, and nobody goes on with it."},
+	{Name: "workload.unreadable", scenario: "saga-rollback"},
+
+	// Workflow runs and their timers.
+	{Name: "workload.runs", Draws: "1 2 3"},
+	{Name: "workload.steps", Draws: "1 2 4 6", Needs: HasRuns, scenario: "workflow"},
+	{Name: "workload.step_delay", Draws: "12s 5s 1m", Needs: HasRuns, scenario: "workflow"},
+	{Name: "workload.step_retries", Draws: "1 3", Needs: HasRuns, scenario: "workflow"},
+	{Name: "workload.step_backoff", Draws: "0s 1s 12s", Needs: HasRuns, scenario: "workflow"},
+	{Name: "workload.step_failures", Draws: "1 2", Needs: HasRuns, scenario: "workflow"},
+	{Name: "workload.step_undo", Draws: "true", Needs: HasRuns, scenario: "workflow"},
+	{Name: "engine.workflow.run_lock_ttl", Draws: "100ms 2s 2m", Needs: HasRuns, scenario: "workflow"},
+	{Name: "engine.workflow.durable_from", Draws: "0s 1m", Needs: HasRuns, scenario: "workflow"},
+	{Name: "engine.workflow.delay_poll", Draws: "500ms 20s", Needs: HasRuns, scenario: "workflow"},
+	{Name: "engine.workflow.strict_run_lock", Draws: "true false", Needs: HasRuns, scenario: "workflow-contended-run", off: "false", breaks: "run-written-by-lock-holder",
+		says: "A replica goes on with a run whose lock another one holds."},
+	{Name: "engine.workflow.fence_runs", Draws: "true false", Needs: HasRuns, scenario: "workflow-paused-holder", off: "false", breaks: "run-writes-not-lost",
+		says: "A replica that was paused past the TTL of a run's lock writes over what its successor wrote."},
+	{Name: "engine.workflow.durable_timers", Needs: HasRuns, scenario: "workflow-timer-crash", off: "false", breaks: "delay-fires-on-time",
+		says: "A delay dies with the replica that has it in memory, and the run waits for the reconciler."},
+	{Name: "engine.workflow.delay_poller", Needs: HasRuns, scenario: "workflow-timer-crash", off: "false", breaks: "delay-fires-on-time",
+		says: "A delay is kept in Redis, and nobody looks there until its replica starts again or the reconciler comes by."},
+	{Name: "engine.workflow.run_reconciler", Needs: HasRuns, scenario: "workflow-redis-away", off: "false", breaks: "every-run-settles",
+		says: "A delay that could not be kept in Redis dies with its replica, and nothing else knows of it."},
+
+	// Dead letters and their replay.
+	{Name: "engine.replay.enabled", Draws: "true", scenario: "replay", off: "false", breaks: "auto-replay-comes-about",
+		says: "A job whose dependency was away for a while stays dead, until somebody looks."},
+	{Name: "engine.replay.max_replays", Draws: "1 2 5", Needs: hasReplays, scenario: "replay"},
+	{Name: "engine.replay.backoff_base", Draws: "1s 1m", Needs: hasReplays, scenario: "replay"},
+	{Name: "engine.replay.backoff_max", Draws: "1s 2m", Needs: hasReplays, scenario: "replay"},
+	{Name: "engine.replay.growth_alert", Draws: "1 3", Needs: hasReplays, scenario: "dlq-growth"},
+	{Name: "engine.replay.growth_window", Draws: "1s 1m 30m", Needs: hasReplays, scenario: "dlq-growth"},
+	{Name: "engine.replay.keep_key", Needs: hasReplays, scenario: "replay", off: "false", breaks: "replay-keeps-idempotency-key",
+		says: "A replay is a new call to whoever knows repetitions by their key: a second ticket, a second mail."},
+	{Name: "engine.replay.triage", Needs: hasReplays, scenario: "replay-unknown-commit", off: "false", breaks: "no-replay-against-triage",
+		says: "A job is replayed of which nobody knows whether it has had its effect."},
+	{Name: "engine.replay.check_committed", Needs: hasReplays, scenario: "replay-committed", off: "false", breaks: "no-replay-of-committed",
+		says: "A job is replayed whose worker has reported its success after all."},
+	{Name: "engine.replay.check_policy", Needs: hasReplays, scenario: "replay-denied", off: "false", breaks: "replay-has-fresh-decision",
+		says: "A job is replayed that today's policy would deny."},
+	{Name: "engine.replay.atomic", Needs: hasReplays, scenario: "replay-crash", off: "false", breaks: "one-replay-per-count",
+		says: "A scheduler dies between a replay's submission and the entry's update, and the next one submits it again."},
+	{Name: "engine.replay.carry_count", Needs: hasReplays, scenario: "replay-exhausted", off: "false", breaks: "max-replays-hold",
+		says: "Each replay that fails begins to count anew, and what cannot succeed is replayed for ever."},
+}
+
+// knobOf is the knob of that name, if there is one.
+func knobOf(name string) (Knob, bool) {
+	i := slices.IndexFunc(knobs, func(k Knob) bool { return k.Name == name })
+	if i < 0 {
+		return Knob{}, false
+	}
+	return knobs[i], true
+}
+
+// drawnKnobs are those with draws for which is holds.
+func DrawnKnobs(is func(Knob) bool) (list []Knob) {
+	for _, k := range knobs {
+		if k.Draws != "" && is(k) {
+			list = append(list, k)
+		}
+	}
+	return list
+}
+
+var (
+	Shape = DrawnKnobs(func(k Knob) bool { return k.always })
+	Dials = DrawnKnobs(func(k Knob) bool { return !k.always })
+)
+
+// values are those that drawn plans give it.
+func (k Knob) Values() []string { return strings.Fields(k.Draws) }

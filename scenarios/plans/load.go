@@ -1,0 +1,150 @@
+package plans
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+	"time"
+
+	"github.com/wavetank-sim/wavetank/engine/safety/kernel"
+	"github.com/wavetank-sim/wavetank/engine/settings"
+	"github.com/wavetank-sim/wavetank/faults/suggest"
+	"github.com/wavetank-sim/wavetank/scenarios/strictyaml"
+)
+
+// planFile is the kind of file that a plan is.
+var planFile = strictyaml.Kind{What: "a plan", Has: "a name: `wavetank explain calm` shows a whole one", Version: PlanVersion}
+
+// The presets.
+const (
+	PresetDocumented = "documented"
+	PresetHardened   = "hardened"
+)
+
+// Defaults is the plan that a file's keys are laid over. It has no name.
+func Defaults() *Plan {
+	p := &Plan{
+		Version:  PlanVersion,
+		Preset:   PresetHardened,
+		Engine:   settings.Hardened(),
+		Topology: Topology{Schedulers: 2, Workers: 3, MaxParallel: 4, HeartbeatEvery: 10 * time.Second},
+		Kernel:   Kernel{Default: NoKernel},
+		Workload: Workload{Jobs: 10, Every: 200 * time.Millisecond, Work: 50 * time.Millisecond, Submissions: 1, Tenants: 1, Steps: 3, StepBackoff: 5 * time.Second},
+		Then:     Then{Heal: true, SettleWithin: 45 * time.Minute}, // running_timeout, three polls, and a budget of retries
+		Seed:     1,
+	}
+	p.Schedule = Schedule{Strategy: "latency", StepsMax: StepsMaxDefault(p.Workload.Jobs)}
+	return p
+}
+
+// stepsMaxDefault leaves a job twenty times the steps that it needs when nothing goes wrong.
+func StepsMaxDefault(jobs int) int { return max(1_000_000, 1_000*jobs) }
+
+// presetSettings returns the engine settings of a preset.
+func PresetSettings(preset string) settings.Settings {
+	if preset == PresetDocumented {
+		return settings.Documented()
+	}
+	return settings.Hardened()
+}
+
+// Load reads a plan: the named scenario, or else the file at that path; "-" is standard input.
+// What is wrong with a plan's content is a [*strictyaml.Error].
+func Load(nameOrFile string) (*Plan, error) {
+	if strictyaml.FromStandardInput(nameOrFile) {
+		data, err := strictyaml.ReadAll("standard input", os.Stdin)
+		if err != nil {
+			return nil, err
+		}
+		return Parse("standard input", data)
+	}
+	if data, err := files.ReadFile(nameOrFile + ".yaml"); err == nil {
+		return Parse(nameOrFile+".yaml", data)
+	}
+	data, err := readPlan(nameOrFile)
+	if err != nil {
+		return nil, err
+	}
+	return Parse(nameOrFile, data)
+}
+
+func readPlan(path string) ([]byte, error) {
+	info, err := os.Stat(path)
+	if errors.Is(err, fs.ErrNotExist) || path == "" {
+		hint := suggest.Hint(strings.TrimSuffix(filepath.Base(path), filepath.Ext(path)), Names())
+		if path == "" || filepath.Base(path) == path && filepath.Ext(path) == "" {
+			return nil, &strictyaml.Error{Message: fmt.Sprintf("unknown scenario %q", path), Remedy: "`wavetank list scenarios` names them, and a plan of your own is given by its file's path" + hint}
+		}
+		return nil, &strictyaml.Error{File: path, Message: "there is no such file", Remedy: "give a plan's file, or a scenario that `wavetank list scenarios` names" + hint}
+	}
+	const give = "a plan's file, or - to read standard input"
+	switch {
+	case err == nil && info.IsDir():
+		return nil, &strictyaml.Error{File: path, Message: "this is a directory", Remedy: "give the plan.yaml in it, or another plan's file"}
+	case err == nil && !info.Mode().IsRegular(): // it is read again, to be replayed
+		return nil, &strictyaml.Error{File: path, Message: "this is not a regular file", Remedy: "give " + give}
+	}
+	return strictyaml.ReadFile(path, give)
+}
+
+// Parse reads a plan's text strictly and validates it. name stands for the file in errors.
+func Parse(name string, data []byte) (*Plan, error) {
+	doc, err := planFile.Parse(name, data)
+	if err != nil {
+		return nil, err
+	}
+	return parse(doc)
+}
+
+// ParsePart reads a plan that is part of another document.
+func ParsePart(part strictyaml.Node) (*Plan, error) {
+	doc, err := part.Document(planFile)
+	if err != nil {
+		return nil, err
+	}
+	return parse(doc)
+}
+
+func parse(doc *strictyaml.Document) (*Plan, error) {
+	p := Defaults()
+	if err := doc.DecodeKey("preset", p); err != nil { // on which the meaning of other keys hangs
+		return nil, err
+	}
+	p.Engine = PresetSettings(p.Preset)
+	if doc.HasKey("kernel") {
+		p.Kernel.Default = kernel.Allow
+	}
+	if err := doc.Decode(p); err != nil {
+		return nil, err
+	}
+	if !doc.Given("expect.violates") && !doc.Given("expect.sometimes") && !doc.Given("expect.judged") {
+		p.Expect.own(p.Preset, p.Preset)
+	}
+	if !doc.Given("schedule.steps_max") {
+		p.Schedule.StepsMax = StepsMaxDefault(p.Workload.Jobs)
+	}
+	for _, s := range p.Settings() {
+		if doc.Given(s.Name) {
+			p.pin(s)
+		}
+	}
+	if err := p.Validate(); err != nil {
+		return nil, doc.Locate(err)
+	}
+	if e := CheckStrikes(p); e != nil {
+		return nil, doc.Locate(e)
+	}
+	return p, nil
+}
+
+// Marshal writes p as Parse reads it: name, preset, seed and version always, and of the rest what differs from the
+// defaults and the preset. Parse gives back a plan equal to p if p is valid.
+func Marshal(p *Plan) ([]byte, error) {
+	if err := p.Validate(); err != nil {
+		return nil, err
+	}
+	return strictyaml.Marshal(p, p.base(), p.pinned), nil
+}

@@ -1,0 +1,32 @@
+package plans
+
+import (
+	"embed"
+	"slices"
+	"strings"
+)
+
+// files holds the named scenarios. Each file is called after the plan in it.
+//
+//go:embed *.yaml
+var files embed.FS
+
+// Names lists the named scenarios, in the order of the alphabet.
+func Names() []string {
+	entries, err := files.ReadDir(".")
+	if err != nil {
+		panic(err) // the directory is part of the binary
+	}
+	var names []string
+	for _, e := range entries {
+		names = append(names, strings.TrimSuffix(e.Name(), ".yaml"))
+	}
+	slices.Sort(names) // the files are in another order: a dot comes after a dash
+	return names
+}
+
+// Source is the text of a named scenario, as it was written.
+func Source(name string) (string, bool) {
+	data, err := files.ReadFile(name + ".yaml")
+	return string(data), err == nil
+}

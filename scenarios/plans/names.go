@@ -1,0 +1,34 @@
+package plans
+
+import (
+	"fmt"
+	"strconv"
+	"strings"
+)
+
+// JobID names the workload's n-th job.
+func JobID(n int) string { return "job-" + strconv.Itoa(n) }
+
+// jobNumber is the number of the workload's job of that id.
+func jobNumber(id string) (n int, ok bool) {
+	text, ok := strings.CutPrefix(id, "job-")
+	n, err := strconv.Atoi(text)
+	return n, ok && err == nil
+}
+
+func NodeNames(prefix string, n int) []string {
+	names := make([]string, n)
+	for i := range names {
+		names[i] = fmt.Sprintf("%s-%d", prefix, i+1)
+	}
+	return names
+}
+
+// topic is that of every job of which the plan does not say another.
+const Topic = "job.default"
+
+// RunID names the workload's n-th run.
+func RunID(n int) string { return "run-" + strconv.Itoa(n) }
+
+// stepID names a run's n-th step.
+func stepID(n int) string { return "s" + strconv.Itoa(n) }

@@ -1,0 +1,73 @@
+package plans
+
+import "time"
+
+// patience is how long a job may take to settle with no fault left to strike, if its settings make
+// that longer than the default of then.settle_within allows for.
+func (p *Plan) Patience() time.Duration {
+	waits := func(p *Plan) time.Duration {
+		e := &p.Engine
+		noWorkers := time.Duration(e.MaxSchedulingRetries) * e.RetryDelayNoWorkers
+		if e.TenantLimit > 0 {
+			noWorkers += time.Duration(e.MaxSchedulingRetries) * e.BackoffMax
+		}
+		outputs := 4*e.Output.ScanTimeout + e.Output.CheckTimeout // a scan that another takes up
+		ages := p.Workload.runsTake() + max(e.DispatchTimeout, e.PendingAge, e.ScheduledAge, e.IntentAge)
+		for _, d := range p.TopicTimeouts() {
+			ages = max(ages, d)
+		}
+		ticks := 3 * e.PollInterval // a tick's lock is held for two
+		return e.AckWait + e.JobLockTTL + e.BackoffMax + e.BackoffJitter + e.RetryDelayBusy + e.RetryDelayStore + e.RetryDelayPublish + noWorkers +
+			p.Topology.HeartbeatEvery + p.World.HeartbeatLag + ages + e.RunningTimeout + ticks + outputs + p.replays()
+	}
+	base := Defaults()
+	longest := 720 * time.Hour // of then.settle_within
+	return min(longest, base.Then.SettleWithin+max(0, waits(p)-waits(base))+p.sweeps())
+}
+
+// sweeps is how long a job of which no request is left to come may take to its ceiling: an attempt a sweep,
+// each of which may come by while no worker counts as alive, or none fits, or its tenant is at its limit.
+func (p *Plan) sweeps() time.Duration {
+	e, t := &p.Engine, &p.Topology
+	choosy := len(p.Workload.Label)+len(p.Workload.Requires) > 0 || e.TenantLimit > 0
+	if !e.SweepScheduled || !choosy && p.Then.Heal && e.WorkerTTL > t.HeartbeatEvery+p.World.HeartbeatLag {
+		return 0
+	}
+	attempts := e.MaxSchedulingRetries
+	if e.Replay.Enabled {
+		attempts *= 1 + e.Replay.MaxReplays // each of which may fare like it
+	}
+	return time.Duration(attempts) * (e.ScheduledAge + 3*e.PollInterval)
+}
+
+// replays is how long it may take until a job has been replayed as often as it may be, and failed each time.
+func (p *Plan) replays() time.Duration {
+	r := &p.Engine.Replay
+	if !r.Enabled {
+		return 0
+	}
+	total := r.GrowthWindow
+	for wait, n := r.BackoffBase, 0; n < r.MaxReplays; n++ {
+		total += min(wait+r.BackoffBase, r.BackoffMax) + 6*p.Engine.PollInterval
+		wait = min(2*wait, r.BackoffMax)
+	}
+	return total
+}
+
+// runsTake is how long a plan's runs take when nothing goes wrong, jobs aside.
+func (w *Workload) runsTake() time.Duration {
+	if w.Runs == 0 {
+		return 0
+	}
+	waits := time.Duration(w.Steps) * w.StepDelay
+	for n := range min(w.StepRetries, w.StepFailures) {
+		waits += w.StepBackoff << n
+	}
+	return waits
+}
+
+// topicTimeouts are the dispatch timeouts of single topics.
+func (p *Plan) TopicTimeouts() map[string]time.Duration {
+	topics, _ := p.Engine.TopicTimeouts.Parse() // a plan that is not valid has none
+	return topics
+}

@@ -1,0 +1,143 @@
+package plans
+
+import (
+	"cmp"
+	"fmt"
+	"reflect"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/wavetank-sim/wavetank/scenarios/strictyaml"
+)
+
+// perJob is a key of the workload that says something of single jobs, by number: a duration or a text. Its doc calls
+// the job N.
+type perJob struct {
+	key     string // under workload
+	usual   string // what is so for the other jobs
+	Example string
+
+	needs    *need  // as of a [knob]
+	scenario string // likewise
+}
+
+// slow, cancel and deadline in a plan; workload.slow.3=15m as a setting.
+var perJobs = []perJob{
+	{key: "slow", usual: "as workload.work", Example: "15m"},
+	{key: "cancel", usual: "never", Example: "2s"},
+	{key: "deadline", usual: "never", Example: "10s"},
+	{key: "approve", usual: "never", Example: "5s", needs: hasApproval, scenario: "approval"},
+	{key: "change", usual: "never", Example: "2s", scenario: "approval"},
+	{key: "label", usual: "none", Example: "placement.zone=zone-2"},
+	{key: "requires", usual: "nothing", Example: "gpu"},
+	{key: "fail", usual: "never", Example: "timeout"},
+	{key: "approve_replay", usual: "never", Example: "1m", needs: hasReplays, scenario: "replay-approval"},
+	{key: "topic", usual: Topic, Example: "job.gpu"},
+	{key: "answer", usual: "SUCCEEDED", Example: "FAILED_FATAL"},
+}
+
+// prefix begins the settings of single jobs.
+func (k perJob) Prefix() string { return "workload." + k.key + "." }
+
+// of is the mapping from the numbers of jobs.
+func (k perJob) of(w *Workload) reflect.Value { return strictyaml.Field(w, k.key) }
+
+// scalar is what it says of a job, of which name is the setting.
+func (k perJob) Scalar(name string) strictyaml.Scalar {
+	s := strictyaml.Element(reflect.TypeFor[Workload](), k.key)
+	s.Name = name
+	return s
+}
+
+func (k perJob) setting() Setting {
+	s := k.Scalar(k.Prefix() + "N")
+	return Setting{Name: s.Name, Type: s.Type(), Default: k.usual, Doc: s.Doc(), Allowed: s.Allowed(), Example: k.Example, Scenario: cmp.Or(k.scenario, scenarioUsual)}
+}
+
+// perJobOf finds the key of a setting such as workload.slow.3, and the job.
+func PerJobOf(name string) (k perJob, job string, ok bool) {
+	for _, k := range perJobs {
+		if job, ok := strings.CutPrefix(name, k.Prefix()); ok {
+			return k, job, true
+		}
+	}
+	return perJob{}, "", false
+}
+
+// setPerJob changes such a setting. The plan's own mapping stays as it is: a copy may share it.
+func (p *Plan) setPerJob(k perJob, name, job, text string) error {
+	n, err := strconv.Atoi(job)
+	if err != nil {
+		return &strictyaml.Error{Path: name, Message: fmt.Sprintf("%s does not end in the number of a job", name), Remedy: "write " + k.Prefix() + "3=" + k.Example}
+	}
+	value, err := k.Scalar(name).Parse(text)
+	if err != nil {
+		return err
+	}
+	k.copy(&p.Workload, &p.Workload)
+	if k.of(&p.Workload).IsNil() {
+		k.of(&p.Workload).Set(reflect.MakeMap(k.of(&p.Workload).Type()))
+	}
+	k.of(&p.Workload).SetMapIndex(reflect.ValueOf(n), value)
+	return nil
+}
+
+// copy gives one workload what the key says in another, with nothing shared.
+func (k perJob) copy(to, from *Workload) {
+	all := k.of(from)
+	if all.IsNil() {
+		k.of(to).SetZero()
+		return
+	}
+	copied := reflect.MakeMap(all.Type())
+	for _, n := range all.MapKeys() {
+		copied.SetMapIndex(n, all.MapIndex(n))
+	}
+	k.of(to).Set(copied)
+}
+
+// forget takes away what it says of job n.
+func (k perJob) forget(w *Workload, n int) {
+	if all := k.of(w); !all.IsNil() {
+		all.SetMapIndex(reflect.ValueOf(n), reflect.Value{})
+	}
+}
+
+// jobs lists those that it says something of.
+func (k perJob) jobs(w *Workload) []int { return jobsOf(k.of(w)) }
+
+func jobsOf(all reflect.Value) (list []int) {
+	for _, n := range all.MapKeys() {
+		list = append(list, int(n.Int()))
+	}
+	slices.Sort(list)
+	return list
+}
+
+// text is what it says of job n, as a setting; "" is nothing.
+func (k perJob) Text(w *Workload, n int) string {
+	if v := k.of(w).MapIndex(reflect.ValueOf(n)); v.IsValid() {
+		return strictyaml.TextOf(v)
+	}
+	return ""
+}
+
+// assignments lists them as [Plan.Set] takes them.
+func (k perJob) assignments(w *Workload) (list []string) {
+	for _, n := range k.jobs(w) {
+		list = append(list, k.Prefix()+strconv.Itoa(n)+"="+k.Text(w, n))
+	}
+	return list
+}
+
+func checkPerJob(p *Plan) *strictyaml.Error {
+	for _, k := range perJobs {
+		for _, n := range k.jobs(&p.Workload) {
+			if n < 1 || n > p.Workload.Jobs {
+				return &strictyaml.Error{Path: k.Prefix() + strconv.Itoa(n), Message: fmt.Sprintf("there is no job %d", n), Remedy: fmt.Sprintf("the workload has jobs 1 to %d", p.Workload.Jobs)}
+			}
+		}
+	}
+	return nil
+}

@@ -1,0 +1,117 @@
+package plans
+
+import (
+	"time"
+
+	"github.com/wavetank-sim/wavetank/engine/dlq"
+	"github.com/wavetank-sim/wavetank/engine/settings"
+	"github.com/wavetank-sim/wavetank/faults"
+)
+
+// PlanVersion is the format that this build reads and writes.
+const PlanVersion = 1
+
+// Plan is everything that a run depends on besides the build. It is one YAML file, whether it was
+// written by hand, drawn by rapid, shrunk from a failure, or kept as a regression.
+type Plan struct {
+	Version  int               `yaml:"version" json:"version" doc:"format of this file"`
+	Name     string            `yaml:"name" json:"name" doc:"kebab-case"`
+	Story    string            `yaml:"story,omitempty" json:"story,omitempty" doc:"what happens, in a sentence"`
+	Preset   string            `yaml:"preset" json:"preset" oneof:"documented,hardened" doc:"the engine settings to start from"`
+	Engine   settings.Settings `yaml:"engine,omitempty" json:"engine" doc:"the schedulers' settings, on top of the preset's"`
+	Topology Topology          `yaml:"topology,omitempty" json:"topology" doc:"which nodes there are"`
+	World    Conditions        `yaml:"world,omitempty" json:"world" doc:"what the world is like besides its faults"`
+	Kernel   Kernel            `yaml:"kernel,omitempty" json:"kernel" doc:"the safety kernel of the world, which is its output policy too; a plan that does not mention it has none"`
+	Workload Workload          `yaml:"workload,omitempty" json:"workload" doc:"what is submitted"`
+	Triage   *dlq.Policy       `yaml:"triage,omitempty" json:"triage,omitempty" doc:"the triage policy of the schedulers, with engine.replay.enabled; without, each class of reason codes has its default (Dead letters)"`
+	Faults   []faults.Fault    `yaml:"faults,omitempty" json:"faults,omitempty" doc:"what goes wrong, and where"`
+	Schedule Schedule          `yaml:"schedule,omitempty" json:"schedule" doc:"how the next step is chosen"`
+	Then     Then              `yaml:"then,omitempty" json:"then" doc:"what happens once submissions and faults are over"`
+	Expect   Expect            `yaml:"expect,omitempty" json:"expect" doc:"what the plan is there to show"`
+	About    []int             `yaml:"about,omitempty" json:"about,omitempty" doc:"the jobs whose story the result tells; empty is those that faults name"`
+	Seed     uint64            `yaml:"seed" json:"seed" doc:"the root of every draw"`
+
+	pinned []string // settings given explicitly with the value that they have by default: another preset leaves them alone
+}
+
+// Topology says which nodes there are. Schedulers are scheduler-1.., workers are worker-1...
+type Topology struct {
+	Schedulers     int           `yaml:"schedulers" json:"schedulers" min:"1" max:"64" doc:"scheduler replicas"`
+	Workers        int           `yaml:"workers" json:"workers" min:"1" max:"1000" doc:"workers in the default pool"`
+	MaxParallel    int           `yaml:"max_parallel" json:"max_parallel" min:"1" max:"10000" doc:"jobs a worker runs at once"`
+	HeartbeatEvery time.Duration `yaml:"heartbeat_every" json:"heartbeat_every" min:"100ms" max:"1h" doc:"how often a worker says that it lives"`
+	Deduplicate    bool          `yaml:"deduplicate" json:"deduplicate" doc:"workers refuse a second execution of an idempotency key"`
+	Zones          int           `yaml:"zones" json:"zones" min:"0" max:"1000" doc:"the workers' labels zone and node.zone are zone-1 up to zone-<this>, in turn; 0: they have no such labels"`
+	GPUWorkers     int           `yaml:"gpu_workers" json:"gpu_workers" min:"0" max:"1000" doc:"so many of the workers, the last by their numbers, are of the pool gpu, which offers gpu; it serves job.gpu alone, and job.default too"`
+}
+
+// Conditions are what the world is like besides its faults.
+type Conditions struct {
+	HeartbeatLag time.Duration `yaml:"heartbeat_lag" json:"heartbeat_lag" min:"0s" max:"24h" doc:"how long a heartbeat is under way at most: each takes between nothing and this, drawn, so that they may overtake each other"`
+	Dying        float64       `yaml:"dying" json:"dying" min:"0" max:"1" doc:"the share of the workers, rounded, that die, each at an instant drawn over the time of submissions; then.heal brings them back"`
+}
+
+// Workload says what is submitted. Jobs are job-1...
+type Workload struct {
+	Jobs        int                   `yaml:"jobs" json:"jobs" min:"1" max:"100000" doc:"how many jobs are submitted"`
+	Every       time.Duration         `yaml:"every" json:"every" min:"1ns" max:"24h" doc:"time between two submissions"`
+	Work        time.Duration         `yaml:"work" json:"work" min:"1ns" max:"24h" doc:"how long a worker executes a job"`
+	Submissions int                   `yaml:"submissions" json:"submissions" min:"1" max:"10" doc:"how often each job is submitted, under one id: clients retry"`
+	Tries       int                   `yaml:"tries" json:"tries" min:"0" max:"1000" doc:"how often a client tries a submission before it gives up; 0 is until it succeeds"`
+	Tenants     int                   `yaml:"tenants" json:"tenants" min:"1" max:"1000" doc:"the jobs belong to tenant-1 up to tenant-<this>, in turn"`
+	Poison      int                   `yaml:"poison" json:"poison" min:"0" max:"1000" doc:"messages on sys.job.submit that nobody can read"`
+	Saga        int                   `yaml:"saga" json:"saga" min:"0" max:"1000" doc:"so many jobs one after the other belong to one workflow, wf-1.., and each leaves a compensation behind; 0 is none"`
+	Unreadable  int                   `yaml:"unreadable" json:"unreadable" min:"0" max:"1000" doc:"compensations that nobody can read, on the stack of wf-1, put there by the stranger"`
+	Slow        map[int]time.Duration `yaml:"slow,omitempty" json:"slow,omitempty" min:"1ns" max:"24h" doc:"how long a worker executes job N, if not as long as work"`
+	Cancel      map[int]time.Duration `yaml:"cancel,omitempty" json:"cancel,omitempty" min:"1ns" max:"24h" doc:"how long after its submission job N is cancelled"`
+	Deadline    map[int]time.Duration `yaml:"deadline,omitempty" json:"deadline,omitempty" min:"1ms" max:"24h" doc:"how long after its submission job N has its deadline (budget.deadline_ms): the reconciler's next tick times it out unless it has ended"`
+	Label       map[int]string        `yaml:"label,omitempty" json:"label,omitempty" like:"placement.zone=zone-2" doc:"the labels of job N, joined by commas (Scheduler internals, section 5)"`
+	Requires    map[int]string        `yaml:"requires,omitempty" json:"requires,omitempty" like:"gpu" doc:"what job N requires of a pool, joined by commas (Scheduler internals, section 5)"`
+	Approve     map[int]time.Duration `yaml:"approve,omitempty" json:"approve,omitempty" min:"1ms" max:"24h" doc:"how long an approver looks at job N, once it waits for an approval, before approving it"`
+	Change      map[int]time.Duration `yaml:"change,omitempty" json:"change,omitempty" min:"1ms" max:"24h" doc:"how long after its submission job N is submitted again, with another payload"`
+	Topic       map[int]string        `yaml:"topic,omitempty" json:"topic,omitempty" like:"job.gpu" doc:"the topic of job N, if not job.default"`
+	Answer      map[int]string        `yaml:"answer,omitempty" json:"answer,omitempty" oneof:"FAILED,FAILED_FATAL,NONSENSE" doc:"what the worker of job N answers instead of SUCCEEDED; after FAILED_FATAL its workflow is rolled back; NONSENSE is no status"`
+
+	Runs         int           `yaml:"runs" json:"runs" min:"0" max:"1000" doc:"workflow runs that are started, run-1 and so on, at the pace of every; with any, the schedulers run workflows"`
+	Steps        int           `yaml:"steps" json:"steps" min:"1" max:"20" doc:"the steps of a run, each of them a job: a first one, a last one, and those in between side by side"`
+	StepDelay    time.Duration `yaml:"step_delay" json:"step_delay" min:"0s" max:"24h" doc:"the k-th of the steps between the first and the last begins k times this after the first has succeeded; whole seconds"`
+	StepRetries  int           `yaml:"step_retries" json:"step_retries" min:"0" max:"20" doc:"how often a step is tried again after a failure"`
+	StepBackoff  time.Duration `yaml:"step_backoff" json:"step_backoff" min:"0s" max:"1h" doc:"how long after its first failure a step is tried again; it doubles with each"`
+	StepFailures int           `yaml:"step_failures" json:"step_failures" min:"0" max:"20" doc:"how many attempts of each run's second step fail"`
+	StepUndo     bool          `yaml:"step_undo" json:"step_undo" doc:"each step of a run leaves a compensation behind, for when the run fails (engine.saga.durable_rollback)"`
+
+	Fail          map[int]string        `yaml:"fail,omitempty" json:"fail,omitempty" like:"timeout; twice" doc:"how the executions of job N fail: the reason code that the worker gives; then, each behind a semicolon, twice or 3 times, of the job and its replays; committed: the effect is had all the same; succeeds after 5s: the worker reports a success after all"`
+	ApproveReplay map[int]time.Duration `yaml:"approve_replay,omitempty" json:"approve_replay,omitempty" min:"1ns" max:"24h" doc:"how long after its submission the operator approves the replay of job N, at the earliest, once it waits for that"`
+}
+
+// Schedule says how the stepper chooses.
+type Schedule struct {
+	Strategy string `yaml:"strategy" json:"strategy" oneof:"latency,random" doc:"latency: discrete-event order by drawn latencies; random: by drawn priorities among ready operations"`
+	StepsMax int    `yaml:"steps_max" json:"steps_max" min:"100" max:"1000000000" doc:"a run that needs more steps is inconclusive"`
+}
+
+// Then says what happens after the fault window: everything heals, faults stop, and the world has
+// SettleWithin, in virtual time, to settle.
+type Then struct {
+	Heal         bool          `yaml:"heal" json:"heal" doc:"after the last fault, partitions end and crashed nodes restart"`
+	SettleWithin time.Duration `yaml:"settle_within" json:"settle_within" min:"1s" max:"720h" doc:"virtual time the world has to settle once submissions and faults are over"`
+}
+
+// Expect says what the plan is there to show, under its own preset, and under another if it names that. Of a plan
+// with Changed, story and expectations are another's: a run's folder keeps them with the plan that was run.
+type Expect struct {
+	Violates   []string  `yaml:"violates,omitempty" json:"violates,omitempty" doc:"invariants that this plan breaks"`
+	Sometimes  []string  `yaml:"sometimes,omitempty" json:"sometimes,omitempty" doc:"situations that this plan must reach"`
+	Judged     []string  `yaml:"judged,omitempty" json:"judged,omitempty" doc:"invariants that are judged whatever their promise, and need not break"`
+	Documented *Expected `yaml:"documented,omitempty" json:"documented,omitempty" doc:"the same under the preset documented, if that is not the plan's own"`
+	Hardened   *Expected `yaml:"hardened,omitempty" json:"hardened,omitempty" doc:"the same under the preset hardened, if that is not the plan's own"`
+	Changed    []string  `yaml:"changed,omitempty" json:"changed,omitempty" like:"engine.fence=false" doc:"what was changed in the plan, as --set takes it: what it expects, and faults that its settings leave nothing to strike, are reported, and not judged"`
+}
+
+// Expected is what a plan expects under one preset. An invariant listed in Violates is judged whatever its promise,
+// and a run of the unmodified plan that does not violate it is inconclusive.
+type Expected struct {
+	Violates  []string `yaml:"violates,omitempty" json:"violates,omitempty" doc:"invariants that this plan breaks"`
+	Sometimes []string `yaml:"sometimes,omitempty" json:"sometimes,omitempty" doc:"situations that this plan must reach"`
+	Judged    []string `yaml:"judged,omitempty" json:"judged,omitempty" doc:"invariants that are judged whatever their promise, and need not break"`
+}

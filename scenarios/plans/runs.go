@@ -1,0 +1,76 @@
+package plans
+
+import (
+	"encoding/json"
+	"fmt"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/wavetank-sim/wavetank/engine/job"
+	"github.com/wavetank-sim/wavetank/engine/phase"
+	"github.com/wavetank-sim/wavetank/engine/workflow"
+	"github.com/wavetank-sim/wavetank/scenarios/strictyaml"
+)
+
+// run is the workload's n-th: a first step, a last one, and those in between side by side, the k-th of them k
+// times step_delay after the first. Of two steps the second is the one with the delay.
+func (w *Workload) Run(n int) workflow.Run {
+	r := workflow.Run{RunID: RunID(n), WorkflowID: "workflow", Tenant: "tenant-1"}
+	var between []string
+	for k := 1; k <= w.Steps; k++ {
+		s := workflow.Step{ID: stepID(k), Topic: Topic, Retry: workflow.Retry{Max: w.StepRetries, BackoffMS: w.StepBackoff.Milliseconds()}}
+		if w.StepUndo {
+			s.Compensation = Undo(r.RunID + " " + s.ID)
+		}
+		switch {
+		case k == 1:
+		case k < w.Steps || k == 2:
+			s.DependsOn, s.DelaySec = []string{stepID(1)}, int64(k-1)*int64(w.StepDelay/time.Second)
+			between = append(between, s.ID)
+		default:
+			s.DependsOn = between
+		}
+		r.Steps = append(r.Steps, s)
+	}
+	return r
+}
+
+// failing says whether a job is one of a step's attempts that fail: the first so many of each run's second step,
+// or of its only one.
+func (w *Workload) Failing(jobID string) bool {
+	rest, isRun := strings.CutPrefix(jobID, "run-")
+	_, rest, isStep := strings.Cut(rest, "-"+stepID(min(2, w.Steps))+"-")
+	attempt, err := strconv.Atoi(rest)
+	return isRun && isStep && err == nil && attempt <= w.StepFailures
+}
+
+// checkRuns refuses what [workflow.Run] cannot say.
+func checkRuns(p *Plan) *strictyaml.Error {
+	if d := p.Workload.StepDelay; d%time.Second != 0 {
+		return &strictyaml.Error{Path: "workload.step_delay", Message: fmt.Sprintf("workload.step_delay is %s", strictyaml.DurationText(d)), Remedy: "give whole seconds, as in 30s"}
+	}
+	if d := p.Workload.StepBackoff; d%time.Millisecond != 0 {
+		return &strictyaml.Error{Path: "workload.step_backoff", Message: fmt.Sprintf("workload.step_backoff is %s", strictyaml.DurationText(d)), Remedy: "give whole milliseconds, as in 5s"}
+	}
+	return nil
+}
+
+// metByRuns notes which of the phases of workflows the plan's runs can have.
+func (p *Plan) metByRuns(met map[phase.Phase]bool) {
+	e, w := &p.Engine, &p.Engine.Workflow
+	polls := w.DurableTimers && w.DelayPoller
+	for ph, can := range map[phase.Phase]bool{
+		phase.RunCreate: true, phase.RunLock: true, phase.RunRenew: e.LockRenewal, phase.RunRead: true, phase.StepRead: true, phase.RunWrite: true, phase.RunUnlock: true,
+		phase.TimerWrite: w.DurableTimers, phase.TimerRemove: w.DurableTimers, phase.TimerPop: w.DurableTimers, phase.TimerRead: w.DurableTimers,
+		phase.TimerClean: polls, phase.PollLock: polls,
+		phase.RunsLock: w.RunReconciler, phase.RunsRead: w.RunReconciler, phase.RunsDrop: w.RunReconciler,
+	} {
+		met[ph] = p.Workload.Runs > 0 && can
+	}
+}
+
+// undo is the compensation of what that names.
+func Undo(what string) *job.Compensation {
+	return &job.Compensation{Capability: "cancel", Payload: json.RawMessage(`{"undo":"` + what + `"}`)}
+}

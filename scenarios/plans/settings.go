@@ -1,0 +1,193 @@
+package plans
+
+import (
+	"cmp"
+	"fmt"
+	"reflect"
+	"slices"
+	"strings"
+
+	"github.com/wavetank-sim/wavetank/faults/suggest"
+	"github.com/wavetank-sim/wavetank/scenarios/strictyaml"
+)
+
+// Sections lists the parts of a plan that have keys of their own, the plan itself first.
+func Sections() []strictyaml.Section {
+	return strictyaml.Sections(reflect.TypeFor[Plan](), strictyaml.Section{Name: SectionPlan, Doc: "everything that a run depends on besides the build"})
+}
+
+// SectionPlan is the name of the section that is the whole plan.
+const SectionPlan = "plan"
+
+// Setting describes one key of a plan that --set can change.
+type Setting struct {
+	Name     string `json:"name"` // as in YAML, such as engine.max_dispatch_retries
+	Type     string `json:"type"` // duration, integer, boolean, choice
+	Default  string `json:"default"`
+	Hardened string `json:"hardened,omitempty"` // the preset's value, where it is not the documented one
+	Doc      string `json:"doc"`
+	Allowed  string `json:"allowed"`           // "1 to 1000", or the choices
+	Example  string `json:"example,omitempty"` // of a value, where the default is none
+	Scenario string `json:"scenario"`          // in which it matters
+}
+
+// Settings lists every setting, in the order of the plan's keys; the seed is not among them, since
+// it has a flag of its own.
+func Settings() []Setting {
+	documented, hardened := Defaults(), Defaults()
+	documented.Engine = PresetSettings(PresetDocumented)
+	other := hardened.Settings()
+	var list []Setting
+	for i, s := range documented.Settings() {
+		if s.Name == "seed" {
+			continue
+		}
+		out := Setting{Name: s.Name, Type: s.Type(), Default: s.Text(), Doc: s.Doc(), Allowed: s.Allowed(), Scenario: scenarioUsual}
+		if k, ok := knobOf(s.Name); ok {
+			out.Scenario = cmp.Or(k.scenario, scenarioUsual)
+		}
+		if h := other[i].Text(); h != out.Default {
+			out.Hardened = h
+		}
+		list = append(list, out)
+	}
+	i := slices.IndexFunc(list, func(s Setting) bool { return s.Name == "workload.work" }) + 1
+	for _, k := range perJobs {
+		list = slices.Insert(list, i, k.setting())
+		i++
+	}
+	return list
+}
+
+// settings lists p's, in the order of its keys: the preset, the seed, and the scalars of the
+// sections.
+func (p *Plan) Settings() []strictyaml.Scalar {
+	return slices.DeleteFunc(strictyaml.Scalars(p), func(s strictyaml.Scalar) bool { return !isSetting(s.Name) })
+}
+
+// setting is p's of that name; false if there is none.
+func (p *Plan) Setting(name string) (strictyaml.Scalar, bool) {
+	s, ok := strictyaml.ScalarOf(p, name)
+	return s, ok && isSetting(name)
+}
+
+func isSetting(scalar string) bool {
+	return scalar == "preset" || scalar == "seed" || strings.Contains(scalar, ".")
+}
+
+// base is the plan of which p's settings are a variation.
+func (p *Plan) base() *Plan {
+	b := Defaults()
+	b.Preset = p.Preset
+	b.Engine = PresetSettings(p.Preset)
+	b.Schedule.StepsMax = StepsMaxDefault(p.Workload.Jobs)
+	return b
+}
+
+// pin remembers that s was given explicitly. A value that differs from its base shows that by itself.
+func (p *Plan) pin(s strictyaml.Scalar) {
+	if !strings.HasPrefix(s.Name, "engine.") && s.Name != "schedule.steps_max" { // those move with the preset, or with the jobs
+		return
+	}
+	if base, _ := p.base().Setting(s.Name); base.Value.Equal(s.Value) && !slices.Contains(p.pinned, s.Name) {
+		p.pinned = append(slices.Clone(p.pinned), s.Name)
+		slices.Sort(p.pinned)
+	}
+}
+
+// unpin forgets which settings were given explicitly.
+func (p *Plan) Unpin() { p.pinned = nil }
+
+// rebase calls change, then lets every setting follow its base that was not given explicitly.
+func (p *Plan) rebase(change func()) {
+	before := p.base().Settings()
+	follows := map[string]bool{}
+	for i, s := range p.Settings() {
+		follows[s.Name] = s.Value.Equal(before[i].Value) && !slices.Contains(p.pinned, s.Name)
+	}
+	change()
+	p.pinned = nil
+	after := p.base().Settings()
+	for i, s := range p.Settings() {
+		moves := !before[i].Value.Equal(after[i].Value) && s.Name != "preset"
+		if moves && follows[s.Name] {
+			s.Value.Set(after[i].Value)
+		} else if !follows[s.Name] {
+			p.pin(s)
+		}
+	}
+}
+
+// Set changes one setting: "engine.max_dispatch_retries=5", "preset=documented". A new preset
+// changes the engine settings that the plan does not give itself. The error is a [*strictyaml.Error].
+// [Plan.Validate] says whether the plan still fits together.
+func (p *Plan) Set(assignment string) error {
+	name, text, ok := strings.Cut(assignment, "=")
+	name, text = strings.TrimSpace(name), strings.TrimSpace(text)
+	if !ok {
+		return &strictyaml.Error{Path: name, Message: fmt.Sprintf("%q sets nothing", assignment), Remedy: "write key=value" + p.example(name)}
+	}
+	if k, job, ok := PerJobOf(name); ok {
+		return p.setPerJob(k, name, job, text)
+	}
+	s, known := p.Setting(name)
+	if !known {
+		return &strictyaml.Error{Path: name, Message: fmt.Sprintf("unknown setting %q", name), Remedy: "`wavetank list settings` names them" + suggest.Hint(name, settingNames())}
+	}
+	value, err := s.Parse(text)
+	if err != nil {
+		return err
+	}
+	change := func() { s.Value.Set(value) }
+	switch name {
+	case "preset", "workload.jobs": // all that a base depends on
+		before := p.Preset
+		p.rebase(change)
+		p.Expect.own(p.Preset, before)
+	default:
+		change()
+		p.pinned = slices.DeleteFunc(slices.Clone(p.pinned), func(pinned string) bool { return pinned == name })
+	}
+	if name != "preset" && name != "seed" {
+		p.pin(s)
+	}
+	return nil
+}
+
+// example is how the setting of that name is written with a value, or what its name may be.
+func (p *Plan) example(name string) string {
+	s, known := p.base().Setting(name)
+	switch {
+	case !known || s.Text() == "":
+		return suggest.Hint(name, settingNames())
+	case s.Value.Kind() == reflect.Bool:
+		return ", as in " + name + "=true"
+	}
+	return ", as in " + name + "=" + s.Text()
+}
+
+// Changes lists, as Set takes them, the settings in which p differs from the defaults and its
+// preset.
+func (p *Plan) Changes() []string {
+	var changes []string
+	base := p.base().Settings()
+	for i, s := range p.Settings() {
+		if s.Text() != base[i].Text() && s.Name != "seed" {
+			changes = append(changes, s.Name+"="+s.Text())
+		}
+		if s.Name == "workload.work" {
+			for _, k := range perJobs {
+				changes = append(changes, k.assignments(&p.Workload)...)
+			}
+		}
+	}
+	return changes
+}
+
+func settingNames() []string {
+	var names []string
+	for _, s := range Settings() {
+		names = append(names, s.Name)
+	}
+	return names
+}

@@ -1,0 +1,84 @@
+package plans
+
+import (
+	"cmp"
+	"math"
+	"slices"
+	"time"
+
+	"github.com/nats-io/nats.go/jetstream"
+
+	"github.com/wavetank-sim/wavetank/engine"
+	"github.com/wavetank-sim/wavetank/faults"
+	"github.com/wavetank-sim/wavetank/sim"
+)
+
+// healsFaults says whether one of the plan's faults goes on until the heal.
+func (p *Plan) HealsFaults() bool {
+	return slices.ContainsFunc(p.Faults, func(f faults.Fault) bool {
+		return f.Rate > 0 || f.Do == faults.Crash && f.RestartIn == 0 || f.Do == faults.Partition && f.For == 0
+	})
+}
+
+// streams keeps every stream of a world in memory, since no run outlives its process; but not if the
+// server is to restart.
+func (p *Plan) Streams() engine.StreamOptions {
+	if slices.ContainsFunc(p.Faults, func(f faults.Fault) bool { return faults.KindOf(f.Do).Server == faults.NATS }) {
+		return engine.StreamOptions{Storage: jetstream.FileStorage}
+	}
+	return engine.StreamOptions{Storage: jetstream.MemoryStorage}
+}
+
+// lastTimed is the last instant at which the plan has a fault of a fixed time.
+func (p *Plan) LastTimed() (last time.Duration) {
+	for _, f := range p.Faults {
+		last = max(last, f.At)
+	}
+	for _, t := range p.Kernel.Then {
+		last = max(last, t.At)
+	}
+	return last // the dying die earlier than the last submission
+}
+
+// submitted is when the last job is to be submitted.
+func (p *Plan) Submitted() time.Duration {
+	return 2*Boot + time.Duration(p.Workload.Jobs)*p.Workload.Every
+}
+
+// outages is for how long the plan's faults may keep a message from being handled, taken together: what strikes
+// a number of operations strikes one at each delivery, and what only the heal ends lasts until then.
+func (p *Plan) Outages() (total time.Duration) {
+	untilHeal := max(p.Submitted(), p.LastTimed())
+	if !p.Then.Heal {
+		untilHeal += p.Then.SettleWithin
+	}
+	for _, f := range p.Faults {
+		switch {
+		case f.Rate > 0, f.For == 0 && f.Do == faults.Partition, f.RestartIn == 0 && f.Do == faults.Crash:
+			total += untilHeal
+		case f.On != nil:
+			total += f.For + time.Duration(max(1, f.Times))*p.Engine.BackoffMax
+		default:
+			total += f.For + f.RestartIn
+		}
+	}
+	return total
+}
+
+// deaths are the crashes of the dying workers: which of them die, and when, is the seed's.
+func (p *Plan) Deaths() []faults.Fault {
+	names := NodeNames("worker", p.Topology.Workers)
+	order := func(name string) uint64 { return sim.Draw(p.Seed, "dying", name) }
+	slices.SortFunc(names, func(a, b string) int { return cmp.Compare(order(a), order(b)) })
+	span := time.Duration(p.Workload.Jobs) * p.Workload.Every
+	var list []faults.Fault
+	for _, name := range names[:int(math.Round(p.World.Dying*float64(len(names))))] {
+		after := time.Duration(sim.Draw(p.Seed, "dies at", name) % uint64(span))
+		list = append(list, faults.Fault{At: 2*Boot + after, Do: faults.Crash, Node: name})
+	}
+	return list
+}
+
+// boot is when the workers start, and twice that the submitter: schedulers come first, as in a
+// deployment, so that no job meets an empty registry for want of the first heartbeats.
+const Boot = time.Second

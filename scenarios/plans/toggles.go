@@ -1,0 +1,37 @@
+package plans
+
+import (
+	"cmp"
+	"fmt"
+)
+
+// Toggle is one part of the engine that can be taken away, and what it is worth: with it the scenario
+// holds under the preset hardened; without it the invariant is violated there, judged whatever its promise:
+// that of some is gone with the part.
+type Toggle struct {
+	Setting    string `json:"setting"`    // such as engine.fence
+	On         string `json:"on"`         // the hardened preset's value
+	Off        string `json:"off"`        // the value without it
+	Documented string `json:"documented"` // the documented preset's value
+	Scenario   string `json:"scenario"`
+	Invariant  string `json:"invariant"`
+	Says       string `json:"says"`    // what goes wrong without it, in a sentence
+	Command    string `json:"command"` // the shell command that shows it: the run is violated
+}
+
+// Toggles lists them, in the order of the engine's settings.
+func Toggles() (list []Toggle) {
+	for _, s := range Settings() {
+		k, ok := knobOf(s.Name)
+		if !ok || k.off == "" {
+			continue
+		}
+		t := Toggle{Setting: k.Name, On: cmp.Or(s.Hardened, s.Default), Off: k.off, Documented: s.Default, Scenario: k.scenario, Invariant: k.breaks, Says: k.says}
+		if t.On == t.Off { // plans turn the part on themselves
+			t.On = "true"
+		}
+		t.Command = fmt.Sprintf("wavetank run %s --preset %s --set %s=%s --judge %s", t.Scenario, PresetHardened, t.Setting, t.Off, t.Invariant)
+		list = append(list, t)
+	}
+	return list
+}

@@ -1,0 +1,93 @@
+package search
+
+import (
+	"github.com/wavetank-sim/wavetank/engine/safety/kernel"
+	"github.com/wavetank-sim/wavetank/scenarios/plans"
+)
+
+// kernel draws what the safety kernel of a plan that has one decides, now and later.
+func (d *drawer) kernel() {
+	k := &d.p.Kernel
+	if !k.On() {
+		return
+	}
+	for range d.upTo(2, "rules") {
+		k.Rules = append(k.Rules, d.rule())
+	}
+	if d.oneIn(4, "another policy") {
+		k.Then = append(k.Then, plans.KernelChange{At: d.instant(), Rules: []kernel.Rule{d.rule()}})
+	}
+}
+
+// throttle has the safety kernel want to be asked again about a job, for a while.
+func (d *drawer) throttle(job int) {
+	k := &d.p.Kernel
+	if !k.On() {
+		return
+	}
+	later := append([]kernel.Rule{{JobID: plans.JobID(job), Decision: kernel.Allow}}, k.Rules...)
+	k.Rules = append([]kernel.Rule{{JobID: plans.JobID(job), Decision: kernel.Throttle}}, k.Rules...)
+	k.Then = append(k.Then, plans.KernelChange{At: d.instant(), Rules: later})
+}
+
+// rule draws one. What it requires or throttles nobody would ever let go on.
+func (d *drawer) rule() kernel.Rule {
+	r := kernel.Rule{Decision: from(d, "decision", kernel.Deny, kernel.Allow, kernel.AllowWithConstraints)}
+	if r.Decision == kernel.AllowWithConstraints {
+		r.Constraints = "preferred_worker_id=worker-1"
+	}
+	if d.oneIn(3, "of all jobs") {
+		r.Topic = "job.*"
+	} else {
+		r.JobID = plans.JobID(d.job("job of a rule"))
+	}
+	return r
+}
+
+// approval has a job wait for an approval, which comes.
+func (d *drawer) approval(job int) {
+	if !d.p.Kernel.On() {
+		return
+	}
+	d.p.Kernel.Rules = append([]kernel.Rule{{JobID: plans.JobID(job), Decision: kernel.RequireApproval}}, d.p.Kernel.Rules...)
+	d.set("workload.approve."+nth(job), from(d, "approved after", "1s", "1ms", "10s"))
+}
+
+// change has a job that waits for its approval submitted again as another.
+func (d *drawer) change(job int) {
+	d.approval(job)
+	d.set("workload.change."+nth(job), from(d, "changed after", "2s", "1ms", "500ms", "5s"))
+}
+
+// outputs has a plan with a kernel ask it about outputs, too, and draws what it decides of them.
+func (d *drawer) outputs() {
+	if !d.p.Kernel.On() {
+		return
+	}
+	if d.oneIn(2, "an output policy") {
+		d.set("engine.output.enabled", "true")
+	}
+	if !d.p.Engine.Output.Enabled {
+		return
+	}
+	dials := plans.DrawnKnobs(func(k plans.Knob) bool { return k.Needs == plans.HasOutputs })
+	for range d.upTo(2, "output dials") {
+		d.turn(evenly(d, "output dial", dials...))
+	}
+	for range d.upTo(2, "output rules") {
+		d.p.Kernel.Output = append(d.p.Kernel.Output, d.outputRule())
+	}
+}
+
+func (d *drawer) outputRule() kernel.OutputRule {
+	r := kernel.OutputRule{Sync: d.oneIn(2, "of metadata"), Decision: from(d, "output decision", kernel.Quarantine, kernel.Deny, kernel.Redact, kernel.Allow)}
+	if r.Decision == kernel.Redact && d.oneIn(2, "redacted") {
+		r.RedactedPtr = "{result_ptr}:redacted"
+	}
+	if d.oneIn(3, "of all outputs") {
+		r.Topic = "job.*"
+	} else {
+		r.JobID = plans.JobID(d.job("job of an output rule"))
+	}
+	return r
+}

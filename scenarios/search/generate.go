@@ -1,0 +1,138 @@
+package search
+
+import (
+	"fmt"
+	"math/bits"
+	"slices"
+	"strings"
+
+	"pgregory.net/rapid"
+
+	"github.com/wavetank-sim/wavetank/scenarios/plans"
+)
+
+// Space says which plans [Draw] draws from.
+type Space struct {
+	Presets []string    // each plan is of one of them; empty is the base's own, or both without a base
+	Base    *plans.Plan // plans are perturbations of it; nil draws them from nothing
+	Sets    []string    // settings that every plan has, as [Plan.Set] takes them
+	Judged  []string    // invariants that every plan is judged by, whatever their promise
+}
+
+// Validate says what is wrong with the space, as a [*strictyaml.Error]. Every plan of a valid space is valid.
+func (s Space) Validate() error {
+	for _, preset := range s.presets() {
+		p, err := s.start(preset)
+		if err != nil {
+			return err
+		}
+		if err := p.Validate(); err != nil {
+			return err
+		}
+		if e := plans.CheckStrikes(p); e != nil {
+			return e
+		}
+	}
+	return nil
+}
+
+func (s Space) presets() []string {
+	switch {
+	case len(s.Presets) > 0:
+		return s.Presets
+	case s.Base != nil:
+		return []string{s.Base.Preset}
+	}
+	return []string{plans.PresetDocumented, plans.PresetHardened}
+}
+
+// start is the plan of that preset to which draws are applied: the base, or the defaults, with the
+// settings that the space fixes.
+func (s Space) start(preset string) (*plans.Plan, error) {
+	p := plans.Defaults()
+	p.Name = "drawn"
+	if s.Base != nil {
+		p = s.Base.Clone()
+		p.Name, p.Story, p.Expect = perturbed(p.Name), "", plans.Expect{}
+	}
+	p.Expect.Violates = slices.Clone(s.Judged)
+	for _, set := range append([]string{"preset=" + preset}, s.Sets...) {
+		if err := p.Set(set); err != nil {
+			return nil, err
+		}
+	}
+	return p, nil
+}
+
+// Draw draws a plan: topology, workload, a few settings, strategy, seed, and faults of a random
+// subset of the kinds there are (a swarm: what is always there hides what only shows without it).
+// It shrinks towards one job, one replica, one worker and no fault. The space must be valid.
+func Draw(t *rapid.T, space Space) *plans.Plan {
+	p, err := space.start(rapid.SampledFrom(space.presets()).Draw(t, "preset"))
+	if err != nil {
+		panic(fmt.Sprintf("the space is not valid: %v", err))
+	}
+	d := &drawer{t: t, p: p, fixed: map[string]bool{}}
+	for _, set := range space.Sets {
+		name, _, _ := strings.Cut(set, "=")
+		d.fixed[strings.TrimSpace(name)] = true
+	}
+	if space.Base != nil {
+		d.perturb()
+	} else {
+		d.settings()
+		d.situation()
+		d.faults()
+	}
+	d.finish()
+	return p
+}
+
+// drawer draws one plan. What it changes stays valid, and what the space fixes stays as it is.
+type drawer struct {
+	t     *rapid.T
+	p     *plans.Plan
+	fixed map[string]bool // settings, by name
+}
+
+// finish draws what no other draw depends on, and gives the plan the time that its settings ask for.
+func (d *drawer) finish() {
+	if seed := d.bits(16, "seed"); !d.fixed["seed"] {
+		d.p.Seed = uint64(seed)
+	}
+	d.rare()
+	if !d.fixed["then.settle_within"] {
+		d.p.Then.SettleWithin = max(d.p.Then.SettleWithin, d.p.Patience())
+	}
+	d.p.Unpin() // what was drawn is not more explicit than what was not
+}
+
+// from draws one of the values, of which rapid favours the first by far if there are many: the
+// plainest come first.
+func from[V any](d *drawer, label string, values ...V) V {
+	return rapid.SampledFrom(values).Draw(d.t, label)
+}
+
+// evenly draws one of many values, each as likely as the others.
+func evenly[V any](d *drawer, label string, values ...V) V {
+	const precision = 4 // bits more than are needed: the most that two values differ by is one in sixteen
+	n := bits.Len(uint(len(values))) + precision
+	return values[d.bits(n, label)*len(values)>>n]
+}
+
+// bits draws a number of so many bits. Rapid's own numbers are small ones by preference.
+func (d *drawer) bits(n int, label string) (number int) {
+	for range n {
+		number *= 2
+		if rapid.Bool().Draw(d.t, label) {
+			number++
+		}
+	}
+	return number
+}
+
+// upTo draws a number from 0 to n, the low ones a little more often.
+func (d *drawer) upTo(n int, label string) int { return rapid.IntRange(0, n).Draw(d.t, label) }
+
+// oneIn says yes about once in n times.
+func (d *drawer) oneIn(n int, label string) bool { return d.upTo(n-1, label) == n-1 }

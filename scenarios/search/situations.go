@@ -1,0 +1,140 @@
+package search
+
+import (
+	"time"
+
+	"github.com/wavetank-sim/wavetank/faults"
+	"github.com/wavetank-sim/wavetank/scenarios/plans"
+)
+
+// situations are what hardly ever comes about by itself, as it takes several things at once: each of them
+// brings one about for a job, unless the space fixes what it needs otherwise.
+var situations = []func(d *drawer, job int){
+	(*drawer).startWarm, (*drawer).orphan, (*drawer).strand, (*drawer).misread, (*drawer).outdate, (*drawer).deadLetter, (*drawer).breakOff,
+}
+
+// situation has one plan in a few begin with one of them, to which faults are added.
+func (d *drawer) situation() {
+	if d.oneIn(6, "situation") {
+		from(d, "which", situations...)(d, d.job("its job"))
+	}
+}
+
+// startWarm has a scheduler crash once there is a snapshot, and start again long before the workers' next
+// heartbeats, while jobs come.
+func (d *drawer) startWarm(int) {
+	d.set("engine.snapshot_every", "5s")
+	d.set("topology.heartbeat_every", "20s")
+	d.set("topology.schedulers", from(d, "schedulers", "1", "2"))
+	d.set("workload.jobs", "5")
+	d.set("workload.every", "3s")
+	d.add(faults.Fault{
+		At: 5*time.Second + time.Duration(1+d.upTo(49, "at"))*100*time.Millisecond, Do: faults.Crash,
+		Node: from(d, "node", plans.NodeNames("scheduler", d.p.Topology.Schedulers)...), RestartIn: from(d, "restart in", time.Second, 50*time.Millisecond),
+	})
+}
+
+// orphan has a job stored that its client does not submit.
+func (d *drawer) orphan(job int) {
+	d.set("workload.tries", "1")
+	d.set("engine.pending_age", from(d, "pending age", "10s", "1m"))
+	d.fail(job, "submit_publish")
+}
+
+// strand leaves a job SCHEDULED for which no request is left to come.
+func (d *drawer) strand(job int) {
+	if d.oneIn(2, "by its deliveries") {
+		d.set("engine.max_deliver", "1")
+	} else {
+		d.orphan(job)
+	}
+	d.set("engine.sweep_scheduled", "true")
+	d.set("engine.scheduled_age", from(d, "scheduled age", "10s", "1m"))
+	d.fail(job, "dispatched_write")
+}
+
+// misread has a scheduler die before it acknowledges a job's request, which comes again while the job is at
+// work, when its record cannot be read.
+func (d *drawer) misread(job int) {
+	d.set("workload.slow."+nth(job), longWork[len(longWork)-1])
+	d.add(faults.Fault{After: &faults.Match{Job: job, Phase: "running_write"}, Do: faults.Crash, Node: faults.Actor, RestartIn: time.Second})
+	d.add(faults.Fault{On: &faults.Match{Job: job, Phase: "state_read", Occurrence: 2}, Do: faults.FailBefore})
+}
+
+// outdate has a worker at a job that is dispatched a second time: its result is of an older epoch by then.
+func (d *drawer) outdate(job int) {
+	d.set("engine.resume_intents", "false")
+	d.set("engine.epochs", "true")
+	d.set("workload.slow."+nth(job), from(d, "slow", longWork...))
+	d.add(faults.Fault{On: &faults.Match{Job: job, Phase: "publish"}, Do: faults.FailAfter})
+}
+
+// breakOff has a scheduler die in the middle of rolling a saga back, or stand still for longer than the
+// saga's lock lives, which another then has.
+func (d *drawer) breakOff(int) {
+	d.set("workload.jobs", from(d, "jobs", "3", "4"))
+	last := d.p.Workload.Jobs
+	d.set("workload.saga", nth(last))
+	d.set("workload.answer."+nth(last), "FAILED_FATAL")
+	f := faults.Fault{After: &faults.Match{Job: last - 1, Phase: "saga_publish"}, Do: faults.Crash, Node: faults.Actor, RestartIn: time.Second}
+	if d.oneIn(2, "by a pause") {
+		d.set("engine.saga.lock_ttl", "10s")
+		d.set("topology.schedulers", "2")
+		f.Do, f.RestartIn, f.For = faults.Pause, 0, 70*time.Second
+	}
+	d.add(f)
+}
+
+// deadLetter has a job fail that may be replayed, or not.
+func (d *drawer) deadLetter(job int) {
+	d.set("engine.replay.enabled", "true")
+	how := from(d, "fails", "dependency_unavailable", "timeout; twice", "timeout; succeeds after 20s", "no_workers; 6 times", "unknown_commit_state; committed", "denied", "schema_invalid")
+	d.set("workload.fail."+nth(job), how)
+	if how == "denied" {
+		d.set("workload.approve_replay."+nth(job), from(d, "approved after", "1m", "10s"))
+	}
+	if d.oneIn(3, "growth") {
+		d.set("engine.replay.growth_alert", "1")
+		d.set("workload.fail."+nth(d.job("another")), "schema_invalid")
+	}
+}
+
+// route draws what one job asks for of a worker or a pool, that may not be there.
+func (d *drawer) route(job int) {
+	n := nth(job)
+	switch from(d, "asks for", "label", "requires", "topic") {
+	case "label":
+		d.set("topology.zones", from(d, "zones", "2", "1"))
+		d.set("workload.label."+n, from(d, "label", "placement.zone=zone-1", "placement.zone=zone-2", "preferred_worker_id=worker-1", "constraint.gpu=true", "preferred_pool=gpu"))
+	case "requires":
+		d.set("topology.gpu_workers", from(d, "gpu workers", "1", "0"))
+		d.set("workload.requires."+n, "gpu")
+	default:
+		d.set("topology.gpu_workers", from(d, "gpu workers", "1", "0"))
+		d.set("workload.topic."+n, from(d, "topic", "job.gpu", "job.other"))
+	}
+}
+
+// saga makes jobs belong to workflows, and leave compensations behind.
+func (d *drawer) saga(int) { d.set("workload.saga", from(d, "jobs of a saga", "3", "2", "5", "1")) }
+
+// rollBack has a job of a saga fail for good.
+func (d *drawer) rollBack(job int) {
+	d.saga(job)
+	d.set("workload.answer."+nth(job), from(d, "answer", "FAILED_FATAL", "FAILED_FATAL", "FAILED_FATAL", "FAILED"))
+}
+
+// unreadable puts onto the stack of the first saga what nobody can read.
+func (d *drawer) unreadable(int) {
+	d.rollBack(1)
+	d.set("workload.unreadable", from(d, "unreadable", "1", "2"))
+}
+
+// runs has a plan start workflow runs, and turns some of their dials.
+func (d *drawer) runs() {
+	d.set("workload.runs", from(d, "runs", "1", "2"))
+	own := plans.DrawnKnobs(func(k plans.Knob) bool { return k.Needs == plans.HasRuns })
+	for range d.upTo(4, "dials of runs") {
+		d.turn(evenly(d, "dial of runs", own...))
+	}
+}
