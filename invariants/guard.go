@@ -136,7 +136,7 @@ var noMessageGivenUp = Invariant{
 		return checker{
 			acked: func(*step, *message) { t.exercise() },
 			given: func(j *job, m *message) {
-				if m == nil || !j.needs(m) || j.putOff != 0 {
+				if m == nil || !j.needs(m) {
 					return
 				}
 				t.violated(j, "message %d of %s was given up after %s, while the job was %s", m.seq, m.consumer,

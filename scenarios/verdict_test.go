@@ -22,7 +22,7 @@ func TestWhatIsBrokenOutsideOfItsPromise(t *testing.T) {
 		told + dies: "no promise was broken; every-job-settles is broken under faults for which these settings promise nothing; " +
 			"cancelled-job-is-told is broken, which these settings do not promise",
 		"workload: {jobs: 1}\nengine: {max_deliver: 1, pending_replayer: false, reconciler: false}\nkernel: {default: THROTTLE, then: [{at: 1h, default: ALLOW}]}\n": "no promise was broken; " +
-			"every-job-settles is broken, which these settings do not promise",
+			"no-message-given-up, every-job-settles are broken, which these settings do not promise",
 	} {
 		res, err := Run(context.Background(), plan(t, "preset: documented\n"+text), RunOptions{})
 		require.NoError(t, err)
