@@ -11,7 +11,7 @@ import (
 )
 
 // What holds of approvals (Scheduler internals, section 1, approval flow).
-var approvalInvariants = []Invariant{noDispatchWithoutApproval, approvalNotExpired, approvedJobGoesOn}
+var approvalInvariants = []rule{noDispatchWithoutApproval, approvalNotExpired, approvedJobGoesOn}
 
 // ApprovalConfig are the settings of it that promises depend on.
 type ApprovalConfig struct {
@@ -182,68 +182,66 @@ func expired(f *facts) (n int) {
 // kernel is asked in between, and the store.
 const approvalDoubt = 15 * time.Second
 
-var noDispatchWithoutApproval = Invariant{
+var noDispatchWithoutApproval = checking(Invariant{
 	Name:   "no-dispatch-without-approval",
 	Says:   "A job for which the safety kernel requires an approval is scheduled only once somebody has approved the request that it is then; and what is dispatched of it is what was approved.",
 	Kind:   Always,
 	Source: "Scheduler internals, section 1, approval flow: approval_granted=true and the matching job hash",
-	check: func(f *facts, t *tally) checker {
-		if !f.cfg.Approvals.Kernel {
-			return checker{}
-		}
-		return checker{
-			wrote: func(s *step, w *write) {
-				j := s.job
-				if w.from != pending || j.state != scheduled || j.consent.decision != decisionApproval {
-					return
+}, func(f *facts, t *tally) checker {
+	if !f.cfg.Approvals.Kernel {
+		return checker{}
+	}
+	return checker{
+		wrote: func(s *step, w *write) {
+			j := s.job
+			if w.from != pending || j.state != scheduled || j.consent.decision != decisionApproval {
+				return
+			}
+			t.exercise()
+			g := j.consent.granted(j.consent.waits)
+			switch {
+			case len(j.consent.grants) == 0:
+				t.violated(j, "%s wrote SCHEDULED at step %d, although nobody has approved it", Who(s.Event), s.Step)
+			case g == nil:
+				t.violated(j, "%s wrote SCHEDULED at step %d for a request with the hash %.12s; what was approved has %.12s",
+					Who(s.Event), s.Step, j.consent.waits, j.consent.grants[len(j.consent.grants)-1].hash)
+			}
+		},
+		stored: func(s *step, d *dispatch) {
+			j := s.job
+			if j.consent.decision != decisionApproval {
+				return
+			}
+			for i := range s.Changes {
+				if c := &s.Changes[i]; c.Stream == streamJobs && c.Seq == d.seq && !j.consent.approves(c.Value) {
+					t.violated(j, "dispatch stored, %s seq %d at step %d, which is not what was approved", streamJobs, d.seq, d.step)
 				}
-				t.exercise()
-				g := j.consent.granted(j.consent.waits)
-				switch {
-				case len(j.consent.grants) == 0:
-					t.violated(j, "%s wrote SCHEDULED at step %d, although nobody has approved it", who(s.Event), s.Step)
-				case g == nil:
-					t.violated(j, "%s wrote SCHEDULED at step %d for a request with the hash %.12s; what was approved has %.12s",
-						who(s.Event), s.Step, j.consent.waits, j.consent.grants[len(j.consent.grants)-1].hash)
-				}
-			},
-			stored: func(s *step, d *dispatch) {
-				j := s.job
-				if j.consent.decision != decisionApproval {
-					return
-				}
-				for i := range s.Changes {
-					if c := &s.Changes[i]; c.Stream == streamJobs && c.Seq == d.seq && !j.consent.approves(c.Value) {
-						t.violated(j, "dispatch stored, %s seq %d at step %d, which is not what was approved", streamJobs, d.seq, d.step)
-					}
-				}
-			},
-		}
-	},
-}
+			}
+		},
+	}
+})
 
-var approvalNotExpired = Invariant{
+var approvalNotExpired = checking(Invariant{
 	Name:   "approval-not-expired",
 	Says:   "A job for which the safety kernel requires an approval is scheduled only while that of its request is no older than approval_ttl.",
 	Kind:   Always,
 	Source: "Scheduler internals, section 1, approval flow: approved within 24 hours",
-	check: func(f *facts, t *tally) checker {
-		if !f.cfg.Approvals.Kernel {
-			return checker{}
+}, func(f *facts, t *tally) checker {
+	if !f.cfg.Approvals.Kernel {
+		return checker{}
+	}
+	return checker{wrote: func(s *step, w *write) {
+		j := s.job
+		g := j.consent.granted(j.consent.waits)
+		if w.from != pending || j.state != scheduled || j.consent.decision != decisionApproval || g == nil {
+			return
 		}
-		return checker{wrote: func(s *step, w *write) {
-			j := s.job
-			g := j.consent.granted(j.consent.waits)
-			if w.from != pending || j.state != scheduled || j.consent.decision != decisionApproval || g == nil {
-				return
-			}
-			t.exercise()
-			if age := time.Duration(j.updated-g.at) * time.Millisecond; age > f.cfg.Approvals.TTL+approvalDoubt {
-				t.violated(j, "%s wrote SCHEDULED at step %d, %s after it was approved; an approval counts for %s", who(s.Event), s.Step, age, f.cfg.Approvals.TTL)
-			}
-		}}
-	},
-}
+		t.exercise()
+		if age := time.Duration(j.updated-g.at) * time.Millisecond; age > f.cfg.Approvals.TTL+approvalDoubt {
+			t.violated(j, "%s wrote SCHEDULED at step %d, %s after it was approved; an approval counts for %s", Who(s.Event), s.Step, age, f.cfg.Approvals.TTL)
+		}
+	}}
+})
 
 // approves says whether what a dispatch asks for was approved.
 func (c *consent) approves(dispatch string) bool {
@@ -255,27 +253,26 @@ func (c *consent) approves(dispatch string) bool {
 	return false
 }
 
-var approvedJobGoesOn = Invariant{
+var approvedJobGoesOn = checking(Invariant{
 	Name:   "approved-job-goes-on",
 	Says:   "A job whose request has been approved, and has not changed since, waits for its approval no longer, unless that has grown too old.",
 	Kind:   Eventually,
 	Source: "Scheduler internals, section 1, approval flow; section 3, pending replayer, for an approval whose request is lost",
 	Needs:  []string{"events-agree-with-servers"},
-	check: func(f *facts, t *tally) checker {
-		if !f.cfg.Approvals.Kernel {
-			return checker{}
-		}
-		return checker{ended: func(end *End) {
-			for _, j := range f.order {
-				if len(j.consent.grants) == 0 {
-					continue
-				}
-				t.exercise()
-				g := j.consent.granted(j.consent.waits)
-				if j.state == approvalRequired && g != nil && g.since >= j.consent.since && end.At <= g.since+f.cfg.Approvals.TTL {
-					t.violated(j, "is still APPROVAL_REQUIRED%s, although it was approved at %s", j.since(), g.since)
-				}
+}, func(f *facts, t *tally) checker {
+	if !f.cfg.Approvals.Kernel {
+		return checker{}
+	}
+	return checker{ended: func(end *End) {
+		for _, j := range f.order {
+			if len(j.consent.grants) == 0 {
+				continue
 			}
-		}}
-	},
-}
+			t.exercise()
+			g := j.consent.granted(j.consent.waits)
+			if j.state == approvalRequired && g != nil && g.since >= j.consent.since && end.At <= g.since+f.cfg.Approvals.TTL {
+				t.violated(j, "is still APPROVAL_REQUIRED%s, although it was approved at %s", j.since(), g.since)
+			}
+		}
+	}}
+})

@@ -53,7 +53,7 @@ func Audit(in AuditInput) Report {
 	end := End{InTime: in.Settled, Redis: in.Redis, TTLs: in.TTLs, Streams: in.Streams}
 	for i, audited := range j.audited {
 		t := j.tallies[i]
-		if audited == nil || !in.Settled && t.inv.Kind == Eventually || !t.promises {
+		if audited == nil || !in.Settled && t.Kind == Eventually || t.Unprovided {
 			continue
 		}
 		audited(&end)
@@ -171,7 +171,7 @@ func (j *job) stored() string {
 	case n == 0:
 		return "no dispatch of it is stored"
 	default:
-		return "no result of it is stored, after " + countOf(n, "dispatch", "dispatches")
+		return "no result of it is stored, after " + CountOf(n, "dispatch", "dispatches")
 	}
 }
 

@@ -164,9 +164,9 @@ func TestAuditOfARecordOfAnotherType(t *testing.T) {
 func TestAuditedPart(t *testing.T) {
 	j := NewJudge(hardened)
 	for i, tally := range j.tallies {
-		if AuditedPart(tally.inv.Name) != "" {
-			assert.NotNil(t, j.audited[i], tally.inv.Name)
-			assert.NotEqual(t, tally.inv.Says, AuditedPart(tally.inv.Name))
+		if AuditedPart(tally.Name) != "" {
+			assert.NotNil(t, j.audited[i], tally.Name)
+			assert.NotEqual(t, tally.Says, AuditedPart(tally.Name))
 		}
 	}
 	for name := range partly {

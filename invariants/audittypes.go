@@ -26,7 +26,7 @@ func typeOf(key string) string {
 // audit can go on with: Redis without them. The jobs whose records they are stay out of it.
 func (j *Judge) auditTypes(in *AuditInput) map[string]map[string]string {
 	kept := maps.Clone(in.Redis)
-	i := slices.IndexFunc(j.tallies, func(t *tally) bool { return t.inv.Name == redisIndexAgreesWithRecord.Name })
+	i := slices.IndexFunc(j.tallies, func(t *tally) bool { return t.Name == redisIndexAgreesWithRecord.Name })
 	for _, key := range slices.Sorted(maps.Keys(in.Types)) {
 		want, is := typeOf(key), in.Types[key]
 		if want == "" || is == "" || is == want || is == "none" {

@@ -4,32 +4,31 @@ import "slices"
 
 var withKeptCancellations = setting{"keep_cancellations", func(c *Config) bool { return c.KeepCancellations }}
 
-var cancellationTakesEffect = Invariant{
+var cancellationTakesEffect = checking(Invariant{
 	Name:   "cancellation-takes-effect",
 	Says:   "A job of which a scheduler was given a cancellation before it had a record ends CANCELLED, or TIMEOUT past its deadline.",
 	Kind:   Always,
 	Source: "Scheduler internals, section 1: cancelled by user request, whether the request or its cancellation comes first",
-	check: func(_ *facts, t *tally) checker {
-		ahead := map[*job]int{} // the step at which a handling of its cancellation read that the job has no record
-		return checker{
-			read: func(s *step) {
-				if j := s.job; s.Phase == "state_read" && !s.failed && j.state == absent && ahead[j] == 0 && j.cancelInHand(process(s.Node, s.Incarnation)) {
-					ahead[j] = s.Step
-				}
-			},
-			wrote: func(s *step, w *write) {
-				j := s.job
-				if ahead[j] == 0 || !j.state.terminal() || w.from.terminal() {
-					return
-				}
-				t.exercise()
-				if j.state != cancelled && (j.state != timedOut || !j.pastDeadline()) {
-					t.violated(j, "%s wrote %s at step %d, although a cancellation of the job had come before its record, at step %d", who(s.Event), j.state, s.Step, ahead[j])
-				}
-			},
-		}
-	},
-}
+}, func(_ *facts, t *tally) checker {
+	ahead := map[*job]int{} // the step at which a handling of its cancellation read that the job has no record
+	return checker{
+		read: func(s *step) {
+			if j := s.job; s.Phase == "state_read" && !s.failed && j.state == absent && ahead[j] == 0 && j.cancelInHand(Process(s.Node, s.Incarnation)) {
+				ahead[j] = s.Step
+			}
+		},
+		wrote: func(s *step, w *write) {
+			j := s.job
+			if ahead[j] == 0 || !j.state.terminal() || w.from.terminal() {
+				return
+			}
+			t.exercise()
+			if j.state != cancelled && (j.state != timedOut || !j.pastDeadline()) {
+				t.violated(j, "%s wrote %s at step %d, although a cancellation of the job had come before its record, at step %d", Who(s.Event), j.state, s.Step, ahead[j])
+			}
+		},
+	}
+})
 
 // cancelInHand says whether the process has a cancellation of the job in hand.
 func (j *job) cancelInHand(process string) bool {

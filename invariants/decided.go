@@ -13,45 +13,44 @@ func (r *request) same(other *request) bool {
 	return r.Topic == other.Topic && r.IdempotencyKey == other.IdempotencyKey && string(r.Payload) == string(other.Payload)
 }
 
-var dispatchIsWhatWasDecided = Invariant{
+var dispatchIsWhatWasDecided = checking(Invariant{
 	Name:   "dispatch-is-what-was-decided",
 	Says:   "Where a safety kernel decides, what is dispatched is the request that the record keeps with the decision: its topic, its payload and its idempotency key; and the worker that the dispatch names is the one that it goes to.",
 	Kind:   Always,
 	Source: "Scheduler internals, section 1, submit-time and dispatch-time policy check: what was allowed is what runs",
-	check: func(f *facts, t *tally) checker {
-		decided := map[*job]string{} // the request in the record, when SCHEDULED was written last
-		kept := map[*job]string{}
-		return checker{
-			wrote: func(s *step, _ *write) {
-				for i := range s.Changes {
-					if c := &s.Changes[i]; c.Key == recordPrefix+s.job.id && c.Field == "request" {
-						kept[s.job] = c.Value
-					}
+}, func(f *facts, t *tally) checker {
+	decided := map[*job]string{} // the request in the record, when SCHEDULED was written last
+	kept := map[*job]string{}
+	return checker{
+		wrote: func(s *step, _ *write) {
+			for i := range s.Changes {
+				if c := &s.Changes[i]; c.Key == recordPrefix+s.job.id && c.Field == "request" {
+					kept[s.job] = c.Value
 				}
-				if s.job.state == scheduled && s.job.decision != "" {
-					decided[s.job] = kept[s.job]
+			}
+			if s.job.state == scheduled && s.job.decision != "" {
+				decided[s.job] = kept[s.job]
+			}
+		},
+		stored: func(s *step, d *dispatch) {
+			var sent struct {
+				request
+				WorkerID string `json:"worker_id"`
+			}
+			var asked request
+			for i := range s.Changes {
+				c := &s.Changes[i]
+				if c.Stream != streamJobs || c.Seq != d.seq || json.Unmarshal([]byte(c.Value), &sent) != nil || json.Unmarshal([]byte(decided[s.job]), &asked) != nil {
+					continue
 				}
-			},
-			stored: func(s *step, d *dispatch) {
-				var sent struct {
-					request
-					WorkerID string `json:"worker_id"`
+				t.exercise()
+				switch {
+				case sent.WorkerID != d.worker:
+					t.violated(s.job, "the dispatch stored at step %d, %s seq %d, is for %q, and names %q", s.Step, streamJobs, d.seq, d.worker, sent.WorkerID)
+				case !sent.same(&asked):
+					t.violated(s.job, "what was dispatched at step %d, %s seq %d, is not the request of which the safety kernel decided", s.Step, streamJobs, d.seq)
 				}
-				var asked request
-				for i := range s.Changes {
-					c := &s.Changes[i]
-					if c.Stream != streamJobs || c.Seq != d.seq || json.Unmarshal([]byte(c.Value), &sent) != nil || json.Unmarshal([]byte(decided[s.job]), &asked) != nil {
-						continue
-					}
-					t.exercise()
-					switch {
-					case sent.WorkerID != d.worker:
-						t.violated(s.job, "the dispatch stored at step %d, %s seq %d, is for %q, and names %q", s.Step, streamJobs, d.seq, d.worker, sent.WorkerID)
-					case !sent.same(&asked):
-						t.violated(s.job, "what was dispatched at step %d, %s seq %d, is not the request of which the safety kernel decided", s.Step, streamJobs, d.seq)
-					}
-				}
-			},
-		}
-	},
-}
+			}
+		},
+	}
+})

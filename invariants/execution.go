@@ -2,55 +2,53 @@ package invariants
 
 import "slices"
 
-var succeededImpliesFinishedExecution = Invariant{
+var succeededImpliesFinishedExecution = checking(Invariant{
 	Name:   "succeeded-implies-finished-execution",
 	Says:   "A job is SUCCEEDED only after a worker has finished executing it.",
 	Kind:   Always,
 	Source: "Scheduler internals, section 1: RUNNING, succeeded",
-	check: func(f *facts, t *tally) checker {
-		audited := func(end *End) {
-			f.audited(func(j *job) {
-				if j.state != succeeded || end.Streams == nil {
-					return
-				}
-				t.exercise()
-				if !slices.ContainsFunc(j.messages, func(m message) bool { return m.succeeded }) {
-					t.violated(j, "is SUCCEEDED, but %s holds no result that says so", streamSys)
-				}
-			})
-		}
-		return checker{audited: audited, wrote: func(s *step, w *write) {
-			if s.job.state != succeeded || w.from == succeeded {
+}, func(f *facts, t *tally) checker {
+	audited := func(end *End) {
+		f.audited(func(j *job) {
+			if j.state != succeeded || end.Streams == nil {
 				return
 			}
 			t.exercise()
-			if s.job.finished == 0 {
-				t.violated(s.job, "SUCCEEDED was written at step %d, but no worker has finished the job (%d began it)", s.Step, s.job.begun)
+			if !slices.ContainsFunc(j.messages, func(m message) bool { return m.succeeded }) {
+				t.violated(j, "is SUCCEEDED, but %s holds no result that says so", streamSys)
 			}
-		}}
-	},
-}
+		})
+	}
+	return checker{audited: audited, wrote: func(s *step, w *write) {
+		if s.job.state != succeeded || w.from == succeeded {
+			return
+		}
+		t.exercise()
+		if s.job.finished == 0 {
+			t.violated(s.job, "SUCCEEDED was written at step %d, but no worker has finished the job (%d began it)", s.Step, s.job.begun)
+		}
+	}}
+})
 
-var oneExecutionPerDispatch = Invariant{
+var oneExecutionPerDispatch = checking(Invariant{
 	Name:   "one-execution-per-dispatch",
 	Says:   "A worker begins a job only for a dispatch that names it, and once for each.",
 	Kind:   Always,
 	Source: "Dispatch ordering, the production problem: a second dispatch is a second side effect",
-	check: func(_ *facts, t *tally) checker {
-		return checker{effect: func(s *step) {
-			if s.Name != "begin" {
+}, func(_ *facts, t *tally) checker {
+	return checker{effect: func(s *step) {
+		if s.Name != "begin" {
+			return
+		}
+		t.exercise()
+		j := s.job
+		for i := range j.dispatches {
+			if d := &j.dispatches[i]; !d.begun && (d.worker == "" || d.worker == s.Node) {
+				d.begun = true
 				return
 			}
-			t.exercise()
-			j := s.job
-			for i := range j.dispatches {
-				if d := &j.dispatches[i]; !d.begun && (d.worker == "" || d.worker == s.Node) {
-					d.begun = true
-					return
-				}
-			}
-			t.violated(j, "execution %d began at step %d on %s, but the stream has stored %s, and none that is for it and not begun",
-				j.begun, s.Step, s.Node, countOf(len(j.dispatches), "dispatch", "dispatches"))
-		}}
-	},
-}
+		}
+		t.violated(j, "execution %d began at step %d on %s, but the stream has stored %s, and none that is for it and not begun",
+			j.begun, s.Step, s.Node, CountOf(len(j.dispatches), "dispatch", "dispatches"))
+	}}
+})

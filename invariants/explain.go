@@ -27,33 +27,27 @@ const (
 	statusWith     = "promised with"
 )
 
-// Promises is the promise matrix: a row for each invariant but the situations.
-func Promises() (list []Promise) {
-	for _, inv := range all() {
-		if inv.Kind == Sometimes {
-			continue
-		}
-		p := Promise{Invariant: inv.Name, Takes: names(inv.row.takes)}
-		for _, k := range StrikeKinds() {
-			p.Cells = append(p.Cells, inv.row.cell(k))
-		}
-		list = append(list, p)
+// Promise is the row in words, for the invariant of that name.
+func (r *Row[C]) Promise(invariant string) Promise {
+	p := Promise{Invariant: invariant, Takes: names(r.Takes)}
+	for i := range r.Strikes {
+		p.Cells = append(p.Cells, r.Cell(r.Strikes[i].Kind))
 	}
-	return list
+	return p
 }
 
-// cell is the row's cell for one kind: of several exceptions the one that least helps against.
-func (r *row) cell(k StrikeKind) Cell {
-	c := Cell{Strike: k.String(), Status: statusPromised}
-	for _, e := range r.exceptions() {
+// Cell is the row's cell for one kind: of several exceptions the one that least helps against.
+func (r *Row[C]) Cell(k StrikeKind) Cell {
+	c, kind := Cell{Strike: k.String(), Status: statusPromised}, r.Strikes.Set(k)
+	for _, e := range r.Except {
 		switch {
-		case !e.by.has(k):
-		case len(e.but) == 0:
-			return Cell{Strike: k.String(), Status: string(e.why), Says: e.says}
+		case e.By&kind == 0:
+		case len(e.But) == 0:
+			return Cell{Strike: c.Strike, Status: string(e.Why), Says: e.Says}
 		case c.Status == statusPromised:
-			c.Status, c.With = statusWith, names(e.but)
+			c.Status, c.With = statusWith, names(e.But)
 		default:
-			c.With = both(c.With, names(e.but))
+			c.With = both(c.With, names(e.But))
 		}
 	}
 	return c
@@ -69,40 +63,40 @@ func both(a, b []string) (list []string) {
 	return list
 }
 
-func names(list []mechanism) (names []string) {
+func names[C any](list []Mechanism[C]) (names []string) {
 	for _, m := range list {
 		names = append(names, m.String())
 	}
 	return names
 }
 
-func (m mechanism) String() string {
-	names := make([]string, len(m.settings))
-	for i, s := range m.settings {
-		names[i] = s.name
+func (m Mechanism[C]) String() string {
+	names := make([]string, len(m.Settings))
+	for i, s := range m.Settings {
+		names[i] = s.Name
 	}
 	return strings.Join(names, " and ")
 }
 
-// says tells in one sentence what the row promises: under these settings, or under any if cfg is nil.
-func (r *row) says(cfg *Config) string {
+// Says tells in one sentence what the row promises: under these settings, or under any if cfg is nil.
+func (r *Row[C]) Says(cfg *C) string {
 	prefix := ""
 	switch {
-	case cfg != nil && !r.promised(cfg):
+	case cfg != nil && !r.Promised(cfg):
 		return "not under these settings"
-	case cfg == nil && len(r.takes) > 0:
-		prefix = "with " + strings.Join(names(r.takes), ", or with ") + ", "
+	case cfg == nil && len(r.Takes) > 0:
+		prefix = "with " + strings.Join(names(r.Takes), ", or with ") + ", "
 	}
 	var parts []string
-	for _, e := range r.exceptions() {
-		if cfg != nil && anyOn(e.but, cfg) {
+	for _, e := range r.Except {
+		if cfg != nil && anyOn(e.But, cfg) {
 			continue
 		}
 		without := ""
-		if cfg == nil && len(e.but) > 0 {
-			without = "without " + strings.Join(names(e.but), " or ") + ", "
+		if cfg == nil && len(e.But) > 0 {
+			without = "without " + strings.Join(names(e.But), " or ") + ", "
 		}
-		parts = append(parts, without+strings.Join(kindNames(e.by), ", "))
+		parts = append(parts, without+strings.Join(r.Strikes.names(e.By), ", "))
 	}
 	if len(parts) == 0 {
 		return prefix + "under every fault"
@@ -110,20 +104,9 @@ func (r *row) says(cfg *Config) string {
 	return prefix + "unless struck by " + strings.Join(parts, "; or ")
 }
 
-func kindNames(set kinds) (names []string) {
-	for _, k := range set.list() {
-		names = append(names, k.String())
-	}
-	return names
-}
-
-// Explain says what the invariant of that name means, under which strikes it is promised and where
-// it comes from, in a few lines of text.
-func Explain(name string) (text string, ok bool) {
-	inv, ok := Find(name)
-	if !ok {
-		return "", false
-	}
+// Explain says what an invariant means, under which strikes its row promises it and where it comes from, in a few
+// lines of text.
+func (r *Row[C]) Explain(inv *Invariant) string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "%s (%s)\n\n%s\n\n", inv.Name, inv.Kind, inv.Says)
 	switch inv.Kind {
@@ -135,7 +118,7 @@ func Explain(name string) (text string, ok bool) {
 		b.WriteString("Never violated: a situation that is worth reaching. A plan that expects it and does not reach it is inconclusive.\n")
 	}
 	if inv.Kind != Sometimes {
-		inv.row.explain(&b)
+		r.explain(&b)
 		if inv.OnDemand {
 			b.WriteString("Where the settings do not promise it, nearly every run breaks it, and it is judged only if a plan or --judge asks for it.\n")
 		}
@@ -144,35 +127,34 @@ func Explain(name string) (text string, ok bool) {
 		fmt.Fprintf(&b, "Depends on: %s. Once that is violated, this one is no longer judged there.\n", strings.Join(inv.Needs, ", "))
 	}
 	fmt.Fprintf(&b, "Source: %s.\n", inv.Source)
-	return b.String(), true
+	return b.String()
 }
 
 // explain writes the row in plain sentences.
-func (r *row) explain(b *strings.Builder) {
-	if len(r.takes) > 0 {
-		fmt.Fprintf(b, "Promised with %s; otherwise nothing is promised.\n", strings.Join(names(r.takes), ", or with "))
+func (r *Row[C]) explain(b *strings.Builder) {
+	if len(r.Takes) > 0 {
+		fmt.Fprintf(b, "Promised with %s; otherwise nothing is promised.\n", strings.Join(names(r.Takes), ", or with "))
 	}
-	list := r.exceptions()
-	if len(list) == 0 {
+	if len(r.Except) == 0 {
 		b.WriteString("Promised: under every fault.\n")
 		return
 	}
 	b.WriteString("Promised: under every fault but these:\n")
-	for _, e := range list {
-		for _, k := range e.by.list() {
-			fmt.Fprintf(b, "  %s: %s\n", k, k.Says())
-		}
-		switch {
-		case len(e.but) == 0:
-			fmt.Fprintf(b, "    %s: %s\n", e.why, e.says)
-		default:
-			for _, m := range e.but {
-				fmt.Fprintf(b, "    closed by %s", m)
-				if m.name != "" {
-					fmt.Fprintf(b, ": %s", m.name)
-				}
-				b.WriteString("\n")
+	for _, e := range r.Except {
+		for i, k := range r.Strikes {
+			if e.By&(1<<i) != 0 {
+				fmt.Fprintf(b, "  %s: %s\n", k.Kind, k.Says)
 			}
+		}
+		if len(e.But) == 0 {
+			fmt.Fprintf(b, "    %s: %s\n", e.Why, e.Says)
+		}
+		for _, m := range e.But {
+			fmt.Fprintf(b, "    closed by %s", m)
+			if m.Name != "" {
+				fmt.Fprintf(b, ": %s", m.Name)
+			}
+			b.WriteString("\n")
 		}
 	}
 	b.WriteString("Such a strike releases the promise for what it reaches. A violation is then reported as outside the promise.\n")

@@ -27,13 +27,13 @@ type facts struct {
 	policy policyFacts
 	replay replayFacts // dead letters and their replays
 
-	unkept places        // invariants violated within their promise, by their place in All
+	unkept Places        // invariants violated within their promise, by their place in All
 	step   int           // the last event's
 	at     time.Duration // likewise
 
 	strikes strikes
 	reached [moments]int // how often each moment came
-	broken  places       // invariants violated for the run as a whole, by their place in All
+	broken  Places       // invariants violated for the run as a whole, by their place in All
 	mixed   bool         // a process had a job twice at once, having outlived its lock: events do not say which handling they are of
 	count   counts
 	fenced  Fenced // the last one
@@ -76,9 +76,9 @@ type job struct {
 	touched    time.Duration // when updated was written
 	deadlineAt time.Duration // when the deadline is, if there is one
 	topic      string
-	struck     kinds  // the strikes that reach it
+	struck     Kinds  // the strikes that reach it
 	moments    uint64 // that it has had
-	broken     places // invariants violated for this job, by their place in All
+	broken     Places // invariants violated for this job, by their place in All
 
 	tenant    string
 	decision  string        // of the safety kernel, as the record has it
@@ -270,3 +270,13 @@ func (j *job) end(h *handling) {
 		}
 	}
 }
+
+// Fenced is a state write that was not made, since record or lock had changed since its writer looked.
+type Fenced struct {
+	Step  int // that showed it to the writer
+	Job   string
+	Phase string
+}
+
+// Fenced returns the last one.
+func (j *observer) Fenced() Fenced { return j.facts.fenced }

@@ -28,8 +28,9 @@ func TestAFailoverReleasesPromises(t *testing.T) {
 	}
 	again := func(s *story) *story { return dispatch(s.failover().begins(s1, job1)) }
 
-	r := again(dispatch(before())).judge(Config{})
-	assert.True(t, r.struckBy(RedisFailover))
+	s := again(dispatch(before()))
+	r := s.judge(Config{})
+	assert.True(t, s.struckBy(RedisFailover))
 	for _, o := range r.Invariants {
 		assert.Zero(t, o.Promised, "%s: %v", o.Name, o.Violations)
 	}
@@ -41,7 +42,7 @@ func TestAFailoverReleasesPromises(t *testing.T) {
 	r = again(dispatch(before())).judge(Config{Epochs: true})
 	assert.Equal(t, 1, r.outcome("one-dispatch-per-job").Promised)
 
-	s := dispatch(before()).failover().lock(s1, job1).read(s1, job1).fails()
+	s = dispatch(before()).failover().lock(s1, job1).read(s1, job1).fails()
 	s = s.minted(s1, job1, w1, 1).publishes(s1, job1, w1, 1)
 	assert.Equal(t, 1, s.judge(Config{}).outcome("no-dispatch-after-failed-read").Promised, "the store's past is no excuse for it")
 }
@@ -53,8 +54,8 @@ func TestExplainSaysWhatAFailoverReleasesAndWhatIsJudgedOnDemand(t *testing.T) {
 		require.True(t, ok)
 		assert.Equal(t, released, strings.Contains(text, failover), name)
 	}
-	assert.Equal(t, []string{"epochs"}, findRow(t, "one-dispatch-per-job").cell(RedisFailover).With)
-	assert.Equal(t, string(impossible), findRow(t, "terminal-states-final").cell(RedisFailover).Status)
+	assert.Equal(t, []string{"epochs"}, findRow(t, "one-dispatch-per-job").Cell(RedisFailover).With)
+	assert.Equal(t, string(Impossible), findRow(t, "terminal-states-final").Cell(RedisFailover).Status)
 	text, _ := Explain("dispatches-count-as-load")
 	assert.Contains(t, text, "it is judged only if a plan or --judge asks for it.\n")
 }

@@ -34,7 +34,7 @@ func guardedMessage(s *step, key string) *message {
 }
 
 // guardChanged takes in what Redis remembers of a message.
-func (j *Judge) guardChanged(s *step, c *sim.Change) {
+func (j *observer) guardChanged(s *step, c *sim.Change) {
 	m := guardedMessage(s, c.Key)
 	if m == nil || c.Gone {
 		return
@@ -43,7 +43,7 @@ func (j *Judge) guardChanged(s *step, c *sim.Change) {
 		m.guard.until = c.Expires
 		return
 	}
-	me := process(s.Node, s.Incarnation)
+	me := Process(s.Node, s.Incarnation)
 	if i := slices.Index(m.guard.unknown, me); i >= 0 { // of several deliveries at once, one that asked before
 		m.guard.unknown = slices.Delete(m.guard.unknown, i, i+1)
 		return
@@ -57,7 +57,7 @@ func (j *Judge) guardChanged(s *step, c *sim.Change) {
 }
 
 // guardAsked takes in that a process asks whether a message was handled.
-func (j *Judge) guardAsked(s *step) {
+func (j *observer) guardAsked(s *step) {
 	if s.Phase != "processed_read" {
 		return
 	}
@@ -67,19 +67,19 @@ func (j *Judge) guardAsked(s *step) {
 	}
 	m.guard.known = ""
 	if s.failed || s.At >= m.guard.until {
-		m.guard.unknown = append(m.guard.unknown, process(s.Node, s.Incarnation))
+		m.guard.unknown = append(m.guard.unknown, Process(s.Node, s.Incarnation))
 		return
 	}
-	m.guard.known = process(s.Node, s.Incarnation)
+	m.guard.known = Process(s.Node, s.Incarnation)
 	for _, check := range j.again {
 		check(s, m)
 	}
 }
 
 // guarded takes in a delivery or an answer of a message, as far as the guard is concerned.
-func (j *Judge) guarded(s *step, m *message) {
+func (j *observer) guarded(s *step, m *message) {
 	g := &m.guard
-	me := process(s.Node, s.Incarnation)
+	me := Process(s.Node, s.Incarnation)
 	again := g.again
 	g.again = ""
 	switch {
@@ -111,40 +111,38 @@ func (j *job) begin(me string) {
 	}
 }
 
-var processedMessageNotHandledAgain = Invariant{
+var processedMessageNotHandledAgain = checking(Invariant{
 	Name:   "processed-message-not-handled-again",
 	Says:   "A message whose handling is known to be done is acknowledged and not handled when it is delivered again.",
 	Kind:   Always,
 	Source: "Scheduler internals, section 9, idempotency guard",
-	check: func(_ *facts, t *tally) checker {
-		return checker{
-			again: func(*step, *message) { t.exercise() },
-			twice: func(s *step, m *message) {
-				t.violated(s.job, "%s handled message %d of %s at step %d, although its handling was done before", who(s.Event), m.seq, m.consumer, s.Step)
-			},
-		}
-	},
-}
+}, func(_ *facts, t *tally) checker {
+	return checker{
+		again: func(*step, *message) { t.exercise() },
+		twice: func(s *step, m *message) {
+			t.violated(s.job, "%s handled message %d of %s at step %d, although its handling was done before", Who(s.Event), m.seq, m.consumer, s.Step)
+		},
+	}
+})
 
-var noMessageGivenUp = Invariant{
+var noMessageGivenUp = checking(Invariant{
 	Name:   "no-message-given-up",
 	Says:   "No request, result or cancellation runs out of deliveries while its job still needs it.",
 	Kind:   Always,
 	Source: "Scheduler internals, section 9, MaxDeliver; section 8, busy retry",
 	Needs:  []string{"lock-released-by-owner-or-expiry"},
-	check: func(f *facts, t *tally) checker {
-		return checker{
-			acked: func(*step, *message) { t.exercise() },
-			given: func(j *job, m *message) {
-				if m == nil || !j.needs(m) {
-					return
-				}
-				t.violated(j, "message %d of %s was given up after %s, while the job was %s", m.seq, m.consumer,
-					countOf(int(m.delivered), "delivery", "deliveries"), j.state)
-			},
-		}
-	},
-}
+}, func(f *facts, t *tally) checker {
+	return checker{
+		acked: func(*step, *message) { t.exercise() },
+		given: func(j *job, m *message) {
+			if m == nil || !j.needs(m) {
+				return
+			}
+			t.violated(j, "message %d of %s was given up after %s, while the job was %s", m.seq, m.consumer,
+				CountOf(int(m.delivered), "delivery", "deliveries"), j.state)
+		},
+	}
+})
 
 // needs says whether the job still depends on a message of its.
 func (j *job) needs(m *message) bool {
@@ -157,42 +155,41 @@ func (j *job) needs(m *message) bool {
 	return j.state != absent && !j.state.terminal()
 }
 
-var terminatedMessageHasDLQEntry = Invariant{
+var terminatedMessageHasDLQEntry = checking(Invariant{
 	Name:   "terminated-message-has-dlq-entry",
 	Says:   "A message that can never be handled has an entry of its own in the DLQ, by its place in the stream, once it was terminated or has run out of deliveries.",
 	Kind:   Eventually,
 	Source: "Scheduler internals, section 9, DLQ-first termination and MaxDeliver",
 	Needs:  []string{"events-agree-with-servers"},
-	check: func(f *facts, t *tally) checker {
-		return checker{audited: func(*End) {
-			for _, j := range f.order {
-				for _, at := range j.unrecorded() {
-					t.exercise()
-					if !f.filed[at] {
-						t.violated(j, "%s holds a request for it, but there is neither a record nor %s%s", streamSys, dlqPrefix, at)
-					}
+}, func(f *facts, t *tally) checker {
+	return checker{audited: func(*End) {
+		for _, j := range f.order {
+			for _, at := range j.unrecorded() {
+				t.exercise()
+				if !f.filed[at] {
+					t.violated(j, "%s holds a request for it, but there is neither a record nor %s%s", streamSys, dlqPrefix, at)
 				}
 			}
-		}, ended: func(*End) {
-			for _, j := range f.order {
-				for _, end := range j.terminated {
-					t.exercise()
-					if !f.filed[end.place] {
-						t.violated(j, "a message of it was terminated at step %d, but %s%s was never written", end.step, dlqPrefix, end.place)
-					}
-				}
-				for i := range j.messages {
-					m := &j.messages[i]
-					if !m.garbled || !m.abandoned {
-						continue
-					}
-					t.exercise()
-					if at := place(m.seq); !f.filed[at] {
-						t.violated(j, "a message of it that nobody can read was given up after %s, but %s%s was never written",
-							countOf(int(m.delivered), "delivery", "deliveries"), dlqPrefix, at)
-					}
+		}
+	}, ended: func(*End) {
+		for _, j := range f.order {
+			for _, end := range j.terminated {
+				t.exercise()
+				if !f.filed[end.place] {
+					t.violated(j, "a message of it was terminated at step %d, but %s%s was never written", end.step, dlqPrefix, end.place)
 				}
 			}
-		}}
-	},
-}
+			for i := range j.messages {
+				m := &j.messages[i]
+				if !m.garbled || !m.abandoned {
+					continue
+				}
+				t.exercise()
+				if at := place(m.seq); !f.filed[at] {
+					t.violated(j, "a message of it that nobody can read was given up after %s, but %s%s was never written",
+						CountOf(int(m.delivered), "delivery", "deliveries"), dlqPrefix, at)
+				}
+			}
+		}
+	}}
+})

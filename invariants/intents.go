@@ -5,36 +5,35 @@ import (
 	"slices"
 )
 
-var everyIntentIsPublished = Invariant{
+var everyIntentIsPublished = checking(Invariant{
 	Name:   "every-intent-is-published",
 	Says:   "A DISPATCHED write is followed by a stored dispatch, unless it is rolled back, or its job is cancelled or fails before; that its dispatch times out is no excuse.",
 	Kind:   Eventually,
 	Source: "Dispatch ordering, residual risk window: DISPATCHED to nobody",
-	check: func(f *facts, t *tally) checker {
-		if f.cfg.DispatchOrder == "publish-first" {
-			return checker{} // the other order: the intent follows
-		}
-		return checker{
-			audited: func(*End) { auditIntents(f, t) },
-			wrote: func(s *step, w *write) {
-				j := s.job
-				if j.state == dispatched {
-					t.exercise()
+}, func(f *facts, t *tally) checker {
+	if f.cfg.DispatchOrder == "publish-first" {
+		return checker{} // the other order: the intent follows
+	}
+	return checker{
+		audited: func(*End) { auditIntents(f, t) },
+		wrote: func(s *step, w *write) {
+			j := s.job
+			if j.state == dispatched {
+				t.exercise()
+			}
+			if i := &w.intent; j.state == timedOut && s.Phase != "result_write" && i.step != 0 && !i.stored && !j.pastDeadline() {
+				t.violated(j, "TIMEOUT was written at step %d, and %s", s.Step, i.unpublished())
+			}
+		},
+		ended: func(*End) {
+			for _, j := range f.order {
+				if i := &j.intent; i.step != 0 && !i.stored && j.state.inFlight() {
+					t.violated(j, "%s", i.unpublished())
 				}
-				if i := &w.intent; j.state == timedOut && s.Phase != "result_write" && i.step != 0 && !i.stored && !j.pastDeadline() {
-					t.violated(j, "TIMEOUT was written at step %d, and %s", s.Step, i.unpublished())
-				}
-			},
-			ended: func(*End) {
-				for _, j := range f.order {
-					if i := &j.intent; i.step != 0 && !i.stored && j.state.inFlight() {
-						t.violated(j, "%s", i.unpublished())
-					}
-				}
-			},
-		}
-	},
-}
+			}
+		},
+	}
+})
 
 // unpublished says that its worker was never given a dispatch of the intent.
 func (i *intent) unpublished() string {
@@ -45,50 +44,48 @@ func (i *intent) unpublished() string {
 	return "nothing was ever published for " + write
 }
 
-var noDispatchAfterEnd = Invariant{
+var noDispatchAfterEnd = checking(Invariant{
 	Name:   "no-dispatch-after-end",
 	Says:   "No dispatch is stored of a job that is over, or of an intent whose place in the stream was taken.",
 	Kind:   Always,
 	Source: "Scheduler internals, section 1, terminal states; cancellation between DISPATCHED and the publish",
-	check: func(f *facts, t *tally) checker {
-		return checker{stored: func(s *step, d *dispatch) {
-			if f.cfg.Epochs && d.worker == "" {
-				return // a topic has no place that could be taken
-			}
-			t.exercise()
-			if s.job.state.terminal() {
-				t.violated(s.job, "dispatch stored, %s seq %d on %s at step %d, although the job was %s since step %d",
-					streamJobs, d.seq, d.subject, d.step, s.job.state, s.job.stateAt)
-			}
-			if slices.Contains(s.job.voids, d.epoch) {
-				t.violated(s.job, "dispatch stored, %s seq %d on %s at step %d, although a void had taken the place of epoch %d", streamJobs, d.seq, d.subject, d.step, d.epoch)
-			}
-		}}
-	},
-}
+}, func(f *facts, t *tally) checker {
+	return checker{stored: func(s *step, d *dispatch) {
+		if f.cfg.Epochs && d.worker == "" {
+			return // a topic has no place that could be taken
+		}
+		t.exercise()
+		if s.job.state.terminal() {
+			t.violated(s.job, "dispatch stored, %s seq %d on %s at step %d, although the job was %s since step %d",
+				streamJobs, d.seq, d.subject, d.step, s.job.state, s.job.stateAt)
+		}
+		if slices.Contains(s.job.voids, d.epoch) {
+			t.violated(s.job, "dispatch stored, %s seq %d on %s at step %d, although a void had taken the place of epoch %d", streamJobs, d.seq, d.subject, d.step, d.epoch)
+		}
+	}}
+})
 
-var epochsNeverDecrease = Invariant{
+var epochsNeverDecrease = checking(Invariant{
 	Name:   "epochs-never-decrease",
 	Says:   "The epoch and the version of a record never decrease.",
 	Kind:   Always,
 	Source: "the hardened dispatch: an epoch is minted with each intent, a version with each state write",
-	check: func(f *facts, t *tally) checker {
-		audited := func(*End) { auditEpochs(f, t) }
-		if f.cfg.DispatchOrder == "publish-first" {
-			audited = nil // an epoch is published before it is minted
+}, func(f *facts, t *tally) checker {
+	audited := func(*End) { auditEpochs(f, t) }
+	if f.cfg.DispatchOrder == "publish-first" {
+		audited = nil // an epoch is published before it is minted
+	}
+	return checker{audited: audited, wrote: func(s *step, w *write) {
+		j := s.job
+		if j.epoch == 0 && j.version == 0 && w.epoch == 0 && w.version == 0 {
+			return
 		}
-		return checker{audited: audited, wrote: func(s *step, w *write) {
-			j := s.job
-			if j.epoch == 0 && j.version == 0 && w.epoch == 0 && w.version == 0 {
-				return
-			}
-			t.exercise()
-			switch {
-			case j.epoch < w.epoch:
-				t.violated(j, "the epoch went from %d to %d with the write of %s at step %d (%s)", w.epoch, j.epoch, j.state, s.Step, s.Phase)
-			case j.version < w.version:
-				t.violated(j, "the version went from %d to %d with the write of %s at step %d (%s)", w.version, j.version, j.state, s.Step, s.Phase)
-			}
-		}}
-	},
-}
+		t.exercise()
+		switch {
+		case j.epoch < w.epoch:
+			t.violated(j, "the epoch went from %d to %d with the write of %s at step %d (%s)", w.epoch, j.epoch, j.state, s.Step, s.Phase)
+		case j.version < w.version:
+			t.violated(j, "the version went from %d to %d with the write of %s at step %d (%s)", w.version, j.version, j.state, s.Step, s.Phase)
+		}
+	}}
+})

@@ -6,150 +6,146 @@ import (
 	"github.com/wavetank-sim/wavetank/sim"
 )
 
-var lockReleasedByOwnerOrExpiry = Invariant{
+var lockReleasedByOwnerOrExpiry = checking(Invariant{
 	Name:   "lock-released-by-owner-or-expiry",
 	Says:   "A job's lock is released and renewed only by the process that took it; from anybody else's hands it goes only by expiry.",
 	Kind:   Always,
 	Source: "Scheduler internals, section 8, job lock TTL renewal: if GET key == token",
-	check: func(_ *facts, t *tally) checker {
-		return checker{locked: func(s *step, c *lockChange) {
-			was := c.was
-			if !was.live(s.At) {
-				return
-			}
-			if c.gone || c.extended {
-				t.exercise()
-			}
-			own := was.node == s.Node && was.incarnation == s.Incarnation
-			expiring := was.expires != 0 && s.At >= was.expires-slack
-			switch {
-			case expiring:
-			case c.taken:
-				t.violated(s.job, "%s took the lock at step %d over that of %s, who had held it since step %d with %s to go",
-					who(s.Event), s.Step, process(was.node, was.incarnation), was.step, was.expires-s.At)
-			case own:
-			case c.gone:
-				t.violated(s.job, "%s deleted the lock at step %d that %s had held since step %d, %s before its expiry",
-					who(s.Event), s.Step, process(was.node, was.incarnation), was.step, was.expires-s.At)
-			case c.extended:
-				t.violated(s.job, "%s renewed the lock at step %d that %s had held since step %d",
-					who(s.Event), s.Step, process(was.node, was.incarnation), was.step)
-			}
-		}}
-	},
-}
+}, func(_ *facts, t *tally) checker {
+	return checker{locked: func(s *step, c *lockChange) {
+		was := c.was
+		if !was.live(s.At) {
+			return
+		}
+		if c.gone || c.extended {
+			t.exercise()
+		}
+		own := was.node == s.Node && was.incarnation == s.Incarnation
+		expiring := was.expires != 0 && s.At >= was.expires-slack
+		switch {
+		case expiring:
+		case c.taken:
+			t.violated(s.job, "%s took the lock at step %d over that of %s, who had held it since step %d with %s to go",
+				Who(s.Event), s.Step, Process(was.node, was.incarnation), was.step, was.expires-s.At)
+		case own:
+		case c.gone:
+			t.violated(s.job, "%s deleted the lock at step %d that %s had held since step %d, %s before its expiry",
+				Who(s.Event), s.Step, Process(was.node, was.incarnation), was.step, was.expires-s.At)
+		case c.extended:
+			t.violated(s.job, "%s renewed the lock at step %d that %s had held since step %d",
+				Who(s.Event), s.Step, Process(was.node, was.incarnation), was.step)
+		}
+	}}
+})
 
-var lockMutualExclusion = Invariant{
+var lockMutualExclusion = checking(Invariant{
 	Name:   "lock-mutual-exclusion",
 	Says:   "Only the process that holds a job's lock writes the job's state, takes its dispatch's place with a void or, without epochs, dispatches it.",
 	Kind:   Always,
 	Source: "Scheduler internals, section 8: per-job mutex for state transitions",
 	Needs:  []string{"lock-released-by-owner-or-expiry"},
-	check: func(f *facts, t *tally) checker {
-		judge := func(s *step, what string) {
-			if s.Phase == "submit_write" || s.Phase == "dlq_update" {
-				return // a submission creates the record, which nobody else knows of yet
-			}
-			t.exercise()
-			l := &s.job.lock
-			switch {
-			case l.heldBy(s.Event):
-			case !l.live(s.At):
-				t.violated(s.job, "%s %s at step %d without the job's lock, which nobody held", who(s.Event), what, s.Step)
-			default:
-				t.violated(s.job, "%s %s at step %d while %s held the job's lock (since step %d)",
-					who(s.Event), what, s.Step, process(l.node, l.incarnation), l.step)
-			}
+}, func(f *facts, t *tally) checker {
+	judge := func(s *step, what string) {
+		if s.Phase == "submit_write" || s.Phase == "dlq_update" {
+			return // a submission creates the record, which nobody else knows of yet
 		}
-		hooks := checker{wrote: func(s *step, _ *write) { judge(s, "wrote the state") }}
-		if !f.cfg.Epochs { // else the stream itself keeps a second dispatch out, whoever holds the lock
-			hooks.stored = func(s *step, _ *dispatch) { judge(s, "dispatched") }
+		t.exercise()
+		l := &s.job.lock
+		switch {
+		case l.heldBy(s.Event):
+		case !l.live(s.At):
+			t.violated(s.job, "%s %s at step %d without the job's lock, which nobody held", Who(s.Event), what, s.Step)
+		default:
+			t.violated(s.job, "%s %s at step %d while %s held the job's lock (since step %d)",
+				Who(s.Event), what, s.Step, Process(l.node, l.incarnation), l.step)
 		}
-		hooks.voided = func(s *step) {
-			if f.strikes.run.has(ClockWrong) {
-				return // by its sender's clock its lock may not have run out
-			}
-			if s.Kind == sim.KindLate || s.h != nil && s.At < s.h.expires+f.cfg.PublishTimeout && !s.job.lock.heldBy(s.Event) {
-				return // it had set out before its sender's lock ran out
-			}
-			judge(s, "voided its dispatch")
+	}
+	hooks := checker{wrote: func(s *step, _ *write) { judge(s, "wrote the state") }}
+	if !f.cfg.Epochs { // else the stream itself keeps a second dispatch out, whoever holds the lock
+		hooks.stored = func(s *step, _ *dispatch) { judge(s, "dispatched") }
+	}
+	hooks.voided = func(s *step) {
+		if f.strikes.run&strikesOf(ClockWrong) != 0 {
+			return // by its sender's clock its lock may not have run out
 		}
-		return hooks
-	},
-}
+		if s.Kind == sim.KindLate || s.h != nil && s.At < s.h.expires+f.cfg.PublishTimeout && !s.job.lock.heldBy(s.Event) {
+			return // it had set out before its sender's lock ran out
+		}
+		judge(s, "voided its dispatch")
+	}
+	return hooks
+})
 
-var lockKeptByLivingHolder = Invariant{
+var lockKeptByLivingHolder = checking(Invariant{
 	Name:   "lock-kept-by-living-holder",
 	Says:   "A job's lock does not run out under a handler that lives: it is renewed for as long as the handling takes.",
 	Kind:   Always,
 	Source: "Scheduler internals, section 8, job lock TTL renewal",
-	check: func(_ *facts, t *tally) checker {
-		return checker{
-			locked: func(_ *step, c *lockChange) {
-				if c.extended {
-					t.exercise()
-				}
-			},
-			overdue: func(s *step) {
-				t.violated(s.job, "%s was still handling it at step %d (%s), %s after the lock that it had taken ran out",
-					who(s.Event), s.Step, s.Phase, (s.At - s.h.expires).Round(time.Millisecond))
-			},
-		}
-	},
-}
+}, func(_ *facts, t *tally) checker {
+	return checker{
+		locked: func(_ *step, c *lockChange) {
+			if c.extended {
+				t.exercise()
+			}
+		},
+		overdue: func(s *step) {
+			t.violated(s.job, "%s was still handling it at step %d (%s), %s after the lock that it had taken ran out",
+				Who(s.Event), s.Step, s.Phase, (s.At - s.h.expires).Round(time.Millisecond))
+		},
+	}
+})
 
-var noLockOutlivesItsHolder = Invariant{
+var noLockOutlivesItsHolder = checking(Invariant{
 	Name:   "no-lock-outlives-its-holder",
 	Says:   "A lock whose holder has crashed or failed to release it is gone one TTL later, or after a renewal that was on its way by then: a job's, the reconciler's, the replayer's and that of the snapshot's writer.",
 	Kind:   Eventually,
 	Source: "Scheduler internals, section 8: the lock is allowed to expire",
 	Needs:  []string{"events-agree-with-servers", "lock-released-by-owner-or-expiry"},
-	check: func(f *facts, t *tally) checker {
-		return checker{
-			locked: func(s *step, c *lockChange) {
-				l := &s.job.lock
-				if c.extended && l.abandoned != 0 && (l.expires == 0 || l.expires > l.abandoned+f.cfg.JobLockTTL+slack) {
-					t.violated(s.job, "the lock was renewed at step %d although its holder, %s, was gone for %s",
-						s.Step, process(l.node, l.incarnation), s.At-l.abandoned)
-				}
-			},
-			ticked: func(s *step, k *tick) {
-				if !k.begins {
-					return
-				}
-				t.exercise()
-				ttl := 2 * f.cfg.PollInterval
-				if k == &f.ticks.writer {
-					ttl = f.cfg.SnapshotLockTTL
+}, func(f *facts, t *tally) checker {
+	return checker{
+		locked: func(s *step, c *lockChange) {
+			l := &s.job.lock
+			if c.extended && l.abandoned != 0 && (l.expires == 0 || l.expires > l.abandoned+f.cfg.JobLockTTL+slack) {
+				t.violated(s.job, "the lock was renewed at step %d although its holder, %s, was gone for %s",
+					s.Step, Process(l.node, l.incarnation), s.At-l.abandoned)
+			}
+		},
+		ticked: func(s *step, k *tick) {
+			if !k.begins {
+				return
+			}
+			t.exercise()
+			ttl := 2 * f.cfg.PollInterval
+			if k == &f.ticks.writer {
+				ttl = f.cfg.SnapshotLockTTL
+			}
+			switch {
+			case k.expires == 0:
+				t.violated(nil, "the lock of the %s that %s took at step %d has no expiry", k.what, k.by, s.Step)
+			case k.expires > s.At+ttl+slack:
+				t.violated(nil, "the lock of the %s that %s took at step %d lasts %s, longer than its TTL of %s", k.what, k.by, s.Step, k.expires-s.At, ttl)
+			}
+		},
+		audited: func(end *End) {
+			auditLocks(t, end, map[string]time.Duration{
+				lockPrefix: f.cfg.JobLockTTL, reconcilerKey: 2 * f.cfg.PollInterval, replayerKey: 2 * f.cfg.PollInterval, writerKey: f.cfg.SnapshotLockTTL,
+			})
+		},
+		ended: func(end *End) {
+			t.Exercised += f.reached[lockLeft] + f.count.lockLeft
+			for _, j := range f.order {
+				l := &j.lock
+				if _, there := end.Redis[lockPrefix+j.id]; !there {
+					continue
 				}
 				switch {
-				case k.expires == 0:
-					t.violated(nil, "the lock of the %s that %s took at step %d has no expiry", k.what, k.by, s.Step)
-				case k.expires > s.At+ttl+slack:
-					t.violated(nil, "the lock of the %s that %s took at step %d lasts %s, longer than its TTL of %s", k.what, k.by, s.Step, k.expires-s.At, ttl)
+				case l.abandoned != 0 && end.At-l.abandoned > f.cfg.JobLockTTL+slack:
+					t.violated(j, "the lock that %s took at step %d is still there, %s after its holder was gone",
+						Process(l.node, l.incarnation), l.step, end.At-l.abandoned)
+				case l.expires == 0:
+					t.violated(j, "the lock that %s took at step %d has no expiry", Process(l.node, l.incarnation), l.step)
 				}
-			},
-			audited: func(end *End) {
-				auditLocks(t, end, map[string]time.Duration{
-					lockPrefix: f.cfg.JobLockTTL, reconcilerKey: 2 * f.cfg.PollInterval, replayerKey: 2 * f.cfg.PollInterval, writerKey: f.cfg.SnapshotLockTTL,
-				})
-			},
-			ended: func(end *End) {
-				t.exercised += f.reached[lockLeft] + f.count.lockLeft
-				for _, j := range f.order {
-					l := &j.lock
-					if _, there := end.Redis[lockPrefix+j.id]; !there {
-						continue
-					}
-					switch {
-					case l.abandoned != 0 && end.At-l.abandoned > f.cfg.JobLockTTL+slack:
-						t.violated(j, "the lock that %s took at step %d is still there, %s after its holder was gone",
-							process(l.node, l.incarnation), l.step, end.At-l.abandoned)
-					case l.expires == 0:
-						t.violated(j, "the lock that %s took at step %d has no expiry", process(l.node, l.incarnation), l.step)
-					}
-				}
-			},
-		}
-	},
-}
+			}
+		},
+	}
+})

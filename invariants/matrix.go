@@ -1,6 +1,14 @@
 package invariants
 
-// row is what the matrix says of one invariant: it is promised under every strike but the exceptions.
+import "slices"
+
+type (
+	setting   = Setting[Config]
+	mechanism = Mechanism[Config]
+	exception = Exception[Config]
+)
+
+// row is what the matrix says of one invariant.
 type row struct {
 	takes  []mechanism // without one of these nothing is promised; none: it takes nothing
 	except []exception
@@ -9,29 +17,23 @@ type row struct {
 	saga   bool // it is about a saga as a whole: what struck one of its jobs, or its rollback, struck it
 }
 
-// exception is some cells of a row: strikes of these kinds release the promise.
-type exception struct {
-	by   kinds
-	but  []mechanism // with one of these they do not
-	why  ruling      // where nothing helps
-	says string      // the two runs that nobody can tell apart; or what would close it
+// whole is the row with the exceptions that it shares with most.
+func (r *row) whole() Row[Config] {
+	list := r.except
+	var rewound Kinds
+	for _, e := range list {
+		rewound |= e.By & strikesOf(RedisFailover)
+	}
+	if !r.keeps && rewound == 0 {
+		list = append(slices.Clip(list), exception{By: strikesOf(RedisFailover), Why: Impossible, Says: "what Redis has confirmed and lost, nobody remembers"})
+	}
+	if r.timed {
+		list = append(slices.Clip(list), exception{By: strikesOf(ClockWrong), Why: Impossible, Says: "a clock that is wrong, and one that is right at another time, show the same"})
+	}
+	return Row[Config]{Strikes: Strikes, Takes: r.takes, Except: list}
 }
 
-// ruling says what is known of a cell that no setting closes.
-type ruling string
-
-const (
-	impossible ruling = "impossible" // no engine can tell the run that breaks it from one in which it must do what it does
-	openCell   ruling = "open"       // it could be closed
-)
-
-// mechanism is what the scheduler has to set against strikes.
-type mechanism struct {
-	name     string
-	settings []setting
-}
-
-func having(settings ...setting) mechanism { return mechanism{settings: settings} }
+func having(settings ...setting) mechanism { return mechanism{Settings: settings} }
 
 // Mechanisms that neutralise strikes on several invariants.
 var (
@@ -68,170 +70,170 @@ var (
 // matrix has a row for each invariant that takes something, or has exceptions beside those that all have.
 var matrix = map[string]row{
 	"acked-only-when-durable": {except: []exception{
-		{by: overstays, but: []mechanism{fenced}},
-		{by: slowTick, but: []mechanism{rechecked}},
-		{by: strikesOf(NATSPowerLoss), why: impossible, says: "an ack names a place in the stream, and the message that has it after the loss is another"},
+		{By: overstays, But: []mechanism{fenced}},
+		{By: slowTick, But: []mechanism{rechecked}},
+		{By: strikesOf(NATSPowerLoss), Why: Impossible, Says: "an ack names a place in the stream, and the message that has it after the loss is another"},
 	}},
 	"no-dispatch-without-approval": {takes: []mechanism{having(withBinding)}, except: []exception{
-		{by: overstays | strikesOf(ReadFails), but: []mechanism{fenced}},
+		{By: overstays | strikesOf(ReadFails), But: []mechanism{fenced}},
 	}},
 	"approval-not-expired": {timed: true, takes: []mechanism{having(withBinding)}, except: []exception{
-		{by: overstays | strikesOf(ReadFails), but: []mechanism{fenced}},
-		{by: outages, why: impossible, says: "a process that stands still between its look at the clock and its write cannot know for how long"},
+		{By: overstays | strikesOf(ReadFails), But: []mechanism{fenced}},
+		{By: outages, Why: Impossible, Says: "a process that stands still between its look at the clock and its write cannot know for how long"},
 	}},
 	"approved-job-goes-on": {timed: true, except: []exception{
-		{by: delays | strikesOf(SubmissionFails), but: []mechanism{having(withReplayer)}},
-		{by: overstays, but: []mechanism{fenced}},
+		{By: delays | strikesOf(SubmissionFails), But: []mechanism{having(withReplayer)}},
+		{By: overstays, But: []mechanism{fenced}},
 	}},
-	"attempts-equal-scheduled-writes": {except: []exception{{by: overstays, but: []mechanism{fenced}}}},
-	"attempts-drain-by-two":           {except: []exception{{by: overstays, but: []mechanism{fenced}}}},
-	"attempts-never-past-ceiling":     {except: []exception{{by: overstays, but: []mechanism{fenced}}}},
+	"attempts-equal-scheduled-writes": {except: []exception{{By: overstays, But: []mechanism{fenced}}}},
+	"attempts-drain-by-two":           {except: []exception{{By: overstays, But: []mechanism{fenced}}}},
+	"attempts-never-past-ceiling":     {except: []exception{{By: overstays, But: []mechanism{fenced}}}},
 	"counters-equal-trace": {except: []exception{
-		{by: strikesOf(SchedulerCrash), why: impossible, says: "a counter that is in memory goes with its process"},
-		{by: strikesOf(DeliveryLost), why: openCell, says: "of two deliveries at once the events do not tell which was counted; a count that names its message would"},
+		{By: strikesOf(SchedulerCrash), Why: Impossible, Says: "a counter that is in memory goes with its process"},
+		{By: strikesOf(DeliveryLost), Why: Open, Says: "of two deliveries at once the events do not tell which was counted; a count that names its message would"},
 	}},
 	"events-agree-with-servers": {keeps: true},
 	"redis-index-agrees-with-record": {except: []exception{
-		{by: overstays, but: []mechanism{fenced}},
-		{by: slowTick, but: []mechanism{rechecked}},
-		{by: strikesOf(RedisFailover), but: []mechanism{fenced}},
+		{By: overstays, But: []mechanism{fenced}},
+		{By: slowTick, But: []mechanism{rechecked}},
+		{By: strikesOf(RedisFailover), But: []mechanism{fenced}},
 	}},
 	"one-dispatch-per-job": {takes: []mechanism{having(withEpochs), having(withoutResume)}, except: []exception{
-		{by: tooLate | strikesOf(PublishUnanswered, RedisFailover), but: []mechanism{once}},
-		{by: unwritten | downtime | strikesOf(PublishUnanswered), but: []mechanism{once, having(withoutOutbox)}}, // it stays in the outbox
-		{by: strikesOf(NATSPowerLoss), why: openCell, says: "a dispatch that was handed out before it was lost is published again; a sync of each message before its ack would close it"},
+		{By: tooLate | strikesOf(PublishUnanswered, RedisFailover), But: []mechanism{once}},
+		{By: unwritten | downtime | strikesOf(PublishUnanswered), But: []mechanism{once, having(withoutOutbox)}}, // it stays in the outbox
+		{By: strikesOf(NATSPowerLoss), Why: Open, Says: "a dispatch that was handed out before it was lost is published again; a sync of each message before its ack would close it"},
 	}},
 	"intent-before-dispatch": {except: []exception{
-		{by: tooLate, why: impossible, says: "a publish that is on its way when its job moves on is stored as the same publish is when it does not"},
+		{By: tooLate, Why: Impossible, Says: "a publish that is on its way when its job moves on is stored as the same publish is when it does not"},
 	}},
 	"no-dispatch-after-failed-read": {keeps: true},
 	"one-execution-per-dispatch": {except: []exception{
-		{by: strikesOf(AckLost, DeliveryLost, WorkerCrash, WorkerAway, ResultLost) | outages, why: impossible, says: "a worker that died before its work and one that died after it leave the same message without an ack"},
+		{By: strikesOf(AckLost, DeliveryLost, WorkerCrash, WorkerAway, ResultLost) | outages, Why: Impossible, Says: "a worker that died before its work and one that died after it leave the same message without an ack"},
 	}},
 	"processed-message-not-handled-again": {except: []exception{
-		{by: strikesOf(GuardFails, SchedulerAway), why: impossible, says: "a handling of which nothing could be noted, and one that never was, look alike"},
-		{by: strikesOf(NATSPowerLoss), why: impossible, says: "the message that takes a lost one's place has its number"},
+		{By: strikesOf(GuardFails, SchedulerAway), Why: Impossible, Says: "a handling of which nothing could be noted, and one that never was, look alike"},
+		{By: strikesOf(NATSPowerLoss), Why: Impossible, Says: "the message that takes a lost one's place has its number"},
 	}},
 	"no-message-given-up": {takes: []mechanism{having(withDeliveries)}, except: []exception{
-		{by: delays, but: []mechanism{patient}},
+		{By: delays, But: []mechanism{patient}},
 	}},
-	"terminated-message-has-dlq-entry": {except: []exception{{by: delays, but: []mechanism{{patient.name, []setting{withBusyBackoff, withDLQPatience}}}}}},
+	"terminated-message-has-dlq-entry": {except: []exception{{By: delays, But: []mechanism{{patient.Name, []setting{withBusyBackoff, withDLQPatience}}}}}},
 	"every-intent-is-published": {timed: true, except: []exception{
-		{by: unwritten | overstays | strikesOf(SchedulerCrash), but: []mechanism{resumed, retried, relayed}},
-		{by: strikesOf(PublishRefused, ReadFails, LockFails) | outages, but: []mechanism{retried}},
-		{by: strikesOf(NATSPowerLoss), why: openCell, says: "a dispatch that was acknowledged and lost is not published again before its timeout"},
+		{By: unwritten | overstays | strikesOf(SchedulerCrash), But: []mechanism{resumed, retried, relayed}},
+		{By: strikesOf(PublishRefused, ReadFails, LockFails) | outages, But: []mechanism{retried}},
+		{By: strikesOf(NATSPowerLoss), Why: Open, Says: "a dispatch that was acknowledged and lost is not published again before its timeout"},
 	}},
 	"no-dispatch-after-end": {except: []exception{
-		{by: tooLate, but: []mechanism{voided}},
-		{by: strikesOf(NATSPowerLoss), why: openCell, says: "the void is lost with the power, and nothing stores it again"},
+		{By: tooLate, But: []mechanism{voided}},
+		{By: strikesOf(NATSPowerLoss), Why: Open, Says: "the void is lost with the power, and nothing stores it again"},
 	}},
-	"epochs-never-decrease": {except: []exception{{by: overstays, but: []mechanism{fenced}}}},
+	"epochs-never-decrease": {except: []exception{{By: overstays, But: []mechanism{fenced}}}},
 	"lock-mutual-exclusion": {except: []exception{
-		{by: tooLate | slowTick, but: []mechanism{onceOrder}},
-		{by: overstays, but: []mechanism{rechecked}},
+		{By: tooLate | slowTick, But: []mechanism{onceOrder}},
+		{By: overstays, But: []mechanism{rechecked}},
 	}},
 	"lock-kept-by-living-holder": {takes: []mechanism{having(withLongLocks)}, except: []exception{
-		{by: strikesOf(LockFails, WriteLate) | outages, why: impossible, says: "a holder that cannot renew its lock, and one that is gone, look alike to Redis"},
+		{By: strikesOf(LockFails, WriteLate) | outages, Why: Impossible, Says: "a holder that cannot renew its lock, and one that is gone, look alike to Redis"},
 	}},
-	"quarantined-only-when-blocked": {except: []exception{{by: overstays, but: []mechanism{fenced}}}},
-	"every-quarantine-is-audited":   {except: []exception{{by: overstays, but: []mechanism{fenced}}}},
+	"quarantined-only-when-blocked": {except: []exception{{By: overstays, But: []mechanism{fenced}}}},
+	"every-quarantine-is-audited":   {except: []exception{{By: overstays, But: []mechanism{fenced}}}},
 	"blocked-output-ends-quarantined": {timed: true, except: []exception{
-		{by: downtime | unwritten | strikesOf(ReadFails, LockFails), but: []mechanism{scansKept}},
-		{by: overstays, but: []mechanism{{scansKept.name, []setting{withDurableScans, withFence}}}},
+		{By: downtime | unwritten | strikesOf(ReadFails, LockFails), But: []mechanism{scansKept}},
+		{By: overstays, But: []mechanism{{scansKept.Name, []setting{withDurableScans, withFence}}}},
 	}},
 	"every-output-is-scanned": {timed: true, takes: []mechanism{scansKept}},
 	"overdue-job-found-within-a-poll": {timed: true, takes: []mechanism{having(withReconciler, withRenewedTicks, withWholeTicks), having(withReconciler, withReleasedTicks, withWholeTicks)}, except: []exception{
-		{by: slowTick | downtime, why: impossible, says: "nobody can do in time what nobody is there to do, or what its servers refuse"},
+		{By: slowTick | downtime, Why: Impossible, Says: "nobody can do in time what nobody is there to do, or what its servers refuse"},
 	}},
 	"no-dispatch-to-expired-worker": {timed: true},
 	"snapshot-revives-no-worker":    {timed: true, takes: []mechanism{having(withLastSeen)}},
 	"no-retry-for-want-of-known-workers": {timed: true, except: []exception{
-		{by: strikesOf(TickFails, SchedulerAway), why: impossible, says: "who could not read the snapshot knows of no worker"},
+		{By: strikesOf(TickFails, SchedulerAway), Why: Impossible, Says: "who could not read the snapshot knows of no worker"},
 	}},
 	"dispatches-count-as-load": {takes: []mechanism{having(withCounting)}},
 	"stale-worker-has-its-own-reason": {takes: []mechanism{having(withStaleReason)}, except: []exception{
-		{by: strikesOf(SchedulerCrash), why: impossible, says: "a counter that is in memory goes with its process"},
+		{By: strikesOf(SchedulerCrash), Why: Impossible, Says: "a counter that is in memory goes with its process"},
 	}},
 	"no-check-while-circuit-open": {timed: true},
 	"open-circuit-stops-every-replica": {timed: true, takes: []mechanism{having(withSharedBreaker)}, except: []exception{
-		{by: downtime | strikesOf(KernelFails, WriteLate), why: impossible, says: "a replica that cannot reach the shared counter does not learn what it says"},
+		{By: downtime | strikesOf(KernelFails, WriteLate), Why: Impossible, Says: "a replica that cannot reach the shared counter does not learn what it says"},
 	}},
 	"half-open-probes-within-limit":  {timed: true, takes: []mechanism{having(withSharedBreaker, withSharedProbes)}},
 	"half-open-closes-on-successes":  {timed: true},
-	"replica-alone-keeps-its-budget": {timed: true, except: []exception{{by: outages, but: []mechanism{having(withSharedBreaker)}}}},
+	"replica-alone-keeps-its-budget": {timed: true, except: []exception{{By: outages, But: []mechanism{having(withSharedBreaker)}}}},
 	"circuit-opens-on-failures-alone": {except: []exception{
-		{by: strikesOf(KernelFails), why: openCell, says: "a late count of a failure counts as one of now; a stamp of when it was would tell"},
+		{By: strikesOf(KernelFails), Why: Open, Says: "a late count of a failure counts as one of now; a stamp of when it was would tell"},
 	}},
 	"open-circuit-ends": {timed: true, except: []exception{
-		{by: outages | strikesOf(KernelFails), why: openCell, says: "a late count keeps the circuit open for another while; a stamp of when it was would tell"},
+		{By: outages | strikesOf(KernelFails), Why: Open, Says: "a late count keeps the circuit open for another while; a stamp of when it was would tell"},
 	}},
 	"closed-circuit-lets-calls-through": {timed: true, except: []exception{
-		{by: outages | strikesOf(LockFails), why: impossible, says: "who has lost its job's lock makes no call"},
+		{By: outages | strikesOf(LockFails), Why: Impossible, Says: "who has lost its job's lock makes no call"},
 	}},
-	"no-dispatch-without-decision": {except: []exception{{by: strikesOf(WriteLate), but: []mechanism{fenced}}}},
-	"no-dispatch-of-denied-job":    {except: []exception{{by: tooLate | strikesOf(ReadFails), but: []mechanism{fenced}}}},
+	"no-dispatch-without-decision": {except: []exception{{By: strikesOf(WriteLate), But: []mechanism{fenced}}}},
+	"no-dispatch-of-denied-job":    {except: []exception{{By: tooLate | strikesOf(ReadFails), But: []mechanism{fenced}}}},
 	"throttled-job-waits":          {timed: true},
 	"throttled-job-comes-again": {timed: true, except: []exception{
-		{by: delays, why: impossible, says: "nobody can ask again in time who is not there, or whom the servers refuse"},
+		{By: delays, Why: Impossible, Says: "nobody can ask again in time who is not there, or whom the servers refuse"},
 	}},
 	"one-replay-per-count":           {takes: []mechanism{having(withAtomicReplay)}},
-	"dead-letter-keeps-its-decision": {except: []exception{{by: overstays, but: []mechanism{fenced}}}},
+	"dead-letter-keeps-its-decision": {except: []exception{{By: overstays, But: []mechanism{fenced}}}},
 	"growth-alert-tells-the-truth":   {timed: true},
 	"auto-replay-comes-about":        {timed: true, takes: []mechanism{having(withReplayWorker)}},
 	"result-of-current-epoch": {except: []exception{
-		{by: strikesOf(PublishUnanswered, PublishLate, ReadFails), but: []mechanism{having(withRefusal)}},
-		{by: overstays, but: []mechanism{having(withRefusal, withFence)}},
+		{By: strikesOf(PublishUnanswered, PublishLate, ReadFails), But: []mechanism{having(withRefusal)}},
+		{By: overstays, But: []mechanism{having(withRefusal, withFence)}},
 	}},
 	"cancelled-job-is-told": {takes: []mechanism{having(withNotice, withIntentFirst), having(withNotice, withEpochs, withVoid)}, except: []exception{
-		{by: tooLate | strikesOf(PublishUnanswered), but: []mechanism{having(withResume, withEpochs, withVoid, withFence)}},
-		{by: delays, but: []mechanism{patient}},
-		{by: strikesOf(NATSPowerLoss), why: openCell, says: "a notice that was acknowledged and lost is not published again"},
+		{By: tooLate | strikesOf(PublishUnanswered), But: []mechanism{having(withResume, withEpochs, withVoid, withFence)}},
+		{By: delays, But: []mechanism{patient}},
+		{By: strikesOf(NATSPowerLoss), Why: Open, Says: "a notice that was acknowledged and lost is not published again"},
 	}},
 	"cancellation-takes-effect": {takes: []mechanism{having(withKeptCancellations)}, except: []exception{
-		{by: unwritten | overstays | strikesOf(SchedulerCrash), why: impossible, says: "whom the servers refuse to keep a cancellation cannot tell it to whoever handles the request"},
+		{By: unwritten | overstays | strikesOf(SchedulerCrash), Why: Impossible, Says: "whom the servers refuse to keep a cancellation cannot tell it to whoever handles the request"},
 	}},
 	"illegal-result-is-refused": {except: []exception{
-		{by: downtime | strikesOf(DLQFails, AckLost, DeliveryLost, NATSPowerLoss), why: impossible, says: "a message that was refused without the stream's knowledge, and one that was not, are delivered alike"},
+		{By: downtime | strikesOf(DLQFails, AckLost, DeliveryLost, NATSPowerLoss), Why: Impossible, Says: "a message that was refused without the stream's knowledge, and one that was not, are delivered alike"},
 	}},
 	"dispatch-is-what-was-decided": {except: []exception{
-		{by: tooLate, but: []mechanism{fenced}},
+		{By: tooLate, But: []mechanism{fenced}},
 	}},
 	"compensation-recorded-once": {saga: true, except: []exception{
-		{by: unwritten | overstays | downtime | strikesOf(ReadFails, SubmissionFails), but: []mechanism{having(withAtomicRecord, withFence)}},
+		{By: unwritten | overstays | downtime | strikesOf(ReadFails, SubmissionFails), But: []mechanism{having(withAtomicRecord, withFence)}},
 	}},
 	"only-lock-holder-compensates": {saga: true, timed: true, takes: []mechanism{having(withLongSaga)}, except: []exception{
-		{by: strikesOf(SchedulerAway, SubmissionFails), why: impossible, says: "a publish that is on its way when its lock expires is stored as the same publish is before"},
+		{By: strikesOf(SchedulerAway, SubmissionFails), Why: Impossible, Says: "a publish that is on its way when its lock expires is stored as the same publish is before"},
 	}},
-	"one-compensation-per-key":           {saga: true, except: []exception{{by: unwritten | overstays | downtime | strikesOf(ReadFails, SubmissionFails), but: []mechanism{peeked}}}},
-	"compensations-in-lifo-order":        {saga: true, except: []exception{{by: unwritten | downtime | strikesOf(ReadFails, LockFails, SubmissionFails), but: []mechanism{peeked}}}},
+	"one-compensation-per-key":           {saga: true, except: []exception{{By: unwritten | overstays | downtime | strikesOf(ReadFails, SubmissionFails), But: []mechanism{peeked}}}},
+	"compensations-in-lifo-order":        {saga: true, except: []exception{{By: unwritten | downtime | strikesOf(ReadFails, LockFails, SubmissionFails), But: []mechanism{peeked}}}},
 	"compensation-only-of-succeeded-job": {takes: []mechanism{having(withAtomicRecord)}},
 	"every-compensation-accounted-for":   {saga: true, timed: true, takes: []mechanism{rolledOn}},
 	"every-job-settles": {timed: true, takes: []mechanism{having(withDeliveries)}, except: []exception{
-		{by: strikesOf(WorkerCrash, WorkerAway, ResultLost), but: []mechanism{reconciled}},
-		{by: unwritten | strikesOf(SchedulerCrash), but: []mechanism{reconciled, {resumed.name, []setting{withResume, withEpochs}}, {relayed.name, []setting{withOutbox}}}},
-		{by: delays | strikesOf(NATSPowerLoss, SubmissionFails), but: []mechanism{sweptUp, patient}},
-		{by: overstays, but: []mechanism{fenced}},
-		{by: strikesOf(NATSPowerLoss), why: impossible, says: "a request that was acknowledged and lost before anybody stored a record of it leaves no trace"},
+		{By: strikesOf(WorkerCrash, WorkerAway, ResultLost), But: []mechanism{reconciled}},
+		{By: unwritten | strikesOf(SchedulerCrash), But: []mechanism{reconciled, {resumed.Name, []setting{withResume, withEpochs}}, {relayed.Name, []setting{withOutbox}}}},
+		{By: delays | strikesOf(NATSPowerLoss, SubmissionFails), But: []mechanism{sweptUp, patient}},
+		{By: overstays, But: []mechanism{fenced}},
+		{By: strikesOf(NATSPowerLoss), Why: Impossible, Says: "a request that was acknowledged and lost before anybody stored a record of it leaves no trace"},
 	}},
 	"failed-job-has-dlq-entry": {except: []exception{
-		{by: unwritten | strikesOf(DLQFails, SchedulerCrash), but: []mechanism{together, before}},
-		{by: overstays, but: []mechanism{fenced}},
+		{By: unwritten | strikesOf(DLQFails, SchedulerCrash), But: []mechanism{together, before}},
+		{By: overstays, But: []mechanism{fenced}},
 	}},
-	"tenant-limit-held":     {takes: []mechanism{having(withTenantReserve, withIntentFirst)}, except: []exception{{by: overstays, but: []mechanism{fenced}}}},
-	"one-writer-a-tick":     {except: []exception{{by: strikesOf(TickFails, SchedulerAway), but: []mechanism{fenced}}}},
-	"timeout-only-when-due": {timed: true, takes: []mechanism{rechecked}, except: []exception{{by: overstays, but: []mechanism{fenced}}}},
+	"tenant-limit-held":     {takes: []mechanism{having(withTenantReserve, withIntentFirst)}, except: []exception{{By: overstays, But: []mechanism{fenced}}}},
+	"one-writer-a-tick":     {except: []exception{{By: strikesOf(TickFails, SchedulerAway), But: []mechanism{fenced}}}},
+	"timeout-only-when-due": {timed: true, takes: []mechanism{rechecked}, except: []exception{{By: overstays, But: []mechanism{fenced}}}},
 	"no-timeout-while-executing": {timed: true, except: []exception{
-		{by: slowTick, but: []mechanism{rechecked}},
-		{by: tooLate | unwritten | downtime | strikesOf(PublishUnanswered), but: []mechanism{voided}},
+		{By: slowTick, But: []mechanism{rechecked}},
+		{By: tooLate | unwritten | downtime | strikesOf(PublishUnanswered), But: []mechanism{voided}},
 	}},
 	"dead-worker-is-noticed": {timed: true, takes: []mechanism{having(withWatch, withReconciler)}, except: []exception{
-		{by: downtime | unwritten | strikesOf(ReadFails, LockFails), why: impossible, says: "nobody can notice in time who is not there, or whom the servers refuse"},
+		{By: downtime | unwritten | strikesOf(ReadFails, LockFails), Why: Impossible, Says: "nobody can notice in time who is not there, or whom the servers refuse"},
 	}},
-	"terminal-states-final":       {except: []exception{{by: overstays, but: []mechanism{fenced}}, {by: slowTick, but: []mechanism{rechecked}}}},
-	"documented-transitions-only": {except: []exception{{by: overstays, but: []mechanism{fenced}}, {by: slowTick, but: []mechanism{rechecked}}}},
+	"terminal-states-final":       {except: []exception{{By: overstays, But: []mechanism{fenced}}, {By: slowTick, But: []mechanism{rechecked}}}},
+	"documented-transitions-only": {except: []exception{{By: overstays, But: []mechanism{fenced}}, {By: slowTick, But: []mechanism{rechecked}}}},
 	"no-delay-fires-early":        {timed: true},
 	"delay-fires-on-time": {timed: true, takes: []mechanism{having(withDurableTimers, withDelayPoller)}, except: []exception{
-		{by: delays | strikesOf(SubmissionFails), why: impossible, says: "nobody can fire in time what nobody is there to fire, or what the servers refuse"},
+		{By: delays | strikesOf(SubmissionFails), Why: Impossible, Says: "nobody can fire in time what nobody is there to fire, or what the servers refuse"},
 	}},
 	"run-writes-not-lost":        {takes: []mechanism{having(withFenceRuns)}},
 	"run-written-by-lock-holder": {takes: []mechanism{having(withStrictRunLock, withFenceRuns)}},

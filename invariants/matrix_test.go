@@ -11,31 +11,31 @@ import (
 	"github.com/wavetank-sim/wavetank/sim"
 )
 
-func findRow(t *testing.T, name string) *row {
-	inv, ok := Find(name)
-	require.True(t, ok, name)
-	return &inv.row
+func findRow(t *testing.T, name string) *Row[Config] {
+	r := find(name)
+	require.NotNil(t, r, name)
+	return &r.row
 }
 
 // Each row is of an invariant, names at least one kind in each exception, and says why where nothing helps.
 func TestTheMatrixIsComplete(t *testing.T) {
-	require.LessOrEqual(t, strikeKinds, 25)
+	require.LessOrEqual(t, len(Strikes), 25)
 	for name, r := range matrix {
 		inv, ok := Find(name)
 		require.True(t, ok, name)
 		require.NotEqual(t, Sometimes, inv.Kind, name)
-		for _, e := range r.exceptions() {
-			assert.NotZero(t, e.by, "%s", name)
-			assert.Equal(t, len(e.but) == 0, e.why != "" && e.says != "", "%s: %v", name, e.by.list())
+		for _, e := range r.whole().Except {
+			assert.NotZero(t, e.By, "%s", name)
+			assert.Equal(t, len(e.But) == 0, e.Why != "" && e.Says != "", "%s: %v", name, Strikes.List(e.By))
 		}
 	}
 	for _, p := range Promises() {
-		assert.Len(t, p.Cells, strikeKinds, p.Invariant)
+		assert.Len(t, p.Cells, len(Strikes), p.Invariant)
 	}
-	seen := map[string]bool{}
-	for _, k := range StrikeKinds() {
-		assert.False(t, seen[k.String()] || k.String() == "" || k.Says() == "", "%d", k)
-		seen[k.String()] = true
+	seen := map[StrikeKind]bool{}
+	for _, k := range Strikes {
+		assert.False(t, seen[k.Kind] || k.Kind == "" || k.Says == "", "%s", k.Kind)
+		seen[k.Kind] = true
 	}
 }
 
@@ -46,7 +46,7 @@ func TestStrikeOf(t *testing.T) {
 		kind  StrikeKind
 		is    bool
 	}{
-		"an error without a fault":    {sim.Event{Kind: sim.KindRedis, Phase: "state_read", Outcome: "EOF"}, 0, false},
+		"an error without a fault":    {sim.Event{Kind: sim.KindRedis, Phase: "state_read", Outcome: "EOF"}, "", false},
 		"a publish that is refused":   {sim.Event{Kind: sim.KindPublish, Phase: "publish", Fault: "fail-before"}, PublishRefused, true},
 		"one that hangs":              {sim.Event{Kind: sim.KindPublish, Phase: "publish", Fault: "hang"}, PublishRefused, true},
 		"one whose answer is lost":    {sim.Event{Kind: sim.KindPublish, Phase: "publish", Fault: "fail-after"}, PublishUnanswered, true},
@@ -58,7 +58,7 @@ func TestStrikeOf(t *testing.T) {
 		"a crash":                     {sim.Event{Kind: sim.KindControl, Name: "crash", Target: s1}, SchedulerCrash, true},
 		"a worker's crash":            {sim.Event{Kind: sim.KindControl, Name: "crash", Target: w1}, WorkerCrash, true},
 		"a client's":                  {sim.Event{Kind: sim.KindControl, Name: "crash", Target: "submitter"}, SubmissionFails, true},
-		"a restart after a crash":     {sim.Event{Kind: sim.KindControl, Name: "restart", Target: s1}, 0, false},
+		"a restart after a crash":     {sim.Event{Kind: sim.KindControl, Name: "restart", Target: s1}, "", false},
 		"a pause":                     {sim.Event{Kind: sim.KindControl, Name: "pause", Target: s1}, SchedulerAway, true},
 		"a partition":                 {sim.Event{Kind: sim.KindControl, Name: "partition redis", Target: w1}, WorkerAway, true},
 		"one from the kernel":         {sim.Event{Kind: sim.KindControl, Name: "partition kernel", Target: s1}, KernelFails, true},
@@ -67,19 +67,19 @@ func TestStrikeOf(t *testing.T) {
 		"its power":                   {sim.Event{Kind: sim.KindControl, Name: "power-loss", Target: sim.NATS}, NATSPowerLoss, true},
 		"a failover":                  {sim.Event{Kind: sim.KindControl, Name: "failover", Target: sim.Redis}, RedisFailover, true},
 		"a clock":                     {sim.Event{Kind: sim.KindControl, Name: "skew", Target: s1}, ClockWrong, true},
-		"an end that tells of no new": {sim.Event{Kind: sim.KindControl, Name: "resume", Target: s1}, 0, false},
+		"an end that tells of no new": {sim.Event{Kind: sim.KindControl, Name: "resume", Target: s1}, "", false},
 	} {
 		s, is := StrikeOf(&c.event)
 		assert.Equal(t, c.is, is, name)
 		if is {
-			assert.Equal(t, c.kind.String(), s.Kind.String(), name)
+			assert.Equal(t, c.kind, s.Kind, name)
 		}
 	}
 }
 
 // What a strike hit is released, and nothing else.
 func TestAStrikeReachesWhatItHit(t *testing.T) {
-	reached := func(s *story, job string) kinds {
+	reached := func(s *story, job string) Kinds {
 		j := NewJudge(hardened)
 		for i := range s.events {
 			j.Observe(&s.events[i])

@@ -109,7 +109,7 @@ func (f *facts) follow(j *job, e *sim.Event) *message {
 	m.holder = ""
 	switch e.Kind {
 	case sim.KindDeliver:
-		m.holder = process(e.Node, e.Incarnation)
+		m.holder = Process(e.Node, e.Incarnation)
 	case sim.KindAck, sim.KindTerm:
 		m.done = m.done || e.Fault == "" || e.Fault == faultFailAfter
 	}
@@ -118,7 +118,7 @@ func (f *facts) follow(j *job, e *sim.Event) *message {
 
 // handed follows who has a request in hand, and what of that is handled.
 func (f *facts) handed(s *step, m *message, skipped bool) {
-	me := process(s.Node, s.Incarnation)
+	me := Process(s.Node, s.Incarnation)
 	readable := m == nil || !m.garbled
 	switch s.Phase {
 	case "submit_deliver":
@@ -148,7 +148,7 @@ func (f *facts) handed(s *step, m *message, skipped bool) {
 // giveUp notes the messages that nobody has acknowledged and JetStream delivers no more. A crash may
 // have swallowed a delivery that nobody saw, if the stream held the message by then, a pull of the
 // process for it was open, and no later delivery has told how many there were.
-func (j *Judge) giveUp() {
+func (j *observer) giveUp() {
 	f := j.facts
 	for _, about := range f.order {
 		for i := range about.messages {

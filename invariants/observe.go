@@ -38,7 +38,7 @@ type lockChange struct {
 }
 
 // Observe judges one event. It must see every event of the run, in order, and keeps none.
-func (j *Judge) Observe(e *sim.Event) {
+func (j *observer) Observe(e *sim.Event) {
 	f := j.facts
 	f.step, f.at = e.Step, e.At
 	f.struck(e)
@@ -81,7 +81,7 @@ func (j *Judge) Observe(e *sim.Event) {
 }
 
 // operation takes in a store command or a publish, or its late error, or its late effect.
-func (j *Judge) operation(e *sim.Event) {
+func (j *observer) operation(e *sim.Event) {
 	f := j.facts
 	s := &j.step
 	*s = step{Event: e, failed: AnswerOf(e).Failed()}
@@ -158,7 +158,7 @@ func (j *Judge) operation(e *sim.Event) {
 
 // late takes in what an operation does whose caller gave it up long ago: whatever is under way there by
 // now is not about it.
-func (j *Judge) late(s *step) {
+func (j *observer) late(s *step) {
 	f := j.facts
 	s.h, s.failed = nil, true
 	if applied, _ := j.changes(s); applied && s.job != nil {
@@ -168,7 +168,7 @@ func (j *Judge) late(s *step) {
 
 // changes takes in what a step changed. It says whether the step changed anything that its own job's
 // phase is for, and whether it took or extended the job's lock.
-func (j *Judge) changes(s *step) (applied, locked bool) {
+func (j *observer) changes(s *step) (applied, locked bool) {
 	if s.Outcome == transactionFailed || s.Kind == sim.KindLate && s.Outcome == sim.OutcomeNil {
 		return false, false // a MULTI that the server refused: what it names is as it was
 	}
@@ -267,8 +267,8 @@ func (j *Judge) changes(s *step) (applied, locked bool) {
 }
 
 // rewound takes in what a failover of Redis has changed back. It is nobody's doing, and nothing is judged by it.
-func (j *Judge) rewound(e *sim.Event) {
-	unjudged := &Judge{facts: j.facts}
+func (j *observer) rewound(e *sim.Event) {
+	unjudged := &observer{facts: j.facts}
 	unjudged.changes(&step{Event: e})
 	for i := range e.Changes {
 		if about := j.facts.jobs[recordOf(e.Changes[i].Key)]; about != nil {
@@ -278,7 +278,7 @@ func (j *Judge) rewound(e *sim.Event) {
 }
 
 // concerning copies s, to be turned to the job that one of its changes is about.
-func (j *Judge) concerning(s *step) *step {
+func (j *observer) concerning(s *step) *step {
 	j.about = *s
 	return &j.about
 }

@@ -9,7 +9,7 @@ import (
 
 // lockChanged takes in a change of a lock's key, and says whether the step's own job's lock was
 // taken or extended by it.
-func (j *Judge) lockChanged(s *step, c *sim.Change) bool {
+func (j *observer) lockChanged(s *step, c *sim.Change) bool {
 	f := j.facts
 	own := j.concerning(s)
 	own.job = f.job(c.Key[len(lockPrefix):])
@@ -63,11 +63,11 @@ func (j *Judge) lockChanged(s *step, c *sim.Change) bool {
 }
 
 // lockAnswered takes in what came of asking for a lock, or for more time with it.
-func (j *Judge) lockAnswered(s *step, locked bool) {
+func (j *observer) lockAnswered(s *step, locked bool) {
 	f := j.facts
 	switch {
 	case s.Phase == "lock_acquire":
-		s.job.begin(process(s.Node, s.Incarnation))
+		s.job.begin(Process(s.Node, s.Incarnation))
 	case strings.Contains(s.Outcome, scriptUnknown): // for want of its script, and is repeated
 	case s.failed || s.Kind == sim.KindRedis && !locked:
 		if s.h != nil {
@@ -88,7 +88,7 @@ func (j *Judge) lockAnswered(s *step, locked bool) {
 // lockReleased takes in a step of giving a lock back. The first one ends the handling, even if it hangs:
 // the renewal has been drained by then, and nothing follows but the release itself. While that goes on the
 // lock may expire, and the same process may take another for the same job.
-func (j *Judge) lockReleased(s *step) {
+func (j *observer) lockReleased(s *step) {
 	f := j.facts
 	if s.h != nil {
 		s.job.release(s)
@@ -114,7 +114,7 @@ func (j *Judge) lockReleased(s *step) {
 }
 
 // handled takes in the end of the step's handling.
-func (j *Judge) handled(s *step) {
+func (j *observer) handled(s *step) {
 	f, h := j.facts, s.h
 	if h.closed() {
 		f.reach(failedClosed)
@@ -178,7 +178,7 @@ func (j *job) twice(e *sim.Event) bool {
 }
 
 // onTime notes, once, that a handling goes on after its lock has expired.
-func (j *Judge) onTime(s *step) {
+func (j *observer) onTime(s *step) {
 	switch s.Phase {
 	case "lock_acquire", "replay_read", "processed_read", "inflight_write", "processed_write":
 		return // it may be another's, who has the job from elsewhere

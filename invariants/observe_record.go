@@ -78,7 +78,7 @@ func (j *job) request(packet string) {
 	j.saga.workflow = r.Workflow
 }
 
-func (j *Judge) recordWritten(s *step, record *job) {
+func (j *observer) recordWritten(s *step, record *job) {
 	f := j.facts
 	own, w := j.concerning(s), &j.write
 	if record != s.job {
@@ -168,7 +168,7 @@ func (j *job) holds(epoch int64) bool {
 
 // replayed notes what a replayer has brought on.
 func (f *facts) replayed(s *step, w *write) {
-	if s.job.state != scheduled || s.job.replayer != process(s.Node, s.Incarnation) || s.h.scheduled {
+	if s.job.state != scheduled || s.job.replayer != Process(s.Node, s.Incarnation) || s.h.scheduled {
 		return
 	}
 	s.h.orphan = s.Phase == "scheduled_write"
@@ -188,7 +188,7 @@ func (f *facts) orphanReplayed(s *step) {
 	switch {
 	case s.h == nil || !s.h.orphan:
 		return
-	case slices.Contains(s.job.inHand, process(s.Node, s.Incarnation)):
+	case slices.Contains(s.job.inHand, Process(s.Node, s.Incarnation)):
 		f.count.orphansMaybe++
 	default:
 		f.count.orphans++
@@ -198,7 +198,7 @@ func (f *facts) orphanReplayed(s *step) {
 
 // taken takes in that a replayer has read a job that it is to take up.
 func (f *facts) taken(s *step) {
-	me := process(s.Node, s.Incarnation)
+	me := Process(s.Node, s.Incarnation)
 	if was := s.job.replayer; was != "" && was != me {
 		f.count.orphansMaybe++ // that one may be at it still
 	}
@@ -209,7 +209,7 @@ func (f *facts) taken(s *step) {
 }
 
 // outboxChanged takes in a change of a job's entry in the outbox, and says whether the job is the step's own.
-func (j *Judge) outboxChanged(s *step, c *sim.Change) bool {
+func (j *observer) outboxChanged(s *step, c *sim.Change) bool {
 	about := j.facts.job(c.Field)
 	if about == nil {
 		return false
@@ -230,7 +230,7 @@ func (f *facts) overstay(s *step) {
 
 // fence follows a state write of several operations: a look at the record, and the MULTI. A handling
 // that gives its lock back after the look was refused by what it saw.
-func (j *Judge) fence(s *step) {
+func (j *observer) fence(s *step) {
 	phase := s.h.fencing
 	switch {
 	case phase == "":
@@ -243,7 +243,7 @@ func (j *Judge) fence(s *step) {
 }
 
 // refused notes that the fence stopped a state write of that phase.
-func (j *Judge) refused(s *step, phase string) {
+func (j *observer) refused(s *step, phase string) {
 	f := j.facts
 	f.reach(writeFenced)
 	f.count.fenced++
@@ -262,7 +262,7 @@ func (j *Judge) refused(s *step, phase string) {
 // looks says whether the operation is the part of a fenced write that only looks.
 func looks(s *step) bool { return s.Name == "watch" || s.Name == "pipeline" }
 
-func (j *Judge) writeAnswered(s *step, applied bool) {
+func (j *observer) writeAnswered(s *step, applied bool) {
 	f := j.facts
 	if s.Phase == "rollback_write" && s.Name != "pipeline" && (s.Name == "watch" || !f.cfg.Fence) {
 		f.count.rollbacks++
@@ -331,7 +331,7 @@ func (f *facts) ambiguous(s *step) {
 	}
 }
 
-func (j *Judge) stateRead(s *step) {
+func (j *observer) stateRead(s *step) {
 	if s.h != nil {
 		s.h.readFailed = 0
 		if s.failed {

@@ -9,7 +9,7 @@ import (
 
 // jobsStored takes in what the stream of dispatches stored, and says whether it is what the step is
 // about: a dispatch, a void in its place, or a cancel notice.
-func (j *Judge) jobsStored(s *step, c *sim.Change) bool {
+func (j *observer) jobsStored(s *step, c *sim.Change) bool {
 	f := j.facts
 	own := j.concerning(s)
 	id := c.Header[headerJob]
@@ -40,7 +40,7 @@ func (j *Judge) jobsStored(s *step, c *sim.Change) bool {
 }
 
 // dispatchStored takes in a dispatch of the step's job.
-func (j *Judge) dispatchStored(own *step, c *sim.Change) {
+func (j *observer) dispatchStored(own *step, c *sim.Change) {
 	f := j.facts
 	d := &j.dispatch
 	*d = dispatch{worker: WorkerOf(c.Subject), subject: c.Subject, epoch: epochOf(c), seq: c.Seq, step: own.Step}
@@ -70,7 +70,7 @@ func (j *Judge) dispatchStored(own *step, c *sim.Change) {
 
 // sysStored takes in a submission, a result or a cancellation, and says whether it is of the step's
 // own job.
-func (j *Judge) sysStored(s *step, c *sim.Change) bool {
+func (j *observer) sysStored(s *step, c *sim.Change) bool {
 	id := c.Header[headerJob]
 	if id == "" {
 		id = s.Job
@@ -98,7 +98,7 @@ func (j *Judge) sysStored(s *step, c *sim.Change) bool {
 	return about == s.job
 }
 
-func (j *Judge) publishAnswered(s *step, stored bool) {
+func (j *observer) publishAnswered(s *step, stored bool) {
 	f := j.facts
 	h := s.h
 	refused := strings.Contains(s.Outcome, wrongSequence)
@@ -153,7 +153,7 @@ func (f *facts) readBack(s *step) {
 }
 
 // message takes in a delivery, an ack or a nak of a message that concerns a job.
-func (j *Judge) message(e *sim.Event) {
+func (j *observer) message(e *sim.Event) {
 	f := j.facts
 	about := f.job(e.Job)
 	lost := e.Fault != "" && e.Fault != faultFailAfter
@@ -201,7 +201,7 @@ func (j *Judge) message(e *sim.Event) {
 			f.reach(lostAck)
 		}
 	}
-	f.handed(s, m, s.Kind == sim.KindAck && m != nil && m.guard.known == process(e.Node, e.Incarnation))
+	f.handed(s, m, s.Kind == sim.KindAck && m != nil && m.guard.known == Process(e.Node, e.Incarnation))
 	if m != nil {
 		j.guarded(s, m)
 	}
@@ -214,7 +214,7 @@ func (j *Judge) message(e *sim.Event) {
 
 // abandon notes that JetStream delivers a message no more, which nobody has handled; m is nil if the
 // stream was not seen to store it.
-func (j *Judge) abandon(about *job, m *message) {
+func (j *observer) abandon(about *job, m *message) {
 	if m != nil {
 		m.abandoned = true
 	}
@@ -224,7 +224,7 @@ func (j *Judge) abandon(about *job, m *message) {
 }
 
 // execution takes in what a worker did.
-func (j *Judge) execution(e *sim.Event) {
+func (j *observer) execution(e *sim.Event) {
 	s := &j.step
 	*s = step{Event: e, job: j.facts.job(e.Job)}
 	switch e.Name {

@@ -87,7 +87,7 @@ func (f *facts) outputCalled(s *step) {
 		return
 	}
 	o := &s.job.out
-	a := verdict{process: process(s.Node, s.Incarnation), step: s.Step}
+	a := verdict{process: Process(s.Node, s.Incarnation), step: s.Step}
 	if s.Outcome == sim.OutcomeOK {
 		var said struct {
 			Decision int    `json:"decision"`
@@ -141,7 +141,7 @@ func (f *facts) outputOperation(s *step) {
 			s.job.out.scan = scan{}
 		}
 	case "scan_read":
-		s.job.out.resumed = process(s.Node, s.Incarnation)
+		s.job.out.resumed = Process(s.Node, s.Incarnation)
 	case "result_write", "output_write":
 		if !s.failed && !looks(s) && s.job.stateAt == s.Step && s.job.state == quarantined {
 			f.outputs.blocked++
@@ -192,9 +192,9 @@ func (f *facts) outputWrote(s *step, w *write) {
 	switch s.job.state {
 	case succeeded:
 		if f.cfg.Output.Enabled && !f.cfg.Output.DurableScans && o.ptr != "" && !s.failed && s.Kind != sim.KindLate {
-			o.scan = scan{process(s.Node, s.Incarnation), s.Node, s.At}
+			o.scan = scan{Process(s.Node, s.Incarnation), s.Node, s.At}
 		}
-		if a := o.told(process(s.Node, s.Incarnation)); a.decision == outputRedact {
+		if a := o.told(Process(s.Node, s.Incarnation)); a.decision == outputRedact {
 			f.reach(outputRedacted)
 		}
 	case quarantined:

@@ -3,7 +3,7 @@ package invariants
 import "github.com/wavetank-sim/wavetank/sim"
 
 // What holds of the output policy (Scheduler internals, section 2).
-var outputInvariants = []Invariant{
+var outputInvariants = []rule{
 	resultGoesAsThePolicySays, quarantinedOnlyWhenBlocked, everyQuarantineIsAudited, blockedOutputEndsQuarantined, everyOutputIsScanned,
 	situation(reached(scanDowngraded), "scan-downgraded-a-job", "A scan takes a job from SUCCEEDED to OUTPUT_QUARANTINED.", "Scheduler internals, section 2, phase 2"),
 	situation(reached(outputFailedOpen), "output-failed-open", "The output policy gives no answer, and the result passes.", "Scheduler internals, section 2, fail-open default"),
@@ -11,115 +11,110 @@ var outputInvariants = []Invariant{
 	situation(reached(scanResumed), "scan-resumed", "The replayer takes up a scan that somebody else has not finished.", "the hardened scan: what is open is kept"),
 }
 
-var resultGoesAsThePolicySays = Invariant{
+var resultGoesAsThePolicySays = checking(Invariant{
 	Name:   "result-goes-as-the-policy-says",
 	Says:   "Who was told of a result's metadata that it is allowed, or has had no answer, writes SUCCEEDED; that it is to be redacted, SUCCEEDED with the redacted output; that it is blocked, or is to be redacted and no redacted output exists, OUTPUT_QUARANTINED.",
 	Kind:   Always,
 	Source: "Scheduler internals, section 2, phase 1",
-	check: func(f *facts, t *tally) checker {
-		if !f.cfg.Output.Enabled {
-			return checker{}
+}, func(f *facts, t *tally) checker {
+	if !f.cfg.Output.Enabled {
+		return checker{}
+	}
+	return checker{wrote: func(s *step, _ *write) {
+		j := s.job
+		if s.Phase != "result_write" || s.Kind == sim.KindLate || f.mixed || j.state != succeeded && j.state != quarantined {
+			return
 		}
-		return checker{wrote: func(s *step, _ *write) {
-			j := s.job
-			if s.Phase != "result_write" || s.Kind == sim.KindLate || f.mixed || j.state != succeeded && j.state != quarantined {
-				return
-			}
-			t.exercise()
-			a := j.out.told(process(s.Node, s.Incarnation))
-			switch blocks := a.blocks(false); {
-			case blocks != (j.state == quarantined):
-				t.violated(j, "%s wrote %s at step %d, although it was told %s at step %d", who(s.Event), j.state, s.Step, &a, a.step)
-			case a.decision == outputRedact && !blocks && j.out.ptr != a.ptr:
-				t.violated(j, "%s wrote SUCCEEDED at step %d with the output %s, but the redacted one is %s", who(s.Event), s.Step, j.out.ptr, a.ptr)
-			}
-		}}
-	},
-}
+		t.exercise()
+		a := j.out.told(Process(s.Node, s.Incarnation))
+		switch blocks := a.blocks(false); {
+		case blocks != (j.state == quarantined):
+			t.violated(j, "%s wrote %s at step %d, although it was told %s at step %d", Who(s.Event), j.state, s.Step, &a, a.step)
+		case a.decision == outputRedact && !blocks && j.out.ptr != a.ptr:
+			t.violated(j, "%s wrote SUCCEEDED at step %d with the output %s, but the redacted one is %s", Who(s.Event), s.Step, j.out.ptr, a.ptr)
+		}
+	}}
+})
 
-var quarantinedOnlyWhenBlocked = Invariant{
+var quarantinedOnlyWhenBlocked = checking(Invariant{
 	Name:   "quarantined-only-when-blocked",
 	Says:   "OUTPUT_QUARANTINED is written only over DISPATCHED, RUNNING or SUCCEEDED, and only once the output policy has blocked the result.",
 	Kind:   Always,
 	Source: "Scheduler internals, section 2: already transitioned, skip",
-	check: func(_ *facts, t *tally) checker {
-		return checker{wrote: func(s *step, w *write) {
-			j := s.job
-			if j.state != quarantined {
-				return
-			}
-			t.exercise()
-			switch {
-			case !w.from.inFlight() && w.from != succeeded:
-				t.violated(j, "%s wrote OUTPUT_QUARANTINED over %s at step %d (%s)", who(s.Event), w.from, s.Step, s.Phase)
-			case !j.out.blocked:
-				t.violated(j, "%s wrote OUTPUT_QUARANTINED at step %d (%s), but the output policy has not blocked it", who(s.Event), s.Step, s.Phase)
-			}
-		}}
-	},
-}
+}, func(_ *facts, t *tally) checker {
+	return checker{wrote: func(s *step, w *write) {
+		j := s.job
+		if j.state != quarantined {
+			return
+		}
+		t.exercise()
+		switch {
+		case !w.from.inFlight() && w.from != succeeded:
+			t.violated(j, "%s wrote OUTPUT_QUARANTINED over %s at step %d (%s)", Who(s.Event), w.from, s.Step, s.Phase)
+		case !j.out.blocked:
+			t.violated(j, "%s wrote OUTPUT_QUARANTINED at step %d (%s), but the output policy has not blocked it", Who(s.Event), s.Step, s.Phase)
+		}
+	}}
+})
 
-var everyQuarantineIsAudited = Invariant{
+var everyQuarantineIsAudited = checking(Invariant{
 	Name:   "every-quarantine-is-audited",
 	Says:   "OUTPUT_QUARANTINED is written together with the one event of that in the audit trail.",
 	Kind:   Always,
 	Source: "Scheduler internals, section 2: DLQ + audit event",
 	Needs:  []string{"quarantined-only-when-blocked"},
-	check: func(_ *facts, t *tally) checker {
-		return checker{wrote: func(s *step, _ *write) {
-			j := s.job
-			if j.state != quarantined {
-				return
-			}
-			t.exercise()
-			if j.out.audited != 1 {
-				t.violated(j, "%s wrote OUTPUT_QUARANTINED at step %d (%s), and the audit trail has %s of it",
-					who(s.Event), s.Step, s.Phase, countOf(j.out.audited, "event", "events"))
-			}
-		}}
-	},
-}
+}, func(_ *facts, t *tally) checker {
+	return checker{wrote: func(s *step, _ *write) {
+		j := s.job
+		if j.state != quarantined {
+			return
+		}
+		t.exercise()
+		if j.out.audited != 1 {
+			t.violated(j, "%s wrote OUTPUT_QUARANTINED at step %d (%s), and the audit trail has %s of it",
+				Who(s.Event), s.Step, s.Phase, CountOf(j.out.audited, "event", "events"))
+		}
+	}}
+})
 
-var blockedOutputEndsQuarantined = Invariant{
+var blockedOutputEndsQuarantined = checking(Invariant{
 	Name:   "blocked-output-ends-quarantined",
 	Says:   "A job whose output the policy has blocked does not stay SUCCEEDED.",
 	Kind:   Eventually,
 	Source: "Scheduler internals, section 2, output decisions",
-	check: func(f *facts, t *tally) checker {
-		return checker{ended: func(*End) {
-			for _, j := range f.order {
-				a := &j.out.blocking
-				if a.decision == 0 {
-					continue
-				}
-				t.exercise()
-				if j.state == succeeded {
-					t.violated(j, "is SUCCEEDED%s, although the output policy told %s %s at step %d", j.since(), a.process, a, a.step)
-				}
+}, func(f *facts, t *tally) checker {
+	return checker{ended: func(*End) {
+		for _, j := range f.order {
+			a := &j.out.blocking
+			if a.decision == 0 {
+				continue
 			}
-		}}
-	},
-}
+			t.exercise()
+			if j.state == succeeded {
+				t.violated(j, "is SUCCEEDED%s, although the output policy told %s %s at step %d", j.since(), a.process, a, a.step)
+			}
+		}
+	}}
+})
 
-var everyOutputIsScanned = Invariant{
+var everyOutputIsScanned = checking(Invariant{
 	Name:   "every-output-is-scanned",
 	Says:   "The output of every SUCCEEDED job is scanned: the policy has answered about its content.",
 	Kind:   Eventually,
 	Source: "Scheduler internals, section 2, phase 2; hardened, a scan outlives the process that is to do it, and an answer that does not come",
-	check: func(f *facts, t *tally) checker {
-		if !f.cfg.Output.Enabled {
-			return checker{}
-		}
-		return checker{ended: func(*End) {
-			for _, j := range f.order {
-				if j.state != succeeded || j.out.ptr == "" {
-					continue
-				}
-				t.exercise()
-				if !j.out.scanned {
-					t.violated(j, "is SUCCEEDED%s, and nobody has had an answer about its output %s", j.since(), j.out.ptr)
-				}
+}, func(f *facts, t *tally) checker {
+	if !f.cfg.Output.Enabled {
+		return checker{}
+	}
+	return checker{ended: func(*End) {
+		for _, j := range f.order {
+			if j.state != succeeded || j.out.ptr == "" {
+				continue
 			}
-		}}
-	},
-}
+			t.exercise()
+			if !j.out.scanned {
+				t.violated(j, "is SUCCEEDED%s, and nobody has had an answer about its output %s", j.since(), j.out.ptr)
+			}
+		}
+	}}
+})

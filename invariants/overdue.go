@@ -29,38 +29,37 @@ func (f *facts) found(due, at time.Duration) time.Duration {
 	return at - due
 }
 
-var overdueJobFoundWithinAPoll = Invariant{
+var overdueJobFoundWithinAPoll = checking(Invariant{
 	Name:     "overdue-job-found-within-a-poll",
 	OnDemand: true,
 	Says:     "A job that is DISPATCHED or RUNNING beyond its timeout, or past its deadline, is brought on by a tick of the reconciler that begins one poll later at most, but for what taking the lock may take.",
 	Kind:     Always,
 	Source:   "Scheduler internals, section 3, timeout detection and deadline expiration: pollInterval; Dispatch ordering, residual risk window",
-	check: func(f *facts, t *tally) checker {
-		// A tick may ask for its lock twice: it renews it, and takes it anew. Each is over within storeOpTimeout.
-		within := f.cfg.PollInterval + 2*f.cfg.StoreOpTimeout
-		return checker{
-			wrote: func(s *step, w *write) {
-				if !w.bounded || s.At < w.due {
-					return
+}, func(f *facts, t *tally) checker {
+	// A tick may ask for its lock twice: it renews it, and takes it anew. Each is over within storeOpTimeout.
+	within := f.cfg.PollInterval + 2*f.cfg.StoreOpTimeout
+	return checker{
+		wrote: func(s *step, w *write) {
+			if !w.bounded || s.At < w.due {
+				return
+			}
+			t.exercise()
+			if late := f.found(w.due, s.At); late > within {
+				t.violated(s.job, "it was %s when its time was up at %s, and nobody brought it on for %s, until step %d (%s); a poll is %s",
+					w.from, w.due, late, s.Step, s.Phase, f.cfg.PollInterval)
+			}
+		},
+		ended: func(end *End) {
+			for _, j := range f.order {
+				due, bounded := f.due(j)
+				if !bounded || end.At < due {
+					continue
 				}
 				t.exercise()
-				if late := f.found(w.due, s.At); late > within {
-					t.violated(s.job, "it was %s when its time was up at %s, and nobody brought it on for %s, until step %d (%s); a poll is %s",
-						w.from, w.due, late, s.Step, s.Phase, f.cfg.PollInterval)
+				if late := f.found(due, end.At); late > within {
+					t.violated(j, "it is %s, its time was up at %s, and nobody has brought it on for %s; a poll is %s", j.state, due, late, f.cfg.PollInterval)
 				}
-			},
-			ended: func(end *End) {
-				for _, j := range f.order {
-					due, bounded := f.due(j)
-					if !bounded || end.At < due {
-						continue
-					}
-					t.exercise()
-					if late := f.found(due, end.At); late > within {
-						t.violated(j, "it is %s, its time was up at %s, and nobody has brought it on for %s; a poll is %s", j.state, due, late, f.cfg.PollInterval)
-					}
-				}
-			},
-		}
-	},
-}
+			}
+		},
+	}
+})

@@ -39,7 +39,7 @@ var (
 )
 
 // What holds of the safety kernel, its circuit breaker and approvals (Scheduler internals, sections 1 and 6).
-var policyInvariants = []Invariant{
+var policyInvariants = []rule{
 	noDispatchWithoutDecision, noDispatchOfDeniedJob, throttledJobWaits, throttledJobComesAgain,
 	noCheckWhileCircuitOpen, openCircuitStopsEveryReplica, circuitOpensOnFailuresAlone, openCircuitEnds, closedCircuitLetsCallsThrough,
 	halfOpenProbesWithinLimit, halfOpenClosesOnSuccesses, replicaAloneKeepsItsBudget,

@@ -2,168 +2,160 @@ package invariants
 
 import "time"
 
-var noCheckWhileCircuitOpen = Invariant{
+var noCheckWhileCircuitOpen = checking(Invariant{
 	Name:   "no-check-while-circuit-open",
 	Says:   "A replica that last read of the shared counter that the circuit is open makes no call; with shared_probes it makes none in half-open that it has not counted there.",
 	Kind:   Always,
 	Source: "Scheduler internals, section 6, behavior when circuit is open, and multi-replica state",
-	check: func(f *facts, t *tally) checker {
-		f.policy.asking = append(f.policy.asking, func(s *step, c circuit, l *leave) {
-			if l.alone {
-				return
-			}
-			t.exercise()
-			switch {
-			case l.state == open && l.clearly:
-				t.violated(s.job, "%s asked %s at step %d, although it had read at step %d that the %s circuit was open", who(s.Event), s.Target, s.Step, l.step, circuitNames[c])
-			case l.state == halfOpen && l.clearly && f.cfg.Policy.SharedProbes && !l.claimed:
-				t.violated(s.job, "%s asked %s at step %d, while the %s circuit was half-open, without having counted that", who(s.Event), s.Target, s.Step, circuitNames[c])
-			}
-		})
-		return checker{}
-	},
-}
+}, func(f *facts, t *tally) checker {
+	f.policy.asking = append(f.policy.asking, func(s *step, c circuit, l *leave) {
+		if l.alone {
+			return
+		}
+		t.exercise()
+		switch {
+		case l.state == open && l.clearly:
+			t.violated(s.job, "%s asked %s at step %d, although it had read at step %d that the %s circuit was open", Who(s.Event), s.Target, s.Step, l.step, circuitNames[c])
+		case l.state == halfOpen && l.clearly && f.cfg.Policy.SharedProbes && !l.claimed:
+			t.violated(s.job, "%s asked %s at step %d, while the %s circuit was half-open, without having counted that", Who(s.Event), s.Target, s.Step, circuitNames[c])
+		}
+	})
+	return checker{}
+})
 
-var openCircuitStopsEveryReplica = Invariant{
+var openCircuitStopsEveryReplica = checking(Invariant{
 	Name:   "open-circuit-stops-every-replica",
 	Says:   "Once as many calls in a row have failed as the budget allows, whoever's they were, no replica makes another before the circuit has been open for its time.",
 	Kind:   Always,
 	Source: "Scheduler internals, section 6: all replicas observe the open state simultaneously",
-	check: func(f *facts, t *tally) checker {
-		f.policy.asking = append(f.policy.asking, func(s *step, c circuit, l *leave) {
-			all := &f.policy.all[c]
-			if all.failures < f.cfg.Policy.FailBudget {
-				return
-			}
-			t.exercise()
-			if l.at-all.openSince > doubt && l.at < all.openUntil-doubt {
-				t.violated(s.job, "%s asked %s at step %d, %s after the last of %d calls in a row that had failed; the %s circuit was to be open for %s",
-					who(s.Event), s.Target, s.Step, (s.At - all.failed).Truncate(time.Millisecond), all.failures, circuitNames[c], f.cfg.Policy.OpenFor)
-			}
-		})
-		return checker{}
-	},
-}
+}, func(f *facts, t *tally) checker {
+	f.policy.asking = append(f.policy.asking, func(s *step, c circuit, l *leave) {
+		all := &f.policy.all[c]
+		if all.failures < f.cfg.Policy.FailBudget {
+			return
+		}
+		t.exercise()
+		if l.at-all.openSince > doubt && l.at < all.openUntil-doubt {
+			t.violated(s.job, "%s asked %s at step %d, %s after the last of %d calls in a row that had failed; the %s circuit was to be open for %s",
+				Who(s.Event), s.Target, s.Step, (s.At - all.failed).Truncate(time.Millisecond), all.failures, circuitNames[c], f.cfg.Policy.OpenFor)
+		}
+	})
+	return checker{}
+})
 
-var halfOpenProbesWithinLimit = Invariant{
+var halfOpenProbesWithinLimit = checking(Invariant{
 	Name:   "half-open-probes-within-limit",
 	Says:   "In one half-open window at most circuit_half_open_max calls go out, of all replicas that share the counter together.",
 	Kind:   Always,
 	Source: "Scheduler internals, section 6: allow up to 3 probe requests",
-	check: func(f *facts, t *tally) checker {
-		f.policy.asking = append(f.policy.asking, func(s *step, c circuit, l *leave) {
-			counter := &f.policy.counters[c]
-			if l.alone || l.state != halfOpen || !l.clearly || l.window != counter.window {
-				return
-			}
-			t.exercise()
-			if limit := f.cfg.Policy.HalfOpenMax; len(counter.probes) > limit {
-				t.violated(s.job, "%s asked %s at step %d, as the %s probe of one half-open window of the %s circuit; the limit is %d, and they were of the steps %s",
-					who(s.Event), s.Target, s.Step, ordinal(len(counter.probes)), circuitNames[c], limit, stepList(counter.probes[:limit]))
-			}
-		})
-		return checker{}
-	},
-}
+}, func(f *facts, t *tally) checker {
+	f.policy.asking = append(f.policy.asking, func(s *step, c circuit, l *leave) {
+		counter := &f.policy.counters[c]
+		if l.alone || l.state != halfOpen || !l.clearly || l.window != counter.window {
+			return
+		}
+		t.exercise()
+		if limit := f.cfg.Policy.HalfOpenMax; len(counter.probes) > limit {
+			t.violated(s.job, "%s asked %s at step %d, as the %s probe of one half-open window of the %s circuit; the limit is %d, and they were of the steps %s",
+				Who(s.Event), s.Target, s.Step, ordinal(len(counter.probes)), circuitNames[c], limit, StepList(counter.probes[:limit]))
+		}
+	})
+	return checker{}
+})
 
-var halfOpenClosesOnSuccesses = Invariant{
+var halfOpenClosesOnSuccesses = checking(Invariant{
 	Name:   "half-open-closes-on-successes",
 	Says:   "A circuit that is half-open is closed only once circuit_close_after calls of that window have succeeded.",
 	Kind:   Always,
 	Source: "Scheduler internals, section 6: close after 2 successes",
-	check: func(f *facts, t *tally) checker {
-		f.policy.closing = func(s *step, c circuit) {
-			counter := &f.policy.counters[c]
-			if state, clearly := counter.state(s.At, &f.cfg.Policy); state != halfOpen || !clearly {
-				return
-			}
-			t.exercise()
-			if counter.successes < f.cfg.Policy.CloseAfter {
-				t.violated(s.job, "%s closed the half-open %s circuit at step %d, after %s of its window had succeeded; it takes %d",
-					who(s.Event), circuitNames[c], s.Step, countOf(counter.successes, "call", "calls"), f.cfg.Policy.CloseAfter)
-			}
+}, func(f *facts, t *tally) checker {
+	f.policy.closing = func(s *step, c circuit) {
+		counter := &f.policy.counters[c]
+		if state, clearly := counter.state(s.At, &f.cfg.Policy); state != halfOpen || !clearly {
+			return
 		}
-		return checker{}
-	},
-}
+		t.exercise()
+		if counter.successes < f.cfg.Policy.CloseAfter {
+			t.violated(s.job, "%s closed the half-open %s circuit at step %d, after %s of its window had succeeded; it takes %d",
+				Who(s.Event), circuitNames[c], s.Step, CountOf(counter.successes, "call", "calls"), f.cfg.Policy.CloseAfter)
+		}
+	}
+	return checker{}
+})
 
-var replicaAloneKeepsItsBudget = Invariant{
+var replicaAloneKeepsItsBudget = checking(Invariant{
 	Name:   "replica-alone-keeps-its-budget",
 	Says:   "A replica that goes by its own counter makes no call while that says open, and no more probes in half-open than the limit.",
 	Kind:   Always,
 	Source: "Scheduler internals, section 6: if Redis is unavailable, each replica falls back to local-only circuit breaker tracking",
-	check: func(f *facts, t *tally) checker {
-		f.policy.asking = append(f.policy.asking, func(s *step, c circuit, l *leave) {
-			if !l.alone {
-				return
-			}
-			t.exercise()
-			switch {
-			case l.state == open && l.clearly:
-				t.violated(s.job, "%s asked %s at step %d, although by its own count of failures the %s circuit was open", who(s.Event), s.Target, s.Step, circuitNames[c])
-			case l.used:
-				t.violated(s.job, "%s asked %s at step %d, although its probes of the half-open %s circuit were used up", who(s.Event), s.Target, s.Step, circuitNames[c])
-			}
-		})
-		return checker{}
-	},
-}
+}, func(f *facts, t *tally) checker {
+	f.policy.asking = append(f.policy.asking, func(s *step, c circuit, l *leave) {
+		if !l.alone {
+			return
+		}
+		t.exercise()
+		switch {
+		case l.state == open && l.clearly:
+			t.violated(s.job, "%s asked %s at step %d, although by its own count of failures the %s circuit was open", Who(s.Event), s.Target, s.Step, circuitNames[c])
+		case l.used:
+			t.violated(s.job, "%s asked %s at step %d, although its probes of the half-open %s circuit were used up", Who(s.Event), s.Target, s.Step, circuitNames[c])
+		}
+	})
+	return checker{}
+})
 
-var circuitOpensOnFailuresAlone = Invariant{
+var circuitOpensOnFailuresAlone = checking(Invariant{
 	Name:   "circuit-opens-on-failures-alone",
 	Says:   "The shared counter of failures rises for a call that has failed, by one for each, and for nothing else.",
 	Kind:   Always,
 	Source: "Scheduler internals, section 6: open after 3 failures",
-	check: func(f *facts, t *tally) checker {
-		f.policy.counting = func(s *step, c circuit, n, owed int) {
-			t.exercise()
-			switch {
-			case owed == 0:
-				t.violated(s.job, "%s counted a failure of the %s circuit at step %d, although no call of its that was yet to be counted had failed", who(s.Event), circuitNames[c], s.Step)
-			case n != 1:
-				t.violated(s.job, "%s counted %d failures of the %s circuit at step %d for one call", who(s.Event), n, circuitNames[c], s.Step)
-			}
+}, func(f *facts, t *tally) checker {
+	f.policy.counting = func(s *step, c circuit, n, owed int) {
+		t.exercise()
+		switch {
+		case owed == 0:
+			t.violated(s.job, "%s counted a failure of the %s circuit at step %d, although no call of its that was yet to be counted had failed", Who(s.Event), circuitNames[c], s.Step)
+		case n != 1:
+			t.violated(s.job, "%s counted %d failures of the %s circuit at step %d for one call", Who(s.Event), n, circuitNames[c], s.Step)
 		}
-		return checker{}
-	},
-}
+	}
+	return checker{}
+})
 
 // A failure is counted within the time of one Redis operation, unless its process is paused or the write is late.
-var openCircuitEnds = Invariant{
+var openCircuitEnds = checking(Invariant{
 	Name:   "open-circuit-ends",
 	Says:   "A circuit is found open only within circuit_open_for of a call that failed.",
 	Kind:   Always,
 	Source: "Scheduler internals, section 6: open for 30s",
-	check: func(f *facts, t *tally) checker {
-		f.policy.looking = append(f.policy.looking, func(s *step, c circuit, _, is *leave) {
-			if is.state != open || !is.clearly || is.alone {
-				return
-			}
-			t.exercise()
-			if ago := s.At - f.policy.failed[c]; ago > f.cfg.Policy.OpenFor+2*doubt {
-				t.violated(s.job, "%s found the %s circuit open at step %d, %s after the last call that had failed; it is to be open for %s",
-					who(s.Event), circuitNames[c], s.Step, ago.Truncate(time.Millisecond), f.cfg.Policy.OpenFor)
-			}
-		})
-		return checker{}
-	},
-}
+}, func(f *facts, t *tally) checker {
+	f.policy.looking = append(f.policy.looking, func(s *step, c circuit, _, is *leave) {
+		if is.state != open || !is.clearly || is.alone {
+			return
+		}
+		t.exercise()
+		if ago := s.At - f.policy.failed[c]; ago > f.cfg.Policy.OpenFor+2*doubt {
+			t.violated(s.job, "%s found the %s circuit open at step %d, %s after the last call that had failed; it is to be open for %s",
+				Who(s.Event), circuitNames[c], s.Step, ago.Truncate(time.Millisecond), f.cfg.Policy.OpenFor)
+		}
+	})
+	return checker{}
+})
 
-var closedCircuitLetsCallsThrough = Invariant{
+var closedCircuitLetsCallsThrough = checking(Invariant{
 	Name:   "closed-circuit-lets-calls-through",
 	Says:   "Who finds the circuit closed makes its call.",
 	Kind:   Always,
 	Source: "Scheduler internals, section 6: the circuit's states",
-	check: func(f *facts, t *tally) checker {
-		f.policy.looking = append(f.policy.looking, func(s *step, c circuit, was, _ *leave) {
-			if was.state != closed || !was.clearly || s.At-was.at <= doubt {
-				return
-			}
-			t.exercise()
-			if !was.called {
-				t.violated(s.job, "%s had found the %s circuit closed at step %d, and has made no call since", who(s.Event), circuitNames[c], was.step)
-			}
-		})
-		return checker{}
-	},
-}
+}, func(f *facts, t *tally) checker {
+	f.policy.looking = append(f.policy.looking, func(s *step, c circuit, was, _ *leave) {
+		if was.state != closed || !was.clearly || s.At-was.at <= doubt {
+			return
+		}
+		t.exercise()
+		if !was.called {
+			t.violated(s.job, "%s had found the %s circuit closed at step %d, and has made no call since", Who(s.Event), circuitNames[c], was.step)
+		}
+	})
+	return checker{}
+})

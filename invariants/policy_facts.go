@@ -2,6 +2,7 @@ package invariants
 
 import (
 	"encoding/json"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -77,7 +78,7 @@ type BreakerChange struct {
 }
 
 // Breakers lists what each replica's circuit breakers did, in the order of time.
-func (j *Judge) Breakers() []BreakerChange { return j.facts.policy.changes }
+func (j *observer) Breakers() []BreakerChange { return j.facts.policy.changes }
 
 // policyFacts is what is known of the input policy and of the circuits.
 type policyFacts struct {
@@ -373,4 +374,14 @@ func (f *facts) answered(s *step) answer {
 	}
 	f.putOff(s, a.decision == decisionThrottle)
 	return a
+}
+
+// CircuitOpen says whether the node's calls of the safety kernel are being held back.
+func (j *observer) CircuitOpen(node string) bool {
+	for _, c := range slices.Backward(j.facts.policy.changes) {
+		if c.Node == node && c.Circuit == circuitNames[circuitSafety] {
+			return c.State != closed
+		}
+	}
+	return false
 }

@@ -1,87 +1,62 @@
 package invariants
 
-import (
-	"slices"
-	"time"
-)
+import "slices"
 
-// setting is something that a scheduler can be set to, as promises speak of it.
-type setting struct {
-	name string // as a plan spells it, with its value if that is no yes
-	on   func(*Config) bool
+// Setting is something that the subject can be set to, as promises speak of it. C is what judging knows of the settings.
+type Setting[C any] struct {
+	Name string // as a plan spells it, with its value if that is no yes
+	On   func(*C) bool
 }
 
-// The settings that promises depend on.
-var (
-	withFence         = setting{"fence", func(c *Config) bool { return c.Fence }}
-	withEpochs        = setting{"epochs", func(c *Config) bool { return c.Epochs }}
-	withResume        = setting{"resume_intents", func(c *Config) bool { return c.ResumeIntents }}
-	withoutResume     = setting{"resume_intents=false", func(c *Config) bool { return !c.ResumeIntents }}
-	withRefusal       = setting{"refuse_stale_results", func(c *Config) bool { return c.RefuseStaleResults }}
-	withVoid          = setting{"void_intents", func(c *Config) bool { return c.VoidIntents }}
-	withRetry         = setting{"retry_unpublished", func(c *Config) bool { return c.RetryUnpublished }}
-	withNotice        = setting{"cancel_notice", func(c *Config) bool { return c.CancelNotice }}
-	withSweep         = setting{"sweep_scheduled", func(c *Config) bool { return c.SweepScheduled }}
-	withRecheck       = setting{"recheck_timeouts", func(c *Config) bool { return c.RecheckTimeouts }}
-	withBusyBackoff   = setting{"busy_backoff", func(c *Config) bool { return c.BusyBackoff }}
-	withWatch         = setting{"watch_workers", func(c *Config) bool { return c.WatchWorkers }}
-	withLastSeen      = setting{"snapshot_last_seen", func(c *Config) bool { return c.SnapshotLastSeen }}
-	withCounting      = setting{"count_dispatches", func(c *Config) bool { return c.CountDispatches }}
-	withReconciler    = setting{"reconciler", func(c *Config) bool { return c.Reconciler }}
-	withReplayer      = setting{"pending_replayer", func(c *Config) bool { return c.PendingReplayer }}
-	withExpiringTicks = setting{"tick_lock=until-expiry", func(c *Config) bool { return c.TickLock == "until-expiry" }}
-	withRenewedTicks  = setting{"tick_lock=renewed", func(c *Config) bool { return c.TickLock == "renewed" }}
-	withReleasedTicks = setting{"tick_lock=released", func(c *Config) bool { return c.TickLock == "released" }}
-	withWholeTicks    = setting{"ticks of 200 jobs at least", func(c *Config) bool { return c.BatchSize*c.MaxIterations >= 200 }}
-	withStaleReason   = setting{"stale_reason_code=stale_worker", func(c *Config) bool { return c.StaleReasonCode == reasonStale }}
-	withAtomicDLQ     = setting{"dlq_order=atomic", func(c *Config) bool { return c.DLQOrder == dlqAtomic }}
-	withDLQThenState  = setting{"dlq_order=dlq-then-state", func(c *Config) bool { return c.DLQOrder == dlqThenState }}
-	withOutbox        = setting{"dispatch_order=outbox", func(c *Config) bool { return c.DispatchOrder == "outbox" }}
-	withoutOutbox     = setting{"another dispatch_order than outbox", func(c *Config) bool { return c.DispatchOrder != "outbox" }}
-	withStateFirst    = setting{"dispatch_order=state-first", func(c *Config) bool { return c.DispatchOrder == "state-first" }}
-	withIntentFirst   = setting{"an intent before each dispatch", func(c *Config) bool { return c.DispatchOrder != "publish-first" }}
-	withTimeToResume  = setting{"a dispatch timeout that leaves time for it", func(c *Config) bool { return c.leavesTimeToResume() }}
-	withLongPatience  = setting{"deliveries that outlast every outage, and half an hour", func(c *Config) bool { return c.outlasts(c.busyPatience()) }}
-	withDLQPatience   = setting{"deliveries that outlast every outage, and half an hour", func(c *Config) bool { return c.outlasts(c.terminatePatience()) }}
-	withDeliveries    = setting{"twice as many deliveries as attempts", func(c *Config) bool { return c.MaxDeliver >= 2*c.MaxSchedulingRetries }}
-	withLongLocks     = setting{"a job_lock_ttl of 1s at least", func(c *Config) bool { return c.JobLockTTL >= time.Second }}
-)
+// Mechanism is what the subject has to set against strikes. Its name may be empty.
+type Mechanism[C any] struct {
+	Name     string
+	Settings []Setting[C]
+}
 
-// on says whether the scheduler has it, under these settings.
-func (m *mechanism) on(cfg *Config) bool {
-	return !slices.ContainsFunc(m.settings, func(s setting) bool { return !s.on(cfg) })
+// On says whether the subject has it, under these settings.
+func (m *Mechanism[C]) On(cfg *C) bool {
+	return !slices.ContainsFunc(m.Settings, func(s Setting[C]) bool { return !s.On(cfg) })
 }
 
 // anyOn says whether one of them is on.
-func anyOn(list []mechanism, cfg *Config) bool {
-	return slices.ContainsFunc(list, func(m mechanism) bool { return m.on(cfg) })
+func anyOn[C any](list []Mechanism[C], cfg *C) bool {
+	return slices.ContainsFunc(list, func(m Mechanism[C]) bool { return m.On(cfg) })
 }
 
-// promised says whether the row promises anything under these settings.
-func (r *row) promised(cfg *Config) bool { return len(r.takes) == 0 || anyOn(r.takes, cfg) }
+// Ruling says what is known of a cell that no setting closes.
+type Ruling string
 
-// released are the kinds of strike that release the promise under these settings.
-func (r *row) released(cfg *Config) (set kinds) {
-	for _, e := range r.exceptions() {
-		if !anyOn(e.but, cfg) {
-			set |= e.by
+// The rulings.
+const (
+	Impossible Ruling = "impossible" // nobody can tell the run that breaks it from one in which the subject must do what it does
+	Open       Ruling = "open"       // it could be closed
+)
+
+// Exception is some cells of a row: strikes of these kinds release the promise.
+type Exception[C any] struct {
+	By   Kinds
+	But  []Mechanism[C] // with one of these they do not
+	Why  Ruling         // where nothing helps
+	Says string         // the two runs that nobody can tell apart; or what would close it
+}
+
+// Row is what the matrix says of one invariant: it is promised under every strike but the exceptions.
+type Row[C any] struct {
+	Strikes Vocabulary
+	Takes   []Mechanism[C] // without one of these nothing is promised; none: it takes nothing
+	Except  []Exception[C]
+}
+
+// Promised says whether the row promises anything under these settings.
+func (r *Row[C]) Promised(cfg *C) bool { return len(r.Takes) == 0 || anyOn(r.Takes, cfg) }
+
+// Released are the kinds of strike that release the promise under these settings.
+func (r *Row[C]) Released(cfg *C) (set Kinds) {
+	for i := range r.Except {
+		if e := &r.Except[i]; !anyOn(e.But, cfg) {
+			set |= e.By
 		}
 	}
 	return set
-}
-
-// exceptions lists those of the row, and those that it shares with most.
-func (r *row) exceptions() (list []exception) {
-	list = r.except
-	var rewound kinds
-	for _, e := range list {
-		rewound |= e.by & strikesOf(RedisFailover)
-	}
-	if !r.keeps && rewound == 0 {
-		list = append(slices.Clip(list), exception{by: strikesOf(RedisFailover), why: impossible, says: "what Redis has confirmed and lost, nobody remembers"})
-	}
-	if r.timed {
-		list = append(slices.Clip(list), exception{by: strikesOf(ClockWrong), why: impossible, says: "a clock that is wrong, and one that is right at another time, show the same"})
-	}
-	return list
 }

@@ -10,16 +10,16 @@ import (
 // strikes is what has struck in a run, and how far it reaches.
 type strikes struct {
 	list []Strike
-	seen kinds    // all of them
-	run  kinds    // those that reach every job: of a server, or of a clock
+	seen Kinds    // all of them
+	run  Kinds    // those that reach every job: of a server, or of a clock
 	open []window // those of nodes that last, or whose leases may
 
-	sagas map[string]kinds // by the saga's workflow: those that reach it
+	sagas map[string]Kinds // by the saga's workflow: those that reach it
 }
 
 func (k *strikes) saga(id string, kind StrikeKind) {
 	if k.sagas == nil {
-		k.sagas = map[string]kinds{}
+		k.sagas = map[string]Kinds{}
 	}
 	k.sagas[id] |= strikesOf(kind)
 }
@@ -73,7 +73,7 @@ func (f *facts) note(s Strike) {
 	}
 }
 
-// servers are the kinds that reach every job.
+// servers are the Kinds that reach every job.
 var servers = strikesOf(NATSAway, RedisFailover, ClockWrong)
 
 // hit marks what a strike on an operation reaches: its job; the saga or the run that it is on; and what is about
@@ -174,7 +174,7 @@ func (f *facts) ends(e *sim.Event) {
 		ended = strikesOf(SchedulerAway, WorkerAway, SubmissionFails, KernelFails)
 	}
 	for i := range f.strikes.open {
-		if w := &f.strikes.open[i]; w.node == e.Target && ended.has(w.kind) && w.until == 0 {
+		if w := &f.strikes.open[i]; w.node == e.Target && ended&strikesOf(w.kind) != 0 && w.until == 0 {
 			f.strikes.list[w.place].Until = e.At
 			w.until = e.At + f.aftermath()
 		}

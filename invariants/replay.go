@@ -8,12 +8,12 @@ import (
 )
 
 // What holds of dead-letter triage and replay (Dead letters).
-var replayInvariants = []Invariant{
+var replayInvariants = []rule{
 	replayKeepsIdempotencyKey, replayHasFreshDecision, oneReplayPerCount, maxReplaysHold, noReplayOfCommitted, noReplayAgainstTriage, deadLetterKeepsItsDecision,
 	growthAlertTellsTheTruth, autoReplayComesAbout,
 }
 
-var replaySituations = []Invariant{
+var replaySituations = []rule{
 	situation(lettersThat("replayed"), "dead-letter-replayed", "A dead letter is replayed.", "Dead letters, replay worker"),
 	situation(lettersThat("denied"), "replay-denied", "The replay of a dead letter is denied.", "Dead letters, next step 4: rehearse a replay that is denied by policy"),
 	situation(lettersThat("already_committed"), "dead-letter-already-committed", "What a dead letter is about turns out to have been done.", "Dead letters, AlreadyCommitted"),
@@ -109,214 +109,205 @@ func created(s *step, w *write) bool {
 	return s.job.replay.of != "" && w.from == absent && s.job.state != absent
 }
 
-var replayKeepsIdempotencyKey = Invariant{
+var replayKeepsIdempotencyKey = checking(Invariant{
 	Name:   "replay-keeps-idempotency-key",
 	Says:   "A replay has the idempotency key of the job that it replays.",
 	Kind:   Always,
 	Source: "Dead letters, preserve the idempotency key to avoid duplicate side effects",
-	check: func(f *facts, t *tally) checker {
-		judge := func(j *job) {
-			t.exercise()
-			if original := f.job(j.replay.of); j.replay.key != original.replay.key && original.accepted {
-				t.violated(j, "has the idempotency key %q, but %s, which it replays, has %q", j.replay.key, original.id, original.replay.key)
+}, func(f *facts, t *tally) checker {
+	judge := func(j *job) {
+		t.exercise()
+		if original := f.job(j.replay.of); j.replay.key != original.replay.key && original.accepted {
+			t.violated(j, "has the idempotency key %q, but %s, which it replays, has %q", j.replay.key, original.id, original.replay.key)
+		}
+	}
+	return checker{
+		wrote: func(s *step, w *write) {
+			if created(s, w) {
+				judge(s.job)
 			}
-		}
-		return checker{
-			wrote: func(s *step, w *write) {
-				if created(s, w) {
-					judge(s.job)
+		},
+		audited: func(*End) {
+			f.audited(func(j *job) {
+				if j.replay.of != "" {
+					judge(j)
 				}
-			},
-			audited: func(*End) {
-				f.audited(func(j *job) {
-					if j.replay.of != "" {
-						judge(j)
-					}
-				})
-			},
-		}
-	},
-}
+			})
+		},
+	}
+})
 
-var replayHasFreshDecision = Invariant{
+var replayHasFreshDecision = checking(Invariant{
 	Name:   "replay-has-fresh-decision",
 	Says:   "A replay is dispatched only once the safety kernel has decided on it, after its dead letter was written; unless the policy fails open.",
 	Kind:   Always,
 	Source: "Dead letters, next step 2: policy re-evaluation on every replay request",
-	check: func(f *facts, t *tally) checker {
-		if !f.cfg.Replay.Kernel {
-			return checker{}
+}, func(f *facts, t *tally) checker {
+	if !f.cfg.Replay.Kernel {
+		return checker{}
+	}
+	return checker{stored: func(s *step, d *dispatch) {
+		if s.job.replay.of == "" {
+			return
 		}
-		return checker{stored: func(s *step, d *dispatch) {
-			if s.job.replay.of == "" {
-				return
-			}
-			t.exercise()
-			l := f.source(s.job)
-			switch asked := s.job.replay.decided; {
-			case asked == 0:
-				t.violated(s.job, "dispatch stored, %s seq %d on %s at step %d, although the safety kernel was never asked about it", streamJobs, d.seq, d.subject, d.step)
-			case l != nil && asked <= l.written:
-				t.violated(s.job, "dispatch stored, %s seq %d on %s at step %d, although the safety kernel was last asked about it at step %d, and its dead letter was written at step %d", streamJobs, d.seq, d.subject, d.step, asked, l.written)
-			}
-		}}
-	},
-}
+		t.exercise()
+		l := f.source(s.job)
+		switch asked := s.job.replay.decided; {
+		case asked == 0:
+			t.violated(s.job, "dispatch stored, %s seq %d on %s at step %d, although the safety kernel was never asked about it", streamJobs, d.seq, d.subject, d.step)
+		case l != nil && asked <= l.written:
+			t.violated(s.job, "dispatch stored, %s seq %d on %s at step %d, although the safety kernel was last asked about it at step %d, and its dead letter was written at step %d", streamJobs, d.seq, d.subject, d.step, asked, l.written)
+		}
+	}}
+})
 
-var oneReplayPerCount = Invariant{
+var oneReplayPerCount = checking(Invariant{
 	Name:   "one-replay-per-count",
 	Says:   "Of a job there is one first replay at most, one second, and so on.",
 	Kind:   Always,
 	Source: "Dead letters, the production problem: a replayed call is a second side effect",
-	check: func(f *facts, t *tally) checker {
-		return checker{wrote: func(s *step, w *write) {
-			if !created(s, w) {
-				return
-			}
-			t.exercise()
-			key := fmt.Sprintf("%s %d", s.job.replay.of, s.job.replay.count)
-			if before := f.replay.counts[key]; before != "" && before != s.job.id {
-				t.violated(s.job, "is replay %d of %s at step %d, but so is %s", s.job.replay.count, s.job.replay.of, s.Step, before)
-			}
-			f.replay.counts[key] = s.job.id
-		}}
-	},
-}
+}, func(f *facts, t *tally) checker {
+	return checker{wrote: func(s *step, w *write) {
+		if !created(s, w) {
+			return
+		}
+		t.exercise()
+		key := fmt.Sprintf("%s %d", s.job.replay.of, s.job.replay.count)
+		if before := f.replay.counts[key]; before != "" && before != s.job.id {
+			t.violated(s.job, "is replay %d of %s at step %d, but so is %s", s.job.replay.count, s.job.replay.of, s.Step, before)
+		}
+		f.replay.counts[key] = s.job.id
+	}}
+})
 
-var maxReplaysHold = Invariant{
+var maxReplaysHold = checking(Invariant{
 	Name:   "max-replays-hold",
 	Says:   "No job is replayed more often than the triage policy allows, its replays' own replays included.",
 	Kind:   Always,
 	Source: "Dead letters, triage policy: max_replays",
 	Needs:  []string{"one-replay-per-count"},
-	check: func(f *facts, t *tally) checker {
-		return checker{wrote: func(s *step, w *write) {
-			if !created(s, w) {
-				return
-			}
-			t.exercise()
-			root := f.root(s.job)
-			root.replay.replays++
-			l := f.source(s.job)
-			if l == nil {
-				t.violated(s.job, "replays %s at step %d, of which there is no dead letter", s.job.replay.of, s.Step)
-				return
-			}
-			if _, most := f.cfg.Replay.triage(l); root.replay.replays > most {
-				t.violated(s.job, "is replay %d of %s at step %d; for reason_code %s there may be %d", root.replay.replays, root.id, s.Step, l.reasonCode, most)
-			}
-		}}
-	},
-}
+}, func(f *facts, t *tally) checker {
+	return checker{wrote: func(s *step, w *write) {
+		if !created(s, w) {
+			return
+		}
+		t.exercise()
+		root := f.root(s.job)
+		root.replay.replays++
+		l := f.source(s.job)
+		if l == nil {
+			t.violated(s.job, "replays %s at step %d, of which there is no dead letter", s.job.replay.of, s.Step)
+			return
+		}
+		if _, most := f.cfg.Replay.triage(l); root.replay.replays > most {
+			t.violated(s.job, "is replay %d of %s at step %d; for reason_code %s there may be %d", root.replay.replays, root.id, s.Step, l.reasonCode, most)
+		}
+	}}
+})
 
-var noReplayOfCommitted = Invariant{
+var noReplayOfCommitted = checking(Invariant{
 	Name:   "no-replay-of-committed",
 	Says:   "What has been done after all, by its idempotency key, is not replayed.",
 	Kind:   Always,
 	Source: "Dead letters, replay worker: AlreadyCommitted",
-	check: func(f *facts, t *tally) checker {
-		return checker{wrote: func(s *step, w *write) {
-			if !created(s, w) {
-				return
-			}
-			t.exercise()
-			if by := f.replay.committed[f.root(s.job).commitment()]; by != "" {
-				t.violated(s.job, "replays %s at step %d, although %s has done what its idempotency key stands for", s.job.replay.of, s.Step, by)
-			}
-		}}
-	},
-}
+}, func(f *facts, t *tally) checker {
+	return checker{wrote: func(s *step, w *write) {
+		if !created(s, w) {
+			return
+		}
+		t.exercise()
+		if by := f.replay.committed[f.root(s.job).commitment()]; by != "" {
+			t.violated(s.job, "replays %s at step %d, although %s has done what its idempotency key stands for", s.job.replay.of, s.Step, by)
+		}
+	}}
+})
 
-var noReplayAgainstTriage = Invariant{
+var noReplayAgainstTriage = checking(Invariant{
 	Name:   "no-replay-against-triage",
 	Says:   "Only what the triage policy has replayed by itself, or somebody has approved, is replayed.",
 	Kind:   Always,
 	Source: "Dead letters, failure triage model",
-	check: func(f *facts, t *tally) checker {
-		return checker{wrote: func(s *step, w *write) {
-			if !created(s, w) {
-				return
-			}
-			t.exercise()
-			l := f.source(s.job)
-			if l == nil {
-				t.violated(s.job, "replays %s at step %d, of which there is no dead letter", s.job.replay.of, s.Step)
-				return
-			}
-			switch action, _ := f.cfg.Replay.triage(l); {
-			case action == actAutoReplay:
-			case action == actApproval && l.approvedBy != "":
-			case action == actApproval:
-				t.violated(s.job, "replays %s at step %d, which needs an approval for reason_code %s, and has none", s.job.replay.of, s.Step, l.reasonCode)
-			default:
-				t.violated(s.job, "replays %s at step %d, although the action for reason_code %s is %s", s.job.replay.of, s.Step, l.reasonCode, action)
-			}
-		}}
-	},
-}
+}, func(f *facts, t *tally) checker {
+	return checker{wrote: func(s *step, w *write) {
+		if !created(s, w) {
+			return
+		}
+		t.exercise()
+		l := f.source(s.job)
+		if l == nil {
+			t.violated(s.job, "replays %s at step %d, of which there is no dead letter", s.job.replay.of, s.Step)
+			return
+		}
+		switch action, _ := f.cfg.Replay.triage(l); {
+		case action == actAutoReplay:
+		case action == actApproval && l.approvedBy != "":
+		case action == actApproval:
+			t.violated(s.job, "replays %s at step %d, which needs an approval for reason_code %s, and has none", s.job.replay.of, s.Step, l.reasonCode)
+		default:
+			t.violated(s.job, "replays %s at step %d, although the action for reason_code %s is %s", s.job.replay.of, s.Step, l.reasonCode, action)
+		}
+	}}
+})
 
-var deadLetterKeepsItsDecision = Invariant{
+var deadLetterKeepsItsDecision = checking(Invariant{
 	Name:   "dead-letter-keeps-its-decision",
 	Says:   "What triage or a person has decided on a dead letter is not undone by a second entry of the same failure.",
 	Kind:   Always,
 	Source: "Dead letters, failure triage model; Scheduler internals, section 9: a message whose end is lost comes again",
-	check: func(f *facts, t *tally) checker {
-		f.replay.rewritten = func(s *step, id string, was, is *letter) {
-			if !was.decided() || was.lost(s.At) {
-				return
-			}
-			t.exercise()
-			if !is.decided() && is.status == was.status && is.reasonCode == was.reasonCode {
-				t.violated(f.job(id), "its dead letter was %s, and was written anew at step %d, with reason_code %s as before", was.replayStatus, s.Step, is.reasonCode)
-			}
+}, func(f *facts, t *tally) checker {
+	f.replay.rewritten = func(s *step, id string, was, is *letter) {
+		if !was.decided() || was.lost(s.At) {
+			return
 		}
-		return checker{}
-	},
-}
+		t.exercise()
+		if !is.decided() && is.status == was.status && is.reasonCode == was.reasonCode {
+			t.violated(f.job(id), "its dead letter was %s, and was written anew at step %d, with reason_code %s as before", was.replayStatus, s.Step, is.reasonCode)
+		}
+	}
+	return checker{}
+})
 
-var growthAlertTellsTheTruth = Invariant{
+var growthAlertTellsTheTruth = checking(Invariant{
 	Name:   "growth-alert-tells-the-truth",
 	Says:   "The growth alert is raised when more entries than replay.growth_alert have come within replay.growth_window, and not otherwise.",
 	Kind:   Always,
 	Source: "Dead letters, next step 3: alert on the growth rate",
-	check: func(f *facts, t *tally) checker {
-		r := &f.replay
-		r.looked = func(s *step, before *look) {
-			t.exercise()
-			if before.process == process(s.Node, s.Incarnation) && before.sure && before.alert != r.alert && !before.tried {
-				t.violated(nil, "%s saw %d new entries at step %d, more or less than %d, and left the alert as it was", before.process, before.fresh, before.step, f.cfg.Replay.GrowthAlert)
-			}
+}, func(f *facts, t *tally) checker {
+	r := &f.replay
+	r.looked = func(s *step, before *look) {
+		t.exercise()
+		if before.process == Process(s.Node, s.Incarnation) && before.sure && before.alert != r.alert && !before.tried {
+			t.violated(nil, "%s saw %d new entries at step %d, more or less than %d, and left the alert as it was", before.process, before.fresh, before.step, f.cfg.Replay.GrowthAlert)
 		}
-		r.alarmed = func(s *step) {
-			if l := r.last[process(s.Node, s.Incarnation)]; l.sure && l.alert != r.alert {
-				t.violated(nil, "the growth alert was changed at step %d, although at step %d there were %d new entries, and more than %d are too many", s.Step, l.step, l.fresh, f.cfg.Replay.GrowthAlert)
-			}
+	}
+	r.alarmed = func(s *step) {
+		if l := r.last[Process(s.Node, s.Incarnation)]; l.sure && l.alert != r.alert {
+			t.violated(nil, "the growth alert was changed at step %d, although at step %d there were %d new entries, and more than %d are too many", s.Step, l.step, l.fresh, f.cfg.Replay.GrowthAlert)
 		}
-		return checker{}
-	},
-}
+	}
+	return checker{}
+})
 
-var autoReplayComesAbout = Invariant{
+var autoReplayComesAbout = checking(Invariant{
 	Name:   "auto-replay-comes-about",
 	Says:   "Every dead letter that is replayed by itself is replayed, denied, found to be done, or exhausted in the end.",
 	Kind:   Eventually,
 	Source: "Dead letters, failure triage model: transient infrastructure",
 	Needs:  []string{"events-agree-with-servers"},
-	check: func(f *facts, t *tally) checker {
-		if !f.cfg.Replay.Wanted {
-			return checker{}
-		}
-		return checker{ended: func(*End) {
-			for _, id := range f.replay.order {
-				l := f.replay.letters[id]
-				if action, _ := f.cfg.Replay.triage(l); l.lost(f.at) || action != actAutoReplay {
-					continue
-				}
-				t.exercise()
-				if !slices.Contains([]string{"replayed", "denied", "already_committed", "exhausted"}, l.replayStatus) {
-					t.violated(f.job(id), "its dead letter, with reason_code %s, is still %s", l.reasonCode, l.replayStatus)
-				}
+}, func(f *facts, t *tally) checker {
+	if !f.cfg.Replay.Wanted {
+		return checker{}
+	}
+	return checker{ended: func(*End) {
+		for _, id := range f.replay.order {
+			l := f.replay.letters[id]
+			if action, _ := f.cfg.Replay.triage(l); l.lost(f.at) || action != actAutoReplay {
+				continue
 			}
-		}}
-	},
-}
+			t.exercise()
+			if !slices.Contains([]string{"replayed", "denied", "already_committed", "exhausted"}, l.replayStatus) {
+				t.violated(f.job(id), "its dead letter, with reason_code %s, is still %s", l.reasonCode, l.replayStatus)
+			}
+		}
+	}}
+})

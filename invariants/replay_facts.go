@@ -152,7 +152,7 @@ func (f *facts) growthChanged(s *step, c *sim.Change) {
 // growthSeen takes in that a process has looked at how the queue grows, or has tried to change the alert.
 func (f *facts) growthSeen(s *step) {
 	r := f.replays()
-	by := process(s.Node, s.Incarnation)
+	by := Process(s.Node, s.Incarnation)
 	now := r.last[by]
 	if s.Phase == "dlq_growth_write" {
 		now.tried = true

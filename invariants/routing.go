@@ -8,7 +8,7 @@ import (
 )
 
 // What holds of where jobs go (Scheduler internals, section 5).
-var routingInvariants = []Invariant{dispatchRespectsPlacement}
+var routingInvariants = []rule{dispatchRespectsPlacement}
 
 // RoutingConfig says which pools there are. The zero value judges no pool.
 type RoutingConfig struct {
@@ -82,27 +82,26 @@ func (w *wish) unmet(l *load, cfg *RoutingConfig) string {
 	return ""
 }
 
-var dispatchRespectsPlacement = Invariant{
+var dispatchRespectsPlacement = checking(Invariant{
 	Name:   "dispatch-respects-placement",
 	Says:   "A dispatch is published to a worker that, by its heartbeats, satisfies every hint of the job's labels and of its constraints, in a pool that serves the job's topic and offers what the job requires.",
 	Kind:   Always,
 	Source: "Scheduler internals, section 5, label hints and eligible pools",
-	check: func(f *facts, t *tally) checker {
-		return checker{sent: func(s *step) {
-			at, _, ok := f.picker(s)
-			w := &s.job.wish
-			if at.worker == "" || !ok || !w.particular() {
-				return
-			}
-			known, heard := f.heard[at]
-			if !heard || !known.load.known {
-				return // that it picked whom it had never heard of is another matter
-			}
-			t.exercise()
-			if unmet := w.unmet(&known.load, &f.cfg.Routing); unmet != "" {
-				t.violated(s.job, "%s published to %s at step %d, although the job asks for %s; %s says that it is of the pool %s, with the labels %v and the capabilities %v",
-					who(s.Event), s.Target, s.Step, unmet, at.worker, known.load.pool, known.load.labels, known.load.capabilities)
-			}
-		}}
-	},
-}
+}, func(f *facts, t *tally) checker {
+	return checker{sent: func(s *step) {
+		at, _, ok := f.picker(s)
+		w := &s.job.wish
+		if at.worker == "" || !ok || !w.particular() {
+			return
+		}
+		known, heard := f.heard[at]
+		if !heard || !known.load.known {
+			return // that it picked whom it had never heard of is another matter
+		}
+		t.exercise()
+		if unmet := w.unmet(&known.load, &f.cfg.Routing); unmet != "" {
+			t.violated(s.job, "%s published to %s at step %d, although the job asks for %s; %s says that it is of the pool %s, with the labels %v and the capabilities %v",
+				Who(s.Event), s.Target, s.Step, unmet, at.worker, known.load.pool, known.load.labels, known.load.capabilities)
+		}
+	}}
+})

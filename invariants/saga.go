@@ -18,7 +18,7 @@ var (
 )
 
 // What holds of sagas (Scheduler internals, section 4).
-var sagaInvariants = []Invariant{
+var sagaInvariants = []rule{
 	compensationRecordedOnce, oneCompensationPerKey, compensationsInLIFOOrder, compensationOnlyOfSucceededJob,
 	onlyLockHolderCompensates, sagaLockReleasedByOwnerOrExpiry, everyCompensationAccountedFor,
 	situation(of((*sagas).rolledBackOnes), "saga-rolled-back", "A compensation is submitted.", "Scheduler internals, section 4, rollback trigger"),
@@ -31,143 +31,136 @@ var sagaInvariants = []Invariant{
 // of is how often something came about that the facts of sagas count.
 func of(n func(*sagas) int) func(*facts) int { return func(f *facts) int { return n(&f.sagas) } }
 
-var compensationRecordedOnce = Invariant{
+var compensationRecordedOnce = checking(Invariant{
 	Name:   "compensation-recorded-once",
 	Says:   "A job's compensation is put onto its saga's stack once.",
 	Kind:   Always,
 	Source: "Scheduler internals, section 4, recording compensation: when a job succeeds",
-	check: func(f *facts, t *tally) checker {
-		f.sagas.recording = append(f.sagas.recording, func(s *step, c *compensation, again bool) {
-			t.exercise()
-			if again {
-				t.violated(f.jobs[c.job], "%s put its compensation onto %s at step %d, where it had been put at step %d", who(s.Event), stackKey(c.saga.id), s.Step, c.step)
-			}
-		})
-		return checker{}
-	},
-}
+}, func(f *facts, t *tally) checker {
+	f.sagas.recording = append(f.sagas.recording, func(s *step, c *compensation, again bool) {
+		t.exercise()
+		if again {
+			t.violated(f.jobs[c.job], "%s put its compensation onto %s at step %d, where it had been put at step %d", Who(s.Event), stackKey(c.saga.id), s.Step, c.step)
+		}
+	})
+	return checker{}
+})
 
-var oneCompensationPerKey = Invariant{
+var oneCompensationPerKey = checking(Invariant{
 	Name:   "one-compensation-per-key",
 	Says:   "For an idempotency key of a saga's compensation one job is submitted, however often.",
 	Kind:   Always,
 	Source: "Scheduler internals, section 4: the idempotency key of a compensation",
-	check: func(f *facts, t *tally) checker {
-		f.sagas.submitting = append(f.sagas.submitting, func(s *step, c *compensation, _ bool) {
-			t.exercise()
-			if n := len(c.jobs); n > 1 {
-				t.violated(f.jobs[c.job], "its compensation was submitted at step %d as %s, and before that as %s, under one idempotency key", s.Step, c.jobs[n-1], c.jobs[0])
-			}
-		})
-		return checker{}
-	},
-}
+}, func(f *facts, t *tally) checker {
+	f.sagas.submitting = append(f.sagas.submitting, func(s *step, c *compensation, _ bool) {
+		t.exercise()
+		if n := len(c.jobs); n > 1 {
+			t.violated(f.jobs[c.job], "its compensation was submitted at step %d as %s, and before that as %s, under one idempotency key", s.Step, c.jobs[n-1], c.jobs[0])
+		}
+	})
+	return checker{}
+})
 
-var compensationsInLIFOOrder = Invariant{
+var compensationsInLIFOOrder = checking(Invariant{
 	Name:   "compensations-in-lifo-order",
 	Says:   "The compensations that were recorded by the time a rollback was due are submitted in the reverse order of their recording.",
 	Kind:   Always,
 	Source: "Scheduler internals, section 4: pop compensation requests from stack (LIFO order)",
-	check: func(f *facts, t *tally) checker {
-		f.sagas.submitting = append(f.sagas.submitting, func(s *step, c *compensation, first bool) {
-			if !first || c.late {
+}, func(f *facts, t *tally) checker {
+	f.sagas.submitting = append(f.sagas.submitting, func(s *step, c *compensation, first bool) {
+		if !first || c.late {
+			return
+		}
+		t.exercise()
+		for _, before := range c.saga.recorded {
+			if before == c {
+				break
+			}
+			if !before.late && len(before.jobs) > 0 {
+				t.violated(f.jobs[c.job], "its compensation, recorded at step %d, was submitted at step %d, after that of %s, which had been recorded before it, at step %d",
+					c.step, s.Step, before.job, before.step)
 				return
 			}
-			t.exercise()
-			for _, before := range c.saga.recorded {
-				if before == c {
-					break
-				}
-				if !before.late && len(before.jobs) > 0 {
-					t.violated(f.jobs[c.job], "its compensation, recorded at step %d, was submitted at step %d, after that of %s, which had been recorded before it, at step %d",
-						c.step, s.Step, before.job, before.step)
-					return
-				}
-			}
-		})
-		return checker{}
-	},
-}
+		}
+	})
+	return checker{}
+})
 
-var compensationOnlyOfSucceededJob = Invariant{
+var compensationOnlyOfSucceededJob = checking(Invariant{
 	Name:   "compensation-only-of-succeeded-job",
 	Says:   "A compensation is submitted only for a job that has succeeded, if need be after it had ended otherwise, and only once a job of its saga has failed for good.",
 	Kind:   Always,
 	Source: "Scheduler internals, section 4: recording compensation, and rollback trigger",
-	check: func(f *facts, t *tally) checker {
-		f.sagas.submitting = append(f.sagas.submitting, func(s *step, c *compensation, _ bool) {
-			t.exercise()
-			j := f.jobs[c.job]
-			switch {
-			case c.saga.due == 0:
-				t.violated(j, "%s submitted its compensation at step %d, and no job of %s has failed for good", who(s.Event), s.Step, c.saga.id)
-			case j == nil || !j.saga.succeeded && (!j.saga.answered || !j.state.terminal()):
-				t.violated(j, "%s submitted the compensation of %s at step %d, which has not succeeded", who(s.Event), c.job, s.Step)
-			}
-		})
-		return checker{}
-	},
-}
+}, func(f *facts, t *tally) checker {
+	f.sagas.submitting = append(f.sagas.submitting, func(s *step, c *compensation, _ bool) {
+		t.exercise()
+		j := f.jobs[c.job]
+		switch {
+		case c.saga.due == 0:
+			t.violated(j, "%s submitted its compensation at step %d, and no job of %s has failed for good", Who(s.Event), s.Step, c.saga.id)
+		case j == nil || !j.saga.succeeded && (!j.saga.answered || !j.state.terminal()):
+			t.violated(j, "%s submitted the compensation of %s at step %d, which has not succeeded", Who(s.Event), c.job, s.Step)
+		}
+	})
+	return checker{}
+})
 
-var onlyLockHolderCompensates = Invariant{
+var onlyLockHolderCompensates = checking(Invariant{
 	Name:   "only-lock-holder-compensates",
 	Says:   "A saga's compensations are submitted only by the process that holds the lock of its rollback.",
 	Kind:   Always,
 	Source: "Scheduler internals, section 4, and section 8, saga:<workflow_id>:lock: one rollback of a saga at a time",
-	check: func(f *facts, t *tally) checker {
-		f.sagas.submitting = append(f.sagas.submitting, func(s *step, c *compensation, _ bool) {
-			t.exercise()
-			switch k := c.saga.lock; {
-			case !k.live(s.At):
-				t.violated(f.jobs[c.job], "%s submitted its compensation at step %d, while nobody held the lock of %s", who(s.Event), s.Step, c.saga.id)
-			case !k.heldBy(s.Event):
-				t.violated(f.jobs[c.job], "%s submitted its compensation at step %d, while %s held the lock of %s", who(s.Event), s.Step, process(k.node, k.incarnation), c.saga.id)
-			}
-		})
-		return checker{}
-	},
-}
+}, func(f *facts, t *tally) checker {
+	f.sagas.submitting = append(f.sagas.submitting, func(s *step, c *compensation, _ bool) {
+		t.exercise()
+		switch k := c.saga.lock; {
+		case !k.live(s.At):
+			t.violated(f.jobs[c.job], "%s submitted its compensation at step %d, while nobody held the lock of %s", Who(s.Event), s.Step, c.saga.id)
+		case !k.heldBy(s.Event):
+			t.violated(f.jobs[c.job], "%s submitted its compensation at step %d, while %s held the lock of %s", Who(s.Event), s.Step, Process(k.node, k.incarnation), c.saga.id)
+		}
+	})
+	return checker{}
+})
 
-var sagaLockReleasedByOwnerOrExpiry = Invariant{
+var sagaLockReleasedByOwnerOrExpiry = checking(Invariant{
 	Name:   "saga-lock-released-by-owner-or-expiry",
 	Says:   "The lock of a saga's rollback is released only by the process that took it; from anybody else's hands it goes only by expiry.",
 	Kind:   Always,
 	Source: "Scheduler internals, section 8, saga:<workflow_id>:lock",
-	check: func(f *facts, t *tally) checker {
-		f.sagas.locking = append(f.sagas.locking, func(s *step, g *saga, was lock) {
-			t.exercise()
-			switch {
-			case !was.live(s.At), was.expires != 0 && s.At >= was.expires-slack, was.node == s.Node && was.incarnation == s.Incarnation && g.lock.node == "":
-			default:
-				t.violated(nil, "%s took away the lock of %s at step %d that %s had held since step %d", who(s.Event), g.id, s.Step, process(was.node, was.incarnation), was.step)
-			}
-		})
-		return checker{}
-	},
-}
+}, func(f *facts, t *tally) checker {
+	f.sagas.locking = append(f.sagas.locking, func(s *step, g *saga, was lock) {
+		t.exercise()
+		switch {
+		case !was.live(s.At), was.expires != 0 && s.At >= was.expires-slack, was.node == s.Node && was.incarnation == s.Incarnation && g.lock.node == "":
+		default:
+			t.violated(nil, "%s took away the lock of %s at step %d that %s had held since step %d", Who(s.Event), g.id, s.Step, Process(was.node, was.incarnation), was.step)
+		}
+	})
+	return checker{}
+})
 
-var everyCompensationAccountedFor = Invariant{
+var everyCompensationAccountedFor = checking(Invariant{
 	Name:   "every-compensation-accounted-for",
 	Says:   "Once a saga is to be rolled back, each of its compensations is submitted, denied with an entry in the audit trail, or in the DLQ.",
 	Kind:   Eventually,
 	Source: "Scheduler internals, section 4: durable rollback for multi-step workflows",
 	Needs:  []string{"events-agree-with-servers"},
-	check: func(f *facts, t *tally) checker {
-		return checker{ended: func(*End) {
-			for _, g := range f.sagas.order {
-				if g.due == 0 {
+}, func(f *facts, t *tally) checker {
+	return checker{ended: func(*End) {
+		for _, g := range f.sagas.order {
+			if g.due == 0 {
+				continue
+			}
+			for _, c := range g.recorded {
+				if c.job == "" && c.late { // put there by nobody who says so
 					continue
 				}
-				for _, c := range g.recorded {
-					if c.job == "" && c.late { // put there by nobody who says so
-						continue
-					}
-					t.exercise()
-					if !c.accounted() {
-						t.violated(f.jobs[c.job], "%s is to be rolled back since step %d, but the compensation %swas neither submitted nor denied, and is not in the DLQ", g.id, g.due, c.recordedAs())
-					}
+				t.exercise()
+				if !c.accounted() {
+					t.violated(f.jobs[c.job], "%s is to be rolled back since step %d, but the compensation %swas neither submitted nor denied, and is not in the DLQ", g.id, g.due, c.recordedAs())
 				}
 			}
-		}}
-	},
-}
+		}
+	}}
+})

@@ -123,7 +123,7 @@ func (k *sagas) of(workflow string) *saga {
 }
 
 // sagaChanged takes in a change of a saga's stack, or of its lock.
-func (j *Judge) sagaChanged(s *step, c *sim.Change) {
+func (j *observer) sagaChanged(s *step, c *sim.Change) {
 	k := &j.facts.sagas
 	rest := strings.TrimPrefix(c.Key, sagaPrefix)
 	if workflow, is := strings.CutSuffix(rest, ":stack"); is {
@@ -156,7 +156,7 @@ func (k *sagas) locked(s *step, g *saga, c *sim.Change) {
 	g.lock = lock{}
 	if !c.Gone {
 		g.lock = lock{node: s.Node, incarnation: s.Incarnation, token: c.Value, expires: c.Expires, step: s.Step}
-		if me := process(s.Node, s.Incarnation); g.by != "" && g.by != me && len(g.stack) > 0 {
+		if me := Process(s.Node, s.Incarnation); g.by != "" && g.by != me && len(g.stack) > 0 {
 			k.resumed++
 			g.by = me
 		} else {
@@ -306,7 +306,7 @@ func openSagas(f *facts) (list []string) {
 		taken := f.cfg.Saga.DurableRollback && f.cfg.Reconciler
 		n := g.holds(f.at)
 		if active := g.lock.live(f.at); g.due != 0 && (active || taken && n > 0) {
-			list = append(list, fmt.Sprintf("the rollback of %s is under way, with %s to go", g.id, countOf(n, "compensation", "compensations")))
+			list = append(list, fmt.Sprintf("the rollback of %s is under way, with %s to go", g.id, CountOf(n, "compensation", "compensations")))
 		}
 	}
 	for _, j := range f.order {

@@ -7,27 +7,26 @@ import (
 	"strconv"
 )
 
-var everyJobSettles = Invariant{
+var everyJobSettles = checking(Invariant{
 	Name:   "every-job-settles",
 	Says:   "Every job that has a record, or whose submission was stored, reaches a terminal state, unless it waits for an approval, or for a safety kernel that throttles it to the end.",
 	Kind:   Eventually,
 	Source: "Scheduler internals, section 1; Dispatch ordering, residual risk window, for what no reconciler closes yet",
 	Needs:  []string{"events-agree-with-servers"},
-	check: func(f *facts, t *tally) checker {
-		judge := func(end *End) {
-			for _, j := range f.order {
-				if !j.accepted || j.state == absent && f.poisoned(j) || f.unapproved(j, end.At) || f.throttled(j, end.At) {
-					continue
-				}
-				t.exercise()
-				if !j.state.terminal() {
-					t.violated(j, "is still %s%s: %s", j.state, j.since(), j.why())
-				}
+}, func(f *facts, t *tally) checker {
+	judge := func(end *End) {
+		for _, j := range f.order {
+			if !j.accepted || j.state == absent && f.poisoned(j) || f.unapproved(j, end.At) || f.throttled(j, end.At) {
+				continue
+			}
+			t.exercise()
+			if !j.state.terminal() {
+				t.violated(j, "is still %s%s: %s", j.state, j.since(), j.why())
 			}
 		}
-		return checker{ended: judge, audited: func(*End) { auditSettled(f, t) }}
-	},
-}
+	}
+	return checker{ended: judge, audited: func(*End) { auditSettled(f, t) }}
+})
 
 // requested says whether a request of the job is left to be delivered.
 func (j *job) requested() bool {
@@ -66,68 +65,66 @@ func (j *job) why() string {
 		return "it was executed, but the result was not accepted"
 	}
 	return fmt.Sprintf("the stream stored %s, %s began and none finished",
-		countOf(len(j.dispatches), "dispatch", "dispatches"), countOf(j.begun, "execution", "executions"))
+		CountOf(len(j.dispatches), "dispatch", "dispatches"), CountOf(j.begun, "execution", "executions"))
 }
 
-var failedNeverPrecedesItsDLQEntry = Invariant{
+var failedNeverPrecedesItsDLQEntry = checking(Invariant{
 	Name:   "failed-never-precedes-its-dlq-entry",
 	Says:   "In every dlq_order but the documented one, FAILED, DENIED or OUTPUT_QUARANTINED is written only once the job has its DLQ entry.",
 	Kind:   Always,
 	Source: "Dead letters, the caveat of an entry lost after the terminal write",
-	check: func(f *facts, t *tally) checker {
-		if f.cfg.DLQOrder == "state-then-dlq" {
-			return checker{}
+}, func(f *facts, t *tally) checker {
+	if f.cfg.DLQOrder == "state-then-dlq" {
+		return checker{}
+	}
+	return checker{wrote: func(s *step, w *write) {
+		if !s.job.state.buried() || w.from == s.job.state {
+			return
 		}
-		return checker{wrote: func(s *step, w *write) {
-			if !s.job.state.buried() || w.from == s.job.state {
-				return
-			}
-			t.exercise()
-			if !s.job.entered {
-				t.violated(s.job, "%s wrote %s at step %d (%s), before %s%s was written", who(s.Event), s.job.state, s.Step, s.Phase, dlqPrefix, s.job.id)
-			}
-		}}
-	},
-}
+		t.exercise()
+		if !s.job.entered {
+			t.violated(s.job, "%s wrote %s at step %d (%s), before %s%s was written", Who(s.Event), s.job.state, s.Step, s.Phase, dlqPrefix, s.job.id)
+		}
+	}}
+})
 
-var failedJobHasDLQEntry = Invariant{
+var failedJobHasDLQEntry = checking(Invariant{
 	Name:   "failed-job-has-dlq-entry",
 	Says:   "Every FAILED, DENIED or OUTPUT_QUARANTINED job has an indexed DLQ entry with the reason code and the attempts of its record.",
 	Kind:   Eventually,
 	Source: "Scheduler internals, section 1; Dead letters, for the entry's shape and for the caveat of an entry lost after the terminal write",
 	Needs:  []string{"events-agree-with-servers"},
-	check: func(f *facts, t *tally) checker {
-		judge := func(end *End) {
-			for _, j := range f.order {
-				if !j.state.buried() {
-					continue
+}, func(f *facts, t *tally) checker {
+	judge := func(end *End) {
+		for _, j := range f.order {
+			if !j.state.buried() {
+				continue
+			}
+			t.exercise()
+			data, there := end.Redis[dlqPrefix+j.id][""]
+			if !there {
+				if j.dlqExpires == 0 || end.At < j.dlqExpires {
+					t.violated(j, "is %s%s, but %s%s does not exist", j.state, j.since(), dlqPrefix, j.id)
 				}
-				t.exercise()
-				data, there := end.Redis[dlqPrefix+j.id][""]
-				if !there {
-					if j.dlqExpires == 0 || end.At < j.dlqExpires {
-						t.violated(j, "is %s%s, but %s%s does not exist", j.state, j.since(), dlqPrefix, j.id)
-					}
-					continue
-				}
-				record := end.Redis[recordPrefix+j.id]
-				var entry struct {
-					ReasonCode string `json:"reason_code"`
-					Attempts   int    `json:"attempts"`
-				}
-				_, indexed := end.Redis[dlqIndex][j.id]
-				switch err := json.Unmarshal([]byte(data), &entry); {
-				case err != nil:
-					t.violated(j, "its DLQ entry cannot be read: %v", err)
-				case entry.ReasonCode != record["reason_code"]:
-					t.violated(j, "its DLQ entry has reason_code %q, but the record has %q", entry.ReasonCode, record["reason_code"])
-				case strconv.Itoa(entry.Attempts) != record["attempts"]:
-					t.violated(j, "its DLQ entry has attempts %d, but the record has %s", entry.Attempts, record["attempts"])
-				case !indexed:
-					t.violated(j, "its DLQ entry is not in %s", dlqIndex)
-				}
+				continue
+			}
+			record := end.Redis[recordPrefix+j.id]
+			var entry struct {
+				ReasonCode string `json:"reason_code"`
+				Attempts   int    `json:"attempts"`
+			}
+			_, indexed := end.Redis[dlqIndex][j.id]
+			switch err := json.Unmarshal([]byte(data), &entry); {
+			case err != nil:
+				t.violated(j, "its DLQ entry cannot be read: %v", err)
+			case entry.ReasonCode != record["reason_code"]:
+				t.violated(j, "its DLQ entry has reason_code %q, but the record has %q", entry.ReasonCode, record["reason_code"])
+			case strconv.Itoa(entry.Attempts) != record["attempts"]:
+				t.violated(j, "its DLQ entry has attempts %d, but the record has %s", entry.Attempts, record["attempts"])
+			case !indexed:
+				t.violated(j, "its DLQ entry is not in %s", dlqIndex)
 			}
 		}
-		return checker{ended: judge, audited: judge}
-	},
-}
+	}
+	return checker{ended: judge, audited: judge}
+})

@@ -1,7 +1,7 @@
 package invariants
 
 // situations are the Sometimes: each is a moment that the facts notice.
-var situations = []Invariant{
+var situations = []rule{
 	situation(reached(ambiguousPublish), "ambiguous-publish-stored", "A dispatch is stored although its publisher sees an error.", "Dispatch ordering, the production problem"),
 	situation(reached(failedPublish), "publish-failed-clean", "A dispatch's publish fails and nothing is stored.", "Dispatch ordering, publish failure recovery"),
 	situation(reached(ambiguousWrite), "ambiguous-write-applied", "A state write is applied although its caller sees an error.", "Dispatch ordering, requires robust store writes"),
@@ -45,13 +45,10 @@ var situations = []Invariant{
 	situation(reached(stepRetried), "step-tried-again", "A step waits to be tried again after a failure.", "Scheduler internals, section 8, retry backoff"),
 }
 
-func situation(times func(*facts) int, name, says, source string) Invariant {
-	return Invariant{
-		Name: name, Says: says, Kind: Sometimes, Source: source,
-		check: func(f *facts, t *tally) checker {
-			return checker{ended: func(*End) { t.exercised = times(f) }}
-		},
-	}
+func situation(times func(*facts) int, name, says, source string) rule {
+	return checking(Invariant{Name: name, Says: says, Kind: Sometimes, Source: source}, func(f *facts, t *tally) checker {
+		return checker{ended: func(*End) { t.Exercised = times(f) }}
+	})
 }
 
 // reached counts how often a moment came.

@@ -286,6 +286,6 @@ func (r Report) outcome(name string) Outcome {
 }
 
 // struckBy says whether a strike of that kind came.
-func (r Report) struckBy(k StrikeKind) bool {
-	return slices.ContainsFunc(r.Strikes, func(s Strike) bool { return s.Kind == k })
+func (s *story) struckBy(k StrikeKind) bool {
+	return slices.ContainsFunc(s.events, func(e sim.Event) bool { strike, ok := StrikeOf(&e); return ok && strike.Kind == k })
 }

@@ -33,7 +33,7 @@ func (s *story) handed(worker, job string, seq uint64) *story {
 func TestWhatAPowerLossTakesIsNoLongerStored(t *testing.T) {
 	s := newStory().submit(job1).dispatched(s1, job1, w1).losesPower(streamJobs, 1)
 	r := s.judge(Config{})
-	assert.True(t, r.struckBy(NATSPowerLoss))
+	assert.True(t, s.struckBy(NATSPowerLoss))
 	assert.Empty(t, r.outcome("events-agree-with-servers").Violations)
 	lost := r.outcome("every-intent-is-published")
 	require.Len(t, lost.Violations, 1)

@@ -2,88 +2,66 @@ package invariants
 
 import (
 	"fmt"
-
-	"github.com/wavetank-sim/wavetank/sim"
+	"time"
 )
 
 // ViolationsMax is how many violations of one invariant a report spells out, within its promise and
 // again outside of it; the rest are counted.
 const ViolationsMax = 100
 
-// tally keeps what one invariant's checker found.
-type tally struct {
-	inv   Invariant
-	facts *facts
-	place int    // this invariant's, in All
-	needs places // of those it needs
-
-	promises bool  // the settings of this run promise it at all
-	released kinds // and these strikes release that
-
-	exercised  int
-	promised   int
-	unpromised int
-	stopped    int
-	violations []Violation
+// Report is the judgement of one run.
+type Report struct {
+	Invariants []Outcome // in their own order
+	InTime     bool      // as the End says
 }
 
-// exercise notes that there was something to judge.
-func (t *tally) exercise() { t.exercised++ }
+// Outcome is the judgement of one invariant.
+type Outcome struct {
+	Invariant
+	Exercised  int          // how often there was something to judge; of a Sometimes, how often it was reached
+	Promised   int          // violations within the promise
+	Unpromised int          // violations outside of it
+	Stopped    int          // violations not counted, since an invariant that this one needs was violated before
+	Unprovided bool         // the settings of the run have nothing that provides for it, whatever the faults
+	Released   []StrikeKind // the kinds of strike that release it under the settings of the run
+	Violations []Violation  // in the order of their steps; at most ViolationsMax of each sort
+}
 
-// violated notes a violation at the present step; j is nil if it is about no single job.
-func (t *tally) violated(j *job, format string, args ...any) {
-	f := t.facts
-	v := Violation{Invariant: t.inv.Name, Step: f.step, At: f.at}
-	broken, struck := f.broken, f.strikes.run
-	if j != nil {
-		broken = broken.with(j.broken)
-		struck |= j.struck
-		if t.inv.row.saga {
-			struck |= f.strikes.sagas[j.saga.workflow]
-		}
-		v.Job = j.id
-	} else {
-		struck = f.strikes.seen
-	}
-	if broken.meets(t.needs) {
-		t.stopped++
-		return
-	}
-	if j != nil {
-		j.broken.add(t.place)
-	} else {
-		f.broken.add(t.place)
-	}
-	v.Promised = t.promises && struck&t.released == 0
-	n := &t.unpromised
+// Violation is one way in which an invariant did not hold.
+type Violation struct {
+	Invariant string
+	Promised  bool   // the settings promise it, and no strike that releases that has reached the job
+	Job       string // empty if it is about no single job
+	Step      int
+	At        time.Duration
+	Message   string
+	Steps     []int        // others that it depends on
+	Struck    []StrikeKind // the kinds of strike that had reached it
+}
+
+// Tally keeps what one invariant's checker found.
+type Tally struct {
+	Outcome
+	Place     int    // the invariant's, among all
+	StoppedBy Places // those that it needs
+	Releases  Kinds  // the strikes that release the promise of this run
+}
+
+// Violated notes a violation, with what had struck it by then, and says whether it is within the promise.
+func (t *Tally) Violated(v Violation, strikes Vocabulary, struck Kinds, format string, args ...any) bool {
+	v.Promised = !t.Unprovided && struck&t.Releases == 0
+	n := &t.Unpromised
 	if v.Promised {
-		n = &t.promised
-		f.unkept.add(t.place)
+		n = &t.Promised
 	}
 	if *n++; *n > ViolationsMax {
-		return
+		return v.Promised
 	}
-	v.Message, v.Struck = fmt.Sprintf(format, args...), struck.list()
-	if j != nil {
-		v.Message = j.id + ": " + v.Message
+	v.Invariant, v.Message, v.Struck = t.Name, fmt.Sprintf(format, args...), strikes.List(struck)
+	if v.Job != "" {
+		v.Message = v.Job + ": " + v.Message
 	}
 	v.Steps = stepsIn(v.Message)
-	t.violations = append(t.violations, v)
-}
-
-// who names the process that ran a step.
-func who(e *sim.Event) string { return process(e.Node, e.Incarnation) }
-
-func process(node string, incarnation int) string {
-	if incarnation > 1 {
-		return fmt.Sprintf("%s (incarnation %d)", node, incarnation)
-	}
-	return node
-}
-
-func countOf(n int, one, more string) string {
-	if n == 1 {
-		return "1 " + one
-	}
-	return fmt.Sprintf("%d %s", n, more)
+	t.Violations = append(t.Violations, v)
+	return v.Promised
 }

@@ -3,7 +3,7 @@ package invariants
 import "cmp"
 
 // What holds of tenants' limits (Scheduler internals, section 5, reason codes).
-var tenantInvariants = []Invariant{tenantLimitHeld, tenantSlotsAgreeWithRecords}
+var tenantInvariants = []rule{tenantLimitHeld, tenantSlotsAgreeWithRecords}
 
 // TenantConfig are the settings of it that promises depend on.
 type TenantConfig struct {
@@ -57,60 +57,58 @@ func (f *facts) contended(s *step) bool {
 	return f.cfg.Tenants.Limit > 0 && f.cfg.Tenants.Reserve && f.cfg.DispatchOrder != "publish-first" && s.Phase == "dispatched_write" && s.h != nil
 }
 
-var tenantLimitHeld = Invariant{
+var tenantLimitHeld = checking(Invariant{
 	Name:   "tenant-limit-held",
 	Says:   "A tenant has at most tenant_limit jobs DISPATCHED or RUNNING at any time.",
 	Kind:   Always,
 	Source: "Scheduler internals, section 5, reason codes: tenant concurrency limit reached",
-	check: func(f *facts, t *tally) checker {
-		limit := f.cfg.Tenants.Limit
-		if limit == 0 {
-			return checker{}
+}, func(f *facts, t *tally) checker {
+	limit := f.cfg.Tenants.Limit
+	if limit == 0 {
+		return checker{}
+	}
+	return checker{wrote: func(s *step, w *write) {
+		j := s.job
+		if !j.state.inFlight() || w.from.inFlight() {
+			return
 		}
-		return checker{wrote: func(s *step, w *write) {
-			j := s.job
-			if !j.state.inFlight() || w.from.inFlight() {
-				return
-			}
-			t.exercise()
-			if n := 1 + f.active(j.tenantOf(), j); n > limit {
-				t.violated(j, "%s wrote %s at step %d (%s), so that %s has %d jobs in flight; its limit is %d",
-					who(s.Event), j.state, s.Step, s.Phase, j.tenantOf(), n, limit)
-			}
-		}}
-	},
-}
+		t.exercise()
+		if n := 1 + f.active(j.tenantOf(), j); n > limit {
+			t.violated(j, "%s wrote %s at step %d (%s), so that %s has %d jobs in flight; its limit is %d",
+				Who(s.Event), j.state, s.Step, s.Phase, j.tenantOf(), n, limit)
+		}
+	}}
+})
 
-var tenantSlotsAgreeWithRecords = Invariant{
+var tenantSlotsAgreeWithRecords = checking(Invariant{
 	Name:   "tenant-slots-agree-with-records",
 	Says:   "With tenant_limit, the set of a tenant's jobs in flight is what their records say.",
 	Kind:   Eventually,
 	Source: "Scheduler internals, section 5, reason codes: a slot that nobody gives back is lost to its tenant",
-	check: func(f *facts, t *tally) checker {
-		if f.cfg.Tenants.Limit == 0 {
-			return checker{}
-		}
-		return checker{ended: func(end *End) {
-			for _, j := range f.order {
-				if j.state == absent {
-					continue
-				}
-				t.exercise()
-				key := tenantPrefix + j.tenantOf() + tenantSuffix
-				_, listed := end.Redis[key][j.id]
-				switch {
-				case listed && !j.state.inFlight():
-					t.violated(j, "%s lists it, but the record says %s%s", key, j.state, j.since())
-				case !listed && j.state.inFlight():
-					t.violated(j, "is %s%s, but %s does not list it", j.state, j.since(), key)
-				}
+}, func(f *facts, t *tally) checker {
+	if f.cfg.Tenants.Limit == 0 {
+		return checker{}
+	}
+	return checker{ended: func(end *End) {
+		for _, j := range f.order {
+			if j.state == absent {
+				continue
 			}
-		}}
-	},
-}
+			t.exercise()
+			key := tenantPrefix + j.tenantOf() + tenantSuffix
+			_, listed := end.Redis[key][j.id]
+			switch {
+			case listed && !j.state.inFlight():
+				t.violated(j, "%s lists it, but the record says %s%s", key, j.state, j.since())
+			case !listed && j.state.inFlight():
+				t.violated(j, "is %s%s, but %s does not list it", j.state, j.since(), key)
+			}
+		}
+	}}
+})
 
 // transactionRefused takes in that the server refused the MULTI of a state write.
-func (j *Judge) transactionRefused(s *step) {
+func (j *observer) transactionRefused(s *step) {
 	if j.facts.contended(s) {
 		s.h.fencing = s.Phase // whether it tries again shows by what comes next
 		return
@@ -119,7 +117,7 @@ func (j *Judge) transactionRefused(s *step) {
 }
 
 // looked takes in that a state write has looked at what it is to change.
-func (j *Judge) looked(s *step) {
+func (j *observer) looked(s *step) {
 	switch {
 	case s.h == nil || s.Name != "pipeline":
 	case j.facts.contended(s) && j.facts.tenantFull(s.job):

@@ -50,18 +50,18 @@ func (k *ticks) offer(e *sim.Event) {
 	if k.offered == nil {
 		k.offered = map[string][]known{}
 	}
-	k.offered[process(e.Node, e.Incarnation)] = k.snapshot
+	k.offered[Process(e.Node, e.Incarnation)] = k.snapshot
 }
 
 // tickLockChanged takes in a change of such a lock: a replica that takes or renews it, and is told so,
 // begins a tick.
-func (j *Judge) tickLockChanged(s *step, c *sim.Change) {
+func (j *observer) tickLockChanged(s *step, c *sim.Change) {
 	t := j.facts.ticks.of(c.Key)
 	if c.Gone {
 		t.node, t.token, t.expires = "", "", 0
 		return
 	}
-	t.node, t.by, t.token, t.expires = s.Node, process(s.Node, s.Incarnation), c.Value, c.Expires
+	t.node, t.by, t.token, t.expires = s.Node, Process(s.Node, s.Incarnation), c.Value, c.Expires
 	if s.failed {
 		return
 	}
@@ -80,14 +80,14 @@ func (j *Judge) tickLockChanged(s *step, c *sim.Change) {
 }
 
 // snapshotChanged takes in a write of the snapshot.
-func (j *Judge) snapshotChanged(s *step, c *sim.Change) {
+func (j *observer) snapshotChanged(s *step, c *sim.Change) {
 	f := j.facts
 	f.ticks.snapshot = nil
 	if c.Gone {
 		return
 	}
 	f.ticks.snapshot = f.readSnapshot(c.Value)
-	t, me := f.ticks.of(writerKey), process(s.Node, s.Incarnation)
+	t, me := f.ticks.of(writerKey), Process(s.Node, s.Incarnation)
 	delete(t.under, me)
 	t.begins = false
 	for _, check := range j.ticked {
@@ -108,31 +108,30 @@ func (f *facts) ticked(s *step) {
 	}
 }
 
-var oneWriterATick = Invariant{
+var oneWriterATick = checking(Invariant{
 	Name:   "one-writer-a-tick",
 	Says:   "Of the replicas one at a time reconciles and replays, and no other begins within a poll; with tick_lock=until-expiry nobody does within the lock's TTL, which is two polls. Only the holder of its lock writes the snapshot.",
 	Kind:   Always,
 	Source: "Scheduler internals, section 8: the lock-hold pattern, and the snapshot writer lock",
-	check: func(f *facts, t *tally) checker {
-		return checker{ticked: func(s *step, k *tick) {
-			t.exercise()
-			me := process(s.Node, s.Incarnation)
-			switch {
-			case k.begins && k != &f.ticks.writer:
-				apart, expires := f.cfg.PollInterval, withExpiringTicks.on(&f.cfg)
-				if expires {
-					apart = 2*f.cfg.PollInterval - slack
-				}
-				if k.before != "" && (expires || k.before != me) && k.ago < apart {
-					t.violated(nil, "%s began a tick of the %s at step %d, %s after %s had begun one; a poll is %s",
-						me, k.what, s.Step, k.ago, k.before, f.cfg.PollInterval)
-				}
-			case k.begins:
-			case !k.live(s.At):
-				t.violated(nil, "%s wrote the snapshot at step %d without the lock of the %s, which nobody held", me, s.Step, k.what)
-			case k.by != me:
-				t.violated(nil, "%s wrote the snapshot at step %d while %s held the lock of the %s", me, s.Step, k.by, k.what)
+}, func(f *facts, t *tally) checker {
+	return checker{ticked: func(s *step, k *tick) {
+		t.exercise()
+		me := Process(s.Node, s.Incarnation)
+		switch {
+		case k.begins && k != &f.ticks.writer:
+			apart, expires := f.cfg.PollInterval, withExpiringTicks.On(&f.cfg)
+			if expires {
+				apart = 2*f.cfg.PollInterval - slack
 			}
-		}}
-	},
-}
+			if k.before != "" && (expires || k.before != me) && k.ago < apart {
+				t.violated(nil, "%s began a tick of the %s at step %d, %s after %s had begun one; a poll is %s",
+					me, k.what, s.Step, k.ago, k.before, f.cfg.PollInterval)
+			}
+		case k.begins:
+		case !k.live(s.At):
+			t.violated(nil, "%s wrote the snapshot at step %d without the lock of the %s, which nobody held", me, s.Step, k.what)
+		case k.by != me:
+			t.violated(nil, "%s wrote the snapshot at step %d while %s held the lock of the %s", me, s.Step, k.by, k.what)
+		}
+	}}
+})

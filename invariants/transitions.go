@@ -1,36 +1,34 @@
 package invariants
 
-var terminalStatesFinal = Invariant{
+var terminalStatesFinal = checking(Invariant{
 	Name:   "terminal-states-final",
 	Says:   "A job in a terminal state stays in it, but for SUCCEEDED, which may become OUTPUT_QUARANTINED.",
 	Kind:   Always,
 	Source: "Scheduler internals, section 1, terminal states and idempotency",
-	check: func(_ *facts, t *tally) checker {
-		return checker{wrote: func(s *step, w *write) {
-			to := s.job.state
-			if to.terminal() {
-				t.exercise()
-			}
-			if w.from.terminal() && !allowed[w.from][to] {
-				t.violated(s.job, "%s wrote %s at step %d (%s) over the terminal state %s", who(s.Event), to, s.Step, s.Phase, w.from)
-			}
-		}}
-	},
-}
+}, func(_ *facts, t *tally) checker {
+	return checker{wrote: func(s *step, w *write) {
+		to := s.job.state
+		if to.terminal() {
+			t.exercise()
+		}
+		if w.from.terminal() && !allowed[w.from][to] {
+			t.violated(s.job, "%s wrote %s at step %d (%s) over the terminal state %s", Who(s.Event), to, s.Step, s.Phase, w.from)
+		}
+	}}
+})
 
-var documentedTransitionsOnly = Invariant{
+var documentedTransitionsOnly = checking(Invariant{
 	Name:   "documented-transitions-only",
 	Says:   "A job's state changes only as the documented state machine allows.",
 	Kind:   Always,
 	Source: "Scheduler internals, section 1; Dispatch ordering for the retry and the rollback",
 	Needs:  []string{"terminal-states-final"},
-	check: func(_ *facts, t *tally) checker {
-		return checker{wrote: func(s *step, w *write) {
-			t.exercise()
-			if !allowed[w.from][s.job.state] {
-				t.violated(s.job, "%s moved the job from %s to %s at step %d (%s), which is not documented",
-					who(s.Event), w.from, s.job.state, s.Step, s.Phase)
-			}
-		}}
-	},
-}
+}, func(_ *facts, t *tally) checker {
+	return checker{wrote: func(s *step, w *write) {
+		t.exercise()
+		if !allowed[w.from][s.job.state] {
+			t.violated(s.job, "%s moved the job from %s to %s at step %d (%s), which is not documented",
+				Who(s.Event), w.from, s.job.state, s.Step, s.Phase)
+		}
+	}}
+})

@@ -94,7 +94,7 @@ func (f *facts) heartbeat(e *sim.Event) {
 	}
 	known.at, known.live, known.given = e.At, true, 0
 	f.heard[at] = known
-	me := process(e.Node, e.Incarnation)
+	me := Process(e.Node, e.Incarnation)
 	l, ok := f.listens[me]
 	if !ok || e.At-l.last > f.cfg.WorkerTTL {
 		l.since = e.At
@@ -110,7 +110,7 @@ type listening struct{ since, last time.Duration }
 // silence is for how long the event's process has not heard of the worker, although it has heard of others
 // all the time; 0 if it has not.
 func (f *facts) silence(e *sim.Event, worker string) time.Duration {
-	l, ok := f.listens[process(e.Node, e.Incarnation)]
+	l, ok := f.listens[Process(e.Node, e.Incarnation)]
 	if !ok || worker == "" || e.At-l.last > f.cfg.WorkerTTL {
 		return 0
 	}

@@ -130,10 +130,10 @@ func (r *runRecord) stepCalled(id string) *runStep {
 func (k *workflows) unix(at time.Duration) int64 { return k.began.Add(at).UnixMilli() }
 
 // Began says when the world began, by the clock that its processes write times by. It comes before any event.
-func (j *Judge) Began(at time.Time) { j.facts.workflow.began = at }
+func (j *observer) Began(at time.Time) { j.facts.workflow.began = at }
 
 // runWritten takes in a write of a run's record.
-func (j *Judge) runWritten(s *step, c *sim.Change) {
+func (j *observer) runWritten(s *step, c *sim.Change) {
 	k := &j.facts.workflow
 	id := c.Key[len(runPrefix):]
 	r := k.runs[id]
@@ -155,7 +155,7 @@ func (j *Judge) runWritten(s *step, c *sim.Change) {
 		now = runRecord{RunID: id}
 	}
 	w := runWrite{was: before, by: r.by, step: r.step}
-	r.runRecord, r.by, r.step = now, who(s.Event), s.Step
+	r.runRecord, r.by, r.step = now, Who(s.Event), s.Step
 	for i := range now.Steps {
 		step := &now.Steps[i]
 		if step.State != "WAITING" {
@@ -187,12 +187,12 @@ type runWrite struct {
 }
 
 // runLockChanged takes in a change of the key of a run's lock.
-func (j *Judge) runLockChanged(s *step, c *sim.Change) {
+func (j *observer) runLockChanged(s *step, c *sim.Change) {
 	r := j.facts.workflow.runs[c.Key[len(runLockPrefix):]]
 	if r == nil {
 		return
 	}
-	me := who(s.Event)
+	me := Who(s.Event)
 	switch {
 	case c.Gone:
 		r.lock = lock{}
@@ -207,8 +207,8 @@ func (j *Judge) runLockChanged(s *step, c *sim.Change) {
 
 // timerChanged takes in a change of the delays that are kept in Redis. Of a script that takes out the last of
 // them it is the key that is gone.
-func (j *Judge) timerChanged(s *step, c *sim.Change) {
-	k, me := &j.facts.workflow, who(s.Event)
+func (j *observer) timerChanged(s *step, c *sim.Change) {
+	k, me := &j.facts.workflow, Who(s.Event)
 	_, id, _ := strings.Cut(c.Field, ":")
 	for _, r := range k.order {
 		switch {
@@ -229,7 +229,7 @@ func (j *Judge) timerChanged(s *step, c *sim.Change) {
 }
 
 // stepWritten takes in a write of the record of a step's job.
-func (j *Judge) stepWritten(s *step) {
+func (j *observer) stepWritten(s *step) {
 	k := j.facts.workflow.stepJob(s.job.id)
 	if k == nil {
 		return
@@ -249,7 +249,7 @@ func (j *Judge) stepWritten(s *step) {
 }
 
 // stepStored takes in that the stream stores the request of a step's job.
-func (j *Judge) stepStored(s *step, id string, seq uint64) {
+func (j *observer) stepStored(s *step, id string, seq uint64) {
 	k := j.facts.workflow.stepJob(id)
 	if k == nil {
 		return

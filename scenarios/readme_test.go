@@ -46,8 +46,8 @@ func TestReadme(t *testing.T) {
 func TestReadmeOfInvariants(t *testing.T) {
 	var strikes, matrix strings.Builder
 	strikes.WriteString("| kind | what happens |\n|---|---|\n")
-	for _, k := range invariants.StrikeKinds() {
-		fmt.Fprintf(&strikes, "| `%s` | %s |\n", k, k.Says())
+	for _, k := range invariants.Strikes {
+		fmt.Fprintf(&strikes, "| `%s` | %s |\n", k.Kind, k.Says)
 	}
 	matrix.WriteString("| invariant | status | struck by | with what, or why not |\n|---|---|---|---|\n")
 	for _, p := range invariants.Promises() {

@@ -166,8 +166,8 @@ type strikeRow struct {
 }
 
 func strikeRows() (rows []strikeRow) {
-	for _, k := range invariants.StrikeKinds() {
-		rows = append(rows, strikeRow{k.String(), k.Says()})
+	for _, k := range invariants.Strikes {
+		rows = append(rows, strikeRow{k.Kind.String(), k.Says})
 	}
 	return rows
 }

@@ -1,0 +1,90 @@
+package invariants
+
+import (
+	"slices"
+	"sync"
+)
+
+// rule is an invariant, what it is promised under, and how it is checked.
+type rule struct {
+	Invariant
+
+	row   Row[Config] // of the promise matrix
+	saga  bool        // it is about a saga as a whole
+	check func(*facts, *tally) checker
+}
+
+// checking is the invariant with its checker.
+func checking(inv Invariant, check func(*facts, *tally) checker) rule {
+	return rule{Invariant: inv, check: check}
+}
+
+// All lists the invariants in a fixed order, in which each comes after those that it needs.
+func All() (list []Invariant) {
+	for _, r := range all() {
+		list = append(list, r.Invariant)
+	}
+	return list
+}
+
+// all says once what each is promised under, which takes longer than many a run's judging.
+var all = sync.OnceValue(func() []rule {
+	all := []rule{
+		eventsAgreeWithServers,
+		oneDispatchPerJob, intentBeforeDispatch, everyIntentIsPublished, noDispatchAfterEnd, epochsNeverDecrease,
+		noDispatchAfterFailedRead, noDispatchToExpiredWorker, snapshotRevivesNoWorker, tiesBrokenByWorkerID, dispatchesCountAsLoad,
+		noRetryForWantOfKnownWorkers, staleWorkerHasItsOwnReason,
+		terminalStatesFinal, documentedTransitionsOnly, timeoutOnlyWhenDue, noTimeoutWhileExecuting, deadWorkerIsNoticed, overdueJobFoundWithinAPoll,
+		attemptsEqualScheduledWrites, attemptsDrainByTwo, attemptsNeverPastCeiling,
+		succeededImpliesFinishedExecution, resultOfCurrentEpoch, oneExecutionPerDispatch,
+		lockReleasedByOwnerOrExpiry, lockMutualExclusion, lockKeptByLivingHolder, oneWriterATick,
+		ackedOnlyWhenDurable, processedMessageNotHandledAgain, noMessageGivenUp, terminatedMessageHasDLQEntry,
+		redisIndexAgreesWithRecord, countersEqualTrace,
+		failedNeverPrecedesItsDLQEntry, failedJobHasDLQEntry, cancelledJobIsTold, cancellationTakesEffect, illegalResultIsRefused, dispatchIsWhatWasDecided, everyJobSettles, noLockOutlivesItsHolder,
+	}
+	all = slices.Concat(all, routingInvariants, tenantInvariants, approvalInvariants, policyInvariants, outputInvariants, sagaInvariants, workflowInvariants, replayInvariants, situations, replaySituations)
+	for i := range all {
+		if r := &all[i]; r.Kind != Sometimes {
+			row := matrix[r.Name]
+			r.row, r.saga = row.whole(), row.saga
+			r.Promise = r.row.Says(nil)
+		}
+	}
+	return all
+})
+
+func find(name string) *rule {
+	list := all()
+	if i := slices.IndexFunc(list, func(r rule) bool { return r.Name == name }); i >= 0 {
+		return &list[i]
+	}
+	return nil
+}
+
+// Find returns the invariant of that name.
+func Find(name string) (Invariant, bool) {
+	if r := find(name); r != nil {
+		return r.Invariant, true
+	}
+	return Invariant{}, false
+}
+
+// Promises is the promise matrix: a row for each invariant but the situations.
+func Promises() (list []Promise) {
+	for _, r := range all() {
+		if r.Kind != Sometimes {
+			list = append(list, r.row.Promise(r.Name))
+		}
+	}
+	return list
+}
+
+// Explain says what the invariant of that name means, under which strikes it is promised and where
+// it comes from, in a few lines of text.
+func Explain(name string) (text string, ok bool) {
+	r := find(name)
+	if r == nil {
+		return "", false
+	}
+	return r.row.Explain(&r.Invariant), true
+}
