@@ -90,7 +90,6 @@ var matrix = map[string]row{
 	"attempts-never-past-ceiling":     {except: []exception{{By: overstays, But: []mechanism{fenced}}}},
 	"counters-equal-trace": {except: []exception{
 		{By: strikesOf(SchedulerCrash), Why: Impossible, Says: "a counter that is in memory goes with its process"},
-		{By: strikesOf(DeliveryLost), Why: Open, Says: "of two deliveries at once the events do not tell which was counted; a count that names its message would"},
 	}},
 	"events-agree-with-servers": {keeps: true},
 	"redis-index-agrees-with-record": {except: []exception{
