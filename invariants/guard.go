@@ -13,7 +13,7 @@ import (
 type guard struct {
 	until    time.Duration // when Redis forgets that it was; 0 if Redis does not know
 	answered bool          // a scheduler acknowledged it, whether the stream knows or not
-	known    string        // the process that asked Redis of it last and was told that it was handled
+	known    []string      // processes that were told that it was handled, once for each delivery that they have yet to acknowledge
 	unknown  []string      // processes that were told that it was not, or nothing, once for each handling they have yet to begin
 	again    string        // without a guard: the process to which it was delivered again
 	begun    bool          // which has asked for the job's lock since
@@ -48,8 +48,7 @@ func (j *Judge) guardChanged(s *step, c *sim.Change) {
 		m.guard.unknown = slices.Delete(m.guard.unknown, i, i+1)
 		return
 	}
-	if m.guard.known == me { // in flight, although it was handled
-		m.guard.known = ""
+	if m.guard.skips(me) { // in flight, although it was handled
 		for _, check := range j.twice {
 			check(s, m)
 		}
@@ -65,19 +64,29 @@ func (j *Judge) guardAsked(s *step) {
 	if m == nil {
 		return
 	}
-	m.guard.known = ""
+	me := process(s.Node, s.Incarnation)
 	if s.failed || s.At >= m.guard.until {
-		m.guard.unknown = append(m.guard.unknown, process(s.Node, s.Incarnation))
+		m.guard.unknown = append(m.guard.unknown, me)
 		return
 	}
-	m.guard.known = process(s.Node, s.Incarnation)
+	m.guard.known = append(m.guard.known, me)
 	for _, check := range j.again {
 		check(s, m)
 	}
 }
 
+// skips says whether a process was told of a delivery that its message was handled, and takes one such off. Of several
+// at once it does not matter which.
+func (g *guard) skips(me string) bool {
+	i := slices.Index(g.known, me)
+	if i >= 0 {
+		g.known = slices.Delete(g.known, i, i+1)
+	}
+	return i >= 0
+}
+
 // guarded takes in a delivery or an answer of a message, as far as the guard is concerned.
-func (j *Judge) guarded(s *step, m *message) {
+func (j *Judge) guarded(s *step, m *message, skipped bool) {
 	g := &m.guard
 	me := process(s.Node, s.Incarnation)
 	again := g.again
@@ -93,13 +102,10 @@ func (j *Judge) guarded(s *step, m *message) {
 		for _, check := range j.twice {
 			check(s, m)
 		}
-	case g.known == me && s.Kind == sim.KindAck:
+	case skipped:
 		j.facts.reach(messageSkipped)
 	}
-	if s.Kind != sim.KindDeliver {
-		g.known = ""
-		g.answered = g.answered || s.Kind == sim.KindAck
-	}
+	g.answered = g.answered || s.Kind == sim.KindAck
 }
 
 // begin notes that a process asks for the job's lock: whatever messages of the job it has, it handles.

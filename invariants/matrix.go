@@ -88,7 +88,6 @@ var matrix = map[string]row{
 	"attempts-never-past-ceiling":     {except: []exception{{by: overstays, but: []mechanism{fenced}}}},
 	"counters-equal-trace": {except: []exception{
 		{by: strikesOf(SchedulerCrash), why: impossible, says: "a counter that is in memory goes with its process"},
-		{by: strikesOf(DeliveryLost), why: openCell, says: "of two deliveries at once the events do not tell which was counted; a count that names its message would"},
 	}},
 	"events-agree-with-servers": {keeps: true},
 	"redis-index-agrees-with-record": {except: []exception{

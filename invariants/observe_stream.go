@@ -201,9 +201,10 @@ func (j *Judge) message(e *sim.Event) {
 			f.reach(lostAck)
 		}
 	}
-	f.handed(s, m, s.Kind == sim.KindAck && m != nil && m.guard.known == process(e.Node, e.Incarnation))
+	skipped := m != nil && s.Kind == sim.KindAck && m.guard.skips(process(e.Node, e.Incarnation))
+	f.handed(s, m, skipped)
 	if m != nil {
-		j.guarded(s, m)
+		j.guarded(s, m, skipped)
 	}
 	if ours && e.Kind == sim.KindAck {
 		for _, check := range j.acked {

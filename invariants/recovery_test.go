@@ -221,6 +221,12 @@ func TestCountersOfRequestsAndOrphans(t *testing.T) {
 			deliver(deliver(s.submit(job1), s1, 1).dispatched(s1, job1, w1).at1(), s2, 2).ack(s2, job1, "submit_ack").at1()
 		}},
 		"one skipped": {[]float64{1}, []float64{0}, func(s *story) { redelivered(s).asks(s2, job1, 1).ack(s2, job1, "submit_ack").at1() }},
+		"two skipped at once": {[]float64{1}, []float64{0}, func(s *story) {
+			deliver(redelivered(s), s2, 3).asks(s2, job1, 1).asks(s2, job1, 1).ack(s2, job1, "submit_ack").at1().ack(s2, job1, "submit_ack").at1()
+		}},
+		"two skipped by two processes": {[]float64{1}, []float64{0}, func(s *story) {
+			deliver(redelivered(s), s1, 3).asks(s2, job1, 1).asks(s1, job1, 1).ack(s2, job1, "submit_ack").at1().ack(s1, job1, "submit_ack").at1()
+		}},
 		"no request": {[]float64{0}, []float64{0}, func(s *story) {
 			s.garbles("poison-1").message(s1, "poison-1", "submit_deliver", sim.KindDeliver, 1).at1()
 		}},
