@@ -14,7 +14,7 @@ var promisesTemplate = pageTemplateOf("promises.html")
 // promisesView is what the template sees.
 type promisesView struct {
 	frame
-	Strikes []invariants.StrikeKind
+	Strikes invariants.Vocabulary
 	Legend  []promiseMark
 	Rows    []promiseRow
 }
@@ -53,7 +53,7 @@ func PromisesPage(w io.Writer) error {
 		return err
 	}
 	v := promisesView{
-		frame: newFrame("The promise matrix", pageCSS, overviewCSS), Strikes: invariants.StrikeKinds(),
+		frame: newFrame("The promise matrix", pageCSS, overviewCSS), Strikes: invariants.Strikes,
 		Legend: []promiseMark{
 			{"promised", "●", "promised, whatever the settings", 0},
 			{"hardened", "◐", "promised with hardenings, and the preset hardened has them", 0},

@@ -15,7 +15,7 @@ func TestThePageOfPromisesHasEveryCell(t *testing.T) {
 	var page bytes.Buffer
 	require.NoError(t, PromisesPage(&page))
 	rows := invariants.Promises()
-	assert.Equal(t, len(rows)*len(invariants.StrikeKinds()), strings.Count(page.String(), `<td class="promise `))
+	assert.Equal(t, len(rows)*len(invariants.Strikes), strings.Count(page.String(), `<td class="promise `))
 	for _, p := range rows {
 		assert.Contains(t, page.String(), `<article id="`+p.Invariant+`">`)
 	}
