@@ -10,9 +10,9 @@ import (
 
 // Two dispatches of one job, stored one after the other without a DISPATCHED write.
 func Example() {
-	judge := invariants.NewJudge(invariants.Config{})
+	j := invariants.NewJudge(invariants.Config{})
 	for n := 1; n <= 2; n++ {
-		judge.Observe(&sim.Event{
+		j.Observe(&sim.Event{
 			Step: n, At: time.Duration(n) * time.Second, Node: "scheduler-1", Incarnation: 1,
 			Kind: sim.KindPublish, Target: "worker.worker-1.jobs", Job: "job-3", Phase: "publish", Outcome: sim.OutcomeOK,
 			Changes: []sim.Change{{
@@ -20,7 +20,7 @@ func Example() {
 			}},
 		})
 	}
-	report := judge.Finish(invariants.End{At: 3 * time.Second})
+	report := j.Finish(invariants.End{At: 3 * time.Second})
 	for _, o := range report.Invariants {
 		if o.Name == "one-dispatch-per-job" {
 			fmt.Println(o.Violations[0].Message)
