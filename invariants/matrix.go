@@ -213,7 +213,7 @@ var matrix = map[string]row{
 	"compensations-in-lifo-order":        {saga: true, except: []exception{{by: unwritten | downtime | strikesOf(ReadFails, LockFails, SubmissionFails), but: []mechanism{peeked}}}},
 	"compensation-only-of-succeeded-job": {takes: []mechanism{having(withAtomicRecord)}},
 	"every-compensation-accounted-for":   {saga: true, timed: true, takes: []mechanism{rolledOn}},
-	"no-failure-for-want-of-attempts": {except: []exception{
+	"no-failure-for-want-of-attempts": {keeps: true, except: []exception{
 		{by: unwritten | downtime | strikesOf(PublishRefused, PublishUnanswered, PublishLate), why: impossible, says: "who has no attempt left cannot learn that the faults are over"},
 	}, open: gap{"a busy or empty pool", "an attempt that finds no worker is used up; one that waits for a worker would not be"}},
 	"every-job-settles": {timed: true, takes: []mechanism{having(withDeliveries)}, except: []exception{
