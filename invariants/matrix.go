@@ -111,7 +111,7 @@ var matrix = map[string]row{
 		{by: tooLate, why: impossible, says: "a publish that is on its way when its job moves on is stored as the same publish is when it does not"},
 	}},
 	"no-dispatch-after-failed-read": {keeps: true},
-	"nobody-is-rescued":             {keeps: true}, // it is judged until the first strike
+	"nobody-is-rescued":             {keeps: true, takes: []mechanism{having(withDeliveries)}}, // it is judged until the first strike
 	"one-execution-per-dispatch": {except: []exception{
 		{by: strikesOf(AckLost, DeliveryLost, WorkerCrash, WorkerAway, ResultLost) | outages, why: impossible, says: "a worker that died before its work and one that died after it leave the same message without an ack"},
 	}},
