@@ -11,6 +11,7 @@ type Promise struct {
 	Invariant string   `json:"invariant"`
 	Takes     []string `json:"takes,omitempty"` // settings, each of which will do; without one nothing is promised
 	Cells     []Cell   `json:"cells"`           // one for each kind of strike
+	Open      *Cell    `json:"open,omitempty"`  // something besides a strike under which nothing is promised yet
 }
 
 // Cell is what the matrix says of one invariant under one kind of strike.
@@ -32,6 +33,9 @@ func (r *Row[C]) Promise(invariant string) Promise {
 	p := Promise{Invariant: invariant, Takes: names(r.Takes)}
 	for i := range r.Strikes {
 		p.Cells = append(p.Cells, r.Cell(r.Strikes[i].Kind))
+	}
+	if r.Open.Under != "" {
+		p.Open = &Cell{Strike: r.Open.Under, Status: string(Open), Says: r.Open.Says}
 	}
 	return p
 }
@@ -135,6 +139,9 @@ func (r *Row[C]) explain(b *strings.Builder) {
 	if len(r.Takes) > 0 {
 		fmt.Fprintf(b, "Promised with %s; otherwise nothing is promised.\n", strings.Join(names(r.Takes), ", or with "))
 	}
+	if r.Open.Under != "" {
+		fmt.Fprintf(b, "Open: under %s nothing is promised yet: %s.\n", r.Open.Under, r.Open.Says)
+	}
 	if len(r.Except) == 0 {
 		b.WriteString("Promised: under every fault.\n")
 		return
@@ -169,7 +176,11 @@ type Group struct {
 
 // Groups are the cells of the row by what the matrix says of them, the first kind's first.
 func (p *Promise) Groups() (groups []Group) {
-	for _, c := range p.Cells {
+	cells := p.Cells
+	if p.Open != nil {
+		cells = append(slices.Clip(cells), *p.Open)
+	}
+	for _, c := range cells {
 		why := c.Says
 		if c.Status == statusWith {
 			why = strings.Join(c.With, ", or ")

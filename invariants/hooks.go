@@ -21,6 +21,7 @@ type checker struct {
 	ran       func(*step, *wfRun, *runWrite)   // a run's record was written
 	fired     func(*step, *stepJob)            // the record of a step's job was made
 	submitted func(*step, *stepJob, stepAgain) // a stream stored the request of one
+	saved     func(*step, *job)                // a path of rescue did what another should have done, for a job or a run
 	effect    func(*step)                      // a worker began or finished an execution
 	ended     func(*End)                       // the run is over
 	audited   func(*End)                       // only what the servers hold is known, and no event
@@ -53,6 +54,7 @@ type observer struct {
 	ran       []func(*step, *wfRun, *runWrite)
 	fired     []func(*step, *stepJob)
 	submitted []func(*step, *stepJob, stepAgain)
+	saved     []func(*step, *job)
 	effect    []func(*step)
 }
 
@@ -84,6 +86,7 @@ func (j *observer) hook(c *checker) {
 	j.ran = add(j.ran, c.ran, c.ran != nil)
 	j.fired = add(j.fired, c.fired, c.fired != nil)
 	j.submitted = add(j.submitted, c.submitted, c.submitted != nil)
+	j.saved = add(j.saved, c.saved, c.saved != nil)
 	j.effect = add(j.effect, c.effect, c.effect != nil)
 }
 

@@ -6,6 +6,7 @@ type (
 	setting   = Setting[Config]
 	mechanism = Mechanism[Config]
 	exception = Exception[Config]
+	gap       = Gap
 )
 
 // row is what the matrix says of one invariant.
@@ -14,6 +15,7 @@ type row struct {
 	except []exception
 	timed  bool // it goes by times that nodes' clocks have told: a wrong one releases it
 	keeps  bool // not even a failover of Redis releases it
+	open   gap  // what else it does not judge yet
 	saga   bool // it is about a saga as a whole: what struck one of its jobs, or its rollback, struck it
 }
 
@@ -30,7 +32,7 @@ func (r *row) whole() Row[Config] {
 	if r.timed {
 		list = append(slices.Clip(list), exception{By: strikesOf(ClockWrong), Why: Impossible, Says: "a clock that is wrong, and one that is right at another time, show the same"})
 	}
-	return Row[Config]{Strikes: Strikes, Takes: r.takes, Except: list}
+	return Row[Config]{Strikes: Strikes, Takes: r.takes, Except: list, Open: r.open}
 }
 
 func having(settings ...setting) mechanism { return mechanism{Settings: settings} }
@@ -106,6 +108,7 @@ var matrix = map[string]row{
 		{By: tooLate, Why: Impossible, Says: "a publish that is on its way when its job moves on is stored as the same publish is when it does not"},
 	}},
 	"no-dispatch-after-failed-read": {keeps: true},
+	"nobody-is-rescued":             {keeps: true, takes: []mechanism{having(withDeliveries)}}, // it is judged until the first strike
 	"one-execution-per-dispatch": {except: []exception{
 		{By: strikesOf(AckLost, DeliveryLost, WorkerCrash, WorkerAway, ResultLost) | outages, Why: Impossible, Says: "a worker that died before its work and one that died after it leave the same message without an ack"},
 	}},
@@ -207,6 +210,9 @@ var matrix = map[string]row{
 	"compensations-in-lifo-order":        {saga: true, except: []exception{{By: unwritten | downtime | strikesOf(ReadFails, LockFails, SubmissionFails), But: []mechanism{peeked}}}},
 	"compensation-only-of-succeeded-job": {takes: []mechanism{having(withAtomicRecord)}},
 	"every-compensation-accounted-for":   {saga: true, timed: true, takes: []mechanism{rolledOn}},
+	"no-failure-for-want-of-attempts": {keeps: true, except: []exception{
+		{By: unwritten | downtime | strikesOf(PublishRefused, PublishUnanswered, PublishLate), Why: Impossible, Says: "who has no attempt left cannot learn that the faults are over"},
+	}, open: gap{Under: "a busy or empty pool", Says: "an attempt that finds no worker is used up; one that waits for a worker would not be"}},
 	"every-job-settles": {timed: true, takes: []mechanism{having(withDeliveries)}, except: []exception{
 		{By: strikesOf(WorkerCrash, WorkerAway, ResultLost), But: []mechanism{reconciled}},
 		{By: unwritten | strikesOf(SchedulerCrash), But: []mechanism{reconciled, {resumed.Name, []setting{withResume, withEpochs}}, {relayed.Name, []setting{withOutbox}}}},

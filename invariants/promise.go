@@ -46,6 +46,13 @@ type Row[C any] struct {
 	Strikes Vocabulary
 	Takes   []Mechanism[C] // without one of these nothing is promised; none: it takes nothing
 	Except  []Exception[C]
+	Open    Gap // what else it does not judge yet
+}
+
+// Gap is something besides a strike under which nothing is promised yet.
+type Gap struct {
+	Under string
+	Says  string // what would close it
 }
 
 // Promised says whether the row promises anything under these settings.
