@@ -9,6 +9,7 @@ import (
 	"github.com/redis/go-redis/v9"
 	"github.com/stretchr/testify/require"
 
+	"github.com/wavetank-sim/wavetank/engine/bus"
 	"github.com/wavetank-sim/wavetank/engine/job"
 )
 
@@ -20,7 +21,8 @@ func BenchmarkHandleJobRequest(b *testing.B) {
 	nc := startNATS(b)
 	js, err := jetstream.New(nc)
 	require.NoError(b, err)
-	require.NoError(b, EnsureStreams(b.Context(), js, StreamOptions{Storage: jetstream.MemoryStorage}))
+	_, err = bus.EnsureStreams(b.Context(), js, bus.StreamOptions{Storage: jetstream.MemoryStorage})
+	require.NoError(b, err)
 	e, err := New(Config{ID: "scheduler-1", Redis: client, JetStream: js, NATS: nc})
 	require.NoError(b, err)
 	require.NoError(b, e.HandleHeartbeat(job.Heartbeat{WorkerID: "worker-1", Pool: "default"}))

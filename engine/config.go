@@ -15,6 +15,7 @@ import (
 	"github.com/redis/go-redis/v9"
 	"google.golang.org/grpc"
 
+	"github.com/wavetank-sim/wavetank/engine/bus"
 	"github.com/wavetank-sim/wavetank/engine/dlq"
 	"github.com/wavetank-sim/wavetank/engine/routing"
 	"github.com/wavetank-sim/wavetank/engine/settings"
@@ -25,7 +26,7 @@ type Config struct {
 	ID         string                   // the replica's name, in logs and lock tokens
 	Settings   settings.Settings        // the zero Settings are Hardened()
 	Routing    routing.Config           // the zero Config maps job.default to the pool default
-	Streams    StreamOptions            // how Run makes the streams; the zero value keeps them in files, once
+	Streams    bus.StreamOptions        // how Run makes the streams; the zero value keeps them in files, once
 	Redis      redis.UniversalClient    // one Redis, not a cluster: a state write spans keys in one MULTI
 	JetStream  jetstream.JetStream      //
 	NATS       Conn                     // for heartbeats

@@ -33,7 +33,7 @@ import (
 // Engine is one scheduler replica. It is safe for concurrent use.
 type Engine struct {
 	settings settings.Settings
-	streams  StreamOptions
+	streams  bus.StreamOptions
 	js       jetstream.JetStream
 	nats     Conn
 	clock    clockwork.Clock
@@ -153,7 +153,7 @@ func (e *Engine) Run(ctx context.Context) error {
 func (e *Engine) run(ctx context.Context) error {
 	defer e.behind.Wait()
 	ctx = context.WithValue(ctx, lifeKey{}, ctx)
-	jobs, err := ensureStreams(ctx, e.js, e.streams)
+	jobs, err := bus.EnsureStreams(ctx, e.js, e.streams)
 	if err != nil {
 		return fmt.Errorf("engine: %w", err)
 	}
@@ -197,40 +197,6 @@ func (e *Engine) run(ctx context.Context) error {
 	defer e.startWorkflows(ctx, &loops)()
 	loops.Go(func() error { e.sweep(ctx, ticker); return nil })
 	return loops.Wait()
-}
-
-func (e *Engine) consumer(ctx context.Context, name, subject string, handle func(context.Context, jetstream.Msg) error) (*bus.Consumer, error) {
-	open := func(ctx context.Context) (jetstream.Consumer, error) { return e.openConsumer(ctx, name, subject) }
-	pull, err := open(ctx)
-	if err != nil {
-		return nil, err
-	}
-	return &bus.Consumer{
-		Name: name,
-		Pull: pull,
-		Reopen: func(ctx context.Context) (jetstream.Consumer, error) {
-			if err := EnsureStreams(ctx, e.js, e.streams); err != nil {
-				return nil, err
-			}
-			return open(ctx)
-		},
-		Handlers:   e.settings.Handlers,
-		FetchWait:  e.settings.FetchWait,
-		RetryDelay: e.settings.RetryDelayStore,
-		MaxDeliver: e.settings.MaxDeliver,
-		Clock:      e.clock,
-		Logger:     e.log,
-		Handle: func(ctx context.Context, msg jetstream.Msg) error {
-			e.metrics.Active.Inc()
-			defer e.metrics.Active.Dec()
-			return handle(ctx, msg)
-		},
-		Terminate:  e.recordPoison,
-		TermFirst:  e.settings.TerminateOrder == settings.TermFirst,
-		Unrecorded: func(ctx context.Context) time.Duration { return e.infrastructureDelay(ctx, retryDelayTerminate) },
-		Guard:      e.guard,
-		GivenUp:    e.metrics.MessagesGivenUp.WithLabelValues(name).Inc,
-	}, nil
 }
 
 // sweep evicts workers past their TTL, until ctx ends.

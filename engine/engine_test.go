@@ -329,63 +329,6 @@ func TestRunFailsWhereItCannotStart(t *testing.T) {
 	assert.NoError(t, h.Run(ctx), "a stop while starting is a stop")
 }
 
-func TestEnsureStreams(t *testing.T) {
-	js, err := jetstream.New(startNATS(t))
-	require.NoError(t, err)
-	for range 2 { // idempotent
-		require.NoError(t, EnsureStreams(t.Context(), js, StreamOptions{Storage: jetstream.MemoryStorage}))
-	}
-	for name, subjects := range map[string][]string{
-		"CORDUM_SYS":  {"sys.job.submit", "sys.job.result", "sys.job.cancel"},
-		"CORDUM_JOBS": {"job.>", "worker.*.jobs", "worker.*.jobs.>", "worker.*.cancel"},
-	} {
-		s, err := js.Stream(t.Context(), name)
-		require.NoError(t, err)
-		assert.Equal(t, subjects, s.CachedInfo().Config.Subjects)
-		assert.Equal(t, jetstream.LimitsPolicy, s.CachedInfo().Config.Retention)
-		assert.Equal(t, jetstream.MemoryStorage, s.CachedInfo().Config.Storage)
-	}
-}
-
-// What an operator has decided about a stream is left alone.
-func TestEnsureStreamsOfAnOperators(t *testing.T) {
-	js, err := jetstream.New(startNATS(t))
-	require.NoError(t, err)
-	want := map[string]jetstream.StreamConfig{}
-	for name, subjects := range map[string][]string{
-		bus.StreamSys:  {"sys.job.*"},
-		bus.StreamJobs: {"mine", "job.default", "worker.*.jobs"},
-	} {
-		s, err := js.CreateStream(t.Context(), jetstream.StreamConfig{
-			Name: name, Subjects: subjects, Storage: jetstream.MemoryStorage, MaxAge: 24 * time.Hour, MaxBytes: 1 << 30,
-			Discard: jetstream.DiscardNew, AllowDirect: true, Duplicates: time.Hour, Description: "mine",
-		})
-		require.NoError(t, err)
-		want[name] = s.CachedInfo().Config
-	}
-	jobs := want[bus.StreamJobs]
-	jobs.Subjects = []string{"mine", "worker.*.jobs", "job.>", "worker.*.jobs.>", "worker.*.cancel"}
-	want[bus.StreamJobs] = jobs
-	for range 2 {
-		require.NoError(t, EnsureStreams(t.Context(), js, StreamOptions{MaxAge: time.Minute}))
-		for name := range want {
-			s, err := js.Stream(t.Context(), name)
-			require.NoError(t, err)
-			assert.Equal(t, want[name], s.CachedInfo().Config)
-		}
-	}
-}
-
-func TestEnsureStreamsThatAreToBeCreated(t *testing.T) {
-	js, err := jetstream.New(startNATS(t))
-	require.NoError(t, err)
-	require.NoError(t, EnsureStreams(t.Context(), js, StreamOptions{MaxAge: time.Hour}))
-	s, err := js.Stream(t.Context(), bus.StreamJobs)
-	require.NoError(t, err)
-	assert.Equal(t, time.Hour, s.CachedInfo().Config.MaxAge)
-	assert.Equal(t, jetstream.FileStorage, s.CachedInfo().Config.Storage)
-}
-
 // Without epochs nothing depends on what the stream still holds; of an operator's stream it is said.
 func TestStreamsThatForget(t *testing.T) {
 	h := newHarness(t)
@@ -406,18 +349,6 @@ func TestStreamsThatForget(t *testing.T) {
 	stop := h.run()
 	h.logs.await("the stream forgets dispatches")
 	require.NoError(t, stop())
-}
-
-func TestASubjectIsCovered(t *testing.T) {
-	for _, c := range []struct {
-		subject, other string
-		want           bool
-	}{
-		{"a.b", "a.b", true}, {"a.b", "a.*", true}, {"a.b", "a.>", true}, {"a.b", ">", true}, {"a.*.c", "a.*.*", true}, {"a.>", "a.>", true},
-		{"a.*", "a.b", false}, {"a.>", "a.*", false}, {"a", "a.>", false}, {"a.b.c", "a.b", false}, {"a.b", "a.b.c", false}, {"a.b", "a.c", false},
-	} {
-		assert.Equal(t, c.want, covered(c.subject, []string{"x", c.other}), "%s by %s", c.subject, c.other)
-	}
 }
 
 func TestNewSaysEverythingThatIsWrong(t *testing.T) {

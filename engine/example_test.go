@@ -15,6 +15,7 @@ import (
 	"github.com/redis/go-redis/v9"
 
 	"github.com/wavetank-sim/wavetank/engine"
+	"github.com/wavetank-sim/wavetank/engine/bus"
 	"github.com/wavetank-sim/wavetank/engine/job"
 )
 
@@ -27,10 +28,11 @@ func Example() {
 
 	scheduler, err := engine.New(engine.Config{
 		ID: "scheduler-1", Redis: redisClient, JetStream: js, NATS: nc,
-		Streams: engine.StreamOptions{Storage: jetstream.MemoryStorage},
+		Streams: bus.StreamOptions{Storage: jetstream.MemoryStorage},
 	})
 	check(err)
-	check(engine.EnsureStreams(context.Background(), js, engine.StreamOptions{Storage: jetstream.MemoryStorage}))
+	_, err = bus.EnsureStreams(context.Background(), js, bus.StreamOptions{Storage: jetstream.MemoryStorage})
+	check(err)
 	// Workers publish this to sys.heartbeat every few seconds.
 	check(scheduler.HandleHeartbeat(job.Heartbeat{WorkerID: "worker-1", Pool: "default", MaxParallelJobs: 4}))
 

@@ -236,14 +236,15 @@ func newHarnessOn(t *testing.T, configure func(*harness), change ...func(*settin
 		c(&settings)
 	}
 	h.config = Config{
-		ID: "scheduler-1", Settings: settings, Streams: StreamOptions{Storage: jetstream.MemoryStorage},
+		ID: "scheduler-1", Settings: settings, Streams: bus.StreamOptions{Storage: jetstream.MemoryStorage},
 		Redis: client, JetStream: faultyJetStream{js, h.faults}, NATS: h.nc, Clock: h.clock, Random: zeroRandom{},
 		Logger: slog.New(slog.NewJSONHandler(h.logs, nil)), Registerer: h.reg,
 	}
 	configure(h)
 	h.Engine, err = New(h.config)
 	require.NoError(t, err)
-	require.NoError(t, EnsureStreams(t.Context(), js, h.config.Streams))
+	_, err = bus.EnsureStreams(t.Context(), js, h.config.Streams)
+	require.NoError(t, err)
 	return h
 }
 

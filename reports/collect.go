@@ -6,12 +6,11 @@ import (
 	"strings"
 	"time"
 
-	"github.com/wavetank-sim/wavetank/reports/words"
-
-	"github.com/wavetank-sim/wavetank/engine/phase"
 	"github.com/wavetank-sim/wavetank/faults"
 	"github.com/wavetank-sim/wavetank/invariants"
+	"github.com/wavetank-sim/wavetank/reports/words"
 	"github.com/wavetank-sim/wavetank/scenarios"
+	"github.com/wavetank-sim/wavetank/scenarios/scheduler"
 	"github.com/wavetank-sim/wavetank/sim"
 )
 
@@ -55,7 +54,7 @@ type collector struct {
 	focus   focus
 	anchors map[int]int // step -> rank
 
-	records map[string]record
+	records map[string]scheduler.Record
 	down    []string
 	pending []row // the last contextRows rows, whose rank may still rise
 	near    int   // rank of the rows that follow, while after > 0
@@ -69,7 +68,7 @@ type collector struct {
 }
 
 func newCollector(res *scenarios.Result, f focus) *collector {
-	c := &collector{focus: f, anchors: map[int]int{}, records: map[string]record{}}
+	c := &collector{focus: f, anchors: map[int]int{}, records: map[string]scheduler.Record{}}
 	violations, fired := 0, 0
 	for _, promised := range []bool{true, false} {
 		for _, v := range res.Violations {
@@ -94,7 +93,7 @@ func (c *collector) add(e sim.Event) {
 	if e.Kind == sim.KindNak && applied(e.Fault) {
 		c.naks = append(c.naks, e.At)
 	}
-	if e.Phase == string(phase.RollbackWrite) && len(e.Changes) > 0 {
+	if e.Phase == "rollback_write" && len(e.Changes) > 0 {
 		c.rollbacks = append(c.rollbacks, e.At)
 	}
 	if e.Kind == sim.KindControl {
@@ -112,13 +111,13 @@ func (c *collector) add(e sim.Event) {
 		return
 	}
 	now := c.records[e.Job]
-	changed := now.apply(&e)
+	changed := now.Apply(&e)
 	if changed {
 		c.records[e.Job] = now
 	}
 	r := row{
 		index: c.seen, rank: rank, step: e.Step, at: e.At, node: e.Node, job: e.Job, fault: clip(e.Fault),
-		words: clip(describe(e, now, changed)), minor: minor(e), control: e.Kind == sim.KindControl,
+		words: clip(scheduler.Describe(e, now, changed)), minor: scheduler.Minor(e), control: e.Kind == sim.KindControl,
 		incarnation: e.Incarnation, down: c.down,
 	}
 	if r.control && e.Target != "" {

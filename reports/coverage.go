@@ -5,9 +5,8 @@ import (
 	"slices"
 	"strconv"
 
-	"github.com/wavetank-sim/wavetank/reports/words"
-
 	"github.com/wavetank-sim/wavetank/invariants"
+	"github.com/wavetank-sim/wavetank/reports/words"
 	"github.com/wavetank-sim/wavetank/scenarios/campaign"
 )
 

@@ -21,11 +21,12 @@
 //	campaign.go, coverage.go          what many runs found and met
 //	comparison.go, comparisonview.go  alternatives side by side
 //	sweep.go, csv.go                  what a sweep measured
+//	promises.go                       the promise matrix
 //	markdown.go                       text in GitHub's Markdown
 //	write.go                          the folder of a run, and files written whole
 //	page.go                           the page of a run
 //	lanes.go, tables.go               its parts, beside the figures of package plots
-//	collect.go, describe.go           what they show of the trace
+//	collect.go                        what they show of the trace
 //	focus.go, world.go                whom they look at, in which world
 //	frame.go                          what every page has around its content
 //	trace.go                          a trace, line by line

@@ -13,7 +13,7 @@ import (
 	"github.com/wavetank-sim/wavetank/faults"
 	"github.com/wavetank-sim/wavetank/scenarios"
 	"github.com/wavetank-sim/wavetank/scenarios/plans"
-	"github.com/wavetank-sim/wavetank/scenarios/world"
+	"github.com/wavetank-sim/wavetank/scenarios/scheduler/actors"
 	"github.com/wavetank-sim/wavetank/sim"
 )
 
@@ -160,10 +160,10 @@ func (t *tape) try(node, job string, delivery uint64, publishFault faults.Effect
 // work is an execution, from the dispatch to the result's write.
 func (t *tape) work(worker, scheduler, job string) {
 	t.message(worker, job, "job", sim.KindDeliver, "worker.worker-2.jobs", 1)
-	t.step(sim.Event{Node: worker, Kind: world.KindEffect, Name: world.EffectBegin, Target: "key-" + job, Job: job, Phase: "effect"})
+	t.step(sim.Event{Node: worker, Kind: actors.KindEffect, Name: actors.EffectBegin, Target: "key-" + job, Job: job, Phase: "effect"})
 	t.jobs[job].Executions++
 	t.wait(t.plan.Workload.Work)
-	t.step(sim.Event{Node: worker, Kind: world.KindEffect, Name: world.EffectDone, Target: "key-" + job, Job: job, Phase: "effect"})
+	t.step(sim.Event{Node: worker, Kind: actors.KindEffect, Name: actors.EffectDone, Target: "key-" + job, Job: job, Phase: "effect"})
 	t.publish(worker, job, "result_publish", "sys.job.result", "CORDUM_SYS", "", "")
 	t.message(worker, job, "job", sim.KindAck, "worker.worker-2.jobs", 1)
 	t.message(scheduler, job, "result", sim.KindDeliver, "sys.job.result", 1)

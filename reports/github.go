@@ -6,7 +6,6 @@ import (
 	"strings"
 
 	"github.com/wavetank-sim/wavetank/reports/words"
-
 	"github.com/wavetank-sim/wavetank/scenarios/campaign"
 	"github.com/wavetank-sim/wavetank/scenarios/sweep"
 )

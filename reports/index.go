@@ -10,7 +10,6 @@ import (
 	"strings"
 
 	"github.com/wavetank-sim/wavetank/reports/words"
-
 	"github.com/wavetank-sim/wavetank/scenarios"
 )
 

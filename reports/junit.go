@@ -7,9 +7,8 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/wavetank-sim/wavetank/reports/words"
-
 	"github.com/wavetank-sim/wavetank/invariants"
+	"github.com/wavetank-sim/wavetank/reports/words"
 	"github.com/wavetank-sim/wavetank/scenarios"
 	"github.com/wavetank-sim/wavetank/scenarios/campaign"
 )

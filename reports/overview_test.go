@@ -8,12 +8,11 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/wavetank-sim/wavetank/reports/plots"
-
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 	"pgregory.net/rapid"
 
+	"github.com/wavetank-sim/wavetank/reports/plots"
 	"github.com/wavetank-sim/wavetank/scenarios"
 	"github.com/wavetank-sim/wavetank/scenarios/campaign"
 	"github.com/wavetank-sim/wavetank/scenarios/sweep"

@@ -9,11 +9,10 @@ import (
 	"slices"
 	"strconv"
 
-	"github.com/wavetank-sim/wavetank/reports/words"
-	"github.com/wavetank-sim/wavetank/scenarios/plans"
-
 	"github.com/wavetank-sim/wavetank/reports/plots"
+	"github.com/wavetank-sim/wavetank/reports/words"
 	"github.com/wavetank-sim/wavetank/scenarios"
+	"github.com/wavetank-sim/wavetank/scenarios/plans"
 	"github.com/wavetank-sim/wavetank/sim"
 )
 

@@ -11,13 +11,12 @@ import (
 	"testing"
 	"time"
 
-	"github.com/wavetank-sim/wavetank/reports/words"
-
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 	"pgregory.net/rapid"
 
 	"github.com/wavetank-sim/wavetank/faults"
+	"github.com/wavetank-sim/wavetank/reports/words"
 	"github.com/wavetank-sim/wavetank/scenarios"
 	"github.com/wavetank-sim/wavetank/sim"
 )

@@ -5,10 +5,10 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/wavetank-sim/wavetank/reports/plots"
-
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
+
+	"github.com/wavetank-sim/wavetank/reports/plots"
 )
 
 func (t *tape) figures() []plots.Figure {

@@ -8,9 +8,8 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/wavetank-sim/wavetank/reports/words"
-
 	"github.com/wavetank-sim/wavetank/reports/plots"
+	"github.com/wavetank-sim/wavetank/reports/words"
 	"github.com/wavetank-sim/wavetank/scenarios/sweep"
 )
 

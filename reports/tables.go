@@ -6,11 +6,10 @@ import (
 	"slices"
 	"time"
 
-	"github.com/wavetank-sim/wavetank/reports/words"
-	"github.com/wavetank-sim/wavetank/scenarios/plans"
-
 	"github.com/wavetank-sim/wavetank/reports/plots"
+	"github.com/wavetank-sim/wavetank/reports/words"
 	"github.com/wavetank-sim/wavetank/scenarios"
+	"github.com/wavetank-sim/wavetank/scenarios/plans"
 )
 
 const (

@@ -8,7 +8,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/wavetank-sim/wavetank/scenarios/plans"
-	"github.com/wavetank-sim/wavetank/scenarios/world"
+	"github.com/wavetank-sim/wavetank/scenarios/scheduler/actors"
 	"github.com/wavetank-sim/wavetank/sim"
 )
 
@@ -21,7 +21,7 @@ func TestOperationsThatWentWrong(t *testing.T) {
 		"it works":                            {sim.Event{Kind: sim.KindRedis, Outcome: sim.OutcomeOK}, ""},
 		"a script that the server has not":    {sim.Event{Kind: sim.KindRedis, Outcome: "NOSCRIPT No matching script."}, ""},
 		"a renewal that its handling ended":   {sim.Event{Kind: sim.KindRedis, Phase: "lock_renew", Outcome: "context canceled"}, ""},
-		"an effect of a job that's cancelled": {sim.Event{Kind: world.KindEffect, Name: world.EffectDone, Outcome: "context canceled"}, ""},
+		"an effect of a job that's cancelled": {sim.Event{Kind: actors.KindEffect, Name: actors.EffectDone, Outcome: "context canceled"}, ""},
 		"a MULTI whose watched keys changed":  {sim.Event{Kind: sim.KindRedis, Outcome: "redis: transaction failed"}, ""},
 		"a fault":                             {sim.Event{Kind: sim.KindRedis, Fault: "fail-before", Outcome: "refused"}, ""},
 		"a renewal that is too slow":          {sim.Event{Kind: sim.KindRedis, Phase: "lock_renew", Outcome: "context deadline exceeded"}, "the lock_renew of job-1 by scheduler-1 failed"},

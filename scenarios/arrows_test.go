@@ -116,6 +116,32 @@ func TestTheSchedulerKnowsNoSimulator(t *testing.T) {
 	assert.NotZero(t, seen)
 }
 
+// Runs, searches, campaigns, sweeps and pages could be of another service: what is the scheduler's own comes from
+// scenarios/scheduler, and what a plan says of it from scenarios/plans.
+func TestTheEngineMeetsTheWorldInOneRoom(t *testing.T) {
+	allowed := map[string]string{
+		"scenarios/scheduler":        "the nodes and their clients, and the words for what they do",
+		"scenarios/scheduler/actors": "who stands around the scheduler",
+		"scenarios/plans":            "a plan sets the scheduler's settings",
+		"scenarios/policyfile":       "a plan's rules are the safety kernel's",
+		"scenarios/search":           "drawn plans draw such rules",
+	}
+	_, list := sources(t)
+	used := map[string]bool{}
+	for _, s := range list {
+		if s.test || !slices.Contains([]string{"reports", "scenarios", "invariants", "faults", "sim"}, s.room) {
+			continue
+		}
+		for _, path := range imports(s.file) {
+			if rest, ours := strings.CutPrefix(path, module); ours && (rest == "engine" || strings.HasPrefix(rest, "engine/")) {
+				assert.Contains(t, allowed, filepath.Dir(s.path), "%s imports %s", s.path, rest)
+				used[filepath.Dir(s.path)] = true
+			}
+		}
+	}
+	assert.Len(t, used, len(allowed), "a room is allowed what it does not need")
+}
+
 // The reader of YAML could serve any project.
 func TestStrictYAMLStandsAlone(t *testing.T) {
 	_, list := sources(t)

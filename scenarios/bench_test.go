@@ -10,6 +10,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/wavetank-sim/wavetank/scenarios/plans"
+	"github.com/wavetank-sim/wavetank/scenarios/scheduler"
 	"github.com/wavetank-sim/wavetank/sim"
 )
 
@@ -29,12 +30,12 @@ func ungated(tb testing.TB, p *plans.Plan) int {
 	cfg := r.config()
 	cfg.Ungated, cfg.Observe, cfg.Intercept = true, nil, nil
 	sum, err := sim.Run(cfg, func(w *sim.World) error {
-		r.crew = newCrew(p, nil)
-		r.crew.startSchedulers(w)
+		r.system = scheduler.New(p, nil)
+		r.system.StartSchedulers(w)
 		w.Step(plans.Boot, nil)
-		r.crew.startWorkers(w)
+		r.system.StartWorkers(w)
 		w.Step(2*plans.Boot, nil)
-		r.crew.startClients(w)
+		r.system.StartClients(w)
 		w.Step(2*plans.Boot+time.Duration(p.Workload.Jobs)*p.Workload.Every+3*time.Second, nil)
 		if n := len(w.Redis()["job:index:SUCCEEDED"]); n != p.Workload.Jobs {
 			return fmt.Errorf("%d of %d jobs succeeded", n, p.Workload.Jobs)

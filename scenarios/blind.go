@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"time"
 
-	"github.com/wavetank-sim/wavetank/engine/settings"
 	"github.com/wavetank-sim/wavetank/invariants"
 	"github.com/wavetank-sim/wavetank/scenarios/plans"
 	"github.com/wavetank-sim/wavetank/scenarios/strictyaml"
@@ -93,7 +92,7 @@ type timeouts struct {
 }
 
 func newTimeouts(p *plans.Plan) timeouts {
-	t := timeouts{running: p.Engine.RunningTimeout, dispatch: p.Engine.DispatchTimeout, poll: p.Engine.PollInterval, held: p.Engine.TickLock == settings.UntilExpiry, watched: p.Engine.WatchWorkers}
+	t := timeouts{running: p.Engine.RunningTimeout, dispatch: p.Engine.DispatchTimeout, poll: p.Engine.PollInterval, held: p.HoldsTicks(), watched: p.Engine.WatchWorkers}
 	if d, ok := p.TopicTimeouts()[plans.Topic]; ok {
 		t.dispatch, t.topical = d, true
 	}

@@ -10,7 +10,8 @@ import (
 	"time"
 
 	"github.com/wavetank-sim/wavetank/invariants"
-	"github.com/wavetank-sim/wavetank/scenarios/world"
+	"github.com/wavetank-sim/wavetank/scenarios/scheduler"
+	"github.com/wavetank-sim/wavetank/scenarios/scheduler/actors"
 	"github.com/wavetank-sim/wavetank/sim"
 )
 
@@ -125,7 +126,7 @@ func (d *derived) written(f *invariants.Fact) {
 	j.takeIn(f)
 	if to, ok := f.Field("state"); ok {
 		j.State, j.Settled = to, 0
-		if terminal(to) {
+		if scheduler.Terminal(to) {
 			j.Settled = f.At
 		}
 		j.Path = append(j.Path, JobPoint{f.Step, f.At, to, j.Attempts, f.Phase})
@@ -135,7 +136,7 @@ func (d *derived) written(f *invariants.Fact) {
 
 // executed takes in that a worker begins such a job.
 func (d *derived) executed(e *sim.Event) {
-	if j := d.byID[e.Job]; j != nil && e.Name == world.EffectBegin {
+	if j := d.byID[e.Job]; j != nil && e.Name == actors.EffectBegin {
 		j.Executions++
 	}
 }

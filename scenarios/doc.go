@@ -1,15 +1,13 @@
 // Package scenarios runs plans and says what came of them.
 //
-// [Run] puts schedulers, workers and their clients (package world) into a world of package sim, lets package faults
-// break it, and gives every event to package invariants. Its [Result] holds the verdict, and tells what happened to
+// [Run] has package scheduler put schedulers, workers and their clients into a world of package sim, lets package
+// faults break it, and gives every event to package invariants. Its [Result] holds the verdict, and tells what happened to
 // the jobs that the plan is about.
 //
 // A plan comes from package plans, which has the named scenarios; package search draws plans and shrinks them. What was
 // found so, and is worth keeping, is in testdata/regressions. Package campaign makes many runs, and package sweep
 // compares the points of a grid.
 //
-// run.go plays a plan with the nodes of crew.go. record.go follows the run's facts (package invariants), moments.go,
+// run.go plays a plan. record.go follows the run's facts (package invariants), moments.go,
 // derived.go and loss.go what is told of them. judge.go makes the result, and story.go and tell.go its story.
-//
-// This is the only room where the engine meets the simulator.
 package scenarios

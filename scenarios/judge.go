@@ -8,6 +8,7 @@ import (
 	"github.com/wavetank-sim/wavetank/faults"
 	"github.com/wavetank-sim/wavetank/invariants"
 	"github.com/wavetank-sim/wavetank/scenarios/plans"
+	"github.com/wavetank-sim/wavetank/scenarios/scheduler"
 	"github.com/wavetank-sim/wavetank/sim"
 )
 
@@ -32,11 +33,10 @@ func (r *run) result(sum sim.Summary) *Result {
 	about, run := r.about()
 	for _, j := range r.record.jobs {
 		j.About = slices.Contains(about, j)
-		if stale := r.crew.picks.byJob[j.ID]; stale != nil {
-			j.StalePicks, j.StaleExhausted, j.StaleHeld = stale.picks, stale.exhausted, stale.held
-		}
+		stale := r.system.StalePicks(j.ID)
+		j.StalePicks, j.StaleExhausted, j.StaleHeld = stale.Picks, stale.Exhausted, stale.Held
 		res.Jobs = append(res.Jobs, j.JobResult)
-		if !terminal(j.State) {
+		if !scheduler.Terminal(j.State) {
 			res.Unsettled = append(res.Unsettled, Unsettled{Job: j.ID, State: j.State, Since: j.since, Reason: r.unsettled(j)})
 		}
 	}
@@ -199,7 +199,7 @@ func (r *run) modified() bool { return r.opt.Modified || len(r.plan.Expect.Chang
 // busy is a job that a living worker has still to finish, or nil.
 func (r *run) busy() *jobRecord {
 	for _, j := range r.record.jobs {
-		if !terminal(j.State) && !j.finished && (j.executing != "" || j.awaited) && !r.record.down[j.worker] {
+		if !scheduler.Terminal(j.State) && !j.finished && (j.executing != "" || j.awaited) && !r.record.down[j.worker] {
 			return j
 		}
 	}
@@ -217,4 +217,12 @@ func (r *run) missed(res *Result) (missed []string) {
 		}
 	}
 	return missed
+}
+
+// breakers are what each replica's circuit breakers did.
+func (r *run) breakers() (list []BreakerChange) {
+	for _, c := range r.judge.Breakers() {
+		list = append(list, BreakerChange(c))
+	}
+	return list
 }

@@ -7,8 +7,9 @@ import (
 
 	"github.com/wavetank-sim/wavetank/faults"
 	"github.com/wavetank-sim/wavetank/invariants"
+	"github.com/wavetank-sim/wavetank/scenarios/scheduler"
+	"github.com/wavetank-sim/wavetank/scenarios/scheduler/actors"
 	"github.com/wavetank-sim/wavetank/scenarios/strictyaml"
-	"github.com/wavetank-sim/wavetank/scenarios/world"
 	"github.com/wavetank-sim/wavetank/sim"
 )
 
@@ -87,13 +88,13 @@ func (m *moment) routine() bool {
 // who names a node in a sentence.
 func who(node string) string {
 	switch node {
-	case world.SubmitterName, world.CancellerName, world.ChangerName, world.StarterName:
+	case actors.SubmitterName, actors.CancellerName, actors.ChangerName, actors.StarterName:
 		return "a client"
-	case world.ApproverName:
+	case actors.ApproverName:
 		return "the approver"
-	case world.OperatorName:
+	case actors.OperatorName:
 		return "the operator"
-	case world.KernelName:
+	case actors.KernelName:
 		return "the safety kernel"
 	case sim.NATS:
 		return "nats-server"
@@ -135,7 +136,7 @@ func (j *jobRecord) operated(e *sim.Event) {
 		from := "NATS"
 		if e.Kind == sim.KindRedis {
 			from = "Redis"
-		} else if e.Target == world.KernelName {
+		} else if e.Target == actors.KernelName {
 			from = "the safety kernel"
 		}
 		tell(&j.moments, e, failed, e.Phase, "was cut off from "+from, 0)
@@ -152,7 +153,7 @@ func (j *JobResult) stateWords(f *invariants.Fact) string {
 	switch {
 	case j.State == "DISPATCHED" && worker != "":
 		return ", to " + worker
-	case terminal(j.State):
+	case scheduler.Terminal(j.State):
 		return j.because()
 	}
 	return ""

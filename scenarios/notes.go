@@ -1,13 +1,10 @@
 package scenarios
 
 import (
-	"encoding/json"
 	"time"
 
-	"github.com/wavetank-sim/wavetank/engine/job"
-	"github.com/wavetank-sim/wavetank/engine/output"
-	"github.com/wavetank-sim/wavetank/engine/phase"
 	"github.com/wavetank-sim/wavetank/invariants"
+	"github.com/wavetank-sim/wavetank/scenarios/scheduler"
 	"github.com/wavetank-sim/wavetank/sim"
 )
 
@@ -26,19 +23,18 @@ func (r *run) noted(e *sim.Event) {
 	if f := r.judge.Fenced(); f.Step == e.Step {
 		r.fenced(e, f)
 	}
-	for _, id := range r.crew.refused {
+	for _, id := range r.system.Refused() {
 		j := r.record.job(id)
 		tell(&j.moments, e, refusedApproval, refusedLook, "", 0)
 	}
-	r.crew.refused = r.crew.refused[:0]
 	j := r.record.job(e.Job)
 	switch {
 	case j == nil:
-	case e.Phase == string(phase.LockAcquire):
+	case e.Phase == "lock_acquire":
 		j.asked, j.unanswered = false, false
-	case e.Phase == string(phase.SafetyCheck):
+	case e.Phase == "safety_check":
 		j.asked, j.unanswered = true, invariants.AnswerOf(e).Failed()
-	case e.Phase == "submit_nak" && (j.State == "" || j.State == string(job.Pending)) && r.plan.Kernel.On():
+	case e.Phase == "submit_nak" && (j.State == "" || j.State == "PENDING") && r.plan.Kernel.On():
 		if open := !j.asked && r.judge.CircuitOpen(e.Node); open || j.unanswered {
 			why := "the safety kernel did not answer"
 			if open {
@@ -47,7 +43,7 @@ func (r *run) noted(e *sim.Event) {
 			j.putOff = e.At
 			tell(&j.moments, e, putOff, why, "", 0)
 		}
-	case e.Phase == "submit_ack" && j.State == string(job.ApprovalRequired) && j.consent.sent > 0:
+	case e.Phase == "submit_ack" && j.State == "APPROVAL_REQUIRED" && j.consent.sent > 0:
 		j.consent.sent--
 		why := refusedAnother
 		if p := &r.plan.Engine.Policy; p.BindApprovals && e.At > j.consent.granted+p.ApprovalTTL {
@@ -72,14 +68,13 @@ func (r *run) fenced(e *sim.Event, f invariants.Fenced) {
 
 // judgedOutput takes in a finding of the output policy.
 func (r *record) judgedOutput(f *invariants.Fact) {
-	var found output.Finding
 	j := r.job(f.Job)
-	if j == nil || json.Unmarshal([]byte(f.Change.Value), &found) != nil || found.Decision != output.Redact {
+	why, redacts := scheduler.Redaction(f.Change.Value)
+	if j == nil || !redacts {
 		return
 	}
-	why := ""
-	if found.Reason != "" {
-		why = ": " + found.Reason
+	if why != "" {
+		why = ": " + why
 	}
 	j.tellOnce(f.Event, redacted, why)
 }

@@ -6,12 +6,10 @@ import (
 	"strings"
 	"time"
 
-	"github.com/wavetank-sim/wavetank/engine/job"
-	"github.com/wavetank-sim/wavetank/engine/settings"
-	"github.com/wavetank-sim/wavetank/engine/store"
 	"github.com/wavetank-sim/wavetank/invariants"
 	"github.com/wavetank-sim/wavetank/scenarios/plans"
-	"github.com/wavetank-sim/wavetank/scenarios/world"
+	"github.com/wavetank-sim/wavetank/scenarios/scheduler"
+	"github.com/wavetank-sim/wavetank/scenarios/scheduler/actors"
 	"github.com/wavetank-sim/wavetank/sim"
 )
 
@@ -86,7 +84,7 @@ type jobRecord struct {
 func newRecord(plan *plans.Plan) *record {
 	r := &record{
 		down: map[string]bool{}, heard: map[ear]time.Duration{}, outstanding: map[message]bool{}, poison: map[string]bool{},
-		each: plan.Workload.Submissions, deliveries: plan.Engine.MaxDeliver, relayed: plan.Engine.DispatchOrder == settings.Outbox, timeouts: newTimeouts(plan), derived: newDerived(),
+		each: plan.Workload.Submissions, deliveries: plan.Engine.MaxDeliver, relayed: plan.Relays(), timeouts: newTimeouts(plan), derived: newDerived(),
 	}
 	for n := range plan.Workload.Jobs {
 		r.jobs = append(r.jobs, &jobRecord{JobResult: JobResult{ID: plans.JobID(n + 1), Dispatches: []DispatchPoint{}}})
@@ -144,7 +142,7 @@ func (r *record) operated(e *sim.Event) {
 		if int(e.Delivered) >= r.deliveries { // it does not come again
 			r.acknowledged(e)
 		}
-	case world.KindEffect:
+	case actors.KindEffect:
 		r.executed(e)
 	case sim.KindReceive:
 		if e.Phase == "heartbeat" && done {
@@ -177,7 +175,7 @@ func (r *record) operated(e *sim.Event) {
 		}
 		j.replayed = true
 	case "safety_check":
-		if throttles(e) {
+		if scheduler.Throttles(e) {
 			tell(&j.moments, e, throttled, "", "", 0)
 		} else {
 			tell(&j.moments, e, askedKernel, "", "", 0)
@@ -192,7 +190,7 @@ func (r *record) operated(e *sim.Event) {
 }
 
 func (j *jobRecord) deliveredAgain(e *sim.Event, what string) {
-	if e.Delivered > 1 && !terminal(j.State) {
+	if e.Delivered > 1 && !scheduler.Terminal(j.State) {
 		tell(&j.moments, e, redelivered, what, "", 0)
 	}
 }
@@ -203,7 +201,7 @@ func (r *record) stored(f *invariants.Fact) {
 	r.outstanding[m] = true
 	if j == nil {
 		r.derived.stored(f)
-		if f.What == invariants.Submission && f.Node == world.StrangerName {
+		if f.What == invariants.Submission && f.Node == actors.StrangerName {
 			r.poison[f.Job] = true
 		}
 		return
@@ -300,7 +298,7 @@ func (r *record) written(f *invariants.Fact) {
 		return
 	}
 	j.consent.grants(f)
-	if decision, ok := f.Field("decision"); ok && decision == store.FailOpen {
+	if decision, ok := f.Field("decision"); ok && decision == scheduler.DecidedFailOpen {
 		if !j.undecided {
 			tell(&j.moments, f.Event, undecided, "", "", 0)
 		}
@@ -321,7 +319,7 @@ func (r *record) written(f *invariants.Fact) {
 
 // moved notes that the job's record says another state.
 func (r *record) moved(j *jobRecord, f *invariants.Fact, to string) {
-	switch was, is := terminal(j.State), terminal(to); {
+	switch was, is := scheduler.Terminal(j.State), scheduler.Terminal(to); {
 	case is && !was:
 		r.settled++
 		j.Settled = f.At
@@ -410,8 +408,6 @@ func (r *record) stacked(f *invariants.Fact) {
 	}
 }
 
-func terminal(state string) bool { return job.State(state).Terminal() }
-
 func (r *record) acknowledged(e *sim.Event) {
 	if e.Kind == sim.KindTerm {
 		r.buried = e.At
@@ -436,10 +432,10 @@ func (r *record) executed(e *sim.Event) {
 		return
 	}
 	over := ""
-	if terminal(j.State) && j.State != "SUCCEEDED" {
+	if scheduler.Terminal(j.State) && j.State != "SUCCEEDED" {
 		over = j.State
 	}
-	if e.Name == world.EffectBegin {
+	if e.Name == actors.EffectBegin {
 		j.Executions++
 		tell(&j.moments, e, either(over == "", began, overtaken), over, "", j.Executions)
 		j.executing, j.awaited = e.Node, true
@@ -448,7 +444,7 @@ func (r *record) executed(e *sim.Event) {
 	}
 	tell(&j.moments, e, either(over == "", finished, finishedOvertaken), over, "", 0)
 	j.executing, j.awaited = "", false
-	j.finished = j.finished || e.Name == world.EffectDone
+	j.finished = j.finished || e.Name == actors.EffectDone
 }
 
 func either(yes bool, a, b saying) saying {

@@ -1,42 +1,33 @@
 package scenarios
 
 import (
-	"bytes"
 	"context"
 	"io"
 	"slices"
-	"strings"
 	"sync/atomic"
 	"time"
 
-	"github.com/nats-io/nats.go"
-
-	"github.com/wavetank-sim/wavetank/engine"
-	"github.com/wavetank-sim/wavetank/engine/phase"
 	"github.com/wavetank-sim/wavetank/faults"
 	"github.com/wavetank-sim/wavetank/invariants"
 	"github.com/wavetank-sim/wavetank/scenarios/plans"
+	"github.com/wavetank-sim/wavetank/scenarios/scheduler"
 	"github.com/wavetank-sim/wavetank/sim"
 )
 
 // RunOptions are what a run takes besides its plan; none of them changes what happens in it.
 type RunOptions struct {
-	Trace    io.Writer      // receives trace.jsonl: one canonical event a line
-	Progress func(Progress) // called about five times a second, from another goroutine; nil is none
-	OnStall  func(string)   // called with a dump of all goroutines when the world has not moved for a minute of real time; nil panics
-	Stall    time.Duration  // how long that is; 0 is a minute
-	Variant  Variant        // changes the code under test; nil leaves it as it is
-	StopAt   string         // end once this invariant's promise is broken: a search needs to know no more
+	Trace    io.Writer         // receives trace.jsonl: one canonical event a line
+	Progress func(Progress)    // called about five times a second, from another goroutine; nil is none
+	OnStall  func(string)      // called with a dump of all goroutines when the world has not moved for a minute of real time; nil panics
+	Stall    time.Duration     // how long that is; 0 is a minute
+	Variant  scheduler.Variant // changes the code under test; nil leaves it as it is
+	StopAt   string            // end once this invariant's promise is broken: a search needs to know no more
 
 	Source    string   // the scenario's name, or the plan file as the user typed it, for Result.Replay
 	Overrides []string // how the plan differs from Source, as key=value
 	Modified  bool     // what the plan expects is reported, not judged, as of one with expect.changed
 	Drawn     bool     // it is one of many, drawn by chance: a fault that does not fire is reported, and is no reason to doubt the run
 }
-
-// Variant changes what a scheduler is made of. It is how a test plants a defect, in the clients that
-// the engine is given, and how another build of the engine could be tried.
-type Variant func(node string, cfg *engine.Config)
 
 // Progress of a run that is under way.
 type Progress struct {
@@ -73,7 +64,7 @@ type run struct {
 	injector *faults.Injector
 	judge    *invariants.Judge
 	record   *record
-	crew     *crew
+	system   *scheduler.System
 
 	stop   sim.Stop
 	end    time.Duration
@@ -88,7 +79,7 @@ func newRun(ctx context.Context, plan *plans.Plan, opt RunOptions) *run {
 	return &run{
 		ctx: ctx, plan: plan, opt: opt,
 		injector: faults.NewInjector(append(slices.Clone(plan.Faults), plan.Deaths()...), plans.JobID, map[string]string{"heartbeats": "heartbeat"}),
-		judge:    invariants.NewJudge(judgeConfig(plan)),
+		judge:    invariants.NewJudge(scheduler.JudgeConfig(plan)),
 		record:   newRecord(plan),
 	}
 }
@@ -98,21 +89,8 @@ func (r *run) config() sim.Config {
 	strategy, _ := sim.StrategyByName(r.plan.Schedule.Strategy)
 	return sim.Config{
 		Seed: r.plan.Seed, Strategy: strategy, StepsMax: r.plan.Schedule.StepsMax, Trace: r.opt.Trace,
-		Tags: tags, MsgTags: msgTags, Intercept: r.injector.Intercept, Observe: r.observe, Stall: r.opt.Stall, OnStall: r.opt.OnStall, Lag: r.lag, RedisLag: r.injector.RedisLag(),
+		Tags: scheduler.Tags, MsgTags: scheduler.MessageTags, Intercept: r.injector.Intercept, Observe: r.observe, Stall: r.opt.Stall, OnStall: r.opt.OnStall, Lag: r.lag, RedisLag: r.injector.RedisLag(),
 	}
-}
-
-// judgeConfig is what judging needs to know of a plan.
-func judgeConfig(p *plans.Plan) invariants.Config {
-	c, err := invariants.Configure(p.Engine)
-	if err != nil {
-		panic(err) // a test makes one
-	}
-	c.Outages = p.Outages()
-	c.Routing = routingConfig(p.Routing())
-	c.Approvals.Kernel, c.Policy.Kernel = p.Kernel.On(), p.Kernel.On()
-	judgeReplays(p, &c.Replay)
-	return c
 }
 
 // play builds the world and moves it through its two phases: one in which faults strike, and one
@@ -121,20 +99,19 @@ func (r *run) play(w *sim.World) error {
 	r.world = w
 	r.judge.Began(w.Started())
 	r.injector.Attach(w)
-	r.crew = newCrew(r.plan, r.opt.Variant)
-	r.crew.picks.told = r.record.metStale
-	r.crew.startKernel(w)
-	r.crew.startSchedulers(w)
+	r.system = scheduler.New(r.plan, r.opt.Variant)
+	r.system.OnStalePick(r.record.metStale)
+	r.system.StartSchedulers(w)
 	w.Step(plans.Boot, r.over)
-	r.crew.startWorkers(w)
+	r.system.StartWorkers(w)
 	w.Step(2*plans.Boot, r.over)
-	r.crew.startClients(w)
+	r.system.StartClients(w)
 
 	work := r.plan.Workload
 	submissions := work.Jobs * work.Submissions
 	submitted := r.plan.Submitted()
 	r.stop = w.Step(max(submitted, r.plan.LastTimed())+r.plan.Then.SettleWithin, func() bool {
-		through := r.record.submitted+int(r.crew.gaveUp.Load()) >= submissions && r.record.asked(work) && r.crew.changesDone()
+		through := r.record.submitted+r.system.GaveUp() >= submissions && r.record.asked(work) && r.system.ChangesDone()
 		return r.over() || w.Now() >= submitted && through && r.injector.Begun(w.Now())
 	})
 	if r.plan.Then.Heal {
@@ -147,7 +124,7 @@ func (r *run) play(w *sim.World) error {
 	if err := w.CheckTruth(); err != nil {
 		return err
 	}
-	r.counts = r.crew.counters()
+	r.counts = r.system.Counters()
 	r.report = r.judge.Finish(invariants.End{At: w.Now(), Redis: w.Redis(), Metrics: r.counts, InTime: r.stop != sim.StopSteps && !r.over() && r.busy() == nil && !r.tooShort()})
 	return nil
 }
@@ -211,7 +188,7 @@ func (r *run) observe(e *sim.Event) {
 	r.judge.Observe(e)
 	r.noted(e)
 	r.record.observe(e)
-	r.crew.picks.observe(e)
+	r.system.Observe(e)
 	r.steps.Store(int64(e.Step))
 	r.virtual.Store(int64(e.At))
 	r.settled.Store(int64(r.record.settled))
@@ -235,43 +212,4 @@ func (r *run) reportProgress(report func(Progress)) (stop func()) {
 		}
 	}()
 	return func() { close(done) }
-}
-
-// tags reads what the engine and the world's actors say of their calls.
-func tags(ctx context.Context) sim.Tags {
-	t := phase.From(ctx)
-	return sim.Tags{Job: t.Job, Phase: string(t.Phase)}
-}
-
-// workerID reads the sender of a heartbeat.
-func workerID(data []byte) string {
-	_, rest, _ := bytes.Cut(data, []byte(`"worker_id":"`))
-	id, _, _ := bytes.Cut(rest, []byte(`"`))
-	return string(id)
-}
-
-// msgTags says which job a message is for, and what its phase is called.
-func msgTags(subject string, h nats.Header, data []byte) sim.Tags {
-	t := sim.Tags{}
-	if ids := h["Job-Id"]; len(ids) > 0 {
-		t.Job = ids[0]
-	}
-	switch {
-	case subject == "sys.job.submit":
-		t.Phase = "submit"
-	case subject == "sys.job.result":
-		t.Phase = "result"
-	case subject == "sys.job.cancel":
-		t.Phase = "cancel"
-	case subject == "sys.heartbeat":
-		t.Phase = "heartbeat"
-		t.Job = workerID(data) // the unit of work is the worker
-	case strings.HasPrefix(subject, "worker.") && strings.HasSuffix(subject, ".cancel"):
-		t.Phase = "notice"
-	case len(h["Job-Void"]) > 0:
-		t.Phase = "void"
-	case strings.HasPrefix(subject, "worker."), strings.HasPrefix(subject, "job."):
-		t.Phase = "job"
-	}
-	return t
 }

@@ -1,12 +1,11 @@
 package scenarios
 
 import (
-	"encoding/json"
 	"slices"
 	"time"
 
-	"github.com/wavetank-sim/wavetank/engine/workflow"
 	"github.com/wavetank-sim/wavetank/invariants"
+	"github.com/wavetank-sim/wavetank/scenarios/scheduler"
 )
 
 // RunResult is what became of one run of a workflow, from its record.
@@ -22,8 +21,8 @@ type RunResult struct {
 
 // ran takes in a change of a run's record.
 func (r *record) ran(f *invariants.Fact) {
-	var stored workflow.Run
-	if f.Change.Gone || json.Unmarshal([]byte(f.Change.Value), &stored) != nil {
+	state, why, over, ok := scheduler.RunState(f.Change.Value)
+	if f.Change.Gone || !ok {
 		return
 	}
 	i := slices.IndexFunc(r.runs, func(o *RunResult) bool { return o.ID == f.Job })
@@ -32,7 +31,7 @@ func (r *record) ran(f *invariants.Fact) {
 		r.runs = append(r.runs, &RunResult{ID: f.Job, Started: f.At, moments: []moment{{f.At, f.Step, f.Node, runStarted, "", "", 0}}})
 	}
 	run := r.runs[i]
-	if run.State, run.Why = string(stored.State), stored.Reason; !stored.Over() {
+	if run.State, run.Why = state, why; !over {
 		run.Ended = 0
 	} else if run.Ended == 0 {
 		run.Ended = f.At
@@ -61,11 +60,11 @@ func (r *run) aboutRun() *RunResult {
 	named := r.violated()
 	var about *RunResult
 	for _, o := range r.record.runs {
-		failed := o.State != string(workflow.Succeeded)
+		failed := o.State != scheduler.RunSucceeded
 		switch {
 		case named[o.ID]:
 			return o
-		case about == nil, failed && about.State == string(workflow.Succeeded):
+		case about == nil, failed && about.State == scheduler.RunSucceeded:
 			about = o
 		}
 	}

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/wavetank-sim/wavetank/faults"
+	"github.com/wavetank-sim/wavetank/scenarios/scheduler"
 )
 
 // linesMax bounds a story. Strikes, violations, ends and what a violation depends on are told beyond it.
@@ -217,7 +218,7 @@ func linesOf(moments []moment, j *JobResult, needed map[int]bool) (lines []line)
 		default:
 			text += fmt.Sprintf("; %d more times, the last at %s", after, at(last))
 		}
-		keep := needed[m.step] || m.says == wrote && terminal(m.a) || slices.Contains(kept, m.says)
+		keep := needed[m.step] || m.says == wrote && scheduler.Terminal(m.a) || slices.Contains(kept, m.says)
 		lines = append(lines, line{m.at, m.step, rankMoment, text, keep})
 	}
 	return lines
@@ -249,7 +250,7 @@ func (r *run) stepAt(j *jobRecord, when time.Duration) int {
 // ends tell of the jobs that had not settled when the run ended.
 func (r *run) ends(about []*jobRecord) (lines []line) {
 	for _, j := range about {
-		if !terminal(j.State) {
+		if !scheduler.Terminal(j.State) {
 			state := j.ID + " had no record"
 			if j.State != "" {
 				state = j.ID + " was still " + j.State + j.because()

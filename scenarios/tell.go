@@ -10,6 +10,7 @@ import (
 
 	"github.com/wavetank-sim/wavetank/faults"
 	"github.com/wavetank-sim/wavetank/invariants"
+	"github.com/wavetank-sim/wavetank/scenarios/scheduler"
 )
 
 // aboutMax bounds the stories that a result tells when the plan does not say whose.
@@ -210,7 +211,7 @@ func (j *jobRecord) ending() string {
 		return atFirst
 	case j.State == "SUCCEEDED":
 		return atLast
-	case terminal(j.State):
+	case scheduler.Terminal(j.State):
 		return "ended " + j.State
 	}
 	return "is still " + j.State

@@ -21,6 +21,7 @@ import (
 	"github.com/wavetank-sim/wavetank/cmd/internal/cli"
 	"github.com/wavetank-sim/wavetank/cmd/scheduler/internal/servers"
 	"github.com/wavetank-sim/wavetank/engine"
+	"github.com/wavetank-sim/wavetank/engine/bus"
 	"github.com/wavetank-sim/wavetank/engine/dlq"
 	"github.com/wavetank-sim/wavetank/engine/job"
 	"github.com/wavetank-sim/wavetank/engine/metrics"
@@ -144,7 +145,7 @@ func (f *schedulerFlags) configure() (c engine.Config, kernel *grpc.ClientConn, 
 		c.Settings.Replay.Enabled = true
 		changes = append(changes, fmt.Sprintf("Dead letters are triaged by %s: %s", f.dlqPolicy, cli.Plural(len(c.Triage.Rules), "rule")))
 	}
-	c.Streams, c.Workflows = engine.StreamOptions{Replicas: f.replicas, MaxAge: f.maxAge}, f.workflows
+	c.Streams, c.Workflows = bus.StreamOptions{Replicas: f.replicas, MaxAge: f.maxAge}, f.workflows
 	c.Routing, err = parseTopics(f.topics)
 	return c, kernel, changes, err
 }
@@ -334,11 +335,11 @@ const startAgainAfter = 2 * time.Second
 
 // keepRunning runs the engine until ctx ends. An engine that cannot start, for want of a server that
 // answers, is started again later.
-func keepRunning(ctx context.Context, e *engine.Engine, js jetstream.JetStream, streams engine.StreamOptions, at string, h *health, log *slog.Logger) {
+func keepRunning(ctx context.Context, e *engine.Engine, js jetstream.JetStream, streams bus.StreamOptions, at string, h *health, log *slog.Logger) {
 	started := outage.Log{Logger: log, Clock: clockwork.NewRealClock(), Fails: "the engine cannot start; trying again", Over: "the engine starts"}
 	for ctx.Err() == nil {
 		// Run does this, too; but only what comes after it counts as running.
-		err := engine.EnsureStreams(ctx, js, streams)
+		_, err := bus.EnsureStreams(ctx, js, streams)
 		if err == nil {
 			started.Says(nil)
 			h.says(well)

@@ -13,6 +13,7 @@ import (
 	"github.com/wavetank-sim/wavetank/faults"
 	"github.com/wavetank-sim/wavetank/faults/suggest"
 	"github.com/wavetank-sim/wavetank/invariants"
+	"github.com/wavetank-sim/wavetank/reports"
 	"github.com/wavetank-sim/wavetank/scenarios/plans"
 )
 
@@ -25,25 +26,26 @@ type listing struct {
 	says string
 	data func() map[string]any // for --json
 	show func(table)
+	page func(io.Writer) error // for --html; nil if there is none
 }
 
 func listings() []listing {
 	return []listing{
-		{"scenarios", "the named plans", func() map[string]any { return map[string]any{"scenarios": scenarioRows()} }, showScenarios},
+		{"scenarios", "the named plans", func() map[string]any { return map[string]any{"scenarios": scenarioRows()} }, showScenarios, nil},
 		{"faults", "what can go wrong, and the phases where", func() map[string]any {
 			return map[string]any{"faults": faults.Kinds(), "phases": plans.Phases()}
-		}, showFaults},
-		{"invariants", "what a run is judged by", func() map[string]any { return map[string]any{"invariants": invariantRows()} }, showInvariants},
+		}, showFaults, nil},
+		{"invariants", "what a run is judged by", func() map[string]any { return map[string]any{"invariants": invariantRows()} }, showInvariants, nil},
 		{"promises", "under which faults each invariant is promised", func() map[string]any {
 			return map[string]any{"strikes": strikeRows(), "promises": invariants.Promises()}
-		}, showPromises},
-		{"settings", "what --set can change", func() map[string]any { return map[string]any{"settings": plans.Settings()} }, showSettings},
-		{"toggles", "parts of the engine that can be taken away, and what each is for", func() map[string]any { return map[string]any{"toggles": plans.Toggles()} }, showToggles},
+		}, showPromises, reports.PromisesPage},
+		{"settings", "what --set can change", func() map[string]any { return map[string]any{"settings": plans.Settings()} }, showSettings, nil},
+		{"toggles", "parts of the engine that can be taken away, and what each is for", func() map[string]any { return map[string]any{"toggles": plans.Toggles()} }, showToggles, nil},
 	}
 }
 
 func newList() *cobra.Command {
-	var asJSON bool
+	var asJSON, asHTML bool
 	var names, about []string
 	for _, l := range listings() {
 		names = append(names, l.name)
@@ -53,12 +55,18 @@ func newList() *cobra.Command {
 		Use:       "list " + strings.Join(names, "|"),
 		Short:     "List scenarios, faults, invariants, promises, settings or toggles",
 		Long:      "List what there is:\n\n" + strings.Join(about, "\n") + "\n\n`wavetank explain NAME` says more of any of them.",
-		Example:   "  wavetank list scenarios\n  wavetank list settings --json | jq -r '.settings[].name'",
+		Example:   "  wavetank list scenarios\n  wavetank list settings --json | jq -r '.settings[].name'\n  wavetank list promises --html > promises.html",
 		Args:      cli.OneArg("the kind of thing to list (" + strings.Join(names, ", ") + ")"),
 		ValidArgs: names,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			for _, l := range listings() {
 				if l.name == args[0] {
+					if asHTML && l.page == nil {
+						return cli.Usage(cmd, "--html draws the promises only: wavetank list promises --html")
+					}
+					if asHTML {
+						return l.page(cmd.OutOrStdout())
+					}
 					return l.print(cmd.OutOrStdout(), asJSON)
 				}
 			}
@@ -66,6 +74,8 @@ func newList() *cobra.Command {
 		},
 	}
 	cmd.Flags().BoolVar(&asJSON, "json", false, "print JSON")
+	cmd.Flags().BoolVar(&asHTML, "html", false, "print a page: of the promises only")
+	cmd.MarkFlagsMutuallyExclusive("json", "html")
 	return cmd
 }
 

@@ -1,5 +1,5 @@
 // Package bus carries jobs over JetStream (Scheduler internals, section 9): the names on the wire, the
-// publish, and the loop that consumes a durable pull consumer.
+// streams, the publish, and the loop that consumes a durable pull consumer.
 //
 // The loop acknowledges by outcome: nil is acked; an error that names a delay (RetryDelay) comes
 // back after it; [Poison] can never be handled and is terminated, but only once it has been

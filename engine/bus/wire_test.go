@@ -17,8 +17,8 @@ import (
 	"github.com/wavetank-sim/wavetank/engine/job"
 )
 
-// newJobs starts a server that has the stream of dispatches.
-func newJobs(t *testing.T, storage jetstream.StorageType) (jetstream.JetStream, jetstream.Stream) {
+// connect starts a server.
+func connect(t *testing.T) *nats.Conn {
 	t.Helper()
 	dir, err := os.MkdirTemp("", "bus")
 	require.NoError(t, err)
@@ -33,7 +33,13 @@ func newJobs(t *testing.T, storage jetstream.StorageType) (jetstream.JetStream, 
 		s.WaitForShutdown()
 		_ = os.RemoveAll(dir)
 	})
-	js, err := jetstream.New(nc)
+	return nc
+}
+
+// newJobs starts a server that has the stream of dispatches.
+func newJobs(t *testing.T, storage jetstream.StorageType) (jetstream.JetStream, jetstream.Stream) {
+	t.Helper()
+	js, err := jetstream.New(connect(t))
 	require.NoError(t, err)
 	jobs, err := js.CreateStream(t.Context(), jetstream.StreamConfig{Name: bus.StreamJobs, Subjects: bus.JobsSubjects, Storage: storage})
 	require.NoError(t, err)

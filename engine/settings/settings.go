@@ -298,7 +298,7 @@ func Hardened() Settings {
 	return s
 }
 
-// MaxAgeMin is the least engine.StreamOptions.MaxAge but 0; 0 is no bound. An epoch's one place in the stream is kept by
+// MaxAgeMin is the least bus.StreamOptions.MaxAge but 0; 0 is no bound. An epoch's one place in the stream is kept by
 // the message in it, so that has to outlast every repetition of its publish: as long as its job may stay
 // DISPATCHED, the three polls that a tick may take to come (see UntilExpiry), and the lock that a holder
 // may have then. What is paused for longer is beyond any age.

@@ -6,12 +6,11 @@ import (
 	"slices"
 	"time"
 
-	"github.com/wavetank-sim/wavetank/reports/words"
-
 	"gonum.org/v1/plot"
 	"gonum.org/v1/plot/vg"
 	"gonum.org/v1/plot/vg/draw"
 
+	"github.com/wavetank-sim/wavetank/reports/words"
 	"github.com/wavetank-sim/wavetank/scenarios"
 )
 

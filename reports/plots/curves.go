@@ -6,12 +6,12 @@ import (
 	"math"
 	"slices"
 
-	"github.com/wavetank-sim/wavetank/reports/words"
-
 	"gonum.org/v1/plot"
 	"gonum.org/v1/plot/plotter"
 	"gonum.org/v1/plot/vg"
 	"gonum.org/v1/plot/vg/draw"
+
+	"github.com/wavetank-sim/wavetank/reports/words"
 )
 
 // bandsMax is how far the intervals of curves may stretch their plot, in multiples of the largest mean.

@@ -6,11 +6,11 @@ import (
 	"image/color"
 	"math"
 
-	"github.com/wavetank-sim/wavetank/reports/words"
-
 	"gonum.org/v1/plot"
 	"gonum.org/v1/plot/vg"
 	"gonum.org/v1/plot/vg/draw"
+
+	"github.com/wavetank-sim/wavetank/reports/words"
 )
 
 // heatmap is that of one panel: its cells by the first axis, then by the second.

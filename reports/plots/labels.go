@@ -5,12 +5,12 @@ import (
 	"image/color"
 	"slices"
 
-	"github.com/wavetank-sim/wavetank/reports/words"
-
 	"gonum.org/v1/plot"
 	"gonum.org/v1/plot/plotter"
 	"gonum.org/v1/plot/vg"
 	"gonum.org/v1/plot/vg/draw"
+
+	"github.com/wavetank-sim/wavetank/reports/words"
 )
 
 // frontPoint is one on the Pareto front, or several that cannot be told apart.

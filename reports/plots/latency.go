@@ -4,11 +4,10 @@ import (
 	"math"
 	"time"
 
-	"github.com/wavetank-sim/wavetank/reports/words"
-
 	"gonum.org/v1/plot"
 	"gonum.org/v1/plot/plotter"
 
+	"github.com/wavetank-sim/wavetank/reports/words"
 	"github.com/wavetank-sim/wavetank/scenarios"
 )
 

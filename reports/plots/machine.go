@@ -6,12 +6,11 @@ import (
 	"math"
 
 	"github.com/wavetank-sim/wavetank/reports/words"
-
-	"github.com/wavetank-sim/wavetank/engine/job"
 	"github.com/wavetank-sim/wavetank/scenarios"
+	"github.com/wavetank-sim/wavetank/scenarios/scheduler"
 )
 
-// Machine is the documented state machine ([job.Transitions]), with what the jobs of a run made of it.
+// Machine is the documented state machine ([scheduler.Transitions]), with what the jobs of a run made of it.
 type Machine struct {
 	Width, Height float64
 	States        []machineState
@@ -20,7 +19,7 @@ type Machine struct {
 }
 
 type machineState struct {
-	Name       job.State
+	Name       scheduler.State
 	X, Y, W, H float64 // the box; for Absent a dot
 	MidX, MidY float64
 	Terminal   bool
@@ -28,7 +27,7 @@ type machineState struct {
 }
 
 type machineMove struct {
-	From, To     job.State
+	From, To     scheduler.State
 	Why, Source  string
 	Times        int    // it was made
 	Undocumented bool   //
@@ -43,31 +42,31 @@ const (
 )
 
 // places lays the states out: a job's way to success from left to right, its other ends below.
-var places = map[job.State]struct{ x, y, w float64 }{
-	job.Absent:            {14, midRow, 10},
-	job.Pending:           {112, midRow, 96},
-	job.ApprovalRequired:  {112, 30, 168},
-	job.Scheduled:         {284, midRow, 110},
-	job.Dispatched:        {462, midRow, 116},
-	job.Running:           {630, midRow, 92},
-	job.Succeeded:         {796, midRow, 110},
-	job.OutputQuarantined: {986, midRow, 180},
-	job.Denied:            {112, endRow, 86},
-	job.Cancelled:         {284, endRow, 110},
-	job.Timeout:           {462, endRow, 96},
-	job.Failed:            {630, endRow, 86},
+var places = map[scheduler.State]struct{ x, y, w float64 }{
+	scheduler.Absent:            {14, midRow, 10},
+	scheduler.Pending:           {112, midRow, 96},
+	scheduler.ApprovalRequired:  {112, 30, 168},
+	scheduler.Scheduled:         {284, midRow, 110},
+	scheduler.Dispatched:        {462, midRow, 116},
+	scheduler.Running:           {630, midRow, 92},
+	scheduler.Succeeded:         {796, midRow, 110},
+	scheduler.OutputQuarantined: {986, midRow, 180},
+	scheduler.Denied:            {112, endRow, 86},
+	scheduler.Cancelled:         {284, endRow, 110},
+	scheduler.Timeout:           {462, endRow, 96},
+	scheduler.Failed:            {630, endRow, 86},
 }
 
 // MachineOf counts the moves that the jobs' records show.
 func MachineOf(res *scenarios.Result) Machine {
-	type move struct{ from, to job.State }
+	type move struct{ from, to scheduler.State }
 	times := map[move]int{}
-	ends := map[job.State]int{}
+	ends := map[scheduler.State]int{}
 	var made []move
 	for _, j := range res.Jobs {
-		from := job.Absent
+		from := scheduler.Absent
 		for _, p := range j.Path {
-			m := move{from, job.State(p.State)}
+			m := move{from, scheduler.State(p.State)}
 			if times[m]++; times[m] == 1 {
 				made = append(made, m)
 			}
@@ -76,15 +75,15 @@ func MachineOf(res *scenarios.Result) Machine {
 		ends[from]++
 	}
 	v := Machine{Width: 1088, Height: 300, Label: "The state machine of a job."}
-	for _, s := range append([]job.State{job.Absent}, job.States...) {
+	for _, s := range append([]scheduler.State{scheduler.Absent}, scheduler.States...) {
 		p := places[s]
 		v.States = append(v.States, machineState{Name: s, X: p.x - p.w/2, Y: p.y - boxHeight/2, W: p.w, H: boxHeight, MidX: p.x, MidY: p.y, Terminal: s.Terminal(), Jobs: ends[s]})
 	}
-	for _, t := range job.Transitions {
+	for _, t := range scheduler.Transitions {
 		v.Moves = append(v.Moves, drawn(machineMove{From: t.From, To: t.To, Why: t.Why, Source: t.Source, Times: times[move{t.From, t.To}]}))
 	}
 	for _, m := range made {
-		if _, known := places[m.to]; known && !job.CanMove(m.from, m.to) {
+		if _, known := places[m.to]; known && !scheduler.CanMove(m.from, m.to) {
 			v.Moves = append(v.Moves, drawn(machineMove{From: m.from, To: m.to, Why: "not documented", Times: times[m], Undocumented: true}))
 		}
 	}
@@ -96,8 +95,8 @@ func MachineOf(res *scenarios.Result) Machine {
 	return v
 }
 
-func orStart(s job.State) string {
-	if s == job.Absent {
+func orStart(s scheduler.State) string {
+	if s == scheduler.Absent {
 		return "Submitted"
 	}
 	return string(s)
@@ -128,7 +127,7 @@ func drawn(m machineMove) machineMove {
 		y, dip := a.y+half, 26+(a.x-b.x)/12
 		m.Path = fmt.Sprintf("M%g %g C%g %g %g %g %g %g", a.x-18, y, a.x-34, y+dip, b.x+34, y+dip, b.x+18, y)
 		m.X, m.Y = (a.x+b.x)/2, y+dip*.75
-	case b.x-a.x < 200 && (m.From != job.Running || m.To == job.Succeeded):
+	case b.x-a.x < 200 && (m.From != scheduler.Running || m.To == scheduler.Succeeded):
 		m.Path = fmt.Sprintf("M%g %g L%g %g", a.x+a.w/2, a.y, b.x-b.w/2, b.y)
 		m.X, m.Y = (a.x+a.w/2+b.x-b.w/2)/2, a.y
 	default:

@@ -8,10 +8,10 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/wavetank-sim/wavetank/reports/words"
-
 	"gonum.org/v1/plot/plotter"
 	"gonum.org/v1/plot/vg"
+
+	"github.com/wavetank-sim/wavetank/reports/words"
 )
 
 // trade is the plot of the two measures that pull against each other. Points compete under the same

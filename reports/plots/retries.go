@@ -3,11 +3,11 @@ package plots
 import (
 	"time"
 
-	"github.com/wavetank-sim/wavetank/reports/words"
-
 	"gonum.org/v1/plot"
 	"gonum.org/v1/plot/plotter"
 	"gonum.org/v1/plot/vg"
+
+	"github.com/wavetank-sim/wavetank/reports/words"
 )
 
 // retries is the plot of retries and rollbacks, counted up over virtual time.

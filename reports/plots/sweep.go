@@ -4,7 +4,6 @@ import (
 	"math"
 
 	"github.com/wavetank-sim/wavetank/reports/words"
-
 	"github.com/wavetank-sim/wavetank/scenarios/sweep"
 )
 

@@ -4,9 +4,9 @@ import (
 	"math"
 	"strconv"
 
-	"github.com/wavetank-sim/wavetank/reports/words"
-
 	"gonum.org/v1/plot"
+
+	"github.com/wavetank-sim/wavetank/reports/words"
 )
 
 // valueAxis is the vertical axis of curves.

@@ -5,7 +5,7 @@ import (
 
 	"github.com/wavetank-sim/wavetank/faults"
 	"github.com/wavetank-sim/wavetank/scenarios/plans"
-	"github.com/wavetank-sim/wavetank/scenarios/world"
+	"github.com/wavetank-sim/wavetank/scenarios/scheduler/actors"
 )
 
 // The roles of nodes.
@@ -83,7 +83,7 @@ func FaultKinds() []string {
 		case k.Server != "":
 			list = append(list, ofServer(k.Effect, k.Server))
 		case k.Takes("from"):
-			list = append(list, partitionOf("heartbeats"), partitionOf(faults.Redis), partitionOf(faults.NATS), partitionOf(world.KernelName))
+			list = append(list, partitionOf("heartbeats"), partitionOf(faults.Redis), partitionOf(faults.NATS), partitionOf(actors.KernelName))
 		default:
 			for _, role := range roles {
 				list = append(list, ofBystander(k.Effect, role), atTime(k.Effect, role))
@@ -110,7 +110,7 @@ func actorIn(phase string) string {
 		return roleApprover
 	case "run_create":
 		return roleStarter
-	case string(world.PhasePoison):
+	case string(actors.PhasePoison):
 		return roleStranger
 	case "effect", "result_publish", "heartbeat":
 		return roleWorker

@@ -66,8 +66,7 @@ func TestRecordOf(t *testing.T) {
 	p, err := plans.Load("state-write-failure")
 	require.NoError(t, err)
 	require.NoError(t, p.Set("engine.dispatch_order=publish-first"))
-	p.Faults = append(p.Faults, faults.Fault{At: 10 * time.Hour, Do: faults.Crash, Node: "worker-1"})
-	p.Schedule.StepsMax = 1_000_000
+	p.Faults = append(p.Faults, faults.Fault{At: 10 * time.Minute, Do: faults.Crash, Node: "worker-1"})
 	res, err := scenarios.Run(context.Background(), p, scenarios.RunOptions{Modified: true})
 	require.NoError(t, err)
 	r := recordOf(7, p, res)

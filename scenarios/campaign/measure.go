@@ -6,8 +6,8 @@ import (
 	"strings"
 	"time"
 
-	"github.com/wavetank-sim/wavetank/engine/job"
 	"github.com/wavetank-sim/wavetank/scenarios"
+	"github.com/wavetank-sim/wavetank/scenarios/scheduler"
 )
 
 // Metric describes one of the numbers that [Measure] takes of a run.
@@ -61,13 +61,15 @@ var measures = []measure{
 	{Metric{"executed_twice", "Jobs executed twice", "%", "Share of jobs that workers began more than once: a second mail, ticket or payment unless its sink deduplicates."},
 		share(func(j *scenarios.JobResult) bool { return j.Executions > 1 })},
 	{Metric{"failed", "Jobs failed", "%", "Share of jobs that ended FAILED."},
-		share(func(j *scenarios.JobResult) bool { return j.State == string(job.Failed) })},
+		share(func(j *scenarios.JobResult) bool { return scheduler.State(j.State) == scheduler.Failed })},
 	{Metric{"timed_out", "Jobs timed out", "%", "Share of jobs that ended in TIMEOUT."},
-		share(func(j *scenarios.JobResult) bool { return j.State == string(job.Timeout) })},
+		share(func(j *scenarios.JobResult) bool { return scheduler.State(j.State) == scheduler.Timeout })},
 	{Metric{"false_timeout", "Jobs timed out although executed", "%", "Share of jobs that ended in TIMEOUT although a worker had begun them: their work is done, or will be, and nobody takes its result."},
-		share(func(j *scenarios.JobResult) bool { return j.State == string(job.Timeout) && j.Executions > 0 })},
+		share(func(j *scenarios.JobResult) bool {
+			return scheduler.State(j.State) == scheduler.Timeout && j.Executions > 0
+		})},
 	{Metric{"unsettled", "Jobs not settled", "%", "Share of jobs that were in no terminal state when the run's time was over."},
-		share(func(j *scenarios.JobResult) bool { return !job.State(j.State).Terminal() })},
+		share(func(j *scenarios.JobResult) bool { return !scheduler.Terminal(j.State) })},
 	{Metric{"state_writes", "State writes per job", "", "State changes that were stored, mean of all jobs."},
 		mean(func(j *scenarios.JobResult) float64 { return float64(len(j.Path)) })},
 	{Metric{"operations", "Operations per job", "", "Steps of the run by its jobs: every command, publish, delivery and timer of every node, heartbeats included."},
@@ -169,6 +171,6 @@ func staleUnnamed(res *scenarios.Result, jobs []scenarios.JobResult) float64 {
 	for _, j := range jobs {
 		returns += j.StaleExhausted
 	}
-	named := counted(res, "scheduler_retry_total", `reason_code="`+job.ReasonStaleWorker+`"`)
+	named := counted(res, "scheduler_retry_total", `reason_code="`+scheduler.ReasonStaleWorker+`"`)
 	return max(0, float64(returns)-named) / float64(len(jobs))
 }

@@ -15,11 +15,12 @@ import (
 	"github.com/wavetank-sim/wavetank/engine"
 	"github.com/wavetank-sim/wavetank/engine/phase"
 	"github.com/wavetank-sim/wavetank/scenarios"
+	"github.com/wavetank-sim/wavetank/scenarios/scheduler"
 )
 
 // variants of the code under test misbehave at the second DISPATCHED write of a scheduler process,
 // so that a world of one job does not meet them.
-var variants = map[string]scenarios.Variant{
+var variants = map[string]scheduler.Variant{
 	"panic":  plant(func() { panic("the second write") }),
 	"crash":  plant(func() { clear(nobodys); nobodys["x"] = 1 }),
 	"exit":   plant(func() { os.Exit(3) }),
@@ -31,7 +32,7 @@ var variants = map[string]scenarios.Variant{
 	"slow":   plant(func() { slow.Store(true) }),
 }
 
-func plant(misbehave func()) scenarios.Variant {
+func plant(misbehave func()) scheduler.Variant {
 	return func(_ string, cfg *engine.Config) { cfg.Redis.AddHook(&planted{misbehave: misbehave}) }
 }
 

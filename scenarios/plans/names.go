@@ -32,3 +32,6 @@ func RunID(n int) string { return "run-" + strconv.Itoa(n) }
 
 // stepID names a run's n-th step.
 func stepID(n int) string { return "s" + strconv.Itoa(n) }
+
+// WorkflowID names the workload's n-th workflow.
+func WorkflowID(n int) string { return "wf-" + strconv.Itoa(n) }

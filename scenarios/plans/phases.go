@@ -8,7 +8,7 @@ import (
 	"github.com/wavetank-sim/wavetank/engine/settings"
 	"github.com/wavetank-sim/wavetank/engine/worker"
 	"github.com/wavetank-sim/wavetank/faults"
-	"github.com/wavetank-sim/wavetank/scenarios/world"
+	"github.com/wavetank-sim/wavetank/scenarios/scheduler/actors"
 )
 
 // Phases lists the operations that a fault can name, in the order in which a job meets them: the
@@ -26,7 +26,7 @@ func Phases() []faults.Phase {
 	return []faults.Phase{
 		p(phase.SubmitWrite, "the submitter stores the request and PENDING", store),
 		p(phase.SubmitPublish, "the submitter publishes to sys.job.submit", publish),
-		none(world.PhasePoison, "a stranger publishes to sys.job.submit what nobody can read (workload.poison)", publish),
+		none(actors.PhasePoison, "a stranger publishes to sys.job.submit what nobody can read (workload.poison)", publish),
 		p("submit_deliver", "a scheduler receives the request", deliver),
 		p(phase.ProcessedRead, "it asks whether this message of the job, of whatever kind, has been handled already", store),
 		p(phase.InflightWrite, "it notes that the message is being handled, or is not any more and comes back", store),
@@ -102,7 +102,7 @@ func Phases() []faults.Phase {
 		p(phase.SagaPublish, "it publishes the job's compensation to sys.job.submit", publish),
 		none(phase.SagaClose, "it notes that the stack is empty and the rollback over (engine.saga.durable_rollback)", store),
 		none(phase.SagaUnlock, "it gives the saga's lock back", store),
-		none(world.PhaseUnreadable, "a stranger pushes onto the stack of wf-1 what nobody can read (workload.unreadable)", store),
+		none(actors.PhaseUnreadable, "a stranger pushes onto the stack of wf-1 what nobody can read (workload.unreadable)", store),
 		none(phase.ReconcileLock, "a scheduler's reconciler takes its tick's lock (engine.reconciler, as the next three)", store),
 		none(phase.ReconcileRead, "it reads which jobs are past a timeout or a deadline", store),
 		p(phase.TimeoutRead, "it reads one of them again, under the job's lock (engine.recheck_timeouts)", store),
@@ -179,27 +179,27 @@ func (p *Plan) Phases() []faults.Phase {
 // Nodes lists the names of the plan's nodes.
 func (p *Plan) Nodes() []string {
 	names := append(NodeNames("scheduler", p.Topology.Schedulers), NodeNames("worker", p.Topology.Workers)...)
-	names = append(names, world.SubmitterName)
+	names = append(names, actors.SubmitterName)
 	if p.Kernel.On() {
-		names = append(names, world.KernelName)
+		names = append(names, actors.KernelName)
 	}
 	if p.Workload.Runs > 0 {
-		names = append(names, world.StarterName)
+		names = append(names, actors.StarterName)
 	}
 	if len(p.Workload.Cancel) > 0 {
-		names = append(names, world.CancellerName)
+		names = append(names, actors.CancellerName)
 	}
 	if len(p.Workload.ApproveReplay) > 0 {
-		names = append(names, world.OperatorName)
+		names = append(names, actors.OperatorName)
 	}
 	if len(p.Workload.Approve) > 0 {
-		names = append(names, world.ApproverName)
+		names = append(names, actors.ApproverName)
 	}
 	if len(p.Workload.Change) > 0 {
-		names = append(names, world.ChangerName)
+		names = append(names, actors.ChangerName)
 	}
 	if p.Workload.Poison+p.Workload.Unreadable > 0 {
-		names = append(names, world.StrangerName)
+		names = append(names, actors.StrangerName)
 	}
 	return names
 }
@@ -209,12 +209,12 @@ func (p *Plan) FaultWorld() faults.World {
 	links := []faults.Link{
 		{Name: "heartbeats", Says: "a worker's heartbeats to every scheduler", Nodes: NodeNames("worker", p.Topology.Workers)},
 		{Name: faults.Redis, Says: "a node's way to Redis", Nodes: slices.DeleteFunc(p.Nodes(), func(n string) bool {
-			return strings.HasPrefix(n, "worker-") && !p.Engine.Output.Enabled || n == world.StrangerName || n == world.KernelName
+			return strings.HasPrefix(n, "worker-") && !p.Engine.Output.Enabled || n == actors.StrangerName || n == actors.KernelName
 		})},
-		{Name: faults.NATS, Says: "a node's way to NATS", Nodes: slices.DeleteFunc(p.Nodes(), func(n string) bool { return n == world.KernelName })},
+		{Name: faults.NATS, Says: "a node's way to NATS", Nodes: slices.DeleteFunc(p.Nodes(), func(n string) bool { return n == actors.KernelName })},
 	}
 	if p.Kernel.On() {
-		links = append(links, faults.Link{Name: world.KernelName, Says: "a scheduler's way to the safety kernel", Nodes: NodeNames("scheduler", p.Topology.Schedulers)})
+		links = append(links, faults.Link{Name: actors.KernelName, Says: "a scheduler's way to the safety kernel", Nodes: NodeNames("scheduler", p.Topology.Schedulers)})
 	}
 	return faults.World{Jobs: p.Workload.Jobs, Nodes: p.Nodes(), Phases: Phases(), Links: links}
 }
@@ -223,13 +223,13 @@ func (p *Plan) FaultWorld() faults.World {
 func (t Topology) Actors(phase string) []string {
 	switch {
 	case phase == "submit_write", phase == "submit_publish":
-		return []string{world.SubmitterName}
+		return []string{actors.SubmitterName}
 	case strings.HasPrefix(phase, "approve_"):
-		return []string{world.ApproverName}
+		return []string{actors.ApproverName}
 	case phase == "cancel_publish":
-		return []string{world.CancellerName}
-	case phase == string(world.PhasePoison), phase == string(world.PhaseUnreadable):
-		return []string{world.StrangerName}
+		return []string{actors.CancellerName}
+	case phase == string(actors.PhasePoison), phase == string(actors.PhaseUnreadable):
+		return []string{actors.StrangerName}
 	case phase == "effect", phase == "result_publish", phase == "heartbeat", slices.ContainsFunc([]string{"job_", "notice_", "void_d", "void_a"}, func(p string) bool { return strings.HasPrefix(phase, p) }):
 		return NodeNames("worker", t.Workers)
 	}

@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/wavetank-sim/wavetank/engine/settings"
 	"github.com/wavetank-sim/wavetank/faults/suggest"
 	"github.com/wavetank-sim/wavetank/scenarios/strictyaml"
 )
@@ -191,3 +192,9 @@ func settingNames() []string {
 	}
 	return names
 }
+
+// Relays says whether dispatches go through an outbox, and not to a worker at once.
+func (p *Plan) Relays() bool { return p.Engine.DispatchOrder == settings.Outbox }
+
+// HoldsTicks says whether the lock of a tick is held until it expires, so that its holder does not tick at every poll.
+func (p *Plan) HoldsTicks() bool { return p.Engine.TickLock == settings.UntilExpiry }

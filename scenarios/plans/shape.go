@@ -8,7 +8,7 @@ import (
 
 	"github.com/nats-io/nats.go/jetstream"
 
-	"github.com/wavetank-sim/wavetank/engine"
+	"github.com/wavetank-sim/wavetank/engine/bus"
 	"github.com/wavetank-sim/wavetank/faults"
 	"github.com/wavetank-sim/wavetank/sim"
 )
@@ -22,11 +22,11 @@ func (p *Plan) HealsFaults() bool {
 
 // streams keeps every stream of a world in memory, since no run outlives its process; but not if the
 // server is to restart.
-func (p *Plan) Streams() engine.StreamOptions {
+func (p *Plan) Streams() bus.StreamOptions {
 	if slices.ContainsFunc(p.Faults, func(f faults.Fault) bool { return faults.KindOf(f.Do).Server == faults.NATS }) {
-		return engine.StreamOptions{Storage: jetstream.FileStorage}
+		return bus.StreamOptions{Storage: jetstream.FileStorage}
 	}
-	return engine.StreamOptions{Storage: jetstream.MemoryStorage}
+	return bus.StreamOptions{Storage: jetstream.MemoryStorage}
 }
 
 // lastTimed is the last instant at which the plan has a fault of a fixed time.

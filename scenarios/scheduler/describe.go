@@ -1,4 +1,4 @@
-package reports
+package scheduler
 
 import (
 	"encoding/json"
@@ -6,31 +6,29 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/wavetank-sim/wavetank/reports/words"
-
 	"github.com/wavetank-sim/wavetank/engine/job"
 	"github.com/wavetank-sim/wavetank/engine/phase"
 	"github.com/wavetank-sim/wavetank/engine/safety/safetypb"
 	"github.com/wavetank-sim/wavetank/engine/worker"
 	"github.com/wavetank-sim/wavetank/engine/workflow"
 	"github.com/wavetank-sim/wavetank/invariants"
-	"github.com/wavetank-sim/wavetank/scenarios/world"
+	"github.com/wavetank-sim/wavetank/scenarios/scheduler/actors"
 	"github.com/wavetank-sim/wavetank/sim"
 )
 
-// record is what a job's hash holds, as the changes of the trace tell it.
-type record struct {
+// Record is what a job's hash holds, as the changes of the trace tell it.
+type Record struct {
 	state, attempts, worker, reason string
 }
 
-// apply takes over what a step changed in the record of its own job.
-func (r *record) apply(e *sim.Event) (changed bool) {
+// Apply takes over what a step changed in the record of its own job.
+func (r *Record) Apply(e *sim.Event) (changed bool) {
 	for _, f := range invariants.Facts(e, nil) {
 		if f.What != invariants.Record || f.Job != e.Job {
 			continue
 		}
 		if f.Vanished() {
-			*r, changed = record{}, true
+			*r, changed = Record{}, true
 		}
 		for name, field := range map[string]*string{"state": &r.state, "attempts": &r.attempts, "worker": &r.worker} {
 			if value, ok := f.Field(name); ok {
@@ -44,7 +42,7 @@ func (r *record) apply(e *sim.Event) (changed bool) {
 	return changed
 }
 
-func (r record) String() string {
+func (r Record) String() string {
 	switch {
 	case r.state == "":
 		return "no record"
@@ -55,7 +53,7 @@ func (r record) String() string {
 }
 
 // because is the reason for a state that is an end.
-func (r record) because() string {
+func (r Record) because() string {
 	if r.reason == "" || !job.State(r.state).Terminal() {
 		return ""
 	}
@@ -116,9 +114,9 @@ var controls = map[string]string{
 // messages are the kinds of message that deliver, ack, nak and term phases begin with.
 var messages = map[string]string{"submit": "submission", "result": "result", "job": "dispatch"}
 
-// describe says e in words. now is the record of the job that e is about, after e; changed is
+// Describe says e in words. now is the record of the job that e is about, after e; changed is
 // whether e changed it.
-func describe(e sim.Event, now record, changed bool) string {
+func Describe(e sim.Event, now Record, changed bool) string {
 	switch e.Kind {
 	case sim.KindRedis:
 		return describeRedis(e, now, changed)
@@ -155,11 +153,11 @@ func describe(e sim.Event, now record, changed bool) string {
 			return done
 		}
 		return e.Name
-	case world.KindEffect:
+	case actors.KindEffect:
 		switch e.Name {
-		case world.EffectBegin:
+		case actors.EffectBegin:
 			return "begins the work"
-		case world.EffectDone:
+		case actors.EffectDone:
 			return "finishes the work"
 		}
 	}
@@ -190,7 +188,7 @@ func describeCall(e sim.Event) string {
 }
 
 // describeLate says what an operation does that was on its way until now.
-func describeLate(e sim.Event, now record, changed bool) string {
+func describeLate(e sim.Event, now Record, changed bool) string {
 	words := "publishes " + e.Target + stored(e)
 	if e.Name != string(sim.KindPublish) {
 		words = describeRedis(e, now, changed)
@@ -198,7 +196,7 @@ func describeLate(e sim.Event, now record, changed bool) string {
 	return "late: " + words
 }
 
-func describeRedis(e sim.Event, now record, changed bool) string {
+func describeRedis(e sim.Event, now Record, changed bool) string {
 	failed := invariants.AnswerOf(&e) > invariants.Waits
 	p := phase.Phase(e.Phase)
 	if state, ok := writes[p]; ok {
@@ -281,10 +279,10 @@ func describeMessage(e sim.Event) string {
 	kind, _, _ := strings.Cut(e.Phase, "_")
 	what := "the " + messages[kind]
 	if messages[kind] == "" {
-		what = "message " + words.Count(e.Seq) + " of " + e.Target
+		what = "message " + strconv.FormatUint(e.Seq, 10) + " of " + e.Target
 	}
 	if e.Kind == sim.KindDeliver && e.Delivered > 1 {
-		what += ", delivery " + words.Count(e.Delivered)
+		what += ", delivery " + strconv.FormatUint(e.Delivered, 10)
 	}
 	return verb + " " + what
 }
@@ -301,8 +299,8 @@ func stored(e sim.Event) string {
 	return ", which is not stored"
 }
 
-// minor tells the steps that a reader skims: they look before something else happens.
-func minor(e sim.Event) bool {
+// Minor tells the steps that a reader skims: they look before something else happens.
+func Minor(e sim.Event) bool {
 	if e.Fault != "" || invariants.AnswerOf(&e) != invariants.Done {
 		return false
 	}

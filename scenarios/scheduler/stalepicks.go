@@ -1,4 +1,4 @@
-package scenarios
+package scheduler
 
 import (
 	"context"
@@ -19,16 +19,16 @@ import (
 // job; whose they are shows by the step after which the metric has grown.
 type stalePicks struct {
 	most      int // picks of a dispatch
-	byJob     map[string]*staleJob
+	byJob     map[string]*StaleJob
 	processes map[string]*picking // the last process of each node
 	told      func(e *sim.Event, job string, picks int)
 }
 
-// staleJob is what stale workers cost one job.
-type staleJob struct {
-	picks     int
-	exhausted int           // dispatches of which every pick met one
-	held      time.Duration // from a handling's first stale pick to its last, or to its publish
+// StaleJob is what stale workers cost one job.
+type StaleJob struct {
+	Picks     int
+	Exhausted int           // dispatches of which every pick met one
+	Held      time.Duration // from a handling's first stale pick to its last, or to its publish
 }
 
 // picking is one scheduler process at its picks. It stands in for the engine's registerer and its source of chance.
@@ -50,7 +50,21 @@ type stalePause struct {
 }
 
 func newStalePicks(most int) *stalePicks {
-	return &stalePicks{most: most, byJob: map[string]*staleJob{}, processes: map[string]*picking{}}
+	return &stalePicks{most: most, byJob: map[string]*StaleJob{}, processes: map[string]*picking{}}
+}
+
+// OnStalePick has told called after each step in which picks of a job met a stale worker, with their number.
+func (s *System) OnStalePick(told func(e *sim.Event, job string, picks int)) { s.picks.told = told }
+
+// Observe takes in an event of the world, in order.
+func (s *System) Observe(e *sim.Event) { s.picks.observe(e) }
+
+// StalePicks is what stale workers have cost the job.
+func (s *System) StalePicks(job string) StaleJob {
+	if j := s.picks.byJob[job]; j != nil {
+		return *j
+	}
+	return StaleJob{}
 }
 
 // process follows a new process of the node. The handlings of the one before ended with it.
@@ -116,7 +130,7 @@ func (l *stalePicks) observe(e *sim.Event) {
 		l.picked(p, e)
 	case e.Phase == string(phase.Publish) && e.Kind != sim.KindLate && invariants.AnswerOf(e) != invariants.Waits:
 		if i := p.find(e.Job); i >= 0 {
-			l.job(e.Job).held += e.At - p.under[i].last
+			l.job(e.Job).Held += e.At - p.under[i].last
 			p.under = slices.Delete(p.under, i, i+1)
 		}
 	case e.Phase == string(phase.LockRelease):
@@ -151,17 +165,17 @@ func (l *stalePicks) picked(p *picking, e *sim.Event) {
 	if l.told != nil {
 		l.told(e, id, n)
 	}
-	j.picks += n
-	j.held += e.At - u.last
+	j.Picks += n
+	j.Held += e.At - u.last
 	if u.picks, u.last = u.picks+n, e.At; u.picks >= l.most {
-		j.exhausted++
+		j.Exhausted++
 	}
 }
 
-func (l *stalePicks) job(id string) *staleJob {
+func (l *stalePicks) job(id string) *StaleJob {
 	j := l.byJob[id]
 	if j == nil {
-		j = &staleJob{}
+		j = &StaleJob{}
 		l.byJob[id] = j
 	}
 	return j

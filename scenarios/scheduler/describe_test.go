@@ -1,4 +1,4 @@
-package reports
+package scheduler
 
 import (
 	"testing"
@@ -71,17 +71,17 @@ func TestStepsAreSaidInWords(t *testing.T) {
 		if c.e.Outcome == "" {
 			c.e.Outcome = sim.OutcomeOK
 		}
-		now := record{state: "PENDING", attempts: "0"}
+		now := Record{state: "PENDING", attempts: "0"}
 		c.e.Job = "job-3"
-		changed := now.apply(&c.e)
-		assert.Equal(t, c.want, describe(c.e, now, changed))
+		changed := now.Apply(&c.e)
+		assert.Equal(t, c.want, Describe(c.e, now, changed))
 	}
 }
 
 func TestRecordFollowsOnlyItsJob(t *testing.T) {
-	r := record{state: "RUNNING", attempts: "1"}
-	assert.False(t, r.apply(&sim.Event{Job: "job-3", Changes: []sim.Change{{Key: "job:job-30", Field: "state", Value: "FAILED"}, {Stream: "S", Seq: 1}}}))
+	r := Record{state: "RUNNING", attempts: "1"}
+	assert.False(t, r.Apply(&sim.Event{Job: "job-3", Changes: []sim.Change{{Key: "job:job-30", Field: "state", Value: "FAILED"}, {Stream: "S", Seq: 1}}}))
 	assert.Equal(t, "RUNNING, attempts 1", r.String())
-	assert.True(t, r.apply(&sim.Event{Job: "job-3", Changes: []sim.Change{{Key: "job:job-3", Gone: true}}}))
+	assert.True(t, r.Apply(&sim.Event{Job: "job-3", Changes: []sim.Change{{Key: "job:job-3", Gone: true}}}))
 	assert.Equal(t, "no record", r.String())
 }

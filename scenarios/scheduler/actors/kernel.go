@@ -1,4 +1,4 @@
-package world
+package actors
 
 import (
 	"github.com/wavetank-sim/wavetank/engine/safety/kernel"

@@ -1,4 +1,4 @@
-package scenarios
+package scheduler
 
 import (
 	"github.com/wavetank-sim/wavetank/engine/routing"
@@ -6,6 +6,19 @@ import (
 	"github.com/wavetank-sim/wavetank/invariants"
 	"github.com/wavetank-sim/wavetank/scenarios/plans"
 )
+
+// JudgeConfig is what judging needs to know of a plan.
+func JudgeConfig(p *plans.Plan) invariants.Config {
+	c, err := invariants.Configure(p.Engine)
+	if err != nil {
+		panic(err) // a test makes one
+	}
+	c.Outages = p.Outages()
+	c.Routing = routingConfig(p.Routing())
+	c.Approvals.Kernel, c.Policy.Kernel = p.Kernel.On(), p.Kernel.On()
+	judgeReplays(p, &c.Replay)
+	return c
+}
 
 // judgeReplays adds what judging dead letters needs to know besides the settings.
 func judgeReplays(p *plans.Plan, c *invariants.ReplayConfig) {

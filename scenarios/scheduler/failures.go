@@ -1,4 +1,4 @@
-package scenarios
+package scheduler
 
 import (
 	"strconv"
@@ -6,7 +6,7 @@ import (
 	"sync"
 
 	"github.com/wavetank-sim/wavetank/scenarios/plans"
-	"github.com/wavetank-sim/wavetank/scenarios/world"
+	"github.com/wavetank-sim/wavetank/scenarios/scheduler/actors"
 )
 
 // failures counts how often the executions of each job have failed, on whatever worker.
@@ -24,7 +24,7 @@ func numberOf(jobID string) (n int, ok bool) {
 }
 
 // of says how an execution that is over now has failed, or nil. A replay is of the job that it replays.
-func (f *failures) of(jobID string) *world.Failure {
+func (f *failures) of(jobID string) *actors.Failure {
 	n, ok := numberOf(jobID)
 	text, fails := f.workload.Fail[n]
 	if !ok || !fails {
@@ -37,5 +37,5 @@ func (f *failures) of(jobID string) *world.Failure {
 		return nil
 	}
 	f.done[n]++
-	return &world.Failure{ReasonCode: how.ReasonCode, Committed: how.Committed, Succeeds: how.Succeeds}
+	return &actors.Failure{ReasonCode: how.ReasonCode, Committed: how.Committed, Succeeds: how.Succeeds}
 }

@@ -1,0 +1,79 @@
+package bus
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/nats-io/nats.go/jetstream"
+)
+
+// StreamOptions are what a deployment decides about the streams that are yet to be created.
+type StreamOptions struct {
+	Storage  jetstream.StorageType // the zero value is file storage
+	Replicas int                   // of each message; 0 is 1
+	MaxAge   time.Duration         // messages older than this go; 0 keeps them
+}
+
+// EnsureStreams creates CORDUM_SYS and CORDUM_JOBS with the given options, and returns the latter. Of a stream that
+// exists everything stays as its operator has it; what it lacks are its subjects, if anything.
+func EnsureStreams(ctx context.Context, js jetstream.JetStream, opt StreamOptions) (jobs jetstream.Stream, err error) {
+	for _, s := range []struct {
+		name     string
+		subjects []string
+	}{{StreamSys, SysSubjects}, {StreamJobs, JobsSubjects}} {
+		jobs, err = ensureStream(ctx, js, jetstream.StreamConfig{
+			Name:      s.name,
+			Subjects:  s.subjects,
+			Retention: jetstream.LimitsPolicy,
+			Storage:   opt.Storage,
+			Replicas:  max(1, opt.Replicas),
+			MaxAge:    opt.MaxAge,
+		})
+		if err != nil {
+			return nil, fmt.Errorf("stream %s: %w", s.name, err)
+		}
+	}
+	return jobs, nil
+}
+
+// ensureStream is one call if the stream is to be created, or is just as cfg says.
+func ensureStream(ctx context.Context, js jetstream.JetStream, cfg jetstream.StreamConfig) (jetstream.Stream, error) {
+	s, err := js.CreateStream(ctx, cfg)
+	if !errors.Is(err, jetstream.ErrStreamNameAlreadyInUse) {
+		return s, err
+	}
+	if s, err = js.Stream(ctx, cfg.Name); err != nil {
+		return nil, err
+	}
+	now := s.CachedInfo().Config
+	lacks := slices.DeleteFunc(slices.Clone(cfg.Subjects), func(subject string) bool { return covered(subject, now.Subjects) })
+	if len(lacks) == 0 {
+		return s, nil
+	}
+	// A stream's subjects must not overlap.
+	kept := slices.DeleteFunc(slices.Clone(now.Subjects), func(subject string) bool { return covered(subject, lacks) })
+	now.Subjects = append(kept, lacks...)
+	return js.UpdateStream(ctx, now)
+}
+
+// covered says whether every message of a subject, which may have wildcards, is one of the others, too.
+func covered(subject string, others []string) bool {
+	return slices.ContainsFunc(others, func(other string) bool {
+		a, b := strings.Split(subject, "."), strings.Split(other, ".")
+		for i, token := range b {
+			switch {
+			case i == len(a):
+				return false
+			case token == ">":
+				return true
+			case a[i] == ">" || token != "*" && token != a[i]:
+				return false
+			}
+		}
+		return len(a) == len(b)
+	})
+}

@@ -1,0 +1,79 @@
+package scheduler
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"maps"
+	"slices"
+	"time"
+
+	"github.com/wavetank-sim/wavetank/engine"
+	"github.com/wavetank-sim/wavetank/scenarios/plans"
+	"github.com/wavetank-sim/wavetank/scenarios/scheduler/actors"
+	"github.com/wavetank-sim/wavetank/sim"
+)
+
+// startApprovers starts who approves jobs, and who changes them, as far as the plan has them.
+func (s *System) startApprovers(w *sim.World) {
+	work := s.plan.Workload
+	if len(work.Approve) > 0 {
+		w.Node(actors.ApproverName, s.approver).Start()
+	}
+	if len(work.Change) > 0 {
+		w.Node(actors.ChangerName, s.changer).Start()
+	}
+}
+
+// approver is the main function of the approver. It starts when the submitter does, as the changer.
+func (s *System) approver(p *sim.Process) {
+	work := s.plan.Workload
+	var list []actors.Approval
+	for _, n := range slices.Sorted(maps.Keys(work.Approve)) {
+		list = append(list, actors.Approval{JobID: plans.JobID(n), From: time.Duration(n) * work.Every, After: work.Approve[n]})
+	}
+	done := s.once(actors.ApproverName)
+	failed := func(id string, err error) {
+		if errors.Is(err, engine.ErrChanged) {
+			s.refused = append(s.refused, id)
+		}
+	}
+	actors.Approver{Approvals: list, Client: s.client, Tries: work.Tries, Failed: failed, Done: done}.Run(p)
+}
+
+// changer is the main function of the changer.
+func (s *System) changer(p *sim.Process) {
+	client, done := s.client(p), s.once(actors.ChangerName)
+	actors.RunErrands(p, actors.AtOnce, s.inTime(s.plan.Workload.Change, func(ctx context.Context, n int) error {
+		r := s.request(n)
+		r.Payload = json.RawMessage(`{"changed":true}`)
+		err := client.Submit(ctx, r)
+		if err == nil {
+			done()
+		}
+		return err
+	}))
+}
+
+// once counts what a process of that node has done; a new process begins anew.
+func (s *System) once(node string) func() {
+	n := &s.approved
+	if node == actors.ChangerName {
+		n = &s.changed
+	}
+	n.Store(0)
+	return func() { n.Add(1) }
+}
+
+// ApprovalsDone says whether the jobs that are to be approved have been, or were left alone.
+func (s *System) ApprovalsDone() bool { return int(s.approved.Load()) >= len(s.plan.Workload.Approve) }
+
+// ChangesDone says whether the jobs that are to change have been submitted again.
+func (s *System) ChangesDone() bool { return int(s.changed.Load()) >= len(s.plan.Workload.Change) }
+
+// Refused returns the jobs whose approver has found, since it was last asked, that the request had changed.
+func (s *System) Refused() []string {
+	refused := s.refused
+	s.refused = s.refused[:0]
+	return refused
+}

@@ -1,0 +1,70 @@
+package scheduler
+
+import (
+	"encoding/json"
+
+	"github.com/wavetank-sim/wavetank/engine/job"
+	"github.com/wavetank-sim/wavetank/engine/output"
+	"github.com/wavetank-sim/wavetank/engine/store"
+	"github.com/wavetank-sim/wavetank/engine/workflow"
+)
+
+// State is a job's state.
+type State = job.State
+
+// The states (Scheduler internals, section 3).
+const (
+	Absent            = job.Absent
+	Pending           = job.Pending
+	ApprovalRequired  = job.ApprovalRequired
+	Scheduled         = job.Scheduled
+	Dispatched        = job.Dispatched
+	Running           = job.Running
+	Succeeded         = job.Succeeded
+	OutputQuarantined = job.OutputQuarantined
+	Denied            = job.Denied
+	Cancelled         = job.Cancelled
+	Timeout           = job.Timeout
+	Failed            = job.Failed
+)
+
+// What records and metrics say besides states.
+const (
+	DecidedFailOpen   = store.FailOpen             // a decision: the job went on while the safety kernel could not be reached
+	ReasonStaleWorker = job.ReasonStaleWorker      // a reason code
+	RunSucceeded      = string(workflow.Succeeded) // a run's state
+)
+
+// States lists the states, and Transitions the documented moves between them.
+var (
+	States      = job.States
+	Transitions = job.Transitions
+)
+
+// CanMove says whether a documented move leads from one state to the other.
+func CanMove(from, to State) bool { return job.CanMove(from, to) }
+
+// Terminal says whether a state is an end.
+func Terminal(state string) bool { return State(state).Terminal() }
+
+// RunKey is the Redis key of a run's record.
+func RunKey(id string) string { return workflow.RunKey(id) }
+
+// RunState reads a run's record: its state, the reason for that, and whether nothing is left to do of it. It is not ok
+// if the record cannot be read.
+func RunState(record string) (state, why string, over, ok bool) {
+	var r workflow.Run
+	if json.Unmarshal([]byte(record), &r) != nil {
+		return "", "", false, false
+	}
+	return string(r.State), r.Reason, r.Over(), true
+}
+
+// Redaction says whether a finding of the output policy is that the output is to be redacted, and why.
+func Redaction(record string) (why string, redacts bool) {
+	var f output.Finding
+	if json.Unmarshal([]byte(record), &f) != nil || f.Decision != output.Redact {
+		return "", false
+	}
+	return f.Reason, true
+}

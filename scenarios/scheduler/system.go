@@ -1,0 +1,239 @@
+package scheduler
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"log/slog"
+	"maps"
+	"slices"
+	"sort"
+	"strconv"
+	"strings"
+	"sync/atomic"
+	"time"
+
+	"github.com/prometheus/client_golang/prometheus"
+	dto "github.com/prometheus/client_model/go"
+
+	"github.com/wavetank-sim/wavetank/engine"
+	"github.com/wavetank-sim/wavetank/engine/job"
+	"github.com/wavetank-sim/wavetank/engine/saga"
+	"github.com/wavetank-sim/wavetank/scenarios/plans"
+	"github.com/wavetank-sim/wavetank/scenarios/scheduler/actors"
+	"github.com/wavetank-sim/wavetank/sim"
+)
+
+// System is the scheduler in a world: the nodes of a plan, and what they can be asked that no event shows.
+type System struct {
+	plan       *plans.Plan
+	variant    Variant
+	ledger     *actors.Ledger
+	failures   failures
+	registries []*prometheus.Registry // one for each scheduler process there was
+	picks      *stalePicks
+	refused    []string     // approvals since the last step whose approver found that the request had changed, by job
+	gaveUp     atomic.Int64 // submissions that the submitter has given up
+	approved   atomic.Int64 // jobs that the approver has approved, or left alone
+	changed    atomic.Int64 // jobs that were submitted again with another payload
+}
+
+// Variant changes what a scheduler is made of. It is how a test plants a defect, in the clients that
+// the engine is given, and how another build of the engine could be tried.
+type Variant func(node string, cfg *engine.Config)
+
+// New returns the system of a plan. Its schedulers are changed by variant, if that is not nil.
+func New(plan *plans.Plan, variant Variant) *System {
+	return &System{plan: plan, variant: variant, ledger: actors.NewLedger(), failures: failures{workload: &plan.Workload, done: map[int]int{}}, picks: newStalePicks(plan.Engine.MaxDispatchRetries)}
+}
+
+// StartSchedulers starts the schedulers, and before them the safety kernel if the plan has one.
+func (s *System) StartSchedulers(w *sim.World) {
+	s.startKernel(w)
+	for _, name := range plans.NodeNames("scheduler", s.plan.Topology.Schedulers) {
+		w.Node(name, s.scheduler).Start()
+	}
+}
+
+// scheduler is the main function of a scheduler node: the production engine, with the clients that
+// the world gives it.
+func (s *System) scheduler(p *sim.Process) {
+	registry := prometheus.NewRegistry()
+	s.registries = append(s.registries, registry)
+	picking := s.picks.process(p.Node(), registry, p.Rand())
+	cfg := engine.Config{
+		ID: p.Node(), Settings: s.plan.Engine, Triage: s.plan.Triage, Routing: s.plan.Routing(), Streams: s.plan.Streams(),
+		Redis: p.Redis(), JetStream: p.JetStream(), NATS: p.NATS(), Clock: p.Clock(), Random: picking,
+		Logger: slog.New(slog.DiscardHandler), Registerer: picking, Workflows: s.plan.Workload.Runs > 0,
+	}
+	if s.plan.Kernel.On() {
+		cfg.Safety = p.Dial(actors.KernelName)
+		cfg.Output = cfg.Safety
+	}
+	if s.variant != nil {
+		s.variant(p.Node(), &cfg)
+	}
+	e, err := engine.New(cfg)
+	if err != nil {
+		panic(fmt.Sprintf("%s: %v", p.Node(), err))
+	}
+	for p.Context().Err() == nil {
+		if err := e.Run(p.Context()); err != nil {
+			p.Clock().Sleep(time.Second) // as a supervisor would restart it
+		}
+	}
+}
+
+// StartWorkers starts the workers.
+func (s *System) StartWorkers(w *sim.World) {
+	t := s.plan.Topology
+	for i, name := range plans.NodeNames("worker", t.Workers) {
+		pool, capabilities := t.Pool(i + 1)
+		k := actors.Worker{
+			ID: name, Pool: pool, Labels: t.WorkerLabels(i + 1), Capabilities: capabilities, MaxParallel: t.MaxParallel, HeartbeatEvery: t.HeartbeatEvery,
+			Work: s.work, Status: s.status, Fail: s.failures.of, Deduplicate: t.Deduplicate, Ledger: s.ledger, Outputs: s.plan.Engine.Output.Enabled,
+		}
+		w.Node(name, k.Run).Start()
+	}
+}
+
+// GaveUp is how many submissions the submitter has given up.
+func (s *System) GaveUp() int { return int(s.gaveUp.Load()) }
+
+// work is how long the execution of a job takes.
+func (s *System) work(id string) time.Duration {
+	n, _ := numberOf(id)
+	if d, ok := s.plan.Workload.Slow[n]; ok {
+		return d
+	}
+	return s.plan.Workload.Work
+}
+
+// StartClients starts who submits, who cancels and who publishes nonsense, as far as the plan has them.
+func (s *System) StartClients(w *sim.World) {
+	work := s.plan.Workload
+	var client *engine.Client
+	submitter := actors.Submitter{
+		Jobs: work.Jobs, Every: work.Every, Times: work.Submissions, Tries: work.Tries,
+		Request: s.request,
+		Submit:  func(ctx context.Context, _ *sim.Process, r job.Request) error { return client.Submit(ctx, r) },
+		GaveUp:  func() { s.gaveUp.Add(1) },
+	}
+	w.Node(actors.SubmitterName, func(p *sim.Process) {
+		client = s.client(p)
+		submitter.Run(p)
+	}).Start()
+	if len(work.Cancel) > 0 {
+		w.Node(actors.CancellerName, s.cancel).Start()
+	}
+	if len(work.ApproveReplay) > 0 {
+		w.Node(actors.OperatorName, s.operate).Start()
+	}
+	s.startApprovers(w)
+	if work.Poison+work.Unreadable > 0 {
+		w.Node(actors.StrangerName, actors.Stranger{Messages: work.Poison, Entries: work.Unreadable, Stack: saga.StackKey(plans.WorkflowID(1)), Every: work.Every}.Run).Start()
+	}
+	s.startRuns(w)
+}
+
+func (s *System) client(p *sim.Process) *engine.Client {
+	client, err := engine.NewClient(engine.ClientConfig{Redis: p.Redis(), JetStream: p.JetStream(), Clock: p.Clock(), Settings: s.plan.Engine})
+	if err != nil {
+		panic(fmt.Sprintf("%s: %v", p.Node(), err))
+	}
+	return client
+}
+
+func (s *System) request(n int) job.Request {
+	id := plans.JobID(n)
+	r := job.Request{JobID: id, Topic: plans.Topic, Tenant: s.plan.Workload.Tenant(n), IdempotencyKey: id + ":key"}
+	if d, ok := s.plan.Workload.Deadline[n]; ok {
+		r.Budget = &job.Budget{DeadlineMS: d.Milliseconds()}
+	}
+	if size := s.plan.Workload.Saga; size > 0 {
+		r.WorkflowID, r.StepIndex, r.Capability = plans.WorkflowID(1+(n-1)/size), (n-1)%size, "book"
+		r.Compensation = plans.Undo(id)
+	}
+	_ = s.plan.Workload.Route(&r, n) // the plan is valid
+	return r
+}
+
+// status is what a worker answers of a job.
+func (s *System) status(id string) job.Status {
+	if s.plan.Workload.Failing(id) {
+		return job.StatusFailed
+	}
+	n, _ := strconv.Atoi(strings.TrimPrefix(id, "job-"))
+	return job.Status(cmp.Or(s.plan.Workload.Answer[n], string(job.StatusSucceeded)))
+}
+
+// cancel is the main function of the canceller. It starts when the submitter does, as all clients, so that it
+// knows by its own clock when a job is submitted.
+func (s *System) cancel(p *sim.Process) {
+	client := s.client(p)
+	actors.RunErrands(p, actors.AtOnce, s.inTime(s.plan.Workload.Cancel, func(ctx context.Context, n int) error {
+		return client.Cancel(ctx, plans.JobID(n), "its submitter wants it no more")
+	}))
+}
+
+// inTime is what somebody does to single jobs, each so long after its submission, in the order of time.
+func (s *System) inTime(after map[int]time.Duration, do func(ctx context.Context, n int) error) (errands []actors.Errand) {
+	every := s.plan.Workload.Every
+	jobs := slices.SortedFunc(maps.Keys(after), func(a, b int) int {
+		return cmp.Or(cmp.Compare(time.Duration(a)*every+after[a], time.Duration(b)*every+after[b]), cmp.Compare(a, b))
+	})
+	for _, n := range jobs {
+		errands = append(errands, actors.Errand{After: time.Duration(n)*every + after[n], Do: func(ctx context.Context) error { return do(ctx, n) }})
+	}
+	return errands
+}
+
+// operate is the main function of the operator.
+func (s *System) operate(p *sim.Process) {
+	r, err := engine.NewReplayer(engine.ReplayerConfig{
+		Redis: p.Redis(), JetStream: p.JetStream(), Triage: s.plan.Triage, Clock: p.Clock(), Random: p.Rand(), Settings: s.plan.Engine,
+	})
+	if err != nil {
+		panic(fmt.Sprintf("%s: %v", p.Node(), err))
+	}
+	actors.RunErrands(p, actors.Patient, s.inTime(s.plan.Workload.ApproveReplay, func(ctx context.Context, n int) error {
+		return r.Approve(ctx, plans.JobID(n), actors.OperatorName)
+	}))
+}
+
+// Counters sums the metrics of every scheduler process there was, as name{label="value"}.
+func (s *System) Counters() map[string]float64 {
+	sums := map[string]float64{}
+	for _, r := range s.registries {
+		families, err := r.Gather()
+		if err != nil {
+			continue
+		}
+		for _, f := range families {
+			for _, m := range f.GetMetric() {
+				switch f.GetType() {
+				case dto.MetricType_COUNTER:
+					if len(m.GetLabel()) > 0 && m.GetCounter().GetValue() == 0 { // a topic that was expected, and no event
+						continue
+					}
+					sums[series(f.GetName(), m)] += m.GetCounter().GetValue()
+				case dto.MetricType_HISTOGRAM:
+					sums[series(f.GetName()+"_count", m)] += float64(m.GetHistogram().GetSampleCount())
+				}
+			}
+		}
+	}
+	return sums
+}
+
+func series(name string, m *dto.Metric) string {
+	if len(m.GetLabel()) == 0 {
+		return name
+	}
+	labels := make([]string, 0, len(m.GetLabel()))
+	for _, l := range m.GetLabel() {
+		labels = append(labels, fmt.Sprintf("%s=%q", l.GetName(), l.GetValue()))
+	}
+	sort.Strings(labels)
+	return name + "{" + strings.Join(labels, ",") + "}"
+}
