@@ -76,7 +76,7 @@ endef
 
 .PHONY: race
 race: ## run all tests with the race detector
-	$(GO) test -race ./...
+	GORACE=atexit_sleep_ms=0 $(GO) test -race ./...
 	@$(LEFT_OUT)
 
 .PHONY: real

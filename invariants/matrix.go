@@ -5,6 +5,7 @@ package invariants
 type row struct {
 	takes  []mechanism // without one of these nothing is promised; none: it takes nothing
 	except []exception
+	open   gap  // what else it does not judge yet
 	saga   bool // it is about a saga as a whole: what struck one of its jobs, or its rollback, struck it
 }
 
@@ -14,6 +15,12 @@ type exception struct {
 	but  []mechanism // with one of these they do not
 	why  ruling      // where nothing helps
 	says string      // the two runs that nobody can tell apart; or what would close it
+}
+
+// gap is something besides a strike under which nothing is promised yet.
+type gap struct {
+	under string
+	says  string // what would close it
 }
 
 // ruling says what is known of a cell that no setting closes.
@@ -92,8 +99,9 @@ var matrix = map[string]row{
 		{by: strikesOf(PublishLate, SchedulerAway), why: impossible, says: "a publish that is on its way when its job moves on is stored as the same publish is when it does not"},
 		rewound,
 	}},
+	"nobody-is-rescued": {takes: []mechanism{having(withDeliveries)}},
 	"one-execution-per-dispatch": {except: []exception{
-		{by: strikesOf(AckLost, DeliveryLost, SchedulerAway, WorkerCrash, NATSAway), why: impossible, says: "a worker that died before its work and one that died after it leave the same message without an ack"},
+		{by: strikesOf(ResultLost, AckLost, DeliveryLost, SchedulerAway, WorkerCrash, NATSAway), why: impossible, says: "a worker that died before its work and one that died after it leave the same message without an ack"},
 	}},
 	"processed-message-not-handled-again": {except: []exception{rewound}},
 	"no-message-given-up": {takes: []mechanism{having(withDeliveries)}, except: []exception{
@@ -124,7 +132,10 @@ var matrix = map[string]row{
 		{by: strikesOf(LockFails, SchedulerAway), why: impossible, says: "a holder that cannot renew its lock, and one that is gone, look alike to Redis"},
 		rewound,
 	}},
-	"quarantined-only-when-blocked": {except: []exception{{by: strikesOf(WriteLate, SchedulerAway), but: []mechanism{fenced}}}},
+	"quarantined-only-when-blocked": {except: []exception{
+		{by: strikesOf(WriteLate, SchedulerAway), but: []mechanism{fenced}},
+		rewound,
+	}},
 	"blocked-output-ends-quarantined": {except: []exception{
 		{by: strikesOf(WriteRefused, ReadFails, LockFails, SchedulerCrash), but: []mechanism{scansKept}},
 		{by: strikesOf(LockFails), but: []mechanism{{scansKept.name, []setting{withDurableScans, withFence}}}},
@@ -172,6 +183,9 @@ var matrix = map[string]row{
 	"compensations-in-lifo-order":        {saga: true, except: []exception{{by: strikesOf(SchedulerAway), but: []mechanism{peeked}}}},
 	"compensation-only-of-succeeded-job": {takes: []mechanism{having(withAtomicRecord)}},
 	"every-compensation-accounted-for":   {saga: true, takes: []mechanism{rolledOn}, except: []exception{rewound}},
+	"no-failure-for-want-of-attempts": {except: []exception{
+		{by: strikesOf(PublishRefused, PublishUnanswered, PublishLate, WriteRefused, WriteUnanswered, WriteLate, SchedulerCrash, SchedulerAway, NATSAway), why: impossible, says: "who has no attempt left cannot learn that the faults are over"},
+	}, open: gap{"a busy or empty pool", "an attempt that finds no worker is used up; one that waits for a worker would not be"}},
 	"every-job-settles": {takes: []mechanism{having(withDeliveries)}, except: []exception{
 		{by: strikesOf(WorkerCrash, WorkerAway), but: []mechanism{reconciled}},
 		{by: strikesOf(WriteRefused, WriteUnanswered, WriteLate, SchedulerCrash, SchedulerAway), but: []mechanism{reconciled, {resumed.name, []setting{withResume, withEpochs}}, {relayed.name, []setting{withOutbox}}}},
@@ -184,6 +198,7 @@ var matrix = map[string]row{
 	"failed-job-has-dlq-entry": {except: []exception{
 		{by: strikesOf(WriteRefused, WriteUnanswered, WriteLate, DLQFails, SchedulerCrash), but: []mechanism{together, before}},
 		{by: strikesOf(WriteLate), but: []mechanism{fenced}},
+		rewound,
 	}},
 	"tenant-limit-held": {takes: []mechanism{having(withTenantReserve, withIntentFirst)}},
 	"one-writer-a-tick": {except: []exception{
@@ -216,5 +231,6 @@ var matrix = map[string]row{
 	"run-writes-not-lost":                   {takes: []mechanism{having(withFenceRuns)}},
 	"run-written-by-lock-holder":            {takes: []mechanism{having(withStrictRunLock, withFenceRuns)}},
 	"every-run-settles":                     {takes: []mechanism{having(withRunReconciler)}},
+	"no-delay-fires-twice":                  {except: []exception{rewound}},
 	"saga-lock-released-by-owner-or-expiry": {except: []exception{rewound}},
 }

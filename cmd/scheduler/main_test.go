@@ -12,7 +12,7 @@ func TestMain(m *testing.M) { testscript.Main(m, map[string]func(){"scheduler": 
 
 func TestScripts(t *testing.T) {
 	testscript.Run(t, testscript.Params{
-		Dir: "testdata/script", RequireExplicitExec: true,
+		Dir: "testdata/script", RequireExplicitExec: true, Setup: clitest.Setup,
 		Cmds: map[string]func(*testscript.TestScript, bool, []string){"exits": clitest.Exits},
 	})
 }

@@ -41,7 +41,7 @@ func TestMain(m *testing.M) {
 
 func TestScripts(t *testing.T) {
 	testscript.Run(t, testscript.Params{
-		Dir: "testdata/script", RequireExplicitExec: true,
+		Dir: "testdata/script", RequireExplicitExec: true, Setup: clitest.Setup,
 		Cmds: map[string]func(*testscript.TestScript, bool, []string){"exits": clitest.Exits, "replays": replays, "interrupt": interrupt, "interrupt-twice": interruptTwice},
 		Condition: func(name string) (bool, error) {
 			if name != "root" {

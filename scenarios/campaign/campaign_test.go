@@ -11,12 +11,12 @@ import (
 
 func TestTheNumberOfWorkersDoesNotMatter(t *testing.T) {
 	t.Parallel()
-	spec := breaking(60)
+	spec := breaking(20)
 	spec.Seed = 2
 	one, two := begun(t, spec), begun(t, spec)
 	res, text := ran(t, one, quick(1, ""))
 	require.NotEmpty(t, res.Findings)
-	assert.Equal(t, 60, res.Runs)
+	assert.Equal(t, 20, res.Runs)
 	assert.Zero(t, res.Bound)
 	for _, f := range res.Findings {
 		assert.FileExists(t, one+"/"+f.File)
@@ -27,7 +27,7 @@ func TestTheNumberOfWorkersDoesNotMatter(t *testing.T) {
 
 func TestRecordsComeInOrderAndAgainAfterAResumption(t *testing.T) {
 	t.Parallel()
-	spec := small(40)
+	spec := small(20)
 	want := undisturbed(t, spec)
 	dir := begun(t, spec)
 	var order []int
@@ -41,7 +41,7 @@ func TestRecordsComeInOrderAndAgainAfterAResumption(t *testing.T) {
 	res, err := Run(ctx, dir, opt)
 	require.NoError(t, err)
 	assert.False(t, res.Complete)
-	assert.Less(t, res.Runs, 40)
+	assert.Less(t, res.Runs, 20)
 	assert.NoFileExists(t, dir+"/"+ResultFile)
 	state, err := Look(dir)
 	require.NoError(t, err)
@@ -50,7 +50,7 @@ func TestRecordsComeInOrderAndAgainAfterAResumption(t *testing.T) {
 	order = nil
 	_, text := ran(t, dir, opt)
 	assert.Equal(t, want, text)
-	require.Len(t, order, 40)
+	require.Len(t, order, 20)
 	for i, n := range order {
 		assert.Equal(t, i, n)
 	}
@@ -58,8 +58,8 @@ func TestRecordsComeInOrderAndAgainAfterAResumption(t *testing.T) {
 	order = nil
 	again, text := ran(t, dir, opt)
 	assert.Equal(t, want, text, "a campaign that is over is not run again")
-	assert.Equal(t, 40, again.Runs)
-	assert.Len(t, order, 40)
+	assert.Equal(t, 20, again.Runs)
+	assert.Len(t, order, 20)
 }
 
 func TestATimeThatIsOverEndsTheCampaign(t *testing.T) {

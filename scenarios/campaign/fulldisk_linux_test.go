@@ -34,10 +34,10 @@ func TestAFullDisk(t *testing.T) {
 		return
 	}
 
-	spec := small(60)
+	spec := small(20)
 	want := undisturbed(t, spec)
 	disk := t.TempDir()
-	if err := syscall.Mount("tmpfs", disk, "tmpfs", 0, "size=24k"); err != nil {
+	if err := syscall.Mount("tmpfs", disk, "tmpfs", 0, "size=16k"); err != nil {
 		t.Fatal(cannotMount, err)
 	}
 	defer func() { _ = syscall.Unmount(disk, syscall.MNT_DETACH) }()
@@ -55,7 +55,7 @@ func TestAFullDisk(t *testing.T) {
 	all, err := os.ReadFile(filepath.Join(dir, JournalFile))
 	require.NoError(t, err)
 	assert.True(t, strings.HasPrefix(string(all), string(finished)), "nothing that was finished is lost")
-	journaled(t, dir, 60)
+	journaled(t, dir, 20)
 
 	require.NoError(t, os.WriteFile(filepath.Join(disk, "filler"), make([]byte, 15<<20), 0o644))
 	for err = nil; err == nil; {

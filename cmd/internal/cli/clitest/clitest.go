@@ -3,11 +3,18 @@ package clitest
 
 import (
 	"errors"
+	"os"
 	"os/exec"
 	"strconv"
 
 	"github.com/rogpeppe/go-internal/testscript"
 )
+
+// Setup hands on to a script's programs what is to be known of the race detector.
+func Setup(env *testscript.Env) error {
+	env.Setenv("GORACE", os.Getenv("GORACE"))
+	return nil
+}
 
 // Exits is a command of scripts: exits CODE COMMAND... runs a command and checks its exit code.
 func Exits(ts *testscript.TestScript, _ bool, args []string) {
