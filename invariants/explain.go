@@ -11,6 +11,7 @@ type Promise struct {
 	Invariant string   `json:"invariant"`
 	Takes     []string `json:"takes,omitempty"` // settings, each of which will do; without one nothing is promised
 	Cells     []Cell   `json:"cells"`           // one for each kind of strike
+	Open      *Cell    `json:"open,omitempty"`  // something besides a strike under which nothing is promised yet
 }
 
 // Cell is what the matrix says of one invariant under one kind of strike.
@@ -36,6 +37,9 @@ func Promises() (list []Promise) {
 		p := Promise{Invariant: inv.Name, Takes: names(inv.row.takes)}
 		for _, k := range StrikeKinds() {
 			p.Cells = append(p.Cells, inv.row.cell(k))
+		}
+		if g := inv.row.open; g.under != "" {
+			p.Open = &Cell{Strike: g.under, Status: string(openCell), Says: g.says}
 		}
 		list = append(list, p)
 	}
@@ -152,6 +156,9 @@ func (r *row) explain(b *strings.Builder) {
 	if len(r.takes) > 0 {
 		fmt.Fprintf(b, "Promised with %s; otherwise nothing is promised.\n", strings.Join(names(r.takes), ", or with "))
 	}
+	if r.open.under != "" {
+		fmt.Fprintf(b, "Open: under %s nothing is promised yet: %s.\n", r.open.under, r.open.says)
+	}
 	list := r.exceptions()
 	if len(list) == 0 {
 		b.WriteString("Promised: under every fault.\n")
@@ -187,7 +194,11 @@ type Group struct {
 
 // Groups are the cells of the row by what the matrix says of them, the first kind's first.
 func (p *Promise) Groups() (groups []Group) {
-	for _, c := range p.Cells {
+	cells := p.Cells
+	if p.Open != nil {
+		cells = append(slices.Clip(cells), *p.Open)
+	}
+	for _, c := range cells {
 		why := c.Says
 		if c.Status == statusWith {
 			why = strings.Join(c.With, ", or ")

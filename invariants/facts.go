@@ -37,6 +37,7 @@ type facts struct {
 	mixed   bool         // a process had a job twice at once, having outlived its lock: events do not say which handling they are of
 	count   counts
 	fenced  Fenced // the last one
+	rescued Rescue // likewise
 }
 
 // counts is what the schedulers' counters should say: operations by what their callers were told.
@@ -218,6 +219,7 @@ type handling struct {
 	fencing       string        // the phase of a state write that has looked, and not written yet
 	choice        []candidate   // what it had to pick from; nil if there is no telling
 	overdue       bool          // it was seen to go on after its lock had expired
+	overdueRead   bool          // it read the job as the reconciler does, before it ends it
 	renewals      int           // that have failed in a row
 }
 

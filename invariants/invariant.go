@@ -48,6 +48,7 @@ type checker struct {
 	ran       func(*step, *wfRun, *runWrite)   // a run's record was written
 	fired     func(*step, *stepJob)            // the record of a step's job was made
 	submitted func(*step, *stepJob, stepAgain) // a stream stored the request of one
+	saved     func(*step, *job)                // a path of rescue did what another should have done, for a job or a run
 	effect    func(*step)                      // a worker began or finished an execution
 	ended     func(*End)                       // the run is over
 	audited   func(*End)                       // only what the servers hold is known, and no event
@@ -69,7 +70,7 @@ var all = sync.OnceValue(func() []Invariant {
 		lockReleasedByOwnerOrExpiry, lockMutualExclusion, lockKeptByLivingHolder, oneWriterATick,
 		ackedOnlyWhenDurable, processedMessageNotHandledAgain, noMessageGivenUp, terminatedMessageHasDLQEntry,
 		redisIndexAgreesWithRecord, countersEqualTrace,
-		failedNeverPrecedesItsDLQEntry, failedJobHasDLQEntry, cancelledJobIsTold, cancellationTakesEffect, illegalResultIsRefused, dispatchIsWhatWasDecided, everyJobSettles, noLockOutlivesItsHolder,
+		failedNeverPrecedesItsDLQEntry, failedJobHasDLQEntry, cancelledJobIsTold, cancellationTakesEffect, illegalResultIsRefused, dispatchIsWhatWasDecided, nobodyIsRescued, noFailureForWantOfAttempts, everyJobSettles, noLockOutlivesItsHolder,
 	}
 	all = slices.Concat(all, routingInvariants, tenantInvariants, approvalInvariants, policyInvariants, outputInvariants, sagaInvariants, workflowInvariants, replayInvariants, situations, replaySituations)
 	for i := range all {

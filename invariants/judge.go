@@ -34,6 +34,7 @@ type Judge struct {
 	ran       []func(*step, *wfRun, *runWrite)
 	fired     []func(*step, *stepJob)
 	submitted []func(*step, *stepJob, stepAgain)
+	saved     []func(*step, *job)
 	effect    []func(*step)
 	ended     []func(*End) // one for each tally; nil where there is nothing to judge at the end
 	audited   []func(*End) // likewise
@@ -105,6 +106,7 @@ func (j *Judge) hook(c checker) {
 	j.ran = add(j.ran, c.ran, c.ran != nil)
 	j.fired = add(j.fired, c.fired, c.fired != nil)
 	j.submitted = add(j.submitted, c.submitted, c.submitted != nil)
+	j.saved = add(j.saved, c.saved, c.saved != nil)
 	j.effect = add(j.effect, c.effect, c.effect != nil)
 	j.ended = append(j.ended, c.ended)
 	j.audited = append(j.audited, c.audited)

@@ -6,6 +6,7 @@ type row struct {
 	except []exception
 	timed  bool // it goes by times that nodes' clocks have told: a wrong one releases it
 	keeps  bool // not even a failover of Redis releases it
+	open   gap  // what else it does not judge yet
 	saga   bool // it is about a saga as a whole: what struck one of its jobs, or its rollback, struck it
 }
 
@@ -15,6 +16,12 @@ type exception struct {
 	but  []mechanism // with one of these they do not
 	why  ruling      // where nothing helps
 	says string      // the two runs that nobody can tell apart; or what would close it
+}
+
+// gap is something besides a strike under which nothing is promised yet.
+type gap struct {
+	under string
+	says  string // what would close it
 }
 
 // ruling says what is known of a cell that no setting closes.
@@ -104,6 +111,7 @@ var matrix = map[string]row{
 		{by: tooLate, why: impossible, says: "a publish that is on its way when its job moves on is stored as the same publish is when it does not"},
 	}},
 	"no-dispatch-after-failed-read": {keeps: true},
+	"nobody-is-rescued":             {keeps: true, takes: []mechanism{having(withDeliveries)}}, // it is judged until the first strike
 	"one-execution-per-dispatch": {except: []exception{
 		{by: strikesOf(AckLost, DeliveryLost, WorkerCrash, WorkerAway, ResultLost) | outages, why: impossible, says: "a worker that died before its work and one that died after it leave the same message without an ack"},
 	}},
@@ -205,6 +213,9 @@ var matrix = map[string]row{
 	"compensations-in-lifo-order":        {saga: true, except: []exception{{by: unwritten | downtime | strikesOf(ReadFails, LockFails, SubmissionFails), but: []mechanism{peeked}}}},
 	"compensation-only-of-succeeded-job": {takes: []mechanism{having(withAtomicRecord)}},
 	"every-compensation-accounted-for":   {saga: true, timed: true, takes: []mechanism{rolledOn}},
+	"no-failure-for-want-of-attempts": {keeps: true, except: []exception{
+		{by: unwritten | downtime | strikesOf(PublishRefused, PublishUnanswered, PublishLate), why: impossible, says: "who has no attempt left cannot learn that the faults are over"},
+	}, open: gap{"a busy or empty pool", "an attempt that finds no worker is used up; one that waits for a worker would not be"}},
 	"every-job-settles": {timed: true, takes: []mechanism{having(withDeliveries)}, except: []exception{
 		{by: strikesOf(WorkerCrash, WorkerAway, ResultLost), but: []mechanism{reconciled}},
 		{by: unwritten | strikesOf(SchedulerCrash), but: []mechanism{reconciled, {resumed.name, []setting{withResume, withEpochs}}, {relayed.name, []setting{withOutbox}}}},

@@ -59,6 +59,7 @@ const (
 	deadWorker
 	resultUnsent
 	tailLost
+	rescued
 
 	moments // how many there are
 )

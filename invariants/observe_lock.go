@@ -120,7 +120,7 @@ func (j *Judge) handled(s *step) {
 		f.reach(failedClosed)
 	}
 	if h.foundNobody() {
-		f.reach(noWorkerTook)
+		f.come(s.job, noWorkerTook)
 		if f.knowsStaleWorker(s) {
 			f.reach(staleWorkerMet)
 		}

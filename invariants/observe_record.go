@@ -110,6 +110,7 @@ func (j *Judge) recordWritten(s *step, record *job) {
 	}
 	if h := own.h; h != nil {
 		f.overstay(own)
+		j.brought(own, w)
 		f.replayed(own, w)
 		h.wrote = true
 		switch record.state {
@@ -333,6 +334,7 @@ func (f *facts) ambiguous(s *step) {
 
 func (j *Judge) stateRead(s *step) {
 	if s.h != nil {
+		s.h.overdueRead = s.h.overdueRead || s.Phase == "timeout_read"
 		s.h.readFailed = 0
 		if s.failed {
 			s.h.readFailed = s.Step

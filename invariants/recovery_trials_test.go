@@ -296,6 +296,27 @@ var recoveryTrials = map[string]trial{
 		breaks: calm,
 		holds:  func(s *story) { s.submit(job1).op(s1, job1, "replay_read").dispatched(s1, job1, w1) },
 	},
+	"job-rescued": {
+		breaks: calm,
+		holds:  func(s *story) { s.submit(job1).op(s1, job1, "replay_read").dispatched(s1, job1, w1) },
+	},
+	"nobody-is-rescued": {
+		breaks: func(s *story) { s.submit(job1).op(s1, job1, "replay_read").dispatched(s1, job1, w1) },
+		says:   "job-1: the replayer of scheduler-1 did at step 6 what another path should have done before, though nothing had struck",
+		holds:  calm,
+	},
+	"no-failure-for-want-of-attempts": {
+		cfg: Config{MaxSchedulingRetries: 2},
+		breaks: func(s *story) {
+			s.submit(job1).beats(w1, 0, s1)
+			rolledBack(s).lock(s1, job1).read(s1, job1).write(s1, job1, "failed_write", "FAILED", "reason_code", "max_scheduling_retries")
+		},
+		says: "although it knew of worker-1, which was alive and free",
+		holds: func(s *story) {
+			s.submit(job1)
+			rolledBack(s).dispatched(s1, job1, w1).executed(w1, job1).completed(s1, job1, "SUCCEEDED")
+		},
+	},
 	"scheduled-swept": {
 		breaks: func(s *story) { s.submit(job1).op(s1, job1, "replay_read").dispatched(s1, job1, w1) },
 		holds: func(s *story) {

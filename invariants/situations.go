@@ -29,6 +29,7 @@ var situations = []Invariant{
 	situation(reached(publishDropped), "publish-dropped-as-duplicate", "The stream confirms a dispatch and stores nothing, as it remembers the message id.", "the stream's duplicate window, two minutes: within it, one message of an id is stored"),
 	situation(reached(writeFenced), "late-write-fenced", "A state write is not made, as the record or the lock is no longer what its writer knew.", "the hardened dispatch: a holder that overstayed its lock changes nothing"),
 	situation(reached(orphanReplayed), "orphan-replayed", "The replayer takes up a job that has stayed PENDING.", "Scheduler internals, section 3, pending replayer"),
+	situation(reached(rescued), "job-rescued", "A replayer, a reconciler or a run reconciler does what another path should have done.", "Scheduler internals, section 3: loops that end or take up what nobody is working on"),
 	situation(reached(scheduledSwept), "scheduled-swept", "The replayer takes up a job that has stayed SCHEDULED.", "Scheduler internals, section 3, and what it leaves without an owner"),
 	situation(reached(tickContended), "tick-contended", "A replica finds that another has the lock of a tick.", "Scheduler internals, section 8, the lock-hold pattern"),
 	situation(reached(olderResult), "result-of-older-epoch", "A result arrives for an older epoch than the record's.", "the hardened dispatch: a result of an older epoch is not accepted"),

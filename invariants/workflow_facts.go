@@ -174,6 +174,7 @@ func (j *Judge) runWritten(s *step, c *sim.Change) {
 			g.due = s.Step
 		}
 	}
+	j.tookIn(s, r, &before)
 	for _, check := range j.ran {
 		check(s, r, &w)
 	}

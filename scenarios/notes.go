@@ -23,6 +23,9 @@ func (r *run) noted(e *sim.Event) {
 	if f := r.judge.Fenced(); f.Step == e.Step {
 		r.fenced(e, f)
 	}
+	if x := r.judge.Rescued(); x.Step == e.Step {
+		r.record.rescued(e, x)
+	}
 	for _, id := range r.system.Refused() {
 		j := r.record.job(id)
 		tell(&j.moments, e, refusedApproval, refusedLook, "", 0)
@@ -64,6 +67,18 @@ func (r *run) fenced(e *sim.Event, f invariants.Fenced) {
 		why = "the lock was no longer its own"
 	}
 	tell(&j.moments, e, fenced, f.Phase, why, 0)
+}
+
+// rescued tells that a path of rescue brought on a job, or a run.
+func (r *record) rescued(e *sim.Event, x invariants.Rescue) {
+	if j := r.job(x.Job); j != nil {
+		tell(&j.moments, e, rescued, x.By, "", 0)
+	}
+	for _, run := range r.runs {
+		if run.ID == x.Job {
+			tell(&run.moments, e, rescued, x.By, "", 0)
+		}
+	}
 }
 
 // judgedOutput takes in a finding of the output policy.
