@@ -9,7 +9,7 @@
 //
 // What an invariant is promised under is its row of the promise matrix (matrix.go): it is checked whatever
 // happens, and a violation is [Violation.Promised] only if no [Strike] that releases it has reached the job.
-// A strike comes from what the injector did (strike.go), never from what the scheduler did in consequence,
+// A strike comes from what the injector did (strikes.go), never from what the scheduler did in consequence,
 // and reaches what it hit (reach.go). Settings can close a cell: with fence, say, a holder that was paused
 // past its lock is no excuse any more. One violation can make others meaningless;
 // [Invariant.Needs] says which, and the checks that depend on it stop.
@@ -20,6 +20,6 @@
 // stories, measures and pages read those, and decode nothing themselves.
 //
 // How it is made: facts.go holds what is known of jobs, locks and nodes, observe.go and its neighbours
-// bring it up to date once an event, promise.go has the settings that the matrix names, explain.go puts it into words, and each family of
+// bring it up to date once an event, provisions.go has the settings that the matrix names, explain.go puts it into words, and each family of
 // invariants has a file of checkers that hook into it.
 package invariants

@@ -46,7 +46,7 @@ var all = sync.OnceValue(func() []rule {
 	for i := range all {
 		if r := &all[i]; r.Kind != Sometimes {
 			row := matrix[r.Name]
-			r.row, r.saga = row.whole(), row.saga
+			r.row, r.saga = Row[Config]{Strikes: Strikes, Takes: row.takes, Except: row.except, Open: row.open}, row.saga
 			r.Promise = r.row.Says(nil)
 		}
 	}
