@@ -67,8 +67,7 @@ func (e *Engine) resumeApproved(ctx context.Context, h *handling) (goes bool, er
 
 func (e *Engine) refuseApproval(ctx context.Context, h *handling, reason string) error {
 	e.metrics.ApprovalsRefused.WithLabelValues(h.rec.Topic, reason).Inc()
-	e.log.LogAttrs(ctx, slog.LevelWarn, "approval does not count", slog.String("job_id", h.rec.JobID),
-		slog.String("topic", h.rec.Topic), slog.String("reason", reason))
+	e.logJob(ctx, slog.LevelWarn, "approval does not count", h.rec.JobID, h.rec.Topic, slog.String("reason", reason))
 	return nil
 }
 
@@ -85,8 +84,7 @@ func (e *Engine) backToPending(ctx context.Context, h *handling) (goes bool, err
 		return false, e.writeRetry(ctx, err, phase.ApprovedWrite, "")
 	}
 	e.metrics.ApprovalsGranted.WithLabelValues(h.req.Topic).Inc()
-	e.log.LogAttrs(ctx, slog.LevelInfo, "job approved", slog.String("job_id", h.req.JobID),
-		slog.String("topic", h.req.Topic), slog.String("by", h.rec.Grant.By))
+	e.logJob(ctx, slog.LevelInfo, "job approved", h.req.JobID, h.req.Topic, slog.String("by", h.rec.Grant.By))
 	return true, nil
 }
 
@@ -112,8 +110,7 @@ func (e *Engine) askAgain(ctx context.Context, h *handling, hash string) error {
 		return e.writeRetry(ctx, err, phase.AskAgainWrite, "")
 	}
 	e.metrics.ApprovalsRequired.WithLabelValues(h.req.Topic).Inc()
-	e.log.LogAttrs(ctx, slog.LevelWarn, "request has changed, another approval is required", slog.String("job_id", h.req.JobID),
-		slog.String("topic", h.req.Topic), slog.String("job_hash", hash))
+	e.logJob(ctx, slog.LevelWarn, "request has changed, another approval is required", h.req.JobID, h.req.Topic, slog.String("job_hash", hash))
 	return nil
 }
 
@@ -128,8 +125,7 @@ func (e *Engine) asDecided(ctx context.Context, h *handling) error {
 		return e.storeRetry(ctx, err, phase.StateRead, "")
 	}
 	if req.Hash() != h.req.Hash() {
-		e.log.LogAttrs(ctx, slog.LevelWarn, "request has changed since it was decided upon", slog.String("job_id", h.req.JobID),
-			slog.String("topic", h.req.Topic))
+		e.logJob(ctx, slog.LevelWarn, "request has changed since it was decided upon", h.req.JobID, h.req.Topic)
 		h.req = &req
 	}
 	return nil

@@ -62,8 +62,7 @@ func (e *Engine) writeCancelled(ctx context.Context, rec *store.Record, w store.
 		return e.writeRetry(ctx, err, phase.CancelWrite, job.ReasonCancelled)
 	}
 	e.metrics.JobsCompleted.WithLabelValues(rec.Topic, string(job.Cancelled)).Inc()
-	e.log.LogAttrs(ctx, slog.LevelInfo, "job cancelled",
-		slog.String("job_id", rec.JobID), slog.String("topic", rec.Topic), slog.String("reason", reason))
+	e.logJob(ctx, slog.LevelInfo, "job cancelled", rec.JobID, rec.Topic, slog.String("reason", reason))
 	return nil
 }
 

@@ -36,9 +36,8 @@ type Client struct {
 	settings settings.Settings
 }
 
-// NewClient returns a client, or says everything that is wrong with its configuration. It does no
-// I/O.
-func NewClient(c ClientConfig) (*Client, error) {
+// complete fills what may be left out, and says everything that is wrong.
+func (c *ClientConfig) complete() error {
 	if c.Settings == (settings.Settings{}) {
 		c.Settings = settings.Hardened()
 	}
@@ -49,7 +48,13 @@ func NewClient(c ClientConfig) (*Client, error) {
 	if c.JetStream == nil {
 		errs = append(errs, errors.New("no JetStream: make one with jetstream.New"))
 	}
-	if err := errors.Join(errs...); err != nil {
+	return errors.Join(errs...)
+}
+
+// NewClient returns a client, or says everything that is wrong with its configuration. It does no
+// I/O.
+func NewClient(c ClientConfig) (*Client, error) {
+	if err := c.complete(); err != nil {
 		return nil, fmt.Errorf("client: %w", err)
 	}
 	return &Client{

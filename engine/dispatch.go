@@ -124,8 +124,7 @@ func (e *Engine) rollBack(ctx context.Context, h *handling, cause error) error {
 	retry := e.publishRetry(ctx, h, cause)
 	if err := e.schedule(ctx, h, phase.RollbackWrite); err != nil {
 		e.metrics.RollbacksFailed.WithLabelValues(h.req.Topic).Inc()
-		e.log.LogAttrs(ctx, slog.LevelError, "dispatch rollback failed",
-			slog.String("job_id", h.req.JobID), slog.String("topic", h.req.Topic), slog.Any("error", err))
+		e.logJob(ctx, slog.LevelError, "dispatch rollback failed", h.req.JobID, h.req.Topic, slog.Any("error", err))
 		retry.Err, retry.Phase = errors.Join(cause, err), phase.RollbackWrite
 	}
 	return retry
@@ -166,8 +165,7 @@ func (e *Engine) runningRecord(ctx context.Context, rec *store.Record, worker st
 	err := e.move(ctx, phase.RunningWrite, rec, w)
 	if err != nil {
 		e.metrics.RunningWritesFailed.WithLabelValues(rec.Topic).Inc()
-		e.log.LogAttrs(ctx, slog.LevelError, "running write failed",
-			slog.String("job_id", rec.JobID), slog.String("topic", rec.Topic), slog.Any("error", err))
+		e.logJob(ctx, slog.LevelError, "running write failed", rec.JobID, rec.Topic, slog.Any("error", err))
 	}
 	return err
 }

@@ -106,9 +106,8 @@ func (e *Engine) failed(ctx context.Context, f failure, entry func(ctx context.C
 	if w.To != job.Failed {
 		words = "job ended"
 	}
-	e.log.LogAttrs(ctx, slog.LevelError, words,
-		slog.String("job_id", f.rec.JobID), slog.String("topic", f.topic), slog.String("state", string(w.To)), slog.String("reason_code", f.code),
-		slog.String("reason", f.reason), slog.Int("attempts", f.rec.Attempts))
+	e.logJob(ctx, slog.LevelError, words, f.rec.JobID, f.topic,
+		slog.String("state", string(w.To)), slog.String("reason_code", f.code), slog.String("reason", f.reason), slog.Int("attempts", f.rec.Attempts))
 	return nil
 }
 
@@ -133,8 +132,7 @@ func (e *Engine) deadLetter(ctx context.Context, entry dlq.Entry, add func(ctx c
 	err := add(phase.With(ctx, entry.JobID, phase.DLQWrite), entry)
 	if err != nil {
 		e.metrics.DLQWritesFailed.WithLabelValues(entry.Topic).Inc()
-		e.log.LogAttrs(ctx, slog.LevelError, "dlq write failed",
-			slog.String("job_id", entry.JobID), slog.String("topic", entry.Topic), slog.Any("error", err))
+		e.logJob(ctx, slog.LevelError, "dlq write failed", entry.JobID, entry.Topic, slog.Any("error", err))
 		return e.storeRetry(ctx, err, phase.DLQWrite, entry.ReasonCode)
 	}
 	return nil

@@ -101,8 +101,8 @@ func (e *Engine) ask(ctx context.Context, part string, res *job.Result, rec *sto
 	m.Latency.WithLabelValues(rec.Topic, part).Observe(e.clock.Since(began).Seconds())
 	if err != nil {
 		m.Skipped.WithLabelValues(rec.Topic).Inc()
-		e.log.LogAttrs(ctx, slog.LevelWarn, "output policy gave no answer, failing open",
-			slog.String("job_id", rec.JobID), slog.String("topic", rec.Topic), slog.String("part", part), slog.Any("error", err))
+		e.logJob(ctx, slog.LevelWarn, "output policy gave no answer, failing open", rec.JobID, rec.Topic,
+			slog.String("part", part), slog.Any("error", err))
 		return output.Verdict{}, err
 	}
 	m.Checked.WithLabelValues(rec.Topic).Inc()
@@ -139,7 +139,7 @@ func (e *Engine) block(ctx context.Context, f *failure) error {
 	err := e.fail(ctx, *f)
 	if f.rec.State == job.OutputQuarantined { // the DLQ entry may have failed
 		e.metrics.Output.Quarantined.WithLabelValues(f.topic).Inc()
-		e.log.LogAttrs(ctx, slog.LevelWarn, "output quarantined", slog.String("job_id", f.rec.JobID), slog.String("topic", f.topic),
+		e.logJob(ctx, slog.LevelWarn, "output quarantined", f.rec.JobID, f.topic,
 			slog.String("from", string(before)), slog.String("reason_code", f.code), slog.String("reason", f.reason))
 	}
 	return err

@@ -37,9 +37,8 @@ func (e *Engine) pick(ctx context.Context, req *job.Request) (routing.Pick, erro
 		}
 		err = fmt.Errorf("topic %q, worker %s: %w", req.Topic, pick.WorkerID, errStale)
 		e.metrics.StaleWorkerRetries.WithLabelValues(req.Topic, pick.WorkerID).Inc()
-		e.log.LogAttrs(ctx, slog.LevelWarn, "stale worker detected, retrying dispatch",
-			slog.String("job_id", req.JobID), slog.String("topic", req.Topic), slog.String("worker_id", pick.WorkerID),
-			slog.Int("dispatch_attempt", attempt))
+		e.logJob(ctx, slog.LevelWarn, "stale worker detected, retrying dispatch", req.JobID, req.Topic,
+			slog.String("worker_id", pick.WorkerID), slog.Int("dispatch_attempt", attempt))
 	}
 	return routing.Pick{}, err
 }

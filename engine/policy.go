@@ -98,8 +98,7 @@ func (e *Engine) undecided(ctx context.Context, h *handling, cause error) (goes 
 	s := &e.settings
 	if s.Policy.FailMode == settings.FailModeOpen {
 		e.metrics.InputFailOpen.WithLabelValues(h.req.Topic).Inc()
-		e.log.LogAttrs(ctx, slog.LevelWarn, "input policy fail-open: safety kernel unreachable",
-			slog.String("job_id", h.req.JobID), slog.String("topic", h.req.Topic), slog.Any("error", cause))
+		e.logJob(ctx, slog.LevelWarn, "input policy fail-open: safety kernel unreachable", h.req.JobID, h.req.Topic, slog.Any("error", cause))
 		h.decided = &store.Decided{Decision: store.FailOpen}
 		return true, nil
 	}
@@ -126,8 +125,8 @@ func (e *Engine) awaitApproval(ctx context.Context, h *handling, v *safety.Verdi
 		return e.writeRetry(ctx, err, phase.ApprovalWrite, "")
 	}
 	e.metrics.ApprovalsRequired.WithLabelValues(h.req.Topic).Inc()
-	e.log.LogAttrs(ctx, slog.LevelInfo, "job waits for its approval", slog.String("job_id", h.req.JobID),
-		slog.String("topic", h.req.Topic), slog.String("job_hash", decided.JobHash), slog.String("reason", v.Reason))
+	e.logJob(ctx, slog.LevelInfo, "job waits for its approval", h.req.JobID, h.req.Topic,
+		slog.String("job_hash", decided.JobHash), slog.String("reason", v.Reason))
 	return nil
 }
 

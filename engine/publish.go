@@ -50,19 +50,15 @@ func (e *Engine) publishEntry(ctx context.Context, jobID, workerID string, d *st
 		return e.alreadyStored(ctx, jobID, d, err)
 	case errors.Is(err, bus.ErrDuplicate): // to the alternative as it is described, the publish has succeeded
 		e.metrics.DuplicatePublishes.WithLabelValues(d.Topic).Inc()
-		e.log.LogAttrs(ctx, slog.LevelWarn, "dispatch not stored",
-			slog.String("job_id", jobID), slog.String("topic", d.Topic), slog.String("subject", d.Subject), slog.Any("error", err))
+		e.logJob(ctx, slog.LevelWarn, "dispatch not stored", jobID, d.Topic, slog.String("subject", d.Subject), slog.Any("error", err))
 		return workerID, nil
 	case err != nil:
-		e.log.LogAttrs(ctx, slog.LevelWarn, "dispatch publish failed",
-			slog.String("job_id", jobID), slog.String("topic", d.Topic), slog.String("subject", d.Subject), slog.Any("error", err))
+		e.logJob(ctx, slog.LevelWarn, "dispatch publish failed", jobID, d.Topic, slog.String("subject", d.Subject), slog.Any("error", err))
 		return "", err
 	}
 	e.metrics.JobsDispatched.WithLabelValues(d.Topic).Inc()
 	e.metrics.DispatchLatency.WithLabelValues(d.Topic).Observe(max(0, e.clock.Since(started).Seconds())) // another replica's clock may have told when it began
-	e.log.LogAttrs(ctx, slog.LevelInfo, "job dispatched",
-		slog.String("job_id", jobID), slog.String("topic", d.Topic), slog.String("subject", d.Subject),
-		slog.Int("attempts", d.Attempts))
+	e.logJob(ctx, slog.LevelInfo, "job dispatched", jobID, d.Topic, slog.String("subject", d.Subject), slog.Int("attempts", d.Attempts))
 	return workerID, nil
 }
 
@@ -82,12 +78,10 @@ func (e *Engine) alreadyStored(ctx context.Context, jobID string, d *store.Entry
 		return "", errors.Join(refusal, err)
 	}
 	if held.Void != nil {
-		e.log.LogAttrs(ctx, slog.LevelInfo, "dispatch is void", slog.String("job_id", jobID), slog.String("topic", d.Topic), slog.Int64("epoch", d.Epoch),
-			slog.String("to", string(held.Void.End)))
+		e.logJob(ctx, slog.LevelInfo, "dispatch is void", jobID, d.Topic, slog.Int64("epoch", d.Epoch), slog.String("to", string(held.Void.End)))
 		return "", &voidError{*held.Void}
 	}
-	e.log.LogAttrs(ctx, slog.LevelInfo, "job was dispatched before",
-		slog.String("job_id", jobID), slog.String("topic", d.Topic), slog.String("worker_id", held.WorkerID), slog.Int64("epoch", d.Epoch))
+	e.logJob(ctx, slog.LevelInfo, "job was dispatched before", jobID, d.Topic, slog.String("worker_id", held.WorkerID), slog.Int64("epoch", d.Epoch))
 	return held.WorkerID, nil
 }
 

@@ -23,8 +23,7 @@ func (e *Engine) readState(ctx context.Context, h *handling) (store.Record, erro
 		absent.Kept = rec.Kept
 		return absent, nil
 	case e.settings.ReadError == settings.FailOpen:
-		e.log.LogAttrs(ctx, slog.LevelError, "state read failed, failing open",
-			slog.String("job_id", h.req.JobID), slog.String("topic", h.req.Topic), slog.Any("error", err))
+		e.logJob(ctx, slog.LevelError, "state read failed, failing open", h.req.JobID, h.req.Topic, slog.Any("error", err))
 		return h.absent(), nil
 	case e.settings.ReadError == settings.CachedState:
 		if known, ok := e.store.Cache.Recall(h.req.JobID); ok {
@@ -42,9 +41,8 @@ func (e *Engine) byCache(ctx context.Context, h *handling, known store.Known, er
 		decision = metrics.DecisionProceed
 	}
 	e.metrics.StateReadsCached.WithLabelValues(h.req.Topic, decision).Inc()
-	e.log.LogAttrs(ctx, slog.LevelWarn, "state read failed, deciding by the cached state",
-		slog.String("job_id", h.req.JobID), slog.String("topic", h.req.Topic), slog.String("state", string(known.State)),
-		slog.Duration("age", known.Age), slog.String("decision", decision), slog.Any("error", err))
+	e.logJob(ctx, slog.LevelWarn, "state read failed, deciding by the cached state", h.req.JobID, h.req.Topic,
+		slog.String("state", string(known.State)), slog.Duration("age", known.Age), slog.String("decision", decision), slog.Any("error", err))
 	h.guessed = true
 	rec := h.absent()
 	rec.State, rec.Attempts, rec.Decided = known.State, known.Attempts, known.Decided
@@ -58,8 +56,7 @@ func (h *handling) absent() store.Record {
 
 // failClosed puts off a job whose state is unknown (State-read errors).
 func (e *Engine) failClosed(ctx context.Context, p phase.Phase, jobID, topic string, err error) error {
-	e.log.LogAttrs(ctx, slog.LevelError, "state read failed, failing closed",
-		slog.String("job_id", jobID), slog.String("topic", topic), slog.Any("error", err))
+	e.logJob(ctx, slog.LevelError, "state read failed, failing closed", jobID, topic, slog.Any("error", err))
 	e.metrics.StateReadsFailClosed.WithLabelValues(topic).Inc()
 	return e.storeRetry(ctx, err, p, "")
 }

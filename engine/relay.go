@@ -158,8 +158,7 @@ func (e *Engine) drop(ctx context.Context, rec *store.Record) error {
 		return e.storeRetry(ctx, err, phase.OutboxRemove, "")
 	}
 	e.metrics.OutboxVoided.WithLabelValues(rec.Topic).Inc()
-	e.log.LogAttrs(ctx, slog.LevelInfo, "outbox entry voided",
-		slog.String("job_id", rec.JobID), slog.String("topic", rec.Topic), slog.String("state", string(rec.State)))
+	e.logJob(ctx, slog.LevelInfo, "outbox entry voided", rec.JobID, rec.Topic, slog.String("state", string(rec.State)))
 	return nil
 }
 

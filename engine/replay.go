@@ -37,8 +37,7 @@ func (e *Engine) replay(ctx context.Context, listed *store.Record) error {
 // lock, in another's hands or in no need of it.
 func (e *Engine) orphanReplayed(ctx context.Context, h *handling) {
 	e.metrics.OrphansReplayed.WithLabelValues(h.req.Topic).Inc()
-	e.log.LogAttrs(ctx, slog.LevelWarn, "orphan replayed", slog.String("job_id", h.req.JobID),
-		slog.String("topic", h.req.Topic), slog.String("state", string(h.orphan)))
+	e.logJob(ctx, slog.LevelWarn, "orphan replayed", h.req.JobID, h.req.Topic, slog.String("state", string(h.orphan)))
 }
 
 // own marks what puts a job off although nothing has failed: its topic has no worker to take it, its tenant

@@ -2,14 +2,9 @@ package engine
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"log/slog"
 	"time"
-
-	"github.com/jonboulle/clockwork"
-	"github.com/nats-io/nats.go/jetstream"
-	"github.com/redis/go-redis/v9"
 
 	"github.com/wavetank-sim/wavetank/engine/dlq"
 	"github.com/wavetank-sim/wavetank/engine/job"
@@ -18,36 +13,22 @@ import (
 	"github.com/wavetank-sim/wavetank/engine/store"
 )
 
-// ReplayerConfig is what an operator triages and replays dead letters with. Redis and JetStream are
-// required.
+// ReplayerConfig is what an operator triages and replays dead letters with.
 type ReplayerConfig struct {
-	Redis     redis.UniversalClient                                               // the schedulers' own
-	JetStream jetstream.JetStream                                                 //
-	Triage    *dlq.Policy                                                         // nil is the default of each class of reason codes
-	Check     func(ctx context.Context, req *job.Request) (safety.Verdict, error) // nil asks nobody, and leaves it to the schedulers' own check of the new job
-	Clock     clockwork.Clock                                                     // nil is the real clock
-	Random    Random                                                              // nil is crypto/rand
-	Settings  settings.Settings                                                   // the zero Settings are Hardened()
+	ClientConfig
+	Triage *dlq.Policy                                                         // nil is the default of each class of reason codes
+	Check  func(ctx context.Context, req *job.Request) (safety.Verdict, error) // nil asks nobody, and leaves it to the schedulers' own check of the new job
+	Random Random                                                              // nil is crypto/rand
 }
 
 // NewReplayer returns what an operator lists, approves, denies and replays dead letters with, or says
 // everything that is wrong with its configuration. It does no I/O.
 func NewReplayer(c ReplayerConfig) (*dlq.Replayer, error) {
-	if c.Settings == (settings.Settings{}) {
-		c.Settings = settings.Hardened()
-	}
-	if c.Clock == nil {
-		c.Clock = clockwork.NewRealClock()
+	if err := c.complete(); err != nil {
+		return nil, fmt.Errorf("replayer: %w", err)
 	}
 	if c.Random == nil {
 		c.Random = cryptoRandom{}
-	}
-	errs := []error{checkRedis(c.Redis), c.Settings.Validate()}
-	if c.JetStream == nil {
-		errs = append(errs, errors.New("no JetStream: make one with jetstream.New"))
-	}
-	if err := errors.Join(errs...); err != nil {
-		return nil, fmt.Errorf("replayer: %w", err)
 	}
 	s := &c.Settings
 	records := &store.Store{Redis: c.Redis, Clock: c.Clock, Timeout: s.StoreOpTimeout}

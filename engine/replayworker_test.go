@@ -91,7 +91,7 @@ func (l *letters) tick() {
 
 func (l *letters) operator(policy *dlq.Policy) *dlq.Replayer {
 	l.t.Helper()
-	r, err := NewReplayer(ReplayerConfig{Redis: l.config.Redis, JetStream: l.config.JetStream, Clock: l.clock, Settings: l.config.Settings, Triage: policy})
+	r, err := NewReplayer(ReplayerConfig{ClientConfig: ClientConfig{Redis: l.config.Redis, JetStream: l.config.JetStream, Clock: l.clock, Settings: l.config.Settings}, Triage: policy})
 	require.NoError(l.t, err)
 	return r
 }

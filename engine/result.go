@@ -33,7 +33,7 @@ func (e *Engine) handleJobResult(ctx context.Context, res *job.Result, rec *stor
 	if e.settings.RefuseStaleResults && res.Epoch < rec.Epoch {
 		// The dispatch that it answers was given up for another, which the job is waiting for.
 		e.metrics.StaleResults.WithLabelValues(rec.Topic).Inc()
-		e.log.LogAttrs(ctx, slog.LevelWarn, "stale result ignored", slog.String("job_id", res.JobID), slog.String("topic", rec.Topic),
+		e.logJob(ctx, slog.LevelWarn, "stale result ignored", res.JobID, rec.Topic,
 			slog.String("worker_id", res.WorkerID), slog.Int64("epoch", res.Epoch), slog.Int64("record_epoch", rec.Epoch))
 		return nil
 	}
@@ -73,8 +73,7 @@ func (e *Engine) handleJobResult(ctx context.Context, res *job.Result, rec *stor
 	}
 	e.recorded(record, rec)
 	e.metrics.JobsCompleted.WithLabelValues(rec.Topic, string(to)).Inc()
-	e.log.LogAttrs(ctx, slog.LevelInfo, "job completed", slog.String("job_id", res.JobID),
-		slog.String("topic", rec.Topic), slog.String("state", string(to)), slog.String("worker_id", res.WorkerID))
+	e.logJob(ctx, slog.LevelInfo, "job completed", res.JobID, rec.Topic, slog.String("state", string(to)), slog.String("worker_id", res.WorkerID))
 	e.scanLater(ctx, rec)
 	return nil
 }

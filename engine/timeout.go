@@ -94,8 +94,7 @@ func (e *Engine) writeTimeout(ctx context.Context, rec *store.Record, w store.Wr
 		return e.writeRetry(ctx, err, phase.TimeoutWrite, job.ReasonTimeout)
 	}
 	e.metrics.JobsCompleted.WithLabelValues(rec.Topic, string(job.Timeout)).Inc()
-	e.log.LogAttrs(ctx, slog.LevelError, "job timed out",
-		slog.String("job_id", rec.JobID), slog.String("topic", rec.Topic), slog.String("from", string(from)),
-		slog.String("worker_id", rec.Worker), slog.String("reason", reason))
+	e.logJob(ctx, slog.LevelError, "job timed out", rec.JobID, rec.Topic,
+		slog.String("from", string(from)), slog.String("worker_id", rec.Worker), slog.String("reason", reason))
 	return nil
 }

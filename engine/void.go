@@ -70,8 +70,7 @@ func (e *Engine) void(ctx context.Context, rec *store.Record, want job.Void) (de
 	}, e.settings.PublishTimeout)
 	if err == nil {
 		e.metrics.IntentsVoided.WithLabelValues(rec.Topic).Inc()
-		e.log.LogAttrs(ctx, slog.LevelInfo, "dispatch voided", slog.String("job_id", rec.JobID),
-			slog.String("topic", rec.Topic), slog.Int64("epoch", want.Epoch), slog.String("to", string(want.End)))
+		e.logJob(ctx, slog.LevelInfo, "dispatch voided", rec.JobID, rec.Topic, slog.Int64("epoch", want.Epoch), slog.String("to", string(want.End)))
 		return want, "", nil
 	}
 	ends := refused(err) && want.End.Terminal()
@@ -81,8 +80,8 @@ func (e *Engine) void(ctx context.Context, rec *store.Record, want job.Void) (de
 	held, readErr := e.readEpoch(ctx, rec.JobID, want.Epoch)
 	switch {
 	case ends && errors.Is(readErr, jetstream.ErrMsgNotFound):
-		e.log.LogAttrs(ctx, slog.LevelWarn, "dispatch cannot be voided", slog.String("job_id", rec.JobID),
-			slog.String("topic", rec.Topic), slog.Int64("epoch", want.Epoch), slog.String("to", string(want.End)), slog.Any("error", err))
+		e.logJob(ctx, slog.LevelWarn, "dispatch cannot be voided", rec.JobID, rec.Topic,
+			slog.Int64("epoch", want.Epoch), slog.String("to", string(want.End)), slog.Any("error", err))
 		return want, "", nil
 	case readErr != nil:
 		return job.Void{}, "", e.storeRetry(ctx, errors.Join(err, readErr), phase.PublishRead, "")

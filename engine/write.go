@@ -22,8 +22,7 @@ func (e *Engine) move(ctx context.Context, p phase.Phase, rec *store.Record, w s
 	}
 	if errors.Is(err, store.ErrFenced) {
 		e.metrics.FencedWrites.WithLabelValues(rec.Topic, string(p)).Inc()
-		e.log.LogAttrs(ctx, slog.LevelWarn, "state write fenced",
-			slog.String("job_id", rec.JobID), slog.String("topic", rec.Topic), slog.String("phase", string(p)), slog.String("to", string(w.To)))
+		e.logJob(ctx, slog.LevelWarn, "state write fenced", rec.JobID, rec.Topic, slog.String("phase", string(p)), slog.String("to", string(w.To)))
 	}
 	return err
 }
@@ -48,4 +47,11 @@ func (e *Engine) writeRetry(ctx context.Context, err error, p phase.Phase, reaso
 		return e.busyRetry(ctx, err, p, reasonCode)
 	}
 	return e.storeRetry(ctx, err, p, reasonCode)
+}
+
+// logJob says in the log what has become of a job.
+func (e *Engine) logJob(ctx context.Context, level slog.Level, what, jobID, topic string, attrs ...slog.Attr) {
+	if e.log.Enabled(ctx, level) {
+		e.log.LogAttrs(ctx, level, what, append([]slog.Attr{slog.String("job_id", jobID), slog.String("topic", topic)}, attrs...)...)
+	}
 }

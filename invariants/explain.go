@@ -49,7 +49,7 @@ func Promises() (list []Promise) {
 // cell is the row's cell for one kind: of several exceptions the one that least helps against.
 func (r *row) cell(k StrikeKind) Cell {
 	c := Cell{Strike: k.String(), Status: statusPromised}
-	for _, e := range r.exceptions() {
+	for _, e := range r.except {
 		switch {
 		case !e.by.has(k):
 		case len(e.but) == 0:
@@ -98,7 +98,7 @@ func (r *row) says(cfg *Config) string {
 		prefix = "with " + strings.Join(names(r.takes), ", or with ") + ", "
 	}
 	var parts []string
-	for _, e := range r.exceptions() {
+	for _, e := range r.except {
 		if cfg != nil && anyOn(e.but, cfg) {
 			continue
 		}
@@ -159,7 +159,7 @@ func (r *row) explain(b *strings.Builder) {
 	if r.open.under != "" {
 		fmt.Fprintf(b, "Open: under %s nothing is promised yet: %s.\n", r.open.under, r.open.says)
 	}
-	list := r.exceptions()
+	list := r.except
 	if len(list) == 0 {
 		b.WriteString("Promised: under every fault.\n")
 		return

@@ -48,13 +48,13 @@ func TestAFailoverReleasesPromises(t *testing.T) {
 
 func TestExplainSaysWhatAFailoverReleasesAndWhatIsJudgedOnDemand(t *testing.T) {
 	const failover = "redis-failover: "
-	for name, released := range map[string]bool{"terminal-states-final": true, "one-dispatch-per-job": true, "no-dispatch-after-failed-read": false} {
+	for name, released := range map[string]bool{"lock-mutual-exclusion": true, "one-dispatch-per-job": true, "no-dispatch-after-failed-read": false} {
 		text, ok := Explain(name)
 		require.True(t, ok)
 		assert.Equal(t, released, strings.Contains(text, failover), name)
 	}
 	assert.Equal(t, []string{"epochs"}, findRow(t, "one-dispatch-per-job").cell(RedisFailover).With)
-	assert.Equal(t, string(impossible), findRow(t, "terminal-states-final").cell(RedisFailover).Status)
+	assert.Equal(t, string(impossible), findRow(t, "lock-mutual-exclusion").cell(RedisFailover).Status)
 	text, _ := Explain("dispatches-count-as-load")
 	assert.Contains(t, text, "it is judged only if a plan or --judge asks for it.\n")
 }

@@ -99,8 +99,8 @@ func TestPromises(t *testing.T) {
 		}, WorkerCrash},
 		"a result that was never sent": {"every-job-settles", Config{}, func(s *story) {
 			s.submit(job1).dispatched(s1, job1, w1).effect(w1, job1, "begin").effect(w1, job1, "finish").
-				op(w1, job1, "result_publish").fails()
-		}, ResultLost},
+				op(w1, job1, "result_publish").fails().control("crash", w1)
+		}, WorkerCrash},
 		"a request that was given up": {"every-job-settles", Config{}, func(s *story) {
 			s.submit(job1).lock(s1, job1).read(s1, job1).fails().unlock(s1, job1).message(s1, job1, "submit_nak", sim.KindNak, 100)
 		}, ReadFails},

@@ -24,7 +24,7 @@ func TestTheMatrixIsComplete(t *testing.T) {
 		inv, ok := Find(name)
 		require.True(t, ok, name)
 		require.NotEqual(t, Sometimes, inv.Kind, name)
-		for _, e := range r.exceptions() {
+		for _, e := range r.except {
 			assert.NotZero(t, e.by, "%s", name)
 			assert.Equal(t, len(e.but) == 0, e.why != "" && e.says != "", "%s: %v", name, e.by.list())
 		}

@@ -62,26 +62,10 @@ func (r *row) promised(cfg *Config) bool { return len(r.takes) == 0 || anyOn(r.t
 
 // released are the kinds of strike that release the promise under these settings.
 func (r *row) released(cfg *Config) (set kinds) {
-	for _, e := range r.exceptions() {
+	for _, e := range r.except {
 		if !anyOn(e.but, cfg) {
 			set |= e.by
 		}
 	}
 	return set
-}
-
-// exceptions lists those of the row, and those that it shares with most.
-func (r *row) exceptions() (list []exception) {
-	list = r.except
-	var rewound kinds
-	for _, e := range list {
-		rewound |= e.by & strikesOf(RedisFailover)
-	}
-	if !r.keeps && rewound == 0 {
-		list = append(slices.Clip(list), exception{by: strikesOf(RedisFailover), why: impossible, says: "what Redis has confirmed and lost, nobody remembers"})
-	}
-	if r.timed {
-		list = append(slices.Clip(list), exception{by: strikesOf(ClockWrong), why: impossible, says: "a clock that is wrong, and one that is right at another time, show the same"})
-	}
-	return list
 }

@@ -66,11 +66,21 @@ func (f *facts) note(s Strike) {
 			}
 		}
 		for _, r := range f.workflow.order {
-			if s.Kind != SchedulerCrash || r.inHandOf(s.Node) {
+			if s.Kind != SchedulerCrash || r.inHandOf(s.Node) || f.lastOf(s.Node) {
 				r.as.struck |= strikesOf(s.Kind)
 			}
 		}
 	}
+}
+
+// lastOf says whether no scheduler but this one is up.
+func (f *facts) lastOf(scheduler string) bool {
+	for name, n := range f.nodes {
+		if name != scheduler && strings.HasPrefix(name, schedulerNodes) && !n.down {
+			return false
+		}
+	}
+	return true
 }
 
 // servers are the kinds that reach every job.

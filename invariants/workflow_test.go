@@ -203,7 +203,7 @@ func TestRetriesOfAStep(t *testing.T) {
 	}
 }
 
-// A delay may be late where the replica that had the run in hand has died, or an operation about it failed.
+// A delay may be late where the replica that had the run in hand has died, or the last one.
 func TestWhatADelayMayBeLateFor(t *testing.T) {
 	for name, c := range map[string]struct {
 		promised bool
@@ -214,8 +214,9 @@ func TestWhatADelayMayBeLateFor(t *testing.T) {
 		"a crash with the run's lock":   {false, func(s *story) { s.locksRun(s1).control("crash", s1) }},
 		"a crash after the lock":        {true, func(s *story) { s.locksRun(s1).unlocksRun(s1).control("crash", s1) }},
 		"a crash of who has popped it":  {false, func(s *story) { s.keeps(s1).popsDelays(s2).control("crash", s2) }},
-		"it could not be kept":          {false, func(s *story) { s.keeps(s1).fails() }},
-		"a poller that did not get far": {false, func(s *story) { s.popsDelays(s2).fails() }},
+		"it could not be kept":          {true, func(s *story) { s.keeps(s1).fails() }},
+		"a poller that did not get far": {true, func(s *story) { s.popsDelays(s2).fails() }},
+		"a crash of all":                {false, func(s *story) { s.keeps(s1).control("crash", s1).control("crash", s2) }},
 	} {
 		t.Run(name, func(t *testing.T) {
 			s := newStory().aDone(31 * time.Second)

@@ -63,11 +63,7 @@ func (f *approveFlags) run(ctx context.Context, id string, stdout io.Writer) err
 		return err
 	}
 	defer stop()
-	client, err := engine.NewClient(engine.ClientConfig{Redis: conns.Redis, JetStream: conns.JS})
-	if err != nil {
-		return err
-	}
-	seen, err := client.Look(ctx, id)
+	seen, err := conns.Client.Look(ctx, id)
 	switch {
 	case err != nil:
 		return cli.Fail(cli.ExitInconclusive, "Redis at %s does not answer any more: %v", servers.Public(f.RedisURL), servers.NetReason(err))
@@ -94,7 +90,7 @@ func (f *approveFlags) run(ctx context.Context, id string, stdout io.Writer) err
 	if f.hash == "" {
 		f.hash = seen.Hash
 	}
-	err = client.Approve(ctx, id, f.hash, whoever(f.by))
+	err = conns.Client.Approve(ctx, id, f.hash, whoever(f.by))
 	switch {
 	case errors.Is(err, engine.ErrChanged):
 		return cli.Fail(cli.ExitViolated, "%s is another request than that; look at it again: scheduler approve %s --look", id, id)

@@ -9,7 +9,6 @@ import (
 
 	"github.com/wavetank-sim/wavetank/cmd/internal/cli"
 	"github.com/wavetank-sim/wavetank/cmd/scheduler/internal/servers"
-	"github.com/wavetank-sim/wavetank/engine"
 	"github.com/wavetank-sim/wavetank/engine/job"
 )
 
@@ -67,11 +66,7 @@ func (f *cancelFlags) run(ctx context.Context, id string, stdout io.Writer) erro
 	case state.Terminal():
 		return cli.Fail(cli.ExitViolated, "%s", ended)
 	}
-	client, err := engine.NewClient(engine.ClientConfig{Redis: conns.Redis, JetStream: conns.JS})
-	if err == nil {
-		err = client.Cancel(ctx, id, f.reason)
-	}
-	if err != nil {
+	if err := conns.Client.Cancel(ctx, id, f.reason); err != nil {
 		return cli.Fail(cli.ExitInconclusive, "%s; ask again", servers.Plainly(err))
 	}
 	cli.NewPrinter(stdout).Line("Asked for %s, which is %s, to be cancelled", id, state)

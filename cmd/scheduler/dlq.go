@@ -81,7 +81,7 @@ func (f *dlqFlags) with(ctx context.Context, fn func(ctx context.Context, r *dlq
 		return err
 	}
 	defer stop()
-	r, err := engine.NewReplayer(engine.ReplayerConfig{Redis: conns.Redis, JetStream: conns.JS, Triage: policy})
+	r, err := engine.NewReplayer(engine.ReplayerConfig{ClientConfig: engine.ClientConfig{Redis: conns.Redis, JetStream: conns.JS}, Triage: policy})
 	if err != nil {
 		return err
 	}

@@ -236,10 +236,6 @@ func (f *submitFlags) try(ctx context.Context, call func() error) (err error) {
 
 // submit gives the jobs away, one after the other, and returns which existed before, and how many were taken.
 func (f *submitFlags) submit(ctx context.Context, c *servers.Clients, show *cli.Progress) (before existing, taken int, err error) {
-	client, err := engine.NewClient(engine.ClientConfig{Redis: c.Redis, JetStream: c.JS})
-	if err != nil {
-		return nil, 0, err
-	}
 	err = f.try(ctx, func() (err error) {
 		before, err = f.look(ctx, c.Redis)
 		return err
@@ -251,7 +247,7 @@ func (f *submitFlags) submit(ctx context.Context, c *servers.Clients, show *cli.
 		if n > 0 {
 			cli.Pause(ctx, f.every)
 		}
-		if err := f.try(ctx, func() error { return client.Submit(ctx, f.request(n+1)) }); err != nil {
+		if err := f.try(ctx, func() error { return c.Client.Submit(ctx, f.request(n+1)) }); err != nil {
 			return nil, n, err
 		}
 		show.Show("%s of %s submitted", cli.Thousands(n+1), cli.Plural(f.jobs, "job"))

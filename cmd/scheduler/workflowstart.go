@@ -11,7 +11,6 @@ import (
 
 	"github.com/wavetank-sim/wavetank/cmd/internal/cli"
 	"github.com/wavetank-sim/wavetank/cmd/scheduler/internal/servers"
-	"github.com/wavetank-sim/wavetank/engine"
 	"github.com/wavetank-sim/wavetank/engine/workflow"
 )
 
@@ -81,11 +80,7 @@ func (f *workflowStartFlags) run(ctx context.Context, path string, stdin io.Read
 		return err
 	}
 	defer stop()
-	client, err := engine.NewClient(engine.ClientConfig{Redis: conns.Redis, JetStream: conns.JS})
-	if err != nil {
-		return err
-	}
-	started, err := client.StartRun(ctx, run)
+	started, err := conns.Client.StartRun(ctx, run)
 	switch {
 	case err != nil && ctx.Err() != nil:
 		return cli.Fail(cli.ExitInterrupted, "interrupted; whether %s is started is not known: start it again, which is the same run", run.RunID)

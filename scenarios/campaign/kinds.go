@@ -8,23 +8,8 @@ import (
 	"github.com/wavetank-sim/wavetank/scenarios/scheduler/actors"
 )
 
-// The roles of nodes.
-const (
-	roleScheduler = "scheduler"
-	roleWorker    = "worker"
-	roleSubmitter = "submitter"
-	roleCanceller = "canceller"
-	roleStranger  = "stranger"
-	roleChanger   = "changer"
-	roleApprover  = "approver"
-	roleOperator  = "operator"
-	roleStarter   = "starter"
-	roleKernel    = "kernel"
-)
-
-var roles = []string{
-	roleScheduler, roleWorker, roleSubmitter, roleCanceller, roleStranger, roleChanger, roleApprover, roleOperator, roleStarter, roleKernel,
-}
+// roles are those of nodes.
+var roles = []string{"scheduler", "worker", "submitter", "canceller", "stranger", "changer", "approver", "operator", "starter", "kernel"}
 
 // FaultKind says what sort of fault f is, by what it does and where, but not to which job, when or how
 // often: "fail-after publish", "crash of a scheduler after dispatched_write", "pause of a worker at
@@ -103,22 +88,22 @@ func roleOf(node string) string {
 func actorIn(phase string) string {
 	switch phase {
 	case "submit_write", "submit_publish":
-		return roleSubmitter
+		return "submitter"
 	case "cancel_publish":
-		return roleCanceller
+		return "canceller"
 	case "approve_read", "approve_write", "approve_publish":
-		return roleApprover
+		return "approver"
 	case "run_create":
-		return roleStarter
+		return "starter"
 	case string(actors.PhasePoison):
-		return roleStranger
+		return "stranger"
 	case "effect", "result_publish", "heartbeat":
-		return roleWorker
+		return "worker"
 	}
 	for _, message := range []string{"job_", "notice_", "void_deliver", "void_ack"} {
 		if strings.HasPrefix(phase, message) {
-			return roleWorker
+			return "worker"
 		}
 	}
-	return roleScheduler
+	return "scheduler"
 }

@@ -13,6 +13,7 @@ import (
 
 // Phases lists the operations that a fault can name, in the order in which a job meets them: the
 // engine's phases, those of its messages, and those of the world around it.
+// It is long because it is a table: a line for each phase.
 func Phases() []faults.Phase {
 	const (
 		store, publish, send, deliver, call = faults.PlaceStore, faults.PlacePublish, faults.PlaceSend, faults.PlaceDeliver, faults.PlaceCall

@@ -136,8 +136,12 @@ func (s *System) StartClients(w *sim.World) {
 	s.startRuns(w)
 }
 
+func (s *System) clientConfig(p *sim.Process) engine.ClientConfig {
+	return engine.ClientConfig{Redis: p.Redis(), JetStream: p.JetStream(), Clock: p.Clock(), Settings: s.plan.Engine}
+}
+
 func (s *System) client(p *sim.Process) *engine.Client {
-	client, err := engine.NewClient(engine.ClientConfig{Redis: p.Redis(), JetStream: p.JetStream(), Clock: p.Clock(), Settings: s.plan.Engine})
+	client, err := engine.NewClient(s.clientConfig(p))
 	if err != nil {
 		panic(fmt.Sprintf("%s: %v", p.Node(), err))
 	}
@@ -191,7 +195,7 @@ func (s *System) inTime(after map[int]time.Duration, do func(ctx context.Context
 // operate is the main function of the operator.
 func (s *System) operate(p *sim.Process) {
 	r, err := engine.NewReplayer(engine.ReplayerConfig{
-		Redis: p.Redis(), JetStream: p.JetStream(), Triage: s.plan.Triage, Clock: p.Clock(), Random: p.Rand(), Settings: s.plan.Engine,
+		ClientConfig: s.clientConfig(p), Triage: s.plan.Triage, Random: p.Rand(),
 	})
 	if err != nil {
 		panic(fmt.Sprintf("%s: %v", p.Node(), err))

@@ -11,14 +11,16 @@ import (
 	"github.com/redis/go-redis/v9"
 
 	"github.com/wavetank-sim/wavetank/cmd/internal/cli"
+	"github.com/wavetank-sim/wavetank/engine"
 	"github.com/wavetank-sim/wavetank/engine/bus"
 )
 
 // Clients are connections to servers that run.
 type Clients struct {
-	Redis *redis.Client
-	nats  *nats.Conn // nil until it is made
-	JS    jetstream.JetStream
+	Redis  *redis.Client
+	nats   *nats.Conn // nil until it is made
+	JS     jetstream.JetStream
+	Client *engine.Client
 }
 
 // ErrNoStream is what an error of connect is where no scheduler has made its streams.
@@ -60,6 +62,9 @@ func (f *Flags) Connect(ctx context.Context, name string, to access) (*Clients, 
 	c := &Clients{Redis: redis}
 	if c.nats, c.JS, err = f.openNATS(ctx, name, log); err == nil {
 		err = f.findStreams(ctx, c.JS)
+	}
+	if err == nil {
+		c.Client, err = engine.NewClient(engine.ClientConfig{Redis: c.Redis, JetStream: c.JS})
 	}
 	if err != nil {
 		c.Close()
