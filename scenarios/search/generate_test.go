@@ -118,7 +118,7 @@ func TestDrawTurnsEverySetting(t *testing.T) {
 		"engine.lock_release", "engine.workflow.durable_timers", "engine.workflow.delay_poller", "engine.workflow.run_reconciler", "engine.snapshot_lock", "engine.terminate_order", "engine.tie_break", "engine.policy.bind_approvals",
 		"engine.replay.triage", "engine.replay.keep_key", "engine.replay.check_committed", "engine.replay.check_policy", "engine.replay.atomic", "engine.replay.carry_count",
 		"engine.policy.fail_mode", "engine.policy.shared_breaker",
-		"engine.output.recheck", "engine.keep_cancellations",
+		"engine.output.recheck",
 		"schedule.steps_max", // what uses it up is a finding
 		"preset",             // a space says which
 		"then.settle_within", // as long as the other settings ask for

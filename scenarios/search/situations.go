@@ -10,7 +10,7 @@ import (
 // situations are what hardly ever comes about by itself, as it takes several things at once: each of them
 // brings one about for a job, unless the space fixes what it needs otherwise.
 var situations = []func(d *drawer, job int){
-	(*drawer).startWarm, (*drawer).orphan, (*drawer).strand, (*drawer).misread, (*drawer).outdate, (*drawer).deadLetter, (*drawer).breakOff,
+	(*drawer).startWarm, (*drawer).orphan, (*drawer).strand, (*drawer).misread, (*drawer).outdate, (*drawer).deadLetter, (*drawer).breakOff, (*drawer).foretell,
 }
 
 // situation has one plan in a few begin with one of them, to which faults are added.
@@ -59,6 +59,15 @@ func (d *drawer) misread(job int) {
 	d.set("workload.slow."+nth(job), longWork[len(longWork)-1])
 	d.add(faults.Fault{After: &faults.Match{Job: job, Phase: "running_write"}, Do: faults.Crash, Node: faults.Actor, RestartIn: time.Second})
 	d.add(faults.Fault{On: &faults.Match{Job: job, Phase: "state_read", Occurrence: 2}, Do: faults.FailBefore})
+}
+
+// foretell has a job cancelled before it has a record.
+func (d *drawer) foretell(job int) {
+	d.set("engine.keep_cancellations", from(d, "kept", "true", "false"))
+	d.set("workload.cancel."+nth(job), "1ms")
+	if d.oneIn(2, "for longer") {
+		d.fail(job, "submit_write")
+	}
 }
 
 // outdate has a worker at a job that is dispatched a second time: its result is of an older epoch by then.

@@ -25,6 +25,7 @@ func TestSituationsComeAbout(t *testing.T) {
 		{[]string{"result-of-older-epoch"}, (*drawer).outdate},
 		{[]string{"dead-letter-replayed"}, (*drawer).deadLetter},
 		{[]string{"saga-rolled-back", "saga-rollback-resumed"}, (*drawer).breakOff},
+		{[]string{"cancellation-takes-effect"}, (*drawer).foretell},
 	}
 	require.Len(t, reach, len(situations))
 	for _, c := range reach {

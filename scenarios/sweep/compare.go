@@ -14,21 +14,21 @@ import (
 // are run under. It is data, as a [Definition] is.
 type Alternatives struct {
 	Version   int      `json:"version"`
-	Name      string   `json:"name"`
-	Title     string   `json:"title"`
-	Question  string   `json:"question"`
-	Source    string   `json:"source"`  // the document that has the table
-	Plans     []Case   `json:"plans"`   //
-	Rows      []Row    `json:"rows"`    // without what is measured
-	Metrics   []string `json:"metrics"` // the columns
-	Seeds     int      `json:"seeds"`   // under how many every row is run with every plan
+	Name      string   `json:"name" yaml:"name"`
+	Title     string   `json:"title" yaml:"title"`
+	Question  string   `json:"question" yaml:"question"`
+	Source    string   `json:"source" yaml:"source"`   // the document that has the table
+	Plans     []Case   `json:"plans" yaml:"plans"`     //
+	Rows      []Row    `json:"rows" yaml:"rows"`       // without what is measured
+	Metrics   []string `json:"metrics" yaml:"metrics"` // the columns
+	Seeds     int      `json:"seeds"`                  // under how many every row is run with every plan
 	FirstSeed uint64   `json:"first_seed"`
-	Notes     []string `json:"notes"`
+	Notes     []string `json:"notes" yaml:"notes"`
 }
 
 // Case is one of the plans that all alternatives are run under.
 type Case struct {
-	Name string `json:"name"`
+	Name string `json:"name" yaml:"name"`
 	Plan string `json:"plan"` // as YAML
 }
 

@@ -45,13 +45,6 @@ func TestComparisons(t *testing.T) {
 	refused(t, a.Validate(), "53 alternatives with 3 plans under 9,999 seeds are 1,589,841 runs")
 }
 
-func TestAnAlternativeThatTheBuildHasNotIsLeftOut(t *testing.T) {
-	a := &Alternatives{Rows: []Row{{Name: "This", Settings: []string{"engine.dispatch_order=state-first"}}, {Name: "That", Settings: []string{"engine.dispatch_order=two-phase"}}}}
-	a.leaveOut()
-	require.Len(t, a.Rows, 1)
-	assert.Equal(t, []string{`"That" is left out: this build has no engine.dispatch_order=two-phase.`}, a.Notes)
-}
-
 func TestCompareByHand(t *testing.T) {
 	a, err := Compare("dispatch-order")
 	require.NoError(t, err)

@@ -88,10 +88,10 @@ type Comparison struct {
 
 // Row is one alternative.
 type Row struct {
-	Name      string              `json:"name"`     // as the document calls it
-	Upside    string              `json:"upside"`   // the document's words, shortened
-	Downside  string              `json:"downside"` //
-	Settings  []string            `json:"settings"` // as --set takes them
+	Name      string              `json:"name" yaml:"name"`         // as the document calls it
+	Upside    string              `json:"upside" yaml:"upside"`     // the document's words, shortened
+	Downside  string              `json:"downside" yaml:"downside"` //
+	Settings  []string            `json:"settings" yaml:"settings"` // as --set takes them
 	Runs      int                 `json:"runs"`
 	Estimates map[string]Estimate `json:"estimates"`
 
