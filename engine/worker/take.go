@@ -95,6 +95,8 @@ func (w *Worker) take(ctx context.Context, stop <-chan struct{}, msg jetstream.M
 	if execution.Err() == nil {
 		o = w.Execute(execution, t)
 	}
+	// It reports no CANCELLED: a scheduler sends the notice once the record says so, and takes no result after that. Only
+	// where Redis has failed over and forgotten it would such a result tell; that job ends TIMEOUT, by the reconciler.
 	if o.Ending == Dropped && execution.Err() != nil {
 		w.Logger.Info("dropped: the job is cancelled", slog.String("job_id", t.JobID), slog.Int64("epoch", t.Epoch))
 	}
