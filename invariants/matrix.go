@@ -176,7 +176,7 @@ var matrix = map[string]row{
 	}},
 	"cancellation-takes-effect": {takes: []mechanism{having(withKeptCancellations)}},
 	"compensation-recorded-once": {saga: true, except: []exception{
-		{by: strikesOf(WriteRefused, WriteUnanswered, WriteLate), but: []mechanism{having(withAtomicRecord, withFence)}},
+		{by: strikesOf(WriteRefused, WriteUnanswered, WriteLate, SchedulerCrash), but: []mechanism{having(withAtomicRecord, withFence)}},
 		rewound,
 	}},
 	"only-lock-holder-compensates": {saga: true, takes: []mechanism{having(withLongSaga)}, except: []exception{
