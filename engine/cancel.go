@@ -19,7 +19,7 @@ func (e *Engine) HandleJobCancel(ctx context.Context, c job.Cancel) error {
 	if err := c.Validate(); err != nil {
 		return &bus.Poison{ReasonCode: job.ReasonSchemaInvalid, Err: err}
 	}
-	return e.withRecordOr(ctx, c.JobID, func(ctx context.Context) error {
+	return e.withRecord(ctx, c.JobID, func(ctx context.Context) error {
 		if !e.settings.KeepCancellations {
 			return nil
 		}

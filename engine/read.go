@@ -61,14 +61,9 @@ func (e *Engine) failClosed(ctx context.Context, p phase.Phase, jobID, topic str
 	return e.storeRetry(ctx, err, p, "")
 }
 
-// withRecord calls fn with what the job's record says under its lock. A job without one is put off: its
-// request may be on its way still.
-func (e *Engine) withRecord(ctx context.Context, jobID string, fn func(ctx context.Context, rec *store.Record) error) error {
-	return e.withRecordOr(ctx, jobID, func(context.Context) error { return nil }, fn)
-}
-
-// withRecordOr is withRecord, and calls absent before a job without a record is put off.
-func (e *Engine) withRecordOr(ctx context.Context, jobID string, absent func(ctx context.Context) error, fn func(ctx context.Context, rec *store.Record) error) error {
+// withRecord calls fn with what the job's record says under its lock. A job without one is put off, after a call of
+// absent: its request may be on its way still.
+func (e *Engine) withRecord(ctx context.Context, jobID string, absent func(ctx context.Context) error, fn func(ctx context.Context, rec *store.Record) error) error {
 	topic := metrics.UnknownTopic
 	err := e.withJobLock(ctx, jobID, func(ctx context.Context) error {
 		rec, err := e.store.Read(phase.With(ctx, jobID, phase.StateRead), jobID)

@@ -17,7 +17,7 @@ func (e *Engine) HandleJobResult(ctx context.Context, res job.Result) error {
 	if err := res.Validate(); err != nil {
 		return &bus.Poison{ReasonCode: job.ReasonSchemaInvalid, Err: err}
 	}
-	return e.withRecord(ctx, res.JobID, func(ctx context.Context, rec *store.Record) error {
+	return e.withRecord(ctx, res.JobID, func(context.Context) error { return nil }, func(ctx context.Context, rec *store.Record) error {
 		return e.handleJobResult(ctx, &res, rec)
 	})
 }

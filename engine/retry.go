@@ -53,12 +53,10 @@ func (e *Engine) infrastructureDelay(ctx context.Context, base time.Duration) ti
 	return backoffDelay(max(0, bus.Deliveries(ctx)-1), base, 0, max(base, e.settings.BackoffMax))
 }
 
-// Error is the phase and the cause.
 func (e *RetryableError) Error() string {
 	return fmt.Sprintf("%s: %v (retry after %v)", e.Phase, e.Err, e.Delay)
 }
 
-// Unwrap returns the cause.
 func (e *RetryableError) Unwrap() error { return e.Err }
 
 // RetryDelay is how long the message is to stay away; package bus asks for it.

@@ -19,7 +19,6 @@ import (
 // of the job, which whoever meets it may have to see to: who decided it may be gone.
 type voidError struct{ job.Void }
 
-// Error is what was decided.
 func (v *voidError) Error() string {
 	return "the dispatch is void: before it was published, the job was to be " + string(v.End)
 }

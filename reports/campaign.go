@@ -67,15 +67,9 @@ type reasonRow struct {
 	Runs   int
 }
 
-// CampaignPage writes the report.html of a campaign: what was found, or the bound if nothing was, and
-// what the campaign met and did not meet. It links each finding to its plan and to its run's page,
-// both in the folder of the campaign; see [FindingPage].
-func CampaignPage(w io.Writer, res *campaign.Result) error {
-	return campaignPage(w, res, func(string) bool { return true })
-}
-
 // WriteCampaign writes report.html into the folder dir of a campaign, beside the result.json and the
-// findings that the campaign itself wrote. Findings are linked to the pages that are there.
+// findings that the campaign itself wrote: what was found, or the bound if nothing was, and what the campaign met and
+// did not meet. Findings are linked to their plans, and to the pages of their runs that are there; see [FindingPage].
 func WriteCampaign(dir string, res *campaign.Result) error {
 	there := func(page string) bool {
 		info, err := os.Stat(filepath.Join(dir, filepath.FromSlash(page)))

@@ -10,7 +10,7 @@
 // documentation's tables, as a page and as Markdown. For CI there are [JUnit], [Annotations] and
 // [Summary].
 //
-// [Read] reads any of these folders back, [Rewrite] makes its page again, and [WriteIndex] makes an
+// [Read] reads any of these folders back, [Stored.Rewrite] makes its page again, and [WriteIndex] makes an
 // index of several.
 //
 // Its files, each of which calls those after it alone:

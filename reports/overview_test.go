@@ -25,8 +25,11 @@ func written(t require.TestingT, write func(io.Writer) error) string {
 	return out.String()
 }
 
+// everyPage is a campaign's folder in which each finding has its page.
+func everyPage(string) bool { return true }
+
 func campaignHTML(t require.TestingT, res *campaign.Result) string {
-	return written(t, func(w io.Writer) error { return CampaignPage(w, res) })
+	return written(t, func(w io.Writer) error { return campaignPage(w, res, everyPage) })
 }
 
 func sweepHTML(t require.TestingT, res *sweep.Result) string {
@@ -87,7 +90,7 @@ func TestOverviewsDependOnNothingElse(t *testing.T) {
 }
 
 func TestOverviewsSayWhatFailed(t *testing.T) {
-	require.Error(t, CampaignPage(failingWriter{}, quietNight()))
+	require.Error(t, campaignPage(failingWriter{}, quietNight(), everyPage))
 	require.Error(t, SweepPage(failingWriter{}, flatSweep(2)))
 	require.Error(t, ComparisonPage(failingWriter{}, threeTables()))
 	require.Error(t, Index(failingWriter{}, nil))

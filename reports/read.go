@@ -69,16 +69,7 @@ func Read(dir string) (*Stored, error) {
 	return s, nil
 }
 
-// Rewrite makes the report.html of a stored folder again, from its other files.
-func Rewrite(dir string) error {
-	s, err := Read(dir)
-	if err != nil {
-		return err
-	}
-	return s.Rewrite()
-}
-
-// Rewrite makes the folder's report.html again.
+// Rewrite makes the folder's report.html again, from its other files.
 func (s *Stored) Rewrite() error {
 	page := func(w io.Writer) error { return SweepPage(w, s.Sweep) }
 	switch {

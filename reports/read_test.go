@@ -57,7 +57,7 @@ func TestRewriteMakesTheSamePageAgain(t *testing.T) {
 			want := read(t, dir, PageFile)
 			before := names(t, dir)
 			require.NoError(t, os.Remove(filepath.Join(dir, PageFile)))
-			require.NoError(t, Rewrite(dir))
+			require.NoError(t, rewrite(dir))
 			assert.Equal(t, want, read(t, dir, PageFile))
 			assert.Equal(t, before, names(t, dir), "and nothing else")
 		})
@@ -117,7 +117,7 @@ func TestReadNamesTheFileAndARemedy(t *testing.T) {
 			dir := aRun(t)
 			page := read(t, dir, PageFile)
 			c.spoil(dir)
-			err := Rewrite(dir)
+			err := rewrite(dir)
 			require.Error(t, err)
 			said := strings.ReplaceAll(err.Error(), dir, "DIR")
 			assert.True(t, strings.HasPrefix(said, c.want), said)
@@ -130,7 +130,7 @@ func TestReadNamesTheFileAndARemedy(t *testing.T) {
 	dir := aRun(t)
 	put(t, dir, PlanFile, "version: 1\nnam: x\n")
 	var pe *strictyaml.Error
-	require.ErrorAs(t, Rewrite(dir), &pe)
+	require.ErrorAs(t, rewrite(dir), &pe)
 	assert.Equal(t, filepath.Join(dir, PlanFile), pe.File)
 }
 
@@ -185,4 +185,12 @@ func TestWriteIndexIsBesideTheFolders(t *testing.T) {
 	require.NoError(t, WriteIndex(root, shelf()))
 	assert.Equal(t, []string{IndexFile}, names(t, root))
 	assert.Contains(t, read(t, root, IndexFile), `href="./fuzz-7/report.html"`)
+}
+
+func rewrite(dir string) error {
+	s, err := Read(dir)
+	if err != nil {
+		return err
+	}
+	return s.Rewrite()
 }

@@ -1,7 +1,6 @@
 package main
 
 import (
-	"encoding/json"
 	"fmt"
 	"io"
 	"strings"
@@ -83,10 +82,7 @@ func (l listing) print(w io.Writer, asJSON bool) error {
 	if asJSON {
 		data := l.data()
 		data["version"] = listVersion
-		enc := json.NewEncoder(w)
-		enc.SetEscapeHTML(false)
-		enc.SetIndent("", "  ")
-		return enc.Encode(data)
+		return cli.PrintJSON(w, data)
 	}
 	tw := tabwriter.NewWriter(w, 0, 8, 2, ' ', 0)
 	l.show(table{tw})

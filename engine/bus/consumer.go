@@ -19,10 +19,8 @@ type Poison struct {
 	Err        error
 }
 
-// Error is the reason code and the cause.
 func (p *Poison) Error() string { return fmt.Sprintf("%s: %v", p.ReasonCode, p.Err) }
 
-// Unwrap returns the cause.
 func (p *Poison) Unwrap() error { return p.Err }
 
 // Consumer consumes one durable pull consumer. Guard, TermFirst and GivenUp may be left out; everything else

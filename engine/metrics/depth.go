@@ -21,10 +21,8 @@ type dlqDepth struct {
 	desc *prometheus.Desc
 }
 
-// Describe is of prometheus.Collector.
 func (d *dlqDepth) Describe(descs chan<- *prometheus.Desc) { descs <- d.desc }
 
-// Collect is of prometheus.Collector.
 func (d *dlqDepth) Collect(series chan<- prometheus.Metric) {
 	ctx, cancel := context.WithTimeout(context.Background(), depthWithin)
 	defer cancel()

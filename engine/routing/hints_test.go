@@ -48,7 +48,7 @@ func TestHints(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			req := job.Request{JobID: "job-1", Topic: "job.default", Labels: c.labels}
-			pick, err := strategy(t, routing.Config{}).PickSubject(&req, c.workers)
+			pick, err := pickFirst(strategy(t, routing.Config{}), &req, c.workers)
 			if c.err != nil {
 				assert.ErrorIs(t, err, c.err)
 				return
@@ -134,7 +134,7 @@ func TestWhoeverIsPickedFits(t *testing.T) {
 			}
 			preferred = preferred || w.WorkerID == labels["preferred_worker_id"]
 		}
-		pick, err := s.PickSubject(&req, workers)
+		pick, err := pickFirst(s, &req, workers)
 		switch {
 		case !there:
 			require.ErrorIs(t, err, routing.ErrNoWorkers)

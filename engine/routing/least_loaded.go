@@ -52,21 +52,16 @@ func New(c Config) (*LeastLoaded, error) {
 // Topics are those that are served, in order.
 func (s *LeastLoaded) Topics() []string { return slices.Sorted(maps.Keys(s.topics)) }
 
-// PickSubject chooses among workers, whose order does not matter; of those with the same lowest score
-// it takes the first by id. It does not know which of them are alive. Its error is, to errors.Is, one
-// of ErrNoPoolMapping, ErrNoWorkers and ErrOverloaded.
+// PickSubject chooses among workers, whose order does not matter. It does not know which of them are alive. Its
+// error is, to errors.Is, one of ErrNoPoolMapping, ErrNoWorkers and ErrOverloaded.
 //
 // A worker whose id cannot be a token of a subject has no address of its own; if only such workers
 // can take the job, it goes to the topic. A job with hints never does: anybody could take it from there.
-func (s *LeastLoaded) PickSubject(req *job.Request, workers []job.Heartbeat) (Pick, error) {
-	return s.PickSubjectBy(req, workers, func(string) int { return 0 }, func(int) int { return 0 })
-}
-
-// PickSubjectBy is PickSubject for who knows more than the heartbeats say. given is how many jobs a worker was
-// given since its own; they count for its score, but not for whether it is overloaded, since many of them may be
-// over. draw breaks ties: it is asked once for one of [0, n), when n > 1 workers, ordered by id, have the same
-// lowest score.
-func (s *LeastLoaded) PickSubjectBy(req *job.Request, workers []job.Heartbeat, given func(workerID string) int, draw func(n int) int) (Pick, error) {
+//
+// given is how many jobs a worker was given since its heartbeat; they count for its score, but not for whether it is
+// overloaded, since many of them may be over. draw breaks ties: it is asked once for one of [0, n), when n > 1
+// workers, ordered by id, have the same lowest score.
+func (s *LeastLoaded) PickSubject(req *job.Request, workers []job.Heartbeat, given func(workerID string) int, draw func(n int) int) (Pick, error) {
 	pools, err := s.eligible(req)
 	if err != nil {
 		return Pick{}, err

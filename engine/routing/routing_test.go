@@ -19,6 +19,11 @@ func strategy(t require.TestingT, c routing.Config) *routing.LeastLoaded {
 	return s
 }
 
+// pickFirst picks by the heartbeats alone, and of equal workers the first.
+func pickFirst(s *routing.LeastLoaded, req *job.Request, workers []job.Heartbeat) (routing.Pick, error) {
+	return s.PickSubject(req, workers, func(string) int { return 0 }, func(int) int { return 0 })
+}
+
 func worker(id string, active int) job.Heartbeat {
 	return job.Heartbeat{WorkerID: id, Pool: "default", ActiveJobs: active, MaxParallelJobs: 10}
 }
@@ -78,7 +83,7 @@ func TestPickSubject(t *testing.T) {
 			if c.req.Topic == "" {
 				c.req.Topic = "job.default"
 			}
-			pick, err := strategy(t, c.config).PickSubject(&c.req, c.workers)
+			pick, err := pickFirst(strategy(t, c.config), &c.req, c.workers)
 			if c.err != nil {
 				assert.ErrorIs(t, err, c.err)
 				assert.Equal(t, c.code, routing.ReasonCode(err))
@@ -104,14 +109,14 @@ func TestWhatAWorkerWasGivenCounts(t *testing.T) {
 	given := map[string]int{}
 	var order []string
 	for range 6 {
-		pick, err := s.PickSubjectBy(&req, workers, func(id string) int { return given[id] }, func(int) int { return 0 })
+		pick, err := s.PickSubject(&req, workers, func(id string) int { return given[id] }, func(int) int { return 0 })
 		require.NoError(t, err)
 		given[pick.WorkerID]++
 		order = append(order, pick.WorkerID)
 	}
 	assert.Equal(t, []string{"a", "a", "a", "b", "a", "b"}, order)
 	given["a"], given["b"] = 1000, 1000
-	_, err := s.PickSubjectBy(&req, workers, func(id string) int { return given[id] }, func(int) int { return 0 })
+	_, err := s.PickSubject(&req, workers, func(id string) int { return given[id] }, func(int) int { return 0 })
 	assert.NoError(t, err)
 }
 
@@ -120,17 +125,17 @@ func TestATieIsTheCallersToBreak(t *testing.T) {
 	req := job.Request{JobID: "job-1", Topic: "job.default"}
 	workers := []job.Heartbeat{worker("c", 1), worker("d", 2), worker("b", 1), worker("a", 1)}
 	for i, want := range []string{"a", "b", "c"} {
-		pick, err := s.PickSubjectBy(&req, workers, nothing, func(n int) int {
+		pick, err := s.PickSubject(&req, workers, nothing, func(n int) int {
 			assert.Equal(t, 3, n)
 			return i
 		})
 		require.NoError(t, err)
 		assert.Equal(t, want, pick.WorkerID)
 	}
-	_, err := s.PickSubjectBy(&req, workers[:2], nothing, func(int) int { panic("there is no tie") })
+	_, err := s.PickSubject(&req, workers[:2], nothing, func(int) int { panic("there is no tie") })
 	require.NoError(t, err)
 	req.Labels = map[string]string{"preferred_worker_id": "b"}
-	pick, err := s.PickSubjectBy(&req, workers, nothing, func(int) int { panic("it is preferred") })
+	pick, err := s.PickSubject(&req, workers, nothing, func(int) int { panic("it is preferred") })
 	require.NoError(t, err)
 	assert.Equal(t, "b", pick.WorkerID)
 }
@@ -172,10 +177,10 @@ func TestPickDoesNotDependOnOrder(t *testing.T) {
 		if n > 0 && rapid.Bool().Draw(t, "prefers") {
 			req.Labels = map[string]string{"preferred_worker_id": workers[rapid.IntRange(0, n-1).Draw(t, "preferred")].WorkerID}
 		}
-		want, wantErr := s.PickSubject(&req, workers)
+		want, wantErr := pickFirst(s, &req, workers)
 
 		permuted := rapid.Permutation(workers).Draw(t, "permuted")
-		got, gotErr := s.PickSubject(&req, permuted)
+		got, gotErr := pickFirst(s, &req, permuted)
 		require.Equal(t, want, got)
 		require.Equal(t, routing.ReasonCode(wantErr), routing.ReasonCode(gotErr))
 		if wantErr != nil {

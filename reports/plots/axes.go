@@ -47,7 +47,6 @@ type unitTicks struct {
 	n    int
 }
 
-// Ticks implements [plot.Ticker].
 func (t unitTicks) Ticks(lo, hi float64) []plot.Tick {
 	per := t.unit.is.Seconds()
 	lo, hi = lo/per, hi/per
@@ -102,7 +101,6 @@ type powerTicks struct {
 	label func(exponent int) string
 }
 
-// Ticks implements [plot.Ticker].
 func (t powerTicks) Ticks(lo, hi float64) []plot.Tick {
 	var ticks []plot.Tick
 	for e := int(math.Ceil(lo)); float64(e) <= hi && len(ticks) < ticksMax; e++ {

@@ -103,7 +103,6 @@ func (b *breaker) openFor() string {
 // breakerTicks name the rows, the first on top.
 type breakerTicks []breaker
 
-// Ticks implements [plot.Ticker].
 func (t breakerTicks) Ticks(float64, float64) (ticks []plot.Tick) {
 	for i, b := range t {
 		ticks = append(ticks, plot.Tick{Value: float64(len(t)-i) - .5, Label: b.name})
@@ -114,7 +113,6 @@ func (t breakerTicks) Ticks(float64, float64) (ticks []plot.Tick) {
 // breakerRows draws a row a breaker: the more a breaker keeps back, the higher it stands.
 type breakerRows []breaker
 
-// Plot implements [plot.Plotter].
 func (rows breakerRows) Plot(c draw.Canvas, p *plot.Plot) {
 	x, y := p.Transforms(&c)
 	for i, b := range rows {

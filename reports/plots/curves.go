@@ -190,7 +190,6 @@ type intervals struct {
 	y valueAxis
 }
 
-// Plot implements [plot.Plotter].
 func (b intervals) Plot(c draw.Canvas, p *plot.Plot) {
 	tx, ty := p.Transforms(&c)
 	if len(b.points) == 1 {

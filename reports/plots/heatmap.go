@@ -208,7 +208,6 @@ func lettering(v float64, decimals int) string {
 	return words.Fixed(v, decimals)
 }
 
-// Plot implements [plot.Plotter].
 func (h heatCells) Plot(c draw.Canvas, p *plot.Plot) {
 	tx, ty := p.Transforms(&c)
 	style := h.style

@@ -29,7 +29,6 @@ type frontLabels struct {
 	left   int // found no place
 }
 
-// Plot implements [plot.Plotter].
 func (l *frontLabels) Plot(c draw.Canvas, p *plot.Plot) {
 	tx, ty := p.Transforms(&c)
 	around := func(x, y float64, radius vg.Length) vg.Rectangle {
@@ -105,7 +104,6 @@ func (l endLabels) width() (width vg.Length) {
 	return width
 }
 
-// Plot implements [plot.Plotter].
 func (l endLabels) Plot(c draw.Canvas, p *plot.Plot) {
 	_, ty := p.Transforms(&c)
 	order := slices.Clone(l.at)

@@ -26,7 +26,6 @@ const (
 	crowdMin = 4 // of them make a band
 )
 
-// Plot implements [plot.Plotter].
 func (m faultMarks) Plot(c draw.Canvas, p *plot.Plot) {
 	x, _ := p.Transforms(&c)
 	within := func(seconds float64) vg.Length { return inside(c, x(seconds)) }
@@ -75,7 +74,6 @@ type blindMark struct {
 // blindMarks shades it behind the data of a plot.
 type blindMarks []blindMark
 
-// Plot implements [plot.Plotter].
 func (m blindMarks) Plot(c draw.Canvas, p *plot.Plot) {
 	x, _ := p.Transforms(&c)
 	for _, b := range m {
@@ -151,7 +149,6 @@ func dots(points plotter.XYs, c color.RGBA, radius vg.Length) *plotter.Scatter {
 // crossGlyph is a cross that is as heavy as a dot.
 type crossGlyph struct{}
 
-// DrawGlyph implements [draw.GlyphDrawer].
 func (crossGlyph) DrawGlyph(c *draw.Canvas, style draw.GlyphStyle, at vg.Point) {
 	r := style.Radius * .75
 	line := draw.LineStyle{Color: style.Color, Width: 2}
@@ -162,7 +159,6 @@ func (crossGlyph) DrawGlyph(c *draw.Canvas, style draw.GlyphStyle, at vg.Point) 
 // hollowGlyph is the outline of a circle, or of a square, as heavy as a line.
 type hollowGlyph struct{ square bool }
 
-// DrawGlyph implements [draw.GlyphDrawer].
 func (g hollowGlyph) DrawGlyph(c *draw.Canvas, style draw.GlyphStyle, at vg.Point) {
 	r := style.Radius
 	line := draw.LineStyle{Color: style.Color, Width: 1.5}

@@ -94,7 +94,6 @@ type valueTicks struct {
 	across bool      // labels lie along the axis, not across it
 }
 
-// Ticks implements [plot.Ticker].
 func (t valueTicks) Ticks(lo, hi float64) []plot.Tick {
 	free := vg.Length(math.Inf(-1))
 	var ticks []plot.Tick

@@ -30,10 +30,8 @@ type Error struct {
 	Cause  error // what callers may ask for; may be nil
 }
 
-// Error is the text.
 func (e *Error) Error() string { return e.Text }
 
-// Unwrap is the cause.
 func (e *Error) Unwrap() error { return e.Cause }
 
 // Usage is an error in how cmd was called, which names its help.

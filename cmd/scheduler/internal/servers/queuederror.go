@@ -11,13 +11,10 @@ import (
 // OOM or READONLY.
 type queuedError struct{}
 
-// DialHook is of redis.Hook.
 func (queuedError) DialHook(next redis.DialHook) redis.DialHook { return next }
 
-// ProcessHook is of redis.Hook.
 func (queuedError) ProcessHook(next redis.ProcessHook) redis.ProcessHook { return next }
 
-// ProcessPipelineHook is of redis.Hook.
 func (queuedError) ProcessPipelineHook(next redis.ProcessPipelineHook) redis.ProcessPipelineHook {
 	return func(ctx context.Context, cmds []redis.Cmder) error {
 		err := next(ctx, cmds)

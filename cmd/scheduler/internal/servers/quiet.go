@@ -77,7 +77,6 @@ func (s *saidAway) again(r slog.Record) bool {
 	return s.before(line)
 }
 
-// Handle is of slog.Handler.
 func (h quietHandler) Handle(ctx context.Context, r slog.Record) error {
 	if r.Level > slog.LevelDebug && h.said.again(r) {
 		if r.Level = slog.LevelDebug; !h.Enabled(ctx, r.Level) {
@@ -87,12 +86,10 @@ func (h quietHandler) Handle(ctx context.Context, r slog.Record) error {
 	return h.Handler.Handle(ctx, r)
 }
 
-// WithAttrs is of slog.Handler.
 func (h quietHandler) WithAttrs(attrs []slog.Attr) slog.Handler {
 	return quietHandler{h.Handler.WithAttrs(attrs), h.said}
 }
 
-// WithGroup is of slog.Handler.
 func (h quietHandler) WithGroup(name string) slog.Handler {
 	return quietHandler{h.Handler.WithGroup(name), h.said}
 }

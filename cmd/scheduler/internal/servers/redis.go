@@ -118,7 +118,6 @@ func (f *Flags) OpenRedis(ctx context.Context, log *slog.Logger, to access) (*re
 // unfit is the error of a Redis that answers and cannot be worked with.
 type unfit struct{ what, remedy string }
 
-// Error is what it is.
 func (u *unfit) Error() string { return u.what }
 
 // AskRedis makes sure that Redis answers and can be worked with; it is an *unfit if it says that it is none to
