@@ -101,7 +101,7 @@ var matrix = map[string]row{
 	}},
 	"nobody-is-rescued": {takes: []mechanism{having(withDeliveries)}},
 	"one-execution-per-dispatch": {except: []exception{
-		{by: strikesOf(ResultLost, AckLost, DeliveryLost, SchedulerAway, WorkerCrash, NATSAway), why: impossible, says: "a worker that died before its work and one that died after it leave the same message without an ack"},
+		{by: strikesOf(ResultLost, AckLost, DeliveryLost, SchedulerAway, WorkerCrash, WorkerAway, NATSAway), why: impossible, says: "a worker that died before its work and one that died after it leave the same message without an ack"},
 	}},
 	"processed-message-not-handled-again": {except: []exception{rewound}},
 	"no-message-given-up": {takes: []mechanism{having(withDeliveries)}, except: []exception{
@@ -144,6 +144,7 @@ var matrix = map[string]row{
 	"overdue-job-found-within-a-poll": {takes: []mechanism{having(withReconciler, withRenewedTicks, withWholeTicks), having(withReconciler, withReleasedTicks, withWholeTicks)}, except: []exception{
 		{by: strikesOf(WriteRefused, WriteLate, ReadFails, LockFails, TickFails, SchedulerCrash, SchedulerAway, NATSAway), why: impossible, says: "nobody can do in time what nobody is there to do, or what its servers refuse"},
 		rewound,
+		wrongClock,
 	}},
 	"no-dispatch-to-expired-worker":      {except: []exception{rewound}},
 	"snapshot-revives-no-worker":         {takes: []mechanism{having(withLastSeen)}},
@@ -157,6 +158,9 @@ var matrix = map[string]row{
 	"no-dispatch-without-decision": {except: []exception{
 		{by: strikesOf(WriteLate), but: []mechanism{fenced}},
 		rewound,
+	}},
+	"throttled-job-waits": {except: []exception{
+		{by: strikesOf(DeliveryLost), why: openCell, says: "a request that is delivered twice is asked about twice; a note of when its job was put off would tell"},
 	}},
 	"throttled-job-comes-again": {except: []exception{
 		{by: strikesOf(AckLost, DeliveryLost, SchedulerCrash, SchedulerAway), why: impossible, says: "nobody can ask again in time who is not there, or whom the servers refuse"},
@@ -172,7 +176,7 @@ var matrix = map[string]row{
 	}},
 	"cancellation-takes-effect": {takes: []mechanism{having(withKeptCancellations)}},
 	"compensation-recorded-once": {saga: true, except: []exception{
-		{by: strikesOf(WriteRefused, WriteUnanswered, WriteLate), but: []mechanism{having(withAtomicRecord, withFence)}},
+		{by: strikesOf(WriteRefused, WriteUnanswered, WriteLate, SchedulerCrash), but: []mechanism{having(withAtomicRecord, withFence)}},
 		rewound,
 	}},
 	"only-lock-holder-compensates": {saga: true, takes: []mechanism{having(withLongSaga)}, except: []exception{
@@ -189,7 +193,7 @@ var matrix = map[string]row{
 	"every-job-settles": {takes: []mechanism{having(withDeliveries)}, except: []exception{
 		{by: strikesOf(WorkerCrash, WorkerAway), but: []mechanism{reconciled}},
 		{by: strikesOf(WriteRefused, WriteUnanswered, WriteLate, SchedulerCrash, SchedulerAway), but: []mechanism{reconciled, {resumed.name, []setting{withResume, withEpochs}}, {relayed.name, []setting{withOutbox}}}},
-		{by: strikesOf(PublishRefused, PublishUnanswered, WriteRefused, WriteUnanswered, WriteLate, ReadFails, LockFails, SchedulerCrash, SchedulerAway, WorkerCrash, WorkerAway, NATSAway), but: []mechanism{sweptUp, patient}},
+		{by: strikesOf(PublishRefused, PublishUnanswered, WriteRefused, WriteUnanswered, WriteLate, ReadFails, LockFails, DLQFails, SchedulerCrash, SchedulerAway, WorkerCrash, WorkerAway, NATSAway), but: []mechanism{sweptUp, patient}},
 		{by: strikesOf(SubmissionFails), but: []mechanism{sweptUp}},
 		{by: overstays, but: []mechanism{fenced}},
 		{by: strikesOf(NATSPowerLoss), why: impossible, says: "a request that was acknowledged and lost before anybody stored a record of it leaves no trace"},
@@ -225,7 +229,7 @@ var matrix = map[string]row{
 		rewound,
 	}},
 	"delay-fires-on-time": {takes: []mechanism{having(withDurableTimers, withDelayPoller)}, except: []exception{
-		{by: strikesOf(WriteRefused, ReadFails, SchedulerCrash, SchedulerAway), why: impossible, says: "nobody can fire in time what nobody is there to fire, or what the servers refuse"},
+		{by: strikesOf(ReadFails, SchedulerCrash, SchedulerAway), why: impossible, says: "nobody can fire in time what nobody is there to fire, or what the servers refuse"},
 		wrongClock,
 	}},
 	"run-writes-not-lost":                   {takes: []mechanism{having(withFenceRuns)}},
