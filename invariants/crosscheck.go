@@ -13,34 +13,34 @@ var eventsAgreeWithServers = checking(Invariant{
 	Kind:   Always,
 	Source: "the testbed itself: an oracle that misses a change can judge nothing",
 }, func(f *facts, t *tally) checker {
-		return checker{ended: func(end *End) {
-			// Violations of this one are the run's, even where they name a job: they stop what is judged at the end.
-			stored := map[string]int{}
-			for _, m := range end.Streams {
-				_, notice := toldOf(m.Subject)
-				if m.Stream == streamJobs && !notice && m.Header[headerVoid] == "" {
-					stored[m.Header[headerJob]]++
-				}
+	return checker{ended: func(end *End) {
+		// Violations of this one are the run's, even where they name a job: they stop what is judged at the end.
+		stored := map[string]int{}
+		for _, m := range end.Streams {
+			_, notice := toldOf(m.Subject)
+			if m.Stream == streamJobs && !notice && m.Header[headerVoid] == "" {
+				stored[m.Header[headerJob]]++
 			}
-			for _, j := range f.order {
-				t.exercise()
-				record := end.Redis[recordPrefix+j.id]
-				if is := recordState(record); is != j.state {
-					t.violated(nil, "%s is %s in Redis, but the steps left it %s (step %d)", j.id, is, j.state, j.stateAt)
-				}
-				if is, _ := strconv.Atoi(record["attempts"]); is != j.attempts {
-					t.violated(nil, "%s has attempts %d in Redis, but the steps left it %d", j.id, is, j.attempts)
-				}
-				if is, were := stored[j.id], j.kept(); end.Streams != nil && is != were {
-					t.violated(nil, "%s holds %d dispatches of %s, but the steps stored %d", streamJobs, is, j.id, were)
-				}
+		}
+		for _, j := range f.order {
+			t.exercise()
+			record := end.Redis[recordPrefix+j.id]
+			if is := recordState(record); is != j.state {
+				t.violated(nil, "%s is %s in Redis, but the steps left it %s (step %d)", j.id, is, j.state, j.stateAt)
 			}
-			for _, key := range slices.Sorted(maps.Keys(end.Redis)) {
-				if id := recordOf(key); id != "" && f.jobs[id] == nil {
-					t.violated(nil, "Redis holds a record of %s, which no step wrote", id)
-				}
+			if is, _ := strconv.Atoi(record["attempts"]); is != j.attempts {
+				t.violated(nil, "%s has attempts %d in Redis, but the steps left it %d", j.id, is, j.attempts)
 			}
-		}}
+			if is, were := stored[j.id], j.kept(); end.Streams != nil && is != were {
+				t.violated(nil, "%s holds %d dispatches of %s, but the steps stored %d", streamJobs, is, j.id, were)
+			}
+		}
+		for _, key := range slices.Sorted(maps.Keys(end.Redis)) {
+			if id := recordOf(key); id != "" && f.jobs[id] == nil {
+				t.violated(nil, "Redis holds a record of %s, which no step wrote", id)
+			}
+		}
+	}}
 })
 
 var redisIndexAgreesWithRecord = checking(Invariant{
@@ -50,34 +50,34 @@ var redisIndexAgreesWithRecord = checking(Invariant{
 	Source: "Scheduler internals, sections 1 and 3: the reconciler finds stale jobs by state and updated_at",
 	Needs:  []string{"events-agree-with-servers"},
 }, func(f *facts, t *tally) checker {
-		judge := func(end *End) {
-			for _, j := range f.order {
-				record := end.Redis[recordPrefix+j.id]
-				if recordState(record) == absent {
-					continue
-				}
-				t.exercise()
-				index := indexPrefix + record["state"]
-				switch score, there := end.Redis[index][j.id]; {
-				case !there:
-					t.violated(j, "the record says %s, but %s does not list it", record["state"], index)
-				case score != record["updated_at"]:
-					t.violated(j, "the record was updated at %s, but %s has it at %s", record["updated_at"], index, score)
-				}
+	judge := func(end *End) {
+		for _, j := range f.order {
+			record := end.Redis[recordPrefix+j.id]
+			if recordState(record) == absent {
+				continue
 			}
-			for _, key := range slices.Sorted(maps.Keys(end.Redis)) {
-				word, ok := strings.CutPrefix(key, indexPrefix)
-				if !ok {
-					continue
-				}
-				for _, id := range slices.Sorted(maps.Keys(end.Redis[key])) {
-					if is := end.Redis[recordPrefix+id]["state"]; is != word {
-						t.violated(f.job(id), "%s lists it, but the record says %s", key, recordState(end.Redis[recordPrefix+id]))
-					}
+			t.exercise()
+			index := indexPrefix + record["state"]
+			switch score, there := end.Redis[index][j.id]; {
+			case !there:
+				t.violated(j, "the record says %s, but %s does not list it", record["state"], index)
+			case score != record["updated_at"]:
+				t.violated(j, "the record was updated at %s, but %s has it at %s", record["updated_at"], index, score)
+			}
+		}
+		for _, key := range slices.Sorted(maps.Keys(end.Redis)) {
+			word, ok := strings.CutPrefix(key, indexPrefix)
+			if !ok {
+				continue
+			}
+			for _, id := range slices.Sorted(maps.Keys(end.Redis[key])) {
+				if is := end.Redis[recordPrefix+id]["state"]; is != word {
+					t.violated(f.job(id), "%s lists it, but the record says %s", key, recordState(end.Redis[recordPrefix+id]))
 				}
 			}
 		}
-		return checker{ended: judge, audited: judge}
+	}
+	return checker{ended: judge, audited: judge}
 })
 
 func recordState(record map[string]string) state {

@@ -79,7 +79,7 @@ var matrix = map[string]row{
 	}},
 	"nobody-is-rescued": {takes: []mechanism{having(withDeliveries)}},
 	"one-execution-per-dispatch": {except: []exception{
-		{By: strikesOf(ResultLost, AckLost, DeliveryLost, SchedulerAway, WorkerCrash, NATSAway), Why: Impossible, Says: "a worker that died before its work and one that died after it leave the same message without an ack"},
+		{By: strikesOf(ResultLost, AckLost, DeliveryLost, SchedulerAway, WorkerCrash, WorkerAway, NATSAway), Why: Impossible, Says: "a worker that died before its work and one that died after it leave the same message without an ack"},
 	}},
 	"processed-message-not-handled-again": {except: []exception{rewound}},
 	"no-message-given-up": {takes: []mechanism{having(withDeliveries)}, except: []exception{
@@ -122,6 +122,7 @@ var matrix = map[string]row{
 	"overdue-job-found-within-a-poll": {takes: []mechanism{having(withReconciler, withRenewedTicks, withWholeTicks), having(withReconciler, withReleasedTicks, withWholeTicks)}, except: []exception{
 		{By: strikesOf(WriteRefused, WriteLate, ReadFails, LockFails, TickFails, SchedulerCrash, SchedulerAway, NATSAway), Why: Impossible, Says: "nobody can do in time what nobody is there to do, or what its servers refuse"},
 		rewound,
+		wrongClock,
 	}},
 	"no-dispatch-to-expired-worker":      {except: []exception{rewound}},
 	"snapshot-revives-no-worker":         {takes: []mechanism{having(withLastSeen)}},
@@ -135,6 +136,9 @@ var matrix = map[string]row{
 	"no-dispatch-without-decision": {except: []exception{
 		{By: strikesOf(WriteLate), But: []mechanism{fenced}},
 		rewound,
+	}},
+	"throttled-job-waits": {except: []exception{
+		{By: strikesOf(DeliveryLost), Why: Open, Says: "a request that is delivered twice is asked about twice; a note of when its job was put off would tell"},
 	}},
 	"throttled-job-comes-again": {except: []exception{
 		{By: strikesOf(AckLost, DeliveryLost, SchedulerCrash, SchedulerAway), Why: Impossible, Says: "nobody can ask again in time who is not there, or whom the servers refuse"},
@@ -150,7 +154,7 @@ var matrix = map[string]row{
 	}},
 	"cancellation-takes-effect": {takes: []mechanism{having(withKeptCancellations)}},
 	"compensation-recorded-once": {saga: true, except: []exception{
-		{By: strikesOf(WriteRefused, WriteUnanswered, WriteLate), But: []mechanism{having(withAtomicRecord, withFence)}},
+		{By: strikesOf(WriteRefused, WriteUnanswered, WriteLate, SchedulerCrash), But: []mechanism{having(withAtomicRecord, withFence)}},
 		rewound,
 	}},
 	"only-lock-holder-compensates": {saga: true, takes: []mechanism{having(withLongSaga)}, except: []exception{
@@ -167,7 +171,7 @@ var matrix = map[string]row{
 	"every-job-settles": {takes: []mechanism{having(withDeliveries)}, except: []exception{
 		{By: strikesOf(WorkerCrash, WorkerAway), But: []mechanism{reconciled}},
 		{By: strikesOf(WriteRefused, WriteUnanswered, WriteLate, SchedulerCrash, SchedulerAway), But: []mechanism{reconciled, {resumed.Name, []setting{withResume, withEpochs}}, {relayed.Name, []setting{withOutbox}}}},
-		{By: strikesOf(PublishRefused, PublishUnanswered, WriteRefused, WriteUnanswered, WriteLate, ReadFails, LockFails, SchedulerCrash, SchedulerAway, WorkerCrash, WorkerAway, NATSAway), But: []mechanism{sweptUp, patient}},
+		{By: strikesOf(PublishRefused, PublishUnanswered, WriteRefused, WriteUnanswered, WriteLate, ReadFails, LockFails, DLQFails, SchedulerCrash, SchedulerAway, WorkerCrash, WorkerAway, NATSAway), But: []mechanism{sweptUp, patient}},
 		{By: strikesOf(SubmissionFails), But: []mechanism{sweptUp}},
 		{By: overstays, But: []mechanism{fenced}},
 		{By: strikesOf(NATSPowerLoss), Why: Impossible, Says: "a request that was acknowledged and lost before anybody stored a record of it leaves no trace"},
@@ -203,7 +207,7 @@ var matrix = map[string]row{
 		rewound,
 	}},
 	"delay-fires-on-time": {takes: []mechanism{having(withDurableTimers, withDelayPoller)}, except: []exception{
-		{By: strikesOf(WriteRefused, ReadFails, SchedulerCrash, SchedulerAway), Why: Impossible, Says: "nobody can fire in time what nobody is there to fire, or what the servers refuse"},
+		{By: strikesOf(ReadFails, SchedulerCrash, SchedulerAway), Why: Impossible, Says: "nobody can fire in time what nobody is there to fire, or what the servers refuse"},
 		wrongClock,
 	}},
 	"run-writes-not-lost":                   {takes: []mechanism{having(withFenceRuns)}},

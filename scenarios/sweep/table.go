@@ -3,6 +3,7 @@ package sweep
 import (
 	"fmt"
 	"math"
+	"slices"
 
 	"github.com/wavetank-sim/wavetank/scenarios"
 	"github.com/wavetank-sim/wavetank/scenarios/campaign"
@@ -51,14 +52,7 @@ func (t *table) series(plan, point int, metric string) []float64 {
 }
 
 // complete says whether there is a record of every run.
-func (t *table) complete() bool {
-	for _, r := range t.cells {
-		if r == nil {
-			return false
-		}
-	}
-	return true
-}
+func (t *table) complete() bool { return !slices.Contains(t.cells, nil) }
 
 // tally is what happened at one point besides its measures.
 type tally struct {
@@ -106,22 +100,16 @@ func (t *table) inconclusive() (n int, reason string) {
 
 // ordered lists all metrics, those that are asked for first.
 func ordered(first []string) []campaign.Metric {
-	var list, rest []campaign.Metric
+	var list []campaign.Metric
 	for _, name := range first {
-		for _, m := range campaign.Metrics() {
-			if m.Name == name {
-				list = append(list, m)
-			}
+		if slices.Contains(metricNames(), name) {
+			list = append(list, metricOf(name))
 		}
 	}
 	for _, m := range campaign.Metrics() {
-		asked := false
-		for _, name := range first {
-			asked = asked || m.Name == name
-		}
-		if !asked {
-			rest = append(rest, m)
+		if !slices.Contains(first, m.Name) {
+			list = append(list, m)
 		}
 	}
-	return append(list, rest...)
+	return list
 }

@@ -62,14 +62,10 @@ func percent(share float64) string { return number(100*share) + " %" }
 
 // and joins a list as a person does.
 func and(list []string) string {
-	switch n := len(list); n {
-	case 0:
-		return ""
-	case 1:
-		return list[0]
-	default:
-		return strings.Join(list[:n-1], ", ") + " and " + list[n-1]
+	if len(list) < 2 {
+		return strings.Join(list, "")
 	}
+	return strings.Join(list[:len(list)-1], ", ") + " and " + list[len(list)-1]
 }
 
 func settingsOf(axes []Axis) (names []string) {
