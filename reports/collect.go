@@ -6,8 +6,9 @@ import (
 	"strings"
 	"time"
 
+	"github.com/wavetank-sim/wavetank/invariants/scheduler/history"
+
 	"github.com/wavetank-sim/wavetank/faults"
-	"github.com/wavetank-sim/wavetank/invariants"
 	"github.com/wavetank-sim/wavetank/reports/words"
 	"github.com/wavetank-sim/wavetank/scenarios"
 	"github.com/wavetank-sim/wavetank/scenarios/scheduler"
@@ -123,9 +124,9 @@ func (c *collector) add(e sim.Event) {
 	if r.control && e.Target != "" {
 		r.node = e.Target
 	}
-	switch invariants.AnswerOf(&e) {
-	case invariants.Done:
-	case invariants.Waits:
+	switch history.AnswerOf(&e) {
+	case history.Done:
+	case history.Waits:
 		r.words += ", and waits"
 	default:
 		r.outcome = clip(e.Outcome)

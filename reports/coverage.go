@@ -6,6 +6,8 @@ import (
 	"strconv"
 
 	"github.com/wavetank-sim/wavetank/invariants"
+
+	"github.com/wavetank-sim/wavetank/invariants/scheduler/judge"
 	"github.com/wavetank-sim/wavetank/reports/words"
 	"github.com/wavetank-sim/wavetank/scenarios/campaign"
 )
@@ -68,7 +70,7 @@ func coverageOf(res *campaign.Result) coverage {
 	never := map[string][]string{}
 	for _, row := range res.Invariants {
 		says := ""
-		if i, known := invariants.Find(row.Name); known {
+		if i, known := judge.Find(row.Name); known {
 			says = i.Says
 		}
 		r := coverageRow{row, says, barOf(row.Exercised, 0, res.Runs)}

@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"github.com/wavetank-sim/wavetank/invariants"
+
 	"github.com/wavetank-sim/wavetank/reports/words"
 	"github.com/wavetank-sim/wavetank/scenarios"
 	"github.com/wavetank-sim/wavetank/scenarios/campaign"

@@ -4,7 +4,11 @@ import (
 	"io"
 	"slices"
 
+	"github.com/wavetank-sim/wavetank/invariants/scheduler/history"
+
 	"github.com/wavetank-sim/wavetank/invariants"
+
+	"github.com/wavetank-sim/wavetank/invariants/scheduler/judge"
 	"github.com/wavetank-sim/wavetank/scenarios/plans"
 	"github.com/wavetank-sim/wavetank/scenarios/scheduler"
 )
@@ -53,7 +57,7 @@ func PromisesPage(w io.Writer) error {
 		return err
 	}
 	v := promisesView{
-		frame: newFrame("The promise matrix", pageCSS, overviewCSS), Strikes: invariants.Strikes,
+		frame: newFrame("The promise matrix", pageCSS, overviewCSS), Strikes: history.Strikes,
 		Legend: []promiseMark{
 			{"promised", "●", "promised, whatever the settings", 0},
 			{"hardened", "◐", "promised with hardenings, and the preset hardened has them", 0},
@@ -62,8 +66,8 @@ func PromisesPage(w io.Writer) error {
 			{"impossible", "×", "impossible: no scheduler could promise it", 0},
 		},
 	}
-	for _, p := range invariants.Promises() {
-		inv, _ := invariants.Find(p.Invariant)
+	for _, p := range judge.Promises() {
+		inv, _ := judge.Find(p.Invariant)
 		outcome := released[p.Invariant]
 		row := promiseRow{Promise: p, Says: inv.Says, Without: outcome.Unprovided}
 		for _, c := range p.Cells {
@@ -101,7 +105,7 @@ func releasedHardened() (map[string]invariants.Outcome, error) {
 		return nil, err
 	}
 	list := map[string]invariants.Outcome{}
-	for _, o := range invariants.NewJudge(scheduler.JudgeConfig(p)).Finish(invariants.End{}).Invariants {
+	for _, o := range judge.NewJudge(scheduler.JudgeConfig(p)).Finish(invariants.End{}).Invariants {
 		list[o.Name] = o
 	}
 	return list, nil

@@ -4,7 +4,8 @@ import (
 	"fmt"
 	"time"
 
-	"github.com/wavetank-sim/wavetank/invariants"
+	"github.com/wavetank-sim/wavetank/invariants/scheduler/history"
+
 	"github.com/wavetank-sim/wavetank/scenarios/plans"
 	"github.com/wavetank-sim/wavetank/scenarios/strictyaml"
 	"github.com/wavetank-sim/wavetank/sim"
@@ -56,7 +57,7 @@ func (r *record) controlled(e *sim.Event) {
 // waits says whether the stream still holds a dispatch of the job for its worker to acknowledge.
 func (r *record) waits(j *jobRecord) bool {
 	d := j.Dispatches[len(j.Dispatches)-1]
-	if n := len(j.lost); n > 0 && j.lost[n-1].at >= d.At && j.hasLost(invariants.Dispatch) {
+	if n := len(j.lost); n > 0 && j.lost[n-1].at >= d.At && j.hasLost(history.Dispatch) {
 		return false // whatever has its place
 	}
 	return r.outstanding[message{"CORDUM_JOBS", d.Seq, d.Subject}]

@@ -4,7 +4,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/wavetank-sim/wavetank/invariants"
+	"github.com/wavetank-sim/wavetank/invariants/scheduler/history"
 )
 
 // consent is what the record follows of a job's approval.
@@ -18,7 +18,7 @@ type consent struct {
 func approved(packet string) bool { return strings.Contains(packet, `"approval_granted":"true"`) }
 
 // grants takes in what a job's record says of approvals.
-func (g *consent) grants(f *invariants.Fact) {
+func (g *consent) grants(f *history.Fact) {
 	if packet, ok := f.Field("request"); ok {
 		g.asks = approved(packet)
 	}

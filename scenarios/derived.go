@@ -9,7 +9,8 @@ import (
 	"strings"
 	"time"
 
-	"github.com/wavetank-sim/wavetank/invariants"
+	"github.com/wavetank-sim/wavetank/invariants/scheduler/history"
+
 	"github.com/wavetank-sim/wavetank/scenarios/scheduler"
 	"github.com/wavetank-sim/wavetank/scenarios/scheduler/actors"
 	"github.com/wavetank-sim/wavetank/sim"
@@ -65,7 +66,7 @@ func whatOf(id string, packet []byte) (what, of string) {
 }
 
 // decided takes in an event of the audit trail.
-func (r *record) decided(f *invariants.Fact) {
+func (r *record) decided(f *history.Fact) {
 	d, text := &r.derived, f.Change.Value
 	if f.Change.Gone || d.told[text] {
 		return
@@ -99,8 +100,8 @@ func (a *AuditEvent) words() (text string) {
 }
 
 // stored takes in a message of a job that no client submitted.
-func (d *derived) stored(f *invariants.Fact) {
-	if f.What == invariants.Submission {
+func (d *derived) stored(f *history.Fact) {
+	if f.What == history.Submission {
 		if j := d.job(f.Job, []byte(f.Change.Value)); j != nil {
 			if j.Submitted == 0 {
 				j.Submitted = f.At
@@ -109,13 +110,13 @@ func (d *derived) stored(f *invariants.Fact) {
 		}
 		return
 	}
-	if j := d.byID[f.Job]; j != nil && f.What == invariants.Dispatch {
+	if j := d.byID[f.Job]; j != nil && f.What == history.Dispatch {
 		j.Dispatches = append(j.Dispatches, DispatchPoint{f.Step, f.At, f.Change.Subject, f.Change.Seq})
 	}
 }
 
 // written takes in a change of such a job's record.
-func (d *derived) written(f *invariants.Fact) {
+func (d *derived) written(f *history.Fact) {
 	j := d.byID[f.Job]
 	if packet, ok := f.Field("request"); ok && j == nil {
 		j = d.job(f.Job, []byte(packet))

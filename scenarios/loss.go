@@ -6,8 +6,9 @@ import (
 	"strings"
 	"time"
 
+	"github.com/wavetank-sim/wavetank/invariants/scheduler/history"
+
 	"github.com/wavetank-sim/wavetank/faults"
-	"github.com/wavetank-sim/wavetank/invariants"
 	"github.com/wavetank-sim/wavetank/sim"
 )
 
@@ -22,7 +23,7 @@ type loss struct {
 // lostMessage is one of a job's.
 type lostMessage struct {
 	at   time.Duration
-	what invariants.What
+	what history.What
 }
 
 // lossBy says whether the event is a server's losing something.
@@ -55,7 +56,7 @@ func (r *record) lossOf(f faults.Fired) loss {
 }
 
 // messageLost takes in that a message of a job is gone.
-func (r *record) messageLost(f *invariants.Fact) {
+func (r *record) messageLost(f *history.Fact) {
 	c := f.Change
 	delete(r.outstanding, message{c.Stream, c.Seq, c.Subject})
 	j := r.job(f.Job)
@@ -66,19 +67,19 @@ func (r *record) messageLost(f *invariants.Fact) {
 	if !slices.Contains(l.gone, j.ID) {
 		l.gone = append(l.gone, j.ID)
 	}
-	what := map[invariants.What]string{
-		invariants.Submission: "the request", invariants.Result: "the result", invariants.Cancellation: "the cancellation",
-		invariants.Notice: "the word to the worker", invariants.Void: "what was to keep the dispatch out", invariants.Dispatch: "the dispatch",
+	what := map[history.What]string{
+		history.Submission: "the request", history.Result: "the result", history.Cancellation: "the cancellation",
+		history.Notice: "the word to the worker", history.Void: "what was to keep the dispatch out", history.Dispatch: "the dispatch",
 	}[f.What]
 	j.lost = append(j.lost, lostMessage{f.At, f.What})
 	tell(&j.moments, f.Event, messageLost, what, "", 0)
-	if f.What == invariants.Dispatch && j.awaited && j.executing == "" {
+	if f.What == history.Dispatch && j.awaited && j.executing == "" {
 		j.awaited = false
 		j.openBlind(f.At)
 	}
 }
 
-func (j *jobRecord) hasLost(what invariants.What) bool {
+func (j *jobRecord) hasLost(what history.What) bool {
 	return slices.ContainsFunc(j.lost, func(m lostMessage) bool { return m.what == what })
 }
 

@@ -5,8 +5,9 @@ import (
 	"strings"
 	"time"
 
+	"github.com/wavetank-sim/wavetank/invariants/scheduler/history"
+
 	"github.com/wavetank-sim/wavetank/faults"
-	"github.com/wavetank-sim/wavetank/invariants"
 	"github.com/wavetank-sim/wavetank/scenarios/scheduler"
 	"github.com/wavetank-sim/wavetank/scenarios/scheduler/actors"
 	"github.com/wavetank-sim/wavetank/scenarios/strictyaml"
@@ -123,16 +124,16 @@ func (j *jobRecord) tellOnce(e *sim.Event, says saying, a string) {
 // operated tells of an operation on the job that went wrong. What a fault did to it the strike tells.
 func (j *jobRecord) operated(e *sim.Event) {
 	cut := e.Fault == string(faults.Partition)
-	switch answer := invariants.AnswerOf(e); {
+	switch answer := history.AnswerOf(e); {
 	case e.Kind == sim.KindLate && e.Outcome != sim.OutcomeOK:
 		tell(&j.moments, e, lateRefused, e.Phase, "", 0)
 	case e.Kind == sim.KindLate:
 		if n := len(j.moments); n == 0 || j.moments[n-1].step != e.Step { // else what it wrote is told
 			tell(&j.moments, e, lateApplied, e.Phase, "", 0)
 		}
-	case invariants.Stored(e):
+	case history.Stored(e):
 		tell(&j.moments, e, declined, e.Phase, "", 0)
-	case answer != invariants.Failed:
+	case answer != history.Failed:
 	case cut:
 		from := "NATS"
 		if e.Kind == sim.KindRedis {
@@ -149,7 +150,7 @@ func (j *jobRecord) operated(e *sim.Event) {
 }
 
 // stateWords is what else a state write says.
-func (j *JobResult) stateWords(f *invariants.Fact) string {
+func (j *JobResult) stateWords(f *history.Fact) string {
 	worker, _ := f.Field("worker")
 	switch {
 	case j.State == "DISPATCHED" && worker != "":

@@ -8,7 +8,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/wavetank-sim/wavetank/engine/settings"
-	"github.com/wavetank-sim/wavetank/invariants"
+	"github.com/wavetank-sim/wavetank/invariants/scheduler/judge"
 	"github.com/wavetank-sim/wavetank/scenarios/plans"
 )
 
@@ -43,7 +43,7 @@ func TestScenarios(t *testing.T) {
 	if ran < len(plans.Names()) { // -run leaves some out
 		return
 	}
-	for _, i := range invariants.All() {
+	for _, i := range judge.All() {
 		assert.True(t, exercised[i.Name], "no scenario exercises %s", i.Name)
 	}
 }

@@ -3,7 +3,9 @@ package scenarios
 import (
 	"time"
 
-	"github.com/wavetank-sim/wavetank/invariants"
+	"github.com/wavetank-sim/wavetank/invariants/scheduler/history"
+
+	"github.com/wavetank-sim/wavetank/invariants/scheduler/judge"
 	"github.com/wavetank-sim/wavetank/scenarios/scheduler"
 	"github.com/wavetank-sim/wavetank/sim"
 )
@@ -36,7 +38,7 @@ func (r *run) noted(e *sim.Event) {
 	case e.Phase == "lock_acquire":
 		j.asked, j.unanswered = false, false
 	case e.Phase == "safety_check":
-		j.asked, j.unanswered = true, invariants.AnswerOf(e).Failed()
+		j.asked, j.unanswered = true, history.AnswerOf(e).Failed()
 	case e.Phase == "submit_nak" && (j.State == "" || j.State == "PENDING") && r.plan.Kernel.On():
 		if open := !j.asked && r.judge.CircuitOpen(e.Node); open || j.unanswered {
 			why := "the safety kernel did not answer"
@@ -57,7 +59,7 @@ func (r *run) noted(e *sim.Event) {
 }
 
 // fenced tells that a state write was not made after what e has shown to its writer.
-func (r *run) fenced(e *sim.Event, f invariants.Fenced) {
+func (r *run) fenced(e *sim.Event, f judge.Fenced) {
 	j := r.record.job(f.Job)
 	if j == nil {
 		return
@@ -70,7 +72,7 @@ func (r *run) fenced(e *sim.Event, f invariants.Fenced) {
 }
 
 // rescued tells that a path of rescue brought on a job, or a run.
-func (r *record) rescued(e *sim.Event, x invariants.Rescue) {
+func (r *record) rescued(e *sim.Event, x judge.Rescue) {
 	if j := r.job(x.Job); j != nil {
 		tell(&j.moments, e, rescued, x.By, "", 0)
 	}
@@ -82,7 +84,7 @@ func (r *record) rescued(e *sim.Event, x invariants.Rescue) {
 }
 
 // judgedOutput takes in a finding of the output policy.
-func (r *record) judgedOutput(f *invariants.Fact) {
+func (r *record) judgedOutput(f *history.Fact) {
 	j := r.job(f.Job)
 	why, redacts := scheduler.Redaction(f.Change.Value)
 	if j == nil || !redacts {

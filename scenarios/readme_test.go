@@ -6,10 +6,12 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/wavetank-sim/wavetank/invariants/scheduler/history"
+
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
-	"github.com/wavetank-sim/wavetank/invariants"
+	"github.com/wavetank-sim/wavetank/invariants/scheduler/judge"
 	"github.com/wavetank-sim/wavetank/scenarios/plans"
 )
 
@@ -46,11 +48,11 @@ func TestReadme(t *testing.T) {
 func TestReadmeOfInvariants(t *testing.T) {
 	var strikes, matrix strings.Builder
 	strikes.WriteString("| kind | what happens |\n|---|---|\n")
-	for _, k := range invariants.Strikes {
+	for _, k := range history.Strikes {
 		fmt.Fprintf(&strikes, "| `%s` | %s |\n", k.Kind, k.Says)
 	}
 	matrix.WriteString("| invariant | status | struck by | with what, or why not |\n|---|---|---|---|\n")
-	for _, p := range invariants.Promises() {
+	for _, p := range judge.Promises() {
 		name := "`" + p.Invariant + "`"
 		if len(p.Takes) > 0 {
 			fmt.Fprintf(&matrix, "| %s | takes | anything | %s |\n", name, strings.Join(p.Takes, ", or "))

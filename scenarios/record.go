@@ -6,7 +6,8 @@ import (
 	"strings"
 	"time"
 
-	"github.com/wavetank-sim/wavetank/invariants"
+	"github.com/wavetank-sim/wavetank/invariants/scheduler/history"
+
 	"github.com/wavetank-sim/wavetank/scenarios/plans"
 	"github.com/wavetank-sim/wavetank/scenarios/scheduler"
 	"github.com/wavetank-sim/wavetank/scenarios/scheduler/actors"
@@ -32,7 +33,7 @@ type record struct {
 	losses      []loss           // by server faults, in their order
 	timeouts    timeouts
 	derived     derived
-	facts       []invariants.Fact
+	facts       []history.Fact
 }
 
 // ear is one node's for a worker's heartbeats.
@@ -104,29 +105,29 @@ func (r *record) job(id string) *jobRecord {
 // observe folds one event, fact by fact.
 func (r *record) observe(e *sim.Event) {
 	r.loses(e)
-	r.facts = invariants.Facts(e, r.facts[:0])
+	r.facts = history.Facts(e, r.facts[:0])
 	for i := range r.facts {
 		f := &r.facts[i]
 		switch {
-		case f.What == invariants.Operation:
+		case f.What == history.Operation:
 			r.operated(e)
-		case f.What <= invariants.Notice && f.Change.Gone:
+		case f.What <= history.Notice && f.Change.Gone:
 			r.messageLost(f)
-		case f.What <= invariants.Notice:
+		case f.What <= history.Notice:
 			r.stored(f)
-		case f.What == invariants.Record:
+		case f.What == history.Record:
 			r.written(f)
-		case f.What == invariants.Run:
+		case f.What == history.Run:
 			r.ran(f)
-		case f.What == invariants.Outbox:
+		case f.What == history.Outbox:
 			r.boxed(f.Job, !f.Change.Gone)
-		case f.What == invariants.Audited:
+		case f.What == history.Audited:
 			r.decided(f)
-		case f.What == invariants.Output:
+		case f.What == history.Output:
 			r.judgedOutput(f)
-		case f.What == invariants.Lock:
+		case f.What == history.Lock:
 			r.leased(f)
-		case f.What == invariants.SagaStack:
+		case f.What == history.SagaStack:
 			r.stacked(f)
 		}
 	}
@@ -134,7 +135,7 @@ func (r *record) observe(e *sim.Event) {
 
 // operated takes in what is no change in a server.
 func (r *record) operated(e *sim.Event) {
-	done := invariants.AnswerOf(e) == invariants.Done
+	done := history.AnswerOf(e) == history.Done
 	switch e.Kind {
 	case sim.KindAck, sim.KindTerm:
 		r.acknowledged(e)
@@ -195,19 +196,19 @@ func (j *jobRecord) deliveredAgain(e *sim.Event, what string) {
 	}
 }
 
-func (r *record) stored(f *invariants.Fact) {
+func (r *record) stored(f *history.Fact) {
 	c, j := f.Change, r.job(f.Job)
 	m := message{c.Stream, c.Seq, c.Subject}
 	r.outstanding[m] = true
 	if j == nil {
 		r.derived.stored(f)
-		if f.What == invariants.Submission && f.Node == actors.StrangerName {
+		if f.What == history.Submission && f.Node == actors.StrangerName {
 			r.poison[f.Job] = true
 		}
 		return
 	}
 	switch f.What {
-	case invariants.Submission:
+	case history.Submission:
 		if j.submissions == 0 {
 			j.Submitted = f.At
 		}
@@ -222,17 +223,17 @@ func (r *record) stored(f *invariants.Fact) {
 			again = " again"
 		}
 		tell(&j.moments, f.Event, submitted, "", again, 0)
-	case invariants.Cancellation:
+	case history.Cancellation:
 		if !j.cancelled {
 			r.cancels++
 		}
 		j.cancelled = true
 		tell(&j.moments, f.Event, cancelAsked, "", "", 0)
-	case invariants.Notice:
+	case history.Notice:
 		tell(&j.moments, f.Event, notified, f.Worker(), "", 0)
-	case invariants.Void:
+	case history.Void:
 		tell(&j.moments, f.Event, voided, "", "", 0)
-	case invariants.Dispatch:
+	case history.Dispatch:
 		j.dispatched(f, r.relayed)
 		j.worker = f.Worker()
 		if r.down[j.worker] {
@@ -246,7 +247,7 @@ func (r *record) stored(f *invariants.Fact) {
 }
 
 // dispatched tells of a stored dispatch, unless that is what the write before it has led one to expect.
-func (j *jobRecord) dispatched(f *invariants.Fact, relayed bool) {
+func (j *jobRecord) dispatched(f *history.Fact, relayed bool) {
 	c := f.Change
 	j.Dispatches = append(j.Dispatches, DispatchPoint{f.Step, f.At, c.Subject, c.Seq})
 	to, says := cmp.Or(f.Worker(), "the topic "+c.Subject), dispatched
@@ -274,7 +275,7 @@ func (j *jobRecord) last() *moment {
 // dropped takes in a publish that the stream took for one that it remembers. It holds an earlier dispatch of the
 // job, whose worker may be dead, and no other.
 func (r *record) dropped(j *jobRecord, e *sim.Event) {
-	tell(&j.moments, e, dropped, invariants.WorkerOf(e.Target), "", 0)
+	tell(&j.moments, e, dropped, history.WorkerOf(e.Target), "", 0)
 	if len(j.Dispatches) > 0 && !r.down[j.worker] && (j.executing != "" || r.waits(j)) {
 		j.awaited = true
 	} else if !j.finished {
@@ -287,7 +288,7 @@ func (r *record) asked(w plans.Workload) bool {
 	return r.cancels == len(w.Cancel) && len(r.poison) == w.Poison && len(r.runs) == w.Runs
 }
 
-func (r *record) written(f *invariants.Fact) {
+func (r *record) written(f *history.Fact) {
 	to, moves := f.Field("state")
 	if to == "FAILED" || to == "DENIED" || to == "OUTPUT_QUARANTINED" {
 		r.buried = f.At
@@ -318,7 +319,7 @@ func (r *record) written(f *invariants.Fact) {
 }
 
 // moved notes that the job's record says another state.
-func (r *record) moved(j *jobRecord, f *invariants.Fact, to string) {
+func (r *record) moved(j *jobRecord, f *history.Fact, to string) {
 	switch was, is := scheduler.Terminal(j.State), scheduler.Terminal(to); {
 	case is && !was:
 		r.settled++
@@ -357,7 +358,7 @@ func (r *record) moved(j *jobRecord, f *invariants.Fact, to string) {
 }
 
 // takeIn takes over what the record says of the job besides its state.
-func (j *JobResult) takeIn(f *invariants.Fact) {
+func (j *JobResult) takeIn(f *history.Fact) {
 	if n, ok := f.Field("attempts"); ok {
 		j.Attempts, _ = strconv.Atoi(n)
 	}
@@ -382,7 +383,7 @@ func (r *record) boxed(id string, queued bool) {
 }
 
 // leased follows who has the job's lock, and until when.
-func (r *record) leased(f *invariants.Fact) {
+func (r *record) leased(f *history.Fact) {
 	j := r.job(f.Job)
 	switch {
 	case j == nil:
@@ -397,7 +398,7 @@ func (r *record) leased(f *invariants.Fact) {
 }
 
 // stacked tells that a job's compensation was put onto its saga's stack.
-func (r *record) stacked(f *invariants.Fact) {
+func (r *record) stacked(f *history.Fact) {
 	j := r.job(f.Job)
 	switch {
 	case j == nil:

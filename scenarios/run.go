@@ -7,8 +7,10 @@ import (
 	"sync/atomic"
 	"time"
 
-	"github.com/wavetank-sim/wavetank/faults"
 	"github.com/wavetank-sim/wavetank/invariants"
+
+	"github.com/wavetank-sim/wavetank/faults"
+	"github.com/wavetank-sim/wavetank/invariants/scheduler/judge"
 	"github.com/wavetank-sim/wavetank/scenarios/plans"
 	"github.com/wavetank-sim/wavetank/scenarios/scheduler"
 	"github.com/wavetank-sim/wavetank/sim"
@@ -62,7 +64,7 @@ type run struct {
 	opt      RunOptions
 	world    *sim.World
 	injector *faults.Injector
-	judge    *invariants.Judge
+	judge    *judge.Judge
 	record   *record
 	system   *scheduler.System
 
@@ -79,7 +81,7 @@ func newRun(ctx context.Context, plan *plans.Plan, opt RunOptions) *run {
 	return &run{
 		ctx: ctx, plan: plan, opt: opt,
 		injector: faults.NewInjector(append(slices.Clone(plan.Faults), plan.Deaths()...), plans.JobID, map[string]string{"heartbeats": "heartbeat"}),
-		judge:    invariants.NewJudge(scheduler.JudgeConfig(plan)),
+		judge:    judge.NewJudge(scheduler.JudgeConfig(plan)),
 		record:   newRecord(plan),
 	}
 }

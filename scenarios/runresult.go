@@ -4,7 +4,8 @@ import (
 	"slices"
 	"time"
 
-	"github.com/wavetank-sim/wavetank/invariants"
+	"github.com/wavetank-sim/wavetank/invariants/scheduler/history"
+
 	"github.com/wavetank-sim/wavetank/scenarios/scheduler"
 )
 
@@ -20,7 +21,7 @@ type RunResult struct {
 }
 
 // ran takes in a change of a run's record.
-func (r *record) ran(f *invariants.Fact) {
+func (r *record) ran(f *history.Fact) {
 	state, why, over, ok := scheduler.RunState(f.Change.Value)
 	if f.Change.Gone || !ok {
 		return

@@ -8,8 +8,9 @@ import (
 	"strings"
 	"time"
 
+	"github.com/wavetank-sim/wavetank/invariants/scheduler/history"
+
 	"github.com/wavetank-sim/wavetank/faults"
-	"github.com/wavetank-sim/wavetank/invariants"
 	"github.com/wavetank-sim/wavetank/scenarios/scheduler"
 )
 
@@ -78,7 +79,7 @@ func (r *run) unsettled(j *jobRecord) string {
 	switch {
 	case j.State == "" && j.rewound:
 		return "its record went with the failover"
-	case j.State == "" && j.hasLost(invariants.Submission):
+	case j.State == "" && j.hasLost(history.Submission):
 		return "its request went with nats-server's power"
 	case j.State == "":
 		return "it was never stored"
@@ -94,7 +95,7 @@ func (r *run) unsettled(j *jobRecord) string {
 		return "it is " + j.State + " but was never dispatched; redelivery takes it for a job in flight, and nobody else looks for it"
 	case j.finished && j.answers >= r.plan.Engine.MaxDeliver:
 		return fmt.Sprintf("a worker has finished it, but its result was given up after %d deliveries (engine.max_deliver)", j.answers)
-	case j.finished && j.hasLost(invariants.Result):
+	case j.finished && j.hasLost(history.Result):
 		return "a worker has finished it, and its result went with nats-server's power"
 	case j.finished && j.answers > 0:
 		return "a worker has finished it, and its result was delivered " + times(j.answers)
@@ -203,7 +204,7 @@ func (j *jobRecord) ending() string {
 	switch {
 	case j.State == "" && j.rewound:
 		return "is without a record"
-	case j.State == "" && j.hasLost(invariants.Submission):
+	case j.State == "" && j.hasLost(history.Submission):
 		return "was lost before it had a record"
 	case j.State == "":
 		return "was never stored"

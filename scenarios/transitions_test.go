@@ -6,14 +6,14 @@ import (
 	"github.com/stretchr/testify/assert"
 
 	"github.com/wavetank-sim/wavetank/engine/job"
-	"github.com/wavetank-sim/wavetank/invariants"
+	"github.com/wavetank-sim/wavetank/invariants/scheduler/judge"
 )
 
 // The oracle's state machine is written anew from the documentation. It must be the one that the engine
 // goes by: a row of the one alone is a move that is judged wrongly, or that no engine can make.
 func TestOracleAndEngineAgreeOnTheStateMachine(t *testing.T) {
 	judged := map[[2]string]bool{}
-	for _, row := range invariants.Transitions() {
+	for _, row := range judge.Transitions() {
 		move := [2]string{row.From, row.To}
 		assert.False(t, judged[move], "%v is there twice", move)
 		judged[move] = true

@@ -13,13 +13,17 @@ import (
 	"testing"
 	"time"
 
+	"github.com/wavetank-sim/wavetank/invariants/scheduler/history"
+
+	"github.com/wavetank-sim/wavetank/invariants"
+
 	"github.com/goccy/go-yaml"
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 	"pgregory.net/rapid"
 
 	"github.com/wavetank-sim/wavetank/faults"
-	"github.com/wavetank-sim/wavetank/invariants"
+	"github.com/wavetank-sim/wavetank/invariants/scheduler/judge"
 	"github.com/wavetank-sim/wavetank/scenarios/plans"
 	"github.com/wavetank-sim/wavetank/scenarios/search"
 	"github.com/wavetank-sim/wavetank/sim"
@@ -94,7 +98,7 @@ func kindsOf(p *plans.Plan, f faults.Fault) (list []invariants.StrikeKind) {
 		}
 	}
 	for i := range events {
-		if s, ok := invariants.StrikeOf(&events[i]); ok {
+		if s, ok := history.StrikeOf(&events[i]); ok {
 			list = append(list, s.Kind)
 		}
 	}
@@ -140,7 +144,7 @@ func TestEveryExceptionHasAWitness(t *testing.T) {
 	used := map[string]bool{}
 	for _, w := range readWitnesses(t) {
 		k := invariants.StrikeKind(w.Strike)
-		require.NotZero(t, invariants.Strikes.Set(k), w.String())
+		require.NotZero(t, history.Strikes.Set(k), w.String())
 		assert.Contains(t, open, witness{w.Invariant, w.Strike, ""}, "%s is promised", w)
 		delete(open, witness{w.Invariant, w.Strike, ""})
 		used[w.Plan+".yaml"] = true
@@ -161,7 +165,7 @@ func TestEveryExceptionHasAWitness(t *testing.T) {
 // exceptions are the cells of the promise matrix that are not promised under all settings, without their plans.
 func exceptions() map[witness]bool {
 	open := map[witness]bool{}
-	for _, p := range invariants.Promises() {
+	for _, p := range judge.Promises() {
 		for _, c := range p.Cells {
 			if c.Status != "promised" {
 				open[witness{p.Invariant, c.Strike, ""}] = true

@@ -15,7 +15,7 @@ import (
 	"github.com/wavetank-sim/wavetank/cmd/internal/cli"
 	"github.com/wavetank-sim/wavetank/cmd/scheduler/internal/audit"
 	"github.com/wavetank-sim/wavetank/cmd/scheduler/internal/servers"
-	"github.com/wavetank-sim/wavetank/invariants"
+	"github.com/wavetank-sim/wavetank/invariants/scheduler/judge"
 )
 
 type auditFlags struct {
@@ -78,7 +78,7 @@ func (f *auditFlags) run(ctx context.Context, stdout, stderr io.Writer) error {
 	}
 	var res *audit.Result
 	if err != nil { // no scheduler was ever here
-		res = audit.Judge(settings, invariants.AuditInput{Settled: f.settled})
+		res = audit.Judge(settings, judge.AuditInput{Settled: f.settled})
 		res.Reason = "nothing to judge: " + err.Error()
 	} else {
 		defer c.Close()

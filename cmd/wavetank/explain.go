@@ -11,7 +11,7 @@ import (
 	"github.com/wavetank-sim/wavetank/cmd/internal/cli"
 	"github.com/wavetank-sim/wavetank/faults"
 	"github.com/wavetank-sim/wavetank/faults/suggest"
-	"github.com/wavetank-sim/wavetank/invariants"
+	"github.com/wavetank-sim/wavetank/invariants/scheduler/judge"
 	"github.com/wavetank-sim/wavetank/scenarios/plans"
 )
 
@@ -69,8 +69,8 @@ func topics() []topic {
 	for _, name := range plans.Names() {
 		list = append(list, topic{name: name, text: func() string { return explainScenario(name) }})
 	}
-	for _, i := range invariants.All() {
-		list = append(list, topic{name: i.Name, text: func() string { text, _ := invariants.Explain(i.Name); return text }})
+	for _, i := range judge.All() {
+		list = append(list, topic{name: i.Name, text: func() string { text, _ := judge.Explain(i.Name); return text }})
 	}
 	for _, k := range faults.Kinds() {
 		list = append(list, topic{name: string(k.Effect), text: func() string { return explainFault(k) }})

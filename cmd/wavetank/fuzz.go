@@ -16,7 +16,7 @@ import (
 
 	"github.com/wavetank-sim/wavetank/cmd/internal/cli"
 	"github.com/wavetank-sim/wavetank/faults/suggest"
-	"github.com/wavetank-sim/wavetank/invariants"
+	"github.com/wavetank-sim/wavetank/invariants/scheduler/judge"
 	"github.com/wavetank-sim/wavetank/reports"
 	"github.com/wavetank-sim/wavetank/scenarios"
 	"github.com/wavetank-sim/wavetank/scenarios/campaign"
@@ -224,7 +224,7 @@ func (f *fuzzFlags) spec(args []string) (campaign.Spec, error) {
 // checkJudge refuses what --judge cannot take.
 func checkJudge(name string) error {
 	names := plans.Violable()
-	switch _, known := invariants.Find(name); {
+	switch _, known := judge.Find(name); {
 	case slices.Contains(names, name):
 		return nil
 	case known:

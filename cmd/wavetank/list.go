@@ -6,12 +6,14 @@ import (
 	"strings"
 	"text/tabwriter"
 
+	"github.com/wavetank-sim/wavetank/invariants/scheduler/history"
+
 	"github.com/spf13/cobra"
 
 	"github.com/wavetank-sim/wavetank/cmd/internal/cli"
 	"github.com/wavetank-sim/wavetank/faults"
 	"github.com/wavetank-sim/wavetank/faults/suggest"
-	"github.com/wavetank-sim/wavetank/invariants"
+	"github.com/wavetank-sim/wavetank/invariants/scheduler/judge"
 	"github.com/wavetank-sim/wavetank/reports"
 	"github.com/wavetank-sim/wavetank/scenarios/plans"
 )
@@ -36,7 +38,7 @@ func listings() []listing {
 		}, showFaults, nil},
 		{"invariants", "what a run is judged by", func() map[string]any { return map[string]any{"invariants": invariantRows()} }, showInvariants, nil},
 		{"promises", "under which faults each invariant is promised", func() map[string]any {
-			return map[string]any{"strikes": strikeRows(), "promises": invariants.Promises()}
+			return map[string]any{"strikes": strikeRows(), "promises": judge.Promises()}
 		}, showPromises, reports.PromisesPage},
 		{"settings", "what --set can change", func() map[string]any { return map[string]any{"settings": plans.Settings()} }, showSettings, nil},
 		{"toggles", "parts of the engine that can be taken away, and what each is for", func() map[string]any { return map[string]any{"toggles": plans.Toggles()} }, showToggles, nil},
@@ -153,7 +155,7 @@ type invariantRow struct {
 
 func invariantRows() []invariantRow {
 	var rows []invariantRow
-	for _, i := range invariants.All() {
+	for _, i := range judge.All() {
 		rows = append(rows, invariantRow{i.Name, string(i.Kind), i.Says, i.Promise, i.Source})
 	}
 	return rows
@@ -172,7 +174,7 @@ type strikeRow struct {
 }
 
 func strikeRows() (rows []strikeRow) {
-	for _, k := range invariants.Strikes {
+	for _, k := range history.Strikes {
 		rows = append(rows, strikeRow{k.Kind.String(), k.Says})
 	}
 	return rows
@@ -187,7 +189,7 @@ func showPromises(t table) {
 	}
 	t.row("")
 	t.row("INVARIANT", "STATUS", "STRUCK BY", "WITH, OR WHY NOT")
-	for _, p := range invariants.Promises() {
+	for _, p := range judge.Promises() {
 		if len(p.Takes) > 0 {
 			t.row(p.Invariant, "takes", "anything", strings.Join(p.Takes, ", or "))
 		}

@@ -10,7 +10,7 @@ import (
 
 	"github.com/cespare/xxhash/v2"
 
-	"github.com/wavetank-sim/wavetank/invariants"
+	"github.com/wavetank-sim/wavetank/invariants/scheduler/judge"
 	"github.com/wavetank-sim/wavetank/scenarios"
 	"github.com/wavetank-sim/wavetank/scenarios/plans"
 )
@@ -31,7 +31,7 @@ type fold struct {
 func newFold() *fold {
 	f := &fold{verdicts: map[scenarios.Verdict]int{}, reasons: map[string]int{}}
 	var judged []Coverage
-	for _, inv := range invariants.All() {
+	for _, inv := range judge.All() {
 		judged = append(judged, Coverage{Name: inv.Name, Kind: string(inv.Kind)})
 	}
 	f.invariants = newCoverage(judged)

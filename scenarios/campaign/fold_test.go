@@ -5,16 +5,18 @@ import (
 	"slices"
 	"testing"
 
+	"github.com/wavetank-sim/wavetank/invariants"
+
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 	"pgregory.net/rapid"
 
-	"github.com/wavetank-sim/wavetank/invariants"
+	"github.com/wavetank-sim/wavetank/invariants/scheduler/judge"
 	"github.com/wavetank-sim/wavetank/scenarios"
 )
 
 func drawRecords(t *rapid.T) []*Record {
-	name := rapid.SampledFrom(invariants.All())
+	name := rapid.SampledFrom(judge.All())
 	names := rapid.Map(rapid.SliceOfNDistinct(name, 0, 3, func(i invariants.Invariant) string { return i.Name }), func(list []invariants.Invariant) (names []string) {
 		for _, i := range list {
 			names = append(names, i.Name)

@@ -4,6 +4,8 @@ import (
 	"slices"
 
 	"github.com/wavetank-sim/wavetank/invariants"
+
+	"github.com/wavetank-sim/wavetank/invariants/scheduler/judge"
 )
 
 // judges says whether the invariant is judged whatever its promise.
@@ -59,7 +61,7 @@ func reachable() []string {
 
 func invariantNames(want func(invariants.Kind) bool) []string {
 	var names []string
-	for _, inv := range invariants.All() {
+	for _, inv := range judge.All() {
 		if want(inv.Kind) {
 			names = append(names, inv.Name)
 		}

@@ -5,11 +5,12 @@ import (
 	"slices"
 	"testing"
 
+	"github.com/wavetank-sim/wavetank/invariants/scheduler/config"
+
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
 	"github.com/wavetank-sim/wavetank/engine/settings"
-	"github.com/wavetank-sim/wavetank/invariants"
 	"github.com/wavetank-sim/wavetank/scenarios/strictyaml"
 )
 
@@ -32,7 +33,7 @@ func TestKnobsAreOfSettings(t *testing.T) {
 func TestJudgingReadsTheEnginesSettings(t *testing.T) {
 	fixed := []string{"Outages", "Routing", "Approvals.Kernel", "Policy.Kernel", "Replay.Wanted", "Replay.Rules", "Replay.Kernel", "Replay.Approved"}
 	leaves := func(s settings.Settings) map[string]any {
-		c, err := invariants.Configure(s)
+		c, err := config.Configure(s)
 		require.NoError(t, err)
 		found := map[string]any{}
 		var walk func(path string, v reflect.Value)

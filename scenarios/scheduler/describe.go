@@ -6,12 +6,13 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/wavetank-sim/wavetank/invariants/scheduler/history"
+
 	"github.com/wavetank-sim/wavetank/engine/job"
 	"github.com/wavetank-sim/wavetank/engine/phase"
 	"github.com/wavetank-sim/wavetank/engine/safety/safetypb"
 	"github.com/wavetank-sim/wavetank/engine/worker"
 	"github.com/wavetank-sim/wavetank/engine/workflow"
-	"github.com/wavetank-sim/wavetank/invariants"
 	"github.com/wavetank-sim/wavetank/scenarios/scheduler/actors"
 	"github.com/wavetank-sim/wavetank/sim"
 )
@@ -23,8 +24,8 @@ type Record struct {
 
 // Apply takes over what a step changed in the record of its own job.
 func (r *Record) Apply(e *sim.Event) (changed bool) {
-	for _, f := range invariants.Facts(e, nil) {
-		if f.What != invariants.Record || f.Job != e.Job {
+	for _, f := range history.Facts(e, nil) {
+		if f.What != history.Record || f.Job != e.Job {
 			continue
 		}
 		if f.Vanished() {
@@ -142,7 +143,7 @@ func Describe(e sim.Event, now Record, changed bool) string {
 	case sim.KindTimer:
 		return "wakes from " + e.Name
 	case sim.KindReturn:
-		if invariants.AnswerOf(&e) == invariants.Done {
+		if history.AnswerOf(&e) == history.Done {
 			return "learns what came of it"
 		}
 		return "learns that the call hung until its deadline"
@@ -197,7 +198,7 @@ func describeLate(e sim.Event, now Record, changed bool) string {
 }
 
 func describeRedis(e sim.Event, now Record, changed bool) string {
-	failed := invariants.AnswerOf(&e) > invariants.Waits
+	failed := history.AnswerOf(&e) > history.Waits
 	p := phase.Phase(e.Phase)
 	if state, ok := writes[p]; ok {
 		switch {
@@ -290,8 +291,8 @@ func describeMessage(e sim.Event) string {
 // stored says where a publish ended up, by what the streams hold.
 func stored(e sim.Event) string {
 	in := slices.ContainsFunc(e.Changes, func(c sim.Change) bool { return c.Stream != "" })
-	switch answer := invariants.AnswerOf(&e); {
-	case in && answer == invariants.Done, answer == invariants.Waits:
+	switch answer := history.AnswerOf(&e); {
+	case in && answer == history.Done, answer == history.Waits:
 		return ""
 	case in:
 		return ", which is stored all the same"
@@ -301,7 +302,7 @@ func stored(e sim.Event) string {
 
 // Minor tells the steps that a reader skims: they look before something else happens.
 func Minor(e sim.Event) bool {
-	if e.Fault != "" || invariants.AnswerOf(&e) != invariants.Done {
+	if e.Fault != "" || history.AnswerOf(&e) != history.Done {
 		return false
 	}
 	switch phase.Phase(e.Phase) {

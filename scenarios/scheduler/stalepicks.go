@@ -6,12 +6,13 @@ import (
 	"strings"
 	"time"
 
+	"github.com/wavetank-sim/wavetank/invariants/scheduler/history"
+
 	"github.com/prometheus/client_golang/prometheus"
 	dto "github.com/prometheus/client_model/go"
 
 	"github.com/wavetank-sim/wavetank/engine"
 	"github.com/wavetank-sim/wavetank/engine/phase"
-	"github.com/wavetank-sim/wavetank/invariants"
 	"github.com/wavetank-sim/wavetank/sim"
 )
 
@@ -128,7 +129,7 @@ func (l *stalePicks) observe(e *sim.Event) {
 		l.picked(p, e)
 	case e.Kind == sim.KindTimer && len(p.under) > 0:
 		l.picked(p, e)
-	case e.Phase == string(phase.Publish) && e.Kind != sim.KindLate && invariants.AnswerOf(e) != invariants.Waits:
+	case e.Phase == string(phase.Publish) && e.Kind != sim.KindLate && history.AnswerOf(e) != history.Waits:
 		if i := p.find(e.Job); i >= 0 {
 			l.job(e.Job).Held += e.At - p.under[i].last
 			p.under = slices.Delete(p.under, i, i+1)

@@ -6,9 +6,13 @@ import (
 	"strings"
 	"time"
 
+	"github.com/wavetank-sim/wavetank/invariants/scheduler/config"
+
+	"github.com/wavetank-sim/wavetank/invariants"
+
 	"github.com/wavetank-sim/wavetank/cmd/internal/cli"
 	"github.com/wavetank-sim/wavetank/engine/settings"
-	"github.com/wavetank-sim/wavetank/invariants"
+	"github.com/wavetank-sim/wavetank/invariants/scheduler/judge"
 )
 
 // version is the format of what `scheduler audit --json` prints.
@@ -49,8 +53,8 @@ type Invariant struct {
 
 // Judge judges what real servers hold, after schedulers with these settings. Nothing of in but its
 // Config need be left out: that is theirs.
-func Judge(settings settings.Settings, in invariants.AuditInput) *Result {
-	in.Config = config(settings)
+func Judge(settings settings.Settings, in judge.AuditInput) *Result {
+	in.Config = judged(settings)
 	res := &Result{
 		Version: version, Build: cli.Build(), Settled: in.Settled, Keys: len(in.Redis), Messages: len(in.Streams),
 		States: map[string]int{}, Violations: []Violation{},
@@ -62,13 +66,13 @@ func Judge(settings settings.Settings, in invariants.AuditInput) *Result {
 	}
 	var broken []string
 	held := 0
-	for _, o := range invariants.Audit(in).Invariants {
+	for _, o := range judge.Audit(in).Invariants {
 		if o.Kind == invariants.Sometimes {
 			continue // a situation in a run's course, which nobody saw
 		}
 		row := Invariant{
 			Name: o.Name, Says: o.Says, Kind: string(o.Kind), Promise: o.Promise, Exercised: o.Exercised, Status: Held,
-			Part: invariants.AuditedPart(o.Name),
+			Part: judge.AuditedPart(o.Name),
 		}
 		switch {
 		case len(o.Violations) > 0:
@@ -104,9 +108,9 @@ type Violation struct {
 	Message   string        `json:"message"`
 }
 
-// config is what judging needs to know of the schedulers' settings.
-func config(settings settings.Settings) invariants.Config {
-	c, err := invariants.Configure(settings)
+// judged is what judging needs to know of the schedulers' settings.
+func judged(settings settings.Settings) config.Config {
+	c, err := config.Configure(settings)
 	if err != nil {
 		panic(err) // a test makes one
 	}

@@ -16,7 +16,7 @@ import (
 	"github.com/wavetank-sim/wavetank/cmd/internal/cli"
 	"github.com/wavetank-sim/wavetank/cmd/scheduler/internal/servers"
 	"github.com/wavetank-sim/wavetank/engine/bus"
-	"github.com/wavetank-sim/wavetank/invariants"
+	"github.com/wavetank-sim/wavetank/invariants/scheduler/judge"
 )
 
 // ourKeys are the schedulers' keys; a database may hold others.
@@ -28,7 +28,7 @@ const (
 )
 
 // Read reads what the servers hold of jobs. It changes nothing.
-func Read(ctx context.Context, c *servers.Clients, show *cli.Progress) (in invariants.AuditInput, err error) {
+func Read(ctx context.Context, c *servers.Clients, show *cli.Progress) (in judge.AuditInput, err error) {
 	keys := map[string]bool{} // a scan may say a key twice
 	for _, pattern := range ourKeys {
 		scan := c.Redis.Scan(ctx, 0, pattern, readBatch).Iterator()
@@ -56,7 +56,7 @@ func Read(ctx context.Context, c *servers.Clients, show *cli.Progress) (in invar
 
 // readKeys reads whole keys, flattened to fields: a string under "", a hash's fields, a sorted set's
 // members with their scores. A key that is gone meanwhile is left out.
-func readKeys(ctx context.Context, client *redis.Client, keys []string, in *invariants.AuditInput) error {
+func readKeys(ctx context.Context, client *redis.Client, keys []string, in *judge.AuditInput) error {
 	types := make([]*redis.StatusCmd, len(keys))
 	ttls := make([]*redis.DurationCmd, len(keys))
 	err := pipelined(ctx, client, func(ctx context.Context, p redis.Pipeliner) {
@@ -131,7 +131,7 @@ func pipelined(ctx context.Context, client *redis.Client, fill func(context.Cont
 }
 
 // readStream reads every message that a stream holds now, in its order.
-func readStream(ctx context.Context, js jetstream.JetStream, name string, in *invariants.AuditInput, show *cli.Progress) error {
+func readStream(ctx context.Context, js jetstream.JetStream, name string, in *judge.AuditInput, show *cli.Progress) error {
 	stream, err := js.Stream(ctx, name)
 	if err != nil {
 		return err

@@ -1,0 +1,330 @@
+package config
+
+import (
+	"cmp"
+	"fmt"
+	"maps"
+	"reflect"
+	"regexp"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+)
+
+// Config holds the facts of a plan that judging needs. A field has the name of the setting that it is of: WorkerTTL is
+// worker_ttl. The tag of a group gives the beginning of its settings' names, and the names that differ; "-" is no
+// setting. A word, a number or a duration that is zero takes the documented value; a switch is off unless it is set.
+type Config struct {
+	DispatchOrder        string        // "state-first", "publish-first" or "outbox" (Dispatch ordering)
+	StaleWorker          string        // "fixed-retries" or "jittered-retries" (Stale workers)
+	TickLock             string        // "until-expiry", "renewed" or "released" (Scheduler internals)
+	StaleReasonCode      string        // "no_workers" or "stale_worker" (Stale workers)
+	DLQOrder             string        // "state-then-dlq", "dlq-then-state" or "atomic" (Dead letters)
+	MaxDispatchRetries   int           // picks in one handling (Stale workers)
+	MaxSchedulingRetries int           // attempts before FAILED (Scheduler internals)
+	MaxDeliver           int           // deliveries before JetStream gives a message up (Scheduler internals)
+	MaxRenewalFailures   int           // in a row, before a lock's renewal stops (Scheduler internals)
+	WorkerTTL            time.Duration // how long a worker counts as alive after a heartbeat (Stale workers)
+	RegistrySweep        time.Duration // how often workers past their TTL are evicted
+	JobLockTTL           time.Duration // (Scheduler internals)
+	PublishTimeout       time.Duration // of one publish (the client library's default)
+	RetryDelayBusy       time.Duration // when a job's lock is busy (Scheduler internals)
+	BackoffMax           time.Duration // the longest delay (Scheduler internals)
+	AckWait              time.Duration // before JetStream delivers again what is not acknowledged (Scheduler internals)
+	Outages              time.Duration `setting:"-"` // for how long the plan's faults may keep a message from being handled, taken together
+	PendingAge           time.Duration // before the replayer takes up a PENDING job (Scheduler internals)
+
+	PollInterval    time.Duration // of reconciler and replayer (Scheduler internals)
+	BatchSize       int           // jobs that they read at once (Scheduler internals)
+	MaxIterations   int           // batches in one tick (Scheduler internals)
+	StoreOpTimeout  time.Duration // of one operation on Redis (Scheduler internals)
+	DispatchTimeout time.Duration // (Dispatch ordering)
+	TopicTimeouts   string        // those of single topics, as topic=duration joined by commas
+	RunningTimeout  time.Duration // (Scheduler internals)
+	IntentAge       time.Duration // before the replayer publishes again
+	SnapshotLockTTL time.Duration // (Scheduler internals)
+
+	Fence              bool // what the hardened preset adds, each under its own name
+	Epochs             bool
+	ResumeIntents      bool
+	RefuseStaleResults bool
+	VoidIntents        bool
+	RetryUnpublished   bool
+	CancelNotice       bool
+	KeepCancellations  bool
+	SweepScheduled     bool
+	RecheckTimeouts    bool
+	BusyBackoff        bool
+	WatchWorkers       bool
+	SnapshotLastSeen   bool
+	CountDispatches    bool
+	Reconciler         bool // parts of the documented design
+	PendingReplayer    bool
+	IdempotencyGuard   bool
+
+	Routing   RoutingConfig  `setting:"-"`
+	Tenants   TenantConfig   `Limit:"tenant_limit" Reserve:"tenant_reserve"`
+	Approvals ApprovalConfig `setting:"policy." Kernel:"-" Bind:"bind_approvals" TTL:"approval_ttl"`
+	Policy    PolicyConfig   `setting:"policy." Kernel:"-" FailBudget:"circuit_fail_budget" OpenFor:"circuit_open_for" HalfOpenMax:"circuit_half_open_max" CloseAfter:"circuit_close_after"`
+	Output    OutputConfig   `setting:"output."`
+	Saga      SagaConfig     `setting:"saga."`
+	Workflow  WorkflowConfig `setting:"workflow."`
+	Replay    ReplayConfig   `setting:"replay." Wanted:"-" Rules:"-" Kernel:"-" Approved:"-"`
+
+	topics map[string]time.Duration // TopicTimeouts
+}
+
+// configSetting is a setting that judging needs.
+type configSetting struct {
+	name  string
+	index []int // of its field in Config
+}
+
+// configSettings lists them.
+var configSettings = func() (list []configSetting) {
+	wordEnd := regexp.MustCompile(`([a-z])([A-Z])|([A-Z])([A-Z][a-z])`)
+	var walk func(t reflect.Type, prefix string, index []int, names reflect.StructTag)
+	walk = func(t reflect.Type, prefix string, index []int, names reflect.StructTag) {
+		for i := range t.NumField() {
+			f, at := t.Field(i), append(slices.Clone(index), i)
+			name := cmp.Or(names.Get(f.Name), strings.ToLower(wordEnd.ReplaceAllString(f.Name, "${1}${3}_${2}${4}")))
+			switch own := f.Tag.Get("setting"); {
+			case own == "-" || name == "-" || !f.IsExported():
+			case f.Type.Kind() == reflect.Struct:
+				walk(f.Type, own, at, f.Tag)
+			default:
+				list = append(list, configSetting{prefix + name, at})
+			}
+		}
+	}
+	walk(reflect.TypeFor[Config](), "", nil, "")
+	return list
+}()
+
+// Configure is how runs under those settings are judged. settings is a struct, such as an engine's, whose fields have
+// the settings' names in their yaml tags. It is an error if a setting that judging needs is not there, or is of another
+// kind.
+func Configure(settings any) (c Config, err error) {
+	given := reflect.ValueOf(settings)
+	known, ok := namesKnown.Load(given.Type())
+	if !ok {
+		known, _ = namesKnown.LoadOrStore(given.Type(), named(given.Type(), "", nil))
+	}
+	for _, s := range configSettings {
+		index, ok := known.(map[string][]int)[s.name]
+		if !ok {
+			return c, fmt.Errorf("judging needs the setting %s, and there is none", s.name)
+		}
+		to, from := reflect.ValueOf(&c).Elem().FieldByIndex(s.index), given.FieldByIndex(index)
+		if from.Kind() != to.Kind() {
+			return c, fmt.Errorf("judging needs the setting %s as %s, and it is %s", s.name, to.Kind(), from.Kind())
+		}
+		to.Set(from.Convert(to.Type()))
+	}
+	return c, nil
+}
+
+var namesKnown sync.Map // reflect.Type to what named says of it
+
+// named is where the fields of a struct, and of the structs in it, stand by their names.
+func named(t reflect.Type, prefix string, index []int) map[string][]int {
+	at := map[string][]int{}
+	for i := range t.NumField() {
+		f, fieldAt := t.Field(i), append(slices.Clone(index), i)
+		name := prefix + f.Tag.Get("yaml")
+		at[name] = fieldAt
+		if f.Type.Kind() == reflect.Struct {
+			maps.Copy(at, named(f.Type, name+".", fieldAt))
+		}
+	}
+	return at
+}
+
+// documentedConfig has the values of the documented design, switches aside.
+var documentedConfig = Config{
+	DispatchOrder: "state-first", StaleWorker: "fixed-retries", TickLock: "until-expiry", StaleReasonCode: "no_workers", DLQOrder: "state-then-dlq",
+	MaxDispatchRetries: 3, MaxSchedulingRetries: 50, MaxDeliver: 100, MaxRenewalFailures: 3, BatchSize: 200, MaxIterations: 100,
+	WorkerTTL: 30 * time.Second, RegistrySweep: 10 * time.Second, JobLockTTL: time.Minute, PublishTimeout: 5 * time.Second, StoreOpTimeout: 2 * time.Second,
+	RetryDelayBusy: 500 * time.Millisecond, BackoffMax: 30 * time.Second, AckWait: 10 * time.Minute, PendingAge: 2 * time.Minute, IntentAge: 30 * time.Second,
+	PollInterval: 30 * time.Second, DispatchTimeout: 5 * time.Minute, RunningTimeout: 30 * time.Minute, SnapshotLockTTL: 10 * time.Second,
+}
+
+func (c Config) WithDefaults() Config {
+	for _, s := range configSettings {
+		if v := reflect.ValueOf(&c).Elem().FieldByIndex(s.index); v.IsZero() {
+			v.Set(reflect.ValueOf(documentedConfig).FieldByIndex(s.index))
+		}
+	}
+	c.Policy.withDefaults()
+	c.topics = map[string]time.Duration{}
+	for part := range strings.SplitSeq(c.TopicTimeouts, ",") {
+		topic, text, _ := strings.Cut(strings.TrimSpace(part), "=")
+		if d, err := time.ParseDuration(strings.TrimSpace(text)); err == nil {
+			c.topics[strings.TrimSpace(topic)] = d
+		}
+	}
+	return c
+}
+
+// dispatchTimeout is how long a job of the topic may stay DISPATCHED.
+func (c *Config) TimeoutOf(topic string) time.Duration {
+	if d, ok := c.topics[topic]; ok {
+		return d
+	}
+	return c.DispatchTimeout
+}
+
+// leavesTimeToResume says whether an intent is taken up again, even after a tick or two that came to
+// nothing, before its dispatch times out. The lock of who died over it is in the way until it expires.
+func (c *Config) LeavesTimeToResume() bool {
+	shortest := c.DispatchTimeout
+	for _, d := range c.topics {
+		shortest = min(shortest, d)
+	}
+	return shortest > max(c.IntentAge, c.JobLockTTL)+5*c.PollInterval
+}
+
+// busyPatience is how long a message stays about that finds its job's lock busy at every delivery.
+func (c *Config) BusyPatience() time.Duration { return c.patience(c.RetryDelayBusy) }
+
+// outlasts says whether such a patience is longer than whatever the faults of the plan keep away, and half an hour.
+func (c *Config) Outlasts(patience time.Duration) bool {
+	return patience > max(30*time.Minute, c.Outages)
+}
+
+// terminatePatience is how long a message stays about that can never be handled, if no DLQ entry of it can be
+// written (Scheduler internals, section 9: NakWithDelay(5s)), be it sent back or left to AckWait.
+func (c *Config) TerminatePatience() time.Duration {
+	return min(c.patience(5*time.Second), time.Duration(c.MaxDeliver-1)*c.AckWait)
+}
+
+// patience is how long a message stays about that is delayed by base, or from base on, at every delivery.
+func (c *Config) patience(base time.Duration) (total time.Duration) {
+	delay := base
+	for range c.MaxDeliver - 1 {
+		total += min(delay, max(c.BackoffMax, base))
+		if c.BusyBackoff && delay < c.BackoffMax {
+			delay *= 2
+		}
+	}
+	return total
+}
+
+// RoutingConfig says which pools there are. The zero value judges no pool.
+type RoutingConfig struct {
+	Topics map[string][]string // the pools that serve a topic
+	Offers map[string][]string // what a pool offers to jobs that require it
+}
+
+// TenantConfig are the settings of it that promises depend on.
+type TenantConfig struct {
+	Limit   int  // tenant_limit; 0 is none
+	Reserve bool // tenant_reserve
+}
+
+// ApprovalConfig are the settings of it that promises depend on.
+type ApprovalConfig struct {
+	Kernel bool          // there is a safety kernel, which may require approvals
+	Bind   bool          // bind_approvals
+	TTL    time.Duration // approval_ttl
+}
+
+// PolicyConfig are the settings of the input policy that promises depend on. The zero value is of a world
+// without a safety kernel.
+type PolicyConfig struct {
+	Kernel        bool          // there is a safety kernel
+	FailMode      string        // "closed" or "open" (Scheduler internals, section 6, as the rest)
+	FailBudget    int           // consecutive failures that open the circuit
+	OpenFor       time.Duration // how long
+	ThrottleDelay time.Duration // before a job that is throttled is asked about again
+	HalfOpenMax   int           // probes in half-open
+	CloseAfter    int           // successes among them that close the circuit
+	SharedBreaker bool          // all replicas count in one key
+	SharedProbes  bool          // and their probes too
+}
+
+func (c *PolicyConfig) withDefaults() {
+	if c.FailMode == "" {
+		c.FailMode = failModeClosed
+	}
+	for n, documented := range map[*int]int{&c.FailBudget: 3, &c.HalfOpenMax: 3, &c.CloseAfter: 2} {
+		if *n == 0 {
+			*n = documented
+		}
+	}
+	if c.OpenFor == 0 {
+		c.OpenFor = 30 * time.Second
+	}
+	if c.ThrottleDelay == 0 {
+		c.ThrottleDelay = 5 * time.Second
+	}
+}
+
+// OutputConfig are the settings of the output policy that promises depend on.
+type OutputConfig struct {
+	Enabled      bool
+	DurableScans bool
+	ScanTimeout  time.Duration
+}
+
+// SagaConfig are the settings of sagas that promises depend on.
+type SagaConfig struct {
+	AtomicRecord    bool
+	Peek            bool
+	DurableRollback bool
+	LockTTL         time.Duration
+}
+
+// WorkflowConfig are the settings of it that promises depend on.
+type WorkflowConfig struct {
+	DurableFrom time.Duration // a delay from this length on outlives its replica
+	DelayPoll   time.Duration // between two looks for delays that nobody has fired
+
+	StrictRunLock bool
+	FenceRuns     bool
+	DurableTimers bool
+	DelayPoller   bool
+	RunReconciler bool
+}
+
+// ReplayConfig are the settings of it that promises depend on.
+type ReplayConfig struct {
+	Enabled        bool            // the schedulers triage and replay
+	Wanted         bool            // or a plan has a triage policy, and they should
+	KeepKey        bool            // settings, each under its own name
+	CheckCommitted bool            //
+	CheckPolicy    bool            //
+	Atomic         bool            //
+	CarryCount     bool            //
+	Triage         bool            //
+	Rules          []ReplayRule    // of the triage policy; the first that matches counts
+	MaxReplays     int             // where no rule says how many
+	GrowthAlert    int             // more new entries than this within
+	GrowthWindow   time.Duration   // this time are too many
+	Kernel         bool            // a safety kernel decides, and no job runs without its decision
+	Approved       map[string]bool // jobs whose replay somebody will approve
+}
+
+// ReplayRule is a rule of a triage policy.
+type ReplayRule struct {
+	ReasonCode string
+	Action     string
+	MaxReplays int // 0 is that of the settings
+}
+
+// throttledFor is how long it takes at most until a job's request is handled again that the safety kernel throttles;
+// meanwhile another may have the job's lock.
+func (c *Config) ThrottledFor() time.Duration {
+	delay := c.Policy.ThrottleDelay
+	if c.BusyBackoff {
+		delay = max(delay, c.BackoffMax)
+	}
+	return delay + c.JobLockTTL
+}
+
+// What becomes of a job while the safety kernel cannot be reached.
+const (
+	failModeClosed = "closed"
+	FailModeOpen   = "open"
+)

@@ -1,0 +1,143 @@
+package history
+
+import (
+	"strconv"
+	"strings"
+
+	"github.com/wavetank-sim/wavetank/sim"
+)
+
+// Names on the wire, from the documentation (Scheduler internals and Dead letters).
+const (
+	RecordPrefix    = "job:"
+	IndexPrefix     = "job:index:"
+	DeadlinesKey    = "job:deadlines"
+	LockPrefix      = "cordum:scheduler:job:"
+	OutboxKey       = "cordum:scheduler:outbox"
+	ReconcilerKey   = "cordum:reconciler:default"
+	ReplayerKey     = "cordum:replayer:pending"
+	WriterKey       = "cordum:scheduler:snapshot:writer"
+	SnapshotKey     = "sys:workers:snapshot"
+	ProcessedPrefix = "cordum:bus:processed:"
+	InflightPrefix  = "cordum:bus:inflight:"
+	DlqPrefix       = "dlq:entry:"
+	DlqIndex        = "dlq:index"
+	StreamJobs      = "CORDUM_JOBS"
+	StreamSys       = "CORDUM_SYS"
+	SubjectSubmit   = "sys.job.submit"
+	SubjectResult   = "sys.job.result"
+	SubjectCancel   = "sys.job.cancel"
+	ConsumerSubmit  = StreamSys + "/scheduler-submit"
+	ConsumerResult  = StreamSys + "/scheduler-result"
+	ConsumerCancel  = StreamSys + "/scheduler-cancel"
+	SubjectBeat     = "sys.heartbeat"
+	HeaderJob       = "Job-Id"
+	HeaderEpoch     = "Job-Epoch"
+	HeaderVoid      = "Job-Void"
+	ReasonStale     = "stale_worker"
+	ReasonCancelled = "cancelled"
+	DlqAtomic       = "atomic"
+	DlqThenState    = "dlq-then-state"
+	KindEffect      = sim.Kind("effect")
+	SchedulerNodes  = "scheduler-"
+	workerNodes     = "worker-"
+	kernelNode      = "kernel"
+	FaultFailAfter  = "fail-after"
+	FaultLate       = "late"
+)
+
+// recordOf returns the job whose record key is, or "".
+func RecordOf(key string) string {
+	if strings.HasPrefix(key, RecordPrefix) && !strings.HasPrefix(key, IndexPrefix) && key != DeadlinesKey {
+		return key[len(RecordPrefix):]
+	}
+	return ""
+}
+
+// recordOfLock returns the job whose lock's key is, or "".
+func RecordOfLock(key string) string {
+	id, _ := strings.CutPrefix(key, LockPrefix)
+	if id == key {
+		return ""
+	}
+	return id
+}
+
+// toldOf returns the worker that a cancel notice is for, by its subject worker.<id>.cancel.
+func ToldOf(subject string) (worker string, ok bool) {
+	rest, is := strings.CutPrefix(subject, "worker.")
+	if !is {
+		return "", false
+	}
+	return strings.CutSuffix(rest, ".cancel")
+}
+
+// epochOf returns the epoch that a message's header names; 0 for none.
+func EpochOf(c *sim.Change) int64 {
+	n, _ := strconv.ParseInt(c.Header[HeaderEpoch], 10, 64)
+	return n
+}
+
+// consumerOf returns the consumer, as stream/durable, that hands a subject's messages to the
+// schedulers, or "" for none.
+func ConsumerOf(subject string) string {
+	switch subject {
+	case SubjectSubmit:
+		return ConsumerSubmit
+	case SubjectResult:
+		return ConsumerResult
+	case SubjectCancel:
+		return ConsumerCancel
+	}
+	return ""
+}
+
+// Keys of workflows (Scheduler internals, section 8).
+const (
+	RunPrefix     = "cordum:wf:run:"
+	RunLockPrefix = "cordum:wf:run:lock:"
+	TimersKey     = "cordum:wf:delay:timers"
+)
+
+// Names on the wire, from the documentation (Scheduler internals, section 4).
+const (
+	SagaPrefix      = "saga:"
+	sagaPhases      = "saga_"
+	SagaDLQPrefix   = DlqPrefix + "saga-"
+	AuditKey        = "cordum:audit"
+	CompensationIDs = "comp-"
+	SagaDenied      = "saga_compensation_denied"
+	SagaUnmarshal   = "saga_unmarshal_failed"
+	SagaRefused     = "dispatch_failed"
+	StatusFatal     = "FAILED_FATAL"
+)
+
+// The names of dead-letter replay on the wire (Dead letters).
+const (
+	CommittedPrefix  = "cordum:committed:"
+	GrowthKey        = "cordum:dlq:growth"
+	LabelReplayOf    = "replay_of"
+	LabelReplayCount = "replay_count"
+)
+
+// Names on the wire of the output policy (Scheduler internals, section 2), and the numbers of its decisions in
+// safety.proto.
+const (
+	OutputPrefix      = "res:"
+	ScansKey          = "cordum:output:scans"
+	CallOutput        = "CheckOutput"
+	AuditQuarantined  = "output_quarantined"
+	OutputAllow       = 1
+	OutputRedact      = 4
+	CounterChecked    = "output_policy_checked"
+	CounterQuarantine = "output_policy_quarantined"
+)
+
+// tenantPrefix and tenantSuffix enclose a tenant's name in the key of its jobs in flight.
+const (
+	TenantPrefix  = "cordum:tenant:"
+	TenantSuffix  = ":active"
+	TenantDefault = "default" // whose a job without a tenant is
+)
+
+func StackKey(workflow string) string { return SagaPrefix + workflow + ":stack" }

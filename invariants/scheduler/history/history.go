@@ -1,0 +1,56 @@
+package history
+
+import (
+	"context"
+	"strings"
+
+	"github.com/wavetank-sim/wavetank/sim"
+)
+
+// Answer is what the caller of an operation was told of it.
+type Answer int
+
+// The answers.
+const (
+	Done      Answer = iota // it was done, or there was nothing to find
+	Waits                   // nothing yet: it blocks in a server
+	Declined                // it was not done, since a condition that the caller had set does not hold
+	Cancelled               // nothing: the caller wants it no more
+	Failed                  // an error
+)
+
+// Failed says whether the caller cannot count on the operation.
+func (a Answer) Failed() bool { return a >= Cancelled }
+
+// What a server says that declines: the stream holds a message of that subject already, a MULTI's watched keys have
+// changed, a script has to be sent whole.
+const (
+	WrongSequence     = "err_code=10071"
+	TransactionFailed = "redis: transaction failed"
+	ScriptUnknown     = "NOSCRIPT"
+)
+
+// AnswerOf is the one definition of a failed operation.
+func AnswerOf(e *sim.Event) Answer {
+	switch e.Outcome {
+	case sim.OutcomeOK, sim.OutcomeNil:
+		return Done
+	case sim.OutcomePending:
+		return Waits
+	case TransactionFailed:
+		return Declined
+	case context.Canceled.Error():
+		if e.Fault == "" {
+			return Cancelled
+		}
+	}
+	if strings.HasPrefix(e.Outcome, ScriptUnknown) || strings.Contains(e.Outcome, WrongSequence) {
+		return Declined
+	}
+	return Failed
+}
+
+// Stored says whether the stream declined a publish because it holds a message of its epoch.
+func Stored(e *sim.Event) bool {
+	return e.Kind == sim.KindPublish && strings.Contains(e.Outcome, WrongSequence)
+}

@@ -1,0 +1,58 @@
+package history
+
+import "strings"
+
+// Names of Scheduler internals, section 6, and of the gRPC contract.
+const (
+	BreakerPrefix  = "cordum:cb:safety:"
+	FailuresSuffix = ":failures"
+	probesSuffix   = ":probes"
+	MethodCheck    = "Check"
+	methodOutput   = "CheckOutput"
+
+	DecisionAllow       = "ALLOW"
+	DecisionConstrained = "ALLOW_WITH_CONSTRAINTS"
+	DecisionApproval    = "REQUIRE_APPROVAL"
+	DecisionDeny        = "DENY"
+	DecisionThrottle    = "THROTTLE"
+	DecisionFailOpen    = "FAIL_OPEN"
+)
+
+var DecisionNames = [...]string{"", DecisionAllow, DecisionConstrained, DecisionApproval, DecisionDeny, DecisionThrottle}
+
+// circuit is one of the two that Scheduler internals has a key for.
+type Circuit int
+
+const (
+	CircuitSafety Circuit = iota
+	CircuitOutput
+	Circuits
+)
+
+var CircuitNames = [Circuits]string{"safety", "output"}
+
+// circuitOf tells whose key it is.
+func CircuitOf(key string) Circuit {
+	if strings.HasPrefix(key, BreakerPrefix+"output:") {
+		return CircuitOutput
+	}
+	return CircuitSafety
+}
+
+// called tells which circuit a call is of; ok is false for other calls.
+func Called(method string) (c Circuit, ok bool) {
+	switch method {
+	case MethodCheck:
+		return CircuitSafety, true
+	case methodOutput:
+		return CircuitOutput, true
+	}
+	return 0, false
+}
+
+// The states of a circuit.
+const (
+	Closed   = "closed"
+	Open     = "open"
+	HalfOpen = "half-open"
+)

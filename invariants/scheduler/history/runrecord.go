@@ -1,0 +1,51 @@
+package history
+
+import (
+	"strconv"
+	"strings"
+)
+
+// runRecord is a run as its record has it.
+type RunRecord struct {
+	RunID     string    `json:"run_id"`
+	State     string    `json:"state"`
+	CreatedAt int64     `json:"created_at"` // unix milliseconds, as the rest
+	Version   int64     `json:"version"`
+	Steps     []RunStep `json:"steps"`
+}
+
+type RunStep struct {
+	ID         string   `json:"id"`
+	DependsOn  []string `json:"depends_on"`
+	DelaySec   int64    `json:"delay_sec"`
+	DelayUntil int64    `json:"delay_until"`
+	Retry      struct {
+		Max       int   `json:"max"`
+		BackoffMS int64 `json:"backoff_ms"`
+	} `json:"retry"`
+	State         string `json:"state"`
+	Attempt       int    `json:"attempt"`
+	NextAttemptAt int64  `json:"next_attempt_at"`
+	JobID         string `json:"job_id"`
+}
+
+func StepJobID(run, step string, attempt int) string {
+	return run + "-" + step + "-" + strconv.Itoa(attempt)
+}
+
+func CutLast(s string) (before, after string, ok bool) {
+	i := strings.LastIndexByte(s, '-')
+	if i < 0 {
+		return "", "", false
+	}
+	return s[:i], s[i+1:], true
+}
+
+func (r *RunRecord) StepCalled(id string) *RunStep {
+	for i := range r.Steps {
+		if r.Steps[i].ID == id {
+			return &r.Steps[i]
+		}
+	}
+	return nil
+}

@@ -1,0 +1,155 @@
+package history
+
+import (
+	"strings"
+
+	"github.com/wavetank-sim/wavetank/invariants"
+
+	"github.com/wavetank-sim/wavetank/faults"
+	"github.com/wavetank-sim/wavetank/sim"
+)
+
+// The kinds of strike. None says what the scheduler did in consequence.
+const (
+	PublishRefused    invariants.StrikeKind = "publish-refused"
+	PublishUnanswered invariants.StrikeKind = "publish-unanswered"
+	PublishLate       invariants.StrikeKind = "publish-late"
+	WriteRefused      invariants.StrikeKind = "write-refused"
+	WriteUnanswered   invariants.StrikeKind = "write-unanswered"
+	WriteLate         invariants.StrikeKind = "write-late"
+	ReadFails         invariants.StrikeKind = "read-fails"
+	LockFails         invariants.StrikeKind = "lock-fails"
+	DLQFails          invariants.StrikeKind = "dlq-write-fails"
+	GuardFails        invariants.StrikeKind = "guard-fails"
+	TickFails         invariants.StrikeKind = "tick-fails"
+	SubmissionFails   invariants.StrikeKind = "submission-fails"
+	ResultLost        invariants.StrikeKind = "result-lost"
+	AckLost           invariants.StrikeKind = "ack-lost"
+	DeliveryLost      invariants.StrikeKind = "delivery-lost"
+	HeartbeatLost     invariants.StrikeKind = "heartbeat-lost"
+	KernelFails       invariants.StrikeKind = "kernel-fails"
+	SchedulerCrash    invariants.StrikeKind = "scheduler-crash"
+	SchedulerAway     invariants.StrikeKind = "scheduler-away"
+	WorkerCrash       invariants.StrikeKind = "worker-crash"
+	WorkerAway        invariants.StrikeKind = "worker-away"
+	NATSAway          invariants.StrikeKind = "nats-away"
+	NATSPowerLoss     invariants.StrikeKind = "nats-power-loss"
+	RedisFailover     invariants.StrikeKind = "redis-failover"
+	ClockWrong        invariants.StrikeKind = "clock-wrong"
+)
+
+// Strikes is the vocabulary of strikes on a scheduler.
+var Strikes = invariants.Vocabulary{
+	{PublishRefused, "a publish of a dispatch fails, and nothing is stored"},
+	{PublishUnanswered, "a dispatch is stored, and its publisher sees an error"},
+	{PublishLate, "a dispatch is stored after its publisher has given it up"},
+	{WriteRefused, "a state write fails, and nothing is applied"},
+	{WriteUnanswered, "a state write is applied, and its writer sees an error"},
+	{WriteLate, "a state write is applied after its writer has given it up"},
+	{ReadFails, "a state read fails"},
+	{LockFails, "taking, renewing or releasing a lock fails, or its answer is lost"},
+	{DLQFails, "a write of a dead letter fails, or its answer is lost"},
+	{GuardFails, "an operation of the idempotency guard fails"},
+	{TickFails, "an operation fails that one replica does for all: of a reconciler, a replayer, a poller or the snapshot's writer"},
+	{SubmissionFails, "publishing a request, an approval, a cancellation or a notice fails"},
+	{ResultLost, "publishing a result fails"},
+	{AckLost, "an ack, a nak or a sign of progress is lost"},
+	{DeliveryLost, "a delivery is lost, and comes again, or it comes twice"},
+	{HeartbeatLost, "heartbeats of a worker are lost"},
+	{KernelFails, "a call of the safety kernel fails, or an operation of the breaker in front of it"},
+	{SchedulerCrash, "a scheduler crashes"},
+	{SchedulerAway, "a scheduler is paused, or cut off from a server"},
+	{WorkerCrash, "a worker crashes"},
+	{WorkerAway, "a worker is paused, or cut off from a server"},
+	{NATSAway, "NATS is down for a while"},
+	{NATSPowerLoss, "NATS loses its power, and with it the last messages"},
+	{RedisFailover, "Redis fails over to a replica that is behind"},
+	{ClockWrong, "the clock of a node is wrong"},
+}
+
+func StrikesOf(list ...invariants.StrikeKind) invariants.Kinds { return Strikes.Set(list...) }
+
+// StrikeOf returns the strike that an event tells of, by what the injector did and by nothing else.
+func StrikeOf(e *sim.Event) (s invariants.Strike, ok bool) {
+	s = invariants.Strike{Step: e.Step, From: e.At, Node: e.Node, Job: e.Job, Phase: e.Phase, Key: e.Target}
+	switch {
+	case e.Kind == sim.KindControl:
+		s.Node, s.Key = e.Target, ""
+		s.Kind, ok = nodeStrike(e.Name, e.Target)
+	case e.Fault == string(faults.Partition) && e.Phase != "heartbeat" && e.Kind != sim.KindCall:
+		s.Kind, ok = nodeStrike(e.Fault+" "+sim.NATS, e.Node)
+	case e.Fault != "" && e.Phase != "":
+		s.Kind, ok = OperationStrike(faults.Effect(e.Fault), faults.FamilyOf(e.Phase)), true
+	}
+	return s, ok
+}
+
+// nodeStrike is the kind of what the harness did to a node or a server.
+func nodeStrike(verb, node string) (k invariants.StrikeKind, ok bool) {
+	scheduler, worker := strings.HasPrefix(node, SchedulerNodes), strings.HasPrefix(node, workerNodes)
+	verb, _, _ = strings.Cut(verb, " from ")
+	switch verb {
+	case string(faults.Crash):
+		switch {
+		case scheduler:
+			return SchedulerCrash, true
+		case worker:
+			return WorkerCrash, true
+		}
+		return clientStrike(node), true
+	case string(faults.Pause), "partition redis", "partition nats":
+		switch {
+		case scheduler:
+			return SchedulerAway, true
+		case worker:
+			return WorkerAway, true
+		}
+		return clientStrike(node), true
+	case "partition " + kernelNode:
+		return KernelFails, true
+	case string(faults.Partition):
+		return HeartbeatLost, worker
+	case string(faults.Skew):
+		return ClockWrong, true
+	case string(faults.Failover):
+		return RedisFailover, true
+	case "stop":
+		return NATSAway, true
+	case string(faults.PowerLoss):
+		return NATSPowerLoss, true
+	}
+	return "", false
+}
+
+// clientStrike is the kind for a node that is neither scheduler nor worker: the safety kernel, or a client.
+func clientStrike(node string) invariants.StrikeKind {
+	if node == kernelNode {
+		return KernelFails
+	}
+	return SubmissionFails
+}
+
+// operationStrike is the kind of an effect on an operation of a family.
+func OperationStrike(do faults.Effect, f faults.Family) invariants.StrikeKind {
+	effect := 0
+	switch do {
+	case faults.FailAfter:
+		effect = 1
+	case faults.Late:
+		effect = 2
+	}
+	switch f {
+	case faults.FamilyPublish:
+		return [...]invariants.StrikeKind{PublishRefused, PublishUnanswered, PublishLate}[effect]
+	case faults.FamilyWrite:
+		return [...]invariants.StrikeKind{WriteRefused, WriteUnanswered, WriteLate}[effect]
+	}
+	return familyKinds[f]
+}
+
+// familyKinds is the kind of whatever strikes a family of which effects are not told apart.
+var familyKinds = map[faults.Family]invariants.StrikeKind{
+	faults.FamilySubmit: SubmissionFails, faults.FamilyResult: ResultLost, faults.FamilyRead: ReadFails, faults.FamilyLock: LockFails,
+	faults.FamilyDLQ: DLQFails, faults.FamilyGuard: GuardFails, faults.FamilyAck: AckLost, faults.FamilyDeliver: DeliveryLost,
+	faults.FamilyHeartbeat: HeartbeatLost, faults.FamilyTick: TickFails, faults.FamilyKernel: KernelFails,
+}

@@ -1,0 +1,50 @@
+package judge
+
+import (
+	"maps"
+	"slices"
+	"strings"
+
+	"github.com/wavetank-sim/wavetank/invariants/scheduler/history"
+)
+
+// typeNames are the words for what TYPE says of a key of Redis.
+var typeNames = map[string]string{"string": "a string", "hash": "a hash", "zset": "a sorted set", "list": "a list", "set": "a set", "stream": "a stream"}
+
+// typeOf is the Redis type of a key that schedulers write; "" for those of which an audit needs nothing.
+func typeOf(key string) string {
+	switch {
+	case history.RecordOf(key) != "":
+		return "hash"
+	case strings.HasPrefix(key, history.IndexPrefix), key == history.DeadlinesKey, key == history.DlqIndex:
+		return "zset"
+	case strings.HasPrefix(key, history.DlqPrefix):
+		return "string"
+	}
+	return ""
+}
+
+// auditTypes finds keys that somebody else wrote in the place of a scheduler's, and returns what the
+// audit can go on with: Redis without them. The jobs whose records they are stay out of it.
+func (j *Judge) auditTypes(in *AuditInput) map[string]map[string]string {
+	kept := maps.Clone(in.Redis)
+	i := slices.IndexFunc(j.tallies, func(t *tally) bool { return t.Name == redisIndexAgreesWithRecord.Name })
+	for _, key := range slices.Sorted(maps.Keys(in.Types)) {
+		want, is := typeOf(key), in.Types[key]
+		if want == "" || is == "" || is == want || is == "none" {
+			continue
+		}
+		word := typeNames[is]
+		if word == "" {
+			word = "of the type " + is
+		}
+		about := j.facts.job(history.RecordOf(key))
+		if about != nil {
+			about.messages = nil
+		}
+		delete(kept, key)
+		j.tallies[i].exercise()
+		j.tallies[i].violated(about, "%s is %s, and no scheduler can read it: it must be %s", key, word, typeNames[want])
+	}
+	return kept
+}

@@ -1,0 +1,102 @@
+package judge
+
+import (
+	"maps"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/wavetank-sim/wavetank/invariants/scheduler/history"
+
+	"github.com/wavetank-sim/wavetank/invariants"
+)
+
+var eventsAgreeWithServers = checking(invariants.Invariant{
+	Name:   "events-agree-with-servers",
+	Says:   "What the steps were seen to change adds up to what Redis and the streams hold at the end.",
+	Kind:   invariants.Always,
+	Source: "the testbed itself: an oracle that misses a change can judge nothing",
+}, func(f *facts, t *tally) checker {
+	return checker{ended: func(end *invariants.End) {
+		// Violations of this one are the run's, even where they name a job: they stop what is judged at the end.
+		stored := map[string]int{}
+		for _, m := range end.Streams {
+			_, notice := history.ToldOf(m.Subject)
+			if m.Stream == history.StreamJobs && !notice && m.Header[history.HeaderVoid] == "" {
+				stored[m.Header[history.HeaderJob]]++
+			}
+		}
+		for _, j := range f.order {
+			t.exercise()
+			record := end.Redis[history.RecordPrefix+j.id]
+			if is := recordState(record); is != j.state {
+				t.violated(nil, "%s is %s in Redis, but the steps left it %s (step %d)", j.id, is, j.state, j.stateAt)
+			}
+			if is, _ := strconv.Atoi(record["attempts"]); is != j.attempts {
+				t.violated(nil, "%s has attempts %d in Redis, but the steps left it %d", j.id, is, j.attempts)
+			}
+			if is, were := stored[j.id], dispatchesKept(j); end.Streams != nil && is != were {
+				t.violated(nil, "%s holds %d dispatches of %s, but the steps stored %d", history.StreamJobs, is, j.id, were)
+			}
+		}
+		for _, key := range slices.Sorted(maps.Keys(end.Redis)) {
+			if id := history.RecordOf(key); id != "" && f.jobs[id] == nil {
+				t.violated(nil, "Redis holds a record of %s, which no step wrote", id)
+			}
+		}
+	}}
+})
+
+var redisIndexAgreesWithRecord = checking(invariants.Invariant{
+	Name:   "redis-index-agrees-with-record",
+	Says:   "Every record is in the index of its state, with the time of its last update, and in no other.",
+	Kind:   invariants.Always,
+	Source: "Scheduler internals, sections 1 and 3: the reconciler finds stale jobs by state and updated_at",
+	Needs:  []string{"events-agree-with-servers"},
+}, func(f *facts, t *tally) checker {
+	judge := func(end *invariants.End) {
+		for _, j := range f.order {
+			record := end.Redis[history.RecordPrefix+j.id]
+			if recordState(record) == absent {
+				continue
+			}
+			t.exercise()
+			index := history.IndexPrefix + record["state"]
+			switch score, there := end.Redis[index][j.id]; {
+			case !there:
+				t.violated(j, "the record says %s, but %s does not list it", record["state"], index)
+			case score != record["updated_at"]:
+				t.violated(j, "the record was updated at %s, but %s has it at %s", record["updated_at"], index, score)
+			}
+		}
+		for _, key := range slices.Sorted(maps.Keys(end.Redis)) {
+			word, ok := strings.CutPrefix(key, history.IndexPrefix)
+			if !ok {
+				continue
+			}
+			for _, id := range slices.Sorted(maps.Keys(end.Redis[key])) {
+				if is := end.Redis[history.RecordPrefix+id]["state"]; is != word {
+					t.violated(f.job(id), "%s lists it, but the record says %s", key, recordState(end.Redis[history.RecordPrefix+id]))
+				}
+			}
+		}
+	}
+	return checker{ended: judge, audited: judge}
+})
+
+func recordState(record map[string]string) state {
+	if record["state"] == "" { // a cancellation of a job that never came may stand there
+		return absent
+	}
+	return parseState(record["state"])
+}
+
+// kept counts the job's dispatches that the stream still holds.
+func dispatchesKept(j *job) (n int) {
+	for i := range j.dispatches {
+		if !j.dispatches[i].lost {
+			n++
+		}
+	}
+	return n
+}

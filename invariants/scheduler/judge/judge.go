@@ -1,0 +1,120 @@
+package judge
+
+import (
+	"github.com/wavetank-sim/wavetank/invariants"
+	"github.com/wavetank-sim/wavetank/invariants/scheduler/config"
+	"github.com/wavetank-sim/wavetank/invariants/scheduler/history"
+)
+
+// Judge watches one run. It is not safe for concurrent use.
+type Judge struct {
+	*observer
+	tallies []*tally
+	unkept  bool                    // something was violated within its promise
+	ended   []func(*invariants.End) // one for each tally; nil where there is nothing to judge at the end
+	audited []func(*invariants.End) // likewise
+}
+
+// NewJudge returns a judge of a run that has not begun.
+func NewJudge(cfg config.Config) *Judge {
+	j := &Judge{observer: newObserver(cfg)}
+	f := j.facts
+	place := map[string]int{}
+	for i, r := range all() {
+		place[r.Name] = i
+		t := &tally{Tally: invariants.Tally{Outcome: invariants.Outcome{Invariant: r.Invariant}, Place: i, Releases: r.row.Released(&f.config)}, judge: j, saga: r.saga}
+		if r.Kind != invariants.Sometimes {
+			t.Promise, t.Unprovided, t.Released = r.row.Says(&f.config), !r.row.Promised(&f.config), history.Strikes.List(t.Releases)
+		}
+		for _, need := range r.Needs {
+			t.StoppedBy.Add(place[need])
+		}
+		j.tallies = append(j.tallies, t)
+		c := r.check(f, t)
+		j.hook(&c)
+		j.ended, j.audited = append(j.ended, c.ended), append(j.audited, c.audited)
+	}
+	return j
+}
+
+// Broken says whether the invariant of that name was violated within its promise so far; with no
+// name, whether any was.
+func (j *Judge) Broken(name string) bool {
+	if name == "" || !j.unkept {
+		return j.unkept
+	}
+	t := j.tally(name)
+	return t != nil && t.Promised > 0
+}
+
+// Violated says whether the invariant of that name was violated so far, within its promise or not.
+func (j *Judge) Violated(name string) bool {
+	t := j.tally(name)
+	return t != nil && t.Promised+t.Unpromised > 0
+}
+
+func (j *Judge) tally(name string) *tally {
+	for _, t := range j.tallies {
+		if t.Name == name {
+			return t
+		}
+	}
+	return nil
+}
+
+// Finish judges what can only be judged at the end, and returns the report. The judge is of no use
+// afterwards.
+func (j *Judge) Finish(end invariants.End) invariants.Report {
+	f := j.facts
+	f.at = end.At
+	if end.InTime {
+		j.giveUp()
+	}
+	for i, ended := range j.ended {
+		t := j.tallies[i]
+		if ended == nil || !end.InTime && t.Kind == invariants.Eventually || f.broken.Meets(t.StoppedBy) {
+			continue
+		}
+		ended(&end)
+	}
+	return j.report(end.InTime)
+}
+
+func (j *Judge) report(inTime bool) invariants.Report {
+	r := invariants.Report{InTime: inTime}
+	for _, t := range j.tallies {
+		r.Invariants = append(r.Invariants, t.Outcome)
+	}
+	return r
+}
+
+// tally keeps what one invariant's checker found.
+type tally struct {
+	invariants.Tally
+	judge *Judge
+	saga  bool // the invariant is about a saga as a whole
+}
+
+// exercise notes that there was something to judge.
+func (t *tally) exercise() { t.Exercised++ }
+
+// violated notes a violation at the present step; j is nil if it is about no single job.
+func (t *tally) violated(j *job, format string, args ...any) {
+	f := t.judge.facts
+	v := invariants.Violation{Step: f.step, At: f.at}
+	broken, struck := &f.broken, f.strikes.seen
+	if j != nil {
+		v.Job, broken, struck = j.id, &j.broken, f.strikes.run|j.struck
+		if t.saga {
+			struck |= f.strikes.sagas[j.saga.workflow]
+		}
+	}
+	if f.broken.Meets(t.StoppedBy) || broken.Meets(t.StoppedBy) {
+		t.Stopped++
+		return
+	}
+	broken.Add(t.Place)
+	if t.Violated(v, history.Strikes, struck, format, args...) {
+		t.judge.unkept = true
+	}
+}

@@ -1,0 +1,228 @@
+package judge
+
+import (
+	"github.com/wavetank-sim/wavetank/invariants"
+	"github.com/wavetank-sim/wavetank/invariants/scheduler/config"
+	"github.com/wavetank-sim/wavetank/invariants/scheduler/history"
+)
+
+type (
+	setting   = invariants.Setting[config.Config]
+	mechanism = invariants.Mechanism[config.Config]
+	exception = invariants.Exception[config.Config]
+)
+
+// row is what the matrix says of one invariant: it is promised under every strike but the exceptions. Each of them has
+// a witness in scenarios/testdata/witnesses.
+type row struct {
+	takes  []mechanism // without one of these nothing is promised; none: it takes nothing
+	except []exception
+	open   invariants.Gap // what else it does not judge yet
+	saga   bool           // it is about a saga as a whole: what struck one of its jobs, or its rollback, struck it
+}
+
+func having(settings ...setting) mechanism { return by("", settings...) }
+
+func by(name string, settings ...setting) mechanism {
+	return mechanism{Name: name, Settings: settings}
+}
+
+// Mechanisms that neutralise strikes on several invariants.
+var (
+	fenced     = by("a state write is a compare-and-set under its lock", withFence)
+	once       = by("the stream refuses a second dispatch of an epoch", withEpochs)
+	onceOrder  = by("a late write or publish meets a newer version or epoch, and is refused", withFence, withEpochs)
+	resumed    = by("an intent that was not published is taken up again in time", withResume, withEpochs, withFence, withTimeToResume)
+	retried    = by("a dispatch that was not published is voided and tried again", withResume, withEpochs, withFence, withVoid, withRecheck, withRetry, withStateFirst)
+	relayed    = by("a dispatch is in the outbox before it is published", withOutbox, withTimeToResume)
+	voided     = by("a void takes the place of a dispatch before its job ends", withVoid, withEpochs, withResume, withFence, withRecheck, withIntentFirst)
+	rechecked  = by("the reconciler reads a job again under its lock", withRecheck)
+	reconciled = by("the reconciler times out what stays", withReconciler)
+	sweptUp    = by("the replayer takes up what stays PENDING or SCHEDULED", withSweep, withReplayer, withReconciler)
+	patient    = by("deliveries outlast every outage", withBusyBackoff, withLongPatience)
+	peeked     = by("a compensation leaves its stack once it is submitted", withPeek)
+	rolledOn   = by("a rollback that was cut short is taken up again", withPeek, withDurable, withReconciler)
+	scansKept  = by("a scan that is due is in Redis", withDurableScans)
+	together   = by("the entry is written with the state", withAtomicDLQ)
+	before     = by("the entry is written before the state", withDLQThenState)
+)
+
+// Kinds of strike that have the same effect on several invariants.
+var (
+	overstays = history.StrikesOf(history.SchedulerAway, history.LockFails, history.WriteLate) // a holder goes on after its lock, or its write does
+)
+
+// What the servers forget, and what a wrong clock says, releases many.
+var (
+	rewound    = exception{By: history.StrikesOf(history.RedisFailover), Why: invariants.Impossible, Says: "what Redis has confirmed and lost, nobody remembers"}
+	wrongClock = exception{By: history.StrikesOf(history.ClockWrong), Why: invariants.Impossible, Says: "a clock that is wrong, and one that is right at another time, show the same"}
+)
+
+// matrix has a row for each invariant that takes something, or has exceptions.
+var matrix = map[string]row{
+	"acked-only-when-durable": {except: []exception{
+		{By: overstays, But: []mechanism{fenced}},
+		{By: history.StrikesOf(history.WriteLate, history.LockFails, history.SchedulerAway, history.NATSAway), But: []mechanism{rechecked}},
+		rewound,
+	}},
+	"no-dispatch-without-approval": {takes: []mechanism{having(withBinding)}, except: []exception{{By: history.StrikesOf(history.WriteLate), But: []mechanism{fenced}}}},
+	"approval-not-expired":         {takes: []mechanism{having(withBinding)}},
+	"approved-job-goes-on":         {except: []exception{rewound}},
+	"attempts-never-past-ceiling":  {except: []exception{{By: history.StrikesOf(history.WriteLate), But: []mechanism{fenced}}}},
+	"counters-equal-trace": {except: []exception{
+		{By: history.StrikesOf(history.SchedulerCrash), Why: invariants.Impossible, Says: "a counter that is in memory goes with its process"},
+		rewound,
+	}},
+	"redis-index-agrees-with-record": {except: []exception{
+		{By: history.StrikesOf(history.WriteLate, history.SchedulerAway), But: []mechanism{fenced}},
+		{By: history.StrikesOf(history.WriteLate, history.SchedulerAway, history.NATSAway), But: []mechanism{rechecked}},
+		{By: history.StrikesOf(history.RedisFailover), But: []mechanism{fenced}},
+	}},
+	"one-dispatch-per-job": {takes: []mechanism{having(withEpochs), having(withoutResume)}, except: []exception{
+		{By: history.StrikesOf(history.PublishUnanswered, history.PublishLate, history.WriteLate, history.LockFails, history.SchedulerAway, history.RedisFailover), But: []mechanism{once}},
+		{By: history.StrikesOf(history.PublishUnanswered, history.WriteRefused, history.WriteLate, history.SchedulerCrash, history.SchedulerAway), But: []mechanism{once, having(withoutOutbox)}},
+		{By: history.StrikesOf(history.NATSPowerLoss), Why: invariants.Open, Says: "a dispatch that was handed out before it was lost is published again; a sync of each message before its ack would close it"},
+	}},
+	"intent-before-dispatch": {except: []exception{
+		{By: history.StrikesOf(history.PublishLate, history.SchedulerAway), Why: invariants.Impossible, Says: "a publish that is on its way when its job moves on is stored as the same publish is when it does not"},
+		rewound,
+	}},
+	"nobody-is-rescued": {takes: []mechanism{having(withDeliveries)}},
+	"one-execution-per-dispatch": {except: []exception{
+		{By: history.StrikesOf(history.ResultLost, history.AckLost, history.DeliveryLost, history.SchedulerAway, history.WorkerCrash, history.WorkerAway, history.NATSAway), Why: invariants.Impossible, Says: "a worker that died before its work and one that died after it leave the same message without an ack"},
+	}},
+	"processed-message-not-handled-again": {except: []exception{rewound}},
+	"no-message-given-up": {takes: []mechanism{having(withDeliveries)}, except: []exception{
+		{By: history.StrikesOf(history.PublishRefused, history.WriteRefused, history.WriteUnanswered, history.WriteLate, history.ReadFails, history.LockFails, history.KernelFails, history.SchedulerCrash, history.SchedulerAway), But: []mechanism{patient}},
+		rewound,
+	}},
+	"terminated-message-has-dlq-entry": {except: []exception{
+		{By: history.StrikesOf(history.DLQFails, history.SchedulerAway), But: []mechanism{by(patient.Name, withBusyBackoff, withDLQPatience)}},
+		rewound,
+	}},
+	"every-intent-is-published": {except: []exception{
+		{By: history.StrikesOf(history.WriteRefused, history.WriteUnanswered, history.WriteLate, history.SchedulerCrash, history.SchedulerAway), But: []mechanism{resumed, retried, relayed}},
+		{By: history.StrikesOf(history.PublishRefused, history.SchedulerAway, history.NATSAway), But: []mechanism{retried}},
+		{By: history.StrikesOf(history.NATSPowerLoss), Why: invariants.Open, Says: "a dispatch that was acknowledged and lost is not published again before its timeout"},
+	}},
+	"no-dispatch-after-end": {except: []exception{
+		{By: history.StrikesOf(history.PublishLate, history.SchedulerAway), But: []mechanism{voided}},
+		{By: history.StrikesOf(history.NATSPowerLoss), Why: invariants.Open, Says: "the void is lost with the power, and nothing stores it again"},
+		rewound,
+	}},
+	"epochs-never-decrease": {except: []exception{{By: history.StrikesOf(history.WriteLate), But: []mechanism{fenced}}}},
+	"lock-mutual-exclusion": {except: []exception{
+		{By: history.StrikesOf(history.PublishLate, history.WriteLate, history.LockFails, history.SchedulerAway, history.NATSAway), But: []mechanism{onceOrder}},
+		{By: overstays, But: []mechanism{rechecked}},
+		rewound,
+	}},
+	"lock-kept-by-living-holder": {takes: []mechanism{having(withLongLocks)}, except: []exception{
+		{By: history.StrikesOf(history.LockFails, history.SchedulerAway), Why: invariants.Impossible, Says: "a holder that cannot renew its lock, and one that is gone, look alike to Redis"},
+		rewound,
+	}},
+	"quarantined-only-when-blocked": {except: []exception{
+		{By: history.StrikesOf(history.WriteLate, history.SchedulerAway), But: []mechanism{fenced}},
+		rewound,
+	}},
+	"blocked-output-ends-quarantined": {except: []exception{
+		{By: history.StrikesOf(history.WriteRefused, history.ReadFails, history.LockFails, history.SchedulerCrash), But: []mechanism{scansKept}},
+		{By: history.StrikesOf(history.LockFails), But: []mechanism{by(scansKept.Name, withDurableScans, withFence)}},
+	}},
+	"every-output-is-scanned": {takes: []mechanism{scansKept}},
+	"overdue-job-found-within-a-poll": {takes: []mechanism{having(withReconciler, withRenewedTicks, withWholeTicks), having(withReconciler, withReleasedTicks, withWholeTicks)}, except: []exception{
+		{By: history.StrikesOf(history.WriteRefused, history.WriteLate, history.ReadFails, history.LockFails, history.TickFails, history.SchedulerCrash, history.SchedulerAway, history.NATSAway), Why: invariants.Impossible, Says: "nobody can do in time what nobody is there to do, or what its servers refuse"},
+		rewound,
+		wrongClock,
+	}},
+	"no-dispatch-to-expired-worker":      {except: []exception{rewound}},
+	"snapshot-revives-no-worker":         {takes: []mechanism{having(withLastSeen)}},
+	"no-retry-for-want-of-known-workers": {except: []exception{{By: history.StrikesOf(history.TickFails), Why: invariants.Impossible, Says: "who could not read the snapshot knows of no worker"}}},
+	"dispatches-count-as-load":           {takes: []mechanism{having(withCounting)}},
+	"stale-worker-has-its-own-reason":    {takes: []mechanism{having(withStaleReason)}},
+	"open-circuit-stops-every-replica": {takes: []mechanism{having(withSharedBreaker)}, except: []exception{
+		{By: history.StrikesOf(history.KernelFails, history.SchedulerAway), Why: invariants.Impossible, Says: "a replica that cannot reach the shared counter does not learn what it says"},
+	}},
+	"half-open-probes-within-limit": {takes: []mechanism{having(withSharedBreaker, withSharedProbes)}},
+	"no-dispatch-without-decision": {except: []exception{
+		{By: history.StrikesOf(history.WriteLate), But: []mechanism{fenced}},
+		rewound,
+	}},
+	"throttled-job-waits": {except: []exception{
+		{By: history.StrikesOf(history.DeliveryLost), Why: invariants.Open, Says: "a request that is delivered twice is asked about twice; a note of when its job was put off would tell"},
+	}},
+	"throttled-job-comes-again": {except: []exception{
+		{By: history.StrikesOf(history.AckLost, history.DeliveryLost, history.SchedulerCrash, history.SchedulerAway), Why: invariants.Impossible, Says: "nobody can ask again in time who is not there, or whom the servers refuse"},
+	}},
+	"one-replay-per-count":    {takes: []mechanism{having(withAtomicReplay)}},
+	"auto-replay-comes-about": {takes: []mechanism{having(withReplayWorker)}},
+	"result-of-current-epoch": {except: []exception{{By: history.StrikesOf(history.PublishUnanswered, history.ReadFails), But: []mechanism{having(withRefusal)}}}},
+	"cancelled-job-is-told": {takes: []mechanism{having(withNotice, withIntentFirst), having(withNotice, withEpochs, withVoid)}, except: []exception{
+		{By: history.StrikesOf(history.PublishUnanswered), But: []mechanism{having(withResume, withEpochs, withVoid, withFence)}},
+		{By: history.StrikesOf(history.PublishUnanswered), But: []mechanism{patient}},
+		{By: history.StrikesOf(history.NATSPowerLoss), Why: invariants.Open, Says: "a notice that was acknowledged and lost is not published again"},
+		rewound,
+	}},
+	"cancellation-takes-effect": {takes: []mechanism{having(withKeptCancellations)}},
+	"compensation-recorded-once": {saga: true, except: []exception{
+		{By: history.StrikesOf(history.WriteRefused, history.WriteUnanswered, history.WriteLate, history.SchedulerCrash), But: []mechanism{having(withAtomicRecord, withFence)}},
+		rewound,
+	}},
+	"only-lock-holder-compensates": {saga: true, takes: []mechanism{having(withLongSaga)}, except: []exception{
+		{By: history.StrikesOf(history.SubmissionFails, history.SchedulerAway), Why: invariants.Impossible, Says: "a publish that is on its way when its lock expires is stored as the same publish is before"},
+		rewound,
+	}},
+	"one-compensation-per-key":           {saga: true, except: []exception{{By: history.StrikesOf(history.WriteRefused, history.WriteUnanswered), But: []mechanism{peeked}}}},
+	"compensations-in-lifo-order":        {saga: true, except: []exception{{By: history.StrikesOf(history.SchedulerAway), But: []mechanism{peeked}}}},
+	"compensation-only-of-succeeded-job": {takes: []mechanism{having(withAtomicRecord)}},
+	"every-compensation-accounted-for":   {saga: true, takes: []mechanism{rolledOn}, except: []exception{rewound}},
+	"no-failure-for-want-of-attempts": {except: []exception{
+		{By: history.StrikesOf(history.PublishRefused, history.PublishUnanswered, history.PublishLate, history.WriteRefused, history.WriteUnanswered, history.WriteLate, history.SchedulerCrash, history.SchedulerAway, history.NATSAway), Why: invariants.Impossible, Says: "who has no attempt left cannot learn that the faults are over"},
+	}, open: invariants.Gap{Under: "a busy or empty pool", Says: "an attempt that finds no worker is used up; one that waits for a worker would not be"}},
+	"every-job-settles": {takes: []mechanism{having(withDeliveries)}, except: []exception{
+		{By: history.StrikesOf(history.WorkerCrash, history.WorkerAway), But: []mechanism{reconciled}},
+		{By: history.StrikesOf(history.WriteRefused, history.WriteUnanswered, history.WriteLate, history.SchedulerCrash, history.SchedulerAway), But: []mechanism{reconciled, by(resumed.Name, withResume, withEpochs), by(relayed.Name, withOutbox)}},
+		{By: history.StrikesOf(history.PublishRefused, history.PublishUnanswered, history.WriteRefused, history.WriteUnanswered, history.WriteLate, history.ReadFails, history.LockFails, history.DLQFails, history.SchedulerCrash, history.SchedulerAway, history.WorkerCrash, history.WorkerAway, history.NATSAway), But: []mechanism{sweptUp, patient}},
+		{By: history.StrikesOf(history.SubmissionFails), But: []mechanism{sweptUp}},
+		{By: overstays, But: []mechanism{fenced}},
+		{By: history.StrikesOf(history.NATSPowerLoss), Why: invariants.Impossible, Says: "a request that was acknowledged and lost before anybody stored a record of it leaves no trace"},
+		rewound,
+	}},
+	"failed-job-has-dlq-entry": {except: []exception{
+		{By: history.StrikesOf(history.WriteRefused, history.WriteUnanswered, history.WriteLate, history.DLQFails, history.SchedulerCrash), But: []mechanism{together, before}},
+		{By: history.StrikesOf(history.WriteLate), But: []mechanism{fenced}},
+		rewound,
+	}},
+	"tenant-limit-held": {takes: []mechanism{having(withTenantReserve, withIntentFirst)}},
+	"one-writer-a-tick": {except: []exception{
+		{By: history.StrikesOf(history.TickFails, history.SchedulerAway), But: []mechanism{fenced}},
+		rewound,
+	}},
+	"timeout-only-when-due": {takes: []mechanism{rechecked}, except: []exception{
+		{By: history.StrikesOf(history.WriteLate), But: []mechanism{fenced}},
+		rewound,
+		wrongClock,
+	}},
+	"no-timeout-while-executing": {except: []exception{
+		{By: history.StrikesOf(history.WriteRefused, history.NATSAway), But: []mechanism{rechecked}},
+		{By: history.StrikesOf(history.WriteRefused, history.NATSAway), But: []mechanism{voided}},
+	}},
+	"dead-worker-is-noticed": {takes: []mechanism{having(withWatch, withReconciler)}},
+	"terminal-states-final": {except: []exception{
+		{By: history.StrikesOf(history.WriteLate, history.SchedulerAway), But: []mechanism{fenced}},
+		{By: history.StrikesOf(history.WriteRefused, history.WriteUnanswered, history.WriteLate, history.ReadFails, history.SchedulerAway), But: []mechanism{rechecked}},
+	}},
+	"documented-transitions-only": {except: []exception{
+		{By: history.StrikesOf(history.WriteLate, history.SchedulerAway), But: []mechanism{fenced}},
+		{By: history.StrikesOf(history.WriteLate, history.ReadFails, history.SchedulerAway), But: []mechanism{rechecked}},
+		rewound,
+	}},
+	"delay-fires-on-time": {takes: []mechanism{having(withDurableTimers, withDelayPoller)}, except: []exception{
+		{By: history.StrikesOf(history.ReadFails, history.SchedulerCrash, history.SchedulerAway), Why: invariants.Impossible, Says: "nobody can fire in time what nobody is there to fire, or what the servers refuse"},
+		wrongClock,
+	}},
+	"run-writes-not-lost":                   {takes: []mechanism{having(withFenceRuns)}},
+	"run-written-by-lock-holder":            {takes: []mechanism{having(withStrictRunLock, withFenceRuns)}},
+	"every-run-settles":                     {takes: []mechanism{having(withRunReconciler)}},
+	"no-delay-fires-twice":                  {except: []exception{rewound}},
+	"saga-lock-released-by-owner-or-expiry": {except: []exception{rewound}},
+}

@@ -1,0 +1,126 @@
+package judge
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/wavetank-sim/wavetank/invariants/scheduler/history"
+
+	"github.com/wavetank-sim/wavetank/invariants/scheduler/config"
+
+	"github.com/wavetank-sim/wavetank/invariants"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/wavetank-sim/wavetank/faults"
+	"github.com/wavetank-sim/wavetank/sim"
+)
+
+func findRow(t *testing.T, name string) *invariants.Row[config.Config] {
+	r := find(name)
+	require.NotNil(t, r, name)
+	return &r.row
+}
+
+// Each row is of an invariant, names at least one kind in each exception, and says why where nothing helps.
+func TestTheMatrixIsComplete(t *testing.T) {
+	require.LessOrEqual(t, len(history.Strikes), 25)
+	for name, r := range matrix {
+		inv, ok := Find(name)
+		require.True(t, ok, name)
+		require.NotEqual(t, invariants.Sometimes, inv.Kind, name)
+		for _, e := range r.except {
+			assert.NotZero(t, e.By, "%s", name)
+			assert.Equal(t, len(e.But) == 0, e.Why != "" && e.Says != "", "%s: %v", name, history.Strikes.List(e.By))
+		}
+	}
+	for _, p := range Promises() {
+		assert.Len(t, p.Cells, len(history.Strikes), p.Invariant)
+	}
+	seen := map[invariants.StrikeKind]bool{}
+	for _, k := range history.Strikes {
+		assert.False(t, seen[k.Kind] || k.Kind == "" || k.Says == "", "%s", k.Kind)
+		seen[k.Kind] = true
+	}
+}
+
+// A strike is what the injector did, and nothing that came of it.
+func TestStrikeOf(t *testing.T) {
+	for name, c := range map[string]struct {
+		event sim.Event
+		kind  invariants.StrikeKind
+		is    bool
+	}{
+		"an error without a fault":    {sim.Event{Kind: sim.KindRedis, Phase: "state_read", Outcome: "EOF"}, "", false},
+		"a publish that is refused":   {sim.Event{Kind: sim.KindPublish, Phase: "publish", Fault: "fail-before"}, history.PublishRefused, true},
+		"one that hangs":              {sim.Event{Kind: sim.KindPublish, Phase: "publish", Fault: "hang"}, history.PublishRefused, true},
+		"one whose answer is lost":    {sim.Event{Kind: sim.KindPublish, Phase: "publish", Fault: "fail-after"}, history.PublishUnanswered, true},
+		"a late write":                {sim.Event{Kind: sim.KindRedis, Phase: "result_write", Fault: "late"}, history.WriteLate, true},
+		"a read":                      {sim.Event{Kind: sim.KindRedis, Phase: "state_read", Fault: "hang"}, history.ReadFails, true},
+		"an operation that is cut":    {sim.Event{Kind: sim.KindRedis, Node: s1, Phase: "state_read", Fault: "partition"}, history.SchedulerAway, true},
+		"a worker's":                  {sim.Event{Kind: sim.KindPublish, Node: w1, Phase: "result_publish", Fault: "partition"}, history.WorkerAway, true},
+		"a call that is cut":          {sim.Event{Kind: sim.KindCall, Node: s1, Phase: "safety_check", Fault: "partition"}, history.KernelFails, true},
+		"a crash":                     {sim.Event{Kind: sim.KindControl, Name: "crash", Target: s1}, history.SchedulerCrash, true},
+		"a worker's crash":            {sim.Event{Kind: sim.KindControl, Name: "crash", Target: w1}, history.WorkerCrash, true},
+		"a client's":                  {sim.Event{Kind: sim.KindControl, Name: "crash", Target: "submitter"}, history.SubmissionFails, true},
+		"a restart after a crash":     {sim.Event{Kind: sim.KindControl, Name: "restart", Target: s1}, "", false},
+		"a pause":                     {sim.Event{Kind: sim.KindControl, Name: "pause", Target: s1}, history.SchedulerAway, true},
+		"a partition":                 {sim.Event{Kind: sim.KindControl, Name: "partition redis", Target: w1}, history.WorkerAway, true},
+		"one from the kernel":         {sim.Event{Kind: sim.KindControl, Name: "partition kernel", Target: s1}, history.KernelFails, true},
+		"one of heartbeats":           {sim.Event{Kind: sim.KindControl, Name: "partition", Target: w1}, history.HeartbeatLost, true},
+		"a restart of nats-server":    {sim.Event{Kind: sim.KindControl, Name: "stop", Target: sim.NATS}, history.NATSAway, true},
+		"its power":                   {sim.Event{Kind: sim.KindControl, Name: "power-loss", Target: sim.NATS}, history.NATSPowerLoss, true},
+		"a failover":                  {sim.Event{Kind: sim.KindControl, Name: "failover", Target: sim.Redis}, history.RedisFailover, true},
+		"a clock":                     {sim.Event{Kind: sim.KindControl, Name: "skew", Target: s1}, history.ClockWrong, true},
+		"an end that tells of no new": {sim.Event{Kind: sim.KindControl, Name: "resume", Target: s1}, "", false},
+	} {
+		s, is := history.StrikeOf(&c.event)
+		assert.Equal(t, c.is, is, name)
+		if is {
+			assert.Equal(t, c.kind, s.Kind, name)
+		}
+	}
+}
+
+// What a strike hit is released, and nothing else.
+func TestAStrikeReachesWhatItHit(t *testing.T) {
+	reached := func(s *story, job string) invariants.Kinds {
+		j := NewJudge(hardened)
+		for i := range s.events {
+			j.Observe(&s.events[i])
+		}
+		return j.facts.jobs[job].struck | j.facts.strikes.run
+	}
+	const job2 = "job-2"
+	s := newStory().submit(job1).submit(job2).lock(s1, job1).read(s1, job1).fails().injected()
+	assert.Equal(t, history.StrikesOf(history.ReadFails), reached(s, job1))
+	assert.Zero(t, reached(s, job2), "an operation of one job")
+
+	s = newStory()
+	calm(s)
+	s.submit(job2).dispatched(s1, job2, w2).control("crash", w1)
+	assert.Zero(t, reached(s, job2), "another's worker")
+	s.control("crash", w2)
+	assert.Equal(t, history.StrikesOf(history.WorkerCrash), reached(s, job2))
+	s.control("pause", s2).submit("job-3")
+	assert.Equal(t, history.StrikesOf(history.SchedulerAway), reached(s, "job-3"), "it could be the paused one's to handle")
+	s.control("resume", s2).wait(hardened.WithDefaults().AckWait).submit("job-4")
+	assert.Zero(t, reached(s, "job-4"), "it came later")
+	s.control("failover", sim.Redis)
+	assert.Equal(t, history.StrikesOf(history.RedisFailover), reached(s, "job-4"), "a server is everybody's")
+}
+
+// A family is told by a phase's name.
+func TestEveryFamilyHasKinds(t *testing.T) {
+	for _, do := range []faults.Effect{faults.FailBefore, faults.FailAfter, faults.Hang, faults.Late} {
+		for _, phase := range []string{"publish", "rollback_write", "state_read", "lock_renew", "dlq_write", "processed_read", "reconcile_lock", "approve_publish"} {
+			name := history.OperationStrike(do, faults.FamilyOf(phase)).String()
+			assert.NotEmpty(t, strings.TrimSpace(name), phase)
+		}
+	}
+	assert.Equal(t, history.WriteRefused, history.OperationStrike(faults.Hang, faults.FamilyOf("saga_pop")))
+	assert.Equal(t, history.TickFails, history.OperationStrike(faults.Hang, faults.FamilyOf("poll_lock")))
+	assert.Equal(t, history.LockFails, history.OperationStrike(faults.Late, faults.FamilyOf("run_renew")))
+	assert.Equal(t, history.AckLost, history.OperationStrike(faults.Lose, faults.FamilyOf("result_nak")))
+}

@@ -1,0 +1,206 @@
+package judge
+
+import (
+	"fmt"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/wavetank-sim/wavetank/invariants/scheduler/history"
+
+	"github.com/wavetank-sim/wavetank/invariants/scheduler/config"
+
+	"github.com/stretchr/testify/assert"
+
+	"github.com/wavetank-sim/wavetank/sim"
+)
+
+var checkedOutput = config.Config{
+	DLQOrder: "atomic", Fence: true, Epochs: true, ResumeIntents: true, Reconciler: true,
+	Output: config.OutputConfig{Enabled: true, DurableScans: true, ScanTimeout: 30 * time.Second},
+}
+
+const (
+	allows = 1 + iota
+	quarantines
+	denies
+	redacts
+)
+
+// told is a call to the output policy, and what came of it.
+func (s *story) told(node, job, phase string, decision int, ptr string) *story {
+	s.add(node, sim.KindCall, history.CallOutput, "kernel", job, phase)
+	s.last().Data = fmt.Sprintf(`{"decision":%d,"redacted_ptr":%q}`, decision, ptr)
+	return s
+}
+
+// answered is the handling of a result up to the policy's answer about its metadata.
+func (s *story) answered(node, job string, decision int, ptr string) *story {
+	s.submit(job).dispatched(s1, job, w1).executed(w1, job)
+	if strings.HasSuffix(ptr, ":redacted") {
+		s.add(w1, sim.KindRedis, "mset", ptr, job, "output_store", s.set(ptr, "", "what is left"))
+	}
+	return s.message(node, job, "result_deliver", sim.KindDeliver, 1).lock(node, job).read(node, job).told(node, job, "output_check", decision, ptr)
+}
+
+// passes writes SUCCEEDED, and ends the handling.
+func (s *story) passes(node, job, ptr string) *story {
+	return s.write(node, job, "result_write", "SUCCEEDED", "result_ptr", ptr).keepsScan(job).unlock(node, job).ack(node, job, "result_ack")
+}
+
+// keepsScan is part of the last step: the job's scan is open.
+func (s *story) keepsScan(job string) *story {
+	s.last().Changes = append(s.last().Changes, s.set(history.ScansKey, job, "1"))
+	return s
+}
+
+// scanEnds is part of the last step, likewise.
+func (s *story) scanEnds(job string) *story {
+	delete(s.redis[history.ScansKey], job)
+	s.last().Changes = append(s.last().Changes, sim.Change{Key: history.ScansKey, Field: job, Gone: true})
+	return s
+}
+
+// buries is a write of OUTPUT_QUARANTINED with its DLQ entry and its event in the audit trail.
+func (s *story) buries(node, job, phase string) *story {
+	s.dlq(node, job, "output_quarantined", s.attempts(job))
+	entry := s.last().Changes
+	s.events = s.events[:len(s.events)-1]
+	event := s.set(history.AuditKey, strconv.Itoa(len(s.redis[history.AuditKey])), fmt.Sprintf(`{"kind":"output_quarantined","job_id":%q}`, job))
+	s.write(node, job, phase, "OUTPUT_QUARANTINED", "reason_code", "output_quarantined")
+	s.last().Changes = append(append(s.last().Changes, entry...), event)
+	return s
+}
+
+// downgrades is what follows from a scan that blocks.
+func (s *story) downgrades(node, job string) *story {
+	return s.lock(node, job).op(node, job, "quarantine_read").buries(node, job, "output_write").scanEnds(job).unlock(node, job)
+}
+
+// scanned is a job that is SUCCEEDED, and whose output is scanned.
+func scanned(s *story) {
+	s.answered(s1, job1, allows, "").passes(s1, job1, "res:job-1").told(s1, job1, "output_scan", allows, "")
+	s.op(s1, job1, "output_record").scanEnds(job1)
+}
+
+var outputTrials = map[string]trial{
+	"result-goes-as-the-policy-says": {
+		cfg:    checkedOutput,
+		breaks: func(s *story) { s.answered(s1, job1, quarantines, "").passes(s1, job1, "res:job-1") },
+		says:   "scheduler-1 wrote SUCCEEDED at step 20, although it was told QUARANTINE at step 19",
+		holds: func(s *story) {
+			scanned(s)
+			s.answered(s1, "job-2", redacts, "res:job-2:redacted").passes(s1, "job-2", "res:job-2:redacted")
+			s.answered(s1, "job-3", redacts, "").buries(s1, "job-3", "result_write")
+			s.answered(s1, "job-4", redacts, "res:job-4:gone").buries(s1, "job-4", "result_write")
+			s.answered(s1, "job-4", denies, "").buries(s1, "job-4", "result_write")
+			s.answered(s1, "job-5", denies, "").fails().passes(s1, "job-5", "res:job-5")
+		},
+	},
+	"quarantined-only-when-blocked": {
+		cfg: checkedOutput,
+		breaks: func(s *story) {
+			s.answered(s1, job1, allows, "").passes(s1, job1, "res:job-1").told(s1, job1, "output_scan", quarantines, "").
+				downgrades(s1, job1).downgrades(s2, job1)
+		},
+		says: "scheduler-2 wrote OUTPUT_QUARANTINED over OUTPUT_QUARANTINED at step 34 (output_write)",
+		holds: func(s *story) {
+			s.answered(s1, job1, denies, "").buries(s1, job1, "result_write")
+		},
+	},
+	"every-quarantine-is-audited": {
+		cfg: checkedOutput,
+		breaks: func(s *story) {
+			s.answered(s1, job1, denies, "").write(s1, job1, "result_write", "OUTPUT_QUARANTINED")
+		},
+		says:  "scheduler-1 wrote OUTPUT_QUARANTINED at step 20 (result_write), and the audit trail has 0 events of it",
+		holds: func(s *story) { s.answered(s1, job1, denies, "").buries(s1, job1, "result_write") },
+	},
+	"blocked-output-ends-quarantined": {
+		cfg: checkedOutput,
+		breaks: func(s *story) {
+			s.answered(s1, job1, allows, "").passes(s1, job1, "res:job-1").told(s1, job1, "output_scan", denies, "")
+		},
+		says: "job-1: is SUCCEEDED, since step 20, although the output policy told scheduler-1 DENY at step 25",
+		holds: func(s *story) {
+			s.answered(s1, job1, allows, "").passes(s1, job1, "res:job-1").told(s1, job1, "output_scan", redacts, "res:job-1:redacted").downgrades(s1, job1)
+			// Another answer may replace it: the policy has changed.
+			s.answered(s1, "job-2", allows, "").passes(s1, "job-2", "res:job-2").told(s1, "job-2", "output_scan", denies, "").told(s2, "job-2", "output_scan", allows, "")
+		},
+	},
+	"every-output-is-scanned": {
+		cfg: checkedOutput,
+		breaks: func(s *story) {
+			s.answered(s1, job1, allows, "").passes(s1, job1, "res:job-1").told(s1, job1, "output_scan", allows, "").fails()
+		},
+		says: "is SUCCEEDED, since step 20, and nobody has had an answer about its output res:job-1",
+		holds: func(s *story) {
+			scanned(s)
+			s.answered(s1, "job-2", denies, "").buries(s1, "job-2", "result_write")
+		},
+	},
+	"scan-downgraded-a-job": {
+		breaks: scanned,
+		holds: func(s *story) {
+			s.answered(s1, job1, allows, "").passes(s1, job1, "res:job-1").told(s1, job1, "output_scan", denies, "").downgrades(s1, job1)
+		},
+	},
+	"output-failed-open": {
+		breaks: scanned,
+		holds:  func(s *story) { s.answered(s1, job1, allows, "").fails().passes(s1, job1, "res:job-1") },
+	},
+	"output-redacted": {
+		breaks: scanned,
+		holds:  func(s *story) { s.answered(s1, job1, redacts, "res:r:redacted").passes(s1, job1, "res:r:redacted") },
+	},
+	"scan-resumed": {
+		breaks: scanned,
+		holds: func(s *story) {
+			s.answered(s1, job1, allows, "").passes(s1, job1, "res:job-1").op(s2, job1, "scan_read").told(s2, job1, "output_scan", allows, "")
+		},
+	},
+}
+
+// What the hardened scan promises, the documented one does not.
+func TestScansAreNotPromisedThatNobodyKeeps(t *testing.T) {
+	documented := config.Config{Output: config.OutputConfig{Enabled: true, ScanTimeout: 30 * time.Second}}
+	s := newStory().answered(s1, job1, allows, "").passes(s1, job1, "res:job-1")
+	o := outcomeOf(s.judge(documented), "every-output-is-scanned")
+	assert.True(t, o.Unprovided)
+	assert.Len(t, o.Violations, 1)
+	assert.False(t, o.Violations[0].Promised)
+
+	s = newStory().answered(s1, job1, allows, "").passes(s1, job1, "res:job-1").told(s1, job1, "output_scan", denies, "").control("crash", s1)
+	o = outcomeOf(s.judge(documented), "blocked-output-ends-quarantined")
+	assert.Len(t, o.Violations, 1)
+	assert.False(t, o.Violations[0].Promised)
+	assert.True(t, outcomeOf(s.judge(checkedOutput), "blocked-output-ends-quarantined").Violations[0].Promised)
+}
+
+// A run is not over while a scan is still to come.
+func TestOpenScans(t *testing.T) {
+	open := func(cfg config.Config, s *story) []string {
+		j := NewJudge(cfg)
+		for i := range s.events {
+			j.Observe(&s.events[i])
+		}
+		return j.Open()
+	}
+	passed := func() *story { return newStory().answered(s1, job1, allows, "").passes(s1, job1, "res:job-1") }
+	assert.Equal(t, []string{"the scan of the output of job-1 is still to be done"}, open(checkedOutput, passed()))
+	s := newStory()
+	scanned(s)
+	assert.Empty(t, open(checkedOutput, s))
+
+	documented := config.Config{Output: config.OutputConfig{Enabled: true, ScanTimeout: 30 * time.Second}}
+	bare := func() *story {
+		return newStory().answered(s1, job1, allows, "").write(s1, job1, "result_write", "SUCCEEDED", "result_ptr", "res:job-1")
+	}
+	assert.Equal(t, []string{"scheduler-1 has still to scan the output of job-1"}, open(documented, bare()))
+	assert.Empty(t, open(documented, bare().told(s1, job1, "output_scan", allows, "")))
+	assert.Empty(t, open(documented, bare().told(s1, job1, "output_scan", allows, "").fails()))
+	assert.Empty(t, open(documented, bare().control("crash", s1)), "nobody will")
+	assert.Empty(t, open(documented, bare().wait(2*time.Minute).op(s2, job1, "state_read")), "nobody will any more")
+	assert.NotEmpty(t, open(documented, bare().told(s1, job1, "output_scan", denies, "")))
+}

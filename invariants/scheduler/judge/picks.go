@@ -1,0 +1,217 @@
+package judge
+
+import (
+	"time"
+
+	"github.com/wavetank-sim/wavetank/invariants/scheduler/history"
+
+	"github.com/wavetank-sim/wavetank/invariants/scheduler/config"
+
+	"github.com/wavetank-sim/wavetank/invariants"
+)
+
+var noDispatchToExpiredWorker = checking(invariants.Invariant{
+	Name:   "no-dispatch-to-expired-worker",
+	Says:   "No dispatch is published to a worker of which the replica that picked it had then last heard longer than the worker TTL ago: by a heartbeat, or at its start from the snapshot. Who publishes it, and when, is no matter.",
+	Kind:   invariants.Always,
+	Source: "Stale workers, the stale detection rule; Scheduler internals, section 11",
+}, func(f *facts, t *tally) checker {
+	return checker{sent: func(s *step) {
+		at, picked, ok := picker(f, s)
+		if at.worker == "" || len(f.heard) == 0 || !ok {
+			return // a topic bypasses the check
+		}
+		t.exercise()
+		by := invariants.Process(at.scheduler, at.incarnation)
+		known, ok := f.heard[at]
+		switch {
+		case !ok:
+			t.violated(s.about, "%s published to %s at step %d, which %s had picked without ever having heard of %s",
+				invariants.Who(s.Event), s.Target, s.Step, by, at.worker)
+		case picked-known.at > f.config.WorkerTTL:
+			t.violated(s.about, "%s published to %s at step %d, which %s had picked %s after the last heartbeat that it received of it; the worker TTL is %s",
+				invariants.Who(s.Event), s.Target, s.Step, by, picked-known.at, f.config.WorkerTTL)
+		}
+	}}
+})
+
+var snapshotRevivesNoWorker = checking(invariants.Invariant{
+	Name:   "snapshot-revives-no-worker",
+	Says:   "A replica that knows a worker from the snapshot only does not pick it once the worker was last heard of, by the snapshot's writer, longer than the worker TTL ago.",
+	Kind:   invariants.Always,
+	Source: "Scheduler internals, section 11, where lastSeen is the time of the start: an old snapshot revives the dead",
+	Needs:  []string{"no-dispatch-to-expired-worker"},
+}, func(f *facts, t *tally) checker {
+	return checker{sent: func(s *step) {
+		at, picked, ok := picker(f, s)
+		known, heard := f.heard[at]
+		if !ok || !heard || known.live {
+			return
+		}
+		t.exercise()
+		f.reach(warmStarted)
+		if age := picked - known.seen; age > f.config.WorkerTTL {
+			t.violated(s.about, "%s published to %s at step %d, which it had picked %s after anybody had heard of the worker; it knew it from the snapshot, and the worker TTL is %s",
+				invariants.Who(s.Event), s.Target, s.Step, age.Truncate(time.Millisecond), f.config.WorkerTTL)
+		}
+	}}
+})
+
+var noRetryForWantOfKnownWorkers = checking(invariants.Invariant{
+	Name:   "no-retry-for-want-of-known-workers",
+	Says:   "A replica sends no job back for want of a worker while the snapshot that it could read at its start has one that is alive and free.",
+	Kind:   invariants.Always,
+	Source: "Scheduler internals, section 11, warm start",
+}, func(f *facts, t *tally) checker {
+	return checker{released: func(s *step) {
+		h := s.handling
+		if !h.scheduled || s.about.wish.particular() {
+			return
+		}
+		for _, w := range f.ticks.offered[invariants.Process(s.Node, s.Incarnation)] {
+			age := h.pick.at - w.seen
+			known, ok := f.heard[hearing{s.Node, s.Incarnation, w.worker}]
+			if age > f.config.WorkerTTL-doubt || w.load.Overloaded() || w.load.Choosy || ok && known.live {
+				continue // by now it may be gone, or busy
+			}
+			t.exercise()
+			if h.foundNobody() && !h.full {
+				t.violated(s.about, "%s found no worker for it by step %d, although the snapshot listed %s at its start, of which somebody had heard %s ago",
+					invariants.Who(s.Event), s.Step, w.worker, age.Truncate(time.Millisecond))
+			}
+			return
+		}
+	}}
+})
+
+var tiesBrokenByWorkerID = checking(invariants.Invariant{
+	Name:   "ties-broken-by-worker-id",
+	Says:   "Of several workers with the same, lowest load a job goes to the first by its id.",
+	Kind:   invariants.Always,
+	Source: "Scheduler internals, section 5, least-loaded: the same input dispatches alike on each run",
+}, func(f *facts, t *tally) checker {
+	return checker{wrote: func(s *step, _ *write) {
+		chosen := chosenBy(s)
+		if chosen == nil {
+			return
+		}
+		lowest := loadOf(chosen, &f.config)
+		first, ties := chosen, 0
+		for i := range s.handling.choice {
+			switch other := &s.handling.choice[i]; {
+			case loadOf(other, &f.config) < lowest:
+				return // the load decides
+			case loadOf(other, &f.config) == lowest:
+				ties++
+				if other.worker < first.worker {
+					first = other
+				}
+			}
+		}
+		if ties < 2 {
+			return
+		}
+		t.exercise()
+		if first != chosen {
+			t.violated(s.about, "%s dispatched it to %s at step %d; %s had the same load, and comes first", invariants.Who(s.Event), chosen.worker, s.Step, first.worker)
+		}
+	}}
+})
+
+var dispatchesCountAsLoad = checking(invariants.Invariant{
+	Name:     "dispatches-count-as-load",
+	Says:     "Of workers whose last heartbeats say the same load, a replica dispatches to one that it has given the fewest jobs since.",
+	Kind:     invariants.Always,
+	OnDemand: true,
+	Source:   "Scheduler internals, section 5, least-loaded: heartbeats are 10 s old at times, and a burst within them goes to one worker",
+}, func(_ *facts, t *tally) checker {
+	return checker{wrote: func(s *step, _ *write) {
+		chosen := chosenBy(s)
+		if chosen == nil {
+			return
+		}
+		fewest, alike := chosen, 0
+		for i := range s.handling.choice {
+			if other := &s.handling.choice[i]; other.score == chosen.score {
+				alike++
+				if other.given < fewest.given || other.given == fewest.given && fewest != chosen && other.worker < fewest.worker {
+					fewest = other
+				}
+			}
+		}
+		if alike < 2 {
+			return
+		}
+		t.exercise()
+		if fewest != chosen {
+			t.violated(s.about, "%s dispatched it to %s at step %d, to which it had dispatched %s since the heartbeat of that; to %s, whose heartbeat says the same load, %d",
+				invariants.Who(s.Event), chosen.worker, s.Step, invariants.CountOf(chosen.given, "job", "jobs"), fewest.worker, fewest.given)
+		}
+	}}
+})
+
+// chosen is the candidate that the step's handling has just written down; nil if it wrote something else, or
+// there is no telling what it had to choose from, or the stream held a dispatch of the epoch before: in
+// publish-first order that says who has the job, whatever a later handling chose.
+func chosenBy(s *step) *candidate {
+	if s.handling == nil || s.about.state != dispatched || s.At-s.handling.pick.at > doubt || s.about.intent.stored && !s.handling.stored {
+		return nil
+	}
+	for i := range s.handling.choice {
+		if s.handling.choice[i].worker == s.about.intent.worker {
+			return &s.handling.choice[i]
+		}
+	}
+	return nil
+}
+
+// counterRetries counts what went back for a later retry, counterStalePicks the picks that met a worker
+// past its TTL.
+const (
+	counterRetries    = "scheduler_retry_total"
+	counterStalePicks = "scheduler_stale_worker_retry_total"
+)
+
+var staleWorkerHasItsOwnReason = checking(invariants.Invariant{
+	Name:   "stale-worker-has-its-own-reason",
+	Says:   "A job that goes back since every pick met a worker past its TTL does so for the reason stale_worker, and not for want of workers.",
+	Kind:   invariants.Eventually,
+	Source: "Stale workers, next step 2",
+	Needs:  []string{"events-agree-with-servers"},
+}, func(f *facts, t *tally) checker {
+	return checker{ended: func(end *invariants.End) {
+		if end.Metrics == nil || f.config.StaleWorker != "fixed-retries" {
+			return // a wait between two picks may end the matter
+		}
+		exhausted := int(sum(end.Metrics, counterStalePicks, "")) / f.config.MaxDispatchRetries
+		t.Exercised += exhausted
+		if own := sum(end.Metrics, counterRetries, `reason_code="`+history.ReasonStale+`"`); own < float64(exhausted) {
+			t.violated(nil, "%s in which every pick met a worker past its TTL, but %s counts %g retries for the reason %s",
+				invariants.CountOf(exhausted, "handling", "handlings"), counterRetries, own, history.ReasonStale)
+		}
+	}}
+})
+
+// picker says which replica picked the worker that the step publishes to, and when. Who publishes it need
+// not have picked it: it may have read another's intent, from the record or from the outbox, and be held
+// up until that intent is gone. ok is false if the events do not say which handling it is.
+func picker(f *facts, s *step) (by hearing, at time.Duration, ok bool) {
+	p := pick{s.Node, s.Incarnation, s.At}
+	switch {
+	case s.about.twice(s.Event):
+		return by, 0, false
+	case s.handling != nil && s.handling.pick.node != "":
+		p = s.handling.pick
+	case s.about.intent.step != 0:
+		p = s.about.intent.pick
+	}
+	return hearing{p.node, p.incarnation, history.WorkerOf(s.Target)}, p.at, true
+}
+
+// load is what the candidate is compared by.
+func loadOf(c *candidate, cfg *config.Config) float64 {
+	if cfg.CountDispatches {
+		return c.score + float64(c.given)
+	}
+	return c.score
+}

@@ -1,0 +1,22 @@
+package judge
+
+import "github.com/wavetank-sim/wavetank/invariants/scheduler/config"
+
+var (
+	withSharedBreaker = provided("policy.shared_breaker", func(c *config.Config) bool { return c.Policy.SharedBreaker })
+	withSharedProbes  = provided("policy.shared_probes", func(c *config.Config) bool { return c.Policy.SharedProbes })
+)
+
+// What holds of the safety kernel, its circuit breaker and approvals (Scheduler internals, sections 1 and 6).
+var policyInvariants = []rule{
+	noDispatchWithoutDecision, noDispatchOfDeniedJob, throttledJobWaits, throttledJobComesAgain,
+	noCheckWhileCircuitOpen, openCircuitStopsEveryReplica, circuitOpensOnFailuresAlone, openCircuitEnds, closedCircuitLetsCallsThrough,
+	halfOpenProbesWithinLimit, halfOpenClosesOnSuccesses, replicaAloneKeepsItsBudget,
+	situation(reached(circuitOpened), "circuit-opened", "A replica finds the circuit open, and asks nobody.", "Scheduler internals, section 6"),
+	situation(reached(circuitHalfOpened), "circuit-half-opened", "A call goes out while the circuit is half-open.", "Scheduler internals, section 6"),
+	situation(reached(circuitClosedAgain), "circuit-closed-again", "Successes in half-open close the circuit.", "Scheduler internals, section 6"),
+	situation(reached(countedAlone), "replica-counts-alone", "A replica cannot read the shared counter of failures, and goes by its own.", "Scheduler internals, section 6, multi-replica state"),
+	situation(reached(failOpenUsed), "input-fail-open", "A job goes on without a decision, as the safety kernel cannot be reached.", "Scheduler internals, section 6, input policy fail mode"),
+	situation(reached(jobThrottled), "job-throttled", "The safety kernel wants to be asked again later.", "Scheduler internals, section 7, safetyThrottleDelay"),
+	situation(reached(jobDenied), "job-denied", "The safety kernel denies a job.", "Scheduler internals, section 1"),
+}

@@ -1,0 +1,337 @@
+package judge
+
+import (
+	"fmt"
+	"strconv"
+	"testing"
+	"time"
+
+	"github.com/wavetank-sim/wavetank/invariants/scheduler/config"
+
+	"github.com/stretchr/testify/assert"
+
+	"github.com/wavetank-sim/wavetank/sim"
+)
+
+const failuresKey = "cordum:cb:safety:failures"
+
+// guarded is a world with a safety kernel; shared counts the probes together too.
+var (
+	guarded = config.Config{Policy: config.PolicyConfig{Kernel: true, SharedBreaker: true}}
+	shared  = config.Config{Policy: config.PolicyConfig{Kernel: true, SharedBreaker: true, SharedProbes: true}}
+	apart   = config.Config{Policy: config.PolicyConfig{Kernel: true}}
+)
+
+// readsCounter is a read of the shared counter.
+func (s *story) readsCounter(node, job string) *story {
+	return s.add(node, sim.KindRedis, "multi", failuresKey, job, "breaker_read")
+}
+
+// calls is a call that sets out.
+func (s *story) calls(node, job string) *story {
+	return s.add(node, sim.KindCall, "Check", "kernel", job, "safety_check").unseen()
+}
+
+// hears is what a call brings; 0 is an error.
+func (s *story) hears(node, job string, decision int) *story {
+	s.add(node, sim.KindReturn, "Check", "kernel", job, "safety_check")
+	if decision == 0 {
+		return s.fails()
+	}
+	s.last().Data = fmt.Sprintf(`{"decision":%d}`, decision)
+	return s
+}
+
+// counts is a write of the shared counter; 0 is its removal.
+func (s *story) counts(node, job string, failures int) *story {
+	c := sim.Change{Key: failuresKey, Gone: true}
+	if failures > 0 {
+		c = sim.Change{Key: failuresKey, Value: strconv.Itoa(failures), Expires: s.at + time.Millisecond + time.Minute}
+	}
+	return s.add(node, sim.KindRedis, "multi", failuresKey, job, "breaker_write", c)
+}
+
+// claimsProbe is a probe that is counted.
+func (s *story) claimsProbe(node, job string) *story {
+	return s.add(node, sim.KindRedis, "multi", "cordum:cb:safety:probes", job, "breaker_probe", sim.Change{Key: "cordum:cb:safety:probes", Value: "1"})
+}
+
+// trips is three calls that fail.
+func (s *story) trips(node string) *story {
+	for i := range 3 {
+		job := "job-" + strconv.Itoa(11+i)
+		s.readsCounter(node, job).calls(node, job).hears(node, job, 0).counts(node, job, i+1)
+	}
+	return s
+}
+
+// decided is a handling up to its SCHEDULED write, with that decision.
+func (s *story) decided(node, job, decision string) *story {
+	return s.write(node, job, "scheduled_write", "SCHEDULED", "attempts", strconv.Itoa(s.attempts(job)+1), "decision", decision)
+}
+
+// letThrough is a job that the kernel allows.
+func letThrough(s *story) {
+	s.submit(job1).lock(s1, job1).read(s1, job1).readsCounter(s1, job1).calls(s1, job1).hears(s1, job1, 1).decided(s1, job1, "ALLOW").
+		intended(s1, job1, w1).publish(s1, job1, w1)
+}
+
+func deniedAtOnce(s *story) {
+	s.submit(job1).lock(s1, job1).read(s1, job1).readsCounter(s1, job1).calls(s1, job1).hears(s1, job1, 4).
+		write(s1, job1, "denied_write", "DENIED", "decision", "DENY", "reason_code", "safety_denied")
+}
+
+// throttled is a job that the kernel wants to be asked about again later.
+func throttled(s *story) *story { return s.readsCounter(s1, job1).calls(s1, job1).hears(s1, job1, 5) }
+
+// probing is a half-open window, in which each of the jobs is a probe of another replica.
+func probing(s *story, claim bool, replicas ...string) {
+	s.trips(s1).wait(31 * time.Second)
+	for i, node := range replicas {
+		job := "job-" + strconv.Itoa(21+i)
+		if s.readsCounter(node, job); claim {
+			s.claimsProbe(node, job)
+		}
+		s.calls(node, job)
+	}
+}
+
+var policyTrials = map[string]trial{
+	"no-dispatch-without-decision": {
+		cfg:    guarded,
+		breaks: func(s *story) { s.submit(job1).begins(s1, job1) },
+		says:   "wrote SCHEDULED at step 5 without a decision",
+		holds:  letThrough,
+	},
+	"no-dispatch-of-denied-job": {
+		breaks: func(s *story) { deniedAtOnce(s); s.publish(s2, job1, w1) },
+		says:   "of a job that is DENIED with the decision DENY",
+		holds:  deniedAtOnce,
+	},
+	"no-check-while-circuit-open": {
+		cfg:    guarded,
+		breaks: func(s *story) { s.trips(s1).readsCounter(s2, job1).calls(s2, job1) },
+		says:   "although it had read at step 13 that the safety circuit was open",
+		holds:  func(s *story) { s.trips(s1).readsCounter(s2, job1) },
+	},
+	"open-circuit-stops-every-replica": {
+		cfg:    guarded,
+		breaks: func(s *story) { s.trips(s1).wait(2*time.Second).readsCounter(s2, job1).calls(s2, job1) },
+		says:   "after the last of 3 calls in a row that had failed",
+		holds:  func(s *story) { s.trips(s1).wait(31*time.Second).readsCounter(s2, job1).calls(s2, job1) },
+	},
+	"half-open-probes-within-limit": {
+		cfg:    shared,
+		breaks: func(s *story) { probing(s, true, s1, s1, s2, s2) },
+		says:   "as the 4th probe of one half-open window of the safety circuit; the limit is 3, and they were of the steps ",
+		holds:  func(s *story) { probing(s, true, s1, s1, s2) },
+	},
+	"half-open-closes-on-successes": {
+		cfg:    guarded,
+		breaks: func(s *story) { probing(s, false, s1, s1); s.hears(s1, "job-21", 1).counts(s1, "job-21", 0) },
+		says:   "scheduler-1 closed the half-open safety circuit at step 18, after 1 call of its window had succeeded; it takes 2",
+		holds: func(s *story) {
+			probing(s, false, s1, s2)
+			s.hears(s1, "job-21", 1).hears(s2, "job-22", 1).counts(s2, "job-22", 0)
+		},
+	},
+	"circuit-opens-on-failures-alone": {
+		cfg:    guarded,
+		breaks: func(s *story) { s.readsCounter(s1, job1).calls(s1, job1).hears(s1, job1, 1).counts(s1, job1, 1) },
+		says:   "scheduler-1 counted a failure of the safety circuit at step 4, although no call of its",
+		holds:  func(s *story) { s.trips(s1) },
+	},
+	"open-circuit-ends": {
+		cfg: guarded,
+		breaks: func(s *story) {
+			s.trips(s1)
+			s.last().Changes[0].Expires += time.Hour
+			s.wait(33*time.Second).readsCounter(s2, job1)
+		},
+		says:  "scheduler-2 found the safety circuit open at step 13, 33.002s after the last call that had failed",
+		holds: func(s *story) { s.trips(s1).wait(29*time.Second).readsCounter(s2, job1) },
+	},
+	"closed-circuit-lets-calls-through": {
+		cfg:    guarded,
+		breaks: func(s *story) { s.readsCounter(s1, job1).wait(5*time.Second).readsCounter(s1, job1) },
+		says:   "scheduler-1 had found the safety circuit closed at step 1, and has made no call since",
+		holds: func(s *story) {
+			s.readsCounter(s1, job1).calls(s1, job1).hears(s1, job1, 0).wait(5*time.Second).readsCounter(s1, job1)
+		},
+	},
+	"throttled-job-comes-again": {
+		cfg:    guarded,
+		breaks: func(s *story) { throttled(s.submit(job1)).wait(148*time.Second).calls(s2, job1) },
+		says:   "job-1: was put off at 5ms, and not put to the safety kernel again within 2m28.001s",
+		holds:  func(s *story) { throttled(s.submit(job1)).wait(5*time.Second).calls(s2, job1) },
+	},
+	"throttled-job-waits": {
+		cfg:    guarded,
+		breaks: func(s *story) { throttled(s).wait(4*time.Second).calls(s2, job1) },
+		says:   "scheduler-2 asked kernel about it at step 4, 4.001s after that had throttled it; it was to wait for 5s",
+		holds:  func(s *story) { throttled(s).wait(5*time.Second).calls(s2, job1) },
+	},
+	"replica-alone-keeps-its-budget": {
+		cfg: guarded,
+		breaks: func(s *story) {
+			for i := range 4 {
+				job := "job-" + strconv.Itoa(11+i)
+				s.readsCounter(s1, job).fails().calls(s1, job).hears(s1, job, 0)
+			}
+		},
+		says: "although by its own count of failures the safety circuit was open",
+		holds: func(s *story) {
+			for i := range 3 {
+				job := "job-" + strconv.Itoa(11+i)
+				s.readsCounter(s1, job).fails().calls(s1, job).hears(s1, job, 0)
+			}
+		},
+	},
+	"circuit-opened":       {cfg: guarded, breaks: letThrough, holds: func(s *story) { s.trips(s1).readsCounter(s2, job1) }},
+	"circuit-half-opened":  {cfg: guarded, breaks: func(s *story) { s.trips(s1) }, holds: func(s *story) { probing(s, false, s1) }},
+	"circuit-closed-again": {cfg: guarded, breaks: func(s *story) { probing(s, false, s1) }, holds: func(s *story) { probing(s, false, s1); s.hears(s1, "job-21", 1).counts(s1, "job-21", 0) }},
+	"replica-counts-alone": {cfg: guarded, breaks: letThrough, holds: func(s *story) { s.readsCounter(s1, job1).fails() }},
+	"input-fail-open": {
+		cfg:    config.Config{Policy: config.PolicyConfig{Kernel: true, SharedBreaker: true, FailMode: "open"}},
+		breaks: letThrough,
+		holds: func(s *story) {
+			s.submit(job1).lock(s1, job1).read(s1, job1).readsCounter(s1, job1).calls(s1, job1).hears(s1, job1, 0).decided(s1, job1, "FAIL_OPEN")
+		},
+	},
+	"job-throttled": {cfg: guarded, breaks: letThrough, holds: func(s *story) { s.readsCounter(s1, job1).calls(s1, job1).hears(s1, job1, 5) }},
+	"job-denied":    {cfg: guarded, breaks: letThrough, holds: deniedAtOnce},
+}
+
+// A job that the kernel throttles to the end waits rightly, while the time in which it is asked again is not over.
+func TestAThrottledJobNeedsNotSettle(t *testing.T) {
+	givenUp := func(s *story) *story {
+		return throttled(s.submit(job1)).message(s1, job1, "submit_nak", sim.KindNak, 100).at1()
+	}
+	later := func(s *story) { s.op(s1, "job-2", "state_read") }
+	for name, c := range map[string]struct {
+		replayer, settles bool
+		tell              func(*story)
+	}{
+		"its request comes again":             {false, true, func(s *story) { throttled(s.submit(job1)) }},
+		"its request does not":                {false, false, func(s *story) { later(throttled(s.submit(job1)).wait(2 * time.Minute)) }},
+		"the replayer comes":                  {true, true, func(s *story) { later(givenUp(s).wait(2 * time.Minute)) }},
+		"the replayer does not":               {true, false, func(s *story) { later(givenUp(s).wait(6 * time.Minute)) }},
+		"its request was given up":            {false, false, func(s *story) { givenUp(s) }},
+		"the kernel has allowed it since":     {true, false, func(s *story) { throttled(s.submit(job1)).calls(s1, job1).hears(s1, job1, 1) }},
+		"it was scheduled, and nobody has it": {true, false, func(s *story) { throttled(s.submit(job1)).begins(s1, job1) }},
+	} {
+		s := newStory()
+		c.tell(s)
+		cfg := guarded
+		cfg.PendingReplayer = c.replayer
+		r := s.judge(cfg)
+		assert.Equal(t, c.settles, len(outcomeOf(r, "every-job-settles").Violations) == 0, name)
+	}
+}
+
+// What the record says must be what the kernel has said.
+func TestADecisionMustBeTheKernels(t *testing.T) {
+	for _, c := range []struct {
+		told     int
+		decision string
+		more     []string
+		problem  string
+	}{
+		{1, "ALLOW", nil, ""},
+		{4, "ALLOW", nil, `the safety kernel had told it "DENY"`},
+		{0, "ALLOW", nil, `the safety kernel had told it ""`},
+		{4, "DENY", nil, `with the decision "DENY"`},
+		{0, "FAIL_OPEN", nil, `with the decision "FAIL_OPEN"`},
+		{2, "ALLOW_WITH_CONSTRAINTS", []string{"constraints", `{"placement.zone":"zone-1"}`}, "and the constraints map[placement.zone:zone-1]"},
+		{3, "REQUIRE_APPROVAL", nil, `with the decision "REQUIRE_APPROVAL"`},
+	} {
+		s := newStory()
+		s.submit(job1).lock(s1, job1).read(s1, job1).readsCounter(s1, job1).calls(s1, job1).hears(s1, job1, c.told)
+		s.write(s1, job1, "scheduled_write", "SCHEDULED", append([]string{"attempts", "1", "decision", c.decision}, c.more...)...)
+		o := outcomeOf(s.judge(guarded), "no-dispatch-without-decision")
+		if c.problem == "" {
+			assert.Empty(t, o.Violations)
+		} else if assert.Len(t, o.Violations, 1, c.decision) {
+			assert.Contains(t, o.Violations[0].Message, c.problem)
+		}
+	}
+}
+
+func TestADispatchNeedsADecision(t *testing.T) {
+	s := newStory()
+	s.submit(job1).lock(s1, job1).read(s1, job1).write(s1, job1, "dispatched_write", "DISPATCHED", "worker", w1).publish(s1, job1, w1)
+	o := outcomeOf(s.judge(guarded), "no-dispatch-without-decision")
+	if assert.Len(t, o.Violations, 1) {
+		assert.Contains(t, o.Violations[0].Message, `while the record had the decision ""`)
+	}
+	assert.Empty(t, outcomeOf(s.judge(config.Config{}), "no-dispatch-without-decision").Violations, "a world without a kernel")
+}
+
+func TestAProbeMustBeCountedFirst(t *testing.T) {
+	s := newStory()
+	probing(s, false, s1)
+	assert.Len(t, outcomeOf(s.judge(shared), "no-check-while-circuit-open").Violations, 1)
+	assert.Empty(t, outcomeOf(s.judge(guarded), "no-check-while-circuit-open").Violations)
+}
+
+// A call that failed is one failure.
+func TestAFailureIsCountedAsOne(t *testing.T) {
+	s := newStory()
+	s.readsCounter(s1, job1).calls(s1, job1).hears(s1, job1, 0).counts(s1, job1, 3)
+	o := outcomeOf(s.judge(guarded), "circuit-opens-on-failures-alone")
+	if assert.Len(t, o.Violations, 1) {
+		assert.Contains(t, o.Violations[0].Message, "counted 3 failures of the safety circuit at step 4 for one call")
+	}
+
+	s = newStory() // the write of one that failed is not made up for by another
+	s.readsCounter(s1, job1).calls(s1, job1).hears(s1, job1, 0).add(s1, sim.KindRedis, "multi", failuresKey, job1, "breaker_write").fails()
+	s.readsCounter(s1, job1).calls(s1, job1).hears(s1, job1, 1).counts(s1, job1, 1)
+	assert.Len(t, outcomeOf(s.judge(guarded), "circuit-opens-on-failures-alone").Violations, 1)
+}
+
+func TestProbesApartAreOutsideThePromise(t *testing.T) {
+	s := newStory()
+	probing(s, false, s1, s1, s2, s2)
+	o := outcomeOf(s.judge(guarded), "half-open-probes-within-limit")
+	if assert.Len(t, o.Violations, 1) {
+		assert.False(t, o.Violations[0].Promised)
+	}
+}
+
+func TestReplicasThatShareNothingAreNotStopped(t *testing.T) {
+	s := newStory()
+	for i := range 3 {
+		job := "job-" + strconv.Itoa(11+i)
+		s.calls(s1, job).hears(s1, job, 0)
+	}
+	s.wait(2*time.Second).calls(s2, job1)
+	o := outcomeOf(s.judge(apart), "open-circuit-stops-every-replica")
+	if assert.Len(t, o.Violations, 1) {
+		assert.False(t, o.Violations[0].Promised)
+	}
+	s.calls(s1, "job-3")
+	alone := outcomeOf(s.judge(apart), "replica-alone-keeps-its-budget")
+	if assert.Len(t, alone.Violations, 1) {
+		assert.Contains(t, alone.Violations[0].Message, "job-3: scheduler-1 asked kernel")
+	}
+}
+
+func TestBreakersAreToldOf(t *testing.T) {
+	s := newStory()
+	probing(s, false, s2)
+	s.hears(s2, "job-21", 1).counts(s2, "job-21", 0)
+	s.readsCounter(s1, job1).fails()
+	j := NewJudge(guarded)
+	for i := range s.events {
+		j.Observe(&s.events[i])
+	}
+	var told []string
+	for _, c := range j.Breakers() {
+		told = append(told, fmt.Sprint(c.Node, " ", c.Circuit, " ", c.State, " ", c.Alone))
+	}
+	assert.Equal(t, []string{
+		"scheduler-1 safety closed false", "scheduler-1 safety open false",
+		"scheduler-2 safety half-open false", "scheduler-2 safety closed false",
+		"scheduler-1 safety half-open true",
+	}, told)
+}

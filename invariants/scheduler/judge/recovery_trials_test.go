@@ -1,0 +1,357 @@
+package judge
+
+import (
+	"time"
+
+	"github.com/wavetank-sim/wavetank/invariants/scheduler/history"
+
+	"github.com/wavetank-sim/wavetank/invariants/scheduler/config"
+
+	"github.com/wavetank-sim/wavetank/sim"
+)
+
+// hardened has every setting of the preset that promises depend on.
+var hardened = config.Config{
+	TickLock: "renewed", StaleReasonCode: "stale_worker", DLQOrder: "atomic",
+	Fence: true, Epochs: true, ResumeIntents: true, RefuseStaleResults: true, VoidIntents: true, RetryUnpublished: true, CancelNotice: true,
+	SweepScheduled: true, RecheckTimeouts: true, BusyBackoff: true, WatchWorkers: true, SnapshotLastSeen: true,
+	Reconciler: true, PendingReplayer: true, IdempotencyGuard: true,
+}
+
+// redelivered is a request whose handling was done, and noted, and that comes again.
+func redelivered(s *story) *story {
+	s.submit(job1).message(s1, job1, "submit_deliver", sim.KindDeliver, 1).at1().dispatched(s1, job1, w1)
+	s.remembers(s1, job1, 1)
+	return s.message(s2, job1, "submit_deliver", sim.KindDeliver, 2).at1()
+}
+
+// overdue is a job that stays RUNNING for a minute longer than it may.
+func overdue(s *story) {
+	s.submit(job1).dispatchedAt(s1, job1, w1, 1).reconciles(s1).wait(31*time.Minute).reconciles(s1).timesOut(s1, job1)
+}
+
+var recoveryTrials = map[string]trial{
+	"every-intent-is-published": {
+		breaks: func(s *story) {
+			s.submit(job1).begins(s1, job1).intended(s1, job1, w1).unlock(s1, job1).wait(6*time.Minute).timesOut(s2, job1)
+		},
+		says: "TIMEOUT was written at step 12, and nothing was ever published for the DISPATCHED write at step 6 (to worker-1)",
+		holds: func(s *story) {
+			calm(s)
+			rolledBack(s) // undone, so that nothing need follow
+		},
+	},
+	"no-dispatch-after-end": {
+		breaks: func(s *story) {
+			s.submit(job1).begins(s1, job1).intended(s1, job1, w1).write(s1, job1, "cancel_write", "CANCELLED").publish(s1, job1, w1)
+		},
+		says:  "although the job was CANCELLED since step 7",
+		holds: calm,
+	},
+	"epochs-never-decrease": {
+		breaks: func(s *story) {
+			s.submit(job1).dispatchedAt(s1, job1, w1, 2).begins(s1, job1).minted(s1, job1, w1, 1)
+		},
+		says:  "the epoch went from 2 to 1 with the write of DISPATCHED",
+		holds: func(s *story) { s.submit(job1).dispatchedAt(s1, job1, w1, 1).begins(s1, job1).minted(s1, job1, w1, 2) },
+	},
+	"snapshot-revives-no-worker": {
+		cfg: hardened,
+		breaks: func(s *story) {
+			s.snapshots(s2, heard{worker: w1, ago: time.Minute}).starts(s1).submit(job1).dispatched(s1, job1, w1)
+		},
+		says: "after anybody had heard of the worker; it knew it from the snapshot",
+		holds: func(s *story) {
+			s.snapshots(s2, heard{worker: w1, ago: 20 * time.Second}).starts(s1).submit(job1).dispatched(s1, job1, w1)
+		},
+	},
+	"no-retry-for-want-of-known-workers": {
+		breaks: func(s *story) {
+			s.snapshots(s2, heard{worker: w1}).starts(s1).submit(job1).begins(s1, job1).unlock(s1, job1)
+		},
+		says: "scheduler-1 found no worker for it by step 9, although the snapshot listed worker-1 at its start",
+		holds: func(s *story) {
+			s.snapshots(s2, heard{worker: w1}).starts(s1).submit(job1).dispatched(s1, job1, w1)
+			s.wait(time.Minute).begins(s1, job1).unlock(s1, job1) // by now it is not known to be alive
+		},
+	},
+	"ties-broken-by-worker-id": {
+		breaks: func(s *story) { s.beats(w2, 1, s1).beats(w1, 1, s1).submit(job1).dispatched(s1, job1, w2) },
+		says:   "scheduler-1 dispatched it to worker-2 at step 8; worker-1 had the same load, and comes first",
+		holds: func(s *story) {
+			s.beats(w2, 1, s1).beats(w1, 1, s1).submit(job1).dispatched(s1, job1, w1)
+			s.beats(w1, 2, s1).dispatched(s1, job1, w2) // no tie
+			s.beats(w2, 2, s1).wait(31*time.Second).beats(w2, 2, s1).dispatched(s1, job1, w2)
+			s.beats(w1, 9, s1).beats(w2, 9, s1).dispatched(s1, job1, w2) // both are overloaded
+		},
+	},
+	"dispatches-count-as-load": {
+		cfg: config.Config{CountDispatches: true},
+		breaks: func(s *story) {
+			s.beats(w2, 1, s1).beats(w1, 1, s1).submit(job1).dispatched(s1, job1, w1).submit(job2).dispatched(s1, job2, w1)
+		},
+		says: "scheduler-1 dispatched it to worker-1 at step 20, to which it had dispatched 1 job since the heartbeat of that; to worker-2, whose heartbeat says the same load, 0",
+		holds: func(s *story) {
+			s.beats(w2, 1, s1).beats(w1, 1, s1).submit(job1).dispatched(s1, job1, w1).submit(job2).dispatched(s1, job2, w2)
+			s.beats(w1, 1, s1).dispatched(s1, job1, w1) // it has said how much it has
+			s.beats(w2, 3, s1).dispatched(s1, job2, w1) // the other has more
+		},
+	},
+	"stale-worker-has-its-own-reason": {
+		cfg: hardened,
+		breaks: func(s *story) {
+			calm(s)
+			s.counted(map[string]float64{`scheduler_stale_worker_retry_total{topic="job.default",worker="worker-1"}`: 6, `scheduler_retry_total{phase="pick",reason_code="no_workers",topic="job.default"}`: 2})
+		},
+		says: "2 handlings in which every pick met a worker past its TTL, but scheduler_retry_total counts 0 retries for the reason stale_worker",
+		holds: func(s *story) {
+			calm(s)
+			s.counted(map[string]float64{counterStalePicks: 6, `scheduler_retry_total{phase="pick",reason_code="stale_worker",topic="job.default"}`: 2})
+		},
+	},
+	"timeout-only-when-due": {
+		cfg:    hardened,
+		breaks: func(s *story) { s.submit(job1).dispatched(s1, job1, w1).wait(6*time.Minute).timesOut(s2, job1) },
+		says:   "scheduler-2 wrote TIMEOUT at step 15 too early: it was RUNNING for 6m0.007s, and the timeout is 30m0s",
+		holds: func(s *story) {
+			s.submit(job1).begins(s1, job1).intended(s1, job1, w1).unlock(s1, job1).wait(5*time.Minute).timesOut(s2, job1)
+			s.submit("job-2").dispatched(s1, "job-2", w1).wait(30*time.Minute).timesOut(s2, "job-2")
+			s.write("submitter", "job-3", "submit_write", "PENDING", "attempts", "0", "deadline_at", "1000").wait(time.Second).timesOut(s2, "job-3")
+		},
+	},
+	"dead-worker-is-noticed": {
+		cfg: hardened,
+		breaks: func(s *story) {
+			s.submit(job1).beat(w1, s1, s2).dispatched(s1, job1, w1).beatsFor(15*time.Minute, w2, s2).timesOut(s2, job1)
+		},
+		says: "scheduler-2 timed it out at step 198 after 15m0.187s of RUNNING on worker-1 without a word of that; the dispatch timeout is 5m0s",
+		holds: func(s *story) {
+			s.submit(job1).beat(w1, s1, s2).dispatched(s1, job1, w1).beatsFor(5*time.Minute+20*time.Second, w2, s2).timesOut(s2, job1)
+		},
+	},
+	"no-timeout-while-executing": {
+		breaks: func(s *story) {
+			s.submit(job1).begins(s1, job1).intended(s1, job1, w1).publish(s1, job1, w1).unlock(s1, job1).effect(w1, job1, "begin").
+				wait(6*time.Minute).timesOut(s2, job1)
+		},
+		says: "scheduler-2 timed it out at step 14 as DISPATCHED while worker-1 was executing it",
+		holds: func(s *story) {
+			s.submit(job1).begins(s1, job1).intended(s1, job1, w1).publish(s1, job1, w1).unlock(s1, job1).effect(w1, job1, "begin").
+				control("crash", w1).wait(6*time.Minute).timesOut(s2, job1)
+		},
+	},
+	"result-of-current-epoch": {
+		cfg: hardened,
+		breaks: func(s *story) {
+			s.submit(job1).dispatchedAt(s1, job1, w1, 1).answers(w1, job1, 1).begins(s1, job1).minted(s1, job1, w2, 2).unlock(s1, job1)
+			s.message(s2, job1, "result_deliver", sim.KindDeliver, 1).of(2).lock(s2, job1).write(s2, job1, "result_write", "SUCCEEDED")
+		},
+		says: "scheduler-2 wrote SUCCEEDED at step 23 by a result of epoch 1; the record's is 2",
+		holds: func(s *story) {
+			s.submit(job1).dispatchedAt(s1, job1, w1, 1).answers(w1, job1, 1)
+			s.message(s2, job1, "result_deliver", sim.KindDeliver, 1).of(2).lock(s2, job1).write(s2, job1, "result_write", "SUCCEEDED")
+		},
+	},
+	"lock-kept-by-living-holder": {
+		breaks: func(s *story) {
+			s.submit(job1).begins(s1, job1).wait(61*time.Second).intended(s1, job1, w1)
+		},
+		says: "scheduler-1 was still handling it at step 6 (dispatched_write), 1.003s after the lock that it had taken ran out",
+		holds: func(s *story) {
+			s.submit(job1).begins(s1, job1).wait(20*time.Second).renew(s1, job1, time.Minute).wait(50*time.Second).intended(s1, job1, w1)
+		},
+	},
+	"overdue-job-found-within-a-poll": {
+		cfg:    hardened,
+		breaks: overdue,
+		says:   "it was RUNNING when its time was up at 30m0.008s, and nobody brought it on for 1m0.006s, until step",
+		holds: func(s *story) { // the tick takes its time
+			s.submit(job1).begins(s1, job1).intended(s1, job1, w1).unlock(s1, job1).wait(5*time.Minute + 25*time.Second).reconciles(s1)
+			s.wait(10*time.Second).timesOut(s1, job1)
+		},
+	},
+	"one-writer-a-tick": {
+		breaks: func(s *story) { s.reconciles(s1).wait(10 * time.Second).reconciles(s2) },
+		says:   "scheduler-2 began a tick of the reconciler at step 2, 10.001s after scheduler-1 had begun one; a poll is 30s",
+		holds: func(s *story) {
+			s.reconciles(s1).wait(time.Minute).reconciles(s2).wait(time.Minute).reconciles(s2)
+			s.writesSnapshot(s1).writesSnapshot(s2)
+		},
+	},
+	"processed-message-not-handled-again": {
+		cfg:    hardened,
+		breaks: func(s *story) { redelivered(s).asks(s2, job1, 1).inFlight(s2, job1, 1) },
+		says:   "scheduler-2 handled message 1 of CORDUM_SYS/scheduler-submit at step",
+		holds:  func(s *story) { redelivered(s).asks(s2, job1, 1).ack(s2, job1, "submit_ack").at1() },
+	},
+	"no-message-given-up": {
+		cfg: hardened,
+		breaks: func(s *story) {
+			s.submit(job1).message(s1, job1, "submit_deliver", sim.KindDeliver, 100).at1().message(s1, job1, "submit_nak", sim.KindNak, 100).at1()
+		},
+		says: "message 1 of CORDUM_SYS/scheduler-submit was given up after 100 deliveries, while the job was PENDING",
+		holds: func(s *story) {
+			calm(s)
+			s.message(s1, job1, "submit_deliver", sim.KindDeliver, 100).at1().message(s1, job1, "submit_nak", sim.KindNak, 100).at1()
+		},
+	},
+	"terminated-message-has-dlq-entry": {
+		breaks: func(s *story) {
+			s.garbles("poison-1")
+			s.message(s1, "poison-1", "submit_term", sim.KindTerm, 1).at1()
+		},
+		says: "a message of it was terminated at step 2, but dlq:entry:CORDUM_SYS:1 was never written",
+		holds: func(s *story) {
+			s.garbles("poison-1")
+			s.dlq(s1, "CORDUM_SYS:1", "parse_error", 0).message(s1, "poison-1", "submit_term", sim.KindTerm, 1).at1()
+		},
+	},
+	"failed-never-precedes-its-dlq-entry": {
+		cfg:    config.Config{DLQOrder: "dlq-then-state"},
+		breaks: func(s *story) { s.submit(job1).rejected(s1, job1) },
+		says:   "scheduler-1 wrote FAILED at step 6 (failed_write), before dlq:entry:job-1 was written",
+		holds: func(s *story) {
+			s.submit(job1).begins(s1, job1).dlq(s1, job1, "no_pool_mapping", 1).
+				write(s1, job1, "failed_write", "FAILED", "reason_code", "no_pool_mapping")
+		},
+	},
+	"dispatch-is-what-was-decided": {
+		breaks: func(s *story) { s.allowed(s1, job1, `{"n":1}`).dispatchesPayload(s1, job1, w1, `{"n":2}`) },
+		says:   "what was dispatched at step 6, CORDUM_JOBS seq 1, is not the request of which the safety kernel decided",
+		holds:  func(s *story) { s.allowed(s1, job1, `{"n":1}`).dispatchesPayload(s1, job1, w1, `{"n":1}`) },
+	},
+	"illegal-result-is-refused": {
+		breaks: func(s *story) { // it is delivered again and again
+			s.submit(job1).answersNonsense(w1, job1)
+			for n := range uint64(3) {
+				s.message(s1, job1, "result_deliver", sim.KindDeliver, n+1).last().Seq = 2
+				s.message(s1, job1, "result_nak", sim.KindNak, n+1).last().Seq = 2
+			}
+		},
+		says: "its result at CORDUM_SYS:2, which has no legal status, was delivered 3 times, and never refused",
+		holds: func(s *story) {
+			s.submit(job1).answersNonsense(w1, job1).message(s1, job1, "result_deliver", sim.KindDeliver, 1).last().Seq = 2
+			s.add(s1, sim.KindRedis, "multi", history.DlqPrefix+"CORDUM_SYS:2", "", "dlq_write", s.set(history.DlqPrefix+"CORDUM_SYS:2", "", "{}"))
+			s.message(s1, job1, "result_term", sim.KindTerm, 1).last().Seq = 2
+		},
+	},
+	"cancellation-takes-effect": {
+		cfg: config.Config{KeepCancellations: true},
+		breaks: func(s *story) {
+			s.cancels(job1).message(s1, job1, "cancel_deliver", sim.KindDeliver, 1).last().Seq = 1
+			s.lock(s1, job1).read(s1, job1).unlock(s1, job1)
+			s.submit(job1).dispatched(s1, job1, w1).executed(w1, job1).completed(s1, job1, "SUCCEEDED")
+		},
+		says: "although a cancellation of the job had come before its record, at step 4",
+		holds: func(s *story) {
+			s.cancels(job1).message(s1, job1, "cancel_deliver", sim.KindDeliver, 1).last().Seq = 1
+			s.lock(s1, job1).read(s1, job1).unlock(s1, job1)
+			s.submit(job1).cancelled(s1, job1).unlock(s1, job1)
+		},
+	},
+	"cancelled-job-is-told": {
+		cfg: hardened,
+		breaks: func(s *story) {
+			s.submit(job1).dispatched(s1, job1, w1).cancelled(s2, job1).unlock(s2, job1)
+			s.write(s1, job1, "output_write", "OUTPUT_QUARANTINED") // another state since, whoever wrote that
+		},
+		says: "was cancelled at step 15, but worker-1, which had it, was never told",
+		holds: func(s *story) {
+			s.submit(job1).dispatched(s1, job1, w1).cancelled(s2, job1).tells(s2, job1, w1).unlock(s2, job1)
+			s.submit("job-2").cancelled(s2, "job-2").unlock(s2, "job-2") // nobody had it
+		},
+	},
+
+	"lock-abandoned": {
+		breaks: func(s *story) {
+			s.submit(job1).lock(s1, job1).renewalFails(s1, job1).renewalFails(s1, job1).renew(s1, job1, time.Minute).renewalFails(s1, job1)
+		},
+		holds: func(s *story) {
+			s.submit(job1).lock(s1, job1).renewalFails(s1, job1).renewalFails(s1, job1).renewalFails(s1, job1)
+		},
+	},
+	"intent-resumed": {
+		cfg:    hardened,
+		breaks: calm,
+		holds: func(s *story) {
+			s.submit(job1).begins(s1, job1).intended(s1, job1, w1).publishFails(s1, job1, w1).unlock(s1, job1).
+				lock(s2, job1).read(s2, job1).publish(s2, job1, w1)
+		},
+	},
+	"publish-refused-as-stored": {
+		breaks: func(s *story) { s.submit(job1).dispatchedAt(s1, job1, w1, 1) },
+		holds: func(s *story) {
+			s.submit(job1).begins(s1, job1).minted(s1, job1, w1, 1).publishes(s1, job1, w1, 1).fails().unlock(s1, job1).
+				lock(s2, job1).read(s2, job1).refused(s2, job1, w1, 1)
+		},
+	},
+	"publish-dropped-as-duplicate": {
+		breaks: calm,
+		holds:  func(s *story) { repickDropped(s) },
+	},
+	"late-write-fenced": {
+		cfg: hardened,
+		breaks: func(s *story) {
+			s.submit(job1).lock(s1, job1).looks(s1, job1, "scheduled_write").scheduled(s1, job1, "scheduled_write")
+		},
+		holds: func(s *story) { s.submit(job1).lock(s1, job1).looks(s1, job1, "scheduled_write").unlock(s1, job1) },
+	},
+	"orphan-replayed": {
+		breaks: calm,
+		holds:  func(s *story) { s.submit(job1).op(s1, job1, "replay_read").dispatched(s1, job1, w1) },
+	},
+	"job-rescued": {
+		breaks: calm,
+		holds:  func(s *story) { s.submit(job1).op(s1, job1, "replay_read").dispatched(s1, job1, w1) },
+	},
+	"nobody-is-rescued": {
+		breaks: func(s *story) { s.submit(job1).op(s1, job1, "replay_read").dispatched(s1, job1, w1) },
+		says:   "job-1: the replayer of scheduler-1 did at step 6 what another path should have done before, though nothing had struck",
+		holds:  calm,
+	},
+	"no-failure-for-want-of-attempts": {
+		cfg: config.Config{MaxSchedulingRetries: 2},
+		breaks: func(s *story) {
+			s.submit(job1).beats(w1, 0, s1)
+			rolledBack(s).lock(s1, job1).read(s1, job1).write(s1, job1, "failed_write", "FAILED", "reason_code", "max_scheduling_retries")
+		},
+		says: "although it knew of worker-1, which was alive and free",
+		holds: func(s *story) {
+			s.submit(job1)
+			rolledBack(s).dispatched(s1, job1, w1).executed(w1, job1).completed(s1, job1, "SUCCEEDED")
+		},
+	},
+	"scheduled-swept": {
+		breaks: func(s *story) { s.submit(job1).op(s1, job1, "replay_read").dispatched(s1, job1, w1) },
+		holds: func(s *story) {
+			s.submit(job1).begins(s1, job1).unlock(s1, job1).op(s1, job1, "replay_read").dispatched(s1, job1, w1)
+		},
+	},
+	"tick-contended": {
+		breaks: func(s *story) { s.reconciles(s1).ticksNot(s1, history.ReconcilerKey, "reconcile_lock") },
+		holds:  func(s *story) { s.reconciles(s1).ticksNot(s2, history.ReconcilerKey, "reconcile_lock") },
+	},
+	"result-of-older-epoch": {
+		breaks: func(s *story) {
+			s.submit(job1).dispatchedAt(s1, job1, w1, 1).answers(w1, job1, 1).message(s1, job1, "result_deliver", sim.KindDeliver, 1).of(2)
+		},
+		holds: func(s *story) {
+			s.submit(job1).dispatchedAt(s1, job1, w1, 1).answers(w1, job1, 1).begins(s1, job1).minted(s1, job1, w2, 2).
+				message(s1, job1, "result_deliver", sim.KindDeliver, 1).of(2)
+		},
+	},
+	"void-stored": {
+		breaks: func(s *story) { s.submit(job1).dispatchedAt(s1, job1, w1, 1) },
+		holds:  func(s *story) { s.submit(job1).begins(s1, job1).minted(s1, job1, w1, 1).voids(s1, job1, w1, 1) },
+	},
+	"warm-started": {
+		breaks: func(s *story) {
+			s.snapshots(s2, heard{worker: w1}).starts(s1).beats(w1, 0, s1).submit(job1).dispatched(s1, job1, w1)
+		},
+		holds: func(s *story) { s.snapshots(s2, heard{worker: w1}).starts(s1).submit(job1).dispatched(s1, job1, w1) },
+	},
+	"message-skipped-as-processed": {
+		breaks: calm,
+		holds:  func(s *story) { redelivered(s).asks(s2, job1, 1).ack(s2, job1, "submit_ack").at1() },
+	},
+}

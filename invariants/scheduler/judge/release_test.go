@@ -1,0 +1,64 @@
+package judge
+
+import (
+	"testing"
+	"time"
+
+	"github.com/wavetank-sim/wavetank/invariants/scheduler/history"
+
+	"github.com/wavetank-sim/wavetank/invariants/scheduler/config"
+
+	"github.com/stretchr/testify/assert"
+
+	"github.com/wavetank-sim/wavetank/sim"
+)
+
+// A handler that outlived its lock may have its job twice in one process. A release, of several steps,
+// is then the end of one of them; and which of them failed closed, the events do not say.
+func TestAReleaseEndsOneHandling(t *testing.T) {
+	s := newStory().submit(job1).lock(s1, job1).read(s1, job1).unseen().wait(2*time.Minute).
+		begins(s1, job1).unlock(s1, job1).
+		add(s1, sim.KindReturn, "hgetall", history.RecordPrefix+job1, job1, "state_read").fails().unlock(s1, job1).
+		counted(map[string]float64{counterFailClosed: 2})
+	r := s.judge(config.Config{})
+	assert.Equal(t, 1, outcomeOf(r, "state-read-failed-closed").Exercised)
+	assert.Empty(t, outcomeOf(r, "counters-equal-trace").Violations)
+
+	s = newStory().submit(job1).lock(s1, job1).read(s1, job1).fails().unlock(s1, job1).counted(map[string]float64{counterFailClosed: 2})
+	assert.Len(t, outcomeOf(s.judge(config.Config{}), "counters-equal-trace").Violations, 1)
+}
+
+// While a release hangs its lock may expire, and the same process take another for the job, which is not the
+// one that nobody gave back.
+func TestAHungReleaseIsOfItsOwnLock(t *testing.T) {
+	hangs := func(s *story) *story { return s.releases(s1, job1).unseen() }
+	returns := func(s *story) *story {
+		return s.add(s1, sim.KindReturn, "watch", history.LockPrefix+job1, job1, "lock_release").fails()
+	}
+	const ttl = time.Minute
+	s := newStory().submit(job1).lock(s1, job1).read(s1, job1)
+	hangs(s).wait(ttl).lock(s1, job1).read(s1, job1)
+	returns(s).wait(ttl/3).renew(s1, job1, ttl).wait(ttl/3).renew(s1, job1, ttl).unlock(s1, job1)
+	r := s.judge(config.Config{})
+	assert.Empty(t, outcomeOf(r, "no-lock-outlives-its-holder").Violations)
+	assert.Empty(t, outcomeOf(r, "lock-overstayed").Exercised)
+	assert.Zero(t, outcomeOf(r, "lock-left-to-expire").Exercised)
+
+	s = newStory().submit(job1).lock(s1, job1).read(s1, job1)
+	hangs(s)
+	returns(s).wait(ttl/3).renew(s1, job1, ttl)
+	r = s.judge(config.Config{})
+	assert.Len(t, outcomeOf(r, "no-lock-outlives-its-holder").Violations, 1)
+	assert.Equal(t, 1, outcomeOf(r, "lock-left-to-expire").Exercised)
+}
+
+// A renewal that was on its way when its holder crashed keeps the lock for another TTL, and no longer.
+func TestALateRenewalIsTheLastWordOfItsHolder(t *testing.T) {
+	const ttl = time.Minute
+	s := newStory().submit(job1).lock(s1, job1).control("crash", s1).wait(ttl/2).renew(s1, job1, ttl).late()
+	r := s.judge(config.Config{})
+	assert.Empty(t, outcomeOf(r, "no-lock-outlives-its-holder").Violations)
+
+	s.wait(ttl/2).renew(s1, job1, ttl)
+	assert.Len(t, outcomeOf(s.judge(config.Config{}), "no-lock-outlives-its-holder").Violations, 1)
+}

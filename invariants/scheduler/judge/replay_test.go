@@ -1,0 +1,226 @@
+package judge
+
+import (
+	"encoding/json"
+	"fmt"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/wavetank-sim/wavetank/invariants/scheduler/history"
+
+	"github.com/wavetank-sim/wavetank/invariants/scheduler/config"
+
+	"github.com/stretchr/testify/assert"
+
+	"github.com/wavetank-sim/wavetank/sim"
+)
+
+const replay1 = "job-1-replay-1"
+
+var replaying = config.Config{Replay: config.ReplayConfig{
+	Enabled: true, Wanted: true, KeepKey: true, CheckCommitted: true, CheckPolicy: true, Atomic: true, CarryCount: true, Triage: true,
+	MaxReplays: 3, GrowthAlert: 1, GrowthWindow: time.Minute, Kernel: true,
+	Rules: []config.ReplayRule{{ReasonCode: "timeout", Action: "auto_replay", MaxReplays: 1}},
+}}
+
+// letter writes a job's dead letter anew, or an update of it.
+func (s *story) letter(node, job, reason, status string, more map[string]any) *story {
+	e := map[string]any{"job_id": job, "status": "FAILED", "reason_code": reason, "replay_status": status}
+	for k, v := range more {
+		e[k] = v
+	}
+	data, err := json.Marshal(e)
+	if err != nil {
+		panic(err)
+	}
+	c := s.set(history.DlqPrefix+job, "", string(data))
+	c.Expires = s.at + 30*24*time.Hour
+	return s.add(node, sim.KindRedis, "multi", c.Key, job, "dlq_update", c)
+}
+
+// dies is a job that fails, with its dead letter.
+func (s *story) dies(job, reason string) *story {
+	s.asksFor(job, "job.default", `,"idempotency_key":"`+job+`:key"`).begins(s1, job).write(s1, job, "failed_write", "FAILED", "reason_code", reason)
+	s.letter(s1, job, reason, "pending_review", nil)
+	c := s.set(history.DlqIndex, job, "1")
+	return s.add(s1, sim.KindRedis, "zadd", history.DlqIndex, job, "dlq_write", c).unlock(s1, job).ack(s1, job, "submit_ack")
+}
+
+// replays is the step that stores a replay of a job, from the letter of another, or its own.
+func (s *story) replays(from, original, id string, n int, key string) *story {
+	return s.write(s1, id, "dlq_update", "PENDING", "attempts", "0", "request", fmt.Sprintf(
+		`{"job_id":%q,"topic":"job.default","idempotency_key":%q,"labels":{"replay_of":%q,"replay_count":"%d"}}`, id, key, original, n)).ofJob(from)
+}
+
+// ofJob makes the last step about a job, by its tag.
+func (s *story) ofJob(job string) *story { s.last().Job = job; return s }
+
+// asked is the safety kernel's answer about a job.
+func (s *story) asked(node, job string) *story {
+	return s.add(node, sim.KindCall, "Check", "kernel", job, "safety_check")
+}
+
+// grown is a look at how the queue grows.
+func (s *story) grown(node string) *story {
+	return s.add(node, sim.KindRedis, "multi", history.DlqIndex, "", "dlq_growth_read")
+}
+
+// alarm raises the growth alert.
+func (s *story) alarm(node string) *story {
+	return s.add(node, sim.KindRedis, "multi", history.GrowthKey, "", "dlq_growth_write", s.set(history.GrowthKey, "", strconv.Itoa(len(s.events))))
+}
+
+var replayTrials = map[string]trial{
+	"replay-keeps-idempotency-key": {
+		cfg:    replaying,
+		breaks: func(s *story) { s.dies(job1, "timeout").replays(job1, job1, replay1, 1, replay1) },
+		says:   `job-1-replay-1: has the idempotency key "job-1-replay-1", but job-1, which it replays, has "job-1:key"`,
+		holds:  func(s *story) { s.dies(job1, "timeout").replays(job1, job1, replay1, 1, "job-1:key") },
+	},
+	"replay-has-fresh-decision": {
+		cfg: replaying,
+		breaks: func(s *story) {
+			s.asked(s1, job1).dies(job1, "timeout").replays(job1, job1, replay1, 1, "job-1:key").dispatched(s1, replay1, w1)
+		},
+		says: "although the safety kernel was never asked about it",
+		holds: func(s *story) {
+			s.dies(job1, "timeout").asked(s1, replay1).replays(job1, job1, replay1, 1, "job-1:key").dispatched(s1, replay1, w1)
+		},
+	},
+	"one-replay-per-count": {
+		cfg: replaying,
+		breaks: func(s *story) {
+			s.dies(job1, "timeout").replays(job1, job1, replay1+"-a", 1, "job-1:key").replays(job1, job1, replay1+"-b", 1, "job-1:key")
+		},
+		says: "job-1-replay-1-b: is replay 1 of job-1 at step 14, but so is job-1-replay-1-a",
+		holds: func(s *story) {
+			s.dies(job1, "no_workers").replays(job1, job1, replay1, 1, "job-1:key").letter(s1, replay1, "no_workers", "pending_review", nil).replays(replay1, job1, "job-1-replay-2", 2, "job-1:key")
+		},
+	},
+	"max-replays-hold": {
+		cfg: replaying,
+		breaks: func(s *story) {
+			s.dies(job1, "timeout").replays(job1, job1, replay1, 1, "job-1:key").letter(s1, replay1, "timeout", "pending_review", nil)
+			s.replays(replay1, replay1, replay1+"-replay-1", 1, "job-1:key")
+		},
+		says:  "is replay 2 of job-1 at step 15; for reason_code timeout there may be 1",
+		holds: func(s *story) { s.dies(job1, "timeout").replays(job1, job1, replay1, 1, "job-1:key") },
+	},
+	"no-replay-of-committed": {
+		cfg: replaying,
+		breaks: func(s *story) {
+			s.dies(job1, "timeout")
+			s.add(s2, sim.KindRedis, "set", history.CommittedPrefix+"default:job-1:key", job1, "commit_write", s.set(history.CommittedPrefix+"default:job-1:key", "", job1))
+			s.replays(job1, job1, replay1, 1, "job-1:key")
+		},
+		says:  "although job-1 has done what its idempotency key stands for",
+		holds: func(s *story) { s.dies(job1, "timeout").replays(job1, job1, replay1, 1, "job-1:key") },
+	},
+	"no-replay-against-triage": {
+		cfg:    replaying,
+		breaks: func(s *story) { s.dies(job1, "denied").replays(job1, job1, replay1, 1, "job-1:key") },
+		says:   "which needs an approval for reason_code denied, and has none",
+		holds: func(s *story) {
+			s.dies(job1, "denied").letter("operator", job1, "denied", "scheduled", map[string]any{"decided_by": "operator"}).replays(job1, job1, replay1, 1, "job-1:key")
+		},
+	},
+	"growth-alert-tells-the-truth": {
+		cfg:    replaying,
+		breaks: func(s *story) { s.dies(job1, "timeout").grown(s1).alarm(s1) },
+		says:   "the growth alert was changed at step 14, although at step 13 there were 1 new entries",
+		holds: func(s *story) {
+			s.dies(job1, "timeout").grown(s1).grown(s2).wait(30*time.Second).dies("job-2", "timeout").wait(2 * time.Second).grown(s1).alarm(s1).grown(s1).grown(s2)
+		},
+	},
+	"auto-replay-comes-about": {
+		cfg:    replaying,
+		breaks: func(s *story) { s.dies(job1, "timeout") },
+		says:   "job-1: its dead letter, with reason_code timeout, is still pending_review",
+		holds:  func(s *story) { s.dies(job1, "timeout").letter(s1, job1, "timeout", "replayed", nil) },
+	},
+	"dead-letter-replayed":          letterTrial("replayed"),
+	"replay-denied":                 letterTrial("denied"),
+	"dead-letter-already-committed": letterTrial("already_committed"),
+	"replays-exhausted":             letterTrial("exhausted"),
+	"replay-awaits-approval":        letterTrial("awaiting_approval"),
+	"dead-letter-quarantined":       letterTrial("quarantined"),
+	"dead-letter-keeps-its-decision": {
+		cfg: replaying,
+		breaks: func(s *story) {
+			s.dies(job1, "schema_invalid").letter(s1, job1, "schema_invalid", "quarantined", map[string]any{"action": "quarantine"}).
+				letter(s2, job1, "schema_invalid", "pending_review", nil)
+		},
+		says: "its dead letter was quarantined, and was written anew at step 14, with reason_code schema_invalid as before",
+		holds: func(s *story) {
+			s.dies(job1, "schema_invalid").letter(s1, job1, "schema_invalid", "quarantined", map[string]any{"action": "quarantine"}).
+				letter(s2, job1, "schema_invalid", "denied", map[string]any{"action": "quarantine", "decided_by": "ana"}).
+				letter(s1, job1, "tool_error", "pending_review", nil)
+		},
+	},
+	"dlq-growth-alert": {
+		cfg:    replaying,
+		breaks: func(s *story) { s.dies(job1, "timeout").grown(s1) },
+		holds:  func(s *story) { s.alarm(s1) },
+	},
+}
+
+func letterTrial(status string) trial {
+	return trial{
+		cfg:    replaying,
+		breaks: func(s *story) { s.dies(job1, "timeout") },
+		holds:  func(s *story) { s.dies(job1, "timeout").letter(s1, job1, "timeout", status, nil) },
+	}
+}
+
+// What else breaks a promise, besides its trial.
+func TestReplaysThatBreakPromises(t *testing.T) {
+	for name, x := range map[string]struct {
+		of, says string
+		breaks   func(s *story)
+	}{
+		"a decision that is older than the dead letter": {
+			of: "replay-has-fresh-decision", says: "and its dead letter was written at step",
+			breaks: func(s *story) {
+				s.asked(s1, replay1).dies(job1, "timeout").replays(job1, job1, replay1, 1, "job-1:key").dispatched(s1, replay1, w1)
+			},
+		},
+		"no dead letter, whatever the step is about": {
+			of: "no-replay-against-triage", says: "of which there is no dead letter",
+			breaks: func(s *story) { s.dies(job1, "timeout").replays(job1, "job-2", "job-2-replay-1", 1, "job-2:key") },
+		},
+		"no dead letter to count by": {
+			of: "max-replays-hold", says: "of which there is no dead letter",
+			breaks: func(s *story) { s.dies(job1, "timeout").replays(job1, job1, "job-1-replay-2", 2, "job-1:key") },
+		},
+		"a step tagged as another's": {
+			of: "no-replay-against-triage", says: "although the action for reason_code schema_invalid is quarantine",
+			breaks: func(s *story) { s.dies(job1, "schema_invalid").replays("job-2", job1, replay1, 1, "job-1:key") },
+		},
+		"a failure that its worker called final": {
+			of: "no-replay-against-triage", says: "although the action for reason_code no_workers is manual_review",
+			breaks: func(s *story) {
+				s.dies(job1, "no_workers").letter(s1, job1, "no_workers", "pending_review", map[string]any{"fatal": true}).replays(job1, job1, replay1, 1, "job-1:key")
+			},
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			s := newStory()
+			x.breaks(s)
+			var says []string
+			for _, v := range outcomeOf(s.judge(replaying), x.of).Violations {
+				says = append(says, v.Message)
+			}
+			assert.Contains(t, strings.Join(says, "\n"), x.says)
+		})
+	}
+}
+
+func TestIsStep(t *testing.T) {
+	for id, want := range map[string]bool{"run-1-a-1": true, "run-1-a-12": true, "run-1-a-0": false, "run-1-a": false, "run-1-a-1-replay-1": false, "comp-0123456789abcdef": false} {
+		j := &job{id: id}
+		j.saga.workflow = "run-1"
+		assert.Equal(t, want, isStep(j), id)
+	}
+}

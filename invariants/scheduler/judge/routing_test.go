@@ -1,0 +1,84 @@
+package judge
+
+import (
+	"fmt"
+	"testing"
+
+	"github.com/wavetank-sim/wavetank/invariants/scheduler/history"
+
+	"github.com/wavetank-sim/wavetank/invariants/scheduler/config"
+
+	"github.com/stretchr/testify/assert"
+
+	"github.com/wavetank-sim/wavetank/sim"
+)
+
+// says is a heartbeat of a worker of a pool, with what it has.
+func (s *story) says(worker, pool, labels, capabilities string, schedulers ...string) *story {
+	for _, scheduler := range schedulers {
+		s.add(scheduler, sim.KindReceive, "", history.SubjectBeat, worker, "heartbeat")
+		s.last().Data = fmt.Sprintf(`{"worker_id":%q,"pool":%q,"active_jobs":0,"max_parallel_jobs":10,"labels":%s,"capabilities":%s}`, worker, pool, labels, capabilities)
+	}
+	return s
+}
+
+// asksFor is a submission whose request has more to it.
+func (s *story) asksFor(job, topic, more string) *story {
+	s.write("submitter", job, "submit_write", "PENDING", "attempts", "0", "request", fmt.Sprintf(`{"job_id":%q,"topic":%q%s}`, job, topic, more))
+	return s.add("submitter", sim.KindPublish, "", history.SubjectSubmit, job, "submit_publish", s.store(history.StreamSys, history.SubjectSubmit, job))
+}
+
+var pooled = config.Config{Routing: config.RoutingConfig{
+	Topics: map[string][]string{"job.default": {"default", "gpu"}, "job.gpu": {"gpu"}},
+	Offers: map[string][]string{"gpu": {"gpu"}},
+}}
+
+var routingTrials = map[string]trial{
+	"dispatch-respects-placement": {
+		cfg: pooled,
+		breaks: func(s *story) {
+			s.says(w1, "default", `{"zone":"zone-1"}`, `[]`, s1).asksFor(job1, "job.default", `,"labels":{"placement.zone":"zone-2"}`).dispatched(s1, job1, w1)
+		},
+		says: "although the job asks for placement.zone=zone-2; worker-1 says that it is of the pool default, with the labels map[zone:zone-1]",
+		holds: func(s *story) {
+			s.says(w1, "default", `{"zone":"zone-2"}`, `[]`, s1).asksFor(job1, "job.default", `,"labels":{"placement.zone":"zone-2"}`).dispatched(s1, job1, w1)
+		},
+	},
+}
+
+func TestEveryHintIsJudged(t *testing.T) {
+	for asked, want := range map[string]string{
+		`,"labels":{"placement.zone":"zone-1","node.arch":"arm64","constraint.cuda":"12","constraint.fast":"true","preferred_pool":"default"}`: "",
+		`,"labels":{"preferred_worker_id":"worker-9","team":"mail"}`:                                                                           "",
+		`,"labels":{"placement.zone":"zone-3"}`:                                                                                                "placement.zone=zone-3",
+		`,"labels":{"placement.rack":""}`:                                                                                                      "placement.rack=",
+		`,"labels":{"node.os":""}`:                                                                                                             "node.os=",
+		`,"labels":{"node.arch":"amd64"}`:                                                                                                      "node.arch=amd64",
+		`,"labels":{"constraint.cuda":"true"}`:                                                                                                 "constraint.cuda=true",
+		`,"labels":{"constraint.fast":"yes"}`:                                                                                                  "constraint.fast=yes",
+		`,"labels":{"preferred_pool":"gpu"}`:                                                                                                   "preferred_pool=gpu",
+		`,"requires":["gpu"]`:                                                                                                                  "a pool that offers gpu",
+		`,"labels":{"a":"b"},"topic":"job.gpu"`:                                                                                                "a pool of job.gpu",
+		`,"topic":"job.elsewhere","requires":[]`:                                                                                               "",
+	} {
+		s := newStory()
+		s.says(w1, "default", `{"zone":"zone-1","node.arch":"arm64"}`, `["cuda=12","fast"]`, s1).asksFor(job1, "job.default", asked).dispatched(s1, job1, w1)
+		o := outcomeOf(s.judge(pooled), "dispatch-respects-placement")
+		if want == "" {
+			assert.Empty(t, o.Violations, asked)
+		} else if assert.Len(t, o.Violations, 1, asked) {
+			assert.Contains(t, o.Violations[0].Message, "asks for "+want+";", asked)
+		}
+	}
+}
+
+// What the safety kernel lays upon a job binds as the job's own labels do.
+func TestConstraintsAreJudgedToo(t *testing.T) {
+	s := newStory()
+	s.says(w1, "default", `{"zone":"zone-1"}`, `[]`, s1).submit(job1).lock(s1, job1).read(s1, job1).
+		write(s1, job1, "scheduled_write", "SCHEDULED", "attempts", "1", "constraints", `{"placement.zone":"zone-2"}`).intended(s1, job1, w1).publish(s1, job1, w1)
+	o := outcomeOf(s.judge(pooled), "dispatch-respects-placement")
+	if assert.Len(t, o.Violations, 1) {
+		assert.Contains(t, o.Violations[0].Message, "asks for placement.zone=zone-2")
+	}
+}

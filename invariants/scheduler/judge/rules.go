@@ -1,0 +1,96 @@
+package judge
+
+import (
+	"slices"
+	"sync"
+
+	"github.com/wavetank-sim/wavetank/invariants/scheduler/history"
+
+	"github.com/wavetank-sim/wavetank/invariants/scheduler/config"
+
+	"github.com/wavetank-sim/wavetank/invariants"
+)
+
+// rule is an invariant, what it is promised under, and how it is checked.
+type rule struct {
+	invariants.Invariant
+
+	row   invariants.Row[config.Config] // of the promise matrix
+	saga  bool                          // it is about a saga as a whole
+	check func(*facts, *tally) checker
+}
+
+// checking is the invariant with its checker.
+func checking(inv invariants.Invariant, check func(*facts, *tally) checker) rule {
+	return rule{Invariant: inv, check: check}
+}
+
+// All lists the invariants in a fixed order, in which each comes after those that it needs.
+func All() (list []invariants.Invariant) {
+	for _, r := range all() {
+		list = append(list, r.Invariant)
+	}
+	return list
+}
+
+// all says once what each is promised under, which takes longer than many a run's judging.
+var all = sync.OnceValue(func() []rule {
+	all := []rule{
+		eventsAgreeWithServers,
+		oneDispatchPerJob, intentBeforeDispatch, everyIntentIsPublished, noDispatchAfterEnd, epochsNeverDecrease,
+		noDispatchAfterFailedRead, noDispatchToExpiredWorker, snapshotRevivesNoWorker, tiesBrokenByWorkerID, dispatchesCountAsLoad,
+		noRetryForWantOfKnownWorkers, staleWorkerHasItsOwnReason,
+		terminalStatesFinal, documentedTransitionsOnly, timeoutOnlyWhenDue, noTimeoutWhileExecuting, deadWorkerIsNoticed, overdueJobFoundWithinAPoll,
+		attemptsEqualScheduledWrites, attemptsDrainByTwo, attemptsNeverPastCeiling,
+		succeededImpliesFinishedExecution, resultOfCurrentEpoch, oneExecutionPerDispatch,
+		lockReleasedByOwnerOrExpiry, lockMutualExclusion, lockKeptByLivingHolder, oneWriterATick,
+		ackedOnlyWhenDurable, processedMessageNotHandledAgain, noMessageGivenUp, terminatedMessageHasDLQEntry,
+		redisIndexAgreesWithRecord, countersEqualTrace,
+		failedNeverPrecedesItsDLQEntry, failedJobHasDLQEntry, cancelledJobIsTold, cancellationTakesEffect, illegalResultIsRefused, dispatchIsWhatWasDecided, nobodyIsRescued, noFailureForWantOfAttempts, everyJobSettles, noLockOutlivesItsHolder,
+	}
+	all = slices.Concat(all, routingInvariants, tenantInvariants, approvalInvariants, policyInvariants, outputInvariants, sagaInvariants, workflowInvariants, replayInvariants, situations, replaySituations)
+	for i := range all {
+		if r := &all[i]; r.Kind != invariants.Sometimes {
+			row := matrix[r.Name]
+			r.row, r.saga = invariants.Row[config.Config]{Strikes: history.Strikes, Takes: row.takes, Except: row.except, Open: row.open}, row.saga
+			r.Promise = r.row.Says(nil)
+		}
+	}
+	return all
+})
+
+func find(name string) *rule {
+	list := all()
+	if i := slices.IndexFunc(list, func(r rule) bool { return r.Name == name }); i >= 0 {
+		return &list[i]
+	}
+	return nil
+}
+
+// Find returns the invariant of that name.
+func Find(name string) (invariants.Invariant, bool) {
+	if r := find(name); r != nil {
+		return r.Invariant, true
+	}
+	return invariants.Invariant{}, false
+}
+
+// Promises is the promise matrix: a row for each invariant but the situations.
+func Promises() (list []invariants.Promise) {
+	for _, r := range all() {
+		if r.Kind != invariants.Sometimes {
+			list = append(list, r.row.Promise(r.Name))
+		}
+	}
+	return list
+}
+
+// Explain says what the invariant of that name means, under which strikes it is promised and where
+// it comes from, in a few lines of text.
+func Explain(name string) (text string, ok bool) {
+	r := find(name)
+	if r == nil {
+		return "", false
+	}
+	return r.row.Explain(&r.Invariant), true
+}

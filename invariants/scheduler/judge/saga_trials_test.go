@@ -1,0 +1,174 @@
+package judge
+
+import (
+	"fmt"
+	"strconv"
+	"time"
+
+	"github.com/wavetank-sim/wavetank/invariants/scheduler/history"
+
+	"github.com/wavetank-sim/wavetank/invariants/scheduler/config"
+
+	"github.com/wavetank-sim/wavetank/sim"
+)
+
+const wf1Stack, wf1Lock = "saga:wf-1:stack", "saga:wf-1:lock"
+
+var durable = config.Config{
+	Fence: true, Epochs: true, ResumeIntents: true, VoidIntents: true, Reconciler: true,
+	Saga: config.SagaConfig{AtomicRecord: true, Peek: true, DurableRollback: true},
+}
+
+// joins submits a job of wf-1, and has it dispatched.
+func (s *story) joins(job string) *story {
+	s.write("submitter", job, "submit_write", "PENDING", "attempts", "0", "request", `{"workflow_id":"wf-1"}`)
+	s.add("submitter", sim.KindPublish, "", history.SubjectSubmit, job, "submit_publish", s.store(history.StreamSys, history.SubjectSubmit, job))
+	return s.dispatched(s1, job, w1)
+}
+
+func entryOf(job string) string {
+	return fmt.Sprintf(`{"topic":"job.default","idempotency_key":"undo-%s","labels":{"saga_job_id":%q}}`, job, job)
+}
+
+// pushes puts an entry onto the stack of wf-1.
+func (s *story) pushes(node, job, entry string) *story {
+	c := s.set(wf1Stack, strconv.Itoa(len(s.redis[wf1Stack])), entry)
+	return s.add(node, sim.KindRedis, "rpush", wf1Stack, job, "saga_record", c)
+}
+
+// pops takes the top off the stack of wf-1.
+func (s *story) pops(node string) *story {
+	top := strconv.Itoa(len(s.redis[wf1Stack]) - 1)
+	delete(s.redis[wf1Stack], top)
+	return s.add(node, sim.KindRedis, "rpop", wf1Stack, "", "saga_pop", sim.Change{Key: wf1Stack, Field: top, Gone: true})
+}
+
+// succeeds is a job of wf-1 that leaves its compensation behind.
+func (s *story) succeeds(job string) *story {
+	return s.joins(job).executed(w1, job).pushes(s1, job, entryOf(job)).completed(s1, job, "SUCCEEDED")
+}
+
+// failsForGood is a job of wf-1 after which that is to be rolled back.
+func (s *story) failsForGood(job string) *story {
+	s.joins(job)
+	c := s.store(history.StreamSys, history.SubjectResult, job)
+	c.Value = `{"status":"FAILED_FATAL"}`
+	return s.add(w1, sim.KindPublish, "", history.SubjectResult, job, "result_publish", c).completed(s1, job, "FAILED")
+}
+
+// compensates submits the compensation of a job.
+func (s *story) compensates(node, job, id string) *story {
+	c := s.store(history.StreamSys, history.SubjectSubmit, id)
+	c.Value = fmt.Sprintf(`{"job_id":%q,"idempotency_key":"undo-%s","labels":{"saga_compensation":"true","saga_workflow_id":"wf-1","saga_job_id":%q}}`, id, job, job)
+	return s.add(node, sim.KindPublish, "", history.SubjectSubmit, job, "saga_publish", c)
+}
+
+// sagaLock takes the lock of wf-1.
+func (s *story) sagaLock(node string) *story {
+	return s.ticks(node, wf1Lock, "saga_lock", 2*time.Minute)
+}
+
+func (s *story) sagaUnlock(node string) *story {
+	delete(s.redis, wf1Lock)
+	return s.add(node, sim.KindRedis, "multi", wf1Lock, "", "saga_unlock", sim.Change{Key: wf1Lock, Gone: true})
+}
+
+// undone is a saga of two that is rolled back.
+func undone(s *story) {
+	s.succeeds(job1).succeeds(job2).failsForGood(job3).sagaLock(s1).
+		pops(s1).compensates(s1, job2, "comp-2").pops(s1).compensates(s1, job1, "comp-1").sagaUnlock(s1)
+}
+
+const job2, job3 = "job-2", "job-3"
+
+var sagaTrials = map[string]trial{
+	"compensation-recorded-once": {
+		cfg:    durable,
+		breaks: func(s *story) { s.joins(job1).pushes(s1, job1, entryOf(job1)).pushes(s2, job1, entryOf(job1)) },
+		says:   "put its compensation onto saga:wf-1:stack at step 14, where it had been put at step 13",
+		holds:  undone,
+	},
+	"only-lock-holder-compensates": {
+		cfg: config.Config{Saga: config.SagaConfig{LockTTL: 2 * time.Minute}},
+		breaks: func(s *story) {
+			s.succeeds(job1).failsForGood(job2).sagaLock(s1).compensates(s2, job1, "comp-1")
+		},
+		says:  "while scheduler-1 held the lock of wf-1",
+		holds: undone,
+	},
+	"one-compensation-per-key": {
+		cfg: durable,
+		breaks: func(s *story) {
+			s.succeeds(job1).failsForGood(job2).compensates(s1, job1, "comp-1").compensates(s2, job1, "comp-2")
+		},
+		says: "as comp-2, and before that as comp-1",
+		holds: func(s *story) {
+			undone(s)
+			s.compensates(s2, job1, "comp-1") // once more, as the same job
+		},
+	},
+	"compensations-in-lifo-order": {
+		cfg: durable,
+		breaks: func(s *story) {
+			s.succeeds(job1).succeeds(job2).failsForGood(job3).compensates(s1, job1, "comp-1").compensates(s1, job2, "comp-2")
+		},
+		says: "after that of job-1, which had been recorded before it",
+		holds: func(s *story) {
+			s.succeeds(job1).failsForGood(job2).succeeds(job3).compensates(s1, job1, "comp-1").compensates(s1, job3, "comp-3") // that came later
+		},
+	},
+	"compensation-only-of-succeeded-job": {
+		cfg:    durable,
+		breaks: func(s *story) { s.succeeds(job1).compensates(s1, job1, "comp-1") },
+		says:   "no job of wf-1 has failed for good",
+		holds: func(s *story) {
+			undone(s)
+			s.joins("job-4").completed(s1, "job-4", "TIMEOUT")
+			c := s.store(history.StreamSys, history.SubjectResult, "job-4")
+			c.Value = `{"status":"SUCCEEDED"}`
+			s.add(w1, sim.KindPublish, "", history.SubjectResult, "job-4", "result_publish", c).
+				pushes(s1, "job-4", entryOf("job-4")).compensates(s1, "job-4", "comp-4")
+		},
+	},
+	"saga-lock-released-by-owner-or-expiry": {
+		breaks: func(s *story) { s.sagaLock(s1).sagaUnlock(s2) },
+		says:   "scheduler-2 took away the lock of wf-1 at step 2 that scheduler-1 had held since step 1",
+		holds: func(s *story) {
+			s.sagaLock(s1).wait(3 * time.Minute).sagaLock(s2).sagaUnlock(s2)
+		},
+	},
+	"every-compensation-accounted-for": {
+		cfg:    durable,
+		breaks: func(s *story) { s.succeeds(job1).failsForGood(job2).sagaLock(s1).pops(s1).sagaUnlock(s1) },
+		says:   "was neither submitted nor denied, and is not in the DLQ",
+		holds: func(s *story) {
+			s.succeeds(job1).pushes("stranger", "", `{"topic": 1,`).failsForGood(job2).sagaLock(s1).pops(s1)
+			c := s.set("dlq:entry:saga-1", "", `{"topic":"saga:wf-1:stack","reason_code":"saga_unmarshal_failed","reason":"no JSON: {\"topic\": 1,"}`)
+			s.add(s1, sim.KindRedis, "multi", c.Key, "", "saga_pop", c).pops(s1)
+			c = s.set(history.AuditKey, "0", `{"kind":"saga_compensation_denied","reason":"compensation undo-job-1 of saga wf-1: no"}`)
+			s.add(s1, sim.KindRedis, "multi", c.Key, "", "saga_pop", c).sagaUnlock(s1)
+		},
+	},
+	"saga-rolled-back": {breaks: func(s *story) { s.succeeds(job1) }, holds: undone},
+	"saga-rollback-resumed": {
+		breaks: undone,
+		holds:  func(s *story) { s.succeeds(job1).failsForGood(job2).sagaLock(s1).wait(3 * time.Minute).sagaLock(s2) },
+	},
+	"saga-joined-late": {breaks: undone, holds: func(s *story) { s.failsForGood(job1).succeeds(job2) }},
+	"saga-compensation-denied": {
+		breaks: undone,
+		holds: func(s *story) {
+			s.succeeds(job1).failsForGood(job2).pops(s1)
+			c := s.set(history.AuditKey, "0", `{"kind":"saga_compensation_denied","reason":"compensation undo-job-1 of saga wf-1: no"}`)
+			s.add(s1, sim.KindRedis, "multi", c.Key, "", "saga_pop", c)
+		},
+	},
+	"saga-entry-unreadable": {
+		breaks: undone,
+		holds: func(s *story) {
+			s.pushes("stranger", "", `{"topic": 1,`)
+			c := s.set("dlq:entry:saga-1", "", `{"topic":"saga:wf-1:stack","reason_code":"saga_unmarshal_failed","reason":"no JSON: {\"topic\": 1,"}`)
+			s.add(s1, sim.KindRedis, "multi", c.Key, "", "saga_pop", c)
+		},
+	},
+}

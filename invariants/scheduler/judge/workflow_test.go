@@ -1,0 +1,285 @@
+package judge
+
+import (
+	"encoding/json"
+	"testing"
+	"time"
+
+	"github.com/wavetank-sim/wavetank/invariants/scheduler/history"
+
+	"github.com/wavetank-sim/wavetank/invariants/scheduler/config"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/wavetank-sim/wavetank/sim"
+)
+
+const run1 = "run-1"
+
+// twoSteps is a run as the stories write it: step b depends on a and comes half a minute after it.
+func twoSteps(version int64, a, b history.RunStep) history.RunRecord {
+	a.ID, b.ID, b.DependsOn, b.DelaySec = "a", "b", []string{"a"}, 30
+	return history.RunRecord{RunID: run1, State: "RUNNING", Version: version, Steps: []history.RunStep{a, b}}
+}
+
+var (
+	pendingStep   = history.RunStep{State: "PENDING"}
+	submittedStep = history.RunStep{State: "SUBMITTED", Attempt: 1, JobID: "run-1-a-1"}
+	succeededStep = history.RunStep{State: "SUCCEEDED", Attempt: 1, JobID: "run-1-a-1"}
+)
+
+// waitingStep waits for its n-th attempt until a time since the story's start.
+func waitingStep(n int, until time.Duration) history.RunStep {
+	return history.RunStep{State: "WAITING", Attempt: n, NextAttemptAt: until.Milliseconds()}
+}
+
+// run writes a run's record.
+func (s *story) run(node, phase string, r history.RunRecord) *story {
+	data, err := json.Marshal(r)
+	if err != nil {
+		panic(err)
+	}
+	return s.add(node, sim.KindRedis, "multi", history.RunPrefix+r.RunID, "", phase, s.set(history.RunPrefix+r.RunID, "", string(data)))
+}
+
+func (s *story) locksRun(node string) *story {
+	s.tokens++
+	c := s.set(history.RunLockPrefix+run1, "", node+string(rune('a'+s.tokens)))
+	c.Expires = s.at + time.Millisecond + 30*time.Second
+	return s.add(node, sim.KindRedis, "set", c.Key, "", "run_lock", c)
+}
+
+// findsRunLocked is an attempt to take the lock that another holds.
+func (s *story) findsRunLocked(node string) *story {
+	return s.add(node, sim.KindRedis, "set", history.RunLockPrefix+run1, "", "run_lock")
+}
+
+func (s *story) unlocksRun(node string) *story {
+	delete(s.redis, history.RunLockPrefix+run1)
+	return s.add(node, sim.KindRedis, "multi", history.RunLockPrefix+run1, "", "run_unlock", sim.Change{Key: history.RunLockPrefix + run1, Gone: true})
+}
+
+// advances is one write of a run under its lock.
+func (s *story) advances(node string, r history.RunRecord) *story {
+	return s.locksRun(node).run(node, "run_write", r).unlocksRun(node)
+}
+
+// keeps has a replica keep a delay of the run in Redis.
+func (s *story) keeps(node string) *story {
+	return s.add(node, sim.KindRedis, "zadd", history.TimersKey, "", "timer_write", s.set(history.TimersKey, "wf:"+run1, "30"))
+}
+
+// popsDelays is a look for delays that are over, which finds the last there is.
+func (s *story) popsDelays(node string) *story {
+	delete(s.redis, history.TimersKey)
+	return s.add(node, sim.KindRedis, "evalsha", history.TimersKey, "", "timer_pop", sim.Change{Key: history.TimersKey, Gone: true})
+}
+
+// stepJob submits a step's job, as a scheduler does.
+func (s *story) stepJob(node, job string) *story {
+	s.write(node, job, "submit_write", "PENDING", "attempts", "0")
+	return s.add(node, sim.KindPublish, "", history.SubjectSubmit, job, "submit_publish", s.store(history.StreamSys, history.SubjectSubmit, job))
+}
+
+// stepDone is a job from its dispatch to its end.
+func (s *story) stepDone(job, state string) *story {
+	return s.dispatched(s1, job, w1).executed(w1, job).completed(s1, job, state)
+}
+
+// aDone is a run whose first step has succeeded, and whose second waits for so long from the story's start.
+func (s *story) aDone(until time.Duration) *story {
+	s.run("starter", "run_create", twoSteps(1, pendingStep, pendingStep)).advances(s1, twoSteps(2, submittedStep, pendingStep))
+	return s.stepJob(s1, "run-1-a-1").stepDone("run-1-a-1", "SUCCEEDED").advances(s1, twoSteps(3, succeededStep, waitingStep(1, until)))
+}
+
+var hardenedRuns = config.Config{Workflow: config.WorkflowConfig{
+	DurableFrom: 10 * time.Second, DelayPoll: 5 * time.Second,
+	StrictRunLock: true, FenceRuns: true, DurableTimers: true, DelayPoller: true, RunReconciler: true,
+}}
+
+var workflowTrials = map[string]trial{
+	"steps-in-order": {
+		breaks: func(s *story) {
+			s.run("starter", "run_create", twoSteps(1, pendingStep, pendingStep)).advances(s1, twoSteps(2, submittedStep, pendingStep))
+			s.stepJob(s1, "run-1-a-1").wait(time.Minute).stepJob(s1, "run-1-b-1").stepDone("run-1-a-1", "SUCCEEDED")
+		},
+		says:  "scheduler-1 submitted run-1-b-1 at step 7, although step a had not succeeded",
+		holds: func(s *story) { s.aDone(31*time.Second).wait(31*time.Second).stepJob(s1, "run-1-b-1") },
+	},
+	"no-delay-fires-early": {
+		breaks: func(s *story) { s.aDone(time.Second).wait(29*time.Second).stepJob(s1, "run-1-b-1") },
+		says:   "scheduler-1 submitted run-1-b-1 at step 31, 992ms before its time",
+		holds:  func(s *story) { s.aDone(31*time.Second).wait(30*time.Second).stepJob(s1, "run-1-b-1") },
+	},
+	"delay-fires-on-time": {
+		cfg:    hardenedRuns,
+		breaks: func(s *story) { s.aDone(31*time.Second).wait(53*time.Second).stepJob(s1, "run-1-b-1") },
+		says:   "scheduler-1 submitted run-1-b-1 at step 31, 22.031s after its time",
+		holds: func(s *story) {
+			s.aDone(31*time.Second).keeps(s1).control("crash", s1).wait(45*time.Second).popsDelays(s2).stepJob(s2, "run-1-b-1")
+		},
+	},
+	"no-delay-fires-twice": {
+		breaks: func(s *story) {
+			s.aDone(31*time.Second).wait(31*time.Second).stepJob(s1, "run-1-b-1")
+			s.add(s2, sim.KindPublish, "", history.SubjectSubmit, "run-1-b-1", "submit_publish", s.store(history.StreamSys, history.SubjectSubmit, "run-1-b-1"))
+		},
+		says: "run-1-b-1 was stored a second time at step 33 by scheduler-2, CORDUM_SYS seq 4; the first was seq 3",
+		holds: func(s *story) {
+			s.aDone(31*time.Second).wait(31*time.Second).stepJob(s1, "run-1-b-1").fails()
+			s.add(s1, sim.KindPublish, "", history.SubjectSubmit, "run-1-b-1", "submit_publish", s.store(history.StreamSys, history.SubjectSubmit, "run-1-b-1"))
+		},
+	},
+	"run-writes-not-lost": {
+		cfg: hardenedRuns,
+		breaks: func(s *story) {
+			s.aDone(31*time.Second).advances(s2, twoSteps(3, succeededStep, pendingStep))
+		},
+		says:  "scheduler-2 wrote version 3 at step 32 over version 3, which scheduler-1 had written at step 29",
+		holds: func(s *story) { s.aDone(31 * time.Second) },
+	},
+	"run-written-by-lock-holder": {
+		cfg: hardenedRuns,
+		breaks: func(s *story) {
+			s.aDone(31*time.Second).locksRun(s1).run(s2, "run_write", twoSteps(4, succeededStep, pendingStep))
+		},
+		says:  "scheduler-2 wrote the run at step 32 while scheduler-1 held its lock (since step 31)",
+		holds: func(s *story) { s.aDone(31 * time.Second) },
+	},
+	"every-run-settles": {
+		cfg:    hardenedRuns,
+		breaks: func(s *story) { s.aDone(31 * time.Second).wait(time.Minute) },
+		says:   "is still RUNNING: step b waits for its time",
+		holds: func(s *story) {
+			s.aDone(31 * time.Second) // its time is to come
+		},
+	},
+	"replicas-contend-for-one-run": {
+		breaks: func(s *story) { s.aDone(31 * time.Second) },
+		holds:  func(s *story) { s.aDone(31 * time.Second).locksRun(s1).findsRunLocked(s2) },
+	},
+	"delay-fired-by-another": {
+		breaks: func(s *story) { s.aDone(31 * time.Second).keeps(s1).wait(time.Minute).popsDelays(s1) },
+		holds:  func(s *story) { s.aDone(31 * time.Second).keeps(s1).wait(time.Minute).popsDelays(s2) },
+	},
+	"step-tried-again": {
+		breaks: func(s *story) { s.aDone(31 * time.Second) },
+		holds: func(s *story) {
+			s.aDone(31*time.Second).advances(s1, twoSteps(4, succeededStep, waitingStep(2, time.Minute)))
+		},
+	},
+}
+
+// A step is tried again only once its last attempt has failed, not before its time, and no more often than it says.
+func TestRetriesOfAStep(t *testing.T) {
+	retried := func(a history.RunStep) history.RunRecord {
+		r := twoSteps(3, a, pendingStep)
+		r.Steps[0].Retry.Max, r.Steps[0].Retry.BackoffMS = 1, 10_000
+		return r
+	}
+	for name, c := range map[string]struct {
+		invariant, says string
+		tell            func(*story)
+	}{
+		"while the first is under way": {"no-delay-fires-twice", "although the attempt before it had not failed", func(s *story) { s.stepJob(s1, "run-1-a-2") }},
+		"after a success": {"no-delay-fires-twice", "although the attempt before it had not failed", func(s *story) {
+			s.stepDone("run-1-a-1", "SUCCEEDED").wait(time.Minute).stepJob(s1, "run-1-a-2")
+		}},
+		"after a denial": {"no-delay-fires-twice", "although the attempt before it had not failed, or for good", func(s *story) {
+			s.write(s1, "run-1-a-1", "denied_write", "DENIED").wait(time.Minute).stepJob(s1, "run-1-a-2")
+		}},
+		"after a quarantine": {"no-delay-fires-twice", "although the attempt before it had not failed, or for good", func(s *story) {
+			s.stepDone("run-1-a-1", "SUCCEEDED").write(s1, "run-1-a-1", "output_write", "OUTPUT_QUARANTINED").wait(time.Minute).stepJob(s1, "run-1-a-2")
+		}},
+		"too soon": {"no-delay-fires-early", "before its time", func(s *story) { s.stepDone("run-1-a-1", "FAILED").wait(9*time.Second).stepJob(s1, "run-1-a-2") }},
+		"too often": {"no-delay-fires-twice", "the step is to be tried again 1 times", func(s *story) {
+			s.stepDone("run-1-a-1", "FAILED").wait(time.Minute).stepJob(s1, "run-1-a-2").stepDone("run-1-a-2", "FAILED").wait(time.Minute).stepJob(s1, "run-1-a-3")
+		}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			s := newStory().run("starter", "run_create", twoSteps(1, pendingStep, pendingStep)).advances(s1, retried(submittedStep)).stepJob(s1, "run-1-a-1")
+			c.tell(s)
+			o := outcomeOf(s.judge(hardenedRuns), c.invariant)
+			require.Len(t, o.Violations, 1)
+			assert.Contains(t, o.Violations[0].Message, c.says)
+		})
+	}
+}
+
+// A delay may be late where the replica that had the run in hand has died, or the last one.
+func TestWhatADelayMayBeLateFor(t *testing.T) {
+	for name, c := range map[string]struct {
+		promised bool
+		tell     func(*story)
+	}{
+		"nothing":                       {true, func(*story) {}},
+		"a crash of who kept it":        {true, func(s *story) { s.keeps(s1).control("crash", s1) }},
+		"a crash with the run's lock":   {false, func(s *story) { s.locksRun(s1).control("crash", s1) }},
+		"a crash after the lock":        {true, func(s *story) { s.locksRun(s1).unlocksRun(s1).control("crash", s1) }},
+		"a crash of who has popped it":  {false, func(s *story) { s.keeps(s1).popsDelays(s2).control("crash", s2) }},
+		"it could not be kept":          {true, func(s *story) { s.keeps(s1).fails() }},
+		"a poller that did not get far": {true, func(s *story) { s.popsDelays(s2).fails() }},
+		"a crash of all":                {false, func(s *story) { s.keeps(s1).control("crash", s1).control("crash", s2) }},
+	} {
+		t.Run(name, func(t *testing.T) {
+			s := newStory().aDone(31 * time.Second)
+			s.starts(s2)
+			c.tell(s)
+			s.wait(2*time.Minute).stepJob(s2, "run-1-b-1")
+			s.injected()
+			o := outcomeOf(s.judge(hardenedRuns), "delay-fires-on-time")
+			require.Len(t, o.Violations, 1)
+			assert.Equal(t, c.promised, o.Violations[0].Promised)
+		})
+	}
+}
+
+// What is to come of a run is said until it is over.
+func TestOpenRuns(t *testing.T) {
+	open := func(s *story) []string {
+		j := NewJudge(hardenedRuns)
+		for i := range s.events {
+			j.Observe(&s.events[i])
+		}
+		return j.Open()
+	}
+	assert.Empty(t, open(newStory().submit(job1)))
+	assert.Equal(t, []string{"run-1 is not over: no step of it has begun"}, open(newStory().run("starter", "run_create", twoSteps(1, pendingStep, pendingStep))))
+	assert.Equal(t, []string{"run-1 is not over: step b waits for its time"}, open(newStory().aDone(31*time.Second)))
+	over := twoSteps(4, succeededStep, succeededStep)
+	over.State = "SUCCEEDED"
+	assert.Empty(t, open(newStory().aDone(31*time.Second).advances(s1, over)))
+}
+
+// As the engine's own: it doubles up to a year.
+func TestTheBackoffOfAStep(t *testing.T) {
+	assert.EqualValues(t, 100, backoff(100, 1))
+	assert.EqualValues(t, 400, backoff(100, 3))
+	assert.EqualValues(t, 365*24*time.Hour/time.Millisecond, backoff(100, 1000))
+	assert.Zero(t, backoff(0, 1000))
+}
+
+// The record of a run that is over may expire.
+func TestARunThatIsOverMayExpire(t *testing.T) {
+	over := twoSteps(4, succeededStep, succeededStep)
+	over.State = "SUCCEEDED"
+	s := newStory().aDone(31*time.Second).advances(s1, over)
+	gone := sim.Change{Key: history.RunPrefix + run1, Gone: true}
+	s.add(s1, sim.KindRedis, "multi", gone.Key, "", "run_write", gone)
+	for _, name := range []string{"run-writes-not-lost", "every-run-settles"} {
+		assert.Empty(t, outcomeOf(s.judge(hardenedRuns), name).Violations, name)
+	}
+}
+
+// With durable rollbacks a run that has failed is to be rolled back, whatever a worker said of its steps.
+func TestAFailedRunIsToBeRolledBack(t *testing.T) {
+	failed := history.RunRecord{RunID: "wf-1", State: "FAILED"}
+	const name = "every-compensation-accounted-for"
+	left := newStory().succeeds(job1).run(s1, "run_write", failed)
+	require.Len(t, outcomeOf(left.judge(durable), name).Violations, 1)
+	assert.Empty(t, outcomeOf(left.judge(config.Config{}), name).Violations)
+	undone := newStory().succeeds(job1).run(s1, "run_write", failed).compensates(s1, job1, "comp-1")
+	assert.Empty(t, outcomeOf(undone.judge(durable), name).Violations)
+	assert.Empty(t, outcomeOf(undone.judge(durable), "compensation-only-of-succeeded-job").Violations)
+}
