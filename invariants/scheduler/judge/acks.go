@@ -3,6 +3,7 @@ package judge
 import (
 	"github.com/wavetank-sim/wavetank/invariants"
 	"github.com/wavetank-sim/wavetank/invariants/scheduler/history"
+	"github.com/wavetank-sim/wavetank/invariants/scheduler/model"
 )
 
 var ackedOnlyWhenDurable = checking(invariants.Invariant{
@@ -10,24 +11,24 @@ var ackedOnlyWhenDurable = checking(invariants.Invariant{
 	Says:   "A request is acknowledged only when its job is terminal, DISPATCHED, RUNNING or waiting for an approval, or goes on by the request of its approval; a result or a cancellation only when its job is terminal, or when the result is of an older epoch.",
 	Kind:   invariants.Always,
 	Source: "Scheduler internals, section 9; Dispatch ordering, the redelivery gate",
-}, func(_ *facts, t *tally) checker {
-	return checker{acked: func(s *step, m *message) {
-		if m != nil && m.consumer == history.ConsumerResult && m.epoch < s.about.epoch {
+}, func(_ *model.Facts, t *tally) model.Checker {
+	return model.Checker{Acked: func(s *model.Step, m *model.Message) {
+		if m != nil && m.Consumer == history.ConsumerResult && m.Epoch < s.About.Epoch {
 			return // the job waits for the result of a later dispatch
 		}
 		t.exercise()
-		state := s.about.state
-		durable := state.terminal()
+		state := s.About.State
+		durable := state.Terminal()
 		what := "result"
 		switch s.Phase {
 		case "submit_ack":
-			durable = durable || state.inFlight() || state == approvalRequired || approvalToCome(s.about, m)
+			durable = durable || state.InFlight() || state == model.ApprovalRequired || approvalToCome(s.About, m)
 			what = "request"
 		case "cancel_ack":
 			what = "cancellation"
 		}
 		if !durable {
-			t.violated(s.about, "%s acknowledged the %s (seq %d, delivery %d) at step %d while the record said %s",
+			t.violated(s.About, "%s acknowledged the %s (seq %d, delivery %d) at step %d while the record said %s",
 				invariants.Who(s.Event), what, s.Seq, s.Delivered, s.Step, state)
 		}
 	}}
@@ -35,10 +36,10 @@ var ackedOnlyWhenDurable = checking(invariants.Invariant{
 
 // approvalToCome says whether a request other than m, which bears an approval that was given, is left to be handled,
 // or was given up, which is another matter.
-func approvalToCome(j *job, m *message) bool {
-	for i := range j.messages {
-		other := &j.messages[i]
-		if m != nil && other.seq != m.seq && !other.done && !other.lost && other.consents != "" && j.consent.granted(other.consents) != nil {
+func approvalToCome(j *model.Job, m *model.Message) bool {
+	for i := range j.Messages {
+		other := &j.Messages[i]
+		if m != nil && other.Seq != m.Seq && !other.Done && !other.Lost && other.Consents != "" && j.Consent.Granted(other.Consents) != nil {
 			return true
 		}
 	}

@@ -3,6 +3,8 @@ package judge
 import (
 	"time"
 
+	"github.com/wavetank-sim/wavetank/invariants/scheduler/model"
+
 	"github.com/wavetank-sim/wavetank/invariants/scheduler/history"
 
 	"github.com/wavetank-sim/wavetank/invariants/scheduler/config"
@@ -17,21 +19,21 @@ var withBinding = provided("bind_approvals", func(c *config.Config) bool { retur
 
 // unapproved says whether a job in APPROVAL_REQUIRED waits rightly at that instant: nobody has approved what
 // waits, or that was too long ago.
-func unapproved(f *facts, j *job, at time.Duration) bool {
-	if j.state != approvalRequired {
+func unapproved(f *model.Facts, j *model.Job, at time.Duration) bool {
+	if j.State != model.ApprovalRequired {
 		return false
 	}
-	if !f.config.Approvals.Kernel || !f.config.Approvals.Bind {
-		return !j.approved
+	if !f.Config.Approvals.Kernel || !f.Config.Approvals.Bind {
+		return !j.Approved
 	}
-	g := j.consent.granted(j.consent.waits)
-	return g == nil || !j.consent.asks || at > g.since+f.config.Approvals.TTL
+	g := j.Consent.Granted(j.Consent.Waits)
+	return g == nil || !j.Consent.Asks || at > g.Since+f.Config.Approvals.TTL
 }
 
 // expired counts the jobs that still wait for an approval, as the one that they had is too old.
-func expired(f *facts) (n int) {
-	for _, j := range f.order {
-		if g := j.consent.granted(j.consent.waits); g != nil && j.state == approvalRequired && f.at > g.since+f.config.Approvals.TTL {
+func expired(f *model.Facts) (n int) {
+	for _, j := range f.Order {
+		if g := j.Consent.Granted(j.Consent.Waits); g != nil && j.State == model.ApprovalRequired && f.At > g.Since+f.Config.Approvals.TTL {
 			n++
 		}
 	}
@@ -47,34 +49,34 @@ var noDispatchWithoutApproval = checking(invariants.Invariant{
 	Says:   "A job for which the safety kernel requires an approval is scheduled only once somebody has approved the request that it is then; and what is dispatched of it is what was approved.",
 	Kind:   invariants.Always,
 	Source: "Scheduler internals, section 1, approval flow: approval_granted=true and the matching job hash",
-}, func(f *facts, t *tally) checker {
-	if !f.config.Approvals.Kernel {
-		return checker{}
+}, func(f *model.Facts, t *tally) model.Checker {
+	if !f.Config.Approvals.Kernel {
+		return model.Checker{}
 	}
-	return checker{
-		wrote: func(s *step, w *write) {
-			j := s.about
-			if w.from != pending || j.state != scheduled || j.consent.decision != history.DecisionApproval {
+	return model.Checker{
+		Wrote: func(s *model.Step, w *model.Write) {
+			j := s.About
+			if w.From != model.Pending || j.State != model.Scheduled || j.Consent.Decision != history.DecisionApproval {
 				return
 			}
 			t.exercise()
-			g := j.consent.granted(j.consent.waits)
+			g := j.Consent.Granted(j.Consent.Waits)
 			switch {
-			case len(j.consent.grants) == 0:
+			case len(j.Consent.Grants) == 0:
 				t.violated(j, "%s wrote SCHEDULED at step %d, although nobody has approved it", invariants.Who(s.Event), s.Step)
 			case g == nil:
 				t.violated(j, "%s wrote SCHEDULED at step %d for a request with the hash %.12s; what was approved has %.12s",
-					invariants.Who(s.Event), s.Step, j.consent.waits, j.consent.grants[len(j.consent.grants)-1].hash)
+					invariants.Who(s.Event), s.Step, j.Consent.Waits, j.Consent.Grants[len(j.Consent.Grants)-1].Hash)
 			}
 		},
-		stored: func(s *step, d *dispatch) {
-			j := s.about
-			if j.consent.decision != history.DecisionApproval {
+		Stored: func(s *model.Step, d *model.Dispatch) {
+			j := s.About
+			if j.Consent.Decision != history.DecisionApproval {
 				return
 			}
 			for i := range s.Changes {
-				if c := &s.Changes[i]; c.Stream == history.StreamJobs && c.Seq == d.seq && !j.consent.approves(c.Value) {
-					t.violated(j, "dispatch stored, %s seq %d at step %d, which is not what was approved", history.StreamJobs, d.seq, d.step)
+				if c := &s.Changes[i]; c.Stream == history.StreamJobs && c.Seq == d.Seq && !j.Consent.Approves(c.Value) {
+					t.violated(j, "dispatch stored, %s seq %d at step %d, which is not what was approved", history.StreamJobs, d.Seq, d.Step)
 				}
 			}
 		},
@@ -86,19 +88,19 @@ var approvalNotExpired = checking(invariants.Invariant{
 	Says:   "A job for which the safety kernel requires an approval is scheduled only while that of its request is no older than approval_ttl.",
 	Kind:   invariants.Always,
 	Source: "Scheduler internals, section 1, approval flow: approved within 24 hours",
-}, func(f *facts, t *tally) checker {
-	if !f.config.Approvals.Kernel {
-		return checker{}
+}, func(f *model.Facts, t *tally) model.Checker {
+	if !f.Config.Approvals.Kernel {
+		return model.Checker{}
 	}
-	return checker{wrote: func(s *step, w *write) {
-		j := s.about
-		g := j.consent.granted(j.consent.waits)
-		if w.from != pending || j.state != scheduled || j.consent.decision != history.DecisionApproval || g == nil {
+	return model.Checker{Wrote: func(s *model.Step, w *model.Write) {
+		j := s.About
+		g := j.Consent.Granted(j.Consent.Waits)
+		if w.From != model.Pending || j.State != model.Scheduled || j.Consent.Decision != history.DecisionApproval || g == nil {
 			return
 		}
 		t.exercise()
-		if age := time.Duration(j.updated-g.at) * time.Millisecond; age > f.config.Approvals.TTL+approvalDoubt {
-			t.violated(j, "%s wrote SCHEDULED at step %d, %s after it was approved; an approval counts for %s", invariants.Who(s.Event), s.Step, age, f.config.Approvals.TTL)
+		if age := time.Duration(j.Updated-g.At) * time.Millisecond; age > f.Config.Approvals.TTL+approvalDoubt {
+			t.violated(j, "%s wrote SCHEDULED at step %d, %s after it was approved; an approval counts for %s", invariants.Who(s.Event), s.Step, age, f.Config.Approvals.TTL)
 		}
 	}}
 })
@@ -109,19 +111,19 @@ var approvedJobGoesOn = checking(invariants.Invariant{
 	Kind:   invariants.Eventually,
 	Source: "Scheduler internals, section 1, approval flow; section 3, pending replayer, for an approval whose request is lost",
 	Needs:  []string{"events-agree-with-servers"},
-}, func(f *facts, t *tally) checker {
-	if !f.config.Approvals.Kernel {
-		return checker{}
+}, func(f *model.Facts, t *tally) model.Checker {
+	if !f.Config.Approvals.Kernel {
+		return model.Checker{}
 	}
-	return checker{ended: func(end *invariants.End) {
-		for _, j := range f.order {
-			if len(j.consent.grants) == 0 {
+	return model.Checker{Ended: func(end *invariants.End) {
+		for _, j := range f.Order {
+			if len(j.Consent.Grants) == 0 {
 				continue
 			}
 			t.exercise()
-			g := j.consent.granted(j.consent.waits)
-			if j.state == approvalRequired && g != nil && g.since >= j.consent.since && end.At <= g.since+f.config.Approvals.TTL {
-				t.violated(j, "is still APPROVAL_REQUIRED%s, although it was approved at %s", sinceStep(j), g.since)
+			g := j.Consent.Granted(j.Consent.Waits)
+			if j.State == model.ApprovalRequired && g != nil && g.Since >= j.Consent.Since && end.At <= g.Since+f.Config.Approvals.TTL {
+				t.violated(j, "is still APPROVAL_REQUIRED%s, although it was approved at %s", sinceStep(j), g.Since)
 			}
 		}
 	}}

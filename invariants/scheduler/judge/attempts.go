@@ -1,22 +1,25 @@
 package judge
 
-import "github.com/wavetank-sim/wavetank/invariants"
+import (
+	"github.com/wavetank-sim/wavetank/invariants"
+	"github.com/wavetank-sim/wavetank/invariants/scheduler/model"
+)
 
 var attemptsEqualScheduledWrites = checking(invariants.Invariant{
 	Name:   "attempts-equal-scheduled-writes",
 	Says:   "A job's attempts equal the SCHEDULED writes that were applied to it.",
 	Kind:   invariants.Always,
 	Source: "Dispatch ordering, attempt accounting",
-}, func(f *facts, t *tally) checker {
-	return checker{wrote: func(s *step, _ *write) {
+}, func(f *model.Facts, t *tally) model.Checker {
+	return model.Checker{Wrote: func(s *model.Step, _ *model.Write) {
 		t.exercise()
-		j := s.about
-		if j.attempts != j.scheduled {
+		j := s.About
+		if j.Attempts != j.Scheduled {
 			t.violated(j, "attempts is %d after the write of %s at step %d (%s), but SCHEDULED was written %s",
-				j.attempts, j.state, s.Step, s.Phase, invariants.CountOf(j.scheduled, "time", "times"))
-			j.scheduled = j.attempts // said once
+				j.Attempts, j.State, s.Step, s.Phase, invariants.CountOf(j.Scheduled, "time", "times"))
+			j.Scheduled = j.Attempts // said once
 		}
-	}, audited: func(*invariants.End) { auditAttempts(f, t) }}
+	}, Audited: func(*invariants.End) { auditAttempts(f, t) }}
 })
 
 var attemptsDrainByTwo = checking(invariants.Invariant{
@@ -25,19 +28,19 @@ var attemptsDrainByTwo = checking(invariants.Invariant{
 	Kind:   invariants.Always,
 	Source: "Dispatch ordering, attempt accounting: SCHEDULED, then rollback SCHEDULED",
 	Needs:  []string{"attempts-equal-scheduled-writes"},
-}, func(_ *facts, t *tally) checker {
-	return checker{wrote: func(s *step, w *write) {
-		if s.handling == nil || s.about.state != scheduled {
+}, func(_ *model.Facts, t *tally) model.Checker {
+	return model.Checker{Wrote: func(s *model.Step, w *model.Write) {
+		if s.Handling == nil || s.About.State != model.Scheduled {
 			return
 		}
-		cost := s.about.attempts - s.handling.attempts
-		rollback := w.from == dispatched && s.handling.publishFailed != 0
+		cost := s.About.Attempts - s.Handling.Attempts
+		rollback := w.From == model.Dispatched && s.Handling.PublishFailed != 0
 		switch {
 		case rollback && cost != 2:
-			t.violated(s.about, "the rollback at step %d, after the publish that failed at step %d, left the replay at a cost of %d attempts (%d to %d) instead of 2",
-				s.Step, s.handling.publishFailed, cost, s.handling.attempts, s.about.attempts)
+			t.violated(s.About, "the rollback at step %d, after the publish that failed at step %d, left the replay at a cost of %d attempts (%d to %d) instead of 2",
+				s.Step, s.Handling.PublishFailed, cost, s.Handling.Attempts, s.About.Attempts)
 		case cost > 2:
-			t.violated(s.about, "one replay cost %d attempts by step %d (%d to %d)", cost, s.Step, s.handling.attempts, s.about.attempts)
+			t.violated(s.About, "one replay cost %d attempts by step %d (%d to %d)", cost, s.Step, s.Handling.Attempts, s.About.Attempts)
 		}
 		if rollback {
 			t.exercise()
@@ -50,15 +53,15 @@ var attemptsNeverPastCeiling = checking(invariants.Invariant{
 	Says:   "A job's attempts never pass the ceiling of scheduling retries, at which it moves to FAILED.",
 	Kind:   invariants.Always,
 	Source: "Scheduler internals, section 1, max scheduling retries; Dead letters, retry ceiling before DLQ",
-}, func(f *facts, t *tally) checker {
-	return checker{wrote: func(s *step, w *write) {
-		if s.about.attempts == w.attempts {
+}, func(f *model.Facts, t *tally) model.Checker {
+	return model.Checker{Wrote: func(s *model.Step, w *model.Write) {
+		if s.About.Attempts == w.Attempts {
 			return
 		}
 		t.exercise()
-		if s.about.attempts > f.config.MaxSchedulingRetries {
-			t.violated(s.about, "attempts reached %d at step %d (%s); the ceiling is %d",
-				s.about.attempts, s.Step, s.Phase, f.config.MaxSchedulingRetries)
+		if s.About.Attempts > f.Config.MaxSchedulingRetries {
+			t.violated(s.About, "attempts reached %d at step %d (%s); the ceiling is %d",
+				s.About.Attempts, s.Step, s.Phase, f.Config.MaxSchedulingRetries)
 		}
-	}, audited: func(*invariants.End) { auditCeiling(f, t) }}
+	}, Audited: func(*invariants.End) { auditCeiling(f, t) }}
 })

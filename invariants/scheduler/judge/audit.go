@@ -8,6 +8,8 @@ import (
 	"strings"
 	"time"
 
+	"github.com/wavetank-sim/wavetank/invariants/scheduler/model"
+
 	"github.com/wavetank-sim/wavetank/invariants/scheduler/history"
 
 	"github.com/wavetank-sim/wavetank/invariants/scheduler/config"
@@ -38,22 +40,22 @@ func (in *AuditInput) AddMessage(stream string, seq uint64, subject string, head
 // settings do not provide for is not judged.
 func Audit(in AuditInput) invariants.Report {
 	j := NewJudge(in.Config)
-	f := j.facts
+	f := j.Facts
 	for i := range in.Streams {
 		auditMessage(f, &in.Streams[i])
 	}
 	in.Redis = j.auditTypes(&in)
 	for _, key := range slices.Sorted(maps.Keys(in.Redis)) {
 		if id := history.RecordOf(key); id != "" {
-			auditRecord(f.job(id), in.Redis[key])
+			auditRecord(f.Job(id), in.Redis[key])
 		}
 	}
-	for _, about := range f.order {
-		_, about.entered = in.Redis[history.DlqPrefix+about.id]
+	for _, about := range f.Order {
+		_, about.Entered = in.Redis[history.DlqPrefix+about.ID]
 	}
 	for key := range in.Redis {
 		if id, ok := strings.CutPrefix(key, history.DlqPrefix); ok {
-			f.file(id, true)
+			f.File(id, true)
 		}
 	}
 	end := invariants.End{InTime: in.Settled, Redis: in.Redis, TTLs: in.TTLs, Streams: in.Streams}
@@ -84,23 +86,23 @@ var partly = map[string]string{
 func AuditedPart(name string) string { return partly[name] }
 
 // audit takes a job's record for what it is now.
-func auditRecord(j *job, record map[string]string) {
-	j.accepted = true
+func auditRecord(j *model.Job, record map[string]string) {
+	j.Accepted = true
 	for field, value := range record {
-		j.take(&sim.Change{Field: field, Value: value})
+		j.Take(&sim.Change{Field: field, Value: value})
 	}
 }
 
 // auditMessage takes in one message that a stream holds.
-func auditMessage(f *facts, c *sim.Change) {
-	about := f.job(c.Header[history.HeaderJob])
+func auditMessage(f *model.Facts, c *sim.Change) {
+	about := f.Job(c.Header[history.HeaderJob])
 	if about == nil {
 		return
 	}
 	worker, isNotice := history.ToldOf(c.Subject)
 	switch {
 	case c.Stream == history.StreamJobs && isNotice:
-		about.told = append(about.told, notice{worker, history.EpochOf(c)})
+		about.Told = append(about.Told, model.Notice{Worker: worker, Epoch: history.EpochOf(c)})
 	case c.Stream == history.StreamJobs && c.Header[history.HeaderVoid] != "":
 		// nothing to do: it stands for no dispatch
 	case c.Stream == history.StreamJobs:
@@ -108,71 +110,71 @@ func auditMessage(f *facts, c *sim.Change) {
 			Attempt int `json:"attempt"`
 		}
 		_ = json.Unmarshal([]byte(c.Value), &d) // what cannot be read names no attempt
-		about.dispatches = append(about.dispatches, dispatch{
-			worker: history.WorkerOf(c.Subject), subject: c.Subject, epoch: history.EpochOf(c), seq: c.Seq, attempt: d.Attempt,
+		about.Dispatches = append(about.Dispatches, model.Dispatch{
+			Worker: history.WorkerOf(c.Subject), Subject: c.Subject, Epoch: history.EpochOf(c), Seq: c.Seq, Attempt: d.Attempt,
 		})
 	case c.Stream == history.StreamSys:
-		m := message{seq: c.Seq, consumer: history.ConsumerOf(c.Subject), epoch: history.EpochOf(c)}
+		m := model.Message{Seq: c.Seq, Consumer: history.ConsumerOf(c.Subject), Epoch: history.EpochOf(c)}
 		if c.Subject == history.SubjectResult {
 			var r struct {
 				Status string `json:"status"`
 			}
 			_ = json.Unmarshal([]byte(c.Value), &r)
-			m.succeeded = r.Status == stateNames[succeeded]
+			m.Succeeded = r.Status == model.StateNames[model.Succeeded]
 		}
-		about.messages = append(about.messages, m)
+		about.Messages = append(about.Messages, m)
 	}
 }
 
 // audited is every job that has a record.
-func withRecord(f *facts, each func(*job)) {
-	for _, j := range f.order {
-		if j.accepted {
+func withRecord(f *model.Facts, each func(*model.Job)) {
+	for _, j := range f.Order {
+		if j.Accepted {
 			each(j)
 		}
 	}
 }
 
 // unrecorded are the places of the requests for a job that has no record.
-func unrecorded(j *job) (places []string) {
-	for i := range j.messages {
-		if !j.accepted && j.messages[i].consumer == history.ConsumerSubmit {
-			places = append(places, place(j.messages[i].seq))
+func unrecorded(j *model.Job) (places []string) {
+	for i := range j.Messages {
+		if !j.Accepted && j.Messages[i].Consumer == history.ConsumerSubmit {
+			places = append(places, model.Place(j.Messages[i].Seq))
 		}
 	}
 	return places
 }
 
 // succeededAt says whether a worker has reported the job's success, as a result of its record's epoch.
-func reportedSuccess(j *job, epoch int64) bool {
-	return slices.ContainsFunc(j.messages, func(m message) bool { return m.succeeded && m.epoch == epoch })
+func reportedSuccess(j *model.Job, epoch int64) bool {
+	return slices.ContainsFunc(j.Messages, func(m model.Message) bool { return m.Succeeded && m.Epoch == epoch })
 }
 
 // since names the step of the last state write; an audit knows of none.
-func sinceStep(j *job) string {
-	if j.stateAt == 0 {
+func sinceStep(j *model.Job) string {
+	if j.StateAt == 0 {
 		return ""
 	}
-	return ", since step " + strconv.Itoa(j.stateAt)
+	return ", since step " + strconv.Itoa(j.StateAt)
 }
 
 // auditSettled finds jobs that are not over.
-func auditSettled(f *facts, t *tally) {
-	withRecord(f, func(j *job) {
-		if j.state == absent && f.poisoned(j) || j.state == approvalRequired && !j.approved {
+func auditSettled(f *model.Facts, t *tally) {
+	withRecord(f, func(j *model.Job) {
+		if j.State == model.Absent && f.Poisoned(j) || j.State == model.ApprovalRequired && !j.Approved {
 			return
 		}
 		t.exercise()
-		if !j.state.terminal() {
-			t.violated(j, "is still %s: %s", j.state, storedOf(j))
+		if !j.State.Terminal() {
+			t.violated(j, "is still %s: %s", j.State, storedOf(j))
 		}
 	})
 }
 
 // stored says how far a job has come, by what the streams hold of it. No stream holds its executions.
-func storedOf(j *job) string {
-	switch n := len(j.dispatches); {
-	case slices.ContainsFunc(j.messages, func(m message) bool { return m.consumer == history.ConsumerResult && m.epoch >= j.epoch }):
+func storedOf(j *model.Job) string {
+	switch n := len(j.Dispatches); {
+	case slices.ContainsFunc(j.Messages, func(m model.Message) bool { return m.Consumer == history.ConsumerResult && m.Epoch >= j.Epoch }):
 		return "a result of it is stored, and was not accepted"
 	case n == 0:
 		return "no dispatch of it is stored"
@@ -182,55 +184,55 @@ func storedOf(j *job) string {
 }
 
 // auditDuplicates finds second dispatches.
-func auditDuplicates(f *facts, t *tally) {
-	for _, j := range f.order {
-		first := map[int64]*dispatch{}
-		for i := range j.dispatches {
-			d := &j.dispatches[i]
-			if f.config.Epochs && d.worker == "" {
+func auditDuplicates(f *model.Facts, t *tally) {
+	for _, j := range f.Order {
+		first := map[int64]*model.Dispatch{}
+		for i := range j.Dispatches {
+			d := &j.Dispatches[i]
+			if f.Config.Epochs && d.Worker == "" {
 				continue
 			}
 			t.exercise()
-			if before := first[d.epoch]; before != nil {
+			if before := first[d.Epoch]; before != nil {
 				t.violated(j, "another dispatch%s stored, %s seq %d on %s; the first was seq %d on %s",
-					ofEpoch(d), history.StreamJobs, d.seq, d.subject, before.seq, before.subject)
+					ofEpoch(d), history.StreamJobs, d.Seq, d.Subject, before.Seq, before.Subject)
 				continue
 			}
-			first[d.epoch] = d
+			first[d.Epoch] = d
 		}
 	}
 }
 
 // auditAttempts finds dispatches of attempts that the record has not counted.
-func auditAttempts(f *facts, t *tally) {
-	withRecord(f, func(j *job) {
-		for i := range j.dispatches {
+func auditAttempts(f *model.Facts, t *tally) {
+	withRecord(f, func(j *model.Job) {
+		for i := range j.Dispatches {
 			t.exercise()
-			if d := &j.dispatches[i]; d.attempt > j.attempts || d.attempt < 1 {
-				t.violated(j, "%s seq %d is the dispatch of attempt %d, but the record counts %d", history.StreamJobs, d.seq, d.attempt, j.attempts)
+			if d := &j.Dispatches[i]; d.Attempt > j.Attempts || d.Attempt < 1 {
+				t.violated(j, "%s seq %d is the dispatch of attempt %d, but the record counts %d", history.StreamJobs, d.Seq, d.Attempt, j.Attempts)
 			}
 		}
 	})
 }
 
 // auditCeiling finds records that are past the ceiling.
-func auditCeiling(f *facts, t *tally) {
-	withRecord(f, func(j *job) {
+func auditCeiling(f *model.Facts, t *tally) {
+	withRecord(f, func(j *model.Job) {
 		t.exercise()
-		if j.attempts > f.config.MaxSchedulingRetries {
-			t.violated(j, "attempts are %d; the ceiling is %d", j.attempts, f.config.MaxSchedulingRetries)
+		if j.Attempts > f.Config.MaxSchedulingRetries {
+			t.violated(j, "attempts are %d; the ceiling is %d", j.Attempts, f.Config.MaxSchedulingRetries)
 		}
 	})
 }
 
 // auditEpochs finds dispatches of epochs that the record has not minted.
-func auditEpochs(f *facts, t *tally) {
-	withRecord(f, func(j *job) {
-		for i := range j.dispatches {
-			if d := &j.dispatches[i]; d.epoch != 0 {
+func auditEpochs(f *model.Facts, t *tally) {
+	withRecord(f, func(j *model.Job) {
+		for i := range j.Dispatches {
+			if d := &j.Dispatches[i]; d.Epoch != 0 {
 				t.exercise()
-				if d.epoch > j.epoch {
-					t.violated(j, "%s seq %d is a dispatch of epoch %d, but the record's is %d", history.StreamJobs, d.seq, d.epoch, j.epoch)
+				if d.Epoch > j.Epoch {
+					t.violated(j, "%s seq %d is a dispatch of epoch %d, but the record's is %d", history.StreamJobs, d.Seq, d.Epoch, j.Epoch)
 				}
 			}
 		}
@@ -238,15 +240,15 @@ func auditEpochs(f *facts, t *tally) {
 }
 
 // auditIntents finds jobs that were intended for a worker, and of which nothing was published.
-func auditIntents(f *facts, t *tally) {
-	withRecord(f, func(j *job) {
-		due := j.state.inFlight() || j.state == succeeded || j.state == timedOut && !pastDeadline(j)
-		if j.epoch == 0 || j.worker == "" || !due {
+func auditIntents(f *model.Facts, t *tally) {
+	withRecord(f, func(j *model.Job) {
+		due := j.State.InFlight() || j.State == model.Succeeded || j.State == model.TimedOut && !pastDeadline(j)
+		if j.Epoch == 0 || j.Worker == "" || !due {
 			return
 		}
 		t.exercise()
-		if !j.holds(j.epoch) {
-			t.violated(j, "is %s, and nothing was published of epoch %d (to %s)", j.state, j.epoch, j.worker)
+		if !j.Holds(j.Epoch) {
+			t.violated(j, "is %s, and nothing was published of epoch %d (to %s)", j.State, j.Epoch, j.Worker)
 		}
 	})
 }
@@ -265,7 +267,7 @@ func auditLocks(t *tally, end *invariants.End, ttls map[string]time.Duration) {
 		switch left, expires := end.TTLs[key]; {
 		case !expires:
 			t.violated(nil, "the lock %s has no expiry", key)
-		case left > most+slack:
+		case left > most+model.Slack:
 			t.violated(nil, "the lock %s lasts for another %s; its TTL is %s", key, left, most)
 		}
 	}

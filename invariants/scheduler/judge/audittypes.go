@@ -38,9 +38,9 @@ func (j *Judge) auditTypes(in *AuditInput) map[string]map[string]string {
 		if word == "" {
 			word = "of the type " + is
 		}
-		about := j.facts.job(history.RecordOf(key))
+		about := j.Facts.Job(history.RecordOf(key))
 		if about != nil {
-			about.messages = nil
+			about.Messages = nil
 		}
 		delete(kept, key)
 		j.tallies[i].exercise()

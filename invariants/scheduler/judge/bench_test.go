@@ -94,5 +94,5 @@ func TestHandlingsDoNotAccumulate(t *testing.T) {
 	for i := range s.events {
 		judge.Observe(&s.events[i])
 	}
-	assert.Empty(t, judge.facts.jobs[job1].handlings)
+	assert.Empty(t, judge.Facts.Jobs[job1].Handlings)
 }

@@ -4,6 +4,8 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/wavetank-sim/wavetank/invariants/scheduler/model"
+
 	"github.com/wavetank-sim/wavetank/invariants/scheduler/history"
 
 	"github.com/wavetank-sim/wavetank/invariants"
@@ -44,15 +46,15 @@ var countersEqualTrace = checking(invariants.Invariant{
 	Kind:   invariants.Eventually,
 	Source: "Dispatch ordering, publish failure recovery and next step 1; State-read errors, next step 1; Scheduler internals, section 10",
 	Needs:  []string{"events-agree-with-servers"},
-}, func(f *facts, t *tally) checker {
-	return checker{ended: func(end *invariants.End) {
+}, func(f *model.Facts, t *tally) model.Checker {
+	return model.Checker{Ended: func(end *invariants.End) {
 		if end.Metrics == nil {
 			return
 		}
-		failedClosed := f.reached[failedClosed]
-		for _, j := range f.order {
-			for i := range j.handlings { // those that the end has cut short
-				if j.handlings[i].closed() {
+		failedClosed := f.Reached[model.FailedClosed]
+		for _, j := range f.Order {
+			for i := range j.Handlings { // those that the end has cut short
+				if j.Handlings[i].Closed() {
 					failedClosed++
 				}
 			}
@@ -62,25 +64,25 @@ var countersEqualTrace = checking(invariants.Invariant{
 			want int
 			what string
 		}{
-			{counterReceived, f.count.handed + f.count.taken, "requests that were delivered and not skipped, and jobs that a replayer took up"},
-			{counterOrphans, f.count.orphans + f.count.orphansMaybe, "SCHEDULED writes of a replayer that were confirmed"},
-			{counterDispatched, f.count.published, "publishes of dispatches that were confirmed, and stored"},
-			{counterDuplicates, f.count.duplicates, "publishes of dispatches that were confirmed, of which nothing was stored"},
-			{counterCompleted, f.count.completed, "terminal writes that were confirmed"},
-			{counterRollbacks, f.count.rollbacks, "rollback writes"},
-			{counterRollbacksFailed, f.count.rollbacksFailed, "rollback writes that failed"},
-			{counterRunningsFailed, f.count.runningWritesFailed, "RUNNING writes that failed"},
-			{counterDLQWritesFailed, f.count.dlqsFailed, "DLQ writes that failed"},
-			{counterOutboxVoided, f.count.voided, "outbox entries that were dropped unpublished"},
-			{counterVoids, f.count.voids, "messages that took the place of a dispatch"},
-			{counterFenced, f.count.fenced, "state writes that looked and were not made"},
-			{counterDenied, f.count.denied, "DENIED writes that were confirmed"},
-			{history.CounterChecked, f.outputs.checked, "answers of the output policy"},
-			{history.CounterQuarantine, f.outputs.blocked, "OUTPUT_QUARANTINED writes that were confirmed"},
-			{counterResumed, f.count.resumed, "dispatches of an earlier handling that a later one saw stored"},
+			{counterReceived, f.Count.Handed + f.Count.Taken, "requests that were delivered and not skipped, and jobs that a replayer took up"},
+			{counterOrphans, f.Count.Orphans + f.Count.OrphansMaybe, "SCHEDULED writes of a replayer that were confirmed"},
+			{counterDispatched, f.Count.Published, "publishes of dispatches that were confirmed, and stored"},
+			{counterDuplicates, f.Count.Duplicates, "publishes of dispatches that were confirmed, of which nothing was stored"},
+			{counterCompleted, f.Count.Completed, "terminal writes that were confirmed"},
+			{counterRollbacks, f.Count.Rollbacks, "rollback writes"},
+			{counterRollbacksFailed, f.Count.RollbacksFailed, "rollback writes that failed"},
+			{counterRunningsFailed, f.Count.RunningWritesFailed, "RUNNING writes that failed"},
+			{counterDLQWritesFailed, f.Count.DlqsFailed, "DLQ writes that failed"},
+			{counterOutboxVoided, f.Count.Voided, "outbox entries that were dropped unpublished"},
+			{counterVoids, f.Count.Voids, "messages that took the place of a dispatch"},
+			{counterFenced, f.Count.Fenced, "state writes that looked and were not made"},
+			{counterDenied, f.Count.Denied, "DENIED writes that were confirmed"},
+			{history.CounterChecked, f.Outputs.Checked, "answers of the output policy"},
+			{history.CounterQuarantine, f.Outputs.Blocked, "OUTPUT_QUARANTINED writes that were confirmed"},
+			{counterResumed, f.Count.Resumed, "dispatches of an earlier handling that a later one saw stored"},
 			{counterFailClosed, failedClosed, "handlings that did nothing after a failed state read"},
 		} {
-			if f.mixed && slices.Contains(mixedUp, c.name) {
+			if f.Mixed && slices.Contains(mixedUp, c.name) {
 				continue
 			}
 			t.exercise()
@@ -91,11 +93,11 @@ var countersEqualTrace = checking(invariants.Invariant{
 			cutShort := 0
 			switch c.name {
 			case history.CounterChecked:
-				cutShort = f.policy.answersCutShort(history.CircuitOutput, end.At)
+				cutShort = f.Policy.AnswersCutShort(history.CircuitOutput, end.At)
 			case counterReceived: // those in hand, and what the replayer found in another's hands
-				cutShort = c.want - f.count.received - f.count.orphans
+				cutShort = c.want - f.Count.Received - f.Count.Orphans
 			case counterOrphans:
-				cutShort = f.count.orphansMaybe
+				cutShort = f.Count.OrphansMaybe
 			}
 			if got > float64(c.want) || got < float64(c.want-cutShort) {
 				t.violated(nil, "%s is %g, but the events show %d: %s", c.name, got, c.want, c.what)

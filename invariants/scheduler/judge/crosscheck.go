@@ -6,6 +6,8 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/wavetank-sim/wavetank/invariants/scheduler/model"
+
 	"github.com/wavetank-sim/wavetank/invariants/scheduler/history"
 
 	"github.com/wavetank-sim/wavetank/invariants"
@@ -16,8 +18,8 @@ var eventsAgreeWithServers = checking(invariants.Invariant{
 	Says:   "What the steps were seen to change adds up to what Redis and the streams hold at the end.",
 	Kind:   invariants.Always,
 	Source: "the testbed itself: an oracle that misses a change can judge nothing",
-}, func(f *facts, t *tally) checker {
-	return checker{ended: func(end *invariants.End) {
+}, func(f *model.Facts, t *tally) model.Checker {
+	return model.Checker{Ended: func(end *invariants.End) {
 		// Violations of this one are the run's, even where they name a job: they stop what is judged at the end.
 		stored := map[string]int{}
 		for _, m := range end.Streams {
@@ -26,21 +28,21 @@ var eventsAgreeWithServers = checking(invariants.Invariant{
 				stored[m.Header[history.HeaderJob]]++
 			}
 		}
-		for _, j := range f.order {
+		for _, j := range f.Order {
 			t.exercise()
-			record := end.Redis[history.RecordPrefix+j.id]
-			if is := recordState(record); is != j.state {
-				t.violated(nil, "%s is %s in Redis, but the steps left it %s (step %d)", j.id, is, j.state, j.stateAt)
+			record := end.Redis[history.RecordPrefix+j.ID]
+			if is := recordState(record); is != j.State {
+				t.violated(nil, "%s is %s in Redis, but the steps left it %s (step %d)", j.ID, is, j.State, j.StateAt)
 			}
-			if is, _ := strconv.Atoi(record["attempts"]); is != j.attempts {
-				t.violated(nil, "%s has attempts %d in Redis, but the steps left it %d", j.id, is, j.attempts)
+			if is, _ := strconv.Atoi(record["attempts"]); is != j.Attempts {
+				t.violated(nil, "%s has attempts %d in Redis, but the steps left it %d", j.ID, is, j.Attempts)
 			}
-			if is, were := stored[j.id], dispatchesKept(j); end.Streams != nil && is != were {
-				t.violated(nil, "%s holds %d dispatches of %s, but the steps stored %d", history.StreamJobs, is, j.id, were)
+			if is, were := stored[j.ID], dispatchesKept(j); end.Streams != nil && is != were {
+				t.violated(nil, "%s holds %d dispatches of %s, but the steps stored %d", history.StreamJobs, is, j.ID, were)
 			}
 		}
 		for _, key := range slices.Sorted(maps.Keys(end.Redis)) {
-			if id := history.RecordOf(key); id != "" && f.jobs[id] == nil {
+			if id := history.RecordOf(key); id != "" && f.Jobs[id] == nil {
 				t.violated(nil, "Redis holds a record of %s, which no step wrote", id)
 			}
 		}
@@ -53,16 +55,16 @@ var redisIndexAgreesWithRecord = checking(invariants.Invariant{
 	Kind:   invariants.Always,
 	Source: "Scheduler internals, sections 1 and 3: the reconciler finds stale jobs by state and updated_at",
 	Needs:  []string{"events-agree-with-servers"},
-}, func(f *facts, t *tally) checker {
+}, func(f *model.Facts, t *tally) model.Checker {
 	judge := func(end *invariants.End) {
-		for _, j := range f.order {
-			record := end.Redis[history.RecordPrefix+j.id]
-			if recordState(record) == absent {
+		for _, j := range f.Order {
+			record := end.Redis[history.RecordPrefix+j.ID]
+			if recordState(record) == model.Absent {
 				continue
 			}
 			t.exercise()
 			index := history.IndexPrefix + record["state"]
-			switch score, there := end.Redis[index][j.id]; {
+			switch score, there := end.Redis[index][j.ID]; {
 			case !there:
 				t.violated(j, "the record says %s, but %s does not list it", record["state"], index)
 			case score != record["updated_at"]:
@@ -76,25 +78,25 @@ var redisIndexAgreesWithRecord = checking(invariants.Invariant{
 			}
 			for _, id := range slices.Sorted(maps.Keys(end.Redis[key])) {
 				if is := end.Redis[history.RecordPrefix+id]["state"]; is != word {
-					t.violated(f.job(id), "%s lists it, but the record says %s", key, recordState(end.Redis[history.RecordPrefix+id]))
+					t.violated(f.Job(id), "%s lists it, but the record says %s", key, recordState(end.Redis[history.RecordPrefix+id]))
 				}
 			}
 		}
 	}
-	return checker{ended: judge, audited: judge}
+	return model.Checker{Ended: judge, Audited: judge}
 })
 
-func recordState(record map[string]string) state {
+func recordState(record map[string]string) model.State {
 	if record["state"] == "" { // a cancellation of a job that never came may stand there
-		return absent
+		return model.Absent
 	}
-	return parseState(record["state"])
+	return model.ParseState(record["state"])
 }
 
 // kept counts the job's dispatches that the stream still holds.
-func dispatchesKept(j *job) (n int) {
-	for i := range j.dispatches {
-		if !j.dispatches[i].lost {
+func dispatchesKept(j *model.Job) (n int) {
+	for i := range j.Dispatches {
+		if !j.Dispatches[i].Lost {
 			n++
 		}
 	}

@@ -3,6 +3,8 @@ package judge
 import (
 	"encoding/json"
 
+	"github.com/wavetank-sim/wavetank/invariants/scheduler/model"
+
 	"github.com/wavetank-sim/wavetank/invariants/scheduler/history"
 
 	"github.com/wavetank-sim/wavetank/invariants"
@@ -24,21 +26,21 @@ var dispatchIsWhatWasDecided = checking(invariants.Invariant{
 	Says:   "Where a safety kernel decides, what is dispatched is the request that the record keeps with the decision: its topic, its payload and its idempotency key; and the worker that the dispatch names is the one that it goes to.",
 	Kind:   invariants.Always,
 	Source: "Scheduler internals, section 1, submit-time and dispatch-time policy check: what was allowed is what runs",
-}, func(f *facts, t *tally) checker {
-	decided := map[*job]string{} // the request in the record, when SCHEDULED was written last
-	kept := map[*job]string{}
-	return checker{
-		wrote: func(s *step, _ *write) {
+}, func(f *model.Facts, t *tally) model.Checker {
+	decided := map[*model.Job]string{} // the request in the record, when SCHEDULED was written last
+	kept := map[*model.Job]string{}
+	return model.Checker{
+		Wrote: func(s *model.Step, _ *model.Write) {
 			for i := range s.Changes {
-				if c := &s.Changes[i]; c.Key == history.RecordPrefix+s.about.id && c.Field == "request" {
-					kept[s.about] = c.Value
+				if c := &s.Changes[i]; c.Key == history.RecordPrefix+s.About.ID && c.Field == "request" {
+					kept[s.About] = c.Value
 				}
 			}
-			if s.about.state == scheduled && s.about.decision != "" {
-				decided[s.about] = kept[s.about]
+			if s.About.State == model.Scheduled && s.About.Decision != "" {
+				decided[s.About] = kept[s.About]
 			}
 		},
-		stored: func(s *step, d *dispatch) {
+		Stored: func(s *model.Step, d *model.Dispatch) {
 			var sent struct {
 				request
 				WorkerID string `json:"worker_id"`
@@ -46,15 +48,15 @@ var dispatchIsWhatWasDecided = checking(invariants.Invariant{
 			var asked request
 			for i := range s.Changes {
 				c := &s.Changes[i]
-				if c.Stream != history.StreamJobs || c.Seq != d.seq || json.Unmarshal([]byte(c.Value), &sent) != nil || json.Unmarshal([]byte(decided[s.about]), &asked) != nil {
+				if c.Stream != history.StreamJobs || c.Seq != d.Seq || json.Unmarshal([]byte(c.Value), &sent) != nil || json.Unmarshal([]byte(decided[s.About]), &asked) != nil {
 					continue
 				}
 				t.exercise()
 				switch {
-				case sent.WorkerID != d.worker:
-					t.violated(s.about, "the dispatch stored at step %d, %s seq %d, is for %q, and names %q", s.Step, history.StreamJobs, d.seq, d.worker, sent.WorkerID)
+				case sent.WorkerID != d.Worker:
+					t.violated(s.About, "the dispatch stored at step %d, %s seq %d, is for %q, and names %q", s.Step, history.StreamJobs, d.Seq, d.Worker, sent.WorkerID)
 				case !sent.same(&asked):
-					t.violated(s.about, "what was dispatched at step %d, %s seq %d, is not the request of which the safety kernel decided", s.Step, history.StreamJobs, d.seq)
+					t.violated(s.About, "what was dispatched at step %d, %s seq %d, is not the request of which the safety kernel decided", s.Step, history.StreamJobs, d.Seq)
 				}
 			}
 		},

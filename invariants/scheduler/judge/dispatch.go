@@ -3,6 +3,8 @@ package judge
 import (
 	"fmt"
 
+	"github.com/wavetank-sim/wavetank/invariants/scheduler/model"
+
 	"github.com/wavetank-sim/wavetank/invariants/scheduler/history"
 
 	"github.com/wavetank-sim/wavetank/invariants"
@@ -13,34 +15,34 @@ var oneDispatchPerJob = checking(invariants.Invariant{
 	Says:   "The stream stores at most one dispatch of a job; with epochs, of each of its epochs.",
 	Kind:   invariants.Always,
 	Source: "Dispatch ordering, the redelivery gate and the dispatch ordering; State-read errors",
-}, func(f *facts, t *tally) checker {
-	return checker{stored: func(s *step, d *dispatch) {
-		if f.config.Epochs && d.worker == "" {
+}, func(f *model.Facts, t *tally) model.Checker {
+	return model.Checker{Stored: func(s *model.Step, d *model.Dispatch) {
+		if f.Config.Epochs && d.Worker == "" {
 			return // a topic's subject names no job, so that nothing can be compared with it
 		}
 		t.exercise()
-		var first *dispatch
+		var first *model.Dispatch
 		n := 1
-		for i := range s.about.dispatches {
-			if other := &s.about.dispatches[i]; other.epoch == d.epoch {
+		for i := range s.About.Dispatches {
+			if other := &s.About.Dispatches[i]; other.Epoch == d.Epoch {
 				if n++; first == nil {
 					first = other
 				}
 			}
 		}
 		if first != nil {
-			t.violated(s.about, "%s dispatch%s stored, %s seq %d on %s at step %d; the first was seq %d on %s at step %d",
-				ordinal(n), ofEpoch(d), history.StreamJobs, d.seq, d.subject, d.step, first.seq, first.subject, first.step)
+			t.violated(s.About, "%s dispatch%s stored, %s seq %d on %s at step %d; the first was seq %d on %s at step %d",
+				ordinal(n), ofEpoch(d), history.StreamJobs, d.Seq, d.Subject, d.Step, first.Seq, first.Subject, first.Step)
 		}
-	}, audited: func(*invariants.End) { auditDuplicates(f, t) }}
+	}, Audited: func(*invariants.End) { auditDuplicates(f, t) }}
 })
 
 // ofEpoch names the dispatch's epoch, if it has one.
-func ofEpoch(d *dispatch) string {
-	if d.epoch == 0 {
+func ofEpoch(d *model.Dispatch) string {
+	if d.Epoch == 0 {
 		return ""
 	}
-	return fmt.Sprintf(" of epoch %d", d.epoch)
+	return fmt.Sprintf(" of epoch %d", d.Epoch)
 }
 
 var intentBeforeDispatch = checking(invariants.Invariant{
@@ -48,23 +50,23 @@ var intentBeforeDispatch = checking(invariants.Invariant{
 	Says:   "In state-first and outbox order, a dispatch is stored only while the job is DISPATCHED to the worker that it goes to, and with an outbox only from there.",
 	Kind:   invariants.Always,
 	Source: "Dispatch ordering, dispatch ordering: the transition to DISPATCHED happens before the publish",
-}, func(f *facts, t *tally) checker {
-	if f.config.DispatchOrder == "publish-first" {
-		return checker{} // the other order: the intent follows
+}, func(f *model.Facts, t *tally) model.Checker {
+	if f.Config.DispatchOrder == "publish-first" {
+		return model.Checker{} // the other order: the intent follows
 	}
-	return checker{stored: func(s *step, d *dispatch) {
+	return model.Checker{Stored: func(s *model.Step, d *model.Dispatch) {
 		t.exercise()
-		j := s.about
+		j := s.About
 		switch {
-		case j.intent.step == 0:
+		case j.Intent.Step == 0:
 			t.violated(j, "dispatch stored, %s seq %d on %s at step %d, while the record said %s (since step %d)",
-				history.StreamJobs, d.seq, d.subject, d.step, j.state, j.stateAt)
-		case d.worker != "" && d.worker != j.intent.worker:
+				history.StreamJobs, d.Seq, d.Subject, d.Step, j.State, j.StateAt)
+		case d.Worker != "" && d.Worker != j.Intent.Worker:
 			t.violated(j, "dispatch to %s stored, %s seq %d at step %d, but the DISPATCHED write at step %d named %q",
-				d.worker, history.StreamJobs, d.seq, d.step, j.intent.step, j.intent.worker)
-		case f.config.DispatchOrder == "outbox" && j.queued.step == 0:
+				d.Worker, history.StreamJobs, d.Seq, d.Step, j.Intent.Step, j.Intent.Worker)
+		case f.Config.DispatchOrder == "outbox" && j.Queued.Step == 0:
 			t.violated(j, "dispatch stored, %s seq %d on %s at step %d, which the outbox does not hold",
-				history.StreamJobs, d.seq, d.subject, d.step)
+				history.StreamJobs, d.Seq, d.Subject, d.Step)
 		}
 	}}
 })
@@ -74,17 +76,17 @@ var noDispatchAfterFailedRead = checking(invariants.Invariant{
 	Says:   "A handling whose state read failed publishes no dispatch.",
 	Kind:   invariants.Always,
 	Source: "State-read errors, the fail-closed branch",
-}, func(_ *facts, t *tally) checker {
-	return checker{
-		read: func(s *step) {
-			if s.failed && s.handling != nil {
+}, func(_ *model.Facts, t *tally) model.Checker {
+	return model.Checker{
+		Read: func(s *model.Step) {
+			if s.Failed && s.Handling != nil {
 				t.exercise()
 			}
 		},
-		sent: func(s *step) {
-			if s.handling != nil && s.handling.readFailed != 0 {
-				t.violated(s.about, "%s published to %s at step %d although its state read at step %d had failed",
-					invariants.Who(s.Event), s.Target, s.Step, s.handling.readFailed)
+		Sent: func(s *model.Step) {
+			if s.Handling != nil && s.Handling.ReadFailed != 0 {
+				t.violated(s.About, "%s published to %s at step %d although its state read at step %d had failed",
+					invariants.Who(s.Event), s.Target, s.Step, s.Handling.ReadFailed)
 			}
 		},
 	}

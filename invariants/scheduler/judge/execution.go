@@ -3,6 +3,8 @@ package judge
 import (
 	"slices"
 
+	"github.com/wavetank-sim/wavetank/invariants/scheduler/model"
+
 	"github.com/wavetank-sim/wavetank/invariants/scheduler/history"
 
 	"github.com/wavetank-sim/wavetank/invariants"
@@ -13,25 +15,25 @@ var succeededImpliesFinishedExecution = checking(invariants.Invariant{
 	Says:   "A job is SUCCEEDED only after a worker has finished executing it.",
 	Kind:   invariants.Always,
 	Source: "Scheduler internals, section 1: RUNNING, succeeded",
-}, func(f *facts, t *tally) checker {
+}, func(f *model.Facts, t *tally) model.Checker {
 	audited := func(end *invariants.End) {
-		withRecord(f, func(j *job) {
-			if j.state != succeeded || end.Streams == nil {
+		withRecord(f, func(j *model.Job) {
+			if j.State != model.Succeeded || end.Streams == nil {
 				return
 			}
 			t.exercise()
-			if !slices.ContainsFunc(j.messages, func(m message) bool { return m.succeeded }) {
+			if !slices.ContainsFunc(j.Messages, func(m model.Message) bool { return m.Succeeded }) {
 				t.violated(j, "is SUCCEEDED, but %s holds no result that says so", history.StreamSys)
 			}
 		})
 	}
-	return checker{audited: audited, wrote: func(s *step, w *write) {
-		if s.about.state != succeeded || w.from == succeeded {
+	return model.Checker{Audited: audited, Wrote: func(s *model.Step, w *model.Write) {
+		if s.About.State != model.Succeeded || w.From == model.Succeeded {
 			return
 		}
 		t.exercise()
-		if s.about.finished == 0 {
-			t.violated(s.about, "SUCCEEDED was written at step %d, but no worker has finished the job (%d began it)", s.Step, s.about.begun)
+		if s.About.Finished == 0 {
+			t.violated(s.About, "SUCCEEDED was written at step %d, but no worker has finished the job (%d began it)", s.Step, s.About.Begun)
 		}
 	}}
 })
@@ -41,20 +43,20 @@ var oneExecutionPerDispatch = checking(invariants.Invariant{
 	Says:   "A worker begins a job only for a dispatch that names it, and once for each.",
 	Kind:   invariants.Always,
 	Source: "Dispatch ordering, the production problem: a second dispatch is a second side effect",
-}, func(_ *facts, t *tally) checker {
-	return checker{effect: func(s *step) {
+}, func(_ *model.Facts, t *tally) model.Checker {
+	return model.Checker{Effect: func(s *model.Step) {
 		if s.Name != "begin" {
 			return
 		}
 		t.exercise()
-		j := s.about
-		for i := range j.dispatches {
-			if d := &j.dispatches[i]; !d.begun && (d.worker == "" || d.worker == s.Node) {
-				d.begun = true
+		j := s.About
+		for i := range j.Dispatches {
+			if d := &j.Dispatches[i]; !d.Begun && (d.Worker == "" || d.Worker == s.Node) {
+				d.Begun = true
 				return
 			}
 		}
 		t.violated(j, "execution %d began at step %d on %s, but the stream has stored %s, and none that is for it and not begun",
-			j.begun, s.Step, s.Node, invariants.CountOf(len(j.dispatches), "dispatch", "dispatches"))
+			j.Begun, s.Step, s.Node, invariants.CountOf(len(j.Dispatches), "dispatch", "dispatches"))
 	}}
 })

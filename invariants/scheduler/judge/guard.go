@@ -3,6 +3,7 @@ package judge
 import (
 	"github.com/wavetank-sim/wavetank/invariants"
 	"github.com/wavetank-sim/wavetank/invariants/scheduler/history"
+	"github.com/wavetank-sim/wavetank/invariants/scheduler/model"
 )
 
 var processedMessageNotHandledAgain = checking(invariants.Invariant{
@@ -10,11 +11,11 @@ var processedMessageNotHandledAgain = checking(invariants.Invariant{
 	Says:   "A message whose handling is known to be done is acknowledged and not handled when it is delivered again.",
 	Kind:   invariants.Always,
 	Source: "Scheduler internals, section 9, idempotency guard",
-}, func(_ *facts, t *tally) checker {
-	return checker{
-		again: func(*step, *message) { t.exercise() },
-		twice: func(s *step, m *message) {
-			t.violated(s.about, "%s handled message %d of %s at step %d, although its handling was done before", invariants.Who(s.Event), m.seq, m.consumer, s.Step)
+}, func(_ *model.Facts, t *tally) model.Checker {
+	return model.Checker{
+		Again: func(*model.Step, *model.Message) { t.exercise() },
+		Twice: func(s *model.Step, m *model.Message) {
+			t.violated(s.About, "%s handled message %d of %s at step %d, although its handling was done before", invariants.Who(s.Event), m.Seq, m.Consumer, s.Step)
 		},
 	}
 })
@@ -25,28 +26,28 @@ var noMessageGivenUp = checking(invariants.Invariant{
 	Kind:   invariants.Always,
 	Source: "Scheduler internals, section 9, MaxDeliver; section 8, busy retry",
 	Needs:  []string{"lock-released-by-owner-or-expiry"},
-}, func(f *facts, t *tally) checker {
-	return checker{
-		acked: func(*step, *message) { t.exercise() },
-		given: func(j *job, m *message) {
+}, func(f *model.Facts, t *tally) model.Checker {
+	return model.Checker{
+		Acked: func(*model.Step, *model.Message) { t.exercise() },
+		Given: func(j *model.Job, m *model.Message) {
 			if m == nil || !needsMessage(j, m) {
 				return
 			}
-			t.violated(j, "message %d of %s was given up after %s, while the job was %s", m.seq, m.consumer,
-				invariants.CountOf(int(m.delivered), "delivery", "deliveries"), j.state)
+			t.violated(j, "message %d of %s was given up after %s, while the job was %s", m.Seq, m.Consumer,
+				invariants.CountOf(int(m.Delivered), "delivery", "deliveries"), j.State)
 		},
 	}
 })
 
 // needs says whether the job still depends on a message of its.
-func needsMessage(j *job, m *message) bool {
-	switch m.consumer {
+func needsMessage(j *model.Job, m *model.Message) bool {
+	switch m.Consumer {
 	case history.ConsumerSubmit:
-		return j.state == pending || j.state == scheduled
+		return j.State == model.Pending || j.State == model.Scheduled
 	case history.ConsumerResult:
-		return j.state.inFlight() && m.epoch >= j.epoch
+		return j.State.InFlight() && m.Epoch >= j.Epoch
 	}
-	return j.state != absent && !j.state.terminal()
+	return j.State != model.Absent && !j.State.Terminal()
 }
 
 var terminatedMessageHasDLQEntry = checking(invariants.Invariant{
@@ -55,33 +56,33 @@ var terminatedMessageHasDLQEntry = checking(invariants.Invariant{
 	Kind:   invariants.Eventually,
 	Source: "Scheduler internals, section 9, DLQ-first termination and MaxDeliver",
 	Needs:  []string{"events-agree-with-servers"},
-}, func(f *facts, t *tally) checker {
-	return checker{audited: func(*invariants.End) {
-		for _, j := range f.order {
+}, func(f *model.Facts, t *tally) model.Checker {
+	return model.Checker{Audited: func(*invariants.End) {
+		for _, j := range f.Order {
 			for _, at := range unrecorded(j) {
 				t.exercise()
-				if !f.filed[at] {
+				if !f.Filed[at] {
 					t.violated(j, "%s holds a request for it, but there is neither a record nor %s%s", history.StreamSys, history.DlqPrefix, at)
 				}
 			}
 		}
-	}, ended: func(*invariants.End) {
-		for _, j := range f.order {
-			for _, end := range j.terminated {
+	}, Ended: func(*invariants.End) {
+		for _, j := range f.Order {
+			for _, end := range j.Terminated {
 				t.exercise()
-				if !f.filed[end.place] {
-					t.violated(j, "a message of it was terminated at step %d, but %s%s was never written", end.step, history.DlqPrefix, end.place)
+				if !f.Filed[end.Place] {
+					t.violated(j, "a message of it was terminated at step %d, but %s%s was never written", end.Step, history.DlqPrefix, end.Place)
 				}
 			}
-			for i := range j.messages {
-				m := &j.messages[i]
-				if !m.garbled || !m.abandoned {
+			for i := range j.Messages {
+				m := &j.Messages[i]
+				if !m.Garbled || !m.Abandoned {
 					continue
 				}
 				t.exercise()
-				if at := place(m.seq); !f.filed[at] {
+				if at := model.Place(m.Seq); !f.Filed[at] {
 					t.violated(j, "a message of it that nobody can read was given up after %s, but %s%s was never written",
-						invariants.CountOf(int(m.delivered), "delivery", "deliveries"), history.DlqPrefix, at)
+						invariants.CountOf(int(m.Delivered), "delivery", "deliveries"), history.DlqPrefix, at)
 				}
 			}
 		}

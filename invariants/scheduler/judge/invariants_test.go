@@ -6,6 +6,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/wavetank-sim/wavetank/invariants/scheduler/model"
+
 	"github.com/wavetank-sim/wavetank/invariants/scheduler/history"
 
 	"github.com/wavetank-sim/wavetank/invariants/scheduler/config"
@@ -320,12 +322,12 @@ func TestExplain(t *testing.T) {
 func TestTransitionTable(t *testing.T) {
 	for _, row := range documented {
 		assert.NotEmpty(t, row.source)
-		if row.from.terminal() {
-			assert.Equal(t, transition{succeeded, quarantined, row.source}, row)
+		if row.from.Terminal() {
+			assert.Equal(t, transition{model.Succeeded, model.Quarantined, row.source}, row)
 		}
 	}
-	for s := pending; s < unknown; s++ {
-		assert.Equal(t, s, parseState(s.String()))
+	for s := model.Pending; s < model.Unknown; s++ {
+		assert.Equal(t, s, model.ParseState(s.String()))
 	}
-	assert.Equal(t, unknown, parseState("LOST"))
+	assert.Equal(t, model.Unknown, model.ParseState("LOST"))
 }

@@ -4,11 +4,12 @@ import (
 	"github.com/wavetank-sim/wavetank/invariants"
 	"github.com/wavetank-sim/wavetank/invariants/scheduler/config"
 	"github.com/wavetank-sim/wavetank/invariants/scheduler/history"
+	"github.com/wavetank-sim/wavetank/invariants/scheduler/model"
 )
 
 // Judge watches one run. It is not safe for concurrent use.
 type Judge struct {
-	*observer
+	*model.Observer
 	tallies []*tally
 	unkept  bool                    // something was violated within its promise
 	ended   []func(*invariants.End) // one for each tally; nil where there is nothing to judge at the end
@@ -17,22 +18,22 @@ type Judge struct {
 
 // NewJudge returns a judge of a run that has not begun.
 func NewJudge(cfg config.Config) *Judge {
-	j := &Judge{observer: newObserver(cfg)}
-	f := j.facts
+	j := &Judge{Observer: model.NewObserver(cfg)}
+	f := j.Facts
 	place := map[string]int{}
 	for i, r := range all() {
 		place[r.Name] = i
-		t := &tally{Tally: invariants.Tally{Outcome: invariants.Outcome{Invariant: r.Invariant}, Place: i, Releases: r.row.Released(&f.config)}, judge: j, saga: r.saga}
+		t := &tally{Tally: invariants.Tally{Outcome: invariants.Outcome{Invariant: r.Invariant}, Place: i, Releases: r.row.Released(&f.Config)}, judge: j, saga: r.saga}
 		if r.Kind != invariants.Sometimes {
-			t.Promise, t.Unprovided, t.Released = r.row.Says(&f.config), !r.row.Promised(&f.config), history.Strikes.List(t.Releases)
+			t.Promise, t.Unprovided, t.Released = r.row.Says(&f.Config), !r.row.Promised(&f.Config), history.Strikes.List(t.Releases)
 		}
 		for _, need := range r.Needs {
 			t.StoppedBy.Add(place[need])
 		}
 		j.tallies = append(j.tallies, t)
 		c := r.check(f, t)
-		j.hook(&c)
-		j.ended, j.audited = append(j.ended, c.ended), append(j.audited, c.audited)
+		j.Hook(&c)
+		j.ended, j.audited = append(j.ended, c.Ended), append(j.audited, c.Audited)
 	}
 	return j
 }
@@ -65,14 +66,14 @@ func (j *Judge) tally(name string) *tally {
 // Finish judges what can only be judged at the end, and returns the report. The judge is of no use
 // afterwards.
 func (j *Judge) Finish(end invariants.End) invariants.Report {
-	f := j.facts
-	f.at = end.At
+	f := j.Facts
+	f.At = end.At
 	if end.InTime {
-		j.giveUp()
+		j.GiveUp()
 	}
 	for i, ended := range j.ended {
 		t := j.tallies[i]
-		if ended == nil || !end.InTime && t.Kind == invariants.Eventually || f.broken.Meets(t.StoppedBy) {
+		if ended == nil || !end.InTime && t.Kind == invariants.Eventually || f.Broken.Meets(t.StoppedBy) {
 			continue
 		}
 		ended(&end)
@@ -99,17 +100,17 @@ type tally struct {
 func (t *tally) exercise() { t.Exercised++ }
 
 // violated notes a violation at the present step; j is nil if it is about no single job.
-func (t *tally) violated(j *job, format string, args ...any) {
-	f := t.judge.facts
-	v := invariants.Violation{Step: f.step, At: f.at}
-	broken, struck := &f.broken, f.strikes.seen
+func (t *tally) violated(j *model.Job, format string, args ...any) {
+	f := t.judge.Facts
+	v := invariants.Violation{Step: f.Step, At: f.At}
+	broken, struck := &f.Broken, f.Strikes.Seen
 	if j != nil {
-		v.Job, broken, struck = j.id, &j.broken, f.strikes.run|j.struck
+		v.Job, broken, struck = j.ID, &j.Broken, f.Strikes.Run|j.Struck
 		if t.saga {
-			struck |= f.strikes.sagas[j.saga.workflow]
+			struck |= f.Strikes.Sagas[j.Saga.Workflow]
 		}
 	}
-	if f.broken.Meets(t.StoppedBy) || broken.Meets(t.StoppedBy) {
+	if f.Broken.Meets(t.StoppedBy) || broken.Meets(t.StoppedBy) {
 		t.Stopped++
 		return
 	}

@@ -3,6 +3,8 @@ package judge
 import (
 	"time"
 
+	"github.com/wavetank-sim/wavetank/invariants/scheduler/model"
+
 	"github.com/wavetank-sim/wavetank/invariants/scheduler/history"
 
 	"github.com/wavetank-sim/wavetank/invariants"
@@ -15,29 +17,29 @@ var lockReleasedByOwnerOrExpiry = checking(invariants.Invariant{
 	Says:   "A job's lock is released and renewed only by the process that took it; from anybody else's hands it goes only by expiry.",
 	Kind:   invariants.Always,
 	Source: "Scheduler internals, section 8, job lock TTL renewal: if GET key == token",
-}, func(_ *facts, t *tally) checker {
-	return checker{locked: func(s *step, c *lockChange) {
-		was := c.was
-		if !was.live(s.At) {
+}, func(_ *model.Facts, t *tally) model.Checker {
+	return model.Checker{Locked: func(s *model.Step, c *model.LockChange) {
+		was := c.Was
+		if !was.Live(s.At) {
 			return
 		}
-		if c.gone || c.extended {
+		if c.Gone || c.Extended {
 			t.exercise()
 		}
-		own := was.node == s.Node && was.incarnation == s.Incarnation
-		expiring := was.expires != 0 && s.At >= was.expires-slack
+		own := was.Node == s.Node && was.Incarnation == s.Incarnation
+		expiring := was.Expires != 0 && s.At >= was.Expires-model.Slack
 		switch {
 		case expiring:
-		case c.taken:
-			t.violated(s.about, "%s took the lock at step %d over that of %s, who had held it since step %d with %s to go",
-				invariants.Who(s.Event), s.Step, invariants.Process(was.node, was.incarnation), was.step, was.expires-s.At)
+		case c.Taken:
+			t.violated(s.About, "%s took the lock at step %d over that of %s, who had held it since step %d with %s to go",
+				invariants.Who(s.Event), s.Step, invariants.Process(was.Node, was.Incarnation), was.Step, was.Expires-s.At)
 		case own:
-		case c.gone:
-			t.violated(s.about, "%s deleted the lock at step %d that %s had held since step %d, %s before its expiry",
-				invariants.Who(s.Event), s.Step, invariants.Process(was.node, was.incarnation), was.step, was.expires-s.At)
-		case c.extended:
-			t.violated(s.about, "%s renewed the lock at step %d that %s had held since step %d",
-				invariants.Who(s.Event), s.Step, invariants.Process(was.node, was.incarnation), was.step)
+		case c.Gone:
+			t.violated(s.About, "%s deleted the lock at step %d that %s had held since step %d, %s before its expiry",
+				invariants.Who(s.Event), s.Step, invariants.Process(was.Node, was.Incarnation), was.Step, was.Expires-s.At)
+		case c.Extended:
+			t.violated(s.About, "%s renewed the lock at step %d that %s had held since step %d",
+				invariants.Who(s.Event), s.Step, invariants.Process(was.Node, was.Incarnation), was.Step)
 		}
 	}}
 })
@@ -48,31 +50,31 @@ var lockMutualExclusion = checking(invariants.Invariant{
 	Kind:   invariants.Always,
 	Source: "Scheduler internals, section 8: per-job mutex for state transitions",
 	Needs:  []string{"lock-released-by-owner-or-expiry"},
-}, func(f *facts, t *tally) checker {
-	judge := func(s *step, what string) {
+}, func(f *model.Facts, t *tally) model.Checker {
+	judge := func(s *model.Step, what string) {
 		if s.Phase == "submit_write" || s.Phase == "dlq_update" {
 			return // a submission creates the record, which nobody else knows of yet
 		}
 		t.exercise()
-		l := &s.about.lock
+		l := &s.About.Lock
 		switch {
-		case l.heldBy(s.Event):
-		case !l.live(s.At):
-			t.violated(s.about, "%s %s at step %d without the job's lock, which nobody held", invariants.Who(s.Event), what, s.Step)
+		case l.HeldBy(s.Event):
+		case !l.Live(s.At):
+			t.violated(s.About, "%s %s at step %d without the job's lock, which nobody held", invariants.Who(s.Event), what, s.Step)
 		default:
-			t.violated(s.about, "%s %s at step %d while %s held the job's lock (since step %d)",
-				invariants.Who(s.Event), what, s.Step, invariants.Process(l.node, l.incarnation), l.step)
+			t.violated(s.About, "%s %s at step %d while %s held the job's lock (since step %d)",
+				invariants.Who(s.Event), what, s.Step, invariants.Process(l.Node, l.Incarnation), l.Step)
 		}
 	}
-	hooks := checker{wrote: func(s *step, _ *write) { judge(s, "wrote the state") }}
-	if !f.config.Epochs { // else the stream itself keeps a second dispatch out, whoever holds the lock
-		hooks.stored = func(s *step, _ *dispatch) { judge(s, "dispatched") }
+	hooks := model.Checker{Wrote: func(s *model.Step, _ *model.Write) { judge(s, "wrote the state") }}
+	if !f.Config.Epochs { // else the stream itself keeps a second dispatch out, whoever holds the lock
+		hooks.Stored = func(s *model.Step, _ *model.Dispatch) { judge(s, "dispatched") }
 	}
-	hooks.voided = func(s *step) {
-		if f.strikes.run&history.StrikesOf(history.ClockWrong) != 0 {
+	hooks.Voided = func(s *model.Step) {
+		if f.Strikes.Run&history.StrikesOf(history.ClockWrong) != 0 {
 			return // by its sender's clock its lock may not have run out
 		}
-		if s.Kind == sim.KindLate || s.handling != nil && s.At < s.handling.expires+f.config.PublishTimeout && !s.about.lock.heldBy(s.Event) {
+		if s.Kind == sim.KindLate || s.Handling != nil && s.At < s.Handling.Expires+f.Config.PublishTimeout && !s.About.Lock.HeldBy(s.Event) {
 			return // it had set out before its sender's lock ran out
 		}
 		judge(s, "voided its dispatch")
@@ -85,16 +87,16 @@ var lockKeptByLivingHolder = checking(invariants.Invariant{
 	Says:   "A job's lock does not run out under a handler that lives: it is renewed for as long as the handling takes.",
 	Kind:   invariants.Always,
 	Source: "Scheduler internals, section 8, job lock TTL renewal",
-}, func(_ *facts, t *tally) checker {
-	return checker{
-		locked: func(_ *step, c *lockChange) {
-			if c.extended {
+}, func(_ *model.Facts, t *tally) model.Checker {
+	return model.Checker{
+		Locked: func(_ *model.Step, c *model.LockChange) {
+			if c.Extended {
 				t.exercise()
 			}
 		},
-		overdue: func(s *step) {
-			t.violated(s.about, "%s was still handling it at step %d (%s), %s after the lock that it had taken ran out",
-				invariants.Who(s.Event), s.Step, s.Phase, (s.At - s.handling.expires).Round(time.Millisecond))
+		Overdue: func(s *model.Step) {
+			t.violated(s.About, "%s was still handling it at step %d (%s), %s after the lock that it had taken ran out",
+				invariants.Who(s.Event), s.Step, s.Phase, (s.At - s.Handling.Expires).Round(time.Millisecond))
 		},
 	}
 })
@@ -105,49 +107,49 @@ var noLockOutlivesItsHolder = checking(invariants.Invariant{
 	Kind:   invariants.Eventually,
 	Source: "Scheduler internals, section 8: the lock is allowed to expire",
 	Needs:  []string{"events-agree-with-servers", "lock-released-by-owner-or-expiry"},
-}, func(f *facts, t *tally) checker {
-	return checker{
-		locked: func(s *step, c *lockChange) {
-			l := &s.about.lock
-			if c.extended && l.abandoned != 0 && (l.expires == 0 || l.expires > l.abandoned+f.config.JobLockTTL+slack) {
-				t.violated(s.about, "the lock was renewed at step %d although its holder, %s, was gone for %s",
-					s.Step, invariants.Process(l.node, l.incarnation), s.At-l.abandoned)
+}, func(f *model.Facts, t *tally) model.Checker {
+	return model.Checker{
+		Locked: func(s *model.Step, c *model.LockChange) {
+			l := &s.About.Lock
+			if c.Extended && l.Abandoned != 0 && (l.Expires == 0 || l.Expires > l.Abandoned+f.Config.JobLockTTL+model.Slack) {
+				t.violated(s.About, "the lock was renewed at step %d although its holder, %s, was gone for %s",
+					s.Step, invariants.Process(l.Node, l.Incarnation), s.At-l.Abandoned)
 			}
 		},
-		ticked: func(s *step, k *tick) {
-			if !k.begins {
+		Ticked: func(s *model.Step, k *model.Tick) {
+			if !k.Begins {
 				return
 			}
 			t.exercise()
-			ttl := 2 * f.config.PollInterval
-			if k == &f.ticks.writer {
-				ttl = f.config.SnapshotLockTTL
+			ttl := 2 * f.Config.PollInterval
+			if k == &f.Ticks.Writer {
+				ttl = f.Config.SnapshotLockTTL
 			}
 			switch {
-			case k.expires == 0:
-				t.violated(nil, "the lock of the %s that %s took at step %d has no expiry", k.what, k.by, s.Step)
-			case k.expires > s.At+ttl+slack:
-				t.violated(nil, "the lock of the %s that %s took at step %d lasts %s, longer than its TTL of %s", k.what, k.by, s.Step, k.expires-s.At, ttl)
+			case k.Expires == 0:
+				t.violated(nil, "the lock of the %s that %s took at step %d has no expiry", k.What, k.By, s.Step)
+			case k.Expires > s.At+ttl+model.Slack:
+				t.violated(nil, "the lock of the %s that %s took at step %d lasts %s, longer than its TTL of %s", k.What, k.By, s.Step, k.Expires-s.At, ttl)
 			}
 		},
-		audited: func(end *invariants.End) {
+		Audited: func(end *invariants.End) {
 			auditLocks(t, end, map[string]time.Duration{
-				history.LockPrefix: f.config.JobLockTTL, history.ReconcilerKey: 2 * f.config.PollInterval, history.ReplayerKey: 2 * f.config.PollInterval, history.WriterKey: f.config.SnapshotLockTTL,
+				history.LockPrefix: f.Config.JobLockTTL, history.ReconcilerKey: 2 * f.Config.PollInterval, history.ReplayerKey: 2 * f.Config.PollInterval, history.WriterKey: f.Config.SnapshotLockTTL,
 			})
 		},
-		ended: func(end *invariants.End) {
-			t.Exercised += f.reached[lockLeft] + f.count.lockLeft
-			for _, j := range f.order {
-				l := &j.lock
-				if _, there := end.Redis[history.LockPrefix+j.id]; !there {
+		Ended: func(end *invariants.End) {
+			t.Exercised += f.Reached[model.LockLeft] + f.Count.LockLeft
+			for _, j := range f.Order {
+				l := &j.Lock
+				if _, there := end.Redis[history.LockPrefix+j.ID]; !there {
 					continue
 				}
 				switch {
-				case l.abandoned != 0 && end.At-l.abandoned > f.config.JobLockTTL+slack:
+				case l.Abandoned != 0 && end.At-l.Abandoned > f.Config.JobLockTTL+model.Slack:
 					t.violated(j, "the lock that %s took at step %d is still there, %s after its holder was gone",
-						invariants.Process(l.node, l.incarnation), l.step, end.At-l.abandoned)
-				case l.expires == 0:
-					t.violated(j, "the lock that %s took at step %d has no expiry", invariants.Process(l.node, l.incarnation), l.step)
+						invariants.Process(l.Node, l.Incarnation), l.Step, end.At-l.Abandoned)
+				case l.Expires == 0:
+					t.violated(j, "the lock that %s took at step %d has no expiry", invariants.Process(l.Node, l.Incarnation), l.Step)
 				}
 			}
 		},

@@ -4,16 +4,17 @@ import (
 	"github.com/wavetank-sim/wavetank/invariants"
 	"github.com/wavetank-sim/wavetank/invariants/scheduler/config"
 	"github.com/wavetank-sim/wavetank/invariants/scheduler/history"
+	"github.com/wavetank-sim/wavetank/invariants/scheduler/model"
 	"github.com/wavetank-sim/wavetank/sim"
 )
 
 // What holds of the output policy (Scheduler internals, section 2).
 var outputInvariants = []rule{
 	resultGoesAsThePolicySays, quarantinedOnlyWhenBlocked, everyQuarantineIsAudited, blockedOutputEndsQuarantined, everyOutputIsScanned,
-	situation(reached(scanDowngraded), "scan-downgraded-a-job", "A scan takes a job from SUCCEEDED to OUTPUT_QUARANTINED.", "Scheduler internals, section 2, phase 2"),
-	situation(reached(outputFailedOpen), "output-failed-open", "The output policy gives no answer, and the result passes.", "Scheduler internals, section 2, fail-open default"),
-	situation(reached(outputRedacted), "output-redacted", "A result points to the redacted output in place of the output.", "Scheduler internals, section 2, phase 1"),
-	situation(reached(scanResumed), "scan-resumed", "The replayer takes up a scan that somebody else has not finished.", "the hardened scan: what is open is kept"),
+	situation(reached(model.ScanDowngraded), "scan-downgraded-a-job", "A scan takes a job from SUCCEEDED to OUTPUT_QUARANTINED.", "Scheduler internals, section 2, phase 2"),
+	situation(reached(model.OutputFailedOpen), "output-failed-open", "The output policy gives no answer, and the result passes.", "Scheduler internals, section 2, fail-open default"),
+	situation(reached(model.OutputRedacted), "output-redacted", "A result points to the redacted output in place of the output.", "Scheduler internals, section 2, phase 1"),
+	situation(reached(model.ScanResumed), "scan-resumed", "The replayer takes up a scan that somebody else has not finished.", "the hardened scan: what is open is kept"),
 }
 
 var resultGoesAsThePolicySays = checking(invariants.Invariant{
@@ -21,22 +22,22 @@ var resultGoesAsThePolicySays = checking(invariants.Invariant{
 	Says:   "Who was told of a result's metadata that it is allowed, or has had no answer, writes SUCCEEDED; that it is to be redacted, SUCCEEDED with the redacted output; that it is blocked, or is to be redacted and no redacted output exists, OUTPUT_QUARANTINED.",
 	Kind:   invariants.Always,
 	Source: "Scheduler internals, section 2, phase 1",
-}, func(f *facts, t *tally) checker {
-	if !f.config.Output.Enabled {
-		return checker{}
+}, func(f *model.Facts, t *tally) model.Checker {
+	if !f.Config.Output.Enabled {
+		return model.Checker{}
 	}
-	return checker{wrote: func(s *step, _ *write) {
-		j := s.about
-		if s.Phase != "result_write" || s.Kind == sim.KindLate || f.mixed || j.state != succeeded && j.state != quarantined {
+	return model.Checker{Wrote: func(s *model.Step, _ *model.Write) {
+		j := s.About
+		if s.Phase != "result_write" || s.Kind == sim.KindLate || f.Mixed || j.State != model.Succeeded && j.State != model.Quarantined {
 			return
 		}
 		t.exercise()
-		a := j.out.told(invariants.Process(s.Node, s.Incarnation))
-		switch blocks := a.blocks(false); {
-		case blocks != (j.state == quarantined):
-			t.violated(j, "%s wrote %s at step %d, although it was told %s at step %d", invariants.Who(s.Event), j.state, s.Step, &a, a.step)
-		case a.decision == history.OutputRedact && !blocks && j.out.ptr != a.ptr:
-			t.violated(j, "%s wrote SUCCEEDED at step %d with the output %s, but the redacted one is %s", invariants.Who(s.Event), s.Step, j.out.ptr, a.ptr)
+		a := j.Out.Told(invariants.Process(s.Node, s.Incarnation))
+		switch blocks := a.Blocks(false); {
+		case blocks != (j.State == model.Quarantined):
+			t.violated(j, "%s wrote %s at step %d, although it was told %s at step %d", invariants.Who(s.Event), j.State, s.Step, &a, a.Step)
+		case a.Decision == history.OutputRedact && !blocks && j.Out.Ptr != a.Ptr:
+			t.violated(j, "%s wrote SUCCEEDED at step %d with the output %s, but the redacted one is %s", invariants.Who(s.Event), s.Step, j.Out.Ptr, a.Ptr)
 		}
 	}}
 })
@@ -46,17 +47,17 @@ var quarantinedOnlyWhenBlocked = checking(invariants.Invariant{
 	Says:   "OUTPUT_QUARANTINED is written only over DISPATCHED, RUNNING or SUCCEEDED, and only once the output policy has blocked the result.",
 	Kind:   invariants.Always,
 	Source: "Scheduler internals, section 2: already transitioned, skip",
-}, func(_ *facts, t *tally) checker {
-	return checker{wrote: func(s *step, w *write) {
-		j := s.about
-		if j.state != quarantined {
+}, func(_ *model.Facts, t *tally) model.Checker {
+	return model.Checker{Wrote: func(s *model.Step, w *model.Write) {
+		j := s.About
+		if j.State != model.Quarantined {
 			return
 		}
 		t.exercise()
 		switch {
-		case !w.from.inFlight() && w.from != succeeded:
-			t.violated(j, "%s wrote OUTPUT_QUARANTINED over %s at step %d (%s)", invariants.Who(s.Event), w.from, s.Step, s.Phase)
-		case !j.out.blocked:
+		case !w.From.InFlight() && w.From != model.Succeeded:
+			t.violated(j, "%s wrote OUTPUT_QUARANTINED over %s at step %d (%s)", invariants.Who(s.Event), w.From, s.Step, s.Phase)
+		case !j.Out.Blocked:
 			t.violated(j, "%s wrote OUTPUT_QUARANTINED at step %d (%s), but the output policy has not blocked it", invariants.Who(s.Event), s.Step, s.Phase)
 		}
 	}}
@@ -68,16 +69,16 @@ var everyQuarantineIsAudited = checking(invariants.Invariant{
 	Kind:   invariants.Always,
 	Source: "Scheduler internals, section 2: DLQ + audit event",
 	Needs:  []string{"quarantined-only-when-blocked"},
-}, func(_ *facts, t *tally) checker {
-	return checker{wrote: func(s *step, _ *write) {
-		j := s.about
-		if j.state != quarantined {
+}, func(_ *model.Facts, t *tally) model.Checker {
+	return model.Checker{Wrote: func(s *model.Step, _ *model.Write) {
+		j := s.About
+		if j.State != model.Quarantined {
 			return
 		}
 		t.exercise()
-		if j.out.audited != 1 {
+		if j.Out.Audited != 1 {
 			t.violated(j, "%s wrote OUTPUT_QUARANTINED at step %d (%s), and the audit trail has %s of it",
-				invariants.Who(s.Event), s.Step, s.Phase, invariants.CountOf(j.out.audited, "event", "events"))
+				invariants.Who(s.Event), s.Step, s.Phase, invariants.CountOf(j.Out.Audited, "event", "events"))
 		}
 	}}
 })
@@ -87,16 +88,16 @@ var blockedOutputEndsQuarantined = checking(invariants.Invariant{
 	Says:   "A job whose output the policy has blocked does not stay SUCCEEDED.",
 	Kind:   invariants.Eventually,
 	Source: "Scheduler internals, section 2, output decisions",
-}, func(f *facts, t *tally) checker {
-	return checker{ended: func(*invariants.End) {
-		for _, j := range f.order {
-			a := &j.out.blocking
-			if a.decision == 0 {
+}, func(f *model.Facts, t *tally) model.Checker {
+	return model.Checker{Ended: func(*invariants.End) {
+		for _, j := range f.Order {
+			a := &j.Out.Blocking
+			if a.Decision == 0 {
 				continue
 			}
 			t.exercise()
-			if j.state == succeeded {
-				t.violated(j, "is SUCCEEDED%s, although the output policy told %s %s at step %d", sinceStep(j), a.process, a, a.step)
+			if j.State == model.Succeeded {
+				t.violated(j, "is SUCCEEDED%s, although the output policy told %s %s at step %d", sinceStep(j), a.Process, a, a.Step)
 			}
 		}
 	}}
@@ -107,18 +108,18 @@ var everyOutputIsScanned = checking(invariants.Invariant{
 	Says:   "The output of every SUCCEEDED job is scanned: the policy has answered about its content.",
 	Kind:   invariants.Eventually,
 	Source: "Scheduler internals, section 2, phase 2; hardened, a scan outlives the process that is to do it, and an answer that does not come",
-}, func(f *facts, t *tally) checker {
-	if !f.config.Output.Enabled {
-		return checker{}
+}, func(f *model.Facts, t *tally) model.Checker {
+	if !f.Config.Output.Enabled {
+		return model.Checker{}
 	}
-	return checker{ended: func(*invariants.End) {
-		for _, j := range f.order {
-			if j.state != succeeded || j.out.ptr == "" {
+	return model.Checker{Ended: func(*invariants.End) {
+		for _, j := range f.Order {
+			if j.State != model.Succeeded || j.Out.Ptr == "" {
 				continue
 			}
 			t.exercise()
-			if !j.out.scanned {
-				t.violated(j, "is SUCCEEDED%s, and nobody has had an answer about its output %s", sinceStep(j), j.out.ptr)
+			if !j.Out.Scanned {
+				t.violated(j, "is SUCCEEDED%s, and nobody has had an answer about its output %s", sinceStep(j), j.Out.Ptr)
 			}
 		}
 	}}

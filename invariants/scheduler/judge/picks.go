@@ -3,6 +3,8 @@ package judge
 import (
 	"time"
 
+	"github.com/wavetank-sim/wavetank/invariants/scheduler/model"
+
 	"github.com/wavetank-sim/wavetank/invariants/scheduler/history"
 
 	"github.com/wavetank-sim/wavetank/invariants/scheduler/config"
@@ -15,22 +17,22 @@ var noDispatchToExpiredWorker = checking(invariants.Invariant{
 	Says:   "No dispatch is published to a worker of which the replica that picked it had then last heard longer than the worker TTL ago: by a heartbeat, or at its start from the snapshot. Who publishes it, and when, is no matter.",
 	Kind:   invariants.Always,
 	Source: "Stale workers, the stale detection rule; Scheduler internals, section 11",
-}, func(f *facts, t *tally) checker {
-	return checker{sent: func(s *step) {
+}, func(f *model.Facts, t *tally) model.Checker {
+	return model.Checker{Sent: func(s *model.Step) {
 		at, picked, ok := picker(f, s)
-		if at.worker == "" || len(f.heard) == 0 || !ok {
+		if at.Worker == "" || len(f.Heard) == 0 || !ok {
 			return // a topic bypasses the check
 		}
 		t.exercise()
-		by := invariants.Process(at.scheduler, at.incarnation)
-		known, ok := f.heard[at]
+		by := invariants.Process(at.Scheduler, at.Incarnation)
+		known, ok := f.Heard[at]
 		switch {
 		case !ok:
-			t.violated(s.about, "%s published to %s at step %d, which %s had picked without ever having heard of %s",
-				invariants.Who(s.Event), s.Target, s.Step, by, at.worker)
-		case picked-known.at > f.config.WorkerTTL:
-			t.violated(s.about, "%s published to %s at step %d, which %s had picked %s after the last heartbeat that it received of it; the worker TTL is %s",
-				invariants.Who(s.Event), s.Target, s.Step, by, picked-known.at, f.config.WorkerTTL)
+			t.violated(s.About, "%s published to %s at step %d, which %s had picked without ever having heard of %s",
+				invariants.Who(s.Event), s.Target, s.Step, by, at.Worker)
+		case picked-known.At > f.Config.WorkerTTL:
+			t.violated(s.About, "%s published to %s at step %d, which %s had picked %s after the last heartbeat that it received of it; the worker TTL is %s",
+				invariants.Who(s.Event), s.Target, s.Step, by, picked-known.At, f.Config.WorkerTTL)
 		}
 	}}
 })
@@ -41,18 +43,18 @@ var snapshotRevivesNoWorker = checking(invariants.Invariant{
 	Kind:   invariants.Always,
 	Source: "Scheduler internals, section 11, where lastSeen is the time of the start: an old snapshot revives the dead",
 	Needs:  []string{"no-dispatch-to-expired-worker"},
-}, func(f *facts, t *tally) checker {
-	return checker{sent: func(s *step) {
+}, func(f *model.Facts, t *tally) model.Checker {
+	return model.Checker{Sent: func(s *model.Step) {
 		at, picked, ok := picker(f, s)
-		known, heard := f.heard[at]
-		if !ok || !heard || known.live {
+		known, heard := f.Heard[at]
+		if !ok || !heard || known.Live {
 			return
 		}
 		t.exercise()
-		f.reach(warmStarted)
-		if age := picked - known.seen; age > f.config.WorkerTTL {
-			t.violated(s.about, "%s published to %s at step %d, which it had picked %s after anybody had heard of the worker; it knew it from the snapshot, and the worker TTL is %s",
-				invariants.Who(s.Event), s.Target, s.Step, age.Truncate(time.Millisecond), f.config.WorkerTTL)
+		f.Reach(model.WarmStarted)
+		if age := picked - known.Seen; age > f.Config.WorkerTTL {
+			t.violated(s.About, "%s published to %s at step %d, which it had picked %s after anybody had heard of the worker; it knew it from the snapshot, and the worker TTL is %s",
+				invariants.Who(s.Event), s.Target, s.Step, age.Truncate(time.Millisecond), f.Config.WorkerTTL)
 		}
 	}}
 })
@@ -62,22 +64,22 @@ var noRetryForWantOfKnownWorkers = checking(invariants.Invariant{
 	Says:   "A replica sends no job back for want of a worker while the snapshot that it could read at its start has one that is alive and free.",
 	Kind:   invariants.Always,
 	Source: "Scheduler internals, section 11, warm start",
-}, func(f *facts, t *tally) checker {
-	return checker{released: func(s *step) {
-		h := s.handling
-		if !h.scheduled || s.about.wish.particular() {
+}, func(f *model.Facts, t *tally) model.Checker {
+	return model.Checker{Released: func(s *model.Step) {
+		h := s.Handling
+		if !h.Scheduled || s.About.Wish.Particular() {
 			return
 		}
-		for _, w := range f.ticks.offered[invariants.Process(s.Node, s.Incarnation)] {
-			age := h.pick.at - w.seen
-			known, ok := f.heard[hearing{s.Node, s.Incarnation, w.worker}]
-			if age > f.config.WorkerTTL-doubt || w.load.Overloaded() || w.load.Choosy || ok && known.live {
+		for _, w := range f.Ticks.Offered[invariants.Process(s.Node, s.Incarnation)] {
+			age := h.Pick.At - w.Seen
+			known, ok := f.Heard[model.Hearing{s.Node, s.Incarnation, w.Worker}]
+			if age > f.Config.WorkerTTL-model.Doubt || w.Load.Overloaded() || w.Load.Choosy || ok && known.Live {
 				continue // by now it may be gone, or busy
 			}
 			t.exercise()
-			if h.foundNobody() && !h.full {
-				t.violated(s.about, "%s found no worker for it by step %d, although the snapshot listed %s at its start, of which somebody had heard %s ago",
-					invariants.Who(s.Event), s.Step, w.worker, age.Truncate(time.Millisecond))
+			if h.FoundNobody() && !h.Full {
+				t.violated(s.About, "%s found no worker for it by step %d, although the snapshot listed %s at its start, of which somebody had heard %s ago",
+					invariants.Who(s.Event), s.Step, w.Worker, age.Truncate(time.Millisecond))
 			}
 			return
 		}
@@ -89,21 +91,21 @@ var tiesBrokenByWorkerID = checking(invariants.Invariant{
 	Says:   "Of several workers with the same, lowest load a job goes to the first by its id.",
 	Kind:   invariants.Always,
 	Source: "Scheduler internals, section 5, least-loaded: the same input dispatches alike on each run",
-}, func(f *facts, t *tally) checker {
-	return checker{wrote: func(s *step, _ *write) {
+}, func(f *model.Facts, t *tally) model.Checker {
+	return model.Checker{Wrote: func(s *model.Step, _ *model.Write) {
 		chosen := chosenBy(s)
 		if chosen == nil {
 			return
 		}
-		lowest := loadOf(chosen, &f.config)
+		lowest := loadOf(chosen, &f.Config)
 		first, ties := chosen, 0
-		for i := range s.handling.choice {
-			switch other := &s.handling.choice[i]; {
-			case loadOf(other, &f.config) < lowest:
+		for i := range s.Handling.Choice {
+			switch other := &s.Handling.Choice[i]; {
+			case loadOf(other, &f.Config) < lowest:
 				return // the load decides
-			case loadOf(other, &f.config) == lowest:
+			case loadOf(other, &f.Config) == lowest:
 				ties++
-				if other.worker < first.worker {
+				if other.Worker < first.Worker {
 					first = other
 				}
 			}
@@ -113,7 +115,7 @@ var tiesBrokenByWorkerID = checking(invariants.Invariant{
 		}
 		t.exercise()
 		if first != chosen {
-			t.violated(s.about, "%s dispatched it to %s at step %d; %s had the same load, and comes first", invariants.Who(s.Event), chosen.worker, s.Step, first.worker)
+			t.violated(s.About, "%s dispatched it to %s at step %d; %s had the same load, and comes first", invariants.Who(s.Event), chosen.Worker, s.Step, first.Worker)
 		}
 	}}
 })
@@ -124,17 +126,17 @@ var dispatchesCountAsLoad = checking(invariants.Invariant{
 	Kind:     invariants.Always,
 	OnDemand: true,
 	Source:   "Scheduler internals, section 5, least-loaded: heartbeats are 10 s old at times, and a burst within them goes to one worker",
-}, func(_ *facts, t *tally) checker {
-	return checker{wrote: func(s *step, _ *write) {
+}, func(_ *model.Facts, t *tally) model.Checker {
+	return model.Checker{Wrote: func(s *model.Step, _ *model.Write) {
 		chosen := chosenBy(s)
 		if chosen == nil {
 			return
 		}
 		fewest, alike := chosen, 0
-		for i := range s.handling.choice {
-			if other := &s.handling.choice[i]; other.score == chosen.score {
+		for i := range s.Handling.Choice {
+			if other := &s.Handling.Choice[i]; other.Score == chosen.Score {
 				alike++
-				if other.given < fewest.given || other.given == fewest.given && fewest != chosen && other.worker < fewest.worker {
+				if other.Given < fewest.Given || other.Given == fewest.Given && fewest != chosen && other.Worker < fewest.Worker {
 					fewest = other
 				}
 			}
@@ -144,8 +146,8 @@ var dispatchesCountAsLoad = checking(invariants.Invariant{
 		}
 		t.exercise()
 		if fewest != chosen {
-			t.violated(s.about, "%s dispatched it to %s at step %d, to which it had dispatched %s since the heartbeat of that; to %s, whose heartbeat says the same load, %d",
-				invariants.Who(s.Event), chosen.worker, s.Step, invariants.CountOf(chosen.given, "job", "jobs"), fewest.worker, fewest.given)
+			t.violated(s.About, "%s dispatched it to %s at step %d, to which it had dispatched %s since the heartbeat of that; to %s, whose heartbeat says the same load, %d",
+				invariants.Who(s.Event), chosen.Worker, s.Step, invariants.CountOf(chosen.Given, "job", "jobs"), fewest.Worker, fewest.Given)
 		}
 	}}
 })
@@ -153,13 +155,13 @@ var dispatchesCountAsLoad = checking(invariants.Invariant{
 // chosen is the candidate that the step's handling has just written down; nil if it wrote something else, or
 // there is no telling what it had to choose from, or the stream held a dispatch of the epoch before: in
 // publish-first order that says who has the job, whatever a later handling chose.
-func chosenBy(s *step) *candidate {
-	if s.handling == nil || s.about.state != dispatched || s.At-s.handling.pick.at > doubt || s.about.intent.stored && !s.handling.stored {
+func chosenBy(s *model.Step) *model.Candidate {
+	if s.Handling == nil || s.About.State != model.Dispatched || s.At-s.Handling.Pick.At > model.Doubt || s.About.Intent.Stored && !s.Handling.Stored {
 		return nil
 	}
-	for i := range s.handling.choice {
-		if s.handling.choice[i].worker == s.about.intent.worker {
-			return &s.handling.choice[i]
+	for i := range s.Handling.Choice {
+		if s.Handling.Choice[i].Worker == s.About.Intent.Worker {
+			return &s.Handling.Choice[i]
 		}
 	}
 	return nil
@@ -178,12 +180,12 @@ var staleWorkerHasItsOwnReason = checking(invariants.Invariant{
 	Kind:   invariants.Eventually,
 	Source: "Stale workers, next step 2",
 	Needs:  []string{"events-agree-with-servers"},
-}, func(f *facts, t *tally) checker {
-	return checker{ended: func(end *invariants.End) {
-		if end.Metrics == nil || f.config.StaleWorker != "fixed-retries" {
+}, func(f *model.Facts, t *tally) model.Checker {
+	return model.Checker{Ended: func(end *invariants.End) {
+		if end.Metrics == nil || f.Config.StaleWorker != "fixed-retries" {
 			return // a wait between two picks may end the matter
 		}
-		exhausted := int(sum(end.Metrics, counterStalePicks, "")) / f.config.MaxDispatchRetries
+		exhausted := int(sum(end.Metrics, counterStalePicks, "")) / f.Config.MaxDispatchRetries
 		t.Exercised += exhausted
 		if own := sum(end.Metrics, counterRetries, `reason_code="`+history.ReasonStale+`"`); own < float64(exhausted) {
 			t.violated(nil, "%s in which every pick met a worker past its TTL, but %s counts %g retries for the reason %s",
@@ -195,23 +197,23 @@ var staleWorkerHasItsOwnReason = checking(invariants.Invariant{
 // picker says which replica picked the worker that the step publishes to, and when. Who publishes it need
 // not have picked it: it may have read another's intent, from the record or from the outbox, and be held
 // up until that intent is gone. ok is false if the events do not say which handling it is.
-func picker(f *facts, s *step) (by hearing, at time.Duration, ok bool) {
-	p := pick{s.Node, s.Incarnation, s.At}
+func picker(f *model.Facts, s *model.Step) (by model.Hearing, at time.Duration, ok bool) {
+	p := model.Pick{s.Node, s.Incarnation, s.At}
 	switch {
-	case s.about.twice(s.Event):
+	case s.About.Twice(s.Event):
 		return by, 0, false
-	case s.handling != nil && s.handling.pick.node != "":
-		p = s.handling.pick
-	case s.about.intent.step != 0:
-		p = s.about.intent.pick
+	case s.Handling != nil && s.Handling.Pick.Node != "":
+		p = s.Handling.Pick
+	case s.About.Intent.Step != 0:
+		p = s.About.Intent.Pick
 	}
-	return hearing{p.node, p.incarnation, history.WorkerOf(s.Target)}, p.at, true
+	return model.Hearing{p.Node, p.Incarnation, history.WorkerOf(s.Target)}, p.At, true
 }
 
 // load is what the candidate is compared by.
-func loadOf(c *candidate, cfg *config.Config) float64 {
+func loadOf(c *model.Candidate, cfg *config.Config) float64 {
 	if cfg.CountDispatches {
-		return c.score + float64(c.given)
+		return c.Score + float64(c.Given)
 	}
-	return c.score
+	return c.Score
 }

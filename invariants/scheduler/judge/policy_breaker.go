@@ -3,6 +3,8 @@ package judge
 import (
 	"time"
 
+	"github.com/wavetank-sim/wavetank/invariants/scheduler/model"
+
 	"github.com/wavetank-sim/wavetank/invariants/scheduler/history"
 
 	"github.com/wavetank-sim/wavetank/invariants"
@@ -13,20 +15,20 @@ var noCheckWhileCircuitOpen = checking(invariants.Invariant{
 	Says:   "A replica that last read of the shared counter that the circuit is open makes no call; with shared_probes it makes none in half-open that it has not counted there.",
 	Kind:   invariants.Always,
 	Source: "Scheduler internals, section 6, behavior when circuit is open, and multi-replica state",
-}, func(f *facts, t *tally) checker {
-	f.policy.asking = append(f.policy.asking, func(s *step, c history.Circuit, l *leave) {
-		if l.alone {
+}, func(f *model.Facts, t *tally) model.Checker {
+	f.Policy.Asking = append(f.Policy.Asking, func(s *model.Step, c history.Circuit, l *model.Leave) {
+		if l.Alone {
 			return
 		}
 		t.exercise()
 		switch {
-		case l.state == history.Open && l.clearly:
-			t.violated(s.about, "%s asked %s at step %d, although it had read at step %d that the %s circuit was open", invariants.Who(s.Event), s.Target, s.Step, l.step, history.CircuitNames[c])
-		case l.state == history.HalfOpen && l.clearly && f.config.Policy.SharedProbes && !l.claimed:
-			t.violated(s.about, "%s asked %s at step %d, while the %s circuit was half-open, without having counted that", invariants.Who(s.Event), s.Target, s.Step, history.CircuitNames[c])
+		case l.State == history.Open && l.Clearly:
+			t.violated(s.About, "%s asked %s at step %d, although it had read at step %d that the %s circuit was open", invariants.Who(s.Event), s.Target, s.Step, l.Step, history.CircuitNames[c])
+		case l.State == history.HalfOpen && l.Clearly && f.Config.Policy.SharedProbes && !l.Claimed:
+			t.violated(s.About, "%s asked %s at step %d, while the %s circuit was half-open, without having counted that", invariants.Who(s.Event), s.Target, s.Step, history.CircuitNames[c])
 		}
 	})
-	return checker{}
+	return model.Checker{}
 })
 
 var openCircuitStopsEveryReplica = checking(invariants.Invariant{
@@ -34,19 +36,19 @@ var openCircuitStopsEveryReplica = checking(invariants.Invariant{
 	Says:   "Once as many calls in a row have failed as the budget allows, whoever's they were, no replica makes another before the circuit has been open for its time.",
 	Kind:   invariants.Always,
 	Source: "Scheduler internals, section 6: all replicas observe the open state simultaneously",
-}, func(f *facts, t *tally) checker {
-	f.policy.asking = append(f.policy.asking, func(s *step, c history.Circuit, l *leave) {
-		all := &f.policy.all[c]
-		if all.failures < f.config.Policy.FailBudget {
+}, func(f *model.Facts, t *tally) model.Checker {
+	f.Policy.Asking = append(f.Policy.Asking, func(s *model.Step, c history.Circuit, l *model.Leave) {
+		all := &f.Policy.All[c]
+		if all.Failures < f.Config.Policy.FailBudget {
 			return
 		}
 		t.exercise()
-		if l.at-all.openSince > doubt && l.at < all.openUntil-doubt {
-			t.violated(s.about, "%s asked %s at step %d, %s after the last of %d calls in a row that had failed; the %s circuit was to be open for %s",
-				invariants.Who(s.Event), s.Target, s.Step, (s.At - all.failed).Truncate(time.Millisecond), all.failures, history.CircuitNames[c], f.config.Policy.OpenFor)
+		if l.At-all.OpenSince > model.Doubt && l.At < all.OpenUntil-model.Doubt {
+			t.violated(s.About, "%s asked %s at step %d, %s after the last of %d calls in a row that had failed; the %s circuit was to be open for %s",
+				invariants.Who(s.Event), s.Target, s.Step, (s.At - all.Failed).Truncate(time.Millisecond), all.Failures, history.CircuitNames[c], f.Config.Policy.OpenFor)
 		}
 	})
-	return checker{}
+	return model.Checker{}
 })
 
 var halfOpenProbesWithinLimit = checking(invariants.Invariant{
@@ -54,19 +56,19 @@ var halfOpenProbesWithinLimit = checking(invariants.Invariant{
 	Says:   "In one half-open window at most circuit_half_open_max calls go out, of all replicas that share the counter together.",
 	Kind:   invariants.Always,
 	Source: "Scheduler internals, section 6: allow up to 3 probe requests",
-}, func(f *facts, t *tally) checker {
-	f.policy.asking = append(f.policy.asking, func(s *step, c history.Circuit, l *leave) {
-		counter := &f.policy.counters[c]
-		if l.alone || l.state != history.HalfOpen || !l.clearly || l.window != counter.window {
+}, func(f *model.Facts, t *tally) model.Checker {
+	f.Policy.Asking = append(f.Policy.Asking, func(s *model.Step, c history.Circuit, l *model.Leave) {
+		counter := &f.Policy.Counters[c]
+		if l.Alone || l.State != history.HalfOpen || !l.Clearly || l.Window != counter.Window {
 			return
 		}
 		t.exercise()
-		if limit := f.config.Policy.HalfOpenMax; len(counter.probes) > limit {
-			t.violated(s.about, "%s asked %s at step %d, as the %s probe of one half-open window of the %s circuit; the limit is %d, and they were of the steps %s",
-				invariants.Who(s.Event), s.Target, s.Step, ordinal(len(counter.probes)), history.CircuitNames[c], limit, invariants.StepList(counter.probes[:limit]))
+		if limit := f.Config.Policy.HalfOpenMax; len(counter.Probes) > limit {
+			t.violated(s.About, "%s asked %s at step %d, as the %s probe of one half-open window of the %s circuit; the limit is %d, and they were of the steps %s",
+				invariants.Who(s.Event), s.Target, s.Step, ordinal(len(counter.Probes)), history.CircuitNames[c], limit, invariants.StepList(counter.Probes[:limit]))
 		}
 	})
-	return checker{}
+	return model.Checker{}
 })
 
 var halfOpenClosesOnSuccesses = checking(invariants.Invariant{
@@ -74,19 +76,19 @@ var halfOpenClosesOnSuccesses = checking(invariants.Invariant{
 	Says:   "A circuit that is half-open is closed only once circuit_close_after calls of that window have succeeded.",
 	Kind:   invariants.Always,
 	Source: "Scheduler internals, section 6: close after 2 successes",
-}, func(f *facts, t *tally) checker {
-	f.policy.closing = func(s *step, c history.Circuit) {
-		counter := &f.policy.counters[c]
-		if state, clearly := counter.state(s.At, &f.config.Policy); state != history.HalfOpen || !clearly {
+}, func(f *model.Facts, t *tally) model.Checker {
+	f.Policy.Closing = func(s *model.Step, c history.Circuit) {
+		counter := &f.Policy.Counters[c]
+		if state, clearly := counter.State(s.At, &f.Config.Policy); state != history.HalfOpen || !clearly {
 			return
 		}
 		t.exercise()
-		if counter.successes < f.config.Policy.CloseAfter {
-			t.violated(s.about, "%s closed the half-open %s circuit at step %d, after %s of its window had succeeded; it takes %d",
-				invariants.Who(s.Event), history.CircuitNames[c], s.Step, invariants.CountOf(counter.successes, "call", "calls"), f.config.Policy.CloseAfter)
+		if counter.Successes < f.Config.Policy.CloseAfter {
+			t.violated(s.About, "%s closed the half-open %s circuit at step %d, after %s of its window had succeeded; it takes %d",
+				invariants.Who(s.Event), history.CircuitNames[c], s.Step, invariants.CountOf(counter.Successes, "call", "calls"), f.Config.Policy.CloseAfter)
 		}
 	}
-	return checker{}
+	return model.Checker{}
 })
 
 var replicaAloneKeepsItsBudget = checking(invariants.Invariant{
@@ -94,20 +96,20 @@ var replicaAloneKeepsItsBudget = checking(invariants.Invariant{
 	Says:   "A replica that goes by its own counter makes no call while that says open, and no more probes in half-open than the limit.",
 	Kind:   invariants.Always,
 	Source: "Scheduler internals, section 6: if Redis is unavailable, each replica falls back to local-only circuit breaker tracking",
-}, func(f *facts, t *tally) checker {
-	f.policy.asking = append(f.policy.asking, func(s *step, c history.Circuit, l *leave) {
-		if !l.alone {
+}, func(f *model.Facts, t *tally) model.Checker {
+	f.Policy.Asking = append(f.Policy.Asking, func(s *model.Step, c history.Circuit, l *model.Leave) {
+		if !l.Alone {
 			return
 		}
 		t.exercise()
 		switch {
-		case l.state == history.Open && l.clearly:
-			t.violated(s.about, "%s asked %s at step %d, although by its own count of failures the %s circuit was open", invariants.Who(s.Event), s.Target, s.Step, history.CircuitNames[c])
-		case l.used:
-			t.violated(s.about, "%s asked %s at step %d, although its probes of the half-open %s circuit were used up", invariants.Who(s.Event), s.Target, s.Step, history.CircuitNames[c])
+		case l.State == history.Open && l.Clearly:
+			t.violated(s.About, "%s asked %s at step %d, although by its own count of failures the %s circuit was open", invariants.Who(s.Event), s.Target, s.Step, history.CircuitNames[c])
+		case l.Used:
+			t.violated(s.About, "%s asked %s at step %d, although its probes of the half-open %s circuit were used up", invariants.Who(s.Event), s.Target, s.Step, history.CircuitNames[c])
 		}
 	})
-	return checker{}
+	return model.Checker{}
 })
 
 var circuitOpensOnFailuresAlone = checking(invariants.Invariant{
@@ -115,17 +117,17 @@ var circuitOpensOnFailuresAlone = checking(invariants.Invariant{
 	Says:   "The shared counter of failures rises for a call that has failed, by one for each, and for nothing else.",
 	Kind:   invariants.Always,
 	Source: "Scheduler internals, section 6: open after 3 failures",
-}, func(f *facts, t *tally) checker {
-	f.policy.counting = func(s *step, c history.Circuit, n, owed int) {
+}, func(f *model.Facts, t *tally) model.Checker {
+	f.Policy.Counting = func(s *model.Step, c history.Circuit, n, owed int) {
 		t.exercise()
 		switch {
 		case owed == 0:
-			t.violated(s.about, "%s counted a failure of the %s circuit at step %d, although no call of its that was yet to be counted had failed", invariants.Who(s.Event), history.CircuitNames[c], s.Step)
+			t.violated(s.About, "%s counted a failure of the %s circuit at step %d, although no call of its that was yet to be counted had failed", invariants.Who(s.Event), history.CircuitNames[c], s.Step)
 		case n != 1:
-			t.violated(s.about, "%s counted %d failures of the %s circuit at step %d for one call", invariants.Who(s.Event), n, history.CircuitNames[c], s.Step)
+			t.violated(s.About, "%s counted %d failures of the %s circuit at step %d for one call", invariants.Who(s.Event), n, history.CircuitNames[c], s.Step)
 		}
 	}
-	return checker{}
+	return model.Checker{}
 })
 
 // A failure is counted within the time of one Redis operation, unless its process is paused or the write is late.
@@ -134,18 +136,18 @@ var openCircuitEnds = checking(invariants.Invariant{
 	Says:   "A circuit is found open only within circuit_open_for of a call that failed.",
 	Kind:   invariants.Always,
 	Source: "Scheduler internals, section 6: open for 30s",
-}, func(f *facts, t *tally) checker {
-	f.policy.looking = append(f.policy.looking, func(s *step, c history.Circuit, _, is *leave) {
-		if is.state != history.Open || !is.clearly || is.alone {
+}, func(f *model.Facts, t *tally) model.Checker {
+	f.Policy.Looking = append(f.Policy.Looking, func(s *model.Step, c history.Circuit, _, is *model.Leave) {
+		if is.State != history.Open || !is.Clearly || is.Alone {
 			return
 		}
 		t.exercise()
-		if ago := s.At - f.policy.failed[c]; ago > f.config.Policy.OpenFor+2*doubt {
-			t.violated(s.about, "%s found the %s circuit open at step %d, %s after the last call that had failed; it is to be open for %s",
-				invariants.Who(s.Event), history.CircuitNames[c], s.Step, ago.Truncate(time.Millisecond), f.config.Policy.OpenFor)
+		if ago := s.At - f.Policy.Failed[c]; ago > f.Config.Policy.OpenFor+2*model.Doubt {
+			t.violated(s.About, "%s found the %s circuit open at step %d, %s after the last call that had failed; it is to be open for %s",
+				invariants.Who(s.Event), history.CircuitNames[c], s.Step, ago.Truncate(time.Millisecond), f.Config.Policy.OpenFor)
 		}
 	})
-	return checker{}
+	return model.Checker{}
 })
 
 var closedCircuitLetsCallsThrough = checking(invariants.Invariant{
@@ -153,15 +155,15 @@ var closedCircuitLetsCallsThrough = checking(invariants.Invariant{
 	Says:   "Who finds the circuit closed makes its call.",
 	Kind:   invariants.Always,
 	Source: "Scheduler internals, section 6: the circuit's states",
-}, func(f *facts, t *tally) checker {
-	f.policy.looking = append(f.policy.looking, func(s *step, c history.Circuit, was, _ *leave) {
-		if was.state != history.Closed || !was.clearly || s.At-was.at <= doubt {
+}, func(f *model.Facts, t *tally) model.Checker {
+	f.Policy.Looking = append(f.Policy.Looking, func(s *model.Step, c history.Circuit, was, _ *model.Leave) {
+		if was.State != history.Closed || !was.Clearly || s.At-was.At <= model.Doubt {
 			return
 		}
 		t.exercise()
-		if !was.called {
-			t.violated(s.about, "%s had found the %s circuit closed at step %d, and has made no call since", invariants.Who(s.Event), history.CircuitNames[c], was.step)
+		if !was.Called {
+			t.violated(s.About, "%s had found the %s circuit closed at step %d, and has made no call since", invariants.Who(s.Event), history.CircuitNames[c], was.Step)
 		}
 	})
-	return checker{}
+	return model.Checker{}
 })

@@ -4,6 +4,8 @@ import (
 	"maps"
 	"time"
 
+	"github.com/wavetank-sim/wavetank/invariants/scheduler/model"
+
 	"github.com/wavetank-sim/wavetank/invariants/scheduler/history"
 
 	"github.com/wavetank-sim/wavetank/invariants/scheduler/config"
@@ -12,14 +14,14 @@ import (
 )
 
 // permits says whether a job may be dispatched by the decision that its record holds.
-func permits(j *job, cfg *config.PolicyConfig) bool {
-	switch j.decision {
+func permits(j *model.Job, cfg *config.PolicyConfig) bool {
+	switch j.Decision {
 	case history.DecisionAllow, history.DecisionConstrained:
 		return true
 	case history.DecisionFailOpen:
 		return cfg.FailMode == config.FailModeOpen
 	case history.DecisionApproval:
-		return j.approved
+		return j.Approved
 	}
 	return false
 }
@@ -29,33 +31,33 @@ var noDispatchWithoutDecision = checking(invariants.Invariant{
 	Says:   "A job that was PENDING becomes SCHEDULED only with a decision that allows it, which is what the safety kernel told that replica last, or FAIL_OPEN in the fail mode open; and it is dispatched only while its record has one.",
 	Kind:   invariants.Always,
 	Source: "Scheduler internals, section 1, and section 6: no job passes through without a policy decision",
-}, func(f *facts, t *tally) checker {
-	if !f.config.Policy.Kernel {
-		return checker{}
+}, func(f *model.Facts, t *tally) model.Checker {
+	if !f.Config.Policy.Kernel {
+		return model.Checker{}
 	}
-	return checker{
-		wrote: func(s *step, w *write) {
-			j := s.about
-			if j.state != scheduled || w.from != pending {
+	return model.Checker{
+		Wrote: func(s *model.Step, w *model.Write) {
+			j := s.About
+			if j.State != model.Scheduled || w.From != model.Pending {
 				return
 			}
 			t.exercise()
-			said := f.policy.answers[caller{s.Node, s.Incarnation, j.id, history.CircuitSafety}]
+			said := f.Policy.Answers[model.Caller{Node: s.Node, Incarnation: s.Incarnation, Job: j.ID, Circuit: history.CircuitSafety}]
 			switch {
-			case j.decidedAt != s.Step:
+			case j.DecidedAt != s.Step:
 				t.violated(j, "%s wrote SCHEDULED at step %d without a decision", invariants.Who(s.Event), s.Step)
-			case !permits(j, &f.config.Policy):
-				t.violated(j, "%s wrote SCHEDULED at step %d with the decision %q", invariants.Who(s.Event), s.Step, j.decision)
-			case j.decision == history.DecisionFailOpen:
-				f.reach(failOpenUsed)
-			case said.decision != j.decision || !maps.Equal(said.constraints, j.wish.constraints):
+			case !permits(j, &f.Config.Policy):
+				t.violated(j, "%s wrote SCHEDULED at step %d with the decision %q", invariants.Who(s.Event), s.Step, j.Decision)
+			case j.Decision == history.DecisionFailOpen:
+				f.Reach(model.FailOpenUsed)
+			case said.Decision != j.Decision || !maps.Equal(said.Constraints, j.Wish.Constraints):
 				t.violated(j, "%s wrote SCHEDULED at step %d with the decision %s and the constraints %v, but the safety kernel had told it %q and %v",
-					invariants.Who(s.Event), s.Step, j.decision, j.wish.constraints, said.decision, said.constraints)
+					invariants.Who(s.Event), s.Step, j.Decision, j.Wish.Constraints, said.Decision, said.Constraints)
 			}
 		},
-		sent: func(s *step) {
-			if !permits(s.about, &f.config.Policy) {
-				t.violated(s.about, "%s published to %s at step %d, while the record had the decision %q", invariants.Who(s.Event), s.Target, s.Step, s.about.decision)
+		Sent: func(s *model.Step) {
+			if !permits(s.About, &f.Config.Policy) {
+				t.violated(s.About, "%s published to %s at step %d, while the record had the decision %q", invariants.Who(s.Event), s.Target, s.Step, s.About.Decision)
 			}
 		},
 	}
@@ -66,17 +68,17 @@ var noDispatchOfDeniedJob = checking(invariants.Invariant{
 	Says:   "The stream stores no dispatch of a job that the safety kernel has denied.",
 	Kind:   invariants.Always,
 	Source: "Scheduler internals, section 1, DENIED",
-}, func(f *facts, t *tally) checker {
-	return checker{
-		wrote: func(s *step, w *write) {
-			if s.about.state == denied && w.from != denied {
+}, func(f *model.Facts, t *tally) model.Checker {
+	return model.Checker{
+		Wrote: func(s *model.Step, w *model.Write) {
+			if s.About.State == model.Denied && w.From != model.Denied {
 				t.exercise()
-				f.reach(jobDenied)
+				f.Reach(model.JobDenied)
 			}
 		},
-		stored: func(s *step, d *dispatch) {
-			if s.about.state == denied || s.about.decision == history.DecisionDeny {
-				t.violated(s.about, "dispatch stored, %s seq %d on %s at step %d, of a job that is %s with the decision %s", history.StreamJobs, d.seq, d.subject, d.step, s.about.state, s.about.decision)
+		Stored: func(s *model.Step, d *model.Dispatch) {
+			if s.About.State == model.Denied || s.About.Decision == history.DecisionDeny {
+				t.violated(s.About, "dispatch stored, %s seq %d on %s at step %d, of a job that is %s with the decision %s", history.StreamJobs, d.Seq, d.Subject, d.Step, s.About.State, s.About.Decision)
 			}
 		},
 	}
@@ -87,19 +89,19 @@ var throttledJobWaits = checking(invariants.Invariant{
 	Says:   "The safety kernel is not asked again about a job that it throttles before throttle_delay has passed, unless somebody else has asked for the job too: a second request, or the replayer.",
 	Kind:   invariants.Always,
 	Source: "Scheduler internals, section 7: safetyThrottleDelay",
-}, func(f *facts, t *tally) checker {
-	f.policy.asking = append(f.policy.asking, func(s *step, c history.Circuit, _ *leave) {
-		told, was := f.policy.throttled[s.Job]
-		if c != history.CircuitSafety || !was || s.about == nil || s.about.requests > 1 || s.about.replayer != "" {
+}, func(f *model.Facts, t *tally) model.Checker {
+	f.Policy.Asking = append(f.Policy.Asking, func(s *model.Step, c history.Circuit, _ *model.Leave) {
+		told, was := f.Policy.Throttled[s.Job]
+		if c != history.CircuitSafety || !was || s.About == nil || s.About.Requests > 1 || s.About.Replayer != "" {
 			return
 		}
 		t.exercise()
-		if s.At-told < f.config.Policy.ThrottleDelay-slack {
-			t.violated(s.about, "%s asked %s about it at step %d, %s after that had throttled it; it was to wait for %s",
-				invariants.Who(s.Event), s.Target, s.Step, (s.At - told).Truncate(time.Millisecond), f.config.Policy.ThrottleDelay)
+		if s.At-told < f.Config.Policy.ThrottleDelay-model.Slack {
+			t.violated(s.About, "%s asked %s about it at step %d, %s after that had throttled it; it was to wait for %s",
+				invariants.Who(s.Event), s.Target, s.Step, (s.At - told).Truncate(time.Millisecond), f.Config.Policy.ThrottleDelay)
 		}
 	})
-	return checker{}
+	return model.Checker{}
 })
 
 var throttledJobComesAgain = checking(invariants.Invariant{
@@ -107,21 +109,21 @@ var throttledJobComesAgain = checking(invariants.Invariant{
 	Says:   "While its request is left, the safety kernel is asked again about a job that it throttles once throttle_delay has passed; with busy_backoff within backoff_max, if that is longer.",
 	Kind:   invariants.Always,
 	Source: "Scheduler internals, section 7: safetyThrottleDelay",
-}, func(f *facts, t *tally) checker {
-	judge := func(j *job, told, at time.Duration) {
+}, func(f *model.Facts, t *tally) model.Checker {
+	judge := func(j *model.Job, told, at time.Duration) {
 		t.exercise()
-		if within := at - told; within > f.config.ThrottledFor() {
+		if within := at - told; within > f.Config.ThrottledFor() {
 			t.violated(j, "was put off at %s, and not put to the safety kernel again within %s", told.Truncate(time.Millisecond), within.Truncate(time.Millisecond))
 		}
 	}
-	f.policy.asking = append(f.policy.asking, func(s *step, c history.Circuit, _ *leave) {
-		if told, was := f.policy.throttled[s.Job]; c == history.CircuitSafety && was && s.about != nil && requestLeft(s.about) {
-			judge(s.about, told, s.At)
+	f.Policy.Asking = append(f.Policy.Asking, func(s *model.Step, c history.Circuit, _ *model.Leave) {
+		if told, was := f.Policy.Throttled[s.Job]; c == history.CircuitSafety && was && s.About != nil && model.RequestLeft(s.About) {
+			judge(s.About, told, s.At)
 		}
 	})
-	return checker{ended: func(end *invariants.End) {
-		for _, j := range f.order {
-			if told, was := f.policy.throttled[j.id]; was && j.state == pending && requestLeft(j) {
+	return model.Checker{Ended: func(end *invariants.End) {
+		for _, j := range f.Order {
+			if told, was := f.Policy.Throttled[j.ID]; was && j.State == model.Pending && model.RequestLeft(j) {
 				judge(j, told, end.At)
 			}
 		}

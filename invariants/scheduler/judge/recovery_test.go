@@ -337,7 +337,7 @@ func TestAnUncheckedReleaseEndsItsHandling(t *testing.T) {
 	for i := range s.events {
 		j.Observe(&s.events[i])
 	}
-	assert.Empty(t, j.facts.jobs[job1].handlings)
+	assert.Empty(t, j.Facts.Jobs[job1].Handlings)
 }
 
 // A worker that takes up the published intent of another handling was picked back then.

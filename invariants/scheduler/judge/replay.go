@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"slices"
 
+	"github.com/wavetank-sim/wavetank/invariants/scheduler/model"
+
 	"github.com/wavetank-sim/wavetank/invariants/scheduler/history"
 
 	"github.com/wavetank-sim/wavetank/invariants/scheduler/config"
@@ -25,12 +27,12 @@ var replaySituations = []rule{
 	situation(lettersThat("exhausted"), "replays-exhausted", "A job has been replayed as often as it may be.", "Dead letters, max_replays"),
 	situation(lettersThat("awaiting_approval"), "replay-awaits-approval", "The replay of a dead letter waits for somebody to approve it.", "Dead letters, require_approval"),
 	situation(lettersThat("quarantined"), "dead-letter-quarantined", "A dead letter is quarantined.", "Dead letters, poison payload"),
-	situation(func(f *facts) int { return f.replay.reached["alert"] }, "dlq-growth-alert", "The dead-letter queue grows too fast, and the alert is raised.", "Dead letters, next step 3"),
+	situation(func(f *model.Facts) int { return f.Replay.Reached["alert"] }, "dlq-growth-alert", "The dead-letter queue grows too fast, and the alert is raised.", "Dead letters, next step 3"),
 }
 
 // lettersThat counts how often dead letters came to a replay status.
-func lettersThat(status string) func(*facts) int {
-	return func(f *facts) int { return f.replay.reached[status] }
+func lettersThat(status string) func(*model.Facts) int {
+	return func(f *model.Facts) int { return f.Replay.Reached[status] }
 }
 
 var (
@@ -57,15 +59,15 @@ var replayDefaults = map[string]string{
 }
 
 // triage is what is to become of a dead letter, and how often its job may be replayed.
-func triage(c *config.ReplayConfig, l *letter) (action string, replays int) {
-	if l.status == "TERMINATED" {
+func triage(c *config.ReplayConfig, l *model.Letter) (action string, replays int) {
+	if l.Status == "TERMINATED" {
 		return actQuarantine, 0
 	}
-	if l.step {
+	if l.Step {
 		return actManual, c.MaxReplays
 	}
-	codes := []string{l.reasonCode}
-	if l.reasonCode == "safety_denied" {
+	codes := []string{l.ReasonCode}
+	if l.ReasonCode == "safety_denied" {
 		codes = append(codes, "denied") // which is what Dead letters calls it
 	}
 	for _, code := range codes {
@@ -75,18 +77,18 @@ func triage(c *config.ReplayConfig, l *letter) (action string, replays int) {
 			}
 		}
 	}
-	if l.fatal {
+	if l.Fatal {
 		return actManual, c.MaxReplays
 	}
-	if action = replayDefaults[l.reasonCode]; action == "" {
+	if action = replayDefaults[l.ReasonCode]; action == "" {
 		action = actManual
 	}
 	return action, c.MaxReplays
 }
 
 // created says whether a step creates the record of a replay.
-func created(s *step, w *write) bool {
-	return s.about.replay.of != "" && w.from == absent && s.about.state != absent
+func created(s *model.Step, w *model.Write) bool {
+	return s.About.Replay.Of != "" && w.From == model.Absent && s.About.State != model.Absent
 }
 
 var replayKeepsIdempotencyKey = checking(invariants.Invariant{
@@ -94,22 +96,22 @@ var replayKeepsIdempotencyKey = checking(invariants.Invariant{
 	Says:   "A replay has the idempotency key of the job that it replays.",
 	Kind:   invariants.Always,
 	Source: "Dead letters, preserve the idempotency key to avoid duplicate side effects",
-}, func(f *facts, t *tally) checker {
-	judge := func(j *job) {
+}, func(f *model.Facts, t *tally) model.Checker {
+	judge := func(j *model.Job) {
 		t.exercise()
-		if original := f.job(j.replay.of); j.replay.key != original.replay.key && original.accepted {
-			t.violated(j, "has the idempotency key %q, but %s, which it replays, has %q", j.replay.key, original.id, original.replay.key)
+		if original := f.Job(j.Replay.Of); j.Replay.Key != original.Replay.Key && original.Accepted {
+			t.violated(j, "has the idempotency key %q, but %s, which it replays, has %q", j.Replay.Key, original.ID, original.Replay.Key)
 		}
 	}
-	return checker{
-		wrote: func(s *step, w *write) {
+	return model.Checker{
+		Wrote: func(s *model.Step, w *model.Write) {
 			if created(s, w) {
-				judge(s.about)
+				judge(s.About)
 			}
 		},
-		audited: func(*invariants.End) {
-			withRecord(f, func(j *job) {
-				if j.replay.of != "" {
+		Audited: func(*invariants.End) {
+			withRecord(f, func(j *model.Job) {
+				if j.Replay.Of != "" {
 					judge(j)
 				}
 			})
@@ -122,21 +124,21 @@ var replayHasFreshDecision = checking(invariants.Invariant{
 	Says:   "A replay is dispatched only once the safety kernel has decided on it, after its dead letter was written; unless the policy fails open.",
 	Kind:   invariants.Always,
 	Source: "Dead letters, next step 2: policy re-evaluation on every replay request",
-}, func(f *facts, t *tally) checker {
-	if !f.config.Replay.Kernel {
-		return checker{}
+}, func(f *model.Facts, t *tally) model.Checker {
+	if !f.Config.Replay.Kernel {
+		return model.Checker{}
 	}
-	return checker{stored: func(s *step, d *dispatch) {
-		if s.about.replay.of == "" {
+	return model.Checker{Stored: func(s *model.Step, d *model.Dispatch) {
+		if s.About.Replay.Of == "" {
 			return
 		}
 		t.exercise()
-		l := f.source(s.about)
-		switch asked := s.about.replay.decided; {
+		l := f.Source(s.About)
+		switch asked := s.About.Replay.Decided; {
 		case asked == 0:
-			t.violated(s.about, "dispatch stored, %s seq %d on %s at step %d, although the safety kernel was never asked about it", history.StreamJobs, d.seq, d.subject, d.step)
-		case l != nil && asked <= l.written:
-			t.violated(s.about, "dispatch stored, %s seq %d on %s at step %d, although the safety kernel was last asked about it at step %d, and its dead letter was written at step %d", history.StreamJobs, d.seq, d.subject, d.step, asked, l.written)
+			t.violated(s.About, "dispatch stored, %s seq %d on %s at step %d, although the safety kernel was never asked about it", history.StreamJobs, d.Seq, d.Subject, d.Step)
+		case l != nil && asked <= l.Written:
+			t.violated(s.About, "dispatch stored, %s seq %d on %s at step %d, although the safety kernel was last asked about it at step %d, and its dead letter was written at step %d", history.StreamJobs, d.Seq, d.Subject, d.Step, asked, l.Written)
 		}
 	}}
 })
@@ -146,17 +148,17 @@ var oneReplayPerCount = checking(invariants.Invariant{
 	Says:   "Of a job there is one first replay at most, one second, and so on.",
 	Kind:   invariants.Always,
 	Source: "Dead letters, the production problem: a replayed call is a second side effect",
-}, func(f *facts, t *tally) checker {
-	return checker{wrote: func(s *step, w *write) {
+}, func(f *model.Facts, t *tally) model.Checker {
+	return model.Checker{Wrote: func(s *model.Step, w *model.Write) {
 		if !created(s, w) {
 			return
 		}
 		t.exercise()
-		key := fmt.Sprintf("%s %d", s.about.replay.of, s.about.replay.count)
-		if before := f.replay.counts[key]; before != "" && before != s.about.id {
-			t.violated(s.about, "is replay %d of %s at step %d, but so is %s", s.about.replay.count, s.about.replay.of, s.Step, before)
+		key := fmt.Sprintf("%s %d", s.About.Replay.Of, s.About.Replay.Count)
+		if before := f.Replay.Counts[key]; before != "" && before != s.About.ID {
+			t.violated(s.About, "is replay %d of %s at step %d, but so is %s", s.About.Replay.Count, s.About.Replay.Of, s.Step, before)
 		}
-		f.replay.counts[key] = s.about.id
+		f.Replay.Counts[key] = s.About.ID
 	}}
 })
 
@@ -166,21 +168,21 @@ var maxReplaysHold = checking(invariants.Invariant{
 	Kind:   invariants.Always,
 	Source: "Dead letters, triage policy: max_replays",
 	Needs:  []string{"one-replay-per-count"},
-}, func(f *facts, t *tally) checker {
-	return checker{wrote: func(s *step, w *write) {
+}, func(f *model.Facts, t *tally) model.Checker {
+	return model.Checker{Wrote: func(s *model.Step, w *model.Write) {
 		if !created(s, w) {
 			return
 		}
 		t.exercise()
-		root := f.root(s.about)
-		root.replay.replays++
-		l := f.source(s.about)
+		root := f.Root(s.About)
+		root.Replay.Replays++
+		l := f.Source(s.About)
 		if l == nil {
-			t.violated(s.about, "replays %s at step %d, of which there is no dead letter", s.about.replay.of, s.Step)
+			t.violated(s.About, "replays %s at step %d, of which there is no dead letter", s.About.Replay.Of, s.Step)
 			return
 		}
-		if _, most := triage(&f.config.Replay, l); root.replay.replays > most {
-			t.violated(s.about, "is replay %d of %s at step %d; for reason_code %s there may be %d", root.replay.replays, root.id, s.Step, l.reasonCode, most)
+		if _, most := triage(&f.Config.Replay, l); root.Replay.Replays > most {
+			t.violated(s.About, "is replay %d of %s at step %d; for reason_code %s there may be %d", root.Replay.Replays, root.ID, s.Step, l.ReasonCode, most)
 		}
 	}}
 })
@@ -190,14 +192,14 @@ var noReplayOfCommitted = checking(invariants.Invariant{
 	Says:   "What has been done after all, by its idempotency key, is not replayed.",
 	Kind:   invariants.Always,
 	Source: "Dead letters, replay worker: AlreadyCommitted",
-}, func(f *facts, t *tally) checker {
-	return checker{wrote: func(s *step, w *write) {
+}, func(f *model.Facts, t *tally) model.Checker {
+	return model.Checker{Wrote: func(s *model.Step, w *model.Write) {
 		if !created(s, w) {
 			return
 		}
 		t.exercise()
-		if by := f.replay.committed[f.root(s.about).commitment()]; by != "" {
-			t.violated(s.about, "replays %s at step %d, although %s has done what its idempotency key stands for", s.about.replay.of, s.Step, by)
+		if by := f.Replay.Committed[f.Root(s.About).Commitment()]; by != "" {
+			t.violated(s.About, "replays %s at step %d, although %s has done what its idempotency key stands for", s.About.Replay.Of, s.Step, by)
 		}
 	}}
 })
@@ -207,24 +209,24 @@ var noReplayAgainstTriage = checking(invariants.Invariant{
 	Says:   "Only what the triage policy has replayed by itself, or somebody has approved, is replayed.",
 	Kind:   invariants.Always,
 	Source: "Dead letters, failure triage model",
-}, func(f *facts, t *tally) checker {
-	return checker{wrote: func(s *step, w *write) {
+}, func(f *model.Facts, t *tally) model.Checker {
+	return model.Checker{Wrote: func(s *model.Step, w *model.Write) {
 		if !created(s, w) {
 			return
 		}
 		t.exercise()
-		l := f.source(s.about)
+		l := f.Source(s.About)
 		if l == nil {
-			t.violated(s.about, "replays %s at step %d, of which there is no dead letter", s.about.replay.of, s.Step)
+			t.violated(s.About, "replays %s at step %d, of which there is no dead letter", s.About.Replay.Of, s.Step)
 			return
 		}
-		switch action, _ := triage(&f.config.Replay, l); {
+		switch action, _ := triage(&f.Config.Replay, l); {
 		case action == actAutoReplay:
-		case action == actApproval && l.approvedBy != "":
+		case action == actApproval && l.ApprovedBy != "":
 		case action == actApproval:
-			t.violated(s.about, "replays %s at step %d, which needs an approval for reason_code %s, and has none", s.about.replay.of, s.Step, l.reasonCode)
+			t.violated(s.About, "replays %s at step %d, which needs an approval for reason_code %s, and has none", s.About.Replay.Of, s.Step, l.ReasonCode)
 		default:
-			t.violated(s.about, "replays %s at step %d, although the action for reason_code %s is %s", s.about.replay.of, s.Step, l.reasonCode, action)
+			t.violated(s.About, "replays %s at step %d, although the action for reason_code %s is %s", s.About.Replay.Of, s.Step, l.ReasonCode, action)
 		}
 	}}
 })
@@ -234,17 +236,17 @@ var deadLetterKeepsItsDecision = checking(invariants.Invariant{
 	Says:   "What triage or a person has decided on a dead letter is not undone by a second entry of the same failure.",
 	Kind:   invariants.Always,
 	Source: "Dead letters, failure triage model; Scheduler internals, section 9: a message whose end is lost comes again",
-}, func(f *facts, t *tally) checker {
-	f.replay.rewritten = func(s *step, id string, was, is *letter) {
-		if !was.decided() || was.lost(s.At) {
+}, func(f *model.Facts, t *tally) model.Checker {
+	f.Replay.Rewritten = func(s *model.Step, id string, was, is *model.Letter) {
+		if !was.Decided() || was.Lost(s.At) {
 			return
 		}
 		t.exercise()
-		if !is.decided() && is.status == was.status && is.reasonCode == was.reasonCode {
-			t.violated(f.job(id), "its dead letter was %s, and was written anew at step %d, with reason_code %s as before", was.replayStatus, s.Step, is.reasonCode)
+		if !is.Decided() && is.Status == was.Status && is.ReasonCode == was.ReasonCode {
+			t.violated(f.Job(id), "its dead letter was %s, and was written anew at step %d, with reason_code %s as before", was.ReplayStatus, s.Step, is.ReasonCode)
 		}
 	}
-	return checker{}
+	return model.Checker{}
 })
 
 var growthAlertTellsTheTruth = checking(invariants.Invariant{
@@ -252,20 +254,20 @@ var growthAlertTellsTheTruth = checking(invariants.Invariant{
 	Says:   "The growth alert is raised when more entries than replay.growth_alert have come within replay.growth_window, and not otherwise.",
 	Kind:   invariants.Always,
 	Source: "Dead letters, next step 3: alert on the growth rate",
-}, func(f *facts, t *tally) checker {
-	r := &f.replay
-	r.looked = func(s *step, before *look) {
+}, func(f *model.Facts, t *tally) model.Checker {
+	r := &f.Replay
+	r.Looked = func(s *model.Step, before *model.Look) {
 		t.exercise()
-		if before.process == invariants.Process(s.Node, s.Incarnation) && before.sure && before.alert != r.alert && !before.tried {
-			t.violated(nil, "%s saw %d new entries at step %d, more or less than %d, and left the alert as it was", before.process, before.fresh, before.step, f.config.Replay.GrowthAlert)
+		if before.Process == invariants.Process(s.Node, s.Incarnation) && before.Sure && before.Alert != r.Alert && !before.Tried {
+			t.violated(nil, "%s saw %d new entries at step %d, more or less than %d, and left the alert as it was", before.Process, before.Fresh, before.Step, f.Config.Replay.GrowthAlert)
 		}
 	}
-	r.alarmed = func(s *step) {
-		if l := r.last[invariants.Process(s.Node, s.Incarnation)]; l.sure && l.alert != r.alert {
-			t.violated(nil, "the growth alert was changed at step %d, although at step %d there were %d new entries, and more than %d are too many", s.Step, l.step, l.fresh, f.config.Replay.GrowthAlert)
+	r.Alarmed = func(s *model.Step) {
+		if l := r.Last[invariants.Process(s.Node, s.Incarnation)]; l.Sure && l.Alert != r.Alert {
+			t.violated(nil, "the growth alert was changed at step %d, although at step %d there were %d new entries, and more than %d are too many", s.Step, l.Step, l.Fresh, f.Config.Replay.GrowthAlert)
 		}
 	}
-	return checker{}
+	return model.Checker{}
 })
 
 var autoReplayComesAbout = checking(invariants.Invariant{
@@ -274,19 +276,19 @@ var autoReplayComesAbout = checking(invariants.Invariant{
 	Kind:   invariants.Eventually,
 	Source: "Dead letters, failure triage model: transient infrastructure",
 	Needs:  []string{"events-agree-with-servers"},
-}, func(f *facts, t *tally) checker {
-	if !f.config.Replay.Wanted {
-		return checker{}
+}, func(f *model.Facts, t *tally) model.Checker {
+	if !f.Config.Replay.Wanted {
+		return model.Checker{}
 	}
-	return checker{ended: func(*invariants.End) {
-		for _, id := range f.replay.order {
-			l := f.replay.letters[id]
-			if action, _ := triage(&f.config.Replay, l); l.lost(f.at) || action != actAutoReplay {
+	return model.Checker{Ended: func(*invariants.End) {
+		for _, id := range f.Replay.Order {
+			l := f.Replay.Letters[id]
+			if action, _ := triage(&f.Config.Replay, l); l.Lost(f.At) || action != actAutoReplay {
 				continue
 			}
 			t.exercise()
-			if !slices.Contains([]string{"replayed", "denied", "already_committed", "exhausted"}, l.replayStatus) {
-				t.violated(f.job(id), "its dead letter, with reason_code %s, is still %s", l.reasonCode, l.replayStatus)
+			if !slices.Contains([]string{"replayed", "denied", "already_committed", "exhausted"}, l.ReplayStatus) {
+				t.violated(f.Job(id), "its dead letter, with reason_code %s, is still %s", l.ReasonCode, l.ReplayStatus)
 			}
 		}
 	}}

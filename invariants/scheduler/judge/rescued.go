@@ -1,21 +1,24 @@
 package judge
 
-import "github.com/wavetank-sim/wavetank/invariants"
+import (
+	"github.com/wavetank-sim/wavetank/invariants"
+	"github.com/wavetank-sim/wavetank/invariants/scheduler/model"
+)
 
 var nobodyIsRescued = checking(invariants.Invariant{
 	Name:   "nobody-is-rescued",
 	Says:   "Before anything has struck, no replayer, reconciler or run reconciler does what another path should have done.",
 	Kind:   invariants.Always,
 	Source: "Scheduler internals, section 3: loops that end or take up what nobody is working on; a loop that does the work of a dead path hides it",
-}, func(f *facts, t *tally) checker {
-	return checker{
-		saved: func(s *step, j *job) {
-			if f.strikes.seen == 0 {
-				t.violated(j, "the %s of %s did at step %d what another path should have done before, though nothing had struck", f.rescued.By, invariants.Who(s.Event), s.Step)
+}, func(f *model.Facts, t *tally) model.Checker {
+	return model.Checker{
+		Saved: func(s *model.Step, j *model.Job) {
+			if f.Strikes.Seen == 0 {
+				t.violated(j, "the %s of %s did at step %d what another path should have done before, though nothing had struck", f.Rescued.By, invariants.Who(s.Event), s.Step)
 			}
 		},
-		wrote: func(s *step, _ *write) {
-			if f.strikes.seen == 0 && s.about.state.terminal() {
+		Wrote: func(s *model.Step, _ *model.Write) {
+			if f.Strikes.Seen == 0 && s.About.State.Terminal() {
 				t.exercise()
 			}
 		},

@@ -5,6 +5,8 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/wavetank-sim/wavetank/invariants/scheduler/model"
+
 	"github.com/wavetank-sim/wavetank/invariants/scheduler/history"
 
 	"github.com/wavetank-sim/wavetank/invariants/scheduler/config"
@@ -16,14 +18,14 @@ import (
 var routingInvariants = []rule{dispatchRespectsPlacement}
 
 // unmet says what of the wish the worker does not meet, by its own word; "" if it meets all of it.
-func unmet(w *wish, l *history.Load, cfg *config.RoutingConfig) string {
-	labels := w.labels
-	if len(w.constraints) > 0 {
-		labels = maps.Clone(w.labels)
+func unmet(w *model.Wish, l *history.Load, cfg *config.RoutingConfig) string {
+	labels := w.Labels
+	if len(w.Constraints) > 0 {
+		labels = maps.Clone(w.Labels)
 		if labels == nil {
 			labels = map[string]string{}
 		}
-		maps.Copy(labels, w.constraints)
+		maps.Copy(labels, w.Constraints)
 	}
 	for _, label := range slices.Sorted(maps.Keys(labels)) {
 		asked := label + "=" + labels[label]
@@ -48,10 +50,10 @@ func unmet(w *wish, l *history.Load, cfg *config.RoutingConfig) string {
 			return asked
 		}
 	}
-	if pools, known := cfg.Topics[w.topic]; known && !slices.Contains(pools, l.Pool) {
-		return "a pool of " + w.topic
+	if pools, known := cfg.Topics[w.Topic]; known && !slices.Contains(pools, l.Pool) {
+		return "a pool of " + w.Topic
 	}
-	for _, capability := range w.requires {
+	for _, capability := range w.Requires {
 		if !slices.Contains(cfg.Offers[l.Pool], capability) {
 			return "a pool that offers " + capability
 		}
@@ -64,21 +66,21 @@ var dispatchRespectsPlacement = checking(invariants.Invariant{
 	Says:   "A dispatch is published to a worker that, by its heartbeats, satisfies every hint of the job's labels and of its constraints, in a pool that serves the job's topic and offers what the job requires.",
 	Kind:   invariants.Always,
 	Source: "Scheduler internals, section 5, label hints and eligible pools",
-}, func(f *facts, t *tally) checker {
-	return checker{sent: func(s *step) {
+}, func(f *model.Facts, t *tally) model.Checker {
+	return model.Checker{Sent: func(s *model.Step) {
 		at, _, ok := picker(f, s)
-		w := &s.about.wish
-		if at.worker == "" || !ok || !w.particular() {
+		w := &s.About.Wish
+		if at.Worker == "" || !ok || !w.Particular() {
 			return
 		}
-		known, heard := f.heard[at]
-		if !heard || !known.load.Known {
+		known, heard := f.Heard[at]
+		if !heard || !known.Load.Known {
 			return // that it picked whom it had never heard of is another matter
 		}
 		t.exercise()
-		if unmet := unmet(w, &known.load, &f.config.Routing); unmet != "" {
-			t.violated(s.about, "%s published to %s at step %d, although the job asks for %s; %s says that it is of the pool %s, with the labels %v and the capabilities %v",
-				invariants.Who(s.Event), s.Target, s.Step, unmet, at.worker, known.load.Pool, known.load.Labels, known.load.Capabilities)
+		if unmet := unmet(w, &known.Load, &f.Config.Routing); unmet != "" {
+			t.violated(s.About, "%s published to %s at step %d, although the job asks for %s; %s says that it is of the pool %s, with the labels %v and the capabilities %v",
+				invariants.Who(s.Event), s.Target, s.Step, unmet, at.Worker, known.Load.Pool, known.Load.Labels, known.Load.Capabilities)
 		}
 	}}
 })

@@ -4,6 +4,8 @@ import (
 	"slices"
 	"sync"
 
+	"github.com/wavetank-sim/wavetank/invariants/scheduler/model"
+
 	"github.com/wavetank-sim/wavetank/invariants/scheduler/history"
 
 	"github.com/wavetank-sim/wavetank/invariants/scheduler/config"
@@ -17,11 +19,11 @@ type rule struct {
 
 	row   invariants.Row[config.Config] // of the promise matrix
 	saga  bool                          // it is about a saga as a whole
-	check func(*facts, *tally) checker
+	check func(*model.Facts, *tally) model.Checker
 }
 
 // checking is the invariant with its checker.
-func checking(inv invariants.Invariant, check func(*facts, *tally) checker) rule {
+func checking(inv invariants.Invariant, check func(*model.Facts, *tally) model.Checker) rule {
 	return rule{Invariant: inv, check: check}
 }
 

@@ -3,6 +3,8 @@ package judge
 import (
 	"time"
 
+	"github.com/wavetank-sim/wavetank/invariants/scheduler/model"
+
 	"github.com/wavetank-sim/wavetank/invariants/scheduler/history"
 
 	"github.com/wavetank-sim/wavetank/invariants/scheduler/config"
@@ -21,29 +23,31 @@ var (
 var sagaInvariants = []rule{
 	compensationRecordedOnce, oneCompensationPerKey, compensationsInLIFOOrder, compensationOnlyOfSucceededJob,
 	onlyLockHolderCompensates, sagaLockReleasedByOwnerOrExpiry, everyCompensationAccountedFor,
-	situation(of((*sagas).rolledBackOnes), "saga-rolled-back", "A compensation is submitted.", "Scheduler internals, section 4, rollback trigger"),
-	situation(of((*sagas).takenUpAgain), "saga-rollback-resumed", "A process goes on with a rollback that another has begun.", "the hardened rollback: what is due is taken up until the stack is empty"),
-	situation(of((*sagas).succeededLater), "saga-joined-late", "A job of a saga succeeds once that is to be rolled back.", "the hardened rollback: what is recorded later is undone, too"),
-	situation(of((*sagas).deniedOnes), "saga-compensation-denied", "The safety kernel denies a compensation, and the rollback goes on.", "Scheduler internals, section 4, soft safety check"),
-	situation(of((*sagas).unreadables), "saga-entry-unreadable", "A compensation that cannot be read gets an entry in the DLQ.", "Scheduler internals, section 4, unmarshal errors"),
+	situation(of((*model.Sagas).RolledBackOnes), "saga-rolled-back", "A compensation is submitted.", "Scheduler internals, section 4, rollback trigger"),
+	situation(of((*model.Sagas).TakenUpAgain), "saga-rollback-resumed", "A process goes on with a rollback that another has begun.", "the hardened rollback: what is due is taken up until the stack is empty"),
+	situation(of((*model.Sagas).SucceededLater), "saga-joined-late", "A job of a saga succeeds once that is to be rolled back.", "the hardened rollback: what is recorded later is undone, too"),
+	situation(of((*model.Sagas).DeniedOnes), "saga-compensation-denied", "The safety kernel denies a compensation, and the rollback goes on.", "Scheduler internals, section 4, soft safety check"),
+	situation(of((*model.Sagas).Unreadables), "saga-entry-unreadable", "A compensation that cannot be read gets an entry in the DLQ.", "Scheduler internals, section 4, unmarshal errors"),
 }
 
 // of is how often something came about that the facts of sagas count.
-func of(n func(*sagas) int) func(*facts) int { return func(f *facts) int { return n(&f.sagas) } }
+func of(n func(*model.Sagas) int) func(*model.Facts) int {
+	return func(f *model.Facts) int { return n(&f.Sagas) }
+}
 
 var compensationRecordedOnce = checking(invariants.Invariant{
 	Name:   "compensation-recorded-once",
 	Says:   "A job's compensation is put onto its saga's stack once.",
 	Kind:   invariants.Always,
 	Source: "Scheduler internals, section 4, recording compensation: when a job succeeds",
-}, func(f *facts, t *tally) checker {
-	f.sagas.recording = append(f.sagas.recording, func(s *step, c *compensation, again bool) {
+}, func(f *model.Facts, t *tally) model.Checker {
+	f.Sagas.Recording = append(f.Sagas.Recording, func(s *model.Step, c *model.Compensation, again bool) {
 		t.exercise()
 		if again {
-			t.violated(f.jobs[c.job], "%s put its compensation onto %s at step %d, where it had been put at step %d", invariants.Who(s.Event), history.StackKey(c.saga.id), s.Step, c.step)
+			t.violated(f.Jobs[c.Job], "%s put its compensation onto %s at step %d, where it had been put at step %d", invariants.Who(s.Event), history.StackKey(c.Saga.ID), s.Step, c.Step)
 		}
 	})
-	return checker{}
+	return model.Checker{}
 })
 
 var oneCompensationPerKey = checking(invariants.Invariant{
@@ -51,14 +55,14 @@ var oneCompensationPerKey = checking(invariants.Invariant{
 	Says:   "For an idempotency key of a saga's compensation one job is submitted, however often.",
 	Kind:   invariants.Always,
 	Source: "Scheduler internals, section 4: the idempotency key of a compensation",
-}, func(f *facts, t *tally) checker {
-	f.sagas.submitting = append(f.sagas.submitting, func(s *step, c *compensation, _ bool) {
+}, func(f *model.Facts, t *tally) model.Checker {
+	f.Sagas.Submitting = append(f.Sagas.Submitting, func(s *model.Step, c *model.Compensation, _ bool) {
 		t.exercise()
-		if n := len(c.jobs); n > 1 {
-			t.violated(f.jobs[c.job], "its compensation was submitted at step %d as %s, and before that as %s, under one idempotency key", s.Step, c.jobs[n-1], c.jobs[0])
+		if n := len(c.Jobs); n > 1 {
+			t.violated(f.Jobs[c.Job], "its compensation was submitted at step %d as %s, and before that as %s, under one idempotency key", s.Step, c.Jobs[n-1], c.Jobs[0])
 		}
 	})
-	return checker{}
+	return model.Checker{}
 })
 
 var compensationsInLIFOOrder = checking(invariants.Invariant{
@@ -66,24 +70,24 @@ var compensationsInLIFOOrder = checking(invariants.Invariant{
 	Says:   "The compensations that were recorded by the time a rollback was due are submitted in the reverse order of their recording.",
 	Kind:   invariants.Always,
 	Source: "Scheduler internals, section 4: pop compensation requests from stack (LIFO order)",
-}, func(f *facts, t *tally) checker {
-	f.sagas.submitting = append(f.sagas.submitting, func(s *step, c *compensation, first bool) {
-		if !first || c.late {
+}, func(f *model.Facts, t *tally) model.Checker {
+	f.Sagas.Submitting = append(f.Sagas.Submitting, func(s *model.Step, c *model.Compensation, first bool) {
+		if !first || c.Late {
 			return
 		}
 		t.exercise()
-		for _, before := range c.saga.recorded {
+		for _, before := range c.Saga.Recorded {
 			if before == c {
 				break
 			}
-			if !before.late && len(before.jobs) > 0 {
-				t.violated(f.jobs[c.job], "its compensation, recorded at step %d, was submitted at step %d, after that of %s, which had been recorded before it, at step %d",
-					c.step, s.Step, before.job, before.step)
+			if !before.Late && len(before.Jobs) > 0 {
+				t.violated(f.Jobs[c.Job], "its compensation, recorded at step %d, was submitted at step %d, after that of %s, which had been recorded before it, at step %d",
+					c.Step, s.Step, before.Job, before.Step)
 				return
 			}
 		}
 	})
-	return checker{}
+	return model.Checker{}
 })
 
 var compensationOnlyOfSucceededJob = checking(invariants.Invariant{
@@ -91,18 +95,18 @@ var compensationOnlyOfSucceededJob = checking(invariants.Invariant{
 	Says:   "A compensation is submitted only for a job that has succeeded, if need be after it had ended otherwise, and only once a job of its saga has failed for good.",
 	Kind:   invariants.Always,
 	Source: "Scheduler internals, section 4: recording compensation, and rollback trigger",
-}, func(f *facts, t *tally) checker {
-	f.sagas.submitting = append(f.sagas.submitting, func(s *step, c *compensation, _ bool) {
+}, func(f *model.Facts, t *tally) model.Checker {
+	f.Sagas.Submitting = append(f.Sagas.Submitting, func(s *model.Step, c *model.Compensation, _ bool) {
 		t.exercise()
-		j := f.jobs[c.job]
+		j := f.Jobs[c.Job]
 		switch {
-		case c.saga.due == 0:
-			t.violated(j, "%s submitted its compensation at step %d, and no job of %s has failed for good", invariants.Who(s.Event), s.Step, c.saga.id)
-		case j == nil || !j.saga.succeeded && (!j.saga.answered || !j.state.terminal()):
-			t.violated(j, "%s submitted the compensation of %s at step %d, which has not succeeded", invariants.Who(s.Event), c.job, s.Step)
+		case c.Saga.Due == 0:
+			t.violated(j, "%s submitted its compensation at step %d, and no job of %s has failed for good", invariants.Who(s.Event), s.Step, c.Saga.ID)
+		case j == nil || !j.Saga.Succeeded && (!j.Saga.Answered || !j.State.Terminal()):
+			t.violated(j, "%s submitted the compensation of %s at step %d, which has not succeeded", invariants.Who(s.Event), c.Job, s.Step)
 		}
 	})
-	return checker{}
+	return model.Checker{}
 })
 
 var onlyLockHolderCompensates = checking(invariants.Invariant{
@@ -110,17 +114,17 @@ var onlyLockHolderCompensates = checking(invariants.Invariant{
 	Says:   "A saga's compensations are submitted only by the process that holds the lock of its rollback.",
 	Kind:   invariants.Always,
 	Source: "Scheduler internals, section 4, and section 8, saga:<workflow_id>:lock: one rollback of a saga at a time",
-}, func(f *facts, t *tally) checker {
-	f.sagas.submitting = append(f.sagas.submitting, func(s *step, c *compensation, _ bool) {
+}, func(f *model.Facts, t *tally) model.Checker {
+	f.Sagas.Submitting = append(f.Sagas.Submitting, func(s *model.Step, c *model.Compensation, _ bool) {
 		t.exercise()
-		switch k := c.saga.lock; {
-		case !k.live(s.At):
-			t.violated(f.jobs[c.job], "%s submitted its compensation at step %d, while nobody held the lock of %s", invariants.Who(s.Event), s.Step, c.saga.id)
-		case !k.heldBy(s.Event):
-			t.violated(f.jobs[c.job], "%s submitted its compensation at step %d, while %s held the lock of %s", invariants.Who(s.Event), s.Step, invariants.Process(k.node, k.incarnation), c.saga.id)
+		switch k := c.Saga.Lock; {
+		case !k.Live(s.At):
+			t.violated(f.Jobs[c.Job], "%s submitted its compensation at step %d, while nobody held the lock of %s", invariants.Who(s.Event), s.Step, c.Saga.ID)
+		case !k.HeldBy(s.Event):
+			t.violated(f.Jobs[c.Job], "%s submitted its compensation at step %d, while %s held the lock of %s", invariants.Who(s.Event), s.Step, invariants.Process(k.Node, k.Incarnation), c.Saga.ID)
 		}
 	})
-	return checker{}
+	return model.Checker{}
 })
 
 var sagaLockReleasedByOwnerOrExpiry = checking(invariants.Invariant{
@@ -128,16 +132,16 @@ var sagaLockReleasedByOwnerOrExpiry = checking(invariants.Invariant{
 	Says:   "The lock of a saga's rollback is released only by the process that took it; from anybody else's hands it goes only by expiry.",
 	Kind:   invariants.Always,
 	Source: "Scheduler internals, section 8, saga:<workflow_id>:lock",
-}, func(f *facts, t *tally) checker {
-	f.sagas.locking = append(f.sagas.locking, func(s *step, g *saga, was lock) {
+}, func(f *model.Facts, t *tally) model.Checker {
+	f.Sagas.Locking = append(f.Sagas.Locking, func(s *model.Step, g *model.Saga, was model.Lock) {
 		t.exercise()
 		switch {
-		case !was.live(s.At), was.expires != 0 && s.At >= was.expires-slack, was.node == s.Node && was.incarnation == s.Incarnation && g.lock.node == "":
+		case !was.Live(s.At), was.Expires != 0 && s.At >= was.Expires-model.Slack, was.Node == s.Node && was.Incarnation == s.Incarnation && g.Lock.Node == "":
 		default:
-			t.violated(nil, "%s took away the lock of %s at step %d that %s had held since step %d", invariants.Who(s.Event), g.id, s.Step, invariants.Process(was.node, was.incarnation), was.step)
+			t.violated(nil, "%s took away the lock of %s at step %d that %s had held since step %d", invariants.Who(s.Event), g.ID, s.Step, invariants.Process(was.Node, was.Incarnation), was.Step)
 		}
 	})
-	return checker{}
+	return model.Checker{}
 })
 
 var everyCompensationAccountedFor = checking(invariants.Invariant{
@@ -146,19 +150,19 @@ var everyCompensationAccountedFor = checking(invariants.Invariant{
 	Kind:   invariants.Eventually,
 	Source: "Scheduler internals, section 4: durable rollback for multi-step workflows",
 	Needs:  []string{"events-agree-with-servers"},
-}, func(f *facts, t *tally) checker {
-	return checker{ended: func(*invariants.End) {
-		for _, g := range f.sagas.order {
-			if g.due == 0 {
+}, func(f *model.Facts, t *tally) model.Checker {
+	return model.Checker{Ended: func(*invariants.End) {
+		for _, g := range f.Sagas.Order {
+			if g.Due == 0 {
 				continue
 			}
-			for _, c := range g.recorded {
-				if c.job == "" && c.late { // put there by nobody who says so
+			for _, c := range g.Recorded {
+				if c.Job == "" && c.Late { // put there by nobody who says so
 					continue
 				}
 				t.exercise()
-				if !c.accounted() {
-					t.violated(f.jobs[c.job], "%s is to be rolled back since step %d, but the compensation %swas neither submitted nor denied, and is not in the DLQ", g.id, g.due, c.recordedAs())
+				if !c.Accounted() {
+					t.violated(f.Jobs[c.Job], "%s is to be rolled back since step %d, but the compensation %swas neither submitted nor denied, and is not in the DLQ", g.ID, g.Due, c.RecordedAs())
 				}
 			}
 		}

@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"strconv"
 
+	"github.com/wavetank-sim/wavetank/invariants/scheduler/model"
+
 	"github.com/wavetank-sim/wavetank/invariants/scheduler/history"
 
 	"github.com/wavetank-sim/wavetank/invariants"
@@ -16,54 +18,54 @@ var everyJobSettles = checking(invariants.Invariant{
 	Kind:   invariants.Eventually,
 	Source: "Scheduler internals, section 1; Dispatch ordering, residual risk window, for what no reconciler closes yet",
 	Needs:  []string{"events-agree-with-servers"},
-}, func(f *facts, t *tally) checker {
+}, func(f *model.Facts, t *tally) model.Checker {
 	judge := func(end *invariants.End) {
-		for _, j := range f.order {
-			if !j.accepted || j.state == absent && f.poisoned(j) || unapproved(f, j, end.At) || f.throttled(j, end.At) {
+		for _, j := range f.Order {
+			if !j.Accepted || j.State == model.Absent && f.Poisoned(j) || unapproved(f, j, end.At) || f.Throttled(j, end.At) {
 				continue
 			}
 			t.exercise()
-			if !j.state.terminal() {
-				t.violated(j, "is still %s%s: %s", j.state, sinceStep(j), whyUnsettled(j))
+			if !j.State.Terminal() {
+				t.violated(j, "is still %s%s: %s", j.State, sinceStep(j), whyUnsettled(j))
 			}
 		}
 	}
-	return checker{ended: judge, audited: func(*invariants.End) { auditSettled(f, t) }}
+	return model.Checker{Ended: judge, Audited: func(*invariants.End) { auditSettled(f, t) }}
 })
 
 // why says what keeps a job from settling, as far as the events tell.
-func whyUnsettled(j *job) string {
+func whyUnsettled(j *model.Job) string {
 	switch {
-	case j.queued.step != 0:
+	case j.Queued.Step != 0:
 		return "its dispatch is still in the outbox"
-	case j.had(rollbackFailed):
+	case j.Had(model.RollbackFailed):
 		return "its rollback failed"
-	case j.had(ambiguousIntent) && j.state == dispatched:
+	case j.Had(model.AmbiguousIntent) && j.State == model.Dispatched:
 		return "its DISPATCHED write was applied although the caller saw an error, and nothing was published"
-	case j.had(crashWithIntent) && j.state == dispatched:
+	case j.Had(model.CrashWithIntent) && j.State == model.Dispatched:
 		return "the scheduler crashed between the DISPATCHED write and the publish"
-	case j.had(deadWorker):
-		return fmt.Sprintf("it was dispatched to %s, which was dead or died", j.dispatches[len(j.dispatches)-1].worker)
-	case j.had(resultUnsent):
+	case j.Had(model.DeadWorker):
+		return fmt.Sprintf("it was dispatched to %s, which was dead or died", j.Dispatches[len(j.Dispatches)-1].Worker)
+	case j.Had(model.ResultUnsent):
 		return "its result was never published"
-	case j.state == pending && j.putOff != 0:
+	case j.State == model.Pending && j.PutOff != 0:
 		return "the safety kernel throttles it, and nobody is left to ask again"
-	case j.had(deliveriesExhausted):
-		if j.had(lockLeft) {
+	case j.Had(model.DeliveriesExhausted):
+		if j.Had(model.LockLeft) {
 			return "a message of it was given up after MaxDeliver deliveries; a lock of it that nobody would release had been left to expire"
 		}
 		return "a message of it was given up after MaxDeliver deliveries"
-	case j.had(lockOverstayed):
+	case j.Had(model.LockOverstayed):
 		return "a handler of it outlived its lock, so that two had it at once"
-	case j.had(tailLost):
+	case j.Had(model.TailLost):
 		return "nats-server lost a message of it with its power"
-	case len(j.dispatches) == 0:
+	case len(j.Dispatches) == 0:
 		return "no dispatch was stored"
-	case j.finished > 0:
+	case j.Finished > 0:
 		return "it was executed, but the result was not accepted"
 	}
 	return fmt.Sprintf("the stream stored %s, %s began and none finished",
-		invariants.CountOf(len(j.dispatches), "dispatch", "dispatches"), invariants.CountOf(j.begun, "execution", "executions"))
+		invariants.CountOf(len(j.Dispatches), "dispatch", "dispatches"), invariants.CountOf(j.Begun, "execution", "executions"))
 }
 
 var failedNeverPrecedesItsDLQEntry = checking(invariants.Invariant{
@@ -71,17 +73,17 @@ var failedNeverPrecedesItsDLQEntry = checking(invariants.Invariant{
 	Says:   "In every dlq_order but the documented one, FAILED, DENIED or OUTPUT_QUARANTINED is written only once the job has its DLQ entry.",
 	Kind:   invariants.Always,
 	Source: "Dead letters, the caveat of an entry lost after the terminal write",
-}, func(f *facts, t *tally) checker {
-	if f.config.DLQOrder == "state-then-dlq" {
-		return checker{}
+}, func(f *model.Facts, t *tally) model.Checker {
+	if f.Config.DLQOrder == "state-then-dlq" {
+		return model.Checker{}
 	}
-	return checker{wrote: func(s *step, w *write) {
-		if !s.about.state.buried() || w.from == s.about.state {
+	return model.Checker{Wrote: func(s *model.Step, w *model.Write) {
+		if !s.About.State.Buried() || w.From == s.About.State {
 			return
 		}
 		t.exercise()
-		if !s.about.entered {
-			t.violated(s.about, "%s wrote %s at step %d (%s), before %s%s was written", invariants.Who(s.Event), s.about.state, s.Step, s.Phase, history.DlqPrefix, s.about.id)
+		if !s.About.Entered {
+			t.violated(s.About, "%s wrote %s at step %d (%s), before %s%s was written", invariants.Who(s.Event), s.About.State, s.Step, s.Phase, history.DlqPrefix, s.About.ID)
 		}
 	}}
 })
@@ -92,26 +94,26 @@ var failedJobHasDLQEntry = checking(invariants.Invariant{
 	Kind:   invariants.Eventually,
 	Source: "Scheduler internals, section 1; Dead letters, for the entry's shape and for the caveat of an entry lost after the terminal write",
 	Needs:  []string{"events-agree-with-servers"},
-}, func(f *facts, t *tally) checker {
+}, func(f *model.Facts, t *tally) model.Checker {
 	judge := func(end *invariants.End) {
-		for _, j := range f.order {
-			if !j.state.buried() {
+		for _, j := range f.Order {
+			if !j.State.Buried() {
 				continue
 			}
 			t.exercise()
-			data, there := end.Redis[history.DlqPrefix+j.id][""]
+			data, there := end.Redis[history.DlqPrefix+j.ID][""]
 			if !there {
-				if j.dlqExpires == 0 || end.At < j.dlqExpires {
-					t.violated(j, "is %s%s, but %s%s does not exist", j.state, sinceStep(j), history.DlqPrefix, j.id)
+				if j.DlqExpires == 0 || end.At < j.DlqExpires {
+					t.violated(j, "is %s%s, but %s%s does not exist", j.State, sinceStep(j), history.DlqPrefix, j.ID)
 				}
 				continue
 			}
-			record := end.Redis[history.RecordPrefix+j.id]
+			record := end.Redis[history.RecordPrefix+j.ID]
 			var entry struct {
 				ReasonCode string `json:"reason_code"`
 				Attempts   int    `json:"attempts"`
 			}
-			_, indexed := end.Redis[history.DlqIndex][j.id]
+			_, indexed := end.Redis[history.DlqIndex][j.ID]
 			switch err := json.Unmarshal([]byte(data), &entry); {
 			case err != nil:
 				t.violated(j, "its DLQ entry cannot be read: %v", err)
@@ -124,5 +126,5 @@ var failedJobHasDLQEntry = checking(invariants.Invariant{
 			}
 		}
 	}
-	return checker{ended: judge, audited: judge}
+	return model.Checker{Ended: judge, Audited: judge}
 })

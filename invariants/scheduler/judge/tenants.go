@@ -4,6 +4,7 @@ import (
 	"github.com/wavetank-sim/wavetank/invariants"
 	"github.com/wavetank-sim/wavetank/invariants/scheduler/config"
 	"github.com/wavetank-sim/wavetank/invariants/scheduler/history"
+	"github.com/wavetank-sim/wavetank/invariants/scheduler/model"
 )
 
 // What holds of tenants' limits (Scheduler internals, section 5, reason codes).
@@ -16,20 +17,20 @@ var tenantLimitHeld = checking(invariants.Invariant{
 	Says:   "A tenant has at most tenant_limit jobs DISPATCHED or RUNNING at any time.",
 	Kind:   invariants.Always,
 	Source: "Scheduler internals, section 5, reason codes: tenant concurrency limit reached",
-}, func(f *facts, t *tally) checker {
-	limit := f.config.Tenants.Limit
+}, func(f *model.Facts, t *tally) model.Checker {
+	limit := f.Config.Tenants.Limit
 	if limit == 0 {
-		return checker{}
+		return model.Checker{}
 	}
-	return checker{wrote: func(s *step, w *write) {
-		j := s.about
-		if !j.state.inFlight() || w.from.inFlight() {
+	return model.Checker{Wrote: func(s *model.Step, w *model.Write) {
+		j := s.About
+		if !j.State.InFlight() || w.From.InFlight() {
 			return
 		}
 		t.exercise()
-		if n := 1 + f.active(j.tenantOf(), j); n > limit {
+		if n := 1 + f.Active(j.TenantOf(), j); n > limit {
 			t.violated(j, "%s wrote %s at step %d (%s), so that %s has %d jobs in flight; its limit is %d",
-				invariants.Who(s.Event), j.state, s.Step, s.Phase, j.tenantOf(), n, limit)
+				invariants.Who(s.Event), j.State, s.Step, s.Phase, j.TenantOf(), n, limit)
 		}
 	}}
 })
@@ -39,23 +40,23 @@ var tenantSlotsAgreeWithRecords = checking(invariants.Invariant{
 	Says:   "With tenant_limit, the set of a tenant's jobs in flight is what their records say.",
 	Kind:   invariants.Eventually,
 	Source: "Scheduler internals, section 5, reason codes: a slot that nobody gives back is lost to its tenant",
-}, func(f *facts, t *tally) checker {
-	if f.config.Tenants.Limit == 0 {
-		return checker{}
+}, func(f *model.Facts, t *tally) model.Checker {
+	if f.Config.Tenants.Limit == 0 {
+		return model.Checker{}
 	}
-	return checker{ended: func(end *invariants.End) {
-		for _, j := range f.order {
-			if j.state == absent {
+	return model.Checker{Ended: func(end *invariants.End) {
+		for _, j := range f.Order {
+			if j.State == model.Absent {
 				continue
 			}
 			t.exercise()
-			key := history.TenantPrefix + j.tenantOf() + history.TenantSuffix
-			_, listed := end.Redis[key][j.id]
+			key := history.TenantPrefix + j.TenantOf() + history.TenantSuffix
+			_, listed := end.Redis[key][j.ID]
 			switch {
-			case listed && !j.state.inFlight():
-				t.violated(j, "%s lists it, but the record says %s%s", key, j.state, sinceStep(j))
-			case !listed && j.state.inFlight():
-				t.violated(j, "is %s%s, but %s does not list it", j.state, sinceStep(j), key)
+			case listed && !j.State.InFlight():
+				t.violated(j, "%s lists it, but the record says %s%s", key, j.State, sinceStep(j))
+			case !listed && j.State.InFlight():
+				t.violated(j, "is %s%s, but %s does not list it", j.State, sinceStep(j), key)
 			}
 		}
 	}}

@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"time"
 
+	"github.com/wavetank-sim/wavetank/invariants/scheduler/model"
+
 	"github.com/wavetank-sim/wavetank/invariants"
 )
 
@@ -11,57 +13,57 @@ import (
 // goes by the record's own times, those of the write before and of this one, and by what the replica had heard
 // of the job's worker; and since those times are of schedulers' clocks, by the world's time too, but for the time
 // that a write is under way under its lock.
-func early(f *facts, s *step, w *write) string {
-	j := s.about
+func early(f *model.Facts, s *model.Step, w *model.Write) string {
+	j := s.About
 	if pastDeadline(j) {
 		return ""
 	}
-	age := time.Duration(j.updated-w.updated) * time.Millisecond
+	age := time.Duration(j.Updated-w.Updated) * time.Millisecond
 	limit := time.Duration(0)
-	switch w.from {
-	case dispatched:
-		limit = f.config.TimeoutOf(j.topic)
-	case running:
-		limit = f.config.RunningTimeout
-		if f.config.WatchWorkers && silentFor(f, s)+slack >= f.config.TimeoutOf(j.topic) {
-			limit = min(limit, f.config.TimeoutOf(j.topic))
+	switch w.From {
+	case model.Dispatched:
+		limit = f.Config.TimeoutOf(j.Topic)
+	case model.Running:
+		limit = f.Config.RunningTimeout
+		if f.Config.WatchWorkers && silentFor(f, s)+model.Slack >= f.Config.TimeoutOf(j.Topic) {
+			limit = min(limit, f.Config.TimeoutOf(j.Topic))
 		}
 	default:
-		return fmt.Sprintf("it was %s, for which there is no timeout, and past no deadline", w.from)
+		return fmt.Sprintf("it was %s, for which there is no timeout, and past no deadline", w.From)
 	}
-	if slowest := f.at - w.since + f.config.JobLockTTL; age < limit || slowest < limit {
+	if slowest := f.At - w.Since + f.Config.JobLockTTL; age < limit || slowest < limit {
 		age = min(age, slowest)
-		return fmt.Sprintf("it was %s for %s, and the timeout is %s", w.from, age, limit)
+		return fmt.Sprintf("it was %s for %s, and the timeout is %s", w.From, age, limit)
 	}
 	return ""
 }
 
 // silent is for how long the step's replica had not heard of the job's worker when it read the job, or has
 // not by now.
-func silentFor(f *facts, s *step) time.Duration {
-	silent := f.silence(s.Event, s.about.worker)
-	if s.handling != nil {
-		silent = max(silent, s.handling.silent)
+func silentFor(f *model.Facts, s *model.Step) time.Duration {
+	silent := f.Silence(s.Event, s.About.Worker)
+	if s.Handling != nil {
+		silent = max(silent, s.Handling.Silent)
 	}
 	return silent
 }
 
 // pastDeadline says whether the job was written last after its deadline.
-func pastDeadline(j *job) bool { return j.deadline != 0 && j.updated >= j.deadline }
+func pastDeadline(j *model.Job) bool { return j.Deadline != 0 && j.Updated >= j.Deadline }
 
 var timeoutOnlyWhenDue = checking(invariants.Invariant{
 	Name:   "timeout-only-when-due",
 	Says:   "The reconciler times out only a job that has been DISPATCHED or RUNNING for its timeout, or is past its deadline; with watch_workers, also one that has been RUNNING for the dispatch timeout on a worker of which it has not heard for as long, though it has of others.",
 	Kind:   invariants.Always,
 	Source: "Scheduler internals, section 3, timeout detection and deadline expiration",
-}, func(f *facts, t *tally) checker {
-	return checker{wrote: func(s *step, w *write) {
-		if s.about.state != timedOut || s.Phase == "result_write" {
+}, func(f *model.Facts, t *tally) model.Checker {
+	return model.Checker{Wrote: func(s *model.Step, w *model.Write) {
+		if s.About.State != model.TimedOut || s.Phase == "result_write" {
 			return
 		}
 		t.exercise()
 		if why := early(f, s, w); why != "" {
-			t.violated(s.about, "%s wrote TIMEOUT at step %d too early: %s", invariants.Who(s.Event), s.Step, why)
+			t.violated(s.About, "%s wrote TIMEOUT at step %d too early: %s", invariants.Who(s.Event), s.Step, why)
 		}
 	}}
 })
@@ -71,15 +73,15 @@ var noTimeoutWhileExecuting = checking(invariants.Invariant{
 	Says:   "No job is timed out as DISPATCHED that a worker is executing.",
 	Kind:   invariants.Always,
 	Source: "Dispatch ordering, residual risk window; Scheduler internals, section 3: a RUNNING write that failed is no reason to time out",
-}, func(_ *facts, t *tally) checker {
-	return checker{wrote: func(s *step, w *write) {
-		j := s.about
-		if j.state != timedOut || w.from != dispatched || s.Phase == "result_write" || pastDeadline(j) {
+}, func(_ *model.Facts, t *tally) model.Checker {
+	return model.Checker{Wrote: func(s *model.Step, w *model.Write) {
+		j := s.About
+		if j.State != model.TimedOut || w.From != model.Dispatched || s.Phase == "result_write" || pastDeadline(j) {
 			return
 		}
 		t.exercise()
-		if len(j.executing) > 0 {
-			t.violated(j, "%s timed it out at step %d as DISPATCHED while %s was executing it", invariants.Who(s.Event), s.Step, j.executing[0])
+		if len(j.Executing) > 0 {
+			t.violated(j, "%s timed it out at step %d as DISPATCHED while %s was executing it", invariants.Who(s.Event), s.Step, j.Executing[0])
 		}
 	}}
 })
@@ -94,20 +96,20 @@ var deadWorkerIsNoticed = checking(invariants.Invariant{
 	Says:     "No job stays RUNNING for five polls longer than the dispatch timeout on a worker of which the replica that then times it out has heard nothing all the while, though it has of others.",
 	Kind:     invariants.Always,
 	Source:   "Stale workers, the worker TTL window: a dead worker inside its TTL receives the publish; Scheduler internals, section 3, timeout detection",
-}, func(f *facts, t *tally) checker {
-	return checker{wrote: func(s *step, w *write) {
-		j := s.about
-		if j.state != timedOut || w.from != running || s.Phase == "result_write" {
+}, func(f *model.Facts, t *tally) model.Checker {
+	return model.Checker{Wrote: func(s *model.Step, w *model.Write) {
+		j := s.About
+		if j.State != model.TimedOut || w.From != model.Running || s.Phase == "result_write" {
 			return
 		}
-		age := min(time.Duration(j.updated-w.updated)*time.Millisecond, f.silence(s.Event, j.worker))
-		limit := f.config.TimeoutOf(j.topic)
+		age := min(time.Duration(j.Updated-w.Updated)*time.Millisecond, f.Silence(s.Event, j.Worker))
+		limit := f.Config.TimeoutOf(j.Topic)
 		if age < limit {
 			return
 		}
 		t.exercise()
-		if age >= limit+ticksLate*f.config.PollInterval {
-			t.violated(j, "%s timed it out at step %d after %s of RUNNING on %s without a word of that; the dispatch timeout is %s", invariants.Who(s.Event), s.Step, age.Round(time.Millisecond), j.worker, limit)
+		if age >= limit+ticksLate*f.Config.PollInterval {
+			t.violated(j, "%s timed it out at step %d after %s of RUNNING on %s without a word of that; the dispatch timeout is %s", invariants.Who(s.Event), s.Step, age.Round(time.Millisecond), j.Worker, limit)
 		}
 	}}
 })

@@ -1,20 +1,23 @@
 package judge
 
-import "github.com/wavetank-sim/wavetank/invariants"
+import (
+	"github.com/wavetank-sim/wavetank/invariants"
+	"github.com/wavetank-sim/wavetank/invariants/scheduler/model"
+)
 
 var terminalStatesFinal = checking(invariants.Invariant{
 	Name:   "terminal-states-final",
 	Says:   "A job in a terminal state stays in it, but for SUCCEEDED, which may become OUTPUT_QUARANTINED.",
 	Kind:   invariants.Always,
 	Source: "Scheduler internals, section 1, terminal states and idempotency",
-}, func(_ *facts, t *tally) checker {
-	return checker{wrote: func(s *step, w *write) {
-		to := s.about.state
-		if to.terminal() {
+}, func(_ *model.Facts, t *tally) model.Checker {
+	return model.Checker{Wrote: func(s *model.Step, w *model.Write) {
+		to := s.About.State
+		if to.Terminal() {
 			t.exercise()
 		}
-		if w.from.terminal() && !allowed[w.from][to] {
-			t.violated(s.about, "%s wrote %s at step %d (%s) over the terminal state %s", invariants.Who(s.Event), to, s.Step, s.Phase, w.from)
+		if w.From.Terminal() && !allowed[w.From][to] {
+			t.violated(s.About, "%s wrote %s at step %d (%s) over the terminal state %s", invariants.Who(s.Event), to, s.Step, s.Phase, w.From)
 		}
 	}}
 })
@@ -25,12 +28,12 @@ var documentedTransitionsOnly = checking(invariants.Invariant{
 	Kind:   invariants.Always,
 	Source: "Scheduler internals, section 1; Dispatch ordering for the retry and the rollback",
 	Needs:  []string{"terminal-states-final"},
-}, func(_ *facts, t *tally) checker {
-	return checker{wrote: func(s *step, w *write) {
+}, func(_ *model.Facts, t *tally) model.Checker {
+	return model.Checker{Wrote: func(s *model.Step, w *model.Write) {
 		t.exercise()
-		if !allowed[w.from][s.about.state] {
-			t.violated(s.about, "%s moved the job from %s to %s at step %d (%s), which is not documented",
-				invariants.Who(s.Event), w.from, s.about.state, s.Step, s.Phase)
+		if !allowed[w.From][s.About.State] {
+			t.violated(s.About, "%s moved the job from %s to %s at step %d (%s), which is not documented",
+				invariants.Who(s.Event), w.From, s.About.State, s.Step, s.Phase)
 		}
 	}}
 })

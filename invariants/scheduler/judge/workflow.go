@@ -3,6 +3,8 @@ package judge
 import (
 	"time"
 
+	"github.com/wavetank-sim/wavetank/invariants/scheduler/model"
+
 	"github.com/wavetank-sim/wavetank/invariants/scheduler/history"
 
 	"github.com/wavetank-sim/wavetank/invariants/scheduler/config"
@@ -30,12 +32,12 @@ var stepsInOrder = checking(invariants.Invariant{
 	Says:   "A step's job is submitted only once a job of each step that it depends on is SUCCEEDED by its record.",
 	Kind:   invariants.Always,
 	Source: "Scheduler internals, section 8: workflow steps",
-}, func(f *facts, t *tally) checker {
-	return checker{fired: func(s *step, k *stepJob) {
+}, func(f *model.Facts, t *tally) model.Checker {
+	return model.Checker{Fired: func(s *model.Step, k *model.StepJob) {
 		t.exercise()
-		for _, id := range k.step.DependsOn {
-			if f.workflow.success(k.run, id) == 0 {
-				t.violated(&k.run.as, "%s submitted %s at step %d, although step %s had not succeeded", invariants.Who(s.Event), k.id, s.Step, id)
+		for _, id := range k.Step.DependsOn {
+			if f.Workflow.Success(k.Run, id) == 0 {
+				t.violated(&k.Run.As, "%s submitted %s at step %d, although step %s had not succeeded", invariants.Who(s.Event), k.ID, s.Step, id)
 			}
 		}
 	}}
@@ -46,15 +48,15 @@ var noDelayFiresEarly = checking(invariants.Invariant{
 	Says:   "The job of a step with a delay, or of a step that is tried again, is not submitted before its time.",
 	Kind:   invariants.Always,
 	Source: "Scheduler internals, section 8: delay_sec, delay_until and retry backoff",
-}, func(f *facts, t *tally) checker {
-	return checker{fired: func(s *step, k *stepJob) {
-		due, now := f.workflow.due(k), f.workflow.unix(s.At)
-		if k.attempt == 1 && k.step.DelaySec == 0 && k.step.DelayUntil == 0 {
+}, func(f *model.Facts, t *tally) model.Checker {
+	return model.Checker{Fired: func(s *model.Step, k *model.StepJob) {
+		due, now := f.Workflow.Due(k), f.Workflow.Unix(s.At)
+		if k.Attempt == 1 && k.Step.DelaySec == 0 && k.Step.DelayUntil == 0 {
 			return
 		}
 		t.exercise()
 		if now < due {
-			t.violated(&k.run.as, "%s submitted %s at step %d, %s before its time", invariants.Who(s.Event), k.id, s.Step, time.Duration(due-now)*time.Millisecond)
+			t.violated(&k.Run.As, "%s submitted %s at step %d, %s before its time", invariants.Who(s.Event), k.ID, s.Step, time.Duration(due-now)*time.Millisecond)
 		}
 	}}
 })
@@ -71,36 +73,36 @@ var delayFiresOnTime = checking(invariants.Invariant{
 	Says:   "A delay that is long enough to be kept in Redis is over within three polls and a few seconds of its time, whoever has died meanwhile.",
 	Kind:   invariants.Always,
 	Source: "Scheduler internals, section 8: durable workflow delay timers, and their background poller",
-}, func(f *facts, t *tally) checker {
-	bound := func() time.Duration { return rounding + 3*f.config.Workflow.DelayPoll + handover }
+}, func(f *model.Facts, t *tally) model.Checker {
+	bound := func() time.Duration { return rounding + 3*f.Config.Workflow.DelayPoll + handover }
 	// kept says by when the job of a delay is to be submitted, if the delay was long enough.
-	kept := func(w wfWait) (due time.Duration, ok bool) {
-		due = time.UnixMilli(w.until).Sub(f.workflow.began)
-		return due, due-w.since >= f.config.Workflow.DurableFrom+rounding
+	kept := func(w model.WfWait) (due time.Duration, ok bool) {
+		due = time.UnixMilli(w.Until).Sub(f.Workflow.Began)
+		return due, due-w.Since >= f.Config.Workflow.DurableFrom+rounding
 	}
-	return checker{
-		fired: func(s *step, k *stepJob) {
-			w, waited := k.run.waits[k.id]
+	return model.Checker{
+		Fired: func(s *model.Step, k *model.StepJob) {
+			w, waited := k.Run.Waits[k.ID]
 			due, ok := kept(w)
 			if !waited || !ok {
 				return
 			}
 			t.exercise()
 			if late := s.At - due; late > bound() {
-				t.violated(&k.run.as, "%s submitted %s at step %d, %s after its time", invariants.Who(s.Event), k.id, s.Step, late.Truncate(time.Millisecond))
+				t.violated(&k.Run.As, "%s submitted %s at step %d, %s after its time", invariants.Who(s.Event), k.ID, s.Step, late.Truncate(time.Millisecond))
 			}
 		},
-		ended: func(end *invariants.End) {
-			for _, r := range f.workflow.order {
+		Ended: func(end *invariants.End) {
+			for _, r := range f.Workflow.Order {
 				for i := range r.Steps {
 					s := &r.Steps[i]
 					id := history.StepJobID(r.RunID, s.ID, s.Attempt)
-					due, ok := kept(r.waits[id])
-					if j := f.workflow.jobs[id]; j != nil && j.made != 0 || r.State != "RUNNING" || s.State != "WAITING" || !ok {
+					due, ok := kept(r.Waits[id])
+					if j := f.Workflow.Jobs[id]; j != nil && j.Made != 0 || r.State != "RUNNING" || s.State != "WAITING" || !ok {
 						continue
 					}
 					if end.At-due > bound() {
-						t.violated(&r.as, "%s was never submitted, %s after its time", id, (end.At - due).Truncate(time.Millisecond))
+						t.violated(&r.As, "%s was never submitted, %s after its time", id, (end.At - due).Truncate(time.Millisecond))
 					}
 				}
 			}
@@ -113,24 +115,24 @@ var noDelayFiresTwice = checking(invariants.Invariant{
 	Says:   "The request of a step's job is stored once, unless who published it was not told so; and a step is tried again only once its last job is FAILED, though not for good, or TIMEOUT, and no more often than it says.",
 	Kind:   invariants.Always,
 	Source: "Scheduler internals, section 8: atomic pop of past-due timers; retry {max, backoff}",
-}, func(f *facts, t *tally) checker {
-	return checker{
-		submitted: func(s *step, k *stepJob, again stepAgain) {
+}, func(f *model.Facts, t *tally) model.Checker {
+	return model.Checker{
+		Submitted: func(s *model.Step, k *model.StepJob, again model.StepAgain) {
 			t.exercise()
-			if again.seq != 0 && again.told && s.Kind != sim.KindLate { // what comes late nobody knows of who publishes it again
-				t.violated(&k.run.as, "%s was stored a second time at step %d by %s, %s seq %d; the first was seq %d", k.id, s.Step, invariants.Who(s.Event), history.StreamSys, k.stored, again.seq)
+			if again.Seq != 0 && again.Told && s.Kind != sim.KindLate { // what comes late nobody knows of who publishes it again
+				t.violated(&k.Run.As, "%s was stored a second time at step %d by %s, %s seq %d; the first was seq %d", k.ID, s.Step, invariants.Who(s.Event), history.StreamSys, k.Stored, again.Seq)
 			}
 		},
-		fired: func(s *step, k *stepJob) {
-			if k.attempt == 1 {
+		Fired: func(s *model.Step, k *model.StepJob) {
+			if k.Attempt == 1 {
 				return
 			}
-			before := f.workflow.jobs[history.StepJobID(k.run.RunID, k.step.ID, k.attempt-1)]
+			before := f.Workflow.Jobs[history.StepJobID(k.Run.RunID, k.Step.ID, k.Attempt-1)]
 			switch {
-			case k.attempt > k.step.Retry.Max+1:
-				t.violated(&k.run.as, "%s submitted %s at step %d; the step is to be tried again %d times", invariants.Who(s.Event), k.id, s.Step, k.step.Retry.Max)
-			case before == nil || before.failed == 0:
-				t.violated(&k.run.as, "%s submitted %s at step %d, although the attempt before it had not failed, or for good", invariants.Who(s.Event), k.id, s.Step)
+			case k.Attempt > k.Step.Retry.Max+1:
+				t.violated(&k.Run.As, "%s submitted %s at step %d; the step is to be tried again %d times", invariants.Who(s.Event), k.ID, s.Step, k.Step.Retry.Max)
+			case before == nil || before.Failed == 0:
+				t.violated(&k.Run.As, "%s submitted %s at step %d, although the attempt before it had not failed, or for good", invariants.Who(s.Event), k.ID, s.Step)
 			}
 		},
 	}
@@ -141,12 +143,12 @@ var runWritesNotLost = checking(invariants.Invariant{
 	Says:   "Each write of a run is of the version after the one that it replaces: nobody overwrites what they have not read.",
 	Kind:   invariants.Always,
 	Source: "the hardened run: a write is a compare-and-set on its version",
-}, func(_ *facts, t *tally) checker {
-	return checker{ran: func(s *step, r *workflowRun, w *runWrite) {
+}, func(_ *model.Facts, t *tally) model.Checker {
+	return model.Checker{Ran: func(s *model.Step, r *model.WorkflowRun, w *model.RunWrite) {
 		t.exercise()
-		if w.step != 0 && r.Version != w.was.Version+1 {
-			t.violated(&r.as, "%s wrote version %d at step %d over version %d, which %s had written at step %d",
-				invariants.Who(s.Event), r.Version, s.Step, w.was.Version, w.by, w.step)
+		if w.Step != 0 && r.Version != w.Was.Version+1 {
+			t.violated(&r.As, "%s wrote version %d at step %d over version %d, which %s had written at step %d",
+				invariants.Who(s.Event), r.Version, s.Step, w.Was.Version, w.By, w.Step)
 		}
 	}}
 })
@@ -156,18 +158,18 @@ var runWrittenByLockHolder = checking(invariants.Invariant{
 	Says:   "Only the process that holds a run's lock writes the run.",
 	Kind:   invariants.Always,
 	Source: "Scheduler internals, section 8: distributed workflow run locks, and their fall-back to the local lock alone",
-}, func(_ *facts, t *tally) checker {
-	return checker{ran: func(s *step, r *workflowRun, w *runWrite) {
-		if w.step == 0 {
+}, func(_ *model.Facts, t *tally) model.Checker {
+	return model.Checker{Ran: func(s *model.Step, r *model.WorkflowRun, w *model.RunWrite) {
+		if w.Step == 0 {
 			return // its start, before anybody knows of it
 		}
 		t.exercise()
-		switch l := &r.lock; {
-		case l.heldBy(s.Event):
-		case !l.live(s.At):
-			t.violated(&r.as, "%s wrote the run at step %d without its lock, which nobody held", invariants.Who(s.Event), s.Step)
+		switch l := &r.Lock; {
+		case l.HeldBy(s.Event):
+		case !l.Live(s.At):
+			t.violated(&r.As, "%s wrote the run at step %d without its lock, which nobody held", invariants.Who(s.Event), s.Step)
 		default:
-			t.violated(&r.as, "%s wrote the run at step %d while %s held its lock (since step %d)", invariants.Who(s.Event), s.Step, invariants.Process(l.node, l.incarnation), l.step)
+			t.violated(&r.As, "%s wrote the run at step %d while %s held its lock (since step %d)", invariants.Who(s.Event), s.Step, invariants.Process(l.Node, l.Incarnation), l.Step)
 		}
 	}}
 })
@@ -178,23 +180,23 @@ var everyRunSettles = checking(invariants.Invariant{
 	Kind:   invariants.Eventually,
 	Source: "Scheduler internals, section 8: the reconciler provides eventual recovery for delay steps via NextAttemptAt checks",
 	Needs:  []string{"events-agree-with-servers"},
-}, func(f *facts, t *tally) checker {
-	return checker{ended: func(end *invariants.End) {
-		for _, r := range f.workflow.order {
+}, func(f *model.Facts, t *tally) model.Checker {
+	return model.Checker{Ended: func(end *invariants.End) {
+		for _, r := range f.Workflow.Order {
 			t.exercise()
 			if r.State == "RUNNING" && !waitsRightly(f, r, end) {
-				t.violated(&r.as, "is still %s: %s", r.State, r.why())
+				t.violated(&r.As, "is still %s: %s", r.State, r.Why())
 			}
 		}
 	}}
 })
 
 // waitsRightly says whether a run has a job that is not over, or waits for a time to come.
-func waitsRightly(f *facts, r *workflowRun, end *invariants.End) bool {
+func waitsRightly(f *model.Facts, r *model.WorkflowRun, end *invariants.End) bool {
 	for i := range r.Steps {
 		s := &r.Steps[i]
-		j := f.jobs[s.JobID]
-		if s.State == "SUBMITTED" && j != nil && j.accepted && !j.state.terminal() || s.State == "WAITING" && s.NextAttemptAt > f.workflow.unix(end.At) {
+		j := f.Jobs[s.JobID]
+		if s.State == "SUBMITTED" && j != nil && j.Accepted && !j.State.Terminal() || s.State == "WAITING" && s.NextAttemptAt > f.Workflow.Unix(end.At) {
 			return true
 		}
 	}

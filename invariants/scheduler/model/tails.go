@@ -1,4 +1,4 @@
-package judge
+package model
 
 import (
 	"github.com/wavetank-sim/wavetank/invariants/scheduler/history"
@@ -7,23 +7,23 @@ import (
 
 // cutTails takes in that nats-server has lost the last messages of its streams with its power. Whoever has
 // seen one may still act upon it, and acknowledge what has its place by then.
-func (f *facts) cutTails(e *sim.Event) {
+func (f *Facts) cutTails(e *sim.Event) {
 	if f.reused == nil {
 		f.reused = map[string]uint64{}
 	}
 	for i := range e.Changes {
 		c := &e.Changes[i]
 		f.reused[c.Stream] = max(f.reused[c.Stream], c.Seq)
-		about := f.job(c.Header[history.HeaderJob])
+		about := f.Job(c.Header[history.HeaderJob])
 		if about == nil {
 			continue
 		}
-		f.come(about, tailLost)
+		f.come(about, TailLost)
 		f.reachJob(about, history.NATSPowerLoss)
 		switch c.Stream {
 		case history.StreamSys:
 			if m := about.message(c.Seq); m != nil {
-				m.lost = true
+				m.Lost = true
 			}
 		case history.StreamJobs:
 			about.loseDispatch(c.Seq)
@@ -32,41 +32,41 @@ func (f *facts) cutTails(e *sim.Event) {
 }
 
 // loseDispatch takes in that the stream holds a dispatch of the job no more. A worker may have it all the same.
-func (j *job) loseDispatch(seq uint64) {
-	for i := range j.dispatches {
-		d := &j.dispatches[i]
-		if d.seq != seq || d.lost {
+func (j *Job) loseDispatch(seq uint64) {
+	for i := range j.Dispatches {
+		d := &j.Dispatches[i]
+		if d.Seq != seq || d.Lost {
 			continue
 		}
-		d.lost = true
-		if !d.handed && j.intent.of(d) {
-			j.intent.stored, j.intent.lost = false, true
+		d.Lost = true
+		if !d.handed && j.Intent.of(d) {
+			j.Intent.Stored, j.Intent.Lost = false, true
 		}
 	}
 }
 
 // handOut takes in that a worker has been given a dispatch of the job, and says whether that is so for a second
 // time: a consumer that has lost a part of its state counts from one again.
-func (j *job) handOut(seq uint64) (again bool) {
-	for i := range j.dispatches {
-		d := &j.dispatches[i]
-		if d.seq != seq {
+func (j *Job) handOut(seq uint64) (again bool) {
+	for i := range j.Dispatches {
+		d := &j.Dispatches[i]
+		if d.Seq != seq {
 			continue
 		}
 		again = again || d.handed
 		d.handed = true
-		if d.lost && j.intent.of(d) {
-			j.intent.stored = true
+		if d.Lost && j.Intent.of(d) {
+			j.Intent.Stored = true
 		}
 	}
 	return again
 }
 
 // of says whether d was published for the intent.
-func (i *intent) of(d *dispatch) bool { return i.step != 0 && (d.epoch == 0 || d.epoch == i.epoch) }
+func (i *Intent) of(d *Dispatch) bool { return i.Step != 0 && (d.Epoch == 0 || d.Epoch == i.Epoch) }
 
 // takePlace takes in that a message of the job is stored, perhaps in the place of a lost one.
-func (f *facts) takePlace(about *job, c *sim.Change) {
+func (f *Facts) takePlace(about *Job, c *sim.Change) {
 	if c.Seq <= f.reused[c.Stream] {
 		f.reachJob(about, history.NATSPowerLoss)
 	}

@@ -1,4 +1,4 @@
-package judge
+package model
 
 import (
 	"strings"
@@ -10,39 +10,39 @@ import (
 )
 
 // step is one event as it concerns one job.
-type step struct {
+type Step struct {
 	*sim.Event
-	about    *job
-	handling *handling // what the event's process has under way for the job, or nil
-	failed   bool      // the caller was told of an error
+	About    *Job
+	Handling *handling // what the event's process has under way for the job, or nil
+	Failed   bool      // the caller was told of an error
 }
 
 // write is a change of a job's record; the job's own fields hold what it is now.
-type write struct {
-	from     state
-	attempts int // before, as the rest
-	epoch    int64
-	version  int64
-	updated  int64
-	since    time.Duration // when updated was written
+type Write struct {
+	From     State
+	Attempts int // before, as the rest
+	Epoch    int64
+	Version  int64
+	Updated  int64
+	Since    time.Duration // when updated was written
 	deadline int64
-	due      time.Duration // when the job's time was up, if it was bounded
-	bounded  bool
-	intent   intent
+	Due      time.Duration // when the job's time was up, if it was bounded
+	Bounded  bool
+	Intent   Intent
 }
 
 // lockChange is a change of a lock's key; the job's lock is what it is now.
-type lockChange struct {
-	was      lock
-	taken    bool // a new token
-	extended bool
-	gone     bool
+type LockChange struct {
+	Was      Lock
+	Taken    bool // a new token
+	Extended bool
+	Gone     bool
 }
 
 // Observe judges one event. It must see every event of the run, in order, and keeps none.
-func (j *observer) Observe(e *sim.Event) {
-	f := j.facts
-	f.step, f.at = e.Step, e.At
+func (j *Observer) Observe(e *sim.Event) {
+	f := j.Facts
+	f.Step, f.At = e.Step, e.At
 	f.struck(e)
 	switch e.Kind {
 	case sim.KindRedis, sim.KindPublish, sim.KindReturn, sim.KindSend, sim.KindLate:
@@ -83,38 +83,38 @@ func (j *observer) Observe(e *sim.Event) {
 }
 
 // operation takes in a store command or a publish, or its late error, or its late effect.
-func (j *observer) operation(e *sim.Event) {
-	f := j.facts
+func (j *Observer) operation(e *sim.Event) {
+	f := j.Facts
 	s := &j.step
-	*s = step{Event: e, failed: history.AnswerOf(e).Failed()}
+	*s = Step{Event: e, Failed: history.AnswerOf(e).Failed()}
 	if e.Target != history.SubjectBeat {
-		if s.about = f.job(e.Job); s.about != nil {
-			s.handling = s.about.handling(e)
+		if s.About = f.Job(e.Job); s.About != nil {
+			s.Handling = s.About.handling(e)
 		}
 	}
 	if s.Phase == "lock_release" && !beginsRelease(s) {
-		s.handling = nil // its own is over
+		s.Handling = nil // its own is over
 	}
 	if e.Kind == sim.KindLate {
 		j.late(s)
 		return
 	}
-	if s.handling != nil {
+	if s.Handling != nil {
 		j.fence(s)
 		j.onTime(s)
-		s.about.delayed(s)
+		s.About.delayed(s)
 	}
 	if s.Phase == "publish" && s.Kind == sim.KindPublish && f.resumes(s) {
-		f.reach(intentResumed)
+		f.Reach(IntentResumed)
 	}
 	applied, locked := j.changes(s)
 	f.breakerAsked(s)
 	f.outputOperation(s)
-	f.workflow.answered(f, s)
+	f.Workflow.answered(f, s)
 	if s.Phase == "dlq_growth_read" || s.Phase == "dlq_growth_write" {
 		f.growthSeen(s)
 	}
-	if s.about == nil {
+	if s.About == nil {
 		f.ticked(s)
 		return
 	}
@@ -125,8 +125,8 @@ func (j *observer) operation(e *sim.Event) {
 }
 
 // concluded takes in what came of an operation on the step's own job, by its phase.
-func (j *observer) concluded(s *step, applied, locked bool) {
-	f := j.facts
+func (j *Observer) concluded(s *Step, applied, locked bool) {
+	f := j.Facts
 	switch s.Phase {
 	case "lock_acquire", "lock_renew":
 		j.lockAnswered(s, locked)
@@ -145,18 +145,18 @@ func (j *observer) concluded(s *step, applied, locked bool) {
 	case "tenant_read":
 		f.tenantCounted(s)
 	case "void_publish":
-		if applied && !s.failed {
-			f.count.voids++
+		if applied && !s.Failed {
+			f.Count.Voids++
 		}
 	case "result_publish":
-		if s.failed && !applied {
-			f.come(s.about, resultUnsent)
+		if s.Failed && !applied {
+			f.come(s.About, ResultUnsent)
 		}
 	case "processed_read", "inflight_write", "processed_write":
 		j.guardAsked(s)
 	case "dlq_write":
-		if s.failed {
-			f.count.dlqsFailed++ // of a job, or of a message that makes no sense
+		if s.Failed {
+			f.Count.DlqsFailed++ // of a job, or of a message that makes no sense
 		}
 	case "pending_write", "scheduled_write", "dispatched_write", "rollback_write", "running_write", "outbox_remove", "result_write", "failed_write",
 		"timeout_write", "cancel_write", "approval_write", "denied_write", "approved_write", "output_write":
@@ -166,28 +166,28 @@ func (j *observer) concluded(s *step, applied, locked bool) {
 
 // late takes in what an operation does whose caller gave it up long ago: whatever is under way there by
 // now is not about it.
-func (j *observer) late(s *step) {
-	f := j.facts
-	s.handling, s.failed = nil, true
-	if applied, _ := j.changes(s); applied && s.about != nil {
+func (j *Observer) late(s *Step) {
+	f := j.Facts
+	s.Handling, s.Failed = nil, true
+	if applied, _ := j.changes(s); applied && s.About != nil {
 		f.ambiguous(s)
 	}
 }
 
 // changes takes in what a step changed. It says whether the step changed anything that its own job's
 // phase is for, and whether it took or extended the job's lock.
-func (j *observer) changes(s *step) (applied, locked bool) {
+func (j *Observer) changes(s *Step) (applied, locked bool) {
 	if s.Outcome == history.TransactionFailed || s.Kind == sim.KindLate && s.Outcome == sim.OutcomeNil {
 		return false, false // a MULTI that the server refused: what it names is as it was
 	}
-	var record *job
+	var record *Job
 	stateful := false
 	written := func() {
 		// Each write counts up the version: where it stays, the server refused a MULTI, and the answer was lost.
-		if record == nil || stateful && record.version != 0 && record.version == j.write.version {
+		if record == nil || stateful && record.Version != 0 && record.Version == j.write.Version {
 			return
 		}
-		applied = applied || record == s.about
+		applied = applied || record == s.About
 		if stateful {
 			j.recordWritten(s, record)
 		}
@@ -200,36 +200,36 @@ func (j *observer) changes(s *step) (applied, locked bool) {
 			applied, locked = applied || own, locked || lock
 			continue
 		}
-		if record == nil || record.id != id {
+		if record == nil || record.ID != id {
 			written()
-			record, stateful = j.facts.job(id), false
+			record, stateful = j.Facts.Job(id), false
 			j.remember(record)
 		}
-		stateful = record.take(c) || stateful
+		stateful = record.Take(c) || stateful
 		if c.Field == "updated_at" {
 			record.touched = s.At
 		}
 		if c.Field == "decision" {
-			record.decidedAt = s.Step
+			record.DecidedAt = s.Step
 		}
-		j.facts.consented(s, record, c)
+		j.Facts.consented(s, record, c)
 	}
 	written()
-	j.facts.recordChanges(s)
+	j.Facts.recordChanges(s)
 	return applied, locked
 }
 
 // remember keeps what a record is before the step writes it.
-func (j *observer) remember(record *job) {
-	j.write = write{
-		from: record.state, attempts: record.attempts, epoch: record.epoch, version: record.version,
-		updated: record.updated, since: record.touched, deadline: record.deadline, intent: record.intent,
+func (j *Observer) remember(record *Job) {
+	j.write = Write{
+		From: record.State, Attempts: record.Attempts, Epoch: record.Epoch, Version: record.Version,
+		Updated: record.Updated, Since: record.touched, deadline: record.Deadline, Intent: record.Intent,
 	}
-	j.write.due, j.write.bounded = j.facts.due(record)
+	j.write.Due, j.write.Bounded = j.Facts.Due(record)
 }
 
 // changed takes in a change of anything but a job's record. It says of it what changes says of all.
-func (j *observer) changed(s *step, c *sim.Change) (applied, locked bool) {
+func (j *Observer) changed(s *Step, c *sim.Change) (applied, locked bool) {
 	switch {
 	case c.Stream == history.StreamJobs:
 		return j.jobsStored(s, c), false
@@ -248,7 +248,7 @@ func (j *observer) changed(s *step, c *sim.Change) (applied, locked bool) {
 	case c.Key == history.ReconcilerKey || c.Key == history.ReplayerKey || c.Key == history.WriterKey:
 		j.tickLockChanged(s, c)
 	case strings.HasPrefix(c.Key, history.BreakerPrefix):
-		j.facts.breakerChanged(s, c)
+		j.Facts.breakerChanged(s, c)
 	case c.Key == history.SnapshotKey:
 		j.snapshotChanged(s, c)
 	case strings.HasPrefix(c.Key, history.ProcessedPrefix) || strings.HasPrefix(c.Key, history.InflightPrefix):
@@ -256,48 +256,48 @@ func (j *observer) changed(s *step, c *sim.Change) (applied, locked bool) {
 	case strings.HasPrefix(c.Key, history.SagaPrefix):
 		j.sagaChanged(s, c)
 	case strings.HasPrefix(c.Key, history.SagaDLQPrefix):
-		j.facts.sagaBuried(c)
+		j.Facts.sagaBuried(c)
 	case c.Key == history.AuditKey:
-		j.facts.sagaAudited(c)
-		j.facts.outputAudited(c)
+		j.Facts.sagaAudited(c)
+		j.Facts.outputAudited(c)
 	case c.Key == history.DlqIndex:
-		j.facts.lettersIndexed(c)
+		j.Facts.lettersIndexed(c)
 	case c.Key == history.GrowthKey:
-		j.facts.growthChanged(s, c)
+		j.Facts.growthChanged(s, c)
 	case strings.HasPrefix(c.Key, history.CommittedPrefix):
-		j.facts.committedChanged(c)
+		j.Facts.committedChanged(c)
 	case strings.HasPrefix(c.Key, history.OutputPrefix):
-		j.facts.outputStored(c)
+		j.Facts.outputStored(c)
 	case c.Key == history.ScansKey:
-		j.facts.scanKept(c)
+		j.Facts.scanKept(c)
 	case strings.HasPrefix(c.Key, history.DlqPrefix):
 		id := c.Key[len(history.DlqPrefix):]
-		j.facts.letterChanged(s, id, c)
-		if j.facts.file(id, !c.Gone) {
+		j.Facts.letterChanged(s, id, c)
+		if j.Facts.File(id, !c.Gone) {
 			return false, false
 		}
-		about := j.facts.job(id)
-		about.entered, about.dlqExpires = !c.Gone, c.Expires
-		if s.handling != nil {
-			s.handling.entered = true
+		about := j.Facts.Job(id)
+		about.Entered, about.DlqExpires = !c.Gone, c.Expires
+		if s.Handling != nil {
+			s.Handling.entered = true
 		}
 	}
 	return false, false
 }
 
 // rewound takes in what a failover of Redis has changed back. It is nobody's doing, and nothing is judged by it.
-func (j *observer) rewound(e *sim.Event) {
-	unjudged := &observer{facts: j.facts}
-	unjudged.changes(&step{Event: e})
+func (j *Observer) rewound(e *sim.Event) {
+	unjudged := &Observer{Facts: j.Facts}
+	unjudged.changes(&Step{Event: e})
 	for i := range e.Changes {
-		if about := j.facts.jobs[history.RecordOf(e.Changes[i].Key)]; about != nil {
-			about.scheduled = about.attempts
+		if about := j.Facts.Jobs[history.RecordOf(e.Changes[i].Key)]; about != nil {
+			about.Scheduled = about.Attempts
 		}
 	}
 }
 
 // concerning copies s, to be turned to the job that one of its changes is about.
-func (j *observer) concerning(s *step) *step {
+func (j *Observer) concerning(s *Step) *Step {
 	j.about = *s
 	return &j.about
 }

@@ -1,4 +1,4 @@
-package judge
+package model
 
 import (
 	"encoding/json"
@@ -16,39 +16,39 @@ import (
 )
 
 // sagas is what is known of compensations and rollbacks.
-type sagas struct {
-	byID  map[string]*saga
-	order []*saga                  // in the order of their first event
-	byKey map[string]*compensation // by scoped
-	dirty []*saga                  // whose stack the step at hand has changed
+type Sagas struct {
+	byID  map[string]*Saga
+	Order []*Saga                  // in the order of their first event
+	byKey map[string]*Compensation // by scoped
+	dirty []*Saga                  // whose stack the step at hand has changed
 
 	submitted, resumed, late, denied, unreadable int
 
-	recording  []func(s *step, c *compensation, again bool)
-	submitting []func(s *step, c *compensation, first bool)
-	locking    []func(s *step, g *saga, was lock)
+	Recording  []func(s *Step, c *Compensation, again bool)
+	Submitting []func(s *Step, c *Compensation, first bool)
+	Locking    []func(s *Step, g *Saga, was Lock)
 }
 
-func (k *sagas) rolledBackOnes() int { return k.submitted }
-func (k *sagas) takenUpAgain() int   { return k.resumed }
-func (k *sagas) succeededLater() int { return k.late }
-func (k *sagas) deniedOnes() int     { return k.denied }
-func (k *sagas) unreadables() int    { return k.unreadable }
+func (k *Sagas) RolledBackOnes() int { return k.submitted }
+func (k *Sagas) TakenUpAgain() int   { return k.resumed }
+func (k *Sagas) SucceededLater() int { return k.late }
+func (k *Sagas) DeniedOnes() int     { return k.denied }
+func (k *Sagas) Unreadables() int    { return k.unreadable }
 
 // saga is one workflow's.
-type saga struct {
-	id       string
+type Saga struct {
+	ID       string
 	stack    []string      // as Redis holds it
 	expires  time.Duration // when that expires; 0 for never
 	before   int           // how much that held before the step at hand
-	recorded []*compensation
-	due      int  // the step at which a job of it first failed for good; 0 for never
-	lock     lock // of its rollback
+	Recorded []*Compensation
+	Due      int  // the step at which a job of it first failed for good; 0 for never
+	Lock     Lock // of its rollback
 	by       string
 }
 
 // holds is how many compensations the stack has at an instant.
-func (g *saga) holds(at time.Duration) int {
+func (g *Saga) holds(at time.Duration) int {
 	if g.expires != 0 && at >= g.expires {
 		return 0
 	}
@@ -60,32 +60,32 @@ func (g *saga) holds(at time.Duration) int {
 func scoped(tenant, workflow, key string) string { return tenant + "|" + workflow + "|" + key }
 
 // compensation is one that was put onto a stack, under an idempotency key.
-type compensation struct {
-	saga  *saga
+type Compensation struct {
+	Saga  *Saga
 	entry string
 	key   string // its idempotency key; "" for what cannot be read
-	job   string // what it undoes; "" for what cannot be read
-	step  int    // when it was put there first
-	late  bool   // its saga was to be rolled back by then
-	jobs  []string
+	Job   string // what it undoes; "" for what cannot be read
+	Step  int    // when it was put there first
+	Late  bool   // its saga was to be rolled back by then
+	Jobs  []string
 	ended bool // denied, or in the DLQ
 }
 
-func (c *compensation) accounted() bool { return len(c.jobs) > 0 || c.ended }
+func (c *Compensation) Accounted() bool { return len(c.Jobs) > 0 || c.ended }
 
-func (c *compensation) recordedAs() string {
-	if c.job == "" {
+func (c *Compensation) RecordedAs() string {
+	if c.Job == "" {
 		return fmt.Sprintf("%q that nobody can read ", c.entry)
 	}
-	return fmt.Sprintf("that was recorded at step %d ", c.step)
+	return fmt.Sprintf("that was recorded at step %d ", c.Step)
 }
 
 // sagaJob is what sagas need to know of a job.
 type sagaJob struct {
-	workflow  string
+	Workflow  string
 	fatal     bool // a worker has answered that it failed for good
-	succeeded bool
-	answered  bool // a worker has answered that it succeeded, whatever became of the job before
+	Succeeded bool
+	Answered  bool // a worker has answered that it succeeded, whatever became of the job before
 }
 
 // asked is what sagas read of a request.
@@ -98,22 +98,22 @@ type asked struct {
 	Labels         map[string]string `json:"labels"`
 }
 
-func (k *sagas) of(workflow string) *saga {
+func (k *Sagas) of(workflow string) *Saga {
 	g := k.byID[workflow]
 	if g == nil {
 		if k.byID == nil {
-			k.byID, k.byKey = map[string]*saga{}, map[string]*compensation{}
+			k.byID, k.byKey = map[string]*Saga{}, map[string]*Compensation{}
 		}
-		g = &saga{id: workflow}
+		g = &Saga{ID: workflow}
 		k.byID[workflow] = g
-		k.order = append(k.order, g)
+		k.Order = append(k.Order, g)
 	}
 	return g
 }
 
 // sagaChanged takes in a change of a saga's stack, or of its lock.
-func (j *observer) sagaChanged(s *step, c *sim.Change) {
-	k := &j.facts.sagas
+func (j *Observer) sagaChanged(s *Step, c *sim.Change) {
+	k := &j.Facts.Sagas
 	rest := strings.TrimPrefix(c.Key, history.SagaPrefix)
 	if workflow, is := strings.CutSuffix(rest, ":stack"); is {
 		g := k.of(workflow)
@@ -140,11 +140,11 @@ func (j *observer) sagaChanged(s *step, c *sim.Change) {
 	}
 }
 
-func (k *sagas) locked(s *step, g *saga, c *sim.Change) {
-	was := g.lock
-	g.lock = lock{}
+func (k *Sagas) locked(s *Step, g *Saga, c *sim.Change) {
+	was := g.Lock
+	g.Lock = Lock{}
 	if !c.Gone {
-		g.lock = lock{node: s.Node, incarnation: s.Incarnation, token: c.Value, expires: c.Expires, step: s.Step}
+		g.Lock = Lock{Node: s.Node, Incarnation: s.Incarnation, token: c.Value, Expires: c.Expires, Step: s.Step}
 		if me := invariants.Process(s.Node, s.Incarnation); g.by != "" && g.by != me && len(g.stack) > 0 {
 			k.resumed++
 			g.by = me
@@ -152,14 +152,14 @@ func (k *sagas) locked(s *step, g *saga, c *sim.Change) {
 			g.by = me
 		}
 	}
-	for _, check := range k.locking {
+	for _, check := range k.Locking {
 		check(s, g, was)
 	}
 }
 
 // recordChanges takes in what the step has put onto stacks, now that all of its changes are known.
-func (f *facts) recordChanges(s *step) {
-	k := &f.sagas
+func (f *Facts) recordChanges(s *Step) {
+	k := &f.Sagas
 	for _, g := range k.dirty {
 		for _, entry := range g.stack[min(g.before, len(g.stack)):] {
 			f.compensationRecorded(s, g, entry)
@@ -168,87 +168,87 @@ func (f *facts) recordChanges(s *step) {
 	k.dirty = k.dirty[:0]
 }
 
-func (f *facts) compensationRecorded(s *step, g *saga, entry string) {
-	k := &f.sagas
+func (f *Facts) compensationRecorded(s *Step, g *Saga, entry string) {
+	k := &f.Sagas
 	var p asked
-	key := "unreadable " + g.id + " " + entry
+	key := "unreadable " + g.ID + " " + entry
 	readable := json.Unmarshal([]byte(entry), &p) == nil && p.Topic != ""
 	if readable {
-		key = scoped(p.Tenant, g.id, p.IdempotencyKey)
+		key = scoped(p.Tenant, g.ID, p.IdempotencyKey)
 	}
 	c := k.byKey[key]
 	again := c != nil
 	if !again {
-		c = &compensation{saga: g, entry: entry, step: s.Step, late: g.due != 0}
+		c = &Compensation{Saga: g, entry: entry, Step: s.Step, Late: g.Due != 0}
 		if readable {
-			c.job, c.key = p.Labels["saga_job_id"], p.IdempotencyKey
+			c.Job, c.key = p.Labels["saga_job_id"], p.IdempotencyKey
 		}
 		k.byKey[key] = c
-		g.recorded = append(g.recorded, c)
-	} else if len(c.jobs) == 0 { // it is on top now
-		g.recorded = append(slices.DeleteFunc(g.recorded, func(other *compensation) bool { return other == c }), c)
+		g.Recorded = append(g.Recorded, c)
+	} else if len(c.Jobs) == 0 { // it is on top now
+		g.Recorded = append(slices.DeleteFunc(g.Recorded, func(other *Compensation) bool { return other == c }), c)
 	}
-	if c.job == "" {
+	if c.Job == "" {
 		return
 	}
-	if !again && c.late {
+	if !again && c.Late {
 		k.late++
 	}
-	for _, check := range k.recording {
+	for _, check := range k.Recording {
 		check(s, c, again)
 	}
 }
 
 // compensationSubmitted takes in a submission by a rollback.
-func (f *facts) compensationSubmitted(s *step, data string) {
-	k := &f.sagas
+func (f *Facts) compensationSubmitted(s *Step, data string) {
+	k := &f.Sagas
 	var p asked
 	if json.Unmarshal([]byte(data), &p) != nil || p.Labels["saga_compensation"] != "true" || p.Labels[history.LabelReplayOf] != "" { // a replay is its dead letter's
 		return
 	}
 	g := k.of(p.Labels["saga_workflow_id"])
-	key := scoped(p.Tenant, g.id, p.IdempotencyKey)
+	key := scoped(p.Tenant, g.ID, p.IdempotencyKey)
 	c := k.byKey[key]
 	if c == nil { // nobody was seen to record it
-		c = &compensation{saga: g, job: p.Labels["saga_job_id"], key: p.IdempotencyKey, step: s.Step}
+		c = &Compensation{Saga: g, Job: p.Labels["saga_job_id"], key: p.IdempotencyKey, Step: s.Step}
 		k.byKey[key] = c
 	}
-	first := len(c.jobs) == 0
+	first := len(c.Jobs) == 0
 	k.submitted++
-	if !slices.Contains(c.jobs, p.JobID) {
-		c.jobs = append(c.jobs, p.JobID)
+	if !slices.Contains(c.Jobs, p.JobID) {
+		c.Jobs = append(c.Jobs, p.JobID)
 	}
-	for _, check := range k.submitting {
+	for _, check := range k.Submitting {
 		check(s, c, first)
 	}
 }
 
 // answered notes what a worker's result says of its job.
-func (j *job) answered(data string) {
+func (j *Job) answered(data string) {
 	var r struct {
 		Status string `json:"status"`
 	}
 	if json.Unmarshal([]byte(data), &r) == nil {
-		j.saga.fatal = j.saga.fatal || r.Status == history.StatusFatal
-		j.saga.answered = j.saga.answered || r.Status == succeeded.String()
+		j.Saga.fatal = j.Saga.fatal || r.Status == history.StatusFatal
+		j.Saga.Answered = j.Saga.Answered || r.Status == Succeeded.String()
 	}
 }
 
 // sagaWrote takes in a state write of a job that may be part of a saga.
-func (f *facts) sagaWrote(s *step) {
-	j := s.about
+func (f *Facts) sagaWrote(s *Step) {
+	j := s.About
 	switch {
-	case j.state == succeeded, j.state == quarantined:
-		j.saga.succeeded = true
-	case j.state == failed && j.saga.fatal && j.saga.workflow != "" && s.Phase == "result_write":
-		if g := f.sagas.of(j.saga.workflow); g.due == 0 {
-			g.due = s.Step
+	case j.State == Succeeded, j.State == Quarantined:
+		j.Saga.Succeeded = true
+	case j.State == Failed && j.Saga.fatal && j.Saga.Workflow != "" && s.Phase == "result_write":
+		if g := f.Sagas.of(j.Saga.Workflow); g.Due == 0 {
+			g.Due = s.Step
 		}
 	}
 }
 
 // sagaBuried takes in a DLQ entry of a compensation that cannot be read, or that the stream will never have.
-func (f *facts) sagaBuried(c *sim.Change) {
+func (f *Facts) sagaBuried(c *sim.Change) {
 	var entry struct {
 		ReasonCode string `json:"reason_code"`
 		Reason     string `json:"reason"`
@@ -257,12 +257,12 @@ func (f *facts) sagaBuried(c *sim.Change) {
 	if c.Gone || json.Unmarshal([]byte(c.Value), &entry) != nil || entry.ReasonCode != history.SagaUnmarshal && entry.ReasonCode != history.SagaRefused {
 		return
 	}
-	for _, g := range f.sagas.order {
-		for _, c := range g.recorded {
-			if entry.Topic == history.StackKey(g.id) && strings.HasSuffix(entry.Reason, c.entry) && !c.ended {
+	for _, g := range f.Sagas.Order {
+		for _, c := range g.Recorded {
+			if entry.Topic == history.StackKey(g.ID) && strings.HasSuffix(entry.Reason, c.entry) && !c.ended {
 				c.ended = true
 				if entry.ReasonCode == history.SagaUnmarshal {
-					f.sagas.unreadable++
+					f.Sagas.unreadable++
 				}
 			}
 		}
@@ -270,7 +270,7 @@ func (f *facts) sagaBuried(c *sim.Change) {
 }
 
 // sagaAudited takes in an event of the audit trail.
-func (f *facts) sagaAudited(c *sim.Change) {
+func (f *Facts) sagaAudited(c *sim.Change) {
 	var event struct {
 		Kind   string `json:"kind"`
 		Reason string `json:"reason"`
@@ -278,11 +278,11 @@ func (f *facts) sagaAudited(c *sim.Change) {
 	if c.Gone || json.Unmarshal([]byte(c.Value), &event) != nil || event.Kind != history.SagaDenied {
 		return
 	}
-	for _, g := range f.sagas.order {
-		for _, comp := range g.recorded {
-			if comp.job != "" && !comp.ended && strings.HasPrefix(event.Reason, "compensation "+comp.key+" of saga "+g.id+": ") {
+	for _, g := range f.Sagas.Order {
+		for _, comp := range g.Recorded {
+			if comp.Job != "" && !comp.ended && strings.HasPrefix(event.Reason, "compensation "+comp.key+" of saga "+g.ID+": ") {
 				comp.ended = true
-				f.sagas.denied++
+				f.Sagas.denied++
 				return
 			}
 		}
@@ -290,17 +290,17 @@ func (f *facts) sagaAudited(c *sim.Change) {
 }
 
 // openSagas says which rollbacks are not over, and which of their compensations.
-func openSagas(f *facts) (list []string) {
-	for _, g := range f.sagas.order {
-		taken := f.config.Saga.DurableRollback && f.config.Reconciler
-		n := g.holds(f.at)
-		if active := g.lock.live(f.at); g.due != 0 && (active || taken && n > 0) {
-			list = append(list, fmt.Sprintf("the rollback of %s is under way, with %s to go", g.id, invariants.CountOf(n, "compensation", "compensations")))
+func openSagas(f *Facts) (list []string) {
+	for _, g := range f.Sagas.Order {
+		taken := f.Config.Saga.DurableRollback && f.Config.Reconciler
+		n := g.holds(f.At)
+		if active := g.Lock.Live(f.At); g.Due != 0 && (active || taken && n > 0) {
+			list = append(list, fmt.Sprintf("the rollback of %s is under way, with %s to go", g.ID, invariants.CountOf(n, "compensation", "compensations")))
 		}
 	}
-	for _, j := range f.order {
-		if strings.HasPrefix(j.id, history.CompensationIDs) && j.accepted && !j.state.terminal() && (j.state != approvalRequired || j.approved) && !f.poisoned(j) {
-			list = append(list, fmt.Sprintf("the compensation %s is not over: its record says %q", j.id, j.state))
+	for _, j := range f.Order {
+		if strings.HasPrefix(j.ID, history.CompensationIDs) && j.Accepted && !j.State.Terminal() && (j.State != ApprovalRequired || j.Approved) && !f.Poisoned(j) {
+			list = append(list, fmt.Sprintf("the compensation %s is not over: its record says %q", j.ID, j.State))
 		}
 	}
 	return list

@@ -1,4 +1,4 @@
-package judge
+package model
 
 import (
 	"slices"
@@ -17,12 +17,12 @@ type Rescue struct {
 }
 
 // Rescued returns the last one.
-func (j *observer) Rescued() Rescue { return j.facts.rescued }
+func (j *Observer) Rescued() Rescue { return j.Facts.Rescued }
 
 // rescue notes one.
-func (j *observer) rescue(s *step, of *job, by string) {
-	j.facts.reach(rescued)
-	j.facts.rescued = Rescue{s.Step, of.id, by}
+func (j *Observer) rescue(s *Step, of *Job, by string) {
+	j.Facts.Reach(Rescued)
+	j.Facts.Rescued = Rescue{s.Step, of.ID, by}
 	for _, check := range j.saved {
 		check(s, of)
 	}
@@ -30,25 +30,25 @@ func (j *observer) rescue(s *step, of *job, by string) {
 
 // brought takes in a job's write by a path of rescue: a handling without a request that brings the job on, or the end
 // of a job that had no worker any more.
-func (j *observer) brought(s *step, w *write) {
+func (j *Observer) brought(s *Step, w *Write) {
 	me := invariants.Process(s.Node, s.Incarnation)
 	switch {
-	case slices.Contains(s.about.inHand, me) || s.handling.scheduled || s.handling.intended:
+	case slices.Contains(s.About.inHand, me) || s.Handling.Scheduled || s.Handling.intended:
 	case s.Phase == "timeout_write":
-		if w.intent.step != 0 && !w.intent.stored && s.At-w.since > j.facts.config.PublishTimeout || s.about.finished > 0 && len(s.about.terminated) == 0 && !s.about.resultDue() {
-			j.rescue(s, s.about, "reconciler")
+		if w.Intent.Step != 0 && !w.Intent.Stored && s.At-w.Since > j.Facts.Config.PublishTimeout || s.About.Finished > 0 && len(s.About.Terminated) == 0 && !s.About.resultDue() {
+			j.rescue(s, s.About, "reconciler")
 		}
-	case s.about.state != scheduled && (s.about.state != running || s.Phase != "running_write"):
-	case s.about.replayer == me:
-		j.rescue(s, s.about, "replayer")
-	case s.handling.overdueRead:
-		j.rescue(s, s.about, "reconciler")
+	case s.About.State != Scheduled && (s.About.State != Running || s.Phase != "running_write"):
+	case s.About.Replayer == me:
+		j.rescue(s, s.About, "replayer")
+	case s.Handling.overdueRead:
+		j.rescue(s, s.About, "reconciler")
 	}
 }
 
 // resultDue says whether a result of the job is left to be handled.
-func (j *job) resultDue() bool {
-	return slices.ContainsFunc(j.messages, func(m message) bool { return m.consumer == history.ConsumerResult && !m.done && !m.lost })
+func (j *Job) resultDue() bool {
+	return slices.ContainsFunc(j.Messages, func(m Message) bool { return m.Consumer == history.ConsumerResult && !m.Done && !m.Lost })
 }
 
 // promptly is how soon whoever ends the job of a step brings its run on, another holder of the run's lock included.
@@ -56,15 +56,15 @@ const promptly = 5 * time.Second
 
 // tookIn takes in which ends of its jobs a run's write is about: who ends a job brings its run on, and what is left is
 // found by the run reconciler at its next tick.
-func (j *observer) tookIn(s *step, r *workflowRun, before *history.RunRecord) {
+func (j *Observer) tookIn(s *Step, r *WorkflowRun, before *history.RunRecord) {
 	for i := range before.Steps {
 		was := &before.Steps[i]
-		now, of := r.StepCalled(was.ID), j.facts.jobs[was.JobID]
+		now, of := r.StepCalled(was.ID), j.Facts.Jobs[was.JobID]
 		if was.State != "SUBMITTED" || now == nil || now.State == "SUBMITTED" || of == nil {
 			continue
 		}
-		if late := j.facts.workflow.unix(s.At) - of.updated; late > promptly.Milliseconds() {
-			j.rescue(s, &r.as, "run reconciler")
+		if late := j.Facts.Workflow.Unix(s.At) - of.Updated; late > promptly.Milliseconds() {
+			j.rescue(s, &r.As, "run reconciler")
 			return
 		}
 	}

@@ -1,4 +1,4 @@
-package judge
+package model
 
 import (
 	"slices"
@@ -24,21 +24,21 @@ type guard struct {
 }
 
 // guardedMessage returns the message of the step's job that a key of the guard is about, or nil.
-func guardedMessage(s *step, key string) *message {
+func guardedMessage(s *Step, key string) *Message {
 	place, ok := strings.CutPrefix(key, history.ProcessedPrefix)
 	if !ok {
 		place, _ = strings.CutPrefix(key, history.InflightPrefix)
 	}
 	stream, number, _ := strings.Cut(place, ":")
 	seq, err := strconv.ParseUint(number, 10, 64)
-	if s.about == nil || stream != history.StreamSys || err != nil {
+	if s.About == nil || stream != history.StreamSys || err != nil {
 		return nil
 	}
-	return s.about.message(seq)
+	return s.About.message(seq)
 }
 
 // guardChanged takes in what Redis remembers of a message.
-func (j *observer) guardChanged(s *step, c *sim.Change) {
+func (j *Observer) guardChanged(s *Step, c *sim.Change) {
 	m := guardedMessage(s, c.Key)
 	if m == nil || c.Gone {
 		return
@@ -60,7 +60,7 @@ func (j *observer) guardChanged(s *step, c *sim.Change) {
 }
 
 // guardAsked takes in that a process asks whether a message was handled.
-func (j *observer) guardAsked(s *step) {
+func (j *Observer) guardAsked(s *Step) {
 	if s.Phase != "processed_read" {
 		return
 	}
@@ -69,7 +69,7 @@ func (j *observer) guardAsked(s *step) {
 		return
 	}
 	me := invariants.Process(s.Node, s.Incarnation)
-	if s.failed || s.At >= m.guard.until {
+	if s.Failed || s.At >= m.guard.until {
 		m.guard.unknown = append(m.guard.unknown, me)
 		return
 	}
@@ -80,13 +80,13 @@ func (j *observer) guardAsked(s *step) {
 }
 
 // guarded takes in a delivery or an answer of a message, as far as the guard is concerned.
-func (j *observer) guarded(s *step, m *message, skipped bool) {
+func (j *Observer) guarded(s *Step, m *Message, skipped bool) {
 	g := &m.guard
 	me := invariants.Process(s.Node, s.Incarnation)
 	again := g.again
 	g.again = ""
 	switch {
-	case s.Kind == sim.KindDeliver && g.answered && !j.facts.config.IdempotencyGuard:
+	case s.Kind == sim.KindDeliver && g.answered && !j.Facts.Config.IdempotencyGuard:
 		g.again, g.begun = me, false
 		for _, check := range j.again {
 			check(s, m)
@@ -97,7 +97,7 @@ func (j *observer) guarded(s *step, m *message, skipped bool) {
 			check(s, m)
 		}
 	case skipped:
-		j.facts.reach(messageSkipped)
+		j.Facts.Reach(MessageSkipped)
 	}
 	g.answered = g.answered || s.Kind == sim.KindAck
 }
@@ -113,9 +113,9 @@ func (g *guard) skips(me string) bool {
 }
 
 // begin notes that a process asks for the job's lock: whatever messages of the job it has, it handles.
-func (j *job) begin(me string) {
-	for i := range j.messages {
-		if g := &j.messages[i].guard; g.again == me {
+func (j *Job) begin(me string) {
+	for i := range j.Messages {
+		if g := &j.Messages[i].guard; g.again == me {
 			g.begun = true
 		}
 	}

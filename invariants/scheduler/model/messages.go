@@ -1,4 +1,4 @@
-package judge
+package model
 
 import (
 	"slices"
@@ -13,48 +13,48 @@ import (
 )
 
 // message is a request, a result or a cancellation of a job, as the stream holds it.
-type message struct {
-	seq       uint64
-	consumer  string // who hands it out; "" for nobody
-	epoch     int64  // of a result
-	succeeded bool   // it is a result that says so; only an audit looks
-	garbled   bool   // it is a request that nobody can read, or a result without a legal status
-	consents  string // the hash of the request that it is, if that bears an approval
-	holder    string // the process to which it was delivered last, and that has not answered it
+type Message struct {
+	Seq       uint64
+	Consumer  string // who hands it out; "" for nobody
+	Epoch     int64  // of a result
+	Succeeded bool   // it is a result that says so; only an audit looks
+	Garbled   bool   // it is a request that nobody can read, or a result without a legal status
+	Consents  string // the hash of the request that it is, if that bears an approval
+	Holder    string // the process to which it was delivered last, and that has not answered it
 	guard     guard
 
-	delivered uint64 // how often somebody saw it delivered
+	Delivered uint64 // how often somebody saw it delivered
 	since     int    // the step up to which every delivery is among those
-	done      bool   // acknowledged, or terminated
-	lost      bool   // the stream does not hold it any more; who was given it has it all the same
-	abandoned bool   // JetStream delivers it no more, and nobody has acknowledged it
+	Done      bool   // acknowledged, or terminated
+	Lost      bool   // the stream does not hold it any more; who was given it has it all the same
+	Abandoned bool   // JetStream delivers it no more, and nobody has acknowledged it
 }
 
 // termination is the end of a message that can never be handled.
-type termination struct {
-	step  int
-	place string
+type Termination struct {
+	Step  int
+	Place string
 }
 
 // place is where a message is in its stream, as its DLQ entry names it.
-func place(seq uint64) string { return history.StreamSys + ":" + strconv.FormatUint(seq, 10) }
+func Place(seq uint64) string { return history.StreamSys + ":" + strconv.FormatUint(seq, 10) }
 
 // file notes that a message has an entry in the DLQ, or has none any more. It says whether the entry,
 // which goes by id, is of a message, and not of a job.
-func (f *facts) file(id string, there bool) bool {
+func (f *Facts) File(id string, there bool) bool {
 	if !strings.HasPrefix(id, history.StreamSys+":") {
 		return false
 	}
-	if f.filed == nil {
-		f.filed = map[string]bool{}
+	if f.Filed == nil {
+		f.Filed = map[string]bool{}
 	}
-	f.filed[id] = there
+	f.Filed[id] = there
 	return true
 }
 
 // poisoned says whether a message of the job can never be handled.
-func (f *facts) poisoned(j *job) bool {
-	return len(j.terminated) > 0 || slices.ContainsFunc(j.messages, func(m message) bool { return f.filed[place(m.seq)] })
+func (f *Facts) Poisoned(j *Job) bool {
+	return len(j.Terminated) > 0 || slices.ContainsFunc(j.Messages, func(m Message) bool { return f.Filed[Place(m.Seq)] })
 }
 
 // pulls are a process's, by consumer: the step at which each was sent; 0 once it has ended. One that
@@ -79,10 +79,10 @@ func (n *node) pull(e *sim.Event) {
 }
 
 // message returns the last of the job's messages that have had that sequence, or nil.
-func (j *job) message(seq uint64) *message {
-	for i := len(j.messages) - 1; i >= 0; i-- {
-		if j.messages[i].seq == seq {
-			return &j.messages[i]
+func (j *Job) message(seq uint64) *Message {
+	for i := len(j.Messages) - 1; i >= 0; i-- {
+		if j.Messages[i].Seq == seq {
+			return &j.Messages[i]
 		}
 	}
 	return nil
@@ -90,67 +90,67 @@ func (j *job) message(seq uint64) *message {
 
 // follow notes what a delivery or an acknowledgement says of one of the job's messages, and returns
 // the message; nil if the stream was not seen to store it.
-func (f *facts) follow(j *job, e *sim.Event) *message {
+func (f *Facts) follow(j *Job, e *sim.Event) *Message {
 	m := j.message(e.Seq)
 	if m == nil {
 		return nil
 	}
-	if e.Kind == sim.KindDeliver && e.Delivered > m.delivered { // it counts those before it, and was sent after its pull
-		m.since = max(m.since, f.node(e.Node).pulls[m.consumer])
+	if e.Kind == sim.KindDeliver && e.Delivered > m.Delivered { // it counts those before it, and was sent after its pull
+		m.since = max(m.since, f.node(e.Node).pulls[m.Consumer])
 	}
-	m.delivered = max(m.delivered, e.Delivered)
-	m.holder = ""
+	m.Delivered = max(m.Delivered, e.Delivered)
+	m.Holder = ""
 	switch e.Kind {
 	case sim.KindDeliver:
-		m.holder = invariants.Process(e.Node, e.Incarnation)
+		m.Holder = invariants.Process(e.Node, e.Incarnation)
 	case sim.KindAck, sim.KindTerm:
-		m.done = m.done || e.Fault == "" || e.Fault == history.FaultFailAfter
+		m.Done = m.Done || e.Fault == "" || e.Fault == history.FaultFailAfter
 	}
 	return m
 }
 
 // handed follows who has a request in hand, and what of that is handled.
-func (f *facts) handed(s *step, m *message, skipped bool) {
+func (f *Facts) handed(s *Step, m *Message, skipped bool) {
 	me := invariants.Process(s.Node, s.Incarnation)
-	readable := m == nil || !m.garbled
+	readable := m == nil || !m.Garbled
 	switch s.Phase {
 	case "submit_deliver":
-		s.about.inHand = append(s.about.inHand, me)
+		s.About.inHand = append(s.About.inHand, me)
 		if readable {
-			f.count.handed++
+			f.Count.Handed++
 		}
 		return
 	case "submit_ack", "submit_nak", "submit_term":
 	default:
 		return
 	}
-	i := slices.Index(s.about.inHand, me)
+	i := slices.Index(s.About.inHand, me)
 	if i < 0 {
 		return // it was not seen delivered
 	}
-	s.about.inHand = slices.Delete(s.about.inHand, i, i+1)
+	s.About.inHand = slices.Delete(s.About.inHand, i, i+1)
 	switch {
 	case !readable:
 	case skipped, s.Kind == sim.KindTerm:
-		f.count.handed--
+		f.Count.Handed--
 	default:
-		f.count.received++
+		f.Count.Received++
 	}
 }
 
 // giveUp notes the messages that nobody has acknowledged and JetStream delivers no more. A crash may
 // have swallowed a delivery that nobody saw, if the stream held the message by then, a pull of the
 // process for it was open, and no later delivery has told how many there were.
-func (j *observer) giveUp() {
-	f := j.facts
-	for _, about := range f.order {
-		for i := range about.messages {
-			m := &about.messages[i]
-			if m.done || m.lost || m.abandoned || m.delivered+f.unseen(m) < uint64(f.config.MaxDeliver) {
+func (j *Observer) GiveUp() {
+	f := j.Facts
+	for _, about := range f.Order {
+		for i := range about.Messages {
+			m := &about.Messages[i]
+			if m.Done || m.Lost || m.Abandoned || m.Delivered+f.unseen(m) < uint64(f.Config.MaxDeliver) {
 				continue
 			}
-			if !about.had(deliveriesExhausted) {
-				f.come(about, deliveriesExhausted)
+			if !about.Had(DeliveriesExhausted) {
+				f.come(about, DeliveriesExhausted)
 			}
 			j.abandon(about, m)
 		}
@@ -158,9 +158,9 @@ func (j *observer) giveUp() {
 }
 
 // unseen is how many deliveries of m crashes may have swallowed: one each.
-func (f *facts) unseen(m *message) (n uint64) {
+func (f *Facts) unseen(m *Message) (n uint64) {
 	for _, s := range f.swept {
-		if s.step > m.since && s.pulls[m.consumer] != 0 {
+		if s.step > m.since && s.pulls[m.Consumer] != 0 {
 			n++
 		}
 	}

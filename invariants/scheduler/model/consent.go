@@ -1,4 +1,4 @@
-package judge
+package model
 
 import (
 	"encoding/json"
@@ -12,19 +12,19 @@ import (
 
 // consent is what is known of a job's approval.
 type consent struct {
-	decision string            // of the safety kernel, the last
-	waits    string            // the hash of the request that the record keeps
-	since    time.Duration     // when it came to keep that
-	asks     bool              // that request bears an approval
-	grants   []grant           // in their order
+	Decision string            // of the safety kernel, the last
+	Waits    string            // the hash of the request that the record keeps
+	Since    time.Duration     // when it came to keep that
+	Asks     bool              // that request bears an approval
+	Grants   []grant           // in their order
 	known    map[string]errand // every request of the job there was, by its hash
 }
 
 // grant is one approval.
 type grant struct {
-	hash  string        // of the request that was approved
-	at    int64         // unix milliseconds, as its giver has it
-	since time.Duration // when it was written
+	Hash  string        // of the request that was approved
+	At    int64         // unix milliseconds, as its giver has it
+	Since time.Duration // when it was written
 }
 
 // errand is what a request asks to be done.
@@ -51,57 +51,57 @@ func (c *consent) learn(packet string) (hash string, asks bool) {
 }
 
 // consented takes in what a change of the job's record says of its approval.
-func (f *facts) consented(s *step, j *job, c *sim.Change) {
-	if !f.config.Approvals.Kernel {
+func (f *Facts) consented(s *Step, j *Job, c *sim.Change) {
+	if !f.Config.Approvals.Kernel {
 		return
 	}
-	g := &j.consent
+	g := &j.Consent
 	switch c.Field {
 	case "decision":
-		g.decision = c.Value
+		g.Decision = c.Value
 	case "request":
-		was := g.waits
-		if g.waits, g.asks = g.learn(c.Value); g.waits != was {
-			g.since = s.At
+		was := g.Waits
+		if g.Waits, g.Asks = g.learn(c.Value); g.Waits != was {
+			g.Since = s.At
 		}
 	case "approval_hash":
-		g.grants = append(g.grants, grant{hash: c.Value, since: s.At})
-		f.reach(approvalGranted)
+		g.Grants = append(g.Grants, grant{Hash: c.Value, Since: s.At})
+		f.Reach(ApprovalGranted)
 	case "approved_at":
-		if n := len(g.grants); n > 0 {
-			g.grants[n-1].at, _ = strconv.ParseInt(c.Value, 10, 64)
+		if n := len(g.Grants); n > 0 {
+			g.Grants[n-1].At, _ = strconv.ParseInt(c.Value, 10, 64)
 		}
 	case "job_hash":
 		if s.Phase == "ask_again_write" {
-			f.reach(approvalAskedAgain)
+			f.Reach(ApprovalAskedAgain)
 		}
 	}
 }
 
 // resubmitted takes in a submission of the job, the last of its messages.
-func (f *facts) resubmitted(j *job, c *sim.Change) {
-	if !f.config.Approvals.Kernel {
+func (f *Facts) resubmitted(j *Job, c *sim.Change) {
+	if !f.Config.Approvals.Kernel {
 		return
 	}
-	if hash, asks := j.consent.learn(c.Value); asks {
-		j.messages[len(j.messages)-1].consents = hash
+	if hash, asks := j.Consent.learn(c.Value); asks {
+		j.Messages[len(j.Messages)-1].Consents = hash
 	}
 }
 
 // granted returns the last approval of what has that hash, or nil.
-func (c *consent) granted(hash string) *grant {
-	for i := len(c.grants) - 1; i >= 0; i-- {
-		if c.grants[i].hash == hash {
-			return &c.grants[i]
+func (c *consent) Granted(hash string) *grant {
+	for i := len(c.Grants) - 1; i >= 0; i-- {
+		if c.Grants[i].Hash == hash {
+			return &c.Grants[i]
 		}
 	}
 	return nil
 }
 
 // approves says whether what a dispatch asks for was approved.
-func (c *consent) approves(dispatch string) bool {
-	for i := range c.grants {
-		if a, ok := c.known[c.grants[i].hash]; ok && a.does(dispatch) {
+func (c *consent) Approves(dispatch string) bool {
+	for i := range c.Grants {
+		if a, ok := c.known[c.Grants[i].Hash]; ok && a.does(dispatch) {
 			return true
 		}
 	}

@@ -1,4 +1,4 @@
-package judge
+package model
 
 import (
 	"encoding/json"
@@ -16,45 +16,45 @@ import (
 
 // workflows is what is known of workflow runs.
 type workflows struct {
-	began time.Time // when the world did, by the clock that records are written by
-	runs  map[string]*workflowRun
-	order []*workflowRun
-	jobs  map[string]*stepJob
+	Began time.Time // when the world did, by the clock that records are written by
+	runs  map[string]*WorkflowRun
+	Order []*WorkflowRun
+	Jobs  map[string]*StepJob
 }
 
 // wfRun is one run: its record, and who has to do with it.
-type workflowRun struct {
+type WorkflowRun struct {
 	history.RunRecord
-	as      job // what releases promises of it, and which of them are broken
+	As      Job // what releases promises of it, and which of them are broken
 	by      string
 	step    int // of the last write
-	lock    lock
-	waits   map[string]wfWait // by the job that a step waits to have submitted
+	Lock    Lock
+	Waits   map[string]WfWait // by the job that a step waits to have submitted
 	setting string            // the process that keeps a delay of it in Redis; "" for none
 	hands   map[string]bool   // the processes that have it in hand
 }
 
 // wfWait is a delay that the run's record tells of.
-type wfWait struct {
-	since time.Duration // when the record first told of it
-	until int64         // unix milliseconds
+type WfWait struct {
+	Since time.Duration // when the record first told of it
+	Until int64         // unix milliseconds
 }
 
 // stepJob is the job of one attempt of a step.
-type stepJob struct {
-	run       *workflowRun
-	step      *history.RunStep // as the run's last record has it; see at
-	attempt   int
-	id        string
-	made      time.Duration // when its record was; 0 for never
-	stored    uint64        // the place of its request in the stream; 0 for none
+type StepJob struct {
+	Run       *WorkflowRun
+	Step      *history.RunStep // as the run's last record has it; see at
+	Attempt   int
+	ID        string
+	Made      time.Duration // when its record was; 0 for never
+	Stored    uint64        // the place of its request in the stream; 0 for none
 	told      bool          // who published that was told so
 	succeeded int64         // when, by its record, in unix milliseconds; 0 for never
-	failed    int64         // likewise, in a way that allows it to be tried again: a denial, say, is a decision, which stands
+	Failed    int64         // likewise, in a way that allows it to be tried again: a denial, say, is a decision, which stands
 }
 
 // stepJob finds the job of a step by its id, or returns nil: it is none's.
-func (k *workflows) stepJob(id string) *stepJob {
+func (k *workflows) stepJob(id string) *StepJob {
 	if len(k.runs) == 0 {
 		return nil
 	}
@@ -69,34 +69,34 @@ func (k *workflows) stepJob(id string) *stepJob {
 	if found == nil {
 		return nil
 	}
-	j := k.jobs[id]
+	j := k.Jobs[id]
 	if j == nil {
-		j = &stepJob{run: r, attempt: n, id: id}
-		k.jobs[id] = j
+		j = &StepJob{Run: r, Attempt: n, ID: id}
+		k.Jobs[id] = j
 	}
-	j.step = found
+	j.Step = found
 	return j
 }
 
 // unix is the time of an event as records would have it, in milliseconds.
-func (k *workflows) unix(at time.Duration) int64 { return k.began.Add(at).UnixMilli() }
+func (k *workflows) Unix(at time.Duration) int64 { return k.Began.Add(at).UnixMilli() }
 
 // Began says when the world began, by the clock that its processes write times by. It comes before any event.
-func (j *observer) Began(at time.Time) { j.facts.workflow.began = at }
+func (j *Observer) Began(at time.Time) { j.Facts.Workflow.Began = at }
 
 // runWritten takes in a write of a run's record.
-func (j *observer) runWritten(s *step, c *sim.Change) {
-	k := &j.facts.workflow
+func (j *Observer) runWritten(s *Step, c *sim.Change) {
+	k := &j.Facts.Workflow
 	id := c.Key[len(history.RunPrefix):]
 	r := k.runs[id]
 	if r == nil {
 		if k.runs == nil {
-			k.runs, k.jobs = map[string]*workflowRun{}, map[string]*stepJob{}
+			k.runs, k.Jobs = map[string]*WorkflowRun{}, map[string]*StepJob{}
 		}
-		r = &workflowRun{as: job{id: id}, waits: map[string]wfWait{}, hands: map[string]bool{}}
+		r = &WorkflowRun{As: Job{ID: id}, Waits: map[string]WfWait{}, hands: map[string]bool{}}
 		k.runs[id] = r
-		j.facts.appears(&r.as, j.facts.at)
-		k.order = append(k.order, r)
+		j.Facts.appears(&r.As, j.Facts.At)
+		k.Order = append(k.Order, r)
 	}
 	before := r.RunRecord
 	var now history.RunRecord
@@ -106,7 +106,7 @@ func (j *observer) runWritten(s *step, c *sim.Change) {
 	if c.Gone || json.Unmarshal([]byte(c.Value), &now) != nil {
 		now = history.RunRecord{RunID: id}
 	}
-	w := runWrite{was: before, by: r.by, step: r.step}
+	w := RunWrite{Was: before, By: r.by, Step: r.step}
 	r.RunRecord, r.by, r.step = now, invariants.Who(s.Event), s.Step
 	for i := range now.Steps {
 		step := &now.Steps[i]
@@ -114,16 +114,16 @@ func (j *observer) runWritten(s *step, c *sim.Change) {
 			continue
 		}
 		id := history.StepJobID(r.RunID, step.ID, step.Attempt)
-		if _, known := r.waits[id]; !known {
-			r.waits[id] = wfWait{s.At, step.NextAttemptAt}
+		if _, known := r.Waits[id]; !known {
+			r.Waits[id] = WfWait{s.At, step.NextAttemptAt}
 			if step.Attempt > 1 {
-				j.facts.reach(stepRetried)
+				j.Facts.Reach(StepRetried)
 			}
 		}
 	}
-	if now.State == "FAILED" && j.facts.config.Saga.DurableRollback && j.facts.config.Reconciler {
-		if g := j.facts.sagas.of(id); g.due == 0 { // whatever a worker said of its steps
-			g.due = s.Step
+	if now.State == "FAILED" && j.Facts.Config.Saga.DurableRollback && j.Facts.Config.Reconciler {
+		if g := j.Facts.Sagas.of(id); g.Due == 0 { // whatever a worker said of its steps
+			g.Due = s.Step
 		}
 	}
 	j.tookIn(s, r, &before)
@@ -133,37 +133,37 @@ func (j *observer) runWritten(s *step, c *sim.Change) {
 }
 
 // runWrite is a change of a run's record; the run's own fields hold what it is now.
-type runWrite struct {
-	was  history.RunRecord
-	by   string // who wrote that
-	step int    // when
+type RunWrite struct {
+	Was  history.RunRecord
+	By   string // who wrote that
+	Step int    // when
 }
 
 // runLockChanged takes in a change of the key of a run's lock.
-func (j *observer) runLockChanged(s *step, c *sim.Change) {
-	r := j.facts.workflow.runs[c.Key[len(history.RunLockPrefix):]]
+func (j *Observer) runLockChanged(s *Step, c *sim.Change) {
+	r := j.Facts.Workflow.runs[c.Key[len(history.RunLockPrefix):]]
 	if r == nil {
 		return
 	}
 	me := invariants.Who(s.Event)
 	switch {
 	case c.Gone:
-		r.lock = lock{}
+		r.Lock = Lock{}
 		delete(r.hands, me)
-	case r.lock.node == "" || r.lock.token != c.Value:
-		r.lock = lock{node: s.Node, incarnation: s.Incarnation, token: c.Value, expires: c.Expires, step: s.Step}
+	case r.Lock.Node == "" || r.Lock.token != c.Value:
+		r.Lock = Lock{Node: s.Node, Incarnation: s.Incarnation, token: c.Value, Expires: c.Expires, Step: s.Step}
 		r.hands[me] = true
 	default:
-		r.lock.expires = c.Expires
+		r.Lock.Expires = c.Expires
 	}
 }
 
 // timerChanged takes in a change of the delays that are kept in Redis. Of a script that takes out the last of
 // them it is the key that is gone.
-func (j *observer) timerChanged(s *step, c *sim.Change) {
-	k, me := &j.facts.workflow, invariants.Who(s.Event)
+func (j *Observer) timerChanged(s *Step, c *sim.Change) {
+	k, me := &j.Facts.Workflow, invariants.Who(s.Event)
 	_, id, _ := strings.Cut(c.Field, ":")
-	for _, r := range k.order {
+	for _, r := range k.Order {
 		switch {
 		case r.RunID != id && (c.Field != "" || !c.Gone):
 		case !c.Gone:
@@ -171,7 +171,7 @@ func (j *observer) timerChanged(s *step, c *sim.Change) {
 		case r.setting == "":
 		default:
 			if s.Phase == "timer_pop" && r.setting != me {
-				j.facts.reach(delayPolled)
+				j.Facts.Reach(DelayPolled)
 			}
 			if r.State == "RUNNING" {
 				r.hands[me] = true
@@ -182,56 +182,56 @@ func (j *observer) timerChanged(s *step, c *sim.Change) {
 }
 
 // stepWritten takes in a write of the record of a step's job.
-func (j *observer) stepWritten(s *step) {
-	k := j.facts.workflow.stepJob(s.about.id)
+func (j *Observer) stepWritten(s *Step) {
+	k := j.Facts.Workflow.stepJob(s.About.ID)
 	if k == nil {
 		return
 	}
-	if k.made == 0 {
-		k.made = s.At
+	if k.Made == 0 {
+		k.Made = s.At
 		for _, check := range j.fired {
 			check(s, k)
 		}
 	}
-	switch state := s.about.state; { // whether an end is final another invariant judges
-	case state == succeeded && k.succeeded == 0:
-		k.succeeded = s.about.updated
-	case (state == failed && !s.about.saga.fatal || state == timedOut) && k.failed == 0:
-		k.failed = s.about.updated
+	switch state := s.About.State; { // whether an end is final another invariant judges
+	case state == Succeeded && k.succeeded == 0:
+		k.succeeded = s.About.Updated
+	case (state == Failed && !s.About.Saga.fatal || state == TimedOut) && k.Failed == 0:
+		k.Failed = s.About.Updated
 	}
 }
 
 // stepStored takes in that the stream stores the request of a step's job.
-func (j *observer) stepStored(s *step, id string, seq uint64) {
-	k := j.facts.workflow.stepJob(id)
+func (j *Observer) stepStored(s *Step, id string, seq uint64) {
+	k := j.Facts.Workflow.stepJob(id)
 	if k == nil {
 		return
 	}
-	again := stepAgain{seq: k.stored, told: k.told}
-	k.stored, k.told = seq, !s.failed && s.Outcome != sim.OutcomePending && s.Kind != sim.KindLate
+	again := StepAgain{Seq: k.Stored, Told: k.told}
+	k.Stored, k.told = seq, !s.Failed && s.Outcome != sim.OutcomePending && s.Kind != sim.KindLate
 	for _, check := range j.submitted {
 		check(s, k, again)
 	}
 }
 
 // stepAgain is what was known of an earlier submission of the job.
-type stepAgain struct {
-	seq  uint64
-	told bool
+type StepAgain struct {
+	Seq  uint64
+	Told bool
 }
 
 // answered takes in what came of asking for a run's lock.
-func (k *workflows) answered(f *facts, s *step) {
-	if s.Phase != "run_lock" || s.failed || s.Outcome == sim.OutcomePending || s.Outcome == history.TransactionFailed || s.Kind != sim.KindRedis {
+func (k *workflows) answered(f *Facts, s *Step) {
+	if s.Phase != "run_lock" || s.Failed || s.Outcome == sim.OutcomePending || s.Outcome == history.TransactionFailed || s.Kind != sim.KindRedis {
 		return
 	}
-	if r := k.runs[strings.TrimPrefix(s.Target, history.RunLockPrefix)]; r != nil && !r.lock.heldBy(s.Event) {
-		f.reach(runContended)
+	if r := k.runs[strings.TrimPrefix(s.Target, history.RunLockPrefix)]; r != nil && !r.Lock.HeldBy(s.Event) {
+		f.Reach(RunContended)
 	}
 }
 
 // inHandOf says whether a process of the node has the run in hand.
-func (r *workflowRun) inHandOf(node string) bool {
+func (r *WorkflowRun) inHandOf(node string) bool {
 	for by := range r.hands {
 		if name, _, _ := strings.Cut(by, " "); name == node {
 			return true
@@ -241,8 +241,8 @@ func (r *workflowRun) inHandOf(node string) bool {
 }
 
 // crashed takes in the end of a node's process.
-func (k *workflows) crashed(f *facts, node string) {
-	for _, r := range k.order {
+func (k *workflows) crashed(f *Facts, node string) {
+	for _, r := range k.Order {
 		for by := range r.hands {
 			if name, _, _ := strings.Cut(by, " "); name == node {
 				delete(r.hands, by)
@@ -253,27 +253,27 @@ func (k *workflows) crashed(f *facts, node string) {
 
 // due is when the job of a step's attempt may be submitted, by the steps' own words and by the records of the
 // jobs that it counts from, in unix milliseconds.
-func (k *workflows) due(j *stepJob) int64 {
-	r := j.run
-	if j.attempt > 1 {
-		before := k.jobs[history.StepJobID(r.RunID, j.step.ID, j.attempt-1)]
-		if before == nil || before.failed == 0 {
+func (k *workflows) Due(j *StepJob) int64 {
+	r := j.Run
+	if j.Attempt > 1 {
+		before := k.Jobs[history.StepJobID(r.RunID, j.Step.ID, j.Attempt-1)]
+		if before == nil || before.Failed == 0 {
 			return 0
 		}
-		return before.failed + backoff(j.step.Retry.BackoffMS, j.attempt-1)
+		return before.Failed + Backoff(j.Step.Retry.BackoffMS, j.Attempt-1)
 	}
 	since := r.CreatedAt
-	for _, id := range j.step.DependsOn {
-		since = max(since, k.success(r, id))
+	for _, id := range j.Step.DependsOn {
+		since = max(since, k.Success(r, id))
 	}
-	return max(since+1000*j.step.DelaySec, j.step.DelayUntil)
+	return max(since+1000*j.Step.DelaySec, j.Step.DelayUntil)
 }
 
 // yearMS is the longest delay of a step, in milliseconds.
 const yearMS = 365 * 24 * 60 * 60 * 1000
 
 // backoff is how long after its n-th failure a step is tried again, in milliseconds: it doubles, to a year at most.
-func backoff(ms int64, n int) int64 {
+func Backoff(ms int64, n int) int64 {
 	for range n - 1 {
 		if ms *= 2; ms > yearMS {
 			return yearMS
@@ -283,9 +283,9 @@ func backoff(ms int64, n int) int64 {
 }
 
 // success is when a step of a run succeeded, by its job's record; 0 for not.
-func (k *workflows) success(r *workflowRun, step string) int64 {
+func (k *workflows) Success(r *WorkflowRun, step string) int64 {
 	for n := 1; ; n++ {
-		switch j := k.jobs[history.StepJobID(r.RunID, step, n)]; {
+		switch j := k.Jobs[history.StepJobID(r.RunID, step, n)]; {
 		case j == nil:
 			return 0
 		case j.succeeded != 0:
@@ -295,17 +295,17 @@ func (k *workflows) success(r *workflowRun, step string) int64 {
 }
 
 // liveRuns says which runs are not over.
-func (f *facts) liveRuns() (list []string) {
-	for _, r := range f.workflow.order {
+func (f *Facts) liveRuns() (list []string) {
+	for _, r := range f.Workflow.Order {
 		if r.State == "RUNNING" {
-			list = append(list, fmt.Sprintf("%s is not over: %s", r.RunID, r.why()))
+			list = append(list, fmt.Sprintf("%s is not over: %s", r.RunID, r.Why()))
 		}
 	}
 	return list
 }
 
 // why says what a run is at.
-func (r *workflowRun) why() string {
+func (r *WorkflowRun) Why() string {
 	for _, s := range r.Steps {
 		switch s.State {
 		case "SUBMITTED":
