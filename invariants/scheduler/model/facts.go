@@ -283,6 +283,3 @@ type Fenced struct {
 	Job   string
 	Phase string
 }
-
-// Fenced returns the last one.
-func (j *Observer) Fenced() Fenced { return j.Facts.fenced }

@@ -138,25 +138,6 @@ func (f *Facts) handed(s *Step, m *Message, skipped bool) {
 	}
 }
 
-// giveUp notes the messages that nobody has acknowledged and JetStream delivers no more. A crash may
-// have swallowed a delivery that nobody saw, if the stream held the message by then, a pull of the
-// process for it was open, and no later delivery has told how many there were.
-func (j *Observer) GiveUp() {
-	f := j.Facts
-	for _, about := range f.Order {
-		for i := range about.Messages {
-			m := &about.Messages[i]
-			if m.Done || m.Lost || m.Abandoned || m.Delivered+f.unseen(m) < uint64(f.Config.MaxDeliver) {
-				continue
-			}
-			if !about.Had(DeliveriesExhausted) {
-				f.come(about, DeliveriesExhausted)
-			}
-			j.abandon(about, m)
-		}
-	}
-}
-
 // unseen is how many deliveries of m crashes may have swallowed: one each.
 func (f *Facts) unseen(m *Message) (n uint64) {
 	for _, s := range f.swept {

@@ -141,21 +141,6 @@ func (j *Observer) publishAnswered(s *Step, stored bool) {
 	}
 }
 
-// resumes says whether the step's handling publishes what another has intended.
-func (f *Facts) resumes(s *Step) bool {
-	return f.Config.ResumeIntents && f.Config.DispatchOrder != "outbox" && s.Handling != nil && s.About.Intent.Step != 0 && !s.Handling.intended
-}
-
-// readBack takes in that a replica has looked up what the stream holds in the place of its dispatch.
-func (f *Facts) readBack(s *Step) {
-	if h := s.Handling; h != nil && h.refused && !s.Failed {
-		h.refused = false
-		if s.About.Holds(h.resumed) { // whatever has become of the job by now
-			f.Count.Resumed++
-		}
-	}
-}
-
 // message takes in a delivery, an ack or a nak of a message that concerns a job.
 func (j *Observer) message(e *sim.Event) {
 	f := j.Facts
@@ -246,5 +231,24 @@ func (j *Observer) execution(e *sim.Event) {
 	}
 	for _, check := range j.effect {
 		check(s)
+	}
+}
+
+// giveUp notes the messages that nobody has acknowledged and JetStream delivers no more. A crash may
+// have swallowed a delivery that nobody saw, if the stream held the message by then, a pull of the
+// process for it was open, and no later delivery has told how many there were.
+func (j *Observer) GiveUp() {
+	f := j.Facts
+	for _, about := range f.Order {
+		for i := range about.Messages {
+			m := &about.Messages[i]
+			if m.Done || m.Lost || m.Abandoned || m.Delivered+f.unseen(m) < uint64(f.Config.MaxDeliver) {
+				continue
+			}
+			if !about.Had(DeliveriesExhausted) {
+				f.come(about, DeliveriesExhausted)
+			}
+			j.abandon(about, m)
+		}
 	}
 }

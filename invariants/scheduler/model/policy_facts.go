@@ -22,9 +22,6 @@ type BreakerChange struct {
 	Alone   bool   // it goes by its own counter
 }
 
-// Breakers lists what each replica's circuit breakers did, in the order of time.
-func (j *Observer) Breakers() []BreakerChange { return j.Facts.Policy.changes }
-
 // policyFacts is what is known of the input policy and of the circuits.
 type policyFacts struct {
 	Counters [history.Circuits]sharedCounter
@@ -319,22 +316,6 @@ func (f *Facts) answered(s *Step) answer {
 	}
 	f.putOff(s, a.Decision == history.DecisionThrottle)
 	return a
-}
-
-// CircuitOpen says whether the node's calls of the safety kernel are being held back.
-func (j *Observer) CircuitOpen(node string) bool {
-	for _, c := range slices.Backward(j.Facts.Policy.changes) {
-		if c.Node == node && c.Circuit == history.CircuitNames[history.CircuitSafety] {
-			return c.State != history.Closed
-		}
-	}
-	return false
-}
-
-// Throttled says whether the job of that id waits, rightly, as the safety kernel throttles it.
-func (j *Observer) Throttled(id string) bool {
-	job := j.Facts.Jobs[id]
-	return job != nil && j.Facts.Throttled(job, j.Facts.At)
 }
 
 // throttled says whether a job waits rightly at that instant: the safety kernel throttles it, and the time in which it is

@@ -4,7 +4,6 @@ import (
 	"encoding/json"
 	"fmt"
 	"slices"
-	"strconv"
 	"strings"
 	"time"
 
@@ -109,35 +108,6 @@ func (k *Sagas) of(workflow string) *Saga {
 		k.Order = append(k.Order, g)
 	}
 	return g
-}
-
-// sagaChanged takes in a change of a saga's stack, or of its lock.
-func (j *Observer) sagaChanged(s *Step, c *sim.Change) {
-	k := &j.Facts.Sagas
-	rest := strings.TrimPrefix(c.Key, history.SagaPrefix)
-	if workflow, is := strings.CutSuffix(rest, ":stack"); is {
-		g := k.of(workflow)
-		if !slices.Contains(k.dirty, g) {
-			k.dirty, g.before = append(k.dirty, g), len(g.stack)
-		}
-		i, err := strconv.Atoi(c.Field)
-		if g.holds(s.At) == 0 {
-			g.stack, g.before = nil, 0
-		}
-		g.expires = c.Expires
-		switch {
-		case err != nil:
-			g.stack = nil
-		case c.Gone:
-			g.stack = g.stack[:min(i, len(g.stack))]
-		case i < len(g.stack):
-			g.stack[i] = c.Value
-		default:
-			g.stack = append(g.stack, c.Value)
-		}
-	} else if workflow, is := strings.CutSuffix(rest, ":lock"); is {
-		k.locked(s, k.of(workflow), c)
-	}
 }
 
 func (k *Sagas) locked(s *Step, g *Saga, c *sim.Change) {
