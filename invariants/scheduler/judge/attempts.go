@@ -2,7 +2,7 @@ package judge
 
 import (
 	"github.com/wavetank-sim/wavetank/invariants"
-	"github.com/wavetank-sim/wavetank/invariants/scheduler/model"
+	"github.com/wavetank-sim/wavetank/invariants/scheduler/observe"
 )
 
 var attemptsEqualScheduledWrites = checking(invariants.Invariant{
@@ -10,8 +10,8 @@ var attemptsEqualScheduledWrites = checking(invariants.Invariant{
 	Says:   "A job's attempts equal the SCHEDULED writes that were applied to it.",
 	Kind:   invariants.Always,
 	Source: "Dispatch ordering, attempt accounting",
-}, func(f *model.Facts, t *tally) model.Checker {
-	return model.Checker{Wrote: func(s *model.Step, _ *model.Write) {
+}, func(f *observe.Facts, t *tally) observe.Checker {
+	return observe.Checker{Wrote: func(s *observe.Step, _ *observe.Write) {
 		t.exercise()
 		j := s.About
 		if j.Attempts != j.Scheduled {
@@ -28,13 +28,13 @@ var attemptsDrainByTwo = checking(invariants.Invariant{
 	Kind:   invariants.Always,
 	Source: "Dispatch ordering, attempt accounting: SCHEDULED, then rollback SCHEDULED",
 	Needs:  []string{"attempts-equal-scheduled-writes"},
-}, func(_ *model.Facts, t *tally) model.Checker {
-	return model.Checker{Wrote: func(s *model.Step, w *model.Write) {
-		if s.Handling == nil || s.About.State != model.Scheduled {
+}, func(_ *observe.Facts, t *tally) observe.Checker {
+	return observe.Checker{Wrote: func(s *observe.Step, w *observe.Write) {
+		if s.Handling == nil || s.About.State != observe.Scheduled {
 			return
 		}
 		cost := s.About.Attempts - s.Handling.Attempts
-		rollback := w.From == model.Dispatched && s.Handling.PublishFailed != 0
+		rollback := w.From == observe.Dispatched && s.Handling.PublishFailed != 0
 		switch {
 		case rollback && cost != 2:
 			t.violated(s.About, "the rollback at step %d, after the publish that failed at step %d, left the replay at a cost of %d attempts (%d to %d) instead of 2",
@@ -53,8 +53,8 @@ var attemptsNeverPastCeiling = checking(invariants.Invariant{
 	Says:   "A job's attempts never pass the ceiling of scheduling retries, at which it moves to FAILED.",
 	Kind:   invariants.Always,
 	Source: "Scheduler internals, section 1, max scheduling retries; Dead letters, retry ceiling before DLQ",
-}, func(f *model.Facts, t *tally) model.Checker {
-	return model.Checker{Wrote: func(s *model.Step, w *model.Write) {
+}, func(f *observe.Facts, t *tally) observe.Checker {
+	return observe.Checker{Wrote: func(s *observe.Step, w *observe.Write) {
 		if s.About.Attempts == w.Attempts {
 			return
 		}

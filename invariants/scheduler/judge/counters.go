@@ -4,7 +4,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/wavetank-sim/wavetank/invariants/scheduler/model"
+	"github.com/wavetank-sim/wavetank/invariants/scheduler/observe"
 
 	"github.com/wavetank-sim/wavetank/invariants/scheduler/history"
 
@@ -46,12 +46,12 @@ var countersEqualTrace = checking(invariants.Invariant{
 	Kind:   invariants.Eventually,
 	Source: "Dispatch ordering, publish failure recovery and next step 1; State-read errors, next step 1; Scheduler internals, section 10",
 	Needs:  []string{"events-agree-with-servers"},
-}, func(f *model.Facts, t *tally) model.Checker {
-	return model.Checker{Ended: func(end *invariants.End) {
+}, func(f *observe.Facts, t *tally) observe.Checker {
+	return observe.Checker{Ended: func(end *invariants.End) {
 		if end.Metrics == nil {
 			return
 		}
-		failedClosed := f.Reached[model.FailedClosed]
+		failedClosed := f.Reached[observe.FailedClosed]
 		for _, j := range f.Order {
 			for i := range j.Handlings { // those that the end has cut short
 				if j.Handlings[i].Closed() {

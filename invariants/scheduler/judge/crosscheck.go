@@ -6,7 +6,7 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/wavetank-sim/wavetank/invariants/scheduler/model"
+	"github.com/wavetank-sim/wavetank/invariants/scheduler/observe"
 
 	"github.com/wavetank-sim/wavetank/invariants/scheduler/history"
 
@@ -18,8 +18,8 @@ var eventsAgreeWithServers = checking(invariants.Invariant{
 	Says:   "What the steps were seen to change adds up to what Redis and the streams hold at the end.",
 	Kind:   invariants.Always,
 	Source: "the testbed itself: an oracle that misses a change can judge nothing",
-}, func(f *model.Facts, t *tally) model.Checker {
-	return model.Checker{Ended: func(end *invariants.End) {
+}, func(f *observe.Facts, t *tally) observe.Checker {
+	return observe.Checker{Ended: func(end *invariants.End) {
 		// Violations of this one are the run's, even where they name a job: they stop what is judged at the end.
 		stored := map[string]int{}
 		for _, m := range end.Streams {
@@ -55,11 +55,11 @@ var redisIndexAgreesWithRecord = checking(invariants.Invariant{
 	Kind:   invariants.Always,
 	Source: "Scheduler internals, sections 1 and 3: the reconciler finds stale jobs by state and updated_at",
 	Needs:  []string{"events-agree-with-servers"},
-}, func(f *model.Facts, t *tally) model.Checker {
+}, func(f *observe.Facts, t *tally) observe.Checker {
 	judge := func(end *invariants.End) {
 		for _, j := range f.Order {
 			record := end.Redis[history.RecordPrefix+j.ID]
-			if recordState(record) == model.Absent {
+			if recordState(record) == observe.Absent {
 				continue
 			}
 			t.exercise()
@@ -83,18 +83,18 @@ var redisIndexAgreesWithRecord = checking(invariants.Invariant{
 			}
 		}
 	}
-	return model.Checker{Ended: judge, Audited: judge}
+	return observe.Checker{Ended: judge, Audited: judge}
 })
 
-func recordState(record map[string]string) model.State {
+func recordState(record map[string]string) observe.State {
 	if record["state"] == "" { // a cancellation of a job that never came may stand there
-		return model.Absent
+		return observe.Absent
 	}
-	return model.ParseState(record["state"])
+	return observe.ParseState(record["state"])
 }
 
 // kept counts the job's dispatches that the stream still holds.
-func dispatchesKept(j *model.Job) (n int) {
+func dispatchesKept(j *observe.Job) (n int) {
 	for i := range j.Dispatches {
 		if !j.Dispatches[i].Lost {
 			n++

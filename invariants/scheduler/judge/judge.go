@@ -4,12 +4,12 @@ import (
 	"github.com/wavetank-sim/wavetank/invariants"
 	"github.com/wavetank-sim/wavetank/invariants/scheduler/config"
 	"github.com/wavetank-sim/wavetank/invariants/scheduler/history"
-	"github.com/wavetank-sim/wavetank/invariants/scheduler/model"
+	"github.com/wavetank-sim/wavetank/invariants/scheduler/observe"
 )
 
 // Judge watches one run. It is not safe for concurrent use.
 type Judge struct {
-	*model.Observer
+	*observe.Observer
 	tallies []*tally
 	unkept  bool                    // something was violated within its promise
 	ended   []func(*invariants.End) // one for each tally; nil where there is nothing to judge at the end
@@ -18,7 +18,7 @@ type Judge struct {
 
 // NewJudge returns a judge of a run that has not begun.
 func NewJudge(cfg config.Config) *Judge {
-	j := &Judge{Observer: model.NewObserver(cfg)}
+	j := &Judge{Observer: observe.NewObserver(cfg)}
 	f := j.Facts
 	place := map[string]int{}
 	for i, r := range all() {
@@ -100,7 +100,7 @@ type tally struct {
 func (t *tally) exercise() { t.Exercised++ }
 
 // violated notes a violation at the present step; j is nil if it is about no single job.
-func (t *tally) violated(j *model.Job, format string, args ...any) {
+func (t *tally) violated(j *observe.Job, format string, args ...any) {
 	f := t.judge.Facts
 	v := invariants.Violation{Step: f.Step, At: f.At}
 	broken, struck := &f.Broken, f.Strikes.Seen

@@ -5,7 +5,7 @@ import (
 	"fmt"
 	"strconv"
 
-	"github.com/wavetank-sim/wavetank/invariants/scheduler/model"
+	"github.com/wavetank-sim/wavetank/invariants/scheduler/observe"
 
 	"github.com/wavetank-sim/wavetank/invariants/scheduler/history"
 
@@ -18,10 +18,10 @@ var everyJobSettles = checking(invariants.Invariant{
 	Kind:   invariants.Eventually,
 	Source: "Scheduler internals, section 1; Dispatch ordering, residual risk window, for what no reconciler closes yet",
 	Needs:  []string{"events-agree-with-servers"},
-}, func(f *model.Facts, t *tally) model.Checker {
+}, func(f *observe.Facts, t *tally) observe.Checker {
 	judge := func(end *invariants.End) {
 		for _, j := range f.Order {
-			if !j.Accepted || j.State == model.Absent && f.Poisoned(j) || unapproved(f, j, end.At) || f.Throttled(j, end.At) {
+			if !j.Accepted || j.State == observe.Absent && f.Poisoned(j) || unapproved(f, j, end.At) || f.Throttled(j, end.At) {
 				continue
 			}
 			t.exercise()
@@ -30,34 +30,34 @@ var everyJobSettles = checking(invariants.Invariant{
 			}
 		}
 	}
-	return model.Checker{Ended: judge, Audited: func(*invariants.End) { auditSettled(f, t) }}
+	return observe.Checker{Ended: judge, Audited: func(*invariants.End) { auditSettled(f, t) }}
 })
 
 // why says what keeps a job from settling, as far as the events tell.
-func whyUnsettled(j *model.Job) string {
+func whyUnsettled(j *observe.Job) string {
 	switch {
 	case j.Queued.Step != 0:
 		return "its dispatch is still in the outbox"
-	case j.Had(model.RollbackFailed):
+	case j.Had(observe.RollbackFailed):
 		return "its rollback failed"
-	case j.Had(model.AmbiguousIntent) && j.State == model.Dispatched:
+	case j.Had(observe.AmbiguousIntent) && j.State == observe.Dispatched:
 		return "its DISPATCHED write was applied although the caller saw an error, and nothing was published"
-	case j.Had(model.CrashWithIntent) && j.State == model.Dispatched:
+	case j.Had(observe.CrashWithIntent) && j.State == observe.Dispatched:
 		return "the scheduler crashed between the DISPATCHED write and the publish"
-	case j.Had(model.DeadWorker):
+	case j.Had(observe.DeadWorker):
 		return fmt.Sprintf("it was dispatched to %s, which was dead or died", j.Dispatches[len(j.Dispatches)-1].Worker)
-	case j.Had(model.ResultUnsent):
+	case j.Had(observe.ResultUnsent):
 		return "its result was never published"
-	case j.State == model.Pending && j.PutOff != 0:
+	case j.State == observe.Pending && j.PutOff != 0:
 		return "the safety kernel throttles it, and nobody is left to ask again"
-	case j.Had(model.DeliveriesExhausted):
-		if j.Had(model.LockLeft) {
+	case j.Had(observe.DeliveriesExhausted):
+		if j.Had(observe.LockLeft) {
 			return "a message of it was given up after MaxDeliver deliveries; a lock of it that nobody would release had been left to expire"
 		}
 		return "a message of it was given up after MaxDeliver deliveries"
-	case j.Had(model.LockOverstayed):
+	case j.Had(observe.LockOverstayed):
 		return "a handler of it outlived its lock, so that two had it at once"
-	case j.Had(model.TailLost):
+	case j.Had(observe.TailLost):
 		return "nats-server lost a message of it with its power"
 	case len(j.Dispatches) == 0:
 		return "no dispatch was stored"
@@ -73,11 +73,11 @@ var failedNeverPrecedesItsDLQEntry = checking(invariants.Invariant{
 	Says:   "In every dlq_order but the documented one, FAILED, DENIED or OUTPUT_QUARANTINED is written only once the job has its DLQ entry.",
 	Kind:   invariants.Always,
 	Source: "Dead letters, the caveat of an entry lost after the terminal write",
-}, func(f *model.Facts, t *tally) model.Checker {
+}, func(f *observe.Facts, t *tally) observe.Checker {
 	if f.Config.DLQOrder == "state-then-dlq" {
-		return model.Checker{}
+		return observe.Checker{}
 	}
-	return model.Checker{Wrote: func(s *model.Step, w *model.Write) {
+	return observe.Checker{Wrote: func(s *observe.Step, w *observe.Write) {
 		if !s.About.State.Buried() || w.From == s.About.State {
 			return
 		}
@@ -94,7 +94,7 @@ var failedJobHasDLQEntry = checking(invariants.Invariant{
 	Kind:   invariants.Eventually,
 	Source: "Scheduler internals, section 1; Dead letters, for the entry's shape and for the caveat of an entry lost after the terminal write",
 	Needs:  []string{"events-agree-with-servers"},
-}, func(f *model.Facts, t *tally) model.Checker {
+}, func(f *observe.Facts, t *tally) observe.Checker {
 	judge := func(end *invariants.End) {
 		for _, j := range f.Order {
 			if !j.State.Buried() {
@@ -126,5 +126,5 @@ var failedJobHasDLQEntry = checking(invariants.Invariant{
 			}
 		}
 	}
-	return model.Checker{Ended: judge, Audited: judge}
+	return observe.Checker{Ended: judge, Audited: judge}
 })

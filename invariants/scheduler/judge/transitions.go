@@ -2,7 +2,7 @@ package judge
 
 import (
 	"github.com/wavetank-sim/wavetank/invariants"
-	"github.com/wavetank-sim/wavetank/invariants/scheduler/model"
+	"github.com/wavetank-sim/wavetank/invariants/scheduler/observe"
 )
 
 var terminalStatesFinal = checking(invariants.Invariant{
@@ -10,8 +10,8 @@ var terminalStatesFinal = checking(invariants.Invariant{
 	Says:   "A job in a terminal state stays in it, but for SUCCEEDED, which may become OUTPUT_QUARANTINED.",
 	Kind:   invariants.Always,
 	Source: "Scheduler internals, section 1, terminal states and idempotency",
-}, func(_ *model.Facts, t *tally) model.Checker {
-	return model.Checker{Wrote: func(s *model.Step, w *model.Write) {
+}, func(_ *observe.Facts, t *tally) observe.Checker {
+	return observe.Checker{Wrote: func(s *observe.Step, w *observe.Write) {
 		to := s.About.State
 		if to.Terminal() {
 			t.exercise()
@@ -28,8 +28,8 @@ var documentedTransitionsOnly = checking(invariants.Invariant{
 	Kind:   invariants.Always,
 	Source: "Scheduler internals, section 1; Dispatch ordering for the retry and the rollback",
 	Needs:  []string{"terminal-states-final"},
-}, func(_ *model.Facts, t *tally) model.Checker {
-	return model.Checker{Wrote: func(s *model.Step, w *model.Write) {
+}, func(_ *observe.Facts, t *tally) observe.Checker {
+	return observe.Checker{Wrote: func(s *observe.Step, w *observe.Write) {
 		t.exercise()
 		if !allowed[w.From][s.About.State] {
 			t.violated(s.About, "%s moved the job from %s to %s at step %d (%s), which is not documented",

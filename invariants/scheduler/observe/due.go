@@ -1,0 +1,21 @@
+package observe
+
+import "time"
+
+// due is when the job's time is up: its timeout's, or its deadline. It is false for a job that may stay as
+// it is. It goes by when the events were, and not by the schedulers' stamps; only how long before its
+// deadline a job was written is told by its record alone.
+func (f *Facts) Due(j *Job) (at time.Duration, bounded bool) {
+	switch {
+	case j.State == Absent || j.State.Terminal():
+		return 0, false
+	case j.State == Dispatched:
+		at, bounded = j.touched+f.Config.TimeoutOf(j.Topic), true
+	case j.State == Running:
+		at, bounded = j.touched+f.Config.RunningTimeout, true
+	}
+	if j.Deadline != 0 && (!bounded || j.deadlineAt < at) {
+		at, bounded = j.deadlineAt, true
+	}
+	return at, bounded
+}

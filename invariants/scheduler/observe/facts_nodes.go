@@ -1,0 +1,76 @@
+package observe
+
+import (
+	"slices"
+	"strings"
+
+	"github.com/wavetank-sim/wavetank/invariants/scheduler/history"
+
+	"github.com/wavetank-sim/wavetank/sim"
+)
+
+// control brings the facts up to date with what the harness did.
+func (f *Facts) control(e *sim.Event) {
+	n := f.node(e.Target)
+	switch e.Name {
+	case "crash":
+		n.down = true
+		f.swept = append(f.swept, swept{e.Step, n.pulls})
+		n.pulls = nil
+		f.crash(e)
+	case "restart":
+		n.down = false
+		for _, j := range f.Order { // the stream delivers to it again what it had not acknowledged
+			if k := len(j.Dispatches); k > 0 && j.Dispatches[k-1].Worker == e.Target {
+				j.moments &^= 1 << DeadWorker
+			}
+		}
+	case "partition":
+		n.silent++
+	case "heal":
+		n.silent--
+	case "partition redis", "partition nats":
+		n.cut++
+	case "heal redis", "heal nats":
+		n.cut--
+	case "stop", "power-loss": // nats-server: nobody reaches it until some time after its start
+		clear(f.Policy.Throttled) // it forgets how long a redelivery was to wait
+	}
+}
+
+// start notes that a process begins, with nothing in its memory.
+func (f *Facts) start(e *sim.Event) {
+	n := f.node(e.Node)
+	n.down = false
+	if strings.HasPrefix(e.Node, history.SchedulerNodes) {
+		f.Ticks.offer(e)
+	}
+}
+
+func (f *Facts) crash(e *sim.Event) {
+	f.Workflow.crashed(f, e.Target)
+	for _, j := range f.Order {
+		for i := len(j.Handlings) - 1; i >= 0; i-- {
+			h := &j.Handlings[i]
+			if h.node != e.Target {
+				continue
+			}
+			if h.intended && !h.Stored && j.State == Dispatched && j.Queued.Step == 0 {
+				f.come(j, CrashWithIntent)
+			}
+			j.Handlings = slices.Delete(j.Handlings, i, i+1)
+		}
+		j.releases = slices.DeleteFunc(j.releases, func(r release) bool { return r.node == e.Target })
+		if j.Queued.Step != 0 && !j.Queued.stored && j.Intent.by(e.Target) {
+			f.Reach(CrashWithIntent) // and nothing is lost by it
+		}
+		if l := &j.Lock; l.Node == e.Target && l.Live(e.At) && l.Abandoned == 0 {
+			l.Abandoned = e.At
+			f.come(j, LockLeft)
+		}
+		j.Executing = slices.DeleteFunc(j.Executing, func(worker string) bool { return worker == e.Target })
+		if n := len(j.Dispatches); n > 0 && j.Dispatches[n-1].Worker == e.Target && !j.State.Terminal() {
+			f.come(j, DeadWorker)
+		}
+	}
+}

@@ -1,0 +1,149 @@
+package observe
+
+import (
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/wavetank-sim/wavetank/invariants/scheduler/history"
+
+	"github.com/wavetank-sim/wavetank/invariants"
+
+	"github.com/wavetank-sim/wavetank/sim"
+)
+
+// message is a request, a result or a cancellation of a job, as the stream holds it.
+type Message struct {
+	Seq       uint64
+	Consumer  string // who hands it out; "" for nobody
+	Epoch     int64  // of a result
+	Succeeded bool   // it is a result that says so; only an audit looks
+	Garbled   bool   // it is a request that nobody can read, or a result without a legal status
+	Consents  string // the hash of the request that it is, if that bears an approval
+	Holder    string // the process to which it was delivered last, and that has not answered it
+	guard     guard
+
+	Delivered uint64 // how often somebody saw it delivered
+	since     int    // the step up to which every delivery is among those
+	Done      bool   // acknowledged, or terminated
+	Lost      bool   // the stream does not hold it any more; who was given it has it all the same
+	Abandoned bool   // JetStream delivers it no more, and nobody has acknowledged it
+}
+
+// termination is the end of a message that can never be handled.
+type Termination struct {
+	Step  int
+	Place string
+}
+
+// place is where a message is in its stream, as its DLQ entry names it.
+func Place(seq uint64) string { return history.StreamSys + ":" + strconv.FormatUint(seq, 10) }
+
+// file notes that a message has an entry in the DLQ, or has none any more. It says whether the entry,
+// which goes by id, is of a message, and not of a job.
+func (f *Facts) File(id string, there bool) bool {
+	if !strings.HasPrefix(id, history.StreamSys+":") {
+		return false
+	}
+	if f.Filed == nil {
+		f.Filed = map[string]bool{}
+	}
+	f.Filed[id] = there
+	return true
+}
+
+// poisoned says whether a message of the job can never be handled.
+func (f *Facts) Poisoned(j *Job) bool {
+	return len(j.Terminated) > 0 || slices.ContainsFunc(j.Messages, func(m Message) bool { return f.Filed[Place(m.Seq)] })
+}
+
+// pulls are a process's, by consumer: the step at which each was sent; 0 once it has ended. One that
+// is full has no end of its own, so it counts as open until the next.
+type pulls map[string]int
+
+// swept is what a crash took with it: the pulls to which the server may have sent what nobody saw.
+type swept struct {
+	step  int
+	pulls pulls
+}
+
+// pull notes that a pull was sent, or has ended.
+func (n *node) pull(e *sim.Event) {
+	if n.pulls == nil {
+		n.pulls = pulls{}
+	}
+	n.pulls[e.Target] = 0
+	if e.Kind == sim.KindFetch && !history.AnswerOf(e).Failed() {
+		n.pulls[e.Target] = e.Step
+	}
+}
+
+// message returns the last of the job's messages that have had that sequence, or nil.
+func (j *Job) message(seq uint64) *Message {
+	for i := len(j.Messages) - 1; i >= 0; i-- {
+		if j.Messages[i].Seq == seq {
+			return &j.Messages[i]
+		}
+	}
+	return nil
+}
+
+// follow notes what a delivery or an acknowledgement says of one of the job's messages, and returns
+// the message; nil if the stream was not seen to store it.
+func (f *Facts) follow(j *Job, e *sim.Event) *Message {
+	m := j.message(e.Seq)
+	if m == nil {
+		return nil
+	}
+	if e.Kind == sim.KindDeliver && e.Delivered > m.Delivered { // it counts those before it, and was sent after its pull
+		m.since = max(m.since, f.node(e.Node).pulls[m.Consumer])
+	}
+	m.Delivered = max(m.Delivered, e.Delivered)
+	m.Holder = ""
+	switch e.Kind {
+	case sim.KindDeliver:
+		m.Holder = invariants.Process(e.Node, e.Incarnation)
+	case sim.KindAck, sim.KindTerm:
+		m.Done = m.Done || e.Fault == "" || e.Fault == history.FaultFailAfter
+	}
+	return m
+}
+
+// handed follows who has a request in hand, and what of that is handled.
+func (f *Facts) handed(s *Step, m *Message, skipped bool) {
+	me := invariants.Process(s.Node, s.Incarnation)
+	readable := m == nil || !m.Garbled
+	switch s.Phase {
+	case "submit_deliver":
+		s.About.inHand = append(s.About.inHand, me)
+		if readable {
+			f.Count.Handed++
+		}
+		return
+	case "submit_ack", "submit_nak", "submit_term":
+	default:
+		return
+	}
+	i := slices.Index(s.About.inHand, me)
+	if i < 0 {
+		return // it was not seen delivered
+	}
+	s.About.inHand = slices.Delete(s.About.inHand, i, i+1)
+	switch {
+	case !readable:
+	case skipped, s.Kind == sim.KindTerm:
+		f.Count.Handed--
+	default:
+		f.Count.Received++
+	}
+}
+
+// unseen is how many deliveries of m crashes may have swallowed: one each.
+func (f *Facts) unseen(m *Message) (n uint64) {
+	for _, s := range f.swept {
+		if s.step > m.since && s.pulls[m.Consumer] != 0 {
+			n++
+		}
+	}
+	return n
+}

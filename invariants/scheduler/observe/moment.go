@@ -1,0 +1,78 @@
+package observe
+
+// moment is a situation that a Sometimes waits for and that releases no promise.
+type Moment int
+
+const (
+	FailedClosed Moment = iota
+	RedeliveredInFlight
+	Contended
+	ToDeadWorker
+	ToSilentWorker
+	StaleWorkerMet
+	CeilingReached
+	LateHeartbeat
+	ResultAhead
+	ResultAfterEnd
+	CrashWithIntent
+	LockAbandoned
+	PublishRefused
+	PublishDropped
+	WriteFenced
+	ScheduledSwept
+	TickContended
+	OlderResult
+	VoidStored
+	WarmStarted
+	MessageSkipped
+	TenantAtLimit
+	ScanDowngraded
+	OutputFailedOpen
+	OutputRedacted
+	ScanResumed
+	RunContended
+	DelayPolled
+	StepRetried
+	CircuitOpened
+	CircuitHalfOpened
+	CircuitClosedAgain
+	CountedAlone
+	FailOpenUsed
+	JobThrottled
+	JobDenied
+	ApprovalGranted
+	ApprovalAskedAgain
+	AmbiguousPublish
+	FailedPublish
+	AmbiguousWrite
+	FailedWrite
+	LockOverstayed
+	LockLeft
+	NoWorkerTook
+	LostAck
+	DispatchRedelivered
+	IntentResumed
+	OrphanReplayed
+	DeliveriesExhausted
+	RollbackFailed
+	AmbiguousIntent
+	DeadWorker
+	ResultUnsent
+	TailLost
+	Rescued
+
+	moments // how many there are
+)
+
+// reach notes that a moment has come.
+func (f *Facts) Reach(m Moment) { f.Reached[m]++ }
+
+// come notes that a moment has come to a job, of which [job.why] may speak.
+func (f *Facts) come(j *Job, m Moment) {
+	f.Reach(m)
+	if j != nil {
+		j.moments |= 1 << m
+	}
+}
+
+func (j *Job) Had(m Moment) bool { return j.moments&(1<<m) != 0 }

@@ -1,0 +1,272 @@
+package observe
+
+import (
+	"strings"
+
+	"github.com/wavetank-sim/wavetank/invariants/scheduler/history"
+
+	"github.com/wavetank-sim/wavetank/sim"
+)
+
+// Observe judges one event. It must see every event of the run, in order, and keeps none.
+func (j *Observer) Observe(e *sim.Event) {
+	f := j.Facts
+	f.Step, f.At = e.Step, e.At
+	f.struck(e)
+	switch e.Kind {
+	case sim.KindRedis, sim.KindPublish, sim.KindReturn, sim.KindSend, sim.KindLate:
+		if e.Phase != "" || len(e.Changes) > 0 {
+			j.operation(e)
+		}
+	case sim.KindCall:
+		f.asked(e)
+		j.operation(e)
+	case sim.KindAPI:
+		if e.Phase == "publish_read" {
+			j.operation(e)
+		}
+	case sim.KindDeliver, sim.KindAck, sim.KindNak, sim.KindTerm:
+		if e.Job != "" {
+			j.message(e)
+		}
+	case history.KindEffect:
+		if e.Job != "" && !history.AnswerOf(e).Failed() {
+			j.execution(e)
+		}
+	case sim.KindFetch, sim.KindFetchEnd:
+		f.node(e.Node).pull(e)
+	case sim.KindReceive:
+		f.heartbeat(e)
+	case sim.KindControl:
+		f.control(e)
+		switch {
+		case len(e.Changes) == 0:
+		case e.Changes[0].Stream != "":
+			f.cutTails(e)
+		default:
+			j.rewound(e)
+		}
+	case sim.KindStart:
+		f.start(e)
+	}
+}
+
+// operation takes in a store command or a publish, or its late error, or its late effect.
+func (j *Observer) operation(e *sim.Event) {
+	f := j.Facts
+	s := &j.step
+	*s = Step{Event: e, Failed: history.AnswerOf(e).Failed()}
+	if e.Target != history.SubjectBeat {
+		if s.About = f.Job(e.Job); s.About != nil {
+			s.Handling = s.About.handling(e)
+		}
+	}
+	if s.Phase == "lock_release" && !beginsRelease(s) {
+		s.Handling = nil // its own is over
+	}
+	if e.Kind == sim.KindLate {
+		j.late(s)
+		return
+	}
+	if s.Handling != nil {
+		j.fence(s)
+		j.onTime(s)
+		s.About.delayed(s)
+	}
+	if s.Phase == "publish" && s.Kind == sim.KindPublish && f.resumes(s) {
+		f.Reach(IntentResumed)
+	}
+	applied, locked := j.changes(s)
+	f.breakerAsked(s)
+	f.outputOperation(s)
+	f.Workflow.answered(f, s)
+	if s.Phase == "dlq_growth_read" || s.Phase == "dlq_growth_write" {
+		f.growthSeen(s)
+	}
+	if s.About == nil {
+		f.ticked(s)
+		return
+	}
+	if e.Outcome == sim.OutcomePending && e.Phase != "publish" && e.Phase != "lock_release" {
+		return
+	}
+	j.concluded(s, applied, locked)
+}
+
+// concluded takes in what came of an operation on the step's own job, by its phase.
+func (j *Observer) concluded(s *Step, applied, locked bool) {
+	f := j.Facts
+	switch s.Phase {
+	case "lock_acquire", "lock_renew":
+		j.lockAnswered(s, locked)
+	case "lock_release":
+		j.lockReleased(s)
+	case "state_read", "outbox_claim", "timeout_read", "quarantine_read":
+		j.stateRead(s)
+	case "replay_read":
+		f.taken(s)
+	case "publish":
+		j.publishAnswered(s, applied)
+	case "publish_read":
+		f.readBack(s)
+	case "output_check", "output_scan":
+		f.outputCalled(s)
+	case "tenant_read":
+		f.tenantCounted(s)
+	case "void_publish":
+		if applied && !s.Failed {
+			f.Count.Voids++
+		}
+	case "result_publish":
+		if s.Failed && !applied {
+			f.come(s.About, ResultUnsent)
+		}
+	case "processed_read", "inflight_write", "processed_write":
+		j.guardAsked(s)
+	case "dlq_write":
+		if s.Failed {
+			f.Count.DlqsFailed++ // of a job, or of a message that makes no sense
+		}
+	case "pending_write", "scheduled_write", "dispatched_write", "rollback_write", "running_write", "outbox_remove", "result_write", "failed_write",
+		"timeout_write", "cancel_write", "approval_write", "denied_write", "approved_write", "output_write":
+		j.writeAnswered(s, applied)
+	}
+}
+
+// late takes in what an operation does whose caller gave it up long ago: whatever is under way there by
+// now is not about it.
+func (j *Observer) late(s *Step) {
+	f := j.Facts
+	s.Handling, s.Failed = nil, true
+	if applied, _ := j.changes(s); applied && s.About != nil {
+		f.ambiguous(s)
+	}
+}
+
+// changes takes in what a step changed. It says whether the step changed anything that its own job's
+// phase is for, and whether it took or extended the job's lock.
+func (j *Observer) changes(s *Step) (applied, locked bool) {
+	if s.Outcome == history.TransactionFailed || s.Kind == sim.KindLate && s.Outcome == sim.OutcomeNil {
+		return false, false // a MULTI that the server refused: what it names is as it was
+	}
+	var record *Job
+	stateful := false
+	written := func() {
+		// Each write counts up the version: where it stays, the server refused a MULTI, and the answer was lost.
+		if record == nil || stateful && record.Version != 0 && record.Version == j.write.Version {
+			return
+		}
+		applied = applied || record == s.About
+		if stateful {
+			j.recordWritten(s, record)
+		}
+	}
+	for i := range s.Changes {
+		c := &s.Changes[i]
+		id := history.RecordOf(c.Key)
+		if id == "" {
+			own, lock := j.changed(s, c)
+			applied, locked = applied || own, locked || lock
+			continue
+		}
+		if record == nil || record.ID != id {
+			written()
+			record, stateful = j.Facts.Job(id), false
+			j.remember(record)
+		}
+		stateful = record.Take(c) || stateful
+		if c.Field == "updated_at" {
+			record.touched = s.At
+		}
+		if c.Field == "decision" {
+			record.DecidedAt = s.Step
+		}
+		j.Facts.consented(s, record, c)
+	}
+	written()
+	j.Facts.recordChanges(s)
+	return applied, locked
+}
+
+// remember keeps what a record is before the step writes it.
+func (j *Observer) remember(record *Job) {
+	j.write = Write{
+		From: record.State, Attempts: record.Attempts, Epoch: record.Epoch, Version: record.Version,
+		Updated: record.Updated, Since: record.touched, deadline: record.Deadline, Intent: record.Intent,
+	}
+	j.write.Due, j.write.Bounded = j.Facts.Due(record)
+}
+
+// changed takes in a change of anything but a job's record. It says of it what changes says of all.
+func (j *Observer) changed(s *Step, c *sim.Change) (applied, locked bool) {
+	switch {
+	case c.Stream == history.StreamJobs:
+		return j.jobsStored(s, c), false
+	case c.Stream == history.StreamSys:
+		return j.sysStored(s, c), false
+	case strings.HasPrefix(c.Key, history.LockPrefix):
+		return false, j.lockChanged(s, c)
+	case strings.HasPrefix(c.Key, history.RunLockPrefix):
+		j.runLockChanged(s, c)
+	case strings.HasPrefix(c.Key, history.RunPrefix):
+		j.runWritten(s, c)
+	case c.Key == history.TimersKey:
+		j.timerChanged(s, c)
+	case c.Key == history.OutboxKey:
+		return j.outboxChanged(s, c), false
+	case c.Key == history.ReconcilerKey || c.Key == history.ReplayerKey || c.Key == history.WriterKey:
+		j.tickLockChanged(s, c)
+	case strings.HasPrefix(c.Key, history.BreakerPrefix):
+		j.Facts.breakerChanged(s, c)
+	case c.Key == history.SnapshotKey:
+		j.snapshotChanged(s, c)
+	case strings.HasPrefix(c.Key, history.ProcessedPrefix) || strings.HasPrefix(c.Key, history.InflightPrefix):
+		j.guardChanged(s, c)
+	case strings.HasPrefix(c.Key, history.SagaPrefix):
+		j.sagaChanged(s, c)
+	case strings.HasPrefix(c.Key, history.SagaDLQPrefix):
+		j.Facts.sagaBuried(c)
+	case c.Key == history.AuditKey:
+		j.Facts.sagaAudited(c)
+		j.Facts.outputAudited(c)
+	case c.Key == history.DlqIndex:
+		j.Facts.lettersIndexed(c)
+	case c.Key == history.GrowthKey:
+		j.Facts.growthChanged(s, c)
+	case strings.HasPrefix(c.Key, history.CommittedPrefix):
+		j.Facts.committedChanged(c)
+	case strings.HasPrefix(c.Key, history.OutputPrefix):
+		j.Facts.outputStored(c)
+	case c.Key == history.ScansKey:
+		j.Facts.scanKept(c)
+	case strings.HasPrefix(c.Key, history.DlqPrefix):
+		id := c.Key[len(history.DlqPrefix):]
+		j.Facts.letterChanged(s, id, c)
+		if j.Facts.File(id, !c.Gone) {
+			return false, false
+		}
+		about := j.Facts.Job(id)
+		about.Entered, about.DlqExpires = !c.Gone, c.Expires
+		if s.Handling != nil {
+			s.Handling.entered = true
+		}
+	}
+	return false, false
+}
+
+// rewound takes in what a failover of Redis has changed back. It is nobody's doing, and nothing is judged by it.
+func (j *Observer) rewound(e *sim.Event) {
+	unjudged := &Observer{Facts: j.Facts}
+	unjudged.changes(&Step{Event: e})
+	for i := range e.Changes {
+		if about := j.Facts.Jobs[history.RecordOf(e.Changes[i].Key)]; about != nil {
+			about.Scheduled = about.Attempts
+		}
+	}
+}
+
+// concerning copies s, to be turned to the job that one of its changes is about.
+func (j *Observer) concerning(s *Step) *Step {
+	j.about = *s
+	return &j.about
+}

@@ -1,0 +1,185 @@
+package observe
+
+import (
+	"time"
+
+	"github.com/wavetank-sim/wavetank/invariants/scheduler/history"
+
+	"github.com/wavetank-sim/wavetank/sim"
+)
+
+func (j *Observer) recordWritten(s *Step, record *Job) {
+	f := j.Facts
+	own, w := j.concerning(s), &j.write
+	if record != s.About {
+		own.About, own.Handling = record, nil
+		if s.Kind != sim.KindLate {
+			own.Handling = record.handling(s.Event)
+		}
+	}
+	record.StateAt, record.Accepted = s.Step, true
+	if record.Deadline != w.deadline {
+		record.deadlineAt = s.At + time.Duration(record.Deadline-record.Updated)*time.Millisecond
+	}
+	switch record.State {
+	case Scheduled:
+		record.Scheduled++
+		record.Intent = Intent{}
+	case Dispatched:
+		record.Intent = Intent{Worker: record.Worker, Epoch: record.Epoch, Step: s.Step, Pick: record.picked(own)}
+		record.Intent.Stored = record.Holds(record.Epoch)
+	case Running:
+		if record.Worker != "" {
+			record.Intent.Worker = record.Worker // the stream's word may have corrected it
+		}
+	case Succeeded:
+		record.Intent = Intent{}
+		f.done(record)
+	default:
+		record.Intent = Intent{}
+	}
+	if h := own.Handling; h != nil {
+		f.overstay(own)
+		j.brought(own, w)
+		f.replayed(own, w)
+		h.wrote = true
+		switch record.State {
+		case Scheduled:
+			h.Scheduled, h.Pick = true, Pick{s.Node, s.Incarnation, s.At} // it follows at once
+			h.Choice = f.candidates(own)
+		case Dispatched:
+			h.intended = true
+		case Failed, Denied, Quarantined:
+			h.failed = true
+		}
+	}
+	if record.Attempts >= f.Config.MaxSchedulingRetries && w.Attempts < f.Config.MaxSchedulingRetries {
+		f.Reach(CeilingReached)
+	}
+	f.sagaWrote(own)
+	f.outputWrote(own, w)
+	j.stepWritten(own)
+	for _, check := range j.wrote {
+		check(own, w)
+	}
+}
+
+// outboxChanged takes in a change of a job's entry in the outbox, and says whether the job is the step's own.
+func (j *Observer) outboxChanged(s *Step, c *sim.Change) bool {
+	about := j.Facts.Job(c.Field)
+	if about == nil {
+		return false
+	}
+	about.Queued = queued{}
+	if !c.Gone {
+		about.Queued.Step = s.Step
+	}
+	return about == s.About
+}
+
+// fence follows a state write of several operations: a look at the record, and the MULTI. A handling
+// that gives its lock back after the look was refused by what it saw.
+func (j *Observer) fence(s *Step) {
+	phase := s.Handling.fencing
+	switch {
+	case phase == "":
+	case s.Phase == phase && s.Name == "multi":
+		s.Handling.fencing = ""
+	case beginsRelease(s):
+		s.Handling.fencing = ""
+		j.refused(s, phase)
+	}
+}
+
+// refused notes that the fence stopped a state write of that phase.
+func (j *Observer) refused(s *Step, phase string) {
+	f := j.Facts
+	f.Reach(WriteFenced)
+	f.Count.Fenced++
+	f.fenced = Fenced{s.Step, s.Job, phase}
+	if s.Handling != nil {
+		s.Handling.StoreFailed = true
+	}
+	switch phase {
+	case "rollback_write":
+		f.Count.RollbacksFailed++
+	case "running_write":
+		f.Count.RunningWritesFailed++
+	}
+}
+
+func (j *Observer) writeAnswered(s *Step, applied bool) {
+	f := j.Facts
+	if s.Phase == "rollback_write" && s.Name != "pipeline" && (s.Name == "watch" || !f.Config.Fence) {
+		f.Count.Rollbacks++
+	}
+	switch {
+	case s.Outcome == history.TransactionFailed:
+		j.transactionRefused(s)
+		return
+	case looks(s) && !s.Failed:
+		j.looked(s)
+		return
+	}
+	if s.Phase == "dispatched_write" && applied && !s.Failed {
+		f.give(s)
+	}
+	switch s.Phase {
+	case "scheduled_write":
+		if !s.Failed {
+			f.orphanReplayed(s)
+		}
+	case "rollback_write":
+		if s.Failed {
+			f.Count.RollbacksFailed++
+		}
+	case "running_write":
+		if s.Failed {
+			f.Count.RunningWritesFailed++
+		}
+	case "outbox_remove":
+		if !s.Failed && s.About.StateAt != s.Step { // without RUNNING: the entry was not published
+			f.Count.Voided++
+		}
+	case "result_write", "failed_write", "timeout_write", "cancel_write", "denied_write", "output_write":
+		if !s.Failed {
+			f.Count.Completed++
+		}
+		if !s.Failed && s.Phase == "denied_write" {
+			f.Count.Denied++
+		}
+	}
+	if !s.Failed {
+		return
+	}
+	if s.Handling != nil {
+		s.Handling.StoreFailed = true
+	}
+	if applied {
+		f.ambiguous(s)
+		return
+	}
+	f.Reach(FailedWrite)
+	// At the ceiling FAILED is written instead of the rollback; that too leaves the job DISPATCHED to nobody.
+	if s.Phase == "rollback_write" || s.Phase == "failed_write" && s.About.State == Dispatched {
+		f.come(s.About, RollbackFailed)
+	}
+}
+
+func (j *Observer) stateRead(s *Step) {
+	if s.Handling != nil {
+		s.Handling.overdueRead = s.Handling.overdueRead || s.Phase == "timeout_read"
+		s.Handling.ReadFailed = 0
+		if s.Failed {
+			s.Handling.ReadFailed = s.Step
+		} else {
+			s.Handling.Silent = j.Facts.Silence(s.Event, s.About.Worker)
+		}
+	}
+	if s.Handling != nil && !s.Failed && s.About.Intent.Step != 0 {
+		s.Handling.Pick = s.About.Intent.Pick
+	}
+	for _, check := range j.read {
+		check(s)
+	}
+}

@@ -1,0 +1,254 @@
+package observe
+
+import (
+	"slices"
+	"strings"
+
+	"github.com/wavetank-sim/wavetank/invariants/scheduler/history"
+
+	"github.com/wavetank-sim/wavetank/invariants"
+
+	"github.com/wavetank-sim/wavetank/sim"
+)
+
+// jobsStored takes in what the stream of dispatches stored, and says whether it is what the step is
+// about: a dispatch, a void in its place, or a cancel notice.
+func (j *Observer) jobsStored(s *Step, c *sim.Change) bool {
+	f := j.Facts
+	own := j.concerning(s)
+	id := c.Header[history.HeaderJob]
+	if id == "" {
+		id = s.Job
+	}
+	if own.About = f.Job(id); own.About == nil {
+		return false
+	}
+	f.takePlace(own.About, c)
+	if worker, is := history.ToldOf(c.Subject); is {
+		own.About.Told = append(own.About.Told, Notice{worker, history.EpochOf(c)})
+		return own.About == s.About
+	}
+	if c.Header[history.HeaderVoid] != "" {
+		f.Reach(VoidStored)
+		own.About.Voids = append(own.About.Voids, history.EpochOf(c))
+		for _, check := range j.voided {
+			check(own)
+		}
+		return own.About == s.About
+	}
+	if own.About != s.About {
+		own.Handling = nil
+	}
+	j.dispatchStored(own, c)
+	return own.About == s.About
+}
+
+// dispatchStored takes in a dispatch of the step's job.
+func (j *Observer) dispatchStored(own *Step, c *sim.Change) {
+	f := j.Facts
+	d := &j.dispatch
+	*d = Dispatch{Worker: history.WorkerOf(c.Subject), Subject: c.Subject, Epoch: history.EpochOf(c), Seq: c.Seq, Step: own.Step}
+	if own.Handling != nil {
+		f.overstay(own)
+		own.Handling.Stored = true
+	}
+	f.assigned(own.About, d.Worker, own.At)
+	if n := f.nodes[d.Worker]; n != nil && d.Worker != "" {
+		if n.down {
+			f.come(own.About, DeadWorker)
+			f.Reach(ToDeadWorker)
+		}
+		if n.silent+n.cut > 0 {
+			f.Reach(ToSilentWorker)
+		}
+	}
+	for _, check := range j.stored {
+		check(own, d)
+	}
+	own.About.Dispatches = append(own.About.Dispatches, *d)
+	own.About.Queued.stored = own.About.Queued.Step != 0
+	if i := &own.About.Intent; i.of(d) {
+		i.Stored = true
+	}
+}
+
+// sysStored takes in a submission, a result or a cancellation, and says whether it is of the step's
+// own job.
+func (j *Observer) sysStored(s *Step, c *sim.Change) bool {
+	id := c.Header[history.HeaderJob]
+	if id == "" {
+		id = s.Job
+	}
+	about := j.Facts.Job(id)
+	if about == nil {
+		return false
+	}
+	j.Facts.takePlace(about, c)
+	about.Messages = append(about.Messages, Message{Seq: c.Seq, Consumer: history.ConsumerOf(c.Subject), Epoch: history.EpochOf(c), since: s.Step,
+		Garbled: c.Subject == history.SubjectSubmit && history.Garbled(c.Value) || c.Subject == history.SubjectResult && history.Illegal(c.Value)})
+	switch c.Subject {
+	case history.SubjectSubmit:
+		about.Accepted = true
+		about.Requests++
+		j.Facts.resubmitted(about, c)
+		if strings.HasPrefix(id, history.CompensationIDs) {
+			j.Facts.compensationSubmitted(s, c.Value)
+		}
+		j.stepStored(s, id, c.Seq)
+	case history.SubjectResult:
+		about.answered(c.Value)
+		about.moments &^= 1 << ResultUnsent
+	}
+	return about == s.About
+}
+
+func (j *Observer) publishAnswered(s *Step, stored bool) {
+	f := j.Facts
+	h := s.Handling
+	refused := strings.Contains(s.Outcome, history.WrongSequence)
+	if s.Kind == sim.KindPublish {
+		if h != nil {
+			h.published = true
+			if h.refused, h.resumed = refused, 0; f.resumes(s) {
+				h.resumed = s.About.Epoch
+			}
+		}
+		for _, check := range j.sent {
+			check(s)
+		}
+	}
+	switch {
+	case s.Outcome == sim.OutcomePending:
+	case refused:
+		f.Reach(PublishRefused)
+	case !s.Failed:
+		if s.Kind == sim.KindPublish && !stored {
+			f.Reach(PublishDropped)
+			f.Count.Duplicates++
+		} else {
+			f.Count.Published++
+		}
+		if f.resumes(s) {
+			f.Count.Resumed++
+		}
+	case stored:
+		f.Reach(AmbiguousPublish)
+	default:
+		f.Reach(FailedPublish)
+	}
+	if s.Failed && h != nil {
+		h.PublishFailed = s.Step
+	}
+}
+
+// message takes in a delivery, an ack or a nak of a message that concerns a job.
+func (j *Observer) message(e *sim.Event) {
+	f := j.Facts
+	about := f.Job(e.Job)
+	lost := e.Fault != "" && e.Fault != history.FaultFailAfter
+	last := e.Delivered >= uint64(f.Config.MaxDeliver)
+	what, _, _ := strings.Cut(e.Phase, "_")
+	ours := what != "job" && what != "notice" && what != "void" // those are the other stream's
+	var m *Message
+	if ours {
+		m = f.follow(about, e)
+	}
+	s := &j.step
+	*s = Step{Event: e, About: about, Failed: history.AnswerOf(e).Failed()}
+	switch e.Phase {
+	case "submit_deliver":
+		if e.Delivered > 1 && about.State.InFlight() {
+			f.Reach(RedeliveredInFlight)
+		}
+	case "result_deliver":
+		switch {
+		case about.State.Terminal():
+			f.Reach(ResultAfterEnd)
+		case !about.State.InFlight():
+			f.Reach(ResultAhead)
+		}
+		if m != nil && m.Epoch < about.Epoch {
+			f.Reach(OlderResult)
+		}
+	case "job_deliver":
+		if again := about.handOut(e.Seq); again || e.Delivered > 1 {
+			f.Reach(DispatchRedelivered)
+		}
+	case "submit_nak", "result_nak", "cancel_nak", "job_nak":
+		if last {
+			f.come(about, DeliveriesExhausted)
+			if ours {
+				j.abandon(about, m)
+			}
+		}
+	case "submit_term", "result_term", "cancel_term":
+		if !s.Failed && !lost {
+			about.Terminated = append(about.Terminated, Termination{e.Step, Place(e.Seq)})
+		}
+	case "submit_ack", "result_ack", "cancel_ack", "job_ack":
+		if lost {
+			f.Reach(LostAck)
+		}
+	}
+	skipped := m != nil && s.Kind == sim.KindAck && m.guard.skips(invariants.Process(e.Node, e.Incarnation))
+	f.handed(s, m, skipped)
+	if m != nil {
+		j.guarded(s, m, skipped)
+	}
+	if ours && e.Kind == sim.KindAck {
+		for _, check := range j.acked {
+			check(s, m)
+		}
+	}
+}
+
+// abandon notes that JetStream delivers a message no more, which nobody has handled; m is nil if the
+// stream was not seen to store it.
+func (j *Observer) abandon(about *Job, m *Message) {
+	if m != nil {
+		m.Abandoned = true
+	}
+	for _, check := range j.given {
+		check(about, m)
+	}
+}
+
+// execution takes in what a worker did.
+func (j *Observer) execution(e *sim.Event) {
+	s := &j.step
+	*s = Step{Event: e, About: j.Facts.Job(e.Job)}
+	switch e.Name {
+	case "begin":
+		s.About.Begun++
+		s.About.Executing = append(s.About.Executing, e.Node)
+	case "finish", "fail":
+		if e.Name == "finish" {
+			s.About.Finished++
+		}
+		if i := slices.Index(s.About.Executing, e.Node); i >= 0 {
+			s.About.Executing = slices.Delete(s.About.Executing, i, i+1)
+		}
+	}
+	for _, check := range j.effect {
+		check(s)
+	}
+}
+
+// giveUp notes the messages that nobody has acknowledged and JetStream delivers no more. A crash may
+// have swallowed a delivery that nobody saw, if the stream held the message by then, a pull of the
+// process for it was open, and no later delivery has told how many there were.
+func (j *Observer) GiveUp() {
+	f := j.Facts
+	for _, about := range f.Order {
+		for i := range about.Messages {
+			m := &about.Messages[i]
+			if m.Done || m.Lost || m.Abandoned || m.Delivered+f.unseen(m) < uint64(f.Config.MaxDeliver) {
+				continue
+			}
+			if !about.Had(DeliveriesExhausted) {
+				f.come(about, DeliveriesExhausted)
+			}
+			j.abandon(about, m)
+		}
+	}
+}

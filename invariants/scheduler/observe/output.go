@@ -1,0 +1,216 @@
+package observe
+
+import (
+	"encoding/json"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/wavetank-sim/wavetank/invariants/scheduler/history"
+
+	"github.com/wavetank-sim/wavetank/invariants"
+
+	"github.com/wavetank-sim/wavetank/sim"
+)
+
+var outputDecisions = [...]string{"no decision", "ALLOW", "QUARANTINE", "DENY", "REDACT"}
+
+// verdict is what the policy told a process of a result.
+type verdict struct {
+	Process  string
+	Step     int
+	Decision int    // 0 is no verdict
+	Ptr      string // of the redacted output, if that is there
+}
+
+func (a *verdict) String() string {
+	if a.Decision == history.OutputRedact && a.Ptr == "" {
+		return "REDACT without a redacted output"
+	}
+	return outputDecisions[a.Decision]
+}
+
+// blocks says whether the verdict keeps a result from being handed out: afterwards, once the output is
+// out, so does a redaction.
+func (a *verdict) Blocks(scan bool) bool {
+	return a.Decision > history.OutputAllow && (a.Decision != history.OutputRedact || a.Ptr == "" || scan)
+}
+
+// outputs is what is known of the output policy besides what is about single jobs.
+type outputs struct {
+	kept    map[string]bool // the jobs in cordum:output:scans
+	stored  map[string]bool // the keys of outputs that there are
+	Checked int             // answers
+	Blocked int             // jobs that were quarantined, as their writers were told
+}
+
+// outputJob is what is known of one job's output.
+type outputJob struct {
+	Ptr      string    // as the record names it
+	sync     []verdict // about its metadata: the last of each process
+	Blocking verdict   // the last answer, if it blocks
+	Blocked  bool      // some answer has blocked
+	Scanned  bool      // there was an answer about its content
+	Audited  int       // events of its quarantine in the trail
+	scan     scan
+	resumed  string // the process that has taken its scan up
+}
+
+// scan is the scan that is to follow SUCCEEDED, without output.durable_scans; its process is "" for none.
+type scan struct {
+	process string
+	node    string
+	since   time.Duration
+}
+
+// outputCalled takes in what came of a call to the output policy.
+func (f *Facts) outputCalled(s *Step) {
+	if s.Name != history.CallOutput || s.About == nil || s.Outcome == sim.OutcomePending {
+		return
+	}
+	o := &s.About.Out
+	a := verdict{Process: invariants.Process(s.Node, s.Incarnation), Step: s.Step}
+	if s.Outcome == sim.OutcomeOK {
+		var said struct {
+			Decision int    `json:"decision"`
+			Ptr      string `json:"redacted_ptr"`
+		}
+		if json.Unmarshal([]byte(s.Data), &said) == nil && said.Decision > 0 && said.Decision < len(outputDecisions) {
+			a.Decision, a.Ptr = said.Decision, said.Ptr
+			f.Outputs.Checked++
+		}
+	}
+	scans := s.Phase == "output_scan"
+	if !f.Outputs.stored[a.Ptr] {
+		a.Ptr = ""
+	}
+	switch {
+	case a.Decision == 0:
+		f.Reach(OutputFailedOpen)
+		if scans {
+			o.scan = scan{}
+		}
+	case scans:
+		o.Scanned = true
+		if !a.Blocks(true) {
+			o.scan = scan{}
+		}
+		if o.resumed == a.Process {
+			f.Reach(ScanResumed)
+		}
+	}
+	if blocks := a.Blocks(scans); a.Decision != 0 && (s.About.State.InFlight() || s.About.State == Succeeded) {
+		o.Blocked = o.Blocked || blocks
+		o.Blocking = verdict{}
+		if blocks {
+			o.Blocking = a
+		}
+	}
+	if !scans {
+		o.sync = slices.DeleteFunc(o.sync, func(b verdict) bool { return b.Process == a.Process })
+		o.sync = append(o.sync, a)
+	}
+}
+
+// outputOperation takes in what else is done about an output.
+func (f *Facts) outputOperation(s *Step) {
+	if s.About == nil || s.Outcome == sim.OutcomePending {
+		return
+	}
+	switch s.Phase {
+	case "output_read":
+		if s.Failed || s.Outcome == sim.OutcomeNil {
+			s.About.Out.scan = scan{}
+		}
+	case "scan_read":
+		s.About.Out.resumed = invariants.Process(s.Node, s.Incarnation)
+	case "result_write", "output_write":
+		if !s.Failed && !looks(s) && s.About.StateAt == s.Step && s.About.State == Quarantined {
+			f.Outputs.Blocked++
+		}
+	}
+}
+
+// outputStored takes in a change of an output.
+func (f *Facts) outputStored(c *sim.Change) {
+	if f.Outputs.stored == nil {
+		f.Outputs.stored = map[string]bool{}
+	}
+	f.Outputs.stored[c.Key] = !c.Gone
+}
+
+// scanKept takes in a change of the set of open scans.
+func (f *Facts) scanKept(c *sim.Change) {
+	if f.Outputs.kept == nil {
+		f.Outputs.kept = map[string]bool{}
+	}
+	if c.Field == "" && c.Gone {
+		clear(f.Outputs.kept)
+		return
+	}
+	delete(f.Outputs.kept, c.Field)
+	if !c.Gone {
+		f.Outputs.kept[c.Field] = true
+	}
+}
+
+// outputAudited takes in an event of the audit trail.
+func (f *Facts) outputAudited(c *sim.Change) {
+	var e struct {
+		Kind  string `json:"kind"`
+		JobID string `json:"job_id"`
+	}
+	if c.Gone || !strings.Contains(c.Value, history.AuditQuarantined) || json.Unmarshal([]byte(c.Value), &e) != nil || e.Kind != history.AuditQuarantined {
+		return
+	}
+	if j := f.Job(e.JobID); j != nil {
+		j.Out.Audited++
+	}
+}
+
+// outputWrote takes in a write of a job's record.
+func (f *Facts) outputWrote(s *Step, w *Write) {
+	o := &s.About.Out
+	switch s.About.State {
+	case Succeeded:
+		if f.Config.Output.Enabled && !f.Config.Output.DurableScans && o.Ptr != "" && !s.Failed && s.Kind != sim.KindLate {
+			o.scan = scan{invariants.Process(s.Node, s.Incarnation), s.Node, s.At}
+		}
+		if a := o.Told(invariants.Process(s.Node, s.Incarnation)); a.Decision == history.OutputRedact {
+			f.Reach(OutputRedacted)
+		}
+	case Quarantined:
+		o.scan = scan{}
+		if w.From == Succeeded {
+			f.Reach(ScanDowngraded)
+		}
+	}
+}
+
+// told is what a process was told last of the result's metadata.
+func (o *outputJob) Told(process string) verdict {
+	for _, a := range o.sync {
+		if a.Process == process {
+			return a
+		}
+	}
+	return verdict{}
+}
+
+// openScans says which scans are still to come: those that are kept, and those that a living process has
+// begun.
+func openScans(f *Facts) (list []string) {
+	for _, j := range f.Order {
+		o := &j.Out
+		switch {
+		case f.Outputs.kept[j.ID]:
+			list = append(list, "the scan of the output of "+j.ID+" is still to be done")
+		case o.scan.process == "":
+		case f.node(o.scan.node).down || f.At > o.scan.since+2*f.Config.Output.ScanTimeout:
+			o.scan = scan{} // nobody will
+		default:
+			list = append(list, o.scan.process+" has still to scan the output of "+j.ID)
+		}
+	}
+	return list
+}

@@ -1,0 +1,336 @@
+package observe
+
+import (
+	"encoding/json"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/wavetank-sim/wavetank/invariants/scheduler/history"
+
+	"github.com/wavetank-sim/wavetank/sim"
+)
+
+// BreakerChange is a replica's circuit breaker coming to be in a state, as what the replica read of the
+// shared counter, and what became of its calls, say.
+type BreakerChange struct {
+	At      time.Duration
+	Node    string
+	Circuit string // "safety" or "output"
+	State   string // "closed", "open" or "half-open"
+	Alone   bool   // it goes by its own counter
+}
+
+// policyFacts is what is known of the input policy and of the circuits.
+type policyFacts struct {
+	Counters [history.Circuits]sharedCounter
+	leaves   map[Caller]Leave
+	Answers  map[Caller]answer
+	own      map[ownOf]*ownCounter
+	All      [history.Circuits]ownCounter    // as if every failure were one's own
+	owed     map[Caller]int                  // failures that are yet to be counted
+	counted  int                             // the step at which one was last
+	writing  map[Caller]time.Duration        // who has its answer, since when, and is to write that to the shared counter
+	Failed   [history.Circuits]time.Duration // when a call last failed, whoever's it was
+	shown    map[ownOf]BreakerChange
+	changes  []BreakerChange
+
+	Throttled map[string]time.Duration // when the kernel last told that of a job, by its id, unless the job waits for something else since
+
+	Asking   []func(*Step, history.Circuit, *Leave)             // a call sets out
+	Looking  []func(s *Step, c history.Circuit, was, is *Leave) // somebody reads the shared counter; was is what it found before
+	Counting func(s *Step, c history.Circuit, n, owed int)      // somebody counts n failures
+	Closing  func(*Step, history.Circuit)                       // somebody deletes the shared counter
+}
+
+func newPolicyFacts() policyFacts {
+	return policyFacts{
+		leaves: map[Caller]Leave{}, Answers: map[Caller]answer{}, own: map[ownOf]*ownCounter{}, owed: map[Caller]int{}, writing: map[Caller]time.Duration{},
+		shown: map[ownOf]BreakerChange{}, Throttled: map[string]time.Duration{},
+	}
+}
+
+// caller is a process that has a call to make for a job.
+type Caller struct {
+	Node        string
+	Incarnation int
+	Job         string
+	Circuit     history.Circuit
+}
+
+// ownOf is a process's part in a circuit.
+type ownOf struct {
+	node        string
+	incarnation int
+	circuit     history.Circuit
+}
+
+// leave is what a process found when it looked whether it may call.
+type Leave struct {
+	At      time.Duration
+	Step    int
+	State   string
+	Alone   bool // by its own counter
+	Used    bool // half-open, and its own probes were used up
+	count   int  // the shared counter
+	Window  int  // of the shared counter, in half-open
+	Claimed bool // it has counted its probe in that
+	Clearly bool // it was not within a millisecond of being in another state
+	Called  bool // it has called since
+}
+
+// answer is what a call brought.
+type answer struct {
+	Decision    string // "" for an error
+	Constraints map[string]string
+}
+
+func (p *policyFacts) ownBy(e *sim.Event, c history.Circuit) *ownCounter {
+	key := ownOf{e.Node, e.Incarnation, c}
+	if p.own[key] == nil {
+		p.own[key] = &ownCounter{}
+	}
+	return p.own[key]
+}
+
+// show notes what state a replica finds its circuit in.
+func (p *policyFacts) show(e *sim.Event, c history.Circuit, state string, alone bool) {
+	key := ownOf{e.Node, 0, c}
+	change := BreakerChange{At: e.At, Node: e.Node, Circuit: history.CircuitNames[c], State: state, Alone: alone}
+	if was, ok := p.shown[key]; ok && was.State == state && was.Alone == alone {
+		return
+	}
+	p.shown[key] = change
+	p.changes = append(p.changes, change)
+}
+
+// breakerChanged takes in a change of a breaker's keys.
+func (f *Facts) breakerChanged(s *Step, c *sim.Change) {
+	if !strings.HasSuffix(c.Key, history.FailuresSuffix) {
+		return
+	}
+	counter := &f.Policy.Counters[history.CircuitOf(c.Key)]
+	if c.Gone && s.Phase == "breaker_write" && f.Policy.Closing != nil {
+		f.Policy.Closing(s, history.CircuitOf(c.Key))
+	}
+	was := counter.value
+	counter.value, counter.expires = 0, 0
+	if !c.Gone {
+		counter.value, _ = strconv.Atoi(c.Value)
+		counter.expires = c.Expires
+	}
+	if counter.value != was {
+		counter.Window++
+		counter.Probes, counter.Successes = nil, 0
+	}
+	if counter.value > was && f.Policy.Counting != nil {
+		key := Caller{s.Node, s.Incarnation, s.Job, history.CircuitOf(c.Key)}
+		f.Policy.Counting(s, key.Circuit, counter.value-was, f.Policy.owed[key])
+		f.Policy.owed[key], f.Policy.counted = max(0, f.Policy.owed[key]-1), s.Step
+	}
+}
+
+// breakerAsked takes in an operation on the shared counter, or a call that it guards.
+func (f *Facts) breakerAsked(s *Step) {
+	p := &f.Policy
+	if c, ok := history.Called(s.Name); ok && (s.Kind == sim.KindCall || s.Kind == sim.KindReturn) {
+		f.calls(s, c)
+		return
+	}
+	if !strings.HasPrefix(s.Phase, "breaker_") || s.Outcome == sim.OutcomePending || s.Kind == sim.KindLate {
+		return
+	}
+	c := history.CircuitOf(s.Target)
+	key := Caller{s.Node, s.Incarnation, s.Job, c}
+	if s.Failed || s.Name == "multi" {
+		delete(p.writing, key)
+	}
+	if s.Failed && s.Phase == "breaker_write" && p.counted != s.Step { // nobody tries again to count it
+		p.owed[key] = max(0, p.owed[key]-1)
+	}
+	switch counter := &p.Counters[c]; s.Phase {
+	case "breaker_read":
+		l := Leave{At: s.At, Step: s.Step, count: counter.value, Window: counter.Window}
+		if l.State, l.Clearly = counter.State(s.At, &f.Config.Policy); s.Failed {
+			l = f.alone(s, c)
+			f.Reach(CountedAlone)
+		}
+		was := p.leaves[key]
+		for _, check := range p.Looking {
+			check(s, c, &was, &l)
+		}
+		p.leaves[key] = l
+		p.show(s.Event, c, l.State, l.Alone)
+		if l.State == history.Open {
+			f.Reach(CircuitOpened)
+			delete(p.Throttled, s.Job) // it waits for something else now
+		}
+	case "breaker_probe":
+		if l, ok := p.leaves[key]; ok && s.Name == "multi" && !s.Failed && s.Outcome != history.TransactionFailed {
+			l.Claimed, l.Window = true, counter.Window
+			p.leaves[key] = l
+		}
+	case "breaker_write":
+		if s.Failed || s.Outcome == history.TransactionFailed || s.Name != "multi" {
+			return
+		}
+		switch state, _ := counter.State(s.At, &f.Config.Policy); {
+		case counter.value == 0:
+			if p.shown[ownOf{s.Node, 0, c}].State == history.HalfOpen {
+				f.Reach(CircuitClosedAgain)
+			}
+			p.show(s.Event, c, history.Closed, false)
+		case state == history.Open:
+			p.show(s.Event, c, history.Open, false)
+		}
+	}
+}
+
+// alone is what a process finds by its own counter.
+func (f *Facts) alone(s *Step, c history.Circuit) Leave {
+	own := f.Policy.ownBy(s.Event, c)
+	l := Leave{At: s.At, Step: s.Step, Alone: true, State: own.state(s.At, &f.Config.Policy)}
+	l.Clearly = l.State != history.Open || s.At < own.OpenUntil-Slack
+	if l.State == history.HalfOpen {
+		l.Used = own.probes >= f.Config.Policy.HalfOpenMax
+		own.probes++
+	}
+	return l
+}
+
+// calls takes in a call that sets out, or what it brought, or both.
+func (f *Facts) calls(s *Step, c history.Circuit) {
+	p, cfg := &f.Policy, &f.Config.Policy
+	key := Caller{s.Node, s.Incarnation, s.Job, c}
+	if s.Kind == sim.KindCall {
+		l, looked := p.leaves[key]
+		if !looked || !cfg.SharedBreaker {
+			l = f.alone(s, c)
+			// It looked some time ago, before others of its calls may have failed.
+			l.Clearly = l.Clearly && s.At-p.ownBy(s.Event, c).OpenSince > Doubt
+			p.leaves[key] = l
+			p.show(s.Event, c, l.State, true)
+		}
+		if l.State == history.Open && !l.Clearly { // it has found it half-open, then
+			l.State = history.HalfOpen
+		}
+		if l.State == history.HalfOpen {
+			f.Reach(CircuitHalfOpened)
+		}
+		if !l.Alone && l.State == history.HalfOpen && l.Window == p.Counters[c].Window {
+			p.Counters[c].Probes = append(p.Counters[c].Probes, s.Step)
+		}
+		for _, check := range p.Asking {
+			check(s, c, &l)
+		}
+		l.Called = true
+		p.leaves[key] = l
+	}
+	if s.Outcome == sim.OutcomePending {
+		return
+	}
+	l, own := p.leaves[key], p.ownBy(s.Event, c)
+	if s.Failed && saysNothing(s.Outcome) {
+		if l.Alone && l.State == history.HalfOpen {
+			own.probes = max(0, own.probes-1)
+		}
+		p.Answers[key] = answer{}
+		return
+	}
+	if s.Failed {
+		own.fail(s.At, cfg)
+		if all := &p.All[c]; s.At-all.Failed > 2*cfg.OpenFor-Doubt || all.Failures < cfg.FailBudget && s.At-all.Failed > cfg.OpenFor {
+			*all = ownCounter{} // by now the earlier ones may have been forgotten
+		}
+		p.All[c].fail(s.At, cfg)
+		p.Failed[c] = s.At
+		if c == history.CircuitSafety {
+			f.putOff(s, false)
+		}
+		p.owed[key]++
+		p.Answers[key] = answer{}
+	} else {
+		own.succeed(&l, cfg)
+		if !l.Alone && l.State == history.HalfOpen && l.Window == p.Counters[c].Window {
+			p.Counters[c].Successes++
+		}
+		p.All[c] = ownCounter{}
+		p.Answers[key] = f.answered(s)
+		if !l.Alone && (l.count > 0 || l.State == history.HalfOpen) {
+			p.writing[key] = s.At
+		}
+	}
+	if l.Alone {
+		p.show(s.Event, c, own.state(s.At, cfg), true)
+	}
+}
+
+// saysNothing is of a call's end that tells nothing of the service: its caller gave up, or the request was at fault.
+func saysNothing(outcome string) bool {
+	for _, words := range []string{"context canceled", "code = InvalidArgument", "code = ResourceExhausted", "code = OutOfRange", "code = FailedPrecondition"} {
+		if strings.Contains(outcome, words) {
+			return true
+		}
+	}
+	return false
+}
+
+// answersCutShort counts the answers that the end of the run kept their callers from going on with: what they write
+// of them takes a moment.
+func (p *policyFacts) AnswersCutShort(c history.Circuit, end time.Duration) (n int) {
+	for key, since := range p.writing {
+		if key.Circuit == c && end-since < Doubt {
+			n++
+		}
+	}
+	return n
+}
+
+// putOff takes in the end of a call about a job: whether the safety kernel wants to be asked again later.
+func (f *Facts) putOff(s *Step, is bool) {
+	var since time.Duration
+	delete(f.Policy.Throttled, s.Job)
+	if is {
+		since = s.At
+		f.Policy.Throttled[s.Job] = since
+		f.Reach(JobThrottled)
+	}
+	if s.About != nil {
+		s.About.PutOff = since
+	}
+}
+
+// answered decodes what the kernel said.
+func (f *Facts) answered(s *Step) answer {
+	var said struct {
+		Decision    int               `json:"decision"`
+		Constraints map[string]string `json:"constraints"`
+	}
+	if s.Name != history.MethodCheck || json.Unmarshal([]byte(s.Data), &said) != nil {
+		return answer{}
+	}
+	a := answer{Decision: history.DecisionDeny, Constraints: said.Constraints}
+	if said.Decision > 0 && said.Decision < len(history.DecisionNames) {
+		a.Decision = history.DecisionNames[said.Decision]
+	}
+	f.putOff(s, a.Decision == history.DecisionThrottle)
+	return a
+}
+
+// throttled says whether a job waits rightly at that instant: the safety kernel throttles it, and the time in which it is
+// to be asked again is not over.
+func (f *Facts) Throttled(j *Job, at time.Duration) bool {
+	if j.State != Pending || j.PutOff == 0 {
+		return false
+	}
+	within := at - j.PutOff
+	return RequestLeft(j) && within <= f.Config.ThrottledFor() || f.Config.PendingReplayer && within <= f.Config.PendingAge+4*f.Config.PollInterval+f.Config.JobLockTTL
+}
+
+// requested says whether a request of the job is left to be delivered.
+func RequestLeft(j *Job) bool {
+	return slices.ContainsFunc(j.Messages, func(m Message) bool {
+		return m.Consumer == history.ConsumerSubmit && !m.Done && !m.Lost && !m.Abandoned
+	})
+}

@@ -1,0 +1,263 @@
+package observe
+
+import (
+	"encoding/json"
+	"fmt"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/wavetank-sim/wavetank/invariants/scheduler/history"
+
+	"github.com/wavetank-sim/wavetank/invariants"
+
+	"github.com/wavetank-sim/wavetank/sim"
+)
+
+// replayFacts is what is known of dead letters and their replays.
+type replayFacts struct {
+	Letters   map[string]*Letter // by job id
+	Order     []string
+	Counts    map[string]string        // the replay of a job, by "<original> <count>"
+	Committed map[string]string        // who has done what an idempotency key stands for, by "<tenant>:<key>"
+	came      map[string]time.Duration // when the present entry of each job came into the index
+	Alert     bool                     // the growth alert is raised
+	Reached   map[string]int           // how often dead letters came to a replay status, and the alert was raised
+	Last      map[string]Look          // how each process saw the queue grow last
+
+	Looked    func(*Step, *Look) // set by the invariant that judges it
+	Alarmed   func(*Step)
+	Rewritten func(s *Step, id string, was, is *Letter)
+}
+
+// replayJob is what is known of one job that matters to its replays.
+type replayJob struct {
+	Key     string // its idempotency key
+	Of      string // the job that it replays; "" for none
+	Count   int    // which of that job's replays it is
+	Replays int    // of it, and of those
+	Decided int    // the step at which the safety kernel answered about it last; 0 is never
+}
+
+// letter is a dead letter as its entry has it.
+type Letter struct {
+	Status, ReasonCode, ReplayStatus, ApprovedBy string
+	gone, triaged                                bool
+	expires                                      time.Duration // 0 is never
+	Fatal                                        bool          // its worker called the failure final
+	Step                                         bool          // its job is a step of a run
+	Written                                      int           // the step at which it was, before anybody triaged it
+}
+
+// decided says whether triage or a person has decided on the letter.
+func (l *Letter) Decided() bool { return l.triaged || l.ApprovedBy != "" }
+
+// lost says whether the letter is no more: nobody can replay what has expired.
+func (l *Letter) Lost(now time.Duration) bool { return l.gone || l.expires != 0 && now >= l.expires }
+
+// look is a process's look at how the queue grows.
+type Look struct {
+	Process string
+	Step    int
+	Fresh   int
+	Alert   bool // there were too many
+	Sure    bool // and no entry was at the edge of the window
+	Tried   bool // it has tried to change the alert since, or another has changed it
+}
+
+// edge is how far the time at which an entry says that it was written may be from that at which it was.
+const edge = time.Second
+
+func (f *Facts) replays() *replayFacts {
+	r := &f.Replay
+	if r.Letters == nil {
+		r.Letters, r.Counts, r.Committed = map[string]*Letter{}, map[string]string{}, map[string]string{}
+		r.came, r.Last, r.Reached = map[string]time.Duration{}, map[string]Look{}, map[string]int{}
+	}
+	return r
+}
+
+// letterChanged takes in a change of a job's dead letter.
+func (f *Facts) letterChanged(s *Step, id string, c *sim.Change) {
+	if !f.Config.Replay.Wanted {
+		return
+	}
+	r := f.replays()
+	l := r.Letters[id]
+	if l == nil {
+		l = &Letter{}
+		r.Letters[id] = l
+		r.Order = append(r.Order, id)
+	}
+	var e struct {
+		Status       string `json:"status"`
+		ReasonCode   string `json:"reason_code"`
+		ReplayStatus string `json:"replay_status"`
+		DecidedBy    string `json:"decided_by"`
+		Action       string `json:"action"`
+		Fatal        bool   `json:"fatal"`
+	}
+	was := *l
+	if l.gone = c.Gone; c.Gone || json.Unmarshal([]byte(c.Value), &e) != nil {
+		return
+	}
+	if e.ReplayStatus != l.ReplayStatus {
+		r.Reached[e.ReplayStatus]++
+	}
+	l.expires = c.Expires
+	if l.triaged = e.Action != ""; !l.triaged {
+		l.Written = s.Step
+	}
+	l.Fatal, l.Step = e.Fatal, f.Jobs[id] != nil && IsStep(f.Jobs[id])
+	l.Status, l.ReasonCode, l.ReplayStatus, l.ApprovedBy = e.Status, e.ReasonCode, e.ReplayStatus, e.DecidedBy
+	if r.Rewritten != nil && s.Kind != sim.KindControl { // a failover of Redis is nobody's doing
+		r.Rewritten(s, id, &was, l)
+	}
+}
+
+// lettersIndexed takes in a change of the index of dead letters.
+func (f *Facts) lettersIndexed(c *sim.Change) {
+	if !f.Config.Replay.Wanted {
+		return
+	}
+	r := f.replays()
+	if c.Gone {
+		delete(r.came, c.Field)
+		return
+	}
+	r.came[c.Field] = f.At
+}
+
+// growthChanged takes in that the growth alert was raised, or ended. What a process saw before that says
+// nothing of the alert as it is now.
+func (f *Facts) growthChanged(s *Step, c *sim.Change) {
+	r := f.replays()
+	if !r.Alert && !c.Gone {
+		r.Reached["alert"]++
+	}
+	r.Alert = !c.Gone
+	if r.Alarmed != nil {
+		r.Alarmed(s)
+	}
+	for by, l := range r.Last {
+		l.Tried = true
+		r.Last[by] = l
+	}
+}
+
+// growthSeen takes in that a process has looked at how the queue grows, or has tried to change the alert.
+func (f *Facts) growthSeen(s *Step) {
+	r := f.replays()
+	by := invariants.Process(s.Node, s.Incarnation)
+	now := r.Last[by]
+	if s.Phase == "dlq_growth_write" {
+		now.Tried = true
+		r.Last[by] = now
+		return
+	}
+	if now.Step != 0 {
+		r.Looked(s, &now)
+	}
+	if s.Failed || s.Outcome == sim.OutcomePending {
+		delete(r.Last, by)
+		return
+	}
+	limit, window := f.Config.Replay.GrowthAlert, f.Config.Replay.GrowthWindow
+	least, most := 0, 0
+	for _, at := range r.came {
+		if at > s.At-window+edge {
+			least++
+		}
+		if at > s.At-window-edge {
+			most++
+		}
+	}
+	r.Last[by] = Look{Process: by, Step: s.Step, Fresh: least, Alert: least > limit, Sure: (least > limit) == (most > limit)}
+}
+
+// asked takes in the safety kernel's answer to a scheduler.
+func (f *Facts) asked(e *sim.Event) {
+	if e.Name == "Check" && e.Job != "" && !history.AnswerOf(e).Failed() && e.Outcome != sim.OutcomePending {
+		f.Job(e.Job).Replay.Decided = e.Step
+	}
+}
+
+// done notes that what a job's idempotency key stands for has been done.
+func (f *Facts) done(j *Job) {
+	if f.Config.Replay.Wanted && j.Replay.Key != "" {
+		f.replays().Committed[j.Commitment()] = j.ID
+	}
+}
+
+// commitment is what a job's idempotency key is known by, which is one of its tenant.
+func (j *Job) Commitment() string { return j.TenantOf() + ":" + j.Replay.Key }
+
+// isStep says whether a job is a step of a run, which is called <run>-<step>-<attempt>.
+func IsStep(j *Job) bool {
+	rest, found := strings.CutPrefix(j.ID, j.Saga.Workflow+"-")
+	name, attempt, two := strings.Cut(rest, "-")
+	n, err := strconv.Atoi(attempt)
+	return j.Saga.Workflow != "" && found && two && name != "" && err == nil && n >= 1
+}
+
+// source is the dead letter that a replay comes from, by the replay's labels; nil is none.
+func (f *Facts) Source(j *Job) *Letter {
+	if j.Replay.Count <= 1 {
+		return f.Replay.Letters[j.Replay.Of]
+	}
+	for _, before := range f.Order {
+		if l := f.Replay.Letters[before.ID]; l != nil && before.Replay.Of == j.Replay.Of && before.Replay.Count == j.Replay.Count-1 {
+			return l
+		}
+	}
+	return nil
+}
+
+// root is the job that a replay goes back to.
+func (f *Facts) Root(j *Job) *Job {
+	for j.Replay.Of != "" && j.Replay.Of != j.ID {
+		j = f.Job(j.Replay.Of)
+	}
+	return j
+}
+
+// replayOpen says what is still to come of dead letters.
+func replayOpen(f *Facts) (list []string) {
+	c := &f.Config.Replay
+	if !c.Enabled {
+		return nil
+	}
+	for _, id := range f.Replay.Order {
+		l := f.Replay.Letters[id]
+		switch {
+		case l.Lost(f.At):
+		case !l.triaged, l.ReplayStatus == "scheduled", l.ReplayStatus == "awaiting_approval" && c.Approved[id]:
+			list = append(list, fmt.Sprintf("the dead letter of %s is %s", id, l.ReplayStatus))
+		}
+	}
+	if f.Replay.Alert {
+		list = append(list, "the growth alert is raised")
+	}
+	for _, j := range f.Order {
+		if j.Replay.Of != "" && j.State != Absent && !j.State.Terminal() && j.State != ApprovalRequired {
+			list = append(list, fmt.Sprintf("%s, a replay, is %s", j.ID, j.State))
+		}
+	}
+	return list
+}
+
+// replayLabels notes what a job's request says of its being a replay.
+func (j *Job) replayLabels(labels map[string]string) {
+	j.Replay.Of = labels[history.LabelReplayOf]
+	j.Replay.Count, _ = strconv.Atoi(labels[history.LabelReplayCount])
+}
+
+// committedChanged takes in a change of the key that says who has done something.
+func (f *Facts) committedChanged(c *sim.Change) {
+	key := strings.TrimPrefix(c.Key, history.CommittedPrefix)
+	if c.Gone {
+		delete(f.replays().Committed, key)
+		return
+	}
+	f.replays().Committed[key] = c.Value
+}

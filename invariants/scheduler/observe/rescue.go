@@ -1,0 +1,23 @@
+package observe
+
+import (
+	"slices"
+	"time"
+
+	"github.com/wavetank-sim/wavetank/invariants/scheduler/history"
+)
+
+// Rescue is that a path which is there for what goes wrong did what another path should have done.
+type Rescue struct {
+	Step int
+	Job  string // or the run
+	By   string // replayer, reconciler or run reconciler
+}
+
+// resultDue says whether a result of the job is left to be handled.
+func (j *Job) resultDue() bool {
+	return slices.ContainsFunc(j.Messages, func(m Message) bool { return m.Consumer == history.ConsumerResult && !m.Done && !m.Lost })
+}
+
+// promptly is how soon whoever ends the job of a step brings its run on, another holder of the run's lock included.
+const promptly = 5 * time.Second

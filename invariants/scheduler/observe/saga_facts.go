@@ -1,0 +1,277 @@
+package observe
+
+import (
+	"encoding/json"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/wavetank-sim/wavetank/invariants/scheduler/history"
+
+	"github.com/wavetank-sim/wavetank/invariants"
+
+	"github.com/wavetank-sim/wavetank/sim"
+)
+
+// sagas is what is known of compensations and rollbacks.
+type Sagas struct {
+	byID  map[string]*Saga
+	Order []*Saga                  // in the order of their first event
+	byKey map[string]*Compensation // by scoped
+	dirty []*Saga                  // whose stack the step at hand has changed
+
+	submitted, resumed, late, denied, unreadable int
+
+	Recording  []func(s *Step, c *Compensation, again bool)
+	Submitting []func(s *Step, c *Compensation, first bool)
+	Locking    []func(s *Step, g *Saga, was Lock)
+}
+
+func (k *Sagas) RolledBackOnes() int { return k.submitted }
+func (k *Sagas) TakenUpAgain() int   { return k.resumed }
+func (k *Sagas) SucceededLater() int { return k.late }
+func (k *Sagas) DeniedOnes() int     { return k.denied }
+func (k *Sagas) Unreadables() int    { return k.unreadable }
+
+// saga is one workflow's.
+type Saga struct {
+	ID       string
+	stack    []string      // as Redis holds it
+	expires  time.Duration // when that expires; 0 for never
+	before   int           // how much that held before the step at hand
+	Recorded []*Compensation
+	Due      int  // the step at which a job of it first failed for good; 0 for never
+	Lock     Lock // of its rollback
+	by       string
+}
+
+// holds is how many compensations the stack has at an instant.
+func (g *Saga) holds(at time.Duration) int {
+	if g.expires != 0 && at >= g.expires {
+		return 0
+	}
+	return len(g.stack)
+}
+
+// scoped is the name of a compensation among all: its idempotency key is one only within its saga, and that only within
+// its tenant.
+func scoped(tenant, workflow, key string) string { return tenant + "|" + workflow + "|" + key }
+
+// compensation is one that was put onto a stack, under an idempotency key.
+type Compensation struct {
+	Saga  *Saga
+	entry string
+	key   string // its idempotency key; "" for what cannot be read
+	Job   string // what it undoes; "" for what cannot be read
+	Step  int    // when it was put there first
+	Late  bool   // its saga was to be rolled back by then
+	Jobs  []string
+	ended bool // denied, or in the DLQ
+}
+
+func (c *Compensation) Accounted() bool { return len(c.Jobs) > 0 || c.ended }
+
+func (c *Compensation) RecordedAs() string {
+	if c.Job == "" {
+		return fmt.Sprintf("%q that nobody can read ", c.entry)
+	}
+	return fmt.Sprintf("that was recorded at step %d ", c.Step)
+}
+
+// sagaJob is what sagas need to know of a job.
+type sagaJob struct {
+	Workflow  string
+	fatal     bool // a worker has answered that it failed for good
+	Succeeded bool
+	Answered  bool // a worker has answered that it succeeded, whatever became of the job before
+}
+
+// asked is what sagas read of a request.
+type asked struct {
+	JobID          string            `json:"job_id"`
+	Topic          string            `json:"topic"`
+	Tenant         string            `json:"tenant"`
+	WorkflowID     string            `json:"workflow_id"`
+	IdempotencyKey string            `json:"idempotency_key"`
+	Labels         map[string]string `json:"labels"`
+}
+
+func (k *Sagas) of(workflow string) *Saga {
+	g := k.byID[workflow]
+	if g == nil {
+		if k.byID == nil {
+			k.byID, k.byKey = map[string]*Saga{}, map[string]*Compensation{}
+		}
+		g = &Saga{ID: workflow}
+		k.byID[workflow] = g
+		k.Order = append(k.Order, g)
+	}
+	return g
+}
+
+func (k *Sagas) locked(s *Step, g *Saga, c *sim.Change) {
+	was := g.Lock
+	g.Lock = Lock{}
+	if !c.Gone {
+		g.Lock = Lock{Node: s.Node, Incarnation: s.Incarnation, token: c.Value, Expires: c.Expires, Step: s.Step}
+		if me := invariants.Process(s.Node, s.Incarnation); g.by != "" && g.by != me && len(g.stack) > 0 {
+			k.resumed++
+			g.by = me
+		} else {
+			g.by = me
+		}
+	}
+	for _, check := range k.Locking {
+		check(s, g, was)
+	}
+}
+
+// recordChanges takes in what the step has put onto stacks, now that all of its changes are known.
+func (f *Facts) recordChanges(s *Step) {
+	k := &f.Sagas
+	for _, g := range k.dirty {
+		for _, entry := range g.stack[min(g.before, len(g.stack)):] {
+			f.compensationRecorded(s, g, entry)
+		}
+	}
+	k.dirty = k.dirty[:0]
+}
+
+func (f *Facts) compensationRecorded(s *Step, g *Saga, entry string) {
+	k := &f.Sagas
+	var p asked
+	key := "unreadable " + g.ID + " " + entry
+	readable := json.Unmarshal([]byte(entry), &p) == nil && p.Topic != ""
+	if readable {
+		key = scoped(p.Tenant, g.ID, p.IdempotencyKey)
+	}
+	c := k.byKey[key]
+	again := c != nil
+	if !again {
+		c = &Compensation{Saga: g, entry: entry, Step: s.Step, Late: g.Due != 0}
+		if readable {
+			c.Job, c.key = p.Labels["saga_job_id"], p.IdempotencyKey
+		}
+		k.byKey[key] = c
+		g.Recorded = append(g.Recorded, c)
+	} else if len(c.Jobs) == 0 { // it is on top now
+		g.Recorded = append(slices.DeleteFunc(g.Recorded, func(other *Compensation) bool { return other == c }), c)
+	}
+	if c.Job == "" {
+		return
+	}
+	if !again && c.Late {
+		k.late++
+	}
+	for _, check := range k.Recording {
+		check(s, c, again)
+	}
+}
+
+// compensationSubmitted takes in a submission by a rollback.
+func (f *Facts) compensationSubmitted(s *Step, data string) {
+	k := &f.Sagas
+	var p asked
+	if json.Unmarshal([]byte(data), &p) != nil || p.Labels["saga_compensation"] != "true" || p.Labels[history.LabelReplayOf] != "" { // a replay is its dead letter's
+		return
+	}
+	g := k.of(p.Labels["saga_workflow_id"])
+	key := scoped(p.Tenant, g.ID, p.IdempotencyKey)
+	c := k.byKey[key]
+	if c == nil { // nobody was seen to record it
+		c = &Compensation{Saga: g, Job: p.Labels["saga_job_id"], key: p.IdempotencyKey, Step: s.Step}
+		k.byKey[key] = c
+	}
+	first := len(c.Jobs) == 0
+	k.submitted++
+	if !slices.Contains(c.Jobs, p.JobID) {
+		c.Jobs = append(c.Jobs, p.JobID)
+	}
+	for _, check := range k.Submitting {
+		check(s, c, first)
+	}
+}
+
+// answered notes what a worker's result says of its job.
+func (j *Job) answered(data string) {
+	var r struct {
+		Status string `json:"status"`
+	}
+	if json.Unmarshal([]byte(data), &r) == nil {
+		j.Saga.fatal = j.Saga.fatal || r.Status == history.StatusFatal
+		j.Saga.Answered = j.Saga.Answered || r.Status == Succeeded.String()
+	}
+}
+
+// sagaWrote takes in a state write of a job that may be part of a saga.
+func (f *Facts) sagaWrote(s *Step) {
+	j := s.About
+	switch {
+	case j.State == Succeeded, j.State == Quarantined:
+		j.Saga.Succeeded = true
+	case j.State == Failed && j.Saga.fatal && j.Saga.Workflow != "" && s.Phase == "result_write":
+		if g := f.Sagas.of(j.Saga.Workflow); g.Due == 0 {
+			g.Due = s.Step
+		}
+	}
+}
+
+// sagaBuried takes in a DLQ entry of a compensation that cannot be read, or that the stream will never have.
+func (f *Facts) sagaBuried(c *sim.Change) {
+	var entry struct {
+		ReasonCode string `json:"reason_code"`
+		Reason     string `json:"reason"`
+		Topic      string `json:"topic"`
+	}
+	if c.Gone || json.Unmarshal([]byte(c.Value), &entry) != nil || entry.ReasonCode != history.SagaUnmarshal && entry.ReasonCode != history.SagaRefused {
+		return
+	}
+	for _, g := range f.Sagas.Order {
+		for _, c := range g.Recorded {
+			if entry.Topic == history.StackKey(g.ID) && strings.HasSuffix(entry.Reason, c.entry) && !c.ended {
+				c.ended = true
+				if entry.ReasonCode == history.SagaUnmarshal {
+					f.Sagas.unreadable++
+				}
+			}
+		}
+	}
+}
+
+// sagaAudited takes in an event of the audit trail.
+func (f *Facts) sagaAudited(c *sim.Change) {
+	var event struct {
+		Kind   string `json:"kind"`
+		Reason string `json:"reason"`
+	}
+	if c.Gone || json.Unmarshal([]byte(c.Value), &event) != nil || event.Kind != history.SagaDenied {
+		return
+	}
+	for _, g := range f.Sagas.Order {
+		for _, comp := range g.Recorded {
+			if comp.Job != "" && !comp.ended && strings.HasPrefix(event.Reason, "compensation "+comp.key+" of saga "+g.ID+": ") {
+				comp.ended = true
+				f.Sagas.denied++
+				return
+			}
+		}
+	}
+}
+
+// openSagas says which rollbacks are not over, and which of their compensations.
+func openSagas(f *Facts) (list []string) {
+	for _, g := range f.Sagas.Order {
+		taken := f.Config.Saga.DurableRollback && f.Config.Reconciler
+		n := g.holds(f.At)
+		if active := g.Lock.Live(f.At); g.Due != 0 && (active || taken && n > 0) {
+			list = append(list, fmt.Sprintf("the rollback of %s is under way, with %s to go", g.ID, invariants.CountOf(n, "compensation", "compensations")))
+		}
+	}
+	for _, j := range f.Order {
+		if strings.HasPrefix(j.ID, history.CompensationIDs) && j.Accepted && !j.State.Terminal() && (j.State != ApprovalRequired || j.Approved) && !f.Poisoned(j) {
+			list = append(list, fmt.Sprintf("the compensation %s is not over: its record says %q", j.ID, j.State))
+		}
+	}
+	return list
+}

@@ -1,0 +1,44 @@
+package observe
+
+import (
+	"cmp"
+
+	"github.com/wavetank-sim/wavetank/invariants/scheduler/history"
+)
+
+// tenantOf is whose the job is.
+func (j *Job) TenantOf() string { return cmp.Or(j.tenant, history.TenantDefault) }
+
+// active counts a tenant's jobs in flight, by their records.
+func (f *Facts) Active(tenant string, but *Job) (n int) {
+	for _, j := range f.Order {
+		if j != but && j.State.InFlight() && j.TenantOf() == tenant {
+			n++
+		}
+	}
+	return n
+}
+
+// tenantFull says whether the job's tenant has no slot left for it.
+func (f *Facts) tenantFull(j *Job) bool {
+	limit := f.Config.Tenants.Limit
+	return limit > 0 && f.Active(j.TenantOf(), j) >= limit
+}
+
+// tenantCounted takes in that a handling has counted its tenant's jobs.
+func (f *Facts) tenantCounted(s *Step) {
+	switch {
+	case s.Handling == nil:
+	case s.Failed:
+		s.Handling.StoreFailed = true
+	case s.Name == "scard" && f.tenantFull(s.About):
+		s.Handling.Full = true
+		f.Reach(TenantAtLimit)
+	}
+}
+
+// contended says whether a state write that the server refused may be tried again by its own: others came
+// and went in the tenant's set.
+func (f *Facts) contended(s *Step) bool {
+	return f.Config.Tenants.Limit > 0 && f.Config.Tenants.Reserve && f.Config.DispatchOrder != "publish-first" && s.Phase == "dispatched_write" && s.Handling != nil
+}

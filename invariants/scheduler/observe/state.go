@@ -1,0 +1,45 @@
+package observe
+
+// state is a state of a job as its record spells it.
+type State uint8
+
+const (
+	Absent State = iota // no record
+	Pending
+	ApprovalRequired
+	Scheduled
+	Dispatched
+	Running
+	Succeeded
+	Failed
+	TimedOut
+	Cancelled
+	Denied
+	Quarantined
+	Unknown // a word that the documentation does not have
+)
+
+var StateNames = [...]string{
+	"no record", "PENDING", "APPROVAL_REQUIRED", "SCHEDULED", "DISPATCHED", "RUNNING",
+	"SUCCEEDED", "FAILED", "TIMEOUT", "CANCELLED", "DENIED", "OUTPUT_QUARANTINED", "an unknown state",
+}
+
+func (s State) String() string { return StateNames[s] }
+
+func ParseState(word string) State {
+	for s := Pending; s < Unknown; s++ {
+		if StateNames[s] == word {
+			return s
+		}
+	}
+	return Unknown
+}
+
+// terminal says whether s is in the documentation's table of terminal states (Scheduler internals, section 1).
+func (s State) Terminal() bool { return s >= Succeeded && s < Unknown }
+
+// buried says whether a job that is over in s belongs in the dead-letter queue.
+func (s State) Buried() bool { return s == Failed || s == Denied || s == Quarantined }
+
+// inFlight says whether a redelivered request for a job in s is a no-op (Dispatch ordering).
+func (s State) InFlight() bool { return s == Dispatched || s == Running }

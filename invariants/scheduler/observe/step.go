@@ -1,0 +1,37 @@
+package observe
+
+import (
+	"time"
+
+	"github.com/wavetank-sim/wavetank/sim"
+)
+
+// step is one event as it concerns one job.
+type Step struct {
+	*sim.Event
+	About    *Job
+	Handling *handling // what the event's process has under way for the job, or nil
+	Failed   bool      // the caller was told of an error
+}
+
+// write is a change of a job's record; the job's own fields hold what it is now.
+type Write struct {
+	From     State
+	Attempts int // before, as the rest
+	Epoch    int64
+	Version  int64
+	Updated  int64
+	Since    time.Duration // when updated was written
+	deadline int64
+	Due      time.Duration // when the job's time was up, if it was bounded
+	Bounded  bool
+	Intent   Intent
+}
+
+// lockChange is a change of a lock's key; the job's lock is what it is now.
+type LockChange struct {
+	Was      Lock
+	Taken    bool // a new token
+	Extended bool
+	Gone     bool
+}

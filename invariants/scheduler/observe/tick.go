@@ -1,0 +1,71 @@
+package observe
+
+import (
+	"time"
+
+	"github.com/wavetank-sim/wavetank/invariants/scheduler/history"
+
+	"github.com/wavetank-sim/wavetank/invariants"
+
+	"github.com/wavetank-sim/wavetank/sim"
+)
+
+// ticks is what is known of the parts that one replica at a time does for all.
+type ticks struct {
+	Reconciler, replayer, Writer Tick
+	snapshot                     []known            // what sys:workers:snapshot holds; never changed in place
+	Offered                      map[string][]known // what it held when the process began, by its name
+}
+
+// tick is one such part: the lock under which a replica ticks, as Redis holds it, and the last tick.
+type Tick struct {
+	What    string
+	node    string // who set the lock; "" for nobody
+	By      string // the process
+	token   string
+	Expires time.Duration
+
+	under  map[string]bool // the processes that have begun a tick and not done what it is for
+	last   string          // the process that began the last tick
+	lastAt time.Duration
+	Began  time.Duration // of the tick that the last renewal is of
+	Begins bool          // the step begins a tick; else it writes what the tick is for
+	Before string        // the process that ticked last before this one, and
+	Ago    time.Duration
+}
+
+func (t *Tick) Live(at time.Duration) bool { return t.node != "" && (t.Expires == 0 || at < t.Expires) }
+
+func (k *ticks) of(key string) *Tick {
+	switch key {
+	case history.ReconcilerKey:
+		k.Reconciler.What = "reconciler"
+		return &k.Reconciler
+	case history.ReplayerKey:
+		k.replayer.What = "replayer"
+		return &k.replayer
+	}
+	k.Writer.What = "snapshot's writer"
+	return &k.Writer
+}
+
+// offer notes what a process could learn from the snapshot at its start.
+func (k *ticks) offer(e *sim.Event) {
+	if k.Offered == nil {
+		k.Offered = map[string][]known{}
+	}
+	k.Offered[invariants.Process(e.Node, e.Incarnation)] = k.snapshot
+}
+
+// ticked takes in an operation that is about no single job.
+func (f *Facts) ticked(s *Step) {
+	switch s.Phase {
+	case "snapshot_read":
+		f.snapshotRead(s)
+	case "reconcile_lock", "replay_lock", "snapshot_lock":
+		t := f.Ticks.of(s.Target)
+		if s.Kind == sim.KindRedis && s.Name == "set" && !s.Failed && s.Outcome != sim.OutcomePending && len(s.Changes) == 0 && t.Live(s.At) && t.node != s.Node {
+			f.Reach(TickContended)
+		}
+	}
+}

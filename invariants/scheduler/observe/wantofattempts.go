@@ -1,0 +1,40 @@
+package observe
+
+import "github.com/wavetank-sim/wavetank/invariants/scheduler/history"
+
+// EndsForWantOfAttempts says whether the step ends the job for want of attempts.
+func (j *Job) EndsForWantOfAttempts(s *Step) bool {
+	for i := range s.Changes {
+		if c := &s.Changes[i]; c.Key == history.RecordPrefix+j.ID && c.Field == "reason_code" {
+			return c.Value == "max_scheduling_retries"
+		}
+	}
+	return false
+}
+
+// UnderWay says whether a strike lasts.
+func (k *Strikes) UnderWay() bool {
+	for i := range k.Open {
+		if k.Open[i].Until == 0 {
+			return true
+		}
+	}
+	return false
+}
+
+// Free is a worker that the step's replica could pick for its job, for sure: the first by its name; "" for none.
+func (f *Facts) Free(s *Step) (worker string) {
+	if s.About.Wish.Particular() {
+		return ""
+	}
+	for at, known := range f.Heard {
+		l := &known.Load
+		if at.Scheduler != s.Node || at.Incarnation != s.Incarnation || !l.Known || l.Choosy || l.Overloaded() || known.Age(s.At, &f.Config) > f.Config.WorkerTTL-Doubt {
+			continue
+		}
+		if worker == "" || at.Worker < worker {
+			worker = at.Worker
+		}
+	}
+	return worker
+}

@@ -1,0 +1,25 @@
+package observe
+
+import "encoding/json"
+
+// wish is what a job asks for of whoever gets it.
+type Wish struct {
+	Labels      map[string]string
+	Requires    []string
+	Topic       string
+	Constraints map[string]string // that the safety kernel has laid upon it
+}
+
+// particular says whether the job asks for more than the usual topic.
+func (w *Wish) Particular() bool {
+	return len(w.Labels)+len(w.Requires)+len(w.Constraints) > 0 || w.Topic != "" && w.Topic != usualTopic
+}
+
+// constrain takes in the record's constraints, as JSON.
+func (w *Wish) constrain(text string) {
+	w.Constraints = nil
+	_ = json.Unmarshal([]byte(text), &w.Constraints)
+}
+
+// usualTopic is the one of which every pool is the default.
+const usualTopic = "job.default"

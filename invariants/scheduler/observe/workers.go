@@ -1,0 +1,184 @@
+package observe
+
+import (
+	"encoding/json"
+	"time"
+
+	"github.com/wavetank-sim/wavetank/invariants/scheduler/history"
+
+	"github.com/wavetank-sim/wavetank/invariants/scheduler/config"
+
+	"github.com/wavetank-sim/wavetank/invariants"
+
+	"github.com/wavetank-sim/wavetank/sim"
+)
+
+// hearing is one replica's ear for one worker.
+type Hearing struct {
+	Scheduler   string
+	Incarnation int
+	Worker      string
+}
+
+// ear is what a replica knows of a worker.
+type ear struct {
+	At    time.Duration // when it last heard of it, by a heartbeat or from the snapshot
+	Live  bool          // by a heartbeat
+	Seen  time.Duration // from the snapshot: when its writer had last heard of the worker
+	said  string        // the heartbeat, as it was received
+	Load  history.Load
+	given int // jobs that the replica has dispatched to it since
+}
+
+// age is how long ago the worker was last heard of, as far as the replica is to know.
+func (r *ear) Age(at time.Duration, cfg *config.Config) time.Duration {
+	if !r.Live && cfg.SnapshotLastSeen {
+		return at - r.Seen
+	}
+	return at - r.At
+}
+
+// heartbeat notes which worker a replica has heard of. A heartbeat's unit of work is its worker, so
+// the event's Job names it.
+func (f *Facts) heartbeat(e *sim.Event) {
+	if e.Target != history.SubjectBeat || e.Job == "" || e.Fault != "" || history.AnswerOf(e).Failed() {
+		return
+	}
+	at := Hearing{e.Node, e.Incarnation, e.Job}
+	known, ok := f.Heard[at]
+	if ok && known.Live && e.At-known.At > f.Config.WorkerTTL {
+		f.Reach(LateHeartbeat)
+	}
+	if e.Data != known.said || !known.Live {
+		known.said, known.Load = e.Data, history.Load{}
+		var p history.Packet
+		if e.Data != "" && json.Unmarshal([]byte(e.Data), &p) == nil {
+			known.Load = p.Load()
+		}
+	}
+	known.At, known.Live, known.given = e.At, true, 0
+	f.Heard[at] = known
+	me := invariants.Process(e.Node, e.Incarnation)
+	l, ok := f.listens[me]
+	if !ok || e.At-l.last > f.Config.WorkerTTL {
+		l.since = e.At
+	}
+	l.last = e.At
+	f.listens[me] = l
+}
+
+// listening is when a process last heard of any worker, and since when no worker's TTL has passed in which
+// it heard of none.
+type listening struct{ since, last time.Duration }
+
+// silence is for how long the event's process has not heard of the worker, although it has heard of others
+// all the time; 0 if it has not.
+func (f *Facts) Silence(e *sim.Event, worker string) time.Duration {
+	l, ok := f.listens[invariants.Process(e.Node, e.Incarnation)]
+	if !ok || worker == "" || e.At-l.last > f.Config.WorkerTTL {
+		return 0
+	}
+	silent := e.At - l.since
+	if known, ok := f.Heard[Hearing{e.Node, e.Incarnation, worker}]; ok {
+		silent = min(silent, known.Age(e.At, &f.Config))
+	}
+	return silent
+}
+
+// knowsStaleWorker says whether the step's replica last heard of some worker longer ago than its TTL,
+// but not so long that the worker must have been evicted.
+func (f *Facts) knowsStaleWorker(s *Step) bool {
+	for at, known := range f.Heard {
+		age := known.Age(s.At, &f.Config)
+		if at.Scheduler == s.Node && at.Incarnation == s.Incarnation && age > f.Config.WorkerTTL && age <= f.Config.WorkerTTL+f.Config.RegistrySweep {
+			return true
+		}
+	}
+	return false
+}
+
+// known is a worker as the snapshot has it.
+type known struct {
+	Worker string
+	Seen   time.Duration // when the snapshot's writer had last heard of it
+	Load   history.Load
+}
+
+// readSnapshot decodes sys:workers:snapshot. When it was written says nothing: that may have been long after
+// its writer had put it together.
+func (f *Facts) readSnapshot(text string) (list []known) {
+	var snapshot struct {
+		Workers []struct {
+			Heartbeat history.Packet `json:"heartbeat"`
+			LastSeen  int64          `json:"last_seen"`
+		} `json:"workers"`
+	}
+	if json.Unmarshal([]byte(text), &snapshot) != nil {
+		return nil
+	}
+	for i := range snapshot.Workers {
+		w := &snapshot.Workers[i]
+		seen := time.UnixMilli(w.LastSeen).Sub(f.Workflow.Began)
+		list = append(list, known{Worker: w.Heartbeat.WorkerID, Seen: seen, Load: w.Heartbeat.Load()})
+	}
+	return list
+}
+
+// snapshotRead takes in what a replica learns at its start.
+func (f *Facts) snapshotRead(s *Step) {
+	switch {
+	case s.Outcome == sim.OutcomePending:
+	case s.Failed:
+	default:
+		for _, w := range f.Ticks.snapshot {
+			at := Hearing{s.Node, s.Incarnation, w.Worker}
+			if known, heard := f.Heard[at]; !heard || s.At-known.At > f.Config.WorkerTTL { // by then it knows it no more
+				f.Heard[at] = ear{At: s.At, Seen: w.Seen, Load: w.Load}
+			}
+		}
+	}
+}
+
+// doubt is how much a worker's age may differ from what its replica makes of it: a heartbeat is on its
+// way for a while, and so is a snapshot.
+const Doubt = time.Second
+
+// give notes that the step's replica has written down which worker a job goes to.
+func (f *Facts) give(s *Step) {
+	at := Hearing{s.Node, s.Incarnation, s.About.Worker}
+	if known, heard := f.Heard[at]; heard {
+		known.given++
+		f.Heard[at] = known
+	}
+}
+
+// candidate is a worker that a replica may dispatch a job to.
+type Candidate struct {
+	Worker string
+	Score  float64 // by its last heartbeat
+	Given  int     // jobs that the replica has dispatched to it since
+}
+
+// candidates returns the workers that the step's replica has to choose from, now that it picks, if the events
+// tell them for sure and all are of one pool.
+func (f *Facts) candidates(s *Step) (list []Candidate) {
+	if s.About.Wish.Particular() || f.Strikes.Seen&history.StrikesOf(history.SchedulerAway, history.NATSAway, history.ClockWrong) != 0 {
+		return nil
+	}
+	pool := ""
+	for at, known := range f.Heard {
+		if at.Scheduler != s.Node || at.Incarnation != s.Incarnation {
+			continue
+		}
+		age, l := known.Age(s.At, &f.Config), &known.Load
+		switch {
+		case age > f.Config.WorkerTTL+f.Config.RegistrySweep+Doubt, l.Overloaded():
+			continue
+		case !l.Known, age > f.Config.WorkerTTL-Doubt, l.Choosy, pool != "" && pool != l.Pool:
+			return nil
+		}
+		pool = l.Pool
+		list = append(list, Candidate{l.Worker, l.Score(), known.given})
+	}
+	return list
+}

@@ -1,0 +1,189 @@
+package observe
+
+import (
+	"fmt"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/wavetank-sim/wavetank/invariants/scheduler/history"
+
+	"github.com/wavetank-sim/wavetank/sim"
+)
+
+// workflows is what is known of workflow runs.
+type workflows struct {
+	Began time.Time // when the world did, by the clock that records are written by
+	runs  map[string]*WorkflowRun
+	Order []*WorkflowRun
+	Jobs  map[string]*StepJob
+}
+
+// wfRun is one run: its record, and who has to do with it.
+type WorkflowRun struct {
+	history.RunRecord
+	As      Job // what releases promises of it, and which of them are broken
+	by      string
+	step    int // of the last write
+	Lock    Lock
+	Waits   map[string]WfWait // by the job that a step waits to have submitted
+	setting string            // the process that keeps a delay of it in Redis; "" for none
+	hands   map[string]bool   // the processes that have it in hand
+}
+
+// wfWait is a delay that the run's record tells of.
+type WfWait struct {
+	Since time.Duration // when the record first told of it
+	Until int64         // unix milliseconds
+}
+
+// stepJob is the job of one attempt of a step.
+type StepJob struct {
+	Run       *WorkflowRun
+	Step      *history.RunStep // as the run's last record has it; see at
+	Attempt   int
+	ID        string
+	Made      time.Duration // when its record was; 0 for never
+	Stored    uint64        // the place of its request in the stream; 0 for none
+	told      bool          // who published that was told so
+	succeeded int64         // when, by its record, in unix milliseconds; 0 for never
+	Failed    int64         // likewise, in a way that allows it to be tried again: a denial, say, is a decision, which stands
+}
+
+// stepJob finds the job of a step by its id, or returns nil: it is none's.
+func (k *workflows) stepJob(id string) *StepJob {
+	if len(k.runs) == 0 {
+		return nil
+	}
+	rest, attempt, _ := history.CutLast(id)
+	run, step, _ := history.CutLast(rest)
+	n, err := strconv.Atoi(attempt)
+	r := k.runs[run]
+	if r == nil || err != nil {
+		return nil
+	}
+	found := r.StepCalled(step)
+	if found == nil {
+		return nil
+	}
+	j := k.Jobs[id]
+	if j == nil {
+		j = &StepJob{Run: r, Attempt: n, ID: id}
+		k.Jobs[id] = j
+	}
+	j.Step = found
+	return j
+}
+
+// unix is the time of an event as records would have it, in milliseconds.
+func (k *workflows) Unix(at time.Duration) int64 { return k.Began.Add(at).UnixMilli() }
+
+// runWrite is a change of a run's record; the run's own fields hold what it is now.
+type RunWrite struct {
+	Was  history.RunRecord
+	By   string // who wrote that
+	Step int    // when
+}
+
+// stepAgain is what was known of an earlier submission of the job.
+type StepAgain struct {
+	Seq  uint64
+	Told bool
+}
+
+// answered takes in what came of asking for a run's lock.
+func (k *workflows) answered(f *Facts, s *Step) {
+	if s.Phase != "run_lock" || s.Failed || s.Outcome == sim.OutcomePending || s.Outcome == history.TransactionFailed || s.Kind != sim.KindRedis {
+		return
+	}
+	if r := k.runs[strings.TrimPrefix(s.Target, history.RunLockPrefix)]; r != nil && !r.Lock.HeldBy(s.Event) {
+		f.Reach(RunContended)
+	}
+}
+
+// inHandOf says whether a process of the node has the run in hand.
+func (r *WorkflowRun) inHandOf(node string) bool {
+	for by := range r.hands {
+		if name, _, _ := strings.Cut(by, " "); name == node {
+			return true
+		}
+	}
+	return false
+}
+
+// crashed takes in the end of a node's process.
+func (k *workflows) crashed(f *Facts, node string) {
+	for _, r := range k.Order {
+		for by := range r.hands {
+			if name, _, _ := strings.Cut(by, " "); name == node {
+				delete(r.hands, by)
+			}
+		}
+	}
+}
+
+// due is when the job of a step's attempt may be submitted, by the steps' own words and by the records of the
+// jobs that it counts from, in unix milliseconds.
+func (k *workflows) Due(j *StepJob) int64 {
+	r := j.Run
+	if j.Attempt > 1 {
+		before := k.Jobs[history.StepJobID(r.RunID, j.Step.ID, j.Attempt-1)]
+		if before == nil || before.Failed == 0 {
+			return 0
+		}
+		return before.Failed + Backoff(j.Step.Retry.BackoffMS, j.Attempt-1)
+	}
+	since := r.CreatedAt
+	for _, id := range j.Step.DependsOn {
+		since = max(since, k.Success(r, id))
+	}
+	return max(since+1000*j.Step.DelaySec, j.Step.DelayUntil)
+}
+
+// yearMS is the longest delay of a step, in milliseconds.
+const yearMS = 365 * 24 * 60 * 60 * 1000
+
+// backoff is how long after its n-th failure a step is tried again, in milliseconds: it doubles, to a year at most.
+func Backoff(ms int64, n int) int64 {
+	for range n - 1 {
+		if ms *= 2; ms > yearMS {
+			return yearMS
+		}
+	}
+	return ms
+}
+
+// success is when a step of a run succeeded, by its job's record; 0 for not.
+func (k *workflows) Success(r *WorkflowRun, step string) int64 {
+	for n := 1; ; n++ {
+		switch j := k.Jobs[history.StepJobID(r.RunID, step, n)]; {
+		case j == nil:
+			return 0
+		case j.succeeded != 0:
+			return j.succeeded
+		}
+	}
+}
+
+// liveRuns says which runs are not over.
+func (f *Facts) liveRuns() (list []string) {
+	for _, r := range f.Workflow.Order {
+		if r.State == "RUNNING" {
+			list = append(list, fmt.Sprintf("%s is not over: %s", r.RunID, r.Why()))
+		}
+	}
+	return list
+}
+
+// why says what a run is at.
+func (r *WorkflowRun) Why() string {
+	for _, s := range r.Steps {
+		switch s.State {
+		case "SUBMITTED":
+			return fmt.Sprintf("step %s waits for %s", s.ID, s.JobID)
+		case "WAITING":
+			return fmt.Sprintf("step %s waits for its time", s.ID)
+		}
+	}
+	return "no step of it has begun"
+}
