@@ -3,7 +3,7 @@ package scenarios
 import (
 	"time"
 
-	"github.com/wavetank-sim/wavetank/invariants/scheduler/observe"
+	"github.com/wavetank-sim/wavetank/invariants/scheduler/model"
 
 	"github.com/wavetank-sim/wavetank/invariants/scheduler/history"
 
@@ -60,7 +60,7 @@ func (r *run) noted(e *sim.Event) {
 }
 
 // fenced tells that a state write was not made after what e has shown to its writer.
-func (r *run) fenced(e *sim.Event, f observe.Fenced) {
+func (r *run) fenced(e *sim.Event, f model.Fenced) {
 	j := r.record.job(f.Job)
 	if j == nil {
 		return
@@ -73,7 +73,7 @@ func (r *run) fenced(e *sim.Event, f observe.Fenced) {
 }
 
 // rescued tells that a path of rescue brought on a job, or a run.
-func (r *record) rescued(e *sim.Event, x observe.Rescue) {
+func (r *record) rescued(e *sim.Event, x model.Rescue) {
 	if j := r.job(x.Job); j != nil {
 		tell(&j.moments, e, rescued, x.By, "", 0)
 	}

@@ -3,6 +3,7 @@ package judge
 import (
 	"github.com/wavetank-sim/wavetank/invariants"
 	"github.com/wavetank-sim/wavetank/invariants/scheduler/history"
+	"github.com/wavetank-sim/wavetank/invariants/scheduler/model"
 	"github.com/wavetank-sim/wavetank/invariants/scheduler/observe"
 )
 
@@ -11,8 +12,8 @@ var ackedOnlyWhenDurable = checking(invariants.Invariant{
 	Says:   "A request is acknowledged only when its job is terminal, DISPATCHED, RUNNING or waiting for an approval, or goes on by the request of its approval; a result or a cancellation only when its job is terminal, or when the result is of an older epoch.",
 	Kind:   invariants.Always,
 	Source: "Scheduler internals, section 9; Dispatch ordering, the redelivery gate",
-}, func(_ *observe.Facts, t *tally) observe.Checker {
-	return observe.Checker{Acked: func(s *observe.Step, m *observe.Message) {
+}, func(_ *model.Facts, t *tally) observe.Checker {
+	return observe.Checker{Acked: func(s *model.Step, m *model.Message) {
 		if m != nil && m.Consumer == history.ConsumerResult && m.Epoch < s.About.Epoch {
 			return // the job waits for the result of a later dispatch
 		}
@@ -22,7 +23,7 @@ var ackedOnlyWhenDurable = checking(invariants.Invariant{
 		what := "result"
 		switch s.Phase {
 		case "submit_ack":
-			durable = durable || state.InFlight() || state == observe.ApprovalRequired || approvalToCome(s.About, m)
+			durable = durable || state.InFlight() || state == model.ApprovalRequired || approvalToCome(s.About, m)
 			what = "request"
 		case "cancel_ack":
 			what = "cancellation"
@@ -36,7 +37,7 @@ var ackedOnlyWhenDurable = checking(invariants.Invariant{
 
 // approvalToCome says whether a request other than m, which bears an approval that was given, is left to be handled,
 // or was given up, which is another matter.
-func approvalToCome(j *observe.Job, m *observe.Message) bool {
+func approvalToCome(j *model.Job, m *model.Message) bool {
 	for i := range j.Messages {
 		other := &j.Messages[i]
 		if m != nil && other.Seq != m.Seq && !other.Done && !other.Lost && other.Consents != "" && j.Consent.Granted(other.Consents) != nil {

@@ -3,6 +3,8 @@ package judge
 import (
 	"time"
 
+	"github.com/wavetank-sim/wavetank/invariants/scheduler/model"
+
 	"github.com/wavetank-sim/wavetank/invariants/scheduler/observe"
 
 	"github.com/wavetank-sim/wavetank/invariants/scheduler/history"
@@ -19,8 +21,8 @@ var withBinding = provided("bind_approvals", func(c *config.Config) bool { retur
 
 // unapproved says whether a job in APPROVAL_REQUIRED waits rightly at that instant: nobody has approved what
 // waits, or that was too long ago.
-func unapproved(f *observe.Facts, j *observe.Job, at time.Duration) bool {
-	if j.State != observe.ApprovalRequired {
+func unapproved(f *model.Facts, j *model.Job, at time.Duration) bool {
+	if j.State != model.ApprovalRequired {
 		return false
 	}
 	if !f.Config.Approvals.Kernel || !f.Config.Approvals.Bind {
@@ -31,9 +33,9 @@ func unapproved(f *observe.Facts, j *observe.Job, at time.Duration) bool {
 }
 
 // expired counts the jobs that still wait for an approval, as the one that they had is too old.
-func expired(f *observe.Facts) (n int) {
+func expired(f *model.Facts) (n int) {
 	for _, j := range f.Order {
-		if g := j.Consent.Granted(j.Consent.Waits); g != nil && j.State == observe.ApprovalRequired && f.At > g.Since+f.Config.Approvals.TTL {
+		if g := j.Consent.Granted(j.Consent.Waits); g != nil && j.State == model.ApprovalRequired && f.At > g.Since+f.Config.Approvals.TTL {
 			n++
 		}
 	}
@@ -49,14 +51,14 @@ var noDispatchWithoutApproval = checking(invariants.Invariant{
 	Says:   "A job for which the safety kernel requires an approval is scheduled only once somebody has approved the request that it is then; and what is dispatched of it is what was approved.",
 	Kind:   invariants.Always,
 	Source: "Scheduler internals, section 1, approval flow: approval_granted=true and the matching job hash",
-}, func(f *observe.Facts, t *tally) observe.Checker {
+}, func(f *model.Facts, t *tally) observe.Checker {
 	if !f.Config.Approvals.Kernel {
 		return observe.Checker{}
 	}
 	return observe.Checker{
-		Wrote: func(s *observe.Step, w *observe.Write) {
+		Wrote: func(s *model.Step, w *model.Write) {
 			j := s.About
-			if w.From != observe.Pending || j.State != observe.Scheduled || j.Consent.Decision != history.DecisionApproval {
+			if w.From != model.Pending || j.State != model.Scheduled || j.Consent.Decision != history.DecisionApproval {
 				return
 			}
 			t.exercise()
@@ -69,7 +71,7 @@ var noDispatchWithoutApproval = checking(invariants.Invariant{
 					invariants.Who(s.Event), s.Step, j.Consent.Waits, j.Consent.Grants[len(j.Consent.Grants)-1].Hash)
 			}
 		},
-		Stored: func(s *observe.Step, d *observe.Dispatch) {
+		Stored: func(s *model.Step, d *model.Dispatch) {
 			j := s.About
 			if j.Consent.Decision != history.DecisionApproval {
 				return
@@ -88,14 +90,14 @@ var approvalNotExpired = checking(invariants.Invariant{
 	Says:   "A job for which the safety kernel requires an approval is scheduled only while that of its request is no older than approval_ttl.",
 	Kind:   invariants.Always,
 	Source: "Scheduler internals, section 1, approval flow: approved within 24 hours",
-}, func(f *observe.Facts, t *tally) observe.Checker {
+}, func(f *model.Facts, t *tally) observe.Checker {
 	if !f.Config.Approvals.Kernel {
 		return observe.Checker{}
 	}
-	return observe.Checker{Wrote: func(s *observe.Step, w *observe.Write) {
+	return observe.Checker{Wrote: func(s *model.Step, w *model.Write) {
 		j := s.About
 		g := j.Consent.Granted(j.Consent.Waits)
-		if w.From != observe.Pending || j.State != observe.Scheduled || j.Consent.Decision != history.DecisionApproval || g == nil {
+		if w.From != model.Pending || j.State != model.Scheduled || j.Consent.Decision != history.DecisionApproval || g == nil {
 			return
 		}
 		t.exercise()
@@ -111,7 +113,7 @@ var approvedJobGoesOn = checking(invariants.Invariant{
 	Kind:   invariants.Eventually,
 	Source: "Scheduler internals, section 1, approval flow; section 3, pending replayer, for an approval whose request is lost",
 	Needs:  []string{"events-agree-with-servers"},
-}, func(f *observe.Facts, t *tally) observe.Checker {
+}, func(f *model.Facts, t *tally) observe.Checker {
 	if !f.Config.Approvals.Kernel {
 		return observe.Checker{}
 	}
@@ -122,7 +124,7 @@ var approvedJobGoesOn = checking(invariants.Invariant{
 			}
 			t.exercise()
 			g := j.Consent.Granted(j.Consent.Waits)
-			if j.State == observe.ApprovalRequired && g != nil && g.Since >= j.Consent.Since && end.At <= g.Since+f.Config.Approvals.TTL {
+			if j.State == model.ApprovalRequired && g != nil && g.Since >= j.Consent.Since && end.At <= g.Since+f.Config.Approvals.TTL {
 				t.violated(j, "is still APPROVAL_REQUIRED%s, although it was approved at %s", sinceStep(j), g.Since)
 			}
 		}

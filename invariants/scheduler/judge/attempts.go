@@ -2,6 +2,7 @@ package judge
 
 import (
 	"github.com/wavetank-sim/wavetank/invariants"
+	"github.com/wavetank-sim/wavetank/invariants/scheduler/model"
 	"github.com/wavetank-sim/wavetank/invariants/scheduler/observe"
 )
 
@@ -10,8 +11,8 @@ var attemptsEqualScheduledWrites = checking(invariants.Invariant{
 	Says:   "A job's attempts equal the SCHEDULED writes that were applied to it.",
 	Kind:   invariants.Always,
 	Source: "Dispatch ordering, attempt accounting",
-}, func(f *observe.Facts, t *tally) observe.Checker {
-	return observe.Checker{Wrote: func(s *observe.Step, _ *observe.Write) {
+}, func(f *model.Facts, t *tally) observe.Checker {
+	return observe.Checker{Wrote: func(s *model.Step, _ *model.Write) {
 		t.exercise()
 		j := s.About
 		if j.Attempts != j.Scheduled {
@@ -28,13 +29,13 @@ var attemptsDrainByTwo = checking(invariants.Invariant{
 	Kind:   invariants.Always,
 	Source: "Dispatch ordering, attempt accounting: SCHEDULED, then rollback SCHEDULED",
 	Needs:  []string{"attempts-equal-scheduled-writes"},
-}, func(_ *observe.Facts, t *tally) observe.Checker {
-	return observe.Checker{Wrote: func(s *observe.Step, w *observe.Write) {
-		if s.Handling == nil || s.About.State != observe.Scheduled {
+}, func(_ *model.Facts, t *tally) observe.Checker {
+	return observe.Checker{Wrote: func(s *model.Step, w *model.Write) {
+		if s.Handling == nil || s.About.State != model.Scheduled {
 			return
 		}
 		cost := s.About.Attempts - s.Handling.Attempts
-		rollback := w.From == observe.Dispatched && s.Handling.PublishFailed != 0
+		rollback := w.From == model.Dispatched && s.Handling.PublishFailed != 0
 		switch {
 		case rollback && cost != 2:
 			t.violated(s.About, "the rollback at step %d, after the publish that failed at step %d, left the replay at a cost of %d attempts (%d to %d) instead of 2",
@@ -53,8 +54,8 @@ var attemptsNeverPastCeiling = checking(invariants.Invariant{
 	Says:   "A job's attempts never pass the ceiling of scheduling retries, at which it moves to FAILED.",
 	Kind:   invariants.Always,
 	Source: "Scheduler internals, section 1, max scheduling retries; Dead letters, retry ceiling before DLQ",
-}, func(f *observe.Facts, t *tally) observe.Checker {
-	return observe.Checker{Wrote: func(s *observe.Step, w *observe.Write) {
+}, func(f *model.Facts, t *tally) observe.Checker {
+	return observe.Checker{Wrote: func(s *model.Step, w *model.Write) {
 		if s.About.Attempts == w.Attempts {
 			return
 		}

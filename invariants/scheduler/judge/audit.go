@@ -8,7 +8,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/wavetank-sim/wavetank/invariants/scheduler/observe"
+	"github.com/wavetank-sim/wavetank/invariants/scheduler/model"
 
 	"github.com/wavetank-sim/wavetank/invariants/scheduler/history"
 
@@ -86,7 +86,7 @@ var partly = map[string]string{
 func AuditedPart(name string) string { return partly[name] }
 
 // audit takes a job's record for what it is now.
-func auditRecord(j *observe.Job, record map[string]string) {
+func auditRecord(j *model.Job, record map[string]string) {
 	j.Accepted = true
 	for field, value := range record {
 		j.Take(&sim.Change{Field: field, Value: value})
@@ -94,7 +94,7 @@ func auditRecord(j *observe.Job, record map[string]string) {
 }
 
 // auditMessage takes in one message that a stream holds.
-func auditMessage(f *observe.Facts, c *sim.Change) {
+func auditMessage(f *model.Facts, c *sim.Change) {
 	about := f.Job(c.Header[history.HeaderJob])
 	if about == nil {
 		return
@@ -102,7 +102,7 @@ func auditMessage(f *observe.Facts, c *sim.Change) {
 	worker, isNotice := history.ToldOf(c.Subject)
 	switch {
 	case c.Stream == history.StreamJobs && isNotice:
-		about.Told = append(about.Told, observe.Notice{Worker: worker, Epoch: history.EpochOf(c)})
+		about.Told = append(about.Told, model.Notice{Worker: worker, Epoch: history.EpochOf(c)})
 	case c.Stream == history.StreamJobs && c.Header[history.HeaderVoid] != "":
 		// nothing to do: it stands for no dispatch
 	case c.Stream == history.StreamJobs:
@@ -110,24 +110,24 @@ func auditMessage(f *observe.Facts, c *sim.Change) {
 			Attempt int `json:"attempt"`
 		}
 		_ = json.Unmarshal([]byte(c.Value), &d) // what cannot be read names no attempt
-		about.Dispatches = append(about.Dispatches, observe.Dispatch{
+		about.Dispatches = append(about.Dispatches, model.Dispatch{
 			Worker: history.WorkerOf(c.Subject), Subject: c.Subject, Epoch: history.EpochOf(c), Seq: c.Seq, Attempt: d.Attempt,
 		})
 	case c.Stream == history.StreamSys:
-		m := observe.Message{Seq: c.Seq, Consumer: history.ConsumerOf(c.Subject), Epoch: history.EpochOf(c)}
+		m := model.Message{Seq: c.Seq, Consumer: history.ConsumerOf(c.Subject), Epoch: history.EpochOf(c)}
 		if c.Subject == history.SubjectResult {
 			var r struct {
 				Status string `json:"status"`
 			}
 			_ = json.Unmarshal([]byte(c.Value), &r)
-			m.Succeeded = r.Status == observe.StateNames[observe.Succeeded]
+			m.Succeeded = r.Status == model.StateNames[model.Succeeded]
 		}
 		about.Messages = append(about.Messages, m)
 	}
 }
 
 // audited is every job that has a record.
-func withRecord(f *observe.Facts, each func(*observe.Job)) {
+func withRecord(f *model.Facts, each func(*model.Job)) {
 	for _, j := range f.Order {
 		if j.Accepted {
 			each(j)
@@ -136,22 +136,22 @@ func withRecord(f *observe.Facts, each func(*observe.Job)) {
 }
 
 // unrecorded are the places of the requests for a job that has no record.
-func unrecorded(j *observe.Job) (places []string) {
+func unrecorded(j *model.Job) (places []string) {
 	for i := range j.Messages {
 		if !j.Accepted && j.Messages[i].Consumer == history.ConsumerSubmit {
-			places = append(places, observe.Place(j.Messages[i].Seq))
+			places = append(places, model.Place(j.Messages[i].Seq))
 		}
 	}
 	return places
 }
 
 // succeededAt says whether a worker has reported the job's success, as a result of its record's epoch.
-func reportedSuccess(j *observe.Job, epoch int64) bool {
-	return slices.ContainsFunc(j.Messages, func(m observe.Message) bool { return m.Succeeded && m.Epoch == epoch })
+func reportedSuccess(j *model.Job, epoch int64) bool {
+	return slices.ContainsFunc(j.Messages, func(m model.Message) bool { return m.Succeeded && m.Epoch == epoch })
 }
 
 // since names the step of the last state write; an audit knows of none.
-func sinceStep(j *observe.Job) string {
+func sinceStep(j *model.Job) string {
 	if j.StateAt == 0 {
 		return ""
 	}
@@ -159,9 +159,9 @@ func sinceStep(j *observe.Job) string {
 }
 
 // auditSettled finds jobs that are not over.
-func auditSettled(f *observe.Facts, t *tally) {
-	withRecord(f, func(j *observe.Job) {
-		if j.State == observe.Absent && f.Poisoned(j) || j.State == observe.ApprovalRequired && !j.Approved {
+func auditSettled(f *model.Facts, t *tally) {
+	withRecord(f, func(j *model.Job) {
+		if j.State == model.Absent && f.Poisoned(j) || j.State == model.ApprovalRequired && !j.Approved {
 			return
 		}
 		t.exercise()
@@ -172,9 +172,9 @@ func auditSettled(f *observe.Facts, t *tally) {
 }
 
 // stored says how far a job has come, by what the streams hold of it. No stream holds its executions.
-func storedOf(j *observe.Job) string {
+func storedOf(j *model.Job) string {
 	switch n := len(j.Dispatches); {
-	case slices.ContainsFunc(j.Messages, func(m observe.Message) bool { return m.Consumer == history.ConsumerResult && m.Epoch >= j.Epoch }):
+	case slices.ContainsFunc(j.Messages, func(m model.Message) bool { return m.Consumer == history.ConsumerResult && m.Epoch >= j.Epoch }):
 		return "a result of it is stored, and was not accepted"
 	case n == 0:
 		return "no dispatch of it is stored"
@@ -184,9 +184,9 @@ func storedOf(j *observe.Job) string {
 }
 
 // auditDuplicates finds second dispatches.
-func auditDuplicates(f *observe.Facts, t *tally) {
+func auditDuplicates(f *model.Facts, t *tally) {
 	for _, j := range f.Order {
-		first := map[int64]*observe.Dispatch{}
+		first := map[int64]*model.Dispatch{}
 		for i := range j.Dispatches {
 			d := &j.Dispatches[i]
 			if f.Config.Epochs && d.Worker == "" {
@@ -204,8 +204,8 @@ func auditDuplicates(f *observe.Facts, t *tally) {
 }
 
 // auditAttempts finds dispatches of attempts that the record has not counted.
-func auditAttempts(f *observe.Facts, t *tally) {
-	withRecord(f, func(j *observe.Job) {
+func auditAttempts(f *model.Facts, t *tally) {
+	withRecord(f, func(j *model.Job) {
 		for i := range j.Dispatches {
 			t.exercise()
 			if d := &j.Dispatches[i]; d.Attempt > j.Attempts || d.Attempt < 1 {
@@ -216,8 +216,8 @@ func auditAttempts(f *observe.Facts, t *tally) {
 }
 
 // auditCeiling finds records that are past the ceiling.
-func auditCeiling(f *observe.Facts, t *tally) {
-	withRecord(f, func(j *observe.Job) {
+func auditCeiling(f *model.Facts, t *tally) {
+	withRecord(f, func(j *model.Job) {
 		t.exercise()
 		if j.Attempts > f.Config.MaxSchedulingRetries {
 			t.violated(j, "attempts are %d; the ceiling is %d", j.Attempts, f.Config.MaxSchedulingRetries)
@@ -226,8 +226,8 @@ func auditCeiling(f *observe.Facts, t *tally) {
 }
 
 // auditEpochs finds dispatches of epochs that the record has not minted.
-func auditEpochs(f *observe.Facts, t *tally) {
-	withRecord(f, func(j *observe.Job) {
+func auditEpochs(f *model.Facts, t *tally) {
+	withRecord(f, func(j *model.Job) {
 		for i := range j.Dispatches {
 			if d := &j.Dispatches[i]; d.Epoch != 0 {
 				t.exercise()
@@ -240,9 +240,9 @@ func auditEpochs(f *observe.Facts, t *tally) {
 }
 
 // auditIntents finds jobs that were intended for a worker, and of which nothing was published.
-func auditIntents(f *observe.Facts, t *tally) {
-	withRecord(f, func(j *observe.Job) {
-		due := j.State.InFlight() || j.State == observe.Succeeded || j.State == observe.TimedOut && !pastDeadline(j)
+func auditIntents(f *model.Facts, t *tally) {
+	withRecord(f, func(j *model.Job) {
+		due := j.State.InFlight() || j.State == model.Succeeded || j.State == model.TimedOut && !pastDeadline(j)
 		if j.Epoch == 0 || j.Worker == "" || !due {
 			return
 		}
@@ -267,7 +267,7 @@ func auditLocks(t *tally, end *invariants.End, ttls map[string]time.Duration) {
 		switch left, expires := end.TTLs[key]; {
 		case !expires:
 			t.violated(nil, "the lock %s has no expiry", key)
-		case left > most+observe.Slack:
+		case left > most+model.Slack:
 			t.violated(nil, "the lock %s lasts for another %s; its TTL is %s", key, left, most)
 		}
 	}

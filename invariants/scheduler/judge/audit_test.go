@@ -6,7 +6,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/wavetank-sim/wavetank/invariants/scheduler/observe"
+	"github.com/wavetank-sim/wavetank/invariants/scheduler/model"
 
 	"github.com/wavetank-sim/wavetank/invariants/scheduler/history"
 
@@ -48,7 +48,7 @@ func TestAuditOfWhatHolds(t *testing.T) {
 	s.redis[history.RecordPrefix+"job-3"]["reason_code"] = history.ReasonCancelled
 	s.submit("job-4").begins(s1, "job-4").minted(s1, "job-4", w1, 1).voids(s2, "job-4", w1, 1).cancelled(s2, "job-4").unlock(s2, "job-4")
 	s.store(history.StreamSys, history.SubjectSubmit, "poison-1")
-	s.dlq(s1, observe.Place(s.seqs[history.StreamSys]), "parse_error", 0).lock(s1, "job-1")
+	s.dlq(s1, model.Place(s.seqs[history.StreamSys]), "parse_error", 0).lock(s1, "job-1")
 	report := Audit(s.left())
 	judged := []string{}
 	for _, o := range report.Invariants {

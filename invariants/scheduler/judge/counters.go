@@ -4,6 +4,8 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/wavetank-sim/wavetank/invariants/scheduler/model"
+
 	"github.com/wavetank-sim/wavetank/invariants/scheduler/observe"
 
 	"github.com/wavetank-sim/wavetank/invariants/scheduler/history"
@@ -46,12 +48,12 @@ var countersEqualTrace = checking(invariants.Invariant{
 	Kind:   invariants.Eventually,
 	Source: "Dispatch ordering, publish failure recovery and next step 1; State-read errors, next step 1; Scheduler internals, section 10",
 	Needs:  []string{"events-agree-with-servers"},
-}, func(f *observe.Facts, t *tally) observe.Checker {
+}, func(f *model.Facts, t *tally) observe.Checker {
 	return observe.Checker{Ended: func(end *invariants.End) {
 		if end.Metrics == nil {
 			return
 		}
-		failedClosed := f.Reached[observe.FailedClosed]
+		failedClosed := f.Reached[model.FailedClosed]
 		for _, j := range f.Order {
 			for i := range j.Handlings { // those that the end has cut short
 				if j.Handlings[i].Closed() {

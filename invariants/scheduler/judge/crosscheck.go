@@ -6,6 +6,8 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/wavetank-sim/wavetank/invariants/scheduler/model"
+
 	"github.com/wavetank-sim/wavetank/invariants/scheduler/observe"
 
 	"github.com/wavetank-sim/wavetank/invariants/scheduler/history"
@@ -18,7 +20,7 @@ var eventsAgreeWithServers = checking(invariants.Invariant{
 	Says:   "What the steps were seen to change adds up to what Redis and the streams hold at the end.",
 	Kind:   invariants.Always,
 	Source: "the testbed itself: an oracle that misses a change can judge nothing",
-}, func(f *observe.Facts, t *tally) observe.Checker {
+}, func(f *model.Facts, t *tally) observe.Checker {
 	return observe.Checker{Ended: func(end *invariants.End) {
 		// Violations of this one are the run's, even where they name a job: they stop what is judged at the end.
 		stored := map[string]int{}
@@ -55,11 +57,11 @@ var redisIndexAgreesWithRecord = checking(invariants.Invariant{
 	Kind:   invariants.Always,
 	Source: "Scheduler internals, sections 1 and 3: the reconciler finds stale jobs by state and updated_at",
 	Needs:  []string{"events-agree-with-servers"},
-}, func(f *observe.Facts, t *tally) observe.Checker {
+}, func(f *model.Facts, t *tally) observe.Checker {
 	judge := func(end *invariants.End) {
 		for _, j := range f.Order {
 			record := end.Redis[history.RecordPrefix+j.ID]
-			if recordState(record) == observe.Absent {
+			if recordState(record) == model.Absent {
 				continue
 			}
 			t.exercise()
@@ -86,15 +88,15 @@ var redisIndexAgreesWithRecord = checking(invariants.Invariant{
 	return observe.Checker{Ended: judge, Audited: judge}
 })
 
-func recordState(record map[string]string) observe.State {
+func recordState(record map[string]string) model.State {
 	if record["state"] == "" { // a cancellation of a job that never came may stand there
-		return observe.Absent
+		return model.Absent
 	}
-	return observe.ParseState(record["state"])
+	return model.ParseState(record["state"])
 }
 
 // kept counts the job's dispatches that the stream still holds.
-func dispatchesKept(j *observe.Job) (n int) {
+func dispatchesKept(j *model.Job) (n int) {
 	for i := range j.Dispatches {
 		if !j.Dispatches[i].Lost {
 			n++

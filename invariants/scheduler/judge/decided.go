@@ -3,6 +3,8 @@ package judge
 import (
 	"encoding/json"
 
+	"github.com/wavetank-sim/wavetank/invariants/scheduler/model"
+
 	"github.com/wavetank-sim/wavetank/invariants/scheduler/observe"
 
 	"github.com/wavetank-sim/wavetank/invariants/scheduler/history"
@@ -26,21 +28,21 @@ var dispatchIsWhatWasDecided = checking(invariants.Invariant{
 	Says:   "Where a safety kernel decides, what is dispatched is the request that the record keeps with the decision: its topic, its payload and its idempotency key; and the worker that the dispatch names is the one that it goes to.",
 	Kind:   invariants.Always,
 	Source: "Scheduler internals, section 1, submit-time and dispatch-time policy check: what was allowed is what runs",
-}, func(f *observe.Facts, t *tally) observe.Checker {
-	decided := map[*observe.Job]string{} // the request in the record, when SCHEDULED was written last
-	kept := map[*observe.Job]string{}
+}, func(f *model.Facts, t *tally) observe.Checker {
+	decided := map[*model.Job]string{} // the request in the record, when SCHEDULED was written last
+	kept := map[*model.Job]string{}
 	return observe.Checker{
-		Wrote: func(s *observe.Step, _ *observe.Write) {
+		Wrote: func(s *model.Step, _ *model.Write) {
 			for i := range s.Changes {
 				if c := &s.Changes[i]; c.Key == history.RecordPrefix+s.About.ID && c.Field == "request" {
 					kept[s.About] = c.Value
 				}
 			}
-			if s.About.State == observe.Scheduled && s.About.Decision != "" {
+			if s.About.State == model.Scheduled && s.About.Decision != "" {
 				decided[s.About] = kept[s.About]
 			}
 		},
-		Stored: func(s *observe.Step, d *observe.Dispatch) {
+		Stored: func(s *model.Step, d *model.Dispatch) {
 			var sent struct {
 				request
 				WorkerID string `json:"worker_id"`

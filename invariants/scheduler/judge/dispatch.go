@@ -3,6 +3,8 @@ package judge
 import (
 	"fmt"
 
+	"github.com/wavetank-sim/wavetank/invariants/scheduler/model"
+
 	"github.com/wavetank-sim/wavetank/invariants/scheduler/observe"
 
 	"github.com/wavetank-sim/wavetank/invariants/scheduler/history"
@@ -15,13 +17,13 @@ var oneDispatchPerJob = checking(invariants.Invariant{
 	Says:   "The stream stores at most one dispatch of a job; with epochs, of each of its epochs.",
 	Kind:   invariants.Always,
 	Source: "Dispatch ordering, the redelivery gate and the dispatch ordering; State-read errors",
-}, func(f *observe.Facts, t *tally) observe.Checker {
-	return observe.Checker{Stored: func(s *observe.Step, d *observe.Dispatch) {
+}, func(f *model.Facts, t *tally) observe.Checker {
+	return observe.Checker{Stored: func(s *model.Step, d *model.Dispatch) {
 		if f.Config.Epochs && d.Worker == "" {
 			return // a topic's subject names no job, so that nothing can be compared with it
 		}
 		t.exercise()
-		var first *observe.Dispatch
+		var first *model.Dispatch
 		n := 1
 		for i := range s.About.Dispatches {
 			if other := &s.About.Dispatches[i]; other.Epoch == d.Epoch {
@@ -38,7 +40,7 @@ var oneDispatchPerJob = checking(invariants.Invariant{
 })
 
 // ofEpoch names the dispatch's epoch, if it has one.
-func ofEpoch(d *observe.Dispatch) string {
+func ofEpoch(d *model.Dispatch) string {
 	if d.Epoch == 0 {
 		return ""
 	}
@@ -50,11 +52,11 @@ var intentBeforeDispatch = checking(invariants.Invariant{
 	Says:   "In state-first and outbox order, a dispatch is stored only while the job is DISPATCHED to the worker that it goes to, and with an outbox only from there.",
 	Kind:   invariants.Always,
 	Source: "Dispatch ordering, dispatch ordering: the transition to DISPATCHED happens before the publish",
-}, func(f *observe.Facts, t *tally) observe.Checker {
+}, func(f *model.Facts, t *tally) observe.Checker {
 	if f.Config.DispatchOrder == "publish-first" {
 		return observe.Checker{} // the other order: the intent follows
 	}
-	return observe.Checker{Stored: func(s *observe.Step, d *observe.Dispatch) {
+	return observe.Checker{Stored: func(s *model.Step, d *model.Dispatch) {
 		t.exercise()
 		j := s.About
 		switch {
@@ -76,14 +78,14 @@ var noDispatchAfterFailedRead = checking(invariants.Invariant{
 	Says:   "A handling whose state read failed publishes no dispatch.",
 	Kind:   invariants.Always,
 	Source: "State-read errors, the fail-closed branch",
-}, func(_ *observe.Facts, t *tally) observe.Checker {
+}, func(_ *model.Facts, t *tally) observe.Checker {
 	return observe.Checker{
-		Read: func(s *observe.Step) {
+		Read: func(s *model.Step) {
 			if s.Failed && s.Handling != nil {
 				t.exercise()
 			}
 		},
-		Sent: func(s *observe.Step) {
+		Sent: func(s *model.Step) {
 			if s.Handling != nil && s.Handling.ReadFailed != 0 {
 				t.violated(s.About, "%s published to %s at step %d although its state read at step %d had failed",
 					invariants.Who(s.Event), s.Target, s.Step, s.Handling.ReadFailed)

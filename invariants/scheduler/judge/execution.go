@@ -3,6 +3,8 @@ package judge
 import (
 	"slices"
 
+	"github.com/wavetank-sim/wavetank/invariants/scheduler/model"
+
 	"github.com/wavetank-sim/wavetank/invariants/scheduler/observe"
 
 	"github.com/wavetank-sim/wavetank/invariants/scheduler/history"
@@ -15,20 +17,20 @@ var succeededImpliesFinishedExecution = checking(invariants.Invariant{
 	Says:   "A job is SUCCEEDED only after a worker has finished executing it.",
 	Kind:   invariants.Always,
 	Source: "Scheduler internals, section 1: RUNNING, succeeded",
-}, func(f *observe.Facts, t *tally) observe.Checker {
+}, func(f *model.Facts, t *tally) observe.Checker {
 	audited := func(end *invariants.End) {
-		withRecord(f, func(j *observe.Job) {
-			if j.State != observe.Succeeded || end.Streams == nil {
+		withRecord(f, func(j *model.Job) {
+			if j.State != model.Succeeded || end.Streams == nil {
 				return
 			}
 			t.exercise()
-			if !slices.ContainsFunc(j.Messages, func(m observe.Message) bool { return m.Succeeded }) {
+			if !slices.ContainsFunc(j.Messages, func(m model.Message) bool { return m.Succeeded }) {
 				t.violated(j, "is SUCCEEDED, but %s holds no result that says so", history.StreamSys)
 			}
 		})
 	}
-	return observe.Checker{Audited: audited, Wrote: func(s *observe.Step, w *observe.Write) {
-		if s.About.State != observe.Succeeded || w.From == observe.Succeeded {
+	return observe.Checker{Audited: audited, Wrote: func(s *model.Step, w *model.Write) {
+		if s.About.State != model.Succeeded || w.From == model.Succeeded {
 			return
 		}
 		t.exercise()
@@ -43,8 +45,8 @@ var oneExecutionPerDispatch = checking(invariants.Invariant{
 	Says:   "A worker begins a job only for a dispatch that names it, and once for each.",
 	Kind:   invariants.Always,
 	Source: "Dispatch ordering, the production problem: a second dispatch is a second side effect",
-}, func(_ *observe.Facts, t *tally) observe.Checker {
-	return observe.Checker{Effect: func(s *observe.Step) {
+}, func(_ *model.Facts, t *tally) observe.Checker {
+	return observe.Checker{Effect: func(s *model.Step) {
 		if s.Name != "begin" {
 			return
 		}

@@ -3,6 +3,7 @@ package judge
 import (
 	"github.com/wavetank-sim/wavetank/invariants"
 	"github.com/wavetank-sim/wavetank/invariants/scheduler/history"
+	"github.com/wavetank-sim/wavetank/invariants/scheduler/model"
 	"github.com/wavetank-sim/wavetank/invariants/scheduler/observe"
 )
 
@@ -11,10 +12,10 @@ var processedMessageNotHandledAgain = checking(invariants.Invariant{
 	Says:   "A message whose handling is known to be done is acknowledged and not handled when it is delivered again.",
 	Kind:   invariants.Always,
 	Source: "Scheduler internals, section 9, idempotency guard",
-}, func(_ *observe.Facts, t *tally) observe.Checker {
+}, func(_ *model.Facts, t *tally) observe.Checker {
 	return observe.Checker{
-		Again: func(*observe.Step, *observe.Message) { t.exercise() },
-		Twice: func(s *observe.Step, m *observe.Message) {
+		Again: func(*model.Step, *model.Message) { t.exercise() },
+		Twice: func(s *model.Step, m *model.Message) {
 			t.violated(s.About, "%s handled message %d of %s at step %d, although its handling was done before", invariants.Who(s.Event), m.Seq, m.Consumer, s.Step)
 		},
 	}
@@ -26,10 +27,10 @@ var noMessageGivenUp = checking(invariants.Invariant{
 	Kind:   invariants.Always,
 	Source: "Scheduler internals, section 9, MaxDeliver; section 8, busy retry",
 	Needs:  []string{"lock-released-by-owner-or-expiry"},
-}, func(f *observe.Facts, t *tally) observe.Checker {
+}, func(f *model.Facts, t *tally) observe.Checker {
 	return observe.Checker{
-		Acked: func(*observe.Step, *observe.Message) { t.exercise() },
-		Given: func(j *observe.Job, m *observe.Message) {
+		Acked: func(*model.Step, *model.Message) { t.exercise() },
+		Given: func(j *model.Job, m *model.Message) {
 			if m == nil || !needsMessage(j, m) {
 				return
 			}
@@ -40,14 +41,14 @@ var noMessageGivenUp = checking(invariants.Invariant{
 })
 
 // needs says whether the job still depends on a message of its.
-func needsMessage(j *observe.Job, m *observe.Message) bool {
+func needsMessage(j *model.Job, m *model.Message) bool {
 	switch m.Consumer {
 	case history.ConsumerSubmit:
-		return j.State == observe.Pending || j.State == observe.Scheduled
+		return j.State == model.Pending || j.State == model.Scheduled
 	case history.ConsumerResult:
 		return j.State.InFlight() && m.Epoch >= j.Epoch
 	}
-	return j.State != observe.Absent && !j.State.Terminal()
+	return j.State != model.Absent && !j.State.Terminal()
 }
 
 var terminatedMessageHasDLQEntry = checking(invariants.Invariant{
@@ -56,7 +57,7 @@ var terminatedMessageHasDLQEntry = checking(invariants.Invariant{
 	Kind:   invariants.Eventually,
 	Source: "Scheduler internals, section 9, DLQ-first termination and MaxDeliver",
 	Needs:  []string{"events-agree-with-servers"},
-}, func(f *observe.Facts, t *tally) observe.Checker {
+}, func(f *model.Facts, t *tally) observe.Checker {
 	return observe.Checker{Audited: func(*invariants.End) {
 		for _, j := range f.Order {
 			for _, at := range unrecorded(j) {
@@ -80,7 +81,7 @@ var terminatedMessageHasDLQEntry = checking(invariants.Invariant{
 					continue
 				}
 				t.exercise()
-				if at := observe.Place(m.Seq); !f.Filed[at] {
+				if at := model.Place(m.Seq); !f.Filed[at] {
 					t.violated(j, "a message of it that nobody can read was given up after %s, but %s%s was never written",
 						invariants.CountOf(int(m.Delivered), "delivery", "deliveries"), history.DlqPrefix, at)
 				}

@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"slices"
 
+	"github.com/wavetank-sim/wavetank/invariants/scheduler/model"
+
 	"github.com/wavetank-sim/wavetank/invariants/scheduler/observe"
 
 	"github.com/wavetank-sim/wavetank/invariants/scheduler/history"
@@ -16,18 +18,18 @@ var everyIntentIsPublished = checking(invariants.Invariant{
 	Says:   "A DISPATCHED write is followed by a stored dispatch, unless it is rolled back, or its job is cancelled or fails before; that its dispatch times out is no excuse.",
 	Kind:   invariants.Eventually,
 	Source: "Dispatch ordering, residual risk window: DISPATCHED to nobody",
-}, func(f *observe.Facts, t *tally) observe.Checker {
+}, func(f *model.Facts, t *tally) observe.Checker {
 	if f.Config.DispatchOrder == "publish-first" {
 		return observe.Checker{} // the other order: the intent follows
 	}
 	return observe.Checker{
 		Audited: func(*invariants.End) { auditIntents(f, t) },
-		Wrote: func(s *observe.Step, w *observe.Write) {
+		Wrote: func(s *model.Step, w *model.Write) {
 			j := s.About
-			if j.State == observe.Dispatched {
+			if j.State == model.Dispatched {
 				t.exercise()
 			}
-			if i := &w.Intent; j.State == observe.TimedOut && s.Phase != "result_write" && i.Step != 0 && !i.Stored && !pastDeadline(j) {
+			if i := &w.Intent; j.State == model.TimedOut && s.Phase != "result_write" && i.Step != 0 && !i.Stored && !pastDeadline(j) {
 				t.violated(j, "TIMEOUT was written at step %d, and %s", s.Step, unpublished(i))
 			}
 		},
@@ -42,7 +44,7 @@ var everyIntentIsPublished = checking(invariants.Invariant{
 })
 
 // unpublished says that its worker was never given a dispatch of the intent.
-func unpublished(i *observe.Intent) string {
+func unpublished(i *model.Intent) string {
 	write := fmt.Sprintf("the DISPATCHED write at step %d (to %s)", i.Step, i.Worker)
 	if i.Lost {
 		return "what was published for " + write + " was lost on its way"
@@ -55,8 +57,8 @@ var noDispatchAfterEnd = checking(invariants.Invariant{
 	Says:   "No dispatch is stored of a job that is over, or of an intent whose place in the stream was taken.",
 	Kind:   invariants.Always,
 	Source: "Scheduler internals, section 1, terminal states; cancellation between DISPATCHED and the publish",
-}, func(f *observe.Facts, t *tally) observe.Checker {
-	return observe.Checker{Stored: func(s *observe.Step, d *observe.Dispatch) {
+}, func(f *model.Facts, t *tally) observe.Checker {
+	return observe.Checker{Stored: func(s *model.Step, d *model.Dispatch) {
 		if f.Config.Epochs && d.Worker == "" {
 			return // a topic has no place that could be taken
 		}
@@ -76,12 +78,12 @@ var epochsNeverDecrease = checking(invariants.Invariant{
 	Says:   "The epoch and the version of a record never decrease.",
 	Kind:   invariants.Always,
 	Source: "the hardened dispatch: an epoch is minted with each intent, a version with each state write",
-}, func(f *observe.Facts, t *tally) observe.Checker {
+}, func(f *model.Facts, t *tally) observe.Checker {
 	audited := func(*invariants.End) { auditEpochs(f, t) }
 	if f.Config.DispatchOrder == "publish-first" {
 		audited = nil // an epoch is published before it is minted
 	}
-	return observe.Checker{Audited: audited, Wrote: func(s *observe.Step, w *observe.Write) {
+	return observe.Checker{Audited: audited, Wrote: func(s *model.Step, w *model.Write) {
 		j := s.About
 		if j.Epoch == 0 && j.Version == 0 && w.Epoch == 0 && w.Version == 0 {
 			return

@@ -6,7 +6,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/wavetank-sim/wavetank/invariants/scheduler/observe"
+	"github.com/wavetank-sim/wavetank/invariants/scheduler/model"
 
 	"github.com/wavetank-sim/wavetank/invariants/scheduler/history"
 
@@ -323,11 +323,11 @@ func TestTransitionTable(t *testing.T) {
 	for _, row := range documented {
 		assert.NotEmpty(t, row.source)
 		if row.from.Terminal() {
-			assert.Equal(t, transition{observe.Succeeded, observe.Quarantined, row.source}, row)
+			assert.Equal(t, transition{model.Succeeded, model.Quarantined, row.source}, row)
 		}
 	}
-	for s := observe.Pending; s < observe.Unknown; s++ {
-		assert.Equal(t, s, observe.ParseState(s.String()))
+	for s := model.Pending; s < model.Unknown; s++ {
+		assert.Equal(t, s, model.ParseState(s.String()))
 	}
-	assert.Equal(t, observe.Unknown, observe.ParseState("LOST"))
+	assert.Equal(t, model.Unknown, model.ParseState("LOST"))
 }

@@ -4,6 +4,7 @@ import (
 	"github.com/wavetank-sim/wavetank/invariants"
 	"github.com/wavetank-sim/wavetank/invariants/scheduler/config"
 	"github.com/wavetank-sim/wavetank/invariants/scheduler/history"
+	"github.com/wavetank-sim/wavetank/invariants/scheduler/model"
 	"github.com/wavetank-sim/wavetank/invariants/scheduler/observe"
 )
 
@@ -100,7 +101,7 @@ type tally struct {
 func (t *tally) exercise() { t.Exercised++ }
 
 // violated notes a violation at the present step; j is nil if it is about no single job.
-func (t *tally) violated(j *observe.Job, format string, args ...any) {
+func (t *tally) violated(j *model.Job, format string, args ...any) {
 	f := t.judge.Facts
 	v := invariants.Violation{Step: f.Step, At: f.At}
 	broken, struck := &f.Broken, f.Strikes.Seen

@@ -3,6 +3,8 @@ package judge
 import (
 	"time"
 
+	"github.com/wavetank-sim/wavetank/invariants/scheduler/model"
+
 	"github.com/wavetank-sim/wavetank/invariants/scheduler/observe"
 
 	"github.com/wavetank-sim/wavetank/invariants/scheduler/history"
@@ -17,8 +19,8 @@ var lockReleasedByOwnerOrExpiry = checking(invariants.Invariant{
 	Says:   "A job's lock is released and renewed only by the process that took it; from anybody else's hands it goes only by expiry.",
 	Kind:   invariants.Always,
 	Source: "Scheduler internals, section 8, job lock TTL renewal: if GET key == token",
-}, func(_ *observe.Facts, t *tally) observe.Checker {
-	return observe.Checker{Locked: func(s *observe.Step, c *observe.LockChange) {
+}, func(_ *model.Facts, t *tally) observe.Checker {
+	return observe.Checker{Locked: func(s *model.Step, c *model.LockChange) {
 		was := c.Was
 		if !was.Live(s.At) {
 			return
@@ -27,7 +29,7 @@ var lockReleasedByOwnerOrExpiry = checking(invariants.Invariant{
 			t.exercise()
 		}
 		own := was.Node == s.Node && was.Incarnation == s.Incarnation
-		expiring := was.Expires != 0 && s.At >= was.Expires-observe.Slack
+		expiring := was.Expires != 0 && s.At >= was.Expires-model.Slack
 		switch {
 		case expiring:
 		case c.Taken:
@@ -50,8 +52,8 @@ var lockMutualExclusion = checking(invariants.Invariant{
 	Kind:   invariants.Always,
 	Source: "Scheduler internals, section 8: per-job mutex for state transitions",
 	Needs:  []string{"lock-released-by-owner-or-expiry"},
-}, func(f *observe.Facts, t *tally) observe.Checker {
-	judge := func(s *observe.Step, what string) {
+}, func(f *model.Facts, t *tally) observe.Checker {
+	judge := func(s *model.Step, what string) {
 		if s.Phase == "submit_write" || s.Phase == "dlq_update" {
 			return // a submission creates the record, which nobody else knows of yet
 		}
@@ -66,11 +68,11 @@ var lockMutualExclusion = checking(invariants.Invariant{
 				invariants.Who(s.Event), what, s.Step, invariants.Process(l.Node, l.Incarnation), l.Step)
 		}
 	}
-	hooks := observe.Checker{Wrote: func(s *observe.Step, _ *observe.Write) { judge(s, "wrote the state") }}
+	hooks := observe.Checker{Wrote: func(s *model.Step, _ *model.Write) { judge(s, "wrote the state") }}
 	if !f.Config.Epochs { // else the stream itself keeps a second dispatch out, whoever holds the lock
-		hooks.Stored = func(s *observe.Step, _ *observe.Dispatch) { judge(s, "dispatched") }
+		hooks.Stored = func(s *model.Step, _ *model.Dispatch) { judge(s, "dispatched") }
 	}
-	hooks.Voided = func(s *observe.Step) {
+	hooks.Voided = func(s *model.Step) {
 		if f.Strikes.Run&history.StrikesOf(history.ClockWrong) != 0 {
 			return // by its sender's clock its lock may not have run out
 		}
@@ -87,14 +89,14 @@ var lockKeptByLivingHolder = checking(invariants.Invariant{
 	Says:   "A job's lock does not run out under a handler that lives: it is renewed for as long as the handling takes.",
 	Kind:   invariants.Always,
 	Source: "Scheduler internals, section 8, job lock TTL renewal",
-}, func(_ *observe.Facts, t *tally) observe.Checker {
+}, func(_ *model.Facts, t *tally) observe.Checker {
 	return observe.Checker{
-		Locked: func(_ *observe.Step, c *observe.LockChange) {
+		Locked: func(_ *model.Step, c *model.LockChange) {
 			if c.Extended {
 				t.exercise()
 			}
 		},
-		Overdue: func(s *observe.Step) {
+		Overdue: func(s *model.Step) {
 			t.violated(s.About, "%s was still handling it at step %d (%s), %s after the lock that it had taken ran out",
 				invariants.Who(s.Event), s.Step, s.Phase, (s.At - s.Handling.Expires).Round(time.Millisecond))
 		},
@@ -107,16 +109,16 @@ var noLockOutlivesItsHolder = checking(invariants.Invariant{
 	Kind:   invariants.Eventually,
 	Source: "Scheduler internals, section 8: the lock is allowed to expire",
 	Needs:  []string{"events-agree-with-servers", "lock-released-by-owner-or-expiry"},
-}, func(f *observe.Facts, t *tally) observe.Checker {
+}, func(f *model.Facts, t *tally) observe.Checker {
 	return observe.Checker{
-		Locked: func(s *observe.Step, c *observe.LockChange) {
+		Locked: func(s *model.Step, c *model.LockChange) {
 			l := &s.About.Lock
-			if c.Extended && l.Abandoned != 0 && (l.Expires == 0 || l.Expires > l.Abandoned+f.Config.JobLockTTL+observe.Slack) {
+			if c.Extended && l.Abandoned != 0 && (l.Expires == 0 || l.Expires > l.Abandoned+f.Config.JobLockTTL+model.Slack) {
 				t.violated(s.About, "the lock was renewed at step %d although its holder, %s, was gone for %s",
 					s.Step, invariants.Process(l.Node, l.Incarnation), s.At-l.Abandoned)
 			}
 		},
-		Ticked: func(s *observe.Step, k *observe.Tick) {
+		Ticked: func(s *model.Step, k *model.Tick) {
 			if !k.Begins {
 				return
 			}
@@ -128,7 +130,7 @@ var noLockOutlivesItsHolder = checking(invariants.Invariant{
 			switch {
 			case k.Expires == 0:
 				t.violated(nil, "the lock of the %s that %s took at step %d has no expiry", k.What, k.By, s.Step)
-			case k.Expires > s.At+ttl+observe.Slack:
+			case k.Expires > s.At+ttl+model.Slack:
 				t.violated(nil, "the lock of the %s that %s took at step %d lasts %s, longer than its TTL of %s", k.What, k.By, s.Step, k.Expires-s.At, ttl)
 			}
 		},
@@ -138,14 +140,14 @@ var noLockOutlivesItsHolder = checking(invariants.Invariant{
 			})
 		},
 		Ended: func(end *invariants.End) {
-			t.Exercised += f.Reached[observe.LockLeft] + f.Count.LockLeft
+			t.Exercised += f.Reached[model.LockLeft] + f.Count.LockLeft
 			for _, j := range f.Order {
 				l := &j.Lock
 				if _, there := end.Redis[history.LockPrefix+j.ID]; !there {
 					continue
 				}
 				switch {
-				case l.Abandoned != 0 && end.At-l.Abandoned > f.Config.JobLockTTL+observe.Slack:
+				case l.Abandoned != 0 && end.At-l.Abandoned > f.Config.JobLockTTL+model.Slack:
 					t.violated(j, "the lock that %s took at step %d is still there, %s after its holder was gone",
 						invariants.Process(l.Node, l.Incarnation), l.Step, end.At-l.Abandoned)
 				case l.Expires == 0:

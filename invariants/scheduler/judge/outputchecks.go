@@ -4,6 +4,7 @@ import (
 	"github.com/wavetank-sim/wavetank/invariants"
 	"github.com/wavetank-sim/wavetank/invariants/scheduler/config"
 	"github.com/wavetank-sim/wavetank/invariants/scheduler/history"
+	"github.com/wavetank-sim/wavetank/invariants/scheduler/model"
 	"github.com/wavetank-sim/wavetank/invariants/scheduler/observe"
 	"github.com/wavetank-sim/wavetank/sim"
 )
@@ -11,10 +12,10 @@ import (
 // What holds of the output policy (Scheduler internals, section 2).
 var outputInvariants = []rule{
 	resultGoesAsThePolicySays, quarantinedOnlyWhenBlocked, everyQuarantineIsAudited, blockedOutputEndsQuarantined, everyOutputIsScanned,
-	situation(reached(observe.ScanDowngraded), "scan-downgraded-a-job", "A scan takes a job from SUCCEEDED to OUTPUT_QUARANTINED.", "Scheduler internals, section 2, phase 2"),
-	situation(reached(observe.OutputFailedOpen), "output-failed-open", "The output policy gives no answer, and the result passes.", "Scheduler internals, section 2, fail-open default"),
-	situation(reached(observe.OutputRedacted), "output-redacted", "A result points to the redacted output in place of the output.", "Scheduler internals, section 2, phase 1"),
-	situation(reached(observe.ScanResumed), "scan-resumed", "The replayer takes up a scan that somebody else has not finished.", "the hardened scan: what is open is kept"),
+	situation(reached(model.ScanDowngraded), "scan-downgraded-a-job", "A scan takes a job from SUCCEEDED to OUTPUT_QUARANTINED.", "Scheduler internals, section 2, phase 2"),
+	situation(reached(model.OutputFailedOpen), "output-failed-open", "The output policy gives no answer, and the result passes.", "Scheduler internals, section 2, fail-open default"),
+	situation(reached(model.OutputRedacted), "output-redacted", "A result points to the redacted output in place of the output.", "Scheduler internals, section 2, phase 1"),
+	situation(reached(model.ScanResumed), "scan-resumed", "The replayer takes up a scan that somebody else has not finished.", "the hardened scan: what is open is kept"),
 }
 
 var resultGoesAsThePolicySays = checking(invariants.Invariant{
@@ -22,19 +23,19 @@ var resultGoesAsThePolicySays = checking(invariants.Invariant{
 	Says:   "Who was told of a result's metadata that it is allowed, or has had no answer, writes SUCCEEDED; that it is to be redacted, SUCCEEDED with the redacted output; that it is blocked, or is to be redacted and no redacted output exists, OUTPUT_QUARANTINED.",
 	Kind:   invariants.Always,
 	Source: "Scheduler internals, section 2, phase 1",
-}, func(f *observe.Facts, t *tally) observe.Checker {
+}, func(f *model.Facts, t *tally) observe.Checker {
 	if !f.Config.Output.Enabled {
 		return observe.Checker{}
 	}
-	return observe.Checker{Wrote: func(s *observe.Step, _ *observe.Write) {
+	return observe.Checker{Wrote: func(s *model.Step, _ *model.Write) {
 		j := s.About
-		if s.Phase != "result_write" || s.Kind == sim.KindLate || f.Mixed || j.State != observe.Succeeded && j.State != observe.Quarantined {
+		if s.Phase != "result_write" || s.Kind == sim.KindLate || f.Mixed || j.State != model.Succeeded && j.State != model.Quarantined {
 			return
 		}
 		t.exercise()
 		a := j.Out.Told(invariants.Process(s.Node, s.Incarnation))
 		switch blocks := a.Blocks(false); {
-		case blocks != (j.State == observe.Quarantined):
+		case blocks != (j.State == model.Quarantined):
 			t.violated(j, "%s wrote %s at step %d, although it was told %s at step %d", invariants.Who(s.Event), j.State, s.Step, &a, a.Step)
 		case a.Decision == history.OutputRedact && !blocks && j.Out.Ptr != a.Ptr:
 			t.violated(j, "%s wrote SUCCEEDED at step %d with the output %s, but the redacted one is %s", invariants.Who(s.Event), s.Step, j.Out.Ptr, a.Ptr)
@@ -47,15 +48,15 @@ var quarantinedOnlyWhenBlocked = checking(invariants.Invariant{
 	Says:   "OUTPUT_QUARANTINED is written only over DISPATCHED, RUNNING or SUCCEEDED, and only once the output policy has blocked the result.",
 	Kind:   invariants.Always,
 	Source: "Scheduler internals, section 2: already transitioned, skip",
-}, func(_ *observe.Facts, t *tally) observe.Checker {
-	return observe.Checker{Wrote: func(s *observe.Step, w *observe.Write) {
+}, func(_ *model.Facts, t *tally) observe.Checker {
+	return observe.Checker{Wrote: func(s *model.Step, w *model.Write) {
 		j := s.About
-		if j.State != observe.Quarantined {
+		if j.State != model.Quarantined {
 			return
 		}
 		t.exercise()
 		switch {
-		case !w.From.InFlight() && w.From != observe.Succeeded:
+		case !w.From.InFlight() && w.From != model.Succeeded:
 			t.violated(j, "%s wrote OUTPUT_QUARANTINED over %s at step %d (%s)", invariants.Who(s.Event), w.From, s.Step, s.Phase)
 		case !j.Out.Blocked:
 			t.violated(j, "%s wrote OUTPUT_QUARANTINED at step %d (%s), but the output policy has not blocked it", invariants.Who(s.Event), s.Step, s.Phase)
@@ -69,10 +70,10 @@ var everyQuarantineIsAudited = checking(invariants.Invariant{
 	Kind:   invariants.Always,
 	Source: "Scheduler internals, section 2: DLQ + audit event",
 	Needs:  []string{"quarantined-only-when-blocked"},
-}, func(_ *observe.Facts, t *tally) observe.Checker {
-	return observe.Checker{Wrote: func(s *observe.Step, _ *observe.Write) {
+}, func(_ *model.Facts, t *tally) observe.Checker {
+	return observe.Checker{Wrote: func(s *model.Step, _ *model.Write) {
 		j := s.About
-		if j.State != observe.Quarantined {
+		if j.State != model.Quarantined {
 			return
 		}
 		t.exercise()
@@ -88,7 +89,7 @@ var blockedOutputEndsQuarantined = checking(invariants.Invariant{
 	Says:   "A job whose output the policy has blocked does not stay SUCCEEDED.",
 	Kind:   invariants.Eventually,
 	Source: "Scheduler internals, section 2, output decisions",
-}, func(f *observe.Facts, t *tally) observe.Checker {
+}, func(f *model.Facts, t *tally) observe.Checker {
 	return observe.Checker{Ended: func(*invariants.End) {
 		for _, j := range f.Order {
 			a := &j.Out.Blocking
@@ -96,7 +97,7 @@ var blockedOutputEndsQuarantined = checking(invariants.Invariant{
 				continue
 			}
 			t.exercise()
-			if j.State == observe.Succeeded {
+			if j.State == model.Succeeded {
 				t.violated(j, "is SUCCEEDED%s, although the output policy told %s %s at step %d", sinceStep(j), a.Process, a, a.Step)
 			}
 		}
@@ -108,13 +109,13 @@ var everyOutputIsScanned = checking(invariants.Invariant{
 	Says:   "The output of every SUCCEEDED job is scanned: the policy has answered about its content.",
 	Kind:   invariants.Eventually,
 	Source: "Scheduler internals, section 2, phase 2; hardened, a scan outlives the process that is to do it, and an answer that does not come",
-}, func(f *observe.Facts, t *tally) observe.Checker {
+}, func(f *model.Facts, t *tally) observe.Checker {
 	if !f.Config.Output.Enabled {
 		return observe.Checker{}
 	}
 	return observe.Checker{Ended: func(*invariants.End) {
 		for _, j := range f.Order {
-			if j.State != observe.Succeeded || j.Out.Ptr == "" {
+			if j.State != model.Succeeded || j.Out.Ptr == "" {
 				continue
 			}
 			t.exercise()

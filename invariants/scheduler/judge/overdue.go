@@ -3,6 +3,8 @@ package judge
 import (
 	"time"
 
+	"github.com/wavetank-sim/wavetank/invariants/scheduler/model"
+
 	"github.com/wavetank-sim/wavetank/invariants/scheduler/observe"
 
 	"github.com/wavetank-sim/wavetank/invariants"
@@ -10,7 +12,7 @@ import (
 
 // found is by how much a reconciler was late for a job that was due: it was there when its tick began, however
 // long that takes for all that it finds.
-func foundLate(f *observe.Facts, due, at time.Duration) time.Duration {
+func foundLate(f *model.Facts, due, at time.Duration) time.Duration {
 	if began := f.Ticks.Reconciler.Began; began >= due {
 		at = began
 	}
@@ -23,11 +25,11 @@ var overdueJobFoundWithinAPoll = checking(invariants.Invariant{
 	Says:     "A job that is DISPATCHED or RUNNING beyond its timeout, or past its deadline, is brought on by a tick of the reconciler that begins one poll later at most, but for what taking the lock may take.",
 	Kind:     invariants.Always,
 	Source:   "Scheduler internals, section 3, timeout detection and deadline expiration: pollInterval; Dispatch ordering, residual risk window",
-}, func(f *observe.Facts, t *tally) observe.Checker {
+}, func(f *model.Facts, t *tally) observe.Checker {
 	// A tick may ask for its lock twice: it renews it, and takes it anew. Each is over within storeOpTimeout.
 	within := f.Config.PollInterval + 2*f.Config.StoreOpTimeout
 	return observe.Checker{
-		Wrote: func(s *observe.Step, w *observe.Write) {
+		Wrote: func(s *model.Step, w *model.Write) {
 			if !w.Bounded || s.At < w.Due {
 				return
 			}

@@ -3,6 +3,8 @@ package judge
 import (
 	"time"
 
+	"github.com/wavetank-sim/wavetank/invariants/scheduler/model"
+
 	"github.com/wavetank-sim/wavetank/invariants/scheduler/observe"
 
 	"github.com/wavetank-sim/wavetank/invariants/scheduler/history"
@@ -17,8 +19,8 @@ var noDispatchToExpiredWorker = checking(invariants.Invariant{
 	Says:   "No dispatch is published to a worker of which the replica that picked it had then last heard longer than the worker TTL ago: by a heartbeat, or at its start from the snapshot. Who publishes it, and when, is no matter.",
 	Kind:   invariants.Always,
 	Source: "Stale workers, the stale detection rule; Scheduler internals, section 11",
-}, func(f *observe.Facts, t *tally) observe.Checker {
-	return observe.Checker{Sent: func(s *observe.Step) {
+}, func(f *model.Facts, t *tally) observe.Checker {
+	return observe.Checker{Sent: func(s *model.Step) {
 		at, picked, ok := picker(f, s)
 		if at.Worker == "" || len(f.Heard) == 0 || !ok {
 			return // a topic bypasses the check
@@ -43,15 +45,15 @@ var snapshotRevivesNoWorker = checking(invariants.Invariant{
 	Kind:   invariants.Always,
 	Source: "Scheduler internals, section 11, where lastSeen is the time of the start: an old snapshot revives the dead",
 	Needs:  []string{"no-dispatch-to-expired-worker"},
-}, func(f *observe.Facts, t *tally) observe.Checker {
-	return observe.Checker{Sent: func(s *observe.Step) {
+}, func(f *model.Facts, t *tally) observe.Checker {
+	return observe.Checker{Sent: func(s *model.Step) {
 		at, picked, ok := picker(f, s)
 		known, heard := f.Heard[at]
 		if !ok || !heard || known.Live {
 			return
 		}
 		t.exercise()
-		f.Reach(observe.WarmStarted)
+		f.Reach(model.WarmStarted)
 		if age := picked - known.Seen; age > f.Config.WorkerTTL {
 			t.violated(s.About, "%s published to %s at step %d, which it had picked %s after anybody had heard of the worker; it knew it from the snapshot, and the worker TTL is %s",
 				invariants.Who(s.Event), s.Target, s.Step, age.Truncate(time.Millisecond), f.Config.WorkerTTL)
@@ -64,16 +66,16 @@ var noRetryForWantOfKnownWorkers = checking(invariants.Invariant{
 	Says:   "A replica sends no job back for want of a worker while the snapshot that it could read at its start has one that is alive and free.",
 	Kind:   invariants.Always,
 	Source: "Scheduler internals, section 11, warm start",
-}, func(f *observe.Facts, t *tally) observe.Checker {
-	return observe.Checker{Released: func(s *observe.Step) {
+}, func(f *model.Facts, t *tally) observe.Checker {
+	return observe.Checker{Released: func(s *model.Step) {
 		h := s.Handling
 		if !h.Scheduled || s.About.Wish.Particular() {
 			return
 		}
 		for _, w := range f.Ticks.Offered[invariants.Process(s.Node, s.Incarnation)] {
 			age := h.Pick.At - w.Seen
-			known, ok := f.Heard[observe.Hearing{s.Node, s.Incarnation, w.Worker}]
-			if age > f.Config.WorkerTTL-observe.Doubt || w.Load.Overloaded() || w.Load.Choosy || ok && known.Live {
+			known, ok := f.Heard[model.Hearing{s.Node, s.Incarnation, w.Worker}]
+			if age > f.Config.WorkerTTL-model.Doubt || w.Load.Overloaded() || w.Load.Choosy || ok && known.Live {
 				continue // by now it may be gone, or busy
 			}
 			t.exercise()
@@ -91,8 +93,8 @@ var tiesBrokenByWorkerID = checking(invariants.Invariant{
 	Says:   "Of several workers with the same, lowest load a job goes to the first by its id.",
 	Kind:   invariants.Always,
 	Source: "Scheduler internals, section 5, least-loaded: the same input dispatches alike on each run",
-}, func(f *observe.Facts, t *tally) observe.Checker {
-	return observe.Checker{Wrote: func(s *observe.Step, _ *observe.Write) {
+}, func(f *model.Facts, t *tally) observe.Checker {
+	return observe.Checker{Wrote: func(s *model.Step, _ *model.Write) {
 		chosen := chosenBy(s)
 		if chosen == nil {
 			return
@@ -126,8 +128,8 @@ var dispatchesCountAsLoad = checking(invariants.Invariant{
 	Kind:     invariants.Always,
 	OnDemand: true,
 	Source:   "Scheduler internals, section 5, least-loaded: heartbeats are 10 s old at times, and a burst within them goes to one worker",
-}, func(_ *observe.Facts, t *tally) observe.Checker {
-	return observe.Checker{Wrote: func(s *observe.Step, _ *observe.Write) {
+}, func(_ *model.Facts, t *tally) observe.Checker {
+	return observe.Checker{Wrote: func(s *model.Step, _ *model.Write) {
 		chosen := chosenBy(s)
 		if chosen == nil {
 			return
@@ -155,8 +157,8 @@ var dispatchesCountAsLoad = checking(invariants.Invariant{
 // chosen is the candidate that the step's handling has just written down; nil if it wrote something else, or
 // there is no telling what it had to choose from, or the stream held a dispatch of the epoch before: in
 // publish-first order that says who has the job, whatever a later handling chose.
-func chosenBy(s *observe.Step) *observe.Candidate {
-	if s.Handling == nil || s.About.State != observe.Dispatched || s.At-s.Handling.Pick.At > observe.Doubt || s.About.Intent.Stored && !s.Handling.Stored {
+func chosenBy(s *model.Step) *model.Candidate {
+	if s.Handling == nil || s.About.State != model.Dispatched || s.At-s.Handling.Pick.At > model.Doubt || s.About.Intent.Stored && !s.Handling.Stored {
 		return nil
 	}
 	for i := range s.Handling.Choice {
@@ -180,7 +182,7 @@ var staleWorkerHasItsOwnReason = checking(invariants.Invariant{
 	Kind:   invariants.Eventually,
 	Source: "Stale workers, next step 2",
 	Needs:  []string{"events-agree-with-servers"},
-}, func(f *observe.Facts, t *tally) observe.Checker {
+}, func(f *model.Facts, t *tally) observe.Checker {
 	return observe.Checker{Ended: func(end *invariants.End) {
 		if end.Metrics == nil || f.Config.StaleWorker != "fixed-retries" {
 			return // a wait between two picks may end the matter
@@ -197,8 +199,8 @@ var staleWorkerHasItsOwnReason = checking(invariants.Invariant{
 // picker says which replica picked the worker that the step publishes to, and when. Who publishes it need
 // not have picked it: it may have read another's intent, from the record or from the outbox, and be held
 // up until that intent is gone. ok is false if the events do not say which handling it is.
-func picker(f *observe.Facts, s *observe.Step) (by observe.Hearing, at time.Duration, ok bool) {
-	p := observe.Pick{s.Node, s.Incarnation, s.At}
+func picker(f *model.Facts, s *model.Step) (by model.Hearing, at time.Duration, ok bool) {
+	p := model.Pick{s.Node, s.Incarnation, s.At}
 	switch {
 	case s.About.Twice(s.Event):
 		return by, 0, false
@@ -207,11 +209,11 @@ func picker(f *observe.Facts, s *observe.Step) (by observe.Hearing, at time.Dura
 	case s.About.Intent.Step != 0:
 		p = s.About.Intent.Pick
 	}
-	return observe.Hearing{p.Node, p.Incarnation, history.WorkerOf(s.Target)}, p.At, true
+	return model.Hearing{p.Node, p.Incarnation, history.WorkerOf(s.Target)}, p.At, true
 }
 
 // load is what the candidate is compared by.
-func loadOf(c *observe.Candidate, cfg *config.Config) float64 {
+func loadOf(c *model.Candidate, cfg *config.Config) float64 {
 	if cfg.CountDispatches {
 		return c.Score + float64(c.Given)
 	}

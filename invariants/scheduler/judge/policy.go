@@ -2,7 +2,7 @@ package judge
 
 import (
 	"github.com/wavetank-sim/wavetank/invariants/scheduler/config"
-	"github.com/wavetank-sim/wavetank/invariants/scheduler/observe"
+	"github.com/wavetank-sim/wavetank/invariants/scheduler/model"
 )
 
 var (
@@ -15,11 +15,11 @@ var policyInvariants = []rule{
 	noDispatchWithoutDecision, noDispatchOfDeniedJob, throttledJobWaits, throttledJobComesAgain,
 	noCheckWhileCircuitOpen, openCircuitStopsEveryReplica, circuitOpensOnFailuresAlone, openCircuitEnds, closedCircuitLetsCallsThrough,
 	halfOpenProbesWithinLimit, halfOpenClosesOnSuccesses, replicaAloneKeepsItsBudget,
-	situation(reached(observe.CircuitOpened), "circuit-opened", "A replica finds the circuit open, and asks nobody.", "Scheduler internals, section 6"),
-	situation(reached(observe.CircuitHalfOpened), "circuit-half-opened", "A call goes out while the circuit is half-open.", "Scheduler internals, section 6"),
-	situation(reached(observe.CircuitClosedAgain), "circuit-closed-again", "Successes in half-open close the circuit.", "Scheduler internals, section 6"),
-	situation(reached(observe.CountedAlone), "replica-counts-alone", "A replica cannot read the shared counter of failures, and goes by its own.", "Scheduler internals, section 6, multi-replica state"),
-	situation(reached(observe.FailOpenUsed), "input-fail-open", "A job goes on without a decision, as the safety kernel cannot be reached.", "Scheduler internals, section 6, input policy fail mode"),
-	situation(reached(observe.JobThrottled), "job-throttled", "The safety kernel wants to be asked again later.", "Scheduler internals, section 7, safetyThrottleDelay"),
-	situation(reached(observe.JobDenied), "job-denied", "The safety kernel denies a job.", "Scheduler internals, section 1"),
+	situation(reached(model.CircuitOpened), "circuit-opened", "A replica finds the circuit open, and asks nobody.", "Scheduler internals, section 6"),
+	situation(reached(model.CircuitHalfOpened), "circuit-half-opened", "A call goes out while the circuit is half-open.", "Scheduler internals, section 6"),
+	situation(reached(model.CircuitClosedAgain), "circuit-closed-again", "Successes in half-open close the circuit.", "Scheduler internals, section 6"),
+	situation(reached(model.CountedAlone), "replica-counts-alone", "A replica cannot read the shared counter of failures, and goes by its own.", "Scheduler internals, section 6, multi-replica state"),
+	situation(reached(model.FailOpenUsed), "input-fail-open", "A job goes on without a decision, as the safety kernel cannot be reached.", "Scheduler internals, section 6, input policy fail mode"),
+	situation(reached(model.JobThrottled), "job-throttled", "The safety kernel wants to be asked again later.", "Scheduler internals, section 7, safetyThrottleDelay"),
+	situation(reached(model.JobDenied), "job-denied", "The safety kernel denies a job.", "Scheduler internals, section 1"),
 }

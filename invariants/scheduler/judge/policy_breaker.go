@@ -3,6 +3,8 @@ package judge
 import (
 	"time"
 
+	"github.com/wavetank-sim/wavetank/invariants/scheduler/model"
+
 	"github.com/wavetank-sim/wavetank/invariants/scheduler/observe"
 
 	"github.com/wavetank-sim/wavetank/invariants/scheduler/history"
@@ -15,8 +17,8 @@ var noCheckWhileCircuitOpen = checking(invariants.Invariant{
 	Says:   "A replica that last read of the shared counter that the circuit is open makes no call; with shared_probes it makes none in half-open that it has not counted there.",
 	Kind:   invariants.Always,
 	Source: "Scheduler internals, section 6, behavior when circuit is open, and multi-replica state",
-}, func(f *observe.Facts, t *tally) observe.Checker {
-	f.Policy.Asking = append(f.Policy.Asking, func(s *observe.Step, c history.Circuit, l *observe.Leave) {
+}, func(f *model.Facts, t *tally) observe.Checker {
+	f.Policy.Asking = append(f.Policy.Asking, func(s *model.Step, c history.Circuit, l *model.Leave) {
 		if l.Alone {
 			return
 		}
@@ -36,14 +38,14 @@ var openCircuitStopsEveryReplica = checking(invariants.Invariant{
 	Says:   "Once as many calls in a row have failed as the budget allows, whoever's they were, no replica makes another before the circuit has been open for its time.",
 	Kind:   invariants.Always,
 	Source: "Scheduler internals, section 6: all replicas observe the open state simultaneously",
-}, func(f *observe.Facts, t *tally) observe.Checker {
-	f.Policy.Asking = append(f.Policy.Asking, func(s *observe.Step, c history.Circuit, l *observe.Leave) {
+}, func(f *model.Facts, t *tally) observe.Checker {
+	f.Policy.Asking = append(f.Policy.Asking, func(s *model.Step, c history.Circuit, l *model.Leave) {
 		all := &f.Policy.All[c]
 		if all.Failures < f.Config.Policy.FailBudget {
 			return
 		}
 		t.exercise()
-		if l.At-all.OpenSince > observe.Doubt && l.At < all.OpenUntil-observe.Doubt {
+		if l.At-all.OpenSince > model.Doubt && l.At < all.OpenUntil-model.Doubt {
 			t.violated(s.About, "%s asked %s at step %d, %s after the last of %d calls in a row that had failed; the %s circuit was to be open for %s",
 				invariants.Who(s.Event), s.Target, s.Step, (s.At - all.Failed).Truncate(time.Millisecond), all.Failures, history.CircuitNames[c], f.Config.Policy.OpenFor)
 		}
@@ -56,8 +58,8 @@ var halfOpenProbesWithinLimit = checking(invariants.Invariant{
 	Says:   "In one half-open window at most circuit_half_open_max calls go out, of all replicas that share the counter together.",
 	Kind:   invariants.Always,
 	Source: "Scheduler internals, section 6: allow up to 3 probe requests",
-}, func(f *observe.Facts, t *tally) observe.Checker {
-	f.Policy.Asking = append(f.Policy.Asking, func(s *observe.Step, c history.Circuit, l *observe.Leave) {
+}, func(f *model.Facts, t *tally) observe.Checker {
+	f.Policy.Asking = append(f.Policy.Asking, func(s *model.Step, c history.Circuit, l *model.Leave) {
 		counter := &f.Policy.Counters[c]
 		if l.Alone || l.State != history.HalfOpen || !l.Clearly || l.Window != counter.Window {
 			return
@@ -76,8 +78,8 @@ var halfOpenClosesOnSuccesses = checking(invariants.Invariant{
 	Says:   "A circuit that is half-open is closed only once circuit_close_after calls of that window have succeeded.",
 	Kind:   invariants.Always,
 	Source: "Scheduler internals, section 6: close after 2 successes",
-}, func(f *observe.Facts, t *tally) observe.Checker {
-	f.Policy.Closing = func(s *observe.Step, c history.Circuit) {
+}, func(f *model.Facts, t *tally) observe.Checker {
+	f.Policy.Closing = func(s *model.Step, c history.Circuit) {
 		counter := &f.Policy.Counters[c]
 		if state, clearly := counter.State(s.At, &f.Config.Policy); state != history.HalfOpen || !clearly {
 			return
@@ -96,8 +98,8 @@ var replicaAloneKeepsItsBudget = checking(invariants.Invariant{
 	Says:   "A replica that goes by its own counter makes no call while that says open, and no more probes in half-open than the limit.",
 	Kind:   invariants.Always,
 	Source: "Scheduler internals, section 6: if Redis is unavailable, each replica falls back to local-only circuit breaker tracking",
-}, func(f *observe.Facts, t *tally) observe.Checker {
-	f.Policy.Asking = append(f.Policy.Asking, func(s *observe.Step, c history.Circuit, l *observe.Leave) {
+}, func(f *model.Facts, t *tally) observe.Checker {
+	f.Policy.Asking = append(f.Policy.Asking, func(s *model.Step, c history.Circuit, l *model.Leave) {
 		if !l.Alone {
 			return
 		}
@@ -117,8 +119,8 @@ var circuitOpensOnFailuresAlone = checking(invariants.Invariant{
 	Says:   "The shared counter of failures rises for a call that has failed, by one for each, and for nothing else.",
 	Kind:   invariants.Always,
 	Source: "Scheduler internals, section 6: open after 3 failures",
-}, func(f *observe.Facts, t *tally) observe.Checker {
-	f.Policy.Counting = func(s *observe.Step, c history.Circuit, n, owed int) {
+}, func(f *model.Facts, t *tally) observe.Checker {
+	f.Policy.Counting = func(s *model.Step, c history.Circuit, n, owed int) {
 		t.exercise()
 		switch {
 		case owed == 0:
@@ -136,13 +138,13 @@ var openCircuitEnds = checking(invariants.Invariant{
 	Says:   "A circuit is found open only within circuit_open_for of a call that failed.",
 	Kind:   invariants.Always,
 	Source: "Scheduler internals, section 6: open for 30s",
-}, func(f *observe.Facts, t *tally) observe.Checker {
-	f.Policy.Looking = append(f.Policy.Looking, func(s *observe.Step, c history.Circuit, _, is *observe.Leave) {
+}, func(f *model.Facts, t *tally) observe.Checker {
+	f.Policy.Looking = append(f.Policy.Looking, func(s *model.Step, c history.Circuit, _, is *model.Leave) {
 		if is.State != history.Open || !is.Clearly || is.Alone {
 			return
 		}
 		t.exercise()
-		if ago := s.At - f.Policy.Failed[c]; ago > f.Config.Policy.OpenFor+2*observe.Doubt {
+		if ago := s.At - f.Policy.Failed[c]; ago > f.Config.Policy.OpenFor+2*model.Doubt {
 			t.violated(s.About, "%s found the %s circuit open at step %d, %s after the last call that had failed; it is to be open for %s",
 				invariants.Who(s.Event), history.CircuitNames[c], s.Step, ago.Truncate(time.Millisecond), f.Config.Policy.OpenFor)
 		}
@@ -155,9 +157,9 @@ var closedCircuitLetsCallsThrough = checking(invariants.Invariant{
 	Says:   "Who finds the circuit closed makes its call.",
 	Kind:   invariants.Always,
 	Source: "Scheduler internals, section 6: the circuit's states",
-}, func(f *observe.Facts, t *tally) observe.Checker {
-	f.Policy.Looking = append(f.Policy.Looking, func(s *observe.Step, c history.Circuit, was, _ *observe.Leave) {
-		if was.State != history.Closed || !was.Clearly || s.At-was.At <= observe.Doubt {
+}, func(f *model.Facts, t *tally) observe.Checker {
+	f.Policy.Looking = append(f.Policy.Looking, func(s *model.Step, c history.Circuit, was, _ *model.Leave) {
+		if was.State != history.Closed || !was.Clearly || s.At-was.At <= model.Doubt {
 			return
 		}
 		t.exercise()

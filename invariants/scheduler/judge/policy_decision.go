@@ -4,6 +4,8 @@ import (
 	"maps"
 	"time"
 
+	"github.com/wavetank-sim/wavetank/invariants/scheduler/model"
+
 	"github.com/wavetank-sim/wavetank/invariants/scheduler/observe"
 
 	"github.com/wavetank-sim/wavetank/invariants/scheduler/history"
@@ -14,7 +16,7 @@ import (
 )
 
 // permits says whether a job may be dispatched by the decision that its record holds.
-func permits(j *observe.Job, cfg *config.PolicyConfig) bool {
+func permits(j *model.Job, cfg *config.PolicyConfig) bool {
 	switch j.Decision {
 	case history.DecisionAllow, history.DecisionConstrained:
 		return true
@@ -31,31 +33,31 @@ var noDispatchWithoutDecision = checking(invariants.Invariant{
 	Says:   "A job that was PENDING becomes SCHEDULED only with a decision that allows it, which is what the safety kernel told that replica last, or FAIL_OPEN in the fail mode open; and it is dispatched only while its record has one.",
 	Kind:   invariants.Always,
 	Source: "Scheduler internals, section 1, and section 6: no job passes through without a policy decision",
-}, func(f *observe.Facts, t *tally) observe.Checker {
+}, func(f *model.Facts, t *tally) observe.Checker {
 	if !f.Config.Policy.Kernel {
 		return observe.Checker{}
 	}
 	return observe.Checker{
-		Wrote: func(s *observe.Step, w *observe.Write) {
+		Wrote: func(s *model.Step, w *model.Write) {
 			j := s.About
-			if j.State != observe.Scheduled || w.From != observe.Pending {
+			if j.State != model.Scheduled || w.From != model.Pending {
 				return
 			}
 			t.exercise()
-			said := f.Policy.Answers[observe.Caller{Node: s.Node, Incarnation: s.Incarnation, Job: j.ID, Circuit: history.CircuitSafety}]
+			said := f.Policy.Answers[model.Caller{Node: s.Node, Incarnation: s.Incarnation, Job: j.ID, Circuit: history.CircuitSafety}]
 			switch {
 			case j.DecidedAt != s.Step:
 				t.violated(j, "%s wrote SCHEDULED at step %d without a decision", invariants.Who(s.Event), s.Step)
 			case !permits(j, &f.Config.Policy):
 				t.violated(j, "%s wrote SCHEDULED at step %d with the decision %q", invariants.Who(s.Event), s.Step, j.Decision)
 			case j.Decision == history.DecisionFailOpen:
-				f.Reach(observe.FailOpenUsed)
+				f.Reach(model.FailOpenUsed)
 			case said.Decision != j.Decision || !maps.Equal(said.Constraints, j.Wish.Constraints):
 				t.violated(j, "%s wrote SCHEDULED at step %d with the decision %s and the constraints %v, but the safety kernel had told it %q and %v",
 					invariants.Who(s.Event), s.Step, j.Decision, j.Wish.Constraints, said.Decision, said.Constraints)
 			}
 		},
-		Sent: func(s *observe.Step) {
+		Sent: func(s *model.Step) {
 			if !permits(s.About, &f.Config.Policy) {
 				t.violated(s.About, "%s published to %s at step %d, while the record had the decision %q", invariants.Who(s.Event), s.Target, s.Step, s.About.Decision)
 			}
@@ -68,16 +70,16 @@ var noDispatchOfDeniedJob = checking(invariants.Invariant{
 	Says:   "The stream stores no dispatch of a job that the safety kernel has denied.",
 	Kind:   invariants.Always,
 	Source: "Scheduler internals, section 1, DENIED",
-}, func(f *observe.Facts, t *tally) observe.Checker {
+}, func(f *model.Facts, t *tally) observe.Checker {
 	return observe.Checker{
-		Wrote: func(s *observe.Step, w *observe.Write) {
-			if s.About.State == observe.Denied && w.From != observe.Denied {
+		Wrote: func(s *model.Step, w *model.Write) {
+			if s.About.State == model.Denied && w.From != model.Denied {
 				t.exercise()
-				f.Reach(observe.JobDenied)
+				f.Reach(model.JobDenied)
 			}
 		},
-		Stored: func(s *observe.Step, d *observe.Dispatch) {
-			if s.About.State == observe.Denied || s.About.Decision == history.DecisionDeny {
+		Stored: func(s *model.Step, d *model.Dispatch) {
+			if s.About.State == model.Denied || s.About.Decision == history.DecisionDeny {
 				t.violated(s.About, "dispatch stored, %s seq %d on %s at step %d, of a job that is %s with the decision %s", history.StreamJobs, d.Seq, d.Subject, d.Step, s.About.State, s.About.Decision)
 			}
 		},
@@ -89,14 +91,14 @@ var throttledJobWaits = checking(invariants.Invariant{
 	Says:   "The safety kernel is not asked again about a job that it throttles before throttle_delay has passed, unless somebody else has asked for the job too: a second request, or the replayer.",
 	Kind:   invariants.Always,
 	Source: "Scheduler internals, section 7: safetyThrottleDelay",
-}, func(f *observe.Facts, t *tally) observe.Checker {
-	f.Policy.Asking = append(f.Policy.Asking, func(s *observe.Step, c history.Circuit, _ *observe.Leave) {
+}, func(f *model.Facts, t *tally) observe.Checker {
+	f.Policy.Asking = append(f.Policy.Asking, func(s *model.Step, c history.Circuit, _ *model.Leave) {
 		told, was := f.Policy.Throttled[s.Job]
 		if c != history.CircuitSafety || !was || s.About == nil || s.About.Requests > 1 || s.About.Replayer != "" {
 			return
 		}
 		t.exercise()
-		if s.At-told < f.Config.Policy.ThrottleDelay-observe.Slack {
+		if s.At-told < f.Config.Policy.ThrottleDelay-model.Slack {
 			t.violated(s.About, "%s asked %s about it at step %d, %s after that had throttled it; it was to wait for %s",
 				invariants.Who(s.Event), s.Target, s.Step, (s.At - told).Truncate(time.Millisecond), f.Config.Policy.ThrottleDelay)
 		}
@@ -109,21 +111,21 @@ var throttledJobComesAgain = checking(invariants.Invariant{
 	Says:   "While its request is left, the safety kernel is asked again about a job that it throttles once throttle_delay has passed; with busy_backoff within backoff_max, if that is longer.",
 	Kind:   invariants.Always,
 	Source: "Scheduler internals, section 7: safetyThrottleDelay",
-}, func(f *observe.Facts, t *tally) observe.Checker {
-	judge := func(j *observe.Job, told, at time.Duration) {
+}, func(f *model.Facts, t *tally) observe.Checker {
+	judge := func(j *model.Job, told, at time.Duration) {
 		t.exercise()
 		if within := at - told; within > f.Config.ThrottledFor() {
 			t.violated(j, "was put off at %s, and not put to the safety kernel again within %s", told.Truncate(time.Millisecond), within.Truncate(time.Millisecond))
 		}
 	}
-	f.Policy.Asking = append(f.Policy.Asking, func(s *observe.Step, c history.Circuit, _ *observe.Leave) {
-		if told, was := f.Policy.Throttled[s.Job]; c == history.CircuitSafety && was && s.About != nil && observe.RequestLeft(s.About) {
+	f.Policy.Asking = append(f.Policy.Asking, func(s *model.Step, c history.Circuit, _ *model.Leave) {
+		if told, was := f.Policy.Throttled[s.Job]; c == history.CircuitSafety && was && s.About != nil && model.RequestLeft(s.About) {
 			judge(s.About, told, s.At)
 		}
 	})
 	return observe.Checker{Ended: func(end *invariants.End) {
 		for _, j := range f.Order {
-			if told, was := f.Policy.Throttled[j.ID]; was && j.State == observe.Pending && observe.RequestLeft(j) {
+			if told, was := f.Policy.Throttled[j.ID]; was && j.State == model.Pending && model.RequestLeft(j) {
 				judge(j, told, end.At)
 			}
 		}

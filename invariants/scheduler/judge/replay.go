@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"slices"
 
+	"github.com/wavetank-sim/wavetank/invariants/scheduler/model"
+
 	"github.com/wavetank-sim/wavetank/invariants/scheduler/observe"
 
 	"github.com/wavetank-sim/wavetank/invariants/scheduler/history"
@@ -27,12 +29,12 @@ var replaySituations = []rule{
 	situation(lettersThat("exhausted"), "replays-exhausted", "A job has been replayed as often as it may be.", "Dead letters, max_replays"),
 	situation(lettersThat("awaiting_approval"), "replay-awaits-approval", "The replay of a dead letter waits for somebody to approve it.", "Dead letters, require_approval"),
 	situation(lettersThat("quarantined"), "dead-letter-quarantined", "A dead letter is quarantined.", "Dead letters, poison payload"),
-	situation(func(f *observe.Facts) int { return f.Replay.Reached["alert"] }, "dlq-growth-alert", "The dead-letter queue grows too fast, and the alert is raised.", "Dead letters, next step 3"),
+	situation(func(f *model.Facts) int { return f.Replay.Reached["alert"] }, "dlq-growth-alert", "The dead-letter queue grows too fast, and the alert is raised.", "Dead letters, next step 3"),
 }
 
 // lettersThat counts how often dead letters came to a replay status.
-func lettersThat(status string) func(*observe.Facts) int {
-	return func(f *observe.Facts) int { return f.Replay.Reached[status] }
+func lettersThat(status string) func(*model.Facts) int {
+	return func(f *model.Facts) int { return f.Replay.Reached[status] }
 }
 
 var (
@@ -59,7 +61,7 @@ var replayDefaults = map[string]string{
 }
 
 // triage is what is to become of a dead letter, and how often its job may be replayed.
-func triage(c *config.ReplayConfig, l *observe.Letter) (action string, replays int) {
+func triage(c *config.ReplayConfig, l *model.Letter) (action string, replays int) {
 	if l.Status == "TERMINATED" {
 		return actQuarantine, 0
 	}
@@ -87,8 +89,8 @@ func triage(c *config.ReplayConfig, l *observe.Letter) (action string, replays i
 }
 
 // created says whether a step creates the record of a replay.
-func created(s *observe.Step, w *observe.Write) bool {
-	return s.About.Replay.Of != "" && w.From == observe.Absent && s.About.State != observe.Absent
+func created(s *model.Step, w *model.Write) bool {
+	return s.About.Replay.Of != "" && w.From == model.Absent && s.About.State != model.Absent
 }
 
 var replayKeepsIdempotencyKey = checking(invariants.Invariant{
@@ -96,21 +98,21 @@ var replayKeepsIdempotencyKey = checking(invariants.Invariant{
 	Says:   "A replay has the idempotency key of the job that it replays.",
 	Kind:   invariants.Always,
 	Source: "Dead letters, preserve the idempotency key to avoid duplicate side effects",
-}, func(f *observe.Facts, t *tally) observe.Checker {
-	judge := func(j *observe.Job) {
+}, func(f *model.Facts, t *tally) observe.Checker {
+	judge := func(j *model.Job) {
 		t.exercise()
 		if original := f.Job(j.Replay.Of); j.Replay.Key != original.Replay.Key && original.Accepted {
 			t.violated(j, "has the idempotency key %q, but %s, which it replays, has %q", j.Replay.Key, original.ID, original.Replay.Key)
 		}
 	}
 	return observe.Checker{
-		Wrote: func(s *observe.Step, w *observe.Write) {
+		Wrote: func(s *model.Step, w *model.Write) {
 			if created(s, w) {
 				judge(s.About)
 			}
 		},
 		Audited: func(*invariants.End) {
-			withRecord(f, func(j *observe.Job) {
+			withRecord(f, func(j *model.Job) {
 				if j.Replay.Of != "" {
 					judge(j)
 				}
@@ -124,11 +126,11 @@ var replayHasFreshDecision = checking(invariants.Invariant{
 	Says:   "A replay is dispatched only once the safety kernel has decided on it, after its dead letter was written; unless the policy fails open.",
 	Kind:   invariants.Always,
 	Source: "Dead letters, next step 2: policy re-evaluation on every replay request",
-}, func(f *observe.Facts, t *tally) observe.Checker {
+}, func(f *model.Facts, t *tally) observe.Checker {
 	if !f.Config.Replay.Kernel {
 		return observe.Checker{}
 	}
-	return observe.Checker{Stored: func(s *observe.Step, d *observe.Dispatch) {
+	return observe.Checker{Stored: func(s *model.Step, d *model.Dispatch) {
 		if s.About.Replay.Of == "" {
 			return
 		}
@@ -148,8 +150,8 @@ var oneReplayPerCount = checking(invariants.Invariant{
 	Says:   "Of a job there is one first replay at most, one second, and so on.",
 	Kind:   invariants.Always,
 	Source: "Dead letters, the production problem: a replayed call is a second side effect",
-}, func(f *observe.Facts, t *tally) observe.Checker {
-	return observe.Checker{Wrote: func(s *observe.Step, w *observe.Write) {
+}, func(f *model.Facts, t *tally) observe.Checker {
+	return observe.Checker{Wrote: func(s *model.Step, w *model.Write) {
 		if !created(s, w) {
 			return
 		}
@@ -168,8 +170,8 @@ var maxReplaysHold = checking(invariants.Invariant{
 	Kind:   invariants.Always,
 	Source: "Dead letters, triage policy: max_replays",
 	Needs:  []string{"one-replay-per-count"},
-}, func(f *observe.Facts, t *tally) observe.Checker {
-	return observe.Checker{Wrote: func(s *observe.Step, w *observe.Write) {
+}, func(f *model.Facts, t *tally) observe.Checker {
+	return observe.Checker{Wrote: func(s *model.Step, w *model.Write) {
 		if !created(s, w) {
 			return
 		}
@@ -192,8 +194,8 @@ var noReplayOfCommitted = checking(invariants.Invariant{
 	Says:   "What has been done after all, by its idempotency key, is not replayed.",
 	Kind:   invariants.Always,
 	Source: "Dead letters, replay worker: AlreadyCommitted",
-}, func(f *observe.Facts, t *tally) observe.Checker {
-	return observe.Checker{Wrote: func(s *observe.Step, w *observe.Write) {
+}, func(f *model.Facts, t *tally) observe.Checker {
+	return observe.Checker{Wrote: func(s *model.Step, w *model.Write) {
 		if !created(s, w) {
 			return
 		}
@@ -209,8 +211,8 @@ var noReplayAgainstTriage = checking(invariants.Invariant{
 	Says:   "Only what the triage policy has replayed by itself, or somebody has approved, is replayed.",
 	Kind:   invariants.Always,
 	Source: "Dead letters, failure triage model",
-}, func(f *observe.Facts, t *tally) observe.Checker {
-	return observe.Checker{Wrote: func(s *observe.Step, w *observe.Write) {
+}, func(f *model.Facts, t *tally) observe.Checker {
+	return observe.Checker{Wrote: func(s *model.Step, w *model.Write) {
 		if !created(s, w) {
 			return
 		}
@@ -236,8 +238,8 @@ var deadLetterKeepsItsDecision = checking(invariants.Invariant{
 	Says:   "What triage or a person has decided on a dead letter is not undone by a second entry of the same failure.",
 	Kind:   invariants.Always,
 	Source: "Dead letters, failure triage model; Scheduler internals, section 9: a message whose end is lost comes again",
-}, func(f *observe.Facts, t *tally) observe.Checker {
-	f.Replay.Rewritten = func(s *observe.Step, id string, was, is *observe.Letter) {
+}, func(f *model.Facts, t *tally) observe.Checker {
+	f.Replay.Rewritten = func(s *model.Step, id string, was, is *model.Letter) {
 		if !was.Decided() || was.Lost(s.At) {
 			return
 		}
@@ -254,15 +256,15 @@ var growthAlertTellsTheTruth = checking(invariants.Invariant{
 	Says:   "The growth alert is raised when more entries than replay.growth_alert have come within replay.growth_window, and not otherwise.",
 	Kind:   invariants.Always,
 	Source: "Dead letters, next step 3: alert on the growth rate",
-}, func(f *observe.Facts, t *tally) observe.Checker {
+}, func(f *model.Facts, t *tally) observe.Checker {
 	r := &f.Replay
-	r.Looked = func(s *observe.Step, before *observe.Look) {
+	r.Looked = func(s *model.Step, before *model.Look) {
 		t.exercise()
 		if before.Process == invariants.Process(s.Node, s.Incarnation) && before.Sure && before.Alert != r.Alert && !before.Tried {
 			t.violated(nil, "%s saw %d new entries at step %d, more or less than %d, and left the alert as it was", before.Process, before.Fresh, before.Step, f.Config.Replay.GrowthAlert)
 		}
 	}
-	r.Alarmed = func(s *observe.Step) {
+	r.Alarmed = func(s *model.Step) {
 		if l := r.Last[invariants.Process(s.Node, s.Incarnation)]; l.Sure && l.Alert != r.Alert {
 			t.violated(nil, "the growth alert was changed at step %d, although at step %d there were %d new entries, and more than %d are too many", s.Step, l.Step, l.Fresh, f.Config.Replay.GrowthAlert)
 		}
@@ -276,7 +278,7 @@ var autoReplayComesAbout = checking(invariants.Invariant{
 	Kind:   invariants.Eventually,
 	Source: "Dead letters, failure triage model: transient infrastructure",
 	Needs:  []string{"events-agree-with-servers"},
-}, func(f *observe.Facts, t *tally) observe.Checker {
+}, func(f *model.Facts, t *tally) observe.Checker {
 	if !f.Config.Replay.Wanted {
 		return observe.Checker{}
 	}

@@ -8,7 +8,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/wavetank-sim/wavetank/invariants/scheduler/observe"
+	"github.com/wavetank-sim/wavetank/invariants/scheduler/model"
 
 	"github.com/wavetank-sim/wavetank/invariants/scheduler/history"
 
@@ -221,8 +221,8 @@ func TestReplaysThatBreakPromises(t *testing.T) {
 
 func TestIsStep(t *testing.T) {
 	for id, want := range map[string]bool{"run-1-a-1": true, "run-1-a-12": true, "run-1-a-0": false, "run-1-a": false, "run-1-a-1-replay-1": false, "comp-0123456789abcdef": false} {
-		j := &observe.Job{ID: id}
+		j := &model.Job{ID: id}
 		j.Saga.Workflow = "run-1"
-		assert.Equal(t, want, observe.IsStep(j), id)
+		assert.Equal(t, want, model.IsStep(j), id)
 	}
 }

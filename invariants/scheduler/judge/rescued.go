@@ -2,6 +2,7 @@ package judge
 
 import (
 	"github.com/wavetank-sim/wavetank/invariants"
+	"github.com/wavetank-sim/wavetank/invariants/scheduler/model"
 	"github.com/wavetank-sim/wavetank/invariants/scheduler/observe"
 )
 
@@ -10,14 +11,14 @@ var nobodyIsRescued = checking(invariants.Invariant{
 	Says:   "Before anything has struck, no replayer, reconciler or run reconciler does what another path should have done.",
 	Kind:   invariants.Always,
 	Source: "Scheduler internals, section 3: loops that end or take up what nobody is working on; a loop that does the work of a dead path hides it",
-}, func(f *observe.Facts, t *tally) observe.Checker {
+}, func(f *model.Facts, t *tally) observe.Checker {
 	return observe.Checker{
-		Saved: func(s *observe.Step, j *observe.Job) {
+		Saved: func(s *model.Step, j *model.Job) {
 			if f.Strikes.Seen == 0 {
 				t.violated(j, "the %s of %s did at step %d what another path should have done before, though nothing had struck", f.Rescued.By, invariants.Who(s.Event), s.Step)
 			}
 		},
-		Wrote: func(s *observe.Step, _ *observe.Write) {
+		Wrote: func(s *model.Step, _ *model.Write) {
 			if f.Strikes.Seen == 0 && s.About.State.Terminal() {
 				t.exercise()
 			}

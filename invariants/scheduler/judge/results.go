@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"slices"
 
+	"github.com/wavetank-sim/wavetank/invariants/scheduler/model"
+
 	"github.com/wavetank-sim/wavetank/invariants/scheduler/observe"
 
 	"github.com/wavetank-sim/wavetank/invariants/scheduler/history"
@@ -16,10 +18,10 @@ var resultOfCurrentEpoch = checking(invariants.Invariant{
 	Says:   "With epochs, a job ends by a result of its record's epoch only.",
 	Kind:   invariants.Always,
 	Source: "the hardened dispatch: a result of an older epoch is not accepted",
-}, func(f *observe.Facts, t *tally) observe.Checker {
+}, func(f *model.Facts, t *tally) observe.Checker {
 	audited := func(end *invariants.End) {
-		withRecord(f, func(j *observe.Job) {
-			if j.State != observe.Succeeded || j.Epoch == 0 || end.Streams == nil {
+		withRecord(f, func(j *model.Job) {
+			if j.State != model.Succeeded || j.Epoch == 0 || end.Streams == nil {
 				return
 			}
 			t.exercise()
@@ -28,7 +30,7 @@ var resultOfCurrentEpoch = checking(invariants.Invariant{
 			}
 		})
 	}
-	return observe.Checker{Audited: audited, Wrote: func(s *observe.Step, w *observe.Write) {
+	return observe.Checker{Audited: audited, Wrote: func(s *model.Step, w *model.Write) {
 		j := s.About
 		if s.Phase != "result_write" || w.Epoch == 0 {
 			return
@@ -54,13 +56,13 @@ var cancelledJobIsTold = checking(invariants.Invariant{
 	Says:   "The worker of a job that is cancelled after it was dispatched is told so.",
 	Kind:   invariants.Eventually,
 	Source: "Scheduler internals, section 1: cancelled by user request; a worker that does not hear of it executes the job to its end",
-}, func(f *observe.Facts, t *tally) observe.Checker {
-	judge := func(j *observe.Job) {
+}, func(f *model.Facts, t *tally) observe.Checker {
+	judge := func(j *model.Job) {
 		if j.Cancelled == "" {
 			return
 		}
 		t.exercise()
-		if !slices.ContainsFunc(j.Told, func(n observe.Notice) bool { return n.Worker == j.Cancelled }) {
+		if !slices.ContainsFunc(j.Told, func(n model.Notice) bool { return n.Worker == j.Cancelled }) {
 			when := ""
 			if j.CancelStep != 0 {
 				when = fmt.Sprintf(" at step %d", j.CancelStep)
@@ -69,8 +71,8 @@ var cancelledJobIsTold = checking(invariants.Invariant{
 		}
 	}
 	return observe.Checker{
-		Wrote: func(s *observe.Step, w *observe.Write) {
-			if worker := dispatchedTo(s.About); s.About.State == observe.Cancelled && s.Phase == "cancel_write" && worker != "" {
+		Wrote: func(s *model.Step, w *model.Write) {
+			if worker := dispatchedTo(s.About); s.About.State == model.Cancelled && s.Phase == "cancel_write" && worker != "" {
 				s.About.Cancelled, s.About.CancelStep = worker, s.Step
 			}
 		},
@@ -80,8 +82,8 @@ var cancelledJobIsTold = checking(invariants.Invariant{
 			}
 		},
 		Audited: func(end *invariants.End) {
-			withRecord(f, func(j *observe.Job) {
-				if j.State == observe.Cancelled && end.Redis[history.RecordPrefix+j.ID]["reason_code"] == history.ReasonCancelled && j.Holds(j.Epoch) {
+			withRecord(f, func(j *model.Job) {
+				if j.State == model.Cancelled && end.Redis[history.RecordPrefix+j.ID]["reason_code"] == history.ReasonCancelled && j.Holds(j.Epoch) {
 					j.Cancelled = j.Worker
 				}
 				judge(j)
@@ -96,7 +98,7 @@ var illegalResultIsRefused = checking(invariants.Invariant{
 	Kind:   invariants.Eventually,
 	Source: "Scheduler internals, section 9, DLQ-first termination: a message that can never be handled is terminated, and not retried",
 	Needs:  []string{"events-agree-with-servers"},
-}, func(f *observe.Facts, t *tally) observe.Checker {
+}, func(f *model.Facts, t *tally) observe.Checker {
 	return observe.Checker{Ended: func(*invariants.End) {
 		for _, j := range f.Order {
 			for i := range j.Messages {
@@ -105,9 +107,9 @@ var illegalResultIsRefused = checking(invariants.Invariant{
 					continue
 				}
 				t.exercise()
-				at := observe.Place(m.Seq)
+				at := model.Place(m.Seq)
 				switch {
-				case !slices.ContainsFunc(j.Terminated, func(e observe.Termination) bool { return e.Place == at }):
+				case !slices.ContainsFunc(j.Terminated, func(e model.Termination) bool { return e.Place == at }):
 					t.violated(j, "its result at %s, which has no legal status, was delivered %s, and never refused", at, invariants.CountOf(int(m.Delivered), "time", "times"))
 				case m.Delivered > 1:
 					t.violated(j, "its result at %s, which has no legal status, was refused at delivery %d only", at, m.Delivered)
@@ -121,7 +123,7 @@ var illegalResultIsRefused = checking(invariants.Invariant{
 
 // dispatchedTo is the worker that the last dispatch is for which a stream stored, whatever the record says of it;
 // "" if there is none, or it is for a topic.
-func dispatchedTo(j *observe.Job) string {
+func dispatchedTo(j *model.Job) string {
 	if n := len(j.Dispatches); n > 0 {
 		return j.Dispatches[n-1].Worker
 	}

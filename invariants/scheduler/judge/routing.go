@@ -5,6 +5,8 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/wavetank-sim/wavetank/invariants/scheduler/model"
+
 	"github.com/wavetank-sim/wavetank/invariants/scheduler/observe"
 
 	"github.com/wavetank-sim/wavetank/invariants/scheduler/history"
@@ -18,7 +20,7 @@ import (
 var routingInvariants = []rule{dispatchRespectsPlacement}
 
 // unmet says what of the wish the worker does not meet, by its own word; "" if it meets all of it.
-func unmet(w *observe.Wish, l *history.Load, cfg *config.RoutingConfig) string {
+func unmet(w *model.Wish, l *history.Load, cfg *config.RoutingConfig) string {
 	labels := w.Labels
 	if len(w.Constraints) > 0 {
 		labels = maps.Clone(w.Labels)
@@ -66,8 +68,8 @@ var dispatchRespectsPlacement = checking(invariants.Invariant{
 	Says:   "A dispatch is published to a worker that, by its heartbeats, satisfies every hint of the job's labels and of its constraints, in a pool that serves the job's topic and offers what the job requires.",
 	Kind:   invariants.Always,
 	Source: "Scheduler internals, section 5, label hints and eligible pools",
-}, func(f *observe.Facts, t *tally) observe.Checker {
-	return observe.Checker{Sent: func(s *observe.Step) {
+}, func(f *model.Facts, t *tally) observe.Checker {
+	return observe.Checker{Sent: func(s *model.Step) {
 		at, _, ok := picker(f, s)
 		w := &s.About.Wish
 		if at.Worker == "" || !ok || !w.Particular() {

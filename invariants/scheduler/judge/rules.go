@@ -4,6 +4,8 @@ import (
 	"slices"
 	"sync"
 
+	"github.com/wavetank-sim/wavetank/invariants/scheduler/model"
+
 	"github.com/wavetank-sim/wavetank/invariants/scheduler/observe"
 
 	"github.com/wavetank-sim/wavetank/invariants/scheduler/history"
@@ -19,11 +21,11 @@ type rule struct {
 
 	row   invariants.Row[config.Config] // of the promise matrix
 	saga  bool                          // it is about a saga as a whole
-	check func(*observe.Facts, *tally) observe.Checker
+	check func(*model.Facts, *tally) observe.Checker
 }
 
 // checking is the invariant with its checker.
-func checking(inv invariants.Invariant, check func(*observe.Facts, *tally) observe.Checker) rule {
+func checking(inv invariants.Invariant, check func(*model.Facts, *tally) observe.Checker) rule {
 	return rule{Invariant: inv, check: check}
 }
 

@@ -3,6 +3,8 @@ package judge
 import (
 	"time"
 
+	"github.com/wavetank-sim/wavetank/invariants/scheduler/model"
+
 	"github.com/wavetank-sim/wavetank/invariants/scheduler/observe"
 
 	"github.com/wavetank-sim/wavetank/invariants/scheduler/history"
@@ -23,16 +25,16 @@ var (
 var sagaInvariants = []rule{
 	compensationRecordedOnce, oneCompensationPerKey, compensationsInLIFOOrder, compensationOnlyOfSucceededJob,
 	onlyLockHolderCompensates, sagaLockReleasedByOwnerOrExpiry, everyCompensationAccountedFor,
-	situation(of((*observe.Sagas).RolledBackOnes), "saga-rolled-back", "A compensation is submitted.", "Scheduler internals, section 4, rollback trigger"),
-	situation(of((*observe.Sagas).TakenUpAgain), "saga-rollback-resumed", "A process goes on with a rollback that another has begun.", "the hardened rollback: what is due is taken up until the stack is empty"),
-	situation(of((*observe.Sagas).SucceededLater), "saga-joined-late", "A job of a saga succeeds once that is to be rolled back.", "the hardened rollback: what is recorded later is undone, too"),
-	situation(of((*observe.Sagas).DeniedOnes), "saga-compensation-denied", "The safety kernel denies a compensation, and the rollback goes on.", "Scheduler internals, section 4, soft safety check"),
-	situation(of((*observe.Sagas).Unreadables), "saga-entry-unreadable", "A compensation that cannot be read gets an entry in the DLQ.", "Scheduler internals, section 4, unmarshal errors"),
+	situation(of((*model.Sagas).RolledBackOnes), "saga-rolled-back", "A compensation is submitted.", "Scheduler internals, section 4, rollback trigger"),
+	situation(of((*model.Sagas).TakenUpAgain), "saga-rollback-resumed", "A process goes on with a rollback that another has begun.", "the hardened rollback: what is due is taken up until the stack is empty"),
+	situation(of((*model.Sagas).SucceededLater), "saga-joined-late", "A job of a saga succeeds once that is to be rolled back.", "the hardened rollback: what is recorded later is undone, too"),
+	situation(of((*model.Sagas).DeniedOnes), "saga-compensation-denied", "The safety kernel denies a compensation, and the rollback goes on.", "Scheduler internals, section 4, soft safety check"),
+	situation(of((*model.Sagas).Unreadables), "saga-entry-unreadable", "A compensation that cannot be read gets an entry in the DLQ.", "Scheduler internals, section 4, unmarshal errors"),
 }
 
 // of is how often something came about that the facts of sagas count.
-func of(n func(*observe.Sagas) int) func(*observe.Facts) int {
-	return func(f *observe.Facts) int { return n(&f.Sagas) }
+func of(n func(*model.Sagas) int) func(*model.Facts) int {
+	return func(f *model.Facts) int { return n(&f.Sagas) }
 }
 
 var compensationRecordedOnce = checking(invariants.Invariant{
@@ -40,8 +42,8 @@ var compensationRecordedOnce = checking(invariants.Invariant{
 	Says:   "A job's compensation is put onto its saga's stack once.",
 	Kind:   invariants.Always,
 	Source: "Scheduler internals, section 4, recording compensation: when a job succeeds",
-}, func(f *observe.Facts, t *tally) observe.Checker {
-	f.Sagas.Recording = append(f.Sagas.Recording, func(s *observe.Step, c *observe.Compensation, again bool) {
+}, func(f *model.Facts, t *tally) observe.Checker {
+	f.Sagas.Recording = append(f.Sagas.Recording, func(s *model.Step, c *model.Compensation, again bool) {
 		t.exercise()
 		if again {
 			t.violated(f.Jobs[c.Job], "%s put its compensation onto %s at step %d, where it had been put at step %d", invariants.Who(s.Event), history.StackKey(c.Saga.ID), s.Step, c.Step)
@@ -55,8 +57,8 @@ var oneCompensationPerKey = checking(invariants.Invariant{
 	Says:   "For an idempotency key of a saga's compensation one job is submitted, however often.",
 	Kind:   invariants.Always,
 	Source: "Scheduler internals, section 4: the idempotency key of a compensation",
-}, func(f *observe.Facts, t *tally) observe.Checker {
-	f.Sagas.Submitting = append(f.Sagas.Submitting, func(s *observe.Step, c *observe.Compensation, _ bool) {
+}, func(f *model.Facts, t *tally) observe.Checker {
+	f.Sagas.Submitting = append(f.Sagas.Submitting, func(s *model.Step, c *model.Compensation, _ bool) {
 		t.exercise()
 		if n := len(c.Jobs); n > 1 {
 			t.violated(f.Jobs[c.Job], "its compensation was submitted at step %d as %s, and before that as %s, under one idempotency key", s.Step, c.Jobs[n-1], c.Jobs[0])
@@ -70,8 +72,8 @@ var compensationsInLIFOOrder = checking(invariants.Invariant{
 	Says:   "The compensations that were recorded by the time a rollback was due are submitted in the reverse order of their recording.",
 	Kind:   invariants.Always,
 	Source: "Scheduler internals, section 4: pop compensation requests from stack (LIFO order)",
-}, func(f *observe.Facts, t *tally) observe.Checker {
-	f.Sagas.Submitting = append(f.Sagas.Submitting, func(s *observe.Step, c *observe.Compensation, first bool) {
+}, func(f *model.Facts, t *tally) observe.Checker {
+	f.Sagas.Submitting = append(f.Sagas.Submitting, func(s *model.Step, c *model.Compensation, first bool) {
 		if !first || c.Late {
 			return
 		}
@@ -95,8 +97,8 @@ var compensationOnlyOfSucceededJob = checking(invariants.Invariant{
 	Says:   "A compensation is submitted only for a job that has succeeded, if need be after it had ended otherwise, and only once a job of its saga has failed for good.",
 	Kind:   invariants.Always,
 	Source: "Scheduler internals, section 4: recording compensation, and rollback trigger",
-}, func(f *observe.Facts, t *tally) observe.Checker {
-	f.Sagas.Submitting = append(f.Sagas.Submitting, func(s *observe.Step, c *observe.Compensation, _ bool) {
+}, func(f *model.Facts, t *tally) observe.Checker {
+	f.Sagas.Submitting = append(f.Sagas.Submitting, func(s *model.Step, c *model.Compensation, _ bool) {
 		t.exercise()
 		j := f.Jobs[c.Job]
 		switch {
@@ -114,8 +116,8 @@ var onlyLockHolderCompensates = checking(invariants.Invariant{
 	Says:   "A saga's compensations are submitted only by the process that holds the lock of its rollback.",
 	Kind:   invariants.Always,
 	Source: "Scheduler internals, section 4, and section 8, saga:<workflow_id>:lock: one rollback of a saga at a time",
-}, func(f *observe.Facts, t *tally) observe.Checker {
-	f.Sagas.Submitting = append(f.Sagas.Submitting, func(s *observe.Step, c *observe.Compensation, _ bool) {
+}, func(f *model.Facts, t *tally) observe.Checker {
+	f.Sagas.Submitting = append(f.Sagas.Submitting, func(s *model.Step, c *model.Compensation, _ bool) {
 		t.exercise()
 		switch k := c.Saga.Lock; {
 		case !k.Live(s.At):
@@ -132,11 +134,11 @@ var sagaLockReleasedByOwnerOrExpiry = checking(invariants.Invariant{
 	Says:   "The lock of a saga's rollback is released only by the process that took it; from anybody else's hands it goes only by expiry.",
 	Kind:   invariants.Always,
 	Source: "Scheduler internals, section 8, saga:<workflow_id>:lock",
-}, func(f *observe.Facts, t *tally) observe.Checker {
-	f.Sagas.Locking = append(f.Sagas.Locking, func(s *observe.Step, g *observe.Saga, was observe.Lock) {
+}, func(f *model.Facts, t *tally) observe.Checker {
+	f.Sagas.Locking = append(f.Sagas.Locking, func(s *model.Step, g *model.Saga, was model.Lock) {
 		t.exercise()
 		switch {
-		case !was.Live(s.At), was.Expires != 0 && s.At >= was.Expires-observe.Slack, was.Node == s.Node && was.Incarnation == s.Incarnation && g.Lock.Node == "":
+		case !was.Live(s.At), was.Expires != 0 && s.At >= was.Expires-model.Slack, was.Node == s.Node && was.Incarnation == s.Incarnation && g.Lock.Node == "":
 		default:
 			t.violated(nil, "%s took away the lock of %s at step %d that %s had held since step %d", invariants.Who(s.Event), g.ID, s.Step, invariants.Process(was.Node, was.Incarnation), was.Step)
 		}
@@ -150,7 +152,7 @@ var everyCompensationAccountedFor = checking(invariants.Invariant{
 	Kind:   invariants.Eventually,
 	Source: "Scheduler internals, section 4: durable rollback for multi-step workflows",
 	Needs:  []string{"events-agree-with-servers"},
-}, func(f *observe.Facts, t *tally) observe.Checker {
+}, func(f *model.Facts, t *tally) observe.Checker {
 	return observe.Checker{Ended: func(*invariants.End) {
 		for _, g := range f.Sagas.Order {
 			if g.Due == 0 {

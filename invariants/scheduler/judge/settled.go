@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"strconv"
 
+	"github.com/wavetank-sim/wavetank/invariants/scheduler/model"
+
 	"github.com/wavetank-sim/wavetank/invariants/scheduler/observe"
 
 	"github.com/wavetank-sim/wavetank/invariants/scheduler/history"
@@ -18,10 +20,10 @@ var everyJobSettles = checking(invariants.Invariant{
 	Kind:   invariants.Eventually,
 	Source: "Scheduler internals, section 1; Dispatch ordering, residual risk window, for what no reconciler closes yet",
 	Needs:  []string{"events-agree-with-servers"},
-}, func(f *observe.Facts, t *tally) observe.Checker {
+}, func(f *model.Facts, t *tally) observe.Checker {
 	judge := func(end *invariants.End) {
 		for _, j := range f.Order {
-			if !j.Accepted || j.State == observe.Absent && f.Poisoned(j) || unapproved(f, j, end.At) || f.Throttled(j, end.At) {
+			if !j.Accepted || j.State == model.Absent && f.Poisoned(j) || unapproved(f, j, end.At) || f.Throttled(j, end.At) {
 				continue
 			}
 			t.exercise()
@@ -34,30 +36,30 @@ var everyJobSettles = checking(invariants.Invariant{
 })
 
 // why says what keeps a job from settling, as far as the events tell.
-func whyUnsettled(j *observe.Job) string {
+func whyUnsettled(j *model.Job) string {
 	switch {
 	case j.Queued.Step != 0:
 		return "its dispatch is still in the outbox"
-	case j.Had(observe.RollbackFailed):
+	case j.Had(model.RollbackFailed):
 		return "its rollback failed"
-	case j.Had(observe.AmbiguousIntent) && j.State == observe.Dispatched:
+	case j.Had(model.AmbiguousIntent) && j.State == model.Dispatched:
 		return "its DISPATCHED write was applied although the caller saw an error, and nothing was published"
-	case j.Had(observe.CrashWithIntent) && j.State == observe.Dispatched:
+	case j.Had(model.CrashWithIntent) && j.State == model.Dispatched:
 		return "the scheduler crashed between the DISPATCHED write and the publish"
-	case j.Had(observe.DeadWorker):
+	case j.Had(model.DeadWorker):
 		return fmt.Sprintf("it was dispatched to %s, which was dead or died", j.Dispatches[len(j.Dispatches)-1].Worker)
-	case j.Had(observe.ResultUnsent):
+	case j.Had(model.ResultUnsent):
 		return "its result was never published"
-	case j.State == observe.Pending && j.PutOff != 0:
+	case j.State == model.Pending && j.PutOff != 0:
 		return "the safety kernel throttles it, and nobody is left to ask again"
-	case j.Had(observe.DeliveriesExhausted):
-		if j.Had(observe.LockLeft) {
+	case j.Had(model.DeliveriesExhausted):
+		if j.Had(model.LockLeft) {
 			return "a message of it was given up after MaxDeliver deliveries; a lock of it that nobody would release had been left to expire"
 		}
 		return "a message of it was given up after MaxDeliver deliveries"
-	case j.Had(observe.LockOverstayed):
+	case j.Had(model.LockOverstayed):
 		return "a handler of it outlived its lock, so that two had it at once"
-	case j.Had(observe.TailLost):
+	case j.Had(model.TailLost):
 		return "nats-server lost a message of it with its power"
 	case len(j.Dispatches) == 0:
 		return "no dispatch was stored"
@@ -73,11 +75,11 @@ var failedNeverPrecedesItsDLQEntry = checking(invariants.Invariant{
 	Says:   "In every dlq_order but the documented one, FAILED, DENIED or OUTPUT_QUARANTINED is written only once the job has its DLQ entry.",
 	Kind:   invariants.Always,
 	Source: "Dead letters, the caveat of an entry lost after the terminal write",
-}, func(f *observe.Facts, t *tally) observe.Checker {
+}, func(f *model.Facts, t *tally) observe.Checker {
 	if f.Config.DLQOrder == "state-then-dlq" {
 		return observe.Checker{}
 	}
-	return observe.Checker{Wrote: func(s *observe.Step, w *observe.Write) {
+	return observe.Checker{Wrote: func(s *model.Step, w *model.Write) {
 		if !s.About.State.Buried() || w.From == s.About.State {
 			return
 		}
@@ -94,7 +96,7 @@ var failedJobHasDLQEntry = checking(invariants.Invariant{
 	Kind:   invariants.Eventually,
 	Source: "Scheduler internals, section 1; Dead letters, for the entry's shape and for the caveat of an entry lost after the terminal write",
 	Needs:  []string{"events-agree-with-servers"},
-}, func(f *observe.Facts, t *tally) observe.Checker {
+}, func(f *model.Facts, t *tally) observe.Checker {
 	judge := func(end *invariants.End) {
 		for _, j := range f.Order {
 			if !j.State.Buried() {

@@ -4,6 +4,7 @@ import (
 	"github.com/wavetank-sim/wavetank/invariants"
 	"github.com/wavetank-sim/wavetank/invariants/scheduler/config"
 	"github.com/wavetank-sim/wavetank/invariants/scheduler/history"
+	"github.com/wavetank-sim/wavetank/invariants/scheduler/model"
 	"github.com/wavetank-sim/wavetank/invariants/scheduler/observe"
 )
 
@@ -17,12 +18,12 @@ var tenantLimitHeld = checking(invariants.Invariant{
 	Says:   "A tenant has at most tenant_limit jobs DISPATCHED or RUNNING at any time.",
 	Kind:   invariants.Always,
 	Source: "Scheduler internals, section 5, reason codes: tenant concurrency limit reached",
-}, func(f *observe.Facts, t *tally) observe.Checker {
+}, func(f *model.Facts, t *tally) observe.Checker {
 	limit := f.Config.Tenants.Limit
 	if limit == 0 {
 		return observe.Checker{}
 	}
-	return observe.Checker{Wrote: func(s *observe.Step, w *observe.Write) {
+	return observe.Checker{Wrote: func(s *model.Step, w *model.Write) {
 		j := s.About
 		if !j.State.InFlight() || w.From.InFlight() {
 			return
@@ -40,13 +41,13 @@ var tenantSlotsAgreeWithRecords = checking(invariants.Invariant{
 	Says:   "With tenant_limit, the set of a tenant's jobs in flight is what their records say.",
 	Kind:   invariants.Eventually,
 	Source: "Scheduler internals, section 5, reason codes: a slot that nobody gives back is lost to its tenant",
-}, func(f *observe.Facts, t *tally) observe.Checker {
+}, func(f *model.Facts, t *tally) observe.Checker {
 	if f.Config.Tenants.Limit == 0 {
 		return observe.Checker{}
 	}
 	return observe.Checker{Ended: func(end *invariants.End) {
 		for _, j := range f.Order {
-			if j.State == observe.Absent {
+			if j.State == model.Absent {
 				continue
 			}
 			t.exercise()

@@ -2,6 +2,7 @@ package judge
 
 import (
 	"github.com/wavetank-sim/wavetank/invariants"
+	"github.com/wavetank-sim/wavetank/invariants/scheduler/model"
 	"github.com/wavetank-sim/wavetank/invariants/scheduler/observe"
 )
 
@@ -10,15 +11,15 @@ var oneWriterATick = checking(invariants.Invariant{
 	Says:   "Of the replicas one at a time reconciles and replays, and no other begins within a poll; with tick_lock=until-expiry nobody does within the lock's TTL, which is two polls. Only the holder of its lock writes the snapshot.",
 	Kind:   invariants.Always,
 	Source: "Scheduler internals, section 8: the lock-hold pattern, and the snapshot writer lock",
-}, func(f *observe.Facts, t *tally) observe.Checker {
-	return observe.Checker{Ticked: func(s *observe.Step, k *observe.Tick) {
+}, func(f *model.Facts, t *tally) observe.Checker {
+	return observe.Checker{Ticked: func(s *model.Step, k *model.Tick) {
 		t.exercise()
 		me := invariants.Process(s.Node, s.Incarnation)
 		switch {
 		case k.Begins && k != &f.Ticks.Writer:
 			apart, expires := f.Config.PollInterval, withExpiringTicks.On(&f.Config)
 			if expires {
-				apart = 2*f.Config.PollInterval - observe.Slack
+				apart = 2*f.Config.PollInterval - model.Slack
 			}
 			if k.Before != "" && (expires || k.Before != me) && k.Ago < apart {
 				t.violated(nil, "%s began a tick of the %s at step %d, %s after %s had begun one; a poll is %s",

@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"time"
 
+	"github.com/wavetank-sim/wavetank/invariants/scheduler/model"
+
 	"github.com/wavetank-sim/wavetank/invariants/scheduler/observe"
 
 	"github.com/wavetank-sim/wavetank/invariants"
@@ -13,7 +15,7 @@ import (
 // goes by the record's own times, those of the write before and of this one, and by what the replica had heard
 // of the job's worker; and since those times are of schedulers' clocks, by the world's time too, but for the time
 // that a write is under way under its lock.
-func early(f *observe.Facts, s *observe.Step, w *observe.Write) string {
+func early(f *model.Facts, s *model.Step, w *model.Write) string {
 	j := s.About
 	if pastDeadline(j) {
 		return ""
@@ -21,11 +23,11 @@ func early(f *observe.Facts, s *observe.Step, w *observe.Write) string {
 	age := time.Duration(j.Updated-w.Updated) * time.Millisecond
 	limit := time.Duration(0)
 	switch w.From {
-	case observe.Dispatched:
+	case model.Dispatched:
 		limit = f.Config.TimeoutOf(j.Topic)
-	case observe.Running:
+	case model.Running:
 		limit = f.Config.RunningTimeout
-		if f.Config.WatchWorkers && silentFor(f, s)+observe.Slack >= f.Config.TimeoutOf(j.Topic) {
+		if f.Config.WatchWorkers && silentFor(f, s)+model.Slack >= f.Config.TimeoutOf(j.Topic) {
 			limit = min(limit, f.Config.TimeoutOf(j.Topic))
 		}
 	default:
@@ -40,7 +42,7 @@ func early(f *observe.Facts, s *observe.Step, w *observe.Write) string {
 
 // silent is for how long the step's replica had not heard of the job's worker when it read the job, or has
 // not by now.
-func silentFor(f *observe.Facts, s *observe.Step) time.Duration {
+func silentFor(f *model.Facts, s *model.Step) time.Duration {
 	silent := f.Silence(s.Event, s.About.Worker)
 	if s.Handling != nil {
 		silent = max(silent, s.Handling.Silent)
@@ -49,16 +51,16 @@ func silentFor(f *observe.Facts, s *observe.Step) time.Duration {
 }
 
 // pastDeadline says whether the job was written last after its deadline.
-func pastDeadline(j *observe.Job) bool { return j.Deadline != 0 && j.Updated >= j.Deadline }
+func pastDeadline(j *model.Job) bool { return j.Deadline != 0 && j.Updated >= j.Deadline }
 
 var timeoutOnlyWhenDue = checking(invariants.Invariant{
 	Name:   "timeout-only-when-due",
 	Says:   "The reconciler times out only a job that has been DISPATCHED or RUNNING for its timeout, or is past its deadline; with watch_workers, also one that has been RUNNING for the dispatch timeout on a worker of which it has not heard for as long, though it has of others.",
 	Kind:   invariants.Always,
 	Source: "Scheduler internals, section 3, timeout detection and deadline expiration",
-}, func(f *observe.Facts, t *tally) observe.Checker {
-	return observe.Checker{Wrote: func(s *observe.Step, w *observe.Write) {
-		if s.About.State != observe.TimedOut || s.Phase == "result_write" {
+}, func(f *model.Facts, t *tally) observe.Checker {
+	return observe.Checker{Wrote: func(s *model.Step, w *model.Write) {
+		if s.About.State != model.TimedOut || s.Phase == "result_write" {
 			return
 		}
 		t.exercise()
@@ -73,10 +75,10 @@ var noTimeoutWhileExecuting = checking(invariants.Invariant{
 	Says:   "No job is timed out as DISPATCHED that a worker is executing.",
 	Kind:   invariants.Always,
 	Source: "Dispatch ordering, residual risk window; Scheduler internals, section 3: a RUNNING write that failed is no reason to time out",
-}, func(_ *observe.Facts, t *tally) observe.Checker {
-	return observe.Checker{Wrote: func(s *observe.Step, w *observe.Write) {
+}, func(_ *model.Facts, t *tally) observe.Checker {
+	return observe.Checker{Wrote: func(s *model.Step, w *model.Write) {
 		j := s.About
-		if j.State != observe.TimedOut || w.From != observe.Dispatched || s.Phase == "result_write" || pastDeadline(j) {
+		if j.State != model.TimedOut || w.From != model.Dispatched || s.Phase == "result_write" || pastDeadline(j) {
 			return
 		}
 		t.exercise()
@@ -96,10 +98,10 @@ var deadWorkerIsNoticed = checking(invariants.Invariant{
 	Says:     "No job stays RUNNING for five polls longer than the dispatch timeout on a worker of which the replica that then times it out has heard nothing all the while, though it has of others.",
 	Kind:     invariants.Always,
 	Source:   "Stale workers, the worker TTL window: a dead worker inside its TTL receives the publish; Scheduler internals, section 3, timeout detection",
-}, func(f *observe.Facts, t *tally) observe.Checker {
-	return observe.Checker{Wrote: func(s *observe.Step, w *observe.Write) {
+}, func(f *model.Facts, t *tally) observe.Checker {
+	return observe.Checker{Wrote: func(s *model.Step, w *model.Write) {
 		j := s.About
-		if j.State != observe.TimedOut || w.From != observe.Running || s.Phase == "result_write" {
+		if j.State != model.TimedOut || w.From != model.Running || s.Phase == "result_write" {
 			return
 		}
 		age := min(time.Duration(j.Updated-w.Updated)*time.Millisecond, f.Silence(s.Event, j.Worker))

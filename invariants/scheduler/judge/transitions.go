@@ -2,6 +2,7 @@ package judge
 
 import (
 	"github.com/wavetank-sim/wavetank/invariants"
+	"github.com/wavetank-sim/wavetank/invariants/scheduler/model"
 	"github.com/wavetank-sim/wavetank/invariants/scheduler/observe"
 )
 
@@ -10,8 +11,8 @@ var terminalStatesFinal = checking(invariants.Invariant{
 	Says:   "A job in a terminal state stays in it, but for SUCCEEDED, which may become OUTPUT_QUARANTINED.",
 	Kind:   invariants.Always,
 	Source: "Scheduler internals, section 1, terminal states and idempotency",
-}, func(_ *observe.Facts, t *tally) observe.Checker {
-	return observe.Checker{Wrote: func(s *observe.Step, w *observe.Write) {
+}, func(_ *model.Facts, t *tally) observe.Checker {
+	return observe.Checker{Wrote: func(s *model.Step, w *model.Write) {
 		to := s.About.State
 		if to.Terminal() {
 			t.exercise()
@@ -28,8 +29,8 @@ var documentedTransitionsOnly = checking(invariants.Invariant{
 	Kind:   invariants.Always,
 	Source: "Scheduler internals, section 1; Dispatch ordering for the retry and the rollback",
 	Needs:  []string{"terminal-states-final"},
-}, func(_ *observe.Facts, t *tally) observe.Checker {
-	return observe.Checker{Wrote: func(s *observe.Step, w *observe.Write) {
+}, func(_ *model.Facts, t *tally) observe.Checker {
+	return observe.Checker{Wrote: func(s *model.Step, w *model.Write) {
 		t.exercise()
 		if !allowed[w.From][s.About.State] {
 			t.violated(s.About, "%s moved the job from %s to %s at step %d (%s), which is not documented",

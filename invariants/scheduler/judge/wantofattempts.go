@@ -2,6 +2,7 @@ package judge
 
 import (
 	"github.com/wavetank-sim/wavetank/invariants"
+	"github.com/wavetank-sim/wavetank/invariants/scheduler/model"
 	"github.com/wavetank-sim/wavetank/invariants/scheduler/observe"
 )
 
@@ -10,14 +11,14 @@ var noFailureForWantOfAttempts = checking(invariants.Invariant{
 	Says:   "Once the faults are over, no job that found a worker at each attempt ends FAILED for want of attempts, while its scheduler knows of one that is alive and free.",
 	Kind:   invariants.Always,
 	Source: "Scheduler internals, section 1, max scheduling retries: attempts are there for faults",
-}, func(f *observe.Facts, t *tally) observe.Checker {
-	return observe.Checker{Wrote: func(s *observe.Step, w *observe.Write) {
+}, func(f *model.Facts, t *tally) observe.Checker {
+	return observe.Checker{Wrote: func(s *model.Step, w *model.Write) {
 		j := s.About
 		if w.From == j.State || !j.State.Terminal() || j.Scheduled < 2 {
 			return
 		}
 		t.exercise()
-		if s.Handling == nil || j.Had(observe.NoWorkerTook) || s.Handling.PublishFailed != 0 || s.Handling.StoreFailed || f.Strikes.UnderWay() || !j.EndsForWantOfAttempts(s) {
+		if s.Handling == nil || j.Had(model.NoWorkerTook) || s.Handling.PublishFailed != 0 || s.Handling.StoreFailed || f.Strikes.UnderWay() || !j.EndsForWantOfAttempts(s) {
 			return
 		}
 		if worker := f.Free(s); worker != "" {

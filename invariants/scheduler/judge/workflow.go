@@ -3,6 +3,8 @@ package judge
 import (
 	"time"
 
+	"github.com/wavetank-sim/wavetank/invariants/scheduler/model"
+
 	"github.com/wavetank-sim/wavetank/invariants/scheduler/observe"
 
 	"github.com/wavetank-sim/wavetank/invariants/scheduler/history"
@@ -32,8 +34,8 @@ var stepsInOrder = checking(invariants.Invariant{
 	Says:   "A step's job is submitted only once a job of each step that it depends on is SUCCEEDED by its record.",
 	Kind:   invariants.Always,
 	Source: "Scheduler internals, section 8: workflow steps",
-}, func(f *observe.Facts, t *tally) observe.Checker {
-	return observe.Checker{Fired: func(s *observe.Step, k *observe.StepJob) {
+}, func(f *model.Facts, t *tally) observe.Checker {
+	return observe.Checker{Fired: func(s *model.Step, k *model.StepJob) {
 		t.exercise()
 		for _, id := range k.Step.DependsOn {
 			if f.Workflow.Success(k.Run, id) == 0 {
@@ -48,8 +50,8 @@ var noDelayFiresEarly = checking(invariants.Invariant{
 	Says:   "The job of a step with a delay, or of a step that is tried again, is not submitted before its time.",
 	Kind:   invariants.Always,
 	Source: "Scheduler internals, section 8: delay_sec, delay_until and retry backoff",
-}, func(f *observe.Facts, t *tally) observe.Checker {
-	return observe.Checker{Fired: func(s *observe.Step, k *observe.StepJob) {
+}, func(f *model.Facts, t *tally) observe.Checker {
+	return observe.Checker{Fired: func(s *model.Step, k *model.StepJob) {
 		due, now := f.Workflow.Due(k), f.Workflow.Unix(s.At)
 		if k.Attempt == 1 && k.Step.DelaySec == 0 && k.Step.DelayUntil == 0 {
 			return
@@ -73,15 +75,15 @@ var delayFiresOnTime = checking(invariants.Invariant{
 	Says:   "A delay that is long enough to be kept in Redis is over within three polls and a few seconds of its time, whoever has died meanwhile.",
 	Kind:   invariants.Always,
 	Source: "Scheduler internals, section 8: durable workflow delay timers, and their background poller",
-}, func(f *observe.Facts, t *tally) observe.Checker {
+}, func(f *model.Facts, t *tally) observe.Checker {
 	bound := func() time.Duration { return rounding + 3*f.Config.Workflow.DelayPoll + handover }
 	// kept says by when the job of a delay is to be submitted, if the delay was long enough.
-	kept := func(w observe.WfWait) (due time.Duration, ok bool) {
+	kept := func(w model.WfWait) (due time.Duration, ok bool) {
 		due = time.UnixMilli(w.Until).Sub(f.Workflow.Began)
 		return due, due-w.Since >= f.Config.Workflow.DurableFrom+rounding
 	}
 	return observe.Checker{
-		Fired: func(s *observe.Step, k *observe.StepJob) {
+		Fired: func(s *model.Step, k *model.StepJob) {
 			w, waited := k.Run.Waits[k.ID]
 			due, ok := kept(w)
 			if !waited || !ok {
@@ -115,15 +117,15 @@ var noDelayFiresTwice = checking(invariants.Invariant{
 	Says:   "The request of a step's job is stored once, unless who published it was not told so; and a step is tried again only once its last job is FAILED, though not for good, or TIMEOUT, and no more often than it says.",
 	Kind:   invariants.Always,
 	Source: "Scheduler internals, section 8: atomic pop of past-due timers; retry {max, backoff}",
-}, func(f *observe.Facts, t *tally) observe.Checker {
+}, func(f *model.Facts, t *tally) observe.Checker {
 	return observe.Checker{
-		Submitted: func(s *observe.Step, k *observe.StepJob, again observe.StepAgain) {
+		Submitted: func(s *model.Step, k *model.StepJob, again model.StepAgain) {
 			t.exercise()
 			if again.Seq != 0 && again.Told && s.Kind != sim.KindLate { // what comes late nobody knows of who publishes it again
 				t.violated(&k.Run.As, "%s was stored a second time at step %d by %s, %s seq %d; the first was seq %d", k.ID, s.Step, invariants.Who(s.Event), history.StreamSys, k.Stored, again.Seq)
 			}
 		},
-		Fired: func(s *observe.Step, k *observe.StepJob) {
+		Fired: func(s *model.Step, k *model.StepJob) {
 			if k.Attempt == 1 {
 				return
 			}
@@ -143,8 +145,8 @@ var runWritesNotLost = checking(invariants.Invariant{
 	Says:   "Each write of a run is of the version after the one that it replaces: nobody overwrites what they have not read.",
 	Kind:   invariants.Always,
 	Source: "the hardened run: a write is a compare-and-set on its version",
-}, func(_ *observe.Facts, t *tally) observe.Checker {
-	return observe.Checker{Ran: func(s *observe.Step, r *observe.WorkflowRun, w *observe.RunWrite) {
+}, func(_ *model.Facts, t *tally) observe.Checker {
+	return observe.Checker{Ran: func(s *model.Step, r *model.WorkflowRun, w *model.RunWrite) {
 		t.exercise()
 		if w.Step != 0 && r.Version != w.Was.Version+1 {
 			t.violated(&r.As, "%s wrote version %d at step %d over version %d, which %s had written at step %d",
@@ -158,8 +160,8 @@ var runWrittenByLockHolder = checking(invariants.Invariant{
 	Says:   "Only the process that holds a run's lock writes the run.",
 	Kind:   invariants.Always,
 	Source: "Scheduler internals, section 8: distributed workflow run locks, and their fall-back to the local lock alone",
-}, func(_ *observe.Facts, t *tally) observe.Checker {
-	return observe.Checker{Ran: func(s *observe.Step, r *observe.WorkflowRun, w *observe.RunWrite) {
+}, func(_ *model.Facts, t *tally) observe.Checker {
+	return observe.Checker{Ran: func(s *model.Step, r *model.WorkflowRun, w *model.RunWrite) {
 		if w.Step == 0 {
 			return // its start, before anybody knows of it
 		}
@@ -180,7 +182,7 @@ var everyRunSettles = checking(invariants.Invariant{
 	Kind:   invariants.Eventually,
 	Source: "Scheduler internals, section 8: the reconciler provides eventual recovery for delay steps via NextAttemptAt checks",
 	Needs:  []string{"events-agree-with-servers"},
-}, func(f *observe.Facts, t *tally) observe.Checker {
+}, func(f *model.Facts, t *tally) observe.Checker {
 	return observe.Checker{Ended: func(end *invariants.End) {
 		for _, r := range f.Workflow.Order {
 			t.exercise()
@@ -192,7 +194,7 @@ var everyRunSettles = checking(invariants.Invariant{
 })
 
 // waitsRightly says whether a run has a job that is not over, or waits for a time to come.
-func waitsRightly(f *observe.Facts, r *observe.WorkflowRun, end *invariants.End) bool {
+func waitsRightly(f *model.Facts, r *model.WorkflowRun, end *invariants.End) bool {
 	for i := range r.Steps {
 		s := &r.Steps[i]
 		j := f.Jobs[s.JobID]

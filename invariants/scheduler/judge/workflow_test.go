@@ -5,7 +5,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/wavetank-sim/wavetank/invariants/scheduler/observe"
+	"github.com/wavetank-sim/wavetank/invariants/scheduler/model"
 
 	"github.com/wavetank-sim/wavetank/invariants/scheduler/history"
 
@@ -256,10 +256,10 @@ func TestOpenRuns(t *testing.T) {
 
 // As the engine's own: it doubles up to a year.
 func TestTheBackoffOfAStep(t *testing.T) {
-	assert.EqualValues(t, 100, observe.Backoff(100, 1))
-	assert.EqualValues(t, 400, observe.Backoff(100, 3))
-	assert.EqualValues(t, 365*24*time.Hour/time.Millisecond, observe.Backoff(100, 1000))
-	assert.Zero(t, observe.Backoff(0, 1000))
+	assert.EqualValues(t, 100, model.Backoff(100, 1))
+	assert.EqualValues(t, 400, model.Backoff(100, 3))
+	assert.EqualValues(t, 365*24*time.Hour/time.Millisecond, model.Backoff(100, 1000))
+	assert.Zero(t, model.Backoff(0, 1000))
 }
 
 // The record of a run that is over may expire.

@@ -3,6 +3,8 @@ package observe
 import (
 	"time"
 
+	"github.com/wavetank-sim/wavetank/invariants/scheduler/model"
+
 	"github.com/wavetank-sim/wavetank/invariants/scheduler/config"
 
 	"github.com/wavetank-sim/wavetank/invariants"
@@ -11,66 +13,66 @@ import (
 // checker is what an invariant hooks into; any of its functions may be nil. Each is called with the
 // facts already up to date. The last two are for whoever judges: an observer does not know of an end.
 type Checker struct {
-	Read      func(*Step)                          // a state read has ended
-	Wrote     func(*Step, *Write)                  // a job's record was written
-	Sent      func(*Step)                          // a dispatch's publish was granted, whatever came of it
-	Stored    func(*Step, *Dispatch)               // a stream stored a dispatch; it is not among the job's yet
-	Voided    func(*Step)                          // a stream stored a void in a dispatch's place
-	Locked    func(*Step, *LockChange)             // a lock's key changed
-	Overdue   func(*Step)                          // a handling was seen to go on after its lock had expired, for the first time
-	Released  func(*Step)                          // a handling ended
-	Acked     func(*Step, *Message)                // a scheduler acknowledged a message; nil if the stream was not seen to store it
-	Again     func(*Step, *Message)                // a message whose handling is known to be done was delivered again
-	Twice     func(*Step, *Message)                // and is handled again
-	Given     func(*Job, *Message)                 // JetStream delivers a message no more, which nobody has acknowledged; likewise
-	Ticked    func(*Step, *Tick)                   // a replica began a tick, or wrote what its tick is for
-	Ran       func(*Step, *WorkflowRun, *RunWrite) // a run's record was written
-	Fired     func(*Step, *StepJob)                // the record of a step's job was made
-	Submitted func(*Step, *StepJob, StepAgain)     // a stream stored the request of one
-	Saved     func(*Step, *Job)                    // a path of rescue did what another should have done, for a job or a run
-	Effect    func(*Step)                          // a worker began or finished an execution
-	Ended     func(*invariants.End)                // the run is over
-	Audited   func(*invariants.End)                // only what the servers hold is known, and no event
+	Read      func(*model.Step)                                      // a state read has ended
+	Wrote     func(*model.Step, *model.Write)                        // a job's record was written
+	Sent      func(*model.Step)                                      // a dispatch's publish was granted, whatever came of it
+	Stored    func(*model.Step, *model.Dispatch)                     // a stream stored a dispatch; it is not among the job's yet
+	Voided    func(*model.Step)                                      // a stream stored a void in a dispatch's place
+	Locked    func(*model.Step, *model.LockChange)                   // a lock's key changed
+	Overdue   func(*model.Step)                                      // a handling was seen to go on after its lock had expired, for the first time
+	Released  func(*model.Step)                                      // a handling ended
+	Acked     func(*model.Step, *model.Message)                      // a scheduler acknowledged a message; nil if the stream was not seen to store it
+	Again     func(*model.Step, *model.Message)                      // a message whose handling is known to be done was delivered again
+	Twice     func(*model.Step, *model.Message)                      // and is handled again
+	Given     func(*model.Job, *model.Message)                       // JetStream delivers a message no more, which nobody has acknowledged; likewise
+	Ticked    func(*model.Step, *model.Tick)                         // a replica began a tick, or wrote what its tick is for
+	Ran       func(*model.Step, *model.WorkflowRun, *model.RunWrite) // a run's record was written
+	Fired     func(*model.Step, *model.StepJob)                      // the record of a step's job was made
+	Submitted func(*model.Step, *model.StepJob, model.StepAgain)     // a stream stored the request of one
+	Saved     func(*model.Step, *model.Job)                          // a path of rescue did what another should have done, for a job or a run
+	Effect    func(*model.Step)                                      // a worker began or finished an execution
+	Ended     func(*invariants.End)                                  // the run is over
+	Audited   func(*invariants.End)                                  // only what the servers hold is known, and no event
 }
 
 // observer brings the facts up to date, event by event, and calls the checkers' hooks. It is not safe for concurrent use.
 type Observer struct {
-	Facts *Facts
+	Facts *model.Facts
 
 	// What the hooks are shown, reused from event to event so that observing allocates nothing.
-	step       Step // the event as it concerns its own job
-	about      Step // the same, as it concerns the job of one change
-	write      Write
-	dispatch   Dispatch
-	lockChange LockChange
+	step       model.Step // the event as it concerns its own job
+	about      model.Step // the same, as it concerns the job of one change
+	write      model.Write
+	dispatch   model.Dispatch
+	lockChange model.LockChange
 
-	read      []func(*Step)
-	wrote     []func(*Step, *Write)
-	sent      []func(*Step)
-	stored    []func(*Step, *Dispatch)
-	voided    []func(*Step)
-	locked    []func(*Step, *LockChange)
-	overdue   []func(*Step)
-	released  []func(*Step)
-	acked     []func(*Step, *Message)
-	again     []func(*Step, *Message)
-	twice     []func(*Step, *Message)
-	given     []func(*Job, *Message)
-	ticked    []func(*Step, *Tick)
-	ran       []func(*Step, *WorkflowRun, *RunWrite)
-	fired     []func(*Step, *StepJob)
-	submitted []func(*Step, *StepJob, StepAgain)
-	saved     []func(*Step, *Job)
-	effect    []func(*Step)
+	read      []func(*model.Step)
+	wrote     []func(*model.Step, *model.Write)
+	sent      []func(*model.Step)
+	stored    []func(*model.Step, *model.Dispatch)
+	voided    []func(*model.Step)
+	locked    []func(*model.Step, *model.LockChange)
+	overdue   []func(*model.Step)
+	released  []func(*model.Step)
+	acked     []func(*model.Step, *model.Message)
+	again     []func(*model.Step, *model.Message)
+	twice     []func(*model.Step, *model.Message)
+	given     []func(*model.Job, *model.Message)
+	ticked    []func(*model.Step, *model.Tick)
+	ran       []func(*model.Step, *model.WorkflowRun, *model.RunWrite)
+	fired     []func(*model.Step, *model.StepJob)
+	submitted []func(*model.Step, *model.StepJob, model.StepAgain)
+	saved     []func(*model.Step, *model.Job)
+	effect    []func(*model.Step)
 }
 
 // newObserver returns an observer of a run that has not begun.
 func NewObserver(cfg config.Config) *Observer {
-	return &Observer{Facts: &Facts{
+	return &Observer{Facts: &model.Facts{
 		Config: cfg.WithDefaults(),
-		Jobs:   map[string]*Job{}, nodes: map[string]*node{}, Heard: map[Hearing]ear{}, listens: map[string]listening{},
-		Workflow: workflows{Began: time.UnixMilli(0)},
-		Policy:   newPolicyFacts(),
+		Jobs:   map[string]*model.Job{}, Nodes: map[string]*model.Node{}, Heard: map[model.Hearing]model.Ear{}, Listens: map[string]model.Listening{},
+		Workflow: model.Workflows{Began: time.UnixMilli(0)},
+		Policy:   model.NewPolicyFacts(),
 	}}
 }
 

@@ -3,6 +3,8 @@ package observe
 import (
 	"strings"
 
+	"github.com/wavetank-sim/wavetank/invariants/scheduler/model"
+
 	"github.com/wavetank-sim/wavetank/invariants/scheduler/history"
 
 	"github.com/wavetank-sim/wavetank/sim"
@@ -12,14 +14,14 @@ import (
 func (j *Observer) Observe(e *sim.Event) {
 	f := j.Facts
 	f.Step, f.At = e.Step, e.At
-	f.struck(e)
+	f.Struck(e)
 	switch e.Kind {
 	case sim.KindRedis, sim.KindPublish, sim.KindReturn, sim.KindSend, sim.KindLate:
 		if e.Phase != "" || len(e.Changes) > 0 {
 			j.operation(e)
 		}
 	case sim.KindCall:
-		f.asked(e)
+		f.Asked(e)
 		j.operation(e)
 	case sim.KindAPI:
 		if e.Phase == "publish_read" {
@@ -34,20 +36,20 @@ func (j *Observer) Observe(e *sim.Event) {
 			j.execution(e)
 		}
 	case sim.KindFetch, sim.KindFetchEnd:
-		f.node(e.Node).pull(e)
+		f.Node(e.Node).Pull(e)
 	case sim.KindReceive:
-		f.heartbeat(e)
+		f.Heartbeat(e)
 	case sim.KindControl:
-		f.control(e)
+		f.Control(e)
 		switch {
 		case len(e.Changes) == 0:
 		case e.Changes[0].Stream != "":
-			f.cutTails(e)
+			f.CutTails(e)
 		default:
 			j.rewound(e)
 		}
 	case sim.KindStart:
-		f.start(e)
+		f.Start(e)
 	}
 }
 
@@ -55,13 +57,13 @@ func (j *Observer) Observe(e *sim.Event) {
 func (j *Observer) operation(e *sim.Event) {
 	f := j.Facts
 	s := &j.step
-	*s = Step{Event: e, Failed: history.AnswerOf(e).Failed()}
+	*s = model.Step{Event: e, Failed: history.AnswerOf(e).Failed()}
 	if e.Target != history.SubjectBeat {
 		if s.About = f.Job(e.Job); s.About != nil {
-			s.Handling = s.About.handling(e)
+			s.Handling = s.About.Handling(e)
 		}
 	}
-	if s.Phase == "lock_release" && !beginsRelease(s) {
+	if s.Phase == "lock_release" && !model.BeginsRelease(s) {
 		s.Handling = nil // its own is over
 	}
 	if e.Kind == sim.KindLate {
@@ -71,20 +73,20 @@ func (j *Observer) operation(e *sim.Event) {
 	if s.Handling != nil {
 		j.fence(s)
 		j.onTime(s)
-		s.About.delayed(s)
+		s.About.Delayed(s)
 	}
-	if s.Phase == "publish" && s.Kind == sim.KindPublish && f.resumes(s) {
-		f.Reach(IntentResumed)
+	if s.Phase == "publish" && s.Kind == sim.KindPublish && f.Resumes(s) {
+		f.Reach(model.IntentResumed)
 	}
 	applied, locked := j.changes(s)
-	f.breakerAsked(s)
-	f.outputOperation(s)
-	f.Workflow.answered(f, s)
+	f.BreakerAsked(s)
+	f.OutputOperation(s)
+	f.Workflow.Answered(f, s)
 	if s.Phase == "dlq_growth_read" || s.Phase == "dlq_growth_write" {
-		f.growthSeen(s)
+		f.GrowthSeen(s)
 	}
 	if s.About == nil {
-		f.ticked(s)
+		f.Ticked(s)
 		return
 	}
 	if e.Outcome == sim.OutcomePending && e.Phase != "publish" && e.Phase != "lock_release" {
@@ -94,7 +96,7 @@ func (j *Observer) operation(e *sim.Event) {
 }
 
 // concluded takes in what came of an operation on the step's own job, by its phase.
-func (j *Observer) concluded(s *Step, applied, locked bool) {
+func (j *Observer) concluded(s *model.Step, applied, locked bool) {
 	f := j.Facts
 	switch s.Phase {
 	case "lock_acquire", "lock_renew":
@@ -104,22 +106,22 @@ func (j *Observer) concluded(s *Step, applied, locked bool) {
 	case "state_read", "outbox_claim", "timeout_read", "quarantine_read":
 		j.stateRead(s)
 	case "replay_read":
-		f.taken(s)
+		f.Taken(s)
 	case "publish":
 		j.publishAnswered(s, applied)
 	case "publish_read":
-		f.readBack(s)
+		f.ReadBack(s)
 	case "output_check", "output_scan":
-		f.outputCalled(s)
+		f.OutputCalled(s)
 	case "tenant_read":
-		f.tenantCounted(s)
+		f.TenantCounted(s)
 	case "void_publish":
 		if applied && !s.Failed {
 			f.Count.Voids++
 		}
 	case "result_publish":
 		if s.Failed && !applied {
-			f.come(s.About, ResultUnsent)
+			f.Come(s.About, model.ResultUnsent)
 		}
 	case "processed_read", "inflight_write", "processed_write":
 		j.guardAsked(s)
@@ -135,21 +137,21 @@ func (j *Observer) concluded(s *Step, applied, locked bool) {
 
 // late takes in what an operation does whose caller gave it up long ago: whatever is under way there by
 // now is not about it.
-func (j *Observer) late(s *Step) {
+func (j *Observer) late(s *model.Step) {
 	f := j.Facts
 	s.Handling, s.Failed = nil, true
 	if applied, _ := j.changes(s); applied && s.About != nil {
-		f.ambiguous(s)
+		f.Ambiguous(s)
 	}
 }
 
 // changes takes in what a step changed. It says whether the step changed anything that its own job's
 // phase is for, and whether it took or extended the job's lock.
-func (j *Observer) changes(s *Step) (applied, locked bool) {
+func (j *Observer) changes(s *model.Step) (applied, locked bool) {
 	if s.Outcome == history.TransactionFailed || s.Kind == sim.KindLate && s.Outcome == sim.OutcomeNil {
 		return false, false // a MULTI that the server refused: what it names is as it was
 	}
-	var record *Job
+	var record *model.Job
 	stateful := false
 	written := func() {
 		// Each write counts up the version: where it stays, the server refused a MULTI, and the answer was lost.
@@ -176,29 +178,29 @@ func (j *Observer) changes(s *Step) (applied, locked bool) {
 		}
 		stateful = record.Take(c) || stateful
 		if c.Field == "updated_at" {
-			record.touched = s.At
+			record.Touched = s.At
 		}
 		if c.Field == "decision" {
 			record.DecidedAt = s.Step
 		}
-		j.Facts.consented(s, record, c)
+		j.Facts.Consented(s, record, c)
 	}
 	written()
-	j.Facts.recordChanges(s)
+	j.Facts.RecordChanges(s)
 	return applied, locked
 }
 
 // remember keeps what a record is before the step writes it.
-func (j *Observer) remember(record *Job) {
-	j.write = Write{
+func (j *Observer) remember(record *model.Job) {
+	j.write = model.Write{
 		From: record.State, Attempts: record.Attempts, Epoch: record.Epoch, Version: record.Version,
-		Updated: record.Updated, Since: record.touched, deadline: record.Deadline, Intent: record.Intent,
+		Updated: record.Updated, Since: record.Touched, Deadline: record.Deadline, Intent: record.Intent,
 	}
 	j.write.Due, j.write.Bounded = j.Facts.Due(record)
 }
 
 // changed takes in a change of anything but a job's record. It says of it what changes says of all.
-func (j *Observer) changed(s *Step, c *sim.Change) (applied, locked bool) {
+func (j *Observer) changed(s *model.Step, c *sim.Change) (applied, locked bool) {
 	switch {
 	case c.Stream == history.StreamJobs:
 		return j.jobsStored(s, c), false
@@ -217,7 +219,7 @@ func (j *Observer) changed(s *Step, c *sim.Change) (applied, locked bool) {
 	case c.Key == history.ReconcilerKey || c.Key == history.ReplayerKey || c.Key == history.WriterKey:
 		j.tickLockChanged(s, c)
 	case strings.HasPrefix(c.Key, history.BreakerPrefix):
-		j.Facts.breakerChanged(s, c)
+		j.Facts.BreakerChanged(s, c)
 	case c.Key == history.SnapshotKey:
 		j.snapshotChanged(s, c)
 	case strings.HasPrefix(c.Key, history.ProcessedPrefix) || strings.HasPrefix(c.Key, history.InflightPrefix):
@@ -225,30 +227,30 @@ func (j *Observer) changed(s *Step, c *sim.Change) (applied, locked bool) {
 	case strings.HasPrefix(c.Key, history.SagaPrefix):
 		j.sagaChanged(s, c)
 	case strings.HasPrefix(c.Key, history.SagaDLQPrefix):
-		j.Facts.sagaBuried(c)
+		j.Facts.SagaBuried(c)
 	case c.Key == history.AuditKey:
-		j.Facts.sagaAudited(c)
-		j.Facts.outputAudited(c)
+		j.Facts.SagaAudited(c)
+		j.Facts.OutputAudited(c)
 	case c.Key == history.DlqIndex:
-		j.Facts.lettersIndexed(c)
+		j.Facts.LettersIndexed(c)
 	case c.Key == history.GrowthKey:
-		j.Facts.growthChanged(s, c)
+		j.Facts.GrowthChanged(s, c)
 	case strings.HasPrefix(c.Key, history.CommittedPrefix):
-		j.Facts.committedChanged(c)
+		j.Facts.CommittedChanged(c)
 	case strings.HasPrefix(c.Key, history.OutputPrefix):
-		j.Facts.outputStored(c)
+		j.Facts.OutputStored(c)
 	case c.Key == history.ScansKey:
-		j.Facts.scanKept(c)
+		j.Facts.ScanKept(c)
 	case strings.HasPrefix(c.Key, history.DlqPrefix):
 		id := c.Key[len(history.DlqPrefix):]
-		j.Facts.letterChanged(s, id, c)
+		j.Facts.LetterChanged(s, id, c)
 		if j.Facts.File(id, !c.Gone) {
 			return false, false
 		}
 		about := j.Facts.Job(id)
 		about.Entered, about.DlqExpires = !c.Gone, c.Expires
 		if s.Handling != nil {
-			s.Handling.entered = true
+			s.Handling.Entered = true
 		}
 	}
 	return false, false
@@ -257,7 +259,7 @@ func (j *Observer) changed(s *Step, c *sim.Change) (applied, locked bool) {
 // rewound takes in what a failover of Redis has changed back. It is nobody's doing, and nothing is judged by it.
 func (j *Observer) rewound(e *sim.Event) {
 	unjudged := &Observer{Facts: j.Facts}
-	unjudged.changes(&Step{Event: e})
+	unjudged.changes(&model.Step{Event: e})
 	for i := range e.Changes {
 		if about := j.Facts.Jobs[history.RecordOf(e.Changes[i].Key)]; about != nil {
 			about.Scheduled = about.Attempts
@@ -266,7 +268,7 @@ func (j *Observer) rewound(e *sim.Event) {
 }
 
 // concerning copies s, to be turned to the job that one of its changes is about.
-func (j *Observer) concerning(s *Step) *Step {
+func (j *Observer) concerning(s *model.Step) *model.Step {
 	j.about = *s
 	return &j.about
 }

@@ -4,27 +4,29 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/wavetank-sim/wavetank/invariants/scheduler/model"
+
 	"github.com/wavetank-sim/wavetank/invariants"
 	"github.com/wavetank-sim/wavetank/invariants/scheduler/history"
 	"github.com/wavetank-sim/wavetank/sim"
 )
 
 // guardChanged takes in what Redis remembers of a message.
-func (j *Observer) guardChanged(s *Step, c *sim.Change) {
-	m := guardedMessage(s, c.Key)
+func (j *Observer) guardChanged(s *model.Step, c *sim.Change) {
+	m := model.GuardedMessage(s, c.Key)
 	if m == nil || c.Gone {
 		return
 	}
 	if strings.HasPrefix(c.Key, history.ProcessedPrefix) {
-		m.guard.until = c.Expires
+		m.Guard.Until = c.Expires
 		return
 	}
 	me := invariants.Process(s.Node, s.Incarnation)
-	if i := slices.Index(m.guard.unknown, me); i >= 0 { // of several deliveries at once, one that asked before
-		m.guard.unknown = slices.Delete(m.guard.unknown, i, i+1)
+	if i := slices.Index(m.Guard.Unknown, me); i >= 0 { // of several deliveries at once, one that asked before
+		m.Guard.Unknown = slices.Delete(m.Guard.Unknown, i, i+1)
 		return
 	}
-	if m.guard.skips(me) { // in flight, although it was handled
+	if m.Guard.Skips(me) { // in flight, although it was handled
 		for _, check := range j.twice {
 			check(s, m)
 		}
@@ -32,44 +34,44 @@ func (j *Observer) guardChanged(s *Step, c *sim.Change) {
 }
 
 // guardAsked takes in that a process asks whether a message was handled.
-func (j *Observer) guardAsked(s *Step) {
+func (j *Observer) guardAsked(s *model.Step) {
 	if s.Phase != "processed_read" {
 		return
 	}
-	m := guardedMessage(s, s.Target)
+	m := model.GuardedMessage(s, s.Target)
 	if m == nil {
 		return
 	}
 	me := invariants.Process(s.Node, s.Incarnation)
-	if s.Failed || s.At >= m.guard.until {
-		m.guard.unknown = append(m.guard.unknown, me)
+	if s.Failed || s.At >= m.Guard.Until {
+		m.Guard.Unknown = append(m.Guard.Unknown, me)
 		return
 	}
-	m.guard.known = append(m.guard.known, me)
+	m.Guard.Known = append(m.Guard.Known, me)
 	for _, check := range j.again {
 		check(s, m)
 	}
 }
 
 // guarded takes in a delivery or an answer of a message, as far as the guard is concerned.
-func (j *Observer) guarded(s *Step, m *Message, skipped bool) {
-	g := &m.guard
+func (j *Observer) guarded(s *model.Step, m *model.Message, skipped bool) {
+	g := &m.Guard
 	me := invariants.Process(s.Node, s.Incarnation)
-	again := g.again
-	g.again = ""
+	again := g.Again
+	g.Again = ""
 	switch {
-	case s.Kind == sim.KindDeliver && g.answered && !j.Facts.Config.IdempotencyGuard:
-		g.again, g.begun = me, false
+	case s.Kind == sim.KindDeliver && g.Answered && !j.Facts.Config.IdempotencyGuard:
+		g.Again, g.Begun = me, false
 		for _, check := range j.again {
 			check(s, m)
 		}
 	case s.Kind == sim.KindDeliver:
-	case again == me && g.begun:
+	case again == me && g.Begun:
 		for _, check := range j.twice {
 			check(s, m)
 		}
 	case skipped:
-		j.Facts.Reach(MessageSkipped)
+		j.Facts.Reach(model.MessageSkipped)
 	}
-	g.answered = g.answered || s.Kind == sim.KindAck
+	g.Answered = g.Answered || s.Kind == sim.KindAck
 }

@@ -4,6 +4,8 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/wavetank-sim/wavetank/invariants/scheduler/model"
+
 	"github.com/wavetank-sim/wavetank/invariants/scheduler/history"
 
 	"github.com/wavetank-sim/wavetank/invariants"
@@ -13,7 +15,7 @@ import (
 
 // lockChanged takes in a change of a lock's key, and says whether the step's own job's lock was
 // taken or extended by it.
-func (j *Observer) lockChanged(s *Step, c *sim.Change) bool {
+func (j *Observer) lockChanged(s *model.Step, c *sim.Change) bool {
 	f := j.Facts
 	own := j.concerning(s)
 	own.About = f.Job(c.Key[len(history.LockPrefix):])
@@ -21,34 +23,34 @@ func (j *Observer) lockChanged(s *Step, c *sim.Change) bool {
 		return false
 	}
 	if own.About != s.About {
-		own.Handling = own.About.handling(s.Event)
+		own.Handling = own.About.Handling(s.Event)
 	}
 	l := &own.About.Lock
 	change := &j.lockChange
-	*change = LockChange{Was: *l}
+	*change = model.LockChange{Was: *l}
 	switch {
 	case c.Gone:
 		change.Gone = true
-		*l = Lock{}
-	case l.token != c.Value || l.Node == "":
+		*l = model.Lock{}
+	case l.Token != c.Value || l.Node == "":
 		change.Taken = true
-		*l = Lock{Node: s.Node, Incarnation: s.Incarnation, token: c.Value, Expires: c.Expires, Step: s.Step}
+		*l = model.Lock{Node: s.Node, Incarnation: s.Incarnation, Token: c.Value, Expires: c.Expires, Step: s.Step}
 		for i := range own.About.Handlings {
 			if h := own.About.Handlings[i]; h.Expires != 0 && s.At >= h.Expires {
-				f.Reach(LockOverstayed)
+				f.Reach(model.LockOverstayed)
 			}
 		}
 		if s.Failed {
 			f.Count.LockLeft++
 			l.Abandoned = s.At
 		} else if s.Phase == "lock_acquire" {
-			f.Mixed = f.Mixed || own.About.handling(s.Event) != nil
-			own.About.Handlings = append(own.About.Handlings, handling{
-				node: s.Node, incarnation: s.Incarnation, lock: s.Step, Expires: c.Expires, Attempts: own.About.Attempts,
+			f.Mixed = f.Mixed || own.About.Handling(s.Event) != nil
+			own.About.Handlings = append(own.About.Handlings, model.Handling{
+				Node: s.Node, Incarnation: s.Incarnation, Lock: s.Step, Expires: c.Expires, Attempts: own.About.Attempts,
 			})
 		}
 	default:
-		change.Extended = c.Expires == 0 && l.Expires != 0 || c.Expires > l.Expires+Slack
+		change.Extended = c.Expires == 0 && l.Expires != 0 || c.Expires > l.Expires+model.Slack
 		if s.Kind == sim.KindLate && l.Abandoned != 0 {
 			l.Abandoned = s.At // its holder had sent the renewal before
 		}
@@ -61,30 +63,30 @@ func (j *Observer) lockChanged(s *Step, c *sim.Change) bool {
 		check(own, change)
 	}
 	if own.About == s.About && change.Taken {
-		s.Handling = s.About.handling(s.Event)
+		s.Handling = s.About.Handling(s.Event)
 	}
 	return own.About == s.About && (change.Taken || change.Extended)
 }
 
 // lockAnswered takes in what came of asking for a lock, or for more time with it.
-func (j *Observer) lockAnswered(s *Step, locked bool) {
+func (j *Observer) lockAnswered(s *model.Step, locked bool) {
 	f := j.Facts
 	switch {
 	case s.Phase == "lock_acquire":
-		s.About.begin(invariants.Process(s.Node, s.Incarnation))
+		s.About.Begin(invariants.Process(s.Node, s.Incarnation))
 	case strings.Contains(s.Outcome, history.ScriptUnknown): // for want of its script, and is repeated
 	case s.Failed || s.Kind == sim.KindRedis && !locked:
 		if s.Handling != nil {
-			if s.Handling.renewals++; s.Handling.renewals == f.Config.MaxRenewalFailures {
-				f.Reach(LockAbandoned)
+			if s.Handling.Renewals++; s.Handling.Renewals == f.Config.MaxRenewalFailures {
+				f.Reach(model.LockAbandoned)
 			}
 		}
 	case s.Handling != nil:
-		s.Handling.renewals = 0
+		s.Handling.Renewals = 0
 	}
 	if !s.Failed && !locked && s.Phase == "lock_acquire" && s.Kind == sim.KindRedis {
 		if l := &s.About.Lock; l.Live(s.At) && l.Node != s.Node {
-			f.Reach(Contended)
+			f.Reach(model.Contended)
 		}
 	}
 }
@@ -92,58 +94,58 @@ func (j *Observer) lockAnswered(s *Step, locked bool) {
 // lockReleased takes in a step of giving a lock back. The first one ends the handling, even if it hangs:
 // the renewal has been drained by then, and nothing follows but the release itself. While that goes on the
 // lock may expire, and the same process may take another for the same job.
-func (j *Observer) lockReleased(s *Step) {
+func (j *Observer) lockReleased(s *model.Step) {
 	f := j.Facts
 	if s.Handling != nil {
-		s.About.release(s)
+		s.About.Release(s)
 		j.handled(s)
 	}
-	r := s.About.releasing(s)
+	r := s.About.Releasing(s)
 	if r == nil {
 		return // no handling ended by it
 	}
 	if s.Outcome == sim.OutcomePending {
-		r.hung = s.Name
+		r.Hung = s.Name
 		return
 	}
-	if l := &s.About.Lock; s.Failed && l.HeldBy(s.Event) && l.Abandoned == 0 && (r.lock == l.Step || r.lock == 0) {
-		f.come(s.About, LockLeft)
-		if r.lock != 0 {
+	if l := &s.About.Lock; s.Failed && l.HeldBy(s.Event) && l.Abandoned == 0 && (r.Lock == l.Step || r.Lock == 0) {
+		f.Come(s.About, model.LockLeft)
+		if r.Lock != 0 {
 			l.Abandoned = s.At
 		}
 	}
-	if r.hung != "" {
-		s.About.releases = slices.DeleteFunc(s.About.releases, func(o release) bool { return o == *r })
+	if r.Hung != "" {
+		s.About.Releases = slices.DeleteFunc(s.About.Releases, func(o model.Release) bool { return o == *r })
 	}
 }
 
 // handled takes in the end of the step's handling.
-func (j *Observer) handled(s *Step) {
+func (j *Observer) handled(s *model.Step) {
 	f, h := j.Facts, s.Handling
 	if h.Closed() {
-		f.Reach(FailedClosed)
+		f.Reach(model.FailedClosed)
 	}
 	if h.FoundNobody() {
-		f.come(s.About, NoWorkerTook)
-		if f.knowsStaleWorker(s) {
-			f.Reach(StaleWorkerMet)
+		f.Come(s.About, model.NoWorkerTook)
+		if f.KnowsStaleWorker(s) {
+			f.Reach(model.StaleWorkerMet)
 		}
 	}
 	for _, check := range j.released {
 		check(s)
 	}
-	s.About.end(h)
+	s.About.End(h)
 	s.Handling = nil
 }
 
 // onTime notes, once, that a handling goes on after its lock has expired.
-func (j *Observer) onTime(s *Step) {
+func (j *Observer) onTime(s *model.Step) {
 	switch s.Phase {
 	case "lock_acquire", "replay_read", "processed_read", "inflight_write", "processed_write":
 		return // it may be another's, who has the job from elsewhere
 	}
-	if h := s.Handling; h.Expires != 0 && s.At >= h.Expires && !h.overdue {
-		h.overdue = true
+	if h := s.Handling; h.Expires != 0 && s.At >= h.Expires && !h.Overdue {
+		h.Overdue = true
 		for _, check := range j.overdue {
 			check(s)
 		}

@@ -3,61 +3,63 @@ package observe
 import (
 	"time"
 
+	"github.com/wavetank-sim/wavetank/invariants/scheduler/model"
+
 	"github.com/wavetank-sim/wavetank/invariants/scheduler/history"
 
 	"github.com/wavetank-sim/wavetank/sim"
 )
 
-func (j *Observer) recordWritten(s *Step, record *Job) {
+func (j *Observer) recordWritten(s *model.Step, record *model.Job) {
 	f := j.Facts
 	own, w := j.concerning(s), &j.write
 	if record != s.About {
 		own.About, own.Handling = record, nil
 		if s.Kind != sim.KindLate {
-			own.Handling = record.handling(s.Event)
+			own.Handling = record.Handling(s.Event)
 		}
 	}
 	record.StateAt, record.Accepted = s.Step, true
-	if record.Deadline != w.deadline {
-		record.deadlineAt = s.At + time.Duration(record.Deadline-record.Updated)*time.Millisecond
+	if record.Deadline != w.Deadline {
+		record.DeadlineAt = s.At + time.Duration(record.Deadline-record.Updated)*time.Millisecond
 	}
 	switch record.State {
-	case Scheduled:
+	case model.Scheduled:
 		record.Scheduled++
-		record.Intent = Intent{}
-	case Dispatched:
-		record.Intent = Intent{Worker: record.Worker, Epoch: record.Epoch, Step: s.Step, Pick: record.picked(own)}
+		record.Intent = model.Intent{}
+	case model.Dispatched:
+		record.Intent = model.Intent{Worker: record.Worker, Epoch: record.Epoch, Step: s.Step, Pick: record.Picked(own)}
 		record.Intent.Stored = record.Holds(record.Epoch)
-	case Running:
+	case model.Running:
 		if record.Worker != "" {
 			record.Intent.Worker = record.Worker // the stream's word may have corrected it
 		}
-	case Succeeded:
-		record.Intent = Intent{}
-		f.done(record)
+	case model.Succeeded:
+		record.Intent = model.Intent{}
+		f.Done(record)
 	default:
-		record.Intent = Intent{}
+		record.Intent = model.Intent{}
 	}
 	if h := own.Handling; h != nil {
-		f.overstay(own)
+		f.Overstay(own)
 		j.brought(own, w)
-		f.replayed(own, w)
-		h.wrote = true
+		f.Replayed(own, w)
+		h.Wrote = true
 		switch record.State {
-		case Scheduled:
-			h.Scheduled, h.Pick = true, Pick{s.Node, s.Incarnation, s.At} // it follows at once
-			h.Choice = f.candidates(own)
-		case Dispatched:
-			h.intended = true
-		case Failed, Denied, Quarantined:
-			h.failed = true
+		case model.Scheduled:
+			h.Scheduled, h.Pick = true, model.Pick{s.Node, s.Incarnation, s.At} // it follows at once
+			h.Choice = f.Candidates(own)
+		case model.Dispatched:
+			h.Intended = true
+		case model.Failed, model.Denied, model.Quarantined:
+			h.Failed = true
 		}
 	}
 	if record.Attempts >= f.Config.MaxSchedulingRetries && w.Attempts < f.Config.MaxSchedulingRetries {
-		f.Reach(CeilingReached)
+		f.Reach(model.CeilingReached)
 	}
-	f.sagaWrote(own)
-	f.outputWrote(own, w)
+	f.SagaWrote(own)
+	f.OutputWrote(own, w)
 	j.stepWritten(own)
 	for _, check := range j.wrote {
 		check(own, w)
@@ -65,12 +67,12 @@ func (j *Observer) recordWritten(s *Step, record *Job) {
 }
 
 // outboxChanged takes in a change of a job's entry in the outbox, and says whether the job is the step's own.
-func (j *Observer) outboxChanged(s *Step, c *sim.Change) bool {
+func (j *Observer) outboxChanged(s *model.Step, c *sim.Change) bool {
 	about := j.Facts.Job(c.Field)
 	if about == nil {
 		return false
 	}
-	about.Queued = queued{}
+	about.Queued = model.Queued{}
 	if !c.Gone {
 		about.Queued.Step = s.Step
 	}
@@ -79,24 +81,24 @@ func (j *Observer) outboxChanged(s *Step, c *sim.Change) bool {
 
 // fence follows a state write of several operations: a look at the record, and the MULTI. A handling
 // that gives its lock back after the look was refused by what it saw.
-func (j *Observer) fence(s *Step) {
-	phase := s.Handling.fencing
+func (j *Observer) fence(s *model.Step) {
+	phase := s.Handling.Fencing
 	switch {
 	case phase == "":
 	case s.Phase == phase && s.Name == "multi":
-		s.Handling.fencing = ""
-	case beginsRelease(s):
-		s.Handling.fencing = ""
+		s.Handling.Fencing = ""
+	case model.BeginsRelease(s):
+		s.Handling.Fencing = ""
 		j.refused(s, phase)
 	}
 }
 
 // refused notes that the fence stopped a state write of that phase.
-func (j *Observer) refused(s *Step, phase string) {
+func (j *Observer) refused(s *model.Step, phase string) {
 	f := j.Facts
-	f.Reach(WriteFenced)
+	f.Reach(model.WriteFenced)
 	f.Count.Fenced++
-	f.fenced = Fenced{s.Step, s.Job, phase}
+	f.Fenced = model.Fenced{s.Step, s.Job, phase}
 	if s.Handling != nil {
 		s.Handling.StoreFailed = true
 	}
@@ -108,7 +110,7 @@ func (j *Observer) refused(s *Step, phase string) {
 	}
 }
 
-func (j *Observer) writeAnswered(s *Step, applied bool) {
+func (j *Observer) writeAnswered(s *model.Step, applied bool) {
 	f := j.Facts
 	if s.Phase == "rollback_write" && s.Name != "pipeline" && (s.Name == "watch" || !f.Config.Fence) {
 		f.Count.Rollbacks++
@@ -117,17 +119,17 @@ func (j *Observer) writeAnswered(s *Step, applied bool) {
 	case s.Outcome == history.TransactionFailed:
 		j.transactionRefused(s)
 		return
-	case looks(s) && !s.Failed:
+	case model.Looks(s) && !s.Failed:
 		j.looked(s)
 		return
 	}
 	if s.Phase == "dispatched_write" && applied && !s.Failed {
-		f.give(s)
+		f.Give(s)
 	}
 	switch s.Phase {
 	case "scheduled_write":
 		if !s.Failed {
-			f.orphanReplayed(s)
+			f.OrphanReplayed(s)
 		}
 	case "rollback_write":
 		if s.Failed {
@@ -156,19 +158,19 @@ func (j *Observer) writeAnswered(s *Step, applied bool) {
 		s.Handling.StoreFailed = true
 	}
 	if applied {
-		f.ambiguous(s)
+		f.Ambiguous(s)
 		return
 	}
-	f.Reach(FailedWrite)
+	f.Reach(model.FailedWrite)
 	// At the ceiling FAILED is written instead of the rollback; that too leaves the job DISPATCHED to nobody.
-	if s.Phase == "rollback_write" || s.Phase == "failed_write" && s.About.State == Dispatched {
-		f.come(s.About, RollbackFailed)
+	if s.Phase == "rollback_write" || s.Phase == "failed_write" && s.About.State == model.Dispatched {
+		f.Come(s.About, model.RollbackFailed)
 	}
 }
 
-func (j *Observer) stateRead(s *Step) {
+func (j *Observer) stateRead(s *model.Step) {
 	if s.Handling != nil {
-		s.Handling.overdueRead = s.Handling.overdueRead || s.Phase == "timeout_read"
+		s.Handling.OverdueRead = s.Handling.OverdueRead || s.Phase == "timeout_read"
 		s.Handling.ReadFailed = 0
 		if s.Failed {
 			s.Handling.ReadFailed = s.Step

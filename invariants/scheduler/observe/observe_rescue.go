@@ -3,17 +3,19 @@ package observe
 import (
 	"slices"
 
+	"github.com/wavetank-sim/wavetank/invariants/scheduler/model"
+
 	"github.com/wavetank-sim/wavetank/invariants"
 	"github.com/wavetank-sim/wavetank/invariants/scheduler/history"
 )
 
 // Rescued returns the last one.
-func (j *Observer) Rescued() Rescue { return j.Facts.Rescued }
+func (j *Observer) Rescued() model.Rescue { return j.Facts.Rescued }
 
 // rescue notes one.
-func (j *Observer) rescue(s *Step, of *Job, by string) {
-	j.Facts.Reach(Rescued)
-	j.Facts.Rescued = Rescue{s.Step, of.ID, by}
+func (j *Observer) rescue(s *model.Step, of *model.Job, by string) {
+	j.Facts.Reach(model.Rescued)
+	j.Facts.Rescued = model.Rescue{s.Step, of.ID, by}
 	for _, check := range j.saved {
 		check(s, of)
 	}
@@ -21,32 +23,32 @@ func (j *Observer) rescue(s *Step, of *Job, by string) {
 
 // brought takes in a job's write by a path of rescue: a handling without a request that brings the job on, or the end
 // of a job that had no worker any more.
-func (j *Observer) brought(s *Step, w *Write) {
+func (j *Observer) brought(s *model.Step, w *model.Write) {
 	me := invariants.Process(s.Node, s.Incarnation)
 	switch {
-	case slices.Contains(s.About.inHand, me) || s.Handling.Scheduled || s.Handling.intended:
+	case slices.Contains(s.About.InHand, me) || s.Handling.Scheduled || s.Handling.Intended:
 	case s.Phase == "timeout_write":
-		if w.Intent.Step != 0 && !w.Intent.Stored && s.At-w.Since > j.Facts.Config.PublishTimeout || s.About.Finished > 0 && len(s.About.Terminated) == 0 && !s.About.resultDue() {
+		if w.Intent.Step != 0 && !w.Intent.Stored && s.At-w.Since > j.Facts.Config.PublishTimeout || s.About.Finished > 0 && len(s.About.Terminated) == 0 && !s.About.ResultDue() {
 			j.rescue(s, s.About, "reconciler")
 		}
-	case s.About.State != Scheduled && (s.About.State != Running || s.Phase != "running_write"):
+	case s.About.State != model.Scheduled && (s.About.State != model.Running || s.Phase != "running_write"):
 	case s.About.Replayer == me:
 		j.rescue(s, s.About, "replayer")
-	case s.Handling.overdueRead:
+	case s.Handling.OverdueRead:
 		j.rescue(s, s.About, "reconciler")
 	}
 }
 
 // tookIn takes in which ends of its jobs a run's write is about: who ends a job brings its run on, and what is left is
 // found by the run reconciler at its next tick.
-func (j *Observer) tookIn(s *Step, r *WorkflowRun, before *history.RunRecord) {
+func (j *Observer) tookIn(s *model.Step, r *model.WorkflowRun, before *history.RunRecord) {
 	for i := range before.Steps {
 		was := &before.Steps[i]
 		now, of := r.StepCalled(was.ID), j.Facts.Jobs[was.JobID]
 		if was.State != "SUBMITTED" || now == nil || now.State == "SUBMITTED" || of == nil {
 			continue
 		}
-		if late := j.Facts.Workflow.Unix(s.At) - of.Updated; late > promptly.Milliseconds() {
+		if late := j.Facts.Workflow.Unix(s.At) - of.Updated; late > model.Promptly.Milliseconds() {
 			j.rescue(s, &r.As, "run reconciler")
 			return
 		}

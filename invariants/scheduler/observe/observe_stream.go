@@ -4,6 +4,8 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/wavetank-sim/wavetank/invariants/scheduler/model"
+
 	"github.com/wavetank-sim/wavetank/invariants/scheduler/history"
 
 	"github.com/wavetank-sim/wavetank/invariants"
@@ -13,7 +15,7 @@ import (
 
 // jobsStored takes in what the stream of dispatches stored, and says whether it is what the step is
 // about: a dispatch, a void in its place, or a cancel notice.
-func (j *Observer) jobsStored(s *Step, c *sim.Change) bool {
+func (j *Observer) jobsStored(s *model.Step, c *sim.Change) bool {
 	f := j.Facts
 	own := j.concerning(s)
 	id := c.Header[history.HeaderJob]
@@ -23,13 +25,13 @@ func (j *Observer) jobsStored(s *Step, c *sim.Change) bool {
 	if own.About = f.Job(id); own.About == nil {
 		return false
 	}
-	f.takePlace(own.About, c)
+	f.TakePlace(own.About, c)
 	if worker, is := history.ToldOf(c.Subject); is {
-		own.About.Told = append(own.About.Told, Notice{worker, history.EpochOf(c)})
+		own.About.Told = append(own.About.Told, model.Notice{worker, history.EpochOf(c)})
 		return own.About == s.About
 	}
 	if c.Header[history.HeaderVoid] != "" {
-		f.Reach(VoidStored)
+		f.Reach(model.VoidStored)
 		own.About.Voids = append(own.About.Voids, history.EpochOf(c))
 		for _, check := range j.voided {
 			check(own)
@@ -44,37 +46,37 @@ func (j *Observer) jobsStored(s *Step, c *sim.Change) bool {
 }
 
 // dispatchStored takes in a dispatch of the step's job.
-func (j *Observer) dispatchStored(own *Step, c *sim.Change) {
+func (j *Observer) dispatchStored(own *model.Step, c *sim.Change) {
 	f := j.Facts
 	d := &j.dispatch
-	*d = Dispatch{Worker: history.WorkerOf(c.Subject), Subject: c.Subject, Epoch: history.EpochOf(c), Seq: c.Seq, Step: own.Step}
+	*d = model.Dispatch{Worker: history.WorkerOf(c.Subject), Subject: c.Subject, Epoch: history.EpochOf(c), Seq: c.Seq, Step: own.Step}
 	if own.Handling != nil {
-		f.overstay(own)
+		f.Overstay(own)
 		own.Handling.Stored = true
 	}
-	f.assigned(own.About, d.Worker, own.At)
-	if n := f.nodes[d.Worker]; n != nil && d.Worker != "" {
-		if n.down {
-			f.come(own.About, DeadWorker)
-			f.Reach(ToDeadWorker)
+	f.Assigned(own.About, d.Worker, own.At)
+	if n := f.Nodes[d.Worker]; n != nil && d.Worker != "" {
+		if n.Down {
+			f.Come(own.About, model.DeadWorker)
+			f.Reach(model.ToDeadWorker)
 		}
-		if n.silent+n.cut > 0 {
-			f.Reach(ToSilentWorker)
+		if n.Silent+n.Cut > 0 {
+			f.Reach(model.ToSilentWorker)
 		}
 	}
 	for _, check := range j.stored {
 		check(own, d)
 	}
 	own.About.Dispatches = append(own.About.Dispatches, *d)
-	own.About.Queued.stored = own.About.Queued.Step != 0
-	if i := &own.About.Intent; i.of(d) {
+	own.About.Queued.Stored = own.About.Queued.Step != 0
+	if i := &own.About.Intent; i.Of(d) {
 		i.Stored = true
 	}
 }
 
 // sysStored takes in a submission, a result or a cancellation, and says whether it is of the step's
 // own job.
-func (j *Observer) sysStored(s *Step, c *sim.Change) bool {
+func (j *Observer) sysStored(s *model.Step, c *sim.Change) bool {
 	id := c.Header[history.HeaderJob]
 	if id == "" {
 		id = s.Job
@@ -83,34 +85,34 @@ func (j *Observer) sysStored(s *Step, c *sim.Change) bool {
 	if about == nil {
 		return false
 	}
-	j.Facts.takePlace(about, c)
-	about.Messages = append(about.Messages, Message{Seq: c.Seq, Consumer: history.ConsumerOf(c.Subject), Epoch: history.EpochOf(c), since: s.Step,
+	j.Facts.TakePlace(about, c)
+	about.Messages = append(about.Messages, model.Message{Seq: c.Seq, Consumer: history.ConsumerOf(c.Subject), Epoch: history.EpochOf(c), Since: s.Step,
 		Garbled: c.Subject == history.SubjectSubmit && history.Garbled(c.Value) || c.Subject == history.SubjectResult && history.Illegal(c.Value)})
 	switch c.Subject {
 	case history.SubjectSubmit:
 		about.Accepted = true
 		about.Requests++
-		j.Facts.resubmitted(about, c)
+		j.Facts.Resubmitted(about, c)
 		if strings.HasPrefix(id, history.CompensationIDs) {
-			j.Facts.compensationSubmitted(s, c.Value)
+			j.Facts.CompensationSubmitted(s, c.Value)
 		}
 		j.stepStored(s, id, c.Seq)
 	case history.SubjectResult:
-		about.answered(c.Value)
-		about.moments &^= 1 << ResultUnsent
+		about.Answered(c.Value)
+		about.Moments &^= 1 << model.ResultUnsent
 	}
 	return about == s.About
 }
 
-func (j *Observer) publishAnswered(s *Step, stored bool) {
+func (j *Observer) publishAnswered(s *model.Step, stored bool) {
 	f := j.Facts
 	h := s.Handling
 	refused := strings.Contains(s.Outcome, history.WrongSequence)
 	if s.Kind == sim.KindPublish {
 		if h != nil {
-			h.published = true
-			if h.refused, h.resumed = refused, 0; f.resumes(s) {
-				h.resumed = s.About.Epoch
+			h.Published = true
+			if h.Refused, h.Resumed = refused, 0; f.Resumes(s) {
+				h.Resumed = s.About.Epoch
 			}
 		}
 		for _, check := range j.sent {
@@ -120,21 +122,21 @@ func (j *Observer) publishAnswered(s *Step, stored bool) {
 	switch {
 	case s.Outcome == sim.OutcomePending:
 	case refused:
-		f.Reach(PublishRefused)
+		f.Reach(model.PublishRefused)
 	case !s.Failed:
 		if s.Kind == sim.KindPublish && !stored {
-			f.Reach(PublishDropped)
+			f.Reach(model.PublishDropped)
 			f.Count.Duplicates++
 		} else {
 			f.Count.Published++
 		}
-		if f.resumes(s) {
+		if f.Resumes(s) {
 			f.Count.Resumed++
 		}
 	case stored:
-		f.Reach(AmbiguousPublish)
+		f.Reach(model.AmbiguousPublish)
 	default:
-		f.Reach(FailedPublish)
+		f.Reach(model.FailedPublish)
 	}
 	if s.Failed && h != nil {
 		h.PublishFailed = s.Step
@@ -149,49 +151,49 @@ func (j *Observer) message(e *sim.Event) {
 	last := e.Delivered >= uint64(f.Config.MaxDeliver)
 	what, _, _ := strings.Cut(e.Phase, "_")
 	ours := what != "job" && what != "notice" && what != "void" // those are the other stream's
-	var m *Message
+	var m *model.Message
 	if ours {
-		m = f.follow(about, e)
+		m = f.Follow(about, e)
 	}
 	s := &j.step
-	*s = Step{Event: e, About: about, Failed: history.AnswerOf(e).Failed()}
+	*s = model.Step{Event: e, About: about, Failed: history.AnswerOf(e).Failed()}
 	switch e.Phase {
 	case "submit_deliver":
 		if e.Delivered > 1 && about.State.InFlight() {
-			f.Reach(RedeliveredInFlight)
+			f.Reach(model.RedeliveredInFlight)
 		}
 	case "result_deliver":
 		switch {
 		case about.State.Terminal():
-			f.Reach(ResultAfterEnd)
+			f.Reach(model.ResultAfterEnd)
 		case !about.State.InFlight():
-			f.Reach(ResultAhead)
+			f.Reach(model.ResultAhead)
 		}
 		if m != nil && m.Epoch < about.Epoch {
-			f.Reach(OlderResult)
+			f.Reach(model.OlderResult)
 		}
 	case "job_deliver":
-		if again := about.handOut(e.Seq); again || e.Delivered > 1 {
-			f.Reach(DispatchRedelivered)
+		if again := about.HandOut(e.Seq); again || e.Delivered > 1 {
+			f.Reach(model.DispatchRedelivered)
 		}
 	case "submit_nak", "result_nak", "cancel_nak", "job_nak":
 		if last {
-			f.come(about, DeliveriesExhausted)
+			f.Come(about, model.DeliveriesExhausted)
 			if ours {
 				j.abandon(about, m)
 			}
 		}
 	case "submit_term", "result_term", "cancel_term":
 		if !s.Failed && !lost {
-			about.Terminated = append(about.Terminated, Termination{e.Step, Place(e.Seq)})
+			about.Terminated = append(about.Terminated, model.Termination{e.Step, model.Place(e.Seq)})
 		}
 	case "submit_ack", "result_ack", "cancel_ack", "job_ack":
 		if lost {
-			f.Reach(LostAck)
+			f.Reach(model.LostAck)
 		}
 	}
-	skipped := m != nil && s.Kind == sim.KindAck && m.guard.skips(invariants.Process(e.Node, e.Incarnation))
-	f.handed(s, m, skipped)
+	skipped := m != nil && s.Kind == sim.KindAck && m.Guard.Skips(invariants.Process(e.Node, e.Incarnation))
+	f.Handed(s, m, skipped)
 	if m != nil {
 		j.guarded(s, m, skipped)
 	}
@@ -204,7 +206,7 @@ func (j *Observer) message(e *sim.Event) {
 
 // abandon notes that JetStream delivers a message no more, which nobody has handled; m is nil if the
 // stream was not seen to store it.
-func (j *Observer) abandon(about *Job, m *Message) {
+func (j *Observer) abandon(about *model.Job, m *model.Message) {
 	if m != nil {
 		m.Abandoned = true
 	}
@@ -216,7 +218,7 @@ func (j *Observer) abandon(about *Job, m *Message) {
 // execution takes in what a worker did.
 func (j *Observer) execution(e *sim.Event) {
 	s := &j.step
-	*s = Step{Event: e, About: j.Facts.Job(e.Job)}
+	*s = model.Step{Event: e, About: j.Facts.Job(e.Job)}
 	switch e.Name {
 	case "begin":
 		s.About.Begun++
@@ -242,11 +244,11 @@ func (j *Observer) GiveUp() {
 	for _, about := range f.Order {
 		for i := range about.Messages {
 			m := &about.Messages[i]
-			if m.Done || m.Lost || m.Abandoned || m.Delivered+f.unseen(m) < uint64(f.Config.MaxDeliver) {
+			if m.Done || m.Lost || m.Abandoned || m.Delivered+f.Unseen(m) < uint64(f.Config.MaxDeliver) {
 				continue
 			}
-			if !about.Had(DeliveriesExhausted) {
-				f.come(about, DeliveriesExhausted)
+			if !about.Had(model.DeliveriesExhausted) {
+				f.Come(about, model.DeliveriesExhausted)
 			}
 			j.abandon(about, m)
 		}

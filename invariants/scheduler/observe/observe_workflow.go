@@ -5,6 +5,8 @@ import (
 	"strings"
 	"time"
 
+	"github.com/wavetank-sim/wavetank/invariants/scheduler/model"
+
 	"github.com/wavetank-sim/wavetank/invariants"
 	"github.com/wavetank-sim/wavetank/invariants/scheduler/history"
 	"github.com/wavetank-sim/wavetank/sim"
@@ -14,17 +16,17 @@ import (
 func (j *Observer) Began(at time.Time) { j.Facts.Workflow.Began = at }
 
 // runWritten takes in a write of a run's record.
-func (j *Observer) runWritten(s *Step, c *sim.Change) {
+func (j *Observer) runWritten(s *model.Step, c *sim.Change) {
 	k := &j.Facts.Workflow
 	id := c.Key[len(history.RunPrefix):]
-	r := k.runs[id]
+	r := k.Runs[id]
 	if r == nil {
-		if k.runs == nil {
-			k.runs, k.Jobs = map[string]*WorkflowRun{}, map[string]*StepJob{}
+		if k.Runs == nil {
+			k.Runs, k.Jobs = map[string]*model.WorkflowRun{}, map[string]*model.StepJob{}
 		}
-		r = &WorkflowRun{As: Job{ID: id}, Waits: map[string]WfWait{}, hands: map[string]bool{}}
-		k.runs[id] = r
-		j.Facts.appears(&r.As, j.Facts.At)
+		r = &model.WorkflowRun{As: model.Job{ID: id}, Waits: map[string]model.WfWait{}, Hands: map[string]bool{}}
+		k.Runs[id] = r
+		j.Facts.Appears(&r.As, j.Facts.At)
 		k.Order = append(k.Order, r)
 	}
 	before := r.RunRecord
@@ -35,8 +37,8 @@ func (j *Observer) runWritten(s *Step, c *sim.Change) {
 	if c.Gone || json.Unmarshal([]byte(c.Value), &now) != nil {
 		now = history.RunRecord{RunID: id}
 	}
-	w := RunWrite{Was: before, By: r.by, Step: r.step}
-	r.RunRecord, r.by, r.step = now, invariants.Who(s.Event), s.Step
+	w := model.RunWrite{Was: before, By: r.By, Step: r.Step}
+	r.RunRecord, r.By, r.Step = now, invariants.Who(s.Event), s.Step
 	for i := range now.Steps {
 		step := &now.Steps[i]
 		if step.State != "WAITING" {
@@ -44,14 +46,14 @@ func (j *Observer) runWritten(s *Step, c *sim.Change) {
 		}
 		id := history.StepJobID(r.RunID, step.ID, step.Attempt)
 		if _, known := r.Waits[id]; !known {
-			r.Waits[id] = WfWait{s.At, step.NextAttemptAt}
+			r.Waits[id] = model.WfWait{s.At, step.NextAttemptAt}
 			if step.Attempt > 1 {
-				j.Facts.Reach(StepRetried)
+				j.Facts.Reach(model.StepRetried)
 			}
 		}
 	}
 	if now.State == "FAILED" && j.Facts.Config.Saga.DurableRollback && j.Facts.Config.Reconciler {
-		if g := j.Facts.Sagas.of(id); g.Due == 0 { // whatever a worker said of its steps
+		if g := j.Facts.Sagas.Of(id); g.Due == 0 { // whatever a worker said of its steps
 			g.Due = s.Step
 		}
 	}
@@ -62,19 +64,19 @@ func (j *Observer) runWritten(s *Step, c *sim.Change) {
 }
 
 // runLockChanged takes in a change of the key of a run's lock.
-func (j *Observer) runLockChanged(s *Step, c *sim.Change) {
-	r := j.Facts.Workflow.runs[c.Key[len(history.RunLockPrefix):]]
+func (j *Observer) runLockChanged(s *model.Step, c *sim.Change) {
+	r := j.Facts.Workflow.Runs[c.Key[len(history.RunLockPrefix):]]
 	if r == nil {
 		return
 	}
 	me := invariants.Who(s.Event)
 	switch {
 	case c.Gone:
-		r.Lock = Lock{}
-		delete(r.hands, me)
-	case r.Lock.Node == "" || r.Lock.token != c.Value:
-		r.Lock = Lock{Node: s.Node, Incarnation: s.Incarnation, token: c.Value, Expires: c.Expires, Step: s.Step}
-		r.hands[me] = true
+		r.Lock = model.Lock{}
+		delete(r.Hands, me)
+	case r.Lock.Node == "" || r.Lock.Token != c.Value:
+		r.Lock = model.Lock{Node: s.Node, Incarnation: s.Incarnation, Token: c.Value, Expires: c.Expires, Step: s.Step}
+		r.Hands[me] = true
 	default:
 		r.Lock.Expires = c.Expires
 	}
@@ -82,30 +84,30 @@ func (j *Observer) runLockChanged(s *Step, c *sim.Change) {
 
 // timerChanged takes in a change of the delays that are kept in Redis. Of a script that takes out the last of
 // them it is the key that is gone.
-func (j *Observer) timerChanged(s *Step, c *sim.Change) {
+func (j *Observer) timerChanged(s *model.Step, c *sim.Change) {
 	k, me := &j.Facts.Workflow, invariants.Who(s.Event)
 	_, id, _ := strings.Cut(c.Field, ":")
 	for _, r := range k.Order {
 		switch {
 		case r.RunID != id && (c.Field != "" || !c.Gone):
 		case !c.Gone:
-			r.setting = me
-		case r.setting == "":
+			r.Setting = me
+		case r.Setting == "":
 		default:
-			if s.Phase == "timer_pop" && r.setting != me {
-				j.Facts.Reach(DelayPolled)
+			if s.Phase == "timer_pop" && r.Setting != me {
+				j.Facts.Reach(model.DelayPolled)
 			}
 			if r.State == "RUNNING" {
-				r.hands[me] = true
+				r.Hands[me] = true
 			}
-			r.setting = ""
+			r.Setting = ""
 		}
 	}
 }
 
 // stepWritten takes in a write of the record of a step's job.
-func (j *Observer) stepWritten(s *Step) {
-	k := j.Facts.Workflow.stepJob(s.About.ID)
+func (j *Observer) stepWritten(s *model.Step) {
+	k := j.Facts.Workflow.StepJob(s.About.ID)
 	if k == nil {
 		return
 	}
@@ -116,21 +118,21 @@ func (j *Observer) stepWritten(s *Step) {
 		}
 	}
 	switch state := s.About.State; { // whether an end is final another invariant judges
-	case state == Succeeded && k.succeeded == 0:
-		k.succeeded = s.About.Updated
-	case (state == Failed && !s.About.Saga.fatal || state == TimedOut) && k.Failed == 0:
+	case state == model.Succeeded && k.Succeeded == 0:
+		k.Succeeded = s.About.Updated
+	case (state == model.Failed && !s.About.Saga.Fatal || state == model.TimedOut) && k.Failed == 0:
 		k.Failed = s.About.Updated
 	}
 }
 
 // stepStored takes in that the stream stores the request of a step's job.
-func (j *Observer) stepStored(s *Step, id string, seq uint64) {
-	k := j.Facts.Workflow.stepJob(id)
+func (j *Observer) stepStored(s *model.Step, id string, seq uint64) {
+	k := j.Facts.Workflow.StepJob(id)
 	if k == nil {
 		return
 	}
-	again := StepAgain{Seq: k.Stored, Told: k.told}
-	k.Stored, k.told = seq, !s.Failed && s.Outcome != sim.OutcomePending && s.Kind != sim.KindLate
+	again := model.StepAgain{Seq: k.Stored, Told: k.Told}
+	k.Stored, k.Told = seq, !s.Failed && s.Outcome != sim.OutcomePending && s.Kind != sim.KindLate
 	for _, check := range j.submitted {
 		check(s, k, again)
 	}

@@ -1,4 +1,4 @@
-package observe
+package model
 
 import (
 	"encoding/json"
@@ -64,7 +64,7 @@ type scan struct {
 }
 
 // outputCalled takes in what came of a call to the output policy.
-func (f *Facts) outputCalled(s *Step) {
+func (f *Facts) OutputCalled(s *Step) {
 	if s.Name != history.CallOutput || s.About == nil || s.Outcome == sim.OutcomePending {
 		return
 	}
@@ -113,7 +113,7 @@ func (f *Facts) outputCalled(s *Step) {
 }
 
 // outputOperation takes in what else is done about an output.
-func (f *Facts) outputOperation(s *Step) {
+func (f *Facts) OutputOperation(s *Step) {
 	if s.About == nil || s.Outcome == sim.OutcomePending {
 		return
 	}
@@ -125,14 +125,14 @@ func (f *Facts) outputOperation(s *Step) {
 	case "scan_read":
 		s.About.Out.resumed = invariants.Process(s.Node, s.Incarnation)
 	case "result_write", "output_write":
-		if !s.Failed && !looks(s) && s.About.StateAt == s.Step && s.About.State == Quarantined {
+		if !s.Failed && !Looks(s) && s.About.StateAt == s.Step && s.About.State == Quarantined {
 			f.Outputs.Blocked++
 		}
 	}
 }
 
 // outputStored takes in a change of an output.
-func (f *Facts) outputStored(c *sim.Change) {
+func (f *Facts) OutputStored(c *sim.Change) {
 	if f.Outputs.stored == nil {
 		f.Outputs.stored = map[string]bool{}
 	}
@@ -140,7 +140,7 @@ func (f *Facts) outputStored(c *sim.Change) {
 }
 
 // scanKept takes in a change of the set of open scans.
-func (f *Facts) scanKept(c *sim.Change) {
+func (f *Facts) ScanKept(c *sim.Change) {
 	if f.Outputs.kept == nil {
 		f.Outputs.kept = map[string]bool{}
 	}
@@ -155,7 +155,7 @@ func (f *Facts) scanKept(c *sim.Change) {
 }
 
 // outputAudited takes in an event of the audit trail.
-func (f *Facts) outputAudited(c *sim.Change) {
+func (f *Facts) OutputAudited(c *sim.Change) {
 	var e struct {
 		Kind  string `json:"kind"`
 		JobID string `json:"job_id"`
@@ -169,7 +169,7 @@ func (f *Facts) outputAudited(c *sim.Change) {
 }
 
 // outputWrote takes in a write of a job's record.
-func (f *Facts) outputWrote(s *Step, w *Write) {
+func (f *Facts) OutputWrote(s *Step, w *Write) {
 	o := &s.About.Out
 	switch s.About.State {
 	case Succeeded:
@@ -199,14 +199,14 @@ func (o *outputJob) Told(process string) verdict {
 
 // openScans says which scans are still to come: those that are kept, and those that a living process has
 // begun.
-func openScans(f *Facts) (list []string) {
+func OpenScans(f *Facts) (list []string) {
 	for _, j := range f.Order {
 		o := &j.Out
 		switch {
 		case f.Outputs.kept[j.ID]:
 			list = append(list, "the scan of the output of "+j.ID+" is still to be done")
 		case o.scan.process == "":
-		case f.node(o.scan.node).down || f.At > o.scan.since+2*f.Config.Output.ScanTimeout:
+		case f.Node(o.scan.node).Down || f.At > o.scan.since+2*f.Config.Output.ScanTimeout:
 			o.scan = scan{} // nobody will
 		default:
 			list = append(list, o.scan.process+" has still to scan the output of "+j.ID)

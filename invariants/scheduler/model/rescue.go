@@ -1,4 +1,4 @@
-package observe
+package model
 
 import (
 	"slices"
@@ -15,9 +15,9 @@ type Rescue struct {
 }
 
 // resultDue says whether a result of the job is left to be handled.
-func (j *Job) resultDue() bool {
+func (j *Job) ResultDue() bool {
 	return slices.ContainsFunc(j.Messages, func(m Message) bool { return m.Consumer == history.ConsumerResult && !m.Done && !m.Lost })
 }
 
 // promptly is how soon whoever ends the job of a step brings its run on, another holder of the run's lock included.
-const promptly = 5 * time.Second
+const Promptly = 5 * time.Second

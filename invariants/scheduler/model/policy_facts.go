@@ -1,4 +1,4 @@
-package observe
+package model
 
 import (
 	"encoding/json"
@@ -34,7 +34,7 @@ type policyFacts struct {
 	writing  map[Caller]time.Duration        // who has its answer, since when, and is to write that to the shared counter
 	Failed   [history.Circuits]time.Duration // when a call last failed, whoever's it was
 	shown    map[ownOf]BreakerChange
-	changes  []BreakerChange
+	Changes  []BreakerChange
 
 	Throttled map[string]time.Duration // when the kernel last told that of a job, by its id, unless the job waits for something else since
 
@@ -44,7 +44,7 @@ type policyFacts struct {
 	Closing  func(*Step, history.Circuit)                       // somebody deletes the shared counter
 }
 
-func newPolicyFacts() policyFacts {
+func NewPolicyFacts() policyFacts {
 	return policyFacts{
 		leaves: map[Caller]Leave{}, Answers: map[Caller]answer{}, own: map[ownOf]*ownCounter{}, owed: map[Caller]int{}, writing: map[Caller]time.Duration{},
 		shown: map[ownOf]BreakerChange{}, Throttled: map[string]time.Duration{},
@@ -102,11 +102,11 @@ func (p *policyFacts) show(e *sim.Event, c history.Circuit, state string, alone 
 		return
 	}
 	p.shown[key] = change
-	p.changes = append(p.changes, change)
+	p.Changes = append(p.Changes, change)
 }
 
 // breakerChanged takes in a change of a breaker's keys.
-func (f *Facts) breakerChanged(s *Step, c *sim.Change) {
+func (f *Facts) BreakerChanged(s *Step, c *sim.Change) {
 	if !strings.HasSuffix(c.Key, history.FailuresSuffix) {
 		return
 	}
@@ -132,7 +132,7 @@ func (f *Facts) breakerChanged(s *Step, c *sim.Change) {
 }
 
 // breakerAsked takes in an operation on the shared counter, or a call that it guards.
-func (f *Facts) breakerAsked(s *Step) {
+func (f *Facts) BreakerAsked(s *Step) {
 	p := &f.Policy
 	if c, ok := history.Called(s.Name); ok && (s.Kind == sim.KindCall || s.Kind == sim.KindReturn) {
 		f.calls(s, c)

@@ -1,4 +1,4 @@
-package observe
+package model
 
 import (
 	"encoding/json"
@@ -19,7 +19,7 @@ type Sagas struct {
 	byID  map[string]*Saga
 	Order []*Saga                  // in the order of their first event
 	byKey map[string]*Compensation // by scoped
-	dirty []*Saga                  // whose stack the step at hand has changed
+	Dirty []*Saga                  // whose stack the step at hand has changed
 
 	submitted, resumed, late, denied, unreadable int
 
@@ -37,9 +37,9 @@ func (k *Sagas) Unreadables() int    { return k.unreadable }
 // saga is one workflow's.
 type Saga struct {
 	ID       string
-	stack    []string      // as Redis holds it
-	expires  time.Duration // when that expires; 0 for never
-	before   int           // how much that held before the step at hand
+	Stack    []string      // as Redis holds it
+	Expires  time.Duration // when that expires; 0 for never
+	Before   int           // how much that held before the step at hand
 	Recorded []*Compensation
 	Due      int  // the step at which a job of it first failed for good; 0 for never
 	Lock     Lock // of its rollback
@@ -47,11 +47,11 @@ type Saga struct {
 }
 
 // holds is how many compensations the stack has at an instant.
-func (g *Saga) holds(at time.Duration) int {
-	if g.expires != 0 && at >= g.expires {
+func (g *Saga) Holds(at time.Duration) int {
+	if g.Expires != 0 && at >= g.Expires {
 		return 0
 	}
-	return len(g.stack)
+	return len(g.Stack)
 }
 
 // scoped is the name of a compensation among all: its idempotency key is one only within its saga, and that only within
@@ -82,7 +82,7 @@ func (c *Compensation) RecordedAs() string {
 // sagaJob is what sagas need to know of a job.
 type sagaJob struct {
 	Workflow  string
-	fatal     bool // a worker has answered that it failed for good
+	Fatal     bool // a worker has answered that it failed for good
 	Succeeded bool
 	Answered  bool // a worker has answered that it succeeded, whatever became of the job before
 }
@@ -97,7 +97,7 @@ type asked struct {
 	Labels         map[string]string `json:"labels"`
 }
 
-func (k *Sagas) of(workflow string) *Saga {
+func (k *Sagas) Of(workflow string) *Saga {
 	g := k.byID[workflow]
 	if g == nil {
 		if k.byID == nil {
@@ -110,12 +110,12 @@ func (k *Sagas) of(workflow string) *Saga {
 	return g
 }
 
-func (k *Sagas) locked(s *Step, g *Saga, c *sim.Change) {
+func (k *Sagas) Locked(s *Step, g *Saga, c *sim.Change) {
 	was := g.Lock
 	g.Lock = Lock{}
 	if !c.Gone {
-		g.Lock = Lock{Node: s.Node, Incarnation: s.Incarnation, token: c.Value, Expires: c.Expires, Step: s.Step}
-		if me := invariants.Process(s.Node, s.Incarnation); g.by != "" && g.by != me && len(g.stack) > 0 {
+		g.Lock = Lock{Node: s.Node, Incarnation: s.Incarnation, Token: c.Value, Expires: c.Expires, Step: s.Step}
+		if me := invariants.Process(s.Node, s.Incarnation); g.by != "" && g.by != me && len(g.Stack) > 0 {
 			k.resumed++
 			g.by = me
 		} else {
@@ -128,14 +128,14 @@ func (k *Sagas) locked(s *Step, g *Saga, c *sim.Change) {
 }
 
 // recordChanges takes in what the step has put onto stacks, now that all of its changes are known.
-func (f *Facts) recordChanges(s *Step) {
+func (f *Facts) RecordChanges(s *Step) {
 	k := &f.Sagas
-	for _, g := range k.dirty {
-		for _, entry := range g.stack[min(g.before, len(g.stack)):] {
+	for _, g := range k.Dirty {
+		for _, entry := range g.Stack[min(g.Before, len(g.Stack)):] {
 			f.compensationRecorded(s, g, entry)
 		}
 	}
-	k.dirty = k.dirty[:0]
+	k.Dirty = k.Dirty[:0]
 }
 
 func (f *Facts) compensationRecorded(s *Step, g *Saga, entry string) {
@@ -170,13 +170,13 @@ func (f *Facts) compensationRecorded(s *Step, g *Saga, entry string) {
 }
 
 // compensationSubmitted takes in a submission by a rollback.
-func (f *Facts) compensationSubmitted(s *Step, data string) {
+func (f *Facts) CompensationSubmitted(s *Step, data string) {
 	k := &f.Sagas
 	var p asked
 	if json.Unmarshal([]byte(data), &p) != nil || p.Labels["saga_compensation"] != "true" || p.Labels[history.LabelReplayOf] != "" { // a replay is its dead letter's
 		return
 	}
-	g := k.of(p.Labels["saga_workflow_id"])
+	g := k.Of(p.Labels["saga_workflow_id"])
 	key := scoped(p.Tenant, g.ID, p.IdempotencyKey)
 	c := k.byKey[key]
 	if c == nil { // nobody was seen to record it
@@ -194,31 +194,31 @@ func (f *Facts) compensationSubmitted(s *Step, data string) {
 }
 
 // answered notes what a worker's result says of its job.
-func (j *Job) answered(data string) {
+func (j *Job) Answered(data string) {
 	var r struct {
 		Status string `json:"status"`
 	}
 	if json.Unmarshal([]byte(data), &r) == nil {
-		j.Saga.fatal = j.Saga.fatal || r.Status == history.StatusFatal
+		j.Saga.Fatal = j.Saga.Fatal || r.Status == history.StatusFatal
 		j.Saga.Answered = j.Saga.Answered || r.Status == Succeeded.String()
 	}
 }
 
 // sagaWrote takes in a state write of a job that may be part of a saga.
-func (f *Facts) sagaWrote(s *Step) {
+func (f *Facts) SagaWrote(s *Step) {
 	j := s.About
 	switch {
 	case j.State == Succeeded, j.State == Quarantined:
 		j.Saga.Succeeded = true
-	case j.State == Failed && j.Saga.fatal && j.Saga.Workflow != "" && s.Phase == "result_write":
-		if g := f.Sagas.of(j.Saga.Workflow); g.Due == 0 {
+	case j.State == Failed && j.Saga.Fatal && j.Saga.Workflow != "" && s.Phase == "result_write":
+		if g := f.Sagas.Of(j.Saga.Workflow); g.Due == 0 {
 			g.Due = s.Step
 		}
 	}
 }
 
 // sagaBuried takes in a DLQ entry of a compensation that cannot be read, or that the stream will never have.
-func (f *Facts) sagaBuried(c *sim.Change) {
+func (f *Facts) SagaBuried(c *sim.Change) {
 	var entry struct {
 		ReasonCode string `json:"reason_code"`
 		Reason     string `json:"reason"`
@@ -240,7 +240,7 @@ func (f *Facts) sagaBuried(c *sim.Change) {
 }
 
 // sagaAudited takes in an event of the audit trail.
-func (f *Facts) sagaAudited(c *sim.Change) {
+func (f *Facts) SagaAudited(c *sim.Change) {
 	var event struct {
 		Kind   string `json:"kind"`
 		Reason string `json:"reason"`
@@ -260,10 +260,10 @@ func (f *Facts) sagaAudited(c *sim.Change) {
 }
 
 // openSagas says which rollbacks are not over, and which of their compensations.
-func openSagas(f *Facts) (list []string) {
+func OpenSagas(f *Facts) (list []string) {
 	for _, g := range f.Sagas.Order {
 		taken := f.Config.Saga.DurableRollback && f.Config.Reconciler
-		n := g.holds(f.At)
+		n := g.Holds(f.At)
 		if active := g.Lock.Live(f.At); g.Due != 0 && (active || taken && n > 0) {
 			list = append(list, fmt.Sprintf("the rollback of %s is under way, with %s to go", g.ID, invariants.CountOf(n, "compensation", "compensations")))
 		}

@@ -1,4 +1,4 @@
-package observe
+package model
 
 import (
 	"slices"
@@ -21,10 +21,10 @@ type Message struct {
 	Garbled   bool   // it is a request that nobody can read, or a result without a legal status
 	Consents  string // the hash of the request that it is, if that bears an approval
 	Holder    string // the process to which it was delivered last, and that has not answered it
-	guard     guard
+	Guard     guard
 
 	Delivered uint64 // how often somebody saw it delivered
-	since     int    // the step up to which every delivery is among those
+	Since     int    // the step up to which every delivery is among those
 	Done      bool   // acknowledged, or terminated
 	Lost      bool   // the stream does not hold it any more; who was given it has it all the same
 	Abandoned bool   // JetStream delivers it no more, and nobody has acknowledged it
@@ -68,7 +68,7 @@ type swept struct {
 }
 
 // pull notes that a pull was sent, or has ended.
-func (n *node) pull(e *sim.Event) {
+func (n *Node) Pull(e *sim.Event) {
 	if n.pulls == nil {
 		n.pulls = pulls{}
 	}
@@ -90,13 +90,13 @@ func (j *Job) message(seq uint64) *Message {
 
 // follow notes what a delivery or an acknowledgement says of one of the job's messages, and returns
 // the message; nil if the stream was not seen to store it.
-func (f *Facts) follow(j *Job, e *sim.Event) *Message {
+func (f *Facts) Follow(j *Job, e *sim.Event) *Message {
 	m := j.message(e.Seq)
 	if m == nil {
 		return nil
 	}
 	if e.Kind == sim.KindDeliver && e.Delivered > m.Delivered { // it counts those before it, and was sent after its pull
-		m.since = max(m.since, f.node(e.Node).pulls[m.Consumer])
+		m.Since = max(m.Since, f.Node(e.Node).pulls[m.Consumer])
 	}
 	m.Delivered = max(m.Delivered, e.Delivered)
 	m.Holder = ""
@@ -110,12 +110,12 @@ func (f *Facts) follow(j *Job, e *sim.Event) *Message {
 }
 
 // handed follows who has a request in hand, and what of that is handled.
-func (f *Facts) handed(s *Step, m *Message, skipped bool) {
+func (f *Facts) Handed(s *Step, m *Message, skipped bool) {
 	me := invariants.Process(s.Node, s.Incarnation)
 	readable := m == nil || !m.Garbled
 	switch s.Phase {
 	case "submit_deliver":
-		s.About.inHand = append(s.About.inHand, me)
+		s.About.InHand = append(s.About.InHand, me)
 		if readable {
 			f.Count.Handed++
 		}
@@ -124,11 +124,11 @@ func (f *Facts) handed(s *Step, m *Message, skipped bool) {
 	default:
 		return
 	}
-	i := slices.Index(s.About.inHand, me)
+	i := slices.Index(s.About.InHand, me)
 	if i < 0 {
 		return // it was not seen delivered
 	}
-	s.About.inHand = slices.Delete(s.About.inHand, i, i+1)
+	s.About.InHand = slices.Delete(s.About.InHand, i, i+1)
 	switch {
 	case !readable:
 	case skipped, s.Kind == sim.KindTerm:
@@ -139,9 +139,9 @@ func (f *Facts) handed(s *Step, m *Message, skipped bool) {
 }
 
 // unseen is how many deliveries of m crashes may have swallowed: one each.
-func (f *Facts) unseen(m *Message) (n uint64) {
+func (f *Facts) Unseen(m *Message) (n uint64) {
 	for _, s := range f.swept {
-		if s.step > m.since && s.pulls[m.Consumer] != 0 {
+		if s.step > m.Since && s.pulls[m.Consumer] != 0 {
 			n++
 		}
 	}

@@ -1,4 +1,4 @@
-package observe
+package model
 
 import (
 	"encoding/json"
@@ -21,7 +21,7 @@ type Hearing struct {
 }
 
 // ear is what a replica knows of a worker.
-type ear struct {
+type Ear struct {
 	At    time.Duration // when it last heard of it, by a heartbeat or from the snapshot
 	Live  bool          // by a heartbeat
 	Seen  time.Duration // from the snapshot: when its writer had last heard of the worker
@@ -31,7 +31,7 @@ type ear struct {
 }
 
 // age is how long ago the worker was last heard of, as far as the replica is to know.
-func (r *ear) Age(at time.Duration, cfg *config.Config) time.Duration {
+func (r *Ear) Age(at time.Duration, cfg *config.Config) time.Duration {
 	if !r.Live && cfg.SnapshotLastSeen {
 		return at - r.Seen
 	}
@@ -40,7 +40,7 @@ func (r *ear) Age(at time.Duration, cfg *config.Config) time.Duration {
 
 // heartbeat notes which worker a replica has heard of. A heartbeat's unit of work is its worker, so
 // the event's Job names it.
-func (f *Facts) heartbeat(e *sim.Event) {
+func (f *Facts) Heartbeat(e *sim.Event) {
 	if e.Target != history.SubjectBeat || e.Job == "" || e.Fault != "" || history.AnswerOf(e).Failed() {
 		return
 	}
@@ -59,22 +59,22 @@ func (f *Facts) heartbeat(e *sim.Event) {
 	known.At, known.Live, known.given = e.At, true, 0
 	f.Heard[at] = known
 	me := invariants.Process(e.Node, e.Incarnation)
-	l, ok := f.listens[me]
+	l, ok := f.Listens[me]
 	if !ok || e.At-l.last > f.Config.WorkerTTL {
 		l.since = e.At
 	}
 	l.last = e.At
-	f.listens[me] = l
+	f.Listens[me] = l
 }
 
 // listening is when a process last heard of any worker, and since when no worker's TTL has passed in which
 // it heard of none.
-type listening struct{ since, last time.Duration }
+type Listening struct{ since, last time.Duration }
 
 // silence is for how long the event's process has not heard of the worker, although it has heard of others
 // all the time; 0 if it has not.
 func (f *Facts) Silence(e *sim.Event, worker string) time.Duration {
-	l, ok := f.listens[invariants.Process(e.Node, e.Incarnation)]
+	l, ok := f.Listens[invariants.Process(e.Node, e.Incarnation)]
 	if !ok || worker == "" || e.At-l.last > f.Config.WorkerTTL {
 		return 0
 	}
@@ -87,7 +87,7 @@ func (f *Facts) Silence(e *sim.Event, worker string) time.Duration {
 
 // knowsStaleWorker says whether the step's replica last heard of some worker longer ago than its TTL,
 // but not so long that the worker must have been evicted.
-func (f *Facts) knowsStaleWorker(s *Step) bool {
+func (f *Facts) KnowsStaleWorker(s *Step) bool {
 	for at, known := range f.Heard {
 		age := known.Age(s.At, &f.Config)
 		if at.Scheduler == s.Node && at.Incarnation == s.Incarnation && age > f.Config.WorkerTTL && age <= f.Config.WorkerTTL+f.Config.RegistrySweep {
@@ -106,7 +106,7 @@ type known struct {
 
 // readSnapshot decodes sys:workers:snapshot. When it was written says nothing: that may have been long after
 // its writer had put it together.
-func (f *Facts) readSnapshot(text string) (list []known) {
+func (f *Facts) ReadSnapshot(text string) (list []known) {
 	var snapshot struct {
 		Workers []struct {
 			Heartbeat history.Packet `json:"heartbeat"`
@@ -130,10 +130,10 @@ func (f *Facts) snapshotRead(s *Step) {
 	case s.Outcome == sim.OutcomePending:
 	case s.Failed:
 	default:
-		for _, w := range f.Ticks.snapshot {
+		for _, w := range f.Ticks.Snapshot {
 			at := Hearing{s.Node, s.Incarnation, w.Worker}
 			if known, heard := f.Heard[at]; !heard || s.At-known.At > f.Config.WorkerTTL { // by then it knows it no more
-				f.Heard[at] = ear{At: s.At, Seen: w.Seen, Load: w.Load}
+				f.Heard[at] = Ear{At: s.At, Seen: w.Seen, Load: w.Load}
 			}
 		}
 	}
@@ -144,7 +144,7 @@ func (f *Facts) snapshotRead(s *Step) {
 const Doubt = time.Second
 
 // give notes that the step's replica has written down which worker a job goes to.
-func (f *Facts) give(s *Step) {
+func (f *Facts) Give(s *Step) {
 	at := Hearing{s.Node, s.Incarnation, s.About.Worker}
 	if known, heard := f.Heard[at]; heard {
 		known.given++
@@ -161,7 +161,7 @@ type Candidate struct {
 
 // candidates returns the workers that the step's replica has to choose from, now that it picks, if the events
 // tell them for sure and all are of one pool.
-func (f *Facts) candidates(s *Step) (list []Candidate) {
+func (f *Facts) Candidates(s *Step) (list []Candidate) {
 	if s.About.Wish.Particular() || f.Strikes.Seen&history.StrikesOf(history.SchedulerAway, history.NATSAway, history.ClockWrong) != 0 {
 		return nil
 	}

@@ -1,4 +1,4 @@
-package observe
+package model
 
 import (
 	"github.com/wavetank-sim/wavetank/invariants/scheduler/history"
@@ -7,7 +7,7 @@ import (
 
 // cutTails takes in that nats-server has lost the last messages of its streams with its power. Whoever has
 // seen one may still act upon it, and acknowledge what has its place by then.
-func (f *Facts) cutTails(e *sim.Event) {
+func (f *Facts) CutTails(e *sim.Event) {
 	if f.reused == nil {
 		f.reused = map[string]uint64{}
 	}
@@ -18,7 +18,7 @@ func (f *Facts) cutTails(e *sim.Event) {
 		if about == nil {
 			continue
 		}
-		f.come(about, TailLost)
+		f.Come(about, TailLost)
 		f.reachJob(about, history.NATSPowerLoss)
 		switch c.Stream {
 		case history.StreamSys:
@@ -39,7 +39,7 @@ func (j *Job) loseDispatch(seq uint64) {
 			continue
 		}
 		d.Lost = true
-		if !d.handed && j.Intent.of(d) {
+		if !d.handed && j.Intent.Of(d) {
 			j.Intent.Stored, j.Intent.Lost = false, true
 		}
 	}
@@ -47,7 +47,7 @@ func (j *Job) loseDispatch(seq uint64) {
 
 // handOut takes in that a worker has been given a dispatch of the job, and says whether that is so for a second
 // time: a consumer that has lost a part of its state counts from one again.
-func (j *Job) handOut(seq uint64) (again bool) {
+func (j *Job) HandOut(seq uint64) (again bool) {
 	for i := range j.Dispatches {
 		d := &j.Dispatches[i]
 		if d.Seq != seq {
@@ -55,7 +55,7 @@ func (j *Job) handOut(seq uint64) (again bool) {
 		}
 		again = again || d.handed
 		d.handed = true
-		if d.Lost && j.Intent.of(d) {
+		if d.Lost && j.Intent.Of(d) {
 			j.Intent.Stored = true
 		}
 	}
@@ -63,10 +63,10 @@ func (j *Job) handOut(seq uint64) (again bool) {
 }
 
 // of says whether d was published for the intent.
-func (i *Intent) of(d *Dispatch) bool { return i.Step != 0 && (d.Epoch == 0 || d.Epoch == i.Epoch) }
+func (i *Intent) Of(d *Dispatch) bool { return i.Step != 0 && (d.Epoch == 0 || d.Epoch == i.Epoch) }
 
 // takePlace takes in that a message of the job is stored, perhaps in the place of a lost one.
-func (f *Facts) takePlace(about *Job, c *sim.Change) {
+func (f *Facts) TakePlace(about *Job, c *sim.Change) {
 	if c.Seq <= f.reused[c.Stream] {
 		f.reachJob(about, history.NATSPowerLoss)
 	}

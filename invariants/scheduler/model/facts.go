@@ -1,4 +1,4 @@
-package observe
+package model
 
 import (
 	"slices"
@@ -17,14 +17,14 @@ type Facts struct {
 	Config   config.Config
 	Jobs     map[string]*Job
 	Order    []*Job // in the order of their first event, so that the end is judged in a fixed order
-	nodes    map[string]*node
-	Heard    map[Hearing]ear      // what each replica knows of each worker
-	listens  map[string]listening // how each process has heard of workers, by its name
+	Nodes    map[string]*Node
+	Heard    map[Hearing]Ear      // what each replica knows of each worker
+	Listens  map[string]Listening // how each process has heard of workers, by its name
 	Ticks    ticks                // of the reconciler, the replayer and the snapshot's writer
 	swept    []swept              // what crashes took with them
 	Sagas    Sagas
 	Outputs  outputs
-	Workflow workflows         // runs of steps, and their delays
+	Workflow Workflows         // runs of steps, and their delays
 	Filed    map[string]bool   // messages that have a DLQ entry, by their place
 	reused   map[string]uint64 // by stream: the last sequence that nats-server has given twice
 
@@ -40,7 +40,7 @@ type Facts struct {
 	Broken  invariants.Places // invariants violated for the run as a whole, by their place in All
 	Mixed   bool              // a process had a job twice at once, having outlived its lock: events do not say which handling they are of
 	Count   counts
-	fenced  Fenced // the last one
+	Fenced  Fenced // the last one
 	Rescued Rescue // likewise
 }
 
@@ -60,10 +60,10 @@ type counts struct {
 	OrphansMaybe     int // likewise, or another handling of the process has
 }
 
-type node struct {
-	down   bool
-	silent int // partitions under way in which what it sends of its heartbeats is lost
-	cut    int // likewise, from a server
+type Node struct {
+	Down   bool
+	Silent int // partitions under way in which what it sends of its heartbeats is lost
+	Cut    int // likewise, from a server
 	pulls  pulls
 }
 
@@ -78,11 +78,11 @@ type Job struct {
 	Version    int64
 	Updated    int64         // unix milliseconds, as the record has it
 	Deadline   int64         // likewise; 0 for none
-	touched    time.Duration // when updated was written
-	deadlineAt time.Duration // when the deadline is, if there is one
+	Touched    time.Duration // when updated was written
+	DeadlineAt time.Duration // when the deadline is, if there is one
 	Topic      string
 	Struck     invariants.Kinds  // the strikes that reach it
-	moments    uint64            // that it has had
+	Moments    uint64            // that it has had
 	Broken     invariants.Places // invariants violated for this job, by their place in All
 
 	tenant    string
@@ -98,7 +98,7 @@ type Job struct {
 	Accepted   bool       // there is a record of it, or the stream holds its submission
 	Requests   int        // stored, one for each time that somebody asked for it
 	Intent     Intent     // the DISPATCHED write that stands
-	Queued     queued     // its dispatch in the outbox
+	Queued     Queued     // its dispatch in the outbox
 	Dispatches []Dispatch // those that a stream stored
 	Voids      []int64    // epochs whose dispatches will never be stored
 	Told       []Notice   // of its cancellation
@@ -116,11 +116,11 @@ type Job struct {
 	Replay    replayJob
 	Out       outputJob
 	Lock      Lock
-	Handlings []handling // under way; more than one only if one outlived its lock
-	releases  []release  // under way, or the last of a process
+	Handlings []Handling // under way; more than one only if one outlived its lock
+	Releases  []Release  // under way, or the last of a process
 	late      []lateIntent
 	Replayer  string   // the process whose replayer has read it, and that has not scheduled it since
-	inHand    []string // the processes that have a request of it and have not answered it, once for each delivery
+	InHand    []string // the processes that have a request of it and have not answered it, once for each delivery
 }
 
 // notice is one word to a worker that a job of its is cancelled.
@@ -157,9 +157,9 @@ type lateIntent struct {
 }
 
 // queued is a dispatch in the outbox; its step is 0 for none.
-type queued struct {
+type Queued struct {
 	Step   int  // when it was written
-	stored bool // a stream has stored it since
+	Stored bool // a stream has stored it since
 }
 
 // dispatch is one message that the dispatch stream stored.
@@ -179,7 +179,7 @@ type Dispatch struct {
 type Lock struct {
 	Node        string // who set it; "" for no lock
 	Incarnation int
-	token       string
+	Token       string
 	Expires     time.Duration // 0 is never
 	Step        int           // when it was set
 	Abandoned   time.Duration // since when nobody will release it; 0 if its holder may
@@ -197,10 +197,10 @@ func (l *Lock) HeldBy(e *sim.Event) bool {
 }
 
 // handling is one message's handling by one replica: from its lock to the first step of its release.
-type handling struct {
-	node        string
-	incarnation int
-	lock        int           // the step at which it took its lock
+type Handling struct {
+	Node        string
+	Incarnation int
+	Lock        int           // the step at which it took its lock
 	Expires     time.Duration // when that expires, as renewed by it; 0 is never
 	Attempts    int           // when it began
 	Pick        Pick          // of the worker that it would publish to: its own, or that of the intent that it has read
@@ -209,30 +209,30 @@ type handling struct {
 	ReadFailed    int           // the step of a state read that failed and was not repeated; 0 for none
 	PublishFailed int           // the step of a publish that failed; 0 for none
 	Scheduled     bool          // it wrote SCHEDULED
-	intended      bool          // it wrote DISPATCHED
-	failed        bool          // it wrote FAILED
-	wrote         bool          // it wrote a state at all
-	published     bool          // it tried to publish
+	Intended      bool          // it wrote DISPATCHED
+	Failed        bool          // it wrote FAILED
+	Wrote         bool          // it wrote a state at all
+	Published     bool          // it tried to publish
 	orphan        bool          // it wrote SCHEDULED first for what a replayer of its process had read
 	Stored        bool          // a stream stored what it published
-	entered       bool          // it wrote the DLQ entry
+	Entered       bool          // it wrote the DLQ entry
 	StoreFailed   bool          // a state write of its own failed
-	refused       bool          // the stream holds a message in the place of what it published last
-	resumed       int64         // the epoch of that, if an earlier handling had intended it; 0 if not
+	Refused       bool          // the stream holds a message in the place of what it published last
+	Resumed       int64         // the epoch of that, if an earlier handling had intended it; 0 if not
 	Full          bool          // it found its tenant at its limit
-	fencing       string        // the phase of a state write that has looked, and not written yet
+	Fencing       string        // the phase of a state write that has looked, and not written yet
 	Choice        []Candidate   // what it had to pick from; nil if there is no telling
-	overdue       bool          // it was seen to go on after its lock had expired
-	overdueRead   bool          // it read the job as the reconciler does, before it ends it
-	renewals      int           // that have failed in a row
+	Overdue       bool          // it was seen to go on after its lock had expired
+	OverdueRead   bool          // it read the job as the reconciler does, before it ends it
+	Renewals      int           // that have failed in a row
 }
 
 // release is a lock's being given back, which ends a handling.
-type release struct {
+type Release struct {
 	node        string
 	incarnation int
-	lock        int    // the step at which the lock was taken; 0 if events do not say which of two it is
-	hung        string // the operation of it that hangs
+	Lock        int    // the step at which the lock was taken; 0 if events do not say which of two it is
+	Hung        string // the operation of it that hangs
 }
 
 func (f *Facts) Job(id string) *Job {
@@ -244,31 +244,31 @@ func (f *Facts) Job(id string) *Job {
 		j = &Job{ID: id}
 		f.Jobs[id] = j
 		f.Order = append(f.Order, j)
-		f.appears(j, f.At)
+		f.Appears(j, f.At)
 	}
 	return j
 }
 
-func (f *Facts) node(name string) *node {
-	n := f.nodes[name]
+func (f *Facts) Node(name string) *Node {
+	n := f.Nodes[name]
 	if n == nil {
-		n = &node{}
-		f.nodes[name] = n
+		n = &Node{}
+		f.Nodes[name] = n
 	}
 	return n
 }
 
 // handling returns what the event's process has under way for j, or nil.
-func (j *Job) handling(e *sim.Event) *handling {
+func (j *Job) Handling(e *sim.Event) *Handling {
 	for i := len(j.Handlings) - 1; i >= 0; i-- {
-		if h := &j.Handlings[i]; h.node == e.Node && h.incarnation == e.Incarnation {
+		if h := &j.Handlings[i]; h.Node == e.Node && h.Incarnation == e.Incarnation {
 			return h
 		}
 	}
 	return nil
 }
 
-func (j *Job) end(h *handling) {
+func (j *Job) End(h *Handling) {
 	for i := range j.Handlings {
 		if &j.Handlings[i] == h {
 			j.Handlings = slices.Delete(j.Handlings, i, i+1)

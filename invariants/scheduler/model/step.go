@@ -1,4 +1,4 @@
-package observe
+package model
 
 import (
 	"time"
@@ -10,7 +10,7 @@ import (
 type Step struct {
 	*sim.Event
 	About    *Job
-	Handling *handling // what the event's process has under way for the job, or nil
+	Handling *Handling // what the event's process has under way for the job, or nil
 	Failed   bool      // the caller was told of an error
 }
 
@@ -22,7 +22,7 @@ type Write struct {
 	Version  int64
 	Updated  int64
 	Since    time.Duration // when updated was written
-	deadline int64
+	Deadline int64
 	Due      time.Duration // when the job's time was up, if it was bounded
 	Bounded  bool
 	Intent   Intent

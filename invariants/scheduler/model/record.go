@@ -1,4 +1,4 @@
-package observe
+package model
 
 import (
 	"encoding/json"
@@ -80,14 +80,14 @@ func (j *Job) request(packet string) {
 }
 
 // delayed notes whose choice a DISPATCHED write is that sets out and is given up by its caller.
-func (j *Job) delayed(s *Step) {
+func (j *Job) Delayed(s *Step) {
 	if s.Phase == "dispatched_write" && s.Fault == history.FaultLate && s.Handling.Scheduled {
 		j.late = append(j.late, lateIntent{s.Name, s.Occurrence, s.Handling.Pick})
 	}
 }
 
 // picked says whose choice, and when, the worker is that the step writes down.
-func (j *Job) picked(s *Step) Pick {
+func (j *Job) Picked(s *Step) Pick {
 	if s.Kind == sim.KindLate {
 		for i, l := range j.late {
 			if l.name == s.Name && l.occurrence == s.Occurrence {
@@ -113,7 +113,7 @@ func (j *Job) Holds(epoch int64) bool {
 }
 
 // replayed notes what a replayer has brought on.
-func (f *Facts) replayed(s *Step, w *Write) {
+func (f *Facts) Replayed(s *Step, w *Write) {
 	if s.About.State != Scheduled || s.About.Replayer != invariants.Process(s.Node, s.Incarnation) || s.Handling.Scheduled {
 		return
 	}
@@ -130,11 +130,11 @@ func (f *Facts) replayed(s *Step, w *Write) {
 
 // orphanReplayed counts a SCHEDULED write that was confirmed, if it is a replayer's. Of two handlings of one process
 // events do not say which is the replayer's, while a request is in hand there too.
-func (f *Facts) orphanReplayed(s *Step) {
+func (f *Facts) OrphanReplayed(s *Step) {
 	switch {
 	case s.Handling == nil || !s.Handling.orphan:
 		return
-	case slices.Contains(s.About.inHand, invariants.Process(s.Node, s.Incarnation)):
+	case slices.Contains(s.About.InHand, invariants.Process(s.Node, s.Incarnation)):
 		f.Count.OrphansMaybe++
 	default:
 		f.Count.Orphans++
@@ -143,7 +143,7 @@ func (f *Facts) orphanReplayed(s *Step) {
 }
 
 // taken takes in that a replayer has read a job that it is to take up.
-func (f *Facts) taken(s *Step) {
+func (f *Facts) Taken(s *Step) {
 	me := invariants.Process(s.Node, s.Incarnation)
 	if was := s.About.Replayer; was != "" && was != me {
 		f.Count.OrphansMaybe++ // that one may be at it still
@@ -155,36 +155,36 @@ func (f *Facts) taken(s *Step) {
 }
 
 // overstay notes that a handler went on after its lock had expired.
-func (f *Facts) overstay(s *Step) {
+func (f *Facts) Overstay(s *Step) {
 	if h := s.Handling; h.Expires != 0 && s.At >= h.Expires && !s.About.Had(LockOverstayed) {
-		f.come(s.About, LockOverstayed)
+		f.Come(s.About, LockOverstayed)
 	}
 }
 
 // looks says whether the operation is the part of a fenced write that only looks.
-func looks(s *Step) bool { return s.Name == "watch" || s.Name == "pipeline" }
+func Looks(s *Step) bool { return s.Name == "watch" || s.Name == "pipeline" }
 
 // ambiguous notes that a state write was applied although its caller saw an error.
-func (f *Facts) ambiguous(s *Step) {
+func (f *Facts) Ambiguous(s *Step) {
 	if s.About.StateAt != s.Step && !strings.HasSuffix(s.Phase, "_write") && s.Phase != "outbox_remove" {
 		return
 	}
 	f.Reach(AmbiguousWrite)
 	if s.About.State == Dispatched && s.About.Queued.Step == 0 {
-		f.come(s.About, AmbiguousIntent)
+		f.Come(s.About, AmbiguousIntent)
 	}
 }
 
 // resumes says whether the step's handling publishes what another has intended.
-func (f *Facts) resumes(s *Step) bool {
-	return f.Config.ResumeIntents && f.Config.DispatchOrder != "outbox" && s.Handling != nil && s.About.Intent.Step != 0 && !s.Handling.intended
+func (f *Facts) Resumes(s *Step) bool {
+	return f.Config.ResumeIntents && f.Config.DispatchOrder != "outbox" && s.Handling != nil && s.About.Intent.Step != 0 && !s.Handling.Intended
 }
 
 // readBack takes in that a replica has looked up what the stream holds in the place of its dispatch.
-func (f *Facts) readBack(s *Step) {
-	if h := s.Handling; h != nil && h.refused && !s.Failed {
-		h.refused = false
-		if s.About.Holds(h.resumed) { // whatever has become of the job by now
+func (f *Facts) ReadBack(s *Step) {
+	if h := s.Handling; h != nil && h.Refused && !s.Failed {
+		h.Refused = false
+		if s.About.Holds(h.Resumed) { // whatever has become of the job by now
 			f.Count.Resumed++
 		}
 	}

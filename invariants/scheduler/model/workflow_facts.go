@@ -1,4 +1,4 @@
-package observe
+package model
 
 import (
 	"fmt"
@@ -12,9 +12,9 @@ import (
 )
 
 // workflows is what is known of workflow runs.
-type workflows struct {
+type Workflows struct {
 	Began time.Time // when the world did, by the clock that records are written by
-	runs  map[string]*WorkflowRun
+	Runs  map[string]*WorkflowRun
 	Order []*WorkflowRun
 	Jobs  map[string]*StepJob
 }
@@ -23,12 +23,12 @@ type workflows struct {
 type WorkflowRun struct {
 	history.RunRecord
 	As      Job // what releases promises of it, and which of them are broken
-	by      string
-	step    int // of the last write
+	By      string
+	Step    int // of the last write
 	Lock    Lock
 	Waits   map[string]WfWait // by the job that a step waits to have submitted
-	setting string            // the process that keeps a delay of it in Redis; "" for none
-	hands   map[string]bool   // the processes that have it in hand
+	Setting string            // the process that keeps a delay of it in Redis; "" for none
+	Hands   map[string]bool   // the processes that have it in hand
 }
 
 // wfWait is a delay that the run's record tells of.
@@ -45,20 +45,20 @@ type StepJob struct {
 	ID        string
 	Made      time.Duration // when its record was; 0 for never
 	Stored    uint64        // the place of its request in the stream; 0 for none
-	told      bool          // who published that was told so
-	succeeded int64         // when, by its record, in unix milliseconds; 0 for never
+	Told      bool          // who published that was told so
+	Succeeded int64         // when, by its record, in unix milliseconds; 0 for never
 	Failed    int64         // likewise, in a way that allows it to be tried again: a denial, say, is a decision, which stands
 }
 
 // stepJob finds the job of a step by its id, or returns nil: it is none's.
-func (k *workflows) stepJob(id string) *StepJob {
-	if len(k.runs) == 0 {
+func (k *Workflows) StepJob(id string) *StepJob {
+	if len(k.Runs) == 0 {
 		return nil
 	}
 	rest, attempt, _ := history.CutLast(id)
 	run, step, _ := history.CutLast(rest)
 	n, err := strconv.Atoi(attempt)
-	r := k.runs[run]
+	r := k.Runs[run]
 	if r == nil || err != nil {
 		return nil
 	}
@@ -76,7 +76,7 @@ func (k *workflows) stepJob(id string) *StepJob {
 }
 
 // unix is the time of an event as records would have it, in milliseconds.
-func (k *workflows) Unix(at time.Duration) int64 { return k.Began.Add(at).UnixMilli() }
+func (k *Workflows) Unix(at time.Duration) int64 { return k.Began.Add(at).UnixMilli() }
 
 // runWrite is a change of a run's record; the run's own fields hold what it is now.
 type RunWrite struct {
@@ -92,18 +92,18 @@ type StepAgain struct {
 }
 
 // answered takes in what came of asking for a run's lock.
-func (k *workflows) answered(f *Facts, s *Step) {
+func (k *Workflows) Answered(f *Facts, s *Step) {
 	if s.Phase != "run_lock" || s.Failed || s.Outcome == sim.OutcomePending || s.Outcome == history.TransactionFailed || s.Kind != sim.KindRedis {
 		return
 	}
-	if r := k.runs[strings.TrimPrefix(s.Target, history.RunLockPrefix)]; r != nil && !r.Lock.HeldBy(s.Event) {
+	if r := k.Runs[strings.TrimPrefix(s.Target, history.RunLockPrefix)]; r != nil && !r.Lock.HeldBy(s.Event) {
 		f.Reach(RunContended)
 	}
 }
 
 // inHandOf says whether a process of the node has the run in hand.
 func (r *WorkflowRun) inHandOf(node string) bool {
-	for by := range r.hands {
+	for by := range r.Hands {
 		if name, _, _ := strings.Cut(by, " "); name == node {
 			return true
 		}
@@ -112,11 +112,11 @@ func (r *WorkflowRun) inHandOf(node string) bool {
 }
 
 // crashed takes in the end of a node's process.
-func (k *workflows) crashed(f *Facts, node string) {
+func (k *Workflows) crashed(f *Facts, node string) {
 	for _, r := range k.Order {
-		for by := range r.hands {
+		for by := range r.Hands {
 			if name, _, _ := strings.Cut(by, " "); name == node {
-				delete(r.hands, by)
+				delete(r.Hands, by)
 			}
 		}
 	}
@@ -124,7 +124,7 @@ func (k *workflows) crashed(f *Facts, node string) {
 
 // due is when the job of a step's attempt may be submitted, by the steps' own words and by the records of the
 // jobs that it counts from, in unix milliseconds.
-func (k *workflows) Due(j *StepJob) int64 {
+func (k *Workflows) Due(j *StepJob) int64 {
 	r := j.Run
 	if j.Attempt > 1 {
 		before := k.Jobs[history.StepJobID(r.RunID, j.Step.ID, j.Attempt-1)]
@@ -154,19 +154,19 @@ func Backoff(ms int64, n int) int64 {
 }
 
 // success is when a step of a run succeeded, by its job's record; 0 for not.
-func (k *workflows) Success(r *WorkflowRun, step string) int64 {
+func (k *Workflows) Success(r *WorkflowRun, step string) int64 {
 	for n := 1; ; n++ {
 		switch j := k.Jobs[history.StepJobID(r.RunID, step, n)]; {
 		case j == nil:
 			return 0
-		case j.succeeded != 0:
-			return j.succeeded
+		case j.Succeeded != 0:
+			return j.Succeeded
 		}
 	}
 }
 
 // liveRuns says which runs are not over.
-func (f *Facts) liveRuns() (list []string) {
+func (f *Facts) LiveRuns() (list []string) {
 	for _, r := range f.Workflow.Order {
 		if r.State == "RUNNING" {
 			list = append(list, fmt.Sprintf("%s is not over: %s", r.RunID, r.Why()))

@@ -1,4 +1,4 @@
-package observe
+package model
 
 import (
 	"encoding/json"
@@ -51,7 +51,7 @@ func (c *consent) learn(packet string) (hash string, asks bool) {
 }
 
 // consented takes in what a change of the job's record says of its approval.
-func (f *Facts) consented(s *Step, j *Job, c *sim.Change) {
+func (f *Facts) Consented(s *Step, j *Job, c *sim.Change) {
 	if !f.Config.Approvals.Kernel {
 		return
 	}
@@ -79,7 +79,7 @@ func (f *Facts) consented(s *Step, j *Job, c *sim.Change) {
 }
 
 // resubmitted takes in a submission of the job, the last of its messages.
-func (f *Facts) resubmitted(j *Job, c *sim.Change) {
+func (f *Facts) Resubmitted(j *Job, c *sim.Change) {
 	if !f.Config.Approvals.Kernel {
 		return
 	}

@@ -1,4 +1,4 @@
-package observe
+package model
 
 // moment is a situation that a Sometimes waits for and that releases no promise.
 type Moment int
@@ -68,11 +68,11 @@ const (
 func (f *Facts) Reach(m Moment) { f.Reached[m]++ }
 
 // come notes that a moment has come to a job, of which [job.why] may speak.
-func (f *Facts) come(j *Job, m Moment) {
+func (f *Facts) Come(j *Job, m Moment) {
 	f.Reach(m)
 	if j != nil {
-		j.moments |= 1 << m
+		j.Moments |= 1 << m
 	}
 }
 
-func (j *Job) Had(m Moment) bool { return j.moments&(1<<m) != 0 }
+func (j *Job) Had(m Moment) bool { return j.Moments&(1<<m) != 0 }

@@ -1,4 +1,4 @@
-package observe
+package model
 
 import "time"
 
@@ -10,12 +10,12 @@ func (f *Facts) Due(j *Job) (at time.Duration, bounded bool) {
 	case j.State == Absent || j.State.Terminal():
 		return 0, false
 	case j.State == Dispatched:
-		at, bounded = j.touched+f.Config.TimeoutOf(j.Topic), true
+		at, bounded = j.Touched+f.Config.TimeoutOf(j.Topic), true
 	case j.State == Running:
-		at, bounded = j.touched+f.Config.RunningTimeout, true
+		at, bounded = j.Touched+f.Config.RunningTimeout, true
 	}
-	if j.Deadline != 0 && (!bounded || j.deadlineAt < at) {
-		at, bounded = j.deadlineAt, true
+	if j.Deadline != 0 && (!bounded || j.DeadlineAt < at) {
+		at, bounded = j.DeadlineAt, true
 	}
 	return at, bounded
 }

@@ -1,4 +1,4 @@
-package observe
+package model
 
 import (
 	"strings"
@@ -37,7 +37,7 @@ type window struct {
 }
 
 // struck takes in the strike that an event tells of, if it does, and the end of one.
-func (f *Facts) struck(e *sim.Event) {
+func (f *Facts) Struck(e *sim.Event) {
 	if e.Kind == sim.KindControl {
 		f.ends(e)
 	}
@@ -79,8 +79,8 @@ func (f *Facts) note(s invariants.Strike) {
 
 // lastOf says whether no scheduler but this one is up.
 func (f *Facts) lastOf(scheduler string) bool {
-	for name, n := range f.nodes {
-		if name != scheduler && strings.HasPrefix(name, history.SchedulerNodes) && !n.down {
+	for name, n := range f.Nodes {
+		if name != scheduler && strings.HasPrefix(name, history.SchedulerNodes) && !n.Down {
 			return false
 		}
 	}
@@ -101,7 +101,7 @@ func (f *Facts) hit(s invariants.Strike) {
 	}
 	if j := f.Job(s.Job); j != nil && s.Kind != history.KernelFails {
 		f.reachJob(j, s.Kind)
-		if step := f.Workflow.stepJob(j.ID); step != nil {
+		if step := f.Workflow.StepJob(j.ID); step != nil {
 			step.Run.As.Struck |= history.StrikesOf(s.Kind)
 		}
 		return
@@ -113,7 +113,7 @@ func (f *Facts) hit(s invariants.Strike) {
 	}
 	for _, prefix := range []string{history.RunLockPrefix, history.RunPrefix} {
 		if id, is := strings.CutPrefix(s.Key, prefix); is {
-			if r := f.Workflow.runs[id]; r != nil {
+			if r := f.Workflow.Runs[id]; r != nil {
 				r.As.Struck |= history.StrikesOf(s.Kind)
 				return
 			}
@@ -196,7 +196,7 @@ func (f *Facts) ends(e *sim.Event) {
 }
 
 // appears marks a job that is new with the strikes on nodes that could handle it.
-func (f *Facts) appears(j *Job, at time.Duration) {
+func (f *Facts) Appears(j *Job, at time.Duration) {
 	for i := range f.Strikes.Open {
 		w := &f.Strikes.Open[i]
 		if (w.Until == 0 || at < w.Until) && w.kind != history.WorkerCrash && w.kind != history.WorkerAway {
@@ -206,7 +206,7 @@ func (f *Facts) appears(j *Job, at time.Duration) {
 }
 
 // assigned marks a job that is dispatched to a worker with the strikes that the worker is under.
-func (f *Facts) assigned(j *Job, worker string, at time.Duration) {
+func (f *Facts) Assigned(j *Job, worker string, at time.Duration) {
 	for i := range f.Strikes.Open {
 		w := &f.Strikes.Open[i]
 		if (w.Until == 0 || at < w.Until) && (w.kind == history.WorkerCrash || w.kind == history.WorkerAway) && (w.node == worker || worker == "") {

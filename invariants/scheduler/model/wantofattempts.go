@@ -1,4 +1,4 @@
-package observe
+package model
 
 import "github.com/wavetank-sim/wavetank/invariants/scheduler/history"
 

@@ -1,4 +1,4 @@
-package observe
+package model
 
 import (
 	"encoding/json"
@@ -78,7 +78,7 @@ func (f *Facts) replays() *replayFacts {
 }
 
 // letterChanged takes in a change of a job's dead letter.
-func (f *Facts) letterChanged(s *Step, id string, c *sim.Change) {
+func (f *Facts) LetterChanged(s *Step, id string, c *sim.Change) {
 	if !f.Config.Replay.Wanted {
 		return
 	}
@@ -116,7 +116,7 @@ func (f *Facts) letterChanged(s *Step, id string, c *sim.Change) {
 }
 
 // lettersIndexed takes in a change of the index of dead letters.
-func (f *Facts) lettersIndexed(c *sim.Change) {
+func (f *Facts) LettersIndexed(c *sim.Change) {
 	if !f.Config.Replay.Wanted {
 		return
 	}
@@ -130,7 +130,7 @@ func (f *Facts) lettersIndexed(c *sim.Change) {
 
 // growthChanged takes in that the growth alert was raised, or ended. What a process saw before that says
 // nothing of the alert as it is now.
-func (f *Facts) growthChanged(s *Step, c *sim.Change) {
+func (f *Facts) GrowthChanged(s *Step, c *sim.Change) {
 	r := f.replays()
 	if !r.Alert && !c.Gone {
 		r.Reached["alert"]++
@@ -146,7 +146,7 @@ func (f *Facts) growthChanged(s *Step, c *sim.Change) {
 }
 
 // growthSeen takes in that a process has looked at how the queue grows, or has tried to change the alert.
-func (f *Facts) growthSeen(s *Step) {
+func (f *Facts) GrowthSeen(s *Step) {
 	r := f.replays()
 	by := invariants.Process(s.Node, s.Incarnation)
 	now := r.Last[by]
@@ -176,14 +176,14 @@ func (f *Facts) growthSeen(s *Step) {
 }
 
 // asked takes in the safety kernel's answer to a scheduler.
-func (f *Facts) asked(e *sim.Event) {
+func (f *Facts) Asked(e *sim.Event) {
 	if e.Name == "Check" && e.Job != "" && !history.AnswerOf(e).Failed() && e.Outcome != sim.OutcomePending {
 		f.Job(e.Job).Replay.Decided = e.Step
 	}
 }
 
 // done notes that what a job's idempotency key stands for has been done.
-func (f *Facts) done(j *Job) {
+func (f *Facts) Done(j *Job) {
 	if f.Config.Replay.Wanted && j.Replay.Key != "" {
 		f.replays().Committed[j.Commitment()] = j.ID
 	}
@@ -222,7 +222,7 @@ func (f *Facts) Root(j *Job) *Job {
 }
 
 // replayOpen says what is still to come of dead letters.
-func replayOpen(f *Facts) (list []string) {
+func ReplayOpen(f *Facts) (list []string) {
 	c := &f.Config.Replay
 	if !c.Enabled {
 		return nil
@@ -253,7 +253,7 @@ func (j *Job) replayLabels(labels map[string]string) {
 }
 
 // committedChanged takes in a change of the key that says who has done something.
-func (f *Facts) committedChanged(c *sim.Change) {
+func (f *Facts) CommittedChanged(c *sim.Change) {
 	key := strings.TrimPrefix(c.Key, history.CommittedPrefix)
 	if c.Gone {
 		delete(f.replays().Committed, key)

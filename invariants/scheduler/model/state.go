@@ -1,4 +1,4 @@
-package observe
+package model
 
 // state is a state of a job as its record spells it.
 type State uint8

@@ -1,4 +1,4 @@
-package observe
+package model
 
 import (
 	"slices"
@@ -11,16 +11,16 @@ import (
 
 // guard is what is known of whether a message was handled already.
 type guard struct {
-	until    time.Duration // when Redis forgets that it was; 0 if Redis does not know
-	answered bool          // a scheduler acknowledged it, whether the stream knows or not
-	known    []string      // processes that were told that it was handled, once for each delivery that they have yet to acknowledge
-	unknown  []string      // processes that were told that it was not, or nothing, once for each handling they have yet to begin
-	again    string        // without a guard: the process to which it was delivered again
-	begun    bool          // which has asked for the job's lock since
+	Until    time.Duration // when Redis forgets that it was; 0 if Redis does not know
+	Answered bool          // a scheduler acknowledged it, whether the stream knows or not
+	Known    []string      // processes that were told that it was handled, once for each delivery that they have yet to acknowledge
+	Unknown  []string      // processes that were told that it was not, or nothing, once for each handling they have yet to begin
+	Again    string        // without a guard: the process to which it was delivered again
+	Begun    bool          // which has asked for the job's lock since
 }
 
 // guardedMessage returns the message of the step's job that a key of the guard is about, or nil.
-func guardedMessage(s *Step, key string) *Message {
+func GuardedMessage(s *Step, key string) *Message {
 	place, ok := strings.CutPrefix(key, history.ProcessedPrefix)
 	if !ok {
 		place, _ = strings.CutPrefix(key, history.InflightPrefix)
@@ -35,19 +35,19 @@ func guardedMessage(s *Step, key string) *Message {
 
 // skips says whether a process was told of a delivery that its message was handled, and takes one such off. Of several
 // at once it does not matter which.
-func (g *guard) skips(me string) bool {
-	i := slices.Index(g.known, me)
+func (g *guard) Skips(me string) bool {
+	i := slices.Index(g.Known, me)
 	if i >= 0 {
-		g.known = slices.Delete(g.known, i, i+1)
+		g.Known = slices.Delete(g.Known, i, i+1)
 	}
 	return i >= 0
 }
 
 // begin notes that a process asks for the job's lock: whatever messages of the job it has, it handles.
-func (j *Job) begin(me string) {
+func (j *Job) Begin(me string) {
 	for i := range j.Messages {
-		if g := &j.Messages[i].guard; g.again == me {
-			g.begun = true
+		if g := &j.Messages[i].Guard; g.Again == me {
+			g.Begun = true
 		}
 	}
 }

@@ -1,4 +1,4 @@
-package observe
+package model
 
 import (
 	"cmp"
@@ -20,18 +20,18 @@ func (f *Facts) Active(tenant string, but *Job) (n int) {
 }
 
 // tenantFull says whether the job's tenant has no slot left for it.
-func (f *Facts) tenantFull(j *Job) bool {
+func (f *Facts) TenantFull(j *Job) bool {
 	limit := f.Config.Tenants.Limit
 	return limit > 0 && f.Active(j.TenantOf(), j) >= limit
 }
 
 // tenantCounted takes in that a handling has counted its tenant's jobs.
-func (f *Facts) tenantCounted(s *Step) {
+func (f *Facts) TenantCounted(s *Step) {
 	switch {
 	case s.Handling == nil:
 	case s.Failed:
 		s.Handling.StoreFailed = true
-	case s.Name == "scard" && f.tenantFull(s.About):
+	case s.Name == "scard" && f.TenantFull(s.About):
 		s.Handling.Full = true
 		f.Reach(TenantAtLimit)
 	}
@@ -39,6 +39,6 @@ func (f *Facts) tenantCounted(s *Step) {
 
 // contended says whether a state write that the server refused may be tried again by its own: others came
 // and went in the tenant's set.
-func (f *Facts) contended(s *Step) bool {
+func (f *Facts) Contended(s *Step) bool {
 	return f.Config.Tenants.Limit > 0 && f.Config.Tenants.Reserve && f.Config.DispatchOrder != "publish-first" && s.Phase == "dispatched_write" && s.Handling != nil
 }

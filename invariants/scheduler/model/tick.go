@@ -1,4 +1,4 @@
-package observe
+package model
 
 import (
 	"time"
@@ -13,30 +13,30 @@ import (
 // ticks is what is known of the parts that one replica at a time does for all.
 type ticks struct {
 	Reconciler, replayer, Writer Tick
-	snapshot                     []known            // what sys:workers:snapshot holds; never changed in place
+	Snapshot                     []known            // what sys:workers:snapshot holds; never changed in place
 	Offered                      map[string][]known // what it held when the process began, by its name
 }
 
 // tick is one such part: the lock under which a replica ticks, as Redis holds it, and the last tick.
 type Tick struct {
 	What    string
-	node    string // who set the lock; "" for nobody
+	Node    string // who set the lock; "" for nobody
 	By      string // the process
-	token   string
+	Token   string
 	Expires time.Duration
 
-	under  map[string]bool // the processes that have begun a tick and not done what it is for
-	last   string          // the process that began the last tick
-	lastAt time.Duration
+	Under  map[string]bool // the processes that have begun a tick and not done what it is for
+	Last   string          // the process that began the last tick
+	LastAt time.Duration
 	Began  time.Duration // of the tick that the last renewal is of
 	Begins bool          // the step begins a tick; else it writes what the tick is for
 	Before string        // the process that ticked last before this one, and
 	Ago    time.Duration
 }
 
-func (t *Tick) Live(at time.Duration) bool { return t.node != "" && (t.Expires == 0 || at < t.Expires) }
+func (t *Tick) Live(at time.Duration) bool { return t.Node != "" && (t.Expires == 0 || at < t.Expires) }
 
-func (k *ticks) of(key string) *Tick {
+func (k *ticks) Of(key string) *Tick {
 	switch key {
 	case history.ReconcilerKey:
 		k.Reconciler.What = "reconciler"
@@ -54,17 +54,17 @@ func (k *ticks) offer(e *sim.Event) {
 	if k.Offered == nil {
 		k.Offered = map[string][]known{}
 	}
-	k.Offered[invariants.Process(e.Node, e.Incarnation)] = k.snapshot
+	k.Offered[invariants.Process(e.Node, e.Incarnation)] = k.Snapshot
 }
 
 // ticked takes in an operation that is about no single job.
-func (f *Facts) ticked(s *Step) {
+func (f *Facts) Ticked(s *Step) {
 	switch s.Phase {
 	case "snapshot_read":
 		f.snapshotRead(s)
 	case "reconcile_lock", "replay_lock", "snapshot_lock":
-		t := f.Ticks.of(s.Target)
-		if s.Kind == sim.KindRedis && s.Name == "set" && !s.Failed && s.Outcome != sim.OutcomePending && len(s.Changes) == 0 && t.Live(s.At) && t.node != s.Node {
+		t := f.Ticks.Of(s.Target)
+		if s.Kind == sim.KindRedis && s.Name == "set" && !s.Failed && s.Outcome != sim.OutcomePending && len(s.Changes) == 0 && t.Live(s.At) && t.Node != s.Node {
 			f.Reach(TickContended)
 		}
 	}

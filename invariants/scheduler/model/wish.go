@@ -1,4 +1,4 @@
-package observe
+package model
 
 import "encoding/json"
 
