@@ -9,15 +9,11 @@ import (
 
 	"github.com/wavetank-sim/wavetank/invariants/scheduler/history"
 
-	"github.com/wavetank-sim/wavetank/invariants/scheduler/config"
-
 	"github.com/wavetank-sim/wavetank/invariants"
 )
 
 // What holds of approvals (Scheduler internals, section 1, approval flow).
 var approvalInvariants = []rule{noDispatchWithoutApproval, approvalNotExpired, approvedJobGoesOn}
-
-var withBinding = provided("bind_approvals", func(c *config.Config) bool { return c.Approvals.Bind })
 
 // unapproved says whether a job in APPROVAL_REQUIRED waits rightly at that instant: nobody has approved what
 // waits, or that was too long ago.

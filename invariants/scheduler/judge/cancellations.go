@@ -9,12 +9,8 @@ import (
 
 	"github.com/wavetank-sim/wavetank/invariants/scheduler/history"
 
-	"github.com/wavetank-sim/wavetank/invariants/scheduler/config"
-
 	"github.com/wavetank-sim/wavetank/invariants"
 )
-
-var withKeptCancellations = provided("keep_cancellations", func(c *config.Config) bool { return c.KeepCancellations })
 
 var cancellationTakesEffect = checking(invariants.Invariant{
 	Name:   "cancellation-takes-effect",

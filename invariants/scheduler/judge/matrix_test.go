@@ -4,6 +4,8 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/wavetank-sim/wavetank/invariants/scheduler/promises"
+
 	"github.com/wavetank-sim/wavetank/invariants/scheduler/history"
 
 	"github.com/wavetank-sim/wavetank/invariants/scheduler/config"
@@ -26,11 +28,11 @@ func findRow(t *testing.T, name string) *invariants.Row[config.Config] {
 // Each row is of an invariant, names at least one kind in each exception, and says why where nothing helps.
 func TestTheMatrixIsComplete(t *testing.T) {
 	require.LessOrEqual(t, len(history.Strikes), 25)
-	for name, r := range matrix {
+	for name, r := range promises.Matrix {
 		inv, ok := Find(name)
 		require.True(t, ok, name)
 		require.NotEqual(t, invariants.Sometimes, inv.Kind, name)
-		for _, e := range r.except {
+		for _, e := range r.Except {
 			assert.NotZero(t, e.By, "%s", name)
 			assert.Equal(t, len(e.But) == 0, e.Why != "" && e.Says != "", "%s: %v", name, history.Strikes.List(e.By))
 		}

@@ -2,7 +2,6 @@ package judge
 
 import (
 	"github.com/wavetank-sim/wavetank/invariants"
-	"github.com/wavetank-sim/wavetank/invariants/scheduler/config"
 	"github.com/wavetank-sim/wavetank/invariants/scheduler/history"
 	"github.com/wavetank-sim/wavetank/invariants/scheduler/model"
 	"github.com/wavetank-sim/wavetank/invariants/scheduler/observe"
@@ -125,5 +124,3 @@ var everyOutputIsScanned = checking(invariants.Invariant{
 		}
 	}}
 })
-
-var withDurableScans = provided("output.durable_scans", func(c *config.Config) bool { return c.Output.DurableScans })

@@ -1,13 +1,7 @@
 package judge
 
 import (
-	"github.com/wavetank-sim/wavetank/invariants/scheduler/config"
 	"github.com/wavetank-sim/wavetank/invariants/scheduler/model"
-)
-
-var (
-	withSharedBreaker = provided("policy.shared_breaker", func(c *config.Config) bool { return c.Policy.SharedBreaker })
-	withSharedProbes  = provided("policy.shared_probes", func(c *config.Config) bool { return c.Policy.SharedProbes })
 )
 
 // What holds of the safety kernel, its circuit breaker and approvals (Scheduler internals, sections 1 and 6).

@@ -37,11 +37,6 @@ func lettersThat(status string) func(*model.Facts) int {
 	return func(f *model.Facts) int { return f.Replay.Reached[status] }
 }
 
-var (
-	withReplayWorker = provided("replay.enabled", func(c *config.Config) bool { return c.Replay.Enabled })
-	withAtomicReplay = provided("replay.atomic", func(c *config.Config) bool { return c.Replay.Atomic })
-)
-
 // The actions of Dead letters, and the classes of reason codes with their defaults.
 const (
 	actAutoReplay = "auto_replay"

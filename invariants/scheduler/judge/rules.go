@@ -4,6 +4,8 @@ import (
 	"slices"
 	"sync"
 
+	"github.com/wavetank-sim/wavetank/invariants/scheduler/promises"
+
 	"github.com/wavetank-sim/wavetank/invariants/scheduler/model"
 
 	"github.com/wavetank-sim/wavetank/invariants/scheduler/observe"
@@ -55,8 +57,8 @@ var all = sync.OnceValue(func() []rule {
 	all = slices.Concat(all, routingInvariants, tenantInvariants, approvalInvariants, policyInvariants, outputInvariants, sagaInvariants, workflowInvariants, replayInvariants, situations, replaySituations)
 	for i := range all {
 		if r := &all[i]; r.Kind != invariants.Sometimes {
-			row := matrix[r.Name]
-			r.row, r.saga = invariants.Row[config.Config]{Strikes: history.Strikes, Takes: row.takes, Except: row.except, Open: row.open}, row.saga
+			row := promises.Matrix[r.Name]
+			r.row, r.saga = invariants.Row[config.Config]{Strikes: history.Strikes, Takes: row.Takes, Except: row.Except, Open: row.Open}, row.Saga
 			r.Promise = r.row.Says(nil)
 		}
 	}

@@ -1,24 +1,13 @@
 package judge
 
 import (
-	"time"
-
 	"github.com/wavetank-sim/wavetank/invariants/scheduler/model"
 
 	"github.com/wavetank-sim/wavetank/invariants/scheduler/observe"
 
 	"github.com/wavetank-sim/wavetank/invariants/scheduler/history"
 
-	"github.com/wavetank-sim/wavetank/invariants/scheduler/config"
-
 	"github.com/wavetank-sim/wavetank/invariants"
-)
-
-var (
-	withAtomicRecord = provided("saga.atomic_record", func(c *config.Config) bool { return c.Saga.AtomicRecord })
-	withPeek         = provided("saga.peek", func(c *config.Config) bool { return c.Saga.Peek })
-	withLongSaga     = provided("a saga.lock_ttl of 1m at least", func(c *config.Config) bool { return c.Saga.LockTTL >= time.Minute })
-	withDurable      = provided("saga.durable_rollback", func(c *config.Config) bool { return c.Saga.DurableRollback })
 )
 
 // What holds of sagas (Scheduler internals, section 4).

@@ -2,7 +2,6 @@ package judge
 
 import (
 	"github.com/wavetank-sim/wavetank/invariants"
-	"github.com/wavetank-sim/wavetank/invariants/scheduler/config"
 	"github.com/wavetank-sim/wavetank/invariants/scheduler/history"
 	"github.com/wavetank-sim/wavetank/invariants/scheduler/model"
 	"github.com/wavetank-sim/wavetank/invariants/scheduler/observe"
@@ -10,8 +9,6 @@ import (
 
 // What holds of tenants' limits (Scheduler internals, section 5, reason codes).
 var tenantInvariants = []rule{tenantLimitHeld, tenantSlotsAgreeWithRecords}
-
-var withTenantReserve = provided("tenant_reserve", func(c *config.Config) bool { return c.Tenants.Reserve })
 
 var tenantLimitHeld = checking(invariants.Invariant{
 	Name:   "tenant-limit-held",

@@ -4,6 +4,7 @@ import (
 	"github.com/wavetank-sim/wavetank/invariants"
 	"github.com/wavetank-sim/wavetank/invariants/scheduler/model"
 	"github.com/wavetank-sim/wavetank/invariants/scheduler/observe"
+	"github.com/wavetank-sim/wavetank/invariants/scheduler/promises"
 )
 
 var oneWriterATick = checking(invariants.Invariant{
@@ -17,7 +18,7 @@ var oneWriterATick = checking(invariants.Invariant{
 		me := invariants.Process(s.Node, s.Incarnation)
 		switch {
 		case k.Begins && k != &f.Ticks.Writer:
-			apart, expires := f.Config.PollInterval, withExpiringTicks.On(&f.Config)
+			apart, expires := f.Config.PollInterval, promises.WithExpiringTicks.On(&f.Config)
 			if expires {
 				apart = 2*f.Config.PollInterval - model.Slack
 			}

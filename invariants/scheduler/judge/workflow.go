@@ -9,8 +9,6 @@ import (
 
 	"github.com/wavetank-sim/wavetank/invariants/scheduler/history"
 
-	"github.com/wavetank-sim/wavetank/invariants/scheduler/config"
-
 	"github.com/wavetank-sim/wavetank/invariants"
 
 	"github.com/wavetank-sim/wavetank/sim"
@@ -20,14 +18,6 @@ import (
 var workflowInvariants = []rule{
 	stepsInOrder, noDelayFiresEarly, delayFiresOnTime, noDelayFiresTwice, runWritesNotLost, runWrittenByLockHolder, everyRunSettles,
 }
-
-var (
-	withStrictRunLock = provided("workflow.strict_run_lock", func(c *config.Config) bool { return c.Workflow.StrictRunLock })
-	withFenceRuns     = provided("workflow.fence_runs", func(c *config.Config) bool { return c.Workflow.FenceRuns })
-	withDurableTimers = provided("workflow.durable_timers", func(c *config.Config) bool { return c.Workflow.DurableTimers })
-	withDelayPoller   = provided("workflow.delay_poller", func(c *config.Config) bool { return c.Workflow.DelayPoller })
-	withRunReconciler = provided("workflow.run_reconciler", func(c *config.Config) bool { return c.Workflow.RunReconciler })
-)
 
 var stepsInOrder = checking(invariants.Invariant{
 	Name:   "steps-in-order",

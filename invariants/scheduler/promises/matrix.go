@@ -1,4 +1,4 @@
-package judge
+package promises
 
 import (
 	"github.com/wavetank-sim/wavetank/invariants"
@@ -15,10 +15,10 @@ type (
 // row is what the matrix says of one invariant: it is promised under every strike but the exceptions. Each of them has
 // a witness in scenarios/testdata/witnesses.
 type row struct {
-	takes  []mechanism // without one of these nothing is promised; none: it takes nothing
-	except []exception
-	open   invariants.Gap // what else it does not judge yet
-	saga   bool           // it is about a saga as a whole: what struck one of its jobs, or its rollback, struck it
+	Takes  []mechanism // without one of these nothing is promised; none: it takes nothing
+	Except []exception
+	Open   invariants.Gap // what else it does not judge yet
+	Saga   bool           // it is about a saga as a whole: what struck one of its jobs, or its rollback, struck it
 }
 
 func having(settings ...setting) mechanism { return by("", settings...) }
@@ -59,126 +59,126 @@ var (
 )
 
 // matrix has a row for each invariant that takes something, or has exceptions.
-var matrix = map[string]row{
-	"acked-only-when-durable": {except: []exception{
+var Matrix = map[string]row{
+	"acked-only-when-durable": {Except: []exception{
 		{By: overstays, But: []mechanism{fenced}},
 		{By: history.StrikesOf(history.WriteLate, history.LockFails, history.SchedulerAway, history.NATSAway), But: []mechanism{rechecked}},
 		rewound,
 	}},
-	"no-dispatch-without-approval": {takes: []mechanism{having(withBinding)}, except: []exception{{By: history.StrikesOf(history.WriteLate), But: []mechanism{fenced}}}},
-	"approval-not-expired":         {takes: []mechanism{having(withBinding)}},
-	"approved-job-goes-on":         {except: []exception{rewound}},
-	"attempts-never-past-ceiling":  {except: []exception{{By: history.StrikesOf(history.WriteLate), But: []mechanism{fenced}}}},
-	"counters-equal-trace": {except: []exception{
+	"no-dispatch-without-approval": {Takes: []mechanism{having(withBinding)}, Except: []exception{{By: history.StrikesOf(history.WriteLate), But: []mechanism{fenced}}}},
+	"approval-not-expired":         {Takes: []mechanism{having(withBinding)}},
+	"approved-job-goes-on":         {Except: []exception{rewound}},
+	"attempts-never-past-ceiling":  {Except: []exception{{By: history.StrikesOf(history.WriteLate), But: []mechanism{fenced}}}},
+	"counters-equal-trace": {Except: []exception{
 		{By: history.StrikesOf(history.SchedulerCrash), Why: invariants.Impossible, Says: "a counter that is in memory goes with its process"},
 		rewound,
 	}},
-	"redis-index-agrees-with-record": {except: []exception{
+	"redis-index-agrees-with-record": {Except: []exception{
 		{By: history.StrikesOf(history.WriteLate, history.SchedulerAway), But: []mechanism{fenced}},
 		{By: history.StrikesOf(history.WriteLate, history.SchedulerAway, history.NATSAway), But: []mechanism{rechecked}},
 		{By: history.StrikesOf(history.RedisFailover), But: []mechanism{fenced}},
 	}},
-	"one-dispatch-per-job": {takes: []mechanism{having(withEpochs), having(withoutResume)}, except: []exception{
+	"one-dispatch-per-job": {Takes: []mechanism{having(withEpochs), having(withoutResume)}, Except: []exception{
 		{By: history.StrikesOf(history.PublishUnanswered, history.PublishLate, history.WriteLate, history.LockFails, history.SchedulerAway, history.RedisFailover), But: []mechanism{once}},
 		{By: history.StrikesOf(history.PublishUnanswered, history.WriteRefused, history.WriteLate, history.SchedulerCrash, history.SchedulerAway), But: []mechanism{once, having(withoutOutbox)}},
 		{By: history.StrikesOf(history.NATSPowerLoss), Why: invariants.Open, Says: "a dispatch that was handed out before it was lost is published again; a sync of each message before its ack would close it"},
 	}},
-	"intent-before-dispatch": {except: []exception{
+	"intent-before-dispatch": {Except: []exception{
 		{By: history.StrikesOf(history.PublishLate, history.SchedulerAway), Why: invariants.Impossible, Says: "a publish that is on its way when its job moves on is stored as the same publish is when it does not"},
 		rewound,
 	}},
-	"nobody-is-rescued": {takes: []mechanism{having(withDeliveries)}},
-	"one-execution-per-dispatch": {except: []exception{
+	"nobody-is-rescued": {Takes: []mechanism{having(withDeliveries)}},
+	"one-execution-per-dispatch": {Except: []exception{
 		{By: history.StrikesOf(history.ResultLost, history.AckLost, history.DeliveryLost, history.SchedulerAway, history.WorkerCrash, history.WorkerAway, history.NATSAway), Why: invariants.Impossible, Says: "a worker that died before its work and one that died after it leave the same message without an ack"},
 	}},
-	"processed-message-not-handled-again": {except: []exception{rewound}},
-	"no-message-given-up": {takes: []mechanism{having(withDeliveries)}, except: []exception{
+	"processed-message-not-handled-again": {Except: []exception{rewound}},
+	"no-message-given-up": {Takes: []mechanism{having(withDeliveries)}, Except: []exception{
 		{By: history.StrikesOf(history.PublishRefused, history.WriteRefused, history.WriteUnanswered, history.WriteLate, history.ReadFails, history.LockFails, history.KernelFails, history.SchedulerCrash, history.SchedulerAway), But: []mechanism{patient}},
 		rewound,
 	}},
-	"terminated-message-has-dlq-entry": {except: []exception{
+	"terminated-message-has-dlq-entry": {Except: []exception{
 		{By: history.StrikesOf(history.DLQFails, history.SchedulerAway), But: []mechanism{by(patient.Name, withBusyBackoff, withDLQPatience)}},
 		rewound,
 	}},
-	"every-intent-is-published": {except: []exception{
+	"every-intent-is-published": {Except: []exception{
 		{By: history.StrikesOf(history.WriteRefused, history.WriteUnanswered, history.WriteLate, history.SchedulerCrash, history.SchedulerAway), But: []mechanism{resumed, retried, relayed}},
 		{By: history.StrikesOf(history.PublishRefused, history.SchedulerAway, history.NATSAway), But: []mechanism{retried}},
 		{By: history.StrikesOf(history.NATSPowerLoss), Why: invariants.Open, Says: "a dispatch that was acknowledged and lost is not published again before its timeout"},
 	}},
-	"no-dispatch-after-end": {except: []exception{
+	"no-dispatch-after-end": {Except: []exception{
 		{By: history.StrikesOf(history.PublishLate, history.SchedulerAway), But: []mechanism{voided}},
 		{By: history.StrikesOf(history.NATSPowerLoss), Why: invariants.Open, Says: "the void is lost with the power, and nothing stores it again"},
 		rewound,
 	}},
-	"epochs-never-decrease": {except: []exception{{By: history.StrikesOf(history.WriteLate), But: []mechanism{fenced}}}},
-	"lock-mutual-exclusion": {except: []exception{
+	"epochs-never-decrease": {Except: []exception{{By: history.StrikesOf(history.WriteLate), But: []mechanism{fenced}}}},
+	"lock-mutual-exclusion": {Except: []exception{
 		{By: history.StrikesOf(history.PublishLate, history.WriteLate, history.LockFails, history.SchedulerAway, history.NATSAway), But: []mechanism{onceOrder}},
 		{By: overstays, But: []mechanism{rechecked}},
 		rewound,
 	}},
-	"lock-kept-by-living-holder": {takes: []mechanism{having(withLongLocks)}, except: []exception{
+	"lock-kept-by-living-holder": {Takes: []mechanism{having(withLongLocks)}, Except: []exception{
 		{By: history.StrikesOf(history.LockFails, history.SchedulerAway), Why: invariants.Impossible, Says: "a holder that cannot renew its lock, and one that is gone, look alike to Redis"},
 		rewound,
 	}},
-	"quarantined-only-when-blocked": {except: []exception{
+	"quarantined-only-when-blocked": {Except: []exception{
 		{By: history.StrikesOf(history.WriteLate, history.SchedulerAway), But: []mechanism{fenced}},
 		rewound,
 	}},
-	"blocked-output-ends-quarantined": {except: []exception{
+	"blocked-output-ends-quarantined": {Except: []exception{
 		{By: history.StrikesOf(history.WriteRefused, history.ReadFails, history.LockFails, history.SchedulerCrash), But: []mechanism{scansKept}},
 		{By: history.StrikesOf(history.LockFails), But: []mechanism{by(scansKept.Name, withDurableScans, withFence)}},
 	}},
-	"every-output-is-scanned": {takes: []mechanism{scansKept}},
-	"overdue-job-found-within-a-poll": {takes: []mechanism{having(withReconciler, withRenewedTicks, withWholeTicks), having(withReconciler, withReleasedTicks, withWholeTicks)}, except: []exception{
+	"every-output-is-scanned": {Takes: []mechanism{scansKept}},
+	"overdue-job-found-within-a-poll": {Takes: []mechanism{having(withReconciler, withRenewedTicks, withWholeTicks), having(withReconciler, withReleasedTicks, withWholeTicks)}, Except: []exception{
 		{By: history.StrikesOf(history.WriteRefused, history.WriteLate, history.ReadFails, history.LockFails, history.TickFails, history.SchedulerCrash, history.SchedulerAway, history.NATSAway), Why: invariants.Impossible, Says: "nobody can do in time what nobody is there to do, or what its servers refuse"},
 		rewound,
 		wrongClock,
 	}},
-	"no-dispatch-to-expired-worker":      {except: []exception{rewound}},
-	"snapshot-revives-no-worker":         {takes: []mechanism{having(withLastSeen)}},
-	"no-retry-for-want-of-known-workers": {except: []exception{{By: history.StrikesOf(history.TickFails), Why: invariants.Impossible, Says: "who could not read the snapshot knows of no worker"}}},
-	"dispatches-count-as-load":           {takes: []mechanism{having(withCounting)}},
-	"stale-worker-has-its-own-reason":    {takes: []mechanism{having(withStaleReason)}},
-	"open-circuit-stops-every-replica": {takes: []mechanism{having(withSharedBreaker)}, except: []exception{
+	"no-dispatch-to-expired-worker":      {Except: []exception{rewound}},
+	"snapshot-revives-no-worker":         {Takes: []mechanism{having(withLastSeen)}},
+	"no-retry-for-want-of-known-workers": {Except: []exception{{By: history.StrikesOf(history.TickFails), Why: invariants.Impossible, Says: "who could not read the snapshot knows of no worker"}}},
+	"dispatches-count-as-load":           {Takes: []mechanism{having(withCounting)}},
+	"stale-worker-has-its-own-reason":    {Takes: []mechanism{having(withStaleReason)}},
+	"open-circuit-stops-every-replica": {Takes: []mechanism{having(withSharedBreaker)}, Except: []exception{
 		{By: history.StrikesOf(history.KernelFails, history.SchedulerAway), Why: invariants.Impossible, Says: "a replica that cannot reach the shared counter does not learn what it says"},
 	}},
-	"half-open-probes-within-limit": {takes: []mechanism{having(withSharedBreaker, withSharedProbes)}},
-	"no-dispatch-without-decision": {except: []exception{
+	"half-open-probes-within-limit": {Takes: []mechanism{having(withSharedBreaker, withSharedProbes)}},
+	"no-dispatch-without-decision": {Except: []exception{
 		{By: history.StrikesOf(history.WriteLate), But: []mechanism{fenced}},
 		rewound,
 	}},
-	"throttled-job-waits": {except: []exception{
+	"throttled-job-waits": {Except: []exception{
 		{By: history.StrikesOf(history.DeliveryLost), Why: invariants.Open, Says: "a request that is delivered twice is asked about twice; a note of when its job was put off would tell"},
 	}},
-	"throttled-job-comes-again": {except: []exception{
+	"throttled-job-comes-again": {Except: []exception{
 		{By: history.StrikesOf(history.AckLost, history.DeliveryLost, history.SchedulerCrash, history.SchedulerAway), Why: invariants.Impossible, Says: "nobody can ask again in time who is not there, or whom the servers refuse"},
 	}},
-	"one-replay-per-count":    {takes: []mechanism{having(withAtomicReplay)}},
-	"auto-replay-comes-about": {takes: []mechanism{having(withReplayWorker)}},
-	"result-of-current-epoch": {except: []exception{{By: history.StrikesOf(history.PublishUnanswered, history.ReadFails), But: []mechanism{having(withRefusal)}}}},
-	"cancelled-job-is-told": {takes: []mechanism{having(withNotice, withIntentFirst), having(withNotice, withEpochs, withVoid)}, except: []exception{
+	"one-replay-per-count":    {Takes: []mechanism{having(withAtomicReplay)}},
+	"auto-replay-comes-about": {Takes: []mechanism{having(withReplayWorker)}},
+	"result-of-current-epoch": {Except: []exception{{By: history.StrikesOf(history.PublishUnanswered, history.ReadFails), But: []mechanism{having(withRefusal)}}}},
+	"cancelled-job-is-told": {Takes: []mechanism{having(withNotice, withIntentFirst), having(withNotice, withEpochs, withVoid)}, Except: []exception{
 		{By: history.StrikesOf(history.PublishUnanswered), But: []mechanism{having(withResume, withEpochs, withVoid, withFence)}},
 		{By: history.StrikesOf(history.PublishUnanswered), But: []mechanism{patient}},
 		{By: history.StrikesOf(history.NATSPowerLoss), Why: invariants.Open, Says: "a notice that was acknowledged and lost is not published again"},
 		rewound,
 	}},
-	"cancellation-takes-effect": {takes: []mechanism{having(withKeptCancellations)}},
-	"compensation-recorded-once": {saga: true, except: []exception{
+	"cancellation-takes-effect": {Takes: []mechanism{having(withKeptCancellations)}},
+	"compensation-recorded-once": {Saga: true, Except: []exception{
 		{By: history.StrikesOf(history.WriteRefused, history.WriteUnanswered, history.WriteLate, history.SchedulerCrash), But: []mechanism{having(withAtomicRecord, withFence)}},
 		rewound,
 	}},
-	"only-lock-holder-compensates": {saga: true, takes: []mechanism{having(withLongSaga)}, except: []exception{
+	"only-lock-holder-compensates": {Saga: true, Takes: []mechanism{having(withLongSaga)}, Except: []exception{
 		{By: history.StrikesOf(history.SubmissionFails, history.SchedulerAway), Why: invariants.Impossible, Says: "a publish that is on its way when its lock expires is stored as the same publish is before"},
 		rewound,
 	}},
-	"one-compensation-per-key":           {saga: true, except: []exception{{By: history.StrikesOf(history.WriteRefused, history.WriteUnanswered), But: []mechanism{peeked}}}},
-	"compensations-in-lifo-order":        {saga: true, except: []exception{{By: history.StrikesOf(history.SchedulerAway), But: []mechanism{peeked}}}},
-	"compensation-only-of-succeeded-job": {takes: []mechanism{having(withAtomicRecord)}},
-	"every-compensation-accounted-for":   {saga: true, takes: []mechanism{rolledOn}, except: []exception{rewound}},
-	"no-failure-for-want-of-attempts": {except: []exception{
+	"one-compensation-per-key":           {Saga: true, Except: []exception{{By: history.StrikesOf(history.WriteRefused, history.WriteUnanswered), But: []mechanism{peeked}}}},
+	"compensations-in-lifo-order":        {Saga: true, Except: []exception{{By: history.StrikesOf(history.SchedulerAway), But: []mechanism{peeked}}}},
+	"compensation-only-of-succeeded-job": {Takes: []mechanism{having(withAtomicRecord)}},
+	"every-compensation-accounted-for":   {Saga: true, Takes: []mechanism{rolledOn}, Except: []exception{rewound}},
+	"no-failure-for-want-of-attempts": {Except: []exception{
 		{By: history.StrikesOf(history.PublishRefused, history.PublishUnanswered, history.PublishLate, history.WriteRefused, history.WriteUnanswered, history.WriteLate, history.SchedulerCrash, history.SchedulerAway, history.NATSAway), Why: invariants.Impossible, Says: "who has no attempt left cannot learn that the faults are over"},
-	}, open: invariants.Gap{Under: "a busy or empty pool", Says: "an attempt that finds no worker is used up; one that waits for a worker would not be"}},
-	"every-job-settles": {takes: []mechanism{having(withDeliveries)}, except: []exception{
+	}, Open: invariants.Gap{Under: "a busy or empty pool", Says: "an attempt that finds no worker is used up; one that waits for a worker would not be"}},
+	"every-job-settles": {Takes: []mechanism{having(withDeliveries)}, Except: []exception{
 		{By: history.StrikesOf(history.WorkerCrash, history.WorkerAway), But: []mechanism{reconciled}},
 		{By: history.StrikesOf(history.WriteRefused, history.WriteUnanswered, history.WriteLate, history.SchedulerCrash, history.SchedulerAway), But: []mechanism{reconciled, by(resumed.Name, withResume, withEpochs), by(relayed.Name, withOutbox)}},
 		{By: history.StrikesOf(history.PublishRefused, history.PublishUnanswered, history.WriteRefused, history.WriteUnanswered, history.WriteLate, history.ReadFails, history.LockFails, history.DLQFails, history.SchedulerCrash, history.SchedulerAway, history.WorkerCrash, history.WorkerAway, history.NATSAway), But: []mechanism{sweptUp, patient}},
@@ -187,42 +187,42 @@ var matrix = map[string]row{
 		{By: history.StrikesOf(history.NATSPowerLoss), Why: invariants.Impossible, Says: "a request that was acknowledged and lost before anybody stored a record of it leaves no trace"},
 		rewound,
 	}},
-	"failed-job-has-dlq-entry": {except: []exception{
+	"failed-job-has-dlq-entry": {Except: []exception{
 		{By: history.StrikesOf(history.WriteRefused, history.WriteUnanswered, history.WriteLate, history.DLQFails, history.SchedulerCrash), But: []mechanism{together, before}},
 		{By: history.StrikesOf(history.WriteLate), But: []mechanism{fenced}},
 		rewound,
 	}},
-	"tenant-limit-held": {takes: []mechanism{having(withTenantReserve, withIntentFirst)}},
-	"one-writer-a-tick": {except: []exception{
+	"tenant-limit-held": {Takes: []mechanism{having(withTenantReserve, withIntentFirst)}},
+	"one-writer-a-tick": {Except: []exception{
 		{By: history.StrikesOf(history.TickFails, history.SchedulerAway), But: []mechanism{fenced}},
 		rewound,
 	}},
-	"timeout-only-when-due": {takes: []mechanism{rechecked}, except: []exception{
+	"timeout-only-when-due": {Takes: []mechanism{rechecked}, Except: []exception{
 		{By: history.StrikesOf(history.WriteLate), But: []mechanism{fenced}},
 		rewound,
 		wrongClock,
 	}},
-	"no-timeout-while-executing": {except: []exception{
+	"no-timeout-while-executing": {Except: []exception{
 		{By: history.StrikesOf(history.WriteRefused, history.NATSAway), But: []mechanism{rechecked}},
 		{By: history.StrikesOf(history.WriteRefused, history.NATSAway), But: []mechanism{voided}},
 	}},
-	"dead-worker-is-noticed": {takes: []mechanism{having(withWatch, withReconciler)}},
-	"terminal-states-final": {except: []exception{
+	"dead-worker-is-noticed": {Takes: []mechanism{having(withWatch, withReconciler)}},
+	"terminal-states-final": {Except: []exception{
 		{By: history.StrikesOf(history.WriteLate, history.SchedulerAway), But: []mechanism{fenced}},
 		{By: history.StrikesOf(history.WriteRefused, history.WriteUnanswered, history.WriteLate, history.ReadFails, history.SchedulerAway), But: []mechanism{rechecked}},
 	}},
-	"documented-transitions-only": {except: []exception{
+	"documented-transitions-only": {Except: []exception{
 		{By: history.StrikesOf(history.WriteLate, history.SchedulerAway), But: []mechanism{fenced}},
 		{By: history.StrikesOf(history.WriteLate, history.ReadFails, history.SchedulerAway), But: []mechanism{rechecked}},
 		rewound,
 	}},
-	"delay-fires-on-time": {takes: []mechanism{having(withDurableTimers, withDelayPoller)}, except: []exception{
+	"delay-fires-on-time": {Takes: []mechanism{having(withDurableTimers, withDelayPoller)}, Except: []exception{
 		{By: history.StrikesOf(history.ReadFails, history.SchedulerCrash, history.SchedulerAway), Why: invariants.Impossible, Says: "nobody can fire in time what nobody is there to fire, or what the servers refuse"},
 		wrongClock,
 	}},
-	"run-writes-not-lost":                   {takes: []mechanism{having(withFenceRuns)}},
-	"run-written-by-lock-holder":            {takes: []mechanism{having(withStrictRunLock, withFenceRuns)}},
-	"every-run-settles":                     {takes: []mechanism{having(withRunReconciler)}},
-	"no-delay-fires-twice":                  {except: []exception{rewound}},
-	"saga-lock-released-by-owner-or-expiry": {except: []exception{rewound}},
+	"run-writes-not-lost":                   {Takes: []mechanism{having(withFenceRuns)}},
+	"run-written-by-lock-holder":            {Takes: []mechanism{having(withStrictRunLock, withFenceRuns)}},
+	"every-run-settles":                     {Takes: []mechanism{having(withRunReconciler)}},
+	"no-delay-fires-twice":                  {Except: []exception{rewound}},
+	"saga-lock-released-by-owner-or-expiry": {Except: []exception{rewound}},
 }
