@@ -119,7 +119,13 @@ func (j *observer) operation(e *sim.Event) {
 	if e.Outcome == sim.OutcomePending && e.Phase != "publish" && e.Phase != "lock_release" {
 		return
 	}
-	switch e.Phase {
+	j.concluded(s, applied, locked)
+}
+
+// concluded takes in what came of an operation on the step's own job, by its phase.
+func (j *observer) concluded(s *step, applied, locked bool) {
+	f := j.facts
+	switch s.Phase {
 	case "lock_acquire", "lock_renew":
 		j.lockAnswered(s, locked)
 	case "lock_release":
@@ -186,84 +192,95 @@ func (j *observer) changes(s *step) (applied, locked bool) {
 	}
 	for i := range s.Changes {
 		c := &s.Changes[i]
-		switch {
-		case c.Stream == streamJobs:
-			applied = j.jobsStored(s, c) || applied
-		case c.Stream == streamSys:
-			applied = j.sysStored(s, c) || applied
-		case strings.HasPrefix(c.Key, lockPrefix):
-			locked = j.lockChanged(s, c) || locked
-		case strings.HasPrefix(c.Key, runLockPrefix):
-			j.runLockChanged(s, c)
-		case strings.HasPrefix(c.Key, runPrefix):
-			j.runWritten(s, c)
-		case c.Key == timersKey:
-			j.timerChanged(s, c)
-		case c.Key == outboxKey:
-			applied = j.outboxChanged(s, c) || applied
-		case c.Key == reconcilerKey || c.Key == replayerKey || c.Key == writerKey:
-			j.tickLockChanged(s, c)
-		case strings.HasPrefix(c.Key, breakerPrefix):
-			j.facts.breakerChanged(s, c)
-		case c.Key == snapshotKey:
-			j.snapshotChanged(s, c)
-		case strings.HasPrefix(c.Key, processedPrefix) || strings.HasPrefix(c.Key, inflightPrefix):
-			j.guardChanged(s, c)
-		case strings.HasPrefix(c.Key, sagaPrefix):
-			j.sagaChanged(s, c)
-		case strings.HasPrefix(c.Key, sagaDLQPrefix):
-			j.facts.sagaBuried(c)
-		case c.Key == auditKey:
-			j.facts.sagaAudited(c)
-			j.facts.outputAudited(c)
-		case c.Key == dlqIndex:
-			j.facts.lettersIndexed(c)
-		case c.Key == growthKey:
-			j.facts.growthChanged(s, c)
-		case strings.HasPrefix(c.Key, committedPrefix):
-			j.facts.committedChanged(c)
-		case strings.HasPrefix(c.Key, outputPrefix):
-			j.facts.outputStored(c)
-		case c.Key == scansKey:
-			j.facts.scanKept(c)
-		case strings.HasPrefix(c.Key, dlqPrefix):
-			id := c.Key[len(dlqPrefix):]
-			j.facts.letterChanged(s, id, c)
-			if j.facts.file(id, !c.Gone) {
-				continue
-			}
-			about := j.facts.job(id)
-			about.entered, about.dlqExpires = !c.Gone, c.Expires
-			if s.h != nil {
-				s.h.entered = true
-			}
-		default:
-			id := recordOf(c.Key)
-			if id == "" {
-				continue
-			}
-			if record == nil || record.id != id {
-				written()
-				record, stateful = j.facts.job(id), false
-				j.write = write{
-					from: record.state, attempts: record.attempts, epoch: record.epoch, version: record.version,
-					updated: record.updated, since: record.touched, deadline: record.deadline, intent: record.intent,
-				}
-				j.write.due, j.write.bounded = j.facts.due(record)
-			}
-			stateful = record.take(c) || stateful
-			if c.Field == "updated_at" {
-				record.touched = s.At
-			}
-			if c.Field == "decision" {
-				record.decidedAt = s.Step
-			}
-			j.facts.consented(s, record, c)
+		id := recordOf(c.Key)
+		if id == "" {
+			own, lock := j.changed(s, c)
+			applied, locked = applied || own, locked || lock
+			continue
 		}
+		if record == nil || record.id != id {
+			written()
+			record, stateful = j.facts.job(id), false
+			j.remember(record)
+		}
+		stateful = record.take(c) || stateful
+		if c.Field == "updated_at" {
+			record.touched = s.At
+		}
+		if c.Field == "decision" {
+			record.decidedAt = s.Step
+		}
+		j.facts.consented(s, record, c)
 	}
 	written()
 	j.facts.recordChanges(s)
 	return applied, locked
+}
+
+// remember keeps what a record is before the step writes it.
+func (j *observer) remember(record *job) {
+	j.write = write{
+		from: record.state, attempts: record.attempts, epoch: record.epoch, version: record.version,
+		updated: record.updated, since: record.touched, deadline: record.deadline, intent: record.intent,
+	}
+	j.write.due, j.write.bounded = j.facts.due(record)
+}
+
+// changed takes in a change of anything but a job's record. It says of it what changes says of all.
+func (j *observer) changed(s *step, c *sim.Change) (applied, locked bool) {
+	switch {
+	case c.Stream == streamJobs:
+		return j.jobsStored(s, c), false
+	case c.Stream == streamSys:
+		return j.sysStored(s, c), false
+	case strings.HasPrefix(c.Key, lockPrefix):
+		return false, j.lockChanged(s, c)
+	case strings.HasPrefix(c.Key, runLockPrefix):
+		j.runLockChanged(s, c)
+	case strings.HasPrefix(c.Key, runPrefix):
+		j.runWritten(s, c)
+	case c.Key == timersKey:
+		j.timerChanged(s, c)
+	case c.Key == outboxKey:
+		return j.outboxChanged(s, c), false
+	case c.Key == reconcilerKey || c.Key == replayerKey || c.Key == writerKey:
+		j.tickLockChanged(s, c)
+	case strings.HasPrefix(c.Key, breakerPrefix):
+		j.facts.breakerChanged(s, c)
+	case c.Key == snapshotKey:
+		j.snapshotChanged(s, c)
+	case strings.HasPrefix(c.Key, processedPrefix) || strings.HasPrefix(c.Key, inflightPrefix):
+		j.guardChanged(s, c)
+	case strings.HasPrefix(c.Key, sagaPrefix):
+		j.sagaChanged(s, c)
+	case strings.HasPrefix(c.Key, sagaDLQPrefix):
+		j.facts.sagaBuried(c)
+	case c.Key == auditKey:
+		j.facts.sagaAudited(c)
+		j.facts.outputAudited(c)
+	case c.Key == dlqIndex:
+		j.facts.lettersIndexed(c)
+	case c.Key == growthKey:
+		j.facts.growthChanged(s, c)
+	case strings.HasPrefix(c.Key, committedPrefix):
+		j.facts.committedChanged(c)
+	case strings.HasPrefix(c.Key, outputPrefix):
+		j.facts.outputStored(c)
+	case c.Key == scansKey:
+		j.facts.scanKept(c)
+	case strings.HasPrefix(c.Key, dlqPrefix):
+		id := c.Key[len(dlqPrefix):]
+		j.facts.letterChanged(s, id, c)
+		if j.facts.file(id, !c.Gone) {
+			return false, false
+		}
+		about := j.facts.job(id)
+		about.entered, about.dlqExpires = !c.Gone, c.Expires
+		if s.h != nil {
+			s.h.entered = true
+		}
+	}
+	return false, false
 }
 
 // rewound takes in what a failover of Redis has changed back. It is nobody's doing, and nothing is judged by it.
