@@ -64,7 +64,7 @@ var matrix = map[string]row{
 		rewound,
 	}},
 	"redis-index-agrees-with-record": {except: []exception{
-		{By: strikesOf(WriteLate, SchedulerAway), But: []mechanism{fenced}},
+		{By: overstays, But: []mechanism{fenced}},
 		{By: strikesOf(WriteLate, SchedulerAway, NATSAway), But: []mechanism{rechecked}},
 		{By: strikesOf(RedisFailover), But: []mechanism{fenced}},
 	}},
@@ -87,7 +87,7 @@ var matrix = map[string]row{
 		rewound,
 	}},
 	"terminated-message-has-dlq-entry": {except: []exception{
-		{By: strikesOf(DLQFails, SchedulerAway), But: []mechanism{{patient.Name, []setting{withBusyBackoff, withDLQPatience}}}},
+		{By: strikesOf(DLQFails, DeliveryLost, SchedulerAway), But: []mechanism{{patient.Name, []setting{withBusyBackoff, withDLQPatience}}}},
 		rewound,
 	}},
 	"every-intent-is-published": {except: []exception{
@@ -194,12 +194,13 @@ var matrix = map[string]row{
 	}},
 	"no-timeout-while-executing": {except: []exception{
 		{By: strikesOf(WriteRefused, NATSAway), But: []mechanism{rechecked}},
-		{By: strikesOf(WriteRefused, NATSAway), But: []mechanism{voided}},
+		{By: strikesOf(WriteRefused, SchedulerCrash, NATSAway), But: []mechanism{voided}},
 	}},
 	"dead-worker-is-noticed": {takes: []mechanism{having(withWatch, withReconciler)}},
 	"terminal-states-final": {except: []exception{
-		{By: strikesOf(WriteLate, SchedulerAway), But: []mechanism{fenced}},
+		{By: overstays, But: []mechanism{fenced}},
 		{By: strikesOf(WriteRefused, WriteUnanswered, WriteLate, ReadFails, SchedulerAway), But: []mechanism{rechecked}},
+		rewound,
 	}},
 	"documented-transitions-only": {except: []exception{
 		{By: strikesOf(WriteLate, SchedulerAway), But: []mechanism{fenced}},
