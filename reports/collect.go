@@ -6,9 +6,8 @@ import (
 	"strings"
 	"time"
 
-	"github.com/wavetank-sim/wavetank/invariants/scheduler/history"
-
 	"github.com/wavetank-sim/wavetank/faults"
+	"github.com/wavetank-sim/wavetank/invariants/scheduler/history"
 	"github.com/wavetank-sim/wavetank/reports/words"
 	"github.com/wavetank-sim/wavetank/scenarios"
 	"github.com/wavetank-sim/wavetank/scenarios/scheduler"

@@ -6,7 +6,6 @@ import (
 	"strconv"
 
 	"github.com/wavetank-sim/wavetank/invariants"
-
 	"github.com/wavetank-sim/wavetank/invariants/scheduler/judge"
 	"github.com/wavetank-sim/wavetank/reports/words"
 	"github.com/wavetank-sim/wavetank/scenarios/campaign"

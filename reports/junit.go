@@ -8,7 +8,6 @@ import (
 	"strings"
 
 	"github.com/wavetank-sim/wavetank/invariants"
-
 	"github.com/wavetank-sim/wavetank/reports/words"
 	"github.com/wavetank-sim/wavetank/scenarios"
 	"github.com/wavetank-sim/wavetank/scenarios/campaign"

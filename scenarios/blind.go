@@ -5,7 +5,6 @@ import (
 	"time"
 
 	"github.com/wavetank-sim/wavetank/invariants/scheduler/history"
-
 	"github.com/wavetank-sim/wavetank/scenarios/plans"
 	"github.com/wavetank-sim/wavetank/scenarios/strictyaml"
 	"github.com/wavetank-sim/wavetank/sim"

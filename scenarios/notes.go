@@ -3,10 +3,8 @@ package scenarios
 import (
 	"time"
 
-	"github.com/wavetank-sim/wavetank/invariants/scheduler/model"
-
 	"github.com/wavetank-sim/wavetank/invariants/scheduler/history"
-
+	"github.com/wavetank-sim/wavetank/invariants/scheduler/model"
 	"github.com/wavetank-sim/wavetank/scenarios/scheduler"
 	"github.com/wavetank-sim/wavetank/sim"
 )

@@ -6,11 +6,10 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/wavetank-sim/wavetank/invariants/scheduler/history"
-
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"github.com/wavetank-sim/wavetank/invariants/scheduler/history"
 	"github.com/wavetank-sim/wavetank/invariants/scheduler/judge"
 	"github.com/wavetank-sim/wavetank/scenarios/plans"
 )

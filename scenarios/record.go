@@ -7,7 +7,6 @@ import (
 	"time"
 
 	"github.com/wavetank-sim/wavetank/invariants/scheduler/history"
-
 	"github.com/wavetank-sim/wavetank/scenarios/plans"
 	"github.com/wavetank-sim/wavetank/scenarios/scheduler"
 	"github.com/wavetank-sim/wavetank/scenarios/scheduler/actors"

@@ -6,13 +6,12 @@ import (
 	"strings"
 	"text/tabwriter"
 
-	"github.com/wavetank-sim/wavetank/invariants/scheduler/history"
-
 	"github.com/spf13/cobra"
 
 	"github.com/wavetank-sim/wavetank/cmd/internal/cli"
 	"github.com/wavetank-sim/wavetank/faults"
 	"github.com/wavetank-sim/wavetank/faults/suggest"
+	"github.com/wavetank-sim/wavetank/invariants/scheduler/history"
 	"github.com/wavetank-sim/wavetank/invariants/scheduler/judge"
 	"github.com/wavetank-sim/wavetank/reports"
 	"github.com/wavetank-sim/wavetank/scenarios/plans"

@@ -5,12 +5,11 @@ import (
 	"slices"
 	"testing"
 
-	"github.com/wavetank-sim/wavetank/invariants"
-
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 	"pgregory.net/rapid"
 
+	"github.com/wavetank-sim/wavetank/invariants"
 	"github.com/wavetank-sim/wavetank/invariants/scheduler/judge"
 	"github.com/wavetank-sim/wavetank/scenarios"
 )

@@ -4,7 +4,6 @@ import (
 	"slices"
 
 	"github.com/wavetank-sim/wavetank/invariants"
-
 	"github.com/wavetank-sim/wavetank/invariants/scheduler/judge"
 )
 

@@ -5,12 +5,11 @@ import (
 	"slices"
 	"testing"
 
-	"github.com/wavetank-sim/wavetank/invariants/scheduler/config"
-
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
 	"github.com/wavetank-sim/wavetank/engine/settings"
+	"github.com/wavetank-sim/wavetank/invariants/scheduler/config"
 	"github.com/wavetank-sim/wavetank/scenarios/strictyaml"
 )
 

@@ -6,13 +6,12 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/wavetank-sim/wavetank/invariants/scheduler/history"
-
 	"github.com/wavetank-sim/wavetank/engine/job"
 	"github.com/wavetank-sim/wavetank/engine/phase"
 	"github.com/wavetank-sim/wavetank/engine/safety/safetypb"
 	"github.com/wavetank-sim/wavetank/engine/worker"
 	"github.com/wavetank-sim/wavetank/engine/workflow"
+	"github.com/wavetank-sim/wavetank/invariants/scheduler/history"
 	"github.com/wavetank-sim/wavetank/scenarios/scheduler/actors"
 	"github.com/wavetank-sim/wavetank/sim"
 )

@@ -175,7 +175,7 @@ func (c *Config) TimeoutOf(topic string) time.Duration {
 	return c.DispatchTimeout
 }
 
-// leavesTimeToResume says whether an intent is taken up again, even after a tick or two that came to
+// LeavesTimeToResume says whether an intent is taken up again, even after a tick or two that came to
 // nothing, before its dispatch times out. The lock of who died over it is in the way until it expires.
 func (c *Config) LeavesTimeToResume() bool {
 	shortest := c.DispatchTimeout
@@ -185,15 +185,15 @@ func (c *Config) LeavesTimeToResume() bool {
 	return shortest > max(c.IntentAge, c.JobLockTTL)+5*c.PollInterval
 }
 
-// busyPatience is how long a message stays about that finds its job's lock busy at every delivery.
+// BusyPatience is how long a message stays about that finds its job's lock busy at every delivery.
 func (c *Config) BusyPatience() time.Duration { return c.patience(c.RetryDelayBusy) }
 
-// outlasts says whether such a patience is longer than whatever the faults of the plan keep away, and half an hour.
+// Outlasts says whether such a patience is longer than whatever the faults of the plan keep away, and half an hour.
 func (c *Config) Outlasts(patience time.Duration) bool {
 	return patience > max(30*time.Minute, c.Outages)
 }
 
-// terminatePatience is how long a message stays about that can never be handled, if no DLQ entry of it can be
+// TerminatePatience is how long a message stays about that can never be handled, if no DLQ entry of it can be
 // written (Scheduler internals, section 9: NakWithDelay(5s)), be it sent back or left to AckWait.
 func (c *Config) TerminatePatience() time.Duration {
 	return min(c.patience(5*time.Second), time.Duration(c.MaxDeliver-1)*c.AckWait)
@@ -313,7 +313,7 @@ type ReplayRule struct {
 	MaxReplays int // 0 is that of the settings
 }
 
-// throttledFor is how long it takes at most until a job's request is handled again that the safety kernel throttles;
+// ThrottledFor is how long it takes at most until a job's request is handled again that the safety kernel throttles;
 // meanwhile another may have the job's lock.
 func (c *Config) ThrottledFor() time.Duration {
 	delay := c.Policy.ThrottleDelay

@@ -46,7 +46,7 @@ const (
 	FaultLate       = "late"
 )
 
-// recordOf returns the job whose record key is, or "".
+// RecordOf returns the job whose record key is, or "".
 func RecordOf(key string) string {
 	if strings.HasPrefix(key, RecordPrefix) && !strings.HasPrefix(key, IndexPrefix) && key != DeadlinesKey {
 		return key[len(RecordPrefix):]
@@ -54,7 +54,7 @@ func RecordOf(key string) string {
 	return ""
 }
 
-// recordOfLock returns the job whose lock's key is, or "".
+// RecordOfLock returns the job whose lock's key is, or "".
 func RecordOfLock(key string) string {
 	id, _ := strings.CutPrefix(key, LockPrefix)
 	if id == key {
@@ -63,7 +63,7 @@ func RecordOfLock(key string) string {
 	return id
 }
 
-// toldOf returns the worker that a cancel notice is for, by its subject worker.<id>.cancel.
+// ToldOf returns the worker that a cancel notice is for, by its subject worker.<id>.cancel.
 func ToldOf(subject string) (worker string, ok bool) {
 	rest, is := strings.CutPrefix(subject, "worker.")
 	if !is {
@@ -72,13 +72,13 @@ func ToldOf(subject string) (worker string, ok bool) {
 	return strings.CutSuffix(rest, ".cancel")
 }
 
-// epochOf returns the epoch that a message's header names; 0 for none.
+// EpochOf returns the epoch that a message's header names; 0 for none.
 func EpochOf(c *sim.Change) int64 {
 	n, _ := strconv.ParseInt(c.Header[HeaderEpoch], 10, 64)
 	return n
 }
 
-// consumerOf returns the consumer, as stream/durable, that hands a subject's messages to the
+// ConsumerOf returns the consumer, as stream/durable, that hands a subject's messages to the
 // schedulers, or "" for none.
 func ConsumerOf(subject string) string {
 	switch subject {

@@ -1,6 +1,6 @@
 package history
 
-// load is what a worker says of itself (Scheduler internals, section 5).
+// Load is what a worker says of itself (Scheduler internals, section 5).
 type Load struct {
 	Known  bool
 	Worker string
@@ -15,7 +15,7 @@ type Load struct {
 	Capabilities []string
 }
 
-// packet is a heartbeat.
+// Packet is a heartbeat.
 type Packet struct {
 	WorkerID        string            `json:"worker_id"`
 	Pool            string            `json:"pool"`

@@ -20,7 +20,7 @@ const (
 
 var DecisionNames = [...]string{"", DecisionAllow, DecisionConstrained, DecisionApproval, DecisionDeny, DecisionThrottle}
 
-// circuit is one of the two that Scheduler internals has a key for.
+// Circuit is one of the two that Scheduler internals has a key for.
 type Circuit int
 
 const (
@@ -31,7 +31,7 @@ const (
 
 var CircuitNames = [Circuits]string{"safety", "output"}
 
-// circuitOf tells whose key it is.
+// CircuitOf tells whose key it is.
 func CircuitOf(key string) Circuit {
 	if strings.HasPrefix(key, BreakerPrefix+"output:") {
 		return CircuitOutput
@@ -39,7 +39,7 @@ func CircuitOf(key string) Circuit {
 	return CircuitSafety
 }
 
-// called tells which circuit a call is of; ok is false for other calls.
+// Called tells which circuit a call is of; ok is false for other calls.
 func Called(method string) (c Circuit, ok bool) {
 	switch method {
 	case MethodCheck:

@@ -31,7 +31,7 @@ type wholeRequest struct {
 	Compensation   json.RawMessage   `json:"compensation,omitempty"`
 }
 
-// hashOf is what an approval of the request is bound to: sha256 over all of it but the trace id and the
+// HashOf is what an approval of the request is bound to: sha256 over all of it but the trace id and the
 // labels of an approval; "" for a packet that cannot be read.
 func HashOf(packet string) (hash string, r wholeRequest) {
 	if json.Unmarshal([]byte(packet), &r) != nil {
@@ -53,7 +53,7 @@ func HashOf(packet string) (hash string, r wholeRequest) {
 	return hex.EncodeToString(sum[:]), r
 }
 
-// garbled says whether nobody can read a request: it is no JSON in UTF-8, or names no job. A scheduler refuses more
+// Garbled says whether nobody can read a request: it is no JSON in UTF-8, or names no job. A scheduler refuses more
 // (a request without a topic, say), which no client of a world publishes.
 func Garbled(packet string) bool {
 	var r struct {
@@ -62,7 +62,7 @@ func Garbled(packet string) bool {
 	return !utf8.ValidString(packet) || json.Unmarshal([]byte(packet), &r) != nil || r.JobID == ""
 }
 
-// illegal says whether the status of a result is none of those that a worker may answer.
+// Illegal says whether the status of a result is none of those that a worker may answer.
 func Illegal(result string) bool {
 	var r struct {
 		Status string `json:"status"`

@@ -5,7 +5,7 @@ import (
 	"strings"
 )
 
-// runRecord is a run as its record has it.
+// RunRecord is a run as its record has it.
 type RunRecord struct {
 	RunID     string    `json:"run_id"`
 	State     string    `json:"state"`

@@ -3,9 +3,8 @@ package history
 import (
 	"strings"
 
-	"github.com/wavetank-sim/wavetank/invariants"
-
 	"github.com/wavetank-sim/wavetank/faults"
+	"github.com/wavetank-sim/wavetank/invariants"
 	"github.com/wavetank-sim/wavetank/sim"
 )
 
@@ -129,7 +128,7 @@ func clientStrike(node string) invariants.StrikeKind {
 	return SubmissionFails
 }
 
-// operationStrike is the kind of an effect on an operation of a family.
+// OperationStrike is the kind of an effect on an operation of a family.
 func OperationStrike(do faults.Effect, f faults.Family) invariants.StrikeKind {
 	effect := 0
 	switch do {

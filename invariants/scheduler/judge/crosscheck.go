@@ -6,13 +6,10 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/wavetank-sim/wavetank/invariants/scheduler/model"
-
-	"github.com/wavetank-sim/wavetank/invariants/scheduler/observe"
-
-	"github.com/wavetank-sim/wavetank/invariants/scheduler/history"
-
 	"github.com/wavetank-sim/wavetank/invariants"
+	"github.com/wavetank-sim/wavetank/invariants/scheduler/history"
+	"github.com/wavetank-sim/wavetank/invariants/scheduler/model"
+	"github.com/wavetank-sim/wavetank/invariants/scheduler/observe"
 )
 
 var eventsAgreeWithServers = checking(invariants.Invariant{

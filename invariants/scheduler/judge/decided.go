@@ -3,13 +3,10 @@ package judge
 import (
 	"encoding/json"
 
-	"github.com/wavetank-sim/wavetank/invariants/scheduler/model"
-
-	"github.com/wavetank-sim/wavetank/invariants/scheduler/observe"
-
-	"github.com/wavetank-sim/wavetank/invariants/scheduler/history"
-
 	"github.com/wavetank-sim/wavetank/invariants"
+	"github.com/wavetank-sim/wavetank/invariants/scheduler/history"
+	"github.com/wavetank-sim/wavetank/invariants/scheduler/model"
+	"github.com/wavetank-sim/wavetank/invariants/scheduler/observe"
 )
 
 // request is what a dispatch has of the request that it is of.

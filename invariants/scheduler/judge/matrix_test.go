@@ -4,18 +4,14 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/wavetank-sim/wavetank/invariants/scheduler/promises"
-
-	"github.com/wavetank-sim/wavetank/invariants/scheduler/history"
-
-	"github.com/wavetank-sim/wavetank/invariants/scheduler/config"
-
-	"github.com/wavetank-sim/wavetank/invariants"
-
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
 	"github.com/wavetank-sim/wavetank/faults"
+	"github.com/wavetank-sim/wavetank/invariants"
+	"github.com/wavetank-sim/wavetank/invariants/scheduler/config"
+	"github.com/wavetank-sim/wavetank/invariants/scheduler/history"
+	"github.com/wavetank-sim/wavetank/invariants/scheduler/promises"
 	"github.com/wavetank-sim/wavetank/sim"
 )
 

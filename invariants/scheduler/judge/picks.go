@@ -3,15 +3,11 @@ package judge
 import (
 	"time"
 
-	"github.com/wavetank-sim/wavetank/invariants/scheduler/model"
-
-	"github.com/wavetank-sim/wavetank/invariants/scheduler/observe"
-
-	"github.com/wavetank-sim/wavetank/invariants/scheduler/history"
-
-	"github.com/wavetank-sim/wavetank/invariants/scheduler/config"
-
 	"github.com/wavetank-sim/wavetank/invariants"
+	"github.com/wavetank-sim/wavetank/invariants/scheduler/config"
+	"github.com/wavetank-sim/wavetank/invariants/scheduler/history"
+	"github.com/wavetank-sim/wavetank/invariants/scheduler/model"
+	"github.com/wavetank-sim/wavetank/invariants/scheduler/observe"
 )
 
 var noDispatchToExpiredWorker = checking(invariants.Invariant{
@@ -74,7 +70,7 @@ var noRetryForWantOfKnownWorkers = checking(invariants.Invariant{
 		}
 		for _, w := range f.Ticks.Offered[invariants.Process(s.Node, s.Incarnation)] {
 			age := h.Pick.At - w.Seen
-			known, ok := f.Heard[model.Hearing{s.Node, s.Incarnation, w.Worker}]
+			known, ok := f.Heard[model.Hearing{Scheduler: s.Node, Incarnation: s.Incarnation, Worker: w.Worker}]
 			if age > f.Config.WorkerTTL-model.Doubt || w.Load.Overloaded() || w.Load.Choosy || ok && known.Live {
 				continue // by now it may be gone, or busy
 			}
@@ -200,7 +196,7 @@ var staleWorkerHasItsOwnReason = checking(invariants.Invariant{
 // not have picked it: it may have read another's intent, from the record or from the outbox, and be held
 // up until that intent is gone. ok is false if the events do not say which handling it is.
 func picker(f *model.Facts, s *model.Step) (by model.Hearing, at time.Duration, ok bool) {
-	p := model.Pick{s.Node, s.Incarnation, s.At}
+	p := model.Pick{Node: s.Node, Incarnation: s.Incarnation, At: s.At}
 	switch {
 	case s.About.Twice(s.Event):
 		return by, 0, false
@@ -209,7 +205,7 @@ func picker(f *model.Facts, s *model.Step) (by model.Hearing, at time.Duration, 
 	case s.About.Intent.Step != 0:
 		p = s.About.Intent.Pick
 	}
-	return model.Hearing{p.Node, p.Incarnation, history.WorkerOf(s.Target)}, p.At, true
+	return model.Hearing{Scheduler: p.Node, Incarnation: p.Incarnation, Worker: history.WorkerOf(s.Target)}, p.At, true
 }
 
 // load is what the candidate is compared by.

@@ -4,15 +4,11 @@ import (
 	"maps"
 	"time"
 
-	"github.com/wavetank-sim/wavetank/invariants/scheduler/model"
-
-	"github.com/wavetank-sim/wavetank/invariants/scheduler/observe"
-
-	"github.com/wavetank-sim/wavetank/invariants/scheduler/history"
-
-	"github.com/wavetank-sim/wavetank/invariants/scheduler/config"
-
 	"github.com/wavetank-sim/wavetank/invariants"
+	"github.com/wavetank-sim/wavetank/invariants/scheduler/config"
+	"github.com/wavetank-sim/wavetank/invariants/scheduler/history"
+	"github.com/wavetank-sim/wavetank/invariants/scheduler/model"
+	"github.com/wavetank-sim/wavetank/invariants/scheduler/observe"
 )
 
 // permits says whether a job may be dispatched by the decision that its record holds.

@@ -1,13 +1,10 @@
 package judge
 
 import (
-	"github.com/wavetank-sim/wavetank/invariants/scheduler/model"
-
-	"github.com/wavetank-sim/wavetank/invariants/scheduler/observe"
-
-	"github.com/wavetank-sim/wavetank/invariants/scheduler/history"
-
 	"github.com/wavetank-sim/wavetank/invariants"
+	"github.com/wavetank-sim/wavetank/invariants/scheduler/history"
+	"github.com/wavetank-sim/wavetank/invariants/scheduler/model"
+	"github.com/wavetank-sim/wavetank/invariants/scheduler/observe"
 )
 
 // What holds of sagas (Scheduler internals, section 4).

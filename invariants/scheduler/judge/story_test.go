@@ -7,12 +7,9 @@ import (
 	"strconv"
 	"time"
 
-	"github.com/wavetank-sim/wavetank/invariants/scheduler/history"
-
-	"github.com/wavetank-sim/wavetank/invariants/scheduler/config"
-
 	"github.com/wavetank-sim/wavetank/invariants"
-
+	"github.com/wavetank-sim/wavetank/invariants/scheduler/config"
+	"github.com/wavetank-sim/wavetank/invariants/scheduler/history"
 	"github.com/wavetank-sim/wavetank/sim"
 )
 

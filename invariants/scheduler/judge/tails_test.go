@@ -3,13 +3,11 @@ package judge
 import (
 	"testing"
 
-	"github.com/wavetank-sim/wavetank/invariants/scheduler/history"
-
-	"github.com/wavetank-sim/wavetank/invariants/scheduler/config"
-
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"github.com/wavetank-sim/wavetank/invariants/scheduler/config"
+	"github.com/wavetank-sim/wavetank/invariants/scheduler/history"
 	"github.com/wavetank-sim/wavetank/sim"
 )
 

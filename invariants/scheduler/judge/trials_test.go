@@ -3,10 +3,8 @@ package judge
 import (
 	"time"
 
-	"github.com/wavetank-sim/wavetank/invariants/scheduler/history"
-
 	"github.com/wavetank-sim/wavetank/invariants/scheduler/config"
-
+	"github.com/wavetank-sim/wavetank/invariants/scheduler/history"
 	"github.com/wavetank-sim/wavetank/sim"
 )
 

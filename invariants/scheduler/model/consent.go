@@ -6,7 +6,6 @@ import (
 	"time"
 
 	"github.com/wavetank-sim/wavetank/invariants/scheduler/history"
-
 	"github.com/wavetank-sim/wavetank/sim"
 )
 
@@ -50,7 +49,7 @@ func (c *consent) learn(packet string) (hash string, asks bool) {
 	return hash, r.Labels[history.LabelGranted] == "true"
 }
 
-// consented takes in what a change of the job's record says of its approval.
+// Consented takes in what a change of the job's record says of its approval.
 func (f *Facts) Consented(s *Step, j *Job, c *sim.Change) {
 	if !f.Config.Approvals.Kernel {
 		return
@@ -78,7 +77,7 @@ func (f *Facts) Consented(s *Step, j *Job, c *sim.Change) {
 	}
 }
 
-// resubmitted takes in a submission of the job, the last of its messages.
+// Resubmitted takes in a submission of the job, the last of its messages.
 func (f *Facts) Resubmitted(j *Job, c *sim.Change) {
 	if !f.Config.Approvals.Kernel {
 		return
@@ -88,7 +87,7 @@ func (f *Facts) Resubmitted(j *Job, c *sim.Change) {
 	}
 }
 
-// granted returns the last approval of what has that hash, or nil.
+// Granted returns the last approval of what has that hash, or nil.
 func (c *consent) Granted(hash string) *grant {
 	for i := len(c.Grants) - 1; i >= 0; i-- {
 		if c.Grants[i].Hash == hash {
@@ -98,7 +97,7 @@ func (c *consent) Granted(hash string) *grant {
 	return nil
 }
 
-// approves says whether what a dispatch asks for was approved.
+// Approves says whether what a dispatch asks for was approved.
 func (c *consent) Approves(dispatch string) bool {
 	for i := range c.Grants {
 		if a, ok := c.known[c.Grants[i].Hash]; ok && a.does(dispatch) {

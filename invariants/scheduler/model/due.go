@@ -2,7 +2,7 @@ package model
 
 import "time"
 
-// due is when the job's time is up: its timeout's, or its deadline. It is false for a job that may stay as
+// Due is when the job's time is up: its timeout's, or its deadline. It is false for a job that may stay as
 // it is. It goes by when the events were, and not by the schedulers' stamps; only how long before its
 // deadline a job was written is told by its record alone.
 func (f *Facts) Due(j *Job) (at time.Duration, bounded bool) {

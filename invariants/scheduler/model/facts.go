@@ -4,14 +4,12 @@ import (
 	"slices"
 	"time"
 
-	"github.com/wavetank-sim/wavetank/invariants/scheduler/config"
-
 	"github.com/wavetank-sim/wavetank/invariants"
-
+	"github.com/wavetank-sim/wavetank/invariants/scheduler/config"
 	"github.com/wavetank-sim/wavetank/sim"
 )
 
-// facts is what the events so far say of the world. It keeps a small, fixed amount for each job
+// Facts is what the events so far say of the world. It keeps a small, fixed amount for each job
 // and nothing of the events themselves.
 type Facts struct {
 	Config   config.Config
@@ -67,7 +65,7 @@ type Node struct {
 	pulls  pulls
 }
 
-// job is what is known of one job.
+// Job is what is known of one job.
 type Job struct {
 	ID         string
 	State      State
@@ -123,20 +121,20 @@ type Job struct {
 	InHand    []string // the processes that have a request of it and have not answered it, once for each delivery
 }
 
-// notice is one word to a worker that a job of its is cancelled.
+// Notice is one word to a worker that a job of its is cancelled.
 type Notice struct {
 	Worker string
 	Epoch  int64
 }
 
-// pick is a process's choice of a worker; without a node there is none.
+// Pick is a process's choice of a worker; without a node there is none.
 type Pick struct {
 	Node        string
 	Incarnation int
 	At          time.Duration
 }
 
-// intent is a DISPATCHED write; its step is 0 for none.
+// Intent is a DISPATCHED write; its step is 0 for none.
 type Intent struct {
 	Worker string
 	Epoch  int64
@@ -156,13 +154,13 @@ type lateIntent struct {
 	pick       Pick
 }
 
-// queued is a dispatch in the outbox; its step is 0 for none.
+// Queued is a dispatch in the outbox; its step is 0 for none.
 type Queued struct {
 	Step   int  // when it was written
 	Stored bool // a stream has stored it since
 }
 
-// dispatch is one message that the dispatch stream stored.
+// Dispatch is one message that the dispatch stream stored.
 type Dispatch struct {
 	Worker  string // "" for a topic
 	Subject string
@@ -175,7 +173,7 @@ type Dispatch struct {
 	Attempt int  // as its packet has it; only an audit looks
 }
 
-// lock is a job's lock as Redis holds it.
+// Lock is a job's lock as Redis holds it.
 type Lock struct {
 	Node        string // who set it; "" for no lock
 	Incarnation int
@@ -185,7 +183,7 @@ type Lock struct {
 	Abandoned   time.Duration // since when nobody will release it; 0 if its holder may
 }
 
-// slack is how far from its expiry Redis may be: it keeps milliseconds.
+// Slack is how far from its expiry Redis may be: it keeps milliseconds.
 const Slack = time.Millisecond
 
 func (l *Lock) Live(at time.Duration) bool {
@@ -196,7 +194,7 @@ func (l *Lock) HeldBy(e *sim.Event) bool {
 	return l.Live(e.At) && l.Node == e.Node && l.Incarnation == e.Incarnation
 }
 
-// handling is one message's handling by one replica: from its lock to the first step of its release.
+// Handling is one message's handling by one replica: from its lock to the first step of its release.
 type Handling struct {
 	Node        string
 	Incarnation int
@@ -227,7 +225,7 @@ type Handling struct {
 	Renewals      int           // that have failed in a row
 }
 
-// release is a lock's being given back, which ends a handling.
+// Release is a lock's being given back, which ends a handling.
 type Release struct {
 	node        string
 	incarnation int
@@ -258,7 +256,7 @@ func (f *Facts) Node(name string) *Node {
 	return n
 }
 
-// handling returns what the event's process has under way for j, or nil.
+// Handling returns what the event's process has under way for j, or nil.
 func (j *Job) Handling(e *sim.Event) *Handling {
 	for i := len(j.Handlings) - 1; i >= 0; i-- {
 		if h := &j.Handlings[i]; h.Node == e.Node && h.Incarnation == e.Incarnation {

@@ -5,11 +5,10 @@ import (
 	"strings"
 
 	"github.com/wavetank-sim/wavetank/invariants/scheduler/history"
-
 	"github.com/wavetank-sim/wavetank/sim"
 )
 
-// control brings the facts up to date with what the harness did.
+// Control brings the facts up to date with what the harness did.
 func (f *Facts) Control(e *sim.Event) {
 	n := f.Node(e.Target)
 	switch e.Name {
@@ -38,7 +37,7 @@ func (f *Facts) Control(e *sim.Event) {
 	}
 }
 
-// start notes that a process begins, with nothing in its memory.
+// Start notes that a process begins, with nothing in its memory.
 func (f *Facts) Start(e *sim.Event) {
 	n := f.Node(e.Node)
 	n.Down = false

@@ -19,7 +19,7 @@ type guard struct {
 	Begun    bool          // which has asked for the job's lock since
 }
 
-// guardedMessage returns the message of the step's job that a key of the guard is about, or nil.
+// GuardedMessage returns the message of the step's job that a key of the guard is about, or nil.
 func GuardedMessage(s *Step, key string) *Message {
 	place, ok := strings.CutPrefix(key, history.ProcessedPrefix)
 	if !ok {
@@ -33,7 +33,7 @@ func GuardedMessage(s *Step, key string) *Message {
 	return s.About.message(seq)
 }
 
-// skips says whether a process was told of a delivery that its message was handled, and takes one such off. Of several
+// Skips says whether a process was told of a delivery that its message was handled, and takes one such off. Of several
 // at once it does not matter which.
 func (g *guard) Skips(me string) bool {
 	i := slices.Index(g.Known, me)
@@ -43,7 +43,7 @@ func (g *guard) Skips(me string) bool {
 	return i >= 0
 }
 
-// begin notes that a process asks for the job's lock: whatever messages of the job it has, it handles.
+// Begin notes that a process asks for the job's lock: whatever messages of the job it has, it handles.
 func (j *Job) Begin(me string) {
 	for i := range j.Messages {
 		if g := &j.Messages[i].Guard; g.Again == me {

@@ -5,14 +5,12 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/wavetank-sim/wavetank/invariants/scheduler/history"
-
 	"github.com/wavetank-sim/wavetank/invariants"
-
+	"github.com/wavetank-sim/wavetank/invariants/scheduler/history"
 	"github.com/wavetank-sim/wavetank/sim"
 )
 
-// message is a request, a result or a cancellation of a job, as the stream holds it.
+// Message is a request, a result or a cancellation of a job, as the stream holds it.
 type Message struct {
 	Seq       uint64
 	Consumer  string // who hands it out; "" for nobody
@@ -30,16 +28,16 @@ type Message struct {
 	Abandoned bool   // JetStream delivers it no more, and nobody has acknowledged it
 }
 
-// termination is the end of a message that can never be handled.
+// Termination is the end of a message that can never be handled.
 type Termination struct {
 	Step  int
 	Place string
 }
 
-// place is where a message is in its stream, as its DLQ entry names it.
+// Place is where a message is in its stream, as its DLQ entry names it.
 func Place(seq uint64) string { return history.StreamSys + ":" + strconv.FormatUint(seq, 10) }
 
-// file notes that a message has an entry in the DLQ, or has none any more. It says whether the entry,
+// File notes that a message has an entry in the DLQ, or has none any more. It says whether the entry,
 // which goes by id, is of a message, and not of a job.
 func (f *Facts) File(id string, there bool) bool {
 	if !strings.HasPrefix(id, history.StreamSys+":") {
@@ -52,7 +50,7 @@ func (f *Facts) File(id string, there bool) bool {
 	return true
 }
 
-// poisoned says whether a message of the job can never be handled.
+// Poisoned says whether a message of the job can never be handled.
 func (f *Facts) Poisoned(j *Job) bool {
 	return len(j.Terminated) > 0 || slices.ContainsFunc(j.Messages, func(m Message) bool { return f.Filed[Place(m.Seq)] })
 }
@@ -67,7 +65,7 @@ type swept struct {
 	pulls pulls
 }
 
-// pull notes that a pull was sent, or has ended.
+// Pull notes that a pull was sent, or has ended.
 func (n *Node) Pull(e *sim.Event) {
 	if n.pulls == nil {
 		n.pulls = pulls{}
@@ -88,7 +86,7 @@ func (j *Job) message(seq uint64) *Message {
 	return nil
 }
 
-// follow notes what a delivery or an acknowledgement says of one of the job's messages, and returns
+// Follow notes what a delivery or an acknowledgement says of one of the job's messages, and returns
 // the message; nil if the stream was not seen to store it.
 func (f *Facts) Follow(j *Job, e *sim.Event) *Message {
 	m := j.message(e.Seq)
@@ -109,7 +107,7 @@ func (f *Facts) Follow(j *Job, e *sim.Event) *Message {
 	return m
 }
 
-// handed follows who has a request in hand, and what of that is handled.
+// Handed follows who has a request in hand, and what of that is handled.
 func (f *Facts) Handed(s *Step, m *Message, skipped bool) {
 	me := invariants.Process(s.Node, s.Incarnation)
 	readable := m == nil || !m.Garbled
@@ -138,7 +136,7 @@ func (f *Facts) Handed(s *Step, m *Message, skipped bool) {
 	}
 }
 
-// unseen is how many deliveries of m crashes may have swallowed: one each.
+// Unseen is how many deliveries of m crashes may have swallowed: one each.
 func (f *Facts) Unseen(m *Message) (n uint64) {
 	for _, s := range f.swept {
 		if s.step > m.Since && s.pulls[m.Consumer] != 0 {

@@ -1,6 +1,6 @@
 package model
 
-// moment is a situation that a Sometimes waits for and that releases no promise.
+// Moment is a situation that a Sometimes waits for and that releases no promise.
 type Moment int
 
 const (
@@ -64,10 +64,10 @@ const (
 	moments // how many there are
 )
 
-// reach notes that a moment has come.
+// Reach notes that a moment has come.
 func (f *Facts) Reach(m Moment) { f.Reached[m]++ }
 
-// come notes that a moment has come to a job, of which [job.why] may speak.
+// Come notes that a moment has come to a job, of which [job.why] may speak.
 func (f *Facts) Come(j *Job, m Moment) {
 	f.Reach(m)
 	if j != nil {

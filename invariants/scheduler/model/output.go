@@ -6,10 +6,8 @@ import (
 	"strings"
 	"time"
 
-	"github.com/wavetank-sim/wavetank/invariants/scheduler/history"
-
 	"github.com/wavetank-sim/wavetank/invariants"
-
+	"github.com/wavetank-sim/wavetank/invariants/scheduler/history"
 	"github.com/wavetank-sim/wavetank/sim"
 )
 
@@ -30,7 +28,7 @@ func (a *verdict) String() string {
 	return outputDecisions[a.Decision]
 }
 
-// blocks says whether the verdict keeps a result from being handed out: afterwards, once the output is
+// Blocks says whether the verdict keeps a result from being handed out: afterwards, once the output is
 // out, so does a redaction.
 func (a *verdict) Blocks(scan bool) bool {
 	return a.Decision > history.OutputAllow && (a.Decision != history.OutputRedact || a.Ptr == "" || scan)
@@ -63,7 +61,7 @@ type scan struct {
 	since   time.Duration
 }
 
-// outputCalled takes in what came of a call to the output policy.
+// OutputCalled takes in what came of a call to the output policy.
 func (f *Facts) OutputCalled(s *Step) {
 	if s.Name != history.CallOutput || s.About == nil || s.Outcome == sim.OutcomePending {
 		return
@@ -112,7 +110,7 @@ func (f *Facts) OutputCalled(s *Step) {
 	}
 }
 
-// outputOperation takes in what else is done about an output.
+// OutputOperation takes in what else is done about an output.
 func (f *Facts) OutputOperation(s *Step) {
 	if s.About == nil || s.Outcome == sim.OutcomePending {
 		return
@@ -131,7 +129,7 @@ func (f *Facts) OutputOperation(s *Step) {
 	}
 }
 
-// outputStored takes in a change of an output.
+// OutputStored takes in a change of an output.
 func (f *Facts) OutputStored(c *sim.Change) {
 	if f.Outputs.stored == nil {
 		f.Outputs.stored = map[string]bool{}
@@ -139,7 +137,7 @@ func (f *Facts) OutputStored(c *sim.Change) {
 	f.Outputs.stored[c.Key] = !c.Gone
 }
 
-// scanKept takes in a change of the set of open scans.
+// ScanKept takes in a change of the set of open scans.
 func (f *Facts) ScanKept(c *sim.Change) {
 	if f.Outputs.kept == nil {
 		f.Outputs.kept = map[string]bool{}
@@ -154,7 +152,7 @@ func (f *Facts) ScanKept(c *sim.Change) {
 	}
 }
 
-// outputAudited takes in an event of the audit trail.
+// OutputAudited takes in an event of the audit trail.
 func (f *Facts) OutputAudited(c *sim.Change) {
 	var e struct {
 		Kind  string `json:"kind"`
@@ -168,7 +166,7 @@ func (f *Facts) OutputAudited(c *sim.Change) {
 	}
 }
 
-// outputWrote takes in a write of a job's record.
+// OutputWrote takes in a write of a job's record.
 func (f *Facts) OutputWrote(s *Step, w *Write) {
 	o := &s.About.Out
 	switch s.About.State {
@@ -187,7 +185,7 @@ func (f *Facts) OutputWrote(s *Step, w *Write) {
 	}
 }
 
-// told is what a process was told last of the result's metadata.
+// Told is what a process was told last of the result's metadata.
 func (o *outputJob) Told(process string) verdict {
 	for _, a := range o.sync {
 		if a.Process == process {
@@ -197,7 +195,7 @@ func (o *outputJob) Told(process string) verdict {
 	return verdict{}
 }
 
-// openScans says which scans are still to come: those that are kept, and those that a living process has
+// OpenScans says which scans are still to come: those that are kept, and those that a living process has
 // begun.
 func OpenScans(f *Facts) (list []string) {
 	for _, j := range f.Order {

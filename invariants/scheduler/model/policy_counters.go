@@ -3,9 +3,8 @@ package model
 import (
 	"time"
 
-	"github.com/wavetank-sim/wavetank/invariants/scheduler/history"
-
 	"github.com/wavetank-sim/wavetank/invariants/scheduler/config"
+	"github.com/wavetank-sim/wavetank/invariants/scheduler/history"
 )
 
 // sharedCounter is <prefix>:failures as Redis holds it.

@@ -8,7 +8,6 @@ import (
 	"time"
 
 	"github.com/wavetank-sim/wavetank/invariants/scheduler/history"
-
 	"github.com/wavetank-sim/wavetank/sim"
 )
 
@@ -51,7 +50,7 @@ func NewPolicyFacts() policyFacts {
 	}
 }
 
-// caller is a process that has a call to make for a job.
+// Caller is a process that has a call to make for a job.
 type Caller struct {
 	Node        string
 	Incarnation int
@@ -66,7 +65,7 @@ type ownOf struct {
 	circuit     history.Circuit
 }
 
-// leave is what a process found when it looked whether it may call.
+// Leave is what a process found when it looked whether it may call.
 type Leave struct {
 	At      time.Duration
 	Step    int
@@ -105,7 +104,7 @@ func (p *policyFacts) show(e *sim.Event, c history.Circuit, state string, alone 
 	p.Changes = append(p.Changes, change)
 }
 
-// breakerChanged takes in a change of a breaker's keys.
+// BreakerChanged takes in a change of a breaker's keys.
 func (f *Facts) BreakerChanged(s *Step, c *sim.Change) {
 	if !strings.HasSuffix(c.Key, history.FailuresSuffix) {
 		return
@@ -131,7 +130,7 @@ func (f *Facts) BreakerChanged(s *Step, c *sim.Change) {
 	}
 }
 
-// breakerAsked takes in an operation on the shared counter, or a call that it guards.
+// BreakerAsked takes in an operation on the shared counter, or a call that it guards.
 func (f *Facts) BreakerAsked(s *Step) {
 	p := &f.Policy
 	if c, ok := history.Called(s.Name); ok && (s.Kind == sim.KindCall || s.Kind == sim.KindReturn) {
@@ -276,7 +275,7 @@ func saysNothing(outcome string) bool {
 	return false
 }
 
-// answersCutShort counts the answers that the end of the run kept their callers from going on with: what they write
+// AnswersCutShort counts the answers that the end of the run kept their callers from going on with: what they write
 // of them takes a moment.
 func (p *policyFacts) AnswersCutShort(c history.Circuit, end time.Duration) (n int) {
 	for key, since := range p.writing {
@@ -318,7 +317,7 @@ func (f *Facts) answered(s *Step) answer {
 	return a
 }
 
-// throttled says whether a job waits rightly at that instant: the safety kernel throttles it, and the time in which it is
+// Throttled says whether a job waits rightly at that instant: the safety kernel throttles it, and the time in which it is
 // to be asked again is not over.
 func (f *Facts) Throttled(j *Job, at time.Duration) bool {
 	if j.State != Pending || j.PutOff == 0 {

@@ -4,14 +4,12 @@ import (
 	"strings"
 	"time"
 
-	"github.com/wavetank-sim/wavetank/invariants/scheduler/history"
-
 	"github.com/wavetank-sim/wavetank/invariants"
-
+	"github.com/wavetank-sim/wavetank/invariants/scheduler/history"
 	"github.com/wavetank-sim/wavetank/sim"
 )
 
-// strikes is what has struck in a run, and how far it reaches.
+// Strikes is what has struck in a run, and how far it reaches.
 type Strikes struct {
 	list []invariants.Strike
 	Seen invariants.Kinds // all of them
@@ -36,7 +34,7 @@ type window struct {
 	Until time.Duration // 0 while it lasts
 }
 
-// struck takes in the strike that an event tells of, if it does, and the end of one.
+// Struck takes in the strike that an event tells of, if it does, and the end of one.
 func (f *Facts) Struck(e *sim.Event) {
 	if e.Kind == sim.KindControl {
 		f.ends(e)
@@ -195,7 +193,7 @@ func (f *Facts) ends(e *sim.Event) {
 	}
 }
 
-// appears marks a job that is new with the strikes on nodes that could handle it.
+// Appears marks a job that is new with the strikes on nodes that could handle it.
 func (f *Facts) Appears(j *Job, at time.Duration) {
 	for i := range f.Strikes.Open {
 		w := &f.Strikes.Open[i]
@@ -205,7 +203,7 @@ func (f *Facts) Appears(j *Job, at time.Duration) {
 	}
 }
 
-// assigned marks a job that is dispatched to a worker with the strikes that the worker is under.
+// Assigned marks a job that is dispatched to a worker with the strikes that the worker is under.
 func (f *Facts) Assigned(j *Job, worker string, at time.Duration) {
 	for i := range f.Strikes.Open {
 		w := &f.Strikes.Open[i]

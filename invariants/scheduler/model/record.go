@@ -11,7 +11,7 @@ import (
 	"github.com/wavetank-sim/wavetank/sim"
 )
 
-// take brings the record's fields up to date, and says whether the change is part of a state write.
+// Take brings the record's fields up to date, and says whether the change is part of a state write.
 func (j *Job) Take(c *sim.Change) bool {
 	switch c.Field {
 	case "state":
@@ -79,14 +79,14 @@ func (j *Job) request(packet string) {
 	j.Saga.Workflow = r.Workflow
 }
 
-// delayed notes whose choice a DISPATCHED write is that sets out and is given up by its caller.
+// Delayed notes whose choice a DISPATCHED write is that sets out and is given up by its caller.
 func (j *Job) Delayed(s *Step) {
 	if s.Phase == "dispatched_write" && s.Fault == history.FaultLate && s.Handling.Scheduled {
 		j.late = append(j.late, lateIntent{s.Name, s.Occurrence, s.Handling.Pick})
 	}
 }
 
-// picked says whose choice, and when, the worker is that the step writes down.
+// Picked says whose choice, and when, the worker is that the step writes down.
 func (j *Job) Picked(s *Step) Pick {
 	if s.Kind == sim.KindLate {
 		for i, l := range j.late {
@@ -102,7 +102,7 @@ func (j *Job) Picked(s *Step) Pick {
 	return Pick{s.Node, s.Incarnation, s.At}
 }
 
-// holds says whether the stream holds a dispatch of an epoch, if there are epochs at all.
+// Holds says whether the stream holds a dispatch of an epoch, if there are epochs at all.
 func (j *Job) Holds(epoch int64) bool {
 	for i := range j.Dispatches {
 		if d := &j.Dispatches[i]; epoch != 0 && d.Epoch == epoch && (d.handed || !d.Lost) {
@@ -112,7 +112,7 @@ func (j *Job) Holds(epoch int64) bool {
 	return false
 }
 
-// replayed notes what a replayer has brought on.
+// Replayed notes what a replayer has brought on.
 func (f *Facts) Replayed(s *Step, w *Write) {
 	if s.About.State != Scheduled || s.About.Replayer != invariants.Process(s.Node, s.Incarnation) || s.Handling.Scheduled {
 		return
@@ -128,7 +128,7 @@ func (f *Facts) Replayed(s *Step, w *Write) {
 	s.About.Replayer = ""
 }
 
-// orphanReplayed counts a SCHEDULED write that was confirmed, if it is a replayer's. Of two handlings of one process
+// OrphanReplayed counts a SCHEDULED write that was confirmed, if it is a replayer's. Of two handlings of one process
 // events do not say which is the replayer's, while a request is in hand there too.
 func (f *Facts) OrphanReplayed(s *Step) {
 	switch {
@@ -142,7 +142,7 @@ func (f *Facts) OrphanReplayed(s *Step) {
 	s.Handling.orphan = false
 }
 
-// taken takes in that a replayer has read a job that it is to take up.
+// Taken takes in that a replayer has read a job that it is to take up.
 func (f *Facts) Taken(s *Step) {
 	me := invariants.Process(s.Node, s.Incarnation)
 	if was := s.About.Replayer; was != "" && was != me {
@@ -154,17 +154,17 @@ func (f *Facts) Taken(s *Step) {
 	}
 }
 
-// overstay notes that a handler went on after its lock had expired.
+// Overstay notes that a handler went on after its lock had expired.
 func (f *Facts) Overstay(s *Step) {
 	if h := s.Handling; h.Expires != 0 && s.At >= h.Expires && !s.About.Had(LockOverstayed) {
 		f.Come(s.About, LockOverstayed)
 	}
 }
 
-// looks says whether the operation is the part of a fenced write that only looks.
+// Looks says whether the operation is the part of a fenced write that only looks.
 func Looks(s *Step) bool { return s.Name == "watch" || s.Name == "pipeline" }
 
-// ambiguous notes that a state write was applied although its caller saw an error.
+// Ambiguous notes that a state write was applied although its caller saw an error.
 func (f *Facts) Ambiguous(s *Step) {
 	if s.About.StateAt != s.Step && !strings.HasSuffix(s.Phase, "_write") && s.Phase != "outbox_remove" {
 		return
@@ -175,12 +175,12 @@ func (f *Facts) Ambiguous(s *Step) {
 	}
 }
 
-// resumes says whether the step's handling publishes what another has intended.
+// Resumes says whether the step's handling publishes what another has intended.
 func (f *Facts) Resumes(s *Step) bool {
 	return f.Config.ResumeIntents && f.Config.DispatchOrder != "outbox" && s.Handling != nil && s.About.Intent.Step != 0 && !s.Handling.Intended
 }
 
-// readBack takes in that a replica has looked up what the stream holds in the place of its dispatch.
+// ReadBack takes in that a replica has looked up what the stream holds in the place of its dispatch.
 func (f *Facts) ReadBack(s *Step) {
 	if h := s.Handling; h != nil && h.Refused && !s.Failed {
 		h.Refused = false

@@ -6,12 +6,12 @@ import (
 	"github.com/wavetank-sim/wavetank/sim"
 )
 
-// beginsRelease says whether the step is the first of those in which a lock is given back.
+// BeginsRelease says whether the step is the first of those in which a lock is given back.
 func BeginsRelease(s *Step) bool {
 	return s.Phase == "lock_release" && s.Kind == sim.KindRedis && (s.Name == "watch" || s.Name == "del")
 }
 
-// release notes that the step's handling begins to give its lock back. Those of its process that went
+// Release notes that the step's handling begins to give its lock back. Those of its process that went
 // before are over, but for one that hangs.
 func (j *Job) Release(s *Step) {
 	r := Release{node: s.Node, incarnation: s.Incarnation, Lock: s.Handling.Lock}
@@ -22,7 +22,7 @@ func (j *Job) Release(s *Step) {
 	j.Releases = append(j.Releases, r)
 }
 
-// releasing returns the release that the step belongs to, or nil: what returns late is of the first that
+// Releasing returns the release that the step belongs to, or nil: what returns late is of the first that
 // hangs in that operation, and all else of the last.
 func (j *Job) Releasing(s *Step) (found *Release) {
 	for i := range j.Releases {
@@ -40,7 +40,7 @@ func (j *Job) Releasing(s *Step) (found *Release) {
 
 func (r *Release) by(e *sim.Event) bool { return r.node == e.Node && r.incarnation == e.Incarnation }
 
-// twice says whether the event's process has more than one handling of the job under way.
+// Twice says whether the event's process has more than one handling of the job under way.
 func (j *Job) Twice(e *sim.Event) bool {
 	n := 0
 	for i := range j.Handlings {
@@ -51,12 +51,12 @@ func (j *Job) Twice(e *sim.Event) bool {
 	return n > 1
 }
 
-// closed says whether the handling gave up because its state read had failed.
+// Closed says whether the handling gave up because its state read had failed.
 func (h *Handling) Closed() bool {
 	return h.ReadFailed != 0 && !h.Wrote && !h.Published && !h.StoreFailed
 }
 
-// foundNobody says whether the handling scheduled the job and went no further, without an error.
+// FoundNobody says whether the handling scheduled the job and went no further, without an error.
 func (h *Handling) FoundNobody() bool {
 	return h.Scheduled && !h.Intended && !h.Published && !h.StoreFailed && !h.Failed
 }

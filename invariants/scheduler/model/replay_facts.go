@@ -7,10 +7,8 @@ import (
 	"strings"
 	"time"
 
-	"github.com/wavetank-sim/wavetank/invariants/scheduler/history"
-
 	"github.com/wavetank-sim/wavetank/invariants"
-
+	"github.com/wavetank-sim/wavetank/invariants/scheduler/history"
 	"github.com/wavetank-sim/wavetank/sim"
 )
 
@@ -39,7 +37,7 @@ type replayJob struct {
 	Decided int    // the step at which the safety kernel answered about it last; 0 is never
 }
 
-// letter is a dead letter as its entry has it.
+// Letter is a dead letter as its entry has it.
 type Letter struct {
 	Status, ReasonCode, ReplayStatus, ApprovedBy string
 	gone, triaged                                bool
@@ -49,13 +47,13 @@ type Letter struct {
 	Written                                      int           // the step at which it was, before anybody triaged it
 }
 
-// decided says whether triage or a person has decided on the letter.
+// Decided says whether triage or a person has decided on the letter.
 func (l *Letter) Decided() bool { return l.triaged || l.ApprovedBy != "" }
 
-// lost says whether the letter is no more: nobody can replay what has expired.
+// Lost says whether the letter is no more: nobody can replay what has expired.
 func (l *Letter) Lost(now time.Duration) bool { return l.gone || l.expires != 0 && now >= l.expires }
 
-// look is a process's look at how the queue grows.
+// Look is a process's look at how the queue grows.
 type Look struct {
 	Process string
 	Step    int
@@ -77,7 +75,7 @@ func (f *Facts) replays() *replayFacts {
 	return r
 }
 
-// letterChanged takes in a change of a job's dead letter.
+// LetterChanged takes in a change of a job's dead letter.
 func (f *Facts) LetterChanged(s *Step, id string, c *sim.Change) {
 	if !f.Config.Replay.Wanted {
 		return
@@ -115,7 +113,7 @@ func (f *Facts) LetterChanged(s *Step, id string, c *sim.Change) {
 	}
 }
 
-// lettersIndexed takes in a change of the index of dead letters.
+// LettersIndexed takes in a change of the index of dead letters.
 func (f *Facts) LettersIndexed(c *sim.Change) {
 	if !f.Config.Replay.Wanted {
 		return
@@ -128,7 +126,7 @@ func (f *Facts) LettersIndexed(c *sim.Change) {
 	r.came[c.Field] = f.At
 }
 
-// growthChanged takes in that the growth alert was raised, or ended. What a process saw before that says
+// GrowthChanged takes in that the growth alert was raised, or ended. What a process saw before that says
 // nothing of the alert as it is now.
 func (f *Facts) GrowthChanged(s *Step, c *sim.Change) {
 	r := f.replays()
@@ -145,7 +143,7 @@ func (f *Facts) GrowthChanged(s *Step, c *sim.Change) {
 	}
 }
 
-// growthSeen takes in that a process has looked at how the queue grows, or has tried to change the alert.
+// GrowthSeen takes in that a process has looked at how the queue grows, or has tried to change the alert.
 func (f *Facts) GrowthSeen(s *Step) {
 	r := f.replays()
 	by := invariants.Process(s.Node, s.Incarnation)
@@ -175,24 +173,24 @@ func (f *Facts) GrowthSeen(s *Step) {
 	r.Last[by] = Look{Process: by, Step: s.Step, Fresh: least, Alert: least > limit, Sure: (least > limit) == (most > limit)}
 }
 
-// asked takes in the safety kernel's answer to a scheduler.
+// Asked takes in the safety kernel's answer to a scheduler.
 func (f *Facts) Asked(e *sim.Event) {
 	if e.Name == "Check" && e.Job != "" && !history.AnswerOf(e).Failed() && e.Outcome != sim.OutcomePending {
 		f.Job(e.Job).Replay.Decided = e.Step
 	}
 }
 
-// done notes that what a job's idempotency key stands for has been done.
+// Done notes that what a job's idempotency key stands for has been done.
 func (f *Facts) Done(j *Job) {
 	if f.Config.Replay.Wanted && j.Replay.Key != "" {
 		f.replays().Committed[j.Commitment()] = j.ID
 	}
 }
 
-// commitment is what a job's idempotency key is known by, which is one of its tenant.
+// Commitment is what a job's idempotency key is known by, which is one of its tenant.
 func (j *Job) Commitment() string { return j.TenantOf() + ":" + j.Replay.Key }
 
-// isStep says whether a job is a step of a run, which is called <run>-<step>-<attempt>.
+// IsStep says whether a job is a step of a run, which is called <run>-<step>-<attempt>.
 func IsStep(j *Job) bool {
 	rest, found := strings.CutPrefix(j.ID, j.Saga.Workflow+"-")
 	name, attempt, two := strings.Cut(rest, "-")
@@ -200,7 +198,7 @@ func IsStep(j *Job) bool {
 	return j.Saga.Workflow != "" && found && two && name != "" && err == nil && n >= 1
 }
 
-// source is the dead letter that a replay comes from, by the replay's labels; nil is none.
+// Source is the dead letter that a replay comes from, by the replay's labels; nil is none.
 func (f *Facts) Source(j *Job) *Letter {
 	if j.Replay.Count <= 1 {
 		return f.Replay.Letters[j.Replay.Of]
@@ -213,7 +211,7 @@ func (f *Facts) Source(j *Job) *Letter {
 	return nil
 }
 
-// root is the job that a replay goes back to.
+// Root is the job that a replay goes back to.
 func (f *Facts) Root(j *Job) *Job {
 	for j.Replay.Of != "" && j.Replay.Of != j.ID {
 		j = f.Job(j.Replay.Of)
@@ -221,7 +219,7 @@ func (f *Facts) Root(j *Job) *Job {
 	return j
 }
 
-// replayOpen says what is still to come of dead letters.
+// ReplayOpen says what is still to come of dead letters.
 func ReplayOpen(f *Facts) (list []string) {
 	c := &f.Config.Replay
 	if !c.Enabled {
@@ -252,7 +250,7 @@ func (j *Job) replayLabels(labels map[string]string) {
 	j.Replay.Count, _ = strconv.Atoi(labels[history.LabelReplayCount])
 }
 
-// committedChanged takes in a change of the key that says who has done something.
+// CommittedChanged takes in a change of the key that says who has done something.
 func (f *Facts) CommittedChanged(c *sim.Change) {
 	key := strings.TrimPrefix(c.Key, history.CommittedPrefix)
 	if c.Gone {

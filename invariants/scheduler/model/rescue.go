@@ -14,10 +14,10 @@ type Rescue struct {
 	By   string // replayer, reconciler or run reconciler
 }
 
-// resultDue says whether a result of the job is left to be handled.
+// ResultDue says whether a result of the job is left to be handled.
 func (j *Job) ResultDue() bool {
 	return slices.ContainsFunc(j.Messages, func(m Message) bool { return m.Consumer == history.ConsumerResult && !m.Done && !m.Lost })
 }
 
-// promptly is how soon whoever ends the job of a step brings its run on, another holder of the run's lock included.
+// Promptly is how soon whoever ends the job of a step brings its run on, another holder of the run's lock included.
 const Promptly = 5 * time.Second

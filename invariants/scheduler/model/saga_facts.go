@@ -7,14 +7,12 @@ import (
 	"strings"
 	"time"
 
-	"github.com/wavetank-sim/wavetank/invariants/scheduler/history"
-
 	"github.com/wavetank-sim/wavetank/invariants"
-
+	"github.com/wavetank-sim/wavetank/invariants/scheduler/history"
 	"github.com/wavetank-sim/wavetank/sim"
 )
 
-// sagas is what is known of compensations and rollbacks.
+// Sagas is what is known of compensations and rollbacks.
 type Sagas struct {
 	byID  map[string]*Saga
 	Order []*Saga                  // in the order of their first event
@@ -34,7 +32,7 @@ func (k *Sagas) SucceededLater() int { return k.late }
 func (k *Sagas) DeniedOnes() int     { return k.denied }
 func (k *Sagas) Unreadables() int    { return k.unreadable }
 
-// saga is one workflow's.
+// Saga is one workflow's.
 type Saga struct {
 	ID       string
 	Stack    []string      // as Redis holds it
@@ -46,7 +44,7 @@ type Saga struct {
 	by       string
 }
 
-// holds is how many compensations the stack has at an instant.
+// Holds is how many compensations the stack has at an instant.
 func (g *Saga) Holds(at time.Duration) int {
 	if g.Expires != 0 && at >= g.Expires {
 		return 0
@@ -58,7 +56,7 @@ func (g *Saga) Holds(at time.Duration) int {
 // its tenant.
 func scoped(tenant, workflow, key string) string { return tenant + "|" + workflow + "|" + key }
 
-// compensation is one that was put onto a stack, under an idempotency key.
+// Compensation is one that was put onto a stack, under an idempotency key.
 type Compensation struct {
 	Saga  *Saga
 	entry string
@@ -127,7 +125,7 @@ func (k *Sagas) Locked(s *Step, g *Saga, c *sim.Change) {
 	}
 }
 
-// recordChanges takes in what the step has put onto stacks, now that all of its changes are known.
+// RecordChanges takes in what the step has put onto stacks, now that all of its changes are known.
 func (f *Facts) RecordChanges(s *Step) {
 	k := &f.Sagas
 	for _, g := range k.Dirty {
@@ -169,7 +167,7 @@ func (f *Facts) compensationRecorded(s *Step, g *Saga, entry string) {
 	}
 }
 
-// compensationSubmitted takes in a submission by a rollback.
+// CompensationSubmitted takes in a submission by a rollback.
 func (f *Facts) CompensationSubmitted(s *Step, data string) {
 	k := &f.Sagas
 	var p asked
@@ -193,7 +191,7 @@ func (f *Facts) CompensationSubmitted(s *Step, data string) {
 	}
 }
 
-// answered notes what a worker's result says of its job.
+// Answered notes what a worker's result says of its job.
 func (j *Job) Answered(data string) {
 	var r struct {
 		Status string `json:"status"`
@@ -204,7 +202,7 @@ func (j *Job) Answered(data string) {
 	}
 }
 
-// sagaWrote takes in a state write of a job that may be part of a saga.
+// SagaWrote takes in a state write of a job that may be part of a saga.
 func (f *Facts) SagaWrote(s *Step) {
 	j := s.About
 	switch {
@@ -217,7 +215,7 @@ func (f *Facts) SagaWrote(s *Step) {
 	}
 }
 
-// sagaBuried takes in a DLQ entry of a compensation that cannot be read, or that the stream will never have.
+// SagaBuried takes in a DLQ entry of a compensation that cannot be read, or that the stream will never have.
 func (f *Facts) SagaBuried(c *sim.Change) {
 	var entry struct {
 		ReasonCode string `json:"reason_code"`
@@ -239,7 +237,7 @@ func (f *Facts) SagaBuried(c *sim.Change) {
 	}
 }
 
-// sagaAudited takes in an event of the audit trail.
+// SagaAudited takes in an event of the audit trail.
 func (f *Facts) SagaAudited(c *sim.Change) {
 	var event struct {
 		Kind   string `json:"kind"`
@@ -259,7 +257,7 @@ func (f *Facts) SagaAudited(c *sim.Change) {
 	}
 }
 
-// openSagas says which rollbacks are not over, and which of their compensations.
+// OpenSagas says which rollbacks are not over, and which of their compensations.
 func OpenSagas(f *Facts) (list []string) {
 	for _, g := range f.Sagas.Order {
 		taken := f.Config.Saga.DurableRollback && f.Config.Reconciler

@@ -6,10 +6,10 @@ import (
 	"github.com/wavetank-sim/wavetank/invariants/scheduler/history"
 )
 
-// tenantOf is whose the job is.
+// TenantOf is whose the job is.
 func (j *Job) TenantOf() string { return cmp.Or(j.tenant, history.TenantDefault) }
 
-// active counts a tenant's jobs in flight, by their records.
+// Active counts a tenant's jobs in flight, by their records.
 func (f *Facts) Active(tenant string, but *Job) (n int) {
 	for _, j := range f.Order {
 		if j != but && j.State.InFlight() && j.TenantOf() == tenant {
@@ -19,13 +19,13 @@ func (f *Facts) Active(tenant string, but *Job) (n int) {
 	return n
 }
 
-// tenantFull says whether the job's tenant has no slot left for it.
+// TenantFull says whether the job's tenant has no slot left for it.
 func (f *Facts) TenantFull(j *Job) bool {
 	limit := f.Config.Tenants.Limit
 	return limit > 0 && f.Active(j.TenantOf(), j) >= limit
 }
 
-// tenantCounted takes in that a handling has counted its tenant's jobs.
+// TenantCounted takes in that a handling has counted its tenant's jobs.
 func (f *Facts) TenantCounted(s *Step) {
 	switch {
 	case s.Handling == nil:
@@ -37,7 +37,7 @@ func (f *Facts) TenantCounted(s *Step) {
 	}
 }
 
-// contended says whether a state write that the server refused may be tried again by its own: others came
+// Contended says whether a state write that the server refused may be tried again by its own: others came
 // and went in the tenant's set.
 func (f *Facts) Contended(s *Step) bool {
 	return f.Config.Tenants.Limit > 0 && f.Config.Tenants.Reserve && f.Config.DispatchOrder != "publish-first" && s.Phase == "dispatched_write" && s.Handling != nil

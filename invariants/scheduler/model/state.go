@@ -1,6 +1,6 @@
 package model
 
-// state is a state of a job as its record spells it.
+// State is a state of a job as its record spells it.
 type State uint8
 
 const (
@@ -35,11 +35,11 @@ func ParseState(word string) State {
 	return Unknown
 }
 
-// terminal says whether s is in the documentation's table of terminal states (Scheduler internals, section 1).
+// Terminal says whether s is in the documentation's table of terminal states (Scheduler internals, section 1).
 func (s State) Terminal() bool { return s >= Succeeded && s < Unknown }
 
-// buried says whether a job that is over in s belongs in the dead-letter queue.
+// Buried says whether a job that is over in s belongs in the dead-letter queue.
 func (s State) Buried() bool { return s == Failed || s == Denied || s == Quarantined }
 
-// inFlight says whether a redelivered request for a job in s is a no-op (Dispatch ordering).
+// InFlight says whether a redelivered request for a job in s is a no-op (Dispatch ordering).
 func (s State) InFlight() bool { return s == Dispatched || s == Running }

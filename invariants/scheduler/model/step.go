@@ -6,7 +6,7 @@ import (
 	"github.com/wavetank-sim/wavetank/sim"
 )
 
-// step is one event as it concerns one job.
+// Step is one event as it concerns one job.
 type Step struct {
 	*sim.Event
 	About    *Job
@@ -14,7 +14,7 @@ type Step struct {
 	Failed   bool      // the caller was told of an error
 }
 
-// write is a change of a job's record; the job's own fields hold what it is now.
+// Write is a change of a job's record; the job's own fields hold what it is now.
 type Write struct {
 	From     State
 	Attempts int // before, as the rest
@@ -28,7 +28,7 @@ type Write struct {
 	Intent   Intent
 }
 
-// lockChange is a change of a lock's key; the job's lock is what it is now.
+// LockChange is a change of a lock's key; the job's lock is what it is now.
 type LockChange struct {
 	Was      Lock
 	Taken    bool // a new token

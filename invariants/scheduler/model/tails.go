@@ -5,7 +5,7 @@ import (
 	"github.com/wavetank-sim/wavetank/sim"
 )
 
-// cutTails takes in that nats-server has lost the last messages of its streams with its power. Whoever has
+// CutTails takes in that nats-server has lost the last messages of its streams with its power. Whoever has
 // seen one may still act upon it, and acknowledge what has its place by then.
 func (f *Facts) CutTails(e *sim.Event) {
 	if f.reused == nil {
@@ -45,7 +45,7 @@ func (j *Job) loseDispatch(seq uint64) {
 	}
 }
 
-// handOut takes in that a worker has been given a dispatch of the job, and says whether that is so for a second
+// HandOut takes in that a worker has been given a dispatch of the job, and says whether that is so for a second
 // time: a consumer that has lost a part of its state counts from one again.
 func (j *Job) HandOut(seq uint64) (again bool) {
 	for i := range j.Dispatches {
@@ -62,10 +62,10 @@ func (j *Job) HandOut(seq uint64) (again bool) {
 	return again
 }
 
-// of says whether d was published for the intent.
+// Of says whether d was published for the intent.
 func (i *Intent) Of(d *Dispatch) bool { return i.Step != 0 && (d.Epoch == 0 || d.Epoch == i.Epoch) }
 
-// takePlace takes in that a message of the job is stored, perhaps in the place of a lost one.
+// TakePlace takes in that a message of the job is stored, perhaps in the place of a lost one.
 func (f *Facts) TakePlace(about *Job, c *sim.Change) {
 	if c.Seq <= f.reused[c.Stream] {
 		f.reachJob(about, history.NATSPowerLoss)

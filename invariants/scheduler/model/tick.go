@@ -3,10 +3,8 @@ package model
 import (
 	"time"
 
-	"github.com/wavetank-sim/wavetank/invariants/scheduler/history"
-
 	"github.com/wavetank-sim/wavetank/invariants"
-
+	"github.com/wavetank-sim/wavetank/invariants/scheduler/history"
 	"github.com/wavetank-sim/wavetank/sim"
 )
 
@@ -17,7 +15,7 @@ type ticks struct {
 	Offered                      map[string][]known // what it held when the process began, by its name
 }
 
-// tick is one such part: the lock under which a replica ticks, as Redis holds it, and the last tick.
+// Tick is one such part: the lock under which a replica ticks, as Redis holds it, and the last tick.
 type Tick struct {
 	What    string
 	Node    string // who set the lock; "" for nobody
@@ -57,7 +55,7 @@ func (k *ticks) offer(e *sim.Event) {
 	k.Offered[invariants.Process(e.Node, e.Incarnation)] = k.Snapshot
 }
 
-// ticked takes in an operation that is about no single job.
+// Ticked takes in an operation that is about no single job.
 func (f *Facts) Ticked(s *Step) {
 	switch s.Phase {
 	case "snapshot_read":

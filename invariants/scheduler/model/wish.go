@@ -2,7 +2,7 @@ package model
 
 import "encoding/json"
 
-// wish is what a job asks for of whoever gets it.
+// Wish is what a job asks for of whoever gets it.
 type Wish struct {
 	Labels      map[string]string
 	Requires    []string
@@ -10,7 +10,7 @@ type Wish struct {
 	Constraints map[string]string // that the safety kernel has laid upon it
 }
 
-// particular says whether the job asks for more than the usual topic.
+// Particular says whether the job asks for more than the usual topic.
 func (w *Wish) Particular() bool {
 	return len(w.Labels)+len(w.Requires)+len(w.Constraints) > 0 || w.Topic != "" && w.Topic != usualTopic
 }

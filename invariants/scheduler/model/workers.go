@@ -4,23 +4,20 @@ import (
 	"encoding/json"
 	"time"
 
-	"github.com/wavetank-sim/wavetank/invariants/scheduler/history"
-
-	"github.com/wavetank-sim/wavetank/invariants/scheduler/config"
-
 	"github.com/wavetank-sim/wavetank/invariants"
-
+	"github.com/wavetank-sim/wavetank/invariants/scheduler/config"
+	"github.com/wavetank-sim/wavetank/invariants/scheduler/history"
 	"github.com/wavetank-sim/wavetank/sim"
 )
 
-// hearing is one replica's ear for one worker.
+// Hearing is one replica's ear for one worker.
 type Hearing struct {
 	Scheduler   string
 	Incarnation int
 	Worker      string
 }
 
-// ear is what a replica knows of a worker.
+// Ear is what a replica knows of a worker.
 type Ear struct {
 	At    time.Duration // when it last heard of it, by a heartbeat or from the snapshot
 	Live  bool          // by a heartbeat
@@ -30,7 +27,7 @@ type Ear struct {
 	given int // jobs that the replica has dispatched to it since
 }
 
-// age is how long ago the worker was last heard of, as far as the replica is to know.
+// Age is how long ago the worker was last heard of, as far as the replica is to know.
 func (r *Ear) Age(at time.Duration, cfg *config.Config) time.Duration {
 	if !r.Live && cfg.SnapshotLastSeen {
 		return at - r.Seen
@@ -38,7 +35,7 @@ func (r *Ear) Age(at time.Duration, cfg *config.Config) time.Duration {
 	return at - r.At
 }
 
-// heartbeat notes which worker a replica has heard of. A heartbeat's unit of work is its worker, so
+// Heartbeat notes which worker a replica has heard of. A heartbeat's unit of work is its worker, so
 // the event's Job names it.
 func (f *Facts) Heartbeat(e *sim.Event) {
 	if e.Target != history.SubjectBeat || e.Job == "" || e.Fault != "" || history.AnswerOf(e).Failed() {
@@ -67,11 +64,11 @@ func (f *Facts) Heartbeat(e *sim.Event) {
 	f.Listens[me] = l
 }
 
-// listening is when a process last heard of any worker, and since when no worker's TTL has passed in which
+// Listening is when a process last heard of any worker, and since when no worker's TTL has passed in which
 // it heard of none.
 type Listening struct{ since, last time.Duration }
 
-// silence is for how long the event's process has not heard of the worker, although it has heard of others
+// Silence is for how long the event's process has not heard of the worker, although it has heard of others
 // all the time; 0 if it has not.
 func (f *Facts) Silence(e *sim.Event, worker string) time.Duration {
 	l, ok := f.Listens[invariants.Process(e.Node, e.Incarnation)]
@@ -85,7 +82,7 @@ func (f *Facts) Silence(e *sim.Event, worker string) time.Duration {
 	return silent
 }
 
-// knowsStaleWorker says whether the step's replica last heard of some worker longer ago than its TTL,
+// KnowsStaleWorker says whether the step's replica last heard of some worker longer ago than its TTL,
 // but not so long that the worker must have been evicted.
 func (f *Facts) KnowsStaleWorker(s *Step) bool {
 	for at, known := range f.Heard {
@@ -104,7 +101,7 @@ type known struct {
 	Load   history.Load
 }
 
-// readSnapshot decodes sys:workers:snapshot. When it was written says nothing: that may have been long after
+// ReadSnapshot decodes sys:workers:snapshot. When it was written says nothing: that may have been long after
 // its writer had put it together.
 func (f *Facts) ReadSnapshot(text string) (list []known) {
 	var snapshot struct {
@@ -139,11 +136,11 @@ func (f *Facts) snapshotRead(s *Step) {
 	}
 }
 
-// doubt is how much a worker's age may differ from what its replica makes of it: a heartbeat is on its
+// Doubt is how much a worker's age may differ from what its replica makes of it: a heartbeat is on its
 // way for a while, and so is a snapshot.
 const Doubt = time.Second
 
-// give notes that the step's replica has written down which worker a job goes to.
+// Give notes that the step's replica has written down which worker a job goes to.
 func (f *Facts) Give(s *Step) {
 	at := Hearing{s.Node, s.Incarnation, s.About.Worker}
 	if known, heard := f.Heard[at]; heard {
@@ -152,14 +149,14 @@ func (f *Facts) Give(s *Step) {
 	}
 }
 
-// candidate is a worker that a replica may dispatch a job to.
+// Candidate is a worker that a replica may dispatch a job to.
 type Candidate struct {
 	Worker string
 	Score  float64 // by its last heartbeat
 	Given  int     // jobs that the replica has dispatched to it since
 }
 
-// candidates returns the workers that the step's replica has to choose from, now that it picks, if the events
+// Candidates returns the workers that the step's replica has to choose from, now that it picks, if the events
 // tell them for sure and all are of one pool.
 func (f *Facts) Candidates(s *Step) (list []Candidate) {
 	if s.About.Wish.Particular() || f.Strikes.Seen&history.StrikesOf(history.SchedulerAway, history.NATSAway, history.ClockWrong) != 0 {

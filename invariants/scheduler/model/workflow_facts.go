@@ -7,11 +7,10 @@ import (
 	"time"
 
 	"github.com/wavetank-sim/wavetank/invariants/scheduler/history"
-
 	"github.com/wavetank-sim/wavetank/sim"
 )
 
-// workflows is what is known of workflow runs.
+// Workflows is what is known of workflow runs.
 type Workflows struct {
 	Began time.Time // when the world did, by the clock that records are written by
 	Runs  map[string]*WorkflowRun
@@ -31,13 +30,13 @@ type WorkflowRun struct {
 	Hands   map[string]bool   // the processes that have it in hand
 }
 
-// wfWait is a delay that the run's record tells of.
+// WfWait is a delay that the run's record tells of.
 type WfWait struct {
 	Since time.Duration // when the record first told of it
 	Until int64         // unix milliseconds
 }
 
-// stepJob is the job of one attempt of a step.
+// StepJob is the job of one attempt of a step.
 type StepJob struct {
 	Run       *WorkflowRun
 	Step      *history.RunStep // as the run's last record has it; see at
@@ -50,7 +49,7 @@ type StepJob struct {
 	Failed    int64         // likewise, in a way that allows it to be tried again: a denial, say, is a decision, which stands
 }
 
-// stepJob finds the job of a step by its id, or returns nil: it is none's.
+// StepJob finds the job of a step by its id, or returns nil: it is none's.
 func (k *Workflows) StepJob(id string) *StepJob {
 	if len(k.Runs) == 0 {
 		return nil
@@ -75,23 +74,23 @@ func (k *Workflows) StepJob(id string) *StepJob {
 	return j
 }
 
-// unix is the time of an event as records would have it, in milliseconds.
+// Unix is the time of an event as records would have it, in milliseconds.
 func (k *Workflows) Unix(at time.Duration) int64 { return k.Began.Add(at).UnixMilli() }
 
-// runWrite is a change of a run's record; the run's own fields hold what it is now.
+// RunWrite is a change of a run's record; the run's own fields hold what it is now.
 type RunWrite struct {
 	Was  history.RunRecord
 	By   string // who wrote that
 	Step int    // when
 }
 
-// stepAgain is what was known of an earlier submission of the job.
+// StepAgain is what was known of an earlier submission of the job.
 type StepAgain struct {
 	Seq  uint64
 	Told bool
 }
 
-// answered takes in what came of asking for a run's lock.
+// Answered takes in what came of asking for a run's lock.
 func (k *Workflows) Answered(f *Facts, s *Step) {
 	if s.Phase != "run_lock" || s.Failed || s.Outcome == sim.OutcomePending || s.Outcome == history.TransactionFailed || s.Kind != sim.KindRedis {
 		return
@@ -122,7 +121,7 @@ func (k *Workflows) crashed(f *Facts, node string) {
 	}
 }
 
-// due is when the job of a step's attempt may be submitted, by the steps' own words and by the records of the
+// Due is when the job of a step's attempt may be submitted, by the steps' own words and by the records of the
 // jobs that it counts from, in unix milliseconds.
 func (k *Workflows) Due(j *StepJob) int64 {
 	r := j.Run
@@ -143,7 +142,7 @@ func (k *Workflows) Due(j *StepJob) int64 {
 // yearMS is the longest delay of a step, in milliseconds.
 const yearMS = 365 * 24 * 60 * 60 * 1000
 
-// backoff is how long after its n-th failure a step is tried again, in milliseconds: it doubles, to a year at most.
+// Backoff is how long after its n-th failure a step is tried again, in milliseconds: it doubles, to a year at most.
 func Backoff(ms int64, n int) int64 {
 	for range n - 1 {
 		if ms *= 2; ms > yearMS {
@@ -153,7 +152,7 @@ func Backoff(ms int64, n int) int64 {
 	return ms
 }
 
-// success is when a step of a run succeeded, by its job's record; 0 for not.
+// Success is when a step of a run succeeded, by its job's record; 0 for not.
 func (k *Workflows) Success(r *WorkflowRun, step string) int64 {
 	for n := 1; ; n++ {
 		switch j := k.Jobs[history.StepJobID(r.RunID, step, n)]; {
@@ -165,7 +164,7 @@ func (k *Workflows) Success(r *WorkflowRun, step string) int64 {
 	}
 }
 
-// liveRuns says which runs are not over.
+// LiveRuns says which runs are not over.
 func (f *Facts) LiveRuns() (list []string) {
 	for _, r := range f.Workflow.Order {
 		if r.State == "RUNNING" {
@@ -175,7 +174,7 @@ func (f *Facts) LiveRuns() (list []string) {
 	return list
 }
 
-// why says what a run is at.
+// Why says what a run is at.
 func (r *WorkflowRun) Why() string {
 	for _, s := range r.Steps {
 		switch s.State {

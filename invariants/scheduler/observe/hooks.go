@@ -3,14 +3,12 @@ package observe
 import (
 	"time"
 
-	"github.com/wavetank-sim/wavetank/invariants/scheduler/model"
-
-	"github.com/wavetank-sim/wavetank/invariants/scheduler/config"
-
 	"github.com/wavetank-sim/wavetank/invariants"
+	"github.com/wavetank-sim/wavetank/invariants/scheduler/config"
+	"github.com/wavetank-sim/wavetank/invariants/scheduler/model"
 )
 
-// checker is what an invariant hooks into; any of its functions may be nil. Each is called with the
+// Checker is what an invariant hooks into; any of its functions may be nil. Each is called with the
 // facts already up to date. The last two are for whoever judges: an observer does not know of an end.
 type Checker struct {
 	Read      func(*model.Step)                                      // a state read has ended
@@ -35,7 +33,7 @@ type Checker struct {
 	Audited   func(*invariants.End)                                  // only what the servers hold is known, and no event
 }
 
-// observer brings the facts up to date, event by event, and calls the checkers' hooks. It is not safe for concurrent use.
+// Observer brings the facts up to date, event by event, and calls the checkers' hooks. It is not safe for concurrent use.
 type Observer struct {
 	Facts *model.Facts
 
@@ -66,7 +64,7 @@ type Observer struct {
 	effect    []func(*model.Step)
 }
 
-// newObserver returns an observer of a run that has not begun.
+// NewObserver returns an observer of a run that has not begun.
 func NewObserver(cfg config.Config) *Observer {
 	return &Observer{Facts: &model.Facts{
 		Config: cfg.WithDefaults(),
@@ -76,7 +74,7 @@ func NewObserver(cfg config.Config) *Observer {
 	}}
 }
 
-// hook has the checker called from now on.
+// Hook has the checker called from now on.
 func (j *Observer) Hook(c *Checker) {
 	j.read = add(j.read, c.Read, c.Read != nil)
 	j.wrote = add(j.wrote, c.Wrote, c.Wrote != nil)

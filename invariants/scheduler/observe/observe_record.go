@@ -3,10 +3,8 @@ package observe
 import (
 	"time"
 
-	"github.com/wavetank-sim/wavetank/invariants/scheduler/model"
-
 	"github.com/wavetank-sim/wavetank/invariants/scheduler/history"
-
+	"github.com/wavetank-sim/wavetank/invariants/scheduler/model"
 	"github.com/wavetank-sim/wavetank/sim"
 )
 
@@ -47,7 +45,7 @@ func (j *Observer) recordWritten(s *model.Step, record *model.Job) {
 		h.Wrote = true
 		switch record.State {
 		case model.Scheduled:
-			h.Scheduled, h.Pick = true, model.Pick{s.Node, s.Incarnation, s.At} // it follows at once
+			h.Scheduled, h.Pick = true, model.Pick{Node: s.Node, Incarnation: s.Incarnation, At: s.At} // it follows at once
 			h.Choice = f.Candidates(own)
 		case model.Dispatched:
 			h.Intended = true
@@ -98,7 +96,7 @@ func (j *Observer) refused(s *model.Step, phase string) {
 	f := j.Facts
 	f.Reach(model.WriteFenced)
 	f.Count.Fenced++
-	f.Fenced = model.Fenced{s.Step, s.Job, phase}
+	f.Fenced = model.Fenced{Step: s.Step, Job: s.Job, Phase: phase}
 	if s.Handling != nil {
 		s.Handling.StoreFailed = true
 	}

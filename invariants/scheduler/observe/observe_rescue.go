@@ -3,10 +3,9 @@ package observe
 import (
 	"slices"
 
-	"github.com/wavetank-sim/wavetank/invariants/scheduler/model"
-
 	"github.com/wavetank-sim/wavetank/invariants"
 	"github.com/wavetank-sim/wavetank/invariants/scheduler/history"
+	"github.com/wavetank-sim/wavetank/invariants/scheduler/model"
 )
 
 // Rescued returns the last one.
@@ -15,7 +14,7 @@ func (j *Observer) Rescued() model.Rescue { return j.Facts.Rescued }
 // rescue notes one.
 func (j *Observer) rescue(s *model.Step, of *model.Job, by string) {
 	j.Facts.Reach(model.Rescued)
-	j.Facts.Rescued = model.Rescue{s.Step, of.ID, by}
+	j.Facts.Rescued = model.Rescue{Step: s.Step, Job: of.ID, By: by}
 	for _, check := range j.saved {
 		check(s, of)
 	}

@@ -5,9 +5,8 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/wavetank-sim/wavetank/invariants/scheduler/model"
-
 	"github.com/wavetank-sim/wavetank/invariants/scheduler/history"
+	"github.com/wavetank-sim/wavetank/invariants/scheduler/model"
 	"github.com/wavetank-sim/wavetank/sim"
 )
 

@@ -4,12 +4,9 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/wavetank-sim/wavetank/invariants/scheduler/model"
-
-	"github.com/wavetank-sim/wavetank/invariants/scheduler/history"
-
 	"github.com/wavetank-sim/wavetank/invariants"
-
+	"github.com/wavetank-sim/wavetank/invariants/scheduler/history"
+	"github.com/wavetank-sim/wavetank/invariants/scheduler/model"
 	"github.com/wavetank-sim/wavetank/sim"
 )
 
@@ -27,7 +24,7 @@ func (j *Observer) jobsStored(s *model.Step, c *sim.Change) bool {
 	}
 	f.TakePlace(own.About, c)
 	if worker, is := history.ToldOf(c.Subject); is {
-		own.About.Told = append(own.About.Told, model.Notice{worker, history.EpochOf(c)})
+		own.About.Told = append(own.About.Told, model.Notice{Worker: worker, Epoch: history.EpochOf(c)})
 		return own.About == s.About
 	}
 	if c.Header[history.HeaderVoid] != "" {
@@ -185,7 +182,7 @@ func (j *Observer) message(e *sim.Event) {
 		}
 	case "submit_term", "result_term", "cancel_term":
 		if !s.Failed && !lost {
-			about.Terminated = append(about.Terminated, model.Termination{e.Step, model.Place(e.Seq)})
+			about.Terminated = append(about.Terminated, model.Termination{Step: e.Step, Place: model.Place(e.Seq)})
 		}
 	case "submit_ack", "result_ack", "cancel_ack", "job_ack":
 		if lost {
@@ -236,7 +233,7 @@ func (j *Observer) execution(e *sim.Event) {
 	}
 }
 
-// giveUp notes the messages that nobody has acknowledged and JetStream delivers no more. A crash may
+// GiveUp notes the messages that nobody has acknowledged and JetStream delivers no more. A crash may
 // have swallowed a delivery that nobody saw, if the stream held the message by then, a pull of the
 // process for it was open, and no later delivery has told how many there were.
 func (j *Observer) GiveUp() {

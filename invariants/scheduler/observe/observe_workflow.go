@@ -5,10 +5,9 @@ import (
 	"strings"
 	"time"
 
-	"github.com/wavetank-sim/wavetank/invariants/scheduler/model"
-
 	"github.com/wavetank-sim/wavetank/invariants"
 	"github.com/wavetank-sim/wavetank/invariants/scheduler/history"
+	"github.com/wavetank-sim/wavetank/invariants/scheduler/model"
 	"github.com/wavetank-sim/wavetank/sim"
 )
 
@@ -46,7 +45,7 @@ func (j *Observer) runWritten(s *model.Step, c *sim.Change) {
 		}
 		id := history.StepJobID(r.RunID, step.ID, step.Attempt)
 		if _, known := r.Waits[id]; !known {
-			r.Waits[id] = model.WfWait{s.At, step.NextAttemptAt}
+			r.Waits[id] = model.WfWait{Since: s.At, Until: step.NextAttemptAt}
 			if step.Attempt > 1 {
 				j.Facts.Reach(model.StepRetried)
 			}

@@ -3,9 +3,8 @@ package observe
 import (
 	"slices"
 
-	"github.com/wavetank-sim/wavetank/invariants/scheduler/model"
-
 	"github.com/wavetank-sim/wavetank/invariants/scheduler/history"
+	"github.com/wavetank-sim/wavetank/invariants/scheduler/model"
 )
 
 // Fenced returns the last one.

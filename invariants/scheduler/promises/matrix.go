@@ -3,13 +3,18 @@ package promises
 import (
 	"github.com/wavetank-sim/wavetank/invariants"
 	"github.com/wavetank-sim/wavetank/invariants/scheduler/config"
-	"github.com/wavetank-sim/wavetank/invariants/scheduler/history"
+	. "github.com/wavetank-sim/wavetank/invariants/scheduler/history" //nolint:revive,staticcheck // the table is read by its kinds of strike
 )
 
 type (
 	setting   = invariants.Setting[config.Config]
 	mechanism = invariants.Mechanism[config.Config]
 	exception = invariants.Exception[config.Config]
+)
+
+const (
+	impossible = invariants.Impossible
+	open       = invariants.Open
 )
 
 // row is what the matrix says of one invariant: it is promised under every strike but the exceptions. Each of them has
@@ -49,175 +54,176 @@ var (
 
 // Kinds of strike that have the same effect on several invariants.
 var (
-	overstays = history.StrikesOf(history.SchedulerAway, history.LockFails, history.WriteLate) // a holder goes on after its lock, or its write does
+	overstays = StrikesOf(SchedulerAway, LockFails, WriteLate) // a holder goes on after its lock, or its write does
 )
 
 // What the servers forget, and what a wrong clock says, releases many.
 var (
-	rewound    = exception{By: history.StrikesOf(history.RedisFailover), Why: invariants.Impossible, Says: "what Redis has confirmed and lost, nobody remembers"}
-	wrongClock = exception{By: history.StrikesOf(history.ClockWrong), Why: invariants.Impossible, Says: "a clock that is wrong, and one that is right at another time, show the same"}
+	rewound    = exception{By: StrikesOf(RedisFailover), Why: impossible, Says: "what Redis has confirmed and lost, nobody remembers"}
+	wrongClock = exception{By: StrikesOf(ClockWrong), Why: impossible, Says: "a clock that is wrong, and one that is right at another time, show the same"}
 )
 
-// matrix has a row for each invariant that takes something, or has exceptions.
+// Matrix has a row for each invariant that takes something, or has exceptions.
 var Matrix = map[string]row{
 	"acked-only-when-durable": {Except: []exception{
 		{By: overstays, But: []mechanism{fenced}},
-		{By: history.StrikesOf(history.WriteLate, history.LockFails, history.SchedulerAway, history.NATSAway), But: []mechanism{rechecked}},
+		{By: StrikesOf(WriteLate, LockFails, SchedulerAway, NATSAway), But: []mechanism{rechecked}},
 		rewound,
 	}},
-	"no-dispatch-without-approval": {Takes: []mechanism{having(withBinding)}, Except: []exception{{By: history.StrikesOf(history.WriteLate), But: []mechanism{fenced}}}},
+	"no-dispatch-without-approval": {Takes: []mechanism{having(withBinding)}, Except: []exception{{By: StrikesOf(WriteLate), But: []mechanism{fenced}}}},
 	"approval-not-expired":         {Takes: []mechanism{having(withBinding)}},
 	"approved-job-goes-on":         {Except: []exception{rewound}},
-	"attempts-never-past-ceiling":  {Except: []exception{{By: history.StrikesOf(history.WriteLate), But: []mechanism{fenced}}}},
+	"attempts-never-past-ceiling":  {Except: []exception{{By: StrikesOf(WriteLate), But: []mechanism{fenced}}}},
 	"counters-equal-trace": {Except: []exception{
-		{By: history.StrikesOf(history.SchedulerCrash), Why: invariants.Impossible, Says: "a counter that is in memory goes with its process"},
+		{By: StrikesOf(SchedulerCrash), Why: impossible, Says: "a counter that is in memory goes with its process"},
 		rewound,
 	}},
 	"redis-index-agrees-with-record": {Except: []exception{
-		{By: history.StrikesOf(history.WriteLate, history.SchedulerAway), But: []mechanism{fenced}},
-		{By: history.StrikesOf(history.WriteLate, history.SchedulerAway, history.NATSAway), But: []mechanism{rechecked}},
-		{By: history.StrikesOf(history.RedisFailover), But: []mechanism{fenced}},
+		{By: overstays, But: []mechanism{fenced}},
+		{By: StrikesOf(WriteLate, SchedulerAway, NATSAway), But: []mechanism{rechecked}},
+		{By: StrikesOf(RedisFailover), But: []mechanism{fenced}},
 	}},
 	"one-dispatch-per-job": {Takes: []mechanism{having(withEpochs), having(withoutResume)}, Except: []exception{
-		{By: history.StrikesOf(history.PublishUnanswered, history.PublishLate, history.WriteLate, history.LockFails, history.SchedulerAway, history.RedisFailover), But: []mechanism{once}},
-		{By: history.StrikesOf(history.PublishUnanswered, history.WriteRefused, history.WriteLate, history.SchedulerCrash, history.SchedulerAway), But: []mechanism{once, having(withoutOutbox)}},
-		{By: history.StrikesOf(history.NATSPowerLoss), Why: invariants.Open, Says: "a dispatch that was handed out before it was lost is published again; a sync of each message before its ack would close it"},
+		{By: StrikesOf(PublishUnanswered, PublishLate, WriteLate, LockFails, SchedulerAway, RedisFailover), But: []mechanism{once}},
+		{By: StrikesOf(PublishUnanswered, WriteRefused, WriteLate, SchedulerCrash, SchedulerAway), But: []mechanism{once, having(withoutOutbox)}},
+		{By: StrikesOf(NATSPowerLoss), Why: open, Says: "a dispatch that was handed out before it was lost is published again; a sync of each message before its ack would close it"},
 	}},
 	"intent-before-dispatch": {Except: []exception{
-		{By: history.StrikesOf(history.PublishLate, history.SchedulerAway), Why: invariants.Impossible, Says: "a publish that is on its way when its job moves on is stored as the same publish is when it does not"},
+		{By: StrikesOf(PublishLate, SchedulerAway), Why: impossible, Says: "a publish that is on its way when its job moves on is stored as the same publish is when it does not"},
 		rewound,
 	}},
 	"nobody-is-rescued": {Takes: []mechanism{having(withDeliveries)}},
 	"one-execution-per-dispatch": {Except: []exception{
-		{By: history.StrikesOf(history.ResultLost, history.AckLost, history.DeliveryLost, history.SchedulerAway, history.WorkerCrash, history.WorkerAway, history.NATSAway), Why: invariants.Impossible, Says: "a worker that died before its work and one that died after it leave the same message without an ack"},
+		{By: StrikesOf(ResultLost, AckLost, DeliveryLost, SchedulerAway, WorkerCrash, WorkerAway, NATSAway), Why: impossible, Says: "a worker that died before its work and one that died after it leave the same message without an ack"},
 	}},
 	"processed-message-not-handled-again": {Except: []exception{rewound}},
 	"no-message-given-up": {Takes: []mechanism{having(withDeliveries)}, Except: []exception{
-		{By: history.StrikesOf(history.PublishRefused, history.WriteRefused, history.WriteUnanswered, history.WriteLate, history.ReadFails, history.LockFails, history.KernelFails, history.SchedulerCrash, history.SchedulerAway), But: []mechanism{patient}},
+		{By: StrikesOf(PublishRefused, WriteRefused, WriteUnanswered, WriteLate, ReadFails, LockFails, KernelFails, SchedulerCrash, SchedulerAway), But: []mechanism{patient}},
 		rewound,
 	}},
 	"terminated-message-has-dlq-entry": {Except: []exception{
-		{By: history.StrikesOf(history.DLQFails, history.SchedulerAway), But: []mechanism{by(patient.Name, withBusyBackoff, withDLQPatience)}},
+		{By: StrikesOf(DLQFails, DeliveryLost, SchedulerAway), But: []mechanism{by(patient.Name, withBusyBackoff, withDLQPatience)}},
 		rewound,
 	}},
 	"every-intent-is-published": {Except: []exception{
-		{By: history.StrikesOf(history.WriteRefused, history.WriteUnanswered, history.WriteLate, history.SchedulerCrash, history.SchedulerAway), But: []mechanism{resumed, retried, relayed}},
-		{By: history.StrikesOf(history.PublishRefused, history.SchedulerAway, history.NATSAway), But: []mechanism{retried}},
-		{By: history.StrikesOf(history.NATSPowerLoss), Why: invariants.Open, Says: "a dispatch that was acknowledged and lost is not published again before its timeout"},
+		{By: StrikesOf(WriteRefused, WriteUnanswered, WriteLate, SchedulerCrash, SchedulerAway), But: []mechanism{resumed, retried, relayed}},
+		{By: StrikesOf(PublishRefused, SchedulerAway, NATSAway), But: []mechanism{retried}},
+		{By: StrikesOf(NATSPowerLoss), Why: open, Says: "a dispatch that was acknowledged and lost is not published again before its timeout"},
 	}},
 	"no-dispatch-after-end": {Except: []exception{
-		{By: history.StrikesOf(history.PublishLate, history.SchedulerAway), But: []mechanism{voided}},
-		{By: history.StrikesOf(history.NATSPowerLoss), Why: invariants.Open, Says: "the void is lost with the power, and nothing stores it again"},
+		{By: StrikesOf(PublishLate, SchedulerAway), But: []mechanism{voided}},
+		{By: StrikesOf(NATSPowerLoss), Why: open, Says: "the void is lost with the power, and nothing stores it again"},
 		rewound,
 	}},
-	"epochs-never-decrease": {Except: []exception{{By: history.StrikesOf(history.WriteLate), But: []mechanism{fenced}}}},
+	"epochs-never-decrease": {Except: []exception{{By: StrikesOf(WriteLate), But: []mechanism{fenced}}}},
 	"lock-mutual-exclusion": {Except: []exception{
-		{By: history.StrikesOf(history.PublishLate, history.WriteLate, history.LockFails, history.SchedulerAway, history.NATSAway), But: []mechanism{onceOrder}},
+		{By: StrikesOf(PublishLate, WriteLate, LockFails, SchedulerAway, NATSAway), But: []mechanism{onceOrder}},
 		{By: overstays, But: []mechanism{rechecked}},
 		rewound,
 	}},
 	"lock-kept-by-living-holder": {Takes: []mechanism{having(withLongLocks)}, Except: []exception{
-		{By: history.StrikesOf(history.LockFails, history.SchedulerAway), Why: invariants.Impossible, Says: "a holder that cannot renew its lock, and one that is gone, look alike to Redis"},
+		{By: StrikesOf(LockFails, SchedulerAway), Why: impossible, Says: "a holder that cannot renew its lock, and one that is gone, look alike to Redis"},
 		rewound,
 	}},
 	"quarantined-only-when-blocked": {Except: []exception{
-		{By: history.StrikesOf(history.WriteLate, history.SchedulerAway), But: []mechanism{fenced}},
+		{By: StrikesOf(WriteLate, SchedulerAway), But: []mechanism{fenced}},
 		rewound,
 	}},
 	"blocked-output-ends-quarantined": {Except: []exception{
-		{By: history.StrikesOf(history.WriteRefused, history.ReadFails, history.LockFails, history.SchedulerCrash), But: []mechanism{scansKept}},
-		{By: history.StrikesOf(history.LockFails), But: []mechanism{by(scansKept.Name, withDurableScans, withFence)}},
+		{By: StrikesOf(WriteRefused, ReadFails, LockFails, SchedulerCrash), But: []mechanism{scansKept}},
+		{By: StrikesOf(LockFails), But: []mechanism{by(scansKept.Name, withDurableScans, withFence)}},
 	}},
 	"every-output-is-scanned": {Takes: []mechanism{scansKept}},
 	"overdue-job-found-within-a-poll": {Takes: []mechanism{having(withReconciler, withRenewedTicks, withWholeTicks), having(withReconciler, withReleasedTicks, withWholeTicks)}, Except: []exception{
-		{By: history.StrikesOf(history.WriteRefused, history.WriteLate, history.ReadFails, history.LockFails, history.TickFails, history.SchedulerCrash, history.SchedulerAway, history.NATSAway), Why: invariants.Impossible, Says: "nobody can do in time what nobody is there to do, or what its servers refuse"},
+		{By: StrikesOf(WriteRefused, WriteLate, ReadFails, LockFails, TickFails, SchedulerCrash, SchedulerAway, NATSAway), Why: impossible, Says: "nobody can do in time what nobody is there to do, or what its servers refuse"},
 		rewound,
 		wrongClock,
 	}},
 	"no-dispatch-to-expired-worker":      {Except: []exception{rewound}},
 	"snapshot-revives-no-worker":         {Takes: []mechanism{having(withLastSeen)}},
-	"no-retry-for-want-of-known-workers": {Except: []exception{{By: history.StrikesOf(history.TickFails), Why: invariants.Impossible, Says: "who could not read the snapshot knows of no worker"}}},
+	"no-retry-for-want-of-known-workers": {Except: []exception{{By: StrikesOf(TickFails), Why: impossible, Says: "who could not read the snapshot knows of no worker"}}},
 	"dispatches-count-as-load":           {Takes: []mechanism{having(withCounting)}},
 	"stale-worker-has-its-own-reason":    {Takes: []mechanism{having(withStaleReason)}},
 	"open-circuit-stops-every-replica": {Takes: []mechanism{having(withSharedBreaker)}, Except: []exception{
-		{By: history.StrikesOf(history.KernelFails, history.SchedulerAway), Why: invariants.Impossible, Says: "a replica that cannot reach the shared counter does not learn what it says"},
+		{By: StrikesOf(KernelFails, SchedulerAway), Why: impossible, Says: "a replica that cannot reach the shared counter does not learn what it says"},
 	}},
 	"half-open-probes-within-limit": {Takes: []mechanism{having(withSharedBreaker, withSharedProbes)}},
 	"no-dispatch-without-decision": {Except: []exception{
-		{By: history.StrikesOf(history.WriteLate), But: []mechanism{fenced}},
+		{By: StrikesOf(WriteLate), But: []mechanism{fenced}},
 		rewound,
 	}},
 	"throttled-job-waits": {Except: []exception{
-		{By: history.StrikesOf(history.DeliveryLost), Why: invariants.Open, Says: "a request that is delivered twice is asked about twice; a note of when its job was put off would tell"},
+		{By: StrikesOf(DeliveryLost), Why: open, Says: "a request that is delivered twice is asked about twice; a note of when its job was put off would tell"},
 	}},
 	"throttled-job-comes-again": {Except: []exception{
-		{By: history.StrikesOf(history.AckLost, history.DeliveryLost, history.SchedulerCrash, history.SchedulerAway), Why: invariants.Impossible, Says: "nobody can ask again in time who is not there, or whom the servers refuse"},
+		{By: StrikesOf(AckLost, DeliveryLost, SchedulerCrash, SchedulerAway), Why: impossible, Says: "nobody can ask again in time who is not there, or whom the servers refuse"},
 	}},
 	"one-replay-per-count":    {Takes: []mechanism{having(withAtomicReplay)}},
 	"auto-replay-comes-about": {Takes: []mechanism{having(withReplayWorker)}},
-	"result-of-current-epoch": {Except: []exception{{By: history.StrikesOf(history.PublishUnanswered, history.ReadFails), But: []mechanism{having(withRefusal)}}}},
+	"result-of-current-epoch": {Except: []exception{{By: StrikesOf(PublishUnanswered, PublishLate, ReadFails), But: []mechanism{having(withRefusal)}}}},
 	"cancelled-job-is-told": {Takes: []mechanism{having(withNotice, withIntentFirst), having(withNotice, withEpochs, withVoid)}, Except: []exception{
-		{By: history.StrikesOf(history.PublishUnanswered), But: []mechanism{having(withResume, withEpochs, withVoid, withFence)}},
-		{By: history.StrikesOf(history.PublishUnanswered), But: []mechanism{patient}},
-		{By: history.StrikesOf(history.NATSPowerLoss), Why: invariants.Open, Says: "a notice that was acknowledged and lost is not published again"},
+		{By: StrikesOf(PublishUnanswered), But: []mechanism{having(withResume, withEpochs, withVoid, withFence)}},
+		{By: StrikesOf(PublishUnanswered), But: []mechanism{patient}},
+		{By: StrikesOf(NATSPowerLoss), Why: open, Says: "a notice that was acknowledged and lost is not published again"},
 		rewound,
 	}},
 	"cancellation-takes-effect": {Takes: []mechanism{having(withKeptCancellations)}},
 	"compensation-recorded-once": {Saga: true, Except: []exception{
-		{By: history.StrikesOf(history.WriteRefused, history.WriteUnanswered, history.WriteLate, history.SchedulerCrash), But: []mechanism{having(withAtomicRecord, withFence)}},
+		{By: StrikesOf(WriteRefused, WriteUnanswered, WriteLate, SchedulerCrash), But: []mechanism{having(withAtomicRecord, withFence)}},
 		rewound,
 	}},
 	"only-lock-holder-compensates": {Saga: true, Takes: []mechanism{having(withLongSaga)}, Except: []exception{
-		{By: history.StrikesOf(history.SubmissionFails, history.SchedulerAway), Why: invariants.Impossible, Says: "a publish that is on its way when its lock expires is stored as the same publish is before"},
+		{By: StrikesOf(SubmissionFails, SchedulerAway), Why: impossible, Says: "a publish that is on its way when its lock expires is stored as the same publish is before"},
 		rewound,
 	}},
-	"one-compensation-per-key":           {Saga: true, Except: []exception{{By: history.StrikesOf(history.WriteRefused, history.WriteUnanswered), But: []mechanism{peeked}}}},
-	"compensations-in-lifo-order":        {Saga: true, Except: []exception{{By: history.StrikesOf(history.SchedulerAway), But: []mechanism{peeked}}}},
+	"one-compensation-per-key":           {Saga: true, Except: []exception{{By: StrikesOf(WriteRefused, WriteUnanswered), But: []mechanism{peeked}}}},
+	"compensations-in-lifo-order":        {Saga: true, Except: []exception{{By: StrikesOf(SchedulerAway), But: []mechanism{peeked}}}},
 	"compensation-only-of-succeeded-job": {Takes: []mechanism{having(withAtomicRecord)}},
 	"every-compensation-accounted-for":   {Saga: true, Takes: []mechanism{rolledOn}, Except: []exception{rewound}},
 	"no-failure-for-want-of-attempts": {Except: []exception{
-		{By: history.StrikesOf(history.PublishRefused, history.PublishUnanswered, history.PublishLate, history.WriteRefused, history.WriteUnanswered, history.WriteLate, history.SchedulerCrash, history.SchedulerAway, history.NATSAway), Why: invariants.Impossible, Says: "who has no attempt left cannot learn that the faults are over"},
+		{By: StrikesOf(PublishRefused, PublishUnanswered, PublishLate, WriteRefused, WriteUnanswered, WriteLate, SchedulerCrash, SchedulerAway, NATSAway), Why: impossible, Says: "who has no attempt left cannot learn that the faults are over"},
 	}, Open: invariants.Gap{Under: "a busy or empty pool", Says: "an attempt that finds no worker is used up; one that waits for a worker would not be"}},
 	"every-job-settles": {Takes: []mechanism{having(withDeliveries)}, Except: []exception{
-		{By: history.StrikesOf(history.WorkerCrash, history.WorkerAway), But: []mechanism{reconciled}},
-		{By: history.StrikesOf(history.WriteRefused, history.WriteUnanswered, history.WriteLate, history.SchedulerCrash, history.SchedulerAway), But: []mechanism{reconciled, by(resumed.Name, withResume, withEpochs), by(relayed.Name, withOutbox)}},
-		{By: history.StrikesOf(history.PublishRefused, history.PublishUnanswered, history.WriteRefused, history.WriteUnanswered, history.WriteLate, history.ReadFails, history.LockFails, history.DLQFails, history.SchedulerCrash, history.SchedulerAway, history.WorkerCrash, history.WorkerAway, history.NATSAway), But: []mechanism{sweptUp, patient}},
-		{By: history.StrikesOf(history.SubmissionFails), But: []mechanism{sweptUp}},
+		{By: StrikesOf(WorkerCrash, WorkerAway), But: []mechanism{reconciled}},
+		{By: StrikesOf(WriteRefused, WriteUnanswered, WriteLate, SchedulerCrash, SchedulerAway), But: []mechanism{reconciled, by(resumed.Name, withResume, withEpochs), by(relayed.Name, withOutbox)}},
+		{By: StrikesOf(PublishRefused, PublishUnanswered, WriteRefused, WriteUnanswered, WriteLate, ReadFails, LockFails, DLQFails, SchedulerCrash, SchedulerAway, WorkerCrash, WorkerAway, NATSAway), But: []mechanism{sweptUp, patient}},
+		{By: StrikesOf(SubmissionFails), But: []mechanism{sweptUp}},
 		{By: overstays, But: []mechanism{fenced}},
-		{By: history.StrikesOf(history.NATSPowerLoss), Why: invariants.Impossible, Says: "a request that was acknowledged and lost before anybody stored a record of it leaves no trace"},
+		{By: StrikesOf(NATSPowerLoss), Why: impossible, Says: "a request that was acknowledged and lost before anybody stored a record of it leaves no trace"},
 		rewound,
 	}},
 	"failed-job-has-dlq-entry": {Except: []exception{
-		{By: history.StrikesOf(history.WriteRefused, history.WriteUnanswered, history.WriteLate, history.DLQFails, history.SchedulerCrash), But: []mechanism{together, before}},
-		{By: history.StrikesOf(history.WriteLate), But: []mechanism{fenced}},
+		{By: StrikesOf(WriteRefused, WriteUnanswered, WriteLate, DLQFails, SchedulerCrash), But: []mechanism{together, before}},
+		{By: StrikesOf(WriteLate), But: []mechanism{fenced}},
 		rewound,
 	}},
 	"tenant-limit-held": {Takes: []mechanism{having(withTenantReserve, withIntentFirst)}},
 	"one-writer-a-tick": {Except: []exception{
-		{By: history.StrikesOf(history.TickFails, history.SchedulerAway), But: []mechanism{fenced}},
+		{By: StrikesOf(TickFails, SchedulerAway), But: []mechanism{fenced}},
 		rewound,
 	}},
 	"timeout-only-when-due": {Takes: []mechanism{rechecked}, Except: []exception{
-		{By: history.StrikesOf(history.WriteLate), But: []mechanism{fenced}},
+		{By: StrikesOf(WriteLate), But: []mechanism{fenced}},
 		rewound,
 		wrongClock,
 	}},
 	"no-timeout-while-executing": {Except: []exception{
-		{By: history.StrikesOf(history.WriteRefused, history.NATSAway), But: []mechanism{rechecked}},
-		{By: history.StrikesOf(history.WriteRefused, history.NATSAway), But: []mechanism{voided}},
+		{By: StrikesOf(WriteRefused, NATSAway), But: []mechanism{rechecked}},
+		{By: StrikesOf(WriteRefused, SchedulerCrash, NATSAway), But: []mechanism{voided}},
 	}},
 	"dead-worker-is-noticed": {Takes: []mechanism{having(withWatch, withReconciler)}},
 	"terminal-states-final": {Except: []exception{
-		{By: history.StrikesOf(history.WriteLate, history.SchedulerAway), But: []mechanism{fenced}},
-		{By: history.StrikesOf(history.WriteRefused, history.WriteUnanswered, history.WriteLate, history.ReadFails, history.SchedulerAway), But: []mechanism{rechecked}},
+		{By: overstays, But: []mechanism{fenced}},
+		{By: StrikesOf(WriteRefused, WriteUnanswered, WriteLate, ReadFails, SchedulerAway), But: []mechanism{rechecked}},
+		rewound,
 	}},
 	"documented-transitions-only": {Except: []exception{
-		{By: history.StrikesOf(history.WriteLate, history.SchedulerAway), But: []mechanism{fenced}},
-		{By: history.StrikesOf(history.WriteLate, history.ReadFails, history.SchedulerAway), But: []mechanism{rechecked}},
+		{By: StrikesOf(WriteLate, SchedulerAway), But: []mechanism{fenced}},
+		{By: StrikesOf(WriteLate, ReadFails, SchedulerAway), But: []mechanism{rechecked}},
 		rewound,
 	}},
 	"delay-fires-on-time": {Takes: []mechanism{having(withDurableTimers, withDelayPoller)}, Except: []exception{
-		{By: history.StrikesOf(history.ReadFails, history.SchedulerCrash, history.SchedulerAway), Why: invariants.Impossible, Says: "nobody can fire in time what nobody is there to fire, or what the servers refuse"},
+		{By: StrikesOf(ReadFails, SchedulerCrash, SchedulerAway), Why: impossible, Says: "nobody can fire in time what nobody is there to fire, or what the servers refuse"},
 		wrongClock,
 	}},
 	"run-writes-not-lost":                   {Takes: []mechanism{having(withFenceRuns)}},

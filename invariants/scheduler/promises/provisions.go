@@ -3,9 +3,8 @@ package promises
 import (
 	"time"
 
-	"github.com/wavetank-sim/wavetank/invariants/scheduler/history"
-
 	"github.com/wavetank-sim/wavetank/invariants/scheduler/config"
+	"github.com/wavetank-sim/wavetank/invariants/scheduler/history"
 )
 
 // provided is a setting, called name in a plan, that promises depend on.
