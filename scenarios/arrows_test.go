@@ -142,6 +142,25 @@ func TestTheEngineMeetsTheWorldInOneRoom(t *testing.T) {
 	assert.Len(t, used, len(allowed), "a room is allowed what it does not need")
 }
 
+// What judges any service knows none. The scheduler's oracle reads the history of a run, keeps a model of it, and judges
+// that, in this order.
+func TestTheOraclesArrowsPointDown(t *testing.T) {
+	order := []string{"invariants", "invariants/scheduler/history", "invariants/scheduler/config", "invariants/scheduler/model",
+		"invariants/scheduler/observe", "invariants/scheduler/promises", "invariants/scheduler/judge"}
+	_, list := sources(t)
+	for _, s := range list {
+		if s.room != "invariants" {
+			continue
+		}
+		at := slices.Index(order, filepath.Dir(s.path))
+		assert.NotEqual(t, -1, at, "%s has no place in the order", s.path)
+		for _, path := range imports(s.file) {
+			rest, _ := strings.CutPrefix(path, module)
+			assert.LessOrEqual(t, slices.Index(order, rest), at, "%s imports %s", s.path, rest)
+		}
+	}
+}
+
 // The reader of YAML could serve any project.
 func TestStrictYAMLStandsAlone(t *testing.T) {
 	_, list := sources(t)

@@ -29,9 +29,8 @@ type Facts struct {
 	Policy policyFacts
 	Replay replayFacts // dead letters and their replays
 
-	unkept invariants.Places // invariants violated within their promise, by their place in All
-	Step   int               // the last event's
-	At     time.Duration     // likewise
+	Step int           // the last event's
+	At   time.Duration // likewise
 
 	Strikes Strikes
 	Reached [moments]int      // how often each moment came

@@ -1,0 +1,10 @@
+// Package history says what an event of a run means in the terms of the scheduler. Judge, story, measures and pages read
+// it here, and decode nothing themselves. It shares no code with the scheduler: it is written from
+// engine/SPECIFICATION.md.
+//
+// [Facts] decodes an event into facts, [AnswerOf] is the one definition of a failed operation, and [Strikes] has the
+// kinds of strike: what an injected fault did, as the injector says it, and never what the scheduler did in consequence.
+//
+// facts.go and answers.go read the names of wire.go. request.go, heartbeat.go, runrecord.go and kernel.go read what
+// messages and records hold. strikes.go is the list of kinds.
+package history
