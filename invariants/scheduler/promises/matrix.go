@@ -141,7 +141,7 @@ var Matrix = map[string]row{
 	}},
 	"no-dispatch-to-expired-worker":      {Except: []exception{rewound}},
 	"snapshot-revives-no-worker":         {Takes: []mechanism{having(withLastSeen)}},
-	"no-retry-for-want-of-known-workers": {Except: []exception{{By: StrikesOf(TickFails), Why: impossible, Says: "who could not read the snapshot knows of no worker"}}},
+	"no-retry-for-want-of-known-workers": {Except: []exception{{By: StrikesOf(TickFails, SchedulerAway), Why: impossible, Says: "who could not read the snapshot knows of no worker"}}},
 	"dispatches-count-as-load":           {Takes: []mechanism{having(withCounting)}},
 	"stale-worker-has-its-own-reason":    {Takes: []mechanism{having(withStaleReason)}},
 	"open-circuit-stops-every-replica": {Takes: []mechanism{having(withSharedBreaker)}, Except: []exception{
@@ -209,7 +209,7 @@ var Matrix = map[string]row{
 	}},
 	"no-timeout-while-executing": {Except: []exception{
 		{By: StrikesOf(WriteRefused, NATSAway), But: []mechanism{rechecked}},
-		{By: StrikesOf(WriteRefused, SchedulerCrash, NATSAway), But: []mechanism{voided}},
+		{By: StrikesOf(PublishUnanswered, WriteRefused, WriteLate, SchedulerCrash, NATSAway), But: []mechanism{voided}},
 	}},
 	"dead-worker-is-noticed": {Takes: []mechanism{having(withWatch, withReconciler)}},
 	"terminal-states-final": {Except: []exception{
