@@ -44,6 +44,7 @@ type Fired struct {
 	Step       int
 	At         time.Duration
 	Until      time.Duration // faults that last: when they ended; 0 while they do
+	GivenUp    time.Duration // hang: the deadline of its caller
 	Node       string
 	Job        string
 	Phase      string
@@ -117,6 +118,9 @@ func (in *Injector) Intercept(ctx context.Context, op *sim.Op, apply func() erro
 	op.Fault(string(struck.Do))
 	if struck.Do == Late {
 		return in.late(op, struck, fired, apply)
+	}
+	if deadline, ok := ctx.Deadline(); ok && struck.Do == Hang {
+		in.fired[fired].GivenUp = op.World().Now() + time.Until(deadline)
 	}
 	return strike(ctx, struck.Do, op, apply)
 }

@@ -207,7 +207,7 @@ func findingRowOf(f *campaign.Finding, number, runs int, there func(string) bool
 	if page := FindingPage(f); !r.Contained && there(page) {
 		r.Page = page
 	}
-	r.Story, r.Cause, r.Replay = clip(f.Story), clip(f.Cause), clip(f.Replay)
+	r.Story, r.Cause, r.Replay = clipStory(f), clip(f.Cause), clip(f.Replay)
 	r.Plan, r.PlanLeft = beginning(f.Plan, planBytesMax)
 	r.Detail, r.StackLeft = beginning(f.Detail, stackMax)
 	return r

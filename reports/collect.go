@@ -10,6 +10,7 @@ import (
 	"github.com/wavetank-sim/wavetank/invariants/scheduler/history"
 	"github.com/wavetank-sim/wavetank/reports/words"
 	"github.com/wavetank-sim/wavetank/scenarios"
+	"github.com/wavetank-sim/wavetank/scenarios/campaign"
 	"github.com/wavetank-sim/wavetank/scenarios/scheduler"
 	"github.com/wavetank-sim/wavetank/sim"
 )
@@ -202,6 +203,16 @@ func (c *collector) selected() []row {
 		slices.SortFunc(rows, func(a, b row) int { return cmp.Compare(a.index, b.index) })
 	}
 	return rows
+}
+
+// clipStory is the story of a finding, cut before the sentence that says what is broken.
+func clipStory(f *campaign.Finding) string {
+	at := strings.LastIndex(f.Story, f.Invariant+" is broken: ")
+	if at < 0 || len(f.Story) <= textMax {
+		return clip(f.Story)
+	}
+	end := clip(f.Story[at:])
+	return words.Cut(f.Story[:at], max(textMax/4, textMax-len([]rune(end)))) + " " + end
 }
 
 func clip(s string) string {

@@ -28,7 +28,7 @@ func Annotations(w io.Writer, res *campaign.Result) error {
 	}
 	for i := range shown {
 		f := &shown[i]
-		b.WriteString(command("error", f.Invariant+" ("+name+")", clip(f.Story)+"\nCause: "+clip(f.Cause)+"\nReplay, in the campaign's folder: "+f.Replay))
+		b.WriteString(command("error", f.Invariant+" ("+name+")", clipStory(f)+"\nCause: "+clip(f.Cause)+"\nReplay, in the campaign's folder: "+f.Replay))
 	}
 	if left := len(res.Findings) - len(shown); left > 0 {
 		b.WriteString(command("error", name, words.Counted(left, "more finding")+"; the job's summary and the report have them."))
@@ -79,7 +79,7 @@ func Summary(w io.Writer, res *campaign.Result) error {
 		if f.Flaky {
 			name += " (not deterministic)"
 		}
-		markRow(&b, []string{name, markText(clip(f.Story)), markText(clip(f.Cause)), row.Smallest, words.Count(f.Runs)})
+		markRow(&b, []string{name, markText(clipStory(f)), markText(clip(f.Cause)), row.Smallest, words.Count(f.Runs)})
 	}
 	if left > 0 {
 		fmt.Fprintf(&b, "\n%s left out; result.json has them all.\n", words.Counted(left, "more finding"))

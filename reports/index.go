@@ -53,7 +53,7 @@ func (s *Stored) Entry(index string) Entry {
 			e.Preset = words.List(c.Spec.Drawn.Presets)
 		}
 		if len(c.Findings) > 0 {
-			e.Reason = c.Findings[0].Story
+			e.Reason = clipStory(&c.Findings[0])
 			e.Replay = scenarios.RunCommand(filepath.ToSlash(filepath.Join(s.Dir, filepath.FromSlash(c.Findings[0].File))))
 		}
 	case s.Sweep != nil:

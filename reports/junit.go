@@ -155,7 +155,7 @@ func reasonOf(found []*campaign.Finding, kind string) *junitReason {
 	var bodies []string
 	shown, left := words.Capped(found, findingsMax)
 	for _, f := range shown {
-		body := fmt.Sprintf("%s\nCause: %s\nPlan: %s\nReplay, in the campaign's folder: %s\n", clip(f.Story), clip(f.Cause), f.File, f.Replay)
+		body := fmt.Sprintf("%s\nCause: %s\nPlan: %s\nReplay, in the campaign's folder: %s\n", clipStory(f), clip(f.Cause), f.File, f.Replay)
 		if f.Flaky {
 			body += "The same plan gave another run when it was repeated.\n"
 		}
@@ -170,7 +170,7 @@ func reasonOf(found []*campaign.Finding, kind string) *junitReason {
 	if left > 0 {
 		bodies = append(bodies, words.Counted(left, "more finding")+" left out; result.json has them all.\n")
 	}
-	return &junitReason{Message: clip(found[0].Story), Type: kind, Body: strings.Join(bodies, "\n")}
+	return &junitReason{Message: clipStory(found[0]), Type: kind, Body: strings.Join(bodies, "\n")}
 }
 
 func violationsOf(res *scenarios.Result, invariant string) string {

@@ -1,6 +1,7 @@
 package scenarios
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"strings"
@@ -25,7 +26,7 @@ func (r *run) result(sum sim.Summary) *Result {
 	r.judged(res)
 	for _, f := range r.injector.Fired() {
 		res.Fired = append(res.Fired, FiredFault{
-			Fault: f.Fault.String(), Do: string(f.Fault.Do), Step: f.Step, At: f.At, Until: f.Until,
+			Fault: f.Fault.String(), Do: string(f.Fault.Do), Step: f.Step, At: f.At, Until: cmp.Or(f.Until, f.GivenUp),
 			Node: f.Node, Job: f.Job, Phase: f.Phase, Occurrence: f.Occurrence,
 		})
 	}

@@ -56,7 +56,7 @@ const (
 	recorded          saying = "{node} recorded the compensation of {job}"
 	popped            saying = "{node} took the compensation of {job} from the stack"
 	replayed          saying = "a replayer, {node}, found {job} waiting"
-	rescued           saying = "the {a} of {node} did for {job} what should have been done before"
+	rescued           saying = "the {a} of {node} took up {job}, which nobody was working on"
 	rewound           saying = "{job} was {b} again, after {a}"
 	recordLost        saying = "the record of {job} was gone, which had said {a}"
 	messageLost       saying = "{a} of {job} was lost"

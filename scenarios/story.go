@@ -59,7 +59,7 @@ func (r *run) tell(res *Result, about []*jobRecord, run *RunResult) (told []stri
 		told = append(told, "At "+at(l.at)+" "+l.text+".")
 	}
 	if left > 0 {
-		told = append(told, fmt.Sprintf("The last %s of little consequence %s left out.", count(left, "step"), isAre(left)))
+		told = append(told, fmt.Sprintf("The last %s that matter little %s left out.", count(left, "step"), isAre(left)))
 	}
 	return append(told, r.closing(about)...)
 }
@@ -230,11 +230,21 @@ func (r *run) blind(j *jobRecord) []line {
 	if w == nil {
 		return nil
 	}
-	lines := []line{{w.Opened, r.stepAt(j, w.Opened), rankViolation, "the blind window of " + j.ID + " opened: it was in flight to nobody", true}}
+	opened := r.stepAt(j, w.Opened)
+	for _, f := range r.injector.Fired() { // what opened it comes first
+		if f.At == w.Opened && opened != lastStep {
+			opened = max(opened, f.Step)
+		}
+	}
+	lines := []line{{w.Opened, opened, rankViolation, "the blind window of " + j.ID + " opened: no dispatch of it was under way, and no worker had it", true}}
 	if w.Open {
 		return append(lines, line{r.end, lastStep, rankMoment, fmt.Sprintf("the blind window of %s was still open, after %s", j.ID, (r.end - w.Opened).Round(time.Second)), true})
 	}
-	return append(lines, line{w.Closed, r.stepAt(j, w.Closed), rankViolation, "the blind window of " + j.ID + " closed: it had " + w.closing(), true})
+	closed := r.stepAt(j, w.Closed)
+	if w.Closed == w.Opened {
+		closed = max(closed, opened)
+	}
+	return append(lines, line{w.Closed, closed, rankViolation, "the blind window of " + j.ID + " closed: it had " + w.closing(), true})
 }
 
 // stepAt is the step at which something of the job happened at that time.
@@ -285,7 +295,7 @@ func (r *run) staleStory() string {
 	}
 	var parts []string
 	if dead > 0 {
-		parts = append(parts, fmt.Sprintf("%s went to a worker that was dead, or died over it", count(dead, "job")))
+		parts = append(parts, fmt.Sprintf("%s went to a worker that was dead or died while executing it", count(dead, "job")))
 	}
 	if picks > 0 {
 		parts = append(parts, fmt.Sprintf("%s of %s met a stale worker, up to %d a handling", count(picks, "pick"), count(jobs, "job"), r.plan.Engine.MaxDispatchRetries))

@@ -141,7 +141,7 @@ func TestAKernelReadsItsPolicyAgain(t *testing.T) {
 	decides(pb.Decision_DENY)
 	write("default: ALOW\n")
 	require.NoError(t, k.cmd.Process.Signal(syscall.SIGHUP))
-	k.says(`the policy stays as it was: the file cannot be used.*policy.yaml:1:10: default is \\"ALOW\\"; one of ALLOW, .*did you mean`)
+	k.says(`the policy stays as it was: the file cannot be used.*policy.yaml:1:10: default is \\"ALOW\\"; it must be ALLOW, .*did you mean`)
 	decides(pb.Decision_DENY)
 	write("default: THROTTLE\n")
 	require.NoError(t, k.cmd.Process.Signal(syscall.SIGHUP))

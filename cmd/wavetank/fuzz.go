@@ -60,7 +60,7 @@ the same result for the same --seed, whatever the number of workers.`,
 		},
 	}
 	f.planFlags.add(cmd)
-	f.campaignFlags.add(cmd, "runs/fuzz-SEED, and a hash behind it if scenarios, --preset, --set or --judge are given")
+	f.campaignFlags.add(cmd, "runs/fuzz-SEED, and a hash behind it, of the budget too, if scenarios, --preset, --set or --judge are given")
 	cmd.Flags().Lookup("preset").Usage = "engine settings to start from, `NAME`: documented or hardened (default both, of a scenario its own)"
 	cmd.Flags().StringVar(&f.budget, "budget", "60s", "real time for runs such as 60s, or runs such as 10000runs")
 	cmd.Flags().StringVar(&f.seed, "seed", "", "the root of every draw, `N` (default drawn from the clock)")

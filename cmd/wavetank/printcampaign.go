@@ -51,7 +51,7 @@ func printFound(p *cli.Printer, dir string, res *campaign.Result) {
 	case len(res.Findings) > 0:
 		p.Line("%s  %s in %s", p.Paint(cli.Red, "FOUND"), cli.Plural(len(res.Findings), "way")+" to break a promise", cli.Plural(res.Runs, "run"))
 		if res.Unexamined > 0 {
-			p.Line("  %s more broke one and were not examined", cli.Plural(res.Unexamined, "run"))
+			p.Line("  not examined: %s more that broke one", cli.Plural(res.Unexamined, "run"))
 		}
 	default:
 		p.Line("%s  no promise was broken in %s: at most %s of such plans break one (3/n, 95 %% confidence)",

@@ -190,7 +190,7 @@ func (c *comparison) run(ctx context.Context, args []string) error {
 			clear(verdicts)
 		}
 	}
-	c.say.Line("%s  %d runs, each in two processes, and no event differs", c.say.Paint(cli.Green, "DETERMINISTIC"), total)
+	c.say.Line("%s  %s, each in two processes, and no event differs", c.say.Paint(cli.Green, "DETERMINISTIC"), cli.Plural(total, "run"))
 	return nil
 }
 

@@ -69,7 +69,7 @@ func (s *Spec) size() int {
 func (s *Spec) Validate() error {
 	switch {
 	case s.Version != SpecVersion:
-		return fmt.Errorf("the campaign's format is version %d; this build reads version %d", s.Version, SpecVersion)
+		return fmt.Errorf("the campaign's format is version %d; this build reads version %d: use the build that wrote it", s.Version, SpecVersion)
 	case (s.Drawn == nil) == (s.Grid == nil):
 		return errors.New("a campaign draws its plans or has a grid, one of the two")
 	case s.Runs < 0 || s.Budget < 0:

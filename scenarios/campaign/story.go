@@ -15,13 +15,20 @@ const (
 	storyStrikes = 3
 )
 
+func leftOut(n int) string {
+	if n == 1 {
+		return "1 more step is left out."
+	}
+	return fmt.Sprintf("%d more steps are left out.", n)
+}
+
 // story says what happened in a run that broke a promise, up to how it broke.
 func story(res *scenarios.Result, v *scenarios.Violation) string {
 	told := slices.DeleteFunc(slices.Clone(res.Telling), func(s string) bool {
 		return !strings.HasPrefix(s, "At ") || slices.ContainsFunc(res.Violations, func(o scenarios.Violation) bool { return strings.Contains(s, " "+o.Invariant+" was ") })
 	})
 	if n := len(told) - storyLines; n > 0 {
-		told = append(told[:storyLines], fmt.Sprintf("%d more steps are left out.", n))
+		told = append(told[:storyLines], leftOut(n))
 	}
 	message := strings.TrimPrefix(v.Message, v.Job+": ")
 	if !strings.Contains(message, fmt.Sprintf("at step %d", v.Step)) {

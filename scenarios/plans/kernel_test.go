@@ -83,7 +83,7 @@ func TestAKernelIsReadStrictly(t *testing.T) {
 		"kernel: {defaults: ALLOW}":                                                 `plan.yaml:2:10: unknown key "defaults" in kernel`,
 		"kernel: {default: PERHAPS}":                                                `plan.yaml:2:19: kernel.default is "PERHAPS"`,
 		"kernel: {rules: [{topic: a}]}":                                             `plan.yaml:2:18: kernel.rules[0].decision is ""`,
-		"kernel: {rules: [{decision: deny}]}":                                       `kernel.rules[0].decision is "deny"; one of ALLOW`,
+		"kernel: {rules: [{decision: deny}]}":                                       `kernel.rules[0].decision is "deny"; it must be ALLOW`,
 		"kernel: {rules: [{decision: ALLOW_WITH_CONSTRAINTS}]}":                     `there are none`,
 		"kernel: {rules: [{decision: DENY, constraints: a=b}]}":                     `plan.yaml:2:48: kernel.rules[0].constraints bind nobody`,
 		"kernel: {default: none, rules: [{decision: DENY}]}":                        `the kernel has rules`,

@@ -82,14 +82,14 @@ func TestSetRefuses(t *testing.T) {
 		{"workload.jobs=-3", `workload.jobs is -3, out of range`},
 		{"workload.jobs=1000000000000", `workload.jobs is 1000000000000, out of range`},
 		{"workload.jobs=99999999999999999999", `workload.jobs is "99999999999999999999", out of range`},
-		{"workload.every=5", `workload.every is "5", has no unit`},
+		{"workload.every=5", `workload.every is "5", without a unit`},
 		{"workload.slow.x=15m", `workload.slow.x does not end in the number of a job; write workload.slow.3=15m`},
 		{"workload.cancel.x=2s", `workload.cancel.x does not end in the number of a job; write workload.cancel.3=2s`},
 		{"workload.deadline.3=1us", `workload.deadline.3 is 1µs, out of range; give a duration such as 200ms, 10s or 20m, from 1ms to 24h`},
 		{"workload.slow.3=9999999h", `workload.slow.3 is "9999999h", out of range`},
 		{"workload.slow.3=soon", `workload.slow.3 is "soon", not a duration`},
-		{"engine.read_error=open", `engine.read_error is "open"; one of fail-closed, fail-open`},
-		{"preset=hard", `preset is "hard"; one of documented, hardened (did you mean "hardened"?)`},
+		{"engine.read_error=open", `engine.read_error is "open"; it must be fail-closed, fail-open or cached-state`},
+		{"preset=hard", `preset is "hard"; it must be documented or hardened (did you mean "hardened"?)`},
 		{"seed=-1", `seed is "-1", out of range`},
 		{"then.heal=maybe", `then.heal is "maybe", neither true nor false`},
 	} {
@@ -165,6 +165,6 @@ func ExamplePlan_Set() {
 	fmt.Println(plan.Set("engine.read_error=fail-opn"))
 	fmt.Println(plan.Set("engine.read_error=fail-open"))
 	// Output:
-	// engine.read_error is "fail-opn"; one of fail-closed, fail-open, cached-state (did you mean "fail-open"?)
+	// engine.read_error is "fail-opn"; it must be fail-closed, fail-open or cached-state (did you mean "fail-open"?)
 	// <nil>
 }

@@ -33,7 +33,7 @@ func TestAPolicyIsReadStrictly(t *testing.T) {
 		"rules:\n\t- a":                        "policy.yaml:2:1: broken YAML: found character '\t' that cannot start any token; mend the syntax here or just before",
 		"default: \x00":                        "policy.yaml: this is not text; a policy is YAML in UTF-8",
 		"default: A\n---\ndefault: B":          "policy.yaml:3:1: a second document begins here; a file holds one policy",
-		"default: MAYBE":                       `policy.yaml:1:10: default is "MAYBE"; one of ALLOW, REQUIRE_APPROVAL, DENY, THROTTLE`,
+		"default: MAYBE":                       `policy.yaml:1:10: default is "MAYBE"; it must be ALLOW, REQUIRE_APPROVAL, DENY or THROTTLE`,
 		"rules: [{tenants: a}]":                `policy.yaml:1:10: unknown key "tenants" in rules[0]; known are topic, tenant, labels, job_id, decision, reason, constraints (did you mean "tenant"?)`,
 		"output: [{labels: a}]":                `policy.yaml:1:11: unknown key "labels" in output[0]; known are topic, tenant, job_id, content, sync, decision, reason, redacted_ptr`,
 		"rules: [{tenant: 7}]":                 `policy.yaml:1:18: rules[0].tenant is 7, which is not text; write "7", with quotes, if you mean it`,

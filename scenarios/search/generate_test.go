@@ -221,7 +221,7 @@ func TestSpaceSaysWhatIsWrong(t *testing.T) {
 		space Space
 		want  string
 	}{
-		{Space{Presets: []string{"hard"}}, `preset is "hard"; one of documented, hardened (did you mean "hardened"?)`},
+		{Space{Presets: []string{"hard"}}, `preset is "hard"; it must be documented or hardened (did you mean "hardened"?)`},
 		{Space{Sets: []string{"engine.max_delivery=3"}}, `unknown setting "engine.max_delivery"`},
 		{Space{Sets: []string{"engine.backoff_base=5m"}}, "engine.backoff_base is 5m, longer than engine.backoff_max; give at most 30s"},
 		{Space{Sets: []string{"workload.slow.40=1m"}}, "there is no job 40"},

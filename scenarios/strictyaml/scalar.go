@@ -39,7 +39,7 @@ func setText(v reflect.Value, text string) error {
 			_, unitless := strconv.ParseFloat(text, 64)
 			switch {
 			case unitless == nil:
-				return errors.New("has no unit")
+				return errors.New("without a unit")
 			case durationShape.MatchString(text):
 				return errors.New("out of range")
 			}
@@ -149,6 +149,14 @@ func allowed(t reflect.Type, tag reflect.StructTag) string {
 	return ""
 }
 
+// either names the choices of a list with commas: "a, b or c".
+func either(list string) string {
+	if i := strings.LastIndex(list, ", "); i >= 0 {
+		return list[:i] + " or " + list[i+2:]
+	}
+	return list
+}
+
 // remedyFor says what value would be right.
 func remedyFor(t reflect.Type, tag reflect.StructTag) string {
 	if t.Kind() == reflect.Struct {
@@ -160,7 +168,7 @@ func remedyFor(t reflect.Type, tag reflect.StructTag) string {
 	case t == rawType:
 		return "give one"
 	case tag.Get("oneof") != "":
-		return "one of " + a
+		return "it must be " + either(a)
 	case t == durationType && a != "":
 		return "give a duration such as 200ms, 10s or 20m, from " + a
 	case a == "" && typeName(t, tag) == "integer":

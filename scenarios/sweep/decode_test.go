@@ -72,7 +72,7 @@ func TestParseRefuses(t *testing.T) {
 		{"inside a flow plan", "name: x\nplan: {name: inner, workload: {jobs: 0}}\n" + axes, `s.yaml:2:38: workload.jobs is 0`},
 		{"all on a line", "{name: x, plan: {name: inner, workload: {jobs: 0}}}\n", `s.yaml:1:48: workload.jobs is 0, out of range`},
 		{"unknown setting", "name: x\nplan: calm\nsettings:\n  engine.worker_tll: 3s\n" + axes, `s.yaml:4:3: unknown setting "engine.worker_tll"`},
-		{"bad setting", "name: x\nplan: calm\nsettings:\n  engine.worker_ttl: 3\n" + axes, `s.yaml:4:3: engine.worker_ttl is "3", has no unit`},
+		{"bad setting", "name: x\nplan: calm\nsettings:\n  engine.worker_ttl: 3\n" + axes, `s.yaml:4:3: engine.worker_ttl is "3", without a unit`},
 		{"settings' type", "name: x\nplan: calm\nsettings: [a]\n" + axes, `s.yaml:3:11: settings is not a mapping`},
 		{"settings together", "name: x\nplan: calm\nsettings:\n  engine.backoff_base: 1m\n" + axes, `engine.backoff_base is 1m, longer than engine.backoff_max`},
 		{"no axes", "name: x\nplan: calm\n", `s.yaml: the sweep has no axis`},

@@ -109,7 +109,7 @@ func (d *Definition) Grid(assignments []string) error {
 		name = strings.TrimSpace(name)
 		switch {
 		case !ok || strings.TrimSpace(text) == "":
-			return refuse(name, fmt.Sprintf("the grid %q has no values", assignment), "write "+orElse(name, "engine.max_dispatch_retries")+"=1,2,5 or =1..10"+hintSetting(name))
+			return refuse(name, fmt.Sprintf("the grid %q has no values", assignment), "write "+orElse(name, "engine.max_dispatch_retries")+"="+exampleOf(name)+hintSetting(name))
 		case slices.Contains(given, name):
 			return refuse(name, name+" is an axis already", "give its values once, with commas between them")
 		}
@@ -258,6 +258,20 @@ func refuse(path, message, remedy string) *strictyaml.Error {
 func complain(name string, err error) *strictyaml.Error {
 	message, remedy, _ := strings.Cut(err.Error(), "; ")
 	return refuse(name, name+" "+message, remedy)
+}
+
+// exampleOf is values that an axis of that setting could have.
+func exampleOf(name string) string {
+	for _, s := range plans.Settings() {
+		switch {
+		case s.Name != name:
+		case s.Type == "boolean" || s.Type == "choice":
+			return strings.ReplaceAll(s.Allowed, ", ", ",")
+		case s.Type == "duration":
+			return "10s,30s or =10s..60s/10s"
+		}
+	}
+	return "1,2,5 or =1..10"
 }
 
 func hintSetting(name string) string {

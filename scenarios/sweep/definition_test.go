@@ -41,7 +41,7 @@ func TestGridsAreRefused(t *testing.T) {
 		"no values":          {"engine.max_dispatch_retrys", []string{"has no values", `did you mean "engine.max_dispatch_retries"?`}},
 		"unknown":            {"engine.max_dispatch_retrys=1..3", []string{`unknown setting "engine.max_dispatch_retrys"`, "`wavetank list settings`", `did you mean "engine.max_dispatch_retries"?`}},
 		"wrong type":         {"engine.max_dispatch_retries=1,two", []string{`engine.max_dispatch_retries is "two", not an integer; give 1 to 1000`}},
-		"no unit":            {"world.heartbeat_lag=0s,5", []string{`world.heartbeat_lag is "5", has no unit`}},
+		"no unit":            {"world.heartbeat_lag=0s,5", []string{`world.heartbeat_lag is "5", without a unit`}},
 		"out of range":       {"engine.max_dispatch_retries=0..3", []string{"engine.max_dispatch_retries is 0, out of range; give 1 to 1000"}},
 		"choice":             {"engine.dispatch_order=state-first,publish-furst", []string{`engine.dispatch_order is "publish-furst"`, `did you mean "publish-first"?`}},
 		"range of durations": {"world.heartbeat_lag=0s..30s", []string{"world.heartbeat_lag has the range", "without a step; write one, such as 0s..30s/10s"}},

@@ -150,7 +150,7 @@ var everyCompensationAccountedFor = checking(invariants.Invariant{
 				}
 				t.exercise()
 				if !c.Accounted() {
-					t.violated(f.Jobs[c.Job], "%s is to be rolled back since step %d, but the compensation %swas neither submitted nor denied, and is not in the DLQ", g.ID, g.Due, c.RecordedAs())
+					t.violated(f.Jobs[c.Job], "the rollback of %s has been due since step %d, but the compensation %swas neither submitted nor denied, and is not in the DLQ", g.ID, g.Due, c.RecordedAs())
 				}
 			}
 		}
