@@ -94,7 +94,7 @@ func TestLoadSaysWhatIsWrong(t *testing.T) {
 
 	write(t, dir, SpecFile, strings.Replace(string(data), `"version": 1`, `"version": 2`, 1))
 	_, err = Load(dir)
-	assert.EqualError(t, err, path+": the campaign's format is version 2; this build reads version 1")
+	assert.EqualError(t, err, path+": the campaign's format is version 2; this build reads version 1: use the build that wrote it")
 	write(t, dir, SpecFile, strings.Replace(string(data), `"version": 1`, `"version": 2, "nodes": []`, 1))
 	_, err = Load(dir)
 	assert.EqualError(t, err, path+" is of version 2; this build reads version 1: use the build that wrote it")
