@@ -1,5 +1,5 @@
-# `make` lists the targets. Only Go is needed: everything else comes through its module proxy. One
-# test wants redis-server too, and says so where it is missing.
+# `make` lists the targets. Only Go is needed: everything else comes through its module proxy. Some
+# tests want redis-server too, and `make test` says so where it is missing.
 
 GO            ?= go
 GOLANGCI_LINT  = $(GO) run github.com/golangci/golangci-lint/v2/cmd/golangci-lint@v2.15.0

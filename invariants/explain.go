@@ -19,8 +19,12 @@ type Cell struct {
 	Strike string   `json:"strike"`
 	Status string   `json:"status"`         // "promised", "promised with", "impossible" or "open"
 	With   []string `json:"with,omitempty"` // settings, each of which will do
-	Says   string   `json:"says,omitempty"` // two runs that nobody can tell apart, or what would close it
+	Says   string   `json:"says,omitempty"` // why no scheduler can promise it, or what would close it
+	ways   []way    // what With tells in short
 }
+
+// way is settings that close a cell together, and what their mechanisms do.
+type way struct{ settings, does []string }
 
 // The statuses of a cell that settings decide about; the others are verdicts.
 const (
@@ -30,14 +34,18 @@ const (
 
 // Promise is the row in words, for the invariant of that name.
 func (r *Row[C]) Promise(invariant string) Promise {
-	p := Promise{Invariant: invariant, Takes: names(r.Takes)}
-	for i := range r.Strikes {
-		p.Cells = append(p.Cells, r.Cell(r.Strikes[i].Kind))
-	}
+	p := Promise{Invariant: invariant, Takes: names(r.Takes), Cells: r.cells()}
 	if r.Open.Under != "" {
 		p.Open = &Cell{Strike: r.Open.Under, Status: string(Open), Says: r.Open.Says}
 	}
 	return p
+}
+
+func (r *Row[C]) cells() (cells []Cell) {
+	for i := range r.Strikes {
+		cells = append(cells, r.Cell(r.Strikes[i].Kind))
+	}
+	return cells
 }
 
 // Cell is the row's cell for one kind: of several exceptions the one that least helps against.
@@ -49,19 +57,56 @@ func (r *Row[C]) Cell(k StrikeKind) Cell {
 		case len(e.But) == 0:
 			return Cell{Strike: c.Strike, Status: string(e.Why), Says: e.Says}
 		case c.Status == statusPromised:
-			c.Status, c.With = statusWith, names(e.But)
+			c.Status, c.ways = statusWith, waysOf(e.But)
 		default:
-			c.With = both(c.With, names(e.But))
+			c.ways = both(c.ways, waysOf(e.But))
 		}
+	}
+	for _, w := range c.ways {
+		c.With = append(c.With, w.String())
 	}
 	return c
 }
 
-// both joins alternatives of which one of each list is needed.
-func both(a, b []string) (list []string) {
+func waysOf[C any](list []Mechanism[C]) (ways []way) {
+	for _, m := range list {
+		w := way{settings: m.names()}
+		if m.Name != "" {
+			w.does = []string{m.Name}
+		}
+		ways = append(ways, w)
+	}
+	return ways
+}
+
+func (w way) String() string { return strings.Join(w.settings, " and ") }
+
+// both joins alternatives where one of each list is needed. An alternative that needs more than another is left out.
+func both(a, b []way) (list []way) {
+	var all []way
 	for _, x := range a {
 		for _, y := range b {
-			list = append(list, x+" and "+y)
+			all = append(all, way{union(x.settings, y.settings), union(x.does, y.does)})
+		}
+	}
+	for i, w := range all {
+		if !slices.ContainsFunc(all[:i], w.needs) && !slices.ContainsFunc(all[i+1:], func(v way) bool { return w.needs(v) && !v.needs(w) }) {
+			list = append(list, w)
+		}
+	}
+	return list
+}
+
+// needs says whether w needs all that v needs.
+func (w way) needs(v way) bool {
+	return !slices.ContainsFunc(v.settings, func(s string) bool { return !slices.Contains(w.settings, s) })
+}
+
+func union(a, b []string) []string {
+	list := slices.Clone(a)
+	for _, s := range b {
+		if !slices.Contains(list, s) {
+			list = append(list, s)
 		}
 	}
 	return list
@@ -74,12 +119,13 @@ func names[C any](list []Mechanism[C]) (names []string) {
 	return names
 }
 
-func (m Mechanism[C]) String() string {
-	names := make([]string, len(m.Settings))
-	for i, s := range m.Settings {
-		names[i] = s.Name
+func (m Mechanism[C]) String() string { return strings.Join(m.names(), " and ") }
+
+func (m Mechanism[C]) names() (names []string) {
+	for _, s := range m.Settings {
+		names = append(names, s.Name)
 	}
-	return strings.Join(names, " and ")
+	return names
 }
 
 // Says tells in one sentence what the row promises: under these settings, or under any if cfg is nil.
@@ -147,21 +193,27 @@ func (r *Row[C]) explain(b *strings.Builder) {
 		return
 	}
 	b.WriteString("Promised: under every fault but these:\n")
-	for _, e := range r.Except {
-		for i, k := range r.Strikes {
-			if e.By&(1<<i) != 0 {
+	p := Promise{Cells: r.cells()}
+	for _, g := range p.Groups() {
+		if g.Status == statusPromised {
+			continue
+		}
+		for _, k := range r.Strikes {
+			if slices.Contains(g.Strikes, k.Kind.String()) {
 				fmt.Fprintf(b, "  %s: %s\n", k.Kind, k.Says)
 			}
 		}
-		if len(e.But) == 0 {
-			fmt.Fprintf(b, "    %s: %s\n", e.Why, e.Says)
+		if len(g.ways) == 0 {
+			fmt.Fprintf(b, "    %s: %s\n", g.Status, g.Why)
 		}
-		for _, m := range e.But {
-			fmt.Fprintf(b, "    closed by %s", m)
-			if m.Name != "" {
-				fmt.Fprintf(b, ": %s", m.Name)
+		prefix := "closed by"
+		for _, w := range g.ways {
+			fmt.Fprintf(b, "    %s %s", prefix, w)
+			if len(w.does) > 0 {
+				fmt.Fprintf(b, ": %s", strings.Join(w.does, "; "))
 			}
 			b.WriteString("\n")
+			prefix = "or by"
 		}
 	}
 	b.WriteString("Such a strike releases the promise for what it reaches. A violation is then reported as outside the promise.\n")
@@ -172,6 +224,7 @@ type Group struct {
 	Status  string
 	Strikes []string
 	Why     string // the settings that it takes, or why nothing helps
+	ways    []way
 }
 
 // Groups are the cells of the row by what the matrix says of them, the first kind's first.
@@ -187,7 +240,7 @@ func (p *Promise) Groups() (groups []Group) {
 		}
 		i := slices.IndexFunc(groups, func(g Group) bool { return g.Status == c.Status && g.Why == why })
 		if i < 0 {
-			i, groups = len(groups), append(groups, Group{Status: c.Status, Why: why})
+			i, groups = len(groups), append(groups, Group{Status: c.Status, Why: why, ways: c.ways})
 		}
 		groups[i].Strikes = append(groups[i].Strikes, c.Strike)
 	}

@@ -38,7 +38,7 @@ type Exception[C any] struct {
 	By   Kinds
 	But  []Mechanism[C] // with one of these they do not
 	Why  Ruling         // where nothing helps
-	Says string         // the two runs that nobody can tell apart; or what would close it
+	Says string         // why nobody can promise it; or what would close it
 }
 
 // Row is what the matrix says of one invariant: it is promised under every strike but the exceptions.

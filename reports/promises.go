@@ -57,7 +57,7 @@ func PromisesPage(w io.Writer) error {
 	v := promisesView{
 		frame: newFrame("The promise matrix", pageCSS, overviewCSS), Strikes: history.Strikes,
 		Legend: []promiseMark{
-			{"promised", "●", "promised, whatever the settings", 0},
+			{"promised", "●", "promised; a row that takes settings, only with them", 0},
 			{"hardened", "◐", "promised with hardenings, and the preset hardened has them", 0},
 			{"with", "○", "promised with settings that the preset hardened does not have", 0},
 			{"open", "?", "open: a scheduler could promise it, and this one does not yet", 0},

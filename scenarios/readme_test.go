@@ -3,12 +3,14 @@ package scenarios
 import (
 	"fmt"
 	"os"
+	"slices"
 	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"github.com/wavetank-sim/wavetank/invariants"
 	"github.com/wavetank-sim/wavetank/invariants/scheduler/history"
 	"github.com/wavetank-sim/wavetank/invariants/scheduler/judge"
 	"github.com/wavetank-sim/wavetank/scenarios/plans"
@@ -41,6 +43,11 @@ func TestReadme(t *testing.T) {
 		story += "      " + sentence + "\n"
 	}
 	generated(t, "../README.md", "story", "\n"+story+"\n")
+
+	promised := slices.DeleteFunc(judge.All(), func(i invariants.Invariant) bool { return i.Kind == invariants.Sometimes })
+	text, err := os.ReadFile("../README.md")
+	require.NoError(t, err)
+	assert.Contains(t, string(text), fmt.Sprintf("%d scenarios; %d invariants; %d parts", len(plans.Names()), len(promised), len(plans.Toggles())))
 }
 
 // The matrix in the README of the invariants is the one that they are judged by.

@@ -18,7 +18,7 @@ import (
 func newExplain() *cobra.Command {
 	return &cobra.Command{
 		Use:   "explain NAME",
-		Short: "Explain a scenario, an invariant, a fault, a phase, a setting or a part of a plan",
+		Short: "Explain a scenario, an invariant, a kind of strike, a fault, a phase, a setting or a part of a plan",
 		Example: `  wavetank explain publish-ack-lost
   wavetank explain one-dispatch-per-job
   wavetank explain fail-after
@@ -72,6 +72,9 @@ func topics() []topic {
 	for _, i := range judge.All() {
 		list = append(list, topic{name: i.Name, text: func() string { text, _ := judge.Explain(i.Name); return text }})
 	}
+	for _, k := range strikeRows() {
+		list = append(list, topic{name: k.Name, text: func() string { return explainStrike(k) }})
+	}
 	for _, k := range faults.Kinds() {
 		list = append(list, topic{name: string(k.Effect), text: func() string { return explainFault(k) }})
 	}
@@ -88,6 +91,14 @@ func topics() []topic {
 	}
 	for _, s := range plans.Settings() {
 		list = append(list, topic{name: s.Name, short: strings.TrimPrefix(lastWord(s.Name), "N"), text: func() string { return explainSetting(s) }})
+	}
+	for _, preset := range [][2]string{
+		{plans.PresetDocumented, "The scheduler as its documents describe it, caveats included. Scenarios run it unless told otherwise."},
+		{plans.PresetHardened, "The scheduler with every next step that its documents name, and with what simulation taught. `wavetank list settings` shows what it sets."},
+	} {
+		list = append(list, topic{name: preset[0], text: func() string {
+			return fmt.Sprintf("%s (preset)\n\n%s\n\nTry it: wavetank run publish-ack-lost --preset %s", preset[0], preset[1], preset[0])
+		}})
 	}
 	return append(list, topic{name: "seed", text: explainSeed})
 }
@@ -127,6 +138,27 @@ func explainFault(k faults.Kind) string {
 		where += "\nIt takes " + strings.Join(keys, " and ") + "."
 	}
 	return fmt.Sprintf("%s (fault)\n\n%s.\n%s\n\nIn a plan:\n\n  faults:\n    - %s", k.Effect, capital(k.Says), where, k.Example)
+}
+
+// explainStrike says which invariants a strike releases.
+func explainStrike(k strikeRow) string {
+	text := fmt.Sprintf("%s (kind of strike)\n\n%s.\n", k.Name, capital(k.Says))
+	var rows []string
+	for _, p := range judge.Promises() {
+		for _, c := range p.Cells {
+			switch {
+			case c.Strike != k.Name || c.Status == "promised":
+			case len(c.With) > 0:
+				rows = append(rows, fmt.Sprintf("  %s: promised only with %s", p.Invariant, strings.Join(c.With, ", or ")))
+			default:
+				rows = append(rows, fmt.Sprintf("  %s: %s, since %s", p.Invariant, c.Status, c.Says))
+			}
+		}
+	}
+	if len(rows) == 0 {
+		return text + "It releases no invariant: all are promised under it."
+	}
+	return text + "It releases these invariants for the jobs that it reaches:\n" + strings.Join(rows, "\n")
 }
 
 func explainPhase(p faults.Phase) string {

@@ -59,6 +59,9 @@ func newList() *cobra.Command {
 		Args:      cli.OneArg("the kind of thing to list (" + strings.Join(names, ", ") + ")"),
 		ValidArgs: names,
 		RunE: func(cmd *cobra.Command, args []string) error {
+			if asHTML && asJSON {
+				return cli.Usage(cmd, "--html and --json exclude each other: give one of them")
+			}
 			for _, l := range listings() {
 				if l.name == args[0] {
 					if asHTML && l.page == nil {
@@ -75,7 +78,6 @@ func newList() *cobra.Command {
 	}
 	cmd.Flags().BoolVar(&asJSON, "json", false, "print JSON")
 	cmd.Flags().BoolVar(&asHTML, "html", false, "print a page: of the promises only")
-	cmd.MarkFlagsMutuallyExclusive("json", "html")
 	return cmd
 }
 

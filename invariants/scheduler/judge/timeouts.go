@@ -31,9 +31,12 @@ func early(f *model.Facts, s *model.Step, w *model.Write) string {
 	default:
 		return fmt.Sprintf("it was %s, for which there is no timeout, and past no deadline", w.From)
 	}
-	if slowest := f.At - w.Since + f.Config.JobLockTTL; age < limit || slowest < limit {
-		age = min(age, slowest)
-		return fmt.Sprintf("it was %s for %s, and the timeout is %s", w.From, age, limit)
+	was := f.At - w.Since
+	switch {
+	case was < limit && (age < limit || was+f.Config.JobLockTTL < limit):
+		return fmt.Sprintf("it was %s for %s, and the timeout is %s", w.From, was.Round(time.Millisecond), limit)
+	case age < limit:
+		return fmt.Sprintf("by the clocks of its writers it was %s for %s, and the timeout is %s", w.From, age, limit)
 	}
 	return ""
 }
