@@ -18,7 +18,7 @@ import (
 var strikeWord = map[string]string{
 	"crash": " crashed", "pause": " was paused", "partition": "a partition cut ", "skew": "a skew put ", "restart": "a restart took ",
 	"failover": "a failover put ", "power-loss": "a power loss took ",
-	"fail-before": "(fail-before)", "fail-after": "(fail-after)", "hang": "(hang)", "lose": "(lose)", "late": "(late)",
+	"fail-before": "(fail-before)", "fail-after": "(fail-after)", "hang": "(hang)", "lose": "(lose)", "late": "(late)", "duplicate": "(duplicate)",
 }
 
 var timed = regexp.MustCompile(`^At ([0-9a-zµ.]+) `)
@@ -57,7 +57,7 @@ func TestEveryScenarioTellsItsStory(t *testing.T) {
 
 // names says whether the sentence tells of the strike, or counts it with others.
 func names(sentence string, f FiredFault) bool {
-	if !strings.Contains(sentence, strikeWord[f.Do]) {
+	if word := strikeWord[f.Do]; word == "" || !strings.Contains(sentence, word) {
 		return false
 	}
 	counted := strings.Contains(sentence, "; the same struck ")

@@ -10,7 +10,7 @@ import (
 	"github.com/wavetank-sim/wavetank/faults"
 )
 
-// cuts lists the smallest ways to make the plan smaller.
+// Cuts lists the smallest ways to make the plan smaller.
 func (p *Plan) Cuts() (list []func(*Plan)) {
 	if p.Workload.Jobs > 1 {
 		for _, n := range p.JobsNamed() {
@@ -33,7 +33,7 @@ func (p *Plan) Cuts() (list []func(*Plan)) {
 	return list
 }
 
-// resettable are the changed settings that can go back to their defaults. Those that say how large the
+// Resettable are the changed settings that can go back to their defaults. Those that say how large the
 // world is, and the order of steps, have their own cuts.
 func (p *Plan) Resettable() []string {
 	return slices.DeleteFunc(p.Changes(), func(change string) bool { return slices.Contains(ownCuts, NameOf(change)) })
@@ -46,7 +46,7 @@ func NameOf(assignment string) string {
 	return name
 }
 
-// reset takes the settings that the assignments name back to their defaults.
+// Reset takes the settings that the assignments name back to their defaults.
 func (p *Plan) Reset(assignments []string) {
 	base := p.base().Settings()
 	for _, a := range assignments {
@@ -71,7 +71,7 @@ func (p *Plan) Without(setting string) (*Plan, bool) {
 	return c, !slices.Equal(c.Changes(), p.Changes()) && c.Validate() == nil && CheckStrikes(c) == nil
 }
 
-// jobsNamed are the jobs of which the plan says something.
+// JobsNamed are the jobs of which the plan says something.
 func (p *Plan) JobsNamed() (named []int) {
 	for _, m := range p.Matches() {
 		if m.Job > 0 {
@@ -157,7 +157,7 @@ func (p *Plan) StrikeAt(i int, phase string) {
 	p.MergeJobs(0)
 }
 
-// pivots are the phases at which a crash or a pause of the node that f strikes changes most.
+// Pivots are the phases at which a crash or a pause of the node that f strikes changes most.
 func (t Topology) Pivots(f *faults.Fault) []string {
 	node := f.Node
 	if node == faults.Actor {
@@ -172,7 +172,7 @@ func (t Topology) Pivots(f *faults.Fault) []string {
 	return nil
 }
 
-// dropJob takes the last job away, and the faults that are about it.
+// DropJob takes the last job away, and the faults that are about it.
 func (p *Plan) DropJob(n int) {
 	p.Faults = slices.DeleteFunc(p.Faults, func(f faults.Fault) bool {
 		m := MatchOf(&f)

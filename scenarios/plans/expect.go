@@ -7,7 +7,7 @@ import (
 	"github.com/wavetank-sim/wavetank/invariants/scheduler/judge"
 )
 
-// judges says whether the invariant is judged whatever its promise.
+// Judges says whether the invariant is judged whatever its promise.
 func (e *Expect) Judges(invariant string) bool {
 	return slices.Contains(e.Violates, invariant) || slices.Contains(e.Judged, invariant)
 }

@@ -28,10 +28,10 @@ type KernelChange struct {
 	Output  []kernel.OutputRule `yaml:"output,omitempty" json:"output,omitempty" doc:"instead of kernel.output"`
 }
 
-// noKernel is the default of a world without one.
+// NoKernel is the default of a world without one.
 const NoKernel = "none"
 
-// on says whether the world has a kernel.
+// On says whether the world has a kernel.
 func (k *Kernel) On() bool { return k.Default != NoKernel }
 
 func (k *Kernel) Policy() kernel.Policy {
@@ -47,7 +47,7 @@ func (k Kernel) clone() Kernel {
 	return k
 }
 
-// after is the policy once t counts.
+// After is the policy once t counts.
 func (t *KernelChange) After(p kernel.Policy) kernel.Policy {
 	p.Default = cmp.Or(t.Default, p.Default)
 	if len(t.Rules) > 0 {

@@ -262,7 +262,7 @@ func knobOf(name string) (Knob, bool) {
 	return knobs[i], true
 }
 
-// drawnKnobs are those with draws for which is holds.
+// DrawnKnobs are those with draws for which is holds.
 func DrawnKnobs(is func(Knob) bool) (list []Knob) {
 	for _, k := range knobs {
 		if k.Draws != "" && is(k) {
@@ -277,5 +277,5 @@ var (
 	Dials = DrawnKnobs(func(k Knob) bool { return !k.always })
 )
 
-// values are those that drawn plans give it.
+// Values are those that drawn plans give it.
 func (k Knob) Values() []string { return strings.Fields(k.Draws) }

@@ -43,7 +43,7 @@ func Defaults() *Plan {
 // stepsMaxDefault leaves a job twenty times the steps that it needs when nothing goes wrong.
 func StepsMaxDefault(jobs int) int { return max(1_000_000, 1_000*jobs) }
 
-// presetSettings returns the engine settings of a preset.
+// PresetSettings returns the engine settings of a preset.
 func PresetSettings(preset string) settings.Settings {
 	if preset == PresetDocumented {
 		return settings.Documented()

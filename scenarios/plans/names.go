@@ -24,7 +24,7 @@ func NodeNames(prefix string, n int) []string {
 	return names
 }
 
-// topic is that of every job of which the plan does not say another.
+// Topic is that of every job of which the plan does not say another.
 const Topic = "job.default"
 
 // RunID names the workload's n-th run.

@@ -2,7 +2,7 @@ package plans
 
 import "time"
 
-// patience is how long a job may take to settle with no fault left to strike, if its settings make
+// Patience is how long a job may take to settle with no fault left to strike, if its settings make
 // that longer than the default of then.settle_within allows for.
 func (p *Plan) Patience() time.Duration {
 	waits := func(p *Plan) time.Duration {
@@ -66,7 +66,7 @@ func (w *Workload) runsTake() time.Duration {
 	return waits
 }
 
-// topicTimeouts are the dispatch timeouts of single topics.
+// TopicTimeouts are the dispatch timeouts of single topics.
 func (p *Plan) TopicTimeouts() map[string]time.Duration {
 	topics, _ := p.Engine.TopicTimeouts.Parse() // a plan that is not valid has none
 	return topics

@@ -43,7 +43,7 @@ func (k perJob) Prefix() string { return "workload." + k.key + "." }
 // of is the mapping from the numbers of jobs.
 func (k perJob) of(w *Workload) reflect.Value { return strictyaml.Field(w, k.key) }
 
-// scalar is what it says of a job, of which name is the setting.
+// Scalar is what it says of a job, of which name is the setting.
 func (k perJob) Scalar(name string) strictyaml.Scalar {
 	s := strictyaml.Element(reflect.TypeFor[Workload](), k.key)
 	s.Name = name
@@ -55,7 +55,7 @@ func (k perJob) setting() Setting {
 	return Setting{Name: s.Name, Type: s.Type(), Default: k.usual, Doc: s.Doc(), Allowed: s.Allowed(), Example: k.Example, Scenario: cmp.Or(k.scenario, scenarioUsual)}
 }
 
-// perJobOf finds the key of a setting such as workload.slow.3, and the job.
+// PerJobOf finds the key of a setting such as workload.slow.3, and the job.
 func PerJobOf(name string) (k perJob, job string, ok bool) {
 	for _, k := range perJobs {
 		if job, ok := strings.CutPrefix(name, k.Prefix()); ok {
@@ -115,7 +115,7 @@ func jobsOf(all reflect.Value) (list []int) {
 	return list
 }
 
-// text is what it says of job n, as a setting; "" is nothing.
+// Text is what it says of job n, as a setting; "" is nothing.
 func (k perJob) Text(w *Workload, n int) string {
 	if v := k.of(w).MapIndex(reflect.ValueOf(n)); v.IsValid() {
 		return strictyaml.TextOf(v)

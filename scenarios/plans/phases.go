@@ -205,7 +205,7 @@ func (p *Plan) Nodes() []string {
 	return names
 }
 
-// faultWorld is what the plan's faults can refer to.
+// FaultWorld is what the plan's faults can refer to.
 func (p *Plan) FaultWorld() faults.World {
 	links := []faults.Link{
 		{Name: "heartbeats", Says: "a worker's heartbeats to every scheduler", Nodes: NodeNames("worker", p.Topology.Workers)},
@@ -220,7 +220,7 @@ func (p *Plan) FaultWorld() faults.World {
 	return faults.World{Jobs: p.Workload.Jobs, Nodes: p.Nodes(), Phases: Phases(), Links: links}
 }
 
-// actors are the nodes that operate in a phase.
+// Actors are the nodes that operate in a phase.
 func (t Topology) Actors(phase string) []string {
 	switch {
 	case phase == "submit_write", phase == "submit_publish":

@@ -18,7 +18,7 @@ const (
 	offeredGPU = "gpu"
 )
 
-// routing is which pools serve which topics; without a second pool it is the engine's own default.
+// Routing is which pools serve which topics; without a second pool it is the engine's own default.
 func (p *Plan) Routing() routing.Config {
 	if p.Topology.GPUWorkers == 0 {
 		return routing.Config{}
@@ -29,7 +29,7 @@ func (p *Plan) Routing() routing.Config {
 	}
 }
 
-// pool is that of the n-th worker, from 1, and what the worker can do besides.
+// Pool is that of the n-th worker, from 1, and what the worker can do besides.
 func (t Topology) Pool(n int) (pool string, capabilities []string) {
 	if n > t.Workers-t.GPUWorkers {
 		return poolGPU, []string{offeredGPU}
@@ -37,7 +37,7 @@ func (t Topology) Pool(n int) (pool string, capabilities []string) {
 	return routing.DefaultPool, nil
 }
 
-// workerLabels are those of the n-th worker, from 1.
+// WorkerLabels are those of the n-th worker, from 1.
 func (t Topology) WorkerLabels(n int) map[string]string {
 	if t.Zones == 0 {
 		return nil
@@ -94,5 +94,5 @@ func checkRoutes(p *Plan) *strictyaml.Error {
 	return nil
 }
 
-// tenant is whose the n-th job is.
+// Tenant is whose the n-th job is.
 func (w *Workload) Tenant(n int) string { return "tenant-" + strconv.Itoa(1+(n-1)%w.Tenants) }

@@ -13,7 +13,7 @@ import (
 	"github.com/wavetank-sim/wavetank/scenarios/strictyaml"
 )
 
-// run is the workload's n-th: a first step, a last one, and those in between side by side, the k-th of them k
+// Run is the workload's n-th: a first step, a last one, and those in between side by side, the k-th of them k
 // times step_delay after the first. Of two steps the second is the one with the delay.
 func (w *Workload) Run(n int) workflow.Run {
 	r := workflow.Run{RunID: RunID(n), WorkflowID: "workflow", Tenant: "tenant-1"}
@@ -36,7 +36,7 @@ func (w *Workload) Run(n int) workflow.Run {
 	return r
 }
 
-// failing says whether a job is one of a step's attempts that fail: the first so many of each run's second step,
+// Failing says whether a job is one of a step's attempts that fail: the first so many of each run's second step,
 // or of its only one.
 func (w *Workload) Failing(jobID string) bool {
 	rest, isRun := strings.CutPrefix(jobID, "run-")
@@ -70,7 +70,7 @@ func (p *Plan) metByRuns(met map[phase.Phase]bool) {
 	}
 }
 
-// undo is the compensation of what that names.
+// Undo is the compensation of what that names.
 func Undo(what string) *job.Compensation {
 	return &job.Compensation{Capability: "cancel", Payload: json.RawMessage(`{"undo":"` + what + `"}`)}
 }

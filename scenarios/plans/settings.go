@@ -60,13 +60,13 @@ func Settings() []Setting {
 	return list
 }
 
-// settings lists p's, in the order of its keys: the preset, the seed, and the scalars of the
+// Settings lists p's, in the order of its keys: the preset, the seed, and the scalars of the
 // sections.
 func (p *Plan) Settings() []strictyaml.Scalar {
 	return slices.DeleteFunc(strictyaml.Scalars(p), func(s strictyaml.Scalar) bool { return !isSetting(s.Name) })
 }
 
-// setting is p's of that name; false if there is none.
+// Setting is p's of that name; false if there is none.
 func (p *Plan) Setting(name string) (strictyaml.Scalar, bool) {
 	s, ok := strictyaml.ScalarOf(p, name)
 	return s, ok && isSetting(name)

@@ -13,7 +13,7 @@ import (
 	"github.com/wavetank-sim/wavetank/sim"
 )
 
-// healsFaults says whether one of the plan's faults goes on until the heal.
+// HealsFaults says whether one of the plan's faults goes on until the heal.
 func (p *Plan) HealsFaults() bool {
 	return slices.ContainsFunc(p.Faults, func(f faults.Fault) bool {
 		return f.Rate > 0 || f.Do == faults.Crash && f.RestartIn == 0 || f.Do == faults.Partition && f.For == 0
@@ -29,7 +29,7 @@ func (p *Plan) Streams() bus.StreamOptions {
 	return bus.StreamOptions{Storage: jetstream.MemoryStorage}
 }
 
-// lastTimed is the last instant at which the plan has a fault of a fixed time.
+// LastTimed is the last instant at which the plan has a fault of a fixed time.
 func (p *Plan) LastTimed() (last time.Duration) {
 	for _, f := range p.Faults {
 		last = max(last, f.At)
@@ -40,12 +40,12 @@ func (p *Plan) LastTimed() (last time.Duration) {
 	return last // the dying die earlier than the last submission
 }
 
-// submitted is when the last job is to be submitted.
+// Submitted is when the last job is to be submitted.
 func (p *Plan) Submitted() time.Duration {
 	return 2*Boot + time.Duration(p.Workload.Jobs)*p.Workload.Every
 }
 
-// outages is for how long the plan's faults may keep a message from being handled, taken together: what strikes
+// Outages is for how long the plan's faults may keep a message from being handled, taken together: what strikes
 // a number of operations strikes one at each delivery, and what only the heal ends lasts until then.
 func (p *Plan) Outages() (total time.Duration) {
 	untilHeal := max(p.Submitted(), p.LastTimed())
@@ -65,7 +65,7 @@ func (p *Plan) Outages() (total time.Duration) {
 	return total
 }
 
-// deaths are the crashes of the dying workers: which of them die, and when, is the seed's.
+// Deaths are the crashes of the dying workers: which of them die, and when, is the seed's.
 func (p *Plan) Deaths() []faults.Fault {
 	names := NodeNames("worker", p.Topology.Workers)
 	order := func(name string) uint64 { return sim.Draw(p.Seed, "dying", name) }
@@ -79,6 +79,6 @@ func (p *Plan) Deaths() []faults.Fault {
 	return list
 }
 
-// boot is when the workers start, and twice that the submitter: schedulers come first, as in a
+// Boot is when the workers start, and twice that the submitter: schedulers come first, as in a
 // deployment, so that no job meets an empty registry for want of the first heartbeats.
 const Boot = time.Second

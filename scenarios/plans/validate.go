@@ -195,7 +195,7 @@ func checkExpected(path string, e *Expected) *strictyaml.Error {
 	return nil
 }
 
-// fits says whether the parts of the plan agree with each other.
+// Fits says whether the parts of the plan agree with each other.
 func (p *Plan) Fits() bool {
 	for _, check := range []func(*Plan) *strictyaml.Error{checkWorkload, checkEngine, checkKernel, checkOutput, checkFaults, checkAbout, CheckStrikes} {
 		if check(p) != nil {

@@ -167,7 +167,7 @@ func (c Config) WithDefaults() Config {
 	return c
 }
 
-// dispatchTimeout is how long a job of the topic may stay DISPATCHED.
+// TimeoutOf is how long a job of the topic may stay DISPATCHED.
 func (c *Config) TimeoutOf(topic string) time.Duration {
 	if d, ok := c.topics[topic]; ok {
 		return d

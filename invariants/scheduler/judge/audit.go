@@ -81,7 +81,7 @@ var partly = map[string]string{
 // invariant says, or nothing.
 func AuditedPart(name string) string { return partly[name] }
 
-// audit takes a job's record for what it is now.
+// auditRecord takes a job's record for what it is now.
 func auditRecord(j *model.Job, record map[string]string) {
 	j.Accepted = true
 	for field, value := range record {
@@ -122,7 +122,7 @@ func auditMessage(f *model.Facts, c *sim.Change) {
 	}
 }
 
-// audited is every job that has a record.
+// withRecord is every job that has a record.
 func withRecord(f *model.Facts, each func(*model.Job)) {
 	for _, j := range f.Order {
 		if j.Accepted {
@@ -141,12 +141,12 @@ func unrecorded(j *model.Job) (places []string) {
 	return places
 }
 
-// succeededAt says whether a worker has reported the job's success, as a result of its record's epoch.
+// reportedSuccess says whether a worker has reported the job's success, as a result of its record's epoch.
 func reportedSuccess(j *model.Job, epoch int64) bool {
 	return slices.ContainsFunc(j.Messages, func(m model.Message) bool { return m.Succeeded && m.Epoch == epoch })
 }
 
-// since names the step of the last state write; an audit knows of none.
+// sinceStep names the step of the last state write; an audit knows of none.
 func sinceStep(j *model.Job) string {
 	if j.StateAt == 0 {
 		return ""
@@ -167,7 +167,7 @@ func auditSettled(f *model.Facts, t *tally) {
 	})
 }
 
-// stored says how far a job has come, by what the streams hold of it. No stream holds its executions.
+// storedOf says how far a job has come, by what the streams hold of it. No stream holds its executions.
 func storedOf(j *model.Job) string {
 	switch n := len(j.Dispatches); {
 	case slices.ContainsFunc(j.Messages, func(m model.Message) bool { return m.Consumer == history.ConsumerResult && m.Epoch >= j.Epoch }):

@@ -92,7 +92,7 @@ func recordState(record map[string]string) model.State {
 	return model.ParseState(record["state"])
 }
 
-// kept counts the job's dispatches that the stream still holds.
+// dispatchesKept counts the job's dispatches that the stream still holds.
 func dispatchesKept(j *model.Job) (n int) {
 	for i := range j.Dispatches {
 		if !j.Dispatches[i].Lost {

@@ -40,7 +40,7 @@ var noMessageGivenUp = checking(invariants.Invariant{
 	}
 })
 
-// needs says whether the job still depends on a message of its.
+// needsMessage says whether the job still depends on a message of its.
 func needsMessage(j *model.Job, m *model.Message) bool {
 	switch m.Consumer {
 	case history.ConsumerSubmit:

@@ -8,7 +8,7 @@ import (
 	"github.com/wavetank-sim/wavetank/invariants/scheduler/observe"
 )
 
-// found is by how much a reconciler was late for a job that was due: it was there when its tick began, however
+// foundLate is by how much a reconciler was late for a job that was due: it was there when its tick began, however
 // long that takes for all that it finds.
 func foundLate(f *model.Facts, due, at time.Duration) time.Duration {
 	if began := f.Ticks.Reconciler.Began; began >= due {

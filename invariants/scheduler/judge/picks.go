@@ -150,7 +150,7 @@ var dispatchesCountAsLoad = checking(invariants.Invariant{
 	}}
 })
 
-// chosen is the candidate that the step's handling has just written down; nil if it wrote something else, or
+// chosenBy is the candidate that the step's handling has just written down; nil if it wrote something else, or
 // there is no telling what it had to choose from, or the stream held a dispatch of the epoch before: in
 // publish-first order that says who has the job, whatever a later handling chose.
 func chosenBy(s *model.Step) *model.Candidate {
@@ -208,7 +208,7 @@ func picker(f *model.Facts, s *model.Step) (by model.Hearing, at time.Duration, 
 	return model.Hearing{Scheduler: p.Node, Incarnation: p.Incarnation, Worker: history.WorkerOf(s.Target)}, p.At, true
 }
 
-// load is what the candidate is compared by.
+// loadOf is what the candidate is compared by.
 func loadOf(c *model.Candidate, cfg *config.Config) float64 {
 	if cfg.CountDispatches {
 		return c.Score + float64(c.Given)

@@ -32,7 +32,7 @@ var everyJobSettles = checking(invariants.Invariant{
 	return observe.Checker{Ended: judge, Audited: func(*invariants.End) { auditSettled(f, t) }}
 })
 
-// why says what keeps a job from settling, as far as the events tell.
+// whyUnsettled says what keeps a job from settling, as far as the events tell.
 func whyUnsettled(j *model.Job) string {
 	switch {
 	case j.Queued.Step != 0:

@@ -41,7 +41,7 @@ func early(f *model.Facts, s *model.Step, w *model.Write) string {
 	return ""
 }
 
-// silent is for how long the step's replica had not heard of the job's worker when it read the job, or has
+// silentFor is for how long the step's replica had not heard of the job's worker when it read the job, or has
 // not by now.
 func silentFor(f *model.Facts, s *model.Step) time.Duration {
 	silent := f.Silence(s.Event, s.About.Worker)

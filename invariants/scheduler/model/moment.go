@@ -1,6 +1,6 @@
 package model
 
-// Moment is a situation that a Sometimes waits for and that releases no promise.
+// Moment is a situation that a Sometimes waits for.
 type Moment int
 
 const (
@@ -67,7 +67,7 @@ const (
 // Reach notes that a moment has come.
 func (f *Facts) Reach(m Moment) { f.Reached[m]++ }
 
-// Come notes that a moment has come to a job, of which [job.why] may speak.
+// Come notes that a moment has come to a job, of which the reason why a job did not settle may speak.
 func (f *Facts) Come(j *Job, m Moment) {
 	f.Reach(m)
 	if j != nil {

@@ -327,7 +327,7 @@ func (f *Facts) Throttled(j *Job, at time.Duration) bool {
 	return RequestLeft(j) && within <= f.Config.ThrottledFor() || f.Config.PendingReplayer && within <= f.Config.PendingAge+4*f.Config.PollInterval+f.Config.JobLockTTL
 }
 
-// requested says whether a request of the job is left to be delivered.
+// RequestLeft says whether a request of the job is left to be delivered.
 func RequestLeft(j *Job) bool {
 	return slices.ContainsFunc(j.Messages, func(m Message) bool {
 		return m.Consumer == history.ConsumerSubmit && !m.Done && !m.Lost && !m.Abandoned

@@ -18,7 +18,7 @@ type Workflows struct {
 	Jobs  map[string]*StepJob
 }
 
-// wfRun is one run: its record, and who has to do with it.
+// WorkflowRun is one run: its record, and who has to do with it.
 type WorkflowRun struct {
 	history.RunRecord
 	As      Job // what releases promises of it, and which of them are broken

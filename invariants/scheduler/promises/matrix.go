@@ -73,6 +73,7 @@ var Matrix = map[string]row{
 	"no-dispatch-without-approval": {Takes: []mechanism{having(withBinding)}, Except: []exception{{By: StrikesOf(WriteLate), But: []mechanism{fenced}}}},
 	"approval-not-expired":         {Takes: []mechanism{having(withBinding)}},
 	"approved-job-goes-on":         {Except: []exception{rewound}},
+	"attempts-drain-by-two":        {Except: []exception{rewound}},
 	"attempts-never-past-ceiling":  {Except: []exception{{By: StrikesOf(WriteLate), But: []mechanism{fenced}}}},
 	"counters-equal-trace": {Except: []exception{
 		{By: StrikesOf(SchedulerCrash), Why: impossible, Says: "a counter that is in memory goes with its process"},
@@ -156,7 +157,7 @@ var Matrix = map[string]row{
 		{By: StrikesOf(DeliveryLost), Why: open, Says: "a request that is delivered twice is asked about twice; a note of when its job was put off would tell"},
 	}},
 	"throttled-job-comes-again": {Except: []exception{
-		{By: StrikesOf(AckLost, DeliveryLost, SchedulerCrash, SchedulerAway), Why: impossible, Says: "nobody can ask again in time who is not there, or whom the servers refuse"},
+		{By: StrikesOf(ReadFails, AckLost, DeliveryLost, SchedulerCrash, SchedulerAway), Why: impossible, Says: "nobody can ask again in time who is not there, or whom the servers refuse"},
 	}},
 	"one-replay-per-count":    {Takes: []mechanism{having(withAtomicReplay)}},
 	"auto-replay-comes-about": {Takes: []mechanism{having(withReplayWorker)}},
@@ -176,7 +177,7 @@ var Matrix = map[string]row{
 		{By: StrikesOf(SubmissionFails, SchedulerAway), Why: impossible, Says: "a publish that is on its way when its lock expires is stored as the same publish is before"},
 		rewound,
 	}},
-	"one-compensation-per-key":           {Saga: true, Except: []exception{{By: StrikesOf(WriteRefused, WriteUnanswered), But: []mechanism{peeked}}}},
+	"one-compensation-per-key":           {Saga: true, Except: []exception{{By: StrikesOf(WriteRefused, WriteUnanswered), But: []mechanism{peeked}}, rewound}},
 	"compensations-in-lifo-order":        {Saga: true, Except: []exception{{By: StrikesOf(SchedulerAway), But: []mechanism{peeked}}}},
 	"compensation-only-of-succeeded-job": {Takes: []mechanism{having(withAtomicRecord)}},
 	"every-compensation-accounted-for":   {Saga: true, Takes: []mechanism{rolledOn}, Except: []exception{rewound}},
