@@ -97,9 +97,10 @@ var Matrix = map[string]row{
 	"one-execution-per-dispatch": {Except: []exception{
 		{By: StrikesOf(ResultLost, AckLost, DeliveryLost, SchedulerAway, WorkerCrash, WorkerAway, NATSAway), Why: impossible, Says: "a worker that died before its work and one that died after it leave the same message without an ack"},
 	}},
+	"failed-never-precedes-its-dlq-entry": {Except: []exception{rewound}},
 	"processed-message-not-handled-again": {Except: []exception{rewound}},
 	"no-message-given-up": {Takes: []mechanism{having(withDeliveries)}, Except: []exception{
-		{By: StrikesOf(PublishRefused, WriteRefused, WriteUnanswered, WriteLate, ReadFails, LockFails, KernelFails, SchedulerCrash, SchedulerAway), But: []mechanism{patient}},
+		{By: StrikesOf(PublishRefused, WriteRefused, WriteUnanswered, WriteLate, ReadFails, LockFails, KernelFails, SchedulerCrash, SchedulerAway, NATSAway), But: []mechanism{patient}},
 		rewound,
 	}},
 	"terminated-message-has-dlq-entry": {Except: []exception{
@@ -142,7 +143,7 @@ var Matrix = map[string]row{
 	}},
 	"no-dispatch-to-expired-worker":      {Except: []exception{rewound}},
 	"snapshot-revives-no-worker":         {Takes: []mechanism{having(withLastSeen)}},
-	"no-retry-for-want-of-known-workers": {Except: []exception{{By: StrikesOf(TickFails, SchedulerAway), Why: impossible, Says: "who could not read the snapshot knows of no worker"}}},
+	"no-retry-for-want-of-known-workers": {Except: []exception{{By: StrikesOf(TickFails, SchedulerAway), Why: impossible, Says: "who could not read the snapshot knows of no worker"}, wrongClock}},
 	"dispatches-count-as-load":           {Takes: []mechanism{having(withCounting)}},
 	"stale-worker-has-its-own-reason":    {Takes: []mechanism{having(withStaleReason)}},
 	"open-circuit-stops-every-replica": {Takes: []mechanism{having(withSharedBreaker)}, Except: []exception{
