@@ -120,7 +120,7 @@ func (in *Injector) Intercept(ctx context.Context, op *sim.Op, apply func() erro
 		return in.late(op, struck, fired, apply)
 	}
 	if deadline, ok := ctx.Deadline(); ok && struck.Do == Hang {
-		in.fired[fired].GivenUp = op.World().Now() + time.Until(deadline)
+		in.fired[fired].GivenUp = deadline.Sub(op.World().Started())
 	}
 	return strike(ctx, struck.Do, op, apply)
 }
