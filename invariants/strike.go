@@ -53,9 +53,8 @@ type Strike struct {
 	Kind  StrikeKind
 	Step  int
 	From  time.Duration
-	Until time.Duration // of what lasts: when it ended; 0 while it does, and for what does not last
-	Node  string        // the node or server that it hit, or whose operation
-	Job   string        // the job whose operation it hit; "" for none
-	Phase string        // the operation that it hit; "" for a node or a server
-	Key   string        // what the operation was on
+	Node  string // the node or server that it hit, or whose operation
+	Job   string // the job whose operation it hit; "" for none
+	Phase string // the operation that it hit; "" for a node or a server
+	Key   string // what the operation was on
 }

@@ -176,7 +176,7 @@ func (c *Config) TimeoutOf(topic string) time.Duration {
 }
 
 // LeavesTimeToResume says whether an intent is taken up again, even after a tick or two that came to
-// nothing, before its dispatch times out. The lock of who died over it is in the way until it expires.
+// nothing, before its dispatch times out. The lock of one that died while it handled the job is in the way until it expires.
 func (c *Config) LeavesTimeToResume() bool {
 	shortest := c.DispatchTimeout
 	for _, d := range c.topics {

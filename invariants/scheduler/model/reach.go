@@ -11,7 +11,6 @@ import (
 
 // Strikes is what has struck in a run, and how far it reaches.
 type Strikes struct {
-	list []invariants.Strike
 	Seen invariants.Kinds // all of them
 	Run  invariants.Kinds // those that reach every job: of a server, or of a clock
 	Open []window         // those of nodes that last, or whose leases may
@@ -30,7 +29,6 @@ func (k *Strikes) saga(id string, kind invariants.StrikeKind) {
 type window struct {
 	kind  invariants.StrikeKind
 	node  string
-	place int           // in the list
 	Until time.Duration // 0 while it lasts
 }
 
@@ -53,7 +51,7 @@ func (f *Facts) Struck(e *sim.Event) {
 // note keeps a strike, and marks what it reaches.
 func (f *Facts) note(s invariants.Strike) {
 	k := &f.Strikes
-	k.list, k.Seen = append(k.list, s), k.Seen|history.StrikesOf(s.Kind)
+	k.Seen |= history.StrikesOf(s.Kind)
 	switch {
 	case history.StrikesOf(s.Kind)&servers != 0:
 		k.Run |= history.StrikesOf(s.Kind)
@@ -61,7 +59,7 @@ func (f *Facts) note(s invariants.Strike) {
 	case s.Kind == history.HeartbeatLost, s.Phase != "":
 		f.hit(s)
 	default:
-		k.Open = append(k.Open, window{kind: s.Kind, node: s.Node, place: len(k.list) - 1})
+		k.Open = append(k.Open, window{kind: s.Kind, node: s.Node})
 		for _, j := range f.Order {
 			if f.concerns(s.Kind, s.Node, j) {
 				f.reachJob(j, s.Kind)
@@ -170,6 +168,16 @@ func (f *Facts) unfinished(j *Job) bool {
 	return false
 }
 
+// UnderWay says whether a strike lasts.
+func (k *Strikes) UnderWay() bool {
+	for i := range k.Open {
+		if k.Open[i].Until == 0 {
+			return true
+		}
+	}
+	return false
+}
+
 // aftermath is for how long the leases of a struck node may outlast the strike: its locks, what it knows of workers,
 // and what it keeps others from doing.
 func (f *Facts) aftermath() time.Duration {
@@ -187,7 +195,6 @@ func (f *Facts) ends(e *sim.Event) {
 	}
 	for i := range f.Strikes.Open {
 		if w := &f.Strikes.Open[i]; w.node == e.Target && ended&history.StrikesOf(w.kind) != 0 && w.Until == 0 {
-			f.Strikes.list[w.place].Until = e.At
 			w.Until = e.At + f.aftermath()
 		}
 	}

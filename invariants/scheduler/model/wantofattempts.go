@@ -12,16 +12,6 @@ func (j *Job) EndsForWantOfAttempts(s *Step) bool {
 	return false
 }
 
-// UnderWay says whether a strike lasts.
-func (k *Strikes) UnderWay() bool {
-	for i := range k.Open {
-		if k.Open[i].Until == 0 {
-			return true
-		}
-	}
-	return false
-}
-
 // Free is a worker that the step's replica could pick for its job, for sure: the first by its name; "" for none.
 func (f *Facts) Free(s *Step) (worker string) {
 	if s.About.Wish.Particular() {

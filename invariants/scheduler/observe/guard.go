@@ -11,7 +11,7 @@ import (
 )
 
 // guardChanged takes in what Redis remembers of a message.
-func (j *Observer) guardChanged(s *model.Step, c *sim.Change) {
+func (o *Observer) guardChanged(s *model.Step, c *sim.Change) {
 	m := model.GuardedMessage(s, c.Key)
 	if m == nil || c.Gone {
 		return
@@ -26,14 +26,14 @@ func (j *Observer) guardChanged(s *model.Step, c *sim.Change) {
 		return
 	}
 	if m.Guard.Skips(me) { // in flight, although it was handled
-		for _, check := range j.twice {
+		for _, check := range o.twice {
 			check(s, m)
 		}
 	}
 }
 
 // guardAsked takes in that a process asks whether a message was handled.
-func (j *Observer) guardAsked(s *model.Step) {
+func (o *Observer) guardAsked(s *model.Step) {
 	if s.Phase != "processed_read" {
 		return
 	}
@@ -47,30 +47,30 @@ func (j *Observer) guardAsked(s *model.Step) {
 		return
 	}
 	m.Guard.Known = append(m.Guard.Known, me)
-	for _, check := range j.again {
+	for _, check := range o.again {
 		check(s, m)
 	}
 }
 
 // guarded takes in a delivery or an answer of a message, as far as the guard is concerned.
-func (j *Observer) guarded(s *model.Step, m *model.Message, skipped bool) {
+func (o *Observer) guarded(s *model.Step, m *model.Message, skipped bool) {
 	g := &m.Guard
 	me := invariants.Process(s.Node, s.Incarnation)
 	again := g.Again
 	g.Again = ""
 	switch {
-	case s.Kind == sim.KindDeliver && g.Answered && !j.Facts.Config.IdempotencyGuard:
+	case s.Kind == sim.KindDeliver && g.Answered && !o.Facts.Config.IdempotencyGuard:
 		g.Again, g.Begun = me, false
-		for _, check := range j.again {
+		for _, check := range o.again {
 			check(s, m)
 		}
 	case s.Kind == sim.KindDeliver:
 	case again == me && g.Begun:
-		for _, check := range j.twice {
+		for _, check := range o.twice {
 			check(s, m)
 		}
 	case skipped:
-		j.Facts.Reach(model.MessageSkipped)
+		o.Facts.Reach(model.MessageSkipped)
 	}
 	g.Answered = g.Answered || s.Kind == sim.KindAck
 }

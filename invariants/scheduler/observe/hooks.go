@@ -75,25 +75,25 @@ func NewObserver(cfg config.Config) *Observer {
 }
 
 // Hook has the checker called from now on.
-func (j *Observer) Hook(c *Checker) {
-	j.read = add(j.read, c.Read, c.Read != nil)
-	j.wrote = add(j.wrote, c.Wrote, c.Wrote != nil)
-	j.sent = add(j.sent, c.Sent, c.Sent != nil)
-	j.stored = add(j.stored, c.Stored, c.Stored != nil)
-	j.voided = add(j.voided, c.Voided, c.Voided != nil)
-	j.locked = add(j.locked, c.Locked, c.Locked != nil)
-	j.overdue = add(j.overdue, c.Overdue, c.Overdue != nil)
-	j.released = add(j.released, c.Released, c.Released != nil)
-	j.acked = add(j.acked, c.Acked, c.Acked != nil)
-	j.again = add(j.again, c.Again, c.Again != nil)
-	j.twice = add(j.twice, c.Twice, c.Twice != nil)
-	j.given = add(j.given, c.Given, c.Given != nil)
-	j.ticked = add(j.ticked, c.Ticked, c.Ticked != nil)
-	j.ran = add(j.ran, c.Ran, c.Ran != nil)
-	j.fired = add(j.fired, c.Fired, c.Fired != nil)
-	j.submitted = add(j.submitted, c.Submitted, c.Submitted != nil)
-	j.saved = add(j.saved, c.Saved, c.Saved != nil)
-	j.effect = add(j.effect, c.Effect, c.Effect != nil)
+func (o *Observer) Hook(c *Checker) {
+	o.read = add(o.read, c.Read, c.Read != nil)
+	o.wrote = add(o.wrote, c.Wrote, c.Wrote != nil)
+	o.sent = add(o.sent, c.Sent, c.Sent != nil)
+	o.stored = add(o.stored, c.Stored, c.Stored != nil)
+	o.voided = add(o.voided, c.Voided, c.Voided != nil)
+	o.locked = add(o.locked, c.Locked, c.Locked != nil)
+	o.overdue = add(o.overdue, c.Overdue, c.Overdue != nil)
+	o.released = add(o.released, c.Released, c.Released != nil)
+	o.acked = add(o.acked, c.Acked, c.Acked != nil)
+	o.again = add(o.again, c.Again, c.Again != nil)
+	o.twice = add(o.twice, c.Twice, c.Twice != nil)
+	o.given = add(o.given, c.Given, c.Given != nil)
+	o.ticked = add(o.ticked, c.Ticked, c.Ticked != nil)
+	o.ran = add(o.ran, c.Ran, c.Ran != nil)
+	o.fired = add(o.fired, c.Fired, c.Fired != nil)
+	o.submitted = add(o.submitted, c.Submitted, c.Submitted != nil)
+	o.saved = add(o.saved, c.Saved, c.Saved != nil)
+	o.effect = add(o.effect, c.Effect, c.Effect != nil)
 }
 
 func add[F any](hooks []F, hook F, ok bool) []F {

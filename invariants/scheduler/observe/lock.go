@@ -12,9 +12,9 @@ import (
 
 // lockChanged takes in a change of a lock's key, and says whether the step's own job's lock was
 // taken or extended by it.
-func (j *Observer) lockChanged(s *model.Step, c *sim.Change) bool {
-	f := j.Facts
-	own := j.concerning(s)
+func (o *Observer) lockChanged(s *model.Step, c *sim.Change) bool {
+	f := o.Facts
+	own := o.concerning(s)
 	own.About = f.Job(c.Key[len(history.LockPrefix):])
 	if own.About == nil {
 		return false
@@ -23,7 +23,7 @@ func (j *Observer) lockChanged(s *model.Step, c *sim.Change) bool {
 		own.Handling = own.About.Handling(s.Event)
 	}
 	l := &own.About.Lock
-	change := &j.lockChange
+	change := &o.lockChange
 	*change = model.LockChange{Was: *l}
 	switch {
 	case c.Gone:
@@ -56,7 +56,7 @@ func (j *Observer) lockChanged(s *model.Step, c *sim.Change) bool {
 			own.Handling.Expires = c.Expires
 		}
 	}
-	for _, check := range j.locked {
+	for _, check := range o.locked {
 		check(own, change)
 	}
 	if own.About == s.About && change.Taken {
@@ -66,8 +66,8 @@ func (j *Observer) lockChanged(s *model.Step, c *sim.Change) bool {
 }
 
 // lockAnswered takes in what came of asking for a lock, or for more time with it.
-func (j *Observer) lockAnswered(s *model.Step, locked bool) {
-	f := j.Facts
+func (o *Observer) lockAnswered(s *model.Step, locked bool) {
+	f := o.Facts
 	switch {
 	case s.Phase == "lock_acquire":
 		s.About.Begin(invariants.Process(s.Node, s.Incarnation))
@@ -91,11 +91,11 @@ func (j *Observer) lockAnswered(s *model.Step, locked bool) {
 // lockReleased takes in a step of giving a lock back. The first one ends the handling, even if it hangs:
 // the renewal has been drained by then, and nothing follows but the release itself. While that goes on the
 // lock may expire, and the same process may take another for the same job.
-func (j *Observer) lockReleased(s *model.Step) {
-	f := j.Facts
+func (o *Observer) lockReleased(s *model.Step) {
+	f := o.Facts
 	if s.Handling != nil {
 		s.About.Release(s)
-		j.handled(s)
+		o.handled(s)
 	}
 	r := s.About.Releasing(s)
 	if r == nil {
@@ -112,13 +112,13 @@ func (j *Observer) lockReleased(s *model.Step) {
 		}
 	}
 	if r.Hung != "" {
-		s.About.Releases = slices.DeleteFunc(s.About.Releases, func(o model.Release) bool { return o == *r })
+		s.About.Releases = slices.DeleteFunc(s.About.Releases, func(other model.Release) bool { return other == *r })
 	}
 }
 
 // handled takes in the end of the step's handling.
-func (j *Observer) handled(s *model.Step) {
-	f, h := j.Facts, s.Handling
+func (o *Observer) handled(s *model.Step) {
+	f, h := o.Facts, s.Handling
 	if h.Closed() {
 		f.Reach(model.FailedClosed)
 	}
@@ -128,7 +128,7 @@ func (j *Observer) handled(s *model.Step) {
 			f.Reach(model.StaleWorkerMet)
 		}
 	}
-	for _, check := range j.released {
+	for _, check := range o.released {
 		check(s)
 	}
 	s.About.End(h)
@@ -136,14 +136,14 @@ func (j *Observer) handled(s *model.Step) {
 }
 
 // onTime notes, once, that a handling goes on after its lock has expired.
-func (j *Observer) onTime(s *model.Step) {
+func (o *Observer) onTime(s *model.Step) {
 	switch s.Phase {
 	case "lock_acquire", "replay_read", "processed_read", "inflight_write", "processed_write":
 		return // it may be another's, who has the job from elsewhere
 	}
 	if h := s.Handling; h.Expires != 0 && s.At >= h.Expires && !h.Overdue {
 		h.Overdue = true
-		for _, check := range j.overdue {
+		for _, check := range o.overdue {
 			check(s)
 		}
 	}

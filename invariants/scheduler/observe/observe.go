@@ -9,29 +9,29 @@ import (
 )
 
 // Observe judges one event. It must see every event of the run, in order, and keeps none.
-func (j *Observer) Observe(e *sim.Event) {
-	f := j.Facts
+func (o *Observer) Observe(e *sim.Event) {
+	f := o.Facts
 	f.Step, f.At = e.Step, e.At
 	f.Struck(e)
 	switch e.Kind {
 	case sim.KindRedis, sim.KindPublish, sim.KindReturn, sim.KindSend, sim.KindLate:
 		if e.Phase != "" || len(e.Changes) > 0 {
-			j.operation(e)
+			o.operation(e)
 		}
 	case sim.KindCall:
 		f.Asked(e)
-		j.operation(e)
+		o.operation(e)
 	case sim.KindAPI:
 		if e.Phase == "publish_read" {
-			j.operation(e)
+			o.operation(e)
 		}
 	case sim.KindDeliver, sim.KindAck, sim.KindNak, sim.KindTerm:
 		if e.Job != "" {
-			j.message(e)
+			o.message(e)
 		}
 	case history.KindEffect:
 		if e.Job != "" && !history.AnswerOf(e).Failed() {
-			j.execution(e)
+			o.execution(e)
 		}
 	case sim.KindFetch, sim.KindFetchEnd:
 		f.Node(e.Node).Pull(e)
@@ -44,7 +44,7 @@ func (j *Observer) Observe(e *sim.Event) {
 		case e.Changes[0].Stream != "":
 			f.CutTails(e)
 		default:
-			j.rewound(e)
+			o.rewound(e)
 		}
 	case sim.KindStart:
 		f.Start(e)
@@ -52,9 +52,9 @@ func (j *Observer) Observe(e *sim.Event) {
 }
 
 // operation takes in a store command or a publish, or its late error, or its late effect.
-func (j *Observer) operation(e *sim.Event) {
-	f := j.Facts
-	s := &j.step
+func (o *Observer) operation(e *sim.Event) {
+	f := o.Facts
+	s := &o.step
 	*s = model.Step{Event: e, Failed: history.AnswerOf(e).Failed()}
 	if e.Target != history.SubjectBeat {
 		if s.About = f.Job(e.Job); s.About != nil {
@@ -65,18 +65,18 @@ func (j *Observer) operation(e *sim.Event) {
 		s.Handling = nil // its own is over
 	}
 	if e.Kind == sim.KindLate {
-		j.late(s)
+		o.late(s)
 		return
 	}
 	if s.Handling != nil {
-		j.fence(s)
-		j.onTime(s)
+		o.fence(s)
+		o.onTime(s)
 		s.About.Delayed(s)
 	}
 	if s.Phase == "publish" && s.Kind == sim.KindPublish && f.Resumes(s) {
 		f.Reach(model.IntentResumed)
 	}
-	applied, locked := j.changes(s)
+	applied, locked := o.changes(s)
 	f.BreakerAsked(s)
 	f.OutputOperation(s)
 	f.Workflow.Answered(f, s)
@@ -90,23 +90,23 @@ func (j *Observer) operation(e *sim.Event) {
 	if e.Outcome == sim.OutcomePending && e.Phase != "publish" && e.Phase != "lock_release" {
 		return
 	}
-	j.concluded(s, applied, locked)
+	o.concluded(s, applied, locked)
 }
 
 // concluded takes in what came of an operation on the step's own job, by its phase.
-func (j *Observer) concluded(s *model.Step, applied, locked bool) {
-	f := j.Facts
+func (o *Observer) concluded(s *model.Step, applied, locked bool) {
+	f := o.Facts
 	switch s.Phase {
 	case "lock_acquire", "lock_renew":
-		j.lockAnswered(s, locked)
+		o.lockAnswered(s, locked)
 	case "lock_release":
-		j.lockReleased(s)
+		o.lockReleased(s)
 	case "state_read", "outbox_claim", "timeout_read", "quarantine_read":
-		j.stateRead(s)
+		o.stateRead(s)
 	case "replay_read":
 		f.Taken(s)
 	case "publish":
-		j.publishAnswered(s, applied)
+		o.publishAnswered(s, applied)
 	case "publish_read":
 		f.ReadBack(s)
 	case "output_check", "output_scan":
@@ -122,30 +122,30 @@ func (j *Observer) concluded(s *model.Step, applied, locked bool) {
 			f.Come(s.About, model.ResultUnsent)
 		}
 	case "processed_read", "inflight_write", "processed_write":
-		j.guardAsked(s)
+		o.guardAsked(s)
 	case "dlq_write":
 		if s.Failed {
 			f.Count.DlqsFailed++ // of a job, or of a message that makes no sense
 		}
 	case "pending_write", "scheduled_write", "dispatched_write", "rollback_write", "running_write", "outbox_remove", "result_write", "failed_write",
 		"timeout_write", "cancel_write", "approval_write", "denied_write", "approved_write", "output_write":
-		j.writeAnswered(s, applied)
+		o.writeAnswered(s, applied)
 	}
 }
 
 // late takes in what an operation does whose caller gave it up long ago: whatever is under way there by
 // now is not about it.
-func (j *Observer) late(s *model.Step) {
-	f := j.Facts
+func (o *Observer) late(s *model.Step) {
+	f := o.Facts
 	s.Handling, s.Failed = nil, true
-	if applied, _ := j.changes(s); applied && s.About != nil {
+	if applied, _ := o.changes(s); applied && s.About != nil {
 		f.Ambiguous(s)
 	}
 }
 
 // changes takes in what a step changed. It says whether the step changed anything that its own job's
 // phase is for, and whether it took or extended the job's lock.
-func (j *Observer) changes(s *model.Step) (applied, locked bool) {
+func (o *Observer) changes(s *model.Step) (applied, locked bool) {
 	if s.Outcome == history.TransactionFailed || s.Kind == sim.KindLate && s.Outcome == sim.OutcomeNil {
 		return false, false // a MULTI that the server refused: what it names is as it was
 	}
@@ -153,26 +153,26 @@ func (j *Observer) changes(s *model.Step) (applied, locked bool) {
 	stateful := false
 	written := func() {
 		// Each write counts up the version: where it stays, the server refused a MULTI, and the answer was lost.
-		if record == nil || stateful && record.Version != 0 && record.Version == j.write.Version {
+		if record == nil || stateful && record.Version != 0 && record.Version == o.write.Version {
 			return
 		}
 		applied = applied || record == s.About
 		if stateful {
-			j.recordWritten(s, record)
+			o.recordWritten(s, record)
 		}
 	}
 	for i := range s.Changes {
 		c := &s.Changes[i]
 		id := history.RecordOf(c.Key)
 		if id == "" {
-			own, lock := j.changed(s, c)
+			own, lock := o.changed(s, c)
 			applied, locked = applied || own, locked || lock
 			continue
 		}
 		if record == nil || record.ID != id {
 			written()
-			record, stateful = j.Facts.Job(id), false
-			j.remember(record)
+			record, stateful = o.Facts.Job(id), false
+			o.remember(record)
 		}
 		stateful = record.Take(c) || stateful
 		if c.Field == "updated_at" {
@@ -181,71 +181,71 @@ func (j *Observer) changes(s *model.Step) (applied, locked bool) {
 		if c.Field == "decision" {
 			record.DecidedAt = s.Step
 		}
-		j.Facts.Consented(s, record, c)
+		o.Facts.Consented(s, record, c)
 	}
 	written()
-	j.Facts.RecordChanges(s)
+	o.Facts.RecordChanges(s)
 	return applied, locked
 }
 
 // remember keeps what a record is before the step writes it.
-func (j *Observer) remember(record *model.Job) {
-	j.write = model.Write{
+func (o *Observer) remember(record *model.Job) {
+	o.write = model.Write{
 		From: record.State, Attempts: record.Attempts, Epoch: record.Epoch, Version: record.Version,
 		Updated: record.Updated, Since: record.Touched, Deadline: record.Deadline, Intent: record.Intent,
 	}
-	j.write.Due, j.write.Bounded = j.Facts.Due(record)
+	o.write.Due, o.write.Bounded = o.Facts.Due(record)
 }
 
 // changed takes in a change of anything but a job's record. It says of it what changes says of all.
-func (j *Observer) changed(s *model.Step, c *sim.Change) (applied, locked bool) {
+func (o *Observer) changed(s *model.Step, c *sim.Change) (applied, locked bool) {
 	switch {
 	case c.Stream == history.StreamJobs:
-		return j.jobsStored(s, c), false
+		return o.jobsStored(s, c), false
 	case c.Stream == history.StreamSys:
-		return j.sysStored(s, c), false
+		return o.sysStored(s, c), false
 	case strings.HasPrefix(c.Key, history.LockPrefix):
-		return false, j.lockChanged(s, c)
+		return false, o.lockChanged(s, c)
 	case strings.HasPrefix(c.Key, history.RunLockPrefix):
-		j.runLockChanged(s, c)
+		o.runLockChanged(s, c)
 	case strings.HasPrefix(c.Key, history.RunPrefix):
-		j.runWritten(s, c)
+		o.runWritten(s, c)
 	case c.Key == history.TimersKey:
-		j.timerChanged(s, c)
+		o.timerChanged(s, c)
 	case c.Key == history.OutboxKey:
-		return j.outboxChanged(s, c), false
+		return o.outboxChanged(s, c), false
 	case c.Key == history.ReconcilerKey || c.Key == history.ReplayerKey || c.Key == history.WriterKey:
-		j.tickLockChanged(s, c)
+		o.tickLockChanged(s, c)
 	case strings.HasPrefix(c.Key, history.BreakerPrefix):
-		j.Facts.BreakerChanged(s, c)
+		o.Facts.BreakerChanged(s, c)
 	case c.Key == history.SnapshotKey:
-		j.snapshotChanged(s, c)
+		o.snapshotChanged(s, c)
 	case strings.HasPrefix(c.Key, history.ProcessedPrefix) || strings.HasPrefix(c.Key, history.InflightPrefix):
-		j.guardChanged(s, c)
+		o.guardChanged(s, c)
 	case strings.HasPrefix(c.Key, history.SagaPrefix):
-		j.sagaChanged(s, c)
+		o.sagaChanged(s, c)
 	case strings.HasPrefix(c.Key, history.SagaDLQPrefix):
-		j.Facts.SagaBuried(c)
+		o.Facts.SagaBuried(c)
 	case c.Key == history.AuditKey:
-		j.Facts.SagaAudited(c)
-		j.Facts.OutputAudited(c)
+		o.Facts.SagaAudited(c)
+		o.Facts.OutputAudited(c)
 	case c.Key == history.DlqIndex:
-		j.Facts.LettersIndexed(c)
+		o.Facts.LettersIndexed(c)
 	case c.Key == history.GrowthKey:
-		j.Facts.GrowthChanged(s, c)
+		o.Facts.GrowthChanged(s, c)
 	case strings.HasPrefix(c.Key, history.CommittedPrefix):
-		j.Facts.CommittedChanged(c)
+		o.Facts.CommittedChanged(c)
 	case strings.HasPrefix(c.Key, history.OutputPrefix):
-		j.Facts.OutputStored(c)
+		o.Facts.OutputStored(c)
 	case c.Key == history.ScansKey:
-		j.Facts.ScanKept(c)
+		o.Facts.ScanKept(c)
 	case strings.HasPrefix(c.Key, history.DlqPrefix):
 		id := c.Key[len(history.DlqPrefix):]
-		j.Facts.LetterChanged(s, id, c)
-		if j.Facts.File(id, !c.Gone) {
+		o.Facts.LetterChanged(s, id, c)
+		if o.Facts.File(id, !c.Gone) {
 			return false, false
 		}
-		about := j.Facts.Job(id)
+		about := o.Facts.Job(id)
 		about.Entered, about.DlqExpires = !c.Gone, c.Expires
 		if s.Handling != nil {
 			s.Handling.Entered = true
@@ -255,18 +255,18 @@ func (j *Observer) changed(s *model.Step, c *sim.Change) (applied, locked bool) 
 }
 
 // rewound takes in what a failover of Redis has changed back. It is nobody's doing, and nothing is judged by it.
-func (j *Observer) rewound(e *sim.Event) {
-	unjudged := &Observer{Facts: j.Facts}
+func (o *Observer) rewound(e *sim.Event) {
+	unjudged := &Observer{Facts: o.Facts}
 	unjudged.changes(&model.Step{Event: e})
 	for i := range e.Changes {
-		if about := j.Facts.Jobs[history.RecordOf(e.Changes[i].Key)]; about != nil {
+		if about := o.Facts.Jobs[history.RecordOf(e.Changes[i].Key)]; about != nil {
 			about.Scheduled = about.Attempts
 		}
 	}
 }
 
 // concerning copies s, to be turned to the job that one of its changes is about.
-func (j *Observer) concerning(s *model.Step) *model.Step {
-	j.about = *s
-	return &j.about
+func (o *Observer) concerning(s *model.Step) *model.Step {
+	o.about = *s
+	return &o.about
 }

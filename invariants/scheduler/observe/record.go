@@ -8,9 +8,9 @@ import (
 	"github.com/wavetank-sim/wavetank/sim"
 )
 
-func (j *Observer) recordWritten(s *model.Step, record *model.Job) {
-	f := j.Facts
-	own, w := j.concerning(s), &j.write
+func (o *Observer) recordWritten(s *model.Step, record *model.Job) {
+	f := o.Facts
+	own, w := o.concerning(s), &o.write
 	if record != s.About {
 		own.About, own.Handling = record, nil
 		if s.Kind != sim.KindLate {
@@ -40,7 +40,7 @@ func (j *Observer) recordWritten(s *model.Step, record *model.Job) {
 	}
 	if h := own.Handling; h != nil {
 		f.Overstay(own)
-		j.brought(own, w)
+		o.brought(own, w)
 		f.Replayed(own, w)
 		h.Wrote = true
 		switch record.State {
@@ -58,15 +58,15 @@ func (j *Observer) recordWritten(s *model.Step, record *model.Job) {
 	}
 	f.SagaWrote(own)
 	f.OutputWrote(own, w)
-	j.stepWritten(own)
-	for _, check := range j.wrote {
+	o.stepWritten(own)
+	for _, check := range o.wrote {
 		check(own, w)
 	}
 }
 
 // outboxChanged takes in a change of a job's entry in the outbox, and says whether the job is the step's own.
-func (j *Observer) outboxChanged(s *model.Step, c *sim.Change) bool {
-	about := j.Facts.Job(c.Field)
+func (o *Observer) outboxChanged(s *model.Step, c *sim.Change) bool {
+	about := o.Facts.Job(c.Field)
 	if about == nil {
 		return false
 	}
@@ -79,7 +79,7 @@ func (j *Observer) outboxChanged(s *model.Step, c *sim.Change) bool {
 
 // fence follows a state write of several operations: a look at the record, and the MULTI. A handling
 // that gives its lock back after the look was refused by what it saw.
-func (j *Observer) fence(s *model.Step) {
+func (o *Observer) fence(s *model.Step) {
 	phase := s.Handling.Fencing
 	switch {
 	case phase == "":
@@ -87,13 +87,13 @@ func (j *Observer) fence(s *model.Step) {
 		s.Handling.Fencing = ""
 	case model.BeginsRelease(s):
 		s.Handling.Fencing = ""
-		j.refused(s, phase)
+		o.refused(s, phase)
 	}
 }
 
 // refused notes that the fence stopped a state write of that phase.
-func (j *Observer) refused(s *model.Step, phase string) {
-	f := j.Facts
+func (o *Observer) refused(s *model.Step, phase string) {
+	f := o.Facts
 	f.Reach(model.WriteFenced)
 	f.Count.Fenced++
 	f.Fenced = model.Fenced{Step: s.Step, Job: s.Job, Phase: phase}
@@ -108,17 +108,17 @@ func (j *Observer) refused(s *model.Step, phase string) {
 	}
 }
 
-func (j *Observer) writeAnswered(s *model.Step, applied bool) {
-	f := j.Facts
+func (o *Observer) writeAnswered(s *model.Step, applied bool) {
+	f := o.Facts
 	if s.Phase == "rollback_write" && s.Name != "pipeline" && (s.Name == "watch" || !f.Config.Fence) {
 		f.Count.Rollbacks++
 	}
 	switch {
 	case s.Outcome == history.TransactionFailed:
-		j.transactionRefused(s)
+		o.transactionRefused(s)
 		return
 	case model.Looks(s) && !s.Failed:
-		j.looked(s)
+		o.looked(s)
 		return
 	}
 	if s.Phase == "dispatched_write" && applied && !s.Failed {
@@ -166,20 +166,20 @@ func (j *Observer) writeAnswered(s *model.Step, applied bool) {
 	}
 }
 
-func (j *Observer) stateRead(s *model.Step) {
+func (o *Observer) stateRead(s *model.Step) {
 	if s.Handling != nil {
 		s.Handling.OverdueRead = s.Handling.OverdueRead || s.Phase == "timeout_read"
 		s.Handling.ReadFailed = 0
 		if s.Failed {
 			s.Handling.ReadFailed = s.Step
 		} else {
-			s.Handling.Silent = j.Facts.Silence(s.Event, s.About.Worker)
+			s.Handling.Silent = o.Facts.Silence(s.Event, s.About.Worker)
 		}
 	}
 	if s.Handling != nil && !s.Failed && s.About.Intent.Step != 0 {
 		s.Handling.Pick = s.About.Intent.Pick
 	}
-	for _, check := range j.read {
+	for _, check := range o.read {
 		check(s)
 	}
 }

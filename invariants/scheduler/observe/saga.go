@@ -11,8 +11,8 @@ import (
 )
 
 // sagaChanged takes in a change of a saga's stack, or of its lock.
-func (j *Observer) sagaChanged(s *model.Step, c *sim.Change) {
-	k := &j.Facts.Sagas
+func (o *Observer) sagaChanged(s *model.Step, c *sim.Change) {
+	k := &o.Facts.Sagas
 	rest := strings.TrimPrefix(c.Key, history.SagaPrefix)
 	if workflow, is := strings.CutSuffix(rest, ":stack"); is {
 		g := k.Of(workflow)

@@ -12,9 +12,9 @@ import (
 
 // jobsStored takes in what the stream of dispatches stored, and says whether it is what the step is
 // about: a dispatch, a void in its place, or a cancel notice.
-func (j *Observer) jobsStored(s *model.Step, c *sim.Change) bool {
-	f := j.Facts
-	own := j.concerning(s)
+func (o *Observer) jobsStored(s *model.Step, c *sim.Change) bool {
+	f := o.Facts
+	own := o.concerning(s)
 	id := c.Header[history.HeaderJob]
 	if id == "" {
 		id = s.Job
@@ -30,7 +30,7 @@ func (j *Observer) jobsStored(s *model.Step, c *sim.Change) bool {
 	if c.Header[history.HeaderVoid] != "" {
 		f.Reach(model.VoidStored)
 		own.About.Voids = append(own.About.Voids, history.EpochOf(c))
-		for _, check := range j.voided {
+		for _, check := range o.voided {
 			check(own)
 		}
 		return own.About == s.About
@@ -38,14 +38,14 @@ func (j *Observer) jobsStored(s *model.Step, c *sim.Change) bool {
 	if own.About != s.About {
 		own.Handling = nil
 	}
-	j.dispatchStored(own, c)
+	o.dispatchStored(own, c)
 	return own.About == s.About
 }
 
 // dispatchStored takes in a dispatch of the step's job.
-func (j *Observer) dispatchStored(own *model.Step, c *sim.Change) {
-	f := j.Facts
-	d := &j.dispatch
+func (o *Observer) dispatchStored(own *model.Step, c *sim.Change) {
+	f := o.Facts
+	d := &o.dispatch
 	*d = model.Dispatch{Worker: history.WorkerOf(c.Subject), Subject: c.Subject, Epoch: history.EpochOf(c), Seq: c.Seq, Step: own.Step}
 	if own.Handling != nil {
 		f.Overstay(own)
@@ -61,7 +61,7 @@ func (j *Observer) dispatchStored(own *model.Step, c *sim.Change) {
 			f.Reach(model.ToSilentWorker)
 		}
 	}
-	for _, check := range j.stored {
+	for _, check := range o.stored {
 		check(own, d)
 	}
 	own.About.Dispatches = append(own.About.Dispatches, *d)
@@ -73,27 +73,27 @@ func (j *Observer) dispatchStored(own *model.Step, c *sim.Change) {
 
 // sysStored takes in a submission, a result or a cancellation, and says whether it is of the step's
 // own job.
-func (j *Observer) sysStored(s *model.Step, c *sim.Change) bool {
+func (o *Observer) sysStored(s *model.Step, c *sim.Change) bool {
 	id := c.Header[history.HeaderJob]
 	if id == "" {
 		id = s.Job
 	}
-	about := j.Facts.Job(id)
+	about := o.Facts.Job(id)
 	if about == nil {
 		return false
 	}
-	j.Facts.TakePlace(about, c)
+	o.Facts.TakePlace(about, c)
 	about.Messages = append(about.Messages, model.Message{Seq: c.Seq, Consumer: history.ConsumerOf(c.Subject), Epoch: history.EpochOf(c), Since: s.Step,
 		Garbled: c.Subject == history.SubjectSubmit && history.Garbled(c.Value) || c.Subject == history.SubjectResult && history.Illegal(c.Value)})
 	switch c.Subject {
 	case history.SubjectSubmit:
 		about.Accepted = true
 		about.Requests++
-		j.Facts.Resubmitted(about, c)
+		o.Facts.Resubmitted(about, c)
 		if strings.HasPrefix(id, history.CompensationIDs) {
-			j.Facts.CompensationSubmitted(s, c.Value)
+			o.Facts.CompensationSubmitted(s, c.Value)
 		}
-		j.stepStored(s, id, c.Seq)
+		o.stepStored(s, id, c.Seq)
 	case history.SubjectResult:
 		about.Answered(c.Value)
 		about.Moments &^= 1 << model.ResultUnsent
@@ -101,8 +101,8 @@ func (j *Observer) sysStored(s *model.Step, c *sim.Change) bool {
 	return about == s.About
 }
 
-func (j *Observer) publishAnswered(s *model.Step, stored bool) {
-	f := j.Facts
+func (o *Observer) publishAnswered(s *model.Step, stored bool) {
+	f := o.Facts
 	h := s.Handling
 	refused := strings.Contains(s.Outcome, history.WrongSequence)
 	if s.Kind == sim.KindPublish {
@@ -112,7 +112,7 @@ func (j *Observer) publishAnswered(s *model.Step, stored bool) {
 				h.Resumed = s.About.Epoch
 			}
 		}
-		for _, check := range j.sent {
+		for _, check := range o.sent {
 			check(s)
 		}
 	}
@@ -141,8 +141,8 @@ func (j *Observer) publishAnswered(s *model.Step, stored bool) {
 }
 
 // message takes in a delivery, an ack or a nak of a message that concerns a job.
-func (j *Observer) message(e *sim.Event) {
-	f := j.Facts
+func (o *Observer) message(e *sim.Event) {
+	f := o.Facts
 	about := f.Job(e.Job)
 	lost := e.Fault != "" && e.Fault != history.FaultFailAfter
 	last := e.Delivered >= uint64(f.Config.MaxDeliver)
@@ -152,7 +152,7 @@ func (j *Observer) message(e *sim.Event) {
 	if ours {
 		m = f.Follow(about, e)
 	}
-	s := &j.step
+	s := &o.step
 	*s = model.Step{Event: e, About: about, Failed: history.AnswerOf(e).Failed()}
 	switch e.Phase {
 	case "submit_deliver":
@@ -177,7 +177,7 @@ func (j *Observer) message(e *sim.Event) {
 		if last {
 			f.Come(about, model.DeliveriesExhausted)
 			if ours {
-				j.abandon(about, m)
+				o.abandon(about, m)
 			}
 		}
 	case "submit_term", "result_term", "cancel_term":
@@ -192,10 +192,10 @@ func (j *Observer) message(e *sim.Event) {
 	skipped := m != nil && s.Kind == sim.KindAck && m.Guard.Skips(invariants.Process(e.Node, e.Incarnation))
 	f.Handed(s, m, skipped)
 	if m != nil {
-		j.guarded(s, m, skipped)
+		o.guarded(s, m, skipped)
 	}
 	if ours && e.Kind == sim.KindAck {
-		for _, check := range j.acked {
+		for _, check := range o.acked {
 			check(s, m)
 		}
 	}
@@ -203,19 +203,19 @@ func (j *Observer) message(e *sim.Event) {
 
 // abandon notes that JetStream delivers a message no more, which nobody has handled; m is nil if the
 // stream was not seen to store it.
-func (j *Observer) abandon(about *model.Job, m *model.Message) {
+func (o *Observer) abandon(about *model.Job, m *model.Message) {
 	if m != nil {
 		m.Abandoned = true
 	}
-	for _, check := range j.given {
+	for _, check := range o.given {
 		check(about, m)
 	}
 }
 
 // execution takes in what a worker did.
-func (j *Observer) execution(e *sim.Event) {
-	s := &j.step
-	*s = model.Step{Event: e, About: j.Facts.Job(e.Job)}
+func (o *Observer) execution(e *sim.Event) {
+	s := &o.step
+	*s = model.Step{Event: e, About: o.Facts.Job(e.Job)}
 	switch e.Name {
 	case "begin":
 		s.About.Begun++
@@ -228,7 +228,7 @@ func (j *Observer) execution(e *sim.Event) {
 			s.About.Executing = slices.Delete(s.About.Executing, i, i+1)
 		}
 	}
-	for _, check := range j.effect {
+	for _, check := range o.effect {
 		check(s)
 	}
 }
@@ -236,8 +236,8 @@ func (j *Observer) execution(e *sim.Event) {
 // GiveUp notes the messages that nobody has acknowledged and JetStream delivers no more. A crash may
 // have swallowed a delivery that nobody saw, if the stream held the message by then, a pull of the
 // process for it was open, and no later delivery has told how many there were.
-func (j *Observer) GiveUp() {
-	f := j.Facts
+func (o *Observer) GiveUp() {
+	f := o.Facts
 	for _, about := range f.Order {
 		for i := range about.Messages {
 			m := &about.Messages[i]
@@ -247,7 +247,7 @@ func (j *Observer) GiveUp() {
 			if !about.Had(model.DeliveriesExhausted) {
 				f.Come(about, model.DeliveriesExhausted)
 			}
-			j.abandon(about, m)
+			o.abandon(about, m)
 		}
 	}
 }

@@ -9,8 +9,8 @@ import (
 
 // tickLockChanged takes in a change of such a lock: a replica that takes or renews it, and is told so,
 // begins a tick.
-func (j *Observer) tickLockChanged(s *model.Step, c *sim.Change) {
-	t := j.Facts.Ticks.Of(c.Key)
+func (o *Observer) tickLockChanged(s *model.Step, c *sim.Change) {
+	t := o.Facts.Ticks.Of(c.Key)
 	if c.Gone {
 		t.Node, t.Token, t.Expires = "", "", 0
 		return
@@ -22,20 +22,20 @@ func (j *Observer) tickLockChanged(s *model.Step, c *sim.Change) {
 	if t.Under == nil {
 		t.Under = map[string]bool{}
 	}
-	t.Under[t.By] = t == &j.Facts.Ticks.Writer
+	t.Under[t.By] = t == &o.Facts.Ticks.Writer
 	t.Begins, t.Before, t.Ago = true, t.Last, s.At-t.LastAt
-	if t.By != t.Last || s.At-t.Began > j.Facts.Config.PollInterval*5/6 { // a tick that goes on renews it after two thirds of a poll
+	if t.By != t.Last || s.At-t.Began > o.Facts.Config.PollInterval*5/6 { // a tick that goes on renews it after two thirds of a poll
 		t.Began = s.At
 	}
 	t.Last, t.LastAt = t.By, s.At
-	for _, check := range j.ticked {
+	for _, check := range o.ticked {
 		check(s, t)
 	}
 }
 
 // snapshotChanged takes in a write of the snapshot.
-func (j *Observer) snapshotChanged(s *model.Step, c *sim.Change) {
-	f := j.Facts
+func (o *Observer) snapshotChanged(s *model.Step, c *sim.Change) {
+	f := o.Facts
 	f.Ticks.Snapshot = nil
 	if c.Gone {
 		return
@@ -44,7 +44,7 @@ func (j *Observer) snapshotChanged(s *model.Step, c *sim.Change) {
 	t, me := f.Ticks.Of(history.WriterKey), invariants.Process(s.Node, s.Incarnation)
 	delete(t.Under, me)
 	t.Begins = false
-	for _, check := range j.ticked {
+	for _, check := range o.ticked {
 		check(s, t)
 	}
 }

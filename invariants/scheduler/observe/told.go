@@ -8,23 +8,23 @@ import (
 )
 
 // Fenced returns the last one.
-func (j *Observer) Fenced() model.Fenced { return j.Facts.Fenced }
+func (o *Observer) Fenced() model.Fenced { return o.Facts.Fenced }
 
 // Open says, a sentence each, what is still to come besides the jobs themselves, as far as the servers
 // tell: compensations of a rollback that is due, runs that are not over. It is empty once nothing is.
-func (j *Observer) Open() (list []string) {
+func (o *Observer) Open() (list []string) {
 	for _, open := range []func(*model.Facts) []string{model.OpenSagas, model.OpenScans, (*model.Facts).LiveRuns, model.ReplayOpen} {
-		list = append(list, open(j.Facts)...)
+		list = append(list, open(o.Facts)...)
 	}
 	return list
 }
 
 // Breakers lists what each replica's circuit breakers did, in the order of time.
-func (j *Observer) Breakers() []model.BreakerChange { return j.Facts.Policy.Changes }
+func (o *Observer) Breakers() []model.BreakerChange { return o.Facts.Policy.Changes }
 
 // CircuitOpen says whether the node's calls of the safety kernel are being held back.
-func (j *Observer) CircuitOpen(node string) bool {
-	for _, c := range slices.Backward(j.Facts.Policy.Changes) {
+func (o *Observer) CircuitOpen(node string) bool {
+	for _, c := range slices.Backward(o.Facts.Policy.Changes) {
 		if c.Node == node && c.Circuit == history.CircuitNames[history.CircuitSafety] {
 			return c.State != history.Closed
 		}
@@ -33,7 +33,7 @@ func (j *Observer) CircuitOpen(node string) bool {
 }
 
 // Throttled says whether the job of that id waits, rightly, as the safety kernel throttles it.
-func (j *Observer) Throttled(id string) bool {
-	job := j.Facts.Jobs[id]
-	return job != nil && j.Facts.Throttled(job, j.Facts.At)
+func (o *Observer) Throttled(id string) bool {
+	job := o.Facts.Jobs[id]
+	return job != nil && o.Facts.Throttled(job, o.Facts.At)
 }

@@ -12,11 +12,11 @@ import (
 )
 
 // Began says when the world began, by the clock that its processes write times by. It comes before any event.
-func (j *Observer) Began(at time.Time) { j.Facts.Workflow.Began = at }
+func (o *Observer) Began(at time.Time) { o.Facts.Workflow.Began = at }
 
 // runWritten takes in a write of a run's record.
-func (j *Observer) runWritten(s *model.Step, c *sim.Change) {
-	k := &j.Facts.Workflow
+func (o *Observer) runWritten(s *model.Step, c *sim.Change) {
+	k := &o.Facts.Workflow
 	id := c.Key[len(history.RunPrefix):]
 	r := k.Runs[id]
 	if r == nil {
@@ -25,7 +25,7 @@ func (j *Observer) runWritten(s *model.Step, c *sim.Change) {
 		}
 		r = &model.WorkflowRun{As: model.Job{ID: id}, Waits: map[string]model.WfWait{}, Hands: map[string]bool{}}
 		k.Runs[id] = r
-		j.Facts.Appears(&r.As, j.Facts.At)
+		o.Facts.Appears(&r.As, o.Facts.At)
 		k.Order = append(k.Order, r)
 	}
 	before := r.RunRecord
@@ -47,24 +47,24 @@ func (j *Observer) runWritten(s *model.Step, c *sim.Change) {
 		if _, known := r.Waits[id]; !known {
 			r.Waits[id] = model.WfWait{Since: s.At, Until: step.NextAttemptAt}
 			if step.Attempt > 1 {
-				j.Facts.Reach(model.StepRetried)
+				o.Facts.Reach(model.StepRetried)
 			}
 		}
 	}
-	if now.State == "FAILED" && j.Facts.Config.Saga.DurableRollback && j.Facts.Config.Reconciler {
-		if g := j.Facts.Sagas.Of(id); g.Due == 0 { // whatever a worker said of its steps
+	if now.State == "FAILED" && o.Facts.Config.Saga.DurableRollback && o.Facts.Config.Reconciler {
+		if g := o.Facts.Sagas.Of(id); g.Due == 0 { // whatever a worker said of its steps
 			g.Due = s.Step
 		}
 	}
-	j.tookIn(s, r, &before)
-	for _, check := range j.ran {
+	o.tookIn(s, r, &before)
+	for _, check := range o.ran {
 		check(s, r, &w)
 	}
 }
 
 // runLockChanged takes in a change of the key of a run's lock.
-func (j *Observer) runLockChanged(s *model.Step, c *sim.Change) {
-	r := j.Facts.Workflow.Runs[c.Key[len(history.RunLockPrefix):]]
+func (o *Observer) runLockChanged(s *model.Step, c *sim.Change) {
+	r := o.Facts.Workflow.Runs[c.Key[len(history.RunLockPrefix):]]
 	if r == nil {
 		return
 	}
@@ -83,8 +83,8 @@ func (j *Observer) runLockChanged(s *model.Step, c *sim.Change) {
 
 // timerChanged takes in a change of the delays that are kept in Redis. Of a script that takes out the last of
 // them it is the key that is gone.
-func (j *Observer) timerChanged(s *model.Step, c *sim.Change) {
-	k, me := &j.Facts.Workflow, invariants.Who(s.Event)
+func (o *Observer) timerChanged(s *model.Step, c *sim.Change) {
+	k, me := &o.Facts.Workflow, invariants.Who(s.Event)
 	_, id, _ := strings.Cut(c.Field, ":")
 	for _, r := range k.Order {
 		switch {
@@ -94,7 +94,7 @@ func (j *Observer) timerChanged(s *model.Step, c *sim.Change) {
 		case r.Setting == "":
 		default:
 			if s.Phase == "timer_pop" && r.Setting != me {
-				j.Facts.Reach(model.DelayPolled)
+				o.Facts.Reach(model.DelayPolled)
 			}
 			if r.State == "RUNNING" {
 				r.Hands[me] = true
@@ -105,14 +105,14 @@ func (j *Observer) timerChanged(s *model.Step, c *sim.Change) {
 }
 
 // stepWritten takes in a write of the record of a step's job.
-func (j *Observer) stepWritten(s *model.Step) {
-	k := j.Facts.Workflow.StepJob(s.About.ID)
+func (o *Observer) stepWritten(s *model.Step) {
+	k := o.Facts.Workflow.StepJob(s.About.ID)
 	if k == nil {
 		return
 	}
 	if k.Made == 0 {
 		k.Made = s.At
-		for _, check := range j.fired {
+		for _, check := range o.fired {
 			check(s, k)
 		}
 	}
@@ -125,14 +125,14 @@ func (j *Observer) stepWritten(s *model.Step) {
 }
 
 // stepStored takes in that the stream stores the request of a step's job.
-func (j *Observer) stepStored(s *model.Step, id string, seq uint64) {
-	k := j.Facts.Workflow.StepJob(id)
+func (o *Observer) stepStored(s *model.Step, id string, seq uint64) {
+	k := o.Facts.Workflow.StepJob(id)
 	if k == nil {
 		return
 	}
 	again := model.StepAgain{Seq: k.Stored, Told: k.Told}
 	k.Stored, k.Told = seq, !s.Failed && s.Outcome != sim.OutcomePending && s.Kind != sim.KindLate
-	for _, check := range j.submitted {
+	for _, check := range o.submitted {
 		check(s, k, again)
 	}
 }
