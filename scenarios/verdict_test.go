@@ -23,6 +23,8 @@ func TestWhatIsBrokenOutsideOfItsPromise(t *testing.T) {
 			"cancelled-job-is-told is broken, which these settings do not promise",
 		"workload: {jobs: 1}\nengine: {max_deliver: 1, pending_replayer: false, reconciler: false}\nkernel: {default: THROTTLE, then: [{at: 1h, default: ALLOW}]}\n": "no promise was broken; " +
 			"no-message-given-up, every-job-settles are broken, which these settings do not promise",
+		"workload: {jobs: 1}\ntopology: {schedulers: 1}\nkernel: {default: THROTTLE}\n": "no promise was broken; " +
+			"no-message-given-up is broken under circumstances for which these settings promise nothing; 1 job is still throttled by the safety kernel",
 	} {
 		res, err := Run(context.Background(), plan(t, "preset: documented\n"+text), RunOptions{})
 		require.NoError(t, err)
