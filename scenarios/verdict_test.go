@@ -23,6 +23,8 @@ func TestWhatIsBrokenOutsideOfItsPromise(t *testing.T) {
 			"cancelled-job-is-told was broken, which these settings do not promise",
 		"workload: {jobs: 1}\nengine: {max_deliver: 1, pending_replayer: false, reconciler: false}\nkernel: {default: THROTTLE, then: [{at: 1h, default: ALLOW}]}\n": "every promise held. " +
 			"no-message-given-up, every-job-settles were broken, which these settings do not promise",
+		"workload: {jobs: 1}\ntopology: {schedulers: 1}\nkernel: {default: THROTTLE}\n": "every promise held. " +
+			"no-message-given-up was broken, which these settings do not promise in such a run. 1 job is still throttled by the safety kernel",
 	} {
 		res, err := Run(context.Background(), plan(t, "preset: documented\n"+text), RunOptions{})
 		require.NoError(t, err)
