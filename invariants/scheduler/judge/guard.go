@@ -34,7 +34,11 @@ var noMessageGivenUp = checking(invariants.Invariant{
 			if m == nil || !needsMessage(j, m) {
 				return
 			}
-			t.violated(j, "message %d of %s was given up after %s, while the job was %s", m.Seq, m.Consumer,
+			violated := t.violated
+			if m.Consumer == history.ConsumerSubmit && j.PutOff != 0 {
+				violated = t.violatedInGap
+			}
+			violated(j, "message %d of %s was given up after %s, while the job was %s", m.Seq, m.Consumer,
 				invariants.CountOf(int(m.Delivered), "delivery", "deliveries"), j.State)
 		},
 	}
