@@ -198,7 +198,7 @@ func (r *record) operated(e *sim.Event) {
 		}
 		j.replayed = true
 	case "safety_check":
-		if scheduler.Throttles(e) {
+		if history.Throttles(e) {
 			tell(&j.moments, e, throttled, "", "", 0)
 		} else {
 			tell(&j.moments, e, askedKernel, "", "", 0)
