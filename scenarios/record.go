@@ -430,7 +430,7 @@ func (r *record) stacked(f *history.Fact) {
 	c := f.Change
 	place := f.Job + " " + cmp.Or(c.Field, "0") // the last to go takes the key along
 	if !c.Gone {
-		_, r.stacks[place] = whatOf(history.CompensationIDs, []byte(c.Value))
+		_, r.stacks[place] = whatOf(history.CompensationIDs, c.Value)
 		if j := r.job(f.Event.Job); j != nil && f.Phase == "saga_record" {
 			j.tellOnce(f.Event, recorded, "")
 		}
