@@ -75,7 +75,7 @@ func (r *record) decided(f *history.Fact) {
 	if a.JobID != "" {
 		event.Kind += " for " + a.JobID
 	}
-	d.trail = append(d.trail, moment{f.At, f.Step, f.Node, onRecord, event.Kind, a.words(), 0})
+	d.trail = append(d.trail, moment{at: f.At, step: f.Step, node: f.Node, says: onRecord, a: event.Kind, b: a.words()})
 }
 
 // words say why, and by whom.

@@ -28,7 +28,7 @@ func (r *record) ran(f *history.Fact) {
 	i := slices.IndexFunc(r.runs, func(o *RunResult) bool { return o.ID == f.Job })
 	if i < 0 {
 		i = len(r.runs)
-		r.runs = append(r.runs, &RunResult{ID: f.Job, Started: f.At, moments: []moment{{f.At, f.Step, f.Node, runStarted, "", "", 0}}})
+		r.runs = append(r.runs, &RunResult{ID: f.Job, Started: f.At, moments: []moment{{at: f.At, step: f.Step, node: f.Node, says: runStarted}}})
 	}
 	run := r.runs[i]
 	if run.State, run.Why = now.State, now.Reason; !now.Over() {
