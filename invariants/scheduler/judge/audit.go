@@ -1,10 +1,8 @@
 package judge
 
 import (
-	"encoding/json"
 	"maps"
 	"slices"
-	"strconv"
 	"time"
 
 	"github.com/wavetank-sim/wavetank/invariants"
@@ -96,20 +94,14 @@ func auditMessage(f *model.Facts, c *sim.Change) {
 	case history.Notice:
 		about.Told = append(about.Told, model.Notice{Worker: history.WorkerOf(c.Subject), Epoch: history.EpochOf(c)})
 	case history.Dispatch:
-		var d struct {
-			Attempt int `json:"attempt"`
-		}
-		_ = json.Unmarshal([]byte(c.Value), &d) // what cannot be read names no attempt
+		d, _ := history.Read[history.Order](c.Value) // what cannot be read names no attempt
 		about.Dispatches = append(about.Dispatches, model.Dispatch{
 			Worker: history.WorkerOf(c.Subject), Subject: c.Subject, Epoch: history.EpochOf(c), Seq: c.Seq, Attempt: d.Attempt,
 		})
 	case history.Submission, history.Result, history.Cancellation:
 		m := model.Message{Seq: c.Seq, Consumer: history.ConsumerOf(c.Subject), Epoch: history.EpochOf(c)}
 		if what == history.Result {
-			var r struct {
-				Status string `json:"status"`
-			}
-			_ = json.Unmarshal([]byte(c.Value), &r)
+			r, _ := history.Read[history.Reply](c.Value)
 			m.Succeeded = r.Status == model.StateNames[model.Succeeded]
 		}
 		about.Messages = append(about.Messages, m)
@@ -141,11 +133,11 @@ func reportedSuccess(j *model.Job, epoch int64) bool {
 }
 
 // sinceStep names the step of the last state write; an audit knows of none.
-func sinceStep(j *model.Job) string {
+func sinceStep(j *model.Job) invariants.Clause {
 	if j.StateAt == 0 {
-		return ""
+		return invariants.Clause{}
 	}
-	return ", since step " + strconv.Itoa(j.StateAt)
+	return invariants.Say(", since step %d", stepNo(j.StateAt))
 }
 
 // auditSettled finds jobs that are not over.

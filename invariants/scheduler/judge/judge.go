@@ -97,6 +97,9 @@ type tally struct {
 	saga  bool // the invariant is about a saga as a whole
 }
 
+// stepNo marks the number of a step among the words of a violation.
+type stepNo = invariants.StepNo
+
 // exercise notes that there was something to judge.
 func (t *tally) exercise() { t.Exercised++ }
 

@@ -14,7 +14,7 @@ var nobodyIsRescued = checking(invariants.Invariant{
 }, func(f *model.Facts, t *tally) observe.Checker {
 	return observe.Checker{
 		Saved: func(s *model.Step, j *model.Job) {
-			t.violated(j, "the %s of %s did at step %d what another path should have done before", f.Rescued.By, invariants.Who(s.Event), s.Step)
+			t.violated(j, "the %s of %s did at step %d what another path should have done before", f.Rescued.By, invariants.Who(s.Event), stepNo(s.Step))
 		},
 		Wrote: func(s *model.Step, _ *model.Write) {
 			if s.About.State.Terminal() {

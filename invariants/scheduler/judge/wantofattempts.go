@@ -26,7 +26,7 @@ var noFailureForWantOfAttempts = checking(invariants.Invariant{
 			if j.Had(model.NoWorkerTook) {
 				violated = t.violatedInGap
 			}
-			violated(j, "%s wrote FAILED at step %d for want of attempts, of which it had %d, although it knew of %s, which was alive and free", invariants.Who(s.Event), s.Step, j.Attempts, worker)
+			violated(j, "%s wrote FAILED at step %d for want of attempts, of which it had %d, although it knew of %s, which was alive and free", invariants.Who(s.Event), stepNo(s.Step), j.Attempts, worker)
 		}
 	}}
 })
