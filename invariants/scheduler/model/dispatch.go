@@ -28,8 +28,8 @@ type Intent struct {
 // by says whether a process of the node wrote the intent.
 func (i *Intent) by(node string) bool { return i.Step != 0 && i.Pick.Node == node }
 
-// Of says whether d was published for the intent.
-func (i *Intent) Of(d *Dispatch) bool { return i.Step != 0 && (d.Epoch == 0 || d.Epoch == i.Epoch) }
+// Matches says whether d was published for the intent.
+func (i *Intent) Matches(d *Dispatch) bool { return i.Step != 0 && (d.Epoch == 0 || d.Epoch == i.Epoch) }
 
 // lateIntent is a DISPATCHED write that is on its way, its caller having given it up.
 type lateIntent struct {
@@ -121,7 +121,7 @@ func (f *Facts) HandOut(j *Job, seq uint64) (again bool) {
 		}
 		again = again || d.handed
 		d.handed = true
-		if d.Lost && j.Intent.Of(d) {
+		if d.Lost && j.Intent.Matches(d) {
 			j.Intent.Stored = true
 		}
 	}

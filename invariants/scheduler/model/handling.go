@@ -57,8 +57,8 @@ func (j *Job) End(h *Handling) {
 	}
 }
 
-// Twice says whether the event's process has more than one handling of the job under way.
-func (j *Job) Twice(e *sim.Event) bool {
+// HandlesTwice says whether the event's process has more than one handling of the job under way.
+func (j *Job) HandlesTwice(e *sim.Event) bool {
 	n := 0
 	for i := range j.Handlings {
 		if h := &j.Handlings[i]; h.Node == e.Node && h.Incarnation == e.Incarnation {
@@ -68,8 +68,8 @@ func (j *Job) Twice(e *sim.Event) bool {
 	return n > 1
 }
 
-// Closed says whether the handling gave up because its state read had failed.
-func (h *Handling) Closed() bool {
+// FailedClosed says whether the handling gave up because its state read had failed.
+func (h *Handling) FailedClosed() bool {
 	return h.ReadFailed != 0 && !h.Wrote && !h.Published && !h.StoreFailed
 }
 

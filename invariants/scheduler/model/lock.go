@@ -45,7 +45,7 @@ func BeginsRelease(s *Step) bool {
 // before are over, but for one that hangs.
 func (j *Job) Release(s *Step) {
 	r := Release{node: s.Node, incarnation: s.Incarnation, Lock: s.Handling.Lock}
-	if j.Twice(s.Event) {
+	if j.HandlesTwice(s.Event) {
 		r.Lock = 0
 	}
 	j.Releases = slices.DeleteFunc(j.Releases, func(o Release) bool { return o.by(s.Event) && o.Hung == "" })

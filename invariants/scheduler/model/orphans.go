@@ -36,8 +36,8 @@ func (f *Facts) OrphanReplayed(s *Step) {
 	s.Handling.orphan = false
 }
 
-// Taken takes in that a replayer has read a job that it is to take up.
-func (f *Facts) Taken(s *Step) {
+// ReplayerRead takes in that a replayer has read a job that it is to take up.
+func (f *Facts) ReplayerRead(s *Step) {
 	me := invariants.Process(s.Node, s.Incarnation)
 	if was := s.About.Replayer; was != "" && was != me {
 		f.Count.OrphansMaybe++ // that one may be at it still

@@ -39,7 +39,7 @@ func (j *Job) loseDispatch(seq uint64) {
 			continue
 		}
 		d.Lost = true
-		if !d.handed && j.Intent.Of(d) {
+		if !d.handed && j.Intent.Matches(d) {
 			j.Intent.Stored, j.Intent.Lost = false, true
 		}
 	}
