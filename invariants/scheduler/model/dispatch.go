@@ -29,7 +29,9 @@ type Intent struct {
 func (i *Intent) by(node string) bool { return i.Step != 0 && i.Pick.Node == node }
 
 // Matches says whether d was published for the intent.
-func (i *Intent) Matches(d *Dispatch) bool { return i.Step != 0 && (d.Epoch == 0 || d.Epoch == i.Epoch) }
+func (i *Intent) Matches(d *Dispatch) bool {
+	return i.Step != 0 && (d.Epoch == 0 || d.Epoch == i.Epoch)
+}
 
 // lateIntent is a DISPATCHED write that is on its way, its caller having given it up.
 type lateIntent struct {
