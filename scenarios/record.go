@@ -122,7 +122,7 @@ func (r *record) observe(e *sim.Event) {
 			r.boxed(f.Job, !f.Change.Gone)
 		case f.What == history.Audited:
 			r.decided(f)
-		case f.What == history.Output:
+		case f.What == history.Finding:
 			r.judgedOutput(f)
 		case f.What == history.Lock:
 			r.leased(f)
@@ -398,7 +398,7 @@ func (r *record) leased(f *history.Fact) {
 
 // stacked tells that a job's compensation was put onto its saga's stack.
 func (r *record) stacked(f *history.Fact) {
-	j := r.job(f.Job)
+	j := r.job(f.Event.Job)
 	switch {
 	case j == nil:
 	case !f.Change.Gone && f.Phase == "saga_record":

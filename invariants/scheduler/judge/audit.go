@@ -5,7 +5,6 @@ import (
 	"maps"
 	"slices"
 	"strconv"
-	"strings"
 	"time"
 
 	"github.com/wavetank-sim/wavetank/invariants"
@@ -42,17 +41,15 @@ func Audit(in AuditInput) invariants.Report {
 	}
 	in.Redis = j.auditTypes(&in)
 	for _, key := range slices.Sorted(maps.Keys(in.Redis)) {
-		if id := history.RecordOf(key); id != "" {
-			auditRecord(f.Job(id), in.Redis[key])
+		switch what, of := history.KeyOf(key); what {
+		case history.Record:
+			auditRecord(f.Job(of), in.Redis[key])
+		case history.MessageLetter:
+			f.File(of, true)
 		}
 	}
 	for _, about := range f.Order {
 		_, about.Entered = in.Redis[history.DlqPrefix+about.ID]
-	}
-	for key := range in.Redis {
-		if id, ok := strings.CutPrefix(key, history.DlqPrefix); ok {
-			f.File(id, true)
-		}
 	}
 	end := invariants.End{InTime: in.Settled, Redis: in.Redis, TTLs: in.TTLs, Streams: in.Streams}
 	for i, audited := range j.audited {
@@ -95,13 +92,10 @@ func auditMessage(f *model.Facts, c *sim.Change) {
 	if about == nil {
 		return
 	}
-	worker, isNotice := history.ToldOf(c.Subject)
-	switch {
-	case c.Stream == history.StreamJobs && isNotice:
-		about.Told = append(about.Told, model.Notice{Worker: worker, Epoch: history.EpochOf(c)})
-	case c.Stream == history.StreamJobs && c.Header[history.HeaderVoid] != "":
-		// nothing to do: it stands for no dispatch
-	case c.Stream == history.StreamJobs:
+	switch what, _ := history.Of(c); what {
+	case history.Notice:
+		about.Told = append(about.Told, model.Notice{Worker: history.WorkerOf(c.Subject), Epoch: history.EpochOf(c)})
+	case history.Dispatch:
 		var d struct {
 			Attempt int `json:"attempt"`
 		}
@@ -109,9 +103,9 @@ func auditMessage(f *model.Facts, c *sim.Change) {
 		about.Dispatches = append(about.Dispatches, model.Dispatch{
 			Worker: history.WorkerOf(c.Subject), Subject: c.Subject, Epoch: history.EpochOf(c), Seq: c.Seq, Attempt: d.Attempt,
 		})
-	case c.Stream == history.StreamSys:
+	case history.Submission, history.Result, history.Cancellation:
 		m := model.Message{Seq: c.Seq, Consumer: history.ConsumerOf(c.Subject), Epoch: history.EpochOf(c)}
-		if c.Subject == history.SubjectResult {
+		if what == history.Result {
 			var r struct {
 				Status string `json:"status"`
 			}
@@ -253,7 +247,7 @@ func auditIntents(f *model.Facts, t *tally) {
 func auditLocks(t *tally, end *invariants.End, ttls map[string]time.Duration) {
 	for _, key := range slices.Sorted(maps.Keys(end.Redis)) {
 		most, is := ttls[key]
-		if id := history.RecordOfLock(key); id != "" {
+		if what, _ := history.KeyOf(key); what == history.Lock {
 			most, is = ttls[history.LockPrefix], true
 		}
 		if !is || end.TTLs == nil {

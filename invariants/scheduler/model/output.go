@@ -138,17 +138,17 @@ func (f *Facts) OutputStored(c *sim.Change) {
 }
 
 // ScanKept takes in a change of the set of open scans.
-func (f *Facts) ScanKept(c *sim.Change) {
+func (f *Facts) ScanKept(c *sim.Change, id string) {
 	if f.Outputs.kept == nil {
 		f.Outputs.kept = map[string]bool{}
 	}
-	if c.Field == "" && c.Gone {
+	if id == "" && c.Gone {
 		clear(f.Outputs.kept)
 		return
 	}
-	delete(f.Outputs.kept, c.Field)
+	delete(f.Outputs.kept, id)
 	if !c.Gone {
-		f.Outputs.kept[c.Field] = true
+		f.Outputs.kept[id] = true
 	}
 }
 

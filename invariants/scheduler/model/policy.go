@@ -106,9 +106,6 @@ func (p *policyFacts) show(e *sim.Event, c history.Circuit, state string, alone 
 
 // BreakerChanged takes in a change of a breaker's keys.
 func (f *Facts) BreakerChanged(s *Step, c *sim.Change) {
-	if !strings.HasSuffix(c.Key, history.FailuresSuffix) {
-		return
-	}
 	counter := &f.Policy.Counters[history.CircuitOf(c.Key)]
 	if c.Gone && s.Phase == "breaker_write" && f.Policy.Closing != nil {
 		f.Policy.Closing(s, history.CircuitOf(c.Key))

@@ -95,7 +95,8 @@ func (k *Workflows) Answered(f *Facts, s *Step) {
 	if s.Phase != "run_lock" || s.Failed || s.Outcome == sim.OutcomePending || s.Outcome == history.TransactionFailed || s.Kind != sim.KindRedis {
 		return
 	}
-	if r := k.Runs[strings.TrimPrefix(s.Target, history.RunLockPrefix)]; r != nil && !r.Lock.HeldBy(s.Event) {
+	_, run := history.KeyOf(s.Target)
+	if r := k.Runs[run]; r != nil && !r.Lock.HeldBy(s.Event) {
 		f.Reach(RunContended)
 	}
 }

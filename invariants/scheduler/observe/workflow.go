@@ -15,9 +15,8 @@ import (
 func (o *Observer) Began(at time.Time) { o.Facts.Workflow.Began = at }
 
 // runWritten takes in a write of a run's record.
-func (o *Observer) runWritten(s *model.Step, c *sim.Change) {
+func (o *Observer) runWritten(s *model.Step, c *sim.Change, id string) {
 	k := &o.Facts.Workflow
-	id := c.Key[len(history.RunPrefix):]
 	r := k.Runs[id]
 	if r == nil {
 		if k.Runs == nil {
@@ -63,8 +62,7 @@ func (o *Observer) runWritten(s *model.Step, c *sim.Change) {
 }
 
 // runLockChanged takes in a change of the key of a run's lock.
-func (o *Observer) runLockChanged(s *model.Step, c *sim.Change) {
-	r := o.Facts.Workflow.Runs[c.Key[len(history.RunLockPrefix):]]
+func (o *Observer) runLockChanged(s *model.Step, c *sim.Change, r *model.WorkflowRun) {
 	if r == nil {
 		return
 	}
