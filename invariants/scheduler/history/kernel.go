@@ -16,7 +16,9 @@ const (
 	DecisionFailOpen    = "FAIL_OPEN"
 )
 
-var DecisionNames = [...]string{"", DecisionAllow, DecisionConstrained, DecisionApproval, DecisionDeny, DecisionThrottle}
+var decisions = [...]string{"", DecisionAllow, DecisionConstrained, DecisionApproval, DecisionDeny, DecisionThrottle}
+
+var outputDecisions = [...]string{"", OutputAllow, "QUARANTINE", "DENY", OutputRedact}
 
 // Circuit is one of the two that Scheduler internals has a key for.
 type Circuit int

@@ -92,14 +92,13 @@ const (
 	LabelReplayCount = "replay_count"
 )
 
-// Names on the wire of the output policy (Scheduler internals, section 2), and the numbers of its decisions in
-// safety.proto.
+// Names on the wire of the output policy (Scheduler internals, section 2).
 const (
 	ScansKey          = "cordum:output:scans"
 	CallOutput        = "CheckOutput"
 	AuditQuarantined  = "output_quarantined"
-	OutputAllow       = 1
-	OutputRedact      = 4
+	OutputAllow       = "ALLOW"
+	OutputRedact      = "REDACT"
 	CounterChecked    = "output_policy_checked"
 	CounterQuarantine = "output_policy_quarantined"
 )

@@ -51,7 +51,7 @@ var noDispatchWithoutApproval = checking(invariants.Invariant{
 	return observe.Checker{
 		Wrote: func(s *model.Step, w *model.Write) {
 			j := s.About
-			if w.From != model.Pending || j.State != model.Scheduled || j.Consent.Decision != history.DecisionApproval {
+			if w.From != model.Pending || j.State != model.Scheduled || j.Decision != history.DecisionApproval {
 				return
 			}
 			t.exercise()
@@ -66,13 +66,11 @@ var noDispatchWithoutApproval = checking(invariants.Invariant{
 		},
 		Stored: func(s *model.Step, d *model.Dispatch) {
 			j := s.About
-			if j.Consent.Decision != history.DecisionApproval {
+			if j.Decision != history.DecisionApproval {
 				return
 			}
-			for i := range s.Changes {
-				if c := &s.Changes[i]; c.Stream == history.StreamJobs && c.Seq == d.Seq && !j.Consent.Approves(c.Value) {
-					t.violated(j, "dispatch stored, %s seq %d at step %d, which is not what was approved", history.StreamJobs, d.Seq, d.Step)
-				}
+			if !j.Consent.Approves(d.Order) {
+				t.violated(j, "dispatch stored, %s seq %d at step %d, which is not what was approved", history.StreamJobs, d.Seq, d.Step)
 			}
 		},
 	}
@@ -90,7 +88,7 @@ var approvalNotExpired = checking(invariants.Invariant{
 	return observe.Checker{Wrote: func(s *model.Step, w *model.Write) {
 		j := s.About
 		g := j.Consent.Granted(j.Consent.Waits)
-		if w.From != model.Pending || j.State != model.Scheduled || j.Consent.Decision != history.DecisionApproval || g == nil {
+		if w.From != model.Pending || j.State != model.Scheduled || j.Decision != history.DecisionApproval || g == nil {
 			return
 		}
 		t.exercise()

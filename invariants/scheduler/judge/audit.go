@@ -1,7 +1,6 @@
 package judge
 
 import (
-	"encoding/json"
 	"maps"
 	"slices"
 	"strconv"
@@ -96,20 +95,14 @@ func auditMessage(f *model.Facts, c *sim.Change) {
 	case history.Notice:
 		about.Told = append(about.Told, model.Notice{Worker: history.WorkerOf(c.Subject), Epoch: history.EpochOf(c)})
 	case history.Dispatch:
-		var d struct {
-			Attempt int `json:"attempt"`
-		}
-		_ = json.Unmarshal([]byte(c.Value), &d) // what cannot be read names no attempt
+		d, _ := history.Read[history.Order](c.Value) // what cannot be read names no attempt
 		about.Dispatches = append(about.Dispatches, model.Dispatch{
 			Worker: history.WorkerOf(c.Subject), Subject: c.Subject, Epoch: history.EpochOf(c), Seq: c.Seq, Attempt: d.Attempt,
 		})
 	case history.Submission, history.Result, history.Cancellation:
 		m := model.Message{Seq: c.Seq, Consumer: history.ConsumerOf(c.Subject), Epoch: history.EpochOf(c)}
 		if what == history.Result {
-			var r struct {
-				Status string `json:"status"`
-			}
-			_ = json.Unmarshal([]byte(c.Value), &r)
+			r, _ := history.Read[history.Reply](c.Value)
 			m.Succeeded = r.Status == model.StateNames[model.Succeeded]
 		}
 		about.Messages = append(about.Messages, m)

@@ -92,7 +92,7 @@ var blockedOutputEndsQuarantined = checking(invariants.Invariant{
 	return observe.Checker{Ended: func(*invariants.End) {
 		for _, j := range f.Order {
 			a := &j.Out.Blocking
-			if a.Decision == 0 {
+			if a.Decision == "" {
 				continue
 			}
 			t.exercise()

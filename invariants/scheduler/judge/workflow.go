@@ -86,7 +86,7 @@ var delayFiresOnTime = checking(invariants.Invariant{
 					s := &r.Steps[i]
 					id := history.StepJobID(r.RunID, s.ID, s.Attempt)
 					due, ok := kept(r.Waits[id])
-					if j := f.Workflow.Jobs[id]; j != nil && j.Made != 0 || r.State != "RUNNING" || s.State != "WAITING" || !ok {
+					if j := f.Workflow.Jobs[id]; j != nil && j.Made != 0 || r.Over() || s.State != "WAITING" || !ok {
 						continue
 					}
 					if end.At-due > bound() {
@@ -172,7 +172,7 @@ var everyRunSettles = checking(invariants.Invariant{
 	return observe.Checker{Ended: func(end *invariants.End) {
 		for _, r := range f.Workflow.Order {
 			t.exercise()
-			if r.State == "RUNNING" && !waitsRightly(f, r, end) {
+			if !r.Over() && !waitsRightly(f, r, end) {
 				t.violated(&r.As, "is still %s: %s", r.State, r.Why())
 			}
 		}

@@ -1,7 +1,6 @@
 package model
 
 import (
-	"encoding/json"
 	"fmt"
 	"strconv"
 	"strings"
@@ -87,16 +86,9 @@ func (f *Facts) LetterChanged(s *Step, id string, c *sim.Change) {
 		r.Letters[id] = l
 		r.Order = append(r.Order, id)
 	}
-	var e struct {
-		Status       string `json:"status"`
-		ReasonCode   string `json:"reason_code"`
-		ReplayStatus string `json:"replay_status"`
-		DecidedBy    string `json:"decided_by"`
-		Action       string `json:"action"`
-		Fatal        bool   `json:"fatal"`
-	}
 	was := *l
-	if l.gone = c.Gone; c.Gone || json.Unmarshal([]byte(c.Value), &e) != nil {
+	e, err := history.Read[history.DeadLetter](c.Value)
+	if l.gone = c.Gone; c.Gone || err != nil {
 		return
 	}
 	if e.ReplayStatus != l.ReplayStatus {

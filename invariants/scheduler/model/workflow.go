@@ -168,7 +168,7 @@ func (k *Workflows) Success(r *WorkflowRun, step string) int64 {
 // LiveRuns says which runs are not over.
 func (f *Facts) LiveRuns() (list []string) {
 	for _, r := range f.Workflow.Order {
-		if r.State == "RUNNING" {
+		if !r.Over() {
 			list = append(list, fmt.Sprintf("%s is not over: %s", r.RunID, r.Why()))
 		}
 	}

@@ -228,8 +228,7 @@ func (o *Observer) changed(s *model.Step, c *sim.Change, what history.What, of s
 	case history.SagaLetter:
 		f.SagaBuried(c)
 	case history.Audited:
-		f.SagaAudited(c)
-		f.OutputAudited(c)
+		f.Audited(c)
 	case history.LetterIndex:
 		f.LettersIndexed(c, of)
 	case history.Growth:

@@ -47,6 +47,11 @@ func (o *Observer) dispatchStored(own *model.Step, c *sim.Change) {
 	f := o.Facts
 	d := &o.dispatch
 	*d = model.Dispatch{Worker: history.WorkerOf(c.Subject), Subject: c.Subject, Epoch: history.EpochOf(c), Seq: c.Seq, Step: own.Step}
+	if own.About.Decision != "" {
+		if order, err := history.Read[history.Order](c.Value); err == nil {
+			d.Order = order
+		}
+	}
 	if own.Handling != nil {
 		f.Overstay(own)
 		own.Handling.Stored = true
@@ -83,19 +88,26 @@ func (o *Observer) sysStored(s *model.Step, c *sim.Change, what history.What) bo
 		return false
 	}
 	o.Facts.TakePlace(about, c)
-	about.Messages = append(about.Messages, model.Message{Seq: c.Seq, Consumer: history.ConsumerOf(c.Subject), Epoch: history.EpochOf(c), Since: s.Step,
-		Garbled: what == history.Submission && history.Garbled(c.Value) || what == history.Result && history.Illegal(c.Value)})
+	about.Messages = append(about.Messages, model.Message{Seq: c.Seq, Consumer: history.ConsumerOf(c.Subject), Epoch: history.EpochOf(c), Since: s.Step})
+	m := &about.Messages[len(about.Messages)-1]
 	switch what {
 	case history.Submission:
 		about.Accepted = true
 		about.Requests++
-		o.Facts.Resubmitted(about, c)
+		r := history.ReadRequest(c.Value)
+		if m.Garbled = r == nil; m.Garbled {
+			break
+		}
+		o.Facts.Resubmitted(about, r)
 		if strings.HasPrefix(id, history.CompensationIDs) {
-			o.Facts.CompensationSubmitted(s, c.Value)
+			o.Facts.CompensationSubmitted(s, r)
 		}
 		o.stepStored(s, id, c.Seq)
 	case history.Result:
-		about.Answered(c.Value)
+		if r, err := history.Read[history.Reply](c.Value); err == nil {
+			m.Garbled = !r.Legal()
+			about.Answered(r)
+		}
 		about.Moments &^= 1 << model.ResultUnsent
 	}
 	return about == s.About

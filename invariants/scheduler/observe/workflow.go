@@ -1,7 +1,6 @@
 package observe
 
 import (
-	"encoding/json"
 	"strings"
 	"time"
 
@@ -28,15 +27,15 @@ func (o *Observer) runWritten(s *model.Step, c *sim.Change, id string) {
 		k.Order = append(k.Order, r)
 	}
 	before := r.RunRecord
-	var now history.RunRecord
-	if c.Gone && before.State != "RUNNING" {
+	now, err := history.Read[history.RunRecord](c.Value)
+	if c.Gone && before.Over() {
 		return // the record of a run that is over has expired
 	}
-	if c.Gone || json.Unmarshal([]byte(c.Value), &now) != nil {
-		now = history.RunRecord{RunID: id}
+	if c.Gone || err != nil {
+		now = &history.RunRecord{RunID: id}
 	}
 	w := model.RunWrite{Was: before, By: r.By, Step: r.Step}
-	r.RunRecord, r.By, r.Step = now, invariants.Who(s.Event), s.Step
+	r.RunRecord, r.By, r.Step = *now, invariants.Who(s.Event), s.Step
 	for i := range now.Steps {
 		step := &now.Steps[i]
 		if step.State != "WAITING" {
@@ -94,7 +93,7 @@ func (o *Observer) timerChanged(s *model.Step, c *sim.Change) {
 			if s.Phase == "timer_pop" && r.Setting != me {
 				o.Facts.Reach(model.DelayPolled)
 			}
-			if r.State == "RUNNING" {
+			if !r.Over() {
 				r.Hands[me] = true
 			}
 			r.Setting = ""
