@@ -1,7 +1,6 @@
 package invariants
 
 import (
-	"fmt"
 	"time"
 )
 
@@ -59,11 +58,11 @@ func (t *Tally) Violated(v Violation, strikes Vocabulary, struck Kinds, format s
 	if *n++; *n > ViolationsMax {
 		return v.Promised
 	}
-	v.Invariant, v.Message, v.Struck = t.Name, fmt.Sprintf(format, args...), strikes.List(struck)
+	said := Say(format, args...)
+	v.Invariant, v.Message, v.Steps, v.Struck = t.Name, said.Text, said.Steps, strikes.List(struck)
 	if v.Job != "" {
 		v.Message = v.Job + ": " + v.Message
 	}
-	v.Steps = stepsIn(v.Message)
 	t.Violations = append(t.Violations, v)
 	return v.Promised
 }

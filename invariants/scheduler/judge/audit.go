@@ -3,7 +3,6 @@ package judge
 import (
 	"maps"
 	"slices"
-	"strconv"
 	"time"
 
 	"github.com/wavetank-sim/wavetank/invariants"
@@ -134,11 +133,11 @@ func reportedSuccess(j *model.Job, epoch int64) bool {
 }
 
 // sinceStep names the step of the last state write; an audit knows of none.
-func sinceStep(j *model.Job) string {
+func sinceStep(j *model.Job) invariants.Clause {
 	if j.StateAt == 0 {
-		return ""
+		return invariants.Clause{}
 	}
-	return ", since step " + strconv.Itoa(j.StateAt)
+	return invariants.Say(", since step %d", stepNo(j.StateAt))
 }
 
 // auditSettled finds jobs that are not over.

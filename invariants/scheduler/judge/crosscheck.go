@@ -29,7 +29,7 @@ var eventsAgreeWithServers = checking(invariants.Invariant{
 			t.exercise()
 			record := end.Redis[history.RecordPrefix+j.ID]
 			if is := recordState(record); is != j.State {
-				t.violated(nil, "%s is %s in Redis, but the steps left it %s (step %d)", j.ID, is, j.State, j.StateAt)
+				t.violated(nil, "%s is %s in Redis, but the steps left it %s (step %d)", j.ID, is, j.State, stepNo(j.StateAt))
 			}
 			if is, _ := strconv.Atoi(record["attempts"]); is != j.Attempts {
 				t.violated(nil, "%s has attempts %d in Redis, but the steps left it %d", j.ID, is, j.Attempts)

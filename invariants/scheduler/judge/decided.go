@@ -28,9 +28,9 @@ var dispatchIsWhatWasDecided = checking(invariants.Invariant{
 			t.exercise()
 			switch {
 			case d.Order.WorkerID != d.Worker:
-				t.violated(s.About, "the dispatch stored at step %d, %s seq %d, is for %q, and names %q", s.Step, history.StreamJobs, d.Seq, d.Worker, d.Order.WorkerID)
+				t.violated(s.About, "the dispatch stored at step %d, %s seq %d, is for %q, and names %q", stepNo(s.Step), history.StreamJobs, d.Seq, d.Worker, d.Order.WorkerID)
 			case !asked.Does(&d.Order.Request):
-				t.violated(s.About, "what was dispatched at step %d, %s seq %d, is not the request of which the safety kernel decided", s.Step, history.StreamJobs, d.Seq)
+				t.violated(s.About, "what was dispatched at step %d, %s seq %d, is not the request of which the safety kernel decided", stepNo(s.Step), history.StreamJobs, d.Seq)
 			}
 		},
 	}

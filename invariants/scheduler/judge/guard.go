@@ -16,7 +16,7 @@ var processedMessageNotHandledAgain = checking(invariants.Invariant{
 	return observe.Checker{
 		Again: func(*model.Step, *model.Message) { t.exercise() },
 		Twice: func(s *model.Step, m *model.Message) {
-			t.violated(s.About, "%s handled message %d of %s at step %d, although its handling was done before", invariants.Who(s.Event), m.Seq, m.Consumer, s.Step)
+			t.violated(s.About, "%s handled message %d of %s at step %d, although its handling was done before", invariants.Who(s.Event), m.Seq, m.Consumer, stepNo(s.Step))
 		},
 	}
 })
@@ -76,7 +76,7 @@ var terminatedMessageHasDLQEntry = checking(invariants.Invariant{
 			for _, end := range j.Terminated {
 				t.exercise()
 				if !f.Filed[end.Place] {
-					t.violated(j, "a message of it was terminated at step %d, but %s%s was never written", end.Step, history.DlqPrefix, end.Place)
+					t.violated(j, "a message of it was terminated at step %d, but %s%s was never written", stepNo(end.Step), history.DlqPrefix, end.Place)
 				}
 			}
 			for i := range j.Messages {

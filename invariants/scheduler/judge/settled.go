@@ -81,7 +81,7 @@ var failedNeverPrecedesItsDLQEntry = checking(invariants.Invariant{
 		}
 		t.exercise()
 		if !s.About.Entered {
-			t.violated(s.About, "%s wrote %s at step %d (%s), before %s%s was written", invariants.Who(s.Event), s.About.State, s.Step, s.Phase, history.DlqPrefix, s.About.ID)
+			t.violated(s.About, "%s wrote %s at step %d (%s), before %s%s was written", invariants.Who(s.Event), s.About.State, stepNo(s.Step), s.Phase, history.DlqPrefix, s.About.ID)
 		}
 	}}
 })

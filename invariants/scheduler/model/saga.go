@@ -41,6 +41,7 @@ type Saga struct {
 	Due      int  // the step at which a job of it first failed for good; 0 for never
 	Lock     Lock // of its rollback
 	by       string
+	struck   invariants.Kinds // by strikes on operations of its own
 }
 
 // Holds is how many compensations the stack has at an instant.
@@ -69,11 +70,11 @@ type Compensation struct {
 
 func (c *Compensation) Accounted() bool { return len(c.Jobs) > 0 || c.ended }
 
-func (c *Compensation) RecordedAs() string {
+func (c *Compensation) RecordedAs() invariants.Clause {
 	if c.Job == "" {
-		return fmt.Sprintf("%q that nobody can read ", c.entry)
+		return invariants.Say("%q that nobody can read ", c.entry)
 	}
-	return fmt.Sprintf("that was recorded at step %d ", c.Step)
+	return invariants.Say("that was recorded at step %d ", invariants.StepNo(c.Step))
 }
 
 // sagaJob is what sagas need to know of a job.
