@@ -50,6 +50,7 @@ const (
 	givenUp           saying = "the {a} of {job} was given up after {n} deliveries"
 	terminated        saying = "{node} terminated the {a} of {job}: it does not come again"
 	buried            saying = "{node} wrote the DLQ entry of {job}"
+	noRecord          saying = "{node} found no record of {job}"
 	busy              saying = "{node} found {a} taken by {b}"
 	ranOut            saying = "{a} ran out; {node} had taken it at {b}"
 	took              saying = "{node} took {a}"
@@ -142,7 +143,7 @@ func (j *jobRecord) operated(e *sim.Event) {
 		if n := len(j.moments); n == 0 || j.moments[n-1].step != e.Step { // else what it wrote is told
 			tell(&j.moments, e, lateApplied, e.Phase, "", 0)
 		}
-	case history.Stored(e):
+	case history.AlreadyStored(e):
 		tell(&j.moments, e, declined, e.Phase, "", 0)
 	case answer != history.Failed:
 	case cut:
