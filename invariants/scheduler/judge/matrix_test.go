@@ -3,6 +3,7 @@ package judge
 import (
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
@@ -106,7 +107,51 @@ func TestAStrikeReachesWhatItHit(t *testing.T) {
 	s.control("resume", s2).wait(hardened.WithDefaults().AckWait).submit("job-4")
 	assert.Zero(t, reached(s, "job-4"), "it came later")
 	s.control("failover", sim.Redis)
-	assert.Equal(t, history.StrikesOf(history.RedisFailover), reached(s, "job-4"), "a server is everybody's")
+	assert.Equal(t, history.StrikesOf(history.RedisFailover), reached(s, "job-4"), "a server is everybody's who is not finished")
+
+	s = newStory()
+	calm(s)
+	s.ack(s1, job1, "submit_ack").of(1).ack(s2, job1, "result_ack").of(2)
+	dispatch := len(s.events)
+	s.ack(w1, job1, "job_ack").of(1)
+	for verb, node := range map[string]string{"stop": sim.NATS, "failover": sim.Redis, "skew": s1, "crash": w1, "pause": s2} {
+		over := *s
+		assert.Zero(t, reached(over.control(verb, node), job1), "%s of %s: it was finished", verb, node)
+	}
+	waits := *s
+	waits.events = s.events[:dispatch:dispatch]
+	assert.Equal(t, history.StrikesOf(history.WorkerCrash), reached(waits.control("crash", w1), job1), "its worker has yet to acknowledge it")
+	assert.Equal(t, history.StrikesOf(history.RedisFailover), reached(s.failover(), job1), "its record was changed back")
+}
+
+// A strike that lasts reaches what appears until it is over, and its aftermath.
+func TestAWindowCloses(t *testing.T) {
+	for _, c := range []struct {
+		node, begins, ends string
+		kind               invariants.StrikeKind // "" for what nobody goes by
+	}{
+		{sim.NATS, "stop", "start", history.NATSAway},
+		{sim.Redis, "failover", "", history.RedisFailover},
+		{s1, "skew", "set clock", history.ClockWrong},
+		{w1, "skew", "set clock", ""},
+		{s1, "partition nats", "heal nats", history.SchedulerAway},
+		{s1, "crash", "restart", history.SchedulerCrash},
+	} {
+		s := newStory().control(c.begins, c.node).submit(job1)
+		if c.ends != "" {
+			s.wait(time.Hour).submit("job-2").control(c.ends, c.node)
+		}
+		s.wait(40 * time.Minute).submit("job-3")
+		j := NewJudge(hardened)
+		for i := range s.events {
+			j.Observe(&s.events[i])
+		}
+		assert.Equal(t, history.StrikesOf(c.kind), j.Facts.Jobs[job1].Struck, "%s of %s", c.begins, c.node)
+		if c.ends != "" {
+			assert.Equal(t, history.StrikesOf(c.kind), j.Facts.Jobs["job-2"].Struck, "%s of %s lasts", c.begins, c.node)
+		}
+		assert.Zero(t, j.Facts.Jobs["job-3"].Struck, "%s of %s is long over", c.begins, c.node)
+	}
 }
 
 // A family is told by a phase's name.

@@ -162,6 +162,11 @@ func (f *Facts) struckOperation(s invariants.Strike) {
 	}
 	if j := f.Job(s.Job); j != nil && s.Kind != history.KernelFails {
 		f.reachJob(j, kind)
+		for _, replay := range f.Order {
+			if replay.Replay.Of == j.ID && f.unfinished(replay) { // who replays a job works on both under its name
+				replay.Struck |= kind
+			}
+		}
 		return
 	}
 	if f.reachKey(s.Key, kind) {
