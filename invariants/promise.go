@@ -46,10 +46,11 @@ type Row[C any] struct {
 	Strikes Vocabulary
 	Takes   []Mechanism[C] // without one of these nothing is promised; none: it takes nothing
 	Except  []Exception[C]
-	Open    Gap // what else it does not judge yet
+	Open    Gap // what else releases it, for now
 }
 
-// Gap is something besides a strike under which nothing is promised yet.
+// Gap is something besides a strike under which nothing is promised yet. It says nothing of what the subject did. A checker
+// that finds a violation under it says so; that counts only for a row that declares the gap.
 type Gap struct {
 	Under string
 	Says  string // what would close it

@@ -1,7 +1,6 @@
 package invariants
 
 import (
-	"fmt"
 	"time"
 )
 
@@ -30,13 +29,14 @@ type Outcome struct {
 // Violation is one way in which an invariant did not hold.
 type Violation struct {
 	Invariant string
-	Promised  bool   // the settings promise it, and no strike that releases that has reached the job
+	Promised  bool   // the settings promise it, and neither a strike that releases that has reached the job nor a gap
 	Job       string // empty if it is about no single job
 	Step      int
 	At        time.Duration
 	Message   string
 	Steps     []int        // others that it depends on
 	Struck    []StrikeKind // the kinds of strike that had reached it
+	InGap     bool         // it is under what the promise matrix leaves open besides strikes
 }
 
 // Tally keeps what one invariant's checker found.
@@ -45,11 +45,12 @@ type Tally struct {
 	Place     int    // the invariant's, among all
 	StoppedBy Places // those that it needs
 	Releases  Kinds  // the strikes that release the promise of this run
+	Gap       bool   // its row declares a gap
 }
 
 // Violated notes a violation, with what had struck it by then, and says whether it is within the promise.
 func (t *Tally) Violated(v Violation, strikes Vocabulary, struck Kinds, format string, args ...any) bool {
-	v.Promised = !t.Unprovided && struck&t.Releases == 0
+	v.Promised = !t.Unprovided && struck&t.Releases == 0 && !(v.InGap && t.Gap)
 	n := &t.Unpromised
 	if v.Promised {
 		n = &t.Promised
@@ -57,11 +58,11 @@ func (t *Tally) Violated(v Violation, strikes Vocabulary, struck Kinds, format s
 	if *n++; *n > ViolationsMax {
 		return v.Promised
 	}
-	v.Invariant, v.Message, v.Struck = t.Name, fmt.Sprintf(format, args...), strikes.List(struck)
+	said := Say(format, args...)
+	v.Invariant, v.Message, v.Steps, v.Struck = t.Name, said.Text, said.Steps, strikes.List(struck)
 	if v.Job != "" {
 		v.Message = v.Job + ": " + v.Message
 	}
-	v.Steps = stepsIn(v.Message)
 	t.Violations = append(t.Violations, v)
 	return v.Promised
 }

@@ -2,8 +2,6 @@ package invariants
 
 import (
 	"fmt"
-	"regexp"
-	"strconv"
 	"strings"
 
 	"github.com/wavetank-sim/wavetank/sim"
@@ -28,20 +26,32 @@ func CountOf(n int, one, more string) string {
 	return fmt.Sprintf("%d %s", n, more)
 }
 
-var stepsNamed = regexp.MustCompile(`steps? (\d+(?:(?:, | and )\d+)*)`)
+// StepNo is the number of a step on which a violation depends.
+type StepNo int
 
-// StepList names steps as a violation's message does.
-func StepList(steps []int) string {
-	return strings.Trim(strings.ReplaceAll(fmt.Sprint(steps), " ", ", "), "[]")
+// Clause is a message, or a part of one, with the steps that it depends on.
+type Clause struct {
+	Text  string
+	Steps []int
 }
 
-// stepsIn lists the steps that a violation's message names: it depends on them.
-func stepsIn(message string) (steps []int) {
-	for _, named := range stepsNamed.FindAllStringSubmatch(message, -1) {
-		for _, digits := range strings.FieldsFunc(named[1], func(r rune) bool { return r < '0' || r > '9' }) {
-			n, _ := strconv.Atoi(digits)
-			steps = append(steps, n)
+func (c Clause) String() string { return c.Text }
+
+// Say formats a message. The steps are those among args.
+func Say(format string, args ...any) (c Clause) {
+	for _, arg := range args {
+		switch arg := arg.(type) {
+		case StepNo:
+			c.Steps = append(c.Steps, int(arg))
+		case Clause:
+			c.Steps = append(c.Steps, arg.Steps...)
 		}
 	}
-	return steps
+	c.Text = fmt.Sprintf(format, args...)
+	return c
+}
+
+// StepList names steps.
+func StepList(steps []int) Clause {
+	return Clause{strings.Trim(strings.ReplaceAll(fmt.Sprint(steps), " ", ", "), "[]"), steps}
 }

@@ -26,6 +26,7 @@ const (
 const (
 	rankViolation = iota
 	rankFault
+	rankTold // a sentence of the story is about it
 	rankNearViolation
 	rankNearFault
 	rankControl
@@ -85,6 +86,11 @@ func newCollector(res *scenarios.Result, f focus) *collector {
 		if _, dup := c.anchors[ff.Step]; !dup && fired < anchorsMax {
 			c.anchors[ff.Step] = rankFault
 			fired++
+		}
+	}
+	for _, step := range res.TellingSteps {
+		if _, dup := c.anchors[step]; !dup && step > 0 {
+			c.anchors[step] = rankTold
 		}
 	}
 	return c

@@ -4,9 +4,9 @@ import (
 	"cmp"
 	"slices"
 
+	"github.com/wavetank-sim/wavetank/invariants/scheduler/history"
 	"github.com/wavetank-sim/wavetank/reports/plots"
 	"github.com/wavetank-sim/wavetank/scenarios"
-	"github.com/wavetank-sim/wavetank/scenarios/scheduler"
 	"github.com/wavetank-sim/wavetank/sim"
 )
 
@@ -87,5 +87,6 @@ func (f focus) follows(e sim.Event) bool {
 	if _, own := f.colour[e.Job]; own {
 		return true
 	}
-	return e.Job == "" && len(e.Changes) > 0 && slices.ContainsFunc(f.runs, func(id string) bool { return e.Target == scheduler.RunKey(id) })
+	what, run := history.KeyOf(e.Target)
+	return e.Job == "" && len(e.Changes) > 0 && what == history.Run && slices.Contains(f.runs, run)
 }

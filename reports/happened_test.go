@@ -58,7 +58,7 @@ func TestAPageOfRunsShowsTheirSteps(t *testing.T) {
 
 func TestAPageShowsReplaysAsJobs(t *testing.T) {
 	page := pageFor(t, "replay")
-	assert.Contains(t, text(sectionOf(t, page, "jobs")), "job-3-replay-1 replay 1 of job-3 SUCCEEDED 1 1 1 90.0")
+	assert.Contains(t, text(sectionOf(t, page, "jobs")), "job-3-replay-1 replay 1 of job-3 SUCCEEDED 1 1 1 1m30")
 	assert.Contains(t, page, "job-3-replay-1 takes ")
 }
 

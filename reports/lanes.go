@@ -92,7 +92,7 @@ func lanes(c *collector, res *scenarios.Result) (view laneView, shown map[int]bo
 }
 
 func (c *collector) laneRow(r row, nodes []string, column map[string]int, violations []laneViolation, cut partitions) laneRow {
-	out := laneRow{Step: r.step, Clock: words.Clock(r.at), Violations: violations, Cells: make([]laneCell, len(nodes))}
+	out := laneRow{Step: r.step, Clock: words.Instant(r.at), Violations: violations, Cells: make([]laneCell, len(nodes))}
 	switch {
 	case len(violations) > 0:
 		out.Tone = "violation"
@@ -229,7 +229,7 @@ func (c *collector) laneNotes(shown int) []string {
 	case c.focus.sample:
 		what += ", which stands for all: the plan is about no job in particular"
 	}
-	notes = append(notes, fmt.Sprintf("The steps of %s, and what the harness did. Time is virtual, in seconds.", what))
+	notes = append(notes, fmt.Sprintf("The steps of %s, and what the harness did. Times are virtual, since the world began.", what))
 	if c.focus.left > 0 {
 		notes = append(notes, words.Counted(c.focus.left, "other job")+" that the plan is about, or that a violation names, left out.")
 	}

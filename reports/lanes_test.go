@@ -77,7 +77,9 @@ func TestLanesMarkNodesThatAreGone(t *testing.T) {
 			continue
 		}
 		one, two := r.Cells[1], r.Cells[2]
-		crashed := r.Step >= 3 && r.Clock < "2"
+		at, err := time.ParseDuration(r.Clock)
+		require.NoError(t, err)
+		crashed := r.Step >= 3 && at < 2*time.Second
 		assert.Equal(t, crashed, strings.Contains(one.Class, "down"), "scheduler-1 at step %d", r.Step)
 		assert.Equal(t, crashed && r.Step > 3, strings.Contains(two.Class, "cut"), "scheduler-2 at step %d", r.Step)
 		if r.Step == 3 {

@@ -27,6 +27,7 @@ type view struct {
 	World          string
 	Jump           string // the first violation's anchor; empty if there is none
 	JumpOutside    bool   // it is outside its invariant's promise, as all of them are
+	TellingRows    []toldRow
 	TellingLeft    int
 	Violating      []violationRow
 	ViolatingMore  []violationRow // folded
@@ -50,6 +51,12 @@ type view struct {
 	UnsettledLeft  int
 	OpenShown      []string
 	OpenLeft       int
+}
+
+// toldRow is a sentence of the story, and the step that it tells of, if any.
+type toldRow struct {
+	Text string
+	Ref  stepRef
 }
 
 type counterRow struct{ Name, Value string }
@@ -81,6 +88,13 @@ func viewOf(plan *plans.Plan, res *scenarios.Result, f focus, c *collector) view
 		Lanes: diagram, Machine: plots.MachineOf(res), Figures: plots.Run(plan, res, plots.Traced{Focus: f.jobs, Naks: c.naks, Rollbacks: c.rollbacks}), CounterRows: counters(res),
 	}
 	v.Telling, v.TellingLeft = words.Capped(res.Telling, tellingMax)
+	for i, sentence := range v.Telling {
+		row := toldRow{Text: sentence}
+		if i < len(res.TellingSteps) {
+			row.Ref = ref(res.TellingSteps[i], 0, shown)
+		}
+		v.TellingRows = append(v.TellingRows, row)
+	}
 	v.Violating, v.ViolatingLeft = violationRows(res, shown)
 	if len(v.Violating) > unfoldedMax {
 		v.Violating, v.ViolatingMore = v.Violating[:unfoldedMax], v.Violating[unfoldedMax:]

@@ -104,7 +104,7 @@ func TestHeaderTellsVerdictAndReplay(t *testing.T) {
 			header, _, _ := strings.Cut(page, "</header>")
 			assert.Contains(t, header, `<div class="verdict `+c.tone+`">`)
 			assert.Contains(t, header, ">"+c.verdict+"</strong>")
-			assert.Contains(t, header, "<p>"+c.tape.res.Reason+"</p>")
+			assert.Contains(t, header, "<p>"+c.tape.res.Reason+".</p>")
 			assert.Regexp(t, `<pre[^>]*><code>`+regexp.QuoteMeta(c.tape.res.Replay)+`</code></pre>`, header)
 			for _, want := range []string{c.tape.plan.Name, "documented", "9f31c2aa07d4e6b1", words.Count(c.tape.res.Steps), words.Instant(c.tape.res.Virtual)} {
 				assert.Contains(t, text(header), want)
@@ -177,7 +177,7 @@ func TestJobsComeInOrderOfInterest(t *testing.T) {
 	assert.Contains(t, said, "PENDING SCHEDULED 1 DISPATCHED 1 RUNNING 1")
 
 	said = text(sectionOf(t, publishFailure().page(), "jobs"))
-	assert.Contains(t, said, "job-3 SUCCEEDED 5 1 1 1.411165 22.261511 24.266915")
+	assert.Contains(t, said, "job-3 SUCCEEDED 5 1 1 1.411s 22.262s 24.267s")
 	said = text(sectionOf(t, ackLost(true).page(), "jobs"))
 	assert.Contains(t, said, "job-3 SUCCEEDED 3 2 2", "two dispatches, two executions")
 	assert.Contains(t, said, "4.3s", "the blind window")

@@ -17,6 +17,7 @@ import (
 	"github.com/wavetank-sim/wavetank/scenarios/plans"
 	"github.com/wavetank-sim/wavetank/scenarios/strictyaml"
 	"github.com/wavetank-sim/wavetank/scenarios/sweep"
+	"github.com/wavetank-sim/wavetank/sim"
 )
 
 // FileError is what is wrong with a file of a stored folder, and what to do about it.
@@ -41,7 +42,7 @@ type Stored struct {
 
 // Read reads the folder dir as [Write], [WriteCampaign], [WriteSweep] or [WriteComparisons] left it. A
 // file that is missing, broken or of another version is a [*FileError], a broken plan.yaml a
-// [*strictyaml.Error]. The trace of a run is not read.
+// [*strictyaml.Error]. The trace of a run is not read: [Stored.Rewrite] does, and checks its digest.
 func Read(dir string) (*Stored, error) {
 	kind, err := kindOf(dir)
 	if err != nil {
@@ -95,6 +96,22 @@ func (s *Stored) runPage(w io.Writer) error {
 	err := pageOf(w, s.Dir, s.Plan, s.Run)
 	if broken := new(traceError); errors.As(err, &broken) {
 		return &FileError{name, broken.Error(), "run it again: " + s.Run.Replay}
+	} else if err != nil {
+		return err
+	}
+	return s.checkTrace(name)
+}
+
+// checkTrace refuses a trace that is not the one that the run wrote.
+func (s *Stored) checkTrace(name string) error {
+	f, err := os.Open(name)
+	if err != nil {
+		return err
+	}
+	defer f.Close() // read only: nothing to lose
+	digest, err := sim.DigestOf(f)
+	if err == nil && digest != s.Run.Digest {
+		return &FileError{name, fmt.Sprintf("it is not the trace of this run: its digest is %s, and %s says %s", digest, ResultFile, s.Run.Digest), "run it again: " + s.Run.Replay}
 	}
 	return err
 }

@@ -1,6 +1,7 @@
 package reports
 
 import (
+	"bytes"
 	"errors"
 	"io"
 	"os"
@@ -13,6 +14,7 @@ import (
 
 	"github.com/wavetank-sim/wavetank/scenarios/campaign"
 	"github.com/wavetank-sim/wavetank/scenarios/strictyaml"
+	"github.com/wavetank-sim/wavetank/sim"
 )
 
 // aRun is the folder of a finished run.
@@ -20,6 +22,9 @@ func aRun(t *testing.T) string {
 	t.Helper()
 	tp := publishFailure()
 	dir := folder(t, tp.trace())
+	digest, err := sim.DigestOf(bytes.NewReader(tp.trace()))
+	require.NoError(t, err)
+	tp.res.Digest = digest
 	require.NoError(t, Write(dir, tp.plan, tp.res))
 	return dir
 }
@@ -67,7 +72,9 @@ func TestRewriteMakesTheSamePageAgain(t *testing.T) {
 func TestReadSaysWhatAFolderHolds(t *testing.T) {
 	s, err := Read(aRun(t))
 	require.NoError(t, err)
-	assert.Equal(t, publishFailure().res, s.Run)
+	want := publishFailure().res
+	want.Digest = s.Run.Digest
+	assert.Equal(t, want, s.Run)
 	assert.Equal(t, "publish-failure", s.Plan.Name)
 	assert.Nil(t, s.Campaign)
 
@@ -105,6 +112,12 @@ func TestReadNamesTheFileAndARemedy(t *testing.T) {
 		"a broken trace": {
 			func(dir string) { put(t, dir, TraceFile, "{\"step\":1}\nnonsense\n") },
 			"DIR/trace.jsonl: line 2: invalid character 'o' in literal null (expecting 'u'); run it again: wavetank run publish-failure --seed 7",
+		},
+		"a trace that was edited": {
+			func(dir string) {
+				put(t, dir, TraceFile, strings.Replace(read(t, dir, TraceFile), "job-3", "job-4", 1))
+			},
+			"DIR/trace.jsonl: it is not the trace of this run: its digest is ",
 		},
 		"a directory for a file": {
 			func(dir string) {

@@ -137,11 +137,11 @@ func violationRows(res *scenarios.Result, shown map[int]bool) (rows []violationR
 func runRows(res *scenarios.Result) (rows []runRow, left int) {
 	runs, left := words.Capped(res.Runs, jobsMax)
 	for _, r := range runs {
-		row := runRow{RunResult: r, Tone: "good", StartAt: words.Clock(r.Started)}
+		row := runRow{RunResult: r, Tone: "good", StartAt: words.Instant(r.Started)}
 		if r.State != "SUCCEEDED" {
 			row.Tone = "quiet"
 		}
-		if row.EndAt = words.Clock(r.Ended); r.Ended == 0 {
+		if row.EndAt = words.Instant(r.Ended); r.Ended == 0 {
 			row.EndAt, row.Tone = "never", "warn"
 		}
 		for _, j := range res.Derived {
@@ -241,7 +241,7 @@ func jobRowOf(j scenarios.JobResult, f focus, why string, shown map[int]bool) jo
 	r := jobRow{JobResult: j, Colour: -1, Final: j.State, Unsettled: why}
 	r.Why = clip(j.Why)
 	if j.Submitted > 0 {
-		r.SubmitAt = words.Clock(j.Submitted)
+		r.SubmitAt = words.Instant(j.Submitted)
 	}
 	if c, own := f.colour[j.ID]; own {
 		r.Colour = c
@@ -266,10 +266,10 @@ func jobRowOf(j scenarios.JobResult, f focus, why string, shown map[int]bool) jo
 		r.Tone = "warn"
 	}
 	if len(j.Dispatches) > 0 {
-		r.DispatchAt = words.Clock(j.Dispatches[0].At)
+		r.DispatchAt = words.Instant(j.Dispatches[0].At)
 	}
 	if j.Settled > 0 {
-		r.SettleAt = words.Clock(j.Settled)
+		r.SettleAt = words.Instant(j.Settled)
 	}
 	if b := j.Blind; b != nil {
 		r.BlindOpen, r.BlindFor = b.Open, words.BlindFor(b)

@@ -1,7 +1,6 @@
 package scenarios
 
 import (
-	"strings"
 	"time"
 
 	"github.com/wavetank-sim/wavetank/invariants/scheduler/history"
@@ -15,7 +14,10 @@ type consent struct {
 }
 
 // approved says whether a request bears an approval.
-func approved(packet string) bool { return strings.Contains(packet, `"approval_granted":"true"`) }
+func approved(packet string) bool {
+	r, err := history.Read[history.Request](packet)
+	return err == nil && r.Granted()
+}
 
 // grants takes in what a job's record says of approvals.
 func (g *consent) grants(f *history.Fact) {

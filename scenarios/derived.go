@@ -2,7 +2,6 @@ package scenarios
 
 import (
 	"cmp"
-	"encoding/json"
 	"fmt"
 	"maps"
 	"slices"
@@ -46,17 +45,13 @@ type derived struct {
 func newDerived() derived { return derived{byID: map[string]*DerivedJob{}, told: map[string]bool{}} }
 
 // whatOf says what an id is the job of, and in words; "" for one that a client submitted.
-func whatOf(id string, packet []byte) (what, of string) {
+func whatOf(id, packet string) (what, of string) {
 	if of, n, ok := strings.Cut(id, "-replay-"); ok {
 		return "replay " + n, of
 	}
-	var req struct {
-		WorkflowID string            `json:"workflow_id"`
-		Labels     map[string]string `json:"labels"`
-	}
-	_ = json.Unmarshal(packet, &req)
+	req, _ := history.Read[history.Request](packet)
 	switch {
-	case strings.HasPrefix(id, "comp-"):
+	case strings.HasPrefix(id, history.CompensationIDs):
 		return "compensation", req.Labels["saga_job_id"]
 	case req.WorkflowID != "" && strings.HasPrefix(id, req.WorkflowID+"-"):
 		return "step", req.WorkflowID
@@ -71,20 +66,16 @@ func (r *record) decided(f *history.Fact) {
 		return
 	}
 	d.told[text] = true
-	event := struct {
-		AuditEvent
-		At int64 `json:"at"`
-	}{}
-	if json.Unmarshal([]byte(text), &event) != nil {
+	event, err := history.Read[history.AuditEvent](text)
+	if err != nil {
 		return
 	}
-	a := event.AuditEvent
-	a.Time = f.At
+	a := AuditEvent{Time: f.At, Kind: event.Kind, JobID: event.JobID, Reason: event.Reason, By: event.By}
 	d.audit = append(d.audit, a)
 	if a.JobID != "" {
 		event.Kind += " for " + a.JobID
 	}
-	d.trail = append(d.trail, moment{f.At, f.Step, f.Node, onRecord, event.Kind, a.words(), 0})
+	d.trail = append(d.trail, moment{at: f.At, step: f.Step, node: f.Node, says: onRecord, a: event.Kind, b: a.words()})
 }
 
 // words say why, and by whom.
@@ -101,7 +92,7 @@ func (a *AuditEvent) words() (text string) {
 // stored takes in a message of a job that no client submitted.
 func (d *derived) stored(f *history.Fact) {
 	if f.What == history.Submission {
-		if j := d.job(f.Job, []byte(f.Change.Value)); j != nil {
+		if j := d.job(f.Job, f.Change.Value); j != nil {
 			if j.Submitted == 0 {
 				j.Submitted = f.At
 			}
@@ -118,7 +109,7 @@ func (d *derived) stored(f *history.Fact) {
 func (d *derived) written(f *history.Fact) {
 	j := d.byID[f.Job]
 	if packet, ok := f.Field("request"); ok && j == nil {
-		j = d.job(f.Job, []byte(packet))
+		j = d.job(f.Job, packet)
 	}
 	if j == nil {
 		return
@@ -151,7 +142,7 @@ func (d *derived) about(of map[string]bool) {
 }
 
 // job finds a derived job, or takes it in; nil for a job that a client submitted.
-func (d *derived) job(id string, packet []byte) *DerivedJob {
+func (d *derived) job(id, packet string) *DerivedJob {
 	if j := d.byID[id]; j != nil {
 		return j
 	}

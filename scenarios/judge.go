@@ -45,7 +45,7 @@ func (r *run) result(sum sim.Summary) *Result {
 	res.Open = r.judge.Open()
 	r.aboutDerived(about, run)
 	res.Runs, res.Derived, res.Audit = r.record.runs, r.record.derived.jobs, r.record.derived.audit
-	res.Telling = r.tell(res, about, run)
+	res.Telling, res.TellingSteps = r.tell(res, about, run)
 	res.Verdict, res.Reason = r.verdict(res)
 	return res
 }
@@ -125,7 +125,7 @@ func (r *run) verdict(res *Result) (Verdict, string) {
 	case len(idle) > 0:
 		return Inconclusive, "nothing happened that could break what was to be judged: " + strings.Join(idle, ", ")
 	case len(unpromised) > 0:
-		return Held, "no promise was broken; " + r.brokenAllTheSame(unpromised) + also
+		return Held, "every promise held. " + r.brokenAllTheSame(unpromised) + also
 	}
 	return Held, fmt.Sprintf("all %d invariants that were exercised hold", held) + also
 }
@@ -136,9 +136,9 @@ func nothingToStrike(n int) string {
 	case 0:
 		return ""
 	case 1:
-		return "; a fault had nothing to strike under these settings"
+		return ". A fault had nothing to strike under these settings"
 	}
-	return fmt.Sprintf("; %d faults had nothing to strike under these settings", n)
+	return fmt.Sprintf(". %d faults had nothing to strike under these settings", n)
 }
 
 // stillThrottled says of how many jobs the safety kernel wanted to be asked later, to the end.
@@ -152,7 +152,7 @@ func (r *run) stillThrottled() string {
 	if n == 0 {
 		return ""
 	}
-	return fmt.Sprintf("; %s %s still throttled by the safety kernel", count(n, "job"), isAre(n))
+	return fmt.Sprintf(". %s %s still throttled by the safety kernel", count(n, "job"), isAre(n))
 }
 
 // brokenAllTheSame says why the run holds although these invariants are broken: the settings do not
@@ -168,20 +168,20 @@ func (r *run) brokenAllTheSame(unpromised []string) string {
 	}
 	var said []string
 	if len(byFaults) > 0 {
-		said = append(said, fmt.Sprintf("%s %s broken under %s for which these settings promise nothing", strings.Join(byFaults, ", "), isAre(len(byFaults)), r.circumstances()))
+		said = append(said, fmt.Sprintf("%s %s broken, which these settings do not promise %s", strings.Join(byFaults, ", "), wasWere(len(byFaults)), r.circumstances()))
 	}
 	if len(bySettings) > 0 {
-		said = append(said, fmt.Sprintf("%s %s broken, which these settings do not promise", strings.Join(bySettings, ", "), isAre(len(bySettings))))
+		said = append(said, fmt.Sprintf("%s %s broken, which these settings do not promise", strings.Join(bySettings, ", "), wasWere(len(bySettings))))
 	}
-	return strings.Join(said, "; ")
+	return strings.Join(said, ". ")
 }
 
 // circumstances are what a promise may depend on besides the settings.
 func (r *run) circumstances() string {
 	if len(r.injector.Fired()) == 0 {
-		return "circumstances"
+		return "in such a run"
 	}
-	return "faults"
+	return "under such faults"
 }
 
 // cannotFire says of a fault that did not fire whether the settings leave it nothing to strike, and are

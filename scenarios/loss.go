@@ -15,7 +15,8 @@ import (
 type loss struct {
 	at         time.Duration
 	do         faults.Effect
-	n          int      // keys that hold again what they held before, or nothing; or messages
+	n          int      // messages that are gone, or keys
+	keys       []string // that hold again what they held before, or nothing
 	back, gone []string // jobs in an earlier state, and those without a record or whose messages are gone
 }
 
@@ -40,6 +41,9 @@ func (r *record) loses(e *sim.Event) {
 	for i := range e.Changes {
 		if c := &e.Changes[i]; c.Stream != "" || c.Key != last {
 			l.n, last = l.n+1, c.Key
+			if c.Stream == "" {
+				l.keys = append(l.keys, c.Key)
+			}
 		}
 	}
 	r.losses = append(r.losses, l)
@@ -84,7 +88,7 @@ func (j *jobRecord) hasLost(what history.What) bool {
 
 // words say what was lost.
 func (l loss) words() string {
-	of, lag, jobs := "key", "written", ""
+	of, lag, jobs, keys := "key", "written", "", ""
 	if l.do == faults.PowerLoss {
 		of, lag = "message", "published"
 	}
@@ -99,7 +103,10 @@ func (l loss) words() string {
 	} else if len(l.gone) > 0 {
 		jobs += "; without a record: " + some(l.gone)
 	}
-	return "; the last writes were lost, " + count(l.n, of) + jobs
+	if len(l.keys) > 0 {
+		keys = " (" + some(l.keys) + ")"
+	}
+	return "; the last writes were lost, " + count(l.n, of) + keys + jobs
 }
 
 // some names a few, and counts the others.

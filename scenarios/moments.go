@@ -21,6 +21,8 @@ type moment struct {
 	says saying
 	a, b string
 	n    int
+	// quiet moments are told only if a violation depends on them.
+	quiet bool
 }
 
 // saying is the sentence of a moment: {node} did it, {job} is whose moment it is.
@@ -43,6 +45,14 @@ const (
 	fenced            saying = "the fence stopped the {a} of {job} by {node}: {b}"
 	declined          saying = "the stream refused the {a} of {job} by {node}, as it holds a message of this epoch"
 	redelivered       saying = "the {a} of {job} was delivered again, to {node}"
+	changedNothing    saying = "{node} acknowledged the {a} of {job}, and changed nothing: {b}"
+	notExecuted       saying = "{node} acknowledged the dispatch of {job}, and did not execute it"
+	givenUp           saying = "the {a} of {job} was given up after {n} deliveries"
+	terminated        saying = "{node} terminated the {a} of {job}: it does not come again"
+	buried            saying = "{node} wrote the DLQ entry of {job}"
+	busy              saying = "{node} found {a} taken by {b}"
+	ranOut            saying = "{a} ran out; {node} had taken it at {b}"
+	took              saying = "{node} took {a}"
 	askedKernel       saying = "{node} asked the safety kernel about {job}"
 	throttled         saying = "the safety kernel throttled {job}"
 	putOff            saying = "{node} put {job} off, as {a}"
@@ -60,8 +70,8 @@ const (
 	rewound           saying = "{job} was {b} again, after {a}"
 	recordLost        saying = "the record of {job} was gone, which had said {a}"
 	messageLost       saying = "{a} of {job} was lost"
-	began             saying = "{node} began to execute {job}"
-	overtaken         saying = "{node} began to execute {job}, although it was {a}"
+	began             saying = "{node} began to execute {job}{b}"
+	overtaken         saying = "{node} began to execute {job}{b}, although it was {a}"
 	finished          saying = "{node} finished its execution of {job}"
 	finishedOvertaken saying = "{node} finished its execution of {job}, although the job was {a}"
 	metStale          saying = "{a} of {node} for {job} met a stale worker"
@@ -79,7 +89,9 @@ func (m *moment) words(job string) string {
 }
 
 // alike says whether two moments differ in nothing but who and when.
-func (m *moment) alike(o *moment) bool { return m.says == o.says && m.a == o.a && m.b == o.b }
+func (m *moment) alike(o *moment) bool {
+	return m.says == o.says && m.a == o.a && m.b == o.b && m.quiet == o.quiet
+}
 
 // routine moments make no story by themselves.
 func (m *moment) routine() bool {
@@ -89,7 +101,7 @@ func (m *moment) routine() bool {
 // who names a node in a sentence.
 func who(node string) string {
 	switch node {
-	case actors.SubmitterName, actors.CancellerName, actors.ChangerName, actors.StarterName:
+	case actors.StrangerName, actors.SubmitterName, actors.CancellerName, actors.ChangerName, actors.StarterName:
 		return "a client"
 	case actors.ApproverName:
 		return "the approver"
@@ -107,7 +119,7 @@ func who(node string) string {
 
 // tell notes a moment of the job.
 func tell(to *[]moment, e *sim.Event, says saying, a, b string, n int) {
-	*to = append(*to, moment{e.At, e.Step, e.Node, says, a, b, n})
+	*to = append(*to, moment{at: e.At, step: e.Step, node: e.Node, says: says, a: a, b: b, n: n})
 }
 
 // tellOnce notes a moment of which only the first is worth telling.
@@ -151,9 +163,17 @@ func (j *jobRecord) operated(e *sim.Event) {
 // stateWords is what else a state write says.
 func (j *JobResult) stateWords(f *history.Fact) string {
 	worker, _ := f.Field("worker")
+	attempts := ""
+	if j.Attempts > 1 {
+		attempts = fmt.Sprintf(", attempts %d", j.Attempts)
+	}
 	switch {
 	case j.State == "DISPATCHED" && worker != "":
-		return ", to " + worker
+		return ", to " + worker + attempts
+	case j.State == "SCHEDULED" || j.State == "DISPATCHED":
+		return attempts
+	case j.State == "FAILED":
+		return attempts + j.because()
 	case scheduler.Terminal(j.State):
 		return j.because()
 	}

@@ -5,7 +5,6 @@ import (
 
 	"github.com/wavetank-sim/wavetank/invariants/scheduler/history"
 	"github.com/wavetank-sim/wavetank/invariants/scheduler/model"
-	"github.com/wavetank-sim/wavetank/scenarios/scheduler"
 	"github.com/wavetank-sim/wavetank/sim"
 )
 
@@ -85,10 +84,11 @@ func (r *record) rescued(e *sim.Event, x model.Rescue) {
 // judgedOutput takes in a finding of the output policy.
 func (r *record) judgedOutput(f *history.Fact) {
 	j := r.job(f.Job)
-	why, redacts := scheduler.Redaction(f.Change.Value)
-	if j == nil || !redacts {
+	finding, err := history.Read[history.OutputFinding](f.Change.Value)
+	if j == nil || err != nil || finding.Decision != history.OutputRedact {
 		return
 	}
+	why := finding.Reason
 	if why != "" {
 		why = ": " + why
 	}

@@ -38,7 +38,7 @@ func TestReadme(t *testing.T) {
 	require.NoError(t, err)
 	res, err := Run(t.Context(), p, RunOptions{Source: p.Name})
 	require.NoError(t, err)
-	story := fmt.Sprintf("    %s  %s: %s\n\n    Story\n", strings.ToUpper(string(res.Verdict)), p.Name, res.Reason)
+	story := fmt.Sprintf("    %s  %s: %s.\n\n    Story\n", strings.ToUpper(string(res.Verdict)), p.Name, res.Reason)
 	for _, sentence := range res.Telling {
 		story += "      " + sentence + "\n"
 	}

@@ -18,18 +18,20 @@ type record struct {
 	jobs        []*jobRecord // by number, from 1
 	down        map[string]bool
 	heard       map[ear]time.Duration
-	outstanding map[message]bool // stored in a stream and not acknowledged yet
-	buried      time.Duration    // when a job last failed, or a message was terminated: the DLQ entry may be still to come
-	relayed     bool             // dispatches go through an outbox, and not to a worker at once
-	each        int              // how often each job is to be submitted
-	deliveries  int              // of one message to the schedulers, before it is given up
-	submitted   int              // submissions that were stored, of those that are to be
-	settled     int              // jobs in a terminal state
-	queued      int              // dispatches that wait in the outbox
-	cancels     int              // jobs whose cancellation was stored
-	poison      map[string]bool  // messages of the stranger that were stored
-	runs        []*RunResult     // workflow runs that were stored
-	losses      []loss           // by server faults, in their order
+	outstanding map[message]bool  // stored in a stream and not acknowledged yet
+	buried      time.Duration     // when a job last failed, or a message was terminated: the DLQ entry may be still to come
+	relayed     bool              // dispatches go through an outbox, and not to a worker at once
+	each        int               // how often each job is to be submitted
+	deliveries  int               // of one message to the schedulers, before it is given up
+	submitted   int               // submissions that were stored, of those that are to be
+	settled     int               // jobs in a terminal state
+	queued      int               // dispatches that wait in the outbox
+	cancels     int               // jobs whose cancellation was stored
+	poison      []*jobRecord      // messages of the stranger that were stored
+	locks       map[string]lock   // by key
+	stacks      map[string]string // by saga and index, of which job the compensation there is
+	runs        []*RunResult      // workflow runs that were stored
+	losses      []loss            // by server faults, in their order
 	timeouts    timeouts
 	derived     derived
 	facts       []history.Fact
@@ -78,12 +80,13 @@ type jobRecord struct {
 	consent     consent
 	undecided   bool          // it went on without a decision of the safety kernel
 	rewound     bool          // by a failover of Redis
+	idle        []string      // nodes that had a message of it delivered, and have done nothing for it since
 	lost        []lostMessage // with nats-server's power
 }
 
 func newRecord(plan *plans.Plan) *record {
 	r := &record{
-		down: map[string]bool{}, heard: map[ear]time.Duration{}, outstanding: map[message]bool{}, poison: map[string]bool{},
+		down: map[string]bool{}, heard: map[ear]time.Duration{}, outstanding: map[message]bool{}, locks: map[string]lock{}, stacks: map[string]string{},
 		each: plan.Workload.Submissions, deliveries: plan.Engine.MaxDeliver, relayed: plan.Relays(), timeouts: newTimeouts(plan), derived: newDerived(),
 	}
 	for n := range plan.Workload.Jobs {
@@ -99,6 +102,16 @@ func (r *record) job(id string) *jobRecord {
 		return nil
 	}
 	return r.jobs[n-1]
+}
+
+// stranger finds a message that nobody can read by its job's id, or returns nil.
+func (r *record) stranger(id string) *jobRecord {
+	for _, j := range r.poison {
+		if j.ID == id {
+			return j
+		}
+	}
+	return nil
 }
 
 // observe folds one event, fact by fact.
@@ -122,10 +135,15 @@ func (r *record) observe(e *sim.Event) {
 			r.boxed(f.Job, !f.Change.Gone)
 		case f.What == history.Audited:
 			r.decided(f)
-		case f.What == history.Output:
+		case f.What == history.Finding:
 			r.judgedOutput(f)
 		case f.What == history.Lock:
 			r.leased(f)
+			r.locked(f)
+		case f.What == history.SagaLock, f.What == history.RunLock:
+			r.locked(f)
+		case f.What == history.Letter, f.What == history.MessageLetter:
+			r.lettered(f)
 		case f.What == history.SagaStack:
 			r.stacked(f)
 		}
@@ -153,16 +171,21 @@ func (r *record) operated(e *sim.Event) {
 	}
 	j := r.job(e.Job)
 	if j == nil {
+		if j := r.stranger(e.Job); j != nil {
+			j.operated(e)
+			r.handles(j, e)
+		}
 		return
 	}
 	j.operated(e)
+	r.handles(j, e)
 	switch e.Phase {
+	case "lock_acquire":
+		r.foundTaken(j, e)
 	case "submit_deliver":
 		j.requests = max(j.requests, int(e.Delivered))
-		j.deliveredAgain(e, "request")
 	case "result_deliver":
 		j.answers = max(j.answers, int(e.Delivered))
-		j.deliveredAgain(e, "result")
 	case "lock_release":
 		j.holder = ""
 	case "publish":
@@ -175,7 +198,7 @@ func (r *record) operated(e *sim.Event) {
 		}
 		j.replayed = true
 	case "safety_check":
-		if scheduler.Throttles(e) {
+		if history.Throttles(e) {
 			tell(&j.moments, e, throttled, "", "", 0)
 		} else {
 			tell(&j.moments, e, askedKernel, "", "", 0)
@@ -189,20 +212,16 @@ func (r *record) operated(e *sim.Event) {
 	}
 }
 
-func (j *jobRecord) deliveredAgain(e *sim.Event, what string) {
-	if e.Delivered > 1 && !scheduler.Terminal(j.State) {
-		tell(&j.moments, e, redelivered, what, "", 0)
-	}
-}
-
 func (r *record) stored(f *history.Fact) {
 	c, j := f.Change, r.job(f.Job)
 	m := message{c.Stream, c.Seq, c.Subject}
 	r.outstanding[m] = true
 	if j == nil {
 		r.derived.stored(f)
-		if f.What == history.Submission && f.Node == actors.StrangerName {
-			r.poison[f.Job] = true
+		if f.What == history.Submission && f.Node == actors.StrangerName && r.stranger(f.Job) == nil {
+			p := &jobRecord{JobResult: JobResult{ID: f.Job, Submitted: f.At}}
+			tell(&p.moments, f.Event, submitted, "", ", which nobody can read", 0)
+			r.poison = append(r.poison, p)
 		}
 		return
 	}
@@ -245,7 +264,7 @@ func (r *record) stored(f *history.Fact) {
 	}
 }
 
-// dispatched tells of a stored dispatch, unless that is what the write before it has led one to expect.
+// dispatched tells of a stored dispatch.
 func (j *jobRecord) dispatched(f *history.Fact, relayed bool) {
 	c := f.Change
 	j.Dispatches = append(j.Dispatches, DispatchPoint{f.Step, f.At, c.Subject, c.Seq})
@@ -257,10 +276,9 @@ func (j *jobRecord) dispatched(f *history.Fact, relayed bool) {
 		says = resumed
 	case len(j.Dispatches) > 1:
 		says = dispatchedAgain
-	case expected && f.Kind != sim.KindLate:
-		return
 	}
 	tell(&j.moments, f.Event, says, to, "", len(j.Dispatches))
+	j.last().quiet = says == dispatched && expected && f.Kind != sim.KindLate
 }
 
 // last is what was last told of the job, or nil.
@@ -396,14 +414,27 @@ func (r *record) leased(f *history.Fact) {
 	}
 }
 
-// stacked tells that a job's compensation was put onto its saga's stack.
+// lettered tells of a dead letter that comes by itself, and not with the write of a state.
+func (r *record) lettered(f *history.Fact) {
+	j := cmp.Or(r.job(f.Event.Job), r.stranger(f.Event.Job))
+	if j == nil || f.Change.Gone {
+		return
+	}
+	if last := j.last(); last == nil || last.step != f.Step {
+		tell(&j.moments, f.Event, buried, "", "", 0)
+	}
+}
+
+// stacked tells that a job's compensation was put onto its saga's stack, or taken from it.
 func (r *record) stacked(f *history.Fact) {
-	j := r.job(f.Job)
-	switch {
-	case j == nil:
-	case !f.Change.Gone && f.Phase == "saga_record":
-		j.tellOnce(f.Event, recorded, "")
-	case f.Phase == "saga_pop":
+	c := f.Change
+	place := f.Job + " " + cmp.Or(c.Field, "0") // the last to go takes the key along
+	if !c.Gone {
+		_, r.stacks[place] = whatOf(history.CompensationIDs, c.Value)
+		if j := r.job(f.Event.Job); j != nil && f.Phase == "saga_record" {
+			j.tellOnce(f.Event, recorded, "")
+		}
+	} else if j := r.job(r.stacks[place]); j != nil && f.Phase == "saga_pop" {
 		j.tellOnce(f.Event, popped, "")
 	}
 }
@@ -437,7 +468,11 @@ func (r *record) executed(e *sim.Event) {
 	}
 	if e.Name == actors.EffectBegin {
 		j.Executions++
-		tell(&j.moments, e, either(over == "", began, overtaken), over, "", j.Executions)
+		again := ""
+		if j.Executions > 1 {
+			again = " again"
+		}
+		tell(&j.moments, e, either(over == "", began, overtaken), over, again, j.Executions)
 		j.executing, j.awaited = e.Node, true
 		j.closeBlind(e.At, "execution")
 		return

@@ -21,17 +21,17 @@ type RunResult struct {
 
 // ran takes in a change of a run's record.
 func (r *record) ran(f *history.Fact) {
-	state, why, over, ok := scheduler.RunState(f.Change.Value)
-	if f.Change.Gone || !ok {
+	now, err := history.Read[history.RunRecord](f.Change.Value)
+	if f.Change.Gone || err != nil {
 		return
 	}
 	i := slices.IndexFunc(r.runs, func(o *RunResult) bool { return o.ID == f.Job })
 	if i < 0 {
 		i = len(r.runs)
-		r.runs = append(r.runs, &RunResult{ID: f.Job, Started: f.At, moments: []moment{{f.At, f.Step, f.Node, runStarted, "", "", 0}}})
+		r.runs = append(r.runs, &RunResult{ID: f.Job, Started: f.At, moments: []moment{{at: f.At, step: f.Step, node: f.Node, says: runStarted}}})
 	}
 	run := r.runs[i]
-	if run.State, run.Why = state, why; !over {
+	if run.State, run.Why = now.State, now.Reason; !now.Over() {
 		run.Ended = 0
 	} else if run.Ended == 0 {
 		run.Ended = f.At

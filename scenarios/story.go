@@ -22,7 +22,8 @@ const alikeMax = 2
 type line struct {
 	at   time.Duration
 	step int
-	rank int // among those of one step
+	rank int    // among those of one step
+	job  string // that it names, if any
 	text string
 	keep bool // however long the story is
 }
@@ -40,10 +41,11 @@ const (
 
 // tell writes the story of the run in the order of time: each strike, what it hit, what followed, the violations, and
 // in closing what became of everybody else.
-func (r *run) tell(res *Result, about []*jobRecord, run *RunResult) (told []string) {
+func (r *run) tell(res *Result, about []*jobRecord, run *RunResult) (told []string, steps []int) {
 	about = r.withViolated(res, about)
 	broken, needed := broke(res)
 	lines := slices.Concat(r.strikes(about), broken, r.happened(needed, about, run), r.ends(about))
+	lines = append(lines, r.introduced(lines)...)
 	slices.SortStableFunc(lines, func(a, b line) int {
 		return cmp.Or(cmp.Compare(a.at, b.at), cmp.Compare(a.step, b.step), cmp.Compare(a.rank, b.rank))
 	})
@@ -57,11 +59,16 @@ func (r *run) tell(res *Result, about []*jobRecord, run *RunResult) (told []stri
 	}
 	for _, l := range lines {
 		told = append(told, "At "+at(l.at)+" "+l.text+".")
+		if l.step == lastStep {
+			l.step = 0
+		}
+		steps = append(steps, l.step)
 	}
 	if left > 0 {
 		told = append(told, fmt.Sprintf("The last %s that matter little %s left out.", count(left, "step"), isAre(left)))
 	}
-	return append(told, r.closing(about)...)
+	told = append(told, r.closing(about)...)
+	return told, append(steps, make([]int, len(told)-len(steps))...)
 }
 
 // withViolated are the jobs that the story follows: also those, up to a number, that a broken promise names.
@@ -129,30 +136,66 @@ func (r *run) strike(f faults.Fired) []line {
 		rank = rankAfter
 	}
 	begin, end := r.strikeWords(f)
-	lines := []line{{f.At, f.Step, rank, begin, true}}
+	lines := []line{{f.At, f.Step, rank, f.Job, begin, true}}
 	if end != "" && f.Until > 0 {
-		lines = append(lines, line{f.Until, 0, rankStrike, end, true})
+		lines = append(lines, line{f.Until, 0, rankStrike, "", end, true})
 	}
 	return lines
 }
 
+// introduced are the submissions of jobs that the story names and does not follow.
+func (r *run) introduced(lines []line) (more []line) {
+	known := map[string]bool{}
+	for _, l := range lines {
+		j := r.record.job(l.job)
+		if j == nil || known[j.ID] {
+			continue
+		}
+		known[j.ID] = true
+		for _, m := range j.moments {
+			if m.says == submitted {
+				if !slices.ContainsFunc(lines, func(o line) bool { return o.job == j.ID && o.step == m.step }) {
+					more = append(more, line{m.at, m.step, rankMoment, j.ID, m.words(j.ID), true})
+				}
+				break
+			}
+		}
+	}
+	return more
+}
+
+// dependence is a step that a violation depends on; what a job's violation is found at concerns that job alone.
+type dependence map[int]string
+
+const anyJob = "any job"
+
+func (d dependence) has(m *moment, job string) bool {
+	of, is := d[m.step]
+	return is && (of == anyJob || of == job)
+}
+
 // broke tells of the violations. Of an invariant that is violated often, the first ones are told. needed are the steps
 // that those depend on.
-func broke(res *Result) (lines []line, needed map[int]bool) {
+func broke(res *Result) (lines []line, needed dependence) {
 	told := map[string]int{}
-	needed = map[int]bool{}
+	needed = dependence{}
 	for _, v := range res.Violations {
 		if told[v.Invariant]++; told[v.Invariant] > alikeMax+1 {
 			continue
 		}
-		for _, step := range append(v.Steps, v.Step) {
-			needed[step] = true
+		if needed[v.Step] == "" {
+			needed[v.Step] = v.Job
+		}
+		for _, step := range v.Steps {
+			if step != v.Step {
+				needed[step] = anyJob
+			}
 		}
 		how := " was violated: "
 		if !v.Promised {
 			how = " was broken, outside of its promise: "
 		}
-		lines = append(lines, line{v.At, v.Step, rankViolation, v.Invariant + how + v.Message, true})
+		lines = append(lines, line{v.At, v.Step, rankViolation, v.Job, v.Invariant + how + v.Message, true})
 	}
 	for i := range lines {
 		name, _, _ := strings.Cut(lines[i].text, " ")
@@ -165,17 +208,22 @@ func broke(res *Result) (lines []line, needed map[int]bool) {
 }
 
 // happened tells of what happened to the jobs and to the run that the story follows.
-func (r *run) happened(needed map[int]bool, about []*jobRecord, run *RunResult) (lines []line) {
+func (r *run) happened(needed dependence, about []*jobRecord, run *RunResult) (lines []line) {
 	for _, j := range r.record.jobs {
 		if slices.Contains(about, j) {
 			lines = append(lines, linesOf(j.moments, &j.JobResult, needed)...)
 			lines = append(lines, r.blind(j)...)
 			continue
 		}
-		for _, m := range j.moments {
-			if len(needed) > 0 && needed[m.step] {
-				lines = append(lines, line{m.at, m.step, rankMoment, m.words(j.ID), true})
+		for i := range j.moments {
+			if m := &j.moments[i]; needed.has(m, j.ID) {
+				lines = append(lines, line{m.at, m.step, rankMoment, j.ID, m.words(j.ID), true})
 			}
+		}
+	}
+	for i, j := range r.record.poison {
+		if named := r.violated(); i < alikeMax || named[j.ID] {
+			lines = append(lines, linesOf(j.moments, &j.JobResult, needed)...)
 		}
 	}
 	for _, j := range r.record.derived.jobs {
@@ -186,18 +234,21 @@ func (r *run) happened(needed map[int]bool, about []*jobRecord, run *RunResult) 
 	if run != nil {
 		lines = append(lines, linesOf(run.moments, &JobResult{ID: run.ID}, needed)...)
 	}
-	for _, m := range r.record.derived.trail {
-		lines = append(lines, line{m.at, m.step, rankMoment, m.words(""), needed[m.step]})
+	for i := range r.record.derived.trail {
+		if m := &r.record.derived.trail[i]; !m.quiet || needed.has(m, "") {
+			lines = append(lines, line{m.at, m.step, rankMoment, "", m.words(""), needed.has(m, "")})
+		}
 	}
 	return lines
 }
 
 // linesOf picks what is worth telling of a job. What happened again and again in the same way is counted.
-func linesOf(moments []moment, j *JobResult, needed map[int]bool) (lines []line) {
+func linesOf(moments []moment, j *JobResult, needed dependence) (lines []line) {
 	for i := range moments {
 		m := &moments[i]
 		plain := j.Executions == 1 && (m.says == began || m.says == finished)
-		if (plain || m.routine() && j.Submitted > 0) && !needed[m.step] {
+		needed := needed.has(m, j.ID)
+		if (plain || m.quiet || m.routine() && j.Submitted > 0) && !needed {
 			continue
 		}
 		before, after, last := 0, 0, m.at
@@ -212,14 +263,14 @@ func linesOf(moments []moment, j *JobResult, needed map[int]bool) (lines []line)
 		}
 		text := m.words(j.ID)
 		switch {
-		case before+after < alikeMax || needed[m.step]:
+		case before+after < alikeMax || needed:
 		case before > 0:
 			continue
 		default:
 			text += fmt.Sprintf("; %d more times, the last at %s", after, at(last))
 		}
-		keep := needed[m.step] || m.says == wrote && scheduler.Terminal(m.a) || slices.Contains(kept, m.says)
-		lines = append(lines, line{m.at, m.step, rankMoment, text, keep})
+		keep := needed || m.says == wrote && scheduler.Terminal(m.a) || slices.Contains(kept, m.says)
+		lines = append(lines, line{m.at, m.step, rankMoment, j.ID, text, keep})
 	}
 	return lines
 }
@@ -236,15 +287,15 @@ func (r *run) blind(j *jobRecord) []line {
 			opened = max(opened, f.Step)
 		}
 	}
-	lines := []line{{w.Opened, opened, rankViolation, "the blind window of " + j.ID + " opened: no dispatch of it was under way, and no worker had it", true}}
+	lines := []line{{w.Opened, opened, rankViolation, j.ID, "the blind window of " + j.ID + " opened: no dispatch of it was under way, and no worker had it", true}}
 	if w.Open {
-		return append(lines, line{r.end, lastStep, rankMoment, fmt.Sprintf("the blind window of %s was still open, after %s", j.ID, (r.end - w.Opened).Round(time.Second)), true})
+		return append(lines, line{r.end, lastStep, rankMoment, j.ID, fmt.Sprintf("the blind window of %s was still open, after %s", j.ID, (r.end - w.Opened).Round(time.Second)), true})
 	}
 	closed := r.stepAt(j, w.Closed)
 	if w.Closed == w.Opened {
 		closed = max(closed, opened)
 	}
-	return append(lines, line{w.Closed, closed, rankViolation, "the blind window of " + j.ID + " closed: it had " + w.closing(), true})
+	return append(lines, line{w.Closed, closed, rankViolation, j.ID, "the blind window of " + j.ID + " closed: it had " + w.closing(), true})
 }
 
 // stepAt is the step at which something of the job happened at that time.
@@ -265,7 +316,7 @@ func (r *run) ends(about []*jobRecord) (lines []line) {
 			if j.State != "" {
 				state = j.ID + " was still " + j.State + j.because()
 			}
-			lines = append(lines, line{r.end, lastStep, rankViolation, "the run ended, and " + state + ": " + r.unsettled(j), true})
+			lines = append(lines, line{r.end, lastStep, rankViolation, j.ID, "the run ended, and " + state + ": " + r.unsettled(j), true})
 		}
 	}
 	return lines

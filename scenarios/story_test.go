@@ -44,7 +44,7 @@ preset: hardened
 workload: {jobs: 1}
 kernel: {default: THROTTLE}`,
 			verdict: Held,
-			reason:  "hold; 1 job is still throttled by the safety kernel",
+			reason:  "hold. 1 job is still throttled by the safety kernel",
 		},
 		"a job that the safety kernel denies": {
 			plan: `
@@ -100,7 +100,7 @@ workload: {jobs: 2, runs: 1, steps: 2}`,
 workload: {jobs: 20, runs: 1, steps: 2}
 faults: [{on: {phase: publish}, do: fail-after}]`,
 			verdict: Held,
-			reason:  "one-dispatch-per-job is broken",
+			reason:  "one-dispatch-per-job was broken",
 		},
 		"a worker dies after its work is done": {
 			plan: `
@@ -117,7 +117,7 @@ engine: {reconciler: false}
 faults: [{at: 20s, do: crash, node: worker-1}]
 then: {heal: false}`,
 			verdict: Held,
-			reason:  "every-job-settles is broken under faults for which these settings promise nothing",
+			reason:  "every-job-settles was broken, which these settings do not promise under such faults",
 		},
 		"a worker that stays dead, and a reconciler": {
 			plan: `

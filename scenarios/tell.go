@@ -256,3 +256,10 @@ func isAre(n int) string {
 	}
 	return "are"
 }
+
+func wasWere(n int) string {
+	if n == 1 {
+		return "was"
+	}
+	return "were"
+}

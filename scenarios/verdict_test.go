@@ -17,12 +17,14 @@ func TestWhatIsBrokenOutsideOfItsPromise(t *testing.T) {
 		dies    = "topology: {workers: 1}\nengine: {reconciler: false}\nfaults: [{at: 20s, do: crash, node: worker-1}]\nthen: {heal: false}\n"
 	)
 	for text, reason := range map[string]string{
-		told:           "no promise was broken; cancelled-job-is-told is broken, which these settings do not promise",
-		settles + dies: "no promise was broken; every-job-settles is broken under faults for which these settings promise nothing",
-		told + dies: "no promise was broken; every-job-settles is broken under faults for which these settings promise nothing; " +
-			"cancelled-job-is-told is broken, which these settings do not promise",
-		"workload: {jobs: 1}\nengine: {max_deliver: 1, pending_replayer: false, reconciler: false}\nkernel: {default: THROTTLE, then: [{at: 1h, default: ALLOW}]}\n": "no promise was broken; " +
-			"no-message-given-up, every-job-settles are broken, which these settings do not promise",
+		told:           "every promise held. cancelled-job-is-told was broken, which these settings do not promise",
+		settles + dies: "every promise held. every-job-settles was broken, which these settings do not promise under such faults",
+		told + dies: "every promise held. every-job-settles was broken, which these settings do not promise under such faults. " +
+			"cancelled-job-is-told was broken, which these settings do not promise",
+		"workload: {jobs: 1}\nengine: {max_deliver: 1, pending_replayer: false, reconciler: false}\nkernel: {default: THROTTLE, then: [{at: 1h, default: ALLOW}]}\n": "every promise held. " +
+			"no-message-given-up, every-job-settles were broken, which these settings do not promise",
+		"workload: {jobs: 1}\ntopology: {schedulers: 1}\nkernel: {default: THROTTLE}\n": "every promise held. " +
+			"no-message-given-up was broken, which these settings do not promise in such a run. 1 job is still throttled by the safety kernel",
 	} {
 		res, err := Run(context.Background(), plan(t, "preset: documented\n"+text), RunOptions{})
 		require.NoError(t, err)

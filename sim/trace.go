@@ -47,6 +47,13 @@ func (t *trace) add(e *Event) {
 // digest is the run's fingerprint: 16 hexadecimal digits over every event.
 func (t *trace) digest() string { return fmt.Sprintf("%016x", t.sum.Sum64()) }
 
+// DigestOf reads a trace.jsonl, and returns the digest of the run that wrote it.
+func DigestOf(r io.Reader) (string, error) {
+	t := trace{sum: xxhash.New()}
+	_, err := io.Copy(t.sum, r)
+	return t.digest(), err
+}
+
 // appendEvent writes e as encoding/json would, in one pass and without reflection: it is on the
 // path of every step.
 func appendEvent(b []byte, e *Event) []byte {

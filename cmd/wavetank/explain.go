@@ -45,7 +45,7 @@ func newExplain() *cobra.Command {
 				}
 				return cli.Usage(cmd, "nothing is called %q%s", args[0], hint)
 			}
-			_, err := fmt.Fprintln(cmd.OutOrStdout(), strings.Join(found, "\n\n"))
+			_, err := fmt.Fprintln(cmd.OutOrStdout(), cli.Pasteable(strings.Join(found, "\n\n")))
 			return err
 		},
 	}

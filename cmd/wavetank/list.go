@@ -221,6 +221,6 @@ func showSettings(t table) {
 func showToggles(t table) {
 	t.row("SETTING", "ON", "OFF", "DOCUMENTED", "SCENARIO", "INVARIANT THAT FIRES WHEN OFF", "WHAT GOES WRONG WITHOUT IT", "SEE IT")
 	for _, r := range plans.Toggles() {
-		t.row(r.Setting, r.On, r.Off, r.Documented, r.Scenario, r.Invariant, r.Says, r.Command)
+		t.row(r.Setting, r.On, r.Off, r.Documented, r.Scenario, r.Invariant, r.Says, cli.Pasteable(r.Command))
 	}
 }

@@ -67,7 +67,7 @@ func printVerdict(p *cli.Printer, res *scenarios.Result) {
 	if color == 0 {
 		color = cli.Yellow
 	}
-	p.Line("%s  %s: %s", p.Paint(color, strings.ToUpper(string(res.Verdict))), res.Scenario, res.Reason)
+	p.Line("%s  %s: %s.", p.Paint(color, strings.ToUpper(string(res.Verdict))), res.Scenario, res.Reason)
 }
 
 // instant is a virtual time since the start, to the millisecond.

@@ -33,7 +33,7 @@ func TestTogglesCommandsAreViolated(t *testing.T) {
 		require.Equal(t, []string{"wavetank", "run"}, words[:2])
 		code, said := runIn(t, "out", append(words[2:], "--quiet")...)
 		assert.Equal(t, cli.ExitViolated, code, toggle.Command)
-		assert.Regexp(t, `^VIOLATED .*\b`+toggle.Invariant+`\b.* violated\n$`, said, toggle.Command)
+		assert.Regexp(t, `^VIOLATED .*\b`+toggle.Invariant+`\b.* violated\.\n$`, said, toggle.Command)
 	}
 }
 

@@ -52,11 +52,6 @@ func significant(v float64) string {
 // Instant says an instant or a span to the millisecond, as stories do.
 func Instant(at time.Duration) string { return at.Round(time.Millisecond).String() }
 
-// Clock says an instant in seconds, to the microsecond, so that a column of them lines up.
-func Clock(at time.Duration) string {
-	return fmt.Sprintf("%d.%06d", at/time.Second, at%time.Second/time.Microsecond)
-}
-
 // Count says n with its thousands apart.
 func Count[N int | uint64](n N) string {
 	s := strconv.FormatUint(uint64(max(n, 0)), 10)

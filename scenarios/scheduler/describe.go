@@ -1,16 +1,13 @@
 package scheduler
 
 import (
-	"encoding/json"
 	"slices"
 	"strconv"
 	"strings"
 
 	"github.com/wavetank-sim/wavetank/engine/job"
 	"github.com/wavetank-sim/wavetank/engine/phase"
-	"github.com/wavetank-sim/wavetank/engine/safety/safetypb"
 	"github.com/wavetank-sim/wavetank/engine/worker"
-	"github.com/wavetank-sim/wavetank/engine/workflow"
 	"github.com/wavetank-sim/wavetank/invariants/scheduler/history"
 	"github.com/wavetank-sim/wavetank/scenarios/scheduler/actors"
 	"github.com/wavetank-sim/wavetank/sim"
@@ -166,21 +163,18 @@ func Describe(e sim.Event, now Record, changed bool) string {
 
 // describeCall says what the safety kernel or the output policy is asked, and what it answers.
 func describeCall(e sim.Event) string {
-	var answer struct {
-		Decision int32  `json:"decision"`
-		Reason   string `json:"reason"`
-	}
-	words, decisions := "asks the "+e.Target, safetypb.Decision_name
+	words, decision := "asks the "+e.Target, (*history.Verdict).Input
 	switch phase.Phase(e.Phase) {
 	case phase.OutputCheck:
-		words, decisions = "asks the output policy about the result", safetypb.OutputDecision_name
+		words, decision = "asks the output policy about the result", (*history.Verdict).Output
 	case phase.OutputScan:
-		words, decisions = "asks the output policy about the output", safetypb.OutputDecision_name
+		words, decision = "asks the output policy about the output", (*history.Verdict).Output
 	}
-	if e.Outcome != sim.OutcomeOK || json.Unmarshal([]byte(e.Data), &answer) != nil {
+	answer, err := history.Read[history.Verdict](e.Data)
+	if e.Outcome != sim.OutcomeOK || err != nil {
 		return words + ", and gets no answer"
 	}
-	words += ": " + strings.TrimPrefix(decisions[answer.Decision], "OUTPUT_")
+	words += ": " + decision(answer)
 	if answer.Reason != "" {
 		words += ", " + answer.Reason
 	}
@@ -317,16 +311,17 @@ func Minor(e sim.Event) bool {
 
 // describeRun says what a write made of a run, and of its steps.
 func describeRun(e sim.Event) string {
-	for _, c := range e.Changes {
-		var run workflow.Run
-		if !strings.HasPrefix(c.Key, workflow.RunKey("")) || json.Unmarshal([]byte(c.Value), &run) != nil {
+	for i := range e.Changes {
+		c := &e.Changes[i]
+		run, err := history.Read[history.RunRecord](c.Value)
+		if what, _ := history.Of(c); what != history.Run || err != nil {
 			continue
 		}
 		var steps []string
 		for _, s := range run.Steps {
-			steps = append(steps, s.ID+" "+string(s.State))
+			steps = append(steps, s.ID+" "+s.State)
 		}
-		return run.RunID + " " + string(run.State) + ": " + strings.Join(steps, ", ")
+		return run.RunID + " " + run.State + ": " + strings.Join(steps, ", ")
 	}
 	if looks(e) {
 		return "looks before it writes the run"

@@ -2,12 +2,10 @@ package scheduler
 
 import (
 	"cmp"
-	"encoding/json"
 	"fmt"
 	"slices"
 
 	"github.com/wavetank-sim/wavetank/engine/safety/kernel"
-	"github.com/wavetank-sim/wavetank/engine/safety/safetypb"
 	"github.com/wavetank-sim/wavetank/scenarios/plans"
 	"github.com/wavetank-sim/wavetank/scenarios/scheduler/actors"
 	"github.com/wavetank-sim/wavetank/sim"
@@ -32,12 +30,4 @@ func (s *System) startKernel(w *sim.World) {
 		next := policy
 		w.At(t.At, "policy", actors.KernelName, func() { _ = server.Set(next) })
 	}
-}
-
-// Throttles says whether the safety kernel has told its caller to ask again later.
-func Throttles(e *sim.Event) bool {
-	var said struct {
-		Decision safetypb.Decision `json:"decision"`
-	}
-	return e.Outcome == sim.OutcomeOK && e.Fault == "" && json.Unmarshal([]byte(e.Data), &said) == nil && said.Decision == safetypb.Decision_THROTTLE
 }

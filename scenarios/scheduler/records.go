@@ -1,10 +1,7 @@
 package scheduler
 
 import (
-	"encoding/json"
-
 	"github.com/wavetank-sim/wavetank/engine/job"
-	"github.com/wavetank-sim/wavetank/engine/output"
 	"github.com/wavetank-sim/wavetank/engine/store"
 	"github.com/wavetank-sim/wavetank/engine/workflow"
 )
@@ -46,25 +43,3 @@ func CanMove(from, to State) bool { return job.CanMove(from, to) }
 
 // Terminal says whether a state is an end.
 func Terminal(state string) bool { return State(state).Terminal() }
-
-// RunKey is the Redis key of a run's record.
-func RunKey(id string) string { return workflow.RunKey(id) }
-
-// RunState reads a run's record: its state, the reason for that, and whether nothing is left to do of it. It is not ok
-// if the record cannot be read.
-func RunState(record string) (state, why string, over, ok bool) {
-	var r workflow.Run
-	if json.Unmarshal([]byte(record), &r) != nil {
-		return "", "", false, false
-	}
-	return string(r.State), r.Reason, r.Over(), true
-}
-
-// Redaction says whether a finding of the output policy is that the output is to be redacted, and why.
-func Redaction(record string) (why string, redacts bool) {
-	var f output.Finding
-	if json.Unmarshal([]byte(record), &f) != nil || f.Decision != output.Redact {
-		return "", false
-	}
-	return f.Reason, true
-}

@@ -59,10 +59,10 @@ func report(err error, stderr io.Writer) int {
 		code, detail = ExitUsage, pe.Excerpt()
 	}
 	if text := err.Error(); text != "" {
-		Say(stderr, "%s", text)
+		Say(stderr, "%s", Pasteable(text))
 	}
 	if detail != "" {
-		fmt.Fprintln(stderr, detail)
+		fmt.Fprintln(stderr, Pasteable(detail))
 	}
 	return code
 }

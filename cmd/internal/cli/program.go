@@ -5,6 +5,7 @@ import (
 	"io"
 	"os"
 	"os/signal"
+	"regexp"
 	"runtime/debug"
 	"strings"
 	"syscall"
@@ -29,6 +30,8 @@ func Main(root *cobra.Command, args []string, stdout, stderr io.Writer) (code in
 	root.SetArgs(args)
 	root.SetOut(out)
 	root.SetErr(stderr)
+	root.Annotations = map[string]string{cobra.CommandDisplayNameAnnotation: programName()}
+	asCalled(root)
 	err := renamed()
 	if err == nil {
 		err = root.Execute()
@@ -56,10 +59,16 @@ func programName() string {
 	return program
 }
 
-// Pasteable lets a command of this program begin with the name that the user called it by.
-func Pasteable(command string) string {
-	if rest, ok := strings.CutPrefix(command, program+" "); ok {
-		return programName() + " " + rest
+// Pasteable lets each command of this program in a text, which begins a line or follows a backquote or a colon, begin
+// with the name that the user called it by.
+func Pasteable(text string) string {
+	return regexp.MustCompile("(?m)(^ *|`|: )"+program+" ").ReplaceAllString(text, "${1}"+strings.ReplaceAll(programName(), "$", "$$")+" ")
+}
+
+// asCalled lets the help of a command, and of those below it, call the program as the user did.
+func asCalled(cmd *cobra.Command) {
+	cmd.Long, cmd.Example = Pasteable(cmd.Long), Pasteable(cmd.Example)
+	for _, c := range cmd.Commands() {
+		asCalled(c)
 	}
-	return command
 }

@@ -1,5 +1,7 @@
 package history
 
+import "bytes"
+
 // Load is what a worker says of itself (Scheduler internals, section 5).
 type Load struct {
 	Known  bool
@@ -40,4 +42,11 @@ func (l *Load) Score() float64 { return float64(l.active) + l.cpu/100 + l.gpu/10
 
 func (l *Load) Overloaded() bool {
 	return l.slots > 0 && float64(l.active)/float64(l.slots) >= 0.9 || l.cpu >= 90 || l.gpu >= 90
+}
+
+// SenderOf finds who sent a heartbeat. Every step that brings one asks, so it decodes no more.
+func SenderOf(heartbeat []byte) string {
+	_, rest, _ := bytes.Cut(heartbeat, []byte(`"worker_id":"`))
+	id, _, _ := bytes.Cut(rest, []byte(`"`))
+	return string(id)
 }

@@ -4,11 +4,9 @@ import "strings"
 
 // Names of Scheduler internals, section 6, and of the gRPC contract.
 const (
-	BreakerPrefix  = "cordum:cb:safety:"
-	FailuresSuffix = ":failures"
-	probesSuffix   = ":probes"
-	MethodCheck    = "Check"
-	methodOutput   = "CheckOutput"
+	breakerPrefix = "cordum:cb:safety"
+	MethodCheck   = "Check"
+	methodOutput  = "CheckOutput"
 
 	DecisionAllow       = "ALLOW"
 	DecisionConstrained = "ALLOW_WITH_CONSTRAINTS"
@@ -18,7 +16,9 @@ const (
 	DecisionFailOpen    = "FAIL_OPEN"
 )
 
-var DecisionNames = [...]string{"", DecisionAllow, DecisionConstrained, DecisionApproval, DecisionDeny, DecisionThrottle}
+var decisions = [...]string{"", DecisionAllow, DecisionConstrained, DecisionApproval, DecisionDeny, DecisionThrottle}
+
+var outputDecisions = [...]string{"", OutputAllow, "QUARANTINE", "DENY", OutputRedact}
 
 // Circuit is one of the two that Scheduler internals has a key for.
 type Circuit int
@@ -33,7 +33,7 @@ var CircuitNames = [Circuits]string{"safety", "output"}
 
 // CircuitOf tells whose key it is.
 func CircuitOf(key string) Circuit {
-	if strings.HasPrefix(key, BreakerPrefix+"output:") {
+	if strings.HasPrefix(key, breakerPrefix+":output") {
 		return CircuitOutput
 	}
 	return CircuitSafety

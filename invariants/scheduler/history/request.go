@@ -4,7 +4,7 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"encoding/json"
-	"slices"
+	"maps"
 	"unicode/utf8"
 )
 
@@ -13,8 +13,9 @@ const LabelGranted = "approval_granted"
 // labelsOfGrant are no part of what is approved.
 var labelsOfGrant = []string{LabelGranted, "approval_hash", "approved_at", "approved_by"}
 
-// wholeRequest is a request's packet, field by field in the order in which the documentation lists them.
-type wholeRequest struct {
+// Request asks for a job to be done. Its fields stand in the order in which the documentation lists them: by that it is
+// hashed.
+type Request struct {
 	JobID          string            `json:"job_id"`
 	Topic          string            `json:"topic"`
 	Tenant         string            `json:"tenant,omitempty"`
@@ -31,41 +32,36 @@ type wholeRequest struct {
 	Compensation   json.RawMessage   `json:"compensation,omitempty"`
 }
 
-// HashOf is what an approval of the request is bound to: sha256 over all of it but the trace id and the
-// labels of an approval; "" for a packet that cannot be read.
-func HashOf(packet string) (hash string, r wholeRequest) {
-	if json.Unmarshal([]byte(packet), &r) != nil {
-		return "", r
+// ReadRequest decodes a submission; nil if nobody can read it: it is no JSON in UTF-8, or names no job. A scheduler
+// refuses more (a request without a topic, say), which no client of a world publishes.
+func ReadRequest(packet string) *Request {
+	r, err := Read[Request](packet)
+	if !utf8.ValidString(packet) || err != nil || r.JobID == "" {
+		return nil
 	}
-	bare := r
-	bare.Labels = map[string]string{}
-	for k, v := range r.Labels {
-		bare.Labels[k] = v
-	}
+	return r
+}
+
+// Hash is what an approval of the request is bound to: sha256 over all of it but the trace id and the labels of an
+// approval.
+func (r *Request) Hash() string {
+	bare := *r
+	bare.Labels = maps.Clone(r.Labels)
 	for _, label := range labelsOfGrant {
 		delete(bare.Labels, label)
 	}
 	body, err := json.Marshal(bare)
 	if err != nil {
-		return "", r
+		return ""
 	}
 	sum := sha256.Sum256(body)
-	return hex.EncodeToString(sum[:]), r
+	return hex.EncodeToString(sum[:])
 }
 
-// Garbled says whether nobody can read a request: it is no JSON in UTF-8, or names no job. A scheduler refuses more
-// (a request without a topic, say), which no client of a world publishes.
-func Garbled(packet string) bool {
-	var r struct {
-		JobID string `json:"job_id"`
-	}
-	return !utf8.ValidString(packet) || json.Unmarshal([]byte(packet), &r) != nil || r.JobID == ""
-}
+// Granted says whether the request bears an approval.
+func (r *Request) Granted() bool { return r.Labels[LabelGranted] == "true" }
 
-// Illegal says whether the status of a result is none of those that a worker may answer.
-func Illegal(result string) bool {
-	var r struct {
-		Status string `json:"status"`
-	}
-	return json.Unmarshal([]byte(result), &r) == nil && !slices.Contains([]string{"SUCCEEDED", "FAILED", StatusFatal, "CANCELLED", "TIMEOUT"}, r.Status)
+// Does says whether to do what the other request asks for is to do what this one does.
+func (r *Request) Does(other *Request) bool {
+	return r.Topic == other.Topic && r.IdempotencyKey == other.IdempotencyKey && string(r.Payload) == string(other.Payload)
 }

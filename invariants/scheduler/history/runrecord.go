@@ -9,11 +9,16 @@ import (
 type RunRecord struct {
 	RunID     string    `json:"run_id"`
 	State     string    `json:"state"`
+	Reason    string    `json:"reason"`
 	CreatedAt int64     `json:"created_at"` // unix milliseconds, as the rest
 	Version   int64     `json:"version"`
 	Steps     []RunStep `json:"steps"`
 }
 
+// Over says whether the run has ended.
+func (r *RunRecord) Over() bool { return r.State != "RUNNING" }
+
+// RunStep is a step as its run's record has it.
 type RunStep struct {
 	ID         string   `json:"id"`
 	DependsOn  []string `json:"depends_on"`

@@ -2,7 +2,6 @@ package history
 
 import (
 	"strconv"
-	"strings"
 
 	"github.com/wavetank-sim/wavetank/sim"
 )
@@ -46,32 +45,6 @@ const (
 	FaultLate       = "late"
 )
 
-// RecordOf returns the job whose record key is, or "".
-func RecordOf(key string) string {
-	if strings.HasPrefix(key, RecordPrefix) && !strings.HasPrefix(key, IndexPrefix) && key != DeadlinesKey {
-		return key[len(RecordPrefix):]
-	}
-	return ""
-}
-
-// RecordOfLock returns the job whose lock's key is, or "".
-func RecordOfLock(key string) string {
-	id, _ := strings.CutPrefix(key, LockPrefix)
-	if id == key {
-		return ""
-	}
-	return id
-}
-
-// ToldOf returns the worker that a cancel notice is for, by its subject worker.<id>.cancel.
-func ToldOf(subject string) (worker string, ok bool) {
-	rest, is := strings.CutPrefix(subject, "worker.")
-	if !is {
-		return "", false
-	}
-	return strings.CutSuffix(rest, ".cancel")
-}
-
 // EpochOf returns the epoch that a message's header names; 0 for none.
 func EpochOf(c *sim.Change) int64 {
 	n, _ := strconv.ParseInt(c.Header[HeaderEpoch], 10, 64)
@@ -102,8 +75,7 @@ const (
 // Names on the wire, from the documentation (Scheduler internals, section 4).
 const (
 	SagaPrefix      = "saga:"
-	sagaPhases      = "saga_"
-	SagaDLQPrefix   = DlqPrefix + "saga-"
+	stackSuffix     = ":stack"
 	AuditKey        = "cordum:audit"
 	CompensationIDs = "comp-"
 	SagaDenied      = "saga_compensation_denied"
@@ -120,15 +92,13 @@ const (
 	LabelReplayCount = "replay_count"
 )
 
-// Names on the wire of the output policy (Scheduler internals, section 2), and the numbers of its decisions in
-// safety.proto.
+// Names on the wire of the output policy (Scheduler internals, section 2).
 const (
-	OutputPrefix      = "res:"
 	ScansKey          = "cordum:output:scans"
 	CallOutput        = "CheckOutput"
 	AuditQuarantined  = "output_quarantined"
-	OutputAllow       = 1
-	OutputRedact      = 4
+	OutputAllow       = "ALLOW"
+	OutputRedact      = "REDACT"
 	CounterChecked    = "output_policy_checked"
 	CounterQuarantine = "output_policy_quarantined"
 )
@@ -140,4 +110,4 @@ const (
 	TenantDefault = "default" // whose a job without a tenant is
 )
 
-func StackKey(workflow string) string { return SagaPrefix + workflow + ":stack" }
+func StackKey(workflow string) string { return SagaPrefix + workflow + stackSuffix }

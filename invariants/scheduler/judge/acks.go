@@ -30,7 +30,7 @@ var ackedOnlyWhenDurable = checking(invariants.Invariant{
 		}
 		if !durable {
 			t.violated(s.About, "%s acknowledged the %s (seq %d, delivery %d) at step %d while the record said %s",
-				invariants.Who(s.Event), what, s.Seq, s.Delivered, s.Step, state)
+				invariants.Who(s.Event), what, s.Seq, s.Delivered, stepNo(s.Step), state)
 		}
 	}}
 })

@@ -51,28 +51,26 @@ var noDispatchWithoutApproval = checking(invariants.Invariant{
 	return observe.Checker{
 		Wrote: func(s *model.Step, w *model.Write) {
 			j := s.About
-			if w.From != model.Pending || j.State != model.Scheduled || j.Consent.Decision != history.DecisionApproval {
+			if w.From != model.Pending || j.State != model.Scheduled || j.Decision != history.DecisionApproval {
 				return
 			}
 			t.exercise()
 			g := j.Consent.Granted(j.Consent.Waits)
 			switch {
 			case len(j.Consent.Grants) == 0:
-				t.violated(j, "%s wrote SCHEDULED at step %d, although nobody has approved it", invariants.Who(s.Event), s.Step)
+				t.violated(j, "%s wrote SCHEDULED at step %d, although nobody has approved it", invariants.Who(s.Event), stepNo(s.Step))
 			case g == nil:
 				t.violated(j, "%s wrote SCHEDULED at step %d for a request with the hash %.12s; what was approved has %.12s",
-					invariants.Who(s.Event), s.Step, j.Consent.Waits, j.Consent.Grants[len(j.Consent.Grants)-1].Hash)
+					invariants.Who(s.Event), stepNo(s.Step), j.Consent.Waits, j.Consent.Grants[len(j.Consent.Grants)-1].Hash)
 			}
 		},
 		Stored: func(s *model.Step, d *model.Dispatch) {
 			j := s.About
-			if j.Consent.Decision != history.DecisionApproval {
+			if j.Decision != history.DecisionApproval {
 				return
 			}
-			for i := range s.Changes {
-				if c := &s.Changes[i]; c.Stream == history.StreamJobs && c.Seq == d.Seq && !j.Consent.Approves(c.Value) {
-					t.violated(j, "dispatch stored, %s seq %d at step %d, which is not what was approved", history.StreamJobs, d.Seq, d.Step)
-				}
+			if !j.Consent.Approves(d.Order) {
+				t.violated(j, "dispatch stored, %s seq %d at step %d, which is not what was approved", history.StreamJobs, d.Seq, stepNo(d.Step))
 			}
 		},
 	}
@@ -90,12 +88,12 @@ var approvalNotExpired = checking(invariants.Invariant{
 	return observe.Checker{Wrote: func(s *model.Step, w *model.Write) {
 		j := s.About
 		g := j.Consent.Granted(j.Consent.Waits)
-		if w.From != model.Pending || j.State != model.Scheduled || j.Consent.Decision != history.DecisionApproval || g == nil {
+		if w.From != model.Pending || j.State != model.Scheduled || j.Decision != history.DecisionApproval || g == nil {
 			return
 		}
 		t.exercise()
 		if age := time.Duration(j.Updated-g.At) * time.Millisecond; age > f.Config.Approvals.TTL+approvalDoubt {
-			t.violated(j, "%s wrote SCHEDULED at step %d, %s after it was approved; an approval counts for %s", invariants.Who(s.Event), s.Step, age, f.Config.Approvals.TTL)
+			t.violated(j, "%s wrote SCHEDULED at step %d, %s after it was approved; an approval counts for %s", invariants.Who(s.Event), stepNo(s.Step), age, f.Config.Approvals.TTL)
 		}
 	}}
 })

@@ -17,7 +17,7 @@ var attemptsEqualScheduledWrites = checking(invariants.Invariant{
 		j := s.About
 		if j.Attempts != j.Scheduled {
 			t.violated(j, "attempts is %d after the write of %s at step %d (%s), but SCHEDULED was written %s",
-				j.Attempts, j.State, s.Step, s.Phase, invariants.CountOf(j.Scheduled, "time", "times"))
+				j.Attempts, j.State, stepNo(s.Step), s.Phase, invariants.CountOf(j.Scheduled, "time", "times"))
 			j.Scheduled = j.Attempts // said once
 		}
 	}, Audited: func(*invariants.End) { auditAttempts(f, t) }}
@@ -39,9 +39,9 @@ var attemptsDrainByTwo = checking(invariants.Invariant{
 		switch {
 		case rollback && cost != 2:
 			t.violated(s.About, "the rollback at step %d, after the publish that failed at step %d, left the replay at a cost of %d attempts (%d to %d) instead of 2",
-				s.Step, s.Handling.PublishFailed, cost, s.Handling.Attempts, s.About.Attempts)
+				stepNo(s.Step), stepNo(s.Handling.PublishFailed), cost, s.Handling.Attempts, s.About.Attempts)
 		case cost > 2:
-			t.violated(s.About, "one replay cost %d attempts by step %d (%d to %d)", cost, s.Step, s.Handling.Attempts, s.About.Attempts)
+			t.violated(s.About, "one replay cost %d attempts by step %d (%d to %d)", cost, stepNo(s.Step), s.Handling.Attempts, s.About.Attempts)
 		}
 		if rollback {
 			t.exercise()
@@ -62,7 +62,7 @@ var attemptsNeverPastCeiling = checking(invariants.Invariant{
 		t.exercise()
 		if s.About.Attempts > f.Config.MaxSchedulingRetries {
 			t.violated(s.About, "attempts reached %d at step %d (%s); the ceiling is %d",
-				s.About.Attempts, s.Step, s.Phase, f.Config.MaxSchedulingRetries)
+				s.About.Attempts, stepNo(s.Step), s.Phase, f.Config.MaxSchedulingRetries)
 		}
 	}, Audited: func(*invariants.End) { auditCeiling(f, t) }}
 })

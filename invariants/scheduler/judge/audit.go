@@ -1,11 +1,8 @@
 package judge
 
 import (
-	"encoding/json"
 	"maps"
 	"slices"
-	"strconv"
-	"strings"
 	"time"
 
 	"github.com/wavetank-sim/wavetank/invariants"
@@ -42,17 +39,15 @@ func Audit(in AuditInput) invariants.Report {
 	}
 	in.Redis = j.auditTypes(&in)
 	for _, key := range slices.Sorted(maps.Keys(in.Redis)) {
-		if id := history.RecordOf(key); id != "" {
-			auditRecord(f.Job(id), in.Redis[key])
+		switch what, of := history.KeyOf(key); what {
+		case history.Record:
+			auditRecord(f.Job(of), in.Redis[key])
+		case history.MessageLetter:
+			f.File(of, true)
 		}
 	}
 	for _, about := range f.Order {
 		_, about.Entered = in.Redis[history.DlqPrefix+about.ID]
-	}
-	for key := range in.Redis {
-		if id, ok := strings.CutPrefix(key, history.DlqPrefix); ok {
-			f.File(id, true)
-		}
 	}
 	end := invariants.End{InTime: in.Settled, Redis: in.Redis, TTLs: in.TTLs, Streams: in.Streams}
 	for i, audited := range j.audited {
@@ -95,27 +90,18 @@ func auditMessage(f *model.Facts, c *sim.Change) {
 	if about == nil {
 		return
 	}
-	worker, isNotice := history.ToldOf(c.Subject)
-	switch {
-	case c.Stream == history.StreamJobs && isNotice:
-		about.Told = append(about.Told, model.Notice{Worker: worker, Epoch: history.EpochOf(c)})
-	case c.Stream == history.StreamJobs && c.Header[history.HeaderVoid] != "":
-		// nothing to do: it stands for no dispatch
-	case c.Stream == history.StreamJobs:
-		var d struct {
-			Attempt int `json:"attempt"`
-		}
-		_ = json.Unmarshal([]byte(c.Value), &d) // what cannot be read names no attempt
+	switch what, _ := history.Of(c); what {
+	case history.Notice:
+		about.Told = append(about.Told, model.Notice{Worker: history.WorkerOf(c.Subject), Epoch: history.EpochOf(c)})
+	case history.Dispatch:
+		d, _ := history.Read[history.Order](c.Value) // what cannot be read names no attempt
 		about.Dispatches = append(about.Dispatches, model.Dispatch{
 			Worker: history.WorkerOf(c.Subject), Subject: c.Subject, Epoch: history.EpochOf(c), Seq: c.Seq, Attempt: d.Attempt,
 		})
-	case c.Stream == history.StreamSys:
+	case history.Submission, history.Result, history.Cancellation:
 		m := model.Message{Seq: c.Seq, Consumer: history.ConsumerOf(c.Subject), Epoch: history.EpochOf(c)}
-		if c.Subject == history.SubjectResult {
-			var r struct {
-				Status string `json:"status"`
-			}
-			_ = json.Unmarshal([]byte(c.Value), &r)
+		if what == history.Result {
+			r, _ := history.Read[history.Reply](c.Value)
 			m.Succeeded = r.Status == model.StateNames[model.Succeeded]
 		}
 		about.Messages = append(about.Messages, m)
@@ -147,11 +133,11 @@ func reportedSuccess(j *model.Job, epoch int64) bool {
 }
 
 // sinceStep names the step of the last state write; an audit knows of none.
-func sinceStep(j *model.Job) string {
+func sinceStep(j *model.Job) invariants.Clause {
 	if j.StateAt == 0 {
-		return ""
+		return invariants.Clause{}
 	}
-	return ", since step " + strconv.Itoa(j.StateAt)
+	return invariants.Say(", since step %d", stepNo(j.StateAt))
 }
 
 // auditSettled finds jobs that are not over.
@@ -253,7 +239,7 @@ func auditIntents(f *model.Facts, t *tally) {
 func auditLocks(t *tally, end *invariants.End, ttls map[string]time.Duration) {
 	for _, key := range slices.Sorted(maps.Keys(end.Redis)) {
 		most, is := ttls[key]
-		if id := history.RecordOfLock(key); id != "" {
+		if what, _ := history.KeyOf(key); what == history.Lock {
 			most, is = ttls[history.LockPrefix], true
 		}
 		if !is || end.TTLs == nil {

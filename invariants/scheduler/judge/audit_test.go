@@ -27,7 +27,7 @@ func (s *story) left() AuditInput {
 		}
 	}
 	for key := range s.redis {
-		if history.RecordOfLock(key) != "" {
+		if what, _ := history.KeyOf(key); what == history.Lock {
 			in.TTLs[key] = time.Minute
 		}
 	}

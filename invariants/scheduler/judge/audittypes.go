@@ -3,7 +3,6 @@ package judge
 import (
 	"maps"
 	"slices"
-	"strings"
 
 	"github.com/wavetank-sim/wavetank/invariants/scheduler/history"
 )
@@ -11,17 +10,10 @@ import (
 // typeNames are the words for what TYPE says of a key of Redis.
 var typeNames = map[string]string{"string": "a string", "hash": "a hash", "zset": "a sorted set", "list": "a list", "set": "a set", "stream": "a stream"}
 
-// typeOf is the Redis type of a key that schedulers write; "" for those of which an audit needs nothing.
-func typeOf(key string) string {
-	switch {
-	case history.RecordOf(key) != "":
-		return "hash"
-	case strings.HasPrefix(key, history.IndexPrefix), key == history.DeadlinesKey, key == history.DlqIndex:
-		return "zset"
-	case strings.HasPrefix(key, history.DlqPrefix):
-		return "string"
-	}
-	return ""
+// typeOf is the Redis type of the keys that an audit needs.
+var typeOf = map[history.What]string{
+	history.Record: "hash", history.StateIndex: "zset", history.Deadlines: "zset", history.LetterIndex: "zset",
+	history.Letter: "string", history.MessageLetter: "string", history.SagaLetter: "string",
 }
 
 // auditTypes finds keys that somebody else wrote in the place of a scheduler's, and returns what the
@@ -30,7 +22,8 @@ func (j *Judge) auditTypes(in *AuditInput) map[string]map[string]string {
 	kept := maps.Clone(in.Redis)
 	i := slices.IndexFunc(j.tallies, func(t *tally) bool { return t.Name == redisIndexAgreesWithRecord.Name })
 	for _, key := range slices.Sorted(maps.Keys(in.Types)) {
-		want, is := typeOf(key), in.Types[key]
+		what, _ := history.KeyOf(key)
+		want, is := typeOf[what], in.Types[key]
 		if want == "" || is == "" || is == want || is == "none" {
 			continue
 		}

@@ -29,7 +29,7 @@ var cancellationTakesEffect = checking(invariants.Invariant{
 			}
 			t.exercise()
 			if j.State != model.Cancelled && (j.State != model.TimedOut || !pastDeadline(j)) {
-				t.violated(j, "%s wrote %s at step %d, although a cancellation of the job had come before its record, at step %d", invariants.Who(s.Event), j.State, s.Step, ahead[j])
+				t.violated(j, "%s wrote %s at step %d, although a cancellation of the job had come before its record, at step %d", invariants.Who(s.Event), j.State, stepNo(s.Step), stepNo(ahead[j]))
 			}
 		},
 	}

@@ -4,7 +4,6 @@ import (
 	"maps"
 	"slices"
 	"strconv"
-	"strings"
 
 	"github.com/wavetank-sim/wavetank/invariants"
 	"github.com/wavetank-sim/wavetank/invariants/scheduler/history"
@@ -21,17 +20,16 @@ var eventsAgreeWithServers = checking(invariants.Invariant{
 	return observe.Checker{Ended: func(end *invariants.End) {
 		// Violations of this one are the run's, even where they name a job: they stop what is judged at the end.
 		stored := map[string]int{}
-		for _, m := range end.Streams {
-			_, notice := history.ToldOf(m.Subject)
-			if m.Stream == history.StreamJobs && !notice && m.Header[history.HeaderVoid] == "" {
-				stored[m.Header[history.HeaderJob]]++
+		for i := range end.Streams {
+			if what, job := history.Of(&end.Streams[i]); what == history.Dispatch {
+				stored[job]++
 			}
 		}
 		for _, j := range f.Order {
 			t.exercise()
 			record := end.Redis[history.RecordPrefix+j.ID]
 			if is := recordState(record); is != j.State {
-				t.violated(nil, "%s is %s in Redis, but the steps left it %s (step %d)", j.ID, is, j.State, j.StateAt)
+				t.violated(nil, "%s is %s in Redis, but the steps left it %s (step %d)", j.ID, is, j.State, stepNo(j.StateAt))
 			}
 			if is, _ := strconv.Atoi(record["attempts"]); is != j.Attempts {
 				t.violated(nil, "%s has attempts %d in Redis, but the steps left it %d", j.ID, is, j.Attempts)
@@ -71,8 +69,8 @@ var redisIndexAgreesWithRecord = checking(invariants.Invariant{
 			}
 		}
 		for _, key := range slices.Sorted(maps.Keys(end.Redis)) {
-			word, ok := strings.CutPrefix(key, history.IndexPrefix)
-			if !ok {
+			what, word := history.KeyOf(key)
+			if what != history.StateIndex {
 				continue
 			}
 			for _, id := range slices.Sorted(maps.Keys(end.Redis[key])) {

@@ -31,7 +31,7 @@ var oneDispatchPerJob = checking(invariants.Invariant{
 		}
 		if first != nil {
 			t.violated(s.About, "%s dispatch%s stored, %s seq %d on %s at step %d; the first was seq %d on %s at step %d",
-				ordinal(n), ofEpoch(d), history.StreamJobs, d.Seq, d.Subject, d.Step, first.Seq, first.Subject, first.Step)
+				ordinal(n), ofEpoch(d), history.StreamJobs, d.Seq, d.Subject, stepNo(d.Step), first.Seq, first.Subject, stepNo(first.Step))
 		}
 	}, Audited: func(*invariants.End) { auditDuplicates(f, t) }}
 })
@@ -59,13 +59,13 @@ var intentBeforeDispatch = checking(invariants.Invariant{
 		switch {
 		case j.Intent.Step == 0:
 			t.violated(j, "dispatch stored, %s seq %d on %s at step %d, while the record said %s (since step %d)",
-				history.StreamJobs, d.Seq, d.Subject, d.Step, j.State, j.StateAt)
+				history.StreamJobs, d.Seq, d.Subject, stepNo(d.Step), j.State, stepNo(j.StateAt))
 		case d.Worker != "" && d.Worker != j.Intent.Worker:
 			t.violated(j, "dispatch to %s stored, %s seq %d at step %d, but the DISPATCHED write at step %d named %q",
-				d.Worker, history.StreamJobs, d.Seq, d.Step, j.Intent.Step, j.Intent.Worker)
+				d.Worker, history.StreamJobs, d.Seq, stepNo(d.Step), stepNo(j.Intent.Step), j.Intent.Worker)
 		case f.Config.DispatchOrder == "outbox" && j.Queued.Step == 0:
 			t.violated(j, "dispatch stored, %s seq %d on %s at step %d, which the outbox does not hold",
-				history.StreamJobs, d.Seq, d.Subject, d.Step)
+				history.StreamJobs, d.Seq, d.Subject, stepNo(d.Step))
 		}
 	}}
 })
@@ -85,7 +85,7 @@ var noDispatchAfterFailedRead = checking(invariants.Invariant{
 		Sent: func(s *model.Step) {
 			if s.Handling != nil && s.Handling.ReadFailed != 0 {
 				t.violated(s.About, "%s published to %s at step %d although its state read at step %d had failed",
-					invariants.Who(s.Event), s.Target, s.Step, s.Handling.ReadFailed)
+					invariants.Who(s.Event), s.Target, stepNo(s.Step), stepNo(s.Handling.ReadFailed))
 			}
 		},
 	}

@@ -32,7 +32,7 @@ var succeededImpliesFinishedExecution = checking(invariants.Invariant{
 		}
 		t.exercise()
 		if s.About.Finished == 0 {
-			t.violated(s.About, "SUCCEEDED was written at step %d, but no worker has finished the job (%d began it)", s.Step, s.About.Begun)
+			t.violated(s.About, "SUCCEEDED was written at step %d, but no worker has finished the job (%d began it)", stepNo(s.Step), s.About.Begun)
 		}
 	}}
 })
@@ -56,6 +56,6 @@ var oneExecutionPerDispatch = checking(invariants.Invariant{
 			}
 		}
 		t.violated(j, "execution %d began at step %d on %s, but the stream has stored %s, and none that is for it and not begun",
-			j.Begun, s.Step, s.Node, invariants.CountOf(len(j.Dispatches), "dispatch", "dispatches"))
+			j.Begun, stepNo(s.Step), s.Node, invariants.CountOf(len(j.Dispatches), "dispatch", "dispatches"))
 	}}
 })

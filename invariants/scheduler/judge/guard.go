@@ -16,7 +16,7 @@ var processedMessageNotHandledAgain = checking(invariants.Invariant{
 	return observe.Checker{
 		Again: func(*model.Step, *model.Message) { t.exercise() },
 		Twice: func(s *model.Step, m *model.Message) {
-			t.violated(s.About, "%s handled message %d of %s at step %d, although its handling was done before", invariants.Who(s.Event), m.Seq, m.Consumer, s.Step)
+			t.violated(s.About, "%s handled message %d of %s at step %d, although its handling was done before", invariants.Who(s.Event), m.Seq, m.Consumer, stepNo(s.Step))
 		},
 	}
 })
@@ -34,7 +34,11 @@ var noMessageGivenUp = checking(invariants.Invariant{
 			if m == nil || !needsMessage(j, m) {
 				return
 			}
-			t.violated(j, "message %d of %s was given up after %s, while the job was %s", m.Seq, m.Consumer,
+			violated := t.violated
+			if m.Consumer == history.ConsumerSubmit && j.PutOff != 0 {
+				violated = t.violatedInGap
+			}
+			violated(j, "message %d of %s was given up after %s, while the job was %s", m.Seq, m.Consumer,
 				invariants.CountOf(int(m.Delivered), "delivery", "deliveries"), j.State)
 		},
 	}
@@ -72,7 +76,7 @@ var terminatedMessageHasDLQEntry = checking(invariants.Invariant{
 			for _, end := range j.Terminated {
 				t.exercise()
 				if !f.Filed[end.Place] {
-					t.violated(j, "a message of it was terminated at step %d, but %s%s was never written", end.Step, history.DlqPrefix, end.Place)
+					t.violated(j, "a message of it was terminated at step %d, but %s%s was never written", stepNo(end.Step), history.DlqPrefix, end.Place)
 				}
 			}
 			for i := range j.Messages {

@@ -1,7 +1,6 @@
 package judge
 
 import (
-	"fmt"
 	"slices"
 
 	"github.com/wavetank-sim/wavetank/invariants"
@@ -27,7 +26,7 @@ var everyIntentIsPublished = checking(invariants.Invariant{
 				t.exercise()
 			}
 			if i := &w.Intent; j.State == model.TimedOut && s.Phase != "result_write" && i.Step != 0 && !i.Stored && !pastDeadline(j) {
-				t.violated(j, "TIMEOUT was written at step %d, and %s", s.Step, unpublished(i))
+				t.violated(j, "TIMEOUT was written at step %d, and %s", stepNo(s.Step), unpublished(i))
 			}
 		},
 		Ended: func(*invariants.End) {
@@ -41,12 +40,12 @@ var everyIntentIsPublished = checking(invariants.Invariant{
 })
 
 // unpublished says that its worker was never given a dispatch of the intent.
-func unpublished(i *model.Intent) string {
-	write := fmt.Sprintf("the DISPATCHED write at step %d (to %s)", i.Step, i.Worker)
+func unpublished(i *model.Intent) invariants.Clause {
+	write := invariants.Say("the DISPATCHED write at step %d (to %s)", stepNo(i.Step), i.Worker)
 	if i.Lost {
-		return "what was published for " + write + " was lost on its way"
+		return invariants.Say("what was published for %s was lost on its way", write)
 	}
-	return "nothing was ever published for " + write
+	return invariants.Say("nothing was ever published for %s", write)
 }
 
 var noDispatchAfterEnd = checking(invariants.Invariant{
@@ -62,10 +61,10 @@ var noDispatchAfterEnd = checking(invariants.Invariant{
 		t.exercise()
 		if s.About.State.Terminal() {
 			t.violated(s.About, "dispatch stored, %s seq %d on %s at step %d, although the job was %s since step %d",
-				history.StreamJobs, d.Seq, d.Subject, d.Step, s.About.State, s.About.StateAt)
+				history.StreamJobs, d.Seq, d.Subject, stepNo(d.Step), s.About.State, stepNo(s.About.StateAt))
 		}
 		if slices.Contains(s.About.Voids, d.Epoch) {
-			t.violated(s.About, "dispatch stored, %s seq %d on %s at step %d, although a void had taken the place of epoch %d", history.StreamJobs, d.Seq, d.Subject, d.Step, d.Epoch)
+			t.violated(s.About, "dispatch stored, %s seq %d on %s at step %d, although a void had taken the place of epoch %d", history.StreamJobs, d.Seq, d.Subject, stepNo(d.Step), d.Epoch)
 		}
 	}}
 })
@@ -88,9 +87,9 @@ var epochsNeverDecrease = checking(invariants.Invariant{
 		t.exercise()
 		switch {
 		case j.Epoch < w.Epoch:
-			t.violated(j, "the epoch went from %d to %d with the write of %s at step %d (%s)", w.Epoch, j.Epoch, j.State, s.Step, s.Phase)
+			t.violated(j, "the epoch went from %d to %d with the write of %s at step %d (%s)", w.Epoch, j.Epoch, j.State, stepNo(s.Step), s.Phase)
 		case j.Version < w.Version:
-			t.violated(j, "the version went from %d to %d with the write of %s at step %d (%s)", w.Version, j.Version, j.State, s.Step, s.Phase)
+			t.violated(j, "the version went from %d to %d with the write of %s at step %d (%s)", w.Version, j.Version, j.State, stepNo(s.Step), s.Phase)
 		}
 	}}
 })

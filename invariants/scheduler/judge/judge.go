@@ -24,7 +24,7 @@ func NewJudge(cfg config.Config) *Judge {
 	place := map[string]int{}
 	for i, r := range all() {
 		place[r.Name] = i
-		t := &tally{Tally: invariants.Tally{Outcome: invariants.Outcome{Invariant: r.Invariant}, Place: i, Releases: r.row.Released(&f.Config)}, judge: j, saga: r.saga}
+		t := &tally{Tally: invariants.Tally{Outcome: invariants.Outcome{Invariant: r.Invariant}, Place: i, Releases: r.row.Released(&f.Config), Gap: r.row.Open.Under != ""}, judge: j, saga: r.saga}
 		if r.Kind != invariants.Sometimes {
 			t.Promise, t.Unprovided, t.Released = r.row.Says(&f.Config), !r.row.Promised(&f.Config), history.Strikes.List(t.Releases)
 		}
@@ -97,13 +97,25 @@ type tally struct {
 	saga  bool // the invariant is about a saga as a whole
 }
 
+// stepNo marks the number of a step among the words of a violation.
+type stepNo = invariants.StepNo
+
 // exercise notes that there was something to judge.
 func (t *tally) exercise() { t.Exercised++ }
 
 // violated notes a violation at the present step; j is nil if it is about no single job.
 func (t *tally) violated(j *model.Job, format string, args ...any) {
+	t.note(false, j, format, args...)
+}
+
+// violatedInGap notes a violation under what the invariant's row declares as open.
+func (t *tally) violatedInGap(j *model.Job, format string, args ...any) {
+	t.note(true, j, format, args...)
+}
+
+func (t *tally) note(inGap bool, j *model.Job, format string, args ...any) {
 	f := t.judge.Facts
-	v := invariants.Violation{Step: f.Step, At: f.At}
+	v := invariants.Violation{Step: f.Step, At: f.At, InGap: inGap}
 	broken, struck := &f.Broken, f.Strikes.Seen
 	if j != nil {
 		v.Job, broken, struck = j.ID, &j.Broken, f.Strikes.Run|j.Struck

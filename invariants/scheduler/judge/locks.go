@@ -30,14 +30,14 @@ var lockReleasedByOwnerOrExpiry = checking(invariants.Invariant{
 		case expiring:
 		case c.Taken:
 			t.violated(s.About, "%s took the lock at step %d over that of %s, who had held it since step %d with %s to go",
-				invariants.Who(s.Event), s.Step, invariants.Process(was.Node, was.Incarnation), was.Step, was.Expires-s.At)
+				invariants.Who(s.Event), stepNo(s.Step), invariants.Process(was.Node, was.Incarnation), stepNo(was.Step), was.Expires-s.At)
 		case own:
 		case c.Gone:
 			t.violated(s.About, "%s deleted the lock at step %d that %s had held since step %d, %s before its expiry",
-				invariants.Who(s.Event), s.Step, invariants.Process(was.Node, was.Incarnation), was.Step, was.Expires-s.At)
+				invariants.Who(s.Event), stepNo(s.Step), invariants.Process(was.Node, was.Incarnation), stepNo(was.Step), was.Expires-s.At)
 		case c.Extended:
 			t.violated(s.About, "%s renewed the lock at step %d that %s had held since step %d",
-				invariants.Who(s.Event), s.Step, invariants.Process(was.Node, was.Incarnation), was.Step)
+				invariants.Who(s.Event), stepNo(s.Step), invariants.Process(was.Node, was.Incarnation), stepNo(was.Step))
 		}
 	}}
 })
@@ -58,10 +58,10 @@ var lockMutualExclusion = checking(invariants.Invariant{
 		switch {
 		case l.HeldBy(s.Event):
 		case !l.Live(s.At):
-			t.violated(s.About, "%s %s at step %d without the job's lock, which nobody held", invariants.Who(s.Event), what, s.Step)
+			t.violated(s.About, "%s %s at step %d without the job's lock, which nobody held", invariants.Who(s.Event), what, stepNo(s.Step))
 		default:
 			t.violated(s.About, "%s %s at step %d while %s held the job's lock (since step %d)",
-				invariants.Who(s.Event), what, s.Step, invariants.Process(l.Node, l.Incarnation), l.Step)
+				invariants.Who(s.Event), what, stepNo(s.Step), invariants.Process(l.Node, l.Incarnation), stepNo(l.Step))
 		}
 	}
 	hooks := observe.Checker{Wrote: func(s *model.Step, _ *model.Write) { judge(s, "wrote the state") }}
@@ -94,7 +94,7 @@ var lockKeptByLivingHolder = checking(invariants.Invariant{
 		},
 		Overdue: func(s *model.Step) {
 			t.violated(s.About, "%s was still handling it at step %d (%s), %s after the lock that it had taken ran out",
-				invariants.Who(s.Event), s.Step, s.Phase, (s.At - s.Handling.Expires).Round(time.Millisecond))
+				invariants.Who(s.Event), stepNo(s.Step), s.Phase, (s.At - s.Handling.Expires).Round(time.Millisecond))
 		},
 	}
 })
@@ -111,7 +111,7 @@ var noLockOutlivesItsHolder = checking(invariants.Invariant{
 			l := &s.About.Lock
 			if c.Extended && l.Abandoned != 0 && (l.Expires == 0 || l.Expires > l.Abandoned+f.Config.JobLockTTL+model.Slack) {
 				t.violated(s.About, "the lock was renewed at step %d although its holder, %s, was gone for %s",
-					s.Step, invariants.Process(l.Node, l.Incarnation), s.At-l.Abandoned)
+					stepNo(s.Step), invariants.Process(l.Node, l.Incarnation), s.At-l.Abandoned)
 			}
 		},
 		Ticked: func(s *model.Step, k *model.Tick) {
@@ -125,9 +125,9 @@ var noLockOutlivesItsHolder = checking(invariants.Invariant{
 			}
 			switch {
 			case k.Expires == 0:
-				t.violated(nil, "the lock of the %s that %s took at step %d has no expiry", k.What, k.By, s.Step)
+				t.violated(nil, "the lock of the %s that %s took at step %d has no expiry", k.What, k.By, stepNo(s.Step))
 			case k.Expires > s.At+ttl+model.Slack:
-				t.violated(nil, "the lock of the %s that %s took at step %d lasts %s, longer than its TTL of %s", k.What, k.By, s.Step, k.Expires-s.At, ttl)
+				t.violated(nil, "the lock of the %s that %s took at step %d lasts %s, longer than its TTL of %s", k.What, k.By, stepNo(s.Step), k.Expires-s.At, ttl)
 			}
 		},
 		Audited: func(end *invariants.End) {
@@ -145,9 +145,9 @@ var noLockOutlivesItsHolder = checking(invariants.Invariant{
 				switch {
 				case l.Abandoned != 0 && end.At-l.Abandoned > f.Config.JobLockTTL+model.Slack:
 					t.violated(j, "the lock that %s took at step %d is still there, %s after its holder was gone",
-						invariants.Process(l.Node, l.Incarnation), l.Step, end.At-l.Abandoned)
+						invariants.Process(l.Node, l.Incarnation), stepNo(l.Step), end.At-l.Abandoned)
 				case l.Expires == 0:
-					t.violated(j, "the lock that %s took at step %d has no expiry", invariants.Process(l.Node, l.Incarnation), l.Step)
+					t.violated(j, "the lock that %s took at step %d has no expiry", invariants.Process(l.Node, l.Incarnation), stepNo(l.Step))
 				}
 			}
 		},

@@ -35,9 +35,9 @@ var resultGoesAsThePolicySays = checking(invariants.Invariant{
 		a := j.Out.Told(invariants.Process(s.Node, s.Incarnation))
 		switch blocks := a.Blocks(false); {
 		case blocks != (j.State == model.Quarantined):
-			t.violated(j, "%s wrote %s at step %d, although it was told %s at step %d", invariants.Who(s.Event), j.State, s.Step, &a, a.Step)
+			t.violated(j, "%s wrote %s at step %d, although it was told %s at step %d", invariants.Who(s.Event), j.State, stepNo(s.Step), &a, stepNo(a.Step))
 		case a.Decision == history.OutputRedact && !blocks && j.Out.Ptr != a.Ptr:
-			t.violated(j, "%s wrote SUCCEEDED at step %d with the output %s, but the redacted one is %s", invariants.Who(s.Event), s.Step, j.Out.Ptr, a.Ptr)
+			t.violated(j, "%s wrote SUCCEEDED at step %d with the output %s, but the redacted one is %s", invariants.Who(s.Event), stepNo(s.Step), j.Out.Ptr, a.Ptr)
 		}
 	}}
 })
@@ -56,9 +56,9 @@ var quarantinedOnlyWhenBlocked = checking(invariants.Invariant{
 		t.exercise()
 		switch {
 		case !w.From.InFlight() && w.From != model.Succeeded:
-			t.violated(j, "%s wrote OUTPUT_QUARANTINED over %s at step %d (%s)", invariants.Who(s.Event), w.From, s.Step, s.Phase)
+			t.violated(j, "%s wrote OUTPUT_QUARANTINED over %s at step %d (%s)", invariants.Who(s.Event), w.From, stepNo(s.Step), s.Phase)
 		case !j.Out.Blocked:
-			t.violated(j, "%s wrote OUTPUT_QUARANTINED at step %d (%s), but the output policy has not blocked it", invariants.Who(s.Event), s.Step, s.Phase)
+			t.violated(j, "%s wrote OUTPUT_QUARANTINED at step %d (%s), but the output policy has not blocked it", invariants.Who(s.Event), stepNo(s.Step), s.Phase)
 		}
 	}}
 })
@@ -78,7 +78,7 @@ var everyQuarantineIsAudited = checking(invariants.Invariant{
 		t.exercise()
 		if j.Out.Audited != 1 {
 			t.violated(j, "%s wrote OUTPUT_QUARANTINED at step %d (%s), and the audit trail has %s of it",
-				invariants.Who(s.Event), s.Step, s.Phase, invariants.CountOf(j.Out.Audited, "event", "events"))
+				invariants.Who(s.Event), stepNo(s.Step), s.Phase, invariants.CountOf(j.Out.Audited, "event", "events"))
 		}
 	}}
 })
@@ -92,12 +92,12 @@ var blockedOutputEndsQuarantined = checking(invariants.Invariant{
 	return observe.Checker{Ended: func(*invariants.End) {
 		for _, j := range f.Order {
 			a := &j.Out.Blocking
-			if a.Decision == 0 {
+			if a.Decision == "" {
 				continue
 			}
 			t.exercise()
 			if j.State == model.Succeeded {
-				t.violated(j, "is SUCCEEDED%s, although the output policy told %s %s at step %d", sinceStep(j), a.Process, a, a.Step)
+				t.violated(j, "is SUCCEEDED%s, although the output policy told %s %s at step %d", sinceStep(j), a.Process, a, stepNo(a.Step))
 			}
 		}
 	}}

@@ -34,7 +34,7 @@ var overdueJobFoundWithinAPoll = checking(invariants.Invariant{
 			t.exercise()
 			if late := foundLate(f, w.Due, s.At); late > within {
 				t.violated(s.About, "it was %s when its time was up at %s, and nobody brought it on for %s, until step %d (%s); a poll is %s",
-					w.From, w.Due, late, s.Step, s.Phase, f.Config.PollInterval)
+					w.From, w.Due, late, stepNo(s.Step), s.Phase, f.Config.PollInterval)
 			}
 		},
 		Ended: func(end *invariants.End) {

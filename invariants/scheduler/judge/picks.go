@@ -27,10 +27,10 @@ var noDispatchToExpiredWorker = checking(invariants.Invariant{
 		switch {
 		case !ok:
 			t.violated(s.About, "%s published to %s at step %d, which %s had picked without ever having heard of %s",
-				invariants.Who(s.Event), s.Target, s.Step, by, at.Worker)
+				invariants.Who(s.Event), s.Target, stepNo(s.Step), by, at.Worker)
 		case picked-known.At > f.Config.WorkerTTL:
 			t.violated(s.About, "%s published to %s at step %d, which %s had picked %s after the last heartbeat that it received of it; the worker TTL is %s",
-				invariants.Who(s.Event), s.Target, s.Step, by, picked-known.At, f.Config.WorkerTTL)
+				invariants.Who(s.Event), s.Target, stepNo(s.Step), by, picked-known.At, f.Config.WorkerTTL)
 		}
 	}}
 })
@@ -52,7 +52,7 @@ var snapshotRevivesNoWorker = checking(invariants.Invariant{
 		f.Reach(model.WarmStarted)
 		if age := picked - known.Seen; age > f.Config.WorkerTTL {
 			t.violated(s.About, "%s published to %s at step %d, which it had picked %s after anybody had heard of the worker; it knew it from the snapshot, and the worker TTL is %s",
-				invariants.Who(s.Event), s.Target, s.Step, age.Truncate(time.Millisecond), f.Config.WorkerTTL)
+				invariants.Who(s.Event), s.Target, stepNo(s.Step), age.Truncate(time.Millisecond), f.Config.WorkerTTL)
 		}
 	}}
 })
@@ -77,7 +77,7 @@ var noRetryForWantOfKnownWorkers = checking(invariants.Invariant{
 			t.exercise()
 			if h.FoundNobody() && !h.Full {
 				t.violated(s.About, "%s found no worker for it by step %d, although the snapshot listed %s at its start, of which somebody had heard %s ago",
-					invariants.Who(s.Event), s.Step, w.Worker, age.Truncate(time.Millisecond))
+					invariants.Who(s.Event), stepNo(s.Step), w.Worker, age.Truncate(time.Millisecond))
 			}
 			return
 		}
@@ -113,7 +113,7 @@ var tiesBrokenByWorkerID = checking(invariants.Invariant{
 		}
 		t.exercise()
 		if first != chosen {
-			t.violated(s.About, "%s dispatched it to %s at step %d; %s had the same load, and comes first", invariants.Who(s.Event), chosen.Worker, s.Step, first.Worker)
+			t.violated(s.About, "%s dispatched it to %s at step %d; %s had the same load, and comes first", invariants.Who(s.Event), chosen.Worker, stepNo(s.Step), first.Worker)
 		}
 	}}
 })
@@ -145,7 +145,7 @@ var dispatchesCountAsLoad = checking(invariants.Invariant{
 		t.exercise()
 		if fewest != chosen {
 			t.violated(s.About, "%s dispatched it to %s at step %d, to which it had dispatched %s since the heartbeat of that; to %s, whose heartbeat says the same load, %d",
-				invariants.Who(s.Event), chosen.Worker, s.Step, invariants.CountOf(chosen.Given, "job", "jobs"), fewest.Worker, fewest.Given)
+				invariants.Who(s.Event), chosen.Worker, stepNo(s.Step), invariants.CountOf(chosen.Given, "job", "jobs"), fewest.Worker, fewest.Given)
 		}
 	}}
 })

@@ -22,9 +22,9 @@ var noCheckWhileCircuitOpen = checking(invariants.Invariant{
 		t.exercise()
 		switch {
 		case l.State == history.Open && l.Clearly:
-			t.violated(s.About, "%s asked %s at step %d, although it had read at step %d that the %s circuit was open", invariants.Who(s.Event), s.Target, s.Step, l.Step, history.CircuitNames[c])
+			t.violated(s.About, "%s asked %s at step %d, although it had read at step %d that the %s circuit was open", invariants.Who(s.Event), s.Target, stepNo(s.Step), stepNo(l.Step), history.CircuitNames[c])
 		case l.State == history.HalfOpen && l.Clearly && f.Config.Policy.SharedProbes && !l.Claimed:
-			t.violated(s.About, "%s asked %s at step %d, while the %s circuit was half-open, without having counted that", invariants.Who(s.Event), s.Target, s.Step, history.CircuitNames[c])
+			t.violated(s.About, "%s asked %s at step %d, while the %s circuit was half-open, without having counted that", invariants.Who(s.Event), s.Target, stepNo(s.Step), history.CircuitNames[c])
 		}
 	})
 	return observe.Checker{}
@@ -44,7 +44,7 @@ var openCircuitStopsEveryReplica = checking(invariants.Invariant{
 		t.exercise()
 		if l.At-all.OpenSince > model.Doubt && l.At < all.OpenUntil-model.Doubt {
 			t.violated(s.About, "%s asked %s at step %d, %s after the last of %d calls in a row that had failed; the %s circuit was to be open for %s",
-				invariants.Who(s.Event), s.Target, s.Step, (s.At - all.Failed).Truncate(time.Millisecond), all.Failures, history.CircuitNames[c], f.Config.Policy.OpenFor)
+				invariants.Who(s.Event), s.Target, stepNo(s.Step), (s.At - all.Failed).Truncate(time.Millisecond), all.Failures, history.CircuitNames[c], f.Config.Policy.OpenFor)
 		}
 	})
 	return observe.Checker{}
@@ -64,7 +64,7 @@ var halfOpenProbesWithinLimit = checking(invariants.Invariant{
 		t.exercise()
 		if limit := f.Config.Policy.HalfOpenMax; len(counter.Probes) > limit {
 			t.violated(s.About, "%s asked %s at step %d, as the %s probe of one half-open window of the %s circuit; the limit is %d, and they were of the steps %s",
-				invariants.Who(s.Event), s.Target, s.Step, ordinal(len(counter.Probes)), history.CircuitNames[c], limit, invariants.StepList(counter.Probes[:limit]))
+				invariants.Who(s.Event), s.Target, stepNo(s.Step), ordinal(len(counter.Probes)), history.CircuitNames[c], limit, invariants.StepList(counter.Probes[:limit]))
 		}
 	})
 	return observe.Checker{}
@@ -84,7 +84,7 @@ var halfOpenClosesOnSuccesses = checking(invariants.Invariant{
 		t.exercise()
 		if counter.Successes < f.Config.Policy.CloseAfter {
 			t.violated(s.About, "%s closed the half-open %s circuit at step %d, after %s of its window had succeeded; it takes %d",
-				invariants.Who(s.Event), history.CircuitNames[c], s.Step, invariants.CountOf(counter.Successes, "call", "calls"), f.Config.Policy.CloseAfter)
+				invariants.Who(s.Event), history.CircuitNames[c], stepNo(s.Step), invariants.CountOf(counter.Successes, "call", "calls"), f.Config.Policy.CloseAfter)
 		}
 	}
 	return observe.Checker{}
@@ -103,9 +103,9 @@ var replicaAloneKeepsItsBudget = checking(invariants.Invariant{
 		t.exercise()
 		switch {
 		case l.State == history.Open && l.Clearly:
-			t.violated(s.About, "%s asked %s at step %d, although by its own count of failures the %s circuit was open", invariants.Who(s.Event), s.Target, s.Step, history.CircuitNames[c])
+			t.violated(s.About, "%s asked %s at step %d, although by its own count of failures the %s circuit was open", invariants.Who(s.Event), s.Target, stepNo(s.Step), history.CircuitNames[c])
 		case l.Used:
-			t.violated(s.About, "%s asked %s at step %d, although its probes of the half-open %s circuit were used up", invariants.Who(s.Event), s.Target, s.Step, history.CircuitNames[c])
+			t.violated(s.About, "%s asked %s at step %d, although its probes of the half-open %s circuit were used up", invariants.Who(s.Event), s.Target, stepNo(s.Step), history.CircuitNames[c])
 		}
 	})
 	return observe.Checker{}
@@ -121,9 +121,9 @@ var circuitOpensOnFailuresAlone = checking(invariants.Invariant{
 		t.exercise()
 		switch {
 		case owed == 0:
-			t.violated(s.About, "%s counted a failure of the %s circuit at step %d, although no call of its that was yet to be counted had failed", invariants.Who(s.Event), history.CircuitNames[c], s.Step)
+			t.violated(s.About, "%s counted a failure of the %s circuit at step %d, although no call of its that was yet to be counted had failed", invariants.Who(s.Event), history.CircuitNames[c], stepNo(s.Step))
 		case n != 1:
-			t.violated(s.About, "%s counted %d failures of the %s circuit at step %d for one call", invariants.Who(s.Event), n, history.CircuitNames[c], s.Step)
+			t.violated(s.About, "%s counted %d failures of the %s circuit at step %d for one call", invariants.Who(s.Event), n, history.CircuitNames[c], stepNo(s.Step))
 		}
 	}
 	return observe.Checker{}
@@ -143,7 +143,7 @@ var openCircuitEnds = checking(invariants.Invariant{
 		t.exercise()
 		if ago := s.At - f.Policy.Failed[c]; ago > f.Config.Policy.OpenFor+2*model.Doubt {
 			t.violated(s.About, "%s found the %s circuit open at step %d, %s after the last call that had failed; it is to be open for %s",
-				invariants.Who(s.Event), history.CircuitNames[c], s.Step, ago.Truncate(time.Millisecond), f.Config.Policy.OpenFor)
+				invariants.Who(s.Event), history.CircuitNames[c], stepNo(s.Step), ago.Truncate(time.Millisecond), f.Config.Policy.OpenFor)
 		}
 	})
 	return observe.Checker{}
@@ -161,7 +161,7 @@ var closedCircuitLetsCallsThrough = checking(invariants.Invariant{
 		}
 		t.exercise()
 		if !was.Called {
-			t.violated(s.About, "%s had found the %s circuit closed at step %d, and has made no call since", invariants.Who(s.Event), history.CircuitNames[c], was.Step)
+			t.violated(s.About, "%s had found the %s circuit closed at step %d, and has made no call since", invariants.Who(s.Event), history.CircuitNames[c], stepNo(was.Step))
 		}
 	})
 	return observe.Checker{}

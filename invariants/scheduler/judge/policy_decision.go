@@ -43,19 +43,19 @@ var noDispatchWithoutDecision = checking(invariants.Invariant{
 			said := f.Policy.Answers[model.Caller{Node: s.Node, Incarnation: s.Incarnation, Job: j.ID, Circuit: history.CircuitSafety}]
 			switch {
 			case j.DecidedAt != s.Step:
-				t.violated(j, "%s wrote SCHEDULED at step %d without a decision", invariants.Who(s.Event), s.Step)
+				t.violated(j, "%s wrote SCHEDULED at step %d without a decision", invariants.Who(s.Event), stepNo(s.Step))
 			case !permits(j, &f.Config.Policy):
-				t.violated(j, "%s wrote SCHEDULED at step %d with the decision %q", invariants.Who(s.Event), s.Step, j.Decision)
+				t.violated(j, "%s wrote SCHEDULED at step %d with the decision %q", invariants.Who(s.Event), stepNo(s.Step), j.Decision)
 			case j.Decision == history.DecisionFailOpen:
 				f.Reach(model.FailOpenUsed)
 			case said.Decision != j.Decision || !maps.Equal(said.Constraints, j.Wish.Constraints):
 				t.violated(j, "%s wrote SCHEDULED at step %d with the decision %s and the constraints %v, but the safety kernel had told it %q and %v",
-					invariants.Who(s.Event), s.Step, j.Decision, j.Wish.Constraints, said.Decision, said.Constraints)
+					invariants.Who(s.Event), stepNo(s.Step), j.Decision, j.Wish.Constraints, said.Decision, said.Constraints)
 			}
 		},
 		Sent: func(s *model.Step) {
 			if !permits(s.About, &f.Config.Policy) {
-				t.violated(s.About, "%s published to %s at step %d, while the record had the decision %q", invariants.Who(s.Event), s.Target, s.Step, s.About.Decision)
+				t.violated(s.About, "%s published to %s at step %d, while the record had the decision %q", invariants.Who(s.Event), s.Target, stepNo(s.Step), s.About.Decision)
 			}
 		},
 	}
@@ -76,7 +76,7 @@ var noDispatchOfDeniedJob = checking(invariants.Invariant{
 		},
 		Stored: func(s *model.Step, d *model.Dispatch) {
 			if s.About.State == model.Denied || s.About.Decision == history.DecisionDeny {
-				t.violated(s.About, "dispatch stored, %s seq %d on %s at step %d, of a job that is %s with the decision %s", history.StreamJobs, d.Seq, d.Subject, d.Step, s.About.State, s.About.Decision)
+				t.violated(s.About, "dispatch stored, %s seq %d on %s at step %d, of a job that is %s with the decision %s", history.StreamJobs, d.Seq, d.Subject, stepNo(d.Step), s.About.State, s.About.Decision)
 			}
 		},
 	}
@@ -96,7 +96,7 @@ var throttledJobWaits = checking(invariants.Invariant{
 		t.exercise()
 		if s.At-told < f.Config.Policy.ThrottleDelay-model.Slack {
 			t.violated(s.About, "%s asked %s about it at step %d, %s after that had throttled it; it was to wait for %s",
-				invariants.Who(s.Event), s.Target, s.Step, (s.At - told).Truncate(time.Millisecond), f.Config.Policy.ThrottleDelay)
+				invariants.Who(s.Event), s.Target, stepNo(s.Step), (s.At - told).Truncate(time.Millisecond), f.Config.Policy.ThrottleDelay)
 		}
 	})
 	return observe.Checker{}

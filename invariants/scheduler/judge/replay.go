@@ -129,9 +129,9 @@ var replayHasFreshDecision = checking(invariants.Invariant{
 		l := f.Source(s.About)
 		switch asked := s.About.Replay.Decided; {
 		case asked == 0:
-			t.violated(s.About, "dispatch stored, %s seq %d on %s at step %d, although the safety kernel was never asked about it", history.StreamJobs, d.Seq, d.Subject, d.Step)
+			t.violated(s.About, "dispatch stored, %s seq %d on %s at step %d, although the safety kernel was never asked about it", history.StreamJobs, d.Seq, d.Subject, stepNo(d.Step))
 		case l != nil && asked <= l.Written:
-			t.violated(s.About, "dispatch stored, %s seq %d on %s at step %d, although the safety kernel was last asked about it at step %d, and its dead letter was written at step %d", history.StreamJobs, d.Seq, d.Subject, d.Step, asked, l.Written)
+			t.violated(s.About, "dispatch stored, %s seq %d on %s at step %d, although the safety kernel was last asked about it at step %d, and its dead letter was written at step %d", history.StreamJobs, d.Seq, d.Subject, stepNo(d.Step), stepNo(asked), stepNo(l.Written))
 		}
 	}}
 })
@@ -149,7 +149,7 @@ var oneReplayPerCount = checking(invariants.Invariant{
 		t.exercise()
 		key := fmt.Sprintf("%s %d", s.About.Replay.Of, s.About.Replay.Count)
 		if before := f.Replay.Counts[key]; before != "" && before != s.About.ID {
-			t.violated(s.About, "is replay %d of %s at step %d, but so is %s", s.About.Replay.Count, s.About.Replay.Of, s.Step, before)
+			t.violated(s.About, "is replay %d of %s at step %d, but so is %s", s.About.Replay.Count, s.About.Replay.Of, stepNo(s.Step), before)
 		}
 		f.Replay.Counts[key] = s.About.ID
 	}}
@@ -171,11 +171,11 @@ var maxReplaysHold = checking(invariants.Invariant{
 		root.Replay.Replays++
 		l := f.Source(s.About)
 		if l == nil {
-			t.violated(s.About, "replays %s at step %d, of which there is no dead letter", s.About.Replay.Of, s.Step)
+			t.violated(s.About, "replays %s at step %d, of which there is no dead letter", s.About.Replay.Of, stepNo(s.Step))
 			return
 		}
 		if _, most := triage(&f.Config.Replay, l); root.Replay.Replays > most {
-			t.violated(s.About, "is replay %d of %s at step %d; for reason_code %s there may be %d", root.Replay.Replays, root.ID, s.Step, l.ReasonCode, most)
+			t.violated(s.About, "is replay %d of %s at step %d; for reason_code %s there may be %d", root.Replay.Replays, root.ID, stepNo(s.Step), l.ReasonCode, most)
 		}
 	}}
 })
@@ -192,7 +192,7 @@ var noReplayOfCommitted = checking(invariants.Invariant{
 		}
 		t.exercise()
 		if by := f.Replay.Committed[f.Root(s.About).Commitment()]; by != "" {
-			t.violated(s.About, "replays %s at step %d, although %s has done what its idempotency key stands for", s.About.Replay.Of, s.Step, by)
+			t.violated(s.About, "replays %s at step %d, although %s has done what its idempotency key stands for", s.About.Replay.Of, stepNo(s.Step), by)
 		}
 	}}
 })
@@ -210,16 +210,16 @@ var noReplayAgainstTriage = checking(invariants.Invariant{
 		t.exercise()
 		l := f.Source(s.About)
 		if l == nil {
-			t.violated(s.About, "replays %s at step %d, of which there is no dead letter", s.About.Replay.Of, s.Step)
+			t.violated(s.About, "replays %s at step %d, of which there is no dead letter", s.About.Replay.Of, stepNo(s.Step))
 			return
 		}
 		switch action, _ := triage(&f.Config.Replay, l); {
 		case action == actAutoReplay:
 		case action == actApproval && l.ApprovedBy != "":
 		case action == actApproval:
-			t.violated(s.About, "replays %s at step %d, which needs an approval for reason_code %s, and has none", s.About.Replay.Of, s.Step, l.ReasonCode)
+			t.violated(s.About, "replays %s at step %d, which needs an approval for reason_code %s, and has none", s.About.Replay.Of, stepNo(s.Step), l.ReasonCode)
 		default:
-			t.violated(s.About, "replays %s at step %d, although the action for reason_code %s is %s", s.About.Replay.Of, s.Step, l.ReasonCode, action)
+			t.violated(s.About, "replays %s at step %d, although the action for reason_code %s is %s", s.About.Replay.Of, stepNo(s.Step), l.ReasonCode, action)
 		}
 	}}
 })
@@ -236,7 +236,7 @@ var deadLetterKeepsItsDecision = checking(invariants.Invariant{
 		}
 		t.exercise()
 		if !is.Decided() && is.Status == was.Status && is.ReasonCode == was.ReasonCode {
-			t.violated(f.Job(id), "its dead letter was %s, and was written anew at step %d, with reason_code %s as before", was.ReplayStatus, s.Step, is.ReasonCode)
+			t.violated(f.Job(id), "its dead letter was %s, and was written anew at step %d, with reason_code %s as before", was.ReplayStatus, stepNo(s.Step), is.ReasonCode)
 		}
 	}
 	return observe.Checker{}
@@ -252,12 +252,12 @@ var growthAlertTellsTheTruth = checking(invariants.Invariant{
 	r.Looked = func(s *model.Step, before *model.Look) {
 		t.exercise()
 		if before.Process == invariants.Process(s.Node, s.Incarnation) && before.Sure && before.Alert != r.Alert && !before.Tried {
-			t.violated(nil, "%s saw %d new entries at step %d, more or less than %d, and left the alert as it was", before.Process, before.Fresh, before.Step, f.Config.Replay.GrowthAlert)
+			t.violated(nil, "%s saw %d new entries at step %d, more or less than %d, and left the alert as it was", before.Process, before.Fresh, stepNo(before.Step), f.Config.Replay.GrowthAlert)
 		}
 	}
 	r.Alarmed = func(s *model.Step) {
 		if l := r.Last[invariants.Process(s.Node, s.Incarnation)]; l.Sure && l.Alert != r.Alert {
-			t.violated(nil, "the growth alert was changed at step %d, although at step %d there were %d new entries, and more than %d are too many", s.Step, l.Step, l.Fresh, f.Config.Replay.GrowthAlert)
+			t.violated(nil, "the growth alert was changed at step %d, although at step %d there were %d new entries, and more than %d are too many", stepNo(s.Step), stepNo(l.Step), l.Fresh, f.Config.Replay.GrowthAlert)
 		}
 	}
 	return observe.Checker{}

@@ -15,7 +15,7 @@ var nobodyIsRescued = checking(invariants.Invariant{
 	return observe.Checker{
 		Saved: func(s *model.Step, j *model.Job) {
 			if f.Strikes.Seen == 0 {
-				t.violated(j, "the %s of %s did at step %d what another path should have done before, though nothing had struck", f.Rescued.By, invariants.Who(s.Event), s.Step)
+				t.violated(j, "the %s of %s did at step %d what another path should have done before, though nothing had struck", f.Rescued.By, invariants.Who(s.Event), stepNo(s.Step))
 			}
 		},
 		Wrote: func(s *model.Step, _ *model.Write) {

@@ -1,7 +1,6 @@
 package judge
 
 import (
-	"fmt"
 	"slices"
 
 	"github.com/wavetank-sim/wavetank/invariants"
@@ -43,7 +42,7 @@ var resultOfCurrentEpoch = checking(invariants.Invariant{
 		}
 		t.exercise()
 		if newest < w.Epoch {
-			t.violated(j, "%s wrote %s at step %d by a result of epoch %d; the record's is %d", invariants.Who(s.Event), j.State, s.Step, newest, w.Epoch)
+			t.violated(j, "%s wrote %s at step %d by a result of epoch %d; the record's is %d", invariants.Who(s.Event), j.State, stepNo(s.Step), newest, w.Epoch)
 		}
 	}}
 })
@@ -60,9 +59,9 @@ var cancelledJobIsTold = checking(invariants.Invariant{
 		}
 		t.exercise()
 		if !slices.ContainsFunc(j.Told, func(n model.Notice) bool { return n.Worker == j.Cancelled }) {
-			when := ""
+			when := invariants.Clause{}
 			if j.CancelStep != 0 {
-				when = fmt.Sprintf(" at step %d", j.CancelStep)
+				when = invariants.Say(" at step %d", stepNo(j.CancelStep))
 			}
 			t.violated(j, "was cancelled%s, but %s, which had it, was never told", when, j.Cancelled)
 		}

@@ -78,7 +78,7 @@ var dispatchRespectsPlacement = checking(invariants.Invariant{
 		t.exercise()
 		if unmet := unmet(w, &known.Load, &f.Config.Routing); unmet != "" {
 			t.violated(s.About, "%s published to %s at step %d, although the job asks for %s; %s says that it is of the pool %s, with the labels %v and the capabilities %v",
-				invariants.Who(s.Event), s.Target, s.Step, unmet, at.Worker, known.Load.Pool, known.Load.Labels, known.Load.Capabilities)
+				invariants.Who(s.Event), s.Target, stepNo(s.Step), unmet, at.Worker, known.Load.Pool, known.Load.Labels, known.Load.Capabilities)
 		}
 	}}
 })

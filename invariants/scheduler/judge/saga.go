@@ -32,7 +32,7 @@ var compensationRecordedOnce = checking(invariants.Invariant{
 	f.Sagas.Recording = append(f.Sagas.Recording, func(s *model.Step, c *model.Compensation, again bool) {
 		t.exercise()
 		if again {
-			t.violated(f.Jobs[c.Job], "%s put its compensation onto %s at step %d, where it had been put at step %d", invariants.Who(s.Event), history.StackKey(c.Saga.ID), s.Step, c.Step)
+			t.violated(f.Jobs[c.Job], "%s put its compensation onto %s at step %d, where it had been put at step %d", invariants.Who(s.Event), history.StackKey(c.Saga.ID), stepNo(s.Step), stepNo(c.Step))
 		}
 	})
 	return observe.Checker{}
@@ -47,7 +47,7 @@ var oneCompensationPerKey = checking(invariants.Invariant{
 	f.Sagas.Submitting = append(f.Sagas.Submitting, func(s *model.Step, c *model.Compensation, _ bool) {
 		t.exercise()
 		if n := len(c.Jobs); n > 1 {
-			t.violated(f.Jobs[c.Job], "its compensation was submitted at step %d as %s, and before that as %s, under one idempotency key", s.Step, c.Jobs[n-1], c.Jobs[0])
+			t.violated(f.Jobs[c.Job], "its compensation was submitted at step %d as %s, and before that as %s, under one idempotency key", stepNo(s.Step), c.Jobs[n-1], c.Jobs[0])
 		}
 	})
 	return observe.Checker{}
@@ -70,7 +70,7 @@ var compensationsInLIFOOrder = checking(invariants.Invariant{
 			}
 			if !before.Late && len(before.Jobs) > 0 {
 				t.violated(f.Jobs[c.Job], "its compensation, recorded at step %d, was submitted at step %d, after that of %s, which had been recorded before it, at step %d",
-					c.Step, s.Step, before.Job, before.Step)
+					stepNo(c.Step), stepNo(s.Step), before.Job, stepNo(before.Step))
 				return
 			}
 		}
@@ -89,9 +89,9 @@ var compensationOnlyOfSucceededJob = checking(invariants.Invariant{
 		j := f.Jobs[c.Job]
 		switch {
 		case c.Saga.Due == 0:
-			t.violated(j, "%s submitted its compensation at step %d, and no job of %s has failed for good", invariants.Who(s.Event), s.Step, c.Saga.ID)
+			t.violated(j, "%s submitted its compensation at step %d, and no job of %s has failed for good", invariants.Who(s.Event), stepNo(s.Step), c.Saga.ID)
 		case j == nil || !j.Saga.Succeeded && (!j.Saga.Answered || !j.State.Terminal()):
-			t.violated(j, "%s submitted the compensation of %s at step %d, which has not succeeded", invariants.Who(s.Event), c.Job, s.Step)
+			t.violated(j, "%s submitted the compensation of %s at step %d, which has not succeeded", invariants.Who(s.Event), c.Job, stepNo(s.Step))
 		}
 	})
 	return observe.Checker{}
@@ -107,9 +107,9 @@ var onlyLockHolderCompensates = checking(invariants.Invariant{
 		t.exercise()
 		switch k := c.Saga.Lock; {
 		case !k.Live(s.At):
-			t.violated(f.Jobs[c.Job], "%s submitted its compensation at step %d, while nobody held the lock of %s", invariants.Who(s.Event), s.Step, c.Saga.ID)
+			t.violated(f.Jobs[c.Job], "%s submitted its compensation at step %d, while nobody held the lock of %s", invariants.Who(s.Event), stepNo(s.Step), c.Saga.ID)
 		case !k.HeldBy(s.Event):
-			t.violated(f.Jobs[c.Job], "%s submitted its compensation at step %d, while %s held the lock of %s", invariants.Who(s.Event), s.Step, invariants.Process(k.Node, k.Incarnation), c.Saga.ID)
+			t.violated(f.Jobs[c.Job], "%s submitted its compensation at step %d, while %s held the lock of %s", invariants.Who(s.Event), stepNo(s.Step), invariants.Process(k.Node, k.Incarnation), c.Saga.ID)
 		}
 	})
 	return observe.Checker{}
@@ -126,7 +126,7 @@ var sagaLockReleasedByOwnerOrExpiry = checking(invariants.Invariant{
 		switch {
 		case !was.Live(s.At), was.Expires != 0 && s.At >= was.Expires-model.Slack, was.Node == s.Node && was.Incarnation == s.Incarnation && g.Lock.Node == "":
 		default:
-			t.violated(nil, "%s took away the lock of %s at step %d that %s had held since step %d", invariants.Who(s.Event), g.ID, s.Step, invariants.Process(was.Node, was.Incarnation), was.Step)
+			t.violated(nil, "%s took away the lock of %s at step %d that %s had held since step %d", invariants.Who(s.Event), g.ID, stepNo(s.Step), invariants.Process(was.Node, was.Incarnation), stepNo(was.Step))
 		}
 	})
 	return observe.Checker{}
@@ -150,7 +150,7 @@ var everyCompensationAccountedFor = checking(invariants.Invariant{
 				}
 				t.exercise()
 				if !c.Accounted() {
-					t.violated(f.Jobs[c.Job], "the rollback of %s has been due since step %d, but the compensation %swas neither submitted nor denied, and is not in the DLQ", g.ID, g.Due, c.RecordedAs())
+					t.violated(f.Jobs[c.Job], "the rollback of %s has been due since step %d, but the compensation %swas neither submitted nor denied, and is not in the DLQ", g.ID, stepNo(g.Due), c.RecordedAs())
 				}
 			}
 		}

@@ -1,7 +1,6 @@
 package judge
 
 import (
-	"encoding/json"
 	"fmt"
 	"strconv"
 
@@ -82,7 +81,7 @@ var failedNeverPrecedesItsDLQEntry = checking(invariants.Invariant{
 		}
 		t.exercise()
 		if !s.About.Entered {
-			t.violated(s.About, "%s wrote %s at step %d (%s), before %s%s was written", invariants.Who(s.Event), s.About.State, s.Step, s.Phase, history.DlqPrefix, s.About.ID)
+			t.violated(s.About, "%s wrote %s at step %d (%s), before %s%s was written", invariants.Who(s.Event), s.About.State, stepNo(s.Step), s.Phase, history.DlqPrefix, s.About.ID)
 		}
 	}}
 })
@@ -108,12 +107,9 @@ var failedJobHasDLQEntry = checking(invariants.Invariant{
 				continue
 			}
 			record := end.Redis[history.RecordPrefix+j.ID]
-			var entry struct {
-				ReasonCode string `json:"reason_code"`
-				Attempts   int    `json:"attempts"`
-			}
+			entry, err := history.Read[history.DeadLetter](data)
 			_, indexed := end.Redis[history.DlqIndex][j.ID]
-			switch err := json.Unmarshal([]byte(data), &entry); {
+			switch {
 			case err != nil:
 				t.violated(j, "its DLQ entry cannot be read: %v", err)
 			case entry.ReasonCode != record["reason_code"]:

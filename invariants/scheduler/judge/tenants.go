@@ -28,7 +28,7 @@ var tenantLimitHeld = checking(invariants.Invariant{
 		t.exercise()
 		if n := 1 + f.Active(j.TenantOf(), j); n > limit {
 			t.violated(j, "%s wrote %s at step %d (%s), so that %s has %d jobs in flight; its limit is %d",
-				invariants.Who(s.Event), j.State, s.Step, s.Phase, j.TenantOf(), n, limit)
+				invariants.Who(s.Event), j.State, stepNo(s.Step), s.Phase, j.TenantOf(), n, limit)
 		}
 	}}
 })

@@ -24,13 +24,13 @@ var oneWriterATick = checking(invariants.Invariant{
 			}
 			if k.Before != "" && (expires || k.Before != me) && k.Ago < apart {
 				t.violated(nil, "%s began a tick of the %s at step %d, %s after %s had begun one; a poll is %s",
-					me, k.What, s.Step, k.Ago, k.Before, f.Config.PollInterval)
+					me, k.What, stepNo(s.Step), k.Ago, k.Before, f.Config.PollInterval)
 			}
 		case k.Begins:
 		case !k.Live(s.At):
-			t.violated(nil, "%s wrote the snapshot at step %d without the lock of the %s, which nobody held", me, s.Step, k.What)
+			t.violated(nil, "%s wrote the snapshot at step %d without the lock of the %s, which nobody held", me, stepNo(s.Step), k.What)
 		case k.By != me:
-			t.violated(nil, "%s wrote the snapshot at step %d while %s held the lock of the %s", me, s.Step, k.By, k.What)
+			t.violated(nil, "%s wrote the snapshot at step %d while %s held the lock of the %s", me, stepNo(s.Step), k.By, k.What)
 		}
 	}}
 })

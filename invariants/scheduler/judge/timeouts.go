@@ -66,7 +66,7 @@ var timeoutOnlyWhenDue = checking(invariants.Invariant{
 		}
 		t.exercise()
 		if why := early(f, s, w); why != "" {
-			t.violated(s.About, "%s wrote TIMEOUT at step %d too early: %s", invariants.Who(s.Event), s.Step, why)
+			t.violated(s.About, "%s wrote TIMEOUT at step %d too early: %s", invariants.Who(s.Event), stepNo(s.Step), why)
 		}
 	}}
 })
@@ -84,7 +84,7 @@ var noTimeoutWhileExecuting = checking(invariants.Invariant{
 		}
 		t.exercise()
 		if len(j.Executing) > 0 {
-			t.violated(j, "%s timed it out at step %d as DISPATCHED while %s was executing it", invariants.Who(s.Event), s.Step, j.Executing[0])
+			t.violated(j, "%s timed it out at step %d as DISPATCHED while %s was executing it", invariants.Who(s.Event), stepNo(s.Step), j.Executing[0])
 		}
 	}}
 })
@@ -112,7 +112,7 @@ var deadWorkerIsNoticed = checking(invariants.Invariant{
 		}
 		t.exercise()
 		if age >= limit+ticksLate*f.Config.PollInterval {
-			t.violated(j, "%s timed it out at step %d after %s of RUNNING on %s without a word of that; the dispatch timeout is %s", invariants.Who(s.Event), s.Step, age.Round(time.Millisecond), j.Worker, limit)
+			t.violated(j, "%s timed it out at step %d after %s of RUNNING on %s without a word of that; the dispatch timeout is %s", invariants.Who(s.Event), stepNo(s.Step), age.Round(time.Millisecond), j.Worker, limit)
 		}
 	}}
 })

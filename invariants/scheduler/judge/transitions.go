@@ -18,7 +18,7 @@ var terminalStatesFinal = checking(invariants.Invariant{
 			t.exercise()
 		}
 		if w.From.Terminal() && !allowed[w.From][to] {
-			t.violated(s.About, "%s wrote %s at step %d (%s) over the terminal state %s", invariants.Who(s.Event), to, s.Step, s.Phase, w.From)
+			t.violated(s.About, "%s wrote %s at step %d (%s) over the terminal state %s", invariants.Who(s.Event), to, stepNo(s.Step), s.Phase, w.From)
 		}
 	}}
 })
@@ -34,7 +34,7 @@ var documentedTransitionsOnly = checking(invariants.Invariant{
 		t.exercise()
 		if !allowed[w.From][s.About.State] {
 			t.violated(s.About, "%s moved the job from %s to %s at step %d (%s), which is not documented",
-				invariants.Who(s.Event), w.From, s.About.State, s.Step, s.Phase)
+				invariants.Who(s.Event), w.From, s.About.State, stepNo(s.Step), s.Phase)
 		}
 	}}
 })

@@ -22,7 +22,7 @@ var noFailureForWantOfAttempts = checking(invariants.Invariant{
 			return
 		}
 		if worker := f.Free(s); worker != "" {
-			t.violated(j, "%s wrote FAILED at step %d for want of attempts, of which it had %d, although it knew of %s, which was alive and free", invariants.Who(s.Event), s.Step, j.Attempts, worker)
+			t.violated(j, "%s wrote FAILED at step %d for want of attempts, of which it had %d, although it knew of %s, which was alive and free", invariants.Who(s.Event), stepNo(s.Step), j.Attempts, worker)
 		}
 	}}
 })

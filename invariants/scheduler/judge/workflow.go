@@ -25,7 +25,7 @@ var stepsInOrder = checking(invariants.Invariant{
 		t.exercise()
 		for _, id := range k.Step.DependsOn {
 			if f.Workflow.Success(k.Run, id) == 0 {
-				t.violated(&k.Run.As, "%s submitted %s at step %d, although step %s had not succeeded", invariants.Who(s.Event), k.ID, s.Step, id)
+				t.violated(&k.Run.As, "%s submitted %s at step %d, although step %s had not succeeded", invariants.Who(s.Event), k.ID, stepNo(s.Step), id)
 			}
 		}
 	}}
@@ -44,7 +44,7 @@ var noDelayFiresEarly = checking(invariants.Invariant{
 		}
 		t.exercise()
 		if now < due {
-			t.violated(&k.Run.As, "%s submitted %s at step %d, %s before its time", invariants.Who(s.Event), k.ID, s.Step, time.Duration(due-now)*time.Millisecond)
+			t.violated(&k.Run.As, "%s submitted %s at step %d, %s before its time", invariants.Who(s.Event), k.ID, stepNo(s.Step), time.Duration(due-now)*time.Millisecond)
 		}
 	}}
 })
@@ -77,7 +77,7 @@ var delayFiresOnTime = checking(invariants.Invariant{
 			}
 			t.exercise()
 			if late := s.At - due; late > bound() {
-				t.violated(&k.Run.As, "%s submitted %s at step %d, %s after its time", invariants.Who(s.Event), k.ID, s.Step, late.Truncate(time.Millisecond))
+				t.violated(&k.Run.As, "%s submitted %s at step %d, %s after its time", invariants.Who(s.Event), k.ID, stepNo(s.Step), late.Truncate(time.Millisecond))
 			}
 		},
 		Ended: func(end *invariants.End) {
@@ -86,7 +86,7 @@ var delayFiresOnTime = checking(invariants.Invariant{
 					s := &r.Steps[i]
 					id := history.StepJobID(r.RunID, s.ID, s.Attempt)
 					due, ok := kept(r.Waits[id])
-					if j := f.Workflow.Jobs[id]; j != nil && j.Made != 0 || r.State != "RUNNING" || s.State != "WAITING" || !ok {
+					if j := f.Workflow.Jobs[id]; j != nil && j.Made != 0 || r.Over() || s.State != "WAITING" || !ok {
 						continue
 					}
 					if end.At-due > bound() {
@@ -108,7 +108,7 @@ var noDelayFiresTwice = checking(invariants.Invariant{
 		Submitted: func(s *model.Step, k *model.StepJob, again model.StepAgain) {
 			t.exercise()
 			if again.Seq != 0 && again.Told && s.Kind != sim.KindLate { // what comes late nobody knows of who publishes it again
-				t.violated(&k.Run.As, "%s was stored a second time at step %d by %s, %s seq %d; the first was seq %d", k.ID, s.Step, invariants.Who(s.Event), history.StreamSys, k.Stored, again.Seq)
+				t.violated(&k.Run.As, "%s was stored a second time at step %d by %s, %s seq %d; the first was seq %d", k.ID, stepNo(s.Step), invariants.Who(s.Event), history.StreamSys, k.Stored, again.Seq)
 			}
 		},
 		Fired: func(s *model.Step, k *model.StepJob) {
@@ -118,9 +118,9 @@ var noDelayFiresTwice = checking(invariants.Invariant{
 			before := f.Workflow.Jobs[history.StepJobID(k.Run.RunID, k.Step.ID, k.Attempt-1)]
 			switch {
 			case k.Attempt > k.Step.Retry.Max+1:
-				t.violated(&k.Run.As, "%s submitted %s at step %d; the step is to be tried again %d times", invariants.Who(s.Event), k.ID, s.Step, k.Step.Retry.Max)
+				t.violated(&k.Run.As, "%s submitted %s at step %d; the step is to be tried again %d times", invariants.Who(s.Event), k.ID, stepNo(s.Step), k.Step.Retry.Max)
 			case before == nil || before.Failed == 0:
-				t.violated(&k.Run.As, "%s submitted %s at step %d, although the attempt before it had not failed, or for good", invariants.Who(s.Event), k.ID, s.Step)
+				t.violated(&k.Run.As, "%s submitted %s at step %d, although the attempt before it had not failed, or for good", invariants.Who(s.Event), k.ID, stepNo(s.Step))
 			}
 		},
 	}
@@ -136,7 +136,7 @@ var runWritesNotLost = checking(invariants.Invariant{
 		t.exercise()
 		if w.Step != 0 && r.Version != w.Was.Version+1 {
 			t.violated(&r.As, "%s wrote version %d at step %d over version %d, which %s had written at step %d",
-				invariants.Who(s.Event), r.Version, s.Step, w.Was.Version, w.By, w.Step)
+				invariants.Who(s.Event), r.Version, stepNo(s.Step), w.Was.Version, w.By, stepNo(w.Step))
 		}
 	}}
 })
@@ -155,9 +155,9 @@ var runWrittenByLockHolder = checking(invariants.Invariant{
 		switch l := &r.Lock; {
 		case l.HeldBy(s.Event):
 		case !l.Live(s.At):
-			t.violated(&r.As, "%s wrote the run at step %d without its lock, which nobody held", invariants.Who(s.Event), s.Step)
+			t.violated(&r.As, "%s wrote the run at step %d without its lock, which nobody held", invariants.Who(s.Event), stepNo(s.Step))
 		default:
-			t.violated(&r.As, "%s wrote the run at step %d while %s held its lock (since step %d)", invariants.Who(s.Event), s.Step, invariants.Process(l.Node, l.Incarnation), l.Step)
+			t.violated(&r.As, "%s wrote the run at step %d while %s held its lock (since step %d)", invariants.Who(s.Event), stepNo(s.Step), invariants.Process(l.Node, l.Incarnation), stepNo(l.Step))
 		}
 	}}
 })
@@ -172,7 +172,7 @@ var everyRunSettles = checking(invariants.Invariant{
 	return observe.Checker{Ended: func(end *invariants.End) {
 		for _, r := range f.Workflow.Order {
 			t.exercise()
-			if r.State == "RUNNING" && !waitsRightly(f, r, end) {
+			if !r.Over() && !waitsRightly(f, r, end) {
 				t.violated(&r.As, "is still %s: %s", r.State, r.Why())
 			}
 		}

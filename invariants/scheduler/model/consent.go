@@ -1,7 +1,6 @@
 package model
 
 import (
-	"encoding/json"
 	"strconv"
 	"time"
 
@@ -11,12 +10,11 @@ import (
 
 // consent is what is known of a job's approval.
 type consent struct {
-	Decision string            // of the safety kernel, the last
-	Waits    string            // the hash of the request that the record keeps
-	Since    time.Duration     // when it came to keep that
-	Asks     bool              // that request bears an approval
-	Grants   []grant           // in their order
-	known    map[string]errand // every request of the job there was, by its hash
+	Waits  string                      // the hash of the request that the record keeps
+	Since  time.Duration               // when it came to keep that
+	Asks   bool                        // that request bears an approval
+	Grants []grant                     // in their order
+	known  map[string]*history.Request // every request of the job there was, by its hash
 }
 
 // grant is one approval.
@@ -26,27 +24,14 @@ type grant struct {
 	Since time.Duration // when it was written
 }
 
-// errand is what a request asks to be done.
-type errand struct {
-	Topic          string          `json:"topic"`
-	IdempotencyKey string          `json:"idempotency_key"`
-	Payload        json.RawMessage `json:"payload"`
-}
-
-// does says whether a dispatch does what was asked for.
-func (a *errand) does(dispatch string) bool {
-	var d errand
-	return json.Unmarshal([]byte(dispatch), &d) == nil && d.Topic == a.Topic && d.IdempotencyKey == a.IdempotencyKey && string(d.Payload) == string(a.Payload)
-}
-
 // learn takes in a request of the job, and returns its hash.
-func (c *consent) learn(packet string) (hash string, asks bool) {
-	hash, r := history.HashOf(packet)
+func (c *consent) learn(r *history.Request) (hash string) {
 	if c.known == nil {
-		c.known = map[string]errand{}
+		c.known = map[string]*history.Request{}
 	}
-	c.known[hash] = errand{r.Topic, r.IdempotencyKey, r.Payload}
-	return hash, r.Labels[history.LabelGranted] == "true"
+	hash = r.Hash()
+	c.known[hash] = r
+	return hash
 }
 
 // Consented takes in what a change of the job's record says of its approval.
@@ -56,11 +41,13 @@ func (f *Facts) Consented(s *Step, j *Job, c *sim.Change) {
 	}
 	g := &j.Consent
 	switch c.Field {
-	case "decision":
-		g.Decision = c.Value
 	case "request":
+		if j.Request == nil {
+			return
+		}
 		was := g.Waits
-		if g.Waits, g.Asks = g.learn(c.Value); g.Waits != was {
+		g.Asks = j.Approved
+		if g.Waits = g.learn(j.Request); g.Waits != was {
 			g.Since = s.At
 		}
 	case "approval_hash":
@@ -78,11 +65,11 @@ func (f *Facts) Consented(s *Step, j *Job, c *sim.Change) {
 }
 
 // Resubmitted takes in a submission of the job, the last of its messages.
-func (f *Facts) Resubmitted(j *Job, c *sim.Change) {
+func (f *Facts) Resubmitted(j *Job, r *history.Request) {
 	if !f.Config.Approvals.Kernel {
 		return
 	}
-	if hash, asks := j.Consent.learn(c.Value); asks {
+	if hash := j.Consent.learn(r); r.Granted() {
 		j.Messages[len(j.Messages)-1].Consents = hash
 	}
 }
@@ -98,9 +85,9 @@ func (c *consent) Granted(hash string) *grant {
 }
 
 // Approves says whether what a dispatch asks for was approved.
-func (c *consent) Approves(dispatch string) bool {
+func (c *consent) Approves(o *history.Order) bool {
 	for i := range c.Grants {
-		if a, ok := c.known[c.Grants[i].Hash]; ok && a.does(dispatch) {
+		if r := c.known[c.Grants[i].Hash]; r != nil && o != nil && r.Does(&o.Request) {
 			return true
 		}
 	}

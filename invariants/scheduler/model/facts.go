@@ -6,6 +6,7 @@ import (
 
 	"github.com/wavetank-sim/wavetank/invariants"
 	"github.com/wavetank-sim/wavetank/invariants/scheduler/config"
+	"github.com/wavetank-sim/wavetank/invariants/scheduler/history"
 	"github.com/wavetank-sim/wavetank/sim"
 )
 
@@ -87,6 +88,7 @@ type Job struct {
 	DecidedAt int           // the step at which that was written
 	PutOff    time.Duration // when the safety kernel said to ask again later, if that was its last word; 0 if not
 
+	Request  *history.Request // as the record keeps it; nil for none
 	Wish     Wish
 	Consent  consent
 	Approved bool // its request bears an approval
@@ -166,10 +168,11 @@ type Dispatch struct {
 	Epoch   int64 // 0 for none
 	Seq     uint64
 	Step    int
-	handed  bool // to a worker
-	Begun   bool // by its worker
-	Lost    bool // the stream does not hold it any more
-	Attempt int  // as its packet has it; only an audit looks
+	handed  bool           // to a worker
+	Begun   bool           // by its worker
+	Lost    bool           // the stream does not hold it any more
+	Attempt int            // as its packet has it; only an audit looks
+	Order   *history.Order // what it says, where the safety kernel has decided; nil if nobody can read it
 }
 
 // Lock is a job's lock as Redis holds it.

@@ -19,12 +19,8 @@ type guard struct {
 	Begun    bool          // which has asked for the job's lock since
 }
 
-// GuardedMessage returns the message of the step's job that a key of the guard is about, or nil.
-func GuardedMessage(s *Step, key string) *Message {
-	place, ok := strings.CutPrefix(key, history.ProcessedPrefix)
-	if !ok {
-		place, _ = strings.CutPrefix(key, history.InflightPrefix)
-	}
+// GuardedMessage returns the message of the step's job at a place, or nil.
+func GuardedMessage(s *Step, place string) *Message {
 	stream, number, _ := strings.Cut(place, ":")
 	seq, err := strconv.ParseUint(number, 10, 64)
 	if s.About == nil || stream != history.StreamSys || err != nil {

@@ -3,7 +3,6 @@ package model
 import (
 	"slices"
 	"strconv"
-	"strings"
 
 	"github.com/wavetank-sim/wavetank/invariants"
 	"github.com/wavetank-sim/wavetank/invariants/scheduler/history"
@@ -37,17 +36,12 @@ type Termination struct {
 // Place is where a message is in its stream, as its DLQ entry names it.
 func Place(seq uint64) string { return history.StreamSys + ":" + strconv.FormatUint(seq, 10) }
 
-// File notes that a message has an entry in the DLQ, or has none any more. It says whether the entry,
-// which goes by id, is of a message, and not of a job.
-func (f *Facts) File(id string, there bool) bool {
-	if !strings.HasPrefix(id, history.StreamSys+":") {
-		return false
-	}
+// File notes that the message at a place has an entry in the DLQ, or has none any more.
+func (f *Facts) File(place string, there bool) {
 	if f.Filed == nil {
 		f.Filed = map[string]bool{}
 	}
-	f.Filed[id] = there
-	return true
+	f.Filed[place] = there
 }
 
 // Poisoned says whether a message of the job can never be handled.

@@ -1,9 +1,8 @@
 package model
 
 import (
-	"encoding/json"
+	"cmp"
 	"slices"
-	"strings"
 	"time"
 
 	"github.com/wavetank-sim/wavetank/invariants"
@@ -11,13 +10,11 @@ import (
 	"github.com/wavetank-sim/wavetank/sim"
 )
 
-var outputDecisions = [...]string{"no decision", "ALLOW", "QUARANTINE", "DENY", "REDACT"}
-
 // verdict is what the policy told a process of a result.
 type verdict struct {
 	Process  string
 	Step     int
-	Decision int    // 0 is no verdict
+	Decision string // "" is no verdict
 	Ptr      string // of the redacted output, if that is there
 }
 
@@ -25,13 +22,13 @@ func (a *verdict) String() string {
 	if a.Decision == history.OutputRedact && a.Ptr == "" {
 		return "REDACT without a redacted output"
 	}
-	return outputDecisions[a.Decision]
+	return cmp.Or(a.Decision, "no decision")
 }
 
 // Blocks says whether the verdict keeps a result from being handed out: afterwards, once the output is
 // out, so does a redaction.
 func (a *verdict) Blocks(scan bool) bool {
-	return a.Decision > history.OutputAllow && (a.Decision != history.OutputRedact || a.Ptr == "" || scan)
+	return a.Decision != "" && a.Decision != history.OutputAllow && (a.Decision != history.OutputRedact || a.Ptr == "" || scan)
 }
 
 // outputs is what is known of the output policy besides what is about single jobs.
@@ -69,12 +66,8 @@ func (f *Facts) OutputCalled(s *Step) {
 	o := &s.About.Out
 	a := verdict{Process: invariants.Process(s.Node, s.Incarnation), Step: s.Step}
 	if s.Outcome == sim.OutcomeOK {
-		var said struct {
-			Decision int    `json:"decision"`
-			Ptr      string `json:"redacted_ptr"`
-		}
-		if json.Unmarshal([]byte(s.Data), &said) == nil && said.Decision > 0 && said.Decision < len(outputDecisions) {
-			a.Decision, a.Ptr = said.Decision, said.Ptr
+		if said, err := history.Read[history.Verdict](s.Data); err == nil && said.Output() != "" {
+			a.Decision, a.Ptr = said.Output(), said.RedactedPtr
 			f.Outputs.Checked++
 		}
 	}
@@ -83,7 +76,7 @@ func (f *Facts) OutputCalled(s *Step) {
 		a.Ptr = ""
 	}
 	switch {
-	case a.Decision == 0:
+	case a.Decision == "":
 		f.Reach(OutputFailedOpen)
 		if scans {
 			o.scan = scan{}
@@ -97,7 +90,7 @@ func (f *Facts) OutputCalled(s *Step) {
 			f.Reach(ScanResumed)
 		}
 	}
-	if blocks := a.Blocks(scans); a.Decision != 0 && (s.About.State.InFlight() || s.About.State == Succeeded) {
+	if blocks := a.Blocks(scans); a.Decision != "" && (s.About.State.InFlight() || s.About.State == Succeeded) {
 		o.Blocked = o.Blocked || blocks
 		o.Blocking = verdict{}
 		if blocks {
@@ -138,31 +131,31 @@ func (f *Facts) OutputStored(c *sim.Change) {
 }
 
 // ScanKept takes in a change of the set of open scans.
-func (f *Facts) ScanKept(c *sim.Change) {
+func (f *Facts) ScanKept(c *sim.Change, id string) {
 	if f.Outputs.kept == nil {
 		f.Outputs.kept = map[string]bool{}
 	}
-	if c.Field == "" && c.Gone {
+	if id == "" && c.Gone {
 		clear(f.Outputs.kept)
 		return
 	}
-	delete(f.Outputs.kept, c.Field)
+	delete(f.Outputs.kept, id)
 	if !c.Gone {
-		f.Outputs.kept[c.Field] = true
+		f.Outputs.kept[id] = true
 	}
 }
 
-// OutputAudited takes in an event of the audit trail.
-func (f *Facts) OutputAudited(c *sim.Change) {
-	var e struct {
-		Kind  string `json:"kind"`
-		JobID string `json:"job_id"`
-	}
-	if c.Gone || !strings.Contains(c.Value, history.AuditQuarantined) || json.Unmarshal([]byte(c.Value), &e) != nil || e.Kind != history.AuditQuarantined {
-		return
-	}
-	if j := f.Job(e.JobID); j != nil {
-		j.Out.Audited++
+// Audited takes in a change of the audit trail.
+func (f *Facts) Audited(c *sim.Change) {
+	e, err := history.Read[history.AuditEvent](c.Value)
+	switch {
+	case c.Gone || err != nil:
+	case e.Kind == history.SagaDenied:
+		f.compensationDenied(e.Reason)
+	case e.Kind == history.AuditQuarantined:
+		if j := f.Job(e.JobID); j != nil {
+			j.Out.Audited++
+		}
 	}
 }
 

@@ -1,7 +1,6 @@
 package model
 
 import (
-	"encoding/json"
 	"slices"
 	"strconv"
 	"strings"
@@ -106,9 +105,6 @@ func (p *policyFacts) show(e *sim.Event, c history.Circuit, state string, alone 
 
 // BreakerChanged takes in a change of a breaker's keys.
 func (f *Facts) BreakerChanged(s *Step, c *sim.Change) {
-	if !strings.HasSuffix(c.Key, history.FailuresSuffix) {
-		return
-	}
 	counter := &f.Policy.Counters[history.CircuitOf(c.Key)]
 	if c.Gone && s.Phase == "breaker_write" && f.Policy.Closing != nil {
 		f.Policy.Closing(s, history.CircuitOf(c.Key))
@@ -302,17 +298,11 @@ func (f *Facts) putOff(s *Step, is bool) {
 
 // answered decodes what the kernel said.
 func (f *Facts) answered(s *Step) answer {
-	var said struct {
-		Decision    int               `json:"decision"`
-		Constraints map[string]string `json:"constraints"`
-	}
-	if s.Name != history.MethodCheck || json.Unmarshal([]byte(s.Data), &said) != nil {
+	said, err := history.Read[history.Verdict](s.Data)
+	if s.Name != history.MethodCheck || err != nil {
 		return answer{}
 	}
-	a := answer{Decision: history.DecisionDeny, Constraints: said.Constraints}
-	if said.Decision > 0 && said.Decision < len(history.DecisionNames) {
-		a.Decision = history.DecisionNames[said.Decision]
-	}
+	a := answer{Decision: said.Input(), Constraints: said.Constraints}
 	f.putOff(s, a.Decision == history.DecisionThrottle)
 	return a
 }

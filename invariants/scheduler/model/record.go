@@ -1,7 +1,6 @@
 package model
 
 import (
-	"encoding/json"
 	"slices"
 	"strconv"
 	"strings"
@@ -35,7 +34,7 @@ func (j *Job) Take(c *sim.Change) bool {
 		j.Topic = c.Value
 		return false
 	case "request":
-		j.request(c.Value)
+		j.ask(c.Value)
 		return false
 	case "result_ptr":
 		j.Out.Ptr = c.Value
@@ -60,23 +59,18 @@ func (j *Job) Take(c *sim.Change) bool {
 	return true
 }
 
-// request notes what of a job's request matters to judging.
-func (j *Job) request(packet string) {
-	var r struct {
-		Topic    string            `json:"topic"`
-		Key      string            `json:"idempotency_key"`
-		Labels   map[string]string `json:"labels"`
-		Requires []string          `json:"requires"`
-		Workflow string            `json:"workflow_id"`
-	}
-	if json.Unmarshal([]byte(packet), &r) != nil {
+// ask notes the request that the record keeps; one that nobody can read changes nothing.
+func (j *Job) ask(packet string) {
+	r, err := history.Read[history.Request](packet)
+	if err != nil {
 		return
 	}
+	j.Request = r
 	j.Wish.Labels, j.Wish.Requires, j.Wish.Topic = r.Labels, r.Requires, r.Topic
-	j.Replay.Key = r.Key
+	j.Replay.Key = r.IdempotencyKey
 	j.replayLabels(r.Labels)
-	j.Approved = r.Labels["approval_granted"] == "true"
-	j.Saga.Workflow = r.Workflow
+	j.Approved = r.Granted()
+	j.Saga.Workflow = r.WorkflowID
 }
 
 // Delayed notes whose choice a DISPATCHED write is that sets out and is given up by its caller.

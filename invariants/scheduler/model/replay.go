@@ -1,7 +1,6 @@
 package model
 
 import (
-	"encoding/json"
 	"fmt"
 	"strconv"
 	"strings"
@@ -87,16 +86,9 @@ func (f *Facts) LetterChanged(s *Step, id string, c *sim.Change) {
 		r.Letters[id] = l
 		r.Order = append(r.Order, id)
 	}
-	var e struct {
-		Status       string `json:"status"`
-		ReasonCode   string `json:"reason_code"`
-		ReplayStatus string `json:"replay_status"`
-		DecidedBy    string `json:"decided_by"`
-		Action       string `json:"action"`
-		Fatal        bool   `json:"fatal"`
-	}
 	was := *l
-	if l.gone = c.Gone; c.Gone || json.Unmarshal([]byte(c.Value), &e) != nil {
+	e, err := history.Read[history.DeadLetter](c.Value)
+	if l.gone = c.Gone; c.Gone || err != nil {
 		return
 	}
 	if e.ReplayStatus != l.ReplayStatus {
@@ -114,16 +106,16 @@ func (f *Facts) LetterChanged(s *Step, id string, c *sim.Change) {
 }
 
 // LettersIndexed takes in a change of the index of dead letters.
-func (f *Facts) LettersIndexed(c *sim.Change) {
+func (f *Facts) LettersIndexed(c *sim.Change, id string) {
 	if !f.Config.Replay.Wanted {
 		return
 	}
 	r := f.replays()
 	if c.Gone {
-		delete(r.came, c.Field)
+		delete(r.came, id)
 		return
 	}
-	r.came[c.Field] = f.At
+	r.came[id] = f.At
 }
 
 // GrowthChanged takes in that the growth alert was raised, or ended. What a process saw before that says
@@ -251,8 +243,7 @@ func (j *Job) replayLabels(labels map[string]string) {
 }
 
 // CommittedChanged takes in a change of the key that says who has done something.
-func (f *Facts) CommittedChanged(c *sim.Change) {
-	key := strings.TrimPrefix(c.Key, history.CommittedPrefix)
+func (f *Facts) CommittedChanged(c *sim.Change, key string) {
 	if c.Gone {
 		delete(f.replays().Committed, key)
 		return

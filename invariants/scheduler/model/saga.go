@@ -1,7 +1,6 @@
 package model
 
 import (
-	"encoding/json"
 	"fmt"
 	"slices"
 	"strings"
@@ -70,11 +69,11 @@ type Compensation struct {
 
 func (c *Compensation) Accounted() bool { return len(c.Jobs) > 0 || c.ended }
 
-func (c *Compensation) RecordedAs() string {
+func (c *Compensation) RecordedAs() invariants.Clause {
 	if c.Job == "" {
-		return fmt.Sprintf("%q that nobody can read ", c.entry)
+		return invariants.Say("%q that nobody can read ", c.entry)
 	}
-	return fmt.Sprintf("that was recorded at step %d ", c.Step)
+	return invariants.Say("that was recorded at step %d ", invariants.StepNo(c.Step))
 }
 
 // sagaJob is what sagas need to know of a job.
@@ -83,16 +82,6 @@ type sagaJob struct {
 	Fatal     bool // a worker has answered that it failed for good
 	Succeeded bool
 	Answered  bool // a worker has answered that it succeeded, whatever became of the job before
-}
-
-// asked is what sagas read of a request.
-type asked struct {
-	JobID          string            `json:"job_id"`
-	Topic          string            `json:"topic"`
-	Tenant         string            `json:"tenant"`
-	WorkflowID     string            `json:"workflow_id"`
-	IdempotencyKey string            `json:"idempotency_key"`
-	Labels         map[string]string `json:"labels"`
 }
 
 func (k *Sagas) Of(workflow string) *Saga {
@@ -138,9 +127,8 @@ func (f *Facts) RecordChanges(s *Step) {
 
 func (f *Facts) compensationRecorded(s *Step, g *Saga, entry string) {
 	k := &f.Sagas
-	var p asked
-	key := "unreadable " + g.ID + " " + entry
-	readable := json.Unmarshal([]byte(entry), &p) == nil && p.Topic != ""
+	p, err := history.Read[history.Request](entry)
+	key, readable := "unreadable "+g.ID+" "+entry, err == nil && p.Topic != ""
 	if readable {
 		key = scoped(p.Tenant, g.ID, p.IdempotencyKey)
 	}
@@ -168,10 +156,9 @@ func (f *Facts) compensationRecorded(s *Step, g *Saga, entry string) {
 }
 
 // CompensationSubmitted takes in a submission by a rollback.
-func (f *Facts) CompensationSubmitted(s *Step, data string) {
+func (f *Facts) CompensationSubmitted(s *Step, p *history.Request) {
 	k := &f.Sagas
-	var p asked
-	if json.Unmarshal([]byte(data), &p) != nil || p.Labels["saga_compensation"] != "true" || p.Labels[history.LabelReplayOf] != "" { // a replay is its dead letter's
+	if p.Labels["saga_compensation"] != "true" || p.Labels[history.LabelReplayOf] != "" { // a replay is its dead letter's
 		return
 	}
 	g := k.Of(p.Labels["saga_workflow_id"])
@@ -192,14 +179,9 @@ func (f *Facts) CompensationSubmitted(s *Step, data string) {
 }
 
 // Answered notes what a worker's result says of its job.
-func (j *Job) Answered(data string) {
-	var r struct {
-		Status string `json:"status"`
-	}
-	if json.Unmarshal([]byte(data), &r) == nil {
-		j.Saga.Fatal = j.Saga.Fatal || r.Status == history.StatusFatal
-		j.Saga.Answered = j.Saga.Answered || r.Status == Succeeded.String()
-	}
+func (j *Job) Answered(r *history.Reply) {
+	j.Saga.Fatal = j.Saga.Fatal || r.Status == history.StatusFatal
+	j.Saga.Answered = j.Saga.Answered || r.Status == Succeeded.String()
 }
 
 // SagaWrote takes in a state write of a job that may be part of a saga.
@@ -217,12 +199,8 @@ func (f *Facts) SagaWrote(s *Step) {
 
 // SagaBuried takes in a DLQ entry of a compensation that cannot be read, or that the stream will never have.
 func (f *Facts) SagaBuried(c *sim.Change) {
-	var entry struct {
-		ReasonCode string `json:"reason_code"`
-		Reason     string `json:"reason"`
-		Topic      string `json:"topic"`
-	}
-	if c.Gone || json.Unmarshal([]byte(c.Value), &entry) != nil || entry.ReasonCode != history.SagaUnmarshal && entry.ReasonCode != history.SagaRefused {
+	entry, err := history.Read[history.DeadLetter](c.Value)
+	if c.Gone || err != nil || entry.ReasonCode != history.SagaUnmarshal && entry.ReasonCode != history.SagaRefused {
 		return
 	}
 	for _, g := range f.Sagas.Order {
@@ -237,18 +215,11 @@ func (f *Facts) SagaBuried(c *sim.Change) {
 	}
 }
 
-// SagaAudited takes in an event of the audit trail.
-func (f *Facts) SagaAudited(c *sim.Change) {
-	var event struct {
-		Kind   string `json:"kind"`
-		Reason string `json:"reason"`
-	}
-	if c.Gone || json.Unmarshal([]byte(c.Value), &event) != nil || event.Kind != history.SagaDenied {
-		return
-	}
+// compensationDenied takes in that the safety kernel has denied the compensation that the reason names.
+func (f *Facts) compensationDenied(reason string) {
 	for _, g := range f.Sagas.Order {
 		for _, comp := range g.Recorded {
-			if comp.Job != "" && !comp.ended && strings.HasPrefix(event.Reason, "compensation "+comp.key+" of saga "+g.ID+": ") {
+			if comp.Job != "" && !comp.ended && strings.HasPrefix(reason, "compensation "+comp.key+" of saga "+g.ID+": ") {
 				comp.ended = true
 				f.Sagas.denied++
 				return

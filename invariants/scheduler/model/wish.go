@@ -1,6 +1,6 @@
 package model
 
-import "encoding/json"
+import "github.com/wavetank-sim/wavetank/invariants/scheduler/history"
 
 // Wish is what a job asks for of whoever gets it.
 type Wish struct {
@@ -17,8 +17,8 @@ func (w *Wish) Particular() bool {
 
 // constrain takes in the record's constraints, as JSON.
 func (w *Wish) constrain(text string) {
-	w.Constraints = nil
-	_ = json.Unmarshal([]byte(text), &w.Constraints)
+	c, _ := history.Read[map[string]string](text)
+	w.Constraints = *c
 }
 
 // usualTopic is the one of which every pool is the default.

@@ -95,7 +95,8 @@ func (k *Workflows) Answered(f *Facts, s *Step) {
 	if s.Phase != "run_lock" || s.Failed || s.Outcome == sim.OutcomePending || s.Outcome == history.TransactionFailed || s.Kind != sim.KindRedis {
 		return
 	}
-	if r := k.Runs[strings.TrimPrefix(s.Target, history.RunLockPrefix)]; r != nil && !r.Lock.HeldBy(s.Event) {
+	_, run := history.KeyOf(s.Target)
+	if r := k.Runs[run]; r != nil && !r.Lock.HeldBy(s.Event) {
 		f.Reach(RunContended)
 	}
 }
@@ -167,7 +168,7 @@ func (k *Workflows) Success(r *WorkflowRun, step string) int64 {
 // LiveRuns says which runs are not over.
 func (f *Facts) LiveRuns() (list []string) {
 	for _, r := range f.Workflow.Order {
-		if r.State == "RUNNING" {
+		if !r.Over() {
 			list = append(list, fmt.Sprintf("%s is not over: %s", r.RunID, r.Why()))
 		}
 	}

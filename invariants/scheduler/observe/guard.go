@@ -2,7 +2,6 @@ package observe
 
 import (
 	"slices"
-	"strings"
 
 	"github.com/wavetank-sim/wavetank/invariants"
 	"github.com/wavetank-sim/wavetank/invariants/scheduler/history"
@@ -11,12 +10,11 @@ import (
 )
 
 // guardChanged takes in what Redis remembers of a message.
-func (o *Observer) guardChanged(s *model.Step, c *sim.Change) {
-	m := model.GuardedMessage(s, c.Key)
+func (o *Observer) guardChanged(s *model.Step, c *sim.Change, what history.What, m *model.Message) {
 	if m == nil || c.Gone {
 		return
 	}
-	if strings.HasPrefix(c.Key, history.ProcessedPrefix) {
+	if what == history.Processed {
 		m.Guard.Until = c.Expires
 		return
 	}
@@ -37,7 +35,8 @@ func (o *Observer) guardAsked(s *model.Step) {
 	if s.Phase != "processed_read" {
 		return
 	}
-	m := model.GuardedMessage(s, s.Target)
+	_, place := history.KeyOf(s.Target)
+	m := model.GuardedMessage(s, place)
 	if m == nil {
 		return
 	}

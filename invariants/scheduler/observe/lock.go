@@ -12,11 +12,10 @@ import (
 
 // lockChanged takes in a change of a lock's key, and says whether the step's own job's lock was
 // taken or extended by it.
-func (o *Observer) lockChanged(s *model.Step, c *sim.Change) bool {
+func (o *Observer) lockChanged(s *model.Step, c *sim.Change, of *model.Job) bool {
 	f := o.Facts
 	own := o.concerning(s)
-	own.About = f.Job(c.Key[len(history.LockPrefix):])
-	if own.About == nil {
+	if own.About = of; of == nil {
 		return false
 	}
 	if own.About != s.About {

@@ -1,8 +1,6 @@
 package observe
 
 import (
-	"strings"
-
 	"github.com/wavetank-sim/wavetank/invariants/scheduler/history"
 	"github.com/wavetank-sim/wavetank/invariants/scheduler/model"
 	"github.com/wavetank-sim/wavetank/sim"
@@ -163,9 +161,9 @@ func (o *Observer) changes(s *model.Step) (applied, locked bool) {
 	}
 	for i := range s.Changes {
 		c := &s.Changes[i]
-		id := history.RecordOf(c.Key)
-		if id == "" {
-			own, lock := o.changed(s, c)
+		what, id := history.Of(c)
+		if what != history.Record {
+			own, lock := o.changed(s, c, what, id)
 			applied, locked = applied || own, locked || lock
 			continue
 		}
@@ -198,54 +196,55 @@ func (o *Observer) remember(record *model.Job) {
 }
 
 // changed takes in a change of anything but a job's record. It says of it what changes says of all.
-func (o *Observer) changed(s *model.Step, c *sim.Change) (applied, locked bool) {
-	switch {
-	case c.Stream == history.StreamJobs:
-		return o.jobsStored(s, c), false
-	case c.Stream == history.StreamSys:
-		return o.sysStored(s, c), false
-	case strings.HasPrefix(c.Key, history.LockPrefix):
-		return false, o.lockChanged(s, c)
-	case strings.HasPrefix(c.Key, history.RunLockPrefix):
-		o.runLockChanged(s, c)
-	case strings.HasPrefix(c.Key, history.RunPrefix):
-		o.runWritten(s, c)
-	case c.Key == history.TimersKey:
+func (o *Observer) changed(s *model.Step, c *sim.Change, what history.What, of string) (applied, locked bool) {
+	f := o.Facts
+	switch what {
+	case history.Dispatch, history.Void, history.Notice:
+		return o.jobsStored(s, c, what), false
+	case history.Submission, history.Result, history.Cancellation:
+		return o.sysStored(s, c, what), false
+	case history.Lock:
+		return false, o.lockChanged(s, c, f.Job(of))
+	case history.RunLock:
+		o.runLockChanged(s, c, f.Workflow.Runs[of])
+	case history.Run:
+		o.runWritten(s, c, of)
+	case history.Timers:
 		o.timerChanged(s, c)
-	case c.Key == history.OutboxKey:
-		return o.outboxChanged(s, c), false
-	case c.Key == history.ReconcilerKey || c.Key == history.ReplayerKey || c.Key == history.WriterKey:
+	case history.Outbox:
+		return o.outboxChanged(s, c, f.Job(of)), false
+	case history.TickLock:
 		o.tickLockChanged(s, c)
-	case strings.HasPrefix(c.Key, history.BreakerPrefix):
-		o.Facts.BreakerChanged(s, c)
-	case c.Key == history.SnapshotKey:
+	case history.Breaker:
+		f.BreakerChanged(s, c)
+	case history.Snapshot:
 		o.snapshotChanged(s, c)
-	case strings.HasPrefix(c.Key, history.ProcessedPrefix) || strings.HasPrefix(c.Key, history.InflightPrefix):
-		o.guardChanged(s, c)
-	case strings.HasPrefix(c.Key, history.SagaPrefix):
-		o.sagaChanged(s, c)
-	case strings.HasPrefix(c.Key, history.SagaDLQPrefix):
-		o.Facts.SagaBuried(c)
-	case c.Key == history.AuditKey:
-		o.Facts.SagaAudited(c)
-		o.Facts.OutputAudited(c)
-	case c.Key == history.DlqIndex:
-		o.Facts.LettersIndexed(c)
-	case c.Key == history.GrowthKey:
-		o.Facts.GrowthChanged(s, c)
-	case strings.HasPrefix(c.Key, history.CommittedPrefix):
-		o.Facts.CommittedChanged(c)
-	case strings.HasPrefix(c.Key, history.OutputPrefix):
-		o.Facts.OutputStored(c)
-	case c.Key == history.ScansKey:
-		o.Facts.ScanKept(c)
-	case strings.HasPrefix(c.Key, history.DlqPrefix):
-		id := c.Key[len(history.DlqPrefix):]
-		o.Facts.LetterChanged(s, id, c)
-		if o.Facts.File(id, !c.Gone) {
-			return false, false
-		}
-		about := o.Facts.Job(id)
+	case history.Processed, history.Inflight:
+		o.guardChanged(s, c, what, model.GuardedMessage(s, of))
+	case history.SagaStack:
+		o.sagaStacked(s, c, f.Sagas.Of(of))
+	case history.SagaLock:
+		f.Sagas.Locked(s, f.Sagas.Of(of), c)
+	case history.SagaLetter:
+		f.SagaBuried(c)
+	case history.Audited:
+		f.Audited(c)
+	case history.LetterIndex:
+		f.LettersIndexed(c, of)
+	case history.Growth:
+		f.GrowthChanged(s, c)
+	case history.Committed:
+		f.CommittedChanged(c, of)
+	case history.Output:
+		f.OutputStored(c)
+	case history.Scans:
+		f.ScanKept(c, of)
+	case history.MessageLetter:
+		f.LetterChanged(s, of, c)
+		f.File(of, !c.Gone)
+	case history.Letter:
+		f.LetterChanged(s, of, c)
+		about := f.Job(of)
 		about.Entered, about.DlqExpires = !c.Gone, c.Expires
 		if s.Handling != nil {
 			s.Handling.Entered = true

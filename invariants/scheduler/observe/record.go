@@ -65,8 +65,7 @@ func (o *Observer) recordWritten(s *model.Step, record *model.Job) {
 }
 
 // outboxChanged takes in a change of a job's entry in the outbox, and says whether the job is the step's own.
-func (o *Observer) outboxChanged(s *model.Step, c *sim.Change) bool {
-	about := o.Facts.Job(c.Field)
+func (o *Observer) outboxChanged(s *model.Step, c *sim.Change, about *model.Job) bool {
 	if about == nil {
 		return false
 	}

@@ -12,7 +12,7 @@ import (
 
 // jobsStored takes in what the stream of dispatches stored, and says whether it is what the step is
 // about: a dispatch, a void in its place, or a cancel notice.
-func (o *Observer) jobsStored(s *model.Step, c *sim.Change) bool {
+func (o *Observer) jobsStored(s *model.Step, c *sim.Change, what history.What) bool {
 	f := o.Facts
 	own := o.concerning(s)
 	id := c.Header[history.HeaderJob]
@@ -23,11 +23,11 @@ func (o *Observer) jobsStored(s *model.Step, c *sim.Change) bool {
 		return false
 	}
 	f.TakePlace(own.About, c)
-	if worker, is := history.ToldOf(c.Subject); is {
-		own.About.Told = append(own.About.Told, model.Notice{Worker: worker, Epoch: history.EpochOf(c)})
+	if what == history.Notice {
+		own.About.Told = append(own.About.Told, model.Notice{Worker: history.WorkerOf(c.Subject), Epoch: history.EpochOf(c)})
 		return own.About == s.About
 	}
-	if c.Header[history.HeaderVoid] != "" {
+	if what == history.Void {
 		f.Reach(model.VoidStored)
 		own.About.Voids = append(own.About.Voids, history.EpochOf(c))
 		for _, check := range o.voided {
@@ -47,6 +47,11 @@ func (o *Observer) dispatchStored(own *model.Step, c *sim.Change) {
 	f := o.Facts
 	d := &o.dispatch
 	*d = model.Dispatch{Worker: history.WorkerOf(c.Subject), Subject: c.Subject, Epoch: history.EpochOf(c), Seq: c.Seq, Step: own.Step}
+	if own.About.Decision != "" {
+		if order, err := history.Read[history.Order](c.Value); err == nil {
+			d.Order = order
+		}
+	}
 	if own.Handling != nil {
 		f.Overstay(own)
 		own.Handling.Stored = true
@@ -73,7 +78,7 @@ func (o *Observer) dispatchStored(own *model.Step, c *sim.Change) {
 
 // sysStored takes in a submission, a result or a cancellation, and says whether it is of the step's
 // own job.
-func (o *Observer) sysStored(s *model.Step, c *sim.Change) bool {
+func (o *Observer) sysStored(s *model.Step, c *sim.Change, what history.What) bool {
 	id := c.Header[history.HeaderJob]
 	if id == "" {
 		id = s.Job
@@ -83,19 +88,26 @@ func (o *Observer) sysStored(s *model.Step, c *sim.Change) bool {
 		return false
 	}
 	o.Facts.TakePlace(about, c)
-	about.Messages = append(about.Messages, model.Message{Seq: c.Seq, Consumer: history.ConsumerOf(c.Subject), Epoch: history.EpochOf(c), Since: s.Step,
-		Garbled: c.Subject == history.SubjectSubmit && history.Garbled(c.Value) || c.Subject == history.SubjectResult && history.Illegal(c.Value)})
-	switch c.Subject {
-	case history.SubjectSubmit:
+	about.Messages = append(about.Messages, model.Message{Seq: c.Seq, Consumer: history.ConsumerOf(c.Subject), Epoch: history.EpochOf(c), Since: s.Step})
+	m := &about.Messages[len(about.Messages)-1]
+	switch what {
+	case history.Submission:
 		about.Accepted = true
 		about.Requests++
-		o.Facts.Resubmitted(about, c)
+		r := history.ReadRequest(c.Value)
+		if m.Garbled = r == nil; m.Garbled {
+			break
+		}
+		o.Facts.Resubmitted(about, r)
 		if strings.HasPrefix(id, history.CompensationIDs) {
-			o.Facts.CompensationSubmitted(s, c.Value)
+			o.Facts.CompensationSubmitted(s, r)
 		}
 		o.stepStored(s, id, c.Seq)
-	case history.SubjectResult:
-		about.Answered(c.Value)
+	case history.Result:
+		if r, err := history.Read[history.Reply](c.Value); err == nil {
+			m.Garbled = !r.Legal()
+			about.Answered(r)
+		}
 		about.Moments &^= 1 << model.ResultUnsent
 	}
 	return about == s.About

@@ -1,7 +1,6 @@
 package observe
 
 import (
-	"encoding/json"
 	"strings"
 	"time"
 
@@ -15,9 +14,8 @@ import (
 func (o *Observer) Began(at time.Time) { o.Facts.Workflow.Began = at }
 
 // runWritten takes in a write of a run's record.
-func (o *Observer) runWritten(s *model.Step, c *sim.Change) {
+func (o *Observer) runWritten(s *model.Step, c *sim.Change, id string) {
 	k := &o.Facts.Workflow
-	id := c.Key[len(history.RunPrefix):]
 	r := k.Runs[id]
 	if r == nil {
 		if k.Runs == nil {
@@ -29,15 +27,15 @@ func (o *Observer) runWritten(s *model.Step, c *sim.Change) {
 		k.Order = append(k.Order, r)
 	}
 	before := r.RunRecord
-	var now history.RunRecord
-	if c.Gone && before.State != "RUNNING" {
+	now, err := history.Read[history.RunRecord](c.Value)
+	if c.Gone && before.Over() {
 		return // the record of a run that is over has expired
 	}
-	if c.Gone || json.Unmarshal([]byte(c.Value), &now) != nil {
-		now = history.RunRecord{RunID: id}
+	if c.Gone || err != nil {
+		now = &history.RunRecord{RunID: id}
 	}
 	w := model.RunWrite{Was: before, By: r.By, Step: r.Step}
-	r.RunRecord, r.By, r.Step = now, invariants.Who(s.Event), s.Step
+	r.RunRecord, r.By, r.Step = *now, invariants.Who(s.Event), s.Step
 	for i := range now.Steps {
 		step := &now.Steps[i]
 		if step.State != "WAITING" {
@@ -63,8 +61,7 @@ func (o *Observer) runWritten(s *model.Step, c *sim.Change) {
 }
 
 // runLockChanged takes in a change of the key of a run's lock.
-func (o *Observer) runLockChanged(s *model.Step, c *sim.Change) {
-	r := o.Facts.Workflow.Runs[c.Key[len(history.RunLockPrefix):]]
+func (o *Observer) runLockChanged(s *model.Step, c *sim.Change, r *model.WorkflowRun) {
 	if r == nil {
 		return
 	}
@@ -96,7 +93,7 @@ func (o *Observer) timerChanged(s *model.Step, c *sim.Change) {
 			if s.Phase == "timer_pop" && r.Setting != me {
 				o.Facts.Reach(model.DelayPolled)
 			}
-			if r.State == "RUNNING" {
+			if !r.Over() {
 				r.Hands[me] = true
 			}
 			r.Setting = ""

@@ -22,7 +22,7 @@ const (
 type row struct {
 	Takes  []mechanism // without one of these nothing is promised; none: it takes nothing
 	Except []exception
-	Open   invariants.Gap // what else it does not judge yet
+	Open   invariants.Gap // what else releases it, for now
 	Saga   bool           // it is about a saga as a whole: what struck one of its jobs, or its rollback, struck it
 }
 
@@ -103,7 +103,7 @@ var Matrix = map[string]row{
 		{By: StrikesOf(PublishRefused, WriteRefused, WriteUnanswered, WriteLate, ReadFails, LockFails, KernelFails, SchedulerCrash, SchedulerAway), But: []mechanism{patient}},
 		usedUp,
 		rewound,
-	}},
+	}, Open: invariants.Gap{Under: "a kernel that throttles for longer than deliveries last", Says: "each time the kernel is asked uses up a delivery, and then only the replayer asks; a delivery that a throttled request does not use up would close it"}},
 	"terminated-message-has-dlq-entry": {Except: []exception{
 		{By: StrikesOf(DLQFails, SchedulerAway), But: []mechanism{patientDLQ}},
 		usedUp,

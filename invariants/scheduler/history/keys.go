@@ -1,0 +1,160 @@
+package history
+
+import (
+	"strings"
+
+	"github.com/wavetank-sim/wavetank/sim"
+)
+
+// What a fact is about.
+type What int
+
+// What there is. The first are messages of the streams: stored or, if the change says so, gone.
+const (
+	Operation     What = iota // the event itself, or what the documentation does not have
+	Submission                // a job's request
+	Result                    // a worker's answer
+	Cancellation              // a client's wish
+	Dispatch                  // a job, to a worker or a topic
+	Void                      // a message in a dispatch's place
+	Notice                    // a word to a worker that its job is cancelled
+	Heartbeat                 // a worker's; no stream keeps it
+	Record                    // a job's record
+	StateIndex                // the jobs in a state
+	Deadlines                 // the jobs that have one
+	Outbox                    // a job's entry in the outbox
+	Lock                      // a job's lock
+	Processed                 // a message that was handled, by its place
+	Inflight                  // a message that is being handled, by its place
+	TickLock                  // the lock of a part that one replica does for all
+	Snapshot                  // the workers, as one replica knows them
+	Letter                    // a job's dead letter
+	MessageLetter             // that of a message, by its place
+	SagaLetter                // that of a compensation
+	LetterIndex               // all of them
+	Growth                    // the alert that they grow too many
+	Committed                 // who has done what an idempotency key stands for
+	Breaker                   // the shared counter of a circuit
+	Output                    // a job's output
+	Finding                   // what the policy says of it
+	Scans                     // the outputs that are still to be scanned
+	SagaStack                 // a saga's compensations
+	SagaLock                  // the lock of its rollback
+	Run                       // a workflow run's record
+	RunLock                   // its lock
+	Timers                    // the delays of all runs
+	Audited                   // a decision in the audit trail
+)
+
+// keys are the names of the keys in Redis. Whose a key is stands after its prefix, and before its suffix if it has one;
+// a whole name is that of a single key. Of two that fit the first counts.
+var keys = [...]struct {
+	prefix, suffix string
+	whole          bool
+	what           What
+}{
+	{prefix: IndexPrefix, what: StateIndex},
+	{prefix: DeadlinesKey, whole: true, what: Deadlines},
+	{prefix: RecordPrefix, what: Record},
+	{prefix: LockPrefix, what: Lock},
+	{prefix: ProcessedPrefix, what: Processed},
+	{prefix: InflightPrefix, what: Inflight},
+	{prefix: OutboxKey, whole: true, what: Outbox},
+	{prefix: SnapshotKey, whole: true, what: Snapshot},
+	{prefix: WriterKey, whole: true, what: TickLock},
+	{prefix: ReconcilerKey, whole: true, what: TickLock},
+	{prefix: ReplayerKey, whole: true, what: TickLock},
+	{prefix: breakerPrefix, suffix: ":failures", what: Breaker},
+	{prefix: DlqPrefix + "saga-", what: SagaLetter},
+	{prefix: DlqPrefix, what: Letter},
+	{prefix: DlqIndex, whole: true, what: LetterIndex},
+	{prefix: GrowthKey, whole: true, what: Growth},
+	{prefix: CommittedPrefix, what: Committed},
+	{prefix: "res:", what: Output},
+	{prefix: "output:", what: Finding},
+	{prefix: ScansKey, whole: true, what: Scans},
+	{prefix: SagaPrefix, suffix: stackSuffix, what: SagaStack},
+	{prefix: SagaPrefix, suffix: ":lock", what: SagaLock},
+	{prefix: RunLockPrefix, what: RunLock},
+	{prefix: RunPrefix, what: Run},
+	{prefix: TimersKey, whole: true, what: Timers},
+	{prefix: AuditKey, whole: true, what: Audited},
+}
+
+// KeyOf says what a key of Redis is, and whose.
+func KeyOf(key string) (what What, of string) {
+	for i := range keys {
+		k := &keys[i]
+		if !strings.HasPrefix(key, k.prefix) || k.whole && len(key) != len(k.prefix) {
+			continue
+		}
+		of = key[len(k.prefix):]
+		if k.suffix != "" {
+			id, is := strings.CutSuffix(of, k.suffix)
+			if !is {
+				continue
+			}
+			of = id
+		}
+		if k.what == Letter && strings.HasPrefix(of, StreamSys+":") {
+			return MessageLetter, of
+		}
+		return k.what, of
+	}
+	return Operation, ""
+}
+
+// RecordOf returns the job whose record key is, or "".
+func RecordOf(key string) string {
+	if what, id := KeyOf(key); what == Record {
+		return id
+	}
+	return ""
+}
+
+// SubjectOf says what a message is by its subject, and for which worker; void says whether it bears the header of one.
+func SubjectOf(subject string, void bool) (what What, worker string) {
+	switch subject {
+	case SubjectSubmit:
+		return Submission, ""
+	case SubjectResult:
+		return Result, ""
+	case SubjectCancel:
+		return Cancellation, ""
+	case SubjectBeat:
+		return Heartbeat, ""
+	}
+	rest, direct := strings.CutPrefix(subject, "worker.")
+	if id, is := strings.CutSuffix(rest, ".cancel"); direct && is {
+		return Notice, id
+	}
+	switch {
+	case direct:
+		worker, _, _ = strings.Cut(rest, ".")
+	case !strings.HasPrefix(subject, "job."):
+		return Operation, ""
+	}
+	if void {
+		return Void, worker
+	}
+	return Dispatch, worker
+}
+
+// WorkerOf returns the worker that a subject of the dispatch stream names, or "".
+func WorkerOf(subject string) string {
+	_, worker := SubjectOf(subject, false)
+	return worker
+}
+
+// Of says what a change is about, and whose that is: a job, a message by its place, a run or a saga.
+func Of(c *sim.Change) (what What, of string) {
+	if c.Stream != "" {
+		what, _ = SubjectOf(c.Subject, c.Header[HeaderVoid] != "")
+		return what, c.Header[HeaderJob]
+	}
+	what, of = KeyOf(c.Key)
+	if what == Outbox || what == LetterIndex || what == Scans { // it lists jobs
+		of = c.Field
+	}
+	return what, of
+}

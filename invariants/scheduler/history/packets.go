@@ -1,0 +1,89 @@
+package history
+
+import (
+	"encoding/json"
+	"slices"
+
+	"github.com/wavetank-sim/wavetank/sim"
+)
+
+// Read decodes what a message, a record or an answer holds, as one of the types of this package: nothing else decodes any.
+func Read[T any](text string) (*T, error) {
+	v := new(T)
+	err := json.Unmarshal([]byte(text), v)
+	return v, err
+}
+
+// Order is a dispatch: the request, and who is to do it.
+type Order struct {
+	Request
+	WorkerID string `json:"worker_id"`
+	Attempt  int    `json:"attempt"`
+}
+
+// Reply is a worker's result.
+type Reply struct {
+	Status string `json:"status"`
+}
+
+// Legal says whether the status is one of those that a worker may answer.
+func (r *Reply) Legal() bool {
+	return slices.Contains([]string{"SUCCEEDED", "FAILED", StatusFatal, "CANCELLED", "TIMEOUT"}, r.Status)
+}
+
+// DeadLetter is an entry of the dead-letter queue.
+type DeadLetter struct {
+	Topic        string `json:"topic"`
+	Status       string `json:"status"`
+	ReasonCode   string `json:"reason_code"`
+	Reason       string `json:"reason"`
+	Attempts     int    `json:"attempts"`
+	ReplayStatus string `json:"replay_status"`
+	DecidedBy    string `json:"decided_by"`
+	Action       string `json:"action"`
+	Fatal        bool   `json:"fatal"`
+}
+
+// AuditEvent is a decision in the audit trail.
+type AuditEvent struct {
+	Kind   string `json:"kind"`
+	JobID  string `json:"job_id"`
+	Reason string `json:"reason"`
+	By     string `json:"by"`
+}
+
+// OutputFinding is what the record of an output's check says.
+type OutputFinding struct {
+	Decision string `json:"decision"`
+	Reason   string `json:"reason"`
+}
+
+// Verdict is what the safety kernel or the output policy answers.
+type Verdict struct {
+	Decision    int               `json:"decision"`
+	Reason      string            `json:"reason"`
+	Constraints map[string]string `json:"constraints"`  // of the kernel
+	RedactedPtr string            `json:"redacted_ptr"` // of the output policy
+}
+
+// Input is the decision by the name that it has of the safety kernel. One that nobody knows denies.
+func (v *Verdict) Input() string {
+	if v.Decision > 0 && v.Decision < len(decisions) {
+		return decisions[v.Decision]
+	}
+	return DecisionDeny
+}
+
+// Throttles says whether the safety kernel has told its caller to ask again later.
+func Throttles(e *sim.Event) bool {
+	v, err := Read[Verdict](e.Data)
+	return e.Outcome == sim.OutcomeOK && e.Fault == "" && err == nil && v.Input() == DecisionThrottle
+}
+
+// Output is the decision by the name that it has of the output policy, or "".
+func (v *Verdict) Output() string {
+	if v.Decision > 0 && v.Decision < len(outputDecisions) {
+		return outputDecisions[v.Decision]
+	}
+	return ""
+}

@@ -1,0 +1,72 @@
+package scenarios
+
+import (
+	"slices"
+	"strings"
+
+	"github.com/wavetank-sim/wavetank/invariants/scheduler/history"
+	"github.com/wavetank-sim/wavetank/scenarios/scheduler"
+	"github.com/wavetank-sim/wavetank/scenarios/scheduler/actors"
+	"github.com/wavetank-sim/wavetank/sim"
+)
+
+// messageNames are the kinds of message whose deliveries are followed, by what their phases begin with.
+var messageNames = map[string]string{"submit": "request", "result": "result", "cancel": "cancellation", "job": "dispatch"}
+
+// handles follows who handles the messages of a job: that one comes again, that it is given up, and that who
+// acknowledges it has done nothing for it.
+func (r *record) handles(j *jobRecord, e *sim.Event) {
+	switch e.Kind {
+	case sim.KindDeliver, sim.KindAck, sim.KindNak, sim.KindTerm:
+	default:
+		if len(j.idle) > 0 && acts(e) {
+			j.idle = slices.DeleteFunc(j.idle, func(node string) bool { return node == e.Node })
+		}
+		return
+	}
+	kind, _, _ := strings.Cut(e.Phase, "_")
+	what := messageNames[kind]
+	if what == "" || e.Outcome != sim.OutcomeOK || e.Fault != "" && e.Kind != sim.KindDeliver {
+		return
+	}
+	switch e.Kind {
+	case sim.KindDeliver:
+		if e.Delivered > 1 && (kind == "job" || !scheduler.Terminal(j.State)) {
+			tell(&j.moments, e, redelivered, what, "", 0)
+		}
+		if !slices.Contains(j.idle, e.Node) {
+			j.idle = append(j.idle, e.Node)
+		}
+	case sim.KindAck:
+		switch {
+		case !slices.Contains(j.idle, e.Node), j.State == "APPROVAL_REQUIRED":
+		case kind == "job":
+			tell(&j.moments, e, notExecuted, "", "", 0)
+		case j.State == "":
+			tell(&j.moments, e, changedNothing, what, "the job had no record", 0)
+		default:
+			tell(&j.moments, e, changedNothing, what, "the job was "+j.State, 0)
+		}
+	case sim.KindNak:
+		if kind != "job" && int(e.Delivered) >= r.deliveries {
+			tell(&j.moments, e, givenUp, what, "", int(e.Delivered))
+		}
+	case sim.KindTerm:
+		tell(&j.moments, e, terminated, what, "", 0)
+	}
+}
+
+// acts says whether the operation does something for its job: more than to look, and to guard its handling.
+func acts(e *sim.Event) bool {
+	if e.Kind == sim.KindPublish || e.Kind == actors.KindEffect {
+		return true
+	}
+	for i := range e.Changes {
+		switch what, _ := history.Of(&e.Changes[i]); what {
+		case history.Operation, history.Lock, history.Processed, history.Inflight, history.Breaker:
+		default:
+			return true
+		}
+	}
+	return false
+}

@@ -1,0 +1,64 @@
+package scenarios
+
+import (
+	"time"
+
+	"github.com/wavetank-sim/wavetank/invariants/scheduler/history"
+	"github.com/wavetank-sim/wavetank/sim"
+)
+
+// lock is one that expires: of a job, of a saga, or of a run.
+type lock struct {
+	holder       string // who took it last; "" once it is released
+	taken, until time.Duration
+}
+
+// locked follows who has which lock. That a lock ran out is told when somebody else takes it.
+func (r *record) locked(f *history.Fact) {
+	c, to, name := f.Change, r.ofLock(f.What, f.Job), lockName(f.What, f.Job)
+	l := r.locks[c.Key]
+	switch {
+	case c.Gone:
+		l.holder = ""
+	case f.Phase != "lock_acquire" && f.Phase != "saga_lock" && f.Phase != "run_lock":
+		l.until = c.Expires
+	default:
+		overdue := l.holder != "" && l.until <= f.At
+		if overdue {
+			*to = append(*to, moment{at: l.until, node: l.holder, says: ranOut, a: name, b: at(l.taken)})
+		}
+		*to = append(*to, moment{at: f.At, step: f.Step, node: f.Node, says: took, a: name, quiet: !overdue})
+		l = lock{f.Node, f.At, c.Expires}
+	}
+	r.locks[c.Key] = l
+}
+
+// foundTaken tells that a handling of the job met its lock in the hands of somebody else.
+func (r *record) foundTaken(j *jobRecord, e *sim.Event) {
+	if l := r.locks[e.Target]; len(e.Changes) == 0 && l.holder != "" && history.AnswerOf(e) == history.Done {
+		tell(&j.moments, e, busy, lockName(history.Lock, j.ID), l.holder+", since "+at(l.taken), 0)
+	}
+}
+
+func lockName(what history.What, of string) string {
+	if what == history.SagaLock {
+		of = "the saga " + of
+	}
+	return "the lock of " + of
+}
+
+// ofLock is where what happens to a lock is told.
+func (r *record) ofLock(what history.What, of string) *[]moment {
+	if j := r.job(of); j != nil && what == history.Lock {
+		return &j.moments
+	}
+	if j := r.derived.byID[of]; j != nil && what == history.Lock {
+		return &j.moments
+	}
+	for _, run := range r.runs {
+		if run.ID == of && what == history.RunLock {
+			return &run.moments
+		}
+	}
+	return &r.derived.trail
+}
