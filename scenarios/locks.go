@@ -33,10 +33,11 @@ func (r *record) locked(f *history.Fact) {
 	r.locks[c.Key] = l
 }
 
-// foundTaken tells that a handling of the job met its lock in the hands of somebody else.
-func (r *record) foundTaken(j *jobRecord, e *sim.Event) {
+// foundTaken tells that a lock could not be had.
+func (r *record) foundTaken(e *sim.Event) {
 	if l := r.locks[e.Target]; len(e.Changes) == 0 && l.holder != "" && history.AnswerOf(e) == history.Done {
-		tell(&j.moments, e, busy, lockName(history.Lock, j.ID), l.holder+", since "+at(l.taken), 0)
+		what, of := history.KeyOf(e.Target)
+		tell(r.ofLock(what, of), e, busy, lockName(what, of), l.holder+", since "+at(l.taken), 0)
 	}
 }
 

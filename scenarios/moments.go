@@ -50,6 +50,7 @@ const (
 	givenUp           saying = "the {a} of {job} was given up after {n} deliveries"
 	terminated        saying = "{node} terminated the {a} of {job}: it does not come again"
 	buried            saying = "{node} wrote the DLQ entry of {job}"
+	noRecord          saying = "{node} found no record of {job}"
 	busy              saying = "{node} found {a} taken by {b}"
 	ranOut            saying = "{a} ran out; {node} had taken it at {b}"
 	took              saying = "{node} took {a}"

@@ -169,6 +169,9 @@ func (r *record) operated(e *sim.Event) {
 	case sim.KindControl:
 		r.controlled(e)
 	}
+	if e.Phase == "lock_acquire" || e.Phase == "saga_lock" || e.Phase == "run_lock" {
+		r.foundTaken(e)
+	}
 	j := r.job(e.Job)
 	if j == nil {
 		if j := r.stranger(e.Job); j != nil {
@@ -180,8 +183,6 @@ func (r *record) operated(e *sim.Event) {
 	j.operated(e)
 	r.handles(j, e)
 	switch e.Phase {
-	case "lock_acquire":
-		r.foundTaken(j, e)
 	case "submit_deliver":
 		j.requests = max(j.requests, int(e.Delivered))
 	case "result_deliver":
@@ -191,6 +192,10 @@ func (r *record) operated(e *sim.Event) {
 	case "publish":
 		if e.Kind == sim.KindPublish && e.Outcome == sim.OutcomeOK && len(e.Changes) == 0 {
 			r.dropped(j, e)
+		}
+	case "state_read":
+		if j.State == "" && done {
+			tell(&j.moments, e, noRecord, "", "", 0)
 		}
 	case "replay_read":
 		if !j.replayed {

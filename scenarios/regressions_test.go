@@ -186,3 +186,14 @@ func TestFindings(t *testing.T) {
 		})
 	}
 }
+
+// In hardened the cancellation that came ahead of its job's record takes effect.
+func TestTheLostCancellationIsKept(t *testing.T) {
+	p, err := plans.Load(filepath.Join("testdata", "findings", "cancel-lost-unnoticed-documented.yaml"))
+	require.NoError(t, err)
+	require.NoError(t, p.Set("preset="+plans.PresetHardened))
+	res, err := Run(context.Background(), p, RunOptions{})
+	require.NoError(t, err)
+	assert.Empty(t, res.Violations) // the client, who finds it, never tries the write that was to fail
+	assert.Equal(t, "CANCELLED", res.Jobs[0].State)
+}

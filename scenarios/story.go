@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strings"
 	"time"
+	"unicode"
 
 	"github.com/wavetank-sim/wavetank/faults"
 	"github.com/wavetank-sim/wavetank/scenarios/scheduler"
@@ -22,8 +23,7 @@ const alikeMax = 2
 type line struct {
 	at   time.Duration
 	step int
-	rank int    // among those of one step
-	job  string // that it names, if any
+	rank int // among those of one step
 	text string
 	keep bool // however long the story is
 }
@@ -45,10 +45,10 @@ func (r *run) tell(res *Result, about []*jobRecord, run *RunResult) (told []stri
 	about = r.withViolated(res, about)
 	broken, needed := broke(res)
 	lines := slices.Concat(r.strikes(about), broken, r.happened(needed, about, run), r.ends(about))
-	lines = append(lines, r.introduced(lines)...)
-	slices.SortStableFunc(lines, func(a, b line) int {
+	inOrder := func(a, b line) int {
 		return cmp.Or(cmp.Compare(a.at, b.at), cmp.Compare(a.step, b.step), cmp.Compare(a.rank, b.rank))
-	})
+	}
+	slices.SortStableFunc(lines, inOrder)
 	over := max(0, len(lines)-linesMax)
 	left := 0
 	for i := len(lines) - 1; i >= 0 && left < over; i-- {
@@ -57,6 +57,8 @@ func (r *run) tell(res *Result, about []*jobRecord, run *RunResult) (told []stri
 			left++
 		}
 	}
+	lines = append(lines, r.introduced(lines)...)
+	slices.SortStableFunc(lines, inOrder)
 	for _, l := range lines {
 		told = append(told, "At "+at(l.at)+" "+l.text+".")
 		if l.step == lastStep {
@@ -136,28 +138,29 @@ func (r *run) strike(f faults.Fired) []line {
 		rank = rankAfter
 	}
 	begin, end := r.strikeWords(f)
-	lines := []line{{f.At, f.Step, rank, f.Job, begin, true}}
+	lines := []line{{f.At, f.Step, rank, begin, true}}
 	if end != "" && f.Until > 0 {
-		lines = append(lines, line{f.Until, 0, rankStrike, "", end, true})
+		lines = append(lines, line{f.Until, 0, rankStrike, end, true})
 	}
 	return lines
 }
 
 // introduced are the submissions of jobs that the story names and does not follow.
 func (r *run) introduced(lines []line) (more []line) {
-	known := map[string]bool{}
+	known, said := map[string]bool{}, map[string]bool{}
 	for _, l := range lines {
-		j := r.record.job(l.job)
-		if j == nil || known[j.ID] {
-			continue
-		}
-		known[j.ID] = true
-		for _, m := range j.moments {
-			if m.says == submitted {
-				if !slices.ContainsFunc(lines, func(o line) bool { return o.job == j.ID && o.step == m.step }) {
-					more = append(more, line{m.at, m.step, rankMoment, j.ID, m.words(j.ID), true})
-				}
-				break
+		said[l.text] = true
+	}
+	for _, l := range lines {
+		for word := range strings.FieldsFuncSeq(l.text, func(c rune) bool { return c != '-' && !unicode.IsLetter(c) && !unicode.IsDigit(c) }) {
+			j := r.record.job(word)
+			if j == nil || j.ID != word || known[word] {
+				continue
+			}
+			known[word] = true
+			i := slices.IndexFunc(j.moments, func(m moment) bool { return m.says == submitted })
+			if i >= 0 && !said[j.moments[i].words(j.ID)] {
+				more = append(more, line{j.moments[i].at, j.moments[i].step, rankMoment, j.moments[i].words(j.ID), true})
 			}
 		}
 	}
@@ -195,7 +198,7 @@ func broke(res *Result) (lines []line, needed dependence) {
 		if !v.Promised {
 			how = " was broken, outside of its promise: "
 		}
-		lines = append(lines, line{v.At, v.Step, rankViolation, v.Job, v.Invariant + how + v.Message, true})
+		lines = append(lines, line{v.At, v.Step, rankViolation, v.Invariant + how + v.Message, true})
 	}
 	for i := range lines {
 		name, _, _ := strings.Cut(lines[i].text, " ")
@@ -217,7 +220,7 @@ func (r *run) happened(needed dependence, about []*jobRecord, run *RunResult) (l
 		}
 		for i := range j.moments {
 			if m := &j.moments[i]; needed.has(m, j.ID) {
-				lines = append(lines, line{m.at, m.step, rankMoment, j.ID, m.words(j.ID), true})
+				lines = append(lines, line{m.at, m.step, rankMoment, m.words(j.ID), true})
 			}
 		}
 	}
@@ -234,12 +237,7 @@ func (r *run) happened(needed dependence, about []*jobRecord, run *RunResult) (l
 	if run != nil {
 		lines = append(lines, linesOf(run.moments, &JobResult{ID: run.ID}, needed)...)
 	}
-	for i := range r.record.derived.trail {
-		if m := &r.record.derived.trail[i]; !m.quiet || needed.has(m, "") {
-			lines = append(lines, line{m.at, m.step, rankMoment, "", m.words(""), needed.has(m, "")})
-		}
-	}
-	return lines
+	return append(lines, linesOf(r.record.derived.trail, &JobResult{}, needed)...)
 }
 
 // linesOf picks what is worth telling of a job. What happened again and again in the same way is counted.
@@ -263,14 +261,14 @@ func linesOf(moments []moment, j *JobResult, needed dependence) (lines []line) {
 		}
 		text := m.words(j.ID)
 		switch {
-		case before+after < alikeMax || needed:
-		case before > 0:
-			continue
-		default:
+		case before+after < alikeMax:
+		case before == 0:
 			text += fmt.Sprintf("; %d more times, the last at %s", after, at(last))
+		case !needed:
+			continue
 		}
 		keep := needed || m.says == wrote && scheduler.Terminal(m.a) || slices.Contains(kept, m.says)
-		lines = append(lines, line{m.at, m.step, rankMoment, j.ID, text, keep})
+		lines = append(lines, line{m.at, m.step, rankMoment, text, keep})
 	}
 	return lines
 }
@@ -287,15 +285,15 @@ func (r *run) blind(j *jobRecord) []line {
 			opened = max(opened, f.Step)
 		}
 	}
-	lines := []line{{w.Opened, opened, rankViolation, j.ID, "the blind window of " + j.ID + " opened: no dispatch of it was under way, and no worker had it", true}}
+	lines := []line{{w.Opened, opened, rankViolation, "the blind window of " + j.ID + " opened: no dispatch of it was under way, and no worker had it", true}}
 	if w.Open {
-		return append(lines, line{r.end, lastStep, rankMoment, j.ID, fmt.Sprintf("the blind window of %s was still open, after %s", j.ID, (r.end - w.Opened).Round(time.Second)), true})
+		return append(lines, line{r.end, lastStep, rankMoment, fmt.Sprintf("the blind window of %s was still open, after %s", j.ID, (r.end - w.Opened).Round(time.Second)), true})
 	}
 	closed := r.stepAt(j, w.Closed)
 	if w.Closed == w.Opened {
 		closed = max(closed, opened)
 	}
-	return append(lines, line{w.Closed, closed, rankViolation, j.ID, "the blind window of " + j.ID + " closed: it had " + w.closing(), true})
+	return append(lines, line{w.Closed, closed, rankViolation, "the blind window of " + j.ID + " closed: it had " + w.closing(), true})
 }
 
 // stepAt is the step at which something of the job happened at that time.
@@ -316,7 +314,7 @@ func (r *run) ends(about []*jobRecord) (lines []line) {
 			if j.State != "" {
 				state = j.ID + " was still " + j.State + j.because()
 			}
-			lines = append(lines, line{r.end, lastStep, rankViolation, j.ID, "the run ended, and " + state + ": " + r.unsettled(j), true})
+			lines = append(lines, line{r.end, lastStep, rankViolation, "the run ended, and " + state + ": " + r.unsettled(j), true})
 		}
 	}
 	return lines

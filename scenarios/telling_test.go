@@ -21,9 +21,13 @@ var strikeWord = map[string]string{
 	"fail-before": "(fail-before)", "fail-after": "(fail-after)", "hang": "(hang)", "lose": "(lose)", "late": "(late)", "duplicate": "(duplicate)",
 }
 
-var timed = regexp.MustCompile(`^At ([0-9a-zµ.]+) `)
+var (
+	timed = regexp.MustCompile(`^At ([0-9a-zµ.]+) `)
+	words = regexp.MustCompile(`[\w-]+`)
+)
 
-// Every strike that fired is in the story in the fault's own word, each violation is, and time never goes back.
+// Every strike that fired is in the story in the fault's own word, each violation is, and what it depends on; each job is
+// submitted, and time never goes back.
 func TestEveryScenarioTellsItsStory(t *testing.T) {
 	for _, name := range plans.Names() {
 		for _, preset := range []string{plans.PresetDocumented, plans.PresetHardened} {
@@ -38,6 +42,23 @@ func TestEveryScenarioTellsItsStory(t *testing.T) {
 			}
 			for _, v := range res.Violations {
 				assert.True(t, slices.ContainsFunc(res.Telling, func(s string) bool { return strings.Contains(s, " "+v.Invariant+" was ") }), "%s, %s: nothing tells of %s\n%s", name, preset, v.Invariant, told(res))
+			}
+			for i, s := range res.Telling { // what a violation depends on is told
+				for _, v := range res.Violations {
+					if !strings.Contains(s, " "+v.Invariant+" was ") || !strings.Contains(s, v.Message) {
+						continue
+					}
+					for _, step := range v.Steps {
+						assert.Contains(t, res.TellingSteps[:i+1], step, "%s, %s: nothing tells of step %d, on which this depends: %s\n%s", name, preset, step, s, told(res))
+					}
+				}
+			}
+			for _, j := range res.Jobs { // no job comes from nowhere
+				named := func(s string) bool { return timed.MatchString(s) && slices.Contains(words.FindAllString(s, -1), j.ID) }
+				if j.Submitted > 0 && slices.ContainsFunc(res.Telling, named) {
+					submitted := "At " + at(j.Submitted) + " a client submitted " + j.ID
+					assert.True(t, slices.ContainsFunc(res.Telling, func(s string) bool { return strings.HasPrefix(s, submitted) }), "%s, %s: nothing says: %s\n%s", name, preset, submitted, told(res))
+				}
 			}
 			last := time.Duration(0)
 			for i, s := range res.Telling {

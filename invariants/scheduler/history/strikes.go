@@ -85,7 +85,7 @@ func StrikeOf(e *sim.Event) (s invariants.Strike, ok bool) {
 
 // nodeStrike is the kind of what the harness did to a node or a server.
 func nodeStrike(verb, node string) (k invariants.StrikeKind, ok bool) {
-	scheduler, worker := strings.HasPrefix(node, SchedulerNodes), strings.HasPrefix(node, workerNodes)
+	scheduler, worker := strings.HasPrefix(node, SchedulerNodes), strings.HasPrefix(node, WorkerNodes)
 	verb, _, _ = strings.Cut(verb, " from ")
 	switch verb {
 	case string(faults.Crash):
@@ -104,7 +104,7 @@ func nodeStrike(verb, node string) (k invariants.StrikeKind, ok bool) {
 			return WorkerAway, true
 		}
 		return clientStrike(node), true
-	case "partition " + kernelNode:
+	case "partition " + KernelNode:
 		return KernelFails, true
 	case string(faults.Partition):
 		return HeartbeatLost, worker
@@ -122,7 +122,7 @@ func nodeStrike(verb, node string) (k invariants.StrikeKind, ok bool) {
 
 // clientStrike is the kind for a node that is neither scheduler nor worker: the safety kernel, or a client.
 func clientStrike(node string) invariants.StrikeKind {
-	if node == kernelNode {
+	if node == KernelNode {
 		return KernelFails
 	}
 	return SubmissionFails

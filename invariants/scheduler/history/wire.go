@@ -39,8 +39,8 @@ const (
 	DlqThenState    = "dlq-then-state"
 	KindEffect      = sim.Kind("effect")
 	SchedulerNodes  = "scheduler-"
-	workerNodes     = "worker-"
-	kernelNode      = "kernel"
+	WorkerNodes     = "worker-"
+	KernelNode      = "kernel"
 	FaultFailAfter  = "fail-after"
 	FaultLate       = "late"
 )

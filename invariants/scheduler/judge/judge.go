@@ -116,12 +116,12 @@ func (t *tally) violatedInGap(j *model.Job, format string, args ...any) {
 func (t *tally) note(inGap bool, j *model.Job, format string, args ...any) {
 	f := t.judge.Facts
 	v := invariants.Violation{Step: f.Step, At: f.At, InGap: inGap}
-	broken, struck := &f.Broken, f.Strikes.Seen
-	if j != nil {
-		v.Job, broken, struck = j.ID, &j.Broken, f.Strikes.Run|j.Struck
-		if t.saga {
-			struck |= f.Strikes.Sagas[j.Saga.Workflow]
-		}
+	broken, struck := &f.Broken, f.StruckNow()
+	switch {
+	case j != nil:
+		v.Job, broken, struck = j.ID, &j.Broken, f.StruckBy(j, t.saga)
+	case t.Kind == invariants.Eventually:
+		struck = f.StruckEver()
 	}
 	if f.Broken.Meets(t.StoppedBy) || broken.Meets(t.StoppedBy) {
 		t.Stopped++

@@ -69,9 +69,6 @@ var lockMutualExclusion = checking(invariants.Invariant{
 		hooks.Stored = func(s *model.Step, _ *model.Dispatch) { judge(s, "dispatched") }
 	}
 	hooks.Voided = func(s *model.Step) {
-		if f.Strikes.Run&history.StrikesOf(history.ClockWrong) != 0 {
-			return // by its sender's clock its lock may not have run out
-		}
 		if s.Kind == sim.KindLate || s.Handling != nil && s.At < s.Handling.Expires+f.Config.PublishTimeout && !s.About.Lock.HeldBy(s.Event) {
 			return // it had set out before its sender's lock ran out
 		}

@@ -304,7 +304,7 @@ var recoveryTrials = map[string]trial{
 	},
 	"nobody-is-rescued": {
 		breaks: func(s *story) { s.submit(job1).op(s1, job1, "replay_read").dispatched(s1, job1, w1) },
-		says:   "job-1: the replayer of scheduler-1 did at step 6 what another path should have done before, though nothing had struck",
+		says:   "job-1: the replayer of scheduler-1 did at step 6 what another path should have done before",
 		holds:  calm,
 	},
 	"no-failure-for-want-of-attempts": {

@@ -9,7 +9,8 @@ import (
 	"github.com/wavetank-sim/wavetank/sim"
 )
 
-// What a path of rescue does is told by what it does, and excused by what had struck before and by nothing else.
+// What a path of rescue does is told by what it does, and excused by what has struck the job or the run and by nothing
+// else.
 func TestRescues(t *testing.T) {
 	lost := func(s *story) *story { return s.begins(s1, job1).intended(s1, job1, w1).unlock(s1, job1) }
 	for name, c := range map[string]struct {
@@ -45,21 +46,25 @@ func TestRescues(t *testing.T) {
 		"a run that is brought on": {"", func(s *story) { runThatEnds(s, 0) }},
 		"a run that was left":      {"run reconciler", func(s *story) { runThatEnds(s, 30*time.Second) }},
 	} {
-		for _, struck := range []bool{false, true} {
+		for verb, struck := range map[string]bool{"": false, "crash": false, "pause": true} {
 			s := newStory()
-			if struck {
-				s.control("crash", "worker-9")
+			switch {
+			case struck:
+				s.control(verb, "scheduler-9") // which could have handled it
+			case verb != "":
+				s.control(verb, "worker-9").control("failover", sim.Redis).wait(time.Hour) // which has nothing to do with it
 			}
 			c.story(s.submit(job1))
 			r := s.judge(hardened)
 			o := outcomeOf(r, "nobody-is-rescued")
 			assert.Equal(t, c.by != "", outcomeOf(r, "job-rescued").Exercised > 0, name)
-			if c.by == "" || struck {
+			if c.by == "" {
 				assert.Empty(t, o.Violations, name)
 				continue
 			}
 			if assert.NotEmpty(t, o.Violations, name) {
 				assert.Contains(t, o.Violations[0].Message, "the "+c.by+" of ", name)
+				assert.Equal(t, !struck, o.Violations[0].Promised, name)
 			}
 		}
 	}

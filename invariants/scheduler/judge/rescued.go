@@ -8,18 +8,16 @@ import (
 
 var nobodyIsRescued = checking(invariants.Invariant{
 	Name:   "nobody-is-rescued",
-	Says:   "Before anything has struck, no replayer, reconciler or run reconciler does what another path should have done.",
+	Says:   "No replayer, reconciler or run reconciler does what another path should have done before.",
 	Kind:   invariants.Always,
 	Source: "Scheduler internals, section 3: loops that end or take up what nobody is working on; a loop that does the work of a dead path hides it",
 }, func(f *model.Facts, t *tally) observe.Checker {
 	return observe.Checker{
 		Saved: func(s *model.Step, j *model.Job) {
-			if f.Strikes.Seen == 0 {
-				t.violated(j, "the %s of %s did at step %d what another path should have done before, though nothing had struck", f.Rescued.By, invariants.Who(s.Event), stepNo(s.Step))
-			}
+			t.violated(j, "the %s of %s did at step %d what another path should have done before", f.Rescued.By, invariants.Who(s.Event), stepNo(s.Step))
 		},
 		Wrote: func(s *model.Step, _ *model.Write) {
-			if f.Strikes.Seen == 0 && s.About.State.Terminal() {
+			if s.About.State.Terminal() {
 				t.exercise()
 			}
 		},

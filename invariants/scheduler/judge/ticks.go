@@ -4,7 +4,6 @@ import (
 	"github.com/wavetank-sim/wavetank/invariants"
 	"github.com/wavetank-sim/wavetank/invariants/scheduler/model"
 	"github.com/wavetank-sim/wavetank/invariants/scheduler/observe"
-	"github.com/wavetank-sim/wavetank/invariants/scheduler/promises"
 )
 
 var oneWriterATick = checking(invariants.Invariant{
@@ -18,7 +17,7 @@ var oneWriterATick = checking(invariants.Invariant{
 		me := invariants.Process(s.Node, s.Incarnation)
 		switch {
 		case k.Begins && k != &f.Ticks.Writer:
-			apart, expires := f.Config.PollInterval, promises.WithExpiringTicks.On(&f.Config)
+			apart, expires := f.Config.PollInterval, f.Config.TickLock == "until-expiry"
 			if expires {
 				apart = 2*f.Config.PollInterval - model.Slack
 			}

@@ -8,7 +8,7 @@ import (
 
 var noFailureForWantOfAttempts = checking(invariants.Invariant{
 	Name:   "no-failure-for-want-of-attempts",
-	Says:   "Once the faults are over, no job that found a worker at each attempt ends FAILED for want of attempts, while its scheduler knows of one that is alive and free.",
+	Says:   "No job ends FAILED for want of attempts while its scheduler knows of a worker that is alive and free.",
 	Kind:   invariants.Always,
 	Source: "Scheduler internals, section 1, max scheduling retries: attempts are there for faults",
 }, func(f *model.Facts, t *tally) observe.Checker {
@@ -18,11 +18,15 @@ var noFailureForWantOfAttempts = checking(invariants.Invariant{
 			return
 		}
 		t.exercise()
-		if s.Handling == nil || j.Had(model.NoWorkerTook) || s.Handling.PublishFailed != 0 || s.Handling.StoreFailed || f.Strikes.UnderWay() || !j.EndsForWantOfAttempts(s) {
+		if s.Handling == nil || !j.EndsForWantOfAttempts(s) {
 			return
 		}
 		if worker := f.Free(s); worker != "" {
-			t.violated(j, "%s wrote FAILED at step %d for want of attempts, of which it had %d, although it knew of %s, which was alive and free", invariants.Who(s.Event), stepNo(s.Step), j.Attempts, worker)
+			violated := t.violated
+			if j.Had(model.NoWorkerTook) {
+				violated = t.violatedInGap
+			}
+			violated(j, "%s wrote FAILED at step %d for want of attempts, of which it had %d, although it knew of %s, which was alive and free", invariants.Who(s.Event), stepNo(s.Step), j.Attempts, worker)
 		}
 	}}
 })

@@ -169,6 +169,7 @@ type Dispatch struct {
 	Seq     uint64
 	Step    int
 	handed  bool           // to a worker
+	acked   bool           // by one
 	Begun   bool           // by its worker
 	Lost    bool           // the stream does not hold it any more
 	Attempt int            // as its packet has it; only an audit looks
@@ -244,7 +245,7 @@ func (f *Facts) Job(id string) *Job {
 		j = &Job{ID: id}
 		f.Jobs[id] = j
 		f.Order = append(f.Order, j)
-		f.Appears(j, f.At)
+		f.Appears(j)
 	}
 	return j
 }

@@ -1,6 +1,7 @@
 package model
 
 import (
+	"slices"
 	"strings"
 	"time"
 
@@ -9,68 +10,137 @@ import (
 	"github.com/wavetank-sim/wavetank/sim"
 )
 
-// Strikes is what has struck in a run, and how far it reaches.
+// Strikes is what has struck in a run. A strike on a node, on a server, or on what is done for all reaches the jobs and
+// runs that are unfinished when it comes, and those that appear until its window closes. A strike on an operation
+// reaches what the operation is about.
 type Strikes struct {
-	Seen invariants.Kinds // all of them
-	Run  invariants.Kinds // those that reach every job: of a server, or of a clock
-	Open []window         // those of nodes that last, or whose leases may
-
-	Sagas map[string]invariants.Kinds // by the saga's workflow: those that reach it
+	ever    invariants.Kinds
+	windows []window
 }
 
-func (k *Strikes) saga(id string, kind invariants.StrikeKind) {
-	if k.Sagas == nil {
-		k.Sagas = map[string]invariants.Kinds{}
-	}
-	k.Sagas[id] |= history.StrikesOf(kind)
-}
-
-// window is the time in which a node is struck, and for as long as what it held may stay held.
+// window is the time of a strike, and for as long as what the strike leaves behind may last.
 type window struct {
 	kind  invariants.StrikeKind
 	node  string
-	Until time.Duration // 0 while it lasts
+	ends  string        // the event that ends the strike; "" if it was over at once
+	until time.Duration // 0 while it lasts
 }
+
+func (w *window) open(at time.Duration) bool { return w.until == 0 || at < w.until }
+
+// endOf is the event that ends what the harness did to a node or a server.
+var endOf = map[string]string{
+	"crash": "restart", "pause": "resume", "skew": "set clock", "stop": "start", "power-loss": "start",
+	"partition redis": "heal redis", "partition nats": "heal nats", "partition kernel": "heal kernel",
+}
+
+var (
+	ofWorkers = history.StrikesOf(history.WorkerCrash, history.WorkerAway)
+	forAll    = history.StrikesOf(history.KernelFails, history.TickFails) // an operation that counts for all jobs, by a circuit or by a tick
+)
+
+// StruckBy are the kinds of strike that have reached a job; with saga, also those that have reached its saga.
+func (f *Facts) StruckBy(j *Job, saga bool) invariants.Kinds {
+	struck := j.Struck
+	if saga && j.Saga.Workflow != "" {
+		struck |= f.Sagas.Of(j.Saga.Workflow).struck
+		for _, other := range f.Order {
+			if other.Saga.Workflow == j.Saga.Workflow {
+				struck |= other.Struck
+			}
+		}
+	}
+	return struck
+}
+
+// StruckNow are the kinds of strike whose windows are open.
+func (f *Facts) StruckNow() (struck invariants.Kinds) {
+	for i := range f.Strikes.windows {
+		if w := &f.Strikes.windows[i]; w.open(f.At) {
+			struck |= history.StrikesOf(w.kind)
+		}
+	}
+	return struck
+}
+
+// StruckEver are the kinds of all strikes.
+func (f *Facts) StruckEver() invariants.Kinds { return f.Strikes.ever }
 
 // Struck takes in the strike that an event tells of, if it does, and the end of one.
 func (f *Facts) Struck(e *sim.Event) {
 	if e.Kind == sim.KindControl {
-		f.ends(e)
+		for i := range f.Strikes.windows {
+			if w := &f.Strikes.windows[i]; w.until == 0 && w.node == e.Target && w.ends == e.Name {
+				w.until = e.At + f.aftermath()
+			}
+		}
 	}
 	s, ok := history.StrikeOf(e)
 	if !ok {
 		return
 	}
-	f.note(s)
-	if s.Kind == history.NATSPowerLoss { // it is an outage besides
-		s.Kind = history.NATSAway
-		f.note(s)
+	f.Strikes.ever |= history.StrikesOf(s.Kind)
+	switch {
+	case s.Kind == history.HeartbeatLost: // what comes of it, comes by time
+	case s.Kind == history.ClockWrong && !writesTimes(s.Node):
+	case s.Kind == history.NATSPowerLoss: // it hit the messages that went, and what takes their places; and it is an outage besides
+		f.Strikes.ever |= history.StrikesOf(history.NATSAway)
+		f.struckNode(history.NATSAway, s.Node, e.Name)
+	case s.Phase == "":
+		f.struckNode(s.Kind, s.Node, e.Name)
+	default:
+		f.struckOperation(s)
+	}
+	if s.Kind == history.RedisFailover {
+		f.takenBack(e)
 	}
 }
 
-// note keeps a strike, and marks what it reaches.
-func (f *Facts) note(s invariants.Strike) {
-	k := &f.Strikes
-	k.Seen |= history.StrikesOf(s.Kind)
-	switch {
-	case history.StrikesOf(s.Kind)&servers != 0:
-		k.Run |= history.StrikesOf(s.Kind)
-	case s.Kind == history.NATSPowerLoss: // it hit the messages that went, and what takes their places
-	case s.Kind == history.HeartbeatLost, s.Phase != "":
-		f.hit(s)
-	default:
-		k.Open = append(k.Open, window{kind: s.Kind, node: s.Node})
-		for _, j := range f.Order {
-			if f.concerns(s.Kind, s.Node, j) {
-				f.reachJob(j, s.Kind)
-			}
-		}
-		for _, r := range f.Workflow.Order {
-			if s.Kind != history.SchedulerCrash || r.inHandOf(s.Node) || f.lastOf(s.Node) {
-				r.As.Struck |= history.StrikesOf(s.Kind)
-			}
+// writesTimes says whether somebody else goes by times that the node writes: those of workers and of the safety kernel
+// are their own.
+func writesTimes(node string) bool {
+	return !strings.HasPrefix(node, history.WorkerNodes) && node != history.KernelNode
+}
+
+// struckNode takes in a strike on a node or a server.
+func (f *Facts) struckNode(k invariants.StrikeKind, node, verb string) {
+	if verb == "crash" || verb == "pause" {
+		if n := f.Nodes[node]; n != nil && n.Down {
+			return // it strikes nobody
 		}
 	}
+	w := window{kind: k, node: node, ends: endOf[verb]}
+	if w.ends == "" {
+		w.until = f.At + f.aftermath()
+	}
+	f.opens(w)
+	kind := history.StrikesOf(k)
+	for _, j := range f.Order {
+		switch {
+		case kind&ofWorkers == 0:
+			if f.unfinished(j) {
+				j.Struck |= kind
+			}
+		case j.with(node):
+			f.reachJob(j, kind)
+		}
+	}
+	for _, r := range f.Workflow.Order {
+		if kind&ofWorkers == 0 && r.unfinished() && (k != history.SchedulerCrash || r.inHandOf(node) || f.lastOf(node)) {
+			r.As.Struck |= kind
+		}
+	}
+}
+
+// opens begins a window, or lengthens the one that is open.
+func (f *Facts) opens(w window) {
+	for i := range f.Strikes.windows {
+		if o := &f.Strikes.windows[i]; o.kind == w.kind && o.node == w.node && o.ends == w.ends && o.open(f.At) {
+			o.until = w.until
+			return
+		}
+	}
+	f.Strikes.windows = append(f.Strikes.windows, w)
 }
 
 // lastOf says whether no scheduler but this one is up.
@@ -83,139 +153,120 @@ func (f *Facts) lastOf(scheduler string) bool {
 	return true
 }
 
-// servers are the kinds that reach every job.
-var servers = history.StrikesOf(history.NATSAway, history.RedisFailover, history.ClockWrong)
-
-// hit marks what a strike on an operation reaches: its job; the saga or the run that it is on; and what is about
-// neither, whatever is not over.
-func (f *Facts) hit(s invariants.Strike) {
-	if s.Kind == history.HeartbeatLost {
-		return
-	}
-	if s.Kind == history.KernelFails || s.Kind == history.TickFails { // it fails all: by their circuit, or as what a replica does and knows for them
-		f.Strikes.Open = append(f.Strikes.Open, window{kind: s.Kind, node: s.Node, Until: s.From + f.aftermath()})
+// struckOperation takes in a strike on an operation. It reaches the operation's job; the saga or the run that it is on;
+// and what is about neither, whatever is unfinished.
+func (f *Facts) struckOperation(s invariants.Strike) {
+	kind := history.StrikesOf(s.Kind)
+	if kind&forAll != 0 {
+		f.opens(window{kind: s.Kind, node: s.Node, until: f.At + f.aftermath()})
 	}
 	if j := f.Job(s.Job); j != nil && s.Kind != history.KernelFails {
-		f.reachJob(j, s.Kind)
-		if step := f.Workflow.StepJob(j.ID); step != nil {
-			step.Run.As.Struck |= history.StrikesOf(s.Kind)
-		}
+		f.reachJob(j, kind)
 		return
 	}
-	if id, is := strings.CutPrefix(s.Key, history.SagaPrefix); is {
-		id, _, _ = strings.Cut(id, ":")
-		f.Strikes.saga(id, s.Kind)
+	if f.reachKey(s.Key, kind) {
 		return
-	}
-	for _, prefix := range []string{history.RunLockPrefix, history.RunPrefix} {
-		if id, is := strings.CutPrefix(s.Key, prefix); is {
-			if r := f.Workflow.Runs[id]; r != nil {
-				r.As.Struck |= history.StrikesOf(s.Kind)
-				return
-			}
-		}
 	}
 	for _, j := range f.Order {
 		if f.unfinished(j) {
-			f.reachJob(j, s.Kind)
+			j.Struck |= kind
 		}
 	}
 	for _, r := range f.Workflow.Order {
-		r.As.Struck |= history.StrikesOf(s.Kind)
+		if r.unfinished() {
+			r.As.Struck |= kind
+		}
 	}
 }
 
-// reachJob marks a job, and the saga that it is part of.
-func (f *Facts) reachJob(j *Job, k invariants.StrikeKind) {
-	j.Struck |= history.StrikesOf(k)
-	if j.Saga.Workflow != "" {
-		f.Strikes.saga(j.Saga.Workflow, k)
-	}
-}
-
-// concerns says whether what strikes a node reaches a job: of a scheduler, what is not finished, and could be its to
-// handle; of a worker, what was dispatched to it.
-func (f *Facts) concerns(k invariants.StrikeKind, node string, j *Job) bool {
-	if k == history.WorkerCrash || k == history.WorkerAway {
-		return f.unfinished(j) && j.isFor(node)
-	}
-	return f.unfinished(j)
-}
-
-// isFor says whether a dispatch of the job went to the worker.
-func (j *Job) isFor(worker string) bool {
-	if j.Worker == worker {
+// reachKey marks the saga or the run that a key is of, if it is of one.
+func (f *Facts) reachKey(key string, kind invariants.Kinds) bool {
+	if id, is := strings.CutPrefix(key, history.SagaPrefix); is {
+		id, _, _ = strings.Cut(id, ":")
+		f.Sagas.Of(id).struck |= kind
 		return true
 	}
-	for i := range j.Dispatches {
-		if w := j.Dispatches[i].Worker; w == worker || w == "" {
+	for _, prefix := range []string{history.RunLockPrefix, history.RunPrefix} {
+		if r := f.Workflow.Runs[strings.TrimPrefix(key, prefix)]; r != nil {
+			r.As.Struck |= kind
 			return true
 		}
 	}
 	return false
+}
+
+// takenBack takes in whose keys, or whose members of a key, a failover of Redis has changed back. It reaches them
+// although they were finished.
+func (f *Facts) takenBack(e *sim.Event) {
+	kind := history.StrikesOf(history.RedisFailover)
+	for i := range e.Changes {
+		c := &e.Changes[i]
+		f.reachKey(c.Key, kind)
+		name := c.Key[strings.LastIndexByte(c.Key, ':')+1:]
+		if strings.HasPrefix(c.Key, history.ProcessedPrefix) || strings.HasPrefix(c.Key, history.InflightPrefix) {
+			for _, j := range f.Order {
+				if m := GuardedMessage(&Step{About: j}, c.Key); m != nil {
+					name = j.ID
+				}
+			}
+		}
+		for _, id := range []string{name, c.Field} {
+			if j := f.Jobs[id]; j != nil {
+				f.reachJob(j, kind)
+			}
+		}
+		if _, id, is := strings.Cut(c.Field, ":"); is && c.Key == history.TimersKey && f.Workflow.Runs[id] != nil {
+			f.Workflow.Runs[id].As.Struck |= kind
+		}
+	}
+}
+
+// reachJob marks a job, and the run that it is a step of.
+func (f *Facts) reachJob(j *Job, kind invariants.Kinds) {
+	j.Struck |= kind
+	if step := f.Workflow.StepJob(j.ID); step != nil {
+		step.Run.As.Struck |= kind
+	}
+}
+
+// with says whether a worker has to do with the job: it executes it, or has a dispatch to take or to acknowledge. The
+// job may be over.
+func (j *Job) with(worker string) bool {
+	return slices.Contains(j.Executing, worker) || slices.ContainsFunc(j.Dispatches, func(d Dispatch) bool {
+		return (d.Worker == worker || d.Worker == "") && !d.acked
+	})
 }
 
 // unfinished says whether anything is left to be done about a job.
 func (f *Facts) unfinished(j *Job) bool {
-	if !j.State.Terminal() || j.Saga.Workflow != "" || f.Config.Output.Enabled || f.Config.Replay.Enabled && j.State.Buried() || len(j.Handlings) > 0 {
-		return true
-	}
-	for i := range j.Messages {
-		if m := &j.Messages[i]; !m.Done && !m.Lost && !m.Abandoned {
-			return true
-		}
-	}
-	return false
+	out := f.Config.Output.Enabled && j.State == Succeeded && (!j.Out.Scanned || j.Out.Blocked)
+	replay := f.Config.Replay.Enabled && j.State.Buried()
+	return !j.State.Terminal() || out || replay || j.Saga.Workflow != "" || len(j.Handlings)+len(j.Executing) > 0 ||
+		slices.ContainsFunc(j.Messages, func(m Message) bool { return !m.Done && !m.Lost && !m.Abandoned }) ||
+		slices.ContainsFunc(j.Dispatches, func(d Dispatch) bool { return !d.acked && !d.Lost })
 }
 
-// UnderWay says whether a strike lasts.
-func (k *Strikes) UnderWay() bool {
-	for i := range k.Open {
-		if k.Open[i].Until == 0 {
-			return true
-		}
-	}
-	return false
+// unfinished says whether anything is left to be done about a run.
+func (r *WorkflowRun) unfinished() bool {
+	return r.State == "RUNNING" || len(r.Hands) > 0 || r.Setting != ""
 }
 
-// aftermath is for how long the leases of a struck node may outlast the strike: its locks, what it knows of workers,
-// and what it keeps others from doing.
+// aftermath is for how long a strike that is over is felt by what appears then. What was taken under the strike lasts for
+// its TTL: a lock of a job or a tick, the word that a worker lives, a circuit that is open. Clients that lost their
+// server are back long before.
 func (f *Facts) aftermath() time.Duration {
-	return max(2*f.Config.PollInterval, f.Config.JobLockTTL, f.Config.SnapshotLockTTL, f.Config.WorkerTTL)
+	return max(2*f.Config.PollInterval, f.Config.JobLockTTL, f.Config.SnapshotLockTTL, f.Config.WorkerTTL, f.Config.Policy.OpenFor)
 }
 
-// ends takes in that a node is well again.
-func (f *Facts) ends(e *sim.Event) {
-	ended := history.StrikesOf()
-	switch e.Name {
-	case "restart":
-		ended = history.StrikesOf(history.SchedulerCrash, history.WorkerCrash, history.SubmissionFails, history.KernelFails)
-	case "resume", "heal redis", "heal nats", "heal kernel":
-		ended = history.StrikesOf(history.SchedulerAway, history.WorkerAway, history.SubmissionFails, history.KernelFails)
-	}
-	for i := range f.Strikes.Open {
-		if w := &f.Strikes.Open[i]; w.node == e.Target && ended&history.StrikesOf(w.kind) != 0 && w.Until == 0 {
-			w.Until = e.At + f.aftermath()
-		}
-	}
-}
-
-// Appears marks a job that is new with the strikes on nodes that could handle it.
-func (f *Facts) Appears(j *Job, at time.Duration) {
-	for i := range f.Strikes.Open {
-		w := &f.Strikes.Open[i]
-		if (w.Until == 0 || at < w.Until) && w.kind != history.WorkerCrash && w.kind != history.WorkerAway {
-			f.reachJob(j, w.kind)
-		}
-	}
-}
+// Appears marks a job or a run that is new with the strikes whose windows are open.
+func (f *Facts) Appears(j *Job) { j.Struck |= f.StruckNow() &^ ofWorkers }
 
 // Assigned marks a job that is dispatched to a worker with the strikes that the worker is under.
-func (f *Facts) Assigned(j *Job, worker string, at time.Duration) {
-	for i := range f.Strikes.Open {
-		w := &f.Strikes.Open[i]
-		if (w.Until == 0 || at < w.Until) && (w.kind == history.WorkerCrash || w.kind == history.WorkerAway) && (w.node == worker || worker == "") {
-			f.reachJob(j, w.kind)
+func (f *Facts) Assigned(j *Job, worker string) {
+	for i := range f.Strikes.windows {
+		w := &f.Strikes.windows[i]
+		if kind := history.StrikesOf(w.kind); kind&ofWorkers != 0 && w.open(f.At) && (w.node == worker || worker == "") {
+			f.reachJob(j, kind)
 		}
 	}
 }

@@ -41,6 +41,7 @@ type Saga struct {
 	Due      int  // the step at which a job of it first failed for good; 0 for never
 	Lock     Lock // of its rollback
 	by       string
+	struck   invariants.Kinds // by strikes on operations of its own
 }
 
 // Holds is how many compensations the stack has at an instant.

@@ -159,7 +159,7 @@ type Candidate struct {
 // Candidates returns the workers that the step's replica has to choose from, now that it picks, if the events
 // tell them for sure and all are of one pool.
 func (f *Facts) Candidates(s *Step) (list []Candidate) {
-	if s.About.Wish.Particular() || f.Strikes.Seen&history.StrikesOf(history.SchedulerAway, history.NATSAway, history.ClockWrong) != 0 {
+	if s.About.Wish.Particular() {
 		return nil
 	}
 	pool := ""

@@ -56,7 +56,7 @@ func (o *Observer) dispatchStored(own *model.Step, c *sim.Change) {
 		f.Overstay(own)
 		own.Handling.Stored = true
 	}
-	f.Assigned(own.About, d.Worker, own.At)
+	f.Assigned(own.About, d.Worker)
 	if n := f.Nodes[d.Worker]; n != nil && d.Worker != "" {
 		if n.Down {
 			f.Come(own.About, model.DeadWorker)
@@ -182,7 +182,7 @@ func (o *Observer) message(e *sim.Event) {
 			f.Reach(model.OlderResult)
 		}
 	case "job_deliver":
-		if again := about.HandOut(e.Seq); again || e.Delivered > 1 {
+		if again := f.HandOut(about, e.Seq); again || e.Delivered > 1 {
 			f.Reach(model.DispatchRedelivered)
 		}
 	case "submit_nak", "result_nak", "cancel_nak", "job_nak":
@@ -199,6 +199,9 @@ func (o *Observer) message(e *sim.Event) {
 	case "submit_ack", "result_ack", "cancel_ack", "job_ack":
 		if lost {
 			f.Reach(model.LostAck)
+		}
+		if e.Phase == "job_ack" && !lost && !s.Failed {
+			about.Acknowledge(e.Seq)
 		}
 	}
 	skipped := m != nil && s.Kind == sim.KindAck && m.Guard.Skips(invariants.Process(e.Node, e.Incarnation))

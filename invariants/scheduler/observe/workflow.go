@@ -23,7 +23,7 @@ func (o *Observer) runWritten(s *model.Step, c *sim.Change, id string) {
 		}
 		r = &model.WorkflowRun{As: model.Job{ID: id}, Waits: map[string]model.WfWait{}, Hands: map[string]bool{}}
 		k.Runs[id] = r
-		o.Facts.Appears(&r.As, o.Facts.At)
+		o.Facts.Appears(&r.As)
 		k.Order = append(k.Order, r)
 	}
 	before := r.RunRecord

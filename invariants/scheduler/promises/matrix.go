@@ -93,9 +93,12 @@ var Matrix = map[string]row{
 		{By: StrikesOf(PublishLate, SchedulerAway), Why: impossible, Says: "a publish that is on its way when its job moves on is stored as the same publish is when it does not"},
 		rewound,
 	}},
-	"nobody-is-rescued": {Takes: []mechanism{having(withDeliveries)}},
+	"nobody-is-rescued": {Takes: []mechanism{having(withDeliveries)}, Except: []exception{
+		{By: StrikesOf(PublishRefused, WriteRefused, WriteUnanswered, WriteLate, ReadFails, LockFails, SubmissionFails, AckLost, SchedulerCrash, SchedulerAway, NATSAway, ClockWrong), Why: impossible, Says: "what a strike has cut short, somebody else has to take up"},
+		rewound,
+	}},
 	"one-execution-per-dispatch": {Except: []exception{
-		{By: StrikesOf(ResultLost, AckLost, DeliveryLost, WorkerCrash, WorkerAway, NATSAway), Why: impossible, Says: "a worker that died before its work and one that died after it leave the same message without an ack"},
+		{By: StrikesOf(AckLost, DeliveryLost, WorkerCrash, NATSAway, NATSPowerLoss), Why: impossible, Says: "a worker that died before its work and one that died after it leave the same message without an ack"},
 	}},
 	"failed-never-precedes-its-dlq-entry": {Except: []exception{rewound}},
 	"processed-message-not-handled-again": {Except: []exception{rewound}},
@@ -124,6 +127,7 @@ var Matrix = map[string]row{
 		{By: StrikesOf(PublishLate, WriteLate, LockFails, SchedulerAway, NATSAway), But: []mechanism{onceOrder}},
 		{By: StrikesOf(WriteLate, SchedulerAway), But: []mechanism{rechecked}},
 		rewound,
+		wrongClock,
 	}},
 	"lock-kept-by-living-holder": {Takes: []mechanism{having(withLongLocks)}, Except: []exception{
 		{By: StrikesOf(LockFails, SchedulerAway), Why: impossible, Says: "a holder that cannot renew its lock, and one that is gone, look alike to Redis"},
