@@ -168,7 +168,7 @@ func (r *Row[C]) Explain(inv *Invariant) string {
 		b.WriteString("Never violated: a situation that is worth reaching. A plan that expects it and does not reach it is inconclusive.\n")
 	}
 	if inv.Kind != Sometimes {
-		r.explain(&b)
+		r.explain(&b, inv.Quiet)
 		if inv.OnDemand {
 			b.WriteString("Where the settings do not promise it, nearly every run breaks it, and it is judged only if a plan or --judge asks for it.\n")
 		}
@@ -181,7 +181,7 @@ func (r *Row[C]) Explain(inv *Invariant) string {
 }
 
 // explain writes the row in plain sentences.
-func (r *Row[C]) explain(b *strings.Builder) {
+func (r *Row[C]) explain(b *strings.Builder, quiet bool) {
 	if len(r.Takes) > 0 {
 		fmt.Fprintf(b, "Promised with %s; otherwise nothing is promised.\n", strings.Join(names(r.Takes), ", or with "))
 	}
@@ -216,7 +216,12 @@ func (r *Row[C]) explain(b *strings.Builder) {
 			prefix = "or by"
 		}
 	}
-	b.WriteString("Such a strike releases the promise for what it reaches. A violation is then reported as outside the promise.\n")
+	b.WriteString("Such a strike releases the promise for what it reaches. ")
+	if quiet {
+		b.WriteString("What the invariant forbids is then as it should be, and is reported only if a plan or --judge asks for it.\n")
+		return
+	}
+	b.WriteString("A violation is then reported as outside the promise.\n")
 }
 
 // Group is the strikes of a row of which the matrix says the same.

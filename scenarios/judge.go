@@ -61,6 +61,9 @@ func (r *run) judged(res *Result) {
 		if o.OnDemand && o.Unprovided && !expected {
 			o.Exercised, o.Violations, row.Exercised = 0, nil, 0
 		}
+		if o.Quiet && !expected {
+			o.Violations = slices.DeleteFunc(slices.Clone(o.Violations), func(v invariants.Violation) bool { return !v.Promised })
+		}
 		switch {
 		case row.Kind == "sometimes" && o.Exercised > 0:
 			row.Status = StatusReached

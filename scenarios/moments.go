@@ -143,7 +143,7 @@ func (j *jobRecord) operated(e *sim.Event) {
 		if n := len(j.moments); n == 0 || j.moments[n-1].step != e.Step { // else what it wrote is told
 			tell(&j.moments, e, lateApplied, e.Phase, "", 0)
 		}
-	case history.Stored(e):
+	case history.AlreadyStored(e):
 		tell(&j.moments, e, declined, e.Phase, "", 0)
 	case answer != history.Failed:
 	case cut:

@@ -314,7 +314,7 @@ func describeRun(e sim.Event) string {
 	for i := range e.Changes {
 		c := &e.Changes[i]
 		run, err := history.Read[history.RunRecord](c.Value)
-		if what, _ := history.Of(c); what != history.Run || err != nil {
+		if what, _ := history.Classify(c); what != history.Run || err != nil {
 			continue
 		}
 		var steps []string

@@ -50,7 +50,7 @@ func AnswerOf(e *sim.Event) Answer {
 	return Failed
 }
 
-// Stored says whether the stream declined a publish because it holds a message of its epoch.
-func Stored(e *sim.Event) bool {
+// AlreadyStored says whether the stream declined a publish because it holds a message of its epoch.
+func AlreadyStored(e *sim.Event) bool {
 	return e.Kind == sim.KindPublish && strings.Contains(e.Outcome, WrongSequence)
 }

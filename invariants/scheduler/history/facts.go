@@ -15,7 +15,7 @@ func Facts(e *sim.Event, to []Fact) []Fact {
 	last := ""
 	for i := range e.Changes {
 		c := &e.Changes[i]
-		if what, of := Of(c); what != Operation && (what != Record || c.Key != last) {
+		if what, of := Classify(c); what != Operation && (what != Record || c.Key != last) {
 			to = append(to, Fact{Event: e, What: what, Job: of, Change: c})
 		}
 		last = c.Key

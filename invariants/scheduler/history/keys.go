@@ -146,8 +146,8 @@ func WorkerOf(subject string) string {
 	return worker
 }
 
-// Of says what a change is about, and whose that is: a job, a message by its place, a run or a saga.
-func Of(c *sim.Change) (what What, of string) {
+// Classify says what a change is about, and whose that is: a job, a message by its place, a run or a saga.
+func Classify(c *sim.Change) (what What, of string) {
 	if c.Stream != "" {
 		what, _ = SubjectOf(c.Subject, c.Header[HeaderVoid] != "")
 		return what, c.Header[HeaderJob]

@@ -43,7 +43,7 @@ func Audit(in AuditInput) invariants.Report {
 		case history.Record:
 			auditRecord(f.Job(of), in.Redis[key])
 		case history.MessageLetter:
-			f.File(of, true)
+			f.FileMessage(of, true)
 		}
 	}
 	for _, about := range f.Order {
@@ -90,7 +90,7 @@ func auditMessage(f *model.Facts, c *sim.Change) {
 	if about == nil {
 		return
 	}
-	switch what, _ := history.Of(c); what {
+	switch what, _ := history.Classify(c); what {
 	case history.Notice:
 		about.Told = append(about.Told, model.Notice{Worker: history.WorkerOf(c.Subject), Epoch: history.EpochOf(c)})
 	case history.Dispatch:

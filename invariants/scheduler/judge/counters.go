@@ -53,7 +53,7 @@ var countersEqualTrace = checking(invariants.Invariant{
 		failedClosed := f.Reached[model.FailedClosed]
 		for _, j := range f.Order {
 			for i := range j.Handlings { // those that the end has cut short
-				if j.Handlings[i].Closed() {
+				if j.Handlings[i].FailedClosed() {
 					failedClosed++
 				}
 			}

@@ -21,7 +21,7 @@ var eventsAgreeWithServers = checking(invariants.Invariant{
 		// Violations of this one are the run's, even where they name a job: they stop what is judged at the end.
 		stored := map[string]int{}
 		for i := range end.Streams {
-			if what, job := history.Of(&end.Streams[i]); what == history.Dispatch {
+			if what, job := history.Classify(&end.Streams[i]); what == history.Dispatch {
 				stored[job]++
 			}
 		}

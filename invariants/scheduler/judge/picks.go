@@ -198,7 +198,7 @@ var staleWorkerHasItsOwnReason = checking(invariants.Invariant{
 func picker(f *model.Facts, s *model.Step) (by model.Hearing, at time.Duration, ok bool) {
 	p := model.Pick{Node: s.Node, Incarnation: s.Incarnation, At: s.At}
 	switch {
-	case s.About.Twice(s.Event):
+	case s.About.HandlesTwice(s.Event):
 		return by, 0, false
 	case s.Handling != nil && s.Handling.Pick.Node != "":
 		p = s.Handling.Pick

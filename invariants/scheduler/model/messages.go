@@ -36,8 +36,8 @@ type Termination struct {
 // Place is where a message is in its stream, as its DLQ entry names it.
 func Place(seq uint64) string { return history.StreamSys + ":" + strconv.FormatUint(seq, 10) }
 
-// File notes that the message at a place has an entry in the DLQ, or has none any more.
-func (f *Facts) File(place string, there bool) {
+// FileMessage notes that the message at a place has an entry in the DLQ, or has none any more.
+func (f *Facts) FileMessage(place string, there bool) {
 	if f.Filed == nil {
 		f.Filed = map[string]bool{}
 	}

@@ -8,6 +8,14 @@ import (
 	"github.com/wavetank-sim/wavetank/sim"
 )
 
+// Node is what is known of a process's node.
+type Node struct {
+	Down   bool
+	Silent int // partitions under way in which what it sends of its heartbeats is lost
+	Cut    int // likewise, from a server
+	pulls  pulls
+}
+
 // Control brings the facts up to date with what the harness did.
 func (f *Facts) Control(e *sim.Event) {
 	n := f.Node(e.Target)
@@ -72,4 +80,13 @@ func (f *Facts) crash(e *sim.Event) {
 			f.Come(j, DeadWorker)
 		}
 	}
+}
+
+func (f *Facts) Node(name string) *Node {
+	n := f.Nodes[name]
+	if n == nil {
+		n = &Node{}
+		f.Nodes[name] = n
+	}
+	return n
 }

@@ -1,11 +1,9 @@
 package model
 
 import (
-	"slices"
 	"strconv"
 	"strings"
 
-	"github.com/wavetank-sim/wavetank/invariants"
 	"github.com/wavetank-sim/wavetank/invariants/scheduler/history"
 	"github.com/wavetank-sim/wavetank/sim"
 )
@@ -73,88 +71,6 @@ func (j *Job) ask(packet string) {
 	j.Saga.Workflow = r.WorkflowID
 }
 
-// Delayed notes whose choice a DISPATCHED write is that sets out and is given up by its caller.
-func (j *Job) Delayed(s *Step) {
-	if s.Phase == "dispatched_write" && s.Fault == history.FaultLate && s.Handling.Scheduled {
-		j.late = append(j.late, lateIntent{s.Name, s.Occurrence, s.Handling.Pick})
-	}
-}
-
-// Picked says whose choice, and when, the worker is that the step writes down.
-func (j *Job) Picked(s *Step) Pick {
-	if s.Kind == sim.KindLate {
-		for i, l := range j.late {
-			if l.name == s.Name && l.occurrence == s.Occurrence {
-				j.late = slices.Delete(j.late, i, i+1)
-				return l.pick
-			}
-		}
-	}
-	if s.Handling != nil && s.Handling.Scheduled {
-		return s.Handling.Pick
-	}
-	return Pick{s.Node, s.Incarnation, s.At}
-}
-
-// Holds says whether the stream holds a dispatch of an epoch, if there are epochs at all.
-func (j *Job) Holds(epoch int64) bool {
-	for i := range j.Dispatches {
-		if d := &j.Dispatches[i]; epoch != 0 && d.Epoch == epoch && (d.handed || !d.Lost) {
-			return true
-		}
-	}
-	return false
-}
-
-// Replayed notes what a replayer has brought on.
-func (f *Facts) Replayed(s *Step, w *Write) {
-	if s.About.State != Scheduled || s.About.Replayer != invariants.Process(s.Node, s.Incarnation) || s.Handling.Scheduled {
-		return
-	}
-	s.Handling.orphan = s.Phase == "scheduled_write"
-	switch {
-	case s.Phase != "scheduled_write":
-	case w.From == Pending:
-		f.Reach(OrphanReplayed)
-	case w.From == Scheduled:
-		f.Reach(ScheduledSwept)
-	}
-	s.About.Replayer = ""
-}
-
-// OrphanReplayed counts a SCHEDULED write that was confirmed, if it is a replayer's. Of two handlings of one process
-// events do not say which is the replayer's, while a request is in hand there too.
-func (f *Facts) OrphanReplayed(s *Step) {
-	switch {
-	case s.Handling == nil || !s.Handling.orphan:
-		return
-	case slices.Contains(s.About.InHand, invariants.Process(s.Node, s.Incarnation)):
-		f.Count.OrphansMaybe++
-	default:
-		f.Count.Orphans++
-	}
-	s.Handling.orphan = false
-}
-
-// Taken takes in that a replayer has read a job that it is to take up.
-func (f *Facts) Taken(s *Step) {
-	me := invariants.Process(s.Node, s.Incarnation)
-	if was := s.About.Replayer; was != "" && was != me {
-		f.Count.OrphansMaybe++ // that one may be at it still
-	}
-	s.About.Replayer = me
-	if !s.Failed && (s.About.State == Pending || s.About.State == Scheduled || s.About.State == ApprovalRequired) {
-		f.Count.Taken++
-	}
-}
-
-// Overstay notes that a handler went on after its lock had expired.
-func (f *Facts) Overstay(s *Step) {
-	if h := s.Handling; h.Expires != 0 && s.At >= h.Expires && !s.About.Had(LockOverstayed) {
-		f.Come(s.About, LockOverstayed)
-	}
-}
-
 // Looks says whether the operation is the part of a fenced write that only looks.
 func Looks(s *Step) bool { return s.Name == "watch" || s.Name == "pipeline" }
 
@@ -166,20 +82,5 @@ func (f *Facts) Ambiguous(s *Step) {
 	f.Reach(AmbiguousWrite)
 	if s.About.State == Dispatched && s.About.Queued.Step == 0 {
 		f.Come(s.About, AmbiguousIntent)
-	}
-}
-
-// Resumes says whether the step's handling publishes what another has intended.
-func (f *Facts) Resumes(s *Step) bool {
-	return f.Config.ResumeIntents && f.Config.DispatchOrder != "outbox" && s.Handling != nil && s.About.Intent.Step != 0 && !s.Handling.Intended
-}
-
-// ReadBack takes in that a replica has looked up what the stream holds in the place of its dispatch.
-func (f *Facts) ReadBack(s *Step) {
-	if h := s.Handling; h != nil && h.Refused && !s.Failed {
-		h.Refused = false
-		if s.About.Holds(h.Resumed) { // whatever has become of the job by now
-			f.Count.Resumed++
-		}
 	}
 }

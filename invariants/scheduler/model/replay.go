@@ -165,15 +165,15 @@ func (f *Facts) GrowthSeen(s *Step) {
 	r.Last[by] = Look{Process: by, Step: s.Step, Fresh: least, Alert: least > limit, Sure: (least > limit) == (most > limit)}
 }
 
-// Asked takes in the safety kernel's answer to a scheduler.
-func (f *Facts) Asked(e *sim.Event) {
+// KernelAsked takes in the safety kernel's answer to a scheduler.
+func (f *Facts) KernelAsked(e *sim.Event) {
 	if e.Name == "Check" && e.Job != "" && !history.AnswerOf(e).Failed() && e.Outcome != sim.OutcomePending {
 		f.Job(e.Job).Replay.Decided = e.Step
 	}
 }
 
-// Done notes that what a job's idempotency key stands for has been done.
-func (f *Facts) Done(j *Job) {
+// Commit notes that what a job's idempotency key stands for has been done.
+func (f *Facts) Commit(j *Job) {
 	if f.Config.Replay.Wanted && j.Replay.Key != "" {
 		f.replays().Committed[j.Commitment()] = j.ID
 	}

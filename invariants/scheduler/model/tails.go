@@ -39,44 +39,11 @@ func (j *Job) loseDispatch(seq uint64) {
 			continue
 		}
 		d.Lost = true
-		if !d.handed && j.Intent.Of(d) {
+		if !d.handed && j.Intent.Matches(d) {
 			j.Intent.Stored, j.Intent.Lost = false, true
 		}
 	}
 }
-
-// HandOut takes in that a worker has been given a dispatch of the job, and says whether that is so for a second
-// time: a consumer that has lost a part of its state counts from one again.
-func (f *Facts) HandOut(j *Job, seq uint64) (again bool) {
-	for i := range j.Dispatches {
-		d := &j.Dispatches[i]
-		if d.Seq != seq {
-			continue
-		}
-		if d.acked && f.Strikes.ever&history.StrikesOf(history.NATSPowerLoss) != 0 {
-			d.acked = false
-			f.reachJob(j, history.StrikesOf(history.NATSPowerLoss)) // else the consumer would know that it was acknowledged
-		}
-		again = again || d.handed
-		d.handed = true
-		if d.Lost && j.Intent.Of(d) {
-			j.Intent.Stored = true
-		}
-	}
-	return again
-}
-
-// Acknowledge takes in that a worker is done with a dispatch of the job.
-func (j *Job) Acknowledge(seq uint64) {
-	for i := range j.Dispatches {
-		if d := &j.Dispatches[i]; d.Seq == seq {
-			d.acked = true
-		}
-	}
-}
-
-// Of says whether d was published for the intent.
-func (i *Intent) Of(d *Dispatch) bool { return i.Step != 0 && (d.Epoch == 0 || d.Epoch == i.Epoch) }
 
 // TakePlace takes in that a message of the job is stored, perhaps in the place of a lost one.
 func (f *Facts) TakePlace(about *Job, c *sim.Change) {

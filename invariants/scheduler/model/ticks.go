@@ -34,7 +34,7 @@ type Tick struct {
 
 func (t *Tick) Live(at time.Duration) bool { return t.Node != "" && (t.Expires == 0 || at < t.Expires) }
 
-func (k *ticks) Of(key string) *Tick {
+func (k *ticks) ByLock(key string) *Tick {
 	switch key {
 	case history.ReconcilerKey:
 		k.Reconciler.What = "reconciler"
@@ -61,7 +61,7 @@ func (f *Facts) Ticked(s *Step) {
 	case "snapshot_read":
 		f.snapshotRead(s)
 	case "reconcile_lock", "replay_lock", "snapshot_lock":
-		t := f.Ticks.Of(s.Target)
+		t := f.Ticks.ByLock(s.Target)
 		if s.Kind == sim.KindRedis && s.Name == "set" && !s.Failed && s.Outcome != sim.OutcomePending && len(s.Changes) == 0 && t.Live(s.At) && t.Node != s.Node {
 			f.Reach(TickContended)
 		}

@@ -118,7 +118,7 @@ func (o *Observer) lockReleased(s *model.Step) {
 // handled takes in the end of the step's handling.
 func (o *Observer) handled(s *model.Step) {
 	f, h := o.Facts, s.Handling
-	if h.Closed() {
+	if h.FailedClosed() {
 		f.Reach(model.FailedClosed)
 	}
 	if h.FoundNobody() {

@@ -17,7 +17,7 @@ func (o *Observer) Observe(e *sim.Event) {
 			o.operation(e)
 		}
 	case sim.KindCall:
-		f.Asked(e)
+		f.KernelAsked(e)
 		o.operation(e)
 	case sim.KindAPI:
 		if e.Phase == "publish_read" {
@@ -102,7 +102,7 @@ func (o *Observer) concluded(s *model.Step, applied, locked bool) {
 	case "state_read", "outbox_claim", "timeout_read", "quarantine_read":
 		o.stateRead(s)
 	case "replay_read":
-		f.Taken(s)
+		f.ReplayerRead(s)
 	case "publish":
 		o.publishAnswered(s, applied)
 	case "publish_read":
@@ -161,7 +161,7 @@ func (o *Observer) changes(s *model.Step) (applied, locked bool) {
 	}
 	for i := range s.Changes {
 		c := &s.Changes[i]
-		what, id := history.Of(c)
+		what, id := history.Classify(c)
 		if what != history.Record {
 			own, lock := o.changed(s, c, what, id)
 			applied, locked = applied || own, locked || lock
@@ -241,7 +241,7 @@ func (o *Observer) changed(s *model.Step, c *sim.Change, what history.What, of s
 		f.ScanKept(c, of)
 	case history.MessageLetter:
 		f.LetterChanged(s, of, c)
-		f.File(of, !c.Gone)
+		f.FileMessage(of, !c.Gone)
 	case history.Letter:
 		f.LetterChanged(s, of, c)
 		about := f.Job(of)

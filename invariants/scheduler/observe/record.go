@@ -34,7 +34,7 @@ func (o *Observer) recordWritten(s *model.Step, record *model.Job) {
 		}
 	case model.Succeeded:
 		record.Intent = model.Intent{}
-		f.Done(record)
+		f.Commit(record)
 	default:
 		record.Intent = model.Intent{}
 	}

@@ -71,7 +71,7 @@ func (o *Observer) dispatchStored(own *model.Step, c *sim.Change) {
 	}
 	own.About.Dispatches = append(own.About.Dispatches, *d)
 	own.About.Queued.Stored = own.About.Queued.Step != 0
-	if i := &own.About.Intent; i.Of(d) {
+	if i := &own.About.Intent; i.Matches(d) {
 		i.Stored = true
 	}
 }

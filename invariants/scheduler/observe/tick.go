@@ -10,7 +10,7 @@ import (
 // tickLockChanged takes in a change of such a lock: a replica that takes or renews it, and is told so,
 // begins a tick.
 func (o *Observer) tickLockChanged(s *model.Step, c *sim.Change) {
-	t := o.Facts.Ticks.Of(c.Key)
+	t := o.Facts.Ticks.ByLock(c.Key)
 	if c.Gone {
 		t.Node, t.Token, t.Expires = "", "", 0
 		return
@@ -41,7 +41,7 @@ func (o *Observer) snapshotChanged(s *model.Step, c *sim.Change) {
 		return
 	}
 	f.Ticks.Snapshot = f.ReadSnapshot(c.Value)
-	t, me := f.Ticks.Of(history.WriterKey), invariants.Process(s.Node, s.Incarnation)
+	t, me := f.Ticks.ByLock(history.WriterKey), invariants.Process(s.Node, s.Incarnation)
 	delete(t.Under, me)
 	t.Begins = false
 	for _, check := range o.ticked {

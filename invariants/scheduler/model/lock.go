@@ -2,9 +2,39 @@ package model
 
 import (
 	"slices"
+	"time"
 
 	"github.com/wavetank-sim/wavetank/sim"
 )
+
+// Lock is a job's lock as Redis holds it.
+type Lock struct {
+	Node        string // who set it; "" for no lock
+	Incarnation int
+	Token       string
+	Expires     time.Duration // 0 is never
+	Step        int           // when it was set
+	Abandoned   time.Duration // since when nobody will release it; 0 if its holder may
+}
+
+// Slack is how far from its expiry Redis may be: it keeps milliseconds.
+const Slack = time.Millisecond
+
+func (l *Lock) Live(at time.Duration) bool {
+	return l.Node != "" && (l.Expires == 0 || at < l.Expires)
+}
+
+func (l *Lock) HeldBy(e *sim.Event) bool {
+	return l.Live(e.At) && l.Node == e.Node && l.Incarnation == e.Incarnation
+}
+
+// Release is a lock's being given back, which ends a handling.
+type Release struct {
+	node        string
+	incarnation int
+	Lock        int    // the step at which the lock was taken; 0 if events do not say which of two it is
+	Hung        string // the operation of it that hangs
+}
 
 // BeginsRelease says whether the step is the first of those in which a lock is given back.
 func BeginsRelease(s *Step) bool {
@@ -15,7 +45,7 @@ func BeginsRelease(s *Step) bool {
 // before are over, but for one that hangs.
 func (j *Job) Release(s *Step) {
 	r := Release{node: s.Node, incarnation: s.Incarnation, Lock: s.Handling.Lock}
-	if j.Twice(s.Event) {
+	if j.HandlesTwice(s.Event) {
 		r.Lock = 0
 	}
 	j.Releases = slices.DeleteFunc(j.Releases, func(o Release) bool { return o.by(s.Event) && o.Hung == "" })
@@ -39,24 +69,3 @@ func (j *Job) Releasing(s *Step) (found *Release) {
 }
 
 func (r *Release) by(e *sim.Event) bool { return r.node == e.Node && r.incarnation == e.Incarnation }
-
-// Twice says whether the event's process has more than one handling of the job under way.
-func (j *Job) Twice(e *sim.Event) bool {
-	n := 0
-	for i := range j.Handlings {
-		if h := &j.Handlings[i]; h.Node == e.Node && h.Incarnation == e.Incarnation {
-			n++
-		}
-	}
-	return n > 1
-}
-
-// Closed says whether the handling gave up because its state read had failed.
-func (h *Handling) Closed() bool {
-	return h.ReadFailed != 0 && !h.Wrote && !h.Published && !h.StoreFailed
-}
-
-// FoundNobody says whether the handling scheduled the job and went no further, without an error.
-func (h *Handling) FoundNobody() bool {
-	return h.Scheduled && !h.Intended && !h.Published && !h.StoreFailed && !h.Failed
-}

@@ -1,0 +1,140 @@
+package model
+
+import (
+	"slices"
+	"time"
+
+	"github.com/wavetank-sim/wavetank/invariants/scheduler/history"
+	"github.com/wavetank-sim/wavetank/sim"
+)
+
+// Pick is a process's choice of a worker; without a node there is none.
+type Pick struct {
+	Node        string
+	Incarnation int
+	At          time.Duration
+}
+
+// Intent is a DISPATCHED write; its step is 0 for none.
+type Intent struct {
+	Worker string
+	Epoch  int64
+	Step   int
+	Stored bool // a stream holds a dispatch of it, or a worker
+	Lost   bool // one that was stored went before a worker had it
+	Pick   Pick // by who wrote it
+}
+
+// by says whether a process of the node wrote the intent.
+func (i *Intent) by(node string) bool { return i.Step != 0 && i.Pick.Node == node }
+
+// Matches says whether d was published for the intent.
+func (i *Intent) Matches(d *Dispatch) bool {
+	return i.Step != 0 && (d.Epoch == 0 || d.Epoch == i.Epoch)
+}
+
+// lateIntent is a DISPATCHED write that is on its way, its caller having given it up.
+type lateIntent struct {
+	name       string // the operation and its occurrence, which its late effect has too
+	occurrence int
+	pick       Pick
+}
+
+// Queued is a dispatch in the outbox; its step is 0 for none.
+type Queued struct {
+	Step   int  // when it was written
+	Stored bool // a stream has stored it since
+}
+
+// Dispatch is one message that the dispatch stream stored.
+type Dispatch struct {
+	Worker  string // "" for a topic
+	Subject string
+	Epoch   int64 // 0 for none
+	Seq     uint64
+	Step    int
+	handed  bool           // to a worker
+	acked   bool           // by one
+	Begun   bool           // by its worker
+	Lost    bool           // the stream does not hold it any more
+	Attempt int            // as its packet has it; only an audit looks
+	Order   *history.Order // what it says, where the safety kernel has decided; nil if nobody can read it
+}
+
+// Delayed notes whose choice a DISPATCHED write is that sets out and is given up by its caller.
+func (j *Job) Delayed(s *Step) {
+	if s.Phase == "dispatched_write" && s.Fault == history.FaultLate && s.Handling.Scheduled {
+		j.late = append(j.late, lateIntent{s.Name, s.Occurrence, s.Handling.Pick})
+	}
+}
+
+// Picked says whose choice, and when, the worker is that the step writes down.
+func (j *Job) Picked(s *Step) Pick {
+	if s.Kind == sim.KindLate {
+		for i, l := range j.late {
+			if l.name == s.Name && l.occurrence == s.Occurrence {
+				j.late = slices.Delete(j.late, i, i+1)
+				return l.pick
+			}
+		}
+	}
+	if s.Handling != nil && s.Handling.Scheduled {
+		return s.Handling.Pick
+	}
+	return Pick{s.Node, s.Incarnation, s.At}
+}
+
+// Holds says whether the stream holds a dispatch of an epoch, if there are epochs at all.
+func (j *Job) Holds(epoch int64) bool {
+	for i := range j.Dispatches {
+		if d := &j.Dispatches[i]; epoch != 0 && d.Epoch == epoch && (d.handed || !d.Lost) {
+			return true
+		}
+	}
+	return false
+}
+
+// Resumes says whether the step's handling publishes what another has intended.
+func (f *Facts) Resumes(s *Step) bool {
+	return f.Config.ResumeIntents && f.Config.DispatchOrder != "outbox" && s.Handling != nil && s.About.Intent.Step != 0 && !s.Handling.Intended
+}
+
+// ReadBack takes in that a replica has looked up what the stream holds in the place of its dispatch.
+func (f *Facts) ReadBack(s *Step) {
+	if h := s.Handling; h != nil && h.Refused && !s.Failed {
+		h.Refused = false
+		if s.About.Holds(h.Resumed) { // whatever has become of the job by now
+			f.Count.Resumed++
+		}
+	}
+}
+
+// HandOut takes in that a worker has been given a dispatch of the job, and says whether that is so for a second
+// time: a consumer that has lost a part of its state counts from one again.
+func (f *Facts) HandOut(j *Job, seq uint64) (again bool) {
+	for i := range j.Dispatches {
+		d := &j.Dispatches[i]
+		if d.Seq != seq {
+			continue
+		}
+		if d.acked && f.Strikes.ever&history.StrikesOf(history.NATSPowerLoss) != 0 {
+			d.acked = false
+			f.reachJob(j, history.StrikesOf(history.NATSPowerLoss)) // else the consumer would know that it was acknowledged
+		}
+		again = again || d.handed
+		d.handed = true
+		if d.Lost && j.Intent.Matches(d) {
+			j.Intent.Stored = true
+		}
+	}
+	return again
+}
+
+// Acknowledge takes in that a worker is done with a dispatch of the job.
+func (j *Job) Acknowledge(seq uint64) {
+	for i := range j.Dispatches {
+		if d := &j.Dispatches[i]; d.Seq == seq {
+			d.acked = true
+		}
+	}
+}

@@ -1,0 +1,86 @@
+package model
+
+import (
+	"slices"
+	"time"
+
+	"github.com/wavetank-sim/wavetank/sim"
+)
+
+// Handling is one message's handling by one replica: from its lock to the first step of its release.
+type Handling struct {
+	Node        string
+	Incarnation int
+	Lock        int           // the step at which it took its lock
+	Expires     time.Duration // when that expires, as renewed by it; 0 is never
+	Attempts    int           // when it began
+	Pick        Pick          // of the worker that it would publish to: its own, or that of the intent that it has read
+
+	Silent        time.Duration // for how long the job's worker had been when it last read the job
+	ReadFailed    int           // the step of a state read that failed and was not repeated; 0 for none
+	PublishFailed int           // the step of a publish that failed; 0 for none
+	Scheduled     bool          // it wrote SCHEDULED
+	Intended      bool          // it wrote DISPATCHED
+	Failed        bool          // it wrote FAILED
+	Wrote         bool          // it wrote a state at all
+	Published     bool          // it tried to publish
+	orphan        bool          // it wrote SCHEDULED first for what a replayer of its process had read
+	Stored        bool          // a stream stored what it published
+	Entered       bool          // it wrote the DLQ entry
+	StoreFailed   bool          // a state write of its own failed
+	Refused       bool          // the stream holds a message in the place of what it published last
+	Resumed       int64         // the epoch of that, if an earlier handling had intended it; 0 if not
+	Full          bool          // it found its tenant at its limit
+	Fencing       string        // the phase of a state write that has looked, and not written yet
+	Choice        []Candidate   // what it had to pick from; nil if there is no telling
+	Overdue       bool          // it was seen to go on after its lock had expired
+	OverdueRead   bool          // it read the job as the reconciler does, before it ends it
+	Renewals      int           // that have failed in a row
+}
+
+// Handling returns what the event's process has under way for j, or nil.
+func (j *Job) Handling(e *sim.Event) *Handling {
+	for i := len(j.Handlings) - 1; i >= 0; i-- {
+		if h := &j.Handlings[i]; h.Node == e.Node && h.Incarnation == e.Incarnation {
+			return h
+		}
+	}
+	return nil
+}
+
+func (j *Job) End(h *Handling) {
+	for i := range j.Handlings {
+		if &j.Handlings[i] == h {
+			j.Handlings = slices.Delete(j.Handlings, i, i+1)
+			return
+		}
+	}
+}
+
+// HandlesTwice says whether the event's process has more than one handling of the job under way.
+func (j *Job) HandlesTwice(e *sim.Event) bool {
+	n := 0
+	for i := range j.Handlings {
+		if h := &j.Handlings[i]; h.Node == e.Node && h.Incarnation == e.Incarnation {
+			n++
+		}
+	}
+	return n > 1
+}
+
+// FailedClosed says whether the handling gave up because its state read had failed.
+func (h *Handling) FailedClosed() bool {
+	return h.ReadFailed != 0 && !h.Wrote && !h.Published && !h.StoreFailed
+}
+
+// FoundNobody says whether the handling scheduled the job and went no further, without an error.
+func (h *Handling) FoundNobody() bool {
+	return h.Scheduled && !h.Intended && !h.Published && !h.StoreFailed && !h.Failed
+}
+
+// Overstay notes that a handler went on after its lock had expired.
+func (f *Facts) Overstay(s *Step) {
+	if h := s.Handling; h.Expires != 0 && s.At >= h.Expires && !s.About.Had(LockOverstayed) {
+		f.Come(s.About, LockOverstayed)
+	}
+}

@@ -1,0 +1,85 @@
+package model
+
+import (
+	"time"
+
+	"github.com/wavetank-sim/wavetank/invariants"
+	"github.com/wavetank-sim/wavetank/invariants/scheduler/history"
+)
+
+// Job is what is known of one job.
+type Job struct {
+	ID         string
+	State      State
+	StateAt    int // the step of the last state write
+	Attempts   int
+	Worker     string // as the record names it
+	Epoch      int64
+	Version    int64
+	Updated    int64         // unix milliseconds, as the record has it
+	Deadline   int64         // likewise; 0 for none
+	Touched    time.Duration // when updated was written
+	DeadlineAt time.Duration // when the deadline is, if there is one
+	Topic      string
+	Struck     invariants.Kinds  // the strikes that reach it
+	Moments    uint64            // that it has had
+	Broken     invariants.Places // invariants violated for this job, by their place in All
+
+	tenant    string
+	Decision  string        // of the safety kernel, as the record has it
+	DecidedAt int           // the step at which that was written
+	PutOff    time.Duration // when the safety kernel said to ask again later, if that was its last word; 0 if not
+
+	Request  *history.Request // as the record keeps it; nil for none
+	Wish     Wish
+	Consent  consent
+	Approved bool // its request bears an approval
+
+	Scheduled  int        // SCHEDULED writes applied
+	Accepted   bool       // there is a record of it, or the stream holds its submission
+	Requests   int        // stored, one for each time that somebody asked for it
+	Intent     Intent     // the DISPATCHED write that stands
+	Queued     Queued     // its dispatch in the outbox
+	Dispatches []Dispatch // those that a stream stored
+	Voids      []int64    // epochs whose dispatches will never be stored
+	Told       []Notice   // of its cancellation
+	Cancelled  string     // the worker that had it when it was cancelled
+	CancelStep int        // the step of that
+	Begun      int        // executions
+	Finished   int
+	Executing  []string      // the workers at it
+	Messages   []Message     // its requests, results and cancellations
+	Terminated []Termination // of those
+	Entered    bool          // it has a DLQ entry
+	DlqExpires time.Duration // when that expires; 0 without one
+
+	Saga      sagaJob
+	Replay    replayJob
+	Out       outputJob
+	Lock      Lock
+	Handlings []Handling // under way; more than one only if one outlived its lock
+	Releases  []Release  // under way, or the last of a process
+	late      []lateIntent
+	Replayer  string   // the process whose replayer has read it, and that has not scheduled it since
+	InHand    []string // the processes that have a request of it and have not answered it, once for each delivery
+}
+
+// Notice is one word to a worker that a job of its is cancelled.
+type Notice struct {
+	Worker string
+	Epoch  int64
+}
+
+func (f *Facts) Job(id string) *Job {
+	if id == "" {
+		return nil
+	}
+	j := f.Jobs[id]
+	if j == nil {
+		j = &Job{ID: id}
+		f.Jobs[id] = j
+		f.Order = append(f.Order, j)
+		f.Appears(j)
+	}
+	return j
+}
