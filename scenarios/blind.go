@@ -59,7 +59,7 @@ func (r *record) waits(j *jobRecord) bool {
 	if n := len(j.lost); n > 0 && j.lost[n-1].at >= d.At && j.hasLost(history.Dispatch) {
 		return false // whatever has its place
 	}
-	return r.outstanding[message{"CORDUM_JOBS", d.Seq, d.Subject}]
+	return r.outstanding[message{d.Seq, d.Subject}]
 }
 
 // handled notes the end of a handling: a job that it leaves DISPATCHED without a dispatch, in a

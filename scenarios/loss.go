@@ -61,7 +61,7 @@ func (r *record) lossOf(f faults.Fired) loss {
 // messageLost takes in that a message of a job is gone.
 func (r *record) messageLost(f *history.Fact) {
 	c := f.Change
-	delete(r.outstanding, message{c.Stream, c.Seq, c.Subject})
+	delete(r.outstanding, message{c.Seq, c.Subject})
 	j := r.job(f.Job)
 	if j == nil {
 		return

@@ -3,7 +3,6 @@ package scenarios
 import (
 	"cmp"
 	"strconv"
-	"strings"
 	"time"
 
 	"github.com/wavetank-sim/wavetank/invariants/scheduler/history"
@@ -42,19 +41,12 @@ type ear struct{ node, worker string }
 
 // message is one that a stream holds.
 type message struct {
-	stream  string
 	seq     uint64
 	subject string
 }
 
 // consumer is the node that alone can acknowledge the message, or "" if any scheduler can.
-func (m message) consumer() string {
-	if worker, ok := strings.CutPrefix(m.subject, "worker."); ok {
-		name, _, _ := strings.Cut(worker, ".")
-		return name
-	}
-	return ""
-}
+func (m message) consumer() string { return history.WorkerOf(m.subject) }
 
 // jobRecord is one job so far.
 type jobRecord struct {
@@ -97,8 +89,8 @@ func newRecord(plan *plans.Plan) *record {
 
 // job finds a job by its id, or returns nil.
 func (r *record) job(id string) *jobRecord {
-	n, err := strconv.Atoi(strings.TrimPrefix(id, "job-"))
-	if err != nil || n < 1 || n > len(r.jobs) {
+	n, ok := plans.JobNumber(id)
+	if !ok || n < 1 || n > len(r.jobs) {
 		return nil
 	}
 	return r.jobs[n-1]
@@ -219,7 +211,7 @@ func (r *record) operated(e *sim.Event) {
 
 func (r *record) stored(f *history.Fact) {
 	c, j := f.Change, r.job(f.Job)
-	m := message{c.Stream, c.Seq, c.Subject}
+	m := message{c.Seq, c.Subject}
 	r.outstanding[m] = true
 	if j == nil {
 		r.derived.stored(f)
@@ -451,11 +443,7 @@ func (r *record) acknowledged(e *sim.Event) {
 	if e.Outcome != sim.OutcomeOK || e.Fault != "" {
 		return
 	}
-	stream := "CORDUM_JOBS"
-	if strings.HasPrefix(e.Target, "sys.") {
-		stream = "CORDUM_SYS"
-	}
-	delete(r.outstanding, message{stream, e.Seq, e.Target})
+	delete(r.outstanding, message{e.Seq, e.Target})
 }
 
 func (r *record) executed(e *sim.Event) {

@@ -42,7 +42,9 @@ func (c constant) Handle(ctx context.Context, rec slog.Record) error {
 	return c.Handler.Handle(ctx, rec)
 }
 
-func (c constant) WithAttrs(attrs []slog.Attr) slog.Handler { return constant{c.Handler.WithAttrs(attrs)} }
+func (c constant) WithAttrs(attrs []slog.Attr) slog.Handler {
+	return constant{c.Handler.WithAttrs(attrs)}
+}
 
 // What the engine logs changes nothing of a result.
 func TestNoLogIsRead(t *testing.T) {

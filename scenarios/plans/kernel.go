@@ -98,7 +98,7 @@ func (p *Plan) checkPolicy(path string, rules []kernel.Rule, output []kernel.Out
 // checkRulesJobs refuses rules about jobs that the workload does not have.
 func (p *Plan) checkRulesJobs(path string, rules []kernel.Rule, output []kernel.OutputRule) *strictyaml.Error {
 	check := func(list string, i int, id string) *strictyaml.Error {
-		if n, ok := jobNumber(id); ok && (n < 1 || n > p.Workload.Jobs || id != JobID(n)) {
+		if n, ok := JobNumber(id); ok && (n < 1 || n > p.Workload.Jobs || id != JobID(n)) {
 			return &strictyaml.Error{Path: fmt.Sprintf("%s.%s[%d].job_id", path, list, i), Message: "there is no " + id, Remedy: fmt.Sprintf("the workload has %s to %s", JobID(1), JobID(p.Workload.Jobs))}
 		}
 		return nil
@@ -140,7 +140,7 @@ func (k *Kernel) jobsNamed() (named []int) {
 // renumber gives the jobs that rules name other numbers; the rules of one that comes to 0 go with it.
 func (k *Kernel) renumber(number func(int) int) {
 	gone := func(id *string) bool {
-		n, ok := jobNumber(*id)
+		n, ok := JobNumber(*id)
 		if !ok {
 			return false
 		}

@@ -9,8 +9,8 @@ import (
 // JobID names the workload's n-th job.
 func JobID(n int) string { return "job-" + strconv.Itoa(n) }
 
-// jobNumber is the number of the workload's job of that id.
-func jobNumber(id string) (n int, ok bool) {
+// JobNumber is the number of the workload's job of that id.
+func JobNumber(id string) (n int, ok bool) {
 	text, ok := strings.CutPrefix(id, "job-")
 	n, err := strconv.Atoi(text)
 	return n, ok && err == nil

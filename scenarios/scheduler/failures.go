@@ -1,7 +1,6 @@
 package scheduler
 
 import (
-	"strconv"
 	"strings"
 	"sync"
 
@@ -19,8 +18,7 @@ type failures struct {
 // numberOf is the number of a job of the workload, or of the one that a job replays.
 func numberOf(jobID string) (n int, ok bool) {
 	original, _, _ := strings.Cut(jobID, "-replay-")
-	n, err := strconv.Atoi(strings.TrimPrefix(original, "job-"))
-	return n, err == nil
+	return plans.JobNumber(original)
 }
 
 // of says how an execution that is over now has failed, or nil. A replay is of the job that it replays.

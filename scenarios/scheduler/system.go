@@ -8,7 +8,6 @@ import (
 	"maps"
 	"slices"
 	"sort"
-	"strconv"
 	"strings"
 	"sync/atomic"
 	"time"
@@ -167,7 +166,7 @@ func (s *System) status(id string) job.Status {
 	if s.plan.Workload.Failing(id) {
 		return job.StatusFailed
 	}
-	n, _ := strconv.Atoi(strings.TrimPrefix(id, "job-"))
+	n, _ := plans.JobNumber(id)
 	return job.Status(cmp.Or(s.plan.Workload.Answer[n], string(job.StatusSucceeded)))
 }
 
