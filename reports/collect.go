@@ -124,7 +124,7 @@ func (c *collector) add(e sim.Event) {
 	}
 	r := row{
 		index: c.seen, rank: rank, step: e.Step, at: e.At, node: e.Node, job: e.Job, fault: clip(e.Fault),
-		words: clip(scheduler.Describe(e, now, changed)), minor: scheduler.Minor(e), control: e.Kind == sim.KindControl,
+		words: clip(scheduler.Describe(e, now, changed)), minor: scheduler.Minor(e) && !anchored, control: e.Kind == sim.KindControl,
 		incarnation: e.Incarnation, down: c.down,
 	}
 	if r.control && e.Target != "" {

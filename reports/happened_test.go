@@ -2,6 +2,7 @@ package reports
 
 import (
 	"bytes"
+	"fmt"
 	"slices"
 	"strings"
 	"testing"
@@ -93,4 +94,24 @@ func TestManyViolationsAreFolded(t *testing.T) {
 	assert.Equal(t, unfoldedMax, strings.Count(inSight, `<li class="bad">`))
 	assert.Contains(t, folded, "more violations</summary>")
 	assert.Equal(t, 1, strings.Count(section, `class="says"`), "what the invariant says, once")
+}
+
+// The lanes have a row for each step that the story tells of, and say what it tells of none.
+func TestTheLanesShowWhatTheStoryTells(t *testing.T) {
+	for _, scenario := range []string{"paused-holder", "saga-expired-lock", "poison-outage"} {
+		plan, err := plans.Load(scenario)
+		require.NoError(t, err)
+		res, err := scenarios.Run(t.Context(), plan, scenarios.RunOptions{Source: scenario})
+		require.NoError(t, err)
+		page := pageFor(t, scenario)
+		require.Len(t, res.TellingSteps, len(res.Telling))
+		for i, step := range res.TellingSteps {
+			if step > 0 {
+				assert.Contains(t, page, fmt.Sprintf(`<tr id="step-%d"`, step), res.Telling[i])
+			}
+		}
+	}
+	lanes := text(sectionOf(t, pageFor(t, "paused-holder"), "lanes"))
+	assert.Contains(t, lanes, "At 4m32.018s the lock of job-3 ran out; scheduler-2 had taken it at 3m32.018s.")
+	assert.NotContains(t, lanes, "scheduler-2 went on after its pause", "it has a row")
 }

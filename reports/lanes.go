@@ -72,12 +72,18 @@ func lanes(c *collector, res *scenarios.Result) (view laneView, shown map[int]bo
 	for _, f := range res.Fired {
 		fired[f.Step] = f.Do
 	}
+	between := betweenSteps(res)
 	for i, r := range rows {
 		if r.fault == "" && !r.control {
 			r.fault = fired[r.step]
 		}
 		if gap := gapBefore(rows, i); gap != "" {
 			view.Rows = append(view.Rows, laneRow{Gap: gap})
+		}
+		for ; len(between) > 0 && between[0].at <= r.at; between = between[1:] {
+			if i > 0 {
+				view.Rows = append(view.Rows, laneRow{Gap: between[0].words})
+			}
 		}
 		shown[r.step] = true
 		view.Rows = append(view.Rows, c.laneRow(r, view.Nodes, column, violations[r.step], cut))
@@ -89,6 +95,19 @@ func lanes(c *collector, res *scenarios.Result) (view laneView, shown map[int]bo
 	}
 	view.Notes = c.laneNotes(len(rows))
 	return view, shown
+}
+
+// betweenSteps is what the story tells of no step, such as that a lock ran out; the end of a fault has a row of its own.
+func betweenSteps(res *scenarios.Result) (told []row) {
+	for i, step := range res.TellingSteps[:min(len(res.TellingSteps), len(res.Telling))] {
+		_, rest, _ := strings.Cut(res.Telling[i], "At ")
+		clock, _, _ := strings.Cut(rest, " ")
+		ends := slices.ContainsFunc(res.Fired, func(f scenarios.FiredFault) bool { return words.Instant(f.Until) == clock })
+		if at, err := time.ParseDuration(clock); err == nil && step == 0 && !ends {
+			told = append(told, row{at: at, words: res.Telling[i]})
+		}
+	}
+	return told
 }
 
 func (c *collector) laneRow(r row, nodes []string, column map[string]int, violations []laneViolation, cut partitions) laneRow {
@@ -234,7 +253,7 @@ func (c *collector) laneNotes(shown int) []string {
 		notes = append(notes, words.Counted(c.focus.left, "other job")+" that the plan is about, or that a violation names, left out.")
 	}
 	if c.seen > shown {
-		notes = append(notes, fmt.Sprintf("%s of %s shown: those around violations and faults, then the earliest. trace.jsonl has them all.",
+		notes = append(notes, fmt.Sprintf("%s of %s shown: those around violations and faults, those that the story tells, then the earliest. trace.jsonl has them all.",
 			words.Count(shown), words.Counted(c.seen, "step")))
 	}
 	return notes

@@ -109,7 +109,7 @@ func TestLanesKeepWhatSurroundsViolationsAndFaults(t *testing.T) {
 		assert.False(t, shown[anchor-contextRows-1])
 	}
 	assert.True(t, shown[1] && shown[300], "the beginning fills what room is left")
-	assert.Contains(t, view.Notes, "400 of 4,003 steps shown: those around violations and faults, then the earliest. trace.jsonl has them all.")
+	assert.Contains(t, view.Notes, "400 of 4,003 steps shown: those around violations and faults, those that the story tells, then the earliest. trace.jsonl has them all.")
 	assert.Equal(t, "… 94 later steps left out …", view.Rows[len(view.Rows)-1].Gap)
 }
 

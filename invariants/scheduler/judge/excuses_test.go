@@ -4,7 +4,7 @@ import (
 	"go/ast"
 	"go/parser"
 	"go/token"
-	"io/fs"
+	"path/filepath"
 	"strings"
 	"testing"
 
@@ -14,12 +14,15 @@ import (
 
 // What strikes excuse is the promise matrix's to say. No checker looks at them: only the judge does, which asks the matrix.
 func TestNoCheckerKnowsOfStrikes(t *testing.T) {
-	tested, err := parser.ParseDir(token.NewFileSet(), ".", func(f fs.FileInfo) bool {
-		return !strings.HasSuffix(f.Name(), "_test.go") && f.Name() != "judge.go" && f.Name() != "rules.go"
-	}, parser.SkipObjectResolution)
+	files, err := filepath.Glob("*.go")
 	require.NoError(t, err)
 	seen := 0
-	for name, file := range tested["judge"].Files {
+	for _, name := range files {
+		if strings.HasSuffix(name, "_test.go") || name == "judge.go" || name == "rules.go" {
+			continue
+		}
+		file, err := parser.ParseFile(token.NewFileSet(), name, nil, parser.SkipObjectResolution)
+		require.NoError(t, err)
 		seen++
 		ast.Inspect(file, func(n ast.Node) bool {
 			if id, ok := n.(*ast.Ident); ok {

@@ -71,7 +71,7 @@ func (f *Facts) Struck(e *sim.Event) {
 	if e.Kind == sim.KindControl {
 		for i := range f.Strikes.windows {
 			if w := &f.Strikes.windows[i]; w.until == 0 && w.node == e.Target && w.ends == e.Name {
-				w.until = e.At + f.aftermath()
+				w.until = e.At + f.aftermath(w.kind)
 			}
 		}
 	}
@@ -111,7 +111,7 @@ func (f *Facts) struckNode(k invariants.StrikeKind, node, verb string) {
 	}
 	w := window{kind: k, node: node, ends: endOf[verb]}
 	if w.ends == "" {
-		w.until = f.At + f.aftermath()
+		w.until = f.At + f.aftermath(k)
 	}
 	f.opens(w)
 	kind := history.StrikesOf(k)
@@ -158,7 +158,7 @@ func (f *Facts) lastOf(scheduler string) bool {
 func (f *Facts) struckOperation(s invariants.Strike) {
 	kind := history.StrikesOf(s.Kind)
 	if kind&forAll != 0 {
-		f.opens(window{kind: s.Kind, node: s.Node, until: f.At + f.aftermath()})
+		f.opens(window{kind: s.Kind, node: s.Node, until: f.At + f.aftermath(s.Kind)})
 	}
 	if j := f.Job(s.Job); j != nil && s.Kind != history.KernelFails {
 		f.reachJob(j, kind)
@@ -253,9 +253,13 @@ func (r *WorkflowRun) unfinished() bool {
 
 // aftermath is for how long a strike that is over is felt by what appears then. What was taken under the strike lasts for
 // its TTL: a lock of a job or a tick, the word that a worker lives, a circuit that is open. Clients that lost their
-// server are back long before.
-func (f *Facts) aftermath() time.Duration {
-	return max(2*f.Config.PollInterval, f.Config.JobLockTTL, f.Config.SnapshotLockTTL, f.Config.WorkerTTL, f.Config.Policy.OpenFor)
+// server are back long before. What was dated by a wrong clock counts for as long as dead letters do.
+func (f *Facts) aftermath(k invariants.StrikeKind) time.Duration {
+	counts := time.Duration(0)
+	if k == history.ClockWrong && f.Config.Replay.Enabled {
+		counts = f.Config.Replay.GrowthWindow
+	}
+	return max(counts, 2*f.Config.PollInterval, f.Config.JobLockTTL, f.Config.SnapshotLockTTL, f.Config.WorkerTTL, f.Config.Policy.OpenFor)
 }
 
 // Appears marks a job or a run that is new with the strikes whose windows are open.

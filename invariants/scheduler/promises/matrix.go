@@ -93,8 +93,9 @@ var Matrix = map[string]row{
 		{By: StrikesOf(PublishLate, SchedulerAway), Why: impossible, Says: "a publish that is on its way when its job moves on is stored as the same publish is when it does not"},
 		rewound,
 	}},
-	"nobody-is-rescued": {Takes: []mechanism{having(withDeliveries)}, Except: []exception{
-		{By: StrikesOf(PublishRefused, WriteRefused, WriteUnanswered, WriteLate, ReadFails, LockFails, SubmissionFails, AckLost, SchedulerCrash, SchedulerAway, NATSAway, NATSPowerLoss, ClockWrong), Why: impossible, Says: "what a strike has cut short, somebody else has to take up"},
+	"nobody-is-rescued": {Takes: []mechanism{having(withDeliveries, withPendingAge)}, Except: []exception{
+		{By: StrikesOf(PublishRefused, WriteRefused, WriteUnanswered, WriteLate, ReadFails, LockFails, SubmissionFails, AckLost, DeliveryLost, SchedulerCrash, SchedulerAway, NATSAway, NATSPowerLoss, ClockWrong), Why: impossible, Says: "what a strike has cut short, somebody else has to take up"},
+		{By: StrikesOf(PublishUnanswered), But: []mechanism{having(withResume), having(withoutRefusal)}},
 		rewound,
 	}},
 	"one-execution-per-dispatch": {Except: []exception{
@@ -164,9 +165,10 @@ var Matrix = map[string]row{
 	"throttled-job-comes-again": {Except: []exception{
 		{By: StrikesOf(ReadFails, AckLost, DeliveryLost, SchedulerCrash, SchedulerAway), Why: impossible, Says: "nobody can ask again in time who is not there, or whom the servers refuse"},
 	}},
-	"one-replay-per-count":    {Takes: []mechanism{having(withAtomicReplay)}},
-	"auto-replay-comes-about": {Takes: []mechanism{having(withReplayWorker)}},
-	"result-of-current-epoch": {Except: []exception{{By: StrikesOf(PublishUnanswered, PublishLate, ReadFails), But: []mechanism{having(withRefusal)}}}},
+	"one-replay-per-count":         {Takes: []mechanism{having(withAtomicReplay)}},
+	"growth-alert-tells-the-truth": {Except: []exception{wrongClock}},
+	"auto-replay-comes-about":      {Takes: []mechanism{having(withReplayWorker)}},
+	"result-of-current-epoch":      {Except: []exception{{By: StrikesOf(PublishUnanswered, PublishLate, ReadFails), But: []mechanism{having(withRefusal)}}}},
 	"cancelled-job-is-told": {Takes: []mechanism{having(withNotice, withIntentFirst), having(withNotice, withEpochs, withVoid)}, Except: []exception{
 		{By: StrikesOf(PublishUnanswered), But: []mechanism{having(withResume, withEpochs, withVoid, withFence)}},
 		{By: StrikesOf(PublishUnanswered), But: []mechanism{patient}},
