@@ -50,7 +50,7 @@ type Tally struct {
 
 // Violated notes a violation, with what had struck it by then, and says whether it is within the promise.
 func (t *Tally) Violated(v Violation, strikes Vocabulary, struck Kinds, format string, args ...any) bool {
-	v.Promised = !t.Unprovided && struck&t.Releases == 0 && !(v.InGap && t.Gap)
+	v.Promised = !t.Unprovided && struck&t.Releases == 0 && (!v.InGap || !t.Gap)
 	n := &t.Unpromised
 	if v.Promised {
 		n = &t.Promised

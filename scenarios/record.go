@@ -33,7 +33,6 @@ type record struct {
 	losses      []loss            // by server faults, in their order
 	timeouts    timeouts
 	derived     derived
-	facts       []history.Fact
 }
 
 // ear is one node's for a worker's heartbeats.
@@ -107,14 +106,12 @@ func (r *record) stranger(id string) *jobRecord {
 }
 
 // observe folds one event, fact by fact.
-func (r *record) observe(e *sim.Event) {
+func (r *record) observe(e *sim.Event, facts []history.Fact) {
 	r.loses(e)
-	r.facts = history.Facts(e, r.facts[:0])
-	for i := range r.facts {
-		f := &r.facts[i]
+	for i := range facts {
+		f := &facts[i]
 		switch {
-		case f.What == history.Operation:
-			r.operated(e)
+		case f.Again:
 		case f.What <= history.Notice && f.Change.Gone:
 			r.messageLost(f)
 		case f.What <= history.Notice:
@@ -140,6 +137,7 @@ func (r *record) observe(e *sim.Event) {
 			r.stacked(f)
 		}
 	}
+	r.operated(e)
 }
 
 // operated takes in what is no change in a server.
@@ -418,7 +416,7 @@ func (r *record) lettered(f *history.Fact) {
 		return
 	}
 	if last := j.last(); last == nil || last.step != f.Step {
-		tell(&j.moments, f.Event, buried, "", "", 0)
+		j.tellOnce(f.Event, buried, "")
 	}
 }
 

@@ -186,9 +186,9 @@ func (r *run) atRest() bool {
 }
 
 func (r *run) observe(e *sim.Event) {
-	r.judge.Observe(e)
+	facts := r.judge.Observe(e)
 	r.noted(e)
-	r.record.observe(e)
+	r.record.observe(e, facts)
 	r.system.Observe(e)
 	r.steps.Store(int64(e.Step))
 	r.virtual.Store(int64(e.At))

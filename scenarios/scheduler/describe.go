@@ -21,7 +21,7 @@ type Record struct {
 // Apply takes over what a step changed in the record of its own job.
 func (r *Record) Apply(e *sim.Event) (changed bool) {
 	for _, f := range history.Facts(e, nil) {
-		if f.What != history.Record || f.Job != e.Job {
+		if f.What != history.Record || f.Again || f.Job != e.Job {
 			continue
 		}
 		if f.Vanished() {

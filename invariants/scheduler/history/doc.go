@@ -1,5 +1,5 @@
-// Package history says what an event of a run means in the terms of the scheduler. Story, measures and pages
-// read facts here, and decode nothing themselves; package observe reads changes by the same names. It shares no code with the scheduler: it is written from
+// Package history says what an event of a run means in the terms of the scheduler. Judge, story, measures and pages read
+// facts here, and decode nothing themselves. It shares no code with the scheduler: it is written from
 // engine/SPECIFICATION.md.
 //
 // [Facts] decodes an event into facts, [AnswerOf] is the one definition of a failed operation, and [Strikes] has the

@@ -7,20 +7,21 @@ type Fact struct {
 	*sim.Event
 	What   What
 	Job    string      // whose it is; of what is no job's, which run, saga or message it is of
-	Change *sim.Change // where it stands; the first of several of a record; nil for an Operation
+	Change *sim.Change // where it stands
+	Again  bool        // the fact before is of the same record
 }
 
-// Facts appends what an event says: of each change in the servers, and then of the operation itself.
+// Facts appends what an event says of the servers, change by change.
 func Facts(e *sim.Event, to []Fact) []Fact {
 	last := ""
 	for i := range e.Changes {
 		c := &e.Changes[i]
-		if what, of := Classify(c); what != Operation && (what != Record || c.Key != last) {
-			to = append(to, Fact{Event: e, What: what, Job: of, Change: c})
+		if what, of := Classify(c); what != Unknown {
+			to = append(to, Fact{Event: e, What: what, Job: of, Change: c, Again: what == Record && c.Key == last})
 		}
 		last = c.Key
 	}
-	return append(to, Fact{Event: e, Job: e.Job})
+	return to
 }
 
 // Field is what the step wrote into a field of the fact's record.

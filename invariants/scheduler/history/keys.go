@@ -11,7 +11,7 @@ type What int
 
 // What there is. The first are messages of the streams: stored or, if the change says so, gone.
 const (
-	Operation     What = iota // the event itself, or what the documentation does not have
+	Unknown       What = iota // what the documentation does not have
 	Submission                // a job's request
 	Result                    // a worker's answer
 	Cancellation              // a client's wish
@@ -101,7 +101,7 @@ func KeyOf(key string) (what What, of string) {
 		}
 		return k.what, of
 	}
-	return Operation, ""
+	return Unknown, ""
 }
 
 // RecordOf returns the job whose record key is, or "".
@@ -132,7 +132,7 @@ func SubjectOf(subject string, void bool) (what What, worker string) {
 	case direct:
 		worker, _, _ = strings.Cut(rest, ".")
 	case !strings.HasPrefix(subject, "job."):
-		return Operation, ""
+		return Unknown, ""
 	}
 	if void {
 		return Void, worker

@@ -412,7 +412,7 @@ func TestPromiseNamesItsSettings(t *testing.T) {
 		return inv.Promise
 	}
 	assert.Regexp(t, "^with cancel_notice and an intent before each dispatch, or with cancel_notice and epochs and void_intents, unless struck by without ", promised("cancelled-job-is-told"))
-	assert.Regexp(t, "^unless struck by without fence, write-late, .*; or without recheck_timeouts, ", promised("acked-only-when-durable"))
+	assert.Regexp(t, "^unless struck by without fence, write-late, .*; or without recheck_timeouts, ", promised("terminal-states-final"))
 	assert.Equal(t, "under every fault", promised("no-dispatch-after-failed-read"))
 	report := newStory().judge(config.Config{})
 	assert.Equal(t, "not under these settings", outcomeOf(report, "cancelled-job-is-told").Promise)

@@ -117,7 +117,7 @@ func (f *Facts) HandOut(j *Job, seq uint64) (again bool) {
 		if d.Seq != seq {
 			continue
 		}
-		if d.acked {
+		if d.acked && f.Strikes.ever&history.StrikesOf(history.NATSPowerLoss) != 0 {
 			d.acked = false
 			f.reachJob(j, history.StrikesOf(history.NATSPowerLoss)) // else the consumer would know that it was acknowledged
 		}

@@ -5,6 +5,7 @@ import (
 
 	"github.com/wavetank-sim/wavetank/invariants"
 	"github.com/wavetank-sim/wavetank/invariants/scheduler/config"
+	"github.com/wavetank-sim/wavetank/invariants/scheduler/history"
 	"github.com/wavetank-sim/wavetank/invariants/scheduler/model"
 )
 
@@ -36,6 +37,7 @@ type Checker struct {
 // Observer brings the facts up to date, event by event, and calls the checkers' hooks. It is not safe for concurrent use.
 type Observer struct {
 	Facts *model.Facts
+	said  []history.Fact // by the event at hand
 
 	// What the hooks are shown, reused from event to event so that observing allocates nothing.
 	step       model.Step // the event as it concerns its own job

@@ -6,8 +6,10 @@ import (
 	"github.com/wavetank-sim/wavetank/sim"
 )
 
-// Observe judges one event. It must see every event of the run, in order, and keeps none.
-func (o *Observer) Observe(e *sim.Event) {
+// Observe judges one event, and returns what it says of the servers, which is valid until the next. It must see every
+// event of the run, in order, and keeps none.
+func (o *Observer) Observe(e *sim.Event) []history.Fact {
+	o.said = history.Facts(e, o.said[:0])
 	f := o.Facts
 	f.Step, f.At = e.Step, e.At
 	f.Struck(e)
@@ -47,6 +49,7 @@ func (o *Observer) Observe(e *sim.Event) {
 	case sim.KindStart:
 		f.Start(e)
 	}
+	return o.said
 }
 
 // operation takes in a store command or a publish, or its late error, or its late effect.
@@ -159,10 +162,9 @@ func (o *Observer) changes(s *model.Step) (applied, locked bool) {
 			o.recordWritten(s, record)
 		}
 	}
-	for i := range s.Changes {
-		c := &s.Changes[i]
-		what, id := history.Classify(c)
-		if what != history.Record {
+	for i := range o.said {
+		c, id := o.said[i].Change, o.said[i].Job
+		if what := o.said[i].What; what != history.Record {
 			own, lock := o.changed(s, c, what, id)
 			applied, locked = applied || own, locked || lock
 			continue
@@ -255,10 +257,10 @@ func (o *Observer) changed(s *model.Step, c *sim.Change, what history.What, of s
 
 // rewound takes in what a failover of Redis has changed back. It is nobody's doing, and nothing is judged by it.
 func (o *Observer) rewound(e *sim.Event) {
-	unjudged := &Observer{Facts: o.Facts}
+	unjudged := &Observer{Facts: o.Facts, said: o.said}
 	unjudged.changes(&model.Step{Event: e})
-	for i := range e.Changes {
-		if about := o.Facts.Jobs[history.RecordOf(e.Changes[i].Key)]; about != nil {
+	for i := range o.said {
+		if about := o.Facts.Jobs[o.said[i].Job]; about != nil && o.said[i].What == history.Record {
 			about.Scheduled = about.Attempts
 		}
 	}

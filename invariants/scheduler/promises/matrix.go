@@ -38,13 +38,14 @@ var (
 	once       = by("the stream refuses a second dispatch of an epoch", withEpochs)
 	onceOrder  = by("a late write or publish meets a newer version or epoch, and is refused", withFence, withEpochs)
 	resumed    = by("an intent that was not published is taken up again in time", withResume, withEpochs, withFence, withTimeToResume)
-	retried    = by("a dispatch that was not published is voided and tried again", withResume, withEpochs, withFence, withVoid, withRecheck, withRetry, withStateFirst)
+	retried    = by("a dispatch that was not published is voided and tried again", withResume, withEpochs, withFence, withVoid, withRecheck, withRetry, withSweep, withStateFirst)
 	relayed    = by("a dispatch is in the outbox before it is published", withOutbox, withTimeToResume)
 	voided     = by("a void takes the place of a dispatch before its job ends", withVoid, withEpochs, withResume, withFence, withRecheck, withIntentFirst)
 	rechecked  = by("the reconciler reads a job again under its lock", withRecheck)
 	reconciled = by("the reconciler times out what stays", withReconciler)
 	sweptUp    = by("the replayer takes up what stays PENDING or SCHEDULED", withSweep, withReplayer, withReconciler)
 	patient    = by("deliveries outlast every outage", withBusyBackoff, withLongPatience)
+	patientDLQ = by("deliveries of what nobody can read outlast every outage", withBusyBackoff, withDLQPatience)
 	peeked     = by("a compensation leaves its stack once it is submitted", withPeek)
 	rolledOn   = by("a rollback that was cut short is taken up again", withPeek, withDurable, withReconciler)
 	scansKept  = by("a scan that is due is in Redis", withDurableScans)
@@ -60,6 +61,7 @@ var (
 // What the servers forget, and what a wrong clock says, releases many.
 var (
 	rewound    = exception{By: StrikesOf(RedisFailover), Why: impossible, Says: "what Redis has confirmed and lost, nobody remembers"}
+	usedUp     = exception{By: StrikesOf(DeliveryLost), Why: impossible, Says: "deliveries that are lost, or come twice, use up those that a message has"}
 	wrongClock = exception{By: StrikesOf(ClockWrong), Why: impossible, Says: "a clock that is wrong, and one that is right at another time, show the same"}
 )
 
@@ -67,7 +69,6 @@ var (
 var Matrix = map[string]row{
 	"acked-only-when-durable": {Except: []exception{
 		{By: overstays, But: []mechanism{fenced}},
-		{By: StrikesOf(WriteLate, LockFails, SchedulerAway, NATSAway), But: []mechanism{rechecked}},
 		rewound,
 	}},
 	"no-dispatch-without-approval": {Takes: []mechanism{having(withBinding)}, Except: []exception{{By: StrikesOf(WriteLate), But: []mechanism{fenced}}}},
@@ -81,12 +82,11 @@ var Matrix = map[string]row{
 	}},
 	"redis-index-agrees-with-record": {Except: []exception{
 		{By: overstays, But: []mechanism{fenced}},
-		{By: StrikesOf(WriteLate, SchedulerAway, NATSAway), But: []mechanism{rechecked}},
 		{By: StrikesOf(RedisFailover), But: []mechanism{fenced}},
 	}},
 	"one-dispatch-per-job": {Takes: []mechanism{having(withEpochs), having(withoutResume)}, Except: []exception{
 		{By: StrikesOf(PublishUnanswered, PublishLate, WriteLate, LockFails, SchedulerAway, RedisFailover), But: []mechanism{once}},
-		{By: StrikesOf(PublishUnanswered, WriteRefused, WriteLate, SchedulerCrash, SchedulerAway), But: []mechanism{once, having(withoutOutbox)}},
+		{By: StrikesOf(WriteRefused, SchedulerCrash), But: []mechanism{once, having(withoutOutbox)}},
 		{By: StrikesOf(NATSPowerLoss), Why: open, Says: "a dispatch that was handed out before it was lost is published again; a sync of each message before its ack would close it"},
 	}},
 	"intent-before-dispatch": {Except: []exception{
@@ -94,25 +94,27 @@ var Matrix = map[string]row{
 		rewound,
 	}},
 	"nobody-is-rescued": {Takes: []mechanism{having(withDeliveries, withPendingAge)}, Except: []exception{
-		{By: StrikesOf(PublishRefused, WriteRefused, WriteUnanswered, WriteLate, ReadFails, LockFails, SubmissionFails, AckLost, DeliveryLost, SchedulerCrash, SchedulerAway, NATSAway, NATSPowerLoss, ClockWrong), Why: impossible, Says: "what a strike has cut short, somebody else has to take up"},
+		{By: StrikesOf(PublishRefused, WriteRefused, WriteUnanswered, WriteLate, ReadFails, LockFails, SubmissionFails, AckLost, DeliveryLost, SchedulerCrash, SchedulerAway, NATSAway, ClockWrong), Why: impossible, Says: "what a strike has cut short, somebody else has to take up"},
 		{By: StrikesOf(PublishUnanswered), But: []mechanism{having(withResume), having(withoutRefusal)}},
 		rewound,
 	}},
 	"one-execution-per-dispatch": {Except: []exception{
-		{By: StrikesOf(ResultLost, AckLost, DeliveryLost, SchedulerAway, WorkerCrash, WorkerAway, NATSAway, NATSPowerLoss), Why: impossible, Says: "a worker that died before its work and one that died after it leave the same message without an ack"},
+		{By: StrikesOf(AckLost, DeliveryLost, WorkerCrash, NATSAway, NATSPowerLoss), Why: impossible, Says: "a worker that died before its work and one that died after it leave the same message without an ack"},
 	}},
 	"failed-never-precedes-its-dlq-entry": {Except: []exception{rewound}},
 	"processed-message-not-handled-again": {Except: []exception{rewound}},
 	"no-message-given-up": {Takes: []mechanism{having(withDeliveries)}, Except: []exception{
-		{By: StrikesOf(PublishRefused, WriteRefused, WriteUnanswered, WriteLate, ReadFails, LockFails, KernelFails, SchedulerCrash, SchedulerAway, NATSAway), But: []mechanism{patient}},
+		{By: StrikesOf(PublishRefused, WriteRefused, WriteUnanswered, WriteLate, ReadFails, LockFails, KernelFails, SchedulerCrash, SchedulerAway), But: []mechanism{patient}},
+		usedUp,
 		rewound,
 	}, Open: invariants.Gap{Under: "a kernel that throttles for longer than deliveries last", Says: "each time the kernel is asked uses up a delivery, and then only the replayer asks; a delivery that a throttled request does not use up would close it"}},
 	"terminated-message-has-dlq-entry": {Except: []exception{
-		{By: StrikesOf(DLQFails, DeliveryLost, SchedulerAway), But: []mechanism{by(patient.Name, withBusyBackoff, withDLQPatience)}},
+		{By: StrikesOf(DLQFails, SchedulerAway), But: []mechanism{patientDLQ}},
+		usedUp,
 		rewound,
 	}},
 	"every-intent-is-published": {Except: []exception{
-		{By: StrikesOf(WriteRefused, WriteUnanswered, WriteLate, SchedulerCrash, SchedulerAway), But: []mechanism{resumed, retried, relayed}},
+		{By: StrikesOf(WriteUnanswered, WriteLate, SchedulerCrash), But: []mechanism{resumed, retried, relayed}},
 		{By: StrikesOf(PublishRefused, SchedulerAway, NATSAway), But: []mechanism{retried}},
 		{By: StrikesOf(NATSPowerLoss), Why: open, Says: "a dispatch that was acknowledged and lost is not published again before its timeout"},
 	}},
@@ -124,7 +126,7 @@ var Matrix = map[string]row{
 	"epochs-never-decrease": {Except: []exception{{By: StrikesOf(WriteLate), But: []mechanism{fenced}}}},
 	"lock-mutual-exclusion": {Except: []exception{
 		{By: StrikesOf(PublishLate, WriteLate, LockFails, SchedulerAway, NATSAway), But: []mechanism{onceOrder}},
-		{By: overstays, But: []mechanism{rechecked}},
+		{By: StrikesOf(WriteLate, SchedulerAway), But: []mechanism{rechecked}},
 		rewound,
 		wrongClock,
 	}},
@@ -137,7 +139,7 @@ var Matrix = map[string]row{
 		rewound,
 	}},
 	"blocked-output-ends-quarantined": {Except: []exception{
-		{By: StrikesOf(WriteRefused, ReadFails, LockFails, SchedulerCrash), But: []mechanism{scansKept}},
+		{By: StrikesOf(WriteRefused, ReadFails, SchedulerCrash), But: []mechanism{scansKept}},
 		{By: StrikesOf(LockFails), But: []mechanism{by(scansKept.Name, withDurableScans, withFence)}},
 	}},
 	"every-output-is-scanned": {Takes: []mechanism{scansKept}},
@@ -152,7 +154,7 @@ var Matrix = map[string]row{
 	"dispatches-count-as-load":           {Takes: []mechanism{having(withCounting)}},
 	"stale-worker-has-its-own-reason":    {Takes: []mechanism{having(withStaleReason)}},
 	"open-circuit-stops-every-replica": {Takes: []mechanism{having(withSharedBreaker)}, Except: []exception{
-		{By: StrikesOf(KernelFails, SchedulerAway), Why: impossible, Says: "a replica that cannot reach the shared counter does not learn what it says"},
+		{By: StrikesOf(KernelFails), Why: impossible, Says: "a replica that cannot reach the shared counter does not learn what it says"},
 	}},
 	"half-open-probes-within-limit": {Takes: []mechanism{having(withSharedBreaker, withSharedProbes)}},
 	"no-dispatch-without-decision": {Except: []exception{
@@ -171,7 +173,6 @@ var Matrix = map[string]row{
 	"result-of-current-epoch":      {Except: []exception{{By: StrikesOf(PublishUnanswered, PublishLate, ReadFails), But: []mechanism{having(withRefusal)}}}},
 	"cancelled-job-is-told": {Takes: []mechanism{having(withNotice, withIntentFirst), having(withNotice, withEpochs, withVoid)}, Except: []exception{
 		{By: StrikesOf(PublishUnanswered), But: []mechanism{having(withResume, withEpochs, withVoid, withFence)}},
-		{By: StrikesOf(PublishUnanswered), But: []mechanism{patient}},
 		{By: StrikesOf(NATSPowerLoss), Why: open, Says: "a notice that was acknowledged and lost is not published again"},
 		rewound,
 	}},
@@ -193,16 +194,17 @@ var Matrix = map[string]row{
 	}, Open: invariants.Gap{Under: "a busy or empty pool", Says: "an attempt that finds no worker is used up; one that waits for a worker would not be"}},
 	"every-job-settles": {Takes: []mechanism{having(withDeliveries)}, Except: []exception{
 		{By: StrikesOf(WorkerCrash, WorkerAway), But: []mechanism{reconciled}},
-		{By: StrikesOf(WriteRefused, WriteUnanswered, WriteLate, SchedulerCrash, SchedulerAway), But: []mechanism{reconciled, by(resumed.Name, withResume, withEpochs), by(relayed.Name, withOutbox)}},
-		{By: StrikesOf(PublishRefused, PublishUnanswered, WriteRefused, WriteUnanswered, WriteLate, ReadFails, LockFails, DLQFails, SchedulerCrash, SchedulerAway, WorkerCrash, WorkerAway, NATSAway), But: []mechanism{sweptUp, patient}},
+		{By: StrikesOf(WriteRefused, WriteUnanswered, WriteLate, SchedulerCrash), But: []mechanism{reconciled, by(resumed.Name, withResume, withEpochs), by(relayed.Name, withOutbox)}},
+		{By: StrikesOf(PublishRefused, WriteRefused, WriteLate, ReadFails, LockFails, SchedulerCrash, SchedulerAway), But: []mechanism{sweptUp, patient}},
+		{By: StrikesOf(DLQFails, SchedulerAway), But: []mechanism{patientDLQ}},
 		{By: StrikesOf(SubmissionFails), But: []mechanism{sweptUp}},
 		{By: overstays, But: []mechanism{fenced}},
+		usedUp,
 		{By: StrikesOf(NATSPowerLoss), Why: impossible, Says: "a request that was acknowledged and lost before anybody stored a record of it leaves no trace"},
 		rewound,
 	}},
 	"failed-job-has-dlq-entry": {Except: []exception{
-		{By: StrikesOf(WriteRefused, WriteUnanswered, WriteLate, DLQFails, SchedulerCrash), But: []mechanism{together, before}},
-		{By: StrikesOf(WriteLate), But: []mechanism{fenced}},
+		{By: StrikesOf(WriteUnanswered, WriteLate, DLQFails, SchedulerCrash), But: []mechanism{together, before}},
 		rewound,
 	}},
 	"tenant-limit-held": {Takes: []mechanism{having(withTenantReserve, withIntentFirst)}},
@@ -216,18 +218,16 @@ var Matrix = map[string]row{
 		wrongClock,
 	}},
 	"no-timeout-while-executing": {Except: []exception{
-		{By: StrikesOf(WriteRefused, NATSAway), But: []mechanism{rechecked}},
-		{By: StrikesOf(PublishUnanswered, WriteRefused, WriteLate, SchedulerCrash, NATSAway), But: []mechanism{voided}},
+		{By: StrikesOf(PublishUnanswered, WriteRefused, WriteLate, SchedulerCrash), But: []mechanism{voided}},
 	}},
 	"dead-worker-is-noticed": {Takes: []mechanism{having(withWatch, withReconciler)}},
 	"terminal-states-final": {Except: []exception{
 		{By: overstays, But: []mechanism{fenced}},
-		{By: StrikesOf(WriteRefused, WriteUnanswered, WriteLate, ReadFails, SchedulerAway), But: []mechanism{rechecked}},
+		{By: StrikesOf(WriteUnanswered, WriteLate, SchedulerAway), But: []mechanism{rechecked}},
 		rewound,
 	}},
 	"documented-transitions-only": {Except: []exception{
 		{By: StrikesOf(WriteLate, SchedulerAway), But: []mechanism{fenced}},
-		{By: StrikesOf(WriteLate, ReadFails, SchedulerAway), But: []mechanism{rechecked}},
 		rewound,
 	}},
 	"delay-fires-on-time": {Takes: []mechanism{having(withDurableTimers, withDelayPoller)}, Except: []exception{

@@ -29,7 +29,6 @@ var (
 	withCounting          = provided("count_dispatches", func(c *config.Config) bool { return c.CountDispatches })
 	withReconciler        = provided("reconciler", func(c *config.Config) bool { return c.Reconciler })
 	withReplayer          = provided("pending_replayer", func(c *config.Config) bool { return c.PendingReplayer })
-	withExpiringTicks     = provided("tick_lock=until-expiry", func(c *config.Config) bool { return c.TickLock == "until-expiry" })
 	withRenewedTicks      = provided("tick_lock=renewed", func(c *config.Config) bool { return c.TickLock == "renewed" })
 	withReleasedTicks     = provided("tick_lock=released", func(c *config.Config) bool { return c.TickLock == "released" })
 	withWholeTicks        = provided("ticks of 200 jobs at least", func(c *config.Config) bool { return c.BatchSize*c.MaxIterations >= 200 })
