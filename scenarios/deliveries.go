@@ -5,7 +5,6 @@ import (
 	"strings"
 
 	"github.com/wavetank-sim/wavetank/invariants/scheduler/history"
-	"github.com/wavetank-sim/wavetank/scenarios/scheduler"
 	"github.com/wavetank-sim/wavetank/scenarios/scheduler/actors"
 	"github.com/wavetank-sim/wavetank/sim"
 )
@@ -31,7 +30,7 @@ func (r *record) handles(j *jobRecord, e *sim.Event) {
 	}
 	switch e.Kind {
 	case sim.KindDeliver:
-		if e.Delivered > 1 && (kind == "job" || !scheduler.Terminal(j.State)) {
+		if e.Delivered > 1 {
 			tell(&j.moments, e, redelivered, what, "", 0)
 		}
 		if !slices.Contains(j.idle, e.Node) {

@@ -8,6 +8,6 @@
 // found so, and is worth keeping, is in testdata/regressions. Package campaign makes many runs, and package sweep
 // compares the points of a grid.
 //
-// run.go plays a plan. record.go follows the run's facts (package invariants), moments.go,
+// run.go plays a plan. record.go follows the run's facts (package invariants), moments.go, deliveries.go, locks.go,
 // derived.go and loss.go what is told of them. judge.go makes the result, and story.go and tell.go its story.
 package scenarios

@@ -416,7 +416,7 @@ func (r *record) lettered(f *history.Fact) {
 		return
 	}
 	if last := j.last(); last == nil || last.step != f.Step {
-		tell(&j.moments, f.Event, buried, "", "", 0)
+		j.tellOnce(f.Event, buried, "")
 	}
 }
 
