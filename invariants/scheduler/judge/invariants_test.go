@@ -1,7 +1,9 @@
 package judge
 
 import (
+	"fmt"
 	"maps"
+	"regexp"
 	"strings"
 	"testing"
 	"time"
@@ -60,10 +62,15 @@ func TestEveryInvariantCanFail(t *testing.T) {
 			assert.Contains(t, v.Message, tr.says)
 			assert.Positive(t, v.Step)
 			assert.Positive(t, v.At)
+			for _, named := range namedStep.FindAllStringSubmatch(v.Message, -1) {
+				assert.Contains(t, fmt.Sprint(v.Steps), named[1], "%s: hand this step over as a stepNo", v.Message)
+			}
 		})
 	}
 	assert.Len(t, trials, seen, "a trial of an invariant that does not exist")
 }
+
+var namedStep = regexp.MustCompile(`\bstep (\d+)`)
 
 // The strikes that release a promise release it.
 func TestPromises(t *testing.T) {

@@ -197,7 +197,7 @@ var Matrix = map[string]row{
 		{By: StrikesOf(WriteRefused, WriteUnanswered, WriteLate, SchedulerCrash), But: []mechanism{reconciled, by(resumed.Name, withResume, withEpochs), by(relayed.Name, withOutbox)}},
 		{By: StrikesOf(PublishRefused, WriteRefused, WriteLate, ReadFails, LockFails, SchedulerCrash, SchedulerAway), But: []mechanism{sweptUp, patient}},
 		{By: StrikesOf(DLQFails, SchedulerAway), But: []mechanism{patientDLQ}},
-		{By: StrikesOf(SubmissionFails), But: []mechanism{sweptUp}},
+		{By: StrikesOf(SubmissionFails, NATSAway), But: []mechanism{sweptUp}},
 		{By: overstays, But: []mechanism{fenced}},
 		usedUp,
 		{By: StrikesOf(NATSPowerLoss), Why: impossible, Says: "a request that was acknowledged and lost before anybody stored a record of it leaves no trace"},
