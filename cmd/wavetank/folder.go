@@ -18,6 +18,9 @@ import (
 // runsDir is where run folders go that have no name from the user.
 const runsDir = "runs"
 
+// runFiles are those of a run's folder.
+var runFiles = []string{reports.PlanFile, reports.ResultFile, reports.PageFile, reports.TraceFile}
+
 // folder is a run's folder. It is filled under a temporary name beside its own, and takes its own
 // once it is complete.
 type folder struct {
@@ -70,18 +73,41 @@ func replaceable(path string) error {
 	if err != nil {
 		return cli.Fail(cli.ExitUsage, "%s cannot be read: %v; choose another folder with --out", path, strictyaml.FileReason(err))
 	}
-	known := []string{reports.PlanFile, reports.ResultFile, reports.PageFile, reports.TraceFile}
 	for _, e := range entries {
-		if !slices.Contains(known, e.Name()) {
+		if !slices.Contains(runFiles, e.Name()) {
 			return cli.Fail(cli.ExitUsage, "%s holds %s, which is not part of a run; choose another folder with --out", path, e.Name())
 		}
 	}
 	return nil
 }
 
+// fitJUnit refuses a file for --junit that cannot be written, or that would replace one of the files of a folder
+// that goes under those names.
+func fitJUnit(name string, files []string, dirs ...string) error {
+	if name == "" {
+		return nil
+	}
+	for _, dir := range dirs {
+		if slices.Contains(files, filepath.Base(name)) && cli.SameFolder(filepath.Dir(name), dir) {
+			return cli.Fail(cli.ExitUsage, "--junit %s would replace a file that the command itself writes there; give it another name", name)
+		}
+	}
+	return cli.Writable(name)
+}
+
 func (f *folder) unwritable(err error) error {
 	return cli.Fail(cli.ExitUsage, "%s cannot be written: %v; choose another folder with --out", f.path, strictyaml.FileReason(err))
 }
+
+// names are those that the complete folder will have.
+func (f *folder) names() []string {
+	if f.latest {
+		return []string{f.path, f.latestLink()}
+	}
+	return []string{f.path}
+}
+
+func (f *folder) latestLink() string { return filepath.Join(filepath.Dir(f.path), "latest") }
 
 // keep gives the complete folder its name, in place of what had it.
 func (f *folder) keep() error {
@@ -104,7 +130,7 @@ func (f *folder) keep() error {
 // link lets runs/latest point here. It is a convenience: a file system without links does without.
 func (f *folder) link() {
 	temp := f.temp + ".link"
-	if os.Symlink(filepath.Base(f.path), temp) == nil && os.Rename(temp, filepath.Join(filepath.Dir(f.path), "latest")) != nil {
+	if os.Symlink(filepath.Base(f.path), temp) == nil && os.Rename(temp, f.latestLink()) != nil {
 		_ = os.Remove(temp)
 	}
 }

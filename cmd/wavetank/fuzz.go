@@ -62,22 +62,17 @@ the same result for the same --seed, whatever the number of workers.`,
 	f.planFlags.add(cmd)
 	f.campaignFlags.add(cmd, "runs/fuzz-SEED, and a hash behind it, of the budget too, if scenarios, --preset, --set or --judge are given")
 	cmd.Flags().Lookup("preset").Usage = "engine settings to start from, `NAME`: documented or hardened (default both, of a scenario its own)"
-	cmd.Flags().StringVar(&f.budget, "budget", "60s", "real time for runs such as 60s, or runs such as 10000runs")
+	cmd.Flags().StringVar(&f.budget, "budget", "60s", "real time for runs, `TIME|RUNS`, such as 60s or 10000runs")
 	cmd.Flags().StringVar(&f.seed, "seed", "", "the root of every draw, `N` (default drawn from the clock)")
 	f.addJudge(cmd, "count violations of `INVARIANT` outside of its promise, too; repeatable")
 	cmd.Flags().StringVar(&f.resume, "resume", "", "go on with the campaign in `DIR` that was cut short")
-	cmd.Flags().StringVar(&f.junit, "junit", "", "write the result for CI, as JUnit XML, to `FILE`")
+	cmd.Flags().StringVar(&f.junit, "junit", "", "write the result for CI, as JUnit XML, to `FILE`, whose folder is made if it is missing")
 	return cmd
 }
 
 func (f *fuzzFlags) fuzz(cmd *cobra.Command, args []string, stdout, stderr io.Writer) error {
 	if err := f.check(cmd); err != nil {
 		return err
-	}
-	if f.junit != "" {
-		if err := cli.Writable(f.junit); err != nil {
-			return err
-		}
 	}
 	dir, spec, err := f.target(cmd, args, stderr)
 	if err != nil {
@@ -136,6 +131,9 @@ func (f *fuzzFlags) publish(ctx context.Context, dir string, res *campaign.Resul
 	return nil
 }
 
+// campaignFiles are those of a campaign's folder.
+var campaignFiles = []string{campaign.SpecFile, campaign.JournalFile, campaign.LockFile, campaign.ResultFile, reports.PageFile}
+
 // target is the campaign's folder, made ready, and what it runs.
 func (f *fuzzFlags) target(cmd *cobra.Command, args []string, stderr io.Writer) (string, campaign.Spec, error) {
 	if cmd.Flags().Changed("resume") {
@@ -157,7 +155,7 @@ func (f *fuzzFlags) target(cmd *cobra.Command, args []string, stderr io.Writer) 
 		if err != nil {
 			return "", campaign.Spec{}, cli.Fail(cli.ExitUsage, "%v", err)
 		}
-		return f.resume, spec, nil
+		return f.resume, spec, fitJUnit(f.junit, campaignFiles, f.resume)
 	}
 	spec, err := f.spec(args)
 	if err != nil {
@@ -167,6 +165,9 @@ func (f *fuzzFlags) target(cmd *cobra.Command, args []string, stderr io.Writer) 
 	if dir == "" {
 		plain := len(args)+len(f.presets)+len(f.sets)+len(f.judge) == 0
 		dir = folderOf(fmt.Sprintf("fuzz-%d", spec.Seed), plain, spec)
+	}
+	if err := fitJUnit(f.junit, campaignFiles, dir); err != nil {
+		return "", campaign.Spec{}, err
 	}
 	return dir, spec, prepare(dir, spec, stderr)
 }

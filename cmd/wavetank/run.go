@@ -54,7 +54,7 @@ A folder of an earlier run is replaced; any other folder is left alone.`,
 	cmd.Flags().StringVar(&f.seed, "seed", "", "the root of every draw, `N` (default the plan's)")
 	cmd.Flags().StringVar(&f.out, "out", "", "the run's folder, `DIR` (default runs/SCENARIO-SEED, and a hash behind it for a changed scenario, or a plan of your own)")
 	cmd.Flags().BoolVar(&f.json, "json", false, "print result.json, and nothing else, on standard output")
-	cmd.Flags().StringVar(&f.junit, "junit", "", "write the result for CI, as JUnit XML, to `FILE`")
+	cmd.Flags().StringVar(&f.junit, "junit", "", "write the result for CI, as JUnit XML, to `FILE`, whose folder is made if it is missing")
 	cmd.Flags().BoolVarP(&f.quiet, "quiet", "q", false, "print only the verdict")
 	return cmd
 }
@@ -64,16 +64,14 @@ func (f *runFlags) run(ctx context.Context, arg string, stdout, stderr io.Writer
 	if err != nil {
 		return err
 	}
-	if f.junit != "" {
-		if err := cli.Writable(f.junit); err != nil {
-			return err
-		}
-	}
 	dir, err := newFolder(f.out, fmt.Sprintf("%s-%d%s", s.Name, s.Seed, s.variant))
 	if err != nil {
 		return err
 	}
 	defer dir.discard()
+	if err := fitJUnit(f.junit, runFiles, dir.names()...); err != nil {
+		return err
+	}
 	removeTemp, err := ownTemp()
 	if err != nil {
 		return err

@@ -19,7 +19,7 @@ import (
 const (
 	SpecFile    = "spec.json"
 	JournalFile = "journal.jsonl" // what is finished so far, a line each
-	lockFile    = "journal.lock"  // whose process has the journal
+	LockFile    = "journal.lock"  // whose process has the journal
 	FindingsDir = "findings"      // the smallest plan of each finding
 	ResultFile  = "result.json"   // there once the campaign is over
 )
@@ -57,7 +57,7 @@ func Look(dir string) (State, error) {
 	case names[SpecFile] && isCampaign(dir):
 		return Unfinished, nil
 	}
-	known := []string{JournalFile, lockFile, FindingsDir, ResultFile, SpecFile + partial, ResultFile + partial}
+	known := []string{JournalFile, LockFile, FindingsDir, ResultFile, SpecFile + partial, ResultFile + partial}
 	for name := range names {
 		if !slices.Contains(known, name) {
 			return Foreign, nil

@@ -64,7 +64,7 @@ func openJournal(dir string, h header, take func(entry) error) (*journal, error)
 
 // lockJournal takes the journal of dir for this process.
 func lockJournal(dir string) (*journal, error) {
-	j := &journal{path: filepath.Join(dir, JournalFile), lock: flock.New(filepath.Join(dir, lockFile))}
+	j := &journal{path: filepath.Join(dir, JournalFile), lock: flock.New(filepath.Join(dir, LockFile))}
 	mine, err := j.lock.TryLock()
 	switch {
 	case err != nil:

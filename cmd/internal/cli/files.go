@@ -25,6 +25,21 @@ func Writable(name string) error {
 	return errors.Join(probe.Close(), os.Remove(probe.Name()))
 }
 
+// SameFolder says whether two names are of one folder, which need not be there yet.
+func SameFolder(a, b string) bool {
+	there, errA := os.Stat(a)
+	other, errB := os.Stat(b)
+	if errA == nil && errB == nil {
+		return os.SameFile(there, other)
+	}
+	a, errA = filepath.Abs(a)
+	b, errB = filepath.Abs(b)
+	if errA != nil || errB != nil || filepath.Dir(a) == a || filepath.Dir(b) == b {
+		return false
+	}
+	return filepath.Base(a) == filepath.Base(b) && SameFolder(filepath.Dir(a), filepath.Dir(b))
+}
+
 // WriteFile writes the file called name under a temporary name, and renames it once it is whole.
 func WriteFile(name string, write func(io.Writer) error) (err error) {
 	unwritable := func(err error) error {
