@@ -30,7 +30,7 @@ type saying string
 
 const (
 	submitted         saying = "{node} submitted {job}{b}"
-	derivedSubmitted  saying = "{node} submitted {job}, {a}"
+	derivedSubmitted  saying = "{node} submitted {job}{b}, {a}"
 	wrote             saying = "{node} wrote {a} for {job}{b}"
 	rolledBack        saying = "{node} rolled {job} back to {a}, attempts {n}"
 	lateWrote         saying = "the late {b} of {job} by {node} arrived, and wrote {a}"
@@ -67,7 +67,7 @@ const (
 	recorded          saying = "{node} recorded the compensation of {job}"
 	popped            saying = "{node} took the compensation of {job} from the stack"
 	replayed          saying = "a replayer, {node}, found {job} waiting"
-	rescued           saying = "the {a} of {node} took up {job}, which nobody was working on"
+	rescued           saying = "the {a} of {node} took up {job}"
 	rewound           saying = "{job} was {b} again, after {a}"
 	recordLost        saying = "the record of {job} was gone, which had said {a}"
 	messageLost       saying = "{a} of {job} was lost"
