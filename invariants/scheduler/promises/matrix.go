@@ -145,7 +145,7 @@ var Matrix = map[string]row{
 	"every-output-is-scanned": {Takes: []mechanism{scansKept}},
 	"overdue-job-found-within-a-poll": {Takes: []mechanism{having(withReconciler, withRenewedTicks, withWholeTicks), having(withReconciler, withReleasedTicks, withWholeTicks)}, Except: []exception{
 		{By: StrikesOf(WriteRefused, WriteLate, ReadFails, LockFails, TickFails, SchedulerCrash, SchedulerAway, NATSAway), Why: impossible, Says: "nobody can do in time what nobody is there to do, or what its servers refuse"},
-		{By: StrikesOf(PublishRefused), Why: open, Says: "the replayer and the reconciler tick together, and the one that finds the job's lock taken leaves the job to the next poll; one that asks again within its tick would close it"},
+		{By: StrikesOf(PublishRefused, SubmissionFails), Why: open, Says: "the replayer and the reconciler tick together, and the one that finds the job's lock taken leaves the job to the next poll; one that asks again within its tick would close it"},
 		rewound,
 		wrongClock,
 	}},
