@@ -11,19 +11,23 @@ import (
 
 var cancellationTakesEffect = checking(invariants.Invariant{
 	Name:   "cancellation-takes-effect",
-	Says:   "A job of which a scheduler was given a cancellation before it had a record ends CANCELLED, or TIMEOUT past its deadline.",
+	Says:   "A job ends CANCELLED, or TIMEOUT past its deadline, if a scheduler that was given its cancellation had found no record of it, failed or died before it had one.",
 	Kind:   invariants.Always,
 	Source: "Scheduler internals, section 1: cancelled by user request, whether the request or its cancellation comes first",
 }, func(_ *model.Facts, t *tally) observe.Checker {
-	ahead := map[*model.Job]int{} // the step at which a handling of its cancellation read that the job has no record
+	ahead := map[*model.Job]int{} // the step at which its cancellation was seen to have come before its record
 	return observe.Checker{
 		Read: func(s *model.Step) {
-			if j := s.About; s.Phase == "state_read" && !s.Failed && j.State == model.Absent && ahead[j] == 0 && cancelInHand(j, invariants.Process(s.Node, s.Incarnation)) {
+			me := invariants.Process(s.Node, s.Incarnation)
+			if j := s.About; s.Phase == "state_read" && !s.Failed && j.State == model.Absent && ahead[j] == 0 && cancellation(j, func(m *model.Message) bool { return m.Holder == me }) {
 				ahead[j] = s.Step
 			}
 		},
 		Wrote: func(s *model.Step, w *model.Write) {
 			j := s.About
+			if ahead[j] == 0 && w.From == model.Absent && s.Handling == nil && cancellation(j, givenInVain) {
+				ahead[j] = s.Step
+			}
 			if ahead[j] == 0 || !j.State.Terminal() || w.From.Terminal() {
 				return
 			}
@@ -35,7 +39,13 @@ var cancellationTakesEffect = checking(invariants.Invariant{
 	}
 })
 
-// cancelInHand says whether the process has a cancellation of the job in hand.
-func cancelInHand(j *model.Job, process string) bool {
-	return slices.ContainsFunc(j.Messages, func(m model.Message) bool { return m.Consumer == history.ConsumerCancel && m.Holder == process })
+// cancellation says whether that is so of one of the job's cancellations.
+func cancellation(j *model.Job, so func(*model.Message) bool) bool {
+	return slices.ContainsFunc(j.Messages, func(m model.Message) bool { return m.Consumer == history.ConsumerCancel && so(&m) })
+}
+
+// givenInVain says whether a scheduler was given the message, and failed or died with it. One that has it for the first
+// time may yet find the record that is being written.
+func givenInVain(m *model.Message) bool {
+	return !m.Done && (m.Delivered > 1 || m.Delivered == 1 && m.Holder == "")
 }

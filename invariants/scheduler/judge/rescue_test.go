@@ -6,6 +6,7 @@ import (
 
 	"github.com/stretchr/testify/assert"
 
+	"github.com/wavetank-sim/wavetank/invariants/scheduler/config"
 	"github.com/wavetank-sim/wavetank/sim"
 )
 
@@ -75,4 +76,21 @@ func runThatEnds(s *story, after time.Duration) {
 	const job = "run-1-a-1"
 	s.run(s1, "run_create", twoSteps(1, submittedStep, pendingStep)).stepJob(s1, job).dispatched(s1, job, w1).executed(w1, job).
 		completed(s1, job, "SUCCEEDED").wait(after).advances(s1, twoSteps(2, succeededStep, pendingStep))
+}
+
+// A job may fail for want of attempts that found no free worker; that a handling took none, though one was free, is no
+// such reason.
+func TestWantOfAttempts(t *testing.T) {
+	for free, promised := range map[bool]bool{true: true, false: false} {
+		s := newStory().submit(job1)
+		if free {
+			s.beats(w1, 0, s1)
+		}
+		s.begins(s1, job1).unlock(s1, job1).beats(w1, 0, s1).begins(s1, job1).unlock(s1, job1)
+		s.lock(s1, job1).read(s1, job1).write(s1, job1, "failed_write", "FAILED", "reason_code", "max_scheduling_retries")
+		o := outcomeOf(s.judge(config.Config{MaxSchedulingRetries: 2}), "no-failure-for-want-of-attempts")
+		if assert.Len(t, o.Violations, 1) {
+			assert.Equal(t, promised, o.Violations[0].Promised)
+		}
+	}
 }

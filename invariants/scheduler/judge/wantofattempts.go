@@ -23,7 +23,7 @@ var noFailureForWantOfAttempts = checking(invariants.Invariant{
 		}
 		if worker := f.Free(s); worker != "" {
 			violated := t.violated
-			if j.Had(model.NoWorkerTook) {
+			if j.NoneFree {
 				violated = t.violatedInGap
 			}
 			violated(j, "%s wrote FAILED at step %d for want of attempts, of which it had %d, although it knew of %s, which was alive and free", invariants.Who(s.Event), stepNo(s.Step), j.Attempts, worker)

@@ -57,6 +57,11 @@ func (f *Facts) Start(e *sim.Event) {
 func (f *Facts) crash(e *sim.Event) {
 	f.Workflow.crashed(f, e.Target)
 	for _, j := range f.Order {
+		for i := range j.Messages {
+			if m := &j.Messages[i]; m.Holder == e.Target || strings.HasPrefix(m.Holder, e.Target+" ") {
+				m.Holder = ""
+			}
+		}
 		for i := len(j.Handlings) - 1; i >= 0; i-- {
 			h := &j.Handlings[i]
 			if h.Node != e.Target {

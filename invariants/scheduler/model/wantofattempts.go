@@ -12,16 +12,22 @@ func (j *Job) EndsForWantOfAttempts(s *Step) bool {
 	return false
 }
 
-// Free is a worker that the step's replica could pick for its job, for sure: the first by its name; "" for none.
+// Free is a worker that the step's replica could pick for its job, for sure: the first by its name; "" for none, or
+// where there are several pools.
 func (f *Facts) Free(s *Step) (worker string) {
 	if s.About.Wish.Particular() {
 		return ""
 	}
+	pool := ""
 	for at, known := range f.Heard {
 		l := &known.Load
 		if at.Scheduler != s.Node || at.Incarnation != s.Incarnation || !l.Known || l.Choosy || l.Overloaded() || known.Age(s.At, &f.Config) > f.Config.WorkerTTL-Doubt {
 			continue
 		}
+		if pool != "" && pool != l.Pool {
+			return ""
+		}
+		pool = l.Pool
 		if worker == "" || at.Worker < worker {
 			worker = at.Worker
 		}

@@ -123,6 +123,9 @@ func (o *Observer) handled(s *model.Step) {
 	}
 	if h.FoundNobody() {
 		f.Come(s.About, model.NoWorkerTook)
+		if f.Free(s) == "" {
+			s.About.NoneFree = true
+		}
 		if f.KnowsStaleWorker(s) {
 			f.Reach(model.StaleWorkerMet)
 		}

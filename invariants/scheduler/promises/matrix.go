@@ -74,7 +74,7 @@ var Matrix = map[string]row{
 	"no-dispatch-without-approval": {Takes: []mechanism{having(withBinding)}, Except: []exception{{By: StrikesOf(WriteLate), But: []mechanism{fenced}}}},
 	"approval-not-expired":         {Takes: []mechanism{having(withBinding)}},
 	"approved-job-goes-on":         {Except: []exception{rewound}},
-	"attempts-drain-by-two":        {Except: []exception{rewound}},
+	"attempts-drain-by-two":        {Except: []exception{{By: StrikesOf(SchedulerAway), But: []mechanism{fenced}}, rewound}},
 	"attempts-never-past-ceiling":  {Except: []exception{{By: StrikesOf(WriteLate), But: []mechanism{fenced}}}},
 	"counters-equal-trace": {Except: []exception{
 		{By: StrikesOf(SchedulerCrash), Why: impossible, Says: "a counter that is in memory goes with its process"},
@@ -145,6 +145,7 @@ var Matrix = map[string]row{
 	"every-output-is-scanned": {Takes: []mechanism{scansKept}},
 	"overdue-job-found-within-a-poll": {Takes: []mechanism{having(withReconciler, withRenewedTicks, withWholeTicks), having(withReconciler, withReleasedTicks, withWholeTicks)}, Except: []exception{
 		{By: StrikesOf(WriteRefused, WriteLate, ReadFails, LockFails, TickFails, SchedulerCrash, SchedulerAway, NATSAway), Why: impossible, Says: "nobody can do in time what nobody is there to do, or what its servers refuse"},
+		{By: StrikesOf(PublishRefused, SubmissionFails), Why: open, Says: "the replayer and the reconciler tick together, and the one that finds the job's lock taken leaves the job to the next poll; one that asks again within its tick would close it"},
 		rewound,
 		wrongClock,
 	}},
@@ -181,7 +182,10 @@ var Matrix = map[string]row{
 		usedUp,
 		rewound,
 	}},
-	"cancellation-takes-effect": {Takes: []mechanism{having(withKeptCancellations)}},
+	"cancellation-takes-effect": {Takes: []mechanism{having(withKeptCancellations)}, Except: []exception{
+		{By: StrikesOf(WriteRefused, WriteLate, ReadFails, LockFails, SchedulerCrash, SchedulerAway), Why: open, Says: "a request overtakes a cancellation that could not be kept; a request that waits for what the stream holds before it would close it"},
+		rewound,
+	}},
 	"compensation-recorded-once": {Saga: true, Except: []exception{
 		{By: StrikesOf(WriteRefused, WriteUnanswered, WriteLate, SchedulerCrash), But: []mechanism{having(withAtomicRecord, withFence)}},
 		rewound,
