@@ -18,8 +18,8 @@ const (
 	FamilyAck       Family = "ack or nak"
 	FamilyDeliver   Family = "delivery"
 	FamilyHeartbeat Family = "heartbeat"
-	FamilyTick      Family = "tick"          // what one replica does for all: its lock, and its list of what is due
-	FamilyKernel    Family = "safety kernel" // a call of it, and the circuit breaker in front
+	FamilyTick      Family = "tick"          // what one replica does for all: its lock, and its list of what is due; and what it notes of the safety kernel for all
+	FamilyKernel    Family = "safety kernel" // a call of it
 )
 
 // families lists phases whose names do not say to which family they belong.
@@ -30,7 +30,7 @@ var families = map[string]Family{
 	"approve_read": FamilySubmit, "approve_write": FamilySubmit,
 	"dlq_write": FamilyDLQ, "processed_read": FamilyGuard, "inflight_write": FamilyGuard, "processed_write": FamilyGuard,
 	"safety_check": FamilyKernel, "output_check": FamilyKernel, "output_scan": FamilyKernel,
-	"breaker_read": FamilyKernel, "breaker_probe": FamilyKernel, "breaker_write": FamilyKernel,
+	"breaker_read": FamilyTick, "breaker_probe": FamilyTick, "breaker_write": FamilyTick,
 	"heartbeat": FamilyHeartbeat, "outbox_claim": FamilyRead,
 	"lock_acquire": FamilyLock, "lock_renew": FamilyLock, "lock_release": FamilyLock,
 	"saga_lock": FamilyLock, "saga_unlock": FamilyLock, "run_lock": FamilyLock, "run_renew": FamilyLock, "run_unlock": FamilyLock,
