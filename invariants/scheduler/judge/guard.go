@@ -50,7 +50,7 @@ func needsMessage(j *model.Job, m *model.Message) bool {
 	case history.ConsumerSubmit:
 		return j.State == model.Pending || j.State == model.Scheduled
 	case history.ConsumerResult:
-		return j.State.InFlight() && m.Epoch >= j.Epoch
+		return !m.Garbled && j.State.InFlight() && m.Epoch >= j.Epoch
 	}
 	return j.State != model.Absent && !j.State.Terminal()
 }

@@ -90,7 +90,7 @@ var cancelledJobIsTold = checking(invariants.Invariant{
 
 var illegalResultIsRefused = checking(invariants.Invariant{
 	Name:   "illegal-result-is-refused",
-	Says:   "A result whose status is none is refused when it comes, once, and has an entry of its own in the DLQ.",
+	Says:   "A result whose status is none is refused whenever it is handled, comes no more once its refusal is confirmed, and has an entry of its own in the DLQ.",
 	Kind:   invariants.Eventually,
 	Source: "Scheduler internals, section 9, DLQ-first termination: a message that can never be handled is terminated, and not retried",
 	Needs:  []string{"events-agree-with-servers"},
@@ -99,16 +99,18 @@ var illegalResultIsRefused = checking(invariants.Invariant{
 		for _, j := range f.Order {
 			for i := range j.Messages {
 				m := &j.Messages[i]
-				if !m.Garbled || m.Consumer != history.ConsumerResult || m.Delivered == 0 {
+				if !m.Garbled || m.Consumer != history.ConsumerResult || m.Delivered == 0 || m.Lost && !m.Refusal.Tried {
 					continue
 				}
 				t.exercise()
-				at := model.Place(m.Seq)
+				at, r := model.Place(m.Seq), &m.Refusal
 				switch {
-				case !slices.ContainsFunc(j.Terminated, func(e model.Termination) bool { return e.Place == at }):
+				case !r.Tried:
 					t.violated(j, "its result at %s, which has no legal status, was delivered %s, and never refused", at, invariants.CountOf(int(m.Delivered), "time", "times"))
-				case m.Delivered > 1:
-					t.violated(j, "its result at %s, which has no legal status, was refused at delivery %d only", at, m.Delivered)
+				case r.Kept != 0:
+					t.violated(j, "its result at %s, which has no legal status, was not refused at delivery %d, although it could be", at, r.Kept)
+				case r.Again != 0:
+					t.violated(j, "its result at %s, which has no legal status, was refused again at step %d, although its termination was confirmed", at, stepNo(r.Again))
 				case !f.Filed[at]:
 					t.violated(j, "its result at %s, which has no legal status, was refused, but %s%s was never written", at, history.DlqPrefix, at)
 				}

@@ -3,6 +3,7 @@ package model
 import (
 	"slices"
 	"strconv"
+	"strings"
 
 	"github.com/wavetank-sim/wavetank/invariants"
 	"github.com/wavetank-sim/wavetank/invariants/scheduler/history"
@@ -19,12 +20,22 @@ type Message struct {
 	Consents  string // the hash of the request that it is, if that bears an approval
 	Holder    string // the process to which it was delivered last, and that has not answered it
 	Guard     guard
+	Refusal   refusal
 
 	Delivered uint64 // how often somebody saw it delivered
 	Since     int    // the step up to which every delivery is among those
 	Done      bool   // acknowledged, or terminated
 	Lost      bool   // the stream does not hold it any more; who was given it has it all the same
 	Abandoned bool   // JetStream delivers it no more, and nobody has acknowledged it
+}
+
+// refusal is what came of a message that can never be handled.
+type refusal struct {
+	Unfiled []string // processes to which Redis refused its DLQ entry, once for each handling they have yet to end
+	Tried   bool     // a scheduler terminated it, whether the stream knows or not
+	Kept    uint64   // the delivery whose handling ended otherwise, although nothing refused the entry; 0 for none
+	Late    string   // the process to which it was delivered after its termination was confirmed
+	Again   int      // the step at which that refused it again; 0 if it did not
 }
 
 // Termination is the end of a message that can never be handled.
@@ -92,6 +103,9 @@ func (f *Facts) Follow(j *Job, e *sim.Event) *Message {
 	}
 	m.Delivered = max(m.Delivered, e.Delivered)
 	m.Holder = ""
+	if m.Garbled {
+		m.Refusal.follow(e, m.Done)
+	}
 	switch e.Kind {
 	case sim.KindDeliver:
 		m.Holder = invariants.Process(e.Node, e.Incarnation)
@@ -99,6 +113,35 @@ func (f *Facts) Follow(j *Job, e *sim.Event) *Message {
 		m.Done = m.Done || e.Fault == "" || e.Fault == history.FaultFailAfter
 	}
 	return m
+}
+
+// follow takes in a delivery of the message, or its answer; done is whether its end was confirmed before.
+func (r *refusal) follow(e *sim.Event, done bool) {
+	me := invariants.Process(e.Node, e.Incarnation)
+	switch e.Kind {
+	case sim.KindDeliver:
+		if done {
+			r.Late = me
+		}
+	case sim.KindTerm:
+		r.Tried = true
+		if r.Late == me {
+			r.Again = e.Step
+		}
+	case sim.KindAck, sim.KindNak:
+		if i := slices.Index(r.Unfiled, me); i >= 0 && e.Kind == sim.KindNak {
+			r.Unfiled = slices.Delete(r.Unfiled, i, i+1)
+		} else if r.Kept == 0 {
+			r.Kept = e.Delivered
+		}
+	}
+}
+
+// Unfiled notes that Redis refused a message of the step's job its DLQ entry.
+func (f *Facts) Unfiled(s *Step) {
+	if m := GuardedMessage(s, strings.TrimPrefix(s.Target, history.DlqPrefix)); m != nil {
+		m.Refusal.Unfiled = append(m.Refusal.Unfiled, invariants.Process(s.Node, s.Incarnation))
+	}
 }
 
 // Handed follows who has a request in hand, and what of that is handled.

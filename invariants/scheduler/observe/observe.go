@@ -127,6 +127,7 @@ func (o *Observer) concluded(s *model.Step, applied, locked bool) {
 	case "dlq_write":
 		if s.Failed {
 			f.Count.DlqsFailed++ // of a job, or of a message that makes no sense
+			f.Unfiled(s)
 		}
 	case "pending_write", "scheduled_write", "dispatched_write", "rollback_write", "running_write", "outbox_remove", "result_write", "failed_write",
 		"timeout_write", "cancel_write", "approval_write", "denied_write", "approved_write", "output_write":

@@ -109,7 +109,7 @@ var Matrix = map[string]row{
 		rewound,
 	}, Open: invariants.Gap{Under: "a kernel that throttles for longer than deliveries last", Says: "each time the kernel is asked uses up a delivery, and then only the replayer asks; a delivery that a throttled request does not use up would close it"}},
 	"terminated-message-has-dlq-entry": {Except: []exception{
-		{By: StrikesOf(DLQFails, SchedulerAway), But: []mechanism{patientDLQ}},
+		{By: StrikesOf(DLQFails, SchedulerCrash, SchedulerAway), But: []mechanism{patientDLQ}},
 		usedUp,
 		rewound,
 	}},
@@ -175,6 +175,11 @@ var Matrix = map[string]row{
 	"cancelled-job-is-told": {Takes: []mechanism{having(withNotice, withIntentFirst), having(withNotice, withEpochs, withVoid)}, Except: []exception{
 		{By: StrikesOf(PublishUnanswered), But: []mechanism{having(withResume, withEpochs, withVoid, withFence)}},
 		{By: StrikesOf(NATSPowerLoss), Why: open, Says: "a notice that was acknowledged and lost is not published again"},
+		rewound,
+	}},
+	"illegal-result-is-refused": {Except: []exception{
+		{By: StrikesOf(DLQFails, SchedulerCrash, SchedulerAway), But: []mechanism{patientDLQ}},
+		usedUp,
 		rewound,
 	}},
 	"cancellation-takes-effect": {Takes: []mechanism{having(withKeptCancellations)}, Except: []exception{
