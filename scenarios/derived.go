@@ -4,12 +4,10 @@ import (
 	"cmp"
 	"fmt"
 	"maps"
-	"regexp"
 	"slices"
 	"strings"
 	"time"
 
-	"github.com/wavetank-sim/wavetank/engine/dlq"
 	"github.com/wavetank-sim/wavetank/invariants/scheduler/history"
 	"github.com/wavetank-sim/wavetank/scenarios/scheduler"
 	"github.com/wavetank-sim/wavetank/scenarios/scheduler/actors"
@@ -80,16 +78,10 @@ func (r *record) decided(f *history.Fact) {
 	d.trail = append(d.trail, moment{at: f.At, step: f.Step, node: f.Node, says: onRecord, a: event.Kind, b: a.words()})
 }
 
-// sentenceWithin is where a sentence of the triage begins, behind the action that it decided on.
-var sentenceWithin = regexp.MustCompile(`: [A-Z]`)
-
 // words say why, and by whom.
 func (a *AuditEvent) words() (text string) {
 	if a.Reason != "" {
 		text = ", " + strings.TrimSuffix(a.Reason, ".")
-		if a.Kind == dlq.EventTriaged {
-			text = sentenceWithin.ReplaceAllStringFunc(text, strings.ToLower)
-		}
 	}
 	if a.By != "" {
 		text += " (by " + a.By + ")"
