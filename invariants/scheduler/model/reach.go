@@ -121,6 +121,9 @@ func (f *Facts) struckNode(k invariants.StrikeKind, node, verb string) {
 			if f.unfinished(j) {
 				j.Struck |= kind
 			}
+			if j.inHandOf(node) {
+				f.reachJob(j, kind)
+			}
 		case j.with(node):
 			f.reachJob(j, kind)
 		}
@@ -232,6 +235,14 @@ func (f *Facts) reachJob(j *Job, kind invariants.Kinds) {
 	if step := f.Workflow.StepJob(j.ID); step != nil {
 		step.Run.As.Struck |= kind
 	}
+}
+
+// inHandOf says whether a process of the node has a message of the job in hand.
+func (j *Job) inHandOf(node string) bool {
+	return slices.ContainsFunc(j.Messages, func(m Message) bool {
+		name, _, _ := strings.Cut(m.Holder, " ")
+		return m.Holder != "" && name == node
+	})
 }
 
 // with says whether a worker has to do with the job: it executes it, or has a dispatch to take or to acknowledge. The
