@@ -218,7 +218,7 @@ func (r *Row[C]) explain(b *strings.Builder, quiet bool) {
 	}
 	b.WriteString("Such a strike releases the promise for what it reaches. ")
 	if quiet {
-		b.WriteString("What the invariant forbids is then as it should be, and is reported only if a plan or --judge asks for it.\n")
+		b.WriteString("What the invariant forbids is then correct, and is reported only if a plan or --judge asks for it.\n")
 		return
 	}
 	b.WriteString("A violation is then reported as outside the promise.\n")

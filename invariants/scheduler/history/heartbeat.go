@@ -30,6 +30,14 @@ type Packet struct {
 	Capabilities    []string          `json:"capabilities"`
 }
 
+// WorkerSnapshot is what sys:workers:snapshot holds: the workers that its writer knew.
+type WorkerSnapshot struct {
+	Workers []struct {
+		Heartbeat Packet `json:"heartbeat"`
+		LastSeen  int64  `json:"last_seen"`
+	} `json:"workers"`
+}
+
 func (p *Packet) Load() Load {
 	return Load{
 		Known: true, Worker: p.WorkerID, Pool: p.Pool, Choosy: len(p.Topics) > 0,

@@ -118,6 +118,9 @@ func TestAStrikeReachesWhatItHit(t *testing.T) {
 		over := *s
 		assert.Zero(t, reached(over.control(verb, node), job1), "%s of %s: it was finished", verb, node)
 	}
+	forgets := *s
+	forgets.control("failover", sim.Redis).last().Changes = []sim.Change{{Key: history.ProcessedPrefix + history.StreamSys + ":1", Gone: true}}
+	assert.Equal(t, history.StrikesOf(history.RedisFailover), reached(&forgets, job1), "the guard of its request was changed back")
 	waits := *s
 	waits.events = s.events[:dispatch:dispatch]
 	assert.Equal(t, history.StrikesOf(history.WorkerCrash), reached(waits.control("crash", w1), job1), "its worker has yet to acknowledge it")

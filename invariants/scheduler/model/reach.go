@@ -189,13 +189,12 @@ func (f *Facts) struckOperation(s invariants.Strike) {
 
 // reachKey marks the saga or the run that a key is of, if it is of one.
 func (f *Facts) reachKey(key string, kind invariants.Kinds) bool {
-	if id, is := strings.CutPrefix(key, history.SagaPrefix); is {
-		id, _, _ = strings.Cut(id, ":")
-		f.Sagas.Of(id).struck |= kind
+	switch what, of := history.KeyOf(key); what {
+	case history.SagaStack, history.SagaLock:
+		f.Sagas.Of(of).struck |= kind
 		return true
-	}
-	for _, prefix := range []string{history.RunLockPrefix, history.RunPrefix} {
-		if r := f.Workflow.Runs[strings.TrimPrefix(key, prefix)]; r != nil {
+	case history.Run, history.RunLock:
+		if r := f.Workflow.Runs[of]; r != nil {
 			r.As.Struck |= kind
 			return true
 		}
@@ -210,21 +209,23 @@ func (f *Facts) takenBack(e *sim.Event) {
 	for i := range e.Changes {
 		c := &e.Changes[i]
 		f.reachKey(c.Key, kind)
-		name := c.Key[strings.LastIndexByte(c.Key, ':')+1:]
-		if strings.HasPrefix(c.Key, history.ProcessedPrefix) || strings.HasPrefix(c.Key, history.InflightPrefix) {
-			for _, j := range f.Order {
-				if m := GuardedMessage(&Step{About: j}, c.Key); m != nil {
-					name = j.ID
-				}
-			}
-		}
-		for _, id := range []string{name, c.Field} {
+		what, of := history.KeyOf(c.Key)
+		for _, id := range []string{of, c.Field} {
 			if j := f.Jobs[id]; j != nil {
 				f.reachJob(j, kind)
 			}
 		}
-		if _, id, is := strings.Cut(c.Field, ":"); is && c.Key == history.TimersKey && f.Workflow.Runs[id] != nil {
-			f.Workflow.Runs[id].As.Struck |= kind
+		switch what {
+		case history.Processed, history.Inflight:
+			for _, j := range f.Order {
+				if GuardedMessage(&Step{About: j}, of) != nil {
+					f.reachJob(j, kind)
+				}
+			}
+		case history.Timers:
+			if _, id, _ := strings.Cut(c.Field, ":"); f.Workflow.Runs[id] != nil {
+				f.Workflow.Runs[id].As.Struck |= kind
+			}
 		}
 	}
 }

@@ -1,7 +1,6 @@
 package model
 
 import (
-	"encoding/json"
 	"time"
 
 	"github.com/wavetank-sim/wavetank/invariants"
@@ -48,8 +47,7 @@ func (f *Facts) Heartbeat(e *sim.Event) {
 	}
 	if e.Data != known.said || !known.Live {
 		known.said, known.Load = e.Data, history.Load{}
-		var p history.Packet
-		if e.Data != "" && json.Unmarshal([]byte(e.Data), &p) == nil {
+		if p, err := history.Read[history.Packet](e.Data); err == nil {
 			known.Load = p.Load()
 		}
 	}
@@ -104,13 +102,8 @@ type known struct {
 // ReadSnapshot decodes sys:workers:snapshot. When it was written says nothing: that may have been long after
 // its writer had put it together.
 func (f *Facts) ReadSnapshot(text string) (list []known) {
-	var snapshot struct {
-		Workers []struct {
-			Heartbeat history.Packet `json:"heartbeat"`
-			LastSeen  int64          `json:"last_seen"`
-		} `json:"workers"`
-	}
-	if json.Unmarshal([]byte(text), &snapshot) != nil {
+	snapshot, err := history.Read[history.WorkerSnapshot](text)
+	if err != nil {
 		return nil
 	}
 	for i := range snapshot.Workers {
