@@ -88,9 +88,9 @@ func newCollector(res *scenarios.Result, f focus) *collector {
 			fired++
 		}
 	}
-	for _, step := range res.TellingSteps {
-		if _, dup := c.anchors[step]; !dup && step > 0 {
-			c.anchors[step] = rankTold
+	for _, told := range res.TellingAt {
+		if _, dup := c.anchors[told.Step]; !dup && told.Step > 0 {
+			c.anchors[told.Step] = rankTold
 		}
 	}
 	return c

@@ -104,10 +104,10 @@ func TestTheLanesShowWhatTheStoryTells(t *testing.T) {
 		res, err := scenarios.Run(t.Context(), plan, scenarios.RunOptions{Source: scenario})
 		require.NoError(t, err)
 		page := pageFor(t, scenario)
-		require.Len(t, res.TellingSteps, len(res.Telling))
-		for i, step := range res.TellingSteps {
-			if step > 0 {
-				assert.Contains(t, page, fmt.Sprintf(`<tr id="step-%d"`, step), res.Telling[i])
+		require.NotEmpty(t, res.TellingAt)
+		for i, told := range res.TellingAt {
+			if told.Step > 0 {
+				assert.Contains(t, page, fmt.Sprintf(`<tr id="step-%d"`, told.Step), res.Telling[i])
 			}
 		}
 	}

@@ -99,12 +99,10 @@ func lanes(c *collector, res *scenarios.Result) (view laneView, shown map[int]bo
 
 // betweenSteps is what the story tells of no step, such as that a lock ran out; the end of a fault has a row of its own.
 func betweenSteps(res *scenarios.Result) (told []row) {
-	for i, step := range res.TellingSteps[:min(len(res.TellingSteps), len(res.Telling))] {
-		_, rest, _ := strings.Cut(res.Telling[i], "At ")
-		clock, _, _ := strings.Cut(rest, " ")
-		ends := slices.ContainsFunc(res.Fired, func(f scenarios.FiredFault) bool { return words.Instant(f.Until) == clock })
-		if at, err := time.ParseDuration(clock); err == nil && step == 0 && !ends {
-			told = append(told, row{at: at, words: res.Telling[i]})
+	for i, when := range res.TellingAt[:min(len(res.TellingAt), len(res.Telling))] {
+		ends := slices.ContainsFunc(res.Fired, func(f scenarios.FiredFault) bool { return f.Until == when.At })
+		if when.Step == 0 && !ends {
+			told = append(told, row{at: when.At, words: res.Telling[i]})
 		}
 	}
 	return told

@@ -90,8 +90,8 @@ func viewOf(plan *plans.Plan, res *scenarios.Result, f focus, c *collector) view
 	v.Telling, v.TellingLeft = words.Capped(res.Telling, tellingMax)
 	for i, sentence := range v.Telling {
 		row := toldRow{Text: sentence}
-		if i < len(res.TellingSteps) {
-			row.Ref = ref(res.TellingSteps[i], 0, shown)
+		if i < len(res.TellingAt) {
+			row.Ref = ref(res.TellingAt[i].Step, 0, shown)
 		}
 		v.TellingRows = append(v.TellingRows, row)
 	}

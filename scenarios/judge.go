@@ -45,7 +45,7 @@ func (r *run) result(sum sim.Summary) *Result {
 	res.Open = r.judge.Open()
 	r.aboutDerived(about, run)
 	res.Runs, res.Derived, res.Audit = r.record.runs, r.record.derived.jobs, r.record.derived.audit
-	res.Telling, res.TellingSteps = r.tell(res, about, run)
+	res.Telling, res.TellingAt = r.tell(res, about, run)
 	res.Verdict, res.Reason = r.verdict(res)
 	return res
 }

@@ -17,35 +17,35 @@ const (
 
 // Result is what a run found: the content of result.json. It depends on plan and build alone.
 type Result struct {
-	Version      int                `json:"version"`
-	Build        string             `json:"build"`
-	Scenario     string             `json:"scenario"`
-	Story        string             `json:"story,omitempty"`
-	Preset       string             `json:"preset"`
-	Seed         uint64             `json:"seed"`
-	Overrides    []string           `json:"overrides,omitempty"` // key=value, as --set takes them; judge=invariant, as --judge does
-	Replay       string             `json:"replay"`              // the command that repeats this run
-	Verdict      Verdict            `json:"verdict"`
-	Reason       string             `json:"reason"` // one sentence
-	Digest       string             `json:"digest"` // 16 hex digits over every event
-	Steps        int                `json:"steps"`
-	Virtual      time.Duration      `json:"virtual_ns"`
-	OutOfSteps   bool               `json:"out_of_steps,omitempty"` // it used up schedule.steps_max before it was over
-	Invariants   []InvariantResult  `json:"invariants"`
-	Violations   []Violation        `json:"violations"`
-	Fired        []FiredFault       `json:"faults_fired"`
-	Unfired      []string           `json:"faults_unfired,omitempty"` // faults, in words, that did not fire as they should, and how often they did
-	Idle         []string           `json:"idle,omitempty"`           // parts of the plan that do nothing, and why, a sentence each
-	Telling      []string           `json:"telling"`                  // the story of the jobs the plan is about, a sentence each
-	TellingSteps []int              `json:"telling_steps,omitempty"`  // of each sentence; 0 for none
-	Jobs         []JobResult        `json:"jobs"`                     // in the order of their numbers
-	Unsettled    []Unsettled        `json:"unsettled,omitempty"`
-	Runs         []*RunResult       `json:"runs,omitempty"`     // of workflows, in the order of their starts
-	Derived      []*DerivedJob      `json:"derived,omitempty"`  // in the order in which they were first seen
-	Audit        []AuditEvent       `json:"audit,omitempty"`    // the decisions on record, in their order
-	Breakers     []BreakerChange    `json:"breakers,omitempty"` // what each replica's circuit breakers did, in the order of time
-	Open         []string           `json:"open,omitempty"`     // what else is still to come, a sentence each
-	Counters     map[string]float64 `json:"counters,omitempty"` // the schedulers' metrics, summed, as name{label="value"}
+	Version    int                `json:"version"`
+	Build      string             `json:"build"`
+	Scenario   string             `json:"scenario"`
+	Story      string             `json:"story,omitempty"`
+	Preset     string             `json:"preset"`
+	Seed       uint64             `json:"seed"`
+	Overrides  []string           `json:"overrides,omitempty"` // key=value, as --set takes them; judge=invariant, as --judge does
+	Replay     string             `json:"replay"`              // the command that repeats this run
+	Verdict    Verdict            `json:"verdict"`
+	Reason     string             `json:"reason"` // one sentence
+	Digest     string             `json:"digest"` // 16 hex digits over every event
+	Steps      int                `json:"steps"`
+	Virtual    time.Duration      `json:"virtual_ns"`
+	OutOfSteps bool               `json:"out_of_steps,omitempty"` // it used up schedule.steps_max before it was over
+	Invariants []InvariantResult  `json:"invariants"`
+	Violations []Violation        `json:"violations"`
+	Fired      []FiredFault       `json:"faults_fired"`
+	Unfired    []string           `json:"faults_unfired,omitempty"` // faults, in words, that did not fire as they should, and how often they did
+	Idle       []string           `json:"idle,omitempty"`           // parts of the plan that do nothing, and why, a sentence each
+	Telling    []string           `json:"telling"`                  // the story of the jobs the plan is about, a sentence each
+	TellingAt  []ToldAt           `json:"telling_at,omitempty"`     // of its sentences; the last have none
+	Jobs       []JobResult        `json:"jobs"`                     // in the order of their numbers
+	Unsettled  []Unsettled        `json:"unsettled,omitempty"`
+	Runs       []*RunResult       `json:"runs,omitempty"`     // of workflows, in the order of their starts
+	Derived    []*DerivedJob      `json:"derived,omitempty"`  // in the order in which they were first seen
+	Audit      []AuditEvent       `json:"audit,omitempty"`    // the decisions on record, in their order
+	Breakers   []BreakerChange    `json:"breakers,omitempty"` // what each replica's circuit breakers did, in the order of time
+	Open       []string           `json:"open,omitempty"`     // what else is still to come, a sentence each
+	Counters   map[string]float64 `json:"counters,omitempty"` // the schedulers' metrics, summed, as name{label="value"}
 }
 
 // Status of one invariant after a run.
@@ -140,6 +140,12 @@ type BreakerChange struct {
 	Circuit string        `json:"circuit"`         // safety or output
 	State   string        `json:"state"`           // closed, open or half-open
 	Alone   bool          `json:"alone,omitempty"` // it goes by its own counter, as Redis is away
+}
+
+// ToldAt is when a sentence of the story happened.
+type ToldAt struct {
+	Step int           `json:"step,omitempty"` // 0 if no step shows it
+	At   time.Duration `json:"at_ns"`
 }
 
 // Unsettled names a job that did not settle, and why.

@@ -41,7 +41,7 @@ const (
 
 // tell writes the story of the run in the order of time: each strike, what it hit, what followed, the violations, and
 // in closing what became of everybody else.
-func (r *run) tell(res *Result, about []*jobRecord, run *RunResult) (told []string, steps []int) {
+func (r *run) tell(res *Result, about []*jobRecord, run *RunResult) (told []string, when []ToldAt) {
 	about = r.withViolated(res, about)
 	broken, needed := broke(res)
 	lines := slices.Concat(r.strikes(about), broken, r.happened(needed, about, run), r.ends(about))
@@ -64,13 +64,12 @@ func (r *run) tell(res *Result, about []*jobRecord, run *RunResult) (told []stri
 		if l.step == lastStep {
 			l.step = 0
 		}
-		steps = append(steps, l.step)
+		when = append(when, ToldAt{l.step, l.at})
 	}
 	if left > 0 {
 		told = append(told, fmt.Sprintf("The last %s that matter little %s left out.", count(left, "step"), isAre(left)))
 	}
-	told = append(told, r.closing(about)...)
-	return told, append(steps, make([]int, len(told)-len(steps))...)
+	return append(told, r.closing(about)...), when
 }
 
 // withViolated are the jobs that the story follows: also those, up to a number, that a broken promise names.
