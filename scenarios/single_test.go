@@ -8,7 +8,6 @@ import (
 	"fmt"
 	"maps"
 	"slices"
-	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -102,7 +101,8 @@ func operationsOf(t *testing.T, p *plans.Plan) (list []operation) {
 			continue
 		}
 		if !op.phase.NoJob {
-			if op.job, err = strconv.Atoi(strings.TrimPrefix(e.Job, "job-")); err != nil {
+			var ok bool
+			if op.job, ok = plans.JobNumber(e.Job); !ok {
 				continue // of a step, or a compensation, which has no number
 			}
 		}
