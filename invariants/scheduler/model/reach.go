@@ -10,12 +10,15 @@ import (
 	"github.com/wavetank-sim/wavetank/sim"
 )
 
-// Strikes is what has struck in a run. A strike on a node, on a server, or on what is done for all reaches the jobs and
-// runs that are unfinished when it comes, and those that appear until its window closes. A strike on an operation
-// reaches what the operation is about.
+// Strikes is what has struck in a run. A strike on a server, or on what is done for all, reaches the jobs and runs that
+// are unfinished when it comes, and those that appear until its window closes. So does one on the last scheduler that is
+// up, or on one that holds the lock of a tick. A strike on another scheduler reaches what that has in hand, what may be on
+// its way there while the strike lasts, and what the scheduler deals with until the window closes. A strike on an
+// operation reaches what the operation is about.
 type Strikes struct {
 	ever    invariants.Kinds
 	windows []window
+	dealing invariants.Kinds // strikes on the scheduler of the event at hand
 }
 
 // window is the time of a strike, and for as long as what the strike leaves behind may last.
@@ -24,6 +27,7 @@ type window struct {
 	node  string
 	ends  string        // the event that ends the strike; "" if it was over at once
 	until time.Duration // 0 while it lasts
+	all   bool          // it reaches everything, and not only what its node deals with
 }
 
 func (w *window) open(at time.Duration) bool { return w.until == 0 || at < w.until }
@@ -35,13 +39,19 @@ var endOf = map[string]string{
 }
 
 var (
-	ofWorkers = history.StrikesOf(history.WorkerCrash, history.WorkerAway)
-	forAll    = history.StrikesOf(history.KernelFails, history.TickFails) // an operation that counts for all jobs, by a circuit or by a tick
+	ofWorkers  = history.StrikesOf(history.WorkerCrash, history.WorkerAway)
+	ofReplicas = history.StrikesOf(history.SchedulerCrash, history.SchedulerAway)
+	forAll     = history.StrikesOf(history.KernelFails, history.TickFails) // an operation that counts for all jobs, by a circuit or by a tick
 )
 
 // StruckBy are the kinds of strike that have reached a job; with saga, also those that have reached its saga.
 func (f *Facts) StruckBy(j *Job, saga bool) invariants.Kinds {
 	struck := j.Struck
+	for i := range f.Strikes.windows {
+		if w := &f.Strikes.windows[i]; !w.all && w.until == 0 && f.awaits(j, w.node) {
+			struck |= history.StrikesOf(w.kind)
+		}
+	}
 	if saga && j.Saga.Workflow != "" {
 		struck |= f.Sagas.Of(j.Saga.Workflow).struck
 		for _, other := range f.Order {
@@ -72,9 +82,11 @@ func (f *Facts) Struck(e *sim.Event) {
 		for i := range f.Strikes.windows {
 			if w := &f.Strikes.windows[i]; w.until == 0 && w.node == e.Target && w.ends == e.Name {
 				w.until = e.At + f.aftermath(w.kind)
+				f.reachAwaited(w)
 			}
 		}
 	}
+	f.dealt(e)
 	s, ok := history.StrikeOf(e)
 	if !ok {
 		return
@@ -110,36 +122,70 @@ func (f *Facts) struckNode(k invariants.StrikeKind, node, verb string) {
 		}
 	}
 	w := window{kind: k, node: node, ends: endOf[verb]}
+	w.all = !strings.HasPrefix(node, history.SchedulerNodes) || f.Ticks.heldBy(node, f.At) || f.lastOf(node)
 	if w.ends == "" {
 		w.until = f.At + f.aftermath(k)
 	}
 	f.opens(w)
 	kind := history.StrikesOf(k)
-	for _, j := range f.Order {
-		switch {
-		case kind&ofWorkers == 0:
-			if f.unfinished(j) {
-				j.Struck |= kind
-			}
-			if j.inHandOf(node) {
+	if kind&ofWorkers != 0 {
+		for _, j := range f.Order {
+			if j.with(node) {
 				f.reachJob(j, kind)
 			}
-		case j.with(node):
+		}
+		return
+	}
+	if w.all {
+		f.reachAll(kind)
+	}
+	for _, j := range f.Order {
+		step := f.Workflow.StepJob(j.ID)
+		if f.inHandOf(node, j) || step != nil && step.Run.inHandOf(node) && f.unfinished(j) {
 			f.reachJob(j, kind)
 		}
 	}
 	for _, r := range f.Workflow.Order {
-		if kind&ofWorkers == 0 && r.unfinished() && (k != history.SchedulerCrash || r.inHandOf(node) || f.lastOf(node)) {
+		if r.inHandOf(node) {
 			r.As.Struck |= kind
 		}
 	}
+	for _, g := range f.Sagas.Order {
+		if g.Lock.Node == node && g.Lock.Live(f.At) {
+			g.struck |= kind
+		}
+	}
+}
+
+// dealt takes in what a scheduler that was struck deals with.
+func (f *Facts) dealt(e *sim.Event) {
+	f.Strikes.dealing = 0
+	for i := range f.Strikes.windows {
+		w := &f.Strikes.windows[i]
+		if w.node != e.Node || !w.open(f.At) {
+			continue
+		}
+		kind := history.StrikesOf(w.kind)
+		f.Strikes.dealing |= kind &^ ofWorkers
+		if !w.all && w.until == 0 && f.Ticks.heldBy(w.node, f.At) {
+			w.all = true
+			f.reachAll(kind)
+		}
+	}
+	if f.Strikes.dealing == 0 {
+		return
+	}
+	if j := f.Jobs[e.Job]; j != nil {
+		f.reachJob(j, f.Strikes.dealing)
+	}
+	f.reachKey(e.Target, f.Strikes.dealing)
 }
 
 // opens begins a window, or lengthens the one that is open.
 func (f *Facts) opens(w window) {
 	for i := range f.Strikes.windows {
 		if o := &f.Strikes.windows[i]; o.kind == w.kind && o.node == w.node && o.ends == w.ends && o.open(f.At) {
-			o.until = w.until
+			o.until, o.all = w.until, o.all || w.all
 			return
 		}
 	}
@@ -149,11 +195,16 @@ func (f *Facts) opens(w window) {
 // lastOf says whether no scheduler but this one is up.
 func (f *Facts) lastOf(scheduler string) bool {
 	for name, n := range f.Nodes {
-		if name != scheduler && strings.HasPrefix(name, history.SchedulerNodes) && !n.Down {
+		if name != scheduler && strings.HasPrefix(name, history.SchedulerNodes) && !n.Down && !f.Strikes.lasts(name) {
 			return false
 		}
 	}
 	return true
+}
+
+// lasts says whether a strike that stops a node goes on.
+func (k *Strikes) lasts(node string) bool {
+	return slices.ContainsFunc(k.windows, func(w window) bool { return w.node == node && w.until == 0 && w.kind != history.ClockWrong })
 }
 
 // struckOperation takes in a strike on an operation. It reaches the operation's job; the saga or the run that it is on;
@@ -175,6 +226,11 @@ func (f *Facts) struckOperation(s invariants.Strike) {
 	if f.reachKey(s.Key, kind) {
 		return
 	}
+	f.reachAll(kind)
+}
+
+// reachAll marks whatever is unfinished.
+func (f *Facts) reachAll(kind invariants.Kinds) {
 	for _, j := range f.Order {
 		if f.unfinished(j) {
 			j.Struck |= kind
@@ -238,12 +294,33 @@ func (f *Facts) reachJob(j *Job, kind invariants.Kinds) {
 	}
 }
 
-// inHandOf says whether a process of the node has a message of the job in hand.
-func (j *Job) inHandOf(node string) bool {
-	return slices.ContainsFunc(j.Messages, func(m Message) bool {
-		name, _, _ := strings.Cut(m.Holder, " ")
-		return m.Holder != "" && name == node
+// inHandOf says whether a process of the node has the job in hand: it handles the job, holds its lock, or has a message
+// of it, or one may be on its way there.
+func (f *Facts) inHandOf(node string, j *Job) bool {
+	return j.Lock.Node == node && j.Lock.Live(f.At) || f.awaits(j, node) ||
+		slices.ContainsFunc(j.Handlings, func(h Handling) bool { return h.Node == node }) ||
+		slices.ContainsFunc(j.Messages, func(m Message) bool {
+			name, _, _ := strings.Cut(m.Holder, " ")
+			return m.Holder != "" && name == node
+		})
+}
+
+// awaits says whether a message of the job may be on its way to a node: the node has asked for such messages, and nobody
+// has this one. When a message that was put off comes again, the events do not tell.
+func (f *Facts) awaits(j *Job, node string) bool {
+	n := f.Nodes[node]
+	return n != nil && len(n.pulls) > 0 && slices.ContainsFunc(j.Messages, func(m Message) bool {
+		return m.Holder == "" && !m.Done && !m.Lost && !m.Abandoned && n.pulls[m.Consumer] != 0
 	})
+}
+
+// reachAwaited marks, as a strike on a scheduler ends, the jobs of which messages may have gone there under it.
+func (f *Facts) reachAwaited(w *window) {
+	for _, j := range f.Order {
+		if f.awaits(j, w.node) {
+			f.reachJob(j, history.StrikesOf(w.kind))
+		}
+	}
 }
 
 // with says whether a worker has to do with the job: it executes it, or has a dispatch to take or to acknowledge. The
@@ -279,8 +356,16 @@ func (f *Facts) aftermath(k invariants.StrikeKind) time.Duration {
 	return max(counts, 2*f.Config.PollInterval, f.Config.JobLockTTL, f.Config.SnapshotLockTTL, f.Config.WorkerTTL, f.Config.Policy.OpenFor)
 }
 
-// Appears marks a job or a run that is new with the strikes whose windows are open.
-func (f *Facts) Appears(j *Job) { j.Struck |= f.StruckNow() &^ ofWorkers }
+// Appears marks a job or a run that is new with the strikes whose windows are open, if they reach everything or are on
+// the scheduler that makes it.
+func (f *Facts) Appears(j *Job) {
+	j.Struck |= f.Strikes.dealing
+	for i := range f.Strikes.windows {
+		if w := &f.Strikes.windows[i]; w.all && w.open(f.At) {
+			j.Struck |= history.StrikesOf(w.kind) &^ ofWorkers
+		}
+	}
+}
 
 // Assigned marks a job that is dispatched to a worker with the strikes that the worker is under.
 func (f *Facts) Assigned(j *Job, worker string) {
