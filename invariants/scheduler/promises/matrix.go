@@ -149,7 +149,10 @@ var Matrix = map[string]row{
 		rewound,
 		wrongClock,
 	}},
-	"no-dispatch-to-expired-worker":      {Except: []exception{rewound}},
+	"no-dispatch-to-expired-worker": {Except: []exception{
+		{By: StrikesOf(ClockWrong), Why: open, Says: "the age of a heartbeat is told by the node's clock; a monotonic clock would close it"},
+		rewound,
+	}},
 	"snapshot-revives-no-worker":         {Takes: []mechanism{having(withLastSeen)}},
 	"no-retry-for-want-of-known-workers": {Except: []exception{{By: StrikesOf(TickFails, SchedulerAway), Why: impossible, Says: "who could not read the snapshot knows of no worker"}, wrongClock}},
 	"dispatches-count-as-load":           {Takes: []mechanism{having(withCounting)}},
@@ -213,7 +216,7 @@ var Matrix = map[string]row{
 		rewound,
 	}},
 	"failed-job-has-dlq-entry": {Except: []exception{
-		{By: StrikesOf(WriteUnanswered, WriteLate, DLQFails, SchedulerCrash), But: []mechanism{together, before}},
+		{By: StrikesOf(WriteUnanswered, WriteLate, DLQFails, SchedulerCrash, SchedulerAway), But: []mechanism{together, before}},
 		rewound,
 	}},
 	"tenant-limit-held": {Takes: []mechanism{having(withTenantReserve, withIntentFirst)}},
