@@ -12,9 +12,9 @@ import (
 
 // Strikes is what has struck in a run. A strike on a server, or on what is done for all, reaches the jobs and runs that
 // are unfinished when it comes, and those that appear until its window closes. So does one on the last scheduler that is
-// up, or on one that holds the lock of a tick. A strike on another scheduler reaches what that has in hand, what may be on
-// its way there while the strike lasts, and what the scheduler deals with until the window closes. A strike on an
-// operation reaches what the operation is about.
+// up. A strike on another scheduler reaches what that has in hand, what may be on its way there while the strike lasts,
+// and what the scheduler deals with until the window closes; if the scheduler holds the lock of a tick, the tick fails
+// for all, or goes by the wrong clock for all. A strike on an operation reaches what the operation is about.
 type Strikes struct {
 	ever    invariants.Kinds
 	windows []window
@@ -122,11 +122,13 @@ func (f *Facts) struckNode(k invariants.StrikeKind, node, verb string) {
 		}
 	}
 	w := window{kind: k, node: node, ends: endOf[verb]}
-	w.all = !strings.HasPrefix(node, history.SchedulerNodes) || f.Ticks.heldBy(node, f.At) || f.lastOf(node)
+	replica := strings.HasPrefix(node, history.SchedulerNodes)
+	w.all = !replica || f.lastOf(node)
 	if w.ends == "" {
 		w.until = f.At + f.aftermath(k)
 	}
 	f.opens(w)
+	f.tickFails(w)
 	kind := history.StrikesOf(k)
 	if kind&ofWorkers != 0 {
 		for _, j := range f.Order {
@@ -138,6 +140,9 @@ func (f *Facts) struckNode(k invariants.StrikeKind, node, verb string) {
 	}
 	if w.all {
 		f.reachAll(kind)
+	}
+	if w.all && replica {
+		f.nobodyIsUp()
 	}
 	for _, j := range f.Order {
 		step := f.Workflow.StepJob(j.ID)
@@ -161,15 +166,9 @@ func (f *Facts) struckNode(k invariants.StrikeKind, node, verb string) {
 func (f *Facts) dealt(e *sim.Event) {
 	f.Strikes.dealing = 0
 	for i := range f.Strikes.windows {
-		w := &f.Strikes.windows[i]
-		if w.node != e.Node || !w.open(f.At) {
-			continue
-		}
-		kind := history.StrikesOf(w.kind)
-		f.Strikes.dealing |= kind &^ ofWorkers
-		if !w.all && w.until == 0 && f.Ticks.heldBy(w.node, f.At) {
-			w.all = true
-			f.reachAll(kind)
+		if w := f.Strikes.windows[i]; w.node == e.Node && w.open(f.At) {
+			f.Strikes.dealing |= history.StrikesOf(w.kind) &^ ofWorkers
+			f.tickFails(w)
 		}
 	}
 	if f.Strikes.dealing == 0 {
@@ -181,15 +180,42 @@ func (f *Facts) dealt(e *sim.Event) {
 	f.reachKey(e.Target, f.Strikes.dealing)
 }
 
-// opens begins a window, or lengthens the one that is open.
-func (f *Facts) opens(w window) {
+// tickFails lets a strike reach everything, if the scheduler that it is on holds the lock of a tick meanwhile. The tick
+// goes by a clock that is wrong; under any other strike it fails.
+func (f *Facts) tickFails(w window) {
+	if w.until != 0 || !f.Ticks.heldBy(w.node, f.At) {
+		return
+	}
+	if w.all = true; w.kind != history.ClockWrong {
+		w.kind = history.TickFails
+	}
+	if kind := history.StrikesOf(w.kind); f.opens(w) {
+		f.Strikes.ever |= kind
+		f.reachAll(kind)
+	}
+}
+
+// opens begins a window, or lengthens and widens the one that is open. It says whether more is reached than before.
+func (f *Facts) opens(w window) bool {
 	for i := range f.Strikes.windows {
 		if o := &f.Strikes.windows[i]; o.kind == w.kind && o.node == w.node && o.ends == w.ends && o.open(f.At) {
+			wider := w.all && !o.all
 			o.until, o.all = w.until, o.all || w.all
-			return
+			return wider
 		}
 	}
 	f.Strikes.windows = append(f.Strikes.windows, w)
+	return true
+}
+
+// nobodyIsUp lets the strikes on schedulers that go on reach everything, now that there is no other one.
+func (f *Facts) nobodyIsUp() {
+	for i := range f.Strikes.windows {
+		if w := &f.Strikes.windows[i]; w.until == 0 && !w.all {
+			w.all = true
+			f.reachAll(history.StrikesOf(w.kind))
+		}
+	}
 }
 
 // lastOf says whether no scheduler but this one is up.

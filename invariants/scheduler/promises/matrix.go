@@ -221,7 +221,7 @@ var Matrix = map[string]row{
 	}},
 	"tenant-limit-held": {Takes: []mechanism{having(withTenantReserve, withIntentFirst)}},
 	"one-writer-a-tick": {Except: []exception{
-		{By: StrikesOf(TickFails, SchedulerAway), But: []mechanism{fenced}},
+		{By: StrikesOf(TickFails), But: []mechanism{fenced}},
 		rewound,
 	}},
 	"timeout-only-when-due": {Takes: []mechanism{rechecked}, Except: []exception{
