@@ -345,15 +345,15 @@ func (r *record) moved(j *jobRecord, f *history.Fact, to string) {
 	j.Path = append(j.Path, JobPoint{f.Step, f.At, to, j.Attempts, cmp.Or(f.Phase, f.Name)})
 	switch {
 	case lossBy(f.Event):
-		l, says := &r.losses[len(r.losses)-1], rewound
+		l, says, was := &r.losses[len(r.losses)-1], rewound, from
 		j.rewound = true
 		if to == "" {
-			says = recordLost
+			says, was = recordLost, either(from == "", "no state yet", "said "+from)
 			l.gone = append(l.gone, j.ID)
 		} else {
 			l.back = append(l.back, j.ID)
 		}
-		tell(&j.moments, f.Event, says, from, to, 0)
+		tell(&j.moments, f.Event, says, was, to, 0)
 	case f.Kind == sim.KindLate:
 		tell(&j.moments, f.Event, lateWrote, to, f.Phase, 0)
 	case f.Phase == "rollback_write":
@@ -473,7 +473,7 @@ func (r *record) executed(e *sim.Event) {
 	j.finished = j.finished || e.Name == actors.EffectDone
 }
 
-func either(yes bool, a, b saying) saying {
+func either[T any](yes bool, a, b T) T {
 	if yes {
 		return a
 	}
