@@ -29,7 +29,8 @@ type armed struct {
 	Fault
 	seen map[string]int // matching operations so far, by job
 	hits int
-	away int // of the hits, operations that are late and have not arrived
+	away int    // of the hits, operations that are late and have not arrived
+	miss string // why it had no effect when its moment last came
 }
 
 // outage is a node's time without a process.
@@ -99,11 +100,17 @@ func (in *Injector) Intercept(ctx context.Context, op *sim.Op, apply func() erro
 	var struck *armed
 	var moment Fired
 	for _, a := range in.armed { // one fault an operation, but each counts them all
-		if n, hit := in.match(a, op); hit && struck == nil {
+		switch n, hit := in.match(a, op); {
+		case hit && struck == nil:
 			struck, moment = a, Fired{Job: op.Job, Phase: op.Phase, Occurrence: n}
+		case hit:
+			a.miss = "another fault struck the operation"
 		}
 	}
 	if from := in.cutFrom(op); from != "" {
+		if struck != nil {
+			struck.miss = "a partition had cut " + op.Node() + " off from " + from
+		}
 		op.Fault(string(Partition))
 		return cutOff(ctx, op, from)
 	}
@@ -191,6 +198,7 @@ func (in *Injector) note(w *sim.World, a *armed, node string, f Fired) int {
 func (in *Injector) crash(w *sim.World, a *armed, node string, f Fired) (crashed bool) {
 	n := w.Find(node)
 	if n == nil || !n.Up() {
+		a.miss = node + " was down"
 		return false
 	}
 	a.hits++
@@ -222,6 +230,7 @@ func (in *Injector) restartServer(w *sim.World, a *armed, at time.Duration, f Fi
 	}
 	w.At(at, verb, NATS, func() {
 		if w.NATSDown() { // it can neither stop nor lose anything
+			a.miss = "nats-server was down"
 			return
 		}
 		a.hits++
@@ -283,6 +292,7 @@ func (in *Injector) right(w *sim.World, node string) {
 func (in *Injector) pause(w *sim.World, a *armed, node string, f Fired) (paused bool) {
 	n := w.Find(node)
 	if n == nil || !n.Up() {
+		a.miss = node + " was down"
 		return false
 	}
 	a.hits++

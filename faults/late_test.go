@@ -203,8 +203,8 @@ func TestALateWriteThatHasNotArrived(t *testing.T) {
 			"late on save of job 1, by 30s: it had not arrived when the run ended",
 			"late on save of job 2, occurrences 1 to 3, by 10s: only 2 of 3 times",
 			"late on save of job 2, occurrences 1 to 3, by 10s: 1 of 2 had not arrived when the run ended",
-		}, in.Unfired())
+		}, unfired(in))
 		w.Step(time.Minute, nil)
-		assert.Equal(t, []string{"late on save of job 2, occurrences 1 to 3, by 10s: only 2 of 3 times"}, in.Unfired())
+		assert.Equal(t, []string{"late on save of job 2, occurrences 1 to 3, by 10s: only 2 of 3 times"}, unfired(in))
 	})
 }

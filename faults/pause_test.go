@@ -83,7 +83,7 @@ func TestPauseOfANodeThatIsDown(t *testing.T) {
 		w.Node("n", func(p *sim.Process) { <-p.Context().Done() }).Start()
 		w.Step(time.Minute, nil)
 	})
-	assert.Equal(t, []string{"pause of n at 6s for 1s: never"}, in.Unfired())
+	assert.Equal(t, []string{"pause of n at 6s for 1s: never, as n was down"}, unfired(in))
 }
 
 // What the server sends a paused node counts as delivered; another node gets it after AckWait, and the

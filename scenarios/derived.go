@@ -75,7 +75,7 @@ func (r *record) decided(f *history.Fact) {
 	if a.JobID != "" {
 		event.Kind += " for " + a.JobID
 	}
-	d.trail = append(d.trail, moment{at: f.At, step: f.Step, node: f.Node, says: onRecord, a: event.Kind, b: a.words()})
+	d.trail = append(d.trail, moment{at: f.At, step: f.Step, node: f.Node, says: onRecord, a: event.Kind, b: a.words(), of: a.JobID})
 }
 
 // words say why, and by whom.
@@ -97,7 +97,7 @@ func (d *derived) stored(f *history.Fact) {
 			if j.Submitted == 0 {
 				j.Submitted, again = f.At, ""
 			}
-			tell(&j.moments, f.Event, derivedSubmitted, j.What, again, 0)
+			j.moments = append(j.moments, moment{at: f.At, step: f.Step, node: f.Node, says: derivedSubmitted, a: j.What, b: again, of: j.Of})
 		}
 		return
 	}

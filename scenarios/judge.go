@@ -30,7 +30,10 @@ func (r *run) result(sum sim.Summary) *Result {
 			Node: f.Node, Job: f.Job, Phase: f.Phase, Occurrence: f.Occurrence,
 		})
 	}
-	res.Unfired, res.Idle = r.injector.Unfired(), p.Idle()
+	for _, u := range r.injector.Unfired() {
+		res.Unfired = append(res.Unfired, u.String())
+	}
+	res.Idle = p.Idle()
 	about, run := r.about()
 	for _, j := range r.record.jobs {
 		j.About = slices.Contains(about, j)
@@ -106,7 +109,7 @@ func (r *run) verdict(res *Result) (Verdict, string) {
 			}
 		}
 	}
-	missed, unfired := r.missed(res), slices.DeleteFunc(slices.Clone(res.Unfired), r.cannotFire)
+	missed, unfired := r.missed(res), slices.DeleteFunc(r.injector.Unfired(), r.cannotFire)
 	also := r.stillThrottled() + nothingToStrike(len(res.Unfired)-len(unfired))
 	switch {
 	case len(broken) > 0:
@@ -122,7 +125,7 @@ func (r *run) verdict(res *Result) (Verdict, string) {
 	case r.tooShort():
 		return Inconclusive, fmt.Sprintf("an outage lasted longer than the world had to settle after it; raise then.settle_within, now %s", r.plan.Then.SettleWithin)
 	case len(unfired) > 0 && !r.opt.Drawn:
-		return Inconclusive, "a fault did not fire as it should, so the run did not test what the plan is about: " + unfired[0]
+		return Inconclusive, "a fault did not fire as it should, so the run did not test what the plan is about: " + unfired[0].String()
 	case len(missed) > 0 && !r.modified():
 		return Inconclusive, "the plan expects what did not come about: " + strings.Join(missed, ", ")
 	case len(idle) > 0:
@@ -189,12 +192,9 @@ func (r *run) circumstances() string {
 
 // cannotFire says of a fault that did not fire whether the settings leave it nothing to strike, and are
 // not the plan's own: with engine.resume_intents, say, there is no rollback that could fail.
-func (r *run) cannotFire(unfired string) bool {
-	return r.modified() && slices.ContainsFunc(r.plan.Faults, func(f faults.Fault) bool {
-		m := plans.MatchOf(&f)
-		return m != nil && strings.HasPrefix(unfired, f.String()+":") &&
-			!slices.ContainsFunc(r.plan.Phases(), func(ph faults.Phase) bool { return ph.Name == m.Phase })
-	})
+func (r *run) cannotFire(unfired faults.Unfired) bool {
+	m := plans.MatchOf(&unfired.Fault)
+	return r.modified() && m != nil && !slices.ContainsFunc(r.plan.Phases(), func(ph faults.Phase) bool { return ph.Name == m.Phase })
 }
 
 // modified says whether story and expectations are of another plan than was run.

@@ -109,6 +109,11 @@ func (l loss) words() string {
 	return "; the last writes were lost, " + count(l.n, of) + keys + jobs
 }
 
+// named are the jobs that those words name.
+func (l loss) named() []string {
+	return slices.Concat(l.back[:min(len(l.back), aboutMax)], l.gone[:min(len(l.gone), aboutMax)])
+}
+
 // some names a few, and counts the others.
 func some(ids []string) string {
 	if len(ids) > aboutMax {

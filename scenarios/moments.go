@@ -21,6 +21,7 @@ type moment struct {
 	says saying
 	a, b string
 	n    int
+	of   string // another job that it names
 	// quiet moments are told only if a violation depends on them.
 	quiet bool
 }
@@ -66,10 +67,14 @@ const (
 	notified          saying = "{node} told {a} that {job} is cancelled"
 	recorded          saying = "{node} recorded the compensation of {job}"
 	popped            saying = "{node} took the compensation of {job} from the stack"
+	timePassed        saying = "{a} of {job} passed{b}"
+	foundOver         saying = "the reconciler of {node} came for {job}, and found it {a}"
+	circuit           saying = "{node} found the {a} circuit {b}"
+	leftOver          saying = "{node} released {a}, with {b} left on its stack"
 	replayed          saying = "a replayer, {node}, found {job} waiting"
 	rescued           saying = "the {a} of {node} took up {job}"
 	rewound           saying = "{job} was {b} again, after {a}"
-	recordLost        saying = "the record of {job} was gone, which had said {a}"
+	recordLost        saying = "the record of {job} was gone, which had {a}"
 	messageLost       saying = "{a} of {job} was lost"
 	began             saying = "{node} began to execute {job}{b}"
 	overtaken         saying = "{node} began to execute {job}{b}, although it was {a}"
@@ -87,6 +92,11 @@ var kept = []saying{submitted, derivedSubmitted, rolledBack, lateWrote, dispatch
 // words is the moment's sentence, without its time.
 func (m *moment) words(job string) string {
 	return strings.NewReplacer("{node}", who(m.node), "{job}", job, "{a}", m.a, "{b}", m.b, "{n}", fmt.Sprint(m.n)).Replace(string(m.says))
+}
+
+// line is the moment as a story has it.
+func (m *moment) line(job string, keep bool) line {
+	return line{at: m.at, step: m.step, rank: rankMoment, text: m.words(job), keep: keep, jobs: []string{job, m.of}}
 }
 
 // alike says whether two moments differ in nothing but who and when.
@@ -161,6 +171,14 @@ func (j *jobRecord) operated(e *sim.Event) {
 	}
 }
 
+// over says that a state is written over that of a job's end, other than by a verdict on its output.
+func over(from, to string) string {
+	if scheduler.Terminal(from) && (from != "SUCCEEDED" || to != "OUTPUT_QUARANTINED") {
+		return ", over " + from
+	}
+	return ""
+}
+
 // stateWords is what else a state write says.
 func (j *JobResult) stateWords(f *history.Fact) string {
 	worker, _ := f.Field("worker")
@@ -192,7 +210,10 @@ func (r *run) strikeWords(f faults.Fired) (begin, end string) {
 	case f.Fault.For > 0:
 		lasts = " for " + strictyaml.DurationText(f.Fault.For)
 	case f.Fault.Do == faults.Partition || f.Fault.Do == faults.Skew:
-		lasts = " until the heal"
+		lasts = " until the end of the run"
+		if r.plan.Then.Heal {
+			lasts = " until the heal"
+		}
 	}
 	if f.Phase != "" {
 		after = ", right after " + operation

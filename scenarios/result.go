@@ -144,8 +144,9 @@ type BreakerChange struct {
 
 // ToldAt is when a sentence of the story happened.
 type ToldAt struct {
-	Step int           `json:"step,omitempty"` // 0 if no step shows it
-	At   time.Duration `json:"at_ns"`
+	Step     int           `json:"step,omitempty"` // 0 if no step shows it
+	At       time.Duration `json:"at_ns"`
+	Violates string        `json:"violates,omitempty"` // the invariant whose violation it tells of
 }
 
 // Unsettled names a job that did not settle, and why.

@@ -7,7 +7,6 @@ import (
 	"slices"
 	"strings"
 	"time"
-	"unicode"
 
 	"github.com/wavetank-sim/wavetank/faults"
 	"github.com/wavetank-sim/wavetank/scenarios/scheduler"
@@ -25,7 +24,15 @@ type line struct {
 	step int
 	rank int // among those of one step
 	text string
-	keep bool // however long the story is
+	keep bool     // however long the story is
+	jobs []string // that it names
+
+	violates string // the invariant whose violation it tells of
+}
+
+// always is a line that no story leaves out.
+func always(at time.Duration, step, rank int, text string, jobs ...string) line {
+	return line{at: at, step: step, rank: rank, text: text, keep: true, jobs: jobs}
 }
 
 // lastStep is after every step of a time.
@@ -49,6 +56,7 @@ func (r *run) tell(res *Result, about []*jobRecord, run *RunResult) (told []stri
 		return cmp.Or(cmp.Compare(a.at, b.at), cmp.Compare(a.step, b.step), cmp.Compare(a.rank, b.rank))
 	}
 	slices.SortStableFunc(lines, inOrder)
+	lines = slices.CompactFunc(lines, func(a, b line) bool { return a.at == b.at && a.text == b.text }) // of what several jobs wait for
 	over := max(0, len(lines)-linesMax)
 	left := 0
 	for i := len(lines) - 1; i >= 0 && left < over; i-- {
@@ -64,7 +72,7 @@ func (r *run) tell(res *Result, about []*jobRecord, run *RunResult) (told []stri
 		if l.step == lastStep {
 			l.step = 0
 		}
-		when = append(when, ToldAt{l.step, l.at})
+		when = append(when, ToldAt{l.step, l.at, l.violates})
 	}
 	if left > 0 {
 		told = append(told, fmt.Sprintf("The last %s that matter little %s left out.", count(left, "step"), isAre(left)))
@@ -137,9 +145,9 @@ func (r *run) strike(f faults.Fired) []line {
 		rank = rankAfter
 	}
 	begin, end := r.strikeWords(f)
-	lines := []line{{f.At, f.Step, rank, begin, true}}
+	lines := []line{always(f.At, f.Step, rank, begin, append(r.record.lossOf(f).named(), f.Job)...)}
 	if end != "" && f.Until > 0 {
-		lines = append(lines, line{f.Until, 0, rankStrike, end, true})
+		lines = append(lines, always(f.Until, 0, rankStrike, end))
 	}
 	return lines
 }
@@ -151,15 +159,15 @@ func (r *run) introduced(lines []line) (more []line) {
 		said[l.text] = true
 	}
 	for _, l := range lines {
-		for word := range strings.FieldsFuncSeq(l.text, func(c rune) bool { return c != '-' && !unicode.IsLetter(c) && !unicode.IsDigit(c) }) {
-			j := r.record.job(word)
-			if j == nil || j.ID != word || known[word] {
+		for _, id := range l.jobs {
+			j := r.record.job(id)
+			if j == nil || known[id] {
 				continue
 			}
-			known[word] = true
+			known[id] = true
 			i := slices.IndexFunc(j.moments, func(m moment) bool { return m.says == submitted })
-			if i >= 0 && !said[j.moments[i].words(j.ID)] {
-				more = append(more, line{j.moments[i].at, j.moments[i].step, rankMoment, j.moments[i].words(j.ID), true})
+			if i >= 0 && !said[j.moments[i].words(id)] {
+				more = append(more, j.moments[i].line(id, true))
 			}
 		}
 	}
@@ -179,11 +187,14 @@ func (d dependence) has(m *moment, job string) bool {
 // broke tells of the violations. Of an invariant that is violated often, the first ones are told. needed are the steps
 // that those depend on.
 func broke(res *Result) (lines []line, needed dependence) {
-	told := map[string]int{}
+	found, first := map[string]int{}, map[string]int{}
 	needed = dependence{}
 	for _, v := range res.Violations {
-		if told[v.Invariant]++; told[v.Invariant] > alikeMax+1 {
+		if found[v.Invariant]++; found[v.Invariant] > alikeMax+1 {
 			continue
+		}
+		if found[v.Invariant] == 1 {
+			first[v.Invariant] = len(lines)
 		}
 		if needed[v.Step] == "" {
 			needed[v.Step] = v.Job
@@ -197,13 +208,13 @@ func broke(res *Result) (lines []line, needed dependence) {
 		if !v.Promised {
 			how = " was broken, outside of its promise: "
 		}
-		lines = append(lines, line{v.At, v.Step, rankViolation, v.Invariant + how + v.Message, true})
+		l := always(v.At, v.Step, rankViolation, v.Invariant+how+v.Message, v.Job)
+		l.violates = v.Invariant
+		lines = append(lines, l)
 	}
-	for i := range lines {
-		name, _, _ := strings.Cut(lines[i].text, " ")
-		if n := told[name] - alikeMax - 1; n > 0 {
+	for name, i := range first {
+		if n := found[name] - alikeMax - 1; n > 0 {
 			lines[i].text += fmt.Sprintf("; and %s", count(n, "more such violation"))
-			told[name] = 0
 		}
 	}
 	return lines, needed
@@ -219,7 +230,7 @@ func (r *run) happened(needed dependence, about []*jobRecord, run *RunResult) (l
 		}
 		for i := range j.moments {
 			if m := &j.moments[i]; needed.has(m, j.ID) {
-				lines = append(lines, line{m.at, m.step, rankMoment, m.words(j.ID), true})
+				lines = append(lines, m.line(j.ID, true))
 			}
 		}
 	}
@@ -236,7 +247,7 @@ func (r *run) happened(needed dependence, about []*jobRecord, run *RunResult) (l
 	if run != nil {
 		lines = append(lines, linesOf(run.moments, &JobResult{ID: run.ID}, needed)...)
 	}
-	return append(lines, linesOf(r.record.derived.trail, &JobResult{}, needed)...)
+	return slices.Concat(lines, linesOf(r.record.derived.trail, &JobResult{}, needed), linesOf(r.breakerMoments(), &JobResult{}, needed))
 }
 
 // linesOf picks what is worth telling of a job. What happened again and again in the same way is counted.
@@ -258,16 +269,16 @@ func linesOf(moments []moment, j *JobResult, needed dependence) (lines []line) {
 				after, last = after+1, o.at
 			}
 		}
-		text := m.words(j.ID)
+		keep := needed || m.says == wrote && scheduler.Terminal(m.a) || slices.Contains(kept, m.says)
+		l := m.line(j.ID, keep)
 		switch {
 		case before+after < alikeMax:
 		case before == 0:
-			text += fmt.Sprintf("; %d more times, the last at %s", after, at(last))
+			l.text += fmt.Sprintf("; %d more times, the last at %s", after, at(last))
 		case !needed:
 			continue
 		}
-		keep := needed || m.says == wrote && scheduler.Terminal(m.a) || slices.Contains(kept, m.says)
-		lines = append(lines, line{m.at, m.step, rankMoment, text, keep})
+		lines = append(lines, l)
 	}
 	return lines
 }
@@ -284,15 +295,15 @@ func (r *run) blind(j *jobRecord) []line {
 			opened = max(opened, f.Step)
 		}
 	}
-	lines := []line{{w.Opened, opened, rankViolation, "the blind window of " + j.ID + " opened: no dispatch of it was under way, and no worker had it", true}}
+	lines := []line{always(w.Opened, opened, rankViolation, "the blind window of "+j.ID+" opened: no dispatch of it was under way, and no worker had it", j.ID)}
 	if w.Open {
-		return append(lines, line{r.end, lastStep, rankMoment, fmt.Sprintf("the blind window of %s was still open, after %s", j.ID, (r.end - w.Opened).Round(time.Second)), true})
+		return append(lines, always(r.end, lastStep, rankMoment, fmt.Sprintf("the blind window of %s was still open, after %s", j.ID, (r.end-w.Opened).Round(time.Second))))
 	}
 	closed := r.stepAt(j, w.Closed)
 	if w.Closed == w.Opened {
 		closed = max(closed, opened)
 	}
-	return append(lines, line{w.Closed, closed, rankViolation, "the blind window of " + j.ID + " closed: it had " + w.closing(), true})
+	return append(lines, always(w.Closed, closed, rankViolation, "the blind window of "+j.ID+" closed: it had "+w.closing(r.plan)))
 }
 
 // stepAt is the step at which something of the job happened at that time.
@@ -313,7 +324,7 @@ func (r *run) ends(about []*jobRecord) (lines []line) {
 			if j.State != "" {
 				state = j.ID + " was still " + j.State + j.because()
 			}
-			lines = append(lines, line{r.end, lastStep, rankViolation, "the run ended, and " + state + ": " + r.unsettled(j), true})
+			lines = append(lines, always(r.end, lastStep, rankViolation, "the run ended, and "+state+": "+r.unsettled(j), j.ID))
 		}
 	}
 	return lines

@@ -42,7 +42,7 @@ func TestSearchForWitnesses(t *testing.T) {
 	if *searchFor == 0 {
 		t.Skip("-witness.search says for how long")
 	}
-	s := &witnessSearch{t: t, open: exceptions(t), random: rand.New(rand.NewPCG(*searchSeed, 1)), end: time.Now().Add(*searchFor), breaks: map[string][]*plans.Plan{}}
+	s := &witnessSearch{t: t, open: releases(t), random: rand.New(rand.NewPCG(*searchSeed, 1)), end: time.Now().Add(*searchFor), breaks: map[string][]*plans.Plan{}}
 	for _, w := range readWitnesses(t) {
 		s.list = append(s.list, w)
 		w.Plan = ""
@@ -124,6 +124,12 @@ func (s *witnessSearch) bases() (list []*plans.Plan) {
 // settle gives the plan settings under which the exception applies, and no other of its row with the kind. It says
 // whether there are such.
 func (s *witnessSearch) settle(p *plans.Plan, w witness) bool {
+	switch {
+	case w.Takes != "":
+		return s.without(p, w)
+	case w.Gap != "":
+		return true
+	}
 	row, k := promises.Matrix[w.Invariant], history.Strikes.Set(invariants.StrikeKind(w.Strike))
 	for range 4 {
 		if len(row.Takes) > 0 {
@@ -149,24 +155,30 @@ func (s *witnessSearch) settle(p *plans.Plan, w witness) bool {
 	return false
 }
 
-// inPlans is what makes a plan have a setting of the matrix, or not, where its name does not say.
-var inPlans = map[string][2]string{
-	"a dispatch timeout that leaves time for it":           {"dispatch_timeout=10m", "dispatch_timeout=30s"},
-	"deliveries that outlast every outage by half an hour": {"max_deliver=400", "max_deliver=10"},
-	"another dispatch_order than outbox":                   {"dispatch_order=state-first", "dispatch_order=outbox"},
-	"an intent before each dispatch":                       {"dispatch_order=state-first", "dispatch_order=publish-first"},
-	"dispatch_order=state-first":                           {"dispatch_order=state-first", "dispatch_order=outbox"},
-	"dispatch_order=outbox":                                {"dispatch_order=outbox", "dispatch_order=state-first"},
-	"twice as many deliveries as attempts":                 {"max_deliver=100", "max_deliver=10"},
-	"resume_intents=false":                                 {"resume_intents=false", "resume_intents=true"},
-	"tick_lock=until-expiry":                               {"tick_lock=until-expiry", "tick_lock=renewed"},
-	"tick_lock=renewed":                                    {"tick_lock=renewed", "tick_lock=until-expiry"},
-	"tick_lock=released":                                   {"tick_lock=released", "tick_lock=until-expiry"},
-	"dlq_order=atomic":                                     {"dlq_order=atomic", "dlq_order=state-then-dlq"},
-	"dlq_order=dlq-then-state":                             {"dlq_order=dlq-then-state", "dlq_order=state-then-dlq"},
-	"ticks of 200 jobs at least":                           {"batch_size=200", "batch_size=200"},
-	"a job_lock_ttl of 1s at least":                        {"job_lock_ttl=1m", "job_lock_ttl=1m"},
-	"a saga.lock_ttl of 1m at least":                       {"saga.lock_ttl=1m", "saga.lock_ttl=1m"},
+// without gives the plan settings that lack what the witness says, and no other that its promise takes.
+func (s *witnessSearch) without(p *plans.Plan, w witness) bool {
+	row := promises.Matrix[w.Invariant]
+	if lacks(p, w) {
+		return true
+	}
+	for range 8 {
+		m := pick(s, row.Takes...)
+		if !slices.ContainsFunc(m.Settings, func(x invariants.Setting[config.Config]) bool { return x.Name == w.Takes }) {
+			continue
+		}
+		for _, other := range row.Takes {
+			if x := pick(s, other.Settings...); !slices.ContainsFunc(m.Settings, func(y invariants.Setting[config.Config]) bool { return x.Name == y.Name }) {
+				s.set(p, false, []invariants.Setting[config.Config]{x})
+			}
+		}
+		for _, x := range m.Settings {
+			s.set(p, x.Name != w.Takes, []invariants.Setting[config.Config]{x})
+		}
+		if lacks(p, w) && p.Validate() == nil {
+			return true
+		}
+	}
+	return false
 }
 
 func (s *witnessSearch) set(p *plans.Plan, on bool, list []invariants.Setting[config.Config]) {
@@ -175,15 +187,7 @@ func (s *witnessSearch) set(p *plans.Plan, on bool, list []invariants.Setting[co
 		if setting.On(&cfg) == on {
 			continue
 		}
-		words, known := inPlans[setting.Name]
-		if !known {
-			words = [2]string{setting.Name + "=true", setting.Name + "=false"}
-		}
-		word := words[0]
-		if !on {
-			word = words[1]
-		}
-		require.NoError(s.t, p.Set("engine."+word))
+		require.NoError(s.t, turn(p, setting.Name, on))
 	}
 }
 
@@ -204,6 +208,12 @@ func (s *witnessSearch) near(w witness) *plans.Plan {
 	}
 	if !s.settle(p, w) {
 		return nil
+	}
+	if w.Strike == "" {
+		k = pick(s, history.Strikes...).Kind
+		if s.random.IntN(2) == 0 {
+			return p
+		}
 	}
 	if n := s.random.IntN(5); n > 0 || len(only(p, k, true).Faults) == 0 {
 		if n > 1 {
@@ -274,6 +284,11 @@ func (s *witnessSearch) try(p *plans.Plan) {
 		return
 	}
 	s.breaks[""] = append(s.breaks[""], p)
+	for w := range s.open {
+		if o := outcomeOf(&r, w.Invariant); w.Strike == "" && slices.ContainsFunc(o.Violations, func(v invariants.Violation) bool { return releasedBy(o, v) == 0 }) {
+			s.keep(p, w)
+		}
+	}
 	for i := range r.Invariants {
 		o := &r.Invariants[i]
 		if len(o.Violations) > 0 && len(s.breaks[o.Name]) < 60 {
@@ -288,7 +303,7 @@ func (s *witnessSearch) try(p *plans.Plan) {
 			if len(names) != 1 || o.Unprovided {
 				continue
 			}
-			if w := (witness{o.Name, k.String(), names[0], ""}); s.open[w] {
+			if w := (witness{Invariant: o.Name, Strike: k.String(), Without: names[0]}); s.open[w] {
 				s.keep(p, w)
 			}
 		}
@@ -298,7 +313,7 @@ func (s *witnessSearch) try(p *plans.Plan) {
 // keep makes a plan small that may be a witness, and keeps it if it is one.
 func (s *witnessSearch) keep(p *plans.Plan, w witness) {
 	best := only(p, invariants.StrikeKind(w.Strike), true)
-	if len(best.Faults) == 0 {
+	if len(best.Faults) == 0 && w.Strike != "" {
 		return
 	}
 	if shows(best, w) != nil {
@@ -308,9 +323,16 @@ func (s *witnessSearch) keep(p *plans.Plan, w witness) {
 		}
 	}
 	delete(s.open, w)
-	name := w.Invariant + "-" + w.Strike
+	base := w.Invariant + "-" + w.Strike
+	switch {
+	case w.Takes != "":
+		base += "takes"
+	case w.Gap != "":
+		base += "gap"
+	}
+	name := base
 	for n := 2; slices.ContainsFunc(s.list, func(other witness) bool { return other.Plan == name }); n++ {
-		name = fmt.Sprintf("%s-%s-%d", w.Invariant, w.Strike, n)
+		name = fmt.Sprintf("%s-%d", base, n)
 	}
 	w.Plan = name
 	s.t.Logf("%s", w)

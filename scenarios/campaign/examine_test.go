@@ -8,6 +8,7 @@ import (
 	"strings"
 	"sync"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
@@ -325,10 +326,11 @@ func TestStory(t *testing.T) {
 	res := &scenarios.Result{
 		Violations: []scenarios.Violation{v},
 		Telling:    []string{"At 1s a client submitted job-2.", "At 2s scheduler-1 crashed.", "At 3s every-job-settles was violated: job-2: is still DISPATCHED.", "The other 9 jobs succeeded."},
+		TellingAt:  []scenarios.ToldAt{{At: time.Second}, {At: 2 * time.Second}, {At: 3 * time.Second, Violates: v.Invariant}},
 	}
 	end := "every-job-settles is broken: at step 99, is still DISPATCHED, since step 12: it crashed."
 	assert.Equal(t, "At 1s a client submitted job-2. At 2s scheduler-1 crashed. "+end, story(res, &v))
-	res.Telling = slices.Repeat(res.Telling[:1], storyLines+3)
+	res.Telling, res.TellingAt = slices.Repeat(res.Telling[:1], storyLines+3), slices.Repeat(res.TellingAt[:1], storyLines+3)
 	assert.Equal(t, strings.Repeat("At 1s a client submitted job-2. ", storyLines)+"3 more steps are left out. "+end, story(res, &v))
 }
 

@@ -2,7 +2,6 @@ package campaign
 
 import (
 	"fmt"
-	"slices"
 	"strings"
 
 	"github.com/wavetank-sim/wavetank/scenarios"
@@ -24,9 +23,12 @@ func leftOut(n int) string {
 
 // story says what happened in a run that broke a promise, up to how it broke.
 func story(res *scenarios.Result, v *scenarios.Violation) string {
-	told := slices.DeleteFunc(slices.Clone(res.Telling), func(s string) bool {
-		return !strings.HasPrefix(s, "At ") || slices.ContainsFunc(res.Violations, func(o scenarios.Violation) bool { return strings.Contains(s, " "+o.Invariant+" was ") })
-	})
+	var told []string
+	for i, at := range res.TellingAt {
+		if at.Violates == "" {
+			told = append(told, res.Telling[i])
+		}
+	}
 	if n := len(told) - storyLines; n > 0 {
 		told = append(told[:storyLines], leftOut(n))
 	}

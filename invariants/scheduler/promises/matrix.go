@@ -17,8 +17,7 @@ const (
 	open       = invariants.Open
 )
 
-// row is what the matrix says of one invariant: it is promised under every strike but the exceptions. Each of them has
-// a witness in scenarios/testdata/witnesses.
+// row is what the matrix says of one invariant: it is promised under every strike but the exceptions.
 type row struct {
 	Takes  []mechanism // without one of these nothing is promised; none: it takes nothing
 	Except []exception
@@ -160,7 +159,7 @@ var Matrix = map[string]row{
 	"open-circuit-stops-every-replica": {Takes: []mechanism{having(withSharedBreaker)}, Except: []exception{
 		{By: StrikesOf(TickFails), Why: impossible, Says: "a replica that cannot reach the shared counter does not learn what it says"},
 	}},
-	"half-open-probes-within-limit": {Takes: []mechanism{having(withSharedBreaker, withSharedProbes)}},
+	"half-open-probes-within-limit": {Takes: []mechanism{having(withSharedProbes)}},
 	"no-dispatch-without-decision": {Except: []exception{
 		{By: StrikesOf(WriteLate), But: []mechanism{fenced}},
 		rewound,
@@ -232,7 +231,7 @@ var Matrix = map[string]row{
 	"no-timeout-while-executing": {Except: []exception{
 		{By: StrikesOf(PublishUnanswered, WriteRefused, WriteLate, SchedulerCrash), But: []mechanism{voided}},
 	}},
-	"dead-worker-is-noticed": {Takes: []mechanism{having(withWatch, withReconciler)}},
+	"dead-worker-is-noticed": {Takes: []mechanism{having(withWatch)}},
 	"terminal-states-final": {Except: []exception{
 		{By: overstays, But: []mechanism{fenced}},
 		{By: StrikesOf(WriteUnanswered, WriteLate, SchedulerAway), But: []mechanism{rechecked}},
