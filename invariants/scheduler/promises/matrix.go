@@ -201,7 +201,7 @@ var Matrix = map[string]row{
 	"compensation-only-of-succeeded-job": {Takes: []mechanism{having(withAtomicRecord)}},
 	"every-compensation-accounted-for":   {Saga: true, Takes: []mechanism{rolledOn}, Except: []exception{rewound}},
 	"no-failure-for-want-of-attempts": {Except: []exception{
-		{By: StrikesOf(PublishRefused, PublishUnanswered, PublishLate, WriteRefused, WriteUnanswered, WriteLate, SchedulerCrash, SchedulerAway, NATSAway), Why: impossible, Says: "who has no attempt left cannot learn that the faults are over"},
+		{By: StrikesOf(PublishRefused, PublishUnanswered, PublishLate, WriteRefused, WriteUnanswered, WriteLate, ReadFails, SchedulerCrash, SchedulerAway, NATSAway), Why: impossible, Says: "who has no attempt left cannot learn that the faults are over"},
 	}, Open: invariants.Gap{Under: "a busy or empty pool", Says: "an attempt that finds no worker is used up; one that waits for a worker would not be"}},
 	"every-job-settles": {Takes: []mechanism{having(withDeliveries)}, Except: []exception{
 		{By: StrikesOf(WorkerCrash, WorkerAway), But: []mechanism{reconciled}},
