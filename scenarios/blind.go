@@ -19,9 +19,6 @@ type BlindWindow struct {
 	Timeout time.Duration `json:"timeout_ns,omitempty"` // by TIMEOUT: how long the job may have its state
 	Late    time.Duration `json:"late_ns,omitempty"`    // by TIMEOUT: how long after that the reconciler wrote it
 	Which   string        `json:"which,omitempty"`      // by TIMEOUT: dispatch, running, topic, silence or deadline
-
-	poll time.Duration // of the reconciler
-	held bool          // its ticks' lock is held until it expires, so that it does not tick at every poll
 }
 
 // controlled follows which nodes are down: what was dispatched to one is dispatched to nobody, until
@@ -82,53 +79,22 @@ func (j *jobRecord) closeBlind(at time.Duration, by string) {
 	}
 }
 
-// timeouts are how long the workload's jobs may stay as they are.
-type timeouts struct {
-	running, dispatch time.Duration
-	topical           bool // the dispatch timeout is their topic's own
-	poll              time.Duration
-	held              bool
-	watched           bool // a RUNNING job whose worker is silent has the dispatch timeout
-}
-
-func newTimeouts(p *plans.Plan) timeouts {
-	t := timeouts{running: p.Engine.RunningTimeout, dispatch: p.Engine.DispatchTimeout, poll: p.Engine.PollInterval, held: p.HoldsTicks(), watched: p.Engine.WatchWorkers}
-	if d, ok := p.TopicTimeouts()[plans.Topic]; ok {
-		t.dispatch, t.topical = d, true
-	}
-	return t
-}
-
-// found closes a job's blind window, now that the job is neither DISPATCHED nor RUNNING any more: it had
-// the state from since then.
-func (r *record) found(j *jobRecord, from string, e *sim.Event, since time.Duration) {
+// found closes a job's blind window, now that the job is neither DISPATCHED nor RUNNING any more.
+func (j *jobRecord) found(at time.Duration) {
 	if j.Blind == nil || !j.Blind.Open {
 		return
 	}
-	at := e.At
 	j.closeBlind(at, j.State)
-	if j.State != "TIMEOUT" {
-		return
-	}
-	w, due := j.Blind, r.timeouts.dispatch
-	w.poll, w.held = r.timeouts.poll, r.timeouts.held
-	switch w.Which = "dispatch"; {
-	case from == "RUNNING" && r.timeouts.watched && at-since < r.timeouts.running:
-		w.Which, since = "silence", max(since, r.heard[ear{e.Node, j.worker}])
-	case from == "RUNNING":
-		w.Which, due = "running", r.timeouts.running
-	case r.timeouts.topical:
-		w.Which = "topic"
-	}
-	if late := at - since - due; late >= 0 { // else it was past its deadline
-		w.Timeout, w.Late = due, late
-	} else {
-		w.Which = "deadline"
+	if w := j.Blind; j.State == "TIMEOUT" && j.up.which != "" {
+		w.Which, w.Timeout = j.up.which, j.up.limit
+		if w.Timeout > 0 {
+			w.Late = at - j.up.at
+		}
 	}
 }
 
 // closing says how the window ended.
-func (w *BlindWindow) closing() string {
+func (w *BlindWindow) closing(p *plans.Plan) string {
 	text := "lasted " + at(w.Closed-w.Opened)
 	switch w.Which {
 	case "":
@@ -136,17 +102,16 @@ func (w *BlindWindow) closing() string {
 	case "deadline":
 		return text + ", until after its deadline"
 	}
-	which := map[string]string{"dispatch": "the dispatch", "topic": "its topic's dispatch", "running": "the running", "silence": "the dispatch"}[w.Which]
-	text += fmt.Sprintf(": %s timeout (%s) and %s more", which, strictyaml.DurationText(w.Timeout), w.Late.Round(time.Second))
+	text += fmt.Sprintf(": %s and %s more", timeUp{which: w.Which, limit: w.Timeout}.words(), w.Late.Round(time.Second))
 	switch w.Which {
 	case "running":
 		text += ", from the start of RUNNING"
 	case "silence":
 		text += ", from the start of RUNNING or from the last word of its worker"
 	}
-	if w.Late > w.poll {
-		text += fmt.Sprintf("; a poll takes %s", strictyaml.DurationText(w.poll))
-		if w.held {
+	if w.Late > p.Engine.PollInterval {
+		text += fmt.Sprintf("; a poll takes %s", strictyaml.DurationText(p.Engine.PollInterval))
+		if p.HoldsTicks() {
 			text += ", and a tick's lock outlives the next poll (engine.tick_lock=until-expiry)"
 		}
 	}

@@ -20,6 +20,7 @@ func (r *record) locked(f *history.Fact) {
 	switch {
 	case c.Gone:
 		l.holder = ""
+		r.unlocked(f, to, name)
 	case f.Phase != "lock_acquire" && f.Phase != "saga_lock" && f.Phase != "run_lock":
 		l.until = c.Expires
 	default:

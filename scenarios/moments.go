@@ -67,6 +67,10 @@ const (
 	notified          saying = "{node} told {a} that {job} is cancelled"
 	recorded          saying = "{node} recorded the compensation of {job}"
 	popped            saying = "{node} took the compensation of {job} from the stack"
+	timePassed        saying = "{a} of {job} passed{b}"
+	foundOver         saying = "the reconciler of {node} came for {job}, and found it {a}"
+	circuit           saying = "{node} found the {a} circuit {b}"
+	leftOver          saying = "{node} released {a}, with {b} left on its stack"
 	replayed          saying = "a replayer, {node}, found {job} waiting"
 	rescued           saying = "the {a} of {node} took up {job}"
 	rewound           saying = "{job} was {b} again, after {a}"
@@ -165,6 +169,14 @@ func (j *jobRecord) operated(e *sim.Event) {
 	case e.Fault == "":
 		tell(&j.moments, e, failed, e.Phase, "failed", 0)
 	}
+}
+
+// over says that a state is written over that of a job's end, other than by a verdict on its output.
+func over(from, to string) string {
+	if scheduler.Terminal(from) && (from != "SUCCEEDED" || to != "OUTPUT_QUARANTINED") {
+		return ", over " + from
+	}
+	return ""
 }
 
 // stateWords is what else a state write says.

@@ -34,7 +34,7 @@ func (r *run) noted(e *sim.Event) {
 	switch {
 	case j == nil:
 	case e.Phase == "lock_acquire":
-		j.asked, j.unanswered = false, false
+		j.stale, j.asked, j.unanswered = false, false, false
 	case e.Phase == "safety_check":
 		j.asked, j.unanswered = true, history.AnswerOf(e).Failed()
 	case e.Phase == "submit_nak" && (j.State == "" || j.State == "PENDING") && r.plan.Kernel.On():
@@ -112,6 +112,7 @@ func (j *jobRecord) waited(end time.Duration) time.Duration {
 // metStale tells of picks of the job that met a stale worker.
 func (r *record) metStale(e *sim.Event, id string, n int) {
 	if j := r.job(id); j != nil {
+		j.stale = true
 		tell(&j.moments, e, metStale, count(n, "pick"), "", 0)
 	}
 }

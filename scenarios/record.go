@@ -16,27 +16,23 @@ import (
 type record struct {
 	jobs        []*jobRecord // by number, from 1
 	down        map[string]bool
-	heard       map[ear]time.Duration
-	outstanding map[message]bool  // stored in a stream and not acknowledged yet
-	buried      time.Duration     // when a job last failed, or a message was terminated: the DLQ entry may be still to come
-	relayed     bool              // dispatches go through an outbox, and not to a worker at once
-	each        int               // how often each job is to be submitted
-	deliveries  int               // of one message to the schedulers, before it is given up
-	submitted   int               // submissions that were stored, of those that are to be
-	settled     int               // jobs in a terminal state
-	queued      int               // dispatches that wait in the outbox
-	cancels     int               // jobs whose cancellation was stored
-	poison      []*jobRecord      // messages of the stranger that were stored
-	locks       map[string]lock   // by key
+	outstanding map[message]bool // stored in a stream and not acknowledged yet
+	buried      time.Duration    // when a job last failed, or a message was terminated: the DLQ entry may be still to come
+	relayed     bool             // dispatches go through an outbox, and not to a worker at once
+	each        int              // how often each job is to be submitted
+	deliveries  int              // of one message to the schedulers, before it is given up
+	submitted   int              // submissions that were stored, of those that are to be
+	settled     int              // jobs in a terminal state
+	queued      int              // dispatches that wait in the outbox
+	cancels     int              // jobs whose cancellation was stored
+	poison      []*jobRecord     // messages of the stranger that were stored
+	locks       map[string]lock  // by key
+	idleTicks   []idleTick
 	stacks      map[string]string // by saga and index, of which job the compensation there is
 	runs        []*RunResult      // workflow runs that were stored
 	losses      []loss            // by server faults, in their order
-	timeouts    timeouts
 	derived     derived
 }
-
-// ear is one node's for a worker's heartbeats.
-type ear struct{ node, worker string }
 
 // message is one that a stream holds.
 type message struct {
@@ -64,6 +60,8 @@ type jobRecord struct {
 	answers     int           // deliveries of its result
 	holder      string        // the node that holds its lock, and has not tried to release it
 	leased      time.Duration // until when its lock is its holder's
+	up          timeUp        // its time, when the reconciler last ended it
+	stale       bool          // every pick of the handling that is under way met a stale worker
 	asked       bool          // the safety kernel, in the handling that is under way
 	unanswered  bool          // it gave no answer
 	putOff      time.Duration // when a handling last ended as the safety kernel gave no answer
@@ -77,8 +75,8 @@ type jobRecord struct {
 
 func newRecord(plan *plans.Plan) *record {
 	r := &record{
-		down: map[string]bool{}, heard: map[ear]time.Duration{}, outstanding: map[message]bool{}, locks: map[string]lock{}, stacks: map[string]string{},
-		each: plan.Workload.Submissions, deliveries: plan.Engine.MaxDeliver, relayed: plan.Relays(), timeouts: newTimeouts(plan), derived: newDerived(),
+		down: map[string]bool{}, outstanding: map[message]bool{}, locks: map[string]lock{}, stacks: map[string]string{},
+		each: plan.Workload.Submissions, deliveries: plan.Engine.MaxDeliver, relayed: plan.Relays(), derived: newDerived(),
 	}
 	for n := range plan.Workload.Jobs {
 		r.jobs = append(r.jobs, &jobRecord{JobResult: JobResult{ID: plans.JobID(n + 1), Dispatches: []DispatchPoint{}}})
@@ -131,6 +129,8 @@ func (r *record) observe(e *sim.Event, facts []history.Fact) {
 			r.locked(f)
 		case f.What == history.SagaLock, f.What == history.RunLock:
 			r.locked(f)
+		case f.What == history.TickLock:
+			r.ticked(f)
 		case f.What == history.Letter, f.What == history.MessageLetter:
 			r.lettered(f)
 		case f.What == history.SagaStack:
@@ -152,15 +152,14 @@ func (r *record) operated(e *sim.Event) {
 		}
 	case actors.KindEffect:
 		r.executed(e)
-	case sim.KindReceive:
-		if e.Phase == "heartbeat" && done {
-			r.heard[ear{e.Node, e.Job}] = e.At
-		}
 	case sim.KindControl:
 		r.controlled(e)
 	}
 	if e.Phase == "lock_acquire" || e.Phase == "saga_lock" || e.Phase == "run_lock" {
 		r.foundTaken(e)
+	}
+	if e.Phase == "reconcile_lock" {
+		r.didNotTick(e)
 	}
 	j := r.job(e.Job)
 	if j == nil {
@@ -192,6 +191,10 @@ func (r *record) operated(e *sim.Event) {
 			tell(&j.moments, e, replayed, "", "", 0)
 		}
 		j.replayed = true
+	case "timeout_read":
+		if scheduler.Terminal(j.State) && done {
+			tell(&j.moments, e, foundOver, j.State, "", 0)
+		}
 	case "safety_check":
 		if history.Throttles(e) {
 			tell(&j.moments, e, throttled, "", "", 0)
@@ -340,7 +343,7 @@ func (r *record) moved(j *jobRecord, f *history.Fact, to string) {
 		r.settled--
 		j.Settled = 0
 	}
-	from, since := j.State, j.since
+	from := j.State
 	j.State, j.since = to, f.At
 	j.Path = append(j.Path, JobPoint{f.Step, f.At, to, j.Attempts, cmp.Or(f.Phase, f.Name)})
 	switch {
@@ -355,14 +358,14 @@ func (r *record) moved(j *jobRecord, f *history.Fact, to string) {
 		}
 		tell(&j.moments, f.Event, says, was, to, 0)
 	case f.Kind == sim.KindLate:
-		tell(&j.moments, f.Event, lateWrote, to, f.Phase, 0)
+		tell(&j.moments, f.Event, lateWrote, to+over(from, to), f.Phase, 0)
 	case f.Phase == "rollback_write":
 		tell(&j.moments, f.Event, rolledBack, to, "", j.Attempts)
 	default:
-		tell(&j.moments, f.Event, wrote, to, j.stateWords(f), j.Attempts)
+		tell(&j.moments, f.Event, wrote, to, j.stateWords(f)+over(from, to), j.Attempts)
 	}
 	if to != "DISPATCHED" && to != "RUNNING" {
-		r.found(j, from, f.Event, since)
+		j.found(f.At)
 	}
 	if to == "SCHEDULED" {
 		j.awaited = false
@@ -429,9 +432,12 @@ func (r *record) stacked(f *history.Fact) {
 		if j := r.job(f.Event.Job); j != nil && f.Phase == "saga_record" {
 			j.tellOnce(f.Event, recorded, "")
 		}
-	} else if j := r.job(r.stacks[place]); j != nil && f.Phase == "saga_pop" {
+		return
+	}
+	if j := r.job(r.stacks[place]); j != nil && f.Phase == "saga_pop" {
 		j.tellOnce(f.Event, popped, "")
 	}
+	delete(r.stacks, place)
 }
 
 func (r *record) acknowledged(e *sim.Event) {

@@ -102,6 +102,7 @@ func (r *run) play(w *sim.World) error {
 	r.injector.Attach(w)
 	r.system = scheduler.New(r.plan, r.opt.Variant)
 	r.system.OnStalePick(r.record.metStale)
+	r.judge.Hook(r.causes())
 	r.system.StartSchedulers(w)
 	w.Step(plans.Boot, r.over)
 	r.system.StartWorkers(w)

@@ -56,6 +56,7 @@ func (r *run) tell(res *Result, about []*jobRecord, run *RunResult) (told []stri
 		return cmp.Or(cmp.Compare(a.at, b.at), cmp.Compare(a.step, b.step), cmp.Compare(a.rank, b.rank))
 	}
 	slices.SortStableFunc(lines, inOrder)
+	lines = slices.CompactFunc(lines, func(a, b line) bool { return a.at == b.at && a.text == b.text }) // of what several jobs wait for
 	over := max(0, len(lines)-linesMax)
 	left := 0
 	for i := len(lines) - 1; i >= 0 && left < over; i-- {
@@ -246,7 +247,7 @@ func (r *run) happened(needed dependence, about []*jobRecord, run *RunResult) (l
 	if run != nil {
 		lines = append(lines, linesOf(run.moments, &JobResult{ID: run.ID}, needed)...)
 	}
-	return append(lines, linesOf(r.record.derived.trail, &JobResult{}, needed)...)
+	return slices.Concat(lines, linesOf(r.record.derived.trail, &JobResult{}, needed), linesOf(r.breakerMoments(), &JobResult{}, needed))
 }
 
 // linesOf picks what is worth telling of a job. What happened again and again in the same way is counted.
@@ -302,7 +303,7 @@ func (r *run) blind(j *jobRecord) []line {
 	if w.Closed == w.Opened {
 		closed = max(closed, opened)
 	}
-	return append(lines, always(w.Closed, closed, rankViolation, "the blind window of "+j.ID+" closed: it had "+w.closing()))
+	return append(lines, always(w.Closed, closed, rankViolation, "the blind window of "+j.ID+" closed: it had "+w.closing(r.plan)))
 }
 
 // stepAt is the step at which something of the job happened at that time.

@@ -378,6 +378,36 @@ topology: {schedulers: 1, workers: 1, heartbeat_every: 45s}
 engine: {stale_worker: jittered-retries, max_dispatch_retries: 100, stale_retry_jitter: 500ms, registry_sweep: 1m}`,
 			verdict: Held,
 		},
+		"no worker is known": {
+			plan: `
+workload: {jobs: 1, every: 43s}
+topology: {workers: 1}
+faults: [{at: 3s, do: crash, node: worker-1, restart_in: 50s}]`,
+			verdict: Held,
+		},
+		"a tenant has no slot left": {
+			plan: `
+about: [2]
+preset: hardened
+workload: {jobs: 2, work: 5s}
+engine: {tenant_limit: 1}`,
+			verdict: Held,
+		},
+		"a rollback goes no further": {
+			plan: `
+preset: hardened
+workload: {jobs: 3, saga: 3, answer: {3: FAILED_FATAL}}
+faults: [{on: {job: 2, phase: saga_publish}, do: fail-before}]`,
+			verdict: Held,
+		},
+		"the reconciler comes for a job that is over": {
+			plan: `
+preset: hardened
+workload: {jobs: 1, every: 15s, work: 50s}
+engine: {poll_interval: 1m, running_timeout: 40s}
+faults: [{after: {phase: reconcile_read, occurrence: 2}, do: pause, node: actor, for: 20s}]`,
+			verdict: Held,
+		},
 		"more is violated than the plan expects": {
 			plan: `
 workload: {jobs: 1, submissions: 2, work: 5s}

@@ -1,11 +1,16 @@
 package judge
 
 import (
+	"slices"
+
 	"github.com/wavetank-sim/wavetank/invariants"
 	"github.com/wavetank-sim/wavetank/invariants/scheduler/history"
 	"github.com/wavetank-sim/wavetank/invariants/scheduler/model"
 	"github.com/wavetank-sim/wavetank/invariants/scheduler/observe"
 )
+
+// othersMax is how many of a tenant's other jobs a violation names.
+const othersMax = 3
 
 // What holds of tenants' limits (Scheduler internals, section 5, reason codes).
 var tenantInvariants = []rule{tenantLimitHeld, tenantSlotsAgreeWithRecords}
@@ -26,9 +31,10 @@ var tenantLimitHeld = checking(invariants.Invariant{
 			return
 		}
 		t.exercise()
-		if n := 1 + f.Active(j.TenantOf(), j); n > limit {
-			t.violated(j, "%s wrote %s at step %d (%s), so that %s has %d jobs in flight; its limit is %d",
-				invariants.Who(s.Event), j.State, stepNo(s.Step), s.Phase, j.TenantOf(), n, limit)
+		if others := f.Active(j.TenantOf(), j); len(others) >= limit {
+			slices.Sort(others)
+			t.violated(j, "%s wrote %s at step %d (%s), so that %s has %d jobs in flight; its limit is %d, and the last of the others were dispatched at the steps %s",
+				invariants.Who(s.Event), j.State, stepNo(s.Step), s.Phase, j.TenantOf(), len(others)+1, limit, invariants.StepList(others[max(0, len(others)-othersMax):]))
 		}
 	}}
 })

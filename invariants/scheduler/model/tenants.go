@@ -9,20 +9,20 @@ import (
 // TenantOf is whose the job is.
 func (j *Job) TenantOf() string { return cmp.Or(j.tenant, history.TenantDefault) }
 
-// Active counts a tenant's jobs in flight, by their records.
-func (f *Facts) Active(tenant string, but *Job) (n int) {
+// Active are the steps at which a tenant's jobs in flight were dispatched, by their records.
+func (f *Facts) Active(tenant string, but *Job) (steps []int) {
 	for _, j := range f.Order {
 		if j != but && j.State.InFlight() && j.TenantOf() == tenant {
-			n++
+			steps = append(steps, j.Intent.Step)
 		}
 	}
-	return n
+	return steps
 }
 
 // TenantFull says whether the job's tenant has no slot left for it.
 func (f *Facts) TenantFull(j *Job) bool {
 	limit := f.Config.Tenants.Limit
-	return limit > 0 && f.Active(j.TenantOf(), j) >= limit
+	return limit > 0 && len(f.Active(j.TenantOf(), j)) >= limit
 }
 
 // TenantCounted takes in that a handling has counted its tenant's jobs.

@@ -80,6 +80,16 @@ func (f *Facts) Silence(e *sim.Event, worker string) time.Duration {
 	return silent
 }
 
+// KnowsWorkers says whether the step's replica has heard of a worker within its TTL.
+func (f *Facts) KnowsWorkers(s *Step) bool {
+	for at, known := range f.Heard {
+		if at.Scheduler == s.Node && at.Incarnation == s.Incarnation && known.Age(s.At, &f.Config) <= f.Config.WorkerTTL {
+			return true
+		}
+	}
+	return false
+}
+
 // KnowsStaleWorker says whether the step's replica last heard of some worker longer ago than its TTL,
 // but not so long that the worker must have been evicted.
 func (f *Facts) KnowsStaleWorker(s *Step) bool {

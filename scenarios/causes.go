@@ -1,0 +1,143 @@
+package scenarios
+
+import (
+	"strings"
+	"time"
+
+	"github.com/wavetank-sim/wavetank/invariants/scheduler/history"
+	"github.com/wavetank-sim/wavetank/invariants/scheduler/model"
+	"github.com/wavetank-sim/wavetank/invariants/scheduler/observe"
+	"github.com/wavetank-sim/wavetank/scenarios/strictyaml"
+	"github.com/wavetank-sim/wavetank/sim"
+)
+
+// Why a job goes back to wait, and why it is timed out when it is: what no operation says by itself, and the oracle's
+// model knows.
+
+// causes are what the story has the model tell.
+func (r *run) causes() *observe.Checker {
+	return &observe.Checker{Released: r.sentBack, Wrote: r.timedOut}
+}
+
+// sentBack tells why a handling ends that has found nobody to dispatch its job to.
+func (r *run) sentBack(s *model.Step) {
+	j := r.record.job(s.Job)
+	if j == nil || !s.Handling.FoundNobody() && !s.Handling.Full || j.stale {
+		return
+	}
+	why := "it knew no worker that could take it"
+	switch {
+	case s.Handling.Full:
+		why = "its tenant had no slot left (engine.tenant_limit)"
+	case !r.judge.Facts.KnowsWorkers(s):
+		why = "it knew no worker"
+	}
+	tell(&j.moments, s.Event, putOff, why, "", 0)
+}
+
+// timedOut tells when the time was up of a job that the reconciler ends, and which ticks should have found it.
+func (r *run) timedOut(s *model.Step, w *model.Write) {
+	j, f := r.record.job(s.Job), r.judge.Facts
+	if j == nil || s.About.State != model.TimedOut || s.Phase != "timeout_write" {
+		return
+	}
+	up := timeUp{w.Due, "deadline", 0}
+	switch cfg := &f.Config; {
+	case !w.Bounded:
+		return
+	case w.Due > s.At && cfg.WatchWorkers && w.From == model.Running:
+		up.limit = cfg.TimeoutOf(s.About.Topic)
+		up.which, up.at = "silence", max(w.Since, s.At-f.Silence(s.Event, s.About.Worker))+up.limit
+	case w.Deadline != 0 && w.Due == s.About.DeadlineAt:
+	case w.From == model.Running:
+		up.which, up.limit = "running", cfg.RunningTimeout
+	default:
+		up.which, up.limit = "dispatch", cfg.TimeoutOf(s.About.Topic)
+		if up.limit != cfg.DispatchTimeout {
+			up.which = "topic"
+		}
+	}
+	if up.at > s.At { // by the reconciler's clock it was up
+		return
+	}
+	j.up = up
+	also := ""
+	if up.which == "silence" {
+		also = " without a word of " + s.About.Worker
+	}
+	j.moments = append(j.moments, moment{at: up.at, says: timePassed, a: up.words(), b: also})
+	for _, t := range r.record.idleTicks {
+		if t.taken <= up.at && up.at <= t.at {
+			j.moments = append(j.moments, t.moment)
+		}
+	}
+}
+
+// timeUp is when a job's time was up that the reconciler has ended, and by what.
+type timeUp struct {
+	at    time.Duration
+	which string // dispatch, running, topic, silence or deadline; "" for nothing
+	limit time.Duration
+}
+
+func (u timeUp) words() string {
+	which := map[string]string{"dispatch": "the dispatch timeout", "silence": "the dispatch timeout", "topic": "the topic's dispatch timeout", "running": "the running timeout"}[u.which]
+	if which == "" {
+		return "the deadline"
+	}
+	return which + " (" + strictyaml.DurationText(u.limit) + ")"
+}
+
+// idleTick is a poll in which a reconciler found its lock taken.
+type idleTick struct {
+	moment
+	taken time.Duration
+}
+
+// ticked follows the reconciler's lock.
+func (r *record) ticked(f *history.Fact) {
+	if f.Phase == "reconcile_lock" { // each time that it is taken, or renewed, is a tick
+		r.locks[f.Change.Key] = lock{f.Node, f.At, f.Change.Expires}
+	}
+}
+
+// didNotTick takes in that a reconciler found its lock taken.
+func (r *record) didNotTick(e *sim.Event) {
+	if l := r.locks[e.Target]; l.until > e.At && e.Name == "set" && len(e.Changes) == 0 && history.AnswerOf(e) == history.Done {
+		r.idleTicks = append(r.idleTicks, idleTick{moment{at: e.At, step: e.Step, node: e.Node, says: busy, a: "the reconciler's lock", b: l.holder + ", since " + at(l.taken)}, l.taken})
+	}
+}
+
+// breakerMoments tell what became of the circuits: of the replicas that share one, what the first of them finds.
+func (r *run) breakerMoments() (moments []moment) {
+	shown := map[string]string{}
+	for _, c := range r.judge.Breakers() {
+		of, by := c.Circuit, ""
+		if c.Alone {
+			of, by = c.Circuit+" of "+c.Node, ", by its own count"
+		}
+		if was := shown[of]; was == c.State || was == "" && c.State == history.Closed {
+			continue
+		}
+		shown[of] = c.State
+		moments = append(moments, moment{at: c.At, node: c.Node, says: circuit, a: c.Circuit, b: c.State + by})
+	}
+	return moments
+}
+
+// left are the compensations that a saga's stack still holds.
+func (r *record) left(saga string) (n int) {
+	for place := range r.stacks {
+		if strings.HasPrefix(place, saga+" ") {
+			n++
+		}
+	}
+	return n
+}
+
+// unlocked tells that a rollback ends before its stack is empty.
+func (r *record) unlocked(f *history.Fact, to *[]moment, name string) {
+	if n := r.left(f.Job); f.What == history.SagaLock && n > 0 && f.Phase == "saga_unlock" {
+		tell(to, f.Event, leftOver, name, count(n, "compensation"), 0)
+	}
+}
