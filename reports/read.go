@@ -42,7 +42,8 @@ type Stored struct {
 
 // Read reads the folder dir as [Write], [WriteCampaign], [WriteSweep] or [WriteComparisons] left it. A
 // file that is missing, broken or of another version is a [*FileError], a broken plan.yaml a
-// [*strictyaml.Error]. The trace of a run is not read: [Stored.Rewrite] does, and checks its digest.
+// [*strictyaml.Error]. The trace of a run is not read: [Stored.Rewrite] does, and
+// checks its digest, and the result against it.
 func Read(dir string) (*Stored, error) {
 	kind, err := kindOf(dir)
 	if err != nil {
@@ -99,7 +100,27 @@ func (s *Stored) runPage(w io.Writer) error {
 	} else if err != nil {
 		return err
 	}
-	return s.checkTrace(name)
+	if err := s.checkTrace(name); err != nil {
+		return err
+	}
+	return s.checkResult(name)
+}
+
+// checkResult refuses a result that does not agree with itself, or with the run's trace.
+func (s *Stored) checkResult(trace string) error {
+	err := s.Run.Check()
+	if err == nil {
+		f, open := os.Open(trace)
+		if open != nil {
+			return open
+		}
+		defer f.Close() // read only: nothing to lose
+		err = s.Run.CheckTrace(s.Plan, Trace(f))
+	}
+	if err != nil {
+		return &FileError{filepath.Join(s.Dir, ResultFile), err.Error(), "run it again: " + s.Run.Replay}
+	}
+	return nil
 }
 
 // checkTrace refuses a trace that is not the one that the run wrote.

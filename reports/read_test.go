@@ -119,6 +119,12 @@ func TestReadNamesTheFileAndARemedy(t *testing.T) {
 			},
 			"DIR/trace.jsonl: it is not the trace of this run: its digest is ",
 		},
+		"a verdict that was edited": {
+			func(dir string) {
+				put(t, dir, ResultFile, strings.Replace(read(t, dir, ResultFile), `"verdict": "held"`, `"verdict": "violated"`, 1))
+			},
+			"DIR/result.json: its verdict is violated, and it has no violation that counts; run it again: wavetank run publish-failure --seed 7",
+		},
 		"a directory for a file": {
 			func(dir string) {
 				require.NoError(t, os.Remove(filepath.Join(dir, ResultFile)))

@@ -9,5 +9,6 @@
 // compares the points of a grid.
 //
 // run.go plays a plan. record.go follows the run's facts (package invariants), moments.go, deliveries.go, locks.go,
-// derived.go, loss.go, notes.go and causes.go what is told of them. judge.go makes the result, and story.go and tell.go its story.
+// derived.go, loss.go, notes.go and causes.go what is told of them. judge.go makes the result, check.go checks a
+// stored one, and story.go and tell.go tell its story.
 package scenarios

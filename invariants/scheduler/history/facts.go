@@ -34,8 +34,16 @@ func (f *Fact) Field(name string) (value string, ok bool) {
 	return "", false
 }
 
-// Vanished says whether the whole record is gone.
-func (f *Fact) Vanished() bool { return f.Change.Gone && f.Change.Field == "" }
+// Vanished says whether the record is gone: all of it, or its state. A cancellation that came before the record is kept in
+// its place, and a failover may leave that alone.
+func (f *Fact) Vanished() bool {
+	for i := range f.Changes {
+		if c := &f.Changes[i]; c.Key == f.Change.Key && c.Gone && (c.Field == "" || c.Field == "state") {
+			return true
+		}
+	}
+	return false
+}
 
 // Worker is whom a message of the dispatch stream is for; "" for a topic.
 func (f *Fact) Worker() string { return WorkerOf(f.Change.Subject) }

@@ -11,11 +11,12 @@ import (
 
 var cancellationTakesEffect = checking(invariants.Invariant{
 	Name:   "cancellation-takes-effect",
-	Says:   "A job ends CANCELLED, or TIMEOUT past its deadline, if a scheduler that was given its cancellation had found no record of it, failed or died before it had one.",
+	Says:   "A job ends CANCELLED, or TIMEOUT past its deadline, if a scheduler was given its cancellation before it had a record, and found none, failed or died until then, or has not answered by the job's end.",
 	Kind:   invariants.Always,
 	Source: "Scheduler internals, section 1: cancelled by user request, whether the request or its cancellation comes first",
 }, func(_ *model.Facts, t *tally) observe.Checker {
 	ahead := map[*model.Job]int{} // the step at which its cancellation was seen to have come before its record
+	given := map[*model.Job]int{} // the step of its record, if a scheduler had its cancellation for the first time
 	return observe.Checker{
 		Read: func(s *model.Step) {
 			me := invariants.Process(s.Node, s.Incarnation)
@@ -25,8 +26,15 @@ var cancellationTakesEffect = checking(invariants.Invariant{
 		},
 		Wrote: func(s *model.Step, w *model.Write) {
 			j := s.About
-			if ahead[j] == 0 && w.From == model.Absent && s.Handling == nil && cancellation(j, givenInVain) {
-				ahead[j] = s.Step
+			if ahead[j] == 0 && w.From == model.Absent && s.Handling == nil {
+				if cancellation(j, givenInVain) {
+					ahead[j] = s.Step
+				} else if cancellation(j, givenOnce) {
+					given[j] = s.Step
+				}
+			}
+			if ahead[j] == 0 && given[j] != 0 && j.State.Terminal() && cancellation(j, givenOnce) {
+				ahead[j] = given[j]
 			}
 			if ahead[j] == 0 || !j.State.Terminal() || w.From.Terminal() {
 				return
@@ -44,8 +52,11 @@ func cancellation(j *model.Job, so func(*model.Message) bool) bool {
 	return slices.ContainsFunc(j.Messages, func(m model.Message) bool { return m.Consumer == history.ConsumerCancel && so(&m) })
 }
 
-// givenInVain says whether a scheduler was given the message, and failed or died with it. One that has it for the first
-// time may yet find the record that is being written.
+// givenInVain says whether a scheduler was given the message, and failed or died with it.
 func givenInVain(m *model.Message) bool {
 	return !m.Done && (m.Delivered > 1 || m.Delivered == 1 && m.Holder == "")
 }
+
+// givenOnce says whether a scheduler has the message in hand for the first time. It may yet find the record that is being
+// written; but if it still has the message when the job ends, it took all that time to look.
+func givenOnce(m *model.Message) bool { return !m.Done && m.Delivered == 1 && m.Holder != "" }

@@ -12,7 +12,9 @@ import (
 func (j *Job) Take(c *sim.Change) bool {
 	switch c.Field {
 	case "state":
-		j.State = ParseState(c.Value)
+		if j.State = ParseState(c.Value); c.Gone {
+			j.State = Absent // but for a cancellation that is kept in its place
+		}
 	case "attempts":
 		j.Attempts, _ = strconv.Atoi(c.Value)
 	case "worker":

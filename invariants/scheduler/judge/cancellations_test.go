@@ -1,0 +1,41 @@
+package judge
+
+import (
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+
+	"github.com/wavetank-sim/wavetank/invariants/scheduler/config"
+	"github.com/wavetank-sim/wavetank/sim"
+)
+
+// A scheduler that has a cancellation in hand when the job's record appears may be about to find it. It has no such excuse
+// if it has done nothing by the job's end.
+func TestWhoHasACancellationInHand(t *testing.T) {
+	runs := func(s *story) { s.dispatched(s2, job1, w1).executed(w1, job1).completed(s2, job1, "SUCCEEDED") }
+	answers := func(s *story) { s.message(s1, job1, "cancel_nak", sim.KindNak, 1).last().Seq = 1 }
+	for name, c := range map[string]struct {
+		before, after func(*story) // what comes before the record, and after it
+		broken        bool
+		promised      bool
+	}{
+		"it failed before":            {before: answers, after: runs, broken: true, promised: true},
+		"it is slow to the end":       {after: runs, broken: true, promised: true},
+		"it is paused to the end":     {before: func(s *story) { s.control("pause", s1) }, after: runs, broken: true},
+		"the request is handled then": {after: func(s *story) { answers(s); runs(s) }},
+		"it cancels the job":          {after: func(s *story) { s.cancelled(s1, job1) }},
+	} {
+		s := newStory().cancels(job1).message(s1, job1, "cancel_deliver", sim.KindDeliver, 1)
+		s.last().Seq = 1
+		if c.before != nil {
+			c.before(s)
+		}
+		c.after(s.submit(job1))
+		o := outcomeOf(s.judge(config.Config{KeepCancellations: true}), "cancellation-takes-effect")
+		assert.Equal(t, c.broken, len(o.Violations) == 1, name)
+		for _, v := range o.Violations {
+			assert.Equal(t, c.promised, v.Promised, name)
+			assert.Contains(t, v.Message, "job-1: scheduler-2 wrote SUCCEEDED", name)
+		}
+	}
+}

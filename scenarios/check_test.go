@@ -1,0 +1,74 @@
+package scenarios
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"slices"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/wavetank-sim/wavetank/scenarios/plans"
+	"github.com/wavetank-sim/wavetank/sim"
+)
+
+// traced runs a scenario, and gives the events of its trace as they were stored.
+func traced(t *testing.T, name string) (*plans.Plan, *Result, func(func(sim.Event, error) bool)) {
+	t.Helper()
+	p, err := plans.Load(name)
+	require.NoError(t, err)
+	var trace bytes.Buffer
+	res, err := Run(context.Background(), p, RunOptions{Source: name, Trace: &trace})
+	require.NoError(t, err)
+	return p, res, func(yield func(sim.Event, error) bool) {
+		for dec := json.NewDecoder(bytes.NewReader(trace.Bytes())); dec.More(); {
+			var e sim.Event
+			if err := dec.Decode(&e); !yield(e, err) {
+				return
+			}
+		}
+	}
+}
+
+// What a run stores agrees with itself, and with its trace.
+func TestCheck(t *testing.T) {
+	for _, name := range plans.Names() {
+		p, res, events := traced(t, name)
+		require.NoError(t, res.Check(), name)
+		require.NoError(t, res.CheckTrace(p, events), name)
+	}
+}
+
+// Who edits a verdict has to edit the violations and the table of invariants too, and the trace still says otherwise.
+func TestCheckOfWhatWasEdited(t *testing.T) {
+	p, res, events := traced(t, "tenant-limit")
+	for _, c := range []struct {
+		spoil func(res *Result)
+		says  string
+	}{
+		{func(res *Result) { res.Verdict = Held }, "its verdict is held, and it has a violation of tenant-limit-held"},
+		{func(res *Result) { res.Violations[0].Promised = false; res.Violations[1].Promised = false }, `it says "violated" of tenant-limit-held, and has 2 violations of it, 0 within its promise`},
+		{func(res *Result) { res.Violations = nil }, `it says "violated" of tenant-limit-held, and has 0 violations of it`},
+		{func(res *Result) { res.Invariants = nil }, "it has a violation of tenant-limit-held, and no such invariant"},
+	} {
+		edited := *res
+		edited.Violations = slices.Clone(res.Violations)
+		c.spoil(&edited)
+		assert.ErrorContains(t, edited.Check(), c.says)
+	}
+	set := func(status Status, of []Violation, verdict Verdict, like *Result, invariant string) *Result {
+		edited := *like
+		edited.Invariants = slices.Clone(like.Invariants)
+		i := slices.IndexFunc(edited.Invariants, func(i InvariantResult) bool { return i.Name == invariant })
+		edited.Invariants[i].Status, edited.Violations, edited.Verdict = status, of, verdict
+		require.NoError(t, edited.Check())
+		return &edited
+	}
+	none := set(StatusHeld, nil, Held, res, "tenant-limit-held")
+	assert.EqualError(t, none.CheckTrace(p, events), "the trace shows a violation of tenant-limit-held, and it has none")
+	p, calm, events := traced(t, "calm")
+	more := set(StatusViolated, []Violation{{Invariant: "one-dispatch-per-job", Promised: true, Step: 5}}, Violated, calm, "one-dispatch-per-job")
+	assert.EqualError(t, more.CheckTrace(p, events), "it has a violation of one-dispatch-per-job, and the trace shows none")
+}
