@@ -49,7 +49,7 @@ var Strikes = invariants.Vocabulary{
 	{LockFails, "taking, renewing or releasing a lock fails, or its answer is lost"},
 	{DLQFails, "a write of a dead letter fails, or its answer is lost"},
 	{GuardFails, "an operation of the idempotency guard fails"},
-	{TickFails, "an operation fails that one replica does for all: of a reconciler, a replayer, a poller, the snapshot's writer, or the breaker's shared counter"},
+	{TickFails, "an operation fails that one replica does for all: of a reconciler, a replayer, a poller, the snapshot's writer, or the breaker's shared counter; or the replica that does it is struck itself"},
 	{SubmissionFails, "publishing a request, an approval, a cancellation or a notice fails"},
 	{ResultLost, "publishing a result fails"},
 	{AckLost, "an ack, a nak or a sign of progress is lost"},

@@ -127,6 +127,37 @@ func TestAStrikeReachesWhatItHit(t *testing.T) {
 	assert.Equal(t, history.StrikesOf(history.RedisFailover), reached(s.failover(), job1), "its record was changed back")
 }
 
+// A strike on one scheduler of two reaches what that scheduler has to do with.
+func TestAStrikeOnOneSchedulerOfTwo(t *testing.T) {
+	const job2 = "job-2"
+	away, crash, tick, none := history.StrikesOf(history.SchedulerAway), history.StrikesOf(history.SchedulerCrash), history.StrikesOf(history.TickFails), invariants.Kinds(0)
+	for name, c := range map[string]struct {
+		tell       func(*story)
+		first, two invariants.Kinds // that reach the job that scheduler-1 handles, and the one that nobody has
+	}{
+		"an idle one":                   {func(s *story) { s.control("pause", s2) }, none, none},
+		"who handles a job":             {func(s *story) { s.control("pause", s1) }, away, none},
+		"who had handled it":            {func(s *story) { s.unlock(s1, job1).ack(s1, job1, "submit_ack").of(1).control("pause", s1) }, none, none},
+		"who holds a tick's lock":       {func(s *story) { s.reconciles(s2).control("pause", s2) }, tick, tick},
+		"who takes a tick's lock":       {func(s *story) { s.control("partition nats", s2).reconciles(s2).op(s2, "", "timeout_scan") }, tick, tick},
+		"whose wrong clock ticks":       {func(s *story) { s.control("skew", s2).reconciles(s2).op(s2, "", "timeout_scan") }, history.StrikesOf(history.ClockWrong), history.StrikesOf(history.ClockWrong)},
+		"who handles one thereafter":    {func(s *story) { s.stalls(s2).lock(s2, job2) }, none, away},
+		"who handles one long after":    {func(s *story) { s.stalls(s2).wait(time.Hour).lock(s2, job2) }, none, none},
+		"the last one":                  {func(s *story) { s.control("crash", s2).control("crash", s1) }, crash, crash},
+		"the last one but a paused one": {func(s *story) { s.control("pause", s2).control("crash", s1) }, away | crash, away | crash},
+		"who has asked for messages":    {func(s *story) { s.pull(s2).control("crash", s2) }, none, crash},
+	} {
+		s := newStory().starts(s1).starts(s2).submit(job1).message(s1, job1, "submit_deliver", sim.KindDeliver, 1).of(1).lock(s1, job1).submit(job2)
+		c.tell(s)
+		j := NewJudge(hardened)
+		for i := range s.events {
+			j.Observe(&s.events[i])
+		}
+		assert.Equal(t, c.first, j.Facts.Jobs[job1].Struck, "%s: the job in hand", name)
+		assert.Equal(t, c.two, j.Facts.Jobs[job2].Struck, "%s: the other job", name)
+	}
+}
+
 // A strike that lasts reaches what appears until it is over, and its aftermath.
 func TestAWindowCloses(t *testing.T) {
 	for _, c := range []struct {

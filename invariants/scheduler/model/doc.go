@@ -7,5 +7,6 @@
 // dispatch.go, handling.go, lock.go, orphans.go, due.go and wantofattempts.go are about a job; nodes.go, workers.go, wish.go
 // and tenants.go about who can do it; messages.go, tails.go, guards.go and ticks.go about streams, the idempotency guard and
 // the loops; policy.go, circuits.go, consent.go, output.go, saga.go, replay.go, rescue.go and workflow.go about a feature
-// each. reach.go says which jobs a strike has reached.
+// each. reach.go says which jobs a strike has
+// reached, window.go for how long and from where it reaches more.
 package model

@@ -100,6 +100,9 @@ func (f *Facts) Follow(j *Job, e *sim.Event) *Message {
 	}
 	if e.Kind == sim.KindDeliver && e.Delivered > m.Delivered { // it counts those before it, and was sent after its pull
 		m.Since = max(m.Since, f.Node(e.Node).pulls[m.Consumer])
+		if e.Delivered > m.Delivered+1 { // somebody has it, or had it, who was not seen to get it
+			j.Struck |= f.StruckNow() & ofReplicas
+		}
 	}
 	m.Delivered = max(m.Delivered, e.Delivered)
 	m.Holder = ""

@@ -3,45 +3,26 @@ package model
 import (
 	"slices"
 	"strings"
-	"time"
 
 	"github.com/wavetank-sim/wavetank/invariants"
 	"github.com/wavetank-sim/wavetank/invariants/scheduler/history"
 	"github.com/wavetank-sim/wavetank/sim"
 )
 
-// Strikes is what has struck in a run. A strike on a node, on a server, or on what is done for all reaches the jobs and
-// runs that are unfinished when it comes, and those that appear until its window closes. A strike on an operation
-// reaches what the operation is about.
-type Strikes struct {
-	ever    invariants.Kinds
-	windows []window
-}
-
-// window is the time of a strike, and for as long as what the strike leaves behind may last.
-type window struct {
-	kind  invariants.StrikeKind
-	node  string
-	ends  string        // the event that ends the strike; "" if it was over at once
-	until time.Duration // 0 while it lasts
-}
-
-func (w *window) open(at time.Duration) bool { return w.until == 0 || at < w.until }
-
-// endOf is the event that ends what the harness did to a node or a server.
-var endOf = map[string]string{
-	"crash": "restart", "pause": "resume", "skew": "set clock", "stop": "start", "power-loss": "start",
-	"partition redis": "heal redis", "partition nats": "heal nats", "partition kernel": "heal kernel",
-}
-
 var (
-	ofWorkers = history.StrikesOf(history.WorkerCrash, history.WorkerAway)
-	forAll    = history.StrikesOf(history.KernelFails, history.TickFails) // an operation that counts for all jobs, by a circuit or by a tick
+	ofWorkers  = history.StrikesOf(history.WorkerCrash, history.WorkerAway)
+	ofReplicas = history.StrikesOf(history.SchedulerCrash, history.SchedulerAway)
+	forAll     = history.StrikesOf(history.KernelFails, history.TickFails) // an operation that counts for all jobs, by a circuit or by a tick
 )
 
 // StruckBy are the kinds of strike that have reached a job; with saga, also those that have reached its saga.
 func (f *Facts) StruckBy(j *Job, saga bool) invariants.Kinds {
 	struck := j.Struck
+	for i := range f.Strikes.windows {
+		if w := &f.Strikes.windows[i]; !w.all && w.until == 0 && f.awaits(j, w.node) {
+			struck |= history.StrikesOf(w.kind)
+		}
+	}
 	if saga && j.Saga.Workflow != "" {
 		struck |= f.Sagas.Of(j.Saga.Workflow).struck
 		for _, other := range f.Order {
@@ -53,28 +34,17 @@ func (f *Facts) StruckBy(j *Job, saga bool) invariants.Kinds {
 	return struck
 }
 
-// StruckNow are the kinds of strike whose windows are open.
-func (f *Facts) StruckNow() (struck invariants.Kinds) {
-	for i := range f.Strikes.windows {
-		if w := &f.Strikes.windows[i]; w.open(f.At) {
-			struck |= history.StrikesOf(w.kind)
-		}
-	}
-	return struck
-}
-
-// StruckEver are the kinds of all strikes.
-func (f *Facts) StruckEver() invariants.Kinds { return f.Strikes.ever }
-
 // Struck takes in the strike that an event tells of, if it does, and the end of one.
 func (f *Facts) Struck(e *sim.Event) {
 	if e.Kind == sim.KindControl {
 		for i := range f.Strikes.windows {
 			if w := &f.Strikes.windows[i]; w.until == 0 && w.node == e.Target && w.ends == e.Name {
 				w.until = e.At + f.aftermath(w.kind)
+				f.reachAwaited(w)
 			}
 		}
 	}
+	f.dealt(e)
 	s, ok := history.StrikeOf(e)
 	if !ok {
 		return
@@ -110,50 +80,87 @@ func (f *Facts) struckNode(k invariants.StrikeKind, node, verb string) {
 		}
 	}
 	w := window{kind: k, node: node, ends: endOf[verb]}
+	replica := strings.HasPrefix(node, history.SchedulerNodes)
+	w.all = !replica || f.lastOf(node)
 	if w.ends == "" {
 		w.until = f.At + f.aftermath(k)
 	}
 	f.opens(w)
+	f.tickFails(w)
 	kind := history.StrikesOf(k)
-	for _, j := range f.Order {
-		switch {
-		case kind&ofWorkers == 0:
-			if f.unfinished(j) {
-				j.Struck |= kind
-			}
-			if j.inHandOf(node) {
+	if kind&ofWorkers != 0 {
+		for _, j := range f.Order {
+			if j.with(node) {
 				f.reachJob(j, kind)
 			}
-		case j.with(node):
+		}
+		return
+	}
+	if w.all {
+		f.reachAll(kind)
+	}
+	if w.all && replica {
+		f.nobodyIsUp()
+	}
+	for _, j := range f.Order {
+		step := f.Workflow.StepJob(j.ID)
+		if f.inHandOf(node, j) || step != nil && step.Run.inHandOf(node) && f.unfinished(j) {
 			f.reachJob(j, kind)
 		}
 	}
 	for _, r := range f.Workflow.Order {
-		if kind&ofWorkers == 0 && r.unfinished() && (k != history.SchedulerCrash || r.inHandOf(node) || f.lastOf(node)) {
+		if r.inHandOf(node) {
 			r.As.Struck |= kind
 		}
 	}
+	for _, g := range f.Sagas.Order {
+		if g.Lock.Node == node && g.Lock.Live(f.At) {
+			g.struck |= kind
+		}
+	}
 }
 
-// opens begins a window, or lengthens the one that is open.
-func (f *Facts) opens(w window) {
+// tickFails lets a strike reach everything, if the scheduler that it is on holds the lock of a tick meanwhile. The tick
+// goes by a clock that is wrong; under any other strike it fails.
+func (f *Facts) tickFails(w window) {
+	if w.until != 0 || !f.Ticks.heldBy(w.node, f.At) {
+		return
+	}
+	if w.all = true; w.kind != history.ClockWrong {
+		w.kind = history.TickFails
+	}
+	if kind := history.StrikesOf(w.kind); f.opens(w) {
+		f.Strikes.ever |= kind
+		f.reachAll(kind)
+	}
+}
+
+// nobodyIsUp lets the strikes on schedulers that go on reach everything, now that there is no other one.
+func (f *Facts) nobodyIsUp() {
 	for i := range f.Strikes.windows {
-		if o := &f.Strikes.windows[i]; o.kind == w.kind && o.node == w.node && o.ends == w.ends && o.open(f.At) {
-			o.until = w.until
-			return
+		if w := &f.Strikes.windows[i]; w.until == 0 && !w.all {
+			w.all = true
+			f.reachAll(history.StrikesOf(w.kind))
 		}
 	}
-	f.Strikes.windows = append(f.Strikes.windows, w)
 }
 
-// lastOf says whether no scheduler but this one is up.
-func (f *Facts) lastOf(scheduler string) bool {
-	for name, n := range f.Nodes {
-		if name != scheduler && strings.HasPrefix(name, history.SchedulerNodes) && !n.Down {
-			return false
+// dealt takes in what a scheduler that was struck deals with.
+func (f *Facts) dealt(e *sim.Event) {
+	f.Strikes.dealing = 0
+	for i := range f.Strikes.windows {
+		if w := f.Strikes.windows[i]; w.node == e.Node && w.open(f.At) {
+			f.Strikes.dealing |= history.StrikesOf(w.kind) &^ ofWorkers
+			f.tickFails(w)
 		}
 	}
-	return true
+	if f.Strikes.dealing == 0 {
+		return
+	}
+	if j := f.Jobs[e.Job]; j != nil {
+		f.reachJob(j, f.Strikes.dealing)
+	}
+	f.reachKey(e.Target, f.Strikes.dealing)
 }
 
 // struckOperation takes in a strike on an operation. It reaches the operation's job; the saga or the run that it is on;
@@ -175,6 +182,11 @@ func (f *Facts) struckOperation(s invariants.Strike) {
 	if f.reachKey(s.Key, kind) {
 		return
 	}
+	f.reachAll(kind)
+}
+
+// reachAll marks whatever is unfinished.
+func (f *Facts) reachAll(kind invariants.Kinds) {
 	for _, j := range f.Order {
 		if f.unfinished(j) {
 			j.Struck |= kind
@@ -238,12 +250,33 @@ func (f *Facts) reachJob(j *Job, kind invariants.Kinds) {
 	}
 }
 
-// inHandOf says whether a process of the node has a message of the job in hand.
-func (j *Job) inHandOf(node string) bool {
-	return slices.ContainsFunc(j.Messages, func(m Message) bool {
-		name, _, _ := strings.Cut(m.Holder, " ")
-		return m.Holder != "" && name == node
+// inHandOf says whether a process of the node has the job in hand: it handles the job, holds its lock, or has a message
+// of it, or one may be on its way there.
+func (f *Facts) inHandOf(node string, j *Job) bool {
+	return j.Lock.Node == node && j.Lock.Live(f.At) || f.awaits(j, node) ||
+		slices.ContainsFunc(j.Handlings, func(h Handling) bool { return h.Node == node }) ||
+		slices.ContainsFunc(j.Messages, func(m Message) bool {
+			name, _, _ := strings.Cut(m.Holder, " ")
+			return m.Holder != "" && name == node
+		})
+}
+
+// awaits says whether a message of the job may be on its way to a node: the node has asked for such messages, and nobody
+// has this one. When a message that was put off comes again, the events do not tell.
+func (f *Facts) awaits(j *Job, node string) bool {
+	n := f.Nodes[node]
+	return n != nil && len(n.pulls) > 0 && slices.ContainsFunc(j.Messages, func(m Message) bool {
+		return m.Holder == "" && !m.Done && !m.Lost && !m.Abandoned && n.pulls[m.Consumer] != 0
 	})
+}
+
+// reachAwaited marks, as a strike on a scheduler ends, the jobs of which messages may have gone there under it.
+func (f *Facts) reachAwaited(w *window) {
+	for _, j := range f.Order {
+		if f.awaits(j, w.node) {
+			f.reachJob(j, history.StrikesOf(w.kind))
+		}
+	}
 }
 
 // with says whether a worker has to do with the job: it executes it, or has a dispatch to take or to acknowledge. The
@@ -267,20 +300,6 @@ func (f *Facts) unfinished(j *Job) bool {
 func (r *WorkflowRun) unfinished() bool {
 	return r.State == "RUNNING" || len(r.Hands) > 0 || r.Setting != ""
 }
-
-// aftermath is for how long a strike that is over is felt by what appears then. What was taken under the strike lasts for
-// its TTL: a lock of a job or a tick, the word that a worker lives, a circuit that is open. Clients that lost their
-// server are back long before. What was dated by a wrong clock counts for as long as dead letters do.
-func (f *Facts) aftermath(k invariants.StrikeKind) time.Duration {
-	counts := time.Duration(0)
-	if k == history.ClockWrong && f.Config.Replay.Enabled {
-		counts = f.Config.Replay.GrowthWindow
-	}
-	return max(counts, 2*f.Config.PollInterval, f.Config.JobLockTTL, f.Config.SnapshotLockTTL, f.Config.WorkerTTL, f.Config.Policy.OpenFor)
-}
-
-// Appears marks a job or a run that is new with the strikes whose windows are open.
-func (f *Facts) Appears(j *Job) { j.Struck |= f.StruckNow() &^ ofWorkers }
 
 // Assigned marks a job that is dispatched to a worker with the strikes that the worker is under.
 func (f *Facts) Assigned(j *Job, worker string) {

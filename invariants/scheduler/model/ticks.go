@@ -47,6 +47,16 @@ func (k *ticks) ByLock(key string) *Tick {
 	return &k.Writer
 }
 
+// heldBy says whether a node holds the lock of a tick.
+func (k *ticks) heldBy(node string, at time.Duration) bool {
+	for _, t := range []*Tick{&k.Reconciler, &k.replayer, &k.Writer} {
+		if t.Node == node && t.Live(at) {
+			return true
+		}
+	}
+	return false
+}
+
 // offer notes what a process could learn from the snapshot at its start.
 func (k *ticks) offer(e *sim.Event) {
 	if k.Offered == nil {

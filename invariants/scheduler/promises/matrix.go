@@ -148,7 +148,10 @@ var Matrix = map[string]row{
 		rewound,
 		wrongClock,
 	}},
-	"no-dispatch-to-expired-worker":      {Except: []exception{rewound}},
+	"no-dispatch-to-expired-worker": {Except: []exception{
+		{By: StrikesOf(ClockWrong), Why: open, Says: "the age of a heartbeat is told by the node's clock; a monotonic clock would close it"},
+		rewound,
+	}},
 	"snapshot-revives-no-worker":         {Takes: []mechanism{having(withLastSeen)}},
 	"no-retry-for-want-of-known-workers": {Except: []exception{{By: StrikesOf(TickFails, SchedulerAway), Why: impossible, Says: "who could not read the snapshot knows of no worker"}, wrongClock}},
 	"dispatches-count-as-load":           {Takes: []mechanism{having(withCounting)}},
@@ -198,7 +201,7 @@ var Matrix = map[string]row{
 	"compensation-only-of-succeeded-job": {Takes: []mechanism{having(withAtomicRecord)}},
 	"every-compensation-accounted-for":   {Saga: true, Takes: []mechanism{rolledOn}, Except: []exception{rewound}},
 	"no-failure-for-want-of-attempts": {Except: []exception{
-		{By: StrikesOf(PublishRefused, PublishUnanswered, PublishLate, WriteRefused, WriteUnanswered, WriteLate, SchedulerCrash, SchedulerAway, NATSAway), Why: impossible, Says: "who has no attempt left cannot learn that the faults are over"},
+		{By: StrikesOf(PublishRefused, PublishUnanswered, PublishLate, WriteRefused, WriteUnanswered, WriteLate, ReadFails, SchedulerCrash, SchedulerAway, NATSAway), Why: impossible, Says: "who has no attempt left cannot learn that the faults are over"},
 	}, Open: invariants.Gap{Under: "a busy or empty pool", Says: "an attempt that finds no worker is used up; one that waits for a worker would not be"}},
 	"every-job-settles": {Takes: []mechanism{having(withDeliveries)}, Except: []exception{
 		{By: StrikesOf(WorkerCrash, WorkerAway), But: []mechanism{reconciled}},
@@ -212,12 +215,12 @@ var Matrix = map[string]row{
 		rewound,
 	}},
 	"failed-job-has-dlq-entry": {Except: []exception{
-		{By: StrikesOf(WriteUnanswered, WriteLate, DLQFails, SchedulerCrash), But: []mechanism{together, before}},
+		{By: StrikesOf(WriteUnanswered, WriteLate, DLQFails, SchedulerCrash, SchedulerAway), But: []mechanism{together, before}},
 		rewound,
 	}},
 	"tenant-limit-held": {Takes: []mechanism{having(withTenantReserve, withIntentFirst)}},
 	"one-writer-a-tick": {Except: []exception{
-		{By: StrikesOf(TickFails, SchedulerAway), But: []mechanism{fenced}},
+		{By: StrikesOf(TickFails), But: []mechanism{fenced}},
 		rewound,
 	}},
 	"timeout-only-when-due": {Takes: []mechanism{rechecked}, Except: []exception{

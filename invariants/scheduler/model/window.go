@@ -1,0 +1,101 @@
+package model
+
+import (
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/wavetank-sim/wavetank/invariants"
+	"github.com/wavetank-sim/wavetank/invariants/scheduler/history"
+)
+
+// Strikes is what has struck in a run. A strike on a server, or on what is done for all, reaches the jobs and runs that
+// are unfinished when it comes, and those that appear until its window closes. So does one on the last scheduler that is
+// up. A strike on another scheduler reaches what that has in hand, what may be on its way there while the strike lasts,
+// and what the scheduler deals with until the window closes; if the scheduler holds the lock of a tick, the tick fails
+// for all, or goes by the wrong clock for all. A strike on an operation reaches what the operation is about.
+type Strikes struct {
+	ever    invariants.Kinds
+	windows []window
+	dealing invariants.Kinds // strikes on the scheduler of the event at hand
+}
+
+// window is the time of a strike, and for as long as what the strike leaves behind may last.
+type window struct {
+	kind  invariants.StrikeKind
+	node  string
+	ends  string        // the event that ends the strike; "" if it was over at once
+	until time.Duration // 0 while it lasts
+	all   bool          // it reaches everything, and not only what its node deals with
+}
+
+func (w *window) open(at time.Duration) bool { return w.until == 0 || at < w.until }
+
+// endOf is the event that ends what the harness did to a node or a server.
+var endOf = map[string]string{
+	"crash": "restart", "pause": "resume", "skew": "set clock", "stop": "start", "power-loss": "start",
+	"partition redis": "heal redis", "partition nats": "heal nats", "partition kernel": "heal kernel",
+}
+
+// StruckNow are the kinds of strike whose windows are open.
+func (f *Facts) StruckNow() (struck invariants.Kinds) {
+	for i := range f.Strikes.windows {
+		if w := &f.Strikes.windows[i]; w.open(f.At) {
+			struck |= history.StrikesOf(w.kind)
+		}
+	}
+	return struck
+}
+
+// StruckEver are the kinds of all strikes.
+func (f *Facts) StruckEver() invariants.Kinds { return f.Strikes.ever }
+
+// opens begins a window, or lengthens and widens the one that is open. It says whether more is reached than before.
+func (f *Facts) opens(w window) bool {
+	for i := range f.Strikes.windows {
+		if o := &f.Strikes.windows[i]; o.kind == w.kind && o.node == w.node && o.ends == w.ends && o.open(f.At) {
+			wider := w.all && !o.all
+			o.until, o.all = w.until, o.all || w.all
+			return wider
+		}
+	}
+	f.Strikes.windows = append(f.Strikes.windows, w)
+	return true
+}
+
+// lastOf says whether no scheduler but this one is up.
+func (f *Facts) lastOf(scheduler string) bool {
+	for name, n := range f.Nodes {
+		if name != scheduler && strings.HasPrefix(name, history.SchedulerNodes) && !n.Down && !f.Strikes.lasts(name) {
+			return false
+		}
+	}
+	return true
+}
+
+// lasts says whether a strike that stops a node goes on.
+func (k *Strikes) lasts(node string) bool {
+	return slices.ContainsFunc(k.windows, func(w window) bool { return w.node == node && w.until == 0 && w.kind != history.ClockWrong })
+}
+
+// aftermath is for how long a strike that is over is felt by what appears then. What was taken under the strike lasts for
+// its TTL: a lock of a job or a tick, the word that a worker lives, a circuit that is open. Clients that lost their
+// server are back long before. What was dated by a wrong clock counts for as long as dead letters do.
+func (f *Facts) aftermath(k invariants.StrikeKind) time.Duration {
+	counts := time.Duration(0)
+	if k == history.ClockWrong && f.Config.Replay.Enabled {
+		counts = f.Config.Replay.GrowthWindow
+	}
+	return max(counts, 2*f.Config.PollInterval, f.Config.JobLockTTL, f.Config.SnapshotLockTTL, f.Config.WorkerTTL, f.Config.Policy.OpenFor)
+}
+
+// Appears marks a job or a run that is new with the strikes whose windows are open, if they reach everything or are on
+// the scheduler that makes it.
+func (f *Facts) Appears(j *Job) {
+	j.Struck |= f.Strikes.dealing
+	for i := range f.Strikes.windows {
+		if w := &f.Strikes.windows[i]; w.all && w.open(f.At) {
+			j.Struck |= history.StrikesOf(w.kind) &^ ofWorkers
+		}
+	}
+}
