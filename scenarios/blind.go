@@ -1,12 +1,9 @@
 package scenarios
 
 import (
-	"fmt"
 	"time"
 
 	"github.com/wavetank-sim/wavetank/invariants/scheduler/history"
-	"github.com/wavetank-sim/wavetank/scenarios/plans"
-	"github.com/wavetank-sim/wavetank/scenarios/strictyaml"
 	"github.com/wavetank-sim/wavetank/sim"
 )
 
@@ -91,29 +88,4 @@ func (j *jobRecord) found(at time.Duration) {
 			w.Late = at - j.up.at
 		}
 	}
-}
-
-// closing says how the window ended.
-func (w *BlindWindow) closing(p *plans.Plan) string {
-	text := "lasted " + at(w.Closed-w.Opened)
-	switch w.Which {
-	case "":
-		return text
-	case "deadline":
-		return text + ", until after its deadline"
-	}
-	text += fmt.Sprintf(": %s and %s more", timeUp{which: w.Which, limit: w.Timeout}.words(), w.Late.Round(time.Second))
-	switch w.Which {
-	case "running":
-		text += ", from the start of RUNNING"
-	case "silence":
-		text += ", from the start of RUNNING or from the last word of its worker"
-	}
-	if w.Late > p.Engine.PollInterval {
-		text += fmt.Sprintf("; a poll takes %s", strictyaml.DurationText(p.Engine.PollInterval))
-		if p.HoldsTicks() {
-			text += ", and a tick's lock outlives the next poll (engine.tick_lock=until-expiry)"
-		}
-	}
-	return text
 }

@@ -19,10 +19,11 @@ func (r *run) causes() *observe.Checker {
 	return &observe.Checker{Released: r.sentBack, Wrote: r.timedOut}
 }
 
-// sentBack tells why a handling ends that has found nobody to dispatch its job to.
+// sentBack notes why a handling ends that has found nobody to dispatch its job to. Of what its picks have met, the step
+// tells yet.
 func (r *run) sentBack(s *model.Step) {
 	j := r.record.job(s.Job)
-	if j == nil || !s.Handling.FoundNobody() && !s.Handling.Full || j.stale {
+	if j == nil || !s.Handling.FoundNobody() && !s.Handling.Full {
 		return
 	}
 	why := "it knew no worker that could take it"
@@ -32,7 +33,17 @@ func (r *run) sentBack(s *model.Step) {
 	case !r.judge.Facts.KnowsWorkers(s):
 		why = "it knew no worker"
 	}
-	tell(&j.moments, s.Event, putOff, why, "", 0)
+	tell(&j.back, s.Event, putOff, why, "", 0)
+}
+
+// wentBack tells it, but for a job whose picks met stale workers, which is told.
+func (r *run) wentBack(e *sim.Event) {
+	if j := r.record.job(e.Job); j != nil && len(j.back) > 0 {
+		if !j.stale {
+			j.moments = append(j.moments, j.back...)
+		}
+		j.back = nil
+	}
 }
 
 // timedOut tells when the time was up of a job that the reconciler ends, and which ticks should have found it.
@@ -68,7 +79,11 @@ func (r *run) timedOut(s *model.Step, w *model.Write) {
 	j.moments = append(j.moments, moment{at: up.at, says: timePassed, a: up.words(), b: also})
 	for _, t := range r.record.idleTicks {
 		if t.taken <= up.at && up.at <= t.at {
-			j.moments = append(j.moments, t.moment)
+			m := t.moment
+			if r.plan.HoldsTicks() {
+				m.b += " (engine.tick_lock=until-expiry)"
+			}
+			j.moments = append(j.moments, m)
 		}
 	}
 }

@@ -61,6 +61,7 @@ type jobRecord struct {
 	holder      string        // the node that holds its lock, and has not tried to release it
 	leased      time.Duration // until when its lock is its holder's
 	up          timeUp        // its time, when the reconciler last ended it
+	back        []moment      // why its handling ends, in the step at hand
 	stale       bool          // every pick of the handling that is under way met a stale worker
 	asked       bool          // the safety kernel, in the handling that is under way
 	unanswered  bool          // it gave no answer

@@ -191,6 +191,7 @@ func (r *run) observe(e *sim.Event) {
 	r.noted(e)
 	r.record.observe(e, facts)
 	r.system.Observe(e)
+	r.wentBack(e)
 	r.steps.Store(int64(e.Step))
 	r.virtual.Store(int64(e.At))
 	r.settled.Store(int64(r.record.settled))

@@ -303,7 +303,7 @@ func (r *run) blind(j *jobRecord) []line {
 	if w.Closed == w.Opened {
 		closed = max(closed, opened)
 	}
-	return append(lines, always(w.Closed, closed, rankViolation, "the blind window of "+j.ID+" closed: it had "+w.closing(r.plan)))
+	return append(lines, always(w.Closed, closed, rankViolation, "the blind window of "+j.ID+" closed: it had "+"lasted "+at(w.Closed-w.Opened)))
 }
 
 // stepAt is the step at which something of the job happened at that time.

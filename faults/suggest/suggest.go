@@ -16,7 +16,8 @@ func Closest(name string, known []string) string {
 	if want == "" || len(want) > lengthMax {
 		return ""
 	}
-	best, found := 1+utf8.RuneCountInString(want)/3, ""
+	n := utf8.RuneCountInString(want)
+	best, found := 1+max(n/3, min(n-1, 1)), ""
 	for _, k := range known {
 		if d := nearness(want, fold(k)); d < best {
 			best, found = d, k

@@ -29,6 +29,8 @@ func TestClosest(t *testing.T) {
 		assert.Equal(t, c.want, Closest(c.name, known), "%.20q", c.name)
 	}
 	assert.Empty(t, Closest("calm", nil))
+	assert.Equal(t, "run", Closest("rn", []string{"list", "run"}))
+	assert.Empty(t, Closest("r", []string{"list", "run"}))
 	assert.Equal(t, ` (did you mean "calm"?)`, Hint("cakm", known))
 	assert.Empty(t, Hint("zebra", known))
 }
