@@ -37,6 +37,7 @@ func (f *Facts) StruckBy(j *Job, saga bool) invariants.Kinds {
 // Struck takes in the strike that an event tells of, if it does, and the end of one.
 func (f *Facts) Struck(e *sim.Event) {
 	if e.Kind == sim.KindControl {
+		f.Strikes.windows = slices.DeleteFunc(f.Strikes.windows, func(w window) bool { return !w.open(f.At) })
 		for i := range f.Strikes.windows {
 			if w := &f.Strikes.windows[i]; w.until == 0 && w.node == e.Target && w.ends == e.Name {
 				w.until = e.At + f.aftermath(w.kind)
