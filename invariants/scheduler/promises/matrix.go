@@ -172,7 +172,8 @@ var Matrix = map[string]row{
 	}},
 	"one-replay-per-count":         {Takes: []mechanism{having(withAtomicReplay)}},
 	"growth-alert-tells-the-truth": {Except: []exception{wrongClock}},
-	"auto-replay-comes-about":      {Takes: []mechanism{having(withReplayWorker)}},
+	"auto-replay-comes-about":      {Takes: []mechanism{having(withReplayWorker)}, Except: []exception{rewound}},
+	"max-replays-hold":             {Except: []exception{rewound}},
 	"result-of-current-epoch":      {Except: []exception{{By: StrikesOf(PublishUnanswered, PublishLate, ReadFails), But: []mechanism{having(withRefusal)}}}},
 	"cancelled-job-is-told": {Takes: []mechanism{having(withNotice, withIntentFirst), having(withNotice, withEpochs, withVoid)}, Except: []exception{
 		{By: StrikesOf(PublishUnanswered), But: []mechanism{having(withResume, withEpochs, withVoid, withFence)}},
