@@ -80,8 +80,12 @@ func (k *Strikes) lasts(node string) bool {
 
 // aftermath is for how long a strike that is over is felt by what appears then. What was taken under the strike lasts for
 // its TTL: a lock of a job or a tick, the word that a worker lives, a circuit that is open. Clients that lost their
-// server are back long before. What was dated by a wrong clock counts for as long as dead letters do.
+// server are back long before. Of a scheduler's own locks and ticks is known whom they reach; there remains what it knows
+// of workers. What was dated by a wrong clock counts for as long as dead letters do.
 func (f *Facts) aftermath(k invariants.StrikeKind) time.Duration {
+	if history.StrikesOf(k)&ofReplicas != 0 {
+		return f.Config.WorkerTTL
+	}
 	counts := time.Duration(0)
 	if k == history.ClockWrong && f.Config.Replay.Enabled {
 		counts = f.Config.Replay.GrowthWindow
