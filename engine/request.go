@@ -125,7 +125,7 @@ func (e *Engine) adopt(ctx context.Context, h *handling) error {
 		return &bus.Poison{ReasonCode: job.ReasonSchemaInvalid, Err: err}
 	}
 	out, err := e.store.Adopt(phase.With(ctx, h.req.JobID, phase.PendingWrite), h.req, packet)
-	if err != nil {
+	if err = e.fenced(ctx, err, phase.PendingWrite, h.req.JobID, h.req.Topic, job.Pending); err != nil {
 		return e.writeRetry(ctx, err, phase.PendingWrite, "")
 	}
 	h.rec.Moved(&store.Write{To: job.Pending}, out)

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"log/slog"
 
+	"github.com/wavetank-sim/wavetank/engine/job"
 	"github.com/wavetank-sim/wavetank/engine/lock"
 	"github.com/wavetank-sim/wavetank/engine/phase"
 	"github.com/wavetank-sim/wavetank/engine/store"
@@ -20,9 +21,14 @@ func (e *Engine) move(ctx context.Context, p phase.Phase, rec *store.Record, w s
 		e.jobOver(rec)
 		return nil
 	}
+	return e.fenced(ctx, err, p, rec.JobID, rec.Topic, w.To)
+}
+
+// fenced counts a write that the fence stopped, and passes its error on.
+func (e *Engine) fenced(ctx context.Context, err error, p phase.Phase, jobID, topic string, to job.State) error {
 	if errors.Is(err, store.ErrFenced) {
-		e.metrics.FencedWrites.WithLabelValues(rec.Topic, string(p)).Inc()
-		e.logJob(ctx, slog.LevelWarn, "state write fenced", rec.JobID, rec.Topic, slog.String("phase", string(p)), slog.String("to", string(w.To)))
+		e.metrics.FencedWrites.WithLabelValues(topic, string(p)).Inc()
+		e.logJob(ctx, slog.LevelWarn, "state write fenced", jobID, topic, slog.String("phase", string(p)), slog.String("to", string(to)))
 	}
 	return err
 }

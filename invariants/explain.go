@@ -181,7 +181,7 @@ func (r *Row[C]) Explain(inv *Invariant) string {
 }
 
 // explain writes the row in plain sentences.
-func (r *Row[C]) explain(b *strings.Builder, quiet bool) {
+func (r *Row[C]) explain(b *strings.Builder, quiet string) {
 	if len(r.Takes) > 0 {
 		fmt.Fprintf(b, "Promised with %s; otherwise nothing is promised.\n", strings.Join(names(r.Takes), ", or with "))
 	}
@@ -217,8 +217,8 @@ func (r *Row[C]) explain(b *strings.Builder, quiet bool) {
 		}
 	}
 	b.WriteString("Such a strike releases the promise for what it reaches. ")
-	if quiet {
-		b.WriteString("What the invariant forbids is then correct, and is reported only if a plan or --judge asks for it.\n")
+	if quiet != "" {
+		fmt.Fprintf(b, "What the invariant forbids is then correct: it counts as the situation %s alone, and as a violation only if a plan or --judge asks for it.\n", quiet)
 		return
 	}
 	b.WriteString("A violation is then reported as outside the promise.\n")

@@ -64,7 +64,7 @@ func (r *run) judged(res *Result) {
 		if o.OnDemand && o.Unprovided && !expected {
 			o.Exercised, o.Violations, row.Exercised = 0, nil, 0
 		}
-		if o.Quiet && !expected {
+		if o.Quiet != "" && !expected {
 			o.Violations = slices.DeleteFunc(slices.Clone(o.Violations), func(v invariants.Violation) bool { return !v.Promised })
 		}
 		switch {

@@ -34,6 +34,12 @@ func TestTheMatrixIsComplete(t *testing.T) {
 			assert.Equal(t, len(e.But) == 0, e.Why != "" && e.Says != "", "%s: %v", name, history.Strikes.List(e.By))
 		}
 	}
+	for _, inv := range All() {
+		if inv.Quiet != "" {
+			as, ok := Find(inv.Quiet)
+			assert.True(t, ok && as.Kind == invariants.Sometimes, "%s: %s", inv.Name, inv.Quiet)
+		}
+	}
 	for _, p := range Promises() {
 		assert.Len(t, p.Cells, len(history.Strikes), p.Invariant)
 	}

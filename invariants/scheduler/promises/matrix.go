@@ -106,7 +106,7 @@ var Matrix = map[string]row{
 		{By: StrikesOf(PublishRefused, WriteRefused, WriteUnanswered, WriteLate, ReadFails, LockFails, KernelFails, SchedulerCrash, SchedulerAway), But: []mechanism{patient}},
 		usedUp,
 		rewound,
-	}, Open: invariants.Gap{Under: "a kernel that throttles for longer than deliveries last", Says: "each time the kernel is asked uses up a delivery, and then only the replayer asks; a delivery that a throttled request does not use up would close it"}},
+	}, Open: invariants.Gap{Under: "a kernel that still throttles at the last delivery", Says: "each time the kernel is asked uses up a delivery, and then only the replayer asks; a delivery that a throttled request does not use up would close it"}},
 	"terminated-message-has-dlq-entry": {Except: []exception{
 		{By: StrikesOf(DLQFails, SchedulerCrash, SchedulerAway), But: []mechanism{patientDLQ}},
 		usedUp,
@@ -186,7 +186,7 @@ var Matrix = map[string]row{
 		rewound,
 	}},
 	"cancellation-takes-effect": {Takes: []mechanism{having(withKeptCancellations)}, Except: []exception{
-		{By: StrikesOf(WriteRefused, WriteLate, ReadFails, LockFails, SchedulerCrash, SchedulerAway), Why: open, Says: "a request overtakes a cancellation that could not be kept; a request that waits for what the stream holds before it would close it"},
+		{By: StrikesOf(WriteRefused, WriteLate, ReadFails, LockFails, DeliveryLost, SchedulerCrash, SchedulerAway), Why: open, Says: "a request overtakes a cancellation that could not be kept; a request that waits for what the stream holds before it would close it"},
 		rewound,
 	}},
 	"compensation-recorded-once": {Saga: true, Except: []exception{
