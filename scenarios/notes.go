@@ -35,6 +35,11 @@ func (r *run) noted(e *sim.Event) {
 	case j == nil:
 	case e.Phase == "lock_acquire":
 		j.stale, j.asked, j.unanswered = false, false, false
+	case e.Phase == "tenant_read" && e.Name == "scard" && history.AnswerOf(e) == history.Done:
+		f := r.judge.Facts
+		of := f.Jobs[e.Job]
+		tell(&j.moments, e, counted, count(len(f.Active(of.TenantOf(), of)), "job")+" of "+of.TenantOf(), "", 0)
+		j.last().quiet = true
 	case e.Phase == "safety_check":
 		j.asked, j.unanswered = true, history.AnswerOf(e).Failed()
 	case e.Phase == "submit_nak" && (j.State == "" || j.State == "PENDING") && r.plan.Kernel.On():

@@ -57,6 +57,7 @@ type jobRecord struct {
 	finished    bool          // a worker has finished it
 	queued      bool          // its dispatch waits in the outbox
 	requests    int           // deliveries of its request
+	messageID   string        // of its last dispatch that was stored
 	answers     int           // deliveries of its result
 	holder      string        // the node that holds its lock, and has not tried to release it
 	leased      time.Duration // until when its lock is its holder's
@@ -276,7 +277,12 @@ func (j *jobRecord) dispatched(f *history.Fact, relayed bool) {
 	case len(j.Dispatches) > 1:
 		says = dispatchedAgain
 	}
-	tell(&j.moments, f.Event, says, to, "", len(j.Dispatches))
+	forgotten := ""
+	if id := c.Header[history.HeaderMessageID]; id != "" && id == j.messageID {
+		forgotten = ", as it remembered the message id no more"
+	}
+	j.messageID = c.Header[history.HeaderMessageID]
+	tell(&j.moments, f.Event, says, to, forgotten, len(j.Dispatches))
 	j.last().quiet = says == dispatched && expected && f.Kind != sim.KindLate
 }
 

@@ -393,6 +393,21 @@ workload: {jobs: 2, work: 5s}
 engine: {tenant_limit: 1}`,
 			verdict: Held,
 		},
+		"two handlings count at once": {
+			plan: `
+workload: {jobs: 2, every: 20µs}
+engine: {tenant_limit: 1}`,
+			verdict: Held,
+			reason:  "tenant-limit-held was broken, which these settings do not promise",
+		},
+		"the stream has forgotten the message id": {
+			plan: `
+workload: {jobs: 1, work: 5m}
+engine: {publish_dedup: message-id, backoff_base: 150s, backoff_max: 150s}
+faults: [{on: {job: 1, phase: publish}, do: fail-after}]`,
+			verdict: Held,
+			reason:  "one-dispatch-per-job was broken",
+		},
 		"a rollback goes no further": {
 			plan: `
 preset: hardened

@@ -33,6 +33,7 @@ const (
 	HeaderJob       = "Job-Id"
 	HeaderEpoch     = "Job-Epoch"
 	HeaderVoid      = "Job-Void"
+	HeaderMessageID = "Nats-Msg-Id" // JetStream's
 	ReasonStale     = "stale_worker"
 	ReasonCancelled = "cancelled"
 	DlqAtomic       = "atomic"

@@ -31,10 +31,14 @@ var tenantLimitHeld = checking(invariants.Invariant{
 			return
 		}
 		t.exercise()
+		by := invariants.Clause{}
+		if s.Handling != nil && s.Handling.Counted > 0 {
+			by = invariants.Say(", by its count of step %d", stepNo(s.Handling.Counted))
+		}
 		if others := f.Active(j.TenantOf(), j); len(others) >= limit {
 			slices.Sort(others)
-			t.violated(j, "%s wrote %s at step %d (%s), so that %s has %d jobs in flight; its limit is %d, and the last of the others were dispatched at the steps %s",
-				invariants.Who(s.Event), j.State, stepNo(s.Step), s.Phase, j.TenantOf(), len(others)+1, limit, invariants.StepList(others[max(0, len(others)-othersMax):]))
+			t.violated(j, "%s wrote %s at step %d (%s)%s, so that %s has %d jobs in flight; its limit is %d (the last of the others were dispatched at step %s)",
+				invariants.Who(s.Event), j.State, stepNo(s.Step), s.Phase, by, j.TenantOf(), len(others)+1, limit, invariants.StepList(others[max(0, len(others)-othersMax):]))
 		}
 	}}
 })

@@ -30,6 +30,7 @@ type Handling struct {
 	StoreFailed   bool          // a state write of its own failed
 	Refused       bool          // the stream holds a message in the place of what it published last
 	Resumed       int64         // the epoch of that, if an earlier handling had intended it; 0 if not
+	Counted       int           // the step at which it counted its tenant's jobs in flight; 0 for none
 	Full          bool          // it found its tenant at its limit
 	Fencing       string        // the phase of a state write that has looked, and not written yet
 	Choice        []Candidate   // what it had to pick from; nil if there is no telling

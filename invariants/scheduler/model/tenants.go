@@ -31,9 +31,12 @@ func (f *Facts) TenantCounted(s *Step) {
 	case s.Handling == nil:
 	case s.Failed:
 		s.Handling.StoreFailed = true
-	case s.Name == "scard" && f.TenantFull(s.About):
-		s.Handling.Full = true
-		f.Reach(TenantAtLimit)
+	case s.Name == "scard":
+		s.Handling.Counted = s.Step
+		if f.TenantFull(s.About) {
+			s.Handling.Full = true
+			f.Reach(TenantAtLimit)
+		}
 	}
 }
 
