@@ -169,7 +169,7 @@ var knobs = []Knob{
 	{Name: "workload.tenants", Draws: "2 3"},
 	{Name: "engine.tenant_limit", Draws: "1 2", scenario: "tenant-limit"},
 	{Name: "engine.tenant_reserve", Draws: "true false", scenario: "tenant-limit", off: "false", breaks: "tenant-limit-held",
-		says: "Two replicas count a tenant's jobs at once, and both dispatch into its last slot."},
+		says: "Two handlings count a tenant's jobs at once, and both dispatch into its last slot."},
 
 	// The safety kernel, its circuit breaker and approvals.
 	{Name: "engine.policy.approval_ttl", Draws: "1m 5s", Needs: hasKernel, scenario: "approval-expired"},

@@ -214,6 +214,7 @@ var Matrix = map[string]row{
 		usedUp,
 		{By: StrikesOf(NATSPowerLoss), Why: impossible, Says: "a request that was acknowledged and lost before anybody stored a record of it leaves no trace"},
 		rewound,
+		wrongClock,
 	}},
 	"failed-job-has-dlq-entry": {Except: []exception{
 		{By: StrikesOf(WriteUnanswered, WriteLate, DLQFails, SchedulerCrash, SchedulerAway), But: []mechanism{together, before}},
