@@ -120,8 +120,8 @@ func (r *run) verdict(res *Result) (Verdict, string) {
 		return Violated, strings.Join(broken, ", ") + " " + isAre(len(broken)) + " violated" + as
 	case r.stop == sim.StopSteps:
 		return Inconclusive, fmt.Sprintf("the run used up its %d steps (schedule.steps_max) before it was over", r.plan.Schedule.StepsMax)
-	case r.busy() != nil:
-		return Inconclusive, fmt.Sprintf("%s was still under way when the time was over; raise then.settle_within, now %s", r.busy().ID, r.plan.Then.SettleWithin)
+	case r.busy() != "":
+		return Inconclusive, fmt.Sprintf("%s was still under way when the time was over; raise then.settle_within, now %s", r.busy(), r.plan.Then.SettleWithin)
 	case r.tooShort():
 		return Inconclusive, fmt.Sprintf("an outage lasted longer than the world had to settle after it; raise then.settle_within, now %s", r.plan.Then.SettleWithin)
 	case len(unfired) > 0 && !r.opt.Drawn:
@@ -200,14 +200,19 @@ func (r *run) cannotFire(unfired faults.Unfired) bool {
 // modified says whether story and expectations are of another plan than was run.
 func (r *run) modified() bool { return r.opt.Modified || len(r.plan.Expect.Changed) > 0 }
 
-// busy is a job that a living worker has still to finish, or nil.
-func (r *run) busy() *jobRecord {
+// busy is the name of a job that a living worker has still to finish, or "".
+func (r *run) busy() string {
 	for _, j := range r.record.jobs {
 		if !scheduler.Terminal(j.State) && !j.finished && (j.executing != "" || j.awaited) && !r.record.down[j.worker] {
-			return j
+			return j.ID
 		}
 	}
-	return nil
+	for _, j := range r.judge.Facts.Order { // a replay is no job of the plan's
+		if j.Replay.Of != "" && !j.State.Terminal() && slices.ContainsFunc(j.Executing, func(worker string) bool { return !r.record.down[worker] }) {
+			return j.ID
+		}
+	}
+	return ""
 }
 
 // missed lists what the plan expects and the run did not show.

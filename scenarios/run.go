@@ -127,7 +127,7 @@ func (r *run) play(w *sim.World) error {
 		return err
 	}
 	r.counts = r.system.Counters()
-	r.report = r.judge.Finish(invariants.End{At: w.Now(), Redis: w.Redis(), Metrics: r.counts, InTime: r.stop != sim.StopSteps && !r.over() && r.busy() == nil && !r.tooShort()})
+	r.report = r.judge.Finish(invariants.End{At: w.Now(), Redis: w.Redis(), Metrics: r.counts, InTime: r.stop != sim.StopSteps && !r.over() && r.busy() == "" && !r.tooShort()})
 	return nil
 }
 

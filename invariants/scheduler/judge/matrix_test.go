@@ -141,14 +141,17 @@ func TestAStrikeOnOneSchedulerOfTwo(t *testing.T) {
 		tell       func(*story)
 		first, two invariants.Kinds // that reach the job that scheduler-1 handles, and the one that nobody has
 	}{
-		"an idle one":                   {func(s *story) { s.control("pause", s2) }, none, none},
-		"who handles a job":             {func(s *story) { s.control("pause", s1) }, away, none},
-		"who had handled it":            {func(s *story) { s.unlock(s1, job1).ack(s1, job1, "submit_ack").of(1).control("pause", s1) }, none, none},
-		"who holds a tick's lock":       {func(s *story) { s.reconciles(s2).control("pause", s2) }, tick, tick},
-		"who takes a tick's lock":       {func(s *story) { s.control("partition nats", s2).reconciles(s2).op(s2, "", "timeout_scan") }, tick, tick},
-		"whose wrong clock ticks":       {func(s *story) { s.control("skew", s2).reconciles(s2).op(s2, "", "timeout_scan") }, history.StrikesOf(history.ClockWrong), history.StrikesOf(history.ClockWrong)},
-		"who handles one thereafter":    {func(s *story) { s.stalls(s2).lock(s2, job2) }, none, away},
-		"who handles one long after":    {func(s *story) { s.stalls(s2).wait(time.Hour).lock(s2, job2) }, none, none},
+		"an idle one":                {func(s *story) { s.control("pause", s2) }, none, none},
+		"who handles a job":          {func(s *story) { s.control("pause", s1) }, away, none},
+		"who had handled it":         {func(s *story) { s.unlock(s1, job1).ack(s1, job1, "submit_ack").of(1).control("pause", s1) }, none, none},
+		"who holds a tick's lock":    {func(s *story) { s.reconciles(s2).control("pause", s2) }, tick, tick},
+		"who takes a tick's lock":    {func(s *story) { s.control("partition nats", s2).reconciles(s2).op(s2, "", "timeout_scan") }, tick, tick},
+		"whose wrong clock ticks":    {func(s *story) { s.control("skew", s2).reconciles(s2).op(s2, "", "timeout_scan") }, history.StrikesOf(history.ClockWrong), history.StrikesOf(history.ClockWrong)},
+		"who handles one thereafter": {func(s *story) { s.stalls(s2).lock(s2, job2) }, none, away},
+		"who handles one long after": {func(s *story) { s.stalls(s2).wait(time.Hour).lock(s2, job2) }, none, none},
+		"who is paused again meanwhile": {func(s *story) {
+			s.control("pause", s2).control("pause", s2).control("resume", s2).wait(time.Hour).pull(s2).lock(s2, job2)
+		}, none, away},
 		"the last one":                  {func(s *story) { s.control("crash", s2).control("crash", s1) }, crash, crash},
 		"the last one but a paused one": {func(s *story) { s.control("pause", s2).control("crash", s1) }, away | crash, away | crash},
 		"who has asked for messages":    {func(s *story) { s.pull(s2).control("crash", s2) }, none, crash},

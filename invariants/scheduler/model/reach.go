@@ -37,13 +37,7 @@ func (f *Facts) StruckBy(j *Job, saga bool) invariants.Kinds {
 // Struck takes in the strike that an event tells of, if it does, and the end of one.
 func (f *Facts) Struck(e *sim.Event) {
 	if e.Kind == sim.KindControl {
-		f.Strikes.windows = slices.DeleteFunc(f.Strikes.windows, func(w window) bool { return !w.open(f.At) })
-		for i := range f.Strikes.windows {
-			if w := &f.Strikes.windows[i]; w.until == 0 && w.node == e.Target && w.ends == e.Name {
-				w.until = e.At + f.aftermath(w.kind)
-				f.reachAwaited(w)
-			}
-		}
+		f.strikeEnds(e)
 	}
 	f.dealt(e)
 	s, ok := history.StrikeOf(e)
@@ -67,6 +61,23 @@ func (f *Facts) Struck(e *sim.Event) {
 	}
 }
 
+// strikeEnds takes in that a strike is over, unless another like it goes on.
+func (f *Facts) strikeEnds(e *sim.Event) {
+	k := &f.Strikes
+	k.windows = slices.DeleteFunc(k.windows, func(w window) bool { return !w.open(f.At) })
+	ends := func(w window) bool { return w.until == 0 && w.node == e.Target && w.ends == e.Name }
+	if i := slices.IndexFunc(k.windows, func(w window) bool { return ends(w) && w.strikes > 1 }); i >= 0 {
+		k.windows[i].strikes--
+		return
+	}
+	for i := range k.windows {
+		if w := &k.windows[i]; ends(*w) {
+			w.until = e.At + f.aftermath(w.kind)
+			f.reachAwaited(w)
+		}
+	}
+}
+
 // writesTimes says whether somebody else goes by times that the node writes: those of workers and of the safety kernel
 // are their own.
 func writesTimes(node string) bool {
@@ -80,7 +91,7 @@ func (f *Facts) struckNode(k invariants.StrikeKind, node, verb string) {
 			return // it strikes nobody
 		}
 	}
-	w := window{kind: k, node: node, ends: endOf[verb]}
+	w := window{kind: k, node: node, ends: endOf[verb], strikes: 1}
 	replica := strings.HasPrefix(node, history.SchedulerNodes)
 	w.all = !replica || f.lastOf(node)
 	if w.ends == "" {
@@ -127,6 +138,7 @@ func (f *Facts) tickFails(w window) {
 	if w.until != 0 || !f.Ticks.heldBy(w.node, f.At) {
 		return
 	}
+	w.strikes = 0 // it ends with them
 	if w.all = true; w.kind != history.ClockWrong {
 		w.kind = history.TickFails
 	}
@@ -169,7 +181,7 @@ func (f *Facts) dealt(e *sim.Event) {
 func (f *Facts) struckOperation(s invariants.Strike) {
 	kind := history.StrikesOf(s.Kind)
 	if kind&forAll != 0 {
-		f.opens(window{kind: s.Kind, node: s.Node, until: f.At + f.aftermath(s.Kind)})
+		f.opens(window{kind: s.Kind, node: s.Node, until: f.At + f.aftermath(s.Kind), all: true})
 	}
 	if j := f.Job(s.Job); j != nil && s.Kind != history.KernelFails {
 		f.reachJob(j, kind)

@@ -22,11 +22,12 @@ type Strikes struct {
 
 // window is the time of a strike, and for as long as what the strike leaves behind may last.
 type window struct {
-	kind  invariants.StrikeKind
-	node  string
-	ends  string        // the event that ends the strike; "" if it was over at once
-	until time.Duration // 0 while it lasts
-	all   bool          // it reaches everything, and not only what its node deals with
+	kind    invariants.StrikeKind
+	node    string
+	ends    string        // the event that ends the strike; "" if it was over at once
+	strikes int           // of the kind that go on, each with an end of its own
+	until   time.Duration // 0 while it lasts
+	all     bool          // it reaches everything, and not only what its node deals with
 }
 
 func (w *window) open(at time.Duration) bool { return w.until == 0 || at < w.until }
@@ -55,6 +56,10 @@ func (f *Facts) opens(w window) bool {
 	for i := range f.Strikes.windows {
 		if o := &f.Strikes.windows[i]; o.kind == w.kind && o.node == w.node && o.ends == w.ends && o.open(f.At) {
 			wider := w.all && !o.all
+			if o.until != 0 {
+				o.strikes = 0
+			}
+			o.strikes += w.strikes
 			o.until, o.all = w.until, o.all || w.all
 			return wider
 		}

@@ -6,6 +6,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/wavetank-sim/wavetank/invariants"
 	"github.com/wavetank-sim/wavetank/invariants/scheduler/history"
 	"github.com/wavetank-sim/wavetank/sim"
 )
@@ -98,6 +99,7 @@ func (k *Workflows) Answered(f *Facts, s *Step) {
 	_, run := history.KeyOf(s.Target)
 	if r := k.Runs[run]; r != nil && !r.Lock.HeldBy(s.Event) {
 		f.Reach(RunContended)
+		r.Hands[invariants.Who(s.Event)] = true // it asks again
 	}
 }
 

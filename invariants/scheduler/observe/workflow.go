@@ -1,6 +1,7 @@
 package observe
 
 import (
+	"maps"
 	"strings"
 	"time"
 
@@ -48,6 +49,9 @@ func (o *Observer) runWritten(s *model.Step, c *sim.Change, id string) {
 				o.Facts.Reach(model.StepRetried)
 			}
 		}
+	}
+	if now.Over() { // whoever waits for its lock will find nothing to do
+		maps.DeleteFunc(r.Hands, func(by string, _ bool) bool { return by != r.By })
 	}
 	if now.State == "FAILED" && o.Facts.Config.Saga.DurableRollback && o.Facts.Config.Reconciler {
 		if g := o.Facts.Sagas.Of(id); g.Due == 0 { // whatever a worker said of its steps

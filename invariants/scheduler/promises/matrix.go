@@ -176,7 +176,7 @@ var Matrix = map[string]row{
 	"max-replays-hold":             {Except: []exception{rewound}},
 	"result-of-current-epoch":      {Except: []exception{{By: StrikesOf(PublishUnanswered, PublishLate, ReadFails), But: []mechanism{having(withRefusal)}}}},
 	"cancelled-job-is-told": {Takes: []mechanism{having(withNotice, withIntentFirst), having(withNotice, withEpochs, withVoid)}, Except: []exception{
-		{By: StrikesOf(PublishUnanswered), But: []mechanism{having(withResume, withEpochs, withVoid, withFence)}},
+		{By: StrikesOf(PublishUnanswered, PublishLate), But: []mechanism{having(withResume, withEpochs, withVoid, withFence)}},
 		{By: StrikesOf(NATSPowerLoss), Why: open, Says: "a notice that was acknowledged and lost is not published again"},
 		rewound,
 	}},
