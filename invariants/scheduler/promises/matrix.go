@@ -93,12 +93,12 @@ var Matrix = map[string]row{
 		rewound,
 	}},
 	"nobody-is-rescued": {Takes: []mechanism{having(withDeliveries, withPendingAge)}, Except: []exception{
-		{By: StrikesOf(PublishRefused, PublishLate, WriteRefused, WriteUnanswered, WriteLate, ReadFails, LockFails, SubmissionFails, AckLost, DeliveryLost, SchedulerCrash, SchedulerAway, NATSAway, ClockWrong), Why: impossible, Says: "what a strike has cut short, somebody else has to take up"},
+		{By: StrikesOf(PublishRefused, PublishLate, WriteRefused, WriteUnanswered, WriteLate, ReadFails, LockFails, SubmissionFails, AckLost, DeliveryLost, SchedulerCrash, SchedulerAway, WorkerCrash, WorkerAway, NATSAway, ClockWrong), Why: impossible, Says: "what a strike has cut short, somebody else has to take up"},
 		{By: StrikesOf(PublishUnanswered), But: []mechanism{having(withResume), having(withoutRefusal)}},
 		rewound,
 	}},
 	"one-execution-per-dispatch": {Except: []exception{
-		{By: StrikesOf(AckLost, DeliveryLost, WorkerCrash, NATSAway, NATSPowerLoss), Why: impossible, Says: "a worker that died before its work and one that died after it leave the same message without an ack"},
+		{By: StrikesOf(AckLost, DeliveryLost, WorkerCrash, WorkerAway, NATSAway, NATSPowerLoss), Why: impossible, Says: "a worker that is gone before its work and one that is gone after it leave the same message without an ack"},
 	}},
 	"failed-never-precedes-its-dlq-entry": {Except: []exception{rewound}},
 	"processed-message-not-handled-again": {Except: []exception{rewound}},
@@ -138,10 +138,10 @@ var Matrix = map[string]row{
 		rewound,
 	}},
 	"blocked-output-ends-quarantined": {Except: []exception{
-		{By: StrikesOf(WriteRefused, ReadFails, SchedulerCrash), But: []mechanism{scansKept}},
+		{By: StrikesOf(WriteRefused, ReadFails, SchedulerCrash, SchedulerAway), But: []mechanism{scansKept}},
 		{By: StrikesOf(LockFails), But: []mechanism{by(scansKept.Name, withDurableScans, withFence)}},
 	}},
-	"every-output-is-scanned": {Takes: []mechanism{scansKept}},
+	"every-output-is-scanned": {Takes: []mechanism{scansKept}, Except: []exception{rewound}},
 	"overdue-job-found-within-a-poll": {Takes: []mechanism{having(withReconciler, withRenewedTicks, withWholeTicks), having(withReconciler, withReleasedTicks, withWholeTicks)}, Except: []exception{
 		{By: StrikesOf(WriteRefused, WriteLate, ReadFails, LockFails, TickFails, SchedulerCrash, SchedulerAway, NATSAway), Why: impossible, Says: "nobody can do in time what nobody is there to do, or what its servers refuse"},
 		{By: StrikesOf(PublishRefused, SubmissionFails), Why: open, Says: "the replayer and the reconciler tick together, and the one that finds the job's lock taken leaves the job to the next poll; one that asks again within its tick would close it"},
@@ -154,7 +154,8 @@ var Matrix = map[string]row{
 	}},
 	"snapshot-revives-no-worker":         {Takes: []mechanism{having(withLastSeen)}},
 	"no-retry-for-want-of-known-workers": {Except: []exception{{By: StrikesOf(TickFails, SchedulerAway), Why: impossible, Says: "who could not read the snapshot knows of no worker"}, wrongClock}},
-	"dispatches-count-as-load":           {Takes: []mechanism{having(withCounting)}},
+	"ties-broken-by-worker-id":           {Except: []exception{wrongClock}},
+	"dispatches-count-as-load":           {Takes: []mechanism{having(withCounting)}, Except: []exception{wrongClock}},
 	"stale-worker-has-its-own-reason":    {Takes: []mechanism{having(withStaleReason)}},
 	"open-circuit-stops-every-replica": {Takes: []mechanism{having(withSharedBreaker)}, Except: []exception{
 		{By: StrikesOf(TickFails), Why: impossible, Says: "a replica that cannot reach the shared counter does not learn what it says"},
@@ -190,14 +191,14 @@ var Matrix = map[string]row{
 		rewound,
 	}},
 	"compensation-recorded-once": {Saga: true, Except: []exception{
-		{By: StrikesOf(WriteRefused, WriteUnanswered, WriteLate, SchedulerCrash), But: []mechanism{having(withAtomicRecord, withFence)}},
+		{By: StrikesOf(WriteRefused, WriteUnanswered, WriteLate, SchedulerCrash, SchedulerAway), But: []mechanism{having(withAtomicRecord, withFence)}},
 		rewound,
 	}},
 	"only-lock-holder-compensates": {Saga: true, Takes: []mechanism{having(withLongSaga)}, Except: []exception{
 		{By: StrikesOf(SubmissionFails, SchedulerAway), Why: impossible, Says: "a publish that is on its way when its lock expires is stored as the same publish is before"},
 		rewound,
 	}},
-	"one-compensation-per-key":           {Saga: true, Except: []exception{{By: StrikesOf(WriteRefused, WriteUnanswered), But: []mechanism{peeked}}, rewound}},
+	"one-compensation-per-key":           {Saga: true, Except: []exception{{By: StrikesOf(WriteRefused, WriteUnanswered, SchedulerAway), But: []mechanism{peeked}}, rewound}},
 	"compensations-in-lifo-order":        {Saga: true, Except: []exception{{By: StrikesOf(SchedulerAway), But: []mechanism{peeked}}}},
 	"compensation-only-of-succeeded-job": {Takes: []mechanism{having(withAtomicRecord)}},
 	"every-compensation-accounted-for":   {Saga: true, Takes: []mechanism{rolledOn}, Except: []exception{rewound}},
@@ -231,7 +232,7 @@ var Matrix = map[string]row{
 		wrongClock,
 	}},
 	"no-timeout-while-executing": {Except: []exception{
-		{By: StrikesOf(PublishUnanswered, WriteRefused, WriteLate, SchedulerCrash), But: []mechanism{voided}},
+		{By: StrikesOf(PublishUnanswered, WriteRefused, WriteLate, SchedulerCrash, SchedulerAway), But: []mechanism{voided}},
 	}},
 	"dead-worker-is-noticed": {Takes: []mechanism{having(withWatch)}},
 	"terminal-states-final": {Except: []exception{
@@ -250,6 +251,7 @@ var Matrix = map[string]row{
 	"run-writes-not-lost":                   {Takes: []mechanism{having(withFenceRuns)}},
 	"run-written-by-lock-holder":            {Takes: []mechanism{having(withStrictRunLock, withFenceRuns)}},
 	"every-run-settles":                     {Takes: []mechanism{having(withRunReconciler)}},
+	"no-delay-fires-early":                  {Except: []exception{wrongClock}},
 	"no-delay-fires-twice":                  {Except: []exception{rewound}},
 	"saga-lock-released-by-owner-or-expiry": {Except: []exception{rewound}},
 }
