@@ -51,6 +51,7 @@ type jobRecord struct {
 	locked      time.Duration // when its lock was last taken
 	cancelled   bool          // its cancellation was stored
 	replayed    bool          // a replayer has found it waiting
+	entered     bool          // it has, or had, a DLQ entry
 	awaited     bool          // a dispatch was stored since the last DISPATCHED write, and a living worker has it
 	worker      string        // the worker it was dispatched to last
 	executing   string        // the worker that has begun and not finished it
@@ -425,9 +426,10 @@ func (r *record) lettered(f *history.Fact) {
 	if j == nil || f.Change.Gone {
 		return
 	}
-	if last := j.last(); last == nil || last.step != f.Step {
+	if last := j.last(); !j.entered && (last == nil || last.step != f.Step) {
 		j.tellOnce(f.Event, buried, "")
 	}
+	j.entered = true
 }
 
 // stacked tells that a job's compensation was put onto its saga's stack, or taken from it.

@@ -3,6 +3,7 @@ package scenarios
 import (
 	"cmp"
 	"fmt"
+	"maps"
 	"math"
 	"slices"
 	"strings"
@@ -259,7 +260,7 @@ func linesOf(moments []moment, j *JobResult, needed dependence) (lines []line) {
 		if (plain || m.quiet || m.routine() && j.Submitted > 0) && !needed {
 			continue
 		}
-		before, after, last := 0, 0, m.at
+		before, after, last, others := 0, 0, m.at, map[string]bool{}
 		for k := range moments {
 			switch o := &moments[k]; {
 			case !m.alike(o) || m.says == wrote || slices.Contains(kept, m.says):
@@ -267,6 +268,9 @@ func linesOf(moments []moment, j *JobResult, needed dependence) (lines []line) {
 				before++
 			case k > i:
 				after, last = after+1, o.at
+				if o.node != m.node {
+					others[who(o.node)] = true
+				}
 			}
 		}
 		keep := needed || m.says == wrote && scheduler.Terminal(m.a) || slices.Contains(kept, m.says)
@@ -274,13 +278,21 @@ func linesOf(moments []moment, j *JobResult, needed dependence) (lines []line) {
 		switch {
 		case before+after < alikeMax:
 		case before == 0:
-			l.text += fmt.Sprintf("; %d more times, the last at %s", after, at(last))
+			l.text += fmt.Sprintf("; %d more times%s, the last at %s", after, too(others), at(last))
 		case !needed:
 			continue
 		}
 		lines = append(lines, l)
 	}
 	return lines
+}
+
+// too names who else did what is told of one, in brackets.
+func too(others map[string]bool) string {
+	if len(others) == 0 {
+		return ""
+	}
+	return " (" + strings.Join(slices.Sorted(maps.Keys(others)), ", ") + " too)"
 }
 
 // blind tells of a job's blind window.

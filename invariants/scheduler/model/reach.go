@@ -19,7 +19,7 @@ var (
 func (f *Facts) StruckBy(j *Job, saga bool) invariants.Kinds {
 	struck := j.Struck
 	for i := range f.Strikes.windows {
-		if w := &f.Strikes.windows[i]; !w.all && w.until == 0 && f.awaits(j, w.node) {
+		if w := &f.Strikes.windows[i]; !w.all && w.until == 0 && f.awaits(j, w.node, true) {
 			struck |= history.StrikesOf(w.kind)
 		}
 	}
@@ -84,6 +84,11 @@ func writesTimes(node string) bool {
 	return !strings.HasPrefix(node, history.WorkerNodes) && node != history.KernelNode
 }
 
+// isClient says whether a node is neither a scheduler nor a worker, nor the safety kernel.
+func isClient(node string) bool {
+	return !strings.HasPrefix(node, history.SchedulerNodes) && !strings.HasPrefix(node, history.WorkerNodes) && node != history.KernelNode
+}
+
 // struckNode takes in a strike on a node or a server.
 func (f *Facts) struckNode(k invariants.StrikeKind, node, verb string) {
 	if verb == "crash" || verb == "pause" {
@@ -93,7 +98,7 @@ func (f *Facts) struckNode(k invariants.StrikeKind, node, verb string) {
 	}
 	w := window{kind: k, node: node, ends: endOf[verb], strikes: 1}
 	replica := strings.HasPrefix(node, history.SchedulerNodes)
-	w.all = !replica || f.lastOf(node)
+	w.all = node == sim.NATS || node == sim.Redis || node == history.KernelNode || replica && f.lastOf(node)
 	if w.ends == "" {
 		w.until = f.At + f.aftermath(k)
 	}
@@ -120,16 +125,7 @@ func (f *Facts) struckNode(k invariants.StrikeKind, node, verb string) {
 			f.reachJob(j, kind)
 		}
 	}
-	for _, r := range f.Workflow.Order {
-		if r.inHandOf(node) {
-			r.As.Struck |= kind
-		}
-	}
-	for _, g := range f.Sagas.Order {
-		if g.Lock.Node == node && g.Lock.Live(f.At) {
-			g.struck |= kind
-		}
-	}
+	f.reachHands(node, kind)
 }
 
 // tickFails lets a strike reach everything, if the scheduler that it is on holds the lock of a tick meanwhile. The tick
@@ -176,8 +172,8 @@ func (f *Facts) dealt(e *sim.Event) {
 	f.reachKey(e.Target, f.Strikes.dealing)
 }
 
-// struckOperation takes in a strike on an operation. It reaches the operation's job; the saga or the run that it is on;
-// and what is about neither, whatever is unfinished.
+// struckOperation takes in a strike on an operation. It reaches the operation's job, saga or run; on a key of all, the
+// runs and sagas that its scheduler has in hand; and what is about none, whatever is unfinished.
 func (f *Facts) struckOperation(s invariants.Strike) {
 	kind := history.StrikesOf(s.Kind)
 	if kind&forAll != 0 {
@@ -192,10 +188,28 @@ func (f *Facts) struckOperation(s invariants.Strike) {
 		}
 		return
 	}
-	if f.reachKey(s.Key, kind) {
+	if f.reachKey(s.Key, kind) || kind&forAll == 0 && f.reachHands(s.Node, kind) {
 		return
 	}
 	f.reachAll(kind)
+}
+
+// reachHands marks the runs and sagas that a scheduler has in hand, if it has any: what it does on a key of all is about
+// one of them.
+func (f *Facts) reachHands(node string, kind invariants.Kinds) (any bool) {
+	for _, r := range f.Workflow.Order {
+		if r.inHandOf(node) {
+			r.As.Struck |= kind
+			any = true
+		}
+	}
+	for _, g := range f.Sagas.Order {
+		if g.Lock.Node == node && g.Lock.Live(f.At) {
+			g.struck |= kind
+			any = true
+		}
+	}
+	return any
 }
 
 // reachAll marks whatever is unfinished.
@@ -212,12 +226,17 @@ func (f *Facts) reachAll(kind invariants.Kinds) {
 	}
 }
 
-// reachKey marks the saga or the run that a key is of, if it is of one.
+// reachKey marks the job, the saga or the run that a key is of, if it is of one.
 func (f *Facts) reachKey(key string, kind invariants.Kinds) bool {
 	switch what, of := history.KeyOf(key); what {
 	case history.SagaStack, history.SagaLock:
 		f.Sagas.Of(of).struck |= kind
 		return true
+	case history.Record, history.Lock, history.Letter:
+		if j := f.Jobs[of]; j != nil {
+			f.reachJob(j, kind)
+			return true
+		}
 	case history.Run, history.RunLock:
 		if r := f.Workflow.Runs[of]; r != nil {
 			r.As.Struck |= kind
@@ -263,10 +282,10 @@ func (f *Facts) reachJob(j *Job, kind invariants.Kinds) {
 	}
 }
 
-// inHandOf says whether a process of the node has the job in hand: it handles the job, holds its lock, or has a message
-// of it, or one may be on its way there.
+// inHandOf says whether a process of the node has the job in hand: it handles the job, holds its lock, has a message of
+// it, or one may be on its way there. A client has what it has yet to submit.
 func (f *Facts) inHandOf(node string, j *Job) bool {
-	return j.Lock.Node == node && j.Lock.Live(f.At) || f.awaits(j, node) ||
+	return j.Lock.Node == node && j.Lock.Live(f.At) || f.awaits(j, node, false) || isClient(node) && len(j.Messages) == 0 && !j.State.Terminal() ||
 		slices.ContainsFunc(j.Handlings, func(h Handling) bool { return h.Node == node }) ||
 		slices.ContainsFunc(j.Messages, func(m Message) bool {
 			name, _, _ := strings.Cut(m.Holder, " ")
@@ -274,19 +293,19 @@ func (f *Facts) inHandOf(node string, j *Job) bool {
 		})
 }
 
-// awaits says whether a message of the job may be on its way to a node: the node has asked for such messages, and nobody
-// has this one. When a message that was put off comes again, the events do not tell.
-func (f *Facts) awaits(j *Job, node string) bool {
+// awaits says whether a message of the job that nobody was seen to get may be on its way to a node, which has asked for
+// such messages; again, whether one may be that was put off. When that comes again, the events do not tell.
+func (f *Facts) awaits(j *Job, node string, again bool) bool {
 	n := f.Nodes[node]
 	return n != nil && len(n.pulls) > 0 && slices.ContainsFunc(j.Messages, func(m Message) bool {
-		return m.Holder == "" && !m.Done && !m.Lost && !m.Abandoned && n.pulls[m.Consumer] != 0
+		return m.Holder == "" && !m.Done && !m.Lost && !m.Abandoned && (again || m.Delivered == 0) && n.pulls[m.Consumer] != 0
 	})
 }
 
 // reachAwaited marks, as a strike on a scheduler ends, the jobs of which messages may have gone there under it.
 func (f *Facts) reachAwaited(w *window) {
 	for _, j := range f.Order {
-		if f.awaits(j, w.node) {
+		if f.awaits(j, w.node, false) {
 			f.reachJob(j, history.StrikesOf(w.kind))
 		}
 	}

@@ -27,7 +27,8 @@ func (o *Observer) brought(s *model.Step, w *model.Write) {
 	switch {
 	case slices.Contains(s.About.InHand, me) || s.Handling.Scheduled || s.Handling.Intended:
 	case s.Phase == "timeout_write":
-		if w.Intent.Step != 0 && !w.Intent.Stored && s.At-w.Since > o.Facts.Config.PublishTimeout || s.About.Finished > 0 && len(s.About.Terminated) == 0 && !s.About.ResultDue() {
+		unpublished := w.Intent.Step != 0 && !w.Intent.Stored && o.Facts.Config.DispatchOrder != "publish-first" && s.At-w.Since > o.Facts.Config.PublishTimeout
+		if unpublished || s.About.Finished > 0 && len(s.About.Terminated) == 0 && !s.About.ResultDue() {
 			o.rescue(s, s.About, "reconciler")
 		}
 	case s.About.State != model.Scheduled && (s.About.State != model.Running || s.Phase != "running_write"):

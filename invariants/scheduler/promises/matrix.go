@@ -89,6 +89,7 @@ var Matrix = map[string]row{
 		{By: StrikesOf(NATSPowerLoss), Why: open, Says: "a dispatch that was handed out before it was lost is published again; a sync of each message before its ack would close it"},
 	}},
 	"intent-before-dispatch": {Except: []exception{
+		{By: StrikesOf(WriteLate), But: []mechanism{fenced}},
 		{By: StrikesOf(PublishLate, SchedulerAway), Why: impossible, Says: "a publish that is on its way when its job moves on is stored as the same publish is when it does not"},
 		rewound,
 	}},
