@@ -97,7 +97,7 @@ func newCollector(res *scenarios.Result, f focus) *collector {
 }
 
 func (c *collector) add(e sim.Event) {
-	if e.Kind == sim.KindNak && applied(e.Fault) {
+	if e.Kind == sim.KindNak && history.Applied(&e) {
 		c.naks = append(c.naks, e.At)
 	}
 	if e.Phase == "rollback_write" && len(e.Changes) > 0 {
@@ -144,15 +144,6 @@ func (c *collector) add(e sim.Event) {
 		}
 	}
 	c.keep(r)
-}
-
-// applied tells whether an operation of which a fault made this had its effect.
-func applied(fault string) bool {
-	switch faults.Effect(fault) {
-	case faults.FailBefore, faults.Hang, faults.Late, faults.Lose, faults.Partition:
-		return false
-	}
-	return true
 }
 
 // control follows which nodes are down. It never changes a slice that a row may hold.

@@ -11,6 +11,7 @@ import (
 	"github.com/wavetank-sim/wavetank/engine/phase"
 	"github.com/wavetank-sim/wavetank/engine/settings"
 	"github.com/wavetank-sim/wavetank/faults"
+	"github.com/wavetank-sim/wavetank/invariants/scheduler/history"
 	"github.com/wavetank-sim/wavetank/scenarios"
 	"github.com/wavetank-sim/wavetank/scenarios/plans"
 	"github.com/wavetank-sim/wavetank/scenarios/scheduler/actors"
@@ -79,7 +80,7 @@ func (t *tape) wait(d time.Duration) { t.now += d }
 func (t *tape) write(node, job string, p phase.Phase, state string, attempts int, fault faults.Effect, outcome string) {
 	e := t.step(sim.Event{Node: node, Kind: sim.KindRedis, Name: "multi", Target: "job:" + job, Job: job, Phase: string(p),
 		Fault: string(fault), Outcome: outcome})
-	if !applied(string(fault)) {
+	if !history.Applied(&sim.Event{Fault: string(fault)}) {
 		return
 	}
 	e.Changes = []sim.Change{
@@ -96,7 +97,7 @@ func (t *tape) write(node, job string, p phase.Phase, state string, attempts int
 
 func (t *tape) publish(node, job string, p phase.Phase, subject, stream string, fault faults.Effect, outcome string) {
 	e := t.step(sim.Event{Node: node, Kind: sim.KindPublish, Target: subject, Job: job, Phase: string(p), Fault: string(fault), Outcome: outcome})
-	if !applied(string(fault)) {
+	if !history.Applied(&sim.Event{Fault: string(fault)}) {
 		return
 	}
 	t.seqs[stream]++

@@ -4,6 +4,7 @@ import (
 	"context"
 	"strings"
 
+	"github.com/wavetank-sim/wavetank/faults"
 	"github.com/wavetank-sim/wavetank/sim"
 )
 
@@ -48,6 +49,15 @@ func AnswerOf(e *sim.Event) Answer {
 		return Declined
 	}
 	return Failed
+}
+
+// Applied says whether an operation reached its server, whatever its caller was told of it.
+func Applied(e *sim.Event) bool {
+	switch faults.Effect(e.Fault) {
+	case faults.FailBefore, faults.Hang, faults.Late, faults.Lose, faults.Partition:
+		return false
+	}
+	return true
 }
 
 // AlreadyStored says whether the stream declined a publish because it holds a message of its epoch.

@@ -42,7 +42,6 @@ const (
 	SchedulerNodes  = "scheduler-"
 	WorkerNodes     = "worker-"
 	KernelNode      = "kernel"
-	FaultFailAfter  = "fail-after"
 	FaultLate       = "late"
 )
 

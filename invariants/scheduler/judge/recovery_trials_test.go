@@ -1,8 +1,10 @@
 package judge
 
 import (
+	"testing"
 	"time"
 
+	"github.com/stretchr/testify/assert"
 	"github.com/wavetank-sim/wavetank/invariants/scheduler/config"
 	"github.com/wavetank-sim/wavetank/invariants/scheduler/history"
 	"github.com/wavetank-sim/wavetank/sim"
@@ -352,4 +354,12 @@ var recoveryTrials = map[string]trial{
 		breaks: calm,
 		holds:  func(s *story) { redelivered(s).asks(s2, job1, 1).ack(s2, job1, "submit_ack").at1() },
 	},
+}
+
+// A snapshot revives no worker by a time at which its writer had not heard of the worker.
+func TestASnapshotsTimesAreWhatItsWriterHeard(t *testing.T) {
+	s := newStory().beats(w1, 0, s2).wait(50*time.Second).snapshots(s2, heard{worker: w1}).starts(s1).submit(job1).dispatched(s1, job1, w1)
+	assert.Len(t, outcomeOf(s.judge(hardened), "snapshot-revives-no-worker").Violations, 1)
+	s = newStory().beats(w1, 0, s2).wait(20*time.Second).snapshots(s2, heard{worker: w1}).starts(s1).submit(job1).dispatched(s1, job1, w1)
+	assert.Empty(t, outcomeOf(s.judge(hardened), "snapshot-revives-no-worker").Violations)
 }

@@ -113,7 +113,7 @@ func (f *Facts) Follow(j *Job, e *sim.Event) *Message {
 	case sim.KindDeliver:
 		m.Holder = invariants.Process(e.Node, e.Incarnation)
 	case sim.KindAck, sim.KindTerm:
-		m.Done = m.Done || e.Fault == "" || e.Fault == history.FaultFailAfter
+		m.Done = m.Done || history.Applied(e)
 	}
 	return m
 }

@@ -110,8 +110,8 @@ type known struct {
 }
 
 // ReadSnapshot decodes sys:workers:snapshot. When it was written says nothing: that may have been long after
-// its writer had put it together.
-func (f *Facts) ReadSnapshot(text string) (list []known) {
+// its writer had put it together. Nor does a time in it count that is later than the last that the writer heard.
+func (f *Facts) ReadSnapshot(by *sim.Event, text string) (list []known) {
 	snapshot, err := history.Read[history.WorkerSnapshot](text)
 	if err != nil {
 		return nil
@@ -119,6 +119,11 @@ func (f *Facts) ReadSnapshot(text string) (list []known) {
 	for i := range snapshot.Workers {
 		w := &snapshot.Workers[i]
 		seen := time.UnixMilli(w.LastSeen).Sub(f.Workflow.Began)
+		if ear, heard := f.Heard[Hearing{by.Node, by.Incarnation, w.Heartbeat.WorkerID}]; heard && ear.Live {
+			seen = min(seen, ear.At)
+		} else if heard {
+			seen = min(seen, ear.Seen)
+		}
 		list = append(list, known{Worker: w.Heartbeat.WorkerID, Seen: seen, Load: w.Heartbeat.Load()})
 	}
 	return list

@@ -156,7 +156,7 @@ func (o *Observer) publishAnswered(s *model.Step, stored bool) {
 func (o *Observer) message(e *sim.Event) {
 	f := o.Facts
 	about := f.Job(e.Job)
-	lost := e.Fault != "" && e.Fault != history.FaultFailAfter
+	lost := !history.Applied(e)
 	last := e.Delivered >= uint64(f.Config.MaxDeliver)
 	what, _, _ := strings.Cut(e.Phase, "_")
 	ours := what != "job" && what != "notice" && what != "void" // those are the other stream's

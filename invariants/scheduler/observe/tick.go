@@ -40,7 +40,7 @@ func (o *Observer) snapshotChanged(s *model.Step, c *sim.Change) {
 	if c.Gone {
 		return
 	}
-	f.Ticks.Snapshot = f.ReadSnapshot(c.Value)
+	f.Ticks.Snapshot = f.ReadSnapshot(s.Event, c.Value)
 	t, me := f.Ticks.ByLock(history.WriterKey), invariants.Process(s.Node, s.Incarnation)
 	delete(t.Under, me)
 	t.Begins = false

@@ -117,6 +117,7 @@ var Matrix = map[string]row{
 		{By: StrikesOf(WriteUnanswered, WriteLate, SchedulerCrash), But: []mechanism{resumed, retried, relayed}},
 		{By: StrikesOf(PublishRefused, SchedulerAway, NATSAway), But: []mechanism{retried}},
 		{By: StrikesOf(NATSPowerLoss), Why: open, Says: "a dispatch that was acknowledged and lost is not published again before its timeout"},
+		rewound,
 	}},
 	"no-dispatch-after-end": {Except: []exception{
 		{By: StrikesOf(PublishLate, SchedulerAway), But: []mechanism{voided}},
@@ -155,8 +156,7 @@ var Matrix = map[string]row{
 	}},
 	"snapshot-revives-no-worker":         {Takes: []mechanism{having(withLastSeen)}},
 	"no-retry-for-want-of-known-workers": {Except: []exception{{By: StrikesOf(TickFails, SchedulerAway), Why: impossible, Says: "who could not read the snapshot knows of no worker"}, wrongClock}},
-	"ties-broken-by-worker-id":           {Except: []exception{wrongClock}},
-	"dispatches-count-as-load":           {Takes: []mechanism{having(withCounting)}, Except: []exception{wrongClock}},
+	"dispatches-count-as-load":           {Takes: []mechanism{having(withCounting)}},
 	"stale-worker-has-its-own-reason":    {Takes: []mechanism{having(withStaleReason)}},
 	"open-circuit-stops-every-replica": {Takes: []mechanism{having(withSharedBreaker)}, Except: []exception{
 		{By: StrikesOf(TickFails), Why: impossible, Says: "a replica that cannot reach the shared counter does not learn what it says"},
