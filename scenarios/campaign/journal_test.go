@@ -47,6 +47,7 @@ func TestAJournalThatCannotBeGoneOnWithIsRefused(t *testing.T) {
 		{"another key", with(3, `{"recorded":{}}`+"\n"), path + `:3: the line is broken: unknown field "recorded"; remove`},
 		{"nothing", with(3, "{}\n"), path + ":3: the line says nothing; remove"},
 		{"a run that is there twice", with(3, lines[1]), path + ":3: run 0 is there twice; remove"},
+		{"another verdict", with(3, strings.Replace(lines[2], `"verdict":"held"`, `"verdict":"violated"`, 1)), path + `:3: run 1 does not agree with itself: verdict "violated", 0 broken promises`},
 		{"a run that is not of the campaign", with(3, `{"record":{"n":20}}`+"\n"), path + ":3: there is no run 20; remove"},
 		{"no header", strings.Join(lines[1:], ""), path + ":1: the line is not where it belongs; remove"},
 		{"a second header", with(3, lines[0]), path + ":3: the line is not where it belongs; remove"},

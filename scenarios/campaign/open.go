@@ -103,6 +103,8 @@ func (s *supervisor) entered(e entry) error {
 		return fmt.Errorf("there is no run %d", e.Record.N)
 	case e.Record != nil && s.todo.done.has(e.Record.N):
 		return fmt.Errorf("run %d is there twice", e.Record.N)
+	case e.Record != nil && !e.Record.agrees():
+		return fmt.Errorf("run %d does not agree with itself: verdict %q, %d broken promises, %d steps", e.Record.N, e.Record.Verdict, len(e.Record.Broken), e.Record.Steps)
 	case e.Record != nil:
 		s.done(e.Record)
 		s.deliver()

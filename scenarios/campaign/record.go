@@ -1,6 +1,7 @@
 package campaign
 
 import (
+	"slices"
 	"time"
 
 	"github.com/wavetank-sim/wavetank/scenarios"
@@ -22,6 +23,15 @@ type Record struct {
 	Settings  []string          `json:"settings,omitempty"`  // settings in which the plan differs from its preset: those of engine and world with how, the others by name
 	Measures  Measures          `json:"measures,omitempty"`  // of a grid's run
 	Contained *Contained        `json:"contained,omitempty"` // the code under test took its process down
+}
+
+// agrees says whether the record's fields agree with one another.
+func (r *Record) agrees() bool {
+	if r.Contained != nil {
+		return r.Verdict == ""
+	}
+	known := slices.Contains([]scenarios.Verdict{scenarios.Held, scenarios.Violated, scenarios.Inconclusive}, r.Verdict)
+	return known && (r.Verdict == scenarios.Violated) == (len(r.Broken) > 0) && r.Steps >= 0 && r.Virtual >= 0
 }
 
 // Broken is one promise that a run broke.
