@@ -307,7 +307,7 @@ func (r *run) blind(j *jobRecord) []line {
 			opened = max(opened, f.Step)
 		}
 	}
-	lines := []line{always(w.Opened, opened, rankViolation, "the blind window of "+j.ID+" opened: no dispatch of it was under way, and no worker had it", j.ID)}
+	lines := []line{always(w.Opened, opened, rankViolation, "the blind window of "+j.ID+" opened: no worker that was up had it, and no dispatch was on its way to one", j.ID)}
 	if w.Open {
 		return append(lines, always(r.end, lastStep, rankMoment, fmt.Sprintf("the blind window of %s was still open, after %s", j.ID, (r.end-w.Opened).Round(time.Second))))
 	}
