@@ -218,7 +218,7 @@ func (r *Row[C]) explain(b *strings.Builder, quiet string) {
 	}
 	b.WriteString("Such a strike releases the promise for what it reaches. ")
 	if quiet != "" {
-		fmt.Fprintf(b, "What the invariant forbids is then correct: it counts as the situation %s alone, and as a violation only if a plan or --judge asks for it.\n", quiet)
+		fmt.Fprintf(b, "What the invariant forbids is then correct. It counts as the situation %s, and as a violation only if a plan or --judge asks for it.\n", quiet)
 		return
 	}
 	b.WriteString("A violation is then reported as outside the promise.\n")

@@ -24,7 +24,7 @@ type Invariant struct {
 	Promise  string   // the faults under which it is promised, in words: whatever the settings, or in a [Report] under those of the run
 	Source   string   // the paragraph of the documentation that it is from
 	OnDemand bool     // where the settings do not provide for it, nearly every run breaks it: it is then judged only if somebody asks for it
-	Quiet    string   // the situation as which alone it counts outside of its promise, where what it forbids is correct, unless somebody asks for it
+	Quiet    string   // the situation that counts what it forbids outside of its promise, where that is a violation only if somebody asks; "" for none
 	Needs    []string // once one of these is violated for a job, or for the run, this one is no longer judged there
 }
 

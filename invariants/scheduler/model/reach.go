@@ -84,9 +84,14 @@ func writesTimes(node string) bool {
 	return !strings.HasPrefix(node, history.WorkerNodes) && node != history.KernelNode
 }
 
-// isClient says whether a node is neither a scheduler nor a worker, nor the safety kernel.
+// isServer says whether a node serves all: NATS, Redis or the safety kernel.
+func isServer(node string) bool {
+	return node == sim.NATS || node == sim.Redis || node == history.KernelNode
+}
+
+// isClient says whether a node submits, approves or cancels.
 func isClient(node string) bool {
-	return !strings.HasPrefix(node, history.SchedulerNodes) && !strings.HasPrefix(node, history.WorkerNodes) && node != history.KernelNode
+	return !isServer(node) && !strings.HasPrefix(node, history.SchedulerNodes) && !strings.HasPrefix(node, history.WorkerNodes)
 }
 
 // struckNode takes in a strike on a node or a server.
@@ -98,7 +103,7 @@ func (f *Facts) struckNode(k invariants.StrikeKind, node, verb string) {
 	}
 	w := window{kind: k, node: node, ends: endOf[verb], strikes: 1}
 	replica := strings.HasPrefix(node, history.SchedulerNodes)
-	w.all = node == sim.NATS || node == sim.Redis || node == history.KernelNode || replica && f.lastOf(node)
+	w.all = isServer(node) || replica && f.lastOf(node)
 	if w.ends == "" {
 		w.until = f.At + f.aftermath(k)
 	}
@@ -134,7 +139,7 @@ func (f *Facts) tickFails(w window) {
 	if w.until != 0 || !f.Ticks.heldBy(w.node, f.At) {
 		return
 	}
-	w.strikes = 0 // it ends with them
+	w.strikes = 0 // the tick fails until the last strike on its holder ends
 	if w.all = true; w.kind != history.ClockWrong {
 		w.kind = history.TickFails
 	}
