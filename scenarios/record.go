@@ -46,29 +46,31 @@ func (m message) consumer() string { return history.WorkerOf(m.subject) }
 // jobRecord is one job so far.
 type jobRecord struct {
 	JobResult
-	moments     []moment      // that its story is made of
-	since       time.Duration // of its state
-	locked      time.Duration // when its lock was last taken
-	cancelled   bool          // its cancellation was stored
-	replayed    bool          // a replayer has found it waiting
-	entered     bool          // it has, or had, a DLQ entry
-	awaited     bool          // a dispatch was stored since the last DISPATCHED write, and a living worker has it
-	worker      string        // the worker it was dispatched to last
-	executing   string        // the worker that has begun and not finished it
-	finished    bool          // a worker has finished it
-	queued      bool          // its dispatch waits in the outbox
-	requests    int           // deliveries of its request
-	messageID   string        // of its last dispatch that was stored
-	answers     int           // deliveries of its result
-	holder      string        // the node that holds its lock, and has not tried to release it
-	leased      time.Duration // until when its lock is its holder's
-	up          timeUp        // its time, when the reconciler last ended it
-	back        []moment      // why its handling ends, in the step at hand
-	stale       bool          // every pick of the handling that is under way met a stale worker
-	asked       bool          // the safety kernel, in the handling that is under way
-	unanswered  bool          // it gave no answer
-	putOff      time.Duration // when a handling last ended as the safety kernel gave no answer
-	submissions int           // stored
+	moments     []moment         // that its story is made of
+	since       time.Duration    // of its state
+	locked      time.Duration    // when its lock was last taken
+	cancelled   bool             // its cancellation was stored
+	replayed    bool             // a replayer has found it waiting
+	entered     bool             // it has, or had, a DLQ entry
+	awaited     bool             // a dispatch was stored since the last DISPATCHED write, and a living worker has it
+	worker      string           // the worker it was dispatched to last
+	executing   string           // the worker that has begun and not finished it
+	finished    bool             // a worker has finished it
+	queued      bool             // its dispatch waits in the outbox
+	requests    int              // deliveries of its request
+	messageID   string           // of its last dispatch that was stored
+	answers     int              // deliveries of its result
+	replies     map[uint64]reply // its results, by their place in the stream
+	epoch       int64            // that its record names
+	holder      string           // the node that holds its lock, and has not tried to release it
+	leased      time.Duration    // until when its lock is its holder's
+	up          timeUp           // its time, when the reconciler last ended it
+	back        []moment         // why its handling ends, in the step at hand
+	stale       bool             // every pick of the handling that is under way met a stale worker
+	asked       bool             // the safety kernel, in the handling that is under way
+	unanswered  bool             // it gave no answer
+	putOff      time.Duration    // when a handling last ended as the safety kernel gave no answer
+	submissions int              // stored
 	consent     consent
 	undecided   bool          // it went on without a decision of the safety kernel
 	rewound     bool          // by a failover of Redis
@@ -161,7 +163,7 @@ func (r *record) operated(e *sim.Event) {
 	if e.Phase == "lock_acquire" || e.Phase == "saga_lock" || e.Phase == "run_lock" {
 		r.foundTaken(e)
 	}
-	if e.Phase == "reconcile_lock" {
+	if rescues[e.Phase] != "" {
 		r.didNotTick(e)
 	}
 	j := r.job(e.Job)
@@ -242,6 +244,8 @@ func (r *record) stored(f *history.Fact) {
 			again = " again"
 		}
 		tell(&j.moments, f.Event, submitted, "", again, 0)
+	case history.Result:
+		j.replied(c)
 	case history.Cancellation:
 		if !j.cancelled {
 			r.cancels++
@@ -329,11 +333,14 @@ func (r *record) written(f *history.Fact) {
 		j.undecided = true
 	}
 	if f.Vanished() { // with the writes that a failover loses
-		j.Attempts, j.Reason, j.Why = 0, "", ""
+		j.Attempts, j.Reason, j.Why, j.epoch = 0, "", "", 0
 		r.moved(j, f, "")
 		return
 	}
 	j.takeIn(f)
+	if epoch, ok := f.Field("epoch"); ok {
+		j.epoch, _ = strconv.ParseInt(epoch, 10, 64)
+	}
 	if moves {
 		r.moved(j, f, to)
 	} else if n := len(j.Path); n > 0 && j.Path[n-1].Step == f.Step {
@@ -430,23 +437,6 @@ func (r *record) lettered(f *history.Fact) {
 		j.tellOnce(f.Event, buried, "")
 	}
 	j.entered = true
-}
-
-// stacked tells that a job's compensation was put onto its saga's stack, or taken from it.
-func (r *record) stacked(f *history.Fact) {
-	c := f.Change
-	place := f.Job + " " + cmp.Or(c.Field, "0") // the last to go takes the key along
-	if !c.Gone {
-		_, r.stacks[place] = whatOf(history.CompensationIDs, c.Value)
-		if j := r.job(f.Event.Job); j != nil && f.Phase == "saga_record" {
-			j.tellOnce(f.Event, recorded, "")
-		}
-		return
-	}
-	if j := r.job(r.stacks[place]); j != nil && f.Phase == "saga_pop" {
-		j.tellOnce(f.Event, popped, "")
-	}
-	delete(r.stacks, place)
 }
 
 func (r *record) acknowledged(e *sim.Event) {
