@@ -202,15 +202,8 @@ func (r *run) modified() bool { return r.opt.Modified || len(r.plan.Expect.Chang
 
 // busy is the name of a job that a living worker has still to finish, or "".
 func (r *run) busy() string {
-	for _, j := range r.record.jobs {
-		if !scheduler.Terminal(j.State) && !j.finished && (j.executing != "" || j.awaited) && !r.record.down[j.worker] {
-			return j.ID
-		}
-	}
-	for _, j := range r.judge.Facts.Order { // a replay is no job of the plan's
-		if j.Replay.Of != "" && !j.State.Terminal() && slices.ContainsFunc(j.Executing, func(worker string) bool { return !r.record.down[worker] }) {
-			return j.ID
-		}
+	if j := r.judge.Facts.Busy(); j != nil {
+		return j.ID
 	}
 	return ""
 }
