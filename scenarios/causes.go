@@ -1,7 +1,6 @@
 package scenarios
 
 import (
-	"cmp"
 	"strings"
 	"time"
 
@@ -172,23 +171,6 @@ func (r *run) breakerMoments() (moments []moment) {
 		moments = append(moments, moment{at: c.At, node: c.Node, says: circuit, a: c.Circuit, b: c.State + by})
 	}
 	return moments
-}
-
-// stacked tells that a job's compensation was put onto its saga's stack, or taken from it.
-func (r *record) stacked(f *history.Fact) {
-	c := f.Change
-	place := f.Job + " " + cmp.Or(c.Field, "0") // the last to go takes the key along
-	if !c.Gone {
-		_, r.stacks[place] = whatOf(history.CompensationIDs, c.Value)
-		if j := r.job(f.Event.Job); j != nil && f.Phase == "saga_record" {
-			j.tellOnce(f.Event, recorded, "")
-		}
-		return
-	}
-	if j := r.job(r.stacks[place]); j != nil && f.Phase == "saga_pop" {
-		j.tellOnce(f.Event, popped, "")
-	}
-	delete(r.stacks, place)
 }
 
 // left are the compensations that a saga's stack still holds.

@@ -71,10 +71,13 @@ type reply struct {
 	epoch int64 // of the dispatch that it answers
 }
 
+// replies are the results of a job, by their place in the stream.
+type replies map[uint64]reply
+
 // replied takes in a result that the stream has stored.
 func (j *jobRecord) replied(c *sim.Change) {
 	if j.replies == nil {
-		j.replies = map[uint64]reply{}
+		j.replies = replies{}
 	}
 	said, _ := history.Read[history.Reply](c.Value) // one that nobody can read has no status
 	j.replies[c.Seq] = reply{*said, history.EpochOf(c)}

@@ -14,63 +14,49 @@ import (
 
 // record follows every job through a run, by what the steps changed in the servers.
 type record struct {
-	jobs        []*jobRecord // by number, from 1
-	down        map[string]bool
-	outstanding map[message]bool // stored in a stream and not acknowledged yet
-	buried      time.Duration    // when a job last failed, or a message was terminated: the DLQ entry may be still to come
-	relayed     bool             // dispatches go through an outbox, and not to a worker at once
-	each        int              // how often each job is to be submitted
-	deliveries  int              // of one message to the schedulers, before it is given up
-	submitted   int              // submissions that were stored, of those that are to be
-	settled     int              // jobs in a terminal state
-	queued      int              // dispatches that wait in the outbox
-	cancels     int              // jobs whose cancellation was stored
-	poison      []*jobRecord     // messages of the stranger that were stored
-	locks       map[string]lock  // by key
-	idleTicks   []idleTick
-	stacks      map[string]string // by saga and index, of which job the compensation there is
-	runs        []*RunResult      // workflow runs that were stored
-	losses      []loss            // by server faults, in their order
-	derived     derived
+	progress
+	jobs       []*jobRecord // by number, from 1
+	down       map[string]bool
+	relayed    bool            // dispatches go through an outbox, and not to a worker at once
+	each       int             // how often each job is to be submitted
+	deliveries int             // of one message to the schedulers, before it is given up
+	poison     []*jobRecord    // messages of the stranger that were stored
+	locks      map[string]lock // by key
+	idleTicks  []idleTick
+	stacks     map[string]string // by saga and index, of which job the compensation there is
+	runs       []*RunResult      // workflow runs that were stored
+	losses     []loss            // by server faults, in their order
+	derived    derived
 }
-
-// message is one that a stream holds.
-type message struct {
-	seq     uint64
-	subject string
-}
-
-// consumer is the node that alone can acknowledge the message, or "" if any scheduler can.
-func (m message) consumer() string { return history.WorkerOf(m.subject) }
 
 // jobRecord is one job so far.
 type jobRecord struct {
 	JobResult
-	moments     []moment         // that its story is made of
-	since       time.Duration    // of its state
-	locked      time.Duration    // when its lock was last taken
-	cancelled   bool             // its cancellation was stored
-	replayed    bool             // a replayer has found it waiting
-	entered     bool             // it has, or had, a DLQ entry
-	awaited     bool             // a dispatch was stored since the last DISPATCHED write, and a living worker has it
-	worker      string           // the worker it was dispatched to last
-	executing   string           // the worker that has begun and not finished it
-	finished    bool             // a worker has finished it
-	queued      bool             // its dispatch waits in the outbox
-	requests    int              // deliveries of its request
-	messageID   string           // of its last dispatch that was stored
-	answers     int              // deliveries of its result
-	replies     map[uint64]reply // its results, by their place in the stream
-	epoch       int64            // that its record names
-	holder      string           // the node that holds its lock, and has not tried to release it
-	leased      time.Duration    // until when its lock is its holder's
-	up          timeUp           // its time, when the reconciler last ended it
-	back        []moment         // why its handling ends, in the step at hand
-	stale       bool             // every pick of the handling that is under way met a stale worker
-	asked       bool             // the safety kernel, in the handling that is under way
-	unanswered  bool             // it gave no answer
-	putOff      time.Duration    // when a handling last ended as the safety kernel gave no answer
-	submissions int              // stored
+	moments     []moment      // that its story is made of
+	since       time.Duration // of its state
+	locked      time.Duration // when its lock was last taken
+	cancelled   bool          // its cancellation was stored
+	replayed    bool          // a replayer has found it waiting
+	entered     bool          // it has, or had, a DLQ entry
+	awaited     bool          // a dispatch was stored since the last DISPATCHED write, and a living worker has it
+	worker      string        // the worker it was dispatched to last
+	executing   string        // the worker that has begun and not finished it
+	finished    bool          // a worker has finished it
+	queued      bool          // its dispatch waits in the outbox
+	requests    int           // deliveries of its request
+	messageID   string        // of its last dispatch that was stored
+	answers     int           // deliveries of its result
+	replies     replies       // its results
+	epoch       int64         // that its record names
+	holder      string        // the node that holds its lock, and has not tried to release it
+	leased      time.Duration // until when its lock is its holder's
+	up          timeUp        // its time, when the reconciler last ended it
+	back        []moment      // why its handling ends, in the step at hand
+	stale       bool          // every pick of the handling that is under way met a stale worker
+	asked       bool          // the safety kernel, in the handling that is under way
+	unanswered  bool          // it gave no answer
+	putOff      time.Duration // when a handling last ended as the safety kernel gave no answer
+	submissions int           // stored
 	consent     consent
 	undecided   bool          // it went on without a decision of the safety kernel
 	rewound     bool          // by a failover of Redis
@@ -80,7 +66,7 @@ type jobRecord struct {
 
 func newRecord(plan *plans.Plan) *record {
 	r := &record{
-		down: map[string]bool{}, outstanding: map[message]bool{}, locks: map[string]lock{}, stacks: map[string]string{},
+		progress: progress{outstanding: map[message]bool{}}, down: map[string]bool{}, locks: map[string]lock{}, stacks: map[string]string{},
 		each: plan.Workload.Submissions, deliveries: plan.Engine.MaxDeliver, relayed: plan.Relays(), derived: newDerived(),
 	}
 	for n := range plan.Workload.Jobs {
@@ -124,7 +110,7 @@ func (r *record) observe(e *sim.Event, facts []history.Fact) {
 		case f.What == history.Run:
 			r.ran(f)
 		case f.What == history.Outbox:
-			r.boxed(f.Job, !f.Change.Gone)
+			r.boxed(r.job(f.Job), !f.Change.Gone)
 		case f.What == history.Audited:
 			r.decided(f)
 		case f.What == history.Finding:
@@ -217,8 +203,7 @@ func (r *record) operated(e *sim.Event) {
 
 func (r *record) stored(f *history.Fact) {
 	c, j := f.Change, r.job(f.Job)
-	m := message{c.Seq, c.Subject}
-	r.outstanding[m] = true
+	r.outstanding[message{c.Seq, c.Subject}] = true
 	if j == nil {
 		r.derived.stored(f)
 		if f.What == history.Submission && f.Node == actors.StrangerName && r.stranger(f.Job) == nil {
@@ -310,11 +295,6 @@ func (r *record) dropped(j *jobRecord, e *sim.Event) {
 	}
 }
 
-// asked says whether all that clients were to publish besides submissions is stored.
-func (r *record) asked(w plans.Workload) bool {
-	return r.cancels == len(w.Cancel) && len(r.poison) == w.Poison && len(r.runs) == w.Runs
-}
-
 func (r *record) written(f *history.Fact) {
 	to, moves := f.Field("state")
 	if to == "FAILED" || to == "DENIED" || to == "OUTPUT_QUARANTINED" {
@@ -350,14 +330,7 @@ func (r *record) written(f *history.Fact) {
 
 // moved notes that the job's record says another state.
 func (r *record) moved(j *jobRecord, f *history.Fact, to string) {
-	switch was, is := scheduler.Terminal(j.State), scheduler.Terminal(to); {
-	case is && !was:
-		r.settled++
-		j.Settled = f.At
-	case was && !is: // never in the documented state machine, but for a failover
-		r.settled--
-		j.Settled = 0
-	}
+	r.settle(&j.JobResult, to, f.At)
 	from := j.State
 	j.State, j.since = to, f.At
 	j.Path = append(j.Path, JobPoint{f.Step, f.At, to, j.Attempts, cmp.Or(f.Phase, f.Name)})
@@ -400,18 +373,6 @@ func (j *JobResult) takeIn(f *history.Fact) {
 	}
 }
 
-// boxed notes whether the outbox has a dispatch of the job.
-func (r *record) boxed(id string, queued bool) {
-	if j := r.job(id); j != nil && j.queued != queued {
-		j.queued = queued
-		if queued {
-			r.queued++
-		} else {
-			r.queued--
-		}
-	}
-}
-
 // leased follows who has the job's lock, and until when.
 func (r *record) leased(f *history.Fact) {
 	j := r.job(f.Job)
@@ -439,14 +400,21 @@ func (r *record) lettered(f *history.Fact) {
 	j.entered = true
 }
 
-func (r *record) acknowledged(e *sim.Event) {
-	if e.Kind == sim.KindTerm {
-		r.buried = e.At
-	}
-	if e.Outcome != sim.OutcomeOK || e.Fault != "" {
+// stacked tells that a job's compensation was put onto its saga's stack, or taken from it.
+func (r *record) stacked(f *history.Fact) {
+	c := f.Change
+	place := f.Job + " " + cmp.Or(c.Field, "0") // the last to go takes the key along
+	if !c.Gone {
+		_, r.stacks[place] = whatOf(history.CompensationIDs, c.Value)
+		if j := r.job(f.Event.Job); j != nil && f.Phase == "saga_record" {
+			j.tellOnce(f.Event, recorded, "")
+		}
 		return
 	}
-	delete(r.outstanding, message{e.Seq, e.Target})
+	if j := r.job(r.stacks[place]); j != nil && f.Phase == "saga_pop" {
+		j.tellOnce(f.Event, popped, "")
+	}
+	delete(r.stacks, place)
 }
 
 func (r *record) executed(e *sim.Event) {
