@@ -73,10 +73,12 @@ var Matrix = map[string]row{
 		rewound,
 	}},
 	"no-dispatch-without-approval": {Takes: []mechanism{having(withBinding)}, Except: []exception{{By: StrikesOf(WriteLate), But: []mechanism{fenced}}}},
-	"approval-not-expired":         {Takes: []mechanism{having(withBinding)}},
-	"approved-job-goes-on":         {Except: []exception{rewound}},
-	"attempts-drain-by-two":        {Except: []exception{{By: StrikesOf(LockFails, SchedulerAway), But: []mechanism{fenced}}, rewound}},
-	"attempts-never-past-ceiling":  {Except: []exception{{By: StrikesOf(WriteLate), But: []mechanism{fenced}}}},
+	"approval-not-expired": {Takes: []mechanism{having(withBinding)}, Except: []exception{
+		{By: StrikesOf(ClockWrong), Why: open, Says: "how old an approval is, the scheduler's clock tells; a script that goes by the clock of Redis would close it"},
+	}},
+	"approved-job-goes-on":        {Except: []exception{rewound}},
+	"attempts-drain-by-two":       {Except: []exception{{By: StrikesOf(LockFails, SchedulerAway), But: []mechanism{fenced}}, rewound}},
+	"attempts-never-past-ceiling": {Except: []exception{{By: StrikesOf(WriteLate), But: []mechanism{fenced}}}},
 	"counters-equal-trace": {Except: []exception{
 		{By: StrikesOf(SchedulerCrash), Why: open, Says: "a counter that is in memory goes with its process; one in Redis would close it"},
 		rewound,
