@@ -46,6 +46,8 @@ type jobRecord struct {
 	requests    int           // deliveries of its request
 	messageID   string        // of its last dispatch that was stored
 	answers     int           // deliveries of its result
+	replies     replies       // its results
+	epoch       int64         // that its record names
 	holder      string        // the node that holds its lock, and has not tried to release it
 	leased      time.Duration // until when its lock is its holder's
 	up          timeUp        // its time, when the reconciler last ended it
@@ -147,7 +149,7 @@ func (r *record) operated(e *sim.Event) {
 	if e.Phase == "lock_acquire" || e.Phase == "saga_lock" || e.Phase == "run_lock" {
 		r.foundTaken(e)
 	}
-	if e.Phase == "reconcile_lock" {
+	if rescues[e.Phase] != "" {
 		r.didNotTick(e)
 	}
 	j := r.job(e.Job)
@@ -227,6 +229,8 @@ func (r *record) stored(f *history.Fact) {
 			again = " again"
 		}
 		tell(&j.moments, f.Event, submitted, "", again, 0)
+	case history.Result:
+		j.replied(c)
 	case history.Cancellation:
 		if !j.cancelled {
 			r.cancels++
@@ -309,11 +313,14 @@ func (r *record) written(f *history.Fact) {
 		j.undecided = true
 	}
 	if f.Vanished() { // with the writes that a failover loses
-		j.Attempts, j.Reason, j.Why = 0, "", ""
+		j.Attempts, j.Reason, j.Why, j.epoch = 0, "", "", 0
 		r.moved(j, f, "")
 		return
 	}
 	j.takeIn(f)
+	if epoch, ok := f.Field("epoch"); ok {
+		j.epoch, _ = strconv.ParseInt(epoch, 10, 64)
+	}
 	if moves {
 		r.moved(j, f, to)
 	} else if n := len(j.Path); n > 0 && j.Path[n-1].Step == f.Step {
