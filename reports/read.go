@@ -2,6 +2,7 @@ package reports
 
 import (
 	"bytes"
+	"cmp"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -109,6 +110,9 @@ func (s *Stored) runPage(w io.Writer) error {
 // checkResult refuses a result that does not agree with itself, or with the run's trace.
 func (s *Stored) checkResult(trace string) error {
 	err := s.Run.Check()
+	if err == nil {
+		err = cmp.Or(s.Run.CheckPlan(s.Plan), s.Run.CheckStory())
+	}
 	if err == nil {
 		f, open := os.Open(trace)
 		if open != nil {
