@@ -60,6 +60,11 @@ func Read(dir string) (*Stored, error) {
 	case campaign.SpecFile:
 		s.Campaign = &campaign.Result{}
 		err = readJSON(dir, ResultFile, campaign.ResultVersion, "run the campaign to its end: the command that began it goes on with it", s.Campaign)
+		if err == nil {
+			if wrong := s.Campaign.Check(dir); wrong != nil {
+				err = &FileError{filepath.Join(dir, ResultFile), wrong.Error(), "run the campaign again"}
+			}
+		}
 	default:
 		s.Run = &scenarios.Result{}
 		if err = readJSON(dir, ResultFile, scenarios.ResultVersion, "run it again: "+scenarios.RunCommand(filepath.Join(dir, PlanFile)), s.Run); err == nil {
