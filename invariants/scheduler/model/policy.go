@@ -314,7 +314,7 @@ func (f *Facts) Throttled(j *Job, at time.Duration) bool {
 		return false
 	}
 	within := at - j.PutOff
-	return RequestLeft(j) && within <= f.Config.ThrottledFor() || f.Config.PendingReplayer && within <= f.Config.PendingAge+4*f.Config.PollInterval+f.Config.JobLockTTL
+	return RequestLeft(j) && within <= f.Config.ThrottledFor() || f.Config.PendingReplayer && within <= f.Config.ReplayedFor()
 }
 
 // RequestLeft says whether a request of the job is left to be delivered.

@@ -43,6 +43,7 @@ var (
 	rechecked  = by("the reconciler reads a job again under its lock", withRecheck)
 	reconciled = by("the reconciler times out what stays", withReconciler)
 	sweptUp    = by("the replayer takes up what stays PENDING or SCHEDULED", withSweep, withReplayer, withReconciler)
+	askedAgain = by("the replayer asks again", withReplayer, withWholeTicks)
 	patient    = by("deliveries outlast every outage", withBusyBackoff, withLongPatience)
 	patientDLQ = by("deliveries of what nobody can read outlast every outage", withBusyBackoff, withDLQPatience)
 	peeked     = by("a compensation leaves its stack once it is submitted", withPeek)
@@ -172,8 +173,9 @@ var Matrix = map[string]row{
 		{By: StrikesOf(DeliveryLost), Why: open, Says: "a request that is delivered twice is asked about twice; a note of when its job was put off would tell"},
 	}},
 	"throttled-job-comes-again": {Except: []exception{
-		{By: StrikesOf(ReadFails, AckLost, DeliveryLost, SchedulerCrash, SchedulerAway), Why: impossible, Says: "nobody can ask again in time who is not there, or whom the servers refuse"},
-	}},
+		{By: StrikesOf(ReadFails, AckLost, DeliveryLost), But: []mechanism{askedAgain}},
+		{By: StrikesOf(SchedulerCrash, SchedulerAway), Why: impossible, Says: "nobody can ask again in time who is not there"},
+	}, Open: invariants.Gap{Under: "a replayer that is struck besides the request", Says: "then nobody is left to ask in time; a second message of the request would close it"}},
 	"one-replay-per-count":         {Takes: []mechanism{having(withAtomicReplay)}},
 	"growth-alert-tells-the-truth": {Except: []exception{wrongClock}},
 	"auto-replay-comes-about":      {Takes: []mechanism{having(withReplayWorker)}, Except: []exception{rewound}},
