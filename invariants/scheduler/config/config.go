@@ -323,12 +323,6 @@ func (c *Config) ThrottledFor() time.Duration {
 	return delay + c.JobLockTTL
 }
 
-// ReplayedFor is how long it takes at most until the replayer takes up a job that is left to it: the job is old enough then,
-// ticks are three polls apart where their lock is left to expire, one more may be missed, and another may have the job's lock.
-func (c *Config) ReplayedFor() time.Duration {
-	return c.PendingAge + 4*c.PollInterval + c.JobLockTTL
-}
-
 // What becomes of a job while the safety kernel cannot be reached.
 const (
 	failModeClosed = "closed"

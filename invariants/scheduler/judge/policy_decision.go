@@ -102,29 +102,19 @@ var throttledJobWaits = checking(invariants.Invariant{
 	return observe.Checker{}
 })
 
-// What keeps a request from being delivered again in time, and what keeps the replayer, which is left then.
-var (
-	keptRequest = history.StrikesOf(history.ReadFails, history.AckLost, history.DeliveryLost)
-	keptTick    = history.StrikesOf(history.TickFails, history.LockFails, history.KernelFails, history.ClockWrong, history.NATSAway, history.NATSPowerLoss, history.RedisFailover)
-)
-
 var throttledJobComesAgain = checking(invariants.Invariant{
 	Name:   "throttled-job-comes-again",
-	Says:   "While its request is left, the safety kernel is asked again about a job that it throttles once throttle_delay has passed; with busy_backoff within backoff_max, if that is longer. Where a strike keeps the request, the replayer asks: once the job is pending_age old, within four polls.",
+	Says:   "While its request is left, the safety kernel is asked again about a job that it throttles once throttle_delay has passed; with busy_backoff within backoff_max, if that is longer. If its delivery or the answer to that is lost, the replayer asks: once the job is pending_age old, within three ticks that nothing strikes.",
 	Kind:   invariants.Always,
 	Source: "Scheduler internals, section 7: safetyThrottleDelay",
 }, func(f *model.Facts, t *tally) observe.Checker {
 	judge := func(j *model.Job, told, at time.Duration) {
 		t.exercise()
-		violated, bound, struck := t.violated, f.Config.ThrottledFor(), f.StruckBy(j, false)
-		if f.Config.PendingReplayer && struck&keptRequest != 0 {
-			bound = max(bound, f.Config.ReplayedFor())
-			if struck&keptTick != 0 {
-				violated = t.violatedInGap
-			}
+		if f.LeftToReplayer(j) && !f.Ticks.Replayer.PassedOver(max(told, j.Touched)+f.Config.PendingAge) {
+			return
 		}
-		if within := at - told; within > bound {
-			violated(j, "was put off at %s, and not put to the safety kernel again within %s", told.Truncate(time.Millisecond), within.Truncate(time.Millisecond))
+		if within := at - told; within > f.Config.ThrottledFor() {
+			t.violated(j, "was put off at %s, and not put to the safety kernel again within %s", told.Truncate(time.Millisecond), within.Truncate(time.Millisecond))
 		}
 	}
 	f.Policy.Asking = append(f.Policy.Asking, func(s *model.Step, c history.Circuit, _ *model.Leave) {

@@ -173,9 +173,9 @@ var Matrix = map[string]row{
 		{By: StrikesOf(DeliveryLost), Why: open, Says: "a request that is delivered twice is asked about twice; a note of when its job was put off would tell"},
 	}},
 	"throttled-job-comes-again": {Except: []exception{
-		{By: StrikesOf(ReadFails, AckLost, DeliveryLost), But: []mechanism{askedAgain}},
-		{By: StrikesOf(SchedulerCrash, SchedulerAway), Why: impossible, Says: "nobody can ask again in time who is not there"},
-	}, Open: invariants.Gap{Under: "a replayer that is struck besides the request", Says: "then nobody is left to ask in time; a second message of the request would close it"}},
+		{By: StrikesOf(AckLost, DeliveryLost), But: []mechanism{askedAgain}},
+		{By: StrikesOf(ReadFails, SchedulerCrash, SchedulerAway), Why: impossible, Says: "nobody can ask again in time who is not there, or whom the servers refuse"},
+	}},
 	"one-replay-per-count":         {Takes: []mechanism{having(withAtomicReplay)}},
 	"growth-alert-tells-the-truth": {Except: []exception{wrongClock}},
 	"auto-replay-comes-about":      {Takes: []mechanism{having(withReplayWorker)}, Except: []exception{rewound}},
@@ -200,7 +200,7 @@ var Matrix = map[string]row{
 		rewound,
 	}},
 	"only-lock-holder-compensates": {Saga: true, Takes: []mechanism{having(withLongSaga)}, Except: []exception{
-		{By: StrikesOf(SubmissionFails, SchedulerAway), Why: impossible, Says: "a publish that is on its way when its lock expires is stored as the same publish is before"},
+		{By: StrikesOf(SchedulerAway), Why: impossible, Says: "a publish that is on its way when its lock expires is stored as the same publish is before"},
 		rewound,
 	}},
 	"one-compensation-per-key":           {Saga: true, Except: []exception{{By: StrikesOf(WriteRefused, WriteUnanswered, SchedulerAway), But: []mechanism{peeked}}, rewound}},
