@@ -80,10 +80,7 @@ var Matrix = map[string]row{
 	"approved-job-goes-on":        {Except: []exception{rewound}},
 	"attempts-drain-by-two":       {Except: []exception{{By: StrikesOf(LockFails, SchedulerAway), But: []mechanism{fenced}}, rewound}},
 	"attempts-never-past-ceiling": {Except: []exception{{By: StrikesOf(WriteLate), But: []mechanism{fenced}}}},
-	"counters-equal-trace": {Except: []exception{
-		{By: StrikesOf(SchedulerCrash), Why: open, Says: "a counter that is in memory goes with its process; one in Redis would close it"},
-		rewound,
-	}},
+	"counters-equal-trace":        {Except: []exception{rewound}},
 	"redis-index-agrees-with-record": {Except: []exception{
 		{By: overstays, But: []mechanism{fenced}},
 		{By: StrikesOf(RedisFailover), But: []mechanism{fenced}},
