@@ -2,6 +2,7 @@ package main
 
 import (
 	"fmt"
+	"strings"
 
 	"github.com/wavetank-sim/wavetank/cmd/internal/cli"
 	"github.com/wavetank-sim/wavetank/scenarios/plans"
@@ -40,3 +41,5 @@ func explainSection(s strictyaml.Section) string {
 func explainKey(s strictyaml.Section, k strictyaml.Key) string {
 	return fmt.Sprintf("%s.%s (key)\n\n%s.\n\nIts neighbours: wavetank explain %s", s.Name, k.Name, capital(cli.Describe(k)), s.Name)
 }
+
+func capital(sentence string) string { return strings.ToUpper(sentence[:1]) + sentence[1:] }
