@@ -77,15 +77,38 @@ func (r *run) timedOut(s *model.Step, w *model.Write) {
 		also = " without a word of " + s.About.Worker
 	}
 	j.moments = append(j.moments, moment{at: up.at, says: timePassed, a: up.words(), b: also})
+	j.moments = append(j.moments, r.heldOff(reconciler, up.at)...)
+}
+
+// late tells when a replayer should have found the job waiting that it has found now, if replicas met its lock since.
+func (r *run) late(j *jobRecord) {
+	engine := &r.plan.Engine
+	age := map[string]struct {
+		setting string
+		time.Duration
+	}{
+		"PENDING": {"pending_age", engine.PendingAge}, "APPROVAL_REQUIRED": {"pending_age", engine.PendingAge},
+		"SCHEDULED": {"scheduled_age", engine.ScheduledAge}, "DISPATCHED": {"intent_age", engine.IntentAge},
+	}[j.State]
+	due := j.since + age.Duration
+	if held := r.heldOff(replayer, due); age.setting != "" && len(held) > 0 {
+		j.moments = append(j.moments, moment{at: due, says: waited, a: j.State, b: strictyaml.DurationText(age.Duration) + " (engine." + age.setting + ")"})
+		j.moments = append(j.moments, held...)
+	}
+}
+
+// heldOff are the ticks of a rescue that found its lock taken, since the tick before a time was up.
+func (r *run) heldOff(rescue string, up time.Duration) (moments []moment) {
 	for _, t := range r.record.idleTicks {
-		if t.taken <= up.at && up.at <= t.at {
+		if t.of == rescue && t.taken <= up && up <= t.at {
 			m := t.moment
 			if r.plan.HoldsTicks() {
 				m.b += " (engine.tick_lock=until-expiry)"
 			}
-			j.moments = append(j.moments, m)
+			moments = append(moments, m)
 		}
 	}
+	return moments
 }
 
 // timeUp is when a job's time was up that the reconciler has ended, and by what.
@@ -103,23 +126,33 @@ func (u timeUp) words() string {
 	return which + " (" + strictyaml.DurationText(u.limit) + ")"
 }
 
-// idleTick is a poll in which a reconciler found its lock taken.
+const (
+	reconciler = "reconciler"
+	replayer   = "replayer"
+)
+
+// rescues are the parts that bring on jobs that nobody else does, by the phase in which they take their lock.
+var rescues = map[string]string{"reconcile_lock": reconciler, "replay_lock": replayer}
+
+// idleTick is a poll in which a rescue found its lock taken.
 type idleTick struct {
 	moment
+	of    string
 	taken time.Duration
 }
 
-// ticked follows the reconciler's lock.
+// ticked follows the locks of the rescues.
 func (r *record) ticked(f *history.Fact) {
-	if f.Phase == "reconcile_lock" { // each time that it is taken, or renewed, is a tick
+	if rescues[f.Phase] != "" { // each time that it is taken, or renewed, is a tick
 		r.locks[f.Change.Key] = lock{f.Node, f.At, f.Change.Expires}
 	}
 }
 
-// didNotTick takes in that a reconciler found its lock taken.
+// didNotTick takes in that a rescue found its lock taken.
 func (r *record) didNotTick(e *sim.Event) {
 	if l := r.locks[e.Target]; l.until > e.At && e.Name == "set" && len(e.Changes) == 0 && history.AnswerOf(e) == history.Done {
-		r.idleTicks = append(r.idleTicks, idleTick{moment{at: e.At, step: e.Step, node: e.Node, says: busy, a: "the reconciler's lock", b: l.holder + ", since " + at(l.taken)}, l.taken})
+		of := rescues[e.Phase]
+		r.idleTicks = append(r.idleTicks, idleTick{moment{at: e.At, step: e.Step, node: e.Node, says: busy, a: "the " + of + "'s lock", b: l.holder + ", since " + at(l.taken)}, of, l.taken})
 	}
 }
 

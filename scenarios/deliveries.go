@@ -1,10 +1,12 @@
 package scenarios
 
 import (
+	"fmt"
 	"slices"
 	"strings"
 
 	"github.com/wavetank-sim/wavetank/invariants/scheduler/history"
+	"github.com/wavetank-sim/wavetank/scenarios/scheduler"
 	"github.com/wavetank-sim/wavetank/scenarios/scheduler/actors"
 	"github.com/wavetank-sim/wavetank/sim"
 )
@@ -43,6 +45,10 @@ func (r *record) handles(j *jobRecord, e *sim.Event) {
 			tell(&j.moments, e, notExecuted, "", "", 0)
 		case j.State == "":
 			tell(&j.moments, e, changedNothing, what, "the job had no record", 0)
+		case scheduler.Terminal(j.State):
+			tell(&j.moments, e, changedNothing, what, "the job was already "+j.State, 0)
+		case kind == "result" && j.replies[e.Seq].epoch < j.epoch:
+			tell(&j.moments, e, changedNothing, what, fmt.Sprintf("it answers the dispatch of epoch %d, and the job is at epoch %d", j.replies[e.Seq].epoch, j.epoch), 0)
 		default:
 			tell(&j.moments, e, changedNothing, what, "the job was "+j.State, 0)
 		}
@@ -51,8 +57,30 @@ func (r *record) handles(j *jobRecord, e *sim.Event) {
 			tell(&j.moments, e, givenUp, what, "", int(e.Delivered))
 		}
 	case sim.KindTerm:
-		tell(&j.moments, e, terminated, what, "", 0)
+		why := "nobody can read it"
+		if reply, ok := j.replies[e.Seq]; ok && !reply.Legal() {
+			why = fmt.Sprintf("no result may have the status %s", reply.Status)
+		}
+		tell(&j.moments, e, terminated, what, why, 0)
 	}
+}
+
+// reply is a result of a job, as the stream holds it.
+type reply struct {
+	history.Reply
+	epoch int64 // of the dispatch that it answers
+}
+
+// replies are the results of a job, by their place in the stream.
+type replies map[uint64]reply
+
+// replied takes in a result that the stream has stored.
+func (j *jobRecord) replied(c *sim.Change) {
+	if j.replies == nil {
+		j.replies = replies{}
+	}
+	said, _ := history.Read[history.Reply](c.Value) // one that nobody can read has no status
+	j.replies[c.Seq] = reply{*said, history.EpochOf(c)}
 }
 
 // acts says whether the operation does something for its job: more than to look, and to guard its handling.

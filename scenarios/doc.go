@@ -8,7 +8,7 @@
 // found so, and is worth keeping, is in testdata/regressions. Package campaign makes many runs, and package sweep
 // compares the points of a grid.
 //
-// run.go plays a plan. record.go follows the run's facts (package invariants), moments.go, deliveries.go, locks.go,
-// derived.go, loss.go, notes.go and causes.go what is told of them. judge.go makes the result, check.go checks a
-// stored one, and story.go and tell.go tell its story.
+// run.go plays a plan, and progress.go says what it has still to wait for. record.go follows the run's facts (package
+// invariants), moments.go, deliveries.go, locks.go, derived.go, loss.go, notes.go and causes.go what is told of them.
+// judge.go makes the result, check.go checks a stored one, and story.go and tell.go tell its story.
 package scenarios

@@ -200,21 +200,6 @@ func (r *run) cannotFire(unfired faults.Unfired) bool {
 // modified says whether story and expectations are of another plan than was run.
 func (r *run) modified() bool { return r.opt.Modified || len(r.plan.Expect.Changed) > 0 }
 
-// busy is the name of a job that a living worker has still to finish, or "".
-func (r *run) busy() string {
-	for _, j := range r.record.jobs {
-		if !scheduler.Terminal(j.State) && !j.finished && (j.executing != "" || j.awaited) && !r.record.down[j.worker] {
-			return j.ID
-		}
-	}
-	for _, j := range r.judge.Facts.Order { // a replay is no job of the plan's
-		if j.Replay.Of != "" && !j.State.Terminal() && slices.ContainsFunc(j.Executing, func(worker string) bool { return !r.record.down[worker] }) {
-			return j.ID
-		}
-	}
-	return ""
-}
-
 // missed lists what the plan expects and the run did not show.
 func (r *run) missed(res *Result) (missed []string) {
 	for _, i := range res.Invariants {

@@ -1,6 +1,8 @@
 package scenarios
 
 import (
+	"cmp"
+	"context"
 	"fmt"
 	"strings"
 	"time"
@@ -49,7 +51,7 @@ const (
 	changedNothing    saying = "{node} acknowledged the {a} of {job}, and changed nothing: {b}"
 	notExecuted       saying = "{node} acknowledged the dispatch of {job}, and did not execute it"
 	givenUp           saying = "the {a} of {job} was given up after {n} deliveries"
-	terminated        saying = "{node} terminated the {a} of {job}: it does not come again"
+	terminated        saying = "{node} terminated the {a} of {job}, as {b}: it does not come again"
 	buried            saying = "{node} wrote the DLQ entry of {job}"
 	noRecord          saying = "{node} found no record of {job}"
 	busy              saying = "{node} found {a} taken by {b}"
@@ -73,6 +75,7 @@ const (
 	circuit           saying = "{node} found the {a} circuit {b}"
 	leftOver          saying = "{node} released {a}, with {b} left on its stack"
 	replayed          saying = "a replayer, {node}, found {job} waiting"
+	waited            saying = "{job} had been {a} for {b}: from then on a replayer may take it up"
 	rescued           saying = "the {a} of {node} took up {job}"
 	rewound           saying = "{job} was {b} again, after {a}"
 	recordLost        saying = "the record of {job} was gone, which had {a}"
@@ -168,8 +171,19 @@ func (j *jobRecord) operated(e *sim.Event) {
 	case e.Kind == sim.KindReturn:
 		tell(&j.moments, e, gaveUp, e.Phase, "", 0)
 	case e.Fault == "":
-		tell(&j.moments, e, failed, e.Phase, "failed", 0)
+		tell(&j.moments, e, failed, e.Phase, "failed: "+whyFailed(e), 0)
 	}
+}
+
+// whyFailed says in words why an operation failed that no fault struck.
+func whyFailed(e *sim.Event) string {
+	for _, deadline := range []string{context.DeadlineExceeded.Error(), "code = DeadlineExceeded"} {
+		if strings.Contains(e.Outcome, deadline) {
+			return "its deadline had passed"
+		}
+	}
+	_, said, _ := strings.Cut(e.Outcome, "desc = ") // of gRPC
+	return strings.TrimSuffix(cmp.Or(said, e.Outcome), ".")
 }
 
 // over says that a state is written over that of a job's end, other than by a verdict on its output.

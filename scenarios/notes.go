@@ -35,6 +35,8 @@ func (r *run) noted(e *sim.Event) {
 	case j == nil:
 	case e.Phase == "lock_acquire":
 		j.stale, j.asked, j.unanswered = false, false, false
+	case e.Phase == "replay_read" && !j.replayed:
+		r.late(j)
 	case e.Phase == "tenant_read" && e.Name == "scard" && history.AnswerOf(e) == history.Done:
 		f := r.judge.Facts
 		of := f.Jobs[e.Job]

@@ -14,34 +14,20 @@ import (
 
 // record follows every job through a run, by what the steps changed in the servers.
 type record struct {
-	jobs        []*jobRecord // by number, from 1
-	down        map[string]bool
-	outstanding map[message]bool // stored in a stream and not acknowledged yet
-	buried      time.Duration    // when a job last failed, or a message was terminated: the DLQ entry may be still to come
-	relayed     bool             // dispatches go through an outbox, and not to a worker at once
-	each        int              // how often each job is to be submitted
-	deliveries  int              // of one message to the schedulers, before it is given up
-	submitted   int              // submissions that were stored, of those that are to be
-	settled     int              // jobs in a terminal state
-	queued      int              // dispatches that wait in the outbox
-	cancels     int              // jobs whose cancellation was stored
-	poison      []*jobRecord     // messages of the stranger that were stored
-	locks       map[string]lock  // by key
-	idleTicks   []idleTick
-	stacks      map[string]string // by saga and index, of which job the compensation there is
-	runs        []*RunResult      // workflow runs that were stored
-	losses      []loss            // by server faults, in their order
-	derived     derived
+	progress
+	jobs       []*jobRecord // by number, from 1
+	down       map[string]bool
+	relayed    bool            // dispatches go through an outbox, and not to a worker at once
+	each       int             // how often each job is to be submitted
+	deliveries int             // of one message to the schedulers, before it is given up
+	poison     []*jobRecord    // messages of the stranger that were stored
+	locks      map[string]lock // by key
+	idleTicks  []idleTick
+	stacks     map[string]string // by saga and index, of which job the compensation there is
+	runs       []*RunResult      // workflow runs that were stored
+	losses     []loss            // by server faults, in their order
+	derived    derived
 }
-
-// message is one that a stream holds.
-type message struct {
-	seq     uint64
-	subject string
-}
-
-// consumer is the node that alone can acknowledge the message, or "" if any scheduler can.
-func (m message) consumer() string { return history.WorkerOf(m.subject) }
 
 // jobRecord is one job so far.
 type jobRecord struct {
@@ -60,6 +46,8 @@ type jobRecord struct {
 	requests    int           // deliveries of its request
 	messageID   string        // of its last dispatch that was stored
 	answers     int           // deliveries of its result
+	replies     replies       // its results
+	epoch       int64         // that its record names
 	holder      string        // the node that holds its lock, and has not tried to release it
 	leased      time.Duration // until when its lock is its holder's
 	up          timeUp        // its time, when the reconciler last ended it
@@ -78,7 +66,7 @@ type jobRecord struct {
 
 func newRecord(plan *plans.Plan) *record {
 	r := &record{
-		down: map[string]bool{}, outstanding: map[message]bool{}, locks: map[string]lock{}, stacks: map[string]string{},
+		progress: progress{outstanding: map[message]bool{}}, down: map[string]bool{}, locks: map[string]lock{}, stacks: map[string]string{},
 		each: plan.Workload.Submissions, deliveries: plan.Engine.MaxDeliver, relayed: plan.Relays(), derived: newDerived(),
 	}
 	for n := range plan.Workload.Jobs {
@@ -122,7 +110,7 @@ func (r *record) observe(e *sim.Event, facts []history.Fact) {
 		case f.What == history.Run:
 			r.ran(f)
 		case f.What == history.Outbox:
-			r.boxed(f.Job, !f.Change.Gone)
+			r.boxed(r.job(f.Job), !f.Change.Gone)
 		case f.What == history.Audited:
 			r.decided(f)
 		case f.What == history.Finding:
@@ -161,7 +149,7 @@ func (r *record) operated(e *sim.Event) {
 	if e.Phase == "lock_acquire" || e.Phase == "saga_lock" || e.Phase == "run_lock" {
 		r.foundTaken(e)
 	}
-	if e.Phase == "reconcile_lock" {
+	if rescues[e.Phase] != "" {
 		r.didNotTick(e)
 	}
 	j := r.job(e.Job)
@@ -215,8 +203,7 @@ func (r *record) operated(e *sim.Event) {
 
 func (r *record) stored(f *history.Fact) {
 	c, j := f.Change, r.job(f.Job)
-	m := message{c.Seq, c.Subject}
-	r.outstanding[m] = true
+	r.outstanding[message{c.Seq, c.Subject}] = true
 	if j == nil {
 		r.derived.stored(f)
 		if f.What == history.Submission && f.Node == actors.StrangerName && r.stranger(f.Job) == nil {
@@ -242,6 +229,8 @@ func (r *record) stored(f *history.Fact) {
 			again = " again"
 		}
 		tell(&j.moments, f.Event, submitted, "", again, 0)
+	case history.Result:
+		j.replied(c)
 	case history.Cancellation:
 		if !j.cancelled {
 			r.cancels++
@@ -306,11 +295,6 @@ func (r *record) dropped(j *jobRecord, e *sim.Event) {
 	}
 }
 
-// asked says whether all that clients were to publish besides submissions is stored.
-func (r *record) asked(w plans.Workload) bool {
-	return r.cancels == len(w.Cancel) && len(r.poison) == w.Poison && len(r.runs) == w.Runs
-}
-
 func (r *record) written(f *history.Fact) {
 	to, moves := f.Field("state")
 	if to == "FAILED" || to == "DENIED" || to == "OUTPUT_QUARANTINED" {
@@ -329,11 +313,14 @@ func (r *record) written(f *history.Fact) {
 		j.undecided = true
 	}
 	if f.Vanished() { // with the writes that a failover loses
-		j.Attempts, j.Reason, j.Why = 0, "", ""
+		j.Attempts, j.Reason, j.Why, j.epoch = 0, "", "", 0
 		r.moved(j, f, "")
 		return
 	}
 	j.takeIn(f)
+	if epoch, ok := f.Field("epoch"); ok {
+		j.epoch, _ = strconv.ParseInt(epoch, 10, 64)
+	}
 	if moves {
 		r.moved(j, f, to)
 	} else if n := len(j.Path); n > 0 && j.Path[n-1].Step == f.Step {
@@ -343,14 +330,7 @@ func (r *record) written(f *history.Fact) {
 
 // moved notes that the job's record says another state.
 func (r *record) moved(j *jobRecord, f *history.Fact, to string) {
-	switch was, is := scheduler.Terminal(j.State), scheduler.Terminal(to); {
-	case is && !was:
-		r.settled++
-		j.Settled = f.At
-	case was && !is: // never in the documented state machine, but for a failover
-		r.settled--
-		j.Settled = 0
-	}
+	r.settle(&j.JobResult, to, f.At)
 	from := j.State
 	j.State, j.since = to, f.At
 	j.Path = append(j.Path, JobPoint{f.Step, f.At, to, j.Attempts, cmp.Or(f.Phase, f.Name)})
@@ -390,18 +370,6 @@ func (j *JobResult) takeIn(f *history.Fact) {
 	}
 	if why, ok := f.Field("reason"); ok {
 		j.Why = why
-	}
-}
-
-// boxed notes whether the outbox has a dispatch of the job.
-func (r *record) boxed(id string, queued bool) {
-	if j := r.job(id); j != nil && j.queued != queued {
-		j.queued = queued
-		if queued {
-			r.queued++
-		} else {
-			r.queued--
-		}
 	}
 }
 
@@ -447,16 +415,6 @@ func (r *record) stacked(f *history.Fact) {
 		j.tellOnce(f.Event, popped, "")
 	}
 	delete(r.stacks, place)
-}
-
-func (r *record) acknowledged(e *sim.Event) {
-	if e.Kind == sim.KindTerm {
-		r.buried = e.At
-	}
-	if e.Outcome != sim.OutcomeOK || e.Fault != "" {
-		return
-	}
-	delete(r.outstanding, message{e.Seq, e.Target})
 }
 
 func (r *record) executed(e *sim.Event) {

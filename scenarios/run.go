@@ -131,14 +131,6 @@ func (r *run) play(w *sim.World) error {
 	return nil
 }
 
-// tooShort says whether the world had less time to settle than one of the plan's outages lasts, and needed more: what
-// comes again after such an outage may wait for as long as that.
-func (r *run) tooShort() bool {
-	return r.stop != sim.StopDone && slices.ContainsFunc(r.plan.Faults, func(f faults.Fault) bool {
-		return f.On == nil && f.For+f.RestartIn > r.plan.Then.SettleWithin
-	})
-}
-
 // settle gives the world its time to come to rest. It counts from the heal, or from a fault that
 // strikes later still: one at the redelivery of a message, say.
 func (r *run) settle(w *sim.World) {
@@ -166,24 +158,6 @@ func (r *run) broken(invariant string) bool {
 		return r.judge.Violated(invariant)
 	}
 	return r.judge.Broken(invariant)
-}
-
-// afterwards is how long the world goes on once a fault has ended, a job has failed or a message was
-// terminated: who was paused still has to do what it was about to, and a DLQ entry may be left to write.
-const afterwards = time.Second
-
-// atRest says whether nothing is left to wait for: every job is settled, the outbox is empty, every
-// message that a living node should still see has been acknowledged, and nothing else is to come.
-func (r *run) atRest() bool {
-	if r.record.settled+r.waiting() < r.plan.Workload.Jobs || r.record.queued > 0 || !r.injector.Quiet() || r.world.Now() < max(r.injector.Last(), r.record.buried)+afterwards {
-		return false
-	}
-	for m := range r.record.outstanding {
-		if n := r.world.Find(m.consumer()); n == nil || n.Up() {
-			return false
-		}
-	}
-	return len(r.judge.Open()) == 0
 }
 
 func (r *run) observe(e *sim.Event) {

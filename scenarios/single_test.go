@@ -6,7 +6,9 @@ import (
 	"encoding/json"
 	"flag"
 	"fmt"
+	"hash/fnv"
 	"maps"
+	"math/rand/v2"
 	"slices"
 	"strings"
 	"testing"
@@ -19,11 +21,15 @@ import (
 	"github.com/wavetank-sim/wavetank/scenarios/plans"
 )
 
-var everyWorld = flag.Bool("single.all", false, "strike the larger worlds of TestEverySingleFault as well")
+var (
+	everyWorld = flag.Bool("single.all", false, "strike the larger worlds of TestEverySingleFault as well")
+	varied     = flag.Int("single.varied", 1, "how many of all strikes on nodes and servers are tried at each operation")
+)
 
 // Each operation of a run is struck by each effect that can strike it, and its node by a crash, a pause and a
 // failover as it ends. No promise breaks by that, and no more of these plans than the table says break an invariant
-// outside of its promise.
+// outside of its promise. Nor does one break by strikes of other lengths, on other nodes and on servers, of which some
+// are drawn for each operation.
 func TestEverySingleFault(t *testing.T) {
 	const about = -1
 	for i, w := range []struct {
@@ -40,54 +46,78 @@ func TestEverySingleFault(t *testing.T) {
 		{"replay", plans.PresetHardened, about, 297, 42},
 	} {
 		t.Run(w.scenario+"/"+w.preset, func(t *testing.T) {
-			if i > 0 && !*everyWorld {
-				t.Skip("-single.all takes it in")
-			}
-			calm, err := plans.Load(w.scenario)
+			p, err := plans.Load(w.scenario)
 			require.NoError(t, err)
-			require.NoError(t, calm.Set("preset="+w.preset))
+			require.NoError(t, p.Set("preset="+w.preset))
 			if w.jobs > 0 {
-				calm.Workload.Jobs, calm.About = w.jobs, nil
+				p.Workload.Jobs, p.About = w.jobs, nil
 			}
-			ran, excused, by := 0, 0, map[string]int{}
-			for _, op := range operationsOf(t, calm) {
-				if w.jobs == about && !slices.Contains(calm.About, op.job) {
-					continue
+			sites := operationsOf(t, p)
+			if w.jobs == about {
+				sites = slices.DeleteFunc(sites, func(op operation) bool { return !slices.Contains(p.About, op.job) })
+			}
+			t.Run("effects", func(t *testing.T) {
+				if i > 0 && !*everyWorld {
+					t.Skip("-single.all takes it in")
 				}
-				for _, f := range strikesOn(op) {
-					p := calm.Clone()
-					p.Expect, p.Faults = plans.Expect{}, append(p.Faults, f)
-					require.NoError(t, p.Validate())
-					res, err := Run(context.Background(), p, RunOptions{Drawn: true})
-					require.NoError(t, err)
-					ran++
-					assert.NotEqual(t, Violated, res.Verdict, "%s on %s of job %d, occurrence %d: %s", f.Do, op.phase.Name, op.job, op.occurrence, res.Reason)
-					broken := map[string]bool{}
-					for _, v := range res.Violations {
-						broken[fmt.Sprintf("%s by %s on %s", v.Invariant, f.Do, op.phase.Name)] = true
-					}
-					if len(broken) > 0 {
-						excused++
-					}
-					for b := range broken {
-						by[b]++
-					}
+				ran, excused := strikeEach(t, p, sites, strikesOn)
+				assert.GreaterOrEqual(t, ran, w.plans)
+				assert.LessOrEqual(t, excused, w.excused)
+			})
+			t.Run("varied", func(t *testing.T) {
+				if w.scenario != "calm" && !*everyWorld {
+					t.Skip("-single.all takes it in")
 				}
-			}
-			t.Logf("%d plans, %d excused", ran, excused)
-			for _, b := range slices.Sorted(maps.Keys(by)) {
-				t.Logf("%d %s", by[b], b)
-			}
-			assert.GreaterOrEqual(t, ran, w.plans)
-			assert.LessOrEqual(t, excused, w.excused)
+				strikeEach(t, p, sites, func(op operation) (drawn []faults.Fault) {
+					all, key := strikesAt(p, op), fnv.New64a()
+					fmt.Fprint(key, op.phase.Name, op.job, op.occurrence)
+					for _, n := range rand.New(rand.NewPCG(key.Sum64(), 1)).Perm(len(all))[:min(*varied, len(all))] {
+						drawn = append(drawn, all[n])
+					}
+					return drawn
+				})
+			})
 		})
 	}
+}
+
+// strikeEach runs the plan with each strike on each operation. It returns how many plans there were, and how many broke
+// an invariant outside of its promise.
+func strikeEach(t *testing.T, calm *plans.Plan, sites []operation, strikes func(operation) []faults.Fault) (ran, excused int) {
+	by := map[string]int{}
+	for _, op := range sites {
+		for _, f := range strikes(op) {
+			p := calm.Clone()
+			p.Expect, p.Faults = plans.Expect{}, append(p.Faults, f)
+			require.NoError(t, p.Validate())
+			res, err := Run(context.Background(), p, RunOptions{Drawn: true})
+			require.NoError(t, err)
+			ran++
+			assert.NotEqual(t, Violated, res.Verdict, "%s: %s", f, res.Reason)
+			broken := map[string]bool{}
+			for _, v := range res.Violations {
+				broken[fmt.Sprintf("%s by %s on %s", v.Invariant, f.Do, op.phase.Name)] = true
+			}
+			if len(broken) > 0 {
+				excused++
+			}
+			for b := range broken {
+				by[b]++
+			}
+		}
+	}
+	t.Logf("%d plans, %d excused", ran, excused)
+	for _, b := range slices.Sorted(maps.Keys(by)) {
+		t.Logf("%d %s", by[b], b)
+	}
+	return ran, excused
 }
 
 // operation is one that a calm run shows.
 type operation struct {
 	phase           faults.Phase
 	job, occurrence int
+	at              time.Duration
 }
 
 func operationsOf(t *testing.T, p *plans.Plan) (list []operation) {
@@ -102,9 +132,10 @@ func operationsOf(t *testing.T, p *plans.Plan) (list []operation) {
 		var e struct {
 			Job, Phase string
 			N          int
+			At         time.Duration `json:"at_ns"`
 		}
 		require.NoError(t, json.Unmarshal([]byte(line), &e))
-		op := operation{phase: phases[e.Phase], occurrence: e.N}
+		op := operation{phase: phases[e.Phase], occurrence: e.N, at: e.At}
 		if op.phase.Name == "" || e.N == 0 {
 			continue
 		}
@@ -114,7 +145,10 @@ func operationsOf(t *testing.T, p *plans.Plan) (list []operation) {
 				continue // of a step, or a compensation, which has no number
 			}
 		}
-		if !slices.Contains(list, op) {
+		same := func(o operation) bool {
+			return o.phase.Name == op.phase.Name && o.job == op.job && o.occurrence == op.occurrence
+		}
+		if !slices.ContainsFunc(list, same) {
 			list = append(list, op)
 		}
 	}
@@ -137,4 +171,34 @@ func strikesOn(op operation) (list []faults.Fault) {
 		faults.Fault{After: at, Do: faults.Crash, Node: faults.Actor, RestartIn: 5 * time.Second},
 		faults.Fault{After: at, Do: faults.Pause, Node: faults.Actor, For: 90 * time.Second},
 		faults.Fault{After: at, Do: faults.Failover, Node: "redis", Lag: 500 * time.Millisecond})
+}
+
+// strikesAt lists strikes of several lengths on each node and server, as the operation ends. A partition begins at a
+// time, and not after an operation: at the time that the operation has without faults.
+func strikesAt(p *plans.Plan, op operation) (list []faults.Fault) {
+	after := &faults.Match{Job: op.job, Phase: op.phase.Name, Occurrence: op.occurrence}
+	const s, m = time.Second, time.Minute
+	for _, node := range p.Nodes() {
+		for _, long := range []time.Duration{10 * s, 3 * m, 7 * m, 11 * m} {
+			list = append(list, faults.Fault{After: after, Do: faults.Pause, Node: node, For: long})
+		}
+		for _, down := range []time.Duration{5 * s, 2 * m, 0} {
+			list = append(list, faults.Fault{After: after, Do: faults.Crash, Node: node, RestartIn: down})
+		}
+		for _, by := range []time.Duration{-10 * m, m, 10 * m} {
+			list = append(list, faults.Fault{After: after, Do: faults.Skew, Node: node, By: by, For: 5 * m})
+		}
+	}
+	for _, link := range p.FaultWorld().Links {
+		for _, node := range link.Nodes {
+			for _, long := range []time.Duration{30 * s, 5 * m, 12 * m} {
+				list = append(list, faults.Fault{At: op.at + 1, Do: faults.Partition, Node: node, From: link.Name, For: long})
+			}
+		}
+	}
+	for _, away := range []time.Duration{s, 2 * m, 7 * m} {
+		list = append(list, faults.Fault{After: after, Do: faults.Restart, Node: faults.NATS, For: away},
+			faults.Fault{After: after, Do: faults.PowerLoss, Node: faults.NATS, For: away, Lag: s})
+	}
+	return append(list, faults.Fault{After: after, Do: faults.Failover, Node: faults.Redis, Lag: 10 * s})
 }

@@ -78,7 +78,7 @@ func (r *run) tell(res *Result, about []*jobRecord, run *RunResult) (told []stri
 	if left > 0 {
 		told = append(told, fmt.Sprintf("The last %s that matter little %s left out.", count(left, "step"), isAre(left)))
 	}
-	return append(told, r.closing(about)...), when
+	return append(told, r.closing(about, lines)...), when
 }
 
 // withViolated are the jobs that the story follows: also those, up to a number, that a broken promise names.
@@ -185,18 +185,33 @@ func (d dependence) has(m *moment, job string) bool {
 	return is && (of == anyJob || of == job)
 }
 
-// broke tells of the violations. Of an invariant that is violated often, the first ones are told. needed are the steps
-// that those depend on.
+// alike are violations of one invariant that depend on the same steps, as those of one half-open window do.
+type alike struct {
+	on         string // those steps
+	line       int    // that tells of the first
+	told, more int
+	last       time.Duration
+}
+
+// broke tells of the violations. Of those that are alike the first are told, and so are those of the first that differ.
+// The others are counted. needed are the steps that those depend on that are told.
 func broke(res *Result) (lines []line, needed dependence) {
-	found, first := map[string]int{}, map[string]int{}
+	found := map[string][]*alike{} // by invariant
 	needed = dependence{}
 	for _, v := range res.Violations {
-		if found[v.Invariant]++; found[v.Invariant] > alikeMax+1 {
+		on := fmt.Sprint(slices.DeleteFunc(slices.Clone(v.Steps), func(step int) bool { return step == v.Step }))
+		list := found[v.Invariant]
+		i := slices.IndexFunc(list, func(a *alike) bool { return a.on == on })
+		if i < 0 && len(list) <= alikeMax {
+			i, list = len(list), append(list, &alike{on: on, line: len(lines)})
+			found[v.Invariant] = list
+		}
+		if i < 0 || list[i].told > alikeMax {
+			a := list[max(i, 0)]
+			a.more, a.last = a.more+1, v.At
 			continue
 		}
-		if found[v.Invariant] == 1 {
-			first[v.Invariant] = len(lines)
-		}
+		list[i].told++
 		if needed[v.Step] == "" {
 			needed[v.Step] = v.Job
 		}
@@ -213,9 +228,11 @@ func broke(res *Result) (lines []line, needed dependence) {
 		l.violates = v.Invariant
 		lines = append(lines, l)
 	}
-	for name, i := range first {
-		if n := found[name] - alikeMax - 1; n > 0 {
-			lines[i].text += fmt.Sprintf("; and %s", count(n, "more such violation"))
+	for _, list := range found {
+		for _, a := range list {
+			if a.more > 0 {
+				lines[a.line].text += fmt.Sprintf("; and %s, the last at %s", count(a.more, "more such violation"), at(a.last))
+			}
 		}
 	}
 	return lines, needed
@@ -343,8 +360,14 @@ func (r *run) ends(about []*jobRecord) (lines []line) {
 }
 
 // closing sums up in a sentence each what the story has not told one by one.
-func (r *run) closing(about []*jobRecord) (told []string) {
-	for _, text := range []string{r.staleStory(), r.others(about), r.record.derived.others()} {
+func (r *run) closing(about []*jobRecord, lines []line) (told []string) {
+	named := map[string]bool{}
+	for _, l := range lines {
+		for _, id := range l.jobs {
+			named[id] = true
+		}
+	}
+	for _, text := range []string{r.staleStory(), r.fates(about, named), r.others(about, named), r.record.derived.others()} {
 		if text != "" {
 			told = append(told, text)
 		}

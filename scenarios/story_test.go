@@ -8,6 +8,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
@@ -393,6 +394,26 @@ workload: {jobs: 2, work: 5s}
 engine: {tenant_limit: 1}`,
 			verdict: Held,
 		},
+		"a replayer's lock is held": {
+			plan: `
+about: [2]
+workload: {jobs: 2, every: 20s, tries: 1}
+faults: [{on: {job: 2, phase: submit_publish}, do: fail-before}]`,
+			verdict: Held,
+		},
+		"a result of an older epoch": {
+			plan: `
+preset: hardened
+workload: {jobs: 1, work: 10s}
+engine: {resume_intents: false}
+faults: [{on: {job: 1, phase: publish}, do: fail-after}]`,
+			verdict: Held,
+		},
+		"a result has no legal status": {
+			plan: `
+workload: {jobs: 1, answer: {1: NONSENSE}}`,
+			verdict: Held,
+		},
 		"two handlings count at once": {
 			plan: `
 workload: {jobs: 2, every: 20µs}
@@ -453,6 +474,23 @@ expect: {violates: [one-dispatch-per-job]}`,
 	want, err := os.ReadFile(storiesFile)
 	require.NoError(t, err)
 	assert.Equal(t, string(want), golden.String(), "if the change is meant, `go test ./scenarios -run TestStories -update` notes it")
+}
+
+// Violations that depend on other steps are others: the story has the first ones of each, and counts the rest.
+func TestViolationsThatDifferAreTold(t *testing.T) {
+	res := &Result{}
+	for i, window := range []int{10, 10, 10, 10, 10, 20, 30, 40, 50} {
+		step := 100 + i
+		res.Violations = append(res.Violations, Violation{Invariant: "probes", Promised: true, Step: step, At: time.Duration(step) * time.Second, Message: fmt.Sprint("probe ", step), Steps: []int{step, window}})
+	}
+	var told []string
+	lines, needed := broke(res)
+	for _, l := range lines {
+		told = append(told, strings.TrimPrefix(l.text, "probes was violated: "))
+	}
+	assert.Equal(t, []string{"probe 100; and 4 more such violations, the last at 1m48s", "probe 101", "probe 102", "probe 105", "probe 106"}, told)
+	assert.Contains(t, needed, 30)
+	assert.NotContains(t, needed, 40)
 }
 
 // preset gives a plan the documented preset, if it has none.

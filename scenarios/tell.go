@@ -116,16 +116,51 @@ func (r *run) unsettled(j *jobRecord) string {
 	return "it was still being retried when the time was over"
 }
 
-// others says what became of the jobs whose story is not told.
-func (r *run) others(about []*jobRecord) string {
-	n, undecided, late, longest := 0, 0, 0, time.Duration(0)
+// fates say how the jobs ended that the story names and does not follow.
+func (r *run) fates(about []*jobRecord, named map[string]bool) string {
+	var jobs []*jobRecord
+	var parts []string
+	ids := map[string][]string{}
+	for _, j := range r.record.jobs {
+		if named[j.ID] && !slices.Contains(about, j) {
+			jobs = append(jobs, j)
+			ids[j.ending()] = append(ids[j.ending()], j.ID)
+		}
+	}
+	for _, ending := range plainFirst(ids) {
+		list := ids[ending]
+		names := some(list)
+		if n := len(list); n > 1 && n <= aboutMax {
+			names = strings.Join(list[:n-1], ", ") + " and " + list[n-1]
+		}
+		parts = append(parts, names+" "+plural(len(list), ending))
+	}
+	if len(parts) == 0 {
+		return ""
+	}
+	return "In the end " + strings.Join(parts, "; ") + "." + r.undecided(jobs)
+}
+
+// others says what became of the jobs that the story does not name.
+func (r *run) others(about []*jobRecord, named map[string]bool) string {
+	var jobs []*jobRecord
 	became := map[string]int{}
 	for _, j := range r.record.jobs {
-		if slices.Contains(about, j) {
-			continue
+		if !named[j.ID] && !slices.Contains(about, j) {
+			jobs = append(jobs, j)
+			became[j.ending()]++
 		}
-		n++
-		became[j.ending()]++
+	}
+	if len(jobs) == 0 {
+		return ""
+	}
+	return endings(len(jobs), became, len(jobs) < len(r.record.jobs)) + r.undecided(jobs)
+}
+
+// undecided says how many of the jobs the safety kernel let wait, and how many went on without it.
+func (r *run) undecided(jobs []*jobRecord) (told string) {
+	undecided, late, longest := 0, 0, time.Duration(0)
+	for _, j := range jobs {
 		if j.undecided {
 			undecided++
 		}
@@ -134,15 +169,11 @@ func (r *run) others(about []*jobRecord) string {
 			longest = max(longest, waited)
 		}
 	}
-	if n == 0 {
-		return ""
-	}
-	told := endings(n, became, len(about) > 0)
 	if late > 0 {
-		told += fmt.Sprintf(" %s waited for an answer of the safety kernel, for up to %s.", ofThem(late, n), at(longest))
+		told += fmt.Sprintf(" %s waited for an answer of the safety kernel, for up to %s.", ofThem(late, len(jobs)), at(longest))
 	}
 	if undecided > 0 {
-		told += fmt.Sprintf(" %s went on without a decision of the safety kernel.", ofThem(undecided, n))
+		told += fmt.Sprintf(" %s went on without a decision of the safety kernel.", ofThem(undecided, len(jobs)))
 	}
 	return told
 }
@@ -160,9 +191,7 @@ func ofThem(n, all int) string {
 
 // endings says how n jobs ended: the others, or all that clients submitted.
 func endings(n int, became map[string]int, others bool) string {
-	list := slices.SortedFunc(maps.Keys(became), func(a, b string) int {
-		return cmp.Or(cmp.Compare(slices.Index(plainEndings, b), slices.Index(plainEndings, a)), strings.Compare(a, b))
-	})
+	list := plainFirst(became)
 	one, many := "The job that a client submitted", fmt.Sprintf("%d jobs that clients submitted", n)
 	if others {
 		one, many = "The other job", fmt.Sprintf("other %d jobs", n)
@@ -177,6 +206,13 @@ func endings(n int, became map[string]int, others bool) string {
 		list[i] = fmt.Sprintf("%d %s", became[ending], plural(became[ending], ending))
 	}
 	return "Of the " + many + ", " + strings.Join(list, "; ") + "."
+}
+
+// plainFirst are the endings in the order in which they are said.
+func plainFirst[T any](endings map[string]T) []string {
+	return slices.SortedFunc(maps.Keys(endings), func(a, b string) int {
+		return cmp.Or(cmp.Compare(slices.Index(plainEndings, b), slices.Index(plainEndings, a)), strings.Compare(a, b))
+	})
 }
 
 // because says why the job is in its state; in words, too, where a policy has put it there.

@@ -8,10 +8,14 @@ type Op struct {
 	Name   string // the Redis command, the API call, the control's verb
 	Target string // the first key, the subject, the stream and consumer
 	Tags
-	Write      bool   // it changes the outside world, as a SET does and a GET does not
 	Occurrence int    // among operations with the same (Job, Phase, Write), set when it is granted; 0 without a phase
 	Priority   uint64 // drawn when it parks, by what it is: a strategy may go by it
 	Message           // zero for an operation that is about no message
+
+	Write     bool          // it changes the outside world, as a SET does and a GET does not
+	scheduled bool          // ready is an instant that was set, not drawn: the operation goes first then
+	withdrawn bool          // nobody waits for it any more
+	ready     time.Duration // the earliest instant it may be granted at
 
 	world   *World
 	process *Process // nil for the harness itself
@@ -21,10 +25,6 @@ type Op struct {
 
 	// wake lets who waits for the operation go on: it is granted or, if not alive, its process is dead.
 	wake func(alive bool)
-
-	ready     time.Duration // the earliest instant it may be granted at
-	scheduled bool          // ready is an instant that was set, not drawn: the operation goes first then
-	withdrawn bool          // nobody waits for it any more
 
 	fault   string
 	outcome string

@@ -41,13 +41,13 @@ type redisCall struct {
 	args    []any    // of its commands, one after the other
 	replies int      // that Redis gives them
 	target  string   // the first key
-	write   bool     //
 	touched []touch  // what it may change
 	ttls    []string // the keys whose TTL it uses
+	write   bool
 
 	applied bool  // it has reached the server
-	answer  error // of the client, then
 	refused bool  // by the server, which has changed nothing
+	answer  error // of the client, once it is applied
 }
 
 func (c *redisCall) compare(other call) int {
@@ -58,7 +58,11 @@ func (c *redisCall) compare(other call) int {
 // add notes what one command is about: the operation's target, whether it writes, and the
 // places to look at once it has.
 func (c *redisCall) add(args []any) {
-	c.args = append(c.args, args...)
+	if c.args == nil {
+		c.args = slices.Clip(args)
+	} else {
+		c.args = append(c.args, args...)
+	}
 	c.replies++
 	if len(args) < 2 {
 		return

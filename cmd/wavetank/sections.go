@@ -39,7 +39,15 @@ func explainSection(s strictyaml.Section) string {
 }
 
 func explainKey(s strictyaml.Section, k strictyaml.Key) string {
-	return fmt.Sprintf("%s.%s (key)\n\n%s.\n\nIts neighbours: wavetank explain %s", s.Name, k.Name, capital(cli.Describe(k)), s.Name)
+	return fmt.Sprintf("%s (key)\n\n%s.\n\nIts neighbours: wavetank explain %s", keyName(s, k), capital(cli.Describe(k)), s.Name)
+}
+
+// keyName is the name of a section's key, as `--set` has it.
+func keyName(s strictyaml.Section, k strictyaml.Key) string {
+	if s.Name == plans.SectionPlan {
+		return k.Name
+	}
+	return s.Name + "." + k.Name
 }
 
 func capital(sentence string) string { return strings.ToUpper(sentence[:1]) + sentence[1:] }

@@ -92,8 +92,8 @@ var approvalNotExpired = checking(invariants.Invariant{
 			return
 		}
 		t.exercise()
-		if age := time.Duration(j.Updated-g.At) * time.Millisecond; age > f.Config.Approvals.TTL+approvalDoubt {
-			t.violated(j, "%s wrote SCHEDULED at step %d, %s after it was approved; an approval counts for %s", invariants.Who(s.Event), stepNo(s.Step), age, f.Config.Approvals.TTL)
+		if age := s.At - g.Since; age > f.Config.Approvals.TTL+approvalDoubt {
+			t.violated(j, "%s wrote SCHEDULED at step %d, %s after it was approved; an approval counts for %s", invariants.Who(s.Event), stepNo(s.Step), age.Round(time.Millisecond), f.Config.Approvals.TTL)
 		}
 	}}
 })

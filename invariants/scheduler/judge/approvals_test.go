@@ -45,9 +45,8 @@ func parks(s *story, packet string) *story {
 func approve(s *story, of, packet string) *story {
 	hash := hashOf(of)
 	key := history.RecordPrefix + job1
-	at := strconv.FormatInt((s.at + time.Millisecond).Milliseconds(), 10)
 	return s.add("approver", sim.KindRedis, "multi", key, job1, "approve_write",
-		s.set(key, "request", bearing(packet)), s.set(key, "approval_hash", hash), s.set(key, "approved_at", at))
+		s.set(key, "request", bearing(packet)), s.set(key, "approval_hash", hash))
 }
 
 // goesOn takes job-1 from PENDING to its dispatch with that payload.
@@ -123,6 +122,18 @@ func TestAnApprovalIsOfWhatIsDispatched(t *testing.T) {
 			assert.Contains(t, o.Violations[0].Message, c.says, name)
 		}
 	}
+}
+
+// How old an approval is goes by the world's time, and not by what the scheduler dates its record.
+func TestAnApprovalAgesByTheWorldsTime(t *testing.T) {
+	one := packetOf(job1, 1)
+	s := approve(parks(newStory(), one), one, one)
+	then := strconv.FormatInt(s.at.Milliseconds(), 10)
+	s.wait(2*time.Minute).lock(s1, job1).read(s1, job1).write(s1, job1, "approved_write", "PENDING").
+		write(s1, job1, "scheduled_write", "SCHEDULED", "attempts", "1", "decision", "REQUIRE_APPROVAL", "updated_at", then)
+	o := outcomeOf(s.judge(approving), "approval-not-expired")
+	require.Len(t, o.Violations, 1)
+	assert.Contains(t, o.Violations[0].Message, "2m0.004s after it was approved")
 }
 
 // A job that waits for an approval which nobody has given, or that grew too old, waits rightly.

@@ -224,7 +224,7 @@ func auditEpochs(f *model.Facts, t *tally) {
 // auditIntents finds jobs that were intended for a worker, and of which nothing was published.
 func auditIntents(f *model.Facts, t *tally) {
 	withRecord(f, func(j *model.Job) {
-		due := j.State.InFlight() || j.State == model.Succeeded || j.State == model.TimedOut && !pastDeadline(j)
+		due := j.State.InFlight() || j.State == model.Succeeded || j.State == model.TimedOut && !pastDeadline(f, j)
 		if j.Epoch == 0 || j.Worker == "" || !due {
 			return
 		}

@@ -14,7 +14,7 @@ var cancellationTakesEffect = checking(invariants.Invariant{
 	Says:   "A job ends CANCELLED, or TIMEOUT past its deadline, if a scheduler was given its cancellation before it had a record, and found none, failed or died until then, or has not answered by the job's end.",
 	Kind:   invariants.Always,
 	Source: "Scheduler internals, section 1: cancelled by user request, whether the request or its cancellation comes first",
-}, func(_ *model.Facts, t *tally) observe.Checker {
+}, func(f *model.Facts, t *tally) observe.Checker {
 	ahead := map[*model.Job]int{} // the step at which its cancellation was seen to have come before its record
 	given := map[*model.Job]int{} // the step of its record, if a scheduler had its cancellation for the first time
 	return observe.Checker{
@@ -40,7 +40,7 @@ var cancellationTakesEffect = checking(invariants.Invariant{
 				return
 			}
 			t.exercise()
-			if j.State != model.Cancelled && (j.State != model.TimedOut || !pastDeadline(j)) {
+			if j.State != model.Cancelled && (j.State != model.TimedOut || !pastDeadline(f, j)) {
 				t.violated(j, "%s wrote %s at step %d, although a cancellation of the job had come before its record, at step %d", invariants.Who(s.Event), j.State, stepNo(s.Step), stepNo(ahead[j]))
 			}
 		},

@@ -25,7 +25,7 @@ var everyIntentIsPublished = checking(invariants.Invariant{
 			if j.State == model.Dispatched {
 				t.exercise()
 			}
-			if i := &w.Intent; j.State == model.TimedOut && s.Phase != "result_write" && i.Step != 0 && !i.Stored && !pastDeadline(j) {
+			if i := &w.Intent; j.State == model.TimedOut && s.Phase != "result_write" && i.Step != 0 && !i.Stored && !pastDeadline(f, j) {
 				t.violated(j, "TIMEOUT was written at step %d, and %s", stepNo(s.Step), unpublished(i))
 			}
 		},

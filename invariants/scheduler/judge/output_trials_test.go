@@ -112,8 +112,11 @@ var outputTrials = map[string]trial{
 		breaks: func(s *story) {
 			s.answered(s1, job1, denies, "").write(s1, job1, "result_write", "OUTPUT_QUARANTINED")
 		},
-		says:  "scheduler-1 wrote OUTPUT_QUARANTINED at step 20 (result_write), and the audit trail has 0 events of it",
-		holds: func(s *story) { s.answered(s1, job1, denies, "").buries(s1, job1, "result_write") },
+		says: "scheduler-1 wrote OUTPUT_QUARANTINED at step 20 (result_write), and the audit trail has 0 events of it",
+		holds: func(s *story) {
+			s.answered(s1, job1, denies, "").buries(s1, job1, "result_write").write(s1, job1, "scheduled_write", "SCHEDULED")
+			s.answered(s1, job1, denies, "").buries(s1, job1, "result_write") // each time there is an event
+		},
 	},
 	"blocked-output-ends-quarantined": {
 		cfg: checkedOutput,

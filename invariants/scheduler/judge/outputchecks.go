@@ -76,9 +76,9 @@ var everyQuarantineIsAudited = checking(invariants.Invariant{
 			return
 		}
 		t.exercise()
-		if j.Out.Audited != 1 {
+		if events := j.Out.Audited(s); events != 1 {
 			t.violated(j, "%s wrote OUTPUT_QUARANTINED at step %d (%s), and the audit trail has %s of it",
-				invariants.Who(s.Event), stepNo(s.Step), s.Phase, invariants.CountOf(j.Out.Audited, "event", "events"))
+				invariants.Who(s.Event), stepNo(s.Step), s.Phase, invariants.CountOf(events, "event", "events"))
 		}
 	}}
 })

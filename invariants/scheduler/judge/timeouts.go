@@ -15,7 +15,7 @@ import (
 // that a write is under way under its lock.
 func early(f *model.Facts, s *model.Step, w *model.Write) string {
 	j := s.About
-	if pastDeadline(j) {
+	if pastDeadline(f, j) {
 		return ""
 	}
 	age := time.Duration(j.Updated-w.Updated) * time.Millisecond
@@ -51,8 +51,11 @@ func silentFor(f *model.Facts, s *model.Step) time.Duration {
 	return silent
 }
 
-// pastDeadline says whether the job was written last after its deadline.
-func pastDeadline(j *model.Job) bool { return j.Deadline != 0 && j.Updated >= j.Deadline }
+// pastDeadline says whether the job was written last after its deadline: by the record's own times, and by the world's too,
+// but for the time that a write is under way under its lock.
+func pastDeadline(f *model.Facts, j *model.Job) bool {
+	return j.Deadline != 0 && j.Updated >= j.Deadline && f.At+f.Config.JobLockTTL >= j.DeadlineAt
+}
 
 var timeoutOnlyWhenDue = checking(invariants.Invariant{
 	Name:   "timeout-only-when-due",
@@ -76,10 +79,10 @@ var noTimeoutWhileExecuting = checking(invariants.Invariant{
 	Says:   "No job is timed out as DISPATCHED that a worker is executing.",
 	Kind:   invariants.Always,
 	Source: "Dispatch ordering, residual risk window; Scheduler internals, section 3: a RUNNING write that failed is no reason to time out",
-}, func(_ *model.Facts, t *tally) observe.Checker {
+}, func(f *model.Facts, t *tally) observe.Checker {
 	return observe.Checker{Wrote: func(s *model.Step, w *model.Write) {
 		j := s.About
-		if j.State != model.TimedOut || w.From != model.Dispatched || s.Phase == "result_write" || pastDeadline(j) {
+		if j.State != model.TimedOut || w.From != model.Dispatched || s.Phase == "result_write" || pastDeadline(f, j) {
 			return
 		}
 		t.exercise()
@@ -105,7 +108,7 @@ var deadWorkerIsNoticed = checking(invariants.Invariant{
 		if j.State != model.TimedOut || w.From != model.Running || s.Phase == "result_write" {
 			return
 		}
-		age := min(time.Duration(j.Updated-w.Updated)*time.Millisecond, f.Silence(s.Event, j.Worker))
+		age := min(s.At-w.Since, f.Silence(s.Event, j.Worker))
 		limit := f.Config.TimeoutOf(j.Topic)
 		if age < limit {
 			return

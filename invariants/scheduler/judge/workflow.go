@@ -1,6 +1,7 @@
 package judge
 
 import (
+	"slices"
 	"time"
 
 	"github.com/wavetank-sim/wavetank/invariants"
@@ -12,7 +13,7 @@ import (
 
 // What holds of workflow runs and their timers (Scheduler internals, section 8).
 var workflowInvariants = []rule{
-	stepsInOrder, noDelayFiresEarly, delayFiresOnTime, noDelayFiresTwice, runWritesNotLost, runWrittenByLockHolder, everyRunSettles,
+	stepsInOrder, noDelayFiresEarly, delayFiresOnTime, noDelayFiresTwice, retriesAreUsedUp, runWritesNotLost, runWrittenByLockHolder, everyRunSettles,
 }
 
 var stepsInOrder = checking(invariants.Invariant{
@@ -24,7 +25,7 @@ var stepsInOrder = checking(invariants.Invariant{
 	return observe.Checker{Fired: func(s *model.Step, k *model.StepJob) {
 		t.exercise()
 		for _, id := range k.Step.DependsOn {
-			if f.Workflow.Success(k.Run, id) == 0 {
+			if f.Workflow.Success(k.Run, id) == (model.When{}) {
 				t.violated(&k.Run.As, "%s submitted %s at step %d, although step %s had not succeeded", invariants.Who(s.Event), k.ID, stepNo(s.Step), id)
 			}
 		}
@@ -38,13 +39,17 @@ var noDelayFiresEarly = checking(invariants.Invariant{
 	Source: "Scheduler internals, section 8: delay_sec, delay_until and retry backoff",
 }, func(f *model.Facts, t *tally) observe.Checker {
 	return observe.Checker{Fired: func(s *model.Step, k *model.StepJob) {
-		due, now := f.Workflow.Due(k), f.Workflow.Unix(s.At)
+		due := f.Workflow.Due(k)
 		if k.Attempt == 1 && k.Step.DelaySec == 0 && k.Step.DelayUntil == 0 {
 			return
 		}
 		t.exercise()
-		if now < due {
-			t.violated(&k.Run.As, "%s submitted %s at step %d, %s before its time", invariants.Who(s.Event), k.ID, stepNo(s.Step), time.Duration(due-now)*time.Millisecond)
+		told := f.Workflow.Since(due.Told)
+		switch early := due.At - s.At; {
+		case s.At < told:
+			t.violated(&k.Run.As, "%s submitted %s at step %d, %s before its time", invariants.Who(s.Event), k.ID, stepNo(s.Step), (told - s.At).Round(time.Millisecond))
+		case early > f.Config.JobLockTTL: // a job's end is under way under its lock, after its writer has dated it
+			t.violated(&k.Run.As, "%s submitted %s at step %d, %s before its time, though not by what the records say", invariants.Who(s.Event), k.ID, stepNo(s.Step), early.Round(time.Millisecond))
 		}
 	}}
 })
@@ -65,7 +70,7 @@ var delayFiresOnTime = checking(invariants.Invariant{
 	bound := func() time.Duration { return rounding + 3*f.Config.Workflow.DelayPoll + handover }
 	// kept says by when the job of a delay is to be submitted, if the delay was long enough.
 	kept := func(w model.WfWait) (due time.Duration, ok bool) {
-		due = time.UnixMilli(w.Until).Sub(f.Workflow.Began)
+		due = f.Workflow.Since(w.Until)
 		return due, due-w.Since >= f.Config.Workflow.DurableFrom+rounding
 	}
 	return observe.Checker{
@@ -76,6 +81,9 @@ var delayFiresOnTime = checking(invariants.Invariant{
 				return
 			}
 			t.exercise()
+			if now := f.Workflow.Due(k); now.At != 0 {
+				due = min(due, now.At+f.Config.JobLockTTL) // whatever the run's record says
+			}
 			if late := s.At - due; late > bound() {
 				t.violated(&k.Run.As, "%s submitted %s at step %d, %s after its time", invariants.Who(s.Event), k.ID, stepNo(s.Step), late.Truncate(time.Millisecond))
 			}
@@ -119,11 +127,28 @@ var noDelayFiresTwice = checking(invariants.Invariant{
 			switch {
 			case k.Attempt > k.Step.Retry.Max+1:
 				t.violated(&k.Run.As, "%s submitted %s at step %d; the step is to be tried again %d times", invariants.Who(s.Event), k.ID, stepNo(s.Step), k.Step.Retry.Max)
-			case before == nil || before.Failed == 0:
+			case before == nil || before.Failed == (model.When{}):
 				t.violated(&k.Run.As, "%s submitted %s at step %d, although the attempt before it had not failed, or for good", invariants.Who(s.Event), k.ID, stepNo(s.Step))
 			}
 		},
 	}
+})
+
+var retriesAreUsedUp = checking(invariants.Invariant{
+	Name:   "retries-are-used-up",
+	Says:   "A run fails only once a step of it is tried no more: the step's jobs have ended FAILED or TIMEOUT once more than its retry.max, or one has ended in a way that stands.",
+	Kind:   invariants.Always,
+	Source: "Scheduler internals, section 8: retry {max, backoff}",
+}, func(f *model.Facts, t *tally) observe.Checker {
+	return observe.Checker{Ran: func(s *model.Step, r *model.WorkflowRun, w *model.RunWrite) {
+		if r.State != "FAILED" || w.Was.State == "FAILED" {
+			return
+		}
+		t.exercise()
+		if !slices.ContainsFunc(r.Steps, func(step history.RunStep) bool { return f.UsedUp(r, &step) }) {
+			t.violated(&r.As, "%s wrote FAILED at step %d, although no step of it has used up its retries, or ended for good", invariants.Who(s.Event), stepNo(s.Step))
+		}
+	}}
 })
 
 var runWritesNotLost = checking(invariants.Invariant{

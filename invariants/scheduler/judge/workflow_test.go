@@ -2,6 +2,7 @@ package judge
 
 import (
 	"encoding/json"
+	"strconv"
 	"testing"
 	"time"
 
@@ -92,6 +93,21 @@ func (s *story) aDone(until time.Duration) *story {
 	return s.stepJob(s1, "run-1-a-1").stepDone("run-1-a-1", "SUCCEEDED").advances(s1, twoSteps(3, succeededStep, waitingStep(1, until)))
 }
 
+// retried is a run whose first step may be tried twice, and whose first job has ended in that state.
+func (s *story) retried(state string) *story {
+	r := twoSteps(2, submittedStep, pendingStep)
+	r.Steps[0].Retry.Max = 1
+	s.run("starter", "run_create", twoSteps(1, pendingStep, pendingStep)).advances(s1, r)
+	return s.stepJob(s1, "run-1-a-1").stepDone("run-1-a-1", state)
+}
+
+// failedRun is that run as it has failed.
+func failedRun(version int64) history.RunRecord {
+	r := twoSteps(version, history.RunStep{State: "FAILED", Attempt: int(version) - 3, JobID: "run-1-a-1"}, pendingStep)
+	r.State, r.Steps[0].Retry.Max = "FAILED", 1
+	return r
+}
+
 var hardenedRuns = config.Config{Workflow: config.WorkflowConfig{
 	DurableFrom: 10 * time.Second, DelayPoll: 5 * time.Second,
 	StrictRunLock: true, FenceRuns: true, DurableTimers: true, DelayPoller: true, RunReconciler: true,
@@ -128,6 +144,13 @@ var workflowTrials = map[string]trial{
 		holds: func(s *story) {
 			s.aDone(31*time.Second).wait(31*time.Second).stepJob(s1, "run-1-b-1").fails()
 			s.add(s1, sim.KindPublish, "", history.SubjectSubmit, "run-1-b-1", "submit_publish", s.store(history.StreamSys, history.SubjectSubmit, "run-1-b-1"))
+		},
+	},
+	"retries-are-used-up": {
+		breaks: func(s *story) { s.retried("FAILED").advances(s1, failedRun(4)) },
+		says:   "scheduler-1 wrote FAILED at step 29, although no step of it has used up its retries, or ended for good",
+		holds: func(s *story) {
+			s.retried("FAILED").advances(s1, twoSteps(4, waitingStep(2, time.Minute), pendingStep)).wait(time.Minute).stepJob(s1, "run-1-a-2").stepDone("run-1-a-2", "FAILED").advances(s1, failedRun(5))
 		},
 	},
 	"run-writes-not-lost": {
@@ -203,6 +226,45 @@ func TestRetriesOfAStep(t *testing.T) {
 			require.Len(t, o.Violations, 1)
 			assert.Contains(t, o.Violations[0].Message, c.says)
 		})
+	}
+}
+
+// What a step may be tried again after, and what stands.
+func TestWhatEndsAStepForGood(t *testing.T) {
+	for state, ends := range map[string]bool{"FAILED": false, "TIMEOUT": false, "DENIED": true, "CANCELLED": true, "OUTPUT_QUARANTINED": true} {
+		o := outcomeOf(newStory().retried(state).advances(s1, failedRun(4)).judge(config.Config{}), "retries-are-used-up")
+		assert.Equal(t, ends, len(o.Violations) == 0, state)
+	}
+}
+
+// A delay counts from when a job has ended, whatever its writer's clock says.
+func TestADelayGoesByTheWorldsTime(t *testing.T) {
+	tell := func(ended, fired time.Duration) *story {
+		s := newStory().run("starter", "run_create", twoSteps(1, pendingStep, pendingStep)).advances(s1, twoSteps(2, submittedStep, pendingStep))
+		s.stepJob(s1, "run-1-a-1").wait(10*time.Minute).dispatched(s1, "run-1-a-1", w1).executed(w1, "run-1-a-1").completed(s1, "run-1-a-1", "SUCCEEDED")
+		for i := range s.events {
+			for k := range s.events[i].Changes {
+				if c := &s.events[i].Changes[k]; c.Field == "state" && c.Value == "SUCCEEDED" {
+					c2 := s.set(c.Key, "updated_at", strconv.FormatInt((s.at+ended).Milliseconds(), 10))
+					s.events[i].Changes = append(s.events[i].Changes, c2)
+				}
+			}
+		}
+		r := twoSteps(3, succeededStep, waitingStep(1, s.at+ended+10*time.Minute))
+		r.Steps[1].DelaySec = 600
+		return s.advances(s1, r).wait(fired).stepJob(s1, "run-1-b-1")
+	}
+	for name, c := range map[string]struct {
+		s       *story
+		breaks  string
+		message string
+	}{
+		"a clock that is behind": {tell(-9*time.Minute, 2*time.Minute), "no-delay-fires-early", "though not by what the records say"},
+		"a clock that is ahead":  {tell(9*time.Minute, 19*time.Minute), "delay-fires-on-time", "after its time"},
+	} {
+		o := outcomeOf(c.s.judge(hardenedRuns), c.breaks)
+		require.Len(t, o.Violations, 1, name)
+		assert.Contains(t, o.Violations[0].Message, c.message, name)
 	}
 }
 

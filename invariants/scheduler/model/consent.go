@@ -1,7 +1,6 @@
 package model
 
 import (
-	"strconv"
 	"time"
 
 	"github.com/wavetank-sim/wavetank/invariants/scheduler/history"
@@ -20,7 +19,6 @@ type consent struct {
 // grant is one approval.
 type grant struct {
 	Hash  string        // of the request that was approved
-	At    int64         // unix milliseconds, as its giver has it
 	Since time.Duration // when it was written
 }
 
@@ -53,10 +51,6 @@ func (f *Facts) Consented(s *Step, j *Job, c *sim.Change) {
 	case "approval_hash":
 		g.Grants = append(g.Grants, grant{Hash: c.Value, Since: s.At})
 		f.Reach(ApprovalGranted)
-	case "approved_at":
-		if n := len(g.Grants); n > 0 {
-			g.Grants[n-1].At, _ = strconv.ParseInt(c.Value, 10, 64)
-		}
 	case "job_hash":
 		if s.Phase == "ask_again_write" {
 			f.Reach(ApprovalAskedAgain)

@@ -41,12 +41,12 @@ type outputs struct {
 
 // outputJob is what is known of one job's output.
 type outputJob struct {
-	Ptr      string    // as the record names it
-	sync     []verdict // about its metadata: the last of each process
-	Blocking verdict   // the last answer, if it blocks
-	Blocked  bool      // some answer has blocked
-	Scanned  bool      // there was an answer about its content
-	Audited  int       // events of its quarantine in the trail
+	Ptr      string          // as the record names it
+	sync     []verdict       // about its metadata: the last of each process
+	Blocking verdict         // the last answer, if it blocks
+	Blocked  bool            // some answer has blocked
+	Scanned  bool            // there was an answer about its content
+	audited  []time.Duration // when the events of its quarantine went into the trail
 	scan     scan
 	resumed  string // the process that has taken its scan up
 }
@@ -154,9 +154,19 @@ func (f *Facts) Audited(c *sim.Change) {
 		f.compensationDenied(e.Reason)
 	case e.Kind == history.AuditQuarantined:
 		if j := f.Job(e.JobID); j != nil {
-			j.Out.Audited++
+			j.Out.audited = append(j.Out.audited, f.At)
 		}
 	}
+}
+
+// Audited counts the events of a quarantine that one step put into the trail.
+func (o *outputJob) Audited(s *Step) (events int) {
+	for _, at := range o.audited {
+		if at == s.At {
+			events++
+		}
+	}
+	return events
 }
 
 // OutputWrote takes in a write of a job's record.

@@ -324,6 +324,21 @@ func (j *Job) with(worker string) bool {
 	})
 }
 
+// Busy is the first job that a worker which is up executes, or has yet to take, or nil. No result of it is due.
+func (f *Facts) Busy() *Job {
+	for _, j := range f.Order {
+		if j.State.Terminal() || j.Finished > 0 {
+			continue
+		}
+		for id, n := range f.Nodes {
+			if !n.Down && strings.HasPrefix(id, history.WorkerNodes) && j.with(id) {
+				return j
+			}
+		}
+	}
+	return nil
+}
+
 // unfinished says whether anything is left to be done about a job.
 func (f *Facts) unfinished(j *Job) bool {
 	out := f.Config.Output.Enabled && j.State == Succeeded && (!j.Out.Scanned || j.Out.Blocked)

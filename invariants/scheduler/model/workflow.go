@@ -22,7 +22,8 @@ type Workflows struct {
 // WorkflowRun is one run: its record, and who has to do with it.
 type WorkflowRun struct {
 	history.RunRecord
-	As      Job // what releases promises of it, and which of them are broken
+	As      Job           // what releases promises of it, and which of them are broken
+	Made    time.Duration // when its record was
 	By      string
 	Step    int // of the last write
 	Lock    Lock
@@ -46,8 +47,22 @@ type StepJob struct {
 	Made      time.Duration // when its record was; 0 for never
 	Stored    uint64        // the place of its request in the stream; 0 for none
 	Told      bool          // who published that was told so
-	Succeeded int64         // when, by its record, in unix milliseconds; 0 for never
-	Failed    int64         // likewise, in a way that allows it to be tried again: a denial, say, is a decision, which stands
+	Succeeded When
+	Failed    When // in a way that allows it to be tried again: a denial, say, is a decision, which stands
+}
+
+// When is a time, as a record has it and as the world had it. Both are 0 for never.
+type When struct {
+	Told int64 // unix milliseconds, by the clock of the record's writer
+	At   time.Duration
+}
+
+// later is the later one of two, by records and by the world.
+func (w When) later(o When) When { return When{max(w.Told, o.Told), max(w.At, o.At)} }
+
+// after is so many milliseconds later.
+func (w When) after(ms int64) When {
+	return When{w.Told + ms, w.At + time.Duration(ms)*time.Millisecond}
 }
 
 // StepJob finds the job of a step by its id, or returns nil: it is none's.
@@ -77,6 +92,9 @@ func (k *Workflows) StepJob(id string) *StepJob {
 
 // Unix is the time of an event as records would have it, in milliseconds.
 func (k *Workflows) Unix(at time.Duration) int64 { return k.Began.Add(at).UnixMilli() }
+
+// Since is when a time that a record has is, in the world.
+func (k *Workflows) Since(unix int64) time.Duration { return time.UnixMilli(unix).Sub(k.Began) }
 
 // RunWrite is a change of a run's record; the run's own fields hold what it is now.
 type RunWrite struct {
@@ -124,22 +142,43 @@ func (k *Workflows) crashed(f *Facts, node string) {
 	}
 }
 
-// Due is when the job of a step's attempt may be submitted, by the steps' own words and by the records of the
-// jobs that it counts from, in unix milliseconds.
-func (k *Workflows) Due(j *StepJob) int64 {
+// Due is when the job of a step's attempt may be submitted, by the steps' own words and by the jobs that it counts from.
+func (k *Workflows) Due(j *StepJob) When {
 	r := j.Run
 	if j.Attempt > 1 {
 		before := k.Jobs[history.StepJobID(r.RunID, j.Step.ID, j.Attempt-1)]
-		if before == nil || before.Failed == 0 {
-			return 0
+		if before == nil || before.Failed == (When{}) {
+			return When{}
 		}
-		return before.Failed + Backoff(j.Step.Retry.BackoffMS, j.Attempt-1)
+		return before.Failed.after(Backoff(j.Step.Retry.BackoffMS, j.Attempt-1))
 	}
-	since := r.CreatedAt
+	since := When{r.CreatedAt, r.Made}
 	for _, id := range j.Step.DependsOn {
-		since = max(since, k.Success(r, id))
+		since = since.later(k.Success(r, id))
 	}
-	return max(since+1000*j.Step.DelaySec, j.Step.DelayUntil)
+	until := When{Told: j.Step.DelayUntil}
+	if until.Told != 0 {
+		until.At = k.Since(until.Told)
+	}
+	return since.after(1000 * j.Step.DelaySec).later(until)
+}
+
+// UsedUp says whether a step is tried no more: its jobs have failed as often as it says that they may, or one has ended
+// in a way that stands. An id that somebody else's job bears stands as well.
+func (f *Facts) UsedUp(r *WorkflowRun, s *history.RunStep) bool {
+	failed := 0
+	for n := 1; ; n++ {
+		id := history.StepJobID(r.RunID, s.ID, n)
+		k, j := f.Workflow.Jobs[id], f.Jobs[id]
+		switch {
+		case j == nil:
+			return failed > s.Retry.Max
+		case k != nil && k.Failed != (When{}):
+			failed++
+		case j.State.Terminal() && j.State != Succeeded, j.Saga.Workflow != r.RunID:
+			return true
+		}
+	}
 }
 
 // yearMS is the longest delay of a step, in milliseconds.
@@ -155,13 +194,13 @@ func Backoff(ms int64, n int) int64 {
 	return ms
 }
 
-// Success is when a step of a run succeeded, by its job's record; 0 for not.
-func (k *Workflows) Success(r *WorkflowRun, step string) int64 {
+// Success is when a step of a run succeeded.
+func (k *Workflows) Success(r *WorkflowRun, step string) When {
 	for n := 1; ; n++ {
 		switch j := k.Jobs[history.StepJobID(r.RunID, step, n)]; {
 		case j == nil:
-			return 0
-		case j.Succeeded != 0:
+			return When{}
+		case j.Succeeded != (When{}):
 			return j.Succeeded
 		}
 	}

@@ -22,7 +22,7 @@ func (o *Observer) runWritten(s *model.Step, c *sim.Change, id string) {
 		if k.Runs == nil {
 			k.Runs, k.Jobs = map[string]*model.WorkflowRun{}, map[string]*model.StepJob{}
 		}
-		r = &model.WorkflowRun{As: model.Job{ID: id}, Waits: map[string]model.WfWait{}, Hands: map[string]bool{}}
+		r = &model.WorkflowRun{As: model.Job{ID: id}, Made: s.At, Waits: map[string]model.WfWait{}, Hands: map[string]bool{}}
 		k.Runs[id] = r
 		o.Facts.Appears(&r.As)
 		k.Order = append(k.Order, r)
@@ -118,10 +118,10 @@ func (o *Observer) stepWritten(s *model.Step) {
 		}
 	}
 	switch state := s.About.State; { // whether an end is final another invariant judges
-	case state == model.Succeeded && k.Succeeded == 0:
-		k.Succeeded = s.About.Updated
-	case (state == model.Failed && !s.About.Saga.Fatal || state == model.TimedOut) && k.Failed == 0:
-		k.Failed = s.About.Updated
+	case state == model.Succeeded && k.Succeeded == (model.When{}):
+		k.Succeeded = model.When{Told: s.About.Updated, At: s.At}
+	case (state == model.Failed && !s.About.Saga.Fatal || state == model.TimedOut) && k.Failed == (model.When{}):
+		k.Failed = model.When{Told: s.About.Updated, At: s.At}
 	}
 }
 

@@ -1,0 +1,106 @@
+package scenarios
+
+import (
+	"slices"
+	"time"
+
+	"github.com/wavetank-sim/wavetank/faults"
+	"github.com/wavetank-sim/wavetank/invariants/scheduler/history"
+	"github.com/wavetank-sim/wavetank/scenarios/plans"
+	"github.com/wavetank-sim/wavetank/scenarios/scheduler"
+	"github.com/wavetank-sim/wavetank/sim"
+)
+
+// progress counts what a run has still to wait for.
+type progress struct {
+	submitted   int              // submissions that were stored, of those that are to be
+	settled     int              // jobs in a terminal state
+	queued      int              // dispatches that wait in the outbox
+	cancels     int              // jobs whose cancellation was stored
+	outstanding map[message]bool // stored in a stream and not acknowledged yet
+	buried      time.Duration    // when a job last failed, or a message was terminated: the DLQ entry may be still to come
+}
+
+// message is one that a stream holds.
+type message struct {
+	seq     uint64
+	subject string
+}
+
+// consumer is the node that alone can acknowledge the message, or "" if any scheduler can.
+func (m message) consumer() string { return history.WorkerOf(m.subject) }
+
+// settle counts the job when its record begins to say, or says no more, that it is over.
+func (p *progress) settle(j *JobResult, to string, at time.Duration) {
+	switch was, is := scheduler.Terminal(j.State), scheduler.Terminal(to); {
+	case is && !was:
+		p.settled++
+		j.Settled = at
+	case was && !is: // never in the documented state machine, but for a failover
+		p.settled--
+		j.Settled = 0
+	}
+}
+
+// acknowledged takes in that a message comes no more.
+func (p *progress) acknowledged(e *sim.Event) {
+	if e.Kind == sim.KindTerm {
+		p.buried = e.At
+	}
+	if e.Outcome != sim.OutcomeOK || e.Fault != "" {
+		return
+	}
+	delete(p.outstanding, message{e.Seq, e.Target})
+}
+
+// boxed notes whether the outbox has a dispatch of the job.
+func (p *progress) boxed(j *jobRecord, queued bool) {
+	switch {
+	case j == nil || j.queued == queued:
+		return
+	case queued:
+		p.queued++
+	default:
+		p.queued--
+	}
+	j.queued = queued
+}
+
+// asked says whether all that clients were to publish besides submissions is stored.
+func (r *record) asked(w plans.Workload) bool {
+	return r.cancels == len(w.Cancel) && len(r.poison) == w.Poison && len(r.runs) == w.Runs
+}
+
+// tooShort says whether the world had less time to settle than one of the plan's outages lasts, and needed more: what
+// comes again after such an outage may wait for as long as that.
+func (r *run) tooShort() bool {
+	return r.stop != sim.StopDone && slices.ContainsFunc(r.plan.Faults, func(f faults.Fault) bool {
+		return f.On == nil && f.For+f.RestartIn > r.plan.Then.SettleWithin
+	})
+}
+
+// busy is the name of a job that a living worker has still to finish, or "".
+func (r *run) busy() string {
+	if j := r.judge.Facts.Busy(); j != nil {
+		return j.ID
+	}
+	return ""
+}
+
+// afterwards is how long the world goes on once a fault has ended, a job has failed or a message was
+// terminated: who was paused still has to do what it was about to, and a DLQ entry may be left to write.
+const afterwards = time.Second
+
+// atRest says whether nothing is left to wait for: every job is settled, the outbox is empty, every
+// message that a living node should still see has been acknowledged, and nothing else is to come.
+func (r *run) atRest() bool {
+	if r.record.settled+r.waiting() < r.plan.Workload.Jobs || r.record.queued > 0 || !r.injector.Quiet() || r.world.Now() < max(r.injector.Last(), r.record.buried)+afterwards {
+		return false
+	}
+	for m := range r.record.outstanding {
+		if n := r.world.Find(m.consumer()); n == nil || n.Up() {
+			return false
+		}
+	}
+	return len(r.judge.Open()) == 0
+}
