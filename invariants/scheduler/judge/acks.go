@@ -9,7 +9,7 @@ import (
 
 var ackedOnlyWhenDurable = checking(invariants.Invariant{
 	Name:   "acked-only-when-durable",
-	Says:   "A request is acknowledged only when its job is terminal, DISPATCHED, RUNNING or waiting for an approval, or goes on by the request of its approval; a result or a cancellation only when its job is terminal, or when the result is of an older epoch.",
+	Says:   "A request is acknowledged only when its job is terminal, DISPATCHED, RUNNING or waiting for an approval, or goes on by the request of its approval; a result or a cancellation only when its job is terminal, or when the result is of an older epoch. A message that was handled before is judged by the state that its job had then.",
 	Kind:   invariants.Always,
 	Source: "Scheduler internals, section 9; Dispatch ordering, the redelivery gate",
 }, func(_ *model.Facts, t *tally) observe.Checker {
@@ -19,6 +19,9 @@ var ackedOnlyWhenDurable = checking(invariants.Invariant{
 		}
 		t.exercise()
 		state := s.About.State
+		if m != nil && m.Guard.Skipped {
+			state = m.Guard.Handled
+		}
 		durable := state.Terminal()
 		what := "result"
 		switch s.Phase {

@@ -12,6 +12,8 @@ import (
 // guard is what is known of whether a message was handled already.
 type guard struct {
 	Until    time.Duration // when Redis forgets that it was; 0 if Redis does not know
+	Handled  State         // of the job, when Redis was told that it was
+	Skipped  bool          // its last answer came since Redis knew
 	Answered bool          // a scheduler acknowledged it, whether the stream knows or not
 	Known    []string      // processes that were told that it was handled, once for each delivery that they have yet to acknowledge
 	Unknown  []string      // processes that were told that it was not, or nothing, once for each handling they have yet to begin

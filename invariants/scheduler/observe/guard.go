@@ -15,7 +15,7 @@ func (o *Observer) guardChanged(s *model.Step, c *sim.Change, what history.What,
 		return
 	}
 	if what == history.Processed {
-		m.Guard.Until = c.Expires
+		m.Guard.Until, m.Guard.Handled = c.Expires, s.About.State
 		return
 	}
 	me := invariants.Process(s.Node, s.Incarnation)
@@ -56,7 +56,7 @@ func (o *Observer) guarded(s *model.Step, m *model.Message, skipped bool) {
 	g := &m.Guard
 	me := invariants.Process(s.Node, s.Incarnation)
 	again := g.Again
-	g.Again = ""
+	g.Again, g.Skipped = "", skipped
 	switch {
 	case s.Kind == sim.KindDeliver && g.Answered && !o.Facts.Config.IdempotencyGuard:
 		g.Again, g.Begun = me, false
