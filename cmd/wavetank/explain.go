@@ -229,5 +229,3 @@ func explainVerdict() string {
 func indent(text string) string {
 	return "  " + strings.ReplaceAll(strings.TrimRight(text, "\n"), "\n", "\n  ") + "\n"
 }
-
-func capital(sentence string) string { return strings.ToUpper(sentence[:1]) + sentence[1:] }

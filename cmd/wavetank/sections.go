@@ -2,6 +2,7 @@ package main
 
 import (
 	"fmt"
+	"strings"
 
 	"github.com/wavetank-sim/wavetank/cmd/internal/cli"
 	"github.com/wavetank-sim/wavetank/scenarios/plans"
@@ -48,3 +49,5 @@ func keyName(s strictyaml.Section, k strictyaml.Key) string {
 	}
 	return s.Name + "." + k.Name
 }
+
+func capital(sentence string) string { return strings.ToUpper(sentence[:1]) + sentence[1:] }
