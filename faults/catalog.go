@@ -2,6 +2,7 @@ package faults
 
 import (
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/wavetank-sim/wavetank/sim"
@@ -191,4 +192,10 @@ func effectNames() []string {
 		names = append(names, string(k.Effect))
 	}
 	return names
+}
+
+// Reads says whether faults on a phase strike what reads in it, rather than what writes: a
+// `_write` phase may read before it writes, and the fault is the write's. A call is neither.
+func Reads(phase string) bool {
+	return strings.HasSuffix(phase, "_read") || strings.HasSuffix(phase, "_deliver")
 }

@@ -7,4 +7,17 @@
 //
 // The package knows operations, nodes and phases only by what its caller tells it in a [World], so
 // it serves any service that runs in a world of package sim.
+//
+// Its files, each of which calls only those after it:
+//
+//	validate.go   what is wrong with a fault, and what would be right
+//	window.go     from the first fault until nothing of one is left, and the heal
+//	injector.go   which fault strikes what, and those that strike nodes and servers
+//	partition.go  what a node is cut off from, and what then becomes of its operations
+//	fired.go      what took effect, and what did not
+//	effect.go     what becomes of an operation that is struck
+//	words.go      a fault in words
+//	family.go     operations for which a fault means the same
+//	catalog.go    the kinds of fault, and what each can strike
+//	fault.go      a fault
 package faults

@@ -3,7 +3,6 @@ package faults
 import (
 	"context"
 	"strconv"
-	"strings"
 	"time"
 
 	"github.com/wavetank-sim/wavetank/sim"
@@ -37,19 +36,6 @@ type armed struct {
 type outage struct {
 	ends  bool // at an instant that is known
 	fired int  // index
-}
-
-// Fired is one fault at the moment it took effect.
-type Fired struct {
-	Fault      Fault
-	Step       int
-	At         time.Duration
-	Until      time.Duration // faults that last: when they ended; 0 while they do
-	GivenUp    time.Duration // hang: the deadline of its caller
-	Node       string
-	Job        string
-	Phase      string
-	Occurrence int
 }
 
 // NewInjector arms faults. They must be valid. links names the phase in which a node sends what a
@@ -181,18 +167,6 @@ func (in *Injector) match(a *armed, op *sim.Op) (occurrence int, hit bool) {
 	}
 	first := max(1, m.Occurrence)
 	return n, n >= first && n < first+max(1, a.Times)
-}
-
-// Reads says whether faults on a phase strike what reads in it, rather than what writes: a
-// `_write` phase may read before it writes, and the fault is the write's. A call is neither.
-func Reads(phase string) bool {
-	return strings.HasSuffix(phase, "_read") || strings.HasSuffix(phase, "_deliver")
-}
-
-func (in *Injector) note(w *sim.World, a *armed, node string, f Fired) int {
-	f.Fault, f.Step, f.At, f.Node = a.Fault, w.Steps(), w.Now(), node
-	in.fired = append(in.fired, f)
-	return len(in.fired) - 1
 }
 
 func (in *Injector) crash(w *sim.World, a *armed, node string, f Fired) (crashed bool) {

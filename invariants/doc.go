@@ -7,7 +7,12 @@
 // its [Row] of the matrix, where settings can close a cell. One violation can make others meaningless; Needs says
 // which, and the checks that depend on it stop.
 //
-// invariant.go says what an invariant is, promise.go what a row of the matrix is, strike.go what a kind of strike is.
-// explain.go puts rows into words. tally.go counts the violations of one invariant, with the sets of places.go, and
-// words.go says who did something.
+// Its files, each of which calls only those after it:
+//
+//	tally.go             the violations of one invariant
+//	explain.go           rows of the matrix in words
+//	promise.go           a row of the matrix
+//	strike.go            a kind of strike
+//	invariant.go         an invariant
+//	places.go, words.go  sets of what was struck, and who did something
 package invariants

@@ -13,7 +13,7 @@
 // [Read] reads any of these folders back, [Stored.Rewrite] makes its page again, and [WriteIndex] makes an
 // index of several.
 //
-// Its files, each of which calls those after it alone:
+// Its files, each of which calls only those after it:
 //
 //	index.go                          the page over many folders
 //	read.go                           a folder read back

@@ -53,7 +53,7 @@ func sources(t *testing.T) (*token.FileSet, []source) {
 		if d.IsDir() || filepath.Ext(path) != ".go" {
 			return nil
 		}
-		file, err := parser.ParseFile(fset, path, nil, parser.SkipObjectResolution)
+		file, err := parser.ParseFile(fset, path, nil, parser.ParseComments|parser.SkipObjectResolution)
 		if err != nil {
 			return err
 		}

@@ -22,16 +22,24 @@
 //   - It reads no TTL of a key that a client WATCHes (TTL, GETEX, SET KEEPTTL, EXPIRE with an option, scripts): to
 //     miniredis, bringing a TTL up to date is a write, so the EXEC would be refused. A plain EXPIRE is fine.
 //
-// The files follow an operation on its way. Calls go down this list only:
+// Its files, each of which calls only those after it:
 //
-//	bubble, watchdog: a world begins and ends
-//	redis, redis_client, redis_late, redis_command, redis_truth, redis_expiry, redis_failover, redis_store: Redis, and its own faults
-//	nats_powerloss, nats_restart, nats_core, nats_stream, nats_jetstream, nats_consumer, nats_api, nats, nats_observer: likewise
-//	grpc, node, clock: processes, their calls to each other, their lives and their time
-//	gate: an operation arrives, waits, and has its effect under the eyes of an Intercept
-//	stepper: one operation is granted at a time, and becomes an event
-//	queue, strategy: which one is chosen, and when
-//	trace: the event's canonical line
-//	op, world, server: what an operation is, a world, and a server to it
-//	event, draw: the words of the trace, and chance
+//	bubble.go, watchdog.go               a world begins and ends, and one that does not move
+//	redis.go                             Redis
+//	redis_client.go, redis_late.go       a command, and one that arrives late
+//	redis_command.go                     what a command says
+//	redis_truth.go, redis_expiry.go      what a command changed, and what time did
+//	redis_failover.go, redis_store.go    an older state, and the keys
+//	nats_powerloss.go, nats_restart.go   NATS goes away, and comes back
+//	nats_core.go, nats_stream.go         messages and streams
+//	nats_jetstream.go, nats_consumer.go  publishes and pulls
+//	nats_api.go                          calls that ask
+//	nats.go, nats_observer.go            the server, and what it holds
+//	grpc.go, node.go, clock.go           processes: calls to each other, lives and time
+//	gate.go                              an operation arrives, waits, and has its effect under the eyes of an Intercept
+//	stepper.go                           one operation is granted at a time, and becomes an event
+//	queue.go, strategy.go                which one is chosen, and when
+//	trace.go                             the event's canonical line
+//	op.go, world.go, server.go           what an operation is, a world, and a server to it
+//	event.go, draw.go                    the words of the trace, and chance
 package sim

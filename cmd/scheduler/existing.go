@@ -2,17 +2,11 @@ package main
 
 import (
 	"bytes"
-	"context"
 	"encoding/json"
-	"errors"
 	"time"
-
-	"github.com/jonboulle/clockwork"
-	"github.com/redis/go-redis/v9"
 
 	"github.com/wavetank-sim/wavetank/cmd/internal/cli"
 	"github.com/wavetank-sim/wavetank/engine/job"
-	"github.com/wavetank-sim/wavetank/engine/settings"
 	"github.com/wavetank-sim/wavetank/engine/store"
 )
 
@@ -26,37 +20,6 @@ type existed struct {
 
 // lookBatch is how many records are read at once: each holds its job's payload.
 const lookBatch = 100
-
-// look finds out which of the jobs exist already. One that does with another request is refused: what it was asked
-// for first is what is done, and nothing else.
-func (f *submitFlags) look(ctx context.Context, client *redis.Client) (existing, error) {
-	if f.fresh {
-		return nil, nil
-	}
-	found := existing{}
-	records := store.Store{Redis: client, Clock: clockwork.NewRealClock(), Timeout: settings.Hardened().StoreOpTimeout}
-	for from := 1; from <= f.jobs; from += lookBatch {
-		var ids []string
-		for n := from; n <= min(f.jobs, from+lookBatch-1); n++ {
-			ids = append(ids, f.jobID(n))
-		}
-		list, unreadable, err := records.ReadAll(ctx, ids)
-		if err = errors.Join(append(unreadable, err)...); err != nil {
-			return nil, err
-		}
-		for i := range list {
-			r := &list[i]
-			asked := f.request(1)
-			asked.JobID = r.JobID
-			if other := differs(r, asked); other != "" {
-				return nil, cli.Fail(cli.ExitUsage, "%s exists already, since %s, with another %s: it is %s, and stays as it is; nothing was submitted: give another id, or what it was submitted with",
-					r.JobID, r.CreatedAt.UTC().Format(time.RFC3339), other, r.State)
-			}
-			found[r.JobID] = existed{r.CreatedAt.UTC(), r.State}
-		}
-	}
-	return found, nil
-}
 
 // differs says what of a request is not as the record has it, or "". What an approval has added is no difference.
 func differs(r *store.Record, asked job.Request) string {

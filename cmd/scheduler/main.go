@@ -1,8 +1,3 @@
-// Command scheduler runs the job scheduler in real time, over real Redis and NATS, and what belongs to it: workers, a
-// safety kernel, clients and the audit of what the servers hold.
-//
-// One file is one command, and main.go lists them; internal/servers reaches Redis, NATS and the safety kernel,
-// internal/audit judges what they hold, and engine and engine/worker do the work.
 package main
 
 import (

@@ -140,3 +140,8 @@ func pairsOf(labels map[string]string) string {
 	}
 	return strings.Join(pairs, ",")
 }
+
+// orTimeout is what to do about jobs that were dispatched to a worker that is not there.
+func orTimeout(id string) string {
+	return fmt.Sprintf("Start a worker with --id %s again, or what it has not executed ends TIMEOUT once the reconciler looks", id)
+}

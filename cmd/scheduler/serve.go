@@ -23,7 +23,6 @@ import (
 	"github.com/wavetank-sim/wavetank/engine"
 	"github.com/wavetank-sim/wavetank/engine/bus"
 	"github.com/wavetank-sim/wavetank/engine/dlq"
-	"github.com/wavetank-sim/wavetank/engine/job"
 	"github.com/wavetank-sim/wavetank/engine/metrics"
 	"github.com/wavetank-sim/wavetank/engine/outage"
 	"github.com/wavetank-sim/wavetank/engine/routing"
@@ -268,37 +267,8 @@ func (f *schedulerFlags) check(settings settings.Settings, given func(flag strin
 	return servers.CheckAddr("--embedded-nats", f.embeddedNATS)
 }
 
-// checkName refuses an --id that cannot stand where names of processes do: in NATS subjects, the names of
-// consumers, and the tokens of locks.
-func checkName(id string) error {
-	if !job.IsToken(id) || strings.ContainsAny(id, `/\`) {
-		return cli.Fail(cli.ExitUsage, "--id is %q, which cannot be part of a NATS subject; leave out spaces, '.', '*', '>', '/', '\\' and what is not UTF-8", id)
-	}
-	if len(id) > nameBytesMax {
-		return cli.Fail(cli.ExitUsage, "--id has %d bytes; give a name of %d at most", len(id), nameBytesMax)
-	}
-	return nil
-}
-
 // nameBytesMax bounds what a consumer's name holds besides a prefix: NATS takes 255 bytes.
 const nameBytesMax = 200
-
-// givenName refuses an --id that is given and empty.
-func givenName(cmd *cobra.Command) error {
-	if id := cmd.Flags().Lookup("id"); id.Changed && id.Value.String() == "" {
-		return cli.Fail(cli.ExitUsage, "--id is empty; give a name, or leave --id out for the host's name")
-	}
-	return nil
-}
-
-// hostName is a name for a process of which there is one on a host, as a token of a NATS subject.
-func hostName() string {
-	name, err := os.Hostname()
-	if err != nil || name == "" {
-		return "localhost"
-	}
-	return strings.ReplaceAll(name, ".", "-")
-}
 
 // greet says what runs, and how to reach it.
 func (f *schedulerFlags) greet(w io.Writer, own *servers.Embedded, changes []string, at string) {

@@ -3,7 +3,6 @@ package main
 import (
 	"context"
 	"errors"
-	"fmt"
 	"io"
 	"log/slog"
 	"slices"
@@ -223,11 +222,6 @@ func leftFor(js jetstream.JetStream, id string) (int, error) {
 	}
 	info := consumer.CachedInfo()
 	return int(info.NumPending) + info.NumAckPending, nil
-}
-
-// orTimeout is what to do about jobs that were dispatched to a worker that is not there.
-func orTimeout(id string) string {
-	return fmt.Sprintf("Start a worker with --id %s again, or what it has not executed ends TIMEOUT once the reconciler looks", id)
 }
 
 // openOutputs is where outputs are to be left; nil without a Redis. One that does not answer is waited for, by

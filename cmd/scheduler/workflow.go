@@ -3,20 +3,14 @@ package main
 import (
 	"context"
 	"errors"
-	"fmt"
 	"io"
 	"slices"
 	"strings"
-	"text/tabwriter"
-	"time"
 
-	"github.com/jonboulle/clockwork"
-	"github.com/redis/go-redis/v9"
 	"github.com/spf13/cobra"
 
 	"github.com/wavetank-sim/wavetank/cmd/internal/cli"
 	"github.com/wavetank-sim/wavetank/cmd/scheduler/internal/servers"
-	"github.com/wavetank-sim/wavetank/engine/settings"
 	"github.com/wavetank-sim/wavetank/engine/workflow"
 )
 
@@ -44,39 +38,6 @@ tried again as often as it says. ` + "`scheduler workflow start --help`" + ` sho
 	}
 	cmd.AddCommand(newWorkflowStart(), newWorkflowShow(), newWorkflowList())
 	return cmd
-}
-
-// workflowFlags are those of all of them.
-type workflowFlags struct {
-	servers.Flags
-	json bool
-}
-
-func (f *workflowFlags) addJSON(cmd *cobra.Command) {
-	cmd.Flags().BoolVar(&f.json, "json", false, "print JSON, and nothing else, on standard output")
-}
-
-// runsIn are the runs that a Redis holds.
-func runsIn(client *redis.Client) *workflow.Store {
-	return &workflow.Store{Redis: client, Clock: clockwork.NewRealClock(), Timeout: settings.Hardened().StoreOpTimeout}
-}
-
-// look calls fn with the runs, once Redis answers.
-func (f *workflowFlags) look(ctx context.Context, fn func(ctx context.Context, runs *workflow.Store) error) error {
-	ctx, client, stop, err := f.ReachRedis(ctx)
-	if err != nil {
-		return err
-	}
-	defer stop()
-	err = fn(ctx, runsIn(client))
-	var ee *cli.Error
-	switch {
-	case err == nil || errors.As(err, &ee):
-		return err
-	case ctx.Err() != nil:
-		return cli.Fail(cli.ExitInterrupted, "interrupted")
-	}
-	return cli.Fail(cli.ExitInconclusive, "%s; try again", servers.Plainly(err))
 }
 
 type workflowListFlags struct {
@@ -148,32 +109,6 @@ func (f *workflowListFlags) run(ctx context.Context, stdout io.Writer) error {
 	})
 }
 
-func stepsDone(r *workflow.Run) (n int) {
-	for _, s := range r.Steps {
-		if s.State == workflow.StepSucceeded {
-			n++
-		}
-	}
-	return n
-}
-
-func printRuns(p *cli.Printer, list []runSummary) error {
-	if len(list) == 0 {
-		p.Line("No runs.")
-		return nil
-	}
-	tw := tabwriter.NewWriter(p.W, 0, 8, 2, ' ', 0)
-	fmt.Fprintf(tw, "STARTED\tRUN\tWORKFLOW\tSTATE\tSTEPS DONE\n")
-	for _, r := range list {
-		fmt.Fprintf(tw, "%s\t%s\t%s\t%s\t%d of %d\n", time.UnixMilli(r.CreatedAt).UTC().Format("01-02 15:04"), r.RunID, r.WorkflowID, r.State, r.StepsDone, r.Steps)
-	}
-	if err := tw.Flush(); err != nil {
-		return err
-	}
-	p.Line("%s; `scheduler workflow show RUN_ID` tells of one.", cli.Plural(len(list), "run"))
-	return nil
-}
-
 func newWorkflowShow() *cobra.Command {
 	var f workflowFlags
 	cmd := &cobra.Command{
@@ -216,83 +151,3 @@ func (f *workflowFlags) show(ctx context.Context, id string, stdout io.Writer) e
 		return printSteps(cli.NewPrinter(stdout), &r)
 	})
 }
-
-// printSteps prints a run, and a table of its steps.
-func printSteps(p *cli.Printer, r *workflow.Run) error {
-	p.Line("%s  %s, %s", p.Paint(cli.Bold, r.RunID), p.Paint(runColor(r.State), string(r.State)), howFar(r))
-	p.Line("  a run of %s%s", r.WorkflowID, of(", tenant ", r.Tenant))
-	p.Line("  started %s, changed %s", utc(r.CreatedAt), utc(r.UpdatedAt))
-	if r.Reason != "" {
-		p.Line("  %s", r.Reason)
-	}
-	p.Line("")
-	tw := tabwriter.NewWriter(p.W, 0, 8, 2, ' ', 0)
-	fmt.Fprintf(tw, "STEP\tSTATE\tTRY\tJOB\tWHEN\n")
-	var failed []string
-	for i := range r.Steps {
-		s := &r.Steps[i]
-		try, id := "-", "-"
-		if s.Attempt > 0 {
-			try = fmt.Sprintf("%d of %d", s.Attempt, s.Retry.Max+1)
-		}
-		if s.JobID != "" {
-			id = s.JobID
-		}
-		fmt.Fprintf(tw, "%s\t%s\t%s\t%s\t%s\n", s.ID, s.State, try, id, when(r, s))
-		if s.Reason != "" && s.State != workflow.StepFailed { // that one's is the run's
-			failed = append(failed, s.ID+": "+s.Reason)
-		}
-	}
-	if err := tw.Flush(); err != nil {
-		return err
-	}
-	cli.Section(p, "Tried before", failed, func(text string) string { return text })
-	return nil
-}
-
-func runColor(s workflow.State) int {
-	switch s {
-	case workflow.Succeeded:
-		return cli.Green
-	case workflow.Failed:
-		return cli.Red
-	}
-	return cli.Yellow
-}
-
-// howFar says how many steps are done.
-func howFar(r *workflow.Run) string {
-	far := fmt.Sprintf("%d of %s done", stepsDone(r), cli.Plural(len(r.Steps), "step"))
-	if r.Version == 1 {
-		far += "; no scheduler has taken it up yet"
-	}
-	return far
-}
-
-// when is what there is to say of the time of a step.
-func when(r *workflow.Run, s *workflow.Step) string {
-	switch s.State {
-	case workflow.StepSucceeded, workflow.StepFailed:
-		return "ended " + utc(s.EndedAt)
-	case workflow.StepSubmitted:
-		return "under way"
-	}
-	if r.Over() {
-		return "never: the run is over"
-	}
-	if s.State == workflow.StepWaiting {
-		return "due " + utc(s.NextAttemptAt)
-	}
-	var open []string
-	for _, other := range r.Steps {
-		if slices.Contains(s.DependsOn, other.ID) && other.State != workflow.StepSucceeded {
-			open = append(open, other.ID)
-		}
-	}
-	if len(open) == 0 {
-		return "once it is taken up"
-	}
-	return "after " + strings.Join(open, ", ")
-}
-
-func utc(unixMS int64) string { return time.UnixMilli(unixMS).UTC().Format(time.RFC3339) }

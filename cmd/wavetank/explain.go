@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"fmt"
 	"regexp"
+	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -12,6 +13,7 @@ import (
 	"github.com/wavetank-sim/wavetank/faults"
 	"github.com/wavetank-sim/wavetank/faults/suggest"
 	"github.com/wavetank-sim/wavetank/invariants/scheduler/judge"
+	"github.com/wavetank-sim/wavetank/scenarios"
 	"github.com/wavetank-sim/wavetank/scenarios/plans"
 )
 
@@ -81,15 +83,18 @@ func topics() []topic {
 	for _, p := range plans.Phases() {
 		list = append(list, topic{name: p.Name, text: func() string { return explainPhase(p) }})
 	}
+	settings := plans.Settings()
 	for _, s := range plans.Sections() {
 		list = append(list, topic{name: s.Name, short: cmp.Or(sectionAliases[s.Name], lastWord(s.Name)), text: func() string { return explainSection(s) }})
 		for _, k := range s.Keys {
-			if s.List && k.Section == "" { // others are settings, or sections
-				list = append(list, topic{name: s.Name + "." + k.Name, short: k.Name, text: func() string { return explainKey(s, k) }})
+			name := keyName(s, k)
+			isSetting := slices.ContainsFunc(settings, func(s plans.Setting) bool { return s.Name == name || strings.HasPrefix(s.Name, name+".") })
+			if k.Section == "" && !isSetting && name != "seed" {
+				list = append(list, topic{name: name, short: k.Name, text: func() string { return explainKey(s, k) }})
 			}
 		}
 	}
-	for _, s := range plans.Settings() {
+	for _, s := range settings {
 		list = append(list, topic{name: s.Name, short: strings.TrimPrefix(lastWord(s.Name), "N"), text: func() string { return explainSetting(s) }})
 	}
 	for _, preset := range [][2]string{
@@ -99,6 +104,9 @@ func topics() []topic {
 		list = append(list, topic{name: preset[0], text: func() string {
 			return fmt.Sprintf("%s (preset)\n\n%s\n\nTry it: wavetank run publish-ack-lost --preset %s", preset[0], preset[1], preset[0])
 		}})
+	}
+	for _, v := range append([][2]string{{"verdict"}}, runVerdicts...) {
+		list = append(list, topic{name: v[0], text: explainVerdict})
 	}
 	return append(list, topic{name: "seed", text: explainSeed})
 }
@@ -203,8 +211,21 @@ func explainSeed() string {
 	return "seed (flag)\n\nThe root of every draw: equal seeds give equal runs.\nDefault: the plan's. Allowed: 0 to 18446744073709551615.\n\nTry it: wavetank run calm --seed 7"
 }
 
+// runVerdicts are the words of a run's verdict, and what they say.
+var runVerdicts = [][2]string{
+	{string(scenarios.Held), "every invariant held that is promised under the plan's settings and faults"},
+	{string(scenarios.Violated), "an invariant was violated within its promise, or one that the plan expects to be"},
+	{string(scenarios.Inconclusive), "the run cannot tell: it used up its steps or its time, a fault never struck, or it did not show what the plan expects"},
+}
+
+func explainVerdict() string {
+	text := "verdict (of a run)\n\nWhat a run comes to. result.json has it, and the exit code of `wavetank run` goes by it: 0, 1 or 3.\n"
+	for _, v := range runVerdicts {
+		text += fmt.Sprintf("\n  %-13s %s", v[0], v[1])
+	}
+	return text + "\n\nWhat a plan expects stands under expect: wavetank explain expect"
+}
+
 func indent(text string) string {
 	return "  " + strings.ReplaceAll(strings.TrimRight(text, "\n"), "\n", "\n  ") + "\n"
 }
-
-func capital(sentence string) string { return strings.ToUpper(sentence[:1]) + sentence[1:] }

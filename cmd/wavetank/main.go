@@ -1,5 +1,3 @@
-// Command wavetank runs a complete job scheduler, the real nats-server and miniredis in one
-// process, on a virtual clock, and breaks things on purpose.
 package main
 
 import (
@@ -9,7 +7,6 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/wavetank-sim/wavetank/cmd/internal/cli"
-	"github.com/wavetank-sim/wavetank/scenarios"
 )
 
 func main() { os.Exit(run(os.Args[1:], os.Stdout, os.Stderr)) }
@@ -42,16 +39,4 @@ Exit codes: 0 held, 1 an invariant was violated, 2 usage or input,
 	root.AddCommand(newVersion(), newVerifyWorker(), newCampaignWorker())
 	root.AddCommand(moved()...)
 	return cli.Complete(root)
-}
-
-// verdictError carries a run's exit code; the verdict is printed already.
-func verdictError(v scenarios.Verdict) error {
-	switch v {
-	case scenarios.Held:
-		return nil
-	case scenarios.Violated:
-		return &cli.Error{Code: cli.ExitViolated}
-	default:
-		return &cli.Error{Code: cli.ExitInconclusive}
-	}
 }

@@ -10,6 +10,8 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/wavetank-sim/wavetank/cmd/internal/cli"
+	"github.com/wavetank-sim/wavetank/faults/suggest"
+	"github.com/wavetank-sim/wavetank/invariants/scheduler/judge"
 	"github.com/wavetank-sim/wavetank/scenarios/plans"
 )
 
@@ -150,4 +152,16 @@ func completeScenarios(more ...string) cobra.CompletionFunc {
 		}
 		return append(plans.Names(), more...), cobra.ShellCompDirectiveDefault
 	}
+}
+
+// checkJudge refuses what --judge cannot take.
+func checkJudge(name string) error {
+	names := plans.Violable()
+	switch _, known := judge.Find(name); {
+	case slices.Contains(names, name):
+		return nil
+	case known:
+		return cli.Fail(cli.ExitUsage, "--judge is %q, a situation that runs reach, and nothing that can be broken; `wavetank list invariants` says which can", name)
+	}
+	return cli.Fail(cli.ExitUsage, "--judge is %q, no invariant; `wavetank list invariants` names them%s", name, suggest.Hint(name, names))
 }

@@ -161,3 +161,15 @@ func copyFile(w io.Writer, name string) error {
 	_, err = w.Write(data)
 	return err
 }
+
+// verdictError carries a run's exit code; the verdict is printed already.
+func verdictError(v scenarios.Verdict) error {
+	switch v {
+	case scenarios.Held:
+		return nil
+	case scenarios.Violated:
+		return &cli.Error{Code: cli.ExitViolated}
+	default:
+		return &cli.Error{Code: cli.ExitInconclusive}
+	}
+}

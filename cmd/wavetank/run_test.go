@@ -41,9 +41,9 @@ func TestTogglesCommandsAreViolated(t *testing.T) {
 func TestPlanOfARunReplays(t *testing.T) {
 	t.Chdir(t.TempDir())
 	for _, args := range []string{
-		"publish-failure",
+		"publish-failure", "topic-timeout --preset hardened",
 		"state-write-failure --set engine.dispatch_order=publish-first",
-		"rollback-failure --preset hardened", "topic-timeout --preset hardened", "dlq-write-failure --preset hardened", // a fault has nothing to strike
+		"rollback-failure --preset hardened", "dlq-write-failure --preset hardened", // a fault has nothing to strike
 		"paused-holder --preset hardened", "stale-result --preset hardened --seed 5", // what they expect does not come about
 		"calm --set workload.jobs=60 --set workload.slow.50=1m", "stale-worker --set workload.jobs=40",
 		"publish-ack-lost --judge result-of-current-epoch",

@@ -2,6 +2,7 @@ package main
 
 import (
 	"fmt"
+	"strings"
 
 	"github.com/wavetank-sim/wavetank/cmd/internal/cli"
 	"github.com/wavetank-sim/wavetank/scenarios/plans"
@@ -38,5 +39,15 @@ func explainSection(s strictyaml.Section) string {
 }
 
 func explainKey(s strictyaml.Section, k strictyaml.Key) string {
-	return fmt.Sprintf("%s.%s (key)\n\n%s.\n\nIts neighbours: wavetank explain %s", s.Name, k.Name, capital(cli.Describe(k)), s.Name)
+	return fmt.Sprintf("%s (key)\n\n%s.\n\nIts neighbours: wavetank explain %s", keyName(s, k), capital(cli.Describe(k)), s.Name)
 }
+
+// keyName is the name of a section's key, as `--set` has it.
+func keyName(s strictyaml.Section, k strictyaml.Key) string {
+	if s.Name == plans.SectionPlan {
+		return k.Name
+	}
+	return s.Name + "." + k.Name
+}
+
+func capital(sentence string) string { return strings.ToUpper(sentence[:1]) + sentence[1:] }

@@ -5,4 +5,11 @@
 // back after it; [Poison] can never be handled and is terminated, but only once it has been
 // recorded (DLQ-first termination), unless Consumer.TermFirst says otherwise. Delivery is at least
 // once: handlers meet redeliveries, fewer of them with a [Guard].
+//
+// Its files, each of which calls only those after it:
+//
+//	consumer.go  what is delivered, and how it is acknowledged
+//	guard.go     messages that were handled before
+//	wire.go      subjects, and a publish
+//	streams.go   the streams
 package bus

@@ -148,3 +148,11 @@ func (q *Queue) Get(ctx context.Context, jobID string) (Entry, error) {
 	}
 	return e, nil
 }
+
+// ErrRefused says that an entry is not one of which that may be done.
+var ErrRefused = errors.New("refused")
+
+// refused is an ErrRefused that says why, and what would be right.
+func refused(format string, args ...any) error {
+	return fmt.Errorf("%w: %s", ErrRefused, fmt.Sprintf(format, args...))
+}

@@ -14,14 +14,6 @@ import (
 // ErrNoEntry says that there is no entry of that id.
 var ErrNoEntry = errors.New("no such entry")
 
-// ErrRefused says that an entry is not one of which that may be done.
-var ErrRefused = errors.New("refused")
-
-// refused is an ErrRefused that says why, and what would be right.
-func refused(format string, args ...any) error {
-	return fmt.Errorf("%w: %s", ErrRefused, fmt.Sprintf(format, args...))
-}
-
 // Approve lets an entry be replayed that waits for it: at once, and by whoever ticks next.
 func (r *Replayer) Approve(ctx context.Context, jobID, by string) error {
 	was, err := r.look(ctx, jobID)

@@ -1,6 +1,3 @@
-// Package phase names the parts of handling a job. The engine tags the context of every store and
-// bus call with the job and the phase it serves; retry events, logs and metrics carry the phase
-// too (Dispatch ordering, next step 2: "Tag retry events with dispatch phase").
 package phase
 
 import (

@@ -10,4 +10,11 @@
 // of every job that is RUNNING for longer than it could have been DISPATCHED, at each tick; and a worker
 // that lives, and of which nothing is heard for so long, loses its jobs. A replica that hears of no worker
 // at all takes none for dead.
+//
+// Its files, each of which calls only those after it:
+//
+//	reconciler.go  jobs past their time
+//	replayer.go    jobs that wait with nobody at them
+//	timeouts.go    what is past its time
+//	tick.go        one tick of a loop
 package recovery

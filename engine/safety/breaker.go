@@ -9,22 +9,10 @@ import (
 
 	"github.com/jonboulle/clockwork"
 	"github.com/redis/go-redis/v9"
-
-	"github.com/wavetank-sim/wavetank/engine/phase"
 )
 
 // ErrOpen says that a call was not made, since the circuit is open, or half-open with its probes used up.
 var ErrOpen = fmt.Errorf("circuit open: %w", ErrUnavailable)
-
-// State is that of a circuit (Scheduler internals, section 6).
-type State string
-
-// The states of Scheduler internals.
-const (
-	Closed   State = "closed"    // calls go out; failures are counted, and a success forgets them
-	Open     State = "open"      // none goes out
-	HalfOpen State = "half-open" // a few go out as probes: a failure opens the circuit again, enough successes close it
-)
 
 // The prefixes of the keys of Scheduler internals, section 6.
 const (
@@ -119,8 +107,6 @@ func (b *Breaker) State(ctx context.Context) State {
 	return b.own.state(b)
 }
 
-func (b *Breaker) refuse(why string) error { return fmt.Errorf("%s %w%s", b.Name, ErrOpen, why) }
-
 func (b *Breaker) failed(ctx context.Context, p pass) {
 	b.mu.Lock()
 	state := b.own.fail(b)
@@ -152,15 +138,4 @@ func (b *Breaker) succeeded(ctx context.Context, p pass) {
 	if err != nil {
 		b.warn(ctx, "success not counted for the other replicas", err)
 	}
-}
-
-func (b *Breaker) saw(s State) {
-	if b.Changed != nil {
-		b.Changed(s)
-	}
-}
-
-func (b *Breaker) warn(ctx context.Context, words string, err error) {
-	b.Logger.LogAttrs(ctx, slog.LevelWarn, words, slog.String("circuit", b.Name),
-		slog.String("job_id", phase.From(ctx).Job), slog.Any("error", err))
 }

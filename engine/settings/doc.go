@@ -5,6 +5,12 @@
 // does, and min, max, oneof and like bound it. [Settings.Validate], the flags of cmd, the plans of scenarios and
 // their lists of settings all read them.
 //
-// settings.go holds the scheduler's own group and the two presets, [Documented] and [Hardened]. Each other group has
-// a file: policy.go, output.go, saga.go, workflow.go and replay.go. validate.go checks them all.
+// There are two presets, [Documented] and [Hardened]. Each group of settings but the scheduler's own has a file.
+//
+// Its files, each of which calls only those after it:
+//
+//	settings.go                      the scheduler's own, and the presets
+//	validate.go                      what is wrong with them
+//	policy.go, output.go             the safety kernel and the output policy
+//	saga.go, workflow.go, replay.go  sagas, runs and dead letters
 package settings

@@ -10,4 +10,14 @@
 // single Redis (with replicas or sentinels), not a cluster.
 //
 // A sorted set job:deadlines holds the jobs that have a deadline and are not over, by that deadline.
+//
+// Its files, each of which calls only those after it:
+//
+//	store.go              a record is made and read
+//	approval.go           a record is approved
+//	write.go              a record is changed
+//	outbox.go, tenant.go  what goes along: the outbox, and the tenant's place
+//	index.go              records by state
+//	record.go             a record
+//	cache.go              what was known of a record
 package store

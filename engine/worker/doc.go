@@ -7,6 +7,12 @@
 // A cancel notice ends the execution that it is about, which then has no result: the job's record says CANCELLED
 // already. A dispatch of that epoch, or an older one, that comes after the notice is not executed.
 //
-// The files, from the top: worker.go is a worker's life, pull.go takes dispatches, take.go executes one, notices.go
-// hears what is cancelled, beat.go says that the worker lives.
+// Its files, each of which calls only those after it:
+//
+//	worker.go   a worker's life
+//	pull.go     dispatches are taken
+//	take.go     one is executed
+//	notices.go  what is cancelled
+//	beat.go     the worker says that it lives
+//	outage.go   what it says while NATS is away
 package worker

@@ -67,14 +67,6 @@ func (w *Worker) open(ctx context.Context, stop <-chan struct{}) jetstream.Consu
 // ConsumerName is the name of a worker's durable consumer of the stream of dispatches.
 func ConsumerName(id string) string { return "jobs-" + id }
 
-// noStream says what a missing stream means.
-func noStream(err error) error {
-	if errors.Is(err, jetstream.ErrStreamNotFound) {
-		return errors.New("there is no such stream; a scheduler makes it, and none has run here yet")
-	}
-	return err
-}
-
 // pull asks for as many dispatches as there are free slots, or else for one, which waits for a slot. It executes them as
 // they come.
 func (w *Worker) pull(ctx context.Context, stop <-chan struct{}, consumer jetstream.Consumer) error {

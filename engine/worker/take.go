@@ -197,3 +197,12 @@ func (w *Worker) tell(verb string, err error) {
 		w.Logger.Warn("acknowledgement failed", slog.String("verb", verb), slog.Any("error", err))
 	}
 }
+
+func stopped(stop <-chan struct{}) bool {
+	select {
+	case <-stop:
+		return true
+	default:
+		return false
+	}
+}

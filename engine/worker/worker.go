@@ -10,8 +10,6 @@ import (
 
 	"github.com/jonboulle/clockwork"
 	"github.com/nats-io/nats.go/jetstream"
-
-	"github.com/wavetank-sim/wavetank/engine/outage"
 )
 
 const (
@@ -121,17 +119,4 @@ func (w *Worker) Run(ctx context.Context, stop <-chan struct{}) {
 	}
 	close(left)
 	background.Wait()
-}
-
-func (w *Worker) outage(fails, over string) *outage.Log {
-	return &outage.Log{Logger: w.Logger, Clock: w.Clock, Fails: fails, Over: over}
-}
-
-func stopped(stop <-chan struct{}) bool {
-	select {
-	case <-stop:
-		return true
-	default:
-		return false
-	}
 }

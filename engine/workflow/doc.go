@@ -10,4 +10,14 @@
 // which needs neither of the two to have been noticed. A delay is a timer in memory and, from 10 s on, an entry in
 // a sorted set, from which a replica that starts takes up those it finds, and of which a poller fires those
 // that nobody did.
+//
+// Its files, each of which calls only those after it:
+//
+//	loops.go    a replica's part: the timers of others, and runs that nothing else advances
+//	engine.go   one run is advanced, now and when its delay is over
+//	runlock.go  by one at a time
+//	timers.go   delays in memory
+//	store.go    runs and delays in Redis
+//	advance.go  what a run does next
+//	run.go      a run
 package workflow

@@ -1,6 +1,7 @@
 package workflow
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"log/slog"
@@ -9,7 +10,6 @@ import (
 	"time"
 
 	"github.com/jonboulle/clockwork"
-	"golang.org/x/sync/errgroup"
 
 	"github.com/wavetank-sim/wavetank/engine/job"
 	"github.com/wavetank-sim/wavetank/engine/lock"
@@ -45,21 +45,6 @@ type Engine struct {
 	locals locals
 	timers timers
 	unsent unsent
-}
-
-// Run recovers the timers, and polls and reconciles until ctx ends. Close comes after it.
-func (e *Engine) Run(ctx context.Context) {
-	if e.Durable {
-		e.recoverDelayTimers(context.WithoutCancel(ctx))
-	}
-	var loops errgroup.Group
-	if e.Durable && e.Poller != nil {
-		e.startDelayPoller(ctx, &loops)
-	}
-	if e.Reconciler != nil {
-		e.startReconciler(ctx, &loops)
-	}
-	_ = loops.Wait()
 }
 
 // StartRun advances a run: it takes in the ends of its jobs, and submits the job of every step that is due. It does
@@ -196,4 +181,76 @@ func (u *unsent) drop(runID string) {
 	u.mu.Lock()
 	defer u.mu.Unlock()
 	maps.DeleteFunc(u.jobs, func(jobID string, _ bool) bool { return RunOf(jobID) == runID })
+}
+
+// scheduleAfter has a run be advanced at a time: by a timer in memory and, if that is some time to come, by an entry
+// in Redis, which outlives this replica. Without Redis the timer in memory is left (Scheduler internals, section 8).
+func (e *Engine) scheduleAfter(ctx context.Context, run *Run, at time.Time) {
+	if !e.Durable || e.Clock.Until(at) < e.DurableFrom {
+		e.arm(run.RunID, "", at)
+		return
+	}
+	member := run.member()
+	if e.timers.has(run.RunID, member, at) {
+		return
+	}
+	if err := e.Runs.AddTimer(ctx, member, at.UnixMilli()); err != nil {
+		e.Logger.LogAttrs(ctx, slog.LevelWarn, "delay timer not persisted, in-memory only",
+			slog.String("run_id", run.RunID), slog.Time("fire_at", at), slog.Any("error", err))
+		member = ""
+	}
+	e.arm(run.RunID, member, at)
+}
+
+// arm sets the run's timer in memory, unless it has an earlier one.
+func (e *Engine) arm(runID, member string, at time.Time) {
+	t := &e.timers
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if t.closed {
+		return
+	}
+	if k := t.armed[runID]; k != nil {
+		if k.at.Before(at) {
+			return
+		}
+		member = cmp.Or(member, k.member)
+		k.clock.Stop()
+	}
+	if t.armed == nil {
+		t.armed = map[string]*timer{}
+	}
+	k := &timer{at: at, member: member}
+	k.clock = e.Clock.AfterFunc(e.Clock.Until(at), func() { e.fire(runID, k) })
+	t.armed[runID] = k
+}
+
+// fire advances a run whose delay is over. The entry in Redis goes first, as documented: what a crash in
+// between leaves undone, the reconciler finds.
+func (e *Engine) fire(runID string, k *timer) {
+	t := &e.timers
+	t.mu.Lock()
+	if t.closed || t.armed[runID] != k {
+		t.mu.Unlock()
+		return
+	}
+	delete(t.armed, runID)
+	t.pending.Add(1)
+	t.mu.Unlock()
+	defer t.pending.Done()
+	ctx := context.Background()
+	if k.member != "" {
+		if err := e.Runs.RemoveTimer(ctx, k.member); err != nil {
+			e.Logger.LogAttrs(ctx, slog.LevelWarn, "delay timer not removed", slog.String("run_id", runID), slog.Any("error", err))
+		}
+	}
+	e.start(ctx, runID)
+}
+
+// start advances a run, and has it come again soon if that fails: what called for it is gone by now.
+func (e *Engine) start(ctx context.Context, runID string) {
+	if err := e.StartRun(ctx, runID); err != nil {
+		e.Logger.LogAttrs(ctx, slog.LevelWarn, "run left for later", slog.String("run_id", runID), slog.Any("error", err))
+		e.arm(runID, "", e.Clock.Now().Add(e.RetryDelay))
+	}
 }

@@ -2,6 +2,7 @@ package workflow
 
 import (
 	"context"
+	"errors"
 	"log/slog"
 	"slices"
 	"time"
@@ -87,4 +88,47 @@ func (e *Engine) reconcile(ctx context.Context, health *recovery.Health, failed 
 			}
 		}
 	}
+}
+
+// Run recovers the timers, and polls and reconciles until ctx ends. Close comes after it.
+func (e *Engine) Run(ctx context.Context) {
+	if e.Durable {
+		e.recoverDelayTimers(context.WithoutCancel(ctx))
+	}
+	var loops errgroup.Group
+	if e.Durable && e.Poller != nil {
+		e.startDelayPoller(ctx, &loops)
+	}
+	if e.Reconciler != nil {
+		e.startReconciler(ctx, &loops)
+	}
+	_ = loops.Wait()
+}
+
+// recoverDelayTimers takes up what an earlier process, or another one, has left in Redis: what is past due is fired
+// at once, and for the rest there are timers in memory again (Scheduler internals, section 8). Their entries are
+// there already, and stay.
+func (e *Engine) recoverDelayTimers(ctx context.Context) {
+	err := e.firePastDue(ctx)
+	list, listErr := e.Runs.FutureTimers(ctx)
+	if err := errors.Join(err, listErr); err != nil {
+		e.Logger.LogAttrs(ctx, slog.LevelWarn, "delay timers not recovered", slog.Any("error", err))
+	}
+	for _, k := range list {
+		e.arm(runOf(k.Member), k.Member, k.At)
+	}
+}
+
+// firePastDue advances every run whose timer is due, and was not fired by who set it: one after the other,
+// as goroutines that begin together would draw their locks' tokens in any order.
+func (e *Engine) firePastDue(ctx context.Context) error {
+	due, err := e.Runs.PopTimers(ctx)
+	if len(due) > 0 {
+		e.Go(func(ctx context.Context) {
+			for _, member := range due {
+				e.start(ctx, runOf(member))
+			}
+		})
+	}
+	return err
 }

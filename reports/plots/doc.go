@@ -3,7 +3,7 @@
 // [Run] draws a run: its attempts, latencies, retries and breakers over virtual time. [Sweep] draws a sweep: its
 // heatmaps, curves and Pareto front. [MachineOf] draws the state machine of a job. Equal results give equal bytes.
 //
-// Its files, each of which calls those after it alone:
+// Its files, each of which calls only those after it:
 //
 //	run.go                    the figures of a run
 //	attempts.go, latency.go,

@@ -1,6 +1,6 @@
 // Package words says numbers, times and lists in one notation, on every page and in every summary.
 //
-// Its files, each of which calls those after it alone:
+// Its files, each of which calls only those after it:
 //
 //	numbers.go  numbers, estimates and metrics with their units
 //	words.go    durations and instants, counts, lists, and texts and lists that are cut short

@@ -14,7 +14,7 @@ import (
 // cause is what a plan has that a calm one has not, in words without numbers: its kinds of fault, and
 // the settings of engine and world. Plans of one cause are taken to show one defect.
 func cause(p *plans.Plan) string {
-	struck := strings.Join(planned(0, p).Drawn, " and ")
+	struck := strings.Join(kindsOf(p.Faults), " and ")
 	if struck == "" {
 		struck = "no fault"
 	}

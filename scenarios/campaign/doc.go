@@ -13,4 +13,31 @@
 // goroutines, a heap without bound. The run is then a [Finding], as a broken promise is. Between a
 // campaign and its workers goes nothing but data: [Assignment] there, [Answer] back. [Worker] is the
 // seam at which a queue over several machines could take the place of processes.
+//
+// Its files, each of which calls only those after it:
+//
+//	campaign.go                        a campaign from its folder to its result
+//	open.go                            from the folder to where it was left
+//	loop.go                            its runs
+//	seat.go                            one worker: what it has in hand, and what becomes of that
+//	pursue.go                          an examination of what broke
+//	supervisor.go                      the state of a campaign, and a run that is done
+//	serve.go                           a worker
+//	heap.go, stopwatch.go, measure.go  its memory and time, and the measures of a run
+//	process.go, seam.go                a worker from outside
+//	examine.go                         from a run that broke a promise to a finding
+//	unshrunk.go                        a finding that could not be examined
+//	hunt.go                            which run to examine next
+//	story.go                           a finding's story
+//	folder.go                          the folder
+//	journal.go                         the runs that are done
+//	files.go                           files that are written whole
+//	fold.go                            records into a result
+//	result.go                          the result
+//	observe.go                         a run into a record
+//	cause.go                           what a plan has that a calm one has not
+//	kinds.go                           kinds of faults, by whom and what they strike
+//	record.go                          a record
+//	spec.go, todo.go                   which plans there are, and which are still to run
+//	stack.go                           the stacks that a process leaves behind
 package campaign

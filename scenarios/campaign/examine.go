@@ -2,7 +2,6 @@ package campaign
 
 import (
 	"context"
-	"crypto/sha256"
 	"errors"
 	"fmt"
 	"slices"
@@ -199,11 +198,6 @@ func (x *probe) finding(p *plans.Plan) (*Finding, error) {
 	return f, f.keep(p)
 }
 
-// expected is what the plan of a finding is there to show: the finding's own promise first.
-func expected(invariant string, broken []string) []string {
-	return append([]string{invariant}, slices.DeleteFunc(broken, func(name string) bool { return name == invariant })...)
-}
-
 // shows says whether the run broke that promise, or went out of that bound.
 func (o *Outcome) shows(invariant string) bool {
 	return o.violation(invariant) != nil || o.Contained != nil && string(o.Contained.What) == invariant ||
@@ -232,30 +226,29 @@ func (o *Outcome) job(invariant string) int {
 	return 1 + slices.IndexFunc(o.Result.Jobs, func(j scenarios.JobResult) bool { return j.ID == v.Job })
 }
 
-// keep gives the plan its name and enters it in the finding.
-func (f *Finding) keep(p *plans.Plan) error {
-	hash, err := contentHash(p)
-	if err != nil {
-		return err
-	}
-	p.Name = f.Invariant + "-" + hash
-	text, err := plans.Marshal(p)
-	if err != nil {
-		return err
-	}
-	f.Plan, f.File = string(text), FindingsDir+"/"+p.Name+".yaml"
-	f.Replay = scenarios.RunCommand(f.File)
-	f.Jobs, f.Faults, f.Schedulers, f.Workers = p.Workload.Jobs, len(p.Faults), p.Topology.Schedulers, p.Topology.Workers
-	return nil
-}
+// errNotAgain says that the smallest plan broke the promise, and did not when it was run once more.
+var errNotAgain = errors.New("the smallest plan that broke the promise did not when it was run once more")
 
-// contentHash tells plans apart by what happens in them: name, story and expectations do not count.
-func contentHash(p *plans.Plan) (string, error) {
-	bare := *p
-	bare.Name, bare.Story, bare.Expect = "x", "", plans.Expect{}
-	text, err := plans.Marshal(&bare)
+// whole runs the plan as it was drawn once more, of which shrinking made nothing: if it still shows what
+// the run r showed, it is the finding.
+func (x *probe) whole(spec *Spec, r *Record) (*Finding, error) {
+	plan, err := spec.Plan(r.N)
 	if err != nil {
-		return "", err
+		return nil, err
 	}
-	return fmt.Sprintf("%x", sha256.Sum256(text))[:8], nil
+	again := x.try(plan, "")
+	if x.err != nil {
+		return nil, x.err
+	}
+	f, err := (*Finding)(nil), error(nil)
+	if difference := differs(r, plan, again); difference != "" {
+		f, err = x.flaky(plan, r, difference)
+	} else {
+		f, err = unshrunk(spec, r, x.invariant, errNotAgain.Error())
+	}
+	if err != nil {
+		return nil, err
+	}
+	f.Tries = x.tries
+	return f, nil
 }

@@ -1,6 +1,7 @@
 package campaign
 
 import (
+	"slices"
 	"strings"
 
 	"github.com/wavetank-sim/wavetank/faults"
@@ -30,6 +31,17 @@ func FaultKind(f faults.Fault) string {
 		return after(f.Do, f.After.Phase)
 	}
 	return ofBystander(f.Do, roleOf(f.Node))
+}
+
+// kindsOf lists the kinds of some faults in order, each once.
+func kindsOf(list []faults.Fault) (kinds []string) {
+	for _, f := range list {
+		if kind := FaultKind(f); !slices.Contains(kinds, kind) {
+			kinds = append(kinds, kind)
+		}
+	}
+	slices.Sort(kinds)
+	return kinds
 }
 
 func partitionOf(link string) string { return "partition of " + link }

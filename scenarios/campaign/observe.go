@@ -52,13 +52,7 @@ func containedRecord(n int, plan *plans.Plan, c Contained) *Record {
 
 // planned is what the plan alone says of its run.
 func planned(n int, plan *plans.Plan) *Record {
-	r := &Record{N: n}
-	for _, f := range plan.Faults {
-		if kind := FaultKind(f); !slices.Contains(r.Drawn, kind) {
-			r.Drawn = append(r.Drawn, kind)
-		}
-	}
-	slices.Sort(r.Drawn)
+	r := &Record{N: n, Drawn: kindsOf(plan.Faults)}
 	for _, change := range plan.Changes() {
 		name, _, _ := strings.Cut(change, "=")
 		switch {

@@ -65,3 +65,8 @@ type Contained struct {
 
 // Measures are the numbers that sweeps and comparisons are about; see [Metrics].
 type Measures map[string]float64
+
+// doubtful says whether a run may go out of bounds like that by no fault of the code under test: the
+// machine was asleep or overloaded, or the process had run others before. It is believed of a run that
+// does it again, alone.
+func (c Containment) doubtful() bool { return c == Hung || c == Leaked || c == Overgrew }

@@ -1,9 +1,13 @@
 package campaign
 
 import (
+	"crypto/sha256"
+	"fmt"
+	"slices"
 	"time"
 
 	"github.com/wavetank-sim/wavetank/scenarios"
+	"github.com/wavetank-sim/wavetank/scenarios/plans"
 )
 
 // ResultVersion is the format of a campaign's result.json.
@@ -64,4 +68,37 @@ type Finding struct {
 	Tries      int               `json:"tries"`              // runs that shrinking took
 	Flaky      bool              `json:"flaky,omitempty"`    // the same plan gave another run: a lack of determinism, which was not shrunk
 	Detail     string            `json:"detail,omitempty"`   // the stack, or dump, of a contained run
+}
+
+// keep gives the plan its name and enters it in the finding.
+func (f *Finding) keep(p *plans.Plan) error {
+	hash, err := contentHash(p)
+	if err != nil {
+		return err
+	}
+	p.Name = f.Invariant + "-" + hash
+	text, err := plans.Marshal(p)
+	if err != nil {
+		return err
+	}
+	f.Plan, f.File = string(text), FindingsDir+"/"+p.Name+".yaml"
+	f.Replay = scenarios.RunCommand(f.File)
+	f.Jobs, f.Faults, f.Schedulers, f.Workers = p.Workload.Jobs, len(p.Faults), p.Topology.Schedulers, p.Topology.Workers
+	return nil
+}
+
+// contentHash tells plans apart by what happens in them: name, story and expectations do not count.
+func contentHash(p *plans.Plan) (string, error) {
+	bare := *p
+	bare.Name, bare.Story, bare.Expect = "x", "", plans.Expect{}
+	text, err := plans.Marshal(&bare)
+	if err != nil {
+		return "", err
+	}
+	return fmt.Sprintf("%x", sha256.Sum256(text))[:8], nil
+}
+
+// expected is what the plan of a finding is there to show: the finding's own promise first.
+func expected(invariant string, broken []string) []string {
+	return append([]string{invariant}, slices.DeleteFunc(broken, func(name string) bool { return name == invariant })...)
 }

@@ -122,11 +122,6 @@ func (t *seat) reply(o *Outcome) {
 	}
 }
 
-// doubtful says whether a run may go out of bounds like that by no fault of the code under test: the
-// machine was asleep or overloaded, or the process had run others before. It is believed of a run that
-// does it again, alone.
-func (c Containment) doubtful() bool { return c == Hung || c == Leaked || c == Overgrew }
-
 // answered takes a run's record, unless it must be seen how it goes alone.
 func (s *supervisor) answered(t *seat, r *Record) {
 	was, c := t.alone, r.Contained

@@ -1,39 +1,11 @@
 package campaign
 
 import (
-	"errors"
 	"fmt"
 	"slices"
 
 	"github.com/wavetank-sim/wavetank/scenarios/plans"
 )
-
-// errNotAgain says that the smallest plan broke the promise, and did not when it was run once more.
-var errNotAgain = errors.New("the smallest plan that broke the promise did not when it was run once more")
-
-// whole runs the plan as it was drawn once more, of which shrinking made nothing: if it still shows what
-// the run r showed, it is the finding.
-func (x *probe) whole(spec *Spec, r *Record) (*Finding, error) {
-	plan, err := spec.Plan(r.N)
-	if err != nil {
-		return nil, err
-	}
-	again := x.try(plan, "")
-	if x.err != nil {
-		return nil, x.err
-	}
-	f, err := (*Finding)(nil), error(nil)
-	if difference := differs(r, plan, again); difference != "" {
-		f, err = x.flaky(plan, r, difference)
-	} else {
-		f, err = unshrunk(spec, r, x.invariant, errNotAgain.Error())
-	}
-	if err != nil {
-		return nil, err
-	}
-	f.Tries = x.tries
-	return f, nil
-}
 
 // unshrunk is the finding of a run that could not be examined: its plan as it was drawn, and what its
 // record says.

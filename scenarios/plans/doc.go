@@ -8,9 +8,24 @@
 // what is wrong, and what would be right. [Plan.Set] changes one setting of those that [Settings] lists, and [Marshal]
 // writes a plan back.
 //
-// plan.go holds the type, kernel.go, routing.go, runs.go and failure.go its larger parts. A setting is described by
-// the tags of its field, by the presets, and by its entry in knobs.go, if it has one. [Toggles] lists what the engine
-// can do without: for each part the scenario that shows its worth, and the invariant that is violated there without
-// it. phases.go lists the operations that a fault can strike. cuts.go makes a plan smaller, which search does step by
-// step. shape.go and patience.go say how long a plan's parts take.
+// A setting is described by the tags of its field, by the presets, and by its entry in knobs.go, if it has one. [Toggles]
+// lists what the engine can do without: for each part the scenario that shows its worth, and the invariant that is
+// violated there without it.
+//
+// Its files, each of which calls only those after it:
+//
+//	load.go                         a plan from a file, and back
+//	idle.go, toggles.go             settings that mean nothing in a plan, and what the engine can do without
+//	cuts.go                         a smaller plan
+//	validate.go                     what is wrong with a plan
+//	settings.go                     settings by name
+//	patience.go, defaults.go        how long a plan takes to settle, and the plan that says nothing
+//	knobs.go                        what a setting is for, and what search draws for it
+//	phases.go                       the operations that a fault can strike
+//	routing.go, perjob.go           what is said of single jobs
+//	kernel.go, runs.go, failure.go  the safety kernel, workflow runs and executions that fail
+//	shape.go                        how long a plan's parts last
+//	expect.go                       what a plan is there to show
+//	plan.go                         a plan
+//	named.go, names.go              the scenarios, and the names of jobs and nodes
 package plans

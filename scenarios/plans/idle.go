@@ -2,19 +2,7 @@ package plans
 
 import (
 	"fmt"
-	"slices"
-
-	"github.com/wavetank-sim/wavetank/engine/safety/kernel"
 )
-
-// requiresApprovals says whether the kernel ever requires one.
-func requiresApprovals(p *Plan) bool {
-	requires := func(byDefault string, rules []kernel.Rule) bool {
-		return byDefault == kernel.RequireApproval || slices.ContainsFunc(rules, func(r kernel.Rule) bool { return r.Decision == kernel.RequireApproval })
-	}
-	return requires(p.Kernel.Default, p.Kernel.Rules) ||
-		slices.ContainsFunc(p.Kernel.Then, func(t KernelChange) bool { return requires(t.Default, t.Rules) })
-}
 
 // Idle says of each part of the plan that does nothing why that is so. It is no reason to refuse the plan: what
 // the part is for may have been taken away to see what becomes of the jobs.

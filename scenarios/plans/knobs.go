@@ -4,6 +4,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/wavetank-sim/wavetank/engine/safety/kernel"
 	"github.com/wavetank-sim/wavetank/engine/settings"
 )
 
@@ -279,3 +280,12 @@ var (
 
 // Values are those that drawn plans give it.
 func (k Knob) Values() []string { return strings.Fields(k.Draws) }
+
+// requiresApprovals says whether the kernel ever requires one.
+func requiresApprovals(p *Plan) bool {
+	requires := func(byDefault string, rules []kernel.Rule) bool {
+		return byDefault == kernel.RequireApproval || slices.ContainsFunc(rules, func(r kernel.Rule) bool { return r.Decision == kernel.RequireApproval })
+	}
+	return requires(p.Kernel.Default, p.Kernel.Rules) ||
+		slices.ContainsFunc(p.Kernel.Then, func(t KernelChange) bool { return requires(t.Default, t.Rules) })
+}

@@ -14,9 +14,9 @@ const PlanVersion = 1
 // Plan is everything that a run depends on besides the build. It is one YAML file, whether it was
 // written by hand, drawn by rapid, shrunk from a failure, or kept as a regression.
 type Plan struct {
-	Version  int               `yaml:"version" json:"version" doc:"format of this file"`
-	Name     string            `yaml:"name" json:"name" doc:"kebab-case"`
-	Story    string            `yaml:"story,omitempty" json:"story,omitempty" doc:"what happens, in a sentence"`
+	Version  int               `yaml:"version" json:"version" doc:"the format of this file, 1"`
+	Name     string            `yaml:"name" json:"name" doc:"the name of the plan, in kebab-case"`
+	Story    string            `yaml:"story,omitempty" json:"story,omitempty" doc:"what happens, in a few sentences; it stands above a run and is not judged"`
 	Preset   string            `yaml:"preset" json:"preset" oneof:"documented,hardened" doc:"the engine settings to start from"`
 	Engine   settings.Settings `yaml:"engine,omitempty" json:"engine" doc:"the schedulers' settings, on top of the preset's"`
 	Topology Topology          `yaml:"topology,omitempty" json:"topology" doc:"which nodes there are"`

@@ -23,6 +23,6 @@ func TestSectionsExplainEveryKey(t *testing.T) {
 			assert.True(t, k.Section == "" || slices.Contains(names, k.Section), "%s.%s leads to %s", s.Name, k.Name, k.Section)
 		}
 	}
-	assert.Subset(t, names, []string{"plan", "engine", "engine.policy", "kernel", "kernel.rules", "kernel.output", "kernel.then", "workload", "triage", "triage.dlq_rules", "faults", "faults.on"})
+	assert.Subset(t, names, []string{"plan", "engine", "engine.policy", "kernel", "kernel.rules", "kernel.output", "kernel.then", "workload", "triage", "triage.dlq_rules", "faults", "faults.on", "faults.after", "expect.hardened"})
 	assert.NotContains(t, names, "kernel.then.rules", "it is as kernel.rules")
 }

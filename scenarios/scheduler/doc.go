@@ -5,7 +5,14 @@
 // did, and [JudgeConfig] what judging has to know of a plan. This is the only room where the engine meets the
 // simulator.
 //
-// system.go starts what the files after it run: kernel.go, approvals.go, runs.go and failures.go. stalepicks.go follows
-// what no event shows. records.go and tags.go have the words of the engine that runs, stories and pages use, and
-// describe.go makes sentences of them.
+// Its files, each of which calls only those after it:
+//
+//	system.go                         the nodes of a plan
+//	approvals.go, runs.go, kernel.go  who approves, who starts runs, and the safety kernel
+//	client.go                         what clients of the scheduler are given
+//	failures.go                       which executions fail
+//	stalepicks.go                     picks of stale workers, which no event shows
+//	judging.go                        what judging has to know of a plan
+//	describe.go                       what an operation did, in a sentence
+//	records.go, tags.go               the engine's words for states and operations
 package scheduler

@@ -5,8 +5,6 @@ import (
 	"context"
 	"fmt"
 	"log/slog"
-	"maps"
-	"slices"
 	"sort"
 	"strings"
 	"sync/atomic"
@@ -135,32 +133,6 @@ func (s *System) StartClients(w *sim.World) {
 	s.startRuns(w)
 }
 
-func (s *System) clientConfig(p *sim.Process) engine.ClientConfig {
-	return engine.ClientConfig{Redis: p.Redis(), JetStream: p.JetStream(), Clock: p.Clock(), Settings: s.plan.Engine}
-}
-
-func (s *System) client(p *sim.Process) *engine.Client {
-	client, err := engine.NewClient(s.clientConfig(p))
-	if err != nil {
-		panic(fmt.Sprintf("%s: %v", p.Node(), err))
-	}
-	return client
-}
-
-func (s *System) request(n int) job.Request {
-	id := plans.JobID(n)
-	r := job.Request{JobID: id, Topic: plans.Topic, Tenant: s.plan.Workload.Tenant(n), IdempotencyKey: id + ":key"}
-	if d, ok := s.plan.Workload.Deadline[n]; ok {
-		r.Budget = &job.Budget{DeadlineMS: d.Milliseconds()}
-	}
-	if size := s.plan.Workload.Saga; size > 0 {
-		r.WorkflowID, r.StepIndex, r.Capability = plans.WorkflowID(1+(n-1)/size), (n-1)%size, "book"
-		r.Compensation = plans.Undo(id)
-	}
-	_ = s.plan.Workload.Route(&r, n) // the plan is valid
-	return r
-}
-
 // status is what a worker answers of a job.
 func (s *System) status(id string) job.Status {
 	if s.plan.Workload.Failing(id) {
@@ -177,18 +149,6 @@ func (s *System) cancel(p *sim.Process) {
 	actors.RunErrands(p, actors.AtOnce, s.inTime(s.plan.Workload.Cancel, func(ctx context.Context, n int) error {
 		return client.Cancel(ctx, plans.JobID(n), "its submitter wants it no more")
 	}))
-}
-
-// inTime is what somebody does to single jobs, each so long after its submission, in the order of time.
-func (s *System) inTime(after map[int]time.Duration, do func(ctx context.Context, n int) error) (errands []actors.Errand) {
-	every := s.plan.Workload.Every
-	jobs := slices.SortedFunc(maps.Keys(after), func(a, b int) int {
-		return cmp.Or(cmp.Compare(time.Duration(a)*every+after[a], time.Duration(b)*every+after[b]), cmp.Compare(a, b))
-	})
-	for _, n := range jobs {
-		errands = append(errands, actors.Errand{After: time.Duration(n)*every + after[n], Do: func(ctx context.Context) error { return do(ctx, n) }})
-	}
-	return errands
 }
 
 // operate is the main function of the operator.

@@ -2,7 +2,6 @@ package search
 
 import (
 	"fmt"
-	"math/bits"
 	"slices"
 	"strings"
 
@@ -88,13 +87,6 @@ func Draw(t *rapid.T, space Space) *plans.Plan {
 	return p
 }
 
-// drawer draws one plan. What it changes stays valid, and what the space fixes stays as it is.
-type drawer struct {
-	t     *rapid.T
-	p     *plans.Plan
-	fixed map[string]bool // settings, by name
-}
-
 // finish draws what no other draw depends on, and gives the plan the time that its settings ask for.
 func (d *drawer) finish() {
 	if seed := d.bits(16, "seed"); !d.fixed["seed"] {
@@ -106,33 +98,3 @@ func (d *drawer) finish() {
 	}
 	d.p.Unpin() // what was drawn is not more explicit than what was not
 }
-
-// from draws one of the values, of which rapid favours the first by far if there are many: the
-// plainest come first.
-func from[V any](d *drawer, label string, values ...V) V {
-	return rapid.SampledFrom(values).Draw(d.t, label)
-}
-
-// evenly draws one of many values, each as likely as the others.
-func evenly[V any](d *drawer, label string, values ...V) V {
-	const precision = 4 // bits more than are needed: the most that two values differ by is one in sixteen
-	n := bits.Len(uint(len(values))) + precision
-	return values[d.bits(n, label)*len(values)>>n]
-}
-
-// bits draws a number of so many bits. Rapid's own numbers are small ones by preference.
-func (d *drawer) bits(n int, label string) (number int) {
-	for range n {
-		number *= 2
-		if rapid.Bool().Draw(d.t, label) {
-			number++
-		}
-	}
-	return number
-}
-
-// upTo draws a number from 0 to n, the low ones a little more often.
-func (d *drawer) upTo(n int, label string) int { return rapid.IntRange(0, n).Draw(d.t, label) }
-
-// oneIn says yes about once in n times.
-func (d *drawer) oneIn(n int, label string) bool { return d.upTo(n-1, label) == n-1 }

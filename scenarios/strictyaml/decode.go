@@ -139,15 +139,6 @@ func (d *Document) mapOf(path string, node ast.Node, v reflect.Value, f field) *
 	return nil
 }
 
-// textKey refuses a key that is not text.
-func (d *Document) textKey(path string, entry *ast.MappingValueNode) *Error {
-	if _, plain := entry.Key.(*ast.StringNode); plain {
-		return nil
-	}
-	tok := entry.Key.GetToken()
-	return d.refuse(tok, path, fmt.Sprintf("%q in %s is a key that is not text", tok.Value, path), "write it in quotes")
-}
-
 func (d *Document) scalar(path string, node ast.Node, v reflect.Value, f field) *Error {
 	tok := firstToken(node)
 	isText := v.Kind() == reflect.String
@@ -199,17 +190,29 @@ func indirect(t reflect.Type) reflect.Type {
 	return t
 }
 
-// Join is the path of a key in the part of a document that has another path; "" is the whole document.
-func Join(path, key string) string {
-	if path == "" {
-		return key
-	}
-	return path + "." + key
-}
-
 func (d *Document) whole(path string) string {
 	if path == "" {
 		return d.kind.What
 	}
 	return path
+}
+
+// Decode reads the whole document into the struct that into points to. It lays what is given over what is there.
+func (d *Document) Decode(into any) error {
+	if e := d.mapping("", d.root, reflect.ValueOf(into).Elem()); e != nil {
+		return e
+	}
+	return nil
+}
+
+// DecodeKey reads one key of the document, and leaves the others for later.
+func (d *Document) DecodeKey(key string, into any) error {
+	root, _ := d.root.(*ast.MappingNode)
+	if entry := d.entry(key); entry != nil {
+		one := &ast.MappingNode{BaseNode: root.BaseNode, Start: root.Start, Values: []*ast.MappingValueNode{entry}}
+		if e := d.entries("", one, reflect.ValueOf(into).Elem()); e != nil {
+			return e
+		}
+	}
+	return nil
 }

@@ -19,4 +19,19 @@
 //
 // The fields may be texts, numbers, booleans, durations, structs, pointers and lists of these, mappings from numbers
 // or from texts, [encoding/json.RawMessage] for any value, and [Node] for a value that is read later.
+//
+// Its files, each of which calls only those after it:
+//
+//	file.go      files
+//	node.go      a value that is read later
+//	kind.go      a kind of file, read as a whole
+//	decode.go    a document into a struct
+//	marshal.go   a struct as YAML
+//	raw.go       any value, as JSON
+//	document.go  a document, and where its errors are
+//	sections.go  what a file can hold, to be listed
+//	scalars.go   the scalars of a struct, by name
+//	scalar.go    text into one scalar, and back
+//	field.go     a field by its tags
+//	error.go     an error, with its place
 package strictyaml

@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"errors"
 	"fmt"
-	"reflect"
 	"slices"
 	"strings"
 	"unicode/utf8"
@@ -21,13 +20,6 @@ const (
 	depthMax     = 32
 )
 
-// Kind is a kind of document.
-type Kind struct {
-	What    string // it is, such as "a plan"
-	Has     string // what it needs at least, such as "a name"
-	Version int    // of its format, which the key version may say; 0 is a kind without one
-}
-
 // Document is one YAML document, of a file or of a part of it.
 type Document struct {
 	kind  Kind
@@ -35,34 +27,6 @@ type Document struct {
 	lines []string
 	root  ast.Node
 	at    map[string]*token.Token // where the value of each key that was read begins
-}
-
-// Read reads a file's text into the struct that into points to. check says what the tags of its fields cannot say.
-// name stands for the file in errors.
-func (k Kind) Read(name string, data []byte, into any, check func() *Error) error {
-	d, err := k.Parse(name, data)
-	if err != nil {
-		return err
-	}
-	if err := d.Decode(into); err != nil {
-		return err
-	}
-	if e := check(); e != nil {
-		return d.Locate(e)
-	}
-	return nil
-}
-
-// Parse reads the one document of a file's text, and checks its version. name stands for the file in errors.
-func (k Kind) Parse(name string, data []byte) (*Document, error) {
-	d := newDocument(k, name, strings.Split(string(data), "\n"))
-	if err := d.parse(bytes.TrimPrefix(data, []byte("\ufeff"))); err != nil {
-		return nil, err
-	}
-	if err := d.checkVersion(); err != nil {
-		return nil, err
-	}
-	return d, nil
 }
 
 func newDocument(k Kind, name string, lines []string) *Document {
@@ -128,51 +92,6 @@ func overlong(data []byte) int {
 	return 0
 }
 
-// CheckVersion says whether this build reads that version of the kind's format. The path of the error is version.
-func (k Kind) CheckVersion(version int) *Error {
-	if version == k.Version {
-		return nil
-	}
-	return &Error{Path: "version", Message: fmt.Sprintf("the %s's format is version %d", strings.TrimPrefix(k.What, "a "), version), Remedy: fmt.Sprintf("this build reads version %d: use the build that wrote it", k.Version)}
-}
-
-// checkVersion comes before the other keys are read, since their meaning hangs on it.
-func (d *Document) checkVersion() error {
-	if d.kind.Version == 0 || !d.HasKey("version") {
-		return nil
-	}
-	given := struct {
-		Version int `yaml:"version"`
-	}{}
-	if err := d.DecodeKey("version", &given); err != nil {
-		return err
-	}
-	if e := d.kind.CheckVersion(given.Version); e != nil {
-		return d.Locate(e)
-	}
-	return nil
-}
-
-// Decode reads the whole document into the struct that into points to. It lays what is given over what is there.
-func (d *Document) Decode(into any) error {
-	if e := d.mapping("", d.root, reflect.ValueOf(into).Elem()); e != nil {
-		return e
-	}
-	return nil
-}
-
-// DecodeKey reads one key of the document, and leaves the others for later.
-func (d *Document) DecodeKey(key string, into any) error {
-	root, _ := d.root.(*ast.MappingNode)
-	if entry := d.entry(key); entry != nil {
-		one := &ast.MappingNode{BaseNode: root.BaseNode, Start: root.Start, Values: []*ast.MappingValueNode{entry}}
-		if e := d.entries("", one, reflect.ValueOf(into).Elem()); e != nil {
-			return e
-		}
-	}
-	return nil
-}
-
 // HasKey says whether the document has a key of that name at its root.
 func (d *Document) HasKey(key string) bool { return d.entry(key) != nil }
 
@@ -224,4 +143,13 @@ func firstToken(node ast.Node) *token.Token {
 		return m.Values[0].Key.GetToken()
 	}
 	return node.GetToken()
+}
+
+// textKey refuses a key that is not text.
+func (d *Document) textKey(path string, entry *ast.MappingValueNode) *Error {
+	if _, plain := entry.Key.(*ast.StringNode); plain {
+		return nil
+	}
+	tok := entry.Key.GetToken()
+	return d.refuse(tok, path, fmt.Sprintf("%q in %s is a key that is not text", tok.Value, path), "write it in quotes")
 }

@@ -50,3 +50,11 @@ func (e *Error) Excerpt() string {
 	}, e.Source[:e.Column-1])
 	return number + e.Source + "\n" + strings.Repeat(" ", len(number)) + blank + "^"
 }
+
+// Join is the path of a key in the part of a document that has another path; "" is the whole document.
+func Join(path, key string) string {
+	if path == "" {
+		return key
+	}
+	return path + "." + key
+}

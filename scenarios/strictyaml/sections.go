@@ -22,13 +22,17 @@ type Key struct {
 }
 
 // Sections lists the sections of struct type t, in the order of their keys. The first is whole, which has the keys at
-// the root. Of two sections that are alike the first is listed, and both lead to it.
+// the root. Of two sections that are alike the first is listed, and both lead to it; of neighbours of one
+// type each is listed.
 func Sections(t reflect.Type, whole Section) []Section {
 	var list []Section
-	named := map[reflect.Type]string{} // the section of each type
+	type place struct {
+		name, in string
+		t        reflect.Type
+	}
+	named := map[reflect.Type]place{} // the first section of each type
 	var walk func(path string, t reflect.Type, s Section)
 	walk = func(path string, t reflect.Type, s Section) {
-		named[t] = s.Name
 		at := len(list)
 		list = append(list, s)
 		var keys []Key
@@ -36,11 +40,16 @@ func Sections(t reflect.Type, whole Section) []Section {
 			ft, k := t.Field(f.index).Type, Key{Name: f.name, Doc: f.tag.Get("doc")}
 			part := elementOf(ft)
 			if part.Kind() == reflect.Struct {
-				if named[part] == "" {
+				first, known := named[part]
+				if !known || first.in == path && first.t == ft {
 					name := Join(path, f.name)
+					if !known {
+						named[part] = place{name, path, ft}
+					}
+					first.name = name
 					walk(name, part, Section{Name: name, List: ft.Kind() == reflect.Slice, Doc: k.Doc})
 				}
-				k.Section = named[part]
+				k.Section = first.name
 			} else {
 				k.Allowed = allowedOf(ft, part, f.tag)
 			}

@@ -104,3 +104,17 @@ func (r *Result) dominates(q, p *Point) bool {
 	px, py := p.Estimates[r.Pareto.X].Mean, p.Estimates[r.Pareto.Y].Mean
 	return qx <= px && qy <= py && (qx < px || qy < py)
 }
+
+// answer makes the recommendation from the points.
+func answer(d *Definition, t *table, res *Result) Answer {
+	s := settingOf(d.Axes[0].Setting)
+	a := &answering{
+		d: d, t: t, points: res.Points, decisions: decide(d, t, res.Points), knob: d.Axes[0], metric: d.Metrics[0],
+		amounts: s != nil && s.Type != "choice" && s.Type != "boolean",
+	}
+	out := Answer{Sentence: a.sentence(), Evidence: a.evidence()}
+	if best := a.winner(); best != nil {
+		out.Take = append([]string{a.set(best.value())}, best.choice...)
+	}
+	return out
+}

@@ -23,20 +23,6 @@ type answering struct {
 	amounts   bool // the knob's values are amounts, in ascending order
 }
 
-// answer makes the recommendation from the points.
-func answer(d *Definition, t *table, res *Result) Answer {
-	s := settingOf(d.Axes[0].Setting)
-	a := &answering{
-		d: d, t: t, points: res.Points, decisions: decide(d, t, res.Points), knob: d.Axes[0], metric: d.Metrics[0],
-		amounts: s != nil && s.Type != "choice" && s.Type != "boolean",
-	}
-	out := Answer{Sentence: a.sentence(), Evidence: a.evidence()}
-	if best := a.winner(); best != nil {
-		out.Take = append([]string{a.set(best.value())}, best.choice...)
-	}
-	return out
-}
-
 func (a *answering) set(v int) string { return a.knob.Setting + "=" + a.knob.Values[v] }
 
 func (a *answering) sentence() string {

@@ -10,4 +10,26 @@
 //
 // An [Alternatives] is the same for one of the documentation's tables: each of its rows under the same
 // plans and seeds, and a [Comparison] with measured columns.
+//
+// Its files, each of which calls only those after it:
+//
+//	load.go         a sweep by its name or its file
+//	decode.go       a sweep file
+//	compare.go      one of the documentation's tables
+//	comparisons.go  the tables that there are
+//	analyse.go      records into a result
+//	evidence.go     the differences behind an answer
+//	answer.go       the recommendation, in words
+//	effect.go       how much another axis does
+//	decide.go       which value to take under one choice of the others
+//	table.go        records by point and seed
+//	definition.go   the definition
+//	axis.go         one axis of its grid
+//	refusal.go      what is wrong with a definition
+//	result.go       the result
+//	contest.go      values against each other, seed by seed
+//	estimate.go     a mean and its interval
+//	together.go     how many comparisons a sweep makes at once
+//	words.go        names and numbers in words
+//	values.go       the values of an axis, as written
 package sweep

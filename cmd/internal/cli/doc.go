@@ -3,4 +3,20 @@
 //
 // A command returns an [*Error], which knows its exit code. Data goes to standard output; all else goes to standard
 // error.
+//
+// Its files, each of which calls only those after it:
+//
+//	program.go   a program from its command to its exit code
+//	root.go      what the root command of each has, and how arguments are checked
+//	flags.go     what is wrong with a flag
+//	renamed.go   variables that have the project's old name
+//	print.go     what is printed for people, and as JSON
+//	progress.go  how far it is, on a terminal
+//	output.go    standard output, and whether it could be written
+//	files.go     files that are written whole, and temporary folders
+//	signals.go   interrupts
+//	exit.go      errors with exit codes
+//	name.go      the program's name in its messages
+//	text.go      numbers and tables in text
+//	build.go     which build this is
 package cli

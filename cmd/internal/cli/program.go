@@ -1,13 +1,9 @@
 package cli
 
 import (
-	"fmt"
 	"io"
-	"os"
 	"os/signal"
-	"regexp"
 	"runtime/debug"
-	"strings"
 	"syscall"
 
 	"github.com/spf13/cobra"
@@ -40,29 +36,6 @@ func Main(root *cobra.Command, args []string, stdout, stderr io.Writer) (code in
 		err = lost
 	}
 	return report(err, stderr)
-}
-
-// Say writes a message of the program.
-func Say(stderr io.Writer, format string, args ...any) {
-	fmt.Fprintf(stderr, program+": "+format+"\n", args...)
-}
-
-// programName is how the user would call this program again.
-func programName() string {
-	name := os.Args[0]
-	switch {
-	case strings.Contains(name, "go-build"): // go run
-		return "go run ./cmd/" + program
-	case strings.ContainsRune(name, os.PathSeparator):
-		return name
-	}
-	return program
-}
-
-// Pasteable lets each command of this program in a text, which begins a line or follows a backquote or a colon, begin
-// with the name that the user called it by.
-func Pasteable(text string) string {
-	return regexp.MustCompile("(?m)(^ *|`|: )"+program+" ").ReplaceAllString(text, "${1}"+strings.ReplaceAll(programName(), "$", "$$")+" ")
 }
 
 // asCalled lets the help of a command, and of those below it, call the program as the user did.

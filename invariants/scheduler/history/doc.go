@@ -5,7 +5,14 @@
 // [Facts] decodes an event into facts, [AnswerOf] is the one definition of a failed operation, and [Strikes] has the
 // kinds of strike: what an injected fault did, as the injector says it, and never what the scheduler did in consequence.
 //
-// facts.go and answers.go take an event apart. keys.go says what a key or a subject means, by the names of wire.go; nothing
-// else in the project does. packets.go decodes what messages and records hold, and request.go, heartbeat.go, runrecord.go
-// and kernel.go have more about some of that. strikes.go is the list of kinds.
+// Its files, each of which calls only those after it:
+//
+//	facts.go                  an event as facts
+//	answers.go                what became of an operation
+//	keys.go                   what a key or a subject means
+//	request.go, heartbeat.go  jobs and workers
+//	runrecord.go, kernel.go   runs, and what the safety kernel says
+//	packets.go                what messages and records hold
+//	wire.go                   the names of keys and subjects
+//	strikes.go                the kinds of strike
 package history

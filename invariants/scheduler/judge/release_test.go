@@ -26,6 +26,19 @@ func TestAReleaseEndsOneHandling(t *testing.T) {
 	assert.Len(t, outcomeOf(s.judge(config.Config{}), "counters-equal-trace").Violations, 1)
 }
 
+// A crash leaves open whether its scheduler has counted what it did last, and no more than that.
+func TestACrashLeavesOneCountOpen(t *testing.T) {
+	for dispatched, held := range map[float64]bool{0: false, 1: true, 2: true, 3: true, 4: false} {
+		s := newStory()
+		calm(s)
+		s.submit("job-2").dispatched(s1, "job-2", w2).control("crash", s1)
+		s.counted(map[string]float64{`jobs_dispatched{topic="job.default"}`: dispatched, "jobs_completed": 1})
+		o := outcomeOf(s.judge(config.Config{}), "counters-equal-trace")
+		assert.Equal(t, held, o.Promised == 0, dispatched)
+		assert.Equal(t, held, len(o.Violations) == 0, dispatched)
+	}
+}
+
 // While a release hangs its lock may expire, and the same process take another for the job, which is not the
 // one that nobody gave back.
 func TestAHungReleaseIsOfItsOwnLock(t *testing.T) {

@@ -4,6 +4,7 @@ import (
 	"context"
 	"time"
 
+	"github.com/wavetank-sim/wavetank/engine/job"
 	"github.com/wavetank-sim/wavetank/engine/phase"
 	"github.com/wavetank-sim/wavetank/engine/worker"
 )
@@ -39,4 +40,16 @@ func (r *running) succeedAfterAll(ctx context.Context, t *worker.Task, f *Failur
 		return worker.Outcome{Ending: worker.Dropped}
 	}
 	return r.outcome(t, nil)
+}
+
+// outcome is what the worker answers.
+func (r *running) outcome(t *worker.Task, f *Failure) worker.Outcome {
+	if f == nil {
+		return worker.Outcome{Status: r.Status(t.JobID)}
+	}
+	o := worker.Outcome{Status: job.StatusFailed, ReasonCode: f.ReasonCode, Reason: "the worker says so"}
+	if f.Succeeds > 0 {
+		o.Later = func(ctx context.Context) worker.Outcome { return r.succeedAfterAll(ctx, t, f) }
+	}
+	return o
 }

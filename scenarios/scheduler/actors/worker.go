@@ -96,15 +96,3 @@ func (r *running) release(key string) {
 	defer r.mu.Unlock()
 	delete(r.busy, key)
 }
-
-// outcome is what the worker answers.
-func (r *running) outcome(t *worker.Task, f *Failure) worker.Outcome {
-	if f == nil {
-		return worker.Outcome{Status: r.Status(t.JobID)}
-	}
-	o := worker.Outcome{Status: job.StatusFailed, ReasonCode: f.ReasonCode, Reason: "the worker says so"}
-	if f.Succeeds > 0 {
-		o.Later = func(ctx context.Context) worker.Outcome { return r.succeedAfterAll(ctx, t, f) }
-	}
-	return o
-}

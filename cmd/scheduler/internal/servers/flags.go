@@ -96,31 +96,6 @@ var credentials = regexp.MustCompile(`(//)[^@/]*(@)|([?&](?:sentinel_)?password=
 // Public is a URL, or a list of them, as it may be printed.
 func Public(urls string) string { return credentials.ReplaceAllString(urls, "$1$3***$2") }
 
-// CheckURLs refuses what cannot be URLs of the two servers, and what cannot be said of them, before anything is
-// done with either. A URL that is not given is none of theirs.
-func (f *Flags) CheckURLs() error {
-	if f.RedisURL != "" {
-		if _, err := f.RedisOptions(); err != nil {
-			return err
-		}
-	}
-	if f.NATSURL != "" {
-		if err := checkNATS(f.NATSURL); err != nil {
-			return err
-		}
-	}
-	switch {
-	case f.NATSCreds != "" && f.NATSURL == "":
-		return cli.Fail(cli.ExitUsage, "--nats-creds is for a NATS that is given, and none is; give it with --nats, or leave --nats-creds out")
-	case f.TLSCA != "" && !overTLS.MatchString(f.RedisURL) && !overTLS.MatchString(f.NATSURL):
-		return cli.Fail(cli.ExitUsage, "--tls-ca is about TLS, and neither server is asked for it; write rediss:// with --redis or tls:// with --nats, or leave --tls-ca out")
-	}
-	if _, err := f.authority(); err != nil {
-		return err
-	}
-	return f.checkCreds()
-}
-
 // overTLS finds a URL that asks for TLS.
 var overTLS = regexp.MustCompile(`(?:rediss|tls|wss)://`)
 

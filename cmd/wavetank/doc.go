@@ -1,0 +1,23 @@
+// Command wavetank runs a complete job scheduler, the real nats-server and miniredis in one
+// process, on a virtual clock, and breaks things on purpose.
+//
+// Its files, each of which calls only those after it:
+//
+//	main.go                         the commands
+//	run.go, print.go                one run
+//	fuzz.go                         a campaign of drawn plans
+//	compare.go, sweep.go            alternatives side by side, and a sweep
+//	printcampaign.go                what a campaign found
+//	campaign.go, campaignworker.go  a campaign, and a process of it
+//	budget.go                       how long it may take
+//	folder.go                       where a run is kept
+//	verify.go                       runs that should be equal
+//	verifyworker.go, difference.go  a process that makes them, and where two part
+//	report.go                       pages of what is stored
+//	explain.go                      one thing in words
+//	sections.go, tryit.go           a section of a file, and where a setting shows
+//	list.go                         all things of a kind
+//	plan.go                         the plan that a command is given
+//	moved.go, version.go            commands that moved, and the build
+//	ci.go, terminal.go, temp.go     where it runs: GitHub, a terminal, a folder of its own
+package main

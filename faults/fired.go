@@ -1,0 +1,83 @@
+package faults
+
+import (
+	"fmt"
+	"time"
+
+	"github.com/wavetank-sim/wavetank/sim"
+)
+
+// Fired is one fault at the moment it took effect.
+type Fired struct {
+	Fault      Fault
+	Step       int
+	At         time.Duration
+	Until      time.Duration // faults that last: when they ended; 0 while they do
+	GivenUp    time.Duration // hang: the deadline of its caller
+	Node       string
+	Job        string
+	Phase      string
+	Occurrence int
+}
+
+func (in *Injector) note(w *sim.World, a *armed, node string, f Fired) int {
+	f.Fault, f.Step, f.At, f.Node = a.Fault, w.Steps(), w.Now(), node
+	in.fired = append(in.fired, f)
+	return len(in.fired) - 1
+}
+
+// Fired lists what took effect, in order.
+func (in *Injector) Fired() []Fired { return in.fired }
+
+// Unfired is a fault that did not take effect as it should have.
+type Unfired struct {
+	Fault
+	How string // how often it did, and why not more often, as far as that is known
+}
+
+func (u Unfired) String() string { return u.Fault.String() + ": " + u.How }
+
+// Unfired says which faults did not take effect, or not as often as they should have, or only in part:
+// an operation that is late and has not arrived yet has had no effect. Those that strike by rate cannot miss.
+func (in *Injector) Unfired() (list []Unfired) {
+	for _, a := range in.armed {
+		due := max(1, a.Times)
+		switch {
+		case a.Rate > 0 || a.hits >= due:
+		case a.hits == 0:
+			list = append(list, Unfired{a.Fault, "never" + a.because()})
+		default:
+			list = append(list, Unfired{a.Fault, fmt.Sprintf("only %d of %d times", a.hits, due) + a.because()})
+		}
+		switch {
+		case a.away == 0:
+		case a.hits == 1:
+			list = append(list, Unfired{a.Fault, "it had not arrived when the run ended"})
+		default:
+			list = append(list, Unfired{a.Fault, fmt.Sprintf("%d of %d had not arrived when the run ended", a.away, a.hits)})
+		}
+	}
+	return list
+}
+
+// because says why the fault had no effect, or not as often as it should have.
+func (a *armed) because() string {
+	most, of := 0, ""
+	for _, n := range a.seen {
+		most = max(most, n)
+	}
+	if len(a.seen) > 1 {
+		of = " for any job"
+	}
+	switch timed := a.On == nil && a.After == nil; {
+	case a.miss != "":
+		return ", as " + a.miss
+	case timed || a.hits > 0:
+		return ""
+	case most == 0:
+		return ", as no such operation was made"
+	case most == 1:
+		return ", as such an operation was made only once" + of
+	}
+	return fmt.Sprintf(", as such an operation was made only %d times%s", most, of)
+}

@@ -1,0 +1,172 @@
+package campaign
+
+import (
+	"context"
+	"time"
+)
+
+// tickEvery is how often progress is reported, and time is looked at.
+const tickEvery = 200 * time.Millisecond
+
+// run does what is left of the campaign.
+func (s *supervisor) run(ctx context.Context) (*Result, error) {
+	s.begun = time.Now()
+	s.looked = s.begun
+	tick := time.NewTicker(tickEvery)
+	defer tick.Stop()
+	cancelled := ctx.Done()
+	for s.err == nil {
+		s.checkTime()
+		s.handOut()
+		s.examine()
+		if s.err != nil || s.over() {
+			break
+		}
+		select {
+		case e := <-s.events:
+			s.heard(e)
+		case c := <-s.calls:
+			s.call = &c
+		case l := <-s.learnt:
+			s.learn(l)
+		case now := <-tick.C:
+			s.listenFor(now)
+			s.opt.Progress(s.progress())
+		case <-cancelled:
+			cancelled = nil
+			s.end()
+			s.hunt.closed = true
+			s.cancelExamination()
+		}
+	}
+	if s.err != nil {
+		s.abandon()
+		return nil, s.err
+	}
+	return s.result(ctx.Err() == nil)
+}
+
+// handOut keeps every seat busy.
+func (s *supervisor) handOut() {
+	for _, t := range s.seats {
+		free := len(t.assigned) == 0
+		switch {
+		case t.alone != nil && free && s.ctx.Err() != nil:
+			t.alone = nil // a later process sees how it goes
+		case t.alone != nil && free:
+			s.assign(t, Assignment{First: t.alone.n, Count: 1, Steps: true})
+		case t.alone != nil:
+		case t == s.examiner && free && s.call != nil:
+			t.call, s.call = s.call, nil
+			s.assign(t, t.call.Assignment)
+		case t != s.examiner:
+			s.keepBusy(t)
+		}
+	}
+}
+
+// ahead is how many assignments a worker has, so that it need not wait for the next.
+const ahead = 2
+
+func (s *supervisor) keepBusy(t *seat) {
+	for !s.ending && len(t.assigned) < ahead && s.err == nil {
+		first, count := s.todo.take(len(s.seats))
+		if count == 0 {
+			return
+		}
+		s.assign(t, Assignment{First: first, Count: count})
+	}
+}
+
+// end lets no run begin any more.
+func (s *supervisor) end() {
+	if s.ending {
+		return
+	}
+	s.ending, s.leave = true, time.Now().Add(s.grace)
+	for _, t := range s.seats {
+		if len(t.assigned) > 0 && t.call == nil && t.alone == nil {
+			s.assign(t, Assignment{Skip: true})
+		}
+	}
+}
+
+// graceMin is how long examinations may go on at least once the time for runs is over.
+const graceMin = 30 * time.Second
+
+// runGrace is how long the runs that are under way may go on once no more begin.
+const runGrace = 30 * time.Second
+
+// checkTime ends what the campaign's budget, or whoever cancelled it, has no time for.
+func (s *supervisor) checkTime() {
+	if s.ending && time.Now().After(s.leave) {
+		s.leaveRuns()
+	}
+	switch {
+	case s.spec.Budget == 0:
+	case !s.ending && s.elapsed() >= s.spec.Budget:
+		s.end()
+		s.bePatient()
+	case !s.patience.IsZero() && time.Now().After(s.patience) && !s.hunt.closed:
+		s.hunt.closed = true
+		s.cancelExamination()
+	}
+}
+
+func (s *supervisor) bePatient() {
+	s.patience = time.Now().Add(max(graceMin, s.spec.Budget/4))
+}
+
+// leaveRuns ends the runs under way. They are as if they had never begun.
+func (s *supervisor) leaveRuns() {
+	for _, t := range s.seats {
+		t.alone = nil
+		if t.call != nil || len(t.assigned) == 0 || t.leaves {
+			continue
+		}
+		t.leaves = true
+		t.worker.End()
+		if !s.patience.IsZero() { // what they kept from being examined still is
+			s.bePatient()
+		}
+	}
+}
+
+// over says whether there is nothing left to do.
+func (s *supervisor) over() bool {
+	for _, t := range s.seats {
+		if t != s.examiner && !t.idle() || t.alone != nil {
+			return false
+		}
+	}
+	if !s.ending && !s.todo.empty() || s.active != nil {
+		return false
+	}
+	s.deliverAll(s.ctx.Err() != nil)
+	s.examine()
+	return s.active == nil
+}
+
+// result is what there is, and is kept if the campaign is complete.
+func (s *supervisor) result(complete bool) (*Result, error) {
+	s.opt.Progress(s.progress())
+	res := s.fold.result(s.spec)
+	res.Complete = complete
+	res.Findings = append(res.Findings, s.hunt.findings...)
+	res.Unexamined = s.hunt.over
+	if complete {
+		return res, writeJSON(s.dir, ResultFile, res)
+	}
+	return res, nil
+}
+
+func (s *supervisor) progress() Progress {
+	p := Progress{
+		Runs: s.fold.runs, RunsAll: s.todo.size, Elapsed: s.elapsed(), Budget: s.spec.Budget,
+		Steps: s.fold.steps, Virtual: s.fold.virtual, Findings: len(s.hunt.findings),
+	}
+	if s.active != nil {
+		p.Examining = s.active.invariant
+	}
+	return p
+}

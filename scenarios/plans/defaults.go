@@ -1,0 +1,34 @@
+package plans
+
+import (
+	"time"
+
+	"github.com/wavetank-sim/wavetank/engine/settings"
+)
+
+// Defaults is the plan that a file's keys are laid over. It has no name.
+func Defaults() *Plan {
+	p := &Plan{
+		Version:  PlanVersion,
+		Preset:   PresetHardened,
+		Engine:   settings.Hardened(),
+		Topology: Topology{Schedulers: 2, Workers: 3, MaxParallel: 4, HeartbeatEvery: 10 * time.Second},
+		Kernel:   Kernel{Default: NoKernel},
+		Workload: Workload{Jobs: 10, Every: 200 * time.Millisecond, Work: 50 * time.Millisecond, Submissions: 1, Tenants: 1, Steps: 3, StepBackoff: 5 * time.Second},
+		Then:     Then{Heal: true, SettleWithin: 45 * time.Minute}, // running_timeout, three polls, and a budget of retries
+		Seed:     1,
+	}
+	p.Schedule = Schedule{Strategy: "latency", StepsMax: StepsMaxDefault(p.Workload.Jobs)}
+	return p
+}
+
+// PresetSettings returns the engine settings of a preset.
+func PresetSettings(preset string) settings.Settings {
+	if preset == PresetDocumented {
+		return settings.Documented()
+	}
+	return settings.Hardened()
+}
+
+// stepsMaxDefault leaves a job twenty times the steps that it needs when nothing goes wrong.
+func StepsMaxDefault(jobs int) int { return max(1_000_000, 1_000*jobs) }

@@ -1,0 +1,90 @@
+package search
+
+import (
+	"math/bits"
+	"strconv"
+	"time"
+
+	"pgregory.net/rapid"
+
+	"github.com/wavetank-sim/wavetank/faults"
+	"github.com/wavetank-sim/wavetank/scenarios/plans"
+)
+
+// drawer draws one plan. What it changes stays valid, and what the space fixes stays as it is.
+type drawer struct {
+	t     *rapid.T
+	p     *plans.Plan
+	fixed map[string]bool // settings, by name
+}
+
+// from draws one of the values, of which rapid favours the first by far if there are many: the
+// plainest come first.
+func from[V any](d *drawer, label string, values ...V) V {
+	return rapid.SampledFrom(values).Draw(d.t, label)
+}
+
+// evenly draws one of many values, each as likely as the others.
+func evenly[V any](d *drawer, label string, values ...V) V {
+	const precision = 4 // bits more than are needed: the most that two values differ by is one in sixteen
+	n := bits.Len(uint(len(values))) + precision
+	return values[d.bits(n, label)*len(values)>>n]
+}
+
+// bits draws a number of so many bits. Rapid's own numbers are small ones by preference.
+func (d *drawer) bits(n int, label string) (number int) {
+	for range n {
+		number *= 2
+		if rapid.Bool().Draw(d.t, label) {
+			number++
+		}
+	}
+	return number
+}
+
+// upTo draws a number from 0 to n, the low ones a little more often.
+func (d *drawer) upTo(n int, label string) int { return rapid.IntRange(0, n).Draw(d.t, label) }
+
+// oneIn says yes about once in n times.
+func (d *drawer) oneIn(n int, label string) bool { return d.upTo(n-1, label) == n-1 }
+
+func (d *drawer) job(label string) int { return 1 + d.upTo(d.p.Workload.Jobs-1, label) }
+
+func nth(job int) string { return strconv.Itoa(job) }
+
+// set gives a setting a value, unless the space fixes it or the plan would not be valid any more.
+func (d *drawer) set(name, value string) {
+	if d.fixed[name] || name == "then.heal" && value == "false" && d.p.HealsFaults() {
+		return
+	}
+	before := *d.p.Clone()
+	if d.p.Set(name+"="+value) != nil || !d.p.Fits() {
+		*d.p = before
+	}
+}
+
+func (d *drawer) turn(k plans.Knob) {
+	d.set(k.Name, from(d, k.Name, k.Values()...))
+}
+
+// add appends a fault, unless it would strike what one before it strikes already.
+func (d *drawer) add(f faults.Fault) {
+	if f.Validate(d.p.FaultWorld()) != nil {
+		return
+	}
+	d.p.Faults = append(d.p.Faults, f)
+	if plans.CheckStrikes(d.p) != nil {
+		d.p.Faults = d.p.Faults[:len(d.p.Faults)-1]
+	}
+}
+
+// fail makes an operation of the job fail, so that nothing is applied.
+func (d *drawer) fail(job int, phase string) {
+	d.add(faults.Fault{On: &faults.Match{Job: job, Phase: phase}, Do: from(d, "fails by", faults.FailBefore, faults.Hang)})
+}
+
+// instant draws when something happens: while the first jobs are under way, or later.
+func (d *drawer) instant() time.Duration {
+	scale := from(d, "scale", time.Second, 100*time.Millisecond, time.Millisecond)
+	return 2*plans.Boot + time.Duration(1+d.upTo(59, "at"))*scale
+}

@@ -1,0 +1,57 @@
+package search
+
+import "github.com/wavetank-sim/wavetank/scenarios/plans"
+
+// longWork are executions that are longer than the others: the last two last until the worker has to
+// ask for more time, and until JetStream delivers again what was not acknowledged.
+var longWork = []string{"20s", "2m", "7m", "15m"}
+
+// slow makes one job take long.
+func (d *drawer) slow(job int) {
+	d.set("workload.slow."+nth(job), from(d, "slow", longWork...))
+}
+
+// cancel has one job cancelled.
+func (d *drawer) cancel(job int) {
+	d.set("workload.cancel."+nth(job), from(d, "cancelled after", "1s", "1ms", "20ms", "10s", "3m"))
+}
+
+// route draws what one job asks for of a worker or a pool, that may not be there.
+func (d *drawer) route(job int) {
+	n := nth(job)
+	switch from(d, "asks for", "label", "requires", "topic") {
+	case "label":
+		d.set("topology.zones", from(d, "zones", "2", "1"))
+		d.set("workload.label."+n, from(d, "label", "placement.zone=zone-1", "placement.zone=zone-2", "preferred_worker_id=worker-1", "constraint.gpu=true", "preferred_pool=gpu"))
+	case "requires":
+		d.set("topology.gpu_workers", from(d, "gpu workers", "1", "0"))
+		d.set("workload.requires."+n, "gpu")
+	default:
+		d.set("topology.gpu_workers", from(d, "gpu workers", "1", "0"))
+		d.set("workload.topic."+n, from(d, "topic", "job.gpu", "job.other"))
+	}
+}
+
+// saga makes jobs belong to workflows, and leave compensations behind.
+func (d *drawer) saga(int) { d.set("workload.saga", from(d, "jobs of a saga", "3", "2", "5", "1")) }
+
+// rollBack has a job of a saga fail for good.
+func (d *drawer) rollBack(job int) {
+	d.saga(job)
+	d.set("workload.answer."+nth(job), from(d, "answer", "FAILED_FATAL", "FAILED_FATAL", "FAILED_FATAL", "FAILED"))
+}
+
+// unreadable puts onto the stack of the first saga what nobody can read.
+func (d *drawer) unreadable(int) {
+	d.rollBack(1)
+	d.set("workload.unreadable", from(d, "unreadable", "1", "2"))
+}
+
+// runs has a plan start workflow runs, and turns some of their dials.
+func (d *drawer) runs() {
+	d.set("workload.runs", from(d, "runs", "1", "2"))
+	own := plans.DrawnKnobs(func(k plans.Knob) bool { return k.Needs == plans.HasRuns })
+	for range d.upTo(4, "dials of runs") {
+		d.turn(evenly(d, "dial of runs", own...))
+	}
+}

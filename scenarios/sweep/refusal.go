@@ -1,0 +1,57 @@
+package sweep
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/wavetank-sim/wavetank/faults/suggest"
+	"github.com/wavetank-sim/wavetank/scenarios/plans"
+	"github.com/wavetank-sim/wavetank/scenarios/strictyaml"
+)
+
+func refuse(path, message, remedy string) *strictyaml.Error {
+	return &strictyaml.Error{Path: path, Message: message, Remedy: remedy}
+}
+
+// complain says of the axis what is wrong with its text: what, a semicolon, what would be right.
+func complain(name string, err error) *strictyaml.Error {
+	message, remedy, _ := strings.Cut(err.Error(), "; ")
+	return refuse(name, name+" "+message, remedy)
+}
+
+func tooMany(points int) error {
+	return refuse("axes", fmt.Sprintf("the axes have %s points", grouped(points)), fmt.Sprintf("a sweep has at most %s: take fewer values, or wider steps", grouped(pointsMax)))
+}
+
+// exampleOf is values that an axis of that setting could have.
+func exampleOf(name string) string {
+	for _, s := range plans.Settings() {
+		switch {
+		case s.Name != name:
+		case s.Type == "boolean" || s.Type == "choice":
+			return strings.ReplaceAll(s.Allowed, ", ", ",")
+		case s.Type == "duration":
+			return "10s,30s or =10s..60s/10s"
+		}
+	}
+	return "1,2,5 or =1..10"
+}
+
+func hintSetting(name string) string {
+	var known []string
+	for _, s := range plans.Settings() {
+		known = append(known, s.Name)
+	}
+	if slices.Contains(known, name) {
+		return ""
+	}
+	return suggest.Hint(name, known)
+}
+
+func orElse(text, other string) string {
+	if text == "" {
+		return other
+	}
+	return text
+}
