@@ -73,3 +73,12 @@ func TestALateRenewalIsTheLastWordOfItsHolder(t *testing.T) {
 	s.wait(ttl/2).renew(s1, job1, ttl)
 	assert.Len(t, outcomeOf(s.judge(config.Config{}), "no-lock-outlives-its-holder").Violations, 1)
 }
+
+// A job is past its deadline when the world is, whatever the clock of who times it out says.
+func TestADeadlineGoesByTheWorldsTime(t *testing.T) {
+	for at, held := range map[time.Duration]bool{time.Second: false, 10 * time.Minute: true} {
+		s := newStory().write("submitter", job1, "submit_write", "PENDING", "attempts", "0", "deadline_at", "600000").wait(at)
+		s.write(s1, job1, "timeout_write", "TIMEOUT", "updated_at", "700000")
+		assert.Equal(t, held, len(outcomeOf(s.judge(config.Config{RecheckTimeouts: true}), "timeout-only-when-due").Violations) == 0, at)
+	}
+}
