@@ -17,8 +17,9 @@ func quietNight() *campaign.Result {
 			Drawn: &campaign.Drawn{Presets: []string{"documented", "hardened"}},
 		},
 		Complete: true, Runs: 12_000, Steps: 9_184_022, Virtual: 311*24*time.Hour + 5*time.Hour,
-		Verdicts: map[scenarios.Verdict]int{scenarios.Held: 10_391, scenarios.Inconclusive: 1_609},
-		Digest:   "4be1c07d22f09a53", Bound: 3.0 / 12_000, Findings: []campaign.Finding{},
+		Verdicts:   map[scenarios.Verdict]int{scenarios.Held: 10_391, scenarios.Inconclusive: 1_609},
+		Conclusive: 10_391,
+		Digest:     "4be1c07d22f09a53", Bound: 3.0 / 12_000, Findings: []campaign.Finding{},
 		Reasons: map[string]int{
 			"a fault did not fire as it should: fail-before on job N's rollback_write": 1_204,
 			"job-N had not settled when its time was up":                               398,
@@ -84,6 +85,7 @@ func badNight() *campaign.Result {
 	res.Bound, res.Complete = 0, false
 	res.Verdicts = map[scenarios.Verdict]int{scenarios.Held: 9_973, scenarios.Inconclusive: 1_609, scenarios.Violated: 412}
 	res.Contained, res.Unexamined = 6, 3
+	res.Conclusive = 9_973 + 412
 	for i := range res.Invariants {
 		if res.Invariants[i].Name == "one-dispatch-per-job" {
 			res.Invariants[i].Broken = 409

@@ -2,6 +2,7 @@ package reports
 
 import (
 	"bytes"
+	"cmp"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -59,6 +60,11 @@ func Read(dir string) (*Stored, error) {
 	case campaign.SpecFile:
 		s.Campaign = &campaign.Result{}
 		err = readJSON(dir, ResultFile, campaign.ResultVersion, "run the campaign to its end: the command that began it goes on with it", s.Campaign)
+		if err == nil {
+			if wrong := s.Campaign.Check(dir); wrong != nil {
+				err = &FileError{filepath.Join(dir, ResultFile), wrong.Error(), "run the campaign again"}
+			}
+		}
 	default:
 		s.Run = &scenarios.Result{}
 		if err = readJSON(dir, ResultFile, scenarios.ResultVersion, "run it again: "+scenarios.RunCommand(filepath.Join(dir, PlanFile)), s.Run); err == nil {
@@ -109,6 +115,9 @@ func (s *Stored) runPage(w io.Writer) error {
 // checkResult refuses a result that does not agree with itself, or with the run's trace.
 func (s *Stored) checkResult(trace string) error {
 	err := s.Run.Check()
+	if err == nil {
+		err = cmp.Or(s.Run.CheckPlan(s.Plan), s.Run.CheckStory())
+	}
 	if err == nil {
 		f, open := os.Open(trace)
 		if open != nil {

@@ -3,7 +3,9 @@ package scenarios
 import (
 	"fmt"
 	"iter"
+	"reflect"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/wavetank-sim/wavetank/invariants/scheduler/judge"
@@ -54,16 +56,95 @@ func (res *Result) violations(invariant string, step int) (promised, all int) {
 // worldsBegin is when each world begins, by its own clock.
 var worldsBegin = time.Date(2000, 1, 1, 0, 0, 0, 0, time.UTC)
 
-// CheckTrace judges the events of a stored run once more, and says which violation of a promise they show and the result
-// has not, or the other way round. What only the end of a run shows it leaves alone.
+// CheckPlan says in what a stored result is not of the plan.
+func (res *Result) CheckPlan(p *plans.Plan) error {
+	for _, c := range []struct{ what, has, plan string }{
+		{"name", res.Scenario, p.Name}, {"story", res.Story, p.Lead()}, {"preset", res.Preset, p.Preset},
+		{"seed", fmt.Sprint(res.Seed), fmt.Sprint(p.Seed)}, {"number of jobs", fmt.Sprint(len(res.Jobs)), fmt.Sprint(p.Workload.Jobs)},
+	} {
+		if c.has != c.plan {
+			return fmt.Errorf("it and the plan are not of one run: the %s is %q in the plan, and %q in the result", c.what, c.plan, c.has)
+		}
+	}
+	told := map[string]bool{} // faults, in words
+	for _, f := range res.Fired {
+		told[f.Fault] = true
+	}
+	for _, f := range p.Faults {
+		words := f.String()
+		about := func(s string) bool { return strings.Contains(s, words) }
+		if !told[words] && !slices.ContainsFunc(res.Unfired, about) && !slices.ContainsFunc(res.Idle, about) {
+			return fmt.Errorf("it and the plan are not of one run: the plan has the fault %q, and the result says nothing of it", words)
+		}
+		told[words] = false
+	}
+	for _, f := range res.Fired {
+		if told[f.Fault] && p.World.Dying == 0 { // those who die are drawn
+			return fmt.Errorf("it and the plan are not of one run: the fault %q fired, and the plan does not have it", f.Fault)
+		}
+	}
+	return nil
+}
+
+// CheckStory says which sentence of the story does not agree with its time, or with the violation that it tells of.
+func (res *Result) CheckStory() error {
+	if len(res.TellingAt) > len(res.Telling) {
+		return fmt.Errorf("its story has %s, and times of %d", count(len(res.Telling), "sentence"), len(res.TellingAt))
+	}
+	for i, when := range res.TellingAt {
+		said := res.Telling[i]
+		if !strings.HasPrefix(said, "At "+at(when.At)+" ") || i > 0 && when.At < res.TellingAt[i-1].At {
+			return fmt.Errorf("a sentence of its story has another time than it says: %s", said)
+		}
+		is := func(v Violation) bool {
+			return v.Invariant == when.Violates && v.At == when.At && strings.Contains(said, v.Invariant) && strings.Contains(said, v.Message)
+		}
+		if when.Violates != "" && !slices.ContainsFunc(res.Violations, is) {
+			return fmt.Errorf("a sentence of its story tells of a violation that it does not have: %s", said)
+		}
+	}
+	return nil
+}
+
+// checkJobs says which job did not come to what the result says.
+func (res *Result) checkJobs(r *record) error {
+	for i := range min(len(res.Jobs), len(r.jobs)) {
+		has, is := res.Jobs[i], r.jobs[i].JobResult
+		if has.ID != is.ID || has.State != is.State {
+			return fmt.Errorf("it says that %s is %s in the end, and the trace that %s is %s", has.ID, either(has.State == "", "without a record", has.State), is.ID, either(is.State == "", "without a record", is.State))
+		}
+		for _, j := range []*JobResult{&has, &is} { // what the trace alone does not show
+			j.About, j.StalePicks, j.StaleExhausted, j.StaleHeld, j.Blind = false, 0, 0, 0, nil
+		}
+		if !reflect.DeepEqual(has, is) {
+			return fmt.Errorf("what it says of %s is not what the trace shows", has.ID)
+		}
+	}
+	return nil
+}
+
+// CheckTrace judges the events of a stored run once more, and says which job came to something else than the result says,
+// and which violation of a promise they show and the result has not, or the other way round. What only the end of a run
+// shows it leaves alone.
 func (res *Result) CheckTrace(p *plans.Plan, events iter.Seq2[sim.Event, error]) error {
-	j := judge.NewJudge(scheduler.JudgeConfig(p))
+	j, r := judge.NewJudge(scheduler.JudgeConfig(p)), newRecord(p)
 	j.Began(worldsBegin)
+	var last sim.Event
 	for e, err := range events {
 		if err != nil {
 			return err
 		}
-		j.Observe(&e)
+		r.observe(&e, j.Observe(&e))
+		last = e
+	}
+	if last.At > res.Virtual {
+		return fmt.Errorf("it says that the run took %s, and the last step of the trace is at %s", at(res.Virtual), at(last.At))
+	}
+	if last.Step != res.Steps {
+		return fmt.Errorf("it says that the run took %s, and the trace has %d", count(res.Steps, "step"), last.Step)
+	}
+	if err := res.checkJobs(r); err != nil {
+		return err
 	}
 	for _, i := range res.Invariants {
 		early, _ := res.violations(i.Name, res.Steps-1)

@@ -5,11 +5,13 @@ import (
 	"context"
 	"encoding/json"
 	"slices"
+	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"github.com/wavetank-sim/wavetank/faults"
 	"github.com/wavetank-sim/wavetank/scenarios/plans"
 	"github.com/wavetank-sim/wavetank/sim"
 )
@@ -37,6 +39,8 @@ func TestCheck(t *testing.T) {
 	for _, name := range plans.Names() {
 		p, res, events := traced(t, name)
 		require.NoError(t, res.Check(), name)
+		require.NoError(t, res.CheckPlan(p), name)
+		require.NoError(t, res.CheckStory(), name)
 		require.NoError(t, res.CheckTrace(p, events), name)
 	}
 }
@@ -58,6 +62,13 @@ func TestCheckOfWhatWasEdited(t *testing.T) {
 		c.spoil(&edited)
 		assert.ErrorContains(t, edited.Check(), c.says)
 	}
+	told := *res
+	told.Telling = slices.Clone(res.Telling)
+	i := slices.IndexFunc(res.TellingAt, func(at ToldAt) bool { return at.Violates != "" })
+	told.Telling[i] = strings.Replace(told.Telling[i], "scheduler-2", "scheduler-1", 1)
+	assert.ErrorContains(t, told.CheckStory(), "a sentence of its story tells of a violation that it does not have: At ")
+	told.Telling[i] = strings.Replace(res.Telling[i], "At ", "At 1", 1)
+	assert.ErrorContains(t, told.CheckStory(), "a sentence of its story has another time than it says: At 1")
 	set := func(status Status, of []Violation, verdict Verdict, like *Result, invariant string) *Result {
 		edited := *like
 		edited.Invariants = slices.Clone(like.Invariants)
@@ -71,4 +82,45 @@ func TestCheckOfWhatWasEdited(t *testing.T) {
 	p, calm, events := traced(t, "calm")
 	more := set(StatusViolated, []Violation{{Invariant: "one-dispatch-per-job", Promised: true, Step: 5}}, Violated, calm, "one-dispatch-per-job")
 	assert.EqualError(t, more.CheckTrace(p, events), "it has a violation of one-dispatch-per-job, and the trace shows none")
+}
+
+// A job's state, its attempts and its path are what the trace shows.
+func TestCheckOfEditedJobs(t *testing.T) {
+	p, res, events := traced(t, "publish-failure")
+	for _, c := range []struct {
+		spoil func(res *Result)
+		says  string
+	}{
+		{func(res *Result) { res.Jobs[2].State = "FAILED" }, "it says that job-3 is FAILED in the end, and the trace that job-3 is SUCCEEDED"},
+		{func(res *Result) { res.Jobs[2].Attempts++ }, "what it says of job-3 is not what the trace shows"},
+		{func(res *Result) { res.Jobs[4].Path = nil }, "what it says of job-5 is not what the trace shows"},
+		{func(res *Result) { res.Steps++ }, "and the trace has "},
+		{func(res *Result) { res.Virtual = 1 }, "it says that the run took 0s, and the last step of the trace is at "},
+	} {
+		edited := *res
+		edited.Jobs = slices.Clone(res.Jobs)
+		c.spoil(&edited)
+		assert.ErrorContains(t, edited.CheckTrace(p, events), c.says)
+	}
+}
+
+// A plan that was edited after the run is not the result's.
+func TestCheckOfAnEditedPlan(t *testing.T) {
+	_, res, _ := traced(t, "publish-failure")
+	for _, c := range [][2]string{
+		{"seed=4", `it and the plan are not of one run: the seed is "4" in the plan, and "1" in the result`},
+		{"workload.jobs=9", `it and the plan are not of one run: the number of jobs is "9" in the plan, and "10" in the result`},
+		{"preset=hardened", `it and the plan are not of one run: the preset is "hardened" in the plan, and "documented" in the result`},
+	} {
+		p, err := plans.Load("publish-failure")
+		require.NoError(t, err)
+		require.NoError(t, p.Set(c[0]))
+		assert.EqualError(t, res.CheckPlan(p), c[1])
+	}
+	p, err := plans.Load("publish-failure")
+	require.NoError(t, err)
+	p.Faults[0].Do = faults.Hang
+	assert.ErrorContains(t, res.CheckPlan(p), `it and the plan are not of one run: the plan has the fault "hang on publish of job 3`)
+	p.Faults = nil
+	assert.ErrorContains(t, res.CheckPlan(p), `it and the plan are not of one run: the fault "fail-before on publish of job 3`)
 }

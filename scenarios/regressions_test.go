@@ -153,7 +153,7 @@ func TestFindings(t *testing.T) {
 		"lock-mutual-exclusion":                {Held, "lock-mutual-exclusion terminal-states-final"},
 		"no-dispatch-without-decision":         {Held, "documented-transitions-only lock-mutual-exclusion no-dispatch-without-approval no-dispatch-without-decision redis-index-agrees-with-record"},
 		"no-timeout-while-executing":           {Held, "no-timeout-while-executing"},
-		"throttled-job-comes-again-documented": {Held, "no-message-given-up throttled-job-comes-again"},
+		"throttled-job-comes-again-documented": {Held, "no-message-given-up"},
 		"outage-longer-than-settle_within":     {Inconclusive, ""},
 		"cancel-lost-unnoticed-documented":     {Held, "cancellation-takes-effect"},
 	} {

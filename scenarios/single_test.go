@@ -23,7 +23,7 @@ import (
 
 var (
 	everyWorld = flag.Bool("single.all", false, "strike the larger worlds of TestEverySingleFault as well")
-	varied     = flag.Int("single.varied", 1, "how many of all strikes on nodes and servers are tried at each operation")
+	varied     = flag.Int("single.varied", 1, "how many of all strikes of other lengths, on other nodes and on servers are tried at each operation")
 )
 
 // Each operation of a run is struck by each effect that can strike it, and its node by a crash, a pause and a
@@ -173,11 +173,23 @@ func strikesOn(op operation) (list []faults.Fault) {
 		faults.Fault{After: at, Do: faults.Failover, Node: "redis", Lag: 500 * time.Millisecond})
 }
 
-// strikesAt lists strikes of several lengths on each node and server, as the operation ends. A partition begins at a
-// time, and not after an operation: at the time that the operation has without faults.
+// strikesAt lists strikes of several lengths: on the operation, and as it ends on each node and server. A partition
+// begins at a time, and not after an operation: at the time that the operation has without faults.
 func strikesAt(p *plans.Plan, op operation) (list []faults.Fault) {
 	after := &faults.Match{Job: op.job, Phase: op.phase.Name, Occurrence: op.occurrence}
 	const s, m = time.Second, time.Minute
+	for _, f := range strikesOn(op) {
+		for _, long := range []time.Duration{10 * s, 3 * m, 11 * m} {
+			if f.For = long; f.Do == faults.Late {
+				list = append(list, f)
+			}
+		}
+		for _, times := range []int{3, 30, 2000} {
+			if f.For, f.Times = 0, times; f.On != nil && f.Do != faults.Late {
+				list = append(list, f)
+			}
+		}
+	}
 	for _, node := range p.Nodes() {
 		for _, long := range []time.Duration{10 * s, 3 * m, 7 * m, 11 * m} {
 			list = append(list, faults.Fault{After: after, Do: faults.Pause, Node: node, For: long})

@@ -74,7 +74,7 @@ func prepare(dir string, spec campaign.Spec, stderr io.Writer) error {
 		if !there.Equal(spec) {
 			return cli.Fail(cli.ExitUsage, "%s holds another campaign that was cut short; go on with it (%s), remove it, or choose another folder with --out", dir, resumeCommand(dir, there))
 		}
-		fmt.Fprintf(stderr, "going on with what %s holds\n", dir)
+		goOn(dir, stderr)
 		return nil
 	case campaign.Finished:
 		if there, err := campaign.Load(dir); err == nil && !there.Equal(spec) {
@@ -87,6 +87,15 @@ func prepare(dir string, spec campaign.Spec, stderr io.Writer) error {
 		return cli.Fail(cli.ExitUsage, "%v", err)
 	}
 	return nil
+}
+
+// goOn says with what the campaign in dir goes on.
+func goOn(dir string, stderr io.Writer) {
+	if done, err := campaign.Done(dir); err == nil && done == 0 {
+		fmt.Fprintf(stderr, "%s holds no run that is finished; the campaign begins with its first\n", dir)
+		return
+	}
+	fmt.Fprintf(stderr, "going on with what %s holds\n", dir)
 }
 
 // resumeCommand is how the campaign in dir is gone on with.

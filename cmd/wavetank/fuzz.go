@@ -153,6 +153,7 @@ func (f *fuzzFlags) target(cmd *cobra.Command, args []string, stderr io.Writer) 
 		if err != nil {
 			return "", campaign.Spec{}, cli.Fail(cli.ExitUsage, "%v", err)
 		}
+		goOn(f.resume, stderr)
 		return f.resume, spec, fitJUnit(f.junit, campaignFiles, f.resume)
 	}
 	spec, err := f.spec(args)

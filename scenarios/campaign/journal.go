@@ -4,8 +4,10 @@ import (
 	"bufio"
 	"bytes"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"time"
@@ -51,6 +53,9 @@ type examined struct {
 // openJournal opens the journal of the campaign in dir and gives take each of its entries but the
 // header. A last line that was not written to its end is dropped.
 func openJournal(dir string, h header, take func(entry) error) (*journal, error) {
+	if path := filepath.Join(dir, JournalFile); missing(path) { // a campaign has one from its beginning
+		return nil, fmt.Errorf("%s is missing, and with it what the campaign has done; %s", path, anew)
+	}
 	j, err := lockJournal(dir)
 	if err != nil {
 		return nil, err
@@ -60,6 +65,32 @@ func openJournal(dir string, h header, take func(entry) error) (*journal, error)
 		return nil, err
 	}
 	return j, nil
+}
+
+func missing(path string) bool {
+	_, err := os.Stat(path)
+	return errors.Is(err, fs.ErrNotExist)
+}
+
+// Done counts the runs that the journal of the campaign in dir has, whatever build wrote it.
+func Done(dir string) (runs int, err error) {
+	f, err := os.Open(filepath.Join(dir, JournalFile))
+	if err != nil {
+		return 0, fmt.Errorf("%s cannot be read: %w", filepath.Join(dir, JournalFile), strictyaml.FileReason(err))
+	}
+	defer f.Close() // read only: nothing to lose
+	for in := bufio.NewReaderSize(f, 1<<16); ; {
+		line, err := in.ReadBytes('\n')
+		if err != nil { // what is there of a line is not whole
+			return runs, nil
+		}
+		var e struct {
+			Record json.RawMessage `json:"record"`
+		}
+		if json.Unmarshal(line, &e) == nil && e.Record != nil {
+			runs++
+		}
+	}
 }
 
 // lockJournal takes the journal of dir for this process.
@@ -82,6 +113,9 @@ func lockJournal(dir string) (*journal, error) {
 func (j *journal) open(h header, take func(entry) error) error {
 	if err := j.read(h, take); err != nil {
 		return err
+	}
+	if found, _ := filepath.Glob(filepath.Join(filepath.Dir(j.path), FindingsDir, "*")); j.size == 0 && len(found) > 0 {
+		return fmt.Errorf("%s is empty, and the campaign has findings; %s", j.path, anew)
 	}
 	if err := j.rewind(); err != nil {
 		return unwritable(j.path, err)

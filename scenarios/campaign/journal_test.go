@@ -98,3 +98,20 @@ func TestOneProcessRunsACampaign(t *testing.T) {
 	}
 	ran(t, dir, opt)
 }
+
+// A campaign without the journal of what it did is not begun anew in silence.
+func TestAJournalThatIsGoneIsRefused(t *testing.T) {
+	t.Parallel()
+	dir, journal := interrupted(t, small(20), 4)
+	path := filepath.Join(dir, JournalFile)
+	done, err := Done(dir)
+	require.NoError(t, err)
+	assert.Equal(t, strings.Count(journal, "\n")-1, done)
+	require.NoError(t, os.WriteFile(filepath.Join(dir, FindingsDir, "x.yaml"), nil, 0o600))
+	require.NoError(t, os.WriteFile(path, nil, 0o600))
+	_, err = Run(context.Background(), dir, quick(1, ""))
+	assert.EqualError(t, err, path+" is empty, and the campaign has findings; remove the folder and begin the campaign anew")
+	require.NoError(t, os.Remove(path))
+	_, err = Run(context.Background(), dir, quick(1, ""))
+	assert.EqualError(t, err, path+" is missing, and with it what the campaign has done; remove the folder and begin the campaign anew")
+}

@@ -128,10 +128,6 @@ func TestPromises(t *testing.T) {
 			s.submit(job1).dispatched(s1, job1, w1).effect(w1, job1, "begin").ack(w1, job1, "job_ack").lost().
 				message(w1, job1, "job_deliver", sim.KindDeliver, 2).effect(w1, job1, "begin")
 		}, history.AckLost},
-		"counters of a dead process": {"counters-equal-trace", config.Config{}, func(s *story) {
-			calm(s)
-			s.control("crash", s1).counted(map[string]float64{})
-		}, history.SchedulerCrash},
 	} {
 		t.Run(name, func(t *testing.T) {
 			s := newStory()

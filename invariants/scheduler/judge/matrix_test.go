@@ -145,6 +145,7 @@ func TestAStrikeOnOneSchedulerOfTwo(t *testing.T) {
 		"who handles a job":          {func(s *story) { s.control("pause", s1) }, away, none},
 		"who had handled it":         {func(s *story) { s.unlock(s1, job1).ack(s1, job1, "submit_ack").of(1).control("pause", s1) }, none, none},
 		"who holds a tick's lock":    {func(s *story) { s.reconciles(s2).control("pause", s2) }, tick, tick},
+		"who writes the snapshot":    {func(s *story) { s.ticks(s2, history.WriterKey, "snapshot_lock", time.Minute).control("pause", s2) }, none, none},
 		"who takes a tick's lock":    {func(s *story) { s.control("partition nats", s2).reconciles(s2).op(s2, "", "timeout_scan") }, tick, tick},
 		"whose wrong clock ticks":    {func(s *story) { s.control("skew", s2).reconciles(s2).op(s2, "", "timeout_scan") }, history.StrikesOf(history.ClockWrong), history.StrikesOf(history.ClockWrong)},
 		"who handles one thereafter": {func(s *story) { s.stalls(s2).lock(s2, job2) }, none, away},
@@ -164,6 +165,52 @@ func TestAStrikeOnOneSchedulerOfTwo(t *testing.T) {
 		}
 		assert.Equal(t, c.first, j.Facts.Jobs[job1].Struck, "%s: the job in hand", name)
 		assert.Equal(t, c.two, j.Facts.Jobs[job2].Struck, "%s: the other job", name)
+	}
+}
+
+// A call of the safety kernel that fails reaches its job; enough of them reach all, as a circuit may open.
+func TestACircuitIsEverybodys(t *testing.T) {
+	const job2 = "job-2"
+	kernel := history.StrikesOf(history.KernelFails)
+	for name, c := range map[string]struct {
+		fail       int
+		apart      time.Duration
+		first, two invariants.Kinds
+	}{
+		"one":              {1, 0, kernel, 0},
+		"too few":          {2, time.Second, kernel, 0},
+		"enough":           {3, time.Second, kernel, kernel},
+		"too far apart":    {5, 2 * time.Minute, kernel, 0},
+		"just near enough": {3, 50 * time.Second, kernel, kernel},
+	} {
+		s := newStory().starts(s1).starts(s2).submit(job1).submit(job2)
+		for range c.fail {
+			s.wait(c.apart).calls(s1, job1).last().Fault = "fail-before"
+		}
+		s.submit("job-3")
+		j := NewJudge(hardened)
+		for i := range s.events {
+			j.Observe(&s.events[i])
+		}
+		assert.Equal(t, c.first, j.Facts.Jobs[job1].Struck, "%s: the job that was asked about", name)
+		assert.Equal(t, c.two, j.Facts.Jobs[job2].Struck, "%s: another", name)
+		assert.Equal(t, c.two, j.Facts.Jobs["job-3"].Struck, "%s: one that comes then", name)
+	}
+}
+
+// A client that has yet to start is not struck by a crash or a pause.
+func TestAClientThatIsNotThereIsNotStruck(t *testing.T) {
+	for _, there := range []bool{true, false} {
+		s := newStory().starts(s1).starts(s2)
+		if there {
+			s.starts("submitter")
+		}
+		s.control("pause", "submitter").submit(job1)
+		j := NewJudge(hardened)
+		for i := range s.events {
+			j.Observe(&s.events[i])
+		}
+		assert.Equal(t, there, j.Facts.Jobs[job1].Struck != 0)
 	}
 }
 

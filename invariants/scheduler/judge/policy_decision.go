@@ -104,12 +104,15 @@ var throttledJobWaits = checking(invariants.Invariant{
 
 var throttledJobComesAgain = checking(invariants.Invariant{
 	Name:   "throttled-job-comes-again",
-	Says:   "While its request is left, the safety kernel is asked again about a job that it throttles once throttle_delay has passed; with busy_backoff within backoff_max, if that is longer.",
+	Says:   "While its request is left, the safety kernel is asked again about a job that it throttles once throttle_delay has passed; with busy_backoff within backoff_max, if that is longer. If its delivery or the answer to that is lost, the replayer asks: once the job is pending_age old, within three ticks that nothing strikes.",
 	Kind:   invariants.Always,
 	Source: "Scheduler internals, section 7: safetyThrottleDelay",
 }, func(f *model.Facts, t *tally) observe.Checker {
 	judge := func(j *model.Job, told, at time.Duration) {
 		t.exercise()
+		if f.LeftToReplayer(j) && !f.Ticks.Replayer.PassedOver(max(told, j.Touched)+f.Config.PendingAge) {
+			return
+		}
 		if within := at - told; within > f.Config.ThrottledFor() {
 			t.violated(j, "was put off at %s, and not put to the safety kernel again within %s", told.Truncate(time.Millisecond), within.Truncate(time.Millisecond))
 		}

@@ -9,6 +9,7 @@ import (
 	"github.com/stretchr/testify/assert"
 
 	"github.com/wavetank-sim/wavetank/invariants/scheduler/config"
+	"github.com/wavetank-sim/wavetank/invariants/scheduler/history"
 	"github.com/wavetank-sim/wavetank/sim"
 )
 
@@ -225,6 +226,37 @@ func TestAThrottledJobNeedsNotSettle(t *testing.T) {
 		cfg.PendingReplayer = c.replayer
 		r := s.judge(cfg)
 		assert.Equal(t, c.settles, len(outcomeOf(r, "every-job-settles").Violations) == 0, name)
+	}
+}
+
+// A job whose request is astray is asked about by the replayer, unless that is struck as well.
+func TestWhoAsksAgain(t *testing.T) {
+	cfg := guarded
+	cfg.PendingReplayer, cfg.PendingAge, cfg.PollInterval = true, 2*time.Minute, 30*time.Second
+	for name, c := range map[string]struct {
+		lost, replayer, struck bool
+		ticks                  int
+		broken                 bool
+	}{
+		"its request is left":                {replayer: true, ticks: 1, broken: true},
+		"its delivery was lost":              {lost: true, replayer: true, ticks: 3},
+		"the replayer passes it over":        {lost: true, replayer: true, ticks: 8, broken: true},
+		"a replayer whose clock is wrong":    {lost: true, replayer: true, struck: true, ticks: 8},
+		"its delivery was lost, no replayer": {lost: true, ticks: 1, broken: true},
+	} {
+		cfg.PendingReplayer = c.replayer
+		s := throttled(newStory().starts(s1).starts(s2).submit(job1).message(s1, job1, "submit_deliver", sim.KindDeliver, 1).of(1))
+		if c.lost {
+			s.message(s1, job1, "submit_deliver", sim.KindDeliver, 2).of(1).lost()
+		}
+		if c.struck {
+			s.control("skew", s2)
+		}
+		for range c.ticks {
+			s.wait(90*time.Second).ticks(s2, history.ReplayerKey, "replay_lock", time.Minute)
+		}
+		o := outcomeOf(s.calls(s2, job1).judge(cfg), "throttled-job-comes-again")
+		assert.Equal(t, c.broken, len(o.Violations) > 0, name)
 	}
 }
 

@@ -26,6 +26,19 @@ func TestAReleaseEndsOneHandling(t *testing.T) {
 	assert.Len(t, outcomeOf(s.judge(config.Config{}), "counters-equal-trace").Violations, 1)
 }
 
+// A crash leaves open whether its scheduler has counted what it did last, and no more than that.
+func TestACrashLeavesOneCountOpen(t *testing.T) {
+	for dispatched, held := range map[float64]bool{0: false, 1: true, 2: true, 3: true, 4: false} {
+		s := newStory()
+		calm(s)
+		s.submit("job-2").dispatched(s1, "job-2", w2).control("crash", s1)
+		s.counted(map[string]float64{`jobs_dispatched{topic="job.default"}`: dispatched, "jobs_completed": 1})
+		o := outcomeOf(s.judge(config.Config{}), "counters-equal-trace")
+		assert.Equal(t, held, o.Promised == 0, dispatched)
+		assert.Equal(t, held, len(o.Violations) == 0, dispatched)
+	}
+}
+
 // While a release hangs its lock may expire, and the same process take another for the job, which is not the
 // one that nobody gave back.
 func TestAHungReleaseIsOfItsOwnLock(t *testing.T) {
@@ -59,4 +72,13 @@ func TestALateRenewalIsTheLastWordOfItsHolder(t *testing.T) {
 
 	s.wait(ttl/2).renew(s1, job1, ttl)
 	assert.Len(t, outcomeOf(s.judge(config.Config{}), "no-lock-outlives-its-holder").Violations, 1)
+}
+
+// A job is past its deadline when the world is, whatever the clock of who times it out says.
+func TestADeadlineGoesByTheWorldsTime(t *testing.T) {
+	for at, held := range map[time.Duration]bool{time.Second: false, 10 * time.Minute: true} {
+		s := newStory().write("submitter", job1, "submit_write", "PENDING", "attempts", "0", "deadline_at", "600000").wait(at)
+		s.write(s1, job1, "timeout_write", "TIMEOUT", "updated_at", "700000")
+		assert.Equal(t, held, len(outcomeOf(s.judge(config.Config{RecheckTimeouts: true}), "timeout-only-when-due").Violations) == 0, at)
+	}
 }

@@ -81,16 +81,24 @@ func runThatEnds(s *story, after time.Duration) {
 // A job may fail for want of attempts that found no free worker; that a handling took none, though one was free, is no
 // such reason.
 func TestWantOfAttempts(t *testing.T) {
-	for free, promised := range map[bool]bool{true: true, false: false} {
+	for name, c := range map[string]struct{ free, intended, promised bool }{
+		"nobody took it, though one was free":     {free: true, promised: true},
+		"none was free":                           {},
+		"none was free, and then it went further": {intended: true, promised: true},
+	} {
 		s := newStory().submit(job1)
-		if free {
+		if c.free {
 			s.beats(w1, 0, s1)
 		}
-		s.begins(s1, job1).unlock(s1, job1).beats(w1, 0, s1).begins(s1, job1).unlock(s1, job1)
+		s.begins(s1, job1).unlock(s1, job1).beats(w1, 0, s1).begins(s1, job1)
+		if c.intended {
+			s.intended(s1, job1, w1)
+		}
+		s.unlock(s1, job1)
 		s.lock(s1, job1).read(s1, job1).write(s1, job1, "failed_write", "FAILED", "reason_code", "max_scheduling_retries")
 		o := outcomeOf(s.judge(config.Config{MaxSchedulingRetries: 2}), "no-failure-for-want-of-attempts")
 		if assert.Len(t, o.Violations, 1) {
-			assert.Equal(t, promised, o.Violations[0].Promised)
+			assert.Equal(t, c.promised, o.Violations[0].Promised, name)
 		}
 	}
 }

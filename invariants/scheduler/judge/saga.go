@@ -5,6 +5,7 @@ import (
 	"github.com/wavetank-sim/wavetank/invariants/scheduler/history"
 	"github.com/wavetank-sim/wavetank/invariants/scheduler/model"
 	"github.com/wavetank-sim/wavetank/invariants/scheduler/observe"
+	"github.com/wavetank-sim/wavetank/sim"
 )
 
 // What holds of sagas (Scheduler internals, section 4).
@@ -99,13 +100,14 @@ var compensationOnlyOfSucceededJob = checking(invariants.Invariant{
 
 var onlyLockHolderCompensates = checking(invariants.Invariant{
 	Name:   "only-lock-holder-compensates",
-	Says:   "A saga's compensations are submitted only by the process that holds the lock of its rollback.",
+	Says:   "A saga's compensations are submitted only by the process that holds the lock of its rollback. One that arrives late, when its publisher has given it up, was on its way, and is not judged.",
 	Kind:   invariants.Always,
 	Source: "Scheduler internals, section 4, and section 8, saga:<workflow_id>:lock: one rollback of a saga at a time",
 }, func(f *model.Facts, t *tally) observe.Checker {
 	f.Sagas.Submitting = append(f.Sagas.Submitting, func(s *model.Step, c *model.Compensation, _ bool) {
 		t.exercise()
 		switch k := c.Saga.Lock; {
+		case s.Kind == sim.KindLate:
 		case !k.Live(s.At):
 			t.violated(f.Jobs[c.Job], "%s submitted its compensation at step %d, while nobody held the lock of %s", invariants.Who(s.Event), stepNo(s.Step), c.Saga.ID)
 		case !k.HeldBy(s.Event):

@@ -3,7 +3,10 @@ package judge
 import (
 	"fmt"
 	"strconv"
+	"testing"
 	"time"
+
+	"github.com/stretchr/testify/assert"
 
 	"github.com/wavetank-sim/wavetank/invariants/scheduler/config"
 	"github.com/wavetank-sim/wavetank/invariants/scheduler/history"
@@ -169,4 +172,16 @@ var sagaTrials = map[string]trial{
 			s.add(s1, sim.KindRedis, "multi", c.Key, "", "saga_pop", c)
 		},
 	},
+}
+
+// A compensation that arrives late, when nobody holds the lock any more, was sent under it.
+func TestALateCompensationIsNotJudgedByWhoHoldsTheLock(t *testing.T) {
+	cfg := config.Config{Saga: config.SagaConfig{LockTTL: 2 * time.Minute}}
+	for late, held := range map[bool]bool{true: true, false: false} {
+		s := newStory().succeeds(job1).failsForGood(job2).sagaLock(s1).compensates(s2, job1, "comp-1")
+		if late {
+			s.late()
+		}
+		assert.Equal(t, held, len(outcomeOf(s.judge(cfg), "only-lock-holder-compensates").Violations) == 0)
+	}
 }

@@ -68,22 +68,24 @@ var delayFiresOnTime = checking(invariants.Invariant{
 	Source: "Scheduler internals, section 8: durable workflow delay timers, and their background poller",
 }, func(f *model.Facts, t *tally) observe.Checker {
 	bound := func() time.Duration { return rounding + 3*f.Config.Workflow.DelayPoll + handover }
-	// kept says by when the job of a delay is to be submitted, if the delay was long enough.
-	kept := func(w model.WfWait) (due time.Duration, ok bool) {
+	// kept says by when the job of a delay is to be submitted, if the delay was long enough: by the run's record, and by the
+	// world's time, but for the time that the end of a job is under way under its lock.
+	kept := func(k *model.StepJob) (due time.Duration, ok bool) {
+		w, waited := k.Run.Waits[k.ID]
 		due = f.Workflow.Since(w.Until)
-		return due, due-w.Since >= f.Config.Workflow.DurableFrom+rounding
+		ok = waited && due-w.Since >= f.Config.Workflow.DurableFrom+rounding
+		if now := f.Workflow.Due(k); now.At != 0 {
+			due = min(due, now.At+f.Config.JobLockTTL)
+		}
+		return due, ok
 	}
 	return observe.Checker{
 		Fired: func(s *model.Step, k *model.StepJob) {
-			w, waited := k.Run.Waits[k.ID]
-			due, ok := kept(w)
-			if !waited || !ok {
+			due, ok := kept(k)
+			if !ok {
 				return
 			}
 			t.exercise()
-			if now := f.Workflow.Due(k); now.At != 0 {
-				due = min(due, now.At+f.Config.JobLockTTL) // whatever the run's record says
-			}
 			if late := s.At - due; late > bound() {
 				t.violated(&k.Run.As, "%s submitted %s at step %d, %s after its time", invariants.Who(s.Event), k.ID, stepNo(s.Step), late.Truncate(time.Millisecond))
 			}
@@ -92,13 +94,16 @@ var delayFiresOnTime = checking(invariants.Invariant{
 			for _, r := range f.Workflow.Order {
 				for i := range r.Steps {
 					s := &r.Steps[i]
-					id := history.StepJobID(r.RunID, s.ID, s.Attempt)
-					due, ok := kept(r.Waits[id])
-					if j := f.Workflow.Jobs[id]; j != nil && j.Made != 0 || r.Over() || s.State != "WAITING" || !ok {
+					k := f.Workflow.StepJob(history.StepJobID(r.RunID, s.ID, s.Attempt))
+					if k == nil {
+						continue
+					}
+					due, ok := kept(k)
+					if k.Made != 0 || r.Over() || s.State != "WAITING" || !ok {
 						continue
 					}
 					if end.At-due > bound() {
-						t.violated(&r.As, "%s was never submitted, %s after its time", id, (end.At - due).Truncate(time.Millisecond))
+						t.violated(&r.As, "%s was never submitted, %s after its time", k.ID, (end.At - due).Truncate(time.Millisecond))
 					}
 				}
 			}

@@ -48,6 +48,7 @@ type counts struct {
 	Fenced, Resumed, Voids           int
 	Denied                           int
 
+	Crashes          int // of schedulers
 	LockLeft         int // locks taken of which their holders do not know
 	Received, Handed int // requests that were handled, and those that were, or may be yet
 	Taken            int // jobs that a replayer has read while they waited, and may have handled

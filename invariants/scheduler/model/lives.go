@@ -13,6 +13,9 @@ func (f *Facts) Control(e *sim.Event) {
 	n := f.Node(e.Target)
 	switch e.Name {
 	case "crash":
+		if strings.HasPrefix(e.Target, history.SchedulerNodes) && !n.Down {
+			f.Count.Crashes++
+		}
 		n.Down = true
 		f.swept = append(f.swept, swept{e.Step, n.pulls})
 		n.pulls = nil

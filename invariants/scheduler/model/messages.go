@@ -27,6 +27,8 @@ type Message struct {
 	Done      bool   // acknowledged, or terminated
 	Lost      bool   // the stream does not hold it any more; who was given it has it all the same
 	Abandoned bool   // JetStream delivers it no more, and nobody has acknowledged it
+	astray    bool   // a delivery of it was lost, or the answer to one, and its job has not been asked about since it came again
+	found     bool   // it has come again since
 }
 
 // refusal is what came of a message that can never be handled.
@@ -112,9 +114,11 @@ func (f *Facts) Follow(j *Job, e *sim.Event) *Message {
 	switch e.Kind {
 	case sim.KindDeliver:
 		m.Holder = invariants.Process(e.Node, e.Incarnation)
+		m.found = m.astray && history.Applied(e)
 	case sim.KindAck, sim.KindTerm:
 		m.Done = m.Done || history.Applied(e)
 	}
+	m.astray = m.astray || !history.Applied(e)
 	return m
 }
 

@@ -293,6 +293,11 @@ func (f *Facts) putOff(s *Step, is bool) {
 	}
 	if s.About != nil {
 		s.About.PutOff = since
+		for i := range s.About.Messages {
+			if m := &s.About.Messages[i]; m.found {
+				m.astray, m.found = false, false
+			}
+		}
 	}
 }
 
@@ -315,6 +320,12 @@ func (f *Facts) Throttled(j *Job, at time.Duration) bool {
 	}
 	within := at - j.PutOff
 	return RequestLeft(j) && within <= f.Config.ThrottledFor() || f.Config.PendingReplayer && within <= f.Config.PendingAge+4*f.Config.PollInterval+f.Config.JobLockTTL
+}
+
+// LeftToReplayer says whether nobody but the replayer can ask about a job in time: the delivery of its request was lost, or
+// the answer to that, and JetStream waits for it.
+func (f *Facts) LeftToReplayer(j *Job) bool {
+	return f.Config.PendingReplayer && slices.ContainsFunc(j.Messages, func(m Message) bool { return m.Consumer == history.ConsumerSubmit && m.astray })
 }
 
 // RequestLeft says whether a request of the job is left to be delivered.

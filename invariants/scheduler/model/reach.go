@@ -12,7 +12,6 @@ import (
 var (
 	ofWorkers  = history.StrikesOf(history.WorkerCrash, history.WorkerAway)
 	ofReplicas = history.StrikesOf(history.SchedulerCrash, history.SchedulerAway)
-	forAll     = history.StrikesOf(history.KernelFails, history.TickFails) // an operation that counts for all jobs, by a circuit or by a tick
 )
 
 // StruckBy are the kinds of strike that have reached a job; with saga, also those that have reached its saga.
@@ -97,8 +96,8 @@ func isClient(node string) bool {
 // struckNode takes in a strike on a node or a server.
 func (f *Facts) struckNode(k invariants.StrikeKind, node, verb string) {
 	if verb == "crash" || verb == "pause" {
-		if n := f.Nodes[node]; n != nil && n.Down {
-			return // it strikes nobody
+		if n := f.Nodes[node]; n == nil && isClient(node) || n != nil && n.Down {
+			return // it strikes nobody: the node is down, or has yet to start
 		}
 	}
 	w := window{kind: k, node: node, ends: endOf[verb], strikes: 1}
@@ -134,7 +133,7 @@ func (f *Facts) struckNode(k invariants.StrikeKind, node, verb string) {
 }
 
 // tickFails lets a strike reach everything, if the scheduler that it is on holds the lock of a tick meanwhile. The tick
-// goes by a clock that is wrong; under any other strike it fails.
+// goes by a clock that is wrong; under any other strike it fails. That the snapshot is not written reaches no job.
 func (f *Facts) tickFails(w window) {
 	if w.until != 0 || !f.Ticks.heldBy(w.node, f.At) {
 		return
@@ -142,8 +141,9 @@ func (f *Facts) tickFails(w window) {
 	w.strikes = 0 // the tick fails until the last strike on its holder ends
 	if w.all = true; w.kind != history.ClockWrong {
 		w.kind = history.TickFails
+		w.all = f.Ticks.loopHeldBy(w.node, f.At)
 	}
-	if kind := history.StrikesOf(w.kind); f.opens(w) {
+	if kind := history.StrikesOf(w.kind); f.opens(w) && w.all {
 		f.Strikes.ever |= kind
 		f.reachAll(kind)
 	}
@@ -164,7 +164,9 @@ func (f *Facts) dealt(e *sim.Event) {
 	f.Strikes.dealing = 0
 	for i := range f.Strikes.windows {
 		if w := f.Strikes.windows[i]; w.node == e.Node && w.open(f.At) {
-			f.Strikes.dealing |= history.StrikesOf(w.kind) &^ ofWorkers
+			if w.all || w.kind != history.TickFails {
+				f.Strikes.dealing |= history.StrikesOf(w.kind) &^ ofWorkers
+			}
 			f.tickFails(w)
 		}
 	}
@@ -178,13 +180,16 @@ func (f *Facts) dealt(e *sim.Event) {
 }
 
 // struckOperation takes in a strike on an operation. It reaches the operation's job, saga or run; on a key of all, the
-// runs and sagas that its scheduler has in hand; and what is about none, whatever is unfinished.
+// runs and sagas that its scheduler has in hand; and what is about none, whatever is unfinished. So do calls of the safety
+// kernel, once enough of them have failed to open a circuit.
 func (f *Facts) struckOperation(s invariants.Strike) {
 	kind := history.StrikesOf(s.Kind)
-	if kind&forAll != 0 {
+	opens := s.Kind == history.KernelFails && f.Strikes.mayOpen(&s, &f.Config.Policy)
+	forAll := s.Kind == history.TickFails || opens
+	if forAll {
 		f.opens(window{kind: s.Kind, node: s.Node, until: f.At + f.aftermath(s.Kind), all: true})
 	}
-	if j := f.Job(s.Job); j != nil && s.Kind != history.KernelFails {
+	if j := f.Job(s.Job); j != nil && !opens {
 		f.reachJob(j, kind)
 		for _, replay := range f.Order {
 			if replay.Replay.Of == j.ID && f.unfinished(replay) { // who replays a job works on both under its name
@@ -193,7 +198,7 @@ func (f *Facts) struckOperation(s invariants.Strike) {
 		}
 		return
 	}
-	if f.reachKey(s.Key, kind) || kind&forAll == 0 && f.reachHands(s.Node, kind) {
+	if f.reachKey(s.Key, kind) || !forAll && f.reachHands(s.Node, kind) {
 		return
 	}
 	f.reachAll(kind)

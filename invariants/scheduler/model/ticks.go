@@ -10,7 +10,7 @@ import (
 
 // ticks is what is known of the parts that one replica at a time does for all.
 type ticks struct {
-	Reconciler, replayer, Writer Tick
+	Reconciler, Replayer, Writer Tick
 	Snapshot                     []known            // what sys:workers:snapshot holds; never changed in place
 	Offered                      map[string][]known // what it held when the process began, by its name
 }
@@ -26,13 +26,25 @@ type Tick struct {
 	Under  map[string]bool // the processes that have begun a tick and not done what it is for
 	Last   string          // the process that began the last tick
 	LastAt time.Duration
-	Began  time.Duration // of the tick that the last renewal is of
-	Begins bool          // the step begins a tick; else it writes what the tick is for
-	Before string        // the process that ticked last before this one, and
+	Began  time.Duration    // of the tick that the last renewal is of
+	sound  [3]time.Duration // when the last ticks began that nothing struck, the latest last
+	Begins bool             // the step begins a tick; else it writes what the tick is for
+	Before string           // the process that ticked last before this one, and
 	Ago    time.Duration
 }
 
 func (t *Tick) Live(at time.Duration) bool { return t.Node != "" && (t.Expires == 0 || at < t.Expires) }
+
+// Begin takes in that a tick begins.
+func (f *Facts) Begin(t *Tick) {
+	t.Began = f.At
+	if f.StruckNow() == 0 {
+		t.sound = [3]time.Duration{t.sound[1], t.sound[2], f.At}
+	}
+}
+
+// PassedOver says whether two ticks have ended since something was due, and a third one has begun, which nothing struck.
+func (t *Tick) PassedOver(due time.Duration) bool { return t.sound[0] >= due }
 
 func (k *ticks) ByLock(key string) *Tick {
 	switch key {
@@ -40,8 +52,8 @@ func (k *ticks) ByLock(key string) *Tick {
 		k.Reconciler.What = "reconciler"
 		return &k.Reconciler
 	case history.ReplayerKey:
-		k.replayer.What = "replayer"
-		return &k.replayer
+		k.Replayer.What = "replayer"
+		return &k.Replayer
 	}
 	k.Writer.What = "snapshot's writer"
 	return &k.Writer
@@ -49,12 +61,12 @@ func (k *ticks) ByLock(key string) *Tick {
 
 // heldBy says whether a node holds the lock of a tick.
 func (k *ticks) heldBy(node string, at time.Duration) bool {
-	for _, t := range []*Tick{&k.Reconciler, &k.replayer, &k.Writer} {
-		if t.Node == node && t.Live(at) {
-			return true
-		}
-	}
-	return false
+	return k.loopHeldBy(node, at) || k.Writer.Node == node && k.Writer.Live(at)
+}
+
+// loopHeldBy says whether a node holds the lock of a loop's tick; the snapshot's writer is no loop.
+func (k *ticks) loopHeldBy(node string, at time.Duration) bool {
+	return k.Reconciler.Node == node && k.Reconciler.Live(at) || k.Replayer.Node == node && k.Replayer.Live(at)
 }
 
 // offer notes what a process could learn from the snapshot at its start.

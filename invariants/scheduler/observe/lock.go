@@ -121,6 +121,9 @@ func (o *Observer) handled(s *model.Step) {
 	if h.FailedClosed() {
 		f.Reach(model.FailedClosed)
 	}
+	if h.Intended {
+		s.About.NoneFree = false
+	}
 	if h.FoundNobody() {
 		f.Come(s.About, model.NoWorkerTook)
 		if f.Free(s) == "" {

@@ -25,7 +25,7 @@ func (o *Observer) tickLockChanged(s *model.Step, c *sim.Change) {
 	t.Under[t.By] = t == &o.Facts.Ticks.Writer
 	t.Begins, t.Before, t.Ago = true, t.Last, s.At-t.LastAt
 	if t.By != t.Last || s.At-t.Began > o.Facts.Config.PollInterval*5/6 { // a tick that goes on renews it after two thirds of a poll
-		t.Began = s.At
+		o.Facts.Begin(t)
 	}
 	t.Last, t.LastAt = t.By, s.At
 	for _, check := range o.ticked {

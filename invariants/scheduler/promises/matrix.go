@@ -43,6 +43,7 @@ var (
 	rechecked  = by("the reconciler reads a job again under its lock", withRecheck)
 	reconciled = by("the reconciler times out what stays", withReconciler)
 	sweptUp    = by("the replayer takes up what stays PENDING or SCHEDULED", withSweep, withReplayer, withReconciler)
+	askedAgain = by("the replayer asks again", withReplayer, withWholeTicks)
 	patient    = by("deliveries outlast every outage", withBusyBackoff, withLongPatience)
 	patientDLQ = by("deliveries of what nobody can read outlast every outage", withBusyBackoff, withDLQPatience)
 	peeked     = by("a compensation leaves its stack once it is submitted", withPeek)
@@ -79,10 +80,7 @@ var Matrix = map[string]row{
 	"approved-job-goes-on":        {Except: []exception{rewound}},
 	"attempts-drain-by-two":       {Except: []exception{{By: StrikesOf(LockFails, SchedulerAway), But: []mechanism{fenced}}, rewound}},
 	"attempts-never-past-ceiling": {Except: []exception{{By: StrikesOf(WriteLate), But: []mechanism{fenced}}}},
-	"counters-equal-trace": {Except: []exception{
-		{By: StrikesOf(SchedulerCrash), Why: open, Says: "a counter that is in memory goes with its process; one in Redis would close it"},
-		rewound,
-	}},
+	"counters-equal-trace":        {Except: []exception{rewound}},
 	"redis-index-agrees-with-record": {Except: []exception{
 		{By: overstays, But: []mechanism{fenced}},
 		{By: StrikesOf(RedisFailover), But: []mechanism{fenced}},
@@ -98,7 +96,7 @@ var Matrix = map[string]row{
 		rewound,
 	}},
 	"nobody-is-rescued": {Takes: []mechanism{having(withDeliveries, withPendingAge)}, Except: []exception{
-		{By: StrikesOf(PublishRefused, PublishLate, WriteRefused, WriteUnanswered, WriteLate, ReadFails, LockFails, SubmissionFails, AckLost, DeliveryLost, SchedulerCrash, SchedulerAway, WorkerCrash, WorkerAway, NATSAway, ClockWrong), Why: impossible, Says: "what a strike has cut short, somebody else has to take up"},
+		{By: StrikesOf(PublishRefused, PublishLate, WriteRefused, WriteUnanswered, WriteLate, ReadFails, LockFails, SubmissionFails, ResultLost, AckLost, DeliveryLost, SchedulerCrash, SchedulerAway, WorkerCrash, WorkerAway, NATSAway, ClockWrong), Why: impossible, Says: "what a strike has cut short, somebody else has to take up"},
 		{By: StrikesOf(PublishUnanswered), But: []mechanism{having(withResume), having(withoutRefusal)}},
 		rewound,
 	}},
@@ -174,7 +172,8 @@ var Matrix = map[string]row{
 		{By: StrikesOf(DeliveryLost), Why: open, Says: "a request that is delivered twice is asked about twice; a note of when its job was put off would tell"},
 	}},
 	"throttled-job-comes-again": {Except: []exception{
-		{By: StrikesOf(ReadFails, AckLost, DeliveryLost, SchedulerCrash, SchedulerAway), Why: impossible, Says: "nobody can ask again in time who is not there, or whom the servers refuse"},
+		{By: StrikesOf(AckLost, DeliveryLost), But: []mechanism{askedAgain}},
+		{By: StrikesOf(ReadFails, SchedulerCrash, SchedulerAway), Why: impossible, Says: "nobody can ask again in time who is not there, or whom the servers refuse"},
 	}},
 	"one-replay-per-count":         {Takes: []mechanism{having(withAtomicReplay)}},
 	"growth-alert-tells-the-truth": {Except: []exception{wrongClock}},
@@ -200,7 +199,7 @@ var Matrix = map[string]row{
 		rewound,
 	}},
 	"only-lock-holder-compensates": {Saga: true, Takes: []mechanism{having(withLongSaga)}, Except: []exception{
-		{By: StrikesOf(SubmissionFails, SchedulerAway), Why: impossible, Says: "a publish that is on its way when its lock expires is stored as the same publish is before"},
+		{By: StrikesOf(SchedulerAway), Why: impossible, Says: "a publish that is on its way when its lock expires is stored as the same publish is before"},
 		rewound,
 	}},
 	"one-compensation-per-key":           {Saga: true, Except: []exception{{By: StrikesOf(WriteRefused, WriteUnanswered, SchedulerAway), But: []mechanism{peeked}}, rewound}},
