@@ -2,9 +2,10 @@ package invariants
 
 import (
 	"fmt"
-	"strings"
-
 	"github.com/wavetank-sim/wavetank/sim"
+	"slices"
+	"strings"
+	"time"
 )
 
 // Who names the process that ran a step.
@@ -37,14 +38,23 @@ type Clause struct {
 
 func (c Clause) String() string { return c.Text }
 
-// Say formats a message. The steps are those among args.
+// Say formats a message. The steps are those among args. A time of a second or more is told to
+// the millisecond, and a shorter one, of a millisecond or more, to the microsecond.
 func Say(format string, args ...any) (c Clause) {
-	for _, arg := range args {
+	args = slices.Clone(args)
+	for i, arg := range args {
 		switch arg := arg.(type) {
 		case StepNo:
 			c.Steps = append(c.Steps, int(arg))
 		case Clause:
 			c.Steps = append(c.Steps, arg.Steps...)
+		case time.Duration:
+			switch size := arg.Abs(); {
+			case size >= time.Second:
+				args[i] = arg.Round(time.Millisecond)
+			case size >= time.Millisecond:
+				args[i] = arg.Round(time.Microsecond)
+			}
 		}
 	}
 	c.Text = fmt.Sprintf(format, args...)

@@ -1,6 +1,9 @@
 package main
 
 import (
+	"errors"
+	"fmt"
+	"regexp"
 	"strconv"
 	"strings"
 	"time"
@@ -20,6 +23,9 @@ type budget struct {
 	time time.Duration
 }
 
+// overlong matches a time that is longer than a time.Duration can be, if that cannot be read.
+var overlong = regexp.MustCompile(`^[0-9]+(s|m|h)$`)
+
 // parseBudget reads 60s, 2h, 10000runs or 10000 runs.
 func parseBudget(text string) (budget, error) {
 	bad := func(why string) (budget, error) {
@@ -28,10 +34,10 @@ func parseBudget(text string) (budget, error) {
 	if digits, ok := strings.CutSuffix(text, "runs"); ok {
 		n, err := strconv.Atoi(strings.ReplaceAll(strings.TrimSpace(digits), "_", ""))
 		switch {
+		case errors.Is(err, strconv.ErrRange), err == nil && (n < 1 || n > budgetRunsMax):
+			return bad(fmt.Sprintf("out of range (1 to %d runs)", budgetRunsMax))
 		case err != nil:
 			return bad("no number of runs")
-		case n < 1 || n > budgetRunsMax:
-			return bad("out of range")
 		}
 		return budget{runs: n}, nil
 	}
@@ -39,7 +45,7 @@ func parseBudget(text string) (budget, error) {
 	switch _, number := strconv.Atoi(text); {
 	case number == nil:
 		return bad("neither runs nor a time")
-	case err != nil:
+	case err != nil && !overlong.MatchString(text):
 		return bad("not a time")
 	case d < time.Second || d > budgetTimeMax:
 		return bad("out of range (1s to 720h)")

@@ -43,6 +43,14 @@ func (f *campaignFlags) check(cmd *cobra.Command) error {
 	if seeds := cmd.Flags().Lookup("seeds"); seeds != nil && seeds.Changed && seeds.Value.String() == "0" {
 		return cli.Fail(cli.ExitUsage, "--seeds is 0, out of range; give 1 or more")
 	}
+	return namedFolder(cmd)
+}
+
+// namedFolder refuses an --out that names no folder.
+func namedFolder(cmd *cobra.Command) error {
+	if out := cmd.Flags().Lookup("out"); out.Changed && out.Value.String() == "" {
+		return cli.Usage(cmd, "--out names no folder; give one, or leave --out away")
+	}
 	return nil
 }
 

@@ -45,9 +45,12 @@ goes on when the same command is given again.`,
 		Example:   "  wavetank compare\n  wavetank compare dispatch-order --seeds 100",
 		ValidArgs: names,
 		RunE: func(cmd *cobra.Command, args []string) error {
-			for _, arg := range args {
+			for i, arg := range args {
 				if _, err := sweep.Compare(arg); err != nil {
 					return err
+				}
+				if slices.Contains(args[:i], arg) {
+					return cli.Usage(cmd, "%s is named twice; name each comparison once", arg)
 				}
 			}
 			if len(args) == 0 {

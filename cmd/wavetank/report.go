@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 
 	"github.com/spf13/cobra"
 
@@ -29,8 +30,11 @@ then what is inconclusive, then what held.`,
 			return nil, cobra.ShellCompDirectiveFilterDirs
 		},
 		RunE: func(cmd *cobra.Command, args []string) error {
-			if len(args) == 0 {
+			if len(args) == 0 || slices.Contains(args, "") {
 				return cli.Usage(cmd, "report: the folder is missing")
+			}
+			if err := namedFolder(cmd); err != nil {
+				return err
 			}
 			return rewrite(args, out, cli.NewPrinter(cmd.OutOrStdout()), cli.NewProgress(cmd.ErrOrStderr(), false))
 		},

@@ -46,6 +46,9 @@ A folder of an earlier run is replaced; any other folder is left alone.`,
 		Args:              cli.OneArg("the scenario or plan file"),
 		ValidArgsFunction: completeScenarios(),
 		RunE: func(cmd *cobra.Command, args []string) error {
+			if err := namedFolder(cmd); err != nil {
+				return err
+			}
 			return f.run(cmd.Context(), args[0], cmd.OutOrStdout(), cmd.ErrOrStderr())
 		},
 	}

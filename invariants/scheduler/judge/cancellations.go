@@ -11,7 +11,7 @@ import (
 
 var cancellationTakesEffect = checking(invariants.Invariant{
 	Name:   "cancellation-takes-effect",
-	Says:   "A job ends CANCELLED, or TIMEOUT past its deadline, if a scheduler was given its cancellation before it had a record, and found none, failed or died until then, or has not answered by the job's end.",
+	Says:   "A cancellation that a scheduler is given before the job has a record takes effect: the job ends CANCELLED, or TIMEOUT past its deadline. Judged where that scheduler found no record, failed or died before there was one, or never answered the message.",
 	Kind:   invariants.Always,
 	Source: "Scheduler internals, section 1: cancelled by user request, whether the request or its cancellation comes first",
 }, func(f *model.Facts, t *tally) observe.Checker {
