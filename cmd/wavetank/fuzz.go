@@ -287,7 +287,7 @@ func finishFuzz(ctx context.Context, dir string, res *campaign.Result) error {
 		}
 	}
 	if err := reports.WriteCampaign(dir, res); err != nil {
-		return cli.Fail(cli.ExitUsage, "%s cannot be written: %v; choose another folder with --out", dir, strictyaml.FileReason(err))
+		return cli.Fail(cli.ExitUsage, "%s cannot be written: %v; the result is kept: make room for the page, and make it with `wavetank report %s`", in(dir, reports.PageFile), strictyaml.FileReason(err), dir)
 	}
 	return bad
 }

@@ -18,6 +18,7 @@ import (
 
 	"github.com/wavetank-sim/wavetank/cmd/internal/cli"
 	"github.com/wavetank-sim/wavetank/cmd/internal/cli/clitest"
+	"github.com/wavetank-sim/wavetank/reports"
 	"github.com/wavetank-sim/wavetank/scenarios"
 	"github.com/wavetank-sim/wavetank/scenarios/campaign"
 	"github.com/wavetank-sim/wavetank/scenarios/plans"
@@ -218,4 +219,14 @@ func TestTraceThatCannotBeWritten(t *testing.T) {
 	}
 	assert.EqualError(t, context.Cause(ctx), "runs/calm-1 cannot be written: no space left on device; choose another folder with --out")
 	assert.EqualError(t, w.close(), "runs/calm-1 cannot be written: no space left on device; choose another folder with --out")
+}
+
+// A campaign whose page cannot be written has its result, and says how its page is made.
+func TestAPageThatCannotBeWritten(t *testing.T) {
+	dir := t.TempDir()
+	page := filepath.Join(dir, reports.PageFile)
+	require.NoError(t, os.MkdirAll(filepath.Join(page, "in the way"), 0o755))
+	err := finishFuzz(t.Context(), dir, &campaign.Result{})
+	require.ErrorContains(t, err, page+" cannot be written: ")
+	require.ErrorContains(t, err, "; the result is kept: make room for the page, and make it with `wavetank report "+dir+"`")
 }

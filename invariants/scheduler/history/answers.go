@@ -56,6 +56,8 @@ func Applied(e *sim.Event) bool {
 	switch faults.Effect(e.Fault) {
 	case faults.FailBefore, faults.Hang, faults.Late, faults.Lose, faults.Partition:
 		return false
+	case "": // nobody answers an ack or the like, so an error is the client's own, which has not sent it
+		return e.Kind != sim.KindAck && e.Kind != sim.KindNak && e.Kind != sim.KindTerm || !AnswerOf(e).Failed()
 	}
 	return true
 }
