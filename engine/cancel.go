@@ -3,7 +3,6 @@ package engine
 import (
 	"context"
 	"encoding/json"
-	"log/slog"
 
 	"github.com/wavetank-sim/wavetank/engine/bus"
 	"github.com/wavetank-sim/wavetank/engine/job"
@@ -54,16 +53,6 @@ func (e *Engine) handleJobCancel(ctx context.Context, c *job.Cancel, rec *store.
 		return nil
 	}
 	return e.notice(ctx, c, rec)
-}
-
-func (e *Engine) writeCancelled(ctx context.Context, rec *store.Record, w store.Write, reason string) error {
-	w.Reason, w.ReasonCode = reason, job.ReasonCancelled
-	if err := e.move(ctx, phase.CancelWrite, rec, w); err != nil {
-		return e.writeRetry(ctx, err, phase.CancelWrite, job.ReasonCancelled)
-	}
-	e.metrics.JobsCompleted.WithLabelValues(rec.Topic, string(job.Cancelled)).Inc()
-	e.logJob(ctx, slog.LevelInfo, "job cancelled", rec.JobID, rec.Topic, slog.String("reason", reason))
-	return nil
 }
 
 // notice tells the worker that the record names, if any, that it need not do the job.

@@ -78,32 +78,6 @@ func (e *Engine) publishFirst(ctx context.Context, h *handling, workerID string)
 	return e.running(ctx, h, worker)
 }
 
-// nextEpoch is the one that DISPATCHED will mint; 0 without epochs.
-func (e *Engine) nextEpoch(rec *store.Record) int64 {
-	if !e.settings.Epochs {
-		return 0
-	}
-	return rec.Epoch + 1
-}
-
-// intend writes DISPATCHED, to w's worker.
-func (e *Engine) intend(ctx context.Context, h *handling, w store.Write) error {
-	move := h.move(job.Dispatched)
-	move.Worker, move.Enter = w.Worker, w.Enter
-	if e.reserves() {
-		move.Reserve = e.settings.TenantLimit
-	}
-	err := e.move(ctx, phase.DispatchedWrite, &h.rec, move)
-	if errors.Is(err, store.ErrTenantFull) {
-		return e.tenantFull(ctx, h, err)
-	}
-	if err != nil {
-		return e.writeRetry(ctx, err, phase.DispatchedWrite, "")
-	}
-	e.registry.Give(w.Worker)
-	return nil
-}
-
 // publish publishes the dispatch of an epoch, and says who has it.
 func (e *Engine) publish(ctx context.Context, h *handling, workerID string, epoch int64) (string, error) {
 	entry, err := h.entry(workerID, epoch)
@@ -140,32 +114,4 @@ func (e *Engine) publishRetry(ctx context.Context, h *handling, cause error) *Re
 		p = phase.PublishRead
 	}
 	return RetryAfter(cause, delay, p, job.ReasonDispatchFailed)
-}
-
-// running notes that the job was published, to worker. A failure changes nothing for the worker, whose
-// result is accepted from DISPATCHED too, so it is not retried, unless a redelivery can repeat it
-// without publishing twice.
-func (e *Engine) running(ctx context.Context, h *handling, worker string) error {
-	err := e.runningRecord(ctx, &h.rec, worker)
-	if err == nil {
-		return nil
-	}
-	if errors.Is(err, store.ErrFenced) || e.resumable(&h.rec) && e.settings.Epochs {
-		return e.writeRetry(ctx, err, phase.RunningWrite, "")
-	}
-	return nil
-}
-
-// runningRecord writes RUNNING for a job that was published to worker.
-func (e *Engine) runningRecord(ctx context.Context, rec *store.Record, worker string) error {
-	w := rec.Move(job.Running)
-	if worker != rec.Worker {
-		w.Worker = worker // the stream's word counts
-	}
-	err := e.move(ctx, phase.RunningWrite, rec, w)
-	if err != nil {
-		e.metrics.RunningWritesFailed.WithLabelValues(rec.Topic).Inc()
-		e.logJob(ctx, slog.LevelError, "running write failed", rec.JobID, rec.Topic, slog.Any("error", err))
-	}
-	return err
 }

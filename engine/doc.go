@@ -69,4 +69,35 @@
 // phase). Time comes from Config.Clock and chance from Config.Random only. The Redis client must have
 // ContextTimeoutEnabled set, without which it does not honour Settings.StoreOpTimeout, and MaxRetries -1: go-redis
 // repeats what it got no answer to three times by default, a write that was applied among it.
+//
+// Its files, each of which calls only those after it:
+//
+//	engine.go                     a replica's parts, and its life
+//	streams.go, messages.go       what it consumes
+//	warmstart.go                  the workers that the others know
+//	loops.go                      what one replica does for all
+//	replay.go, timeout.go         a job that waits with nobody at it, and one past its time
+//	request.go                    a request
+//	resume.go                     a dispatch that another began
+//	cancel.go, void.go            a cancellation, and a dispatch that is not to be
+//	dispatch.go, pick.go          a dispatch, and whose it is
+//	relay.go                      the outbox
+//	result.go                     a result
+//	outputscan.go, output.go      what the output policy says of it
+//	saga.go                       what it leaves to be undone
+//	replayworker.go, replayer.go  dead letters that are replayed
+//	read.go                       a job's state, and what becomes of a job without one
+//	end.go                        CANCELLED and TIMEOUT
+//	intent.go, publish.go         SCHEDULED, DISPATCHED and RUNNING, and the publish between them
+//	tenant.go                     how many of a tenant's jobs are in flight
+//	policy.go, approval.go        what the safety kernel says, and a person
+//	handling.go                   what a handling of a request knows
+//	fail.go                       FAILED, and its dead letter
+//	replayed.go                   what a replay leaves in records
+//	write.go                      one write of a job's record
+//	workflow.go                   runs
+//	locks.go                      the locks of jobs and of loops
+//	retry.go, backoff.go          errors that bring a message back, and when
+//	approve.go, client.go         those who submit, cancel and approve
+//	config.go                     what a replica is given
 package engine

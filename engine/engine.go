@@ -5,10 +5,8 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
-	"strconv"
 	"sync"
 	"sync/atomic"
-	"time"
 
 	"github.com/jonboulle/clockwork"
 	"github.com/nats-io/nats.go"
@@ -19,7 +17,6 @@ import (
 	"github.com/wavetank-sim/wavetank/engine/dlq"
 	"github.com/wavetank-sim/wavetank/engine/lock"
 	"github.com/wavetank-sim/wavetank/engine/metrics"
-	"github.com/wavetank-sim/wavetank/engine/phase"
 	"github.com/wavetank-sim/wavetank/engine/recovery"
 	"github.com/wavetank-sim/wavetank/engine/registry"
 	"github.com/wavetank-sim/wavetank/engine/routing"
@@ -120,24 +117,6 @@ func New(c Config) (*Engine, error) {
 	return e, nil
 }
 
-// locker takes the locks of jobs.
-func (e *Engine) locker(c *Config) *lock.Locker {
-	return &lock.Locker{
-		Redis: c.Redis,
-		Clock: c.Clock,
-		Token: func(ctx context.Context) string {
-			return c.ID + ":" + strconv.FormatUint(c.Random.Uint64(ctx), 16)
-		},
-		Timeout:            c.Settings.StoreOpTimeout,
-		MaxRenewalFailures: c.Settings.MaxRenewalFailures,
-		Unrenewed:          !c.Settings.LockRenewal,
-		Unchecked:          c.Settings.LockRelease == settings.Unchecked,
-		Logger:             e.log,
-		Waited:             func(d time.Duration) { e.metrics.JobLockWait.Observe(d.Seconds()) },
-		Abandoned:          e.metrics.RenewalsAbandoned.Inc,
-	}
-}
-
 // Run makes the streams and consumers, listens for heartbeats and handles messages until ctx ends;
 // then it waits for the handlers in flight. It fails only while it starts; a graceful stop is nil.
 // Close the connection afterwards: until then the last pulls stay open at the server, and a message
@@ -211,36 +190,4 @@ func (e *Engine) sweep(ctx context.Context, ticker clockwork.Ticker) {
 			e.log.LogAttrs(ctx, slog.LevelInfo, "worker evicted", slog.String("worker_id", id))
 		}
 	}
-}
-
-// withJobLock serialises what happens to a job across replicas (Scheduler internals, section 8).
-func (e *Engine) withJobLock(ctx context.Context, jobID string, fn func(ctx context.Context) error) error {
-	var handled error
-	err := e.locks.WithLock(phase.With(ctx, jobID, phase.LockAcquire), lock.JobKey(jobID), e.settings.JobLockTTL,
-		func(ctx context.Context) error {
-			handled = fn(ctx)
-			return nil
-		})
-	switch {
-	case err == nil:
-		return handled
-	case errors.Is(err, lock.ErrBusy):
-		return e.busyRetry(ctx, err, phase.LockAcquire, "")
-	}
-	return e.storeRetry(ctx, err, phase.LockAcquire, "")
-}
-
-// retrying logs and counts a retry event with its phase (Dispatch ordering, next step 2), and passes err on.
-func (e *Engine) retrying(ctx context.Context, jobID, topic string, err error) error {
-	var r *RetryableError
-	if !errors.As(err, &r) {
-		return err
-	}
-	e.metrics.Retries.WithLabelValues(topic, string(r.Phase), r.ReasonCode).Inc()
-	attrs := []slog.Attr{slog.String("job_id", jobID), slog.String("topic", topic), slog.String("phase", string(r.Phase))}
-	if r.ReasonCode != "" {
-		attrs = append(attrs, slog.String("reason_code", r.ReasonCode))
-	}
-	e.log.LogAttrs(ctx, slog.LevelWarn, "retrying later", append(attrs, slog.Duration("delay", r.Delay), slog.Any("error", r.Err))...)
-	return err
 }

@@ -6,11 +6,9 @@ import (
 	"golang.org/x/sync/errgroup"
 
 	"github.com/wavetank-sim/wavetank/engine/job"
-	"github.com/wavetank-sim/wavetank/engine/lock"
 	"github.com/wavetank-sim/wavetank/engine/phase"
 	"github.com/wavetank-sim/wavetank/engine/recovery"
 	"github.com/wavetank-sim/wavetank/engine/saga"
-	"github.com/wavetank-sim/wavetank/engine/settings"
 )
 
 // startReconciler adds the reconciler's loop, if there is to be one. Its first tick comes one poll
@@ -69,10 +67,4 @@ func (e *Engine) waits() (waits []recovery.Wait) {
 		waits = append(waits, recovery.Wait{State: job.Dispatched, Age: s.IntentAge})
 	}
 	return waits
-}
-
-// tickLock is held for twice the poll (Scheduler internals, section 8).
-func (e *Engine) tickLock(key string, p phase.Phase) *lock.Tick {
-	keep := map[settings.TickLock]lock.Keep{settings.UntilExpiry: lock.UntilExpiry, settings.Renewed: lock.Renewed, settings.Released: lock.Released}
-	return &lock.Tick{Locker: e.locks, Key: key, TTL: 2 * e.settings.PollInterval, Keep: keep[e.settings.TickLock], Acquire: p, Release: p}
 }

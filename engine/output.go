@@ -3,6 +3,7 @@ package engine
 import (
 	"context"
 	"log/slog"
+	"time"
 
 	"github.com/redis/go-redis/v9"
 
@@ -143,4 +144,10 @@ func (e *Engine) block(ctx context.Context, f *failure) error {
 			slog.String("from", string(before)), slog.String("reason_code", f.code), slog.String("reason", f.reason))
 	}
 	return err
+}
+
+// scanWithin is how long whoever has a scan may take over it, before another takes it up: the reading, the
+// call, and what follows from the answer, for which the job's lock may have to be waited for.
+func (e *Engine) scanWithin() time.Duration {
+	return 2*e.settings.Output.ScanTimeout + e.settings.JobLockTTL
 }

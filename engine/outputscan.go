@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"log/slog"
-	"time"
 
 	"github.com/redis/go-redis/v9"
 
@@ -14,12 +13,6 @@ import (
 	"github.com/wavetank-sim/wavetank/engine/phase"
 	"github.com/wavetank-sim/wavetank/engine/store"
 )
-
-// scanWithin is how long whoever has a scan may take over it, before another takes it up: the reading, the
-// call, and what follows from the answer, for which the job's lock may have to be waited for.
-func (e *Engine) scanWithin() time.Duration {
-	return 2*e.settings.Output.ScanTimeout + e.settings.JobLockTTL
-}
 
 // scanLater has the output of a job that has just become SUCCEEDED scanned, in the background.
 func (e *Engine) scanLater(ctx context.Context, rec *store.Record) {

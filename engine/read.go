@@ -5,6 +5,7 @@ import (
 	"errors"
 	"log/slog"
 
+	"github.com/wavetank-sim/wavetank/engine/job"
 	"github.com/wavetank-sim/wavetank/engine/metrics"
 	"github.com/wavetank-sim/wavetank/engine/phase"
 	"github.com/wavetank-sim/wavetank/engine/settings"
@@ -77,4 +78,10 @@ func (e *Engine) withRecord(ctx context.Context, jobID string, absent func(ctx c
 		return fn(ctx, &rec)
 	})
 	return e.retrying(ctx, jobID, topic, err)
+}
+
+// dispatchable says whether a request for a job in s is still to be handled. One in flight, over, or
+// parked for an approval is not.
+func dispatchable(s job.State) bool {
+	return s == job.Absent || s == job.Pending || s == job.Scheduled
 }

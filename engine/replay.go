@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"log/slog"
 
 	"github.com/wavetank-sim/wavetank/engine/job"
 	"github.com/wavetank-sim/wavetank/engine/phase"
@@ -31,13 +30,6 @@ func (e *Engine) replay(ctx context.Context, listed *store.Record) error {
 		return fmt.Errorf("replay %s: %w: %w", listed.JobID, recovery.ErrOwn, err)
 	}
 	return e.own(e.handleRequest(ctx, &handling{req: &req, started: e.clock.Now(), orphan: listed.State}))
-}
-
-// orphanReplayed counts a job that the replayer has just scheduled, and not one that it found, under the
-// lock, in another's hands or in no need of it.
-func (e *Engine) orphanReplayed(ctx context.Context, h *handling) {
-	e.metrics.OrphansReplayed.WithLabelValues(h.req.Topic).Inc()
-	e.logJob(ctx, slog.LevelWarn, "orphan replayed", h.req.JobID, h.req.Topic, slog.String("state", string(h.orphan)))
 }
 
 // own marks what puts a job off although nothing has failed: its topic has no worker to take it, its tenant

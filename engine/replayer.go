@@ -2,10 +2,15 @@ package engine
 
 import (
 	"context"
+	"encoding/json"
 	"fmt"
 	"log/slog"
 	"time"
 
+	"github.com/nats-io/nats.go/jetstream"
+	"github.com/redis/go-redis/v9"
+
+	"github.com/wavetank-sim/wavetank/engine/bus"
 	"github.com/wavetank-sim/wavetank/engine/dlq"
 	"github.com/wavetank-sim/wavetank/engine/job"
 	"github.com/wavetank-sim/wavetank/engine/safety"
@@ -49,5 +54,41 @@ func replayWait(s *settings.Settings, random Random) func(ctx context.Context, n
 	return func(ctx context.Context, n int) time.Duration {
 		r := &s.Replay
 		return backoffDelay(n-1, r.BackoffBase, jitter(random.Uint64(ctx), r.BackoffBase), r.BackoffMax)
+	}
+}
+
+// newDLQReplayer is what a scheduler and an operator have in common.
+func newDLQReplayer(s *settings.Settings, records *store.Store, queue *dlq.Queue, js jetstream.JetStream, random Random) *dlq.Replayer {
+	return &dlq.Replayer{
+		Wait: replayWait(s, random), Draw: random.Uint64,
+		Publish: func(ctx context.Context, req *job.Request) error {
+			packet, err := json.Marshal(req)
+			if err != nil {
+				return err
+			}
+			return bus.Publish(ctx, js, bus.Message{Subject: bus.SubjectSubmit, JobID: req.JobID, Body: packet}, s.PublishTimeout)
+		},
+		Queue: queue, Clock: queue.Clock, MaxReplays: s.Replay.MaxReplays,
+		Triage: s.Replay.Triage, KeepKey: s.Replay.KeepKey, CheckCommitted: s.Replay.CheckCommitted,
+		CheckPolicy: s.Replay.CheckPolicy, Atomic: s.Replay.Atomic,
+		Record: store.JobKey,
+		Request: func(ctx context.Context, jobID string) (job.Request, error) {
+			rec, err := records.Read(ctx, jobID)
+			if err != nil {
+				return job.Request{}, err
+			}
+			req, err := rec.Request()
+			if err != nil {
+				err = fmt.Errorf("%w: %w", dlq.ErrOwnFault, err)
+			}
+			return req, err
+		},
+		Create: func(ctx context.Context, p redis.Pipeliner, req *job.Request) error {
+			packet, err := json.Marshal(req)
+			if err == nil {
+				records.Put(ctx, p, req, packet)
+			}
+			return err
+		},
 	}
 }

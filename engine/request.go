@@ -3,8 +3,7 @@ package engine
 import (
 	"context"
 	"encoding/json"
-	"fmt"
-	"time"
+	"log/slog"
 
 	"github.com/wavetank-sim/wavetank/engine/bus"
 	"github.com/wavetank-sim/wavetank/engine/job"
@@ -31,37 +30,6 @@ func (e *Engine) handleRequest(ctx context.Context, h *handling) error {
 		e.kick(req.JobID)
 	}
 	return e.retrying(ctx, req.JobID, req.Topic, err)
-}
-
-// handling is what one handling of a request knows.
-type handling struct {
-	req     *job.Request
-	started time.Time
-	rec     store.Record   // as read, then as written
-	guessed bool           // the state is the cache's word, not read
-	prior   int            // attempts before this handling
-	entered bool           // its dispatch is in the outbox
-	orphan  job.State      // in which the replayer has listed the job; "" if a message has come
-	decided *store.Decided // by the kernel in this handling, and not in the record yet
-}
-
-// move is the write that takes the job on from where the handling has it.
-func (h *handling) move(to job.State) store.Write {
-	w := h.rec.Move(to)
-	w.Guessed = h.guessed
-	return w
-}
-
-// failure is the job as the FAILED write and the DLQ see it.
-func (h *handling) failure(code, reason string) failure {
-	return failure{
-		phase: phase.FailedWrite, rec: &h.rec, guessed: h.guessed, topic: h.req.Topic, key: h.req.IdempotencyKey,
-		code: code, reason: reason, labels: h.req.Labels,
-	}
-}
-
-func (h *handling) ceiling() failure {
-	return h.failure(job.ReasonMaxSchedulingRetries, fmt.Sprintf("max scheduling retries exceeded (attempts=%d)", h.rec.Attempts))
 }
 
 // handleJobRequest holds the job's lock.
@@ -112,12 +80,6 @@ func (e *Engine) handleJobRequest(ctx context.Context, h *handling) error {
 	return e.dispatch(ctx, h)
 }
 
-// dispatchable says whether a request for a job in s is still to be handled. One in flight, over, or
-// parked for an approval is not.
-func dispatchable(s job.State) bool {
-	return s == job.Absent || s == job.Pending || s == job.Scheduled
-}
-
 // adopt writes PENDING for a job without a record.
 func (e *Engine) adopt(ctx context.Context, h *handling) error {
 	packet, err := json.Marshal(h.req)
@@ -132,19 +94,9 @@ func (e *Engine) adopt(ctx context.Context, h *handling) error {
 	return nil
 }
 
-// schedule writes SCHEDULED, which counts an attempt (Dispatch ordering, attempt accounting).
-func (e *Engine) schedule(ctx context.Context, h *handling, p phase.Phase) error {
-	w := h.move(job.Scheduled)
-	if w.Decided = h.decided; w.Decided != nil {
-		keep, err := e.keepDecided(h)
-		if err != nil {
-			return err
-		}
-		w.Also = keep
-	}
-	if err := e.move(ctx, p, &h.rec, w); err != nil {
-		return err
-	}
-	h.guessed, h.decided = false, nil
-	return nil
+// orphanReplayed counts a job that the replayer has just scheduled, and not one that it found, under the
+// lock, in another's hands or in no need of it.
+func (e *Engine) orphanReplayed(ctx context.Context, h *handling) {
+	e.metrics.OrphansReplayed.WithLabelValues(h.req.Topic).Inc()
+	e.logJob(ctx, slog.LevelWarn, "orphan replayed", h.req.JobID, h.req.Topic, slog.String("state", string(h.orphan)))
 }

@@ -9,21 +9,8 @@ import (
 	"github.com/wavetank-sim/wavetank/engine/metrics"
 	"github.com/wavetank-sim/wavetank/engine/phase"
 	"github.com/wavetank-sim/wavetank/engine/recovery"
-	"github.com/wavetank-sim/wavetank/engine/settings"
 	"github.com/wavetank-sim/wavetank/engine/store"
 )
-
-// resumes says whether a DISPATCHED job is published by whoever finds it so. In the outbox order its
-// entry is there to see to that.
-func (e *Engine) resumes() bool {
-	return e.settings.ResumeIntents && e.settings.DispatchOrder != settings.Outbox
-}
-
-// resumable says whether the job is published by whoever finds it DISPATCHED. A dispatch to a topic is
-// not: no compare-and-set would keep it from being stored twice, and it is left to the reconciler.
-func (e *Engine) resumable(rec *store.Record) bool {
-	return e.resumes() && rec.State == job.Dispatched && rec.Worker != ""
-}
 
 // resume takes up a job that stays DISPATCHED. It takes the job's lock; a job that has moved on is
 // left alone.

@@ -2,7 +2,9 @@ package engine
 
 import (
 	"context"
+	"errors"
 	"fmt"
+	"log/slog"
 	"time"
 
 	"github.com/wavetank-sim/wavetank/engine/bus"
@@ -61,3 +63,18 @@ func (e *RetryableError) Unwrap() error { return e.Err }
 
 // RetryDelay is how long the message is to stay away; package bus asks for it.
 func (e *RetryableError) RetryDelay() time.Duration { return e.Delay }
+
+// retrying logs and counts a retry event with its phase (Dispatch ordering, next step 2), and passes err on.
+func (e *Engine) retrying(ctx context.Context, jobID, topic string, err error) error {
+	var r *RetryableError
+	if !errors.As(err, &r) {
+		return err
+	}
+	e.metrics.Retries.WithLabelValues(topic, string(r.Phase), r.ReasonCode).Inc()
+	attrs := []slog.Attr{slog.String("job_id", jobID), slog.String("topic", topic), slog.String("phase", string(r.Phase))}
+	if r.ReasonCode != "" {
+		attrs = append(attrs, slog.String("reason_code", r.ReasonCode))
+	}
+	e.log.LogAttrs(ctx, slog.LevelWarn, "retrying later", append(attrs, slog.Duration("delay", r.Delay), slog.Any("error", r.Err))...)
+	return err
+}

@@ -3,7 +3,6 @@ package engine
 import (
 	"context"
 	"errors"
-	"log/slog"
 
 	"github.com/wavetank-sim/wavetank/engine/job"
 	"github.com/wavetank-sim/wavetank/engine/phase"
@@ -85,16 +84,4 @@ func (e *Engine) unpublished(rec *store.Record) *handling {
 		return nil // nobody could dispatch it again
 	}
 	return &handling{req: &req, rec: *rec, prior: rec.Attempts}
-}
-
-func (e *Engine) writeTimeout(ctx context.Context, rec *store.Record, w store.Write, reason string) error {
-	from := rec.State
-	w.Reason, w.ReasonCode = reason, job.ReasonTimeout
-	if err := e.move(ctx, phase.TimeoutWrite, rec, w); err != nil {
-		return e.writeRetry(ctx, err, phase.TimeoutWrite, job.ReasonTimeout)
-	}
-	e.metrics.JobsCompleted.WithLabelValues(rec.Topic, string(job.Timeout)).Inc()
-	e.logJob(ctx, slog.LevelError, "job timed out", rec.JobID, rec.Topic,
-		slog.String("from", string(from)), slog.String("worker_id", rec.Worker), slog.String("reason", reason))
-	return nil
 }

@@ -110,15 +110,3 @@ func (e *Engine) intendBelated(ctx context.Context, rec *store.Record, worker st
 func refused(err error) bool {
 	return bus.Refused(err) && !errors.Is(err, jetstream.ErrNoStreamResponse)
 }
-
-// end takes a job to the end that v decided; a v that decided none leaves it where it is. The caller
-// holds the job's lock.
-func (e *Engine) end(ctx context.Context, rec *store.Record, v job.Void) error {
-	switch v.End {
-	case job.Cancelled:
-		return e.writeCancelled(ctx, rec, rec.Move(job.Cancelled), v.Reason)
-	case job.Timeout:
-		return e.writeTimeout(ctx, rec, rec.Move(job.Timeout), v.Reason)
-	}
-	return nil
-}

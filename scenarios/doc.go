@@ -8,7 +8,24 @@
 // found so, and is worth keeping, is in testdata/regressions. Package campaign makes many runs, and package sweep
 // compares the points of a grid.
 //
-// run.go plays a plan, and progress.go says what it has still to wait for. record.go follows the run's facts (package
-// invariants), moments.go, deliveries.go, locks.go, derived.go, loss.go, notes.go and causes.go what is told of them.
-// judge.go makes the result, check.go checks a stored one, and story.go and tell.go tell its story.
+// Its files, each of which calls only those after it:
+//
+//	run.go                         a run from its plan to its result
+//	conditions.go                  how slow its network is
+//	judge.go                       the result
+//	replay.go, build.go            the command that makes the run again, and the build that made it
+//	check.go                       a stored result against its run
+//	story.go                       the story, in the order of time
+//	tell.go                        whom it is about, and how they ended
+//	record.go                      an event taken down, for the story
+//	progress.go                    whether anything is left to wait for
+//	runresult.go, derived.go       workflow runs, and jobs that come of other jobs
+//	notes.go, locks.go, causes.go  what the judge's model adds, locks, and why something came about
+//	deliveries.go                  messages that came again
+//	loss.go, blind.go              what servers lost, and jobs that nobody was at
+//	jobrecord.go                   all that was taken down, and of a job
+//	consent.go                     approvals
+//	moments.go                     one thing that happened, in words
+//	words.go                       numbers and lists in words
+//	result.go                      what a result holds
 package scenarios

@@ -1,9 +1,7 @@
 package scenarios
 
 import (
-	"fmt"
 	"slices"
-	"strings"
 	"time"
 
 	"github.com/wavetank-sim/wavetank/faults"
@@ -82,10 +80,6 @@ func (r *record) messageLost(f *history.Fact) {
 	}
 }
 
-func (j *jobRecord) hasLost(what history.What) bool {
-	return slices.ContainsFunc(j.lost, func(m lostMessage) bool { return m.what == what })
-}
-
 // words say what was lost.
 func (l loss) words() string {
 	of, lag, jobs, keys := "key", "written", "", ""
@@ -112,12 +106,4 @@ func (l loss) words() string {
 // named are the jobs that those words name.
 func (l loss) named() []string {
 	return slices.Concat(l.back[:min(len(l.back), aboutMax)], l.gone[:min(len(l.gone), aboutMax)])
-}
-
-// some names a few, and counts the others.
-func some(ids []string) string {
-	if len(ids) > aboutMax {
-		return fmt.Sprintf("%s and %d more", strings.Join(ids[:aboutMax], ", "), len(ids)-aboutMax)
-	}
-	return strings.Join(ids, ", ")
 }

@@ -11,7 +11,6 @@ import (
 	"github.com/wavetank-sim/wavetank/invariants/scheduler/history"
 	"github.com/wavetank-sim/wavetank/scenarios/scheduler"
 	"github.com/wavetank-sim/wavetank/scenarios/scheduler/actors"
-	"github.com/wavetank-sim/wavetank/scenarios/strictyaml"
 	"github.com/wavetank-sim/wavetank/sim"
 )
 
@@ -214,30 +213,13 @@ func (j *JobResult) stateWords(f *history.Fact) string {
 	return ""
 }
 
-// strikeWords name a strike in the fault's own word, and what it hit; and its end, "" if it did not last.
-func (r *run) strikeWords(f faults.Fired) (begin, end string) {
-	operation := "the " + f.Phase
-	if f.Job != "" && f.Job != f.Node {
-		operation += " of " + f.Job
-	}
-	lasts, after, by := "", "", strictyaml.DurationText(f.Fault.By.Abs())+" ahead"
+// because says why the job is in its state; in words, too, where a policy has put it there.
+func (j *JobResult) because() string {
 	switch {
-	case f.Fault.For > 0:
-		lasts = " for " + strictyaml.DurationText(f.Fault.For)
-	case f.Fault.Do == faults.Partition || f.Fault.Do == faults.Skew:
-		lasts = " until the end of the run"
-		if r.plan.Then.Heal {
-			lasts = " until the heal"
-		}
+	case j.Reason == "":
+		return ""
+	case j.Why != "" && (j.State == "DENIED" || j.State == "OUTPUT_QUARANTINED"):
+		return " (" + j.Reason + ": " + j.Why + ")"
 	}
-	if f.Phase != "" {
-		after = ", right after " + operation
-	}
-	if f.Fault.By < 0 {
-		by = strictyaml.DurationText(-f.Fault.By) + " behind"
-	}
-	words := strings.NewReplacer("{operation}", operation+" by "+who(f.Node), "{node}", who(f.Node), "{from}", who(f.Fault.From),
-		"{for}", lasts, "{after}", after, "{by}", by, "{loss}", r.record.lossOf(f).words())
-	k := faults.KindOf(f.Fault.Do)
-	return words.Replace(k.Struck), words.Replace(k.Over)
+	return " (" + j.Reason + ")"
 }

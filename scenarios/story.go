@@ -11,6 +11,7 @@ import (
 
 	"github.com/wavetank-sim/wavetank/faults"
 	"github.com/wavetank-sim/wavetank/scenarios/scheduler"
+	"github.com/wavetank-sim/wavetank/scenarios/strictyaml"
 )
 
 // linesMax bounds a story. Strikes, violations, ends and what a violation depends on are told beyond it.
@@ -398,4 +399,32 @@ func (r *run) staleStory() string {
 		return ""
 	}
 	return "In all, " + strings.Join(parts, ", and ") + "."
+}
+
+// strikeWords name a strike in the fault's own word, and what it hit; and its end, "" if it did not last.
+func (r *run) strikeWords(f faults.Fired) (begin, end string) {
+	operation := "the " + f.Phase
+	if f.Job != "" && f.Job != f.Node {
+		operation += " of " + f.Job
+	}
+	lasts, after, by := "", "", strictyaml.DurationText(f.Fault.By.Abs())+" ahead"
+	switch {
+	case f.Fault.For > 0:
+		lasts = " for " + strictyaml.DurationText(f.Fault.For)
+	case f.Fault.Do == faults.Partition || f.Fault.Do == faults.Skew:
+		lasts = " until the end of the run"
+		if r.plan.Then.Heal {
+			lasts = " until the heal"
+		}
+	}
+	if f.Phase != "" {
+		after = ", right after " + operation
+	}
+	if f.Fault.By < 0 {
+		by = strictyaml.DurationText(-f.Fault.By) + " behind"
+	}
+	words := strings.NewReplacer("{operation}", operation+" by "+who(f.Node), "{node}", who(f.Node), "{from}", who(f.Fault.From),
+		"{for}", lasts, "{after}", after, "{by}", by, "{loss}", r.record.lossOf(f).words())
+	k := faults.KindOf(f.Fault.Do)
+	return words.Replace(k.Struck), words.Replace(k.Over)
 }

@@ -178,17 +178,6 @@ func (r *run) undecided(jobs []*jobRecord) (told string) {
 	return told
 }
 
-// ofThem says how many of all are meant.
-func ofThem(n, all int) string {
-	switch {
-	case all == 1:
-		return "It"
-	case n == all:
-		return "All of them"
-	}
-	return fmt.Sprintf("%d of them", n)
-}
-
 // endings says how n jobs ended: the others, or all that clients submitted.
 func endings(n int, became map[string]int, others bool) string {
 	list := plainFirst(became)
@@ -213,17 +202,6 @@ func plainFirst[T any](endings map[string]T) []string {
 	return slices.SortedFunc(maps.Keys(endings), func(a, b string) int {
 		return cmp.Or(cmp.Compare(slices.Index(plainEndings, b), slices.Index(plainEndings, a)), strings.Compare(a, b))
 	})
-}
-
-// because says why the job is in its state; in words, too, where a policy has put it there.
-func (j *JobResult) because() string {
-	switch {
-	case j.Reason == "":
-		return ""
-	case j.Why != "" && (j.State == "DENIED" || j.State == "OUTPUT_QUARANTINED"):
-		return " (" + j.Reason + ": " + j.Why + ")"
-	}
-	return " (" + j.Reason + ")"
 }
 
 // How jobs end that have no story of their own.
@@ -264,38 +242,4 @@ func plural(n int, ending string) string {
 		}
 	}
 	return ending
-}
-
-// at renders an instant or a span to the millisecond.
-func at(d time.Duration) string { return d.Round(time.Millisecond).String() }
-
-func count(n int, noun string) string {
-	if n == 1 {
-		return "1 " + noun
-	}
-	return fmt.Sprintf("%d %ss", n, noun)
-}
-
-func times(n int) string {
-	switch n {
-	case 0:
-		return "never"
-	case 1:
-		return "once"
-	}
-	return fmt.Sprintf("%d times", n)
-}
-
-func isAre(n int) string {
-	if n == 1 {
-		return "is"
-	}
-	return "are"
-}
-
-func wasWere(n int) string {
-	if n == 1 {
-		return "was"
-	}
-	return "were"
 }

@@ -7,13 +7,13 @@
 //	run.go, print.go                one run
 //	fuzz.go                         a campaign of drawn plans
 //	compare.go, sweep.go            alternatives side by side, and a sweep
+//	report.go                       pages of what is stored
 //	printcampaign.go                what a campaign found
 //	campaign.go, campaignworker.go  a campaign, and a process of it
 //	budget.go                       how long it may take
 //	folder.go                       where a run is kept
 //	verify.go                       runs that should be equal
 //	verifyworker.go, difference.go  a process that makes them, and where two part
-//	report.go                       pages of what is stored
 //	explain.go                      one thing in words
 //	sections.go, tryit.go           a section of a file, and where a setting shows
 //	list.go                         all things of a kind

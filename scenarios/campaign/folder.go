@@ -10,6 +10,7 @@ import (
 	"path/filepath"
 	"slices"
 
+	"github.com/wavetank-sim/wavetank/scenarios"
 	"github.com/wavetank-sim/wavetank/scenarios/strictyaml"
 )
 
@@ -165,6 +166,31 @@ func readJSON(dir, name string, into any) error {
 			return fmt.Errorf("%s is of version %d; this build reads version %d: use the build that wrote it", path, version.Version, SpecVersion)
 		}
 		return fmt.Errorf("%s is broken: %s; remove %s and begin the campaign anew", path, jsonReason(err), dir)
+	}
+	return nil
+}
+
+// Check says what is wrong with a stored result whose numbers do not agree with each other, or with the journal in dir. A
+// folder without its journal has only the numbers.
+func (res *Result) Check(dir string) error {
+	all := res.Contained
+	for _, n := range res.Verdicts {
+		all += n
+	}
+	judged := res.Verdicts[scenarios.Held] + res.Verdicts[scenarios.Violated]
+	switch {
+	case res.Runs != all:
+		return fmt.Errorf("it says that there were %d runs, and it has verdicts of %d", res.Runs, all)
+	case res.Conclusive != judged:
+		return fmt.Errorf("it says that %d runs were conclusive, and %d held or were violated", res.Conclusive, judged)
+	case missing(filepath.Join(dir, JournalFile)):
+		return nil
+	}
+	switch done, err := Done(dir); {
+	case err != nil:
+		return err
+	case done != res.Runs:
+		return fmt.Errorf("it says that there were %d runs, and %s has %d", res.Runs, JournalFile, done)
 	}
 	return nil
 }

@@ -3,7 +3,6 @@ package campaign
 import (
 	"crypto/sha256"
 	"fmt"
-	"path/filepath"
 	"slices"
 	"time"
 
@@ -69,31 +68,6 @@ type Finding struct {
 	Tries      int               `json:"tries"`              // runs that shrinking took
 	Flaky      bool              `json:"flaky,omitempty"`    // the same plan gave another run: a lack of determinism, which was not shrunk
 	Detail     string            `json:"detail,omitempty"`   // the stack, or dump, of a contained run
-}
-
-// Check says what is wrong with a stored result whose numbers do not agree with each other, or with the journal in dir. A
-// folder without its journal has only the numbers.
-func (res *Result) Check(dir string) error {
-	all := res.Contained
-	for _, n := range res.Verdicts {
-		all += n
-	}
-	judged := res.Verdicts[scenarios.Held] + res.Verdicts[scenarios.Violated]
-	switch {
-	case res.Runs != all:
-		return fmt.Errorf("it says that there were %d runs, and it has verdicts of %d", res.Runs, all)
-	case res.Conclusive != judged:
-		return fmt.Errorf("it says that %d runs were conclusive, and %d held or were violated", res.Conclusive, judged)
-	case missing(filepath.Join(dir, JournalFile)):
-		return nil
-	}
-	switch done, err := Done(dir); {
-	case err != nil:
-		return err
-	case done != res.Runs:
-		return fmt.Errorf("it says that there were %d runs, and %s has %d", res.Runs, JournalFile, done)
-	}
-	return nil
 }
 
 // keep gives the plan its name and enters it in the finding.

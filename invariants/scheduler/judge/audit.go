@@ -165,26 +165,6 @@ func storedOf(j *model.Job) string {
 	}
 }
 
-// auditDuplicates finds second dispatches.
-func auditDuplicates(f *model.Facts, t *tally) {
-	for _, j := range f.Order {
-		first := map[int64]*model.Dispatch{}
-		for i := range j.Dispatches {
-			d := &j.Dispatches[i]
-			if f.Config.Epochs && d.Worker == "" {
-				continue
-			}
-			t.exercise()
-			if before := first[d.Epoch]; before != nil {
-				t.violated(j, "another dispatch%s stored, %s seq %d on %s; the first was seq %d on %s",
-					ofEpoch(d), history.StreamJobs, d.Seq, d.Subject, before.Seq, before.Subject)
-				continue
-			}
-			first[d.Epoch] = d
-		}
-	}
-}
-
 // auditAttempts finds dispatches of attempts that the record has not counted.
 func auditAttempts(f *model.Facts, t *tally) {
 	withRecord(f, func(j *model.Job) {

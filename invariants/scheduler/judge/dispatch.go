@@ -100,3 +100,23 @@ func ordinal(n int) string {
 	}
 	return fmt.Sprintf("%dth", n)
 }
+
+// auditDuplicates finds second dispatches.
+func auditDuplicates(f *model.Facts, t *tally) {
+	for _, j := range f.Order {
+		first := map[int64]*model.Dispatch{}
+		for i := range j.Dispatches {
+			d := &j.Dispatches[i]
+			if f.Config.Epochs && d.Worker == "" {
+				continue
+			}
+			t.exercise()
+			if before := first[d.Epoch]; before != nil {
+				t.violated(j, "another dispatch%s stored, %s seq %d on %s; the first was seq %d on %s",
+					ofEpoch(d), history.StreamJobs, d.Seq, d.Subject, before.Seq, before.Subject)
+				continue
+			}
+			first[d.Epoch] = d
+		}
+	}
+}

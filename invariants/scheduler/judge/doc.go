@@ -4,7 +4,29 @@
 // that the scheduler says of itself, and they are judged, not believed. [Audit] judges real servers, which no world
 // watched, by what they hold.
 //
-// judge.go is the judge. rules.go lists the invariants in their order; each family of them has a file, whose checkers hook
-// into the observer (package observe) and read its model. situations.go has what a campaign must sometimes see,
-// crosscheck.go holds the model against the servers, and audit.go makes a model of servers alone.
+// Each family of invariants has a file, whose checkers hook into the observer (package observe) and read its model.
+//
+// Its files, each of which calls only those after it:
+//
+//	crosscheck.go                        the model against the servers
+//	states.go, transitions.go            the states of a job, and its moves
+//	attempts.go, intents.go              attempts, and dispatches that are noted before they are published
+//	routing.go, picks.go                 whose a dispatch is
+//	execution.go, results.go             executions and results
+//	settled.go, overdue.go               jobs that end, and in time
+//	wantofattempts.go, cancellations.go  jobs that end for want of attempts, or are cancelled
+//	locks.go, ticks.go                   locks of jobs and of loops
+//	acks.go, guard.go                    messages
+//	counters.go                          metrics
+//	policy.go, policy_decision.go,
+//	policy_breaker.go                    the safety kernel: that it is asked, its decisions, and its circuit
+//	dispatch.go, outputchecks.go         stored dispatches, and outputs
+//	tenants.go, saga.go, replay.go       tenants, sagas and dead letters
+//	situations.go                        what a campaign must sometimes see
+//	approvals.go                         approvals
+//	audit.go, audittypes.go              servers that no world watched
+//	timeouts.go                          timeouts
+//	rescued.go, decided.go               jobs that were rescued, and what was decided of them
+//	workflow.go                          runs
+//	judge.go, rules.go                   the judge, and the invariants in their order
 package judge

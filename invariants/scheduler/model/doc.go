@@ -3,10 +3,25 @@
 // It works from ground truth only: what steps changed in Redis and in the streams, what workers executed, what was
 // acknowledged. Package observe keeps it up to date, and the invariants of package judge read it.
 //
-// facts.go has all of it together. step.go and moment.go say what an event is to a job. job.go, state.go, record.go,
-// dispatch.go, handling.go, lock.go, orphans.go, due.go and wantofattempts.go are about a job; nodes.go, workers.go, wish.go
-// and tenants.go about who can do it; messages.go, tails.go, guards.go and ticks.go about streams, the idempotency guard and
-// the loops; policy.go, circuits.go, consent.go, output.go, saga.go, replay.go, rescue.go and workflow.go about a feature
-// each. reach.go says which jobs a strike has
-// reached, window.go for how long and from where it reaches more.
+// Its files, each of which calls only those after it:
+//
+//	lives.go                            processes start and crash
+//	facts.go                            all that is known
+//	orphans.go, due.go                  jobs with nobody at them, and jobs past their time
+//	wantofattempts.go                   jobs that end for want of attempts
+//	tails.go                            messages that a stream lost
+//	dispatch.go                         dispatches
+//	reach.go                            which jobs a strike has reached
+//	guards.go, ticks.go                 the idempotency guard, and the loops
+//	workers.go                          what replicas know of workers
+//	policy.go, circuits.go, consent.go  the safety kernel, its circuits, and approvals
+//	output.go, record.go                outputs and records
+//	wish.go                             what a job asks for of a worker
+//	saga.go, messages.go, nodes.go      sagas, messages and processes
+//	replay.go                           dead letters
+//	job.go, tenants.go                  a job, and whose it is
+//	rescue.go, workflow.go              rescues and runs
+//	lock.go, handling.go                a job's lock, and what its holder does
+//	window.go                           for how long a strike reaches more
+//	state.go, moment.go, step.go        a job's states, what a campaign must meet, and one event as it concerns a job
 package model

@@ -2,11 +2,7 @@ package model
 
 import (
 	"slices"
-	"strconv"
-	"strings"
 	"time"
-
-	"github.com/wavetank-sim/wavetank/invariants/scheduler/history"
 )
 
 // guard is what is known of whether a message was handled already.
@@ -19,16 +15,6 @@ type guard struct {
 	Unknown  []string      // processes that were told that it was not, or nothing, once for each handling they have yet to begin
 	Again    string        // without a guard: the process to which it was delivered again
 	Begun    bool          // which has asked for the job's lock since
-}
-
-// GuardedMessage returns the message of the step's job at a place, or nil.
-func GuardedMessage(s *Step, place string) *Message {
-	stream, number, _ := strings.Cut(place, ":")
-	seq, err := strconv.ParseUint(number, 10, 64)
-	if s.About == nil || stream != history.StreamSys || err != nil {
-		return nil
-	}
-	return s.About.message(seq)
 }
 
 // Skips says whether a process was told of a delivery that its message was handled, and takes one such off. Of several

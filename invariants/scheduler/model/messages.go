@@ -189,3 +189,13 @@ func (f *Facts) Unseen(m *Message) (n uint64) {
 	}
 	return n
 }
+
+// GuardedMessage returns the message of the step's job at a place, or nil.
+func GuardedMessage(s *Step, place string) *Message {
+	stream, number, _ := strings.Cut(place, ":")
+	seq, err := strconv.ParseUint(number, 10, 64)
+	if s.About == nil || stream != history.StreamSys || err != nil {
+		return nil
+	}
+	return s.About.message(seq)
+}

@@ -1,93 +1,11 @@
 package model
 
-import (
-	"slices"
-	"strings"
-
-	"github.com/wavetank-sim/wavetank/invariants/scheduler/history"
-	"github.com/wavetank-sim/wavetank/sim"
-)
-
 // Node is what is known of a process's node.
 type Node struct {
 	Down   bool
 	Silent int // partitions under way in which what it sends of its heartbeats is lost
 	Cut    int // likewise, from a server
 	pulls  pulls
-}
-
-// Control brings the facts up to date with what the harness did.
-func (f *Facts) Control(e *sim.Event) {
-	n := f.Node(e.Target)
-	switch e.Name {
-	case "crash":
-		if strings.HasPrefix(e.Target, history.SchedulerNodes) && !n.Down {
-			f.Count.Crashes++
-		}
-		n.Down = true
-		f.swept = append(f.swept, swept{e.Step, n.pulls})
-		n.pulls = nil
-		f.crash(e)
-	case "restart":
-		n.Down = false
-		for _, j := range f.Order { // the stream delivers to it again what it had not acknowledged
-			if k := len(j.Dispatches); k > 0 && j.Dispatches[k-1].Worker == e.Target {
-				j.Moments &^= 1 << DeadWorker
-			}
-		}
-	case "partition":
-		n.Silent++
-	case "heal":
-		n.Silent--
-	case "partition redis", "partition nats":
-		n.Cut++
-	case "heal redis", "heal nats":
-		n.Cut--
-	case "stop", "power-loss": // nats-server: nobody reaches it until some time after its start
-		clear(f.Policy.Throttled) // it forgets how long a redelivery was to wait
-	}
-}
-
-// Start notes that a process begins, with nothing in its memory.
-func (f *Facts) Start(e *sim.Event) {
-	n := f.Node(e.Node)
-	n.Down = false
-	if strings.HasPrefix(e.Node, history.SchedulerNodes) {
-		f.Ticks.offer(e)
-	}
-}
-
-func (f *Facts) crash(e *sim.Event) {
-	f.Workflow.crashed(f, e.Target)
-	for _, j := range f.Order {
-		for i := range j.Messages {
-			if m := &j.Messages[i]; m.Holder == e.Target || strings.HasPrefix(m.Holder, e.Target+" ") {
-				m.Holder = ""
-			}
-		}
-		for i := len(j.Handlings) - 1; i >= 0; i-- {
-			h := &j.Handlings[i]
-			if h.Node != e.Target {
-				continue
-			}
-			if h.Intended && !h.Stored && j.State == Dispatched && j.Queued.Step == 0 {
-				f.Come(j, CrashWithIntent)
-			}
-			j.Handlings = slices.Delete(j.Handlings, i, i+1)
-		}
-		j.Releases = slices.DeleteFunc(j.Releases, func(r Release) bool { return r.node == e.Target })
-		if j.Queued.Step != 0 && !j.Queued.Stored && j.Intent.by(e.Target) {
-			f.Reach(CrashWithIntent) // and nothing is lost by it
-		}
-		if l := &j.Lock; l.Node == e.Target && l.Live(e.At) && l.Abandoned == 0 {
-			l.Abandoned = e.At
-			f.Come(j, LockLeft)
-		}
-		j.Executing = slices.DeleteFunc(j.Executing, func(worker string) bool { return worker == e.Target })
-		if n := len(j.Dispatches); n > 0 && j.Dispatches[n-1].Worker == e.Target && !j.State.Terminal() {
-			f.Come(j, DeadWorker)
-		}
-	}
 }
 
 func (f *Facts) Node(name string) *Node {

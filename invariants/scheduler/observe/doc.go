@@ -1,5 +1,12 @@
 // Package observe brings a model up to date with a run, event by event, and calls the hooks of those who judge it.
 //
-// observe.go takes an event apart; each file after it takes in one kind of change. hooks.go has what a checker can hook
-// into, and told.go what an observer can be asked.
+// Its files, each of which calls only those after it:
+//
+//	observe.go            an event, taken apart
+//	stream.go             messages and executions
+//	lock.go, record.go    a job's lock and its record
+//	guard.go, tick.go     the idempotency guard, and the loops
+//	saga.go, workflow.go  sagas and runs
+//	rescue.go             a path of rescue that did what another should have done
+//	told.go, hooks.go     what an observer can be asked, and what a checker hooks into
 package observe

@@ -104,3 +104,9 @@ func add[F any](hooks []F, hook F, ok bool) []F {
 	}
 	return hooks
 }
+
+// concerning copies s, to be turned to the job that one of its changes is about.
+func (o *Observer) concerning(s *model.Step) *model.Step {
+	o.about = *s
+	return &o.about
+}

@@ -266,9 +266,3 @@ func (o *Observer) rewound(e *sim.Event) {
 		}
 	}
 }
-
-// concerning copies s, to be turned to the job that one of its changes is about.
-func (o *Observer) concerning(s *model.Step) *model.Step {
-	o.about = *s
-	return &o.about
-}

@@ -1,0 +1,41 @@
+package engine
+
+import (
+	"fmt"
+	"time"
+
+	"github.com/wavetank-sim/wavetank/engine/job"
+	"github.com/wavetank-sim/wavetank/engine/phase"
+	"github.com/wavetank-sim/wavetank/engine/store"
+)
+
+// handling is what one handling of a request knows.
+type handling struct {
+	req     *job.Request
+	started time.Time
+	rec     store.Record   // as read, then as written
+	guessed bool           // the state is the cache's word, not read
+	prior   int            // attempts before this handling
+	entered bool           // its dispatch is in the outbox
+	orphan  job.State      // in which the replayer has listed the job; "" if a message has come
+	decided *store.Decided // by the kernel in this handling, and not in the record yet
+}
+
+// move is the write that takes the job on from where the handling has it.
+func (h *handling) move(to job.State) store.Write {
+	w := h.rec.Move(to)
+	w.Guessed = h.guessed
+	return w
+}
+
+// failure is the job as the FAILED write and the DLQ see it.
+func (h *handling) failure(code, reason string) failure {
+	return failure{
+		phase: phase.FailedWrite, rec: &h.rec, guessed: h.guessed, topic: h.req.Topic, key: h.req.IdempotencyKey,
+		code: code, reason: reason, labels: h.req.Labels,
+	}
+}
+
+func (h *handling) ceiling() failure {
+	return h.failure(job.ReasonMaxSchedulingRetries, fmt.Sprintf("max scheduling retries exceeded (attempts=%d)", h.rec.Attempts))
+}

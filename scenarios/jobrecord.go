@@ -1,0 +1,106 @@
+package scenarios
+
+import (
+	"slices"
+	"strconv"
+	"time"
+
+	"github.com/wavetank-sim/wavetank/invariants/scheduler/history"
+	"github.com/wavetank-sim/wavetank/scenarios/plans"
+)
+
+// record follows every job through a run, by what the steps changed in the servers.
+type record struct {
+	progress
+	jobs       []*jobRecord // by number, from 1
+	down       map[string]bool
+	relayed    bool            // dispatches go through an outbox, and not to a worker at once
+	each       int             // how often each job is to be submitted
+	deliveries int             // of one message to the schedulers, before it is given up
+	poison     []*jobRecord    // messages of the stranger that were stored
+	locks      map[string]lock // by key
+	idleTicks  []idleTick
+	stacks     map[string]string // by saga and index, of which job the compensation there is
+	runs       []*RunResult      // workflow runs that were stored
+	losses     []loss            // by server faults, in their order
+	derived    derived
+}
+
+// jobRecord is one job so far.
+type jobRecord struct {
+	JobResult
+	moments     []moment      // that its story is made of
+	since       time.Duration // of its state
+	locked      time.Duration // when its lock was last taken
+	cancelled   bool          // its cancellation was stored
+	replayed    bool          // a replayer has found it waiting
+	entered     bool          // it has, or had, a DLQ entry
+	awaited     bool          // a dispatch was stored since the last DISPATCHED write, and a living worker has it
+	worker      string        // the worker it was dispatched to last
+	executing   string        // the worker that has begun and not finished it
+	finished    bool          // a worker has finished it
+	queued      bool          // its dispatch waits in the outbox
+	requests    int           // deliveries of its request
+	messageID   string        // of its last dispatch that was stored
+	answers     int           // deliveries of its result
+	replies     replies       // its results
+	epoch       int64         // that its record names
+	holder      string        // the node that holds its lock, and has not tried to release it
+	leased      time.Duration // until when its lock is its holder's
+	up          timeUp        // its time, when the reconciler last ended it
+	back        []moment      // why its handling ends, in the step at hand
+	stale       bool          // every pick of the handling that is under way met a stale worker
+	asked       bool          // the safety kernel, in the handling that is under way
+	unanswered  bool          // it gave no answer
+	putOff      time.Duration // when a handling last ended as the safety kernel gave no answer
+	submissions int           // stored
+	consent     consent
+	undecided   bool          // it went on without a decision of the safety kernel
+	rewound     bool          // by a failover of Redis
+	idle        []string      // nodes that had a message of it delivered, and have done nothing for it since
+	lost        []lostMessage // with nats-server's power
+}
+
+// job finds a job by its id, or returns nil.
+func (r *record) job(id string) *jobRecord {
+	n, ok := plans.JobNumber(id)
+	if !ok || n < 1 || n > len(r.jobs) {
+		return nil
+	}
+	return r.jobs[n-1]
+}
+
+// stranger finds a message that nobody can read by its job's id, or returns nil.
+func (r *record) stranger(id string) *jobRecord {
+	for _, j := range r.poison {
+		if j.ID == id {
+			return j
+		}
+	}
+	return nil
+}
+
+// last is what was last told of the job, or nil.
+func (j *jobRecord) last() *moment {
+	if n := len(j.moments); n > 0 {
+		return &j.moments[n-1]
+	}
+	return nil
+}
+
+// takeIn takes over what the record says of the job besides its state.
+func (j *JobResult) takeIn(f *history.Fact) {
+	if n, ok := f.Field("attempts"); ok {
+		j.Attempts, _ = strconv.Atoi(n)
+	}
+	if code, ok := f.Field("reason_code"); ok {
+		j.Reason = code
+	}
+	if why, ok := f.Field("reason"); ok {
+		j.Why = why
+	}
+}
+
+func (j *jobRecord) hasLost(what history.What) bool {
+	return slices.ContainsFunc(j.lost, func(m lostMessage) bool { return m.what == what })
+}

@@ -1,0 +1,67 @@
+package scenarios
+
+import (
+	"fmt"
+	"strings"
+	"time"
+)
+
+// at renders an instant or a span to the millisecond.
+func at(d time.Duration) string { return d.Round(time.Millisecond).String() }
+
+func count(n int, noun string) string {
+	if n == 1 {
+		return "1 " + noun
+	}
+	return fmt.Sprintf("%d %ss", n, noun)
+}
+
+func times(n int) string {
+	switch n {
+	case 0:
+		return "never"
+	case 1:
+		return "once"
+	}
+	return fmt.Sprintf("%d times", n)
+}
+
+func isAre(n int) string {
+	if n == 1 {
+		return "is"
+	}
+	return "are"
+}
+
+func wasWere(n int) string {
+	if n == 1 {
+		return "was"
+	}
+	return "were"
+}
+
+// some names a few, and counts the others.
+func some(ids []string) string {
+	if len(ids) > aboutMax {
+		return fmt.Sprintf("%s and %d more", strings.Join(ids[:aboutMax], ", "), len(ids)-aboutMax)
+	}
+	return strings.Join(ids, ", ")
+}
+
+// ofThem says how many of all are meant.
+func ofThem(n, all int) string {
+	switch {
+	case all == 1:
+		return "It"
+	case n == all:
+		return "All of them"
+	}
+	return fmt.Sprintf("%d of them", n)
+}
+
+func either[T any](yes bool, a, b T) T {
+	if yes {
+		return a
+	}
+	return b
+}
