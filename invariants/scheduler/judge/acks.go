@@ -9,7 +9,7 @@ import (
 
 var ackedOnlyWhenDurable = checking(invariants.Invariant{
 	Name:   "acked-only-when-durable",
-	Says:   "A request is acknowledged only when its job is terminal, DISPATCHED, RUNNING or waiting for an approval, or goes on by the request of its approval; a result or a cancellation only when its job is terminal, or when the result is of an older epoch. A message that was handled before is judged by the state that its job had then.",
+	Says:   "A request is acknowledged only when its job is terminal, DISPATCHED, RUNNING or waiting for an approval, or goes on by the request of its approval. A result or a cancellation is acknowledged only when its job is terminal, or when the result is of an older epoch. A message that was handled before is judged by the state that its job had then.",
 	Kind:   invariants.Always,
 	Source: "Scheduler internals, section 9; Dispatch ordering, the redelivery gate",
 }, func(_ *model.Facts, t *tally) observe.Checker {

@@ -41,7 +41,7 @@ const approvalDoubt = 15 * time.Second
 
 var noDispatchWithoutApproval = checking(invariants.Invariant{
 	Name:   "no-dispatch-without-approval",
-	Says:   "A job for which the safety kernel requires an approval is scheduled only once somebody has approved the request that it is then; and what is dispatched of it is what was approved.",
+	Says:   "A job for which the safety kernel requires an approval is scheduled only once somebody has approved its request as it is then. What is dispatched is what was approved.",
 	Kind:   invariants.Always,
 	Source: "Scheduler internals, section 1, approval flow: approval_granted=true and the matching job hash",
 }, func(f *model.Facts, t *tally) observe.Checker {

@@ -9,7 +9,7 @@ import (
 
 var dispatchIsWhatWasDecided = checking(invariants.Invariant{
 	Name:   "dispatch-is-what-was-decided",
-	Says:   "Where a safety kernel decides, what is dispatched is the request that the record keeps with the decision: its topic, its payload and its idempotency key; and the worker that the dispatch names is the one that it goes to.",
+	Says:   "Where a safety kernel decides, a dispatch has the topic, the payload and the idempotency key of the request that the record keeps with the decision. It goes to the worker that it names.",
 	Kind:   invariants.Always,
 	Source: "Scheduler internals, section 1, submit-time and dispatch-time policy check: what was allowed is what runs",
 }, func(f *model.Facts, t *tally) observe.Checker {

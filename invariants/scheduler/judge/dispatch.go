@@ -11,7 +11,7 @@ import (
 
 var oneDispatchPerJob = checking(invariants.Invariant{
 	Name:   "one-dispatch-per-job",
-	Says:   "The stream stores at most one dispatch of a job; with epochs, of each of its epochs.",
+	Says:   "The stream stores at most one dispatch of a job. With epochs it stores at most one of each epoch.",
 	Kind:   invariants.Always,
 	Source: "Dispatch ordering, the redelivery gate and the dispatch ordering; State-read errors",
 }, func(f *model.Facts, t *tally) observe.Checker {
@@ -46,7 +46,7 @@ func ofEpoch(d *model.Dispatch) string {
 
 var intentBeforeDispatch = checking(invariants.Invariant{
 	Name:   "intent-before-dispatch",
-	Says:   "In state-first and outbox order, a dispatch is stored only while the job is DISPATCHED to the worker that it goes to, and with an outbox only from there.",
+	Says:   "In state-first and outbox order, a dispatch is stored only while its job is DISPATCHED to the worker that the dispatch goes to. With an outbox it is published only from there.",
 	Kind:   invariants.Always,
 	Source: "Dispatch ordering, dispatch ordering: the transition to DISPATCHED happens before the publish",
 }, func(f *model.Facts, t *tally) observe.Checker {

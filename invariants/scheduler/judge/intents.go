@@ -11,7 +11,7 @@ import (
 
 var everyIntentIsPublished = checking(invariants.Invariant{
 	Name:   "every-intent-is-published",
-	Says:   "A DISPATCHED write is followed by a stored dispatch, unless it is rolled back, or its job is cancelled or fails before; that its dispatch times out is no excuse.",
+	Says:   "A DISPATCHED write is followed by a stored dispatch, or by a rollback, or its job is cancelled or fails first. A timeout of the dispatch does not count.",
 	Kind:   invariants.Eventually,
 	Source: "Dispatch ordering, residual risk window: DISPATCHED to nobody",
 }, func(f *model.Facts, t *tally) observe.Checker {

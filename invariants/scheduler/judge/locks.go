@@ -98,7 +98,7 @@ var lockKeptByLivingHolder = checking(invariants.Invariant{
 
 var noLockOutlivesItsHolder = checking(invariants.Invariant{
 	Name:   "no-lock-outlives-its-holder",
-	Says:   "A lock whose holder has crashed or failed to release it is gone one TTL later, or after a renewal that was on its way by then: a job's, the reconciler's, the replayer's and that of the snapshot's writer.",
+	Says:   "When its holder has crashed or failed to release it, a lock is gone one TTL later, or one TTL after a renewal that was on its way by then. The locks are those of a job, the reconciler, the replayer and the writer of the snapshot.",
 	Kind:   invariants.Eventually,
 	Source: "Scheduler internals, section 8: the lock is allowed to expire",
 	Needs:  []string{"events-agree-with-servers", "lock-released-by-owner-or-expiry"},

@@ -19,7 +19,7 @@ var outputInvariants = []rule{
 
 var resultGoesAsThePolicySays = checking(invariants.Invariant{
 	Name:   "result-goes-as-the-policy-says",
-	Says:   "Who was told of a result's metadata that it is allowed, or has had no answer, writes SUCCEEDED; that it is to be redacted, SUCCEEDED with the redacted output; that it is blocked, or is to be redacted and no redacted output exists, OUTPUT_QUARANTINED.",
+	Says:   "A replica writes what the output policy told it of the result's metadata. Allowed, or no answer: SUCCEEDED. To be redacted: SUCCEEDED with the redacted output. Blocked, or to be redacted without a redacted output: OUTPUT_QUARANTINED.",
 	Kind:   invariants.Always,
 	Source: "Scheduler internals, section 2, phase 1",
 }, func(f *model.Facts, t *tally) observe.Checker {

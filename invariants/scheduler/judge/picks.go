@@ -12,7 +12,7 @@ import (
 
 var noDispatchToExpiredWorker = checking(invariants.Invariant{
 	Name:   "no-dispatch-to-expired-worker",
-	Says:   "No dispatch is published to a worker of which the replica that picked it had then last heard longer than the worker TTL ago: by a heartbeat, or at its start from the snapshot. Who publishes it, and when, is no matter.",
+	Says:   "A replica picks no worker that it last heard of longer than the worker TTL ago, by a heartbeat or, at its start, from the snapshot. The dispatch may be published later, and by somebody else.",
 	Kind:   invariants.Always,
 	Source: "Stale workers, the stale detection rule; Scheduler internals, section 11",
 }, func(f *model.Facts, t *tally) observe.Checker {
@@ -37,7 +37,7 @@ var noDispatchToExpiredWorker = checking(invariants.Invariant{
 
 var snapshotRevivesNoWorker = checking(invariants.Invariant{
 	Name:   "snapshot-revives-no-worker",
-	Says:   "A replica that knows a worker from the snapshot only does not pick it once the worker was last heard of, by the snapshot's writer, longer than the worker TTL ago.",
+	Says:   "A replica that knows a worker only from the snapshot does not pick it when the snapshot's writer had last heard of the worker longer than the worker TTL ago.",
 	Kind:   invariants.Always,
 	Source: "Scheduler internals, section 11, where lastSeen is the time of the start: an old snapshot revives the dead",
 	Needs:  []string{"no-dispatch-to-expired-worker"},
@@ -59,7 +59,7 @@ var snapshotRevivesNoWorker = checking(invariants.Invariant{
 
 var noRetryForWantOfKnownWorkers = checking(invariants.Invariant{
 	Name:   "no-retry-for-want-of-known-workers",
-	Says:   "A replica sends no job back for want of a worker while the snapshot that it could read at its start has one that is alive and free.",
+	Says:   "A replica sends no job back for want of a worker while the snapshot that it could read at its start names a worker that is alive and free.",
 	Kind:   invariants.Always,
 	Source: "Scheduler internals, section 11, warm start",
 }, func(f *model.Facts, t *tally) observe.Checker {
@@ -174,7 +174,7 @@ const (
 
 var staleWorkerHasItsOwnReason = checking(invariants.Invariant{
 	Name:   "stale-worker-has-its-own-reason",
-	Says:   "A job that goes back since every pick met a worker past its TTL does so for the reason stale_worker, and not for want of workers.",
+	Says:   "When every pick of a handling met a worker past its TTL, the job goes back for the reason stale_worker, and not for want of workers.",
 	Kind:   invariants.Eventually,
 	Source: "Stale workers, next step 2",
 	Needs:  []string{"events-agree-with-servers"},

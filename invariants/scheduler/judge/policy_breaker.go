@@ -92,7 +92,7 @@ var halfOpenClosesOnSuccesses = checking(invariants.Invariant{
 
 var replicaAloneKeepsItsBudget = checking(invariants.Invariant{
 	Name:   "replica-alone-keeps-its-budget",
-	Says:   "A replica that goes by its own counter makes no call while that says open, and no more probes in half-open than the limit.",
+	Says:   "A replica that goes by its own counter makes no call while that counter says open. In half-open it makes no more probes than the limit.",
 	Kind:   invariants.Always,
 	Source: "Scheduler internals, section 6: if Redis is unavailable, each replica falls back to local-only circuit breaker tracking",
 }, func(f *model.Facts, t *tally) observe.Checker {

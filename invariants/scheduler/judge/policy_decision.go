@@ -26,7 +26,7 @@ func permits(j *model.Job, cfg *config.PolicyConfig) bool {
 
 var noDispatchWithoutDecision = checking(invariants.Invariant{
 	Name:   "no-dispatch-without-decision",
-	Says:   "A job that was PENDING becomes SCHEDULED only with a decision that allows it, which is what the safety kernel told that replica last, or FAIL_OPEN in the fail mode open; and it is dispatched only while its record has one.",
+	Says:   "A PENDING job becomes SCHEDULED only with a decision that allows it: what the safety kernel told that replica last, or FAIL_OPEN in the fail mode open. The job is dispatched only while its record has such a decision.",
 	Kind:   invariants.Always,
 	Source: "Scheduler internals, section 1, and section 6: no job passes through without a policy decision",
 }, func(f *model.Facts, t *tally) observe.Checker {

@@ -182,7 +182,7 @@ var maxReplaysHold = checking(invariants.Invariant{
 
 var noReplayOfCommitted = checking(invariants.Invariant{
 	Name:   "no-replay-of-committed",
-	Says:   "What has been done after all, by its idempotency key, is not replayed.",
+	Says:   "A dead letter is not replayed when the effect of its job, by the idempotency key, is committed.",
 	Kind:   invariants.Always,
 	Source: "Dead letters, replay worker: AlreadyCommitted",
 }, func(f *model.Facts, t *tally) observe.Checker {

@@ -41,7 +41,7 @@ var compensationRecordedOnce = checking(invariants.Invariant{
 
 var oneCompensationPerKey = checking(invariants.Invariant{
 	Name:   "one-compensation-per-key",
-	Says:   "For an idempotency key of a saga's compensation one job is submitted, however often.",
+	Says:   "One job is submitted for the idempotency key of a compensation, however often it is submitted.",
 	Kind:   invariants.Always,
 	Source: "Scheduler internals, section 4: the idempotency key of a compensation",
 }, func(f *model.Facts, t *tally) observe.Checker {
@@ -81,7 +81,7 @@ var compensationsInLIFOOrder = checking(invariants.Invariant{
 
 var compensationOnlyOfSucceededJob = checking(invariants.Invariant{
 	Name:   "compensation-only-of-succeeded-job",
-	Says:   "A compensation is submitted only for a job that has succeeded, if need be after it had ended otherwise, and only once a job of its saga has failed for good.",
+	Says:   "A compensation is submitted only for a job that has succeeded, even if it ended otherwise before, and only once a job of its saga has failed for good.",
 	Kind:   invariants.Always,
 	Source: "Scheduler internals, section 4: recording compensation, and rollback trigger",
 }, func(f *model.Facts, t *tally) observe.Checker {

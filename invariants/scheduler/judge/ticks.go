@@ -8,7 +8,7 @@ import (
 
 var oneWriterATick = checking(invariants.Invariant{
 	Name:   "one-writer-a-tick",
-	Says:   "Of the replicas one at a time reconciles and replays, and no other begins within a poll; with tick_lock=until-expiry nobody does within the lock's TTL, which is two polls. Only the holder of its lock writes the snapshot.",
+	Says:   "One replica at a time reconciles, and one replays. No other begins within a poll; with tick_lock=until-expiry none begins within the lock's TTL, which is two polls. Only the holder of its lock writes the snapshot.",
 	Kind:   invariants.Always,
 	Source: "Scheduler internals, section 8: the lock-hold pattern, and the snapshot writer lock",
 }, func(f *model.Facts, t *tally) observe.Checker {

@@ -59,7 +59,7 @@ func pastDeadline(f *model.Facts, j *model.Job) bool {
 
 var timeoutOnlyWhenDue = checking(invariants.Invariant{
 	Name:   "timeout-only-when-due",
-	Says:   "The reconciler times out only a job that has been DISPATCHED or RUNNING for its timeout, or is past its deadline; with watch_workers, also one that has been RUNNING for the dispatch timeout on a worker of which it has not heard for as long, though it has of others.",
+	Says:   "The reconciler times out only a job that has been DISPATCHED or RUNNING for its timeout, or is past its deadline. With watch_workers it also times out a job that has been RUNNING for the dispatch timeout on a worker of which it has heard nothing for as long, while it heard of others.",
 	Kind:   invariants.Always,
 	Source: "Scheduler internals, section 3, timeout detection and deadline expiration",
 }, func(f *model.Facts, t *tally) observe.Checker {

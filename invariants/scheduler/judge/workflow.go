@@ -113,7 +113,7 @@ var delayFiresOnTime = checking(invariants.Invariant{
 
 var noDelayFiresTwice = checking(invariants.Invariant{
 	Name:   "no-delay-fires-twice",
-	Says:   "The request of a step's job is stored once, unless who published it was not told so; and a step is tried again only once its last job is FAILED, though not for good, or TIMEOUT, and no more often than it says.",
+	Says:   "The request of a step's job is stored once, or again when its publisher was not told so. A step is tried again only once its last job is TIMEOUT, or FAILED but not for good, and at most retry.max times.",
 	Kind:   invariants.Always,
 	Source: "Scheduler internals, section 8: atomic pop of past-due timers; retry {max, backoff}",
 }, func(f *model.Facts, t *tally) observe.Checker {
@@ -141,7 +141,7 @@ var noDelayFiresTwice = checking(invariants.Invariant{
 
 var retriesAreUsedUp = checking(invariants.Invariant{
 	Name:   "retries-are-used-up",
-	Says:   "A run fails only once a step of it is tried no more: the step's jobs have ended FAILED or TIMEOUT once more than its retry.max, or one has ended in a way that stands.",
+	Says:   "A run fails only once one of its steps may not be tried again: retry.max + 1 of the step's jobs have ended FAILED or TIMEOUT, or one has ended in a way that no retry mends.",
 	Kind:   invariants.Always,
 	Source: "Scheduler internals, section 8: retry {max, backoff}",
 }, func(f *model.Facts, t *tally) observe.Checker {
