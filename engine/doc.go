@@ -85,7 +85,7 @@
 //	result.go                     a result
 //	outputscan.go, output.go      what the output policy says of it
 //	saga.go                       what it leaves to be undone
-//	replayworker.go, replayer.go  dead letters that are replayed
+//	dlqworker.go, dlqreplayer.go  dead letters that are replayed
 //	read.go                       a job's state, and what becomes of a job without one
 //	end.go                        CANCELLED and TIMEOUT
 //	intent.go, publish.go         SCHEDULED, DISPATCHED and RUNNING, and the publish between them
@@ -93,7 +93,7 @@
 //	policy.go, approval.go        what the safety kernel says, and a person
 //	handling.go                   what a handling of a request knows
 //	fail.go                       FAILED, and its dead letter
-//	replayed.go                   what a replay leaves in records
+//	dlqreplayed.go                what a replay leaves in records
 //	write.go                      one write of a job's record
 //	workflow.go                   runs
 //	locks.go                      the locks of jobs and of loops
