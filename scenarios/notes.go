@@ -56,8 +56,8 @@ func (r *run) noted(e *sim.Event) {
 	case e.Phase == "submit_ack" && j.State == "APPROVAL_REQUIRED" && j.consent.sent > 0:
 		j.consent.sent--
 		why := refusedAnother
-		if p := &r.plan.Engine.Policy; p.BindApprovals && e.At > j.consent.granted+p.ApprovalTTL {
-			why = refusedOld
+		if c := &r.judge.Facts.Jobs[e.Job].Consent; r.plan.Engine.Policy.BindApprovals && c.Granted(c.Waits) != nil {
+			why = refusedOld // by the clock of whoever handled it
 		}
 		tell(&j.moments, e, refusedApproval, why, "", 0)
 	}
