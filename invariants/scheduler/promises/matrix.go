@@ -60,9 +60,9 @@ var (
 
 // What the servers forget, and what a wrong clock says, releases many.
 var (
-	rewound    = exception{By: StrikesOf(RedisFailover), Why: impossible, Says: "what Redis has confirmed and lost, nobody remembers"}
+	rewound    = exception{By: StrikesOf(RedisFailover), Why: impossible, Says: "nobody remembers what Redis has confirmed and lost"}
 	usedUp     = exception{By: StrikesOf(DeliveryLost), Why: impossible, Says: "deliveries that are lost, or come twice, use up those that a message has"}
-	wrongClock = exception{By: StrikesOf(ClockWrong), Why: impossible, Says: "a clock that is wrong, and one that is right at another time, show the same"}
+	wrongClock = exception{By: StrikesOf(ClockWrong), Why: impossible, Says: "a clock that is wrong shows what a right one shows at another time"}
 
 	heartbeatsAge = exception{By: StrikesOf(ClockWrong), Why: open, Says: "the age of a heartbeat is told by the node's clock; a monotonic clock would close it"}
 )
@@ -75,7 +75,7 @@ var Matrix = map[string]row{
 	}},
 	"no-dispatch-without-approval": {Takes: []mechanism{having(withBinding)}, Except: []exception{{By: StrikesOf(WriteLate), But: []mechanism{fenced}}}},
 	"approval-not-expired": {Takes: []mechanism{having(withBinding)}, Except: []exception{
-		{By: StrikesOf(ClockWrong), Why: open, Says: "how old an approval is, the scheduler's clock tells; a script that goes by the clock of Redis would close it"},
+		{By: StrikesOf(ClockWrong), Why: open, Says: "the scheduler's clock tells how old an approval is; a script that goes by the clock of Redis would close it"},
 	}},
 	"approved-job-goes-on":        {Except: []exception{rewound}},
 	"attempts-drain-by-two":       {Except: []exception{{By: StrikesOf(LockFails, SchedulerAway), But: []mechanism{fenced}}, rewound}},
@@ -92,11 +92,11 @@ var Matrix = map[string]row{
 	}},
 	"intent-before-dispatch": {Except: []exception{
 		{By: StrikesOf(WriteLate), But: []mechanism{fenced}},
-		{By: StrikesOf(PublishLate, SchedulerAway), Why: impossible, Says: "a publish that is on its way when its job moves on is stored as the same publish is when it does not"},
+		{By: StrikesOf(PublishLate, SchedulerAway), Why: impossible, Says: "the stream stores a publish that is on its way, whether its job has moved on or not"},
 		rewound,
 	}},
 	"nobody-is-rescued": {Takes: []mechanism{having(withDeliveries, withPendingAge)}, Except: []exception{
-		{By: StrikesOf(PublishRefused, PublishLate, WriteRefused, WriteUnanswered, WriteLate, ReadFails, LockFails, SubmissionFails, ResultLost, AckLost, DeliveryLost, SchedulerCrash, SchedulerAway, WorkerCrash, WorkerAway, NATSAway, ClockWrong), Why: impossible, Says: "what a strike has cut short, somebody else has to take up"},
+		{By: StrikesOf(PublishRefused, PublishLate, WriteRefused, WriteUnanswered, WriteLate, ReadFails, LockFails, SubmissionFails, ResultLost, AckLost, DeliveryLost, SchedulerCrash, SchedulerAway, WorkerCrash, WorkerAway, NATSAway, ClockWrong), Why: impossible, Says: "somebody else has to take up what a strike has cut short"},
 		{By: StrikesOf(PublishUnanswered), But: []mechanism{having(withResume), having(withoutRefusal)}},
 		rewound,
 	}},
@@ -147,7 +147,7 @@ var Matrix = map[string]row{
 	}},
 	"every-output-is-scanned": {Takes: []mechanism{scansKept}, Except: []exception{rewound}},
 	"overdue-job-found-within-a-poll": {Takes: []mechanism{having(withReconciler, withRenewedTicks, withWholeTicks), having(withReconciler, withReleasedTicks, withWholeTicks)}, Except: []exception{
-		{By: StrikesOf(WriteRefused, WriteLate, ReadFails, LockFails, TickFails, SchedulerCrash, SchedulerAway, NATSAway), Why: impossible, Says: "nobody can do in time what nobody is there to do, or what its servers refuse"},
+		{By: StrikesOf(WriteRefused, WriteLate, ReadFails, LockFails, TickFails, SchedulerCrash, SchedulerAway, NATSAway), Why: impossible, Says: "a scheduler that is gone, or that the servers refuse, does nothing in time"},
 		{By: StrikesOf(PublishRefused, SubmissionFails), Why: open, Says: "the replayer and the reconciler tick together, and the one that finds the job's lock taken leaves the job to the next poll; one that asks again within its tick would close it"},
 		rewound,
 		wrongClock,
@@ -157,7 +157,7 @@ var Matrix = map[string]row{
 		rewound,
 	}},
 	"snapshot-revives-no-worker":         {Takes: []mechanism{having(withLastSeen)}},
-	"no-retry-for-want-of-known-workers": {Except: []exception{{By: StrikesOf(TickFails, SchedulerAway), Why: impossible, Says: "who could not read the snapshot knows of no worker"}, wrongClock}},
+	"no-retry-for-want-of-known-workers": {Except: []exception{{By: StrikesOf(TickFails, SchedulerAway), Why: impossible, Says: "a replica that could not read the snapshot knows of no worker"}, wrongClock}},
 	"dispatches-count-as-load":           {Takes: []mechanism{having(withCounting)}},
 	"stale-worker-has-its-own-reason":    {Takes: []mechanism{having(withStaleReason)}},
 	"open-circuit-stops-every-replica": {Takes: []mechanism{having(withSharedBreaker)}, Except: []exception{
@@ -169,11 +169,11 @@ var Matrix = map[string]row{
 		rewound,
 	}},
 	"throttled-job-waits": {Except: []exception{
-		{By: StrikesOf(DeliveryLost), Why: open, Says: "a request that is delivered twice is asked about twice; a note of when its job was put off would tell"},
+		{By: StrikesOf(DeliveryLost), Why: open, Says: "a request that is delivered twice is asked about twice; a note of when its job was put off would close it"},
 	}},
 	"throttled-job-comes-again": {Except: []exception{
 		{By: StrikesOf(AckLost, DeliveryLost), But: []mechanism{askedAgain}},
-		{By: StrikesOf(ReadFails, SchedulerCrash, SchedulerAway), Why: impossible, Says: "nobody can ask again in time who is not there, or whom the servers refuse"},
+		{By: StrikesOf(ReadFails, SchedulerCrash, SchedulerAway), Why: impossible, Says: "a scheduler that is gone, or that the servers refuse, cannot ask again in time"},
 	}},
 	"one-replay-per-count":         {Takes: []mechanism{having(withAtomicReplay)}},
 	"growth-alert-tells-the-truth": {Except: []exception{wrongClock}},
@@ -199,7 +199,7 @@ var Matrix = map[string]row{
 		rewound,
 	}},
 	"only-lock-holder-compensates": {Saga: true, Takes: []mechanism{having(withLongSaga)}, Except: []exception{
-		{By: StrikesOf(SchedulerAway), Why: impossible, Says: "a publish that is on its way when its lock expires is stored as the same publish is before"},
+		{By: StrikesOf(SchedulerAway), Why: impossible, Says: "the stream stores a publish that is on its way, whether its lock has expired or not"},
 		rewound,
 	}},
 	"one-compensation-per-key":           {Saga: true, Except: []exception{{By: StrikesOf(WriteRefused, WriteUnanswered, SchedulerAway), But: []mechanism{peeked}}, rewound}},
@@ -207,7 +207,7 @@ var Matrix = map[string]row{
 	"compensation-only-of-succeeded-job": {Takes: []mechanism{having(withAtomicRecord)}},
 	"every-compensation-accounted-for":   {Saga: true, Takes: []mechanism{rolledOn}, Except: []exception{rewound}},
 	"no-failure-for-want-of-attempts": {Except: []exception{
-		{By: StrikesOf(PublishRefused, PublishUnanswered, PublishLate, WriteRefused, WriteUnanswered, WriteLate, ReadFails, SchedulerCrash, SchedulerAway, NATSAway), Why: impossible, Says: "who has no attempt left cannot learn that the faults are over"},
+		{By: StrikesOf(PublishRefused, PublishUnanswered, PublishLate, WriteRefused, WriteUnanswered, WriteLate, ReadFails, SchedulerCrash, SchedulerAway, NATSAway), Why: impossible, Says: "a job that has used up its attempts is not tried again when the faults are over"},
 	}, Open: invariants.Gap{Under: "a busy or empty pool", Says: "an attempt that finds no worker is used up; one that waits for a worker would not be"}},
 	"every-job-settles": {Takes: []mechanism{having(withDeliveries)}, Except: []exception{
 		{By: StrikesOf(WorkerCrash, WorkerAway), But: []mechanism{reconciled}},
@@ -249,7 +249,7 @@ var Matrix = map[string]row{
 		rewound,
 	}},
 	"delay-fires-on-time": {Takes: []mechanism{having(withDurableTimers, withDelayPoller)}, Except: []exception{
-		{By: StrikesOf(ReadFails, SchedulerCrash, SchedulerAway), Why: impossible, Says: "nobody can fire in time what nobody is there to fire, or what the servers refuse"},
+		{By: StrikesOf(ReadFails, SchedulerCrash, SchedulerAway), Why: impossible, Says: "a scheduler that is gone, or that the servers refuse, fires no delay in time"},
 		wrongClock,
 	}},
 	"run-writes-not-lost":                   {Takes: []mechanism{having(withFenceRuns)}},
