@@ -9,14 +9,14 @@ import (
 
 var dispatchIsWhatWasDecided = checking(invariants.Invariant{
 	Name:   "dispatch-is-what-was-decided",
-	Says:   "Where a safety kernel decides, a dispatch has the topic, the payload and the idempotency key of the request that the record keeps with the decision. It goes to the worker that it names.",
+	Says:   "A dispatch has the topic, the payload and the idempotency key of the request that the record kept when SCHEDULED was written: the one on which a safety kernel decides. It goes to the worker that it names.",
 	Kind:   invariants.Always,
 	Source: "Scheduler internals, section 1, submit-time and dispatch-time policy check: what was allowed is what runs",
 }, func(f *model.Facts, t *tally) observe.Checker {
 	decided := map[*model.Job]*history.Request{} // the request in the record, when SCHEDULED was written last
 	return observe.Checker{
 		Wrote: func(s *model.Step, _ *model.Write) {
-			if s.About.State == model.Scheduled && s.About.Decision != "" {
+			if s.About.State == model.Scheduled {
 				decided[s.About] = s.About.Request
 			}
 		},
@@ -30,7 +30,7 @@ var dispatchIsWhatWasDecided = checking(invariants.Invariant{
 			case d.Order.WorkerID != d.Worker:
 				t.violated(s.About, "the dispatch stored at step %d, %s seq %d, is for %q, and names %q", stepNo(s.Step), history.StreamJobs, d.Seq, d.Worker, d.Order.WorkerID)
 			case !asked.Does(&d.Order.Request):
-				t.violated(s.About, "what was dispatched at step %d, %s seq %d, is not the request of which the safety kernel decided", stepNo(s.Step), history.StreamJobs, d.Seq)
+				t.violated(s.About, "what was dispatched at step %d, %s seq %d, is not the request of which SCHEDULED was written", stepNo(s.Step), history.StreamJobs, d.Seq)
 			}
 		},
 	}

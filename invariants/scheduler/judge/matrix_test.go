@@ -148,8 +148,13 @@ func TestAStrikeOnOneSchedulerOfTwo(t *testing.T) {
 		"who writes the snapshot":    {func(s *story) { s.ticks(s2, history.WriterKey, "snapshot_lock", time.Minute).control("pause", s2) }, none, none},
 		"who takes a tick's lock":    {func(s *story) { s.control("partition nats", s2).reconciles(s2).op(s2, "", "timeout_scan") }, tick, tick},
 		"whose wrong clock ticks":    {func(s *story) { s.control("skew", s2).reconciles(s2).op(s2, "", "timeout_scan") }, history.StrikesOf(history.ClockWrong), history.StrikesOf(history.ClockWrong)},
-		"who handles one thereafter": {func(s *story) { s.stalls(s2).lock(s2, job2) }, none, away},
-		"who handles one long after": {func(s *story) { s.stalls(s2).wait(time.Hour).lock(s2, job2) }, none, none},
+		"who handles one thereafter": {func(s *story) { s.control("pause", s2).wait(time.Minute).control("resume", s2).lock(s2, job2) }, none, away},
+		"who handles one long after": {func(s *story) {
+			s.control("pause", s2).wait(time.Minute).control("resume", s2).wait(time.Hour).lock(s2, job2)
+		}, none, none},
+		"who was paused for a moment": {func(s *story) {
+			s.control("pause", s2).wait(time.Millisecond).control("resume", s2).wait(time.Second).lock(s2, job2)
+		}, none, none},
 		"who is paused again meanwhile": {func(s *story) {
 			s.control("pause", s2).control("pause", s2).control("resume", s2).wait(time.Hour).pull(s2).lock(s2, job2)
 		}, none, away},

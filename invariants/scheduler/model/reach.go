@@ -71,7 +71,7 @@ func (f *Facts) strikeEnds(e *sim.Event) {
 	}
 	for i := range k.windows {
 		if w := &k.windows[i]; ends(*w) {
-			w.until = e.At + f.aftermath(w.kind)
+			w.until = e.At + f.aftermath(w)
 			f.reachAwaited(w)
 		}
 	}
@@ -100,11 +100,11 @@ func (f *Facts) struckNode(k invariants.StrikeKind, node, verb string) {
 			return // it strikes nobody: the node is down, or has yet to start
 		}
 	}
-	w := window{kind: k, node: node, ends: endOf[verb], strikes: 1}
+	w := window{kind: k, node: node, ends: endOf[verb], strikes: 1, since: f.At}
 	replica := strings.HasPrefix(node, history.SchedulerNodes)
 	w.all = isServer(node) || replica && f.lastOf(node)
 	if w.ends == "" {
-		w.until = f.At + f.aftermath(k)
+		w.until = f.At + f.aftermath(&w)
 	}
 	f.opens(w)
 	f.tickFails(w)
@@ -142,6 +142,7 @@ func (f *Facts) tickFails(w window) {
 	if w.all = true; w.kind != history.ClockWrong {
 		w.kind = history.TickFails
 		w.all = f.Ticks.loopHeldBy(w.node, f.At)
+		w.none = !w.all
 	}
 	if kind := history.StrikesOf(w.kind); f.opens(w) && w.all {
 		f.Strikes.ever |= kind
@@ -152,7 +153,7 @@ func (f *Facts) tickFails(w window) {
 // nobodyIsUp lets the strikes on schedulers that go on reach everything, now that there is no other one.
 func (f *Facts) nobodyIsUp() {
 	for i := range f.Strikes.windows {
-		if w := &f.Strikes.windows[i]; w.until == 0 && !w.all {
+		if w := &f.Strikes.windows[i]; w.until == 0 && !w.all && !w.none {
 			w.all = true
 			f.reachAll(history.StrikesOf(w.kind))
 		}
@@ -164,7 +165,7 @@ func (f *Facts) dealt(e *sim.Event) {
 	f.Strikes.dealing = 0
 	for i := range f.Strikes.windows {
 		if w := f.Strikes.windows[i]; w.node == e.Node && w.open(f.At) {
-			if w.all || w.kind != history.TickFails {
+			if !w.none {
 				f.Strikes.dealing |= history.StrikesOf(w.kind) &^ ofWorkers
 			}
 			f.tickFails(w)
@@ -181,13 +182,21 @@ func (f *Facts) dealt(e *sim.Event) {
 
 // struckOperation takes in a strike on an operation. It reaches the operation's job, saga or run; on a key of all, the
 // runs and sagas that its scheduler has in hand; and what is about none, whatever is unfinished. So do calls of the safety
-// kernel, once enough of them have failed to open a circuit.
+// kernel, once enough of them have failed to open a circuit. A read of the snapshot reaches what its scheduler deals with,
+// and a write of it nothing.
 func (f *Facts) struckOperation(s invariants.Strike) {
 	kind := history.StrikesOf(s.Kind)
 	opens := s.Kind == history.KernelFails && f.Strikes.mayOpen(&s, &f.Config.Policy)
 	forAll := s.Kind == history.TickFails || opens
 	if forAll {
-		f.opens(window{kind: s.Kind, node: s.Node, until: f.At + f.aftermath(s.Kind), all: true})
+		w := window{kind: s.Kind, node: s.Node, since: f.At, all: true}
+		if strings.HasPrefix(s.Phase, "snapshot_") { // who starts goes by it
+			w.all, w.none = false, s.Phase != "snapshot_read"
+		}
+		w.until = f.At + f.aftermath(&w)
+		if f.opens(w); !w.all {
+			return
+		}
 	}
 	if j := f.Job(s.Job); j != nil && !opens {
 		f.reachJob(j, kind)

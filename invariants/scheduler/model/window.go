@@ -47,10 +47,12 @@ func (k *Strikes) mayOpen(s *invariants.Strike, cfg *config.PolicyConfig) bool {
 type window struct {
 	kind    invariants.StrikeKind
 	node    string
-	ends    string        // the event that ends the strike; "" if it was over at once
-	strikes int           // of the kind that go on, each with an end of its own
+	ends    string // the event that ends the strike; "" if it was over at once
+	strikes int    // of the kind that go on, each with an end of its own
+	since   time.Duration
 	until   time.Duration // 0 while it lasts
 	all     bool          // it reaches everything, and not only what its node deals with
+	none    bool          // it reaches nothing: the snapshot is not written
 }
 
 func (w *window) open(at time.Duration) bool { return w.until == 0 || at < w.until }
@@ -80,10 +82,10 @@ func (f *Facts) opens(w window) bool {
 		if o := &f.Strikes.windows[i]; o.kind == w.kind && o.node == w.node && o.ends == w.ends && o.open(f.At) {
 			wider := w.all && !o.all
 			if o.until != 0 {
-				o.strikes = 0
+				o.strikes, o.since = 0, w.since
 			}
 			o.strikes += w.strikes
-			o.until, o.all = w.until, o.all || w.all
+			o.until, o.all, o.none = w.until, o.all || w.all, o.none && w.none
 			return wider
 		}
 	}
@@ -109,13 +111,17 @@ func (k *Strikes) lasts(node string) bool {
 // aftermath is for how long a strike that is over is felt by what appears then. What was taken under the strike lasts for
 // its TTL: a lock of a job or a tick, the word that a worker lives, a circuit that is open. Clients that lost their
 // server are back long before. Of a scheduler's own locks and ticks is known whom they reach; there remains what it knows
-// of workers. What was dated by a wrong clock counts for as long as dead letters do.
-func (f *Facts) aftermath(k invariants.StrikeKind) time.Duration {
-	if history.StrikesOf(k)&ofReplicas != 0 {
+// of workers. A scheduler that was paused is behind by no more than its pause. What was dated by a wrong clock counts for
+// as long as dead letters do.
+func (f *Facts) aftermath(w *window) time.Duration {
+	if history.StrikesOf(w.kind)&ofReplicas != 0 {
+		if w.ends == endOf["pause"] {
+			return min(f.At-w.since, f.Config.WorkerTTL)
+		}
 		return f.Config.WorkerTTL
 	}
 	counts := time.Duration(0)
-	if k == history.ClockWrong && f.Config.Replay.Enabled {
+	if w.kind == history.ClockWrong && f.Config.Replay.Enabled {
 		counts = f.Config.Replay.GrowthWindow
 	}
 	return max(counts, 2*f.Config.PollInterval, f.Config.JobLockTTL, f.Config.SnapshotLockTTL, f.Config.WorkerTTL, f.Config.Policy.OpenFor)

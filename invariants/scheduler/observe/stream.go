@@ -47,10 +47,8 @@ func (o *Observer) dispatchStored(own *model.Step, c *sim.Change) {
 	f := o.Facts
 	d := &o.dispatch
 	*d = model.Dispatch{Worker: history.WorkerOf(c.Subject), Subject: c.Subject, Epoch: history.EpochOf(c), Seq: c.Seq, Step: own.Step}
-	if own.About.Decision != "" {
-		if order, err := history.Read[history.Order](c.Value); err == nil {
-			d.Order = order
-		}
+	if order, err := history.Read[history.Order](c.Value); err == nil {
+		d.Order = order
 	}
 	if own.Handling != nil {
 		f.Overstay(own)
