@@ -30,6 +30,7 @@ type Config struct {
 	JobLockTTL           time.Duration // (Scheduler internals)
 	PublishTimeout       time.Duration // of one publish (the client library's default)
 	RetryDelayBusy       time.Duration // when a job's lock is busy (Scheduler internals)
+	RetryDelayStore      time.Duration // after a store failure, or when a run's lock is busy (State-read errors and Scheduler internals)
 	BackoffMax           time.Duration // the longest delay (Scheduler internals)
 	AckWait              time.Duration // before JetStream delivers again what is not acknowledged (Scheduler internals)
 	Outages              time.Duration `setting:"-"` // for how long the plan's faults may keep a message from being handled, taken together
@@ -146,7 +147,7 @@ var documentedConfig = Config{
 	DispatchOrder: "state-first", StaleWorker: "fixed-retries", TickLock: "until-expiry", StaleReasonCode: "no_workers", DLQOrder: "state-then-dlq",
 	MaxDispatchRetries: 3, MaxSchedulingRetries: 50, MaxDeliver: 100, MaxRenewalFailures: 3, BatchSize: 200, MaxIterations: 100,
 	WorkerTTL: 30 * time.Second, RegistrySweep: 10 * time.Second, JobLockTTL: time.Minute, PublishTimeout: 5 * time.Second, StoreOpTimeout: 2 * time.Second,
-	RetryDelayBusy: 500 * time.Millisecond, BackoffMax: 30 * time.Second, AckWait: 10 * time.Minute, PendingAge: 2 * time.Minute, IntentAge: 30 * time.Second,
+	RetryDelayBusy: 500 * time.Millisecond, RetryDelayStore: time.Second, BackoffMax: 30 * time.Second, AckWait: 10 * time.Minute, PendingAge: 2 * time.Minute, IntentAge: 30 * time.Second,
 	PollInterval: 30 * time.Second, DispatchTimeout: 5 * time.Minute, RunningTimeout: 30 * time.Minute, SnapshotLockTTL: 10 * time.Second,
 }
 

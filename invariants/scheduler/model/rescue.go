@@ -19,5 +19,6 @@ func (j *Job) ResultDue() bool {
 	return slices.ContainsFunc(j.Messages, func(m Message) bool { return m.Consumer == history.ConsumerResult && !m.Done && !m.Lost })
 }
 
-// Promptly is how soon whoever ends the job of a step brings its run on, another holder of the run's lock included.
-const Promptly = 5 * time.Second
+// Promptly is how soon whoever ends the job of a step brings its run on: at the second try, where another holds the run's
+// lock at the first.
+func (f *Facts) Promptly() time.Duration { return 3*time.Second + 2*f.Config.RetryDelayStore }

@@ -48,7 +48,7 @@ func (o *Observer) tookIn(s *model.Step, r *model.WorkflowRun, before *history.R
 		if was.State != "SUBMITTED" || now == nil || now.State == "SUBMITTED" || of == nil {
 			continue
 		}
-		if s.At-of.Touched > model.Promptly {
+		if s.At-of.Touched > o.Facts.Promptly() {
 			o.rescue(s, &r.As, "run reconciler")
 			return
 		}
