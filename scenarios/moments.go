@@ -23,6 +23,8 @@ type moment struct {
 	a, b string
 	n    int
 	of   string // another job that it names
+	// shownAt is the later step that shows it; 0 if its own does.
+	shownAt int
 	// quiet moments are told only if a violation depends on them.
 	quiet bool
 }
@@ -62,12 +64,13 @@ const (
 	putOff            saying = "{node} put {job} off, as {a}"
 	undecided         saying = "{job} went on without a decision of the safety kernel"
 	refusedApproval   saying = "the approval of {job} was refused: {a}"
-	redacted          saying = "the output of {job} was redacted{a}"
-	early             saying = "{node} handed the result of {job} back, as the job was {a}"
+	redacted          saying = "the output policy asked to redact the output of {job}{a}"
+	early             saying = "{node} handed the {b} of {job} back, as the job was {a}"
 	cancelAsked       saying = "{node} asked to cancel {job}"
 	voided            saying = "{node} declared the dispatch of {job} void"
 	notified          saying = "{node} told {a} that {job} is cancelled"
 	recorded          saying = "{node} recorded the compensation of {job}"
+	unusable          saying = "{node} took an entry that {b} from the stack of the saga {a}, and wrote its DLQ entry"
 	popped            saying = "{node} took the compensation of {job} from the stack"
 	timePassed        saying = "{a} of {job} passed{b}"
 	foundOver         saying = "the reconciler of {node} came for {job}, and found it {a}"
