@@ -58,6 +58,7 @@ type jobRecord struct {
 	undecided   bool          // it went on without a decision of the safety kernel
 	rewound     bool          // by a failover of Redis
 	idle        []string      // nodes that had a message of it delivered, and have done nothing for it since
+	handed      []handed      // to workers
 	lost        []lostMessage // with nats-server's power
 }
 
