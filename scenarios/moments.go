@@ -23,6 +23,8 @@ type moment struct {
 	a, b string
 	n    int
 	of   string // another job that it names
+	// shownAt is the later step that shows it; 0 if its own does.
+	shownAt int
 	// quiet moments are told only if a violation depends on them.
 	quiet bool
 	// timed is what a timeout counts from that ended its job.
@@ -64,8 +66,8 @@ const (
 	putOff            saying = "{node} put {job} off, as {a}"
 	undecided         saying = "{job} went on without a decision of the safety kernel"
 	refusedApproval   saying = "the approval of {job} was refused: {a}"
-	redacted          saying = "the output of {job} was redacted{a}"
-	early             saying = "{node} handed the result of {job} back, as the job was {a}"
+	redacted          saying = "the output policy asked to redact the output of {job}{a}"
+	early             saying = "{node} handed the {b} of {job} back, as the job was {a}"
 	cancelAsked       saying = "{node} asked to cancel {job}"
 	voided            saying = "{node} declared the dispatch of {job} void"
 	notified          saying = "{node} told {a} that {job} is cancelled"

@@ -123,7 +123,7 @@ func (r *record) operated(e *sim.Event) {
 		}
 	case "result_nak":
 		if j.State == "PENDING" || j.State == "SCHEDULED" {
-			tell(&j.moments, e, early, j.State, "", 0)
+			tell(&j.moments, e, early, j.State, j.called("result", e.Seq), 0)
 		}
 	case "submit_ack", "submit_nak":
 		r.handled(j)
@@ -144,6 +144,7 @@ func (r *record) stored(f *history.Fact) {
 	}
 	switch f.What {
 	case history.Submission:
+		j.numbered("request", c.Seq)
 		if j.submissions == 0 {
 			j.Submitted = f.At
 		}
@@ -159,6 +160,7 @@ func (r *record) stored(f *history.Fact) {
 		}
 		tell(&j.moments, f.Event, submitted, "", again, 0)
 	case history.Result:
+		j.numbered("result", c.Seq)
 		j.replied(c)
 	case history.Cancellation:
 		if !j.cancelled {

@@ -85,6 +85,21 @@ engine: {output: {enabled: true}}
 kernel: {default: ALLOW, output: [{job_id: job-1, sync: true, decision: REDACT, redacted_ptr: "{result_ptr}:redacted", reason: it holds a secret}]}`,
 			verdict: Held,
 		},
+		"a request that was processed comes again": {
+			plan: `
+workload: {jobs: 1}
+faults: [{on: {job: 1, phase: submit_ack}, do: lose}]`,
+			verdict: Held,
+		},
+		"a reconciler rolls back what a replayer could not": {
+			plan: `
+preset: hardened
+workload: {jobs: 2, every: 1ms}
+topology: {schedulers: 1, workers: 1}
+faults: [{after: {job: 1, phase: dispatched_write}, do: restart, node: nats, for: 6m}]`,
+			verdict: Held,
+			reason:  "overdue-job-found-within-a-poll was broken",
+		},
 		"a result comes before its dispatch": {
 			plan: `
 workload: {jobs: 1}
