@@ -72,6 +72,7 @@ const (
 	voided            saying = "{node} declared the dispatch of {job} void"
 	notified          saying = "{node} told {a} that {job} is cancelled"
 	recorded          saying = "{node} recorded the compensation of {job}"
+	unusable          saying = "{node} took an entry that {b} from the stack of the saga {a}, and wrote its DLQ entry"
 	popped            saying = "{node} took the compensation of {job} from the stack"
 	timePassed        saying = "{a} of {job} passed{b}"
 	foundOver         saying = "the reconciler of {node} came for {job}, and found it {a}"

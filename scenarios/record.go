@@ -53,6 +53,8 @@ func (r *record) observe(e *sim.Event, facts []history.Fact) {
 			r.ticked(f)
 		case f.What == history.Letter, f.What == history.MessageLetter:
 			r.lettered(f)
+		case f.What == history.SagaLetter:
+			r.unusable(f)
 		case f.What == history.SagaStack:
 			r.stacked(f)
 		}
@@ -81,6 +83,7 @@ func (r *record) operated(e *sim.Event) {
 	if rescues[e.Phase] != "" {
 		r.didNotTick(e)
 	}
+	r.runFenced(e)
 	j := r.job(e.Job)
 	if j == nil {
 		if j := r.stranger(e.Job); j != nil {
@@ -325,6 +328,16 @@ func (r *record) stacked(f *history.Fact) {
 		j.tellOnce(f.Event, popped, "")
 	}
 	delete(r.stacks, place)
+}
+
+// unusable tells of a saga's entry of which no compensation came.
+func (r *record) unusable(f *history.Fact) {
+	entry, err := history.Read[history.DeadLetter](f.Change.Value)
+	if f.Change.Gone || err != nil {
+		return
+	}
+	_, saga := history.KeyOf(entry.Topic)
+	tell(&r.derived.trail, f.Event, unusable, saga, either(entry.ReasonCode == "saga_unmarshal_failed", "nobody can read", "was not submitted")+" ("+entry.ReasonCode+")", 0)
 }
 
 func (r *record) executed(e *sim.Event) {

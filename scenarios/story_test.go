@@ -111,6 +111,18 @@ faults: [{on: {job: 1, phase: publish}, do: fail-after}]`,
 workload: {jobs: 2, runs: 1, steps: 2}`,
 			verdict: Held,
 		},
+		"a run's holder is paused, and fenced": {
+			plan: `
+preset: hardened
+workload: {jobs: 1, runs: 1, steps: 2}
+faults: [{after: {phase: run_read, occurrence: 3}, do: pause, node: actor, for: 45s}]`,
+			verdict: Held,
+		},
+		"a saga's stack holds an entry that nobody can read": {
+			plan: `
+workload: {jobs: 2, saga: 2, answer: {2: FAILED_FATAL}, unreadable: 1}`,
+			verdict: Held,
+		},
 		"a run, and jobs that violations name": {
 			plan: `
 workload: {jobs: 20, runs: 1, steps: 2}
