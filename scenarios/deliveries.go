@@ -35,6 +35,9 @@ func (r *record) handles(j *jobRecord, e *sim.Event) {
 	what = j.called(what, e.Seq)
 	switch e.Kind {
 	case sim.KindDeliver:
+		if kind == "job" {
+			j.handedTo(e).times++
+		}
 		if e.Delivered > 1 {
 			tell(&j.moments, e, redelivered, what, "", 0)
 		}
@@ -50,8 +53,9 @@ func (r *record) handles(j *jobRecord, e *sim.Event) {
 		case !idle, j.State == "APPROVAL_REQUIRED":
 		case kind == "job":
 			tell(&j.moments, e, notExecuted, "", "", 0)
+			j.handedTo(e).times--
 		case strings.HasSuffix(processed, fmt.Sprintf(":%d", e.Seq)):
-			tell(&j.moments, e, changedNothing, what, "it was marked as processed", 0)
+			tell(&j.moments, e, changedNothing, what, "the message was marked as processed", 0)
 		case j.State == "":
 			tell(&j.moments, e, changedNothing, what, "the job had no record", 0)
 		case scheduler.Terminal(j.State):
@@ -71,6 +75,34 @@ func (r *record) handles(j *jobRecord, e *sim.Event) {
 			why = fmt.Sprintf("no result may have the status %s", reply.Status)
 		}
 		tell(&j.moments, e, terminated, what, why, 0)
+	}
+}
+
+// handed counts how often one incarnation of a worker was handed the dispatch of a job, and began to execute it.
+type handed struct {
+	to         string
+	inc        int
+	times      int
+	executions int
+}
+
+func (j *jobRecord) handedTo(e *sim.Event) *handed {
+	i := slices.IndexFunc(j.handed, func(h handed) bool { return h.to == e.Node && h.inc == e.Incarnation })
+	if i < 0 {
+		i, j.handed = len(j.handed), append(j.handed, handed{to: e.Node, inc: e.Incarnation})
+	}
+	return &j.handed[i]
+}
+
+// shared tells of a dispatch that a worker was handed again and executed only once: the delivery had no other outcome.
+func (j *jobRecord) shared() {
+	for _, h := range j.handed {
+		for i := len(j.moments) - 1; i >= 0 && h.executions == 1 && h.times > 1; i-- {
+			if m := &j.moments[i]; m.node == h.to && m.says == redelivered && strings.HasSuffix(m.a, messageNames["job"]) {
+				m.b = fmt.Sprintf(", which began to execute it once for %d deliveries", h.times)
+				break
+			}
+		}
 	}
 }
 

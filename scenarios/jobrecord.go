@@ -58,6 +58,7 @@ type jobRecord struct {
 	undecided   bool                // it went on without a decision of the safety kernel
 	rewound     bool                // by a failover of Redis
 	idle        map[string]string   // nodes that had a message of it delivered, and have done nothing for it since; what they found it processed by
+	handed      []handed            // to workers
 	numbers     map[string][]uint64 // its messages in the stream, by what they are
 	lost        []lostMessage       // with nats-server's power
 }

@@ -27,6 +27,8 @@ type moment struct {
 	shownAt int
 	// quiet moments are told only if a violation depends on them.
 	quiet bool
+	// timed is what a timeout counts from that ended its job.
+	timed bool
 }
 
 // saying is the sentence of a moment: {node} did it, {job} is whose moment it is.
@@ -48,7 +50,7 @@ const (
 	lateRefused       saying = "the late {a} of {job} by {node} arrived, and was refused"
 	fenced            saying = "the fence stopped the {a} of {job} by {node}: {b}"
 	declined          saying = "the stream refused the {a} of {job} by {node}, as it holds a message of this epoch"
-	redelivered       saying = "the {a} of {job} was delivered again, to {node}"
+	redelivered       saying = "the {a} of {job} was delivered again, to {node}{b}"
 	changedNothing    saying = "{node} acknowledged the {a} of {job}, and changed nothing: {b}"
 	notExecuted       saying = "{node} acknowledged the dispatch of {job}, and did not execute it"
 	givenUp           saying = "the {a} of {job} was given up after {n} deliveries"
@@ -57,7 +59,7 @@ const (
 	noRecord          saying = "{node} found no record of {job}"
 	busy              saying = "{node} found {a} taken by {b}"
 	ranOut            saying = "{a} ran out; {node} had taken it at {b}"
-	took              saying = "{node} took {a}"
+	took              saying = "{node} took {a}{b}"
 	askedKernel       saying = "{node} asked the safety kernel about {job}"
 	throttled         saying = "the safety kernel throttled {job}"
 	counted           saying = "{node} counted {a} in flight, for {job}"
@@ -84,8 +86,8 @@ const (
 	messageLost       saying = "{a} of {job} was lost"
 	began             saying = "{node} began to execute {job}{b}"
 	overtaken         saying = "{node} began to execute {job}{b}, although it was {a}"
-	finished          saying = "{node} finished its execution of {job}"
-	finishedOvertaken saying = "{node} finished its execution of {job}, although the job was {a}"
+	finished          saying = "{node} finished its execution of {job}{b}"
+	finishedOvertaken saying = "{node} finished its execution of {job}{b}, although the job was {a}"
 	metStale          saying = "{a} of {node} for {job} met a stale worker"
 	onRecord          saying = "the audit trail recorded {a}{b}"
 	runStarted        saying = "{node} started {job}"
@@ -93,7 +95,7 @@ const (
 )
 
 // kept are the sayings that a long story keeps.
-var kept = []saying{submitted, derivedSubmitted, rolledBack, lateWrote, dispatched, dispatchedAgain, resumed, dropped}
+var kept = []saying{submitted, derivedSubmitted, rolledBack, lateWrote, dispatched, dispatchedAgain, resumed, dropped, circuit}
 
 // words is the moment's sentence, without its time.
 func (m *moment) words(job string) string {
@@ -112,7 +114,7 @@ func (m *moment) alike(o *moment) bool {
 
 // routine moments make no story by themselves.
 func (m *moment) routine() bool {
-	return m.says == askedKernel || m.says == wrote && (m.a == "PENDING" || m.a == "SCHEDULED" || m.a == "RUNNING")
+	return m.says == askedKernel || m.says == wrote && !m.timed && (m.a == "PENDING" || m.a == "SCHEDULED" || m.a == "RUNNING")
 }
 
 // who names a node in a sentence.

@@ -355,6 +355,7 @@ func (r *record) executed(e *sim.Event) {
 	}
 	if e.Name == actors.EffectBegin {
 		j.Executions++
+		j.handedTo(e).executions++
 		again := ""
 		if j.Executions > 1 {
 			again = " again"
@@ -364,7 +365,8 @@ func (r *record) executed(e *sim.Event) {
 		j.closeBlind(e.At, "execution")
 		return
 	}
-	tell(&j.moments, e, either(over == "", finished, finishedOvertaken), over, "", 0)
+	failed := either(e.Name == actors.EffectFail, " with a failure", "")
+	tell(&j.moments, e, either(over == "", finished, finishedOvertaken), over, failed, 0)
 	j.executing, j.awaited = "", false
 	j.finished = j.finished || e.Name == actors.EffectDone
 }

@@ -250,6 +250,7 @@ func broke(res *Result) (lines []line, needed dependence) {
 func (r *run) happened(needed dependence, about []*jobRecord, run *RunResult) (lines []line) {
 	for _, j := range r.record.jobs {
 		if slices.Contains(about, j) {
+			j.shared()
 			lines = append(lines, linesOf(j.moments, &j.JobResult, needed)...)
 			lines = append(lines, r.blind(j)...)
 			continue
