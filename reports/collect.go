@@ -202,14 +202,22 @@ func (c *collector) selected() []row {
 	return rows
 }
 
-// clipStory is the story of a finding, cut before the sentence that says what is broken.
+// storyMax is how long the story of a finding may be, in bytes.
+const storyMax = 4 * textMax
+
+// clipStory is the story of a finding. Of one that is too long whole sentences are left out, before the one that says
+// what is broken.
 func clipStory(f *campaign.Finding) string {
 	at := strings.LastIndex(f.Story, f.Invariant+" is broken: ")
-	if at < 0 || len(f.Story) <= textMax {
+	if len(f.Story) <= storyMax {
+		return f.Story
+	}
+	if at < 0 {
 		return clip(f.Story)
 	}
-	end := clip(f.Story[at:])
-	return words.Cut(f.Story[:at], max(textMax/4, textMax-len([]rune(end)))) + " " + end
+	begin := strings.LastIndex(f.Story[:at], ". ") + 1 // of its sentence
+	room := min(begin, storyMax-min(storyMax, len(f.Story)-begin))
+	return f.Story[:strings.LastIndex(f.Story[:room+1], ". ")+1] + clip(f.Story[begin:])
 }
 
 func clip(s string) string {

@@ -82,25 +82,39 @@ func (s *Stored) Rewrite() error {
 	page := func(w io.Writer) error { return SweepPage(w, s.Sweep) }
 	switch {
 	case s.Campaign != nil:
-		return WriteCampaign(s.Dir, s.Campaign)
+		return s.unwritten(WriteCampaign(s.Dir, s.Campaign))
 	case s.Comparisons != nil:
 		page = func(w io.Writer) error { return ComparisonPage(w, s.Comparisons) }
 	case s.Run != nil:
 		page = func(w io.Writer) error { return s.runPage(w) }
 	}
-	err := writeAll(s.Dir, []file{{PageFile, page}})
-	if of := new(FileError); errors.As(err, &of) {
+	return s.unwritten(writeAll(s.Dir, []file{{PageFile, page}}))
+}
+
+// unwritten says what keeps the page from being written.
+func (s *Stored) unwritten(err error) error {
+	name := filepath.Join(s.Dir, PageFile)
+	info, stat := os.Stat(name)
+	of, failed, renamed := new(FileError), new(fs.PathError), new(os.LinkError)
+	switch {
+	case errors.As(err, &of):
 		return of
+	case err != nil && stat == nil && info.IsDir():
+		return &FileError{name, "the page cannot be written: this is a folder", "remove it, or give it another name"}
+	case errors.As(err, &failed), errors.As(err, &renamed):
+		return &FileError{name, "it cannot be written: " + strictyaml.FileReason(err).Error(), "let yourself write to its folder and make room there, or make the page in a copy of the folder"}
 	}
 	return err
 }
 
 func (s *Stored) runPage(w io.Writer) error {
 	name := filepath.Join(s.Dir, TraceFile)
-	if _, err := os.Stat(name); err != nil {
+	f, err := os.Open(name)
+	if err != nil {
 		return unreadable(name, err, "run it again: "+s.Run.Replay)
 	}
-	err := pageOf(w, s.Dir, s.Plan, s.Run)
+	_ = f.Close() // read only: nothing to lose
+	err = pageOf(w, s.Dir, s.Plan, s.Run)
 	if broken := new(traceError); errors.As(err, &broken) {
 		return &FileError{name, broken.Error(), "run it again: " + s.Run.Replay}
 	} else if err != nil {

@@ -72,12 +72,23 @@ func (r *run) timedOut(s *model.Step, w *model.Write) {
 		return
 	}
 	j.up = up
+	j.countsFrom(w.From, w.Since, up)
 	also := ""
 	if up.which == "silence" {
 		also = " without a word of " + s.About.Worker
 	}
 	j.moments = append(j.moments, moment{at: up.at, says: timePassed, a: up.words(), b: also})
 	j.moments = append(j.moments, r.heldOff(reconciler, up.at)...)
+}
+
+// countsFrom marks the write of a state that a time that is up counts from.
+func (j *jobRecord) countsFrom(state model.State, since time.Duration, up timeUp) {
+	for i := len(j.moments) - 1; i >= 0 && up.at < since+up.limit+time.Second; i-- {
+		if m := &j.moments[i]; m.says == wrote && m.a == state.String() {
+			m.timed = true
+			return
+		}
+	}
 }
 
 // late tells when a replayer should have found the job waiting that it has found now, if replicas met its lock since.

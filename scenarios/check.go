@@ -16,6 +16,9 @@ import (
 
 // Check says what is wrong with a stored result whose verdict, violations and invariants do not agree.
 func (res *Result) Check() error {
+	if res.Steps < 0 {
+		return fmt.Errorf("its steps are %d, and cannot be negative", res.Steps)
+	}
 	for _, v := range res.Violations {
 		if !slices.ContainsFunc(res.Invariants, func(i InvariantResult) bool { return i.Name == v.Invariant }) {
 			return fmt.Errorf("it has a violation of %s, and no such invariant", v.Invariant)

@@ -20,8 +20,10 @@ func (r *record) handles(j *jobRecord, e *sim.Event) {
 	switch e.Kind {
 	case sim.KindDeliver, sim.KindAck, sim.KindNak, sim.KindTerm:
 	default:
-		if len(j.idle) > 0 && acts(e) {
-			j.idle = slices.DeleteFunc(j.idle, func(node string) bool { return node == e.Node })
+		if _, is := j.idle[e.Node]; is && acts(e) {
+			delete(j.idle, e.Node)
+		} else if is && e.Phase == "processed_read" && history.AnswerOf(e) == history.Done && e.Outcome == sim.OutcomeOK {
+			j.idle[e.Node] = e.Target
 		}
 		return
 	}
@@ -30,19 +32,30 @@ func (r *record) handles(j *jobRecord, e *sim.Event) {
 	if what == "" || e.Outcome != sim.OutcomeOK || e.Fault != "" && e.Kind != sim.KindDeliver {
 		return
 	}
+	what = j.called(what, e.Seq)
 	switch e.Kind {
 	case sim.KindDeliver:
+		if kind == "job" {
+			j.handedTo(e).times++
+		}
 		if e.Delivered > 1 {
 			tell(&j.moments, e, redelivered, what, "", 0)
 		}
-		if !slices.Contains(j.idle, e.Node) {
-			j.idle = append(j.idle, e.Node)
+		if _, is := j.idle[e.Node]; !is {
+			if j.idle == nil {
+				j.idle = map[string]string{}
+			}
+			j.idle[e.Node] = ""
 		}
 	case sim.KindAck:
+		processed, idle := j.idle[e.Node]
 		switch {
-		case !slices.Contains(j.idle, e.Node), j.State == "APPROVAL_REQUIRED":
+		case !idle, j.State == "APPROVAL_REQUIRED":
 		case kind == "job":
 			tell(&j.moments, e, notExecuted, "", "", 0)
+			j.handedTo(e).times--
+		case strings.HasSuffix(processed, fmt.Sprintf(":%d", e.Seq)):
+			tell(&j.moments, e, changedNothing, what, "the message was marked as processed", 0)
 		case j.State == "":
 			tell(&j.moments, e, changedNothing, what, "the job had no record", 0)
 		case scheduler.Terminal(j.State):
@@ -64,6 +77,54 @@ func (r *record) handles(j *jobRecord, e *sim.Event) {
 		tell(&j.moments, e, terminated, what, why, 0)
 	}
 }
+
+// handed counts how often one incarnation of a worker was handed the dispatch of a job, and began to execute it.
+type handed struct {
+	to         string
+	inc        int
+	times      int
+	executions int
+}
+
+func (j *jobRecord) handedTo(e *sim.Event) *handed {
+	i := slices.IndexFunc(j.handed, func(h handed) bool { return h.to == e.Node && h.inc == e.Incarnation })
+	if i < 0 {
+		i, j.handed = len(j.handed), append(j.handed, handed{to: e.Node, inc: e.Incarnation})
+	}
+	return &j.handed[i]
+}
+
+// shared tells of a dispatch that a worker was handed again and executed only once: the delivery had no other outcome.
+func (j *jobRecord) shared() {
+	for _, h := range j.handed {
+		for i := len(j.moments) - 1; i >= 0 && h.executions == 1 && h.times > 1; i-- {
+			if m := &j.moments[i]; m.node == h.to && m.says == redelivered && strings.HasSuffix(m.a, messageNames["job"]) {
+				m.b = fmt.Sprintf(", which began to execute it once for %d deliveries", h.times)
+				break
+			}
+		}
+	}
+}
+
+// numbered takes in a message of the job that the stream has stored.
+func (j *jobRecord) numbered(what string, seq uint64) {
+	if j.numbers == nil {
+		j.numbers = map[string][]uint64{}
+	}
+	j.numbers[what] = append(j.numbers[what], seq)
+}
+
+// called names a message of the job: of several, it says which.
+func (j *jobRecord) called(what string, seq uint64) string {
+	list := j.numbers[what]
+	i := slices.Index(list, seq)
+	if len(list) < 2 || i < 0 {
+		return what
+	}
+	return either(i < len(ordinals), ordinals[min(i, len(ordinals)-1)], fmt.Sprintf("%dth", i+1)) + " " + what
+}
+
+var ordinals = []string{"first", "second", "third"}
 
 // reply is a result of a job, as the stream holds it.
 type reply struct {

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"fmt"
 	"maps"
+	"regexp"
 	"slices"
 	"strings"
 	"time"
@@ -86,8 +87,11 @@ func (a *AuditEvent) words() (text string) {
 	if a.By != "" {
 		text += " (by " + a.By + ")"
 	}
-	return text
+	return hashes.ReplaceAllString(text, "$1")
 }
+
+// hashes are those of 64 digits, of which a sentence has the first 12.
+var hashes = regexp.MustCompile(`\b([0-9a-f]{12})[0-9a-f]{52}\b`)
 
 // stored takes in a message of a job that no client submitted.
 func (d *derived) stored(f *history.Fact) {

@@ -55,10 +55,12 @@ type jobRecord struct {
 	putOff      time.Duration // when a handling last ended as the safety kernel gave no answer
 	submissions int           // stored
 	consent     consent
-	undecided   bool          // it went on without a decision of the safety kernel
-	rewound     bool          // by a failover of Redis
-	idle        []string      // nodes that had a message of it delivered, and have done nothing for it since
-	lost        []lostMessage // with nats-server's power
+	undecided   bool                // it went on without a decision of the safety kernel
+	rewound     bool                // by a failover of Redis
+	idle        map[string]string   // nodes that had a message of it delivered, and have done nothing for it since; what they found it processed by
+	handed      []handed            // to workers
+	numbers     map[string][]uint64 // its messages in the stream, by what they are
+	lost        []lostMessage       // with nats-server's power
 }
 
 // job finds a job by its id, or returns nil.

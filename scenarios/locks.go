@@ -4,6 +4,7 @@ import (
 	"time"
 
 	"github.com/wavetank-sim/wavetank/invariants/scheduler/history"
+	"github.com/wavetank-sim/wavetank/scenarios/scheduler"
 	"github.com/wavetank-sim/wavetank/sim"
 )
 
@@ -28,10 +29,27 @@ func (r *record) locked(f *history.Fact) {
 		if overdue {
 			*to = append(*to, moment{at: l.until, node: l.holder, says: ranOut, a: name, b: at(l.taken)})
 		}
-		*to = append(*to, moment{at: f.At, step: f.Step, node: f.Node, says: took, a: name, quiet: !overdue})
+		of, why := "", ""
+		if j := r.failing(f.Node); j != nil && f.What == history.SagaLock {
+			of, why = j.ID, ", as it had written "+j.State+" for "+j.ID
+		}
+		*to = append(*to, moment{at: f.At, step: f.Step, node: f.Node, says: took, a: name, b: why, of: of, quiet: !overdue})
 		l = lock{f.Node, f.At, c.Expires}
 	}
 	r.locks[c.Key] = l
+}
+
+// failing is the job that a node has at hand and has let end without success, if there is one such.
+func (r *record) failing(node string) (one *jobRecord) {
+	for _, j := range r.jobs {
+		if j.holder == node && scheduler.Terminal(j.State) && j.State != "SUCCEEDED" {
+			if one != nil {
+				return nil
+			}
+			one = j
+		}
+	}
+	return one
 }
 
 // foundTaken tells that a lock could not be had.

@@ -23,8 +23,12 @@ type moment struct {
 	a, b string
 	n    int
 	of   string // another job that it names
+	// shownAt is the later step that shows it; 0 if its own does.
+	shownAt int
 	// quiet moments are told only if a violation depends on them.
 	quiet bool
+	// timed is what a timeout counts from that ended its job.
+	timed bool
 }
 
 // saying is the sentence of a moment: {node} did it, {job} is whose moment it is.
@@ -46,7 +50,7 @@ const (
 	lateRefused       saying = "the late {a} of {job} by {node} arrived, and was refused"
 	fenced            saying = "the fence stopped the {a} of {job} by {node}: {b}"
 	declined          saying = "the stream refused the {a} of {job} by {node}, as it holds a message of this epoch"
-	redelivered       saying = "the {a} of {job} was delivered again, to {node}"
+	redelivered       saying = "the {a} of {job} was delivered again, to {node}{b}"
 	changedNothing    saying = "{node} acknowledged the {a} of {job}, and changed nothing: {b}"
 	notExecuted       saying = "{node} acknowledged the dispatch of {job}, and did not execute it"
 	givenUp           saying = "the {a} of {job} was given up after {n} deliveries"
@@ -55,19 +59,20 @@ const (
 	noRecord          saying = "{node} found no record of {job}"
 	busy              saying = "{node} found {a} taken by {b}"
 	ranOut            saying = "{a} ran out; {node} had taken it at {b}"
-	took              saying = "{node} took {a}"
+	took              saying = "{node} took {a}{b}"
 	askedKernel       saying = "{node} asked the safety kernel about {job}"
 	throttled         saying = "the safety kernel throttled {job}"
 	counted           saying = "{node} counted {a} in flight, for {job}"
 	putOff            saying = "{node} put {job} off, as {a}"
 	undecided         saying = "{job} went on without a decision of the safety kernel"
 	refusedApproval   saying = "the approval of {job} was refused: {a}"
-	redacted          saying = "the output of {job} was redacted{a}"
-	early             saying = "{node} handed the result of {job} back, as the job was {a}"
+	redacted          saying = "the output policy asked to redact the output of {job}{a}"
+	early             saying = "{node} handed the {b} of {job} back, as the job was {a}"
 	cancelAsked       saying = "{node} asked to cancel {job}"
 	voided            saying = "{node} declared the dispatch of {job} void"
 	notified          saying = "{node} told {a} that {job} is cancelled"
 	recorded          saying = "{node} recorded the compensation of {job}"
+	unusable          saying = "{node} took an entry that {b} from the stack of the saga {a}, and wrote its DLQ entry"
 	popped            saying = "{node} took the compensation of {job} from the stack"
 	timePassed        saying = "{a} of {job} passed{b}"
 	foundOver         saying = "the reconciler of {node} came for {job}, and found it {a}"
@@ -81,8 +86,8 @@ const (
 	messageLost       saying = "{a} of {job} was lost"
 	began             saying = "{node} began to execute {job}{b}"
 	overtaken         saying = "{node} began to execute {job}{b}, although it was {a}"
-	finished          saying = "{node} finished its execution of {job}"
-	finishedOvertaken saying = "{node} finished its execution of {job}, although the job was {a}"
+	finished          saying = "{node} finished its execution of {job}{b}"
+	finishedOvertaken saying = "{node} finished its execution of {job}{b}, although the job was {a}"
 	metStale          saying = "{a} of {node} for {job} met a stale worker"
 	onRecord          saying = "the audit trail recorded {a}{b}"
 	runStarted        saying = "{node} started {job}"
@@ -90,7 +95,7 @@ const (
 )
 
 // kept are the sayings that a long story keeps.
-var kept = []saying{submitted, derivedSubmitted, rolledBack, lateWrote, dispatched, dispatchedAgain, resumed, dropped}
+var kept = []saying{submitted, derivedSubmitted, rolledBack, lateWrote, dispatched, dispatchedAgain, resumed, dropped, circuit}
 
 // words is the moment's sentence, without its time.
 func (m *moment) words(job string) string {
@@ -109,7 +114,7 @@ func (m *moment) alike(o *moment) bool {
 
 // routine moments make no story by themselves.
 func (m *moment) routine() bool {
-	return m.says == askedKernel || m.says == wrote && (m.a == "PENDING" || m.a == "SCHEDULED" || m.a == "RUNNING")
+	return m.says == askedKernel || m.says == wrote && !m.timed && (m.a == "PENDING" || m.a == "SCHEDULED" || m.a == "RUNNING")
 }
 
 // who names a node in a sentence.

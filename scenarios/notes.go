@@ -80,6 +80,12 @@ func (r *run) fenced(e *sim.Event, f model.Fenced) {
 func (r *record) rescued(e *sim.Event, x model.Rescue) {
 	if j := r.job(x.Job); j != nil {
 		tell(&j.moments, e, rescued, x.By, "", 0)
+		m := j.last()
+		for _, o := range j.moments { // what it did before its write follows it
+			if o.says == took && o.step == x.Lock {
+				m.at, m.step, m.shownAt = o.at, o.step, e.Step
+			}
+		}
 	}
 	for _, run := range r.runs {
 		if run.ID == x.Job {
@@ -100,6 +106,9 @@ func (r *record) judgedOutput(f *history.Fact) {
 		why = ": " + why
 	}
 	j.tellOnce(f.Event, redacted, why)
+	if n := len(j.moments); n > 1 && j.moments[n-1].says == redacted && j.moments[n-2].step == f.Step { // it led to the state
+		j.moments[n-2], j.moments[n-1] = j.moments[n-1], j.moments[n-2]
+	}
 }
 
 // waited is how long the job was put off, since the safety kernel gave no answer: from its submission until

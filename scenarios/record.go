@@ -53,6 +53,8 @@ func (r *record) observe(e *sim.Event, facts []history.Fact) {
 			r.ticked(f)
 		case f.What == history.Letter, f.What == history.MessageLetter:
 			r.lettered(f)
+		case f.What == history.SagaLetter:
+			r.unusable(f)
 		case f.What == history.SagaStack:
 			r.stacked(f)
 		}
@@ -81,6 +83,7 @@ func (r *record) operated(e *sim.Event) {
 	if rescues[e.Phase] != "" {
 		r.didNotTick(e)
 	}
+	r.runFenced(e)
 	j := r.job(e.Job)
 	if j == nil {
 		if j := r.stranger(e.Job); j != nil {
@@ -123,7 +126,7 @@ func (r *record) operated(e *sim.Event) {
 		}
 	case "result_nak":
 		if j.State == "PENDING" || j.State == "SCHEDULED" {
-			tell(&j.moments, e, early, j.State, "", 0)
+			tell(&j.moments, e, early, j.State, j.called("result", e.Seq), 0)
 		}
 	case "submit_ack", "submit_nak":
 		r.handled(j)
@@ -144,6 +147,7 @@ func (r *record) stored(f *history.Fact) {
 	}
 	switch f.What {
 	case history.Submission:
+		j.numbered("request", c.Seq)
 		if j.submissions == 0 {
 			j.Submitted = f.At
 		}
@@ -159,6 +163,7 @@ func (r *record) stored(f *history.Fact) {
 		}
 		tell(&j.moments, f.Event, submitted, "", again, 0)
 	case history.Result:
+		j.numbered("result", c.Seq)
 		j.replied(c)
 	case history.Cancellation:
 		if !j.cancelled {
@@ -325,6 +330,16 @@ func (r *record) stacked(f *history.Fact) {
 	delete(r.stacks, place)
 }
 
+// unusable tells of a saga's entry of which no compensation came.
+func (r *record) unusable(f *history.Fact) {
+	entry, err := history.Read[history.DeadLetter](f.Change.Value)
+	if f.Change.Gone || err != nil {
+		return
+	}
+	_, saga := history.KeyOf(entry.Topic)
+	tell(&r.derived.trail, f.Event, unusable, saga, either(entry.ReasonCode == "saga_unmarshal_failed", "nobody can read", "was not submitted")+" ("+entry.ReasonCode+")", 0)
+}
+
 func (r *record) executed(e *sim.Event) {
 	j := r.job(e.Job)
 	if e.Outcome != sim.OutcomeOK {
@@ -340,6 +355,7 @@ func (r *record) executed(e *sim.Event) {
 	}
 	if e.Name == actors.EffectBegin {
 		j.Executions++
+		j.handedTo(e).executions++
 		again := ""
 		if j.Executions > 1 {
 			again = " again"
@@ -349,7 +365,8 @@ func (r *record) executed(e *sim.Event) {
 		j.closeBlind(e.At, "execution")
 		return
 	}
-	tell(&j.moments, e, either(over == "", finished, finishedOvertaken), over, "", 0)
+	failed := either(e.Name == actors.EffectFail, " with a failure", "")
+	tell(&j.moments, e, either(over == "", finished, finishedOvertaken), over, failed, 0)
 	j.executing, j.awaited = "", false
 	j.finished = j.finished || e.Name == actors.EffectDone
 }

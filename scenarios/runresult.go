@@ -6,6 +6,7 @@ import (
 
 	"github.com/wavetank-sim/wavetank/invariants/scheduler/history"
 	"github.com/wavetank-sim/wavetank/scenarios/scheduler"
+	"github.com/wavetank-sim/wavetank/sim"
 )
 
 // RunResult is what became of one run of a workflow, from its record.
@@ -17,6 +18,7 @@ type RunResult struct {
 	Ended   time.Duration `json:"ended_ns,omitempty"` // when it reached its terminal state; 0 if it did not
 
 	moments []moment
+	looked  map[string]string // nodes that have looked at it, to write it; what they saw last
 }
 
 // ran takes in a change of a run's record.
@@ -41,6 +43,36 @@ func (r *record) ran(f *history.Fact) {
 		}
 		tell(&run.moments, f.Event, runEnded, run.State, why, 0)
 	}
+}
+
+// runFenced follows a run's write of several operations: looks at the record and at the lock, and the MULTI. Who gives
+// the lock back after a look was refused by what it saw.
+func (r *record) runFenced(e *sim.Event) {
+	what, id := history.KeyOf(e.Target)
+	i := slices.IndexFunc(r.runs, func(o *RunResult) bool { return o.ID == id })
+	if i < 0 || what != history.Run && what != history.RunLock {
+		return
+	}
+	run, answer := r.runs[i], history.AnswerOf(e)
+	saw, looked := run.looked[e.Node]
+	switch {
+	case e.Phase == "run_write" && e.Name == "multi" && e.Outcome == history.TransactionFailed:
+		saw, looked = "the record or the lock changed meanwhile", true
+	case e.Phase == "run_write" && e.Name != "multi" && answer == history.Done:
+		if run.looked == nil {
+			run.looked = map[string]string{}
+		}
+		run.looked[e.Node] = either(what == history.Run, "the record had moved on", "the lock was no longer its own")
+		return
+	case e.Phase != "run_unlock" && e.Phase != "run_write" && e.Phase != "run_lock":
+		return
+	case e.Phase != "run_unlock":
+		looked = false
+	}
+	if looked {
+		tell(&run.moments, e, fenced, "run_write", saw, 0)
+	}
+	delete(run.looked, e.Node)
 }
 
 // violated are the jobs and runs that violations name.

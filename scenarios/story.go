@@ -182,37 +182,40 @@ type dependence map[int]string
 const anyJob = "any job"
 
 func (d dependence) has(m *moment, job string) bool {
-	of, is := d[m.step]
-	return is && (of == anyJob || of == job)
+	for _, step := range []int{m.step, m.shownAt} {
+		if of, is := d[step]; is && (of == anyJob || of == job) {
+			return true
+		}
+	}
+	return false
 }
 
-// alike are violations of one invariant that depend on the same steps, as those of one half-open window do.
+// alike are violations of one invariant. Those of one half-open window depend on the same steps.
 type alike struct {
-	on         string // those steps
-	line       int    // that tells of the first
-	told, more int
-	last       time.Duration
+	told  map[string]int // how many are told that depend on the same steps
+	lines []int          // that tell of them
+	more  int
+	last  time.Duration
 }
 
 // broke tells of the violations. Of those that are alike the first are told, and so are those of the first that differ.
 // The others are counted. needed are the steps that those depend on that are told.
 func broke(res *Result) (lines []line, needed dependence) {
-	found := map[string][]*alike{} // by invariant
+	found := map[string]*alike{} // by invariant
 	needed = dependence{}
 	for _, v := range res.Violations {
 		on := fmt.Sprint(slices.DeleteFunc(slices.Clone(v.Steps), func(step int) bool { return step == v.Step }))
-		list := found[v.Invariant]
-		i := slices.IndexFunc(list, func(a *alike) bool { return a.on == on })
-		if i < 0 && len(list) <= alikeMax {
-			i, list = len(list), append(list, &alike{on: on, line: len(lines)})
-			found[v.Invariant] = list
+		a := found[v.Invariant]
+		if a == nil {
+			a = &alike{told: map[string]int{}}
+			found[v.Invariant] = a
 		}
-		if i < 0 || list[i].told > alikeMax {
-			a := list[max(i, 0)]
-			a.more, a.last = a.more+1, v.At
+		if n := a.told[on]; n > alikeMax || n == 0 && len(a.told) > alikeMax {
+			a.more, a.last = a.more+1, max(a.last, v.At)
 			continue
 		}
-		list[i].told++
+		a.told[on]++
+		a.lines = append(a.lines, len(lines))
 		if needed[v.Step] == "" {
 			needed[v.Step] = v.Job
 		}
@@ -229,11 +232,15 @@ func broke(res *Result) (lines []line, needed dependence) {
 		l.violates = v.Invariant
 		lines = append(lines, l)
 	}
-	for _, list := range found {
-		for _, a := range list {
-			if a.more > 0 {
-				lines[a.line].text += fmt.Sprintf("; and %s, the last at %s", count(a.more, "more such violation"), at(a.last))
+	for _, a := range found {
+		if a.more > 0 {
+			after := a.lines[0] // the last that is told of before the others end
+			for _, i := range a.lines {
+				if lines[i].at >= lines[after].at && lines[i].at <= a.last {
+					after = i
+				}
 			}
+			lines[after].text += fmt.Sprintf("; and %s, the last at %s", count(a.more, "more such violation"), at(a.last))
 		}
 	}
 	return lines, needed
@@ -243,6 +250,7 @@ func broke(res *Result) (lines []line, needed dependence) {
 func (r *run) happened(needed dependence, about []*jobRecord, run *RunResult) (lines []line) {
 	for _, j := range r.record.jobs {
 		if slices.Contains(about, j) {
+			j.shared()
 			lines = append(lines, linesOf(j.moments, &j.JobResult, needed)...)
 			lines = append(lines, r.blind(j)...)
 			continue

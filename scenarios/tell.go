@@ -53,7 +53,7 @@ func (r *run) striking() (jobs []*jobRecord) {
 		}
 	}
 	for _, j := range r.record.jobs {
-		odd := j.Attempts != 1 || len(j.Dispatches) != 1 || j.Executions != 1 || j.Blind != nil
+		odd := j.Attempts != 1 || len(j.Dispatches) != 1 || j.Executions != 1 || j.Blind != nil || j.cancelled
 		if odd && !named[j.ID] {
 			jobs = append(jobs, j)
 		}
@@ -221,6 +221,8 @@ func (j *jobRecord) ending() string {
 		return "was lost before it had a record"
 	case j.State == "":
 		return "was never stored"
+	case j.cancelled && j.State != "CANCELLED" && scheduler.Terminal(j.State):
+		return "ended " + j.State + ", cancelled too late or in vain"
 	case j.State == "SUCCEEDED" && len(j.Dispatches) == 1 && j.Attempts == 1:
 		return atFirst
 	case j.State == "SUCCEEDED":

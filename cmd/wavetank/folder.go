@@ -8,7 +8,10 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"strings"
 	"sync"
+
+	"github.com/gofrs/flock"
 
 	"github.com/wavetank-sim/wavetank/cmd/internal/cli"
 	"github.com/wavetank-sim/wavetank/reports"
@@ -26,7 +29,8 @@ var runFiles = []string{reports.PlanFile, reports.ResultFile, reports.PageFile, 
 type folder struct {
 	path   string
 	temp   string
-	latest bool // runs/latest points to it
+	latest bool         // runs/latest points to it
+	lock   *flock.Flock // of temp, as long as the process lives
 	once   sync.Once
 }
 
@@ -39,6 +43,9 @@ func newFolder(out, name string) (*folder, error) {
 	} else if real, err := filepath.EvalSymlinks(out); err == nil {
 		f.path = real // such as runs/latest
 	}
+	if cli.SameFolder(f.path, ".") {
+		return nil, cli.Fail(cli.ExitUsage, "%s is the folder that you are in, which a run cannot replace; choose another with --out", f.path)
+	}
 	if err := replaceable(f.path); err != nil {
 		return nil, err
 	}
@@ -46,15 +53,35 @@ func newFolder(out, name string) (*folder, error) {
 	if err := os.MkdirAll(parent, 0o755); err != nil {
 		return nil, f.unwritable(err)
 	}
+	removeLeftovers(parent, filepath.Base(f.path))
 	var err error
 	if f.temp, err = os.MkdirTemp(parent, "."+filepath.Base(f.path)+"-*.partial"); err != nil {
 		return nil, f.unwritable(err)
 	}
+	f.lock = folderLock(f.temp)
+	_, _ = f.lock.TryLock() // a file system without locks does without
 	if err := os.Chmod(f.temp, 0o755); err != nil {
 		f.discard()
 		return nil, f.unwritable(err)
 	}
 	return f, nil
+}
+
+func folderLock(dir string) *flock.Flock { return flock.New(dir, flock.SetFlag(os.O_RDONLY)) }
+
+// removeLeftovers removes what runs into the folder name have left beside it that were killed.
+func removeLeftovers(parent, name string) {
+	left, _ := filepath.Glob(filepath.Join(parent, ".*.partial"))
+	for _, dir := range left {
+		if !strings.HasPrefix(filepath.Base(dir), "."+name+"-") {
+			continue
+		}
+		lock := folderLock(dir)
+		if free, err := lock.TryLock(); free && err == nil {
+			_ = os.RemoveAll(dir)
+		}
+		_ = lock.Close()
+	}
 }
 
 // replaceable says whether path can become a run's folder: there is nothing there, or an empty
@@ -136,7 +163,9 @@ func (f *folder) link() {
 }
 
 // discard removes what was not kept.
-func (f *folder) discard() { f.once.Do(func() { _ = os.RemoveAll(f.temp) }) }
+func (f *folder) discard() {
+	f.once.Do(func() { _ = errors.Join(os.RemoveAll(f.temp), f.lock.Close()) })
+}
 
 // file is a file of the folder that is written while the run goes.
 type file struct {

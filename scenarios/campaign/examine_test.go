@@ -322,16 +322,17 @@ func TestExplains(t *testing.T) {
 
 // A finding's story is the run's, up to a length, and says at its end how the promise broke.
 func TestStory(t *testing.T) {
-	v := scenarios.Violation{Invariant: "every-job-settles", Job: "job-2", Step: 99, Message: "job-2: is still DISPATCHED, since step 12: it crashed"}
+	v := scenarios.Violation{Invariant: "every-job-settles", Job: "job-2", Step: 99, At: 3 * time.Second, Steps: []int{12}, Message: "job-2: is still DISPATCHED, since step 12: it crashed"}
 	res := &scenarios.Result{
 		Violations: []scenarios.Violation{v},
 		Telling:    []string{"At 1s a client submitted job-2.", "At 2s scheduler-1 crashed.", "At 3s every-job-settles was violated: job-2: is still DISPATCHED.", "The other 9 jobs succeeded."},
 		TellingAt:  []scenarios.ToldAt{{At: time.Second}, {At: 2 * time.Second}, {At: 3 * time.Second, Violates: v.Invariant}},
 	}
-	end := "every-job-settles is broken: at step 99, is still DISPATCHED, since step 12: it crashed."
+	end := "At 3s every-job-settles is broken: at step 99, is still DISPATCHED, since step 12: it crashed."
 	assert.Equal(t, "At 1s a client submitted job-2. At 2s scheduler-1 crashed. "+end, story(res, &v))
-	res.Telling, res.TellingAt = slices.Repeat(res.Telling[:1], storyLines+3), slices.Repeat(res.TellingAt[:1], storyLines+3)
-	assert.Equal(t, strings.Repeat("At 1s a client submitted job-2. ", storyLines)+"3 more steps are left out. "+end, story(res, &v))
+	res.Telling = append([]string{"At 1s scheduler-1 wrote DISPATCHED for job-2."}, slices.Repeat(res.Telling[:1], storyLines+2)...)
+	res.TellingAt = append([]scenarios.ToldAt{{Step: 12, At: time.Second}}, slices.Repeat(res.TellingAt[:1], storyLines+2)...)
+	assert.Equal(t, res.Telling[0]+" "+strings.Repeat("At 1s a client submitted job-2. ", storyLines-1)+end+" 3 more steps are left out.", story(res, &v))
 }
 
 // A setting that one of the plans cannot have is said before the first run.

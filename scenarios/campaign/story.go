@@ -2,13 +2,16 @@ package campaign
 
 import (
 	"fmt"
+	"slices"
 	"strings"
+	"time"
 
 	"github.com/wavetank-sim/wavetank/scenarios"
 	"github.com/wavetank-sim/wavetank/scenarios/plans"
 )
 
-// What a story of a finding takes of a run's telling, and how many faults it names.
+// How much else than what a violation depends on a story of a finding takes of a run's telling, and how many faults it
+// names.
 const (
 	storyLines   = 12
 	storyStrikes = 3
@@ -21,22 +24,43 @@ func leftOut(n int) string {
 	return fmt.Sprintf("%d more steps are left out.", n)
 }
 
-// story says what happened in a run that broke a promise, up to how it broke.
+// story says what happened in a run that broke a promise, up to how it broke. Of a long one it keeps what the violation
+// depends on, then what the faults did, then what came last.
 func story(res *scenarios.Result, v *scenarios.Violation) string {
+	struck := map[int]bool{}
+	for _, f := range res.Fired {
+		struck[f.Step] = true
+	}
 	var told []string
+	var step []int
 	for i, at := range res.TellingAt {
-		if at.Violates == "" {
-			told = append(told, res.Telling[i])
+		if at.Violates == "" && (at.At < v.At || at.At == v.At && at.Step <= v.Step) {
+			told, step = append(told, res.Telling[i]), append(step, at.Step)
 		}
 	}
-	if n := len(told) - storyLines; n > 0 {
-		told = append(told[:storyLines], leftOut(n))
+	end := ""
+	if over := len(told) - storyLines; over > 0 {
+		left := 0
+		for _, spared := range []func(int) bool{
+			func(step int) bool { return slices.Contains(v.Steps, step) || struck[step] },
+			func(step int) bool { return slices.Contains(v.Steps, step) },
+		} {
+			for i := 0; i < len(told) && left < over; {
+				if spared(step[i]) {
+					i++
+					continue
+				}
+				told, step, left = slices.Delete(told, i, i+1), slices.Delete(step, i, i+1), left+1
+			}
+		}
+		end = " " + leftOut(left)
 	}
 	message := strings.TrimPrefix(v.Message, v.Job+": ")
 	if !strings.Contains(message, fmt.Sprintf("at step %d", v.Step)) {
 		message = fmt.Sprintf("at step %d, %s", v.Step, message)
 	}
-	return strings.Join(append(told, v.Invariant+" is broken: "+message+"."), " ")
+	told = append(told, fmt.Sprintf("At %s %s is broken: %s.", v.At.Round(time.Millisecond), v.Invariant, message))
+	return strings.Join(told, " ") + end
 }
 
 // repeatsItsStep says whether a run that goes out of bounds like that does so at the same step each time:

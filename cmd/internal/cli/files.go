@@ -13,14 +13,14 @@ import (
 // Writable refuses a file that could not be written in the end, before hours are spent on it.
 func Writable(name string) error {
 	if info, err := os.Stat(name); err == nil && info.IsDir() {
-		return Fail(ExitUsage, "%s cannot be written: it is a folder", name)
+		return Fail(ExitUsage, "%s cannot be written: it is a folder; choose another file", name)
 	}
 	if err := os.MkdirAll(filepath.Dir(name), 0o755); err != nil {
-		return Fail(ExitUsage, "%s cannot be written: %v", name, strictyaml.FileReason(err))
+		return Fail(ExitUsage, "%s cannot be written: %v; choose another file", name, strictyaml.FileReason(err))
 	}
 	probe, err := os.CreateTemp(filepath.Dir(name), ".wavetank-*.tmp")
 	if err != nil {
-		return Fail(ExitUsage, "%s cannot be written: %v", name, strictyaml.FileReason(err))
+		return Fail(ExitUsage, "%s cannot be written: %v; choose another file", name, strictyaml.FileReason(err))
 	}
 	return errors.Join(probe.Close(), os.Remove(probe.Name()))
 }

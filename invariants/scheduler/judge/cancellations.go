@@ -2,8 +2,10 @@ package judge
 
 import (
 	"slices"
+	"time"
 
 	"github.com/wavetank-sim/wavetank/invariants"
+	"github.com/wavetank-sim/wavetank/invariants/scheduler/config"
 	"github.com/wavetank-sim/wavetank/invariants/scheduler/history"
 	"github.com/wavetank-sim/wavetank/invariants/scheduler/model"
 	"github.com/wavetank-sim/wavetank/invariants/scheduler/observe"
@@ -11,11 +13,12 @@ import (
 
 var cancellationTakesEffect = checking(invariants.Invariant{
 	Name:   "cancellation-takes-effect",
-	Says:   "A cancellation that a scheduler is given before the job has a record takes effect: the job ends CANCELLED, or TIMEOUT past its deadline. Judged where that scheduler found no record, failed or died before there was one, or never answered the message.",
+	Says:   "A cancellation that is stored before the job is over takes effect: the job ends CANCELLED, or TIMEOUT past its deadline. It may end otherwise only while the cancellation may yet wait for the job's lock, its next delivery and its handling; and no longer than it takes to make its record, if a scheduler was given the cancellation before.",
 	Kind:   invariants.Always,
-	Source: "Scheduler internals, section 1: cancelled by user request, whether the request or its cancellation comes first",
+	Source: "Scheduler internals, section 1: cancelled by user request, whether the request or its cancellation comes first; jobLockTTL, retryDelayBusy and backoffMax",
 }, func(f *model.Facts, t *tally) observe.Checker {
 	ahead := map[*model.Job]int{} // the step at which its cancellation was seen to have come before its record
+	wait := cancellationWait(&f.Config)
 	given := map[*model.Job]int{} // the step of its record, if a scheduler had its cancellation for the first time
 	return observe.Checker{
 		Read: func(s *model.Step) {
@@ -36,16 +39,52 @@ var cancellationTakesEffect = checking(invariants.Invariant{
 			if ahead[j] == 0 && given[j] != 0 && j.State.Terminal() && cancellation(j, givenOnce) {
 				ahead[j] = given[j]
 			}
-			if ahead[j] == 0 || !j.State.Terminal() || w.From.Terminal() {
+			if !j.State.Terminal() || w.From.Terminal() {
 				return
 			}
-			t.exercise()
-			if j.State != model.Cancelled && (j.State != model.TimedOut || !pastDeadline(f, j)) {
+			effective := j.State == model.Cancelled || j.State == model.TimedOut && pastDeadline(f, j)
+			asked, late := unheeded(j, s.At-wait)
+			switch {
+			case ahead[j] == 0 && !late && (!effective || !asked):
+				return // nobody wanted it cancelled, or it has overtaken the cancellation
+			case !effective && ahead[j] != 0:
 				t.violated(j, "%s wrote %s at step %d, although a cancellation of the job had come before its record, at step %d", invariants.Who(s.Event), j.State, stepNo(s.Step), stepNo(ahead[j]))
+			case !effective:
+				t.violated(j, "%s wrote %s at step %d, although a cancellation of the job had been stored more than %s before", invariants.Who(s.Event), j.State, stepNo(s.Step), wait)
+			}
+			t.exercise()
+		},
+		Ended: func(end *invariants.End) {
+			for _, j := range f.Order {
+				if _, late := unheeded(j, end.At-wait); late && j.State != model.Absent && !j.State.Terminal() {
+					t.exercise()
+					t.violated(j, "is still %s, although a cancellation of it has been stored for more than %s", j.State, wait)
+				}
 			}
 		},
 	}
 })
+
+// cancellationWait is how long a cancellation may wait at most before it takes effect: while the plan's faults keep it away,
+// another has the job's lock, it is put off, and it is handled, by a read, a void, a write and what locks and unlocks.
+func cancellationWait(c *config.Config) time.Duration {
+	putOff := c.RetryDelayBusy
+	if c.BusyBackoff {
+		putOff = max(putOff, c.BackoffMax)
+	}
+	return c.Outages + c.JobLockTTL + putOff + c.PublishTimeout + 4*c.StoreOpTimeout
+}
+
+// unheeded says whether the stream holds, or held until it was acknowledged, a cancellation of the job from before it was
+// over, and whether one of those from before then.
+func unheeded(j *model.Job, then time.Duration) (asked, late bool) {
+	for i := range j.Messages {
+		m := &j.Messages[i]
+		there := m.Asked != 0 && !m.Lost
+		asked, late = asked || there, late || there && m.Asked < then
+	}
+	return asked, late
+}
 
 // cancellation says whether that is so of one of the job's cancellations.
 func cancellation(j *model.Job, so func(*model.Message) bool) bool {

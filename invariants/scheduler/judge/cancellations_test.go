@@ -2,6 +2,7 @@ package judge
 
 import (
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/assert"
 
@@ -36,6 +37,34 @@ func TestWhoHasACancellationInHand(t *testing.T) {
 		for _, v := range o.Violations {
 			assert.Equal(t, c.promised, v.Promised, name)
 			assert.Contains(t, v.Message, "job-1: scheduler-2 wrote SUCCEEDED", name)
+		}
+	}
+}
+
+// A cancellation may lose against what ends the job meanwhile, for as long as it may have to wait itself.
+func TestACancellationOfARunningJob(t *testing.T) {
+	wait := cancellationWait(&config.Config{JobLockTTL: time.Minute, RetryDelayBusy: time.Second, PublishTimeout: 5 * time.Second, StoreOpTimeout: time.Second})
+	assert.Equal(t, time.Minute+time.Second+5*time.Second+4*time.Second, wait)
+	wait = cancellationWait(new(config.Config{KeepCancellations: true}.WithDefaults()))
+	runs := func(s *story) *story { return s.submit(job1).dispatched(s2, job1, w1) }
+	for name, c := range map[string]struct {
+		story *story
+		says  string // "" if nothing is broken
+	}{
+		"it ends otherwise at once": {story: runs(newStory()).cancels(job1).wait(wait/2).executed(w1, job1).completed(s2, job1, "SUCCEEDED")},
+		"it ends otherwise in the end": {
+			story: runs(newStory()).cancels(job1).wait(wait).executed(w1, job1).completed(s2, job1, "SUCCEEDED"),
+			says:  "wrote SUCCEEDED at step 20, although a cancellation of the job had been stored more than 1m13.5s before",
+		},
+		"it goes on":                {story: runs(newStory()).cancels(job1).wait(wait).effect(w1, job1, "begin"), says: "is still RUNNING, although a cancellation of it has been stored for more than 1m13.5s"},
+		"it was cancelled too late": {story: runs(newStory()).executed(w1, job1).completed(s2, job1, "SUCCEEDED").cancels(job1).wait(wait).tells(s2, job1, w1)},
+		"it is cancelled late":      {story: runs(newStory()).cancels(job1).wait(wait).cancelled(s2, job1).unlock(s2, job1)},
+	} {
+		o := outcomeOf(c.story.judge(config.Config{KeepCancellations: true}), "cancellation-takes-effect")
+		if c.says == "" {
+			assert.Empty(t, o.Violations, name)
+		} else if assert.Len(t, o.Violations, 1, name) {
+			assert.Contains(t, o.Violations[0].Message, c.says, name)
 		}
 	}
 }

@@ -90,8 +90,11 @@ var lockKeptByLivingHolder = checking(invariants.Invariant{
 			}
 		},
 		Overdue: func(s *model.Step) {
-			t.violated(s.About, "%s was still handling it at step %d (%s), %s after the lock that it had taken ran out",
-				invariants.Who(s.Event), stepNo(s.Step), s.Phase, (s.At - s.Handling.Expires).Round(time.Millisecond))
+			when := "as"
+			if late := (s.At - s.Handling.Expires).Round(time.Millisecond); late > 0 {
+				when = late.String() + " after"
+			}
+			t.violated(s.About, "%s was still handling it at step %d (%s), %s the lock that it had taken ran out", invariants.Who(s.Event), stepNo(s.Step), s.Phase, when)
 		},
 	}
 })

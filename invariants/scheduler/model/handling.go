@@ -74,9 +74,10 @@ func (h *Handling) FailedClosed() bool {
 	return h.ReadFailed != 0 && !h.Wrote && !h.Published && !h.StoreFailed
 }
 
-// FoundNobody says whether the handling scheduled the job and went no further, without an error.
+// FoundNobody says whether the handling scheduled the job and went no further, without an error. The reconciler's
+// rollback is none: it picks no worker.
 func (h *Handling) FoundNobody() bool {
-	return h.Scheduled && !h.Intended && !h.Published && !h.StoreFailed && !h.Failed
+	return h.Scheduled && !h.OverdueRead && !h.Intended && !h.Published && !h.StoreFailed && !h.Failed
 }
 
 // Overstay notes that a handler went on after its lock had expired.

@@ -4,6 +4,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"time"
 
 	"github.com/wavetank-sim/wavetank/invariants"
 	"github.com/wavetank-sim/wavetank/invariants/scheduler/history"
@@ -13,12 +14,13 @@ import (
 // Message is a request, a result or a cancellation of a job, as the stream holds it.
 type Message struct {
 	Seq       uint64
-	Consumer  string // who hands it out; "" for nobody
-	Epoch     int64  // of a result
-	Succeeded bool   // it is a result that says so; only an audit looks
-	Garbled   bool   // it is a request that nobody can read, or a result without a legal status
-	Consents  string // the hash of the request that it is, if that bears an approval
-	Holder    string // the process to which it was delivered last, and that has not answered it
+	Consumer  string        // who hands it out; "" for nobody
+	Epoch     int64         // of a result
+	Succeeded bool          // it is a result that says so; only an audit looks
+	Garbled   bool          // it is a request that nobody can read, or a result without a legal status
+	Consents  string        // the hash of the request that it is, if that bears an approval
+	Holder    string        // the process to which it was delivered last, and that has not answered it
+	Asked     time.Duration // when it was stored, if it is a cancellation of a job that was not over then; 0 if not
 	Guard     guard
 	Refusal   refusal
 

@@ -12,6 +12,7 @@ type Rescue struct {
 	Step int
 	Job  string // or the run
 	By   string // replayer, reconciler or run reconciler
+	Lock int    // the step at which it took the job's lock; 0 if it has none
 }
 
 // ResultDue says whether a result of the job is left to be handled.

@@ -15,6 +15,9 @@ func (o *Observer) Rescued() model.Rescue { return o.Facts.Rescued }
 func (o *Observer) rescue(s *model.Step, of *model.Job, by string) {
 	o.Facts.Reach(model.Rescued)
 	o.Facts.Rescued = model.Rescue{Step: s.Step, Job: of.ID, By: by}
+	if h := s.Handling; h != nil && s.About == of {
+		o.Facts.Rescued.Lock = h.Lock
+	}
 	for _, check := range o.saved {
 		check(s, of)
 	}
@@ -32,10 +35,10 @@ func (o *Observer) brought(s *model.Step, w *model.Write) {
 			o.rescue(s, s.About, "reconciler")
 		}
 	case s.About.State != model.Scheduled && (s.About.State != model.Running || s.Phase != "running_write"):
+	case s.Handling.OverdueRead: // the replayer may have read the job before
+		o.rescue(s, s.About, "reconciler")
 	case s.About.Replayer == me:
 		o.rescue(s, s.About, "replayer")
-	case s.Handling.OverdueRead:
-		o.rescue(s, s.About, "reconciler")
 	}
 }
 

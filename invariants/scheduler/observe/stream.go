@@ -107,6 +107,10 @@ func (o *Observer) sysStored(s *model.Step, c *sim.Change, what history.What) bo
 			about.Answered(r)
 		}
 		about.Moments &^= 1 << model.ResultUnsent
+	case history.Cancellation:
+		if !about.State.Terminal() {
+			m.Asked = s.At
+		}
 	}
 	return about == s.About
 }
