@@ -216,8 +216,8 @@ func clipStory(f *campaign.Finding) string {
 		return clip(f.Story)
 	}
 	begin := strings.LastIndex(f.Story[:at], ". ") + 1 // of its sentence
-	head := f.Story[:min(begin, storyMax-min(storyMax, len(f.Story)-begin))]
-	return head[:strings.LastIndex(head+" ", ". ")+1] + clip(f.Story[begin:])
+	room := min(begin, storyMax-min(storyMax, len(f.Story)-begin))
+	return f.Story[:strings.LastIndex(f.Story[:room+1], ". ")+1] + clip(f.Story[begin:])
 }
 
 func clip(s string) string {

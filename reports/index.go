@@ -138,7 +138,9 @@ func Index(w io.Writer, entries []Entry) error {
 	}
 	sorted, v.Left = words.Capped(sorted, entriesMax)
 	for i := range sorted {
-		sorted[i].Reason, sorted[i].Problem = clip(sorted[i].Reason), clip(sorted[i].Problem)
+		if sorted[i].Problem = clip(sorted[i].Problem); sorted[i].Findings == 0 { // else it is a story, which is cut by sentences
+			sorted[i].Reason = clip(sorted[i].Reason)
+		}
 	}
 	v.Entries = sorted
 	return execute(w, indexTemplate, v)

@@ -13,6 +13,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/wavetank-sim/wavetank/scenarios"
+	"github.com/wavetank-sim/wavetank/scenarios/campaign"
 	"github.com/wavetank-sim/wavetank/scenarios/plans"
 	"github.com/wavetank-sim/wavetank/sim"
 )
@@ -126,3 +127,14 @@ func TestTraceNamesTheLineThatIsBroken(t *testing.T) {
 type brokenReader struct{}
 
 func (brokenReader) Read([]byte) (int, error) { return 0, errors.New("disk on fire") }
+
+// A story that is too long loses whole sentences, and keeps the one that says what is broken.
+func TestClipStory(t *testing.T) {
+	end := "At 3.2s no-loss is broken: it is gone. 2 more steps are left out."
+	f := &campaign.Finding{Invariant: "no-loss", Story: "At 1.5s it came. " + end}
+	assert.Equal(t, f.Story, clipStory(f))
+	f.Story = strings.Repeat("At 1.5s it came. ", storyMax) + end
+	clipped := clipStory(f)
+	assert.LessOrEqual(t, len(clipped), storyMax)
+	assert.Regexp(t, `^(At 1\.5s it came\. )+At 3\.2s no-loss is broken: it is gone\. 2 more steps are left out\.$`, clipped)
+}

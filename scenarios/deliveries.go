@@ -55,7 +55,7 @@ func (r *record) handles(j *jobRecord, e *sim.Event) {
 			tell(&j.moments, e, notExecuted, "", "", 0)
 			j.handedTo(e).times--
 		case strings.HasSuffix(processed, fmt.Sprintf(":%d", e.Seq)):
-			tell(&j.moments, e, changedNothing, what, "it was marked as processed", 0)
+			tell(&j.moments, e, changedNothing, what, "the message was marked as processed", 0)
 		case j.State == "":
 			tell(&j.moments, e, changedNothing, what, "the job had no record", 0)
 		case scheduler.Terminal(j.State):
