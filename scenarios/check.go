@@ -8,6 +8,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/wavetank-sim/wavetank/invariants"
 	"github.com/wavetank-sim/wavetank/invariants/scheduler/judge"
 	"github.com/wavetank-sim/wavetank/scenarios/plans"
 	"github.com/wavetank-sim/wavetank/scenarios/scheduler"
@@ -157,6 +158,19 @@ func (res *Result) CheckTrace(p *plans.Plan, events iter.Seq2[sim.Event, error])
 			return fmt.Errorf("the trace shows a violation of %s, and it has none", i.Name)
 		case !found && early > 0:
 			return fmt.Errorf("it has a violation of %s, and the trace shows none", i.Name)
+		}
+	}
+	return res.checkFound(j)
+}
+
+// checkFound says which violation is not as the judge found it, but for those that only the end of a run shows.
+func (res *Result) checkFound(j *judge.Judge) error {
+	for _, v := range res.Violations {
+		same := func(f invariants.Violation) bool {
+			return f.Job == v.Job && f.Step == v.Step && f.At == v.At && f.Message == v.Message
+		}
+		if v.Step < res.Steps && !slices.ContainsFunc(j.Found(v.Invariant), same) {
+			return fmt.Errorf("the trace does not show the violation of %s that it has of step %d, at %s: %s", v.Invariant, v.Step, at(v.At), v.Message)
 		}
 	}
 	return nil

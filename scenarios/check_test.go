@@ -55,6 +55,7 @@ func TestCheckOfWhatWasEdited(t *testing.T) {
 		{func(res *Result) { res.Verdict = Held }, "its verdict is held, and it has a violation of tenant-limit-held"},
 		{func(res *Result) { res.Violations[0].Promised = false; res.Violations[1].Promised = false }, `it says "violated" of tenant-limit-held, and has 2 violations of it, 0 within its promise`},
 		{func(res *Result) { res.Violations = nil }, `it says "violated" of tenant-limit-held, and has 0 violations of it`},
+		{func(res *Result) { res.Steps = -5 }, "its steps are -5, and cannot be negative"},
 		{func(res *Result) { res.Invariants = nil }, "it has a violation of tenant-limit-held, and no such invariant"},
 	} {
 		edited := *res
@@ -79,6 +80,9 @@ func TestCheckOfWhatWasEdited(t *testing.T) {
 	}
 	none := set(StatusHeld, nil, Held, res, "tenant-limit-held")
 	assert.EqualError(t, none.CheckTrace(p, events), "the trace shows a violation of tenant-limit-held, and it has none")
+	other := set(StatusViolated, slices.Clone(res.Violations), Violated, res, "tenant-limit-held")
+	other.Violations[0].Message += "?"
+	assert.ErrorContains(t, other.CheckTrace(p, events), "the trace does not show the violation of tenant-limit-held that it has of step ")
 	p, calm, events := traced(t, "calm")
 	more := set(StatusViolated, []Violation{{Invariant: "one-dispatch-per-job", Promised: true, Step: 5}}, Violated, calm, "one-dispatch-per-job")
 	assert.EqualError(t, more.CheckTrace(p, events), "it has a violation of one-dispatch-per-job, and the trace shows none")

@@ -55,6 +55,14 @@ func (j *Judge) Violated(name string) bool {
 	return t != nil && t.Promised+t.Unpromised > 0
 }
 
+// Found are the violations so far of the invariant of that name.
+func (j *Judge) Found(name string) []invariants.Violation {
+	if t := j.tally(name); t != nil {
+		return t.Violations
+	}
+	return nil
+}
+
 func (j *Judge) tally(name string) *tally {
 	for _, t := range j.tallies {
 		if t.Name == name {
