@@ -4,6 +4,7 @@ import (
 	"context"
 	"regexp"
 	"slices"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -24,6 +25,7 @@ var strikeWord = map[string]string{
 var (
 	timed = regexp.MustCompile(`^At ([0-9a-zµ.]+) `)
 	words = regexp.MustCompile(`[\w-]+`)
+	more  = regexp.MustCompile(`; and (\d+) more such violations?`)
 )
 
 // Every strike that fired is in the story in the fault's own word, each violation is, and what it depends on; each job is
@@ -40,9 +42,18 @@ func TestEveryScenarioTellsItsStory(t *testing.T) {
 			for _, f := range res.Fired {
 				assert.True(t, slices.ContainsFunc(res.Telling, func(s string) bool { return names(s, f) }), "%s, %s: nothing tells of %s at %s of %s\n%s", name, preset, f.Do, f.At, f.Job, told(res))
 			}
+			of, toldOf := map[string]int{}, map[string]int{}
 			for _, v := range res.Violations {
-				assert.True(t, slices.ContainsFunc(res.Telling, func(s string) bool { return strings.Contains(s, " "+v.Invariant+" was ") }), "%s, %s: nothing tells of %s\n%s", name, preset, v.Invariant, told(res))
+				of[v.Invariant]++
 			}
+			for _, s := range res.Telling {
+				for invariant := range of {
+					if strings.Contains(s, " "+invariant+" was ") {
+						toldOf[invariant] += 1 + moreSuch(s)
+					}
+				}
+			}
+			assert.Equal(t, of, toldOf, "%s, %s: violations, by their invariants\n%s", name, preset, told(res))
 			for i, s := range res.Telling { // what a violation depends on is told
 				for _, v := range res.Violations {
 					if !strings.Contains(s, " "+v.Invariant+" was ") || !strings.Contains(s, v.Message) {
@@ -76,12 +87,22 @@ func TestEveryScenarioTellsItsStory(t *testing.T) {
 	}
 }
 
+// moreSuch is how many more violations a sentence counts than the one it tells.
+func moreSuch(sentence string) int {
+	m := more.FindStringSubmatch(sentence)
+	if m == nil {
+		return 0
+	}
+	n, _ := strconv.Atoi(m[1])
+	return n
+}
+
 // names says whether the sentence tells of the strike, or counts it with others.
 func names(sentence string, f FiredFault) bool {
 	if word := strikeWord[f.Do]; word == "" || !strings.Contains(sentence, word) {
 		return false
 	}
-	counted := strings.Contains(sentence, "; the same struck ")
-	return counted && strings.Contains(sentence, f.Phase) ||
+	several := strings.Contains(sentence, "; the same struck ")
+	return several && strings.Contains(sentence, f.Phase) ||
 		strings.HasPrefix(sentence, "At "+at(f.At)+" ") && strings.Contains(sentence, f.Phase) && strings.Contains(sentence, f.Job)
 }
