@@ -458,7 +458,7 @@ func TestViolationsThatDifferAreTold(t *testing.T) {
 	for _, l := range lines {
 		told = append(told, strings.TrimPrefix(l.text, "probes was violated: "))
 	}
-	assert.Equal(t, []string{"probe 100; and 4 more such violations, the last at 1m48s", "probe 101", "probe 102", "probe 105", "probe 106"}, told)
+	assert.Equal(t, []string{"probe 100", "probe 101", "probe 102", "probe 105", "probe 106; and 4 more such violations, the last at 1m48s"}, told)
 	assert.Contains(t, needed, 30)
 	assert.NotContains(t, needed, 40)
 }
