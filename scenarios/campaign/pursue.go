@@ -56,7 +56,7 @@ func safely(examine func() (*Finding, error)) (f *Finding, err error) {
 func (s *supervisor) learn(l learnt) {
 	s.active.cancel()
 	cancelled := s.hunt.closed || s.ctx.Err() != nil // an interruption may reach the examination before the supervisor
-	if t := s.examiner; t.call != nil { // nobody waits for that trial any more
+	if t := s.examiner; t.call != nil {              // nobody waits for that trial any more
 		t.call = nil
 		t.worker.End()
 	}
