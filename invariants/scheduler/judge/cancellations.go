@@ -13,7 +13,7 @@ import (
 
 var cancellationTakesEffect = checking(invariants.Invariant{
 	Name:   "cancellation-takes-effect",
-	Says:   "A cancellation that is stored before the job is over takes effect: the job ends CANCELLED, or TIMEOUT past its deadline. It may end otherwise only while the cancellation may yet wait for the job's lock, its next delivery and its handling; and no longer than it takes to make its record, if a scheduler was given the cancellation before.",
+	Says:   "A cancellation that is stored before the job is over takes effect: the job ends CANCELLED, or TIMEOUT past its deadline. It may end otherwise while the cancellation can still be waiting for the job's lock, its next delivery and its handling, but not if a scheduler was given the cancellation before the job had a record.",
 	Kind:   invariants.Always,
 	Source: "Scheduler internals, section 1: cancelled by user request, whether the request or its cancellation comes first; jobLockTTL, retryDelayBusy and backoffMax",
 }, func(f *model.Facts, t *tally) observe.Checker {
