@@ -27,6 +27,22 @@ func CountOf(n int, one, more string) string {
 	return fmt.Sprintf("%d %s", n, more)
 }
 
+// Ordinal says which of several, in words, from the first.
+func Ordinal(n int) string {
+	if words := []string{"first", "second", "third"}; n >= 1 && n <= len(words) {
+		return words[n-1]
+	}
+	switch {
+	case n%10 == 1 && n%100 != 11:
+		return fmt.Sprintf("%dst", n)
+	case n%10 == 2 && n%100 != 12:
+		return fmt.Sprintf("%dnd", n)
+	case n%10 == 3 && n%100 != 13:
+		return fmt.Sprintf("%drd", n)
+	}
+	return fmt.Sprintf("%dth", n)
+}
+
 // StepNo is the number of a step on which a violation depends.
 type StepNo int
 

@@ -5,6 +5,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/wavetank-sim/wavetank/invariants"
 	"github.com/wavetank-sim/wavetank/invariants/scheduler/history"
 	"github.com/wavetank-sim/wavetank/scenarios/scheduler"
 	"github.com/wavetank-sim/wavetank/scenarios/scheduler/actors"
@@ -121,10 +122,8 @@ func (j *jobRecord) called(what string, seq uint64) string {
 	if len(list) < 2 || i < 0 {
 		return what
 	}
-	return either(i < len(ordinals), ordinals[min(i, len(ordinals)-1)], fmt.Sprintf("%dth", i+1)) + " " + what
+	return invariants.Ordinal(i+1) + " " + what
 }
-
-var ordinals = []string{"first", "second", "third"}
 
 // reply is a result of a job, as the stream holds it.
 type reply struct {

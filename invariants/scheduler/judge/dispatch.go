@@ -31,7 +31,7 @@ var oneDispatchPerJob = checking(invariants.Invariant{
 		}
 		if first != nil {
 			t.violated(s.About, "%s dispatch%s stored, %s seq %d on %s at step %d; the first was seq %d on %s at step %d",
-				ordinal(n), ofEpoch(d), history.StreamJobs, d.Seq, d.Subject, stepNo(d.Step), first.Seq, first.Subject, stepNo(first.Step))
+				invariants.Ordinal(n), ofEpoch(d), history.StreamJobs, d.Seq, d.Subject, stepNo(d.Step), first.Seq, first.Subject, stepNo(first.Step))
 		}
 	}, Audited: func(*invariants.End) { auditDuplicates(f, t) }}
 })
@@ -90,16 +90,6 @@ var noDispatchAfterFailedRead = checking(invariants.Invariant{
 		},
 	}
 })
-
-func ordinal(n int) string {
-	switch n {
-	case 2:
-		return "second"
-	case 3:
-		return "third"
-	}
-	return fmt.Sprintf("%dth", n)
-}
 
 // auditDuplicates finds second dispatches.
 func auditDuplicates(f *model.Facts, t *tally) {

@@ -64,7 +64,7 @@ var halfOpenProbesWithinLimit = checking(invariants.Invariant{
 		t.exercise()
 		if limit := f.Config.Policy.HalfOpenMax; len(counter.Probes) > limit {
 			t.violated(s.About, "%s asked %s at step %d, as the %s probe of one half-open window of the %s circuit; the limit is %d, and they were of the steps %s",
-				invariants.Who(s.Event), s.Target, stepNo(s.Step), ordinal(len(counter.Probes)), history.CircuitNames[c], limit, invariants.StepList(counter.Probes[:limit]))
+				invariants.Who(s.Event), s.Target, stepNo(s.Step), invariants.Ordinal(len(counter.Probes)), history.CircuitNames[c], limit, invariants.StepList(counter.Probes[:limit]))
 		}
 	})
 	return observe.Checker{}

@@ -41,14 +41,15 @@ type outputs struct {
 
 // outputJob is what is known of one job's output.
 type outputJob struct {
-	Ptr      string          // as the record names it
-	sync     []verdict       // about its metadata: the last of each process
-	Blocking verdict         // the last answer, if it blocks
-	Blocked  bool            // some answer has blocked
-	Scanned  bool            // there was an answer about its content
-	audited  []time.Duration // when the events of its quarantine went into the trail
-	scan     scan
-	resumed  string // the process that has taken its scan up
+	Ptr       string    // as the record names it
+	sync      []verdict // about its metadata: the last of each process
+	Blocking  verdict   // the last answer, if it blocks
+	Blocked   bool      // some answer has blocked
+	Scanned   bool      // there was an answer about its content
+	audited   int       // events of its quarantine that a step put into the trail
+	auditStep int       // that step, the last one
+	scan      scan
+	resumed   string // the process that has taken its scan up
 }
 
 // scan is the scan that is to follow SUCCEEDED, without output.durable_scans; its process is "" for none.
@@ -154,17 +155,18 @@ func (f *Facts) Audited(c *sim.Change) {
 		f.compensationDenied(e.Reason)
 	case e.Kind == history.AuditQuarantined:
 		if j := f.Job(e.JobID); j != nil {
-			j.Out.audited = append(j.Out.audited, f.At)
+			if o := &j.Out; o.auditStep != f.Step {
+				o.audited, o.auditStep = 0, f.Step
+			}
+			j.Out.audited++
 		}
 	}
 }
 
 // Audited counts the events of a quarantine that one step put into the trail.
 func (o *outputJob) Audited(s *Step) (events int) {
-	for _, at := range o.audited {
-		if at == s.At {
-			events++
-		}
+	if o.auditStep == s.Step {
+		events = o.audited
 	}
 	return events
 }

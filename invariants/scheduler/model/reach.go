@@ -18,7 +18,7 @@ var (
 func (f *Facts) StruckBy(j *Job, saga bool) invariants.Kinds {
 	struck := j.Struck
 	for i := range f.Strikes.windows {
-		if w := &f.Strikes.windows[i]; !w.all && w.until == 0 && f.awaits(j, w.node, true) {
+		if w := &f.Strikes.windows[i]; w.reach == dealt && w.until == 0 && f.awaits(j, w.node, true) {
 			struck |= history.StrikesOf(w.kind)
 		}
 	}
@@ -72,7 +72,9 @@ func (f *Facts) strikeEnds(e *sim.Event) {
 	for i := range k.windows {
 		if w := &k.windows[i]; ends(*w) {
 			w.until = e.At + f.aftermath(w)
-			f.reachAwaited(w)
+			if w.reach != nothing {
+				f.reachAwaited(w)
+			}
 		}
 	}
 }
@@ -100,9 +102,11 @@ func (f *Facts) struckNode(k invariants.StrikeKind, node, verb string) {
 			return // it strikes nobody: the node is down, or has yet to start
 		}
 	}
-	w := window{kind: k, node: node, ends: endOf[verb], strikes: 1, since: f.At}
+	w := window{kind: k, node: node, ends: endOf[verb], strikes: 1, since: f.At, reach: dealt}
 	replica := strings.HasPrefix(node, history.SchedulerNodes)
-	w.all = isServer(node) || replica && f.lastOf(node)
+	if isServer(node) || replica && f.lastOf(node) {
+		w.reach = everything
+	}
 	if w.ends == "" {
 		w.until = f.At + f.aftermath(&w)
 	}
@@ -117,11 +121,11 @@ func (f *Facts) struckNode(k invariants.StrikeKind, node, verb string) {
 		}
 		return
 	}
-	if w.all {
+	if w.reach == everything {
 		f.reachAll(kind)
-	}
-	if w.all && replica {
-		f.nobodyIsUp()
+		if replica {
+			f.nobodyIsUp()
+		}
 	}
 	for _, j := range f.Order {
 		step := f.Workflow.StepJob(j.ID)
@@ -139,12 +143,13 @@ func (f *Facts) tickFails(w window) {
 		return
 	}
 	w.strikes = 0 // the tick fails until the last strike on its holder ends
-	if w.all = true; w.kind != history.ClockWrong {
+	if w.reach = everything; w.kind != history.ClockWrong {
 		w.kind = history.TickFails
-		w.all = f.Ticks.loopHeldBy(w.node, f.At)
-		w.none = !w.all
+		if !f.Ticks.loopHeldBy(w.node, f.At) {
+			w.reach = nothing
+		}
 	}
-	if kind := history.StrikesOf(w.kind); f.opens(w) && w.all {
+	if kind := history.StrikesOf(w.kind); f.opens(w) && w.reach == everything {
 		f.Strikes.ever |= kind
 		f.reachAll(kind)
 	}
@@ -153,8 +158,8 @@ func (f *Facts) tickFails(w window) {
 // nobodyIsUp lets the strikes on schedulers that go on reach everything, now that there is no other one.
 func (f *Facts) nobodyIsUp() {
 	for i := range f.Strikes.windows {
-		if w := &f.Strikes.windows[i]; w.until == 0 && !w.all && !w.none {
-			w.all = true
+		if w := &f.Strikes.windows[i]; w.until == 0 && w.reach == dealt {
+			w.reach = everything
 			f.reachAll(history.StrikesOf(w.kind))
 		}
 	}
@@ -165,7 +170,7 @@ func (f *Facts) dealt(e *sim.Event) {
 	f.Strikes.dealing = 0
 	for i := range f.Strikes.windows {
 		if w := f.Strikes.windows[i]; w.node == e.Node && w.open(f.At) {
-			if !w.none {
+			if w.reach != nothing {
 				f.Strikes.dealing |= history.StrikesOf(w.kind) &^ ofWorkers
 			}
 			f.tickFails(w)
@@ -189,12 +194,15 @@ func (f *Facts) struckOperation(s invariants.Strike) {
 	opens := s.Kind == history.KernelFails && f.Strikes.mayOpen(&s, &f.Config.Policy)
 	forAll := s.Kind == history.TickFails || opens
 	if forAll {
-		w := window{kind: s.Kind, node: s.Node, since: f.At, all: true}
-		if strings.HasPrefix(s.Phase, "snapshot_") { // who starts goes by it
-			w.all, w.none = false, s.Phase != "snapshot_read"
+		w := window{kind: s.Kind, node: s.Node, since: f.At, reach: everything}
+		switch s.Phase {
+		case "snapshot_read": // who starts goes by it
+			w.reach = dealt
+		case "snapshot_lock", "snapshot_write", "snapshot_unlock":
+			w.reach = nothing
 		}
 		w.until = f.At + f.aftermath(&w)
-		if f.opens(w); !w.all {
+		if f.opens(w); w.reach != everything {
 			return
 		}
 	}

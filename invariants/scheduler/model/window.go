@@ -51,9 +51,17 @@ type window struct {
 	strikes int    // of the kind that go on, each with an end of its own
 	since   time.Duration
 	until   time.Duration // 0 while it lasts
-	all     bool          // it reaches everything, and not only what its node deals with
-	none    bool          // it reaches nothing: the snapshot is not written
+	reach   reach
 }
+
+// reach is how far a strike reaches, beyond what its node has in hand.
+type reach int
+
+const (
+	nothing    reach = iota // the snapshot is not written, say
+	dealt                   // what its node deals with
+	everything              // that is unfinished, or appears
+)
 
 func (w *window) open(at time.Duration) bool { return w.until == 0 || at < w.until }
 
@@ -80,12 +88,12 @@ func (f *Facts) StruckEver() invariants.Kinds { return f.Strikes.ever }
 func (f *Facts) opens(w window) bool {
 	for i := range f.Strikes.windows {
 		if o := &f.Strikes.windows[i]; o.kind == w.kind && o.node == w.node && o.ends == w.ends && o.open(f.At) {
-			wider := w.all && !o.all
+			wider := w.reach > o.reach
 			if o.until != 0 {
 				o.strikes, o.since = 0, w.since
 			}
 			o.strikes += w.strikes
-			o.until, o.all, o.none = w.until, o.all || w.all, o.none && w.none
+			o.until, o.reach = w.until, max(o.reach, w.reach)
 			return wider
 		}
 	}
@@ -132,7 +140,7 @@ func (f *Facts) aftermath(w *window) time.Duration {
 func (f *Facts) Appears(j *Job) {
 	j.Struck |= f.Strikes.dealing
 	for i := range f.Strikes.windows {
-		if w := &f.Strikes.windows[i]; w.all && w.open(f.At) {
+		if w := &f.Strikes.windows[i]; w.reach == everything && w.open(f.At) {
 			j.Struck |= history.StrikesOf(w.kind) &^ ofWorkers
 		}
 	}
