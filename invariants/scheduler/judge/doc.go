@@ -8,6 +8,8 @@
 //
 // Its files, each of which calls only those after it:
 //
+//	audit.go, audittypes.go              servers that no world watched
+//	judge.go, rules.go                   the judge, and the invariants in their order
 //	crosscheck.go                        the model against the servers
 //	states.go, transitions.go            the states of a job, and its moves
 //	attempts.go, intents.go              attempts, and dispatches that are noted before they are published
@@ -24,9 +26,9 @@
 //	tenants.go, saga.go, replay.go       tenants, sagas and dead letters
 //	situations.go                        what a campaign must sometimes see
 //	approvals.go                         approvals
-//	audit.go, audittypes.go              servers that no world watched
+//	stored.go                            what an audit finds in the servers
 //	timeouts.go                          timeouts
 //	rescued.go, decided.go               jobs that were rescued, and what was decided of them
 //	workflow.go                          runs
-//	judge.go, rules.go                   the judge, and the invariants in their order
+//	tally.go                             an invariant with its checker, and what that found
 package judge

@@ -4,7 +4,6 @@ import (
 	"github.com/wavetank-sim/wavetank/invariants"
 	"github.com/wavetank-sim/wavetank/invariants/scheduler/config"
 	"github.com/wavetank-sim/wavetank/invariants/scheduler/history"
-	"github.com/wavetank-sim/wavetank/invariants/scheduler/model"
 	"github.com/wavetank-sim/wavetank/invariants/scheduler/observe"
 )
 
@@ -24,7 +23,7 @@ func NewJudge(cfg config.Config) *Judge {
 	place := map[string]int{}
 	for i, r := range all() {
 		place[r.Name] = i
-		t := &tally{Tally: invariants.Tally{Outcome: invariants.Outcome{Invariant: r.Invariant}, Place: i, Releases: r.row.Released(&f.Config), Gap: r.row.Open.Under != ""}, judge: j, saga: r.saga}
+		t := &tally{Tally: invariants.Tally{Outcome: invariants.Outcome{Invariant: r.Invariant}, Place: i, Releases: r.row.Released(&f.Config), Gap: r.row.Open.Under != ""}, facts: f, unkept: &j.unkept, saga: r.saga}
 		if r.Kind != invariants.Sometimes {
 			t.Promise, t.Unprovided, t.Released = r.row.Says(&f.Config), !r.row.Promised(&f.Config), history.Strikes.List(t.Releases)
 		}
@@ -96,47 +95,4 @@ func (j *Judge) report(inTime bool) invariants.Report {
 		r.Invariants = append(r.Invariants, t.Outcome)
 	}
 	return r
-}
-
-// tally keeps what one invariant's checker found.
-type tally struct {
-	invariants.Tally
-	judge *Judge
-	saga  bool // the invariant is about a saga as a whole
-}
-
-// stepNo marks the number of a step among the words of a violation.
-type stepNo = invariants.StepNo
-
-// exercise notes that there was something to judge.
-func (t *tally) exercise() { t.Exercised++ }
-
-// violated notes a violation at the present step; j is nil if it is about no single job.
-func (t *tally) violated(j *model.Job, format string, args ...any) {
-	t.note(false, j, format, args...)
-}
-
-// violatedInGap notes a violation under what the invariant's row declares as open.
-func (t *tally) violatedInGap(j *model.Job, format string, args ...any) {
-	t.note(true, j, format, args...)
-}
-
-func (t *tally) note(inGap bool, j *model.Job, format string, args ...any) {
-	f := t.judge.Facts
-	v := invariants.Violation{Step: f.Step, At: f.At, InGap: inGap}
-	broken, struck := &f.Broken, f.StruckNow()
-	switch {
-	case j != nil:
-		v.Job, broken, struck = j.ID, &j.Broken, f.StruckBy(j, t.saga)
-	case t.Kind == invariants.Eventually:
-		struck = f.StruckEver()
-	}
-	if f.Broken.Meets(t.StoppedBy) || broken.Meets(t.StoppedBy) {
-		t.Stopped++
-		return
-	}
-	broken.Add(t.Place)
-	if t.Violated(v, history.Strikes, struck, format, args...) {
-		t.judge.unkept = true
-	}
 }

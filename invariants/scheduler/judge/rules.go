@@ -7,24 +7,8 @@ import (
 	"github.com/wavetank-sim/wavetank/invariants"
 	"github.com/wavetank-sim/wavetank/invariants/scheduler/config"
 	"github.com/wavetank-sim/wavetank/invariants/scheduler/history"
-	"github.com/wavetank-sim/wavetank/invariants/scheduler/model"
-	"github.com/wavetank-sim/wavetank/invariants/scheduler/observe"
 	"github.com/wavetank-sim/wavetank/invariants/scheduler/promises"
 )
-
-// rule is an invariant, what it is promised under, and how it is checked.
-type rule struct {
-	invariants.Invariant
-
-	row   invariants.Row[config.Config] // of the promise matrix
-	saga  bool                          // it is about a saga as a whole
-	check func(*model.Facts, *tally) observe.Checker
-}
-
-// checking is the invariant with its checker.
-func checking(inv invariants.Invariant, check func(*model.Facts, *tally) observe.Checker) rule {
-	return rule{Invariant: inv, check: check}
-}
 
 // All lists the invariants in a fixed order, in which each comes after those that it needs.
 func All() (list []invariants.Invariant) {

@@ -1,0 +1,138 @@
+package judge
+
+import (
+	"maps"
+	"slices"
+	"time"
+
+	"github.com/wavetank-sim/wavetank/invariants"
+	"github.com/wavetank-sim/wavetank/invariants/scheduler/history"
+	"github.com/wavetank-sim/wavetank/invariants/scheduler/model"
+)
+
+// withRecord is every job that has a record.
+func withRecord(f *model.Facts, each func(*model.Job)) {
+	for _, j := range f.Order {
+		if j.Accepted {
+			each(j)
+		}
+	}
+}
+
+// unrecorded are the places of the requests for a job that has no record.
+func unrecorded(j *model.Job) (places []string) {
+	for i := range j.Messages {
+		if !j.Accepted && j.Messages[i].Consumer == history.ConsumerSubmit {
+			places = append(places, model.Place(j.Messages[i].Seq))
+		}
+	}
+	return places
+}
+
+// reportedSuccess says whether a worker has reported the job's success, as a result of its record's epoch.
+func reportedSuccess(j *model.Job, epoch int64) bool {
+	return slices.ContainsFunc(j.Messages, func(m model.Message) bool { return m.Succeeded && m.Epoch == epoch })
+}
+
+// sinceStep names the step of the last state write; an audit knows of none.
+func sinceStep(j *model.Job) invariants.Clause {
+	if j.StateAt == 0 {
+		return invariants.Clause{}
+	}
+	return invariants.Say(", since step %d", stepNo(j.StateAt))
+}
+
+// auditSettled finds jobs that are not over.
+func auditSettled(f *model.Facts, t *tally) {
+	withRecord(f, func(j *model.Job) {
+		if j.State == model.Absent && f.Poisoned(j) || j.State == model.ApprovalRequired && !j.Approved {
+			return
+		}
+		t.exercise()
+		if !j.State.Terminal() {
+			t.violated(j, "is still %s: %s", j.State, storedOf(j))
+		}
+	})
+}
+
+// storedOf says how far a job has come, by what the streams hold of it. No stream holds its executions.
+func storedOf(j *model.Job) string {
+	switch n := len(j.Dispatches); {
+	case slices.ContainsFunc(j.Messages, func(m model.Message) bool { return m.Consumer == history.ConsumerResult && m.Epoch >= j.Epoch }):
+		return "a result of it is stored, and was not accepted"
+	case n == 0:
+		return "no dispatch of it is stored"
+	default:
+		return "no result of it is stored, after " + invariants.CountOf(n, "dispatch", "dispatches")
+	}
+}
+
+// auditAttempts finds dispatches of attempts that the record has not counted.
+func auditAttempts(f *model.Facts, t *tally) {
+	withRecord(f, func(j *model.Job) {
+		for i := range j.Dispatches {
+			t.exercise()
+			if d := &j.Dispatches[i]; d.Attempt > j.Attempts || d.Attempt < 1 {
+				t.violated(j, "%s seq %d is the dispatch of attempt %d, but the record counts %d", history.StreamJobs, d.Seq, d.Attempt, j.Attempts)
+			}
+		}
+	})
+}
+
+// auditCeiling finds records that are past the ceiling.
+func auditCeiling(f *model.Facts, t *tally) {
+	withRecord(f, func(j *model.Job) {
+		t.exercise()
+		if j.Attempts > f.Config.MaxSchedulingRetries {
+			t.violated(j, "attempts are %d; the ceiling is %d", j.Attempts, f.Config.MaxSchedulingRetries)
+		}
+	})
+}
+
+// auditEpochs finds dispatches of epochs that the record has not minted.
+func auditEpochs(f *model.Facts, t *tally) {
+	withRecord(f, func(j *model.Job) {
+		for i := range j.Dispatches {
+			if d := &j.Dispatches[i]; d.Epoch != 0 {
+				t.exercise()
+				if d.Epoch > j.Epoch {
+					t.violated(j, "%s seq %d is a dispatch of epoch %d, but the record's is %d", history.StreamJobs, d.Seq, d.Epoch, j.Epoch)
+				}
+			}
+		}
+	})
+}
+
+// auditIntents finds jobs that were intended for a worker, and of which nothing was published.
+func auditIntents(f *model.Facts, t *tally) {
+	withRecord(f, func(j *model.Job) {
+		due := j.State.InFlight() || j.State == model.Succeeded || j.State == model.TimedOut && !pastDeadline(f, j)
+		if j.Epoch == 0 || j.Worker == "" || !due {
+			return
+		}
+		t.exercise()
+		if !j.Holds(j.Epoch) {
+			t.violated(j, "is %s, and nothing was published of epoch %d (to %s)", j.State, j.Epoch, j.Worker)
+		}
+	})
+}
+
+// auditLocks finds locks that nothing but their holder would ever remove.
+func auditLocks(t *tally, end *invariants.End, ttls map[string]time.Duration) {
+	for _, key := range slices.Sorted(maps.Keys(end.Redis)) {
+		most, is := ttls[key]
+		if what, _ := history.KeyOf(key); what == history.Lock {
+			most, is = ttls[history.LockPrefix], true
+		}
+		if !is || end.TTLs == nil {
+			continue
+		}
+		t.exercise()
+		switch left, expires := end.TTLs[key]; {
+		case !expires:
+			t.violated(nil, "the lock %s has no expiry", key)
+		case left > most+model.Slack:
+			t.violated(nil, "the lock %s lasts for another %s; its TTL is %s", key, left, most)
+		}
+	}
+}
