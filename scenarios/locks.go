@@ -30,8 +30,10 @@ func (r *record) locked(f *history.Fact) {
 			*to = append(*to, moment{at: l.until, node: l.holder, says: ranOut, a: name, b: at(l.taken)})
 		}
 		of, why := "", ""
-		if j := r.failing(f.Node); j != nil && f.What == history.SagaLock {
-			of, why = j.ID, ", as it had written "+j.State+" for "+j.ID
+		if f.What == history.SagaLock {
+			if j := r.failing(f.Node); j != nil {
+				of, why = j.ID, ", as it had written "+j.State+" for "+j.ID
+			}
 		}
 		*to = append(*to, moment{at: f.At, step: f.Step, node: f.Node, says: took, a: name, b: why, of: of, quiet: !overdue})
 		l = lock{f.Node, f.At, c.Expires}

@@ -114,11 +114,11 @@ func (f *Facts) Follow(j *Job, e *sim.Event) *Message {
 			j.Struck |= f.StruckNow() & ofReplicas
 		}
 	}
+	if m.Garbled {
+		m.Refusal.follow(e, m.Done && e.Delivered > m.Delivered)
+	}
 	m.Delivered = max(m.Delivered, e.Delivered)
 	m.Holder = ""
-	if m.Garbled {
-		m.Refusal.follow(e, m.Done)
-	}
 	switch e.Kind {
 	case sim.KindDeliver:
 		m.Holder = invariants.Process(e.Node, e.Incarnation)
@@ -130,12 +130,13 @@ func (f *Facts) Follow(j *Job, e *sim.Event) *Message {
 	return m
 }
 
-// follow takes in a delivery of the message, or its answer; done is whether its end was confirmed before.
-func (r *refusal) follow(e *sim.Event, done bool) {
+// follow takes in a delivery of the message, or its answer; late is whether the delivery comes after all those that were
+// seen before its end was confirmed. One that a paused process finds afterwards was sent before.
+func (r *refusal) follow(e *sim.Event, late bool) {
 	me := invariants.Process(e.Node, e.Incarnation)
 	switch e.Kind {
 	case sim.KindDeliver:
-		if done {
+		if late {
 			r.Late = me
 		}
 	case sim.KindTerm:
