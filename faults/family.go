@@ -17,7 +17,7 @@ const (
 	FamilyGuard     Family = "guard" // what says whether a message has been handled
 	FamilyAck       Family = "ack or nak"
 	FamilyDeliver   Family = "delivery"
-	FamilyHeartbeat Family = "heartbeat"
+	FamilyHeartbeat Family = "heartbeat"     // or the snapshot of them, which a replica reads at its start
 	FamilyTick      Family = "tick"          // what one replica does for all: its lock, and its list of what is due; and what it notes of the safety kernel for all
 	FamilyKernel    Family = "safety kernel" // a call of it
 )
@@ -31,13 +31,13 @@ var families = map[string]Family{
 	"dlq_write": FamilyDLQ, "processed_read": FamilyGuard, "inflight_write": FamilyGuard, "processed_write": FamilyGuard,
 	"safety_check": FamilyKernel, "output_check": FamilyKernel, "output_scan": FamilyKernel,
 	"breaker_read": FamilyTick, "breaker_probe": FamilyTick, "breaker_write": FamilyTick,
-	"heartbeat": FamilyHeartbeat, "outbox_claim": FamilyRead,
+	"heartbeat": FamilyHeartbeat, "snapshot_read": FamilyHeartbeat, "outbox_claim": FamilyRead,
 	"lock_acquire": FamilyLock, "lock_renew": FamilyLock, "lock_release": FamilyLock,
 	"saga_lock": FamilyLock, "saga_unlock": FamilyLock, "run_lock": FamilyLock, "run_renew": FamilyLock, "run_unlock": FamilyLock,
 	"outbox_read": FamilyTick, "replay_read": FamilyTick, "scan_read": FamilyTick, "dlq_read": FamilyTick, "runs_read": FamilyTick, "runs_drop": FamilyTick,
 	"reconcile_read": FamilyTick, "dlq_growth_read": FamilyTick, "dlq_growth_write": FamilyTick,
 	"timer_pop": FamilyTick, "timer_read": FamilyTick, "timer_clean": FamilyTick,
-	"snapshot_read": FamilyTick, "snapshot_write": FamilyTick, "snapshot_unlock": FamilyTick,
+	"snapshot_write": FamilyTick, "snapshot_unlock": FamilyTick,
 }
 
 // FamilyOf returns the family of a phase, by its name: what is not listed by name goes by its last word.

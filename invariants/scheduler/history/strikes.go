@@ -54,7 +54,7 @@ var Strikes = invariants.Vocabulary{
 	{ResultLost, "publishing a result fails"},
 	{AckLost, "an ack, a nak or a sign of progress is lost"},
 	{DeliveryLost, "a delivery is lost, and comes again, or it comes twice"},
-	{HeartbeatLost, "heartbeats of a worker are lost"},
+	{HeartbeatLost, "heartbeats of a worker are lost, or a replica that starts cannot read the snapshot of them"},
 	{KernelFails, "a call of the safety kernel fails"},
 	{SchedulerCrash, "a scheduler crashes"},
 	{SchedulerAway, "a scheduler is paused, or cut off from a server"},

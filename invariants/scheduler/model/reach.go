@@ -45,7 +45,7 @@ func (f *Facts) Struck(e *sim.Event) {
 	}
 	f.Strikes.ever |= history.StrikesOf(s.Kind)
 	switch {
-	case s.Kind == history.HeartbeatLost: // what comes of it, comes by time
+	case s.Kind == history.HeartbeatLost && s.Phase != "snapshot_read": // what comes of it, comes by time
 	case s.Kind == history.ClockWrong && !writesTimes(s.Node):
 	case s.Kind == history.NATSPowerLoss: // it hit the messages that went, and what takes their places; and it is an outage besides
 		f.Strikes.ever |= history.StrikesOf(history.NATSAway)
@@ -192,7 +192,7 @@ func (f *Facts) dealt(e *sim.Event) {
 func (f *Facts) struckOperation(s invariants.Strike) {
 	kind := history.StrikesOf(s.Kind)
 	opens := s.Kind == history.KernelFails && f.Strikes.mayOpen(&s, &f.Config.Policy)
-	forAll := s.Kind == history.TickFails || opens
+	forAll := s.Kind == history.TickFails || s.Kind == history.HeartbeatLost || opens
 	if forAll {
 		w := window{kind: s.Kind, node: s.Node, since: f.At, reach: everything}
 		switch s.Phase {

@@ -158,7 +158,7 @@ var Matrix = map[string]row{
 		rewound,
 	}},
 	"snapshot-revives-no-worker":         {Takes: []mechanism{having(withLastSeen)}},
-	"no-retry-for-want-of-known-workers": {Except: []exception{{By: StrikesOf(TickFails, SchedulerAway), Why: impossible, Says: "a replica that could not read the snapshot knows of no worker"}, wrongClock}},
+	"no-retry-for-want-of-known-workers": {Except: []exception{{By: StrikesOf(HeartbeatLost, SchedulerAway), Why: impossible, Says: "a replica that could not read the snapshot knows of no worker"}, wrongClock}},
 	"dispatches-count-as-load":           {Takes: []mechanism{having(withCounting)}},
 	"stale-worker-has-its-own-reason":    {Takes: []mechanism{having(withStaleReason)}},
 	"open-circuit-stops-every-replica": {Takes: []mechanism{having(withSharedBreaker)}, Except: []exception{
