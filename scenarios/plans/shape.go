@@ -57,7 +57,11 @@ func (p *Plan) Outages() (total time.Duration) {
 		case f.Rate > 0, f.For == 0 && f.Do == faults.Partition, f.RestartIn == 0 && f.Do == faults.Crash:
 			total += untilHeal
 		case f.On != nil:
-			total += f.For + time.Duration(max(1, f.Times))*p.Engine.BackoffMax
+			times := max(1, f.Times)
+			if f.On.Job == 0 && faults.FamilyOf(f.On.Phase) == faults.FamilyKernel {
+				times *= p.Workload.Jobs // those of one job keep away the others, too: they open the circuit
+			}
+			total += f.For + time.Duration(times)*p.Engine.BackoffMax
 		default:
 			total += f.For + f.RestartIn
 		}

@@ -59,3 +59,58 @@ var oneExecutionPerDispatch = checking(invariants.Invariant{
 			j.Begun, stepNo(s.Step), s.Node, invariants.CountOf(len(j.Dispatches), "dispatch", "dispatches"))
 	}}
 })
+
+var oneExecutionAtATime = checking(invariants.Invariant{
+	Name:   "one-execution-at-a-time",
+	Says:   "No worker begins a job for a dispatch that it is executing: it executes the job at most once for each dispatch of it at any time.",
+	Kind:   invariants.Always,
+	Source: "Dispatch ordering, the production problem: a second dispatch is a second side effect",
+}, func(_ *model.Facts, t *tally) observe.Checker {
+	return observe.Checker{Effect: func(s *model.Step) {
+		if s.Name != "begin" {
+			return
+		}
+		t.exercise()
+		at, dispatches := 0, 0
+		for _, worker := range s.About.Executing {
+			if worker == s.Node {
+				at++
+			}
+		}
+		for i := range s.About.Dispatches {
+			if worker := s.About.Dispatches[i].Worker; worker == "" || worker == s.Node {
+				dispatches++
+			}
+		}
+		if at > 1 && at > dispatches {
+			t.violated(s.About, "%s began it at step %d, and executes it %d times at once, but the stream has stored %s for it",
+				s.Node, stepNo(s.Step), at, invariants.CountOf(dispatches, "dispatch", "dispatches"))
+		}
+	}}
+})
+
+var oneExecutionPerJob = checking(invariants.Invariant{
+	Name:   "one-execution-per-job",
+	Says:   "Workers begin a job at most once, whatever its epochs.",
+	Kind:   invariants.Always,
+	Source: "Dispatch ordering, the production problem: a second dispatch is a second side effect",
+	Needs:  []string{"one-dispatch-per-job", "one-execution-per-dispatch"},
+}, func(_ *model.Facts, t *tally) observe.Checker {
+	type beginning struct {
+		step   int
+		worker string
+	}
+	first := map[*model.Job]beginning{}
+	return observe.Checker{Effect: func(s *model.Step) {
+		if s.Name != "begin" {
+			return
+		}
+		t.exercise()
+		before, again := first[s.About]
+		if !again {
+			first[s.About] = beginning{s.Step, s.Node}
+			return
+		}
+		t.violated(s.About, "execution %d began at step %d on %s; the first began at step %d on %s", s.About.Begun, stepNo(s.Step), s.Node, stepNo(before.step), before.worker)
+	}}
+})

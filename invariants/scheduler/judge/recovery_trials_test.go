@@ -97,6 +97,16 @@ var recoveryTrials = map[string]trial{
 			s.beats(w2, 3, s1).dispatched(s1, job2, w1) // the other has more
 		},
 	},
+	"one-execution-per-job": {
+		breaks: func(s *story) {
+			s.submit(job1).begins(s1, job1).minted(s1, job1, w1, 1).publishes(s1, job1, w1, 1).unlock(s1, job1).effect(w1, job1, "begin")
+			s.begins(s2, job1).minted(s2, job1, w2, 2).publishes(s2, job1, w2, 2).effect(w2, job1, "begin")
+		},
+		says: "on worker-2; the first began at step",
+		holds: func(s *story) {
+			s.submit(job1).dispatchedAt(s1, job1, w1, 1).executed(w1, job1)
+		},
+	},
 	"stale-worker-has-its-own-reason": {
 		cfg: hardened,
 		breaks: func(s *story) {

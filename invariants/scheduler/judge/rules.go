@@ -27,7 +27,7 @@ var all = sync.OnceValue(func() []rule {
 		noRetryForWantOfKnownWorkers, staleWorkerHasItsOwnReason,
 		terminalStatesFinal, documentedTransitionsOnly, timeoutOnlyWhenDue, noTimeoutWhileExecuting, deadWorkerIsNoticed, overdueJobFoundWithinAPoll,
 		attemptsEqualScheduledWrites, attemptsDrainByTwo, attemptsNeverPastCeiling,
-		succeededImpliesFinishedExecution, resultOfCurrentEpoch, oneExecutionPerDispatch,
+		succeededImpliesFinishedExecution, resultOfCurrentEpoch, oneExecutionPerDispatch, oneExecutionAtATime, oneExecutionPerJob,
 		lockReleasedByOwnerOrExpiry, lockMutualExclusion, lockKeptByLivingHolder, oneWriterATick,
 		ackedOnlyWhenDurable, processedMessageNotHandledAgain, noMessageGivenUp, terminatedMessageHasDLQEntry,
 		redisIndexAgreesWithRecord, countersEqualTrace,

@@ -114,6 +114,15 @@ var trials = map[string]trial{
 		says:  "execution 2 began at step 14 on worker-1, but the stream has stored 1 dispatch",
 		holds: calm,
 	},
+	"one-execution-at-a-time": {
+		breaks: func(s *story) {
+			s.submit(job1).dispatched(s1, job1, w1).effect(w1, job1, "begin").effect(w1, job1, "begin")
+		},
+		says: "worker-1 began it at step 14, and executes it 2 times at once, but the stream has stored 1 dispatch for it",
+		holds: func(s *story) {
+			s.submit(job1).dispatched(s1, job1, w1).executed(w1, job1).executed(w1, job1) // one after the other: its ack was lost
+		},
+	},
 	"lock-released-by-owner-or-expiry": {
 		breaks: func(s *story) { s.submit(job1).begins(s1, job1).deleteLock(s2, job1) },
 		says:   "scheduler-2 deleted the lock at step 6 that scheduler-1 had held since step 3",

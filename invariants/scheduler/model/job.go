@@ -37,6 +37,7 @@ type Job struct {
 	Approved bool // its request bears an approval
 
 	Scheduled  int        // SCHEDULED writes applied
+	MadeBy     string     // the node that wrote its record first; "" for none
 	Accepted   bool       // there is a record of it, or the stream holds its submission
 	Requests   int        // stored, one for each time that somebody asked for it
 	Intent     Intent     // the DISPATCHED write that stands

@@ -15,16 +15,22 @@ import (
 type replayFacts struct {
 	Letters   map[string]*Letter // by job id
 	Order     []string
-	Counts    map[string]string        // the replay of a job, by "<original> <count>"
-	Committed map[string]string        // who has done what an idempotency key stands for, by "<tenant>:<key>"
-	came      map[string]time.Duration // when the present entry of each job came into the index
-	Alert     bool                     // the growth alert is raised
-	Reached   map[string]int           // how often dead letters came to a replay status, and the alert was raised
-	Last      map[string]Look          // how each process saw the queue grow last
+	Counts    map[string]string  // the replay of a job, by "<original> <count>"
+	Committed map[string]string  // who has done what an idempotency key stands for, by "<tenant>:<key>"
+	came      map[string]arrival // of the entry of each job in the index
+	Alert     bool               // the growth alert is raised
+	Reached   map[string]int     // how often dead letters came to a replay status, and the alert was raised
+	Last      map[string]Look    // how each process saw the queue grow last
 
 	Looked    func(*Step, *Look) // set by the invariant that judges it
 	Alarmed   func(*Step)
 	Rewritten func(s *Step, id string, was, is *Letter)
+}
+
+// arrival is when an entry came into the index first: one that a message which comes again writes anew is not new.
+type arrival struct {
+	at    time.Duration
+	there bool
 }
 
 // replayJob is what is known of one job that matters to its replays.
@@ -69,7 +75,7 @@ func (f *Facts) replays() *replayFacts {
 	r := &f.Replay
 	if r.Letters == nil {
 		r.Letters, r.Counts, r.Committed = map[string]*Letter{}, map[string]string{}, map[string]string{}
-		r.came, r.Last, r.Reached = map[string]time.Duration{}, map[string]Look{}, map[string]int{}
+		r.came, r.Last, r.Reached = map[string]arrival{}, map[string]Look{}, map[string]int{}
 	}
 	return r
 }
@@ -111,11 +117,11 @@ func (f *Facts) LettersIndexed(c *sim.Change, id string) {
 		return
 	}
 	r := f.replays()
-	if c.Gone {
-		delete(r.came, id)
-		return
+	a, before := r.came[id]
+	if a.there = !c.Gone; !before {
+		a.at = f.At
 	}
-	r.came[id] = f.At
+	r.came[id] = a
 }
 
 // GrowthChanged takes in that the growth alert was raised, or ended. What a process saw before that says
@@ -154,11 +160,14 @@ func (f *Facts) GrowthSeen(s *Step) {
 	}
 	limit, window := f.Config.Replay.GrowthAlert, f.Config.Replay.GrowthWindow
 	least, most := 0, 0
-	for _, at := range r.came {
-		if at > s.At-window+edge {
+	for _, a := range r.came {
+		if !a.there {
+			continue
+		}
+		if a.at > s.At-window+edge {
 			least++
 		}
-		if at > s.At-window-edge {
+		if a.at > s.At-window-edge {
 			most++
 		}
 	}

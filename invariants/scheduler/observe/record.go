@@ -18,6 +18,9 @@ func (o *Observer) recordWritten(s *model.Step, record *model.Job) {
 		}
 	}
 	record.StateAt, record.Accepted = s.Step, true
+	if record.MadeBy == "" {
+		record.MadeBy = s.Node
+	}
 	if record.Deadline != w.Deadline {
 		record.DeadlineAt = s.At + time.Duration(record.Deadline-record.Updated)*time.Millisecond
 	}

@@ -97,7 +97,7 @@ var Matrix = map[string]row{
 	}},
 	"nobody-is-rescued": {Takes: []mechanism{having(withDeliveries, withPendingAge)}, Except: []exception{
 		{By: StrikesOf(PublishRefused, PublishLate, WriteRefused, WriteUnanswered, WriteLate, ReadFails, LockFails, SubmissionFails, ResultLost, AckLost, DeliveryLost, SchedulerCrash, SchedulerAway, WorkerCrash, WorkerAway, NATSAway, ClockWrong), Why: impossible, Says: "somebody else has to take up what a strike has cut short"},
-		{By: StrikesOf(KernelFails), But: []mechanism{patient}},
+		{By: StrikesOf(KernelFails), But: []mechanism{by("deliveries and the pending_age outlast every outage", withBusyBackoff, withLongPatience, withLongPendingAge)}},
 		{By: StrikesOf(PublishUnanswered), But: []mechanism{having(withResume), having(withoutRefusal)}},
 		rewound,
 	}},
@@ -106,6 +106,9 @@ var Matrix = map[string]row{
 	}},
 	"failed-never-precedes-its-dlq-entry": {Except: []exception{rewound}},
 	"processed-message-not-handled-again": {Except: []exception{rewound}},
+	"one-execution-per-job": {Except: []exception{
+		{By: StrikesOf(PublishUnanswered, PublishLate), But: []mechanism{by(resumed.Name, withResume, withEpochs)}},
+	}},
 	"no-message-given-up": {Takes: []mechanism{having(withDeliveries)}, Except: []exception{
 		{By: StrikesOf(PublishRefused, WriteRefused, WriteUnanswered, WriteLate, ReadFails, LockFails, KernelFails, SchedulerCrash, SchedulerAway), But: []mechanism{patient}},
 		usedUp,
