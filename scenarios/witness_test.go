@@ -264,7 +264,6 @@ var turns = map[string][2]string{
 	"ticks of 200 jobs at least":                           {"batch_size=200", "batch_size=1"},
 	"a job_lock_ttl of 1s at least":                        {"job_lock_ttl=1m", "job_lock_ttl=500ms"},
 	"a saga.lock_ttl of 1m at least":                       {"saga.lock_ttl=1m", "saga.lock_ttl=10s"},
-	"a pending_age longer than any delivery waits":         {"pending_age=10m", "pending_age=30s"},
 	"stale_reason_code=stale_worker":                       {"stale_reason_code=stale_worker", "stale_reason_code=no_workers"},
 }
 

@@ -95,7 +95,7 @@ var Matrix = map[string]row{
 		{By: StrikesOf(PublishLate, SchedulerAway), Why: impossible, Says: "the stream stores a publish that is on its way, whether its job has moved on or not"},
 		rewound,
 	}},
-	"nobody-is-rescued": {Takes: []mechanism{having(withDeliveries, withPendingAge)}, Except: []exception{
+	"nobody-is-rescued": {Takes: []mechanism{having(withDeliveries)}, Except: []exception{
 		{By: StrikesOf(PublishRefused, PublishLate, WriteRefused, WriteUnanswered, WriteLate, ReadFails, LockFails, SubmissionFails, ResultLost, AckLost, DeliveryLost, SchedulerCrash, SchedulerAway, WorkerCrash, WorkerAway, NATSAway, ClockWrong), Why: impossible, Says: "somebody else has to take up what a strike has cut short"},
 		{By: StrikesOf(KernelFails), But: []mechanism{by("deliveries and the pending_age outlast every outage", withBusyBackoff, withLongPatience, withLongPendingAge)}},
 		{By: StrikesOf(PublishUnanswered), But: []mechanism{having(withResume), having(withoutRefusal)}},
