@@ -105,6 +105,14 @@ func eachRun(dir string, take func(json.RawMessage) error) error {
 	}
 }
 
+// Running says whether a process has the campaign in dir.
+func Running(dir string) bool {
+	lock := flock.New(filepath.Join(dir, LockFile), flock.SetFlag(os.O_RDONLY))
+	defer lock.Close() // read only: nothing to lose
+	free, err := lock.TryRLock()
+	return err == nil && !free
+}
+
 // lockJournal takes the journal of dir for this process.
 func lockJournal(dir string) (*journal, error) {
 	j := &journal{path: filepath.Join(dir, JournalFile), lock: flock.New(filepath.Join(dir, LockFile))}
