@@ -177,7 +177,7 @@ var Matrix = map[string]row{
 	}},
 	"throttled-job-comes-again": {Except: []exception{
 		{By: StrikesOf(AckLost, DeliveryLost), But: []mechanism{askedAgain}},
-		{By: StrikesOf(ReadFails, SchedulerCrash, SchedulerAway), Why: impossible, Says: "a scheduler that is gone, or that the servers refuse, cannot ask again in time"},
+		{By: StrikesOf(ReadFails, LockFails, SchedulerCrash, SchedulerAway), Why: impossible, Says: "a scheduler that is gone, or that the servers refuse, cannot ask again in time"},
 	}},
 	"one-replay-per-count":         {Takes: []mechanism{having(withAtomicReplay)}},
 	"growth-alert-tells-the-truth": {Except: []exception{wrongClock}},
