@@ -16,7 +16,7 @@ type Message struct {
 	Seq       uint64
 	Consumer  string        // who hands it out; "" for nobody
 	Epoch     int64         // of a result
-	Succeeded bool          // it is a result that says so; only an audit looks
+	Succeeded bool          // it is a result that says so
 	Garbled   bool          // it is a request that nobody can read, or a result without a legal status
 	Consents  string        // the hash of the request that it is, if that bears an approval
 	Holder    string        // the process to which it was delivered last, and that has not answered it

@@ -103,7 +103,7 @@ func (o *Observer) sysStored(s *model.Step, c *sim.Change, what history.What) bo
 		o.stepStored(s, id, c.Seq)
 	case history.Result:
 		if r, err := history.Read[history.Reply](c.Value); err == nil {
-			m.Garbled = !r.Legal()
+			m.Garbled, m.Succeeded = !r.Legal(), r.Status == model.Succeeded.String()
 			about.Answered(r)
 		}
 		about.Moments &^= 1 << model.ResultUnsent
