@@ -56,6 +56,9 @@ func Look(dir string) (State, error) {
 	case names[SpecFile] && isCampaign(dir):
 		return Unfinished, nil
 	}
+	if len(names) > 0 && !names[LockFile] { // a campaign has it first
+		return Foreign, nil
+	}
 	known := []string{JournalFile, LockFile, FindingsDir, ResultFile, SpecFile + partial, ResultFile + partial}
 	for name := range names {
 		if !slices.Contains(known, name) {
