@@ -85,7 +85,7 @@ func prepare(dir string, spec campaign.Spec, stderr io.Writer) error {
 		goOn(dir, stderr)
 		return nil
 	case campaign.Finished:
-		if there, err := campaign.Load(dir); err == nil && !there.Equal(spec) {
+		if there, err := campaign.Load(dir); err != nil || !there.Equal(spec) {
 			return cli.Fail(cli.ExitUsage, "%s holds another campaign, which is over; remove it, or choose another folder with --out", dir)
 		}
 	case campaign.Foreign:

@@ -115,9 +115,17 @@ func comparable(dir string) error {
 	for _, a := range sweep.Comparisons() {
 		known = append(known, a.Name)
 	}
+	ours := false // a comparison leaves its campaigns beside its files
 	for _, e := range entries {
 		if !slices.Contains(known, e.Name()) {
 			return cli.Fail(cli.ExitUsage, "%s holds %s, which is not part of a comparison; choose another folder with --out", dir, e.Name())
+		}
+		state, err := campaign.Look(in(dir, e.Name()))
+		ours = ours || err == nil && (state == campaign.Unfinished || state == campaign.Finished)
+	}
+	for _, e := range entries {
+		if !ours && !e.IsDir() {
+			return cli.Fail(cli.ExitUsage, "%s holds %s, and no campaign of a comparison; move it away, or choose another folder with --out", dir, e.Name())
 		}
 	}
 	return nil

@@ -2,7 +2,9 @@ package main
 
 import (
 	"bufio"
+	"bytes"
 	"context"
+	"encoding/json"
 	"errors"
 	"io/fs"
 	"os"
@@ -85,7 +87,7 @@ func removeLeftovers(parent, name string) {
 }
 
 // replaceable says whether path can become a run's folder: there is nothing there, or an empty
-// folder, or that of an earlier run.
+// folder, or that of an earlier run, which may have its JUnit file.
 func replaceable(path string) error {
 	info, err := os.Stat(path)
 	switch {
@@ -100,12 +102,32 @@ func replaceable(path string) error {
 	if err != nil {
 		return cli.Fail(cli.ExitUsage, "%s cannot be read: %v; choose another folder with --out", path, strictyaml.FileReason(err))
 	}
+	scenario := scenarioOf(path)
 	for _, e := range entries {
-		if !slices.Contains(runFiles, e.Name()) {
+		if !e.Type().IsRegular() || !slices.Contains(runFiles, e.Name()) && !isJUnit(filepath.Join(path, e.Name()), scenario) {
 			return cli.Fail(cli.ExitUsage, "%s holds %s, which is not part of a run; choose another folder with --out", path, e.Name())
 		}
 	}
+	if len(entries) > 0 && scenario == "" {
+		return cli.Fail(cli.ExitUsage, "%s holds %s, and its %s is none of a run; move it away, or choose another folder with --out", path, entries[0].Name(), reports.ResultFile)
+	}
 	return nil
+}
+
+// scenarioOf is what the run was of that dir holds, by whatever version. It is empty if dir holds none.
+func scenarioOf(dir string) string {
+	var res struct{ Scenario, Digest string }
+	data, err := os.ReadFile(filepath.Join(dir, reports.ResultFile))
+	if err != nil || json.Unmarshal(data, &res) != nil || res.Digest == "" {
+		return ""
+	}
+	return res.Scenario
+}
+
+// isJUnit says whether the file is what --junit wrote for a run of the scenario.
+func isJUnit(name, scenario string) bool {
+	data, err := os.ReadFile(name)
+	return err == nil && scenario != "" && bytes.Contains(data, []byte(`<testsuite name="wavetank.`+scenario+`"`))
 }
 
 // fitJUnit refuses a file for --junit that cannot be written, or that would replace one of the files of a folder
@@ -115,11 +137,27 @@ func fitJUnit(name string, files []string, dirs ...string) error {
 		return nil
 	}
 	for _, dir := range dirs {
-		if slices.Contains(files, filepath.Base(name)) && cli.SameFolder(filepath.Dir(name), dir) {
+		if !cli.SameFolder(filepath.Dir(name), dir) {
+			continue
+		}
+		if slices.Contains(files, filepath.Base(name)) {
 			return cli.Fail(cli.ExitUsage, "--junit %s would replace a file that the command itself writes there; give it another name", name)
+		}
+		if _, err := os.Stat(dir); errors.Is(err, fs.ErrNotExist) {
+			return nil // the command makes it, or the link
 		}
 	}
 	return cli.Writable(name)
+}
+
+// flat refuses a file for --junit in a folder within the run's, which the next run could not replace.
+func (f *folder) flat(junit string) error {
+	for up := filepath.Dir(filepath.Dir(junit)); up != filepath.Dir(up); up = filepath.Dir(up) {
+		if slices.ContainsFunc(f.names(), func(dir string) bool { return cli.SameFolder(up, dir) }) {
+			return cli.Fail(cli.ExitUsage, "--junit %s is in a folder within the run's, which has files alone; put it into %s itself, or elsewhere", junit, f.path)
+		}
+	}
+	return nil
 }
 
 func (f *folder) unwritable(err error) error {

@@ -9,7 +9,6 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
-	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -182,10 +181,13 @@ func (f *fuzzFlags) spec(args []string) (campaign.Spec, error) {
 		return spec, err
 	}
 	for _, set := range f.sets {
-		switch key, value, _ := strings.Cut(set, "="); strings.TrimSpace(key) {
+		switch key, value := keyAndValue(set); key {
 		case "seed", "preset":
-			return spec, cli.Fail(cli.ExitUsage, "%s has a flag of its own; write --%s %s", strings.TrimSpace(key), strings.TrimSpace(key), strings.TrimSpace(value))
+			return spec, cli.Fail(cli.ExitUsage, "%s has a flag of its own; write --%s %s", key, key, value)
 		}
+	}
+	if err := once(f.sets); err != nil {
+		return spec, err
 	}
 	for _, name := range f.judge {
 		if err := checkJudge(name); err != nil {

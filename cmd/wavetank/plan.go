@@ -117,23 +117,35 @@ func (f *planFlags) overrides() []string {
 	return append(list, f.sets...)
 }
 
-// consistent refuses a seed that is given as a setting, and presets that differ.
+// consistent refuses a seed that is given as a setting, and what is given twice.
 func (f *planFlags) consistent() error {
-	preset := ""
 	for _, o := range f.overrides() {
-		key, value, _ := strings.Cut(o, "=")
-		value = strings.TrimSpace(value)
-		switch strings.TrimSpace(key) {
-		case "seed":
+		if key, value := keyAndValue(o); key == "seed" {
 			return cli.Fail(cli.ExitUsage, "the seed has a flag of its own; write --seed %s", value)
-		case "preset":
-			if preset != "" && preset != value {
-				return cli.Fail(cli.ExitUsage, "the preset is given twice, as %s and as %s; give one", preset, value)
-			}
-			preset = value
 		}
 	}
+	return once(f.overrides())
+}
+
+// once refuses changes of one setting to two values.
+func once(overrides []string) error {
+	given := map[string]string{}
+	for _, o := range overrides {
+		key, value := keyAndValue(o)
+		if before, twice := given[key]; twice && before != value {
+			if key == "preset" {
+				key = "the preset"
+			}
+			return cli.Fail(cli.ExitUsage, "%s is given twice, as %s and as %s; give one", key, before, value)
+		}
+		given[key] = value
+	}
 	return nil
+}
+
+func keyAndValue(override string) (key, value string) {
+	key, value, _ = strings.Cut(override, "=")
+	return strings.TrimSpace(key), strings.TrimSpace(value)
 }
 
 // assignment sets s, to its default where that can be written, as --set takes it.

@@ -36,7 +36,8 @@ jobs that the plan is about, and how to repeat it. It leaves a folder with
 plan.yaml, result.json, trace.jsonl and report.html. A plan given as - is read
 from standard input.
 
-A folder of an earlier run is replaced; any other folder is left alone.`,
+A folder of an earlier run is replaced, with what --junit wrote there; any other
+folder is left alone.`,
 		Example: `  wavetank run publish-failure
   wavetank run publish-failure --seed 42 --preset hardened
   wavetank run state-write-failure --set engine.dispatch_order=publish-first
@@ -72,6 +73,9 @@ func (f *runFlags) run(ctx context.Context, arg string, stdout, stderr io.Writer
 		return err
 	}
 	defer dir.discard()
+	if err := dir.flat(f.junit); err != nil {
+		return err
+	}
 	if err := fitJUnit(f.junit, runFiles, dir.names()...); err != nil {
 		return err
 	}

@@ -138,6 +138,12 @@ func (f *sweepFlags) definition(arg string) (*sweep.Definition, error) {
 	if err := d.Grid(f.grids); err != nil {
 		return nil, err
 	}
+	for _, o := range f.overrides() { // before the axes, which may be of what they make
+		key, value := keyAndValue(o)
+		if slices.ContainsFunc(d.Axes, func(a sweep.Axis) bool { return a.Setting == key }) {
+			return nil, cli.Fail(cli.ExitUsage, "%s is an axis of the sweep, and is set to %s, too; give it once, with --grid or with --set", key, value)
+		}
+	}
 	if f.seeds != 0 {
 		d.Seeds = f.seeds
 	}

@@ -24,7 +24,11 @@ func TestLook(t *testing.T) {
 	}{
 		{"nothing", func(string) {}, None},
 		{"an empty folder", func(dir string) { require.NoError(t, os.Mkdir(dir, 0o755)) }, None},
-		{"a campaign whose making was cut short", func(dir string) { write(t, dir, JournalFile, "") }, None},
+		{"a campaign whose making was cut short", func(dir string) {
+			write(t, dir, LockFile, "")
+			write(t, dir, JournalFile, "")
+		}, None},
+		{"a result of something else", func(dir string) { write(t, dir, ResultFile, "{}") }, Foreign},
 		{"a campaign", func(dir string) { require.NoError(t, Create(dir, small(1))) }, Unfinished},
 		{"a campaign and its result", func(dir string) {
 			require.NoError(t, Create(dir, small(1)))

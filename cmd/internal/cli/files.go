@@ -4,6 +4,7 @@ import (
 	"bufio"
 	"errors"
 	"io"
+	"io/fs"
 	"os"
 	"path/filepath"
 
@@ -12,17 +13,48 @@ import (
 
 // Writable refuses a file that could not be written in the end, before hours are spent on it.
 func Writable(name string) error {
-	if info, err := os.Stat(name); err == nil && info.IsDir() {
-		return Fail(ExitUsage, "%s cannot be written: it is a folder; choose another file", name)
+	unwritable := func(err error) error {
+		return Fail(ExitUsage, "%s cannot be written: %v; choose another place", name, strictyaml.FileReason(err))
 	}
-	if err := os.MkdirAll(filepath.Dir(name), 0o755); err != nil {
-		return Fail(ExitUsage, "%s cannot be written: %v; choose another file", name, strictyaml.FileReason(err))
-	}
-	probe, err := os.CreateTemp(filepath.Dir(name), ".wavetank-*.tmp")
+	file, inPlace, err := target(name)
 	if err != nil {
-		return Fail(ExitUsage, "%s cannot be written: %v; choose another file", name, strictyaml.FileReason(err))
+		return unwritable(err)
+	}
+	if inPlace {
+		return nil
+	}
+	if err := os.MkdirAll(filepath.Dir(file), 0o755); err != nil {
+		return unwritable(err)
+	}
+	probe, err := os.CreateTemp(filepath.Dir(file), ".wavetank-*.tmp")
+	if err != nil {
+		return unwritable(err)
 	}
 	return errors.Join(probe.Close(), os.Remove(probe.Name()))
+}
+
+// target is the file that name is, or that it links to, there or not. A pipe or a device is written in place.
+func target(name string) (file string, inPlace bool, err error) {
+	info, err := os.Stat(name)
+	switch {
+	case err == nil && info.IsDir():
+		return "", false, errors.New("it is a folder")
+	case err == nil && !info.Mode().IsRegular():
+		return name, true, nil // by the name given: what /dev/fd/3 links to has none
+	case err == nil:
+		file, err = filepath.EvalSymlinks(name)
+		return file, false, err
+	case !errors.Is(err, fs.ErrNotExist):
+		return "", false, err
+	}
+	to, err := os.Readlink(name)
+	if err != nil {
+		return name, false, nil
+	}
+	if !filepath.IsAbs(to) {
+		to = filepath.Join(filepath.Dir(name), to)
+	}
+	return target(to)
 }
 
 // SameFolder says whether two names are of one folder, which need not be there yet.
@@ -40,15 +72,31 @@ func SameFolder(a, b string) bool {
 	return filepath.Base(a) == filepath.Base(b) && SameFolder(filepath.Dir(a), filepath.Dir(b))
 }
 
-// WriteFile writes the file called name under a temporary name, and renames it once it is whole.
+// WriteFile writes the file called name under a temporary name, and renames it once it is whole. A link is followed,
+// and a pipe or a device is written in place.
 func WriteFile(name string, write func(io.Writer) error) (err error) {
 	unwritable := func(err error) error {
 		return Fail(ExitUsage, "%s cannot be written: %v", name, strictyaml.FileReason(err))
 	}
-	if err := os.MkdirAll(filepath.Dir(name), 0o755); err != nil {
+	file, inPlace, err := target(name)
+	if err != nil {
 		return unwritable(err)
 	}
-	f, err := os.CreateTemp(filepath.Dir(name), "."+filepath.Base(name)+"-*.tmp")
+	if inPlace {
+		f, err := os.OpenFile(file, os.O_WRONLY, 0)
+		if err != nil {
+			return unwritable(err)
+		}
+		w := bufio.NewWriter(f)
+		if err := errors.Join(write(w), w.Flush(), f.Close()); err != nil {
+			return unwritable(err)
+		}
+		return nil
+	}
+	if err := os.MkdirAll(filepath.Dir(file), 0o755); err != nil {
+		return unwritable(err)
+	}
+	f, err := os.CreateTemp(filepath.Dir(file), "."+filepath.Base(file)+"-*.tmp")
 	if err != nil {
 		return unwritable(err)
 	}
@@ -61,7 +109,7 @@ func WriteFile(name string, write func(io.Writer) error) (err error) {
 	if err := errors.Join(write(w), w.Flush(), f.Chmod(0o644), f.Close()); err != nil {
 		return unwritable(err)
 	}
-	if err := os.Rename(f.Name(), name); err != nil {
+	if err := os.Rename(f.Name(), file); err != nil {
 		return unwritable(err)
 	}
 	return nil

@@ -61,6 +61,11 @@ func (r *Request) Hash() string {
 // Granted says whether the request bears an approval.
 func (r *Request) Granted() bool { return r.Labels[LabelGranted] == "true" }
 
+// Undoable says whether the request names what undoes its job.
+func (r *Request) Undoable() bool {
+	return r.WorkflowID != "" && len(r.Compensation) > 0 && string(r.Compensation) != "null"
+}
+
 // Does says whether to do what the other request asks for is to do what this one does.
 func (r *Request) Does(other *Request) bool {
 	return r.Topic == other.Topic && r.IdempotencyKey == other.IdempotencyKey && string(r.Payload) == string(other.Payload)

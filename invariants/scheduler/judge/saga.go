@@ -26,7 +26,7 @@ func of(n func(*model.Sagas) int) func(*model.Facts) int {
 
 var compensationRecordedOnce = checking(invariants.Invariant{
 	Name:   "compensation-recorded-once",
-	Says:   "A job's compensation is put onto its saga's stack once.",
+	Says:   "A job that has done its work, and whose request names a compensation, has put that onto its saga's stack, and exactly once.",
 	Kind:   invariants.Always,
 	Source: "Scheduler internals, section 4, recording compensation: when a job succeeds",
 }, func(f *model.Facts, t *tally) observe.Checker {
@@ -36,7 +36,17 @@ var compensationRecordedOnce = checking(invariants.Invariant{
 			t.violated(f.Jobs[c.Job], "%s put its compensation onto %s at step %d, where it had been put at step %d", invariants.Who(s.Event), history.StackKey(c.Saga.ID), stepNo(s.Step), stepNo(c.Step))
 		}
 	})
-	return observe.Checker{}
+	return observe.Checker{Ended: func(*invariants.End) {
+		for _, j := range f.Order {
+			if !j.Saga.Undoable || j.Saga.Done == 0 {
+				continue
+			}
+			t.exercise()
+			if !j.Saga.Recorded {
+				t.violated(j, "its success was taken note of at step %d, but its compensation was never put onto %s", stepNo(j.Saga.Done), history.StackKey(j.Saga.Workflow))
+			}
+		}
+	}}
 })
 
 var oneCompensationPerKey = checking(invariants.Invariant{
@@ -91,7 +101,7 @@ var compensationOnlyOfSucceededJob = checking(invariants.Invariant{
 		switch {
 		case c.Saga.Due == 0:
 			t.violated(j, "%s submitted its compensation at step %d, and no job of %s has failed for good", invariants.Who(s.Event), stepNo(s.Step), c.Saga.ID)
-		case j == nil || !j.Saga.Succeeded && (!j.Saga.Answered || !j.State.Terminal()):
+		case j == nil || j.Saga.Done == 0 && (!j.Saga.Answered || !j.State.Terminal()):
 			t.violated(j, "%s submitted the compensation of %s at step %d, which has not succeeded", invariants.Who(s.Event), c.Job, stepNo(s.Step))
 		}
 	})

@@ -20,11 +20,14 @@ var durable = config.Config{
 	Saga: config.SagaConfig{AtomicRecord: true, Peek: true, DurableRollback: true},
 }
 
-// joins submits a job of wf-1, and has it dispatched.
-func (s *story) joins(job string) *story {
+// joins submits a job of wf-1 that can be undone, and has it dispatched.
+func (s *story) joins(job string) *story { return s.joinsWith(job, "{}") }
+
+func (s *story) joinsWith(job, compensation string) *story {
 	s.write("submitter", job, "submit_write", "PENDING", "attempts", "0", "request", `{"workflow_id":"wf-1"}`)
-	s.add("submitter", sim.KindPublish, "", history.SubjectSubmit, job, "submit_publish", s.store(history.StreamSys, history.SubjectSubmit, job))
-	return s.dispatched(s1, job, w1)
+	c := s.store(history.StreamSys, history.SubjectSubmit, job)
+	c.Value = fmt.Sprintf(`{"job_id":%q,"workflow_id":"wf-1","compensation":%s}`, job, compensation)
+	return s.add("submitter", sim.KindPublish, "", history.SubjectSubmit, job, "submit_publish", c).dispatched(s1, job, w1)
 }
 
 func entryOf(job string) string {
@@ -172,6 +175,48 @@ var sagaTrials = map[string]trial{
 			s.add(s1, sim.KindRedis, "multi", c.Key, "", "saga_pop", c)
 		},
 	},
+}
+
+// What a job has done is to be undone from when its success is in its record; or from when that is acknowledged, should
+// the job have ended otherwise before.
+func TestACompensationIsRecorded(t *testing.T) {
+	reports := func(s *story) *story { // the stream's second message
+		c := s.store(history.StreamSys, history.SubjectResult, job1)
+		c.Value = `{"status":"SUCCEEDED"}`
+		return s.add(w1, sim.KindPublish, "", history.SubjectResult, job1, "result_publish", c)
+	}
+	given := func(s *story, node string) *story {
+		return s.message(node, job1, "result_deliver", sim.KindDeliver, 1).of(2)
+	}
+	acked := func(s *story, node string) *story { return s.ack(node, job1, "result_ack").of(2) }
+	over := func() *story { return reports(newStory().joins(job1).write(s1, job1, "timeout_write", "TIMEOUT")) }
+	for _, c := range []struct {
+		name string
+		cfg  config.Config
+		s    *story
+		says string // "" if it holds
+	}{
+		{"succeeded", durable, newStory().joins(job1).executed(w1, job1).completed(s1, job1, "SUCCEEDED"),
+			"its success was taken note of at step 19, but its compensation was never put onto saga:wf-1:stack"},
+		{"and in the documented design", config.Config{}, newStory().joins(job1).executed(w1, job1).completed(s1, job1, "SUCCEEDED"), "was never put onto"},
+		{"its output is kept back", durable, newStory().joins(job1).executed(w1, job1).completed(s1, job1, "OUTPUT_QUARANTINED"), "was never put onto"},
+		{"it has none", durable, newStory().joinsWith(job1, "null").executed(w1, job1).completed(s1, job1, "SUCCEEDED"), ""},
+		{"it failed", durable, newStory().joins(job1).executed(w1, job1).completed(s1, job1, "FAILED"), ""},
+		{"that of another", durable, newStory().joins(job1).executed(w1, job1).pushes(s1, job1, entryOf(job2)).completed(s1, job1, "SUCCEEDED"), "was never put onto"},
+		{"done after its timeout", durable, acked(given(over(), s1), s1), "was never put onto"},
+		{"which the documented design ignores", config.Config{}, acked(given(over(), s1), s1), ""},
+		{"recorded after all", durable, acked(given(over(), s1).pushes(s1, job1, entryOf(job1)), s1), ""},
+		{"not handled yet", durable, given(over(), s1), ""},
+		{"a stale result", durable, acked(given(reports(newStory().joins(job1)), s1).write(s2, job1, "timeout_write", "TIMEOUT"), s1), ""},
+		{"a stale result that another has got again", durable, acked(given(given(reports(newStory().joins(job1)), s1).write(s2, job1, "timeout_write", "TIMEOUT"), s2), s1), ""},
+	} {
+		found := outcomeOf(c.s.judge(c.cfg), "compensation-recorded-once").Violations
+		if c.says == "" {
+			assert.Empty(t, found, c.name)
+		} else if assert.Len(t, found, 1, c.name) {
+			assert.Contains(t, found[0].Message, c.says, c.name)
+		}
+	}
 }
 
 // A compensation that arrives late, when nobody holds the lock any more, was sent under it.

@@ -16,7 +16,8 @@ type Message struct {
 	Seq       uint64
 	Consumer  string        // who hands it out; "" for nobody
 	Epoch     int64         // of a result
-	Succeeded bool          // it is a result that says so; only an audit looks
+	Succeeded bool          // it is a result that says so
+	Over      string        // the process to which it was delivered last, if its job was over by then
 	Garbled   bool          // it is a request that nobody can read, or a result without a legal status
 	Consents  string        // the hash of the request that it is, if that bears an approval
 	Holder    string        // the process to which it was delivered last, and that has not answered it
@@ -121,7 +122,10 @@ func (f *Facts) Follow(j *Job, e *sim.Event) *Message {
 	m.Holder = ""
 	switch e.Kind {
 	case sim.KindDeliver:
-		m.Holder = invariants.Process(e.Node, e.Incarnation)
+		m.Holder, m.Over = invariants.Process(e.Node, e.Incarnation), ""
+		if j.State.Terminal() {
+			m.Over = m.Holder
+		}
 		m.found = m.astray && history.Applied(e)
 	case sim.KindAck, sim.KindTerm:
 		m.Done = m.Done || history.Applied(e)

@@ -71,6 +71,7 @@ func (j *Job) ask(packet string) {
 	j.replayLabels(r.Labels)
 	j.Approved = r.Granted()
 	j.Saga.Workflow = r.WorkflowID
+	j.Saga.Undoable = j.Saga.Undoable || r.Undoable()
 }
 
 // Looks says whether the operation is the part of a fenced write that only looks.

@@ -79,10 +79,12 @@ func (c *Compensation) RecordedAs() invariants.Clause {
 
 // sagaJob is what sagas need to know of a job.
 type sagaJob struct {
-	Workflow  string
-	Fatal     bool // a worker has answered that it failed for good
-	Succeeded bool
-	Answered  bool // a worker has answered that it succeeded, whatever became of the job before
+	Workflow string
+	Fatal    bool // a worker has answered that it failed for good
+	Answered bool // a worker has answered that it succeeded, whatever became of the job before
+	Undoable bool // a request of it names a compensation
+	Recorded bool // that has been on its saga's stack
+	Done     int  // the step at which its success was in its record, or taken note of although it had ended otherwise; 0 for never
 }
 
 func (k *Sagas) Of(workflow string) *Saga {
@@ -132,6 +134,9 @@ func (f *Facts) compensationRecorded(s *Step, g *Saga, entry string) {
 	key, readable := "unreadable "+g.ID+" "+entry, err == nil && p.Topic != ""
 	if readable {
 		key = scoped(p.Tenant, g.ID, p.IdempotencyKey)
+	}
+	if j := f.Jobs[p.Labels["saga_job_id"]]; readable && j != nil && j.Saga.Workflow == g.ID {
+		j.Saga.Recorded = true
 	}
 	c := k.byKey[key]
 	again := c != nil
@@ -190,11 +195,19 @@ func (f *Facts) SagaWrote(s *Step) {
 	j := s.About
 	switch {
 	case j.State == Succeeded, j.State == Quarantined:
-		j.Saga.Succeeded = true
+		j.Saga.Done = s.Step
 	case j.State == Failed && j.Saga.Fatal && j.Saga.Workflow != "" && s.Phase == "result_write":
 		if g := f.Sagas.Of(j.Saga.Workflow); g.Due == 0 {
 			g.Due = s.Step
 		}
+	}
+}
+
+// SagaAnswered takes in that a process acknowledges a result that it has handled. One that it got when the job was over
+// may tell of what is to be undone all the same.
+func (f *Facts) SagaAnswered(s *Step, m *Message) {
+	if c := &f.Config.Saga; c.AtomicRecord && c.DurableRollback && m.Succeeded && m.Over == invariants.Process(s.Node, s.Incarnation) && s.About.Saga.Done == 0 {
+		s.About.Saga.Done = s.Step
 	}
 }
 

@@ -96,6 +96,7 @@ func (o *Observer) sysStored(s *model.Step, c *sim.Change, what history.What) bo
 		if m.Garbled = r == nil; m.Garbled {
 			break
 		}
+		about.Saga.Undoable = about.Saga.Undoable || r.Undoable()
 		o.Facts.Resubmitted(about, r)
 		if strings.HasPrefix(id, history.CompensationIDs) {
 			o.Facts.CompensationSubmitted(s, r)
@@ -103,7 +104,7 @@ func (o *Observer) sysStored(s *model.Step, c *sim.Change, what history.What) bo
 		o.stepStored(s, id, c.Seq)
 	case history.Result:
 		if r, err := history.Read[history.Reply](c.Value); err == nil {
-			m.Garbled = !r.Legal()
+			m.Garbled, m.Succeeded = !r.Legal(), r.Status == model.Succeeded.String()
 			about.Answered(r)
 		}
 		about.Moments &^= 1 << model.ResultUnsent
@@ -210,6 +211,9 @@ func (o *Observer) message(e *sim.Event) {
 	f.Handed(s, m, skipped)
 	if m != nil {
 		o.guarded(s, m, skipped)
+	}
+	if m != nil && e.Kind == sim.KindAck && !skipped {
+		f.SagaAnswered(s, m)
 	}
 	if ours && e.Kind == sim.KindAck {
 		for _, check := range o.acked {
