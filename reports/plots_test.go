@@ -80,7 +80,7 @@ func TestBlindWindowsAreShaded(t *testing.T) {
 		require.Equal(t, c.mark == "", band < 0, name)
 		for _, svg := range f.SVGs {
 			if band < 0 {
-				assert.NotContains(t, string(svg), "var(--band-", name)
+				assert.NotContains(t, string(svg), "var(--blind)", name)
 				continue
 			}
 			assert.Contains(t, string(svg), "var(--"+f.Legend[band].Name+")", name)

@@ -30,6 +30,11 @@ func (r *record) controlled(e *sim.Event) {
 		return
 	}
 	for _, j := range r.jobs {
+		for i := range j.handed {
+			if h := &j.handed[i]; h.to == e.Target {
+				h.crashed = true
+			}
+		}
 		if j.holder == e.Target {
 			j.holder = ""
 			r.handled(j)

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/wavetank-sim/wavetank/invariants"
 	"github.com/wavetank-sim/wavetank/invariants/scheduler/history"
@@ -36,11 +37,14 @@ func (r *record) handles(j *jobRecord, e *sim.Event) {
 	what = j.called(what, e.Seq)
 	switch e.Kind {
 	case sim.KindDeliver:
+		why := ""
 		if kind == "job" {
-			j.handedTo(e).times++
+			why = j.whyAgain(e)
+			h := j.handedTo(e)
+			h.times, h.seq = h.times+1, e.Seq
 		}
 		if e.Delivered > 1 {
-			tell(&j.moments, e, redelivered, what, "", 0)
+			tell(&j.moments, e, redelivered, what, why, 0)
 		}
 		if _, is := j.idle[e.Node]; !is {
 			if j.idle == nil {
@@ -83,8 +87,11 @@ func (r *record) handles(j *jobRecord, e *sim.Event) {
 type handed struct {
 	to         string
 	inc        int
+	seq        uint64 // of the dispatch
 	times      int
 	executions int
+	began      time.Duration // the last of them
+	crashed    bool
 }
 
 func (j *jobRecord) handedTo(e *sim.Event) *handed {
@@ -95,11 +102,39 @@ func (j *jobRecord) handedTo(e *sim.Event) *handed {
 	return &j.handed[i]
 }
 
+// whyAgain says of a dispatch that it comes again after a crash of the worker that had it. Why it comes otherwise, a
+// strike tells.
+func (j *jobRecord) whyAgain(e *sim.Event) string {
+	for _, h := range slices.Backward(j.handed) {
+		if h.seq != e.Seq || !h.crashed {
+			continue
+		}
+		worker, begun := either(h.to == e.Node, ", which", ", as "+h.to), ""
+		if h.executions > 0 {
+			begun = " had begun to execute it at " + at(h.began) + ", and"
+		}
+		return worker + begun + " crashed before it acknowledged it"
+	}
+	return ""
+}
+
+// beganAgain lets the redelivery that brought a worker to begin a job be told wherever that is told.
+func (j *jobRecord) beganAgain(e *sim.Event) {
+	for i := len(j.moments) - 1; i >= 0; i-- {
+		if m := &j.moments[i]; m.node == e.Node {
+			if m.says == redelivered {
+				m.shownAt = e.Step
+			}
+			return
+		}
+	}
+}
+
 // shared tells of a dispatch that a worker was handed again and executed only once: the delivery had no other outcome.
 func (j *jobRecord) shared() {
 	for _, h := range j.handed {
 		for i := len(j.moments) - 1; i >= 0 && h.executions == 1 && h.times > 1; i-- {
-			if m := &j.moments[i]; m.node == h.to && m.says == redelivered && strings.HasSuffix(m.a, messageNames["job"]) {
+			if m := &j.moments[i]; m.node == h.to && m.says == redelivered && m.b == "" && strings.HasSuffix(m.a, messageNames["job"]) {
 				m.b = fmt.Sprintf(", which began to execute it once for %d deliveries", h.times)
 				break
 			}

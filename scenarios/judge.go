@@ -3,6 +3,7 @@ package scenarios
 import (
 	"cmp"
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 
@@ -110,7 +111,7 @@ func (r *run) verdict(res *Result) (Verdict, string) {
 		}
 	}
 	missed, unfired := r.missed(res), slices.DeleteFunc(r.injector.Unfired(), r.cannotFire)
-	also := r.stillThrottled() + nothingToStrike(len(res.Unfired)-len(unfired))
+	also := r.withoutRecord() + r.stillThrottled() + nothingToStrike(len(res.Unfired)-len(unfired))
 	switch {
 	case len(broken) > 0:
 		as := ""
@@ -145,6 +146,21 @@ func nothingToStrike(n int) string {
 		return ". A fault had nothing to strike under these settings"
 	}
 	return fmt.Sprintf(". %d faults had nothing to strike under these settings", n)
+}
+
+// withoutRecord names the submissions that came to nothing, which no invariant is about.
+func (r *run) withoutRecord() (said string) {
+	lost := map[string][]string{}
+	for _, j := range r.record.jobs {
+		if j.State == "" {
+			lost[j.ending()] = append(lost[j.ending()], j.ID)
+		}
+	}
+	for _, ending := range slices.Sorted(maps.Keys(lost)) {
+		ids := lost[ending]
+		said += fmt.Sprintf(". %s %s: %s", count(len(ids), "job"), plural(len(ids), ending), some(ids))
+	}
+	return said
 }
 
 // stillThrottled says of how many jobs the safety kernel wanted to be asked later, to the end.

@@ -342,7 +342,7 @@ func (r *record) unusable(f *history.Fact) {
 
 func (r *record) executed(e *sim.Event) {
 	j := r.job(e.Job)
-	if e.Outcome != sim.OutcomeOK {
+	if answer := history.AnswerOf(e); answer != history.Done && answer != history.Waits { // a crash right after it leaves it no answer
 		return
 	}
 	if j == nil {
@@ -355,7 +355,9 @@ func (r *record) executed(e *sim.Event) {
 	}
 	if e.Name == actors.EffectBegin {
 		j.Executions++
-		j.handedTo(e).executions++
+		h := j.handedTo(e)
+		h.executions, h.began = h.executions+1, e.At
+		j.beganAgain(e)
 		again := ""
 		if j.Executions > 1 {
 			again = " again"

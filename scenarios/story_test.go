@@ -122,6 +122,27 @@ workload: {jobs: 1}
 topology: {workers: 1}
 faults: [{after: {job: 1, phase: result_publish}, do: crash, node: actor, restart_in: 5s}]`,
 		},
+		"a worker dies right after it began a job": {
+			plan: `
+preset: hardened
+workload: {jobs: 1, work: 2s}
+faults: [{after: {job: 1, phase: effect}, do: crash, node: actor, restart_in: 10s}]`,
+			reason: "one-execution-per-dispatch was broken",
+		},
+		"a worker dies over jobs that the story does not follow": {
+			plan: `
+preset: hardened
+about: [1]
+workload: {jobs: 10, work: 2s}
+faults: [{at: 4s, do: crash, node: worker-3, restart_in: 10s}]`,
+			reason: "one-execution-per-dispatch was broken",
+		},
+		"a submission that a client does not try again": {
+			plan: `
+workload: {jobs: 3, tries: 1}
+faults: [{on: {job: 2, phase: submit_write}, do: fail-before}]`,
+			reason: "hold. 1 job was never stored: job-2",
+		},
 		"a worker that stays dead": {
 			plan: `
 workload: {jobs: 1, work: 1m}

@@ -206,11 +206,12 @@ func plainFirst[T any](endings map[string]T) []string {
 
 // How jobs end that have no story of their own.
 const (
-	atFirst = "succeeded at the first attempt"
-	atLast  = "succeeded after more than one attempt or dispatch"
+	atFirst  = "succeeded at the first attempt"
+	executed = "succeeded after more than one execution"
+	atLast   = "succeeded after more than one attempt or dispatch"
 )
 
-var plainEndings = []string{atLast, atFirst} // said first, from the last
+var plainEndings = []string{atLast, executed, atFirst} // said first, from the last
 
 // ending says in what state the job is at the end.
 func (j *jobRecord) ending() string {
@@ -218,13 +219,13 @@ func (j *jobRecord) ending() string {
 	case j.State == "" && j.rewound:
 		return "is without a record"
 	case j.State == "" && j.hasLost(history.Submission):
-		return "was lost before it had a record"
+		return "was lost without a record"
 	case j.State == "":
 		return "was never stored"
 	case j.cancelled && j.State != "CANCELLED" && scheduler.Terminal(j.State):
 		return "ended " + j.State + ", cancelled too late or in vain"
 	case j.State == "SUCCEEDED" && len(j.Dispatches) == 1 && j.Attempts == 1:
-		return atFirst
+		return either(j.Executions > 1, executed, atFirst)
 	case j.State == "SUCCEEDED":
 		return atLast
 	case scheduler.Terminal(j.State):

@@ -47,9 +47,13 @@ func (p *runPlots) attempts() chart {
 	})
 	slices.SortStableFunc(faint, func(a, b scenarios.JobResult) int { return cmp.Compare(b.Attempts, a.Attempts) })
 	ch.Legend = p.jobLegend("line", len(faint) > 0)
-	blind := p.blind()
-	for _, b := range blind {
-		ch.Legend = append(ch.Legend, LegendEntry{"band", fmt.Sprintf("band-%d", b.colour), "blind window of " + b.job})
+	blind, jobs := p.blind()
+	if len(jobs) > 0 {
+		of := "blind window of "
+		if len(jobs) > 1 {
+			of = "blind windows of "
+		}
+		ch.Legend = append(ch.Legend, LegendEntry{"hatch", "blind", of + words.List(jobs)})
 	}
 	if len(faint) > faintMax {
 		ch.Notes = append(ch.Notes, fmt.Sprintf("Of %s, the %d with the most attempts are drawn.", words.Counted(len(faint), "other job"), faintMax))
@@ -88,18 +92,18 @@ func (p *runPlots) attempts() chart {
 	return ch
 }
 
-// blind are the blind windows of the jobs in focus.
-func (p *runPlots) blind() (marks blindMarks) {
+// blind is when a job in focus was blind, and which jobs were.
+func (p *runPlots) blind() (marks blindMarks, jobs []string) {
 	for _, j := range p.res.Jobs {
-		if i, own := p.colour[j.ID]; own && j.Blind != nil {
+		if _, own := p.colour[j.ID]; own && j.Blind != nil {
 			to := p.end
 			if !j.Blind.Open {
 				to = j.Blind.Closed.Seconds()
 			}
-			marks = append(marks, blindMark{j.ID, i, j.Blind.Opened.Seconds(), to})
+			marks, jobs = append(marks, blindMark{j.Blind.Opened.Seconds(), to}), append(jobs, j.ID)
 		}
 	}
-	return marks
+	return marks.union(), jobs
 }
 
 // attemptPoints are the instants at which the attempts of j changed, and its end.

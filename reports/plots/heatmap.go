@@ -224,7 +224,7 @@ func (h heatCells) Plot(c draw.Canvas, p *plot.Plot) {
 				outline(c, box, gridColour)
 				continue
 			case !cell.sound:
-				hatch(c, box)
+				hatch(c, box, draw.LineStyle{Color: hatchColour, Width: 2}, 6)
 				outline(c, box, limitColour)
 			default:
 				fill(c, box, heatColour(cell.level))
@@ -242,15 +242,4 @@ func outline(c draw.Canvas, box vg.Rectangle, colour color.Color) {
 	in := vg.Rectangle{Min: vg.Point{X: box.Min.X + .5, Y: box.Min.Y + .5}, Max: vg.Point{X: box.Max.X - .5, Y: box.Max.Y - .5}}
 	c.StrokeLines(draw.LineStyle{Color: colour, Width: 1},
 		[]vg.Point{in.Min, {X: in.Max.X, Y: in.Min.Y}, in.Max, {X: in.Min.X, Y: in.Max.Y}, in.Min})
-}
-
-// hatch draws slanted lines over box.
-func hatch(c draw.Canvas, box vg.Rectangle) {
-	const apart = 6
-	width, height := box.Max.X-box.Min.X, box.Max.Y-box.Min.Y
-	for d := vg.Length(apart) / 2; d < width+height; d += apart {
-		from := vg.Point{X: box.Min.X + min(d, width), Y: box.Min.Y + max(0, d-width)}
-		to := vg.Point{X: box.Min.X + max(0, d-height), Y: box.Min.Y + min(d, height)}
-		c.StrokeLine2(draw.LineStyle{Color: hatchColour, Width: 2}, from.X, from.Y, to.X, to.Y)
-	}
 }

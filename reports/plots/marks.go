@@ -1,6 +1,7 @@
 package plots
 
 import (
+	"cmp"
 	"image/color"
 	"math"
 	"slices"
@@ -64,20 +65,31 @@ func (m faultMarks) Plot(c draw.Canvas, p *plot.Plot) {
 	}
 }
 
-// blindMark is the time for which a job in focus was blind, in seconds.
-type blindMark struct {
-	job      string
-	colour   int
-	from, to float64
-}
+// blindMark is a time for which jobs in focus were blind, in seconds.
+type blindMark struct{ from, to float64 }
 
-// blindMarks shades it behind the data of a plot.
+// blindMarks hatches such times behind the data of a plot, since faults that last are shaded.
 type blindMarks []blindMark
+
+// union are the same times in order, none of which overlaps another.
+func (m blindMarks) union() (merged blindMarks) {
+	slices.SortFunc(m, func(a, b blindMark) int { return cmp.Compare(a.from, b.from) })
+	for _, b := range m {
+		if n := len(merged); n > 0 && b.from <= merged[n-1].to {
+			merged[n-1].to = max(merged[n-1].to, b.to)
+		} else {
+			merged = append(merged, b)
+		}
+	}
+	return merged
+}
 
 func (m blindMarks) Plot(c draw.Canvas, p *plot.Plot) {
 	x, _ := p.Transforms(&c)
 	for _, b := range m {
-		fillBand(c, intervalColour(b.colour), inside(c, x(b.from)), inside(c, x(b.to)))
+		from := inside(c, x(b.from))
+		to := max(inside(c, x(b.to)), from+1)
+		hatch(c, vg.Rectangle{Min: vg.Point{X: from, Y: c.Min.Y}, Max: vg.Point{X: to, Y: c.Max.Y}}, draw.LineStyle{Color: blindColour, Width: 1}, 9)
 	}
 }
 
@@ -91,6 +103,16 @@ func fillBand(c draw.Canvas, colour color.RGBA, from, to vg.Length) {
 
 func fill(c draw.Canvas, box vg.Rectangle, colour color.Color) {
 	c.FillPolygon(colour, []vg.Point{box.Min, {X: box.Max.X, Y: box.Min.Y}, box.Max, {X: box.Min.X, Y: box.Max.Y}})
+}
+
+// hatch draws slanted lines over box, that far apart.
+func hatch(c draw.Canvas, box vg.Rectangle, line draw.LineStyle, apart vg.Length) {
+	width, height := box.Max.X-box.Min.X, box.Max.Y-box.Min.Y
+	for d := apart / 2; d < width+height; d += apart {
+		from := vg.Point{X: box.Min.X + min(d, width), Y: box.Min.Y + max(0, d-width)}
+		to := vg.Point{X: box.Min.X + max(0, d-height), Y: box.Min.Y + min(d, height)}
+		c.StrokeLine2(line, from.X, from.Y, to.X, to.Y)
+	}
 }
 
 var faultLine = draw.LineStyle{Color: faultColour, Width: 1.25, Dashes: []vg.Length{2, 2}}

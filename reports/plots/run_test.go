@@ -38,3 +38,17 @@ func TestLatencyRunsToTheFirstStoredDispatch(t *testing.T) {
 	assert.InDelta(t, 2.0, latencyOf(job), 1e-9)
 	assert.Zero(t, latencyOf(scenarios.JobResult{Submitted: time.Second}))
 }
+
+func TestBlindWindowsThatOverlapAreOne(t *testing.T) {
+	p := &runPlots{end: 30, colour: map[string]int{"job-1": 0, "job-2": 1, "job-3": 2, "job-4": 3}, res: &scenarios.Result{}}
+	for _, w := range []struct {
+		job      string
+		from, to int
+	}{{"job-1", 5, 9}, {"job-2", 2, 6}, {"job-3", 3, 4}, {"job-4", 20, 0}, {"job-5", 1, 30}} {
+		p.res.Jobs = append(p.res.Jobs, scenarios.JobResult{ID: w.job, Blind: &scenarios.BlindWindow{
+			Opened: time.Duration(w.from) * time.Second, Closed: time.Duration(w.to) * time.Second, Open: w.to == 0}})
+	}
+	marks, jobs := p.blind()
+	assert.Equal(t, blindMarks{{2, 9}, {20, 30}}, marks)
+	assert.Equal(t, []string{"job-1", "job-2", "job-3", "job-4"}, jobs, "those in focus")
+}

@@ -29,6 +29,7 @@ var (
 	retryColour  = color.RGBA{R: 0x10, G: 0x01, B: 0x08, A: 0xFF}
 	backColour   = color.RGBA{R: 0x10, G: 0x01, B: 0x09, A: 0xFF}
 	hatchColour  = color.RGBA{R: 0x10, G: 0x01, B: 0x0A, A: 0xFF}
+	blindColour  = color.RGBA{R: 0x10, G: 0x01, B: 0x0B, A: 0xFF}
 	firstColour  = 0x10 // blue channel of the first job's colour; the next ones follow
 	colourNames  = colourTable()
 	styleOfSVG   = regexp.MustCompile(`style="[^"]*"`)
@@ -73,6 +74,7 @@ func colourTable() map[string]string {
 	name(retryColour, "retry")
 	name(backColour, "rollback")
 	name(hatchColour, "hatch")
+	name(blindColour, "blind")
 	for i := range Colours {
 		name(jobColour(i), fmt.Sprintf("job-%d", i))
 		name(intervalColour(i), fmt.Sprintf("band-%d", i))
