@@ -3,7 +3,6 @@ package main
 import (
 	"os"
 	"os/signal"
-	"syscall"
 
 	"github.com/spf13/cobra"
 
@@ -21,7 +20,7 @@ func newCampaignWorker() *cobra.Command {
 		Hidden: true,
 		Args:   cli.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			signal.Ignore(os.Interrupt, syscall.SIGTERM) // they are for the parent, whose end ends the input
+			signal.Ignore(cli.Interrupts()...) // they are for the parent, whose end ends the input
 			return campaign.Serve(cmd.Context(), os.Stdin, os.Stdout, campaign.ServeOptions{Run: runPlan})
 		},
 	}

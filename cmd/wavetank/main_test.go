@@ -4,14 +4,17 @@ import (
 	"context"
 	"crypto/rand"
 	"fmt"
+	"io"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"regexp"
 	"strings"
+	"syscall"
 	"testing"
 	"time"
 
+	"github.com/gofrs/flock"
 	"github.com/rogpeppe/go-internal/testscript"
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
@@ -43,7 +46,7 @@ func TestMain(m *testing.M) {
 func TestScripts(t *testing.T) {
 	testscript.Run(t, testscript.Params{
 		Dir: "testdata/script", RequireExplicitExec: true, Setup: clitest.Setup,
-		Cmds: map[string]func(*testscript.TestScript, bool, []string){"exits": clitest.Exits, "replays": replays, "interrupt": interrupt, "interrupt-twice": interruptTwice},
+		Cmds: map[string]func(*testscript.TestScript, bool, []string){"exits": clitest.Exits, "replays": replays, "interrupt": interrupt, "hang-up": hangUp, "interrupt-twice": interruptTwice},
 		Condition: func(name string) (bool, error) {
 			if name != "root" {
 				return false, fmt.Errorf("unknown condition %q", name)
@@ -76,12 +79,21 @@ func replays(ts *testscript.TestScript, _ bool, args []string) {
 
 // interrupt GLOB COMMAND... runs a command, sends it an interrupt once a file is there that GLOB
 // names, and checks that it exits with 130.
-func interrupt(ts *testscript.TestScript, _ bool, args []string) { sendInterrupts(ts, 1, args) }
+func interrupt(ts *testscript.TestScript, _ bool, args []string) {
+	sendInterrupts(ts, os.Interrupt, 1, args)
+}
+
+// hangUp is interrupt by a terminal that is closed.
+func hangUp(ts *testscript.TestScript, _ bool, args []string) {
+	sendInterrupts(ts, syscall.SIGHUP, 1, args)
+}
 
 // interruptTwice is interrupt by someone who does not wait, which changes nothing.
-func interruptTwice(ts *testscript.TestScript, _ bool, args []string) { sendInterrupts(ts, 2, args) }
+func interruptTwice(ts *testscript.TestScript, _ bool, args []string) {
+	sendInterrupts(ts, os.Interrupt, 2, args)
+}
 
-func sendInterrupts(ts *testscript.TestScript, times int, args []string) {
+func sendInterrupts(ts *testscript.TestScript, signal os.Signal, times int, args []string) {
 	cmd := exec.Command(args[1], args[2:]...)
 	cmd.Dir = ts.MkAbs(".")
 	cmd.Env = append(os.Environ(), "TMPDIR="+cmd.Dir)
@@ -94,7 +106,7 @@ func sendInterrupts(ts *testscript.TestScript, times int, args []string) {
 		time.Sleep(10 * time.Millisecond)
 	}
 	for range times {
-		ts.Check(cmd.Process.Signal(os.Interrupt))
+		ts.Check(cmd.Process.Signal(signal))
 		time.Sleep(time.Millisecond) // two at once would be one
 	}
 	_ = cmd.Wait()
@@ -208,6 +220,26 @@ func TestFolder(t *testing.T) {
 	assert.EqualError(t, err, "runs/calm-1/notes.txt is not a folder; choose another with --out")
 	_, err = newFolder("runs/calm-1/notes.txt/deeper", "")
 	assert.ErrorContains(t, err, "runs/calm-1/notes.txt/deeper cannot be written: not a directory")
+}
+
+// A campaign that still runs was not cut short.
+func TestReportOfACampaignThatRuns(t *testing.T) {
+	dir := t.TempDir()
+	require.NoError(t, os.WriteFile(filepath.Join(dir, campaign.SpecFile), []byte(`{"version":1,"seed":1}`), 0o600))
+	says := func() string {
+		return rewrite([]string{dir}, "", cli.NewPrinter(io.Discard), nil).Error()
+	}
+	assert.Contains(t, says(), " was cut short, and has no page yet; ")
+	lock := flock.New(filepath.Join(dir, campaign.LockFile))
+	defer lock.Close()
+	for range 2 { // to ask takes nothing away
+		locked, err := lock.TryLock()
+		require.NoError(t, err)
+		require.True(t, locked)
+		assert.Equal(t, "the campaign in "+dir+" is still running, and has no page yet; wait for it, or end it", says())
+		require.NoError(t, lock.Unlock())
+		assert.Contains(t, says(), " was cut short, and has no page yet; ")
+	}
 }
 
 // A disk that is full stops the run with its reason.

@@ -2,7 +2,6 @@ package main
 
 import (
 	"fmt"
-	"os"
 	"path/filepath"
 	"slices"
 
@@ -61,6 +60,11 @@ func rewrite(args []string, out string, say *cli.Printer, show *cli.Progress) er
 	case out == "":
 		out = runsDir
 	}
+	if !single {
+		if err := cli.Writable(filepath.Join(out, reports.IndexFile)); err != nil {
+			return err
+		}
+	}
 	var entries []reports.Entry
 	var bad []error
 	made := 0
@@ -70,7 +74,7 @@ func rewrite(args []string, out string, say *cli.Printer, show *cli.Progress) er
 		switch {
 		case err != nil:
 			bad = append(bad, err)
-		case entry.Outcome != unfinishedOutcome:
+		case entry.Outcome != unfinishedOutcome && entry.Outcome != runningOutcome:
 			made++
 		}
 		entries = append(entries, entry)
@@ -83,6 +87,8 @@ func rewrite(args []string, out string, say *cli.Printer, show *cli.Progress) er
 		switch e := entries[0]; {
 		case len(bad) > 0:
 			return cli.Fail(cli.ExitUsage, "%v", bad[0])
+		case e.Outcome == runningOutcome:
+			return cli.Fail(cli.ExitUsage, "the campaign in %s is still running, and has no page yet; wait for it, or end it", dirs[0])
 		case made == 0 && e.Replay != "":
 			return cli.Fail(cli.ExitUsage, "the campaign in %s was cut short, and has no page yet; go on with it: %s", dirs[0], e.Replay)
 		case made == 0:
@@ -121,20 +127,22 @@ func again(dir, index string) (reports.Entry, error) {
 }
 
 func writeIndex(dir string, entries []reports.Entry) error {
-	err := os.MkdirAll(dir, 0o755)
-	if err == nil {
-		err = reports.WriteIndex(dir, entries)
-	}
-	if err != nil {
+	if err := reports.WriteIndex(dir, entries); err != nil {
 		return cli.Fail(cli.ExitUsage, "%s cannot be written: %v; choose another folder with --out", filepath.Join(dir, reports.IndexFile), strictyaml.FileReason(err))
 	}
 	return nil
 }
 
-const unfinishedOutcome = "unfinished"
+const (
+	unfinishedOutcome = "unfinished"
+	runningOutcome    = "running"
+)
 
-// unfinished is the row of a campaign that was cut short: it has no page, and can be gone on with.
+// unfinished is the row of a campaign that is not over: it has no page. One that was cut short can be gone on with.
 func unfinished(dir string) reports.Entry {
+	if campaign.Running(dir) {
+		return reports.Entry{Kind: "campaign", Name: filepath.Base(dir), Outcome: runningOutcome, Tone: "warn", Reason: "It is still running."}
+	}
 	e := reports.Entry{Kind: "campaign", Name: filepath.Base(dir), Outcome: unfinishedOutcome, Tone: "warn", Reason: "It was cut short; the command that began it goes on with it."}
 	if spec, err := campaign.Load(dir); err == nil && spec.Drawn != nil {
 		e.Reason, e.Replay = "It was cut short, and can be gone on with.", "wavetank fuzz --resume "+dir

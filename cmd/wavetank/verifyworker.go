@@ -12,7 +12,6 @@ import (
 	"path/filepath"
 	"strings"
 	"sync"
-	"syscall"
 
 	"github.com/spf13/cobra"
 
@@ -52,7 +51,7 @@ func newVerifyWorker() *cobra.Command {
 		Hidden: true,
 		Args:   cobra.MinimumNArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			signal.Ignore(os.Interrupt, syscall.SIGTERM) // they are for the parent, whose end ends the input
+			signal.Ignore(cli.Interrupts()...) // they are for the parent, whose end ends the input
 			var plans []*subject
 			for _, arg := range args {
 				s, err := f.load(arg, "")

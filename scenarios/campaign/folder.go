@@ -189,11 +189,21 @@ func (res *Result) Check(dir string) error {
 	case missing(filepath.Join(dir, JournalFile)):
 		return nil
 	}
-	switch done, err := Done(dir); {
-	case err != nil:
+	runs, done := 0, set{}
+	err := eachRun(dir, func(text json.RawMessage) error {
+		var r Record
+		if err := json.Unmarshal(text, &r); err != nil {
+			return fmt.Errorf("the line is broken: %s", jsonReason(err))
+		}
+		err := r.check(res.Spec.size(), done)
+		if err == nil {
+			runs++
+			done.add(r.N)
+		}
 		return err
-	case done != res.Runs:
-		return fmt.Errorf("it says that there were %d runs, and %s has %d", res.Runs, JournalFile, done)
+	})
+	if err == nil && runs != res.Runs {
+		err = fmt.Errorf("it says that there were %d runs, and %s has %d", res.Runs, JournalFile, runs)
 	}
-	return nil
+	return err
 }

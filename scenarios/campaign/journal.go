@@ -74,23 +74,43 @@ func missing(path string) bool {
 
 // Done counts the runs that the journal of the campaign in dir has, whatever build wrote it.
 func Done(dir string) (runs int, err error) {
+	err = eachRun(dir, func(json.RawMessage) error {
+		runs++
+		return nil
+	})
+	return runs, err
+}
+
+// eachRun gives take the record of each run that the journal of the campaign in dir has.
+func eachRun(dir string, take func(json.RawMessage) error) error {
 	f, err := os.Open(filepath.Join(dir, JournalFile))
 	if err != nil {
-		return 0, fmt.Errorf("%s cannot be read: %w", filepath.Join(dir, JournalFile), strictyaml.FileReason(err))
+		return fmt.Errorf("%s cannot be read: %w", filepath.Join(dir, JournalFile), strictyaml.FileReason(err))
 	}
 	defer f.Close() // read only: nothing to lose
-	for in := bufio.NewReaderSize(f, 1<<16); ; {
+	in := bufio.NewReaderSize(f, 1<<16)
+	for n := 1; ; n++ {
 		line, err := in.ReadBytes('\n')
 		if err != nil { // what is there of a line is not whole
-			return runs, nil
+			return nil
 		}
 		var e struct {
 			Record json.RawMessage `json:"record"`
 		}
 		if json.Unmarshal(line, &e) == nil && e.Record != nil {
-			runs++
+			if err := take(e.Record); err != nil {
+				return fmt.Errorf("%s:%d: %w", JournalFile, n, err)
+			}
 		}
 	}
+}
+
+// Running says whether a process has the campaign in dir.
+func Running(dir string) bool {
+	lock := flock.New(filepath.Join(dir, LockFile), flock.SetFlag(os.O_RDONLY))
+	defer lock.Close() // read only: nothing to lose
+	free, err := lock.TryRLock()
+	return err == nil && !free
 }
 
 // lockJournal takes the journal of dir for this process.

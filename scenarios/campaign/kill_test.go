@@ -136,7 +136,7 @@ func TestAWorkerEndsWithItsParent(t *testing.T) {
 			break
 		}
 	}
-	for _, s := range []os.Signal{os.Interrupt, syscall.SIGTERM} {
+	for _, s := range []os.Signal{os.Interrupt, syscall.SIGTERM, syscall.SIGHUP} {
 		require.NoError(t, cmd.Process.Signal(s), "signals are for the parent")
 	}
 	require.NoError(t, in.Close())

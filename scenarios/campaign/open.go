@@ -99,13 +99,10 @@ func programOf(command string) (string, error) {
 func (s *supervisor) entered(e entry) error {
 	s.before = max(s.before, e.Elapsed)
 	switch {
-	case e.Record != nil && (e.Record.N < 0 || s.todo.size > 0 && e.Record.N >= s.todo.size):
-		return fmt.Errorf("there is no run %d", e.Record.N)
-	case e.Record != nil && s.todo.done.has(e.Record.N):
-		return fmt.Errorf("run %d is there twice", e.Record.N)
-	case e.Record != nil && !e.Record.agrees():
-		return fmt.Errorf("run %d does not agree with itself: verdict %q, %d broken promises, %d steps", e.Record.N, e.Record.Verdict, len(e.Record.Broken), e.Record.Steps)
 	case e.Record != nil:
+		if err := e.Record.check(s.todo.size, s.todo.done); err != nil {
+			return err
+		}
 		s.done(e.Record)
 		s.deliver()
 	case e.Examined != nil && e.Examined.Finding != nil:

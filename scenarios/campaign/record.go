@@ -1,6 +1,7 @@
 package campaign
 
 import (
+	"fmt"
 	"slices"
 	"time"
 
@@ -23,6 +24,20 @@ type Record struct {
 	Settings  []string          `json:"settings,omitempty"`  // settings in which the plan differs from its preset: those of engine and world with how, the others by name
 	Measures  Measures          `json:"measures,omitempty"`  // of a grid's run
 	Contained *Contained        `json:"contained,omitempty"` // the code under test took its process down
+}
+
+// check says what is wrong with a stored record of a campaign of size runs, if that has an end, of which those in done
+// are there already.
+func (r *Record) check(size int, done set) error {
+	switch {
+	case r.N < 0 || size > 0 && r.N >= size:
+		return fmt.Errorf("there is no run %d", r.N)
+	case done.has(r.N):
+		return fmt.Errorf("run %d is there twice", r.N)
+	case !r.agrees():
+		return fmt.Errorf("run %d does not agree with itself: verdict %q, %d broken promises, %d steps", r.N, r.Verdict, len(r.Broken), r.Steps)
+	}
+	return nil
 }
 
 // agrees says whether the record's fields agree with one another.

@@ -29,10 +29,10 @@ type ServeOptions struct {
 }
 
 // Serve makes this process a worker, which does what it reads from in and answers to out, both JSON
-// lines. It owns the process: it ignores SIGINT and SIGTERM, which are for the parent, and ends the
+// lines. It owns the process: it ignores SIGINT, SIGTERM and SIGHUP, which are for the parent, and ends the
 // process when in ends, when ctx does, and when the code under test is out of bounds.
 func Serve(ctx context.Context, in io.Reader, out io.Writer, opt ServeOptions) error {
-	signal.Ignore(os.Interrupt, syscall.SIGTERM, syscall.SIGPIPE)
+	signal.Ignore(os.Interrupt, syscall.SIGTERM, syscall.SIGHUP, syscall.SIGPIPE)
 	if out == os.Stdout {
 		os.Stdout = os.Stderr // what the code under test prints is no answer
 	}

@@ -14,7 +14,7 @@ import (
 // Writable refuses a file that could not be written in the end, before hours are spent on it.
 func Writable(name string) error {
 	unwritable := func(err error) error {
-		return Fail(ExitUsage, "%s cannot be written: %v; choose another file", name, strictyaml.FileReason(err))
+		return Fail(ExitUsage, "%s cannot be written: %v; choose another place", name, strictyaml.FileReason(err))
 	}
 	file, inPlace, err := target(name)
 	if err != nil {

@@ -15,12 +15,21 @@ var ErrInterrupted = &Error{Code: ExitInterrupted, Text: "interrupted; nothing w
 // to the group that it is in.
 const OneInterrupt = time.Second
 
-// Interruptible returns a context that ends at the first SIGINT or SIGTERM, with errInterrupted
+// Interrupts are the signals that ask a program to end: Ctrl-C, kill, and a terminal that is closed. Under nohup the last
+// is none.
+func Interrupts() []os.Signal {
+	if signal.Ignored(syscall.SIGHUP) {
+		return []os.Signal{os.Interrupt, syscall.SIGTERM}
+	}
+	return []os.Signal{os.Interrupt, syscall.SIGTERM, syscall.SIGHUP}
+}
+
+// Interruptible returns a context that ends at the first of [Interrupts], with errInterrupted
 // for its cause. A second one ends the program at once, after cleanUp: one that comes later than oneInterrupt.
 func Interruptible(ctx context.Context, cleanUp func()) (context.Context, func()) {
 	ctx, cancel := context.WithCancelCause(ctx)
 	signals := make(chan os.Signal, 2)
-	signal.Notify(signals, os.Interrupt, syscall.SIGTERM)
+	signal.Notify(signals, Interrupts()...)
 	done := make(chan struct{})
 	go func() {
 		var first time.Time
