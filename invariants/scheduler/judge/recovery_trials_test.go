@@ -321,6 +321,17 @@ var recoveryTrials = map[string]trial{
 			rolledBack(s).dispatched(s1, job1, w1).executed(w1, job1).completed(s1, job1, "SUCCEEDED")
 		},
 	},
+	"given-up-only-at-the-ceiling": {
+		cfg: config.Config{MaxSchedulingRetries: 2},
+		breaks: func(s *story) {
+			s.submit(job1).begins(s1, job1).write(s1, job1, "failed_write", "FAILED")
+		},
+		says: "scheduler-1 wrote FAILED at step 6, although it had used 1 of its 2 attempts, and no worker had reported a failure",
+		holds: func(s *story) {
+			rolledBack(s.submit(job1)).lock(s1, job1).read(s1, job1).write(s1, job1, "failed_write", "FAILED")
+			s.submit(job2).dispatched(s1, job2, w1).result(w1, job2).message(s2, job2, "result_deliver", sim.KindDeliver, 1).of(3).completed(s2, job2, "FAILED")
+		},
+	},
 	"scheduled-swept": {
 		breaks: func(s *story) { s.submit(job1).op(s1, job1, "replay_read").dispatched(s1, job1, w1) },
 		holds: func(s *story) {

@@ -3,7 +3,6 @@ package judge
 import (
 	"cmp"
 	"fmt"
-	"slices"
 
 	"github.com/wavetank-sim/wavetank/invariants"
 	"github.com/wavetank-sim/wavetank/invariants/scheduler/config"
@@ -276,13 +275,43 @@ var autoReplayComesAbout = checking(invariants.Invariant{
 	return observe.Checker{Ended: func(*invariants.End) {
 		for _, id := range f.Replay.Order {
 			l := f.Replay.Letters[id]
-			if action, _ := triage(&f.Config.Replay, l); l.Lost(f.At) || action != actAutoReplay {
+			action, most := triage(&f.Config.Replay, l)
+			if l.Lost(f.At) || action != actAutoReplay {
 				continue
 			}
+			if !f.Config.Replay.Triage { // no rule says how many
+				most = f.Config.Replay.MaxReplays
+			}
 			t.exercise()
-			if !slices.Contains([]string{"replayed", "denied", "already_committed", "exhausted"}, l.ReplayStatus) {
-				t.violated(f.Job(id), "its dead letter, with reason_code %s, is still %s", l.ReasonCode, l.ReplayStatus)
+			if words := unfounded(f, f.Job(id), l.ReplayStatus, most); words != "" {
+				t.violated(f.Job(id), "its dead letter, with reason_code %s, is %s", l.ReasonCode, words)
 			}
 		}
 	}}
 })
+
+// unfounded says why a dead letter is not over, by what happened, whatever its status says; "" if it is.
+func unfounded(f *model.Facts, j *model.Job, status string, most int) string {
+	had, replayed := f.ReplaysHad(j)
+	switch status {
+	case "replayed":
+		if !replayed {
+			return "replayed, although no job replays it"
+		}
+	case "denied":
+		if !f.ReplayDenied(j) {
+			return "denied, although neither the safety kernel nor a person has denied its replay"
+		}
+	case "already_committed":
+		if !f.DoneAfterAll(j) {
+			return "already_committed, although no worker has reported a success of it"
+		}
+	case "exhausted":
+		if had < most {
+			return fmt.Sprintf("exhausted, although %d of its %d replays have been had", had, most)
+		}
+	default:
+		return "still " + status
+	}
+	return ""
+}

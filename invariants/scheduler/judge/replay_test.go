@@ -61,6 +61,19 @@ func (s *story) asked(node, job string) *story {
 	return s.add(node, sim.KindCall, "Check", "kernel", job, "safety_check")
 }
 
+// denied is the safety kernel's denial of a job.
+func (s *story) denied(node, job string) *story {
+	s.asked(node, job).last().Data = `{"decision":4}`
+	return s
+}
+
+// reports is a result that a worker publishes.
+func (s *story) reports(worker, job, status string) *story {
+	c := s.store(history.StreamSys, history.SubjectResult, job)
+	c.Value = fmt.Sprintf(`{"status":%q}`, status)
+	return s.add(worker, sim.KindPublish, "", history.SubjectResult, job, "result_publish", c)
+}
+
 // grown is a look at how the queue grows.
 func (s *story) grown(node string) *story {
 	return s.add(node, sim.KindRedis, "multi", history.DlqIndex, "", "dlq_growth_read")
@@ -137,7 +150,13 @@ var replayTrials = map[string]trial{
 		cfg:    replaying,
 		breaks: func(s *story) { s.dies(job1, "timeout") },
 		says:   "job-1: its dead letter, with reason_code timeout, is still pending_review",
-		holds:  func(s *story) { s.dies(job1, "timeout").letter(s1, job1, "timeout", "replayed", nil) },
+		holds: func(s *story) {
+			s.dies(job1, "timeout").replays(job1, job1, replay1, 1, "job-1:key").letter(s1, job1, "timeout", "replayed", nil)
+			s.letter(s1, replay1, "timeout", "exhausted", nil)
+			s.dies(job2, "timeout").denied(s1, "job-2-replay-1").letter(s1, job2, "timeout", "denied", nil)
+			s.dies("job-3", "timeout").letter("operator", "job-3", "timeout", "denied", map[string]any{"decided_by": "operator"})
+			s.dies("job-4", "timeout").reports(w1, "job-4", "SUCCEEDED").letter(s1, "job-4", "timeout", "already_committed", nil)
+		},
 	},
 	"dead-letter-replayed":          letterTrial("replayed"),
 	"replay-denied":                 letterTrial("denied"),
@@ -200,7 +219,7 @@ func TestReplaysThatBreakPromises(t *testing.T) {
 		"a failure that its worker called final": {
 			of: "no-replay-against-triage", says: "although the action for reason_code no_workers is manual_review",
 			breaks: func(s *story) {
-				s.dies(job1, "no_workers").letter(s1, job1, "no_workers", "pending_review", map[string]any{"fatal": true}).replays(job1, job1, replay1, 1, "job-1:key")
+				s.dies(job1, "no_workers").reports(w1, job1, "FAILED_FATAL").letter(s1, job1, "no_workers", "pending_review", map[string]any{"fatal": true}).replays(job1, job1, replay1, 1, "job-1:key")
 			},
 		},
 	} {
@@ -213,6 +232,22 @@ func TestReplaysThatBreakPromises(t *testing.T) {
 			}
 			assert.Contains(t, strings.Join(says, "\n"), x.says)
 		})
+	}
+}
+
+// What a dead letter's entry says of itself ends nothing that did not happen.
+func TestStatusIsNotBelieved(t *testing.T) {
+	for status, says := range map[string]string{
+		"replayed":          "replayed, although no job replays it",
+		"denied":            "denied, although neither the safety kernel nor a person has denied its replay",
+		"already_committed": "already_committed, although no worker has reported a success of it",
+		"exhausted":         "exhausted, although 0 of its 1 replays have been had",
+	} {
+		s := newStory().dies(job1, "timeout").letter(s1, job1, "timeout", status, map[string]any{"fatal": true})
+		list := outcomeOf(s.judge(replaying), "auto-replay-comes-about").Violations
+		if assert.Len(t, list, 1, status) {
+			assert.Contains(t, list[0].Message, says)
+		}
 	}
 }
 

@@ -18,7 +18,7 @@ var noFailureForWantOfAttempts = checking(invariants.Invariant{
 			return
 		}
 		t.exercise()
-		if s.Handling == nil || !j.EndsForWantOfAttempts(s) {
+		if s.Handling == nil || !f.GivenUpBy(s, w) {
 			return
 		}
 		if worker := f.Free(s); worker != "" {
@@ -27,6 +27,22 @@ var noFailureForWantOfAttempts = checking(invariants.Invariant{
 				violated = t.violatedInGap
 			}
 			violated(j, "%s wrote FAILED at step %d for want of attempts, of which it had %d, although it knew of %s, which was alive and free", invariants.Who(s.Event), stepNo(s.Step), j.Attempts, worker)
+		}
+	}}
+})
+
+var givenUpOnlyAtTheCeiling = checking(invariants.Invariant{
+	Name:   "given-up-only-at-the-ceiling",
+	Says:   "A job of which no worker has reported a failure, and that a pool serves, ends FAILED only once it has used up its scheduling retries.",
+	Kind:   invariants.Always,
+	Source: "Scheduler internals, section 1, max scheduling retries; Dead letters, retry ceiling before DLQ",
+}, func(f *model.Facts, t *tally) observe.Checker {
+	return observe.Checker{Wrote: func(s *model.Step, w *model.Write) {
+		if j := s.About; f.GivenUpBy(s, w) {
+			t.exercise()
+			if most := f.Config.MaxSchedulingRetries; j.Attempts < most {
+				t.violated(j, "%s wrote FAILED at step %d, although it had used %d of its %d attempts, and no worker had reported a failure", invariants.Who(s.Event), stepNo(s.Step), j.Attempts, most)
+			}
 		}
 	}}
 })

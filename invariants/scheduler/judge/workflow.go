@@ -13,7 +13,7 @@ import (
 
 // What holds of workflow runs and their timers (Scheduler internals, section 8).
 var workflowInvariants = []rule{
-	stepsInOrder, noDelayFiresEarly, delayFiresOnTime, noDelayFiresTwice, retriesAreUsedUp, runWritesNotLost, runWrittenByLockHolder, everyRunSettles,
+	stepsInOrder, noDelayFiresEarly, delayFiresOnTime, noDelayFiresTwice, retriesAreUsedUp, runSucceedsByItsSteps, runWritesNotLost, runWrittenByLockHolder, everyRunSettles,
 }
 
 var stepsInOrder = checking(invariants.Invariant{
@@ -152,6 +152,25 @@ var retriesAreUsedUp = checking(invariants.Invariant{
 		t.exercise()
 		if !slices.ContainsFunc(r.Steps, func(step history.RunStep) bool { return f.UsedUp(r, &step) }) {
 			t.violated(&r.As, "%s wrote FAILED at step %d, although no step of it has used up its retries, or ended for good", invariants.Who(s.Event), stepNo(s.Step))
+		}
+	}}
+})
+
+var runSucceedsByItsSteps = checking(invariants.Invariant{
+	Name:   "run-succeeds-by-its-steps",
+	Says:   "A run is SUCCEEDED only once a job of each of its steps is SUCCEEDED by its record.",
+	Kind:   invariants.Always,
+	Source: "Scheduler internals, section 8: workflow steps",
+}, func(f *model.Facts, t *tally) observe.Checker {
+	return observe.Checker{Ran: func(s *model.Step, r *model.WorkflowRun, w *model.RunWrite) {
+		if r.State != "SUCCEEDED" || w.Was.State == "SUCCEEDED" {
+			return
+		}
+		t.exercise()
+		for i := range r.Steps {
+			if step := &r.Steps[i]; f.Workflow.Success(r, step.ID) == (model.When{}) {
+				t.violated(&r.As, "%s wrote SUCCEEDED at step %d, although step %s had not succeeded", invariants.Who(s.Event), stepNo(s.Step), step.ID)
+			}
 		}
 	}}
 })

@@ -108,6 +108,13 @@ func failedRun(version int64) history.RunRecord {
 	return r
 }
 
+// succeededRun is a run as it has succeeded, whatever became of its steps.
+func succeededRun() history.RunRecord {
+	r := twoSteps(4, succeededStep, succeededStep)
+	r.State, r.Steps[1].JobID = "SUCCEEDED", "run-1-b-1"
+	return r
+}
+
 var hardenedRuns = config.Config{Workflow: config.WorkflowConfig{
 	DurableFrom: 10 * time.Second, DelayPoll: 5 * time.Second,
 	StrictRunLock: true, FenceRuns: true, DurableTimers: true, DelayPoller: true, RunReconciler: true,
@@ -151,6 +158,13 @@ var workflowTrials = map[string]trial{
 		says:   "scheduler-1 wrote FAILED at step 29, although no step of it has used up its retries, or ended for good",
 		holds: func(s *story) {
 			s.retried("FAILED").advances(s1, twoSteps(4, waitingStep(2, time.Minute), pendingStep)).wait(time.Minute).stepJob(s1, "run-1-a-2").stepDone("run-1-a-2", "FAILED").advances(s1, failedRun(5))
+		},
+	},
+	"run-succeeds-by-its-steps": {
+		breaks: func(s *story) { s.retried("FAILED").advances(s1, succeededRun()) },
+		says:   "scheduler-1 wrote SUCCEEDED at step 29, although step a had not succeeded",
+		holds: func(s *story) {
+			s.aDone(31*time.Second).wait(time.Minute).stepJob(s1, "run-1-b-1").stepDone("run-1-b-1", "SUCCEEDED").advances(s1, succeededRun())
 		},
 	},
 	"run-writes-not-lost": {

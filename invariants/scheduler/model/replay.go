@@ -2,6 +2,7 @@ package model
 
 import (
 	"fmt"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -41,7 +42,7 @@ type Letter struct {
 	Status, ReasonCode, ReplayStatus, ApprovedBy string
 	gone, triaged                                bool
 	expires                                      time.Duration // 0 is never
-	Fatal                                        bool          // its worker called the failure final
+	Fatal                                        bool          // its worker called the failure final, by its entry and by a result
 	Step                                         bool          // its job is a step of a run
 	Written                                      int           // the step at which it was, before anybody triaged it
 }
@@ -98,7 +99,9 @@ func (f *Facts) LetterChanged(s *Step, id string, c *sim.Change) {
 	if l.triaged = e.Action != ""; !l.triaged {
 		l.Written = s.Step
 	}
-	l.Fatal, l.Step = e.Fatal, f.Jobs[id] != nil && IsStep(f.Jobs[id])
+	if j := f.Jobs[id]; j != nil {
+		l.Fatal, l.Step = e.Fatal && j.Saga.Fatal, IsStep(j)
+	}
 	l.Status, l.ReasonCode, l.ReplayStatus, l.ApprovedBy = e.Status, e.ReasonCode, e.ReplayStatus, e.DecidedBy
 	if r.Rewritten != nil && s.Kind != sim.KindControl { // a failover of Redis is nobody's doing
 		r.Rewritten(s, id, &was, l)
@@ -201,6 +204,41 @@ func (f *Facts) Source(j *Job) *Letter {
 		}
 	}
 	return nil
+}
+
+// replayOf names the replay that a job's dead letter would become: the original's id, and which of its replays.
+func (f *Facts) replayOf(j *Job) (original string, n int) {
+	if f.Config.Replay.CarryCount && j.Replay.Of != "" {
+		return j.Replay.Of, j.Replay.Count + 1
+	}
+	return j.ID, 1
+}
+
+// ReplaysHad counts the replays of a dead letter's original that were made, and says whether its own is one of them.
+func (f *Facts) ReplaysHad(j *Job) (had int, own bool) {
+	original, n := f.replayOf(j)
+	for _, k := range f.Order {
+		if k.Accepted && k.Replay.Of == original {
+			had, own = had+1, own || k.Replay.Count == n
+		}
+	}
+	return had, own
+}
+
+// ReplayDenied says whether the safety kernel has denied the replay of a job's dead letter, or a person has.
+func (f *Facts) ReplayDenied(j *Job) bool {
+	original, n := f.replayOf(j)
+	for by, a := range f.Policy.Answers {
+		if rest, ok := strings.CutPrefix(by.Job, fmt.Sprintf("%s-replay-%d", original, n)); ok && a.Decision == history.DecisionDeny && (rest == "" || rest[0] == '-') {
+			return true
+		}
+	}
+	return f.Replay.Letters[j.ID].ApprovedBy != ""
+}
+
+// DoneAfterAll says whether a worker has reported a success of what the job's idempotency key stands for.
+func (f *Facts) DoneAfterAll(j *Job) bool {
+	return j.Replay.Key != "" && slices.ContainsFunc(f.Order, func(k *Job) bool { return k.Saga.Answered && k.Commitment() == j.Commitment() })
 }
 
 // Root is the job that a replay goes back to.

@@ -1,15 +1,26 @@
 package model
 
-import "github.com/wavetank-sim/wavetank/invariants/scheduler/history"
+import (
+	"slices"
 
-// EndsForWantOfAttempts says whether the step ends the job for want of attempts.
-func (j *Job) EndsForWantOfAttempts(s *Step) bool {
-	for i := range s.Changes {
-		if c := &s.Changes[i]; c.Key == history.RecordPrefix+j.ID && c.Field == "reason_code" {
-			return c.Value == "max_scheduling_retries"
-		}
+	"github.com/wavetank-sim/wavetank/invariants/scheduler/history"
+)
+
+// GivenUpBy says whether the write ends the job for no other reason than that it has been tried too often: no scheduler
+// was handed a failure of it, a pool serves it, and its tenant had a slot as far as the writer knew.
+func (f *Facts) GivenUpBy(s *Step, w *Write) bool {
+	j := s.About
+	answered := func(m Message) bool {
+		return m.Consumer == history.ConsumerResult && m.Delivered > 0 && !m.Succeeded && !m.Garbled
 	}
-	return false
+	return j.State == Failed && w.From != Failed && !slices.ContainsFunc(j.Messages, answered) && f.pooled(&j.Wish) && (s.Handling == nil || !s.Handling.Full)
+}
+
+// pooled says whether a pool serves the job for sure.
+func (f *Facts) pooled(w *Wish) bool {
+	const preferred = "preferred_pool"
+	served := w.Topic == "" || w.Topic == usualTopic || len(f.Config.Routing.Topics[w.Topic]) > 0
+	return served && len(w.Requires) == 0 && w.Labels[preferred] == "" && w.Constraints[preferred] == ""
 }
 
 // Free is a worker that the step's replica could pick for its job, for sure: the first by its name; "" for none, or
