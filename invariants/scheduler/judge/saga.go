@@ -146,7 +146,7 @@ var sagaLockReleasedByOwnerOrExpiry = checking(invariants.Invariant{
 
 var everyCompensationAccountedFor = checking(invariants.Invariant{
 	Name:   "every-compensation-accounted-for",
-	Says:   "Once a saga is to be rolled back, each of its compensations is submitted, denied with an entry in the audit trail, or in the DLQ.",
+	Says:   "Once a saga is to be rolled back, each of its compensations is submitted, denied by the safety kernel with an entry in the audit trail, or in the DLQ.",
 	Kind:   invariants.Eventually,
 	Source: "Scheduler internals, section 4: durable rollback for multi-step workflows",
 	Needs:  []string{"events-agree-with-servers"},
@@ -162,7 +162,7 @@ var everyCompensationAccountedFor = checking(invariants.Invariant{
 				}
 				t.exercise()
 				if !c.Accounted() {
-					t.violated(f.Jobs[c.Job], "the rollback of %s has been due since step %d, but the compensation %swas neither submitted nor denied, and is not in the DLQ", g.ID, stepNo(g.Due), c.RecordedAs())
+					t.violated(f.Jobs[c.Job], "the rollback of %s has been due since step %d, but the compensation %swas neither submitted nor denied by the safety kernel, and is not in the DLQ", g.ID, stepNo(g.Due), c.RecordedAs())
 				}
 			}
 		}

@@ -67,6 +67,19 @@ func (s *story) compensates(node, job, id string) *story {
 	return s.add(node, sim.KindPublish, "", history.SubjectSubmit, job, "saga_publish", c)
 }
 
+// asksKernel asks the safety kernel about the job of a compensation.
+func (s *story) asksKernel(node, id string, decision int) *story {
+	s.add(node, sim.KindCall, history.MethodCheck, "kernel", id, "safety_check")
+	s.last().Data = fmt.Sprintf(`{"decision":%d}`, decision)
+	return s
+}
+
+// denies notes in the audit trail that the compensation of a job is denied.
+func (s *story) denies(node, job, id string) *story {
+	c := s.set(history.AuditKey, "0", fmt.Sprintf(`{"kind":"saga_compensation_denied","job_id":%q,"reason":"compensation undo-%s of saga wf-1: no"}`, id, job))
+	return s.add(node, sim.KindRedis, "multi", c.Key, "", "saga_pop", c)
+}
+
 // sagaLock takes the lock of wf-1.
 func (s *story) sagaLock(node string) *story {
 	return s.ticks(node, wf1Lock, "saga_lock", 2*time.Minute)
@@ -144,13 +157,12 @@ var sagaTrials = map[string]trial{
 	"every-compensation-accounted-for": {
 		cfg:    durable,
 		breaks: func(s *story) { s.succeeds(job1).failsForGood(job2).sagaLock(s1).pops(s1).sagaUnlock(s1) },
-		says:   "was neither submitted nor denied, and is not in the DLQ",
+		says:   "was neither submitted nor denied by the safety kernel, and is not in the DLQ",
 		holds: func(s *story) {
 			s.succeeds(job1).pushes("stranger", "", `{"topic": 1,`).failsForGood(job2).sagaLock(s1).pops(s1)
 			c := s.set("dlq:entry:saga-1", "", `{"topic":"saga:wf-1:stack","reason_code":"saga_unmarshal_failed","reason":"no JSON: {\"topic\": 1,"}`)
 			s.add(s1, sim.KindRedis, "multi", c.Key, "", "saga_pop", c).pops(s1)
-			c = s.set(history.AuditKey, "0", `{"kind":"saga_compensation_denied","reason":"compensation undo-job-1 of saga wf-1: no"}`)
-			s.add(s1, sim.KindRedis, "multi", c.Key, "", "saga_pop", c).sagaUnlock(s1)
+			s.asksKernel(s1, "comp-1", 4).denies(s1, job1, "comp-1").sagaUnlock(s1)
 		},
 	},
 	"saga-rolled-back": {breaks: func(s *story) { s.succeeds(job1) }, holds: undone},
@@ -162,9 +174,7 @@ var sagaTrials = map[string]trial{
 	"saga-compensation-denied": {
 		breaks: undone,
 		holds: func(s *story) {
-			s.succeeds(job1).failsForGood(job2).pops(s1)
-			c := s.set(history.AuditKey, "0", `{"kind":"saga_compensation_denied","reason":"compensation undo-job-1 of saga wf-1: no"}`)
-			s.add(s1, sim.KindRedis, "multi", c.Key, "", "saga_pop", c)
+			s.succeeds(job1).failsForGood(job2).pops(s1).asksKernel(s1, "comp-1", 4).denies(s1, job1, "comp-1")
 		},
 	},
 	"saga-entry-unreadable": {
@@ -216,6 +226,26 @@ func TestACompensationIsRecorded(t *testing.T) {
 		} else if assert.Len(t, found, 1, c.name) {
 			assert.Contains(t, found[0].Message, c.says, c.name)
 		}
+	}
+}
+
+// That a compensation was denied is the safety kernel's to say, whatever the audit trail says of that.
+func TestACompensationIsDeniedByTheKernel(t *testing.T) {
+	popped := func() *story { return newStory().succeeds(job1).failsForGood(job2).sagaLock(s1).pops(s1) }
+	for name, s := range map[string]*story{
+		"nobody was asked":  popped(),
+		"allowed":           popped().asksKernel(s1, "comp-1", 1),
+		"constrained":       popped().asksKernel(s1, "comp-1", 2),
+		"no answer":         popped().asksKernel(s1, "comp-1", 4).fails(),
+		"another is denied": popped().asksKernel(s1, "comp-2", 4),
+	} {
+		r := s.denies(s1, job1, "comp-1").judge(durable)
+		assert.Len(t, outcomeOf(r, "every-compensation-accounted-for").Violations, 1, name)
+		assert.Zero(t, outcomeOf(r, "saga-compensation-denied").Exercised, name)
+	}
+	for _, decision := range []int{4, 99} { // one that nobody knows denies
+		s := popped().asksKernel(s1, "comp-1", decision).denies(s1, job1, "comp-1")
+		assert.Empty(t, outcomeOf(s.judge(durable), "every-compensation-accounted-for").Violations)
 	}
 }
 

@@ -152,7 +152,7 @@ func (f *Facts) Audited(c *sim.Change) {
 	switch {
 	case c.Gone || err != nil:
 	case e.Kind == history.SagaDenied:
-		f.compensationDenied(e.Reason)
+		f.compensationDenied(e)
 	case e.Kind == history.AuditQuarantined:
 		if j := f.Job(e.JobID); j != nil {
 			if o := &j.Out; o.auditStep != f.Step {

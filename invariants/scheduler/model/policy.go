@@ -309,6 +309,9 @@ func (f *Facts) answered(s *Step) answer {
 	}
 	a := answer{Decision: said.Input(), Constraints: said.Constraints}
 	f.putOff(s, a.Decision == history.DecisionThrottle)
+	if s.About != nil && a.Decision == history.DecisionDeny {
+		s.About.Saga.Denied = true
+	}
 	return a
 }
 

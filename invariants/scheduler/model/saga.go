@@ -83,6 +83,7 @@ type sagaJob struct {
 	Fatal    bool // a worker has answered that it failed for good
 	Answered bool // a worker has answered that it succeeded, whatever became of the job before
 	Undoable bool // a request of it names a compensation
+	Denied   bool // the safety kernel has denied it
 	Recorded bool // that has been on its saga's stack
 	Done     int  // the step at which its success was in its record, or taken note of although it had ended otherwise; 0 for never
 }
@@ -229,11 +230,15 @@ func (f *Facts) SagaBuried(c *sim.Change) {
 	}
 }
 
-// compensationDenied takes in that the safety kernel has denied the compensation that the reason names.
-func (f *Facts) compensationDenied(reason string) {
+// compensationDenied takes in an entry of the audit trail, by which the safety kernel has denied the compensation that its
+// reason names. It counts only if the kernel has.
+func (f *Facts) compensationDenied(e *history.AuditEvent) {
+	if j := f.Jobs[e.JobID]; j == nil || !j.Saga.Denied {
+		return
+	}
 	for _, g := range f.Sagas.Order {
 		for _, comp := range g.Recorded {
-			if comp.Job != "" && !comp.ended && strings.HasPrefix(reason, "compensation "+comp.key+" of saga "+g.ID+": ") {
+			if comp.Job != "" && !comp.ended && strings.HasPrefix(e.Reason, "compensation "+comp.key+" of saga "+g.ID+": ") {
 				comp.ended = true
 				f.Sagas.denied++
 				return
