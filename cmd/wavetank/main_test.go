@@ -7,6 +7,7 @@ import (
 	"io"
 	"os"
 	"os/exec"
+	"os/signal"
 	"path/filepath"
 	"regexp"
 	"strings"
@@ -48,10 +49,13 @@ func TestScripts(t *testing.T) {
 		Dir: "testdata/script", RequireExplicitExec: true, Setup: clitest.Setup,
 		Cmds: map[string]func(*testscript.TestScript, bool, []string){"exits": clitest.Exits, "replays": replays, "interrupt": interrupt, "hang-up": hangUp, "interrupt-twice": interruptTwice},
 		Condition: func(name string) (bool, error) {
-			if name != "root" {
-				return false, fmt.Errorf("unknown condition %q", name)
+			switch name {
+			case "root":
+				return os.Geteuid() == 0, nil
+			case "nohup": // a command goes on when its terminal is closed, and so do those that it starts
+				return signal.Ignored(syscall.SIGHUP), nil
 			}
-			return os.Geteuid() == 0, nil
+			return false, fmt.Errorf("unknown condition %q", name)
 		},
 	})
 }
@@ -93,7 +97,7 @@ func interruptTwice(ts *testscript.TestScript, _ bool, args []string) {
 	sendInterrupts(ts, os.Interrupt, 2, args)
 }
 
-func sendInterrupts(ts *testscript.TestScript, signal os.Signal, times int, args []string) {
+func sendInterrupts(ts *testscript.TestScript, sig os.Signal, times int, args []string) {
 	cmd := exec.Command(args[1], args[2:]...)
 	cmd.Dir = ts.MkAbs(".")
 	cmd.Env = append(os.Environ(), "TMPDIR="+cmd.Dir)
@@ -106,7 +110,7 @@ func sendInterrupts(ts *testscript.TestScript, signal os.Signal, times int, args
 		time.Sleep(10 * time.Millisecond)
 	}
 	for range times {
-		ts.Check(cmd.Process.Signal(signal))
+		ts.Check(cmd.Process.Signal(sig))
 		time.Sleep(time.Millisecond) // two at once would be one
 	}
 	_ = cmd.Wait()

@@ -44,7 +44,7 @@ var (
 	withDLQPatience       = provided("deliveries that outlast every outage by half an hour", func(c *config.Config) bool { return c.Outlasts(c.TerminatePatience()) })
 	withDeliveries        = provided("twice as many deliveries as attempts", func(c *config.Config) bool { return c.MaxDeliver >= 2*c.MaxSchedulingRetries })
 	withLongLocks         = provided("a job_lock_ttl of 1s at least", func(c *config.Config) bool { return c.JobLockTTL >= time.Second })
-	withLongPendingAge    = provided("a pending_age that outlasts every outage", func(c *config.Config) bool { return c.PendingAge > c.Outages+max(c.ThrottledFor(), c.BackoffMax) })
+	withLongPendingAge    = provided("a pending_age that outlasts every outage", func(c *config.Config) bool { return c.PendingAge > c.Outages+c.Policy.OpenFor+max(c.ThrottledFor(), c.BackoffMax) })
 	withBinding           = provided("policy.bind_approvals", func(c *config.Config) bool { return c.Approvals.Bind })
 	withKeptCancellations = provided("keep_cancellations", func(c *config.Config) bool { return c.KeepCancellations })
 	withDurableScans      = provided("output.durable_scans", func(c *config.Config) bool { return c.Output.DurableScans })
