@@ -39,7 +39,7 @@ func TestEverySingleFault(t *testing.T) {
 	}{
 		{"calm", plans.PresetHardened, 2, 472, 73},
 		{"calm", plans.PresetDocumented, 2, 416, 108},
-		{"saga-rollback", plans.PresetHardened, 0, 1021, 180},
+		{"saga-rollback", plans.PresetHardened, 0, 1021, 177},
 		{"illegal-result", plans.PresetHardened, about, 210, 41},
 		{"cancel-before-record", plans.PresetHardened, about, 815, 56},
 		{"policy-throttle", plans.PresetHardened, about, 376, 78},
