@@ -2,6 +2,7 @@ package plans
 
 import (
 	"slices"
+	"sync"
 
 	"github.com/wavetank-sim/wavetank/invariants"
 	"github.com/wavetank-sim/wavetank/invariants/scheduler/judge"
@@ -49,21 +50,19 @@ func (p *Plan) Lead() string {
 }
 
 // Violable lists the invariants that a plan can expect to violate.
-func Violable() []string {
-	return invariantNames(func(k invariants.Kind) bool { return k != invariants.Sometimes })
-}
+func Violable() []string { return slices.Clone(violable()) }
 
-// reachable lists the situations that a plan can expect to reach.
-func reachable() []string {
-	return invariantNames(func(k invariants.Kind) bool { return k == invariants.Sometimes })
-}
+// violable and reachable list the promises and the situations once: every plan that is drawn is checked against them.
+var (
+	violable  = sync.OnceValue(func() []string { return invariantNames(func(k invariants.Kind) bool { return k != invariants.Sometimes }) })
+	reachable = sync.OnceValue(func() []string { return invariantNames(func(k invariants.Kind) bool { return k == invariants.Sometimes }) })
+)
 
-func invariantNames(want func(invariants.Kind) bool) []string {
-	var names []string
+func invariantNames(want func(invariants.Kind) bool) (list []string) {
 	for _, inv := range judge.All() {
 		if want(inv.Kind) {
-			names = append(names, inv.Name)
+			list = append(list, inv.Name)
 		}
 	}
-	return names
+	return list
 }

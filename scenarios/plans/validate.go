@@ -176,9 +176,9 @@ func checkExpected(path string, e *Expected) *strictyaml.Error {
 		others       []string // those that belong under the other key
 		not, instead string
 	}{
-		{"violates", e.Violates, Violable(), reachable(), "is a situation that runs reach, not a promise to violate", "sometimes"},
-		{"sometimes", e.Sometimes, reachable(), Violable(), "is a promise, not a situation to reach", "violates"},
-		{"judged", e.Judged, Violable(), reachable(), "is a situation that runs reach, and nothing that can be broken", "sometimes"},
+		{"violates", e.Violates, violable(), reachable(), "is a situation that runs reach, not a promise to violate", "sometimes"},
+		{"sometimes", e.Sometimes, reachable(), violable(), "is a promise, not a situation to reach", "violates"},
+		{"judged", e.Judged, violable(), reachable(), "is a situation that runs reach, and nothing that can be broken", "sometimes"},
 	} {
 		for i, name := range list.names {
 			path := fmt.Sprintf("%s.%s[%d]", path, list.key, i)

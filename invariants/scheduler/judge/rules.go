@@ -11,7 +11,8 @@ import (
 )
 
 // All lists the invariants in a fixed order, in which each comes after those that it needs.
-func All() (list []invariants.Invariant) {
+func All() []invariants.Invariant {
+	list := make([]invariants.Invariant, 0, len(all()))
 	for _, r := range all() {
 		list = append(list, r.Invariant)
 	}
