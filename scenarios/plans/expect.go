@@ -54,8 +54,12 @@ func Violable() []string { return slices.Clone(violable()) }
 
 // violable and reachable list the promises and the situations once: every plan that is drawn is checked against them.
 var (
-	violable  = sync.OnceValue(func() []string { return invariantNames(func(k invariants.Kind) bool { return k != invariants.Sometimes }) })
-	reachable = sync.OnceValue(func() []string { return invariantNames(func(k invariants.Kind) bool { return k == invariants.Sometimes }) })
+	violable = sync.OnceValue(func() []string {
+		return invariantNames(func(k invariants.Kind) bool { return k != invariants.Sometimes })
+	})
+	reachable = sync.OnceValue(func() []string {
+		return invariantNames(func(k invariants.Kind) bool { return k == invariants.Sometimes })
+	})
 )
 
 func invariantNames(want func(invariants.Kind) bool) (list []string) {
