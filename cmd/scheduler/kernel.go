@@ -119,7 +119,7 @@ func (f *kernelFlags) run(ctx context.Context, stdout, stderr io.Writer) error {
 	if err != nil {
 		return cli.Fail(cli.ExitUsage, "%s cannot be listened on: %v; give another address with --listen", f.listen, servers.NetReason(err))
 	}
-	ctx, stop := cli.Interruptible(ctx, func() {})
+	ctx, stop := cli.Interruptible(ctx, func() {}, syscall.SIGHUP)
 	defer stop()
 	s := grpc.NewServer(append(options, grpc.MaxRecvMsgSize(kernelReceives))...)
 	server.Register(s)

@@ -37,7 +37,6 @@ func Complete(root *cobra.Command) *cobra.Command {
 	})
 	root.CompletionOptions.SetDefaultShellCompDirective(cobra.ShellCompDirectiveNoFileComp)
 	completeFiles(root)
-	eachOnce(root)
 	root.InitDefaultCompletionCmd()
 	if completion, _, err := root.Find([]string{"completion"}); err == nil {
 		strict(completion)

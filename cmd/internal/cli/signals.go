@@ -4,6 +4,7 @@ import (
 	"context"
 	"os"
 	"os/signal"
+	"slices"
 	"syscall"
 	"time"
 )
@@ -24,12 +25,13 @@ func Interrupts() []os.Signal {
 	return []os.Signal{os.Interrupt, syscall.SIGTERM, syscall.SIGHUP}
 }
 
-// Interruptible returns a context that ends at the first of [Interrupts], with errInterrupted
-// for its cause. A second one ends the program at once, after cleanUp: one that comes later than oneInterrupt.
-func Interruptible(ctx context.Context, cleanUp func()) (context.Context, func()) {
+// Interruptible returns a context that ends at the first of [Interrupts], with [ErrInterrupted] for its cause, but not by
+// a signal that means another thing to the program. A second one ends the program at once, after cleanUp: one that comes
+// later than [OneInterrupt].
+func Interruptible(ctx context.Context, cleanUp func(), but ...os.Signal) (context.Context, func()) {
 	ctx, cancel := context.WithCancelCause(ctx)
 	signals := make(chan os.Signal, 2)
-	signal.Notify(signals, Interrupts()...)
+	signal.Notify(signals, slices.DeleteFunc(Interrupts(), func(s os.Signal) bool { return slices.Contains(but, s) })...)
 	done := make(chan struct{})
 	go func() {
 		var first time.Time
