@@ -76,7 +76,7 @@ OUTPUT_POLICY_ENABLED=true it is asked about each result, too, over the same
 connection, and results pass while it cannot be reached. --set wins over the
 environment.
 
-On SIGINT or SIGTERM it finishes what it has begun; another one, a second later
+On SIGINT, SIGTERM or SIGHUP it finishes what it has begun; another one, a second later
 or more, ends it at once.
 Exit codes: 0 stopped, 2 usage, or a server that cannot be used, 3 a Redis that
 takes no writes at the start, for want of memory, replicas or a disk, 130 ended by

@@ -63,7 +63,7 @@ It executes at least once what it has begun, if need be after a restart under it
 each execution to a file, where duplicates can be counted.
 
 A NATS that does not answer, or where no scheduler has made its streams yet, is
-waited for. On SIGINT or SIGTERM it takes no more, finishes what it has begun, and
+waited for. On SIGINT, SIGTERM or SIGHUP it takes no more, finishes what it has begun, and
 says for two seconds at least that it is full; another one, a second later or more,
 ends it at once. What was dispatched to it and not begun stays queued, and it says how
 much that is: it waits for a worker of the same --id, or ends TIMEOUT at a tick of the

@@ -43,11 +43,7 @@ var oneExecutionPerDispatch = checking(invariants.Invariant{
 	Kind:   invariants.Always,
 	Source: "Dispatch ordering, the production problem: a second dispatch is a second side effect",
 }, func(_ *model.Facts, t *tally) observe.Checker {
-	return observe.Checker{Effect: func(s *model.Step) {
-		if s.Name != "begin" {
-			return
-		}
-		t.exercise()
+	return onBegin(t, func(s *model.Step) {
 		j := s.About
 		for i := range j.Dispatches {
 			if d := &j.Dispatches[i]; !d.Begun && (d.Worker == "" || d.Worker == s.Node) {
@@ -57,20 +53,16 @@ var oneExecutionPerDispatch = checking(invariants.Invariant{
 		}
 		t.violated(j, "execution %d began at step %d on %s, but the stream has stored %s, and none that is for it and not begun",
 			j.Begun, stepNo(s.Step), s.Node, invariants.CountOf(len(j.Dispatches), "dispatch", "dispatches"))
-	}}
+	})
 })
 
 var oneExecutionAtATime = checking(invariants.Invariant{
 	Name:   "one-execution-at-a-time",
-	Says:   "No worker begins a job for a dispatch that it is executing: it executes the job at most once for each dispatch of it at any time.",
+	Says:   "At any time, a worker executes a job at most once for each dispatch of it.",
 	Kind:   invariants.Always,
 	Source: "Dispatch ordering, the production problem: a second dispatch is a second side effect",
 }, func(_ *model.Facts, t *tally) observe.Checker {
-	return observe.Checker{Effect: func(s *model.Step) {
-		if s.Name != "begin" {
-			return
-		}
-		t.exercise()
+	return onBegin(t, func(s *model.Step) {
 		at, dispatches := 0, 0
 		for _, worker := range s.About.Executing {
 			if worker == s.Node {
@@ -86,7 +78,7 @@ var oneExecutionAtATime = checking(invariants.Invariant{
 			t.violated(s.About, "%s began it at step %d, and executes it %d times at once, but the stream has stored %s for it",
 				s.Node, stepNo(s.Step), at, invariants.CountOf(dispatches, "dispatch", "dispatches"))
 		}
-	}}
+	})
 })
 
 var oneExecutionPerJob = checking(invariants.Invariant{
@@ -101,16 +93,22 @@ var oneExecutionPerJob = checking(invariants.Invariant{
 		worker string
 	}
 	first := map[*model.Job]beginning{}
-	return observe.Checker{Effect: func(s *model.Step) {
-		if s.Name != "begin" {
-			return
-		}
-		t.exercise()
+	return onBegin(t, func(s *model.Step) {
 		before, again := first[s.About]
 		if !again {
 			first[s.About] = beginning{s.Step, s.Node}
 			return
 		}
 		t.violated(s.About, "execution %d began at step %d on %s; the first began at step %d on %s", s.About.Begun, stepNo(s.Step), s.Node, stepNo(before.step), before.worker)
-	}}
+	})
 })
+
+// onBegin checks each beginning of an execution.
+func onBegin(t *tally, check func(*model.Step)) observe.Checker {
+	return observe.Checker{Effect: func(s *model.Step) {
+		if s.Name == "begin" {
+			t.exercise()
+			check(s)
+		}
+	}}
+}
