@@ -14,7 +14,7 @@
 //	states.go, transitions.go            the states of a job, and its moves
 //	attempts.go, intents.go              attempts, and dispatches that are noted before they are published
 //	routing.go, picks.go                 whose a dispatch is
-//	execution.go, results.go             executions and results
+//	execution.go, effects.go, results.go executions, their effects and results
 //	settled.go, overdue.go               jobs that end, and in time
 //	wantofattempts.go, cancellations.go  jobs that end for want of attempts, or are cancelled
 //	locks.go, ticks.go                   locks of jobs and of loops

@@ -28,7 +28,7 @@ var all = sync.OnceValue(func() []rule {
 		noRetryForWantOfKnownWorkers, staleWorkerHasItsOwnReason,
 		terminalStatesFinal, documentedTransitionsOnly, timeoutOnlyWhenDue, noTimeoutWhileExecuting, deadWorkerIsNoticed, overdueJobFoundWithinAPoll,
 		attemptsEqualScheduledWrites, attemptsDrainByTwo, attemptsNeverPastCeiling,
-		succeededImpliesFinishedExecution, resultOfCurrentEpoch, oneExecutionPerDispatch, oneExecutionAtATime, oneExecutionPerJob,
+		succeededImpliesFinishedExecution, resultOfCurrentEpoch, oneExecutionPerDispatch, oneExecutionAtATime, oneExecutionPerJob, oneEffectPerKey,
 		lockReleasedByOwnerOrExpiry, lockMutualExclusion, lockKeptByLivingHolder, oneWriterATick,
 		ackedOnlyWhenDurable, processedMessageNotHandledAgain, noMessageGivenUp, terminatedMessageHasDLQEntry,
 		redisIndexAgreesWithRecord, countersEqualTrace,
