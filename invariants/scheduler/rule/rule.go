@@ -8,7 +8,7 @@ import (
 	"github.com/wavetank-sim/wavetank/invariants/scheduler/observe"
 )
 
-// rule is an invariant, what it is promised under, and how it is checked.
+// Rule is an invariant, what it is promised under, and how it is checked.
 type Rule struct {
 	invariants.Invariant
 
@@ -17,12 +17,12 @@ type Rule struct {
 	Check func(*model.Facts, *Tally) observe.Checker
 }
 
-// checking is the invariant with its checker.
+// New is the invariant with its checker.
 func New(inv invariants.Invariant, check func(*model.Facts, *Tally) observe.Checker) Rule {
 	return Rule{Invariant: inv, Check: check}
 }
 
-// tally keeps what one invariant's checker found.
+// Tally keeps what one invariant's checker found.
 type Tally struct {
 	invariants.Tally
 	Facts  *model.Facts
@@ -30,16 +30,15 @@ type Tally struct {
 	Saga   bool  // the invariant is about a saga as a whole
 }
 
-
-// exercise notes that there was something to judge.
+// Exercise notes that there was something to judge.
 func (t *Tally) Exercise() { t.Exercised++ }
 
-// violated notes a violation at the present step; j is nil if it is about no single job.
+// Violation notes a violation at the present step; j is nil if it is about no single job.
 func (t *Tally) Violation(j *model.Job, format string, args ...any) {
 	t.note(false, j, format, args...)
 }
 
-// violatedInGap notes a violation under what the invariant's row declares as open.
+// ViolationInGap notes a violation under what the invariant's row declares as open.
 func (t *Tally) ViolationInGap(j *model.Job, format string, args ...any) {
 	t.note(true, j, format, args...)
 }
@@ -64,18 +63,19 @@ func (t *Tally) note(inGap bool, j *model.Job, format string, args ...any) {
 	}
 }
 
+// Situation is a Sometimes, seen as often as times says once the run is over.
 func Situation(times func(*model.Facts) int, name, says, source string) Rule {
 	return New(invariants.Invariant{Name: name, Says: says, Kind: invariants.Sometimes, Source: source}, func(f *model.Facts, t *Tally) observe.Checker {
 		return observe.Checker{Ended: func(*invariants.End) { t.Exercised = times(f) }}
 	})
 }
 
-// reached counts how often a moment came.
+// Reached counts how often a moment came.
 func Reached(m model.Moment) func(*model.Facts) int {
 	return func(f *model.Facts) int { return f.Reached[m] }
 }
 
-// withRecord is every job that has a record.
+// WithRecord calls a function for every job that has a record.
 func WithRecord(f *model.Facts, each func(*model.Job)) {
 	for _, j := range f.Order {
 		if j.Accepted {
@@ -84,7 +84,7 @@ func WithRecord(f *model.Facts, each func(*model.Job)) {
 	}
 }
 
-// sinceStep names the step of the last state write; an audit knows of none.
+// SinceStep names the step of the last state write; an audit knows of none.
 func SinceStep(j *model.Job) invariants.Clause {
 	if j.StateAt == 0 {
 		return invariants.Clause{}

@@ -1,4 +1,4 @@
-package judge
+package policies
 
 import (
 	"github.com/wavetank-sim/wavetank/invariants/scheduler/model"

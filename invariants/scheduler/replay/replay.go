@@ -1,4 +1,4 @@
-package judge
+package replay
 
 import (
 	"cmp"
@@ -13,12 +13,12 @@ import (
 )
 
 // What holds of dead-letter triage and replay (Dead letters).
-var replayInvariants = []rule.Rule{
+var Invariants = []rule.Rule{
 	replayKeepsIdempotencyKey, replayHasFreshDecision, oneReplayPerCount, maxReplaysHold, noReplayOfCommitted, noReplayAgainstTriage, deadLetterKeepsItsDecision,
 	growthAlertTellsTheTruth, autoReplayComesAbout,
 }
 
-var replaySituations = []rule.Rule{
+var Situations = []rule.Rule{
 	rule.Situation(lettersThat("replayed"), "dead-letter-replayed", "A dead letter is replayed.", "Dead letters, replay worker"),
 	rule.Situation(lettersThat("denied"), "replay-denied", "The replay of a dead letter is denied.", "Dead letters, next step 4: rehearse a replay that is denied by policy"),
 	rule.Situation(lettersThat("already_committed"), "dead-letter-already-committed", "What a dead letter is about turns out to have been done.", "Dead letters, AlreadyCommitted"),
