@@ -4,7 +4,7 @@
 // that the scheduler says of itself, and they are judged, not believed. [Audit] judges real servers, which no world
 // watched, by what they hold.
 //
-// Each family of invariants has a file, or a package where it is large (policies, runs, replay). Its checkers hook into the
+// Each family of invariants has a file, or a package where it is large (policies, workflows, replay). Its checkers hook into the
 // observer (package observe) and read its model.
 //
 // Its files, each of which calls only those after it:

@@ -11,7 +11,7 @@ import (
 	"github.com/wavetank-sim/wavetank/invariants/scheduler/promises"
 	"github.com/wavetank-sim/wavetank/invariants/scheduler/replay"
 	"github.com/wavetank-sim/wavetank/invariants/scheduler/rule"
-	"github.com/wavetank-sim/wavetank/invariants/scheduler/runs"
+	"github.com/wavetank-sim/wavetank/invariants/scheduler/workflows"
 )
 
 // All lists the invariants in a fixed order, in which each comes after those that it needs.
@@ -38,7 +38,7 @@ var all = sync.OnceValue(func() []rule.Rule {
 		redisIndexAgreesWithRecord, countersEqualTrace,
 		failedNeverPrecedesItsDLQEntry, failedJobHasDLQEntry, cancelledJobIsTold, cancellationTakesEffect, illegalResultIsRefused, dispatchIsWhatWasDecided, nobodyIsRescued, noFailureForWantOfAttempts, givenUpOnlyAtTheCeiling, everyJobSettles, noLockOutlivesItsHolder,
 	}
-	all = slices.Concat(all, routingInvariants, policies.Invariants, runs.Invariants, replay.Invariants, situations, replay.Situations)
+	all = slices.Concat(all, routingInvariants, policies.Invariants, workflows.Invariants, replay.Invariants, situations, replay.Situations)
 	for i := range all {
 		if r := &all[i]; r.Kind != invariants.Sometimes {
 			row := promises.Matrix[r.Name]
