@@ -138,6 +138,18 @@ var replayTrials = map[string]trial{
 			s.dies(job1, "denied").letter("operator", job1, "denied", "scheduled", map[string]any{"decided_by": "operator"}).replays(job1, job1, replay1, 1, "job-1:key")
 		},
 	},
+	"policy-mismatch-is-raised": {
+		cfg: replaying,
+		breaks: func(s *story) {
+			s.dies(job1, "timeout").letter(s1, job1, "timeout", "scheduled", map[string]any{"policy_snapshot": "sha256:a"}).asked(s1, replay1).last().Data = `{"decision":1,"policy_snapshot":"sha256:b"}`
+			s.replays(job1, job1, replay1, 1, "job-1:key").letter(s1, job1, "timeout", "replayed", map[string]any{"policy_snapshot": "sha256:a"})
+		},
+		says: "is decided on by another policy than job-1, which it replays, and its dead letter does not say so",
+		holds: func(s *story) {
+			s.dies(job1, "timeout").letter(s1, job1, "timeout", "scheduled", map[string]any{"policy_snapshot": "sha256:a"}).asked(s1, replay1).last().Data = `{"decision":1,"policy_snapshot":"sha256:b"}`
+			s.replays(job1, job1, replay1, 1, "job-1:key").letter(s1, job1, "timeout", "replayed", map[string]any{"policy_snapshot": "sha256:a", "replay_reason": "policy_snapshot_mismatch: b decides, and a did"})
+		},
+	},
 	"growth-alert-tells-the-truth": {
 		cfg:    replaying,
 		breaks: func(s *story) { s.dies(job1, "timeout").grown(s1).alarm(s1) },
@@ -211,6 +223,19 @@ func TestReplaysThatBreakPromises(t *testing.T) {
 		"no dead letter to count by": {
 			of: "max-replays-hold", says: "of which there is no dead letter",
 			breaks: func(s *story) { s.dies(job1, "timeout").replays(job1, job1, "job-1-replay-2", 2, "job-1:key") },
+		},
+		"an effect that the ledger would have told of": {
+			of: "no-replay-of-committed", says: "although the effect of its idempotency key was had at step",
+			breaks: func(s *story) {
+				s.dies(job1, "timeout").effect(w1, job1, "finish").replays(job1, job1, replay1, 1, "job-1:key")
+			},
+		},
+		"another policy, and nobody knows how far the job came": {
+			of: "policy-mismatch-is-raised", says: "whose reason_code is unknown_commit_state and on which another policy decides, and nobody has approved that",
+			breaks: func(s *story) {
+				s.dies(job1, "unknown_commit_state").letter(s1, job1, "unknown_commit_state", "scheduled", map[string]any{"policy_snapshot": "sha256:a"}).asked(s1, replay1).last().Data = `{"decision":1,"policy_snapshot":"sha256:b"}`
+				s.replays(job1, job1, replay1, 1, "job-1:key")
+			},
 		},
 		"a step tagged as another's": {
 			of: "no-replay-against-triage", says: "although the action for reason_code schema_invalid is quarantine",

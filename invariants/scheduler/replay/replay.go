@@ -15,7 +15,7 @@ import (
 // What holds of dead-letter triage and replay (Dead letters).
 var Invariants = []rule.Rule{
 	replayKeepsIdempotencyKey, replayHasFreshDecision, oneReplayPerCount, maxReplaysHold, noReplayOfCommitted, noReplayAgainstTriage, deadLetterKeepsItsDecision,
-	growthAlertTellsTheTruth, autoReplayComesAbout, oneEffectPerKey,
+	growthAlertTellsTheTruth, autoReplayComesAbout, oneEffectPerKey, policyMismatchIsRaised,
 }
 
 var Situations = []rule.Rule{
@@ -182,7 +182,7 @@ var maxReplaysHold = rule.New(invariants.Invariant{
 
 var noReplayOfCommitted = rule.New(invariants.Invariant{
 	Name:   "no-replay-of-committed",
-	Says:   "A dead letter is not replayed when the effect of its job, by the idempotency key, is committed.",
+	Says:   "A dead letter is not replayed when the effect of its job, by the idempotency key, is committed: by a result that a scheduler has, or by the ledger, which it asks.",
 	Kind:   invariants.Always,
 	Source: "Dead letters, replay worker: AlreadyCommitted",
 }, func(f *model.Facts, t *rule.Tally) observe.Checker {
@@ -193,6 +193,10 @@ var noReplayOfCommitted = rule.New(invariants.Invariant{
 		t.Exercise()
 		if by := f.Replay.Committed[f.Root(s.About).Commitment()]; by != "" {
 			t.Violation(s.About, "replays %s at step %d, although %s has done what its idempotency key stands for", s.About.Replay.Of, invariants.StepNo(s.Step), by)
+			return
+		}
+		if at, had := f.HadBefore(s.About); had && f.Config.Replay.CheckCommitted {
+			t.Violation(s.About, "replays %s at step %d, although the effect of its idempotency key was had at step %d, and the ledger was not asked since", s.About.Replay.Of, invariants.StepNo(s.Step), invariants.StepNo(at))
 		}
 	}}
 })
@@ -310,6 +314,10 @@ func unfounded(f *model.Facts, j *model.Job, status string, most int) string {
 	case "exhausted":
 		if had < most {
 			return fmt.Sprintf("exhausted, although %d of its %d replays have been had", had, most)
+		}
+	case "awaiting_approval":
+		if !f.Replay.Letters[j.ID].Mismatch {
+			return "still " + status
 		}
 	default:
 		return "still " + status
