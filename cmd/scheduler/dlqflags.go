@@ -24,6 +24,7 @@ type dlqFlags struct {
 	policy string
 	json   bool
 	by     string
+	groups []string
 }
 
 func (f *dlqFlags) addPolicy(cmd *cobra.Command) {
@@ -36,7 +37,11 @@ func (f *dlqFlags) addJSON(cmd *cobra.Command) {
 
 func (f *dlqFlags) addBy(cmd *cobra.Command) {
 	cmd.Flags().StringVar(&f.by, "by", "", "who decides, `NAME`, for the audit trail (default the user's name)")
+	cmd.Flags().StringSliceVar(&f.groups, "group", nil, "of which that person is, `GROUP`; what the triage policy leaves to a group is refused to others; may be given more than once")
 }
+
+// who decides.
+func (f *dlqFlags) who() dlq.Person { return dlq.Person{Name: whoever(f.by), Groups: f.groups} }
 
 // with calls fn with what triages and replays, once both servers answer and the policy is read.
 func (f *dlqFlags) with(ctx context.Context, fn func(ctx context.Context, r *dlq.Replayer) error) error {

@@ -30,6 +30,7 @@ const (
 	EventCommitted   = "dlq_already_committed"
 	EventExhausted   = "dlq_exhausted"
 	EventApproved    = "dlq_replay_approved"
+	EventMended      = "dlq_mended"
 	EventMismatch    = "dlq_policy_snapshot_mismatch"
 	EventGrowth      = "dlq_growth_alert"
 	EventGrowthOver  = "dlq_growth_over"
@@ -125,6 +126,7 @@ func (r *Replayer) triage(ctx context.Context, was read) error {
 	d := r.Decide(&was.Entry)
 	c := change{to: was.Entry, event: audit.Event{Kind: EventTriaged, By: byWorker}}
 	c.to.Action, c.to.MaxReplays, c.to.ReplayReason, c.to.NextReplayAt = d.Action, d.MaxReplays, d.said(), 0
+	c.to.Owner, c.to.ApproverGroup = d.Owner, d.ApproverGroup
 	if limit := r.limit(d); was.ReplayCount >= limit && (d.Action == AutoReplay || d.Action == RequireApproval) {
 		return r.end(ctx, was, Exhausted, fmt.Sprintf("%d of its %d replays have been had", was.ReplayCount, limit), EventExhausted, byWorker)
 	}
@@ -212,7 +214,7 @@ func (r *Replayer) replay(ctx context.Context, was read, by string) error {
 	}
 	changed := mismatch(&was.Entry, &decision)
 	if d := r.risk(&was.Entry); changed != "" && by == byWorker && was.DecidedBy == "" && d.Action != AutoReplay {
-		was.Action = d.Action
+		was.Action, was.Owner, was.ApproverGroup = d.Action, d.Owner, d.ApproverGroup
 		return r.end(ctx, was, d.status(), changed+"; "+d.said(), EventMismatch, byWorker)
 	}
 	c := change{to: was.Entry, event: audit.Event{Kind: EventReplayed, Reason: "as " + req.JobID, By: by}}
@@ -326,6 +328,9 @@ func (r *Replayer) request(ctx context.Context, orig job.Request, e *Entry) job.
 	}
 	if !r.KeepKey {
 		req.IdempotencyKey = req.JobID
+	}
+	if e.Payload != "" {
+		req.Payload = json.RawMessage(e.Payload)
 	}
 	return req
 }

@@ -3,8 +3,10 @@ package scheduler
 import (
 	"cmp"
 	"context"
+	"encoding/json"
 	"fmt"
 	"log/slog"
+	"slices"
 	"sort"
 	"strings"
 	"sync/atomic"
@@ -123,7 +125,7 @@ func (s *System) StartClients(w *sim.World) {
 	if len(work.Cancel) > 0 {
 		w.Node(actors.CancellerName, s.cancel).Start()
 	}
-	if len(work.ApproveReplay) > 0 {
+	if len(work.ApproveReplay)+len(work.MendReplay) > 0 {
 		w.Node(actors.OperatorName, s.operate).Start()
 	}
 	s.startApprovers(w)
@@ -159,9 +161,16 @@ func (s *System) operate(p *sim.Process) {
 	if err != nil {
 		panic(fmt.Sprintf("%s: %v", p.Node(), err))
 	}
-	actors.RunErrands(p, actors.Patient, s.inTime(s.plan.Workload.ApproveReplay, func(ctx context.Context, n int) error {
-		return r.Approve(ctx, plans.JobID(n), actors.OperatorName)
-	}))
+	work := s.plan.Workload
+	approvals := s.inTime(work.ApproveReplay, func(ctx context.Context, n int) error {
+		return r.Approve(ctx, plans.JobID(n), s.plan.Operator(n))
+	})
+	mendings := s.inTime(work.MendReplay, func(ctx context.Context, n int) error {
+		return r.Mend(ctx, plans.JobID(n), json.RawMessage(`{"mended":true}`), s.plan.Operator(n))
+	})
+	errands := append(approvals, mendings...)
+	slices.SortStableFunc(errands, func(a, b actors.Errand) int { return cmp.Compare(a.After, b.After) })
+	actors.RunErrands(p, actors.Patient, errands)
 }
 
 // Counters sums the metrics of every scheduler process there was, as name{label="value"}.

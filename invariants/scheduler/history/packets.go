@@ -42,6 +42,7 @@ type DeadLetter struct {
 	ReplayReason string `json:"replay_reason"`
 	Snapshot     string `json:"policy_snapshot"`
 	DecidedBy    string `json:"decided_by"`
+	Payload      string `json:"payload"`
 	Action       string `json:"action"`
 	Fatal        bool   `json:"fatal"`
 }

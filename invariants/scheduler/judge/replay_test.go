@@ -209,6 +209,7 @@ func TestReplaysThatBreakPromises(t *testing.T) {
 	for name, x := range map[string]struct {
 		of, says string
 		breaks   func(s *story)
+		change   func(*config.ReplayConfig)
 	}{
 		"a decision that is older than the dead letter": {
 			of: "replay-has-fresh-decision", says: "and its dead letter was written at step",
@@ -237,6 +238,22 @@ func TestReplaysThatBreakPromises(t *testing.T) {
 				s.replays(job1, job1, replay1, 1, "job-1:key")
 			},
 		},
+		"an approval by somebody outside of the group": {
+			of: "no-replay-against-triage", says: "on which somebody has decided who is not of the group that the triage policy names for reason_code no_workers",
+			breaks: func(s *story) {
+				s.dies(job1, "no_workers").letter("operator", job1, "no_workers", "scheduled", map[string]any{"decided_by": "operator"}).replays(job1, job1, replay1, 1, "job-1:key")
+			},
+			change: func(c *config.ReplayConfig) {
+				c.Rules = []config.ReplayRule{{ReasonCode: "no_workers", Action: "require_approval", Group: "governance"}}
+				c.Operators = map[string][]string{job1: {"interns"}}
+			},
+		},
+		"a payload that was mended in vain": {
+			of: "no-replay-against-triage", says: `which was mended to {"fits":true}`,
+			breaks: func(s *story) {
+				s.dies(job1, "schema_invalid").letter("operator", job1, "schema_invalid", "scheduled", map[string]any{"decided_by": "operator", "payload": `{"fits":true}`}).replays(job1, job1, replay1, 1, "job-1:key")
+			},
+		},
 		"a step tagged as another's": {
 			of: "no-replay-against-triage", says: "although the action for reason_code schema_invalid is quarantine",
 			breaks: func(s *story) { s.dies(job1, "schema_invalid").replays("job-2", job1, replay1, 1, "job-1:key") },
@@ -251,8 +268,12 @@ func TestReplaysThatBreakPromises(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			s := newStory()
 			x.breaks(s)
+			cfg := replaying
+			if x.change != nil {
+				x.change(&cfg.Replay)
+			}
 			var says []string
-			for _, v := range outcomeOf(s.judge(replaying), x.of).Violations {
+			for _, v := range outcomeOf(s.judge(cfg), x.of).Violations {
 				says = append(says, v.Message)
 			}
 			assert.Contains(t, strings.Join(says, "\n"), x.says)

@@ -52,6 +52,7 @@ type Letter struct {
 	expires                                      time.Duration // 0 is never
 	Fatal                                        bool          // its worker called the failure final, by its entry and by a result
 	Step                                         bool          // its job is a step of a run
+	Payload                                      string        // that somebody has mended it with; "" is none
 	Mismatch                                     bool          // it says that another policy decides on the replay
 	Policy                                       string        // the policy that decided on its job
 	Written                                      int           // the step at which it was, before anybody triaged it
@@ -112,7 +113,7 @@ func (f *Facts) LetterChanged(s *Step, id string, c *sim.Change) {
 	if j := f.Jobs[id]; j != nil {
 		l.Fatal, l.Step = e.Fatal && j.Saga.Fatal, IsStep(j)
 	}
-	l.Policy, l.Mismatch = e.Snapshot, strings.HasPrefix(e.ReplayReason, "policy_snapshot_mismatch")
+	l.Payload, l.Policy, l.Mismatch = e.Payload, e.Snapshot, strings.HasPrefix(e.ReplayReason, "policy_snapshot_mismatch")
 	l.Status, l.ReasonCode, l.ReplayStatus, l.ApprovedBy = e.Status, e.ReasonCode, e.ReplayStatus, e.DecidedBy
 	if r.Rewritten != nil && s.Kind != sim.KindControl { // a failover of Redis is nobody's doing
 		r.Rewritten(s, id, &was, l)
@@ -283,7 +284,8 @@ func ReplayOpen(f *Facts) (list []string) {
 		l := f.Replay.Letters[id]
 		switch {
 		case l.Lost(f.At):
-		case !l.triaged, l.ReplayStatus == "scheduled", l.ReplayStatus == "awaiting_approval" && c.Approved[id]:
+		case !l.triaged, l.ReplayStatus == "scheduled",
+			l.ReplayStatus == "awaiting_approval" && c.Approved[id] && c.Operators[id] == nil, l.ReplayStatus == "quarantined" && c.Mended[id] && c.Operators[id] == nil:
 			list = append(list, fmt.Sprintf("the dead letter of %s is %s", id, l.ReplayStatus))
 		}
 	}

@@ -3,6 +3,7 @@ package replay
 import (
 	"cmp"
 	"fmt"
+	"slices"
 
 	"github.com/wavetank-sim/wavetank/invariants"
 	"github.com/wavetank-sim/wavetank/invariants/scheduler/config"
@@ -203,7 +204,7 @@ var noReplayOfCommitted = rule.New(invariants.Invariant{
 
 var noReplayAgainstTriage = rule.New(invariants.Invariant{
 	Name:   "no-replay-against-triage",
-	Says:   "Only what the triage policy has replayed by itself, or somebody has approved, is replayed.",
+	Says:   "Only what the triage policy has replayed by itself, or somebody of the right group has approved or mended, is replayed.",
 	Kind:   invariants.Always,
 	Source: "Dead letters, failure triage model",
 }, func(f *model.Facts, t *rule.Tally) observe.Checker {
@@ -219,7 +220,13 @@ var noReplayAgainstTriage = rule.New(invariants.Invariant{
 		}
 		switch action, _ := triage(&f.Config.Replay, l); {
 		case action == actAutoReplay:
+		case l.ApprovedBy != "" && outsider(&f.Config.Replay, s.About.Replay.Of, l.ReasonCode):
+			t.Violation(s.About, "replays %s at step %d, on which somebody has decided who is not of the group that the triage policy names for reason_code %s", s.About.Replay.Of, invariants.StepNo(s.Step), l.ReasonCode)
 		case action == actApproval && l.ApprovedBy != "":
+		case action == actQuarantine && l.ApprovedBy != "" && l.Payload != "":
+			if r := s.About.Request; r != nil && string(r.Payload) != l.Payload {
+				t.Violation(s.About, "replays %s at step %d with the payload %s, which was mended to %s", s.About.Replay.Of, invariants.StepNo(s.Step), r.Payload, l.Payload)
+			}
 		case action == actApproval:
 			t.Violation(s.About, "replays %s at step %d, which needs an approval for reason_code %s, and has none", s.About.Replay.Of, invariants.StepNo(s.Step), l.ReasonCode)
 		default:
@@ -227,6 +234,17 @@ var noReplayAgainstTriage = rule.New(invariants.Invariant{
 		}
 	}}
 })
+
+// outsider says whether who decides on a job's replay is not of the group that has to.
+func outsider(c *config.ReplayConfig, id, reasonCode string) bool {
+	groups, known := c.Operators[id]
+	for _, r := range c.Rules {
+		if r.ReasonCode == reasonCode {
+			return known && r.Group != "" && !slices.Contains(groups, r.Group)
+		}
+	}
+	return false
+}
 
 var deadLetterKeepsItsDecision = rule.New(invariants.Invariant{
 	Name:   "dead-letter-keeps-its-decision",
