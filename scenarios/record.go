@@ -370,5 +370,8 @@ func (r *record) executed(e *sim.Event) {
 	failed := either(e.Name == actors.EffectFail, " with a failure", "")
 	tell(&j.moments, e, either(over == "", finished, finishedOvertaken), over, failed, 0)
 	j.executing, j.awaited = "", false
+	if e.Name == actors.EffectDone {
+		j.Effects++
+	}
 	j.finished = j.finished || e.Name == actors.EffectDone
 }
