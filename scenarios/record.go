@@ -373,5 +373,8 @@ func (r *record) executed(e *sim.Event) {
 	}
 	tell(&j.moments, e, either(over == "", finished, finishedOvertaken), over, failed, 0)
 	j.executing, j.awaited = "", false
+	if e.Name == actors.EffectDone {
+		j.Effects++
+	}
 	j.finished = j.finished || e.Name == actors.EffectDone
 }
