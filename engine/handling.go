@@ -36,6 +36,10 @@ func (h *handling) failure(code, reason string) failure {
 	}
 }
 
-func (h *handling) ceiling() failure {
-	return h.failure(job.ReasonMaxSchedulingRetries, fmt.Sprintf("max scheduling retries exceeded (attempts=%d)", h.rec.Attempts))
+// ceiling is the job given up for want of attempts; cause is the reason code of what the last of them met. One that broke
+// off, with its handling, is dispatch_failed: nobody wrote down how.
+func (h *handling) ceiling(cause string) failure {
+	f := h.failure(job.ReasonMaxSchedulingRetries, fmt.Sprintf("max scheduling retries exceeded (attempts=%d)", h.rec.Attempts))
+	f.cause = cause
+	return f
 }
