@@ -15,7 +15,7 @@ import (
 // What holds of dead-letter triage and replay (Dead letters).
 var Invariants = []rule.Rule{
 	replayKeepsIdempotencyKey, replayHasFreshDecision, oneReplayPerCount, maxReplaysHold, noReplayOfCommitted, noReplayAgainstTriage, deadLetterKeepsItsDecision,
-	growthAlertTellsTheTruth, autoReplayComesAbout,
+	growthAlertTellsTheTruth, autoReplayComesAbout, oneEffectPerKey,
 }
 
 var Situations = []rule.Rule{
