@@ -38,14 +38,6 @@ func (e *Engine) dispatch(ctx context.Context, h *handling) error {
 	return err
 }
 
-// putOff puts off a SCHEDULED job that cannot go to a worker yet. The last attempt ends the job.
-func (e *Engine) putOff(ctx context.Context, h *handling, cause error, p phase.Phase, reasonCode string) error {
-	if h.rec.Attempts >= e.settings.MaxSchedulingRetries {
-		return e.fail(ctx, h.ceiling(reasonCode))
-	}
-	return e.schedulingRetry(ctx, h, cause, p, reasonCode, h.rec.Attempts)
-}
-
 // stateFirst sets DISPATCHED before the publish, so that a redelivery cannot dispatch again, and
 // rolls back when the publish fails. With resume_intents it rolls back only what the stream refused;
 // otherwise the job stays DISPATCHED, and the redelivery resumes. A dispatch to a topic is rolled back

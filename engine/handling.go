@@ -1,6 +1,7 @@
 package engine
 
 import (
+	"context"
 	"fmt"
 	"time"
 
@@ -42,4 +43,12 @@ func (h *handling) ceiling(cause string) failure {
 	f := h.failure(job.ReasonMaxSchedulingRetries, fmt.Sprintf("max scheduling retries exceeded (attempts=%d)", h.rec.Attempts))
 	f.cause = cause
 	return f
+}
+
+// putOff puts off a SCHEDULED job that cannot go to a worker yet. The last attempt ends the job.
+func (e *Engine) putOff(ctx context.Context, h *handling, cause error, p phase.Phase, reasonCode string) error {
+	if h.rec.Attempts >= e.settings.MaxSchedulingRetries {
+		return e.fail(ctx, h.ceiling(reasonCode))
+	}
+	return e.schedulingRetry(ctx, h, cause, p, reasonCode, h.rec.Attempts)
 }

@@ -25,7 +25,7 @@ var lastingCauses = map[string]string{
 // survived is for how long the plan's last job was tried.
 func survived(t *testing.T, cause, preset string) time.Duration {
 	t.Helper()
-	p, err := plans.Parse("lasting.yaml", []byte("version: 1\nname: lasting\nstory: It does not end.\npreset: " + preset + "\n" + lastingCauses[cause] + "seed: 1\n"))
+	p, err := plans.Parse("lasting.yaml", []byte("version: 1\nname: lasting\nstory: It does not end.\npreset: "+preset+"\n"+lastingCauses[cause]+"seed: 1\n"))
 	require.NoError(t, err)
 	res, err := Run(t.Context(), p, RunOptions{Modified: true})
 	require.NoError(t, err)
