@@ -37,6 +37,7 @@ type measureRow struct {
 type estimateCell struct {
 	Text string
 	Best bool
+	Page string // of the worst run behind it
 }
 
 func comparisonViewOf(c *sweep.Comparison) comparisonView {
@@ -52,9 +53,16 @@ func comparisonViewOf(c *sweep.Comparison) comparisonView {
 			}
 		}
 		row := measureRow{Measure: words.MeasureOf(m, most)}
-		best := bestOf(c.Rows, m.Name)
+		best := make([]bool, len(c.Rows))
+		if !m.Neutral {
+			best = bestOf(c.Rows, m.Name)
+		}
 		for i := range c.Rows {
-			row.Cells = append(row.Cells, estimateCell{row.PlusMinus(c.Rows[i].Estimates[m.Name]), best[i]})
+			cell := estimateCell{Text: row.PlusMinus(c.Rows[i].Estimates[m.Name]), Best: best[i]}
+			if e, ok := c.Rows[i].Worst[m.Name]; ok && cell.Text != "" {
+				cell.Page = e.File + ".html"
+			}
+			row.Cells = append(row.Cells, cell)
 		}
 		v.Measures = append(v.Measures, row)
 	}

@@ -146,7 +146,8 @@ func TestTheEngineMeetsTheWorldInOneRoom(t *testing.T) {
 // that, in this order.
 func TestTheOraclesArrowsPointDown(t *testing.T) {
 	order := []string{"invariants", "invariants/scheduler/history", "invariants/scheduler/config", "invariants/scheduler/model",
-		"invariants/scheduler/observe", "invariants/scheduler/promises", "invariants/scheduler/judge"}
+		"invariants/scheduler/observe", "invariants/scheduler/promises", "invariants/scheduler/rule", "invariants/scheduler/policies",
+		"invariants/scheduler/workflows", "invariants/scheduler/replay", "invariants/scheduler/judge"}
 	_, list := sources(t)
 	for _, s := range list {
 		if s.room != "invariants" {

@@ -22,6 +22,8 @@ type DerivedJob struct {
 	What string `json:"what"` // whose it is, in words
 	Of   string `json:"of"`   // the job or the run that it is of
 
+	Replay bool `json:"replay,omitempty"` // it is the replay of a dead letter
+
 	moments []moment
 }
 
@@ -132,8 +134,12 @@ func (d *derived) written(f *history.Fact) {
 
 // executed takes in that a worker begins such a job.
 func (d *derived) executed(e *sim.Event) {
-	if j := d.byID[e.Job]; j != nil && e.Name == actors.EffectBegin {
+	switch j := d.byID[e.Job]; {
+	case j == nil:
+	case e.Name == actors.EffectBegin:
 		j.Executions++
+	case e.Name == actors.EffectDone:
+		j.Effects++
 	}
 }
 
@@ -155,7 +161,7 @@ func (d *derived) job(id, packet string) *DerivedJob {
 	if what == "" {
 		return nil
 	}
-	j := &DerivedJob{JobResult: JobResult{ID: id, Dispatches: []DispatchPoint{}}, What: what + " of " + of, Of: of}
+	j := &DerivedJob{JobResult: JobResult{ID: id, Dispatches: []DispatchPoint{}}, What: what + " of " + of, Of: of, Replay: strings.HasPrefix(what, "replay")}
 	d.byID[id] = j
 	d.jobs = append(d.jobs, j)
 	return j

@@ -368,7 +368,13 @@ func (r *record) executed(e *sim.Event) {
 		return
 	}
 	failed := either(e.Name == actors.EffectFail, " with a failure", "")
+	if history.AnswerOf(e) == history.Declined {
+		failed = "; " + history.EffectHad + ", and is refused"
+	}
 	tell(&j.moments, e, either(over == "", finished, finishedOvertaken), over, failed, 0)
 	j.executing, j.awaited = "", false
+	if e.Name == actors.EffectDone {
+		j.Effects++
+	}
 	j.finished = j.finished || e.Name == actors.EffectDone
 }

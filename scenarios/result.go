@@ -110,6 +110,7 @@ type JobResult struct {
 	Path           []JobPoint      `json:"path,omitempty"`            // every state write, in order
 	Dispatches     []DispatchPoint `json:"dispatches"`                // every dispatch that a stream stored
 	Executions     int             `json:"executions"`                // how often a worker began it
+	Effects        int             `json:"effects,omitempty"`         // how often a worker had its effect
 	StalePicks     int             `json:"stale_picks,omitempty"`     // picks that met a worker past its TTL
 	StaleExhausted int             `json:"stale_exhausted,omitempty"` // dispatches of which every pick did, so that the message went back
 	StaleHeld      time.Duration   `json:"stale_held_ns,omitempty"`   // from a handling's first stale pick to its last, or to the dispatch: its message, lock and handler wait

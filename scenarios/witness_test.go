@@ -277,6 +277,9 @@ func turn(p *plans.Plan, setting string, on bool) error {
 	if !on {
 		word = words[1]
 	}
+	if strings.HasPrefix(word, "topology.") {
+		return p.Set(word)
+	}
 	return p.Set("engine." + word)
 }
 

@@ -111,7 +111,7 @@ func comparable(dir string) error {
 	case err != nil:
 		return cli.Fail(cli.ExitUsage, "%s cannot be written: %v; choose another folder with --out", dir, strictyaml.FileReason(err))
 	}
-	known := []string{reports.PageFile, reports.ComparisonFile, reports.ComparisonMarkFile}
+	known := []string{reports.PageFile, reports.ComparisonFile, reports.ComparisonMarkFile, sweep.ExamplesDir}
 	for _, a := range sweep.Comparisons() {
 		known = append(known, a.Name)
 	}
@@ -158,5 +158,42 @@ func (f *compareFlags) one(ctx context.Context, name, dir string, stderr io.Writ
 	if err := outOfBounds(cli.NewPrinter(stderr), folder, runs); err != nil {
 		return nil, err
 	}
-	return a.Analyse(records)
+	c, err := a.Analyse(records)
+	if err != nil {
+		return nil, err
+	}
+	return c, examples(ctx, dir, a, c)
+}
+
+// examples makes a page for each run that a cell of the table opens.
+func examples(ctx context.Context, dir string, a *sweep.Alternatives, c *sweep.Comparison) error {
+	removeTemp, err := ownTemp()
+	if err != nil {
+		return err
+	}
+	defer removeTemp()
+	if err := os.MkdirAll(in(dir, sweep.ExamplesDir), 0o755); err != nil {
+		return cli.Fail(cli.ExitUsage, "%s cannot be written: %v; choose another folder with --out", dir, strictyaml.FileReason(err))
+	}
+	made := map[string]bool{}
+	for i, row := range c.Rows {
+		for _, m := range c.Metrics {
+			e, ok := row.Worst[m.Name]
+			if !ok || made[e.File] {
+				continue
+			}
+			made[e.File] = true
+			text, err := a.PlanOf(i, e)
+			if err != nil {
+				return err
+			}
+			if err := cli.WriteFile(in(dir, e.File+".yaml"), func(w io.Writer) error { _, err := io.WriteString(w, text); return err }); err != nil {
+				return err
+			}
+			if err := planPage(ctx, dir, e.File+".yaml", text, e.File+".html"); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
 }

@@ -9,6 +9,7 @@
 //	compare.go, sweep.go            alternatives side by side, and a sweep
 //	report.go                       pages of what is stored
 //	printcampaign.go                what a campaign found
+//	page.go                         the page of a plan that is run for it
 //	campaign.go, campaignworker.go  a campaign, and a process of it
 //	budget.go                       how long it may take
 //	folder.go                       where a run is kept

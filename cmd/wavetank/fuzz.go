@@ -1,13 +1,11 @@
 package main
 
 import (
-	"bufio"
 	"context"
 	"errors"
 	"fmt"
 	"io"
 	"os"
-	"path/filepath"
 	"slices"
 	"time"
 
@@ -15,7 +13,6 @@ import (
 
 	"github.com/wavetank-sim/wavetank/cmd/internal/cli"
 	"github.com/wavetank-sim/wavetank/reports"
-	"github.com/wavetank-sim/wavetank/scenarios"
 	"github.com/wavetank-sim/wavetank/scenarios/campaign"
 	"github.com/wavetank-sim/wavetank/scenarios/plans"
 	"github.com/wavetank-sim/wavetank/scenarios/strictyaml"
@@ -241,27 +238,7 @@ func findingPage(ctx context.Context, dir string, f *campaign.Finding) error {
 	if f.Verdict == "" || f.Flaky {
 		return nil
 	}
-	plan, err := plans.Parse(f.File, []byte(f.Plan))
-	if err != nil {
-		return err
-	}
-	trace, err := os.CreateTemp("", "trace-*.jsonl")
-	if err != nil {
-		return err
-	}
-	defer trace.Close()
-	w := bufio.NewWriterSize(trace, 1<<18)
-	res, err := scenarios.Run(ctx, plan, scenarios.RunOptions{Trace: w, Source: filepath.Base(f.File)}) // the plan is beside the page
-	if err != nil {
-		return err
-	}
-	if err := w.Flush(); err != nil {
-		return err
-	}
-	if _, err := trace.Seek(0, io.SeekStart); err != nil {
-		return err
-	}
-	return cli.WriteFile(in(dir, reports.FindingPage(f)), func(w io.Writer) error { return reports.Page(w, plan, res, reports.Trace(trace)) })
+	return planPage(ctx, dir, f.File, f.Plan, reports.FindingPage(f))
 }
 
 // findingPlan writes a finding's plan again where somebody has taken it away.

@@ -24,6 +24,7 @@
 //	supervisor.go                      the state of a campaign, and a run that is done
 //	serve.go                           a worker
 //	heap.go, stopwatch.go, measure.go  its memory and time, and the measures of a run
+//	repair.go                          what became of the jobs that failed
 //	process.go, seam.go                a worker from outside
 //	examine.go                         from a run that broke a promise to a finding
 //	unshrunk.go                        a finding that could not be examined

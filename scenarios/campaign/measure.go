@@ -16,6 +16,8 @@ type Metric struct {
 	Title string `json:"title"` // for a heading or an axis
 	Unit  string `json:"unit"`  // "s", "%", "" for a count; percentages are from 0 to 100
 	Says  string `json:"says"`  // one sentence
+
+	Neutral bool `json:"neutral,omitempty"` // less of it is not better
 }
 
 // measure is one that is taken of the jobs of a run that were submitted, of which there is one at
@@ -26,59 +28,69 @@ type measure struct {
 }
 
 var measures = []measure{
-	{Metric{"stale_exhausted", "Jobs sent back for stale workers", "%", "Share of jobs of which at least once every pick of a handling met a worker past its TTL, so that the request went back."},
+	{Metric{Name: "stale_exhausted", Title: "Jobs sent back for stale workers", Unit: "%", Says: "Share of jobs of which at least once every pick of a handling met a worker past its TTL, so that the request went back."},
 		share(func(j *scenarios.JobResult) bool { return j.StaleExhausted > 0 })},
-	{Metric{"stale_returns", "Returns for stale workers per job", "", "How often a job's request went back because every pick met a worker past its TTL, mean of all jobs."},
+	{Metric{Name: "stale_returns", Title: "Returns for stale workers per job", Says: "How often a job's request went back because every pick met a worker past its TTL, mean of all jobs."},
 		mean(func(j *scenarios.JobResult) float64 { return float64(j.StaleExhausted) })},
-	{Metric{"stale_picks", "Stale picks per job", "", "Picks that met a worker past its TTL, mean of all jobs; each is a line in the log."},
+	{Metric{Name: "stale_picks", Title: "Stale picks per job", Says: "Picks that met a worker past its TTL, mean of all jobs; each is a line in the log."},
 		mean(func(j *scenarios.JobResult) float64 { return float64(j.StalePicks) })},
-	{Metric{"stale_held_s", "Time held over stale picks per job", "s", "From a handling's first stale pick to its last, or to the dispatch, mean of all jobs: so long its message, its lock and its handler wait."},
+	{Metric{Name: "stale_held_s", Title: "Time held over stale picks per job", Unit: "s", Says: "From a handling's first stale pick to its last, or to the dispatch, mean of all jobs: so long its message, its lock and its handler wait."},
 		mean(func(j *scenarios.JobResult) float64 { return j.StaleHeld.Seconds() })},
-	{Metric{"stale_unnamed", "Returns that hide a stale worker per job", "", "Returns for stale workers whose retry event gives another reason, mean of all jobs."},
+	{Metric{Name: "stale_unnamed", Title: "Returns that hide a stale worker per job", Says: "Returns for stale workers whose retry event gives another reason, mean of all jobs."},
 		staleUnnamed},
-	{Metric{"dispatch_p50_s", "Time to dispatch, p50", "s", "From a job's submission to its first stored dispatch, the median of a run's jobs; a job without one counts to the end of the run, which is a lower bound."},
+	{Metric{Name: "dispatch_p50_s", Title: "Time to dispatch, p50", Unit: "s", Says: "From a job's submission to its first stored dispatch, the median of a run's jobs; a job without one counts to the end of the run, which is a lower bound."},
 		func(res *scenarios.Result, jobs []scenarios.JobResult) float64 {
 			return quantile(timesToDispatch(res, jobs), 0.50)
 		}},
-	{Metric{"dispatch_p99_s", "Time to dispatch, p99", "s", "The same, 99th percentile by nearest rank: of fewer than 100 jobs it is the slowest."},
+	{Metric{Name: "dispatch_p99_s", Title: "Time to dispatch, p99", Unit: "s", Says: "The same, 99th percentile by nearest rank: of fewer than 100 jobs it is the slowest."},
 		func(res *scenarios.Result, jobs []scenarios.JobResult) float64 {
 			return quantile(timesToDispatch(res, jobs), 0.99)
 		}},
-	{Metric{"attempts_burnt", "Attempts burnt per job", "", "Scheduling attempts beyond the first, mean of all jobs."},
+	{Metric{Name: "attempts_burnt", Title: "Attempts burnt per job", Says: "Scheduling attempts beyond the first, mean of all jobs."},
 		mean(func(j *scenarios.JobResult) float64 { return float64(max(0, j.Attempts-1)) })},
-	{Metric{"retries", "Retries per job", "", "Messages that schedulers handed back to be redelivered later, requests and results, mean of all jobs."},
+	{Metric{Name: "retries", Title: "Retries per job", Says: "Messages that schedulers handed back to be redelivered later, requests and results, mean of all jobs."},
 		func(res *scenarios.Result, jobs []scenarios.JobResult) float64 {
 			return counted(res, "scheduler_retry_total") / float64(len(jobs))
 		}},
-	{Metric{"dead_dispatch", "Jobs dispatched to a dead worker", "%", "Share of jobs with a dispatch to a worker that was down, or went down before the job ended."},
+	{Metric{Name: "dead_dispatch", Title: "Jobs dispatched to a dead worker", Unit: "%", Says: "Share of jobs with a dispatch to a worker that was down, or went down before the job ended."},
 		share(func(j *scenarios.JobResult) bool { return j.ToDead })},
-	{Metric{"blind_window_s", "Blind window per job", "s", "Time DISPATCHED or RUNNING to nobody, the last such window of each job, mean of all jobs; one that is open counts to the end of the run, which is a lower bound."},
+	{Metric{Name: "blind_window_s", Title: "Blind window per job", Unit: "s", Says: "Time DISPATCHED or RUNNING to nobody, the last such window of each job, mean of all jobs; one that is open counts to the end of the run, which is a lower bound."},
 		func(res *scenarios.Result, jobs []scenarios.JobResult) float64 {
 			return mean(func(j *scenarios.JobResult) float64 { return blind(res, j).Seconds() })(res, jobs)
 		}},
-	{Metric{"duplicates", "Jobs dispatched twice", "%", "Share of jobs of which a stream stored more than one dispatch."},
+	{Metric{Name: "duplicates", Title: "Jobs dispatched twice", Unit: "%", Says: "Share of jobs of which a stream stored more than one dispatch."},
 		share(func(j *scenarios.JobResult) bool { return len(j.Dispatches) > 1 })},
-	{Metric{"executed_twice", "Jobs executed twice", "%", "Share of jobs that workers began more than once: a second mail, ticket or payment unless its sink deduplicates."},
+	{Metric{Name: "repair_s", Title: "Time to repair", Unit: "s", Says: "From a job's failure to the success of one of its replays, mean of those that were repaired; none where nothing was."},
+		func(res *scenarios.Result, _ []scenarios.JobResult) float64 { return repairsOf(res).time() }},
+	{Metric{Name: "unrepaired", Title: "Failures that stayed", Unit: "%", Says: "Share of the jobs that failed or timed out of which no replay succeeded by the end of the run."},
+		func(res *scenarios.Result, _ []scenarios.JobResult) float64 { return repairsOf(res).stayed() }},
+	{Metric{Name: "double_effects", Title: "Double effects", Says: "Effects that workers had beyond the first of a job, its replays included: second tickets, mails and payments."},
+		func(res *scenarios.Result, _ []scenarios.JobResult) float64 { return float64(repairsOf(res).double) }},
+	{Metric{Name: "replays_denied", Title: "Replays denied", Says: "Replays that the safety kernel denied.", Neutral: true},
+		func(res *scenarios.Result, _ []scenarios.JobResult) float64 {
+			return counted(res, "dlq_replay_denied_total")
+		}},
+	{Metric{Name: "executed_twice", Title: "Jobs executed twice", Unit: "%", Says: "Share of jobs that workers began more than once: a second mail, ticket or payment unless its sink deduplicates."},
 		share(func(j *scenarios.JobResult) bool { return j.Executions > 1 })},
-	{Metric{"failed", "Jobs failed", "%", "Share of jobs that ended FAILED."},
+	{Metric{Name: "failed", Title: "Jobs failed", Unit: "%", Says: "Share of jobs that ended FAILED."},
 		share(func(j *scenarios.JobResult) bool { return scheduler.State(j.State) == scheduler.Failed })},
-	{Metric{"timed_out", "Jobs timed out", "%", "Share of jobs that ended in TIMEOUT."},
+	{Metric{Name: "timed_out", Title: "Jobs timed out", Unit: "%", Says: "Share of jobs that ended in TIMEOUT."},
 		share(func(j *scenarios.JobResult) bool { return scheduler.State(j.State) == scheduler.Timeout })},
-	{Metric{"false_timeout", "Jobs timed out although executed", "%", "Share of jobs that ended in TIMEOUT although a worker had begun them: their work is done, or will be, and nobody takes its result."},
+	{Metric{Name: "false_timeout", Title: "Jobs timed out although executed", Unit: "%", Says: "Share of jobs that ended in TIMEOUT although a worker had begun them: their work is done, or will be, and nobody takes its result."},
 		share(func(j *scenarios.JobResult) bool {
 			return scheduler.State(j.State) == scheduler.Timeout && j.Executions > 0
 		})},
-	{Metric{"unsettled", "Jobs not settled", "%", "Share of jobs that were in no terminal state when the run's time was over."},
+	{Metric{Name: "unsettled", Title: "Jobs not settled", Unit: "%", Says: "Share of jobs that were in no terminal state when the run's time was over."},
 		share(func(j *scenarios.JobResult) bool { return !scheduler.Terminal(j.State) })},
-	{Metric{"state_writes", "State writes per job", "", "State changes that were stored, mean of all jobs."},
+	{Metric{Name: "state_writes", Title: "State writes per job", Says: "State changes that were stored, mean of all jobs."},
 		mean(func(j *scenarios.JobResult) float64 { return float64(len(j.Path)) })},
-	{Metric{"operations", "Operations per job", "", "Steps of the run by its jobs: every command, publish, delivery and timer of every node, heartbeats included."},
+	{Metric{Name: "operations", Title: "Operations per job", Says: "Steps of the run by its jobs: every command, publish, delivery and timer of every node, heartbeats included."},
 		func(res *scenarios.Result, jobs []scenarios.JobResult) float64 {
 			return float64(res.Steps) / float64(len(jobs))
 		}},
 }
 
-// Metrics lists all that Measure takes. Of each of them, less is better.
+// Metrics lists all that Measure takes. Of each of them, less is better, but for those that are neutral.
 func Metrics() []Metric {
 	list := make([]Metric, len(measures))
 	for i, m := range measures {
@@ -96,7 +108,9 @@ func Measure(res *scenarios.Result) Measures {
 		return taken
 	}
 	for _, m := range measures {
-		taken[m.Name] = m.take(res, jobs)
+		if v := m.take(res, jobs); !math.IsNaN(v) {
+			taken[m.Name] = v
+		}
 	}
 	return taken
 }

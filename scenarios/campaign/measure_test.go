@@ -38,13 +38,42 @@ func TestMeasureByHand(t *testing.T) {
 		"dispatch_p50_s": 4,  // of 1, 4, 80 and 80: two were never dispatched, and count to the end
 		"dispatch_p99_s": 80, //
 		"attempts_burnt": 1, "retries": 2, "dead_dispatch": 25, "blind_window_s": 5, "duplicates": 25, "executed_twice": 25,
+		"unrepaired": 100, "double_effects": 0, "replays_denied": 0,
 		"failed": 25, "timed_out": 0, "false_timeout": 0, "unsettled": 25, "state_writes": 3, "operations": 50,
 	}, Measure(res))
 	assert.Empty(t, Measure(&scenarios.Result{Jobs: []scenarios.JobResult{{ID: "job-1"}}}), "no job, no measure")
 }
 
+// Job 1 has its effect, and so have two of its replays. Job 2 is repaired by the replay of its replay. Job 3 is not.
+func TestRepairsByHand(t *testing.T) {
+	replay := func(id, of, state string, settled time.Duration, effects int) *scenarios.DerivedJob {
+		return &scenarios.DerivedJob{JobResult: scenarios.JobResult{ID: id, State: state, Settled: settled, Effects: effects}, Of: of, Replay: true}
+	}
+	failed := func(id, state string, at time.Duration, effects int) scenarios.JobResult {
+		return scenarios.JobResult{ID: id, State: state, Submitted: time.Second, Settled: at, Effects: effects}
+	}
+	taken := Measure(&scenarios.Result{
+		Jobs: []scenarios.JobResult{
+			failed("job-1", "TIMEOUT", 10*time.Second, 1), failed("job-2", "FAILED", 10*time.Second, 0), failed("job-3", "FAILED", 10*time.Second, 0),
+			failed("job-4", "SUCCEEDED", 10*time.Second, 1),
+		},
+		Derived: []*scenarios.DerivedJob{
+			replay("job-1-replay-1", "job-1", "SUCCEEDED", 20*time.Second, 2),
+			replay("job-2-replay-1", "job-2", "FAILED", 20*time.Second, 0),
+			replay("job-2-replay-2", "job-2-replay-1", "SUCCEEDED", 40*time.Second, 1),
+			{JobResult: scenarios.JobResult{ID: "comp-1", State: "SUCCEEDED", Effects: 1}, Of: "job-4"},
+		},
+		Counters: map[string]float64{`dlq_replay_denied_total{reason_code="timeout"}`: 2},
+	})
+	assert.InDelta(t, 20, taken["repair_s"], 1e-9, "of 10 s and 30 s")
+	assert.InDelta(t, 100.0/3, taken["unrepaired"], 1e-9)
+	assert.InDelta(t, 2, taken["double_effects"], 1e-9)
+	assert.InDelta(t, 2, taken["replays_denied"], 1e-9)
+}
+
 func TestMetricsAreAllTaken(t *testing.T) {
-	taken := Measure(&scenarios.Result{Jobs: []scenarios.JobResult{{ID: "job-1", Submitted: 1}}})
+	repaired := &scenarios.DerivedJob{JobResult: scenarios.JobResult{ID: "job-1-replay-1", State: "SUCCEEDED", Settled: 2}, Of: "job-1", Replay: true}
+	taken := Measure(&scenarios.Result{Jobs: []scenarios.JobResult{{ID: "job-1", Submitted: 1, State: "FAILED"}}, Derived: []*scenarios.DerivedJob{repaired}})
 	seen := map[string]bool{}
 	for _, m := range Metrics() {
 		assert.Contains(t, taken, m.Name)

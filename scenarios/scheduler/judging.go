@@ -13,7 +13,7 @@ func JudgeConfig(p *plans.Plan) config.Config {
 	if err != nil {
 		panic(err) // a test makes one
 	}
-	c.Outages = p.Outages()
+	c.Outages, c.Deduplicate = p.Outages(), p.Topology.Deduplicate
 	c.Routing = routingConfig(p.Routing())
 	c.Approvals.Kernel, c.Policy.Kernel = p.Kernel.On(), p.Kernel.On()
 	judgeReplays(p, &c.Replay)

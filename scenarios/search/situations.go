@@ -1,6 +1,7 @@
 package search
 
 import (
+	"strings"
 	"time"
 
 	"github.com/wavetank-sim/wavetank/faults"
@@ -97,8 +98,11 @@ func (d *drawer) breakOff(int) {
 // deadLetter has a job fail that may be replayed, or not.
 func (d *drawer) deadLetter(job int) {
 	d.set("engine.replay.enabled", "true")
-	how := from(d, "fails", "dependency_unavailable", "timeout; twice", "timeout; succeeds after 20s", "no_workers; 6 times", "unknown_commit_state; committed", "denied", "schema_invalid")
+	how := from(d, "fails", "dependency_unavailable", "timeout; twice", "timeout; committed", "timeout; succeeds after 20s", "no_workers; 6 times", "unknown_commit_state; committed", "denied", "schema_invalid")
 	d.set("workload.fail."+nth(job), how)
+	if strings.HasSuffix(how, "committed") { // a replay is a second ticket, or the worker knows its key
+		d.set("topology.deduplicate", from(d, "deduplicates", "true", "false"))
+	}
 	if how == "denied" {
 		d.set("workload.approve_replay."+nth(job), from(d, "approved after", "1m", "10s"))
 	}

@@ -2,6 +2,8 @@ package sweep
 
 import (
 	"fmt"
+	"math"
+	"slices"
 
 	"github.com/wavetank-sim/wavetank/faults/suggest"
 	"github.com/wavetank-sim/wavetank/scenarios"
@@ -21,7 +23,7 @@ type Alternatives struct {
 	Plans     []Case   `json:"plans" yaml:"plans"`     //
 	Rows      []Row    `json:"rows" yaml:"rows"`       // without what is measured
 	Metrics   []string `json:"metrics" yaml:"metrics"` // the columns
-	Seeds     int      `json:"seeds"`                  // under how many every row is run with every plan
+	Seeds     int      `json:"seeds" yaml:"seeds"`     // under how many every row is run with every plan
 	FirstSeed uint64   `json:"first_seed"`
 	Notes     []string `json:"notes" yaml:"notes"`
 }
@@ -103,7 +105,7 @@ func (a *Alternatives) Analyse(records []*campaign.Record) (*Comparison, error) 
 	}
 	for i, row := range a.Rows {
 		var sum tally
-		row.Estimates = map[string]Estimate{}
+		row.Estimates, row.Worst = map[string]Estimate{}, map[string]Example{}
 		for plan := range a.Plans {
 			t.tally(plan, i, &sum)
 			row.Under = append(row.Under, map[string]Estimate{})
@@ -114,6 +116,7 @@ func (a *Alternatives) Analyse(records []*campaign.Record) (*Comparison, error) 
 			for plan := range a.Plans {
 				s := t.series(plan, i, m.Name)
 				series = append(series, s)
+				a.worst(row.Worst, m.Name, plan, i, s)
 				if e := estimate(s); e.N > 0 {
 					row.Under[plan][m.Name] = e
 				}
@@ -127,6 +130,37 @@ func (a *Alternatives) Analyse(records []*campaign.Record) (*Comparison, error) 
 	res.Notes = append(a.reading(t), a.Notes...)
 	return res, nil
 }
+
+// worst keeps the greatest value of a metric of a row, with the run that has it.
+func (a *Alternatives) worst(of map[string]Example, metric string, plan, row int, series []float64) {
+	for i, v := range series {
+		if was, ok := of[metric]; math.IsNaN(v) || ok && v <= was.Value {
+			continue
+		}
+		name, seed := a.Plans[plan].Name, a.FirstSeed+uint64(i)
+		of[metric] = Example{Plan: name, Seed: seed, Value: v, File: fmt.Sprintf("%s/%s-%s-%d-%d", ExamplesDir, a.Name, name, row+1, seed)}
+	}
+}
+
+// PlanOf is the plan of one run of a row, as YAML.
+func (a *Alternatives) PlanOf(row int, e Example) (string, error) {
+	i := slices.IndexFunc(a.Plans, func(c Case) bool { return c.Name == e.Plan })
+	p, err := plans.Parse(e.Plan+".yaml", []byte(a.Plans[i].Plan))
+	if err != nil {
+		return "", err
+	}
+	for _, set := range a.Rows[row].Settings {
+		if err := p.Set(set); err != nil {
+			return "", err
+		}
+	}
+	p.Seed = e.Seed
+	text, err := plans.Marshal(p)
+	return string(text), err
+}
+
+// ExamplesDir is the folder of the runs behind a comparison's cells.
+const ExamplesDir = "runs"
 
 // reading says how the table's numbers are to be read.
 func (a *Alternatives) reading(t *table) []string {

@@ -12,12 +12,12 @@ import (
 //go:embed comparisons/*.yaml cases/*.yaml
 var builtIn embed.FS
 
-// comparisonSeeds keeps all three tables within a minute on two cores.
+// comparisonSeeds keeps a table of small runs within half a minute on two cores.
 const comparisonSeeds = 30
 
 // Comparisons lists the documentation's tables of alternatives, in the order of its documents.
 func Comparisons() (list []*Alternatives) {
-	for _, name := range []string{"dispatch-order", "state-read", "stale-worker"} {
+	for _, name := range []string{"dispatch-order", "state-read", "stale-worker", "dead-letter-replay"} {
 		list = append(list, comparison("comparisons/"+name+".yaml"))
 	}
 	return list

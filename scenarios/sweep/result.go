@@ -86,6 +86,14 @@ type Comparison struct {
 	Notes     []string          `json:"notes"`
 }
 
+// Example is one run of an alternative.
+type Example struct {
+	Plan  string  `json:"plan"` // a name of Comparison.Plans
+	Seed  uint64  `json:"seed"`
+	Value float64 `json:"value"`
+	File  string  `json:"file"` // its plan, without the extension, from the comparisons' folder; the page is beside it
+}
+
 // Row is one alternative.
 type Row struct {
 	Name      string              `json:"name" yaml:"name"`         // as the document calls it
@@ -95,6 +103,7 @@ type Row struct {
 	Runs      int                 `json:"runs"`
 	Estimates map[string]Estimate `json:"estimates"`
 
+	Worst   map[string]Example    `json:"worst,omitempty"`   // by the metric's name, the run with the greatest value, the first of those
 	Under   []map[string]Estimate `json:"under,omitempty"`   // the same for each of the plans alone, in their order
 	Broken  map[string]int        `json:"broken,omitempty"`  // in runs, by invariant
 	Outside map[string]int        `json:"outside,omitempty"` // the same, outside the promise

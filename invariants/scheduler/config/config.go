@@ -33,6 +33,7 @@ type Config struct {
 	RetryDelayStore      time.Duration // after a store failure, or when a run's lock is busy (State-read errors and Scheduler internals)
 	BackoffMax           time.Duration // the longest delay (Scheduler internals)
 	AckWait              time.Duration // before JetStream delivers again what is not acknowledged (Scheduler internals)
+	Deduplicate          bool          `setting:"-"` // workers, and the sink of their effects, refuse an idempotency key that is done (Dead letters)
 	Outages              time.Duration `setting:"-"` // for how long the plan's faults may keep a message from being handled, taken together
 	PendingAge           time.Duration // before the replayer takes up a PENDING job (Scheduler internals)
 

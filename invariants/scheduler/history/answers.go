@@ -29,6 +29,7 @@ const (
 	WrongSequence     = "err_code=10071"
 	TransactionFailed = "redis: transaction failed"
 	ScriptUnknown     = "NOSCRIPT"
+	EffectHad         = "its effect was had already" // the workers' sink, which knows the idempotency key
 )
 
 // AnswerOf is the one definition of a failed operation.
@@ -38,7 +39,7 @@ func AnswerOf(e *sim.Event) Answer {
 		return Done
 	case sim.OutcomePending:
 		return Waits
-	case TransactionFailed:
+	case TransactionFailed, EffectHad:
 		return Declined
 	case context.Canceled.Error():
 		if e.Fault == "" {

@@ -5,19 +5,20 @@ import (
 	"github.com/wavetank-sim/wavetank/invariants/scheduler/history"
 	"github.com/wavetank-sim/wavetank/invariants/scheduler/model"
 	"github.com/wavetank-sim/wavetank/invariants/scheduler/observe"
+	"github.com/wavetank-sim/wavetank/invariants/scheduler/rule"
 )
 
-var ackedOnlyWhenDurable = checking(invariants.Invariant{
+var ackedOnlyWhenDurable = rule.New(invariants.Invariant{
 	Name:   "acked-only-when-durable",
 	Says:   "A request is acknowledged only when its job is terminal, DISPATCHED, RUNNING or waiting for an approval, or goes on by the request of its approval. A result or a cancellation is acknowledged only when its job is terminal, or when the result is of an older epoch. A message that was handled before is judged by the state that its job had then.",
 	Kind:   invariants.Always,
 	Source: "Scheduler internals, section 9; Dispatch ordering, the redelivery gate",
-}, func(_ *model.Facts, t *tally) observe.Checker {
+}, func(_ *model.Facts, t *rule.Tally) observe.Checker {
 	return observe.Checker{Acked: func(s *model.Step, m *model.Message) {
 		if m != nil && m.Consumer == history.ConsumerResult && m.Epoch < s.About.Epoch {
 			return // the job waits for the result of a later dispatch
 		}
-		t.exercise()
+		t.Exercise()
 		state := s.About.State
 		if m != nil && m.Guard.Skipped {
 			state = m.Guard.Handled
@@ -32,8 +33,8 @@ var ackedOnlyWhenDurable = checking(invariants.Invariant{
 			what = "cancellation"
 		}
 		if !durable {
-			t.violated(s.About, "%s acknowledged the %s (seq %d, delivery %d) at step %d while the record said %s",
-				invariants.Who(s.Event), what, s.Seq, s.Delivered, stepNo(s.Step), state)
+			t.Violation(s.About, "%s acknowledged the %s (seq %d, delivery %d) at step %d while the record said %s",
+				invariants.Who(s.Event), what, s.Seq, s.Delivered, invariants.StepNo(s.Step), state)
 		}
 	}}
 })

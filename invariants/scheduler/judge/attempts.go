@@ -4,32 +4,33 @@ import (
 	"github.com/wavetank-sim/wavetank/invariants"
 	"github.com/wavetank-sim/wavetank/invariants/scheduler/model"
 	"github.com/wavetank-sim/wavetank/invariants/scheduler/observe"
+	"github.com/wavetank-sim/wavetank/invariants/scheduler/rule"
 )
 
-var attemptsEqualScheduledWrites = checking(invariants.Invariant{
+var attemptsEqualScheduledWrites = rule.New(invariants.Invariant{
 	Name:   "attempts-equal-scheduled-writes",
 	Says:   "A job's attempts equal the SCHEDULED writes that were applied to it.",
 	Kind:   invariants.Always,
 	Source: "Dispatch ordering, attempt accounting",
-}, func(f *model.Facts, t *tally) observe.Checker {
+}, func(f *model.Facts, t *rule.Tally) observe.Checker {
 	return observe.Checker{Wrote: func(s *model.Step, _ *model.Write) {
-		t.exercise()
+		t.Exercise()
 		j := s.About
 		if j.Attempts != j.Scheduled {
-			t.violated(j, "attempts is %d after the write of %s at step %d (%s), but SCHEDULED was written %s",
-				j.Attempts, j.State, stepNo(s.Step), s.Phase, invariants.CountOf(j.Scheduled, "time", "times"))
+			t.Violation(j, "attempts is %d after the write of %s at step %d (%s), but SCHEDULED was written %s",
+				j.Attempts, j.State, invariants.StepNo(s.Step), s.Phase, invariants.CountOf(j.Scheduled, "time", "times"))
 			j.Scheduled = j.Attempts // said once
 		}
 	}, Audited: func(*invariants.End) { auditAttempts(f, t) }}
 })
 
-var attemptsDrainByTwo = checking(invariants.Invariant{
+var attemptsDrainByTwo = rule.New(invariants.Invariant{
 	Name:   "attempts-drain-by-two",
 	Says:   "A replay whose publish failed and was rolled back costs exactly two attempts; no replay costs more.",
 	Kind:   invariants.Always,
 	Source: "Dispatch ordering, attempt accounting: SCHEDULED, then rollback SCHEDULED",
 	Needs:  []string{"attempts-equal-scheduled-writes"},
-}, func(_ *model.Facts, t *tally) observe.Checker {
+}, func(_ *model.Facts, t *rule.Tally) observe.Checker {
 	return observe.Checker{Wrote: func(s *model.Step, w *model.Write) {
 		if s.Handling == nil || s.About.State != model.Scheduled {
 			return
@@ -38,31 +39,31 @@ var attemptsDrainByTwo = checking(invariants.Invariant{
 		rollback := w.From == model.Dispatched && s.Handling.PublishFailed != 0
 		switch {
 		case rollback && cost != 2:
-			t.violated(s.About, "the rollback at step %d, after the publish that failed at step %d, left the replay at a cost of %d attempts (%d to %d) instead of 2",
-				stepNo(s.Step), stepNo(s.Handling.PublishFailed), cost, s.Handling.Attempts, s.About.Attempts)
+			t.Violation(s.About, "the rollback at step %d, after the publish that failed at step %d, left the replay at a cost of %d attempts (%d to %d) instead of 2",
+				invariants.StepNo(s.Step), invariants.StepNo(s.Handling.PublishFailed), cost, s.Handling.Attempts, s.About.Attempts)
 		case cost > 2:
-			t.violated(s.About, "one replay cost %d attempts by step %d (%d to %d)", cost, stepNo(s.Step), s.Handling.Attempts, s.About.Attempts)
+			t.Violation(s.About, "one replay cost %d attempts by step %d (%d to %d)", cost, invariants.StepNo(s.Step), s.Handling.Attempts, s.About.Attempts)
 		}
 		if rollback {
-			t.exercise()
+			t.Exercise()
 		}
 	}}
 })
 
-var attemptsNeverPastCeiling = checking(invariants.Invariant{
+var attemptsNeverPastCeiling = rule.New(invariants.Invariant{
 	Name:   "attempts-never-past-ceiling",
 	Says:   "A job's attempts never pass the ceiling of scheduling retries, at which it moves to FAILED.",
 	Kind:   invariants.Always,
 	Source: "Scheduler internals, section 1, max scheduling retries; Dead letters, retry ceiling before DLQ",
-}, func(f *model.Facts, t *tally) observe.Checker {
+}, func(f *model.Facts, t *rule.Tally) observe.Checker {
 	return observe.Checker{Wrote: func(s *model.Step, w *model.Write) {
 		if s.About.Attempts == w.Attempts {
 			return
 		}
-		t.exercise()
+		t.Exercise()
 		if s.About.Attempts > f.Config.MaxSchedulingRetries {
-			t.violated(s.About, "attempts reached %d at step %d (%s); the ceiling is %d",
-				s.About.Attempts, stepNo(s.Step), s.Phase, f.Config.MaxSchedulingRetries)
+			t.Violation(s.About, "attempts reached %d at step %d (%s); the ceiling is %d",
+				s.About.Attempts, invariants.StepNo(s.Step), s.Phase, f.Config.MaxSchedulingRetries)
 		}
 	}, Audited: func(*invariants.End) { auditCeiling(f, t) }}
 })

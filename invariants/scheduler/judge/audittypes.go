@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"github.com/wavetank-sim/wavetank/invariants/scheduler/history"
+	"github.com/wavetank-sim/wavetank/invariants/scheduler/rule"
 )
 
 // typeNames are the words for what TYPE says of a key of Redis.
@@ -20,7 +21,7 @@ var typeOf = map[history.What]string{
 // audit can go on with: Redis without them. The jobs whose records they are stay out of it.
 func (j *Judge) auditTypes(in *AuditInput) map[string]map[string]string {
 	kept := maps.Clone(in.Redis)
-	i := slices.IndexFunc(j.tallies, func(t *tally) bool { return t.Name == redisIndexAgreesWithRecord.Name })
+	i := slices.IndexFunc(j.tallies, func(t *rule.Tally) bool { return t.Name == redisIndexAgreesWithRecord.Name })
 	for _, key := range slices.Sorted(maps.Keys(in.Types)) {
 		what, _ := history.KeyOf(key)
 		want, is := typeOf[what], in.Types[key]
@@ -36,8 +37,8 @@ func (j *Judge) auditTypes(in *AuditInput) map[string]map[string]string {
 			about.Messages = nil
 		}
 		delete(kept, key)
-		j.tallies[i].exercise()
-		j.tallies[i].violated(about, "%s is %s, and no scheduler can read it: it must be %s", key, word, typeNames[want])
+		j.tallies[i].Exercise()
+		j.tallies[i].Violation(about, "%s is %s, and no scheduler can read it: it must be %s", key, word, typeNames[want])
 	}
 	return kept
 }

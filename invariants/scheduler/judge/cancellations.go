@@ -9,14 +9,15 @@ import (
 	"github.com/wavetank-sim/wavetank/invariants/scheduler/history"
 	"github.com/wavetank-sim/wavetank/invariants/scheduler/model"
 	"github.com/wavetank-sim/wavetank/invariants/scheduler/observe"
+	"github.com/wavetank-sim/wavetank/invariants/scheduler/rule"
 )
 
-var cancellationTakesEffect = checking(invariants.Invariant{
+var cancellationTakesEffect = rule.New(invariants.Invariant{
 	Name:   "cancellation-takes-effect",
 	Says:   "A cancellation that is stored before the job is over takes effect: the job ends CANCELLED, or TIMEOUT past its deadline. It may end otherwise while the cancellation can still be waiting for the job's lock, its next delivery and its handling, but not if a scheduler was given the cancellation before the job had a record.",
 	Kind:   invariants.Always,
 	Source: "Scheduler internals, section 1: cancelled by user request, whether the request or its cancellation comes first; jobLockTTL, retryDelayBusy and backoffMax",
-}, func(f *model.Facts, t *tally) observe.Checker {
+}, func(f *model.Facts, t *rule.Tally) observe.Checker {
 	ahead := map[*model.Job]int{} // the step at which its cancellation was seen to have come before its record
 	wait := cancellationWait(&f.Config)
 	given := map[*model.Job]int{} // the step of its record, if a scheduler had its cancellation for the first time
@@ -48,17 +49,17 @@ var cancellationTakesEffect = checking(invariants.Invariant{
 			case ahead[j] == 0 && !late && (!effective || !asked):
 				return // nobody wanted it cancelled, or it has overtaken the cancellation
 			case !effective && ahead[j] != 0:
-				t.violated(j, "%s wrote %s at step %d, although a cancellation of the job had come before its record, at step %d", invariants.Who(s.Event), j.State, stepNo(s.Step), stepNo(ahead[j]))
+				t.Violation(j, "%s wrote %s at step %d, although a cancellation of the job had come before its record, at step %d", invariants.Who(s.Event), j.State, invariants.StepNo(s.Step), invariants.StepNo(ahead[j]))
 			case !effective:
-				t.violated(j, "%s wrote %s at step %d, although a cancellation of the job had been stored more than %s before", invariants.Who(s.Event), j.State, stepNo(s.Step), wait)
+				t.Violation(j, "%s wrote %s at step %d, although a cancellation of the job had been stored more than %s before", invariants.Who(s.Event), j.State, invariants.StepNo(s.Step), wait)
 			}
-			t.exercise()
+			t.Exercise()
 		},
 		Ended: func(end *invariants.End) {
 			for _, j := range f.Order {
 				if _, late := unheeded(j, end.At-wait); late && j.State != model.Absent && !j.State.Terminal() {
-					t.exercise()
-					t.violated(j, "is still %s, although a cancellation of it has been stored for more than %s", j.State, wait)
+					t.Exercise()
+					t.Violation(j, "is still %s, although a cancellation of it has been stored for more than %s", j.State, wait)
 				}
 			}
 		},

@@ -8,6 +8,7 @@ import (
 	"github.com/wavetank-sim/wavetank/invariants/scheduler/history"
 	"github.com/wavetank-sim/wavetank/invariants/scheduler/model"
 	"github.com/wavetank-sim/wavetank/invariants/scheduler/observe"
+	"github.com/wavetank-sim/wavetank/invariants/scheduler/rule"
 )
 
 // Counters of the scheduler that events can judge. The others count what no event shows: a stale
@@ -39,13 +40,13 @@ const (
 // not say which is which.
 var mixedUp = []string{counterFailClosed, counterFenced, counterOrphans, counterResumed, counterRollbacks, counterRollbacksFailed, counterRunningsFailed}
 
-var countersEqualTrace = checking(invariants.Invariant{
+var countersEqualTrace = rule.New(invariants.Invariant{
 	Name:   "counters-equal-trace",
 	Says:   "The schedulers' counters of handled requests, replayed orphans, dispatches, completions, denials, quarantines, answers of the output policy, rollbacks, failed and fenced writes, resumed and voided intents and fail-closed reads equal what the events show. A crash leaves open whether its scheduler has counted what it did last.",
 	Kind:   invariants.Eventually,
 	Source: "Dispatch ordering, publish failure recovery and next step 1; State-read errors, next step 1; Scheduler internals, section 10",
 	Needs:  []string{"events-agree-with-servers"},
-}, func(f *model.Facts, t *tally) observe.Checker {
+}, func(f *model.Facts, t *rule.Tally) observe.Checker {
 	return observe.Checker{Ended: func(end *invariants.End) {
 		if end.Metrics == nil {
 			return
@@ -84,7 +85,7 @@ var countersEqualTrace = checking(invariants.Invariant{
 			if f.Mixed && slices.Contains(mixedUp, c.name) {
 				continue
 			}
-			t.exercise()
+			t.Exercise()
 			got := sum(end.Metrics, c.name, "")
 			if c.name == counterFailClosed {
 				got += sum(end.Metrics, counterCachedSkips, labelSkip)
@@ -99,7 +100,7 @@ var countersEqualTrace = checking(invariants.Invariant{
 				cutShort += f.Count.OrphansMaybe
 			}
 			if got > float64(c.want+f.Count.Crashes) || got < float64(c.want-cutShort) {
-				t.violated(nil, "%s is %g, but the events show %d: %s", c.name, got, c.want, c.what)
+				t.Violation(nil, "%s is %g, but the events show %d: %s", c.name, got, c.want, c.what)
 			}
 		}
 	}}

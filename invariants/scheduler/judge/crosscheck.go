@@ -9,14 +9,15 @@ import (
 	"github.com/wavetank-sim/wavetank/invariants/scheduler/history"
 	"github.com/wavetank-sim/wavetank/invariants/scheduler/model"
 	"github.com/wavetank-sim/wavetank/invariants/scheduler/observe"
+	"github.com/wavetank-sim/wavetank/invariants/scheduler/rule"
 )
 
-var eventsAgreeWithServers = checking(invariants.Invariant{
+var eventsAgreeWithServers = rule.New(invariants.Invariant{
 	Name:   "events-agree-with-servers",
 	Says:   "What the steps were seen to change adds up to what Redis and the streams hold at the end.",
 	Kind:   invariants.Always,
 	Source: "the testbed itself: an oracle that misses a change can judge nothing",
-}, func(f *model.Facts, t *tally) observe.Checker {
+}, func(f *model.Facts, t *rule.Tally) observe.Checker {
 	return observe.Checker{Ended: func(end *invariants.End) {
 		// Violations of this one are the run's, even where they name a job: they stop what is judged at the end.
 		stored := map[string]int{}
@@ -26,46 +27,46 @@ var eventsAgreeWithServers = checking(invariants.Invariant{
 			}
 		}
 		for _, j := range f.Order {
-			t.exercise()
+			t.Exercise()
 			record := end.Redis[history.RecordPrefix+j.ID]
 			if is := recordState(record); is != j.State {
-				t.violated(nil, "%s is %s in Redis, but the steps left it %s (step %d)", j.ID, is, j.State, stepNo(j.StateAt))
+				t.Violation(nil, "%s is %s in Redis, but the steps left it %s (step %d)", j.ID, is, j.State, invariants.StepNo(j.StateAt))
 			}
 			if is, _ := strconv.Atoi(record["attempts"]); is != j.Attempts {
-				t.violated(nil, "%s has attempts %d in Redis, but the steps left it %d", j.ID, is, j.Attempts)
+				t.Violation(nil, "%s has attempts %d in Redis, but the steps left it %d", j.ID, is, j.Attempts)
 			}
 			if is, were := stored[j.ID], dispatchesKept(j); end.Streams != nil && is != were {
-				t.violated(nil, "%s holds %d dispatches of %s, but the steps stored %d", history.StreamJobs, is, j.ID, were)
+				t.Violation(nil, "%s holds %d dispatches of %s, but the steps stored %d", history.StreamJobs, is, j.ID, were)
 			}
 		}
 		for _, key := range slices.Sorted(maps.Keys(end.Redis)) {
 			if id := history.RecordOf(key); id != "" && f.Jobs[id] == nil {
-				t.violated(nil, "Redis holds a record of %s, which no step wrote", id)
+				t.Violation(nil, "Redis holds a record of %s, which no step wrote", id)
 			}
 		}
 	}}
 })
 
-var redisIndexAgreesWithRecord = checking(invariants.Invariant{
+var redisIndexAgreesWithRecord = rule.New(invariants.Invariant{
 	Name:   "redis-index-agrees-with-record",
 	Says:   "Every record is in the index of its state, with the time of its last update, and in no other.",
 	Kind:   invariants.Always,
 	Source: "Scheduler internals, sections 1 and 3: the reconciler finds stale jobs by state and updated_at",
 	Needs:  []string{"events-agree-with-servers"},
-}, func(f *model.Facts, t *tally) observe.Checker {
+}, func(f *model.Facts, t *rule.Tally) observe.Checker {
 	judge := func(end *invariants.End) {
 		for _, j := range f.Order {
 			record := end.Redis[history.RecordPrefix+j.ID]
 			if recordState(record) == model.Absent {
 				continue
 			}
-			t.exercise()
+			t.Exercise()
 			index := history.IndexPrefix + record["state"]
 			switch score, there := end.Redis[index][j.ID]; {
 			case !there:
-				t.violated(j, "the record says %s, but %s does not list it", record["state"], index)
+				t.Violation(j, "the record says %s, but %s does not list it", record["state"], index)
 			case score != record["updated_at"]:
-				t.violated(j, "the record was updated at %s, but %s has it at %s", record["updated_at"], index, score)
+				t.Violation(j, "the record was updated at %s, but %s has it at %s", record["updated_at"], index, score)
 			}
 		}
 		for _, key := range slices.Sorted(maps.Keys(end.Redis)) {
@@ -75,7 +76,7 @@ var redisIndexAgreesWithRecord = checking(invariants.Invariant{
 			}
 			for _, id := range slices.Sorted(maps.Keys(end.Redis[key])) {
 				if is := end.Redis[history.RecordPrefix+id]["state"]; is != word {
-					t.violated(f.Job(id), "%s lists it, but the record says %s", key, recordState(end.Redis[history.RecordPrefix+id]))
+					t.Violation(f.Job(id), "%s lists it, but the record says %s", key, recordState(end.Redis[history.RecordPrefix+id]))
 				}
 			}
 		}

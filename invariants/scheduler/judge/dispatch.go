@@ -7,19 +7,20 @@ import (
 	"github.com/wavetank-sim/wavetank/invariants/scheduler/history"
 	"github.com/wavetank-sim/wavetank/invariants/scheduler/model"
 	"github.com/wavetank-sim/wavetank/invariants/scheduler/observe"
+	"github.com/wavetank-sim/wavetank/invariants/scheduler/rule"
 )
 
-var oneDispatchPerJob = checking(invariants.Invariant{
+var oneDispatchPerJob = rule.New(invariants.Invariant{
 	Name:   "one-dispatch-per-job",
 	Says:   "The stream stores at most one dispatch of a job. With epochs it stores at most one of each epoch.",
 	Kind:   invariants.Always,
 	Source: "Dispatch ordering, the redelivery gate and the dispatch ordering; State-read errors",
-}, func(f *model.Facts, t *tally) observe.Checker {
+}, func(f *model.Facts, t *rule.Tally) observe.Checker {
 	return observe.Checker{Stored: func(s *model.Step, d *model.Dispatch) {
 		if f.Config.Epochs && d.Worker == "" {
 			return // a topic's subject names no job, so that nothing can be compared with it
 		}
-		t.exercise()
+		t.Exercise()
 		var first *model.Dispatch
 		n := 1
 		for i := range s.About.Dispatches {
@@ -30,8 +31,8 @@ var oneDispatchPerJob = checking(invariants.Invariant{
 			}
 		}
 		if first != nil {
-			t.violated(s.About, "%s dispatch%s stored, %s seq %d on %s at step %d; the first was seq %d on %s at step %d",
-				invariants.Ordinal(n), ofEpoch(d), history.StreamJobs, d.Seq, d.Subject, stepNo(d.Step), first.Seq, first.Subject, stepNo(first.Step))
+			t.Violation(s.About, "%s dispatch%s stored, %s seq %d on %s at step %d; the first was seq %d on %s at step %d",
+				invariants.Ordinal(n), ofEpoch(d), history.StreamJobs, d.Seq, d.Subject, invariants.StepNo(d.Step), first.Seq, first.Subject, invariants.StepNo(first.Step))
 		}
 	}, Audited: func(*invariants.End) { auditDuplicates(f, t) }}
 })
@@ -44,55 +45,55 @@ func ofEpoch(d *model.Dispatch) string {
 	return fmt.Sprintf(" of epoch %d", d.Epoch)
 }
 
-var intentBeforeDispatch = checking(invariants.Invariant{
+var intentBeforeDispatch = rule.New(invariants.Invariant{
 	Name:   "intent-before-dispatch",
 	Says:   "In state-first and outbox order, a dispatch is stored only while its job is DISPATCHED to the worker that the dispatch goes to. With an outbox it is published only from there.",
 	Kind:   invariants.Always,
 	Source: "Dispatch ordering, dispatch ordering: the transition to DISPATCHED happens before the publish",
-}, func(f *model.Facts, t *tally) observe.Checker {
+}, func(f *model.Facts, t *rule.Tally) observe.Checker {
 	if f.Config.DispatchOrder == "publish-first" {
 		return observe.Checker{} // the other order: the intent follows
 	}
 	return observe.Checker{Stored: func(s *model.Step, d *model.Dispatch) {
-		t.exercise()
+		t.Exercise()
 		j := s.About
 		switch {
 		case j.Intent.Step == 0:
-			t.violated(j, "dispatch stored, %s seq %d on %s at step %d, while the record said %s (since step %d)",
-				history.StreamJobs, d.Seq, d.Subject, stepNo(d.Step), j.State, stepNo(j.StateAt))
+			t.Violation(j, "dispatch stored, %s seq %d on %s at step %d, while the record said %s (since step %d)",
+				history.StreamJobs, d.Seq, d.Subject, invariants.StepNo(d.Step), j.State, invariants.StepNo(j.StateAt))
 		case d.Worker != "" && d.Worker != j.Intent.Worker:
-			t.violated(j, "dispatch to %s stored, %s seq %d at step %d, but the DISPATCHED write at step %d named %q",
-				d.Worker, history.StreamJobs, d.Seq, stepNo(d.Step), stepNo(j.Intent.Step), j.Intent.Worker)
+			t.Violation(j, "dispatch to %s stored, %s seq %d at step %d, but the DISPATCHED write at step %d named %q",
+				d.Worker, history.StreamJobs, d.Seq, invariants.StepNo(d.Step), invariants.StepNo(j.Intent.Step), j.Intent.Worker)
 		case f.Config.DispatchOrder == "outbox" && j.Queued.Step == 0:
-			t.violated(j, "dispatch stored, %s seq %d on %s at step %d, which the outbox does not hold",
-				history.StreamJobs, d.Seq, d.Subject, stepNo(d.Step))
+			t.Violation(j, "dispatch stored, %s seq %d on %s at step %d, which the outbox does not hold",
+				history.StreamJobs, d.Seq, d.Subject, invariants.StepNo(d.Step))
 		}
 	}}
 })
 
-var noDispatchAfterFailedRead = checking(invariants.Invariant{
+var noDispatchAfterFailedRead = rule.New(invariants.Invariant{
 	Name:   "no-dispatch-after-failed-read",
 	Says:   "A handling whose state read failed publishes no dispatch.",
 	Kind:   invariants.Always,
 	Source: "State-read errors, the fail-closed branch",
-}, func(_ *model.Facts, t *tally) observe.Checker {
+}, func(_ *model.Facts, t *rule.Tally) observe.Checker {
 	return observe.Checker{
 		Read: func(s *model.Step) {
 			if s.Failed && s.Handling != nil {
-				t.exercise()
+				t.Exercise()
 			}
 		},
 		Sent: func(s *model.Step) {
 			if s.Handling != nil && s.Handling.ReadFailed != 0 {
-				t.violated(s.About, "%s published to %s at step %d although its state read at step %d had failed",
-					invariants.Who(s.Event), s.Target, stepNo(s.Step), stepNo(s.Handling.ReadFailed))
+				t.Violation(s.About, "%s published to %s at step %d although its state read at step %d had failed",
+					invariants.Who(s.Event), s.Target, invariants.StepNo(s.Step), invariants.StepNo(s.Handling.ReadFailed))
 			}
 		},
 	}
 })
 
 // auditDuplicates finds second dispatches.
-func auditDuplicates(f *model.Facts, t *tally) {
+func auditDuplicates(f *model.Facts, t *rule.Tally) {
 	for _, j := range f.Order {
 		first := map[int64]*model.Dispatch{}
 		for i := range j.Dispatches {
@@ -100,9 +101,9 @@ func auditDuplicates(f *model.Facts, t *tally) {
 			if f.Config.Epochs && d.Worker == "" {
 				continue
 			}
-			t.exercise()
+			t.Exercise()
 			if before := first[d.Epoch]; before != nil {
-				t.violated(j, "another dispatch%s stored, %s seq %d on %s; the first was seq %d on %s",
+				t.Violation(j, "another dispatch%s stored, %s seq %d on %s; the first was seq %d on %s",
 					ofEpoch(d), history.StreamJobs, d.Seq, d.Subject, before.Seq, before.Subject)
 				continue
 			}

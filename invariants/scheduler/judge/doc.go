@@ -4,7 +4,8 @@
 // that the scheduler says of itself, and they are judged, not believed. [Audit] judges real servers, which no world
 // watched, by what they hold.
 //
-// Each family of invariants has a file, whose checkers hook into the observer (package observe) and read its model.
+// Each family of invariants has a file, or a package where it is large (policies, workflows, replay). Its checkers hook into the
+// observer (package observe) and read its model.
 //
 // Its files, each of which calls only those after it:
 //
@@ -20,15 +21,9 @@
 //	locks.go, ticks.go                   locks of jobs and of loops
 //	acks.go, guard.go                    messages
 //	counters.go                          metrics
-//	policy.go, policy_decision.go,
-//	policy_breaker.go                    the safety kernel: that it is asked, its decisions, and its circuit
-//	dispatch.go, outputchecks.go         stored dispatches, and outputs
-//	tenants.go, saga.go, replay.go       tenants, sagas and dead letters
+//	dispatch.go                          stored dispatches
 //	situations.go                        what a campaign must sometimes see
-//	approvals.go                         approvals
 //	stored.go                            what an audit finds in the servers
 //	timeouts.go                          timeouts
 //	rescued.go, decided.go               jobs that were rescued, and what was decided of them
-//	workflow.go                          runs
-//	tally.go                             an invariant with its checker, and what that found
 package judge

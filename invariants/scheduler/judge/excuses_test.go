@@ -15,11 +15,15 @@ import (
 
 // What strikes excuse is the promise matrix's to say. No checker looks at them: only the tally does, which asks the matrix.
 func TestNoCheckerKnowsOfStrikes(t *testing.T) {
-	files, err := filepath.Glob("*.go")
-	require.NoError(t, err)
+	var files []string
+	for _, dir := range []string{".", "../policies", "../workflows", "../replay"} {
+		list, err := filepath.Glob(filepath.Join(dir, "*.go"))
+		require.NoError(t, err)
+		files = append(files, list...)
+	}
 	seen := 0
 	for _, name := range files {
-		if strings.HasSuffix(name, "_test.go") || slices.Contains([]string{"judge.go", "rules.go", "tally.go"}, name) {
+		if strings.HasSuffix(name, "_test.go") || slices.Contains([]string{"judge.go", "rules.go"}, name) {
 			continue
 		}
 		file, err := parser.ParseFile(token.NewFileSet(), name, nil, parser.SkipObjectResolution)

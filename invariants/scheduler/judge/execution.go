@@ -7,22 +7,23 @@ import (
 	"github.com/wavetank-sim/wavetank/invariants/scheduler/history"
 	"github.com/wavetank-sim/wavetank/invariants/scheduler/model"
 	"github.com/wavetank-sim/wavetank/invariants/scheduler/observe"
+	"github.com/wavetank-sim/wavetank/invariants/scheduler/rule"
 )
 
-var succeededImpliesFinishedExecution = checking(invariants.Invariant{
+var succeededImpliesFinishedExecution = rule.New(invariants.Invariant{
 	Name:   "succeeded-implies-finished-execution",
-	Says:   "A job is SUCCEEDED only after a worker has finished executing it.",
+	Says:   "A job is SUCCEEDED only after a worker has finished executing it; with deduplication by idempotency key, another job of its key will do.",
 	Kind:   invariants.Always,
 	Source: "Scheduler internals, section 1: RUNNING, succeeded",
-}, func(f *model.Facts, t *tally) observe.Checker {
+}, func(f *model.Facts, t *rule.Tally) observe.Checker {
 	audited := func(end *invariants.End) {
-		withRecord(f, func(j *model.Job) {
+		rule.WithRecord(f, func(j *model.Job) {
 			if j.State != model.Succeeded || end.Streams == nil {
 				return
 			}
-			t.exercise()
+			t.Exercise()
 			if !slices.ContainsFunc(j.Messages, func(m model.Message) bool { return m.Succeeded }) {
-				t.violated(j, "is SUCCEEDED, but %s holds no result that says so", history.StreamSys)
+				t.Violation(j, "is SUCCEEDED, but %s holds no result that says so", history.StreamSys)
 			}
 		})
 	}
@@ -30,19 +31,19 @@ var succeededImpliesFinishedExecution = checking(invariants.Invariant{
 		if s.About.State != model.Succeeded || w.From == model.Succeeded {
 			return
 		}
-		t.exercise()
-		if s.About.Finished == 0 {
-			t.violated(s.About, "SUCCEEDED was written at step %d, but no worker has finished the job (%d began it)", stepNo(s.Step), s.About.Begun)
+		t.Exercise()
+		if s.About.Finished == 0 && !f.Deduplicated(s.About) {
+			t.Violation(s.About, "SUCCEEDED was written at step %d, but no worker has finished the job (%d began it)", invariants.StepNo(s.Step), s.About.Begun)
 		}
 	}}
 })
 
-var oneExecutionPerDispatch = checking(invariants.Invariant{
+var oneExecutionPerDispatch = rule.New(invariants.Invariant{
 	Name:   "one-execution-per-dispatch",
 	Says:   "A worker begins a job only for a dispatch that names it, and once for each.",
 	Kind:   invariants.Always,
 	Source: "Dispatch ordering, the production problem: a second dispatch is a second side effect",
-}, func(_ *model.Facts, t *tally) observe.Checker {
+}, func(_ *model.Facts, t *rule.Tally) observe.Checker {
 	return onBegin(t, func(s *model.Step) {
 		j := s.About
 		for i := range j.Dispatches {
@@ -51,17 +52,17 @@ var oneExecutionPerDispatch = checking(invariants.Invariant{
 				return
 			}
 		}
-		t.violated(j, "execution %d began at step %d on %s, but the stream has stored %s, and none that is for it and not begun",
-			j.Begun, stepNo(s.Step), s.Node, invariants.CountOf(len(j.Dispatches), "dispatch", "dispatches"))
+		t.Violation(j, "execution %d began at step %d on %s, but the stream has stored %s, and none that is for it and not begun",
+			j.Begun, invariants.StepNo(s.Step), s.Node, invariants.CountOf(len(j.Dispatches), "dispatch", "dispatches"))
 	})
 })
 
-var oneExecutionAtATime = checking(invariants.Invariant{
+var oneExecutionAtATime = rule.New(invariants.Invariant{
 	Name:   "one-execution-at-a-time",
 	Says:   "At any time, a worker executes a job at most once for each dispatch of it.",
 	Kind:   invariants.Always,
 	Source: "Dispatch ordering, the production problem: a second dispatch is a second side effect",
-}, func(_ *model.Facts, t *tally) observe.Checker {
+}, func(_ *model.Facts, t *rule.Tally) observe.Checker {
 	return onBegin(t, func(s *model.Step) {
 		at, dispatches := 0, 0
 		for _, worker := range s.About.Executing {
@@ -75,19 +76,19 @@ var oneExecutionAtATime = checking(invariants.Invariant{
 			}
 		}
 		if at > 1 && at > dispatches {
-			t.violated(s.About, "%s began it at step %d, and executes it %d times at once, but the stream has stored %s for it",
-				s.Node, stepNo(s.Step), at, invariants.CountOf(dispatches, "dispatch", "dispatches"))
+			t.Violation(s.About, "%s began it at step %d, and executes it %d times at once, but the stream has stored %s for it",
+				s.Node, invariants.StepNo(s.Step), at, invariants.CountOf(dispatches, "dispatch", "dispatches"))
 		}
 	})
 })
 
-var oneExecutionPerJob = checking(invariants.Invariant{
+var oneExecutionPerJob = rule.New(invariants.Invariant{
 	Name:   "one-execution-per-job",
 	Says:   "Workers begin a job at most once, whatever its epochs.",
 	Kind:   invariants.Always,
 	Source: "Dispatch ordering, the production problem: a second dispatch is a second side effect",
 	Needs:  []string{"one-dispatch-per-job", "one-execution-per-dispatch"},
-}, func(_ *model.Facts, t *tally) observe.Checker {
+}, func(_ *model.Facts, t *rule.Tally) observe.Checker {
 	type beginning struct {
 		step   int
 		worker string
@@ -99,15 +100,15 @@ var oneExecutionPerJob = checking(invariants.Invariant{
 			first[s.About] = beginning{s.Step, s.Node}
 			return
 		}
-		t.violated(s.About, "execution %d began at step %d on %s; the first began at step %d on %s", s.About.Begun, stepNo(s.Step), s.Node, stepNo(before.step), before.worker)
+		t.Violation(s.About, "execution %d began at step %d on %s; the first began at step %d on %s", s.About.Begun, invariants.StepNo(s.Step), s.Node, invariants.StepNo(before.step), before.worker)
 	})
 })
 
 // onBegin checks each beginning of an execution.
-func onBegin(t *tally, check func(*model.Step)) observe.Checker {
+func onBegin(t *rule.Tally, check func(*model.Step)) observe.Checker {
 	return observe.Checker{Effect: func(s *model.Step) {
 		if s.Name == "begin" {
-			t.exercise()
+			t.Exercise()
 			check(s)
 		}
 	}}

@@ -5,38 +5,39 @@ import (
 	"github.com/wavetank-sim/wavetank/invariants/scheduler/history"
 	"github.com/wavetank-sim/wavetank/invariants/scheduler/model"
 	"github.com/wavetank-sim/wavetank/invariants/scheduler/observe"
+	"github.com/wavetank-sim/wavetank/invariants/scheduler/rule"
 )
 
-var processedMessageNotHandledAgain = checking(invariants.Invariant{
+var processedMessageNotHandledAgain = rule.New(invariants.Invariant{
 	Name:   "processed-message-not-handled-again",
 	Says:   "A message whose handling is known to be done is acknowledged and not handled when it is delivered again.",
 	Kind:   invariants.Always,
 	Source: "Scheduler internals, section 9, idempotency guard",
-}, func(_ *model.Facts, t *tally) observe.Checker {
+}, func(_ *model.Facts, t *rule.Tally) observe.Checker {
 	return observe.Checker{
-		Again: func(*model.Step, *model.Message) { t.exercise() },
+		Again: func(*model.Step, *model.Message) { t.Exercise() },
 		Twice: func(s *model.Step, m *model.Message) {
-			t.violated(s.About, "%s handled message %d of %s at step %d, although its handling was done before", invariants.Who(s.Event), m.Seq, m.Consumer, stepNo(s.Step))
+			t.Violation(s.About, "%s handled message %d of %s at step %d, although its handling was done before", invariants.Who(s.Event), m.Seq, m.Consumer, invariants.StepNo(s.Step))
 		},
 	}
 })
 
-var noMessageGivenUp = checking(invariants.Invariant{
+var noMessageGivenUp = rule.New(invariants.Invariant{
 	Name:   "no-message-given-up",
 	Says:   "No request, result or cancellation runs out of deliveries while its job still needs it.",
 	Kind:   invariants.Always,
 	Source: "Scheduler internals, section 9, MaxDeliver; section 8, busy retry",
 	Needs:  []string{"lock-released-by-owner-or-expiry"},
-}, func(f *model.Facts, t *tally) observe.Checker {
+}, func(f *model.Facts, t *rule.Tally) observe.Checker {
 	return observe.Checker{
-		Acked: func(*model.Step, *model.Message) { t.exercise() },
+		Acked: func(*model.Step, *model.Message) { t.Exercise() },
 		Given: func(j *model.Job, m *model.Message) {
 			if m == nil || !needsMessage(j, m) {
 				return
 			}
-			violated := t.violated
+			violated := t.Violation
 			if m.Consumer == history.ConsumerSubmit && j.PutOff != 0 {
-				violated = t.violatedInGap
+				violated = t.ViolationInGap
 			}
 			violated(j, "message %d of %s was given up after %s, while the job was %s", m.Seq, m.Consumer,
 				invariants.CountOf(int(m.Delivered), "delivery", "deliveries"), j.State)
@@ -55,28 +56,28 @@ func needsMessage(j *model.Job, m *model.Message) bool {
 	return j.State != model.Absent && !j.State.Terminal()
 }
 
-var terminatedMessageHasDLQEntry = checking(invariants.Invariant{
+var terminatedMessageHasDLQEntry = rule.New(invariants.Invariant{
 	Name:   "terminated-message-has-dlq-entry",
 	Says:   "A message that can never be handled has an entry of its own in the DLQ, by its place in the stream, once it was terminated or has run out of deliveries.",
 	Kind:   invariants.Eventually,
 	Source: "Scheduler internals, section 9, DLQ-first termination and MaxDeliver",
 	Needs:  []string{"events-agree-with-servers"},
-}, func(f *model.Facts, t *tally) observe.Checker {
+}, func(f *model.Facts, t *rule.Tally) observe.Checker {
 	return observe.Checker{Audited: func(*invariants.End) {
 		for _, j := range f.Order {
 			for _, at := range unrecorded(j) {
-				t.exercise()
+				t.Exercise()
 				if !f.Filed[at] {
-					t.violated(j, "%s holds a request for it, but there is neither a record nor %s%s", history.StreamSys, history.DlqPrefix, at)
+					t.Violation(j, "%s holds a request for it, but there is neither a record nor %s%s", history.StreamSys, history.DlqPrefix, at)
 				}
 			}
 		}
 	}, Ended: func(*invariants.End) {
 		for _, j := range f.Order {
 			for _, end := range j.Terminated {
-				t.exercise()
+				t.Exercise()
 				if !f.Filed[end.Place] {
-					t.violated(j, "a message of it was terminated at step %d, but %s%s was never written", stepNo(end.Step), history.DlqPrefix, end.Place)
+					t.Violation(j, "a message of it was terminated at step %d, but %s%s was never written", invariants.StepNo(end.Step), history.DlqPrefix, end.Place)
 				}
 			}
 			for i := range j.Messages {
@@ -84,9 +85,9 @@ var terminatedMessageHasDLQEntry = checking(invariants.Invariant{
 				if !m.Garbled || !m.Abandoned {
 					continue
 				}
-				t.exercise()
+				t.Exercise()
 				if at := model.Place(m.Seq); !f.Filed[at] {
-					t.violated(j, "a message of it that nobody can read was given up after %s, but %s%s was never written",
+					t.Violation(j, "a message of it that nobody can read was given up after %s, but %s%s was never written",
 						invariants.CountOf(int(m.Delivered), "delivery", "deliveries"), history.DlqPrefix, at)
 				}
 			}

@@ -7,14 +7,15 @@ import (
 	"github.com/wavetank-sim/wavetank/invariants/scheduler/history"
 	"github.com/wavetank-sim/wavetank/invariants/scheduler/model"
 	"github.com/wavetank-sim/wavetank/invariants/scheduler/observe"
+	"github.com/wavetank-sim/wavetank/invariants/scheduler/rule"
 )
 
-var everyIntentIsPublished = checking(invariants.Invariant{
+var everyIntentIsPublished = rule.New(invariants.Invariant{
 	Name:   "every-intent-is-published",
 	Says:   "A DISPATCHED write is followed by a stored dispatch, or by a rollback, or its job is cancelled or fails first. A timeout of the dispatch does not count.",
 	Kind:   invariants.Eventually,
 	Source: "Dispatch ordering, residual risk window: DISPATCHED to nobody",
-}, func(f *model.Facts, t *tally) observe.Checker {
+}, func(f *model.Facts, t *rule.Tally) observe.Checker {
 	if f.Config.DispatchOrder == "publish-first" {
 		return observe.Checker{} // the other order: the intent follows
 	}
@@ -23,16 +24,16 @@ var everyIntentIsPublished = checking(invariants.Invariant{
 		Wrote: func(s *model.Step, w *model.Write) {
 			j := s.About
 			if j.State == model.Dispatched {
-				t.exercise()
+				t.Exercise()
 			}
 			if i := &w.Intent; j.State == model.TimedOut && s.Phase != "result_write" && i.Step != 0 && !i.Stored && !pastDeadline(f, j) {
-				t.violated(j, "TIMEOUT was written at step %d, and %s", stepNo(s.Step), unpublished(i))
+				t.Violation(j, "TIMEOUT was written at step %d, and %s", invariants.StepNo(s.Step), unpublished(i))
 			}
 		},
 		Ended: func(*invariants.End) {
 			for _, j := range f.Order {
 				if i := &j.Intent; i.Step != 0 && !i.Stored && j.State.InFlight() {
-					t.violated(j, "%s", unpublished(i))
+					t.Violation(j, "%s", unpublished(i))
 				}
 			}
 		},
@@ -41,40 +42,40 @@ var everyIntentIsPublished = checking(invariants.Invariant{
 
 // unpublished says that its worker was never given a dispatch of the intent.
 func unpublished(i *model.Intent) invariants.Clause {
-	write := invariants.Say("the DISPATCHED write at step %d (to %s)", stepNo(i.Step), i.Worker)
+	write := invariants.Say("the DISPATCHED write at step %d (to %s)", invariants.StepNo(i.Step), i.Worker)
 	if i.Lost {
 		return invariants.Say("what was published for %s was lost on its way", write)
 	}
 	return invariants.Say("nothing was ever published for %s", write)
 }
 
-var noDispatchAfterEnd = checking(invariants.Invariant{
+var noDispatchAfterEnd = rule.New(invariants.Invariant{
 	Name:   "no-dispatch-after-end",
 	Says:   "No dispatch is stored of a job that is over, or of an intent whose place in the stream was taken.",
 	Kind:   invariants.Always,
 	Source: "Scheduler internals, section 1, terminal states; cancellation between DISPATCHED and the publish",
-}, func(f *model.Facts, t *tally) observe.Checker {
+}, func(f *model.Facts, t *rule.Tally) observe.Checker {
 	return observe.Checker{Stored: func(s *model.Step, d *model.Dispatch) {
 		if f.Config.Epochs && d.Worker == "" {
 			return // a topic has no place that could be taken
 		}
-		t.exercise()
+		t.Exercise()
 		if s.About.State.Terminal() {
-			t.violated(s.About, "dispatch stored, %s seq %d on %s at step %d, although the job was %s since step %d",
-				history.StreamJobs, d.Seq, d.Subject, stepNo(d.Step), s.About.State, stepNo(s.About.StateAt))
+			t.Violation(s.About, "dispatch stored, %s seq %d on %s at step %d, although the job was %s since step %d",
+				history.StreamJobs, d.Seq, d.Subject, invariants.StepNo(d.Step), s.About.State, invariants.StepNo(s.About.StateAt))
 		}
 		if slices.Contains(s.About.Voids, d.Epoch) {
-			t.violated(s.About, "dispatch stored, %s seq %d on %s at step %d, although a void had taken the place of epoch %d", history.StreamJobs, d.Seq, d.Subject, stepNo(d.Step), d.Epoch)
+			t.Violation(s.About, "dispatch stored, %s seq %d on %s at step %d, although a void had taken the place of epoch %d", history.StreamJobs, d.Seq, d.Subject, invariants.StepNo(d.Step), d.Epoch)
 		}
 	}}
 })
 
-var epochsNeverDecrease = checking(invariants.Invariant{
+var epochsNeverDecrease = rule.New(invariants.Invariant{
 	Name:   "epochs-never-decrease",
 	Says:   "The epoch and the version of a record never decrease.",
 	Kind:   invariants.Always,
 	Source: "the hardened dispatch: an epoch is minted with each intent, a version with each state write",
-}, func(f *model.Facts, t *tally) observe.Checker {
+}, func(f *model.Facts, t *rule.Tally) observe.Checker {
 	audited := func(*invariants.End) { auditEpochs(f, t) }
 	if f.Config.DispatchOrder == "publish-first" {
 		audited = nil // an epoch is published before it is minted
@@ -84,12 +85,12 @@ var epochsNeverDecrease = checking(invariants.Invariant{
 		if j.Epoch == 0 && j.Version == 0 && w.Epoch == 0 && w.Version == 0 {
 			return
 		}
-		t.exercise()
+		t.Exercise()
 		switch {
 		case j.Epoch < w.Epoch:
-			t.violated(j, "the epoch went from %d to %d with the write of %s at step %d (%s)", w.Epoch, j.Epoch, j.State, stepNo(s.Step), s.Phase)
+			t.Violation(j, "the epoch went from %d to %d with the write of %s at step %d (%s)", w.Epoch, j.Epoch, j.State, invariants.StepNo(s.Step), s.Phase)
 		case j.Version < w.Version:
-			t.violated(j, "the version went from %d to %d with the write of %s at step %d (%s)", w.Version, j.Version, j.State, stepNo(s.Step), s.Phase)
+			t.Violation(j, "the version went from %d to %d with the write of %s at step %d (%s)", w.Version, j.Version, j.State, invariants.StepNo(s.Step), s.Phase)
 		}
 	}}
 })

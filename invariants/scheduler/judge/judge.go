@@ -5,12 +5,13 @@ import (
 	"github.com/wavetank-sim/wavetank/invariants/scheduler/config"
 	"github.com/wavetank-sim/wavetank/invariants/scheduler/history"
 	"github.com/wavetank-sim/wavetank/invariants/scheduler/observe"
+	"github.com/wavetank-sim/wavetank/invariants/scheduler/rule"
 )
 
 // Judge watches one run. It is not safe for concurrent use.
 type Judge struct {
 	*observe.Observer
-	tallies []*tally
+	tallies []*rule.Tally
 	unkept  bool                    // something was violated within its promise
 	ended   []func(*invariants.End) // one for each tally; nil where there is nothing to judge at the end
 	audited []func(*invariants.End) // likewise
@@ -23,15 +24,15 @@ func NewJudge(cfg config.Config) *Judge {
 	place := map[string]int{}
 	for i, r := range all() {
 		place[r.Name] = i
-		t := &tally{Tally: invariants.Tally{Outcome: invariants.Outcome{Invariant: r.Invariant}, Place: i, Releases: r.row.Released(&f.Config), Gap: r.row.Open.Under != ""}, facts: f, unkept: &j.unkept, saga: r.saga}
+		t := &rule.Tally{Tally: invariants.Tally{Outcome: invariants.Outcome{Invariant: r.Invariant}, Place: i, Releases: r.Row.Released(&f.Config), Gap: r.Row.Open.Under != ""}, Facts: f, Unkept: &j.unkept, Saga: r.Saga}
 		if r.Kind != invariants.Sometimes {
-			t.Promise, t.Unprovided, t.Released = r.row.Says(&f.Config), !r.row.Promised(&f.Config), history.Strikes.List(t.Releases)
+			t.Promise, t.Unprovided, t.Released = r.Row.Says(&f.Config), !r.Row.Promised(&f.Config), history.Strikes.List(t.Releases)
 		}
 		for _, need := range r.Needs {
 			t.StoppedBy.Add(place[need])
 		}
 		j.tallies = append(j.tallies, t)
-		c := r.check(f, t)
+		c := r.Check(f, t)
 		j.Hook(&c)
 		j.ended, j.audited = append(j.ended, c.Ended), append(j.audited, c.Audited)
 	}
@@ -62,7 +63,7 @@ func (j *Judge) Found(name string) []invariants.Violation {
 	return nil
 }
 
-func (j *Judge) tally(name string) *tally {
+func (j *Judge) tally(name string) *rule.Tally {
 	for _, t := range j.tallies {
 		if t.Name == name {
 			return t

@@ -7,61 +7,62 @@ import (
 	"github.com/wavetank-sim/wavetank/invariants/scheduler/history"
 	"github.com/wavetank-sim/wavetank/invariants/scheduler/model"
 	"github.com/wavetank-sim/wavetank/invariants/scheduler/observe"
+	"github.com/wavetank-sim/wavetank/invariants/scheduler/rule"
 	"github.com/wavetank-sim/wavetank/sim"
 )
 
-var lockReleasedByOwnerOrExpiry = checking(invariants.Invariant{
+var lockReleasedByOwnerOrExpiry = rule.New(invariants.Invariant{
 	Name:   "lock-released-by-owner-or-expiry",
 	Says:   "A job's lock is released and renewed only by the process that took it; from anybody else's hands it goes only by expiry.",
 	Kind:   invariants.Always,
 	Source: "Scheduler internals, section 8, job lock TTL renewal: if GET key == token",
-}, func(_ *model.Facts, t *tally) observe.Checker {
+}, func(_ *model.Facts, t *rule.Tally) observe.Checker {
 	return observe.Checker{Locked: func(s *model.Step, c *model.LockChange) {
 		was := c.Was
 		if !was.Live(s.At) {
 			return
 		}
 		if c.Gone || c.Extended {
-			t.exercise()
+			t.Exercise()
 		}
 		own := was.Node == s.Node && was.Incarnation == s.Incarnation
 		expiring := was.Expires != 0 && s.At >= was.Expires-model.Slack
 		switch {
 		case expiring:
 		case c.Taken:
-			t.violated(s.About, "%s took the lock at step %d over that of %s, who had held it since step %d with %s to go",
-				invariants.Who(s.Event), stepNo(s.Step), invariants.Process(was.Node, was.Incarnation), stepNo(was.Step), was.Expires-s.At)
+			t.Violation(s.About, "%s took the lock at step %d over that of %s, who had held it since step %d with %s to go",
+				invariants.Who(s.Event), invariants.StepNo(s.Step), invariants.Process(was.Node, was.Incarnation), invariants.StepNo(was.Step), was.Expires-s.At)
 		case own:
 		case c.Gone:
-			t.violated(s.About, "%s deleted the lock at step %d that %s had held since step %d, %s before its expiry",
-				invariants.Who(s.Event), stepNo(s.Step), invariants.Process(was.Node, was.Incarnation), stepNo(was.Step), was.Expires-s.At)
+			t.Violation(s.About, "%s deleted the lock at step %d that %s had held since step %d, %s before its expiry",
+				invariants.Who(s.Event), invariants.StepNo(s.Step), invariants.Process(was.Node, was.Incarnation), invariants.StepNo(was.Step), was.Expires-s.At)
 		case c.Extended:
-			t.violated(s.About, "%s renewed the lock at step %d that %s had held since step %d",
-				invariants.Who(s.Event), stepNo(s.Step), invariants.Process(was.Node, was.Incarnation), stepNo(was.Step))
+			t.Violation(s.About, "%s renewed the lock at step %d that %s had held since step %d",
+				invariants.Who(s.Event), invariants.StepNo(s.Step), invariants.Process(was.Node, was.Incarnation), invariants.StepNo(was.Step))
 		}
 	}}
 })
 
-var lockMutualExclusion = checking(invariants.Invariant{
+var lockMutualExclusion = rule.New(invariants.Invariant{
 	Name:   "lock-mutual-exclusion",
 	Says:   "Only the process that holds a job's lock writes the job's state, takes its dispatch's place with a void or, without epochs, dispatches it.",
 	Kind:   invariants.Always,
 	Source: "Scheduler internals, section 8: per-job mutex for state transitions",
 	Needs:  []string{"lock-released-by-owner-or-expiry"},
-}, func(f *model.Facts, t *tally) observe.Checker {
+}, func(f *model.Facts, t *rule.Tally) observe.Checker {
 	judge := func(s *model.Step, what string) {
 		if s.Phase == "submit_write" || s.Phase == "dlq_update" {
 			return // a submission creates the record, which nobody else knows of yet
 		}
-		t.exercise()
+		t.Exercise()
 		l := &s.About.Lock
 		switch {
 		case l.HeldBy(s.Event):
 		case !l.Live(s.At):
-			t.violated(s.About, "%s %s at step %d without the job's lock, which nobody held", invariants.Who(s.Event), what, stepNo(s.Step))
+			t.Violation(s.About, "%s %s at step %d without the job's lock, which nobody held", invariants.Who(s.Event), what, invariants.StepNo(s.Step))
 		default:
-			t.violated(s.About, "%s %s at step %d while %s held the job's lock (since step %d)",
-				invariants.Who(s.Event), what, stepNo(s.Step), invariants.Process(l.Node, l.Incarnation), stepNo(l.Step))
+			t.Violation(s.About, "%s %s at step %d while %s held the job's lock (since step %d)",
+				invariants.Who(s.Event), what, invariants.StepNo(s.Step), invariants.Process(l.Node, l.Incarnation), invariants.StepNo(l.Step))
 		}
 	}
 	hooks := observe.Checker{Wrote: func(s *model.Step, _ *model.Write) { judge(s, "wrote the state") }}
@@ -77,16 +78,16 @@ var lockMutualExclusion = checking(invariants.Invariant{
 	return hooks
 })
 
-var lockKeptByLivingHolder = checking(invariants.Invariant{
+var lockKeptByLivingHolder = rule.New(invariants.Invariant{
 	Name:   "lock-kept-by-living-holder",
 	Says:   "A job's lock does not run out under a handler that lives: it is renewed for as long as the handling takes.",
 	Kind:   invariants.Always,
 	Source: "Scheduler internals, section 8, job lock TTL renewal",
-}, func(_ *model.Facts, t *tally) observe.Checker {
+}, func(_ *model.Facts, t *rule.Tally) observe.Checker {
 	return observe.Checker{
 		Locked: func(_ *model.Step, c *model.LockChange) {
 			if c.Extended {
-				t.exercise()
+				t.Exercise()
 			}
 		},
 		Overdue: func(s *model.Step) {
@@ -94,40 +95,40 @@ var lockKeptByLivingHolder = checking(invariants.Invariant{
 			if late := (s.At - s.Handling.Expires).Round(time.Millisecond); late > 0 {
 				when = late.String() + " after"
 			}
-			t.violated(s.About, "%s was still handling it at step %d (%s), %s the lock that it had taken ran out", invariants.Who(s.Event), stepNo(s.Step), s.Phase, when)
+			t.Violation(s.About, "%s was still handling it at step %d (%s), %s the lock that it had taken ran out", invariants.Who(s.Event), invariants.StepNo(s.Step), s.Phase, when)
 		},
 	}
 })
 
-var noLockOutlivesItsHolder = checking(invariants.Invariant{
+var noLockOutlivesItsHolder = rule.New(invariants.Invariant{
 	Name:   "no-lock-outlives-its-holder",
 	Says:   "When its holder has crashed or failed to release it, a lock is gone one TTL later, or one TTL after a renewal that was on its way by then. The locks are those of a job, the reconciler, the replayer and the writer of the snapshot.",
 	Kind:   invariants.Eventually,
 	Source: "Scheduler internals, section 8: the lock is allowed to expire",
 	Needs:  []string{"events-agree-with-servers", "lock-released-by-owner-or-expiry"},
-}, func(f *model.Facts, t *tally) observe.Checker {
+}, func(f *model.Facts, t *rule.Tally) observe.Checker {
 	return observe.Checker{
 		Locked: func(s *model.Step, c *model.LockChange) {
 			l := &s.About.Lock
 			if c.Extended && l.Abandoned != 0 && (l.Expires == 0 || l.Expires > l.Abandoned+f.Config.JobLockTTL+model.Slack) {
-				t.violated(s.About, "the lock was renewed at step %d although its holder, %s, was gone for %s",
-					stepNo(s.Step), invariants.Process(l.Node, l.Incarnation), s.At-l.Abandoned)
+				t.Violation(s.About, "the lock was renewed at step %d although its holder, %s, was gone for %s",
+					invariants.StepNo(s.Step), invariants.Process(l.Node, l.Incarnation), s.At-l.Abandoned)
 			}
 		},
 		Ticked: func(s *model.Step, k *model.Tick) {
 			if !k.Begins {
 				return
 			}
-			t.exercise()
+			t.Exercise()
 			ttl := 2 * f.Config.PollInterval
 			if k == &f.Ticks.Writer {
 				ttl = f.Config.SnapshotLockTTL
 			}
 			switch {
 			case k.Expires == 0:
-				t.violated(nil, "the lock of the %s that %s took at step %d has no expiry", k.What, k.By, stepNo(s.Step))
+				t.Violation(nil, "the lock of the %s that %s took at step %d has no expiry", k.What, k.By, invariants.StepNo(s.Step))
 			case k.Expires > s.At+ttl+model.Slack:
-				t.violated(nil, "the lock of the %s that %s took at step %d lasts %s, longer than its TTL of %s", k.What, k.By, stepNo(s.Step), k.Expires-s.At, ttl)
+				t.Violation(nil, "the lock of the %s that %s took at step %d lasts %s, longer than its TTL of %s", k.What, k.By, invariants.StepNo(s.Step), k.Expires-s.At, ttl)
 			}
 		},
 		Audited: func(end *invariants.End) {
@@ -144,10 +145,10 @@ var noLockOutlivesItsHolder = checking(invariants.Invariant{
 				}
 				switch {
 				case l.Abandoned != 0 && end.At-l.Abandoned > f.Config.JobLockTTL+model.Slack:
-					t.violated(j, "the lock that %s took at step %d is still there, %s after its holder was gone",
-						invariants.Process(l.Node, l.Incarnation), stepNo(l.Step), end.At-l.Abandoned)
+					t.Violation(j, "the lock that %s took at step %d is still there, %s after its holder was gone",
+						invariants.Process(l.Node, l.Incarnation), invariants.StepNo(l.Step), end.At-l.Abandoned)
 				case l.Expires == 0:
-					t.violated(j, "the lock that %s took at step %d has no expiry", invariants.Process(l.Node, l.Incarnation), stepNo(l.Step))
+					t.Violation(j, "the lock that %s took at step %d has no expiry", invariants.Process(l.Node, l.Incarnation), invariants.StepNo(l.Step))
 				}
 			}
 		},

@@ -19,7 +19,7 @@ import (
 func findRow(t *testing.T, name string) *invariants.Row[config.Config] {
 	r := find(name)
 	require.NotNil(t, r, name)
-	return &r.row
+	return &r.Row
 }
 
 // Each row is of an invariant, names at least one kind in each exception, and says why where nothing helps.

@@ -8,61 +8,62 @@ import (
 	"github.com/wavetank-sim/wavetank/invariants/scheduler/history"
 	"github.com/wavetank-sim/wavetank/invariants/scheduler/model"
 	"github.com/wavetank-sim/wavetank/invariants/scheduler/observe"
+	"github.com/wavetank-sim/wavetank/invariants/scheduler/rule"
 )
 
-var noDispatchToExpiredWorker = checking(invariants.Invariant{
+var noDispatchToExpiredWorker = rule.New(invariants.Invariant{
 	Name:   "no-dispatch-to-expired-worker",
 	Says:   "A replica picks no worker that it last heard of longer than the worker TTL ago, by a heartbeat or, at its start, from the snapshot. The dispatch may be published later, and by somebody else.",
 	Kind:   invariants.Always,
 	Source: "Stale workers, the stale detection rule; Scheduler internals, section 11",
-}, func(f *model.Facts, t *tally) observe.Checker {
+}, func(f *model.Facts, t *rule.Tally) observe.Checker {
 	return observe.Checker{Sent: func(s *model.Step) {
 		at, picked, ok := picker(f, s)
 		if at.Worker == "" || len(f.Heard) == 0 || !ok {
 			return // a topic bypasses the check
 		}
-		t.exercise()
+		t.Exercise()
 		by := invariants.Process(at.Scheduler, at.Incarnation)
 		known, ok := f.Heard[at]
 		switch {
 		case !ok:
-			t.violated(s.About, "%s published to %s at step %d, which %s had picked without ever having heard of %s",
-				invariants.Who(s.Event), s.Target, stepNo(s.Step), by, at.Worker)
+			t.Violation(s.About, "%s published to %s at step %d, which %s had picked without ever having heard of %s",
+				invariants.Who(s.Event), s.Target, invariants.StepNo(s.Step), by, at.Worker)
 		case picked-known.At > f.Config.WorkerTTL:
-			t.violated(s.About, "%s published to %s at step %d, which %s had picked %s after the last heartbeat that it received of it; the worker TTL is %s",
-				invariants.Who(s.Event), s.Target, stepNo(s.Step), by, picked-known.At, f.Config.WorkerTTL)
+			t.Violation(s.About, "%s published to %s at step %d, which %s had picked %s after the last heartbeat that it received of it; the worker TTL is %s",
+				invariants.Who(s.Event), s.Target, invariants.StepNo(s.Step), by, picked-known.At, f.Config.WorkerTTL)
 		}
 	}}
 })
 
-var snapshotRevivesNoWorker = checking(invariants.Invariant{
+var snapshotRevivesNoWorker = rule.New(invariants.Invariant{
 	Name:   "snapshot-revives-no-worker",
 	Says:   "A replica that knows a worker only from the snapshot does not pick it when the snapshot's writer had last heard of the worker longer than the worker TTL ago.",
 	Kind:   invariants.Always,
 	Source: "Scheduler internals, section 11, where lastSeen is the time of the start: an old snapshot revives the dead",
 	Needs:  []string{"no-dispatch-to-expired-worker"},
-}, func(f *model.Facts, t *tally) observe.Checker {
+}, func(f *model.Facts, t *rule.Tally) observe.Checker {
 	return observe.Checker{Sent: func(s *model.Step) {
 		at, picked, ok := picker(f, s)
 		known, heard := f.Heard[at]
 		if !ok || !heard || known.Live {
 			return
 		}
-		t.exercise()
+		t.Exercise()
 		f.Reach(model.WarmStarted)
 		if age := picked - known.Seen; age > f.Config.WorkerTTL {
-			t.violated(s.About, "%s published to %s at step %d, which it had picked %s after anybody had heard of the worker; it knew it from the snapshot, and the worker TTL is %s",
-				invariants.Who(s.Event), s.Target, stepNo(s.Step), age.Truncate(time.Millisecond), f.Config.WorkerTTL)
+			t.Violation(s.About, "%s published to %s at step %d, which it had picked %s after anybody had heard of the worker; it knew it from the snapshot, and the worker TTL is %s",
+				invariants.Who(s.Event), s.Target, invariants.StepNo(s.Step), age.Truncate(time.Millisecond), f.Config.WorkerTTL)
 		}
 	}}
 })
 
-var noRetryForWantOfKnownWorkers = checking(invariants.Invariant{
+var noRetryForWantOfKnownWorkers = rule.New(invariants.Invariant{
 	Name:   "no-retry-for-want-of-known-workers",
 	Says:   "A replica sends no job back for want of a worker while the snapshot that it could read at its start names a worker that is alive and free.",
 	Kind:   invariants.Always,
 	Source: "Scheduler internals, section 11, warm start",
-}, func(f *model.Facts, t *tally) observe.Checker {
+}, func(f *model.Facts, t *rule.Tally) observe.Checker {
 	return observe.Checker{Released: func(s *model.Step) {
 		h := s.Handling
 		if !h.Scheduled || s.About.Wish.Particular() {
@@ -74,22 +75,22 @@ var noRetryForWantOfKnownWorkers = checking(invariants.Invariant{
 			if age > f.Config.WorkerTTL-model.Doubt || w.Load.Overloaded() || w.Load.Choosy || ok && known.Live {
 				continue // by now it may be gone, or busy
 			}
-			t.exercise()
+			t.Exercise()
 			if h.FoundNobody() && !h.Full {
-				t.violated(s.About, "%s found no worker for it by step %d, although the snapshot listed %s at its start, of which somebody had heard %s ago",
-					invariants.Who(s.Event), stepNo(s.Step), w.Worker, age.Truncate(time.Millisecond))
+				t.Violation(s.About, "%s found no worker for it by step %d, although the snapshot listed %s at its start, of which somebody had heard %s ago",
+					invariants.Who(s.Event), invariants.StepNo(s.Step), w.Worker, age.Truncate(time.Millisecond))
 			}
 			return
 		}
 	}}
 })
 
-var tiesBrokenByWorkerID = checking(invariants.Invariant{
+var tiesBrokenByWorkerID = rule.New(invariants.Invariant{
 	Name:   "ties-broken-by-worker-id",
 	Says:   "Of several workers with the same, lowest load a job goes to the first by its id.",
 	Kind:   invariants.Always,
 	Source: "Scheduler internals, section 5, least-loaded: the same input dispatches alike on each run",
-}, func(f *model.Facts, t *tally) observe.Checker {
+}, func(f *model.Facts, t *rule.Tally) observe.Checker {
 	return observe.Checker{Wrote: func(s *model.Step, _ *model.Write) {
 		chosen := chosenBy(s)
 		if chosen == nil {
@@ -111,20 +112,20 @@ var tiesBrokenByWorkerID = checking(invariants.Invariant{
 		if ties < 2 {
 			return
 		}
-		t.exercise()
+		t.Exercise()
 		if first != chosen {
-			t.violated(s.About, "%s dispatched it to %s at step %d; %s had the same load, and comes first", invariants.Who(s.Event), chosen.Worker, stepNo(s.Step), first.Worker)
+			t.Violation(s.About, "%s dispatched it to %s at step %d; %s had the same load, and comes first", invariants.Who(s.Event), chosen.Worker, invariants.StepNo(s.Step), first.Worker)
 		}
 	}}
 })
 
-var dispatchesCountAsLoad = checking(invariants.Invariant{
+var dispatchesCountAsLoad = rule.New(invariants.Invariant{
 	Name:     "dispatches-count-as-load",
 	Says:     "Of workers whose last heartbeats say the same load, a replica dispatches to one that it has given the fewest jobs since.",
 	Kind:     invariants.Always,
 	OnDemand: true,
 	Source:   "Scheduler internals, section 5, least-loaded: heartbeats are 10 s old at times, and a burst within them goes to one worker",
-}, func(_ *model.Facts, t *tally) observe.Checker {
+}, func(_ *model.Facts, t *rule.Tally) observe.Checker {
 	return observe.Checker{Wrote: func(s *model.Step, _ *model.Write) {
 		chosen := chosenBy(s)
 		if chosen == nil {
@@ -142,10 +143,10 @@ var dispatchesCountAsLoad = checking(invariants.Invariant{
 		if alike < 2 {
 			return
 		}
-		t.exercise()
+		t.Exercise()
 		if fewest != chosen {
-			t.violated(s.About, "%s dispatched it to %s at step %d, to which it had dispatched %s since the heartbeat of that; to %s, whose heartbeat says the same load, %d",
-				invariants.Who(s.Event), chosen.Worker, stepNo(s.Step), invariants.CountOf(chosen.Given, "job", "jobs"), fewest.Worker, fewest.Given)
+			t.Violation(s.About, "%s dispatched it to %s at step %d, to which it had dispatched %s since the heartbeat of that; to %s, whose heartbeat says the same load, %d",
+				invariants.Who(s.Event), chosen.Worker, invariants.StepNo(s.Step), invariants.CountOf(chosen.Given, "job", "jobs"), fewest.Worker, fewest.Given)
 		}
 	}}
 })
@@ -172,13 +173,13 @@ const (
 	counterStalePicks = "scheduler_stale_worker_retry_total"
 )
 
-var staleWorkerHasItsOwnReason = checking(invariants.Invariant{
+var staleWorkerHasItsOwnReason = rule.New(invariants.Invariant{
 	Name:   "stale-worker-has-its-own-reason",
 	Says:   "When every pick of a handling met a worker past its TTL, the job goes back for the reason stale_worker, and not for want of workers.",
 	Kind:   invariants.Eventually,
 	Source: "Stale workers, next step 2",
 	Needs:  []string{"events-agree-with-servers"},
-}, func(f *model.Facts, t *tally) observe.Checker {
+}, func(f *model.Facts, t *rule.Tally) observe.Checker {
 	return observe.Checker{Ended: func(end *invariants.End) {
 		if end.Metrics == nil || f.Config.StaleWorker != "fixed-retries" {
 			return // a wait between two picks may end the matter
@@ -186,7 +187,7 @@ var staleWorkerHasItsOwnReason = checking(invariants.Invariant{
 		exhausted := int(sum(end.Metrics, counterStalePicks, "")) / f.Config.MaxDispatchRetries
 		t.Exercised += exhausted
 		if own := sum(end.Metrics, counterRetries, `reason_code="`+history.ReasonStale+`"`); own < float64(exhausted) {
-			t.violated(nil, "%s in which every pick met a worker past its TTL, but %s counts %g retries for the reason %s",
+			t.Violation(nil, "%s in which every pick met a worker past its TTL, but %s counts %g retries for the reason %s",
 				invariants.CountOf(exhausted, "handling", "handlings"), counterRetries, own, history.ReasonStale)
 		}
 	}}

@@ -97,6 +97,17 @@ var recoveryTrials = map[string]trial{
 			s.beats(w2, 3, s1).dispatched(s1, job2, w1) // the other has more
 		},
 	},
+	"one-effect-per-key": {
+		cfg: config.Config{Deduplicate: true},
+		breaks: func(s *story) {
+			s.submit(job1).dispatched(s1, job1, w1).executed(w1, job1).effect(w2, job1, "finish")
+		},
+		says: "the effect of idempotency key job-1:key was had again at step 16 on worker-2; job-1 had it at step 14 on worker-1",
+		holds: func(s *story) {
+			s.submit(job1).dispatched(s1, job1, w1).executed(w1, job1).effect(w2, job1, "finish")
+			s.last().Outcome = history.EffectHad
+		},
+	},
 	"one-execution-per-job": {
 		breaks: func(s *story) {
 			s.submit(job1).begins(s1, job1).minted(s1, job1, w1, 1).publishes(s1, job1, w1, 1).unlock(s1, job1).effect(w1, job1, "begin")

@@ -7,22 +7,23 @@ import (
 	"github.com/wavetank-sim/wavetank/invariants/scheduler/history"
 	"github.com/wavetank-sim/wavetank/invariants/scheduler/model"
 	"github.com/wavetank-sim/wavetank/invariants/scheduler/observe"
+	"github.com/wavetank-sim/wavetank/invariants/scheduler/rule"
 )
 
-var resultOfCurrentEpoch = checking(invariants.Invariant{
+var resultOfCurrentEpoch = rule.New(invariants.Invariant{
 	Name:   "result-of-current-epoch",
 	Says:   "With epochs, a job ends by a result of its record's epoch only.",
 	Kind:   invariants.Always,
 	Source: "the hardened dispatch: a result of an older epoch is not accepted",
-}, func(f *model.Facts, t *tally) observe.Checker {
+}, func(f *model.Facts, t *rule.Tally) observe.Checker {
 	audited := func(end *invariants.End) {
-		withRecord(f, func(j *model.Job) {
+		rule.WithRecord(f, func(j *model.Job) {
 			if j.State != model.Succeeded || j.Epoch == 0 || end.Streams == nil {
 				return
 			}
-			t.exercise()
+			t.Exercise()
 			if !reportedSuccess(j, j.Epoch) {
-				t.violated(j, "is SUCCEEDED, but %s holds no result of epoch %d that says so", history.StreamSys, j.Epoch)
+				t.Violation(j, "is SUCCEEDED, but %s holds no result of epoch %d that says so", history.StreamSys, j.Epoch)
 			}
 		})
 	}
@@ -40,30 +41,30 @@ var resultOfCurrentEpoch = checking(invariants.Invariant{
 		if !held {
 			return // a write from the past: the result has gone elsewhere since
 		}
-		t.exercise()
+		t.Exercise()
 		if newest < w.Epoch {
-			t.violated(j, "%s wrote %s at step %d by a result of epoch %d; the record's is %d", invariants.Who(s.Event), j.State, stepNo(s.Step), newest, w.Epoch)
+			t.Violation(j, "%s wrote %s at step %d by a result of epoch %d; the record's is %d", invariants.Who(s.Event), j.State, invariants.StepNo(s.Step), newest, w.Epoch)
 		}
 	}}
 })
 
-var cancelledJobIsTold = checking(invariants.Invariant{
+var cancelledJobIsTold = rule.New(invariants.Invariant{
 	Name:   "cancelled-job-is-told",
 	Says:   "The worker of a job that is cancelled after it was dispatched is told so.",
 	Kind:   invariants.Eventually,
 	Source: "Scheduler internals, section 1: cancelled by user request; a worker that does not hear of it executes the job to its end",
-}, func(f *model.Facts, t *tally) observe.Checker {
+}, func(f *model.Facts, t *rule.Tally) observe.Checker {
 	judge := func(j *model.Job) {
 		if j.Cancelled == "" {
 			return
 		}
-		t.exercise()
+		t.Exercise()
 		if !slices.ContainsFunc(j.Told, func(n model.Notice) bool { return n.Worker == j.Cancelled }) {
 			when := invariants.Clause{}
 			if j.CancelStep != 0 {
-				when = invariants.Say(" at step %d", stepNo(j.CancelStep))
+				when = invariants.Say(" at step %d", invariants.StepNo(j.CancelStep))
 			}
-			t.violated(j, "was cancelled%s, but %s, which had it, was never told", when, j.Cancelled)
+			t.Violation(j, "was cancelled%s, but %s, which had it, was never told", when, j.Cancelled)
 		}
 	}
 	return observe.Checker{
@@ -78,7 +79,7 @@ var cancelledJobIsTold = checking(invariants.Invariant{
 			}
 		},
 		Audited: func(end *invariants.End) {
-			withRecord(f, func(j *model.Job) {
+			rule.WithRecord(f, func(j *model.Job) {
 				if j.State == model.Cancelled && end.Redis[history.RecordPrefix+j.ID]["reason_code"] == history.ReasonCancelled && j.Holds(j.Epoch) {
 					j.Cancelled = j.Worker
 				}
@@ -88,13 +89,13 @@ var cancelledJobIsTold = checking(invariants.Invariant{
 	}
 })
 
-var illegalResultIsRefused = checking(invariants.Invariant{
+var illegalResultIsRefused = rule.New(invariants.Invariant{
 	Name:   "illegal-result-is-refused",
 	Says:   "A result whose status is none is refused whenever it is handled, comes no more once its refusal is confirmed, and has an entry of its own in the DLQ.",
 	Kind:   invariants.Eventually,
 	Source: "Scheduler internals, section 9, DLQ-first termination: a message that can never be handled is terminated, and not retried",
 	Needs:  []string{"events-agree-with-servers"},
-}, func(f *model.Facts, t *tally) observe.Checker {
+}, func(f *model.Facts, t *rule.Tally) observe.Checker {
 	return observe.Checker{Ended: func(*invariants.End) {
 		for _, j := range f.Order {
 			for i := range j.Messages {
@@ -102,17 +103,17 @@ var illegalResultIsRefused = checking(invariants.Invariant{
 				if !m.Garbled || m.Consumer != history.ConsumerResult || m.Delivered == 0 || m.Lost && !m.Refusal.Tried {
 					continue
 				}
-				t.exercise()
+				t.Exercise()
 				at, r := model.Place(m.Seq), &m.Refusal
 				switch {
 				case !r.Tried:
-					t.violated(j, "its result at %s, which has no legal status, was delivered %s, and never refused", at, invariants.CountOf(int(m.Delivered), "time", "times"))
+					t.Violation(j, "its result at %s, which has no legal status, was delivered %s, and never refused", at, invariants.CountOf(int(m.Delivered), "time", "times"))
 				case r.Kept != 0:
-					t.violated(j, "its result at %s, which has no legal status, was not refused at delivery %d, although it could be", at, r.Kept)
+					t.Violation(j, "its result at %s, which has no legal status, was not refused at delivery %d, although it could be", at, r.Kept)
 				case r.Again != 0:
-					t.violated(j, "its result at %s, which has no legal status, was refused again at step %d, although its termination was confirmed", at, stepNo(r.Again))
+					t.Violation(j, "its result at %s, which has no legal status, was refused again at step %d, although its termination was confirmed", at, invariants.StepNo(r.Again))
 				case !f.Filed[at]:
-					t.violated(j, "its result at %s, which has no legal status, was refused, but %s%s was never written", at, history.DlqPrefix, at)
+					t.Violation(j, "its result at %s, which has no legal status, was refused, but %s%s was never written", at, history.DlqPrefix, at)
 				}
 			}
 		}

@@ -10,10 +10,11 @@ import (
 	"github.com/wavetank-sim/wavetank/invariants/scheduler/history"
 	"github.com/wavetank-sim/wavetank/invariants/scheduler/model"
 	"github.com/wavetank-sim/wavetank/invariants/scheduler/observe"
+	"github.com/wavetank-sim/wavetank/invariants/scheduler/rule"
 )
 
 // What holds of where jobs go (Scheduler internals, section 5).
-var routingInvariants = []rule{dispatchRespectsPlacement}
+var routingInvariants = []rule.Rule{dispatchRespectsPlacement}
 
 // unmet says what of the wish the worker does not meet, by its own word; "" if it meets all of it.
 func unmet(w *model.Wish, l *history.Load, cfg *config.RoutingConfig) string {
@@ -59,12 +60,12 @@ func unmet(w *model.Wish, l *history.Load, cfg *config.RoutingConfig) string {
 	return ""
 }
 
-var dispatchRespectsPlacement = checking(invariants.Invariant{
+var dispatchRespectsPlacement = rule.New(invariants.Invariant{
 	Name:   "dispatch-respects-placement",
 	Says:   "A dispatch is published to a worker that, by its heartbeats, satisfies every hint of the job's labels and of its constraints, in a pool that serves the job's topic and offers what the job requires.",
 	Kind:   invariants.Always,
 	Source: "Scheduler internals, section 5, label hints and eligible pools",
-}, func(f *model.Facts, t *tally) observe.Checker {
+}, func(f *model.Facts, t *rule.Tally) observe.Checker {
 	return observe.Checker{Sent: func(s *model.Step) {
 		at, _, ok := picker(f, s)
 		w := &s.About.Wish
@@ -75,10 +76,10 @@ var dispatchRespectsPlacement = checking(invariants.Invariant{
 		if !heard || !known.Load.Known {
 			return // that it picked whom it had never heard of is another matter
 		}
-		t.exercise()
+		t.Exercise()
 		if unmet := unmet(w, &known.Load, &f.Config.Routing); unmet != "" {
-			t.violated(s.About, "%s published to %s at step %d, although the job asks for %s; %s says that it is of the pool %s, with the labels %v and the capabilities %v",
-				invariants.Who(s.Event), s.Target, stepNo(s.Step), unmet, at.Worker, known.Load.Pool, known.Load.Labels, known.Load.Capabilities)
+			t.Violation(s.About, "%s published to %s at step %d, although the job asks for %s; %s says that it is of the pool %s, with the labels %v and the capabilities %v",
+				invariants.Who(s.Event), s.Target, invariants.StepNo(s.Step), unmet, at.Worker, known.Load.Pool, known.Load.Labels, known.Load.Capabilities)
 		}
 	}}
 })

@@ -7,7 +7,11 @@ import (
 	"github.com/wavetank-sim/wavetank/invariants"
 	"github.com/wavetank-sim/wavetank/invariants/scheduler/config"
 	"github.com/wavetank-sim/wavetank/invariants/scheduler/history"
+	"github.com/wavetank-sim/wavetank/invariants/scheduler/policies"
 	"github.com/wavetank-sim/wavetank/invariants/scheduler/promises"
+	"github.com/wavetank-sim/wavetank/invariants/scheduler/replay"
+	"github.com/wavetank-sim/wavetank/invariants/scheduler/rule"
+	"github.com/wavetank-sim/wavetank/invariants/scheduler/workflows"
 )
 
 // All lists the invariants in a fixed order, in which each comes after those that it needs.
@@ -20,8 +24,8 @@ func All() []invariants.Invariant {
 }
 
 // all says once what each is promised under, which takes longer than many a run's judging.
-var all = sync.OnceValue(func() []rule {
-	all := []rule{
+var all = sync.OnceValue(func() []rule.Rule {
+	all := []rule.Rule{
 		eventsAgreeWithServers,
 		oneDispatchPerJob, intentBeforeDispatch, everyIntentIsPublished, noDispatchAfterEnd, epochsNeverDecrease,
 		noDispatchAfterFailedRead, noDispatchToExpiredWorker, snapshotRevivesNoWorker, tiesBrokenByWorkerID, dispatchesCountAsLoad,
@@ -34,20 +38,20 @@ var all = sync.OnceValue(func() []rule {
 		redisIndexAgreesWithRecord, countersEqualTrace,
 		failedNeverPrecedesItsDLQEntry, failedJobHasDLQEntry, cancelledJobIsTold, cancellationTakesEffect, illegalResultIsRefused, dispatchIsWhatWasDecided, nobodyIsRescued, noFailureForWantOfAttempts, givenUpOnlyAtTheCeiling, everyJobSettles, noLockOutlivesItsHolder,
 	}
-	all = slices.Concat(all, routingInvariants, tenantInvariants, approvalInvariants, policyInvariants, outputInvariants, sagaInvariants, workflowInvariants, replayInvariants, situations, replaySituations)
+	all = slices.Concat(all, routingInvariants, policies.Invariants, workflows.Invariants, replay.Invariants, situations, replay.Situations)
 	for i := range all {
 		if r := &all[i]; r.Kind != invariants.Sometimes {
 			row := promises.Matrix[r.Name]
-			r.row, r.saga = invariants.Row[config.Config]{Strikes: history.Strikes, Takes: row.Takes, Except: row.Except, Open: row.Open}, row.Saga
-			r.Promise = r.row.Says(nil)
+			r.Row, r.Saga = invariants.Row[config.Config]{Strikes: history.Strikes, Takes: row.Takes, Except: row.Except, Open: row.Open}, row.Saga
+			r.Promise = r.Row.Says(nil)
 		}
 	}
 	return all
 })
 
-func find(name string) *rule {
+func find(name string) *rule.Rule {
 	list := all()
-	if i := slices.IndexFunc(list, func(r rule) bool { return r.Name == name }); i >= 0 {
+	if i := slices.IndexFunc(list, func(r rule.Rule) bool { return r.Name == name }); i >= 0 {
 		return &list[i]
 	}
 	return nil
@@ -65,7 +69,7 @@ func Find(name string) (invariants.Invariant, bool) {
 func Promises() (list []invariants.Promise) {
 	for _, r := range all() {
 		if r.Kind != invariants.Sometimes {
-			list = append(list, r.row.Promise(r.Name))
+			list = append(list, r.Row.Promise(r.Name))
 		}
 	}
 	return list
@@ -78,5 +82,5 @@ func Explain(name string) (text string, ok bool) {
 	if r == nil {
 		return "", false
 	}
-	return r.row.Explain(&r.Invariant), true
+	return r.Row.Explain(&r.Invariant), true
 }

@@ -8,23 +8,24 @@ import (
 	"github.com/wavetank-sim/wavetank/invariants/scheduler/history"
 	"github.com/wavetank-sim/wavetank/invariants/scheduler/model"
 	"github.com/wavetank-sim/wavetank/invariants/scheduler/observe"
+	"github.com/wavetank-sim/wavetank/invariants/scheduler/rule"
 )
 
-var everyJobSettles = checking(invariants.Invariant{
+var everyJobSettles = rule.New(invariants.Invariant{
 	Name:   "every-job-settles",
 	Says:   "Every job that has a record, or whose submission is stored and not given up, reaches a terminal state. One that waits for an approval, or that a safety kernel throttles to the end, need not.",
 	Kind:   invariants.Eventually,
 	Source: "Scheduler internals, section 1; Dispatch ordering, residual risk window, for what no reconciler closes yet",
 	Needs:  []string{"events-agree-with-servers"},
-}, func(f *model.Facts, t *tally) observe.Checker {
+}, func(f *model.Facts, t *rule.Tally) observe.Checker {
 	judge := func(end *invariants.End) {
 		for _, j := range f.Order {
-			if !j.Accepted || j.State == model.Absent && (f.Poisoned(j) || j.GivenUp()) || unapproved(f, j, end.At) || f.Throttled(j, end.At) {
+			if !j.Accepted || j.State == model.Absent && (f.Poisoned(j) || j.GivenUp()) || f.Unapproved(j, end.At) || f.Throttled(j, end.At) {
 				continue
 			}
-			t.exercise()
+			t.Exercise()
 			if !j.State.Terminal() {
-				t.violated(j, "is still %s%s: %s", j.State, sinceStep(j), whyUnsettled(j))
+				t.Violation(j, "is still %s%s: %s", j.State, rule.SinceStep(j), whyUnsettled(j))
 			}
 		}
 	}
@@ -66,12 +67,12 @@ func whyUnsettled(j *model.Job) string {
 		invariants.CountOf(len(j.Dispatches), "dispatch", "dispatches"), invariants.CountOf(j.Begun, "execution", "executions"))
 }
 
-var failedNeverPrecedesItsDLQEntry = checking(invariants.Invariant{
+var failedNeverPrecedesItsDLQEntry = rule.New(invariants.Invariant{
 	Name:   "failed-never-precedes-its-dlq-entry",
 	Says:   "In every dlq_order but the documented one, FAILED, DENIED or OUTPUT_QUARANTINED is written only once the job has its DLQ entry.",
 	Kind:   invariants.Always,
 	Source: "Dead letters, the caveat of an entry lost after the terminal write",
-}, func(f *model.Facts, t *tally) observe.Checker {
+}, func(f *model.Facts, t *rule.Tally) observe.Checker {
 	if f.Config.DLQOrder == "state-then-dlq" {
 		return observe.Checker{}
 	}
@@ -79,30 +80,30 @@ var failedNeverPrecedesItsDLQEntry = checking(invariants.Invariant{
 		if !s.About.State.Buried() || w.From == s.About.State {
 			return
 		}
-		t.exercise()
+		t.Exercise()
 		if !s.About.Entered {
-			t.violated(s.About, "%s wrote %s at step %d (%s), before %s%s was written", invariants.Who(s.Event), s.About.State, stepNo(s.Step), s.Phase, history.DlqPrefix, s.About.ID)
+			t.Violation(s.About, "%s wrote %s at step %d (%s), before %s%s was written", invariants.Who(s.Event), s.About.State, invariants.StepNo(s.Step), s.Phase, history.DlqPrefix, s.About.ID)
 		}
 	}}
 })
 
-var failedJobHasDLQEntry = checking(invariants.Invariant{
+var failedJobHasDLQEntry = rule.New(invariants.Invariant{
 	Name:   "failed-job-has-dlq-entry",
 	Says:   "Every FAILED, DENIED or OUTPUT_QUARANTINED job has an indexed DLQ entry with the reason code and the attempts of its record.",
 	Kind:   invariants.Eventually,
 	Source: "Scheduler internals, section 1; Dead letters, for the entry's shape and for the caveat of an entry lost after the terminal write",
 	Needs:  []string{"events-agree-with-servers"},
-}, func(f *model.Facts, t *tally) observe.Checker {
+}, func(f *model.Facts, t *rule.Tally) observe.Checker {
 	judge := func(end *invariants.End) {
 		for _, j := range f.Order {
 			if !j.State.Buried() {
 				continue
 			}
-			t.exercise()
+			t.Exercise()
 			data, there := end.Redis[history.DlqPrefix+j.ID][""]
 			if !there {
 				if j.DlqExpires == 0 || end.At < j.DlqExpires {
-					t.violated(j, "is %s%s, but %s%s does not exist", j.State, sinceStep(j), history.DlqPrefix, j.ID)
+					t.Violation(j, "is %s%s, but %s%s does not exist", j.State, rule.SinceStep(j), history.DlqPrefix, j.ID)
 				}
 				continue
 			}
@@ -111,13 +112,13 @@ var failedJobHasDLQEntry = checking(invariants.Invariant{
 			_, indexed := end.Redis[history.DlqIndex][j.ID]
 			switch {
 			case err != nil:
-				t.violated(j, "its DLQ entry cannot be read: %v", err)
+				t.Violation(j, "its DLQ entry cannot be read: %v", err)
 			case entry.ReasonCode != record["reason_code"]:
-				t.violated(j, "its DLQ entry has reason_code %q, but the record has %q", entry.ReasonCode, record["reason_code"])
+				t.Violation(j, "its DLQ entry has reason_code %q, but the record has %q", entry.ReasonCode, record["reason_code"])
 			case strconv.Itoa(entry.Attempts) != record["attempts"]:
-				t.violated(j, "its DLQ entry has attempts %d, but the record has %s", entry.Attempts, record["attempts"])
+				t.Violation(j, "its DLQ entry has attempts %d, but the record has %s", entry.Attempts, record["attempts"])
 			case !indexed:
-				t.violated(j, "its DLQ entry is not in %s", history.DlqIndex)
+				t.Violation(j, "its DLQ entry is not in %s", history.DlqIndex)
 			}
 		}
 	}

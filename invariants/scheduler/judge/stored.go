@@ -8,16 +8,8 @@ import (
 	"github.com/wavetank-sim/wavetank/invariants"
 	"github.com/wavetank-sim/wavetank/invariants/scheduler/history"
 	"github.com/wavetank-sim/wavetank/invariants/scheduler/model"
+	"github.com/wavetank-sim/wavetank/invariants/scheduler/rule"
 )
-
-// withRecord is every job that has a record.
-func withRecord(f *model.Facts, each func(*model.Job)) {
-	for _, j := range f.Order {
-		if j.Accepted {
-			each(j)
-		}
-	}
-}
 
 // unrecorded are the places of the requests for a job that has no record.
 func unrecorded(j *model.Job) (places []string) {
@@ -34,23 +26,15 @@ func reportedSuccess(j *model.Job, epoch int64) bool {
 	return slices.ContainsFunc(j.Messages, func(m model.Message) bool { return m.Succeeded && m.Epoch == epoch })
 }
 
-// sinceStep names the step of the last state write; an audit knows of none.
-func sinceStep(j *model.Job) invariants.Clause {
-	if j.StateAt == 0 {
-		return invariants.Clause{}
-	}
-	return invariants.Say(", since step %d", stepNo(j.StateAt))
-}
-
 // auditSettled finds jobs that are not over.
-func auditSettled(f *model.Facts, t *tally) {
-	withRecord(f, func(j *model.Job) {
+func auditSettled(f *model.Facts, t *rule.Tally) {
+	rule.WithRecord(f, func(j *model.Job) {
 		if j.State == model.Absent && f.Poisoned(j) || j.State == model.ApprovalRequired && !j.Approved {
 			return
 		}
-		t.exercise()
+		t.Exercise()
 		if !j.State.Terminal() {
-			t.violated(j, "is still %s: %s", j.State, storedOf(j))
+			t.Violation(j, "is still %s: %s", j.State, storedOf(j))
 		}
 	})
 }
@@ -68,35 +52,35 @@ func storedOf(j *model.Job) string {
 }
 
 // auditAttempts finds dispatches of attempts that the record has not counted.
-func auditAttempts(f *model.Facts, t *tally) {
-	withRecord(f, func(j *model.Job) {
+func auditAttempts(f *model.Facts, t *rule.Tally) {
+	rule.WithRecord(f, func(j *model.Job) {
 		for i := range j.Dispatches {
-			t.exercise()
+			t.Exercise()
 			if d := &j.Dispatches[i]; d.Attempt > j.Attempts || d.Attempt < 1 {
-				t.violated(j, "%s seq %d is the dispatch of attempt %d, but the record counts %d", history.StreamJobs, d.Seq, d.Attempt, j.Attempts)
+				t.Violation(j, "%s seq %d is the dispatch of attempt %d, but the record counts %d", history.StreamJobs, d.Seq, d.Attempt, j.Attempts)
 			}
 		}
 	})
 }
 
 // auditCeiling finds records that are past the ceiling.
-func auditCeiling(f *model.Facts, t *tally) {
-	withRecord(f, func(j *model.Job) {
-		t.exercise()
+func auditCeiling(f *model.Facts, t *rule.Tally) {
+	rule.WithRecord(f, func(j *model.Job) {
+		t.Exercise()
 		if j.Attempts > f.Config.MaxSchedulingRetries {
-			t.violated(j, "attempts are %d; the ceiling is %d", j.Attempts, f.Config.MaxSchedulingRetries)
+			t.Violation(j, "attempts are %d; the ceiling is %d", j.Attempts, f.Config.MaxSchedulingRetries)
 		}
 	})
 }
 
 // auditEpochs finds dispatches of epochs that the record has not minted.
-func auditEpochs(f *model.Facts, t *tally) {
-	withRecord(f, func(j *model.Job) {
+func auditEpochs(f *model.Facts, t *rule.Tally) {
+	rule.WithRecord(f, func(j *model.Job) {
 		for i := range j.Dispatches {
 			if d := &j.Dispatches[i]; d.Epoch != 0 {
-				t.exercise()
+				t.Exercise()
 				if d.Epoch > j.Epoch {
-					t.violated(j, "%s seq %d is a dispatch of epoch %d, but the record's is %d", history.StreamJobs, d.Seq, d.Epoch, j.Epoch)
+					t.Violation(j, "%s seq %d is a dispatch of epoch %d, but the record's is %d", history.StreamJobs, d.Seq, d.Epoch, j.Epoch)
 				}
 			}
 		}
@@ -104,21 +88,21 @@ func auditEpochs(f *model.Facts, t *tally) {
 }
 
 // auditIntents finds jobs that were intended for a worker, and of which nothing was published.
-func auditIntents(f *model.Facts, t *tally) {
-	withRecord(f, func(j *model.Job) {
+func auditIntents(f *model.Facts, t *rule.Tally) {
+	rule.WithRecord(f, func(j *model.Job) {
 		due := j.State.InFlight() || j.State == model.Succeeded || j.State == model.TimedOut && !pastDeadline(f, j)
 		if j.Epoch == 0 || j.Worker == "" || !due {
 			return
 		}
-		t.exercise()
+		t.Exercise()
 		if !j.Holds(j.Epoch) {
-			t.violated(j, "is %s, and nothing was published of epoch %d (to %s)", j.State, j.Epoch, j.Worker)
+			t.Violation(j, "is %s, and nothing was published of epoch %d (to %s)", j.State, j.Epoch, j.Worker)
 		}
 	})
 }
 
 // auditLocks finds locks that nothing but their holder would ever remove.
-func auditLocks(t *tally, end *invariants.End, ttls map[string]time.Duration) {
+func auditLocks(t *rule.Tally, end *invariants.End, ttls map[string]time.Duration) {
 	for _, key := range slices.Sorted(maps.Keys(end.Redis)) {
 		most, is := ttls[key]
 		if what, _ := history.KeyOf(key); what == history.Lock {
@@ -127,12 +111,12 @@ func auditLocks(t *tally, end *invariants.End, ttls map[string]time.Duration) {
 		if !is || end.TTLs == nil {
 			continue
 		}
-		t.exercise()
+		t.Exercise()
 		switch left, expires := end.TTLs[key]; {
 		case !expires:
-			t.violated(nil, "the lock %s has no expiry", key)
+			t.Violation(nil, "the lock %s has no expiry", key)
 		case left > most+model.Slack:
-			t.violated(nil, "the lock %s lasts for another %s; its TTL is %s", key, left, most)
+			t.Violation(nil, "the lock %s lasts for another %s; its TTL is %s", key, left, most)
 		}
 	}
 }

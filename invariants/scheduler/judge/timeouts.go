@@ -7,6 +7,7 @@ import (
 	"github.com/wavetank-sim/wavetank/invariants"
 	"github.com/wavetank-sim/wavetank/invariants/scheduler/model"
 	"github.com/wavetank-sim/wavetank/invariants/scheduler/observe"
+	"github.com/wavetank-sim/wavetank/invariants/scheduler/rule"
 )
 
 // early says in words why a job that was written to TIMEOUT was not due to be, or "" if it was. It
@@ -57,37 +58,37 @@ func pastDeadline(f *model.Facts, j *model.Job) bool {
 	return j.Deadline != 0 && j.Updated >= j.Deadline && f.At+f.Config.JobLockTTL >= j.DeadlineAt
 }
 
-var timeoutOnlyWhenDue = checking(invariants.Invariant{
+var timeoutOnlyWhenDue = rule.New(invariants.Invariant{
 	Name:   "timeout-only-when-due",
 	Says:   "The reconciler times out only a job that has been DISPATCHED or RUNNING for its timeout, or is past its deadline. With watch_workers it also times out a job that has been RUNNING for the dispatch timeout on a worker of which it has heard nothing for as long, while it heard of others.",
 	Kind:   invariants.Always,
 	Source: "Scheduler internals, section 3, timeout detection and deadline expiration",
-}, func(f *model.Facts, t *tally) observe.Checker {
+}, func(f *model.Facts, t *rule.Tally) observe.Checker {
 	return observe.Checker{Wrote: func(s *model.Step, w *model.Write) {
 		if s.About.State != model.TimedOut || s.Phase == "result_write" {
 			return
 		}
-		t.exercise()
+		t.Exercise()
 		if why := early(f, s, w); why != "" {
-			t.violated(s.About, "%s wrote TIMEOUT at step %d too early: %s", invariants.Who(s.Event), stepNo(s.Step), why)
+			t.Violation(s.About, "%s wrote TIMEOUT at step %d too early: %s", invariants.Who(s.Event), invariants.StepNo(s.Step), why)
 		}
 	}}
 })
 
-var noTimeoutWhileExecuting = checking(invariants.Invariant{
+var noTimeoutWhileExecuting = rule.New(invariants.Invariant{
 	Name:   "no-timeout-while-executing",
 	Says:   "No job is timed out as DISPATCHED that a worker is executing.",
 	Kind:   invariants.Always,
 	Source: "Dispatch ordering, residual risk window; Scheduler internals, section 3: a RUNNING write that failed is no reason to time out",
-}, func(f *model.Facts, t *tally) observe.Checker {
+}, func(f *model.Facts, t *rule.Tally) observe.Checker {
 	return observe.Checker{Wrote: func(s *model.Step, w *model.Write) {
 		j := s.About
 		if j.State != model.TimedOut || w.From != model.Dispatched || s.Phase == "result_write" || pastDeadline(f, j) {
 			return
 		}
-		t.exercise()
+		t.Exercise()
 		if len(j.Executing) > 0 {
-			t.violated(j, "%s timed it out at step %d as DISPATCHED while %s was executing it", invariants.Who(s.Event), stepNo(s.Step), j.Executing[0])
+			t.Violation(j, "%s timed it out at step %d as DISPATCHED while %s was executing it", invariants.Who(s.Event), invariants.StepNo(s.Step), j.Executing[0])
 		}
 	}}
 })
@@ -96,13 +97,13 @@ var noTimeoutWhileExecuting = checking(invariants.Invariant{
 // has more to do than it may.
 const ticksLate = 5
 
-var deadWorkerIsNoticed = checking(invariants.Invariant{
+var deadWorkerIsNoticed = rule.New(invariants.Invariant{
 	Name:     "dead-worker-is-noticed",
 	OnDemand: true,
 	Says:     "No job stays RUNNING for five polls longer than the dispatch timeout on a worker of which the replica that then times it out has heard nothing all the while, though it has of others.",
 	Kind:     invariants.Always,
 	Source:   "Stale workers, the worker TTL window: a dead worker inside its TTL receives the publish; Scheduler internals, section 3, timeout detection",
-}, func(f *model.Facts, t *tally) observe.Checker {
+}, func(f *model.Facts, t *rule.Tally) observe.Checker {
 	return observe.Checker{Wrote: func(s *model.Step, w *model.Write) {
 		j := s.About
 		if j.State != model.TimedOut || w.From != model.Running || s.Phase == "result_write" {
@@ -113,9 +114,9 @@ var deadWorkerIsNoticed = checking(invariants.Invariant{
 		if age < limit {
 			return
 		}
-		t.exercise()
+		t.Exercise()
 		if age >= limit+ticksLate*f.Config.PollInterval {
-			t.violated(j, "%s timed it out at step %d after %s of RUNNING on %s without a word of that; the dispatch timeout is %s", invariants.Who(s.Event), stepNo(s.Step), age.Round(time.Millisecond), j.Worker, limit)
+			t.Violation(j, "%s timed it out at step %d after %s of RUNNING on %s without a word of that; the dispatch timeout is %s", invariants.Who(s.Event), invariants.StepNo(s.Step), age.Round(time.Millisecond), j.Worker, limit)
 		}
 	}}
 })

@@ -4,44 +4,45 @@ import (
 	"github.com/wavetank-sim/wavetank/invariants"
 	"github.com/wavetank-sim/wavetank/invariants/scheduler/model"
 	"github.com/wavetank-sim/wavetank/invariants/scheduler/observe"
+	"github.com/wavetank-sim/wavetank/invariants/scheduler/rule"
 )
 
-var noFailureForWantOfAttempts = checking(invariants.Invariant{
+var noFailureForWantOfAttempts = rule.New(invariants.Invariant{
 	Name:   "no-failure-for-want-of-attempts",
 	Says:   "No job ends FAILED for want of attempts while its scheduler knows of a worker that is alive and free.",
 	Kind:   invariants.Always,
 	Source: "Scheduler internals, section 1, max scheduling retries: attempts are there for faults",
-}, func(f *model.Facts, t *tally) observe.Checker {
+}, func(f *model.Facts, t *rule.Tally) observe.Checker {
 	return observe.Checker{Wrote: func(s *model.Step, w *model.Write) {
 		j := s.About
 		if w.From == j.State || !j.State.Terminal() || j.Scheduled < 2 {
 			return
 		}
-		t.exercise()
+		t.Exercise()
 		if s.Handling == nil || !f.GivenUpBy(s, w) {
 			return
 		}
 		if worker := f.Free(s); worker != "" {
-			violated := t.violated
+			violated := t.Violation
 			if j.NoneFree {
-				violated = t.violatedInGap
+				violated = t.ViolationInGap
 			}
-			violated(j, "%s wrote FAILED at step %d for want of attempts, of which it had %d, although it knew of %s, which was alive and free", invariants.Who(s.Event), stepNo(s.Step), j.Attempts, worker)
+			violated(j, "%s wrote FAILED at step %d for want of attempts, of which it had %d, although it knew of %s, which was alive and free", invariants.Who(s.Event), invariants.StepNo(s.Step), j.Attempts, worker)
 		}
 	}}
 })
 
-var givenUpOnlyAtTheCeiling = checking(invariants.Invariant{
+var givenUpOnlyAtTheCeiling = rule.New(invariants.Invariant{
 	Name:   "given-up-only-at-the-ceiling",
 	Says:   "A job of which no worker has reported a failure, and that a pool serves, ends FAILED only once it has used up its scheduling retries.",
 	Kind:   invariants.Always,
 	Source: "Scheduler internals, section 1, max scheduling retries; Dead letters, retry ceiling before DLQ",
-}, func(f *model.Facts, t *tally) observe.Checker {
+}, func(f *model.Facts, t *rule.Tally) observe.Checker {
 	return observe.Checker{Wrote: func(s *model.Step, w *model.Write) {
 		if j := s.About; f.GivenUpBy(s, w) {
-			t.exercise()
+			t.Exercise()
 			if most := f.Config.MaxSchedulingRetries; j.Attempts < most {
-				t.violated(j, "%s wrote FAILED at step %d, although it had used %d of its %d attempts, and no worker had reported a failure", invariants.Who(s.Event), stepNo(s.Step), j.Attempts, most)
+				t.Violation(j, "%s wrote FAILED at step %d, although it had used %d of its %d attempts, and no worker had reported a failure", invariants.Who(s.Event), invariants.StepNo(s.Step), j.Attempts, most)
 			}
 		}
 	}}

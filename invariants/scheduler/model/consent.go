@@ -87,3 +87,26 @@ func (c *consent) Approves(o *history.Order) bool {
 	}
 	return false
 }
+
+// Unapproved says whether a job in APPROVAL_REQUIRED waits rightly at that instant: nobody has approved what
+// waits, or that was too long ago.
+func (f *Facts) Unapproved(j *Job, at time.Duration) bool {
+	if j.State != ApprovalRequired {
+		return false
+	}
+	if !f.Config.Approvals.Kernel || !f.Config.Approvals.Bind {
+		return !j.Approved
+	}
+	g := j.Consent.Granted(j.Consent.Waits)
+	return g == nil || !j.Consent.Asks || at > g.Since+f.Config.Approvals.TTL
+}
+
+// ExpiredApprovals counts the jobs that still wait for an approval, as the one that they had is too old.
+func (f *Facts) ExpiredApprovals() (n int) {
+	for _, j := range f.Order {
+		if g := j.Consent.Granted(j.Consent.Waits); g != nil && j.State == ApprovalRequired && f.At > g.Since+f.Config.Approvals.TTL {
+			n++
+		}
+	}
+	return n
+}

@@ -21,6 +21,7 @@ type Facts struct {
 	Sagas    Sagas
 	Outputs  outputs
 	Workflow Workflows         // runs of steps, and their delays
+	Effects  map[string]Effect // at the workers' sink, by idempotency key
 	Filed    map[string]bool   // messages that have a DLQ entry, by their place
 	reused   map[string]uint64 // by stream: the last sequence that nats-server has given twice
 

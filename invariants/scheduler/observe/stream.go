@@ -242,8 +242,9 @@ func (o *Observer) execution(e *sim.Event) {
 		s.About.Begun++
 		s.About.Executing = append(s.About.Executing, e.Node)
 	case "finish", "fail":
-		if e.Name == "finish" {
+		if e.Name == "finish" && history.AnswerOf(e) == history.Done {
 			s.About.Finished++
+			o.Facts.HadEffect(s)
 		}
 		if i := slices.Index(s.About.Executing, e.Node); i >= 0 {
 			s.About.Executing = slices.Delete(s.About.Executing, i, i+1)

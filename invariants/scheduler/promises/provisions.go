@@ -20,6 +20,7 @@ var (
 	withoutRefusal     = provided("refuse_stale_results=false", func(c *config.Config) bool { return !c.RefuseStaleResults })
 	withVoid           = provided("void_intents", func(c *config.Config) bool { return c.VoidIntents })
 	withRetry          = provided("retry_unpublished", func(c *config.Config) bool { return c.RetryUnpublished })
+	withDeduplication  = setting{Name: "topology.deduplicate", On: func(c *config.Config) bool { return c.Deduplicate }}
 	withNotice         = provided("cancel_notice", func(c *config.Config) bool { return c.CancelNotice })
 	withSweep          = provided("sweep_scheduled", func(c *config.Config) bool { return c.SweepScheduled })
 	withRecheck        = provided("recheck_timeouts", func(c *config.Config) bool { return c.RecheckTimeouts })

@@ -2,11 +2,13 @@ package actors
 
 import (
 	"context"
+	"errors"
 	"time"
 
 	"github.com/wavetank-sim/wavetank/engine/job"
 	"github.com/wavetank-sim/wavetank/engine/phase"
 	"github.com/wavetank-sim/wavetank/engine/worker"
+	"github.com/wavetank-sim/wavetank/invariants/scheduler/history"
 )
 
 // Failure is how a worker fails a job.
@@ -25,13 +27,19 @@ func (r *running) end(ctx context.Context, t *worker.Task, f *Failure) error {
 	if f != nil && !f.Committed {
 		name = EffectFail
 	}
-	return r.p.Do(ctx, KindEffect, name, t.IdempotencyKey, func() error {
-		if name == EffectDone {
-			r.Ledger.Record(t.IdempotencyKey)
+	err := r.p.Do(ctx, KindEffect, name, t.IdempotencyKey, func() error {
+		if name == EffectDone && !r.Ledger.Record(t.IdempotencyKey, r.Deduplicate) {
+			return errHad
 		}
 		return nil
 	})
+	if errors.Is(err, errHad) { // another worker was at it, too
+		return nil
+	}
+	return err
 }
+
+var errHad = errors.New(history.EffectHad)
 
 // succeedAfterAll goes on where an execution was taken for a failure: a call that had timed out, say.
 func (r *running) succeedAfterAll(ctx context.Context, t *worker.Task, f *Failure) worker.Outcome {

@@ -12,11 +12,15 @@ type Ledger struct {
 // NewLedger returns an empty ledger.
 func NewLedger() *Ledger { return &Ledger{done: map[string]int{}} }
 
-// Record notes one finished effect.
-func (l *Ledger) Record(key string) {
+// Record has the effect of key, unless it is to be had once and was: then it says false.
+func (l *Ledger) Record(key string, once bool) bool {
 	l.mu.Lock()
 	defer l.mu.Unlock()
+	if once && l.done[key] > 0 {
+		return false
+	}
 	l.done[key]++
+	return true
 }
 
 // Count is how often the effect of key was had.

@@ -23,7 +23,7 @@ type Worker struct {
 	Work           func(jobID string) time.Duration // how long an execution takes
 	Status         func(jobID string) job.Status    // what it answers
 	Fail           func(jobID string) *Failure      // how an execution that is over has failed, or nil
-	Deduplicate    bool                             // refuse a second execution of an idempotency key that is done, or under way here
+	Deduplicate    bool                             // refuse a second execution of an idempotency key that is done, or under way here; the Ledger refuses a second effect
 	Ledger         *Ledger
 	Outputs        bool // executions put something out, which the result points to
 }

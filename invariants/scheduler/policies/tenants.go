@@ -1,4 +1,4 @@
-package judge
+package policies
 
 import (
 	"slices"
@@ -7,20 +7,21 @@ import (
 	"github.com/wavetank-sim/wavetank/invariants/scheduler/history"
 	"github.com/wavetank-sim/wavetank/invariants/scheduler/model"
 	"github.com/wavetank-sim/wavetank/invariants/scheduler/observe"
+	"github.com/wavetank-sim/wavetank/invariants/scheduler/rule"
 )
 
 // othersMax is how many of a tenant's other jobs a violation names.
 const othersMax = 3
 
 // What holds of tenants' limits (Scheduler internals, section 5, reason codes).
-var tenantInvariants = []rule{tenantLimitHeld, tenantSlotsAgreeWithRecords}
+var tenantInvariants = []rule.Rule{tenantLimitHeld, tenantSlotsAgreeWithRecords}
 
-var tenantLimitHeld = checking(invariants.Invariant{
+var tenantLimitHeld = rule.New(invariants.Invariant{
 	Name:   "tenant-limit-held",
 	Says:   "A tenant has at most tenant_limit jobs DISPATCHED or RUNNING at any time.",
 	Kind:   invariants.Always,
 	Source: "Scheduler internals, section 5, reason codes: tenant concurrency limit reached",
-}, func(f *model.Facts, t *tally) observe.Checker {
+}, func(f *model.Facts, t *rule.Tally) observe.Checker {
 	limit := f.Config.Tenants.Limit
 	if limit == 0 {
 		return observe.Checker{}
@@ -30,25 +31,25 @@ var tenantLimitHeld = checking(invariants.Invariant{
 		if !j.State.InFlight() || w.From.InFlight() {
 			return
 		}
-		t.exercise()
+		t.Exercise()
 		by := invariants.Clause{}
 		if s.Handling != nil && s.Handling.Counted > 0 {
-			by = invariants.Say(", by its count of step %d", stepNo(s.Handling.Counted))
+			by = invariants.Say(", by its count of step %d", invariants.StepNo(s.Handling.Counted))
 		}
 		if others := f.Active(j.TenantOf(), j); len(others) >= limit {
 			slices.Sort(others)
-			t.violated(j, "%s wrote %s at step %d (%s)%s, so that %s has %d jobs in flight; its limit is %d (the last of the others were dispatched at step %s)",
-				invariants.Who(s.Event), j.State, stepNo(s.Step), s.Phase, by, j.TenantOf(), len(others)+1, limit, invariants.StepList(others[max(0, len(others)-othersMax):]))
+			t.Violation(j, "%s wrote %s at step %d (%s)%s, so that %s has %d jobs in flight; its limit is %d (the last of the others were dispatched at step %s)",
+				invariants.Who(s.Event), j.State, invariants.StepNo(s.Step), s.Phase, by, j.TenantOf(), len(others)+1, limit, invariants.StepList(others[max(0, len(others)-othersMax):]))
 		}
 	}}
 })
 
-var tenantSlotsAgreeWithRecords = checking(invariants.Invariant{
+var tenantSlotsAgreeWithRecords = rule.New(invariants.Invariant{
 	Name:   "tenant-slots-agree-with-records",
 	Says:   "With tenant_limit, the set of a tenant's jobs in flight is what their records say.",
 	Kind:   invariants.Eventually,
 	Source: "Scheduler internals, section 5, reason codes: a slot that nobody gives back is lost to its tenant",
-}, func(f *model.Facts, t *tally) observe.Checker {
+}, func(f *model.Facts, t *rule.Tally) observe.Checker {
 	if f.Config.Tenants.Limit == 0 {
 		return observe.Checker{}
 	}
@@ -57,14 +58,14 @@ var tenantSlotsAgreeWithRecords = checking(invariants.Invariant{
 			if j.State == model.Absent {
 				continue
 			}
-			t.exercise()
+			t.Exercise()
 			key := history.TenantPrefix + j.TenantOf() + history.TenantSuffix
 			_, listed := end.Redis[key][j.ID]
 			switch {
 			case listed && !j.State.InFlight():
-				t.violated(j, "%s lists it, but the record says %s%s", key, j.State, sinceStep(j))
+				t.Violation(j, "%s lists it, but the record says %s%s", key, j.State, rule.SinceStep(j))
 			case !listed && j.State.InFlight():
-				t.violated(j, "is %s%s, but %s does not list it", j.State, sinceStep(j), key)
+				t.Violation(j, "is %s%s, but %s does not list it", j.State, rule.SinceStep(j), key)
 			}
 		}
 	}}

@@ -1,4 +1,4 @@
-package judge
+package policies
 
 import (
 	"time"
@@ -7,44 +7,22 @@ import (
 	"github.com/wavetank-sim/wavetank/invariants/scheduler/history"
 	"github.com/wavetank-sim/wavetank/invariants/scheduler/model"
 	"github.com/wavetank-sim/wavetank/invariants/scheduler/observe"
+	"github.com/wavetank-sim/wavetank/invariants/scheduler/rule"
 )
 
 // What holds of approvals (Scheduler internals, section 1, approval flow).
-var approvalInvariants = []rule{noDispatchWithoutApproval, approvalNotExpired, approvedJobGoesOn}
-
-// unapproved says whether a job in APPROVAL_REQUIRED waits rightly at that instant: nobody has approved what
-// waits, or that was too long ago.
-func unapproved(f *model.Facts, j *model.Job, at time.Duration) bool {
-	if j.State != model.ApprovalRequired {
-		return false
-	}
-	if !f.Config.Approvals.Kernel || !f.Config.Approvals.Bind {
-		return !j.Approved
-	}
-	g := j.Consent.Granted(j.Consent.Waits)
-	return g == nil || !j.Consent.Asks || at > g.Since+f.Config.Approvals.TTL
-}
-
-// expired counts the jobs that still wait for an approval, as the one that they had is too old.
-func expired(f *model.Facts) (n int) {
-	for _, j := range f.Order {
-		if g := j.Consent.Granted(j.Consent.Waits); g != nil && j.State == model.ApprovalRequired && f.At > g.Since+f.Config.Approvals.TTL {
-			n++
-		}
-	}
-	return n
-}
+var approvalInvariants = []rule.Rule{noDispatchWithoutApproval, approvalNotExpired, approvedJobGoesOn}
 
 // approvalDoubt is how much later than the look at an approval's age the write may be that goes by it: the
 // kernel is asked in between, and the store.
 const approvalDoubt = 15 * time.Second
 
-var noDispatchWithoutApproval = checking(invariants.Invariant{
+var noDispatchWithoutApproval = rule.New(invariants.Invariant{
 	Name:   "no-dispatch-without-approval",
 	Says:   "A job for which the safety kernel requires an approval is scheduled only once somebody has approved its request as it is then. What is dispatched is what was approved.",
 	Kind:   invariants.Always,
 	Source: "Scheduler internals, section 1, approval flow: approval_granted=true and the matching job hash",
-}, func(f *model.Facts, t *tally) observe.Checker {
+}, func(f *model.Facts, t *rule.Tally) observe.Checker {
 	if !f.Config.Approvals.Kernel {
 		return observe.Checker{}
 	}
@@ -54,14 +32,14 @@ var noDispatchWithoutApproval = checking(invariants.Invariant{
 			if w.From != model.Pending || j.State != model.Scheduled || j.Decision != history.DecisionApproval {
 				return
 			}
-			t.exercise()
+			t.Exercise()
 			g := j.Consent.Granted(j.Consent.Waits)
 			switch {
 			case len(j.Consent.Grants) == 0:
-				t.violated(j, "%s wrote SCHEDULED at step %d, although nobody has approved it", invariants.Who(s.Event), stepNo(s.Step))
+				t.Violation(j, "%s wrote SCHEDULED at step %d, although nobody has approved it", invariants.Who(s.Event), invariants.StepNo(s.Step))
 			case g == nil:
-				t.violated(j, "%s wrote SCHEDULED at step %d for a request with the hash %.12s; what was approved has %.12s",
-					invariants.Who(s.Event), stepNo(s.Step), j.Consent.Waits, j.Consent.Grants[len(j.Consent.Grants)-1].Hash)
+				t.Violation(j, "%s wrote SCHEDULED at step %d for a request with the hash %.12s; what was approved has %.12s",
+					invariants.Who(s.Event), invariants.StepNo(s.Step), j.Consent.Waits, j.Consent.Grants[len(j.Consent.Grants)-1].Hash)
 			}
 		},
 		Stored: func(s *model.Step, d *model.Dispatch) {
@@ -70,18 +48,18 @@ var noDispatchWithoutApproval = checking(invariants.Invariant{
 				return
 			}
 			if !j.Consent.Approves(d.Order) {
-				t.violated(j, "dispatch stored, %s seq %d at step %d, which is not what was approved", history.StreamJobs, d.Seq, stepNo(d.Step))
+				t.Violation(j, "dispatch stored, %s seq %d at step %d, which is not what was approved", history.StreamJobs, d.Seq, invariants.StepNo(d.Step))
 			}
 		},
 	}
 })
 
-var approvalNotExpired = checking(invariants.Invariant{
+var approvalNotExpired = rule.New(invariants.Invariant{
 	Name:   "approval-not-expired",
 	Says:   "A job for which the safety kernel requires an approval is scheduled only while that of its request is no older than approval_ttl.",
 	Kind:   invariants.Always,
 	Source: "Scheduler internals, section 1, approval flow: approved within 24 hours",
-}, func(f *model.Facts, t *tally) observe.Checker {
+}, func(f *model.Facts, t *rule.Tally) observe.Checker {
 	if !f.Config.Approvals.Kernel {
 		return observe.Checker{}
 	}
@@ -91,20 +69,20 @@ var approvalNotExpired = checking(invariants.Invariant{
 		if w.From != model.Pending || j.State != model.Scheduled || j.Decision != history.DecisionApproval || g == nil {
 			return
 		}
-		t.exercise()
+		t.Exercise()
 		if age := s.At - g.Since; age > f.Config.Approvals.TTL+approvalDoubt {
-			t.violated(j, "%s wrote SCHEDULED at step %d, %s after it was approved; an approval counts for %s", invariants.Who(s.Event), stepNo(s.Step), age.Round(time.Millisecond), f.Config.Approvals.TTL)
+			t.Violation(j, "%s wrote SCHEDULED at step %d, %s after it was approved; an approval counts for %s", invariants.Who(s.Event), invariants.StepNo(s.Step), age.Round(time.Millisecond), f.Config.Approvals.TTL)
 		}
 	}}
 })
 
-var approvedJobGoesOn = checking(invariants.Invariant{
+var approvedJobGoesOn = rule.New(invariants.Invariant{
 	Name:   "approved-job-goes-on",
 	Says:   "A job whose request has been approved, and has not changed since, waits for its approval no longer, unless that has grown too old.",
 	Kind:   invariants.Eventually,
 	Source: "Scheduler internals, section 1, approval flow; section 3, pending replayer, for an approval whose request is lost",
 	Needs:  []string{"events-agree-with-servers"},
-}, func(f *model.Facts, t *tally) observe.Checker {
+}, func(f *model.Facts, t *rule.Tally) observe.Checker {
 	if !f.Config.Approvals.Kernel {
 		return observe.Checker{}
 	}
@@ -113,10 +91,10 @@ var approvedJobGoesOn = checking(invariants.Invariant{
 			if len(j.Consent.Grants) == 0 {
 				continue
 			}
-			t.exercise()
+			t.Exercise()
 			g := j.Consent.Granted(j.Consent.Waits)
 			if j.State == model.ApprovalRequired && g != nil && g.Since >= j.Consent.Since && end.At <= g.Since+f.Config.Approvals.TTL {
-				t.violated(j, "is still APPROVAL_REQUIRED%s, although it was approved at %s", sinceStep(j), g.Since)
+				t.Violation(j, "is still APPROVAL_REQUIRED%s, although it was approved at %s", rule.SinceStep(j), g.Since)
 			}
 		}
 	}}

@@ -1,22 +1,23 @@
-package judge
+package workflows
 
 import (
 	"github.com/wavetank-sim/wavetank/invariants"
 	"github.com/wavetank-sim/wavetank/invariants/scheduler/history"
 	"github.com/wavetank-sim/wavetank/invariants/scheduler/model"
 	"github.com/wavetank-sim/wavetank/invariants/scheduler/observe"
+	"github.com/wavetank-sim/wavetank/invariants/scheduler/rule"
 	"github.com/wavetank-sim/wavetank/sim"
 )
 
 // What holds of sagas (Scheduler internals, section 4).
-var sagaInvariants = []rule{
+var sagaInvariants = []rule.Rule{
 	compensationRecordedOnce, oneCompensationPerKey, compensationsInLIFOOrder, compensationOnlyOfSucceededJob,
 	onlyLockHolderCompensates, sagaLockReleasedByOwnerOrExpiry, everyCompensationAccountedFor,
-	situation(of((*model.Sagas).RolledBackOnes), "saga-rolled-back", "A compensation is submitted.", "Scheduler internals, section 4, rollback trigger"),
-	situation(of((*model.Sagas).TakenUpAgain), "saga-rollback-resumed", "A process goes on with a rollback that another has begun.", "the hardened rollback: what is due is taken up until the stack is empty"),
-	situation(of((*model.Sagas).SucceededLater), "saga-joined-late", "A job of a saga succeeds once that is to be rolled back.", "the hardened rollback: what is recorded later is undone, too"),
-	situation(of((*model.Sagas).DeniedOnes), "saga-compensation-denied", "The safety kernel denies a compensation, and the rollback goes on.", "Scheduler internals, section 4, soft safety check"),
-	situation(of((*model.Sagas).Unreadables), "saga-entry-unreadable", "A compensation that cannot be read gets an entry in the DLQ.", "Scheduler internals, section 4, unmarshal errors"),
+	rule.Situation(of((*model.Sagas).RolledBackOnes), "saga-rolled-back", "A compensation is submitted.", "Scheduler internals, section 4, rollback trigger"),
+	rule.Situation(of((*model.Sagas).TakenUpAgain), "saga-rollback-resumed", "A process goes on with a rollback that another has begun.", "the hardened rollback: what is due is taken up until the stack is empty"),
+	rule.Situation(of((*model.Sagas).SucceededLater), "saga-joined-late", "A job of a saga succeeds once that is to be rolled back.", "the hardened rollback: what is recorded later is undone, too"),
+	rule.Situation(of((*model.Sagas).DeniedOnes), "saga-compensation-denied", "The safety kernel denies a compensation, and the rollback goes on.", "Scheduler internals, section 4, soft safety check"),
+	rule.Situation(of((*model.Sagas).Unreadables), "saga-entry-unreadable", "A compensation that cannot be read gets an entry in the DLQ.", "Scheduler internals, section 4, unmarshal errors"),
 }
 
 // of is how often something came about that the facts of sagas count.
@@ -24,16 +25,16 @@ func of(n func(*model.Sagas) int) func(*model.Facts) int {
 	return func(f *model.Facts) int { return n(&f.Sagas) }
 }
 
-var compensationRecordedOnce = checking(invariants.Invariant{
+var compensationRecordedOnce = rule.New(invariants.Invariant{
 	Name:   "compensation-recorded-once",
 	Says:   "A job that has done its work, and whose request names a compensation, has put that onto its saga's stack, and exactly once.",
 	Kind:   invariants.Always,
 	Source: "Scheduler internals, section 4, recording compensation: when a job succeeds",
-}, func(f *model.Facts, t *tally) observe.Checker {
+}, func(f *model.Facts, t *rule.Tally) observe.Checker {
 	f.Sagas.Recording = append(f.Sagas.Recording, func(s *model.Step, c *model.Compensation, again bool) {
-		t.exercise()
+		t.Exercise()
 		if again {
-			t.violated(f.Jobs[c.Job], "%s put its compensation onto %s at step %d, where it had been put at step %d", invariants.Who(s.Event), history.StackKey(c.Saga.ID), stepNo(s.Step), stepNo(c.Step))
+			t.Violation(f.Jobs[c.Job], "%s put its compensation onto %s at step %d, where it had been put at step %d", invariants.Who(s.Event), history.StackKey(c.Saga.ID), invariants.StepNo(s.Step), invariants.StepNo(c.Step))
 		}
 	})
 	return observe.Checker{Ended: func(*invariants.End) {
@@ -41,47 +42,47 @@ var compensationRecordedOnce = checking(invariants.Invariant{
 			if !j.Saga.Undoable || j.Saga.Done == 0 {
 				continue
 			}
-			t.exercise()
+			t.Exercise()
 			if !j.Saga.Recorded {
-				t.violated(j, "its success was taken note of at step %d, but its compensation was never put onto %s", stepNo(j.Saga.Done), history.StackKey(j.Saga.Workflow))
+				t.Violation(j, "its success was taken note of at step %d, but its compensation was never put onto %s", invariants.StepNo(j.Saga.Done), history.StackKey(j.Saga.Workflow))
 			}
 		}
 	}}
 })
 
-var oneCompensationPerKey = checking(invariants.Invariant{
+var oneCompensationPerKey = rule.New(invariants.Invariant{
 	Name:   "one-compensation-per-key",
 	Says:   "One job is submitted for the idempotency key of a compensation, however often it is submitted.",
 	Kind:   invariants.Always,
 	Source: "Scheduler internals, section 4: the idempotency key of a compensation",
-}, func(f *model.Facts, t *tally) observe.Checker {
+}, func(f *model.Facts, t *rule.Tally) observe.Checker {
 	f.Sagas.Submitting = append(f.Sagas.Submitting, func(s *model.Step, c *model.Compensation, _ bool) {
-		t.exercise()
+		t.Exercise()
 		if n := len(c.Jobs); n > 1 {
-			t.violated(f.Jobs[c.Job], "its compensation was submitted at step %d as %s, and before that as %s, under one idempotency key", stepNo(s.Step), c.Jobs[n-1], c.Jobs[0])
+			t.Violation(f.Jobs[c.Job], "its compensation was submitted at step %d as %s, and before that as %s, under one idempotency key", invariants.StepNo(s.Step), c.Jobs[n-1], c.Jobs[0])
 		}
 	})
 	return observe.Checker{}
 })
 
-var compensationsInLIFOOrder = checking(invariants.Invariant{
+var compensationsInLIFOOrder = rule.New(invariants.Invariant{
 	Name:   "compensations-in-lifo-order",
 	Says:   "The compensations that were recorded by the time a rollback was due are submitted in the reverse order of their recording.",
 	Kind:   invariants.Always,
 	Source: "Scheduler internals, section 4: pop compensation requests from stack (LIFO order)",
-}, func(f *model.Facts, t *tally) observe.Checker {
+}, func(f *model.Facts, t *rule.Tally) observe.Checker {
 	f.Sagas.Submitting = append(f.Sagas.Submitting, func(s *model.Step, c *model.Compensation, first bool) {
 		if !first || c.Late {
 			return
 		}
-		t.exercise()
+		t.Exercise()
 		for _, before := range c.Saga.Recorded {
 			if before == c {
 				break
 			}
 			if !before.Late && len(before.Jobs) > 0 {
-				t.violated(f.Jobs[c.Job], "its compensation, recorded at step %d, was submitted at step %d, after that of %s, which had been recorded before it, at step %d",
-					stepNo(c.Step), stepNo(s.Step), before.Job, stepNo(before.Step))
+				t.Violation(f.Jobs[c.Job], "its compensation, recorded at step %d, was submitted at step %d, after that of %s, which had been recorded before it, at step %d",
+					invariants.StepNo(c.Step), invariants.StepNo(s.Step), before.Job, invariants.StepNo(before.Step))
 				return
 			}
 		}
@@ -89,68 +90,68 @@ var compensationsInLIFOOrder = checking(invariants.Invariant{
 	return observe.Checker{}
 })
 
-var compensationOnlyOfSucceededJob = checking(invariants.Invariant{
+var compensationOnlyOfSucceededJob = rule.New(invariants.Invariant{
 	Name:   "compensation-only-of-succeeded-job",
 	Says:   "A compensation is submitted only for a job that has succeeded, even if it ended otherwise before, and only once a job of its saga has failed for good.",
 	Kind:   invariants.Always,
 	Source: "Scheduler internals, section 4: recording compensation, and rollback trigger",
-}, func(f *model.Facts, t *tally) observe.Checker {
+}, func(f *model.Facts, t *rule.Tally) observe.Checker {
 	f.Sagas.Submitting = append(f.Sagas.Submitting, func(s *model.Step, c *model.Compensation, _ bool) {
-		t.exercise()
+		t.Exercise()
 		j := f.Jobs[c.Job]
 		switch {
 		case c.Saga.Due == 0:
-			t.violated(j, "%s submitted its compensation at step %d, and no job of %s has failed for good", invariants.Who(s.Event), stepNo(s.Step), c.Saga.ID)
+			t.Violation(j, "%s submitted its compensation at step %d, and no job of %s has failed for good", invariants.Who(s.Event), invariants.StepNo(s.Step), c.Saga.ID)
 		case j == nil || j.Saga.Done == 0 && (!j.Saga.Answered || !j.State.Terminal()):
-			t.violated(j, "%s submitted the compensation of %s at step %d, which has not succeeded", invariants.Who(s.Event), c.Job, stepNo(s.Step))
+			t.Violation(j, "%s submitted the compensation of %s at step %d, which has not succeeded", invariants.Who(s.Event), c.Job, invariants.StepNo(s.Step))
 		}
 	})
 	return observe.Checker{}
 })
 
-var onlyLockHolderCompensates = checking(invariants.Invariant{
+var onlyLockHolderCompensates = rule.New(invariants.Invariant{
 	Name:   "only-lock-holder-compensates",
 	Says:   "A saga's compensations are submitted only by the process that holds the lock of its rollback. One that arrives late, when its publisher has given it up, was on its way, and is not judged.",
 	Kind:   invariants.Always,
 	Source: "Scheduler internals, section 4, and section 8, saga:<workflow_id>:lock: one rollback of a saga at a time",
-}, func(f *model.Facts, t *tally) observe.Checker {
+}, func(f *model.Facts, t *rule.Tally) observe.Checker {
 	f.Sagas.Submitting = append(f.Sagas.Submitting, func(s *model.Step, c *model.Compensation, _ bool) {
-		t.exercise()
+		t.Exercise()
 		switch k := c.Saga.Lock; {
 		case s.Kind == sim.KindLate:
 		case !k.Live(s.At):
-			t.violated(f.Jobs[c.Job], "%s submitted its compensation at step %d, while nobody held the lock of %s", invariants.Who(s.Event), stepNo(s.Step), c.Saga.ID)
+			t.Violation(f.Jobs[c.Job], "%s submitted its compensation at step %d, while nobody held the lock of %s", invariants.Who(s.Event), invariants.StepNo(s.Step), c.Saga.ID)
 		case !k.HeldBy(s.Event):
-			t.violated(f.Jobs[c.Job], "%s submitted its compensation at step %d, while %s held the lock of %s", invariants.Who(s.Event), stepNo(s.Step), invariants.Process(k.Node, k.Incarnation), c.Saga.ID)
+			t.Violation(f.Jobs[c.Job], "%s submitted its compensation at step %d, while %s held the lock of %s", invariants.Who(s.Event), invariants.StepNo(s.Step), invariants.Process(k.Node, k.Incarnation), c.Saga.ID)
 		}
 	})
 	return observe.Checker{}
 })
 
-var sagaLockReleasedByOwnerOrExpiry = checking(invariants.Invariant{
+var sagaLockReleasedByOwnerOrExpiry = rule.New(invariants.Invariant{
 	Name:   "saga-lock-released-by-owner-or-expiry",
 	Says:   "The lock of a saga's rollback is released only by the process that took it; from anybody else's hands it goes only by expiry.",
 	Kind:   invariants.Always,
 	Source: "Scheduler internals, section 8, saga:<workflow_id>:lock",
-}, func(f *model.Facts, t *tally) observe.Checker {
+}, func(f *model.Facts, t *rule.Tally) observe.Checker {
 	f.Sagas.Locking = append(f.Sagas.Locking, func(s *model.Step, g *model.Saga, was model.Lock) {
-		t.exercise()
+		t.Exercise()
 		switch {
 		case !was.Live(s.At), was.Expires != 0 && s.At >= was.Expires-model.Slack, was.Node == s.Node && was.Incarnation == s.Incarnation && g.Lock.Node == "":
 		default:
-			t.violated(nil, "%s took away the lock of %s at step %d that %s had held since step %d", invariants.Who(s.Event), g.ID, stepNo(s.Step), invariants.Process(was.Node, was.Incarnation), stepNo(was.Step))
+			t.Violation(nil, "%s took away the lock of %s at step %d that %s had held since step %d", invariants.Who(s.Event), g.ID, invariants.StepNo(s.Step), invariants.Process(was.Node, was.Incarnation), invariants.StepNo(was.Step))
 		}
 	})
 	return observe.Checker{}
 })
 
-var everyCompensationAccountedFor = checking(invariants.Invariant{
+var everyCompensationAccountedFor = rule.New(invariants.Invariant{
 	Name:   "every-compensation-accounted-for",
 	Says:   "Once a saga is to be rolled back, each of its compensations is submitted, denied by the safety kernel with an entry in the audit trail, or in the DLQ.",
 	Kind:   invariants.Eventually,
 	Source: "Scheduler internals, section 4: durable rollback for multi-step workflows",
 	Needs:  []string{"events-agree-with-servers"},
-}, func(f *model.Facts, t *tally) observe.Checker {
+}, func(f *model.Facts, t *rule.Tally) observe.Checker {
 	return observe.Checker{Ended: func(*invariants.End) {
 		for _, g := range f.Sagas.Order {
 			if g.Due == 0 {
@@ -160,9 +161,9 @@ var everyCompensationAccountedFor = checking(invariants.Invariant{
 				if c.Job == "" && c.Late { // put there by nobody who says so
 					continue
 				}
-				t.exercise()
+				t.Exercise()
 				if !c.Accounted() {
-					t.violated(f.Jobs[c.Job], "the rollback of %s has been due since step %d, but the compensation %swas neither submitted nor denied by the safety kernel, and is not in the DLQ", g.ID, stepNo(g.Due), c.RecordedAs())
+					t.Violation(f.Jobs[c.Job], "the rollback of %s has been due since step %d, but the compensation %swas neither submitted nor denied by the safety kernel, and is not in the DLQ", g.ID, invariants.StepNo(g.Due), c.RecordedAs())
 				}
 			}
 		}

@@ -1,28 +1,29 @@
-package judge
+package policies
 
 import (
 	"github.com/wavetank-sim/wavetank/invariants"
 	"github.com/wavetank-sim/wavetank/invariants/scheduler/history"
 	"github.com/wavetank-sim/wavetank/invariants/scheduler/model"
 	"github.com/wavetank-sim/wavetank/invariants/scheduler/observe"
+	"github.com/wavetank-sim/wavetank/invariants/scheduler/rule"
 	"github.com/wavetank-sim/wavetank/sim"
 )
 
 // What holds of the output policy (Scheduler internals, section 2).
-var outputInvariants = []rule{
+var outputInvariants = []rule.Rule{
 	resultGoesAsThePolicySays, quarantinedOnlyWhenBlocked, everyQuarantineIsAudited, blockedOutputEndsQuarantined, everyOutputIsScanned,
-	situation(reached(model.ScanDowngraded), "scan-downgraded-a-job", "A scan takes a job from SUCCEEDED to OUTPUT_QUARANTINED.", "Scheduler internals, section 2, phase 2"),
-	situation(reached(model.OutputFailedOpen), "output-failed-open", "The output policy gives no answer, and the result passes.", "Scheduler internals, section 2, fail-open default"),
-	situation(reached(model.OutputRedacted), "output-redacted", "A result points to the redacted output in place of the output.", "Scheduler internals, section 2, phase 1"),
-	situation(reached(model.ScanResumed), "scan-resumed", "The replayer takes up a scan that somebody else has not finished.", "the hardened scan: what is open is kept"),
+	rule.Situation(rule.Reached(model.ScanDowngraded), "scan-downgraded-a-job", "A scan takes a job from SUCCEEDED to OUTPUT_QUARANTINED.", "Scheduler internals, section 2, phase 2"),
+	rule.Situation(rule.Reached(model.OutputFailedOpen), "output-failed-open", "The output policy gives no answer, and the result passes.", "Scheduler internals, section 2, fail-open default"),
+	rule.Situation(rule.Reached(model.OutputRedacted), "output-redacted", "A result points to the redacted output in place of the output.", "Scheduler internals, section 2, phase 1"),
+	rule.Situation(rule.Reached(model.ScanResumed), "scan-resumed", "The replayer takes up a scan that somebody else has not finished.", "the hardened scan: what is open is kept"),
 }
 
-var resultGoesAsThePolicySays = checking(invariants.Invariant{
+var resultGoesAsThePolicySays = rule.New(invariants.Invariant{
 	Name:   "result-goes-as-the-policy-says",
 	Says:   "A replica writes what the output policy told it of the result's metadata. Allowed, or no answer: SUCCEEDED. To be redacted: SUCCEEDED with the redacted output. Blocked, or to be redacted without a redacted output: OUTPUT_QUARANTINED.",
 	Kind:   invariants.Always,
 	Source: "Scheduler internals, section 2, phase 1",
-}, func(f *model.Facts, t *tally) observe.Checker {
+}, func(f *model.Facts, t *rule.Tally) observe.Checker {
 	if !f.Config.Output.Enabled {
 		return observe.Checker{}
 	}
@@ -31,84 +32,84 @@ var resultGoesAsThePolicySays = checking(invariants.Invariant{
 		if s.Phase != "result_write" || s.Kind == sim.KindLate || f.Mixed || j.State != model.Succeeded && j.State != model.Quarantined {
 			return
 		}
-		t.exercise()
+		t.Exercise()
 		a := j.Out.Told(invariants.Process(s.Node, s.Incarnation))
 		switch blocks := a.Blocks(false); {
 		case blocks != (j.State == model.Quarantined):
-			t.violated(j, "%s wrote %s at step %d, although it was told %s at step %d", invariants.Who(s.Event), j.State, stepNo(s.Step), &a, stepNo(a.Step))
+			t.Violation(j, "%s wrote %s at step %d, although it was told %s at step %d", invariants.Who(s.Event), j.State, invariants.StepNo(s.Step), &a, invariants.StepNo(a.Step))
 		case a.Decision == history.OutputRedact && !blocks && j.Out.Ptr != a.Ptr:
-			t.violated(j, "%s wrote SUCCEEDED at step %d with the output %s, but the redacted one is %s", invariants.Who(s.Event), stepNo(s.Step), j.Out.Ptr, a.Ptr)
+			t.Violation(j, "%s wrote SUCCEEDED at step %d with the output %s, but the redacted one is %s", invariants.Who(s.Event), invariants.StepNo(s.Step), j.Out.Ptr, a.Ptr)
 		}
 	}}
 })
 
-var quarantinedOnlyWhenBlocked = checking(invariants.Invariant{
+var quarantinedOnlyWhenBlocked = rule.New(invariants.Invariant{
 	Name:   "quarantined-only-when-blocked",
 	Says:   "OUTPUT_QUARANTINED is written only over DISPATCHED, RUNNING or SUCCEEDED, and only once the output policy has blocked the result.",
 	Kind:   invariants.Always,
 	Source: "Scheduler internals, section 2: already transitioned, skip",
-}, func(_ *model.Facts, t *tally) observe.Checker {
+}, func(_ *model.Facts, t *rule.Tally) observe.Checker {
 	return observe.Checker{Wrote: func(s *model.Step, w *model.Write) {
 		j := s.About
 		if j.State != model.Quarantined {
 			return
 		}
-		t.exercise()
+		t.Exercise()
 		switch {
 		case !w.From.InFlight() && w.From != model.Succeeded:
-			t.violated(j, "%s wrote OUTPUT_QUARANTINED over %s at step %d (%s)", invariants.Who(s.Event), w.From, stepNo(s.Step), s.Phase)
+			t.Violation(j, "%s wrote OUTPUT_QUARANTINED over %s at step %d (%s)", invariants.Who(s.Event), w.From, invariants.StepNo(s.Step), s.Phase)
 		case !j.Out.Blocked:
-			t.violated(j, "%s wrote OUTPUT_QUARANTINED at step %d (%s), but the output policy has not blocked it", invariants.Who(s.Event), stepNo(s.Step), s.Phase)
+			t.Violation(j, "%s wrote OUTPUT_QUARANTINED at step %d (%s), but the output policy has not blocked it", invariants.Who(s.Event), invariants.StepNo(s.Step), s.Phase)
 		}
 	}}
 })
 
-var everyQuarantineIsAudited = checking(invariants.Invariant{
+var everyQuarantineIsAudited = rule.New(invariants.Invariant{
 	Name:   "every-quarantine-is-audited",
 	Says:   "OUTPUT_QUARANTINED is written together with the one event of that in the audit trail.",
 	Kind:   invariants.Always,
 	Source: "Scheduler internals, section 2: DLQ + audit event",
 	Needs:  []string{"quarantined-only-when-blocked"},
-}, func(_ *model.Facts, t *tally) observe.Checker {
+}, func(_ *model.Facts, t *rule.Tally) observe.Checker {
 	return observe.Checker{Wrote: func(s *model.Step, _ *model.Write) {
 		j := s.About
 		if j.State != model.Quarantined {
 			return
 		}
-		t.exercise()
+		t.Exercise()
 		if events := j.Out.Audited(s); events != 1 {
-			t.violated(j, "%s wrote OUTPUT_QUARANTINED at step %d (%s), and the audit trail has %s of it",
-				invariants.Who(s.Event), stepNo(s.Step), s.Phase, invariants.CountOf(events, "event", "events"))
+			t.Violation(j, "%s wrote OUTPUT_QUARANTINED at step %d (%s), and the audit trail has %s of it",
+				invariants.Who(s.Event), invariants.StepNo(s.Step), s.Phase, invariants.CountOf(events, "event", "events"))
 		}
 	}}
 })
 
-var blockedOutputEndsQuarantined = checking(invariants.Invariant{
+var blockedOutputEndsQuarantined = rule.New(invariants.Invariant{
 	Name:   "blocked-output-ends-quarantined",
 	Says:   "A job whose output the policy has blocked does not stay SUCCEEDED.",
 	Kind:   invariants.Eventually,
 	Source: "Scheduler internals, section 2, output decisions",
-}, func(f *model.Facts, t *tally) observe.Checker {
+}, func(f *model.Facts, t *rule.Tally) observe.Checker {
 	return observe.Checker{Ended: func(*invariants.End) {
 		for _, j := range f.Order {
 			a := &j.Out.Blocking
 			if a.Decision == "" {
 				continue
 			}
-			t.exercise()
+			t.Exercise()
 			if j.State == model.Succeeded {
-				t.violated(j, "is SUCCEEDED%s, although the output policy told %s %s at step %d", sinceStep(j), a.Process, a, stepNo(a.Step))
+				t.Violation(j, "is SUCCEEDED%s, although the output policy told %s %s at step %d", rule.SinceStep(j), a.Process, a, invariants.StepNo(a.Step))
 			}
 		}
 	}}
 })
 
-var everyOutputIsScanned = checking(invariants.Invariant{
+var everyOutputIsScanned = rule.New(invariants.Invariant{
 	Name:   "every-output-is-scanned",
 	Says:   "The output of every SUCCEEDED job is scanned: the policy has answered about its content.",
 	Kind:   invariants.Eventually,
 	Source: "Scheduler internals, section 2, phase 2; hardened, a scan outlives the process that is to do it, and an answer that does not come",
-}, func(f *model.Facts, t *tally) observe.Checker {
+}, func(f *model.Facts, t *rule.Tally) observe.Checker {
 	if !f.Config.Output.Enabled {
 		return observe.Checker{}
 	}
@@ -117,9 +118,9 @@ var everyOutputIsScanned = checking(invariants.Invariant{
 			if j.State != model.Succeeded || j.Out.Ptr == "" {
 				continue
 			}
-			t.exercise()
+			t.Exercise()
 			if !j.Out.Scanned {
-				t.violated(j, "is SUCCEEDED%s, and nobody has had an answer about its output %s", sinceStep(j), j.Out.Ptr)
+				t.Violation(j, "is SUCCEEDED%s, and nobody has had an answer about its output %s", rule.SinceStep(j), j.Out.Ptr)
 			}
 		}
 	}}

@@ -1,4 +1,4 @@
-package judge
+package replay
 
 import (
 	"cmp"
@@ -9,22 +9,23 @@ import (
 	"github.com/wavetank-sim/wavetank/invariants/scheduler/history"
 	"github.com/wavetank-sim/wavetank/invariants/scheduler/model"
 	"github.com/wavetank-sim/wavetank/invariants/scheduler/observe"
+	"github.com/wavetank-sim/wavetank/invariants/scheduler/rule"
 )
 
 // What holds of dead-letter triage and replay (Dead letters).
-var replayInvariants = []rule{
+var Invariants = []rule.Rule{
 	replayKeepsIdempotencyKey, replayHasFreshDecision, oneReplayPerCount, maxReplaysHold, noReplayOfCommitted, noReplayAgainstTriage, deadLetterKeepsItsDecision,
-	growthAlertTellsTheTruth, autoReplayComesAbout,
+	growthAlertTellsTheTruth, autoReplayComesAbout, oneEffectPerKey,
 }
 
-var replaySituations = []rule{
-	situation(lettersThat("replayed"), "dead-letter-replayed", "A dead letter is replayed.", "Dead letters, replay worker"),
-	situation(lettersThat("denied"), "replay-denied", "The replay of a dead letter is denied.", "Dead letters, next step 4: rehearse a replay that is denied by policy"),
-	situation(lettersThat("already_committed"), "dead-letter-already-committed", "What a dead letter is about turns out to have been done.", "Dead letters, AlreadyCommitted"),
-	situation(lettersThat("exhausted"), "replays-exhausted", "A job has been replayed as often as it may be.", "Dead letters, max_replays"),
-	situation(lettersThat("awaiting_approval"), "replay-awaits-approval", "The replay of a dead letter waits for somebody to approve it.", "Dead letters, require_approval"),
-	situation(lettersThat("quarantined"), "dead-letter-quarantined", "A dead letter is quarantined.", "Dead letters, poison payload"),
-	situation(func(f *model.Facts) int { return f.Replay.Reached["alert"] }, "dlq-growth-alert", "The dead-letter queue grows too fast, and the alert is raised.", "Dead letters, next step 3"),
+var Situations = []rule.Rule{
+	rule.Situation(lettersThat("replayed"), "dead-letter-replayed", "A dead letter is replayed.", "Dead letters, replay worker"),
+	rule.Situation(lettersThat("denied"), "replay-denied", "The replay of a dead letter is denied.", "Dead letters, next step 4: rehearse a replay that is denied by policy"),
+	rule.Situation(lettersThat("already_committed"), "dead-letter-already-committed", "What a dead letter is about turns out to have been done.", "Dead letters, AlreadyCommitted"),
+	rule.Situation(lettersThat("exhausted"), "replays-exhausted", "A job has been replayed as often as it may be.", "Dead letters, max_replays"),
+	rule.Situation(lettersThat("awaiting_approval"), "replay-awaits-approval", "The replay of a dead letter waits for somebody to approve it.", "Dead letters, require_approval"),
+	rule.Situation(lettersThat("quarantined"), "dead-letter-quarantined", "A dead letter is quarantined.", "Dead letters, poison payload"),
+	rule.Situation(func(f *model.Facts) int { return f.Replay.Reached["alert"] }, "dlq-growth-alert", "The dead-letter queue grows too fast, and the alert is raised.", "Dead letters, next step 3"),
 }
 
 // lettersThat counts how often dead letters came to a replay status.
@@ -83,16 +84,16 @@ func created(s *model.Step, w *model.Write) bool {
 	return s.About.Replay.Of != "" && w.From == model.Absent && s.About.State != model.Absent
 }
 
-var replayKeepsIdempotencyKey = checking(invariants.Invariant{
+var replayKeepsIdempotencyKey = rule.New(invariants.Invariant{
 	Name:   "replay-keeps-idempotency-key",
 	Says:   "A replay has the idempotency key of the job that it replays.",
 	Kind:   invariants.Always,
 	Source: "Dead letters, preserve the idempotency key to avoid duplicate side effects",
-}, func(f *model.Facts, t *tally) observe.Checker {
+}, func(f *model.Facts, t *rule.Tally) observe.Checker {
 	judge := func(j *model.Job) {
-		t.exercise()
+		t.Exercise()
 		if original := f.Job(j.Replay.Of); j.Replay.Key != original.Replay.Key && original.Accepted {
-			t.violated(j, "has the idempotency key %q, but %s, which it replays, has %q", j.Replay.Key, original.ID, original.Replay.Key)
+			t.Violation(j, "has the idempotency key %q, but %s, which it replays, has %q", j.Replay.Key, original.ID, original.Replay.Key)
 		}
 	}
 	return observe.Checker{
@@ -102,7 +103,7 @@ var replayKeepsIdempotencyKey = checking(invariants.Invariant{
 			}
 		},
 		Audited: func(*invariants.End) {
-			withRecord(f, func(j *model.Job) {
+			rule.WithRecord(f, func(j *model.Job) {
 				if j.Replay.Of != "" {
 					judge(j)
 				}
@@ -111,12 +112,12 @@ var replayKeepsIdempotencyKey = checking(invariants.Invariant{
 	}
 })
 
-var replayHasFreshDecision = checking(invariants.Invariant{
+var replayHasFreshDecision = rule.New(invariants.Invariant{
 	Name:   "replay-has-fresh-decision",
 	Says:   "A replay is dispatched only once the safety kernel has decided on it, after its dead letter was written; unless the policy fails open.",
 	Kind:   invariants.Always,
 	Source: "Dead letters, next step 2: policy re-evaluation on every replay request",
-}, func(f *model.Facts, t *tally) observe.Checker {
+}, func(f *model.Facts, t *rule.Tally) observe.Checker {
 	if !f.Config.Replay.Kernel {
 		return observe.Checker{}
 	}
@@ -124,151 +125,151 @@ var replayHasFreshDecision = checking(invariants.Invariant{
 		if s.About.Replay.Of == "" {
 			return
 		}
-		t.exercise()
+		t.Exercise()
 		l := f.Source(s.About)
 		switch asked := s.About.Replay.Decided; {
 		case asked == 0:
-			t.violated(s.About, "dispatch stored, %s seq %d on %s at step %d, although the safety kernel was never asked about it", history.StreamJobs, d.Seq, d.Subject, stepNo(d.Step))
+			t.Violation(s.About, "dispatch stored, %s seq %d on %s at step %d, although the safety kernel was never asked about it", history.StreamJobs, d.Seq, d.Subject, invariants.StepNo(d.Step))
 		case l != nil && asked <= l.Written:
-			t.violated(s.About, "dispatch stored, %s seq %d on %s at step %d, although the safety kernel was last asked about it at step %d, and its dead letter was written at step %d", history.StreamJobs, d.Seq, d.Subject, stepNo(d.Step), stepNo(asked), stepNo(l.Written))
+			t.Violation(s.About, "dispatch stored, %s seq %d on %s at step %d, although the safety kernel was last asked about it at step %d, and its dead letter was written at step %d", history.StreamJobs, d.Seq, d.Subject, invariants.StepNo(d.Step), invariants.StepNo(asked), invariants.StepNo(l.Written))
 		}
 	}}
 })
 
-var oneReplayPerCount = checking(invariants.Invariant{
+var oneReplayPerCount = rule.New(invariants.Invariant{
 	Name:   "one-replay-per-count",
 	Says:   "Of a job there is one first replay at most, one second, and so on.",
 	Kind:   invariants.Always,
 	Source: "Dead letters, the production problem: a replayed call is a second side effect",
-}, func(f *model.Facts, t *tally) observe.Checker {
+}, func(f *model.Facts, t *rule.Tally) observe.Checker {
 	return observe.Checker{Wrote: func(s *model.Step, w *model.Write) {
 		if !created(s, w) {
 			return
 		}
-		t.exercise()
+		t.Exercise()
 		key := fmt.Sprintf("%s %d", s.About.Replay.Of, s.About.Replay.Count)
 		if before := f.Replay.Counts[key]; before != "" && before != s.About.ID {
-			t.violated(s.About, "is replay %d of %s at step %d, but so is %s", s.About.Replay.Count, s.About.Replay.Of, stepNo(s.Step), before)
+			t.Violation(s.About, "is replay %d of %s at step %d, but so is %s", s.About.Replay.Count, s.About.Replay.Of, invariants.StepNo(s.Step), before)
 		}
 		f.Replay.Counts[key] = s.About.ID
 	}}
 })
 
-var maxReplaysHold = checking(invariants.Invariant{
+var maxReplaysHold = rule.New(invariants.Invariant{
 	Name:   "max-replays-hold",
 	Says:   "No job is replayed more often than the triage policy allows, its replays' own replays included.",
 	Kind:   invariants.Always,
 	Source: "Dead letters, triage policy: max_replays",
 	Needs:  []string{"one-replay-per-count"},
-}, func(f *model.Facts, t *tally) observe.Checker {
+}, func(f *model.Facts, t *rule.Tally) observe.Checker {
 	return observe.Checker{Wrote: func(s *model.Step, w *model.Write) {
 		if !created(s, w) {
 			return
 		}
-		t.exercise()
+		t.Exercise()
 		root := f.Root(s.About)
 		root.Replay.Replays++
 		l := f.Source(s.About)
 		if l == nil {
-			t.violated(s.About, "replays %s at step %d, of which there is no dead letter", s.About.Replay.Of, stepNo(s.Step))
+			t.Violation(s.About, "replays %s at step %d, of which there is no dead letter", s.About.Replay.Of, invariants.StepNo(s.Step))
 			return
 		}
 		if _, most := triage(&f.Config.Replay, l); root.Replay.Replays > most {
-			t.violated(s.About, "is replay %d of %s at step %d; for reason_code %s there may be %d", root.Replay.Replays, root.ID, stepNo(s.Step), l.ReasonCode, most)
+			t.Violation(s.About, "is replay %d of %s at step %d; for reason_code %s there may be %d", root.Replay.Replays, root.ID, invariants.StepNo(s.Step), l.ReasonCode, most)
 		}
 	}}
 })
 
-var noReplayOfCommitted = checking(invariants.Invariant{
+var noReplayOfCommitted = rule.New(invariants.Invariant{
 	Name:   "no-replay-of-committed",
 	Says:   "A dead letter is not replayed when the effect of its job, by the idempotency key, is committed.",
 	Kind:   invariants.Always,
 	Source: "Dead letters, replay worker: AlreadyCommitted",
-}, func(f *model.Facts, t *tally) observe.Checker {
+}, func(f *model.Facts, t *rule.Tally) observe.Checker {
 	return observe.Checker{Wrote: func(s *model.Step, w *model.Write) {
 		if !created(s, w) {
 			return
 		}
-		t.exercise()
+		t.Exercise()
 		if by := f.Replay.Committed[f.Root(s.About).Commitment()]; by != "" {
-			t.violated(s.About, "replays %s at step %d, although %s has done what its idempotency key stands for", s.About.Replay.Of, stepNo(s.Step), by)
+			t.Violation(s.About, "replays %s at step %d, although %s has done what its idempotency key stands for", s.About.Replay.Of, invariants.StepNo(s.Step), by)
 		}
 	}}
 })
 
-var noReplayAgainstTriage = checking(invariants.Invariant{
+var noReplayAgainstTriage = rule.New(invariants.Invariant{
 	Name:   "no-replay-against-triage",
 	Says:   "Only what the triage policy has replayed by itself, or somebody has approved, is replayed.",
 	Kind:   invariants.Always,
 	Source: "Dead letters, failure triage model",
-}, func(f *model.Facts, t *tally) observe.Checker {
+}, func(f *model.Facts, t *rule.Tally) observe.Checker {
 	return observe.Checker{Wrote: func(s *model.Step, w *model.Write) {
 		if !created(s, w) {
 			return
 		}
-		t.exercise()
+		t.Exercise()
 		l := f.Source(s.About)
 		if l == nil {
-			t.violated(s.About, "replays %s at step %d, of which there is no dead letter", s.About.Replay.Of, stepNo(s.Step))
+			t.Violation(s.About, "replays %s at step %d, of which there is no dead letter", s.About.Replay.Of, invariants.StepNo(s.Step))
 			return
 		}
 		switch action, _ := triage(&f.Config.Replay, l); {
 		case action == actAutoReplay:
 		case action == actApproval && l.ApprovedBy != "":
 		case action == actApproval:
-			t.violated(s.About, "replays %s at step %d, which needs an approval for reason_code %s, and has none", s.About.Replay.Of, stepNo(s.Step), l.ReasonCode)
+			t.Violation(s.About, "replays %s at step %d, which needs an approval for reason_code %s, and has none", s.About.Replay.Of, invariants.StepNo(s.Step), l.ReasonCode)
 		default:
-			t.violated(s.About, "replays %s at step %d, although the action for reason_code %s is %s", s.About.Replay.Of, stepNo(s.Step), l.ReasonCode, action)
+			t.Violation(s.About, "replays %s at step %d, although the action for reason_code %s is %s", s.About.Replay.Of, invariants.StepNo(s.Step), l.ReasonCode, action)
 		}
 	}}
 })
 
-var deadLetterKeepsItsDecision = checking(invariants.Invariant{
+var deadLetterKeepsItsDecision = rule.New(invariants.Invariant{
 	Name:   "dead-letter-keeps-its-decision",
 	Says:   "What triage or a person has decided on a dead letter is not undone by a second entry of the same failure.",
 	Kind:   invariants.Always,
 	Source: "Dead letters, failure triage model; Scheduler internals, section 9: a message whose end is lost comes again",
-}, func(f *model.Facts, t *tally) observe.Checker {
+}, func(f *model.Facts, t *rule.Tally) observe.Checker {
 	f.Replay.Rewritten = func(s *model.Step, id string, was, is *model.Letter) {
 		if !was.Decided() || was.Lost(s.At) {
 			return
 		}
-		t.exercise()
+		t.Exercise()
 		if !is.Decided() && is.Status == was.Status && is.ReasonCode == was.ReasonCode {
-			t.violated(f.Job(id), "its dead letter was %s, and was written anew at step %d, with reason_code %s as before", was.ReplayStatus, stepNo(s.Step), is.ReasonCode)
+			t.Violation(f.Job(id), "its dead letter was %s, and was written anew at step %d, with reason_code %s as before", was.ReplayStatus, invariants.StepNo(s.Step), is.ReasonCode)
 		}
 	}
 	return observe.Checker{}
 })
 
-var growthAlertTellsTheTruth = checking(invariants.Invariant{
+var growthAlertTellsTheTruth = rule.New(invariants.Invariant{
 	Name:   "growth-alert-tells-the-truth",
 	Says:   "The growth alert is raised when more entries than replay.growth_alert have come within replay.growth_window, and not otherwise.",
 	Kind:   invariants.Always,
 	Source: "Dead letters, next step 3: alert on the growth rate",
-}, func(f *model.Facts, t *tally) observe.Checker {
+}, func(f *model.Facts, t *rule.Tally) observe.Checker {
 	r := &f.Replay
 	r.Looked = func(s *model.Step, before *model.Look) {
-		t.exercise()
+		t.Exercise()
 		if before.Process == invariants.Process(s.Node, s.Incarnation) && before.Sure && before.Alert != r.Alert && !before.Tried {
-			t.violated(nil, "%s saw %d new entries at step %d, more or less than %d, and left the alert as it was", before.Process, before.Fresh, stepNo(before.Step), f.Config.Replay.GrowthAlert)
+			t.Violation(nil, "%s saw %d new entries at step %d, more or less than %d, and left the alert as it was", before.Process, before.Fresh, invariants.StepNo(before.Step), f.Config.Replay.GrowthAlert)
 		}
 	}
 	r.Alarmed = func(s *model.Step) {
 		if l := r.Last[invariants.Process(s.Node, s.Incarnation)]; l.Sure && l.Alert != r.Alert {
-			t.violated(nil, "the growth alert was changed at step %d, although at step %d there were %d new entries, and more than %d are too many", stepNo(s.Step), stepNo(l.Step), l.Fresh, f.Config.Replay.GrowthAlert)
+			t.Violation(nil, "the growth alert was changed at step %d, although at step %d there were %d new entries, and more than %d are too many", invariants.StepNo(s.Step), invariants.StepNo(l.Step), l.Fresh, f.Config.Replay.GrowthAlert)
 		}
 	}
 	return observe.Checker{}
 })
 
-var autoReplayComesAbout = checking(invariants.Invariant{
+var autoReplayComesAbout = rule.New(invariants.Invariant{
 	Name:   "auto-replay-comes-about",
 	Says:   "Every dead letter that is replayed by itself is replayed, denied, found to be done, or exhausted in the end.",
 	Kind:   invariants.Eventually,
 	Source: "Dead letters, failure triage model: transient infrastructure",
 	Needs:  []string{"events-agree-with-servers"},
-}, func(f *model.Facts, t *tally) observe.Checker {
+}, func(f *model.Facts, t *rule.Tally) observe.Checker {
 	if !f.Config.Replay.Wanted {
 		return observe.Checker{}
 	}
@@ -282,9 +283,9 @@ var autoReplayComesAbout = checking(invariants.Invariant{
 			if !f.Config.Replay.Triage { // no rule says how many
 				most = f.Config.Replay.MaxReplays
 			}
-			t.exercise()
+			t.Exercise()
 			if words := unfounded(f, f.Job(id), l.ReplayStatus, most); words != "" {
-				t.violated(f.Job(id), "its dead letter, with reason_code %s, is %s", l.ReasonCode, words)
+				t.Violation(f.Job(id), "its dead letter, with reason_code %s, is %s", l.ReasonCode, words)
 			}
 		}
 	}}

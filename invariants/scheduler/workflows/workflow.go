@@ -1,4 +1,4 @@
-package judge
+package workflows
 
 import (
 	"slices"
@@ -8,48 +8,49 @@ import (
 	"github.com/wavetank-sim/wavetank/invariants/scheduler/history"
 	"github.com/wavetank-sim/wavetank/invariants/scheduler/model"
 	"github.com/wavetank-sim/wavetank/invariants/scheduler/observe"
+	"github.com/wavetank-sim/wavetank/invariants/scheduler/rule"
 	"github.com/wavetank-sim/wavetank/sim"
 )
 
 // What holds of workflow runs and their timers (Scheduler internals, section 8).
-var workflowInvariants = []rule{
+var workflowInvariants = []rule.Rule{
 	stepsInOrder, noDelayFiresEarly, delayFiresOnTime, noDelayFiresTwice, retriesAreUsedUp, runSucceedsByItsSteps, runWritesNotLost, runWrittenByLockHolder, everyRunSettles,
 }
 
-var stepsInOrder = checking(invariants.Invariant{
+var stepsInOrder = rule.New(invariants.Invariant{
 	Name:   "steps-in-order",
 	Says:   "A step's job is submitted only once a job of each step that it depends on is SUCCEEDED by its record.",
 	Kind:   invariants.Always,
 	Source: "Scheduler internals, section 8: workflow steps",
-}, func(f *model.Facts, t *tally) observe.Checker {
+}, func(f *model.Facts, t *rule.Tally) observe.Checker {
 	return observe.Checker{Fired: func(s *model.Step, k *model.StepJob) {
-		t.exercise()
+		t.Exercise()
 		for _, id := range k.Step.DependsOn {
 			if f.Workflow.Success(k.Run, id) == (model.When{}) {
-				t.violated(&k.Run.As, "%s submitted %s at step %d, although step %s had not succeeded", invariants.Who(s.Event), k.ID, stepNo(s.Step), id)
+				t.Violation(&k.Run.As, "%s submitted %s at step %d, although step %s had not succeeded", invariants.Who(s.Event), k.ID, invariants.StepNo(s.Step), id)
 			}
 		}
 	}}
 })
 
-var noDelayFiresEarly = checking(invariants.Invariant{
+var noDelayFiresEarly = rule.New(invariants.Invariant{
 	Name:   "no-delay-fires-early",
 	Says:   "The job of a step with a delay, or of a step that is tried again, is not submitted before its time.",
 	Kind:   invariants.Always,
 	Source: "Scheduler internals, section 8: delay_sec, delay_until and retry backoff",
-}, func(f *model.Facts, t *tally) observe.Checker {
+}, func(f *model.Facts, t *rule.Tally) observe.Checker {
 	return observe.Checker{Fired: func(s *model.Step, k *model.StepJob) {
 		due := f.Workflow.Due(k)
 		if k.Attempt == 1 && k.Step.DelaySec == 0 && k.Step.DelayUntil == 0 {
 			return
 		}
-		t.exercise()
+		t.Exercise()
 		told := f.Workflow.Since(due.Told)
 		switch early := due.At - s.At; {
 		case s.At < told:
-			t.violated(&k.Run.As, "%s submitted %s at step %d, %s before its time", invariants.Who(s.Event), k.ID, stepNo(s.Step), (told - s.At).Round(time.Millisecond))
+			t.Violation(&k.Run.As, "%s submitted %s at step %d, %s before its time", invariants.Who(s.Event), k.ID, invariants.StepNo(s.Step), (told - s.At).Round(time.Millisecond))
 		case early > f.Config.JobLockTTL: // a job's end is under way under its lock, after its writer has dated it
-			t.violated(&k.Run.As, "%s submitted %s at step %d, %s before its time, though not by what the records say", invariants.Who(s.Event), k.ID, stepNo(s.Step), early.Round(time.Millisecond))
+			t.Violation(&k.Run.As, "%s submitted %s at step %d, %s before its time, though not by what the records say", invariants.Who(s.Event), k.ID, invariants.StepNo(s.Step), early.Round(time.Millisecond))
 		}
 	}}
 })
@@ -61,12 +62,12 @@ const (
 	handover = 5 * time.Second
 )
 
-var delayFiresOnTime = checking(invariants.Invariant{
+var delayFiresOnTime = rule.New(invariants.Invariant{
 	Name:   "delay-fires-on-time",
 	Says:   "A delay that is long enough to be kept in Redis is over within three polls and a few seconds of its time, whoever has died meanwhile.",
 	Kind:   invariants.Always,
 	Source: "Scheduler internals, section 8: durable workflow delay timers, and their background poller",
-}, func(f *model.Facts, t *tally) observe.Checker {
+}, func(f *model.Facts, t *rule.Tally) observe.Checker {
 	bound := func() time.Duration { return rounding + 3*f.Config.Workflow.DelayPoll + handover }
 	// kept says by when the job of a delay is to be submitted, if the delay was long enough: by the run's record, and by the
 	// world's time, but for the time that the end of a job is under way under its lock.
@@ -85,9 +86,9 @@ var delayFiresOnTime = checking(invariants.Invariant{
 			if !ok {
 				return
 			}
-			t.exercise()
+			t.Exercise()
 			if late := s.At - due; late > bound() {
-				t.violated(&k.Run.As, "%s submitted %s at step %d, %s after its time", invariants.Who(s.Event), k.ID, stepNo(s.Step), late.Truncate(time.Millisecond))
+				t.Violation(&k.Run.As, "%s submitted %s at step %d, %s after its time", invariants.Who(s.Event), k.ID, invariants.StepNo(s.Step), late.Truncate(time.Millisecond))
 			}
 		},
 		Ended: func(end *invariants.End) {
@@ -103,7 +104,7 @@ var delayFiresOnTime = checking(invariants.Invariant{
 						continue
 					}
 					if end.At-due > bound() {
-						t.violated(&r.As, "%s was never submitted, %s after its time", k.ID, (end.At - due).Truncate(time.Millisecond))
+						t.Violation(&r.As, "%s was never submitted, %s after its time", k.ID, (end.At - due).Truncate(time.Millisecond))
 					}
 				}
 			}
@@ -111,17 +112,17 @@ var delayFiresOnTime = checking(invariants.Invariant{
 	}
 })
 
-var noDelayFiresTwice = checking(invariants.Invariant{
+var noDelayFiresTwice = rule.New(invariants.Invariant{
 	Name:   "no-delay-fires-twice",
 	Says:   "The request of a step's job is stored once, or again when its publisher was not told so. A step is tried again only once its last job is TIMEOUT, or FAILED but not for good, and at most retry.max times.",
 	Kind:   invariants.Always,
 	Source: "Scheduler internals, section 8: atomic pop of past-due timers; retry {max, backoff}",
-}, func(f *model.Facts, t *tally) observe.Checker {
+}, func(f *model.Facts, t *rule.Tally) observe.Checker {
 	return observe.Checker{
 		Submitted: func(s *model.Step, k *model.StepJob, again model.StepAgain) {
-			t.exercise()
+			t.Exercise()
 			if again.Seq != 0 && again.Told && s.Kind != sim.KindLate { // what comes late nobody knows of who publishes it again
-				t.violated(&k.Run.As, "%s was stored a second time at step %d by %s, %s seq %d; the first was seq %d", k.ID, stepNo(s.Step), invariants.Who(s.Event), history.StreamSys, k.Stored, again.Seq)
+				t.Violation(&k.Run.As, "%s was stored a second time at step %d by %s, %s seq %d; the first was seq %d", k.ID, invariants.StepNo(s.Step), invariants.Who(s.Event), history.StreamSys, k.Stored, again.Seq)
 			}
 		},
 		Fired: func(s *model.Step, k *model.StepJob) {
@@ -131,98 +132,98 @@ var noDelayFiresTwice = checking(invariants.Invariant{
 			before := f.Workflow.Jobs[history.StepJobID(k.Run.RunID, k.Step.ID, k.Attempt-1)]
 			switch {
 			case k.Attempt > k.Step.Retry.Max+1:
-				t.violated(&k.Run.As, "%s submitted %s at step %d; the step is to be tried again %d times", invariants.Who(s.Event), k.ID, stepNo(s.Step), k.Step.Retry.Max)
+				t.Violation(&k.Run.As, "%s submitted %s at step %d; the step is to be tried again %d times", invariants.Who(s.Event), k.ID, invariants.StepNo(s.Step), k.Step.Retry.Max)
 			case before == nil || before.Failed == (model.When{}):
-				t.violated(&k.Run.As, "%s submitted %s at step %d, although the attempt before it had not failed, or for good", invariants.Who(s.Event), k.ID, stepNo(s.Step))
+				t.Violation(&k.Run.As, "%s submitted %s at step %d, although the attempt before it had not failed, or for good", invariants.Who(s.Event), k.ID, invariants.StepNo(s.Step))
 			}
 		},
 	}
 })
 
-var retriesAreUsedUp = checking(invariants.Invariant{
+var retriesAreUsedUp = rule.New(invariants.Invariant{
 	Name:   "retries-are-used-up",
 	Says:   "A run fails only once one of its steps may not be tried again: retry.max + 1 of the step's jobs have ended FAILED or TIMEOUT, or one has ended in a way that no retry mends.",
 	Kind:   invariants.Always,
 	Source: "Scheduler internals, section 8: retry {max, backoff}",
-}, func(f *model.Facts, t *tally) observe.Checker {
+}, func(f *model.Facts, t *rule.Tally) observe.Checker {
 	return observe.Checker{Ran: func(s *model.Step, r *model.WorkflowRun, w *model.RunWrite) {
 		if r.State != "FAILED" || w.Was.State == "FAILED" {
 			return
 		}
-		t.exercise()
+		t.Exercise()
 		if !slices.ContainsFunc(r.Steps, func(step history.RunStep) bool { return f.UsedUp(r, &step) }) {
-			t.violated(&r.As, "%s wrote FAILED at step %d, although no step of it has used up its retries, or ended for good", invariants.Who(s.Event), stepNo(s.Step))
+			t.Violation(&r.As, "%s wrote FAILED at step %d, although no step of it has used up its retries, or ended for good", invariants.Who(s.Event), invariants.StepNo(s.Step))
 		}
 	}}
 })
 
-var runSucceedsByItsSteps = checking(invariants.Invariant{
+var runSucceedsByItsSteps = rule.New(invariants.Invariant{
 	Name:   "run-succeeds-by-its-steps",
 	Says:   "A run is SUCCEEDED only once a job of each of its steps is SUCCEEDED by its record.",
 	Kind:   invariants.Always,
 	Source: "Scheduler internals, section 8: workflow steps",
-}, func(f *model.Facts, t *tally) observe.Checker {
+}, func(f *model.Facts, t *rule.Tally) observe.Checker {
 	return observe.Checker{Ran: func(s *model.Step, r *model.WorkflowRun, w *model.RunWrite) {
 		if r.State != "SUCCEEDED" || w.Was.State == "SUCCEEDED" {
 			return
 		}
-		t.exercise()
+		t.Exercise()
 		for i := range r.Steps {
 			if step := &r.Steps[i]; f.Workflow.Success(r, step.ID) == (model.When{}) {
-				t.violated(&r.As, "%s wrote SUCCEEDED at step %d, although step %s had not succeeded", invariants.Who(s.Event), stepNo(s.Step), step.ID)
+				t.Violation(&r.As, "%s wrote SUCCEEDED at step %d, although step %s had not succeeded", invariants.Who(s.Event), invariants.StepNo(s.Step), step.ID)
 			}
 		}
 	}}
 })
 
-var runWritesNotLost = checking(invariants.Invariant{
+var runWritesNotLost = rule.New(invariants.Invariant{
 	Name:   "run-writes-not-lost",
 	Says:   "Each write of a run is of the version after the one that it replaces: nobody overwrites what they have not read.",
 	Kind:   invariants.Always,
 	Source: "the hardened run: a write is a compare-and-set on its version",
-}, func(_ *model.Facts, t *tally) observe.Checker {
+}, func(_ *model.Facts, t *rule.Tally) observe.Checker {
 	return observe.Checker{Ran: func(s *model.Step, r *model.WorkflowRun, w *model.RunWrite) {
-		t.exercise()
+		t.Exercise()
 		if w.Step != 0 && r.Version != w.Was.Version+1 {
-			t.violated(&r.As, "%s wrote version %d at step %d over version %d, which %s had written at step %d",
-				invariants.Who(s.Event), r.Version, stepNo(s.Step), w.Was.Version, w.By, stepNo(w.Step))
+			t.Violation(&r.As, "%s wrote version %d at step %d over version %d, which %s had written at step %d",
+				invariants.Who(s.Event), r.Version, invariants.StepNo(s.Step), w.Was.Version, w.By, invariants.StepNo(w.Step))
 		}
 	}}
 })
 
-var runWrittenByLockHolder = checking(invariants.Invariant{
+var runWrittenByLockHolder = rule.New(invariants.Invariant{
 	Name:   "run-written-by-lock-holder",
 	Says:   "Only the process that holds a run's lock writes the run.",
 	Kind:   invariants.Always,
 	Source: "Scheduler internals, section 8: distributed workflow run locks, and their fall-back to the local lock alone",
-}, func(_ *model.Facts, t *tally) observe.Checker {
+}, func(_ *model.Facts, t *rule.Tally) observe.Checker {
 	return observe.Checker{Ran: func(s *model.Step, r *model.WorkflowRun, w *model.RunWrite) {
 		if w.Step == 0 {
 			return // its start, before anybody knows of it
 		}
-		t.exercise()
+		t.Exercise()
 		switch l := &r.Lock; {
 		case l.HeldBy(s.Event):
 		case !l.Live(s.At):
-			t.violated(&r.As, "%s wrote the run at step %d without its lock, which nobody held", invariants.Who(s.Event), stepNo(s.Step))
+			t.Violation(&r.As, "%s wrote the run at step %d without its lock, which nobody held", invariants.Who(s.Event), invariants.StepNo(s.Step))
 		default:
-			t.violated(&r.As, "%s wrote the run at step %d while %s held its lock (since step %d)", invariants.Who(s.Event), stepNo(s.Step), invariants.Process(l.Node, l.Incarnation), stepNo(l.Step))
+			t.Violation(&r.As, "%s wrote the run at step %d while %s held its lock (since step %d)", invariants.Who(s.Event), invariants.StepNo(s.Step), invariants.Process(l.Node, l.Incarnation), invariants.StepNo(l.Step))
 		}
 	}}
 })
 
-var everyRunSettles = checking(invariants.Invariant{
+var everyRunSettles = rule.New(invariants.Invariant{
 	Name:   "every-run-settles",
 	Says:   "A run that was stored is over in the end, unless a job of it is not, or it still waits for a time to come.",
 	Kind:   invariants.Eventually,
 	Source: "Scheduler internals, section 8: the reconciler provides eventual recovery for delay steps via NextAttemptAt checks",
 	Needs:  []string{"events-agree-with-servers"},
-}, func(f *model.Facts, t *tally) observe.Checker {
+}, func(f *model.Facts, t *rule.Tally) observe.Checker {
 	return observe.Checker{Ended: func(end *invariants.End) {
 		for _, r := range f.Workflow.Order {
-			t.exercise()
+			t.Exercise()
 			if !r.Over() && !waitsRightly(f, r, end) {
-				t.violated(&r.As, "is still %s: %s", r.State, r.Why())
+				t.Violation(&r.As, "is still %s: %s", r.State, r.Why())
 			}
 		}
 	}}

@@ -1,4 +1,4 @@
-package judge
+package policies
 
 import (
 	"time"
@@ -7,161 +7,162 @@ import (
 	"github.com/wavetank-sim/wavetank/invariants/scheduler/history"
 	"github.com/wavetank-sim/wavetank/invariants/scheduler/model"
 	"github.com/wavetank-sim/wavetank/invariants/scheduler/observe"
+	"github.com/wavetank-sim/wavetank/invariants/scheduler/rule"
 )
 
-var noCheckWhileCircuitOpen = checking(invariants.Invariant{
+var noCheckWhileCircuitOpen = rule.New(invariants.Invariant{
 	Name:   "no-check-while-circuit-open",
 	Says:   "A replica that last read of the shared counter that the circuit is open makes no call; with shared_probes it makes none in half-open that it has not counted there.",
 	Kind:   invariants.Always,
 	Source: "Scheduler internals, section 6, behavior when circuit is open, and multi-replica state",
-}, func(f *model.Facts, t *tally) observe.Checker {
+}, func(f *model.Facts, t *rule.Tally) observe.Checker {
 	f.Policy.Asking = append(f.Policy.Asking, func(s *model.Step, c history.Circuit, l *model.Leave) {
 		if l.Alone {
 			return
 		}
-		t.exercise()
+		t.Exercise()
 		switch {
 		case l.State == history.Open && l.Clearly:
-			t.violated(s.About, "%s asked %s at step %d, although it had read at step %d that the %s circuit was open", invariants.Who(s.Event), s.Target, stepNo(s.Step), stepNo(l.Step), history.CircuitNames[c])
+			t.Violation(s.About, "%s asked %s at step %d, although it had read at step %d that the %s circuit was open", invariants.Who(s.Event), s.Target, invariants.StepNo(s.Step), invariants.StepNo(l.Step), history.CircuitNames[c])
 		case l.State == history.HalfOpen && l.Clearly && f.Config.Policy.SharedProbes && !l.Claimed:
-			t.violated(s.About, "%s asked %s at step %d, while the %s circuit was half-open, without having counted that", invariants.Who(s.Event), s.Target, stepNo(s.Step), history.CircuitNames[c])
+			t.Violation(s.About, "%s asked %s at step %d, while the %s circuit was half-open, without having counted that", invariants.Who(s.Event), s.Target, invariants.StepNo(s.Step), history.CircuitNames[c])
 		}
 	})
 	return observe.Checker{}
 })
 
-var openCircuitStopsEveryReplica = checking(invariants.Invariant{
+var openCircuitStopsEveryReplica = rule.New(invariants.Invariant{
 	Name:   "open-circuit-stops-every-replica",
 	Says:   "Once as many calls in a row have failed as the budget allows, whoever's they were, no replica makes another before the circuit has been open for its time.",
 	Kind:   invariants.Always,
 	Source: "Scheduler internals, section 6: all replicas observe the open state simultaneously",
-}, func(f *model.Facts, t *tally) observe.Checker {
+}, func(f *model.Facts, t *rule.Tally) observe.Checker {
 	f.Policy.Asking = append(f.Policy.Asking, func(s *model.Step, c history.Circuit, l *model.Leave) {
 		all := &f.Policy.All[c]
 		if all.Failures < f.Config.Policy.FailBudget {
 			return
 		}
-		t.exercise()
+		t.Exercise()
 		if l.At-all.OpenSince > model.Doubt && l.At < all.OpenUntil-model.Doubt {
-			t.violated(s.About, "%s asked %s at step %d, %s after the last of %d calls in a row that had failed; the %s circuit was to be open for %s",
-				invariants.Who(s.Event), s.Target, stepNo(s.Step), (s.At - all.Failed).Truncate(time.Millisecond), all.Failures, history.CircuitNames[c], f.Config.Policy.OpenFor)
+			t.Violation(s.About, "%s asked %s at step %d, %s after the last of %d calls in a row that had failed; the %s circuit was to be open for %s",
+				invariants.Who(s.Event), s.Target, invariants.StepNo(s.Step), (s.At - all.Failed).Truncate(time.Millisecond), all.Failures, history.CircuitNames[c], f.Config.Policy.OpenFor)
 		}
 	})
 	return observe.Checker{}
 })
 
-var halfOpenProbesWithinLimit = checking(invariants.Invariant{
+var halfOpenProbesWithinLimit = rule.New(invariants.Invariant{
 	Name:   "half-open-probes-within-limit",
 	Says:   "In one half-open window at most circuit_half_open_max calls go out, of all replicas that share the counter together.",
 	Kind:   invariants.Always,
 	Source: "Scheduler internals, section 6: allow up to 3 probe requests",
-}, func(f *model.Facts, t *tally) observe.Checker {
+}, func(f *model.Facts, t *rule.Tally) observe.Checker {
 	f.Policy.Asking = append(f.Policy.Asking, func(s *model.Step, c history.Circuit, l *model.Leave) {
 		counter := &f.Policy.Counters[c]
 		if l.Alone || l.State != history.HalfOpen || !l.Clearly || l.Window != counter.Window {
 			return
 		}
-		t.exercise()
+		t.Exercise()
 		if limit := f.Config.Policy.HalfOpenMax; len(counter.Probes) > limit {
-			t.violated(s.About, "%s asked %s at step %d, as the %s probe of one half-open window of the %s circuit; the limit is %d, and they were of the steps %s",
-				invariants.Who(s.Event), s.Target, stepNo(s.Step), invariants.Ordinal(len(counter.Probes)), history.CircuitNames[c], limit, invariants.StepList(counter.Probes[:limit]))
+			t.Violation(s.About, "%s asked %s at step %d, as the %s probe of one half-open window of the %s circuit; the limit is %d, and they were of the steps %s",
+				invariants.Who(s.Event), s.Target, invariants.StepNo(s.Step), invariants.Ordinal(len(counter.Probes)), history.CircuitNames[c], limit, invariants.StepList(counter.Probes[:limit]))
 		}
 	})
 	return observe.Checker{}
 })
 
-var halfOpenClosesOnSuccesses = checking(invariants.Invariant{
+var halfOpenClosesOnSuccesses = rule.New(invariants.Invariant{
 	Name:   "half-open-closes-on-successes",
 	Says:   "A circuit that is half-open is closed only once circuit_close_after calls of that window have succeeded.",
 	Kind:   invariants.Always,
 	Source: "Scheduler internals, section 6: close after 2 successes",
-}, func(f *model.Facts, t *tally) observe.Checker {
+}, func(f *model.Facts, t *rule.Tally) observe.Checker {
 	f.Policy.Closing = func(s *model.Step, c history.Circuit) {
 		counter := &f.Policy.Counters[c]
 		if state, clearly := counter.State(s.At, &f.Config.Policy); state != history.HalfOpen || !clearly {
 			return
 		}
-		t.exercise()
+		t.Exercise()
 		if counter.Successes < f.Config.Policy.CloseAfter {
-			t.violated(s.About, "%s closed the half-open %s circuit at step %d, after %s of its window had succeeded; it takes %d",
-				invariants.Who(s.Event), history.CircuitNames[c], stepNo(s.Step), invariants.CountOf(counter.Successes, "call", "calls"), f.Config.Policy.CloseAfter)
+			t.Violation(s.About, "%s closed the half-open %s circuit at step %d, after %s of its window had succeeded; it takes %d",
+				invariants.Who(s.Event), history.CircuitNames[c], invariants.StepNo(s.Step), invariants.CountOf(counter.Successes, "call", "calls"), f.Config.Policy.CloseAfter)
 		}
 	}
 	return observe.Checker{}
 })
 
-var replicaAloneKeepsItsBudget = checking(invariants.Invariant{
+var replicaAloneKeepsItsBudget = rule.New(invariants.Invariant{
 	Name:   "replica-alone-keeps-its-budget",
 	Says:   "A replica that goes by its own counter makes no call while that counter says open. In half-open it makes no more probes than the limit.",
 	Kind:   invariants.Always,
 	Source: "Scheduler internals, section 6: if Redis is unavailable, each replica falls back to local-only circuit breaker tracking",
-}, func(f *model.Facts, t *tally) observe.Checker {
+}, func(f *model.Facts, t *rule.Tally) observe.Checker {
 	f.Policy.Asking = append(f.Policy.Asking, func(s *model.Step, c history.Circuit, l *model.Leave) {
 		if !l.Alone {
 			return
 		}
-		t.exercise()
+		t.Exercise()
 		switch {
 		case l.State == history.Open && l.Clearly:
-			t.violated(s.About, "%s asked %s at step %d, although by its own count of failures the %s circuit was open", invariants.Who(s.Event), s.Target, stepNo(s.Step), history.CircuitNames[c])
+			t.Violation(s.About, "%s asked %s at step %d, although by its own count of failures the %s circuit was open", invariants.Who(s.Event), s.Target, invariants.StepNo(s.Step), history.CircuitNames[c])
 		case l.Used:
-			t.violated(s.About, "%s asked %s at step %d, although its probes of the half-open %s circuit were used up", invariants.Who(s.Event), s.Target, stepNo(s.Step), history.CircuitNames[c])
+			t.Violation(s.About, "%s asked %s at step %d, although its probes of the half-open %s circuit were used up", invariants.Who(s.Event), s.Target, invariants.StepNo(s.Step), history.CircuitNames[c])
 		}
 	})
 	return observe.Checker{}
 })
 
-var circuitOpensOnFailuresAlone = checking(invariants.Invariant{
+var circuitOpensOnFailuresAlone = rule.New(invariants.Invariant{
 	Name:   "circuit-opens-on-failures-alone",
 	Says:   "The shared counter of failures rises for a call that has failed, by one for each, and for nothing else.",
 	Kind:   invariants.Always,
 	Source: "Scheduler internals, section 6: open after 3 failures",
-}, func(f *model.Facts, t *tally) observe.Checker {
+}, func(f *model.Facts, t *rule.Tally) observe.Checker {
 	f.Policy.Counting = func(s *model.Step, c history.Circuit, n, owed int) {
-		t.exercise()
+		t.Exercise()
 		switch {
 		case owed == 0:
-			t.violated(s.About, "%s counted a failure of the %s circuit at step %d, although no call of its that was yet to be counted had failed", invariants.Who(s.Event), history.CircuitNames[c], stepNo(s.Step))
+			t.Violation(s.About, "%s counted a failure of the %s circuit at step %d, although no call of its that was yet to be counted had failed", invariants.Who(s.Event), history.CircuitNames[c], invariants.StepNo(s.Step))
 		case n != 1:
-			t.violated(s.About, "%s counted %d failures of the %s circuit at step %d for one call", invariants.Who(s.Event), n, history.CircuitNames[c], stepNo(s.Step))
+			t.Violation(s.About, "%s counted %d failures of the %s circuit at step %d for one call", invariants.Who(s.Event), n, history.CircuitNames[c], invariants.StepNo(s.Step))
 		}
 	}
 	return observe.Checker{}
 })
 
 // A failure is counted within the time of one Redis operation, unless its process is paused or the write is late.
-var openCircuitEnds = checking(invariants.Invariant{
+var openCircuitEnds = rule.New(invariants.Invariant{
 	Name:   "open-circuit-ends",
 	Says:   "A circuit is found open only within circuit_open_for of a call that failed.",
 	Kind:   invariants.Always,
 	Source: "Scheduler internals, section 6: open for 30s",
-}, func(f *model.Facts, t *tally) observe.Checker {
+}, func(f *model.Facts, t *rule.Tally) observe.Checker {
 	f.Policy.Looking = append(f.Policy.Looking, func(s *model.Step, c history.Circuit, _, is *model.Leave) {
 		if is.State != history.Open || !is.Clearly || is.Alone {
 			return
 		}
-		t.exercise()
+		t.Exercise()
 		if ago := s.At - f.Policy.Failed[c]; ago > f.Config.Policy.OpenFor+2*model.Doubt {
-			t.violated(s.About, "%s found the %s circuit open at step %d, %s after the last call that had failed; it is to be open for %s",
-				invariants.Who(s.Event), history.CircuitNames[c], stepNo(s.Step), ago.Truncate(time.Millisecond), f.Config.Policy.OpenFor)
+			t.Violation(s.About, "%s found the %s circuit open at step %d, %s after the last call that had failed; it is to be open for %s",
+				invariants.Who(s.Event), history.CircuitNames[c], invariants.StepNo(s.Step), ago.Truncate(time.Millisecond), f.Config.Policy.OpenFor)
 		}
 	})
 	return observe.Checker{}
 })
 
-var closedCircuitLetsCallsThrough = checking(invariants.Invariant{
+var closedCircuitLetsCallsThrough = rule.New(invariants.Invariant{
 	Name:   "closed-circuit-lets-calls-through",
 	Says:   "Who finds the circuit closed makes its call.",
 	Kind:   invariants.Always,
 	Source: "Scheduler internals, section 6: the circuit's states",
-}, func(f *model.Facts, t *tally) observe.Checker {
+}, func(f *model.Facts, t *rule.Tally) observe.Checker {
 	f.Policy.Looking = append(f.Policy.Looking, func(s *model.Step, c history.Circuit, was, _ *model.Leave) {
 		if was.State != history.Closed || !was.Clearly || s.At-was.At <= model.Doubt {
 			return
 		}
-		t.exercise()
+		t.Exercise()
 		if !was.Called {
-			t.violated(s.About, "%s had found the %s circuit closed at step %d, and has made no call since", invariants.Who(s.Event), history.CircuitNames[c], stepNo(was.Step))
+			t.Violation(s.About, "%s had found the %s circuit closed at step %d, and has made no call since", invariants.Who(s.Event), history.CircuitNames[c], invariants.StepNo(was.Step))
 		}
 	})
 	return observe.Checker{}

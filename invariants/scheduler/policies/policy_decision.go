@@ -1,4 +1,4 @@
-package judge
+package policies
 
 import (
 	"maps"
@@ -9,6 +9,7 @@ import (
 	"github.com/wavetank-sim/wavetank/invariants/scheduler/history"
 	"github.com/wavetank-sim/wavetank/invariants/scheduler/model"
 	"github.com/wavetank-sim/wavetank/invariants/scheduler/observe"
+	"github.com/wavetank-sim/wavetank/invariants/scheduler/rule"
 )
 
 // permits says whether a job may be dispatched by the decision that its record holds.
@@ -24,12 +25,12 @@ func permits(j *model.Job, cfg *config.PolicyConfig) bool {
 	return false
 }
 
-var noDispatchWithoutDecision = checking(invariants.Invariant{
+var noDispatchWithoutDecision = rule.New(invariants.Invariant{
 	Name:   "no-dispatch-without-decision",
 	Says:   "A PENDING job becomes SCHEDULED only with a decision that allows it: what the safety kernel told that replica last, or FAIL_OPEN in the fail mode open. The job is dispatched only while its record has such a decision.",
 	Kind:   invariants.Always,
 	Source: "Scheduler internals, section 1, and section 6: no job passes through without a policy decision",
-}, func(f *model.Facts, t *tally) observe.Checker {
+}, func(f *model.Facts, t *rule.Tally) observe.Checker {
 	if !f.Config.Policy.Kernel {
 		return observe.Checker{}
 	}
@@ -39,82 +40,82 @@ var noDispatchWithoutDecision = checking(invariants.Invariant{
 			if j.State != model.Scheduled || w.From != model.Pending {
 				return
 			}
-			t.exercise()
+			t.Exercise()
 			said := f.Policy.Answers[model.Caller{Node: s.Node, Incarnation: s.Incarnation, Job: j.ID, Circuit: history.CircuitSafety}]
 			switch {
 			case j.DecidedAt != s.Step:
-				t.violated(j, "%s wrote SCHEDULED at step %d without a decision", invariants.Who(s.Event), stepNo(s.Step))
+				t.Violation(j, "%s wrote SCHEDULED at step %d without a decision", invariants.Who(s.Event), invariants.StepNo(s.Step))
 			case !permits(j, &f.Config.Policy):
-				t.violated(j, "%s wrote SCHEDULED at step %d with the decision %q", invariants.Who(s.Event), stepNo(s.Step), j.Decision)
+				t.Violation(j, "%s wrote SCHEDULED at step %d with the decision %q", invariants.Who(s.Event), invariants.StepNo(s.Step), j.Decision)
 			case j.Decision == history.DecisionFailOpen:
 				f.Reach(model.FailOpenUsed)
 			case said.Decision != j.Decision || !maps.Equal(said.Constraints, j.Wish.Constraints):
-				t.violated(j, "%s wrote SCHEDULED at step %d with the decision %s and the constraints %v, but the safety kernel had told it %q and %v",
-					invariants.Who(s.Event), stepNo(s.Step), j.Decision, j.Wish.Constraints, said.Decision, said.Constraints)
+				t.Violation(j, "%s wrote SCHEDULED at step %d with the decision %s and the constraints %v, but the safety kernel had told it %q and %v",
+					invariants.Who(s.Event), invariants.StepNo(s.Step), j.Decision, j.Wish.Constraints, said.Decision, said.Constraints)
 			}
 		},
 		Sent: func(s *model.Step) {
 			if !permits(s.About, &f.Config.Policy) {
-				t.violated(s.About, "%s published to %s at step %d, while the record had the decision %q", invariants.Who(s.Event), s.Target, stepNo(s.Step), s.About.Decision)
+				t.Violation(s.About, "%s published to %s at step %d, while the record had the decision %q", invariants.Who(s.Event), s.Target, invariants.StepNo(s.Step), s.About.Decision)
 			}
 		},
 	}
 })
 
-var noDispatchOfDeniedJob = checking(invariants.Invariant{
+var noDispatchOfDeniedJob = rule.New(invariants.Invariant{
 	Name:   "no-dispatch-of-denied-job",
 	Says:   "The stream stores no dispatch of a job that the safety kernel has denied.",
 	Kind:   invariants.Always,
 	Source: "Scheduler internals, section 1, DENIED",
-}, func(f *model.Facts, t *tally) observe.Checker {
+}, func(f *model.Facts, t *rule.Tally) observe.Checker {
 	return observe.Checker{
 		Wrote: func(s *model.Step, w *model.Write) {
 			if s.About.State == model.Denied && w.From != model.Denied {
-				t.exercise()
+				t.Exercise()
 				f.Reach(model.JobDenied)
 			}
 		},
 		Stored: func(s *model.Step, d *model.Dispatch) {
 			if s.About.State == model.Denied || s.About.Decision == history.DecisionDeny {
-				t.violated(s.About, "dispatch stored, %s seq %d on %s at step %d, of a job that is %s with the decision %s", history.StreamJobs, d.Seq, d.Subject, stepNo(d.Step), s.About.State, s.About.Decision)
+				t.Violation(s.About, "dispatch stored, %s seq %d on %s at step %d, of a job that is %s with the decision %s", history.StreamJobs, d.Seq, d.Subject, invariants.StepNo(d.Step), s.About.State, s.About.Decision)
 			}
 		},
 	}
 })
 
-var throttledJobWaits = checking(invariants.Invariant{
+var throttledJobWaits = rule.New(invariants.Invariant{
 	Name:   "throttled-job-waits",
 	Says:   "The safety kernel is not asked again about a job that it throttles before throttle_delay has passed, unless somebody else has asked for the job too: a second request, or the replayer.",
 	Kind:   invariants.Always,
 	Source: "Scheduler internals, section 7: safetyThrottleDelay",
-}, func(f *model.Facts, t *tally) observe.Checker {
+}, func(f *model.Facts, t *rule.Tally) observe.Checker {
 	f.Policy.Asking = append(f.Policy.Asking, func(s *model.Step, c history.Circuit, _ *model.Leave) {
 		told, was := f.Policy.Throttled[s.Job]
 		if c != history.CircuitSafety || !was || s.About == nil || s.About.Requests > 1 || s.About.Replayer != "" {
 			return
 		}
-		t.exercise()
+		t.Exercise()
 		if s.At-told < f.Config.Policy.ThrottleDelay-model.Slack {
-			t.violated(s.About, "%s asked %s about it at step %d, %s after that had throttled it; it was to wait for %s",
-				invariants.Who(s.Event), s.Target, stepNo(s.Step), (s.At - told).Truncate(time.Millisecond), f.Config.Policy.ThrottleDelay)
+			t.Violation(s.About, "%s asked %s about it at step %d, %s after that had throttled it; it was to wait for %s",
+				invariants.Who(s.Event), s.Target, invariants.StepNo(s.Step), (s.At - told).Truncate(time.Millisecond), f.Config.Policy.ThrottleDelay)
 		}
 	})
 	return observe.Checker{}
 })
 
-var throttledJobComesAgain = checking(invariants.Invariant{
+var throttledJobComesAgain = rule.New(invariants.Invariant{
 	Name:   "throttled-job-comes-again",
 	Says:   "While its request is left, the safety kernel is asked again about a job that it throttles once throttle_delay has passed; with busy_backoff within backoff_max, if that is longer. If its delivery or the answer to that is lost, the replayer asks: once the job is pending_age old, within three ticks that nothing strikes.",
 	Kind:   invariants.Always,
 	Source: "Scheduler internals, section 7: safetyThrottleDelay",
-}, func(f *model.Facts, t *tally) observe.Checker {
+}, func(f *model.Facts, t *rule.Tally) observe.Checker {
 	judge := func(j *model.Job, told, at time.Duration) {
-		t.exercise()
+		t.Exercise()
 		if f.LeftToReplayer(j) && !f.Ticks.Replayer.PassedOver(max(told, j.Touched)+f.Config.PendingAge) {
 			return
 		}
 		if within := at - told; within > f.Config.ThrottledFor() {
-			t.violated(j, "was put off at %s, and not put to the safety kernel again within %s", told.Truncate(time.Millisecond), within.Truncate(time.Millisecond))
+			t.Violation(j, "was put off at %s, and not put to the safety kernel again within %s", told.Truncate(time.Millisecond), within.Truncate(time.Millisecond))
 		}
 	}
 	f.Policy.Asking = append(f.Policy.Asking, func(s *model.Step, c history.Circuit, _ *model.Leave) {

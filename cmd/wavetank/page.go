@@ -1,0 +1,39 @@
+package main
+
+import (
+	"bufio"
+	"context"
+	"io"
+	"os"
+	"path/filepath"
+
+	"github.com/wavetank-sim/wavetank/cmd/internal/cli"
+	"github.com/wavetank-sim/wavetank/reports"
+	"github.com/wavetank-sim/wavetank/scenarios"
+	"github.com/wavetank-sim/wavetank/scenarios/plans"
+)
+
+// planPage runs a plan in this process, for its page. The plan is in the file beside that.
+func planPage(ctx context.Context, dir, file, text, page string) error {
+	plan, err := plans.Parse(file, []byte(text))
+	if err != nil {
+		return err
+	}
+	trace, err := os.CreateTemp("", "trace-*.jsonl")
+	if err != nil {
+		return err
+	}
+	defer trace.Close()
+	w := bufio.NewWriterSize(trace, 1<<18)
+	res, err := scenarios.Run(ctx, plan, scenarios.RunOptions{Trace: w, Source: filepath.Base(file)})
+	if err != nil {
+		return err
+	}
+	if err := w.Flush(); err != nil {
+		return err
+	}
+	if _, err := trace.Seek(0, io.SeekStart); err != nil {
+		return err
+	}
+	return cli.WriteFile(in(dir, page), func(w io.Writer) error { return reports.Page(w, plan, res, reports.Trace(trace)) })
+}

@@ -1,0 +1,39 @@
+package model
+
+import "cmp"
+
+// Effect is that an execution of a job did on the outside what its idempotency key stands for: the first time.
+type Effect struct {
+	Job  *Job
+	Step int
+	By   string // the worker
+	had  int    // how often
+}
+
+// HadEffect notes an effect at the workers' sink.
+func (f *Facts) HadEffect(s *Step) {
+	first, again := f.Effects[s.About.effectKey(s)]
+	if !again {
+		first = Effect{Job: s.About, Step: s.Step, By: s.Node}
+	}
+	first.had++
+	if f.Effects == nil {
+		f.Effects = map[string]Effect{}
+	}
+	f.Effects[s.About.effectKey(s)] = first
+}
+
+// effectKey is the key that the job was submitted with, whatever its worker was told; without a record, what that was.
+func (j *Job) effectKey(s *Step) string { return cmp.Or(j.Replay.Key, s.Target) }
+
+// Repeated is the key whose effect a step has had, and the first effect of it; it says false if the step's own is the first.
+func (f *Facts) Repeated(s *Step) (key string, first Effect, again bool) {
+	key = s.About.effectKey(s)
+	first = f.Effects[key]
+	return key, first, first.had > 1
+}
+
+// Deduplicated says whether a worker answers for a job without executing it: the effect of its key was had.
+func (f *Facts) Deduplicated(j *Job) bool {
+	return f.Config.Deduplicate && f.Effects[j.Replay.Key].had > 0
+}

@@ -1,0 +1,20 @@
+package policies
+
+import (
+	"github.com/wavetank-sim/wavetank/invariants/scheduler/model"
+	"github.com/wavetank-sim/wavetank/invariants/scheduler/rule"
+)
+
+// What holds of the safety kernel, its circuit breaker and approvals (Scheduler internals, sections 1 and 6).
+var policyInvariants = []rule.Rule{
+	noDispatchWithoutDecision, noDispatchOfDeniedJob, throttledJobWaits, throttledJobComesAgain,
+	noCheckWhileCircuitOpen, openCircuitStopsEveryReplica, circuitOpensOnFailuresAlone, openCircuitEnds, closedCircuitLetsCallsThrough,
+	halfOpenProbesWithinLimit, halfOpenClosesOnSuccesses, replicaAloneKeepsItsBudget,
+	rule.Situation(rule.Reached(model.CircuitOpened), "circuit-opened", "A replica finds the circuit open, and asks nobody.", "Scheduler internals, section 6"),
+	rule.Situation(rule.Reached(model.CircuitHalfOpened), "circuit-half-opened", "A call goes out while the circuit is half-open.", "Scheduler internals, section 6"),
+	rule.Situation(rule.Reached(model.CircuitClosedAgain), "circuit-closed-again", "Successes in half-open close the circuit.", "Scheduler internals, section 6"),
+	rule.Situation(rule.Reached(model.CountedAlone), "replica-counts-alone", "A replica cannot read the shared counter of failures, and goes by its own.", "Scheduler internals, section 6, multi-replica state"),
+	rule.Situation(rule.Reached(model.FailOpenUsed), "input-fail-open", "A job goes on without a decision, as the safety kernel cannot be reached.", "Scheduler internals, section 6, input policy fail mode"),
+	rule.Situation(rule.Reached(model.JobThrottled), "job-throttled", "The safety kernel wants to be asked again later.", "Scheduler internals, section 7, safetyThrottleDelay"),
+	rule.Situation(rule.Reached(model.JobDenied), "job-denied", "The safety kernel denies a job.", "Scheduler internals, section 1"),
+}

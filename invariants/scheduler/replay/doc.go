@@ -1,0 +1,2 @@
+// Package replay has the invariants of dead letters and their replay.
+package replay

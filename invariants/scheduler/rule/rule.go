@@ -1,0 +1,93 @@
+package rule
+
+import (
+	"github.com/wavetank-sim/wavetank/invariants"
+	"github.com/wavetank-sim/wavetank/invariants/scheduler/config"
+	"github.com/wavetank-sim/wavetank/invariants/scheduler/history"
+	"github.com/wavetank-sim/wavetank/invariants/scheduler/model"
+	"github.com/wavetank-sim/wavetank/invariants/scheduler/observe"
+)
+
+// Rule is an invariant, what it is promised under, and how it is checked.
+type Rule struct {
+	invariants.Invariant
+
+	Row   invariants.Row[config.Config] // of the promise matrix
+	Saga  bool                          // it is about a saga as a whole
+	Check func(*model.Facts, *Tally) observe.Checker
+}
+
+// New is the invariant with its checker.
+func New(inv invariants.Invariant, check func(*model.Facts, *Tally) observe.Checker) Rule {
+	return Rule{Invariant: inv, Check: check}
+}
+
+// Tally keeps what one invariant's checker found.
+type Tally struct {
+	invariants.Tally
+	Facts  *model.Facts
+	Unkept *bool // set by a violation within its promise
+	Saga   bool  // the invariant is about a saga as a whole
+}
+
+// Exercise notes that there was something to judge.
+func (t *Tally) Exercise() { t.Exercised++ }
+
+// Violation notes a violation at the present step; j is nil if it is about no single job.
+func (t *Tally) Violation(j *model.Job, format string, args ...any) {
+	t.note(false, j, format, args...)
+}
+
+// ViolationInGap notes a violation under what the invariant's row declares as open.
+func (t *Tally) ViolationInGap(j *model.Job, format string, args ...any) {
+	t.note(true, j, format, args...)
+}
+
+func (t *Tally) note(inGap bool, j *model.Job, format string, args ...any) {
+	f := t.Facts
+	v := invariants.Violation{Step: f.Step, At: f.At, InGap: inGap}
+	broken, struck := &f.Broken, f.StruckNow()
+	switch {
+	case j != nil:
+		v.Job, broken, struck = j.ID, &j.Broken, f.StruckBy(j, t.Saga)
+	case t.Kind == invariants.Eventually:
+		struck = f.StruckEver()
+	}
+	if f.Broken.Meets(t.StoppedBy) || broken.Meets(t.StoppedBy) {
+		t.Stopped++
+		return
+	}
+	broken.Add(t.Place)
+	if t.Violated(v, history.Strikes, struck, format, args...) {
+		*t.Unkept = true
+	}
+}
+
+// Situation is a Sometimes, seen as often as times says once the run is over.
+func Situation(times func(*model.Facts) int, name, says, source string) Rule {
+	return New(invariants.Invariant{Name: name, Says: says, Kind: invariants.Sometimes, Source: source}, func(f *model.Facts, t *Tally) observe.Checker {
+		return observe.Checker{Ended: func(*invariants.End) { t.Exercised = times(f) }}
+	})
+}
+
+// Reached counts how often a moment came.
+func Reached(m model.Moment) func(*model.Facts) int {
+	return func(f *model.Facts) int { return f.Reached[m] }
+}
+
+// WithRecord calls a function for every job that has a record.
+func WithRecord(f *model.Facts, each func(*model.Job)) {
+	for _, j := range f.Order {
+		if j.Accepted {
+			each(j)
+		}
+	}
+}
+
+// SinceStep names the step of the last state write; an audit knows of none.
+func SinceStep(j *model.Job) invariants.Clause {
+	if j.StateAt == 0 {
+		return invariants.Clause{}
+	}
+	return invariants.Say(", since step %d", invariants.StepNo(j.StateAt))
+}
