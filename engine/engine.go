@@ -75,7 +75,7 @@ func New(c Config) (*Engine, error) {
 	if err != nil {
 		return nil, fmt.Errorf("engine: %w", err)
 	}
-	m.Expect(strategy.Topics())
+	m.Expect(strategy.Topics(), dlq.ReasonCodes(), dlq.Statuses)
 	e := &Engine{
 		settings: c.Settings,
 		streams:  c.Streams,
@@ -93,6 +93,12 @@ func New(c Config) (*Engine, error) {
 		triage:   c.Triage,
 		ledger:   c.Ledger,
 		kicks:    make(chan string, kicksMax),
+	}
+	e.store.Watch = e.watchState
+	if c.Registerer != nil {
+		if err := c.Registerer.Register(metrics.HeartbeatAges(e.registry.Ages)); err != nil {
+			return nil, fmt.Errorf("engine: %w", err)
+		}
 	}
 	if c.Settings.WatchWorkers {
 		e.registry.Remember, e.timeouts.Silence = e.timeouts.Longest(), e.registry.Silence

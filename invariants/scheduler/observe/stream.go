@@ -242,7 +242,7 @@ func (o *Observer) execution(e *sim.Event) {
 		s.About.Begun++
 		s.About.Executing = append(s.About.Executing, e.Node)
 	case "finish", "fail":
-		if e.Name == "finish" && history.AnswerOf(e) == history.Done {
+		if e.Name == "finish" && history.AnswerOf(e) != history.Declined {
 			s.About.Finished++
 			o.Facts.HadEffect(s)
 		}

@@ -16,7 +16,7 @@ var oneEffectPerKey = rule.New(invariants.Invariant{
 	Source: "Dead letters, the production problem: a replayed tool call can create a second ticket",
 }, func(f *model.Facts, t *rule.Tally) observe.Checker {
 	return observe.Checker{Effect: func(s *model.Step) {
-		if s.Name != "finish" || history.AnswerOf(s.Event) != history.Done {
+		if s.Name != "finish" || history.AnswerOf(s.Event) == history.Declined {
 			return
 		}
 		t.Exercise()
