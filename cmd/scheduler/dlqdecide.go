@@ -116,6 +116,9 @@ func (f *dlqReplayFlags) one(ctx context.Context, r *dlq.Replayer, p *cli.Printe
 	return nil
 }
 
+// who decides.
+func (f *dlqFlags) who() dlq.Person { return dlq.Person{Name: whoever(f.by), Groups: f.groups} }
+
 func newDLQApprove() *cobra.Command {
 	var f dlqFlags
 	cmd := &cobra.Command{

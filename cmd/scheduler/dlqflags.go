@@ -40,9 +40,6 @@ func (f *dlqFlags) addBy(cmd *cobra.Command) {
 	cmd.Flags().StringSliceVar(&f.groups, "group", nil, "of which that person is, `GROUP`; what the triage policy leaves to a group is refused to others; may be given more than once")
 }
 
-// who decides.
-func (f *dlqFlags) who() dlq.Person { return dlq.Person{Name: whoever(f.by), Groups: f.groups} }
-
 // with calls fn with what triages and replays, once both servers answer and the policy is read.
 func (f *dlqFlags) with(ctx context.Context, fn func(ctx context.Context, r *dlq.Replayer) error) error {
 	policy, err := loadTriage(f.policy)
