@@ -74,7 +74,7 @@ func New(c Config) (*Engine, error) {
 	if err != nil {
 		return nil, fmt.Errorf("engine: %w", err)
 	}
-	m.Expect(strategy.Topics())
+	m.Expect(strategy.Topics(), dlq.ReasonCodes(), dlq.Statuses)
 	e := &Engine{
 		settings: c.Settings,
 		streams:  c.Streams,
@@ -91,6 +91,12 @@ func New(c Config) (*Engine, error) {
 		timeouts: recovery.Timeouts{Dispatch: c.Settings.DispatchTimeout, Topics: topics, Running: c.Settings.RunningTimeout},
 		triage:   c.Triage,
 		kicks:    make(chan string, kicksMax),
+	}
+	e.store.Watch = e.watchState
+	if c.Registerer != nil {
+		if err := c.Registerer.Register(metrics.HeartbeatAges(e.registry.Ages)); err != nil {
+			return nil, fmt.Errorf("engine: %w", err)
+		}
 	}
 	if c.Settings.WatchWorkers {
 		e.registry.Remember, e.timeouts.Silence = e.timeouts.Longest(), e.registry.Silence

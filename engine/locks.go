@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/wavetank-sim/wavetank/engine/lock"
+	"github.com/wavetank-sim/wavetank/engine/metrics"
 	"github.com/wavetank-sim/wavetank/engine/phase"
 	"github.com/wavetank-sim/wavetank/engine/settings"
 )
@@ -24,8 +25,11 @@ func (e *Engine) locker(c *Config) *lock.Locker {
 		Unrenewed:          !c.Settings.LockRenewal,
 		Unchecked:          c.Settings.LockRelease == settings.Unchecked,
 		Logger:             e.log,
-		Waited:             func(d time.Duration) { e.metrics.JobLockWait.Observe(d.Seconds()) },
-		Abandoned:          e.metrics.RenewalsAbandoned.Inc,
+		Waited: func(took time.Duration, failed bool) {
+			e.metrics.JobLockWait.Observe(took.Seconds())
+			e.watchRedis(metrics.OperationLock, took, failed)
+		},
+		Abandoned: e.metrics.RenewalsAbandoned.Inc,
 	}
 }
 

@@ -16,10 +16,13 @@ import (
 // it returns when the state cannot be read is a setting (State-read errors); an error is a retry event.
 func (e *Engine) readState(ctx context.Context, h *handling) (store.Record, error) {
 	rec, err := e.store.Read(phase.With(ctx, h.req.JobID, phase.StateRead), h.req.JobID)
+	streak := e.metrics.FailClosedStreak.WithLabelValues(h.req.Topic)
 	switch {
 	case err == nil:
+		streak.Set(0)
 		return rec, nil
 	case errors.Is(err, store.ErrNotFound):
+		streak.Set(0)
 		absent := h.absent()
 		absent.Kept = rec.Kept
 		return absent, nil
@@ -31,6 +34,7 @@ func (e *Engine) readState(ctx context.Context, h *handling) (store.Record, erro
 			return e.byCache(ctx, h, known, err), nil
 		}
 	}
+	streak.Inc()
 	return store.Record{}, e.failClosed(ctx, phase.StateRead, h.req.JobID, h.req.Topic, err)
 }
 

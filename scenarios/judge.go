@@ -24,6 +24,9 @@ func (r *run) result(sum sim.Summary) *Result {
 		Digest: sum.Digest, Steps: sum.Steps, Virtual: sum.Virtual, OutOfSteps: r.stop == sim.StopSteps,
 		Violations: []Violation{}, Fired: []FiredFault{}, Telling: []string{}, Counters: r.counts,
 	}
+	if r.opt.Sample {
+		res.Samples = r.samples.Recording()
+	}
 	r.judged(res)
 	for _, f := range r.injector.Fired() {
 		res.Fired = append(res.Fired, FiredFault{

@@ -1,6 +1,10 @@
 package scenarios
 
-import "time"
+import (
+	"time"
+
+	"github.com/wavetank-sim/wavetank/scenarios/samples"
+)
 
 // ResultVersion is the format of result.json.
 const ResultVersion = 2 // 2: derived jobs are told as fully as others, and runs
@@ -46,6 +50,8 @@ type Result struct {
 	Breakers   []BreakerChange    `json:"breakers,omitempty"` // what each replica's circuit breakers did, in the order of time
 	Open       []string           `json:"open,omitempty"`     // what else is still to come, a sentence each
 	Counters   map[string]float64 `json:"counters,omitempty"` // the schedulers' metrics, summed, as name{label="value"}
+
+	Samples *samples.Recording `json:"-"` // what a Prometheus would have scraped; nil if that was not recorded
 }
 
 // Status of one invariant after a run.

@@ -11,6 +11,7 @@ import (
 	"github.com/wavetank-sim/wavetank/invariants"
 	"github.com/wavetank-sim/wavetank/invariants/scheduler/judge"
 	"github.com/wavetank-sim/wavetank/scenarios/plans"
+	"github.com/wavetank-sim/wavetank/scenarios/samples"
 	"github.com/wavetank-sim/wavetank/scenarios/scheduler"
 	"github.com/wavetank-sim/wavetank/sim"
 )
@@ -22,6 +23,7 @@ type RunOptions struct {
 	OnStall  func(string)      // called with a dump of all goroutines when the world has not moved for a minute of real time; nil panics
 	Stall    time.Duration     // how long that is; 0 is a minute
 	Variant  scheduler.Variant // changes the code under test; nil leaves it as it is
+	Sample   bool              // record what a Prometheus would scrape, in Result.Samples
 	StopAt   string            // end once this invariant's promise is broken: a search needs to know no more
 
 	Source    string   // the scenario's name, or the plan file as the user typed it, for Result.Replay
@@ -66,6 +68,7 @@ type run struct {
 	judge    *judge.Judge
 	record   *record
 	system   *scheduler.System
+	samples  samples.Recorder
 
 	stop   sim.Stop
 	end    time.Duration
@@ -88,10 +91,20 @@ func newRun(ctx context.Context, plan *plans.Plan, opt RunOptions) *run {
 // config is what the run's world is made of.
 func (r *run) config() sim.Config {
 	strategy, _ := sim.StrategyByName(r.plan.Schedule.Strategy)
-	return sim.Config{
+	c := sim.Config{
 		Seed: r.plan.Seed, Strategy: strategy, StepsMax: r.plan.Schedule.StepsMax, Trace: r.opt.Trace,
 		Tags: scheduler.Tags, MsgTags: scheduler.MessageTags, Intercept: r.injector.Intercept, Observe: r.observe, Stall: r.opt.Stall, OnStall: r.opt.OnStall, Lag: r.lag, RedisLag: r.injector.RedisLag(),
 	}
+	if r.opt.Sample {
+		c.Every, c.OnEvery = samples.Interval, r.sample
+	}
+	return c
+}
+
+// sample scrapes the schedulers.
+func (r *run) sample(time.Duration) {
+	r.samples.Next()
+	r.system.Scrape(r.samples.Take)
 }
 
 // play builds the world and moves it through its two phases: one in which faults strike, and one
@@ -127,6 +140,9 @@ func (r *run) play(w *sim.World) error {
 		return err
 	}
 	r.counts = r.system.Counters()
+	if r.opt.Sample {
+		r.sample(w.Now()) // the scrape after the end, of a world at rest
+	}
 	r.report = r.judge.Finish(invariants.End{At: w.Now(), Redis: w.Redis(), Metrics: r.counts, InTime: r.stop != sim.StopSteps && !r.over() && r.busy() == "" && !r.tooShort()})
 	return nil
 }

@@ -39,9 +39,8 @@ func (p *Process) Serve(register func(grpc.ServiceRegistrar)) {
 
 // handle is where a paused server's calls wait.
 func (p *Process) handle(ctx context.Context, req any, info *grpc.UnaryServerInfo, next grpc.UnaryHandler) (any, error) {
-	w := p.node.world
 	ctx = served{ctx}
-	if p.node.pausedUntil > w.Now() {
+	if p.node.Paused() {
 		op := &Op{Kind: KindServe, Name: path.Base(info.FullMethod), Target: p.node.name}
 		if err := p.do(ctx, op, func() error { return nil }); err != nil {
 			return nil, err

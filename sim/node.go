@@ -50,6 +50,9 @@ func (n *Node) Process() *Process { return n.process }
 // Up says whether a process runs on the node.
 func (n *Node) Up() bool { return n.process != nil }
 
+// Paused says whether nothing of the node's is granted now.
+func (n *Node) Paused() bool { return n.pausedUntil > n.world.Now() }
+
 // Start runs a new incarnation. Its first step is its own start, at an instant of its own.
 func (n *Node) Start() {
 	if n.process != nil {

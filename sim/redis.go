@@ -79,6 +79,11 @@ func (w *World) Redis() map[string]map[string]string {
 	return all
 }
 
+// RedisKey reads a key as it was after the last step, field by field.
+func (w *World) RedisKey(key string) map[string]string {
+	return find[*redisServer](w.servers).shadow[key].fields
+}
+
 func (s *redisServer) check() error {
 	now := s.world.Redis()
 	for _, k := range sortedKeys(now) {

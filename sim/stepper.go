@@ -28,6 +28,7 @@ func (w *World) Step(limit time.Duration, done func() bool) Stop {
 		synctest.Wait() // every goroutine is parked at a gate or waits for a timer or a server
 		w.progress.Add(1)
 		w.settle()
+		w.every()
 		if done != nil && done() {
 			return StopDone
 		}
@@ -41,9 +42,9 @@ func (w *World) Step(limit time.Duration, done func() bool) Stop {
 			if now >= limit {
 				return StopTime
 			}
-			w.waitUntil(limit)
+			w.waitUntil(w.orEvery(limit))
 		case at > now:
-			w.waitUntil(at)
+			w.waitUntil(w.orEvery(at))
 		default:
 			w.grant(op, now)
 		}
@@ -67,6 +68,22 @@ func (w *World) waitUntil(at time.Duration) {
 	case <-w.wake:
 	}
 	w.timer.Stop()
+}
+
+// orEvery is the given instant, or that of the next look if it is earlier.
+func (w *World) orEvery(at time.Duration) time.Duration {
+	if w.cfg.Every > 0 {
+		return min(at, w.nextEvery)
+	}
+	return at
+}
+
+// every has the world looked at, as often as it was to be since the last time.
+func (w *World) every() {
+	for w.cfg.Every > 0 && w.Now() >= w.nextEvery {
+		w.cfg.OnEvery(w.nextEvery)
+		w.nextEvery += w.cfg.Every
+	}
 }
 
 // grant lets op have its effect, as the next step.

@@ -30,6 +30,9 @@ type Config struct {
 	Observe   func(*Event) // is given every event once it is complete; it must not keep it
 	Trace     io.Writer    // receives each event as a line of JSON; nil is none
 
+	Every   time.Duration          // how often OnEvery is called; 0 is never
+	OnEvery func(at time.Duration) // looks at the world between two steps, at each multiple of Every; it must change nothing
+
 	RedisLag time.Duration // how far [World.FailOverRedis] may go back; 0 is not at all
 
 	StepsMax int           // a run ends after so many steps; 0 is 10 million
@@ -52,6 +55,7 @@ type World struct {
 	wake     chan struct{}
 	rands    counter
 
+	nextEvery   time.Duration
 	queue       queue // what has arrived and waits for its turn
 	current     *Op   // granted last; nil once its event is out
 	occurrences counter

@@ -41,8 +41,8 @@ type Locker struct {
 	Unchecked          bool                             // Release deletes the lock, whoever has it by now
 	Phases             Phases                           // of its calls; the zero Phases are those of a job's lock
 	Logger             *slog.Logger
-	Waited             func(time.Duration) // hears how long an acquisition took, successful or not
-	Abandoned          func()              // hears that a renewal was given up
+	Waited             func(took time.Duration, failed bool) // hears how long an acquisition took, successful or not, and whether Redis failed it
+	Abandoned          func()                                // hears that a renewal was given up
 }
 
 // Phases are what the calls of a locker are tagged with.
@@ -70,7 +70,7 @@ func (l *Locker) TryAcquire(ctx context.Context, key string, ttl time.Duration) 
 	start := l.Clock.Now()
 	k, err := l.take(ctx, l.phases().Acquire, key, ttl)
 	if l.Waited != nil {
-		l.Waited(l.Clock.Since(start))
+		l.Waited(l.Clock.Since(start), err != nil && !errors.Is(err, ErrBusy))
 	}
 	if err != nil {
 		return nil, err

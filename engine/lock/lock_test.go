@@ -47,7 +47,7 @@ func newHarness(t *testing.T) *harness {
 		Redis: client, Clock: h.clock, Timeout: time.Minute, MaxRenewalFailures: 3,
 		Token:     func(context.Context) string { tokens++; return "owner-" + strconv.Itoa(tokens) },
 		Logger:    slog.New(slog.DiscardHandler),
-		Waited:    func(time.Duration) { h.waited.Add(1) },
+		Waited:    func(time.Duration, bool) { h.waited.Add(1) },
 		Abandoned: func() { h.abandoned <- struct{}{} },
 	}
 	return h

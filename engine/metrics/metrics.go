@@ -31,6 +31,13 @@ const (
 	CircuitOutput = "output"
 )
 
+// The operations of RedisErrors and RedisLatency.
+const (
+	OperationLock  = "lock"
+	OperationRead  = "read"
+	OperationWrite = "write"
+)
+
 // What SafetyCircuitState says of a circuit.
 const (
 	CircuitClosed   = 0
@@ -53,6 +60,7 @@ type Metrics struct {
 	Rollbacks            *prometheus.CounterVec `name:"scheduler_dispatch_rollback_total" labels:"topic" help:"Failed publishes that called for a rollback to SCHEDULED."`
 	RollbacksFailed      *prometheus.CounterVec `name:"scheduler_dispatch_rollback_failed_total" labels:"topic" help:"Rollbacks that failed: the job may stay DISPATCHED to nobody."`
 	StateReadsFailClosed *prometheus.CounterVec `name:"scheduler_state_read_fail_closed_total" labels:"topic" help:"Handlings put off because the job's state could not be read."`
+	FailClosedStreak     *prometheus.GaugeVec   `name:"scheduler_state_read_fail_closed_streak" labels:"topic" help:"Requests in a row that this replica put off because the job's state could not be read; 0 after a read that succeeds."`
 	StateReadsCached     *prometheus.CounterVec `name:"scheduler_state_read_cached_total" labels:"topic,decision" help:"Failed reads of a job's state after which the cached state decided, by the decision."`
 	StaleWorkerRetries   *prometheus.CounterVec `name:"scheduler_stale_worker_retry_total" labels:"topic,worker" help:"Picks of a worker past its TTL."`
 	Retries              *prometheus.CounterVec `name:"scheduler_retry_total" labels:"topic,phase,reason_code" help:"Messages sent back for a later retry, by the phase that failed and the reason."`
@@ -67,6 +75,9 @@ type Metrics struct {
 	DLQWritesFailed      *prometheus.CounterVec `name:"scheduler_dlq_write_failed_total" labels:"topic" help:"Failed jobs whose DLQ entry could not be written."`
 	MessagesGivenUp      *prometheus.CounterVec `name:"scheduler_messages_given_up_total" labels:"consumer" help:"Messages whose last delivery failed, so that none follows."`
 	RenewalsAbandoned    prometheus.Counter     `name:"scheduler_lock_renewal_abandoned_total" help:"Job locks whose renewal was given up."`
+
+	RedisErrors  *prometheus.CounterVec   `name:"scheduler_redis_errors_total" labels:"operation" help:"Operations on Redis that failed: state reads, state writes and takings of locks."`
+	RedisLatency *prometheus.HistogramVec `name:"scheduler_redis_latency" labels:"operation" help:"Seconds that such an operation took, whatever came of it." first:"0.0005" buckets:"14"`
 
 	Policy
 	Approvals
@@ -139,10 +150,21 @@ func New(reg prometheus.Registerer) (*Metrics, error) {
 	return m, nil
 }
 
-// Expect lets the counters of the topics begin at 0, and not with their first event, which a rate would miss: those
-// of which nothing but the topic, and how a job ended, must be known.
-func (m *Metrics) Expect(topics []string) {
+// Expect lets counters begin at 0, and not with their first event, which a rate would miss: those of which nothing
+// but the topic, and how a job ended, must be known, and those of dead letters.
+func (m *Metrics) Expect(topics, reasonCodes, replayStatuses []string) {
+	for _, code := range reasonCodes {
+		m.Replay.Entries.WithLabelValues(code)
+		m.Replay.Denied.WithLabelValues(code)
+	}
+	for _, status := range replayStatuses {
+		m.Replay.Replays.WithLabelValues(status)
+	}
+	for _, operation := range []string{OperationLock, OperationRead, OperationWrite} {
+		m.RedisErrors.WithLabelValues(operation)
+	}
 	for _, topic := range topics {
+		m.FailClosedStreak.WithLabelValues(topic)
 		for _, c := range m.byTopic {
 			c.WithLabelValues(topic)
 		}

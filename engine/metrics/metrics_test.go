@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"testing"
+	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
 	"github.com/stretchr/testify/assert"
@@ -66,7 +67,7 @@ func TestExpectedCountersBeginAt0(t *testing.T) {
 	reg := prometheus.NewRegistry()
 	m, err := metrics.New(reg)
 	require.NoError(t, err)
-	m.Expect([]string{"job.default", "job.gpu"})
+	m.Expect([]string{"job.default", "job.gpu"}, []string{"timeout", "denied"}, []string{"replayed"})
 	families, err := reg.Gather()
 	require.NoError(t, err)
 	series := map[string]int{}
@@ -79,6 +80,7 @@ func TestExpectedCountersBeginAt0(t *testing.T) {
 	for name, n := range map[string]int{
 		"jobs_received": 2, "jobs_dispatched": 2, "jobs_completed": 12, "orphan_replayed": 2, "safety_denied": 2,
 		"scheduler_dispatch_rollback_total": 2, "scheduler_dispatch_rollback_failed_total": 2, "scheduler_state_read_fail_closed_total": 2,
+		"scheduler_state_read_fail_closed_streak": 2, "dlq_entries_total": 2, "dlq_replay_denied_total": 2, "dlq_replays_total": 1, "scheduler_redis_errors_total": 3,
 	} {
 		assert.Equal(t, n, series[name], name)
 	}
@@ -99,6 +101,30 @@ func TestDLQDepthIsWhatAScrapeReads(t *testing.T) {
 	families, err := reg.Gather()
 	require.NoError(t, err)
 	assert.Empty(t, families, "what is not known is not 0")
+}
+
+func TestHeartbeatAgesAreThoseOfTheNearestWorker(t *testing.T) {
+	var ages []time.Duration
+	reg := prometheus.NewRegistry()
+	reg.MustRegister(metrics.HeartbeatAges(func() []time.Duration { return ages }))
+	families, err := reg.Gather()
+	require.NoError(t, err)
+	assert.Empty(t, families, "it knows no worker")
+	for n, want := range map[int]map[string]float64{
+		1: {"0.5": 1, "0.9": 1, "1": 1}, 2: {"0.5": 1, "0.9": 2, "1": 2}, 10: {"0.5": 5, "0.9": 9, "1": 10},
+	} {
+		ages = nil
+		for i := range n {
+			ages = append(ages, time.Duration(i+1)*time.Second)
+		}
+		families, err := reg.Gather()
+		require.NoError(t, err)
+		got := map[string]float64{}
+		for _, m := range families[0].GetMetric() {
+			got[m.GetLabel()[0].GetValue()] = m.GetGauge().GetValue()
+		}
+		assert.Equal(t, want, got)
+	}
 }
 
 func TestSecondRegistrationFailsAndLeavesTheFirst(t *testing.T) {

@@ -116,6 +116,19 @@ func (r *MemoryRegistry) Snapshot() []job.Heartbeat {
 	return r.snapshot
 }
 
+// Ages is how long ago each worker that is not yet evicted was last heard of, the least first.
+func (r *MemoryRegistry) Ages() []time.Duration {
+	now := r.clock.Now()
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	ages := make([]time.Duration, 0, len(r.workers))
+	for _, e := range r.workers {
+		ages = append(ages, now.Sub(e.lastSeen))
+	}
+	slices.Sort(ages)
+	return ages
+}
+
 // Sweep evicts the workers that are past their TTL and returns their ids in order.
 func (r *MemoryRegistry) Sweep() []string {
 	now := r.clock.Now()

@@ -20,4 +20,5 @@
 //	index.go              records by state
 //	record.go             a record
 //	cache.go              what was known of a record
+//	watch.go              how Redis does
 package store

@@ -21,6 +21,7 @@ type Store struct {
 	Cache   *Cache        // is told what is read and written; nil remembers nothing
 	Fence   bool          // a write is a compare-and-set on what was read, and on the lock that its context holds
 	Epochs  bool          // a move to DISPATCHED mints an epoch
+	Watch   Watch         // hears of state reads and writes; nil is nobody
 	Tenants bool          // each state write keeps the set of its tenant's jobs in flight (TenantKey)
 }
 
@@ -29,7 +30,9 @@ type Store struct {
 func (s *Store) Read(ctx context.Context, jobID string) (Record, error) {
 	ctx, cancel := context.WithTimeout(ctx, s.Timeout)
 	defer cancel()
+	done := s.watched(false)
 	m, err := s.Redis.HGetAll(ctx, JobKey(jobID)).Result()
+	done(err)
 	if err != nil {
 		return Record{}, fmt.Errorf("read %s: %w", JobKey(jobID), err)
 	}

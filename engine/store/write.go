@@ -57,11 +57,13 @@ func (s *Store) write(ctx context.Context, w Write, more func(p redis.Pipeliner,
 	defer cancel()
 	var out Written
 	var err error
+	done := s.watched(true)
 	if s.Fence && !w.Blind || w.Reserve > 0 {
 		out, err = s.fenced(ctx, key, w, more)
 	} else {
 		out, err = s.move(ctx, s.Redis, key, w, more)
 	}
+	done(err)
 	if err != nil {
 		s.Cache.forget(w.JobID) // the move may have been made or not
 		return Written{}, fmt.Errorf("write %s to %s: %w", w.To, key, err)

@@ -117,19 +117,32 @@ func (r *Run) due(s *Step) int64 {
 	if s.DelaySec == 0 && s.DelayUntil == 0 {
 		return 0
 	}
+	return max(r.since(s)+s.DelaySec*1000, s.DelayUntil)
+}
+
+// since is when the step's delay began, in unix milliseconds: with the failure of its last job, or with the last
+// success that it depends on.
+func (r *Run) since(s *Step) int64 {
+	if s.Attempt > 1 {
+		return s.EndedAt
+	}
 	since := r.CreatedAt
 	for _, id := range s.DependsOn {
 		since = max(since, r.step(id).EndedAt)
 	}
-	return max(since+s.DelaySec*1000, s.DelayUntil)
+	return since
 }
 
-// next is when the earliest of the delays is over, in unix milliseconds; 0 is never.
-func (r *Run) next() (at int64) {
+// next is when the earliest is over of the delays that are as long as that, however little is left of them.
+func (r *Run) next(length time.Duration) (at time.Time, ok bool) {
 	for i := range r.Steps {
-		if s := &r.Steps[i]; !r.Over() && s.State == StepWaiting && (at == 0 || s.NextAttemptAt < at) {
-			at = s.NextAttemptAt
+		s := &r.Steps[i]
+		if r.Over() || s.State != StepWaiting || s.NextAttemptAt-r.since(s) < length.Milliseconds() {
+			continue
+		}
+		if due := time.UnixMilli(s.NextAttemptAt); !ok || due.Before(at) {
+			at, ok = due, true
 		}
 	}
-	return at
+	return at, ok
 }

@@ -48,6 +48,12 @@ func (u *under) ends(id string, state job.State, after time.Duration) *store.Rec
 	return rec
 }
 
+// wakes is when the earliest is over of the delays that are as long as that; the zero time for none.
+func (u *under) wakes(length time.Duration) time.Time {
+	at, _ := u.next(length)
+	return at
+}
+
 func (u *under) states() (list []StepState) {
 	for _, s := range u.Steps {
 		list = append(list, s.State)
@@ -77,10 +83,33 @@ func TestADelayCountsFromWhatTheStepDependsOn(t *testing.T) {
 	u.ends("a", job.Succeeded, 5*time.Second)
 	u.at(12 * time.Second) // noticed late
 	assert.Equal(t, []StepState{StepSucceeded, StepWaiting, StepWaiting}, u.states())
-	assert.Equal(t, began.Add(25*time.Second).UnixMilli(), u.next(), "the earliest")
+	assert.Equal(t, began.Add(25*time.Second), u.wakes(0), "the earliest")
 	assert.Equal(t, StepWaiting, u.at(25*time.Second - time.Millisecond).Steps[2].State)
 	assert.Equal(t, []StepState{StepSucceeded, StepWaiting, StepSubmitted}, u.at(25*time.Second).states())
-	assert.Equal(t, began.Add(35*time.Second).UnixMilli(), u.next())
+	assert.Equal(t, began.Add(35*time.Second), u.wakes(0))
+}
+
+// Whether a delay is long is a matter of its own length, not of what is left of it or of what comes before it.
+func TestTheEarliestOfTheLongDelays(t *testing.T) {
+	u := begun(t, Step{ID: "a"}, Step{ID: "b", DependsOn: []string{"a"}, DelaySec: 9}, Step{ID: "c", DependsOn: []string{"a"}, DelaySec: 18},
+		Step{ID: "d", DependsOn: []string{"a"}, DelaySec: 10}, Step{ID: "e", DependsOn: []string{"a"}, DelayUntil: began.Add(17 * time.Second).UnixMilli()}).at(0)
+	u.ends("a", job.Succeeded, 5*time.Second)
+	u.at(13 * time.Second) // noticed late
+	assert.Equal(t, began.Add(14*time.Second), u.wakes(0))
+	assert.Equal(t, began.Add(15*time.Second), u.wakes(10*time.Second), "of exactly that length")
+	assert.Equal(t, began.Add(17*time.Second), u.at(15*time.Second).wakes(10*time.Second))
+	assert.Equal(t, began.Add(23*time.Second), u.at(17*time.Second).wakes(10*time.Second))
+	assert.Zero(t, u.at(23*time.Second).wakes(10*time.Second))
+	assert.Zero(t, begun(t, Step{ID: "a", DelayUntil: began.Add(9 * time.Second).UnixMilli()}).at(0).wakes(10*time.Second))
+}
+
+// A back-off is a delay from the failure on.
+func TestALongBackoff(t *testing.T) {
+	u := begun(t, Step{ID: "a", Retry: Retry{Max: 2, BackoffMS: 5_000}}).at(0)
+	u.ends("a", job.Failed, time.Second)
+	assert.Zero(t, u.at(time.Second).wakes(10*time.Second))
+	u.at(6*time.Second).ends("a", job.Failed, 7*time.Second)
+	assert.Equal(t, began.Add(17*time.Second), u.at(8*time.Second).wakes(10*time.Second))
 }
 
 func TestADelayUntil(t *testing.T) {
@@ -93,17 +122,17 @@ func TestAStepIsTriedAgain(t *testing.T) {
 	u := begun(t, Step{ID: "a", Retry: Retry{Max: 2, BackoffMS: 10_000}}).at(0)
 	u.ends("a", job.Failed, time.Second)
 	assert.Equal(t, StepWaiting, u.at(2 * time.Second).Steps[0].State)
-	assert.Equal(t, began.Add(11*time.Second).UnixMilli(), u.next())
+	assert.Equal(t, began.Add(11*time.Second), u.wakes(0))
 	assert.Equal(t, "run-1-a-2", u.at(11 * time.Second).Steps[0].JobID)
 	u.ends("a", job.Timeout, 12*time.Second)
 	u.at(12 * time.Second)
-	assert.Equal(t, began.Add(32*time.Second).UnixMilli(), u.next(), "the back-off doubles")
+	assert.Equal(t, began.Add(32*time.Second), u.wakes(0), "the back-off doubles")
 	u.at(32 * time.Second)
 	u.ends("a", job.Failed, 33*time.Second).ReasonCode = "boom"
 	u.at(34 * time.Second)
 	assert.Equal(t, Failed, u.State)
 	assert.Equal(t, "step a: run-1-a-3 is FAILED (boom)", u.Reason)
-	assert.Zero(t, u.next())
+	assert.Zero(t, u.wakes(0))
 }
 
 // What was decided of a job stands, and so does its worker's word that the failure is final.
@@ -113,7 +142,7 @@ func TestWhatIsNotTriedAgain(t *testing.T) {
 		u.ends("a", state, time.Second).Fatal = state == job.Failed
 		assert.Equal(t, Failed, u.at(2*time.Second).State, state)
 		assert.Equal(t, []StepState{StepFailed, StepWaiting}, u.at(time.Hour).states(), "nothing more is submitted")
-		assert.Zero(t, u.next())
+		assert.Zero(t, u.wakes(0))
 	}
 }
 

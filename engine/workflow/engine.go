@@ -1,7 +1,6 @@
 package workflow
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"log/slog"
@@ -99,9 +98,7 @@ func (e *Engine) advance(ctx context.Context, runID string) (Run, error) {
 		}
 	}
 	err = e.submit(ctx, &run, records)
-	if at := run.next(); at != 0 {
-		e.scheduleAfter(ctx, &run, time.UnixMilli(at))
-	}
+	e.scheduleAfter(ctx, &run)
 	return run, err
 }
 
@@ -183,50 +180,55 @@ func (u *unsent) drop(runID string) {
 	maps.DeleteFunc(u.jobs, func(jobID string, _ bool) bool { return RunOf(jobID) == runID })
 }
 
-// scheduleAfter has a run be advanced at a time: by a timer in memory and, if that is some time to come, by an entry
-// in Redis, which outlives this replica. Without Redis the timer in memory is left (Scheduler internals, section 8).
-func (e *Engine) scheduleAfter(ctx context.Context, run *Run, at time.Time) {
-	if !e.Durable || e.Clock.Until(at) < e.DurableFrom {
-		e.arm(run.RunID, "", at)
+// scheduleAfter has a run be advanced when the earliest of its delays is over: by a timer in memory. The earliest of
+// those that are long is kept in Redis, too, which outlives this replica. Without Redis the timer in memory is left
+// (Scheduler internals, section 8).
+func (e *Engine) scheduleAfter(ctx context.Context, run *Run) {
+	at, ok := run.next(0)
+	if !ok {
 		return
 	}
-	member := run.member()
-	if e.timers.has(run.RunID, member, at) {
-		return
+	k := timer{at: at}
+	if long, ok := run.next(e.DurableFrom); ok && e.Durable {
+		k.kept, k.member = long, run.member()
 	}
-	if err := e.Runs.AddTimer(ctx, member, at.UnixMilli()); err != nil {
-		e.Logger.LogAttrs(ctx, slog.LevelWarn, "delay timer not persisted, in-memory only",
-			slog.String("run_id", run.RunID), slog.Time("fire_at", at), slog.Any("error", err))
-		member = ""
+	if k.member != "" && !e.timers.keeps(run.RunID, k.kept) {
+		if err := e.Runs.AddTimer(ctx, k.member, k.kept.UnixMilli()); err != nil {
+			e.Logger.LogAttrs(ctx, slog.LevelWarn, "delay timer not persisted, in-memory only",
+				slog.String("run_id", run.RunID), slog.Time("fire_at", k.kept), slog.Any("error", err))
+			k.member = ""
+		}
 	}
-	e.arm(run.RunID, member, at)
+	e.arm(run.RunID, &k)
 }
 
 // arm sets the run's timer in memory, unless it has an earlier one.
-func (e *Engine) arm(runID, member string, at time.Time) {
+func (e *Engine) arm(runID string, k *timer) {
 	t := &e.timers
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	if t.closed {
 		return
 	}
-	if k := t.armed[runID]; k != nil {
-		if k.at.Before(at) {
+	if old := t.armed[runID]; old != nil {
+		if old.member != "" && (k.member == "" || old.kept.Before(k.kept)) { // as Redis keeps the earliest
+			k.member, k.kept = old.member, old.kept
+		}
+		if old.at.Before(k.at) {
+			old.member, old.kept = k.member, k.kept
 			return
 		}
-		member = cmp.Or(member, k.member)
-		k.clock.Stop()
+		old.clock.Stop()
 	}
 	if t.armed == nil {
 		t.armed = map[string]*timer{}
 	}
-	k := &timer{at: at, member: member}
-	k.clock = e.Clock.AfterFunc(e.Clock.Until(at), func() { e.fire(runID, k) })
+	k.clock = e.Clock.AfterFunc(e.Clock.Until(k.at), func() { e.fire(runID, k) })
 	t.armed[runID] = k
 }
 
-// fire advances a run whose delay is over. The entry in Redis goes first, as documented: what a crash in
-// between leaves undone, the reconciler finds.
+// fire advances a run whose delay is over. If it is the one in Redis, its entry goes first, as documented; the advance
+// keeps the next one.
 func (e *Engine) fire(runID string, k *timer) {
 	t := &e.timers
 	t.mu.Lock()
@@ -235,12 +237,16 @@ func (e *Engine) fire(runID string, k *timer) {
 		return
 	}
 	delete(t.armed, runID)
+	member := k.member
+	if k.kept.After(k.at) {
+		member = ""
+	}
 	t.pending.Add(1)
 	t.mu.Unlock()
 	defer t.pending.Done()
 	ctx := context.Background()
-	if k.member != "" {
-		if err := e.Runs.RemoveTimer(ctx, k.member); err != nil {
+	if member != "" {
+		if err := e.Runs.RemoveTimer(ctx, member); err != nil {
 			e.Logger.LogAttrs(ctx, slog.LevelWarn, "delay timer not removed", slog.String("run_id", runID), slog.Any("error", err))
 		}
 	}
@@ -251,6 +257,6 @@ func (e *Engine) fire(runID string, k *timer) {
 func (e *Engine) start(ctx context.Context, runID string) {
 	if err := e.StartRun(ctx, runID); err != nil {
 		e.Logger.LogAttrs(ctx, slog.LevelWarn, "run left for later", slog.String("run_id", runID), slog.Any("error", err))
-		e.arm(runID, "", e.Clock.Now().Add(e.RetryDelay))
+		e.arm(runID, &timer{at: e.Clock.Now().Add(e.RetryDelay)})
 	}
 }

@@ -165,9 +165,9 @@ func TestAShortDelayIsInMemoryAlone(t *testing.T) {
 
 func TestADelayWithoutRedisIsInMemoryAlone(t *testing.T) {
 	h := alone(t)
-	r := Run{RunID: "run-1", WorkflowID: "wf-1"}
+	r := waiting(60)
 	h.server.SetError("LOADING")
-	h.scheduleAfter(t.Context(), &r, began.Add(time.Minute))
+	h.scheduleAfter(t.Context(), &r)
 	h.server.SetError("")
 	_, ok := h.timer()
 	assert.False(t, ok)
@@ -177,16 +177,55 @@ func TestADelayWithoutRedisIsInMemoryAlone(t *testing.T) {
 	assert.Equal(t, "run-1-a-1", <-h.submitted)
 }
 
-// All delays of a run share one timer: the earliest.
+// waiting is a run with steps that wait for so many seconds, each for its own delay.
+func waiting(delaysSec ...int64) Run {
+	r := Run{RunID: "run-1", WorkflowID: "wf-1", State: Running, CreatedAt: began.UnixMilli()}
+	for _, sec := range delaysSec {
+		r.Steps = append(r.Steps, Step{ID: "a", State: StepWaiting, Attempt: 1, DelaySec: sec, NextAttemptAt: began.Add(time.Duration(sec) * time.Second).UnixMilli()})
+	}
+	return r
+}
+
+// All delays of a run share one timer: the earliest. All long ones share one entry in Redis: likewise.
 func TestTheEarliestDelayWins(t *testing.T) {
 	h := alone(t)
-	r := Run{RunID: "run-1", WorkflowID: "wf-1"}
-	for _, after := range []time.Duration{time.Minute, 20 * time.Second, 2 * time.Minute} {
-		h.scheduleAfter(t.Context(), &r, began.Add(after))
+	for _, r := range []Run{waiting(60), waiting(60, 20, 9), waiting(120)} {
+		h.scheduleAfter(t.Context(), &r)
 	}
 	score, _ := h.timer()
 	assert.InDelta(t, 1021, score, 0)
-	assert.Equal(t, began.Add(20*time.Second), h.timers.armed["run-1"].at)
+	k := h.timers.armed["run-1"]
+	assert.Equal(t, []time.Time{began.Add(9 * time.Second), began.Add(20 * time.Second)}, []time.Time{k.at, k.kept})
+}
+
+// A delay of exactly the length from which on delays are kept is kept. When it fires, the next one of the run is, and a
+// short one that fires leaves it there.
+func TestEveryLongDelayIsKept(t *testing.T) {
+	h := alone(t)
+	_, err := h.Runs.Create(t.Context(), Run{RunID: "run-1", WorkflowID: "wf-1", Steps: []Step{
+		{ID: "a", Topic: "job.default", DelaySec: 9}, {ID: "b", Topic: "job.default", DelaySec: 10}, {ID: "c", Topic: "job.default", DelaySec: 18},
+	}})
+	require.NoError(t, err)
+	require.NoError(t, h.Runs.RemoveTimer(t.Context(), "wf-1:run-1"))
+	h.clock.Advance(2 * time.Second) // what is left is less
+	h.advances()
+	for _, step := range []struct {
+		after time.Duration
+		fires string
+		score float64
+	}{{7 * time.Second, "run-1-a-1", 1011}, {time.Second, "run-1-b-1", 1019}} {
+		h.clock.Advance(step.after)
+		assert.Equal(t, step.fires, <-h.submitted)
+		h.timers.pending.Wait()
+		score, ok := h.timer()
+		assert.True(t, ok, step.fires)
+		assert.InDelta(t, step.score, score, 0, step.fires)
+	}
+	h.clock.Advance(8 * time.Second)
+	assert.Equal(t, "run-1-c-1", <-h.submitted)
+	h.timers.pending.Wait()
+	_, ok := h.timer()
+	assert.False(t, ok)
 }
 
 // A replica that starts fires what is past due, and arms what is to come.

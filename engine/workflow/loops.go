@@ -115,7 +115,7 @@ func (e *Engine) recoverDelayTimers(ctx context.Context) {
 		e.Logger.LogAttrs(ctx, slog.LevelWarn, "delay timers not recovered", slog.Any("error", err))
 	}
 	for _, k := range list {
-		e.arm(runOf(k.Member), k.Member, k.At)
+		e.arm(runOf(k.Member), &timer{at: k.At, member: k.Member, kept: k.At})
 	}
 }
 

@@ -17,19 +17,20 @@ type timers struct {
 	pending sync.WaitGroup // what has been fired, or begun by [Engine.Go], and is not done
 }
 
-// timer is one delay in memory.
+// timer is when a run is to be advanced.
 type timer struct {
 	at     time.Time
-	member string // its entry in Redis; "" if it has none
+	member string    // the run's entry in Redis; "" if it has none
+	kept   time.Time // when that one is due: at, or later if a shorter delay comes first
 	clock  clockwork.Timer
 }
 
-// has says whether the run has such a timer already.
-func (t *timers) has(runID, member string, at time.Time) bool {
+// keeps says whether the run has such an entry in Redis, by what this replica knows.
+func (t *timers) keeps(runID string, at time.Time) bool {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	k := t.armed[runID]
-	return k != nil && k.member == member && k.at.Equal(at)
+	return k != nil && k.member != "" && k.kept.Equal(at)
 }
 
 // Go runs fn in a goroutine that [Engine.Close] waits for.

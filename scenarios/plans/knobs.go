@@ -213,7 +213,8 @@ var knobs = []Knob{
 	// Workflow runs and their timers.
 	{Name: "workload.runs", Draws: "1 2 3"},
 	{Name: "workload.steps", Draws: "1 2 4 6", Needs: HasRuns, scenario: "workflow"},
-	{Name: "workload.step_delay", Draws: "12s 5s 1m", Needs: HasRuns, scenario: "workflow"},
+	{Name: "workload.step_delay", Draws: "12s 5s 1m 10s", Needs: HasRuns, scenario: "workflow"},
+	{Name: "workload.step_until", Draws: "20s 1m", Needs: HasRuns, scenario: "workflow-delay-until"},
 	{Name: "workload.step_retries", Draws: "1 3", Needs: HasRuns, scenario: "workflow"},
 	{Name: "workload.step_backoff", Draws: "0s 1s 12s", Needs: HasRuns, scenario: "workflow"},
 	{Name: "workload.step_failures", Draws: "1 2", Needs: HasRuns, scenario: "workflow"},

@@ -59,7 +59,7 @@ func (w *Workload) runsTake() time.Duration {
 	if w.Runs == 0 {
 		return 0
 	}
-	waits := time.Duration(w.Steps) * w.StepDelay
+	waits := max(time.Duration(w.Steps)*w.StepDelay, w.StepUntil)
 	for n := range min(w.StepRetries, w.StepFailures) {
 		waits += w.StepBackoff << n
 	}

@@ -75,6 +75,7 @@ type Workload struct {
 	Runs         int           `yaml:"runs" json:"runs" min:"0" max:"1000" doc:"workflow runs that are started, run-1 and so on, at the pace of every; with any, the schedulers run workflows"`
 	Steps        int           `yaml:"steps" json:"steps" min:"1" max:"20" doc:"the steps of a run, each of them a job: a first one, a last one, and those in between side by side"`
 	StepDelay    time.Duration `yaml:"step_delay" json:"step_delay" min:"0s" max:"24h" doc:"the k-th of the steps between the first and the last begins k times this after the first has succeeded; whole seconds"`
+	StepUntil    time.Duration `yaml:"step_until" json:"step_until" min:"0s" max:"24h" doc:"the steps between the first and the last begin no sooner than so long after the world (delay_until); of two steps the second; 0s is at once"`
 	StepRetries  int           `yaml:"step_retries" json:"step_retries" min:"0" max:"20" doc:"how often a step is tried again after a failure"`
 	StepBackoff  time.Duration `yaml:"step_backoff" json:"step_backoff" min:"0s" max:"1h" doc:"how long after its first failure a step is tried again; it doubles with each"`
 	StepFailures int           `yaml:"step_failures" json:"step_failures" min:"0" max:"20" doc:"how many attempts of each run's second step fail"`

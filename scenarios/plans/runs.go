@@ -14,8 +14,9 @@ import (
 )
 
 // Run is the workload's n-th: a first step, a last one, and those in between side by side, the k-th of them k
-// times step_delay after the first. Of two steps the second is the one with the delay.
-func (w *Workload) Run(n int) workflow.Run {
+// times step_delay after the first, and not before step_until of a world that began then. Of two steps the second is the
+// one with the delay.
+func (w *Workload) Run(n int, began time.Time) workflow.Run {
 	r := workflow.Run{RunID: RunID(n), WorkflowID: "workflow", Tenant: "tenant-1"}
 	var between []string
 	for k := 1; k <= w.Steps; k++ {
@@ -27,6 +28,9 @@ func (w *Workload) Run(n int) workflow.Run {
 		case k == 1:
 		case k < w.Steps || k == 2:
 			s.DependsOn, s.DelaySec = []string{stepID(1)}, int64(k-1)*int64(w.StepDelay/time.Second)
+			if w.StepUntil > 0 {
+				s.DelayUntil = began.Add(w.StepUntil).UnixMilli()
+			}
 			between = append(between, s.ID)
 		default:
 			s.DependsOn = between
@@ -50,8 +54,13 @@ func checkRuns(p *Plan) *strictyaml.Error {
 	if d := p.Workload.StepDelay; d%time.Second != 0 {
 		return &strictyaml.Error{Path: "workload.step_delay", Message: fmt.Sprintf("workload.step_delay is %s", strictyaml.DurationText(d)), Remedy: "give whole seconds, as in 30s"}
 	}
-	if d := p.Workload.StepBackoff; d%time.Millisecond != 0 {
-		return &strictyaml.Error{Path: "workload.step_backoff", Message: fmt.Sprintf("workload.step_backoff is %s", strictyaml.DurationText(d)), Remedy: "give whole milliseconds, as in 5s"}
+	for _, f := range []struct {
+		path string
+		d    time.Duration
+	}{{"workload.step_backoff", p.Workload.StepBackoff}, {"workload.step_until", p.Workload.StepUntil}} {
+		if f.d%time.Millisecond != 0 {
+			return &strictyaml.Error{Path: f.path, Message: fmt.Sprintf("%s is %s", f.path, strictyaml.DurationText(f.d)), Remedy: "give whole milliseconds, as in 5s"}
+		}
 	}
 	return nil
 }

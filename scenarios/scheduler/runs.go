@@ -19,7 +19,7 @@ func (s *System) startRuns(w *sim.World) {
 		var errands []actors.Errand
 		for n := 1; n <= work.Runs; n++ {
 			errands = append(errands, actors.Errand{After: time.Duration(n) * work.Every, Do: func(ctx context.Context) error {
-				_, err := client.StartRun(ctx, work.Run(n))
+				_, err := client.StartRun(ctx, work.Run(n, w.Started()))
 				return err
 			}})
 		}

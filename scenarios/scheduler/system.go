@@ -14,7 +14,9 @@ import (
 	dto "github.com/prometheus/client_model/go"
 
 	"github.com/wavetank-sim/wavetank/engine"
+	"github.com/wavetank-sim/wavetank/engine/dlq"
 	"github.com/wavetank-sim/wavetank/engine/job"
+	"github.com/wavetank-sim/wavetank/engine/metrics"
 	"github.com/wavetank-sim/wavetank/engine/saga"
 	"github.com/wavetank-sim/wavetank/scenarios/plans"
 	"github.com/wavetank-sim/wavetank/scenarios/scheduler/actors"
@@ -27,7 +29,9 @@ type System struct {
 	variant    Variant
 	ledger     *actors.Ledger
 	failures   failures
+	world      *sim.World
 	registries []*prometheus.Registry // one for each scheduler process there was
+	scraped    map[*sim.Process]*prometheus.Registry
 	picks      *stalePicks
 	refused    []string     // approvals since the last step whose approver found that the request had changed, by job
 	gaveUp     atomic.Int64 // submissions that the submitter has given up
@@ -41,11 +45,12 @@ type Variant func(node string, cfg *engine.Config)
 
 // New returns the system of a plan. Its schedulers are changed by variant, if that is not nil.
 func New(plan *plans.Plan, variant Variant) *System {
-	return &System{plan: plan, variant: variant, ledger: actors.NewLedger(), failures: failures{workload: &plan.Workload, done: map[int]int{}}, picks: newStalePicks(plan.Engine.MaxDispatchRetries)}
+	return &System{plan: plan, variant: variant, ledger: actors.NewLedger(), failures: failures{workload: &plan.Workload, done: map[int]int{}}, picks: newStalePicks(plan.Engine.MaxDispatchRetries), scraped: map[*sim.Process]*prometheus.Registry{}}
 }
 
 // StartSchedulers starts the schedulers, and before them the safety kernel if the plan has one.
 func (s *System) StartSchedulers(w *sim.World) {
+	s.world = w
 	s.startKernel(w)
 	for _, name := range plans.NodeNames("scheduler", s.plan.Topology.Schedulers) {
 		w.Node(name, s.scheduler).Start()
@@ -56,7 +61,7 @@ func (s *System) StartSchedulers(w *sim.World) {
 // the world gives it.
 func (s *System) scheduler(p *sim.Process) {
 	registry := prometheus.NewRegistry()
-	s.registries = append(s.registries, registry)
+	s.registries, s.scraped[p] = append(s.registries, registry), registry
 	picking := s.picks.process(p.Node(), registry, p.Rand())
 	cfg := engine.Config{
 		ID: p.Node(), Settings: s.plan.Engine, Triage: s.plan.Triage, Routing: s.plan.Routing(), Streams: s.plan.Streams(),
@@ -162,6 +167,22 @@ func (s *System) operate(p *sim.Process) {
 	actors.RunErrands(p, actors.Patient, s.inTime(s.plan.Workload.ApproveReplay, func(ctx context.Context, n int) error {
 		return r.Approve(ctx, plans.JobID(n), actors.OperatorName)
 	}))
+}
+
+// Scrape asks each scheduler for its metrics, as Prometheus would over HTTP; nil is no answer. No step shows it. What
+// `scheduler serve` reads from Redis for a scrape is what Redis holds.
+func (s *System) Scrape(answer func(instance string, families []*dto.MetricFamily)) {
+	for _, name := range plans.NodeNames("scheduler", s.plan.Topology.Schedulers) {
+		node := s.world.Find(name)
+		var families []*dto.MetricFamily
+		if node.Up() && !node.Paused() && s.scraped[node.Process()] != nil {
+			depth := metrics.DLQDepth(func(context.Context) (int64, error) { return int64(len(s.world.RedisKey(dlq.IndexKey))), nil })
+			own := prometheus.NewRegistry()
+			own.MustRegister(depth)
+			families, _ = prometheus.Gatherers{s.scraped[node.Process()], own}.Gather() // of an error the rest is told
+		}
+		answer(name, families)
+	}
 }
 
 // Counters sums the metrics of every scheduler process there was, as name{label="value"}.

@@ -19,7 +19,7 @@ func TestRunsOfAWorkload(t *testing.T) {
 		5: {nil, {"s1"}, {"s1"}, {"s1"}, {"s2", "s3", "s4"}},
 	} {
 		w := plans.Workload{Steps: steps, StepDelay: 20 * time.Second}
-		r := w.Run(1)
+		r := w.Run(1, time.Time{})
 		require.NoError(t, r.Validate())
 		for i, s := range r.Steps {
 			assert.Equal(t, want[i], s.DependsOn, "%d steps, %s", steps, s.ID)
@@ -28,7 +28,13 @@ func TestRunsOfAWorkload(t *testing.T) {
 		}
 	}
 	w := plans.Workload{Steps: 4, StepDelay: 20 * time.Second}
-	assert.Equal(t, int64(40), w.Run(1).Steps[2].DelaySec)
+	assert.Equal(t, int64(40), w.Run(1, time.Time{}).Steps[2].DelaySec)
+	w.StepUntil = time.Minute
+	var until []int64
+	for _, s := range w.Run(1, time.Unix(1000, 0)).Steps {
+		until = append(until, s.DelayUntil)
+	}
+	assert.Equal(t, []int64{0, 1_060_000, 1_060_000, 0}, until)
 }
 
 func TestFailingSteps(t *testing.T) {

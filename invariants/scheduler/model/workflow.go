@@ -27,15 +27,9 @@ type WorkflowRun struct {
 	By      string
 	Step    int // of the last write
 	Lock    Lock
-	Waits   map[string]WfWait // by the job that a step waits to have submitted
-	Setting string            // the process that keeps a delay of it in Redis; "" for none
-	Hands   map[string]bool   // the processes that have it in hand
-}
-
-// WfWait is a delay that the run's record tells of.
-type WfWait struct {
-	Since time.Duration // when the record first told of it
-	Until int64         // unix milliseconds
+	Waits   map[string]int64 // until when a delay is that the record tells of, in unix milliseconds; by the job that is to be submitted then
+	Setting string           // the process that keeps a delay of it in Redis; "" for none
+	Hands   map[string]bool  // the processes that have it in hand
 }
 
 // StepJob is the job of one attempt of a step.
@@ -152,15 +146,29 @@ func (k *Workflows) Due(j *StepJob) When {
 		}
 		return before.Failed.after(Backoff(j.Step.Retry.BackoffMS, j.Attempt-1))
 	}
-	since := When{r.CreatedAt, r.Made}
-	for _, id := range j.Step.DependsOn {
-		since = since.later(k.Success(r, id))
-	}
 	until := When{Told: j.Step.DelayUntil}
 	if until.Told != 0 {
 		until.At = k.Since(until.Told)
 	}
-	return since.after(1000 * j.Step.DelaySec).later(until)
+	return k.begins(j).after(1000 * j.Step.DelaySec).later(until)
+}
+
+// begins is when the delay of a step's first attempt does.
+func (k *Workflows) begins(j *StepJob) When {
+	since := When{j.Run.CreatedAt, j.Run.Made}
+	for _, id := range j.Step.DependsOn {
+		since = since.later(k.Success(j.Run, id))
+	}
+	return since
+}
+
+// Delay is how long a step's attempt is to wait, by the step's own words and by the records of the jobs that it counts from.
+func (k *Workflows) Delay(j *StepJob) time.Duration {
+	ms := max(1000*j.Step.DelaySec, j.Step.DelayUntil-k.begins(j).Told)
+	if j.Attempt > 1 {
+		ms = Backoff(j.Step.Retry.BackoffMS, j.Attempt-1)
+	}
+	return time.Duration(ms) * time.Millisecond
 }
 
 // UsedUp says whether a step is tried no more: its jobs have failed as often as it says that they may, or one has ended

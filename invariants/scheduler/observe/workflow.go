@@ -22,7 +22,7 @@ func (o *Observer) runWritten(s *model.Step, c *sim.Change, id string) {
 		if k.Runs == nil {
 			k.Runs, k.Jobs = map[string]*model.WorkflowRun{}, map[string]*model.StepJob{}
 		}
-		r = &model.WorkflowRun{As: model.Job{ID: id}, Made: s.At, Waits: map[string]model.WfWait{}, Hands: map[string]bool{}}
+		r = &model.WorkflowRun{As: model.Job{ID: id}, Made: s.At, Waits: map[string]int64{}, Hands: map[string]bool{}}
 		k.Runs[id] = r
 		o.Facts.Appears(&r.As)
 		k.Order = append(k.Order, r)
@@ -44,7 +44,7 @@ func (o *Observer) runWritten(s *model.Step, c *sim.Change, id string) {
 		}
 		id := history.StepJobID(r.RunID, step.ID, step.Attempt)
 		if _, known := r.Waits[id]; !known {
-			r.Waits[id] = model.WfWait{Since: s.At, Until: step.NextAttemptAt}
+			r.Waits[id] = step.NextAttemptAt
 			if step.Attempt > 1 {
 				o.Facts.Reach(model.StepRetried)
 			}

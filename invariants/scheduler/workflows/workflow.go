@@ -55,26 +55,22 @@ var noDelayFiresEarly = rule.New(invariants.Invariant{
 	}}
 })
 
-// Of a delay that is kept in Redis: its score is a whole second; the poller's lock, if its holder has died, is
-// there for two polls, and the next poll comes within another; and to advance a run takes its time.
-const (
-	rounding = time.Second
-	handover = 5 * time.Second
-)
+// rounding is that of a delay that is kept in Redis: its score is a whole second.
+const rounding = time.Second
 
 var delayFiresOnTime = rule.New(invariants.Invariant{
 	Name:   "delay-fires-on-time",
-	Says:   "A delay that is long enough to be kept in Redis is over within three polls and a few seconds of its time, whoever has died meanwhile.",
+	Says:   "A delay that is long enough to be kept in Redis is over by the next poll, whoever has died meanwhile: the poller's lock lasts for two polls, and another comes within one more.",
 	Kind:   invariants.Always,
 	Source: "Scheduler internals, section 8: durable workflow delay timers, and their background poller",
 }, func(f *model.Facts, t *rule.Tally) observe.Checker {
-	bound := func() time.Duration { return rounding + 3*f.Config.Workflow.DelayPoll + handover }
-	// kept says by when the job of a delay is to be submitted, if the delay was long enough: by the run's record, and by the
-	// world's time, but for the time that the end of a job is under way under its lock.
+	bound := func() time.Duration { return rounding + 3*f.Config.Workflow.DelayPoll }
+	// kept says by when the job of a delay is to be submitted, if the step's own delay is long enough: by the run's record, and
+	// by the world's time, but for the time that the end of a job is under way under its lock.
 	kept := func(k *model.StepJob) (due time.Duration, ok bool) {
-		w, waited := k.Run.Waits[k.ID]
-		due = f.Workflow.Since(w.Until)
-		ok = waited && due-w.Since >= f.Config.Workflow.DurableFrom+rounding
+		until, waited := k.Run.Waits[k.ID]
+		due = f.Workflow.Since(until)
+		ok = waited && f.Workflow.Delay(k) >= f.Config.Workflow.DurableFrom
 		if now := f.Workflow.Due(k); now.At != 0 {
 			due = min(due, now.At+f.Config.JobLockTTL)
 		}
