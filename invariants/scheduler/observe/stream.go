@@ -244,7 +244,7 @@ func (o *Observer) execution(e *sim.Event) {
 		s.About.Begun++
 		s.About.Executing = append(s.About.Executing, e.Node)
 	case "finish", "fail":
-		if e.Name == "finish" && history.AnswerOf(e) == history.Done {
+		if e.Name == "finish" && history.AnswerOf(e) != history.Declined { // a crash right after it leaves it no answer
 			s.About.Finished++
 			o.Facts.HadEffect(s)
 		}
