@@ -369,6 +369,16 @@ var recoveryTrials = map[string]trial{
 			s.submit(job2).dispatched(s1, job2, w1).result(w1, job2).message(s2, job2, "result_deliver", sim.KindDeliver, 1).of(3).completed(s2, job2, "FAILED")
 		},
 	},
+	"attempts-last-their-budget": {
+		cfg: config.Config{MaxSchedulingRetries: 2, RetryDelayBusy: 10 * time.Second, RetryDelayStore: 10 * time.Second, RetryDelayNoWorkers: 10 * time.Second, BackoffBase: 10 * time.Second, EvenBackoff: true, BusyBackoff: true},
+		breaks: func(s *story) {
+			rolledBack(s.submit(job1)).wait(9*time.Second).lock(s1, job1).read(s1, job1).write(s1, job1, "failed_write", "FAILED")
+		},
+		says: "after 2 attempts in 9",
+		holds: func(s *story) {
+			rolledBack(s.submit(job1)).wait(10*time.Second).lock(s1, job1).read(s1, job1).write(s1, job1, "failed_write", "FAILED")
+		},
+	},
 	"scheduled-swept": {
 		breaks: func(s *story) { s.submit(job1).op(s1, job1, "replay_read").dispatched(s1, job1, w1) },
 		holds: func(s *story) {
