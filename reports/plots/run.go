@@ -40,7 +40,7 @@ func Run(plan *plans.Plan, res *scenarios.Result, seen Traced) []Figure {
 	for i, ch := range charts {
 		out[i] = ch.Figure
 	}
-	return out
+	return append(out, p.panels()...)
 }
 
 // lastWord is when the last thing happened that a plot could show, and a little.
@@ -60,6 +60,9 @@ func lastWord(res *scenarios.Result, seen Traced) time.Duration {
 	}
 	if n := len(res.Breakers); n > 0 {
 		last = max(last, res.Breakers[n-1].At)
+	}
+	for _, a := range res.Alerts {
+		last = max(last, a.Fired)
 	}
 	for _, times := range [][]time.Duration{seen.Naks, seen.Rollbacks} {
 		if n := len(times); n > 0 {
