@@ -6,42 +6,46 @@ import (
 	"math"
 	"slices"
 	"strings"
+	"time"
 
 	"gonum.org/v1/plot"
 	"gonum.org/v1/plot/plotter"
 
+	"github.com/wavetank-sim/wavetank/reports/words"
 	"github.com/wavetank-sim/wavetank/scenarios/samples"
 )
 
-// panels are the figures that the documents ask for on a dashboard, from what a Prometheus would have scraped: the
-// panels of engine/grafana. Each has two plots, which belong side by side.
-func (p *runPlots) panels() []Figure {
+// panels are the figures that the documents ask for on a dashboard, from what a Prometheus would have scraped: those of
+// engine/grafana. What is to be seen beside something else stands under it.
+func (p *runPlots) panels() []chart {
 	rec := p.res.Samples
-	if rec == nil || rec.Scrapes < 2 {
+	if rec == nil {
 		return nil
 	}
-	per := fmt.Sprintf("per %s", rec.Interval)
-	retries := linesOf("", rec.Increases("scheduler_retry_total", "phase", "reason_code"))
+	per := " per " + words.Duration(rec.Interval)
 	failClosed := linesOf("fail-closed retries", rec.Increases("scheduler_state_read_fail_closed_total"))
-	errors := linesOf("Redis errors", rec.Increases("scheduler_redis_errors_total"))
-	latency := linesOf("", means(rec, "scheduler_redis_latency", "operation"))
-	ages := linesOf("quantile", rec.Highest("scheduler_heartbeat_age", "quantile"))
-	stale := linesOf("stale picks", rec.Increases("scheduler_stale_worker_retry_total"))
-	entries := linesOf("", rec.Increases("dlq_entries_total", "reason_code"))
-	denied := linesOf("denied", rec.Increases("dlq_replay_denied_total"))
-	replays := linesOf("", rec.Increases("dlq_replays_total", "outcome"))
-	return []Figure{
-		p.panel("Retries by phase and reason", "No message was handed back.", half{"retries " + per, per, retries}, half{"of them after a failed state read", per, failClosed}),
-		p.panel("Retries that failed closed, beside Redis", "Redis was not asked.", half{"retries and errors " + per, per, append(failClosed, errors...)}, half{"mean latency of Redis, by operation", "s", latency}),
-		p.panel("Ages of heartbeats, beside picks of stale workers", "No worker was known.", half{"age of the last heartbeat", "s", ages}, half{"picks of stale workers " + per, per, stale}),
-		p.panel("Growth of the dead-letter queue, and replays", "No dead letter was written, and none was replayed.", half{"new dead letters " + per + ", by reason", per, entries}, half{"outcomes of replays " + per, per, append(replays, denied...)}),
+	errors := linesOf("failed on Redis:", rec.Increases("scheduler_redis_errors_total", "operation"))
+	stale := linesOf("picks of stale workers", rec.Increases("scheduler_stale_worker_retry_total"))
+	denied := linesOf("denied", map[string][]float64{"": deniedShare(rec)})
+	return []chart{
+		p.panel("Retries by phase and reason", "No message was handed back.",
+			panelPlot{"retries" + per, false, linesOf("", rec.Increases("scheduler_retry_total", "phase", "reason_code"))}),
+		p.panel("Retries that failed closed and errors of Redis, beside its latency", "No state read failed, and no operation on Redis.",
+			panelPlot{"failures" + per, false, append(failClosed, errors...)},
+			panelPlot{"mean latency", true, linesOf("latency of a", means(rec, "scheduler_redis_latency", "operation"))}),
+		p.panel("Picks of stale workers, beside the ages of heartbeats", "No pick met a stale worker.",
+			panelPlot{"picks" + per, false, stale},
+			panelPlot{"age", true, linesOf("age:", percentiles(rec.Highest("scheduler_heartbeat_age", "quantile")))}),
+		p.panel("Growth of the dead-letter queue, beside the rate of denied replays", "No dead letter was written.",
+			panelPlot{"new entries" + per, false, linesOf("", rec.Increases("dlq_entries_total", "reason_code"))},
+			panelPlot{"share denied", false, denied}),
 	}
 }
 
-// half is one of the plots of a panel.
-type half struct {
-	title string
-	unit  string
+// panelPlot is one plot of a panel: lines over the scrapes.
+type panelPlot struct {
+	y     string
+	time  bool // the values are in seconds
 	lines []sampled
 }
 
@@ -54,110 +58,124 @@ type sampled struct {
 // linesOf are lines in the order of their names, without those that never rise above 0.
 func linesOf(prefix string, groups map[string][]float64) (lines []sampled) {
 	for _, group := range slices.Sorted(maps.Keys(groups)) {
-		if slices.ContainsFunc(groups[group], func(x float64) bool { return x > 0 }) {
+		if most(groups[group]) > 0 {
 			lines = append(lines, sampled{strings.TrimSpace(prefix + " " + group), groups[group]})
 		}
 	}
 	return lines
 }
 
-// means are a histogram's means between each scrape and the one before.
+// most is the highest of values, 0 at least.
+func most(values []float64) (highest float64) {
+	for _, x := range values {
+		if x > highest { // not so if x is NaN
+			highest = x
+		}
+	}
+	return highest
+}
+
+// means are a histogram's means between each scrape and the one before; NaN is none.
 func means(rec *samples.Recording, name, by string) map[string][]float64 {
 	sums, counts := rec.Increases(name+"_sum", by), rec.Increases(name+"_count", by)
 	for group, values := range sums {
 		for i := range values {
-			if values[i] /= counts[group][i]; counts[group][i] == 0 {
-				values[i] = math.NaN()
-			}
+			values[i] /= counts[group][i]
 		}
 	}
 	return sums
 }
 
-// panel draws two plots side by side, or says why there is nothing to draw.
-func (p *runPlots) panel(title, empty string, halves ...half) Figure {
-	fig := Figure{Title: title, Empty: empty, Pairs: true}
-	for _, h := range halves {
-		if len(h.lines) > 0 {
-			fig.Empty = ""
-		}
+// percentiles are quantiles under the names that people have for them.
+func percentiles(quantiles map[string][]float64) map[string][]float64 {
+	named := map[string][]float64{}
+	for q, values := range quantiles {
+		named[map[string]string{"0.5": "50th percentile", "0.9": "90th percentile", "1": "oldest"}[q]] = values
 	}
-	if fig.Empty != "" {
-		return fig
-	}
-	var known []string
-	for i := range halves {
-		h := &halves[i]
-		left := max(0, len(h.lines)-Colours)
-		h.lines = h.lines[:len(h.lines)-left]
-		for _, l := range h.lines {
-			if !slices.Contains(known, l.name) {
-				known = append(known, l.name)
+	return named
+}
+
+// deniedShare is how many of the replays that were decided by each scrape had been denied; NaN is of none.
+func deniedShare(rec *samples.Recording) []float64 {
+	outcomes := rec.Increases("dlq_replays_total", "outcome")
+	share, denied, decided := make([]float64, rec.Scrapes), 0.0, 0.0
+	for i := range share {
+		for _, outcome := range []string{"denied", "replayed", "already_committed"} {
+			if values := outcomes[outcome]; values != nil {
+				decided += values[i]
 			}
 		}
-		if left > 0 {
-			fig.Notes = append(fig.Notes, fmt.Sprintf("%d more lines left out; samples.json has them.", left))
+		if values := outcomes["denied"]; values != nil {
+			denied += values[i]
 		}
+		share[i] = denied / decided
 	}
-	for i, name := range known {
-		fig.Legend = append(fig.Legend, LegendEntry{lineMark(i), fmt.Sprintf("job-%d", i%Colours), name})
-	}
-	fig.Legend = append(fig.Legend, p.faultLegend()...)
-	s := sizes[len(sizes)-1]
-	for _, h := range halves {
-		drawn := p.half(h, known, s)
-		fig.Panels = append(fig.Panels, panelView{h.title, render(drawn, s, leftOf(drawn, s), title+": "+h.title+h.words())})
-	}
-	return fig
+	return share
 }
 
-func lineMark(i int) string {
-	if i == 0 {
-		return "line"
+// panel is the chart of a panel, whose first plot is what it is about: without lines there is nothing to draw.
+func (p *runPlots) panel(title, empty string, plots ...panelPlot) chart {
+	ch := chart{Figure: Figure{Title: title}}
+	if len(plots[0].lines) == 0 {
+		ch.Empty = empty
+		return ch
 	}
-	return "dash"
-}
-
-// words say what a plot shows to those who do not see it.
-func (h *half) words() string {
-	var said []string
-	for _, l := range h.lines {
-		most := 0.0
-		for _, x := range l.values {
-			if x > most {
-				most = x
+	colour := 0
+	for i, at := range slices.Backward(plots) {
+		part := chart{label: title, under: ch.under}
+		if left := len(at.lines) - Colours; left > 0 {
+			ch.Notes = append(ch.Notes, words.Counted(left, "more line")+" left out; samples.json has them.")
+			at.lines = at.lines[:Colours]
+		}
+		var legend []LegendEntry
+		for n, l := range at.lines {
+			part.label += fmt.Sprintf("; %s up to %.3g", l.name, most(l.values))
+			mark := "dash"
+			if n == 0 {
+				mark = "line"
 			}
+			legend = append(legend, LegendEntry{mark, fmt.Sprintf("job-%d", (colour+n)%Colours), l.name})
 		}
-		said = append(said, fmt.Sprintf("%s up to %.3g", l.name, most))
+		ch.Legend = append(legend, ch.Legend...)
+		from := colour
+		part.draw = func(s size) *plot.Plot { return p.drawPanel(at, from, s) }
+		colour += len(at.lines)
+		if i > 0 {
+			if len(at.lines) > 0 {
+				ch.under = &part
+			}
+			continue
+		}
+		ch.label, ch.draw = part.label, part.draw
 	}
-	if len(said) == 0 {
-		return ", nothing"
-	}
-	return ", " + strings.Join(said, ", ")
+	ch.Legend = append(ch.Legend, p.faultLegend()...)
+	return ch
 }
 
-func (p *runPlots) half(h half, known []string, s size) *plot.Plot {
-	out := p.start(h.unit, s)
-	most, every, end := 0.0, p.res.Samples.Interval.Seconds(), p.end
-	for _, l := range h.lines {
-		i := slices.Index(known, l.name)
-		end = max(end, float64(len(l.values)-1)*every)
-		for _, run := range unbroken(l.values, every) {
+// drawPanel draws lines in the colours from a first one on.
+func (p *runPlots) drawPanel(at panelPlot, colour int, s size) *plot.Plot {
+	highest := 0.0
+	for _, l := range at.lines {
+		highest = max(highest, most(l.values))
+	}
+	y, per := at.y, plain
+	if highest > 1 { // no share
+		per = whole
+	}
+	if at.time {
+		per = unitFor(time.Duration(highest * float64(time.Second)))
+		y += " (" + per.name + ")"
+	}
+	out := p.start(y, s)
+	out.Y.Tick.Marker = unitTicks{per, 4}
+	for n, l := range at.lines {
+		for _, run := range unbroken(l.values, p.res.Samples.Interval.Seconds()) {
 			line := &plotter.Line{XYs: run, StepStyle: plotter.PreStep}
-			line.Color, line.Width, line.Dashes = jobColour(i%Colours), 2, jobDashes(i)
+			line.Color, line.Width, line.Dashes = jobColour((colour+n)%Colours), 2, jobDashes(n)
 			out.Add(line)
-			for _, point := range run {
-				most = max(most, point.Y)
-			}
 		}
 	}
-	if most == 0 {
-		most = 1
-	}
-	out.Y.Tick.Marker = unitTicks{plain, 4}
-	p.finish(out, 0, most*1.1)
-	out.X.Max = end
-	return out
+	return p.finish(out, 0, highest*1.1)
 }
 
 // unbroken are the points of a line: a value is that of the time since the scrape before. A line breaks where there is
@@ -166,18 +184,15 @@ func unbroken(values []float64, every float64) (runs []plotter.XYs) {
 	var run plotter.XYs
 	for i, x := range values {
 		if math.IsNaN(x) {
-			if len(run) > 0 {
-				runs = append(runs, run)
-			}
 			run = nil
 			continue
 		}
-		if len(run) == 0 && i > 0 {
+		if run != nil {
+			runs = runs[:len(runs)-1]
+		} else if i > 0 {
 			run = plotter.XYs{{X: float64(i-1) * every, Y: x}}
 		}
 		run = append(run, plotter.XY{X: float64(i) * every, Y: x})
-	}
-	if len(run) > 0 {
 		runs = append(runs, run)
 	}
 	return runs

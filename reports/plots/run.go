@@ -21,26 +21,36 @@ func Run(plan *plans.Plan, res *scenarios.Result, seen Traced) []Figure {
 	if len(res.Breakers) > 0 {
 		charts = append(charts, p.breakers())
 	}
+	charts = append(charts, p.panels()...)
+	var all []*chart
+	for i := range charts {
+		for ch := &charts[i]; ch != nil; ch = ch.under {
+			all = append(all, ch)
+		}
+	}
 	for _, s := range sizes {
-		drawn := make([]*plot.Plot, len(charts))
+		drawn := make([]*plot.Plot, len(all))
 		gutter := vg.Length(0)
-		for i, ch := range charts {
+		for i, ch := range all {
 			if ch.Empty == "" {
 				drawn[i] = ch.draw(s)
 				gutter = max(gutter, leftOf(drawn[i], s))
 			}
 		}
-		for i := range charts {
+		for i, ch := range all {
 			if drawn[i] != nil {
-				charts[i].SVGs = append(charts[i].SVGs, render(drawn[i], s, gutter, charts[i].label))
+				ch.SVGs = append(ch.SVGs, render(drawn[i], s, gutter, ch.label))
 			}
 		}
 	}
 	out := make([]Figure, len(charts))
 	for i, ch := range charts {
 		out[i] = ch.Figure
+		if ch.under != nil {
+			out[i].SVGs = append(out[i].SVGs, ch.under.SVGs...)
+		}
 	}
-	return append(out, p.panels()...)
+	return out
 }
 
 // lastWord is when the last thing happened that a plot could show, and a little.

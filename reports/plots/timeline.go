@@ -34,6 +34,7 @@ type chart struct {
 	Figure
 	label string
 	draw  func(size) *plot.Plot
+	under *chart // another plot of the same figure; nil is none
 }
 
 func (p *runPlots) start(y string, s size) *plot.Plot {
