@@ -50,6 +50,24 @@ func TestBackoffBounds(t *testing.T) {
 	})
 }
 
+// What a job is put off for decides how its delay grows, and with even_backoff each attempt is worth its own.
+func TestSchedulingDelays(t *testing.T) {
+	documented, hardened := settings.Documented(), settings.Hardened()
+	for _, c := range []struct {
+		code                 string
+		prior, spent         int
+		documented, hardened time.Duration
+	}{
+		{"no_workers", 0, 1, 2, 2}, {"no_workers", 3, 4, 2, 16}, {"no_workers", 49, 50, 2, 30}, {"stale_worker", 2, 3, 2, 8},
+		{"pool_overloaded", 0, 1, 1, 1}, {"pool_overloaded", 4, 5, 16, 16}, {"tenant_limit", 4, 5, 16, 16},
+		{"dispatch_failed", 0, 1, 1, 1}, {"dispatch_failed", 0, 2, 1, 3}, {"dispatch_failed", 4, 6, 16, 46}, {"dispatch_failed", 3, 3, 8, 8},
+	} {
+		none := func() time.Duration { return 0 }
+		assert.Equal(t, c.documented*time.Second, schedulingDelay(&documented, c.code, c.prior, c.spent, none), "documented: %+v", c)
+		assert.Equal(t, c.hardened*time.Second, schedulingDelay(&hardened, c.code, c.prior, c.spent, none), "hardened: %+v", c)
+	}
+}
+
 func TestRetryableErrorCarriesPhaseAndReason(t *testing.T) {
 	cause := errors.New("connection lost")
 	err := fmt.Errorf("wrapped: %w", RetryAfter(cause, time.Second, phase.Publish, "dispatch_failed"))

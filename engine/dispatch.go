@@ -20,7 +20,7 @@ func (e *Engine) dispatch(ctx context.Context, h *handling) error {
 		return e.fail(ctx, h.failure(job.ReasonNoPoolMapping, err.Error()))
 	}
 	if err != nil {
-		return RetryAfter(err, e.settings.RetryDelayNoWorkers, phase.Pick, e.reasonCode(err))
+		return e.putOff(ctx, h, err, phase.Pick, e.reasonCode(err))
 	}
 	if err = e.countTenant(ctx, h); err == nil {
 		switch e.settings.DispatchOrder {
@@ -54,7 +54,7 @@ func (e *Engine) stateFirst(ctx context.Context, h *handling, workerID string) e
 	case void:
 		return nil
 	case err != nil && e.resumable(&h.rec) && !bus.Refused(err):
-		return e.publishRetry(ctx, h, err)
+		return e.publishRetry(ctx, h, err, h.rec.Attempts)
 	case err != nil:
 		return e.rollBack(ctx, h, err)
 	}
@@ -70,7 +70,7 @@ func (e *Engine) publishFirst(ctx context.Context, h *handling, workerID string)
 		return e.end(ctx, &h.rec, v.Void)
 	}
 	if err != nil {
-		return e.publishRetry(ctx, h, err)
+		return e.publishRetry(ctx, h, err, h.rec.Attempts)
 	}
 	if err := e.intend(ctx, h, store.Write{Worker: worker}); err != nil {
 		return err
@@ -92,10 +92,10 @@ func (e *Engine) publish(ctx context.Context, h *handling, workerID string, epoc
 // to nobody, and its redelivery is a no-op (Dispatch ordering, residual risk window) unless it resumes.
 func (e *Engine) rollBack(ctx context.Context, h *handling, cause error) error {
 	if h.rec.Attempts >= e.settings.MaxSchedulingRetries {
-		return e.fail(ctx, h.ceiling())
+		return e.fail(ctx, h.ceiling(job.ReasonDispatchFailed))
 	}
 	e.metrics.Rollbacks.WithLabelValues(h.req.Topic).Inc()
-	retry := e.publishRetry(ctx, h, cause)
+	retry := e.publishRetry(ctx, h, cause, h.rec.Attempts+1)
 	if err := e.schedule(ctx, h, phase.RollbackWrite); err != nil {
 		e.metrics.RollbacksFailed.WithLabelValues(h.req.Topic).Inc()
 		e.logJob(ctx, slog.LevelError, "dispatch rollback failed", h.req.JobID, h.req.Topic, slog.Any("error", err))
@@ -105,13 +105,10 @@ func (e *Engine) rollBack(ctx context.Context, h *handling, cause error) error {
 }
 
 // publishRetry is the documented back-off after a failed publish: the first is of the base delay.
-func (e *Engine) publishRetry(ctx context.Context, h *handling, cause error) *RetryableError {
-	s := &e.settings
-	random := e.random.Uint64(phase.With(ctx, h.req.JobID, phase.Publish))
-	delay := backoffDelay(h.prior, s.BackoffBase, jitter(random, s.BackoffJitter), s.BackoffMax)
-	p := phase.Publish
+func (e *Engine) publishRetry(ctx context.Context, h *handling, cause error, spent int) *RetryableError {
+	retry := e.schedulingRetry(ctx, h, cause, phase.Publish, job.ReasonDispatchFailed, spent)
 	if errors.Is(cause, bus.ErrStored) {
-		p = phase.PublishRead
+		retry.Phase = phase.PublishRead
 	}
-	return RetryAfter(cause, delay, p, job.ReasonDispatchFailed)
+	return retry
 }

@@ -207,8 +207,11 @@ func TestAnOverloadedPoolIsRetried(t *testing.T) {
 	req := h.submit()
 	r := h.retry(h.handle(req))
 	assert.Equal(t, "pool_overloaded", r.ReasonCode)
-	assert.Equal(t, 2*time.Second, r.Delay)
 	assert.ErrorIs(t, r, routing.ErrOverloaded)
+	assert.Equal(t, time.Second, r.Delay)
+	for _, want := range []time.Duration{2, 4, 8, 16, 30, 30} {
+		assert.Equal(t, want*time.Second, h.retry(h.handle(req)).Delay, "it doubles, as section 5 has it")
+	}
 }
 
 func TestATopicSubjectBypassesTheStaleCheck(t *testing.T) {

@@ -26,6 +26,7 @@ type failure struct {
 	topic   string
 	key     string // idempotency key
 	code    string
+	cause   string // with max_scheduling_retries, the reason code of the last retry; else ""
 	reason  string
 	ptr     string                                             // of the job's output; may be ""
 	fatal   bool                                               // its worker called it final, and it is part of a workflow
@@ -54,6 +55,7 @@ func (e *Engine) fail(ctx context.Context, f failure) error {
 		Tenant:         f.rec.Tenant,
 		Status:         string(f.end()),
 		ReasonCode:     f.code,
+		LastCause:      f.cause,
 		Reason:         f.reason,
 		Attempts:       f.rec.Attempts,
 		IdempotencyKey: f.key,

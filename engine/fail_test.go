@@ -18,7 +18,7 @@ import (
 func TestTheRetryCeiling(t *testing.T) {
 	h := newHarness(t)
 	req := h.submit()
-	for attempt := 1; attempt <= 50; attempt++ { // nobody can take it
+	for attempt := 1; attempt < 50; attempt++ { // nobody can take it
 		h.retry(h.handle(req))
 		require.Equal(t, attempt, h.record().Attempts)
 	}
@@ -28,7 +28,7 @@ func TestTheRetryCeiling(t *testing.T) {
 	assert.Equal(t, 50, rec.Attempts)
 	assert.Equal(t, "max_scheduling_retries", rec.ReasonCode)
 	assert.Equal(t, dlq.Entry{
-		JobID: "job-1", Topic: "job.default", Status: "FAILED", ReasonCode: "max_scheduling_retries",
+		JobID: "job-1", Topic: "job.default", Status: "FAILED", ReasonCode: "max_scheduling_retries", LastCause: "no_workers",
 		Reason: "max scheduling retries exceeded (attempts=50)", Attempts: 50, IdempotencyKey: "key-job-1",
 		ReplayStatus: "pending_review", CreatedAt: h.clock.Now().UnixMilli(),
 	}, h.dlqEntry())
@@ -58,6 +58,7 @@ func TestAPublishFailureAtTheCeilingEndsTheJob(t *testing.T) {
 		assert.Equal(t, job.Failed, h.record().State)
 		assert.Equal(t, want, h.record().Attempts)
 		assert.Equal(t, "max scheduling retries exceeded (attempts=50)", h.dlqEntry().Reason)
+		assert.Equal(t, "dispatch_failed", h.dlqEntry().LastCause)
 		assert.Equal(t, 50, h.dlqEntry().Attempts)
 		assert.Empty(t, h.dispatches())
 		assert.EqualValues(t, 50-prior-1, h.metric(`scheduler_dispatch_rollback_total{topic="job.default"}`))

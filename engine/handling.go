@@ -1,6 +1,7 @@
 package engine
 
 import (
+	"context"
 	"fmt"
 	"time"
 
@@ -36,6 +37,18 @@ func (h *handling) failure(code, reason string) failure {
 	}
 }
 
-func (h *handling) ceiling() failure {
-	return h.failure(job.ReasonMaxSchedulingRetries, fmt.Sprintf("max scheduling retries exceeded (attempts=%d)", h.rec.Attempts))
+// ceiling is the job given up for want of attempts; cause is the reason code of what the last of them met. One that broke
+// off, with its handling, is dispatch_failed: nobody wrote down how.
+func (h *handling) ceiling(cause string) failure {
+	f := h.failure(job.ReasonMaxSchedulingRetries, fmt.Sprintf("max scheduling retries exceeded (attempts=%d)", h.rec.Attempts))
+	f.cause = cause
+	return f
+}
+
+// putOff puts off a SCHEDULED job that cannot go to a worker yet. The last attempt ends the job.
+func (e *Engine) putOff(ctx context.Context, h *handling, cause error, p phase.Phase, reasonCode string) error {
+	if h.rec.Attempts >= e.settings.MaxSchedulingRetries {
+		return e.fail(ctx, h.ceiling(reasonCode))
+	}
+	return e.schedulingRetry(ctx, h, cause, p, reasonCode, h.rec.Attempts)
 }

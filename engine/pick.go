@@ -28,7 +28,7 @@ func (e *Engine) pick(ctx context.Context, req *job.Request) (routing.Pick, erro
 			}
 		}
 		var pick routing.Pick
-		pick, err = e.strategy.PickSubject(req, e.registry.Snapshot(), e.given, func(n int) int { return e.breakTie(ctx, req.JobID, n) })
+		pick, err = e.strategy.PickSubject(req, e.registry.Snapshot(), e.registry.IsAlive, e.given, func(n int) int { return e.breakTie(ctx, req.JobID, n) })
 		if err != nil {
 			return routing.Pick{}, err
 		}

@@ -63,7 +63,7 @@ func (e *Engine) handleJobRequest(ctx context.Context, h *handling) error {
 		return e.handleJobCancel(ctx, rec.Kept, &h.rec)
 	}
 	if rec.Attempts >= e.settings.MaxSchedulingRetries {
-		return e.fail(ctx, h.ceiling())
+		return e.fail(ctx, h.ceiling(job.ReasonDispatchFailed))
 	}
 	if goes, err := e.admit(ctx, h); !goes {
 		return err
@@ -75,7 +75,7 @@ func (e *Engine) handleJobRequest(ctx context.Context, h *handling) error {
 		e.orphanReplayed(ctx, h)
 	}
 	if h.rec.Attempts > e.settings.MaxSchedulingRetries {
-		return e.fail(ctx, h.ceiling()) // only if the record could not be read before
+		return e.fail(ctx, h.ceiling(job.ReasonDispatchFailed)) // only if the record could not be read before
 	}
 	return e.dispatch(ctx, h)
 }

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 
+	"github.com/wavetank-sim/wavetank/engine/bus"
 	"github.com/wavetank-sim/wavetank/engine/job"
 	"github.com/wavetank-sim/wavetank/engine/metrics"
 	"github.com/wavetank-sim/wavetank/engine/phase"
@@ -44,23 +45,32 @@ func (e *Engine) resumeIntent(ctx context.Context, h *handling) error {
 	}
 	h.req, h.prior, h.started = &req, h.rec.Attempts, h.rec.UpdatedAt
 	if e.voids(&h.rec) && !e.registry.IsAlive(h.rec.Worker) {
-		return e.repick(ctx, h)
+		return e.repick(ctx, h, "worker "+h.rec.Worker+" is not alive")
 	}
 	worker, err := e.publish(ctx, h, h.rec.Worker, h.rec.Epoch)
 	if v, ok := errors.AsType[*voidError](err); ok {
 		return e.finish(ctx, h, v.Void)
 	}
 	if err != nil {
-		return e.publishRetry(ctx, h, err)
+		return e.resumedInVain(ctx, h, err)
 	}
 	e.metrics.IntentsResumed.WithLabelValues(h.rec.Topic).Inc()
 	return e.running(ctx, h, worker)
 }
 
-// repick takes the job away from a worker that is not alive, unless that has been given it: a dispatch
-// would lie in its stream until the running timeout.
-func (e *Engine) repick(ctx context.Context, h *handling) error {
-	decided, worker, err := e.void(ctx, &h.rec, job.Void{End: job.Scheduled, Reason: "worker " + h.rec.Worker + " is not alive"})
+// resumedInVain puts off a publish that has failed again. With even_backoff the job goes back to SCHEDULED once the
+// longest delay has passed, which counts an attempt: else the attempts of a job whose publishes fail would last for hours.
+func (e *Engine) resumedInVain(ctx context.Context, h *handling, cause error) error {
+	if e.settings.EvenBackoff && e.voids(&h.rec) && !errors.Is(cause, bus.ErrStored) && e.clock.Since(h.rec.UpdatedAt) >= e.settings.BackoffMax {
+		return e.repick(ctx, h, "it could not be published")
+	}
+	return e.publishRetry(ctx, h, cause, h.rec.Attempts)
+}
+
+// repick takes the job away from a worker that is not alive or cannot be reached, unless that has been given it: a
+// dispatch to a dead one would lie in its stream until the running timeout.
+func (e *Engine) repick(ctx context.Context, h *handling, why string) error {
+	decided, worker, err := e.void(ctx, &h.rec, job.Void{End: job.Scheduled, Reason: why})
 	if err != nil {
 		return err
 	}

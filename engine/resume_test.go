@@ -51,6 +51,26 @@ func (h *harness) sum(name string) float64 {
 	return 0
 }
 
+// A publish without an answer is repeated while it is young. Then the job goes back, which counts an attempt.
+func TestAPublishThatStaysWithoutAnAnswerCountsAnAttempt(t *testing.T) {
+	for even, want := range map[bool]job.State{true: job.Scheduled, false: job.Dispatched} {
+		h := newHardened(t, func(s *settings.Settings) { s.EvenBackoff = even })
+		req := h.submit()
+		h.faults.on(phase.Publish, "before", "before", "before")
+		h.retry(h.handle(req))
+		h.clock.Advance(29 * time.Second)
+		h.worker("worker-1")
+		h.retry(h.handle(req))
+		assert.Equal(t, job.Dispatched, h.record().State, "it may be a matter of moments")
+		h.clock.Advance(time.Second)
+		h.retry(h.handle(req))
+		assert.Equal(t, want, h.record().State)
+		assert.Equal(t, map[bool]int{true: 2, false: 1}[even], h.record().Attempts)
+		require.NoError(t, h.handle(req))
+		assert.Equal(t, job.Running, h.record().State)
+	}
+}
+
 func TestResumeLeavesAloneWhatHasMovedOn(t *testing.T) {
 	for _, s := range job.States {
 		if s == job.Dispatched {

@@ -45,14 +45,18 @@ func (e *Engine) busyRetry(ctx context.Context, err error, p phase.Phase, reason
 	return RetryAfter(err, e.infrastructureDelay(ctx, e.settings.RetryDelayBusy), p, reasonCode)
 }
 
-// infrastructureDelay is how long a message stays away that is not to blame for it, base at least. With
-// busy_backoff neither a lock that its holder has left behind nor an outage of the store nor a kernel that
-// throttles uses up the message's deliveries: 100 of them last for three quarters of an hour.
+// schedulingRetry puts off a job for a reason that may pass (Scheduler internals, section 5). spent is how many attempts
+// the handling leaves it with.
+func (e *Engine) schedulingRetry(ctx context.Context, h *handling, cause error, p phase.Phase, reasonCode string, spent int) *RetryableError {
+	delay := schedulingDelay(&e.settings, reasonCode, h.prior, spent, func() time.Duration {
+		return jitter(e.random.Uint64(phase.With(ctx, h.req.JobID, p)), e.settings.BackoffJitter)
+	})
+	return RetryAfter(cause, delay, p, reasonCode)
+}
+
+// infrastructureDelay is that of the message in hand.
 func (e *Engine) infrastructureDelay(ctx context.Context, base time.Duration) time.Duration {
-	if !e.settings.BusyBackoff {
-		return base
-	}
-	return backoffDelay(max(0, bus.Deliveries(ctx)-1), base, 0, max(base, e.settings.BackoffMax))
+	return infrastructureDelay(&e.settings, bus.Deliveries(ctx), base)
 }
 
 func (e *RetryableError) Error() string {

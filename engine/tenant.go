@@ -66,23 +66,17 @@ func (e *Engine) countTenant(ctx context.Context, h *handling) error {
 }
 
 // tenantFull puts off a job whose tenant has no slot for it, with the back-off of retryable scheduling errors
-// (Scheduler internals, section 5): a slot is free when a job ends, and by default the attempts last for twenty
-// minutes. The last one ends the job, which is errEnded.
+// (Scheduler internals, section 5): a slot is free when a job ends. The last attempt ends the job, which is errEnded.
 func (e *Engine) tenantFull(ctx context.Context, h *handling, cause error) error {
 	err := fmt.Errorf("tenant %q, at most %d: %w", h.rec.Tenant, e.settings.TenantLimit, cause)
 	if e.tenants.due(h.rec.Tenant, e.clock.Now(), e.settings.PollInterval) {
 		e.healTenant(ctx, h)
 	}
-	if h.rec.Attempts >= e.settings.MaxSchedulingRetries {
-		if err := e.fail(ctx, h.failure(job.ReasonTenantLimit, fmt.Sprintf("%v (attempts=%d)", err, h.rec.Attempts))); err != nil {
-			return err
-		}
+	err = e.putOff(ctx, h, err, phase.TenantRead, job.ReasonTenantLimit)
+	if err == nil {
 		return errEnded
 	}
-	s := &e.settings
-	random := e.random.Uint64(phase.With(ctx, h.req.JobID, phase.TenantRead))
-	delay := backoffDelay(h.prior, s.BackoffBase, jitter(random, s.BackoffJitter), s.BackoffMax)
-	return RetryAfter(err, delay, phase.TenantRead, job.ReasonTenantLimit)
+	return err
 }
 
 // healTenant gives the tenant back the slots of jobs that are over. What goes wrong comes again.

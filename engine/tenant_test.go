@@ -169,8 +169,9 @@ func TestATenantThatStaysAtItsLimitLosesNoJobUnseen(t *testing.T) {
 	h.retry(h.handle(ofTenant("job-1", "a")))
 	require.NoError(t, h.handle(ofTenant("job-1", "a")))
 	assert.Equal(t, job.Failed, h.record().State)
-	assert.Equal(t, "tenant_limit", h.record().ReasonCode)
-	assert.Equal(t, "tenant_limit", h.dlqEntry().ReasonCode)
+	assert.Equal(t, "max_scheduling_retries", h.record().ReasonCode)
+	assert.Equal(t, "max_scheduling_retries", h.dlqEntry().ReasonCode)
+	assert.Equal(t, "tenant_limit", h.dlqEntry().LastCause)
 	assert.Equal(t, 2, h.dlqEntry().Attempts)
 	assert.Len(t, h.dispatches(), 1)
 }

@@ -101,7 +101,7 @@ midway.`,
 	}
 	f.AddReader(cmd)
 	f.addJSON(cmd)
-	cmd.Flags().StringVar(&f.reason, "reason", "", "only those of a `REASON_CODE`")
+	cmd.Flags().StringVar(&f.reason, "reason", "", "only those of a `REASON_CODE`, or that met it last before they were given up")
 	cmd.Flags().StringVar(&f.topic, "topic", "", "only those of a `TOPIC`")
 	cmd.Flags().StringVar(&f.status, "status", "", "only those of a replay `STATUS`: "+strings.Join(dlq.Statuses, ", "))
 	return cmd
@@ -117,7 +117,7 @@ func (f *dlqListFlags) run(ctx context.Context, stdout io.Writer) error {
 			return err
 		}
 		entries := slices.DeleteFunc(slices.Clone(all), func(e dlq.Entry) bool {
-			return f.reason != "" && e.ReasonCode != f.reason || f.topic != "" && e.Topic != f.topic || f.status != "" && e.ReplayStatus != f.status
+			return f.reason != "" && e.ReasonCode != f.reason && e.LastCause != f.reason || f.topic != "" && e.Topic != f.topic || f.status != "" && e.ReplayStatus != f.status
 		})
 		if f.json {
 			return cli.PrintJSON(stdout, struct {
@@ -172,9 +172,17 @@ func printLetters(p *cli.Printer, entries []dlq.Entry) {
 		if replay == dlq.Scheduled {
 			replay = "due " + time.UnixMilli(e.NextReplayAt).UTC().Format("15:04:05")
 		}
-		p.Line("%-14s  %-23s  %-20s  %s", time.UnixMilli(e.CreatedAt).UTC().Format("01-02 15:04:05"), cut(e.JobID, 23), cut(e.ReasonCode, 20), replay)
+		p.Line("%-14s  %-23s  %-20s  %s", time.UnixMilli(e.CreatedAt).UTC().Format("01-02 15:04:05"), cut(e.JobID, 23), cut(reasonOf(&e), 20), replay)
 	}
 	p.Line("%s; `scheduler dlq show JOB` tells of one.", cli.Plural(len(entries), "dead letter"))
+}
+
+// reasonOf is an entry's reason code; of one that was given up, how often it was tried and what it met last.
+func reasonOf(e *dlq.Entry) string {
+	if e.LastCause == "" {
+		return e.ReasonCode
+	}
+	return fmt.Sprintf("%dx %s", e.Attempts, e.LastCause)
 }
 
 // cut shortens text to a width.
@@ -231,6 +239,9 @@ func (f *dlqFlags) show(ctx context.Context, id string, stdout io.Writer) error 
 		}
 		p := cli.NewPrinter(stdout)
 		p.Line("%s  %s, %s: %s", p.Paint(cli.Bold, e.JobID), e.Status, e.ReasonCode, e.Reason)
+		if e.LastCause != "" {
+			p.Line("  last attempt: %s", e.LastCause)
+		}
 		p.Line("  topic %s, attempts %d, idempotency key %s", e.Topic, e.Attempts, e.IdempotencyKey)
 		if e.ReplayOf != "" {
 			p.Line("  replay %d of %s", e.ReplayCount, e.ReplayOf)

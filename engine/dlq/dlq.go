@@ -29,6 +29,7 @@ type Entry struct {
 	Tenant         string `json:"tenant,omitempty"`
 	Status         string `json:"status"` // the job's terminal state, or StatusTerminated
 	ReasonCode     string `json:"reason_code"`
+	LastCause      string `json:"last_cause,omitempty"` // with max_scheduling_retries, the reason code of the last attempt
 	Reason         string `json:"reason"`
 	Attempts       int    `json:"attempts"`
 	IdempotencyKey string `json:"idempotency_key"`

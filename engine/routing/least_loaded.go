@@ -52,8 +52,8 @@ func New(c Config) (*LeastLoaded, error) {
 // Topics are those that are served, in order.
 func (s *LeastLoaded) Topics() []string { return slices.Sorted(maps.Keys(s.topics)) }
 
-// PickSubject chooses among workers, whose order does not matter. It does not know which of them are alive. Its
-// error is, to errors.Is, one of ErrNoPoolMapping, ErrNoWorkers and ErrOverloaded.
+// PickSubject chooses among workers, whose order does not matter. It takes a preferred worker only if that is alive; whether
+// the one with the lowest score is, it leaves to its caller. Its error is, to errors.Is, one of ErrNoPoolMapping, ErrNoWorkers and ErrOverloaded.
 //
 // A worker whose id cannot be a token of a subject has no address of its own; if only such workers
 // can take the job, it goes to the topic. A job with hints never does: anybody could take it from there.
@@ -61,7 +61,7 @@ func (s *LeastLoaded) Topics() []string { return slices.Sorted(maps.Keys(s.topic
 // given is how many jobs a worker was given since its heartbeat; they count for its score, but not for whether it is
 // overloaded, since many of them may be over. draw breaks ties: it is asked once for one of [0, n), when n > 1
 // workers, ordered by id, have the same lowest score.
-func (s *LeastLoaded) PickSubject(req *job.Request, workers []job.Heartbeat, given func(workerID string) int, draw func(n int) int) (Pick, error) {
+func (s *LeastLoaded) PickSubject(req *job.Request, workers []job.Heartbeat, alive func(workerID string) bool, given func(workerID string) int, draw func(n int) int) (Pick, error) {
 	pools, err := s.eligible(req)
 	if err != nil {
 		return Pick{}, err
@@ -87,7 +87,7 @@ func (s *LeastLoaded) PickSubject(req *job.Request, workers []job.Heartbeat, giv
 			unaddressed = true
 			continue
 		}
-		if w.WorkerID == preferred {
+		if w.WorkerID == preferred && alive(preferred) {
 			best = append(best[:0], w)
 			break
 		}

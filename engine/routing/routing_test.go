@@ -21,7 +21,7 @@ func strategy(t require.TestingT, c routing.Config) *routing.LeastLoaded {
 
 // pickFirst picks by the heartbeats alone, and of equal workers the first.
 func pickFirst(s *routing.LeastLoaded, req *job.Request, workers []job.Heartbeat) (routing.Pick, error) {
-	return s.PickSubject(req, workers, func(string) int { return 0 }, func(int) int { return 0 })
+	return s.PickSubject(req, workers, lives, func(string) int { return 0 }, func(int) int { return 0 })
 }
 
 func worker(id string, active int) job.Heartbeat {
@@ -98,6 +98,9 @@ func TestPickSubject(t *testing.T) {
 	}
 }
 
+// lives is the word of somebody who has heard of every worker just now.
+func lives(string) bool { return true }
+
 // nothing is what a worker was given by who counts nothing.
 func nothing(string) int { return 0 }
 
@@ -109,14 +112,14 @@ func TestWhatAWorkerWasGivenCounts(t *testing.T) {
 	given := map[string]int{}
 	var order []string
 	for range 6 {
-		pick, err := s.PickSubject(&req, workers, func(id string) int { return given[id] }, func(int) int { return 0 })
+		pick, err := s.PickSubject(&req, workers, lives, func(id string) int { return given[id] }, func(int) int { return 0 })
 		require.NoError(t, err)
 		given[pick.WorkerID]++
 		order = append(order, pick.WorkerID)
 	}
 	assert.Equal(t, []string{"a", "a", "a", "b", "a", "b"}, order)
 	given["a"], given["b"] = 1000, 1000
-	_, err := s.PickSubject(&req, workers, func(id string) int { return given[id] }, func(int) int { return 0 })
+	_, err := s.PickSubject(&req, workers, lives, func(id string) int { return given[id] }, func(int) int { return 0 })
 	assert.NoError(t, err)
 }
 
@@ -125,19 +128,32 @@ func TestATieIsTheCallersToBreak(t *testing.T) {
 	req := job.Request{JobID: "job-1", Topic: "job.default"}
 	workers := []job.Heartbeat{worker("c", 1), worker("d", 2), worker("b", 1), worker("a", 1)}
 	for i, want := range []string{"a", "b", "c"} {
-		pick, err := s.PickSubject(&req, workers, nothing, func(n int) int {
+		pick, err := s.PickSubject(&req, workers, lives, nothing, func(n int) int {
 			assert.Equal(t, 3, n)
 			return i
 		})
 		require.NoError(t, err)
 		assert.Equal(t, want, pick.WorkerID)
 	}
-	_, err := s.PickSubject(&req, workers[:2], nothing, func(int) int { panic("there is no tie") })
+	_, err := s.PickSubject(&req, workers[:2], lives, nothing, func(int) int { panic("there is no tie") })
 	require.NoError(t, err)
 	req.Labels = map[string]string{"preferred_worker_id": "b"}
-	pick, err := s.PickSubject(&req, workers, nothing, func(int) int { panic("it is preferred") })
+	pick, err := s.PickSubject(&req, workers, lives, nothing, func(int) int { panic("it is preferred") })
 	require.NoError(t, err)
 	assert.Equal(t, "b", pick.WorkerID)
+}
+
+// A preferred worker counts if it is healthy (Scheduler internals, section 5, label hints). One that is past its TTL is a
+// worker like any other, whose picks its caller checks.
+func TestAStalePreferredWorkerIsPassedOver(t *testing.T) {
+	s := strategy(t, routing.Config{})
+	req := job.Request{JobID: "job-1", Topic: "job.default", Labels: map[string]string{"preferred_worker_id": "b"}}
+	workers := []job.Heartbeat{worker("a", 3), worker("b", 5)}
+	for alive, want := range map[bool]string{true: "b", false: "a"} {
+		pick, err := s.PickSubject(&req, workers, func(id string) bool { return id != "b" || alive }, nothing, func(int) int { return 0 })
+		require.NoError(t, err)
+		assert.Equal(t, want, pick.WorkerID)
+	}
 }
 
 func TestReasonCodeOfAnythingElse(t *testing.T) {

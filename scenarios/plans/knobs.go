@@ -139,6 +139,8 @@ var knobs = []Knob{
 		says: "A job that went to a dead worker stays RUNNING for half an hour, though nobody has heard of the worker all the while."},
 	{Name: "engine.busy_backoff", Draws: "true false", scenario: "lock-release-failure", off: "false", breaks: "no-message-given-up",
 		says: "A message that meets a lock which nobody gave back uses up its deliveries before the lock expires."},
+	{Name: "engine.even_backoff", Draws: "true false", scenario: "empty-pool", off: "false", breaks: "attempts-last-their-budget",
+		says: "The pool is empty for ten minutes, and its jobs have used up their attempts after two."},
 	{Name: "engine.snapshot_last_seen", Draws: "true false", scenario: "old-snapshot", off: "false", breaks: "snapshot-revives-no-worker",
 		says: "A scheduler that starts takes the dead worker of an old snapshot for one that it has just heard of."},
 	{Name: "engine.count_dispatches", Draws: "true false", scenario: "equal-load", off: "false", breaks: "dispatches-count-as-load",

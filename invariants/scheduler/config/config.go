@@ -31,7 +31,9 @@ type Config struct {
 	PublishTimeout       time.Duration // of one publish (the client library's default)
 	RetryDelayBusy       time.Duration // when a job's lock is busy (Scheduler internals)
 	RetryDelayStore      time.Duration // after a store failure, or when a run's lock is busy (State-read errors and Scheduler internals)
-	BackoffMax           time.Duration // the longest delay (Scheduler internals)
+	RetryDelayNoWorkers  time.Duration // for want of a worker (Scheduler internals)
+	BackoffBase          time.Duration // the first delay (Scheduler internals)
+	BackoffMax           time.Duration // the longest (Scheduler internals)
 	AckWait              time.Duration // before JetStream delivers again what is not acknowledged (Scheduler internals)
 	Deduplicate          bool          `setting:"-"` // workers, and the sink of their effects, refuse an idempotency key that is done (Dead letters)
 	Outages              time.Duration `setting:"-"` // for how long the plan's faults may keep a message from being handled, taken together
@@ -45,6 +47,7 @@ type Config struct {
 	TopicTimeouts   string        // those of single topics, as topic=duration joined by commas
 	RunningTimeout  time.Duration // (Scheduler internals)
 	IntentAge       time.Duration // before the replayer publishes again
+	ScheduledAge    time.Duration // before it takes up a SCHEDULED job
 	SnapshotLockTTL time.Duration // (Scheduler internals)
 
 	Fence              bool // what the hardened preset adds, each under its own name
@@ -58,6 +61,7 @@ type Config struct {
 	SweepScheduled     bool
 	RecheckTimeouts    bool
 	BusyBackoff        bool
+	EvenBackoff        bool
 	WatchWorkers       bool
 	SnapshotLastSeen   bool
 	CountDispatches    bool
@@ -148,7 +152,7 @@ var documentedConfig = Config{
 	DispatchOrder: "state-first", StaleWorker: "fixed-retries", TickLock: "until-expiry", StaleReasonCode: "no_workers", DLQOrder: "state-then-dlq",
 	MaxDispatchRetries: 3, MaxSchedulingRetries: 50, MaxDeliver: 100, MaxRenewalFailures: 3, BatchSize: 200, MaxIterations: 100,
 	WorkerTTL: 30 * time.Second, RegistrySweep: 10 * time.Second, JobLockTTL: time.Minute, PublishTimeout: 5 * time.Second, StoreOpTimeout: 2 * time.Second,
-	RetryDelayBusy: 500 * time.Millisecond, RetryDelayStore: time.Second, BackoffMax: 30 * time.Second, AckWait: 10 * time.Minute, PendingAge: 2 * time.Minute, IntentAge: 30 * time.Second,
+	RetryDelayBusy: 500 * time.Millisecond, RetryDelayStore: time.Second, RetryDelayNoWorkers: 2 * time.Second, BackoffBase: time.Second, BackoffMax: 30 * time.Second, AckWait: 10 * time.Minute, PendingAge: 2 * time.Minute, IntentAge: 30 * time.Second, ScheduledAge: 2 * time.Minute,
 	PollInterval: 30 * time.Second, DispatchTimeout: 5 * time.Minute, RunningTimeout: 30 * time.Minute, SnapshotLockTTL: 10 * time.Second,
 }
 
@@ -207,6 +211,26 @@ func (c *Config) patience(base time.Duration) (total time.Duration) {
 	for range c.MaxDeliver - 1 {
 		total += min(delay, max(c.BackoffMax, base))
 		if c.BusyBackoff && delay < c.BackoffMax {
+			delay *= 2
+		}
+	}
+	return total
+}
+
+// RetryBudget is for how long a job is tried at least before it has used up its attempts, if each is followed by its
+// back-off, and nobody but the replayer takes it up earlier (Dead letters, retry ceiling before DLQ).
+func (c *Config) RetryBudget() (total time.Duration) {
+	most := c.BackoffMax
+	if c.SweepScheduled {
+		most = min(most, c.ScheduledAge)
+	}
+	if c.ResumeIntents {
+		most = min(most, c.IntentAge)
+	}
+	delay := min(c.BackoffBase, c.RetryDelayNoWorkers, c.RetryDelayStore, c.RetryDelayBusy)
+	for range c.MaxSchedulingRetries - 1 {
+		total += min(delay, most)
+		if delay < most {
 			delay *= 2
 		}
 	}

@@ -36,7 +36,7 @@ var attemptsDrainByTwo = rule.New(invariants.Invariant{
 			return
 		}
 		cost := s.About.Attempts - s.Handling.Attempts
-		rollback := w.From == model.Dispatched && s.Handling.PublishFailed != 0
+		rollback := w.From == model.Dispatched && s.Handling.Intended && s.Handling.PublishFailed != 0
 		switch {
 		case rollback && cost != 2:
 			t.Violation(s.About, "the rollback at step %d, after the publish that failed at step %d, left the replay at a cost of %d attempts (%d to %d) instead of 2",

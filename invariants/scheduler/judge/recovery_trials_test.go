@@ -283,6 +283,22 @@ var recoveryTrials = map[string]trial{
 		},
 	},
 
+	"told-worker-stops": {
+		cfg: hardened,
+		breaks: func(s *story) {
+			s.submit(job1).dispatched(s1, job1, w1).effect(w1, job1, "begin").cancelled(s2, job1).tells(s2, job1, w1)
+			seq := s.last().Changes[0].Seq
+			s.unlock(s2, job1).message(w1, job1, "notice_deliver", sim.KindDeliver, 1).last().Seq = seq
+			s.wait(2*time.Second).effect(w1, job1, "finish")
+		},
+		says: "worker-1 had been told at step 21 that it is cancelled, and its execution goes on at step 22: finish",
+		holds: func(s *story) { // the effect was at its gate already
+			s.submit(job1).dispatched(s1, job1, w1).effect(w1, job1, "begin").cancelled(s2, job1).tells(s2, job1, w1)
+			seq := s.last().Changes[0].Seq
+			s.unlock(s2, job1).message(w1, job1, "notice_deliver", sim.KindDeliver, 1).last().Seq = seq
+			s.effect(w1, job1, "finish")
+		},
+	},
 	"lock-abandoned": {
 		breaks: func(s *story) {
 			s.submit(job1).lock(s1, job1).renewalFails(s1, job1).renewalFails(s1, job1).renew(s1, job1, time.Minute).renewalFails(s1, job1)
@@ -351,6 +367,16 @@ var recoveryTrials = map[string]trial{
 		holds: func(s *story) {
 			rolledBack(s.submit(job1)).lock(s1, job1).read(s1, job1).write(s1, job1, "failed_write", "FAILED")
 			s.submit(job2).dispatched(s1, job2, w1).result(w1, job2).message(s2, job2, "result_deliver", sim.KindDeliver, 1).of(3).completed(s2, job2, "FAILED")
+		},
+	},
+	"attempts-last-their-budget": {
+		cfg: config.Config{MaxSchedulingRetries: 2, RetryDelayBusy: 10 * time.Second, RetryDelayStore: 10 * time.Second, RetryDelayNoWorkers: 10 * time.Second, BackoffBase: 10 * time.Second, EvenBackoff: true, BusyBackoff: true},
+		breaks: func(s *story) {
+			rolledBack(s.submit(job1)).wait(9*time.Second).lock(s1, job1).read(s1, job1).write(s1, job1, "failed_write", "FAILED")
+		},
+		says: "after 2 attempts in 9",
+		holds: func(s *story) {
+			rolledBack(s.submit(job1)).wait(10*time.Second).lock(s1, job1).read(s1, job1).write(s1, job1, "failed_write", "FAILED")
 		},
 	},
 	"scheduled-swept": {

@@ -1,6 +1,8 @@
 package judge
 
 import (
+	"time"
+
 	"github.com/wavetank-sim/wavetank/invariants"
 	"github.com/wavetank-sim/wavetank/invariants/scheduler/model"
 	"github.com/wavetank-sim/wavetank/invariants/scheduler/observe"
@@ -44,6 +46,31 @@ var givenUpOnlyAtTheCeiling = rule.New(invariants.Invariant{
 			if most := f.Config.MaxSchedulingRetries; j.Attempts < most {
 				t.Violation(j, "%s wrote FAILED at step %d, although it had used %d of its %d attempts, and no worker had reported a failure", invariants.Who(s.Event), invariants.StepNo(s.Step), j.Attempts, most)
 			}
+		}
+	}}
+})
+
+var attemptsLastTheirBudget = rule.New(invariants.Invariant{
+	Name:   "attempts-last-their-budget",
+	Says:   "A job that ends FAILED for want of attempts was tried for as long as its back-off makes of them, whatever kept it from a worker: 22 minutes with the documented 50 attempts and 1 s to 30 s.",
+	Kind:   invariants.Always,
+	Source: "Dead letters, retry ceiling before DLQ: 50 attempts with 1s-30s back-off, some 25 minutes",
+	Needs:  []string{"attempts-never-past-ceiling"},
+}, func(f *model.Facts, t *rule.Tally) observe.Checker {
+	began := map[string]time.Duration{} // when the first attempt was counted
+	return observe.Checker{Wrote: func(s *model.Step, w *model.Write) {
+		j := s.About
+		if j.State == model.Scheduled && j.Scheduled == 1 {
+			began[j.ID] = s.At
+		}
+		full := s.Handling != nil && s.Handling.Full && j.State == model.Failed
+		if j.Attempts < f.Config.MaxSchedulingRetries || j.Requests > 1 || !full && !f.GivenUpBy(s, w) {
+			return // each request has a back-off of its own
+		}
+		t.Exercise()
+		if tried, budget := s.At-began[j.ID], f.Config.RetryBudget(); tried < budget {
+			t.Violation(j, "%s wrote FAILED at step %d after %d attempts in %s; its back-off makes %s of them",
+				invariants.Who(s.Event), invariants.StepNo(s.Step), j.Attempts, tried.Truncate(time.Millisecond), budget)
 		}
 	}}
 })

@@ -25,6 +25,7 @@ var (
 	withSweep          = provided("sweep_scheduled", func(c *config.Config) bool { return c.SweepScheduled })
 	withRecheck        = provided("recheck_timeouts", func(c *config.Config) bool { return c.RecheckTimeouts })
 	withBusyBackoff    = provided("busy_backoff", func(c *config.Config) bool { return c.BusyBackoff })
+	withEvenBackoff    = provided("even_backoff", func(c *config.Config) bool { return c.EvenBackoff })
 	withWatch          = provided("watch_workers", func(c *config.Config) bool { return c.WatchWorkers })
 	withLastSeen       = provided("snapshot_last_seen", func(c *config.Config) bool { return c.SnapshotLastSeen })
 	withCounting       = provided("count_dispatches", func(c *config.Config) bool { return c.CountDispatches })
