@@ -26,6 +26,7 @@
 //	jobrecord.go                   all that was taken down, and of a job
 //	consent.go                     approvals
 //	moments.go                     one thing that happened, in words
+//	noticed.go                     an alert, beside who else noticed
 //	words.go                       numbers and lists in words
 //	result.go                      what a result holds
 package scenarios
