@@ -63,14 +63,20 @@ type Queue struct {
 	TTL     time.Duration // of an entry: 30 days in Dead letters
 	Timeout time.Duration // of one operation: storeOpTimeout of Scheduler internals
 	Replays bool          // entries are put before the replay worker, too
+	Apart   bool          // Add writes an entry and the index one after the other: what comes between leaves one without the other (documented)
 }
 
-// Add writes an entry and its place in the index in one MULTI..EXEC, and trims index members whose
-// entries have expired. A job has one entry: a later one replaces it.
+// Add writes an entry and its place in the index in one MULTI..EXEC unless they are written apart, and trims index
+// members whose entries have expired. A job has one entry: a later one replaces it.
 func (q *Queue) Add(ctx context.Context, e Entry) error {
 	ctx, cancel := context.WithTimeout(ctx, q.Timeout)
 	defer cancel()
-	_, err := q.Redis.TxPipelined(ctx, func(p redis.Pipeliner) error { return q.Put(ctx, p, e) })
+	var err error
+	if q.Apart {
+		err = q.Put(ctx, q.Redis, e)
+	} else {
+		_, err = q.Redis.TxPipelined(ctx, func(p redis.Pipeliner) error { return q.Put(ctx, p, e) })
+	}
 	if err != nil {
 		return fmt.Errorf("dlq entry of %s: %w", e.JobID, err)
 	}
@@ -78,15 +84,16 @@ func (q *Queue) Add(ctx context.Context, e Entry) error {
 }
 
 // Put adds to a MULTI what Add writes.
-func (q *Queue) Put(ctx context.Context, p redis.Pipeliner, e Entry) error {
+func (q *Queue) Put(ctx context.Context, p redis.Cmdable, e Entry) error {
 	e.CreatedAt = q.Clock.Now().UnixMilli()
 	body, err := json.Marshal(e)
 	if err != nil {
 		return err
 	}
-	p.Set(ctx, EntryKey(e.JobID), body, q.TTL)
-	q.index(ctx, p, &e, false)
-	return nil
+	if err := p.Set(ctx, EntryKey(e.JobID), body, q.TTL).Err(); err != nil {
+		return err
+	}
+	return q.index(ctx, p, &e, false)
 }
 
 // AddOnce is Add for a writer that comes again with the same failure, because what follows its entry has not
@@ -115,8 +122,7 @@ func (q *Queue) addOnce(ctx context.Context, e Entry) (was Entry, err error) {
 	_, err = q.Redis.TxPipelined(ctx, func(p redis.Pipeliner) error {
 		there = p.Get(ctx, EntryKey(e.JobID))
 		p.SetNX(ctx, EntryKey(e.JobID), body, q.TTL)
-		q.index(ctx, p, &e, true)
-		return nil
+		return q.index(ctx, p, &e, true)
 	})
 	if err != nil && !errors.Is(err, redis.Nil) {
 		return Entry{}, err
@@ -127,15 +133,19 @@ func (q *Queue) addOnce(ctx context.Context, e Entry) (was Entry, err error) {
 	return was, nil
 }
 
-// index adds to a MULTI an entry's place in the index, and before the replay worker; once leaves a place that
-// it has as it is.
-func (q *Queue) index(ctx context.Context, p redis.Pipeliner, e *Entry, once bool) {
+// index gives an entry its place in the index, and before the replay worker; once leaves a place that it has as it is. In
+// a MULTI no command fails before that is sent.
+func (q *Queue) index(ctx context.Context, p redis.Cmdable, e *Entry, once bool) error {
 	place := redis.ZAddArgs{NX: once, Members: []redis.Z{{Score: float64(e.CreatedAt), Member: e.JobID}}}
-	p.ZAddArgs(ctx, IndexKey, place)
-	p.ZRemRangeByScore(ctx, IndexKey, "-inf", strconv.FormatInt(time.UnixMilli(e.CreatedAt).Add(-q.TTL).UnixMilli(), 10))
 	if q.Replays {
-		p.ZAddArgs(ctx, DueKey, place)
+		if err := p.ZAddArgs(ctx, DueKey, place).Err(); err != nil {
+			return err
+		}
 	}
+	if err := p.ZAddArgs(ctx, IndexKey, place).Err(); err != nil {
+		return err
+	}
+	return p.ZRemRangeByScore(ctx, IndexKey, "-inf", strconv.FormatInt(time.UnixMilli(e.CreatedAt).Add(-q.TTL).UnixMilli(), 10)).Err()
 }
 
 // Get returns a job's entry. A job without one is redis.Nil to errors.Is.

@@ -61,7 +61,7 @@ type DLQOrder string
 
 // The orders of Dead letters.
 const (
-	StateThenDLQ DLQOrder = "state-then-dlq" // FAILED, then the entry (documented): a failure between the two loses the entry
+	StateThenDLQ DLQOrder = "state-then-dlq" // FAILED, then the entry, then its place in the index (documented): a failure in between loses what comes after it
 	DLQThenState DLQOrder = "dlq-then-state" // the entry, then FAILED: an entry may be of a job that goes on after all; for keys in different slots, which this engine does not take (see Config.Redis)
 	AtomicDLQ    DLQOrder = "atomic"         // both in one MULTI
 )

@@ -242,6 +242,8 @@ func describeRedis(e sim.Event, now Record, changed bool) string {
 		return "checks who owns the lock"
 	case p == phase.DLQWrite && len(e.Changes) > 0:
 		return "writes the DLQ entry"
+	case p == phase.DLQWrite && e.Name == "zremrangebyscore" && !failed:
+		return "trims the index of dead letters"
 	case p == phase.DLQWrite && looks(e):
 		return "looks before it writes the DLQ entry"
 	case p == phase.DLQWrite:

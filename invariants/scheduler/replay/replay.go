@@ -290,7 +290,7 @@ var autoReplayComesAbout = rule.New(invariants.Invariant{
 	Says:   "Every dead letter that is replayed by itself is replayed, denied, found to be done, or exhausted in the end.",
 	Kind:   invariants.Eventually,
 	Source: "Dead letters, failure triage model: transient infrastructure",
-	Needs:  []string{"events-agree-with-servers"},
+	Needs:  []string{"events-agree-with-servers", "failed-job-has-dlq-entry"},
 }, func(f *model.Facts, t *rule.Tally) observe.Checker {
 	if !f.Config.Replay.Wanted {
 		return observe.Checker{}
