@@ -133,6 +133,9 @@ func (f *Facts) LettersIndexed(c *sim.Change, id string) {
 	r.came[id] = a
 }
 
+// Indexed says whether the dead letter of a job is in the index.
+func (f *Facts) Indexed(id string) bool { return f.Replay.came[id].there }
+
 // GrowthChanged takes in that the growth alert was raised, or ended. What a process saw before that says
 // nothing of the alert as it is now.
 func (f *Facts) GrowthChanged(s *Step, c *sim.Change) {

@@ -290,7 +290,7 @@ var autoReplayComesAbout = rule.New(invariants.Invariant{
 	Says:   "Every dead letter that is replayed by itself is replayed, denied, found to be done, or exhausted in the end.",
 	Kind:   invariants.Eventually,
 	Source: "Dead letters, failure triage model: transient infrastructure",
-	Needs:  []string{"events-agree-with-servers", "failed-job-has-dlq-entry"},
+	Needs:  []string{"events-agree-with-servers"},
 }, func(f *model.Facts, t *rule.Tally) observe.Checker {
 	if !f.Config.Replay.Wanted {
 		return observe.Checker{}
@@ -299,7 +299,7 @@ var autoReplayComesAbout = rule.New(invariants.Invariant{
 		for _, id := range f.Replay.Order {
 			l := f.Replay.Letters[id]
 			action, most := triage(&f.Config.Replay, l)
-			if l.Lost(f.At) || action != actAutoReplay {
+			if l.Lost(f.At) || action != actAutoReplay || !f.Indexed(id) { // nobody finds one that is not indexed
 				continue
 			}
 			if !f.Config.Replay.Triage { // no rule says how many
