@@ -137,15 +137,25 @@ func (q *Queue) addOnce(ctx context.Context, e Entry) (was Entry, err error) {
 // a MULTI no command fails before that is sent.
 func (q *Queue) index(ctx context.Context, p redis.Cmdable, e *Entry, once bool) error {
 	place := redis.ZAddArgs{NX: once, Members: []redis.Z{{Score: float64(e.CreatedAt), Member: e.JobID}}}
-	if q.Replays {
-		if err := p.ZAddArgs(ctx, DueKey, place).Err(); err != nil {
+	due := func() error {
+		if !q.Replays {
+			return nil
+		}
+		return p.ZAddArgs(ctx, DueKey, place).Err()
+	}
+	if q.Apart { // first, so that what is indexed is due
+		if err := due(); err != nil {
 			return err
 		}
 	}
 	if err := p.ZAddArgs(ctx, IndexKey, place).Err(); err != nil {
 		return err
 	}
-	return p.ZRemRangeByScore(ctx, IndexKey, "-inf", strconv.FormatInt(time.UnixMilli(e.CreatedAt).Add(-q.TTL).UnixMilli(), 10)).Err()
+	err := p.ZRemRangeByScore(ctx, IndexKey, "-inf", strconv.FormatInt(time.UnixMilli(e.CreatedAt).Add(-q.TTL).UnixMilli(), 10)).Err()
+	if err != nil || q.Apart {
+		return err
+	}
+	return due()
 }
 
 // Get returns a job's entry. A job without one is redis.Nil to errors.Is.
