@@ -236,6 +236,9 @@ var Matrix = map[string]row{
 		{By: StrikesOf(TickFails), But: []mechanism{fenced}},
 		rewound,
 	}},
+	"snapshot-stays-fresh": {Except: []exception{
+		{By: StrikesOf(TickFails, SchedulerAway), Why: impossible, Says: "a scheduler that is gone, or that Redis refuses, writes nothing in time"},
+	}},
 	"timeout-only-when-due": {Takes: []mechanism{rechecked}, Except: []exception{
 		{By: StrikesOf(WriteLate), But: []mechanism{fenced}},
 		rewound,
