@@ -24,7 +24,9 @@ help: ## list the targets
 .PHONY: sim
 sim: bin/wavetank ## run a scenario: SCENARIO=publish-failure [SEED=7] [SET="key=value ..."] [PRESET=hardened] [JUDGE=invariant] [OUT=folder]
 	$(if $(SCENARIO),,$(error give a scenario, such as: make sim SCENARIO=publish-failure))
-	+@./bin/wavetank run '$(SCENARIO)' $(if $(SEED),--seed '$(SEED)') $(if $(PRESET),--preset '$(PRESET)') $(foreach s,$(SET),--set '$(s)') $(foreach i,$(JUDGE),--judge '$(i)') $(if $(OUT),--out '$(OUT)')
+	+@$(RUN)
+
+RUN = ./bin/wavetank run '$(SCENARIO)' $(if $(SEED),--seed '$(SEED)') $(if $(PRESET),--preset '$(PRESET)') $(foreach s,$(SET),--set '$(s)') $(foreach i,$(JUDGE),--judge '$(i)') $(if $(OUT),--out '$(OUT)')
 
 .PHONY: fuzz
 fuzz: bin/wavetank ## look for broken promises: [BUDGET=60s|10000runs] [SCENARIO="names"] [PRESET=hardened] [SET=...] [JUDGE=invariant] [SEED=7] [WORKERS=2] [OUT=folder] [JUNIT=file]
@@ -38,9 +40,14 @@ sweep: bin/wavetank ## answer a tuning question with measured curves: [SWEEP=sta
 compare: bin/wavetank ## put numbers into the tables of alternatives: [SEEDS=20] [WORKERS=2] [OUT=folder]
 	@./bin/wavetank compare $(if $(SEEDS),--seeds '$(SEEDS)') $(if $(WORKERS),--workers '$(WORKERS)') $(if $(OUT),--out '$(OUT)')
 
+.PHONY: alerts
+alerts: bin/wavetank bin/wavetank-alerts ## say which alerts fire in the last run, or in that of OUT=folder, or in a new one: [SCENARIO=rollback-failure, and what make sim takes]
+	@$(if $(SCENARIO),$(RUN) --quiet || case $$? in 1|3) ;; *) exit 2;; esac)
+	@./bin/wavetank-alerts $(if $(OUT),'$(OUT)')
+
 # Go knows best what has changed.
-.PHONY: bin/wavetank bin/scheduler
-bin/wavetank bin/scheduler:
+.PHONY: bin/wavetank bin/wavetank-alerts bin/scheduler
+bin/wavetank bin/wavetank-alerts bin/scheduler:
 	+@$(if $(wildcard $@),$(GO) build -buildvcs=false -o $@ ./cmd/$(@F),$(call FIRST,Building $@); $(call COUNTED,$(GO) build -v -buildvcs=false -o $@ ./cmd/$(@F))) || exit 2
 
 # FIRST says what takes so long before there is a binary.

@@ -72,6 +72,8 @@ func TestRunTakesAJobFromSubmitToItsEnd(t *testing.T) {
 	h.send(bus.SubjectHeartbeat, []byte("{"), nil)
 	h.logs.await("heartbeat ignored") // and the one before it was not
 
+	var handling float64
+	h.faults.first = map[phase.Phase]func(){phase.StateRead: func() { handling = h.metric("active_goroutines") }}
 	h.submit()
 	msg, err := inbox.NextMsgWithContext(t.Context())
 	require.NoError(t, err)
@@ -80,6 +82,7 @@ func TestRunTakesAJobFromSubmitToItsEnd(t *testing.T) {
 	h.logs.await("job completed")
 	require.NoError(t, stop())
 	assert.Equal(t, job.Succeeded, h.record().State)
+	assert.EqualValues(t, 1, handling)
 	assert.Zero(t, h.metric("active_goroutines"))
 
 	for _, name := range []string{"scheduler-submit", "scheduler-result"} {

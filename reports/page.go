@@ -95,6 +95,7 @@ func viewOf(plan *plans.Plan, res *scenarios.Result, f focus, c *collector) view
 		}
 		v.TellingRows = append(v.TellingRows, row)
 	}
+	v.TellingRows = withAlerts(v.TellingRows, res)
 	v.Violating, v.ViolatingLeft = violationRows(res, shown)
 	if len(v.Violating) > unfoldedMax {
 		v.Violating, v.ViolatingMore = v.Violating[:unfoldedMax], v.Violating[unfoldedMax:]
@@ -113,6 +114,18 @@ func viewOf(plan *plans.Plan, res *scenarios.Result, f focus, c *collector) view
 		}
 	}
 	return v
+}
+
+// withAlerts puts the alerts into the story, where they fired.
+func withAlerts(rows []toldRow, res *scenarios.Result) []toldRow {
+	for _, a := range slices.Backward(res.Alerts) {
+		i := 0
+		for i < min(len(rows), len(res.TellingAt)) && res.TellingAt[i].At <= a.Fired {
+			i++
+		}
+		rows = slices.Insert(rows, i, toldRow{Text: res.Noticed(a)})
+	}
+	return rows
 }
 
 // withDerived is the result with all jobs in one list: those that clients have submitted, then those that

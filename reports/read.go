@@ -16,6 +16,7 @@ import (
 	"github.com/wavetank-sim/wavetank/scenarios"
 	"github.com/wavetank-sim/wavetank/scenarios/campaign"
 	"github.com/wavetank-sim/wavetank/scenarios/plans"
+	"github.com/wavetank-sim/wavetank/scenarios/samples"
 	"github.com/wavetank-sim/wavetank/scenarios/strictyaml"
 	"github.com/wavetank-sim/wavetank/scenarios/sweep"
 	"github.com/wavetank-sim/wavetank/sim"
@@ -70,11 +71,44 @@ func Read(dir string) (*Stored, error) {
 		if err = readJSON(dir, ResultFile, scenarios.ResultVersion, "run it again: "+scenarios.RunCommand(filepath.Join(dir, PlanFile)), s.Run); err == nil {
 			s.Plan, err = readStoredPlan(dir)
 		}
+		if err == nil {
+			err = errors.Join(readIfThere(dir, SamplesFile, &s.Run.Samples), readIfThere(dir, AlertsFile, &s.Run.Alerts))
+		}
 	}
 	if err != nil {
 		return nil, err
 	}
 	return s, nil
+}
+
+// readIfThere reads one JSON value, strictly, of a file that a folder may lack.
+func readIfThere(dir, name string, into any) error {
+	f, err := os.Open(filepath.Join(dir, name))
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	defer f.Close() // read only: nothing to lose
+	dec := json.NewDecoder(f)
+	dec.DisallowUnknownFields()
+	if err := dec.Decode(into); err != nil {
+		return &FileError{filepath.Join(dir, name), "it is not what this build writes: " + strings.TrimPrefix(err.Error(), "json: "), "remove it, or run again"}
+	}
+	return nil
+}
+
+// WriteAlerts completes the folder of a run with the alerts that fired in it, the rules that they are by, and a test
+// for promtool, and makes its page again.
+func (s *Stored) WriteAlerts(alerts []samples.Alert, rules, promtool []byte) error {
+	s.Run.Alerts = alerts
+	return s.unwritten(writeAll(s.Dir, []file{
+		{RulesFile, func(w io.Writer) error { _, err := w.Write(rules); return err }},
+		{PromtoolFile, func(w io.Writer) error { _, err := w.Write(promtool); return err }},
+		{AlertsFile, func(w io.Writer) error { return encode(w, alerts) }},
+		{PageFile, s.runPage},
+	}))
 }
 
 // Rewrite makes the folder's report.html again, from its other files.

@@ -19,6 +19,11 @@ const (
 	ResultFile = "result.json"
 	PageFile   = "report.html"
 	TraceFile  = "trace.jsonl"
+
+	SamplesFile  = "samples.json"  // what a Prometheus would have scraped
+	AlertsFile   = "alerts.json"   // the alerts that fired over that
+	RulesFile    = "alerts.yaml"   // the rules that they are by
+	PromtoolFile = "promtool.yaml" // the samples as a test for promtool, beside the rules
 )
 
 // Write completes the folder dir of a finished run, which holds trace.jsonl already: plan.yaml,
@@ -30,11 +35,14 @@ func Write(dir string, plan *plans.Plan, res *scenarios.Result) error {
 	if err != nil {
 		return fmt.Errorf("write %s: %w", PlanFile, err)
 	}
-	return writeAll(dir, []file{
+	files := []file{
 		{PlanFile, func(w io.Writer) error { _, err := w.Write(yaml); return err }},
 		{PageFile, func(w io.Writer) error { return pageOf(w, dir, plan, res) }},
-		{ResultFile, func(w io.Writer) error { return encode(w, res) }},
-	})
+	}
+	if res.Samples != nil {
+		files = append(files, file{SamplesFile, func(w io.Writer) error { return encode(w, res.Samples) }})
+	}
+	return writeAll(dir, append(files, file{ResultFile, func(w io.Writer) error { return encode(w, res) }}))
 }
 
 type file struct {

@@ -6,7 +6,7 @@
 //
 // A plan comes from package plans, which has the named scenarios; package search draws plans and shrinks them. What was
 // found so, and is worth keeping, is in testdata/regressions. Package campaign makes many runs, and package sweep
-// compares the points of a grid.
+// compares the points of a grid. Package claims says what the scheduler's documents claim, and what here shows it.
 //
 // Its files, each of which calls only those after it:
 //
@@ -26,6 +26,7 @@
 //	jobrecord.go                   all that was taken down, and of a job
 //	consent.go                     approvals
 //	moments.go                     one thing that happened, in words
+//	noticed.go                     an alert, beside who else noticed
 //	words.go                       numbers and lists in words
 //	result.go                      what a result holds
 package scenarios

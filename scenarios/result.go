@@ -52,6 +52,7 @@ type Result struct {
 	Counters   map[string]float64 `json:"counters,omitempty"` // the schedulers' metrics, summed, as name{label="value"}
 
 	Samples *samples.Recording `json:"-"` // what a Prometheus would have scraped; nil if that was not recorded
+	Alerts  []samples.Alert    `json:"-"` // that fired over the samples, once somebody has evaluated the rules
 }
 
 // Status of one invariant after a run.

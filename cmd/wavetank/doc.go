@@ -17,7 +17,7 @@
 //	verifyworker.go, difference.go  a process that makes them, and where two part
 //	explain.go                      one thing in words
 //	sections.go, tryit.go           a section of a file, and where a setting shows
-//	list.go                         all things of a kind
+//	list.go, claims.go              all things of a kind
 //	plan.go                         the plan that a command is given
 //	moved.go, version.go            commands that moved, and the build
 //	ci.go, terminal.go, temp.go     where it runs: GitHub, a terminal, a folder of its own

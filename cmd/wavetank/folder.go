@@ -24,7 +24,10 @@ import (
 const runsDir = "runs"
 
 // runFiles are those of a run's folder.
-var runFiles = []string{reports.PlanFile, reports.ResultFile, reports.PageFile, reports.TraceFile}
+var runFiles = []string{
+	reports.PlanFile, reports.ResultFile, reports.PageFile, reports.TraceFile,
+	reports.SamplesFile, reports.AlertsFile, reports.RulesFile, reports.PromtoolFile,
+}
 
 // folder is a run's folder. It is filled under a temporary name beside its own, and takes its own
 // once it is complete.

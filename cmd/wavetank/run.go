@@ -33,8 +33,9 @@ func newRun() *cobra.Command {
 		Short: "Run one scenario, or a plan file, and judge it",
 		Long: `Run runs one plan and says whether every invariant held, what happened to the
 jobs that the plan is about, and how to repeat it. It leaves a folder with
-plan.yaml, result.json, trace.jsonl and report.html. A plan given as - is read
-from standard input.
+plan.yaml, result.json, trace.jsonl, samples.json and report.html. A plan given
+as - is read from standard input. samples.json has what a Prometheus would have
+scraped; the program wavetank-alerts evaluates the alerting rules over it.
 
 A folder of an earlier run is replaced, with what --junit wrote there; any other
 folder is left alone.`,
@@ -142,7 +143,7 @@ func (f *runFlags) simulate(ctx context.Context, s *subject, dir *folder, show *
 		runtime.GOMAXPROCS(1) // a world moves one step at a time: a second thread only has it handed to and fro
 	}
 	res, err := scenarios.Run(ctx, s.Plan, scenarios.RunOptions{
-		Trace: trace, Progress: ofRun(show), OnStall: stalled, Source: source, Overrides: s.overrides,
+		Trace: trace, Progress: ofRun(show), OnStall: stalled, Source: source, Overrides: s.overrides, Sample: true,
 	})
 	show.Done()
 	closed := trace.close()

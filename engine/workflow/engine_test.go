@@ -5,6 +5,7 @@ import (
 	"errors"
 	"log/slog"
 	"strconv"
+	"strings"
 	"testing"
 	"time"
 
@@ -166,9 +167,12 @@ func TestAShortDelayIsInMemoryAlone(t *testing.T) {
 func TestADelayWithoutRedisIsInMemoryAlone(t *testing.T) {
 	h := alone(t)
 	r := waiting(60)
+	var logs strings.Builder
+	h.Logger = slog.New(slog.NewTextHandler(&logs, nil))
 	h.server.SetError("LOADING")
 	h.scheduleAfter(t.Context(), &r)
 	h.server.SetError("")
+	assert.Contains(t, logs.String(), "level=WARN msg=\"delay timer not persisted, in-memory only\"")
 	_, ok := h.timer()
 	assert.False(t, ok)
 	assert.Empty(t, h.timers.armed["run-1"].member)
@@ -270,6 +274,25 @@ func TestOldTimersAreCleaned(t *testing.T) {
 	assert.Equal(t, []string{"wf-1:due"}, members)
 }
 
+// The poller takes out what nobody has popped, every five minutes.
+func TestThePollerCleansUp(t *testing.T) {
+	h := alone(t)
+	h.Poller = &lock.Tick{Locker: h.Locks, Key: PollerKey, TTL: time.Millisecond}
+	ctx, cancel := context.WithCancel(t.Context())
+	done := make(chan struct{})
+	go func() { defer close(done); h.Run(ctx) }()
+	require.NoError(t, h.clock.BlockUntilContext(t.Context(), 1)) // the loop's ticker
+	h.server.FastForward(time.Second)
+	for n := range popMax + 1 { // the last of which no single look gets to
+		_, err := h.server.ZAdd(TimersKey, float64(began.Add(-2*cleanAge).Unix()), "wf-1:gone-"+strconv.Itoa(n))
+		require.NoError(t, err)
+	}
+	h.clock.Advance(cleanEvery)
+	h.until(func() bool { return !h.server.Exists(TimersKey) })
+	cancel()
+	<-done
+}
+
 // A run whose lock is another replica's comes again if the lock is strict; else it is gone on with.
 func TestAContendedRun(t *testing.T) {
 	h := alone(t)
@@ -288,6 +311,23 @@ func TestAContendedRun(t *testing.T) {
 	h.StrictLock = false
 	h.advances()
 	assert.Equal(t, "run-1-b-1", <-h.submitted)
+}
+
+// With Redis out of reach for the lock, a run goes on under the local one, unless the lock is strict.
+func TestARunWithoutItsLockInRedis(t *testing.T) {
+	h := alone(t)
+	h.create(0)
+	away := redis.NewClient(&redis.Options{Addr: "127.0.0.1:1", MaxRetries: -1})
+	t.Cleanup(func() { _ = away.Close() })
+	h.Locks.Redis = away
+	require.Error(t, h.StartRun(t.Context(), "run-1"))
+	assert.Empty(t, h.submitted)
+	h.StrictLock = false
+	var logs strings.Builder
+	h.Logger = slog.New(slog.NewTextHandler(&logs, nil))
+	h.advances()
+	assert.Equal(t, "run-1-a-1", <-h.submitted)
+	assert.Contains(t, logs.String(), "local-only fallback")
 }
 
 // Of the goroutines of one replica, one has a run at a time, and Redis is asked by that one.

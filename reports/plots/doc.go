@@ -7,7 +7,8 @@
 //
 //	run.go                    the figures of a run
 //	attempts.go, latency.go,
-//	retries.go, breakers.go   one of them each
+//	retries.go, breakers.go,
+//	panels.go                 one of them each
 //	timeline.go               what they share
 //	pareto.go, curves.go,
 //	heatmap.go                one kind of figure of a sweep each

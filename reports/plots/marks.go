@@ -13,6 +13,7 @@ import (
 
 	"github.com/wavetank-sim/wavetank/faults"
 	"github.com/wavetank-sim/wavetank/scenarios"
+	"github.com/wavetank-sim/wavetank/scenarios/samples"
 )
 
 // faultMarks shades the faults behind the data of every plot: a band where a fault lasts or where
@@ -64,6 +65,19 @@ func (m faultMarks) Plot(c draw.Canvas, p *plot.Plot) {
 		instants = instants[n:]
 	}
 }
+
+// alertMarks are lines where alerts began to fire.
+type alertMarks []samples.Alert
+
+func (m alertMarks) Plot(c draw.Canvas, p *plot.Plot) {
+	x, _ := p.Transforms(&c)
+	for _, a := range m {
+		at := inside(c, x(a.Fired.Seconds()))
+		c.StrokeLine2(alertLine, at, c.Min.Y, at, c.Max.Y)
+	}
+}
+
+var alertLine = draw.LineStyle{Color: limitColour, Width: 2}
 
 // blindMark is a time for which jobs in focus were blind, in seconds.
 type blindMark struct{ from, to float64 }

@@ -21,24 +21,34 @@ func Run(plan *plans.Plan, res *scenarios.Result, seen Traced) []Figure {
 	if len(res.Breakers) > 0 {
 		charts = append(charts, p.breakers())
 	}
+	charts = append(charts, p.panels()...)
+	var all []*chart
+	for i := range charts {
+		for ch := &charts[i]; ch != nil; ch = ch.under {
+			all = append(all, ch)
+		}
+	}
 	for _, s := range sizes {
-		drawn := make([]*plot.Plot, len(charts))
+		drawn := make([]*plot.Plot, len(all))
 		gutter := vg.Length(0)
-		for i, ch := range charts {
+		for i, ch := range all {
 			if ch.Empty == "" {
 				drawn[i] = ch.draw(s)
 				gutter = max(gutter, leftOf(drawn[i], s))
 			}
 		}
-		for i := range charts {
+		for i, ch := range all {
 			if drawn[i] != nil {
-				charts[i].SVGs = append(charts[i].SVGs, render(drawn[i], s, gutter, charts[i].label))
+				ch.SVGs = append(ch.SVGs, render(drawn[i], s, gutter, ch.label))
 			}
 		}
 	}
 	out := make([]Figure, len(charts))
 	for i, ch := range charts {
 		out[i] = ch.Figure
+		if ch.under != nil {
+			out[i].SVGs = append(out[i].SVGs, ch.under.SVGs...)
+		}
 	}
 	return out
 }
@@ -60,6 +70,9 @@ func lastWord(res *scenarios.Result, seen Traced) time.Duration {
 	}
 	if n := len(res.Breakers); n > 0 {
 		last = max(last, res.Breakers[n-1].At)
+	}
+	for _, a := range res.Alerts {
+		last = max(last, a.Fired)
 	}
 	for _, times := range [][]time.Duration{seen.Naks, seen.Rollbacks} {
 		if n := len(times); n > 0 {

@@ -2,6 +2,7 @@ package plots
 
 import (
 	"fmt"
+	"slices"
 	"time"
 
 	"gonum.org/v1/plot"
@@ -33,12 +34,13 @@ type chart struct {
 	Figure
 	label string
 	draw  func(size) *plot.Plot
+	under *chart // another plot of the same figure; nil is none
 }
 
 func (p *runPlots) start(y string, s size) *plot.Plot {
 	out := newPlot("virtual time ("+p.time.name+")", y, s)
 	out.X.Tick.Marker = unitTicks{p.time, s.ticks}
-	out.Add(rules(), faultMarks{p.res.Fired, p.end})
+	out.Add(rules(), faultMarks{p.res.Fired, p.end}, alertMarks(p.res.Alerts))
 	return out
 }
 
@@ -90,6 +92,13 @@ func (p *runPlots) faultLegend() []LegendEntry {
 	}
 	if spans {
 		legend = append(legend, LegendEntry{"band", "band", "fault that lasts"})
+	}
+	var fired []string
+	for _, a := range p.res.Alerts {
+		if !slices.Contains(fired, a.Name) {
+			fired = append(fired, a.Name)
+			legend = append(legend, LegendEntry{"alert-line", "bad", "alert " + a.Name})
+		}
 	}
 	return legend
 }

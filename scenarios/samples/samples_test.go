@@ -67,3 +67,21 @@ func TestValuesAreReadAsTheyAreWritten(t *testing.T) {
 		assert.Error(t, new(samples.Values).UnmarshalText([]byte(broken)), broken)
 	}
 }
+
+func TestIncreasesAreThoseOfAllProcesses(t *testing.T) {
+	series := func(instance, phase, values string) samples.Series {
+		s := samples.Series{Name: "retries", Labels: map[string]string{"instance": instance, "phase": phase}}
+		require.NoError(t, s.Values.UnmarshalText([]byte(values)))
+		return s
+	}
+	r := samples.Recording{Scrapes: 6, Series: []samples.Series{
+		series("1", "publish", "_x1 2 3 stale 1 1"), // it had counted 2 before its first scrape, and crashed
+		series("2", "publish", "_x1 0 5 5 6 1"),     // it restarted between two scrapes
+		series("2", "pick", "_x4 1x1"),
+	}}
+	assert.Equal(t, map[string][]float64{"publish": {0, 2, 6, 0, 2, 1}, "pick": {0, 0, 0, 0, 1, 0}}, r.Increases("retries", "phase"))
+	assert.Empty(t, r.Increases("none"))
+	highest := r.Highest("retries")[""]
+	assert.True(t, math.IsNaN(highest[0]))
+	assert.Equal(t, []float64{2, 5, 5, 6, 1}, highest[1:])
+}

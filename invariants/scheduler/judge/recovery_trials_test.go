@@ -288,6 +288,22 @@ var recoveryTrials = map[string]trial{
 		},
 	},
 
+	"told-worker-stops": {
+		cfg: hardened,
+		breaks: func(s *story) {
+			s.submit(job1).dispatched(s1, job1, w1).effect(w1, job1, "begin").cancelled(s2, job1).tells(s2, job1, w1)
+			seq := s.last().Changes[0].Seq
+			s.unlock(s2, job1).message(w1, job1, "notice_deliver", sim.KindDeliver, 1).last().Seq = seq
+			s.wait(2*time.Second).effect(w1, job1, "finish")
+		},
+		says: "worker-1 had been told at step 21 that it is cancelled, and its execution goes on at step 22: finish",
+		holds: func(s *story) { // the effect was at its gate already
+			s.submit(job1).dispatched(s1, job1, w1).effect(w1, job1, "begin").cancelled(s2, job1).tells(s2, job1, w1)
+			seq := s.last().Changes[0].Seq
+			s.unlock(s2, job1).message(w1, job1, "notice_deliver", sim.KindDeliver, 1).last().Seq = seq
+			s.effect(w1, job1, "finish")
+		},
+	},
 	"lock-abandoned": {
 		breaks: func(s *story) {
 			s.submit(job1).lock(s1, job1).renewalFails(s1, job1).renewalFails(s1, job1).renew(s1, job1, time.Minute).renewalFails(s1, job1)

@@ -1,10 +1,12 @@
 package model
 
 import (
+	"slices"
 	"time"
 
 	"github.com/wavetank-sim/wavetank/invariants"
 	"github.com/wavetank-sim/wavetank/invariants/scheduler/history"
+	"github.com/wavetank-sim/wavetank/sim"
 )
 
 // Job is what is known of one job.
@@ -45,6 +47,7 @@ type Job struct {
 	Dispatches []Dispatch // those that a stream stored
 	Voids      []int64    // epochs whose dispatches will never be stored
 	Told       []Notice   // of its cancellation
+	Heard      []Heard    // the processes of workers that were given such a notice
 	Cancelled  string     // the worker that had it when it was cancelled
 	CancelStep int        // the step of that
 	Begun      int        // executions
@@ -63,6 +66,7 @@ type Job struct {
 	Releases  []Release  // under way, or the last of a process
 	late      []lateIntent
 	Replayer  string   // the process whose replayer has read it, and that has not scheduled it since
+	Left      bool     // nobody else was about to take it up then
 	InHand    []string // the processes that have a request of it and have not answered it, once for each delivery
 }
 
@@ -70,6 +74,24 @@ type Job struct {
 type Notice struct {
 	Worker string
 	Epoch  int64
+	Seq    uint64
+}
+
+// Heard is that a worker's process was given a notice.
+type Heard struct {
+	Notice
+	Process string
+	Step    int
+	At      time.Duration
+}
+
+// HeardNotice notes the delivery of a notice to the worker that it is for.
+func (j *Job) HeardNotice(e *sim.Event) {
+	i := slices.IndexFunc(j.Told, func(n Notice) bool { return n.Seq == e.Seq && n.Worker == e.Node })
+	if i < 0 || !history.Applied(e) {
+		return
+	}
+	j.Heard = append(j.Heard, Heard{j.Told[i], invariants.Process(e.Node, e.Incarnation), e.Step, e.At})
 }
 
 func (f *Facts) Job(id string) *Job {

@@ -322,7 +322,12 @@ func (f *Facts) Throttled(j *Job, at time.Duration) bool {
 		return false
 	}
 	within := at - j.PutOff
-	return RequestLeft(j) && within <= f.Config.ThrottledFor() || f.Config.PendingReplayer && within <= f.Config.PendingAge+4*f.Config.PollInterval+f.Config.JobLockTTL
+	return f.PutOff(j, at) || f.Config.PendingReplayer && within <= f.Config.PendingAge+4*f.Config.PollInterval+f.Config.JobLockTTL
+}
+
+// PutOff says whether a job's request is to come again in time, as the safety kernel throttles the job.
+func (f *Facts) PutOff(j *Job, at time.Duration) bool {
+	return j.PutOff != 0 && RequestLeft(j) && at-j.PutOff <= f.Config.ThrottledFor()
 }
 
 // LeftToReplayer says whether nobody but the replayer can ask about a job in time: the delivery of its request was lost, or

@@ -37,7 +37,7 @@ func (o *Observer) brought(s *model.Step, w *model.Write) {
 	case s.About.State != model.Scheduled && (s.About.State != model.Running || s.Phase != "running_write"):
 	case s.Handling.OverdueRead: // the replayer may have read the job before
 		o.rescue(s, s.About, "reconciler")
-	case s.About.Replayer == me:
+	case s.About.Replayer == me && s.About.Left:
 		o.rescue(s, s.About, "replayer")
 	}
 }

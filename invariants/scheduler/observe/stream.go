@@ -24,7 +24,7 @@ func (o *Observer) jobsStored(s *model.Step, c *sim.Change, what history.What) b
 	}
 	f.TakePlace(own.About, c)
 	if what == history.Notice {
-		own.About.Told = append(own.About.Told, model.Notice{Worker: history.WorkerOf(c.Subject), Epoch: history.EpochOf(c)})
+		own.About.Told = append(own.About.Told, model.Notice{Worker: history.WorkerOf(c.Subject), Epoch: history.EpochOf(c), Seq: c.Seq})
 		return own.About == s.About
 	}
 	if what == history.Void {
@@ -184,6 +184,8 @@ func (o *Observer) message(e *sim.Event) {
 		if m != nil && m.Epoch < about.Epoch {
 			f.Reach(model.OlderResult)
 		}
+	case "notice_deliver":
+		about.HeardNotice(e)
 	case "job_deliver":
 		if again := f.HandOut(about, e.Seq); again || e.Delivered > 1 {
 			f.Reach(model.DispatchRedelivered)
@@ -242,7 +244,7 @@ func (o *Observer) execution(e *sim.Event) {
 		s.About.Begun++
 		s.About.Executing = append(s.About.Executing, e.Node)
 	case "finish", "fail":
-		if e.Name == "finish" && history.AnswerOf(e) == history.Done {
+		if e.Name == "finish" && history.AnswerOf(e) != history.Declined { // a crash right after it leaves it no answer
 			s.About.Finished++
 			o.Facts.HadEffect(s)
 		}

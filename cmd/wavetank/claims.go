@@ -1,0 +1,48 @@
+package main
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/wavetank-sim/wavetank/cmd/internal/cli"
+	"github.com/wavetank-sim/wavetank/scenarios/claims"
+)
+
+// claimsVersion is the format of what claims --json prints.
+const claimsVersion = 1
+
+func newClaims() *cobra.Command {
+	var asJSON, open bool
+	cmd := &cobra.Command{
+		Use:   "claims [WORD ...]",
+		Short: "Say what the scheduler's documents claim, and what shows that it is so",
+		Long: `Say what the documents of the scheduler claim, a line a claim: the document and its part, the claim, and in brackets
+what shows it. Of given words all must stand somewhere in the line, whatever their case.
+
+A claim is shown by a Go test, as file:Test, or by a scenario under a preset, which holds an invariant that it exercises,
+breaks one, reaches a situation, tells something in its story, or has counted something. A setting stands for its
+documented value, and a metric for its labels. What nothing shows is open, and says why. ` + "`make test`" + ` runs all of it.`,
+		Example: "  wavetank claims\n  wavetank claims rollback\n  wavetank claims \"dead letters\" publish\n  wavetank claims --open\n  wavetank claims --json | jq -r '.claims[].says'",
+		RunE: func(cmd *cobra.Command, args []string) error {
+			list := slices.DeleteFunc(claims.All(), func(c claims.Claim) bool { return open && c.Open == "" || !c.About(args...) })
+			if len(list) == 0 && len(args) > 0 {
+				return cli.Usage(cmd, "no claim has %s; give fewer words, or none for all of them", strings.Join(args, " and "))
+			}
+			if asJSON {
+				return cli.PrintJSON(cmd.OutOrStdout(), map[string]any{"version": claimsVersion, "claims": list})
+			}
+			for _, c := range list {
+				if _, err := fmt.Fprintf(cmd.OutOrStdout(), "%s, %s: %s (%s)\n", c.Document, c.Part, c.Says, c.Evidence()); err != nil {
+					return err
+				}
+			}
+			return nil
+		},
+	}
+	cmd.Flags().BoolVar(&open, "open", false, "only what nothing shows yet")
+	cmd.Flags().BoolVar(&asJSON, "json", false, "print JSON")
+	return cmd
+}
