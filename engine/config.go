@@ -33,6 +33,7 @@ type Config struct {
 	Safety     grpc.ClientConnInterface // to the safety kernel; nil asks nobody, and every job is allowed
 	Output     grpc.ClientConnInterface // to the output policy; nil asks nobody
 	Triage     *dlq.Policy              // what becomes of dead letters, with Settings.Replay.Enabled; nil is the default of each class of reason codes
+	Ledger     dlq.Ledger               // what executions act on, asked before a replay; nil asks Redis alone
 	Clock      clockwork.Clock          // nil is the real clock
 	Random     Random                   // nil is crypto/rand
 	Logger     *slog.Logger             // nil discards

@@ -23,6 +23,7 @@ type ReplayerConfig struct {
 	ClientConfig
 	Triage *dlq.Policy                                                         // nil is the default of each class of reason codes
 	Check  func(ctx context.Context, req *job.Request) (safety.Verdict, error) // nil asks nobody, and leaves it to the schedulers' own check of the new job
+	Ledger dlq.Ledger                                                          // asked before a replay; nil asks Redis alone
 	Random Random                                                              // nil is crypto/rand
 }
 
@@ -40,7 +41,7 @@ func NewReplayer(c ReplayerConfig) (*dlq.Replayer, error) {
 	queue := &dlq.Queue{Redis: c.Redis, Clock: c.Clock, TTL: s.DLQEntryTTL, Timeout: s.StoreOpTimeout}
 	r := newDLQReplayer(s, records, queue, c.JetStream, c.Random)
 	r.Policy, r.Logger, r.Ended = c.Triage, slog.New(slog.DiscardHandler), func(*dlq.Entry) {}
-	r.Check = c.Check
+	r.Check, r.Ledger = c.Check, c.Ledger
 	if r.Check == nil {
 		r.Check = func(context.Context, *job.Request) (safety.Verdict, error) {
 			return safety.Verdict{Decision: safety.Allow}, nil

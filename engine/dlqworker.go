@@ -114,7 +114,7 @@ func (e *Engine) watchGrowth(ctx context.Context) error {
 // dlqReplayer is what the worker triages and replays with.
 func (e *Engine) dlqReplayer() *dlq.Replayer {
 	r := newDLQReplayer(&e.settings, e.store, e.dlq, e.js, e.random)
-	r.Policy, r.Logger = e.triage, e.log
+	r.Policy, r.Ledger, r.Logger = e.triage, e.ledger, e.log
 	r.Check = e.checkSafety
 	r.Ended = func(entry *dlq.Entry) {
 		e.metrics.Replay.Replays.WithLabelValues(entry.ReplayStatus).Inc()

@@ -117,7 +117,7 @@ func TestAnApprovalThatRacesTheWorkerStands(t *testing.T) {
 	require.Equal(t, dlq.AwaitingApproval, l.visited("job-1", 1).ReplayStatus)
 	_, err := l.redis.ZAdd("dlq:replay:due", 0, "job-1") // a visit that has nothing to do
 	require.NoError(t, err)
-	l.faults.first[phase.DLQUpdate] = func() { assert.NoError(t, l.r.Approve(t.Context(), "job-1", "ana")) }
+	l.faults.first[phase.DLQUpdate] = func() { assert.NoError(t, l.r.Approve(t.Context(), "job-1", dlq.Person{Name: "ana"})) }
 	assert.ErrorIs(t, l.r.Visit(t.Context(), "job-1"), dlq.ErrChanged)
 	l.tick()
 	assert.Equal(t, dlq.Replayed, l.entry("job-1").ReplayStatus)
@@ -134,7 +134,7 @@ func TestAStepOfARunIsNotReplayed(t *testing.T) {
 	assert.Equal(t, dlq.PendingReview, e.ReplayStatus)
 	assert.Equal(t, dlq.ManualReview, e.Action)
 	assert.Contains(t, e.ReplayReason, "step of run run-1")
-	_, err := l.r.Replay(t.Context(), req.JobID, "ana")
+	_, err := l.r.Replay(t.Context(), req.JobID, dlq.Person{Name: "ana"})
 	assert.ErrorIs(t, err, dlq.ErrRefused)
 	assert.ErrorContains(t, err, "step of run run-1")
 
@@ -160,22 +160,22 @@ func TestApprovalsDoNotGoPastMaxReplays(t *testing.T) {
 	l := newLetters(t, "  - {match: {reason_code: partial_external_write}, action: require_approval, max_replays: 1}\n")
 	l.dies("partial_external_write")
 	l.visited("job-1", 1)
-	require.NoError(t, l.r.Approve(t.Context(), "job-1", "ana"))
+	require.NoError(t, l.r.Approve(t.Context(), "job-1", dlq.Person{Name: "ana"}))
 	id := l.visited("job-1", 1).ReplayJob
 	require.Equal(t, "job-1-replay-1", id)
 	l.redis.HSet("job:"+id, "state", string(job.Running))
 	require.NoError(t, l.ends(id, job.StatusFailed, "partial_external_write"))
 	assert.Equal(t, dlq.Exhausted, l.visited(id, 1).ReplayStatus)
-	assert.ErrorIs(t, l.r.Approve(t.Context(), id, "ana"), dlq.ErrRefused)
+	assert.ErrorIs(t, l.r.Approve(t.Context(), id, dlq.Person{Name: "ana"}), dlq.ErrRefused)
 }
 
 func TestAnOperatorWithoutAPolicyGoesByTheSchedulers(t *testing.T) {
 	l := newLetters(t, "  - {match: {reason_code: timeout}, action: quarantine, owner: team}\n")
 	l.dies("timeout")
 	require.Equal(t, dlq.Quarantined, l.visited("job-1", 1).ReplayStatus)
-	_, err := l.operator(nil).Replay(t.Context(), "job-1", "ana")
+	_, err := l.operator(nil).Replay(t.Context(), "job-1", dlq.Person{Name: "ana"})
 	assert.ErrorContains(t, err, "job-1 is quarantined")
-	e, err := l.operator(triage(t, "  - {match: {reason_code: timeout}, action: auto_replay}\n")).Replay(t.Context(), "job-1", "ana")
+	e, err := l.operator(triage(t, "  - {match: {reason_code: timeout}, action: auto_replay}\n")).Replay(t.Context(), "job-1", dlq.Person{Name: "ana"})
 	require.NoError(t, err)
 	assert.Equal(t, dlq.Replayed, e.ReplayStatus)
 }
@@ -185,10 +185,10 @@ func TestAnOperatorWithoutATriagingScheduler(t *testing.T) {
 	l := newLetters(t, "", func(s *settings.Settings) { s.Replay.Enabled = false })
 	l.dies("denied")
 	op := l.operator(nil)
-	_, err := op.Replay(t.Context(), "job-1", "ana")
+	_, err := op.Replay(t.Context(), "job-1", dlq.Person{Name: "ana"})
 	assert.ErrorContains(t, err, "scheduler dlq approve job-1")
-	require.NoError(t, op.Approve(t.Context(), "job-1", "ana"))
-	e, err := op.Replay(t.Context(), "job-1", "ana")
+	require.NoError(t, op.Approve(t.Context(), "job-1", dlq.Person{Name: "ana"}))
+	e, err := op.Replay(t.Context(), "job-1", dlq.Person{Name: "ana"})
 	require.NoError(t, err)
 	require.Equal(t, "job-1-replay-1", e.ReplayJob)
 	l.redis.HSet("job:job-1-replay-1", "state", string(job.Running))
@@ -196,7 +196,7 @@ func TestAnOperatorWithoutATriagingScheduler(t *testing.T) {
 	again := l.entry("job-1-replay-1")
 	assert.Equal(t, "job-1", again.ReplayOf)
 	assert.Equal(t, 1, again.ReplayCount)
-	e, err = op.Replay(t.Context(), "job-1-replay-1", "ana")
+	e, err = op.Replay(t.Context(), "job-1-replay-1", dlq.Person{Name: "ana"})
 	require.NoError(t, err)
 	l.redis.HSet("job:"+e.ReplayJob, "state", string(job.Running))
 	require.NoError(t, l.ends(e.ReplayJob, job.StatusSucceeded, ""))
@@ -307,4 +307,35 @@ func TestARuleForDeniedIsOneForSafetyDenied(t *testing.T) {
 	p = triage(t, "  - {match: {reason_code: denied}, action: quarantine}\n  - {match: {reason_code: safety_denied}, action: manual_review}\n")
 	assert.Equal(t, dlq.ManualReview, p.Decide(&dlq.Entry{ReasonCode: job.ReasonSafetyDenied}).Action)
 	assert.Equal(t, dlq.Quarantine, p.Decide(&dlq.Entry{ReasonCode: "denied"}).Action)
+}
+
+func TestWhatIsForAGroupIsRefusedToOthers(t *testing.T) {
+	ana, ben := dlq.Person{Name: "ana", Groups: []string{"governance", "integration"}}, dlq.Person{Name: "ben", Groups: []string{"interns"}}
+	l := newLetters(t, "  - {match: {reason_code: partial_external_write}, action: require_approval, approver_group: governance}\n"+
+		"  - {match: {reason_code: schema_invalid}, action: quarantine, owner: integration}\n")
+	l.dies("partial_external_write")
+	l.visited("job-1", 1)
+	for _, op := range []*dlq.Replayer{l.r, l.operator(nil)} {
+		assert.ErrorContains(t, op.Approve(t.Context(), "job-1", ben), "job-1 is for governance to approve, and ben is not of it")
+	}
+	assert.ErrorContains(t, l.r.Mend(t.Context(), "job-1", []byte(`{}`), ana), "is not quarantined: it is awaiting_approval")
+	require.NoError(t, l.r.Approve(t.Context(), "job-1", ana))
+}
+
+func TestAMendedPayloadIsReplayed(t *testing.T) {
+	ana := dlq.Person{Name: "ana", Groups: []string{"integration"}}
+	l := newLetters(t, "  - {match: {reason_code: schema_invalid}, action: quarantine, owner: integration}\n")
+	l.dies("schema_invalid")
+	require.Equal(t, dlq.Quarantined, l.visited("job-1", 1).ReplayStatus)
+	assert.ErrorIs(t, l.r.Mend(t.Context(), "job-1", []byte(`{}`), dlq.Person{Name: "ben"}), dlq.ErrRefused)
+	assert.ErrorContains(t, l.r.Mend(t.Context(), "job-1", []byte(`{`), ana), "the payload is not JSON")
+	require.NoError(t, l.operator(nil).Mend(t.Context(), "job-1", []byte(`{"fits":true}`), ana))
+	e := l.visited("job-1", 1)
+	require.Equal(t, "job-1-replay-1", e.ReplayJob)
+	rec, err := l.store.Read(t.Context(), e.ReplayJob)
+	require.NoError(t, err)
+	req, err := rec.Request()
+	require.NoError(t, err)
+	assert.JSONEq(t, `{"fits":true}`, string(req.Payload))
+	assert.Equal(t, "key-job-1", req.IdempotencyKey)
 }

@@ -49,6 +49,7 @@ type Engine struct {
 	timeouts recovery.Timeouts
 	tenants  tenants
 	runs     *workflow.Engine                 // nil without workflows
+	ledger   dlq.Ledger                       // nil asks Redis alone what has been done
 	triage   *dlq.Policy                      // nil is the default of each class
 	kicks    chan string                      // job ids for the relay; see kick
 	jobs     atomic.Pointer[jetstream.Stream] // the stream of dispatches; see jobsStream
@@ -90,6 +91,7 @@ func New(c Config) (*Engine, error) {
 		metrics:  m,
 		timeouts: recovery.Timeouts{Dispatch: c.Settings.DispatchTimeout, Topics: topics, Running: c.Settings.RunningTimeout},
 		triage:   c.Triage,
+		ledger:   c.Ledger,
 		kicks:    make(chan string, kicksMax),
 	}
 	e.store.Watch = e.watchState

@@ -342,7 +342,7 @@ func (r *record) unusable(f *history.Fact) {
 
 func (r *record) executed(e *sim.Event) {
 	j := r.job(e.Job)
-	if answer := history.AnswerOf(e); answer != history.Done && answer != history.Waits { // a crash right after it leaves it no answer
+	if answer := history.AnswerOf(e); answer.Failed() { // a crash right after it leaves it no answer
 		return
 	}
 	if j == nil {

@@ -38,7 +38,7 @@ triages and replays by itself; here is the person that it leaves the rest to.`,
 			return cli.Usage(cmd, "unknown command %q", "dlq "+args[0])
 		},
 	}
-	cmd.AddCommand(newDLQList(), newDLQShow(), newDLQReplay(), newDLQApprove(), newDLQDeny(), newDLQCheck())
+	cmd.AddCommand(newDLQList(), newDLQShow(), newDLQReplay(), newDLQApprove(), newDLQMend(), newDLQDeny(), newDLQCheck())
 	return cmd
 }
 

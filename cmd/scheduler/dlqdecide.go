@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"io"
 
@@ -103,7 +104,7 @@ func (f *dlqReplayFlags) one(ctx context.Context, r *dlq.Replayer, p *cli.Printe
 		p.Line("%s would be replayed, after %s", id, e.ReasonCode)
 		return nil
 	}
-	e, err := r.Replay(ctx, id, whoever(f.by))
+	e, err := r.Replay(ctx, id, f.who())
 	switch {
 	case err != nil:
 		return err
@@ -115,6 +116,9 @@ func (f *dlqReplayFlags) one(ctx context.Context, r *dlq.Replayer, p *cli.Printe
 	return nil
 }
 
+// who decides.
+func (f *dlqFlags) who() dlq.Person { return dlq.Person{Name: whoever(f.by), Groups: f.groups} }
+
 func newDLQApprove() *cobra.Command {
 	var f dlqFlags
 	cmd := &cobra.Command{
@@ -122,14 +126,15 @@ func newDLQApprove() *cobra.Command {
 		Short: "Approve the replay of a dead letter that waits for it",
 		Long: `Approve lets a dead letter be replayed whose action is require_approval: by the
 schedulers' next tick if they have --dlq-policy, or by ` + "`scheduler dlq replay`" + `.
+Where the policy names an approver_group, --group has to be it.
 
-Exit codes: 0 approved, 1 it waits for no approval, 2 usage, no such dead letter, or a
+Exit codes: 0 approved, 1 it waits for no approval, or not for that person's, 2 usage, no such dead letter, or a
 server that does not answer, 3 a server lost midway, or a Redis that takes no writes.`,
-		Example: `  scheduler dlq approve mail-17 --by ana`,
+		Example: `  scheduler dlq approve mail-17 --by ana --group platform-governance`,
 		Args:    cli.OneArg("the job"),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			return f.with(cmd.Context(), func(ctx context.Context, r *dlq.Replayer) error {
-				if err := r.Approve(ctx, args[0], whoever(f.by)); err != nil {
+				if err := r.Approve(ctx, args[0], f.who()); err != nil {
 					return err
 				}
 				cli.NewPrinter(cmd.OutOrStdout()).Line("The replay of %s is approved.", args[0])
@@ -140,6 +145,41 @@ server that does not answer, 3 a server lost midway, or a Redis that takes no wr
 	f.AddClient(cmd)
 	f.addPolicy(cmd)
 	f.addBy(cmd)
+	return cmd
+}
+
+func newDLQMend() *cobra.Command {
+	var f dlqFlags
+	var payload string
+	cmd := &cobra.Command{
+		Use:   "mend JOB",
+		Short: "Replay a quarantined dead letter with another payload",
+		Long: `Mend gives a dead letter that is quarantined another payload, with which it is replayed
+under the same idempotency key: by the schedulers' next tick if they have --dlq-policy,
+or by ` + "`scheduler dlq replay`" + `. Where the policy names an owner, --group has to be it.
+
+Exit codes: 0 mended, 1 it is not quarantined, or for others to mend, 2 usage, no such
+dead letter, or a server that does not answer, 3 a server lost midway, or a Redis that
+takes no writes.`,
+		Example: `  scheduler dlq mend mail-17 --payload '{"to": "you"}' --group integration-team`,
+		Args:    cli.OneArg("the job"),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			if !json.Valid([]byte(payload)) {
+				return cli.Fail(cli.ExitUsage, "--payload is %.40q, which is not JSON; a text needs quotes of its own: '\"text\"'", payload)
+			}
+			return f.with(cmd.Context(), func(ctx context.Context, r *dlq.Replayer) error {
+				if err := r.Mend(ctx, args[0], json.RawMessage(payload), f.who()); err != nil {
+					return err
+				}
+				cli.NewPrinter(cmd.OutOrStdout()).Line("%s is replayed with the payload that it has now.", args[0])
+				return nil
+			})
+		},
+	}
+	f.AddClient(cmd)
+	f.addPolicy(cmd)
+	f.addBy(cmd)
+	cmd.Flags().StringVar(&payload, "payload", "", "what the worker is given, `JSON`")
 	return cmd
 }
 

@@ -24,6 +24,7 @@ type dlqFlags struct {
 	policy string
 	json   bool
 	by     string
+	groups []string
 }
 
 func (f *dlqFlags) addPolicy(cmd *cobra.Command) {
@@ -36,6 +37,7 @@ func (f *dlqFlags) addJSON(cmd *cobra.Command) {
 
 func (f *dlqFlags) addBy(cmd *cobra.Command) {
 	cmd.Flags().StringVar(&f.by, "by", "", "who decides, `NAME`, for the audit trail (default the user's name)")
+	cmd.Flags().StringSliceVar(&f.groups, "group", nil, "of which that person is, `GROUP`; what the triage policy leaves to a group is refused to others; may be given more than once")
 }
 
 // with calls fn with what triages and replays, once both servers answer and the policy is read.

@@ -16,6 +16,7 @@
 //	kernel.go                          a safety kernel
 //	name.go                            the name that a process goes by
 //	audit.go                           what is wrong with what the servers hold
+//	monitor.go                         rules for Prometheus, and a dashboard
 //	enginesettings.go                  settings of a scheduler
 //	submit.go                          jobs
 //	existing.go                        which of them were there before

@@ -31,7 +31,7 @@ refused, 2 usage or input, 3 a server was lost or time ran out, 5 internal,
 	root.AddGroup(&cobra.Group{ID: "serve", Title: "Processes:"}, &cobra.Group{ID: "jobs", Title: "Jobs:"}, &cobra.Group{ID: "operate", Title: "Operation:"})
 	inGroup(root, "serve", newServe(), newWorker(), newKernel())
 	inGroup(root, "jobs", newSubmit(), newShow(), newCancel(), newApprove(), newWorkflow())
-	inGroup(root, "operate", newDLQ(), newAudit(), newVersion())
+	inGroup(root, "operate", newDLQ(), newAudit(), newAlerts(), newVersion())
 	return cli.Complete(root)
 }
 

@@ -2,8 +2,10 @@ package dlq
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
+	"slices"
 
 	"github.com/redis/go-redis/v9"
 
@@ -14,8 +16,22 @@ import (
 // ErrNoEntry says that there is no entry of that id.
 var ErrNoEntry = errors.New("no such entry")
 
+// Person is who decides on an entry, by the word of whoever lets people in.
+type Person struct {
+	Name   string
+	Groups []string
+}
+
+// of says why a person may not do with an entry what is for a group; any may if that is "".
+func (p Person) of(group, jobID, what string) error {
+	if group == "" || slices.Contains(p.Groups, group) {
+		return nil
+	}
+	return refused("%s is for %s to %s, and %s is not of it", jobID, group, what, p.Name)
+}
+
 // Approve lets an entry be replayed that waits for it: at once, and by whoever ticks next.
-func (r *Replayer) Approve(ctx context.Context, jobID, by string) error {
+func (r *Replayer) Approve(ctx context.Context, jobID string, who Person) error {
 	was, err := r.look(ctx, jobID)
 	if err != nil {
 		return err
@@ -28,13 +44,49 @@ func (r *Replayer) Approve(ctx context.Context, jobID, by string) error {
 	if limit := r.limit(d); was.ReplayCount >= limit {
 		return refused("%s has been replayed %d times, of %d at most; submit the job anew, under another id", jobID, was.ReplayCount, limit)
 	}
-	now := r.Clock.Now()
-	c := change{to: was.Entry, due: now, event: audit.Event{Kind: EventApproved, Reason: was.ReplayReason, By: by}}
+	if err := who.of(d.ApproverGroup, jobID, "approve"); err != nil {
+		return err
+	}
+	c := r.goes(was, audit.Event{Kind: EventApproved, Reason: was.ReplayReason, By: who.Name})
 	if untriaged {
 		c.to.Action, c.to.MaxReplays, c.to.ReplayReason = d.Action, d.MaxReplays, d.said()
 		c.event.Reason = c.to.ReplayReason
 	}
-	c.to.ReplayStatus, c.to.NextReplayAt, c.to.DecidedBy = Scheduled, now.UnixMilli(), by
+	return r.decided(ctx, was, c)
+}
+
+// goes has an entry replayed at once, as a person has decided.
+func (r *Replayer) goes(was read, event audit.Event) change {
+	now := r.Clock.Now()
+	c := change{to: was.Entry, due: now, event: event}
+	c.to.ReplayStatus, c.to.NextReplayAt, c.to.DecidedBy = Scheduled, now.UnixMilli(), event.By
+	return c
+}
+
+// Mend lets a quarantined entry be replayed with another payload, at once, and by whoever ticks next. Its owner does it, if
+// the policy names one.
+func (r *Replayer) Mend(ctx context.Context, jobID string, payload json.RawMessage, who Person) error {
+	was, err := r.look(ctx, jobID)
+	if err != nil {
+		return err
+	}
+	d := r.Stands(&was.Entry)
+	untriaged := was.ReplayStatus == PendingReview && d.Action == Quarantine
+	switch limit := r.limit(d); {
+	case was.Status == StatusTerminated:
+		return refused("the entry of %s is about a message that is no job: there is no payload to mend", jobID)
+	case was.ReplayStatus != Quarantined && !untriaged:
+		return refused("the entry of %s is not quarantined: it is %s", jobID, was.ReplayStatus)
+	case !json.Valid(payload):
+		return refused("the payload is not JSON")
+	case was.ReplayCount >= limit:
+		return refused("%s has been replayed %d times, of %d at most; submit the job anew, under another id", jobID, was.ReplayCount, limit)
+	}
+	if err := who.of(d.Owner, jobID, "mend"); err != nil {
+		return err
+	}
+	c := r.goes(was, audit.Event{Kind: EventMended, Reason: "with another payload", By: who.Name})
+	c.to.Payload, c.to.Action, c.to.ReplayReason = string(payload), d.Action, "mended by "+who.Name
 	return r.decided(ctx, was, c)
 }
 
@@ -67,7 +119,7 @@ func (r *Replayer) decided(ctx context.Context, was read, c change) error {
 // Replay replays an entry now, as a person wants it, who is who manual_review leaves it to. What is
 // quarantined, or waits for its approval, is refused, and what would break max_replays; a commit and the
 // policy are checked as ever. It returns the entry as it is then.
-func (r *Replayer) Replay(ctx context.Context, jobID, by string) (Entry, error) {
+func (r *Replayer) Replay(ctx context.Context, jobID string, who Person) (Entry, error) {
 	was, err := r.look(ctx, jobID)
 	if err != nil {
 		return Entry{}, err
@@ -75,7 +127,12 @@ func (r *Replayer) Replay(ctx context.Context, jobID, by string) (Entry, error) 
 	if err := r.may(&was.Entry); err != nil {
 		return was.Entry, err
 	}
-	if err := r.replay(ctx, was, by); err != nil {
+	if d := r.Stands(&was.Entry); d.Action == ManualReview {
+		if err := who.of(d.Owner, jobID, "look at"); err != nil {
+			return was.Entry, err
+		}
+	}
+	if err := r.replay(ctx, was, who.Name); err != nil {
 		return was.Entry, err
 	}
 	return r.Queue.Get(ctx, jobID)
@@ -86,7 +143,7 @@ func (r *Replayer) Replay(ctx context.Context, jobID, by string) (Entry, error) 
 func (r *Replayer) Stands(e *Entry) Decision {
 	d := r.Decide(e)
 	if r.Policy == nil && r.Triage && e.Action != "" && e.Run == "" {
-		d.Action, d.MaxReplays = e.Action, e.MaxReplays
+		d.Action, d.MaxReplays, d.Owner, d.ApproverGroup = e.Action, e.MaxReplays, e.Owner, e.ApproverGroup
 		d.Why = "So the schedulers have triaged it."
 		if e.ReplayStatus == Quarantined {
 			d.Action = Quarantine
@@ -118,7 +175,7 @@ func (r *Replayer) may(e *Entry) error {
 	d := r.Stands(e)
 	switch d.Action {
 	case Quarantine:
-		return refused("%s is quarantined; mend what it is about, and give its reason_code %s another action in the triage policy, with --policy. %s", e.JobID, e.ReasonCode, d.Why)
+		return refused("%s is quarantined; `scheduler dlq mend %s` gives it another payload; or mend what it is about, and give its reason_code %s another action in the triage policy, with --policy. %s", e.JobID, e.JobID, e.ReasonCode, d.Why)
 	case RequireApproval:
 		return refused("the replay of %s needs an approval; `scheduler dlq approve %s` gives it. %s", e.JobID, e.JobID, d.Why)
 	}

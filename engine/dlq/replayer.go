@@ -30,11 +30,19 @@ const (
 	EventCommitted   = "dlq_already_committed"
 	EventExhausted   = "dlq_exhausted"
 	EventApproved    = "dlq_replay_approved"
+	EventMended      = "dlq_mended"
+	EventMismatch    = "dlq_policy_snapshot_mismatch"
 	EventGrowth      = "dlq_growth_alert"
 	EventGrowthOver  = "dlq_growth_over"
 	byWorker         = "replay-worker"
 	throttledInWords = "the safety kernel wants to be asked again later"
 )
+
+// Ledger is the outside system that executions act on.
+type Ledger interface {
+	// Had says whether what an idempotency key of a tenant stands for has been done.
+	Had(ctx context.Context, tenant, idempotencyKey string) (bool, error)
+}
 
 // Replayer triages entries, and replays those that the policy and the safety kernel let it. All fields but
 // Policy are required. It is safe for concurrent use: a change of an entry is a compare-and-set.
@@ -52,6 +60,8 @@ type Replayer struct {
 	CheckPolicy    bool // the safety kernel decides anew
 	Atomic         bool // the replay and its entry's update are one MULTI
 
+	// Ledger is asked what has been done of which Redis knows nothing; nil asks nobody.
+	Ledger Ledger
 	// Request returns what a job asked for. A job without a record is redis.Nil to errors.Is.
 	Request func(ctx context.Context, jobID string) (job.Request, error)
 	// Record is the key of a job's record.
@@ -116,6 +126,7 @@ func (r *Replayer) triage(ctx context.Context, was read) error {
 	d := r.Decide(&was.Entry)
 	c := change{to: was.Entry, event: audit.Event{Kind: EventTriaged, By: byWorker}}
 	c.to.Action, c.to.MaxReplays, c.to.ReplayReason, c.to.NextReplayAt = d.Action, d.MaxReplays, d.said(), 0
+	c.to.Owner, c.to.ApproverGroup = d.Owner, d.ApproverGroup
 	if limit := r.limit(d); was.ReplayCount >= limit && (d.Action == AutoReplay || d.Action == RequireApproval) {
 		return r.end(ctx, was, Exhausted, fmt.Sprintf("%d of its %d replays have been had", was.ReplayCount, limit), EventExhausted, byWorker)
 	}
@@ -123,17 +134,15 @@ func (r *Replayer) triage(ctx context.Context, was read) error {
 	case AutoReplay:
 		at := r.Clock.Now().Add(r.Wait(phase.With(ctx, was.JobID, phase.DLQUpdate), was.ReplayCount+1))
 		c.to.ReplayStatus, c.to.NextReplayAt, c.due = Scheduled, at.UnixMilli(), at
-	case RequireApproval:
-		c.to.ReplayStatus = AwaitingApproval
-	case Quarantine:
-		c.to.ReplayStatus = Quarantined
 	case ManualReview:
 		if by, err := r.committed(ctx, &was.Entry); err != nil {
 			return err
 		} else if by != "" {
 			return r.alreadyCommitted(ctx, was, by, byWorker)
 		}
-		c.to.ReplayStatus = PendingReview
+		fallthrough
+	default:
+		c.to.ReplayStatus = d.status()
 	}
 	if c.to == was.Entry {
 		return r.Queue.settle(phase.With(ctx, was.JobID, phase.DLQUpdate), was.JobID, was.body)
@@ -203,8 +212,16 @@ func (r *Replayer) replay(ctx context.Context, was read, by string) error {
 	case decision.Decision == safety.Throttle:
 		return fmt.Errorf("%s: %w", throttledInWords, ErrOwnFault)
 	}
+	changed := mismatch(&was.Entry, &decision)
+	if d := r.risk(&was.Entry); changed != "" && by == byWorker && was.DecidedBy == "" && d.Action != AutoReplay {
+		was.Action, was.Owner, was.ApproverGroup = d.Action, d.Owner, d.ApproverGroup
+		return r.end(ctx, was, d.status(), changed+"; "+d.said(), EventMismatch, byWorker)
+	}
 	c := change{to: was.Entry, event: audit.Event{Kind: EventReplayed, Reason: "as " + req.JobID, By: by}}
-	c.to.ReplayStatus, c.to.ReplayJob, c.to.NextReplayAt, c.to.ReplayReason = Replayed, req.JobID, 0, ""
+	c.to.ReplayStatus, c.to.ReplayJob, c.to.NextReplayAt, c.to.ReplayReason = Replayed, req.JobID, 0, changed
+	if changed != "" {
+		c.event.Reason += "; " + changed
+	}
 	if !r.Atomic {
 		if err := r.submit(at(phase.DLQUpdate), &req); err != nil {
 			return err
@@ -233,6 +250,35 @@ func (r *Replayer) replay(ctx context.Context, was read, by string) error {
 		return err
 	}
 	return r.publish(ctx, was.JobID, body, &req)
+}
+
+// mismatch says that another policy has decided on a replay than on its original; "" if not.
+func mismatch(e *Entry, v *safety.Verdict) string {
+	if e.PolicySnapshot == "" || v.Snapshot == "" || v.Snapshot == e.PolicySnapshot {
+		return ""
+	}
+	return fmt.Sprintf("%s: %s decides, and %s did", codeMismatch, v.Snapshot, e.PolicySnapshot)
+}
+
+// risk is what triage makes of a mismatch: where no rule is about that, what is transient goes on by the latest policy,
+// and anything else has to be approved (Dead letters, policy and governance).
+func (r *Replayer) risk(e *Entry) Decision {
+	d := r.Decide(&Entry{ReasonCode: codeMismatch})
+	if d.Rule == 0 && ClassOf(e.ReasonCode).Action == AutoReplay {
+		d.Action = AutoReplay
+	}
+	return d
+}
+
+// status is where triage leaves an entry that is not replayed by itself.
+func (d *Decision) status() string {
+	switch d.Action {
+	case RequireApproval:
+		return AwaitingApproval
+	case Quarantine:
+		return Quarantined
+	}
+	return PendingReview
 }
 
 // submit stores and publishes a replay, as any client does.
@@ -283,15 +329,32 @@ func (r *Replayer) request(ctx context.Context, orig job.Request, e *Entry) job.
 	if !r.KeepKey {
 		req.IdempotencyKey = req.JobID
 	}
+	if e.Payload != "" {
+		req.Payload = json.RawMessage(e.Payload)
+	}
 	return req
 }
 
-// committed says which job has done what the entry is about; "" is none.
-func (r *Replayer) committed(ctx context.Context, e *Entry) (string, error) {
+// committed says who has done what the entry is about: a job that has succeeded or, by the ledger, one that nobody heard
+// of; "" is none.
+func (r *Replayer) committed(ctx context.Context, e *Entry) (by string, err error) {
 	if !r.CheckCommitted || e.IdempotencyKey == "" {
 		return "", nil
 	}
-	return r.Queue.Committed(phase.With(ctx, e.JobID, phase.CommittedRead), e.Tenant, e.IdempotencyKey)
+	ctx = phase.With(ctx, e.JobID, phase.CommittedRead)
+	if by, err = r.Queue.Committed(ctx, e.Tenant, e.IdempotencyKey); err != nil || by != "" || r.Ledger == nil {
+		return by, err
+	}
+	ctx, cancel := context.WithTimeout(ctx, r.Queue.Timeout)
+	defer cancel()
+	had, err := r.Ledger.Had(ctx, e.Tenant, e.IdempotencyKey)
+	if err != nil {
+		return "", fmt.Errorf("ask the ledger: %w", err)
+	}
+	if had {
+		by = "an execution of which only the ledger knows"
+	}
+	return by, nil
 }
 
 func (r *Replayer) alreadyCommitted(ctx context.Context, was read, done, by string) error {

@@ -44,7 +44,7 @@ var Classes = []Class{
 	},
 	{
 		Name:    "policy_and_governance",
-		Signals: []string{codeDenied, "approval_required", "policy_snapshot_mismatch", job.ReasonSafetyDenied},
+		Signals: []string{codeDenied, "approval_required", codeMismatch, job.ReasonSafetyDenied},
 		Action:  RequireApproval,
 		Says:    "Decided anew by the latest policy, once somebody has approved the replay.",
 	},
@@ -66,6 +66,9 @@ var Classes = []Class{
 
 // codeDenied is what Dead letters calls job.ReasonSafetyDenied.
 const codeDenied = "denied"
+
+// codeMismatch is raised when another policy decides on a replay than decided on its original.
+const codeMismatch = "policy_snapshot_mismatch"
 
 // unclassified is the class of a reason code that is in no row: a worker's own word, say.
 var unclassified = Class{

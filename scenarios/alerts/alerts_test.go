@@ -90,33 +90,53 @@ func TestRulesDoWhatTheirTestsSay(t *testing.T) {
 // firedFile says which alerts fire in which scenario. -update writes it anew.
 const firedFile = "testdata/alerts.tsv"
 
+const firedHead = "scenario\tpreset\talert\tlabels\tfires\tover\tsays\n"
+
 // Every scenario fires the alerts of the committed table and no others, under both presets: each alert has one in which
 // it fires, and all are quiet where nothing goes wrong that they are about.
 func TestAlertsOfScenarios(t *testing.T) {
-	var table strings.Builder
-	table.WriteString("scenario\tpreset\talert\tlabels\tfires\tover\tnoticed\n")
+	data, err := os.ReadFile(firedFile)
+	require.NoError(t, err)
+	table, ran := firedHead, 0
 	for _, name := range plans.Names() {
-		for _, preset := range []string{plans.PresetDocumented, plans.PresetHardened} {
-			res := run(t, name, preset)
-			fired, err := alerts.Evaluate(res.Samples, rules.Rules)
-			require.NoError(t, err)
-			for _, a := range fired {
-				over := "-"
-				if a.Over > 0 {
-					over = a.Over.String()
+		t.Run(name, func(t *testing.T) {
+			ran++
+			fired := firedIn(t, name)
+			table += fired
+			if !*update {
+				want := ""
+				for line := range strings.Lines(string(data)) {
+					if strings.HasPrefix(line, name+"\t") {
+						want += line
+					}
 				}
-				fmt.Fprintf(&table, "%s\t%s\t%s\t%s\t%s\t%s\t%s\n", name, preset, a.Name, about(a.Labels), a.Fired, over, a.Summary)
+				assert.Equal(t, want, fired, "if the change is meant, -update notes it")
 			}
+		})
+	}
+	switch {
+	case ran < len(plans.Names()): // -run leaves some out
+	case *update:
+		require.NoError(t, os.WriteFile(firedFile, []byte(table), 0o644))
+	default:
+		assert.Equal(t, table, string(data), "of scenarios that are gone, too")
+	}
+}
+
+// firedIn are the lines of a scenario.
+func firedIn(t *testing.T, name string) (lines string) {
+	for _, preset := range []string{plans.PresetDocumented, plans.PresetHardened} {
+		fired, err := alerts.Evaluate(run(t, name, preset).Samples, rules.Rules)
+		require.NoError(t, err)
+		for _, a := range fired {
+			over := "-"
+			if a.Over > 0 {
+				over = a.Over.String()
+			}
+			lines += fmt.Sprintf("%s\t%s\t%s\t%s\t%s\t%s\t%s\n", name, preset, a.Name, about(a.Labels), a.Fired, over, a.Summary)
 		}
 	}
-	if *update {
-		require.NoError(t, os.MkdirAll("testdata", 0o755))
-		require.NoError(t, os.WriteFile(firedFile, []byte(table.String()), 0o644))
-		return
-	}
-	want, err := os.ReadFile(firedFile)
-	require.NoError(t, err)
-	assert.Equal(t, string(want), table.String(), "if the change is meant, -update notes it")
+	return lines
 }
 
 func about(labels map[string]string) string {

@@ -11,6 +11,7 @@ import (
 // repairs are what became of the jobs of a run that failed, and of effects that should be had once.
 type repairs struct {
 	failed, repaired int
+	missing          int           // failed, and had no effect, nor had a replay
 	took             time.Duration // from failure to success, of all that were repaired
 	double           int           // effects beyond the first
 }
@@ -45,6 +46,9 @@ func repairsOf(res *scenarios.Result) (r repairs) {
 			continue
 		}
 		r.failed++
+		if effects == 0 {
+			r.missing++
+		}
 		if repaired > 0 {
 			r.repaired++
 			r.took += repaired - j.Settled
@@ -61,10 +65,10 @@ func (r repairs) time() float64 {
 	return r.took.Seconds() / float64(r.repaired)
 }
 
-// stayed is the percentage of failures that were not repaired.
+// stayed is the percentage of failures that left what they were to do undone.
 func (r repairs) stayed() float64 {
 	if r.failed == 0 {
 		return 0
 	}
-	return 100 * float64(r.failed-r.repaired) / float64(r.failed)
+	return 100 * float64(r.missing) / float64(r.failed)
 }

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/wavetank-sim/wavetank/engine/dlq"
+	"github.com/wavetank-sim/wavetank/scenarios/scheduler/actors"
 	"github.com/wavetank-sim/wavetank/scenarios/strictyaml"
 )
 
@@ -67,4 +68,16 @@ func sortedNumbers[V any](m map[int]V) (list []int) {
 	}
 	slices.Sort(list)
 	return list
+}
+
+// Operator is who approves or mends the replay of a job: of every group that the triage policy names, if the plan does not
+// say otherwise.
+func (p *Plan) Operator(job int) dlq.Person {
+	who := dlq.Person{Name: actors.OperatorName, Groups: []string{p.Workload.OperatorOf[job]}}
+	if who.Groups[0] == "" && p.Triage != nil {
+		for _, r := range p.Triage.Rules {
+			who.Groups = append(who.Groups, r.ApproverGroup, r.Owner)
+		}
+	}
+	return who
 }

@@ -85,6 +85,8 @@ type Workload struct {
 
 	Fail          map[int]string        `yaml:"fail,omitempty" json:"fail,omitempty" like:"timeout; twice" doc:"how the executions of job N fail: the reason code that the worker gives; then, each behind a semicolon, twice or 3 times, of the job and its replays; committed: the effect is had all the same; succeeds after 5s: the worker reports a success after all"`
 	ApproveReplay map[int]time.Duration `yaml:"approve_replay,omitempty" json:"approve_replay,omitempty" min:"1ns" max:"24h" doc:"how long after its submission the operator approves the replay of job N, at the earliest, once it waits for that"`
+	MendReplay    map[int]time.Duration `yaml:"mend_replay,omitempty" json:"mend_replay,omitempty" min:"1ns" max:"24h" doc:"how long after its submission the operator gives the replay of job N another payload, at the earliest, once it is quarantined"`
+	OperatorOf    map[int]string        `yaml:"operator_of,omitempty" json:"operator_of,omitempty" like:"interns" doc:"the group of the operator who approves or mends the replay of job N, if not that which the triage policy names"`
 }
 
 // Schedule says how the stepper chooses.

@@ -163,6 +163,13 @@ func Describe(e sim.Event, now Record, changed bool) string {
 
 // describeCall says what the safety kernel or the output policy is asked, and what it answers.
 func describeCall(e sim.Event) string {
+	if e.Target == actors.LedgerName {
+		switch history.AnswerOf(&e) {
+		case history.Done:
+			return "asks the ledger, which has its effect" + map[bool]string{true: " not"}[e.Outcome == sim.OutcomeNil]
+		}
+		return "asks the ledger, and gets no answer"
+	}
 	words, decision := "asks the "+e.Target, (*history.Verdict).Input
 	switch phase.Phase(e.Phase) {
 	case phase.OutputCheck:

@@ -1,6 +1,8 @@
 package scheduler
 
 import (
+	"cmp"
+
 	"github.com/wavetank-sim/wavetank/engine/routing"
 	"github.com/wavetank-sim/wavetank/engine/settings"
 	"github.com/wavetank-sim/wavetank/invariants/scheduler/config"
@@ -24,13 +26,19 @@ func JudgeConfig(p *plans.Plan) config.Config {
 func judgeReplays(p *plans.Plan, c *config.ReplayConfig) {
 	c.Wanted = c.Enabled || p.Triage != nil
 	c.Kernel = p.Kernel.On() && p.Engine.Policy.FailMode == settings.FailModeClosed
-	c.Approved = map[string]bool{}
+	c.Approved, c.Mended, c.Operators = map[string]bool{}, map[string]bool{}, map[string][]string{}
 	for n := range p.Workload.ApproveReplay {
 		c.Approved[plans.JobID(n)] = true
 	}
+	for n := range p.Workload.MendReplay {
+		c.Mended[plans.JobID(n)] = true
+	}
+	for n := range p.Workload.OperatorOf {
+		c.Operators[plans.JobID(n)] = p.Operator(n).Groups
+	}
 	if p.Triage != nil {
 		for _, rule := range p.Triage.Rules {
-			c.Rules = append(c.Rules, config.ReplayRule{ReasonCode: rule.Match.ReasonCode, Action: string(rule.Action), MaxReplays: rule.MaxReplays})
+			c.Rules = append(c.Rules, config.ReplayRule{ReasonCode: rule.Match.ReasonCode, Action: string(rule.Action), MaxReplays: rule.MaxReplays, Group: cmp.Or(rule.ApproverGroup, rule.Owner)})
 		}
 	}
 }

@@ -3,8 +3,10 @@ package scheduler
 import (
 	"cmp"
 	"context"
+	"encoding/json"
 	"fmt"
 	"log/slog"
+	"slices"
 	"sort"
 	"strings"
 	"sync/atomic"
@@ -65,7 +67,7 @@ func (s *System) scheduler(p *sim.Process) {
 	picking := s.picks.process(p.Node(), registry, p.Rand())
 	cfg := engine.Config{
 		ID: p.Node(), Settings: s.plan.Engine, Triage: s.plan.Triage, Routing: s.plan.Routing(), Streams: s.plan.Streams(),
-		Redis: p.Redis(), JetStream: p.JetStream(), NATS: p.NATS(), Clock: p.Clock(), Random: picking,
+		Redis: p.Redis(), JetStream: p.JetStream(), NATS: p.NATS(), Ledger: actors.Account{Ledger: s.ledger, Process: p}, Clock: p.Clock(), Random: picking,
 		Logger: slog.New(slog.DiscardHandler), Registerer: picking, Workflows: s.plan.Workload.Runs > 0,
 	}
 	if s.plan.Kernel.On() {
@@ -128,7 +130,7 @@ func (s *System) StartClients(w *sim.World) {
 	if len(work.Cancel) > 0 {
 		w.Node(actors.CancellerName, s.cancel).Start()
 	}
-	if len(work.ApproveReplay) > 0 {
+	if len(work.ApproveReplay)+len(work.MendReplay) > 0 {
 		w.Node(actors.OperatorName, s.operate).Start()
 	}
 	s.startApprovers(w)
@@ -164,9 +166,16 @@ func (s *System) operate(p *sim.Process) {
 	if err != nil {
 		panic(fmt.Sprintf("%s: %v", p.Node(), err))
 	}
-	actors.RunErrands(p, actors.Patient, s.inTime(s.plan.Workload.ApproveReplay, func(ctx context.Context, n int) error {
-		return r.Approve(ctx, plans.JobID(n), actors.OperatorName)
-	}))
+	work := s.plan.Workload
+	approvals := s.inTime(work.ApproveReplay, func(ctx context.Context, n int) error {
+		return r.Approve(ctx, plans.JobID(n), s.plan.Operator(n))
+	})
+	mendings := s.inTime(work.MendReplay, func(ctx context.Context, n int) error {
+		return r.Mend(ctx, plans.JobID(n), json.RawMessage(`{"mended":true}`), s.plan.Operator(n))
+	})
+	errands := append(approvals, mendings...)
+	slices.SortStableFunc(errands, func(a, b actors.Errand) int { return cmp.Compare(a.After, b.After) })
+	actors.RunErrands(p, actors.Patient, errands)
 }
 
 // Scrape asks each scheduler for its metrics, as Prometheus would over HTTP; nil is no answer. No step shows it. What

@@ -77,7 +77,7 @@ type Config struct {
 	Output    OutputConfig   `setting:"output."`
 	Saga      SagaConfig     `setting:"saga."`
 	Workflow  WorkflowConfig `setting:"workflow."`
-	Replay    ReplayConfig   `setting:"replay." Wanted:"-" Rules:"-" Kernel:"-" Approved:"-"`
+	Replay    ReplayConfig   `setting:"replay." Wanted:"-" Rules:"-" Kernel:"-" Approved:"-" Mended:"-" Operators:"-"`
 
 	topics map[string]time.Duration // TopicTimeouts
 }
@@ -331,13 +331,17 @@ type ReplayConfig struct {
 	GrowthWindow   time.Duration   // this time are too many
 	Kernel         bool            // a safety kernel decides, and no job runs without its decision
 	Approved       map[string]bool // jobs whose replay somebody will approve
+	Mended         map[string]bool // jobs whose payload somebody will mend
+
+	Operators map[string][]string // the groups of who decides on the replay of a job, if not of every group
 }
 
 // ReplayRule is a rule of a triage policy.
 type ReplayRule struct {
 	ReasonCode string
 	Action     string
-	MaxReplays int // 0 is that of the settings
+	MaxReplays int    // 0 is that of the settings
+	Group      string // whoever approves or mends is of it; "" is anybody
 }
 
 // ThrottledFor is how long it takes at most until a job's request is handled again that the safety kernel throttles;

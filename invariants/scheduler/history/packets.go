@@ -39,7 +39,10 @@ type DeadLetter struct {
 	Reason       string `json:"reason"`
 	Attempts     int    `json:"attempts"`
 	ReplayStatus string `json:"replay_status"`
+	ReplayReason string `json:"replay_reason"`
+	Snapshot     string `json:"policy_snapshot"`
 	DecidedBy    string `json:"decided_by"`
+	Payload      string `json:"payload"`
 	Action       string `json:"action"`
 	Fatal        bool   `json:"fatal"`
 }
@@ -62,7 +65,8 @@ type OutputFinding struct {
 type Verdict struct {
 	Decision    int               `json:"decision"`
 	Reason      string            `json:"reason"`
-	Constraints map[string]string `json:"constraints"`  // of the kernel
+	Constraints map[string]string `json:"constraints"` // of the kernel
+	Snapshot    string            `json:"policy_snapshot"`
 	RedactedPtr string            `json:"redacted_ptr"` // of the output policy
 }
 

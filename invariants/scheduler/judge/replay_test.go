@@ -138,6 +138,18 @@ var replayTrials = map[string]trial{
 			s.dies(job1, "denied").letter("operator", job1, "denied", "scheduled", map[string]any{"decided_by": "operator"}).replays(job1, job1, replay1, 1, "job-1:key")
 		},
 	},
+	"policy-mismatch-is-raised": {
+		cfg: replaying,
+		breaks: func(s *story) {
+			s.dies(job1, "timeout").letter(s1, job1, "timeout", "scheduled", map[string]any{"policy_snapshot": "sha256:a"}).asked(s1, replay1).last().Data = `{"decision":1,"policy_snapshot":"sha256:b"}`
+			s.replays(job1, job1, replay1, 1, "job-1:key").letter(s1, job1, "timeout", "replayed", map[string]any{"policy_snapshot": "sha256:a"})
+		},
+		says: "is decided on by another policy than job-1, which it replays, and its dead letter does not say so",
+		holds: func(s *story) {
+			s.dies(job1, "timeout").letter(s1, job1, "timeout", "scheduled", map[string]any{"policy_snapshot": "sha256:a"}).asked(s1, replay1).last().Data = `{"decision":1,"policy_snapshot":"sha256:b"}`
+			s.replays(job1, job1, replay1, 1, "job-1:key").letter(s1, job1, "timeout", "replayed", map[string]any{"policy_snapshot": "sha256:a", "replay_reason": "policy_snapshot_mismatch: b decides, and a did"})
+		},
+	},
 	"growth-alert-tells-the-truth": {
 		cfg:    replaying,
 		breaks: func(s *story) { s.dies(job1, "timeout").grown(s1).alarm(s1) },
@@ -197,6 +209,7 @@ func TestReplaysThatBreakPromises(t *testing.T) {
 	for name, x := range map[string]struct {
 		of, says string
 		breaks   func(s *story)
+		change   func(*config.ReplayConfig)
 	}{
 		"a decision that is older than the dead letter": {
 			of: "replay-has-fresh-decision", says: "and its dead letter was written at step",
@@ -212,6 +225,35 @@ func TestReplaysThatBreakPromises(t *testing.T) {
 			of: "max-replays-hold", says: "of which there is no dead letter",
 			breaks: func(s *story) { s.dies(job1, "timeout").replays(job1, job1, "job-1-replay-2", 2, "job-1:key") },
 		},
+		"an effect that the ledger would have told of": {
+			of: "no-replay-of-committed", says: "although the effect of its idempotency key was had at step",
+			breaks: func(s *story) {
+				s.dies(job1, "timeout").effect(w1, job1, "finish").replays(job1, job1, replay1, 1, "job-1:key")
+			},
+		},
+		"another policy, and nobody knows how far the job came": {
+			of: "policy-mismatch-is-raised", says: "whose reason_code is unknown_commit_state and on which another policy decides, and nobody has approved that",
+			breaks: func(s *story) {
+				s.dies(job1, "unknown_commit_state").letter(s1, job1, "unknown_commit_state", "scheduled", map[string]any{"policy_snapshot": "sha256:a"}).asked(s1, replay1).last().Data = `{"decision":1,"policy_snapshot":"sha256:b"}`
+				s.replays(job1, job1, replay1, 1, "job-1:key")
+			},
+		},
+		"an approval by somebody outside of the group": {
+			of: "no-replay-against-triage", says: "on which somebody has decided who is not of the group that the triage policy names for reason_code no_workers",
+			breaks: func(s *story) {
+				s.dies(job1, "no_workers").letter("operator", job1, "no_workers", "scheduled", map[string]any{"decided_by": "operator"}).replays(job1, job1, replay1, 1, "job-1:key")
+			},
+			change: func(c *config.ReplayConfig) {
+				c.Rules = []config.ReplayRule{{ReasonCode: "no_workers", Action: "require_approval", Group: "governance"}}
+				c.Operators = map[string][]string{job1: {"interns"}}
+			},
+		},
+		"a payload that was mended in vain": {
+			of: "no-replay-against-triage", says: `which was mended to {"fits":true}`,
+			breaks: func(s *story) {
+				s.dies(job1, "schema_invalid").letter("operator", job1, "schema_invalid", "scheduled", map[string]any{"decided_by": "operator", "payload": `{"fits":true}`}).replays(job1, job1, replay1, 1, "job-1:key")
+			},
+		},
 		"a step tagged as another's": {
 			of: "no-replay-against-triage", says: "although the action for reason_code schema_invalid is quarantine",
 			breaks: func(s *story) { s.dies(job1, "schema_invalid").replays("job-2", job1, replay1, 1, "job-1:key") },
@@ -226,8 +268,12 @@ func TestReplaysThatBreakPromises(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			s := newStory()
 			x.breaks(s)
+			cfg := replaying
+			if x.change != nil {
+				x.change(&cfg.Replay)
+			}
 			var says []string
-			for _, v := range outcomeOf(s.judge(replaying), x.of).Violations {
+			for _, v := range outcomeOf(s.judge(cfg), x.of).Violations {
 				says = append(says, v.Message)
 			}
 			assert.Contains(t, strings.Join(says, "\n"), x.says)

@@ -33,6 +33,22 @@ func (f *Facts) Repeated(s *Step) (key string, first Effect, again bool) {
 	return key, first, first.had > 1
 }
 
+// HadBefore is the step at which the effect of a replay's key was had, if that was before the ledger was last asked because
+// of the dead letter that the replay comes from.
+func (f *Facts) HadBefore(j *Job) (step int, had bool) {
+	first, had := f.Effects[j.Replay.Key]
+	asked := f.Job(j.Replay.Of).Replay.Asked
+	if j.Replay.Count > 1 {
+		asked = 0
+		for _, before := range f.Order {
+			if before.Replay.Of == j.Replay.Of && before.Replay.Count == j.Replay.Count-1 {
+				asked = max(asked, before.Replay.Asked)
+			}
+		}
+	}
+	return first.Step, had && first.Step > 0 && (asked == 0 || first.Step < asked)
+}
+
 // Deduplicated says whether a worker answers for a job without executing it: the effect of its key was had.
 func (f *Facts) Deduplicated(j *Job) bool {
 	return f.Config.Deduplicate && f.Effects[j.Replay.Key].had > 0

@@ -41,6 +41,8 @@ type replayJob struct {
 	Count   int    // which of that job's replays it is
 	Replays int    // of it, and of those
 	Decided int    // the step at which the safety kernel answered about it last; 0 is never
+	Policy  string // the policy that decided before there was a record of it; "" is none
+	Asked   int    // the step at which the ledger was last asked about its key, because of its dead letter; 0 is never
 }
 
 // Letter is a dead letter as its entry has it.
@@ -50,6 +52,9 @@ type Letter struct {
 	expires                                      time.Duration // 0 is never
 	Fatal                                        bool          // its worker called the failure final, by its entry and by a result
 	Step                                         bool          // its job is a step of a run
+	Payload                                      string        // that somebody has mended it with; "" is none
+	Mismatch                                     bool          // it says that another policy decides on the replay
+	Policy                                       string        // the policy that decided on its job
 	Written                                      int           // the step at which it was, before anybody triaged it
 }
 
@@ -108,6 +113,7 @@ func (f *Facts) LetterChanged(s *Step, id string, c *sim.Change) {
 	if j := f.Jobs[id]; j != nil {
 		l.Fatal, l.Step = e.Fatal && j.Saga.Fatal, IsStep(j)
 	}
+	l.Payload, l.Policy, l.Mismatch = e.Payload, e.Snapshot, strings.HasPrefix(e.ReplayReason, "policy_snapshot_mismatch")
 	l.Status, l.ReasonCode, l.ReplayStatus, l.ApprovedBy = e.Status, e.ReasonCode, e.ReplayStatus, e.DecidedBy
 	if r.Rewritten != nil && s.Kind != sim.KindControl { // a failover of Redis is nobody's doing
 		r.Rewritten(s, id, &was, l)
@@ -177,10 +183,20 @@ func (f *Facts) GrowthSeen(s *Step) {
 	r.Last[by] = Look{Process: by, Step: s.Step, Fresh: least, Alert: least > limit, Sure: (least > limit) == (most > limit)}
 }
 
-// KernelAsked takes in the safety kernel's answer to a scheduler.
-func (f *Facts) KernelAsked(e *sim.Event) {
-	if e.Name == "Check" && e.Job != "" && !history.AnswerOf(e).Failed() && e.Outcome != sim.OutcomePending {
-		f.Job(e.Job).Replay.Decided = e.Step
+// Called takes in the answer of the safety kernel to a scheduler, or that of the ledger.
+func (f *Facts) Called(e *sim.Event) {
+	if e.Job == "" || history.AnswerOf(e).Failed() || e.Outcome == sim.OutcomePending {
+		return
+	}
+	switch e.Name {
+	case "Had":
+		f.Job(e.Job).Replay.Asked = e.Step
+	case "Check":
+		j := f.Job(e.Job)
+		j.Replay.Decided = e.Step
+		if v, err := history.Read[history.Verdict](e.Data); err == nil && j.State == Absent {
+			j.Replay.Policy = v.Snapshot
+		}
 	}
 }
 
@@ -245,9 +261,9 @@ func (f *Facts) ReplayDenied(j *Job) bool {
 	return f.Replay.Letters[j.ID].ApprovedBy != ""
 }
 
-// DoneAfterAll says whether a worker has reported a success of what the job's idempotency key stands for.
+// DoneAfterAll says whether what the job's idempotency key stands for was done, or a worker has said so.
 func (f *Facts) DoneAfterAll(j *Job) bool {
-	return j.Replay.Key != "" && slices.ContainsFunc(f.Order, func(k *Job) bool { return k.Saga.Answered && k.Commitment() == j.Commitment() })
+	return j.Replay.Key != "" && (f.Effects[j.Replay.Key].had > 0 || slices.ContainsFunc(f.Order, func(k *Job) bool { return k.Saga.Answered && k.Commitment() == j.Commitment() }))
 }
 
 // Root is the job that a replay goes back to.
@@ -268,7 +284,8 @@ func ReplayOpen(f *Facts) (list []string) {
 		l := f.Replay.Letters[id]
 		switch {
 		case l.Lost(f.At):
-		case !l.triaged, l.ReplayStatus == "scheduled", l.ReplayStatus == "awaiting_approval" && c.Approved[id]:
+		case !l.triaged, l.ReplayStatus == "scheduled",
+			l.ReplayStatus == "awaiting_approval" && c.Approved[id] && c.Operators[id] == nil, l.ReplayStatus == "quarantined" && c.Mended[id] && c.Operators[id] == nil:
 			list = append(list, fmt.Sprintf("the dead letter of %s is %s", id, l.ReplayStatus))
 		}
 	}

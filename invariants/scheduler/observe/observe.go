@@ -19,7 +19,7 @@ func (o *Observer) Observe(e *sim.Event) []history.Fact {
 			o.operation(e)
 		}
 	case sim.KindCall:
-		f.KernelAsked(e)
+		f.Called(e)
 		o.operation(e)
 	case sim.KindAPI:
 		if e.Phase == "publish_read" {

@@ -2,6 +2,7 @@ package replay
 
 import (
 	"github.com/wavetank-sim/wavetank/invariants"
+	"github.com/wavetank-sim/wavetank/invariants/scheduler/config"
 	"github.com/wavetank-sim/wavetank/invariants/scheduler/history"
 	"github.com/wavetank-sim/wavetank/invariants/scheduler/model"
 	"github.com/wavetank-sim/wavetank/invariants/scheduler/observe"
@@ -15,7 +16,7 @@ var oneEffectPerKey = rule.New(invariants.Invariant{
 	Source: "Dead letters, the production problem: a replayed tool call can create a second ticket",
 }, func(f *model.Facts, t *rule.Tally) observe.Checker {
 	return observe.Checker{Effect: func(s *model.Step) {
-		if s.Name != "finish" || history.AnswerOf(s.Event) != history.Done {
+		if s.Name != "finish" || history.AnswerOf(s.Event) == history.Declined {
 			return
 		}
 		t.Exercise()
@@ -25,3 +26,45 @@ var oneEffectPerKey = rule.New(invariants.Invariant{
 		}
 	}}
 })
+
+var policyMismatchIsRaised = rule.New(invariants.Invariant{
+	Name:   "policy-mismatch-is-raised",
+	Says:   "A replay on which another policy decides than on its original says so, and waits for an approval if its failure is not transient.",
+	Kind:   invariants.Always,
+	Source: "Dead letters, failure triage model: policy_snapshot_mismatch",
+}, func(f *model.Facts, t *rule.Tally) observe.Checker {
+	differs := func(j *model.Job, l *model.Letter) bool {
+		return l != nil && l.Policy != "" && j.Replay.Policy != "" && l.Policy != j.Replay.Policy
+	}
+	return observe.Checker{
+		Wrote: func(s *model.Step, w *model.Write) {
+			if !created(s, w) {
+				return
+			}
+			t.Exercise()
+			if l := f.Source(s.About); differs(s.About, l) && l.ApprovedBy == "" && onMismatch(&f.Config.Replay, l) != actAutoReplay {
+				t.Violation(s.About, "replays %s at step %d, whose reason_code is %s and on which another policy decides, and nobody has approved that", s.About.Replay.Of, invariants.StepNo(s.Step), l.ReasonCode)
+			}
+		},
+		Ended: func(*invariants.End) {
+			for _, j := range f.Order {
+				if l := f.Source(j); j.Replay.Of != "" && j.Accepted && differs(j, l) && l.ReplayStatus == "replayed" && !l.Mismatch {
+					t.Violation(j, "is decided on by another policy than %s, which it replays, and its dead letter does not say so", j.Replay.Of)
+				}
+			}
+		},
+	}
+})
+
+// onMismatch is what is to become of a dead letter on which another policy decides.
+func onMismatch(c *config.ReplayConfig, l *model.Letter) string {
+	for _, r := range c.Rules {
+		if r.ReasonCode == "policy_snapshot_mismatch" {
+			return r.Action
+		}
+	}
+	if !c.Triage || replayDefaults[l.ReasonCode] == actAutoReplay {
+		return actAutoReplay
+	}
+	return actApproval
+}

@@ -3,6 +3,7 @@ package replay
 import (
 	"cmp"
 	"fmt"
+	"slices"
 
 	"github.com/wavetank-sim/wavetank/invariants"
 	"github.com/wavetank-sim/wavetank/invariants/scheduler/config"
@@ -15,7 +16,7 @@ import (
 // What holds of dead-letter triage and replay (Dead letters).
 var Invariants = []rule.Rule{
 	replayKeepsIdempotencyKey, replayHasFreshDecision, oneReplayPerCount, maxReplaysHold, noReplayOfCommitted, noReplayAgainstTriage, deadLetterKeepsItsDecision,
-	growthAlertTellsTheTruth, autoReplayComesAbout, oneEffectPerKey,
+	growthAlertTellsTheTruth, autoReplayComesAbout, oneEffectPerKey, policyMismatchIsRaised,
 }
 
 var Situations = []rule.Rule{
@@ -182,7 +183,7 @@ var maxReplaysHold = rule.New(invariants.Invariant{
 
 var noReplayOfCommitted = rule.New(invariants.Invariant{
 	Name:   "no-replay-of-committed",
-	Says:   "A dead letter is not replayed when the effect of its job, by the idempotency key, is committed.",
+	Says:   "A dead letter is not replayed when the effect of its job, by the idempotency key, is committed: by a result that a scheduler has, or by the ledger, which it asks.",
 	Kind:   invariants.Always,
 	Source: "Dead letters, replay worker: AlreadyCommitted",
 }, func(f *model.Facts, t *rule.Tally) observe.Checker {
@@ -193,13 +194,17 @@ var noReplayOfCommitted = rule.New(invariants.Invariant{
 		t.Exercise()
 		if by := f.Replay.Committed[f.Root(s.About).Commitment()]; by != "" {
 			t.Violation(s.About, "replays %s at step %d, although %s has done what its idempotency key stands for", s.About.Replay.Of, invariants.StepNo(s.Step), by)
+			return
+		}
+		if at, had := f.HadBefore(s.About); had && f.Config.Replay.CheckCommitted {
+			t.Violation(s.About, "replays %s at step %d, although the effect of its idempotency key was had at step %d, and the ledger was not asked since", s.About.Replay.Of, invariants.StepNo(s.Step), invariants.StepNo(at))
 		}
 	}}
 })
 
 var noReplayAgainstTriage = rule.New(invariants.Invariant{
 	Name:   "no-replay-against-triage",
-	Says:   "Only what the triage policy has replayed by itself, or somebody has approved, is replayed.",
+	Says:   "Only what the triage policy has replayed by itself, or somebody of the right group has approved or mended, is replayed.",
 	Kind:   invariants.Always,
 	Source: "Dead letters, failure triage model",
 }, func(f *model.Facts, t *rule.Tally) observe.Checker {
@@ -215,7 +220,13 @@ var noReplayAgainstTriage = rule.New(invariants.Invariant{
 		}
 		switch action, _ := triage(&f.Config.Replay, l); {
 		case action == actAutoReplay:
+		case l.ApprovedBy != "" && outsider(&f.Config.Replay, s.About.Replay.Of, l.ReasonCode):
+			t.Violation(s.About, "replays %s at step %d, on which somebody has decided who is not of the group that the triage policy names for reason_code %s", s.About.Replay.Of, invariants.StepNo(s.Step), l.ReasonCode)
 		case action == actApproval && l.ApprovedBy != "":
+		case action == actQuarantine && l.ApprovedBy != "" && l.Payload != "":
+			if r := s.About.Request; r != nil && string(r.Payload) != l.Payload {
+				t.Violation(s.About, "replays %s at step %d with the payload %s, which was mended to %s", s.About.Replay.Of, invariants.StepNo(s.Step), r.Payload, l.Payload)
+			}
 		case action == actApproval:
 			t.Violation(s.About, "replays %s at step %d, which needs an approval for reason_code %s, and has none", s.About.Replay.Of, invariants.StepNo(s.Step), l.ReasonCode)
 		default:
@@ -223,6 +234,17 @@ var noReplayAgainstTriage = rule.New(invariants.Invariant{
 		}
 	}}
 })
+
+// outsider says whether who decides on a job's replay is not of the group that has to.
+func outsider(c *config.ReplayConfig, id, reasonCode string) bool {
+	groups, known := c.Operators[id]
+	for _, r := range c.Rules {
+		if r.ReasonCode == reasonCode {
+			return known && r.Group != "" && !slices.Contains(groups, r.Group)
+		}
+	}
+	return false
+}
 
 var deadLetterKeepsItsDecision = rule.New(invariants.Invariant{
 	Name:   "dead-letter-keeps-its-decision",
@@ -310,6 +332,10 @@ func unfounded(f *model.Facts, j *model.Job, status string, most int) string {
 	case "exhausted":
 		if had < most {
 			return fmt.Sprintf("exhausted, although %d of its %d replays have been had", had, most)
+		}
+	case "awaiting_approval":
+		if !f.Replay.Letters[j.ID].Mismatch {
+			return "still " + status
 		}
 	default:
 		return "still " + status

@@ -1,6 +1,14 @@
 package actors
 
-import "sync"
+import (
+	"context"
+	"errors"
+	"sync"
+
+	"github.com/redis/go-redis/v9"
+
+	"github.com/wavetank-sim/wavetank/sim"
+)
 
 // Ledger is the external system that executions act on: the place where a duplicate dispatch
 // becomes a second mail, ticket or payment. It outlives every node.
@@ -28,4 +36,27 @@ func (l *Ledger) Count(key string) int {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	return l.done[key]
+}
+
+// LedgerName is what the ledger goes by in the trace.
+const LedgerName = "ledger"
+
+// Account is the ledger as a process asks it, which takes a call.
+type Account struct {
+	Ledger  *Ledger
+	Process *sim.Process
+}
+
+// Had says whether what the key stands for has been done.
+func (a Account) Had(ctx context.Context, _, key string) (bool, error) {
+	err := a.Process.Do(ctx, sim.KindCall, "Had", LedgerName, func() error {
+		if a.Ledger.Count(key) == 0 {
+			return redis.Nil // as every answer that there is none
+		}
+		return nil
+	})
+	if errors.Is(err, redis.Nil) {
+		return false, nil
+	}
+	return err == nil, err
 }
