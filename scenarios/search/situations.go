@@ -103,8 +103,12 @@ func (d *drawer) deadLetter(job int) {
 	if strings.HasSuffix(how, "committed") { // a replay is a second ticket, or the worker knows its key
 		d.set("topology.deduplicate", from(d, "deduplicates", "true", "false"))
 	}
-	if how == "denied" {
-		d.set("workload.approve_replay."+nth(job), from(d, "approved after", "1m", "10s"))
+	decides := map[string]string{"denied": "workload.approve_replay.", "schema_invalid": "workload.mend_replay."}[how]
+	if decides != "" {
+		d.set(decides+nth(job), from(d, "decided after", "1m", "10s"))
+		if d.oneIn(3, "by another") {
+			d.set("workload.operator_of."+nth(job), "interns")
+		}
 	}
 	if d.oneIn(3, "growth") {
 		d.set("engine.replay.growth_alert", "1")
