@@ -42,7 +42,7 @@ compare: bin/wavetank ## put numbers into the tables of alternatives: [SEEDS=20]
 
 .PHONY: alerts
 alerts: bin/wavetank bin/wavetank-alerts ## say which alerts fire in the last run, or in that of OUT=folder, or in a new one: [SCENARIO=rollback-failure, and what make sim takes]
-	@$(if $(SCENARIO),$(RUN) --quiet || case $$? in 1|3) ;; *) exit 2;; esac)
+	@$(if $(SCENARIO),$(RUN) --quiet || { s=$$?; test $$s = 1 || test $$s = 3; })
 	@./bin/wavetank-alerts $(if $(OUT),'$(OUT)')
 
 # Go knows best what has changed.

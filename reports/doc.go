@@ -1,8 +1,8 @@
 // Package reports turns what was run into files that people and CI servers read.
 //
-// A finished run becomes the files of its folder: plan.yaml, result.json and report.html, beside the
+// A finished run becomes the files of its folder: plan.yaml, result.json, samples.json and report.html, beside the
 // trace.jsonl that the run wrote itself. [Write] makes the folder, [Page] the page alone, [Trace] reads
-// a trace back.
+// a trace back. [Stored.WriteAlerts] adds the alerts that somebody has evaluated.
 //
 // Many runs become one page: [WriteCampaign] says what a campaign found, or the bound if it found
 // nothing, and what it never met; [WriteSweep] answers a sweep's question with heatmaps, curves and the

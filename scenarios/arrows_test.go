@@ -272,3 +272,20 @@ func TestUsesAreFound(t *testing.T) {
 		assert.Equal(t, want, names, text)
 	}
 }
+
+// Prometheus's own packages take as long to compile as half of all the rest: only the program that evaluates rules has
+// them, and neither wavetank nor scheduler.
+func TestOnlyWhoEvaluatesRulesBuildsPrometheus(t *testing.T) {
+	_, list := sources(t)
+	used := map[string]bool{}
+	for _, s := range list {
+		for _, path := range imports(s.file) {
+			if strings.HasPrefix(path, "github.com/prometheus/prometheus/") || path == module+"scenarios/alerts" {
+				if !s.test {
+					used[filepath.Dir(s.path)] = true
+				}
+			}
+		}
+	}
+	assert.Equal(t, map[string]bool{"scenarios/alerts": true, "cmd/wavetank-alerts": true}, used)
+}
