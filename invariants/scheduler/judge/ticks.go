@@ -48,7 +48,7 @@ var snapshotStaysFresh = rule.New(invariants.Invariant{
 	var written time.Duration
 	bound := f.Config.SnapshotLockTTL + f.Config.SnapshotEvery + model.Doubt
 	stale := func(by string, at time.Duration) {
-		if l, heard := f.Listens[by]; heard && at-max(written, l.Since) > bound {
+		if l, heard := f.Listens[by]; heard && at-l.Last <= f.Config.WorkerTTL && at-max(written, l.Since) > bound {
 			t.Violation(nil, "the snapshot was %s old at %s, although %s had heard of workers for %s; its lock's TTL is %s and a tick %s",
 				at-written, at, by, at-l.Since, f.Config.SnapshotLockTTL, f.Config.SnapshotEvery)
 		}
