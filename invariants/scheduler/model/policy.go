@@ -330,6 +330,14 @@ func (f *Facts) PutOff(j *Job, at time.Duration) bool {
 	return j.PutOff != 0 && RequestLeft(j) && at-j.PutOff <= f.Config.ThrottledFor()
 }
 
+// ComesAgain says whether a request of the job was sent back, and the longest delay after which it is handled again is not
+// over.
+func (f *Facts) ComesAgain(j *Job, at time.Duration) bool {
+	return slices.ContainsFunc(j.Messages, func(m Message) bool {
+		return m.Consumer == history.ConsumerSubmit && m.PutOff != 0 && !m.Done && !m.Lost && !m.Abandoned && at-m.PutOff <= f.Config.BackoffMax+f.Config.JobLockTTL
+	})
+}
+
 // LeftToReplayer says whether nobody but the replayer can ask about a job in time: the delivery of its request was lost, or
 // the answer to that, and JetStream waits for it.
 func (f *Facts) LeftToReplayer(j *Job) bool {
