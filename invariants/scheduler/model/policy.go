@@ -330,11 +330,12 @@ func (f *Facts) PutOff(j *Job, at time.Duration) bool {
 	return j.PutOff != 0 && RequestLeft(j) && at-j.PutOff <= f.Config.ThrottledFor()
 }
 
-// ComesAgain says whether a request of the job was sent back, and the longest delay after which it is handled again is not
-// over.
+// ComesAgain says whether a request of the job was sent back, and may be on its way still when a replayer whose age is
+// shorter than the longest delay takes the job up.
 func (f *Facts) ComesAgain(j *Job, at time.Duration) bool {
-	return slices.ContainsFunc(j.Messages, func(m Message) bool {
-		return m.Consumer == history.ConsumerSubmit && m.PutOff != 0 && !m.Done && !m.Lost && !m.Abandoned && at-m.PutOff <= f.Config.BackoffMax+f.Config.JobLockTTL
+	longest := f.Config.BackoffMax + f.Config.JobLockTTL
+	return min(f.Config.PendingAge, f.Config.ScheduledAge) < longest && slices.ContainsFunc(j.Messages, func(m Message) bool {
+		return m.Consumer == history.ConsumerSubmit && m.PutOff != 0 && !m.Done && !m.Lost && !m.Abandoned && at-m.PutOff <= longest
 	})
 }
 
