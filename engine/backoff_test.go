@@ -91,3 +91,17 @@ func TestInfrastructureDelaysLast(t *testing.T) {
 		assert.Greater(t, sum, 45*time.Minute)
 	}
 }
+
+// Scheduler internals, section 5: the jitter is drawn from [0, 500 ms), in production by crypto/rand.
+func TestTheJitterIsDrawn(t *testing.T) {
+	for random, want := range map[time.Duration]time.Duration{0: time.Second, 499 * time.Millisecond: 1499 * time.Millisecond, 500 * time.Millisecond: time.Second} {
+		h := newHarness(t)
+		h.random = fixedRandom(random)
+		h.worker("worker-1")
+		h.faults.on(phase.Publish, "before")
+		assert.Equal(t, want, h.retry(h.handle(h.submit())).Delay)
+	}
+	production := Config{}.withDefaults().Random
+	assert.IsType(t, cryptoRandom{}, production)
+	assert.NotEqual(t, production.Uint64(t.Context()), production.Uint64(t.Context()), "equal once in 2^64")
+}

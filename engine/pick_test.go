@@ -141,3 +141,20 @@ func TestTies(t *testing.T) {
 		assert.Equal(t, want, h.record().Worker, tie)
 	}
 }
+
+// countingRandom counts what is drawn of it.
+type countingRandom struct{ drawn int }
+
+func (r *countingRandom) Uint64(context.Context) uint64 { r.drawn++; return 0 }
+
+// Stale workers: an error of the strategy ends the loop. A re-pick would draw its jitter first.
+func TestAnErrorOfTheStrategyEndsThePicks(t *testing.T) {
+	h := newHarness(t, func(s *settings.Settings) { s.StaleWorker = settings.JitteredRetries })
+	draws := &countingRandom{}
+	h.random = draws
+	req := h.submit()
+	drawn := draws.drawn
+	_, err := h.pick(t.Context(), &req)
+	assert.ErrorIs(t, err, routing.ErrNoWorkers, "no worker is known")
+	assert.Equal(t, drawn, draws.drawn)
+}

@@ -4,7 +4,9 @@ import (
 	"context"
 	"errors"
 	"log/slog"
+	"runtime"
 	"strconv"
+	"sync"
 	"sync/atomic"
 	"testing"
 	"time"
@@ -290,6 +292,56 @@ func TestRenewalIsDrainedBeforeTheRelease(t *testing.T) {
 		}
 	}
 	assert.Empty(t, h.abandoned)
+}
+
+// meanwhile is a hook whose renewals go on until they are called off, and which notes what ends before what begins.
+type meanwhile struct {
+	mu       sync.Mutex
+	renewing chan struct{}
+	order    []string
+}
+
+func (m *meanwhile) note(what string) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	m.order = append(m.order, what)
+}
+
+func (m *meanwhile) DialHook(next redis.DialHook) redis.DialHook { return next }
+
+func (m *meanwhile) ProcessHook(next redis.ProcessHook) redis.ProcessHook {
+	return func(ctx context.Context, cmd redis.Cmder) error {
+		if phase.From(ctx).Phase == phase.LockRelease && cmd.Name() == "watch" {
+			m.note("release")
+		}
+		if phase.From(ctx).Phase != phase.LockRenew {
+			return next(ctx, cmd)
+		}
+		close(m.renewing)
+		<-ctx.Done()
+		for range 1000 { // whoever does not wait for this comes first
+			runtime.Gosched()
+		}
+		m.note("renewal over")
+		return ctx.Err()
+	}
+}
+
+func (m *meanwhile) ProcessPipelineHook(next redis.ProcessPipelineHook) redis.ProcessPipelineHook {
+	return next
+}
+
+// A renewal that is under way as the function ends is over before the lock is released.
+func TestAReleaseWaitsForTheRenewal(t *testing.T) {
+	h := newHarness(t)
+	m := &meanwhile{renewing: make(chan struct{})}
+	h.Redis.AddHook(m)
+	require.NoError(t, h.WithLock(t.Context(), key, ttl, func(context.Context) error {
+		h.clock.Advance(ttl / 3)
+		<-m.renewing
+		return nil
+	}))
+	assert.Equal(t, []string{"renewal over", "release"}, m.order)
 }
 
 func TestAnUnrenewedLockExpiresUnderItsHolder(t *testing.T) {

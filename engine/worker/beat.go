@@ -17,6 +17,9 @@ func (w *Worker) beat(ctx context.Context, stop, left <-chan struct{}) {
 	full := false
 	for last := false; ; {
 		h := job.Heartbeat{WorkerID: w.ID, Pool: w.Pool, ActiveJobs: w.active(), MaxParallelJobs: w.MaxParallel, Labels: w.Labels, Capabilities: w.Capabilities}
+		if w.Load != nil {
+			h.CPULoad, h.GPUUtilization = w.Load(h.ActiveJobs)
+		}
 		if full {
 			h.ActiveJobs = h.MaxParallelJobs
 		}

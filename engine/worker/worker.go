@@ -41,6 +41,10 @@ type Config struct {
 	// stores nothing.
 	Output func(context.Context, *Task, Outcome) (key string, err error)
 
+	// Load says, in percent, how busy the worker's machine is, for its heartbeats (Scheduler internals, section 5); active is
+	// how many jobs it executes. Nil says nothing.
+	Load func(active int) (cpu, gpu float64)
+
 	AckWait     time.Duration // a job of a worker that died is delivered again after this
 	FetchWait   time.Duration // of one pull
 	ConfirmAcks bool          // an acknowledgement is repeated until the server confirms it

@@ -355,6 +355,29 @@ func TestTheLocalLock(t *testing.T) {
 	assert.False(t, h.server.Exists(RunLockKey("run-1")))
 }
 
+// whileReleased is a hook that is told when a lock in Redis is about to be given back.
+type whileReleased func()
+
+func (whileReleased) DialHook(next redis.DialHook) redis.DialHook          { return next }
+func (whileReleased) ProcessHook(next redis.ProcessHook) redis.ProcessHook { return next }
+func (told whileReleased) ProcessPipelineHook(next redis.ProcessPipelineHook) redis.ProcessPipelineHook {
+	return func(ctx context.Context, cmds []redis.Cmder) error {
+		if cmds[0].Name() == "multi" { // not what sets a connection up
+			told()
+		}
+		return next(ctx, cmds)
+	}
+}
+
+// The lock in Redis is given back while the local one is held, so that who has that next does not find the other taken.
+func TestTheLockInRedisGoesFirst(t *testing.T) {
+	h := alone(t)
+	var held []int
+	h.Locks.Redis.AddHook(whileReleased(func() { held = append(held, len(h.locals.runs["run-1"].slot)) }))
+	require.NoError(t, h.withRunLock(t.Context(), "run-1", func(context.Context) error { return nil }))
+	assert.Equal(t, []int{1}, held)
+}
+
 func TestAFencedWrite(t *testing.T) {
 	h := alone(t)
 	h.create(0)

@@ -65,6 +65,8 @@ var knobs = []Knob{
 	{Name: "engine.dispatch_order", Draws: "outbox", scenario: "state-write-failure"},
 	{Name: "engine.stale_worker", Draws: "jittered-retries", scenario: "stale-worker"},
 	{Name: "topology.max_parallel", Draws: "1 2 16"},
+	{Name: "workload.cpu", Draws: "45 90", scenario: "hot-worker"},
+	{Name: "workload.gpu", Draws: "30 100", scenario: "hot-worker"},
 	{Name: "topology.heartbeat_every", Draws: "3s 20s 45s"}, // the last is past the workers' TTL
 	{Name: "topology.deduplicate", Draws: "true"},
 	{Name: "world.heartbeat_lag", Draws: "1s 5s 15s 35s"},

@@ -56,6 +56,8 @@ type Workload struct {
 	Jobs        int                   `yaml:"jobs" json:"jobs" min:"1" max:"100000" doc:"how many jobs are submitted"`
 	Every       time.Duration         `yaml:"every" json:"every" min:"1ns" max:"24h" doc:"time between two submissions"`
 	Work        time.Duration         `yaml:"work" json:"work" min:"1ns" max:"24h" doc:"how long a worker executes a job"`
+	CPU         int                   `yaml:"cpu" json:"cpu" min:"0" max:"100" doc:"percent of its worker's CPU that a job takes while it is executed, as heartbeats say; a worker at 90 is overloaded (Scheduler internals, section 5)"`
+	GPU         int                   `yaml:"gpu" json:"gpu" min:"0" max:"100" doc:"the same of its GPU"`
 	Submissions int                   `yaml:"submissions" json:"submissions" min:"1" max:"10" doc:"how often each job is submitted, under one id: clients retry"`
 	Tries       int                   `yaml:"tries" json:"tries" min:"0" max:"1000" doc:"how often a client tries a submission before it gives up; 0 is until it succeeds"`
 	Tenants     int                   `yaml:"tenants" json:"tenants" min:"1" max:"1000" doc:"the jobs belong to tenant-1 up to tenant-<this>, in turn"`

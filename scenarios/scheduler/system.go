@@ -95,7 +95,7 @@ func (s *System) StartWorkers(w *sim.World) {
 		pool, capabilities := t.Pool(i + 1)
 		k := actors.Worker{
 			ID: name, Pool: pool, Labels: t.WorkerLabels(i + 1), Capabilities: capabilities, MaxParallel: t.MaxParallel, HeartbeatEvery: t.HeartbeatEvery,
-			Work: s.work, Status: s.status, Fail: s.failures.of, Deduplicate: t.Deduplicate, Ledger: s.ledger, Outputs: s.plan.Engine.Output.Enabled,
+			CPU: s.plan.Workload.CPU, GPU: s.plan.Workload.GPU, Work: s.work, Status: s.status, Fail: s.failures.of, Deduplicate: t.Deduplicate, Ledger: s.ledger, Outputs: s.plan.Engine.Output.Enabled,
 		}
 		w.Node(name, k.Run).Start()
 	}

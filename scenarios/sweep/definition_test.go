@@ -134,7 +134,7 @@ func TestASweepDoesNotJudgeByWhatItsScenarioExpects(t *testing.T) {
 }
 
 func TestReadyMadeSweeps(t *testing.T) {
-	assert.Equal(t, []string{"backoff", "dispatch-timeout", "stale-worker-retries"}, Names())
+	assert.Equal(t, []string{"backoff", "dispatch-timeout", "retry-budget", "stale-worker-retries"}, Names())
 	for _, name := range Names() {
 		d, err := Load(name) // which makes every plan
 		require.NoError(t, err)
@@ -165,7 +165,7 @@ func TestLoad(t *testing.T) {
 	assert.Equal(t, []string{"1", "2", "3"}, d.Axes[0].Values)
 
 	for arg, want := range map[string]string{
-		"stale-worker-retry":            `unknown sweep "stale-worker-retry"; there are backoff, dispatch-timeout, stale-worker-retries, or give a scenario's name or a file's path (did you mean "stale-worker-retries"?)`,
+		"stale-worker-retry":            `unknown sweep "stale-worker-retry"; there are backoff, dispatch-timeout, retry-budget, stale-worker-retries, or give a scenario's name or a file's path (did you mean "stale-worker-retries"?)`,
 		"stale-worke":                   `did you mean "stale-worker"?`,
 		filepath.Join(dir, "none.yaml"): "there is no such file",
 		dir:                             "this is a directory",

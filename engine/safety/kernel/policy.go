@@ -18,19 +18,20 @@ const (
 	RequireApproval      = "REQUIRE_APPROVAL"
 	Deny                 = "DENY"
 	Throttle             = "THROTTLE"
+	Unknown              = "UNKNOWN" // what no scheduler knows, as of a kernel that is newer; it denies (Scheduler internals, section 1)
 
 	Quarantine = "QUARANTINE"
 	Redact     = "REDACT"
 )
 
 var (
-	jobDecisions    = []string{Allow, AllowWithConstraints, RequireApproval, Deny, Throttle}
+	jobDecisions    = []string{Allow, AllowWithConstraints, RequireApproval, Deny, Throttle, Unknown}
 	outputDecisions = []string{Allow, Quarantine, Deny, Redact}
 )
 
 // Policy is what a kernel decides by. Its first rule that matches counts.
 type Policy struct {
-	Default string       `yaml:"default" json:"default" oneof:"ALLOW,REQUIRE_APPROVAL,DENY,THROTTLE" doc:"what becomes of a job that no rule is about; empty is ALLOW"`
+	Default string       `yaml:"default" json:"default" oneof:"ALLOW,REQUIRE_APPROVAL,DENY,THROTTLE,UNKNOWN" doc:"what becomes of a job that no rule is about; empty is ALLOW"`
 	Rules   []Rule       `yaml:"rules" json:"rules,omitempty" doc:"what becomes of others; the first that matches counts"`
 	Output  []OutputRule `yaml:"output" json:"output,omitempty" doc:"what becomes of results; the first that matches counts, and one that none is about is allowed"`
 }
@@ -41,7 +42,7 @@ type Rule struct {
 	Tenant      string `yaml:"tenant,omitempty" json:"tenant,omitempty" like:"tenant-1" doc:"their tenant; * is any text"`
 	Labels      string `yaml:"labels,omitempty" json:"labels,omitempty" like:"tier=gold,region=eu-*" doc:"labels that they have, joined by commas; * in their values is any text"`
 	JobID       string `yaml:"job_id,omitempty" json:"job_id,omitempty" like:"job-3" doc:"their id; * is any text"`
-	Decision    string `yaml:"decision" json:"decision" oneof:"ALLOW,ALLOW_WITH_CONSTRAINTS,REQUIRE_APPROVAL,DENY,THROTTLE" doc:"what becomes of them; REQUIRE_APPROVAL: they wait for scheduler approve; THROTTLE: they are asked about again later"`
+	Decision    string `yaml:"decision" json:"decision" oneof:"ALLOW,ALLOW_WITH_CONSTRAINTS,REQUIRE_APPROVAL,DENY,THROTTLE,UNKNOWN" doc:"what becomes of them; REQUIRE_APPROVAL: they wait for scheduler approve; THROTTLE: they are asked about again later; UNKNOWN: the kernel answers what no scheduler knows, which denies them"`
 	Reason      string `yaml:"reason,omitempty" json:"reason,omitempty" like:"no" doc:"why, in words"`
 	Constraints string `yaml:"constraints,omitempty" json:"constraints,omitempty" like:"placement.zone=zone-1" doc:"with ALLOW_WITH_CONSTRAINTS: where it may run, as labels on top of the job's own, joined by commas: preferred_pool, preferred_worker_id, placement.KEY, constraint.KEY, node.KEY"`
 }

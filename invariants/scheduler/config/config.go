@@ -49,6 +49,7 @@ type Config struct {
 	IntentAge       time.Duration // before the replayer publishes again
 	ScheduledAge    time.Duration // before it takes up a SCHEDULED job
 	SnapshotLockTTL time.Duration // (Scheduler internals)
+	SnapshotEvery   time.Duration // between two writes by a replica (Scheduler internals)
 
 	Fence              bool // what the hardened preset adds, each under its own name
 	Epochs             bool
@@ -153,7 +154,7 @@ var documentedConfig = Config{
 	MaxDispatchRetries: 3, MaxSchedulingRetries: 50, MaxDeliver: 100, MaxRenewalFailures: 3, BatchSize: 200, MaxIterations: 100,
 	WorkerTTL: 30 * time.Second, RegistrySweep: 10 * time.Second, JobLockTTL: time.Minute, PublishTimeout: 5 * time.Second, StoreOpTimeout: 2 * time.Second,
 	RetryDelayBusy: 500 * time.Millisecond, RetryDelayStore: time.Second, RetryDelayNoWorkers: 2 * time.Second, BackoffBase: time.Second, BackoffMax: 30 * time.Second, AckWait: 10 * time.Minute, PendingAge: 2 * time.Minute, IntentAge: 30 * time.Second, ScheduledAge: 2 * time.Minute,
-	PollInterval: 30 * time.Second, DispatchTimeout: 5 * time.Minute, RunningTimeout: 30 * time.Minute, SnapshotLockTTL: 10 * time.Second,
+	PollInterval: 30 * time.Second, DispatchTimeout: 5 * time.Minute, RunningTimeout: 30 * time.Minute, SnapshotLockTTL: 10 * time.Second, SnapshotEvery: 5 * time.Second,
 }
 
 func (c Config) WithDefaults() Config {

@@ -30,13 +30,13 @@ var attemptsDrainByTwo = rule.New(invariants.Invariant{
 	Kind:   invariants.Always,
 	Source: "Dispatch ordering, attempt accounting: SCHEDULED, then rollback SCHEDULED",
 	Needs:  []string{"attempts-equal-scheduled-writes"},
-}, func(_ *model.Facts, t *rule.Tally) observe.Checker {
+}, func(f *model.Facts, t *rule.Tally) observe.Checker {
 	return observe.Checker{Wrote: func(s *model.Step, w *model.Write) {
 		if s.Handling == nil || s.About.State != model.Scheduled {
 			return
 		}
 		cost := s.About.Attempts - s.Handling.Attempts
-		rollback := w.From == model.Dispatched && s.Handling.Intended && s.Handling.PublishFailed != 0
+		rollback := w.From == model.Dispatched && (s.Handling.Intended || !f.Config.ResumeIntents) && s.Handling.PublishFailed != 0
 		switch {
 		case rollback && cost != 2:
 			t.Violation(s.About, "the rollback at step %d, after the publish that failed at step %d, left the replay at a cost of %d attempts (%d to %d) instead of 2",

@@ -1,6 +1,7 @@
 package judge
 
 import (
+	"slices"
 	"time"
 
 	"github.com/wavetank-sim/wavetank/invariants"
@@ -32,6 +33,24 @@ var noDispatchToExpiredWorker = rule.New(invariants.Invariant{
 		case picked-known.At > f.Config.WorkerTTL:
 			t.Violation(s.About, "%s published to %s at step %d, which %s had picked %s after the last heartbeat that it received of it; the worker TTL is %s",
 				invariants.Who(s.Event), s.Target, invariants.StepNo(s.Step), by, picked-known.At, f.Config.WorkerTTL)
+		}
+	}}
+})
+
+var noDispatchToOverloadedWorker = rule.New(invariants.Invariant{
+	Name:   "no-dispatch-to-overloaded-worker",
+	Says:   "A replica picks no worker whose last heartbeat that it received says that it is overloaded: at 90 % of its parallel jobs, its CPU or its GPU.",
+	Kind:   invariants.Always,
+	Source: "Scheduler internals, section 5, overload detection",
+}, func(f *model.Facts, t *rule.Tally) observe.Checker {
+	return observe.Checker{Wrote: func(s *model.Step, _ *model.Write) {
+		h, j := s.Handling, s.About
+		if h == nil || !h.Scheduled || j.State != model.Dispatched || len(h.Busy) == 0 || j.Intent.Worker == "" || f.Config.StaleWorker != "fixed-retries" || j.Intent.Stored && !h.Stored {
+			return // a wait between two picks may change what is known, and the stream's word is not its choice
+		}
+		t.Exercise()
+		if slices.Contains(h.Busy, j.Intent.Worker) {
+			t.Violation(j, "%s dispatched it to %s at step %d, whose last heartbeat said that it was overloaded", invariants.Who(s.Event), j.Intent.Worker, invariants.StepNo(s.Step))
 		}
 	}}
 })
@@ -79,6 +98,35 @@ var noRetryForWantOfKnownWorkers = rule.New(invariants.Invariant{
 			if h.FoundNobody() && !h.Full {
 				t.Violation(s.About, "%s found no worker for it by step %d, although the snapshot listed %s at its start, of which somebody had heard %s ago",
 					invariants.Who(s.Event), invariants.StepNo(s.Step), w.Worker, age.Truncate(time.Millisecond))
+			}
+			return
+		}
+	}}
+})
+
+var stalePreferenceIsPassedOver = rule.New(invariants.Invariant{
+	Name:   "stale-preference-is-passed-over",
+	Says:   "A job whose preferred worker is past its TTL does not go back for want of a worker while another one is alive, free and less loaded, or as loaded and before it by its id.",
+	Kind:   invariants.Always,
+	Source: "Scheduler internals, section 5, preferred_worker_id: direct dispatch to a specific worker if healthy",
+}, func(f *model.Facts, t *rule.Tally) observe.Checker {
+	return observe.Checker{Released: func(s *model.Step) {
+		h, w := s.Handling, &s.About.Wish
+		preferred := model.Hearing{Scheduler: s.Node, Incarnation: s.Incarnation, Worker: w.Labels["preferred_worker_id"]}
+		plain := model.Wish{Topic: w.Topic}
+		if !h.Scheduled || h.Full || preferred.Worker == "" || len(w.Labels)+len(w.Requires)+len(w.Constraints) > 1 || plain.Particular() || !f.OnlyStale(s, preferred) {
+			return
+		}
+		stale := f.Heard[preferred].Candidate()
+		for _, other := range f.Alive(s) {
+			load, its := loadOf(&other, &f.Config), loadOf(&stale, &f.Config)
+			if load > its || load == its && other.Worker > stale.Worker {
+				continue
+			}
+			t.Exercise()
+			if h.FoundNobody() {
+				t.Violation(s.About, "%s found no worker for it by step %d; its preferred %s was past its TTL, but %s was alive and free",
+					invariants.Who(s.Event), invariants.StepNo(s.Step), stale.Worker, other.Worker)
 			}
 			return
 		}
@@ -186,6 +234,11 @@ var staleWorkerHasItsOwnReason = rule.New(invariants.Invariant{
 		}
 		exhausted := int(sum(end.Metrics, counterStalePicks, "")) / f.Config.MaxDispatchRetries
 		t.Exercised += exhausted
+		for _, j := range f.Order {
+			if j.State == model.Failed && j.Attempts >= f.Config.MaxSchedulingRetries {
+				exhausted-- // its last attempt is no retry
+			}
+		}
 		if own := sum(end.Metrics, counterRetries, `reason_code="`+history.ReasonStale+`"`); own < float64(exhausted) {
 			t.Violation(nil, "%s in which every pick met a worker past its TTL, but %s counts %g retries for the reason %s",
 				invariants.CountOf(exhausted, "handling", "handlings"), counterRetries, own, history.ReasonStale)

@@ -199,6 +199,11 @@ var recoveryTrials = map[string]trial{
 			s.writesSnapshot(s1).writesSnapshot(s2)
 		},
 	},
+	"snapshot-stays-fresh": {
+		breaks: func(s *story) { s.beats(w1, 0, s1).writesSnapshot(s1).wait(17 * time.Second).writesSnapshot(s1) },
+		says:   "although scheduler-1 had heard of workers for 17.0",
+		holds:  func(s *story) { s.beats(w1, 0, s1).writesSnapshot(s1).wait(15 * time.Second).writesSnapshot(s1) },
+	},
 	"processed-message-not-handled-again": {
 		cfg:    hardened,
 		breaks: func(s *story) { redelivered(s).asks(s2, job1, 1).inFlight(s2, job1, 1) },

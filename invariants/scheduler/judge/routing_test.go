@@ -3,6 +3,7 @@ package judge
 import (
 	"fmt"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/assert"
 
@@ -31,7 +32,24 @@ var pooled = config.Config{Routing: config.RoutingConfig{
 	Offers: map[string][]string{"gpu": {"gpu"}},
 }}
 
+// prefersStale is a job whose preferred worker is past its TTL, and not evicted yet.
+func prefersStale(s *story) *story {
+	return s.beats(w2, 0, s1).wait(25*time.Second).beats(w1, 0, s1).wait(8*time.Second).asksFor(job1, "job.default", `,"labels":{"preferred_worker_id":"worker-2"}`)
+}
+
 var routingTrials = map[string]trial{
+	"no-dispatch-to-overloaded-worker": {
+		breaks: func(s *story) { s.beats(w1, 9, s1).submit(job1).dispatched(s1, job1, w1) },
+		says:   "scheduler-1 dispatched it to worker-1 at step 7, whose last heartbeat said that it was overloaded",
+		holds:  func(s *story) { s.beats(w1, 9, s1).beats(w2, 0, s1).submit(job1).dispatched(s1, job1, w2) },
+	},
+	"stale-preference-is-passed-over": {
+		breaks: func(s *story) {
+			prefersStale(s).begins(s1, job1).unlock(s1, job1)
+		},
+		says:  "its preferred worker-2 was past its TTL, but worker-1 was alive and free",
+		holds: func(s *story) { prefersStale(s).dispatched(s1, job1, w1) },
+	},
 	"dispatch-respects-placement": {
 		cfg: pooled,
 		breaks: func(s *story) {

@@ -1,6 +1,10 @@
 package judge
 
 import (
+	"maps"
+	"slices"
+	"time"
+
 	"github.com/wavetank-sim/wavetank/invariants"
 	"github.com/wavetank-sim/wavetank/invariants/scheduler/model"
 	"github.com/wavetank-sim/wavetank/invariants/scheduler/observe"
@@ -31,6 +35,33 @@ var oneWriterATick = rule.New(invariants.Invariant{
 			t.Violation(nil, "%s wrote the snapshot at step %d without the lock of the %s, which nobody held", me, invariants.StepNo(s.Step), k.What)
 		case k.By != me:
 			t.Violation(nil, "%s wrote the snapshot at step %d while %s held the lock of the %s", me, invariants.StepNo(s.Step), k.By, k.What)
+		}
+	}}
+})
+
+var snapshotStaysFresh = rule.New(invariants.Invariant{
+	Name:   "snapshot-stays-fresh",
+	Says:   "While a replica lives that hears of workers, the snapshot of the workers is no older than its lock's TTL and a tick, even if its writer has crashed: 15 s in the documented design.",
+	Kind:   invariants.Eventually,
+	Source: "Scheduler internals, section 8, snapshot writer lock: maximum snapshot staleness on crash",
+}, func(f *model.Facts, t *rule.Tally) observe.Checker {
+	var written time.Duration
+	bound := f.Config.SnapshotLockTTL + f.Config.SnapshotEvery + model.Doubt
+	stale := func(by string, at time.Duration) {
+		if l, heard := f.Listens[by]; heard && at-l.Last <= f.Config.WorkerTTL && at-max(written, l.Since) > bound {
+			t.Violation(nil, "the snapshot was %s old at %s, although %s had heard of workers for %s; its lock's TTL is %s and a tick %s",
+				at-written, at, by, at-l.Since, f.Config.SnapshotLockTTL, f.Config.SnapshotEvery)
+		}
+	}
+	return observe.Checker{Ticked: func(s *model.Step, k *model.Tick) {
+		if k == &f.Ticks.Writer && !k.Begins {
+			t.Exercise()
+			stale(invariants.Process(s.Node, s.Incarnation), s.At)
+			written = s.At
+		}
+	}, Ended: func(*invariants.End) {
+		for _, by := range slices.Sorted(maps.Keys(f.Listens)) {
+			stale(by, f.Listens[by].Last)
 		}
 	}}
 })

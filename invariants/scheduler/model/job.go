@@ -31,7 +31,6 @@ type Job struct {
 	Decision  string        // of the safety kernel, as the record has it
 	DecidedAt int           // the step at which that was written
 	PutOff    time.Duration // when the safety kernel said to ask again later, if that was its last word; 0 if not
-	NoneFree  bool          // since it was intended for a worker last, a handling of it found nobody, and its replica knew of none that was free for sure
 
 	Request  *history.Request // as the record keeps it; nil for none
 	Wish     Wish

@@ -25,13 +25,14 @@ type Message struct {
 	Guard     guard
 	Refusal   refusal
 
-	Delivered uint64 // how often somebody saw it delivered
-	Since     int    // the step up to which every delivery is among those
-	Done      bool   // acknowledged, or terminated
-	Lost      bool   // the stream does not hold it any more; who was given it has it all the same
-	Abandoned bool   // JetStream delivers it no more, and nobody has acknowledged it
-	astray    bool   // a delivery of it was lost, or the answer to one, and its job has not been asked about since it came again
-	found     bool   // it has come again since
+	PutOff    time.Duration // when it was last sent back, to come again after a delay
+	Delivered uint64        // how often somebody saw it delivered
+	Since     int           // the step up to which every delivery is among those
+	Done      bool          // acknowledged, or terminated
+	Lost      bool          // the stream does not hold it any more; who was given it has it all the same
+	Abandoned bool          // JetStream delivers it no more, and nobody has acknowledged it
+	astray    bool          // a delivery of it was lost, or the answer to one, and its job has not been asked about since it came again
+	found     bool          // it has come again since
 }
 
 // refusal is what came of a message that can never be handled.
@@ -127,6 +128,8 @@ func (f *Facts) Follow(j *Job, e *sim.Event) *Message {
 			m.Over = m.Holder
 		}
 		m.found = m.astray && history.Applied(e)
+	case sim.KindNak:
+		m.PutOff = e.At
 	case sim.KindAck, sim.KindTerm:
 		m.Done = m.Done || history.Applied(e)
 	}

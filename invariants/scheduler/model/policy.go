@@ -330,6 +330,15 @@ func (f *Facts) PutOff(j *Job, at time.Duration) bool {
 	return j.PutOff != 0 && RequestLeft(j) && at-j.PutOff <= f.Config.ThrottledFor()
 }
 
+// ComesAgain says whether a request of the job was sent back, and may be on its way still when a replayer whose age is
+// shorter than the longest delay takes the job up.
+func (f *Facts) ComesAgain(j *Job, at time.Duration) bool {
+	longest := f.Config.BackoffMax + f.Config.JobLockTTL
+	return min(f.Config.PendingAge, f.Config.ScheduledAge) < longest && slices.ContainsFunc(j.Messages, func(m Message) bool {
+		return m.Consumer == history.ConsumerSubmit && m.PutOff != 0 && !m.Done && !m.Lost && !m.Abandoned && at-m.PutOff <= longest
+	})
+}
+
 // LeftToReplayer says whether nobody but the replayer can ask about a job in time: the delivery of its request was lost, or
 // the answer to that, and JetStream waits for it.
 func (f *Facts) LeftToReplayer(j *Job) bool {

@@ -126,6 +126,13 @@ func (f *Facts) LettersIndexed(c *sim.Change, id string) {
 		return
 	}
 	r := f.replays()
+	if id == "" { // the whole of it, in a failover
+		for id, a := range r.came {
+			a.there = false
+			r.came[id] = a
+		}
+		return
+	}
 	a, before := r.came[id]
 	if a.there = !c.Gone; !before {
 		a.at = f.At

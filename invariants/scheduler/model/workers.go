@@ -1,6 +1,8 @@
 package model
 
 import (
+	"cmp"
+	"slices"
 	"time"
 
 	"github.com/wavetank-sim/wavetank/invariants"
@@ -55,25 +57,25 @@ func (f *Facts) Heartbeat(e *sim.Event) {
 	f.Heard[at] = known
 	me := invariants.Process(e.Node, e.Incarnation)
 	l, ok := f.Listens[me]
-	if !ok || e.At-l.last > f.Config.WorkerTTL {
-		l.since = e.At
+	if !ok || e.At-l.Last > f.Config.WorkerTTL {
+		l.Since = e.At
 	}
-	l.last = e.At
+	l.Last = e.At
 	f.Listens[me] = l
 }
 
 // Listening is when a process last heard of any worker, and since when no worker's TTL has passed in which
 // it heard of none.
-type Listening struct{ since, last time.Duration }
+type Listening struct{ Since, Last time.Duration }
 
 // Silence is for how long the event's process has not heard of the worker, although it has heard of others
 // all the time; 0 if it has not.
 func (f *Facts) Silence(e *sim.Event, worker string) time.Duration {
 	l, ok := f.Listens[invariants.Process(e.Node, e.Incarnation)]
-	if !ok || worker == "" || e.At-l.last > f.Config.WorkerTTL {
+	if !ok || worker == "" || e.At-l.Last > f.Config.WorkerTTL {
 		return 0
 	}
-	silent := e.At - l.since
+	silent := e.At - l.Since
 	if known, ok := f.Heard[Hearing{e.Node, e.Incarnation, worker}]; ok {
 		silent = min(silent, known.Age(e.At, &f.Config))
 	}
@@ -184,6 +186,47 @@ func (f *Facts) Candidates(s *Step) (list []Candidate) {
 		}
 		pool = l.Pool
 		list = append(list, Candidate{l.Worker, l.Score(), known.given})
+	}
+	return list
+}
+
+// Candidate is the worker as its last heartbeat makes it one.
+func (r Ear) Candidate() Candidate { return Candidate{r.Load.Worker, r.Load.Score(), r.given} }
+
+// OnlyStale says whether the step's replica still lists that worker although it is past its TTL, and no other such worker.
+func (f *Facts) OnlyStale(s *Step, worker Hearing) bool {
+	is := false
+	for at, known := range f.Heard {
+		age := known.Age(s.At, &f.Config)
+		if at.Scheduler != s.Node || at.Incarnation != s.Incarnation || age <= f.Config.WorkerTTL-Doubt || age > f.Config.WorkerTTL+f.Config.RegistrySweep+Doubt {
+			continue
+		}
+		if at != worker || age <= f.Config.WorkerTTL+Doubt || !known.Load.Known || known.Load.Choosy {
+			return false
+		}
+		is = true
+	}
+	return is
+}
+
+// Alive returns the workers, by their names, that the step's replica knows to be alive and free, for sure.
+func (f *Facts) Alive(s *Step) (list []Candidate) {
+	for at, known := range f.Heard {
+		l := &known.Load
+		if at.Scheduler == s.Node && at.Incarnation == s.Incarnation && l.Known && !l.Choosy && !l.Overloaded() && known.Age(s.At, &f.Config) <= f.Config.WorkerTTL-Doubt {
+			list = append(list, known.Candidate())
+		}
+	}
+	slices.SortFunc(list, func(a, b Candidate) int { return cmp.Compare(a.Worker, b.Worker) })
+	return list
+}
+
+// Overloaded returns the workers of which the step's replica last heard that they are overloaded.
+func (f *Facts) Overloaded(s *Step) (list []string) {
+	for at, known := range f.Heard {
+		if at.Scheduler == s.Node && at.Incarnation == s.Incarnation && known.Load.Known && known.Load.Overloaded() {
+			list = append(list, at.Worker)
+		}
 	}
 	return list
 }

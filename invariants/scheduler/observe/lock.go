@@ -121,14 +121,8 @@ func (o *Observer) handled(s *model.Step) {
 	if h.FailedClosed() {
 		f.Reach(model.FailedClosed)
 	}
-	if h.Intended {
-		s.About.NoneFree = false
-	}
 	if h.FoundNobody() {
 		f.Come(s.About, model.NoWorkerTook)
-		if f.Free(s) == "" {
-			s.About.NoneFree = true
-		}
 		if f.KnowsStaleWorker(s) {
 			f.Reach(model.StaleWorkerMet)
 		}

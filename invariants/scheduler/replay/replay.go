@@ -251,6 +251,7 @@ var deadLetterKeepsItsDecision = rule.New(invariants.Invariant{
 	Says:   "What triage or a person has decided on a dead letter is not undone by a second entry of the same failure.",
 	Kind:   invariants.Always,
 	Source: "Dead letters, failure triage model; Scheduler internals, section 9: a message whose end is lost comes again",
+	Needs:  []string{"terminal-states-final"}, // a job that is at work again may fail again
 }, func(f *model.Facts, t *rule.Tally) observe.Checker {
 	f.Replay.Rewritten = func(s *model.Step, id string, was, is *model.Letter) {
 		if !was.Decided() || was.Lost(s.At) {

@@ -20,6 +20,7 @@ type Worker struct {
 	Capabilities   []string
 	MaxParallel    int
 	HeartbeatEvery time.Duration
+	CPU, GPU       int                              // percent of its machine that an execution takes, as heartbeats say
 	Work           func(jobID string) time.Duration // how long an execution takes
 	Status         func(jobID string) job.Status    // what it answers
 	Fail           func(jobID string) *Failure      // how an execution that is over has failed, or nil
@@ -44,6 +45,11 @@ func (k Worker) Run(p *sim.Process) {
 	c := worker.Config{
 		ID: k.ID, Pool: k.Pool, Labels: k.Labels, Capabilities: k.Capabilities, MaxParallel: k.MaxParallel, HeartbeatEvery: k.HeartbeatEvery,
 		Execute: r.execute, AckWait: 10 * time.Minute, FetchWait: time.Minute, NATS: p.NATS(), JetStream: p.JetStream(), Clock: p.Clock(),
+	}
+	if k.CPU+k.GPU > 0 {
+		c.Load = func(active int) (cpu, gpu float64) {
+			return float64(min(100, active*k.CPU)), float64(min(100, active*k.GPU))
+		}
 	}
 	if k.Outputs {
 		c.Output = r.putOut
