@@ -67,13 +67,13 @@ func TestRunTakesAJobFromSubmitToItsEnd(t *testing.T) {
 	h := newHarness(t, func(s *settings.Settings) { s.RetryDelayBusy = time.Millisecond }) // a quick result meets the request's lock
 	inbox, err := h.nc.SubscribeSync("worker.worker-1.jobs")
 	require.NoError(t, err)
+	var handling float64
+	h.faults.first = map[phase.Phase]func(){phase.StateRead: func() { handling = h.metric("active_goroutines") }}
 	stop := h.run()
 	h.send(bus.SubjectHeartbeat, job.Heartbeat{WorkerID: "worker-1", Pool: "default"}, nil)
 	h.send(bus.SubjectHeartbeat, []byte("{"), nil)
 	h.logs.await("heartbeat ignored") // and the one before it was not
 
-	var handling float64
-	h.faults.first = map[phase.Phase]func(){phase.StateRead: func() { handling = h.metric("active_goroutines") }}
 	h.submit()
 	msg, err := inbox.NextMsgWithContext(t.Context())
 	require.NoError(t, err)

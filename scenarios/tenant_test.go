@@ -38,7 +38,7 @@ func TestTheReasonOfATenantAtItsLimit(t *testing.T) {
 	for _, j := range res.Jobs {
 		ended[j.State+" "+j.Reason]++
 	}
-	assert.Equal(t, map[string]int{"SUCCEEDED ": 1, "FAILED tenant_limit": 9}, ended)
+	assert.Equal(t, map[string]int{"SUCCEEDED ": 1, "FAILED max_scheduling_retries": 9}, ended)
 	assert.EqualValues(t, 9*4, res.Counters[`scheduler_retry_total{phase="tenant_read",reason_code="tenant_limit",topic="job.default"}`])
 }
 
