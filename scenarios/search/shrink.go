@@ -164,6 +164,7 @@ func (s *shrinker) moments() (changed bool) {
 func (s *shrinker) nodes() (changed bool) {
 	changed = s.best.Topology.Schedulers > 1 && s.trySeeds(func(p *plans.Plan) { p.Fewer("scheduler", &p.Topology.Schedulers, 1) })
 	changed = s.best.Topology.Workers > 1 && s.trySeeds(func(p *plans.Plan) { p.Fewer("worker", &p.Topology.Workers, 1) }) || changed
+	changed = s.best.Topology.Schedulers > 1 && s.oneScheduler() || changed
 	for s.best.Topology.Schedulers > 2 && s.try(func(p *plans.Plan) { p.Fewer("scheduler", &p.Topology.Schedulers, p.Topology.Schedulers-1) }) {
 		changed = true
 	}
@@ -171,6 +172,23 @@ func (s *shrinker) nodes() (changed bool) {
 		changed = true
 	}
 	return changed
+}
+
+// oneScheduler is for faults that name a replica: what was the first operation of one is a later one of all.
+func (s *shrinker) oneScheduler() bool {
+	for occurrence := 2; occurrence <= 3; occurrence++ {
+		if s.try(func(p *plans.Plan) {
+			for _, m := range p.Matches() {
+				if m.Node != "" && m.Occurrence <= 1 {
+					m.Node, m.Occurrence = "", occurrence
+				}
+			}
+			p.Fewer("scheduler", &p.Topology.Schedulers, 1)
+		}) {
+			return true
+		}
+	}
+	return false
 }
 
 func (s *shrinker) schedule() bool {

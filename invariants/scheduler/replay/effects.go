@@ -21,8 +21,8 @@ var oneEffectPerKey = rule.New(invariants.Invariant{
 		}
 		t.Exercise()
 		if key, first, again := f.Repeated(s); again {
-			t.Violation(s.About, "the effect of idempotency key %s was had again at step %d on %s; %s had it at step %d on %s",
-				key, invariants.StepNo(s.Step), s.Node, first.Job.ID, invariants.StepNo(first.Step), first.By)
+			t.Violation(s.About, "the effect of idempotency key %s was had again at step %d on %s; %s had it before, on %s",
+				key, invariants.StepNo(s.Step), s.Node, first.Job.ID, first.By)
 		}
 	}}
 })
