@@ -221,13 +221,19 @@ func (r *Replayer) replay(ctx context.Context, was read, by string) error {
 			return r.end(ctx, raised, d.status(), changed+"; "+d.said(), EventMismatch, byWorker)
 		}
 	}
+	return r.handOver(ctx, was, req, changed, by)
+}
+
+// handOver stores and publishes a replay, and notes in its entry that it is replayed, and under which changed policy.
+func (r *Replayer) handOver(ctx context.Context, was read, req job.Request, changed, by string) error {
+	update := phase.With(ctx, was.JobID, phase.DLQUpdate)
 	c := change{to: was.Entry, event: audit.Event{Kind: EventReplayed, Reason: "as " + req.JobID, By: by}}
 	c.to.ReplayStatus, c.to.ReplayJob, c.to.NextReplayAt, c.to.ReplayReason = Replayed, req.JobID, 0, changed
 	if changed != "" {
 		c.event.Reason += "; " + changed
 	}
 	if !r.Atomic {
-		if err := r.submit(at(phase.DLQUpdate), &req); err != nil {
+		if err := r.submit(update, &req); err != nil {
 			return err
 		}
 	} else {
@@ -238,7 +244,7 @@ func (r *Replayer) replay(ctx context.Context, was read, by string) error {
 		}
 		c.also = func(ctx context.Context, p redis.Pipeliner) error { return r.Create(ctx, p, &req) }
 	}
-	err = r.Queue.apply(at(phase.DLQUpdate), was, c)
+	err := r.Queue.apply(update, was, c)
 	if errors.Is(err, errTaken) {
 		return r.end(ctx, was, Quarantined, "there is another job "+req.JobID+" already", EventTriaged, byWorker)
 	}
