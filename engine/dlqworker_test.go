@@ -316,7 +316,7 @@ func TestWhatIsForAGroupIsRefusedToOthers(t *testing.T) {
 	l.dies("partial_external_write")
 	l.visited("job-1", 1)
 	for _, op := range []*dlq.Replayer{l.r, l.operator(nil)} {
-		assert.ErrorContains(t, op.Approve(t.Context(), "job-1", ben), "job-1 is for governance to approve, and ben is not of it")
+		assert.ErrorContains(t, op.Approve(t.Context(), "job-1", ben), "job-1: only governance may approve its replay, and ben is not of that group")
 	}
 	assert.ErrorContains(t, l.r.Mend(t.Context(), "job-1", []byte(`{}`), ana), "is not quarantined: it is awaiting_approval")
 	require.NoError(t, l.r.Approve(t.Context(), "job-1", ana))

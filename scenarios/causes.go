@@ -23,7 +23,7 @@ func (r *run) causes() *observe.Checker {
 // tells yet.
 func (r *run) sentBack(s *model.Step) {
 	j := r.record.job(s.Job)
-	if j == nil || !s.Handling.FoundNobody() && !s.Handling.Full {
+	if j == nil || s.About.State.Terminal() || !s.Handling.FoundNobody() && !s.Handling.Full {
 		return
 	}
 	why := "it knew no worker that could take it"

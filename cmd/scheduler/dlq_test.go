@@ -62,7 +62,7 @@ func TestDLQ(t *testing.T) {
 	worker("half", "partial_external_write")
 	reaches("half-job", dlq.AwaitingApproval)
 	client(t, cli.ExitViolated, at, "dlq", "replay", "half-job").says("waits for its approval; `scheduler dlq approve half-job` gives it")
-	client(t, cli.ExitViolated, at, "dlq", "approve", "half-job", "--by", "ben").says(`half-job is for platform-governance to approve, and ben is not of it`)
+	client(t, cli.ExitViolated, at, "dlq", "approve", "half-job", "--by", "ben").says(`half-job: only platform-governance may approve its replay, and ben is not of that group`)
 	client(t, cli.ExitViolated, at, "dlq", "mend", "half-job", "--payload", "{}").says(`the entry of half-job is not quarantined: it is awaiting_approval`)
 	client(t, cli.ExitHeld, at, "dlq", "approve", "half-job", "--by", "ana", "--group", "platform-governance").says(`^The replay of half-job is approved.\n$`)
 	reaches("half-job", dlq.Replayed)

@@ -65,6 +65,18 @@ type change struct {
 	also   func(ctx context.Context, p redis.Pipeliner) error
 }
 
+// note puts an event into the audit trail.
+func (q *Queue) note(ctx context.Context, e audit.Event) error {
+	ctx, cancel := context.WithTimeout(ctx, q.Timeout)
+	defer cancel()
+	e.At = q.Clock.Now().UnixMilli()
+	_, err := q.Redis.TxPipelined(ctx, func(p redis.Pipeliner) error { return audit.Put(ctx, p, e) })
+	if err != nil {
+		return fmt.Errorf("audit trail, about the dlq entry of %s: %w", e.JobID, err)
+	}
+	return nil
+}
+
 // apply makes a change in one MULTI, with its event, if the entry is still what was read.
 func (q *Queue) apply(ctx context.Context, was read, c change) error {
 	ctx, cancel := context.WithTimeout(ctx, q.Timeout)

@@ -22,12 +22,21 @@ type Person struct {
 	Groups []string
 }
 
-// of says why a person may not do with an entry what is for a group; any may if that is "".
-func (p Person) of(group, jobID, what string) error {
-	if group == "" || slices.Contains(p.Groups, group) {
+// ErrOutsider is the ErrRefused of a person who is not of the group that the triage policy names.
+var ErrOutsider = fmt.Errorf("%w", ErrRefused)
+
+// permit says why a person may not do with an entry what is for a group, and notes that in the audit trail. Anybody may if
+// the group is "".
+func (r *Replayer) permit(ctx context.Context, e *Entry, who Person, group, what string) error {
+	if group == "" || slices.Contains(who.Groups, group) {
 		return nil
 	}
-	return refused("%s is for %s to %s, and %s is not of it", jobID, group, what, p.Name)
+	why := fmt.Sprintf("only %s may %s, and %s is not of that group", group, what, who.Name)
+	err := r.Queue.note(phase.With(ctx, e.JobID, phase.DLQUpdate), audit.Event{Kind: EventRefused, JobID: e.JobID, ReasonCode: e.ReasonCode, Reason: why, By: who.Name})
+	if err != nil {
+		return err
+	}
+	return fmt.Errorf("%w: %s: %s", ErrOutsider, e.JobID, why)
 }
 
 // Approve lets an entry be replayed that waits for it: at once, and by whoever ticks next.
@@ -44,7 +53,7 @@ func (r *Replayer) Approve(ctx context.Context, jobID string, who Person) error 
 	if limit := r.limit(d); was.ReplayCount >= limit {
 		return refused("%s has been replayed %d times, of %d at most; submit the job anew, under another id", jobID, was.ReplayCount, limit)
 	}
-	if err := who.of(d.ApproverGroup, jobID, "approve"); err != nil {
+	if err := r.permit(ctx, &was.Entry, who, d.ApproverGroup, "approve its replay"); err != nil {
 		return err
 	}
 	c := r.goes(was, audit.Event{Kind: EventApproved, Reason: was.ReplayReason, By: who.Name})
@@ -82,7 +91,7 @@ func (r *Replayer) Mend(ctx context.Context, jobID string, payload json.RawMessa
 	case was.ReplayCount >= limit:
 		return refused("%s has been replayed %d times, of %d at most; submit the job anew, under another id", jobID, was.ReplayCount, limit)
 	}
-	if err := who.of(d.Owner, jobID, "mend"); err != nil {
+	if err := r.permit(ctx, &was.Entry, who, d.Owner, "mend it"); err != nil {
 		return err
 	}
 	c := r.goes(was, audit.Event{Kind: EventMended, Reason: "with another payload", By: who.Name})
@@ -128,7 +137,7 @@ func (r *Replayer) Replay(ctx context.Context, jobID string, who Person) (Entry,
 		return was.Entry, err
 	}
 	if d := r.Stands(&was.Entry); d.Action == ManualReview {
-		if err := who.of(d.Owner, jobID, "look at"); err != nil {
+		if err := r.permit(ctx, &was.Entry, who, d.Owner, "replay it"); err != nil {
 			return was.Entry, err
 		}
 	}

@@ -93,5 +93,5 @@ func (p *Policy) Decide(e *Entry) Decision {
 
 // stepOf is why a step of a run is not replayed.
 func stepOf(run string) string {
-	return fmt.Sprintf("It is a step of run %s, which tries it again itself, under another idempotency key.", run)
+	return fmt.Sprintf("It is a step of run %s: only the run tries it again, as often as the step's retry allows.", run)
 }

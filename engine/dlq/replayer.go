@@ -31,6 +31,7 @@ const (
 	EventExhausted   = "dlq_exhausted"
 	EventApproved    = "dlq_replay_approved"
 	EventMended      = "dlq_mended"
+	EventRefused     = "dlq_refused" // to who is not of the group that the policy names
 	EventMismatch    = "dlq_policy_snapshot_mismatch"
 	EventGrowth      = "dlq_growth_alert"
 	EventGrowthOver  = "dlq_growth_over"

@@ -211,12 +211,12 @@ func (s *Step) validate(runID string, before map[string]bool) (field string, err
 	return "", nil
 }
 
-// request is the job of a step's attempt, as a client would submit it. Every attempt has an idempotency key of its
-// own: to try again is to do it again.
+// request is the job of a step's attempt, as a client would submit it. All attempts have the step's idempotency key (Dead
+// letters, entry: run_2f91:step_3), so that an attempt whose predecessor had its effect after all does not have it again.
 func (s *Step) request(r *Run, index, attempt int) job.Request {
 	id := JobID(r.RunID, s.ID, attempt)
 	return job.Request{
-		JobID: id, Topic: s.Topic, Tenant: r.Tenant, Labels: s.Labels, IdempotencyKey: id, Payload: s.Payload,
+		JobID: id, Topic: s.Topic, Tenant: r.Tenant, Labels: s.Labels, IdempotencyKey: r.RunID + ":" + s.ID, Payload: s.Payload,
 		WorkflowID: r.RunID, StepIndex: index, Capability: s.Capability, Compensation: s.Compensation,
 	}
 }

@@ -46,7 +46,7 @@ func (r *RunRecord) Request(i, attempt int) *Request {
 	s := &r.Steps[i]
 	id := StepJobID(r.RunID, s.ID, attempt)
 	return &Request{
-		JobID: id, Topic: s.Topic, Tenant: r.Tenant, Labels: s.Labels, IdempotencyKey: id, Payload: s.Payload,
+		JobID: id, Topic: s.Topic, Tenant: r.Tenant, Labels: s.Labels, IdempotencyKey: r.RunID + ":" + s.ID, Payload: s.Payload,
 		WorkflowID: r.RunID, StepIndex: i, Capability: s.Capability, Compensation: s.Compensation,
 	}
 }

@@ -97,6 +97,7 @@ const (
 	ScansKey          = "cordum:output:scans"
 	CallOutput        = "CheckOutput"
 	AuditQuarantined  = "output_quarantined"
+	AuditRefused      = "dlq_refused"
 	OutputAllow       = "ALLOW"
 	OutputRedact      = "REDACT"
 	CounterChecked    = "output_policy_checked"

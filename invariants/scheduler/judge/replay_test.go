@@ -176,6 +176,14 @@ var replayTrials = map[string]trial{
 	"replays-exhausted":             letterTrial("exhausted"),
 	"replay-awaits-approval":        letterTrial("awaiting_approval"),
 	"dead-letter-quarantined":       letterTrial("quarantined"),
+	"replay-refused": {
+		cfg:    replaying,
+		breaks: func(s *story) { s.dies(job1, "timeout") },
+		holds: func(s *story) {
+			c := s.dies(job1, "timeout").set(history.AuditKey, "0", `{"kind":"dlq_refused","job_id":"job-1"}`)
+			s.add("operator", sim.KindRedis, "multi", c.Key, job1, "dlq_update", c)
+		},
+	},
 	"dead-letter-keeps-its-decision": {
 		cfg: replaying,
 		breaks: func(s *story) {

@@ -153,6 +153,8 @@ func (f *Facts) Audited(c *sim.Change) {
 	case c.Gone || err != nil:
 	case e.Kind == history.SagaDenied:
 		f.compensationDenied(e)
+	case e.Kind == history.AuditRefused:
+		f.letterRefused(e.JobID)
 	case e.Kind == history.AuditQuarantined:
 		if j := f.Job(e.JobID); j != nil {
 			if o := &j.Out; o.auditStep != f.Step {

@@ -56,6 +56,7 @@ type Letter struct {
 	Mismatch                                     bool          // it says that another policy decides on the replay
 	Raised                                       bool          // and that it waits for that reason
 	Approved                                     bool          // a person has let it be replayed
+	Refused                                      bool          // to a person who is not of the right group
 	Policy                                       string        // the policy that decided on its job
 	Written                                      int           // the step at which it was, before anybody triaged it
 }
@@ -122,6 +123,15 @@ func (f *Facts) LetterChanged(s *Step, id string, c *sim.Change) {
 	l.Status, l.ReasonCode, l.ReplayStatus, l.ApprovedBy = e.Status, e.ReasonCode, e.ReplayStatus, e.DecidedBy
 	if r.Rewritten != nil && s.Kind != sim.KindControl { // a failover of Redis is nobody's doing
 		r.Rewritten(s, id, &was, l)
+	}
+}
+
+// letterRefused takes in that somebody wanted to decide on a job's dead letter who may not.
+func (f *Facts) letterRefused(id string) {
+	r := f.replays()
+	if l := r.Letters[id]; l != nil {
+		l.Refused = true
+		r.Reached["refused"]++
 	}
 }
 
@@ -318,7 +328,7 @@ func ReplayOpen(f *Facts) (list []string) {
 		switch {
 		case l.Lost(f.At):
 		case !l.triaged, l.ReplayStatus == "scheduled",
-			l.ReplayStatus == "awaiting_approval" && c.Approved[id] && c.Operators[id] == nil, l.ReplayStatus == "quarantined" && c.Mended[id] && c.Operators[id] == nil:
+			l.ReplayStatus == "awaiting_approval" && c.Approved[id] && !l.Refused, l.ReplayStatus == "quarantined" && c.Mended[id] && !l.Refused:
 			list = append(list, fmt.Sprintf("the dead letter of %s is %s", id, l.ReplayStatus))
 		}
 	}

@@ -25,6 +25,7 @@ var Situations = []rule.Rule{
 	rule.Situation(lettersThat("already_committed"), "dead-letter-already-committed", "What a dead letter is about turns out to have been done.", "Dead letters, AlreadyCommitted"),
 	rule.Situation(lettersThat("exhausted"), "replays-exhausted", "A job has been replayed as often as it may be.", "Dead letters, max_replays"),
 	rule.Situation(lettersThat("awaiting_approval"), "replay-awaits-approval", "The replay of a dead letter waits for somebody to approve it.", "Dead letters, require_approval"),
+	rule.Situation(lettersThat("refused"), "replay-refused", "Somebody wants to approve a replay, or to mend a dead letter, who is not of the group that may.", "Dead letters, triage policy: approver_group and owner"),
 	rule.Situation(lettersThat("quarantined"), "dead-letter-quarantined", "A dead letter is quarantined.", "Dead letters, poison payload"),
 	rule.Situation(func(f *model.Facts) int { return f.Replay.Reached["alert"] }, "dlq-growth-alert", "The dead-letter queue grows too fast, and the alert is raised.", "Dead letters, next step 3"),
 }
