@@ -9,6 +9,7 @@ import (
 	"io"
 	"os"
 	"path/filepath"
+	"strconv"
 	"strings"
 	"time"
 
@@ -40,8 +41,10 @@ func (f *campaignFlags) check(cmd *cobra.Command) error {
 	if given := cmd.Flags().Changed("workers"); given && f.workers < 1 || f.workers > workersMax {
 		return cli.Fail(cli.ExitUsage, "--workers is %d, out of range; give 1 to %d", f.workers, workersMax)
 	}
-	if seeds := cmd.Flags().Lookup("seeds"); seeds != nil && seeds.Changed && seeds.Value.String() == "0" {
-		return cli.Fail(cli.ExitUsage, "--seeds is 0, out of range; give 1 or more")
+	if seeds := cmd.Flags().Lookup("seeds"); seeds != nil && seeds.Changed {
+		if n, err := strconv.Atoi(seeds.Value.String()); err == nil && n < 1 {
+			return cli.Fail(cli.ExitUsage, "--seeds is %d, out of range; give 1 or more", n)
+		}
 	}
 	return namedFolder(cmd)
 }

@@ -34,7 +34,7 @@ func newExplain() *cobra.Command {
 		},
 		RunE: func(cmd *cobra.Command, args []string) error {
 			var found []string
-			name := oneEntry.ReplaceAllString(oneJob.ReplaceAllString(args[0], "${1}N"), "")
+			name := oneEntry.ReplaceAllString(oneJob.ReplaceAllString(args[0], "$1"), "")
 			for _, t := range topics() {
 				if t.name == name || t.short == name && t.short != "" {
 					found = append(found, strings.TrimSpace(t.text()))
@@ -53,8 +53,8 @@ func newExplain() *cobra.Command {
 	}
 }
 
-// oneJob matches the settings of single jobs; all of one key are explained as workload.slow.N.
-var oneJob = regexp.MustCompile(`^(workload\.[a-z]+\.)[0-9]+$`)
+// oneJob matches the settings of single jobs: workload.slow.3, and workload.slow.N for any.
+var oneJob = regexp.MustCompile(`^(workload\.[a-z_]+)\.(?:[0-9]+|N)$`)
 
 // oneEntry matches what says which entry of a list is meant.
 var oneEntry = regexp.MustCompile(`\[[0-9]+\]`)
@@ -95,7 +95,8 @@ func topics() []topic {
 		}
 	}
 	for _, s := range settings {
-		list = append(list, topic{name: s.Name, short: strings.TrimPrefix(lastWord(s.Name), "N"), text: func() string { return explainSetting(s) }})
+		name := oneJob.ReplaceAllString(s.Name, "$1")
+		list = append(list, topic{name: name, short: lastWord(name), text: func() string { return explainSetting(s) }})
 	}
 	for _, preset := range [][2]string{
 		{plans.PresetDocumented, "The scheduler as its documents describe it, caveats included. Scenarios run it unless told otherwise."},
