@@ -238,6 +238,12 @@ func (c *Config) RetryBudget() (total time.Duration) {
 	return total
 }
 
+// LongestTry is for how long a job is tried at most, if its request is sent back each time by its back-off: an attempt whose
+// publish fails is resumed until the longest delay has passed, which may come to two, and waits for another.
+func (c *Config) LongestTry() time.Duration {
+	return time.Duration(c.MaxSchedulingRetries) * max(c.BackoffMax, c.RetryDelayNoWorkers) * 3 / 2
+}
+
 // RoutingConfig says which pools there are. The zero value judges no pool.
 type RoutingConfig struct {
 	Topics map[string][]string // the pools that serve a topic
