@@ -108,6 +108,22 @@ func (b *Breaker) State(ctx context.Context) State {
 	return b.own.state(b)
 }
 
+// Last is the circuit's state by what this replica saw last, and by the time since. It does no I/O.
+func (b *Breaker) Last() State {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if b.Redis == nil || b.last.alone {
+		return b.own.state(b)
+	}
+	switch left := b.last.ends.Sub(b.Clock.Now()); {
+	case left <= 0:
+		return Closed
+	case left > b.OpenFor:
+		return Open
+	}
+	return HalfOpen
+}
+
 func (b *Breaker) failed(ctx context.Context, p pass) {
 	b.mu.Lock()
 	b.own.fail(b)

@@ -18,22 +18,6 @@ type sight struct {
 	ends  time.Time // when the failures that fill the budget are forgotten
 }
 
-// Last is the circuit's state by what this replica saw last, and by the time since. It does no I/O.
-func (b *Breaker) Last() State {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	if b.Redis == nil || b.last.alone {
-		return b.own.state(b)
-	}
-	switch left := b.last.ends.Sub(b.Clock.Now()); {
-	case left <= 0:
-		return Closed
-	case left > b.OpenFor:
-		return Open
-	}
-	return HalfOpen
-}
-
 // saw notes what is left of failures that fill the budget: 0 is a closed circuit.
 func (b *Breaker) saw(left time.Duration) {
 	b.mu.Lock()
