@@ -201,6 +201,29 @@ func TestAStaleWorkerIsPreferredWhileItIsListed(t *testing.T) {
 	assert.Equal(t, "worker-2", h.dispatches()[0].WorkerID)
 }
 
+// Stale workers, validation runbook: the label of a stale worker is passed over. Where there is nobody else the job meets
+// it all the same, and the log says so.
+func TestAStaleWorkerIsProbedByItsLabel(t *testing.T) {
+	for _, another := range []bool{true, false} {
+		h := newHarness(t)
+		h.worker("worker-9")
+		h.clock.Advance(30*time.Second + 1)
+		if another {
+			h.worker("worker-1")
+		}
+		req := h.submit()
+		req.Labels = map[string]string{job.LabelPreferredWorker: "worker-9"}
+		err := h.handle(req)
+		assert.Equal(t, !another, h.logged("stale worker detected, retrying dispatch", "worker-9"))
+		if another {
+			require.NoError(t, err)
+			assert.Equal(t, "worker-1", h.record().Worker)
+		} else {
+			assert.Equal(t, "no_workers", h.retry(err).ReasonCode)
+		}
+	}
+}
+
 func TestAnOverloadedPoolIsRetried(t *testing.T) {
 	h := newHarness(t)
 	require.NoError(t, h.HandleHeartbeat(job.Heartbeat{WorkerID: "worker-1", Pool: "default", CPULoad: 95}))

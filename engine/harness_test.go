@@ -176,13 +176,14 @@ type harness struct {
 
 // syncBuffer is a bytes.Buffer for several writers, in which a reader can wait for words.
 type syncBuffer struct {
+	t     testing.TB
 	mu    sync.Mutex
 	wrote sync.Cond
 	b     bytes.Buffer
 }
 
-func newSyncBuffer() *syncBuffer {
-	s := &syncBuffer{}
+func newSyncBuffer(t testing.TB) *syncBuffer {
+	s := &syncBuffer{t: t}
 	s.wrote.L = &s.mu
 	return s
 }
@@ -200,11 +201,16 @@ func (s *syncBuffer) String() string {
 	return s.b.String()
 }
 
-// await returns once the log holds words.
+// await returns once the log holds words. A test that waits in vain fails, and does not hang.
 func (s *syncBuffer) await(words string) {
+	s.t.Helper()
+	ctx, cancel := context.WithTimeout(s.t.Context(), 20*time.Second)
+	defer cancel()
+	defer context.AfterFunc(ctx, func() { s.mu.Lock(); defer s.mu.Unlock(); s.wrote.Broadcast() })()
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	for !strings.Contains(s.b.String(), words) {
+		require.NoError(s.t, ctx.Err(), "the log never says %q", words)
 		s.wrote.Wait()
 	}
 }
@@ -222,7 +228,7 @@ func newHarnessOn(t *testing.T, configure func(*harness), change ...func(*settin
 		clock:  clockwork.NewFakeClockAt(time.UnixMilli(1_700_000_000_000)),
 		faults: &faults{script: map[phase.Phase][]string{}, first: map[phase.Phase]func(){}},
 		reg:    prometheus.NewRegistry(),
-		logs:   newSyncBuffer(),
+		logs:   newSyncBuffer(t),
 	}
 	client := redis.NewClient(&redis.Options{Addr: h.redis.Addr(), MaxRetries: -1, ContextTimeoutEnabled: true})
 	t.Cleanup(func() { _ = client.Close() })

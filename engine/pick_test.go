@@ -3,6 +3,7 @@ package engine
 import (
 	"context"
 	"fmt"
+	"log/slog"
 	"strings"
 	"testing"
 	"time"
@@ -157,4 +158,50 @@ func TestAnErrorOfTheStrategyEndsThePicks(t *testing.T) {
 	_, err := h.pick(t.Context(), &req)
 	assert.ErrorIs(t, err, routing.ErrNoWorkers, "no worker is known")
 	assert.Equal(t, drawn, draws.drawn)
+}
+
+// whenStale is a handler of logs that does something after each stale pick, which the next pick follows at once.
+type whenStale struct {
+	slog.Handler
+	do func(pick int)
+	n  *int
+}
+
+func (w whenStale) Handle(_ context.Context, r slog.Record) error {
+	if strings.HasPrefix(r.Message, "stale worker detected") {
+		*w.n++
+		w.do(*w.n)
+	}
+	return nil
+}
+
+// Stale workers: each pick but the first is made from a new snapshot of the registry, so that three at once suffice for a
+// gap that ends in between. The clock stands still meanwhile.
+func TestThreeImmediatePicksSufficeForAShortGap(t *testing.T) {
+	for name, ends := range map[string]func(*harness){
+		"a heartbeat": func(h *harness) { h.worker("worker-1") },
+		"a sweep":     func(h *harness) { h.worker("worker-2"); h.registry.Sweep() },
+	} {
+		for gap := range 4 {
+			h := newHarness(t)
+			h.worker("worker-1")
+			h.clock.Advance(h.settings.WorkerTTL + 1)
+			h.log = slog.New(whenStale{h.log.Handler(), func(pick int) {
+				if pick == gap {
+					ends(h)
+				}
+			}, new(int)})
+			if gap == 0 {
+				ends(h)
+			}
+			err := h.handle(h.submit())
+			if gap == 3 {
+				assert.ErrorIs(t, err, routing.ErrNoWorkers, name)
+				continue
+			}
+			require.NoError(t, err, "%s after %d picks", name, gap)
+			assert.Len(t, h.dispatches(), 1)
+			assert.Equal(t, 1, h.record().Attempts)
+		}
+	}
 }

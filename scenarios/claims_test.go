@@ -32,7 +32,8 @@ type showing struct {
 	falls      map[string]bool             // invariants that something was seen to break
 }
 
-// Every claim of the documents is shown by something that runs, or says why it is not.
+// Every claim of the documents is shown by something that runs, or says why it is not. -run 'TestClaims/Dead_letters'
+// checks those of one document, and words of a claim after it those that have them.
 func TestClaims(t *testing.T) {
 	list, titles := claims.All(), headings(t)
 	assert.GreaterOrEqual(t, len(list), 240)
@@ -43,10 +44,12 @@ func TestClaims(t *testing.T) {
 		assert.False(t, said[at], "%s stands there twice", at)
 		said[at] = true
 		assert.Contains(t, titles, c.Document)
-		assert.True(t, c.Open != "" || slices.ContainsFunc(c.Shown, claims.Proof.Behaves), "%s: nothing that runs shows it", at)
-		for _, p := range c.Shown {
-			assert.NoError(t, s.check(t, p), at)
-		}
+		t.Run(c.Document+"/"+c.Part+"/"+c.Says, func(t *testing.T) {
+			assert.True(t, c.Open != "" || slices.ContainsFunc(c.Shown, claims.Proof.Behaves), "nothing that runs shows it")
+			for _, p := range c.Shown {
+				assert.NoError(t, s.check(t, p))
+			}
+		})
 	}
 }
 

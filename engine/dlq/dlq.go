@@ -46,14 +46,15 @@ type Entry struct {
 
 	// What triage made of it; empty before.
 	Action        Action `json:"action,omitempty"`
-	MaxReplays    int    `json:"max_replays,omitempty"`    // as the policy's rule says; 0 is what the settings say
-	NextReplayAt  int64  `json:"next_replay_at,omitempty"` // unix ms, with replay_status scheduled
-	ReplayJob     string `json:"replay_job,omitempty"`     // the job that replays it
-	ReplayReason  string `json:"replay_reason,omitempty"`  // why it is where it is, in words
-	DecidedBy     string `json:"decided_by,omitempty"`     // who approved, denied or mended its replay
-	Owner         string `json:"owner,omitempty"`          // as the policy's rule says
-	ApproverGroup string `json:"approver_group,omitempty"` // likewise
-	Payload       string `json:"payload,omitempty"`        // JSON, which its replay has in place of its job's
+	MaxReplays    int    `json:"max_replays,omitempty"`     // as the policy's rule says; 0 is what the settings say
+	NextReplayAt  int64  `json:"next_replay_at,omitempty"`  // unix ms, with replay_status scheduled
+	ReplayJob     string `json:"replay_job,omitempty"`      // the job that replays it
+	ReplayReason  string `json:"replay_reason,omitempty"`   // why it is where it is, in words
+	DecidedBy     string `json:"decided_by,omitempty"`      // who approved, denied or mended its replay
+	Owner         string `json:"owner,omitempty"`           // as the policy's rule says
+	ApproverGroup string `json:"approver_group,omitempty"`  // likewise
+	Mismatch      bool   `json:"policy_mismatch,omitempty"` // another policy decides on its replay than on its job, and triage goes by that
+	Payload       string `json:"payload,omitempty"`         // JSON, which its replay has in place of its job's
 }
 
 // Queue is the dead-letter queue. All fields are required. It is safe for concurrent use.

@@ -48,16 +48,20 @@ type Decision struct {
 	Why           string // in a sentence
 }
 
-// matches says whether a rule is about an entry. Dead letters writes denied for what the engine calls
+// matches says whether a rule is about a code. Dead letters writes denied for what the engine calls
 // safety_denied: in a second look, exact is false, and the rule is about both.
-func (m *Match) matches(e *Entry, exact bool) bool {
-	return m.ReasonCode == e.ReasonCode || !exact && m.ReasonCode == codeDenied && e.ReasonCode == job.ReasonSafetyDenied
+func (m *Match) matches(code string, exact bool) bool {
+	return m.ReasonCode == code || !exact && m.ReasonCode == codeDenied && code == job.ReasonSafetyDenied
 }
 
 // Decide triages an entry. A nil policy has no rules. An entry about a message, and not about a job, has
 // nothing that could be replayed, whatever a rule says, nor is a step of a run replayed.
 func (p *Policy) Decide(e *Entry) Decision {
-	class := ClassOf(e.ReasonCode)
+	code := e.ReasonCode
+	if e.Mismatch {
+		code = codeMismatch
+	}
+	class := ClassOf(code)
 	if e.Status == StatusTerminated {
 		return Decision{Action: Quarantine, Class: class.Name, Why: "It is about a message that is no job, so there is nothing to replay."}
 	}
@@ -69,16 +73,19 @@ func (p *Policy) Decide(e *Entry) Decision {
 			break
 		}
 		for i, r := range p.Rules {
-			if !r.Match.matches(e, exact) {
+			if !r.Match.matches(code, exact) {
 				continue
 			}
 			return Decision{
 				Action: r.Action, MaxReplays: r.MaxReplays, Owner: r.Owner, ApproverGroup: r.ApproverGroup, Class: class.Name, Rule: i + 1,
-				Why: fmt.Sprintf("Rule %d of the policy matches reason_code %s.", i+1, e.ReasonCode),
+				Why: fmt.Sprintf("Rule %d of the policy matches reason_code %s.", i+1, code),
 			}
 		}
 	}
-	if e.Fatal {
+	if transient := ClassOf(e.ReasonCode); e.Mismatch && transient.Action == AutoReplay {
+		return Decision{Action: AutoReplay, Class: class.Name, Why: fmt.Sprintf("No rule matches, and what is %s goes on by the latest policy.", transient.Name)}
+	}
+	if e.Fatal && !e.Mismatch {
 		return Decision{Action: ManualReview, Class: class.Name, Why: "No rule matches, and its worker called the failure final: what it was part of may have been undone."}
 	}
 	return Decision{Action: class.Action, Class: class.Name, Why: fmt.Sprintf("No rule matches; the default of %s: %s", class.Name, class.Says)}

@@ -213,17 +213,27 @@ func (r *Replayer) replay(ctx context.Context, was read, by string) error {
 		return fmt.Errorf("%s: %w", throttledInWords, ErrOwnFault)
 	}
 	changed := mismatch(&was.Entry, &decision)
-	if d := r.risk(&was.Entry); changed != "" && by == byWorker && was.DecidedBy == "" && d.Action != AutoReplay {
-		was.Action, was.Owner, was.ApproverGroup = d.Action, d.Owner, d.ApproverGroup
-		return r.end(ctx, was, d.status(), changed+"; "+d.said(), EventMismatch, byWorker)
+	if changed != "" && by == byWorker && was.DecidedBy == "" {
+		raised := was
+		raised.Mismatch = true
+		if d := r.Decide(&raised.Entry); d.Action != AutoReplay {
+			raised.Action, raised.Owner, raised.ApproverGroup = d.Action, d.Owner, d.ApproverGroup
+			return r.end(ctx, raised, d.status(), changed+"; "+d.said(), EventMismatch, byWorker)
+		}
 	}
+	return r.handOver(ctx, was, req, changed, by)
+}
+
+// handOver stores and publishes a replay, and notes in its entry that it is replayed, and under which changed policy.
+func (r *Replayer) handOver(ctx context.Context, was read, req job.Request, changed, by string) error {
+	update := phase.With(ctx, was.JobID, phase.DLQUpdate)
 	c := change{to: was.Entry, event: audit.Event{Kind: EventReplayed, Reason: "as " + req.JobID, By: by}}
 	c.to.ReplayStatus, c.to.ReplayJob, c.to.NextReplayAt, c.to.ReplayReason = Replayed, req.JobID, 0, changed
 	if changed != "" {
 		c.event.Reason += "; " + changed
 	}
 	if !r.Atomic {
-		if err := r.submit(at(phase.DLQUpdate), &req); err != nil {
+		if err := r.submit(update, &req); err != nil {
 			return err
 		}
 	} else {
@@ -234,7 +244,7 @@ func (r *Replayer) replay(ctx context.Context, was read, by string) error {
 		}
 		c.also = func(ctx context.Context, p redis.Pipeliner) error { return r.Create(ctx, p, &req) }
 	}
-	err = r.Queue.apply(at(phase.DLQUpdate), was, c)
+	err := r.Queue.apply(update, was, c)
 	if errors.Is(err, errTaken) {
 		return r.end(ctx, was, Quarantined, "there is another job "+req.JobID+" already", EventTriaged, byWorker)
 	}
@@ -258,16 +268,6 @@ func mismatch(e *Entry, v *safety.Verdict) string {
 		return ""
 	}
 	return fmt.Sprintf("%s: %s decides, and %s did", codeMismatch, v.Snapshot, e.PolicySnapshot)
-}
-
-// risk is what triage makes of a mismatch: where no rule is about that, what is transient goes on by the latest policy,
-// and anything else has to be approved (Dead letters, policy and governance).
-func (r *Replayer) risk(e *Entry) Decision {
-	d := r.Decide(&Entry{ReasonCode: codeMismatch})
-	if d.Rule == 0 && ClassOf(e.ReasonCode).Action == AutoReplay {
-		d.Action = AutoReplay
-	}
-	return d
 }
 
 // status is where triage leaves an entry that is not replayed by itself.

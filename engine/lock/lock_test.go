@@ -6,6 +6,7 @@ import (
 	"log/slog"
 	"runtime"
 	"strconv"
+	"strings"
 	"sync"
 	"sync/atomic"
 	"testing"
@@ -246,6 +247,8 @@ func TestWithLockRenewsPastTheTTL(t *testing.T) {
 
 func TestRenewalIsAbandonedAfterThreeFailuresInARow(t *testing.T) {
 	h := newHarness(t)
+	var errs strings.Builder // what is logged as an error
+	h.Logger = slog.New(slog.NewTextHandler(&errs, &slog.HandlerOptions{Level: slog.LevelError}))
 	require.NoError(t, h.WithLock(t.Context(), key, ttl, func(context.Context) error {
 		h.failing.Store(true)
 		h.tick()
@@ -264,6 +267,7 @@ func TestRenewalIsAbandonedAfterThreeFailuresInARow(t *testing.T) {
 	}))
 	assert.Empty(t, h.renewed, "no renewal after the third failure")
 	assert.Empty(t, h.abandoned)
+	assert.Equal(t, 1, strings.Count(errs.String(), "lock renewal abandoned"))
 }
 
 func TestALockThatWasLostCountsAsAFailedRenewal(t *testing.T) {

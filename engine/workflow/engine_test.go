@@ -313,6 +313,24 @@ func TestAContendedRun(t *testing.T) {
 	assert.Equal(t, "run-1-b-1", <-h.submitted)
 }
 
+// Scheduler internals, section 8: the lock of a run is renewed for as long as somebody is at it, and released after that.
+func TestTheLockOfARunIsRenewed(t *testing.T) {
+	h := alone(t)
+	h.create(0)
+	submit := h.Submit
+	h.Submit = func(ctx context.Context, req job.Request, again bool) (bool, error) {
+		for range 4 {
+			h.server.FastForward(h.LockTTL / 3)
+			h.clock.Advance(h.LockTTL / 3)
+			h.until(func() bool { return h.server.TTL(RunLockKey("run-1")) == h.LockTTL })
+		}
+		return submit(ctx, req, again)
+	}
+	h.advances()
+	assert.Equal(t, "run-1-a-1", <-h.submitted)
+	assert.False(t, h.server.Exists(RunLockKey("run-1")))
+}
+
 // With Redis out of reach for the lock, a run goes on under the local one, unless the lock is strict.
 func TestARunWithoutItsLockInRedis(t *testing.T) {
 	h := alone(t)

@@ -1,10 +1,14 @@
 package history
 
 import (
+	"bytes"
+	"cmp"
 	"crypto/sha256"
 	"encoding/hex"
 	"encoding/json"
 	"maps"
+	"slices"
+	"strconv"
 	"unicode/utf8"
 )
 
@@ -69,4 +73,79 @@ func (r *Request) Undoable() bool {
 // Does says whether to do what the other request asks for is to do what this one does.
 func (r *Request) Does(other *Request) bool {
 	return r.Topic == other.Topic && r.IdempotencyKey == other.IdempotencyKey && string(r.Payload) == string(other.Payload)
+}
+
+// Differs names a field in which the other request is not like this one, or "" for none.
+func (r *Request) Differs(other *Request) string {
+	a, b := r.fields(), other.fields()
+	for _, name := range slices.Sorted(maps.Keys(a)) {
+		if !bytes.Equal(a[name], b[name]) {
+			return name
+		}
+		delete(b, name)
+	}
+	if len(b) > 0 {
+		return slices.Min(slices.Collect(maps.Keys(b)))
+	}
+	return ""
+}
+
+// fields is the request as JSON, field by field.
+func (r *Request) fields() map[string]json.RawMessage {
+	var fields map[string]json.RawMessage
+	if body, err := json.Marshal(r); err == nil {
+		_ = json.Unmarshal(body, &fields) // it is what Marshal wrote
+	}
+	return fields
+}
+
+// Again is the request of the job that replays this one's, as the so-manieth replay of an original, under a key and with a
+// payload of its own if that is not empty (Dead letters).
+func (r *Request) Again(id, key, original string, count int, payload string) *Request {
+	a := *r
+	a.JobID, a.IdempotencyKey, a.Labels = id, key, r.labelsFor(map[string]string{LabelReplayOf: original, LabelReplayCount: strconv.Itoa(count)})
+	if payload != "" {
+		a.Payload = json.RawMessage(payload)
+	}
+	return &a
+}
+
+// Undo is the request of the job that undoes this one's (Scheduler internals, section 4): this one with the overrides of its
+// compensation, and marked. It has a key of its own if the compensation names none.
+func (r *Request) Undo(id, key string) *Request {
+	c, err := Read[Request](string(r.Compensation))
+	if err != nil {
+		return nil
+	}
+	u := *r
+	u.JobID, u.WorkflowID, u.Compensation, u.Priority = id, "", nil, "CRITICAL"
+	u.Topic, u.Capability, u.IdempotencyKey = cmp.Or(c.Topic, r.Topic), cmp.Or(c.Capability, r.Capability), cmp.Or(c.IdempotencyKey, key)
+	if c.Payload != nil {
+		u.Payload = c.Payload
+	}
+	if c.Budget != nil {
+		u.Budget = c.Budget
+	}
+	mark := map[string]string{"saga_compensation": "true", "saga_workflow_id": r.WorkflowID}
+	u.Env = overlay(r.Env, c.Env, mark)
+	u.Labels = r.labelsFor(c.Labels, mark, map[string]string{"is_compensation": "true", "saga_job_id": r.JobID})
+	return &u
+}
+
+// labelsFor is the request's labels for a job that is made of its own: without those of its replay or approval, and with more.
+func (r *Request) labelsFor(more ...map[string]string) map[string]string {
+	own := maps.Clone(r.Labels)
+	maps.DeleteFunc(own, func(name, _ string) bool {
+		return name == LabelReplayOf || name == LabelReplayCount || slices.Contains(labelsOfGrant, name)
+	})
+	return overlay(append([]map[string]string{own}, more...)...)
+}
+
+// overlay puts maps one over the other.
+func overlay(list ...map[string]string) map[string]string {
+	all := map[string]string{}
+	for _, m := range list {
+		maps.Copy(all, m)
+	}
+	return all
 }

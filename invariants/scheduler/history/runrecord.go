@@ -1,6 +1,7 @@
 package history
 
 import (
+	"encoding/json"
 	"strconv"
 	"strings"
 )
@@ -8,6 +9,7 @@ import (
 // RunRecord is a run as its record has it.
 type RunRecord struct {
 	RunID     string    `json:"run_id"`
+	Tenant    string    `json:"tenant"`
 	State     string    `json:"state"`
 	Reason    string    `json:"reason"`
 	CreatedAt int64     `json:"created_at"` // unix milliseconds, as the rest
@@ -28,10 +30,25 @@ type RunStep struct {
 		Max       int   `json:"max"`
 		BackoffMS int64 `json:"backoff_ms"`
 	} `json:"retry"`
-	State         string `json:"state"`
-	Attempt       int    `json:"attempt"`
-	NextAttemptAt int64  `json:"next_attempt_at"`
-	JobID         string `json:"job_id"`
+	Topic         string            `json:"topic"`
+	Labels        map[string]string `json:"labels"`
+	Payload       json.RawMessage   `json:"payload"`
+	Capability    string            `json:"capability"`
+	Compensation  json.RawMessage   `json:"compensation"`
+	State         string            `json:"state"`
+	Attempt       int               `json:"attempt"`
+	NextAttemptAt int64             `json:"next_attempt_at"`
+	JobID         string            `json:"job_id"`
+}
+
+// Request is the request of an attempt of the run's step i.
+func (r *RunRecord) Request(i, attempt int) *Request {
+	s := &r.Steps[i]
+	id := StepJobID(r.RunID, s.ID, attempt)
+	return &Request{
+		JobID: id, Topic: s.Topic, Tenant: r.Tenant, Labels: s.Labels, IdempotencyKey: id, Payload: s.Payload,
+		WorkflowID: r.RunID, StepIndex: i, Capability: s.Capability, Compensation: s.Compensation,
+	}
 }
 
 func StepJobID(run, step string, attempt int) string {

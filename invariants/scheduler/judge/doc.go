@@ -26,4 +26,5 @@
 //	stored.go                            what an audit finds in the servers
 //	timeouts.go                          timeouts
 //	rescued.go, decided.go               jobs that were rescued, and what was decided of them
+//	derived.go                           jobs that schedulers submit: replays, compensations, steps
 package judge

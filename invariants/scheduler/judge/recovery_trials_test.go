@@ -246,6 +246,15 @@ var recoveryTrials = map[string]trial{
 		says:   "what was dispatched at step 6, CORDUM_JOBS seq 1, is not the request of which SCHEDULED was written",
 		holds:  func(s *story) { s.allowed(s1, job1, `{"n":1}`).dispatchesPayload(s1, job1, w1, `{"n":1}`) },
 	},
+	"derived-request-matches-its-source": {
+		cfg: replaying,
+		breaks: func(s *story) {
+			s.dies(job1, "timeout").write(s1, replay1, "dlq_update", "PENDING", "attempts", "0", "request",
+				`{"job_id":"job-1-replay-1","topic":"job.default","idempotency_key":"job-1:key","priority":"LOW","labels":{"replay_of":"job-1","replay_count":"1"}}`)
+		},
+		says:  "says that it is derived from job-1, but its priority is another",
+		holds: func(s *story) { s.dies(job1, "timeout").replays(job1, job1, replay1, 1, "job-1:key") },
+	},
 	"illegal-result-is-refused": {
 		breaks: func(s *story) { // it is delivered again and again
 			s.submit(job1).answersNonsense(w1, job1)

@@ -54,6 +54,8 @@ type Letter struct {
 	Step                                         bool          // its job is a step of a run
 	Payload                                      string        // that somebody has mended it with; "" is none
 	Mismatch                                     bool          // it says that another policy decides on the replay
+	Raised                                       bool          // and that it waits for that reason
+	Approved                                     bool          // a person has let it be replayed
 	Policy                                       string        // the policy that decided on its job
 	Written                                      int           // the step at which it was, before anybody triaged it
 }
@@ -113,6 +115,9 @@ func (f *Facts) LetterChanged(s *Step, id string, c *sim.Change) {
 	if j := f.Jobs[id]; j != nil {
 		l.Fatal, l.Step = e.Fatal && j.Saga.Fatal, IsStep(j)
 	}
+	same := l.triaged && s.Kind != sim.KindControl // a failover of Redis may take back what was decided
+	l.Raised = e.Mismatch || same && l.Raised
+	l.Approved = e.ReplayStatus == "scheduled" && e.DecidedBy != "" || same && l.Approved
 	l.Payload, l.Policy, l.Mismatch = e.Payload, e.Snapshot, strings.HasPrefix(e.ReplayReason, "policy_snapshot_mismatch")
 	l.Status, l.ReasonCode, l.ReplayStatus, l.ApprovedBy = e.Status, e.ReasonCode, e.ReplayStatus, e.DecidedBy
 	if r.Rewritten != nil && s.Kind != sim.KindControl { // a failover of Redis is nobody's doing
@@ -229,16 +234,19 @@ func IsStep(j *Job) bool {
 }
 
 // Source is the dead letter that a replay comes from, by the replay's labels; nil is none.
-func (f *Facts) Source(j *Job) *Letter {
+func (f *Facts) Source(j *Job) *Letter { return f.Replay.Letters[f.ReplayedBy(j)] }
+
+// ReplayedBy is the job that a replay replays, by the replay's labels: its original, or the replay before it. "" is none.
+func (f *Facts) ReplayedBy(j *Job) string {
 	if j.Replay.Count <= 1 {
-		return f.Replay.Letters[j.Replay.Of]
+		return j.Replay.Of
 	}
 	for _, before := range f.Order {
-		if l := f.Replay.Letters[before.ID]; l != nil && before.Replay.Of == j.Replay.Of && before.Replay.Count == j.Replay.Count-1 {
-			return l
+		if f.Replay.Letters[before.ID] != nil && before.Replay.Of == j.Replay.Of && before.Replay.Count == j.Replay.Count-1 {
+			return before.ID
 		}
 	}
-	return nil
+	return ""
 }
 
 // replayOf names the replay that a job's dead letter would become: the original's id, and which of its replays.
@@ -262,13 +270,28 @@ func (f *Facts) ReplaysHad(j *Job) (had int, own bool) {
 
 // ReplayDenied says whether the safety kernel has denied the replay of a job's dead letter, or a person has.
 func (f *Facts) ReplayDenied(j *Job) bool {
-	original, n := f.replayOf(j)
 	for by, a := range f.Policy.Answers {
-		if rest, ok := strings.CutPrefix(by.Job, fmt.Sprintf("%s-replay-%d", original, n)); ok && a.Decision == history.DecisionDeny && (rest == "" || rest[0] == '-') {
+		if a.Decision == history.DecisionDeny && f.isReplay(by.Job, j) {
 			return true
 		}
 	}
-	return f.Replay.Letters[j.ID].ApprovedBy != ""
+	l := f.Replay.Letters[j.ID]
+	return l.ApprovedBy != "" && !l.Approved
+}
+
+// PolicyChanged says whether another policy has decided on the replay of a job's dead letter than on the job.
+func (f *Facts) PolicyChanged(j *Job) bool {
+	l := f.Replay.Letters[j.ID]
+	return slices.ContainsFunc(f.Order, func(k *Job) bool {
+		return k.Replay.Policy != "" && k.Replay.Policy != l.Policy && f.isReplay(k.ID, j)
+	})
+}
+
+// isReplay says whether a job of that id is, or would be, the next replay of a dead letter's job.
+func (f *Facts) isReplay(id string, j *Job) bool {
+	original, n := f.replayOf(j)
+	rest, ok := strings.CutPrefix(id, fmt.Sprintf("%s-replay-%d", original, n))
+	return ok && (rest == "" || rest[0] == '-')
 }
 
 // DoneAfterAll says whether what the job's idempotency key stands for was done, or a worker has said so.

@@ -190,7 +190,8 @@ var Matrix = map[string]row{
 		{By: StrikesOf(NATSPowerLoss), Why: open, Says: "a notice that was acknowledged and lost is not published again"},
 		rewound,
 	}},
-	"told-worker-stops": {},
+	"told-worker-stops":                  {},
+	"derived-request-matches-its-source": {},
 	"illegal-result-is-refused": {Except: []exception{
 		{By: StrikesOf(DLQFails, SchedulerCrash, SchedulerAway), But: []mechanism{patientDLQ}},
 		usedUp,

@@ -47,6 +47,11 @@ var policyMismatchIsRaised = rule.New(invariants.Invariant{
 			}
 		},
 		Ended: func(*invariants.End) {
+			for _, id := range f.Replay.Order {
+				if f.Replay.Letters[id].Raised && !f.PolicyChanged(f.Job(id)) {
+					t.Violation(f.Job(id), "its dead letter waits because another policy decides on its replay, and none does")
+				}
+			}
 			for _, j := range f.Order {
 				if l := f.Source(j); j.Replay.Of != "" && j.Accepted && differs(j, l) && l.ReplayStatus == "replayed" && !l.Mismatch {
 					t.Violation(j, "is decided on by another policy than %s, which it replays, and its dead letter does not say so", j.Replay.Of)
@@ -58,13 +63,11 @@ var policyMismatchIsRaised = rule.New(invariants.Invariant{
 
 // onMismatch is what is to become of a dead letter on which another policy decides.
 func onMismatch(c *config.ReplayConfig, l *model.Letter) string {
-	for _, r := range c.Rules {
-		if r.ReasonCode == "policy_snapshot_mismatch" {
-			return r.Action
-		}
-	}
-	if !c.Triage || replayDefaults[l.ReasonCode] == actAutoReplay {
+	if !c.Triage {
 		return actAutoReplay
 	}
-	return actApproval
+	raised := *l
+	raised.Raised = true
+	action, _ := triage(c, &raised)
+	return action
 }

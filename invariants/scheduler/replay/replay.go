@@ -60,8 +60,8 @@ func triage(c *config.ReplayConfig, l *model.Letter) (action string, replays int
 	if l.Step {
 		return actManual, c.MaxReplays
 	}
-	codes := []string{l.ReasonCode}
-	if l.ReasonCode == "safety_denied" {
+	codes := []string{governs(l)}
+	if codes[0] == "safety_denied" {
 		codes = append(codes, "denied") // which is what Dead letters calls it
 	}
 	for _, code := range codes {
@@ -71,14 +71,25 @@ func triage(c *config.ReplayConfig, l *model.Letter) (action string, replays int
 			}
 		}
 	}
-	if l.Fatal {
-		return actManual, c.MaxReplays
-	}
-	if action = replayDefaults[l.ReasonCode]; action == "" {
+	action = replayDefaults[l.ReasonCode]
+	switch {
+	case l.Raised && action != actAutoReplay:
+		action = actApproval
+	case !l.Raised && (l.Fatal || action == ""):
 		action = actManual
 	}
 	return action, c.MaxReplays
 }
+
+// governs is the code that triage goes by.
+func governs(l *model.Letter) string {
+	if l.Raised {
+		return codeMismatch
+	}
+	return l.ReasonCode
+}
+
+const codeMismatch = "policy_snapshot_mismatch"
 
 // created says whether a step creates the record of a replay.
 func created(s *model.Step, w *model.Write) bool {
@@ -220,8 +231,8 @@ var noReplayAgainstTriage = rule.New(invariants.Invariant{
 		}
 		switch action, _ := triage(&f.Config.Replay, l); {
 		case action == actAutoReplay:
-		case l.ApprovedBy != "" && outsider(&f.Config.Replay, s.About.Replay.Of, l.ReasonCode):
-			t.Violation(s.About, "replays %s at step %d, on which somebody has decided who is not of the group that the triage policy names for reason_code %s", s.About.Replay.Of, invariants.StepNo(s.Step), l.ReasonCode)
+		case l.ApprovedBy != "" && outsider(&f.Config.Replay, s.About.Replay.Of, governs(l)):
+			t.Violation(s.About, "replays %s at step %d, on which somebody has decided who is not of the group that the triage policy names for reason_code %s", s.About.Replay.Of, invariants.StepNo(s.Step), governs(l))
 		case action == actApproval && l.ApprovedBy != "":
 		case action == actQuarantine && l.ApprovedBy != "" && l.Payload != "":
 			if r := s.About.Request; r != nil && string(r.Payload) != l.Payload {
@@ -288,7 +299,7 @@ var growthAlertTellsTheTruth = rule.New(invariants.Invariant{
 
 var autoReplayComesAbout = rule.New(invariants.Invariant{
 	Name:   "auto-replay-comes-about",
-	Says:   "Every dead letter that is replayed by itself is replayed, denied, found to be done, or exhausted in the end.",
+	Says:   "Every dead letter that is replayed by itself, or that somebody has let be replayed, is replayed, denied, found to be done, or exhausted in the end.",
 	Kind:   invariants.Eventually,
 	Source: "Dead letters, failure triage model: transient infrastructure",
 	Needs:  []string{"events-agree-with-servers"},
@@ -300,7 +311,7 @@ var autoReplayComesAbout = rule.New(invariants.Invariant{
 		for _, id := range f.Replay.Order {
 			l := f.Replay.Letters[id]
 			action, most := triage(&f.Config.Replay, l)
-			if l.Lost(f.At) || action != actAutoReplay || !f.Indexed(id) { // nobody finds one that is not indexed
+			if l.Lost(f.At) || action != actAutoReplay && !l.Approved || !f.Indexed(id) { // nobody finds one that is not indexed
 				continue
 			}
 			if !f.Config.Replay.Triage { // no rule says how many
@@ -333,10 +344,6 @@ func unfounded(f *model.Facts, j *model.Job, status string, most int) string {
 	case "exhausted":
 		if had < most {
 			return fmt.Sprintf("exhausted, although %d of its %d replays have been had", had, most)
-		}
-	case "awaiting_approval":
-		if !f.Replay.Letters[j.ID].Mismatch {
-			return "still " + status
 		}
 	default:
 		return "still " + status

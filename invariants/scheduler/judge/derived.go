@@ -1,0 +1,58 @@
+package judge
+
+import (
+	"github.com/wavetank-sim/wavetank/invariants"
+	"github.com/wavetank-sim/wavetank/invariants/scheduler/history"
+	"github.com/wavetank-sim/wavetank/invariants/scheduler/model"
+	"github.com/wavetank-sim/wavetank/invariants/scheduler/observe"
+	"github.com/wavetank-sim/wavetank/invariants/scheduler/rule"
+)
+
+var derivedRequestMatchesItsSource = rule.New(invariants.Invariant{
+	Name:   "derived-request-matches-its-source",
+	Says:   "A replay asks for what its original asks, a compensation for what its job says undoes it, and the job of a step for what its run says: by the same tenant, and in all else but their own id, key, labels and mended payload.",
+	Kind:   invariants.Always,
+	Source: "Dead letters, replay worker; Scheduler internals, section 4, recording compensation, and section 8, workflow steps",
+}, func(f *model.Facts, t *rule.Tally) observe.Checker {
+	return observe.Checker{Wrote: func(s *model.Step, w *model.Write) {
+		j := s.About
+		if w.From != model.Absent || j.State == model.Absent || j.Request == nil {
+			return
+		}
+		should, from := derived(f, j)
+		if from == "" {
+			return
+		}
+		t.Exercise()
+		if should == nil {
+			t.Violation(j, "its record of step %d says that it is derived from %s, which asks for no such job", invariants.StepNo(s.Step), from)
+		} else if field := should.Differs(j.Request); field != "" {
+			t.Violation(j, "its record of step %d says that it is derived from %s, but its %s is another", invariants.StepNo(s.Step), from, field)
+		}
+	}}
+})
+
+// derived is what a job that a scheduler submits has to ask for, by what it comes from: "" is a client's job.
+func derived(f *model.Facts, j *model.Job) (should *history.Request, from string) {
+	r := j.Request
+	if k := f.Workflow.Jobs[j.ID]; k != nil {
+		for i := range k.Run.Steps {
+			if k.Run.Steps[i].ID == k.Step.ID {
+				return k.Run.Request(i, k.Attempt), k.Run.RunID
+			}
+		}
+		return nil, k.Run.RunID
+	}
+	letter := f.Source(j)
+	if from = r.Labels["saga_job_id"]; j.Replay.Of != "" {
+		from = f.ReplayedBy(j)
+	}
+	switch source := f.Jobs[from]; {
+	case source == nil || source.Request == nil:
+	case j.Replay.Of == "" && source.Request.Undoable():
+		should = source.Request.Undo(j.ID, r.IdempotencyKey)
+	case letter != nil:
+		should = source.Request.Again(j.ID, r.IdempotencyKey, j.Replay.Of, j.Replay.Count, letter.Payload)
+	}
+	return should, from
+}
