@@ -22,7 +22,16 @@ func (r *RunRecord) Over() bool { return r.State != "RUNNING" }
 
 // RunStep is a step as its run's record has it.
 type RunStep struct {
-	ID         string   `json:"id"`
+	ID string `json:"id"`
+	StepTerms
+	State         string `json:"state"`
+	Attempt       int    `json:"attempt"`
+	NextAttemptAt int64  `json:"next_attempt_at"`
+	JobID         string `json:"job_id"`
+}
+
+// StepTerms is what a run's starter asks of a step.
+type StepTerms struct {
 	DependsOn  []string `json:"depends_on"`
 	DelaySec   int64    `json:"delay_sec"`
 	DelayUntil int64    `json:"delay_until"`
@@ -30,15 +39,11 @@ type RunStep struct {
 		Max       int   `json:"max"`
 		BackoffMS int64 `json:"backoff_ms"`
 	} `json:"retry"`
-	Topic         string            `json:"topic"`
-	Labels        map[string]string `json:"labels"`
-	Payload       json.RawMessage   `json:"payload"`
-	Capability    string            `json:"capability"`
-	Compensation  json.RawMessage   `json:"compensation"`
-	State         string            `json:"state"`
-	Attempt       int               `json:"attempt"`
-	NextAttemptAt int64             `json:"next_attempt_at"`
-	JobID         string            `json:"job_id"`
+	Topic        string            `json:"topic"`
+	Labels       map[string]string `json:"labels"`
+	Payload      json.RawMessage   `json:"payload"`
+	Capability   string            `json:"capability"`
+	Compensation json.RawMessage   `json:"compensation"`
 }
 
 // Request is the request of an attempt of the run's step i.

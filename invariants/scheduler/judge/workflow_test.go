@@ -19,7 +19,8 @@ const run1 = "run-1"
 
 // twoSteps is a run as the stories write it: step b depends on a and comes half a minute after it.
 func twoSteps(version int64, a, b history.RunStep) history.RunRecord {
-	a.ID, b.ID, b.DependsOn, b.DelaySec = "a", "b", []string{"a"}, 30
+	a.ID, b.ID = "a", "b"
+	b.DependsOn, b.DelaySec = []string{"a"}, 30
 	return history.RunRecord{RunID: run1, State: "RUNNING", Version: version, Steps: []history.RunStep{a, b}}
 }
 
@@ -95,9 +96,9 @@ func (s *story) aDone(until time.Duration) *story {
 
 // retried is a run whose first step may be tried twice, and whose first job has ended in that state.
 func (s *story) retried(state string) *story {
-	r := twoSteps(2, submittedStep, pendingStep)
+	r := twoSteps(1, pendingStep, pendingStep)
 	r.Steps[0].Retry.Max = 1
-	s.run("starter", "run_create", twoSteps(1, pendingStep, pendingStep)).advances(s1, r)
+	s.run("starter", "run_create", r).advances(s1, twoSteps(2, submittedStep, pendingStep))
 	return s.stepJob(s1, "run-1-a-1").stepDone("run-1-a-1", state)
 }
 
@@ -129,6 +130,11 @@ var workflowTrials = map[string]trial{
 		says:  "scheduler-1 submitted run-1-b-1 at step 7, although step a had not succeeded",
 		holds: func(s *story) { s.aDone(31*time.Second).wait(31*time.Second).stepJob(s1, "run-1-b-1") },
 	},
+	"step-waits-as-asked": {
+		breaks: func(s *story) { s.aDone(31 * time.Second) },
+		says:   "scheduler-1 wrote at step 29 that run-1-b-1 waits until 31s; it is to wait until 30.023s",
+		holds:  func(s *story) { s.aDone(30*time.Second + 23*time.Millisecond) },
+	},
 	"no-delay-fires-early": {
 		breaks: func(s *story) { s.aDone(time.Second).wait(29*time.Second).stepJob(s1, "run-1-b-1") },
 		says:   "scheduler-1 submitted run-1-b-1 at step 31, 992ms before its time",
@@ -136,8 +142,8 @@ var workflowTrials = map[string]trial{
 	},
 	"delay-fires-on-time": {
 		cfg:    hardenedRuns,
-		breaks: func(s *story) { s.aDone(31*time.Second).wait(53*time.Second).stepJob(s1, "run-1-b-1") },
-		says:   "scheduler-1 submitted run-1-b-1 at step 31, 22.031s after its time",
+		breaks: func(s *story) { s.aDone(time.Minute).wait(53*time.Second).stepJob(s1, "run-1-b-1") }, // whatever the record says
+		says:   "scheduler-1 submitted run-1-b-1 at step 31, 23.008s after its time",
 		holds: func(s *story) {
 			s.aDone(31*time.Second).keeps(s1).control("crash", s1).wait(45*time.Second).popsDelays(s2).stepJob(s2, "run-1-b-1")
 		},
@@ -209,8 +215,8 @@ var workflowTrials = map[string]trial{
 
 // A step is tried again only once its last attempt has failed, not before its time, and no more often than it says.
 func TestRetriesOfAStep(t *testing.T) {
-	retried := func(a history.RunStep) history.RunRecord {
-		r := twoSteps(3, a, pendingStep)
+	retried := func(version int64, a history.RunStep) history.RunRecord {
+		r := twoSteps(version, a, pendingStep)
 		r.Steps[0].Retry.Max, r.Steps[0].Retry.BackoffMS = 1, 10_000
 		return r
 	}
@@ -234,7 +240,7 @@ func TestRetriesOfAStep(t *testing.T) {
 		}},
 	} {
 		t.Run(name, func(t *testing.T) {
-			s := newStory().run("starter", "run_create", twoSteps(1, pendingStep, pendingStep)).advances(s1, retried(submittedStep)).stepJob(s1, "run-1-a-1")
+			s := newStory().run("starter", "run_create", retried(1, pendingStep)).advances(s1, retried(2, submittedStep)).stepJob(s1, "run-1-a-1")
 			c.tell(s)
 			o := outcomeOf(s.judge(hardenedRuns), c.invariant)
 			require.Len(t, o.Violations, 1)
@@ -254,7 +260,9 @@ func TestWhatEndsAStepForGood(t *testing.T) {
 // A delay counts from when a job has ended, whatever its writer's clock says.
 func TestADelayGoesByTheWorldsTime(t *testing.T) {
 	tell := func(ended, fired time.Duration) *story {
-		s := newStory().run("starter", "run_create", twoSteps(1, pendingStep, pendingStep)).advances(s1, twoSteps(2, submittedStep, pendingStep))
+		asked := twoSteps(1, pendingStep, pendingStep)
+		asked.Steps[1].DelaySec = 600
+		s := newStory().run("starter", "run_create", asked).advances(s1, twoSteps(2, submittedStep, pendingStep))
 		s.stepJob(s1, "run-1-a-1").wait(10*time.Minute).dispatched(s1, "run-1-a-1", w1).executed(w1, "run-1-a-1").completed(s1, "run-1-a-1", "SUCCEEDED")
 		for i := range s.events {
 			for k := range s.events[i].Changes {
@@ -264,9 +272,7 @@ func TestADelayGoesByTheWorldsTime(t *testing.T) {
 				}
 			}
 		}
-		r := twoSteps(3, succeededStep, waitingStep(1, s.at+ended+10*time.Minute))
-		r.Steps[1].DelaySec = 600
-		return s.advances(s1, r).wait(fired).stepJob(s1, "run-1-b-1")
+		return s.advances(s1, twoSteps(3, succeededStep, waitingStep(1, s.at+ended+10*time.Minute))).wait(fired).stepJob(s1, "run-1-b-1")
 	}
 	for name, c := range map[string]struct {
 		s       *story

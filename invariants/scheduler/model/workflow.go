@@ -22,20 +22,20 @@ type Workflows struct {
 // WorkflowRun is one run: its record, and who has to do with it.
 type WorkflowRun struct {
 	history.RunRecord
-	As      Job           // what releases promises of it, and which of them are broken
-	Made    time.Duration // when its record was
+	As      Job               // what releases promises of it, and which of them are broken
+	Made    time.Duration     // when its record was
+	Asked   []history.RunStep // the steps as its starter wrote them
 	By      string
 	Step    int // of the last write
 	Lock    Lock
-	Waits   map[string]int64 // until when a delay is that the record tells of, in unix milliseconds; by the job that is to be submitted then
-	Setting string           // the process that keeps a delay of it in Redis; "" for none
-	Hands   map[string]bool  // the processes that have it in hand
+	Setting string          // the process that keeps a delay of it in Redis; "" for none
+	Hands   map[string]bool // the processes that have it in hand
 }
 
 // StepJob is the job of one attempt of a step.
 type StepJob struct {
 	Run       *WorkflowRun
-	Step      *history.RunStep // as the run's last record has it; see at
+	Step      *history.RunStep // as the run's last record has it, on its starter's terms
 	Attempt   int
 	ID        string
 	Made      time.Duration // when its record was; 0 for never
@@ -43,6 +43,14 @@ type StepJob struct {
 	Told      bool          // who published that was told so
 	Succeeded When
 	Failed    When // in a way that allows it to be tried again: a denial, say, is a decision, which stands
+	Ended     When // the last of these, where its end was written again
+	Waits     Wait
+}
+
+// Wait is what is known of the delay of a step's job.
+type Wait struct {
+	Since time.Duration // when the run's record first told of it; 0 for never
+	Due   When          // its end, by what was known of the jobs that it counts from when the record was last written
 }
 
 // When is a time, as a record has it and as the world had it. Both are 0 for never.
@@ -51,8 +59,8 @@ type When struct {
 	At   time.Duration
 }
 
-// later is the later one of two, by records and by the world.
-func (w When) later(o When) When { return When{max(w.Told, o.Told), max(w.At, o.At)} }
+// Later is the later one of two, by records and by the world.
+func (w When) Later(o When) When { return When{max(w.Told, o.Told), max(w.At, o.At)} }
 
 // after is so many milliseconds later.
 func (w When) after(ms int64) When {
@@ -136,39 +144,51 @@ func (k *Workflows) crashed(f *Facts, node string) {
 	}
 }
 
-// Due is when the job of a step's attempt may be submitted, by the steps' own words and by the jobs that it counts from.
-func (k *Workflows) Due(j *StepJob) When {
-	r := j.Run
+// Due is when the job of a step's attempt may be submitted, by the steps' own words and by the ends of the jobs that it
+// counts from: as they were first written, or last.
+func (k *Workflows) Due(j *StepJob, last bool) When {
 	if j.Attempt > 1 {
-		before := k.Jobs[history.StepJobID(r.RunID, j.Step.ID, j.Attempt-1)]
-		if before == nil || before.Failed == (When{}) {
+		before := k.Jobs[history.StepJobID(j.Run.RunID, j.Step.ID, j.Attempt-1)]
+		switch {
+		case before == nil || before.Failed == (When{}):
 			return When{}
+		case last:
+			return before.Ended.after(k.delay(j))
 		}
-		return before.Failed.after(Backoff(j.Step.Retry.BackoffMS, j.Attempt-1))
+		return before.Failed.after(k.delay(j))
 	}
 	until := When{Told: j.Step.DelayUntil}
 	if until.Told != 0 {
 		until.At = k.Since(until.Told)
 	}
-	return k.begins(j).after(1000 * j.Step.DelaySec).later(until)
+	return k.begins(j, last).after(1000 * j.Step.DelaySec).Later(until)
 }
 
 // begins is when the delay of a step's first attempt does.
-func (k *Workflows) begins(j *StepJob) When {
+func (k *Workflows) begins(j *StepJob, last bool) When {
 	since := When{j.Run.CreatedAt, j.Run.Made}
 	for _, id := range j.Step.DependsOn {
-		since = since.later(k.Success(j.Run, id))
+		switch of := k.succeeded(j.Run, id); {
+		case of == nil:
+		case last:
+			since = since.Later(of.Ended)
+		default:
+			since = since.Later(of.Succeeded)
+		}
 	}
 	return since
 }
 
 // Delay is how long a step's attempt is to wait, by the step's own words and by the records of the jobs that it counts from.
 func (k *Workflows) Delay(j *StepJob) time.Duration {
-	ms := max(1000*j.Step.DelaySec, j.Step.DelayUntil-k.begins(j).Told)
+	return time.Duration(k.delay(j)) * time.Millisecond
+}
+
+func (k *Workflows) delay(j *StepJob) (ms int64) {
 	if j.Attempt > 1 {
-		ms = Backoff(j.Step.Retry.BackoffMS, j.Attempt-1)
+		return Backoff(j.Step.Retry.BackoffMS, j.Attempt-1)
 	}
-	return time.Duration(ms) * time.Millisecond
+	return max(1000*j.Step.DelaySec, j.Step.DelayUntil-k.begins(j, false).Told)
 }
 
 // UsedUp says whether a step is tried no more: its jobs have failed as often as it says that they may, or one has ended
@@ -204,12 +224,17 @@ func Backoff(ms int64, n int) int64 {
 
 // Success is when a step of a run succeeded.
 func (k *Workflows) Success(r *WorkflowRun, step string) When {
+	if j := k.succeeded(r, step); j != nil {
+		return j.Succeeded
+	}
+	return When{}
+}
+
+// succeeded is the first job of a step that succeeded; nil for none.
+func (k *Workflows) succeeded(r *WorkflowRun, step string) *StepJob {
 	for n := 1; ; n++ {
-		switch j := k.Jobs[history.StepJobID(r.RunID, step, n)]; {
-		case j == nil:
-			return When{}
-		case j.Succeeded != (When{}):
-			return j.Succeeded
+		if j := k.Jobs[history.StepJobID(r.RunID, step, n)]; j == nil || j.Succeeded != (When{}) {
+			return j
 		}
 	}
 }

@@ -1,6 +1,7 @@
 package observe
 
 import (
+	"cmp"
 	"maps"
 	"strings"
 	"time"
@@ -22,7 +23,7 @@ func (o *Observer) runWritten(s *model.Step, c *sim.Change, id string) {
 		if k.Runs == nil {
 			k.Runs, k.Jobs = map[string]*model.WorkflowRun{}, map[string]*model.StepJob{}
 		}
-		r = &model.WorkflowRun{As: model.Job{ID: id}, Made: s.At, Waits: map[string]int64{}, Hands: map[string]bool{}}
+		r = &model.WorkflowRun{As: model.Job{ID: id}, Made: s.At, Hands: map[string]bool{}}
 		k.Runs[id] = r
 		o.Facts.Appears(&r.As)
 		k.Order = append(k.Order, r)
@@ -35,6 +36,12 @@ func (o *Observer) runWritten(s *model.Step, c *sim.Change, id string) {
 	if c.Gone || err != nil {
 		now = &history.RunRecord{RunID: id}
 	}
+	if r.Asked == nil {
+		r.Asked = now.Steps
+	}
+	for i := range min(len(now.Steps), len(r.Asked)) {
+		now.Steps[i].StepTerms = r.Asked[i].StepTerms
+	}
 	w := model.RunWrite{Was: before, By: r.By, Step: r.Step}
 	r.RunRecord, r.By, r.Step = *now, invariants.Who(s.Event), s.Step
 	for i := range now.Steps {
@@ -42,9 +49,9 @@ func (o *Observer) runWritten(s *model.Step, c *sim.Change, id string) {
 		if step.State != "WAITING" {
 			continue
 		}
-		id := history.StepJobID(r.RunID, step.ID, step.Attempt)
-		if _, known := r.Waits[id]; !known {
-			r.Waits[id] = step.NextAttemptAt
+		j := k.StepJob(history.StepJobID(r.RunID, step.ID, step.Attempt))
+		if j.Waits.Due = k.Due(j, true); j.Waits.Since == 0 {
+			j.Waits.Since = s.At
 			if step.Attempt > 1 {
 				o.Facts.Reach(model.StepRetried)
 			}
@@ -117,11 +124,12 @@ func (o *Observer) stepWritten(s *model.Step) {
 			check(s, k)
 		}
 	}
+	end := model.When{Told: s.About.Updated, At: s.At}
 	switch state := s.About.State; { // whether an end is final another invariant judges
-	case state == model.Succeeded && k.Succeeded == (model.When{}):
-		k.Succeeded = model.When{Told: s.About.Updated, At: s.At}
-	case (state == model.Failed && !s.About.Saga.Fatal || state == model.TimedOut) && k.Failed == (model.When{}):
-		k.Failed = model.When{Told: s.About.Updated, At: s.At}
+	case state == model.Succeeded:
+		k.Succeeded, k.Ended = cmp.Or(k.Succeeded, end), k.Ended.Later(end)
+	case state == model.Failed && !s.About.Saga.Fatal || state == model.TimedOut:
+		k.Failed, k.Ended = cmp.Or(k.Failed, end), k.Ended.Later(end)
 	}
 }
 

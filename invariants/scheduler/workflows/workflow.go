@@ -14,7 +14,7 @@ import (
 
 // What holds of workflow runs and their timers (Scheduler internals, section 8).
 var workflowInvariants = []rule.Rule{
-	stepsInOrder, noDelayFiresEarly, delayFiresOnTime, noDelayFiresTwice, retriesAreUsedUp, runSucceedsByItsSteps, runWritesNotLost, runWrittenByLockHolder, everyRunSettles,
+	stepsInOrder, stepWaitsAsAsked, noDelayFiresEarly, delayFiresOnTime, noDelayFiresTwice, retriesAreUsedUp, runSucceedsByItsSteps, runWritesNotLost, runWrittenByLockHolder, everyRunSettles,
 }
 
 var stepsInOrder = rule.New(invariants.Invariant{
@@ -33,6 +33,28 @@ var stepsInOrder = rule.New(invariants.Invariant{
 	}}
 })
 
+var stepWaitsAsAsked = rule.New(invariants.Invariant{
+	Name:   "step-waits-as-asked",
+	Says:   "A run's record has a step wait until the time that its delay_sec, its delay_until or its back-off gives, counted from the ends of the jobs before it.",
+	Kind:   invariants.Always,
+	Source: "Scheduler internals, section 8: delay_sec, delay_until and retry backoff",
+}, func(f *model.Facts, t *rule.Tally) observe.Checker {
+	return observe.Checker{Ran: func(s *model.Step, r *model.WorkflowRun, _ *model.RunWrite) {
+		for i := range r.Steps {
+			step := &r.Steps[i]
+			if step.State != "WAITING" {
+				continue
+			}
+			t.Exercise()
+			k := f.Workflow.StepJob(history.StepJobID(r.RunID, step.ID, step.Attempt))
+			soonest, latest := f.Workflow.Due(k, false).Told, k.Waits.Due.Told
+			if until := step.NextAttemptAt; until < soonest || until > latest {
+				t.Violation(&r.As, "%s wrote at step %d that %s waits until %s; it is to wait until %s", invariants.Who(s.Event), invariants.StepNo(s.Step), k.ID, f.Workflow.Since(until), f.Workflow.Since(soonest))
+			}
+		}
+	}}
+})
+
 var noDelayFiresEarly = rule.New(invariants.Invariant{
 	Name:   "no-delay-fires-early",
 	Says:   "The job of a step with a delay, or of a step that is tried again, is not submitted before its time.",
@@ -40,7 +62,7 @@ var noDelayFiresEarly = rule.New(invariants.Invariant{
 	Source: "Scheduler internals, section 8: delay_sec, delay_until and retry backoff",
 }, func(f *model.Facts, t *rule.Tally) observe.Checker {
 	return observe.Checker{Fired: func(s *model.Step, k *model.StepJob) {
-		due := f.Workflow.Due(k)
+		due := f.Workflow.Due(k, false)
 		if k.Attempt == 1 && k.Step.DelaySec == 0 && k.Step.DelayUntil == 0 {
 			return
 		}
@@ -65,16 +87,12 @@ var delayFiresOnTime = rule.New(invariants.Invariant{
 	Source: "Scheduler internals, section 8: durable workflow delay timers, and their background poller",
 }, func(f *model.Facts, t *rule.Tally) observe.Checker {
 	bound := func() time.Duration { return rounding + 3*f.Config.Workflow.DelayPoll }
-	// kept says by when the job of a delay is to be submitted, if the step's own delay is long enough: by the run's record, and
-	// by the world's time, but for the time that the end of a job is under way under its lock.
+	// kept says by when the job of a delay is to be submitted, if the step's own delay is long enough and the run's record tells
+	// of it: by what the step asks for, and by the world's time, but for the time that the end of a job is under way under its lock.
 	kept := func(k *model.StepJob) (due time.Duration, ok bool) {
-		until, waited := k.Run.Waits[k.ID]
-		due = f.Workflow.Since(until)
-		ok = waited && f.Workflow.Delay(k) >= f.Config.Workflow.DurableFrom
-		if now := f.Workflow.Due(k); now.At != 0 {
-			due = min(due, now.At+f.Config.JobLockTTL)
-		}
-		return due, ok
+		w := &k.Waits
+		due = min(f.Workflow.Since(w.Due.Told), w.Due.At+f.Config.JobLockTTL)
+		return max(due, w.Since), w.Since != 0 && f.Workflow.Delay(k) >= f.Config.Workflow.DurableFrom
 	}
 	return observe.Checker{
 		Fired: func(s *model.Step, k *model.StepJob) {
@@ -210,7 +228,7 @@ var runWrittenByLockHolder = rule.New(invariants.Invariant{
 
 var everyRunSettles = rule.New(invariants.Invariant{
 	Name:   "every-run-settles",
-	Says:   "A run that was stored is over in the end, unless a job of it is not, or it still waits for a time to come.",
+	Says:   "A run that was stored is over in the end, unless a job of it is not, or a step of it still waits for a time to come.",
 	Kind:   invariants.Eventually,
 	Source: "Scheduler internals, section 8: the reconciler provides eventual recovery for delay steps via NextAttemptAt checks",
 	Needs:  []string{"events-agree-with-servers"},
@@ -230,7 +248,10 @@ func waitsRightly(f *model.Facts, r *model.WorkflowRun, end *invariants.End) boo
 	for i := range r.Steps {
 		s := &r.Steps[i]
 		j := f.Jobs[s.JobID]
-		if s.State == "SUBMITTED" && j != nil && j.Accepted && !j.State.Terminal() || s.State == "WAITING" && s.NextAttemptAt > f.Workflow.Unix(end.At) {
+		if s.State == "SUBMITTED" && j != nil && j.Accepted && !j.State.Terminal() {
+			return true
+		}
+		if s.State == "WAITING" && f.Workflow.Due(f.Workflow.StepJob(history.StepJobID(r.RunID, s.ID, s.Attempt)), true).Told > f.Workflow.Unix(end.At) {
 			return true
 		}
 	}
