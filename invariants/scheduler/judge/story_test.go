@@ -243,7 +243,12 @@ func (s *story) dlq(node, job, reason string, attempts int) *story {
 
 // givenUp writes FAILED for want of attempts, and then the entry with that cause.
 func (s *story) givenUp(node, job, cause string) *story {
-	s.write(node, job, "failed_write", "FAILED", "reason_code", "max_scheduling_retries").dlq(node, job, "max_scheduling_retries", s.attempts(job))
+	return s.write(node, job, "failed_write", "FAILED", "reason_code", "max_scheduling_retries").buried(node, job, cause)
+}
+
+// buried writes the entry of one that is given up.
+func (s *story) buried(node, job, cause string) *story {
+	s.dlq(node, job, "max_scheduling_retries", s.attempts(job))
 	c := &s.last().Changes[0]
 	c.Value = strings.Replace(c.Value, "{", `{"last_cause":"`+cause+`",`, 1)
 	s.redis[c.Key][""] = c.Value
