@@ -171,6 +171,7 @@ var knobs = []Knob{
 	// Pools, labels, requirements and tenants.
 	{Name: "topology.zones", Draws: "2 1"},
 	{Name: "topology.gpu_workers", Draws: "1 2"},
+	{Name: "topology.fan_out"},
 	{Name: "workload.tenants", Draws: "2 3"},
 	{Name: "engine.tenant_limit", Draws: "1 2", scenario: "tenant-limit"},
 	{Name: "engine.tenant_reserve", Draws: "true false", scenario: "tenant-limit", off: "false", breaks: "tenant-limit-held",
