@@ -11,6 +11,7 @@ import (
 	"github.com/jonboulle/clockwork"
 	"github.com/nats-io/nats.go"
 	"github.com/nats-io/nats.go/jetstream"
+	"github.com/prometheus/client_golang/prometheus"
 	"golang.org/x/sync/errgroup"
 
 	"github.com/wavetank-sim/wavetank/engine/bus"
@@ -95,11 +96,6 @@ func New(c Config) (*Engine, error) {
 		kicks:    make(chan string, kicksMax),
 	}
 	e.store.Watch = e.watchState
-	if c.Registerer != nil {
-		if err := c.Registerer.Register(metrics.HeartbeatAges(e.registry.Ages)); err != nil {
-			return nil, fmt.Errorf("engine: %w", err)
-		}
-	}
 	if c.Settings.WatchWorkers {
 		e.registry.Remember, e.timeouts.Silence = e.timeouts.Longest(), e.registry.Silence
 	}
@@ -115,14 +111,33 @@ func New(c Config) (*Engine, error) {
 	if c.Safety != nil {
 		e.safety = &safety.Client{
 			Conn: c.Safety, Timeout: c.Settings.Policy.Timeout,
-			Breaker: e.breaker(c.Redis, "safety kernel", safety.SafetyPrefix, metrics.CircuitSafety),
+			Breaker: e.breaker(c.Redis, "safety kernel", safety.SafetyPrefix),
 		}
 	}
 	e.output = e.outputs(c)
 	e.locks = e.locker(&c)
 	e.saga = newSaga(&c, e)
 	e.runs = e.workflows(c)
+	if c.Registerer != nil {
+		for _, read := range e.collectors() {
+			if err := c.Registerer.Register(read); err != nil {
+				return nil, fmt.Errorf("engine: %w", err)
+			}
+		}
+	}
 	return e, nil
+}
+
+// collectors are those that read what they say at each scrape.
+func (e *Engine) collectors() []prometheus.Collector {
+	all := []prometheus.Collector{metrics.HeartbeatAges(e.registry.Ages)}
+	if e.safety != nil {
+		all = append(all, circuitState(metrics.CircuitSafety, e.safety.Breaker))
+	}
+	if e.output != nil {
+		all = append(all, circuitState(metrics.CircuitOutput, e.output.breaker))
+	}
+	return all
 }
 
 // Run makes the streams and consumers, listens for heartbeats and handles messages until ctx ends;

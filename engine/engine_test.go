@@ -17,7 +17,6 @@ import (
 	"github.com/wavetank-sim/wavetank/engine/bus"
 	"github.com/wavetank-sim/wavetank/engine/dlq"
 	"github.com/wavetank-sim/wavetank/engine/job"
-	"github.com/wavetank-sim/wavetank/engine/metrics"
 	"github.com/wavetank-sim/wavetank/engine/phase"
 	"github.com/wavetank-sim/wavetank/engine/safety"
 	"github.com/wavetank-sim/wavetank/engine/settings"
@@ -245,7 +244,7 @@ func TestInfrastructureDelay(t *testing.T) {
 		"write error":                    {func(h *harness) { h.faults.on(phase.ScheduledWrite, "before") }, time.Second},
 		"fenced write":                   {func(h *harness) { h.faults.first[phase.ScheduledWrite] = h.take }, 500 * time.Millisecond},
 		"throttled": {func(h *harness) {
-			h.safety = &safety.Client{Conn: throttling{}, Timeout: time.Minute, Breaker: h.breaker(nil, "safety kernel", safety.SafetyPrefix, metrics.CircuitSafety)}
+			h.safety = &safety.Client{Conn: throttling{}, Timeout: time.Minute, Breaker: h.breaker(nil, "safety kernel", safety.SafetyPrefix)}
 		}, 5 * time.Second},
 	} {
 		for backoff, factor := range map[bool]time.Duration{false: 1, true: 4} {

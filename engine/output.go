@@ -9,7 +9,6 @@ import (
 
 	"github.com/wavetank-sim/wavetank/engine/audit"
 	"github.com/wavetank-sim/wavetank/engine/job"
-	"github.com/wavetank-sim/wavetank/engine/metrics"
 	"github.com/wavetank-sim/wavetank/engine/output"
 	"github.com/wavetank-sim/wavetank/engine/phase"
 	"github.com/wavetank-sim/wavetank/engine/safety"
@@ -25,8 +24,9 @@ const (
 
 // outputs are the engine's part in the output policy (Scheduler internals, section 2); nil without one.
 type outputs struct {
-	client *output.Client
-	ledger *output.Ledger
+	client  *output.Client
+	breaker *safety.Breaker
+	ledger  *output.Ledger
 }
 
 // keeps says whether scans outlive the process that is to do them.
@@ -38,8 +38,9 @@ func (e *Engine) outputs(c Config) *outputs {
 	if !s.Output.Enabled {
 		return nil
 	}
-	breaker := e.breaker(c.Redis, "output policy", safety.OutputPrefix, metrics.CircuitOutput)
+	breaker := e.breaker(c.Redis, "output policy", safety.OutputPrefix)
 	return &outputs{
+		breaker: breaker,
 		client: &output.Client{
 			Conn: c.Output, Redis: c.Redis, ReadTimeout: s.StoreOpTimeout, MetaTimeout: s.Output.CheckTimeout, ScanTimeout: s.Output.ScanTimeout,
 			Breaker: breaker.Do,

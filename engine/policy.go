@@ -7,6 +7,7 @@ import (
 	"log/slog"
 	"maps"
 
+	"github.com/prometheus/client_golang/prometheus"
 	"github.com/redis/go-redis/v9"
 
 	"github.com/wavetank-sim/wavetank/engine/audit"
@@ -23,22 +24,24 @@ import (
 var errThrottled = errors.New("the safety kernel throttles")
 
 // breaker returns the one of a circuit, which all replicas share unless the settings say otherwise.
-func (e *Engine) breaker(client redis.UniversalClient, name, prefix, circuit string) *safety.Breaker {
+func (e *Engine) breaker(client redis.UniversalClient, name, prefix string) *safety.Breaker {
 	s := &e.settings.Policy
 	if !s.SharedBreaker {
 		client = nil
 	}
-	gauge := e.metrics.SafetyCircuitState.WithLabelValues(circuit)
 	return &safety.Breaker{
 		Name: name, Redis: client, Prefix: prefix, Clock: e.clock, Timeout: e.settings.StoreOpTimeout,
 		FailBudget: s.CircuitFailBudget, OpenFor: s.CircuitOpenFor, HalfOpenMax: s.CircuitHalfOpenMax, CloseAfter: s.CircuitCloseAfter,
 		SharedProbes: s.SharedProbes, Logger: e.log,
-		Changed: func(state safety.State) {
-			gauge.Set(map[safety.State]float64{
-				safety.Closed: metrics.CircuitClosed, safety.HalfOpen: metrics.CircuitHalfOpen, safety.Open: metrics.CircuitOpen,
-			}[state])
-		},
 	}
+}
+
+func circuitState(circuit string, b *safety.Breaker) prometheus.Collector {
+	return metrics.CircuitState(circuit, func() float64 {
+		return map[safety.State]float64{
+			safety.Closed: metrics.CircuitClosed, safety.HalfOpen: metrics.CircuitHalfOpen, safety.Open: metrics.CircuitOpen,
+		}[b.Last()]
+	})
 }
 
 // SafetyCircuit is the state of the circuit to the safety kernel; without one it is closed.

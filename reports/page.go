@@ -43,6 +43,7 @@ type view struct {
 	UnfiredLeft    int
 	JobRows        []jobRow
 	JobNote        string
+	Budgets        []budgetRow
 	Lanes          laneView
 	Machine        plots.Machine
 	Figures        []plots.Figure
@@ -105,6 +106,7 @@ func viewOf(plan *plans.Plan, res *scenarios.Result, f focus, c *collector) view
 	v.Faults, v.FaultsLeft = faultRows(res, shown)
 	v.Unfired, v.UnfiredLeft = words.Capped(res.Unfired, faultsMax)
 	v.JobRows, v.JobNote = jobRows(res, f, shown)
+	v.Budgets = budgetRows(plan, res)
 	v.UnsettledShown, v.UnsettledLeft = words.Capped(res.Unsettled, violationsMax)
 	v.OpenShown, v.OpenLeft = words.Capped(res.Open, violationsMax)
 	if len(v.Violating) > 0 {

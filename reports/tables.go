@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"fmt"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/wavetank-sim/wavetank/reports/plots"
@@ -275,4 +276,37 @@ func jobRowOf(j scenarios.JobResult, f focus, why string, shown map[int]bool) jo
 		r.BlindOpen, r.BlindFor = b.Open, words.BlindFor(b)
 	}
 	return r
+}
+
+// budgetRow is for how long a job outlasts a cause of retries.
+type budgetRow struct{ Cause, ReasonCode, Lasts, Saw string }
+
+// budgetRows has the causes that the run met; none if it met none.
+func budgetRows(plan *plans.Plan, res *scenarios.Result) (rows []budgetRow) {
+	for _, b := range plan.Budgets() {
+		label := fmt.Sprintf("reason_code=%q", b.ReasonCode)
+		if b.ReasonCode == "" {
+			label = `phase="state_read"`
+		}
+		retries := 0.0
+		for name, n := range res.Counters {
+			if strings.HasPrefix(name, "scheduler_retry_total{") && strings.Contains(name, label) {
+				retries += n
+			}
+		}
+		given, longest := 0, time.Duration(0)
+		for _, j := range res.Jobs {
+			if j.LastCause != "" && j.LastCause == b.ReasonCode {
+				given, longest = given+1, max(longest, j.Settled-j.Submitted)
+			}
+		}
+		saw := words.Counted(int(retries), "retry", "retries")
+		if given > 0 {
+			saw += fmt.Sprintf("; %s given up, after %s at most", words.Counted(given, "job"), words.Duration(longest))
+		}
+		if retries > 0 || given > 0 {
+			rows = append(rows, budgetRow{b.Cause, b.ReasonCode, words.Duration(b.Lasts), saw})
+		}
+	}
+	return rows
 }

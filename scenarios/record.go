@@ -307,6 +307,9 @@ func (r *record) lettered(f *history.Fact) {
 	if j == nil || f.Change.Gone {
 		return
 	}
+	if entry, err := history.Read[history.DeadLetter](f.Change.Value); err == nil {
+		j.LastCause = entry.LastCause
+	}
 	if last := j.last(); !j.entered && (last == nil || last.step != f.Step) {
 		j.tellOnce(f.Event, buried, "")
 	}

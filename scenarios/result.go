@@ -120,7 +120,8 @@ type JobResult struct {
 	Settled        time.Duration   `json:"settled_ns,omitempty"` // when it reached its terminal state; 0 if it did not
 	Blind          *BlindWindow    `json:"blind_window,omitempty"`
 	Reason         string          `json:"reason_code,omitempty"`
-	Why            string          `json:"reason,omitempty"` // in words, as the record has it
+	LastCause      string          `json:"last_cause,omitempty"` // of one that was given up: what its last attempt met
+	Why            string          `json:"reason,omitempty"`     // in words, as the record has it
 }
 
 // JobPoint is one state write.

@@ -255,6 +255,7 @@ var turns = map[string][2]string{
 	"dispatch_order=state-first":                           {"dispatch_order=state-first", "dispatch_order=outbox"},
 	"dispatch_order=outbox":                                {"dispatch_order=outbox", "dispatch_order=state-first"},
 	"twice as many deliveries as attempts":                 {"max_deliver=100", "max_deliver=10"},
+	"topology.fan_out=false":                               {"topology.fan_out=false", "topology.fan_out=true"},
 	"resume_intents=false":                                 {"resume_intents=false", "resume_intents=true"},
 	"tick_lock=until-expiry":                               {"tick_lock=until-expiry", "tick_lock=renewed"},
 	"tick_lock=renewed":                                    {"tick_lock=renewed", "tick_lock=until-expiry"},

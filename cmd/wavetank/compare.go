@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"io/fs"
+	"maps"
 	"os"
 	"path/filepath"
 	"slices"
@@ -79,8 +80,14 @@ func (f *compareFlags) compare(ctx context.Context, names []string, stdout, stde
 		return err
 	}
 	var list []*sweep.Comparison
-	for _, name := range names {
+	for i, name := range names {
 		c, err := f.one(ctx, name, dir, stderr)
+		if errors.Is(err, cli.ErrInterrupted) {
+			for _, done := range names[:i+1] { // a campaign that is over would begin anew
+				_ = os.Remove(in(dir, done+"/"+campaign.ResultFile))
+			}
+			return cli.Fail(cli.ExitInterrupted, "interrupted; what was finished is kept. Go on with the same command")
+		}
 		if err != nil {
 			return err
 		}
@@ -88,6 +95,9 @@ func (f *compareFlags) compare(ctx context.Context, names []string, stdout, stde
 	}
 	if err := reports.WriteComparisons(dir, list); err != nil {
 		return cli.Fail(cli.ExitUsage, "%s cannot be written: %v; choose another folder with --out", dir, strictyaml.FileReason(err))
+	}
+	if err := removeStale(dir, list); err != nil {
+		return err
 	}
 	if f.json {
 		return cli.PrintJSON(stdout, list)
@@ -149,9 +159,6 @@ func (f *compareFlags) one(ctx context.Context, name, dir string, stderr io.Writ
 	}
 	var records []*campaign.Record
 	runs, err := f.run(ctx, folder, func(r *campaign.Record) { records = append(records, r) }, stderr)
-	if errors.Is(err, cli.ErrInterrupted) {
-		return nil, cli.Fail(cli.ExitInterrupted, "interrupted; what was finished is kept. Go on with the same command")
-	}
 	if err != nil {
 		return nil, err
 	}
@@ -162,16 +169,24 @@ func (f *compareFlags) one(ctx context.Context, name, dir string, stderr io.Writ
 	if err != nil {
 		return nil, err
 	}
-	return c, examples(ctx, dir, a, c)
+	return c, f.examples(ctx, dir, a, c, stderr)
 }
 
-// examples makes a page for each run that a cell of the table opens.
-func examples(ctx context.Context, dir string, a *sweep.Alternatives, c *sweep.Comparison) error {
+// examples makes a page for each run that a cell of the table opens. After a Ctrl-C its error is cli.ErrInterrupted.
+func (f *compareFlags) examples(ctx context.Context, dir string, a *sweep.Alternatives, c *sweep.Comparison, stderr io.Writer) error {
 	removeTemp, err := ownTemp()
 	if err != nil {
 		return err
 	}
 	defer removeTemp()
+	ctx, stop := cli.Interruptible(ctx, removeTemp)
+	defer stop()
+	show := cli.NewProgress(stderr, f.quiet)
+	defer show.Done()
+	all := len(exampleFiles(c))
+	if show == nil && !f.quiet {
+		fmt.Fprintf(stderr, "making %s of runs of %s\n", cli.Plural(all, "page"), a.Name)
+	}
 	if err := os.MkdirAll(in(dir, sweep.ExamplesDir), 0o755); err != nil {
 		return cli.Fail(cli.ExitUsage, "%s cannot be written: %v; choose another folder with --out", dir, strictyaml.FileReason(err))
 	}
@@ -182,6 +197,7 @@ func examples(ctx context.Context, dir string, a *sweep.Alternatives, c *sweep.C
 			if !ok || made[e.File] {
 				continue
 			}
+			show.Show("%s: page %d of %d of its runs", a.Name, len(made)+1, all)
 			made[e.File] = true
 			text, err := a.PlanOf(i, e)
 			if err != nil {
@@ -190,10 +206,41 @@ func examples(ctx context.Context, dir string, a *sweep.Alternatives, c *sweep.C
 			if err := cli.WriteFile(in(dir, e.File+".yaml"), func(w io.Writer) error { _, err := io.WriteString(w, text); return err }); err != nil {
 				return err
 			}
-			if err := planPage(ctx, dir, e.File+".yaml", text, e.File+".html"); err != nil {
+			if err := planPage(ctx, dir, e.File+".yaml", text, e.File+".html"); errors.Is(context.Cause(ctx), cli.ErrInterrupted) {
+				return cli.ErrInterrupted
+			} else if err != nil {
 				return err
 			}
 		}
 	}
 	return nil
+}
+
+// exampleFiles are the runs that the table's cells open.
+func exampleFiles(c *sweep.Comparison) map[string]bool {
+	files := map[string]bool{}
+	for _, row := range c.Rows {
+		for _, e := range row.Worst {
+			files[e.File] = true
+		}
+	}
+	return files
+}
+
+// removeStale removes the runs of an earlier comparison that no cell of these opens.
+func removeStale(dir string, list []*sweep.Comparison) error {
+	kept := map[string]bool{}
+	for _, c := range list {
+		maps.Copy(kept, exampleFiles(c))
+	}
+	entries, err := os.ReadDir(in(dir, sweep.ExamplesDir))
+	for _, e := range entries {
+		file, page := strings.CutSuffix(sweep.ExamplesDir+"/"+e.Name(), ".html")
+		file, plan := strings.CutSuffix(file, ".yaml")
+		ours := slices.ContainsFunc(sweep.Comparisons(), func(a *sweep.Alternatives) bool { return strings.HasPrefix(e.Name(), a.Name+"-") })
+		if ours && (page || plan) && !kept[file] {
+			err = errors.Join(err, os.Remove(in(dir, sweep.ExamplesDir+"/"+e.Name())))
+		}
+	}
+	return err
 }

@@ -33,6 +33,7 @@ func exported(t *testing.T) described {
 	for _, c := range []prometheus.Collector{
 		metrics.DLQDepth(func(context.Context) (int64, error) { return 0, nil }),
 		metrics.HeartbeatAges(func() []time.Duration { return nil }),
+		metrics.CircuitState(metrics.CircuitSafety, func() float64 { return metrics.CircuitClosed }),
 	} {
 		require.NoError(t, names.Register(c))
 	}
@@ -43,7 +44,7 @@ func exported(t *testing.T) described {
 type described map[string][]string
 
 var (
-	fqName = regexp.MustCompile(`fqName: "([^"]+)".*variableLabels: \{([^}]*)\}`)
+	fqName = regexp.MustCompile(`fqName: "([^"]+)".*constLabels: \{([^}]*)\}, variableLabels: \{([^}]*)\}`)
 	scrape = []string{"job", "instance"} // labels that a scrape adds
 )
 
@@ -53,7 +54,10 @@ func (d described) Register(c prometheus.Collector) error {
 	close(descs)
 	for desc := range descs {
 		m := fqName.FindStringSubmatch(desc.String())
-		labels := strings.FieldsFunc(m[2], func(r rune) bool { return r == ',' || r == ' ' })
+		labels := strings.FieldsFunc(m[3], func(r rune) bool { return r == ',' || r == ' ' })
+		if name, _, constant := strings.Cut(m[2], "="); constant {
+			labels = append(labels, name)
+		}
 		switch c.(type) {
 		case prometheus.Counter, prometheus.Gauge, *prometheus.CounterVec, *prometheus.GaugeVec:
 			d[m[1]] = labels

@@ -25,7 +25,7 @@ const (
 	RefusedExpired = "expired" // it is older than policy.approval_ttl
 )
 
-// The circuits of SafetyCircuitState.
+// The circuits.
 const (
 	CircuitSafety = "safety"
 	CircuitOutput = "output"
@@ -38,7 +38,7 @@ const (
 	OperationWrite = "write"
 )
 
-// What SafetyCircuitState says of a circuit.
+// What safety_circuit_state says of a circuit.
 const (
 	CircuitClosed   = 0
 	CircuitHalfOpen = 1
@@ -90,10 +90,9 @@ type Metrics struct {
 
 // Policy are the collectors of the input policy (Scheduler internals, sections 6 and 10).
 type Policy struct {
-	SafetyDenied       *prometheus.CounterVec `name:"safety_denied" labels:"topic" help:"Jobs that the safety kernel denied."`
-	SafetyUnavailable  *prometheus.CounterVec `name:"safety_unavailable" labels:"topic" help:"Questions to the safety kernel without an answer: it failed, or the circuit is open."`
-	InputFailOpen      *prometheus.CounterVec `name:"cordum_scheduler_input_fail_open_total" labels:"topic" help:"Jobs that went on without a decision, as the safety kernel could not be reached."`
-	SafetyCircuitState *prometheus.GaugeVec   `name:"safety_circuit_state" labels:"circuit" help:"A circuit as this replica saw it last: 0 closed, 1 half-open, 2 open."`
+	SafetyDenied      *prometheus.CounterVec `name:"safety_denied" labels:"topic" help:"Jobs that the safety kernel denied."`
+	SafetyUnavailable *prometheus.CounterVec `name:"safety_unavailable" labels:"topic" help:"Questions to the safety kernel without an answer: it failed, or the circuit is open."`
+	InputFailOpen     *prometheus.CounterVec `name:"cordum_scheduler_input_fail_open_total" labels:"topic" help:"Jobs that went on without a decision, as the safety kernel could not be reached."`
 }
 
 // Approvals are the collectors of approvals (Scheduler internals, section 1, approval flow).

@@ -32,6 +32,15 @@ func (d *dlqDepth) Collect(series chan<- prometheus.Metric) {
 	}
 }
 
+// CircuitState is a collector of safety_circuit_state, which each scrape reads: the state changes with time, and not only
+// with a call.
+func CircuitState(name string, read func() float64) prometheus.Collector {
+	return prometheus.NewGaugeFunc(prometheus.GaugeOpts{
+		Name: "safety_circuit_state", ConstLabels: prometheus.Labels{"circuit": name},
+		Help: "A circuit by what this replica saw of it last and the time since: 0 closed, 1 half-open, 2 open.",
+	}, read)
+}
+
 // HeartbeatAges is a collector of the percentiles of the heartbeats' ages, to be put beside the picks of stale workers
 // (Stale workers, next step 4). read returns the ages of the workers that the replica knows, the least first; without
 // any there are no percentiles.

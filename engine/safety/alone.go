@@ -21,27 +21,25 @@ func (a *alone) state(b *Breaker) State {
 	return HalfOpen
 }
 
-func (a *alone) fail(b *Breaker) State {
+func (a *alone) fail(b *Breaker) {
 	a.failures++
 	if a.failures >= b.FailBudget {
 		a.openUntil, a.probes, a.successes = b.Clock.Now().Add(b.OpenFor), 0, 0
 	}
-	return a.state(b)
 }
 
 // succeed ends a row of failures. While nobody but the replica itself knows of one that opened the
 // circuit, only its probes close it again.
-func (a *alone) succeed(b *Breaker, p pass) State {
+func (a *alone) succeed(b *Breaker, p pass) {
 	if p.alone && a.failures >= b.FailBudget {
 		if p.state == HalfOpen {
 			a.successes++
 		}
 		if a.successes < b.CloseAfter {
-			return a.state(b)
+			return
 		}
 	}
 	*a = alone{}
-	return Closed
 }
 
 func (b *Breaker) enterAlone() (pass, error) {
@@ -52,7 +50,6 @@ func (b *Breaker) enterAlone() (pass, error) {
 		b.own.probes++
 	}
 	b.mu.Unlock()
-	b.saw(state)
 	p := pass{state: state, alone: true}
 	switch {
 	case state == Open:

@@ -24,7 +24,7 @@ const (
 // failures in Redis, <prefix>:failures, which every call reads first: its value and what is left of its
 // TTL are the circuit's state. The TTL is twice OpenFor, for the time open and for the time half-open
 // after it, when the failures are forgotten. While Redis is away each replica goes by failures of
-// its own. All fields but Redis and Changed are required. It is safe for concurrent use.
+// its own. All fields but Redis are required. It is safe for concurrent use.
 type Breaker struct {
 	Name         string                // of what is called, in errors and logs
 	Redis        redis.UniversalClient // nil: the replica counts alone
@@ -37,10 +37,10 @@ type Breaker struct {
 	CloseAfter   int  // successes among them that close the circuit: likewise
 	SharedProbes bool // counts them in Redis, in <prefix>:probes and <prefix>:successes
 	Logger       *slog.Logger
-	Changed      func(State) // is told each state that is seen; may be nil
 
 	mu     sync.Mutex // never held across a call
 	own    alone
+	last   sight
 	window window
 }
 
@@ -80,9 +80,10 @@ func (b *Breaker) enter(ctx context.Context) (pass, error) {
 	seen, err := b.look(ctx)
 	if err != nil {
 		b.warn(ctx, "circuit state unknown, going by this replica's own failures", err)
+		b.sawNothing()
 		return b.enterAlone()
 	}
-	b.saw(seen.state)
+	b.saw(seen.left())
 	p := pass{state: seen.state, count: seen.count, ttl: seen.ttl}
 	switch {
 	case seen.state == Open:
@@ -95,7 +96,7 @@ func (b *Breaker) enter(ctx context.Context) (pass, error) {
 	return p, nil
 }
 
-// State is the circuit's, as a call would find it now.
+// State is the circuit's, as a call would find it now. It asks Redis.
 func (b *Breaker) State(ctx context.Context) State {
 	if b.Redis != nil {
 		if seen, err := b.look(ctx); err == nil {
@@ -107,12 +108,27 @@ func (b *Breaker) State(ctx context.Context) State {
 	return b.own.state(b)
 }
 
+// Last is the circuit's state by what this replica saw last, and by the time since. It does no I/O.
+func (b *Breaker) Last() State {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if b.Redis == nil || b.last.alone {
+		return b.own.state(b)
+	}
+	switch left := b.last.ends.Sub(b.Clock.Now()); {
+	case left <= 0:
+		return Closed
+	case left > b.OpenFor:
+		return Open
+	}
+	return HalfOpen
+}
+
 func (b *Breaker) failed(ctx context.Context, p pass) {
 	b.mu.Lock()
-	state := b.own.fail(b)
+	b.own.fail(b)
 	b.mu.Unlock()
 	if b.Redis == nil || p.alone {
-		b.saw(state)
 		return
 	}
 	if err := b.countFailure(ctx); err != nil {
@@ -122,10 +138,9 @@ func (b *Breaker) failed(ctx context.Context, p pass) {
 
 func (b *Breaker) succeeded(ctx context.Context, p pass) {
 	b.mu.Lock()
-	state := b.own.succeed(b, p)
+	b.own.succeed(b, p)
 	b.mu.Unlock()
 	if b.Redis == nil || p.alone {
-		b.saw(state)
 		return
 	}
 	var err error

@@ -319,17 +319,47 @@ func TestACounterWithoutATTLIsDeleted(t *testing.T) {
 	assert.Equal(t, "open", c.call(0))
 }
 
-func TestAStateIsTold(t *testing.T) {
-	var states []safety.State
-	c := newCircuit(t, 1, func(b *safety.Breaker) { b.Changed = func(s safety.State) { states = append(states, s) } })
+// What a replica saw last ends with time, though nobody calls any more.
+func TestTheStateThatWasSeenLast(t *testing.T) {
+	for name, change := range map[string]func(*safety.Breaker){"shared": shareProbes, "each its own probes": func(*safety.Breaker) {}} {
+		c := newCircuit(t, 2, change)
+		last := func(replica int) safety.State { return c.replicas[replica].Last() }
+		assert.Equal(t, safety.Closed, last(0), name)
+		c.trip()
+		assert.Equal(t, safety.Open, last(0), name)
+		assert.Equal(t, safety.Closed, last(1), "%s: it has not looked", name)
+		assert.Equal(t, "open", c.call(1), name)
+		c.redis.SetError("LOADING")
+		c.pass(29 * time.Second)
+		assert.Equal(t, safety.Open, last(1), "%s: nobody asks Redis", name)
+		c.pass(time.Second)
+		assert.Equal(t, safety.HalfOpen, last(0), name)
+		assert.Equal(t, safety.HalfOpen, last(1), name)
+		c.redis.SetError("")
+		c.down = false
+		assert.Equal(t, "ok", c.call(0), name)
+		assert.Equal(t, "ok", c.call(0), name)
+		assert.Equal(t, safety.Closed, last(0), name)
+		c.pass(30 * time.Second)
+		assert.Equal(t, safety.Closed, last(1), "%s: the failures are forgotten", name)
+	}
+}
+
+func TestTheStateThatWasSeenLastWithoutRedis(t *testing.T) {
+	c := newCircuit(t, 1)
 	c.trip()
-	assert.Equal(t, safety.Open, states[len(states)-1])
+	c.pass(time.Minute)
+	c.redis.SetError("LOADING")
+	for range 3 {
+		c.call(0)
+	}
+	assert.Equal(t, safety.Open, c.replicas[0].Last(), "by failures of its own")
 	c.pass(30 * time.Second)
+	assert.Equal(t, safety.HalfOpen, c.replicas[0].Last())
+	c.redis.SetError("")
 	c.down = false
-	c.call(0)
-	assert.Equal(t, safety.HalfOpen, states[len(states)-1])
-	c.call(0)
-	assert.Equal(t, safety.Closed, states[len(states)-1])
+	assert.Equal(t, "ok", c.call(0))
+	assert.Equal(t, safety.Closed, c.replicas[0].Last(), "by the shared counter again")
 }
 
 // Whoever asks for the state sees what a call would meet, and changes nothing.

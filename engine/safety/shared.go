@@ -22,6 +22,14 @@ type seen struct {
 	ttl   time.Duration // what is left of it
 }
 
+// left is what is left of the failures that fill the budget.
+func (s *seen) left() time.Duration {
+	if s.state == Closed {
+		return 0
+	}
+	return s.ttl
+}
+
 // bounded is the context of one Redis operation.
 func (b *Breaker) bounded(ctx context.Context, p phase.Phase) (context.Context, context.CancelFunc) {
 	return context.WithTimeout(phase.With(ctx, phase.From(ctx).Job, p), b.Timeout)
@@ -151,7 +159,7 @@ func (b *Breaker) countFailure(ctx context.Context) error {
 		return nil
 	})
 	if err == nil && n.Val() >= int64(b.FailBudget) {
-		b.saw(Open)
+		b.saw(2 * b.OpenFor)
 	}
 	return err
 }
@@ -169,7 +177,7 @@ func (b *Breaker) forget(ctx context.Context, was int64) error {
 		return err
 	})
 	if err == nil {
-		b.saw(Closed)
+		b.saw(0)
 	}
 	return ignoreMoved(err)
 }
@@ -209,7 +217,7 @@ func (b *Breaker) countSuccess(ctx context.Context, won pass) error {
 		err = once()
 	}
 	if err == nil && closes {
-		b.saw(Closed)
+		b.saw(0)
 	}
 	return ignoreMoved(err)
 }

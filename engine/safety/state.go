@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"log/slog"
+	"time"
 
 	"github.com/wavetank-sim/wavetank/engine/phase"
 )
@@ -11,13 +12,26 @@ import (
 // State is that of a circuit (Scheduler internals, section 6).
 type State string
 
-func (b *Breaker) refuse(why string) error { return fmt.Errorf("%s %w%s", b.Name, ErrOpen, why) }
-
-func (b *Breaker) saw(s State) {
-	if b.Changed != nil {
-		b.Changed(s)
-	}
+// sight is what a replica saw last of the shared counter. The breaker's mutex guards it.
+type sight struct {
+	alone bool      // it cannot be read: the replica goes by failures of its own
+	ends  time.Time // when the failures that fill the budget are forgotten
 }
+
+// saw notes what is left of failures that fill the budget: 0 is a closed circuit.
+func (b *Breaker) saw(left time.Duration) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	b.last = sight{ends: b.Clock.Now().Add(left)}
+}
+
+func (b *Breaker) sawNothing() {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	b.last = sight{alone: true}
+}
+
+func (b *Breaker) refuse(why string) error { return fmt.Errorf("%s %w%s", b.Name, ErrOpen, why) }
 
 func (b *Breaker) warn(ctx context.Context, words string, err error) {
 	b.Logger.LogAttrs(ctx, slog.LevelWarn, words, slog.String("circuit", b.Name),

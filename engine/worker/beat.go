@@ -16,7 +16,7 @@ func (w *Worker) beat(ctx context.Context, stop, left <-chan struct{}) {
 	defer tick.Stop()
 	full := false
 	for last := false; ; {
-		h := job.Heartbeat{WorkerID: w.ID, Pool: w.Pool, ActiveJobs: w.active(), MaxParallelJobs: w.MaxParallel, Labels: w.Labels, Capabilities: w.Capabilities}
+		h := job.Heartbeat{WorkerID: w.ID, Pool: w.Pool, Topics: w.Topics, ActiveJobs: w.active(), MaxParallelJobs: w.MaxParallel, Labels: w.Labels, Capabilities: w.Capabilities}
 		if w.Load != nil {
 			h.CPULoad, h.GPUUtilization = w.Load(h.ActiveJobs)
 		}

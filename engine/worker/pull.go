@@ -46,15 +46,20 @@ func lost(err error) error {
 
 // open makes the worker's durable consumer, or finds it. Nil is that the worker is to end.
 func (w *Worker) open(ctx context.Context, stop <-chan struct{}) jetstream.Consumer {
-	subject := routing.DirectSubject(w.ID)
-	filter := []string{subject, subject + ".>"}
-	if w.ReadBack == 0 {
-		filter = append(filter, bus.CancelSubject(w.ID))
+	durable, filter := ConsumerName(w.ID), w.Topics
+	if len(w.Topics) > 0 {
+		durable = ConsumerName("pool-" + w.Pool) // whose workers share it
+	} else {
+		subject := routing.DirectSubject(w.ID)
+		filter = []string{subject, subject + ".>"}
+		if w.ReadBack == 0 {
+			filter = append(filter, bus.CancelSubject(w.ID))
+		}
 	}
 	opened := w.outage("no jobs; trying again", "jobs can be pulled again")
 	for ctx.Err() == nil && !stopped(stop) {
 		consumer, err := w.JetStream.CreateOrUpdateConsumer(ctx, bus.StreamJobs, jetstream.ConsumerConfig{
-			Durable: ConsumerName(w.ID), FilterSubjects: filter, AckPolicy: jetstream.AckExplicitPolicy, AckWait: w.AckWait,
+			Durable: durable, FilterSubjects: filter, AckPolicy: jetstream.AckExplicitPolicy, AckWait: w.AckWait,
 		})
 		if opened.Says(noStream(err), slog.String("stream", bus.StreamJobs)); err == nil {
 			return consumer

@@ -32,6 +32,7 @@ type Config struct {
 	Pool           string
 	Labels         map[string]string // what jobs may ask for, as the next; may be nil
 	Capabilities   []string
+	Topics         []string // nil: its own subject. Else it takes jobs from these, each of which one worker of its pool is given; its id must be no token, as "host.1", or schedulers address it
 	MaxParallel    int
 	HeartbeatEvery time.Duration
 

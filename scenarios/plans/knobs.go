@@ -172,6 +172,7 @@ var knobs = []Knob{
 	// Pools, labels, requirements and tenants.
 	{Name: "topology.zones", Draws: "2 1"},
 	{Name: "topology.gpu_workers", Draws: "1 2"},
+	{Name: "topology.fan_out"},
 	{Name: "workload.tenants", Draws: "2 3"},
 	{Name: "workload.shared_keys", Draws: "true", Needs: hasTenants, scenario: "shared-key"},
 	{Name: "engine.tenant_limit", Draws: "1 2", scenario: "tenant-limit"},

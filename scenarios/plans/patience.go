@@ -1,6 +1,10 @@
 package plans
 
-import "time"
+import (
+	"time"
+
+	"github.com/wavetank-sim/wavetank/engine"
+)
 
 // Patience is how long a job may take to settle with no fault left to strike, if its settings make
 // that longer than the default of then.settle_within allows for.
@@ -24,6 +28,9 @@ func (p *Plan) Patience() time.Duration {
 	longest := 720 * time.Hour // of then.settle_within
 	return min(longest, base.Then.SettleWithin+max(0, waits(p)-waits(base))+p.sweeps())
 }
+
+// Budgets says for how long a job of the plan outlasts each cause of retries.
+func (p *Plan) Budgets() []engine.Budget { return engine.Budgets(&p.Engine) }
 
 // sweeps is how long a job of which no request is left to come may take to its ceiling: an attempt a sweep,
 // each of which may come by while no worker counts as alive, or none fits, or its tenant is at its limit.

@@ -43,6 +43,7 @@ type Topology struct {
 	Deduplicate    bool          `yaml:"deduplicate" json:"deduplicate" doc:"workers refuse a second execution of a tenant's idempotency key"`
 	Zones          int           `yaml:"zones" json:"zones" min:"0" max:"1000" doc:"the workers' labels zone and node.zone are zone-1 up to zone-<this>, in turn; 0: they have no such labels"`
 	GPUWorkers     int           `yaml:"gpu_workers" json:"gpu_workers" min:"0" max:"1000" doc:"so many of the workers, the last by their numbers, are of the pool gpu, which offers gpu; it serves job.gpu alone, and job.default too"`
+	FanOut         bool          `yaml:"fan_out" json:"fan_out" doc:"workers have no subject of their own: a job goes to its topic, and one worker of the pool that serves it takes it from there; job.default is then the default pool's alone"`
 }
 
 // Conditions are what the world is like besides its faults.

@@ -23,8 +23,12 @@ func (p *Plan) Routing() routing.Config {
 	if p.Topology.GPUWorkers == 0 {
 		return routing.Config{}
 	}
+	usual := []string{routing.DefaultPool, poolGPU}
+	if p.Topology.FanOut { // each pool would get a job of its own
+		usual = usual[:1]
+	}
 	return routing.Config{
-		Topics: map[string][]string{Topic: {routing.DefaultPool, poolGPU}, TopicGPU: {poolGPU}},
+		Topics: map[string][]string{Topic: usual, TopicGPU: {poolGPU}},
 		Pools:  map[string]routing.Pool{poolGPU: {Capabilities: []string{offeredGPU}}},
 	}
 }
@@ -35,6 +39,18 @@ func (t Topology) Pool(n int) (pool string, capabilities []string) {
 		return poolGPU, []string{offeredGPU}
 	}
 	return routing.DefaultPool, nil
+}
+
+// Worker is the id of the worker of that node, which is the n-th, and with fan_out the topics that it takes jobs from.
+func (t Topology) Worker(node string, n int) (id string, topics []string) {
+	if !t.FanOut {
+		return node, nil
+	}
+	id, topics = node+".host", []string{Topic} // an id that is no token of a subject
+	if pool, _ := t.Pool(n); pool == poolGPU {
+		topics = []string{TopicGPU}
+	}
+	return id, topics
 }
 
 // WorkerLabels are those of the n-th worker, from 1.

@@ -93,8 +93,9 @@ func (s *System) StartWorkers(w *sim.World) {
 	t := s.plan.Topology
 	for i, name := range plans.NodeNames("worker", t.Workers) {
 		pool, capabilities := t.Pool(i + 1)
+		id, topics := t.Worker(name, i+1)
 		k := actors.Worker{
-			ID: name, Pool: pool, Labels: t.WorkerLabels(i + 1), Capabilities: capabilities, MaxParallel: t.MaxParallel, HeartbeatEvery: t.HeartbeatEvery,
+			ID: id, Topics: topics, Pool: pool, Labels: t.WorkerLabels(i + 1), Capabilities: capabilities, MaxParallel: t.MaxParallel, HeartbeatEvery: t.HeartbeatEvery,
 			CPU: s.plan.Workload.CPU, GPU: s.plan.Workload.GPU, Work: s.work, Status: s.status, Fail: s.failures.of, Deduplicate: t.Deduplicate, Ledger: s.ledger, Outputs: s.plan.Engine.Output.Enabled,
 		}
 		w.Node(name, k.Run).Start()

@@ -35,6 +35,7 @@ type Config struct {
 	BackoffBase          time.Duration // the first delay (Scheduler internals)
 	BackoffMax           time.Duration // the longest (Scheduler internals)
 	AckWait              time.Duration // before JetStream delivers again what is not acknowledged (Scheduler internals)
+	FanOut               bool          `setting:"-"` // dispatches go to topics, whose subjects name no epoch
 	Deduplicate          bool          `setting:"-"` // workers, and the sink of their effects, refuse an idempotency key that is done (Dead letters)
 	Outages              time.Duration `setting:"-"` // for how long the plan's faults may keep a message from being handled, taken together
 	PendingAge           time.Duration // before the replayer takes up a PENDING job (Scheduler internals)
@@ -236,6 +237,12 @@ func (c *Config) RetryBudget() (total time.Duration) {
 		}
 	}
 	return total
+}
+
+// LongestTry is for how long a job is tried at most, if its request is sent back each time by its back-off: an attempt whose
+// publish fails is resumed until the longest delay has passed, which may come to two, and waits for another.
+func (c *Config) LongestTry() time.Duration {
+	return time.Duration(c.MaxSchedulingRetries) * max(c.BackoffMax, c.RetryDelayNoWorkers) * 3 / 2
 }
 
 // RoutingConfig says which pools there are. The zero value judges no pool.

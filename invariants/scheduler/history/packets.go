@@ -36,6 +36,7 @@ type DeadLetter struct {
 	Topic        string `json:"topic"`
 	Status       string `json:"status"`
 	ReasonCode   string `json:"reason_code"`
+	LastCause    string `json:"last_cause"`
 	Reason       string `json:"reason"`
 	Attempts     int    `json:"attempts"`
 	ReplayStatus string `json:"replay_status"`

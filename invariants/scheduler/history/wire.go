@@ -35,6 +35,11 @@ const (
 	HeaderVoid      = "Job-Void"
 	HeaderMessageID = "Nats-Msg-Id" // JetStream's
 	ReasonStale     = "stale_worker"
+	ReasonNoWorkers = "no_workers"
+	ReasonBusy      = "pool_overloaded"
+	ReasonTenant    = "tenant_limit"
+	ReasonDispatch  = "dispatch_failed"
+	ReasonCeiling   = "max_scheduling_retries"
 	ReasonCancelled = "cancelled"
 	DlqAtomic       = "atomic"
 	DlqThenState    = "dlq-then-state"

@@ -180,7 +180,7 @@ func (m *miniature) giveUp(node, job string) (done, alive bool) {
 		return false, alive
 	}
 	return m.op(node, job, "dlq_write", sim.KindRedis, history.DlqPrefix+job, func() {
-		m.dlq(node, job, "max_scheduling_retries", m.attempts(job))
+		m.buried(node, job, "dispatch_failed")
 	})
 }
 

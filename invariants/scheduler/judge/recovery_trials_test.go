@@ -393,6 +393,16 @@ var recoveryTrials = map[string]trial{
 			rolledBack(s.submit(job1)).wait(10*time.Second).lock(s1, job1).read(s1, job1).write(s1, job1, "failed_write", "FAILED")
 		},
 	},
+	"last-cause-is-true": {
+		cfg: config.Config{MaxSchedulingRetries: 2},
+		breaks: func(s *story) {
+			rolledBack(s.submit(job1)).lock(s1, job1).read(s1, job1).givenUp(s1, job1, "no_workers")
+		},
+		says: `scheduler-1 wrote its DLQ entry at step 16 with the last cause "no_workers"; it was dispatch_failed`,
+		holds: func(s *story) {
+			rolledBack(s.submit(job1)).lock(s1, job1).read(s1, job1).givenUp(s1, job1, "dispatch_failed")
+		},
+	},
 	"scheduled-swept": {
 		breaks: func(s *story) { s.submit(job1).op(s1, job1, "replay_read").dispatched(s1, job1, w1) },
 		holds: func(s *story) {

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"slices"
 	"strconv"
+	"strings"
 	"time"
 
 	"github.com/wavetank-sim/wavetank/invariants"
@@ -238,6 +239,20 @@ func (s *story) dlq(node, job, reason string, attempts int) *story {
 	c := s.set(history.DlqPrefix+job, "", string(data))
 	c.Expires = s.at + 30*24*time.Hour
 	return s.add(node, sim.KindRedis, "multi", c.Key, job, "dlq_write", c, s.set(history.DlqIndex, job, "1"))
+}
+
+// givenUp writes FAILED for want of attempts, and then the entry with that cause.
+func (s *story) givenUp(node, job, cause string) *story {
+	return s.write(node, job, "failed_write", "FAILED", "reason_code", "max_scheduling_retries").buried(node, job, cause)
+}
+
+// buried writes the entry of one that is given up.
+func (s *story) buried(node, job, cause string) *story {
+	s.dlq(node, job, "max_scheduling_retries", s.attempts(job))
+	c := &s.last().Changes[0]
+	c.Value = strings.Replace(c.Value, "{", `{"last_cause":"`+cause+`",`, 1)
+	s.redis[c.Key][""] = c.Value
+	return s
 }
 
 // rejected is a handling that ends at FAILED with its entry.

@@ -4,6 +4,7 @@ import (
 	"time"
 
 	"github.com/wavetank-sim/wavetank/invariants"
+	"github.com/wavetank-sim/wavetank/invariants/scheduler/history"
 	"github.com/wavetank-sim/wavetank/invariants/scheduler/model"
 	"github.com/wavetank-sim/wavetank/invariants/scheduler/observe"
 	"github.com/wavetank-sim/wavetank/invariants/scheduler/rule"
@@ -46,9 +47,43 @@ var givenUpOnlyAtTheCeiling = rule.New(invariants.Invariant{
 	}}
 })
 
+var lastCauseIsTrue = rule.New(invariants.Invariant{
+	Name:   "last-cause-is-true",
+	Says:   "The DLQ entry of a job that is given up for want of attempts says what the last of them met: no worker, a busy pool, its tenant's limit or a publish that failed. An attempt that broke off counts as the last.",
+	Kind:   invariants.Always,
+	Source: "Dead letters, failure triage model: a job is triaged by its cause",
+}, func(f *model.Facts, t *rule.Tally) observe.Checker {
+	return observe.Checker{Buried: func(s *model.Step, letter *history.DeadLetter) {
+		h := s.Handling
+		if letter.ReasonCode != history.ReasonCeiling || h.ReadFailed != 0 {
+			return // what a cached state says is not what the job has met
+		}
+		met := ""
+		switch {
+		case !h.Scheduled, h.PublishFailed != 0:
+			met = history.ReasonDispatch
+		case h.Full:
+			met = history.ReasonTenant
+		case f.Config.StaleWorker == "fixed-retries": // a wait between two picks may change what is known
+			met = h.Lacks
+		}
+		t.Exercise()
+		switch told := letter.LastCause; {
+		case met != "" && told != met:
+			t.Violation(s.About, "%s wrote its DLQ entry at step %d with the last cause %q; it was %s", invariants.Who(s.Event), invariants.StepNo(s.Step), told, met)
+		case told == history.ReasonDispatch && met == "" && !h.Published && !h.Intended && !h.StoreFailed:
+			t.Violation(s.About, "%s wrote its DLQ entry at step %d with the last cause %q, although the last attempt got no further than its pick", invariants.Who(s.Event), invariants.StepNo(s.Step), told)
+		case told == history.ReasonTenant && f.Config.Tenants.Limit == 0:
+			t.Violation(s.About, "%s wrote its DLQ entry at step %d with the last cause %q, although tenants have no limit", invariants.Who(s.Event), invariants.StepNo(s.Step), told)
+		case told == "":
+			t.Violation(s.About, "%s wrote its DLQ entry at step %d without a last cause", invariants.Who(s.Event), invariants.StepNo(s.Step))
+		}
+	}}
+})
+
 var attemptsLastTheirBudget = rule.New(invariants.Invariant{
 	Name:   "attempts-last-their-budget",
-	Says:   "A job that ends FAILED for want of attempts was tried for as long as its back-off makes of them, whatever kept it from a worker: 22 minutes with the documented 50 attempts and 1 s to 30 s.",
+	Says:   "A job that ends FAILED for want of attempts was tried for as long as its back-off makes of them, whatever kept it from a worker: 22 minutes with the documented 50 attempts and 1 s to 30 s. If its request was sent back each time, that took no longer than half as much again as so many of the longest delays, and what the plan keeps away: 37 minutes.",
 	Kind:   invariants.Always,
 	Source: "Dead letters, retry ceiling before DLQ: 50 attempts with 1s-30s back-off, some 25 minutes",
 	Needs:  []string{"attempts-never-past-ceiling"},
@@ -64,9 +99,14 @@ var attemptsLastTheirBudget = rule.New(invariants.Invariant{
 			return // each request has a back-off of its own
 		}
 		t.Exercise()
-		if tried, budget := s.At-began[j.ID], f.Config.RetryBudget(); tried < budget {
+		tried, budget, longest := s.At-began[j.ID], f.Config.RetryBudget(), f.Config.LongestTry()+f.Config.Outages
+		switch {
+		case tried < budget:
 			t.Violation(j, "%s wrote FAILED at step %d after %d attempts in %s; its back-off makes %s of them",
 				invariants.Who(s.Event), invariants.StepNo(s.Step), j.Attempts, tried.Truncate(time.Millisecond), budget)
+		case tried > longest && j.SentBack():
+			t.Violation(j, "%s wrote FAILED at step %d after %d attempts in %s; they are to take at most %s",
+				invariants.Who(s.Event), invariants.StepNo(s.Step), j.Attempts, tried.Truncate(time.Millisecond), longest)
 		}
 	}}
 })

@@ -34,6 +34,7 @@ type Handling struct {
 	Full          bool          // it found its tenant at its limit
 	Fencing       string        // the phase of a state write that has looked, and not written yet
 	Choice        []Candidate   // what it had to pick from; nil if there is no telling
+	Lacks         string        // why it found no worker when it picked; "" if there is no telling, or it found one
 	Busy          []string      // workers that were overloaded by their last heartbeats when it picked
 	Overdue       bool          // it was seen to go on after its lock had expired
 	OverdueRead   bool          // it read the job as the reconciler does, before it ends it

@@ -26,6 +26,7 @@ type Message struct {
 	Refusal   refusal
 
 	PutOff    time.Duration // when it was last sent back, to come again after a delay
+	sentBack  uint64        // how often it was
 	Delivered uint64        // how often somebody saw it delivered
 	Since     int           // the step up to which every delivery is among those
 	Done      bool          // acknowledged, or terminated
@@ -130,6 +131,9 @@ func (f *Facts) Follow(j *Job, e *sim.Event) *Message {
 		m.found = m.astray && history.Applied(e)
 	case sim.KindNak:
 		m.PutOff = e.At
+		if history.Applied(e) {
+			m.sentBack++
+		}
 	case sim.KindAck, sim.KindTerm:
 		m.Done = m.Done || history.Applied(e)
 	}
@@ -194,6 +198,13 @@ func (f *Facts) Handed(s *Step, m *Message, skipped bool) {
 	default:
 		f.Count.Received++
 	}
+}
+
+// SentBack says whether every delivery of the job's request but the last was sent back, to come again after a delay.
+func (j *Job) SentBack() bool {
+	return slices.ContainsFunc(j.Messages, func(m Message) bool {
+		return m.Consumer == history.ConsumerSubmit && !m.Done && m.sentBack+1 == m.Delivered
+	})
 }
 
 // Unseen is how many deliveries of m crashes may have swallowed: one each.

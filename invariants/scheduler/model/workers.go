@@ -221,6 +221,29 @@ func (f *Facts) Alive(s *Step) (list []Candidate) {
 	return list
 }
 
+// Lacks is the reason code for which the step's replica finds no worker for its job, now that it picks, if the events tell
+// for sure that it finds none; else "".
+func (f *Facts) Lacks(s *Step) (reasonCode string) {
+	if s.About.Wish.Particular() {
+		return ""
+	}
+	pool, reasonCode := "", history.ReasonNoWorkers
+	for at, known := range f.Heard {
+		if at.Scheduler != s.Node || at.Incarnation != s.Incarnation {
+			continue
+		}
+		age, l := known.Age(s.At, &f.Config), &known.Load
+		switch {
+		case age > f.Config.WorkerTTL+f.Config.RegistrySweep+Doubt:
+			continue
+		case !l.Known, l.Choosy, !l.Overloaded(), age > f.Config.WorkerTTL-Doubt, pool != "" && pool != l.Pool:
+			return ""
+		}
+		pool, reasonCode = l.Pool, history.ReasonBusy
+	}
+	return reasonCode
+}
+
 // Overloaded returns the workers of which the step's replica last heard that they are overloaded.
 func (f *Facts) Overloaded(s *Step) (list []string) {
 	for at, known := range f.Heard {

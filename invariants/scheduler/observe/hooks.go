@@ -29,6 +29,7 @@ type Checker struct {
 	Fired     func(*model.Step, *model.StepJob)                      // the record of a step's job was made
 	Submitted func(*model.Step, *model.StepJob, model.StepAgain)     // a stream stored the request of one
 	Saved     func(*model.Step, *model.Job)                          // a path of rescue did what another should have done, for a job or a run
+	Buried    func(*model.Step, *history.DeadLetter)                 // a handling wrote its job's dead letter
 	Effect    func(*model.Step)                                      // a worker began or finished an execution
 	Ended     func(*invariants.End)                                  // the run is over
 	Audited   func(*invariants.End)                                  // only what the servers hold is known, and no event
@@ -63,6 +64,7 @@ type Observer struct {
 	fired     []func(*model.Step, *model.StepJob)
 	submitted []func(*model.Step, *model.StepJob, model.StepAgain)
 	saved     []func(*model.Step, *model.Job)
+	buried    []func(*model.Step, *history.DeadLetter)
 	effect    []func(*model.Step)
 }
 
@@ -95,6 +97,7 @@ func (o *Observer) Hook(c *Checker) {
 	o.fired = add(o.fired, c.Fired, c.Fired != nil)
 	o.submitted = add(o.submitted, c.Submitted, c.Submitted != nil)
 	o.saved = add(o.saved, c.Saved, c.Saved != nil)
+	o.buried = add(o.buried, c.Buried, c.Buried != nil)
 	o.effect = add(o.effect, c.Effect, c.Effect != nil)
 }
 

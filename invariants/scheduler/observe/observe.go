@@ -248,9 +248,15 @@ func (o *Observer) changed(s *model.Step, c *sim.Change, what history.What, of s
 	case history.Letter:
 		f.LetterChanged(s, of, c)
 		about := f.Job(of)
+		first := !about.Entered
 		about.Entered, about.DlqExpires = !c.Gone, c.Expires
 		if s.Handling != nil {
 			s.Handling.Entered = true
+			if entry, err := history.Read[history.DeadLetter](c.Value); first && !c.Gone && about == s.About && err == nil {
+				for _, check := range o.buried {
+					check(s, entry)
+				}
+			}
 		}
 	}
 	return false, false

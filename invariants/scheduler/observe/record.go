@@ -49,7 +49,7 @@ func (o *Observer) recordWritten(s *model.Step, record *model.Job) {
 		switch record.State {
 		case model.Scheduled:
 			h.Scheduled, h.Pick = true, model.Pick{Node: s.Node, Incarnation: s.Incarnation, At: s.At} // it follows at once
-			h.Choice, h.Busy = f.Candidates(own), f.Overloaded(own)
+			h.Choice, h.Busy, h.Lacks = f.Candidates(own), f.Overloaded(own), f.Lacks(own)
 		case model.Dispatched:
 			h.Intended = true
 		case model.Failed, model.Denied, model.Quarantined:

@@ -107,7 +107,7 @@ var Matrix = map[string]row{
 	"one-effect-per-key":                  {Takes: []mechanism{having(withDeduplication)}},
 	"failed-never-precedes-its-dlq-entry": {Except: []exception{rewound}},
 	"processed-message-not-handled-again": {Except: []exception{rewound}},
-	"one-execution-per-job": {Except: []exception{
+	"one-execution-per-job": {Takes: []mechanism{having(withAddresses)}, Except: []exception{
 		{By: StrikesOf(PublishUnanswered, PublishLate), But: []mechanism{by(resumed.Name, withResume, withEpochs)}},
 	}},
 	"no-message-given-up": {Takes: []mechanism{having(withDeliveries)}, Except: []exception{

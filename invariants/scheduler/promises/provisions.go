@@ -13,13 +13,14 @@ func provided(name string, on func(*config.Config) bool) setting { return settin
 // The settings that promises depend on.
 var (
 	withFence          = provided("fence", func(c *config.Config) bool { return c.Fence })
-	withEpochs         = provided("epochs", func(c *config.Config) bool { return c.Epochs })
+	withEpochs         = provided("epochs", func(c *config.Config) bool { return c.Epochs && !c.FanOut })
 	withResume         = provided("resume_intents", func(c *config.Config) bool { return c.ResumeIntents })
 	withoutResume      = provided("resume_intents=false", func(c *config.Config) bool { return !c.ResumeIntents })
 	withRefusal        = provided("refuse_stale_results", func(c *config.Config) bool { return c.RefuseStaleResults })
 	withoutRefusal     = provided("refuse_stale_results=false", func(c *config.Config) bool { return !c.RefuseStaleResults })
 	withVoid           = provided("void_intents", func(c *config.Config) bool { return c.VoidIntents })
 	withRetry          = provided("retry_unpublished", func(c *config.Config) bool { return c.RetryUnpublished })
+	withAddresses      = setting{Name: "topology.fan_out=false", On: func(c *config.Config) bool { return !c.FanOut }}
 	withDeduplication  = setting{Name: "topology.deduplicate", On: func(c *config.Config) bool { return c.Deduplicate }}
 	withNotice         = provided("cancel_notice", func(c *config.Config) bool { return c.CancelNotice })
 	withSweep          = provided("sweep_scheduled", func(c *config.Config) bool { return c.SweepScheduled })

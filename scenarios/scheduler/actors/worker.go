@@ -15,6 +15,7 @@ import (
 // [Ledger]. One that starts anew remembers no cancel notice, and executes what was cancelled before after all.
 type Worker struct {
 	ID             string
+	Topics         []string // that it takes jobs from; nil is its own subject
 	Pool           string
 	Labels         map[string]string // what hints may ask for (Scheduler internals, section 5), as the next
 	Capabilities   []string
@@ -43,7 +44,7 @@ const (
 func (k Worker) Run(p *sim.Process) {
 	r := &running{Worker: k, p: p, busy: map[string]bool{}}
 	c := worker.Config{
-		ID: k.ID, Pool: k.Pool, Labels: k.Labels, Capabilities: k.Capabilities, MaxParallel: k.MaxParallel, HeartbeatEvery: k.HeartbeatEvery,
+		ID: k.ID, Topics: k.Topics, Pool: k.Pool, Labels: k.Labels, Capabilities: k.Capabilities, MaxParallel: k.MaxParallel, HeartbeatEvery: k.HeartbeatEvery,
 		Execute: r.execute, AckWait: 10 * time.Minute, FetchWait: time.Minute, NATS: p.NATS(), JetStream: p.JetStream(), Clock: p.Clock(),
 	}
 	if k.CPU+k.GPU > 0 {
