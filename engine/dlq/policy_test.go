@@ -106,7 +106,9 @@ func TestDecide(t *testing.T) {
 }
 
 func TestARuleMayBeAboutALastCause(t *testing.T) {
-	max := func(cause string) dlq.Entry { return dlq.Entry{Status: "FAILED", ReasonCode: "max_scheduling_retries", LastCause: cause} }
+	max := func(cause string) dlq.Entry {
+		return dlq.Entry{Status: "FAILED", ReasonCode: "max_scheduling_retries", LastCause: cause}
+	}
 	rules := []dlq.Rule{
 		{Match: dlq.Match{ReasonCode: "max_scheduling_retries", LastCause: "no_workers"}, Action: dlq.ManualReview},
 		{Match: dlq.Match{ReasonCode: "max_scheduling_retries"}, Action: dlq.AutoReplay},
@@ -122,7 +124,7 @@ func TestARuleMayBeAboutALastCause(t *testing.T) {
 
 	for want, match := range map[string]dlq.Match{
 		"dlq_rules[0].match.last_cause means nothing with reason_code timeout; leave it out, or make the reason_code max_scheduling_retries": {ReasonCode: "timeout", LastCause: "no_workers"},
-		`dlq_rules[0].match.last_cause is "bad luck"; one of no_workers, stale_worker, pool_overloaded, tenant_limit, dispatch_failed`:         {ReasonCode: "max_scheduling_retries", LastCause: "bad luck"},
+		`dlq_rules[0].match.last_cause is "bad luck"; one of no_workers, stale_worker, pool_overloaded, tenant_limit, dispatch_failed`:       {ReasonCode: "max_scheduling_retries", LastCause: "bad luck"},
 	} {
 		assert.EqualError(t, (&dlq.Policy{Version: "v1", Rules: []dlq.Rule{{Match: match, Action: dlq.ManualReview}}}).Validate(), want)
 	}
