@@ -58,14 +58,6 @@ func (m *Match) matches(e *Entry, code string, exact bool) bool {
 	return m.ReasonCode == code || !exact && m.ReasonCode == codeDenied && code == job.ReasonSafetyDenied
 }
 
-// says what of an entry of that code has matched.
-func (m *Match) says(code string) string {
-	if m.LastCause != "" {
-		return "reason_code " + code + " and last_cause " + m.LastCause
-	}
-	return "reason_code " + code
-}
-
 // Decide triages an entry. A nil policy has no rules. An entry about a message, and not about a job, has
 // nothing that could be replayed, whatever a rule says, nor is a step of a run replayed.
 func (p *Policy) Decide(e *Entry) Decision {

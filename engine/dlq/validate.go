@@ -104,3 +104,11 @@ func oneOf(path, word string, allowed []string) *PolicyError {
 	}
 	return nil
 }
+
+// says what of an entry of that code has matched.
+func (m *Match) says(code string) string {
+	if m.LastCause != "" {
+		return "reason_code " + code + " and last_cause " + m.LastCause
+	}
+	return "reason_code " + code
+}
