@@ -23,7 +23,7 @@ import (
 // it from being stored twice.
 func (h *handling) entry(workerID string, epoch int64) (store.Entry, error) {
 	body, err := json.Marshal(job.Dispatch{
-		JobID: h.req.JobID, Topic: h.req.Topic, WorkerID: workerID, Attempt: h.rec.Attempts, Epoch: epoch,
+		JobID: h.req.JobID, Topic: h.req.Topic, Tenant: h.req.Tenant, WorkerID: workerID, Attempt: h.rec.Attempts, Epoch: epoch,
 		IdempotencyKey: h.req.IdempotencyKey, Payload: h.req.Payload, TraceID: h.req.TraceID,
 		Labels: h.req.Labels, Env: h.req.Env,
 	})

@@ -25,7 +25,7 @@ type executor struct {
 
 func (x *executor) execute(ctx context.Context, t *worker.Task) worker.Outcome {
 	e := execution{
-		Job: t.JobID, Epoch: t.Epoch, IdempotencyKey: t.IdempotencyKey, Worker: x.id,
+		Job: t.JobID, Epoch: t.Epoch, Tenant: t.Tenant, IdempotencyKey: t.IdempotencyKey, Worker: x.id,
 		Seq: t.Seq, Delivered: t.Delivered, Began: time.Now(),
 	}
 	if !t.Spend(ctx, x.work) {

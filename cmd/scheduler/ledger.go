@@ -15,6 +15,7 @@ import (
 type execution struct {
 	Job            string     `json:"job_id"`
 	Epoch          int64      `json:"epoch,omitempty"`
+	Tenant         string     `json:"tenant,omitempty"` // whose the key is
 	IdempotencyKey string     `json:"idempotency_key,omitempty"`
 	Worker         string     `json:"worker_id"`
 	Seq            uint64     `json:"seq"`       // of the dispatch in CORDUM_JOBS

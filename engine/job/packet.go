@@ -180,6 +180,7 @@ func IsToken(s string) bool {
 type Dispatch struct {
 	JobID          string            `json:"job_id"`
 	Topic          string            `json:"topic"`
+	Tenant         string            `json:"tenant,omitempty"`    // whose the idempotency key is
 	WorkerID       string            `json:"worker_id,omitempty"` // empty on the topic
 	Attempt        int               `json:"attempt"`             // the record's attempts at this dispatch
 	Epoch          int64             `json:"epoch,omitempty"`     // which of the job's intents this is; 0 without epochs

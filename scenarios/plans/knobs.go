@@ -39,6 +39,7 @@ var (
 	HasOutputs  = &need{met: func(p *Plan) bool { return p.Engine.Output.Enabled }, without: "engine.output.enabled is false", Drawn: "engine.output.enabled=true"}
 	hasReplays  = &need{met: func(p *Plan) bool { return p.Engine.Replay.Enabled }, without: "engine.replay.enabled is false", Drawn: "engine.replay.enabled=true"}
 	HasRuns     = &need{met: func(p *Plan) bool { return p.Workload.Runs > 0 }, without: "workload.runs is 0", Drawn: "workload.runs=1"}
+	hasTenants  = &need{met: func(p *Plan) bool { return p.Workload.Tenants > 1 }, without: "workload.tenants is 1", Drawn: "workload.tenants=2"}
 	hasOutbox   = &need{met: func(p *Plan) bool { return p.Engine.DispatchOrder == settings.Outbox }, without: "engine.dispatch_order is not outbox", Drawn: "engine.dispatch_order=outbox"}
 	hasCache    = &need{met: func(p *Plan) bool { return p.Engine.ReadError == settings.CachedState }, without: "engine.read_error is not cached-state", Drawn: "engine.read_error=cached-state"}
 	hasJitter   = &need{met: func(p *Plan) bool { return p.Engine.StaleWorker == settings.JitteredRetries }, without: "engine.stale_worker is not jittered-retries", Drawn: "engine.stale_worker=jittered-retries"}
@@ -173,6 +174,7 @@ var knobs = []Knob{
 	{Name: "topology.gpu_workers", Draws: "1 2"},
 	{Name: "topology.fan_out"},
 	{Name: "workload.tenants", Draws: "2 3"},
+	{Name: "workload.shared_keys", Draws: "true", Needs: hasTenants, scenario: "shared-key"},
 	{Name: "engine.tenant_limit", Draws: "1 2", scenario: "tenant-limit"},
 	{Name: "engine.tenant_reserve", Draws: "true false", scenario: "tenant-limit", off: "false", breaks: "tenant-limit-held",
 		says: "Two handlings count a tenant's jobs at once, and both dispatch into its last slot."},

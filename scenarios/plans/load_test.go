@@ -33,7 +33,7 @@ story: >
 preset: documented
 engine: {read_error: fail-open, backoff_max: 1m}
 topology: {schedulers: 1, workers: 2, max_parallel: 3, heartbeat_every: 1s, deduplicate: true, zones: 2, gpu_workers: 1}
-workload: {jobs: 4, every: 1s, work: 1m30s, tries: 2, tenants: 2, poison: 1, saga: 2, unreadable: 1, slow: {3: 15m}, cancel: {4: 2s}, deadline: {1: 10s}, answer: {4: FAILED_FATAL}, label: {2: placement.zone=zone-2}, requires: {2: gpu}, approve: {3: 5s}, change: {3: 2s}, topic: {2: job.gpu}, fail: {2: timeout; twice}, approve_replay: {2: 1m}}
+workload: {jobs: 4, every: 1s, work: 1m30s, tries: 2, tenants: 2, shared_keys: true, poison: 1, saga: 2, unreadable: 1, slow: {3: 15m}, cancel: {4: 2s}, deadline: {1: 10s}, answer: {4: FAILED_FATAL}, label: {2: placement.zone=zone-2}, requires: {2: gpu}, approve: {3: 5s}, change: {3: 2s}, topic: {2: job.gpu}, fail: {2: timeout; twice}, approve_replay: {2: 1m}}
 triage:
   version: v1
   dlq_rules:
@@ -63,7 +63,7 @@ seed: 18446744073709551615
 		Topology: Topology{1, 2, 3, time.Second, true, 2, 1, false},
 		Kernel:   Kernel{Default: "none"},
 		Workload: Workload{
-			Jobs: 4, Every: time.Second, Work: 90 * time.Second, Submissions: 1, Tries: 2, Tenants: 2, Poison: 1, Saga: 2, Unreadable: 1,
+			Jobs: 4, Every: time.Second, Work: 90 * time.Second, Submissions: 1, Tries: 2, Tenants: 2, SharedKeys: true, Poison: 1, Saga: 2, Unreadable: 1,
 			Slow: map[int]time.Duration{3: 15 * time.Minute}, Cancel: map[int]time.Duration{4: 2 * time.Second}, Deadline: map[int]time.Duration{1: 10 * time.Second},
 			Label: map[int]string{2: "placement.zone=zone-2"}, Requires: map[int]string{2: "gpu"}, Approve: map[int]time.Duration{3: 5 * time.Second}, Change: map[int]time.Duration{3: 2 * time.Second},
 			Topic: map[int]string{2: "job.gpu"}, Answer: map[int]string{4: "FAILED_FATAL"},
@@ -91,7 +91,7 @@ func TestStepsMaxGrowsWithJobs(t *testing.T) {
 func TestParseRefuses(t *testing.T) {
 	for _, c := range []struct{ name, text, want string }{
 		{"unknown key", "name: x\ntopolgy: {}\n", `p.yaml:2:1: unknown key "topolgy" in a plan; known are version, name, story, preset, engine, topology, world, kernel, workload, triage, faults, schedule, then, expect, about, seed (did you mean "topology"?)`},
-		{"unknown key below", "name: x\nworkload:\n  job: 3\n", `p.yaml:3:3: unknown key "job" in workload; known are jobs, every, work, cpu, gpu, submissions, tries, tenants, poison, saga, unreadable, slow, cancel, deadline, label, requires, approve, change, topic, answer, runs, steps, step_delay, step_until, step_retries, step_backoff, step_failures, step_undo, fail, approve_replay, mend_replay, operator_of (did you mean "jobs"?)`},
+		{"unknown key below", "name: x\nworkload:\n  job: 3\n", `p.yaml:3:3: unknown key "job" in workload; known are jobs, every, work, cpu, gpu, submissions, tries, tenants, shared_keys, poison, saga, unreadable, slow, cancel, deadline, label, requires, approve, change, topic, answer, runs, steps, step_delay, step_until, step_retries, step_backoff, step_failures, step_undo, fail, approve_replay, mend_replay, operator_of (did you mean "jobs"?)`},
 		{"unknown engine key", "name: x\nengine: {max_dispatch_retrys: 3}\n", `p.yaml:2:10: unknown key "max_dispatch_retrys" in engine; .*\(did you mean "max_dispatch_retries"\?\)`},
 		{"text for a number", "name: x\nworkload: {jobs: many}\n", `p.yaml:2:18: workload.jobs is "many", not an integer; give 1 to 100000`},
 		{"too many", "name: x\nworkload: {jobs: 1000000000000}\n", `p.yaml:2:18: workload.jobs is 1000000000000, out of range; give 1 to 100000`},

@@ -40,7 +40,7 @@ type Topology struct {
 	Workers        int           `yaml:"workers" json:"workers" min:"1" max:"1000" doc:"workers in the default pool"`
 	MaxParallel    int           `yaml:"max_parallel" json:"max_parallel" min:"1" max:"10000" doc:"jobs a worker runs at once"`
 	HeartbeatEvery time.Duration `yaml:"heartbeat_every" json:"heartbeat_every" min:"100ms" max:"1h" doc:"how often a worker says that it lives"`
-	Deduplicate    bool          `yaml:"deduplicate" json:"deduplicate" doc:"workers refuse a second execution of an idempotency key"`
+	Deduplicate    bool          `yaml:"deduplicate" json:"deduplicate" doc:"workers refuse a second execution of a tenant's idempotency key"`
 	Zones          int           `yaml:"zones" json:"zones" min:"0" max:"1000" doc:"the workers' labels zone and node.zone are zone-1 up to zone-<this>, in turn; 0: they have no such labels"`
 	GPUWorkers     int           `yaml:"gpu_workers" json:"gpu_workers" min:"0" max:"1000" doc:"so many of the workers, the last by their numbers, are of the pool gpu, which offers gpu; it serves job.gpu alone, and job.default too"`
 	FanOut         bool          `yaml:"fan_out" json:"fan_out" doc:"workers have no subject of their own: a job goes to its topic, and one worker of the pool that serves it takes it from there; job.default is then the default pool's alone"`
@@ -62,6 +62,7 @@ type Workload struct {
 	Submissions int                   `yaml:"submissions" json:"submissions" min:"1" max:"10" doc:"how often each job is submitted, under one id: clients retry"`
 	Tries       int                   `yaml:"tries" json:"tries" min:"0" max:"1000" doc:"how often a client tries a submission before it gives up; 0 is until it succeeds"`
 	Tenants     int                   `yaml:"tenants" json:"tenants" min:"1" max:"1000" doc:"the jobs belong to tenant-1 up to tenant-<this>, in turn"`
+	SharedKeys  bool                  `yaml:"shared_keys" json:"shared_keys" doc:"the tenants use the same idempotency keys: the k-th job of each has the key key-<k>, which is another one for each tenant"`
 	Poison      int                   `yaml:"poison" json:"poison" min:"0" max:"1000" doc:"messages on sys.job.submit that nobody can read"`
 	Saga        int                   `yaml:"saga" json:"saga" min:"0" max:"1000" doc:"so many jobs one after the other belong to one workflow, wf-1.., and each leaves a compensation behind; 0 is none"`
 	Unreadable  int                   `yaml:"unreadable" json:"unreadable" min:"0" max:"1000" doc:"compensations that nobody can read, on the stack of wf-1, put there by the stranger"`

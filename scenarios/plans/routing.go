@@ -112,3 +112,11 @@ func checkRoutes(p *Plan) *strictyaml.Error {
 
 // Tenant is whose the n-th job is.
 func (w *Workload) Tenant(n int) string { return "tenant-" + strconv.Itoa(1+(n-1)%w.Tenants) }
+
+// Key is the idempotency key of the n-th job.
+func (w *Workload) Key(n int) string {
+	if w.SharedKeys {
+		return "key-" + strconv.Itoa(1+(n-1)/w.Tenants)
+	}
+	return JobID(n) + ":key"
+}

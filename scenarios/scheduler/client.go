@@ -29,7 +29,7 @@ func (s *System) client(p *sim.Process) *engine.Client {
 
 func (s *System) request(n int) job.Request {
 	id := plans.JobID(n)
-	r := job.Request{JobID: id, Topic: plans.Topic, Tenant: s.plan.Workload.Tenant(n), IdempotencyKey: id + ":key"}
+	r := job.Request{JobID: id, Topic: plans.Topic, Tenant: s.plan.Workload.Tenant(n), IdempotencyKey: s.plan.Workload.Key(n)}
 	if d, ok := s.plan.Workload.Deadline[n]; ok {
 		r.Budget = &job.Budget{DeadlineMS: d.Milliseconds()}
 	}

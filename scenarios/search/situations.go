@@ -103,6 +103,10 @@ func (d *drawer) deadLetter(job int) {
 	if strings.HasSuffix(how, "committed") { // a replay is a second ticket, or the worker knows its key
 		d.set("topology.deduplicate", from(d, "deduplicates", "true", "false"))
 	}
+	if d.oneIn(4, "shares its key") {
+		d.set("workload.tenants", "2")
+		d.set("workload.shared_keys", "true")
+	}
 	decides := map[string]string{"denied": "workload.approve_replay.", "schema_invalid": "workload.mend_replay."}[how]
 	if decides != "" {
 		d.set(decides+nth(job), from(d, "decided after", "1m", "10s"))

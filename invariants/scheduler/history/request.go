@@ -72,7 +72,7 @@ func (r *Request) Undoable() bool {
 
 // Does says whether to do what the other request asks for is to do what this one does.
 func (r *Request) Does(other *Request) bool {
-	return r.Topic == other.Topic && r.IdempotencyKey == other.IdempotencyKey && string(r.Payload) == string(other.Payload)
+	return r.Topic == other.Topic && r.Tenant == other.Tenant && r.IdempotencyKey == other.IdempotencyKey && string(r.Payload) == string(other.Payload)
 }
 
 // Differs names a field in which the other request is not like this one, or "" for none.

@@ -45,6 +45,7 @@ var situations = []rule.Rule{
 	rule.Situation(rule.Reached(model.ApprovalGranted), "approval-granted", "Somebody approves a job that waits for it.", "Scheduler internals, section 1, approval flow"),
 	rule.Situation(rule.Reached(model.ApprovalAskedAgain), "approval-asked-again", "A job that waits for its approval becomes another request.", "Scheduler internals, section 1, approval flow: the matching job hash"),
 	rule.Situation(rule.Reached(model.TenantAtLimit), "tenant-at-its-limit", "A handling finds that the job's tenant has no slot left.", "Scheduler internals, section 5, reason codes"),
+	rule.Situation(rule.Reached(model.KeyOfTwoTenants), "key-of-two-tenants", "An effect is had under an idempotency key that another tenant has used.", "Dead letters, replay worker: a key is its tenant's"),
 	rule.Situation(rule.Reached(model.DeliveriesExhausted), "deliveries-exhausted", "A message is not acknowledged at its last delivery, and JetStream gives it up.", "Scheduler internals, section 9, MaxDeliver"),
 	rule.Situation(rule.Reached(model.RunContended), "replicas-contend-for-one-run", "A replica finds a run's lock in the hands of another.", "Scheduler internals, section 8, distributed workflow run locks"),
 	rule.Situation(rule.Reached(model.DelayPolled), "delay-fired-by-another", "A delay that is over is fired by a replica that did not keep it: by its poller, or at its start.", "Scheduler internals, section 8, background poller and crash recovery"),

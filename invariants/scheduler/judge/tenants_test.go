@@ -50,6 +50,14 @@ var tenantTrials = map[string]trial{
 		says:   "cordum:tenant:default:active lists it, but the record says SUCCEEDED",
 		holds:  func(s *story) { calm(s); s.ofTenant("job-2", "a").dispatched(s1, "job-2", w1); s.slots("a", "job-2") },
 	},
+	"key-of-two-tenants": {
+		breaks: func(s *story) {
+			s.underKey(job1, "a").dispatched(s1, job1, w1).executed(w1, job1).underKey(job2, "a").dispatched(s1, job2, w1).executed(w1, job2)
+		},
+		holds: func(s *story) {
+			s.underKey(job1, "a").dispatched(s1, job1, w1).executed(w1, job1).underKey(job2, "b").dispatched(s1, job2, w1).executed(w1, job2)
+		},
+	},
 	"tenant-at-its-limit": {
 		cfg:    config.Config{Tenants: config.TenantConfig{Limit: 1}},
 		breaks: calm,
@@ -98,5 +106,27 @@ func TestALimitIsNoFence(t *testing.T) {
 		}
 		s.counted(map[string]float64{"jobs_dispatched": dispatched, "scheduler_fenced_writes_total": c.fenced})
 		assert.Empty(t, outcomeOf(s.judge(c.cfg), "counters-equal-trace").Violations, name)
+	}
+}
+
+// underKey is a submission of a tenant's job under the idempotency key key-1.
+func (s *story) underKey(job, tenant string) *story {
+	s.ofTenant(job, tenant)
+	request := s.set(history.RecordPrefix+job, "request", `{"job_id":"`+job+`","topic":"job.default","tenant":"`+tenant+`","idempotency_key":"key-1"}`)
+	s.last().Changes = append(s.last().Changes, request)
+	return s
+}
+
+// An idempotency key is one of its tenant: another's job under the same key has an effect of its own, and has to have it.
+func TestAKeyIsATenantsOwn(t *testing.T) {
+	cfg := config.Config{Deduplicate: true}
+	for tenant, again := range map[string]int{"tenant-1": 1, "tenant-2": 0} {
+		s := newStory().underKey(job1, "tenant-1").dispatched(s1, job1, w1).executed(w1, job1).completed(s1, job1, "SUCCEEDED")
+		s.underKey(job2, tenant).dispatched(s1, job2, w1).executed(w1, job2).completed(s1, job2, "SUCCEEDED")
+		assert.Len(t, outcomeOf(s.judge(cfg), "one-effect-per-key").Violations, again, tenant)
+
+		s = newStory().underKey(job1, "tenant-1").dispatched(s1, job1, w1).executed(w1, job1).completed(s1, job1, "SUCCEEDED")
+		s.underKey(job2, tenant).dispatched(s1, job2, w1).result(w1, job2).completed(s1, job2, "SUCCEEDED") // its worker took it for done
+		assert.Len(t, outcomeOf(s.judge(cfg), "succeeded-implies-finished-execution").Violations, 1-again, tenant)
 	}
 }

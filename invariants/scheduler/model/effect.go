@@ -2,7 +2,7 @@ package model
 
 import "cmp"
 
-// Effect is that an execution of a job did on the outside what its idempotency key stands for: the first time.
+// Effect is that an execution of a job did on the outside what its tenant's idempotency key stands for: the first time.
 type Effect struct {
 	Job  *Job
 	Step int
@@ -12,19 +12,29 @@ type Effect struct {
 
 // HadEffect notes an effect at the workers' sink.
 func (f *Facts) HadEffect(s *Step) {
-	first, again := f.Effects[s.About.effectKey(s)]
+	if f.Effects == nil {
+		f.Effects, f.UsedBy = map[string]Effect{}, map[string]string{}
+	}
+	j := s.About
+	first, again := f.Effects[j.effectKey(s)]
 	if !again {
-		first = Effect{Job: s.About, Step: s.Step, By: s.Node}
+		first = Effect{Job: j, Step: s.Step, By: s.Node}
 	}
 	first.had++
-	if f.Effects == nil {
-		f.Effects = map[string]Effect{}
+	f.Effects[j.effectKey(s)] = first
+	tenant := cmp.Or(f.UsedBy[j.Replay.Key], j.TenantOf())
+	if f.UsedBy[j.Replay.Key] = tenant; tenant != j.TenantOf() && j.Replay.Key != "" {
+		f.Reach(KeyOfTwoTenants)
 	}
-	f.Effects[s.About.effectKey(s)] = first
 }
 
-// effectKey is the key that the job was submitted with, whatever its worker was told; without a record, what that was.
-func (j *Job) effectKey(s *Step) string { return cmp.Or(j.Replay.Key, s.Target) }
+// effectKey is what an effect of the job is known by, whatever its worker was told; without a record, what that was.
+func (j *Job) effectKey(s *Step) string {
+	if j.Replay.Key == "" {
+		return s.Target
+	}
+	return j.Commitment()
+}
 
 // Repeated is the key whose effect a step has had, and the first effect of it; it says false if the step's own is the first.
 func (f *Facts) Repeated(s *Step) (key string, first Effect, again bool) {
@@ -36,7 +46,7 @@ func (f *Facts) Repeated(s *Step) (key string, first Effect, again bool) {
 // HadBefore is the step at which the effect of a replay's key was had, if that was before the ledger was last asked because
 // of the dead letter that the replay comes from.
 func (f *Facts) HadBefore(j *Job) (step int, had bool) {
-	first, had := f.Effects[j.Replay.Key]
+	first, had := f.Effects[j.Commitment()]
 	asked := f.Job(j.Replay.Of).Replay.Asked
 	if j.Replay.Count > 1 {
 		asked = 0
@@ -51,5 +61,5 @@ func (f *Facts) HadBefore(j *Job) (step int, had bool) {
 
 // Deduplicated says whether a worker answers for a job without executing it: the effect of its key was had.
 func (f *Facts) Deduplicated(j *Job) bool {
-	return f.Config.Deduplicate && f.Effects[j.Replay.Key].had > 0
+	return f.Config.Deduplicate && f.Effects[j.Commitment()].had > 0
 }

@@ -21,7 +21,8 @@ type Facts struct {
 	Sagas    Sagas
 	Outputs  outputs
 	Workflow Workflows         // runs of steps, and their delays
-	Effects  map[string]Effect // at the workers' sink, by idempotency key
+	Effects  map[string]Effect // at the workers' sink, by tenant and idempotency key
+	UsedBy   map[string]string // the tenant that had the first effect of an idempotency key
 	Filed    map[string]bool   // messages that have a DLQ entry, by their place
 	reused   map[string]uint64 // by stream: the last sequence that nats-server has given twice
 

@@ -60,6 +60,7 @@ const (
 	ResultUnsent
 	TailLost
 	Rescued
+	KeyOfTwoTenants
 
 	moments // how many there are
 )

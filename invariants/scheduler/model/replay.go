@@ -223,9 +223,6 @@ func (f *Facts) Commit(j *Job) {
 	}
 }
 
-// Commitment is what a job's idempotency key is known by, which is one of its tenant.
-func (j *Job) Commitment() string { return j.TenantOf() + ":" + j.Replay.Key }
-
 // IsStep says whether a job is a step of a run, which is called <run>-<step>-<attempt>.
 func IsStep(j *Job) bool {
 	rest, found := strings.CutPrefix(j.ID, j.Saga.Workflow+"-")
@@ -297,7 +294,7 @@ func (f *Facts) isReplay(id string, j *Job) bool {
 
 // DoneAfterAll says whether what the job's idempotency key stands for was done, or a worker has said so.
 func (f *Facts) DoneAfterAll(j *Job) bool {
-	return j.Replay.Key != "" && (f.Effects[j.Replay.Key].had > 0 || slices.ContainsFunc(f.Order, func(k *Job) bool { return k.Saga.Answered && k.Commitment() == j.Commitment() }))
+	return j.Replay.Key != "" && (f.Effects[j.Commitment()].had > 0 || slices.ContainsFunc(f.Order, func(k *Job) bool { return k.Saga.Answered && k.Commitment() == j.Commitment() }))
 }
 
 // Root is the job that a replay goes back to.

@@ -9,6 +9,9 @@ import (
 // TenantOf is whose the job is.
 func (j *Job) TenantOf() string { return cmp.Or(j.tenant, history.TenantDefault) }
 
+// Commitment is what a job's idempotency key is known by, which is one of its tenant.
+func (j *Job) Commitment() string { return j.TenantOf() + ":" + j.Replay.Key }
+
 // Active are the steps at which a tenant's jobs in flight were dispatched, by their records.
 func (f *Facts) Active(tenant string, but *Job) (steps []int) {
 	for _, j := range f.Order {

@@ -11,7 +11,7 @@ import (
 
 var oneEffectPerKey = rule.New(invariants.Invariant{
 	Name:   "one-effect-per-key",
-	Says:   "What an idempotency key stands for is done on the outside at most once, over all dispatches, retries, replays and compensations.",
+	Says:   "What an idempotency key of a tenant stands for is done on the outside at most once, over all dispatches, retries, replays and compensations.",
 	Kind:   invariants.Always,
 	Source: "Dead letters, the production problem: a replayed tool call can create a second ticket",
 }, func(f *model.Facts, t *rule.Tally) observe.Checker {

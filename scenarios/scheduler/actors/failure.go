@@ -28,7 +28,7 @@ func (r *running) end(ctx context.Context, t *worker.Task, f *Failure) error {
 		name = EffectFail
 	}
 	err := r.p.Do(ctx, KindEffect, name, t.IdempotencyKey, func() error {
-		if name == EffectDone && !r.Ledger.Record(t.IdempotencyKey, r.Deduplicate) {
+		if name == EffectDone && !r.Ledger.Record(EffectKey(t.Tenant, t.IdempotencyKey), r.Deduplicate) {
 			return errHad
 		}
 		return nil

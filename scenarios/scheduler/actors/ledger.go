@@ -7,6 +7,7 @@ import (
 
 	"github.com/redis/go-redis/v9"
 
+	"github.com/wavetank-sim/wavetank/engine/job"
 	"github.com/wavetank-sim/wavetank/sim"
 )
 
@@ -14,11 +15,16 @@ import (
 // becomes a second mail, ticket or payment. It outlives every node.
 type Ledger struct {
 	mu   sync.Mutex
-	done map[string]int // finished effects, by idempotency key
+	done map[string]int // finished effects, by what [EffectKey] returns
 }
 
 // NewLedger returns an empty ledger.
 func NewLedger() *Ledger { return &Ledger{done: map[string]int{}} }
+
+// EffectKey is what the sink knows an effect by: an idempotency key is one of its tenant.
+func EffectKey(tenant, idempotencyKey string) string {
+	return job.TenantOf(tenant) + ":" + idempotencyKey
+}
 
 // Record has the effect of key, unless it is to be had once and was: then it says false.
 func (l *Ledger) Record(key string, once bool) bool {
@@ -48,9 +54,9 @@ type Account struct {
 }
 
 // Had says whether what the key stands for has been done.
-func (a Account) Had(ctx context.Context, _, key string) (bool, error) {
+func (a Account) Had(ctx context.Context, tenant, idempotencyKey string) (bool, error) {
 	err := a.Process.Do(ctx, sim.KindCall, "Had", LedgerName, func() error {
-		if a.Ledger.Count(key) == 0 {
+		if a.Ledger.Count(EffectKey(tenant, idempotencyKey)) == 0 {
 			return redis.Nil // as every answer that there is none
 		}
 		return nil

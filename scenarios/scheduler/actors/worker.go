@@ -25,7 +25,7 @@ type Worker struct {
 	Work           func(jobID string) time.Duration // how long an execution takes
 	Status         func(jobID string) job.Status    // what it answers
 	Fail           func(jobID string) *Failure      // how an execution that is over has failed, or nil
-	Deduplicate    bool                             // refuse a second execution of an idempotency key that is done, or under way here; the Ledger refuses a second effect
+	Deduplicate    bool                             // refuse a second execution of a tenant's idempotency key that is done, or under way here; the Ledger refuses a second effect
 	Ledger         *Ledger
 	Outputs        bool // executions put something out, which the result points to
 }
@@ -64,17 +64,18 @@ type running struct {
 	p *sim.Process
 
 	mu   sync.Mutex
-	busy map[string]bool // with Deduplicate: the idempotency keys in execution
+	busy map[string]bool // with Deduplicate: what is in execution, by [EffectKey]
 }
 
 // execute has the job's effect on the outside, once its time is over.
 func (r *running) execute(ctx context.Context, t *worker.Task) worker.Outcome {
+	key := EffectKey(t.Tenant, t.IdempotencyKey)
 	if r.Deduplicate {
-		if !r.claim(t.IdempotencyKey) { // another copy is at it, and answers for this one
+		if !r.claim(key) { // another copy is at it, and answers for this one
 			return worker.Outcome{Ending: worker.Dropped}
 		}
-		defer r.release(t.IdempotencyKey)
-		if r.Ledger.Count(t.IdempotencyKey) > 0 {
+		defer r.release(key)
+		if r.Ledger.Count(key) > 0 {
 			return r.outcome(t, nil)
 		}
 	}
