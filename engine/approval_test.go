@@ -74,6 +74,8 @@ func TestAJobGoesOnOnceItIsApproved(t *testing.T) {
 	assert.Equal(t, Asked{State: job.ApprovalRequired, Hash: req.Hash(), Request: req, Reason: "it sends mail"}, asked)
 	require.NoError(t, h.client().Approve(t.Context(), "job-1", asked.Hash, "ops"))
 	assert.Equal(t, job.ApprovalRequired, h.record().State, "a scheduler takes it on")
+	require.NoError(t, h.handle(req))
+	assert.Equal(t, job.ApprovalRequired, h.record().State, "a request without the label does not bear the approval")
 	approvedReq := h.resubmitted()
 	assert.Equal(t, map[string]string{
 		"approval_granted": "true", "approval_hash": req.Hash(), "approved_at": "1700000000000", "approved_by": "ops",
@@ -141,6 +143,14 @@ func TestAChangeAfterTheApprovalIsNotDispatched(t *testing.T) {
 		require.NoError(t, h.handle(granted))
 		require.Len(t, h.dispatches(), 1)
 		assert.JSONEq(t, `{"n":1}`, string(h.dispatches()[0].Payload))
+	})
+	t.Run("under the labels of the approval", func(t *testing.T) {
+		h, _ := asks(t)
+		h.parked()
+		require.NoError(t, h.client().Approve(t.Context(), "job-1", "", "ops"))
+		require.NoError(t, h.handle(changed(h.resubmitted())))
+		assert.Equal(t, job.ApprovalRequired, h.record().State)
+		assert.Empty(t, h.dispatches())
 	})
 	t.Run("while it has no worker", func(t *testing.T) {
 		h, _ := asks(t)

@@ -232,6 +232,9 @@ func TestACancelThatBreaksOffIsTakenUpAgain(t *testing.T) {
 			h.faults.on(p, word)
 			r := h.retry(h.cancel())
 			assert.Equal(t, p, r.Phase)
+			if p == phase.CancelNotice {
+				assert.Equal(t, 2*time.Second, r.Delay)
+			}
 			h.redis.Del("cordum:scheduler:job:job-1") // an acquisition that was applied
 			require.NoError(t, h.cancel(), "%s %s", p, word)
 			require.NoError(t, h.handle(req))

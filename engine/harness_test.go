@@ -138,6 +138,24 @@ func (s faultyStream) GetLastMsgForSubject(ctx context.Context, subject string) 
 	return msg, err
 }
 
+// atFirst has something done ahead of the next call of a phase.
+func (f *faults) atFirst(p phase.Phase, do func()) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.first[p] = do
+}
+
+// soon is what comes over a channel. A test that waits in vain fails, and does not hang.
+func soon[T any](t testing.TB, ch <-chan T, what string) (v T) {
+	t.Helper()
+	select {
+	case v = <-ch:
+	case <-time.After(20 * time.Second):
+		require.FailNow(t, "it does not come: "+what)
+	}
+	return v
+}
+
 // zeroRandom makes jitter nothing.
 type zeroRandom struct{}
 

@@ -43,7 +43,9 @@ func (h *harness) handling(ctx context.Context, req job.Request) <-chan error {
 // waits returns once a handling waits for the clock: its timer, besides the ticker of its lock.
 func (h *harness) waits() {
 	h.t.Helper()
-	require.NoError(h.t, h.clock.BlockUntilContext(h.t.Context(), 2))
+	ctx, cancel := context.WithTimeout(h.t.Context(), 20*time.Second)
+	defer cancel()
+	require.NoError(h.t, h.clock.BlockUntilContext(ctx, 2), "nothing waits for the clock")
 }
 
 func (h *harness) stalePicks() int { return strings.Count(h.logs.String(), "stale worker detected") }
@@ -65,7 +67,7 @@ func TestJitteredRetriesWaitBeforeEachRepick(t *testing.T) {
 			h.waits()
 		}
 	}
-	r := h.retry(<-ended)
+	r := h.retry(soon(t, ended, "the end of the handling"))
 	assert.ErrorIs(t, r, routing.ErrNoWorkers)
 	assert.Equal(t, phase.Pick, r.Phase)
 	assert.Equal(t, h.settings.RetryDelayNoWorkers, r.Delay)
@@ -85,7 +87,7 @@ func TestAJitteredRepickSeesWhatChangedMeanwhile(t *testing.T) {
 			ended := h.handling(t.Context(), h.submit())
 			change(h)
 			h.clock.Advance(40 * time.Millisecond)
-			require.NoError(t, <-ended)
+			require.NoError(t, soon(t, ended, "the end of the handling"))
 			assert.Len(t, h.dispatches(), 1)
 			assert.Equal(t, 1, h.stalePicks())
 			assert.Equal(t, 1, h.record().Attempts)
@@ -98,7 +100,7 @@ func TestAWaitEndsWithItsContext(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	ended := h.handling(ctx, h.submit())
 	cancel()
-	r := h.retry(<-ended)
+	r := h.retry(soon(t, ended, "the end of the handling"))
 	assert.ErrorIs(t, r, context.Canceled)
 	assert.ErrorIs(t, r, routing.ErrNoWorkers)
 	assert.Equal(t, phase.Pick, r.Phase)

@@ -16,6 +16,7 @@ import (
 	"google.golang.org/grpc/test/bufconn"
 	"google.golang.org/protobuf/proto"
 
+	"github.com/wavetank-sim/wavetank/engine/bus"
 	"github.com/wavetank-sim/wavetank/engine/job"
 	"github.com/wavetank-sim/wavetank/engine/phase"
 	"github.com/wavetank-sim/wavetank/engine/safety"
@@ -164,8 +165,12 @@ func TestFailClosedWaitsForADecision(t *testing.T) {
 	assert.EqualValues(t, 4, h.metric(`safety_unavailable{topic="job.default"}`))
 	assert.EqualValues(t, 2, h.metric(`safety_circuit_state{circuit="safety"}`))
 
-	k.err = nil
 	h.redis.FastForward(30 * time.Second)
+	r = h.retry(h.HandleJobRequest(bus.WithDeliveries(t.Context(), 4), req))
+	assert.Equal(t, 8*time.Second, r.Delay, "it doubles with each delivery")
+	h.redis.FastForward(30 * time.Second)
+
+	k.err = nil
 	require.NoError(t, h.handle(req))
 	assert.Equal(t, job.Running, h.record().State)
 	assert.EqualValues(t, 1, h.metric(`safety_circuit_state{circuit="safety"}`))
@@ -192,6 +197,7 @@ func TestACallThatTakesTooLongIsAFailure(t *testing.T) {
 	k.answer = nil
 	hang := make(chan struct{})
 	defer close(hang)
+	assert.Equal(t, h.settings.Policy.Timeout, h.safety.Timeout)
 	h.safety.Conn = hanging{hang}
 	require.ErrorIs(t, h.handle(h.submit()), context.DeadlineExceeded)
 	n, err := h.redis.Get("cordum:cb:safety:failures")

@@ -46,7 +46,7 @@ func TestOutboxWritesTheMessageWithTheState(t *testing.T) {
 	assert.Equal(t, "worker-1", h.record().Worker)
 	assert.True(t, h.waiting())
 	assert.Empty(t, h.dispatches())
-	assert.Equal(t, "job-1", <-h.kicks, "the relay is told at once")
+	assert.Equal(t, "job-1", soon(t, h.kicks, "the relay is told at once"))
 
 	h.clock.Advance(3 * time.Second)
 	h.faults.calls = nil

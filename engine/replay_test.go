@@ -11,6 +11,7 @@ import (
 	"github.com/wavetank-sim/wavetank/engine/lock"
 	"github.com/wavetank-sim/wavetank/engine/phase"
 	"github.com/wavetank-sim/wavetank/engine/recovery"
+	"github.com/wavetank-sim/wavetank/engine/safety/safetypb"
 	"github.com/wavetank-sim/wavetank/engine/settings"
 )
 
@@ -66,6 +67,16 @@ func TestAnOrphanInAnothersHandsIsNotCounted(t *testing.T) {
 }
 
 // Scheduler internals, section 3: the replayer takes up what was approved, and nothing else that waits.
+// It goes the whole way of a request: the kernel is asked about it, too.
+func TestAnOrphanIsAskedAbout(t *testing.T) {
+	h, k := withKernel(t)
+	k.answer = &safetypb.CheckResponse{Decision: safetypb.Decision_DENY}
+	h.submit()
+	require.NoError(t, h.replayed())
+	assert.Equal(t, job.Denied, h.record().State)
+	assert.Len(t, k.asked, 1)
+}
+
 func TestAnApprovedJobIsReplayed(t *testing.T) {
 	h, _ := asks(t)
 	h.parked()

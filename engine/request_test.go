@@ -109,9 +109,13 @@ func TestARecordThatCannotBeBelievedFailsClosed(t *testing.T) {
 	h := newHarness(t)
 	h.worker("worker-1")
 	req := h.submit()
-	h.redis.HSet("job:job-1", "state", "DONE")
-	assert.Equal(t, phase.StateRead, h.retry(h.handle(req)).Phase)
-	assert.Empty(t, h.dispatches())
+	for field, odd := range map[string]string{"state": "DONE", "attempts": "many", "created_at": "then", "updated_at": "now"} {
+		was := h.redis.HGet("job:job-1", field)
+		h.redis.HSet("job:job-1", field, odd)
+		assert.Equal(t, phase.StateRead, h.retry(h.handle(req)).Phase, field)
+		assert.Empty(t, h.dispatches(), field)
+		h.redis.HSet("job:job-1", field, was)
+	}
 }
 
 func TestFailOpenDispatchesADuplicate(t *testing.T) {

@@ -64,6 +64,7 @@ func TestAResultOfAJobThatIsOverIsIgnored(t *testing.T) {
 		before := h.redis.Dump()
 		require.NoError(t, h.result(job.StatusFailed))
 		assert.Equal(t, before, h.redis.Dump(), s)
+		assert.NotContains(t, h.logs.String(), `"job_id":"job-1"`, "without a word")
 	}
 }
 

@@ -232,6 +232,7 @@ func TestWhatCannotBeReadGoesToTheDLQ(t *testing.T) {
 			}
 		}
 		assert.Equal(t, 2, entries)
+		assert.True(t, h.logged("compensation cannot be submitted", "saga_unmarshal_failed", "wf-1"))
 	})
 }
 
@@ -246,6 +247,9 @@ func TestTheLockOfARollback(t *testing.T) {
 		h.redis.Del("saga:wf-1:lock")
 		h.faults.first[phase.SagaPublish] = func() {
 			assert.Equal(t, 2*time.Minute, h.redis.TTL("saga:wf-1:lock"))
+			for _, call := range h.faults.calls {
+				assert.NotContains(t, call, "eval", "it is not renewed")
+			}
 			_ = h.redis.Set("saga:wf-1:lock", "another")
 		}
 		require.NoError(t, h.saga.Rollback(t.Context(), "wf-1"))
@@ -255,6 +259,47 @@ func TestTheLockOfARollback(t *testing.T) {
 		assert.Equal(t, "another", owner)
 		assert.True(t, h.logged("saga lock release failed"))
 	})
+}
+
+// Neither a rollback nor the scan of an output keeps the result waiting that it follows.
+func TestWhatGoesOnInTheBackground(t *testing.T) {
+	results := map[phase.Phase]func(t *testing.T) (h *harness, result func() error){
+		phase.SagaLock: func(t *testing.T) (*harness, func() error) {
+			h := newHarness(t)
+			h.step("job-1")
+			return h, func() error {
+				return h.HandleJobResult(t.Context(), job.Result{JobID: "job-1", WorkerID: "worker-1", Status: job.StatusFailedFatal})
+			}
+		},
+		phase.OutputScan: func(t *testing.T) (*harness, func() error) {
+			h, _ := newChecked(t)
+			return h, h.succeeds
+		},
+	}
+	for p, start := range results {
+		h, result := start(t)
+		going, goOn, handled := make(chan struct{}), make(chan struct{}), make(chan error, 1)
+		h.faults.atFirst(p, func() { close(going); <-goOn })
+		go func() { handled <- result() }()
+		soon(t, going, string(p))
+		require.NoError(t, soon(t, handled, "the result is handled meanwhile"))
+		close(goOn)
+		h.behind.Wait()
+	}
+}
+
+// Each compensation is a job of its own.
+func TestCompensationsHaveIDsOfTheirOwn(t *testing.T) {
+	h := newHarnessOn(t, func(h *harness) { h.config.Random = cryptoRandom{} })
+	for _, id := range []string{"job-1", "job-2"} {
+		h.step(id)
+		require.NoError(t, h.stepEnds(id, job.StatusSucceeded))
+	}
+	require.NoError(t, h.saga.Rollback(t.Context(), "wf-1"))
+	list := h.submitted()
+	require.Len(t, list, 2)
+	assert.Regexp(t, "^comp-[0-9a-f]{16}$", list[0].JobID)
+	assert.NotEqual(t, list[0].JobID, list[1].JobID)
 }
 
 // A rollback has 30 s, and none once its replica stops.

@@ -345,3 +345,24 @@ func TestADeadWorkersJob(t *testing.T) {
 		assert.Equal(t, c.want, h.record().State, name)
 	}
 }
+
+// A tick of a running engine goes through so many batches of so many jobs as its settings say.
+func TestATickIsAsLargeAsTheSettingsSay(t *testing.T) {
+	h := newHarness(t, func(s *settings.Settings) { s.BatchSize, s.MaxIterations = 2, 3 })
+	for i := range 9 {
+		id := "job-" + strconv.Itoa(i)
+		require.NoError(t, h.client().Submit(t.Context(), request(id)))
+		h.redis.HSet("job:"+id, "state", string(job.Dispatched))
+		_, err := h.redis.ZAdd("job:index:DISPATCHED", 1, id)
+		require.NoError(t, err)
+	}
+	h.clock.Advance(h.settings.DispatchTimeout)
+	h.settings.PendingReplayer = false
+	stop := h.run()
+	require.NoError(t, h.clock.BlockUntilContext(t.Context(), loops-1))
+	h.clock.Advance(h.settings.PollInterval)
+	found := func() float64 { return h.metric(`stale_jobs{state="DISPATCHED"}`) }
+	require.Eventually(t, func() bool { return found() > 0 }, 20*time.Second, time.Millisecond)
+	assert.InDelta(t, 6, found(), 0)
+	require.NoError(t, stop())
+}

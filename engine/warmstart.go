@@ -57,12 +57,17 @@ func parseSnapshot(data []byte) (*registry.Snapshot, error) {
 	return s, nil
 }
 
-// startSnapshots adds the loop that writes the snapshot.
-func (e *Engine) startSnapshots(ctx context.Context, loops *errgroup.Group) {
-	k := &lock.Tick{
+// snapshotLock is the writer's lock: given back at once, and short, so that another can go on (Scheduler internals, section 8).
+func (e *Engine) snapshotLock() *lock.Tick {
+	return &lock.Tick{
 		Locker: e.locks, Key: SnapshotWriterKey, TTL: e.settings.SnapshotLockTTL, Keep: lock.Released,
 		Acquire: phase.SnapshotLock, Release: phase.SnapshotUnlock,
 	}
+}
+
+// startSnapshots adds the loop that writes the snapshot.
+func (e *Engine) startSnapshots(ctx context.Context, loops *errgroup.Group) {
+	k := e.snapshotLock()
 	beat := e.clock.NewTicker(e.settings.SnapshotEvery)
 	loops.Go(func() error { defer beat.Stop(); e.writeSnapshots(ctx, beat, k); return nil })
 }

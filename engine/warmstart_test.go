@@ -18,14 +18,6 @@ import (
 	"github.com/wavetank-sim/wavetank/engine/store"
 )
 
-// snapshotLock is the writer's lock as a running engine has it.
-func (h *harness) snapshotLock() *lock.Tick {
-	return &lock.Tick{
-		Locker: h.locks, Key: "cordum:scheduler:snapshot:writer", TTL: h.settings.SnapshotLockTTL, Keep: lock.Released,
-		Acquire: phase.SnapshotLock, Release: phase.SnapshotUnlock,
-	}
-}
-
 // Scheduler internals, section 8, snapshot writer lock.
 func TestTheSnapshotIsWrittenUnderItsLock(t *testing.T) {
 	h := newHarness(t)
@@ -195,9 +187,16 @@ func TestRunWritesSnapshots(t *testing.T) {
 	stop := h.run()
 	require.NoError(t, h.clock.BlockUntilContext(t.Context(), loops))
 	h.worker("worker-1")
+	_ = h.redis.Set("cordum:scheduler:snapshot:writer", "another")
+	skipped := make(chan struct{}, 1)
+	h.faults.atFirst(phase.SnapshotLock, func() { skipped <- struct{}{} })
+	h.clock.Advance(h.settings.SnapshotEvery)
+	soon(t, skipped, "the tick is another's")
+	h.redis.Del("cordum:scheduler:snapshot:writer")
 	h.faults.on(phase.SnapshotWrite, "after")
 	h.clock.Advance(h.settings.SnapshotEvery)
 	h.logs.await("snapshot not written")
 	require.NoError(t, stop())
 	assert.True(t, h.redis.Exists("sys:workers:snapshot"))
+	assert.False(t, h.logged("left to another replica"), "without a word")
 }

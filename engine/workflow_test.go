@@ -8,6 +8,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/wavetank-sim/wavetank/engine/job"
+	"github.com/wavetank-sim/wavetank/engine/lock"
 	"github.com/wavetank-sim/wavetank/engine/saga"
 	"github.com/wavetank-sim/wavetank/engine/settings"
 	"github.com/wavetank-sim/wavetank/engine/workflow"
@@ -155,4 +156,25 @@ func TestRunsAreListed(t *testing.T) {
 func TestWithoutWorkflowsAnEngineHasNone(t *testing.T) {
 	h := newHarness(t)
 	assert.Nil(t, h.runs)
+}
+
+// Scheduler internals, section 8: the locks of workflow runs are as its table has them.
+func TestTheLocksOfRuns(t *testing.T) {
+	h, _ := runStarted(t, func(s *settings.Settings) {
+		s.Workflow, s.TickLock = settings.Documented().Workflow, settings.UntilExpiry
+	})
+	assert.Equal(t, 30*time.Second, h.runs.LockTTL)
+	assert.False(t, h.runs.Locks.Unrenewed)
+	for _, c := range []struct {
+		k   *lock.Tick
+		key string
+		ttl time.Duration
+	}{
+		{h.runs.Poller, "cordum:wf:delay:poller", 10 * time.Second},
+		{h.runs.Reconciler, "cordum:workflow-engine:reconciler:default", 2 * h.settings.PollInterval},
+	} {
+		assert.Equal(t, c.key, c.k.Key)
+		assert.Equal(t, c.ttl, c.k.TTL, c.key)
+		assert.Equal(t, lock.UntilExpiry, c.k.Keep, c.key)
+	}
 }

@@ -73,7 +73,7 @@ func overlay(t *testing.T, list ...mutant) string {
 	return name
 }
 
-// Every mutant's line is still there, once, and all of them compile.
+// Every mutant's line is still there, once, all of them compile, and each was caught by something.
 func TestMutantsApply(t *testing.T) {
 	list, seen := mutants(t), map[string]bool{}
 	for _, m := range list {
@@ -87,6 +87,7 @@ func TestMutantsApply(t *testing.T) {
 	measured := map[string]bool{}
 	for _, row := range readMutantsTSV(t) {
 		measured[row[0]] = true
+		assert.NotEqual(t, "0", row[1], "%s is caught by nothing; give it a test, or a plan, or take it away", row[0])
 	}
 	assert.Equal(t, seen, measured, "`make mutants` measures them anew")
 }
@@ -122,6 +123,7 @@ func TestMutants(t *testing.T) {
 				row += caught(without(), runMutant(t, m))
 			}
 			fmt.Println(row)
+			assert.False(t, strings.HasPrefix(row, m.Name+"\t0\t"), "nothing catches it; give it a test, or a plan, or take it away")
 			table.WriteString(row + "\n")
 		})
 	}

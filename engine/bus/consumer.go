@@ -45,6 +45,11 @@ type Consumer struct {
 
 type deliveriesKey struct{}
 
+// WithDeliveries is a context of the handling of a message that was delivered n times.
+func WithDeliveries(ctx context.Context, n int) context.Context {
+	return context.WithValue(ctx, deliveriesKey{}, n)
+}
+
 // Deliveries is how often the message was delivered whose handler was given ctx, this time included;
 // 0 if it was none.
 func Deliveries(ctx context.Context) int {
@@ -144,7 +149,7 @@ func (c *Consumer) recover(ctx context.Context) {
 // logged only: the message comes back after AckWait.
 func (c *Consumer) settle(ctx context.Context, msg jetstream.Msg) {
 	if md, err := msg.Metadata(); err == nil {
-		ctx = context.WithValue(ctx, deliveriesKey{}, int(md.NumDelivered))
+		ctx = WithDeliveries(ctx, int(md.NumDelivered))
 	}
 	guard := c.Guard.watch(msg)
 	if guard.done(ctx) {

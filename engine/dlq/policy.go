@@ -35,6 +35,7 @@ type Rule struct {
 // Match selects entries.
 type Match struct {
 	ReasonCode string `yaml:"reason_code" json:"reason_code" like:"timeout" doc:"their reason code; denied is about safety_denied too"`
+	LastCause  string `yaml:"last_cause,omitempty" json:"last_cause,omitempty" like:"no_workers" doc:"with max_scheduling_retries: what their last attempt met, which is no_workers, stale_worker, pool_overloaded, tenant_limit or dispatch_failed; without, any of these"`
 }
 
 // Decision is what triage makes of an entry, and why.
@@ -48,9 +49,12 @@ type Decision struct {
 	Why           string // in a sentence
 }
 
-// matches says whether a rule is about a code. Dead letters writes denied for what the engine calls
+// matches says whether a rule is about an entry that triage knows by that code. Dead letters writes denied for what the engine calls
 // safety_denied: in a second look, exact is false, and the rule is about both.
-func (m *Match) matches(code string, exact bool) bool {
+func (m *Match) matches(e *Entry, code string, exact bool) bool {
+	if m.LastCause != "" && m.LastCause != e.LastCause {
+		return false
+	}
 	return m.ReasonCode == code || !exact && m.ReasonCode == codeDenied && code == job.ReasonSafetyDenied
 }
 
@@ -73,12 +77,12 @@ func (p *Policy) Decide(e *Entry) Decision {
 			break
 		}
 		for i, r := range p.Rules {
-			if !r.Match.matches(code, exact) {
+			if !r.Match.matches(e, code, exact) {
 				continue
 			}
 			return Decision{
 				Action: r.Action, MaxReplays: r.MaxReplays, Owner: r.Owner, ApproverGroup: r.ApproverGroup, Class: class.Name, Rule: i + 1,
-				Why: fmt.Sprintf("Rule %d of the policy matches reason_code %s.", i+1, code),
+				Why: fmt.Sprintf("Rule %d of the policy matches %s.", i+1, r.Match.says(code)),
 			}
 		}
 	}

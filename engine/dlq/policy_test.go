@@ -105,6 +105,33 @@ func TestDecide(t *testing.T) {
 	}
 }
 
+func TestARuleMayBeAboutALastCause(t *testing.T) {
+	max := func(cause string) dlq.Entry {
+		return dlq.Entry{Status: "FAILED", ReasonCode: "max_scheduling_retries", LastCause: cause}
+	}
+	rules := []dlq.Rule{
+		{Match: dlq.Match{ReasonCode: "max_scheduling_retries", LastCause: "no_workers"}, Action: dlq.ManualReview},
+		{Match: dlq.Match{ReasonCode: "max_scheduling_retries"}, Action: dlq.AutoReplay},
+	}
+	p := &dlq.Policy{Version: "v1", Rules: rules}
+	require.Nil(t, p.Validate())
+	for cause, rule := range map[string]int{"no_workers": 1, "tenant_limit": 2, "": 2} {
+		e := max(cause)
+		assert.Equal(t, rule, p.Decide(&e).Rule, cause)
+	}
+	e := max("no_workers")
+	assert.Equal(t, "Rule 1 of the policy matches reason_code max_scheduling_retries and last_cause no_workers.", p.Decide(&e).Why)
+
+	for want, match := range map[string]dlq.Match{
+		"dlq_rules[0].match.last_cause means nothing with reason_code timeout; leave it out, or make the reason_code max_scheduling_retries": {ReasonCode: "timeout", LastCause: "no_workers"},
+		`dlq_rules[0].match.last_cause is "bad luck"; one of no_workers, stale_worker, pool_overloaded, tenant_limit, dispatch_failed`:       {ReasonCode: "max_scheduling_retries", LastCause: "bad luck"},
+	} {
+		assert.EqualError(t, (&dlq.Policy{Version: "v1", Rules: []dlq.Rule{{Match: match, Action: dlq.ManualReview}}}).Validate(), want)
+	}
+	rules[0], rules[1] = rules[1], rules[0]
+	assert.ErrorContains(t, p.Validate(), "dlq_rules[1] is never reached: dlq_rules[0] matches reason_code max_scheduling_retries already")
+}
+
 func TestAReasonCodeIsOfOneClass(t *testing.T) {
 	seen := map[string]bool{}
 	for _, code := range dlq.ReasonCodes() {

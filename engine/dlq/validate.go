@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+
+	"github.com/wavetank-sim/wavetank/engine/job"
 )
 
 // PolicyError is what is wrong with a triage policy, and what would be right.
@@ -28,7 +30,7 @@ func (p *Policy) Validate() *PolicyError {
 	case len(p.Rules) == 0:
 		return &PolicyError{Path: "dlq_rules", Message: "has no rule", Remedy: "write each rule after a dash, with match and action"}
 	}
-	matched := map[string]int{}
+	matched := map[Match]int{}
 	for i := range p.Rules {
 		r := &p.Rules[i]
 		path := fmt.Sprintf("dlq_rules[%d]", i)
@@ -36,20 +38,32 @@ func (p *Policy) Validate() *PolicyError {
 			e.Path = path + "." + e.Path
 			return e
 		}
-		if before := matched[r.Match.ReasonCode]; before > 0 {
-			return &PolicyError{Path: path, Message: fmt.Sprintf("is never reached: dlq_rules[%d] matches reason_code %s already", before-1, r.Match.ReasonCode), Remedy: "take one of the two away"}
+		for _, m := range []Match{r.Match, {ReasonCode: r.Match.ReasonCode}} {
+			if before := matched[m]; before > 0 {
+				return &PolicyError{Path: path, Message: fmt.Sprintf("is never reached: dlq_rules[%d] matches %s already", before-1, m.says(m.ReasonCode)), Remedy: "take one of the two away"}
+			}
 		}
-		matched[r.Match.ReasonCode] = i + 1
+		matched[r.Match] = i + 1
 	}
 	return nil
 }
 
 var actions = []string{string(AutoReplay), string(Quarantine), string(RequireApproval), string(ManualReview)}
 
+var lastCauses = []string{job.ReasonNoWorkers, job.ReasonStaleWorker, job.ReasonPoolOverloaded, job.ReasonTenantLimit, job.ReasonDispatchFailed}
+
 // validate returns the first problem of the rule; its path begins at the rule.
 func (r *Rule) validate() *PolicyError {
 	if e := oneOf("match.reason_code", r.Match.ReasonCode, ReasonCodes()); e != nil {
 		return e
+	}
+	if r.Match.LastCause != "" {
+		if r.Match.ReasonCode != job.ReasonMaxSchedulingRetries {
+			return &PolicyError{Path: "match.last_cause", Message: "means nothing with reason_code " + r.Match.ReasonCode, Remedy: "leave it out, or make the reason_code " + job.ReasonMaxSchedulingRetries}
+		}
+		if e := oneOf("match.last_cause", r.Match.LastCause, lastCauses); e != nil {
+			return e
+		}
 	}
 	if e := oneOf("action", string(r.Action), actions); e != nil {
 		return e
@@ -89,4 +103,12 @@ func oneOf(path, word string, allowed []string) *PolicyError {
 		return &PolicyError{Path: path, Message: fmt.Sprintf("is %q", word), Remedy: "one of " + strings.Join(allowed, ", "), Word: word, Meant: allowed}
 	}
 	return nil
+}
+
+// says what of an entry of that code has matched.
+func (m *Match) says(code string) string {
+	if m.LastCause != "" {
+		return "reason_code " + code + " and last_cause " + m.LastCause
+	}
+	return "reason_code " + code
 }

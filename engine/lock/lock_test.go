@@ -30,6 +30,7 @@ const (
 // harness is a locker on a Redis of its own, whose renewals and releases a test can watch and fail.
 type harness struct {
 	*lock.Locker
+	t         *testing.T
 	server    *miniredis.Miniredis
 	clock     *clockwork.FakeClock
 	renewed   chan phase.Tag // one for each renewal, once it is over
@@ -41,7 +42,7 @@ type harness struct {
 }
 
 func newHarness(t *testing.T) *harness {
-	h := &harness{server: miniredis.RunT(t), clock: clockwork.NewFakeClock(), renewed: make(chan phase.Tag, 100), abandoned: make(chan struct{}, 100)}
+	h := &harness{t: t, server: miniredis.RunT(t), clock: clockwork.NewFakeClock(), renewed: make(chan phase.Tag, 100), abandoned: make(chan struct{}, 100)}
 	client := redis.NewClient(&redis.Options{Addr: h.server.Addr(), MaxRetries: -1})
 	t.Cleanup(func() { _ = client.Close() })
 	client.AddHook(h)
@@ -103,7 +104,18 @@ func (h *harness) count(ctx context.Context, cmd redis.Cmder) {
 func (h *harness) tick() phase.Tag {
 	h.server.FastForward(ttl / 3)
 	h.clock.Advance(ttl / 3)
-	return <-h.renewed
+	return soon(h.t, h.renewed, "a renewal")
+}
+
+// soon is what comes over a channel. A test that waits in vain fails, and does not hang.
+func soon[T any](t testing.TB, ch <-chan T, what string) (v T) {
+	t.Helper()
+	select {
+	case v = <-ch:
+	case <-time.After(20 * time.Second):
+		require.FailNow(t, "it does not come: "+what)
+	}
+	return v
 }
 
 func (h *harness) owner(t *testing.T) string {
@@ -243,6 +255,7 @@ func TestWithLockRenewsPastTheTTL(t *testing.T) {
 		return nil
 	}))
 	assert.Empty(t, h.owner(t))
+	assert.Empty(t, h.renewed, "one every third of the TTL")
 }
 
 func TestRenewalIsAbandonedAfterThreeFailuresInARow(t *testing.T) {
@@ -261,7 +274,7 @@ func TestRenewalIsAbandonedAfterThreeFailuresInARow(t *testing.T) {
 			assert.Empty(t, h.abandoned)
 			h.tick()
 		}
-		<-h.abandoned
+		soon(t, h.abandoned, "the renewal is abandoned")
 		h.clock.Advance(ttl) // nobody listens any more
 		return nil
 	}))
@@ -277,7 +290,7 @@ func TestALockThatWasLostCountsAsAFailedRenewal(t *testing.T) {
 		for range 3 {
 			h.tick()
 		}
-		<-h.abandoned
+		soon(t, h.abandoned, "the renewal is abandoned")
 		return nil
 	}))
 	assert.Equal(t, "successor", h.owner(t))

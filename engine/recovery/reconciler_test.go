@@ -76,6 +76,10 @@ func TestWhatIsOverdueTimesOut(t *testing.T) {
 	h.deadline("p-young", -time.Second)
 	h.job("s-done", job.Succeeded, "job.default", time.Hour, "{}")
 	h.deadline("s-done", time.Second)
+	for _, id := range []string{"d-young", "r-young"} { // they have been there for no longer, however old they are
+		h.redis.HSet("job:"+id, "created_at", fmt.Sprint(h.clock.Now().Add(-2*time.Hour).UnixMilli()))
+	}
+	h.redis.ZAdd("job:index:DISPATCHED", 1, "d-young") // a list says only whom to look at
 	r.tick()
 	assert.ElementsMatch(t, []string{
 		"d-due: DISPATCHED for 5m0s, at most 5m0s",

@@ -111,6 +111,14 @@ func TestASuccessForgetsTheFailures(t *testing.T) {
 		assert.Equal(t, "ok", c.call(1))
 		assert.False(t, c.redis.Exists("cordum:cb:safety:failures"), "after %d", failures)
 	}
+	own := newCircuit(t, 1, func(b *safety.Breaker) { b.Redis = nil }) // a replica that goes by its own count
+	for range 3 {
+		own.down = true
+		assert.Equal(t, "down", own.call(0))
+		assert.Equal(t, "down", own.call(0))
+		own.down = false
+		assert.Equal(t, "ok", own.call(0))
+	}
 }
 
 func TestHalfOpenClosesAfterTwoSuccesses(t *testing.T) {
@@ -155,7 +163,7 @@ func (c *circuit) sendAll() (out int) {
 	hold := make(chan struct{})
 	entered, done := make(chan bool), make(chan struct{})
 	for _, b := range c.replicas {
-		for refused := false; !refused; {
+		for refused := false; !refused && out < 20; {
 			go func() {
 				err := b.Do(context.Background(), func(context.Context) error {
 					entered <- true

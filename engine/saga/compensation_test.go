@@ -37,14 +37,14 @@ func TestACompensationIsLikeItsJob(t *testing.T) {
 func TestACompensationOverridesItsJob(t *testing.T) {
 	req := booked()
 	req.Compensation = &job.Compensation{
-		Topic: "job.cancel", Payload: json.RawMessage(`{"n":2}`), Labels: map[string]string{"zone": "b"}, Env: map[string]string{"B": "2"},
+		Topic: "job.cancel", Payload: json.RawMessage(`{"n":2}`), Labels: map[string]string{"zone": "b"}, Env: map[string]string{"A": "3", "B": "2"},
 		Budget: &job.Budget{DeadlineMS: 7}, Capability: "cancel", IdempotencyKey: "mine",
 	}
 	c := saga.Template(&req)
 	assert.Equal(t, "job.cancel", c.Topic)
 	assert.JSONEq(t, `{"n":2}`, string(c.Payload))
 	assert.Equal(t, "b", c.Labels["zone"])
-	assert.Equal(t, map[string]string{"A": "1", "B": "2", "saga_compensation": "true", "saga_workflow_id": "wf-1"}, c.Env)
+	assert.Equal(t, map[string]string{"A": "3", "B": "2", "saga_compensation": "true", "saga_workflow_id": "wf-1"}, c.Env)
 	assert.EqualValues(t, 7, c.Budget.DeadlineMS)
 	assert.Equal(t, "cancel", c.Capability)
 	assert.Equal(t, "CRITICAL", c.Priority)

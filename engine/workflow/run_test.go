@@ -1,6 +1,7 @@
 package workflow
 
 import (
+	"encoding/json"
 	"strings"
 	"testing"
 
@@ -78,4 +79,13 @@ func TestBackoffDoubles(t *testing.T) {
 func TestScoresAreRoundedUp(t *testing.T) {
 	assert.InDelta(t, 12, score(12_000), 0)
 	assert.InDelta(t, 13, score(12_001), 0)
+}
+
+// A step's job is asked for what the step says.
+func TestTheJobOfAStep(t *testing.T) {
+	s := Step{ID: "a", Topic: "job.a", Payload: json.RawMessage(`{"n":1}`), Labels: map[string]string{"zone": "a"}, Capability: "book", Compensation: &job.Compensation{Topic: "job.undo"}}
+	assert.Equal(t, job.Request{
+		JobID: "run-1-a-2", Topic: "job.a", Tenant: "acme", Labels: s.Labels, IdempotencyKey: "run-1:a", Payload: s.Payload,
+		WorkflowID: "run-1", StepIndex: 3, Capability: "book", Compensation: s.Compensation,
+	}, s.request(&Run{RunID: "run-1", Tenant: "acme"}, 3, 2))
 }

@@ -41,7 +41,7 @@ func TestATriagePolicyIsReadStrictly(t *testing.T) {
 		{head + "  - action: quarantine\n", "t.yaml:3:5: dlq_rules[0].match.reason_code is missing; add it: one of " + codes},
 		{head + "  - match: {reason_code: timeout}\n", "t.yaml:3:5: dlq_rules[0].action is missing; add it: one of auto_replay, quarantine, require_approval, manual_review"},
 		{head + "  - match: {}\n    action: quarantine\n", "t.yaml:3:12: dlq_rules[0].match.reason_code is missing; add it: one of " + codes},
-		{head + "  - match: {reason_code: timeout, topic: x}\n    action: quarantine\n", `t.yaml:3:35: unknown key "topic" in dlq_rules[0].match; known are reason_code`},
+		{head + "  - match: {reason_code: timeout, topic: x}\n    action: quarantine\n", `t.yaml:3:35: unknown key "topic" in dlq_rules[0].match; known are reason_code, last_cause`},
 		{head + "  - match: {reason_code: time_out}\n    action: quarantine\n", `t.yaml:3:26: dlq_rules[0].match.reason_code is "time_out"; one of ` + codes + ` (did you mean "timeout"?)`},
 		{head + "  - match: {reason_code: timeout}\n    action: replay\n", `t.yaml:4:13: dlq_rules[0].action is "replay"; it must be auto_replay, quarantine, require_approval or manual_review`},
 		{head + "  - match: {reason_code: timeout}\n    action: auto_replay\n    max_replay: 2\n", `t.yaml:5:5: unknown key "max_replay" in dlq_rules[0]; known are match, action, max_replays, backoff, owner, approver_group (did you mean "max_replays"?)`},

@@ -38,7 +38,7 @@ func judgeReplays(p *plans.Plan, c *config.ReplayConfig) {
 	}
 	if p.Triage != nil {
 		for _, rule := range p.Triage.Rules {
-			c.Rules = append(c.Rules, config.ReplayRule{ReasonCode: rule.Match.ReasonCode, Action: string(rule.Action), MaxReplays: rule.MaxReplays, Group: cmp.Or(rule.ApproverGroup, rule.Owner)})
+			c.Rules = append(c.Rules, config.ReplayRule{ReasonCode: rule.Match.ReasonCode, LastCause: rule.Match.LastCause, Action: string(rule.Action), MaxReplays: rule.MaxReplays, Group: cmp.Or(rule.ApproverGroup, rule.Owner)})
 		}
 	}
 }

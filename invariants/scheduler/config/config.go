@@ -346,6 +346,7 @@ type ReplayConfig struct {
 // ReplayRule is a rule of a triage policy.
 type ReplayRule struct {
 	ReasonCode string
+	LastCause  string // "" is any
 	Action     string
 	MaxReplays int    // 0 is that of the settings
 	Group      string // whoever approves or mends is of it; "" is anybody

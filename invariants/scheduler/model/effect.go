@@ -16,20 +16,22 @@ func (f *Facts) HadEffect(s *Step) {
 		f.Effects, f.UsedBy = map[string]Effect{}, map[string]string{}
 	}
 	j := s.About
-	first, again := f.Effects[j.effectKey(s)]
+	first, again := f.Effects[f.effectKey(s)]
 	if !again {
 		first = Effect{Job: j, Step: s.Step, By: s.Node}
 	}
 	first.had++
-	f.Effects[j.effectKey(s)] = first
+	f.Effects[f.effectKey(s)] = first
 	tenant := cmp.Or(f.UsedBy[j.Replay.Key], j.TenantOf())
 	if f.UsedBy[j.Replay.Key] = tenant; tenant != j.TenantOf() && j.Replay.Key != "" {
 		f.Reach(KeyOfTwoTenants)
 	}
 }
 
-// effectKey is what an effect of the job is known by, whatever its worker was told; without a record, what that was.
-func (j *Job) effectKey(s *Step) string {
+// effectKey is what an effect of the job is known by: the key of the original, if it is a replay, whatever its worker was
+// told; without a record, what that was.
+func (f *Facts) effectKey(s *Step) string {
+	j := f.Root(s.About)
 	if j.Replay.Key == "" {
 		return s.Target
 	}
@@ -38,7 +40,7 @@ func (j *Job) effectKey(s *Step) string {
 
 // Repeated is the key whose effect a step has had, and the first effect of it; it says false if the step's own is the first.
 func (f *Facts) Repeated(s *Step) (key string, first Effect, again bool) {
-	key = s.About.effectKey(s)
+	key = f.effectKey(s)
 	first = f.Effects[key]
 	return key, first, first.had > 1
 }

@@ -48,6 +48,7 @@ type replayJob struct {
 // Letter is a dead letter as its entry has it.
 type Letter struct {
 	Status, ReasonCode, ReplayStatus, ApprovedBy string
+	LastCause                                    string // of max_scheduling_retries
 	gone, triaged                                bool
 	expires                                      time.Duration // 0 is never
 	Fatal                                        bool          // its worker called the failure final, by its entry and by a result
@@ -120,7 +121,7 @@ func (f *Facts) LetterChanged(s *Step, id string, c *sim.Change) {
 	l.Raised = e.Mismatch || same && l.Raised
 	l.Approved = e.ReplayStatus == "scheduled" && e.DecidedBy != "" || same && l.Approved
 	l.Payload, l.Policy, l.Mismatch = e.Payload, e.Snapshot, strings.HasPrefix(e.ReplayReason, "policy_snapshot_mismatch")
-	l.Status, l.ReasonCode, l.ReplayStatus, l.ApprovedBy = e.Status, e.ReasonCode, e.ReplayStatus, e.DecidedBy
+	l.Status, l.ReasonCode, l.ReplayStatus, l.ApprovedBy, l.LastCause = e.Status, e.ReasonCode, e.ReplayStatus, e.DecidedBy, e.LastCause
 	if r.Rewritten != nil && s.Kind != sim.KindControl { // a failover of Redis is nobody's doing
 		r.Rewritten(s, id, &was, l)
 	}

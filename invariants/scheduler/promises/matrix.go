@@ -104,7 +104,7 @@ var Matrix = map[string]row{
 	"one-execution-per-dispatch": {Except: []exception{
 		{By: StrikesOf(AckLost, DeliveryLost, WorkerCrash, WorkerAway, NATSAway, NATSPowerLoss), Why: impossible, Says: "a worker that is gone before its work and one that is gone after it leave the same message without an ack"},
 	}},
-	"one-effect-per-key":                  {Takes: []mechanism{having(withDeduplication)}},
+	"one-effect-per-key":                  {Takes: []mechanism{having(withDeduplication, withKeptKey)}},
 	"failed-never-precedes-its-dlq-entry": {Except: []exception{rewound}},
 	"processed-message-not-handled-again": {Except: []exception{rewound}},
 	"one-execution-per-job": {Takes: []mechanism{having(withAddresses)}, Except: []exception{

@@ -61,16 +61,8 @@ func triage(c *config.ReplayConfig, l *model.Letter) (action string, replays int
 	if l.Step {
 		return actManual, c.MaxReplays
 	}
-	codes := []string{governs(l)}
-	if codes[0] == "safety_denied" {
-		codes = append(codes, "denied") // which is what Dead letters calls it
-	}
-	for _, code := range codes {
-		for _, r := range c.Rules {
-			if r.ReasonCode == code {
-				return r.Action, cmp.Or(r.MaxReplays, c.MaxReplays)
-			}
-		}
+	if r := ruleOf(c, l); r != nil {
+		return r.Action, cmp.Or(r.MaxReplays, c.MaxReplays)
 	}
 	action = replayDefaults[l.ReasonCode]
 	switch {
@@ -80,6 +72,22 @@ func triage(c *config.ReplayConfig, l *model.Letter) (action string, replays int
 		action = actManual
 	}
 	return action, c.MaxReplays
+}
+
+// ruleOf is the triage policy's rule about a dead letter; nil is none.
+func ruleOf(c *config.ReplayConfig, l *model.Letter) *config.ReplayRule {
+	codes := []string{governs(l)}
+	if codes[0] == "safety_denied" {
+		codes = append(codes, "denied") // which is what Dead letters calls it
+	}
+	for _, code := range codes {
+		for i := range c.Rules {
+			if r := &c.Rules[i]; r.ReasonCode == code && (r.LastCause == "" || r.LastCause == l.LastCause) {
+				return r
+			}
+		}
+	}
+	return nil
 }
 
 // governs is the code that triage goes by.
@@ -232,7 +240,7 @@ var noReplayAgainstTriage = rule.New(invariants.Invariant{
 		}
 		switch action, _ := triage(&f.Config.Replay, l); {
 		case action == actAutoReplay:
-		case l.ApprovedBy != "" && outsider(&f.Config.Replay, s.About.Replay.Of, governs(l)):
+		case l.ApprovedBy != "" && outsider(&f.Config.Replay, s.About.Replay.Of, l):
 			t.Violation(s.About, "replays %s at step %d, on which somebody has decided who is not of the group that the triage policy names for reason_code %s", s.About.Replay.Of, invariants.StepNo(s.Step), governs(l))
 		case action == actApproval && l.ApprovedBy != "":
 		case action == actQuarantine && l.ApprovedBy != "" && l.Payload != "":
@@ -248,14 +256,10 @@ var noReplayAgainstTriage = rule.New(invariants.Invariant{
 })
 
 // outsider says whether who decides on a job's replay is not of the group that has to.
-func outsider(c *config.ReplayConfig, id, reasonCode string) bool {
+func outsider(c *config.ReplayConfig, id string, l *model.Letter) bool {
 	groups, known := c.Operators[id]
-	for _, r := range c.Rules {
-		if r.ReasonCode == reasonCode {
-			return known && r.Group != "" && !slices.Contains(groups, r.Group)
-		}
-	}
-	return false
+	r := ruleOf(c, l)
+	return known && r != nil && r.Group != "" && !slices.Contains(groups, r.Group)
 }
 
 var deadLetterKeepsItsDecision = rule.New(invariants.Invariant{
