@@ -98,7 +98,7 @@ var recoveryTrials = map[string]trial{
 		},
 	},
 	"one-effect-per-key": {
-		cfg: config.Config{Deduplicate: true},
+		cfg: config.Config{Deduplicate: true, Replay: config.ReplayConfig{KeepKey: true}},
 		breaks: func(s *story) {
 			s.submit(job1).dispatched(s1, job1, w1).executed(w1, job1).effect(w2, job1, "finish")
 		},
