@@ -41,13 +41,20 @@ var oneWriterATick = rule.New(invariants.Invariant{
 
 var snapshotStaysFresh = rule.New(invariants.Invariant{
 	Name:   "snapshot-stays-fresh",
-	Says:   "While a replica lives that hears of workers, the snapshot of the workers is no older than its lock's TTL and a tick, even if its writer has crashed: 15 s in the documented design.",
+	Says:   "While a replica lives that hears of workers, the snapshot of the workers is no older than its lock's TTL and a tick, even if its writer has crashed: 15 s in the documented design. It is a tick older if the writer had not written yet.",
 	Kind:   invariants.Eventually,
 	Source: "Scheduler internals, section 8, snapshot writer lock: maximum snapshot staleness on crash",
 }, func(f *model.Facts, t *rule.Tally) observe.Checker {
 	var written time.Duration
 	bound := f.Config.SnapshotLockTTL + f.Config.SnapshotEvery + model.Doubt
 	stale := func(by string, at time.Duration) {
+		bound := bound
+		for other := range f.Ticks.Writer.Under {
+			if other != by { // it has the lock, or left it, and has not written
+				bound += f.Config.SnapshotEvery
+				break
+			}
+		}
 		if l, heard := f.Listens[by]; heard && at-l.Last <= f.Config.WorkerTTL && at-max(written, l.Since) > bound {
 			t.Violation(nil, "the snapshot was %s old at %s, although %s had heard of workers for %s; its lock's TTL is %s and a tick %s",
 				at-written, at, by, at-l.Since, f.Config.SnapshotLockTTL, f.Config.SnapshotEvery)

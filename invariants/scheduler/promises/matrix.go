@@ -142,11 +142,12 @@ var Matrix = map[string]row{
 		{By: StrikesOf(LockFails, SchedulerAway), Why: impossible, Says: "a holder that cannot renew its lock, and one that is gone, look alike to Redis"},
 		rewound,
 	}},
+	"ties-broken-by-worker-id": {Except: []exception{wrongClock}},
 	"quarantined-only-when-blocked": {Except: []exception{
 		{By: StrikesOf(WriteLate, SchedulerAway), But: []mechanism{fenced}},
 		rewound,
 	}},
-	"blocked-output-ends-quarantined": {Except: []exception{
+	"blocked-output-ends-quarantined": {Takes: []mechanism{scansKept, by("a scan that finds its job locked comes again in time", withTimeToScan)}, Except: []exception{
 		{By: StrikesOf(WriteRefused, ReadFails, SchedulerCrash, SchedulerAway), But: []mechanism{scansKept}},
 		{By: StrikesOf(LockFails), But: []mechanism{by(scansKept.Name, withDurableScans, withFence)}},
 	}},

@@ -44,6 +44,7 @@ var (
 	withStateFirst     = provided("dispatch_order=state-first", func(c *config.Config) bool { return c.DispatchOrder == "state-first" })
 	withIntentFirst    = provided("an intent before each dispatch", func(c *config.Config) bool { return c.DispatchOrder != "publish-first" })
 	withTimeToResume   = provided("a dispatch timeout that leaves time for it", func(c *config.Config) bool { return c.LeavesTimeToResume() })
+	withTimeToScan     = provided("an output.scan_timeout of twice retry_delay_busy at least", func(c *config.Config) bool { return c.Output.ScanTimeout >= 2*c.RetryDelayBusy })
 	withLongPatience   = provided("deliveries that outlast every outage by half an hour", func(c *config.Config) bool { return c.Outlasts(c.BusyPatience()) })
 	withDLQPatience    = provided("deliveries that outlast every outage by half an hour", func(c *config.Config) bool { return c.Outlasts(c.TerminatePatience()) })
 	withDeliveries     = provided("twice as many deliveries as attempts", func(c *config.Config) bool { return c.MaxDeliver >= 2*c.MaxSchedulingRetries })
