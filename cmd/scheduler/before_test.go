@@ -68,6 +68,7 @@ func TestAnOldWorkersNameIsItsOwn(t *testing.T) {
 	t.Cleanup(nc.Close)
 	_, err = nc.Subscribe("faultline.worker.worker-1", func(msg *nats.Msg) { _ = msg.Respond(nil) })
 	require.NoError(t, err)
+	require.NoError(t, nc.Flush()) // the server knows of it
 	other, err := nats.Connect(nc.ConnectedUrl(), nats.NoEcho())
 	require.NoError(t, err)
 	t.Cleanup(other.Close)
