@@ -89,6 +89,7 @@ func TestDecide(t *testing.T) {
 		{p, dlq.Entry{Status: "DENIED", ReasonCode: "denied"}, dlq.RequireApproval, 3, "policy_and_governance"},
 		{p, dlq.Entry{Status: "FAILED", ReasonCode: "unknown_commit_state"}, dlq.ManualReview, 4, "unknown_commit_state"},
 		{p, dlq.Entry{Status: "FAILED", ReasonCode: "dependency_unavailable"}, dlq.AutoReplay, 0, "transient_infrastructure"},
+		{policy(t, "version: v1\ndlq_rules:\n  - {match: {reason_code: timeout}, action: quarantine}\n"), dlq.Entry{Status: "FAILED", ReasonCode: "timeout"}, dlq.Quarantine, 1, "transient_infrastructure"},
 		{nil, dlq.Entry{Status: "FAILED", ReasonCode: "tool_contract_mismatch"}, dlq.Quarantine, 0, "poison_payload"},
 		{nil, dlq.Entry{Status: "DENIED", ReasonCode: "safety_denied"}, dlq.RequireApproval, 0, "policy_and_governance"},
 		{nil, dlq.Entry{Status: "FAILED", ReasonCode: "dispatch_failed"}, dlq.ManualReview, 0, "unknown_commit_state"},

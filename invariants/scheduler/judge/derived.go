@@ -36,12 +36,13 @@ var derivedRequestMatchesItsSource = rule.New(invariants.Invariant{
 func derived(f *model.Facts, j *model.Job) (should *history.Request, from string) {
 	r := j.Request
 	if k := f.Workflow.Jobs[j.ID]; k != nil {
-		for i := range k.Run.Steps {
-			if k.Run.Steps[i].ID == k.Step.ID {
-				return k.Run.Request(i, k.Attempt), k.Run.RunID
+		asked := &k.Run.Asked
+		for i := range asked.Steps {
+			if asked.Steps[i].ID == k.Step.ID {
+				return asked.Request(i, k.Attempt), asked.RunID
 			}
 		}
-		return nil, k.Run.RunID
+		return nil, asked.RunID
 	}
 	letter := f.Source(j)
 	if from = r.Labels["saga_job_id"]; j.Replay.Of != "" {

@@ -24,7 +24,7 @@ type WorkflowRun struct {
 	history.RunRecord
 	As      Job               // what releases promises of it, and which of them are broken
 	Made    time.Duration     // when its record was
-	Asked   []history.RunStep // the steps as its starter wrote them
+	Asked   history.RunRecord // as its starter wrote it
 	By      string
 	Step    int // of the last write
 	Lock    Lock

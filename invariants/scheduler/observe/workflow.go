@@ -3,6 +3,7 @@ package observe
 import (
 	"cmp"
 	"maps"
+	"slices"
 	"strings"
 	"time"
 
@@ -36,11 +37,12 @@ func (o *Observer) runWritten(s *model.Step, c *sim.Change, id string) {
 	if c.Gone || err != nil {
 		now = &history.RunRecord{RunID: id}
 	}
-	if r.Asked == nil {
-		r.Asked = now.Steps
+	if r.Asked.Steps == nil {
+		r.Asked = *now
+		r.Asked.Steps = slices.Clone(now.Steps)
 	}
-	for i := range min(len(now.Steps), len(r.Asked)) {
-		now.Steps[i].StepTerms = r.Asked[i].StepTerms
+	for i := range min(len(now.Steps), len(r.Asked.Steps)) {
+		now.Steps[i].StepTerms = r.Asked.Steps[i].StepTerms
 	}
 	w := model.RunWrite{Was: before, By: r.By, Step: r.Step}
 	r.RunRecord, r.By, r.Step = *now, invariants.Who(s.Event), s.Step
