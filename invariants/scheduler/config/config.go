@@ -239,8 +239,8 @@ func (c *Config) RetryBudget() (total time.Duration) {
 	return total
 }
 
-// LongestTry is for how long a job is tried at most, if its request is sent back each time by its back-off: an attempt whose
-// publish fails is resumed until the longest delay has passed, which may come to two, and waits for another.
+// LongestTry bounds how long a job is tried whose request is sent back after each attempt. Two attempts cost at most three of
+// the longest delay, even where a publish fails and is resumed before the next attempt.
 func (c *Config) LongestTry() time.Duration {
 	return time.Duration(c.MaxSchedulingRetries) * max(c.BackoffMax, c.RetryDelayNoWorkers) * 3 / 2
 }

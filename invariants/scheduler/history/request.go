@@ -99,8 +99,8 @@ func (r *Request) fields() map[string]json.RawMessage {
 	return fields
 }
 
-// Again is the request of the job that replays this one's, as the so-manieth replay of an original, under a key and with a
-// payload of its own if that is not empty (Dead letters).
+// Again is the request of the job that replays this one's (Dead letters). count says which replay of the original it is, from
+// 1. It has this request's payload if its own is empty.
 func (r *Request) Again(id, key, original string, count int, payload string) *Request {
 	a := *r
 	a.JobID, a.IdempotencyKey, a.Labels = id, key, r.labelsFor(map[string]string{LabelReplayOf: original, LabelReplayCount: strconv.Itoa(count)})

@@ -32,7 +32,8 @@ var derivedRequestMatchesItsSource = rule.New(invariants.Invariant{
 	}}
 })
 
-// derived is what a job that a scheduler submits has to ask for, by what it comes from: "" is a client's job.
+// derived returns what a job that a scheduler submits has to ask for, nil for nothing, and where it comes from. A client's
+// job comes from "".
 func derived(f *model.Facts, j *model.Job) (should *history.Request, from string) {
 	r := j.Request
 	if k := f.Workflow.Jobs[j.ID]; k != nil {
@@ -44,16 +45,17 @@ func derived(f *model.Facts, j *model.Job) (should *history.Request, from string
 		}
 		return nil, asked.RunID
 	}
-	letter := f.Source(j)
-	if from = r.Labels["saga_job_id"]; j.Replay.Of != "" {
+	replayed := j.Replay.Of != ""
+	if from = r.Labels["saga_job_id"]; replayed {
 		from = f.ReplayedBy(j)
 	}
-	switch source := f.Jobs[from]; {
+	source, letter := f.Jobs[from], f.Replay.Letters[from]
+	switch {
 	case source == nil || source.Request == nil:
-	case j.Replay.Of == "" && source.Request.Undoable():
-		should = source.Request.Undo(j.ID, r.IdempotencyKey)
-	case letter != nil:
+	case replayed && letter != nil:
 		should = source.Request.Again(j.ID, r.IdempotencyKey, j.Replay.Of, j.Replay.Count, letter.Payload)
+	case !replayed && source.Request.Undoable():
+		should = source.Request.Undo(j.ID, r.IdempotencyKey)
 	}
 	return should, from
 }
