@@ -180,6 +180,40 @@ func TestAnOperatorWithoutAPolicyGoesByTheSchedulers(t *testing.T) {
 	assert.Equal(t, dlq.Replayed, e.ReplayStatus)
 }
 
+func TestAPersonWithoutAPolicyLeavesAMismatchToTheSchedulers(t *testing.T) {
+	ana := dlq.Person{Name: "ana", Groups: []string{"governance"}}
+	l := newLetters(t, "  - {match: {reason_code: unknown_commit_state}, action: manual_review}\n"+
+		"  - {match: {reason_code: policy_snapshot_mismatch}, action: require_approval, approver_group: governance}\n")
+	op := l.operator(nil)
+	policy := "sha256:b"
+	for _, r := range []*dlq.Replayer{l.r, op} {
+		r.CheckPolicy = true
+		r.Check = func(context.Context, *job.Request) (safety.Verdict, error) {
+			return safety.Verdict{Decision: safety.Allow, Snapshot: policy}, nil
+		}
+	}
+	l.runs(request("job-1"))
+	l.redis.HSet("job:job-1", "policy_snapshot", "sha256:a")
+	require.NoError(t, l.ends("job-1", job.StatusFailed, "unknown_commit_state"))
+	require.Equal(t, dlq.PendingReview, l.visited("job-1", 1).ReplayStatus)
+
+	e, err := op.Replay(t.Context(), "job-1", ana)
+	require.NoError(t, err)
+	assert.Equal(t, dlq.PendingReview, e.ReplayStatus)
+	assert.Equal(t, "policy_snapshot_mismatch: sha256:b decides, and sha256:a did", e.ReplayReason)
+	e = l.visited("job-1", 1)
+	assert.Equal(t, dlq.AwaitingApproval, e.ReplayStatus)
+	assert.Equal(t, "governance", e.ApproverGroup)
+
+	require.NoError(t, op.Approve(t.Context(), "job-1", ana))
+	policy = "sha256:c"
+	e = l.visited("job-1", 1)
+	assert.Equal(t, dlq.AwaitingApproval, e.ReplayStatus, "the approval was one under sha256:b")
+	assert.Empty(t, e.DecidedBy)
+	require.NoError(t, op.Approve(t.Context(), "job-1", ana))
+	assert.Equal(t, dlq.Replayed, l.visited("job-1", 1).ReplayStatus)
+}
+
 // Schedulers that do not triage leave no entry without a way on, and count an operator's replays.
 func TestAnOperatorWithoutATriagingScheduler(t *testing.T) {
 	l := newLetters(t, "", func(s *settings.Settings) { s.Replay.Enabled = false })

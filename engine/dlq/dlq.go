@@ -53,7 +53,7 @@ type Entry struct {
 	DecidedBy     string `json:"decided_by,omitempty"`      // who approved, denied or mended its replay
 	Owner         string `json:"owner,omitempty"`           // as the policy's rule says
 	ApproverGroup string `json:"approver_group,omitempty"`  // likewise
-	Mismatch      bool   `json:"policy_mismatch,omitempty"` // another policy decides on its replay than on its job, and triage goes by that
+	Mismatch      string `json:"replay_snapshot,omitempty"` // the policy that decides on its replay, where another decided on its job and triage goes by that
 	Payload       string `json:"payload,omitempty"`         // JSON, which its replay has in place of its job's
 }
 

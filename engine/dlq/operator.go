@@ -117,17 +117,9 @@ func (r *Replayer) Deny(ctx context.Context, jobID, by, reason string) error {
 	return r.decided(ctx, was, c)
 }
 
-func (r *Replayer) decided(ctx context.Context, was read, c change) error {
-	if err := r.Queue.apply(phase.With(ctx, was.JobID, phase.DLQUpdate), was, c); err != nil {
-		return err
-	}
-	r.tell(ctx, &c.to)
-	return nil
-}
-
 // Replay replays an entry now, as a person wants it, who is who manual_review leaves it to. What is
 // quarantined, or waits for its approval, is refused, and what would break max_replays; a commit and the
-// policy are checked as ever. It returns the entry as it is then.
+// policy are checked as ever: under another policy than before it may have to wait. It returns the entry as it is then.
 func (r *Replayer) Replay(ctx context.Context, jobID string, who Person) (Entry, error) {
 	was, err := r.look(ctx, jobID)
 	if err != nil {
@@ -151,7 +143,7 @@ func (r *Replayer) Replay(ctx context.Context, jobID string, who Person) (Entry,
 // schedulers' has made of it; if they have not triaged it yet, the default of its class.
 func (r *Replayer) Stands(e *Entry) Decision {
 	d := r.Decide(e)
-	if r.Policy == nil && r.Triage && e.Action != "" && e.Run == "" {
+	if r.blind(e) && e.Run == "" {
 		d.Action, d.MaxReplays, d.Owner, d.ApproverGroup = e.Action, e.MaxReplays, e.Owner, e.ApproverGroup
 		d.Why = "So the schedulers have triaged it."
 		if e.ReplayStatus == Quarantined {

@@ -62,7 +62,7 @@ func (m *Match) matches(e *Entry, code string, exact bool) bool {
 // nothing that could be replayed, whatever a rule says, nor is a step of a run replayed.
 func (p *Policy) Decide(e *Entry) Decision {
 	code := e.ReasonCode
-	if e.Mismatch {
+	if e.Mismatch != "" {
 		code = codeMismatch
 	}
 	class := ClassOf(code)
@@ -86,10 +86,10 @@ func (p *Policy) Decide(e *Entry) Decision {
 			}
 		}
 	}
-	if transient := ClassOf(e.ReasonCode); e.Mismatch && transient.Action == AutoReplay {
+	if transient := ClassOf(e.ReasonCode); e.Mismatch != "" && transient.Action == AutoReplay {
 		return Decision{Action: AutoReplay, Class: class.Name, Why: fmt.Sprintf("No rule matches, and what is %s goes on by the latest policy.", transient.Name)}
 	}
-	if e.Fatal && !e.Mismatch {
+	if e.Fatal && e.Mismatch == "" {
 		return Decision{Action: ManualReview, Class: class.Name, Why: "No rule matches, and its worker called the failure final: what it was part of may have been undone."}
 	}
 	return Decision{Action: class.Action, Class: class.Name, Why: fmt.Sprintf("No rule matches; the default of %s: %s", class.Name, class.Says)}

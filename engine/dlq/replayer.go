@@ -149,11 +149,7 @@ func (r *Replayer) triage(ctx context.Context, was read) error {
 		return r.Queue.settle(phase.With(ctx, was.JobID, phase.DLQUpdate), was.JobID, was.body)
 	}
 	c.event.Reason = c.to.ReplayReason
-	if err := r.Queue.apply(phase.With(ctx, was.JobID, phase.DLQUpdate), was, c); err != nil {
-		return err
-	}
-	r.tell(ctx, &c.to)
-	return nil
+	return r.decided(ctx, was, c)
 }
 
 // said is a decision in words.
@@ -214,16 +210,33 @@ func (r *Replayer) replay(ctx context.Context, was read, by string) error {
 		return fmt.Errorf("%s: %w", throttledInWords, ErrOwnFault)
 	}
 	changed := mismatch(&was.Entry, &decision)
-	if changed != "" && by == byWorker && was.DecidedBy == "" {
-		raised := was
-		raised.Mismatch = true
-		if d := r.Decide(&raised.Entry); d.Action != AutoReplay {
-			raised.Action, raised.Owner, raised.ApproverGroup = d.Action, d.Owner, d.ApproverGroup
-			return r.end(ctx, raised, d.status(), changed+"; "+d.said(), EventMismatch, byWorker)
+	if changed != "" && was.Mismatch != decision.Snapshot {
+		if c := r.raise(was, decision.Snapshot, changed, by); c.to.Action != AutoReplay {
+			return r.decided(ctx, was, c)
 		}
 	}
 	return r.handOver(ctx, was, req, changed, by)
 }
+
+// raise is what becomes of an entry on whose replay another policy decides. Who has let it be replayed did so under the
+// policy before, so that it is decided on anew: by the schedulers, if a person comes without the policy by which they triage.
+func (r *Replayer) raise(was read, snapshot, changed, by string) change {
+	c := change{to: was.Entry, event: audit.Event{Kind: EventMismatch, Reason: changed, By: by}}
+	c.to.Mismatch, c.to.DecidedBy, c.to.NextReplayAt, c.to.MaxReplays = snapshot, "", 0, 0
+	var d Decision
+	if by != byWorker && r.blind(&was.Entry) {
+		c.due = r.Clock.Now()
+	} else {
+		d = r.Decide(&c.to)
+		c.event.Reason += "; " + d.said()
+	}
+	c.to.Action, c.to.MaxReplays, c.to.Owner, c.to.ApproverGroup = d.Action, d.MaxReplays, d.Owner, d.ApproverGroup
+	c.to.ReplayStatus, c.to.ReplayReason = d.status(), c.event.Reason
+	return c
+}
+
+// blind says whether the schedulers have triaged an entry by a policy that is not at hand.
+func (r *Replayer) blind(e *Entry) bool { return r.Policy == nil && r.Triage && e.Action != "" }
 
 // handOver stores and publishes a replay, and notes in its entry that it is replayed, and under which changed policy.
 func (r *Replayer) handOver(ctx context.Context, was read, req job.Request, changed, by string) error {
@@ -372,6 +385,11 @@ func (r *Replayer) end(ctx context.Context, was read, status, reason, event, by 
 	if c.to == was.Entry {
 		return r.Queue.settle(phase.With(ctx, was.JobID, phase.DLQUpdate), was.JobID, was.body)
 	}
+	return r.decided(ctx, was, c)
+}
+
+// decided makes a change of an entry, and tells of it.
+func (r *Replayer) decided(ctx context.Context, was read, c change) error {
 	if err := r.Queue.apply(phase.With(ctx, was.JobID, phase.DLQUpdate), was, c); err != nil {
 		return err
 	}

@@ -40,7 +40,7 @@ type DeadLetter struct {
 	Reason       string `json:"reason"`
 	Attempts     int    `json:"attempts"`
 	ReplayStatus string `json:"replay_status"`
-	Mismatch     bool   `json:"policy_mismatch"`
+	Mismatch     string `json:"replay_snapshot"`
 	ReplayReason string `json:"replay_reason"`
 	Snapshot     string `json:"policy_snapshot"`
 	DecidedBy    string `json:"decided_by"`

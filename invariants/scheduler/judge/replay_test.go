@@ -250,10 +250,29 @@ func TestReplaysThatBreakPromises(t *testing.T) {
 			},
 		},
 		"another policy, and nobody knows how far the job came": {
-			of: "policy-mismatch-is-raised", says: "whose reason_code is unknown_commit_state and on which another policy decides, and nobody has approved that",
+			of: "policy-mismatch-is-raised", says: "whose reason_code is unknown_commit_state and on which another policy decides, and its dead letter did not wait for that",
 			breaks: func(s *story) {
 				s.dies(job1, "unknown_commit_state").letter(s1, job1, "unknown_commit_state", "scheduled", map[string]any{"policy_snapshot": "sha256:a"}).asked(s1, replay1).last().Data = `{"decision":1,"policy_snapshot":"sha256:b"}`
 				s.replays(job1, job1, replay1, 1, "job-1:key")
+			},
+		},
+		"another policy than that under which somebody has approved": {
+			of: "policy-mismatch-is-raised", says: "and its dead letter did not wait for that",
+			breaks: func(s *story) {
+				policy := map[string]any{"policy_snapshot": "sha256:a", "replay_snapshot": "sha256:b"}
+				s.dies(job1, "unknown_commit_state").letter(s1, job1, "unknown_commit_state", "awaiting_approval", policy)
+				policy["decided_by"] = "operator"
+				s.letter("operator", job1, "unknown_commit_state", "scheduled", policy).asked(s1, replay1).last().Data = `{"decision":1,"policy_snapshot":"sha256:c"}`
+				s.replays(job1, job1, replay1, 1, "job-1:key")
+			},
+		},
+		"an approval from before the policy changed": {
+			of: "no-replay-against-triage", says: "which needs an approval for reason_code policy_snapshot_mismatch, and has none",
+			breaks: func(s *story) {
+				policy := map[string]any{"policy_snapshot": "sha256:a", "decided_by": "operator"}
+				s.dies(job1, "unknown_commit_state").letter("operator", job1, "unknown_commit_state", "scheduled", policy)
+				policy["replay_snapshot"] = "sha256:b"
+				s.letter(s1, job1, "unknown_commit_state", "awaiting_approval", policy).replays(job1, job1, replay1, 1, "job-1:key")
 			},
 		},
 		"an approval by somebody outside of the group": {

@@ -1,6 +1,7 @@
 package model
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"strconv"
@@ -36,13 +37,14 @@ type arrival struct {
 
 // replayJob is what is known of one job that matters to its replays.
 type replayJob struct {
-	Key     string // its idempotency key
-	Of      string // the job that it replays; "" for none
-	Count   int    // which of that job's replays it is
-	Replays int    // of it, and of those
-	Decided int    // the step at which the safety kernel answered about it last; 0 is never
-	Policy  string // the policy that decided before there was a record of it; "" is none
-	Asked   int    // the step at which the ledger was last asked about its key, because of its dead letter; 0 is never
+	Key      string   // its idempotency key
+	Of       string   // the job that it replays; "" for none
+	Count    int      // which of that job's replays it is
+	Replays  int      // of it, and of those
+	Decided  int      // the step at which the safety kernel answered about it last; 0 is never
+	Policy   string   // the policy that decided last before there was a record of it; "" is none
+	policies []string // all that did
+	Asked    int      // the step at which the ledger was last asked about its key, because of its dead letter; 0 is never
 }
 
 // Letter is a dead letter as its entry has it.
@@ -55,9 +57,10 @@ type Letter struct {
 	Step                                         bool          // its job is a step of a run
 	Payload                                      string        // that somebody has mended it with; "" is none
 	Mismatch                                     bool          // it says that another policy decides on the replay
-	Raised                                       bool          // and that it waits for that reason
+	Raised                                       string        // and that it waits for that reason, and under which; "" if not
 	Approved                                     bool          // a person has let it be replayed
 	Refused                                      bool          // to a person who is not of the right group
+	hadApproval, hadMending                      bool          // the operator has done so, whatever became of it
 	Policy                                       string        // the policy that decided on its job
 	Written                                      int           // the step at which it was, before anybody triaged it
 }
@@ -117,13 +120,31 @@ func (f *Facts) LetterChanged(s *Step, id string, c *sim.Change) {
 	if j := f.Jobs[id]; j != nil {
 		l.Fatal, l.Step = e.Fatal && j.Saga.Fatal, IsStep(j)
 	}
-	same := l.triaged && s.Kind != sim.KindControl // a failover of Redis may take back what was decided
-	l.Raised = e.Mismatch || same && l.Raised
-	l.Approved = e.ReplayStatus == "scheduled" && e.DecidedBy != "" || same && l.Approved
+	same := (l.triaged || e.Mismatch != "") && s.Kind != sim.KindControl // a failover of Redis may take back what was decided
+	l.decided(e, &was, same)
 	l.Payload, l.Policy, l.Mismatch = e.Payload, e.Snapshot, strings.HasPrefix(e.ReplayReason, "policy_snapshot_mismatch")
-	l.Status, l.ReasonCode, l.ReplayStatus, l.ApprovedBy, l.LastCause = e.Status, e.ReasonCode, e.ReplayStatus, e.DecidedBy, e.LastCause
+	l.Status, l.ReasonCode, l.ReplayStatus, l.LastCause = e.Status, e.ReasonCode, e.ReplayStatus, e.LastCause
 	if r.Rewritten != nil && s.Kind != sim.KindControl { // a failover of Redis is nobody's doing
 		r.Rewritten(s, id, &was, l)
+	}
+}
+
+// decided takes in who has decided on a letter. When another policy is to decide on its replay, that counts no more.
+func (l *Letter) decided(e *history.DeadLetter, was *Letter, same bool) {
+	l.Raised = e.Mismatch
+	if same {
+		l.Raised = cmp.Or(e.Mismatch, was.Raised)
+	}
+	anew := e.ReplayStatus != was.ReplayStatus && (e.ReplayStatus == "scheduled" || e.ReplayStatus == "denied")
+	switch {
+	case same && l.Raised != was.Raised:
+		l.ApprovedBy, l.Approved = "", false
+	case anew, !same:
+		l.ApprovedBy, l.Approved = e.DecidedBy, e.DecidedBy != "" && e.ReplayStatus == "scheduled"
+	}
+	if anew && l.Approved {
+		mended := e.Payload != was.Payload
+		l.hadMending, l.hadApproval = l.hadMending || mended, l.hadApproval || !mended
 	}
 }
 
@@ -221,7 +242,7 @@ func (f *Facts) Called(e *sim.Event) {
 		j := f.Job(e.Job)
 		j.Replay.Decided = e.Step
 		if v, err := history.Read[history.Verdict](e.Data); err == nil && j.State == Absent {
-			j.Replay.Policy = v.Snapshot
+			j.Replay.Policy, j.Replay.policies = v.Snapshot, append(j.Replay.policies, v.Snapshot)
 		}
 	}
 }
@@ -295,11 +316,12 @@ func (f *Facts) ReplayDenied(j *Job) bool {
 	return l.ApprovedBy != "" && !l.Approved
 }
 
-// PolicyChanged says whether another policy has decided on the replay of a job's dead letter than on the job.
+// PolicyChanged says whether another policy has decided on the replay of a job's dead letter than on the job: the one for
+// which the letter was raised.
 func (f *Facts) PolicyChanged(j *Job) bool {
 	l := f.Replay.Letters[j.ID]
-	return slices.ContainsFunc(f.Order, func(k *Job) bool {
-		return k.Replay.Policy != "" && k.Replay.Policy != l.Policy && f.isReplay(k.ID, j)
+	return l.Raised != l.Policy && slices.ContainsFunc(f.Order, func(k *Job) bool {
+		return slices.Contains(k.Replay.policies, l.Raised) && f.isReplay(k.ID, j)
 	})
 }
 
@@ -334,7 +356,8 @@ func ReplayOpen(f *Facts) (list []string) {
 		switch {
 		case l.Lost(f.At):
 		case !l.triaged, l.ReplayStatus == "scheduled",
-			l.ReplayStatus == "awaiting_approval" && c.Approved[id] && !l.Refused, l.ReplayStatus == "quarantined" && c.Mended[id] && !l.Refused:
+			l.ReplayStatus == "awaiting_approval" && c.Approved[id] && !l.Refused && !l.hadApproval,
+			l.ReplayStatus == "quarantined" && c.Mended[id] && !l.Refused && !l.hadMending:
 			list = append(list, fmt.Sprintf("the dead letter of %s is %s", id, l.ReplayStatus))
 		}
 	}

@@ -46,7 +46,7 @@ var noReplayOfWhatTheLedgerHas = rule.New(invariants.Invariant{
 
 var policyMismatchIsRaised = rule.New(invariants.Invariant{
 	Name:   "policy-mismatch-is-raised",
-	Says:   "A replay on which another policy decides than on its original says so, and waits for an approval if its failure is not transient.",
+	Says:   "A replay on which another policy decides than on its original says so, and waits for an approval under that policy if its failure is not transient.",
 	Kind:   invariants.Always,
 	Source: "Dead letters, failure triage model: policy_snapshot_mismatch",
 }, func(f *model.Facts, t *rule.Tally) observe.Checker {
@@ -59,13 +59,13 @@ var policyMismatchIsRaised = rule.New(invariants.Invariant{
 				return
 			}
 			t.Exercise()
-			if l := f.Source(s.About); differs(s.About, l) && l.ApprovedBy == "" && onMismatch(&f.Config.Replay, l) != actAutoReplay {
-				t.Violation(s.About, "replays %s at step %d, whose reason_code is %s and on which another policy decides, and nobody has approved that", s.About.Replay.Of, invariants.StepNo(s.Step), l.ReasonCode)
+			if l := f.Source(s.About); differs(s.About, l) && l.Raised != s.About.Replay.Policy && onMismatch(&f.Config.Replay, l, s.About.Replay.Policy) != actAutoReplay {
+				t.Violation(s.About, "replays %s at step %d, whose reason_code is %s and on which another policy decides, and its dead letter did not wait for that", s.About.Replay.Of, invariants.StepNo(s.Step), l.ReasonCode)
 			}
 		},
 		Ended: func(*invariants.End) {
 			for _, id := range f.Replay.Order {
-				if f.Replay.Letters[id].Raised && !f.PolicyChanged(f.Job(id)) {
+				if f.Replay.Letters[id].Raised != "" && !f.PolicyChanged(f.Job(id)) {
 					t.Violation(f.Job(id), "its dead letter waits because another policy decides on its replay, and none does")
 				}
 			}
@@ -78,13 +78,13 @@ var policyMismatchIsRaised = rule.New(invariants.Invariant{
 	}
 })
 
-// onMismatch is what is to become of a dead letter on which another policy decides.
-func onMismatch(c *config.ReplayConfig, l *model.Letter) string {
+// onMismatch is what is to become of a dead letter on whose replay another policy decides.
+func onMismatch(c *config.ReplayConfig, l *model.Letter, policy string) string {
 	if !c.Triage {
 		return actAutoReplay
 	}
 	raised := *l
-	raised.Raised = true
+	raised.Raised = policy
 	action, _ := triage(c, &raised)
 	return action
 }

@@ -66,9 +66,9 @@ func triage(c *config.ReplayConfig, l *model.Letter) (action string, replays int
 	}
 	action = replayDefaults[l.ReasonCode]
 	switch {
-	case l.Raised && action != actAutoReplay:
+	case l.Raised != "" && action != actAutoReplay:
 		action = actApproval
-	case !l.Raised && (l.Fatal || action == ""):
+	case l.Raised == "" && (l.Fatal || action == ""):
 		action = actManual
 	}
 	return action, c.MaxReplays
@@ -92,7 +92,7 @@ func ruleOf(c *config.ReplayConfig, l *model.Letter) *config.ReplayRule {
 
 // governs is the code that triage goes by.
 func governs(l *model.Letter) string {
-	if l.Raised {
+	if l.Raised != "" {
 		return codeMismatch
 	}
 	return l.ReasonCode
@@ -234,17 +234,17 @@ var noReplayAgainstTriage = rule.New(invariants.Invariant{
 			t.Violation(s.About, "replays %s at step %d, of which there is no dead letter", s.About.Replay.Of, invariants.StepNo(s.Step))
 			return
 		}
+		if r := s.About.Request; l.Payload != "" && r != nil && string(r.Payload) != l.Payload {
+			t.Violation(s.About, "replays %s at step %d with the payload %s, which was mended to %s", s.About.Replay.Of, invariants.StepNo(s.Step), r.Payload, l.Payload)
+		}
 		switch action, _ := triage(&f.Config.Replay, l); {
 		case action == actAutoReplay:
 		case l.ApprovedBy != "" && outsider(&f.Config.Replay, s.About.Replay.Of, l):
 			t.Violation(s.About, "replays %s at step %d, on which somebody has decided who is not of the group that the triage policy names for reason_code %s", s.About.Replay.Of, invariants.StepNo(s.Step), governs(l))
 		case action == actApproval && l.ApprovedBy != "":
 		case action == actQuarantine && l.ApprovedBy != "" && l.Payload != "":
-			if r := s.About.Request; r != nil && string(r.Payload) != l.Payload {
-				t.Violation(s.About, "replays %s at step %d with the payload %s, which was mended to %s", s.About.Replay.Of, invariants.StepNo(s.Step), r.Payload, l.Payload)
-			}
 		case action == actApproval:
-			t.Violation(s.About, "replays %s at step %d, which needs an approval for reason_code %s, and has none", s.About.Replay.Of, invariants.StepNo(s.Step), l.ReasonCode)
+			t.Violation(s.About, "replays %s at step %d, which needs an approval for reason_code %s, and has none", s.About.Replay.Of, invariants.StepNo(s.Step), governs(l))
 		default:
 			t.Violation(s.About, "replays %s at step %d, although the action for reason_code %s is %s", s.About.Replay.Of, invariants.StepNo(s.Step), l.ReasonCode, action)
 		}
@@ -270,7 +270,7 @@ var deadLetterKeepsItsDecision = rule.New(invariants.Invariant{
 			return
 		}
 		t.Exercise()
-		if !is.Decided() && is.Status == was.Status && is.ReasonCode == was.ReasonCode {
+		if !is.Decided() && is.Raised == was.Raised && is.Status == was.Status && is.ReasonCode == was.ReasonCode {
 			t.Violation(f.Job(id), "its dead letter was %s, and was written anew at step %d, with reason_code %s as before", was.ReplayStatus, invariants.StepNo(s.Step), is.ReasonCode)
 		}
 	}
