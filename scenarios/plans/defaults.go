@@ -12,7 +12,7 @@ func Defaults() *Plan {
 		Version:  PlanVersion,
 		Preset:   PresetHardened,
 		Engine:   settings.Hardened(),
-		Topology: Topology{Schedulers: 2, Workers: 3, MaxParallel: 4, HeartbeatEvery: 10 * time.Second},
+		Topology: Topology{Schedulers: 2, Workers: 3, MaxParallel: 4, HeartbeatEvery: 10 * time.Second, Ledger: true},
 		Kernel:   Kernel{Default: NoKernel},
 		Workload: Workload{Jobs: 10, Every: 200 * time.Millisecond, Work: 50 * time.Millisecond, Submissions: 1, Tenants: 1, Steps: 3, StepBackoff: 5 * time.Second},
 		Then:     Then{Heal: true, SettleWithin: 45 * time.Minute}, // running_timeout, three polls, and a budget of retries

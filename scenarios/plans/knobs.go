@@ -246,6 +246,7 @@ var knobs = []Knob{
 	{Name: "engine.replay.max_replays", Draws: "1 2 5", Needs: hasReplays, scenario: "replay"},
 	{Name: "engine.replay.backoff_base", Draws: "1s 1m", Needs: hasReplays, scenario: "replay"},
 	{Name: "engine.replay.backoff_max", Draws: "1s 2m", Needs: hasReplays, scenario: "replay"},
+	{Name: "topology.ledger", Draws: "false", Needs: hasReplays, scenario: "replay-had-already"},
 	{Name: "engine.replay.growth_alert", Draws: "1 3", Needs: hasReplays, scenario: "dlq-growth"},
 	{Name: "engine.replay.growth_window", Draws: "1s 1m 30m", Needs: hasReplays, scenario: "dlq-growth"},
 	{Name: "engine.replay.keep_key", Needs: hasReplays, scenario: "replay", off: "false", breaks: "replay-keeps-idempotency-key",

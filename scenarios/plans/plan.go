@@ -41,6 +41,7 @@ type Topology struct {
 	MaxParallel    int           `yaml:"max_parallel" json:"max_parallel" min:"1" max:"10000" doc:"jobs a worker runs at once"`
 	HeartbeatEvery time.Duration `yaml:"heartbeat_every" json:"heartbeat_every" min:"100ms" max:"1h" doc:"how often a worker says that it lives"`
 	Deduplicate    bool          `yaml:"deduplicate" json:"deduplicate" doc:"workers refuse a second execution of a tenant's idempotency key"`
+	Ledger         bool          `yaml:"ledger" json:"ledger" doc:"the outside system has a ledger of idempotency keys, which is asked before a replay (engine.replay.check_committed); without, only what a scheduler has heard is known"`
 	Zones          int           `yaml:"zones" json:"zones" min:"0" max:"1000" doc:"the workers' labels zone and node.zone are zone-1 up to zone-<this>, in turn; 0: they have no such labels"`
 	GPUWorkers     int           `yaml:"gpu_workers" json:"gpu_workers" min:"0" max:"1000" doc:"so many of the workers, the last by their numbers, are of the pool gpu, which offers gpu; it serves job.gpu alone, and job.default too"`
 	FanOut         bool          `yaml:"fan_out" json:"fan_out" doc:"workers have no subject of their own: a job goes to its topic, and one worker of the pool that serves it takes it from there; job.default is then the default pool's alone"`

@@ -15,7 +15,7 @@ func JudgeConfig(p *plans.Plan) config.Config {
 	if err != nil {
 		panic(err) // a test makes one
 	}
-	c.Outages, c.Deduplicate, c.FanOut = p.Outages(), p.Topology.Deduplicate, p.Topology.FanOut
+	c.Outages, c.Deduplicate, c.Ledger, c.FanOut = p.Outages(), p.Topology.Deduplicate, p.Topology.Ledger, p.Topology.FanOut
 	c.Routing = routingConfig(p.Routing())
 	c.Approvals.Kernel, c.Policy.Kernel = p.Kernel.On(), p.Kernel.On()
 	judgeReplays(p, &c.Replay)

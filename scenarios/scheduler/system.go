@@ -68,8 +68,11 @@ func (s *System) scheduler(p *sim.Process) {
 	picking := s.picks.process(p.Node(), registry, p.Rand())
 	cfg := engine.Config{
 		ID: p.Node(), Settings: s.plan.Engine, Triage: s.plan.Triage, Routing: s.plan.Routing(), Streams: s.plan.Streams(),
-		Redis: p.Redis(), JetStream: p.JetStream(), NATS: p.NATS(), Ledger: actors.Account{Ledger: s.ledger, Process: p}, Clock: p.Clock(), Random: picking,
+		Redis: p.Redis(), JetStream: p.JetStream(), NATS: p.NATS(), Clock: p.Clock(), Random: picking,
 		Logger: slog.New(slog.DiscardHandler), Registerer: picking, Workflows: s.plan.Workload.Runs > 0,
+	}
+	if s.plan.Topology.Ledger {
+		cfg.Ledger = actors.Account{Ledger: s.ledger, Process: p}
 	}
 	if s.plan.Kernel.On() {
 		cfg.Safety = p.Dial(actors.KernelName)

@@ -103,6 +103,7 @@ func (d *drawer) deadLetter(job int) {
 	if strings.HasSuffix(how, "committed") { // a replay is a second ticket, or the worker knows its key
 		d.set("topology.deduplicate", from(d, "deduplicates", "true", "false"))
 	}
+	d.set("topology.ledger", from(d, "a ledger", "true", "false"))
 	if d.oneIn(4, "shares its key") {
 		d.set("workload.tenants", "2")
 		d.set("workload.shared_keys", "true")

@@ -18,7 +18,7 @@ import (
 
 const replay1 = "job-1-replay-1"
 
-var replaying = config.Config{Replay: config.ReplayConfig{
+var replaying = config.Config{Ledger: true, Replay: config.ReplayConfig{
 	Enabled: true, Wanted: true, KeepKey: true, CheckCommitted: true, CheckPolicy: true, Atomic: true, CarryCount: true, Triage: true,
 	MaxReplays: 3, GrowthAlert: 1, GrowthWindow: time.Minute, Kernel: true,
 	Rules: []config.ReplayRule{{ReasonCode: "timeout", Action: "auto_replay", MaxReplays: 1}},
@@ -130,6 +130,16 @@ var replayTrials = map[string]trial{
 		says:  "although job-1 has done what its idempotency key stands for",
 		holds: func(s *story) { s.dies(job1, "timeout").replays(job1, job1, replay1, 1, "job-1:key") },
 	},
+	"no-replay-of-what-the-ledger-has": {
+		cfg: replaying,
+		breaks: func(s *story) {
+			s.dies(job1, "timeout").effect(w1, job1, "finish").replays(job1, job1, replay1, 1, "job-1:key")
+		},
+		says: "although the effect of its idempotency key was had at step",
+		holds: func(s *story) {
+			s.dies(job1, "timeout").add(s1, sim.KindCall, "Had", "ledger", job1, "committed_read").replays(job1, job1, replay1, 1, "job-1:key")
+		},
+	},
 	"no-replay-against-triage": {
 		cfg:    replaying,
 		breaks: func(s *story) { s.dies(job1, "denied").replays(job1, job1, replay1, 1, "job-1:key") },
@@ -233,10 +243,10 @@ func TestReplaysThatBreakPromises(t *testing.T) {
 			of: "max-replays-hold", says: "of which there is no dead letter",
 			breaks: func(s *story) { s.dies(job1, "timeout").replays(job1, job1, "job-1-replay-2", 2, "job-1:key") },
 		},
-		"an effect that the ledger would have told of": {
-			of: "no-replay-of-committed", says: "although the effect of its idempotency key was had at step",
+		"a success of a job that was over, which was noted nowhere": {
+			of: "no-replay-of-committed", says: "although job-1 has done what its idempotency key stands for",
 			breaks: func(s *story) {
-				s.dies(job1, "timeout").effect(w1, job1, "finish").replays(job1, job1, replay1, 1, "job-1:key")
+				s.dies(job1, "timeout").reports(w1, job1, "SUCCEEDED").message(s1, job1, "result_deliver", sim.KindDeliver, 1).of(2).ack(s1, job1, "result_ack").of(2).replays(job1, job1, replay1, 1, "job-1:key")
 			},
 		},
 		"another policy, and nobody knows how far the job came": {

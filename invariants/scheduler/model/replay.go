@@ -18,7 +18,7 @@ type replayFacts struct {
 	Letters   map[string]*Letter // by job id
 	Order     []string
 	Counts    map[string]string  // the replay of a job, by "<original> <count>"
-	Committed map[string]string  // who has done what an idempotency key stands for, by "<tenant>:<key>"
+	Committed map[string]string  // who has done what an idempotency key stands for, by "<tenant>:<key>"; "" is lost
 	came      map[string]arrival // of the entry of each job in the index
 	Alert     bool               // the growth alert is raised
 	Reached   map[string]int     // how often dead letters came to a replay status, and the alert was raised
@@ -254,6 +254,14 @@ func (f *Facts) Commit(j *Job) {
 	}
 }
 
+// SucceededAfterAll takes in that a process acknowledges a success of a job that was over when it got that. What Redis has
+// lost since is not known any more.
+func (f *Facts) SucceededAfterAll(s *Step, m *Message) {
+	if _, known := f.Replay.Committed[s.About.Commitment()]; !known && m.Succeeded && m.Over == invariants.Process(s.Node, s.Incarnation) {
+		f.Commit(s.About)
+	}
+}
+
 // IsStep says whether a job is a step of a run, which is called <run>-<step>-<attempt>.
 func IsStep(j *Job) bool {
 	rest, found := strings.CutPrefix(j.ID, j.Saga.Workflow+"-")
@@ -372,9 +380,5 @@ func (j *Job) replayLabels(labels map[string]string) {
 
 // CommittedChanged takes in a change of the key that says who has done something.
 func (f *Facts) CommittedChanged(c *sim.Change, key string) {
-	if c.Gone {
-		delete(f.replays().Committed, key)
-		return
-	}
 	f.replays().Committed[key] = c.Value
 }

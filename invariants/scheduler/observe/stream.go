@@ -216,6 +216,7 @@ func (o *Observer) message(e *sim.Event) {
 	}
 	if m != nil && e.Kind == sim.KindAck && !skipped {
 		f.SagaAnswered(s, m)
+		f.SucceededAfterAll(s, m)
 	}
 	if ours && e.Kind == sim.KindAck {
 		for _, check := range o.acked {

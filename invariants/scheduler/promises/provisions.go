@@ -22,6 +22,8 @@ var (
 	withRetry          = provided("retry_unpublished", func(c *config.Config) bool { return c.RetryUnpublished })
 	withAddresses      = setting{Name: "topology.fan_out=false", On: func(c *config.Config) bool { return !c.FanOut }}
 	withDeduplication  = setting{Name: "topology.deduplicate", On: func(c *config.Config) bool { return c.Deduplicate }}
+	withLedger         = setting{Name: "topology.ledger", On: func(c *config.Config) bool { return c.Ledger }}
+	withCommitCheck    = provided("replay.check_committed", func(c *config.Config) bool { return c.Replay.CheckCommitted })
 	withKeptKey        = provided("replay.keep_key", func(c *config.Config) bool { return c.Replay.KeepKey })
 	withNotice         = provided("cancel_notice", func(c *config.Config) bool { return c.CancelNotice })
 	withSweep          = provided("sweep_scheduled", func(c *config.Config) bool { return c.SweepScheduled })

@@ -27,6 +27,23 @@ var oneEffectPerKey = rule.New(invariants.Invariant{
 	}}
 })
 
+var noReplayOfWhatTheLedgerHas = rule.New(invariants.Invariant{
+	Name:   "no-replay-of-what-the-ledger-has",
+	Says:   "A dead letter is replayed only after the ledger of the outside system was asked, and did not have the effect of its idempotency key by then.",
+	Kind:   invariants.Always,
+	Source: "Dead letters, failure triage model: run compensating read/check first",
+}, func(f *model.Facts, t *rule.Tally) observe.Checker {
+	return observe.Checker{Wrote: func(s *model.Step, w *model.Write) {
+		if !created(s, w) {
+			return
+		}
+		t.Exercise()
+		if at, had := f.HadBefore(s.About); had {
+			t.Violation(s.About, "replays %s at step %d, although the effect of its idempotency key was had at step %d, and the ledger was not asked since", s.About.Replay.Of, invariants.StepNo(s.Step), invariants.StepNo(at))
+		}
+	}}
+})
+
 var policyMismatchIsRaised = rule.New(invariants.Invariant{
 	Name:   "policy-mismatch-is-raised",
 	Says:   "A replay on which another policy decides than on its original says so, and waits for an approval under that policy if its failure is not transient.",

@@ -16,7 +16,7 @@ import (
 // What holds of dead-letter triage and replay (Dead letters).
 var Invariants = []rule.Rule{
 	replayKeepsIdempotencyKey, replayHasFreshDecision, oneReplayPerCount, maxReplaysHold, noReplayOfCommitted, noReplayAgainstTriage, deadLetterKeepsItsDecision,
-	growthAlertTellsTheTruth, autoReplayComesAbout, oneEffectPerKey, policyMismatchIsRaised,
+	growthAlertTellsTheTruth, autoReplayComesAbout, oneEffectPerKey, policyMismatchIsRaised, noReplayOfWhatTheLedgerHas,
 }
 
 var Situations = []rule.Rule{
@@ -203,7 +203,7 @@ var maxReplaysHold = rule.New(invariants.Invariant{
 
 var noReplayOfCommitted = rule.New(invariants.Invariant{
 	Name:   "no-replay-of-committed",
-	Says:   "A dead letter is not replayed when the effect of its job, by the idempotency key, is committed: by a result that a scheduler has, or by the ledger, which it asks.",
+	Says:   "A dead letter is not replayed when what its job's idempotency key stands for is committed: a scheduler has taken in a result that says so, also of a job that was over by then.",
 	Kind:   invariants.Always,
 	Source: "Dead letters, replay worker: AlreadyCommitted",
 }, func(f *model.Facts, t *rule.Tally) observe.Checker {
@@ -214,10 +214,6 @@ var noReplayOfCommitted = rule.New(invariants.Invariant{
 		t.Exercise()
 		if by := f.Replay.Committed[f.Root(s.About).Commitment()]; by != "" {
 			t.Violation(s.About, "replays %s at step %d, although %s has done what its idempotency key stands for", s.About.Replay.Of, invariants.StepNo(s.Step), by)
-			return
-		}
-		if at, had := f.HadBefore(s.About); had && f.Config.Replay.CheckCommitted {
-			t.Violation(s.About, "replays %s at step %d, although the effect of its idempotency key was had at step %d, and the ledger was not asked since", s.About.Replay.Of, invariants.StepNo(s.Step), invariants.StepNo(at))
 		}
 	}}
 })
