@@ -66,7 +66,7 @@ func (e *Engine) recorded(also func(context.Context, redis.Pipeliner) error, rec
 	}
 }
 
-// rollsBack says whether the result calls for its workflow to be rolled back.
+// rollsBack says whether the result calls for its saga to be rolled back.
 func rollsBack(res *job.Result, req *job.Request) bool {
 	return res.Status == job.StatusFailedFatal && req.WorkflowID != ""
 }
@@ -76,18 +76,21 @@ func (e *Engine) noteRollback(res *job.Result, req *job.Request) func(context.Co
 	if !rollsBack(res, req) || !e.settings.Saga.DurableRollback {
 		return nil
 	}
-	return func(ctx context.Context, p redis.Pipeliner) error { return e.saga.PutRollback(ctx, p, req.WorkflowID) }
+	return func(ctx context.Context, p redis.Pipeliner) error {
+		return e.saga.PutRollback(ctx, p, saga.Name(req.Tenant, req.WorkflowID))
+	}
 }
 
-// rollBackSaga rolls the workflow of a job that has failed for good back, in the background.
+// rollBackSaga rolls the saga of a job that has failed for good back, in the background.
 func (e *Engine) rollBackSaga(ctx context.Context, res *job.Result, req *job.Request) {
 	if !rollsBack(res, req) {
 		return
 	}
 	e.background(ctx, func(ctx context.Context) {
-		err := e.saga.Rollback(ctx, req.WorkflowID)
+		name := saga.Name(req.Tenant, req.WorkflowID)
+		err := e.saga.Rollback(ctx, name)
 		if err != nil && !errors.Is(err, lock.ErrBusy) {
-			e.log.LogAttrs(ctx, slog.LevelError, "rollback failed", slog.String("workflow_id", req.WorkflowID), slog.Any("error", err))
+			e.log.LogAttrs(ctx, slog.LevelError, "rollback failed", slog.String("saga", name), slog.Any("error", err))
 		}
 	})
 }

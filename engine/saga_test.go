@@ -3,6 +3,7 @@ package engine
 import (
 	"context"
 	"encoding/json"
+	"fmt"
 	"slices"
 	"strings"
 	"testing"
@@ -434,22 +435,25 @@ func TestASuccessRecordsNothingTwice(t *testing.T) {
 // A key that a request names is one within its workflow, and a workflow's id one within its tenant.
 func TestSagasMayShareAKey(t *testing.T) {
 	h := newHardened(t)
-	for _, of := range []struct{ tenant, workflow string }{{"a", "wf-1"}, {"a", "wf-2"}, {"b", "wf-2"}} {
-		req := request("job-" + of.tenant + of.workflow)
+	sagas := []struct{ tenant, workflow, name string }{{"", "wf-1", "wf-1"}, {"", "wf-2", "wf-2"}, {"b", "wf-2", "b:wf-2"}, {"default", "b:wf-2", "default:b:wf-2"}, {"b:wf", "-2", "b%3Awf:-2"}}
+	for i, of := range sagas {
+		req := request(fmt.Sprintf("job-%d", i))
 		req.WorkflowID, req.Tenant, req.Compensation = of.workflow, of.tenant, &job.Compensation{IdempotencyKey: "refund"}
 		require.NoError(t, h.client().Submit(t.Context(), req))
 		h.redis.HSet("job:"+req.JobID, "state", string(job.Running), "attempts", "1")
 		require.NoError(t, h.stepEnds(req.JobID, job.StatusSucceeded))
 	}
 	ids := map[string]bool{}
-	for _, workflow := range []string{"wf-1", "wf-2"} {
-		require.NoError(t, h.saga.Rollback(t.Context(), workflow))
-	}
-	for _, c := range h.submitted() {
+	for i, of := range sagas {
+		require.NoError(t, h.saga.Rollback(t.Context(), of.name))
+		list := h.submitted()
+		require.Len(t, list, i+1, "it undoes what its own workflow has done")
+		c := list[i]
+		assert.Equal(t, of.tenant, c.Tenant)
 		assert.Equal(t, "refund", c.IdempotencyKey)
 		ids[c.JobID] = true
 	}
-	assert.Len(t, ids, 3)
+	assert.Len(t, ids, len(sagas))
 }
 
 // A compensation with more bytes than the server takes holds nobody up.

@@ -57,12 +57,13 @@ func (e *Engine) sagaOfRun(ctx context.Context, p redis.Pipeliner, r *workflow.R
 	if !r.Compensated() {
 		return nil
 	}
-	stack := saga.StackKey(r.RunID)
+	name := saga.Name(r.Tenant, r.RunID)
+	stack := saga.StackKey(name)
 	switch left := time.UnixMilli(r.Until()).Sub(e.clock.Now()); {
 	case r.State == workflow.Succeeded:
 		p.Del(ctx, stack)
 	case r.State == workflow.Failed && e.settings.Saga.DurableRollback:
-		return e.saga.PutRunFailed(ctx, p, r.RunID)
+		return e.saga.PutRunFailed(ctx, p, name)
 	case r.State == workflow.Running && left > 0: // a delay may be longer than a stack is kept otherwise
 		p.Expire(ctx, stack, left+saga.StackTTL)
 	}

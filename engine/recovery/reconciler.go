@@ -36,9 +36,9 @@ type Reconciler struct {
 	// or deadline: none, if another replica had the lock, or it was left to the others. A tick that ended
 	// early has not counted them all, and tells nothing.
 	Stale func(s job.State, n int)
-	// RollBack takes up the rollback of a workflow that RollbacksKey says is due. What it could not do comes
+	// RollBack takes up the rollback of a saga that RollbacksKey says is due. What it could not do comes
 	// again at a later tick; it notices the end of ctx. With no RollBack nobody looks there.
-	RollBack     func(ctx context.Context, workflowID string) error
+	RollBack     func(ctx context.Context, saga string) error
 	RollbacksKey string // a sorted set
 
 	list walker
@@ -50,15 +50,15 @@ func (r *Reconciler) Run(ctx context.Context, beat clockwork.Ticker) {
 	Loop(ctx, beat, r.Lock, r.Logger, r.tick, func() { r.tell(nil) })
 }
 
-// rollBacks is the walk's visitor of workflows, or nil.
-func (r *Reconciler) rollBacks() func(ctx context.Context, workflowID string) error {
+// rollBacks is the walk's visitor of sagas, or nil.
+func (r *Reconciler) rollBacks() func(ctx context.Context, saga string) error {
 	if r.RollBack == nil {
 		return nil
 	}
-	return func(ctx context.Context, workflowID string) error {
-		err := r.RollBack(ctx, workflowID)
+	return func(ctx context.Context, saga string) error {
+		err := r.RollBack(ctx, saga)
 		if err != nil {
-			r.Logger.LogAttrs(ctx, slog.LevelWarn, "rollback left to the next tick", slog.String("workflow_id", workflowID), slog.Any("error", err))
+			r.Logger.LogAttrs(ctx, slog.LevelWarn, "rollback left to the next tick", slog.String("saga", saga), slog.Any("error", err))
 			err = fmt.Errorf("%w: %w", ErrOwn, err) // it may have run out of its own time, and timeouts are not to wait for it
 		}
 		return err

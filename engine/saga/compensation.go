@@ -5,6 +5,8 @@ import (
 	"encoding/hex"
 	"fmt"
 	"maps"
+	"net/url"
+	"strings"
 
 	"github.com/wavetank-sim/wavetank/engine/job"
 )
@@ -20,11 +22,21 @@ const (
 // PriorityCritical is every compensation's.
 const PriorityCritical = "CRITICAL"
 
-// StackKey is a list: the compensations of a workflow as JSON, the first recorded first.
-func StackKey(workflowID string) string { return "saga:" + workflowID + ":stack" }
+// Name is what the saga of a tenant's workflow is known by, as another tenant may call a workflow of its own the same.
+// For the default tenant that is the workflow's id, as in Scheduler internals, unless it would read as another tenant's.
+func Name(tenant, workflowID string) string {
+	tenant = job.TenantOf(tenant)
+	if tenant == job.DefaultTenant && !strings.Contains(workflowID, ":") {
+		return workflowID
+	}
+	return url.QueryEscape(tenant) + ":" + workflowID
+}
 
-// LockKey is the key of the lock of a workflow's rollback.
-func LockKey(workflowID string) string { return "saga:" + workflowID + ":lock" }
+// StackKey is a list: the compensations of a saga as JSON, the first recorded first.
+func StackKey(name string) string { return "saga:" + name + ":stack" }
+
+// LockKey is the key of the lock of a saga's rollback.
+func LockKey(name string) string { return "saga:" + name + ":lock" }
 
 // Template is the job that undoes what req did: the request with the overrides of its compensation. It has
 // no id yet, is itself no part of the workflow, and has no compensation of its own.
@@ -72,10 +84,8 @@ func Key(workflowID, jobID, topic, capability string, step int) string {
 }
 
 // idOf is the id of the job of a compensation, by its idempotency key. A key that a request names itself need not be
-// unique beyond its own workflow, and a workflow's id not beyond its tenant; a job's id is.
-func idOf(tenant, workflowID, key string) string {
-	return "comp-" + hash(tenant + "|" + workflowID + "|" + key)[:16]
-}
+// unique beyond its own saga; a job's id is.
+func idOf(name, key string) string { return "comp-" + hash(name + "|" + key)[:16] }
 
 func hash(s string) string {
 	sum := sha256.Sum256([]byte(s))

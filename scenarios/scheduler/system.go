@@ -140,7 +140,7 @@ func (s *System) StartClients(w *sim.World) {
 	}
 	s.startApprovers(w)
 	if work.Poison+work.Unreadable > 0 {
-		w.Node(actors.StrangerName, actors.Stranger{Messages: work.Poison, Entries: work.Unreadable, Stack: saga.StackKey(plans.WorkflowID(1)), Every: work.Every}.Run).Start()
+		w.Node(actors.StrangerName, actors.Stranger{Messages: work.Poison, Entries: work.Unreadable, Stack: saga.StackKey(saga.Name(work.Tenant(1), plans.WorkflowID(1))), Every: work.Every}.Run).Start()
 	}
 	s.startRuns(w)
 }

@@ -57,6 +57,9 @@ func drawSaga(t *rapid.T) *plans.Plan {
 		d.turn(k)
 	}
 	d.set("workload.saga", from(d, "jobs of a saga", nth(p.Workload.Jobs), "2"))
+	if d.oneIn(4, "of two tenants") {
+		d.set("workload.tenants", "2")
+	}
 	d.set("workload.answer."+nth(d.job("fatal job")), "FAILED_FATAL")
 	if d.oneIn(4, "another") {
 		d.set("workload.answer."+nth(d.job("another")), "FAILED_FATAL")

@@ -32,8 +32,13 @@ func (d *drawer) route(job int) {
 	}
 }
 
-// saga makes jobs belong to workflows, and leave compensations behind.
-func (d *drawer) saga(int) { d.set("workload.saga", from(d, "jobs of a saga", "3", "2", "5", "1")) }
+// saga makes jobs belong to workflows, and leave compensations behind. Two tenants may call theirs the same.
+func (d *drawer) saga(int) {
+	d.set("workload.saga", from(d, "jobs of a saga", "3", "2", "5", "1"))
+	if d.oneIn(4, "of two tenants") {
+		d.set("workload.tenants", "2")
+	}
+}
 
 // rollBack has a job of a saga fail for good.
 func (d *drawer) rollBack(job int) {

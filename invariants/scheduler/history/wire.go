@@ -1,7 +1,10 @@
 package history
 
 import (
+	"cmp"
+	"net/url"
 	"strconv"
+	"strings"
 
 	"github.com/wavetank-sim/wavetank/sim"
 )
@@ -116,4 +119,14 @@ const (
 	TenantDefault = "default" // whose a job without a tenant is
 )
 
-func StackKey(workflow string) string { return SagaPrefix + workflow + stackSuffix }
+// SagaOf is what the saga of a tenant's workflow is known by: the workflow's id, with the tenant before it. The default
+// tenant's has the id alone, unless that has a colon.
+func SagaOf(tenant, workflow string) string {
+	if tenant = cmp.Or(tenant, TenantDefault); tenant == TenantDefault && !strings.Contains(workflow, ":") {
+		return workflow
+	}
+	return url.QueryEscape(tenant) + ":" + workflow
+}
+
+// StackKey is the key of a saga's compensations.
+func StackKey(saga string) string { return SagaPrefix + saga + stackSuffix }

@@ -24,7 +24,11 @@ var durable = config.Config{
 func (s *story) joins(job string) *story { return s.joinsWith(job, "{}") }
 
 func (s *story) joinsWith(job, compensation string) *story {
-	s.write("submitter", job, "submit_write", "PENDING", "attempts", "0", "request", `{"workflow_id":"wf-1"}`)
+	return s.joinsOf("", job, compensation)
+}
+
+func (s *story) joinsOf(tenant, job, compensation string) *story {
+	s.write("submitter", job, "submit_write", "PENDING", "attempts", "0", "request", fmt.Sprintf(`{"workflow_id":"wf-1","tenant":%q}`, tenant))
 	c := s.store(history.StreamSys, history.SubjectSubmit, job)
 	c.Value = fmt.Sprintf(`{"job_id":%q,"workflow_id":"wf-1","compensation":%s}`, job, compensation)
 	return s.add("submitter", sim.KindPublish, "", history.SubjectSubmit, job, "submit_publish", c).dispatched(s1, job, w1)
@@ -53,17 +57,21 @@ func (s *story) succeeds(job string) *story {
 }
 
 // failsForGood is a job of wf-1 after which that is to be rolled back.
-func (s *story) failsForGood(job string) *story {
-	s.joins(job)
+func (s *story) failsForGood(job string) *story { return s.joins(job).answersForGood(job) }
+
+// answersForGood is a worker's word that a job has failed for good.
+func (s *story) answersForGood(job string) *story {
 	c := s.store(history.StreamSys, history.SubjectResult, job)
 	c.Value = `{"status":"FAILED_FATAL"}`
 	return s.add(w1, sim.KindPublish, "", history.SubjectResult, job, "result_publish", c).completed(s1, job, "FAILED")
 }
 
 // compensates submits the compensation of a job.
-func (s *story) compensates(node, job, id string) *story {
+func (s *story) compensates(node, job, id string) *story { return s.compensatesOf("", node, job, id) }
+
+func (s *story) compensatesOf(tenant, node, job, id string) *story {
 	c := s.store(history.StreamSys, history.SubjectSubmit, id)
-	c.Value = fmt.Sprintf(`{"job_id":%q,"idempotency_key":"undo-%s","labels":{"saga_compensation":"true","saga_workflow_id":"wf-1","saga_job_id":%q}}`, id, job, job)
+	c.Value = fmt.Sprintf(`{"job_id":%q,"tenant":%q,"idempotency_key":"undo-%s","labels":{"saga_compensation":"true","saga_workflow_id":"wf-1","saga_job_id":%q}}`, id, tenant, job, job)
 	return s.add(node, sim.KindPublish, "", history.SubjectSubmit, job, "saga_publish", c)
 }
 
@@ -185,6 +193,20 @@ var sagaTrials = map[string]trial{
 			s.add(s1, sim.KindRedis, "multi", c.Key, "", "saga_pop", c)
 		},
 	},
+}
+
+// A job that fails for good undoes what its own tenant has done, though another tenant calls a workflow the same.
+func TestARollbackIsOfOneTenant(t *testing.T) {
+	for tenant, says := range map[string]string{"tenant-1": "", "tenant-2": "no job of tenant-2:wf-1 has failed for good", "default": "no job of wf-1 has failed for good"} {
+		s := newStory().joinsOf(tenant, job1, "{}").executed(w1, job1).completed(s1, job1, "SUCCEEDED").
+			joinsOf("tenant-1", job2, "{}").answersForGood(job2).compensatesOf(tenant, s1, job1, "comp-1")
+		found := outcomeOf(s.judge(durable), "compensation-only-of-succeeded-job").Violations
+		if says == "" {
+			assert.Empty(t, found)
+		} else if assert.Len(t, found, 1, tenant) {
+			assert.Contains(t, found[0].Message, says)
+		}
+	}
 }
 
 // What a job has done is to be undone from when its success is in its record; or from when that is acknowledged, should

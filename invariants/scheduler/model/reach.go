@@ -22,10 +22,10 @@ func (f *Facts) StruckBy(j *Job, saga bool) invariants.Kinds {
 			struck |= history.StrikesOf(w.kind)
 		}
 	}
-	if saga && j.Saga.Workflow != "" {
-		struck |= f.Sagas.Of(j.Saga.Workflow).struck
+	if saga && j.Saga.ID != "" {
+		struck |= f.Sagas.Of(j.Saga.ID).struck
 		for _, other := range f.Order {
-			if other.Saga.Workflow == j.Saga.Workflow {
+			if other.Saga.ID == j.Saga.ID {
 				struck |= other.Struck
 			}
 		}
@@ -365,7 +365,7 @@ func (f *Facts) Busy() *Job {
 func (f *Facts) unfinished(j *Job) bool {
 	out := f.Config.Output.Enabled && j.State == Succeeded && (!j.Out.Scanned || j.Out.Blocked)
 	replay := f.Config.Replay.Enabled && j.State.Buried()
-	return !j.State.Terminal() || out || replay || j.Saga.Workflow != "" || len(j.Handlings)+len(j.Executing) > 0 ||
+	return !j.State.Terminal() || out || replay || j.Saga.ID != "" || len(j.Handlings)+len(j.Executing) > 0 ||
 		slices.ContainsFunc(j.Messages, func(m Message) bool { return !m.Done && !m.Lost && !m.Abandoned }) ||
 		slices.ContainsFunc(j.Dispatches, func(d Dispatch) bool { return !d.acked && !d.Lost })
 }

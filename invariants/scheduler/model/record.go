@@ -70,7 +70,9 @@ func (j *Job) ask(packet string) {
 	j.Replay.Key = r.IdempotencyKey
 	j.replayLabels(r.Labels)
 	j.Approved = r.Granted()
-	j.Saga.Workflow = r.WorkflowID
+	if j.Saga.Workflow = r.WorkflowID; r.WorkflowID != "" {
+		j.Saga.ID = history.SagaOf(r.Tenant, r.WorkflowID)
+	}
 	j.Saga.Undoable = j.Saga.Undoable || r.Undoable()
 }
 

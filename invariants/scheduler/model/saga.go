@@ -31,9 +31,9 @@ func (k *Sagas) SucceededLater() int { return k.late }
 func (k *Sagas) DeniedOnes() int     { return k.denied }
 func (k *Sagas) Unreadables() int    { return k.unreadable }
 
-// Saga is one workflow's.
+// Saga is that of one tenant's workflow.
 type Saga struct {
-	ID       string
+	ID       string        // by history.SagaOf
 	Stack    []string      // as Redis holds it
 	Expires  time.Duration // when that expires; 0 for never
 	Before   int           // how much that held before the step at hand
@@ -52,9 +52,8 @@ func (g *Saga) Holds(at time.Duration) int {
 	return len(g.Stack)
 }
 
-// scoped is the name of a compensation among all: its idempotency key is one only within its saga, and that only within
-// its tenant.
-func scoped(tenant, workflow, key string) string { return tenant + "|" + workflow + "|" + key }
+// scoped is the name of a compensation among all: its idempotency key is one only within its saga.
+func scoped(saga, key string) string { return saga + "|" + key }
 
 // Compensation is one that was put onto a stack, under an idempotency key.
 type Compensation struct {
@@ -80,22 +79,23 @@ func (c *Compensation) RecordedAs() invariants.Clause {
 // sagaJob is what sagas need to know of a job.
 type sagaJob struct {
 	Workflow string
-	Fatal    bool // a worker has answered that it failed for good
-	Answered bool // a worker has answered that it succeeded, whatever became of the job before
-	Undoable bool // a request of it names a compensation
-	Denied   bool // the safety kernel has denied it
-	Recorded bool // that has been on its saga's stack
-	Done     int  // the step at which its success was in its record, or taken note of although it had ended otherwise; 0 for never
+	ID       string // of its saga; "" for none
+	Fatal    bool   // a worker has answered that it failed for good
+	Answered bool   // a worker has answered that it succeeded, whatever became of the job before
+	Undoable bool   // a request of it names a compensation
+	Denied   bool   // the safety kernel has denied it
+	Recorded bool   // that has been on its saga's stack
+	Done     int    // the step at which its success was in its record, or taken note of although it had ended otherwise; 0 for never
 }
 
-func (k *Sagas) Of(workflow string) *Saga {
-	g := k.byID[workflow]
+func (k *Sagas) Of(id string) *Saga {
+	g := k.byID[id]
 	if g == nil {
 		if k.byID == nil {
 			k.byID, k.byKey = map[string]*Saga{}, map[string]*Compensation{}
 		}
-		g = &Saga{ID: workflow}
-		k.byID[workflow] = g
+		g = &Saga{ID: id}
+		k.byID[id] = g
 		k.Order = append(k.Order, g)
 	}
 	return g
@@ -134,9 +134,9 @@ func (f *Facts) compensationRecorded(s *Step, g *Saga, entry string) {
 	p, err := history.Read[history.Request](entry)
 	key, readable := "unreadable "+g.ID+" "+entry, err == nil && p.Topic != ""
 	if readable {
-		key = scoped(p.Tenant, g.ID, p.IdempotencyKey)
+		key = scoped(g.ID, p.IdempotencyKey)
 	}
-	if j := f.Jobs[p.Labels["saga_job_id"]]; readable && j != nil && j.Saga.Workflow == g.ID {
+	if j := f.Jobs[p.Labels["saga_job_id"]]; readable && j != nil && j.Saga.ID == g.ID {
 		j.Saga.Recorded = true
 	}
 	c := k.byKey[key]
@@ -168,8 +168,8 @@ func (f *Facts) CompensationSubmitted(s *Step, p *history.Request) {
 	if p.Labels["saga_compensation"] != "true" || p.Labels[history.LabelReplayOf] != "" { // a replay is its dead letter's
 		return
 	}
-	g := k.Of(p.Labels["saga_workflow_id"])
-	key := scoped(p.Tenant, g.ID, p.IdempotencyKey)
+	g := k.Of(history.SagaOf(p.Tenant, p.Labels["saga_workflow_id"]))
+	key := scoped(g.ID, p.IdempotencyKey)
 	c := k.byKey[key]
 	if c == nil { // nobody was seen to record it
 		c = &Compensation{Saga: g, Job: p.Labels["saga_job_id"], key: p.IdempotencyKey, Step: s.Step}
@@ -197,8 +197,8 @@ func (f *Facts) SagaWrote(s *Step) {
 	switch {
 	case j.State == Succeeded, j.State == Quarantined:
 		j.Saga.Done = s.Step
-	case j.State == Failed && j.Saga.Fatal && j.Saga.Workflow != "" && s.Phase == "result_write":
-		if g := f.Sagas.Of(j.Saga.Workflow); g.Due == 0 {
+	case j.State == Failed && j.Saga.Fatal && j.Saga.ID != "" && s.Phase == "result_write":
+		if g := f.Sagas.Of(j.Saga.ID); g.Due == 0 {
 			g.Due = s.Step
 		}
 	}

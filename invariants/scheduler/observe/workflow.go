@@ -63,7 +63,7 @@ func (o *Observer) runWritten(s *model.Step, c *sim.Change, id string) {
 		maps.DeleteFunc(r.Hands, func(by string, _ bool) bool { return by != r.By })
 	}
 	if now.State == "FAILED" && o.Facts.Config.Saga.DurableRollback && o.Facts.Config.Reconciler {
-		if g := o.Facts.Sagas.Of(id); g.Due == 0 { // whatever a worker said of its steps
+		if g := o.Facts.Sagas.Of(history.SagaOf(r.Asked.Tenant, id)); g.Due == 0 { // whatever a worker said of its steps
 			g.Due = s.Step
 		}
 	}

@@ -44,7 +44,7 @@ var compensationRecordedOnce = rule.New(invariants.Invariant{
 			}
 			t.Exercise()
 			if !j.Saga.Recorded {
-				t.Violation(j, "its success was taken note of at step %d, but its compensation was never put onto %s", invariants.StepNo(j.Saga.Done), history.StackKey(j.Saga.Workflow))
+				t.Violation(j, "its success was taken note of at step %d, but its compensation was never put onto %s", invariants.StepNo(j.Saga.Done), history.StackKey(j.Saga.ID))
 			}
 		}
 	}}
@@ -92,7 +92,7 @@ var compensationsInLIFOOrder = rule.New(invariants.Invariant{
 
 var compensationOnlyOfSucceededJob = rule.New(invariants.Invariant{
 	Name:   "compensation-only-of-succeeded-job",
-	Says:   "A compensation is submitted only for a job that has succeeded, even if it ended otherwise before, and only once a job of its saga has failed for good.",
+	Says:   "A compensation is submitted only for a job that has succeeded, even if it ended otherwise before, and only once a job of its saga has failed for good: of the same workflow of the same tenant, as they were asked for.",
 	Kind:   invariants.Always,
 	Source: "Scheduler internals, section 4: recording compensation, and rollback trigger",
 }, func(f *model.Facts, t *rule.Tally) observe.Checker {
