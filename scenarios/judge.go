@@ -38,7 +38,7 @@ func (r *run) result(sum sim.Summary) *Result {
 		res.Unfired = append(res.Unfired, u.String())
 	}
 	res.Idle = p.Idle()
-	about, run := r.about()
+	about, run := r.about(res)
 	for _, j := range r.record.jobs {
 		j.About = slices.Contains(about, j)
 		stale := r.system.StalePicks(j.ID)

@@ -75,12 +75,15 @@ func (r *record) runFenced(e *sim.Event) {
 	delete(run.looked, e.Node)
 }
 
-// violated are the jobs and runs that violations name.
-func (r *run) violated() map[string]bool {
+// violated are the jobs and runs that violations name, and those that a named job was submitted for.
+func (r *run) violated(res *Result) map[string]bool {
 	named := map[string]bool{}
-	for _, o := range r.report.Invariants {
-		for _, v := range o.Violations {
-			named[v.Job] = true
+	for _, v := range res.Violations {
+		named[v.Job] = true
+	}
+	for _, j := range slices.Backward(r.record.derived.jobs) { // a replay's replay first
+		if named[j.ID] {
+			named[j.Of] = true
 		}
 	}
 	return named
@@ -88,8 +91,8 @@ func (r *run) violated() map[string]bool {
 
 // aboutRun is the run whose steps are told of where a plan names no job: one that a violation names, or
 // that did not succeed, or else the first; nil if there is none.
-func (r *run) aboutRun() *RunResult {
-	named := r.violated()
+func (r *run) aboutRun(res *Result) *RunResult {
+	named := r.violated(res)
 	var about *RunResult
 	for _, o := range r.record.runs {
 		failed := o.State != scheduler.RunSucceeded

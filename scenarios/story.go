@@ -53,7 +53,7 @@ const (
 func (r *run) tell(res *Result, about []*jobRecord, run *RunResult) (told []string, when []ToldAt) {
 	about = r.withViolated(res, about)
 	broken, needed := broke(res)
-	lines := slices.Concat(r.strikes(about), broken, r.happened(needed, about, run), r.ends(about))
+	lines := slices.Concat(r.strikes(about), broken, r.happened(res, needed, about, run), r.ends(about))
 	inOrder := func(a, b line) int {
 		return cmp.Or(cmp.Compare(a.at, b.at), cmp.Compare(a.step, b.step), cmp.Compare(a.rank, b.rank))
 	}
@@ -247,7 +247,7 @@ func broke(res *Result) (lines []line, needed dependence) {
 }
 
 // happened tells of what happened to the jobs and to the run that the story follows.
-func (r *run) happened(needed dependence, about []*jobRecord, run *RunResult) (lines []line) {
+func (r *run) happened(res *Result, needed dependence, about []*jobRecord, run *RunResult) (lines []line) {
 	for _, j := range r.record.jobs {
 		if slices.Contains(about, j) {
 			j.shared()
@@ -261,8 +261,9 @@ func (r *run) happened(needed dependence, about []*jobRecord, run *RunResult) (l
 			}
 		}
 	}
+	named := r.violated(res)
 	for i, j := range r.record.poison {
-		if named := r.violated(); i < alikeMax || named[j.ID] {
+		if i < alikeMax || named[j.ID] {
 			lines = append(lines, linesOf(j.moments, &j.JobResult, needed)...)
 		}
 	}

@@ -19,7 +19,7 @@ const aboutMax = 6
 // about are the jobs whose story is told: those the plan names, else those its faults name, else those that
 // violations name or to which something out of the ordinary happened, else the first. In a plan with runs that
 // names none, a run's steps are told of, too, and the first job is not.
-func (r *run) about() (about []*jobRecord, run *RunResult) {
+func (r *run) about(res *Result) (about []*jobRecord, run *RunResult) {
 	numbers := slices.Clone(r.plan.About)
 	if len(numbers) == 0 {
 		for _, f := range r.plan.Faults {
@@ -36,7 +36,7 @@ func (r *run) about() (about []*jobRecord, run *RunResult) {
 		}
 	}
 	if len(numbers) == 0 {
-		about, run = r.striking(), r.aboutRun()
+		about, run = r.striking(res), r.aboutRun(res)
 	}
 	if len(about) == 0 && run == nil {
 		about = r.record.jobs[:1]
@@ -45,8 +45,8 @@ func (r *run) about() (about []*jobRecord, run *RunResult) {
 }
 
 // striking are the jobs that violations name, and then those to which something out of the ordinary happened.
-func (r *run) striking() (jobs []*jobRecord) {
-	named := r.violated()
+func (r *run) striking(res *Result) (jobs []*jobRecord) {
+	named := r.violated(res)
 	for _, j := range r.record.jobs {
 		if named[j.ID] {
 			jobs = append(jobs, j)

@@ -39,10 +39,14 @@ var (
 	HasOutputs  = &need{met: func(p *Plan) bool { return p.Engine.Output.Enabled }, without: "engine.output.enabled is false", Drawn: "engine.output.enabled=true"}
 	hasReplays  = &need{met: func(p *Plan) bool { return p.Engine.Replay.Enabled }, without: "engine.replay.enabled is false", Drawn: "engine.replay.enabled=true"}
 	HasRuns     = &need{met: func(p *Plan) bool { return p.Workload.Runs > 0 }, without: "workload.runs is 0", Drawn: "workload.runs=1"}
-	hasTenants  = &need{met: func(p *Plan) bool { return p.Workload.Tenants > 1 }, without: "workload.tenants is 1", Drawn: "workload.tenants=2"}
-	hasOutbox   = &need{met: func(p *Plan) bool { return p.Engine.DispatchOrder == settings.Outbox }, without: "engine.dispatch_order is not outbox", Drawn: "engine.dispatch_order=outbox"}
-	hasCache    = &need{met: func(p *Plan) bool { return p.Engine.ReadError == settings.CachedState }, without: "engine.read_error is not cached-state", Drawn: "engine.read_error=cached-state"}
-	hasJitter   = &need{met: func(p *Plan) bool { return p.Engine.StaleWorker == settings.JitteredRetries }, without: "engine.stale_worker is not jittered-retries", Drawn: "engine.stale_worker=jittered-retries"}
+	hasSteps    = &need{met: func(p *Plan) bool { return p.Workload.Runs > 0 && p.Workload.Steps > 1 }, without: "no run has a second step", Drawn: "workload.runs=1"}
+	hasOperator = &need{met: func(p *Plan) bool {
+		return hasReplays.met(p) && len(p.Workload.ApproveReplay)+len(p.Workload.MendReplay) > 0
+	}, without: "nobody approves or mends a replay"}
+	hasTenants = &need{met: func(p *Plan) bool { return p.Workload.Tenants > 1 }, without: "workload.tenants is 1", Drawn: "workload.tenants=2"}
+	hasOutbox  = &need{met: func(p *Plan) bool { return p.Engine.DispatchOrder == settings.Outbox }, without: "engine.dispatch_order is not outbox", Drawn: "engine.dispatch_order=outbox"}
+	hasCache   = &need{met: func(p *Plan) bool { return p.Engine.ReadError == settings.CachedState }, without: "engine.read_error is not cached-state", Drawn: "engine.read_error=cached-state"}
+	hasJitter  = &need{met: func(p *Plan) bool { return p.Engine.StaleWorker == settings.JitteredRetries }, without: "engine.stale_worker is not jittered-retries", Drawn: "engine.stale_worker=jittered-retries"}
 )
 
 // knobs lists the settings with a description. The order of those with draws decides which plans are drawn.
@@ -220,8 +224,8 @@ var knobs = []Knob{
 	// Workflow runs and their timers.
 	{Name: "workload.runs", Draws: "1 2 3"},
 	{Name: "workload.steps", Draws: "1 2 4 6", Needs: HasRuns, scenario: "workflow"},
-	{Name: "workload.step_delay", Draws: "12s 5s 1m 10s", Needs: HasRuns, scenario: "workflow"},
-	{Name: "workload.step_until", Draws: "20s 1m", Needs: HasRuns, scenario: "workflow-delay-until"},
+	{Name: "workload.step_delay", Draws: "12s 5s 1m 10s", Needs: hasSteps, scenario: "workflow"},
+	{Name: "workload.step_until", Draws: "20s 1m", Needs: hasSteps, scenario: "workflow-delay-until"},
 	{Name: "workload.step_retries", Draws: "1 3", Needs: HasRuns, scenario: "workflow"},
 	{Name: "workload.step_backoff", Draws: "0s 1s 12s", Needs: HasRuns, scenario: "workflow"},
 	{Name: "workload.step_failures", Draws: "1 2", Needs: HasRuns, scenario: "workflow"},

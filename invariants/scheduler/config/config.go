@@ -335,6 +335,8 @@ type ReplayConfig struct {
 	Triage         bool            //
 	Rules          []ReplayRule    // of the triage policy; the first that matches counts
 	MaxReplays     int             // where no rule says how many
+	BackoffBase    time.Duration   // before the first replay of a job, doubling with each; and the most that chance adds
+	BackoffMax     time.Duration   // the longest
 	GrowthAlert    int             // more new entries than this within
 	GrowthWindow   time.Duration   // this time are too many
 	Kernel         bool            // a safety kernel decides, and no job runs without its decision

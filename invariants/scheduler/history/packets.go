@@ -44,6 +44,7 @@ type DeadLetter struct {
 	ReplayReason string `json:"replay_reason"`
 	Snapshot     string `json:"policy_snapshot"`
 	DecidedBy    string `json:"decided_by"`
+	NextReplayAt int64  `json:"next_replay_at"`
 	Payload      string `json:"payload"`
 	Action       string `json:"action"`
 	Fatal        bool   `json:"fatal"`

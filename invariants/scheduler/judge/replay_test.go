@@ -20,7 +20,7 @@ const replay1 = "job-1-replay-1"
 
 var replaying = config.Config{Ledger: true, Replay: config.ReplayConfig{
 	Enabled: true, Wanted: true, KeepKey: true, CheckCommitted: true, CheckPolicy: true, Atomic: true, CarryCount: true, Triage: true,
-	MaxReplays: 3, GrowthAlert: 1, GrowthWindow: time.Minute, Kernel: true,
+	MaxReplays: 3, BackoffBase: 10 * time.Second, BackoffMax: 10 * time.Minute, GrowthAlert: 1, GrowthWindow: time.Minute, Kernel: true,
 	Rules: []config.ReplayRule{{ReasonCode: "timeout", Action: "auto_replay", MaxReplays: 1}},
 }}
 
@@ -37,6 +37,12 @@ func (s *story) letter(node, job, reason, status string, more map[string]any) *s
 	c := s.set(history.DlqPrefix+job, "", string(data))
 	c.Expires = s.at + 30*24*time.Hour
 	return s.add(node, sim.KindRedis, "multi", c.Key, job, "dlq_update", c)
+}
+
+// putOff is what triage makes of a dead letter that is to be replayed so much later.
+func (s *story) putOff(job string, by time.Duration) *story {
+	s.add(s1, sim.KindRedis, "multi", history.DlqPrefix+job, job, "dlq_entry_read")
+	return s.letter(s1, job, "timeout", "scheduled", map[string]any{"action": "auto_replay", "next_replay_at": (s.at + by).Milliseconds()})
 }
 
 // dies is a job that fails, with its dead letter.
@@ -138,6 +144,16 @@ var replayTrials = map[string]trial{
 		says: "although the effect of its idempotency key was had at step",
 		holds: func(s *story) {
 			s.dies(job1, "timeout").add(s1, sim.KindCall, "Had", "ledger", job1, "committed_read").replays(job1, job1, replay1, 1, "job-1:key")
+		},
+	},
+	"replay-waits-its-backoff": {
+		cfg: replaying,
+		breaks: func(s *story) {
+			s.dies(job1, "timeout").putOff(job1, 5*time.Second).replays(job1, job1, replay1, 1, "job-1:key")
+		},
+		says: "replay 1 of it is put off until",
+		holds: func(s *story) {
+			s.dies(job1, "timeout").putOff(job1, 15*time.Second).wait(20*time.Second).replays(job1, job1, replay1, 1, "job-1:key")
 		},
 	},
 	"no-replay-against-triage": {

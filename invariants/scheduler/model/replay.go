@@ -23,11 +23,16 @@ type replayFacts struct {
 	Alert     bool               // the growth alert is raised
 	Reached   map[string]int     // how often dead letters came to a replay status, and the alert was raised
 	Last      map[string]Look    // how each process saw the queue grow last
+	read      map[letterOf]time.Duration
 
 	Looked    func(*Step, *Look) // set by the invariant that judges it
 	Alarmed   func(*Step)
 	Rewritten func(s *Step, id string, was, is *Letter)
+	PutOff    func(s *Step, id string, is *Letter)
 }
+
+// letterOf is a job's dead letter in the eyes of a process.
+type letterOf struct{ process, id string }
 
 // arrival is when an entry came into the index first: one that a message which comes again writes anew is not new.
 type arrival struct {
@@ -63,6 +68,8 @@ type Letter struct {
 	hadApproval, hadMending                      bool          // the operator has done so, whatever became of it
 	Policy                                       string        // the policy that decided on its job
 	Written                                      int           // the step at which it was, before anybody triaged it
+	Due                                          time.Duration // when it is to be replayed at the earliest, as it says itself; 0 is not said
+	Read                                         time.Duration // when who wrote that had read it
 }
 
 // Decided says whether triage or a person has decided on the letter.
@@ -88,7 +95,7 @@ func (f *Facts) replays() *replayFacts {
 	r := &f.Replay
 	if r.Letters == nil {
 		r.Letters, r.Counts, r.Committed = map[string]*Letter{}, map[string]string{}, map[string]string{}
-		r.came, r.Last, r.Reached = map[string]arrival{}, map[string]Look{}, map[string]int{}
+		r.came, r.Last, r.Reached, r.read = map[string]arrival{}, map[string]Look{}, map[string]int{}, map[letterOf]time.Duration{}
 	}
 	return r
 }
@@ -124,9 +131,23 @@ func (f *Facts) LetterChanged(s *Step, id string, c *sim.Change) {
 	l.decided(e, &was, same)
 	l.Payload, l.Policy, l.Mismatch = e.Payload, e.Snapshot, strings.HasPrefix(e.ReplayReason, "policy_snapshot_mismatch")
 	l.Status, l.ReasonCode, l.ReplayStatus, l.LastCause = e.Status, e.ReasonCode, e.ReplayStatus, e.LastCause
-	if r.Rewritten != nil && s.Kind != sim.KindControl { // a failover of Redis is nobody's doing
+	if e.ReplayStatus == "scheduled" {
+		l.Due, l.Read = f.Workflow.Since(e.NextReplayAt), r.read[letterOf{invariants.Process(s.Node, s.Incarnation), id}]
+	}
+	if s.Kind == sim.KindControl { // a failover of Redis is nobody's doing
+		return
+	}
+	if r.Rewritten != nil {
 		r.Rewritten(s, id, &was, l)
 	}
+	if r.PutOff != nil && e.ReplayStatus == "scheduled" && e.DecidedBy == "" {
+		r.PutOff(s, id, l)
+	}
+}
+
+// LetterRead takes in that a process has read a job's dead letter.
+func (f *Facts) LetterRead(s *Step) {
+	f.replays().read[letterOf{invariants.Process(s.Node, s.Incarnation), s.About.ID}] = s.At
 }
 
 // decided takes in who has decided on a letter. When another policy is to decide on its replay, that counts no more.
@@ -286,8 +307,8 @@ func (f *Facts) ReplayedBy(j *Job) string {
 	return ""
 }
 
-// replayOf names the replay that a job's dead letter would become: the original's id, and which of its replays.
-func (f *Facts) replayOf(j *Job) (original string, n int) {
+// ReplayOf names the replay that a job's dead letter would become: the original's id, and which of its replays.
+func (f *Facts) ReplayOf(j *Job) (original string, n int) {
 	if f.Config.Replay.CarryCount && j.Replay.Of != "" {
 		return j.Replay.Of, j.Replay.Count + 1
 	}
@@ -296,7 +317,7 @@ func (f *Facts) replayOf(j *Job) (original string, n int) {
 
 // ReplaysHad counts the replays of a dead letter's original that were made, and says whether its own is one of them.
 func (f *Facts) ReplaysHad(j *Job) (had int, own bool) {
-	original, n := f.replayOf(j)
+	original, n := f.ReplayOf(j)
 	for _, k := range f.Order {
 		if k.Accepted && k.Replay.Of == original {
 			had, own = had+1, own || k.Replay.Count == n
@@ -327,7 +348,7 @@ func (f *Facts) PolicyChanged(j *Job) bool {
 
 // isReplay says whether a job of that id is, or would be, the next replay of a dead letter's job.
 func (f *Facts) isReplay(id string, j *Job) bool {
-	original, n := f.replayOf(j)
+	original, n := f.ReplayOf(j)
 	rest, ok := strings.CutPrefix(id, fmt.Sprintf("%s-replay-%d", original, n))
 	return ok && (rest == "" || rest[0] == '-')
 }

@@ -104,6 +104,8 @@ func (o *Observer) concluded(s *model.Step, applied, locked bool) {
 		o.lockReleased(s)
 	case "state_read", "outbox_claim", "timeout_read", "quarantine_read":
 		o.stateRead(s)
+	case "dlq_entry_read":
+		f.LetterRead(s)
 	case "replay_read":
 		f.ReplayerRead(s)
 	case "publish":

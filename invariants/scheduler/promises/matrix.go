@@ -183,6 +183,7 @@ var Matrix = map[string]row{
 		{By: StrikesOf(ReadFails, LockFails, SchedulerCrash, SchedulerAway), Why: impossible, Says: "a scheduler that is gone, or that the servers refuse, cannot ask again in time"},
 	}},
 	"one-replay-per-count":         {Takes: []mechanism{having(withAtomicReplay)}},
+	"replay-waits-its-backoff":     {Except: []exception{wrongClock}},
 	"growth-alert-tells-the-truth": {Except: []exception{wrongClock}},
 	"auto-replay-comes-about":      {Takes: []mechanism{having(withReplayWorker)}, Except: []exception{rewound}},
 	"max-replays-hold":             {Except: []exception{rewound}},

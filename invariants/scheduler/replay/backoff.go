@@ -1,0 +1,47 @@
+package replay
+
+import (
+	"time"
+
+	"github.com/wavetank-sim/wavetank/invariants"
+	"github.com/wavetank-sim/wavetank/invariants/scheduler/config"
+	"github.com/wavetank-sim/wavetank/invariants/scheduler/model"
+	"github.com/wavetank-sim/wavetank/invariants/scheduler/observe"
+	"github.com/wavetank-sim/wavetank/invariants/scheduler/rule"
+)
+
+var replayWaitsItsBackoff = rule.New(invariants.Invariant{
+	Name:   "replay-waits-its-backoff",
+	Says:   "The n-th replay of a job that comes by itself is put off by replay.backoff_base, doubled n-1 times, and chance adds backoff_base at most; altogether it is backoff_max at most. No replay comes before its time.",
+	Kind:   invariants.Always,
+	Source: "Dead letters, failure triage model: auto replay with capped exponential backoff; triage policy: exponential_jitter",
+}, func(f *model.Facts, t *rule.Tally) observe.Checker {
+	f.Replay.PutOff = func(s *model.Step, id string, l *model.Letter) {
+		t.Exercise()
+		j := f.Job(id)
+		_, n := f.ReplayOf(j)
+		least, most := backoff(&f.Config.Replay, n)
+		// Its writer decided after it had read the entry, and before it wrote it; the entry has whole milliseconds.
+		if l.Due < l.Read+least-time.Millisecond || l.Due > s.At+most {
+			t.Violation(j, "replay %d of it is put off until %s at step %d (%s); the back-off is %s to %s", n, l.Due, invariants.StepNo(s.Step), s.At.Truncate(time.Millisecond), least, most)
+		}
+	}
+	return observe.Checker{Wrote: func(s *model.Step, w *model.Write) {
+		if !created(s, w) {
+			return
+		}
+		t.Exercise()
+		if l := f.Source(s.About); l != nil && s.At < l.Due {
+			t.Violation(s.About, "replays %s at step %d, %s before its time", s.About.Replay.Of, invariants.StepNo(s.Step), (l.Due - s.At).Round(time.Millisecond))
+		}
+	}}
+})
+
+// backoff is how long the n-th replay of a job is put off, by chance the most.
+func backoff(c *config.ReplayConfig, n int) (least, most time.Duration) {
+	least = c.BackoffBase
+	for i := 1; i < n && least < c.BackoffMax; i++ {
+		least *= 2
+	}
+	return min(least, c.BackoffMax), min(least+c.BackoffBase, c.BackoffMax)
+}
