@@ -2,6 +2,7 @@
 // when a job of the workflow fails for good the compensations are submitted as jobs, the last recorded first
 // (Scheduler internals, section 4). That is the order of their submission: nothing waits for one to be done before
 // the next is submitted, so that two of one workflow may be done at once, or the other way round.
+// A workflow is its tenant's: [Name] keeps apart the sagas of two tenants that call theirs the same.
 //
 // In the documented design a compensation is popped, then submitted: what fails or crashes between the
 // two loses it. With Manager.Peek it stays on the stack until the stream has confirmed it, and its job's id

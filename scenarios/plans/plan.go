@@ -65,7 +65,7 @@ type Workload struct {
 	Tenants     int                   `yaml:"tenants" json:"tenants" min:"1" max:"1000" doc:"the jobs belong to tenant-1 up to tenant-<this>, in turn"`
 	SharedKeys  bool                  `yaml:"shared_keys" json:"shared_keys" doc:"the tenants use the same idempotency keys: the k-th job of each has the key key-<k>, which is another one for each tenant"`
 	Poison      int                   `yaml:"poison" json:"poison" min:"0" max:"1000" doc:"messages on sys.job.submit that nobody can read"`
-	Saga        int                   `yaml:"saga" json:"saga" min:"0" max:"1000" doc:"so many jobs one after the other belong to one workflow, wf-1.., and each leaves a compensation behind; 0 is none"`
+	Saga        int                   `yaml:"saga" json:"saga" min:"0" max:"1000" doc:"so many jobs one after the other belong to one workflow, wf-1.., which each of their tenants has by itself; and each leaves a compensation behind; 0 is none"`
 	Unreadable  int                   `yaml:"unreadable" json:"unreadable" min:"0" max:"1000" doc:"compensations that nobody can read, on the stack of wf-1, put there by the stranger"`
 	Slow        map[int]time.Duration `yaml:"slow,omitempty" json:"slow,omitempty" min:"1ns" max:"24h" doc:"how long a worker executes job N, if not as long as work"`
 	Cancel      map[int]time.Duration `yaml:"cancel,omitempty" json:"cancel,omitempty" min:"1ns" max:"24h" doc:"how long after its submission job N is cancelled"`

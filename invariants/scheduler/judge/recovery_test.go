@@ -547,9 +547,13 @@ func TestLastCauses(t *testing.T) {
 	}
 }
 
-// A job whose request was sent back each time is not tried for much longer than its budget; one that was left to AckWait may be.
+// A job whose request was sent back each time is not tried for much longer than its budget; one that was left to AckWait may be,
+// or to the replayer.
 func TestAJobIsNotTriedForLongerThanItsBudget(t *testing.T) {
 	cfg := config.Config{MaxSchedulingRetries: 2, EvenBackoff: true, BusyBackoff: true, BackoffMax: 30 * time.Second, Outages: time.Minute}
+	lost := newStory().submit(job1).message(s1, job1, "submit_deliver", sim.KindDeliver, 1).at1().begins(s1, job1).unlock(s1, job1)
+	lost.losesPower(history.StreamSys, 1).wait(151*time.Second).begins(s1, job1).givenUp(s1, job1, "no_workers")
+	assert.Empty(t, outcomeOf(lost.judge(cfg), "attempts-last-their-budget").Violations)
 	for after, sentBack := range map[time.Duration]bool{149 * time.Second: true, 151 * time.Second: true, 152 * time.Second: false} {
 		s := newStory().submit(job1).message(s1, job1, "submit_deliver", sim.KindDeliver, 1).at1()
 		s.begins(s1, job1).unlock(s1, job1)
