@@ -297,6 +297,20 @@ func TestAStartVisitsWhatTriageHasLeft(t *testing.T) {
 	assert.ElementsMatch(t, []string{"job-1", "job-2", "job-3"}, due)
 }
 
+// A scheduler that replays takes up what failed while none did.
+func TestOldDeadLettersAreReplayed(t *testing.T) {
+	l := newLetters(t, "", func(s *settings.Settings) { s.Replay.Enabled = false })
+	l.dies("timeout")
+	assert.False(t, l.redis.Exists("dlq:replay:due"))
+	l.settings.Replay.Enabled = true
+	w := l.worker(false)
+	require.NoError(t, w.tick(t.Context()))
+	assert.Equal(t, dlq.Scheduled, l.entry("job-1").ReplayStatus)
+	l.clock.Advance(time.Hour)
+	require.NoError(t, w.tick(t.Context()))
+	assert.Equal(t, dlq.Replayed, l.entry("job-1").ReplayStatus)
+}
+
 // What is wrong with one entry is no fault of the replica that ticks.
 func TestAnEntrysOwnFaultIsPutOff(t *testing.T) {
 	for name, spoil := range map[string]func(l *letters){
