@@ -218,7 +218,12 @@ func TestAPersonWithoutAPolicyLeavesAMismatchToTheSchedulers(t *testing.T) {
 func TestAnOperatorWithoutATriagingScheduler(t *testing.T) {
 	l := newLetters(t, "", func(s *settings.Settings) { s.Replay.Enabled = false })
 	l.dies("denied")
-	op := l.operator(nil)
+	op, asked := l.operator(nil), 0
+	op.CheckPolicy = true
+	op.Check = func(context.Context, *job.Request) (safety.Verdict, error) {
+		asked++
+		return safety.Verdict{Decision: safety.Allow}, nil
+	}
 	_, err := op.Replay(t.Context(), "job-1", dlq.Person{Name: "ana"})
 	assert.ErrorContains(t, err, "scheduler dlq approve job-1")
 	require.NoError(t, op.Approve(t.Context(), "job-1", dlq.Person{Name: "ana"}))
@@ -235,6 +240,7 @@ func TestAnOperatorWithoutATriagingScheduler(t *testing.T) {
 	l.redis.HSet("job:"+e.ReplayJob, "state", string(job.Running))
 	require.NoError(t, l.ends(e.ReplayJob, job.StatusSucceeded, ""))
 	assert.True(t, l.redis.Exists("cordum:committed:default:key-job-1"), "a replay says what it has done")
+	assert.Equal(t, 2, asked, "each replay is decided upon anew")
 }
 
 // In the order dlq-then-state an entry is written again by each try of the state.
