@@ -218,7 +218,12 @@ func TestAPersonWithoutAPolicyLeavesAMismatchToTheSchedulers(t *testing.T) {
 func TestAnOperatorWithoutATriagingScheduler(t *testing.T) {
 	l := newLetters(t, "", func(s *settings.Settings) { s.Replay.Enabled = false })
 	l.dies("denied")
-	op := l.operator(nil)
+	op, asked := l.operator(nil), 0
+	op.CheckPolicy = true
+	op.Check = func(context.Context, *job.Request) (safety.Verdict, error) {
+		asked++
+		return safety.Verdict{Decision: safety.Allow}, nil
+	}
 	_, err := op.Replay(t.Context(), "job-1", dlq.Person{Name: "ana"})
 	assert.ErrorContains(t, err, "scheduler dlq approve job-1")
 	require.NoError(t, op.Approve(t.Context(), "job-1", dlq.Person{Name: "ana"}))
@@ -235,6 +240,7 @@ func TestAnOperatorWithoutATriagingScheduler(t *testing.T) {
 	l.redis.HSet("job:"+e.ReplayJob, "state", string(job.Running))
 	require.NoError(t, l.ends(e.ReplayJob, job.StatusSucceeded, ""))
 	assert.True(t, l.redis.Exists("cordum:committed:default:key-job-1"), "a replay says what it has done")
+	assert.Equal(t, 2, asked, "each replay is decided upon anew")
 }
 
 // In the order dlq-then-state an entry is written again by each try of the state.
@@ -289,6 +295,20 @@ func TestAStartVisitsWhatTriageHasLeft(t *testing.T) {
 	due, err := l.redis.ZMembers("dlq:replay:due")
 	require.NoError(t, err)
 	assert.ElementsMatch(t, []string{"job-1", "job-2", "job-3"}, due)
+}
+
+// A scheduler that replays takes up what failed while none did.
+func TestOldDeadLettersAreReplayed(t *testing.T) {
+	l := newLetters(t, "", func(s *settings.Settings) { s.Replay.Enabled = false })
+	l.dies("timeout")
+	assert.False(t, l.redis.Exists("dlq:replay:due"))
+	l.settings.Replay.Enabled = true
+	w := l.worker(false)
+	require.NoError(t, w.tick(t.Context()))
+	assert.Equal(t, dlq.Scheduled, l.entry("job-1").ReplayStatus)
+	l.clock.Advance(time.Hour)
+	require.NoError(t, w.tick(t.Context()))
+	assert.Equal(t, dlq.Replayed, l.entry("job-1").ReplayStatus)
 }
 
 // What is wrong with one entry is no fault of the replica that ticks.

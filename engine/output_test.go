@@ -112,6 +112,16 @@ func (h *harness) found(part string) (f struct{ Decision, Reason, Ptr string }) 
 	return f
 }
 
+// kept checks the record of what a part of the policy has said of job-1's output: nothing but ALLOW goes without a reason.
+func (h *harness) kept(part, decision string) {
+	h.t.Helper()
+	f := h.found(part)
+	assert.Equal(h.t, decision, f.Decision)
+	assert.Equal(h.t, decision == "ALLOW", f.Reason == "", f.Reason)
+	assert.Equal(h.t, "res:job-1", f.Ptr)
+	assert.Equal(h.t, h.settings.DLQEntryTTL, h.redis.TTL("output:job-1"))
+}
+
 // The drawing of Scheduler internals, section 2, phase 1, row by row.
 func TestTheCheckOfTheMetadata(t *testing.T) {
 	for name, row := range map[string]struct {
@@ -146,7 +156,7 @@ func TestTheCheckOfTheMetadata(t *testing.T) {
 				assert.Equal(t, row.state, rec.State)
 				assert.Equal(t, row.ptr, rec.ResultPtr)
 				assert.Equal(t, row.code, rec.ReasonCode)
-				assert.Equal(t, row.found, h.found("sync").Decision)
+				h.kept("sync", row.found)
 				h.unlocked()
 				skipped := float64(0)
 				if row.found == "SKIPPED" {
@@ -201,7 +211,7 @@ func TestTheScanOfTheContent(t *testing.T) {
 			}
 			require.NoError(t, h.succeeds())
 			h.advanceUntilScanned()
-			assert.Equal(t, row.found, h.found("async").Decision)
+			h.kept("async", row.found)
 			assert.EqualValues(t, 1, h.metric(`output_check_latency{phase="async",topic="job.default"}`))
 			rec := h.record()
 			assert.Equal(t, "res:job-1", rec.ResultPtr)
@@ -449,12 +459,13 @@ func TestTheOutputPolicyWantsAConnection(t *testing.T) {
 	assert.ErrorContains(t, err, "output.enabled is set, but there is no Output: pass a connection to the output policy, or turn it off")
 }
 
-// Without the policy a result's pointer is kept, and nothing else happens.
+// With the policy off a result's pointer is kept, and nothing else happens, though there is a policy to ask.
 func TestWithoutTheOutputPolicy(t *testing.T) {
-	h := newHarness(t)
+	h := newHarnessOn(t, func(h *harness) { h.config.Output = &policy{f: h.faults} })
 	h.submit()
 	h.force(job.Running, 1)
 	require.NoError(t, h.succeeds())
 	assert.Equal(t, "res:job-1", h.record().ResultPtr)
+	h.scanned()
 	assert.False(t, h.redis.Exists("output:job-1"))
 }

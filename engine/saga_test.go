@@ -189,18 +189,25 @@ func TestAPublishThatFails(t *testing.T) {
 func TestTheSafetyCheckOfACompensationIsSoft(t *testing.T) {
 	forBoth(t, func(t *testing.T, h *harness, _ bool) {
 		h.saga.Check = func(_ context.Context, req *job.Request) (safety.Verdict, error) {
-			if req.Labels["saga_job_id"] == "job-2" {
-				return safety.Verdict{Decision: safety.Deny, Reason: "it stays"}, nil
+			v, decided := map[string]safety.Verdict{
+				"job-2": {Decision: safety.Deny, Reason: "it stays", Snapshot: "sha256:1"},
+				"job-3": {Decision: safety.Allow, Snapshot: "sha256:1"},
+				"job-4": {Decision: safety.AllowWithConstraints, Snapshot: "sha256:1"},
+			}[req.Labels["saga_job_id"]]
+			if !decided {
+				return safety.Verdict{}, safety.ErrUnavailable
 			}
-			return safety.Verdict{}, safety.ErrUnavailable
+			return v, nil
 		}
-		for _, id := range []string{"job-1", "job-2", "job-3"} {
+		steps := []string{"job-1", "job-2", "job-3", "job-4", "job-5"}
+		for _, id := range steps {
 			h.step(id)
 		}
-		require.NoError(t, h.stepEnds("job-1", job.StatusSucceeded))
-		require.NoError(t, h.stepEnds("job-2", job.StatusSucceeded))
-		require.NoError(t, h.stepEnds("job-3", job.StatusFailedFatal))
-		assert.Equal(t, []string{"job-1"}, h.undone())
+		for _, id := range steps[:4] {
+			require.NoError(t, h.stepEnds(id, job.StatusSucceeded))
+		}
+		require.NoError(t, h.stepEnds("job-5", job.StatusFailedFatal))
+		assert.Equal(t, []string{"job-4", "job-3", "job-1"}, h.undone())
 		assert.Empty(t, h.stack())
 		trail, err := h.redis.List("cordum:audit")
 		require.NoError(t, err)

@@ -3,6 +3,7 @@ package engine
 import (
 	"context"
 	"encoding/json"
+	"strings"
 	"testing"
 	"time"
 
@@ -37,6 +38,11 @@ func TestTheSnapshotIsWrittenUnderItsLock(t *testing.T) {
 	require.Len(t, s.Workers, 1)
 	assert.Equal(t, "worker-1", s.Workers[0].Heartbeat.WorkerID)
 	assert.False(t, h.redis.Exists("cordum:scheduler:snapshot:writer"))
+
+	h.faults.calls = nil
+	h.faults.on(phase.SnapshotLock, "before")
+	assert.ErrorIs(t, h.writeSnapshot(t.Context(), h.snapshotLock()), errInjected)
+	assert.Equal(t, []string{"snapshot_lock set"}, h.faults.calls, "who cannot ask for the lock does not hold it")
 
 	h.faults.on(phase.SnapshotWrite, "before")
 	assert.ErrorIs(t, h.writeSnapshot(t.Context(), h.snapshotLock()), errInjected)
@@ -188,15 +194,22 @@ func TestRunWritesSnapshots(t *testing.T) {
 	require.NoError(t, h.clock.BlockUntilContext(t.Context(), loops))
 	h.worker("worker-1")
 	_ = h.redis.Set("cordum:scheduler:snapshot:writer", "another")
-	skipped := make(chan struct{}, 1)
-	h.faults.atFirst(phase.SnapshotLock, func() { skipped <- struct{}{} })
-	h.clock.Advance(h.settings.SnapshotEvery)
-	soon(t, skipped, "the tick is another's")
-	h.redis.Del("cordum:scheduler:snapshot:writer")
+	asked := make(chan struct{}, 1)
+	h.faults.atFirst(phase.SnapshotLock, func() { asked <- struct{}{} })
+	h.clock.Advance(h.settings.SnapshotEvery - 1)
+	select {
+	case <-asked:
+		assert.Fail(t, "a snapshot before its time")
+	case <-time.After(20 * time.Millisecond):
+	}
+	h.clock.Advance(1)
+	soon(t, asked, "the tick is another's")
+	h.faults.atFirst(phase.SnapshotLock, func() { h.redis.Del("cordum:scheduler:snapshot:writer") }) // the tick before is over by then
 	h.faults.on(phase.SnapshotWrite, "after")
 	h.clock.Advance(h.settings.SnapshotEvery)
 	h.logs.await("snapshot not written")
 	require.NoError(t, stop())
 	assert.True(t, h.redis.Exists("sys:workers:snapshot"))
-	assert.False(t, h.logged("left to another replica"), "without a word")
+	assert.Equal(t, 1, strings.Count(h.logs.String(), `"msg":"snapshot`), "who skips a tick does so without a word")
+	assert.Equal(t, 2, strings.Count(strings.Join(h.faults.calls, "\n"), "snapshot_lock"), "and does not ask again")
 }

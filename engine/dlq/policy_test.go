@@ -1,6 +1,9 @@
 package dlq_test
 
 import (
+	"os"
+	"regexp"
+	"strings"
 	"testing"
 
 	"github.com/goccy/go-yaml"
@@ -139,4 +142,21 @@ func TestAReasonCodeIsOfOneClass(t *testing.T) {
 		assert.False(t, seen[code], code)
 		seen[code] = true
 	}
+}
+
+// The classes that Dead letters has, and the signals of each, are those of its table.
+func TestTheClassesOfTheSeed(t *testing.T) {
+	text, err := os.ReadFile("../SPECIFICATION.md")
+	require.NoError(t, err)
+	_, table, _ := strings.Cut(string(text), "### Failure triage model")
+	table, _, _ = strings.Cut(table, "\n#")
+	signals := 0
+	for _, row := range regexp.MustCompile("(?m)^\\| ([A-Z][a-z ]+) \\| (`.*`) \\|").FindAllStringSubmatch(table, -1) {
+		class := strings.ReplaceAll(strings.ToLower(row[1]), " ", "_")
+		for signal := range strings.SplitSeq(row[2], ", ") {
+			assert.Equal(t, class, dlq.ClassOf(strings.Trim(signal, "`")).Name, signal)
+			signals++
+		}
+	}
+	assert.Equal(t, 11, signals)
 }

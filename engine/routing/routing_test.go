@@ -54,7 +54,8 @@ func TestPickSubject(t *testing.T) {
 		"cpu is no more than a hundredth":    {workers: []job.Heartbeat{loaded("a", 1, 80, 0), loaded("b", 2, 0, 0)}, want: "worker.a.jobs"}, // 1.8 is less than 2
 		"gpu is no more than a hundredth":    {workers: []job.Heartbeat{loaded("a", 1, 0, 80), loaded("b", 2, 0, 0)}, want: "worker.a.jobs"},
 		"gpu below 90":                       {workers: []job.Heartbeat{loaded("a", 0, 0, 89.9)}, want: "worker.a.jobs"},
-		"loads add up":                       {workers: []job.Heartbeat{loaded("a", 1, 80, 80), loaded("b", 2, 0, 0)}, want: "worker.b.jobs"}, // 2.6 is more than 2
+		"loads add up to more than a job":    {workers: []job.Heartbeat{loaded("a", 1, 51, 50), loaded("b", 2, 0, 0)}, want: "worker.b.jobs"}, // 2.01 is more than 2
+		"loads add up to less than a job":    {workers: []job.Heartbeat{loaded("a", 1, 49, 50), loaded("b", 2, 0, 0)}, want: "worker.a.jobs"},
 		"a tie goes to the smaller id":       {workers: []job.Heartbeat{worker("b", 1), worker("a", 1)}, want: "worker.a.jobs"},
 		"a topic without pools":              {req: job.Request{Topic: "job.other"}, workers: []job.Heartbeat{worker("a", 0)}, err: routing.ErrNoPoolMapping, code: "no_pool_mapping"},
 		"nobody there":                       {err: routing.ErrNoWorkers, code: "no_workers"},

@@ -40,6 +40,7 @@ var (
 	hasReplays  = &need{met: func(p *Plan) bool { return p.Engine.Replay.Enabled }, without: "engine.replay.enabled is false", Drawn: "engine.replay.enabled=true"}
 	HasRuns     = &need{met: func(p *Plan) bool { return p.Workload.Runs > 0 }, without: "workload.runs is 0", Drawn: "workload.runs=1"}
 	hasSteps    = &need{met: func(p *Plan) bool { return p.Workload.Runs > 0 && p.Workload.Steps > 1 }, without: "no run has a second step", Drawn: "workload.runs=1"}
+	hasLastStep = &need{met: func(p *Plan) bool { return p.Workload.Runs > 0 && p.Workload.Steps > 2 }, without: "no run has a third step", Drawn: "workload.runs=1"}
 	hasOperator = &need{met: func(p *Plan) bool {
 		return hasReplays.met(p) && len(p.Workload.ApproveReplay)+len(p.Workload.MendReplay) > 0
 	}, without: "nobody approves or mends a replay"}
@@ -226,6 +227,7 @@ var knobs = []Knob{
 	{Name: "workload.steps", Draws: "1 2 4 6", Needs: HasRuns, scenario: "workflow"},
 	{Name: "workload.step_delay", Draws: "12s 5s 1m 10s", Needs: hasSteps, scenario: "workflow"},
 	{Name: "workload.step_until", Draws: "20s 1m", Needs: hasSteps, scenario: "workflow-delay-until"},
+	{Name: "workload.last_step_delay", Draws: "11s 2s", Needs: hasLastStep, scenario: "workflow"},
 	{Name: "workload.step_retries", Draws: "1 3", Needs: HasRuns, scenario: "workflow"},
 	{Name: "workload.step_backoff", Draws: "0s 1s 12s", Needs: HasRuns, scenario: "workflow"},
 	{Name: "workload.step_failures", Draws: "1 2", Needs: HasRuns, scenario: "workflow"},

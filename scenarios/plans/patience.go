@@ -66,7 +66,7 @@ func (w *Workload) runsTake() time.Duration {
 	if w.Runs == 0 {
 		return 0
 	}
-	waits := max(time.Duration(w.Steps)*w.StepDelay, w.StepUntil)
+	waits := max(time.Duration(w.Steps)*w.StepDelay, w.StepUntil) + w.LastStepDelay
 	for n := range min(w.StepRetries, w.StepFailures) {
 		waits += w.StepBackoff << n
 	}

@@ -77,14 +77,15 @@ type Workload struct {
 	Topic       map[int]string        `yaml:"topic,omitempty" json:"topic,omitempty" like:"job.gpu" doc:"the topic of job N, if not job.default"`
 	Answer      map[int]string        `yaml:"answer,omitempty" json:"answer,omitempty" oneof:"FAILED,FAILED_FATAL,NONSENSE" doc:"what the worker of job N answers instead of SUCCEEDED, once it has had its effect; after FAILED_FATAL its workflow is rolled back; NONSENSE is no status"`
 
-	Runs         int           `yaml:"runs" json:"runs" min:"0" max:"1000" doc:"workflow runs that are started, run-1 and so on, at the pace of every; with any, the schedulers run workflows"`
-	Steps        int           `yaml:"steps" json:"steps" min:"1" max:"20" doc:"the steps of a run, each of them a job: a first one, a last one, and those in between side by side"`
-	StepDelay    time.Duration `yaml:"step_delay" json:"step_delay" min:"0s" max:"24h" doc:"the k-th of the steps between the first and the last begins k times this after the first has succeeded; whole seconds"`
-	StepUntil    time.Duration `yaml:"step_until" json:"step_until" min:"0s" max:"24h" doc:"the steps between the first and the last begin no sooner than so long after the world (delay_until); of two steps the second; 0s is at once"`
-	StepRetries  int           `yaml:"step_retries" json:"step_retries" min:"0" max:"20" doc:"how often a step is tried again after a failure"`
-	StepBackoff  time.Duration `yaml:"step_backoff" json:"step_backoff" min:"0s" max:"1h" doc:"how long after its first failure a step is tried again; it doubles with each"`
-	StepFailures int           `yaml:"step_failures" json:"step_failures" min:"0" max:"20" doc:"how many attempts of each run's second step fail, without an effect"`
-	StepUndo     bool          `yaml:"step_undo" json:"step_undo" doc:"each step of a run leaves a compensation behind, for when the run fails (engine.saga.durable_rollback)"`
+	Runs          int           `yaml:"runs" json:"runs" min:"0" max:"1000" doc:"workflow runs that are started, run-1 and so on, at the pace of every; with any, the schedulers run workflows"`
+	Steps         int           `yaml:"steps" json:"steps" min:"1" max:"20" doc:"the steps of a run, each of them a job: a first one, a last one, and those in between side by side"`
+	StepDelay     time.Duration `yaml:"step_delay" json:"step_delay" min:"0s" max:"24h" doc:"the k-th of the steps between the first and the last begins k times this after the first has succeeded; whole seconds"`
+	StepUntil     time.Duration `yaml:"step_until" json:"step_until" min:"0s" max:"24h" doc:"the steps between the first and the last begin no sooner than so long after the world (delay_until); of two steps the second; 0s is at once"`
+	LastStepDelay time.Duration `yaml:"last_step_delay" json:"last_step_delay" min:"0s" max:"24h" doc:"of three steps or more, the last begins so long after all before it have succeeded; whole seconds"`
+	StepRetries   int           `yaml:"step_retries" json:"step_retries" min:"0" max:"20" doc:"how often a step is tried again after a failure"`
+	StepBackoff   time.Duration `yaml:"step_backoff" json:"step_backoff" min:"0s" max:"1h" doc:"how long after its first failure a step is tried again; it doubles with each"`
+	StepFailures  int           `yaml:"step_failures" json:"step_failures" min:"0" max:"20" doc:"how many attempts of each run's second step fail, without an effect"`
+	StepUndo      bool          `yaml:"step_undo" json:"step_undo" doc:"each step of a run leaves a compensation behind, for when the run fails (engine.saga.durable_rollback)"`
 
 	Fail          map[int]string        `yaml:"fail,omitempty" json:"fail,omitempty" like:"timeout; twice" doc:"how the executions of job N fail: the reason code that the worker gives; then, each behind a semicolon, twice or 3 times, of the job and its replays; committed: the effect is had all the same; succeeds after 5s: the worker reports a success after all"`
 	ApproveReplay map[int]time.Duration `yaml:"approve_replay,omitempty" json:"approve_replay,omitempty" min:"1ns" max:"24h" doc:"how long after its submission the operator approves the replay of job N, at the earliest, once it waits for that"`

@@ -15,7 +15,7 @@ import (
 
 // Run is the workload's n-th: a first step, a last one, and those in between side by side, the k-th of them k
 // times step_delay after the first, and not before step_until of a world that began then. Of two steps the second is the
-// one with the delay.
+// one with the delay. The last begins last_step_delay after all of them.
 func (w *Workload) Run(n int, began time.Time) workflow.Run {
 	r := workflow.Run{RunID: RunID(n), WorkflowID: "workflow", Tenant: "tenant-1"}
 	var between []string
@@ -33,7 +33,7 @@ func (w *Workload) Run(n int, began time.Time) workflow.Run {
 			}
 			between = append(between, s.ID)
 		default:
-			s.DependsOn = between
+			s.DependsOn, s.DelaySec = between, int64(w.LastStepDelay/time.Second)
 		}
 		r.Steps = append(r.Steps, s)
 	}
@@ -51,15 +51,19 @@ func (w *Workload) Failing(jobID string) bool {
 
 // checkRuns refuses what [workflow.Run] cannot say.
 func checkRuns(p *Plan) *strictyaml.Error {
-	if d := p.Workload.StepDelay; d%time.Second != 0 {
-		return &strictyaml.Error{Path: "workload.step_delay", Message: fmt.Sprintf("workload.step_delay is %s", strictyaml.DurationText(d)), Remedy: "give whole seconds, as in 30s"}
-	}
+	w := &p.Workload
 	for _, f := range []struct {
-		path string
-		d    time.Duration
-	}{{"workload.step_backoff", p.Workload.StepBackoff}, {"workload.step_until", p.Workload.StepUntil}} {
-		if f.d%time.Millisecond != 0 {
-			return &strictyaml.Error{Path: f.path, Message: fmt.Sprintf("%s is %s", f.path, strictyaml.DurationText(f.d)), Remedy: "give whole milliseconds, as in 5s"}
+		path    string
+		d, unit time.Duration
+		remedy  string
+	}{
+		{"workload.step_delay", w.StepDelay, time.Second, "give whole seconds, as in 30s"},
+		{"workload.last_step_delay", w.LastStepDelay, time.Second, "give whole seconds, as in 30s"},
+		{"workload.step_backoff", w.StepBackoff, time.Millisecond, "give whole milliseconds, as in 5s"},
+		{"workload.step_until", w.StepUntil, time.Millisecond, "give whole milliseconds, as in 5s"},
+	} {
+		if f.d%f.unit != 0 {
+			return &strictyaml.Error{Path: f.path, Message: fmt.Sprintf("%s is %s", f.path, strictyaml.DurationText(f.d)), Remedy: f.remedy}
 		}
 	}
 	return nil

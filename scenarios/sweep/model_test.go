@@ -76,6 +76,34 @@ func TestStaleWorkerRetriesAgreesWithItsModel(t *testing.T) {
 	assert.Positive(t, e.Mean)
 }
 
+// Late heartbeats make picks meet stale workers. More picks, with time between them, get past those, and cost picks.
+func TestPicksAreWeighedAgainstTheLag(t *testing.T) {
+	d, err := Load("stale-worker-retries")
+	require.NoError(t, err)
+	measured := func(lag, picks string) (exhausted, met float64) {
+		p, err := d.plan()
+		require.NoError(t, err)
+		for _, set := range []string{"engine.max_dispatch_retries=" + picks, "world.heartbeat_lag=" + lag, "world.dying=0.6", "engine.stale_worker=jittered-retries"} {
+			require.NoError(t, p.Set(set))
+		}
+		for seed := range uint64(3) {
+			p.Seed = d.FirstSeed + seed
+			res, err := scenarios.Run(t.Context(), p, scenarios.RunOptions{Modified: true})
+			require.NoError(t, err)
+			m := campaign.Measure(res)
+			exhausted += m["stale_exhausted"]
+			met += m["stale_picks"]
+		}
+		return exhausted, met
+	}
+	prompt, _ := measured("0s", "3")
+	few, metByFew := measured("35s", "3")
+	many, metByMany := measured("35s", "10")
+	assert.Less(t, prompt, few)
+	assert.Less(t, many, few)
+	assert.Greater(t, metByMany, metByFew)
+}
+
 // A ceiling of c attempts is c/2 publishes, so that a job fails with all of them: in an outage that
 // outlasts them, 0.9^(c/2) of the jobs.
 func TestBackoffAgreesWithItsModel(t *testing.T) {
