@@ -334,6 +334,16 @@ func TestReplaysThatBreakPromises(t *testing.T) {
 	}
 }
 
+// A replay that the safety kernel throttles waits rightly, as long as the kernel is asked again.
+func TestAThrottledReplayWaits(t *testing.T) {
+	for after, violations := range map[time.Duration]int{0: 0, time.Hour: 1} {
+		s := newStory().dies(job1, "timeout").letter(s1, job1, "timeout", "scheduled", nil).asked(s1, replay1)
+		s.last().Data = `{"decision":5}`
+		s.wait(after).dies(job2, "denied")
+		assert.Len(t, outcomeOf(s.judge(replaying), "auto-replay-comes-about").Violations, violations, after)
+	}
+}
+
 // What a dead letter's entry says of itself ends nothing that did not happen.
 func TestStatusIsNotBelieved(t *testing.T) {
 	for status, says := range map[string]string{

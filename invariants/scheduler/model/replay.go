@@ -337,6 +337,16 @@ func (f *Facts) ReplayDenied(j *Job) bool {
 	return l.ApprovedBy != "" && !l.Approved
 }
 
+// ReplayThrottled says whether the safety kernel throttles the replay of a job's dead letter, and is to be asked again.
+func (f *Facts) ReplayThrottled(j *Job) bool {
+	for id, since := range f.Policy.Throttled {
+		if f.isReplay(id, j) && f.At-since <= f.Config.Replay.BackoffMax+4*f.Config.PollInterval {
+			return true
+		}
+	}
+	return false
+}
+
 // PolicyChanged says whether another policy has decided on the replay of a job's dead letter than on the job: the one for
 // which the letter was raised.
 func (f *Facts) PolicyChanged(j *Job) bool {
@@ -379,7 +389,11 @@ func ReplayOpen(f *Facts) (list []string) {
 		case !l.triaged, l.ReplayStatus == "scheduled",
 			l.ReplayStatus == "awaiting_approval" && c.Approved[id] && !l.Refused && !l.hadApproval,
 			l.ReplayStatus == "quarantined" && c.Mended[id] && !l.Refused && !l.hadMending:
-			list = append(list, fmt.Sprintf("the dead letter of %s is %s", id, l.ReplayStatus))
+			why := ""
+			if f.ReplayThrottled(f.Job(id)) {
+				why = ", as the safety kernel throttles its replay"
+			}
+			list = append(list, fmt.Sprintf("the dead letter of %s is %s%s", id, l.ReplayStatus, why))
 		}
 	}
 	if f.Replay.Alert {

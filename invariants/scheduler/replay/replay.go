@@ -300,7 +300,7 @@ var growthAlertTellsTheTruth = rule.New(invariants.Invariant{
 
 var autoReplayComesAbout = rule.New(invariants.Invariant{
 	Name:   "auto-replay-comes-about",
-	Says:   "Every dead letter that is replayed by itself, or that somebody has let be replayed, is replayed, denied, found to be done, or exhausted in the end.",
+	Says:   "Every dead letter that is replayed by itself, or that somebody has let be replayed, is replayed, denied, found to be done, or exhausted in the end, unless the safety kernel throttles its replay to the last.",
 	Kind:   invariants.Eventually,
 	Source: "Dead letters, failure triage model: transient infrastructure",
 	Needs:  []string{"events-agree-with-servers"},
@@ -347,7 +347,9 @@ func unfounded(f *model.Facts, j *model.Job, status string, most int) string {
 			return fmt.Sprintf("exhausted, although %d of its %d replays have been had", had, most)
 		}
 	default:
-		return "still " + status
+		if status != "scheduled" || !f.ReplayThrottled(j) {
+			return "still " + status
+		}
 	}
 	return ""
 }
