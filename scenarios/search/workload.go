@@ -55,7 +55,7 @@ func (d *drawer) unreadable(int) {
 // runs has a plan start workflow runs, and turns some of their dials.
 func (d *drawer) runs() {
 	d.set("workload.runs", from(d, "runs", "1", "2"))
-	own := plans.DrawnKnobs(func(k plans.Knob) bool { return k.Needs == plans.HasRuns })
+	own := plans.DrawnKnobs(func(k plans.Knob) bool { return k.Needs != nil && k.Needs.Drawn == plans.HasRuns.Drawn })
 	for range d.upTo(4, "dials of runs") {
 		d.turn(evenly(d, "dial of runs", own...))
 	}
