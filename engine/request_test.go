@@ -56,6 +56,7 @@ func TestARedeliveryOfAJobInFlightOrOverIsANoOp(t *testing.T) {
 		require.NoError(t, h.handle(req), s)
 		assert.Equal(t, before, h.redis.Dump(), s)
 		assert.Empty(t, h.dispatches(), s)
+		assert.Zero(t, h.metric(`jobs_completed{status="`+string(s)+`",topic="job.default"}`), s)
 	}
 }
 
