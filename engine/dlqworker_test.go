@@ -249,7 +249,7 @@ func TestAnEntryThatComesAgainKeepsItsDecision(t *testing.T) {
 	l.runs(request("job-1"))
 	l.faults.on(phase.ResultWrite, "before")
 	require.Error(t, l.ends("job-1", job.StatusFailed, "timeout"))
-	require.NoError(t, l.r.Deny(t.Context(), "job-1", "ana", "sent by hand"))
+	require.NoError(t, l.r.Deny(t.Context(), "job-1", dlq.Person{Name: "ana"}, "sent by hand"))
 	require.NoError(t, l.ends("job-1", job.StatusFailed, "timeout"))
 	assert.Equal(t, dlq.Denied, l.visited("job-1", 2).ReplayStatus)
 	require.NoError(t, l.dlq.AddOnce(t.Context(), dlq.Entry{JobID: "job-1", Status: "FAILED", ReasonCode: "tool_error", ReplayStatus: dlq.PendingReview}))
@@ -372,6 +372,9 @@ func TestWhatIsForAGroupIsRefusedToOthers(t *testing.T) {
 	for _, op := range []*dlq.Replayer{l.r, l.operator(nil)} {
 		assert.ErrorContains(t, op.Approve(t.Context(), "job-1", ben), "job-1: only governance may approve its replay, and ben is not of that group")
 	}
+	own := triage(t, "  - {match: {reason_code: partial_external_write}, action: auto_replay}\n")
+	assert.ErrorContains(t, l.operator(own).Approve(t.Context(), "job-1", ben), "only governance may approve its replay", "whatever policy ben brings along")
+	assert.ErrorContains(t, l.r.Deny(t.Context(), "job-1", ben, ""), "only governance may deny its replay")
 	assert.ErrorContains(t, l.r.Mend(t.Context(), "job-1", []byte(`{}`), ana), "is not quarantined: it is awaiting_approval")
 	require.NoError(t, l.r.Approve(t.Context(), "job-1", ana))
 }

@@ -190,7 +190,7 @@ func newDLQDeny() *cobra.Command {
 		Use:   "deny JOB",
 		Short: "Deny the replay of a dead letter for good",
 		Long: `Deny ends the matter of a dead letter that has not been replayed: nothing replays it
-any more.
+any more. What the triage policy leaves to a group, only that group may deny.
 
 Exit codes: 0 denied, 1 too late, 2 usage, no such dead letter, or a server that does
 not answer, 3 a server lost midway, or a Redis that takes no writes.`,
@@ -198,7 +198,7 @@ not answer, 3 a server lost midway, or a Redis that takes no writes.`,
 		Args:    cli.OneArg("the job"),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			return f.with(cmd.Context(), func(ctx context.Context, r *dlq.Replayer) error {
-				if err := r.Deny(ctx, args[0], whoever(f.by), reason); err != nil {
+				if err := r.Deny(ctx, args[0], f.who(), reason); err != nil {
 					return err
 				}
 				cli.NewPrinter(cmd.OutOrStdout()).Line("The replay of %s is denied.", args[0])

@@ -1,6 +1,7 @@
 package dlq
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -26,7 +27,7 @@ type Person struct {
 var ErrOutsider = fmt.Errorf("%w", ErrRefused)
 
 // permit says why a person may not do with an entry what is for a group, and notes that in the audit trail. Anybody may if
-// the group is "".
+// the group is "". What the schedulers have noted in the entry goes before the policy that the person brings along.
 func (r *Replayer) permit(ctx context.Context, e *Entry, who Person, group, what string) error {
 	if group == "" || slices.Contains(who.Groups, group) {
 		return nil
@@ -53,7 +54,7 @@ func (r *Replayer) Approve(ctx context.Context, jobID string, who Person) error 
 	if limit := r.limit(d); was.ReplayCount >= limit {
 		return refused("%s has been replayed %d times, of %d at most; submit the job anew, under another id", jobID, was.ReplayCount, limit)
 	}
-	if err := r.permit(ctx, &was.Entry, who, d.ApproverGroup, "approve its replay"); err != nil {
+	if err := r.permit(ctx, &was.Entry, who, cmp.Or(was.ApproverGroup, d.ApproverGroup), "approve its replay"); err != nil {
 		return err
 	}
 	c := r.goes(was, audit.Event{Kind: EventApproved, Reason: was.ReplayReason, By: who.Name})
@@ -91,7 +92,7 @@ func (r *Replayer) Mend(ctx context.Context, jobID string, payload json.RawMessa
 	case was.ReplayCount >= limit:
 		return refused("%s has been replayed %d times, of %d at most; submit the job anew, under another id", jobID, was.ReplayCount, limit)
 	}
-	if err := r.permit(ctx, &was.Entry, who, d.Owner, "mend it"); err != nil {
+	if err := r.permit(ctx, &was.Entry, who, cmp.Or(was.Owner, d.Owner), "mend it"); err != nil {
 		return err
 	}
 	c := r.goes(was, audit.Event{Kind: EventMended, Reason: "with another payload", By: who.Name})
@@ -99,8 +100,9 @@ func (r *Replayer) Mend(ctx context.Context, jobID string, payload json.RawMessa
 	return r.decided(ctx, was, c)
 }
 
-// Deny ends the matter of an entry that has not been replayed.
-func (r *Replayer) Deny(ctx context.Context, jobID, by, reason string) error {
+// Deny ends the matter of an entry that has not been replayed. Who may approve it does it, or whose it is, if the policy names
+// them.
+func (r *Replayer) Deny(ctx context.Context, jobID string, who Person, reason string) error {
 	was, err := r.look(ctx, jobID)
 	if err != nil {
 		return err
@@ -109,8 +111,16 @@ func (r *Replayer) Deny(ctx context.Context, jobID, by, reason string) error {
 	case Replayed, Denied, AlreadyCommitted, Exhausted:
 		return refused("the entry of %s is %s already", jobID, was.ReplayStatus)
 	}
-	c := change{to: was.Entry, event: audit.Event{Kind: EventDenied, Reason: reason, By: by}}
-	c.to.ReplayStatus, c.to.NextReplayAt, c.to.DecidedBy, c.to.ReplayReason = Denied, 0, by, "replay denied by "+by
+	d := r.Stands(&was.Entry)
+	group := cmp.Or(was.Owner, d.Owner)
+	if d.Action == RequireApproval {
+		group = cmp.Or(was.ApproverGroup, d.ApproverGroup, group)
+	}
+	if err := r.permit(ctx, &was.Entry, who, group, "deny its replay"); err != nil {
+		return err
+	}
+	c := change{to: was.Entry, event: audit.Event{Kind: EventDenied, Reason: reason, By: who.Name}}
+	c.to.ReplayStatus, c.to.NextReplayAt, c.to.DecidedBy, c.to.ReplayReason = Denied, 0, who.Name, "replay denied by "+who.Name
 	if reason != "" {
 		c.to.ReplayReason += ": " + reason
 	}
@@ -129,7 +139,7 @@ func (r *Replayer) Replay(ctx context.Context, jobID string, who Person) (Entry,
 		return was.Entry, err
 	}
 	if d := r.Stands(&was.Entry); d.Action == ManualReview {
-		if err := r.permit(ctx, &was.Entry, who, d.Owner, "replay it"); err != nil {
+		if err := r.permit(ctx, &was.Entry, who, cmp.Or(was.Owner, d.Owner), "replay it"); err != nil {
 			return was.Entry, err
 		}
 	}

@@ -1,6 +1,7 @@
 package dlq
 
 import (
+	"cmp"
 	"fmt"
 
 	"github.com/wavetank-sim/wavetank/engine/job"
@@ -92,7 +93,14 @@ func (p *Policy) Decide(e *Entry) Decision {
 	if e.Fatal && e.Mismatch == "" {
 		return Decision{Action: ManualReview, Class: class.Name, Why: "No rule matches, and its worker called the failure final: what it was part of may have been undone."}
 	}
-	return Decision{Action: class.Action, Class: class.Name, Why: fmt.Sprintf("No rule matches; the default of %s: %s", class.Name, class.Says)}
+	d := Decision{Action: class.Action, Class: class.Name, Why: fmt.Sprintf("No rule matches; the default of %s: %s", class.Name, class.Says)}
+	if e.Mismatch != "" { // who was to decide on the failure is to decide on this
+		own := *e
+		own.Mismatch = ""
+		of := p.Decide(&own)
+		d.ApproverGroup = cmp.Or(of.ApproverGroup, of.Owner)
+	}
+	return d
 }
 
 // stepOf is why a step of a run is not replayed.

@@ -160,3 +160,16 @@ func TestTheClassesOfTheSeed(t *testing.T) {
 	}
 	assert.Equal(t, 11, signals)
 }
+
+// What another policy decides on is for who was to decide on the failure, unless a rule says for whom.
+func TestAMismatchIsForWhoWasToDecide(t *testing.T) {
+	p := &dlq.Policy{Version: "v1", Rules: []dlq.Rule{
+		{Match: dlq.Match{ReasonCode: "partial_external_write"}, Action: dlq.RequireApproval, Owner: "payments", ApproverGroup: "governance"},
+		{Match: dlq.Match{ReasonCode: "schema_invalid"}, Action: dlq.Quarantine, Owner: "integration"},
+	}}
+	for code, group := range map[string]string{"partial_external_write": "governance", "schema_invalid": "integration", "unknown_commit_state": ""} {
+		d := p.Decide(&dlq.Entry{Status: "FAILED", ReasonCode: code, Mismatch: "sha256:b"})
+		assert.Equal(t, dlq.RequireApproval, d.Action, code)
+		assert.Equal(t, group, d.ApproverGroup, code)
+	}
+}

@@ -155,11 +155,11 @@ func (r *Replayer) triage(ctx context.Context, was read) error {
 // said is a decision in words.
 func (d *Decision) said() string {
 	who := ""
-	switch {
-	case d.Owner != "":
+	if d.Owner != "" {
 		who = ", for " + d.Owner
-	case d.ApproverGroup != "":
-		who = ", by " + d.ApproverGroup
+	}
+	if d.ApproverGroup != "" {
+		who += ", by " + d.ApproverGroup
 	}
 	return fmt.Sprintf("%s%s: %s", d.Action, who, d.Why)
 }

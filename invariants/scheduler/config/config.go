@@ -41,17 +41,18 @@ type Config struct {
 	Outages              time.Duration `setting:"-"` // for how long the plan's faults may keep a message from being handled, taken together
 	PendingAge           time.Duration // before the replayer takes up a PENDING job (Scheduler internals)
 
-	PollInterval    time.Duration // of reconciler and replayer (Scheduler internals)
-	BatchSize       int           // jobs that they read at once (Scheduler internals)
-	MaxIterations   int           // batches in one tick (Scheduler internals)
-	StoreOpTimeout  time.Duration // of one operation on Redis (Scheduler internals)
-	DispatchTimeout time.Duration // (Dispatch ordering)
-	TopicTimeouts   string        // those of single topics, as topic=duration joined by commas
-	RunningTimeout  time.Duration // (Scheduler internals)
-	IntentAge       time.Duration // before the replayer publishes again
-	ScheduledAge    time.Duration // before it takes up a SCHEDULED job
-	SnapshotLockTTL time.Duration // (Scheduler internals)
-	SnapshotEvery   time.Duration // between two writes by a replica (Scheduler internals)
+	PollInterval        time.Duration // of reconciler and replayer (Scheduler internals)
+	BatchSize           int           // jobs that they read at once (Scheduler internals)
+	MaxIterations       int           // batches in one tick (Scheduler internals)
+	StoreOpTimeout      time.Duration // of one operation on Redis (Scheduler internals)
+	DispatchTimeout     time.Duration // (Dispatch ordering)
+	TopicTimeouts       string        // those of single topics, as topic=duration joined by commas
+	RunningTimeout      time.Duration // (Scheduler internals)
+	IntentAge           time.Duration // before the replayer publishes again
+	ScheduledAge        time.Duration // before it takes up a SCHEDULED job
+	SnapshotLockTTL     time.Duration // (Scheduler internals)
+	SnapshotEvery       time.Duration // between two writes by a replica (Scheduler internals)
+	SnapshotReadTimeout time.Duration // how long a start waits for it (Scheduler internals)
 
 	Fence              bool // what the hardened preset adds, each under its own name
 	Epochs             bool
@@ -156,7 +157,7 @@ var documentedConfig = Config{
 	MaxDispatchRetries: 3, MaxSchedulingRetries: 50, MaxDeliver: 100, MaxRenewalFailures: 3, BatchSize: 200, MaxIterations: 100,
 	WorkerTTL: 30 * time.Second, RegistrySweep: 10 * time.Second, JobLockTTL: time.Minute, PublishTimeout: 5 * time.Second, StoreOpTimeout: 2 * time.Second,
 	RetryDelayBusy: 500 * time.Millisecond, RetryDelayStore: time.Second, RetryDelayNoWorkers: 2 * time.Second, BackoffBase: time.Second, BackoffMax: 30 * time.Second, AckWait: 10 * time.Minute, PendingAge: 2 * time.Minute, IntentAge: 30 * time.Second, ScheduledAge: 2 * time.Minute,
-	PollInterval: 30 * time.Second, DispatchTimeout: 5 * time.Minute, RunningTimeout: 30 * time.Minute, SnapshotLockTTL: 10 * time.Second, SnapshotEvery: 5 * time.Second,
+	PollInterval: 30 * time.Second, DispatchTimeout: 5 * time.Minute, RunningTimeout: 30 * time.Minute, SnapshotLockTTL: 10 * time.Second, SnapshotEvery: 5 * time.Second, SnapshotReadTimeout: 5 * time.Second,
 }
 
 func (c Config) WithDefaults() Config {

@@ -46,6 +46,7 @@ var snapshotStaysFresh = rule.New(invariants.Invariant{
 	Source: "Scheduler internals, section 8, snapshot writer lock: maximum snapshot staleness on crash",
 }, func(f *model.Facts, t *rule.Tally) observe.Checker {
 	var written time.Duration
+	began := map[string]time.Duration{} // when each process set out to write first
 	bound := f.Config.SnapshotLockTTL + f.Config.SnapshotEvery + model.Doubt
 	stale := func(by string, at time.Duration) {
 		bound := bound
@@ -55,15 +56,24 @@ var snapshotStaysFresh = rule.New(invariants.Invariant{
 				break
 			}
 		}
-		if l, heard := f.Listens[by]; heard && at-l.Last <= f.Config.WorkerTTL && at-max(written, l.Since) > bound {
+		l, heard := f.Listens[by]
+		since := l.Since + f.Config.SnapshotReadTimeout // for so long a start may wait for the snapshot
+		if first, set := began[by]; set {
+			since = min(since, max(first, l.Since))
+		}
+		if heard && at-l.Last <= f.Config.WorkerTTL && at-max(written, since) > bound {
 			t.Violation(nil, "the snapshot was %s old at %s, although %s had heard of workers for %s; its lock's TTL is %s and a tick %s",
 				at-written, at, by, at-l.Since, f.Config.SnapshotLockTTL, f.Config.SnapshotEvery)
 		}
 	}
 	return observe.Checker{Ticked: func(s *model.Step, k *model.Tick) {
+		by := invariants.Process(s.Node, s.Incarnation)
+		if _, set := began[by]; !set && k == &f.Ticks.Writer {
+			began[by] = s.At
+		}
 		if k == &f.Ticks.Writer && !k.Begins {
 			t.Exercise()
-			stale(invariants.Process(s.Node, s.Incarnation), s.At)
+			stale(by, s.At)
 			written = s.At
 		}
 	}, Ended: func(*invariants.End) {

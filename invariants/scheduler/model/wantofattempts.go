@@ -10,10 +10,14 @@ import (
 // was handed a failure of it, a pool serves it, and its tenant had a slot as far as the writer knew.
 func (f *Facts) GivenUpBy(s *Step, w *Write) bool {
 	j := s.About
-	answered := func(m Message) bool {
+	return j.State == Failed && w.From != Failed && !j.FailureReported() && f.pooled(&j.Wish) && (s.Handling == nil || !s.Handling.Full)
+}
+
+// FailureReported says whether a scheduler has had a result of the job that is no success.
+func (j *Job) FailureReported() bool {
+	return slices.ContainsFunc(j.Messages, func(m Message) bool {
 		return m.Consumer == history.ConsumerResult && m.Delivered > 0 && !m.Succeeded && !m.Garbled
-	}
-	return j.State == Failed && w.From != Failed && !slices.ContainsFunc(j.Messages, answered) && f.pooled(&j.Wish) && (s.Handling == nil || !s.Handling.Full)
+	})
 }
 
 // pooled says whether a pool serves the job for sure.

@@ -46,7 +46,7 @@ var noReplayOfWhatTheLedgerHas = rule.New(invariants.Invariant{
 
 var policyMismatchIsRaised = rule.New(invariants.Invariant{
 	Name:   "policy-mismatch-is-raised",
-	Says:   "A replay on which another policy decides than on its original says so, and waits for an approval under that policy if its failure is not transient.",
+	Says:   "A replay on which another policy decides than on its original says so, and waits for an approval under that policy, unless its failure is transient or a rule says otherwise.",
 	Kind:   invariants.Always,
 	Source: "Dead letters, failure triage model: policy_snapshot_mismatch",
 }, func(f *model.Facts, t *rule.Tally) observe.Checker {

@@ -255,6 +255,11 @@ var noReplayAgainstTriage = rule.New(invariants.Invariant{
 func outsider(c *config.ReplayConfig, id string, l *model.Letter) bool {
 	groups, known := c.Operators[id]
 	r := ruleOf(c, l)
+	if r == nil { // what is raised without a rule is for who was to decide on the failure
+		own := *l
+		own.Raised = ""
+		r = ruleOf(c, &own)
+	}
 	return known && r != nil && r.Group != "" && !slices.Contains(groups, r.Group)
 }
 
@@ -347,7 +352,7 @@ func unfounded(f *model.Facts, j *model.Job, status string, most int) string {
 			return fmt.Sprintf("exhausted, although %d of its %d replays have been had", had, most)
 		}
 	default:
-		if status != "scheduled" || !f.ReplayThrottled(j) {
+		if status != "scheduled" || f.At >= f.Replay.Letters[j.ID].Due && !f.ReplayThrottled(j) {
 			return "still " + status
 		}
 	}

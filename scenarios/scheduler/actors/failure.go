@@ -15,7 +15,7 @@ import (
 type Failure struct {
 	ReasonCode string
 	Committed  bool          // the effect is had, although the worker reports a failure
-	Succeeds   time.Duration // after which it has the effect, and reports a success after all; 0 is never
+	Succeeds   time.Duration // after which it has the effect, unless it has had it, and reports a success after all; 0 is never
 }
 
 // EffectFail is an execution that ends without its effect.
@@ -44,7 +44,7 @@ var errHad = errors.New(history.EffectHad)
 // succeedAfterAll goes on where an execution was taken for a failure: a call that had timed out, say.
 func (r *running) succeedAfterAll(ctx context.Context, t *worker.Task, f *Failure) worker.Outcome {
 	r.p.Clock().Sleep(f.Succeeds)
-	if r.end(phase.With(ctx, t.JobID, PhaseEffect), t, nil) != nil {
+	if !f.Committed && r.end(phase.With(ctx, t.JobID, PhaseEffect), t, nil) != nil {
 		return worker.Outcome{Ending: worker.Dropped}
 	}
 	return r.outcome(t, nil)
