@@ -58,7 +58,7 @@ func Template(req *job.Request) job.Request {
 	}
 	t.IdempotencyKey = c.IdempotencyKey
 	if t.IdempotencyKey == "" {
-		t.IdempotencyKey = Key(req.WorkflowID, req.JobID, t.Topic, t.Capability, req.StepIndex)
+		t.IdempotencyKey = Key(req.WorkflowID, firstOf(req), t.Topic, t.Capability, req.StepIndex)
 	}
 	t.Labels, t.Env = job.WithoutOwnLabels(overlay(req.Labels, c.Labels)), overlay(req.Env, c.Env)
 	mark := map[string]string{LabelCompensation: "true", LabelWorkflowID: req.WorkflowID}
@@ -76,6 +76,20 @@ func overlay(base, over map[string]string) map[string]string {
 	}
 	maps.Copy(m, over)
 	return m
+}
+
+// firstOf is the first of the jobs that have req's effect once between them, under one idempotency key: the first attempt of
+// a run's step, and the original of a replay that keeps its key.
+func firstOf(req *job.Request) string {
+	if step, is := strings.CutPrefix(req.IdempotencyKey, req.WorkflowID+":"); is {
+		if attempts := req.WorkflowID + "-" + step + "-"; strings.HasPrefix(req.JobID, attempts) {
+			return attempts + "1"
+		}
+	}
+	if of := req.Labels[job.LabelReplayOf]; of != "" && req.IdempotencyKey != req.JobID {
+		return of
+	}
+	return req.JobID
 }
 
 // Key is the idempotency key of a compensation that names none.

@@ -24,7 +24,7 @@ func booked() job.Request {
 func TestACompensationIsLikeItsJob(t *testing.T) {
 	req := booked()
 	c := saga.Template(&req)
-	sum := sha256.Sum256([]byte("wf-1|job-1|job.book|book|2"))
+	sum := sha256.Sum256([]byte("wf-1|job-0|job.book|book|2"))
 	assert.Equal(t, job.Request{
 		Topic: "job.book", Tenant: "t", Priority: "CRITICAL", IdempotencyKey: hex.EncodeToString(sum[:]), Payload: json.RawMessage(`{"n":1}`),
 		Labels:    map[string]string{"zone": "a", "saga_compensation": "true", "is_compensation": "true", "saga_workflow_id": "wf-1", "saga_job_id": "job-1"},
@@ -73,4 +73,28 @@ func TestKeysDiffer(t *testing.T) {
 		keys[k] = true
 	}
 	assert.Len(t, keys, 6)
+}
+
+// Jobs that have one effect between them, under its idempotency key, have it undone once.
+func TestJobsOfOneEffectHaveOneCompensationKey(t *testing.T) {
+	for name, c := range map[string]struct {
+		id, key, replayOf string
+		first             string
+	}{
+		"a job":                        {"job-1", "job-1:key", "", "job-1"},
+		"whose key is its id":          {"job-1", "job-1", "", "job-1"},
+		"its replay":                   {"job-1-replay-1", "job-1", "job-1", "job-1"},
+		"a replay under its own key":   {"job-1-replay-1", "job-1-replay-1", "job-1", "job-1-replay-1"},
+		"an attempt of a step":         {"wf-book-1", "wf:book", "", "wf-book-1"},
+		"the next":                     {"wf-book-2", "wf:book", "", "wf-book-1"},
+		"a replay of that":             {"wf-book-2-replay-1", "wf:book", "wf-book-2", "wf-book-1"},
+		"an attempt of another":        {"wf-pay-2", "wf:pay", "", "wf-pay-1"},
+		"a client's job under its key": {"job-1", "wf:book", "", "job-1"},
+	} {
+		req := job.Request{
+			JobID: c.id, Topic: "job.book", IdempotencyKey: c.key, Labels: map[string]string{job.LabelReplayOf: c.replayOf},
+			WorkflowID: "wf", Compensation: &job.Compensation{},
+		}
+		assert.Equal(t, saga.Key("wf", c.first, "job.book", "", 0), saga.Template(&req).IdempotencyKey, name)
+	}
 }

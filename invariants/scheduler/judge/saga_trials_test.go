@@ -75,6 +75,12 @@ func (s *story) compensatesOf(tenant, node, job, id string) *story {
 	return s.add(node, sim.KindPublish, "", history.SubjectSubmit, job, "saga_publish", c)
 }
 
+// undoes submits a job that undoes another, and has it dispatched.
+func (s *story) undoes(id, job string) *story {
+	request := fmt.Sprintf(`{"job_id":%q,"idempotency_key":%q,"labels":{"saga_job_id":%q}}`, id, id, job)
+	return s.write("submitter", id, "submit_write", "PENDING", "attempts", "0", "request", request).dispatched(s1, id, w1)
+}
+
 // asksKernel asks the safety kernel about the job of a compensation.
 func (s *story) asksKernel(node, id string, decision int) *story {
 	s.add(node, sim.KindCall, history.MethodCheck, "kernel", id, "safety_check")
@@ -126,10 +132,23 @@ var sagaTrials = map[string]trial{
 		breaks: func(s *story) {
 			s.succeeds(job1).failsForGood(job2).compensates(s1, job1, "comp-1").compensates(s2, job1, "comp-2")
 		},
-		says: "as comp-2, and before that as comp-1",
+		says: "as comp-1 and comp-2, under one idempotency key",
 		holds: func(s *story) {
 			undone(s)
 			s.compensates(s2, job1, "comp-1") // once more, as the same job
+		},
+	},
+	"one-undo-per-effect": {
+		cfg: config.Config{Deduplicate: true, Replay: config.ReplayConfig{KeepKey: true}},
+		breaks: func(s *story) {
+			s.underKey(job1, "tenant-1").dispatched(s1, job1, w1).executed(w1, job1)
+			s.undoes("comp-1", job1).executed(w1, "comp-1").undoes("comp-2", job1).executed(w2, "comp-2")
+		},
+		says: "undid the effect of idempotency key tenant-1:key-1 at step 42 on worker-2, for the second time; it was had 1 time",
+		holds: func(s *story) {
+			s.underKey(job1, "tenant-1").dispatched(s1, job1, w1).executed(w1, job1)
+			s.undoes("comp-1", job1).executed(w1, "comp-1").undoes("comp-2", job1).effect(w2, "comp-2", "finish")
+			s.last().Outcome = history.EffectHad
 		},
 	},
 	"compensations-in-lifo-order": {

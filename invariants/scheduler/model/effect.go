@@ -4,10 +4,11 @@ import "cmp"
 
 // Effect is that an execution of a job did on the outside what its tenant's idempotency key stands for: the first time.
 type Effect struct {
-	Job  *Job
-	Step int
-	By   string // the worker
-	had  int    // how often
+	Job    *Job
+	Step   int
+	By     string // the worker
+	had    int    // how often
+	undone int    // how often, by compensations of jobs that have its key
 }
 
 // HadEffect notes an effect at the workers' sink.
@@ -16,12 +17,17 @@ func (f *Facts) HadEffect(s *Step) {
 		f.Effects, f.UsedBy = map[string]Effect{}, map[string]string{}
 	}
 	j := s.About
-	first, again := f.Effects[f.effectKey(s)]
-	if !again {
-		first = Effect{Job: j, Step: s.Step, By: s.Node}
+	first := f.Effects[f.effectKey(s)]
+	if first.had == 0 {
+		first.Job, first.Step, first.By = j, s.Step, s.Node
 	}
 	first.had++
 	f.Effects[f.effectKey(s)] = first
+	if key := f.undoes(j); key != "" {
+		e := f.Effects[key]
+		e.undone++
+		f.Effects[key] = e
+	}
 	tenant := cmp.Or(f.UsedBy[j.Replay.Key], j.TenantOf())
 	if f.UsedBy[j.Replay.Key] = tenant; tenant != j.TenantOf() && j.Replay.Key != "" {
 		f.Reach(KeyOfTwoTenants)
@@ -43,6 +49,22 @@ func (f *Facts) Repeated(s *Step) (key string, first Effect, again bool) {
 	key = f.effectKey(s)
 	first = f.Effects[key]
 	return key, first, first.had > 1
+}
+
+// undoes is the key whose effect the job undoes, by its labels; "" is none.
+func (f *Facts) undoes(j *Job) string {
+	if j = f.Jobs[j.Wish.Labels["saga_job_id"]]; j == nil || f.Root(j).Replay.Key == "" {
+		return ""
+	}
+	return f.Root(j).Commitment()
+}
+
+// Undone is the key whose effect a step has undone, how often that was done by then, and how often the effect was had; ""
+// if the step undoes nothing.
+func (f *Facts) Undone(s *Step) (key string, undone, had int) {
+	key = f.undoes(s.About)
+	e := f.Effects[key]
+	return key, e.undone, e.had
 }
 
 // HadBefore is the step at which the effect of a replay's key was had, if that was before the ledger was last asked because

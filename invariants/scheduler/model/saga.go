@@ -52,8 +52,11 @@ func (g *Saga) Holds(at time.Duration) int {
 	return len(g.Stack)
 }
 
-// scoped is the name of a compensation among all: its idempotency key is one only within its saga.
-func scoped(saga, key string) string { return saga + "|" + key }
+// scoped is the name of a compensation among all: its idempotency key is one only within its saga, where several jobs that
+// have one effect between them leave one each under it.
+func scoped(saga string, p *history.Request) string {
+	return saga + "|" + p.IdempotencyKey + "|" + p.Labels["saga_job_id"]
+}
 
 // Compensation is one that was put onto a stack, under an idempotency key.
 type Compensation struct {
@@ -68,6 +71,18 @@ type Compensation struct {
 }
 
 func (c *Compensation) Accounted() bool { return len(c.Jobs) > 0 || c.ended }
+
+// SubmittedAs returns the jobs that were submitted for the compensation: with peek, for all of its saga under its key.
+func (f *Facts) SubmittedAs(c *Compensation) (jobs []string) {
+	jobs = slices.Clone(c.Jobs)
+	for _, other := range c.Saga.Recorded {
+		if f.Config.Saga.Peek && other != c && other.key == c.key {
+			jobs = append(jobs, other.Jobs...)
+		}
+	}
+	slices.Sort(jobs)
+	return slices.Compact(jobs)
+}
 
 func (c *Compensation) RecordedAs() invariants.Clause {
 	if c.Job == "" {
@@ -134,7 +149,7 @@ func (f *Facts) compensationRecorded(s *Step, g *Saga, entry string) {
 	p, err := history.Read[history.Request](entry)
 	key, readable := "unreadable "+g.ID+" "+entry, err == nil && p.Topic != ""
 	if readable {
-		key = scoped(g.ID, p.IdempotencyKey)
+		key = scoped(g.ID, p)
 	}
 	if j := f.Jobs[p.Labels["saga_job_id"]]; readable && j != nil && j.Saga.ID == g.ID {
 		j.Saga.Recorded = true
@@ -169,7 +184,7 @@ func (f *Facts) CompensationSubmitted(s *Step, p *history.Request) {
 		return
 	}
 	g := k.Of(history.SagaOf(p.Tenant, p.Labels["saga_workflow_id"]))
-	key := scoped(g.ID, p.IdempotencyKey)
+	key := scoped(g.ID, p)
 	c := k.byKey[key]
 	if c == nil { // nobody was seen to record it
 		c = &Compensation{Saga: g, Job: p.Labels["saga_job_id"], key: p.IdempotencyKey, Step: s.Step}

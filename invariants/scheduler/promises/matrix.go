@@ -105,6 +105,7 @@ var Matrix = map[string]row{
 		{By: StrikesOf(AckLost, DeliveryLost, WorkerCrash, WorkerAway, NATSAway, NATSPowerLoss), Why: impossible, Says: "a worker that is gone before its work and one that is gone after it leave the same message without an ack"},
 	}},
 	"one-effect-per-key":                  {Takes: []mechanism{having(withDeduplication, withKeptKey)}},
+	"one-undo-per-effect":                 {Takes: []mechanism{having(withDeduplication, withKeptKey)}},
 	"no-replay-of-what-the-ledger-has":    {Takes: []mechanism{having(withLedger, withCommitCheck)}},
 	"failed-never-precedes-its-dlq-entry": {Except: []exception{rewound}},
 	"processed-message-not-handled-again": {Except: []exception{rewound}},

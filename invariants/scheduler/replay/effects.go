@@ -27,6 +27,25 @@ var oneEffectPerKey = rule.New(invariants.Invariant{
 	}}
 })
 
+var oneUndoPerEffect = rule.New(invariants.Invariant{
+	Name:   "one-undo-per-effect",
+	Says:   "What an idempotency key of a tenant stands for is undone at most as often as it was had, whichever of the jobs under that key the compensations are of.",
+	Kind:   invariants.Always,
+	Source: "Scheduler internals, section 4: the idempotency key of a compensation; Dead letters, replay worker: a replay keeps its original's",
+}, func(f *model.Facts, t *rule.Tally) observe.Checker {
+	return observe.Checker{Effect: func(s *model.Step) {
+		key, undone, had := f.Undone(s)
+		if key == "" || s.Name != "finish" || history.AnswerOf(s.Event) == history.Declined {
+			return
+		}
+		t.Exercise()
+		if undone > had {
+			t.Violation(s.About, "undid the effect of idempotency key %s at step %d on %s, for the %s time; it was had %s",
+				key, invariants.StepNo(s.Step), s.Node, invariants.Ordinal(undone), invariants.CountOf(had, "time", "times"))
+		}
+	}}
+})
+
 var noReplayOfWhatTheLedgerHas = rule.New(invariants.Invariant{
 	Name:   "no-replay-of-what-the-ledger-has",
 	Says:   "A dead letter is replayed only after the ledger of the outside system was asked, and did not have the effect of its idempotency key by then.",

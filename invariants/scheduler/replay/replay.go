@@ -16,7 +16,7 @@ import (
 // What holds of dead-letter triage and replay (Dead letters).
 var Invariants = []rule.Rule{
 	replayKeepsIdempotencyKey, replayHasFreshDecision, oneReplayPerCount, maxReplaysHold, noReplayOfCommitted, noReplayAgainstTriage, deadLetterKeepsItsDecision,
-	growthAlertTellsTheTruth, autoReplayComesAbout, oneEffectPerKey, policyMismatchIsRaised, noReplayOfWhatTheLedgerHas, replayWaitsItsBackoff,
+	growthAlertTellsTheTruth, autoReplayComesAbout, oneEffectPerKey, oneUndoPerEffect, policyMismatchIsRaised, noReplayOfWhatTheLedgerHas, replayWaitsItsBackoff,
 }
 
 var Situations = []rule.Rule{

@@ -1,6 +1,8 @@
 package workflows
 
 import (
+	"strings"
+
 	"github.com/wavetank-sim/wavetank/invariants"
 	"github.com/wavetank-sim/wavetank/invariants/scheduler/history"
 	"github.com/wavetank-sim/wavetank/invariants/scheduler/model"
@@ -52,14 +54,14 @@ var compensationRecordedOnce = rule.New(invariants.Invariant{
 
 var oneCompensationPerKey = rule.New(invariants.Invariant{
 	Name:   "one-compensation-per-key",
-	Says:   "One job is submitted for the idempotency key of a compensation, however often it is submitted.",
+	Says:   "One job is submitted for the idempotency key of a compensation, however often it is submitted; with engine.saga.peek also if it undoes several jobs.",
 	Kind:   invariants.Always,
 	Source: "Scheduler internals, section 4: the idempotency key of a compensation",
 }, func(f *model.Facts, t *rule.Tally) observe.Checker {
 	f.Sagas.Submitting = append(f.Sagas.Submitting, func(s *model.Step, c *model.Compensation, _ bool) {
 		t.Exercise()
-		if n := len(c.Jobs); n > 1 {
-			t.Violation(f.Jobs[c.Job], "its compensation was submitted at step %d as %s, and before that as %s, under one idempotency key", invariants.StepNo(s.Step), c.Jobs[n-1], c.Jobs[0])
+		if jobs := f.SubmittedAs(c); len(jobs) > 1 {
+			t.Violation(f.Jobs[c.Job], "its compensation was submitted at step %d, and by then as %s, under one idempotency key", invariants.StepNo(s.Step), strings.Join(jobs, " and "))
 		}
 	})
 	return observe.Checker{}
