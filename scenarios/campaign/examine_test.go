@@ -156,7 +156,7 @@ func meets(what Containment, like func(*plans.Plan) bool) trials {
 func TestExamineWhatGoesOutOfBounds(t *testing.T) {
 	spec := drawn(Drawn{})
 	like := func(p *plans.Plan) bool {
-		return p.Workload.Jobs >= 2 && slices.ContainsFunc(p.Faults, func(f faults.Fault) bool { return f.On != nil && f.On.Phase == "publish" })
+		return p.Workload.Jobs >= 2 && slices.ContainsFunc(p.Faults, func(f faults.Fault) bool { return f.On != nil && f.On.Phase == "publish" && f.On.Job <= 2 })
 	}
 	n := 0
 	var plan *plans.Plan
