@@ -27,7 +27,7 @@ type Person struct {
 var ErrOutsider = fmt.Errorf("%w", ErrRefused)
 
 // permit says why a person may not do with an entry what is for a group, and notes that in the audit trail. Anybody may if
-// the group is "". What the schedulers have noted in the entry goes before the policy that the person brings along.
+// the group is "".
 func (r *Replayer) permit(ctx context.Context, e *Entry, who Person, group, what string) error {
 	if group == "" || slices.Contains(who.Groups, group) {
 		return nil
@@ -54,7 +54,7 @@ func (r *Replayer) Approve(ctx context.Context, jobID string, who Person) error 
 	if limit := r.limit(d); was.ReplayCount >= limit {
 		return refused("%s has been replayed %d times, of %d at most; submit the job anew, under another id", jobID, was.ReplayCount, limit)
 	}
-	if err := r.permit(ctx, &was.Entry, who, cmp.Or(was.ApproverGroup, d.ApproverGroup), "approve its replay"); err != nil {
+	if err := r.permit(ctx, &was.Entry, who, d.ApproverGroup, "approve its replay"); err != nil {
 		return err
 	}
 	c := r.goes(was, audit.Event{Kind: EventApproved, Reason: was.ReplayReason, By: who.Name})
@@ -92,7 +92,7 @@ func (r *Replayer) Mend(ctx context.Context, jobID string, payload json.RawMessa
 	case was.ReplayCount >= limit:
 		return refused("%s has been replayed %d times, of %d at most; submit the job anew, under another id", jobID, was.ReplayCount, limit)
 	}
-	if err := r.permit(ctx, &was.Entry, who, cmp.Or(was.Owner, d.Owner), "mend it"); err != nil {
+	if err := r.permit(ctx, &was.Entry, who, d.Owner, "mend it"); err != nil {
 		return err
 	}
 	c := r.goes(was, audit.Event{Kind: EventMended, Reason: "with another payload", By: who.Name})
@@ -100,8 +100,8 @@ func (r *Replayer) Mend(ctx context.Context, jobID string, payload json.RawMessa
 	return r.decided(ctx, was, c)
 }
 
-// Deny ends the matter of an entry that has not been replayed. Who may approve it does it, or whose it is, if the policy names
-// them.
+// Deny ends the matter of an entry that has not been replayed. If the policy names who approves it, only they may do so, and
+// else its owner, if there is one.
 func (r *Replayer) Deny(ctx context.Context, jobID string, who Person, reason string) error {
 	was, err := r.look(ctx, jobID)
 	if err != nil {
@@ -112,11 +112,7 @@ func (r *Replayer) Deny(ctx context.Context, jobID string, who Person, reason st
 		return refused("the entry of %s is %s already", jobID, was.ReplayStatus)
 	}
 	d := r.Stands(&was.Entry)
-	group := cmp.Or(was.Owner, d.Owner)
-	if d.Action == RequireApproval {
-		group = cmp.Or(was.ApproverGroup, d.ApproverGroup, group)
-	}
-	if err := r.permit(ctx, &was.Entry, who, group, "deny its replay"); err != nil {
+	if err := r.permit(ctx, &was.Entry, who, cmp.Or(d.ApproverGroup, d.Owner), "deny its replay"); err != nil {
 		return err
 	}
 	c := change{to: was.Entry, event: audit.Event{Kind: EventDenied, Reason: reason, By: who.Name}}
@@ -139,7 +135,7 @@ func (r *Replayer) Replay(ctx context.Context, jobID string, who Person) (Entry,
 		return was.Entry, err
 	}
 	if d := r.Stands(&was.Entry); d.Action == ManualReview {
-		if err := r.permit(ctx, &was.Entry, who, cmp.Or(was.Owner, d.Owner), "replay it"); err != nil {
+		if err := r.permit(ctx, &was.Entry, who, d.Owner, "replay it"); err != nil {
 			return was.Entry, err
 		}
 	}
@@ -150,11 +146,12 @@ func (r *Replayer) Replay(ctx context.Context, jobID string, who Person) (Entry,
 }
 
 // Stands is what goes for an entry: what the policy at hand makes of it or, with none at hand, what the
-// schedulers' has made of it; if they have not triaged it yet, the default of its class.
+// schedulers' has made of it; if they have not triaged it yet, the default of its class. The owner and the group that the
+// schedulers have noted stay, whatever policy a person brings.
 func (r *Replayer) Stands(e *Entry) Decision {
 	d := r.Decide(e)
 	if r.blind(e) && e.Run == "" {
-		d.Action, d.MaxReplays, d.Owner, d.ApproverGroup = e.Action, e.MaxReplays, e.Owner, e.ApproverGroup
+		d.Action, d.MaxReplays = e.Action, e.MaxReplays
 		d.Why = "So the schedulers have triaged it."
 		if e.ReplayStatus == Quarantined {
 			d.Action = Quarantine
@@ -163,6 +160,7 @@ func (r *Replayer) Stands(e *Entry) Decision {
 			d.Why = e.ReplayReason
 		}
 	}
+	d.Owner, d.ApproverGroup = cmp.Or(e.Owner, d.Owner), cmp.Or(e.ApproverGroup, d.ApproverGroup)
 	return d
 }
 

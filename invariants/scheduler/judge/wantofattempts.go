@@ -55,8 +55,10 @@ var lastCauseIsTrue = rule.New(invariants.Invariant{
 }, func(f *model.Facts, t *rule.Tally) observe.Checker {
 	return observe.Checker{Buried: func(s *model.Step, letter *history.DeadLetter) {
 		h := s.Handling
-		worker := letter.LastCause == "" && s.About.FailureReported() // who may use the code for a failure of its own
-		if letter.ReasonCode != history.ReasonCeiling || worker || h.ReadFailed != 0 {
+		if letter.LastCause == "" && s.About.FailureReported() {
+			return // a worker may use the code for a failure of its own
+		}
+		if letter.ReasonCode != history.ReasonCeiling || h.ReadFailed != 0 {
 			return // what a cached state says is not what the job has met
 		}
 		met := ""
