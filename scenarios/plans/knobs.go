@@ -227,7 +227,7 @@ var knobs = []Knob{
 	{Name: "workload.steps", Draws: "1 2 4 6", Needs: HasRuns, scenario: "workflow"},
 	{Name: "workload.step_delay", Draws: "12s 5s 1m 10s", Needs: hasSteps, scenario: "workflow"},
 	{Name: "workload.step_until", Draws: "20s 1m", Needs: hasSteps, scenario: "workflow-delay-until"},
-	{Name: "workload.last_step_delay", Draws: "11s 2s", Needs: hasLastStep, scenario: "workflow"},
+	{Name: "workload.last_step_delay", Draws: "11s 2s", Needs: hasLastStep, scenario: "workflow-joined"},
 	{Name: "workload.step_retries", Draws: "1 3", Needs: HasRuns, scenario: "workflow"},
 	{Name: "workload.step_backoff", Draws: "0s 1s 12s", Needs: HasRuns, scenario: "workflow"},
 	{Name: "workload.step_failures", Draws: "1 2", Needs: HasRuns, scenario: "workflow"},
