@@ -75,7 +75,7 @@ func TestEveryScenarioTellsItsStory(t *testing.T) {
 			for i, s := range res.Telling {
 				when := timed.FindStringSubmatch(s)
 				if when == nil {
-					assert.GreaterOrEqual(t, i, len(res.Telling)-4, "only the closing has no time: %s", s)
+					assert.GreaterOrEqual(t, i, len(res.Telling)-5, "only the closing has no time: %s", s)
 					continue
 				}
 				at, err := time.ParseDuration(when[1])

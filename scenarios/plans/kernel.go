@@ -34,8 +34,18 @@ const NoKernel = "none"
 // On says whether the world has a kernel.
 func (k *Kernel) On() bool { return k.Default != NoKernel }
 
-func (k *Kernel) Policy() kernel.Policy {
-	return kernel.Policy{Default: k.Default, Rules: k.Rules, Output: k.Output}
+// Changes are those of its policy, in the order of time.
+func (k *Kernel) Changes() []KernelChange {
+	return slices.SortedStableFunc(slices.Values(k.Then), func(a, b KernelChange) int { return cmp.Compare(a.At, b.At) })
+}
+
+// Policies are those that it goes by, one after the other.
+func (k *Kernel) Policies() []kernel.Policy {
+	policies := []kernel.Policy{{Default: k.Default, Rules: k.Rules, Output: k.Output}}
+	for i, t := range k.Changes() {
+		policies = append(policies, t.After(policies[i]))
+	}
+	return policies
 }
 
 // clone shares nothing with k that shrinking changes.
