@@ -5,6 +5,8 @@ import (
 	"errors"
 	"log/slog"
 
+	"github.com/prometheus/client_golang/prometheus"
+
 	"github.com/wavetank-sim/wavetank/engine/job"
 	"github.com/wavetank-sim/wavetank/engine/metrics"
 	"github.com/wavetank-sim/wavetank/engine/phase"
@@ -16,13 +18,13 @@ import (
 // it returns when the state cannot be read is a setting (State-read errors); an error is a retry event.
 func (e *Engine) readState(ctx context.Context, h *handling) (store.Record, error) {
 	rec, err := e.store.Read(phase.With(ctx, h.req.JobID, phase.StateRead), h.req.JobID)
-	streak := e.metrics.FailClosedStreak.WithLabelValues(h.req.Topic)
+	reads := e.metrics.StateReads.MustCurryWith(prometheus.Labels{"topic": h.req.Topic})
 	switch {
 	case err == nil:
-		streak.Set(0)
+		reads.WithLabelValues(metrics.ReadDone).Inc()
 		return rec, nil
 	case errors.Is(err, store.ErrNotFound):
-		streak.Set(0)
+		reads.WithLabelValues(metrics.ReadDone).Inc()
 		absent := h.absent()
 		absent.Kept = rec.Kept
 		return absent, nil
@@ -34,7 +36,7 @@ func (e *Engine) readState(ctx context.Context, h *handling) (store.Record, erro
 			return e.byCache(ctx, h, known, err), nil
 		}
 	}
-	streak.Inc()
+	reads.WithLabelValues(metrics.ReadFailedClosed).Inc()
 	return store.Record{}, e.failClosed(ctx, phase.StateRead, h.req.JobID, h.req.Topic, err)
 }
 

@@ -12,6 +12,7 @@ import (
 	"google.golang.org/protobuf/proto"
 
 	"github.com/wavetank-sim/wavetank/engine/job"
+	"github.com/wavetank-sim/wavetank/engine/metrics"
 	"github.com/wavetank-sim/wavetank/engine/phase"
 	"github.com/wavetank-sim/wavetank/engine/routing"
 	"github.com/wavetank-sim/wavetank/engine/safety/safetypb"
@@ -103,7 +104,8 @@ func TestCountersTellTopicsApart(t *testing.T) {
 		`scheduler_dispatch_rollback_total{topic="job.%s"}`:                                   unpublished,
 		`scheduler_dispatch_rollback_failed_total{topic="job.%s"}`:                            stuck,
 		`scheduler_state_read_fail_closed_total{topic="job.%s"}`:                              unread,
-		`scheduler_state_read_fail_closed_streak{topic="job.%s"}`:                             unread,
+		`scheduler_state_reads_total{outcome="fail_closed",topic="job.%s"}`:                   unread,
+		`scheduler_state_reads_total{outcome="done",topic="job.%s"}`:                          handles,
 		`safety_unavailable{topic="job.%s"}`:                                                  down,
 		`cordum_scheduler_input_fail_open_total{topic="job.%s"}`:                              down,
 		`scheduler_retry_total{phase="publish",reason_code="dispatch_failed",topic="job.%s"}`: unpublished,
@@ -142,21 +144,24 @@ func TestCountersTellTopicsApart(t *testing.T) {
 	}
 }
 
-// A streak of failed reads ends with the topic's next read that succeeds, and another topic's does not end it.
-func TestAFailClosedStreakIsATopicsOwn(t *testing.T) {
+// The alert on consecutive fail-closed retries needs both outcomes, by topic, from every replica. A job without a record
+// has been read.
+func TestStateReadsAreCountedByTopicAndOutcome(t *testing.T) {
 	two := newTwoTopics(t, func(*settings.Settings) {})
-	streak := func(topic string) float64 {
-		return two.metric(`scheduler_state_read_fail_closed_streak{topic="job.` + topic + `"}`)
+	reads := func(topic, outcome string) float64 {
+		return two.metric(`scheduler_state_reads_total{outcome="` + outcome + `",topic="job.` + topic + `"}`)
 	}
-	a, b := two.submits("job-1", "a"), two.submits("job-2", "b")
-	for n := range 3 {
+	a, b := two.submits("job-1", "a"), request("job-2")
+	b.Topic = "job.b"
+	for range 3 {
 		two.faults.on(phase.StateRead, "before")
 		two.fails(a)
-		assert.InDelta(t, n+1, streak("a"), 0)
-		assert.Zero(t, streak("b"))
 	}
 	require.NoError(t, two.handle(b))
-	assert.InDelta(t, 3, streak("a"), 0)
+	assert.EqualValues(t, 0, reads("a", metrics.ReadDone))
 	require.NoError(t, two.handle(a))
-	assert.Zero(t, streak("a"))
+	assert.EqualValues(t, 3, reads("a", metrics.ReadFailedClosed))
+	assert.EqualValues(t, 1, reads("a", metrics.ReadDone))
+	assert.EqualValues(t, 0, reads("b", metrics.ReadFailedClosed))
+	assert.EqualValues(t, 1, reads("b", metrics.ReadDone))
 }

@@ -19,6 +19,12 @@ const (
 	DecisionProceed = "proceed" // not dispatched yet, as far as the replica knows
 )
 
+// The outcomes of StateReads.
+const (
+	ReadDone         = "done" // a job without a record included
+	ReadFailedClosed = "fail_closed"
+)
+
 // Why an approval does not count.
 const (
 	RefusedChanged = "changed" // the request is not the one that was approved
@@ -60,7 +66,7 @@ type Metrics struct {
 	Rollbacks            *prometheus.CounterVec `name:"scheduler_dispatch_rollback_total" labels:"topic" help:"Failed publishes that called for a rollback to SCHEDULED."`
 	RollbacksFailed      *prometheus.CounterVec `name:"scheduler_dispatch_rollback_failed_total" labels:"topic" help:"Rollbacks that failed: the job may stay DISPATCHED to nobody."`
 	StateReadsFailClosed *prometheus.CounterVec `name:"scheduler_state_read_fail_closed_total" labels:"topic" help:"Handlings put off because the job's state could not be read."`
-	FailClosedStreak     *prometheus.GaugeVec   `name:"scheduler_state_read_fail_closed_streak" labels:"topic" help:"Requests in a row that this replica put off because the job's state could not be read; 0 after a read that succeeds."`
+	StateReads           *prometheus.CounterVec `name:"scheduler_state_reads_total" labels:"topic,outcome" help:"Reads of a job's state for its request, by the outcome: done, or fail_closed if the request was put off. What the cached state decided, or failed open, is not among them."`
 	StateReadsCached     *prometheus.CounterVec `name:"scheduler_state_read_cached_total" labels:"topic,decision" help:"Failed reads of a job's state after which the cached state decided, by the decision."`
 	StaleWorkerRetries   *prometheus.CounterVec `name:"scheduler_stale_worker_retry_total" labels:"topic,worker" help:"Picks of a worker past its TTL."`
 	Retries              *prometheus.CounterVec `name:"scheduler_retry_total" labels:"topic,phase,reason_code" help:"Messages sent back for a later retry, by the phase that failed and the reason."`
@@ -150,7 +156,7 @@ func New(reg prometheus.Registerer) (*Metrics, error) {
 }
 
 // Expect lets counters begin at 0, and not with their first event, which a rate would miss: those of which nothing
-// but the topic, and how a job ended, must be known, and those of dead letters.
+// but the topic, and how a job or a read ended, must be known, and those of dead letters.
 func (m *Metrics) Expect(topics, reasonCodes, replayStatuses []string) {
 	for _, code := range reasonCodes {
 		m.Replay.Entries.WithLabelValues(code)
@@ -163,7 +169,9 @@ func (m *Metrics) Expect(topics, reasonCodes, replayStatuses []string) {
 		m.RedisErrors.WithLabelValues(operation)
 	}
 	for _, topic := range topics {
-		m.FailClosedStreak.WithLabelValues(topic)
+		for _, outcome := range []string{ReadDone, ReadFailedClosed} {
+			m.StateReads.WithLabelValues(topic, outcome)
+		}
 		for _, c := range m.byTopic {
 			c.WithLabelValues(topic)
 		}

@@ -80,7 +80,7 @@ func TestExpectedCountersBeginAt0(t *testing.T) {
 	for name, n := range map[string]int{
 		"jobs_received": 2, "jobs_dispatched": 2, "jobs_completed": 12, "orphan_replayed": 2, "safety_denied": 2,
 		"scheduler_dispatch_rollback_total": 2, "scheduler_dispatch_rollback_failed_total": 2, "scheduler_state_read_fail_closed_total": 2,
-		"scheduler_state_read_fail_closed_streak": 2, "dlq_entries_total": 2, "dlq_replay_denied_total": 2, "dlq_replays_total": 1, "scheduler_redis_errors_total": 3,
+		"scheduler_state_reads_total": 4, "dlq_entries_total": 2, "dlq_replay_denied_total": 2, "dlq_replays_total": 1, "scheduler_redis_errors_total": 3,
 	} {
 		assert.Equal(t, n, series[name], name)
 	}
