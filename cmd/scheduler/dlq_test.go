@@ -73,10 +73,12 @@ func TestDLQ(t *testing.T) {
 	})
 	assert.Equal(t, dlq.PendingReview, status("lost-job"), "it is left to a person")
 	client(t, cli.ExitHeld, at, "dlq", "replay", "lost-job", "--dry-run").says(`^lost-job would be replayed, after unknown_commit_state\n$`)
-	client(t, cli.ExitHeld, at, "dlq", "replay", "lost-job").says(`^lost-job is replayed as lost-job-replay-1\n$`)
+	client(t, cli.ExitHeld, at, "dlq", "replay", "lost-job", "--by", "ana").says(`^lost-job is scheduled: as ana wants it\n$`)
+	reaches("lost-job", dlq.Replayed)
 	client(t, cli.ExitViolated, at, "dlq", "deny", "lost-job").says(`^scheduler: the entry of lost-job is replayed already\n$`)
 	s.eventually("fail", func() bool {
-		return strings.Contains(client(t, cli.ExitHeld, at, "dlq", "list", "--reason", "unknown_commit_state").output(), "lost-job-replay-1")
+		return strings.Contains(client(t, cli.ExitHeld, at, "dlq", "list", "--reason", "unknown_commit_state").output(), "lost-job-replay-1") &&
+			strings.Contains(client(t, cli.ExitHeld, at, "dlq", "show", "lost-job-replay-1").output(), "dlq_triaged")
 	})
 	client(t, cli.ExitHeld, at, "dlq", "deny", "lost-job-replay-1", "--reason", "by hand").says(`is denied`)
 	client(t, cli.ExitHeld, at, "dlq", "replay", "--all", "--policy", policy).says(`Nothing to replay`)

@@ -28,7 +28,7 @@ type dlqFlags struct {
 }
 
 func (f *dlqFlags) addPolicy(cmd *cobra.Command) {
-	cmd.Flags().StringVar(&f.policy, "policy", "", "the triage policy, `FILE`; without, what the schedulers have made of it stands, or the default of its class")
+	cmd.Flags().StringVar(&f.policy, "policy", "", "a triage policy, `FILE`: for what no scheduler has triaged, in place of the default of its class; what one has triaged it may only make stricter")
 }
 
 func (f *dlqFlags) addJSON(cmd *cobra.Command) {
