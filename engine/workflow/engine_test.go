@@ -375,7 +375,7 @@ func TestTheLocalLock(t *testing.T) {
 	<-inside
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
-	require.ErrorIs(t, h.withRunLock(ctx, "run-1", hold), context.Canceled)
+	require.ErrorIs(t, h.withRunLock(ctx, "run-1", func(context.Context) error { return nil }), context.Canceled, "another has it")
 	select {
 	case <-inside:
 		t.Fatal("two have the run")
