@@ -167,6 +167,21 @@ func (d *derived) job(id, packet string) *DerivedJob {
 	return j
 }
 
+// doneBy notes whether a job that no client submitted has done, as its replay, what one of theirs failed to do.
+func (r *record) doneBy(id string) {
+	j := r.derived.byID[id]
+	if j == nil || !j.Replay {
+		return
+	}
+	switch of := r.job(j.Of); {
+	case of == nil:
+	case j.State == "SUCCEEDED":
+		of.DoneBy = id
+	case of.DoneBy == id:
+		of.DoneBy = ""
+	}
+}
+
 // derivedMax is how many derived jobs a story follows, besides those of the jobs that it is about.
 const derivedMax = 8
 

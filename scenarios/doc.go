@@ -24,6 +24,7 @@
 //	notes.go, locks.go, causes.go  what the judge's model adds, locks, and why something came about
 //	deliveries.go                  messages that came again
 //	loss.go, blind.go              what servers lost, and jobs that nobody was at
+//	letters.go                     dead letters, and what is left to do about them
 //	jobrecord.go                   all that was taken down, and of a job
 //	consent.go                     approvals
 //	moments.go                     one thing that happened, in words

@@ -24,6 +24,8 @@ type record struct {
 	runs       []*RunResult      // workflow runs that were stored
 	losses     []loss            // by server faults, in their order
 	derived    derived
+	letters    letters
+	policy     int // of how many changes the safety kernel's policy has had
 }
 
 // jobRecord is one job so far.

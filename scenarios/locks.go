@@ -1,10 +1,10 @@
 package scenarios
 
 import (
+	"slices"
 	"time"
 
 	"github.com/wavetank-sim/wavetank/invariants/scheduler/history"
-	"github.com/wavetank-sim/wavetank/scenarios/scheduler"
 	"github.com/wavetank-sim/wavetank/sim"
 )
 
@@ -29,29 +29,12 @@ func (r *record) locked(f *history.Fact) {
 		if overdue {
 			*to = append(*to, moment{at: l.until, node: l.holder, says: ranOut, a: name, b: at(l.taken)})
 		}
-		of, why := "", ""
-		if f.What == history.SagaLock {
-			if j := r.failing(f.Node); j != nil {
-				of, why = j.ID, ", as it had written "+j.State+" for "+j.ID
-			}
+		if !slices.ContainsFunc(*to, func(m moment) bool { return m.says == rollsBack && m.step == f.Step }) { // which says so
+			*to = append(*to, moment{at: f.At, step: f.Step, node: f.Node, says: took, a: name, quiet: !overdue})
 		}
-		*to = append(*to, moment{at: f.At, step: f.Step, node: f.Node, says: took, a: name, b: why, of: of, quiet: !overdue})
 		l = lock{f.Node, f.At, c.Expires}
 	}
 	r.locks[c.Key] = l
-}
-
-// failing is the job that a node has at hand and has let end without success, if there is one such.
-func (r *record) failing(node string) (one *jobRecord) {
-	for _, j := range r.jobs {
-		if j.holder == node && scheduler.Terminal(j.State) && j.State != "SUCCEEDED" {
-			if one != nil {
-				return nil
-			}
-			one = j
-		}
-	}
-	return one
 }
 
 // foundTaken tells that a lock could not be had.

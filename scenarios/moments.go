@@ -60,6 +60,8 @@ const (
 	busy              saying = "{node} found {a} taken by {b}"
 	ranOut            saying = "{a} ran out; {node} had taken it at {b}"
 	took              saying = "{node} took {a}{b}"
+	rollsBack         saying = "{node} began to roll back {a}{b}, as {of} had failed for good"
+	otherPolicy       saying = "the policy of the safety kernel changed: {a}"
 	askedKernel       saying = "{node} asked the safety kernel about {job}"
 	throttled         saying = "the safety kernel throttled {job}"
 	counted           saying = "{node} counted {a} in flight, for {job}"
@@ -72,7 +74,7 @@ const (
 	voided            saying = "{node} declared the dispatch of {job} void"
 	notified          saying = "{node} told {a} that {job} is cancelled"
 	recorded          saying = "{node} recorded the compensation of {job}"
-	unusable          saying = "{node} took an entry that {b} from the stack of the saga {a}, and wrote its DLQ entry"
+	unusable          saying = "{node} took an entry that {b} from the stack of the saga {a}, and wrote its DLQ entry, {of}"
 	popped            saying = "{node} took the compensation of {job} from the stack"
 	timePassed        saying = "{a} of {job} passed{b}"
 	foundOver         saying = "the reconciler of {node} came for {job}, and found it {a}"
@@ -95,11 +97,11 @@ const (
 )
 
 // kept are the sayings that a long story keeps.
-var kept = []saying{submitted, derivedSubmitted, rolledBack, lateWrote, dispatched, dispatchedAgain, resumed, dropped, circuit}
+var kept = []saying{submitted, derivedSubmitted, rolledBack, lateWrote, dispatched, dispatchedAgain, resumed, dropped, circuit, rollsBack, otherPolicy}
 
 // words is the moment's sentence, without its time.
 func (m *moment) words(job string) string {
-	return strings.NewReplacer("{node}", who(m.node), "{job}", job, "{a}", m.a, "{b}", m.b, "{n}", fmt.Sprint(m.n)).Replace(string(m.says))
+	return strings.NewReplacer("{node}", who(m.node), "{job}", job, "{a}", m.a, "{b}", m.b, "{n}", fmt.Sprint(m.n), "{of}", m.of).Replace(string(m.says))
 }
 
 // line is the moment as a story has it.

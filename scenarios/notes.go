@@ -1,10 +1,12 @@
 package scenarios
 
 import (
+	"slices"
 	"time"
 
 	"github.com/wavetank-sim/wavetank/invariants/scheduler/history"
 	"github.com/wavetank-sim/wavetank/invariants/scheduler/model"
+	"github.com/wavetank-sim/wavetank/scenarios/scheduler/actors"
 	"github.com/wavetank-sim/wavetank/sim"
 )
 
@@ -29,6 +31,12 @@ func (r *run) noted(e *sim.Event) {
 	for _, id := range r.system.Refused() {
 		j := r.record.job(id)
 		tell(&j.moments, e, refusedApproval, refusedLook, "", 0)
+	}
+	if e.Kind == sim.KindControl && e.Name == actors.PolicyChange {
+		r.policyChanged(e)
+	}
+	if what, saga := history.KeyOf(e.Target); what == history.SagaLock && e.Phase == "saga_lock" && len(e.Changes) > 0 {
+		r.beganRollback(e, saga)
 	}
 	j := r.record.job(e.Job)
 	switch {
@@ -61,6 +69,51 @@ func (r *run) noted(e *sim.Event) {
 		}
 		tell(&j.moments, e, refusedApproval, why, "", 0)
 	}
+}
+
+// policyChanged tells what the safety kernel goes by from now on.
+func (r *run) policyChanged(e *sim.Event) {
+	r.record.policy++
+	p := r.plan.Kernel.Policies()[r.record.policy]
+	words := "default " + p.Default
+	if n := len(p.Rules); n > 0 {
+		words += ", " + count(n, "rule")
+	}
+	if n := len(p.Output); n > 0 {
+		words += ", " + count(n, "output rule")
+	}
+	words = hashes.ReplaceAllString(words+" ("+p.Snapshot()+")", "$1")
+	tell(&r.record.derived.trail, e, otherPolicy, words, "", 0)
+}
+
+// beganRollback tells for which job a saga is rolled back: of those that failed for good, the last that who begins has
+// written so, or else the last of all.
+func (r *run) beganRollback(e *sim.Event, saga string) {
+	of, last, own := "", 0, false
+	look := func(id string, moments []moment) {
+		about := r.judge.Facts.Jobs[id]
+		for _, m := range moments {
+			mine := m.node == e.Node
+			if m.says == wrote && m.a == "FAILED" && about.Saga.Fatal && about.Saga.ID == saga && (mine && !own || mine == own && m.step > last) {
+				of, last, own = id, m.step, mine
+			}
+		}
+	}
+	for _, j := range r.record.jobs {
+		look(j.ID, j.moments)
+	}
+	for _, j := range r.record.derived.jobs {
+		look(j.ID, j.moments)
+	}
+	if of == "" {
+		return
+	}
+	m := moment{at: e.At, step: e.Step, node: e.Node, says: rollsBack, a: "the saga " + saga, of: of}
+	trail := &r.record.derived.trail
+	if slices.ContainsFunc(*trail, func(o moment) bool { return o.says == rollsBack && o.a == m.a }) {
+		m.b = " again"
+	}
+	*trail = append(*trail, m)
 }
 
 // fenced tells that a state write was not made after what e has shown to its writer.

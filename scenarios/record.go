@@ -15,7 +15,7 @@ import (
 func newRecord(plan *plans.Plan) *record {
 	r := &record{
 		progress: progress{outstanding: map[message]bool{}}, down: map[string]bool{}, locks: map[string]lock{}, stacks: map[string]string{},
-		each: plan.Workload.Submissions, deliveries: plan.Engine.MaxDeliver, relayed: plan.Relays(), derived: newDerived(),
+		each: plan.Workload.Submissions, deliveries: plan.Engine.MaxDeliver, relayed: plan.Relays(), derived: newDerived(), letters: newLetters(),
 	}
 	for n := range plan.Workload.Jobs {
 		r.jobs = append(r.jobs, &jobRecord{JobResult: JobResult{ID: plans.JobID(n + 1), Dispatches: []DispatchPoint{}}})
@@ -55,6 +55,8 @@ func (r *record) observe(e *sim.Event, facts []history.Fact) {
 			r.lettered(f)
 		case f.What == history.SagaLetter:
 			r.unusable(f)
+		case f.What == history.LetterIndex:
+			r.letters.indexed(f)
 		case f.What == history.SagaStack:
 			r.stacked(f)
 		}
@@ -229,6 +231,7 @@ func (r *record) written(f *history.Fact) {
 	j := r.job(f.Job)
 	if j == nil {
 		r.derived.written(f)
+		r.doneBy(f.Job)
 		return
 	}
 	j.consent.grants(f)
@@ -301,21 +304,6 @@ func (r *record) leased(f *history.Fact) {
 	}
 }
 
-// lettered tells of a dead letter that comes by itself, and not with the write of a state.
-func (r *record) lettered(f *history.Fact) {
-	j := cmp.Or(r.job(f.Event.Job), r.stranger(f.Event.Job))
-	if j == nil || f.Change.Gone {
-		return
-	}
-	if entry, err := history.Read[history.DeadLetter](f.Change.Value); err == nil {
-		j.LastCause = entry.LastCause
-	}
-	if last := j.last(); !j.entered && (last == nil || last.step != f.Step) {
-		j.tellOnce(f.Event, buried, "")
-	}
-	j.entered = true
-}
-
 // stacked tells that a job's compensation was put onto its saga's stack, or taken from it.
 func (r *record) stacked(f *history.Fact) {
 	c := f.Change
@@ -331,16 +319,6 @@ func (r *record) stacked(f *history.Fact) {
 		j.tellOnce(f.Event, popped, "")
 	}
 	delete(r.stacks, place)
-}
-
-// unusable tells of a saga's entry of which no compensation came.
-func (r *record) unusable(f *history.Fact) {
-	entry, err := history.Read[history.DeadLetter](f.Change.Value)
-	if f.Change.Gone || err != nil {
-		return
-	}
-	_, saga := history.KeyOf(entry.Topic)
-	tell(&r.derived.trail, f.Event, unusable, saga, either(entry.ReasonCode == "saga_unmarshal_failed", "nobody can read", "was not submitted")+" ("+entry.ReasonCode+")", 0)
 }
 
 func (r *record) executed(e *sim.Event) {

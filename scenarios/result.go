@@ -122,6 +122,7 @@ type JobResult struct {
 	Reason         string          `json:"reason_code,omitempty"`
 	LastCause      string          `json:"last_cause,omitempty"` // of one that was given up: what its last attempt met
 	Why            string          `json:"reason,omitempty"`     // in words, as the record has it
+	DoneBy         string          `json:"done_by,omitempty"`    // the replay of it that succeeded
 }
 
 // JobPoint is one state write.

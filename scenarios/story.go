@@ -377,7 +377,7 @@ func (r *run) closing(about []*jobRecord, lines []line) (told []string) {
 			named[id] = true
 		}
 	}
-	for _, text := range []string{r.staleStory(), r.fates(about, named), r.others(about, named), r.record.derived.others()} {
+	for _, text := range []string{r.staleStory(), r.fates(about, named), r.others(about, named), r.record.derived.others(), r.lettersLeft()} {
 		if text != "" {
 			told = append(told, text)
 		}

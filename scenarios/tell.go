@@ -129,11 +129,7 @@ func (r *run) fates(about []*jobRecord, named map[string]bool) string {
 	}
 	for _, ending := range plainFirst(ids) {
 		list := ids[ending]
-		names := some(list)
-		if n := len(list); n > 1 && n <= aboutMax {
-			names = strings.Join(list[:n-1], ", ") + " and " + list[n-1]
-		}
-		parts = append(parts, names+" "+plural(len(list), ending))
+		parts = append(parts, some(list)+" "+plural(len(list), ending))
 	}
 	if len(parts) == 0 {
 		return ""
@@ -228,6 +224,8 @@ func (j *jobRecord) ending() string {
 		return either(j.Executions > 1, executed, atFirst)
 	case j.State == "SUCCEEDED":
 		return atLast
+	case j.DoneBy != "":
+		return "ended " + j.State + ", and its replay succeeded"
 	case scheduler.Terminal(j.State):
 		return "ended " + j.State
 	}
@@ -244,5 +242,5 @@ func plural(n int, ending string) string {
 			return many + rest
 		}
 	}
-	return ending
+	return strings.Replace(ending, "its replay", "their replays", 1)
 }

@@ -104,8 +104,9 @@ var controls = map[string]string{
 	"partition redis": "is cut off from Redis", "heal redis": "reaches Redis again", "partition nats": "is cut off from NATS", "heal nats": "reaches NATS again",
 	"pause": "stands still", "resume": "goes on", "stop": "stops", "start": "starts again", "reconnect": "connects to NATS again",
 	"skew": "has its clock go wrong", "set clock": "has its clock set right",
-	"failover":   "fails over, and loses its last writes",
-	"power-loss": "stops, and loses what was not on its disk",
+	actors.PolicyChange: "goes over to another policy",
+	"failover":          "fails over, and loses its last writes",
+	"power-loss":        "stops, and loses what was not on its disk",
 }
 
 // messages are the kinds of message that deliver, ack, nak and term phases begin with.

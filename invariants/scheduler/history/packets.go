@@ -47,6 +47,8 @@ type DeadLetter struct {
 	NextReplayAt int64  `json:"next_replay_at"`
 	Payload      string `json:"payload"`
 	Action       string `json:"action"`
+	Owner        string `json:"owner"`
+	Approvers    string `json:"approver_group"`
 	Fatal        bool   `json:"fatal"`
 }
 

@@ -8,6 +8,9 @@ import (
 // KernelName is the node that decides whether jobs may run, and what becomes of their output.
 const KernelName = "kernel"
 
+// PolicyChange is when it goes over to another policy.
+const PolicyChange = "policy"
+
 // Kernel is the production's own safety kernel and output policy. What it goes by outlives a crash.
 type Kernel struct {
 	Server *kernel.Server

@@ -1,0 +1,177 @@
+package scenarios
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/wavetank-sim/wavetank/invariants/scheduler/history"
+	"github.com/wavetank-sim/wavetank/scenarios/plans"
+)
+
+// letter is an entry of the dead-letter queue as it stands.
+type letter struct {
+	history.DeadLetter
+	name    string // by which the story knows it
+	expires time.Duration
+}
+
+// letters are the dead-letter queue, by the ids of its entries.
+type letters struct {
+	byID   map[string]*letter
+	order  []string
+	listed map[string]bool // in the index
+	met    map[string]bool // replay statuses that an entry has had, by "<id> <status>"
+}
+
+func newLetters() letters {
+	return letters{byID: map[string]*letter{}, listed: map[string]bool{}, met: map[string]bool{}}
+}
+
+// changed takes in a change of an entry. It is new if there was none.
+func (l *letters) changed(f *history.Fact, name string) (isNew bool) {
+	id := strings.TrimPrefix(f.Change.Key, history.DlqPrefix)
+	was := l.byID[id]
+	entry, err := history.Read[history.DeadLetter](f.Change.Value)
+	if f.Change.Gone || err != nil {
+		delete(l.byID, id)
+		return false
+	}
+	if was == nil {
+		was = &letter{name: name}
+		if !slices.Contains(l.order, id) {
+			l.order = append(l.order, id)
+		}
+		isNew = true
+	}
+	was.DeadLetter, was.expires = *entry, f.Change.Expires
+	l.byID[id], l.met[id+" "+entry.ReplayStatus] = was, true
+	return isNew
+}
+
+// indexed takes in a change of the index.
+func (l *letters) indexed(f *history.Fact) {
+	switch {
+	case f.Change.Gone && f.Job == "": // the whole of it, in a failover
+		clear(l.listed)
+	default:
+		l.listed[f.Job] = !f.Change.Gone
+	}
+}
+
+// lettered tells of a dead letter that comes by itself, and not with the write of a state.
+func (r *record) lettered(f *history.Fact) {
+	j := r.job(f.Event.Job)
+	if j == nil {
+		j = r.stranger(f.Event.Job)
+	}
+	r.letters.changed(f, f.Event.Job)
+	if j == nil || f.Change.Gone {
+		return
+	}
+	if entry, err := history.Read[history.DeadLetter](f.Change.Value); err == nil {
+		j.LastCause = entry.LastCause
+	}
+	if last := j.last(); !j.entered && (last == nil || last.step != f.Step) {
+		j.tellOnce(f.Event, buried, "")
+	}
+	j.entered = true
+}
+
+// unusable tells of a saga's entry of which no compensation came.
+func (r *record) unusable(f *history.Fact) {
+	id := strings.TrimPrefix(f.Change.Key, history.DlqPrefix)
+	if !r.letters.changed(f, id) { // what triage makes of it the audit trail tells
+		return
+	}
+	entry := r.letters.byID[id]
+	_, saga := history.KeyOf(entry.Topic)
+	why := either(entry.ReasonCode == "saga_unmarshal_failed", "nobody can read", "was not submitted") + " (" + entry.ReasonCode + ")"
+	r.derived.trail = append(r.derived.trail, moment{at: f.At, step: f.Step, node: f.Node, says: unusable, a: saga, b: why, of: id})
+}
+
+// toDo is what is left to do about a dead letter: at its beginning, of what, and at its end.
+type toDo struct{ before, noun, after string }
+
+// lettersLeft says what is left to do about the dead letters when the run ends.
+func (r *run) lettersLeft() string {
+	l, names := &r.record.letters, map[toDo][]string{}
+	var order []toDo
+	for _, id := range l.order {
+		e := l.byID[id]
+		if e == nil || e.expires > 0 && e.expires <= r.end {
+			continue
+		}
+		what, is := r.leftOf(e)
+		if !is {
+			continue
+		}
+		if !l.listed[id] {
+			what = toDo{"Nobody finds", "dead letter", ", which the index lacks"}
+		}
+		if names[what] == nil {
+			order = append(order, what)
+		}
+		names[what] = append(names[what], e.name)
+	}
+	var told []string
+	for _, what := range order {
+		list := names[what]
+		told = append(told, fmt.Sprintf("%s the %s%s of %s%s.", what.before, what.noun, either(len(list) > 1, "s", ""), some(list), what.after))
+	}
+	return strings.Join(told, " ")
+}
+
+// leftOf says what is left to do about one, if anything is.
+func (r *run) leftOf(e *letter) (what toDo, is bool) {
+	by := func(group string) string {
+		return "An operator" + either(group == "", "", " of "+group) + " has yet to "
+	}
+	switch e.ReplayStatus {
+	case "pending_review":
+		if e.Action == "" && r.plan.Engine.Replay.Enabled {
+			return toDo{"Nobody has triaged", "dead letter", " yet"}, true
+		}
+		return toDo{by(e.Owner) + "look at", "dead letter", ""}, true
+	case "quarantined":
+		if e.Status == "TERMINATED" { // it is about no job
+			return toDo{by(e.Owner) + "look at", "dead letter", ""}, true
+		}
+		return toDo{by(e.Owner) + "mend", "payload", ""}, true
+	case "awaiting_approval":
+		return toDo{by(e.Approvers) + "approve", "replay", ""}, true
+	case "scheduled":
+		return toDo{"Still to come:", "replay", ", due at " + at(r.judge.Facts.Workflow.Since(e.NextReplayAt))}, true
+	}
+	return toDo{}, false
+}
+
+// idleOperator says which of what the plan wants of the operator there was no occasion for.
+func (r *run) idleOperator() (list []string) {
+	if !r.plan.Engine.Replay.Enabled || r.opt.StopAt != "" { // the plan says so, or the run was not finished
+		return nil
+	}
+	l, w := &r.record.letters, &r.plan.Workload
+	for _, errand := range []struct {
+		key         string
+		jobs        map[int]time.Duration
+		status, why string
+	}{
+		{"approve_replay", w.ApproveReplay, "awaiting_approval", "the replay of %s never waits for an approval"},
+		{"mend_replay", w.MendReplay, "quarantined", "the dead letter of %s is never quarantined"},
+	} {
+		for _, n := range slices.Sorted(maps.Keys(errand.jobs)) {
+			id, why := plans.JobID(n), errand.why
+			if l.met[id+" "+errand.status] {
+				continue
+			}
+			if !slices.Contains(l.order, id) {
+				why = "%s has no dead letter"
+			}
+			list = append(list, fmt.Sprintf("workload.%s.%d does nothing: "+why, errand.key, n, id))
+		}
+	}
+	return list
+}
