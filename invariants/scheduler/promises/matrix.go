@@ -266,7 +266,7 @@ var Matrix = map[string]row{
 		rewound,
 	}},
 	"delay-fires-on-time": {Takes: []mechanism{having(withDurableTimers, withDelayPoller)}, Except: []exception{
-		{By: StrikesOf(ReadFails, SchedulerCrash, SchedulerAway), Why: impossible, Says: "a scheduler that is gone, or that the servers refuse, fires no delay in time"},
+		{By: StrikesOf(ReadFails, LockFails, SchedulerCrash, SchedulerAway), Why: impossible, Says: "a scheduler that is gone, or that the servers refuse, fires no delay in time"},
 		wrongClock,
 	}},
 	"run-writes-not-lost":                   {Takes: []mechanism{having(withFenceRuns)}},
