@@ -428,8 +428,8 @@ func TestPresets(t *testing.T) {
 // A call has the time that its setting gives it.
 func TestCallsHaveTheirTime(t *testing.T) {
 	h, _ := newChecked(t, func(s *settings.Settings) {
-		s.StoreOpTimeout, s.PublishTimeout, s.SnapshotReadTimeout = 10*time.Minute, 5*time.Minute, time.Minute
-		s.Output.CheckTimeout, s.Output.ScanTimeout = time.Minute, 2*time.Minute
+		s.StoreOpTimeout, s.PublishTimeout, s.SnapshotReadTimeout = 10*time.Minute, 5*time.Minute, 40*time.Second
+		s.Output.CheckTimeout, s.Output.ScanTimeout = 20*time.Second, 2*time.Minute
 	})
 	h.force(job.Pending, 0)
 	h.worker("worker-1")
@@ -446,6 +446,6 @@ func TestCallsHaveTheirTime(t *testing.T) {
 		phase.DispatchedWrite: h.settings.StoreOpTimeout, phase.RunningWrite: h.settings.StoreOpTimeout, phase.ResultWrite: h.settings.StoreOpTimeout,
 		phase.LockRelease: h.settings.StoreOpTimeout,
 	} {
-		assert.InDelta(t, want.Minutes(), h.faults.left[p].Minutes(), 0.5, p)
+		assert.InDelta(t, want.Seconds(), h.faults.left[p].Seconds(), 8, p)
 	}
 }
