@@ -164,7 +164,9 @@ func TestStaleWorkerLoopRetriesExactlyThreeTimes(t *testing.T) {
 		t.Run(c.name, func(t *testing.T) {
 			h := newHarness(t, c.settings)
 			h.worker("worker-1")
-			h.clock.Advance(30*time.Second + 1) // past its TTL, before the next sweep
+			h.clock.Advance(30 * time.Second)
+			require.True(t, h.registry.IsAlive("worker-1"))
+			h.clock.Advance(1) // past its TTL, before the next sweep
 			req := h.submit()
 			r := h.retry(h.handle(req))
 			assert.ErrorIs(t, r, routing.ErrNoWorkers)

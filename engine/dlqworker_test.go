@@ -175,9 +175,147 @@ func TestAnOperatorWithoutAPolicyGoesByTheSchedulers(t *testing.T) {
 	require.Equal(t, dlq.Quarantined, l.visited("job-1", 1).ReplayStatus)
 	_, err := l.operator(nil).Replay(t.Context(), "job-1", dlq.Person{Name: "ana"})
 	assert.ErrorContains(t, err, "job-1 is quarantined")
-	e, err := l.operator(triage(t, "  - {match: {reason_code: timeout}, action: auto_replay}\n")).Replay(t.Context(), "job-1", dlq.Person{Name: "ana"})
+}
+
+// Whose an entry is, and what may be done with it, the schedulers have said.
+func TestAPersonsPolicyMayOnlyBeStricter(t *testing.T) {
+	ben := dlq.Person{Name: "ben", Groups: []string{"interns"}}
+	const rules = "  - {match: {reason_code: partial_external_write}, action: manual_review, owner: payments}\n" +
+		"  - {match: {reason_code: schema_invalid}, action: quarantine, owner: integration}\n" +
+		"  - {match: {reason_code: timeout}, action: auto_replay, owner: platform}\n"
+	for _, c := range []struct{ code, own, want string }{
+		{"partial_external_write", "", "only payments may replay it"},
+		{"partial_external_write", "auto_replay", "only payments may replay it"},
+		{"partial_external_write", "manual_review, owner: interns", "only payments may replay it"},
+		{"partial_external_write", "require_approval, approver_group: interns", "your own policy is against a replay of job-1: require_approval"},
+		{"schema_invalid", "auto_replay", "job-1 is quarantined"},
+		{"schema_invalid", "require_approval, approver_group: interns", "job-1 is quarantined"},
+		{"timeout", "quarantine", "your own policy is against a replay of job-1: quarantine"},
+		{"timeout", "manual_review", "only platform may replay it"},
+		{"timeout", "", ""},
+	} {
+		l := newLetters(t, rules)
+		l.dies(c.code)
+		before := l.visited("job-1", 1)
+		var own *dlq.Policy
+		if c.own != "" {
+			own = triage(t, "  - {match: {reason_code: "+c.code+"}, action: "+c.own+"}\n")
+		}
+		op := l.operator(own)
+		_, err := op.Replay(t.Context(), "job-1", ben)
+		if c.want == "" {
+			require.NoError(t, err)
+			continue
+		}
+		assert.ErrorContains(t, err, c.want, c)
+		assert.ErrorIs(t, op.Approve(t.Context(), "job-1", ben), dlq.ErrRefused, c)
+		assert.ErrorIs(t, op.Mend(t.Context(), "job-1", []byte(`{}`), ben), dlq.ErrRefused, c)
+		assert.ErrorIs(t, op.Deny(t.Context(), "job-1", ben, ""), dlq.ErrOutsider, c)
+		assert.Equal(t, before, l.entry("job-1"), c)
+	}
+}
+
+// A person's own policy is no way past the schedulers' in the moment before they triage.
+func TestWhatIsAboutToBeTriagedIsNoPersonsYet(t *testing.T) {
+	ana := dlq.Person{Name: "ana"}
+	l := newLetters(t, "  - {match: {reason_code: timeout}, action: manual_review, owner: payments}\n")
+	l.dies("timeout")
+	for _, own := range []string{"auto_replay", "require_approval", "quarantine"} {
+		op := l.operator(triage(t, "  - {match: {reason_code: timeout}, action: "+own+"}\n"))
+		_, err := op.Replay(t.Context(), "job-1", ana)
+		for _, err := range []error{err, op.Approve(t.Context(), "job-1", ana), op.Mend(t.Context(), "job-1", []byte(`{}`), ana), op.Deny(t.Context(), "job-1", ana, "")} {
+			assert.ErrorContains(t, err, "the schedulers are about to triage job-1")
+		}
+	}
+	l.visited("job-1", 1)
+	_, err := l.operator(nil).Replay(t.Context(), "job-1", ana)
+	assert.ErrorContains(t, err, "only payments may replay it")
+}
+
+// What a person wants replayed the schedulers replay, who alone have the ledger and the safety kernel.
+func TestAPersonsReplayIsCheckedByTheSchedulers(t *testing.T) {
+	l := newLetters(t, "  - {match: {reason_code: unknown_commit_state}, action: manual_review}\n")
+	l.dies("unknown_commit_state")
+	l.visited("job-1", 1)
+	l.r.Ledger = hadAll{}
+	e, err := l.operator(nil).Replay(t.Context(), "job-1", dlq.Person{Name: "ana"})
 	require.NoError(t, err)
-	assert.Equal(t, dlq.Replayed, e.ReplayStatus)
+	assert.Equal(t, dlq.Scheduled, e.ReplayStatus)
+	assert.Equal(t, "ana", e.DecidedBy)
+	e, err = l.operator(nil).Replay(t.Context(), "job-1", dlq.Person{Name: "ben"})
+	require.NoError(t, err)
+	assert.Equal(t, "ana", e.DecidedBy, "it is asked for already")
+	e = l.visited("job-1", 1)
+	assert.Equal(t, dlq.AlreadyCommitted, e.ReplayStatus)
+	assert.Empty(t, e.ReplayJob)
+}
+
+// hadAll is a ledger that has everything.
+type hadAll struct{}
+
+func (hadAll) Had(context.Context, string, string) (bool, error) { return true, nil }
+
+// A group that is renamed has the approvals that wait, once the schedulers start with the policy that says so.
+func TestAStartGivesWhatWaitsToTheGroupOfToday(t *testing.T) {
+	const rule = "  - {match: {reason_code: timeout}, action: require_approval, approver_group: "
+	ana := dlq.Person{Name: "ana", Groups: []string{"after"}}
+	l := newLetters(t, rule+"before}\n")
+	for _, id := range []string{"job-1", "job-2"} {
+		l.runs(request(id))
+		require.NoError(t, l.ends(id, job.StatusFailed, "timeout"))
+		require.Equal(t, dlq.AwaitingApproval, l.visited(id, 1).ReplayStatus)
+	}
+	require.NoError(t, l.r.Approve(t.Context(), "job-2", dlq.Person{Name: "bea", Groups: []string{"before"}}))
+	require.ErrorIs(t, l.r.Approve(t.Context(), "job-1", ana), dlq.ErrOutsider)
+
+	l.r.Policy = triage(t, rule+"after}\n")
+	require.NoError(t, l.worker(false).tick(t.Context()))
+	e := l.entry("job-1")
+	assert.Equal(t, dlq.AwaitingApproval, e.ReplayStatus)
+	assert.Equal(t, "after", e.ApproverGroup)
+	assert.Equal(t, dlq.Replayed, l.entry("job-2").ReplayStatus, "what is approved stays so")
+	require.NoError(t, l.operator(nil).Approve(t.Context(), "job-1", ana))
+	assert.Equal(t, dlq.Replayed, l.visited("job-1", 1).ReplayStatus)
+}
+
+func TestADenialIsCountedOnceWhoeverDenies(t *testing.T) {
+	l := newLetters(t, "  - {match: {reason_code: timeout}, action: require_approval}\n")
+	l.dies("timeout")
+	l.visited("job-1", 1)
+	require.NoError(t, l.operator(nil).Deny(t.Context(), "job-1", dlq.Person{Name: "ana"}, ""))
+	for range 2 {
+		l.tick()
+		require.NoError(t, l.dlq.AddOnce(t.Context(), dlq.Entry{JobID: "job-1", Status: "FAILED", ReasonCode: "timeout"})) // which puts it before the worker again
+	}
+	assert.Equal(t, dlq.Denied, l.entry("job-1").ReplayStatus)
+	assert.EqualValues(t, 1, l.metric(`dlq_replay_denied_total{reason_code="timeout"}`))
+}
+
+// A person lets no more replays be had than the policy does.
+func TestAPersonIsBoundByMaxReplays(t *testing.T) {
+	ana := dlq.Person{Name: "ana"}
+	for n, ok := range map[int]bool{1: true, 2: false, 3: false} {
+		for action, do := range map[dlq.Action]func(r *dlq.Replayer) error{
+			dlq.RequireApproval: func(r *dlq.Replayer) error { return r.Approve(context.Background(), "job-1", ana) },
+			dlq.Quarantine:      func(r *dlq.Replayer) error { return r.Mend(context.Background(), "job-1", []byte(`{}`), ana) },
+			dlq.ManualReview:    func(r *dlq.Replayer) error { _, err := r.Replay(context.Background(), "job-1", ana); return err },
+		} {
+			l := newLetters(t, "")
+			e := dlq.Entry{JobID: "job-1", Status: "FAILED", ReasonCode: "timeout", Action: action, ReplayStatus: dlq.PendingReview, ReplayCount: n, MaxReplays: 2}
+			switch action {
+			case dlq.RequireApproval:
+				e.ReplayStatus = dlq.AwaitingApproval
+			case dlq.Quarantine:
+				e.ReplayStatus = dlq.Quarantined
+			}
+			require.NoError(t, l.dlq.Add(t.Context(), e))
+			if err := do(l.operator(nil)); ok {
+				assert.NoError(t, err, "%s, replay %d", action, n)
+			} else {
+				assert.ErrorContains(t, err, "of 2 at most", "%s, replay %d", action, n)
+			}
+		}
+	}
 }
 
 func TestAPersonWithoutAPolicyLeavesAMismatchToTheSchedulers(t *testing.T) {
@@ -199,9 +337,9 @@ func TestAPersonWithoutAPolicyLeavesAMismatchToTheSchedulers(t *testing.T) {
 
 	e, err := op.Replay(t.Context(), "job-1", ana)
 	require.NoError(t, err)
-	assert.Equal(t, dlq.PendingReview, e.ReplayStatus)
-	assert.Equal(t, "policy_snapshot_mismatch: sha256:b decides, and sha256:a did", e.ReplayReason)
+	assert.Equal(t, dlq.Scheduled, e.ReplayStatus)
 	e = l.visited("job-1", 1)
+	assert.Contains(t, e.ReplayReason, "policy_snapshot_mismatch: sha256:b decides, and sha256:a did; require_approval")
 	assert.Equal(t, dlq.AwaitingApproval, e.ReplayStatus)
 	assert.Equal(t, "governance", e.ApproverGroup)
 
@@ -249,6 +387,7 @@ func TestAnEntryThatComesAgainKeepsItsDecision(t *testing.T) {
 	l.runs(request("job-1"))
 	l.faults.on(phase.ResultWrite, "before")
 	require.Error(t, l.ends("job-1", job.StatusFailed, "timeout"))
+	l.visited("job-1", 1)
 	require.NoError(t, l.r.Deny(t.Context(), "job-1", dlq.Person{Name: "ana"}, "sent by hand"))
 	require.NoError(t, l.ends("job-1", job.StatusFailed, "timeout"))
 	assert.Equal(t, dlq.Denied, l.visited("job-1", 2).ReplayStatus)
@@ -294,7 +433,7 @@ func TestAStartVisitsWhatTriageHasLeft(t *testing.T) {
 	require.NoError(t, l.dlq.Adopt(t.Context(), 3))
 	due, err := l.redis.ZMembers("dlq:replay:due")
 	require.NoError(t, err)
-	assert.ElementsMatch(t, []string{"job-1", "job-2", "job-3"}, due)
+	assert.ElementsMatch(t, []string{"job-1", "job-2", "job-3", "job-6"}, due)
 }
 
 // A scheduler that replays takes up what failed while none did.

@@ -424,3 +424,28 @@ func TestPresets(t *testing.T) {
 	assert.Equal(t, want, settings.Hardened())
 	assert.Error(t, settings.Settings{}.Validate())
 }
+
+// A call has the time that its setting gives it.
+func TestCallsHaveTheirTime(t *testing.T) {
+	h, _ := newChecked(t, func(s *settings.Settings) {
+		s.StoreOpTimeout, s.PublishTimeout, s.SnapshotReadTimeout = 10*time.Minute, 5*time.Minute, 40*time.Second
+		s.Output.CheckTimeout, s.Output.ScanTimeout = 20*time.Second, 2*time.Minute
+	})
+	h.force(job.Pending, 0)
+	h.worker("worker-1")
+	require.NoError(t, h.writeSnapshot(t.Context(), h.snapshotLock()))
+	h.warmStart(t.Context())
+	require.NoError(t, h.handle(request("job-1")))
+	require.NoError(t, h.succeeds())
+	h.scanned()
+	for p, want := range map[phase.Phase]time.Duration{
+		phase.SnapshotRead: h.settings.SnapshotReadTimeout, phase.Publish: h.settings.PublishTimeout,
+		phase.OutputCheck: h.settings.Output.CheckTimeout, phase.OutputScan: h.settings.Output.ScanTimeout,
+		phase.SnapshotLock: h.settings.StoreOpTimeout, phase.SnapshotWrite: h.settings.StoreOpTimeout, phase.SnapshotUnlock: h.settings.StoreOpTimeout,
+		phase.LockAcquire: h.settings.StoreOpTimeout, phase.StateRead: h.settings.StoreOpTimeout, phase.ScheduledWrite: h.settings.StoreOpTimeout,
+		phase.DispatchedWrite: h.settings.StoreOpTimeout, phase.RunningWrite: h.settings.StoreOpTimeout, phase.ResultWrite: h.settings.StoreOpTimeout,
+		phase.LockRelease: h.settings.StoreOpTimeout,
+	} {
+		assert.InDelta(t, want.Seconds(), h.faults.left[p].Seconds(), 8, p)
+	}
+}

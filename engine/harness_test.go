@@ -35,9 +35,10 @@ var errInjected = errors.New("injected")
 // faults fails calls by the phase they are tagged with. It is a redis.Hook.
 type faults struct {
 	mu     sync.Mutex
-	script map[phase.Phase][]string // one word a call: "ok", "before" (not applied), "after" (applied, but the caller sees an error), "refused" (the stream says no), "unanswered" (it says nothing), "too large" (it always will)
-	first  map[phase.Phase]func()   // done once, ahead of the next call
-	calls  []string                 // every call: phase and command
+	script map[phase.Phase][]string      // one word a call: "ok", "before" (not applied), "after" (applied, but the caller sees an error), "refused" (the stream says no), "unanswered" (it says nothing), "too large" (it always will)
+	first  map[phase.Phase]func()        // done once, ahead of the next call
+	calls  []string                      // every call: phase and command
+	left   map[phase.Phase]time.Duration // how much time the last call of a phase had
 }
 
 func (f *faults) on(p phase.Phase, words ...string) {
@@ -60,6 +61,9 @@ func (f *faults) call(ctx context.Context, name string, apply func() error) erro
 	}
 	f.mu.Lock()
 	f.calls = append(f.calls, string(p)+" "+name)
+	if at, ok := ctx.Deadline(); ok {
+		f.left[p] = time.Until(at)
+	}
 	word := "ok"
 	if q := f.script[p]; len(q) > 0 {
 		word, f.script[p] = q[0], q[1:]
@@ -244,7 +248,7 @@ func newHarnessOn(t *testing.T, configure func(*harness), change ...func(*settin
 	h := &harness{
 		t: t, redis: miniredis.RunT(t), nc: startNATS(t),
 		clock:  clockwork.NewFakeClockAt(time.UnixMilli(1_700_000_000_000)),
-		faults: &faults{script: map[phase.Phase][]string{}, first: map[phase.Phase]func(){}},
+		faults: &faults{script: map[phase.Phase][]string{}, first: map[phase.Phase]func(){}, left: map[phase.Phase]time.Duration{}},
 		reg:    prometheus.NewRegistry(),
 		logs:   newSyncBuffer(t),
 	}

@@ -94,13 +94,15 @@ func TestConstraintsBindEveryPick(t *testing.T) {
 	h, k := withKernel(t)
 	h.worker("worker-2")
 	k.answer = &safetypb.CheckResponse{Decision: safetypb.Decision_ALLOW_WITH_CONSTRAINTS, Constraints: map[string]string{job.LabelPreferredWorker: "worker-2"}}
-	req := h.submit()
+	req := request("job-1")
+	req.Labels = map[string]string{job.LabelPreferredWorker: "worker-1"} // the kernel's word counts for more
+	require.NoError(t, h.client().Submit(t.Context(), req))
 	h.faults.on(phase.Publish, "before")
 	h.retry(h.handle(req))
 	require.NoError(t, h.handle(req))
 	assert.Equal(t, "worker-2", h.record().Worker, "in a later handling too")
 	assert.Equal(t, map[string]string{"preferred_worker_id": "worker-2"}, h.record().Decided.Constraints)
-	assert.Empty(t, req.Labels, "the request stays as it is")
+	assert.Equal(t, map[string]string{"preferred_worker_id": "worker-1"}, req.Labels, "the request stays as it is")
 }
 
 func TestADeniedJobEndsInTheDLQ(t *testing.T) {

@@ -22,7 +22,10 @@ func (e *Engine) replay(ctx context.Context, listed *store.Record) error {
 	if err != nil {
 		return fmt.Errorf("replay %s: %w", listed.JobID, err)
 	}
-	if listed.State == job.Dispatched {
+	if now.State == job.Dispatched {
+		if !e.resumable(&now) {
+			return nil // its lock is left to the reconciler
+		}
 		return e.own(e.resume(ctx, listed.JobID))
 	}
 	req, err := now.Request()

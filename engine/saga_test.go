@@ -143,6 +143,7 @@ func TestARedeliveredResultRecordsOnce(t *testing.T) {
 		} else {
 			assert.Len(t, h.stack(), 2)
 		}
+		assert.EqualValues(t, len(h.stack()), h.metric("saga_recorded"))
 	})
 }
 

@@ -27,6 +27,8 @@ func TestWhatDoesNothing(t *testing.T) {
 		"workload: {approve: {2: 5s}}\nkernel: {rules: [{job_id: job-2, decision: REQUIRE_APPROVAL}]}":             nil,
 		"workload: {approve_replay: {2: 5s}}":                                                                      {"workload.approve_replay.2 does nothing: engine.replay.enabled is false"},
 		"workload: {step_delay: 2s, step_retries: 1}\nengine: {workflow: {delay_poll: 1s}}":                        {"engine.workflow.delay_poll does nothing: workload.runs is 0", "workload.step_delay does nothing: no run has a second step", "workload.step_retries does nothing: workload.runs is 0"},
+		"workload: {step_undo: true, runs: 1, step_failures: 1}\npreset: documented":                               {"workload.step_undo does nothing: no run is rolled back, unless workload.runs is more than 0 and engine.saga.durable_rollback is true"},
+		"workload: {step_undo: true, runs: 1}\npreset: hardened":                                                   nil,
 		"workload: {step_delay: 2s, runs: 1}":                                                                      nil,
 		"workload: {step_delay: 2s, runs: 1, steps: 1}":                                                            {"workload.step_delay does nothing: no run has a second step"},
 		"workload: {operator_of: {2: interns}}\nengine: {replay: {enabled: true}}":                                 {"workload.operator_of.2 does nothing: nobody approves or mends a replay"},
@@ -54,4 +56,20 @@ func TestAResultSaysWhatDidNothing(t *testing.T) {
 	res, err := Run(context.Background(), p, RunOptions{})
 	require.NoError(t, err)
 	assert.Equal(t, []string{"triage does nothing: engine.replay.enabled is false"}, res.Idle)
+}
+
+// What the operator finds no occasion for, only the run shows.
+func TestAResultSaysWhatTheOperatorDidNotDo(t *testing.T) {
+	p := plan(t, `
+preset: documented
+engine: {replay: {enabled: true}}
+workload: {jobs: 4, fail: {2: timeout, 3: schema_invalid, 4: partial_external_write}, approve_replay: {1: 1m, 2: 1m, 4: 1m}, mend_replay: {2: 1m, 3: 1m}}
+triage: {version: v1, dlq_rules: [{match: {reason_code: partial_external_write}, action: require_approval}]}`)
+	res, err := Run(context.Background(), p, RunOptions{})
+	require.NoError(t, err)
+	assert.Equal(t, []string{
+		"workload.approve_replay.1 does nothing: job-1 has no dead letter",
+		"workload.approve_replay.2 does nothing: the replay of job-2 never waits for an approval",
+		"workload.mend_replay.2 does nothing: the dead letter of job-2 is never quarantined",
+	}, res.Idle)
 }

@@ -37,7 +37,7 @@ func (r *run) result(sum sim.Summary) *Result {
 	for _, u := range r.injector.Unfired() {
 		res.Unfired = append(res.Unfired, u.String())
 	}
-	res.Idle = p.Idle()
+	res.Idle = append(p.Idle(), r.idleOperator()...)
 	about, run := r.about(res)
 	for _, j := range r.record.jobs {
 		j.About = slices.Contains(about, j)

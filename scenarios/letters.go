@@ -2,11 +2,13 @@ package scenarios
 
 import (
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 	"time"
 
 	"github.com/wavetank-sim/wavetank/invariants/scheduler/history"
+	"github.com/wavetank-sim/wavetank/scenarios/plans"
 )
 
 // letter is an entry of the dead-letter queue as it stands.
@@ -21,9 +23,12 @@ type letters struct {
 	byID   map[string]*letter
 	order  []string
 	listed map[string]bool // in the index
+	met    map[string]bool // replay statuses that an entry has had, by "<id> <status>"
 }
 
-func newLetters() letters { return letters{byID: map[string]*letter{}, listed: map[string]bool{}} }
+func newLetters() letters {
+	return letters{byID: map[string]*letter{}, listed: map[string]bool{}, met: map[string]bool{}}
+}
 
 // changed takes in a change of an entry. It is new if there was none.
 func (l *letters) changed(f *history.Fact, name string) (isNew bool) {
@@ -42,7 +47,7 @@ func (l *letters) changed(f *history.Fact, name string) (isNew bool) {
 		isNew = true
 	}
 	was.DeadLetter, was.expires = *entry, f.Change.Expires
-	l.byID[id] = was
+	l.byID[id], l.met[id+" "+entry.ReplayStatus] = was, true
 	return isNew
 }
 
@@ -141,4 +146,32 @@ func (r *run) leftOf(e *letter) (what toDo, is bool) {
 		return toDo{"Still to come:", "replay", ", due at " + at(r.judge.Facts.Workflow.Since(e.NextReplayAt))}, true
 	}
 	return toDo{}, false
+}
+
+// idleOperator says which of what the plan wants of the operator there was no occasion for.
+func (r *run) idleOperator() (list []string) {
+	if !r.plan.Engine.Replay.Enabled || r.opt.StopAt != "" { // the plan says so, or the run was not finished
+		return nil
+	}
+	l, w := &r.record.letters, &r.plan.Workload
+	for _, errand := range []struct {
+		key         string
+		jobs        map[int]time.Duration
+		status, why string
+	}{
+		{"approve_replay", w.ApproveReplay, "awaiting_approval", "the replay of %s never waits for an approval"},
+		{"mend_replay", w.MendReplay, "quarantined", "the dead letter of %s is never quarantined"},
+	} {
+		for _, n := range slices.Sorted(maps.Keys(errand.jobs)) {
+			id, why := plans.JobID(n), errand.why
+			if l.met[id+" "+errand.status] {
+				continue
+			}
+			if !slices.Contains(l.order, id) {
+				why = "%s has no dead letter"
+			}
+			list = append(list, fmt.Sprintf("workload.%s.%d does nothing: "+why, errand.key, n, id))
+		}
+	}
+	return list
 }

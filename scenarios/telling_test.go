@@ -39,6 +39,7 @@ func TestEveryScenarioTellsItsStory(t *testing.T) {
 			res, err := Run(context.Background(), p, RunOptions{Source: name, Modified: preset != plans.PresetDocumented})
 			require.NoError(t, err)
 			require.NotEmpty(t, res.Telling, name)
+			assert.True(t, preset != plans.PresetDocumented || len(res.Idle) == 0, "%s: %v", name, res.Idle)
 			for _, f := range res.Fired {
 				assert.True(t, slices.ContainsFunc(res.Telling, func(s string) bool { return names(s, f) }), "%s, %s: nothing tells of %s at %s of %s\n%s", name, preset, f.Do, f.At, f.Job, told(res))
 			}

@@ -9,6 +9,7 @@ import (
 	"strings"
 	"text/tabwriter"
 	"time"
+	"unicode/utf8"
 
 	"github.com/spf13/cobra"
 
@@ -63,18 +64,31 @@ Exit codes: 0 it is one, 2 it is not.`,
 			p := cli.NewPrinter(cmd.OutOrStdout())
 			p.Line("%s: %s", args[0], cli.Plural(len(policy.Rules), "rule"))
 			tw := tabwriter.NewWriter(cmd.OutOrStdout(), 0, 8, 2, ' ', 0)
-			fmt.Fprintf(tw, "  REASON CODE\tACTION\tBY\n")
+			fmt.Fprintf(tw, "  REASON CODE\tACTION\tFOR\tBY\n")
 			for _, code := range dlq.ReasonCodes() {
 				d := policy.Decide(&dlq.Entry{Status: "FAILED", ReasonCode: code})
 				by := "the default of its class"
 				if d.Rule > 0 {
 					by = fmt.Sprintf("rule %d", d.Rule)
 				}
-				fmt.Fprintf(tw, "  %s\t%s\t%s\n", code, d.Action, by)
+				fmt.Fprintf(tw, "  %s\t%s\t%s\t%s\n", code, d.Action, forWhom(&d), by)
 			}
 			return tw.Flush()
 		},
 	}
+}
+
+// forWhom are the groups that a decision leaves an entry to.
+func forWhom(d *dlq.Decision) string {
+	switch {
+	case d.Owner != "" && d.ApproverGroup != "":
+		return d.ApproverGroup + ", owner " + d.Owner
+	case d.Owner+d.ApproverGroup != "":
+		return d.Owner + d.ApproverGroup
+	case d.Action == dlq.AutoReplay:
+		return "-"
+	}
+	return "anybody"
 }
 
 type dlqListFlags struct {
@@ -160,19 +174,24 @@ func (f *dlqListFlags) noneOf(all []dlq.Entry) string {
 	return text
 }
 
-// printLetters prints a table of at most 80 columns.
+// printLetters prints a table, whose columns are as wide as they need to be: an id is there to be copied, and a code to be told
+// from others.
 func printLetters(p *cli.Printer, entries []dlq.Entry) {
 	if len(entries) == 0 {
 		p.Line("No dead letters.")
 		return
 	}
-	p.Line("%s", p.Paint(cli.Bold, fmt.Sprintf("%-14s  %-23s  %-20s  %s", "CAME (UTC)", "JOB", "REASON CODE", "REPLAY")))
+	id, code := len("JOB"), len("REASON CODE")
+	for _, e := range entries {
+		id, code = max(id, utf8.RuneCountInString(e.JobID)), max(code, utf8.RuneCountInString(reasonOf(&e)))
+	}
+	p.Line("%s", p.Paint(cli.Bold, fmt.Sprintf("%-14s  %-*s  %-*s  %s", "CAME (UTC)", id, "JOB", code, "REASON CODE", "REPLAY")))
 	for _, e := range entries {
 		replay := e.ReplayStatus
 		if replay == dlq.Scheduled {
 			replay = "due " + time.UnixMilli(e.NextReplayAt).UTC().Format("15:04:05")
 		}
-		p.Line("%-14s  %-23s  %-20s  %s", time.UnixMilli(e.CreatedAt).UTC().Format("01-02 15:04:05"), cut(e.JobID, 23), cut(reasonOf(&e), 20), replay)
+		p.Line("%-14s  %-*s  %-*s  %s", time.UnixMilli(e.CreatedAt).UTC().Format("01-02 15:04:05"), id, e.JobID, code, reasonOf(&e), replay)
 	}
 	p.Line("%s; `scheduler dlq show JOB` tells of one.", cli.Plural(len(entries), "dead letter"))
 }
@@ -183,14 +202,6 @@ func reasonOf(e *dlq.Entry) string {
 		return e.ReasonCode
 	}
 	return fmt.Sprintf("%dx %s", e.Attempts, e.LastCause)
-}
-
-// cut shortens text to a width.
-func cut(text string, width int) string {
-	if r := []rune(text); len(r) > width {
-		return string(r[:width-1]) + "…"
-	}
-	return text
 }
 
 func newDLQShow() *cobra.Command {
@@ -247,8 +258,11 @@ func (f *dlqFlags) show(ctx context.Context, id string, stdout io.Writer) error 
 			p.Line("  replay %d of %s", e.ReplayCount, e.ReplayOf)
 		}
 		p.Line("  class %s; triage: %s", d.Class, d.Action)
-		p.Line("  %s", d.Why)
-		p.Line("  replay: %s%s", e.ReplayStatus, becameOf(e))
+		became := becameOf(e)
+		if !strings.Contains(became, d.Why) {
+			p.Line("  %s", d.Why)
+		}
+		p.Line("  replay: %s%s", e.ReplayStatus, became)
 		if len(trail) > 0 {
 			p.Line("\n%s", p.Paint(cli.Bold, "Trail"))
 		}

@@ -23,19 +23,20 @@ func newDLQReplay() *cobra.Command {
 		Use:   "replay [JOB...]",
 		Short: "Replay dead letters now",
 		Long: `Replay makes a new job of a dead letter, under the same idempotency key, unless what
-it is about is known to have been done after all. Schedulers with --dlq-policy note what
-has been done, by its tenant and its idempotency key; others only note it of replays, so
-that with them a late success of the job itself is not known here.
+it is about is known to have been done after all. What schedulers with --dlq-policy have
+triaged they replay themselves, at their next tick; they note what has been done, by its
+tenant and its idempotency key. Others only note it of replays, so that with them a late
+success of the job itself is not known here.
 
-What the triage policy quarantines, what waits for an approval, and a step of a run,
-which its run tries again itself, is refused. Without --policy what the schedulers have
-made of the dead letter stands, or the default of its class if they have not triaged it.
-Schedulers with a safety kernel decide anew on the new job.
+What the triage policy quarantines, what waits for an approval, what it leaves to an
+owner whose group --group does not name, and a step of a run, which its run tries again
+itself, is refused. What the schedulers have made of a dead letter stands; --policy can
+only be stricter. Schedulers with a safety kernel decide anew on the new job.
 
 With --all it replays every dead letter whose action is auto_replay, and leaves the
 others alone.
 
-Exit codes: 0 replayed, or done already, 1 refused, 2 usage, no such dead letter, or a
+Exit codes: 0 replayed, to be replayed, or done already, 1 refused, 2 usage, no such dead letter, or a
 server that does not answer, 3 a server lost midway, or a Redis that takes no writes.`,
 		Example: `  scheduler dlq replay mail-17
   scheduler dlq replay --all --policy triage.yaml --dry-run`,

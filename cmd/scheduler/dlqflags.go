@@ -3,11 +3,13 @@ package main
 import (
 	"context"
 	"errors"
+	"slices"
 	"strings"
 
 	"github.com/jonboulle/clockwork"
 	"github.com/redis/go-redis/v9"
 	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
 
 	"github.com/wavetank-sim/wavetank/cmd/internal/cli"
 	"github.com/wavetank-sim/wavetank/cmd/scheduler/internal/servers"
@@ -25,10 +27,11 @@ type dlqFlags struct {
 	json   bool
 	by     string
 	groups []string
+	group  *pflag.Flag // by which they are given
 }
 
 func (f *dlqFlags) addPolicy(cmd *cobra.Command) {
-	cmd.Flags().StringVar(&f.policy, "policy", "", "the triage policy, `FILE`; without, what the schedulers have made of it stands, or the default of its class")
+	cmd.Flags().StringVar(&f.policy, "policy", "", "a triage policy, `FILE`: for what no scheduler has triaged, in place of the default of its class; what one has triaged it may only make stricter")
 }
 
 func (f *dlqFlags) addJSON(cmd *cobra.Command) {
@@ -38,10 +41,15 @@ func (f *dlqFlags) addJSON(cmd *cobra.Command) {
 func (f *dlqFlags) addBy(cmd *cobra.Command) {
 	cmd.Flags().StringVar(&f.by, "by", "", "who decides, `NAME`, for the audit trail (default the user's name)")
 	cmd.Flags().StringSliceVar(&f.groups, "group", nil, "of which that person is, `GROUP`; what the triage policy leaves to a group is refused to others; may be given more than once")
+	f.group = cmd.Flags().Lookup("group")
 }
 
 // with calls fn with what triages and replays, once both servers answer and the policy is read.
 func (f *dlqFlags) with(ctx context.Context, fn func(ctx context.Context, r *dlq.Replayer) error) error {
+	blank := func(name string) bool { return strings.TrimSpace(name) == "" }
+	if f.group.Changed && (len(f.groups) == 0 || slices.ContainsFunc(f.groups, blank)) {
+		return cli.Fail(cli.ExitUsage, "--group is empty; name a group, or leave --group out")
+	}
 	policy, err := loadTriage(f.policy)
 	if err != nil {
 		return err

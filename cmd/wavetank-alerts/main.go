@@ -63,7 +63,7 @@ Exit codes: 0 evaluated, whatever fired; 2 usage or input.`,
 					return cli.Fail(cli.ExitUsage, "%v", err)
 				}
 			}
-			return evaluate(dir, given, cli.NewPrinter(cmd.OutOrStdout()))
+			return evaluate(dir, file, given, cli.NewPrinter(cmd.OutOrStdout()))
 		},
 	}
 	root.Flags().StringVar(&file, "rules", "", "rules to evaluate in place of the scheduler's own, `FILE`")
@@ -71,7 +71,7 @@ Exit codes: 0 evaluated, whatever fired; 2 usage or input.`,
 	return root
 }
 
-func evaluate(dir string, rules []byte, say *cli.Printer) error {
+func evaluate(dir, file string, rules []byte, say *cli.Printer) error {
 	stored, err := reports.Read(dir)
 	if err != nil {
 		return cli.Fail(cli.ExitUsage, "%v", err)
@@ -85,7 +85,10 @@ func evaluate(dir string, rules []byte, say *cli.Printer) error {
 		err = alerts.Promtool(&test, stored.Run.Scenario, stored.Run.Samples, rules, reports.RulesFile)
 	}
 	if err != nil {
-		return cli.Fail(cli.ExitUsage, "%v", err)
+		if file != "" {
+			file += ": "
+		}
+		return cli.Fail(cli.ExitUsage, "%s%v", file, err)
 	}
 	if err := stored.WriteAlerts(fired, rules, test.Bytes()); err != nil {
 		if broken := new(reports.FileError); errors.As(err, &broken) {

@@ -59,6 +59,8 @@ func TestACalmRunIsQuiet(t *testing.T) {
 func TestWhatCannotBeEvaluatedIsRefused(t *testing.T) {
 	broken := filepath.Join(t.TempDir(), "rules.yaml")
 	require.NoError(t, os.WriteFile(broken, []byte("groups: [{name: a, rules: [{alert: A, expr: 'sum('}]}]"), 0o600))
+	empty := filepath.Join(t.TempDir(), "empty.yaml")
+	require.NoError(t, os.WriteFile(empty, nil, 0o600))
 	calm := folder(t, "calm", true)
 	for want, args := range map[string][]string{
 		"holds no samples":           {folder(t, "calm", false)},
@@ -66,7 +68,9 @@ func TestWhatCannotBeEvaluatedIsRefused(t *testing.T) {
 		"one folder too many":        {calm, calm},
 		"no such file or direct":     {calm, "--rules", "none.yaml"},
 		"could not parse expression": {calm, "--rules", broken},
-		"unknown flag":               {"--nonsense"},
+		broken + ": ":                {calm, "--rules", broken},
+		empty + ": there is no alerting rule; write one, as in groups: ": {calm, "--rules", empty},
+		"unknown flag": {"--nonsense"},
 	} {
 		var out, errs bytes.Buffer
 		assert.Equal(t, 2, run(args, &out, &errs), want)

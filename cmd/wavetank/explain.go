@@ -109,7 +109,7 @@ func topics() []topic {
 	for _, v := range append([][2]string{{"verdict"}}, runVerdicts...) {
 		list = append(list, topic{name: v[0], text: explainVerdict})
 	}
-	return append(list, topic{name: "seed", text: explainSeed})
+	return append(list, topic{name: "seed", text: explainSeed}, topic{name: "dlq", short: "dead-letters", text: explainDeadLetters})
 }
 
 // lastWord is the last part of a dotted name.

@@ -167,6 +167,17 @@ func (q *Queue) due(ctx context.Context, skip, limit int) ([]string, error) {
 	return ids, nil
 }
 
+// waits says whether an entry is before the replay worker.
+func (q *Queue) waits(ctx context.Context, jobID string) (bool, error) {
+	ctx, cancel := context.WithTimeout(ctx, q.Timeout)
+	defer cancel()
+	err := q.Redis.ZScore(ctx, DueKey, jobID).Err()
+	if err != nil && !errors.Is(err, redis.Nil) {
+		return false, fmt.Errorf("look for %s in %s: %w", jobID, DueKey, err)
+	}
+	return err == nil, nil
+}
+
 // settle takes an entry off the replay worker's list, if it is still what was read: whoever has approved it
 // meanwhile has put it there anew. No body is an entry that had expired.
 func (q *Queue) settle(ctx context.Context, jobID string, body []byte) error {
@@ -204,7 +215,8 @@ func (q *Queue) postpone(ctx context.Context, jobID string, at time.Time) error 
 }
 
 // Adopt puts every entry before the replay worker that is not, and of which there may be something to do:
-// those of a time when there was none, and those that triage has left, since the policy may be another by now.
+// those of a time when there was none, and those that triage has left to a person who has not decided yet, since the policy
+// may be another by now, and name another group.
 func (q *Queue) Adopt(ctx context.Context, batch int) error {
 	for from := 0; ; from += batch {
 		n, err := q.adopt(ctx, from, batch)
@@ -232,7 +244,7 @@ func (q *Queue) adopt(ctx context.Context, from, batch int) (int, error) {
 	var members []redis.Z
 	for _, e := range entries {
 		switch e.ReplayStatus {
-		case PendingReview, Quarantined:
+		case PendingReview, Quarantined, AwaitingApproval:
 			members = append(members, redis.Z{Score: now, Member: e.JobID})
 		case Scheduled:
 			members = append(members, redis.Z{Score: max(now, float64(e.NextReplayAt)), Member: e.JobID})

@@ -44,7 +44,7 @@ type Entry struct {
 	ReplayOf    string `json:"replay_of,omitempty"`
 	ReplayCount int    `json:"replay_count,omitempty"`
 
-	// What triage made of it; empty before.
+	// What the schedulers' triage made of it; empty before.
 	Action        Action `json:"action,omitempty"`
 	MaxReplays    int    `json:"max_replays,omitempty"`     // as the policy's rule says; 0 is what the settings say
 	NextReplayAt  int64  `json:"next_replay_at,omitempty"`  // unix ms, with replay_status scheduled
@@ -54,6 +54,7 @@ type Entry struct {
 	Owner         string `json:"owner,omitempty"`           // as the policy's rule says
 	ApproverGroup string `json:"approver_group,omitempty"`  // likewise
 	Mismatch      string `json:"replay_snapshot,omitempty"` // the policy that decides on its replay, where another decided on its job and triage goes by that
+	Uncounted     bool   `json:"uncounted,omitempty"`       // a person has denied it, and no scheduler has counted that yet
 	Payload       string `json:"payload,omitempty"`         // JSON, which its replay has in place of its job's
 }
 

@@ -47,22 +47,20 @@ func (r *Replayer) Approve(ctx context.Context, jobID string, who Person) error 
 		return err
 	}
 	d := r.Stands(&was.Entry)
-	untriaged := was.ReplayStatus == PendingReview && d.Action == RequireApproval // by nobody, if no scheduler triages
-	if was.ReplayStatus != AwaitingApproval && !untriaged {
+	own := untriaged(&was.Entry) && d.Action == RequireApproval
+	if was.ReplayStatus != AwaitingApproval && !own {
 		return refused("the entry of %s waits for no approval: it is %s", jobID, was.ReplayStatus)
 	}
-	if limit := r.limit(d); was.ReplayCount >= limit {
-		return refused("%s has been replayed %d times, of %d at most; submit the job anew, under another id", jobID, was.ReplayCount, limit)
+	if err := r.within(&was.Entry, d); err != nil {
+		return err
 	}
 	if err := r.permit(ctx, &was.Entry, who, d.ApproverGroup, "approve its replay"); err != nil {
 		return err
 	}
-	c := r.goes(was, audit.Event{Kind: EventApproved, Reason: was.ReplayReason, By: who.Name})
-	if untriaged {
-		c.to.Action, c.to.MaxReplays, c.to.ReplayReason = d.Action, d.MaxReplays, d.said()
-		c.event.Reason = c.to.ReplayReason
+	if own {
+		was.ReplayReason = d.said()
 	}
-	return r.decided(ctx, was, c)
+	return r.decided(ctx, was, r.goes(was, audit.Event{Kind: EventApproved, Reason: was.ReplayReason, By: who.Name}))
 }
 
 // goes has an entry replayed at once, as a person has decided.
@@ -81,22 +79,26 @@ func (r *Replayer) Mend(ctx context.Context, jobID string, payload json.RawMessa
 		return err
 	}
 	d := r.Stands(&was.Entry)
-	untriaged := was.ReplayStatus == PendingReview && d.Action == Quarantine
-	switch limit := r.limit(d); {
+	own := untriaged(&was.Entry) && d.Action == Quarantine
+	switch {
 	case was.Status == StatusTerminated:
 		return refused("the entry of %s is about a message that is no job: there is no payload to mend", jobID)
-	case was.ReplayStatus != Quarantined && !untriaged:
+	case was.ReplayStatus != Quarantined && !own:
 		return refused("the entry of %s is not quarantined: it is %s", jobID, was.ReplayStatus)
 	case !json.Valid(payload):
 		return refused("the payload is not JSON")
-	case was.ReplayCount >= limit:
-		return refused("%s has been replayed %d times, of %d at most; submit the job anew, under another id", jobID, was.ReplayCount, limit)
+	}
+	if err := r.within(&was.Entry, d); err != nil {
+		return err
 	}
 	if err := r.permit(ctx, &was.Entry, who, d.Owner, "mend it"); err != nil {
 		return err
 	}
 	c := r.goes(was, audit.Event{Kind: EventMended, Reason: "with another payload", By: who.Name})
-	c.to.Payload, c.to.Action, c.to.ReplayReason = string(payload), d.Action, "mended by "+who.Name
+	c.to.Payload, c.to.ReplayReason = string(payload), "mended by "+who.Name
+	if !own {
+		c.to.Action = d.Action
+	}
 	return r.decided(ctx, was, c)
 }
 
@@ -120,12 +122,16 @@ func (r *Replayer) Deny(ctx context.Context, jobID string, who Person, reason st
 	if reason != "" {
 		c.to.ReplayReason += ": " + reason
 	}
+	if was.Action != "" {
+		c.to.Uncounted, c.due = true, r.Clock.Now()
+	}
 	return r.decided(ctx, was, c)
 }
 
 // Replay replays an entry now, as a person wants it, who is who manual_review leaves it to. What is
-// quarantined, or waits for its approval, is refused, and what would break max_replays; a commit and the
-// policy are checked as ever: under another policy than before it may have to wait. It returns the entry as it is then.
+// quarantined, or waits for its approval, is refused, and what would break max_replays. What schedulers have triaged
+// is theirs to replay, at their next tick, by their own look at commits, the ledger and the policy. It
+// returns the entry as it is then.
 func (r *Replayer) Replay(ctx context.Context, jobID string, who Person) (Entry, error) {
 	was, err := r.look(ctx, jobID)
 	if err != nil {
@@ -139,28 +145,43 @@ func (r *Replayer) Replay(ctx context.Context, jobID string, who Person) (Entry,
 			return was.Entry, err
 		}
 	}
-	if err := r.replay(ctx, was, who.Name); err != nil {
+	switch {
+	case was.Action == "":
+		err = r.replay(ctx, was, who.Name)
+	case was.ReplayStatus != Scheduled || was.DecidedBy == "":
+		c := r.goes(was, audit.Event{Kind: EventAsked, By: who.Name})
+		c.to.ReplayReason = "as " + who.Name + " wants it"
+		err = r.decided(ctx, was, c)
+	}
+	if err != nil {
 		return was.Entry, err
 	}
 	return r.Queue.Get(ctx, jobID)
 }
 
-// Stands is what goes for an entry: what the policy at hand makes of it or, with none at hand, what the
-// schedulers' has made of it; if they have not triaged it yet, the default of its class. The owner and the group that the
-// schedulers have noted stay, whatever policy a person brings.
+// strict orders the actions by how much each keeps a person from replaying an entry.
+var strict = map[Action]int{AutoReplay: 0, ManualReview: 1, RequireApproval: 2, Quarantine: 3}
+
+// Stands is what goes for an entry. Once the schedulers have triaged it, that is what they have made of it, and a person's
+// policy may only be stricter; else it is what the policy at hand makes of it, or the default of its class.
 func (r *Replayer) Stands(e *Entry) Decision {
-	d := r.Decide(e)
-	if r.blind(e) && e.Run == "" {
-		d.Action, d.MaxReplays = e.Action, e.MaxReplays
-		d.Why = "So the schedulers have triaged it."
-		if e.ReplayStatus == Quarantined {
-			d.Action = Quarantine
-		}
-		if e.ReplayReason != "" {
-			d.Why = e.ReplayReason
-		}
+	own := r.Decide(e)
+	if e.Action == "" || e.Run != "" {
+		return own
 	}
-	d.Owner, d.ApproverGroup = cmp.Or(e.Owner, d.Owner), cmp.Or(e.ApproverGroup, d.ApproverGroup)
+	d := Decision{
+		Action: e.Action, MaxReplays: e.MaxReplays, Owner: e.Owner, ApproverGroup: e.ApproverGroup,
+		Class: own.Class, Why: cmp.Or(e.ReplayReason, "So the schedulers have triaged it."),
+	}
+	if e.ReplayStatus == Quarantined {
+		d.Action = Quarantine
+	}
+	if own.Rule > 0 && strict[own.Action] > strict[d.Action] {
+		d.Action, d.Rule, d.Why = own.Action, own.Rule, own.Why
+	}
+	if own.MaxReplays > 0 {
+		d.MaxReplays = min(own.MaxReplays, r.limit(d))
+	}
 	return d
 }
 
@@ -177,25 +198,49 @@ func (r *Replayer) may(e *Entry) error {
 	case AwaitingApproval:
 		return refused("the replay of %s waits for its approval; `scheduler dlq approve %s` gives it", e.JobID, e.JobID)
 	case Scheduled:
-		if e.DecidedBy != "" || r.Policy == nil {
+		if e.DecidedBy != "" {
 			return nil
 		}
 	}
 	d := r.Stands(e)
-	switch d.Action {
-	case Quarantine:
-		return refused("%s is quarantined; `scheduler dlq mend %s` gives it another payload; or mend what it is about, and give its reason_code %s another action in the triage policy, with --policy. %s", e.JobID, e.JobID, e.ReasonCode, d.Why)
-	case RequireApproval:
+	switch {
+	case e.Action != "" && d.Rule > 0 && d.Action != ManualReview:
+		return refused("your own policy is against a replay of %s: %s. %s", e.JobID, d.Action, d.Why)
+	case d.Action == Quarantine:
+		return refused("%s is quarantined; `scheduler dlq mend %s` gives it another payload; or mend what it is about, and have the schedulers' triage policy give its reason_code %s another action. %s", e.JobID, e.JobID, e.ReasonCode, d.Why)
+	case d.Action == RequireApproval:
 		return refused("the replay of %s needs an approval; `scheduler dlq approve %s` gives it. %s", e.JobID, e.JobID, d.Why)
 	}
+	return r.within(e, d)
+}
+
+// within says that an entry has been replayed as often as it may be, or nil.
+func (r *Replayer) within(e *Entry, d Decision) error {
 	if limit := r.limit(d); e.ReplayCount >= limit {
 		return refused("%s has been replayed %d times, of %d at most; submit the job anew, under another id", e.JobID, e.ReplayCount, limit)
 	}
 	return nil
 }
 
+// untriaged says whether nobody has decided on an entry yet. It is a person's if no scheduler triages.
+func untriaged(e *Entry) bool { return e.Action == "" && e.ReplayStatus == PendingReview }
+
+// look reads an entry that a person is to decide on. One that the schedulers are about to triage is theirs until then:
+// they say whose it is.
 func (r *Replayer) look(ctx context.Context, jobID string) (read, error) {
-	was, err := r.Queue.read(phase.With(ctx, jobID, phase.DLQEntryRead), jobID)
+	ctx = phase.With(ctx, jobID, phase.DLQEntryRead)
+	was, err := r.read(ctx, jobID)
+	if err == nil && untriaged(&was.Entry) {
+		var waits bool
+		if waits, err = r.Queue.waits(ctx, jobID); waits {
+			err = refused("the schedulers are about to triage %s; try again", jobID)
+		}
+	}
+	return was, err
+}
+
+func (r *Replayer) read(ctx context.Context, jobID string) (read, error) {
+	was, err := r.Queue.read(ctx, jobID)
 	if errors.Is(err, redis.Nil) {
 		return read{}, fmt.Errorf("%s: %w", jobID, ErrNoEntry)
 	}
@@ -204,7 +249,7 @@ func (r *Replayer) look(ctx context.Context, jobID string) (read, error) {
 
 // Entry returns a job's entry, or ErrNoEntry.
 func (r *Replayer) Entry(ctx context.Context, jobID string) (Entry, error) {
-	was, err := r.look(ctx, jobID)
+	was, err := r.read(phase.With(ctx, jobID, phase.DLQEntryRead), jobID)
 	return was.Entry, err
 }
 

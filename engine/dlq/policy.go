@@ -29,8 +29,8 @@ type Rule struct {
 	Action        Action `yaml:"action" json:"action" oneof:"auto_replay,quarantine,require_approval,manual_review" doc:"what becomes of them; require_approval: they are replayed once somebody approves; quarantine and manual_review: not by themselves"`
 	MaxReplays    int    `yaml:"max_replays,omitempty" json:"max_replays,omitempty" min:"1" max:"10" doc:"with auto_replay and require_approval: of one job, over all its replays; without, what engine.replay.max_replays says"`
 	Backoff       string `yaml:"backoff,omitempty" json:"backoff,omitempty" like:"exponential_jitter" doc:"with auto_replay: how long a replay waits; exponential_jitter is the only way there is, and how it is without"`
-	Owner         string `yaml:"owner,omitempty" json:"owner,omitempty" like:"platform" doc:"who is to mend it, or to look at it"`
-	ApproverGroup string `yaml:"approver_group,omitempty" json:"approver_group,omitempty" like:"platform-governance" doc:"with require_approval: who is to approve"`
+	Owner         string `yaml:"owner,omitempty,nonempty" json:"owner,omitempty" like:"platform" doc:"who is to mend it, or to look at it"`
+	ApproverGroup string `yaml:"approver_group,omitempty,nonempty" json:"approver_group,omitempty" like:"platform-governance" doc:"with require_approval: who is to approve"`
 }
 
 // Match selects entries.

@@ -30,6 +30,7 @@ const (
 	EventCommitted   = "dlq_already_committed"
 	EventExhausted   = "dlq_exhausted"
 	EventApproved    = "dlq_replay_approved"
+	EventAsked       = "dlq_replay_asked" // by a person, of the schedulers
 	EventMended      = "dlq_mended"
 	EventRefused     = "dlq_refused" // to who is not of the group that the policy names
 	EventMismatch    = "dlq_policy_snapshot_mismatch"
@@ -104,12 +105,21 @@ func (r *Replayer) visit(ctx context.Context, jobID string) error {
 		return err
 	}
 	switch was.ReplayStatus {
-	case PendingReview, Quarantined:
+	case PendingReview, Quarantined, AwaitingApproval:
 		return r.triage(ctx, was)
 	case Scheduled:
+		if was.Action == "" { // a person has decided while no scheduler triaged
+			was.Action = r.Decide(&was.Entry).Action
+		}
 		return r.replay(ctx, was, byWorker)
 	case Replayed:
 		return r.publishAgain(ctx, was)
+	case Denied:
+		if was.Uncounted {
+			c := change{to: was.Entry}
+			c.to.Uncounted = false
+			return r.decided(ctx, was, c)
+		}
 	}
 	return r.Queue.settle(phase.With(ctx, jobID, phase.DLQUpdate), jobID, was.body)
 }
@@ -127,6 +137,9 @@ func (r *Replayer) triage(ctx context.Context, was read) error {
 	d := r.Decide(&was.Entry)
 	c := change{to: was.Entry, event: audit.Event{Kind: EventTriaged, By: byWorker}}
 	c.to.Action, c.to.MaxReplays, c.to.ReplayReason, c.to.NextReplayAt = d.Action, d.MaxReplays, d.said(), 0
+	if was.Mismatch != "" {
+		c.to.ReplayReason = anotherPolicy(was.Mismatch, was.PolicySnapshot) + "; " + c.to.ReplayReason
+	}
 	c.to.Owner, c.to.ApproverGroup = d.Owner, d.ApproverGroup
 	if limit := r.limit(d); was.ReplayCount >= limit && (d.Action == AutoReplay || d.Action == RequireApproval) {
 		return r.end(ctx, was, Exhausted, fmt.Sprintf("%d of its %d replays have been had", was.ReplayCount, limit), EventExhausted, byWorker)
@@ -219,24 +232,19 @@ func (r *Replayer) replay(ctx context.Context, was read, by string) error {
 }
 
 // raise is what becomes of an entry on whose replay another policy decides. Who has let it be replayed did so under the
-// policy before, so that it is decided on anew: by the schedulers, if a person comes without the policy by which they triage.
+// policy before, so that it is decided on anew.
 func (r *Replayer) raise(was read, snapshot, changed, by string) change {
 	c := change{to: was.Entry, event: audit.Event{Kind: EventMismatch, Reason: changed, By: by}}
-	c.to.Mismatch, c.to.DecidedBy, c.to.NextReplayAt, c.to.MaxReplays = snapshot, "", 0, 0
-	var d Decision
-	if by != byWorker && r.blind(&was.Entry) {
-		c.due = r.Clock.Now()
-	} else {
-		d = r.Decide(&c.to)
-		c.event.Reason += "; " + d.said()
+	c.to.Mismatch, c.to.DecidedBy, c.to.NextReplayAt = snapshot, "", 0
+	d := r.Decide(&c.to)
+	c.event.Reason += "; " + d.said()
+	if by != byWorker && d.Action != AutoReplay { // it stays with persons
+		d = Decision{}
 	}
 	c.to.Action, c.to.MaxReplays, c.to.Owner, c.to.ApproverGroup = d.Action, d.MaxReplays, d.Owner, d.ApproverGroup
 	c.to.ReplayStatus, c.to.ReplayReason = d.status(), c.event.Reason
 	return c
 }
-
-// blind says whether the schedulers have triaged an entry by a policy that is not at hand.
-func (r *Replayer) blind(e *Entry) bool { return r.Policy == nil && r.Triage && e.Action != "" }
 
 // handOver stores and publishes a replay, and notes in its entry that it is replayed, and under which changed policy.
 func (r *Replayer) handOver(ctx context.Context, was read, req job.Request, changed, by string) error {
@@ -281,7 +289,11 @@ func mismatch(e *Entry, v *safety.Verdict) string {
 	if e.PolicySnapshot == "" || v.Snapshot == "" || v.Snapshot == e.PolicySnapshot {
 		return ""
 	}
-	return fmt.Sprintf("%s: %s decides, and %s did", codeMismatch, v.Snapshot, e.PolicySnapshot)
+	return anotherPolicy(v.Snapshot, e.PolicySnapshot)
+}
+
+func anotherPolicy(now, before string) string {
+	return fmt.Sprintf("%s: %s decides, and %s did", codeMismatch, now, before)
 }
 
 // status is where triage leaves an entry that is not replayed by itself.
@@ -379,7 +391,7 @@ func (r *Replayer) alreadyCommitted(ctx context.Context, was read, done, by stri
 func (r *Replayer) end(ctx context.Context, was read, status, reason, event, by string) error {
 	c := change{to: was.Entry, event: audit.Event{Kind: event, Reason: reason, By: by}}
 	c.to.ReplayStatus, c.to.ReplayReason, c.to.NextReplayAt = status, reason, 0
-	if c.to.Action == "" {
+	if c.to.Action == "" && by == byWorker {
 		c.to.Action = r.Decide(&was.Entry).Action
 	}
 	if c.to == was.Entry {

@@ -132,7 +132,7 @@ type Saga struct {
 type Replay struct {
 	Entries *prometheus.CounterVec `name:"dlq_entries_total" labels:"reason_code" help:"Entries written to the dead-letter queue."`
 	Replays *prometheus.CounterVec `name:"dlq_replays_total" labels:"outcome" help:"Dead letters that came to a replay status, by it."`
-	Denied  *prometheus.CounterVec `name:"dlq_replay_denied_total" labels:"reason_code" help:"Replays of dead letters that were denied."`
+	Denied  *prometheus.CounterVec `name:"dlq_replay_denied_total" labels:"reason_code" help:"Replays of dead letters that were denied, by the policy or by a person."`
 	Alert   prometheus.Gauge       `name:"dlq_growth_alert" help:"1 for as long as more entries came within replay.growth_window than replay.growth_alert."`
 }
 

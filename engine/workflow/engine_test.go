@@ -299,7 +299,7 @@ func TestThePollerCleansUp(t *testing.T) {
 		_, err := h.server.ZAdd(TimersKey, float64(began.Add(-2*cleanAge).Unix()), "wf-1:gone-"+strconv.Itoa(n))
 		require.NoError(t, err)
 	}
-	h.clock.Advance(cleanEvery)
+	h.clock.Advance(5 * time.Minute)
 	h.until(func() bool { return !h.server.Exists(TimersKey) })
 	cancel()
 	<-done
@@ -375,7 +375,7 @@ func TestTheLocalLock(t *testing.T) {
 	<-inside
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
-	require.ErrorIs(t, h.withRunLock(ctx, "run-1", hold), context.Canceled)
+	require.ErrorIs(t, h.withRunLock(ctx, "run-1", func(context.Context) error { return nil }), context.Canceled, "another has it")
 	select {
 	case <-inside:
 		t.Fatal("two have the run")

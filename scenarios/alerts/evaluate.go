@@ -74,12 +74,17 @@ func evaluate(rec *samples.Recording, file []byte, tell evaluation) error {
 	if len(errs) > 0 {
 		return fmt.Errorf("load rules: %w", errors.Join(errs...))
 	}
+	there := false
 	for _, g := range groups {
 		for _, r := range g.Rules() {
 			if alerting, ok := r.(*rules.AlertingRule); ok {
 				alerting.SetRestored(true) // nothing is to be restored from before the run
+				there = true
 			}
 		}
+	}
+	if !there {
+		return errors.New("there is no alerting rule; write one, as in groups: [{name: mine, rules: [{alert: Busy, expr: up > 0}]}]")
 	}
 	for i := range rec.Scrapes {
 		at := time.Duration(i) * rec.Interval

@@ -30,25 +30,36 @@ func ParseFailing(text string) (f failHow, err error) {
 	if !slices.Contains(dlq.ReasonCodes(), f.ReasonCode) {
 		return f, fmt.Errorf("begin with a reason code, one of %s", strings.Join(dlq.ReasonCodes(), ", "))
 	}
+	said := map[string]string{} // by what it is about
 	for _, part := range parts[1:] {
 		part = strings.TrimSpace(part)
+		about := part
 		count, times := strings.CutSuffix(part, " times")
 		after, succeeds := strings.CutPrefix(part, "succeeds after ")
 		switch {
 		case part == "committed":
 			f.Committed = true
 		case failWords[part] > 0:
-			f.Times = failWords[part]
+			f.Times, about = failWords[part], "times"
 		case times:
 			f.Times, err = strconv.Atoi(count)
+			about = "times"
 		case succeeds:
 			f.Succeeds, err = time.ParseDuration(after)
+			about = "succeeds"
 		default:
 			err = fmt.Errorf("it is not known")
 		}
 		if err != nil || f.Times < 1 || f.Succeeds < 0 || succeeds && f.Succeeds == 0 {
 			return f, fmt.Errorf("after the reason code come, each behind a semicolon, once, twice or 3 times; committed; succeeds after 5s; not %q", part)
 		}
+		switch before, twice := said[about]; {
+		case twice && before == part:
+			return f, fmt.Errorf("say %q once", part)
+		case twice:
+			return f, fmt.Errorf("say %q or %q, not both", before, part)
+		}
+		said[about] = part
 	}
 	return f, nil
 }
@@ -57,6 +68,12 @@ func checkFailing(p *Plan) *strictyaml.Error {
 	for _, n := range sortedNumbers(p.Workload.Fail) {
 		if _, err := ParseFailing(p.Workload.Fail[n]); err != nil {
 			return &strictyaml.Error{Path: fmt.Sprintf("workload.fail.%d", n), Message: fmt.Sprintf("workload.fail.%d is %.80q", n, p.Workload.Fail[n]), Remedy: err.Error()}
+		}
+	}
+	for _, n := range sortedNumbers(p.Workload.OperatorOf) {
+		if strings.TrimSpace(p.Workload.OperatorOf[n]) == "" {
+			path := fmt.Sprintf("workload.operator_of.%d", n)
+			return &strictyaml.Error{Path: path, Message: path + " is empty", Remedy: "name a group, as in interns, or leave it out"}
 		}
 	}
 	return nil

@@ -17,15 +17,15 @@ type Kernel struct {
 	Default string              `yaml:"default" json:"default" oneof:"none,ALLOW,REQUIRE_APPROVAL,DENY,THROTTLE,UNKNOWN" doc:"what the safety kernel decides of a job that none of kernel.rules is about; none: the world has no kernel (ALLOW in a plan with a kernel)"`
 	Rules   []kernel.Rule       `yaml:"rules,omitempty" json:"rules,omitempty" doc:"what it decides of jobs; the first that matches counts"`
 	Output  []kernel.OutputRule `yaml:"output,omitempty" json:"output,omitempty" doc:"what it decides of results; the first that matches counts, and one that none is about is allowed"`
-	Then    []KernelChange      `yaml:"then,omitempty" json:"then,omitempty" doc:"when it goes by other rules"`
+	Then    []KernelChange      `yaml:"then,omitempty" json:"then,omitempty" doc:"when it goes by other rules; what an entry leaves out stays as the one before it had it"`
 }
 
 // KernelChange replaces parts of a kernel's policy at a time; what it leaves out stays as it was.
 type KernelChange struct {
 	At      time.Duration       `yaml:"at" json:"at" min:"1ms" max:"720h" doc:"when, since the world began"`
-	Default string              `yaml:"default,omitempty" json:"default,omitempty" oneof:"ALLOW,REQUIRE_APPROVAL,DENY,THROTTLE,UNKNOWN" doc:"instead of kernel.default"`
-	Rules   []kernel.Rule       `yaml:"rules,omitempty" json:"rules,omitempty" doc:"instead of kernel.rules"`
-	Output  []kernel.OutputRule `yaml:"output,omitempty" json:"output,omitempty" doc:"instead of kernel.output"`
+	Default string              `yaml:"default,omitempty" json:"default,omitempty" oneof:"ALLOW,REQUIRE_APPROVAL,DENY,THROTTLE,UNKNOWN" doc:"instead of the default before; without, that stays"`
+	Rules   []kernel.Rule       `yaml:"rules,omitempty" json:"rules,omitempty" doc:"instead of all rules before; without, those stay"`
+	Output  []kernel.OutputRule `yaml:"output,omitempty" json:"output,omitempty" doc:"instead of all output rules before; without, those stay"`
 }
 
 // NoKernel is the default of a world without one.

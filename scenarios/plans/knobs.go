@@ -41,6 +41,7 @@ var (
 	HasRuns     = &need{met: func(p *Plan) bool { return p.Workload.Runs > 0 }, without: "workload.runs is 0", Drawn: "workload.runs=1"}
 	hasSteps    = &need{met: func(p *Plan) bool { return p.Workload.Runs > 0 && p.Workload.Steps > 1 }, without: "no run has a second step", Drawn: "workload.runs=1"}
 	hasLastStep = &need{met: func(p *Plan) bool { return p.Workload.Runs > 0 && p.Workload.Steps > 2 }, without: "no run has a third step", Drawn: "workload.runs=1"}
+	undoesRuns  = &need{met: func(p *Plan) bool { return p.Workload.Runs > 0 && p.Engine.Saga.DurableRollback }, without: "no run is rolled back, unless workload.runs is more than 0 and engine.saga.durable_rollback is true", Drawn: "workload.runs=1"}
 	hasOperator = &need{met: func(p *Plan) bool {
 		return hasReplays.met(p) && len(p.Workload.ApproveReplay)+len(p.Workload.MendReplay) > 0
 	}, without: "nobody approves or mends a replay"}
@@ -231,7 +232,7 @@ var knobs = []Knob{
 	{Name: "workload.step_retries", Draws: "1 3", Needs: HasRuns, scenario: "workflow"},
 	{Name: "workload.step_backoff", Draws: "0s 1s 12s", Needs: HasRuns, scenario: "workflow"},
 	{Name: "workload.step_failures", Draws: "1 2", Needs: HasRuns, scenario: "workflow"},
-	{Name: "workload.step_undo", Draws: "true", Needs: HasRuns, scenario: "workflow"},
+	{Name: "workload.step_undo", Draws: "true", Needs: undoesRuns, scenario: "workflow-undone"},
 	{Name: "engine.workflow.run_lock_ttl", Draws: "100ms 2s 2m", Needs: HasRuns, scenario: "workflow"},
 	{Name: "engine.workflow.durable_from", Draws: "0s 1m", Needs: HasRuns, scenario: "workflow"},
 	{Name: "engine.workflow.delay_poll", Draws: "500ms 20s", Needs: HasRuns, scenario: "workflow"},

@@ -91,6 +91,9 @@ func TestStepsMaxGrowsWithJobs(t *testing.T) {
 func TestParseRefuses(t *testing.T) {
 	for _, c := range []struct{ name, text, want string }{
 		{"unknown key", "name: x\ntopolgy: {}\n", `p.yaml:2:1: unknown key "topolgy" in a plan; known are version, name, story, preset, engine, topology, world, kernel, workload, triage, faults, schedule, then, expect, about, seed (did you mean "topology"?)`},
+		{"outcome said twice", "name: x\nworkload:\n  fail: {1: timeout; committed; committed}\n", `p.yaml:3:13: workload.fail.1 is "timeout; committed; committed"; say "committed" once`},
+		{"two numbers of failures", "name: x\nworkload:\n  fail: {1: timeout; twice; 3 times}\n", `p.yaml:3:13: workload.fail.1 is "timeout; twice; 3 times"; say "twice" or "3 times", not both`},
+		{"operator of no group", "name: x\nworkload:\n  operator_of: {1: ' '}\n", `p.yaml:3:20: workload.operator_of.1 is empty; name a group, as in interns, or leave it out`},
 		{"unknown key below", "name: x\nworkload:\n  job: 3\n", `p.yaml:3:3: unknown key "job" in workload; known are jobs, every, work, cpu, gpu, submissions, tries, tenants, shared_keys, poison, saga, unreadable, slow, cancel, deadline, label, requires, approve, change, topic, answer, runs, steps, step_delay, step_until, last_step_delay, step_retries, step_backoff, step_failures, step_undo, fail, approve_replay, mend_replay, operator_of (did you mean "jobs"?)`},
 		{"unknown engine key", "name: x\nengine: {max_dispatch_retrys: 3}\n", `p.yaml:2:10: unknown key "max_dispatch_retrys" in engine; .*\(did you mean "max_dispatch_retries"\?\)`},
 		{"text for a number", "name: x\nworkload: {jobs: many}\n", `p.yaml:2:18: workload.jobs is "many", not an integer; give 1 to 100000`},

@@ -85,12 +85,12 @@ type Workload struct {
 	StepRetries   int           `yaml:"step_retries" json:"step_retries" min:"0" max:"20" doc:"how often a step is tried again after a failure"`
 	StepBackoff   time.Duration `yaml:"step_backoff" json:"step_backoff" min:"0s" max:"1h" doc:"how long after its first failure a step is tried again; it doubles with each"`
 	StepFailures  int           `yaml:"step_failures" json:"step_failures" min:"0" max:"20" doc:"how many attempts of each run's second step fail, without an effect"`
-	StepUndo      bool          `yaml:"step_undo" json:"step_undo" doc:"each step of a run leaves a compensation behind, for when the run fails (engine.saga.durable_rollback)"`
+	StepUndo      bool          `yaml:"step_undo" json:"step_undo" doc:"each step of a run leaves a compensation behind, for when the run fails; without engine.saga.durable_rollback nobody takes it up"`
 
 	Fail          map[int]string        `yaml:"fail,omitempty" json:"fail,omitempty" like:"timeout; twice" doc:"how the executions of job N fail: the reason code that the worker gives; then, each behind a semicolon, twice or 3 times, of the job and its replays; committed: the effect is had all the same; succeeds after 5s: the worker reports a success after all"`
-	ApproveReplay map[int]time.Duration `yaml:"approve_replay,omitempty" json:"approve_replay,omitempty" min:"1ns" max:"24h" doc:"how long after its submission the operator approves the replay of job N, at the earliest, once it waits for that"`
-	MendReplay    map[int]time.Duration `yaml:"mend_replay,omitempty" json:"mend_replay,omitempty" min:"1ns" max:"24h" doc:"how long after its submission the operator gives the replay of job N another payload, at the earliest, once it is quarantined"`
-	OperatorOf    map[int]string        `yaml:"operator_of,omitempty" json:"operator_of,omitempty" like:"interns" doc:"the group of the operator who approves or mends the replay of job N, if not that which the triage policy names"`
+	ApproveReplay map[int]time.Duration `yaml:"approve_replay,omitempty" json:"approve_replay,omitempty" min:"1ns" max:"24h" doc:"how long after its submission the operator approves the replay of job N, at the earliest, once it waits for that; the operator does so once, and not again if it waits again"`
+	MendReplay    map[int]time.Duration `yaml:"mend_replay,omitempty" json:"mend_replay,omitempty" min:"1ns" max:"24h" doc:"how long after its submission the operator gives the replay of job N another payload, at the earliest, once it is quarantined; the operator does so once, and not again if it is quarantined again"`
+	OperatorOf    map[int]string        `yaml:"operator_of,omitempty" json:"operator_of,omitempty" like:"interns" doc:"the group of the operator who approves or mends the replay of job N, if not that which the triage policy names; who is refused does not try again"`
 }
 
 // Schedule says how the stepper chooses.

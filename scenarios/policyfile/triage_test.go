@@ -51,6 +51,7 @@ func TestATriagePolicyIsReadStrictly(t *testing.T) {
 		{head + "  - match: {reason_code: timeout}\n    action: quarantine\n    max_replays: 2\n", "t.yaml:5:18: dlq_rules[0].max_replays means nothing with action quarantine; leave it out, or make the action auto_replay or require_approval"},
 		{head + "  - match: {reason_code: timeout}\n    action: auto_replay\n    approver_group: g\n", "t.yaml:5:21: dlq_rules[0].approver_group means nothing with action auto_replay; leave it out, or make the action require_approval"},
 		{head + "  - match: {reason_code: timeout}\n    action: quarantine\n    owner: '  '\n", "t.yaml:5:12: dlq_rules[0].owner is blank; give a name, or leave it out"},
+		{head + "  - match: {reason_code: timeout}\n    action: require_approval\n    approver_group: ''\n", "t.yaml:5:21: dlq_rules[0].approver_group is empty; give it a value, or leave the key out"},
 		{head + "  - match: {reason_code: timeout}\n    action: quarantine\n  - match: {reason_code: timeout}\n    action: auto_replay\n", "t.yaml:5:5: dlq_rules[1] is never reached: dlq_rules[0] matches reason_code timeout already; take one of the two away"},
 		{triagePolicy + "---\nversion: v1\n", "t.yaml:7:1: a second document begins here; a file holds one triage policy"},
 		{head + "  - match: &a {reason_code: timeout}\n    action: quarantine\n", "t.yaml:3:12: dlq_rules[0].match uses an anchor, an alias or a tag; a triage policy is plain YAML: write the value out, in quotes if it begins with * or &"},

@@ -109,8 +109,9 @@ var Matrix = map[string]row{
 	"no-replay-of-what-the-ledger-has":    {Takes: []mechanism{having(withLedger, withCommitCheck)}},
 	"failed-never-precedes-its-dlq-entry": {Except: []exception{rewound}},
 	"processed-message-not-handled-again": {Except: []exception{rewound}},
-	"one-execution-per-job": {Takes: []mechanism{having(withAddresses)}, Except: []exception{
+	"one-execution-per-job": {Except: []exception{
 		{By: StrikesOf(PublishUnanswered, PublishLate), But: []mechanism{by(resumed.Name, withResume, withEpochs)}},
+		{By: StrikesOf(RedisFailover), But: []mechanism{by("the stream refuses a second dispatch of an epoch to the same worker", withResume, withEpochs, withAddresses)}},
 	}},
 	"no-message-given-up": {Takes: []mechanism{having(withDeliveries)}, Except: []exception{
 		{By: StrikesOf(PublishRefused, WriteRefused, WriteUnanswered, WriteLate, ReadFails, LockFails, KernelFails, SchedulerCrash, SchedulerAway), But: []mechanism{patient}},
@@ -265,7 +266,7 @@ var Matrix = map[string]row{
 		rewound,
 	}},
 	"delay-fires-on-time": {Takes: []mechanism{having(withDurableTimers, withDelayPoller)}, Except: []exception{
-		{By: StrikesOf(ReadFails, SchedulerCrash, SchedulerAway), Why: impossible, Says: "a scheduler that is gone, or that the servers refuse, fires no delay in time"},
+		{By: StrikesOf(ReadFails, LockFails, SchedulerCrash, SchedulerAway), Why: impossible, Says: "a scheduler that is gone, or that the servers refuse, fires no delay in time"},
 		wrongClock,
 	}},
 	"run-writes-not-lost":                   {Takes: []mechanism{having(withFenceRuns)}},

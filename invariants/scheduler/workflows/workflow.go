@@ -82,7 +82,7 @@ const rounding = time.Second
 
 var delayFiresOnTime = rule.New(invariants.Invariant{
 	Name:   "delay-fires-on-time",
-	Says:   "A delay that is long enough to be kept in Redis is over by the next poll, whoever has died meanwhile: the poller's lock lasts for two polls, and another comes within one more.",
+	Says:   "A delay that is long enough to be kept in Redis is over by the next poll, whoever has died meanwhile: the poller's lock lasts for two polls, and another comes within one more. A run that was stored starts as soon.",
 	Kind:   invariants.Always,
 	Source: "Scheduler internals, section 8: durable workflow delay timers, and their background poller",
 }, func(f *model.Facts, t *rule.Tally) observe.Checker {
@@ -95,6 +95,15 @@ var delayFiresOnTime = rule.New(invariants.Invariant{
 		return max(due, w.Since), w.Since != 0 && f.Workflow.Delay(k) >= f.Config.Workflow.DurableFrom
 	}
 	return observe.Checker{
+		Ran: func(s *model.Step, r *model.WorkflowRun, w *model.RunWrite) {
+			if w.Was.Version != 1 || r.Version != 2 {
+				return
+			}
+			t.Exercise()
+			if late := s.At - r.Made; late > bound() {
+				t.Violation(&r.As, "%s started it at step %d, %s after it was stored", invariants.Who(s.Event), invariants.StepNo(s.Step), late.Truncate(time.Millisecond))
+			}
+		},
 		Fired: func(s *model.Step, k *model.StepJob) {
 			due, ok := kept(k)
 			if !ok {
@@ -107,6 +116,9 @@ var delayFiresOnTime = rule.New(invariants.Invariant{
 		},
 		Ended: func(end *invariants.End) {
 			for _, r := range f.Workflow.Order {
+				if r.Version == 1 && end.At-r.Made > bound() {
+					t.Violation(&r.As, "was never started, %s after it was stored", (end.At - r.Made).Truncate(time.Millisecond))
+				}
 				for i := range r.Steps {
 					s := &r.Steps[i]
 					k := f.Workflow.StepJob(history.StepJobID(r.RunID, s.ID, s.Attempt))
@@ -212,8 +224,8 @@ var runWrittenByLockHolder = rule.New(invariants.Invariant{
 	Source: "Scheduler internals, section 8: distributed workflow run locks, and their fall-back to the local lock alone",
 }, func(_ *model.Facts, t *rule.Tally) observe.Checker {
 	return observe.Checker{Ran: func(s *model.Step, r *model.WorkflowRun, w *model.RunWrite) {
-		if w.Step == 0 {
-			return // its start, before anybody knows of it
+		if w.Was.State == "" {
+			return // its start, before anybody knows of it, or its start again, after its record was lost
 		}
 		t.Exercise()
 		switch l := &r.Lock; {

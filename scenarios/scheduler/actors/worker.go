@@ -71,8 +71,8 @@ type running struct {
 func (r *running) execute(ctx context.Context, t *worker.Task) worker.Outcome {
 	key := EffectKey(t.Tenant, t.IdempotencyKey)
 	if r.Deduplicate {
-		if !r.claim(key) { // another copy is at it, and answers for this one
-			return worker.Outcome{Ending: worker.Dropped}
+		if !r.claim(key) { // once it is delivered again, the ledger may have the effect
+			return worker.Outcome{Ending: worker.Left}
 		}
 		defer r.release(key)
 		if r.Ledger.Count(key) > 0 {
