@@ -132,7 +132,8 @@ func TestRulesAreWhatPrometheusReads(t *testing.T) {
 	}
 	assert.Equal(t, map[string]bool{
 		"SchedulerRollbackFailed": true, "SchedulerReplaysDenied": true, "SchedulerDLQGrowth": true, "SchedulerCircuitOpen": true, "SchedulerFailClosedStreak": true,
-	}, alerting, "what the documents ask for")
+		"SchedulerJobsTimedOut": true,
+	}, alerting, "what the documents ask for, and what no dead letter tells")
 }
 
 func ruleGroups(t *testing.T) *rulefmt.RuleGroups {
