@@ -31,7 +31,7 @@ func TestWhatDoesNothing(t *testing.T) {
 		"workload: {step_undo: true, runs: 1}\npreset: hardened":                                                   nil,
 		"workload: {step_delay: 2s, runs: 1}":                                                                      nil,
 		"workload: {step_delay: 2s, runs: 1, steps: 1}":                                                            {"workload.step_delay does nothing: no run has a second step"},
-		"workload: {operator_of: {2: interns}}\nengine: {replay: {enabled: true}}":                                 {"workload.operator_of.2 does nothing: nobody approves or mends a replay"},
+		"workload: {operator_of: {2: interns}}\nengine: {replay: {enabled: true}}":                                 {"workload.operator_of.2 does nothing: nobody decides on a replay"},
 		"engine: {outbox_poll: 5s}":                                                                                {"engine.outbox_poll does nothing: engine.dispatch_order is not outbox"},
 		"engine: {state_cache_age: 5s, read_error: cached-state, outbox_poll: 5s, dispatch_order: outbox}":         nil,
 		"engine: {stale_retry_jitter: 5s, stale_worker: jittered-retries, replay: {enabled: true, triage: false}}": nil,

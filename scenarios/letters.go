@@ -47,7 +47,10 @@ func (l *letters) changed(f *history.Fact, name string) (isNew bool) {
 		isNew = true
 	}
 	was.DeadLetter, was.expires = *entry, f.Change.Expires
-	l.byID[id], l.met[id+" "+entry.ReplayStatus] = was, true
+	l.byID[id] = was
+	if entry.Action != "" {
+		l.met[id+" "+entry.ReplayStatus] = true
+	}
 	return isNew
 }
 
@@ -154,23 +157,16 @@ func (r *run) idleOperator() (list []string) {
 		return nil
 	}
 	l, w := &r.record.letters, &r.plan.Workload
-	for _, errand := range []struct {
-		key         string
-		jobs        map[int]time.Duration
-		status, why string
-	}{
-		{"approve_replay", w.ApproveReplay, "awaiting_approval", "the replay of %s never waits for an approval"},
-		{"mend_replay", w.MendReplay, "quarantined", "the dead letter of %s is never quarantined"},
-	} {
-		for _, n := range slices.Sorted(maps.Keys(errand.jobs)) {
-			id, why := plans.JobID(n), errand.why
-			if l.met[id+" "+errand.status] {
+	for _, errand := range w.ReplayErrands() {
+		for _, n := range slices.Sorted(maps.Keys(errand.After)) {
+			id, why := plans.JobID(n), errand.Missed
+			if slices.ContainsFunc(errand.Occasions, func(status string) bool { return l.met[id+" "+status] }) {
 				continue
 			}
 			if !slices.Contains(l.order, id) {
 				why = "%s has no dead letter"
 			}
-			list = append(list, fmt.Sprintf("workload.%s.%d does nothing: "+why, errand.key, n, id))
+			list = append(list, fmt.Sprintf("workload.%s.%d does nothing: "+why, errand.Key, n, id))
 		}
 	}
 	return list

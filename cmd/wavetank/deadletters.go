@@ -21,7 +21,7 @@ reason code:
 	text += "\nAnother reason code is left to a person (" + string(dlq.ManualReview) + "). What becomes of the replay is one of\n" +
 		strings.Join(dlq.Statuses, ", ") + ".\n" +
 		"The story of a run ends with what is left to do.\n\nIn a plan (`wavetank explain NAME` tells of each):\n"
-	for _, name := range []string{"triage", "engine.replay.enabled", "workload.fail", "workload.approve_replay", "workload.mend_replay", "workload.operator_of"} {
+	for _, name := range []string{"triage", "engine.replay.enabled", "workload.fail", "workload.approve_replay", "workload.mend_replay", "workload.ask_replay", "workload.deny_replay", "workload.operator_of"} {
 		text += "\n  " + name
 	}
 	return text + "\n\nThe scenarios whose names begin with replay or dlq show them.\n\nTry it: wavetank run replay-approval"

@@ -87,7 +87,31 @@ func sortedNumbers[V any](m map[int]V) (list []int) {
 	return list
 }
 
-// Operator is who approves or mends the replay of a job: of every group that the triage policy names, if the plan does not
+// ReplayErrand is something that a plan wants of the operator: to decide on the dead letters of some jobs.
+type ReplayErrand struct {
+	Key       string                // of Workload
+	After     map[int]time.Duration // the submission of the job
+	Occasions []string              // the replay statuses in which a triaged dead letter may wait for that
+	Missed    string                // what is said if the dead letter of %s never was in one
+}
+
+// ReplayErrands lists what the operator has to do.
+func (w *Workload) ReplayErrands() []ReplayErrand {
+	left := "the dead letter of %s is never left to a person"
+	return []ReplayErrand{
+		{"approve_replay", w.ApproveReplay, []string{dlq.AwaitingApproval}, "the replay of %s never waits for an approval"},
+		{"mend_replay", w.MendReplay, []string{dlq.Quarantined}, "the dead letter of %s is never quarantined"},
+		{"ask_replay", w.AskReplay, []string{dlq.PendingReview}, left},
+		{"deny_replay", w.DenyReplay, []string{dlq.PendingReview, dlq.AwaitingApproval, dlq.Quarantined}, left},
+	}
+}
+
+// HasOperator says whether there is anything for an operator to do.
+func (w *Workload) HasOperator() bool {
+	return slices.ContainsFunc(w.ReplayErrands(), func(x ReplayErrand) bool { return len(x.After) > 0 })
+}
+
+// Operator is who decides on the replay of a job: of every group that the triage policy names, if the plan does not
 // say otherwise.
 func (p *Plan) Operator(job int) dlq.Person {
 	who := dlq.Person{Name: actors.OperatorName, Groups: []string{p.Workload.OperatorOf[job]}}

@@ -43,8 +43,8 @@ var (
 	hasLastStep = &need{met: func(p *Plan) bool { return p.Workload.Runs > 0 && p.Workload.Steps > 2 }, without: "no run has a third step", Drawn: "workload.runs=1"}
 	undoesRuns  = &need{met: func(p *Plan) bool { return p.Workload.Runs > 0 && p.Engine.Saga.DurableRollback }, without: "no run is rolled back, unless workload.runs is more than 0 and engine.saga.durable_rollback is true", Drawn: "workload.runs=1"}
 	hasOperator = &need{met: func(p *Plan) bool {
-		return hasReplays.met(p) && len(p.Workload.ApproveReplay)+len(p.Workload.MendReplay) > 0
-	}, without: "nobody approves or mends a replay"}
+		return hasReplays.met(p) && p.Workload.HasOperator()
+	}, without: "nobody decides on a replay"}
 	hasTenants = &need{met: func(p *Plan) bool { return p.Workload.Tenants > 1 }, without: "workload.tenants is 1", Drawn: "workload.tenants=2"}
 	hasOutbox  = &need{met: func(p *Plan) bool { return p.Engine.DispatchOrder == settings.Outbox }, without: "engine.dispatch_order is not outbox", Drawn: "engine.dispatch_order=outbox"}
 	hasCache   = &need{met: func(p *Plan) bool { return p.Engine.ReadError == settings.CachedState }, without: "engine.read_error is not cached-state", Drawn: "engine.read_error=cached-state"}

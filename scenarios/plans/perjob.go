@@ -34,6 +34,8 @@ var perJobs = []perJob{
 	{key: "fail", usual: "never", Example: "timeout"},
 	{key: "approve_replay", usual: "never", Example: "1m", needs: hasReplays, scenario: "replay-approval"},
 	{key: "mend_replay", usual: "never", Example: "1m", needs: hasReplays, scenario: "replay-mended"},
+	{key: "ask_replay", usual: "never", Example: "1m", needs: hasReplays, scenario: "replay-asked"},
+	{key: "deny_replay", usual: "never", Example: "1m", needs: hasReplays, scenario: "replay-asked"},
 	{key: "operator_of", usual: "that of the triage policy", Example: "interns", needs: hasOperator, scenario: "replay-approval"},
 	{key: "topic", usual: Topic, Example: "job.gpu"},
 	{key: "answer", usual: "SUCCEEDED", Example: "FAILED_FATAL"},

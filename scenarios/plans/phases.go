@@ -115,9 +115,9 @@ func Phases() []faults.Phase {
 		none(phase.GrowthRead, "it reads how the dead-letter queue has grown", store),
 		none(phase.GrowthWrite, "it raises the growth alert, or ends it", store),
 		none(phase.DLQRead, "it reads which entries are due", store),
-		p(phase.DLQEntryRead, "it reads the job's entry, and what the job asked for; so does the operator (workload.approve_replay, workload.mend_replay)", store),
+		p(phase.DLQEntryRead, "it reads the job's entry, and what the job asked for; so does the operator (workload.approve_replay, mend_replay, ask_replay and deny_replay)", store),
 		p(phase.CommittedRead, "it asks whether what the job is about has been done after all (engine.replay.check_committed)", store),
-		p(phase.DLQUpdate, "it writes what becomes of the job's entry, and with it stores its replay; or takes the entry off its list; or the operator approves or mends", store),
+		p(phase.DLQUpdate, "it writes what becomes of the job's entry, and with it stores its replay; or takes the entry off its list; or the operator decides", store),
 		p(phase.ReplayPublish, "it publishes the job's replay to sys.job.submit", publish),
 		p(phase.CommitWrite, "a scheduler notes that a job that had ended has succeeded after all", store),
 		none(phase.SnapshotLock, "a scheduler takes the lock of the snapshot's writer (engine.snapshot_lock)", store),
@@ -190,7 +190,7 @@ func (p *Plan) Nodes() []string {
 	if len(p.Workload.Cancel) > 0 {
 		names = append(names, actors.CancellerName)
 	}
-	if len(p.Workload.ApproveReplay)+len(p.Workload.MendReplay) > 0 {
+	if p.Workload.HasOperator() {
 		names = append(names, actors.OperatorName)
 	}
 	if len(p.Workload.Approve) > 0 {

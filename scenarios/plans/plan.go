@@ -90,7 +90,9 @@ type Workload struct {
 	Fail          map[int]string        `yaml:"fail,omitempty" json:"fail,omitempty" like:"timeout; twice" doc:"how the executions of job N fail: the reason code that the worker gives; then, each behind a semicolon, twice or 3 times, of the job and its replays; committed: the effect is had all the same; succeeds after 5s: the worker reports a success after all"`
 	ApproveReplay map[int]time.Duration `yaml:"approve_replay,omitempty" json:"approve_replay,omitempty" min:"1ns" max:"24h" doc:"how long after its submission the operator approves the replay of job N, at the earliest, once it waits for that; the operator does so once, and not again if it waits again"`
 	MendReplay    map[int]time.Duration `yaml:"mend_replay,omitempty" json:"mend_replay,omitempty" min:"1ns" max:"24h" doc:"how long after its submission the operator gives the replay of job N another payload, at the earliest, once it is quarantined; the operator does so once, and not again if it is quarantined again"`
-	OperatorOf    map[int]string        `yaml:"operator_of,omitempty" json:"operator_of,omitempty" like:"interns" doc:"the group of the operator who approves or mends the replay of job N, if not that which the triage policy names; who is refused does not try again"`
+	AskReplay     map[int]time.Duration `yaml:"ask_replay,omitempty" json:"ask_replay,omitempty" min:"1ns" max:"24h" doc:"how long after its submission the operator wants job N replayed, at the earliest, once triage has left its dead letter to a person; the operator does so once"`
+	DenyReplay    map[int]time.Duration `yaml:"deny_replay,omitempty" json:"deny_replay,omitempty" min:"1ns" max:"24h" doc:"how long after its submission the operator denies the replay of job N, at the earliest, once its dead letter is triaged, and unless it is replayed by then"`
+	OperatorOf    map[int]string        `yaml:"operator_of,omitempty" json:"operator_of,omitempty" like:"interns" doc:"the group of the operator who decides on the replay of job N, if not that which the triage policy names; who is refused does not try again"`
 }
 
 // Schedule says how the stepper chooses.

@@ -26,12 +26,11 @@ func JudgeConfig(p *plans.Plan) config.Config {
 func judgeReplays(p *plans.Plan, c *config.ReplayConfig) {
 	c.Wanted = c.Enabled || p.Triage != nil
 	c.Kernel = p.Kernel.On() && p.Engine.Policy.FailMode == settings.FailModeClosed
-	c.Approved, c.Mended, c.Operators = map[string]bool{}, map[string]bool{}, map[string][]string{}
-	for n := range p.Workload.ApproveReplay {
-		c.Approved[plans.JobID(n)] = true
-	}
-	for n := range p.Workload.MendReplay {
-		c.Mended[plans.JobID(n)] = true
+	c.Decides, c.Operators = map[string][]string{}, map[string][]string{}
+	for _, x := range p.Workload.ReplayErrands() {
+		for n := range x.After {
+			c.Decides[plans.JobID(n)] = append(c.Decides[plans.JobID(n)], x.Occasions...)
+		}
 	}
 	for n := range p.Workload.OperatorOf {
 		c.Operators[plans.JobID(n)] = p.Operator(n).Groups

@@ -135,7 +135,7 @@ func (s *System) StartClients(w *sim.World) {
 	if len(work.Cancel) > 0 {
 		w.Node(actors.CancellerName, s.cancel).Start()
 	}
-	if len(work.ApproveReplay)+len(work.MendReplay) > 0 {
+	if work.HasOperator() {
 		w.Node(actors.OperatorName, s.operate).Start()
 	}
 	s.startApprovers(w)
@@ -169,13 +169,23 @@ func (s *System) operate(p *sim.Process) {
 		panic(fmt.Sprintf("%s: %v", p.Node(), err))
 	}
 	work := s.plan.Workload
-	approvals := s.inTime(work.ApproveReplay, func(ctx context.Context, n int) error {
-		return unlessOutsider(r.Approve(ctx, plans.JobID(n), s.plan.Operator(n)))
+	var errands []actors.Errand
+	add := func(after map[int]time.Duration, decide func(ctx context.Context, id string, who dlq.Person) error) {
+		errands = append(errands, s.inTime(after, func(ctx context.Context, n int) error {
+			return unlessOutsider(decide(ctx, plans.JobID(n), s.plan.Operator(n)))
+		})...)
+	}
+	add(work.ApproveReplay, r.Approve)
+	add(work.MendReplay, func(ctx context.Context, id string, who dlq.Person) error {
+		return r.Mend(ctx, id, json.RawMessage(`{"mended":true}`), who)
 	})
-	mendings := s.inTime(work.MendReplay, func(ctx context.Context, n int) error {
-		return unlessOutsider(r.Mend(ctx, plans.JobID(n), json.RawMessage(`{"mended":true}`), s.plan.Operator(n)))
+	add(work.AskReplay, func(ctx context.Context, id string, who dlq.Person) error {
+		_, err := r.Replay(ctx, id, who)
+		return err
 	})
-	errands := append(approvals, mendings...)
+	add(work.DenyReplay, func(ctx context.Context, id string, who dlq.Person) error {
+		return r.Deny(ctx, id, who, "not to be done")
+	})
 	slices.SortStableFunc(errands, func(a, b actors.Errand) int { return cmp.Compare(a.After, b.After) })
 	actors.RunErrands(p, actors.Patient, errands)
 }

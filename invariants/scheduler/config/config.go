@@ -80,7 +80,7 @@ type Config struct {
 	Output    OutputConfig   `setting:"output."`
 	Saga      SagaConfig     `setting:"saga."`
 	Workflow  WorkflowConfig `setting:"workflow."`
-	Replay    ReplayConfig   `setting:"replay." Wanted:"-" Rules:"-" Kernel:"-" Approved:"-" Mended:"-" Operators:"-"`
+	Replay    ReplayConfig   `setting:"replay." Wanted:"-" Rules:"-" Kernel:"-" Decides:"-" Operators:"-"`
 
 	topics map[string]time.Duration // TopicTimeouts
 }
@@ -326,25 +326,24 @@ type WorkflowConfig struct {
 
 // ReplayConfig are the settings of it that promises depend on.
 type ReplayConfig struct {
-	Enabled        bool            // the schedulers triage and replay
-	Wanted         bool            // or a plan has a triage policy, and they should
-	KeepKey        bool            // settings, each under its own name
-	CheckCommitted bool            //
-	CheckPolicy    bool            //
-	Atomic         bool            //
-	CarryCount     bool            //
-	Triage         bool            //
-	Rules          []ReplayRule    // of the triage policy; the first that matches counts
-	MaxReplays     int             // where no rule says how many
-	BackoffBase    time.Duration   // before the first replay of a job, doubling with each; and the most that chance adds
-	BackoffMax     time.Duration   // the longest
-	GrowthAlert    int             // more new entries than this within
-	GrowthWindow   time.Duration   // this time are too many
-	Kernel         bool            // a safety kernel decides, and no job runs without its decision
-	Approved       map[string]bool // jobs whose replay somebody will approve
-	Mended         map[string]bool // jobs whose payload somebody will mend
+	Enabled        bool          // the schedulers triage and replay
+	Wanted         bool          // or a plan has a triage policy, and they should
+	KeepKey        bool          // settings, each under its own name
+	CheckCommitted bool          //
+	CheckPolicy    bool          //
+	Atomic         bool          //
+	CarryCount     bool          //
+	Triage         bool          //
+	Rules          []ReplayRule  // of the triage policy; the first that matches counts
+	MaxReplays     int           // where no rule says how many
+	BackoffBase    time.Duration // before the first replay of a job, doubling with each; and the most that chance adds
+	BackoffMax     time.Duration // the longest
+	GrowthAlert    int           // more new entries than this within
+	GrowthWindow   time.Duration // this time are too many
+	Kernel         bool          // a safety kernel decides, and no job runs without its decision
 
-	Operators map[string][]string // the groups of who decides on the replay of a job, if not of every group
+	Decides   map[string][]string // the replay statuses in which somebody will decide on the dead letter of a job, once in each
+	Operators map[string][]string // the groups of who does, if not of every group
 }
 
 // ReplayRule is a rule of a triage policy.

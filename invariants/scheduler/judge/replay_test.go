@@ -162,6 +162,7 @@ var replayTrials = map[string]trial{
 		says:   "which needs an approval for reason_code denied, and has none",
 		holds: func(s *story) {
 			s.dies(job1, "denied").letter("operator", job1, "denied", "scheduled", map[string]any{"decided_by": "operator"}).replays(job1, job1, replay1, 1, "job-1:key")
+			s.dies(job2, "unknown_commit_state").letter("operator", job2, "unknown_commit_state", "scheduled", map[string]any{"decided_by": "operator"}).replays(job2, job2, "job-2-replay-1", 1, "job-2:key")
 		},
 	},
 	"policy-mismatch-is-raised": {
@@ -299,6 +300,12 @@ func TestReplaysThatBreakPromises(t *testing.T) {
 			change: func(c *config.ReplayConfig) {
 				c.Rules = []config.ReplayRule{{ReasonCode: "no_workers", Action: "require_approval", Group: "governance"}}
 				c.Operators = map[string][]string{job1: {"interns"}}
+			},
+		},
+		"a denial by a person": {
+			of: "no-replay-against-triage", says: "the replay of which operator had denied",
+			breaks: func(s *story) {
+				s.dies(job1, "timeout").letter("operator", job1, "timeout", "denied", map[string]any{"decided_by": "operator"}).replays(job1, job1, replay1, 1, "job-1:key")
 			},
 		},
 		"a payload that was mended in vain": {

@@ -65,7 +65,7 @@ type Letter struct {
 	Raised                                       string        // and that it waits for that reason, and under which; "" if not
 	Approved                                     bool          // a person has let it be replayed
 	Refused                                      bool          // to a person who is not of the right group
-	hadApproval, hadMending                      bool          // the operator has done so, whatever became of it
+	decidedIn                                    []string      // the replay statuses in which a person has, whatever became of it
 	Policy                                       string        // the policy that decided on its job
 	Written                                      int           // the step at which it was, before anybody triaged it
 	Due                                          time.Duration // when it is to be replayed at the earliest, as it says itself; 0 is not said
@@ -163,9 +163,8 @@ func (l *Letter) decided(e *history.DeadLetter, was *Letter, same bool) {
 	case anew, !same:
 		l.ApprovedBy, l.Approved = e.DecidedBy, e.DecidedBy != "" && e.ReplayStatus == "scheduled"
 	}
-	if anew && l.Approved {
-		mended := e.Payload != was.Payload
-		l.hadMending, l.hadApproval = l.hadMending || mended, l.hadApproval || !mended
+	if anew && e.DecidedBy != "" {
+		l.decidedIn = append(l.decidedIn, was.ReplayStatus)
 	}
 }
 
@@ -387,8 +386,7 @@ func ReplayOpen(f *Facts) (list []string) {
 		switch {
 		case l.Lost(f.At):
 		case !l.triaged, l.ReplayStatus == "scheduled",
-			l.ReplayStatus == "awaiting_approval" && c.Approved[id] && !l.Refused && !l.hadApproval,
-			l.ReplayStatus == "quarantined" && c.Mended[id] && !l.Refused && !l.hadMending:
+			slices.Contains(c.Decides[id], l.ReplayStatus) && !l.Refused && !slices.Contains(l.decidedIn, l.ReplayStatus):
 			why := ""
 			if f.ReplayThrottled(f.Job(id)) {
 				why = ", as the safety kernel throttles its replay"

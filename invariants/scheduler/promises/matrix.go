@@ -187,7 +187,7 @@ var Matrix = map[string]row{
 	"one-replay-per-count":         {Takes: []mechanism{having(withAtomicReplay)}},
 	"replay-waits-its-backoff":     {Except: []exception{wrongClock}},
 	"growth-alert-tells-the-truth": {Except: []exception{wrongClock}},
-	"auto-replay-comes-about":      {Takes: []mechanism{having(withReplayWorker)}, Except: []exception{rewound}},
+	"auto-replay-comes-about":      {Takes: []mechanism{having(withReplayWorker)}, Except: []exception{rewound, wrongClock}},
 	"max-replays-hold":             {Except: []exception{rewound}},
 	"result-of-current-epoch":      {Except: []exception{{By: StrikesOf(PublishUnanswered, PublishLate, ReadFails), But: []mechanism{having(withRefusal)}}}},
 	"cancelled-job-is-told": {Takes: []mechanism{having(withNotice, withIntentFirst), having(withNotice, withEpochs, withVoid)}, Except: []exception{
@@ -266,7 +266,7 @@ var Matrix = map[string]row{
 		rewound,
 	}},
 	"delay-fires-on-time": {Takes: []mechanism{having(withDurableTimers, withDelayPoller)}, Except: []exception{
-		{By: StrikesOf(ReadFails, LockFails, SchedulerCrash, SchedulerAway), Why: impossible, Says: "a scheduler that is gone, or that the servers refuse, fires no delay in time"},
+		{By: StrikesOf(WriteRefused, WriteLate, ReadFails, LockFails, SchedulerCrash, SchedulerAway), Why: impossible, Says: "a scheduler that is gone, or that the servers refuse, fires no delay in time"},
 		wrongClock,
 	}},
 	"run-writes-not-lost":                   {Takes: []mechanism{having(withFenceRuns)}},

@@ -220,7 +220,7 @@ var noReplayOfCommitted = rule.New(invariants.Invariant{
 
 var noReplayAgainstTriage = rule.New(invariants.Invariant{
 	Name:   "no-replay-against-triage",
-	Says:   "Only what the triage policy has replayed by itself, or somebody of the right group has approved or mended, is replayed.",
+	Says:   "Only what the triage policy has replayed by itself, or somebody of the right group has approved, mended or wanted, is replayed, and not what somebody has denied.",
 	Kind:   invariants.Always,
 	Source: "Dead letters, failure triage model",
 }, func(f *model.Facts, t *rule.Tally) observe.Checker {
@@ -238,10 +238,12 @@ var noReplayAgainstTriage = rule.New(invariants.Invariant{
 			t.Violation(s.About, "replays %s at step %d with the payload %s, which was mended to %s", s.About.Replay.Of, invariants.StepNo(s.Step), r.Payload, l.Payload)
 		}
 		switch action, _ := triage(&f.Config.Replay, l); {
+		case l.ApprovedBy != "" && !l.Approved:
+			t.Violation(s.About, "replays %s at step %d, the replay of which %s had denied", s.About.Replay.Of, invariants.StepNo(s.Step), l.ApprovedBy)
 		case action == actAutoReplay:
 		case l.ApprovedBy != "" && outsider(&f.Config.Replay, s.About.Replay.Of, l):
 			t.Violation(s.About, "replays %s at step %d, on which somebody has decided who is not of the group that the triage policy names for reason_code %s", s.About.Replay.Of, invariants.StepNo(s.Step), governs(l))
-		case action == actApproval && l.ApprovedBy != "":
+		case (action == actApproval || action == actManual) && l.ApprovedBy != "":
 		case action == actQuarantine && l.ApprovedBy != "" && l.Payload != "":
 		case action == actApproval:
 			t.Violation(s.About, "replays %s at step %d, which needs an approval for reason_code %s, and has none", s.About.Replay.Of, invariants.StepNo(s.Step), governs(l))

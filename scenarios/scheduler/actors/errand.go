@@ -11,7 +11,7 @@ import (
 const (
 	CancellerName = "canceller" // wants some of the jobs undone
 	ChangerName   = "changer"   // submits jobs of others once more under their ids, as something else: a slip, or worse
-	OperatorName  = "operator"  // approves the replays of dead letters
+	OperatorName  = "operator"  // decides on the replays of dead letters
 	StarterName   = "starter"   // starts workflow runs
 )
 
