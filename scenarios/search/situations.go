@@ -98,7 +98,7 @@ func (d *drawer) breakOff(int) {
 // deadLetter has a job fail that may be replayed, or not.
 func (d *drawer) deadLetter(job int) {
 	d.set("engine.replay.enabled", "true")
-	how := from(d, "fails", "dependency_unavailable", "timeout; twice", "timeout; committed", "timeout; succeeds after 20s", "no_workers; 6 times", "unknown_commit_state", "unknown_commit_state; committed", "denied", "schema_invalid")
+	how := from(d, "fails", "denied", "schema_invalid", "dependency_unavailable", "timeout; twice", "timeout; committed", "timeout; succeeds after 20s", "no_workers; 6 times", "unknown_commit_state", "unknown_commit_state; committed")
 	d.set("workload.fail."+nth(job), how)
 	if strings.HasSuffix(how, "committed") { // a replay is a second ticket, or the worker knows its key
 		d.set("topology.deduplicate", from(d, "deduplicates", "true", "false"))
@@ -110,7 +110,10 @@ func (d *drawer) deadLetter(job int) {
 	}
 	person := map[string]string{"denied": "approve_replay", "schema_invalid": "mend_replay", "unknown_commit_state": "ask_replay"}[strings.TrimSuffix(how, "; committed")]
 	if person != "" {
-		d.set("workload."+from(d, "a person", person, "deny_replay")+"."+nth(job), from(d, "decided after", "1m", "10s"))
+		if d.oneIn(4, "denies") {
+			person = "deny_replay"
+		}
+		d.set("workload."+person+"."+nth(job), from(d, "decided after", "1m", "10s"))
 		if d.oneIn(3, "by another") {
 			d.set("workload.operator_of."+nth(job), "interns")
 		}
