@@ -27,8 +27,9 @@ func (e *Engine) consumer(ctx context.Context, name, subject string, handle func
 		return nil, err
 	}
 	return &bus.Consumer{
-		Name: name,
-		Pull: pull,
+		Name:    name,
+		Subject: subject,
+		Pull:    pull,
 		Reopen: func(ctx context.Context) (jetstream.Consumer, error) {
 			if _, err := bus.EnsureStreams(ctx, e.js, e.streams); err != nil {
 				return nil, err

@@ -26,6 +26,8 @@ func (r *record) handles(j *jobRecord, e *sim.Event) {
 			delete(j.idle, e.Node)
 		} else if is && e.Phase == "processed_read" && history.AnswerOf(e) == history.Done && e.Outcome == sim.OutcomeOK {
 			j.idle[e.Node] = e.Target
+		} else if is && e.Phase == "inflight_write" { // it handles what Redis does not know, or knows of another message of that place
+			j.idle[e.Node] = ""
 		}
 		return
 	}

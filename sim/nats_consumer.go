@@ -3,8 +3,10 @@ package sim
 import (
 	"cmp"
 	"context"
+	"slices"
 	"time"
 
+	natsserver "github.com/nats-io/nats-server/v2/server"
 	"github.com/nats-io/nats.go"
 	"github.com/nats-io/nats.go/jetstream"
 )
@@ -72,6 +74,9 @@ func (c *gatedConsumer) forward(inner jetstream.MessageBatch, out *gatedBatch, n
 			break
 		}
 		g := &gatedMsg{Msg: m, p: c.p}
+		if !c.asksFor(m.Subject()) {
+			g.by = c.target
+		}
 		lost := true
 		err := g.do(c.p.ctx, KindDeliver, "", func() error { lost = false; return nil })
 		if err == nil && !lost {
@@ -95,18 +100,34 @@ func (c *gatedConsumer) Info(ctx context.Context) (*jetstream.ConsumerInfo, erro
 	return api(ctx, c.p, "ConsumerInfo", c.target, func() (*jetstream.ConsumerInfo, error) { return c.Consumer.Info(ctx) })
 }
 
+// asksFor says whether a subject is one of the consumer's.
+func (c *gatedConsumer) asksFor(subject string) bool {
+	cfg := c.Consumer.CachedInfo().Config
+	if cfg.FilterSubject != "" {
+		return natsserver.SubjectMatchesFilter(subject, cfg.FilterSubject)
+	}
+	return len(cfg.FilterSubjects) == 0 ||
+		slices.ContainsFunc(cfg.FilterSubjects, func(filter string) bool { return natsserver.SubjectMatchesFilter(subject, filter) })
+}
+
 type gatedMsg struct {
 	jetstream.Msg
-	p *Process
+	p  *Process
+	by string // the consumer that handed it out, if it did not ask for its subject
 }
 
 // NameDoubleAck tells the acknowledgement that waits for the server's answer.
 const NameDoubleAck = "DoubleAck"
 
 // do gates one thing done with a message. Its phase is that of the message with the kind behind
-// it, as in submit_ack.
+// it, as in submit_ack. A message of another consumer has no tags, and the operation's name is the
+// consumer that handed it out: after a power loss nats-server may give a sequence anew, and
+// redelivers without a look at the subject.
 func (m *gatedMsg) do(ctx context.Context, kind Kind, name string, apply func() error) error {
-	op := &Op{Kind: kind, Name: name, Target: m.Subject(), Write: kind != KindDeliver, Tags: m.p.node.world.cfg.MsgTags(m.Subject(), m.Headers(), m.Data())}
+	op := &Op{Kind: kind, Name: cmp.Or(m.by, name), Target: m.Subject(), Write: kind != KindDeliver}
+	if m.by == "" {
+		op.Tags = m.p.node.world.cfg.MsgTags(m.Subject(), m.Headers(), m.Data())
+	}
 	if op.Phase != "" {
 		op.Phase += "_" + string(kind)
 	}

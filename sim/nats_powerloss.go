@@ -21,8 +21,9 @@ import (
 // messages were told that they are stored. The event of the step names the messages that are gone.
 //
 // Streams and consumers themselves stay. nats-server takes back what a consumer's state says of messages that are
-// gone, and gives their sequences anew. The consumers of a stream that has nothing left begin anew. LosePowerNATS
-// panics if messages were removed from a stream: its files tell too little then.
+// gone, and gives their sequences anew. It does not take back what a consumer had if all of it is gone (2.15.2,
+// filestore.go: ForceUpdate reads a state of zero from the file again). Such a consumer is handed what has the sequences
+// since, whatever its subject. LosePowerNATS panics if messages were removed from a stream: its files tell too little then.
 func (w *World) LosePowerNATS(lag, away time.Duration, back func()) {
 	s := find[*natsServer](w.servers)
 	if s.down.Load() {
@@ -74,10 +75,6 @@ func (s *natsServer) cutTail(name string, messages uint64, after time.Time) erro
 		return fmt.Errorf("stream %s holds %d messages, but its files %d", name, messages, kept+uint64(len(lost)))
 	case len(lost) == 0:
 		return nil
-	case kept == 0:
-		if err := forgetConsumers(filepath.Join(stream, "obs")); err != nil {
-			return err
-		}
 	}
 	for i := range lost {
 		lost[i].Stream = name
@@ -127,17 +124,6 @@ func truncateStream(dir string, after time.Time) (kept uint64, lost []Change, er
 		err = os.RemoveAll(filepath.Join(dir, "index.db")) // it lists what is gone; without it nats-server reads the blocks
 	}
 	return kept, lost, err
-}
-
-// forgetConsumers removes what a stopped nats-server knows of how far a stream's consumers have got. It does not take
-// that back itself where nothing is left of the stream (nats-server 2.15.2, consumer.go, reconcileStateWithStream). It
-// would then hand a consumer what comes in the place of what it had, whatever its subject.
-func forgetConsumers(dir string) error {
-	states, err := filepath.Glob(filepath.Join(dir, "*", "o.dat"))
-	for _, path := range states {
-		err = errors.Join(err, os.Remove(path))
-	}
-	return err
 }
 
 // What a record of a block begins with, and the bit that marks it (nats-server, server/filestore.go).

@@ -7,6 +7,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/nats-io/nats.go"
 	"github.com/nats-io/nats.go/jetstream"
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
@@ -86,15 +87,23 @@ func TestPowerLossTakesTheStreamsTail(t *testing.T) {
 	}
 }
 
-// Whoever had a message and has not acknowledged it when it went is given the next one, and no other consumer is.
-func TestConsumersOfAnEmptyStreamBeginAnew(t *testing.T) {
-	got := map[string][]string{}
-	_, err := sim.Run(sim.Config{}, func(w *sim.World) error {
-		ctx := context.Background()
-		_, err := w.JetStream().CreateStream(ctx, jetstream.StreamConfig{Name: "S", Subjects: []string{"s.>"}, Storage: jetstream.FileStorage})
+// nats-server stores what a consumer had delivered, and redelivers it by its sequence, whatever has that sequence since.
+// The operation is no phase of the message's job, and its name is the consumer's.
+func TestALostMessagesConsumerHandsOutAnothersMessage(t *testing.T) {
+	var got, ops []string
+	cfg := sim.Config{
+		MsgTags: func(string, nats.Header, []byte) sim.Tags { return sim.Tags{Phase: "sent"} },
+		Observe: func(e *sim.Event) {
+			if e.Kind == sim.KindDeliver || e.Kind == sim.KindAck {
+				ops = append(ops, fmt.Sprintf("%s: %s %s %d %s", e.Node, e.Phase, e.Target, e.Seq, e.Name))
+			}
+		},
+	}
+	_, err := sim.Run(cfg, func(w *sim.World) error {
+		_, err := w.JetStream().CreateStream(context.Background(), jetstream.StreamConfig{Name: "S", Subjects: []string{"s.>"}, Storage: jetstream.FileStorage})
 		require.NoError(t, err)
 		for _, name := range []string{"a", "b"} {
-			_, err = w.JetStream().CreateConsumer(ctx, "S", jetstream.ConsumerConfig{Durable: name, AckPolicy: jetstream.AckExplicitPolicy, FilterSubject: "s." + name})
+			_, err = w.JetStream().CreateConsumer(context.Background(), "S", jetstream.ConsumerConfig{Durable: name, AckPolicy: jetstream.AckExplicitPolicy, FilterSubject: "s." + name})
 			require.NoError(t, err)
 			w.Node(name, func(p *sim.Process) {
 				for p.Context().Err() == nil {
@@ -102,8 +111,8 @@ func TestConsumersOfAnEmptyStreamBeginAnew(t *testing.T) {
 					if err == nil {
 						var m jetstream.Msg
 						if m, err = c.Next(jetstream.FetchMaxWait(time.Minute)); err == nil {
-							got[name] = append(got[name], fmt.Sprintf("%s at %v", m.Data(), w.Now().Round(time.Second)))
-							if string(m.Data()) != "1" {
+							got = append(got, name+" "+string(m.Data()))
+							if string(m.Data()) != "2" {
 								assert.NoError(t, m.Ack())
 							}
 						}
@@ -115,19 +124,22 @@ func TestConsumersOfAnEmptyStreamBeginAnew(t *testing.T) {
 			}).Start()
 		}
 		w.Node("publisher", func(p *sim.Process) {
-			p.Clock().Sleep(time.Second)
-			_, err := p.JetStream().Publish(p.Context(), "s.a", []byte("1"))
-			assert.NoError(t, err)
-			p.Clock().Sleep(10 * time.Second)
-			_, err = p.JetStream().Publish(p.Context(), "s.b", []byte("2"))
-			assert.NoError(t, err)
+			for i, subject := range []string{"s.b", "s.a", "s.b"} {
+				p.Clock().Sleep(5 * time.Second)
+				_, err := p.JetStream().Publish(p.Context(), subject, fmt.Append(nil, i+1))
+				assert.NoError(t, err)
+			}
 		}).Start()
-		w.At(2*time.Second, "power-loss", sim.NATS, func() { w.LosePowerNATS(time.Minute, time.Second, nil) })
+		w.At(11*time.Second, "power-loss", sim.NATS, func() { w.LosePowerNATS(2*time.Second, time.Second, nil) })
 		w.Step(5*time.Minute, nil)
 		return w.CheckTruth()
 	})
 	require.NoError(t, err)
-	assert.Equal(t, map[string][]string{"a": {"1 at 1s"}, "b": {"2 at 11s"}}, got)
+	assert.Equal(t, []string{"b 1", "a 2", "b 3", "a 3"}, got)
+	assert.Equal(t, []string{
+		"b: sent_deliver s.b 1 ", "b: sent_ack s.b 1 ", "a: sent_deliver s.a 2 ",
+		"b: sent_deliver s.b 2 ", "b: sent_ack s.b 2 ", "a:  s.b 2 S/a", "a:  s.b 2 S/a",
+	}, ops)
 }
 
 func TestSameSeedSameTraceOverAPowerLoss(t *testing.T) {

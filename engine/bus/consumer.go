@@ -27,6 +27,7 @@ func (p *Poison) Unwrap() error { return p.Err }
 // is required.
 type Consumer struct {
 	Name       string
+	Subject    string // of its messages
 	Pull       jetstream.Consumer
 	Reopen     func(ctx context.Context) (jetstream.Consumer, error) // after a failed pull, since the consumer may be gone
 	Handlers   int                                                   // messages handled at once, and asked for in one pull
@@ -147,9 +148,19 @@ func (c *Consumer) recover(ctx context.Context) {
 
 // settle handles a message and acknowledges it by the outcome. An acknowledgement that fails is
 // logged only: the message comes back after AckWait.
+//
+// A power loss may take all that a consumer had been delivered. Then nats-server gives the sequences anew, but keeps
+// what the consumer's file says of them, and redelivers from it without a look at the subject (2.15.2, filestore.go:
+// ForceUpdate reads a state of zero from the file again). So a message of another subject is passed over: its own
+// consumer hands it out, too.
 func (c *Consumer) settle(ctx context.Context, msg jetstream.Msg) {
 	if md, err := msg.Metadata(); err == nil {
 		ctx = WithDeliveries(ctx, int(md.NumDelivered))
+	}
+	if !Covered(msg.Subject(), []string{c.Subject}) {
+		c.Logger.LogAttrs(ctx, slog.LevelWarn, "message of another consumer passed over", slog.String("consumer", c.Name), slog.String("subject", msg.Subject()))
+		c.acked(ctx, msg, "ack", msg.Ack())
+		return
 	}
 	guard := c.Guard.watch(msg)
 	if guard.done(ctx) {

@@ -2,6 +2,7 @@ package bus_test
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -31,10 +32,12 @@ type message struct {
 	seq       uint64
 	at        time.Time
 	nowhere   bool // it has no metadata
+	subject   string
 }
 
 func (m *message) say(s string) error { m.said <- m.id + " " + s; return m.err }
 
+func (m *message) Subject() string      { return cmp.Or(m.subject, "test.messages") }
 func (m *message) Headers() nats.Header { return nats.Header{"Job-Id": {m.id}} }
 func (m *message) Metadata() (*jetstream.MsgMetadata, error) {
 	if m.nowhere {
@@ -86,7 +89,7 @@ func newHarness(t *testing.T, handlers int) *harness {
 		said:   make(chan string, 100), clock: clockwork.NewFakeClock(), ended: make(chan struct{}),
 	}
 	h.Consumer = bus.Consumer{
-		Name: "test", Pull: h.source, Handlers: handlers, FetchWait: time.Second, RetryDelay: time.Second, MaxDeliver: 100,
+		Name: "test", Subject: "test.messages", Pull: h.source, Handlers: handlers, FetchWait: time.Second, RetryDelay: time.Second, MaxDeliver: 100,
 		Clock: h.clock, Logger: slog.New(slog.DiscardHandler),
 		Reopen:     func(context.Context) (jetstream.Consumer, error) { return h.source, nil },
 		Handle:     func(context.Context, jetstream.Msg) error { return nil },
@@ -175,6 +178,22 @@ func TestTermFirstLosesWhatItCannotRecord(t *testing.T) {
 		assert.Empty(t, h.said)
 		assert.Equal(t, failure != nil, strings.Contains(log.String(), "terminated message lost"))
 	}
+}
+
+// What nats-server hands out in a lost message's place is not handled as if it were that one.
+func TestAMessageOfAnotherConsumerIsPassedOver(t *testing.T) {
+	h := newHarness(t, 1)
+	var log bytes.Buffer
+	h.Logger = slog.New(slog.NewTextHandler(&log, nil))
+	h.Handle = func(context.Context, jetstream.Msg) error { return later(time.Second) }
+	b := h.serve()
+	b.messages <- &message{id: "job-1", said: h.said, subject: "test.others"}
+	b.messages <- &message{id: "job-2", said: h.said}
+	h.run(t)
+	assert.Equal(t, "job-1 ack", <-h.said)
+	assert.Equal(t, "job-2 nak 1s", <-h.said)
+	h.stop()
+	assert.Contains(t, log.String(), "message of another consumer passed over")
 }
 
 func TestAHandlerKnowsHowOftenItsMessageWasDelivered(t *testing.T) {

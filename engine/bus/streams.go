@@ -50,18 +50,18 @@ func ensureStream(ctx context.Context, js jetstream.JetStream, cfg jetstream.Str
 		return nil, err
 	}
 	now := s.CachedInfo().Config
-	lacks := slices.DeleteFunc(slices.Clone(cfg.Subjects), func(subject string) bool { return covered(subject, now.Subjects) })
+	lacks := slices.DeleteFunc(slices.Clone(cfg.Subjects), func(subject string) bool { return Covered(subject, now.Subjects) })
 	if len(lacks) == 0 {
 		return s, nil
 	}
 	// A stream's subjects must not overlap.
-	kept := slices.DeleteFunc(slices.Clone(now.Subjects), func(subject string) bool { return covered(subject, lacks) })
+	kept := slices.DeleteFunc(slices.Clone(now.Subjects), func(subject string) bool { return Covered(subject, lacks) })
 	now.Subjects = append(kept, lacks...)
 	return js.UpdateStream(ctx, now)
 }
 
-// covered says whether every message of a subject, which may have wildcards, is one of the others, too.
-func covered(subject string, others []string) bool {
+// Covered says whether every message of a subject, which may have wildcards, is one of the others, too.
+func Covered(subject string, others []string) bool {
 	return slices.ContainsFunc(others, func(other string) bool {
 		a, b := strings.Split(subject, "."), strings.Split(other, ".")
 		for i, token := range b {

@@ -46,20 +46,14 @@ func lost(err error) error {
 
 // open makes the worker's durable consumer, or finds it. Nil is that the worker is to end.
 func (w *Worker) open(ctx context.Context, stop <-chan struct{}) jetstream.Consumer {
-	durable, filter := ConsumerName(w.ID), w.Topics
+	durable := ConsumerName(w.ID)
 	if len(w.Topics) > 0 {
 		durable = ConsumerName("pool-" + w.Pool) // whose workers share it
-	} else {
-		subject := routing.DirectSubject(w.ID)
-		filter = []string{subject, subject + ".>"}
-		if w.ReadBack == 0 {
-			filter = append(filter, bus.CancelSubject(w.ID))
-		}
 	}
 	opened := w.outage("no jobs; trying again", "jobs can be pulled again")
 	for ctx.Err() == nil && !stopped(stop) {
 		consumer, err := w.JetStream.CreateOrUpdateConsumer(ctx, bus.StreamJobs, jetstream.ConsumerConfig{
-			Durable: durable, FilterSubjects: filter, AckPolicy: jetstream.AckExplicitPolicy, AckWait: w.AckWait,
+			Durable: durable, FilterSubjects: w.subjects(), AckPolicy: jetstream.AckExplicitPolicy, AckWait: w.AckWait,
 		})
 		if opened.Says(noStream(err), slog.String("stream", bus.StreamJobs)); err == nil {
 			return consumer
@@ -67,6 +61,19 @@ func (w *Worker) open(ctx context.Context, stop <-chan struct{}) jetstream.Consu
 		w.Clock.Sleep(retryAfter)
 	}
 	return nil
+}
+
+// subjects are those whose messages the worker pulls.
+func (w *Worker) subjects() []string {
+	if len(w.Topics) > 0 {
+		return w.Topics
+	}
+	direct := routing.DirectSubject(w.ID)
+	subjects := []string{direct, direct + ".>"}
+	if w.ReadBack == 0 {
+		subjects = append(subjects, bus.CancelSubject(w.ID))
+	}
+	return subjects
 }
 
 // ConsumerName is the name of a worker's durable consumer of the stream of dispatches.
@@ -101,10 +108,12 @@ func (w *Worker) pull(ctx context.Context, stop <-chan struct{}, consumer jetstr
 	}
 }
 
-// answered deals with what is no dispatch, and takes no slot: a cancel notice, or a message that stands in a dispatch's
-// place.
+// answered deals with what is no dispatch of the worker, and takes no slot: a cancel notice, a message that stands in a
+// dispatch's place, or one of another consumer.
 func (w *Worker) answered(msg jetstream.Msg) bool {
 	switch {
+	case !bus.Covered(msg.Subject(), w.subjects()): // a lost message's sequence went to another worker's: see bus.Consumer
+		go func() { w.tell("ack", msg.Ack()) }()
 	case msg.Subject() == bus.CancelSubject(w.ID):
 		go func() {
 			if w.cancel(msg.Data()) {

@@ -157,6 +157,28 @@ func TestACancelledJobIsDropped(t *testing.T) {
 	assert.Zero(t, w.left())
 }
 
+// careless is a JetStream whose consumers hand out what they did not ask for.
+type careless struct{ jetstream.JetStream }
+
+func (c careless) CreateOrUpdateConsumer(ctx context.Context, stream string, cfg jetstream.ConsumerConfig) (jetstream.Consumer, error) {
+	cfg.FilterSubjects = []string{"worker.>"}
+	return c.JetStream.CreateOrUpdateConsumer(ctx, stream, cfg)
+}
+
+// What is another worker's to execute, or to cancel, is left alone.
+func TestAnotherWorkersMessagesArePassedOver(t *testing.T) {
+	w := newWorld(t)
+	c := w.config(succeed)
+	c.JetStream = careless{w.js}
+	w.publish("worker.worker-2.jobs.job-1", job.Dispatch{JobID: "job-1", Epoch: 1})
+	w.publish(bus.CancelSubject("worker-2"), job.Cancel{JobID: "job-2", Epoch: 1})
+	w.dispatch("job-2", 1)
+	stop := w.run(c)
+	assert.Equal(t, "job-2", w.result().JobID)
+	stop()
+	assert.Zero(t, w.left())
+}
+
 // A worker that stops finishes what it has begun, says that it is full, and leaves the rest.
 func TestAWorkerThatStops(t *testing.T) {
 	w := newWorld(t)

@@ -285,6 +285,9 @@ func describeMessage(e sim.Event) string {
 	if messages[kind] == "" {
 		what = "message " + strconv.FormatUint(e.Seq, 10) + " of " + e.Target
 	}
+	if strings.Contains(e.Name, "/") { // a consumer that did not ask for the subject
+		what += ", which " + e.Name + " has handed out"
+	}
 	if e.Kind == sim.KindDeliver && e.Delivered > 1 {
 		what += ", delivery " + strconv.FormatUint(e.Delivered, 10)
 	}

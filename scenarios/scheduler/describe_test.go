@@ -56,6 +56,7 @@ func TestStepsAreSaidInWords(t *testing.T) {
 		{sim.Event{Kind: sim.KindDeliver, Phase: "job_deliver", Delivered: 1}, "receives the dispatch"},
 		{sim.Event{Kind: sim.KindNak, Phase: "result_nak"}, "naks the result"},
 		{sim.Event{Kind: sim.KindAck, Target: "orders", Seq: 7}, "acks message 7 of orders"},
+		{sim.Event{Kind: sim.KindDeliver, Name: "S/bills", Target: "orders", Seq: 7, Delivered: 2}, "receives message 7 of orders, which S/bills has handed out, delivery 2"},
 		{sim.Event{Kind: sim.KindControl, Name: "crash", Target: "worker-1"}, "crashes"},
 		{sim.Event{Kind: sim.KindControl, Name: "pause", Target: "worker-1"}, "stands still"},
 		{sim.Event{Kind: sim.KindControl, Name: "partition redis", Target: "scheduler-1"}, "is cut off from Redis"},
