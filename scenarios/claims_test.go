@@ -125,10 +125,14 @@ func (s *showing) checkRun(t *testing.T, p claims.Proof) error {
 		if err != nil {
 			return err
 		}
+		expects := plan.Expects(p.Preset)
 		if err := plan.Set("preset=" + p.Preset); err != nil {
 			return err
 		}
-		res = runOnce(t, plan, RunOptions{Source: p.Of, Modified: !plan.Expects(p.Preset)})
+		res = runOnce(t, plan, RunOptions{Source: p.Of, Modified: !expects})
+		if err := res.asExpected(plan); err != nil && expects {
+			return err
+		}
 		s.runs[p.Of+"/"+p.Preset] = res
 	}
 	shown := false
