@@ -2,6 +2,7 @@ package engine
 
 import (
 	"encoding/json"
+	"maps"
 	"testing"
 	"time"
 
@@ -81,6 +82,11 @@ func TestAJobGoesOnOnceItIsApproved(t *testing.T) {
 		"approval_granted": "true", "approval_hash": req.Hash(), "approved_at": "1700000000000", "approved_by": "ops",
 	}, approvedReq.Labels)
 	assert.Equal(t, req.Hash(), approvedReq.Hash(), "the approval is no part of it")
+	unsure := approvedReq
+	unsure.Labels = maps.Clone(approvedReq.Labels)
+	unsure.Labels[job.LabelApprovalGranted] = "yes"
+	require.NoError(t, h.handle(unsure))
+	assert.Equal(t, job.ApprovalRequired, h.record().State, "and neither does one with another word than true")
 	require.NoError(t, h.handle(approvedReq))
 	assert.Equal(t, job.Running, h.record().State)
 	assert.Equal(t, "REQUIRE_APPROVAL", h.record().Decided.Decision)
