@@ -26,7 +26,7 @@ func newDLQReplay() *cobra.Command {
 it is about is known to have been done after all. What schedulers with --dlq-policy have
 triaged they replay themselves, at their next tick; they note what has been done, by its
 tenant and its idempotency key. Others only note it of replays, so that with them a late
-success of the job itself is not known here.
+success of the job itself is not known here, unless --ledger names a system that knows it.
 
 What the triage policy quarantines, what waits for an approval, what it leaves to an
 owner whose group --group does not name, and a step of a run, which its run tries again
@@ -53,6 +53,7 @@ server that does not answer, 3 a server lost midway, or a Redis that takes no wr
 	f.AddClient(cmd)
 	f.addPolicy(cmd)
 	f.addBy(cmd)
+	cmd.Flags().StringVar(&f.ledger, "ledger", "", outsideUsage)
 	cmd.Flags().BoolVar(&f.all, "all", false, "every dead letter whose action is auto_replay")
 	cmd.Flags().BoolVar(&f.dryRun, "dry-run", false, "say what would be done, and do nothing")
 	return cmd

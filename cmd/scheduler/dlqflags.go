@@ -24,6 +24,7 @@ import (
 type dlqFlags struct {
 	servers.Flags
 	policy string
+	ledger string
 	json   bool
 	by     string
 	groups []string
@@ -54,12 +55,16 @@ func (f *dlqFlags) with(ctx context.Context, fn func(ctx context.Context, r *dlq
 	if err != nil {
 		return err
 	}
+	ledger, err := openOutside(f.ledger)
+	if err != nil {
+		return err
+	}
 	ctx, conns, stop, err := f.Reach(ctx, "scheduler dlq")
 	if err != nil {
 		return err
 	}
 	defer stop()
-	r, err := engine.NewReplayer(engine.ReplayerConfig{ClientConfig: engine.ClientConfig{Redis: conns.Redis, JetStream: conns.JS}, Triage: policy})
+	r, err := engine.NewReplayer(engine.ReplayerConfig{ClientConfig: engine.ClientConfig{Redis: conns.Redis, JetStream: conns.JS}, Triage: policy, Ledger: ledger})
 	if err != nil {
 		return err
 	}

@@ -44,6 +44,7 @@ type schedulerFlags struct {
 	maxAge        time.Duration
 	workflows     bool
 	dlqPolicy     string
+	ledger        string
 }
 
 func newServe() *cobra.Command {
@@ -110,6 +111,7 @@ a second signal.`,
 	cmd.Flags().DurationVar(&f.maxAge, "max-age", 0, "how long the streams keep a message, `DURATION`, no less than engine.epochs needs; 0 is for ever")
 	cmd.Flags().BoolVar(&f.workflows, "workflows", true, "take on the runs that scheduler workflow start starts")
 	cmd.Flags().StringVar(&f.dlqPolicy, "dlq-policy", "", "triage dead letters by this policy, `FILE`, and replay those that may be")
+	cmd.Flags().StringVar(&f.ledger, "ledger", "", outsideUsage)
 	f.LogFlags.Add(cmd)
 	return cmd
 }
@@ -143,6 +145,15 @@ func (f *schedulerFlags) configure() (c engine.Config, kernel *grpc.ClientConn, 
 		}
 		c.Settings.Replay.Enabled = true
 		changes = append(changes, fmt.Sprintf("Dead letters are triaged by %s: %s", f.dlqPolicy, cli.Plural(len(c.Triage.Rules), "rule")))
+	}
+	if c.Ledger, err = openOutside(f.ledger); err != nil {
+		return c, nil, nil, err
+	}
+	if c.Ledger != nil {
+		if !c.Settings.Replay.Enabled || !c.Settings.Replay.CheckCommitted {
+			return c, nil, nil, cli.Fail(cli.ExitUsage, "--ledger is asked before a replay, and this scheduler replays nothing, or without a check; add --dlq-policy FILE or --set engine.replay.enabled=true, and leave engine.replay.check_committed at true")
+		}
+		changes = append(changes, fmt.Sprintf("Before a replay, the ledger at %s is asked", c.Ledger.(*outside).url.Redacted()))
 	}
 	c.Streams, c.Workflows = bus.StreamOptions{Replicas: f.replicas, MaxAge: f.maxAge}, f.workflows
 	c.Routing, err = parseTopics(f.topics)

@@ -1,0 +1,66 @@
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"io"
+	"net/http"
+	"net/url"
+
+	"github.com/wavetank-sim/wavetank/cmd/internal/cli"
+	"github.com/wavetank-sim/wavetank/engine/dlq"
+)
+
+// outsideUsage describes the flag that names the outside ledger.
+const outsideUsage = "ask the system that jobs act on, before a replay, whether it has been done: GET `URL`?tenant=T&idempotency_key=K answers {\"had\": true} or {\"had\": false}; while it does not, nothing is replayed"
+
+// outsideMax bounds an answer of the ledger, in bytes.
+const outsideMax = 4096
+
+// outside is the ledger of the system that jobs act on, asked over HTTP.
+type outside struct{ url *url.URL }
+
+// openOutside returns the ledger at an http or https address; "" is none.
+func openOutside(address string) (dlq.Ledger, error) {
+	if address == "" {
+		return nil, nil
+	}
+	u, err := url.Parse(address)
+	if err != nil || u.Scheme != "http" && u.Scheme != "https" || u.Host == "" {
+		return nil, cli.Fail(cli.ExitUsage, "--ledger %q is not an address; it looks like http://HOST:PORT/PATH", address)
+	}
+	return &outside{url: u}, nil
+}
+
+// Had asks for one key. An answer that is not plainly yes or no is an error: a ledger that is away, or an address that is
+// not the ledger's, must not look like one where nothing was done.
+func (o *outside) Had(ctx context.Context, tenant, idempotencyKey string) (bool, error) {
+	u := *o.url
+	q := u.Query()
+	q.Set("tenant", tenant)
+	q.Set("idempotency_key", idempotencyKey)
+	u.RawQuery = q.Encode()
+	req, err := http.NewRequestWithContext(ctx, http.MethodGet, u.String(), nil)
+	if err != nil {
+		return false, err
+	}
+	resp, err := http.DefaultClient.Do(req)
+	if err != nil {
+		return false, err
+	}
+	defer func() { _ = resp.Body.Close() }()
+	if resp.StatusCode != http.StatusOK {
+		return false, fmt.Errorf("%s answers %s", o.url.Redacted(), resp.Status)
+	}
+	var answer struct {
+		Had *bool `json:"had"`
+	}
+	if err := json.NewDecoder(io.LimitReader(resp.Body, outsideMax)).Decode(&answer); err != nil {
+		return false, fmt.Errorf("%s answers no JSON: %w", o.url.Redacted(), err)
+	}
+	if answer.Had == nil {
+		return false, fmt.Errorf(`%s answers without "had"`, o.url.Redacted())
+	}
+	return *answer.Had, nil
+}
