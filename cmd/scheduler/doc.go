@@ -29,4 +29,5 @@
 //	dlq.go                             dead letters
 //	dlqdecide.go, approve.go           replay, approval and denial
 //	dlqflags.go                        what the commands for dead letters share
+//	outside.go                         the ledger of the system that jobs act on
 package main
