@@ -261,11 +261,10 @@ func TestAScanLeavesOtherStatesAlone(t *testing.T) {
 		h.scanned()
 		listed := h.record()
 		h.force(s, 1)
-		h.behind.Go(func() {
-			err := h.downgrade(t.Context(), &listed, output.Verdict{Decision: output.Quarantine}, output.Finding{Decision: output.Quarantine})
-			assert.NoError(t, err)
+		err := h.withJobLock(t.Context(), listed.JobID, func(ctx context.Context) error {
+			return h.downgradeLocked(ctx, &listed, output.Verdict{Decision: output.Quarantine}, output.Finding{Decision: output.Quarantine})
 		})
-		h.scanned()
+		assert.NoError(t, err)
 		assert.Equal(t, s, h.record().State)
 		assert.Empty(t, h.trail(), s)
 		assert.False(t, h.redis.Exists("dlq:entry:job-1"), s)
