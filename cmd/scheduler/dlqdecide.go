@@ -53,7 +53,8 @@ server that does not answer, 3 a server lost midway, or a Redis that takes no wr
 	f.AddClient(cmd)
 	f.addPolicy(cmd)
 	f.addBy(cmd)
-	cmd.Flags().StringVar(&f.ledger, "ledger", "", outsideUsage)
+	cmd.Flags().String("ledger", "", outsideUsage)
+	f.ledger = cmd.Flags().Lookup("ledger")
 	cmd.Flags().BoolVar(&f.all, "all", false, "every dead letter whose action is auto_replay")
 	cmd.Flags().BoolVar(&f.dryRun, "dry-run", false, "say what would be done, and do nothing")
 	return cmd
@@ -103,7 +104,11 @@ func (f *dlqReplayFlags) one(ctx context.Context, r *dlq.Replayer, p *cli.Printe
 		if err != nil {
 			return err
 		}
-		p.Line("%s would be replayed, after %s", id, e.ReasonCode)
+		unless := ""
+		if f.ledger.Changed {
+			unless = ", unless the ledger says that it has been done"
+		}
+		p.Line("%s would be replayed, after %s%s", id, e.ReasonCode, unless)
 		return nil
 	}
 	e, err := r.Replay(ctx, id, f.who())

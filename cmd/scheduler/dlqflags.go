@@ -24,7 +24,7 @@ import (
 type dlqFlags struct {
 	servers.Flags
 	policy string
-	ledger string
+	ledger *pflag.Flag
 	json   bool
 	by     string
 	groups []string

@@ -8,6 +8,8 @@ import (
 	"net/http"
 	"net/url"
 
+	"github.com/spf13/pflag"
+
 	"github.com/wavetank-sim/wavetank/cmd/internal/cli"
 	"github.com/wavetank-sim/wavetank/engine/dlq"
 )
@@ -21,11 +23,13 @@ const outsideMax = 4096
 // outside is the ledger of the system that jobs act on, asked over HTTP.
 type outside struct{ url *url.URL }
 
-// openOutside returns the ledger at an http or https address; "" is none.
-func openOutside(address string) (dlq.Ledger, error) {
-	if address == "" {
+// openOutside returns the ledger at the http or https address that a flag was given; without the flag, which may be nil, there is none. A
+// flag that is given "", for an unset variable, say, is refused: what was to be asked would not be.
+func openOutside(flag *pflag.Flag) (dlq.Ledger, error) {
+	if flag == nil || !flag.Changed {
 		return nil, nil
 	}
+	address := flag.Value.String()
 	u, err := url.Parse(address)
 	if err != nil || u.Scheme != "http" && u.Scheme != "https" || u.Host == "" {
 		return nil, cli.Fail(cli.ExitUsage, "--ledger %q is not an address; it looks like http://HOST:PORT/PATH", address)
@@ -53,14 +57,17 @@ func (o *outside) Had(ctx context.Context, tenant, idempotencyKey string) (bool,
 	if resp.StatusCode != http.StatusOK {
 		return false, fmt.Errorf("%s answers %s", o.url.Redacted(), resp.Status)
 	}
-	var answer struct {
-		Had *bool `json:"had"`
+	body, err := io.ReadAll(io.LimitReader(resp.Body, outsideMax))
+	if err != nil {
+		return false, err
 	}
-	if err := json.NewDecoder(io.LimitReader(resp.Body, outsideMax)).Decode(&answer); err != nil {
-		return false, fmt.Errorf("%s answers no JSON: %w", o.url.Redacted(), err)
+	var answer map[string]any // whose keys are told apart by case, as those of a struct are not
+	if err := json.Unmarshal(body, &answer); err != nil {
+		return false, fmt.Errorf("%s answers no JSON object: %w", o.url.Redacted(), err)
 	}
-	if answer.Had == nil {
-		return false, fmt.Errorf(`%s answers without "had"`, o.url.Redacted())
+	had, ok := answer["had"].(bool)
+	if !ok {
+		return false, fmt.Errorf(`%s answers without "had", true or false`, o.url.Redacted())
 	}
-	return *answer.Had, nil
+	return had, nil
 }

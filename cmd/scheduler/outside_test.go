@@ -7,8 +7,10 @@ import (
 	"net/http/httptest"
 	"os"
 	"path/filepath"
+	"strings"
 	"testing"
 
+	"github.com/spf13/pflag"
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
@@ -26,7 +28,9 @@ func TestTheOutsideLedgersAnswers(t *testing.T) {
 		`200 {"had": true, "at": "x"}`: {had: true},
 		`200 {}`:                       {err: `answers without "had"`},
 		`200 <html>`:                   {err: "answers no JSON"},
-		`200 {"had": "yes"}`:           {err: "answers no JSON"},
+		`200 {"had": "yes"}`:           {err: `answers without "had"`},
+		`200 {"HAD": false}`:           {err: `answers without "had"`},
+		`200 {"had": false}<html>`:     {err: "answers no JSON"},
 		`404 {"had": false}`:           {err: "answers 404 Not Found"},
 		`503 {"had": true}`:            {err: "answers 503 Service Unavailable"},
 	} {
@@ -40,7 +44,7 @@ func TestTheOutsideLedgersAnswers(t *testing.T) {
 				_, _ = w.Write([]byte(answer[4:]))
 			}))
 			defer server.Close()
-			l, err := openOutside(server.URL + "/effects?since=0")
+			l, err := openOutside(ledgerFlag(t, server.URL+"/effects?since=0"))
 			require.NoError(t, err)
 			had, err := l.Had(t.Context(), "a&b", "key 1?")
 			assert.Equal(t, want.had, had)
@@ -53,15 +57,23 @@ func TestTheOutsideLedgersAnswers(t *testing.T) {
 	}
 }
 
+// ledgerFlag is --ledger as it was given.
+func ledgerFlag(t *testing.T, address string) *pflag.Flag {
+	flags := pflag.NewFlagSet("", pflag.ContinueOnError)
+	flags.String("ledger", "", "")
+	require.NoError(t, flags.Set("ledger", address))
+	return flags.Lookup("ledger")
+}
+
 func TestAnOutsideLedgerIsAnAddress(t *testing.T) {
-	l, err := openOutside("")
+	l, err := openOutside(pflag.NewFlagSet("", pflag.ContinueOnError).Lookup("ledger"))
 	require.NoError(t, err)
 	assert.True(t, l == nil, "the engine asks nobody")
-	for _, address := range []string{"ledger", "/ledger", "ftp://ledger", "http://", "http://a b", "localhost:80"} {
-		_, err := openOutside(address)
+	for _, address := range []string{"", "ledger", "/ledger", "ftp://ledger", "http://", "http://a b", "localhost:80"} {
+		_, err := openOutside(ledgerFlag(t, address))
 		require.ErrorContains(t, err, "is not an address; it looks like http://HOST:PORT/PATH", address)
 	}
-	l, err = openOutside("http://user:secret@127.0.0.1:1/")
+	l, err = openOutside(ledgerFlag(t, "http://user:secret@127.0.0.1:1/"))
 	require.NoError(t, err)
 	_, err = l.Had(t.Context(), "", "key")
 	require.Error(t, err)
@@ -114,5 +126,19 @@ func TestAReplayAsksTheOutsideLedger(t *testing.T) {
 		client(t, cli.ExitHeld, at, "dlq", "replay", "done", "open", "--ledger", ledger.URL)
 		assert.Equal(t, dlq.AlreadyCommitted, status("done"))
 		assert.Equal(t, dlq.Replayed, status("open"))
+	})
+	t.Run("a person, of what schedulers without a ledger have triaged", func(t *testing.T) {
+		manual := filepath.Join(t.TempDir(), "triage.yaml")
+		require.NoError(t, os.WriteFile(manual, []byte("version: v1\ndlq_rules:\n  - {match: {reason_code: dependency_unavailable}, action: manual_review}\n"), 0o600))
+		s, at, status := failed(t, "--dlq-policy", manual)
+		for _, id := range []string{"done", "unknown"} {
+			s.eventually(id, func() bool {
+				return strings.Contains(client(t, cli.ExitHeld, at, "dlq", "show", id, "--json").output(), `"action": "manual_review"`)
+			})
+		}
+		client(t, cli.ExitHeld, at, "dlq", "replay", "done", "--ledger", ledger.URL)
+		assert.Equal(t, dlq.AlreadyCommitted, status("done"))
+		client(t, cli.ExitInconclusive, at, "dlq", "replay", "unknown", "--ledger", ledger.URL).says("503 Service Unavailable")
+		assert.Equal(t, dlq.PendingReview, status("unknown"))
 	})
 }

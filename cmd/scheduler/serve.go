@@ -16,6 +16,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 	"github.com/prometheus/client_golang/prometheus/collectors"
 	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
 	"google.golang.org/grpc"
 
 	"github.com/wavetank-sim/wavetank/cmd/internal/cli"
@@ -44,7 +45,7 @@ type schedulerFlags struct {
 	maxAge        time.Duration
 	workflows     bool
 	dlqPolicy     string
-	ledger        string
+	ledger        *pflag.Flag
 }
 
 func newServe() *cobra.Command {
@@ -111,7 +112,8 @@ a second signal.`,
 	cmd.Flags().DurationVar(&f.maxAge, "max-age", 0, "how long the streams keep a message, `DURATION`, no less than engine.epochs needs; 0 is for ever")
 	cmd.Flags().BoolVar(&f.workflows, "workflows", true, "take on the runs that scheduler workflow start starts")
 	cmd.Flags().StringVar(&f.dlqPolicy, "dlq-policy", "", "triage dead letters by this policy, `FILE`, and replay those that may be")
-	cmd.Flags().StringVar(&f.ledger, "ledger", "", outsideUsage)
+	cmd.Flags().String("ledger", "", outsideUsage)
+	f.ledger = cmd.Flags().Lookup("ledger")
 	f.LogFlags.Add(cmd)
 	return cmd
 }

@@ -149,14 +149,27 @@ func (r *Replayer) Replay(ctx context.Context, jobID string, who Person) (Entry,
 	case was.Action == "":
 		err = r.replay(ctx, was, who.Name)
 	case was.ReplayStatus != Scheduled || was.DecidedBy == "":
-		c := r.goes(was, audit.Event{Kind: EventAsked, By: who.Name})
-		c.to.ReplayReason = "as " + who.Name + " wants it"
-		err = r.decided(ctx, was, c)
+		err = r.ask(ctx, was, who)
 	}
 	if err != nil {
 		return was.Entry, err
 	}
 	return r.Queue.Get(ctx, jobID)
+}
+
+// ask leaves the replay that a person wants to the schedulers. They may have no ledger; if the person brings one, it is asked
+// first.
+func (r *Replayer) ask(ctx context.Context, was read, who Person) error {
+	if r.Ledger != nil {
+		if done, err := r.committed(ctx, &was.Entry); err != nil {
+			return err
+		} else if done != "" {
+			return r.alreadyCommitted(ctx, was, done, who.Name)
+		}
+	}
+	c := r.goes(was, audit.Event{Kind: EventAsked, By: who.Name})
+	c.to.ReplayReason = "as " + who.Name + " wants it"
+	return r.decided(ctx, was, c)
 }
 
 // strict orders the actions by how much each keeps a person from replaying an entry.
