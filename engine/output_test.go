@@ -212,6 +212,11 @@ func TestTheScanOfTheContent(t *testing.T) {
 			require.NoError(t, h.succeeds())
 			h.advanceUntilScanned()
 			h.kept("async", row.found)
+			skipped := 0.0
+			if row.found == "SKIPPED" {
+				skipped = 1
+			}
+			assert.Equal(t, skipped, h.metric(`output_policy_skipped{topic="job.default"}`))
 			assert.EqualValues(t, 1, h.metric(`output_check_latency{phase="async",topic="job.default"}`))
 			rec := h.record()
 			assert.Equal(t, "res:job-1", rec.ResultPtr)
@@ -467,4 +472,17 @@ func TestWithoutTheOutputPolicy(t *testing.T) {
 	assert.Equal(t, "res:job-1", h.record().ResultPtr)
 	h.scanned()
 	assert.False(t, h.redis.Exists("output:job-1"))
+}
+
+// An open circuit is no answer either: nobody is asked, and both parts fail open.
+func TestAnOpenCircuitToTheOutputPolicyFailsOpen(t *testing.T) {
+	h, p := newChecked(t)
+	require.NoError(t, h.redis.Set("cordum:cb:safety:output:failures", "3"))
+	h.redis.SetTTL("cordum:cb:safety:output:failures", time.Minute)
+	require.NoError(t, h.succeeds())
+	h.scanned()
+	assert.Equal(t, job.Succeeded, h.record().State)
+	assert.Empty(t, p.asked)
+	h.kept("sync", "SKIPPED")
+	assert.EqualValues(t, 2, h.metric(`output_policy_skipped{topic="job.default"}`))
 }

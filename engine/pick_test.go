@@ -152,14 +152,38 @@ func (r *countingRandom) Uint64(context.Context) uint64 { r.drawn++; return 0 }
 
 // Stale workers: an error of the strategy ends the loop. A re-pick would draw its jitter first.
 func TestAnErrorOfTheStrategyEndsThePicks(t *testing.T) {
-	h := newHarness(t, func(s *settings.Settings) { s.StaleWorker = settings.JitteredRetries })
-	draws := &countingRandom{}
-	h.random = draws
-	req := h.submit()
-	drawn := draws.drawn
-	_, err := h.pick(t.Context(), &req)
-	assert.ErrorIs(t, err, routing.ErrNoWorkers, "no worker is known")
-	assert.Equal(t, drawn, draws.drawn)
+	for want, meets := range map[error]func(h *harness, req *job.Request){
+		routing.ErrNoWorkers:     func(*harness, *job.Request) {},
+		routing.ErrNoPoolMapping: func(_ *harness, req *job.Request) { req.Topic = "job.other" },
+		routing.ErrOverloaded: func(h *harness, _ *job.Request) {
+			require.NoError(t, h.HandleHeartbeat(job.Heartbeat{WorkerID: "worker-1", Pool: "default", CPULoad: 90}))
+		},
+	} {
+		h := newHarness(t, func(s *settings.Settings) { s.StaleWorker = settings.JitteredRetries })
+		draws := &countingRandom{}
+		h.random = draws
+		req := h.submit()
+		meets(h, &req)
+		drawn := draws.drawn
+		over, cancel := context.WithCancel(t.Context())
+		cancel() // a re-pick would not wait for the clock
+		_, err := h.pick(over, &req)
+		assert.ErrorIs(t, err, want)
+		assert.NotErrorIs(t, err, context.Canceled)
+		assert.Equal(t, drawn, draws.drawn, want)
+	}
+}
+
+// So does one that a re-pick meets.
+func TestAnErrorOfTheStrategyEndsTheRepicks(t *testing.T) {
+	h := newJittered(t, 4)
+	ended := h.handling(t.Context(), h.submit())
+	h.registry.Sweep()
+	h.clock.Advance(40 * time.Millisecond)
+	r := h.retry(soon(t, ended, "the end of the handling"))
+	assert.ErrorIs(t, r, routing.ErrNoWorkers)
+	assert.NotErrorIs(t, r, errStale)
+	assert.Equal(t, 1, h.stalePicks())
 }
 
 // whenStale is a handler of logs that does something after each stale pick, which the next pick follows at once.

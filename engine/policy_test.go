@@ -142,6 +142,8 @@ func TestAThrottledJobComesBackLater(t *testing.T) {
 	assert.Equal(t, 5*time.Second, r.Delay)
 	assert.Equal(t, phase.SafetyCheck, r.Phase)
 	assert.Equal(t, job.Pending, h.record().State)
+	again := h.retry(h.HandleJobRequest(bus.WithDeliveries(t.Context(), 4), request("job-1")))
+	assert.Equal(t, 5*time.Second, again.Delay, "however often")
 
 	h, k = withKernel(t, func(s *settings.Settings) { s.BusyBackoff, s.Policy.ThrottleDelay = true, time.Minute })
 	k.answer = &safetypb.CheckResponse{Decision: safetypb.Decision_THROTTLE}

@@ -44,13 +44,15 @@ func TestAResultEndsTheJob(t *testing.T) {
 }
 
 func TestAFailureWithoutAReasonCodeIsADispatchFailure(t *testing.T) {
-	h := newHarness(t)
-	h.submit()
-	h.force(job.Running, 1)
-	h.redis.HSet("job:job-1", "request", "not JSON") // the entry is written all the same
-	require.NoError(t, h.HandleJobResult(t.Context(), job.Result{JobID: "job-1", Status: job.StatusFailed}))
-	assert.Equal(t, "dispatch_failed", h.record().ReasonCode)
-	assert.Equal(t, "dispatch_failed", h.dlqEntry().ReasonCode)
+	for _, status := range []job.Status{job.StatusFailed, job.StatusFailedFatal} {
+		h := newHarness(t)
+		h.submit()
+		h.force(job.Running, 1)
+		h.redis.HSet("job:job-1", "request", "not JSON") // the entry is written all the same
+		require.NoError(t, h.HandleJobResult(t.Context(), job.Result{JobID: "job-1", Status: status}))
+		assert.Equal(t, "dispatch_failed", h.record().ReasonCode, status)
+		assert.Equal(t, "dispatch_failed", h.dlqEntry().ReasonCode, status)
+	}
 }
 
 func TestAResultOfAJobThatIsOverIsIgnored(t *testing.T) {

@@ -254,6 +254,10 @@ func TestTheLockOfARollback(t *testing.T) {
 		require.ErrorIs(t, h.saga.Rollback(t.Context(), "wf-1"), lock.ErrBusy)
 		assert.Len(t, h.stack(), 1)
 		h.redis.Del("saga:wf-1:lock")
+		h.faults.on(phase.SagaLock, "before")
+		require.ErrorIs(t, h.saga.Rollback(t.Context(), "wf-1"), errInjected, "who cannot ask for it does not hold it")
+		assert.Len(t, h.stack(), 1)
+		h.faults.calls = nil
 		h.faults.first[phase.SagaPublish] = func() {
 			assert.Equal(t, 2*time.Minute, h.redis.TTL("saga:wf-1:lock"))
 			for _, call := range h.faults.calls {

@@ -145,12 +145,18 @@ func (h *harness) leave(ago time.Duration) {
 // Scheduler internals, section 11: a new replica dispatches before it has heard any heartbeat.
 func TestRunStartsWarm(t *testing.T) {
 	h := newHarness(t)
-	h.leave(time.Second)
+	at := h.clock.Now().Add(-time.Second).UnixMilli()
+	data, err := json.Marshal(registry.Snapshot{WrittenAt: at, Workers: []registry.Seen{
+		{Heartbeat: job.Heartbeat{WorkerID: "worker-1", Pool: "default"}, LastSeen: at}, {Heartbeat: job.Heartbeat{WorkerID: "worker-2", Pool: "default"}, LastSeen: at},
+	}})
+	require.NoError(t, err)
+	require.NoError(t, h.redis.Set("sys:workers:snapshot", string(data)))
 	stop := h.run()
 	h.submit()
 	h.logs.await("job dispatched")
 	require.NoError(t, stop())
-	assert.True(t, h.logged("warm start", `"workers":1`))
+	assert.True(t, h.logged("warm start", `"workers":2`))
+	assert.Len(t, h.registry.Snapshot(), 2)
 	assert.Len(t, h.dispatches(), 1)
 }
 

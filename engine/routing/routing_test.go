@@ -70,6 +70,7 @@ func TestPickSubject(t *testing.T) {
 		"gpu at 90":                          {workers: []job.Heartbeat{loaded("a", 0, 0, 90)}, err: routing.ErrOverloaded, code: "pool_overloaded"},
 		"the overloaded are skipped":         {workers: []job.Heartbeat{loaded("a", 0, 95, 0), worker("b", 5)}, want: "worker.b.jobs"},
 		"the preferred worker":               {req: job.Request{Labels: label("preferred_worker_id", "b")}, workers: []job.Heartbeat{worker("a", 0), worker("b", 5)}, want: "worker.b.jobs"},
+		"the preferred worker at once":       {req: job.Request{Labels: label("preferred_worker_id", "b")}, workers: []job.Heartbeat{worker("b", 5), worker("a", 0)}, want: "worker.b.jobs"},
 		"the preferred worker is overloaded": {req: job.Request{Labels: label("preferred_worker_id", "b")}, workers: []job.Heartbeat{worker("a", 3), worker("b", 9)}, want: "worker.a.jobs"},
 		"the preferred worker is elsewhere":  {req: job.Request{Labels: label("preferred_worker_id", "b")}, workers: []job.Heartbeat{worker("a", 3), in(worker("b", 0), "other")}, want: "worker.a.jobs"},
 		"the preferred worker is gone":       {req: job.Request{Labels: label("preferred_worker_id", "z")}, workers: []job.Heartbeat{worker("a", 3)}, want: "worker.a.jobs"},

@@ -223,7 +223,9 @@ func TestOperationsHaveADeadline(t *testing.T) {
 	create(t, s)
 	_, _ = s.Read(t.Context(), "job-1")
 	_, _ = s.Write(t.Context(), store.Write{JobID: "job-1", From: job.Pending, To: job.Scheduled})
-	assert.Equal(t, 5, deadlines) // WATCH, EXISTS, MULTI; HGETALL; MULTI
+	_, _ = s.List(t.Context(), 10, store.Query{Key: store.IndexKey(job.Scheduled), Until: s.Clock.Now()})
+	_, _, _ = s.ReadAll(t.Context(), []string{"job-1"})
+	assert.Equal(t, 7, deadlines) // WATCH, EXISTS, MULTI; HGETALL; MULTI; MULTI; MULTI
 }
 
 type deadlineHook struct{ n *int }
@@ -245,7 +247,7 @@ func (h deadlineHook) ProcessHook(next redis.ProcessHook) redis.ProcessHook {
 
 func (h deadlineHook) ProcessPipelineHook(next redis.ProcessPipelineHook) redis.ProcessPipelineHook {
 	return func(ctx context.Context, cmds []redis.Cmder) error {
-		if _, ok := ctx.Deadline(); ok && cmds[0].Name() == "multi" {
+		if at, ok := ctx.Deadline(); ok && time.Until(at) <= time.Minute && cmds[0].Name() == "multi" {
 			*h.n++
 		}
 		return next(ctx, cmds)

@@ -225,6 +225,8 @@ func TestEveryLongDelayIsKept(t *testing.T) {
 	require.NoError(t, h.Runs.RemoveTimer(t.Context(), "wf-1:run-1"))
 	h.clock.Advance(2 * time.Second) // what is left is less
 	h.advances()
+	first, _ := h.timer()
+	assert.InDelta(t, 1011, first, 0, "a short delay is not kept, however early")
 	for _, step := range []struct {
 		after time.Duration
 		fires string
