@@ -23,8 +23,8 @@ const outsideMax = 4096
 // outside is the ledger of the system that jobs act on, asked over HTTP.
 type outside struct{ url *url.URL }
 
-// openOutside returns the ledger at the http or https address that a flag was given; without the flag, which may be nil, there is none. A
-// flag that is given "", for an unset variable, say, is refused: what was to be asked would not be.
+// openOutside returns the ledger at the http or https address of --ledger, and none if the flag was not given, or is nil. An
+// empty address, as of an unset variable, is refused: it would turn off in silence what was asked for.
 func openOutside(flag *pflag.Flag) (dlq.Ledger, error) {
 	if flag == nil || !flag.Changed {
 		return nil, nil
