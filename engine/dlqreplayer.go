@@ -80,7 +80,7 @@ func newDLQReplayer(s *settings.Settings, records *store.Store, queue *dlq.Queue
 			}
 			req, err := rec.Request()
 			if err != nil {
-				err = fmt.Errorf("%w: %w", dlq.ErrOwnFault, err)
+				err = dlq.Own(err)
 			}
 			return req, err
 		},

@@ -70,11 +70,11 @@ func (w *replayWorker) tick(ctx context.Context) error {
 			if err := w.hold(calls); err != nil {
 				return err
 			}
-			err := w.replayer.Visit(calls, id)
+			stay, err := w.replayer.Visit(calls, id)
+			if stay {
+				stays++
+			}
 			if err != nil {
-				if !errors.Is(err, dlq.ErrOwnFault) { // else it is due later
-					stays++
-				}
 				e.log.LogAttrs(calls, slog.LevelWarn, "dead letter left to a later tick", slog.String("job_id", id), slog.Any("error", err))
 			}
 			if errors.Is(err, dlq.ErrOwnFault) || errors.Is(err, dlq.ErrChanged) {

@@ -2,6 +2,7 @@ package engine
 
 import (
 	"context"
+	"errors"
 	"testing"
 	"time"
 
@@ -74,7 +75,8 @@ func (l *letters) entry(id string) dlq.Entry {
 func (l *letters) visited(id string, n int) dlq.Entry {
 	l.t.Helper()
 	for range n {
-		require.NoError(l.t, l.r.Visit(l.t.Context(), id))
+		_, err := l.r.Visit(l.t.Context(), id)
+		require.NoError(l.t, err)
 		l.clock.Advance(time.Hour)
 	}
 	return l.entry(id)
@@ -118,7 +120,9 @@ func TestAnApprovalThatRacesTheWorkerStands(t *testing.T) {
 	_, err := l.redis.ZAdd("dlq:replay:due", 0, "job-1") // a visit that has nothing to do
 	require.NoError(t, err)
 	l.faults.first[phase.DLQUpdate] = func() { assert.NoError(t, l.r.Approve(t.Context(), "job-1", dlq.Person{Name: "ana"})) }
-	assert.ErrorIs(t, l.r.Visit(t.Context(), "job-1"), dlq.ErrChanged)
+	stays, err := l.r.Visit(t.Context(), "job-1")
+	require.ErrorIs(t, err, dlq.ErrChanged)
+	assert.True(t, stays)
 	l.tick()
 	assert.Equal(t, dlq.Replayed, l.entry("job-1").ReplayStatus)
 }
@@ -456,6 +460,7 @@ func TestAnEntrysOwnFaultIsPutOff(t *testing.T) {
 		"entry":     func(l *letters) { _ = l.redis.Set("dlq:entry:job-1", "{") },
 		"request":   func(l *letters) { l.redis.HSet("job:job-1", "request", "{") },
 		"throttled": func(l *letters) { l.r.Check = throttles },
+		"ledger":    func(l *letters) { l.r.Ledger = away{} },
 	} {
 		t.Run(name, func(t *testing.T) {
 			l := newLetters(t, "")
@@ -473,11 +478,41 @@ func TestAnEntrysOwnFaultIsPutOff(t *testing.T) {
 			assert.Equal(t, []string{"job-1"}, due)
 			l.faults.on(phase.DLQEntryRead, "before")
 			require.NoError(t, w.tick(t.Context()), "once may be chance")
+			l.clock.Advance(time.Hour)
 			l.faults.on(phase.DLQEntryRead, "before")
 			assert.ErrorIs(t, w.tick(t.Context()), recovery.ErrUnable, "Redis that does not answer is the replica's")
 		})
 	}
 }
+
+// Two entries that fail end a tick, and come after all others in the next.
+func TestEntriesThatFailKeepNobodyOut(t *testing.T) {
+	l := newLetters(t, "")
+	for _, id := range []string{"job-1", "job-2", "job-3"} {
+		l.runs(request(id))
+		require.NoError(t, l.ends(id, job.StatusFailed, "timeout"))
+		l.visited(id, 1)
+	}
+	kernel := l.r.Check
+	l.r.Check = func(ctx context.Context, req *job.Request) (safety.Verdict, error) {
+		if req.Labels["replay_of"] != "job-3" {
+			return safety.Verdict{}, safety.ErrUnavailable
+		}
+		return kernel(ctx, req)
+	}
+	w := l.worker(true)
+	require.ErrorIs(t, w.tick(t.Context()), recovery.ErrUnable)
+	assert.Equal(t, dlq.Scheduled, l.entry("job-3").ReplayStatus)
+	l.clock.Advance(time.Hour)
+	require.ErrorIs(t, w.tick(t.Context()), recovery.ErrUnable)
+	assert.Equal(t, dlq.Replayed, l.entry("job-3").ReplayStatus)
+	assert.Equal(t, dlq.Scheduled, l.entry("job-1").ReplayStatus)
+}
+
+// away is a ledger that does not answer.
+type away struct{}
+
+func (away) Had(context.Context, string, string) (bool, error) { return false, errors.New("no answer") }
 
 func throttles(context.Context, *job.Request) (safety.Verdict, error) {
 	return safety.Verdict{Decision: safety.Throttle}, nil

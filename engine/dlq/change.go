@@ -20,9 +20,16 @@ const DueKey = "dlq:replay:due"
 // ErrChanged says that an entry is not what its reader knew any more: nothing was written.
 var ErrChanged = errors.New("the entry has changed meanwhile")
 
-// ErrOwnFault says that an entry could not be dealt with for a reason that any replica would meet: it comes
-// again later.
-var ErrOwnFault = errors.New("it comes again later")
+// ErrOwnFault says that an entry could not be dealt with for a reason that any replica would meet.
+var ErrOwnFault = errors.New("any replica would meet this")
+
+// Own makes an error an ErrOwnFault, in the same words.
+func Own(err error) error { return own{err} }
+
+type own struct{ error }
+
+func (o own) Is(target error) bool { return target == ErrOwnFault }
+func (o own) Unwrap() error        { return o.error }
 
 // errTaken says that there is a job already of the id that a replay was to have: nothing was written.
 var errTaken = errors.New("the replay's id is taken")
@@ -46,7 +53,7 @@ func (q *Queue) read(ctx context.Context, jobID string) (r read, err error) {
 	if err == nil {
 		r.body, r.ttl = []byte(body.Val()), max(left.Val(), 0)
 		if err = json.Unmarshal(r.body, &r.Entry); err != nil {
-			err = fmt.Errorf("%w: it cannot be read: %w", ErrOwnFault, err)
+			err = Own(fmt.Errorf("it cannot be read: %w", err))
 		}
 	}
 	if err != nil {

@@ -157,15 +157,13 @@ func (r *Replayer) Replay(ctx context.Context, jobID string, who Person) (Entry,
 	return r.Queue.Get(ctx, jobID)
 }
 
-// ask leaves the replay that a person wants to the schedulers. They may have no ledger; if the person brings one, it is asked
-// first.
+// ask leaves the replay that a person wants to the schedulers, unless what it is about has been done. They may have no
+// ledger, and the person may bring one.
 func (r *Replayer) ask(ctx context.Context, was read, who Person) error {
-	if r.Ledger != nil {
-		if done, err := r.committed(ctx, &was.Entry); err != nil {
-			return err
-		} else if done != "" {
-			return r.alreadyCommitted(ctx, was, done, who.Name)
-		}
+	if done, err := r.committed(ctx, &was.Entry); err != nil {
+		return err
+	} else if done != "" {
+		return r.alreadyCommitted(ctx, was, done, who.Name)
 	}
 	c := r.goes(was, audit.Event{Kind: EventAsked, By: who.Name})
 	c.to.ReplayReason = "as " + who.Name + " wants it"

@@ -87,19 +87,21 @@ func (p *Policy) Decide(e *Entry) Decision {
 			}
 		}
 	}
-	if transient := ClassOf(e.ReasonCode); e.Mismatch != "" && transient.Action == AutoReplay {
-		return Decision{Action: AutoReplay, Class: class.Name, Why: fmt.Sprintf("No rule matches, and what is %s goes on by the latest policy.", transient.Name)}
-	}
-	if e.Fatal && e.Mismatch == "" {
-		return Decision{Action: ManualReview, Class: class.Name, Why: "No rule matches, and its worker called the failure final: what it was part of may have been undone."}
-	}
 	d := Decision{Action: class.Action, Class: class.Name, Why: fmt.Sprintf("No rule matches; the default of %s: %s", class.Name, class.Says)}
-	if e.Mismatch != "" { // who was to decide on the failure is to decide on this
-		own := *e
-		own.Mismatch = ""
-		of := p.Decide(&own)
-		d.ApproverGroup = cmp.Or(of.ApproverGroup, of.Owner)
+	if e.Mismatch == "" {
+		if e.Fatal {
+			d.Action, d.Why = ManualReview, "No rule matches, and its worker called the failure final: what it was part of may have been undone."
+		}
+		return d
 	}
+	failure := *e
+	failure.Mismatch = ""
+	of := p.Decide(&failure)
+	if transient := ClassOf(e.ReasonCode); transient.Action == AutoReplay && of.Action == AutoReplay {
+		of.Class, of.Why = class.Name, fmt.Sprintf("No rule matches %s, and what is %s goes on by the latest policy.", code, transient.Name)
+		return of
+	}
+	d.ApproverGroup = cmp.Or(of.ApproverGroup, of.Owner) // who was to decide on the failure is to decide on this
 	return d
 }
 

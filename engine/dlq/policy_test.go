@@ -166,10 +166,19 @@ func TestAMismatchIsForWhoWasToDecide(t *testing.T) {
 	p := &dlq.Policy{Version: "v1", Rules: []dlq.Rule{
 		{Match: dlq.Match{ReasonCode: "partial_external_write"}, Action: dlq.RequireApproval, Owner: "payments", ApproverGroup: "governance"},
 		{Match: dlq.Match{ReasonCode: "schema_invalid"}, Action: dlq.Quarantine, Owner: "integration"},
+		{Match: dlq.Match{ReasonCode: "no_workers"}, Action: dlq.RequireApproval, ApproverGroup: "capacity"},
+		{Match: dlq.Match{ReasonCode: "timeout"}, Action: dlq.AutoReplay, MaxReplays: 2},
 	}}
-	for code, group := range map[string]string{"partial_external_write": "governance", "schema_invalid": "integration", "unknown_commit_state": ""} {
+	for code, group := range map[string]string{"partial_external_write": "governance", "schema_invalid": "integration", "unknown_commit_state": "", "no_workers": "capacity"} {
 		d := p.Decide(&dlq.Entry{Status: "FAILED", ReasonCode: code, Mismatch: "sha256:b"})
 		assert.Equal(t, dlq.RequireApproval, d.Action, code)
 		assert.Equal(t, group, d.ApproverGroup, code)
 	}
+	for code, n := range map[string]int{"timeout": 2, "dependency_unavailable": 0} {
+		d := p.Decide(&dlq.Entry{Status: "FAILED", ReasonCode: code, Mismatch: "sha256:b"})
+		assert.Equal(t, dlq.AutoReplay, d.Action, "%s would have been replayed by itself", code)
+		assert.Equal(t, n, d.MaxReplays, code)
+	}
+	d := p.Decide(&dlq.Entry{Status: "FAILED", ReasonCode: "dependency_unavailable", Fatal: true, Mismatch: "sha256:b"})
+	assert.Equal(t, dlq.RequireApproval, d.Action, "its worker called the failure final")
 }

@@ -82,18 +82,19 @@ type Replayer struct {
 	Ended func(e *Entry)
 }
 
-// Visit does with an entry whatever is next: triage, or its replay once that is due. What it could not do
-// comes again at a later tick; with an ErrOwnFault, only after a back-off.
-func (r *Replayer) Visit(ctx context.Context, jobID string) error {
-	err := r.visit(ctx, jobID)
-	if !errors.Is(err, ErrOwnFault) {
-		return err
+// Visit does with an entry whatever is next: triage, or its replay once that is due. What it could not do comes again after
+// a back-off, so that other entries come before it; unless the entry is another by then, or that could not be written
+// either. It says whether the entry stays due.
+func (r *Replayer) Visit(ctx context.Context, jobID string) (stays bool, err error) {
+	err = r.visit(ctx, jobID)
+	if err == nil || errors.Is(err, ErrChanged) {
+		return err != nil, err
 	}
 	ctx = phase.With(ctx, jobID, phase.DLQUpdate)
 	if late := r.Queue.postpone(ctx, jobID, r.Clock.Now().Add(r.Wait(ctx, 1))); late != nil {
-		return late
+		return true, fmt.Errorf("%w, after: %v", late, err) //nolint:errorlint // what Redis refuses is the replica's, whatever was before
 	}
-	return err
+	return false, err
 }
 
 func (r *Replayer) visit(ctx context.Context, jobID string) error {
@@ -220,7 +221,7 @@ func (r *Replayer) replay(ctx context.Context, was read, by string) error {
 	case decision.Decision == safety.Deny:
 		return r.end(ctx, was, Denied, "replay denied by policy: "+decision.Reason, EventDenied, "safety-kernel")
 	case decision.Decision == safety.Throttle:
-		return fmt.Errorf("%s: %w", throttledInWords, ErrOwnFault)
+		return Own(errors.New(throttledInWords))
 	}
 	changed := mismatch(&was.Entry, &decision)
 	if changed != "" && was.Mismatch != decision.Snapshot {
@@ -375,7 +376,7 @@ func (r *Replayer) committed(ctx context.Context, e *Entry) (by string, err erro
 	defer cancel()
 	had, err := r.Ledger.Had(ctx, e.Tenant, e.IdempotencyKey)
 	if err != nil {
-		return "", fmt.Errorf("ask the ledger: %w", err)
+		return "", Own(fmt.Errorf("ask the ledger: %w", err))
 	}
 	if had {
 		by = "an execution of which only the ledger knows"

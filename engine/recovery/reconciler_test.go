@@ -247,6 +247,20 @@ func TestJobsThatFailKeepNobodyOut(t *testing.T) {
 	assert.Equal(t, []string{"job-0", "job-1", "job-2", "job-0", "job-1", "job-3", "job-0", "job-1"}, order)
 }
 
+// A job that has failed once does not wait for those that fail for ever.
+func TestAJobThatFailedOnceKeepsItsTurn(t *testing.T) {
+	r := newReconciler(t)
+	r.Lock.Keep, r.MaxRetries = lock.Released, 1
+	for i := range 3 {
+		r.h.job(fmt.Sprint("job-", i), job.Dispatched, "job.default", time.Hour-time.Duration(i)*time.Second, "{}")
+	}
+	for id, n := range map[string]int{"job-0": 9, "job-1": 9, "job-2": 1} {
+		r.fails[id] = slices.Repeat([]error{errors.New("it cannot be")}, n)
+	}
+	r.h.ticks(3, r.Run)
+	assert.Equal(t, string(job.Timeout), r.h.redis.HGet("job:job-2", "state"))
+}
+
 // With one job a replica that is cut off meets one failure a tick.
 func TestAJobThatFailsInTwoTicksIsLeftToOthers(t *testing.T) {
 	r := newReconciler(t)

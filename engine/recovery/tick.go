@@ -89,7 +89,7 @@ type walker struct {
 	// that it fails at stays.
 	named  func(ctx context.Context, name string) error
 	health Health
-	failed map[string]bool // what was failed at since a tick last got to its end: it is visited last, and keeps nobody out
+	failed map[string]int // how often what was failed at since a tick last got to its end: it is visited last, and keeps nobody out
 }
 
 // known is how a walk remembers what the i-th of n queries listed. No job's id holds a space.
@@ -103,24 +103,16 @@ func (w *walker) known(i, n int, id string) string {
 // names says whether the i-th of n queries lists names.
 func (w *walker) names(i, n int) bool { return w.named != nil && i == n-1 }
 
-// order has what was failed at come last.
-func (w *walker) order(a, b string) int {
-	last := func(key string) int {
-		if w.failed[key] {
-			return 1
-		}
-		return 0
-	}
-	return last(a) - last(b)
-}
+// order has what was failed at come last, and of that what was failed at more often.
+func (w *walker) order(a, b string) int { return w.failed[a] - w.failed[b] }
 
 // saw takes in what became of what a walk knows as key.
 func (w *walker) saw(key string, err error) error {
 	if err != nil {
 		if w.failed == nil {
-			w.failed = map[string]bool{}
+			w.failed = map[string]int{}
 		}
-		w.failed[key] = true
+		w.failed[key]++
 	}
 	return w.health.Saw(err)
 }

@@ -52,8 +52,8 @@ func New(c Config) (*LeastLoaded, error) {
 // Topics are those that are served, in order.
 func (s *LeastLoaded) Topics() []string { return slices.Sorted(maps.Keys(s.topics)) }
 
-// PickSubject chooses among workers, whose order does not matter. It takes a preferred worker only if that is alive; whether
-// the one with the lowest score is, it leaves to its caller. Its error is, to errors.Is, one of ErrNoPoolMapping, ErrNoWorkers and ErrOverloaded.
+// PickSubject chooses among workers, whose order does not matter. It takes a preferred worker that is not alive only if there is
+// nobody else; whether another one is alive, it leaves to its caller. Its error is, to errors.Is, one of ErrNoPoolMapping, ErrNoWorkers and ErrOverloaded.
 //
 // A worker whose id cannot be a token of a subject has no address of its own; if only such workers
 // can take the job, it goes to the topic. A job with hints never does: anybody could take it from there.
@@ -69,6 +69,7 @@ func (s *LeastLoaded) PickSubject(req *job.Request, workers []job.Heartbeat, ali
 	preferred, hinted := req.Labels[job.LabelPreferredWorker], hinted(req.Labels)
 	var best []*job.Heartbeat // of the same score
 	lowest := 0.0
+	var stale *job.Heartbeat // the preferred worker, if it is not alive
 	seen, unaddressed, unfit := false, false, 0
 	for i := range workers {
 		w := &workers[i]
@@ -87,9 +88,13 @@ func (s *LeastLoaded) PickSubject(req *job.Request, workers []job.Heartbeat, ali
 			unaddressed = true
 			continue
 		}
-		if w.WorkerID == preferred && alive(preferred) {
-			best = append(best[:0], w)
-			break
+		if w.WorkerID == preferred {
+			if alive(preferred) {
+				best = append(best[:0], w)
+				break
+			}
+			stale = w
+			continue
 		}
 		switch score := score(w) + float64(given(w.WorkerID)); {
 		case len(best) == 0 || score < lowest:
@@ -104,6 +109,8 @@ func (s *LeastLoaded) PickSubject(req *job.Request, workers []job.Heartbeat, ali
 		return Pick{Subject: DirectSubject(id), WorkerID: id}, nil
 	case unaddressed:
 		return Pick{Subject: req.Topic}, nil
+	case stale != nil:
+		return Pick{Subject: DirectSubject(stale.WorkerID), WorkerID: stale.WorkerID}, nil
 	case seen:
 		return Pick{}, fmt.Errorf("topic %q, pools %q: %w", req.Topic, pools, ErrOverloaded)
 	case unfit > 0:

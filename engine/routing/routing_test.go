@@ -153,11 +153,16 @@ func TestATieIsTheCallersToBreak(t *testing.T) {
 func TestAStalePreferredWorkerIsPassedOver(t *testing.T) {
 	s := strategy(t, routing.Config{})
 	req := job.Request{JobID: "job-1", Topic: "job.default", Labels: map[string]string{"preferred_worker_id": "b"}}
-	workers := []job.Heartbeat{worker("a", 3), worker("b", 5)}
-	for alive, want := range map[bool]string{true: "b", false: "a"} {
-		pick, err := s.PickSubject(&req, workers, func(id string) bool { return id != "b" || alive }, nothing, func(int) int { return 0 })
+	for _, load := range []int{1, 3, 5} { // of b; a has 3
+		workers := []job.Heartbeat{worker("a", 3), worker("b", load)}
+		for alive, want := range map[bool]string{true: "b", false: "a"} {
+			pick, err := s.PickSubject(&req, workers, func(id string) bool { return id != "b" || alive }, nothing, func(int) int { return 0 })
+			require.NoError(t, err)
+			assert.Equal(t, want, pick.WorkerID)
+		}
+		pick, err := s.PickSubject(&req, workers[1:], func(string) bool { return false }, nothing, func(int) int { return 0 })
 		require.NoError(t, err)
-		assert.Equal(t, want, pick.WorkerID)
+		assert.Equal(t, "b", pick.WorkerID, "its caller meets a stale worker, and says so")
 	}
 }
 

@@ -32,6 +32,7 @@ const (
 	MessageLetter             // that of a message, by its place
 	SagaLetter                // that of a compensation
 	LetterIndex               // all of them
+	LettersDue                // those that the replay worker is to visit
 	Growth                    // the alert that they grow too many
 	Committed                 // who has done what an idempotency key stands for
 	Breaker                   // the shared counter of a circuit
@@ -68,6 +69,7 @@ var keys = [...]struct {
 	{prefix: DlqPrefix + "saga-", what: SagaLetter},
 	{prefix: DlqPrefix, what: Letter},
 	{prefix: DlqIndex, whole: true, what: LetterIndex},
+	{prefix: DlqDue, whole: true, what: LettersDue},
 	{prefix: GrowthKey, whole: true, what: Growth},
 	{prefix: CommittedPrefix, what: Committed},
 	{prefix: "res:", what: Output},
@@ -153,7 +155,7 @@ func Classify(c *sim.Change) (what What, of string) {
 		return what, c.Header[HeaderJob]
 	}
 	what, of = KeyOf(c.Key)
-	if what == Outbox || what == LetterIndex || what == Scans { // it lists jobs
+	if what == Outbox || what == LetterIndex || what == LettersDue || what == Scans { // it lists jobs
 		of = c.Field
 	}
 	return what, of

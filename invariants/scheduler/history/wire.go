@@ -24,6 +24,7 @@ const (
 	InflightPrefix  = "cordum:bus:inflight:"
 	DlqPrefix       = "dlq:entry:"
 	DlqIndex        = "dlq:index"
+	DlqDue          = "dlq:replay:due"
 	StreamJobs      = "CORDUM_JOBS"
 	StreamSys       = "CORDUM_SYS"
 	SubjectSubmit   = "sys.job.submit"

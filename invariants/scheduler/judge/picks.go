@@ -106,7 +106,7 @@ var noRetryForWantOfKnownWorkers = rule.New(invariants.Invariant{
 
 var stalePreferenceIsPassedOver = rule.New(invariants.Invariant{
 	Name:   "stale-preference-is-passed-over",
-	Says:   "A job whose preferred worker is past its TTL does not go back for want of a worker while another one is alive, free and less loaded, or as loaded and before it by its id.",
+	Says:   "A job whose preferred worker is past its TTL does not go back for want of a worker while another one is alive and free.",
 	Kind:   invariants.Always,
 	Source: "Scheduler internals, section 5, preferred_worker_id: direct dispatch to a specific worker if healthy",
 }, func(f *model.Facts, t *rule.Tally) observe.Checker {
@@ -117,18 +117,14 @@ var stalePreferenceIsPassedOver = rule.New(invariants.Invariant{
 		if !h.Scheduled || h.Full || preferred.Worker == "" || len(w.Labels)+len(w.Requires)+len(w.Constraints) > 1 || plain.Particular() || !f.OnlyStale(s, preferred) {
 			return
 		}
-		stale := f.Heard[preferred].Candidate()
-		for _, other := range f.Alive(s) {
-			load, its := loadOf(&other, &f.Config), loadOf(&stale, &f.Config)
-			if load > its || load == its && other.Worker > stale.Worker {
-				continue
-			}
-			t.Exercise()
-			if h.FoundNobody() {
-				t.Violation(s.About, "%s found no worker for it by step %d; its preferred %s was past its TTL, but %s was alive and free",
-					invariants.Who(s.Event), invariants.StepNo(s.Step), stale.Worker, other.Worker)
-			}
+		others := f.Alive(s)
+		if len(others) == 0 {
 			return
+		}
+		t.Exercise()
+		if h.FoundNobody() {
+			t.Violation(s.About, "%s found no worker for it by step %d; its preferred %s was past its TTL, but %s was alive and free",
+				invariants.Who(s.Event), invariants.StepNo(s.Step), preferred.Worker, others[0].Worker)
 		}
 	}}
 })

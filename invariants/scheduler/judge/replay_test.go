@@ -45,6 +45,17 @@ func (s *story) putOff(job string, by time.Duration) *story {
 	return s.letter(s1, job, "timeout", "scheduled", map[string]any{"action": "auto_replay", "next_replay_at": (s.at + by).Milliseconds()})
 }
 
+// due puts a job's dead letter before the replay worker.
+func (s *story) due(job string, after time.Duration) *story {
+	c := s.set(history.DlqDue, job, strconv.FormatInt((s.at+after).Milliseconds(), 10))
+	return s.add(s1, sim.KindRedis, "zadd", c.Key, job, "dlq_update", c)
+}
+
+// visits is the replay worker's look at a job's dead letter.
+func (s *story) visits(node, job string) *story {
+	return s.add(node, sim.KindRedis, "pipeline", history.DlqPrefix+job, job, "dlq_entry_read")
+}
+
 // dies is a job that fails, with its dead letter.
 func (s *story) dies(job, reason string) *story {
 	s.asksFor(job, "job.default", `,"idempotency_key":"`+job+`:key"`).begins(s1, job).write(s1, job, "failed_write", "FAILED", "reason_code", reason)
@@ -195,6 +206,20 @@ var replayTrials = map[string]trial{
 			s.dies(job2, "timeout").denied(s1, "job-2-replay-1").letter(s1, job2, "timeout", "denied", nil)
 			s.dies("job-3", "timeout").letter("operator", "job-3", "timeout", "denied", map[string]any{"decided_by": "operator"})
 			s.dies("job-4", "timeout").reports(w1, "job-4", "SUCCEEDED").letter(s1, "job-4", "timeout", "already_committed", nil)
+		},
+	},
+	"dead-letters-take-turns": {
+		cfg: replaying,
+		breaks: func(s *story) {
+			s.dies(job1, "timeout").due(job1, 0).dies(job2, "timeout").due(job2, 0).wait(time.Second)
+			s.op(s1, "", "dlq_read").visits(s1, job2).op(s1, "", "dlq_lock").op(s2, "", "dlq_read").visits(s2, job2).op(s2, "", "dlq_lock")
+		},
+		says: "job-1: its dead letter is due, and waits at step 32 while scheduler-2 has visited that of job-2 for the second time",
+		holds: func(s *story) {
+			s.dies(job1, "timeout").due(job1, 0).dies(job2, "timeout").due(job2, 0).wait(time.Second)
+			s.op(s1, "", "dlq_read").visits(s1, job2).op(s1, job2, "dlq_update").fails().visits(s1, job2).due(job2, time.Hour).op(s1, "", "dlq_lock")
+			s.visits("operator", job2).visits(s1, job1).due(job1, time.Minute).op(s1, "", "dlq_lock")
+			s.wait(2*time.Hour).visits(s1, job1).due(job1, time.Minute).op(s1, "", "dlq_lock").visits(s1, job2)
 		},
 	},
 	"dead-letter-replayed":          letterTrial("replayed"),

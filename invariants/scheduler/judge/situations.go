@@ -19,6 +19,7 @@ var situations = []rule.Rule{
 	rule.Situation(rule.Reached(model.LockOverstayed), "lock-overstayed", "A handler goes on after its lock has expired.", "Scheduler internals, section 8, renewal abandon"),
 	rule.Situation(rule.Reached(model.ToDeadWorker), "dispatch-to-dead-worker", "A dispatch is stored for a worker that is dead.", "Stale workers, the worker TTL window"),
 	rule.Situation(rule.Reached(model.ToSilentWorker), "dispatch-to-silent-worker", "A dispatch is stored for a worker whose heartbeats are being lost.", "Stale workers, the worker TTL window"),
+	rule.Situation(rule.Reached(model.ToTopic), "dispatch-to-a-topic", "A dispatch is stored for a topic, from which any worker may take it.", "Scheduler internals, section 5, subjects: a topic is for whoever takes it"),
 	rule.Situation(rule.Reached(model.NoWorkerTook), "no-worker-took-a-job", "A handling schedules a job and finds no worker for it.", "Stale workers, error classification"),
 	rule.Situation(rule.Reached(model.StaleWorkerMet), "stale-worker-exhausted-the-picks", "A handling finds no worker while one past its TTL may still be listed.", "Stale workers, the inner dispatch loop"),
 	rule.Situation(rule.Reached(model.LateHeartbeat), "late-heartbeat", "A replica hears of a worker again after the worker's TTL had passed.", "Stale workers, the worker TTL window"),

@@ -241,6 +241,13 @@ var trials = map[string]trial{
 		},
 		holds: func(s *story) { s.submit(job1).control("partition", w1).dispatched(s1, job1, w1) },
 	},
+	"dispatch-to-a-topic": {
+		breaks: func(s *story) { s.submit(job1).dispatched(s1, job1, w1) },
+		holds: func(s *story) {
+			s.submit(job1)
+			s.add(s1, sim.KindPublish, "", "job.default", job1, "publish", s.store(history.StreamJobs, "job.default", job1))
+		},
+	},
 	"no-worker-took-a-job": {breaks: calm, holds: func(s *story) { s.submit(job1).begins(s1, job1).unlock(s1, job1) }},
 	"stale-worker-exhausted-the-picks": {
 		breaks: func(s *story) { s.submit(job1).beat(w1, s1).begins(s1, job1).unlock(s1, job1) },

@@ -18,7 +18,7 @@
 //	output.go, record.go                outputs and records
 //	wish.go                             what a job asks for of a worker
 //	saga.go, messages.go, nodes.go      sagas, messages and processes
-//	effect.go, replay.go                what was done on the outside, and dead letters
+//	effect.go, replay.go, turns.go      what was done on the outside, and dead letters
 //	job.go, tenants.go                  a job, and whose it is
 //	rescue.go, workflow.go              rescues and runs
 //	lock.go, handling.go                a job's lock, and what its holder does

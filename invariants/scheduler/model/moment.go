@@ -9,6 +9,7 @@ const (
 	Contended
 	ToDeadWorker
 	ToSilentWorker
+	ToTopic
 	StaleWorkerMet
 	CeilingReached
 	LateHeartbeat

@@ -29,6 +29,8 @@ type replayFacts struct {
 	Alarmed   func(*Step)
 	Rewritten func(s *Step, id string, was, is *Letter)
 	PutOff    func(s *Step, id string, is *Letter)
+
+	Turns turns
 }
 
 // letterOf is a job's dead letter in the eyes of a process.
@@ -148,6 +150,9 @@ func (f *Facts) LetterChanged(s *Step, id string, c *sim.Change) {
 // LetterRead takes in that a process has read a job's dead letter.
 func (f *Facts) LetterRead(s *Step) {
 	f.replays().read[letterOf{invariants.Process(s.Node, s.Incarnation), s.About.ID}] = s.At
+	if strings.HasPrefix(s.Target, history.DlqPrefix) {
+		f.letterVisited(s)
+	}
 }
 
 // decided takes in who has decided on a letter. When another policy is to decide on its replay, that counts no more.

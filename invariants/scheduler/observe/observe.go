@@ -81,6 +81,12 @@ func (o *Observer) operation(e *sim.Event) {
 	f.BreakerAsked(s)
 	f.OutputOperation(s)
 	f.Workflow.Answered(f, s)
+	switch s.Phase {
+	case "dlq_lock":
+		f.VisitEnds(s)
+	case "dlq_read":
+		f.LettersListed(s)
+	}
 	if s.Phase == "dlq_growth_read" || s.Phase == "dlq_growth_write" {
 		f.GrowthSeen(s)
 	}
@@ -106,6 +112,10 @@ func (o *Observer) concluded(s *model.Step, applied, locked bool) {
 		o.stateRead(s)
 	case "dlq_entry_read":
 		f.LetterRead(s)
+	case "dlq_update":
+		if s.Failed {
+			f.VisitFails(s)
+		}
 	case "replay_read":
 		f.ReplayerRead(s)
 	case "publish":
@@ -236,6 +246,8 @@ func (o *Observer) changed(s *model.Step, c *sim.Change, what history.What, of s
 		f.Audited(c)
 	case history.LetterIndex:
 		f.LettersIndexed(c, of)
+	case history.LettersDue:
+		f.LetterDue(c, of)
 	case history.Growth:
 		f.GrowthChanged(s, c)
 	case history.Committed:

@@ -55,6 +55,9 @@ func (o *Observer) dispatchStored(own *model.Step, c *sim.Change) {
 		own.Handling.Stored = true
 	}
 	f.Assigned(own.About, d.Worker)
+	if d.Worker == "" {
+		f.Reach(model.ToTopic)
+	}
 	if n := f.Nodes[d.Worker]; n != nil && d.Worker != "" {
 		if n.Down {
 			f.Come(own.About, model.DeadWorker)

@@ -186,6 +186,7 @@ var Matrix = map[string]row{
 	}},
 	"one-replay-per-count":         {Takes: []mechanism{having(withAtomicReplay)}},
 	"replay-waits-its-backoff":     {Except: []exception{wrongClock}},
+	"dead-letters-take-turns":      {Except: []exception{wrongClock}},
 	"growth-alert-tells-the-truth": {Except: []exception{wrongClock}},
 	"auto-replay-comes-about":      {Takes: []mechanism{having(withReplayWorker)}, Except: []exception{rewound, wrongClock}},
 	"max-replays-hold":             {Except: []exception{rewound}},

@@ -16,7 +16,7 @@ import (
 // What holds of dead-letter triage and replay (Dead letters).
 var Invariants = []rule.Rule{
 	replayKeepsIdempotencyKey, replayHasFreshDecision, oneReplayPerCount, maxReplaysHold, noReplayOfCommitted, noReplayAgainstTriage, deadLetterKeepsItsDecision,
-	growthAlertTellsTheTruth, autoReplayComesAbout, oneEffectPerKey, oneUndoPerEffect, policyMismatchIsRaised, noReplayOfWhatTheLedgerHas, replayWaitsItsBackoff,
+	growthAlertTellsTheTruth, autoReplayComesAbout, oneEffectPerKey, oneUndoPerEffect, policyMismatchIsRaised, noReplayOfWhatTheLedgerHas, replayWaitsItsBackoff, deadLettersTakeTurns,
 }
 
 var Situations = []rule.Rule{
@@ -65,10 +65,15 @@ func triage(c *config.ReplayConfig, l *model.Letter) (action string, replays int
 		return r.Action, cmp.Or(r.MaxReplays, c.MaxReplays)
 	}
 	action = replayDefaults[l.ReasonCode]
-	switch {
-	case l.Raised != "" && action != actAutoReplay:
-		action = actApproval
-	case l.Raised == "" && (l.Fatal || action == ""):
+	if l.Raised != "" {
+		failure := *l
+		failure.Raised = ""
+		if of, replays := triage(c, &failure); action == actAutoReplay && of == actAutoReplay {
+			return of, replays
+		}
+		return actApproval, c.MaxReplays
+	}
+	if l.Fatal || action == "" {
 		action = actManual
 	}
 	return action, c.MaxReplays

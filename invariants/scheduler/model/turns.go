@@ -1,0 +1,100 @@
+package model
+
+import (
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/wavetank-sim/wavetank/invariants"
+	"github.com/wavetank-sim/wavetank/invariants/scheduler/history"
+	"github.com/wavetank-sim/wavetank/sim"
+)
+
+// turns is which dead letters the replay worker is to visit, and which it visits.
+type turns struct {
+	due    map[string]*turn  // by job id
+	worker map[string]bool   // the processes that have listed what is due: no operator does
+	at     map[string]*Visit // by process
+
+	Visited func(*Step, *Visit) // set by the invariant that judges it, of a visit that has ended while other letters waited
+}
+
+// turn is a dead letter's wait for a visit.
+type turn struct {
+	since  time.Duration
+	passed map[string]bool // the letters that were visited meanwhile
+}
+
+// Visit is a visit of a dead letter.
+type Visit struct {
+	Process, ID string
+	passed      []*turn  // the letters that were due as well as it began
+	ids         []string // and whose they are
+	Again       []string // those that have waited for an earlier visit of this letter, too
+}
+
+// LetterDue takes in that the replay worker is to visit a job's dead letter from a time on, or no more.
+func (f *Facts) LetterDue(c *sim.Change, id string) {
+	t := f.turns()
+	ms, err := strconv.ParseFloat(c.Value, 64)
+	switch {
+	case id == "": // the whole list
+		clear(t.due)
+	case c.Gone || err != nil:
+		delete(t.due, id)
+	default:
+		t.due[id] = &turn{since: f.Workflow.Since(int64(ms)), passed: map[string]bool{}}
+	}
+}
+
+// LettersListed takes in that a process asks which dead letters are due.
+func (f *Facts) LettersListed(s *Step) {
+	f.turns().worker[invariants.Process(s.Node, s.Incarnation)] = true
+}
+
+// letterVisited takes in that a process begins a visit of a job's dead letter.
+func (f *Facts) letterVisited(s *Step) {
+	f.VisitEnds(s)
+	t, id := f.turns(), strings.TrimPrefix(s.Target, history.DlqPrefix)
+	v := &Visit{Process: invariants.Process(s.Node, s.Incarnation), ID: id}
+	own := t.due[id]
+	if own == nil || !t.worker[v.Process] {
+		return
+	}
+	clear(own.passed)
+	for _, other := range f.Replay.Order {
+		if d := t.due[other]; d != nil && d != own && d.since <= f.At {
+			v.passed, v.ids = append(v.passed, d), append(v.ids, other)
+		}
+	}
+	t.at[v.Process] = v
+}
+
+// VisitFails takes in that what came of a visit could not be written: the letter stays where it is.
+func (f *Facts) VisitFails(s *Step) {
+	delete(f.turns().at, invariants.Process(s.Node, s.Incarnation))
+}
+
+// VisitEnds takes in that a process goes on to something else.
+func (f *Facts) VisitEnds(s *Step) {
+	t, by := f.turns(), invariants.Process(s.Node, s.Incarnation)
+	v := t.at[by]
+	if delete(t.at, by); v == nil || len(v.passed) == 0 || t.Visited == nil {
+		return
+	}
+	for i, d := range v.passed {
+		if d.passed[v.ID] {
+			v.Again = append(v.Again, v.ids[i])
+		}
+		d.passed[v.ID] = true
+	}
+	t.Visited(s, v)
+}
+
+func (f *Facts) turns() *turns {
+	t := &f.Replay.Turns
+	if t.due == nil {
+		t.due, t.worker, t.at = map[string]*turn{}, map[string]bool{}, map[string]*Visit{}
+	}
+	return t
+}

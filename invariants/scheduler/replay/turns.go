@@ -1,0 +1,23 @@
+package replay
+
+import (
+	"github.com/wavetank-sim/wavetank/invariants"
+	"github.com/wavetank-sim/wavetank/invariants/scheduler/model"
+	"github.com/wavetank-sim/wavetank/invariants/scheduler/observe"
+	"github.com/wavetank-sim/wavetank/invariants/scheduler/rule"
+)
+
+var deadLettersTakeTurns = rule.New(invariants.Invariant{
+	Name:   "dead-letters-take-turns",
+	Says:   "While a dead letter is due, the replay worker visits every other one once at most: those that it fails at keep nobody waiting. A visit of which nothing could be written does not count.",
+	Kind:   invariants.Always,
+	Source: "Dead letters, replay worker",
+}, func(f *model.Facts, t *rule.Tally) observe.Checker {
+	f.Replay.Turns.Visited = func(s *model.Step, v *model.Visit) {
+		t.Exercise()
+		for _, id := range v.Again {
+			t.Violation(f.Job(id), "its dead letter is due, and waits at step %d while %s has visited that of %s for the second time", invariants.StepNo(s.Step), v.Process, v.ID)
+		}
+	}
+	return observe.Checker{}
+})
