@@ -2,8 +2,8 @@
 //
 // Its files, each of which calls only those after it:
 //
-//	replay.go   what is replayed, and what is not
-//	effects.go  what was done on the outside, and under which policy
-//	backoff.go  when a replay comes
 //	turns.go    which dead letter is visited next
+//	backoff.go  when a replay comes
+//	effects.go  what was done on the outside, and under which policy
+//	replay.go   what is replayed, and what is not
 package replay
