@@ -93,6 +93,22 @@ func TestInfrastructureDelaysLast(t *testing.T) {
 }
 
 // Scheduler internals, section 5: the jitter is drawn from [0, 500 ms), in production by crypto/rand.
+// Dead letters, exponential_jitter: the n-th replay waits for backoff_base, doubled n-1 times, and for up to as much again as
+// backoff_base by chance.
+func TestTheBackoffOfReplays(t *testing.T) {
+	s := settings.Documented()
+	s.Replay.BackoffBase = 10 * time.Second
+	for random, want := range map[time.Duration][]time.Duration{
+		0:               {10 * time.Second, 20 * time.Second, 40 * time.Second},
+		3 * time.Second: {13 * time.Second, 23 * time.Second, 43 * time.Second},
+	} {
+		wait := replayWait(&s, fixedRandom(random))
+		for i, w := range want {
+			assert.Equal(t, w, wait(t.Context(), i+1))
+		}
+	}
+}
+
 func TestTheJitterIsDrawn(t *testing.T) {
 	for random, want := range map[time.Duration]time.Duration{0: time.Second, 499 * time.Millisecond: 1499 * time.Millisecond, 500 * time.Millisecond: time.Second} {
 		h := newHarness(t)

@@ -19,19 +19,21 @@ import (
 
 // Dispatch ordering: a failed DISPATCHED write blocks the publish; the replay publishes once.
 func TestDuplicateDispatchOnDispatchedStateFailure(t *testing.T) {
-	h := newHarness(t)
-	h.worker("worker-1")
-	req := h.submit()
-	h.faults.on(phase.DispatchedWrite, "before")
-	r := h.retry(h.handle(req))
-	assert.Equal(t, phase.DispatchedWrite, r.Phase)
-	assert.Equal(t, time.Second, r.Delay)
-	assert.Empty(t, h.dispatches())
+	for _, fault := range []string{"before", "late"} {
+		h := newHarness(t)
+		h.worker("worker-1")
+		req := h.submit()
+		h.faults.on(phase.DispatchedWrite, fault)
+		r := h.retry(h.handle(req))
+		assert.Equal(t, phase.DispatchedWrite, r.Phase)
+		assert.Equal(t, time.Second, r.Delay)
+		assert.Empty(t, h.dispatches())
 
-	require.NoError(t, h.handle(req))
-	assert.Len(t, h.dispatches(), 1)
-	require.NoError(t, h.handle(req))
-	assert.Len(t, h.dispatches(), 1)
+		require.NoError(t, h.handle(req))
+		assert.Len(t, h.dispatches(), 1)
+		require.NoError(t, h.handle(req))
+		assert.Len(t, h.dispatches(), 1)
+	}
 }
 
 // Dispatch ordering: each failed replay counts twice, for SCHEDULED and for the rollback to SCHEDULED.
@@ -88,24 +90,26 @@ func TestAPublishWhoseAckIsLostIsPublishedTwice(t *testing.T) {
 
 // Dispatch ordering, residual risk window: the job stays DISPATCHED and its redelivery is a no-op.
 func TestAFailedRollbackLeavesTheJobDispatched(t *testing.T) {
-	h := newHarness(t)
-	h.worker("worker-1")
-	req := h.submit()
-	h.faults.on(phase.Publish, "before")
-	h.faults.on(phase.RollbackWrite, "before")
-	r := h.retry(h.handle(req))
-	assert.Equal(t, phase.RollbackWrite, r.Phase)
-	assert.Equal(t, time.Second, r.Delay)
-	assert.Equal(t, job.Dispatched, h.record().State)
-	assert.Equal(t, 1, h.record().Attempts)
-	assert.True(t, h.logged("dispatch rollback failed", "job-1"))
-	assert.EqualValues(t, 1, h.metric(`scheduler_dispatch_rollback_total{topic="job.default"}`))
-	assert.EqualValues(t, 1, h.metric(`scheduler_dispatch_rollback_failed_total{topic="job.default"}`))
-	assert.EqualValues(t, 1, h.metric(`scheduler_retry_total{phase="rollback_write",reason_code="dispatch_failed",topic="job.default"}`))
+	for _, fault := range []string{"before", "late"} {
+		h := newHarness(t)
+		h.worker("worker-1")
+		req := h.submit()
+		h.faults.on(phase.Publish, "before")
+		h.faults.on(phase.RollbackWrite, fault)
+		r := h.retry(h.handle(req))
+		assert.Equal(t, phase.RollbackWrite, r.Phase)
+		assert.Equal(t, time.Second, r.Delay)
+		assert.Equal(t, job.Dispatched, h.record().State)
+		assert.Equal(t, 1, h.record().Attempts)
+		assert.True(t, h.logged("dispatch rollback failed", "job-1"))
+		assert.EqualValues(t, 1, h.metric(`scheduler_dispatch_rollback_total{topic="job.default"}`))
+		assert.EqualValues(t, 1, h.metric(`scheduler_dispatch_rollback_failed_total{topic="job.default"}`))
+		assert.EqualValues(t, 1, h.metric(`scheduler_retry_total{phase="rollback_write",reason_code="dispatch_failed",topic="job.default"}`))
 
-	require.NoError(t, h.handle(req))
-	assert.Equal(t, job.Dispatched, h.record().State)
-	assert.Empty(t, h.dispatches())
+		require.NoError(t, h.handle(req))
+		assert.Equal(t, job.Dispatched, h.record().State)
+		assert.Empty(t, h.dispatches())
+	}
 }
 
 func TestAFailedRunningWriteIsNotRetried(t *testing.T) {

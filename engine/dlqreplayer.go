@@ -13,6 +13,7 @@ import (
 	"github.com/wavetank-sim/wavetank/engine/bus"
 	"github.com/wavetank-sim/wavetank/engine/dlq"
 	"github.com/wavetank-sim/wavetank/engine/job"
+	"github.com/wavetank-sim/wavetank/engine/recovery"
 	"github.com/wavetank-sim/wavetank/engine/safety"
 	"github.com/wavetank-sim/wavetank/engine/settings"
 	"github.com/wavetank-sim/wavetank/engine/store"
@@ -80,7 +81,7 @@ func newDLQReplayer(s *settings.Settings, records *store.Store, queue *dlq.Queue
 			}
 			req, err := rec.Request()
 			if err != nil {
-				err = dlq.Own(err)
+				err = recovery.Own(err)
 			}
 			return req, err
 		},

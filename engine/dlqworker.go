@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"slices"
 
 	"golang.org/x/sync/errgroup"
 
@@ -59,12 +60,10 @@ func (w *replayWorker) tick(ctx context.Context) error {
 		if err != nil {
 			return err
 		}
-		for _, id := range ids {
+		fresh := slices.DeleteFunc(ids, func(id string) bool { return visited[id] }) // else it is behind all others
+		for _, id := range fresh {
 			if ctx.Err() != nil {
 				return nil
-			}
-			if visited[id] {
-				continue
 			}
 			visited[id] = true
 			if err := w.hold(calls); err != nil {
@@ -77,14 +76,14 @@ func (w *replayWorker) tick(ctx context.Context) error {
 			if err != nil {
 				e.log.LogAttrs(calls, slog.LevelWarn, "dead letter left to a later tick", slog.String("job_id", id), slog.Any("error", err))
 			}
-			if errors.Is(err, dlq.ErrOwnFault) || errors.Is(err, dlq.ErrChanged) {
-				err = fmt.Errorf("%w: %w", recovery.ErrOwn, err)
+			if errors.Is(err, dlq.ErrChanged) {
+				err = recovery.Own(err)
 			}
 			if err := w.health.Saw(err); err != nil {
 				return err
 			}
 		}
-		if len(ids) < e.settings.BatchSize {
+		if len(fresh) < e.settings.BatchSize {
 			break
 		}
 	}

@@ -72,6 +72,8 @@ func (f *faults) call(ctx context.Context, name string, apply func() error) erro
 	switch word {
 	case "before":
 		return errInjected
+	case "late":
+		return context.DeadlineExceeded
 	case "too large":
 		return fmt.Errorf("nats: %w", nats.ErrMaxPayload)
 	case "unanswered":

@@ -86,24 +86,25 @@ func TestARequestThatMakesNoSenseIsPoison(t *testing.T) {
 
 // State-read errors: first read fails, second finds RUNNING; nothing is published.
 func TestHandleJobRequestStateReadErrorDoesNotDispatchDuplicate(t *testing.T) {
-	h := newHarness(t)
-	h.worker("worker-1")
-	req := h.submit()
-	h.force(job.Running, 1)
-	h.faults.on(phase.StateRead, "before")
-	r := h.retry(h.handle(req))
-	assert.Equal(t, phase.StateRead, r.Phase)
-	assert.Equal(t, time.Second, r.Delay)
-	assert.ErrorIs(t, r, errInjected)
-	assert.NotErrorIs(t, r, redis.Nil)
-	assert.Empty(t, h.dispatches())
-	assert.True(t, h.logged("state read failed, failing closed", "job-1"))
-	assert.EqualValues(t, 1, h.metric(`scheduler_state_read_fail_closed_total{topic="job.default"}`))
-	h.unlocked()
+	for _, fault := range []string{"before", "late"} {
+		h := newHarness(t)
+		h.worker("worker-1")
+		req := h.submit()
+		h.force(job.Running, 1)
+		h.faults.on(phase.StateRead, fault)
+		r := h.retry(h.handle(req))
+		assert.Equal(t, phase.StateRead, r.Phase)
+		assert.Equal(t, time.Second, r.Delay)
+		assert.NotErrorIs(t, r, redis.Nil)
+		assert.Empty(t, h.dispatches())
+		assert.True(t, h.logged("state read failed, failing closed", "job-1"))
+		assert.EqualValues(t, 1, h.metric(`scheduler_state_read_fail_closed_total{topic="job.default"}`))
+		h.unlocked()
 
-	require.NoError(t, h.handle(req))
-	assert.Empty(t, h.dispatches())
-	assert.Equal(t, job.Running, h.record().State)
+		require.NoError(t, h.handle(req))
+		assert.Empty(t, h.dispatches())
+		assert.Equal(t, job.Running, h.record().State)
+	}
 }
 
 func TestARecordThatCannotBeBelievedFailsClosed(t *testing.T) {
@@ -169,13 +170,13 @@ func TestABusyLockIsRetried(t *testing.T) {
 func TestStoreFailuresBeforeThePublishAreRetried(t *testing.T) {
 	for _, p := range []phase.Phase{phase.LockAcquire, phase.StateRead, phase.PendingWrite, phase.ScheduledWrite, phase.DispatchedWrite} {
 		t.Run(string(p), func(t *testing.T) {
-			h := newHarness(t)
+			h := newHarness(t, func(s *settings.Settings) { s.RetryDelayStore = 1700 * time.Millisecond })
 			h.worker("worker-1")
 			h.faults.on(p, "before")
 			req := request("job-1") // without a record, so that it passes pending_write
 			r := h.retry(h.handle(req))
 			assert.Equal(t, p, r.Phase)
-			assert.Equal(t, time.Second, r.Delay)
+			assert.Equal(t, 1700*time.Millisecond, r.Delay)
 			assert.Empty(t, h.dispatches())
 			assert.True(t, h.logged("retrying later", `"phase":"`+string(p)+`"`))
 			assert.EqualValues(t, 1, h.metric(`scheduler_retry_total{phase="`+string(p)+`",reason_code="",topic="job.default"}`))

@@ -61,6 +61,21 @@ func TestATimeoutIsWrittenWithItsReason(t *testing.T) {
 	}
 }
 
+// So is that of a job that was RUNNING, and at its second attempt.
+func TestATimeoutOfARunningJobHasItsReason(t *testing.T) {
+	for want, change := range map[string]func(*settings.Settings){"overdue by the list": func(*settings.Settings) {}, "RUNNING for 30m0s, at most 30m0s": recheck} {
+		h := newHarness(t, change)
+		h.submit()
+		h.force(job.Running, 2)
+		h.clock.Advance(h.settings.RunningTimeout)
+		require.NoError(t, h.reconcile())
+		rec := h.record()
+		assert.Equal(t, job.Timeout, rec.State)
+		assert.Equal(t, "timeout", rec.ReasonCode)
+		assert.Equal(t, want, rec.Reason)
+	}
+}
+
 // WEAKNESSES 5: a job leaves DISPATCHED for RUNNING between the reconciler's list and its write.
 func TestAJobThatHasMovedOnSinceItWasListed(t *testing.T) {
 	for recheck, want := range map[bool]job.State{true: job.Running, false: job.Timeout} {

@@ -98,7 +98,7 @@ func markComparison(b *strings.Builder, v comparisonView) {
 	if v.Broke {
 		row("promises broken", markBroken)
 	}
-	fmt.Fprintf(b, "\nPlans: %s. Mean ± half of the 95 %% interval, which is written out where it reaches the least or the greatest possible value; less is better, bold is the least of a row, with what cannot be told apart from it.", markText(v.Under))
+	fmt.Fprintf(b, "\nPlans: %s. Mean ± half of the 95 %% interval, which reaches past what can be where seeds are few; less is better, bold is the least of a row, with what cannot be told apart from it.", markText(v.Under))
 	if v.Source != "" {
 		fmt.Fprintf(b, " The words are from %s.", markText(v.Source))
 	}

@@ -132,12 +132,14 @@ func (d *derived) written(f *history.Fact) {
 	}
 }
 
-// executed takes in that a worker begins such a job.
+// executed takes in that a worker begins such a job, or finishes it. Only a refusal is worth telling.
 func (d *derived) executed(e *sim.Event) {
 	switch j := d.byID[e.Job]; {
 	case j == nil:
 	case e.Name == actors.EffectBegin:
 		j.Executions++
+	case history.AnswerOf(e) == history.Declined:
+		tell(&j.moments, e, effectRefused, "", "", 0)
 	case e.Name == actors.EffectDone:
 		j.Effects++
 	}

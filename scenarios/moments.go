@@ -90,6 +90,7 @@ const (
 	overtaken         saying = "{node} began to execute {job}{b}, although it was {a}"
 	finished          saying = "{node} finished its execution of {job}{b}"
 	finishedOvertaken saying = "{node} finished its execution of {job}{b}, although the job was {a}"
+	effectRefused     saying = "{node} finished its execution of {job}; " + history.EffectHad + ", and is refused"
 	metStale          saying = "{a} of {node} for {job} met a stale worker"
 	onRecord          saying = "the audit trail recorded {a}{b}"
 	runStarted        saying = "{node} started {job}"

@@ -348,13 +348,14 @@ func (r *record) executed(e *sim.Event) {
 		j.closeBlind(e.At, "execution")
 		return
 	}
-	failed := either(e.Name == actors.EffectFail, " with a failure", "")
-	if history.AnswerOf(e) == history.Declined {
-		failed = "; " + history.EffectHad + ", and is refused"
+	declined := history.AnswerOf(e) == history.Declined
+	says := either(over == "", finished, finishedOvertaken)
+	if declined {
+		says = effectRefused
 	}
-	tell(&j.moments, e, either(over == "", finished, finishedOvertaken), over, failed, 0)
+	tell(&j.moments, e, says, over, either(e.Name == actors.EffectFail, " with a failure", ""), 0)
 	j.executing, j.awaited = "", false
-	if e.Name == actors.EffectDone {
+	if e.Name == actors.EffectDone && !declined {
 		j.Effects++
 	}
 	j.finished = j.finished || e.Name == actors.EffectDone

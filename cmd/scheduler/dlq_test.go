@@ -74,6 +74,7 @@ func TestDLQ(t *testing.T) {
 	})
 	assert.Equal(t, dlq.PendingReview, status("lost-job"), "it is left to a person")
 	client(t, cli.ExitHeld, at, "dlq", "replay", "lost-job", "--dry-run").says(`^lost-job would be replayed, after unknown_commit_state\n$`)
+	client(t, cli.ExitViolated, at, "dlq", "replay", "half-job", "lost-job", "--dry-run").says(`(?s)half-job: .*lost-job would be replayed`)
 	client(t, cli.ExitHeld, at, "dlq", "replay", "lost-job", "--by", "ana").says(`^lost-job is scheduled: as ana wants it\n$`)
 	reaches("lost-job", dlq.Replayed)
 	client(t, cli.ExitViolated, at, "dlq", "deny", "lost-job").says(`^scheduler: the entry of lost-job is replayed already\n$`)

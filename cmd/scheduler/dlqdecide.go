@@ -4,7 +4,9 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"io"
+	"strings"
 
 	"github.com/spf13/cobra"
 
@@ -34,7 +36,7 @@ itself, is refused. What the schedulers have made of a dead letter stands; --pol
 only be stricter. Schedulers with a safety kernel decide anew on the new job.
 
 With --all it replays every dead letter whose action is auto_replay, and leaves the
-others alone.
+others alone. If one of several is refused, the others are replayed all the same.
 
 Exit codes: 0 replayed, to be replayed, or done already, 1 refused, 2 usage, no such dead letter, or a
 server that does not answer, 3 a server lost midway, or a Redis that takes no writes.`,
@@ -76,18 +78,19 @@ func (f *dlqReplayFlags) run(ctx context.Context, ids []string, stdout io.Writer
 			}
 		}
 		var refused error
-		for _, id := range ids {
+		for i, id := range ids {
 			err := f.one(ctx, r, p, id)
+			rest := ids[i+1:]
 			switch {
-			case f.all && errors.Is(err, dlq.ErrRefused):
-				p.Line("%s: %s", id, err)
-				refused = err
-				continue
+			case err == nil:
 			case f.all && errors.Is(err, dlq.ErrChanged):
 				p.Line("%s has changed meanwhile, and is left alone", id)
-				continue
-			}
-			if err != nil {
+			case len(ids) > 1 && (errors.Is(err, dlq.ErrRefused) || errors.Is(err, dlq.ErrNoEntry)):
+				p.Line("%s: %s", id, err)
+				refused = err
+			case len(rest) > 0:
+				return fmt.Errorf("%w; not tried: %s", err, strings.Join(rest, ", "))
+			default:
 				return err
 			}
 		}

@@ -83,7 +83,11 @@ func TestASchedulerWithServersOfItsOwn(t *testing.T) {
 	client(t, cli.ExitUsage, at, "submit", "--id-prefix", "job-", "--jobs", "21", "--label", "zone=a").says(`^scheduler: job-1 exists already, .* with another request: `)
 	client(t, cli.ExitUsage, at, "show", "job-21").says(`holds no job "job-21"`)
 	client(t, cli.ExitViolated, at, "cancel", "mail-17").says(`^scheduler: mail-17 has ended already: it is SUCCEEDED\n$`)
-	client(t, cli.ExitInconclusive, at, "submit", "--topic", "job.idle", "--wait", "--timeout", "1s").says(`1 SCHEDULED`)
+	client(t, cli.ExitInconclusive, at, "submit", "--id", "idle", "--topic", "job.idle", "--wait", "--timeout", "1s").says(`1 SCHEDULED`)
+	client(t, cli.ExitHeld, at, "cancel", "idle") // an audit is of data at rest
+	s.eventually("the end of idle", func() bool {
+		return strings.Contains(client(t, cli.ExitHeld, at, "show", "idle").output(), "CANCELLED")
+	})
 	client(t, cli.ExitHeld, at, "audit").says(`(?m)^HELD `)
 	w.stops()
 	assert.Len(t, executions(t, ledger), 21)

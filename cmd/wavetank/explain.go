@@ -20,12 +20,13 @@ import (
 func newExplain() *cobra.Command {
 	return &cobra.Command{
 		Use:   "explain NAME",
-		Short: "Explain a scenario, an invariant, a kind of strike, a fault, a phase, a setting or a part of a plan",
+		Short: "Explain a scenario, an invariant, a kind of strike, a fault, a phase, a setting, an alert or a part of a plan",
 		Example: `  wavetank explain publish-ack-lost
   wavetank explain one-dispatch-per-job
   wavetank explain fail-after
   wavetank explain rollback_write
   wavetank explain engine.max_dispatch_retries
+  wavetank explain SchedulerRollbackFailed
   wavetank explain plan
   wavetank explain kernel.rules`,
 		Args: cli.OneArg("the name"),
@@ -36,7 +37,7 @@ func newExplain() *cobra.Command {
 			var found []string
 			name := oneEntry.ReplaceAllString(oneJob.ReplaceAllString(args[0], "$1"), "")
 			for _, t := range topics() {
-				if t.name == name || t.short == name && t.short != "" {
+				if t.name == name || t.short == name && t.short != "" || strings.HasSuffix(t.name, "."+name) && strings.Contains(name, ".") {
 					found = append(found, strings.TrimSpace(t.text()))
 				}
 			}
@@ -109,6 +110,7 @@ func topics() []topic {
 	for _, v := range append([][2]string{{"verdict"}}, runVerdicts...) {
 		list = append(list, topic{name: v[0], text: explainVerdict})
 	}
+	list = append(list, alertTopics()...)
 	return append(list, topic{name: "seed", text: explainSeed}, topic{name: "dlq", short: "dead-letters", text: explainDeadLetters})
 }
 

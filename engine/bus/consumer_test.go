@@ -33,6 +33,7 @@ type message struct {
 	at        time.Time
 	nowhere   bool // it has no metadata
 	subject   string
+	acking    func()
 }
 
 func (m *message) say(s string) error { m.said <- m.id + " " + s; return m.err }
@@ -45,7 +46,12 @@ func (m *message) Metadata() (*jetstream.MsgMetadata, error) {
 	}
 	return &jetstream.MsgMetadata{NumDelivered: m.delivered, Stream: m.stream, Sequence: jetstream.SequencePair{Stream: m.seq}, Timestamp: m.at}, nil
 }
-func (m *message) Ack() error                         { return m.say("ack") }
+func (m *message) Ack() error {
+	if m.acking != nil {
+		m.acking()
+	}
+	return m.say("ack")
+}
 func (m *message) Nak() error                         { return m.say("nak") }
 func (m *message) NakWithDelay(d time.Duration) error { return m.say("nak " + d.String()) }
 func (m *message) Term() error                        { return m.say("term") }

@@ -76,7 +76,9 @@ func TestAHandledMessageIsNotHandledAgain(t *testing.T) {
 		assert.False(t, server.Exists(processed))
 		return nil
 	}
-	h.deliver()
+	h.serve().messages <- &message{id: "job-1", said: h.said, stream: "CORDUM_JOBS", seq: 42, acking: func() {
+		assert.True(t, server.Exists(processed), "the key comes before the ack")
+	}}
 	h.run(t)
 	assert.Equal(t, "job-1 ack", <-h.said)
 	h.stop()

@@ -1,6 +1,7 @@
 package dlq
 
 import (
+	"bytes"
 	"context"
 	"encoding/json"
 	"errors"
@@ -12,6 +13,7 @@ import (
 	"github.com/redis/go-redis/v9"
 
 	"github.com/wavetank-sim/wavetank/engine/audit"
+	"github.com/wavetank-sim/wavetank/engine/recovery"
 )
 
 // DueKey is a sorted set: the entries that the replay worker is to look at, by when, in unix ms.
@@ -19,17 +21,6 @@ const DueKey = "dlq:replay:due"
 
 // ErrChanged says that an entry is not what its reader knew any more: nothing was written.
 var ErrChanged = errors.New("the entry has changed meanwhile")
-
-// ErrOwnFault says that an entry could not be dealt with for a reason that any replica would meet.
-var ErrOwnFault = errors.New("any replica would meet this")
-
-// Own makes an error an ErrOwnFault, in the same words.
-func Own(err error) error { return own{err} }
-
-type own struct{ error }
-
-func (o own) Is(target error) bool { return target == ErrOwnFault }
-func (o own) Unwrap() error        { return o.error }
 
 // errTaken says that there is a job already of the id that a replay was to have: nothing was written.
 var errTaken = errors.New("the replay's id is taken")
@@ -53,7 +44,7 @@ func (q *Queue) read(ctx context.Context, jobID string) (r read, err error) {
 	if err == nil {
 		r.body, r.ttl = []byte(body.Val()), max(left.Val(), 0)
 		if err = json.Unmarshal(r.body, &r.Entry); err != nil {
-			err = Own(fmt.Errorf("it cannot be read: %w", err))
+			err = recovery.Own(fmt.Errorf("it cannot be read: %w", err))
 		}
 	}
 	if err != nil {
@@ -84,14 +75,26 @@ func (q *Queue) note(ctx context.Context, e audit.Event) error {
 	return nil
 }
 
-// apply makes a change in one MULTI, with its event, if the entry is still what was read.
+// apply makes a change in one MULTI, with its event, if the entry is still what was read. Where the answer is lost it looks
+// whether the change was made.
 func (q *Queue) apply(ctx context.Context, was read, c change) error {
-	ctx, cancel := context.WithTimeout(ctx, q.Timeout)
-	defer cancel()
 	body, err := json.Marshal(c.to)
 	if err != nil {
 		return err
 	}
+	err = q.write(ctx, was, c, body)
+	if err == nil || errors.Is(err, ErrChanged) || errors.Is(err, errTaken) {
+		return err
+	}
+	if now, unread := q.read(ctx, was.JobID); unread == nil && bytes.Equal(now.body, body) {
+		return nil
+	}
+	return err
+}
+
+func (q *Queue) write(ctx context.Context, was read, c change, body []byte) error {
+	ctx, cancel := context.WithTimeout(ctx, q.Timeout)
+	defer cancel()
 	key := EntryKey(was.JobID)
 	watched := []string{key}
 	for _, k := range []string{c.absent, c.undone} {
@@ -99,7 +102,7 @@ func (q *Queue) apply(ctx context.Context, was read, c change) error {
 			watched = append(watched, k)
 		}
 	}
-	err = q.Redis.Watch(ctx, func(tx *redis.Tx) error {
+	err := q.Redis.Watch(ctx, func(tx *redis.Tx) error {
 		if err := unchanged(ctx, tx, watched, was.body); err != nil {
 			return err
 		}
@@ -211,11 +214,12 @@ func (q *Queue) settle(ctx context.Context, jobID string, body []byte) error {
 	return nil
 }
 
-// postpone has an entry that is on the replay worker's list come again later.
-func (q *Queue) postpone(ctx context.Context, jobID string, at time.Time) error {
+// postpone puts an entry that is on the replay worker's list behind all that are due.
+func (q *Queue) postpone(ctx context.Context, jobID string) error {
 	ctx, cancel := context.WithTimeout(ctx, q.Timeout)
 	defer cancel()
-	if err := q.Redis.ZAddXX(ctx, DueKey, redis.Z{Score: float64(at.UnixMilli()), Member: jobID}).Err(); err != nil {
+	last := redis.ZAddArgs{XX: true, GT: true, Members: []redis.Z{{Score: float64(q.Clock.Now().UnixMilli()), Member: jobID}}}
+	if err := q.Redis.ZAddArgs(ctx, DueKey, last).Err(); err != nil {
 		return fmt.Errorf("postpone %s: %w", jobID, err)
 	}
 	return nil

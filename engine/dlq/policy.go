@@ -101,7 +101,8 @@ func (p *Policy) Decide(e *Entry) Decision {
 		of.Class, of.Why = class.Name, fmt.Sprintf("No rule matches %s, and what is %s goes on by the latest policy.", code, transient.Name)
 		return of
 	}
-	d.ApproverGroup = cmp.Or(of.ApproverGroup, of.Owner) // who was to decide on the failure is to decide on this
+	// Who was to decide on the failure is to decide on this, and it is replayed as often.
+	d.ApproverGroup, d.MaxReplays = cmp.Or(of.ApproverGroup, of.Owner), of.MaxReplays
 	return d
 }
 

@@ -56,9 +56,10 @@ func TestAPolicySaysWhatIsWrong(t *testing.T) {
 	const codes = "timeout, dependency_unavailable, no_workers, max_scheduling_retries, pool_overloaded, stale_worker, tenant_limit, schema_invalid, parse_error, tool_contract_mismatch, no_pool_mapping, saga_unmarshal_failed, denied, approval_required, policy_snapshot_mismatch, safety_denied, partial_external_write, unknown_commit_state, dispatch_failed, output_quarantined, output_denied"
 	const head = "version: v1\ndlq_rules:\n  - {match: {reason_code: timeout}, action: "
 	for text, want := range map[string]string{
-		"{}":          "version is missing; add version: v1",
-		"version: v2": `version is "v2"; this build reads v1`,
-		"version: v1": "dlq_rules has no rule; write each rule after a dash, with match and action",
+		"{}":           "version is missing; add version: v1",
+		"version: v2":  `version is "v2"; this build reads v1`,
+		"version: v10": `version is "v10"; this build reads v1`,
+		"version: v1":  "dlq_rules has no rule; write each rule after a dash, with match and action",
 		"version: v1\ndlq_rules: [{action: quarantine}]":                                 "dlq_rules[0].match.reason_code is missing; add it: one of " + codes,
 		"version: v1\ndlq_rules: [{match: {reason_code: time_out}, action: quarantine}]": `dlq_rules[0].match.reason_code is "time_out"; one of ` + codes,
 		head + "}":                                              "dlq_rules[0].action is missing; add it: one of auto_replay, quarantine, require_approval, manual_review",

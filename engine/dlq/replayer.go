@@ -1,6 +1,7 @@
 package dlq
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -15,6 +16,7 @@ import (
 	"github.com/wavetank-sim/wavetank/engine/audit"
 	"github.com/wavetank-sim/wavetank/engine/job"
 	"github.com/wavetank-sim/wavetank/engine/phase"
+	"github.com/wavetank-sim/wavetank/engine/recovery"
 	"github.com/wavetank-sim/wavetank/engine/safety"
 	"github.com/wavetank-sim/wavetank/engine/workflow"
 )
@@ -38,6 +40,7 @@ const (
 	EventGrowthOver  = "dlq_growth_over"
 	byWorker         = "replay-worker"
 	throttledInWords = "the safety kernel wants to be asked again later"
+	unknownInWords   = "whether it has been done is not known yet"
 )
 
 // Ledger is the outside system that executions act on.
@@ -82,17 +85,18 @@ type Replayer struct {
 	Ended func(e *Entry)
 }
 
-// Visit does with an entry whatever is next: triage, or its replay once that is due. What it could not do comes again after
-// a back-off, so that other entries come before it; unless the entry is another by then, or that could not be written
-// either. It says whether the entry stays due.
+// Visit does with an entry whatever is next: triage, or its replay once that is due. An entry that it fails at comes again
+// after all others that are due; stays says that not even that could be written.
 func (r *Replayer) Visit(ctx context.Context, jobID string) (stays bool, err error) {
 	err = r.visit(ctx, jobID)
-	if err == nil || errors.Is(err, ErrChanged) {
-		return err != nil, err
+	if err == nil {
+		return false, nil
 	}
-	ctx = phase.With(ctx, jobID, phase.DLQUpdate)
-	if late := r.Queue.postpone(ctx, jobID, r.Clock.Now().Add(r.Wait(ctx, 1))); late != nil {
-		return true, fmt.Errorf("%w, after: %v", late, err) //nolint:errorlint // what Redis refuses is the replica's, whatever was before
+	if errors.Is(err, ErrChanged) { // whoever has changed it has said when it is due
+		return true, err
+	}
+	if late := r.Queue.postpone(phase.With(ctx, jobID, phase.DLQUpdate), jobID); late != nil {
+		return true, late // which is the replica's fault, whatever was before
 	}
 	return false, err
 }
@@ -145,25 +149,32 @@ func (r *Replayer) triage(ctx context.Context, was read) error {
 	if limit := r.limit(d); was.ReplayCount >= limit && (d.Action == AutoReplay || d.Action == RequireApproval) {
 		return r.end(ctx, was, Exhausted, fmt.Sprintf("%d of its %d replays have been had", was.ReplayCount, limit), EventExhausted, byWorker)
 	}
+	var unknown error
 	switch d.Action {
 	case AutoReplay:
 		at := r.Clock.Now().Add(r.Wait(phase.With(ctx, was.JobID, phase.DLQUpdate), was.ReplayCount+1))
 		c.to.ReplayStatus, c.to.NextReplayAt, c.due = Scheduled, at.UnixMilli(), at
 	case ManualReview:
-		if by, err := r.committed(ctx, &was.Entry); err != nil {
-			return err
-		} else if by != "" {
+		var by string
+		if by, unknown = r.committed(ctx, &was.Entry); by != "" {
 			return r.alreadyCommitted(ctx, was, by, byWorker)
+		}
+		if unknown != nil { // a person may decide meanwhile
+			c.to.ReplayReason += "; " + unknownInWords
+			c.due = r.Clock.Now()
 		}
 		fallthrough
 	default:
 		c.to.ReplayStatus = d.status()
 	}
-	if c.to == was.Entry {
-		return r.Queue.settle(phase.With(ctx, was.JobID, phase.DLQUpdate), was.JobID, was.body)
-	}
 	c.event.Reason = c.to.ReplayReason
-	return r.decided(ctx, was, c)
+	switch {
+	case c.to != was.Entry:
+		return cmp.Or(r.decided(ctx, was, c), unknown)
+	case unknown != nil:
+		return unknown
+	}
+	return r.Queue.settle(phase.With(ctx, was.JobID, phase.DLQUpdate), was.JobID, was.body)
 }
 
 // said is a decision in words.
@@ -217,11 +228,11 @@ func (r *Replayer) replay(ctx context.Context, was read, by string) error {
 	}
 	switch {
 	case err != nil:
-		return fmt.Errorf("policy evaluate: %w", err)
+		return recovery.Own(fmt.Errorf("policy evaluate: %w", err))
 	case decision.Decision == safety.Deny:
 		return r.end(ctx, was, Denied, "replay denied by policy: "+decision.Reason, EventDenied, "safety-kernel")
 	case decision.Decision == safety.Throttle:
-		return Own(errors.New(throttledInWords))
+		return recovery.Own(errors.New(throttledInWords))
 	}
 	changed := mismatch(&was.Entry, &decision)
 	if changed != "" && was.Mismatch != decision.Snapshot {
@@ -376,7 +387,7 @@ func (r *Replayer) committed(ctx context.Context, e *Entry) (by string, err erro
 	defer cancel()
 	had, err := r.Ledger.Had(ctx, e.Tenant, e.IdempotencyKey)
 	if err != nil {
-		return "", Own(fmt.Errorf("ask the ledger: %w", err))
+		return "", recovery.Own(fmt.Errorf("ask the ledger: %w", err))
 	}
 	if had {
 		by = "an execution of which only the ledger knows"

@@ -244,7 +244,24 @@ func TestJobsThatFailKeepNobodyOut(t *testing.T) {
 		id, _, _ := strings.Cut(asked, ":")
 		order = append(order, id)
 	}
-	assert.Equal(t, []string{"job-0", "job-1", "job-2", "job-0", "job-1", "job-3", "job-0", "job-1"}, order)
+	assert.Equal(t, []string{"job-0", "job-1", "job-2", "job-3", "job-0", "job-1", "job-0", "job-1"}, order)
+}
+
+// Nor do they where they fill a batch: what comes after it is visited first.
+func TestJobsThatFailFillNoTick(t *testing.T) {
+	r := newReconciler(t)
+	r.Lock.Keep, r.MaxRetries = lock.Released, 1
+	for i := range 7 {
+		id := fmt.Sprint("job-", i)
+		r.h.job(id, job.Dispatched, "job.default", time.Hour-time.Duration(i)*time.Second, "{}")
+		if i < 4 {
+			r.fails[id] = slices.Repeat([]error{errors.New("it cannot be")}, 9)
+		}
+	}
+	r.h.ticks(3, r.Run) // of batches of three
+	for _, id := range []string{"job-4", "job-5", "job-6"} {
+		assert.Equal(t, string(job.Timeout), r.h.redis.HGet("job:"+id, "state"), id)
+	}
 }
 
 // A job that has failed once does not wait for those that fail for ever.

@@ -19,6 +19,14 @@ var ErrUnable = errors.New("one failure after another: this replica may be cut o
 // ErrOwn says that a job was put off for a reason of its own: it would be so on any replica.
 var ErrOwn = errors.New("put off for a reason of its own")
 
+// Own makes an error an [ErrOwn], and leaves its words as they are.
+func Own(err error) error { return own{err} }
+
+type own struct{ error }
+
+func (o own) Is(target error) bool { return target == ErrOwn }
+func (o own) Unwrap() error        { return o.error }
+
 // Health judges by what becomes of one job after another, tick after tick, whether the replica that is at
 // them can work at all. The zero Health is good.
 type Health struct {
@@ -89,22 +97,11 @@ type walker struct {
 	// that it fails at stays.
 	named  func(ctx context.Context, name string) error
 	health Health
-	failed map[string]int // how often what was failed at since a tick last got to its end: it is visited last, and keeps nobody out
-}
-
-// known is how a walk remembers what the i-th of n queries listed. No job's id holds a space.
-func (w *walker) known(i, n int, id string) string {
-	if w.names(i, n) {
-		return "name " + id
-	}
-	return id
+	failed map[string]int // how often what was failed at since a tick last got to its end: it is visited after all others
 }
 
 // names says whether the i-th of n queries lists names.
 func (w *walker) names(i, n int) bool { return w.named != nil && i == n-1 }
-
-// order has what was failed at come last, and of that what was failed at more often.
-func (w *walker) order(a, b string) int { return w.failed[a] - w.failed[b] }
 
 // saw takes in what became of what a walk knows as key.
 func (w *walker) saw(key string, err error) error {
@@ -135,20 +132,26 @@ func (w *walker) walk(ctx context.Context, queries []store.Query, visit visitor)
 		if lists, err = w.store.List(calls, w.size, queries...); err != nil {
 			return err
 		}
-		if goes, err := k.batch(ctx, calls, lists); err != nil || !goes {
+		if goes, err := k.batch(ctx, calls, k.news(lists)); err != nil || !goes {
 			return err
 		}
 		more := false
 		for i, list := range lists {
 			more = more || len(list) == w.size
 			for _, id := range list {
-				if k.stays[w.known(i, len(lists), id)] {
+				if k.stays[listed{id, w.names(i, len(lists))}.key()] {
 					queries[i].Skip++
 				}
 			}
 		}
 		if !more {
 			break
+		}
+	}
+	slices.SortStableFunc(k.late, func(a, b listed) int { return w.failed[a.key()] - w.failed[b.key()] })
+	for late := range slices.Chunk(k.late, w.size) {
+		if goes, err := k.batch(ctx, calls, late); err != nil || !goes {
+			return err
 		}
 	}
 	w.failed = nil
@@ -169,7 +172,22 @@ type walk struct {
 	*walker
 	visit      visitor
 	stays      map[string]bool // what was listed, and whether it stays
+	late       []listed        // what was failed at before
 	unreadable []error
+}
+
+// listed is a job, or a name, that a query has listed.
+type listed struct {
+	id   string
+	name bool
+}
+
+// key is how a walk remembers it. No job's id holds a space.
+func (l listed) key() string {
+	if l.name {
+		return "name " + l.id
+	}
+	return l.id
 }
 
 // warn says which jobs were left alone: nobody takes them up until somebody mends them.
@@ -179,16 +197,38 @@ func (k *walk) warn(ctx context.Context) {
 	}
 }
 
-// batch visits what is new in the lists, and says whether the walk goes on: ctx may have ended.
-func (k *walk) batch(ctx, calls context.Context, lists [][]string) (goes bool, err error) {
-	fresh, names := k.news(lists)
-	records, odd, err := k.store.ReadAll(calls, fresh)
+// news returns what no batch before has listed, without what was failed at before.
+func (k *walk) news(lists [][]string) (fresh []listed) {
+	for i, list := range lists {
+		for _, id := range list {
+			l := listed{id, k.names(i, len(lists))}
+			_, again := k.stays[l.key()]
+			k.stays[l.key()] = true
+			switch {
+			case again:
+			case k.failed[l.key()] > 0:
+				k.late = append(k.late, l)
+			default:
+				fresh = append(fresh, l)
+			}
+		}
+	}
+	return fresh
+}
+
+// batch visits jobs and names, and says whether the walk goes on: ctx may have ended.
+func (k *walk) batch(ctx, calls context.Context, list []listed) (goes bool, err error) {
+	var jobs []string
+	for _, l := range list {
+		if !l.name {
+			jobs = append(jobs, l.id)
+		}
+	}
+	records, odd, err := k.store.ReadAll(calls, jobs)
 	if err != nil {
 		return false, err
 	}
 	k.unreadable = append(k.unreadable, odd...)
-	slices.SortStableFunc(records, func(a, b store.Record) int { return k.order(a.JobID, b.JobID) })
-	slices.SortStableFunc(names, func(a, b string) int { return k.order("name "+a, "name "+b) })
 	for i := range records {
 		if ctx.Err() != nil {
 			return false, nil
@@ -205,38 +245,21 @@ func (k *walk) batch(ctx, calls context.Context, lists [][]string) (goes bool, e
 			return false, err
 		}
 	}
-	for _, name := range names {
+	for _, l := range list {
+		if !l.name {
+			continue
+		}
 		if ctx.Err() != nil {
 			return false, nil
 		}
 		if err := k.lock.Hold(calls); err != nil {
 			return false, err
 		}
-		key := k.known(len(lists)-1, len(lists), name)
-		err := k.named(ctx, name)
-		k.stays[key] = err != nil
-		if err := k.saw(key, err); err != nil {
+		err := k.named(ctx, l.id)
+		k.stays[l.key()] = err != nil
+		if err := k.saw(l.key(), err); err != nil {
 			return false, err
 		}
 	}
 	return true, nil
-}
-
-// news returns the jobs and the names in the lists that no batch before has listed.
-func (k *walk) news(lists [][]string) (jobs, names []string) {
-	for i, list := range lists {
-		for _, id := range list {
-			key := k.known(i, len(lists), id)
-			_, again := k.stays[key]
-			k.stays[key] = true
-			switch {
-			case again:
-			case k.names(i, len(lists)):
-				names = append(names, id)
-			default:
-				jobs = append(jobs, id)
-			}
-		}
-	}
-	return jobs, names
 }

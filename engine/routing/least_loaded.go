@@ -53,7 +53,7 @@ func New(c Config) (*LeastLoaded, error) {
 func (s *LeastLoaded) Topics() []string { return slices.Sorted(maps.Keys(s.topics)) }
 
 // PickSubject chooses among workers, whose order does not matter. It takes a preferred worker that is not alive only if there is
-// nobody else; whether another one is alive, it leaves to its caller. Its error is, to errors.Is, one of ErrNoPoolMapping, ErrNoWorkers and ErrOverloaded.
+// nobody else. Whether a worker that is not preferred is alive is for its caller to check. Its error is, to errors.Is, one of ErrNoPoolMapping, ErrNoWorkers and ErrOverloaded.
 //
 // A worker whose id cannot be a token of a subject has no address of its own; if only such workers
 // can take the job, it goes to the topic. A job with hints never does: anybody could take it from there.

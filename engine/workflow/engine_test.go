@@ -246,6 +246,28 @@ func TestEveryLongDelayIsKept(t *testing.T) {
 	assert.False(t, ok)
 }
 
+// A short delay that fires while another replica is at the run leaves the long one in Redis.
+func TestAShortDelayLeavesTheKeptOne(t *testing.T) {
+	h := alone(t)
+	_, err := h.Runs.Create(t.Context(), Run{RunID: "run-1", WorkflowID: "wf-1", Steps: []Step{
+		{ID: "a", Topic: "job.default", DelaySec: 9}, {ID: "b", Topic: "job.default", DelaySec: 20},
+	}})
+	require.NoError(t, err)
+	require.NoError(t, h.Runs.RemoveTimer(t.Context(), "wf-1:run-1"))
+	h.advances()
+	require.NoError(t, h.server.Set(RunLockKey("run-1"), "another"))
+	h.clock.Advance(9 * time.Second)
+	h.until(func() bool {
+		h.timers.mu.Lock()
+		defer h.timers.mu.Unlock()
+		k := h.timers.armed["run-1"]
+		return k != nil && k.at.Equal(began.Add(10*time.Second))
+	})
+	score, ok := h.timer()
+	assert.True(t, ok)
+	assert.InDelta(t, 1020, score, 0)
+}
+
 // A replica that starts fires what is past due, and arms what is to come.
 func TestTimersAreRecovered(t *testing.T) {
 	h := alone(t)

@@ -1,7 +1,6 @@
 package words
 
 import (
-	"fmt"
 	"math"
 	"strconv"
 
@@ -38,9 +37,8 @@ func (m Measure) Heading() string {
 // In returns v in m's unit.
 func (m Measure) In(v float64) float64 { return v * m.factor }
 
-// PlusMinus says an estimate: its mean and half of its interval, or the interval itself if it was cut
-// off where the metric cannot be; to the digits that it leaves standing, and to four at most. It is
-// empty if there is none.
+// PlusMinus says an estimate: its mean and half of its interval, to the digits that it leaves standing, and to four at
+// most. It is empty if there is none.
 func (m Measure) PlusMinus(e sweep.Estimate) string {
 	if e.N == 0 || math.IsNaN(e.Mean) {
 		return ""
@@ -53,14 +51,10 @@ func (m Measure) PlusMinus(e sweep.Estimate) string {
 	if mean != 0 {
 		decimals = min(decimals, decimalsOf(math.Abs(mean), 4))
 	}
-	width := Fixed(half, decimals)
-	switch {
-	case width == Fixed(0, decimals):
-		return Fixed(mean, decimals)
-	case math.Abs(m.In(e.High)+m.In(e.Low)-2*mean) > 1e-6*half:
-		return fmt.Sprintf("%s (%s to %s)", Fixed(mean, decimals), Fixed(m.In(e.Low), decimals), Fixed(m.In(e.High), decimals))
+	if width := Fixed(half, decimals); width != Fixed(0, decimals) {
+		return Fixed(mean, decimals) + " ± " + width
 	}
-	return Fixed(mean, decimals) + " ± " + width
+	return Fixed(mean, decimals)
 }
 
 // decimalsOf is how many decimals leave v that many significant digits.

@@ -106,7 +106,7 @@ var noRetryForWantOfKnownWorkers = rule.New(invariants.Invariant{
 
 var stalePreferenceIsPassedOver = rule.New(invariants.Invariant{
 	Name:   "stale-preference-is-passed-over",
-	Says:   "A job whose preferred worker is past its TTL does not go back for want of a worker while another one is alive and free.",
+	Says:   "A job whose preferred worker is past its TTL does not go back for want of a worker while another one is alive and free, and no other is past its TTL.",
 	Kind:   invariants.Always,
 	Source: "Scheduler internals, section 5, preferred_worker_id: direct dispatch to a specific worker if healthy",
 }, func(f *model.Facts, t *rule.Tally) observe.Checker {

@@ -105,7 +105,7 @@ var attemptsLastTheirBudget = rule.New(invariants.Invariant{
 		tried, budget, longest := s.At-began[j.ID], f.Config.RetryBudget(), f.Config.LongestTry()+f.Config.Outages
 		switch {
 		case tried < budget:
-			t.Violation(j, "%s wrote FAILED at step %d after %d attempts in %s; its back-off makes %s of them",
+			t.Violation(j, "%s wrote FAILED at step %d after %d attempts in %s; its back-off makes at least %s of them",
 				invariants.Who(s.Event), invariants.StepNo(s.Step), j.Attempts, tried.Truncate(time.Millisecond), budget)
 		case tried > longest && j.SentBack():
 			t.Violation(j, "%s wrote FAILED at step %d after %d attempts in %s; they are to take at most %s",

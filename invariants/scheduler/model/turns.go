@@ -28,9 +28,15 @@ type turn struct {
 // Visit is a visit of a dead letter.
 type Visit struct {
 	Process, ID string
-	passed      []*turn  // the letters that were due as well as it began
-	ids         []string // and whose they are
-	Again       []string // those that have waited for an earlier visit of this letter, too
+	others      []waiting // the letters that were due as well as it began
+	unwritten   bool      // its last write has failed
+	Again       []string  // those of the others that have waited for an earlier visit of this letter, too
+}
+
+// waiting is a dead letter, and its wait.
+type waiting struct {
+	id   string
+	turn *turn
 }
 
 // LetterDue takes in that the replay worker is to visit a job's dead letter from a time on, or no more.
@@ -64,29 +70,31 @@ func (f *Facts) letterVisited(s *Step) {
 	clear(own.passed)
 	for _, other := range f.Replay.Order {
 		if d := t.due[other]; d != nil && d != own && d.since <= f.At {
-			v.passed, v.ids = append(v.passed, d), append(v.ids, other)
+			v.others = append(v.others, waiting{other, d})
 		}
 	}
 	t.at[v.Process] = v
 }
 
-// VisitFails takes in that what came of a visit could not be written: the letter stays where it is.
-func (f *Facts) VisitFails(s *Step) {
-	delete(f.turns().at, invariants.Process(s.Node, s.Incarnation))
+// LetterWritten takes in what came of a write about a dead letter. After one that has failed, the letter may be where it was.
+func (f *Facts) LetterWritten(s *Step) {
+	if v := f.turns().at[invariants.Process(s.Node, s.Incarnation)]; v != nil {
+		v.unwritten = s.Failed
+	}
 }
 
 // VisitEnds takes in that a process goes on to something else.
 func (f *Facts) VisitEnds(s *Step) {
 	t, by := f.turns(), invariants.Process(s.Node, s.Incarnation)
 	v := t.at[by]
-	if delete(t.at, by); v == nil || len(v.passed) == 0 || t.Visited == nil {
+	if delete(t.at, by); v == nil || v.unwritten || len(v.others) == 0 || t.Visited == nil {
 		return
 	}
-	for i, d := range v.passed {
-		if d.passed[v.ID] {
-			v.Again = append(v.Again, v.ids[i])
+	for _, o := range v.others {
+		if o.turn.passed[v.ID] {
+			v.Again = append(v.Again, o.id)
 		}
-		d.passed[v.ID] = true
+		o.turn.passed[v.ID] = true
 	}
 	t.Visited(s, v)
 }

@@ -113,9 +113,7 @@ func (o *Observer) concluded(s *model.Step, applied, locked bool) {
 	case "dlq_entry_read":
 		f.LetterRead(s)
 	case "dlq_update":
-		if s.Failed {
-			f.VisitFails(s)
-		}
+		f.LetterWritten(s)
 	case "replay_read":
 		f.ReplayerRead(s)
 	case "publish":

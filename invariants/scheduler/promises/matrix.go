@@ -246,6 +246,7 @@ var Matrix = map[string]row{
 	}},
 	"snapshot-stays-fresh": {Except: []exception{
 		{By: StrikesOf(TickFails, SchedulerAway), Why: impossible, Says: "a scheduler that is gone, or that Redis refuses, writes nothing in time"},
+		rewound,
 		wrongClock,
 	}},
 	"timeout-only-when-due": {Takes: []mechanism{rechecked}, Except: []exception{

@@ -48,7 +48,7 @@ var oneUndoPerEffect = rule.New(invariants.Invariant{
 
 var noReplayOfWhatTheLedgerHas = rule.New(invariants.Invariant{
 	Name:   "no-replay-of-what-the-ledger-has",
-	Says:   "A dead letter is replayed only after the ledger of the outside system was asked, and did not have the effect of its idempotency key by then.",
+	Says:   "No dead letter is replayed whose effect the ledger of the outside system had when it was last asked or, if it was never asked, had by then.",
 	Kind:   invariants.Always,
 	Source: "Dead letters, failure triage model: run compensating read/check first",
 }, func(f *model.Facts, t *rule.Tally) observe.Checker {

@@ -68,10 +68,11 @@ func triage(c *config.ReplayConfig, l *model.Letter) (action string, replays int
 	if l.Raised != "" {
 		failure := *l
 		failure.Raised = ""
-		if of, replays := triage(c, &failure); action == actAutoReplay && of == actAutoReplay {
-			return of, replays
+		of, replays := triage(c, &failure)
+		if action != actAutoReplay || of != actAutoReplay {
+			of = actApproval
 		}
-		return actApproval, c.MaxReplays
+		return of, replays
 	}
 	if l.Fatal || action == "" {
 		action = actManual

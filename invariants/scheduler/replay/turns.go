@@ -9,7 +9,7 @@ import (
 
 var deadLettersTakeTurns = rule.New(invariants.Invariant{
 	Name:   "dead-letters-take-turns",
-	Says:   "While a dead letter is due, the replay worker visits every other one once at most: those that it fails at keep nobody waiting. A visit of which nothing could be written does not count.",
+	Says:   "While a dead letter is due, the replay worker visits every other one once at most: those that it fails at keep nobody waiting. A visit does not count if in the end nothing could be written about its letter.",
 	Kind:   invariants.Always,
 	Source: "Dead letters, replay worker",
 }, func(f *model.Facts, t *rule.Tally) observe.Checker {
