@@ -438,13 +438,14 @@ func TestCallsHaveTheirTime(t *testing.T) {
 	require.NoError(t, h.handle(request("job-1")))
 	require.NoError(t, h.succeeds())
 	h.scanned()
+	require.NoError(t, h.dlq.Add(phase.With(t.Context(), "job-2", phase.DLQWrite), dlq.Entry{JobID: "job-2"}))
 	for p, want := range map[phase.Phase]time.Duration{
 		phase.SnapshotRead: h.settings.SnapshotReadTimeout, phase.Publish: h.settings.PublishTimeout,
 		phase.OutputCheck: h.settings.Output.CheckTimeout, phase.OutputScan: h.settings.Output.ScanTimeout,
 		phase.SnapshotLock: h.settings.StoreOpTimeout, phase.SnapshotWrite: h.settings.StoreOpTimeout, phase.SnapshotUnlock: h.settings.StoreOpTimeout,
 		phase.LockAcquire: h.settings.StoreOpTimeout, phase.StateRead: h.settings.StoreOpTimeout, phase.ScheduledWrite: h.settings.StoreOpTimeout,
 		phase.DispatchedWrite: h.settings.StoreOpTimeout, phase.RunningWrite: h.settings.StoreOpTimeout, phase.ResultWrite: h.settings.StoreOpTimeout,
-		phase.LockRelease: h.settings.StoreOpTimeout,
+		phase.LockRelease: h.settings.StoreOpTimeout, phase.DLQWrite: h.settings.StoreOpTimeout,
 	} {
 		assert.InDelta(t, want.Seconds(), h.faults.left[p].Seconds(), 8, p)
 	}

@@ -151,10 +151,12 @@ func TestRunStartsWarm(t *testing.T) {
 	}})
 	require.NoError(t, err)
 	require.NoError(t, h.redis.Set("sys:workers:snapshot", string(data)))
-	stop := h.run()
 	h.submit()
+	h.faults.atFirst(phase.SnapshotRead, func() { time.Sleep(50 * time.Millisecond) }) // the job waits for what it says
+	stop := h.run()
 	h.logs.await("job dispatched")
 	require.NoError(t, stop())
+	assert.Equal(t, 1, h.record().Attempts, "it went back for want of workers before they were known")
 	assert.True(t, h.logged("warm start", `"workers":2`))
 	assert.Len(t, h.registry.Snapshot(), 2)
 	assert.Len(t, h.dispatches(), 1)

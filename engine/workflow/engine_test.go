@@ -265,7 +265,7 @@ func TestAShortDelayLeavesTheKeptOne(t *testing.T) {
 	})
 	score, ok := h.timer()
 	assert.True(t, ok)
-	assert.InDelta(t, 1020, score, 0)
+	assert.InDelta(t, 1021, score, 0)
 }
 
 // A replica that starts fires what is past due, and arms what is to come.
