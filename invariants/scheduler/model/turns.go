@@ -28,7 +28,7 @@ type turn struct {
 // Visit is a visit of a dead letter.
 type Visit struct {
 	Process, ID string
-	others      []waiting // the letters that were due as well as it began
+	others      []waiting // the letters that were due as well when it began
 	unwritten   bool      // its last write has failed
 	Again       []string  // those of the others that have waited for an earlier visit of this letter, too
 }
@@ -69,7 +69,7 @@ func (f *Facts) letterVisited(s *Step) {
 	}
 	clear(own.passed)
 	for _, other := range f.Replay.Order {
-		if d := t.due[other]; d != nil && d != own && d.since <= f.At {
+		if d := t.due[other]; d != nil && d != own && d.since <= f.At-Slack { // those of one millisecond have no order
 			v.others = append(v.others, waiting{other, d})
 		}
 	}
