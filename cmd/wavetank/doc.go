@@ -16,7 +16,7 @@
 //	verify.go                       runs that should be equal
 //	verifyworker.go, difference.go  a process that makes them, and where two part
 //	explain.go                      one thing in words
-//	deadletters.go, explainalert.go  dead letters and alerts in words
+//	deadletters.go, alerts.go       dead letters and alerts in words
 //	sections.go, tryit.go           a section of a file, and where a setting shows
 //	list.go, claims.go              all things of a kind
 //	plan.go                         the plan that a command is given

@@ -86,7 +86,8 @@ type Replayer struct {
 }
 
 // Visit does with an entry whatever is next: triage, or its replay once that is due. An entry that it fails at comes again
-// after all others that are due; stays says that not even that could be written.
+// after all others that are due. stays says that the entry is where it was among them: somebody has changed it, or that
+// could not be written either.
 func (r *Replayer) Visit(ctx context.Context, jobID string) (stays bool, err error) {
 	err = r.visit(ctx, jobID)
 	if err == nil {

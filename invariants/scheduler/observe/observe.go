@@ -86,8 +86,7 @@ func (o *Observer) operation(e *sim.Event) {
 		f.VisitEnds(s)
 	case "dlq_read":
 		f.LettersListed(s)
-	}
-	if s.Phase == "dlq_growth_read" || s.Phase == "dlq_growth_write" {
+	case "dlq_growth_read", "dlq_growth_write":
 		f.GrowthSeen(s)
 	}
 	if s.About == nil {
