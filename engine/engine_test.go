@@ -439,6 +439,10 @@ func TestCallsHaveTheirTime(t *testing.T) {
 	require.NoError(t, h.succeeds())
 	h.scanned()
 	require.NoError(t, h.dlq.Add(phase.With(t.Context(), "job-2", phase.DLQWrite), dlq.Entry{JobID: "job-2"}))
+	done := h.handled()
+	stop := h.run() // with the guard of messages
+	done()
+	require.NoError(t, stop())
 	for p, want := range map[phase.Phase]time.Duration{
 		phase.SnapshotRead: h.settings.SnapshotReadTimeout, phase.Publish: h.settings.PublishTimeout,
 		phase.OutputCheck: h.settings.Output.CheckTimeout, phase.OutputScan: h.settings.Output.ScanTimeout,
@@ -446,6 +450,8 @@ func TestCallsHaveTheirTime(t *testing.T) {
 		phase.LockAcquire: h.settings.StoreOpTimeout, phase.StateRead: h.settings.StoreOpTimeout, phase.ScheduledWrite: h.settings.StoreOpTimeout,
 		phase.DispatchedWrite: h.settings.StoreOpTimeout, phase.RunningWrite: h.settings.StoreOpTimeout, phase.ResultWrite: h.settings.StoreOpTimeout,
 		phase.LockRelease: h.settings.StoreOpTimeout, phase.DLQWrite: h.settings.StoreOpTimeout,
+		phase.SubmitWrite: h.settings.StoreOpTimeout, phase.SubmitPublish: h.settings.PublishTimeout,
+		phase.ProcessedRead: h.settings.StoreOpTimeout, phase.InflightWrite: h.settings.StoreOpTimeout, phase.ProcessedWrite: h.settings.StoreOpTimeout,
 	} {
 		assert.InDelta(t, want.Seconds(), h.faults.left[p].Seconds(), 8, p)
 	}

@@ -147,7 +147,7 @@ func TestRunStartsWarm(t *testing.T) {
 	h := newHarness(t)
 	at := h.clock.Now().Add(-time.Second).UnixMilli()
 	data, err := json.Marshal(registry.Snapshot{WrittenAt: at, Workers: []registry.Seen{
-		{Heartbeat: job.Heartbeat{WorkerID: "worker-1", Pool: "default"}, LastSeen: at}, {Heartbeat: job.Heartbeat{WorkerID: "worker-2", Pool: "default"}, LastSeen: at},
+		{Heartbeat: job.Heartbeat{WorkerID: "worker-1", Pool: "default", ActiveJobs: 1, MaxParallelJobs: 1}, LastSeen: at}, {Heartbeat: job.Heartbeat{WorkerID: "worker-2", Pool: "default"}, LastSeen: at},
 	}})
 	require.NoError(t, err)
 	require.NoError(t, h.redis.Set("sys:workers:snapshot", string(data)))
@@ -159,7 +159,8 @@ func TestRunStartsWarm(t *testing.T) {
 	assert.Equal(t, 1, h.record().Attempts, "it went back for want of workers before they were known")
 	assert.True(t, h.logged("warm start", `"workers":2`))
 	assert.Len(t, h.registry.Snapshot(), 2)
-	assert.Len(t, h.dispatches(), 1)
+	require.Len(t, h.dispatches(), 1)
+	assert.Equal(t, "worker-2", h.record().Worker, "the snapshot says that worker-1 is busy")
 }
 
 func TestAnOldSnapshot(t *testing.T) {

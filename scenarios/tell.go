@@ -127,6 +127,11 @@ func (r *run) fates(about []*jobRecord, named map[string]bool) string {
 			ids[j.ending()] = append(ids[j.ending()], j.ID)
 		}
 	}
+	for _, j := range about { // else it would read as if these had ended otherwise
+		if ids[j.ending()] != nil {
+			ids[j.ending()] = append(ids[j.ending()], j.ID)
+		}
+	}
 	for _, ending := range plainFirst(ids) {
 		list := ids[ending]
 		parts = append(parts, some(list)+" "+plural(len(list), ending))

@@ -62,48 +62,74 @@ func (m *Match) matches(e *Entry, code string, exact bool) bool {
 // Decide triages an entry. A nil policy has no rules. An entry about a message, and not about a job, has
 // nothing that could be replayed, whatever a rule says, nor is a step of a run replayed.
 func (p *Policy) Decide(e *Entry) Decision {
-	code := e.ReasonCode
+	switch {
+	case e.Status == StatusTerminated:
+		return Decision{Action: Quarantine, Class: e.class().Name, Why: "It is about a message that is no job, so there is nothing to replay."}
+	case e.Run != "":
+		return Decision{Action: ManualReview, Class: e.class().Name, Why: stepOf(e.Run)}
+	case e.Mismatch != "":
+		return p.ofMismatch(e)
+	}
+	return p.ofFailure(e)
+}
+
+// class is that of what an entry is triaged by.
+func (e *Entry) class() Class {
 	if e.Mismatch != "" {
-		code = codeMismatch
+		return ClassOf(codeMismatch)
 	}
-	class := ClassOf(code)
-	if e.Status == StatusTerminated {
-		return Decision{Action: Quarantine, Class: class.Name, Why: "It is about a message that is no job, so there is nothing to replay."}
-	}
-	if e.Run != "" {
-		return Decision{Action: ManualReview, Class: class.Name, Why: stepOf(e.Run)}
-	}
-	for _, exact := range []bool{true, false} {
-		if p == nil {
-			break
-		}
-		for i, r := range p.Rules {
-			if !r.Match.matches(e, code, exact) {
-				continue
-			}
-			return Decision{
-				Action: r.Action, MaxReplays: r.MaxReplays, Owner: r.Owner, ApproverGroup: r.ApproverGroup, Class: class.Name, Rule: i + 1,
-				Why: fmt.Sprintf("Rule %d of the policy matches %s.", i+1, r.Match.says(code)),
-			}
-		}
-	}
-	d := Decision{Action: class.Action, Class: class.Name, Why: fmt.Sprintf("No rule matches; the default of %s: %s", class.Name, class.Says)}
-	if e.Mismatch == "" {
-		if e.Fatal {
-			d.Action, d.Why = ManualReview, "No rule matches, and its worker called the failure final: what it was part of may have been undone."
-		}
+	return ClassOf(e.ReasonCode)
+}
+
+// ofFailure is what the failure of an entry calls for.
+func (p *Policy) ofFailure(e *Entry) Decision {
+	class := ClassOf(e.ReasonCode)
+	if d, ok := p.rule(e, e.ReasonCode, class); ok {
 		return d
 	}
-	failure := *e
-	failure.Mismatch = ""
-	of := p.Decide(&failure)
+	if e.Fatal {
+		return Decision{Action: ManualReview, Class: class.Name, Why: "No rule matches, and its worker called the failure final: what it was part of may have been undone."}
+	}
+	return byDefault(class)
+}
+
+// ofMismatch is what an entry calls for on whose replay another policy decides. Who was to decide on the failure is to
+// decide on this, and it is replayed as often. A transient failure that would be replayed by itself goes on.
+func (p *Policy) ofMismatch(e *Entry) Decision {
+	class := ClassOf(codeMismatch)
+	if d, ok := p.rule(e, codeMismatch, class); ok {
+		return d
+	}
+	of := p.ofFailure(e)
 	if transient := ClassOf(e.ReasonCode); transient.Action == AutoReplay && of.Action == AutoReplay {
-		of.Class, of.Why = class.Name, fmt.Sprintf("No rule matches %s, and what is %s goes on by the latest policy.", code, transient.Name)
+		of.Class, of.Why = class.Name, fmt.Sprintf("No rule matches %s, and what is %s goes on by the latest policy.", codeMismatch, transient.Name)
 		return of
 	}
-	// Who was to decide on the failure is to decide on this, and it is replayed as often.
+	d := byDefault(class)
 	d.ApproverGroup, d.MaxReplays = cmp.Or(of.ApproverGroup, of.Owner), of.MaxReplays
 	return d
+}
+
+// rule is the decision of the first rule about an entry, as one of that reason code.
+func (p *Policy) rule(e *Entry, code string, class Class) (d Decision, ok bool) {
+	if p == nil {
+		return Decision{}, false
+	}
+	for _, exact := range []bool{true, false} {
+		for i, r := range p.Rules {
+			if r.Match.matches(e, code, exact) {
+				return Decision{
+					Action: r.Action, MaxReplays: r.MaxReplays, Owner: r.Owner, ApproverGroup: r.ApproverGroup, Class: class.Name, Rule: i + 1,
+					Why: fmt.Sprintf("Rule %d of the policy matches %s.", i+1, r.Match.says(code)),
+				}, true
+			}
+		}
+	}
+	return Decision{}, false
+}
+
+func byDefault(class Class) Decision {
+	return Decision{Action: class.Action, Class: class.Name, Why: fmt.Sprintf("No rule matches; the default of %s: %s", class.Name, class.Says)}
 }
 
 // stepOf is why a step of a run is not replayed.

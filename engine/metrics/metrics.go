@@ -56,7 +56,7 @@ const (
 type Metrics struct {
 	JobsReceived    *prometheus.CounterVec   `name:"jobs_received" labels:"topic" help:"Job requests handled, redeliveries and what the replayer takes up included."`
 	JobsDispatched  *prometheus.CounterVec   `name:"jobs_dispatched" labels:"topic" help:"Dispatches that the stream confirmed."`
-	JobsCompleted   *prometheus.CounterVec   `name:"jobs_completed" labels:"topic,status" help:"Jobs that reached a terminal state."`
+	JobsCompleted   *prometheus.CounterVec   `name:"jobs_completed" labels:"topic,status" help:"Jobs that reached a terminal state, as Redis confirmed."`
 	StaleJobs       *prometheus.GaugeVec     `name:"stale_jobs" labels:"state" help:"Jobs past their timeout or deadline at this replica's last tick; 0 if another replica ticked."`
 	OrphansReplayed *prometheus.CounterVec   `name:"orphan_replayed" labels:"topic" help:"Jobs that the replayer took up, as nobody was at them, and scheduled."`
 	DispatchLatency *prometheus.HistogramVec `name:"dispatch_latency" labels:"topic" help:"Seconds from the start of a handling, or from the DISPATCHED that it resumes, to the confirmed dispatch." first:"0.001" buckets:"14"`
@@ -130,7 +130,7 @@ type Saga struct {
 // Replay are the collectors of dead-letter triage and replay (Dead letters, next step 3: growth and denial
 // rate, and not the depth alone).
 type Replay struct {
-	Entries *prometheus.CounterVec `name:"dlq_entries_total" labels:"reason_code" help:"Entries written to the dead-letter queue."`
+	Entries *prometheus.CounterVec `name:"dlq_entries_total" labels:"reason_code" help:"Entries written to the dead-letter queue, as Redis confirmed."`
 	Replays *prometheus.CounterVec `name:"dlq_replays_total" labels:"outcome" help:"Dead letters that came to a replay status, by it."`
 	Denied  *prometheus.CounterVec `name:"dlq_replay_denied_total" labels:"reason_code" help:"Replays of dead letters that were denied, by the policy or by a person."`
 	Alert   prometheus.Gauge       `name:"dlq_growth_alert" help:"1 for as long as more entries came within replay.growth_window than replay.growth_alert."`

@@ -27,6 +27,9 @@ const (
 	counterFenced          = "scheduler_fenced_writes_total"
 	counterResumed         = "scheduler_intents_resumed_total"
 	counterDenied          = "safety_denied"
+	counterEntries         = "dlq_entries_total"
+	counterReplays         = "dlq_replays_total"
+	counterReplaysDenied   = "dlq_replay_denied_total"
 	counterReceived        = "jobs_received"
 	counterOrphans         = "orphan_replayed"
 
@@ -42,7 +45,7 @@ var mixedUp = []string{counterFailClosed, counterFenced, counterOrphans, counter
 
 var countersEqualTrace = rule.New(invariants.Invariant{
 	Name:   "counters-equal-trace",
-	Says:   "The schedulers' counters of handled requests, replayed orphans, dispatches, completions, denials, quarantines, answers of the output policy, rollbacks, failed and fenced writes, resumed and voided intents and fail-closed reads equal what the events show. A crash leaves open whether its scheduler has counted what it did last.",
+	Says:   "The schedulers' counters of handled requests, replayed orphans, dispatches, completions, denials, quarantines, answers of the output policy, dead letters and what becomes of them, rollbacks, failed and fenced writes, resumed and voided intents and fail-closed reads equal what the events show. A crash leaves open whether its scheduler has counted what it did last.",
 	Kind:   invariants.Eventually,
 	Source: "Dispatch ordering, publish failure recovery and next step 1; State-read errors, next step 1; Scheduler internals, section 10",
 	Needs:  []string{"events-agree-with-servers"},
@@ -79,6 +82,9 @@ var countersEqualTrace = rule.New(invariants.Invariant{
 			{counterDenied, f.Count.Denied, "DENIED writes that were confirmed"},
 			{history.CounterChecked, f.Outputs.Checked, "answers of the output policy"},
 			{history.CounterQuarantine, f.Outputs.Blocked, "OUTPUT_QUARANTINED writes that were confirmed"},
+			{counterEntries, f.Count.Filed, "dead letters that were confirmed"},
+			{counterReplays, f.Count.Decided, "changes of dead letters by schedulers"},
+			{counterReplaysDenied, f.Count.Refused, "denials of replays that schedulers wrote or saw"},
 			{counterResumed, f.Count.Resumed, "dispatches of an earlier handling that a later one saw stored"},
 			{counterFailClosed, failedClosed, "handlings that did nothing after a failed state read"},
 		} {
@@ -98,6 +104,10 @@ var countersEqualTrace = rule.New(invariants.Invariant{
 				cutShort += c.want - f.Count.Received - f.Count.Orphans
 			case counterOrphans:
 				cutShort += f.Count.OrphansMaybe
+			case counterReplays:
+				cutShort += f.Count.DecidedMaybe
+			case counterReplaysDenied:
+				cutShort += f.Count.RefusedMaybe
 			}
 			if got > float64(c.want+f.Count.Crashes) || got < float64(c.want-cutShort) {
 				t.Violation(nil, "%s is %g, but the events show %d: %s", c.name, got, c.want, c.what)

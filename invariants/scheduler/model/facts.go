@@ -49,6 +49,9 @@ type counts struct {
 	RunningWritesFailed, DlqsFailed  int
 	Fenced, Resumed, Voids           int
 	Denied                           int
+	Filed                            int // dead letters, with the job's end where one belongs to it
+	Decided, DecidedMaybe            int // changes of dead letters by schedulers; those whose answer was lost
+	Refused, RefusedMaybe            int // likewise, of replays that are denied
 
 	Crashes          int // of schedulers
 	LockLeft         int // locks taken of which their holders do not know

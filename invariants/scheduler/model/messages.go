@@ -54,6 +54,9 @@ type Termination struct {
 // Place is where a message is in its stream, as its DLQ entry names it.
 func Place(seq uint64) string { return history.StreamSys + ":" + strconv.FormatUint(seq, 10) }
 
+// OfMessage says whether a DLQ entry is about a message, and not about a job.
+func OfMessage(entry string) bool { return strings.HasPrefix(entry, history.StreamSys+":") }
+
 // FileMessage notes that the message at a place has an entry in the DLQ, or has none any more.
 func (f *Facts) FileMessage(place string, there bool) {
 	if f.Filed == nil {

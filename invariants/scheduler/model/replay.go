@@ -122,6 +122,7 @@ func (f *Facts) LetterChanged(s *Step, id string, c *sim.Change) {
 	if e.ReplayStatus != l.ReplayStatus {
 		r.Reached[e.ReplayStatus]++
 	}
+	f.letterDecided(s, e.ReplayStatus)
 	l.expires = c.Expires
 	if l.triaged = e.Action != ""; !l.triaged {
 		l.Written = s.Step
@@ -144,6 +145,25 @@ func (f *Facts) LetterChanged(s *Step, id string, c *sim.Change) {
 	}
 	if r.PutOff != nil && e.ReplayStatus == "scheduled" && e.DecidedBy == "" {
 		r.PutOff(s, id, l)
+	}
+}
+
+// letterDecided counts a change of a letter as the scheduler that makes it does. One whose answer was lost is looked for by
+// its scheduler, which may not find it.
+func (f *Facts) letterDecided(s *Step, status string) {
+	if s.Phase != "dlq_update" || !strings.HasPrefix(s.Node, history.SchedulerNodes) {
+		return
+	}
+	n := &f.Count
+	count := func(of, maybe *int) {
+		*of++
+		if s.Failed {
+			*maybe++
+		}
+	}
+	count(&n.Decided, &n.DecidedMaybe)
+	if status == "denied" {
+		count(&n.Refused, &n.RefusedMaybe)
 	}
 }
 

@@ -1,6 +1,8 @@
 package observe
 
 import (
+	"strings"
+
 	"github.com/wavetank-sim/wavetank/invariants/scheduler/history"
 	"github.com/wavetank-sim/wavetank/invariants/scheduler/model"
 	"github.com/wavetank-sim/wavetank/sim"
@@ -134,9 +136,13 @@ func (o *Observer) concluded(s *model.Step, applied, locked bool) {
 	case "processed_read", "inflight_write", "processed_write":
 		o.guardAsked(s)
 	case "dlq_write":
-		if s.Failed {
+		switch {
+		case s.Failed:
 			f.Count.DlqsFailed++ // of a job, or of a message that makes no sense
 			f.Unfiled(s)
+		case s.Name == "zremrangebyscore", // the last of the entry's writes, one after the other
+			model.OfMessage(strings.TrimPrefix(s.Target, history.DlqPrefix)):
+			f.Count.Filed++
 		}
 	case "pending_write", "scheduled_write", "dispatched_write", "rollback_write", "running_write", "outbox_remove", "result_write", "failed_write",
 		"timeout_write", "cancel_write", "approval_write", "denied_write", "approved_write", "output_write":

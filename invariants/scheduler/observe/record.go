@@ -150,6 +150,9 @@ func (o *Observer) writeAnswered(s *model.Step, applied bool) {
 		if !s.Failed && s.Phase == "denied_write" {
 			f.Count.Denied++
 		}
+		if !s.Failed && s.About.State.Buried() && f.Config.DLQOrder != "state-then-dlq" {
+			f.Count.Filed++
+		}
 	}
 	if !s.Failed {
 		return

@@ -55,35 +55,39 @@ var replayDefaults = map[string]string{
 
 // triage is what is to become of a dead letter, and how often its job may be replayed.
 func triage(c *config.ReplayConfig, l *model.Letter) (action string, replays int) {
-	if l.Status == "TERMINATED" {
+	switch {
+	case l.Status == "TERMINATED":
 		return actQuarantine, 0
-	}
-	if l.Step {
+	case l.Step:
 		return actManual, c.MaxReplays
+	case l.Raised == "":
+		return triageFailure(c, l)
 	}
-	if r := ruleOf(c, l); r != nil {
+	if r := ruleOf(c, l, codeMismatch); r != nil {
 		return r.Action, cmp.Or(r.MaxReplays, c.MaxReplays)
 	}
-	action = replayDefaults[l.ReasonCode]
-	if l.Raised != "" {
-		failure := *l
-		failure.Raised = ""
-		of, replays := triage(c, &failure)
-		if action != actAutoReplay || of != actAutoReplay {
-			of = actApproval
-		}
-		return of, replays
+	of, replays := triageFailure(c, l)
+	if of == actAutoReplay && replayDefaults[l.ReasonCode] == actAutoReplay {
+		return actAutoReplay, replays
 	}
-	if l.Fatal || action == "" {
+	return actApproval, replays
+}
+
+// triageFailure is what a letter's failure calls for.
+func triageFailure(c *config.ReplayConfig, l *model.Letter) (action string, replays int) {
+	if r := ruleOf(c, l, l.ReasonCode); r != nil {
+		return r.Action, cmp.Or(r.MaxReplays, c.MaxReplays)
+	}
+	if action = replayDefaults[l.ReasonCode]; l.Fatal || action == "" {
 		action = actManual
 	}
 	return action, c.MaxReplays
 }
 
-// ruleOf is the triage policy's rule about a dead letter; nil is none.
-func ruleOf(c *config.ReplayConfig, l *model.Letter) *config.ReplayRule {
-	codes := []string{governs(l)}
-	if codes[0] == "safety_denied" {
+// ruleOf is the triage policy's rule about a dead letter, as one of that reason code; nil is none.
+func ruleOf(c *config.ReplayConfig, l *model.Letter, code string) *config.ReplayRule {
+	codes := []string{code}
+	if code == "safety_denied" {
 		codes = append(codes, "denied") // which is what Dead letters calls it
 	}
 	for _, code := range codes {
@@ -262,11 +266,9 @@ var noReplayAgainstTriage = rule.New(invariants.Invariant{
 // outsider says whether who decides on a job's replay is not of the group that has to.
 func outsider(c *config.ReplayConfig, id string, l *model.Letter) bool {
 	groups, known := c.Operators[id]
-	r := ruleOf(c, l)
+	r := ruleOf(c, l, governs(l))
 	if r == nil { // what is raised without a rule is for who was to decide on the failure
-		own := *l
-		own.Raised = ""
-		r = ruleOf(c, &own)
+		r = ruleOf(c, l, l.ReasonCode)
 	}
 	return known && r != nil && r.Group != "" && !slices.Contains(groups, r.Group)
 }
