@@ -11,9 +11,9 @@ SWEEP         ?= stale-worker-retries
 .DELETE_ON_ERROR:
 
 # GNU make ends with status 2 whenever a recipe fails. In question mode it hands a recipe's 1
-# through, so that `make sim` and `make fuzz` end as wavetank does: 0 held, 1 violated. For any
+# through, so that `make sim`, `make fuzz` and `make exhaust` end as wavetank does: 0 held, 1 violated. For any
 # other end make says "Error N" and ends with 2.
-ifneq ($(filter sim fuzz,$(MAKECMDGOALS)),)
+ifneq ($(filter sim fuzz exhaust,$(MAKECMDGOALS)),)
 MAKEFLAGS += --question
 endif
 
@@ -31,6 +31,10 @@ RUN = ./bin/wavetank run '$(SCENARIO)' $(if $(SEED),--seed '$(SEED)') $(if $(PRE
 .PHONY: fuzz
 fuzz: bin/wavetank ## look for broken promises: [BUDGET=60s|10000runs] [SCENARIO="names"] [PRESET=hardened] [SET=...] [JUDGE=invariant] [SEED=7] [WORKERS=2] [OUT=folder] [JUNIT=file]
 	+@./bin/wavetank fuzz $(foreach s,$(SCENARIO),'$(s)') --budget '$(BUDGET)' $(if $(SEED),--seed '$(SEED)') $(if $(PRESET),--preset '$(PRESET)') $(foreach s,$(SET),--set '$(s)') $(foreach j,$(JUDGE),--judge '$(j)') $(if $(WORKERS),--workers '$(WORKERS)') $(if $(OUT),--out '$(OUT)') $(if $(JUNIT),--junit '$(JUNIT)')
+
+.PHONY: exhaust
+exhaust: bin/wavetank ## strike every operation of a run once, and certify what holds: [SCENARIO=calm] [PRESET=hardened] [SET=workload.jobs=2] [LENGTHS=every] [PHASE=publish] [WORKERS=2] [OUT=folder]
+	+@./bin/wavetank exhaust '$(or $(SCENARIO),calm)' --preset '$(or $(PRESET),hardened)' $(foreach s,$(or $(SET),$(if $(SCENARIO),,workload.jobs=2)),--set '$(s)') $(if $(LENGTHS),--lengths '$(LENGTHS)') $(foreach p,$(PHASE),--phase '$(p)') $(if $(WORKERS),--workers '$(WORKERS)') $(if $(OUT),--out '$(OUT)')
 
 .PHONY: sweep
 sweep: bin/wavetank ## answer a tuning question with measured curves: [SWEEP=stale-worker-retries] [SEEDS=20] [WORKERS=2] [OUT=folder]

@@ -179,6 +179,7 @@ func TestStaleWorkerLoopRetriesExactlyThreeTimes(t *testing.T) {
 			assert.Equal(t, 2*time.Second, r.Delay)
 			assert.Equal(t, c.picks, h.metric(`scheduler_stale_worker_retry_total{topic="job.default",worker="worker-1"}`))
 			assert.True(t, h.logged("stale worker detected, retrying dispatch", "worker-1"))
+			assert.EqualValues(t, c.picks, strings.Count(h.logs.String(), "stale worker detected, retrying dispatch"), "each of them")
 			assert.Equal(t, 1, h.record().Attempts, "one attempt, however many picks")
 			assert.Equal(t, job.Scheduled, h.record().State)
 			assert.Empty(t, h.dispatches())

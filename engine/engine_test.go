@@ -218,6 +218,17 @@ func TestRunSkipsWhatWasHandledBefore(t *testing.T) {
 	}
 }
 
+func TestAHandledMessageIsRememberedForTheAckWait(t *testing.T) {
+	h := newHarness(t, func(s *settings.Settings) { s.AckWait = 3 * time.Minute })
+	h.worker("worker-1")
+	h.submit()
+	done := h.handled()
+	stop := h.run()
+	done()
+	require.NoError(t, stop())
+	assert.Equal(t, 3*time.Minute, h.redis.TTL("cordum:bus:processed:CORDUM_SYS:1"))
+}
+
 // The streams were lost, and Redis was not: what is stored in the place of an older message is new work.
 func TestRunHandlesWhatANewStreamHolds(t *testing.T) {
 	h := newHarness(t)

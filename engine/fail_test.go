@@ -59,6 +59,8 @@ func TestAPublishFailureAtTheCeilingEndsTheJob(t *testing.T) {
 		assert.Equal(t, want, h.record().Attempts)
 		assert.Equal(t, "max scheduling retries exceeded (attempts=50)", h.dlqEntry().Reason)
 		assert.Equal(t, "dispatch_failed", h.dlqEntry().LastCause)
+		assert.Equal(t, "max_scheduling_retries", h.dlqEntry().ReasonCode)
+		assert.Equal(t, "max_scheduling_retries", h.record().ReasonCode)
 		assert.Equal(t, 50, h.dlqEntry().Attempts)
 		assert.Empty(t, h.dispatches())
 		assert.EqualValues(t, 50-prior-1, h.metric(`scheduler_dispatch_rollback_total{topic="job.default"}`))

@@ -19,7 +19,7 @@ func newSaga(c *Config, e *Engine) *saga.Manager {
 	return &saga.Manager{
 		Redis: c.Redis, JetStream: c.JetStream, Clock: c.Clock, Locks: e.locks, DLQ: e.dlq, Logger: e.log, Metrics: &e.metrics.Saga,
 		Timeout: s.StoreOpTimeout, PublishTimeout: s.PublishTimeout, LockTTL: s.Saga.LockTTL, Limit: s.Saga.RollbackTimeout,
-		Draw: c.Random.Uint64, Check: e.checkSafety,
+		Draw: c.Random.Uint64, Check: e.checkSafety, Filed: func(code string) { e.metrics.Replay.Entries.WithLabelValues(code).Inc() },
 		Peek: s.Saga.Peek, Durable: s.Saga.DurableRollback,
 	}
 }

@@ -40,7 +40,7 @@ type Fault struct {
 	For       time.Duration `yaml:"for,omitempty" json:"for,omitempty" min:"0s" max:"720h" doc:"how long it lasts, or how late it is; 0 is, for a partition and a skew, until the heal"`
 	By        time.Duration `yaml:"by,omitempty" json:"by,omitempty" min:"-720h" max:"720h" doc:"for skew: how far ahead the clock is; -5s is behind"`
 	Lag       time.Duration `yaml:"lag,omitempty" json:"lag,omitempty" min:"1ms" max:"1h" doc:"for failover: how far the replica is behind; for power-loss: what was stored so long before is lost"`
-	RestartIn time.Duration `yaml:"restart_in,omitempty" json:"restart_in,omitempty" min:"0s" max:"720h" doc:"for crash: until the node starts again; 0 is never"`
+	RestartIn time.Duration `yaml:"restart_in,omitempty" json:"restart_in,omitempty" min:"0s" max:"720h" doc:"for crash: until the node starts again; 0 is at the heal, and never where nothing heals"`
 }
 
 // Value returns the value that f gives to a key of its kind; 0 and "" are none.

@@ -11,6 +11,8 @@ import (
 // Injector makes a plan's faults happen in one world. Its Intercept and its RedisLag go into the world's
 // Config; Attach schedules what happens at a time.
 type Injector struct {
+	Survey func(Operation) // is told of each operation that a fault can strike, before it is made; nil is nobody
+
 	jobID func(n int) string // names the workload's n-th job
 	links map[string]string  // the phase in which a node sends what a partition can cut, by the link's name; the servers need none
 
@@ -21,6 +23,8 @@ type Injector struct {
 	wrong  map[string]int     // nodes whose clock is wrong, and the fault behind it, by index into fired
 	under  int                // pauses, late operations and restarts of a server under way
 	healed bool
+
+	surveyed map[[3]string]int // operations so far, by phase, job and node; "" is any node
 }
 
 // armed is a fault that waits for its moment.
@@ -41,7 +45,7 @@ type outage struct {
 // NewInjector arms faults. They must be valid. links names the phase in which a node sends what a
 // partition can cut, by the link's name; the links to the servers need none.
 func NewInjector(list []Fault, jobID func(int) string, links map[string]string) *Injector {
-	in := &Injector{jobID: jobID, links: links, cut: map[string][]int{}, down: map[string]*outage{}, wrong: map[string]int{}}
+	in := &Injector{jobID: jobID, links: links, cut: map[string][]int{}, down: map[string]*outage{}, wrong: map[string]int{}, surveyed: map[[3]string]int{}}
 	for _, f := range list {
 		in.armed = append(in.armed, &armed{Fault: f, seen: map[string]int{}})
 	}
@@ -81,10 +85,40 @@ func (in *Injector) Attach(w *sim.World) {
 	}
 }
 
+// Operation is one that a fault can strike, as the [Match] of one names it.
+type Operation struct {
+	Phase      string
+	Job        string // its id
+	Node       string
+	At         time.Duration
+	Occurrence int // among those of its phase and job
+	OnNode     int // likewise, on its node
+}
+
+// survey tells of an operation.
+func (in *Injector) survey(op *sim.Op) {
+	if op.Phase == "" || op.Kind == sim.KindReceive || !strikable(op) { // what is received was sent, and is struck there
+		return
+	}
+	count := func(node string) int {
+		key := [3]string{op.Phase, op.Job, node}
+		in.surveyed[key]++
+		return in.surveyed[key]
+	}
+	in.Survey(Operation{op.Phase, op.Job, op.Node(), op.World().Now(), count(""), count(op.Node())})
+}
+
+// strikable says whether a fault on the operation's phase is one on the operation: a `_write` phase may read before it
+// writes, and its faults are the write's.
+func strikable(op *sim.Op) bool { return op.Kind == sim.KindCall || op.Write != Reads(op.Phase) }
+
 // Intercept is the world's: it gives each operation the effect that the plan wants it to have.
 func (in *Injector) Intercept(ctx context.Context, op *sim.Op, apply func() error) error {
 	var struck *armed
 	var moment Fired
+	if in.Survey != nil {
+		in.survey(op)
+	}
 	for _, a := range in.armed { // one fault an operation, but each counts them all
 		switch n, hit := in.match(a, op); {
 		case hit && struck == nil:
@@ -152,7 +186,7 @@ func (in *Injector) match(a *armed, op *sim.Op) (occurrence int, hit bool) {
 	if m == nil {
 		m = a.After
 	}
-	if m == nil || m.Phase != op.Phase || op.Kind != sim.KindCall && op.Write == Reads(m.Phase) ||
+	if m == nil || m.Phase != op.Phase || !strikable(op) ||
 		m.Node != "" && m.Node != op.Node() || m.Job != 0 && in.jobID(m.Job) != op.Job {
 		return 0, false
 	}

@@ -35,7 +35,7 @@ type Violation struct {
 	At        time.Duration
 	Message   string
 	Steps     []int        // others that it depends on
-	Struck    []StrikeKind // the kinds of strike that had reached it
+	Released  []StrikeKind // the kinds of strike that had reached it, and release the promise
 	InGap     bool         // it is under what the promise matrix leaves open besides strikes
 }
 
@@ -59,7 +59,7 @@ func (t *Tally) Violated(v Violation, strikes Vocabulary, struck Kinds, format s
 		return v.Promised
 	}
 	said := Say(format, args...)
-	v.Invariant, v.Message, v.Steps, v.Struck = t.Name, said.Text, said.Steps, strikes.List(struck)
+	v.Invariant, v.Message, v.Steps, v.Released = t.Name, said.Text, said.Steps, strikes.List(struck&t.Releases)
 	if v.Job != "" {
 		v.Message = v.Job + ": " + v.Message
 	}

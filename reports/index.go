@@ -56,6 +56,14 @@ func (s *Stored) Entry(index string) Entry {
 			e.Reason = clipStory(&c.Findings[0])
 			e.Replay = scenarios.RunCommand(filepath.ToSlash(filepath.Join(s.Dir, filepath.FromSlash(c.Findings[0].File))))
 		}
+	case s.Certificate != nil:
+		c := s.Certificate
+		e.Kind, e.Name, e.Preset, e.Outcome = "certificate", c.Name, c.Preset, "held"
+		if e.Tone, e.Reason = certified(c); e.Tone == "bad" {
+			e.Outcome = "broken"
+		} else if e.Tone == "warn" {
+			e.Outcome = "cut short"
+		}
 	case s.Sweep != nil:
 		e.Kind, e.Name, e.Seed = "sweep", s.Sweep.Name, seedsOf(s.Sweep.Seeds, s.Sweep.FirstSeed)
 		e.Outcome, e.Tone, e.Reason = "complete", "good", s.Sweep.Answer.Sentence

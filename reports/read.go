@@ -15,6 +15,7 @@ import (
 
 	"github.com/wavetank-sim/wavetank/scenarios"
 	"github.com/wavetank-sim/wavetank/scenarios/campaign"
+	"github.com/wavetank-sim/wavetank/scenarios/exhaust"
 	"github.com/wavetank-sim/wavetank/scenarios/plans"
 	"github.com/wavetank-sim/wavetank/scenarios/samples"
 	"github.com/wavetank-sim/wavetank/scenarios/strictyaml"
@@ -32,7 +33,7 @@ type FileError struct {
 // Error is one line: FILE: message; remedy.
 func (e *FileError) Error() string { return e.File + ": " + e.Message + "; " + e.Remedy }
 
-// Stored is what a folder holds: a run, a campaign, a sweep or comparisons, one of them.
+// Stored is what a folder holds: a run, a campaign, a sweep, comparisons or a certificate, one of them.
 type Stored struct {
 	Dir         string
 	Plan        *plans.Plan // of a run
@@ -40,9 +41,10 @@ type Stored struct {
 	Campaign    *campaign.Result
 	Sweep       *sweep.Result
 	Comparisons []*sweep.Comparison
+	Certificate *exhaust.Certificate
 }
 
-// Read reads the folder dir as [Write], [WriteCampaign], [WriteSweep] or [WriteComparisons] left it. A
+// Read reads the folder dir as [Write], [WriteCampaign], [WriteSweep], [WriteComparisons] or [WriteFaultMap] left it. A
 // file that is missing, broken or of another version is a [*FileError], a broken plan.yaml a
 // [*strictyaml.Error]. The trace of a run is not read: [Stored.Rewrite] does, and
 // checks its digest, and the result against it.
@@ -58,6 +60,14 @@ func Read(dir string) (*Stored, error) {
 		err = readJSON(dir, SweepFile, sweep.ResultVersion, "sweep again", s.Sweep)
 	case ComparisonFile:
 		err = readJSON(dir, ComparisonFile, sweep.ResultVersion, "compare again", &s.Comparisons)
+	case exhaust.CertificateFile:
+		s.Certificate = &exhaust.Certificate{}
+		err = readJSON(dir, exhaust.CertificateFile, exhaust.CertificateVersion, "exhaust again", s.Certificate)
+		if err == nil {
+			if wrong := s.Certificate.Check(); wrong != nil {
+				err = &FileError{filepath.Join(dir, exhaust.CertificateFile), wrong.Error(), "exhaust again"}
+			}
+		}
 	case campaign.SpecFile:
 		s.Campaign = &campaign.Result{}
 		err = readJSON(dir, ResultFile, campaign.ResultVersion, "run the campaign to its end: the command that began it goes on with it", s.Campaign)
@@ -117,6 +127,8 @@ func (s *Stored) Rewrite() error {
 	switch {
 	case s.Campaign != nil:
 		return s.unwritten(WriteCampaign(s.Dir, s.Campaign))
+	case s.Certificate != nil:
+		page = func(w io.Writer) error { return FaultMap(w, s.Certificate) }
 	case s.Comparisons != nil:
 		page = func(w io.Writer) error { return ComparisonPage(w, s.Comparisons) }
 	case s.Run != nil:
@@ -207,12 +219,12 @@ func kindOf(dir string) (string, error) {
 	has := func(name string) bool {
 		return slices.ContainsFunc(entries, func(e fs.DirEntry) bool { return e.Name() == name })
 	}
-	for _, name := range []string{SweepFile, ComparisonFile, campaign.SpecFile, ResultFile, PlanFile, TraceFile} {
+	for _, name := range []string{SweepFile, ComparisonFile, exhaust.CertificateFile, campaign.SpecFile, ResultFile, PlanFile, TraceFile} {
 		if has(name) {
 			return name, nil
 		}
 	}
-	return "", &FileError{dir, "this folder holds no run, campaign, sweep or comparison", "give one that holds a " + ResultFile + ", a " + SweepFile + " or a " + ComparisonFile}
+	return "", &FileError{dir, "this folder holds no run, campaign, sweep, comparison or certificate", "give one that holds a " + ResultFile + ", a " + SweepFile + ", a " + ComparisonFile + " or a " + exhaust.CertificateFile}
 }
 
 // readJSON reads one JSON value of that version, strictly. again is how the file comes about anew.

@@ -161,7 +161,7 @@ func TestReadNamesTheFileAndARemedy(t *testing.T) {
 func TestReadOfFoldersThatAreNone(t *testing.T) {
 	dir := t.TempDir()
 	_, err := Read(dir)
-	require.EqualError(t, err, dir+": this folder holds no run, campaign, sweep or comparison; give one that holds a result.json, a sweep.json or a compare.json")
+	require.EqualError(t, err, dir+": this folder holds no run, campaign, sweep, comparison or certificate; give one that holds a result.json, a sweep.json, a compare.json or a certificate.json")
 	_, err = Read(filepath.Join(dir, "absent"))
 	require.ErrorContains(t, err, "absent: there is no such file; give the folder of a run")
 	put(t, dir, "file", "")

@@ -81,7 +81,7 @@ func (r *run) judged(res *Result) {
 		}
 		for _, v := range o.Violations {
 			judged := v.Promised || expected
-			res.Violations = append(res.Violations, Violation{row.Name, judged, v.Job, v.Step, v.At, v.Message, v.Steps})
+			res.Violations = append(res.Violations, Violation{row.Name, judged, v.Job, v.Step, v.At, v.Message, v.Steps, kinds(v.Released)})
 			if judged {
 				row.Status = StatusViolated
 			} else if row.Status != StatusViolated {
@@ -91,6 +91,13 @@ func (r *run) judged(res *Result) {
 		res.Invariants = append(res.Invariants, row)
 	}
 	slices.SortStableFunc(res.Violations, func(a, b Violation) int { return a.Step - b.Step })
+}
+
+func kinds(list []invariants.StrikeKind) (names []string) {
+	for _, k := range list {
+		names = append(names, k.String())
+	}
+	return names
 }
 
 // verdict judges the run as a whole, and says why in a sentence.

@@ -145,6 +145,10 @@ func (r *run) leftOf(e *letter) (what toDo, is bool) {
 		return toDo{by(e.Owner) + "mend", "payload", ""}, true
 	case "awaiting_approval":
 		return toDo{by(e.Approvers) + "approve", "replay", ""}, true
+	case "replayed":
+		if d := r.record.derived.byID[e.ReplayJob]; d != nil && d.State == "APPROVAL_REQUIRED" {
+			return toDo{"Nobody has approved", "replay", " yet, which the safety kernel asks for"}, true
+		}
 	case "scheduled":
 		return toDo{"Still to come:", "replay", ", due at " + at(r.judge.Facts.Workflow.Since(e.NextReplayAt))}, true
 	}

@@ -86,7 +86,8 @@ type Violation struct {
 	Step      int           `json:"step"`
 	At        time.Duration `json:"at_ns"`
 	Message   string        `json:"message"`
-	Steps     []int         `json:"steps,omitempty"` // others that it depends on
+	Steps     []int         `json:"steps,omitempty"`    // others that it depends on
+	Released  []string      `json:"released,omitempty"` // outside of the promise: the kinds of strike that release it; none: the settings do not provide for it, or the matrix leaves it open
 }
 
 // FiredFault is one fault at the moment it took effect.

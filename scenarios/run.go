@@ -18,13 +18,14 @@ import (
 
 // RunOptions are what a run takes besides its plan; none of them changes what happens in it.
 type RunOptions struct {
-	Trace    io.Writer         // receives trace.jsonl: one canonical event a line
-	Progress func(Progress)    // called about five times a second, from another goroutine; nil is none
-	OnStall  func(string)      // called with a dump of all goroutines when the world has not moved for a minute of real time; nil panics
-	Stall    time.Duration     // how long that is; 0 is a minute
-	Variant  scheduler.Variant // changes the code under test; nil leaves it as it is
-	Sample   bool              // record what a Prometheus would scrape, in Result.Samples
-	StopAt   string            // end once this invariant's promise is broken: a search needs to know no more
+	Trace    io.Writer              // receives trace.jsonl: one canonical event a line
+	Progress func(Progress)         // called about five times a second, from another goroutine; nil is none
+	OnStall  func(string)           // called with a dump of all goroutines when the world has not moved for a minute of real time; nil panics
+	Stall    time.Duration          // how long that is; 0 is a minute
+	Variant  scheduler.Variant      // changes the code under test; nil leaves it as it is
+	Sample   bool                   // record what a Prometheus would scrape, in Result.Samples
+	Survey   func(faults.Operation) // is told of each operation that a fault can strike; nil is nobody
+	StopAt   string                 // end once this invariant's promise is broken: a search needs to know no more
 
 	Source    string   // the scenario's name, or the plan file as the user typed it, for Result.Replay
 	Overrides []string // how the plan differs from Source, as key=value
@@ -80,12 +81,14 @@ type run struct {
 }
 
 func newRun(ctx context.Context, plan *plans.Plan, opt RunOptions) *run {
-	return &run{
+	r := &run{
 		ctx: ctx, plan: plan, opt: opt,
 		injector: faults.NewInjector(append(slices.Clone(plan.Faults), plan.Deaths()...), plans.JobID, map[string]string{"heartbeats": "heartbeat"}),
 		judge:    judge.NewJudge(scheduler.JudgeConfig(plan)),
 		record:   newRecord(plan),
 	}
+	r.injector.Survey = opt.Survey
+	return r
 }
 
 // config is what the run's world is made of.

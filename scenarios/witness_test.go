@@ -287,7 +287,7 @@ func turn(p *plans.Plan, setting string, on bool) error {
 
 // releasedBy are the kinds of strike that put a violation outside of the promise.
 func releasedBy(o *invariants.Outcome, v invariants.Violation) invariants.Kinds {
-	return history.StrikesOf(v.Struck...) & history.StrikesOf(o.Released...)
+	return history.StrikesOf(v.Released...)
 }
 
 // Every release in the promise matrix has a witness: each kind of each exception, each setting that a promise takes, and each

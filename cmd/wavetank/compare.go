@@ -31,7 +31,7 @@ func newCompare() *cobra.Command {
 	var names, about []string
 	for _, a := range sweep.Comparisons() {
 		names = append(names, a.Name)
-		about = append(about, fmt.Sprintf("  %-15s %s", a.Name, a.Question))
+		about = append(about, fmt.Sprintf("  %-18s %s", a.Name, a.Question))
 	}
 	cmd := &cobra.Command{
 		Use:   "compare [" + strings.Join(names, "|") + "]...",

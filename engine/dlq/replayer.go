@@ -231,7 +231,11 @@ func (r *Replayer) replay(ctx context.Context, was read, by string) error {
 	case err != nil:
 		return recovery.Own(fmt.Errorf("policy evaluate: %w", err))
 	case decision.Decision == safety.Deny:
-		return r.end(ctx, was, Denied, "replay denied by policy: "+decision.Reason, EventDenied, "safety-kernel")
+		reason := "replay denied by policy"
+		if decision.Reason != "" {
+			reason += ": " + decision.Reason
+		}
+		return r.end(ctx, was, Denied, reason, EventDenied, "safety-kernel")
 	case decision.Decision == safety.Throttle:
 		return recovery.Own(errors.New(throttledInWords))
 	}

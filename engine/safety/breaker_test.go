@@ -239,6 +239,12 @@ func TestWithoutRedisEachReplicaCountsAlone(t *testing.T) {
 	c.pass(30 * time.Second)
 	c.down = false
 	assert.Equal(t, "ok", c.call(0))
+	c.down = true
+	assert.Equal(t, "down", c.call(0))
+	assert.Equal(t, "open", c.call(0), "half-open still: one success does not close it")
+	c.pass(30 * time.Second)
+	c.down = false
+	assert.Equal(t, "ok", c.call(0))
 	assert.Equal(t, "ok", c.call(0))
 	c.down = true
 	assert.Equal(t, "down", c.call(0))

@@ -36,6 +36,7 @@ type Manager struct {
 	Clock          clockwork.Clock
 	Locks          *lock.Locker
 	DLQ            *dlq.Queue
+	Filed          func(reasonCode string) // counts a dead letter
 	Logger         *slog.Logger
 	Metrics        *metrics.Saga
 	Timeout        time.Duration                                                       // of one operation on Redis: storeOpTimeout of Scheduler internals
@@ -177,12 +178,16 @@ const entryBytesMax = 4096
 func (m *Manager) bury(ctx context.Context, name, entry, code string, cause error) error {
 	m.Logger.LogAttrs(ctx, slog.LevelError, "compensation cannot be submitted",
 		slog.String("saga", name), slog.String("reason_code", code), slog.Any("error", cause))
-	return m.settle(ctx, name, entry, func(ctx context.Context, p redis.Pipeliner) error {
+	err := m.settle(ctx, name, entry, func(ctx context.Context, p redis.Pipeliner) error {
 		return m.DLQ.Put(ctx, p, dlq.Entry{
 			JobID: "saga-" + hash(name + "|" + entry)[:16], Topic: StackKey(name), Status: dlq.StatusTerminated,
 			ReasonCode: code, Reason: fmt.Sprintf("%v: %.*s", cause, entryBytesMax, entry), ReplayStatus: dlq.PendingReview,
 		})
 	})
+	if err == nil {
+		m.Filed(code)
+	}
+	return err
 }
 
 // settle takes a compensation that is dealt with off the stack, unless it left that before, in one MULTI

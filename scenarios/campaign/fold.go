@@ -67,7 +67,9 @@ func (f *fold) add(r *Record) {
 		f.reasons[sortOf(r.Reason)]++
 	}
 	f.invariants.count(r.Exercised, func(c *Coverage) { c.Exercised++ })
-	f.invariants.count(r.Outside, func(c *Coverage) { c.Outside++ })
+	for _, o := range r.Outside {
+		f.invariants.count([]string{o.Invariant}, func(c *Coverage) { c.Outside++ })
+	}
 	for _, b := range r.Broken {
 		f.invariants.count([]string{b.Invariant}, func(c *Coverage) { c.Broken++ })
 	}

@@ -27,7 +27,10 @@ func drawRecords(t *rapid.T) []*Record {
 	for n := range rapid.IntRange(1, 20).Draw(t, "runs") {
 		r := &Record{N: n, Digest: rapid.StringMatching("[0-9a-f]{16}").Draw(t, "digest"), Steps: rapid.IntRange(0, 1000).Draw(t, "steps")}
 		r.Verdict = rapid.SampledFrom([]scenarios.Verdict{scenarios.Held, scenarios.Violated, scenarios.Inconclusive}).Draw(t, "verdict")
-		r.Exercised, r.Outside = names.Draw(t, "exercised"), names.Draw(t, "outside")
+		r.Exercised = names.Draw(t, "exercised")
+		for _, name := range names.Draw(t, "outside") {
+			r.Outside = append(r.Outside, Outside{Invariant: name})
+		}
 		r.Drawn, r.Fired = kinds.Draw(t, "drawn"), kinds.Draw(t, "fired")
 		if rapid.Bool().Draw(t, "contained") {
 			r.Verdict, r.Contained = "", &Contained{What: Panicked}
@@ -75,7 +78,7 @@ func TestTheBoundIsOfCampaignsThatFoundNothing(t *testing.T) {
 	}
 	assert.InDelta(t, 0.03, bound(func(*Record) {}), 1e-12)
 	assert.InDelta(t, 3./99, bound(func(r *Record) { r.Verdict, r.Reason = scenarios.Inconclusive, "job-1 was still under way" }), 1e-12, "nothing was said of its end")
-	assert.InDelta(t, 0.03, bound(func(r *Record) { r.Outside = []string{"one-dispatch-per-job"} }), 1e-12)
+	assert.InDelta(t, 0.03, bound(func(r *Record) { r.Outside = []Outside{{Invariant: "one-dispatch-per-job"}} }), 1e-12)
 	assert.Zero(t, bound(func(r *Record) { r.Broken = []Broken{{Invariant: "one-dispatch-per-job"}} }))
 	assert.Zero(t, bound(func(r *Record) { r.Contained = &Contained{What: Hung} }))
 }

@@ -29,7 +29,7 @@ type broken struct {
 func (h *hunt) see(r *Record) {
 	if len(r.promises()) > 0 && (!h.grid || r.Contained != nil) {
 		kept := *r // without what nobody asks of it here: the queue may grow while a run is examined
-		kept.Reason, kept.Exercised, kept.Outside, kept.Measures = "", nil, nil, nil
+		kept.Reason, kept.Exercised, kept.Outside, kept.Missed, kept.Measures = "", nil, nil, nil, nil
 		h.queue = append(h.queue, &kept)
 	}
 }

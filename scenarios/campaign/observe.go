@@ -23,16 +23,19 @@ func recordOf(n int, plan *plans.Plan, res *scenarios.Result) *Record {
 	}
 	for _, i := range res.Invariants {
 		if i.Status == scenarios.StatusUnpromised {
-			r.Outside = append(r.Outside, i.Name)
+			r.Outside = append(r.Outside, Outside{i.Name, released(res, i.Name)})
 		}
 		if i.Exercised > 0 {
 			r.Exercised = append(r.Exercised, i.Name)
 		}
 	}
-	for _, f := range plan.Faults {
+	for n, f := range plan.Faults {
 		fired := slices.ContainsFunc(res.Fired, func(s scenarios.FiredFault) bool { return s.Fault == f.String() })
 		if kind := FaultKind(f); fired && !slices.Contains(r.Fired, kind) {
 			r.Fired = append(r.Fired, kind)
+		}
+		if !fired {
+			r.Missed = append(r.Missed, n)
 		}
 	}
 	slices.Sort(r.Fired)
@@ -41,6 +44,19 @@ func recordOf(n int, plan *plans.Plan, res *scenarios.Result) *Record {
 		r.Contained = &Contained{What: Endless, Step: res.Steps, Stack: res.Reason}
 	}
 	return r
+}
+
+// released are the kinds of strike that released an invariant's promise, wherever it was broken.
+func released(res *scenarios.Result, invariant string) (kinds []string) {
+	for _, v := range res.Violations {
+		for _, k := range v.Released {
+			if v.Invariant == invariant && !slices.Contains(kinds, k) {
+				kinds = append(kinds, k)
+			}
+		}
+	}
+	slices.Sort(kinds)
+	return kinds
 }
 
 // containedRecord is what a campaign keeps of the n-th run, which had no end of its own.

@@ -17,10 +17,11 @@ type Record struct {
 	Steps     int               `json:"steps"`               //
 	Virtual   time.Duration     `json:"virtual_ns"`          //
 	Broken    []Broken          `json:"broken,omitempty"`    // promises, each invariant once
-	Outside   []string          `json:"outside,omitempty"`   // invariants broken outside their promise
+	Outside   []Outside         `json:"outside,omitempty"`   // invariants broken outside their promise, each once
 	Exercised []string          `json:"exercised,omitempty"` // invariants that had something to judge, situations that were reached
 	Drawn     []string          `json:"drawn,omitempty"`     // kinds of fault that the plan has, as FaultKind writes them
 	Fired     []string          `json:"fired,omitempty"`     // those of them that took effect
+	Missed    []int             `json:"missed,omitempty"`    // faults of the plan that never took effect, by their places in it
 	Settings  []string          `json:"settings,omitempty"`  // settings in which the plan differs from its preset: those of engine and world with how, the others by name
 	Measures  Measures          `json:"measures,omitempty"`  // of a grid's run
 	Contained *Contained        `json:"contained,omitempty"` // the code under test took its process down
@@ -55,6 +56,12 @@ type Broken struct {
 	Job       string `json:"job,omitempty"`
 	Step      int    `json:"step"` // of the first violation
 	Message   string `json:"message"`
+}
+
+// Outside is an invariant that a run broke outside of its promise.
+type Outside struct {
+	Invariant string   `json:"invariant"`
+	Released  []string `json:"released,omitempty"` // by those kinds of strike, as [scenarios.Violation] has them
 }
 
 // Containment says how the code under test went out of bounds, so that its worker process had to go.

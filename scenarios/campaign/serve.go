@@ -198,7 +198,7 @@ func (s *server) try(ctx context.Context, a Assignment) {
 
 // bounded runs the plan. It returns its result, or how the code under test went out of bounds.
 func (s *server) bounded(ctx context.Context, opt scenarios.RunOptions, tell bool) (*scenarios.Result, *Contained) {
-	opt.Source, opt.Modified, opt.Drawn = s.plan.Name, true, s.Spec.Drawn != nil
+	opt.Source, opt.Modified, opt.Drawn = s.plan.Name, true, s.Spec.Grid == nil
 	opt.Trace = counter{s, tell}
 	opt.Stall = s.Stall
 	opt.OnStall = func(dump string) {

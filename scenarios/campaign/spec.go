@@ -11,17 +11,18 @@ import (
 	"github.com/cespare/xxhash/v2"
 	"pgregory.net/rapid"
 
+	"github.com/wavetank-sim/wavetank/faults"
 	"github.com/wavetank-sim/wavetank/scenarios/plans"
 	"github.com/wavetank-sim/wavetank/scenarios/search"
 	"github.com/wavetank-sim/wavetank/sim"
 )
 
 // SpecVersion is the format of spec.json and of the journal.
-const SpecVersion = 1
+const SpecVersion = 2
 
 // Spec says, as data, which plans a campaign runs. Equal specs of one build give equal plans,
 // whoever runs them, so all that a worker needs is the spec and the numbers of the runs it is to do.
-// Exactly one of Drawn and Grid says where the plans come from.
+// Exactly one of Drawn, Grid and Struck says where the plans come from.
 type Spec struct {
 	Version int           `json:"version"`
 	Name    string        `json:"name"`                // kebab-case
@@ -30,6 +31,7 @@ type Spec struct {
 	Budget  time.Duration `json:"budget_ns,omitempty"` // real time for runs; 0 is no limit. What was found is examined after it, too
 	Drawn   *Drawn        `json:"drawn,omitempty"`
 	Grid    *Grid         `json:"grid,omitempty"`
+	Struck  *Struck       `json:"struck,omitempty"`
 }
 
 // Drawn plans are rapid's: the n-th is drawn from a seed of its own.
@@ -47,6 +49,23 @@ type Grid struct {
 	Seeds  int        `json:"seeds"`  // from Spec.Seed on
 }
 
+// Struck is one plan as it is, and then with each of the faults in turn beside its own.
+type Struck struct {
+	Plan   string         `json:"plan"` // as YAML
+	Faults []faults.Fault `json:"faults"`
+}
+
+func (s *Struck) plan(n int) (*plans.Plan, error) {
+	p, err := plans.Parse("struck", []byte(s.Plan))
+	if err != nil {
+		return nil, err
+	}
+	if n > 0 {
+		p.Faults = append(p.Faults, s.Faults[n-1])
+	}
+	return p, p.Validate()
+}
+
 // size is how many runs the grid has.
 func (g *Grid) size() int { return len(g.Plans) * len(g.Points) * g.Seeds }
 
@@ -59,10 +78,17 @@ func (g *Grid) At(n int) (plan, point, seed int) {
 
 // size is how many runs the spec asks for; 0 is as many as its budget allows.
 func (s *Spec) size() int {
-	if s.Grid != nil && (s.Runs == 0 || s.Grid.size() < s.Runs) {
-		return s.Grid.size()
+	all := s.Runs
+	switch {
+	case s.Grid != nil:
+		all = s.Grid.size()
+	case s.Struck != nil:
+		all = 1 + len(s.Struck.Faults)
 	}
-	return s.Runs
+	if s.Runs == 0 {
+		return all
+	}
+	return min(all, s.Runs)
 }
 
 // Validate says what is wrong with the spec.
@@ -70,8 +96,8 @@ func (s *Spec) Validate() error {
 	switch {
 	case s.Version != SpecVersion:
 		return fmt.Errorf("the campaign's format is version %d; this build reads version %d: use the build that wrote it", s.Version, SpecVersion)
-	case (s.Drawn == nil) == (s.Grid == nil):
-		return errors.New("a campaign draws its plans or has a grid, one of the two")
+	case s.sources() != 1:
+		return errors.New("a campaign draws its plans, has a grid, or strikes one plan: one of the three")
 	case s.Runs < 0 || s.Budget < 0:
 		return errors.New("a campaign's budget is not negative")
 	case s.size() == 0 && s.Budget == 0:
@@ -92,10 +118,23 @@ func (s *Spec) Validate() error {
 	return nil
 }
 
+// sources counts what says where the plans come from.
+func (s *Spec) sources() (n int) {
+	for _, there := range []bool{s.Drawn != nil, s.Grid != nil, s.Struck != nil} {
+		if there {
+			n++
+		}
+	}
+	return n
+}
+
 // Plan is the n-th plan, from 0.
 func (s *Spec) Plan(n int) (*plans.Plan, error) {
-	if s.Grid != nil {
+	switch {
+	case s.Grid != nil:
 		return s.Grid.plan(s.Seed, n)
+	case s.Struck != nil:
+		return s.Struck.plan(n)
 	}
 	space := search.Space{Presets: s.Drawn.Presets, Sets: s.Drawn.Sets, Judged: s.Drawn.Judged}
 	if k := len(s.Drawn.Plans); k > 0 {

@@ -59,7 +59,7 @@ func TestCompareByHand(t *testing.T) {
 		r := &campaign.Record{N: n, Verdict: scenarios.Held, Measures: campaign.Measures{"duplicates": float64(100*point + 10*plan + seed)}}
 		if point == 1 && plan == 1 {
 			r.Broken = []campaign.Broken{{Invariant: "one-dispatch-per-job"}}
-			r.Outside = []string{"every-job-settles"}
+			r.Outside = []campaign.Outside{{Invariant: "every-job-settles"}}
 		}
 		records = append(records, r)
 	}

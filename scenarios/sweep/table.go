@@ -71,8 +71,8 @@ func (t *table) tally(plan, point int, sum *tally) {
 		if r.Contained != nil {
 			sum.broken = count(sum.broken, string(r.Contained.What))
 		}
-		for _, name := range r.Outside {
-			sum.outside = count(sum.outside, name)
+		for _, o := range r.Outside {
+			sum.outside = count(sum.outside, o.Invariant)
 		}
 	})
 }

@@ -42,6 +42,7 @@ type DeadLetter struct {
 	ReplayStatus string `json:"replay_status"`
 	Mismatch     string `json:"replay_snapshot"`
 	ReplayReason string `json:"replay_reason"`
+	ReplayJob    string `json:"replay_job"`
 	Snapshot     string `json:"policy_snapshot"`
 	DecidedBy    string `json:"decided_by"`
 	NextReplayAt int64  `json:"next_replay_at"`

@@ -148,6 +148,18 @@ func (f *Facts) LetterChanged(s *Step, id string, c *sim.Change) {
 	}
 }
 
+// SagaLetterWritten counts a dead letter of a saga, and what schedulers make of one.
+func (f *Facts) SagaLetterWritten(s *Step, c *sim.Change) {
+	e, err := history.Read[history.DeadLetter](c.Value)
+	switch {
+	case c.Gone || err != nil:
+	case s.Phase == "dlq_update":
+		f.letterDecided(s, e.ReplayStatus)
+	case !s.Failed:
+		f.Count.Filed++
+	}
+}
+
 // letterDecided counts a change of a letter as the scheduler that makes it does. One whose answer was lost is looked for by
 // its scheduler, which may not find it.
 func (f *Facts) letterDecided(s *Step, status string) {

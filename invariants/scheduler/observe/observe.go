@@ -245,6 +245,7 @@ func (o *Observer) changed(s *model.Step, c *sim.Change, what history.What, of s
 		f.Sagas.Locked(s, f.Sagas.Of(of), c)
 	case history.SagaLetter:
 		f.SagaBuried(c)
+		f.SagaLetterWritten(s, c)
 	case history.Audited:
 		f.Audited(c)
 	case history.LetterIndex:

@@ -294,7 +294,7 @@ var deadLetterKeepsItsDecision = rule.New(invariants.Invariant{
 
 var growthAlertTellsTheTruth = rule.New(invariants.Invariant{
 	Name:   "growth-alert-tells-the-truth",
-	Says:   "The growth alert is raised when more entries than replay.growth_alert have come within replay.growth_window, and not otherwise.",
+	Says:   "A tick that sees that more entries than replay.growth_alert have come within replay.growth_window raises the growth alert, unless its write fails, and one that sees no more than that ends it.",
 	Kind:   invariants.Always,
 	Source: "Dead letters, next step 3: alert on the growth rate",
 }, func(f *model.Facts, t *rule.Tally) observe.Checker {

@@ -1,0 +1,287 @@
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+
+	"github.com/spf13/cobra"
+
+	"github.com/wavetank-sim/wavetank/cmd/internal/cli"
+	"github.com/wavetank-sim/wavetank/reports"
+	"github.com/wavetank-sim/wavetank/scenarios/campaign"
+	"github.com/wavetank-sim/wavetank/scenarios/exhaust"
+	"github.com/wavetank-sim/wavetank/scenarios/plans"
+	"github.com/wavetank-sim/wavetank/scenarios/strictyaml"
+)
+
+type exhaustFlags struct {
+	campaignFlags
+	planFlags
+	lengths string
+	phases  []string
+	resume  string
+}
+
+// The lengths of faults that last.
+const (
+	oneLength   = "one"
+	everyLength = "every"
+)
+
+func newExhaust() *cobra.Command {
+	var f exhaustFlags
+	cmd := &cobra.Command{
+		Use:   "exhaust SCENARIO|FILE",
+		Short: "Strike every operation of a run once, by everything that can strike it, and certify what holds",
+		Long: `Exhaust runs a plan as it is and lists the operations that it makes. Then it
+runs the plan once for each of them and each fault that can strike it: every
+effect on the operation, and right after it a crash with and without a restart,
+a pause and a partition of the node that made it, a failover of Redis, and a
+restart and a power loss of nats-server.
+
+It leaves a certificate, which says what was tried and what came of each try,
+and a page of it: the fault map. What is broken outside of its promise is there
+with the cell of the promise matrix that releases it. What breaks a promise is
+shrunk and saved as a plan, as by fuzz.
+
+With --lengths every, faults that last are tried at each length just below and
+just above every duration that the engine's settings name, up to an hour. With
+--phase, operations of those phases alone are struck.
+
+Ctrl-C ends it cleanly; --resume, or the same command, goes on where it was.
+
+Exit codes: 0 no promise was broken, 1 one was, 2 usage or input,
+3 not every try was conclusive, 130 interrupted.`,
+		Example: `  wavetank exhaust calm --set workload.jobs=2 --preset hardened
+  wavetank exhaust saga-rollback --lengths every
+  wavetank exhaust publish-ack-lost --phase publish --phase running_write
+  wavetank exhaust --resume runs/exhaust-calm-0f3c9a51`,
+		ValidArgsFunction: completeScenarios(),
+		Args:              cobra.MaximumNArgs(1),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			return f.exhaust(cmd, args, cmd.OutOrStdout(), cmd.ErrOrStderr())
+		},
+	}
+	f.planFlags.add(cmd)
+	f.campaignFlags.add(cmd, "runs/exhaust-PLAN, and a hash behind it of what else is given")
+	cmd.Flags().Lookup("out").Usage = "the folder of the certificate, `DIR` (default runs/exhaust-PLAN, and a hash behind it if more is given)"
+	cmd.Flags().StringVar(&f.lengths, "lengths", oneLength, "of faults that last, `LENGTHS`: one or every")
+	_ = cmd.RegisterFlagCompletionFunc("lengths", cobra.FixedCompletions([]string{oneLength, everyLength}, cobra.ShellCompDirectiveNoFileComp))
+	cmd.Flags().StringArrayVar(&f.phases, "phase", nil, "strike operations of `PHASE` alone, as wavetank list faults names it; repeatable")
+	cmd.Flags().StringVar(&f.resume, "resume", "", "go on with what was cut short in `DIR`")
+	return cmd
+}
+
+func (f *exhaustFlags) exhaust(cmd *cobra.Command, args []string, stdout, stderr io.Writer) error {
+	if err := f.check(cmd); err != nil {
+		return err
+	}
+	d, dir, err := f.target(cmd, args)
+	if err != nil {
+		return err
+	}
+	if err := certifiable(dir); err != nil {
+		return err
+	}
+	if err := prepare(in(dir, exhaust.CampaignDir), d.Spec(), stderr); err != nil {
+		return err
+	}
+	if err := cli.WriteFile(in(dir, exhaust.OptionsFile), func(w io.Writer) error { return cli.PrintJSON(w, d.Options) }); err != nil {
+		return err
+	}
+	say := cli.NewPrinter(stdout)
+	if f.json || f.quiet {
+		say.W = io.Discard
+	}
+	say.Line("%s: %s, each struck alone by what can strike it: %s", say.Paint(cli.Bold, "exhaust"), cli.Plural(len(d.Sites), "operation"), cli.Plural(1+len(d.Tries), "run"))
+	if d.Apart > 0 {
+		say.Line("  not struck: %s of compensations and steps, which no fault can name", cli.Plural(d.Apart, "operation"))
+	}
+	say.Line("  %s\n", dir)
+	var records []*campaign.Record
+	res, err := f.run(cmd.Context(), in(dir, exhaust.CampaignDir), func(r *campaign.Record) { records = append(records, r) }, stderr)
+	if errors.Is(err, cli.ErrInterrupted) {
+		return cli.Fail(cli.ExitInterrupted, "interrupted; what was finished is kept. Go on with: %s", cli.Pasteable("wavetank exhaust --resume "+dir))
+	}
+	if err != nil {
+		return err
+	}
+	c, err := d.Certify(records, res)
+	if err != nil {
+		return err
+	}
+	if err := f.publish(cmd.Context(), dir, d, c, res); err != nil {
+		return err
+	}
+	if f.json {
+		if err := cli.PrintJSON(stdout, c); err != nil {
+			return err
+		}
+	} else {
+		printCertificate(cli.NewPrinter(stdout), dir, c, res)
+	}
+	switch {
+	case c.Counts[exhaust.Broken]+c.Counts[exhaust.OutOfBounds] > 0:
+		return &cli.Error{Code: cli.ExitViolated}
+	case !c.Complete || c.Counts[exhaust.Inconclusive] > 0:
+		return &cli.Error{Code: cli.ExitInconclusive}
+	}
+	return nil
+}
+
+// target is what is tried, and its folder.
+func (f *exhaustFlags) target(cmd *cobra.Command, args []string) (*exhaust.Definition, string, error) {
+	if cmd.Flags().Changed("resume") {
+		return f.resumed(cmd, args)
+	}
+	switch {
+	case len(args) == 0:
+		return nil, "", cli.Usage(cmd, "exhaust takes a scenario or a plan file; `wavetank list scenarios` names those that there are")
+	case f.lengths != oneLength && f.lengths != everyLength:
+		return nil, "", cli.Fail(cli.ExitUsage, "--lengths is %.60q; give one or every", f.lengths)
+	}
+	s, err := f.load(args[0], "")
+	if err != nil {
+		return nil, "", err
+	}
+	d, err := exhaust.Define(cmd.Context(), s.Plan, exhaust.Options{EveryLength: f.lengths == everyLength, Phases: f.phases})
+	if err != nil {
+		return nil, "", cli.Fail(cli.ExitUsage, "%v", err)
+	}
+	dir := f.out
+	if dir == "" {
+		plain := s.variant == "" && f.lengths == oneLength && len(f.phases) == 0
+		dir = folderOf("exhaust-"+s.Name, plain, d.Spec())
+	}
+	return d, dir, nil
+}
+
+// resumed is what was begun in the folder that --resume names.
+func (f *exhaustFlags) resumed(cmd *cobra.Command, args []string) (*exhaust.Definition, string, error) {
+	for _, name := range []string{"out", "preset", "set", "lengths", "phase"} {
+		if cmd.Flags().Changed(name) || len(args) > 0 {
+			return nil, "", cli.Usage(cmd, "--resume goes on with what was begun, and takes no scenario, --out, --preset, --set, --lengths and --phase")
+		}
+	}
+	var options exhaust.Options
+	spec, err := campaign.Load(in(f.resume, exhaust.CampaignDir))
+	if err == nil {
+		var data []byte
+		if data, err = os.ReadFile(in(f.resume, exhaust.OptionsFile)); err == nil {
+			err = json.Unmarshal(data, &options)
+		}
+	}
+	if err == nil && spec.Struck == nil {
+		err = fmt.Errorf("%s holds another campaign", f.resume)
+	}
+	if err != nil {
+		return nil, "", cli.Fail(cli.ExitUsage, "--resume %s: %v", f.resume, strictyaml.FileReason(err))
+	}
+	plan, err := plans.Parse(campaign.SpecFile, []byte(spec.Struck.Plan))
+	if err != nil {
+		return nil, "", err
+	}
+	d, err := exhaust.Define(cmd.Context(), plan, options)
+	if err == nil && !spec.Equal(d.Spec()) {
+		err = fmt.Errorf("%s was begun by another build, in which the plan makes other operations; begin anew in another folder", f.resume)
+	}
+	if err != nil {
+		return nil, "", cli.Fail(cli.ExitUsage, "%v", err)
+	}
+	return d, f.resume, nil
+}
+
+// certifiable says whether dir can become the folder of a certificate: there is nothing there, or one of an earlier one.
+func certifiable(dir string) error {
+	entries, err := os.ReadDir(dir)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil
+	}
+	if err != nil {
+		return cli.Fail(cli.ExitUsage, "%s cannot be written: %v; choose another folder with --out", dir, strictyaml.FileReason(err))
+	}
+	for _, e := range entries {
+		if !slices.Contains([]string{exhaust.CampaignDir, exhaust.OptionsFile, exhaust.CertificateFile, exhaust.TriesDir, reports.PageFile}, e.Name()) {
+			return cli.Fail(cli.ExitUsage, "%s holds %s, which is not part of a certificate; choose another folder with --out", dir, e.Name())
+		}
+	}
+	return nil
+}
+
+// publish writes the certificate, a plan for each try that did not hold, and the pages: of the findings, and of the
+// first try for each release.
+func (f *exhaustFlags) publish(ctx context.Context, dir string, d *exhaust.Definition, c *exhaust.Certificate, res *campaign.Result) error {
+	if err := finishFuzz(ctx, in(dir, exhaust.CampaignDir), res); err != nil {
+		return err
+	}
+	if err := os.RemoveAll(in(dir, exhaust.TriesDir)); err != nil {
+		return cli.Fail(cli.ExitUsage, "%s cannot be written: %v; choose another folder with --out", dir, strictyaml.FileReason(err))
+	}
+	if err := os.MkdirAll(in(dir, exhaust.TriesDir), 0o755); err != nil {
+		return cli.Fail(cli.ExitUsage, "%s cannot be written: %v; choose another folder with --out", dir, strictyaml.FileReason(err))
+	}
+	pages := map[int]bool{}
+	for _, r := range c.Releases {
+		pages[r.First] = true
+	}
+	for n := range c.Tries {
+		if o := c.Tries[n].Outcome; o == exhaust.Held || o == exhaust.Missed {
+			continue
+		}
+		text, err := d.PlanOf(n)
+		if err != nil {
+			return err
+		}
+		file := exhaust.TryFile(n)
+		if err := cli.WriteFile(in(dir, file+".yaml"), func(w io.Writer) error { _, err := io.WriteString(w, text); return err }); err != nil {
+			return err
+		}
+		if !pages[n] {
+			continue
+		}
+		if err := planPage(ctx, dir, file+".yaml", text, file+".html"); err != nil {
+			return err
+		}
+		c.Tries[n].Page = file + ".html"
+	}
+	if err := cli.WriteFile(in(dir, exhaust.CertificateFile), func(w io.Writer) error { return cli.PrintJSON(w, c) }); err != nil {
+		return err
+	}
+	return reports.WriteFaultMap(dir, c)
+}
+
+func printCertificate(p *cli.Printer, dir string, c *exhaust.Certificate, res *campaign.Result) {
+	for i := range res.Findings {
+		printFinding(p, in(dir, exhaust.CampaignDir), &res.Findings[i])
+	}
+	broken := c.Counts[exhaust.Broken] + c.Counts[exhaust.OutOfBounds]
+	switch {
+	case broken > 0:
+		p.Line("%s  %s of %s broke a promise", p.Paint(cli.Red, "BROKEN"), cli.Thousands(broken), cli.Plural(len(c.Tries), "single fault"))
+	case !c.Complete:
+		p.Line("%s  %s of %s were tried", p.Paint(cli.Yellow, "UNFINISHED"), cli.Thousands(len(c.Tries)), cli.Plural(c.All, "single fault"))
+	default:
+		p.Line("%s  none of %s broke a promise", p.Paint(cli.Green, "HELD"), cli.Plural(len(c.Tries), "single fault"))
+	}
+	if n := c.Counts[exhaust.Outside]; n > 0 {
+		p.Line("  outside of a promise: %s", cli.Plural(n, "fault"))
+	}
+	for _, r := range c.Releases {
+		p.Line("    %4d  %s: %s", r.Tries, r.Invariant, r.Says())
+	}
+	for _, o := range []exhaust.Outcome{exhaust.Inconclusive, exhaust.Missed} {
+		if n := c.Counts[o]; n > 0 {
+			p.Line("  %s: %s", o, cli.Plural(n, "fault"))
+		}
+	}
+	p.Line("%s, %s, %s of virtual time, digest %s", cli.Plural(res.Runs, "run"), cli.Plural(res.Steps, "step"), virtualTime(res.Virtual), c.Digest)
+	p.Line("Certificate: %s", in(dir, exhaust.CertificateFile))
+	p.Line("Fault map:   %s", filepath.Join(dir, reports.PageFile))
+}

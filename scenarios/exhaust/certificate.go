@@ -1,0 +1,114 @@
+package exhaust
+
+import (
+	"errors"
+	"fmt"
+	"maps"
+	"strings"
+	"time"
+
+	"github.com/wavetank-sim/wavetank/invariants"
+)
+
+// CertificateVersion is the format of certificate.json.
+const CertificateVersion = 1
+
+// Parts of a certificate's folder.
+const (
+	CertificateFile = "certificate.json"
+	OptionsFile     = "options.json" // what was asked for, before the first run
+	CampaignDir     = "campaign"     // of the runs
+	TriesDir        = "tries"        // the plans of tries that did not hold
+)
+
+// TryFile names the files of the n-th try, without their ending.
+func TryFile(n int) string { return fmt.Sprintf("%s/%06d", TriesDir, n+1) }
+
+// Outcome is what came of a try.
+type Outcome string
+
+// The outcomes, the worst first.
+const (
+	OutOfBounds  Outcome = "out of bounds" // it took its process down, or did not end
+	Broken       Outcome = "broken"        // a promise was
+	Outside      Outcome = "outside"       // an invariant was broken outside of its promise
+	Inconclusive Outcome = "inconclusive"  // nothing was broken, and not everything could be judged
+	Missed       Outcome = "missed"        // the fault had no effect
+	Held         Outcome = "held"          // nothing was broken
+)
+
+// Certificate says what was tried on a plan, and what came of it.
+type Certificate struct {
+	Version  int             `json:"version"`
+	Build    string          `json:"build"`
+	Name     string          `json:"name"`                 // the plan's
+	Preset   string          `json:"preset"`               // likewise
+	Plan     string          `json:"plan"`                 // as YAML
+	All      int             `json:"all"`                  // tries that there are
+	Complete bool            `json:"complete"`             // every try was made
+	Calm     string          `json:"calm"`                 // the digest of the run without a fault
+	Digest   string          `json:"digest"`               // over the digests of all runs
+	Lengths  []time.Duration `json:"lengths_ns,omitempty"` // of faults that last; none: one of their own
+	Phases   []string        `json:"phases,omitempty"`     // operations of these alone were struck; none: all
+	Apart    int             `json:"apart,omitempty"`      // operations that no fault can name, so that they were not struck
+	Kinds    []string        `json:"kinds"`
+	Sites    []Site          `json:"sites"`
+	Counts   map[Outcome]int `json:"counts"`
+	Tries    []Tried         `json:"tries"`
+	Releases []Release       `json:"releases"` // why what is outside of its promise is so
+}
+
+// Check says what is wrong with a stored certificate.
+func (c *Certificate) Check() error {
+	counts := map[Outcome]int{}
+	for i := range c.Tries {
+		t := &c.Tries[i]
+		if t.Site < 0 || t.Site >= len(c.Sites) || t.Kind < 0 || t.Kind >= len(c.Kinds) {
+			return fmt.Errorf("run %d is of an operation or a kind that is not there", i+1)
+		}
+		counts[t.Outcome]++
+	}
+	for i := range c.Releases {
+		if first := c.Releases[i].First; first < 0 || first >= len(c.Tries) {
+			return fmt.Errorf("%s was first released in a run that is not there", c.Releases[i].Invariant)
+		}
+	}
+	if !maps.Equal(counts, c.Counts) {
+		return errors.New("its counts are not those of its runs")
+	}
+	return nil
+}
+
+// Tried is a try that was made.
+type Tried struct {
+	Site       int      `json:"site"`
+	Kind       int      `json:"kind"`
+	Fault      string   `json:"fault"` // in words
+	Outcome    Outcome  `json:"outcome"`
+	Invariants []string `json:"invariants,omitempty"` // that were broken; or the way out of bounds
+	Digest     string   `json:"digest,omitempty"`     // of its run
+	Page       string   `json:"page,omitempty"`       // in the certificate's folder, if it has one
+}
+
+// Release is a cell of the promise matrix that tries used: the invariant was broken, and the strike releases it.
+type Release struct {
+	Invariant string          `json:"invariant"`
+	Cell      invariants.Cell `json:"cell"`
+	Tries     int             `json:"tries"` // that used it
+	First     int             `json:"first"` // of them, by its place among the tries
+}
+
+// Says gives the cell in a sentence.
+func (r *Release) Says() string {
+	if r.Cell.Status == notProvided {
+		return "the settings have nothing that it takes: " + strings.Join(r.Cell.With, ", or ")
+	}
+	says := r.Cell.Says
+	if len(r.Cell.With) > 0 {
+		says = strings.Join(r.Cell.With, ", or ")
+	}
+	return fmt.Sprintf("%s (%s: %s)", r.Cell.Strike, r.Cell.Status, says)
+}
+
+// notProvided is the status of a cell that no strike is behind: the settings have nothing that the promise takes.
+const notProvided = "not provided"

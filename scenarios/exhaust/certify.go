@@ -1,0 +1,109 @@
+package exhaust
+
+import (
+	"slices"
+	"sync"
+
+	"github.com/wavetank-sim/wavetank/invariants"
+	"github.com/wavetank-sim/wavetank/invariants/scheduler/judge"
+	"github.com/wavetank-sim/wavetank/scenarios"
+	"github.com/wavetank-sim/wavetank/scenarios/campaign"
+	"github.com/wavetank-sim/wavetank/scenarios/plans"
+)
+
+// Certify makes a certificate of the campaign's records, which are in the order of runs.
+func (d *Definition) Certify(records []*campaign.Record, res *campaign.Result) (*Certificate, error) {
+	p, err := plans.Parse("certified", []byte(d.Plan))
+	if err != nil {
+		return nil, err
+	}
+	c := &Certificate{
+		Version: CertificateVersion, Build: scenarios.Build(), Name: p.Name, Preset: p.Preset, Plan: d.Plan,
+		All: len(d.Tries), Complete: res.Complete && len(records) == 1+len(d.Tries), Calm: d.Calm, Digest: res.Digest,
+		Lengths: d.Lengths, Phases: d.Phases, Apart: d.Apart, Kinds: Kinds(), Sites: d.Sites,
+		Counts: map[Outcome]int{}, Tries: []Tried{}, Releases: []Release{},
+	}
+	var without []campaign.Outside // what is broken outside of its promise with no fault but the plan's own
+	for _, r := range records {
+		if r.N == 0 {
+			without = r.Outside
+			continue
+		}
+		outside := slices.DeleteFunc(slices.Clone(r.Outside), func(o campaign.Outside) bool {
+			return slices.ContainsFunc(without, func(w campaign.Outside) bool { return w.Invariant == o.Invariant })
+		})
+		try := &d.Tries[r.N-1]
+		t := Tried{Site: try.Site, Kind: slices.Index(c.Kinds, kindOf(&try.Fault)), Fault: try.Fault.String(), Digest: r.Digest}
+		t.Outcome, t.Invariants = outcomeOf(r, outside, len(p.Faults))
+		c.Counts[t.Outcome]++
+		if t.Outcome == Outside {
+			for _, o := range outside {
+				c.release(o)
+			}
+		}
+		c.Tries = append(c.Tries, t)
+	}
+	slices.SortStableFunc(c.Releases, func(a, b Release) int { return b.Tries - a.Tries })
+	return c, nil
+}
+
+// outcomeOf is what came of a run whose last fault, after so many of the plan's own, is the one that was tried.
+func outcomeOf(r *campaign.Record, outside []campaign.Outside, own int) (is Outcome, invariants []string) {
+	switch {
+	case r.Contained != nil:
+		return OutOfBounds, []string{string(r.Contained.What)}
+	case len(r.Broken) > 0:
+		for _, b := range r.Broken {
+			invariants = append(invariants, b.Invariant)
+		}
+		return Broken, invariants
+	case len(outside) > 0:
+		for _, o := range outside {
+			invariants = append(invariants, o.Invariant)
+		}
+		return Outside, invariants
+	case r.Verdict == scenarios.Inconclusive:
+		return Inconclusive, nil
+	case slices.Contains(r.Missed, own):
+		return Missed, nil
+	}
+	return Held, nil
+}
+
+// release counts the cells by which the try that is to come next broke an invariant outside of its promise.
+func (c *Certificate) release(o campaign.Outside) {
+	for _, cell := range cellsOf(o) {
+		i := slices.IndexFunc(c.Releases, func(r Release) bool {
+			return r.Invariant == o.Invariant && r.Cell.Strike == cell.Strike && r.Cell.Status == cell.Status
+		})
+		if i < 0 {
+			i = len(c.Releases)
+			c.Releases = append(c.Releases, Release{Invariant: o.Invariant, Cell: cell, First: len(c.Tries)})
+		}
+		c.Releases[i].Tries++
+	}
+}
+
+// cellsOf are the cells of the promise matrix that release what was broken.
+func cellsOf(o campaign.Outside) (cells []invariants.Cell) {
+	i := slices.IndexFunc(promises(), func(p invariants.Promise) bool { return p.Invariant == o.Invariant })
+	if i < 0 {
+		return nil
+	}
+	p := promises()[i]
+	for _, cell := range p.Cells {
+		if slices.Contains(o.Released, cell.Strike) {
+			cells = append(cells, cell)
+		}
+	}
+	switch {
+	case len(cells) > 0:
+	case p.Open != nil:
+		cells = append(cells, *p.Open)
+	default:
+		cells = append(cells, invariants.Cell{Status: notProvided, With: p.Takes})
+	}
+	return cells
+}
+
+var promises = sync.OnceValue(judge.Promises)

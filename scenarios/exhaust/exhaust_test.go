@@ -1,0 +1,122 @@
+package exhaust
+
+import (
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/wavetank-sim/wavetank/faults"
+	"github.com/wavetank-sim/wavetank/scenarios"
+	"github.com/wavetank-sim/wavetank/scenarios/campaign"
+	"github.com/wavetank-sim/wavetank/scenarios/plans"
+)
+
+func define(t *testing.T, text string, o Options) *Definition {
+	t.Helper()
+	p, err := plans.Parse("one.yaml", []byte("name: one\ntopology: {schedulers: 1, workers: 1}\nworkload: {jobs: 1}\n"+text))
+	require.NoError(t, err)
+	d, err := Define(t.Context(), p, o)
+	require.NoError(t, err)
+	return d
+}
+
+// Each try strikes: a site is an operation that a fault can name, and no two are one. Of each phase that the run meets
+// there is one, and of each site and kind one try, where lengths are not varied.
+func TestEachOperationIsASite(t *testing.T) {
+	d := define(t, "preset: hardened", Options{})
+	columns, seen, phases := map[string]bool{}, map[string]bool{}, map[string]bool{}
+	for _, kind := range Kinds() {
+		assert.False(t, columns[kind], "%s is there twice", kind)
+		columns[kind] = true
+	}
+	for i := range d.Tries {
+		try := &d.Tries[i]
+		site := d.Sites[try.Site]
+		assert.True(t, columns[kindOf(&try.Fault)], "%s has no column", try.Fault)
+		key := site.String() + " on " + site.Node + " by " + kindOf(&try.Fault)
+		assert.False(t, seen[key], "%s is tried twice", key)
+		seen[key] = true
+		phases[site.Phase] = true
+	}
+	for _, phase := range []string{"submit_write", "submit_publish", "submit_deliver", "lock_acquire", "state_read", "dispatched_write", "publish", "effect", "result_write", "submit_ack", "heartbeat"} {
+		assert.True(t, phases[phase], phase)
+	}
+	for _, key := range []string{
+		"publish 1 of job 1 on scheduler-1 by fail-after", "publish 1 of job 1 on scheduler-1 by crash", "publish 1 of job 1 on scheduler-1 by crash until the heal",
+		"publish 1 of job 1 on scheduler-1 by pause", "publish 1 of job 1 on scheduler-1 by partition from nats", "effect 1 of job 1 on worker-1 by crash",
+		"state_read 1 of job 1 on scheduler-1 by hang", "dispatched_write 1 of job 1 on scheduler-1 by late", "submit_ack 1 of job 1 on scheduler-1 by lose",
+		"submit_deliver 1 of job 1 on scheduler-1 by duplicate", "heartbeat 1 on worker-1 by lose", "publish 1 of job 1 on scheduler-1 by failover",
+		"publish 1 of job 1 on scheduler-1 by restart", "publish 1 of job 1 on scheduler-1 by power-loss",
+	} {
+		assert.True(t, seen[key], key)
+	}
+	assert.False(t, seen["state_read 1 of job 1 on scheduler-1 by late"], "a read changes nothing later")
+}
+
+func TestLengthsAreOnBothSidesOfEveryDuration(t *testing.T) {
+	d := define(t, "preset: hardened\nengine: {worker_ttl: 7s}", Options{EveryLength: true, Phases: []string{"publish"}})
+	assert.Contains(t, d.Lengths, 7*time.Second-70*time.Millisecond)
+	assert.Contains(t, d.Lengths, 7*time.Second+70*time.Millisecond)
+	pauses := 0
+	for _, try := range d.Tries {
+		if try.Fault.Do == faults.Pause {
+			assert.Contains(t, d.Lengths, try.Fault.For)
+			pauses++
+		}
+	}
+	assert.Len(t, d.Lengths, pauses)
+	assert.LessOrEqual(t, d.Lengths[len(d.Lengths)-1], time.Hour)
+}
+
+// Compensations have no number that a fault could name.
+func TestWhatNoFaultCanNameIsCounted(t *testing.T) {
+	p, err := plans.Load("saga-rollback")
+	require.NoError(t, err)
+	d, err := Define(t.Context(), p, Options{})
+	require.NoError(t, err)
+	assert.Positive(t, d.Apart)
+}
+
+func TestAPlanThatBreaksAPromiseIsRefused(t *testing.T) {
+	p, err := plans.Load("state-write-failure")
+	require.NoError(t, err)
+	require.NoError(t, p.Set("engine.dispatch_order=publish-first"))
+	_, err = Define(t.Context(), p, Options{})
+	assert.ErrorContains(t, err, "breaks a promise by itself")
+}
+
+// A certificate counts each try once, by the worst of what came of it, and gives the cell behind what is outside of a promise.
+func TestACertificateSaysWhatCameOfEachTry(t *testing.T) {
+	d := define(t, "preset: hardened", Options{Phases: []string{"publish"}})
+	records := []*campaign.Record{{Verdict: scenarios.Held, Outside: []campaign.Outside{{Invariant: "every-job-settles"}}}}
+	for n := range d.Tries {
+		records = append(records, &campaign.Record{N: n + 1, Verdict: scenarios.Held, Digest: "d"})
+	}
+	settles := campaign.Outside{Invariant: "every-job-settles"}
+	records[1].Outside = []campaign.Outside{settles} // as without a fault
+	records[2].Outside = []campaign.Outside{settles, {Invariant: "acked-only-when-durable", Released: []string{"redis-failover"}}}
+	records[3].Verdict, records[3].Broken = scenarios.Violated, []campaign.Broken{{Invariant: "one-dispatch-per-job"}}
+	records[4].Verdict, records[4].Contained = "", &campaign.Contained{What: campaign.Panicked}
+	records[5].Missed = []int{0}
+	records[6].Verdict = scenarios.Inconclusive
+	records[7].Outside = []campaign.Outside{{Invariant: "one-effect-per-key"}}
+	c, err := d.Certify(records, &campaign.Result{Complete: true, Digest: "all"})
+	require.NoError(t, err)
+	assert.True(t, c.Complete)
+	var outcomes []Outcome
+	for _, try := range c.Tries[:8] {
+		outcomes = append(outcomes, try.Outcome)
+	}
+	assert.Equal(t, []Outcome{Held, Outside, Broken, OutOfBounds, Missed, Inconclusive, Outside, Held}, outcomes)
+	assert.Equal(t, map[Outcome]int{Held: len(d.Tries) - 6, Outside: 2, Broken: 1, OutOfBounds: 1, Missed: 1, Inconclusive: 1}, c.Counts)
+	require.Len(t, c.Releases, 2)
+	assert.Equal(t, "redis-failover (impossible: nobody remembers what Redis has confirmed and lost)", c.Releases[0].Says())
+	assert.Equal(t, 1, c.Releases[0].First)
+	assert.Equal(t, "the settings have nothing that it takes: topology.deduplicate and replay.keep_key", c.Releases[1].Says())
+
+	c, err = d.Certify(records[:3], &campaign.Result{})
+	require.NoError(t, err)
+	assert.False(t, c.Complete)
+}

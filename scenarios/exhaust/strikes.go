@@ -1,0 +1,85 @@
+package exhaust
+
+import (
+	"slices"
+	"time"
+
+	"github.com/wavetank-sim/wavetank/faults"
+	"github.com/wavetank-sim/wavetank/scenarios/plans"
+)
+
+// Kinds are the columns of a certificate: what can strike a site, whatever its length.
+func Kinds() (list []string) {
+	for _, k := range faults.Kinds() {
+		switch k.Effect {
+		case faults.Skew: // the clock of a node, which no operation has a part in
+		case faults.Crash:
+			list = append(list, string(k.Effect), kill)
+		case faults.Partition:
+			for _, from := range []string{faults.Redis, faults.NATS, "kernel"} {
+				list = append(list, string(k.Effect)+" from "+from)
+			}
+		default:
+			list = append(list, string(k.Effect))
+		}
+	}
+	return list
+}
+
+const kill = "crash until the heal"
+
+// kindOf is the column of a fault.
+func kindOf(f *faults.Fault) string {
+	switch {
+	case f.Do == faults.Crash && f.RestartIn == 0:
+		return kill
+	case f.Do == faults.Partition:
+		return string(f.Do) + " from " + f.From
+	}
+	return string(f.Do)
+}
+
+// strikesAt lists the faults that can strike a site. Those that last have each of the lengths, or one of their own if there
+// are none. A partition begins at a time and not after an operation: at the one that the site has where no fault strikes.
+func strikesAt(p *plans.Plan, phase faults.Phase, s *Site, lengths []time.Duration) (list []faults.Fault) {
+	each := func(own time.Duration, add func(time.Duration)) {
+		if len(lengths) == 0 {
+			add(own)
+		}
+		for _, length := range lengths {
+			add(length)
+		}
+	}
+	on, after := s.match(), s.match()
+	for _, k := range faults.Kinds() {
+		switch {
+		case k.OnNode() || !k.Strikes(phase):
+		case k.Effect == faults.Late:
+			each(standstill, func(d time.Duration) { list = append(list, faults.Fault{On: on, Do: k.Effect, For: d}) })
+		default:
+			list = append(list, faults.Fault{On: on, Do: k.Effect})
+		}
+	}
+	node := func(f faults.Fault) {
+		f.After = after
+		list = append(list, f)
+	}
+	if slices.Contains(p.Nodes(), s.Node) {
+		each(startUp, func(d time.Duration) { node(faults.Fault{Do: faults.Crash, Node: faults.Actor, RestartIn: d}) })
+		node(faults.Fault{Do: faults.Crash, Node: faults.Actor})
+		each(standstill, func(d time.Duration) { node(faults.Fault{Do: faults.Pause, Node: faults.Actor, For: d}) })
+	}
+	for _, link := range p.FaultWorld().Links {
+		if link.Name != "heartbeats" && slices.Contains(link.Nodes, s.Node) { // what a lost heartbeat is
+			each(standstill, func(d time.Duration) {
+				list = append(list, faults.Fault{At: s.At + 1, Do: faults.Partition, Node: s.Node, From: link.Name, For: d})
+			})
+		}
+	}
+	each(startUp, func(d time.Duration) {
+		node(faults.Fault{Do: faults.Restart, Node: faults.NATS, For: d})
+		node(faults.Fault{Do: faults.PowerLoss, Node: faults.NATS, For: d, Lag: unsynced})
+	})
+	node(faults.Fault{Do: faults.Failover, Node: faults.Redis, Lag: replicaLag})
+	return list
+}
