@@ -120,16 +120,16 @@ func (r *run) unsettled(j *jobRecord) string {
 func (r *run) fates(about []*jobRecord, named map[string]bool) string {
 	var jobs []*jobRecord
 	var parts []string
-	ids := map[string][]string{}
+	endings, ids := map[string]bool{}, map[string][]string{}
 	for _, j := range r.record.jobs {
 		if named[j.ID] && !slices.Contains(about, j) {
 			jobs = append(jobs, j)
-			ids[j.ending()] = append(ids[j.ending()], j.ID)
+			endings[j.ending()] = true
 		}
 	}
-	for _, j := range about { // else it would read as if these had ended otherwise
-		if ids[j.ending()] != nil {
-			ids[j.ending()] = append(ids[j.ending()], j.ID)
+	for _, j := range r.record.jobs { // with those that are followed, or it would read as if they had ended otherwise
+		if ending := j.ending(); endings[ending] && (named[j.ID] || slices.Contains(about, j)) {
+			ids[ending] = append(ids[ending], j.ID)
 		}
 	}
 	for _, ending := range plainFirst(ids) {

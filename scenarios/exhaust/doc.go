@@ -10,13 +10,14 @@
 //
 // The tries are a campaign; [Definition.Certify] makes a [Certificate] of its records: what was tried, what held, what broke,
 // what was broken outside of its promise and by which cell of the promise matrix, and what did not come about. Equal plans
-// under equal builds give equal certificates, and [Definition.Differs] says at which try two builds part.
+// under equal builds give equal certificates; [Definition.Again] makes a try once more, and compares.
 //
 // Operations that only a fault brings about, such as a rollback, are no sites: a second fault would have to strike
 // them. Nor are those of compensations and steps, of which a fault cannot say the job; a certificate counts them.
 //
 // Its files, each of which calls only those after it:
 //
+//	check.go        a certificate against what there is
 //	certify.go      records into a certificate
 //	certificate.go  the certificate, as a file
 //	definition.go   the tries

@@ -1,0 +1,104 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"io"
+	"path/filepath"
+
+	"github.com/spf13/cobra"
+
+	"github.com/wavetank-sim/wavetank/cmd/internal/cli"
+	"github.com/wavetank-sim/wavetank/reports"
+	"github.com/wavetank-sim/wavetank/scenarios"
+	"github.com/wavetank-sim/wavetank/scenarios/exhaust"
+	"github.com/wavetank-sim/wavetank/scenarios/plans"
+)
+
+type checkFlags struct {
+	sample int
+	all    bool
+	quiet  bool
+}
+
+func newCheckCertificate() *cobra.Command {
+	var f checkFlags
+	cmd := &cobra.Command{
+		Use:   "check-certificate DIR|FILE",
+		Short: "Try a sample of a certificate again, or all of it",
+		Long: `Check-certificate reads what exhaust left, lists the operations of the plan's run
+anew, and makes a sample of the runs again, spread evenly over all of them: each
+must have the digest that the certificate says, event by event.
+
+Exit codes: 0 they agree, 2 usage or input, 4 one differs, 130 interrupted.`,
+		Example: "  wavetank check-certificate runs/exhaust-calm\n  wavetank check-certificate runs/exhaust-calm/certificate.json --all",
+		Args:    cobra.ExactArgs(1),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			switch {
+			case f.sample < 1:
+				return cli.Fail(cli.ExitUsage, "--sample is %d, out of range; give 1 or more", f.sample)
+			case f.all && cmd.Flags().Changed("sample"):
+				return cli.Usage(cmd, "--sample and --all say how many runs are made again; give one of them")
+			}
+			return f.checkCertificate(cmd.Context(), args[0], cmd.OutOrStdout(), cmd.ErrOrStderr())
+		},
+	}
+	cmd.Flags().IntVar(&f.sample, "sample", 50, "how many runs are made again, `N`")
+	cmd.Flags().BoolVar(&f.all, "all", false, "make every run again")
+	cmd.Flags().BoolVarP(&f.quiet, "quiet", "q", false, "show no progress")
+	return cmd
+}
+
+func (f *checkFlags) checkCertificate(ctx context.Context, path string, stdout, stderr io.Writer) error {
+	if filepath.Base(path) == exhaust.CertificateFile {
+		path = filepath.Dir(path)
+	}
+	stored, err := reports.Read(path)
+	if err == nil && stored.Certificate == nil {
+		err = errors.New(path + " holds no " + exhaust.CertificateFile + "; give the folder that exhaust left")
+	}
+	if err != nil {
+		return cli.Fail(cli.ExitUsage, "%v", err)
+	}
+	c := stored.Certificate
+	plan, err := plans.Parse(exhaust.CertificateFile, []byte(c.Plan))
+	if err != nil {
+		return err
+	}
+	ctx, stop := cli.Interruptible(ctx, func() {})
+	defer stop()
+	d, err := exhaust.Define(ctx, plan, c.Options())
+	if err != nil {
+		return cli.Fail(cli.ExitUsage, "%v", err)
+	}
+	of := ""
+	if own := scenarios.Build(); own != c.Build {
+		of = "; it is of build " + c.Build + ", and this is " + own
+	}
+	if differs := d.Differs(c); differs != "" {
+		return cli.Fail(cli.ExitNotDeterministic, "%s%s", differs, of)
+	}
+	size := f.sample
+	if f.all {
+		size = 0
+	}
+	list := c.Sample(size)
+	show := cli.NewProgress(stderr, f.quiet)
+	defer show.Done()
+	for i, n := range list {
+		show.Show("%d of %d runs", i, len(list))
+		differs, err := d.Again(ctx, c, n)
+		switch {
+		case errors.Is(context.Cause(ctx), cli.ErrInterrupted):
+			return cli.Fail(cli.ExitInterrupted, "interrupted after %s of %d, which agree", cli.Plural(i, "run"), len(list))
+		case err != nil:
+			return err
+		case differs != "":
+			return cli.Fail(cli.ExitNotDeterministic, "%s%s", differs, of)
+		}
+	}
+	show.Done()
+	say := cli.NewPrinter(stdout)
+	say.Line("%s  %s of %s made again, and each has the digest that the certificate says", say.Paint(cli.Green, "AGREES"), cli.Thousands(len(list)), cli.Plural(len(c.Tries), "run"))
+	return nil
+}
