@@ -120,7 +120,7 @@ func campaignVerdict(res *campaign.Result) (badge, string) {
 		return badge{"nothing was run", "warn"}, "The campaign ended before its first run was over."
 	}
 	tone := "good"
-	if !res.Complete || res.Bound == 0 {
+	if !res.Complete || res.Bound == 0 && res.Spec.Struck == nil {
 		tone = "warn"
 	}
 	return badge{"nothing found", tone}, boundInWords(res)
@@ -129,6 +129,9 @@ func campaignVerdict(res *campaign.Result) (badge, string) {
 // boundInWords says what a campaign that found nothing has shown.
 func boundInWords(res *campaign.Result) string {
 	_, plans := sourceOf(&res.Spec)
+	if res.Spec.Struck != nil {
+		return fmt.Sprintf("No promise was broken in %s.", words.Counted(res.Runs, "run"))
+	}
 	if res.Bound <= 0 || res.Bound >= 1 {
 		return fmt.Sprintf("No promise was broken in %s, which is too few to bound how often one may be.", words.Counted(res.Runs, "run"))
 	}
@@ -155,6 +158,8 @@ func sourceOf(spec *campaign.Spec) (source, plans string) {
 	switch {
 	case spec.Grid != nil:
 		return fmt.Sprintf("%s at %s under %s", words.Counted(len(spec.Grid.Plans), "plan"), words.Counted(len(spec.Grid.Points), "point"), words.Counted(spec.Grid.Seeds, "seed")), "plans and seeds of this grid"
+	case spec.Struck != nil:
+		return "one plan, and " + words.Counted(len(spec.Struck.Faults), "single fault") + " on it", "faults of this list"
 	case spec.Drawn == nil:
 		return "", "plans of this distribution"
 	}

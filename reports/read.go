@@ -210,7 +210,7 @@ func (s *Stored) checkTrace(name string) error {
 func kindOf(dir string) (string, error) {
 	entries, err := os.ReadDir(dir)
 	if err != nil {
-		remedy := "give the folder of a run, a campaign, a sweep or a comparison"
+		remedy := "give the folder of a run, a campaign, a sweep, a comparison or a certificate"
 		if info, stat := os.Stat(dir); stat == nil && !info.IsDir() {
 			return "", &FileError{dir, "this is not a folder", remedy}
 		}

@@ -197,7 +197,7 @@ func shows(p *plans.Plan, w witness) error {
 	if o.Unprovided {
 		return fmt.Errorf("its settings promise nothing")
 	}
-	if !slices.ContainsFunc(o.Violations, func(v invariants.Violation) bool { return releasedBy(o, v) == history.Strikes.Set(k) }) {
+	if !slices.ContainsFunc(o.Violations, func(v invariants.Violation) bool { return releasedBy(v) == history.Strikes.Set(k) }) {
 		return fmt.Errorf("it does not break it by that alone")
 	}
 	if r, err = judgeAlone(only(p, k, false)); err != nil {
@@ -218,7 +218,7 @@ func showsTakes(p *plans.Plan, w witness) error {
 	if err != nil {
 		return err
 	}
-	if o := outcomeOf(&r, w.Invariant); !slices.ContainsFunc(o.Violations, func(v invariants.Violation) bool { return releasedBy(o, v) == 0 && !v.InGap }) {
+	if o := outcomeOf(&r, w.Invariant); !slices.ContainsFunc(o.Violations, func(v invariants.Violation) bool { return releasedBy(v) == 0 && !v.InGap }) {
 		return fmt.Errorf("it does not break it by that alone")
 	}
 	q := p.Clone()
@@ -240,7 +240,7 @@ func showsGap(p *plans.Plan, w witness) error {
 	if err != nil {
 		return err
 	}
-	if o := outcomeOf(&r, w.Invariant); o.Unprovided || !slices.ContainsFunc(o.Violations, func(v invariants.Violation) bool { return releasedBy(o, v) == 0 && v.InGap }) {
+	if o := outcomeOf(&r, w.Invariant); o.Unprovided || !slices.ContainsFunc(o.Violations, func(v invariants.Violation) bool { return releasedBy(v) == 0 && v.InGap }) {
 		return fmt.Errorf("it does not break it by that alone")
 	}
 	return nil
@@ -286,7 +286,7 @@ func turn(p *plans.Plan, setting string, on bool) error {
 }
 
 // releasedBy are the kinds of strike that put a violation outside of the promise.
-func releasedBy(o *invariants.Outcome, v invariants.Violation) invariants.Kinds {
+func releasedBy(v invariants.Violation) invariants.Kinds {
 	return history.StrikesOf(v.Released...)
 }
 

@@ -285,7 +285,7 @@ func (s *witnessSearch) try(p *plans.Plan) {
 	}
 	s.breaks[""] = append(s.breaks[""], p)
 	for w := range s.open {
-		if o := outcomeOf(&r, w.Invariant); w.Strike == "" && slices.ContainsFunc(o.Violations, func(v invariants.Violation) bool { return releasedBy(o, v) == 0 }) {
+		if o := outcomeOf(&r, w.Invariant); w.Strike == "" && slices.ContainsFunc(o.Violations, func(v invariants.Violation) bool { return releasedBy(v) == 0 }) {
 			s.keep(p, w)
 		}
 	}
@@ -296,7 +296,7 @@ func (s *witnessSearch) try(p *plans.Plan) {
 		}
 		var kinds invariants.Kinds
 		for _, v := range o.Violations {
-			kinds |= releasedBy(o, v)
+			kinds |= releasedBy(v)
 		}
 		for _, k := range history.Strikes.List(kinds) {
 			names := applying(p, o.Name, k)

@@ -58,7 +58,7 @@ just above every duration that the engine's settings name, up to an hour. With
 Ctrl-C ends it cleanly; --resume, or the same command, goes on where it was.
 
 Exit codes: 0 no promise was broken, 1 one was, 2 usage or input,
-3 not every try was conclusive, 130 interrupted.`,
+3 not every fault was tried, or could be judged, 130 interrupted.`,
 		Example: `  wavetank exhaust calm --set workload.jobs=2 --preset hardened
   wavetank exhaust saga-rollback --lengths every
   wavetank exhaust publish-ack-lost --phase publish --phase running_write
@@ -102,7 +102,7 @@ func (f *exhaustFlags) exhaust(cmd *cobra.Command, args []string, stdout, stderr
 	}
 	say.Line("%s: %s, each struck alone by what can strike it: %s", say.Paint(cli.Bold, "exhaust"), cli.Plural(len(d.Sites), "operation"), cli.Plural(1+len(d.Tries), "run"))
 	if d.Apart > 0 {
-		say.Line("  not struck: %s of compensations and steps, which no fault can name", cli.Plural(d.Apart, "operation"))
+		say.Line("  not struck: %s of compensations, replays and steps, which no fault can name", cli.Plural(d.Apart, "operation"))
 	}
 	say.Line("  %s\n", dir)
 	var records []*campaign.Record
@@ -208,7 +208,7 @@ func certifiable(dir string) error {
 		return cli.Fail(cli.ExitUsage, "%s cannot be written: %v; choose another folder with --out", dir, strictyaml.FileReason(err))
 	}
 	for _, e := range entries {
-		if !slices.Contains([]string{exhaust.CampaignDir, exhaust.OptionsFile, exhaust.CertificateFile, exhaust.TriesDir, reports.PageFile}, e.Name()) {
+		if !slices.Contains([]string{exhaust.CampaignDir, exhaust.OptionsFile, exhaust.CertificateFile, exhaust.TriesDir, reports.PageFile, reports.IndexFile}, e.Name()) {
 			return cli.Fail(cli.ExitUsage, "%s holds %s, which is not part of a certificate; choose another folder with --out", dir, e.Name())
 		}
 	}
@@ -235,18 +235,22 @@ func (f *exhaustFlags) publish(ctx context.Context, dir string, d *exhaust.Defin
 		if o := c.Tries[n].Outcome; o == exhaust.Held || o == exhaust.Missed {
 			continue
 		}
-		text, err := d.PlanOf(n)
+		plan, err := d.PlanOf(n)
+		if err != nil {
+			return err
+		}
+		text, err := plans.Marshal(plan)
 		if err != nil {
 			return err
 		}
 		file := exhaust.TryFile(n)
-		if err := cli.WriteFile(in(dir, file+".yaml"), func(w io.Writer) error { _, err := io.WriteString(w, text); return err }); err != nil {
+		if err := cli.WriteFile(in(dir, file+".yaml"), func(w io.Writer) error { _, err := w.Write(text); return err }); err != nil {
 			return err
 		}
 		if !pages[n] {
 			continue
 		}
-		if err := planPage(ctx, dir, file+".yaml", text, file+".html"); err != nil {
+		if err := planPage(ctx, dir, file+".yaml", string(text), file+".html"); err != nil {
 			return err
 		}
 		c.Tries[n].Page = file + ".html"

@@ -5,7 +5,6 @@ import (
 	"fmt"
 
 	"github.com/wavetank-sim/wavetank/scenarios"
-	"github.com/wavetank-sim/wavetank/scenarios/plans"
 )
 
 // Options are those under which the certificate came about.
@@ -36,11 +35,7 @@ func (d *Definition) Again(ctx context.Context, c *Certificate, n int) (differs 
 	if t.Outcome == OutOfBounds {
 		return "", nil
 	}
-	text, err := d.PlanOf(n)
-	if err != nil {
-		return "", err
-	}
-	p, err := plans.Parse("try", []byte(text))
+	p, err := d.PlanOf(n)
 	if err != nil {
 		return "", err
 	}

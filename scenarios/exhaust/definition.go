@@ -44,7 +44,7 @@ func Define(ctx context.Context, plan *plans.Plan, o Options) (*Definition, erro
 	for _, phase := range p.Phases() {
 		phases[phase.Name] = phase
 	}
-	sites, apart, res, err := sitesOf(ctx, p)
+	sites, apart, res, err := sitesOf(ctx, p, phases)
 	if err != nil {
 		return nil, err
 	}
@@ -96,13 +96,12 @@ func (d *Definition) Spec() campaign.Spec {
 	return campaign.Spec{Version: campaign.SpecVersion, Name: "exhaust", Struck: s}
 }
 
-// PlanOf is the plan of the n-th try, as YAML.
-func (d *Definition) PlanOf(n int) (string, error) {
-	spec := d.Spec()
-	p, err := spec.Plan(n + 1)
+// PlanOf is the plan of the n-th try.
+func (d *Definition) PlanOf(n int) (*plans.Plan, error) {
+	p, err := plans.Parse("struck", []byte(d.Plan))
 	if err != nil {
-		return "", err
+		return nil, err
 	}
-	text, err := plans.Marshal(p)
-	return string(text), err
+	p.Faults = append(p.Faults, d.Tries[n].Fault)
+	return p, nil
 }

@@ -13,7 +13,7 @@
 // under equal builds give equal certificates; [Definition.Again] makes a try once more, and compares.
 //
 // Operations that only a fault brings about, such as a rollback, are no sites: a second fault would have to strike
-// them. Nor are those of compensations and steps, of which a fault cannot say the job; a certificate counts them.
+// them. Nor are those of compensations, replays and steps, of which a fault cannot say the job; a certificate counts them.
 //
 // Its files, each of which calls only those after it:
 //

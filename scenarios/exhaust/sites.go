@@ -36,11 +36,7 @@ func (s Site) String() string {
 
 // sitesOf runs the plan and lists its operations in the order in which they are made. apart counts those of jobs that no
 // fault can name.
-func sitesOf(ctx context.Context, p *plans.Plan) (sites []Site, apart int, res *scenarios.Result, err error) {
-	phases := map[string]faults.Phase{}
-	for _, phase := range p.Phases() {
-		phases[phase.Name] = phase
-	}
+func sitesOf(ctx context.Context, p *plans.Plan, phases map[string]faults.Phase) (sites []Site, apart int, res *scenarios.Result, err error) {
 	seen := map[faults.Match]bool{}
 	res, err = scenarios.Run(ctx, p, scenarios.RunOptions{Source: p.Name, Modified: true, Drawn: true, Survey: func(op faults.Operation) {
 		phase, known := phases[op.Phase]

@@ -6,6 +6,7 @@ import (
 
 	"github.com/wavetank-sim/wavetank/faults"
 	"github.com/wavetank-sim/wavetank/scenarios/plans"
+	"github.com/wavetank-sim/wavetank/scenarios/scheduler/actors"
 )
 
 // Kinds are the columns of a certificate: what can strike a site, whatever its length.
@@ -16,7 +17,7 @@ func Kinds() (list []string) {
 		case faults.Crash:
 			list = append(list, string(k.Effect), kill)
 		case faults.Partition:
-			for _, from := range []string{faults.Redis, faults.NATS, "kernel"} {
+			for _, from := range []string{faults.Redis, faults.NATS, actors.KernelName} {
 				list = append(list, string(k.Effect)+" from "+from)
 			}
 		default:
