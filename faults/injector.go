@@ -91,8 +91,9 @@ type Operation struct {
 	Job        string // its id
 	Node       string
 	At         time.Duration
-	Occurrence int // among those of its phase and job
-	OnNode     int // likewise, on its node
+	Occurrence int     // among those of its phase and job
+	OnNode     int     // likewise, on its node
+	Fired      []Fired // what took effect before it
 }
 
 // survey tells of an operation.
@@ -105,7 +106,7 @@ func (in *Injector) survey(op *sim.Op) {
 		in.surveyed[key]++
 		return in.surveyed[key]
 	}
-	in.Survey(Operation{op.Phase, op.Job, op.Node(), op.World().Now(), count(""), count(op.Node())})
+	in.Survey(Operation{op.Phase, op.Job, op.Node(), op.World().Now(), count(""), count(op.Node()), in.fired})
 }
 
 // strikable says whether a fault on the operation's phase is one on the operation: a `_write` phase may read before it

@@ -159,7 +159,11 @@ func sourceOf(spec *campaign.Spec) (source, plans string) {
 	case spec.Grid != nil:
 		return fmt.Sprintf("%s at %s under %s", words.Counted(len(spec.Grid.Plans), "plan"), words.Counted(len(spec.Grid.Points), "point"), words.Counted(spec.Grid.Seeds, "seed")), "plans and seeds of this grid"
 	case spec.Struck != nil:
-		return "one plan, and " + words.Counted(len(spec.Struck.Faults), "single fault") + " on it", "faults of this list"
+		noun, plural := "single fault", "single faults"
+		if len(spec.Struck.Sets) > 0 {
+			noun, plural = "pair of faults", "pairs of faults"
+		}
+		return "one plan, and " + words.Counted(spec.Struck.Size(), noun, plural) + " on it", "faults of this list"
 	case spec.Drawn == nil:
 		return "", "plans of this distribution"
 	}

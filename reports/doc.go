@@ -20,7 +20,7 @@
 //	junit.go, github.go               for CI
 //	campaign.go, coverage.go          what many runs found and met
 //	comparison.go, comparisonview.go  alternatives side by side
-//	faultmap.go                       every single fault
+//	faultmap.go                       every single fault, and every pair
 //	sweep.go, csv.go                  what a sweep measured
 //	promises.go                       the promise matrix
 //	markdown.go                       text in GitHub's Markdown

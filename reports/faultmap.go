@@ -20,8 +20,11 @@ type faultMapView struct {
 	Tone     string
 	Verdict  string
 	Legend   []faultMark
+	Title    string
+	About    string // what rows, columns and cells are
+	Heads    []string
 	Columns  []string
-	Rows     []siteRow
+	Rows     []strikeRow
 	Releases []releaseRow
 }
 
@@ -43,15 +46,15 @@ var faultMarks = map[exhaust.Outcome]faultMark{
 // outcomes are in the order of the legend; of several tries in one cell the map shows that which is named last.
 var outcomes = []exhaust.Outcome{exhaust.Missed, exhaust.Held, exhaust.Inconclusive, exhaust.Outside, exhaust.Broken, exhaust.OutOfBounds}
 
-// siteRow is one site.
-type siteRow struct {
-	Site  exhaust.Site
-	At    string
-	Cells []siteCell
+// strikeRow is one operation; of pairs, one kind of first fault.
+type strikeRow struct {
+	Head  string
+	Notes []string // more about it
+	Cells []strikeCell
 }
 
-// siteCell is one kind of fault at one site. The zero siteCell is a kind that cannot strike there.
-type siteCell struct {
+// strikeCell is one kind of fault in a row. The zero strikeCell is a kind that cannot strike there.
+type strikeCell struct {
 	faultMark
 	Title string
 	File  string // of the worst try
@@ -64,31 +67,35 @@ type releaseRow struct {
 	File string
 }
 
-// FaultMap writes the page of a certificate: sites down, kinds of fault across.
+// FaultMap writes the page of a certificate: operations down, or of pairs the kinds of the first fault, and kinds of fault
+// across.
 func FaultMap(w io.Writer, c *exhaust.Certificate) error {
 	v := faultMapView{frame: newFrame("Fault map of "+c.Name, pageCSS, overviewCSS), Certificate: c}
 	v.Tone, v.Verdict = certified(c)
-	v.Lead = fmt.Sprintf("Each of %s of one run was struck alone by everything that can strike it, in a run for each.", words.Counted(len(c.Sites), "operation"))
 	for _, o := range outcomes {
 		mark := faultMarks[o]
 		mark.Tries = c.Counts[o]
 		v.Legend = append(v.Legend, mark)
 	}
+	row := v.rows()
 	met := make([]bool, len(c.Kinds))
-	for _, site := range c.Sites {
-		v.Rows = append(v.Rows, siteRow{site, words.Instant(site.At), make([]siteCell, len(c.Kinds))})
-	}
 	worst := map[[2]int]int{}
 	for n := range c.Tries {
 		t := &c.Tries[n]
 		met[t.Kind] = true
-		at := [2]int{t.Site, t.Kind}
-		if was, there := worst[at]; there && slices.Index(outcomes, c.Tries[was].Outcome) >= slices.Index(outcomes, t.Outcome) {
-			continue
+		at := [2]int{row(t), t.Kind}
+		if was, there := worst[at]; there {
+			than := slices.Index(outcomes, t.Outcome) - slices.Index(outcomes, c.Tries[was].Outcome)
+			if than < 0 || than == 0 && (fileOf(c, was) != "" || fileOf(c, n) == "") { // of those that are as bad, one that can be opened
+				continue
+			}
 		}
 		worst[at] = n
-		v.Rows[t.Site].Cells[t.Kind] = siteCell{faultMarks[t.Outcome], titleOf(t), fileOf(c, n)}
+		v.Rows[at[0]].Cells[t.Kind] = strikeCell{faultMarks[t.Outcome], titleOf(c, n), fileOf(c, n)}
 	}
+	v.Rows = slices.DeleteFunc(v.Rows, func(r strikeRow) bool {
+		return !slices.ContainsFunc(r.Cells, func(c strikeCell) bool { return c.Sign != "" })
+	})
 	for i := len(met) - 1; i >= 0; i-- { // what can strike nothing here needs no column
 		if met[i] {
 			continue
@@ -109,6 +116,28 @@ func FaultMap(w io.Writer, c *exhaust.Certificate) error {
 	return execute(w, faultMapTemplate, v)
 }
 
+// rows makes the rows, empty, with what they are about, and says in which of them a try is.
+func (v *faultMapView) rows() func(*exhaust.Tried) int {
+	c := v.Certificate
+	if c.Pairs {
+		v.Title = "every pair of faults"
+		v.Lead = fmt.Sprintf("Each of %s was followed by every fault at every operation that its run makes from then on, in a run for each.", words.Counted(len(c.Firsts), "single fault"))
+		v.About = "A row is what strikes first, a column what strikes after it. A cell is the worst of its runs; one that is not held opens a run, or the plan of it."
+		for _, kind := range c.Kinds {
+			v.Rows = append(v.Rows, strikeRow{Head: kind, Cells: make([]strikeCell, len(c.Kinds))})
+		}
+		return func(t *exhaust.Tried) int { return c.Firsts[t.First-1].Kind }
+	}
+	v.Title = "every single fault"
+	v.Lead = fmt.Sprintf("Each of %s of one run was struck alone by everything that can strike it, in a run for each.", words.Counted(len(c.Sites), "operation"))
+	v.About = "A row is an operation, in the order in which the run without faults makes them; a column is what strikes it. A cell that is not held opens its run, or the plan of it."
+	v.Heads = []string{"node", "at"}
+	for _, site := range c.Sites {
+		v.Rows = append(v.Rows, strikeRow{site.String(), []string{site.Node, words.Instant(site.At)}, make([]strikeCell, len(c.Kinds))})
+	}
+	return func(t *exhaust.Tried) int { return t.Site }
+}
+
 // WriteFaultMap writes report.html into dir.
 func WriteFaultMap(dir string, c *exhaust.Certificate) error {
 	return writeAll(dir, []file{{PageFile, func(w io.Writer) error { return FaultMap(w, c) }}})
@@ -118,15 +147,16 @@ func certified(c *exhaust.Certificate) (tone, says string) {
 	broken := c.Counts[exhaust.Broken] + c.Counts[exhaust.OutOfBounds]
 	switch {
 	case broken > 0:
-		return "bad", fmt.Sprintf("%s of %s broke a promise.", words.Count(broken), words.Counted(len(c.Tries), "single fault"))
+		return "bad", fmt.Sprintf("%s of %s broke a promise.", words.Count(broken), words.Counted(len(c.Tries), c.Noun()))
 	case !c.Complete:
-		return "warn", fmt.Sprintf("%s of %s were tried, and none broke a promise.", words.Count(len(c.Tries)), words.Counted(c.All, "single fault"))
+		return "warn", fmt.Sprintf("%s of %s were tried, and none broke a promise.", words.Count(len(c.Tries)), words.Counted(c.All, c.Noun()))
 	}
-	return "good", fmt.Sprintf("None of %s broke a promise.", words.Counted(len(c.Tries), "single fault"))
+	return "good", fmt.Sprintf("None of %s broke a promise.", words.Counted(len(c.Tries), c.Noun()))
 }
 
-func titleOf(t *exhaust.Tried) string {
-	title := t.Fault + ": " + string(t.Outcome)
+func titleOf(c *exhaust.Certificate, n int) string {
+	t := &c.Tries[n]
+	title := c.Words(n) + ": " + string(t.Outcome)
 	if len(t.Invariants) > 0 {
 		title += " (" + strings.Join(t.Invariants, ", ") + ")"
 	}
@@ -135,11 +165,11 @@ func titleOf(t *exhaust.Tried) string {
 
 // fileOf is what a try opens: its page, or its plan; "" is nothing.
 func fileOf(c *exhaust.Certificate, n int) string {
-	switch t := &c.Tries[n]; {
-	case t.Page != "":
-		return t.Page
-	case t.Outcome == exhaust.Held || t.Outcome == exhaust.Missed:
-		return ""
+	switch {
+	case c.Tries[n].Page != "":
+		return c.Tries[n].Page
+	case c.HasPlan(n):
+		return exhaust.TryFile(n) + ".yaml"
 	}
-	return exhaust.TryFile(n) + ".yaml"
+	return ""
 }

@@ -18,19 +18,27 @@ import (
 
 // RunOptions are what a run takes besides its plan; none of them changes what happens in it.
 type RunOptions struct {
-	Trace    io.Writer              // receives trace.jsonl: one canonical event a line
-	Progress func(Progress)         // called about five times a second, from another goroutine; nil is none
-	OnStall  func(string)           // called with a dump of all goroutines when the world has not moved for a minute of real time; nil panics
-	Stall    time.Duration          // how long that is; 0 is a minute
-	Variant  scheduler.Variant      // changes the code under test; nil leaves it as it is
-	Sample   bool                   // record what a Prometheus would scrape, in Result.Samples
-	Survey   func(faults.Operation) // is told of each operation that a fault can strike; nil is nobody
-	StopAt   string                 // end once this invariant's promise is broken: a search needs to know no more
+	Trace    io.Writer         // receives trace.jsonl: one canonical event a line
+	Progress func(Progress)    // called about five times a second, from another goroutine; nil is none
+	OnStall  func(string)      // called with a dump of all goroutines when the world has not moved for a minute of real time; nil panics
+	Stall    time.Duration     // how long that is; 0 is a minute
+	Variant  scheduler.Variant // changes the code under test; nil leaves it as it is
+	Sample   bool              // record what a Prometheus would scrape, in Result.Samples
+	Survey   func(Surveyed)    // is told of each operation that a fault can strike; nil is nobody
+	StopAt   string            // end once this invariant's promise is broken: a search needs to know no more
 
 	Source    string   // the scenario's name, or the plan file as the user typed it, for Result.Replay
 	Overrides []string // how the plan differs from Source, as key=value
 	Modified  bool     // what the plan expects is reported, not judged, as of one with expect.changed
 	Drawn     bool     // it is one of many, drawn by chance: a fault that does not fire is reported, and is no reason to doubt the run
+}
+
+// Surveyed is an operation that a fault can strike, and what the world is like when it is made.
+type Surveyed struct {
+	faults.Operation
+	// Likeness is equal where a fault finds the same, as far as events tell: about a job and what belongs to none, or about
+	// everything with "". struck are the strikes so far, which decide what the run is still promised.
+	Likeness func(job string) (likeness uint64, struck []invariants.Kinds)
 }
 
 // Progress of a run that is under way.
@@ -87,7 +95,11 @@ func newRun(ctx context.Context, plan *plans.Plan, opt RunOptions) *run {
 		judge:    judge.NewJudge(scheduler.JudgeConfig(plan)),
 		record:   newRecord(plan),
 	}
-	r.injector.Survey = opt.Survey
+	if opt.Survey != nil {
+		r.injector.Survey = func(op faults.Operation) {
+			opt.Survey(Surveyed{op, r.judge.Facts.Likeness})
+		}
+	}
 	return r
 }
 

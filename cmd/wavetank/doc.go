@@ -5,7 +5,7 @@
 //
 //	main.go                         the commands
 //	run.go, print.go                one run
-//	exhaust.go                      every single fault
+//	exhaust.go                      every single fault, and every pair
 //	checkcertificate.go             a sample of a certificate again
 //	fuzz.go                         a campaign of drawn plans
 //	compare.go, sweep.go            alternatives side by side, and a sweep

@@ -10,6 +10,7 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"time"
 
 	"github.com/spf13/cobra"
 
@@ -24,9 +25,12 @@ import (
 type exhaustFlags struct {
 	campaignFlags
 	planFlags
-	lengths string
-	phases  []string
-	resume  string
+	faults   int
+	unpruned bool
+	lengths  string
+	phases   []string
+	budget   time.Duration
+	resume   string
 }
 
 // The lengths of faults that last.
@@ -51,6 +55,13 @@ and a page of it: the fault map. What is broken outside of its promise is there
 with the cell of the promise matrix that releases it. What breaks a promise is
 shrunk and saved as a plan, as by fuzz.
 
+With --faults 2, each of these faults is followed by every fault at every
+operation that its run makes from then on, those that it brings about among
+them. A second fault that finds what another has found before is left out: the
+same operation, and the same known of its job, or of everything. The closest
+pairs come first, and --budget ends the search after a time; the same command
+goes on.
+
 With --lengths every, faults that last are tried at each length just below and
 just above every duration that the engine's settings name, up to an hour. With
 --phase, operations of those phases alone are struck.
@@ -61,6 +72,7 @@ Exit codes: 0 no promise was broken, 1 one was, 2 usage or input,
 3 not every fault was tried, or could be judged, 130 interrupted.`,
 		Example: `  wavetank exhaust calm --set workload.jobs=2 --preset hardened
   wavetank exhaust saga-rollback --lengths every
+  wavetank exhaust calm --set workload.jobs=1 --faults 2 --budget 1h
   wavetank exhaust publish-ack-lost --phase publish --phase running_write
   wavetank exhaust --resume runs/exhaust-calm-0f3c9a51`,
 		ValidArgsFunction: completeScenarios(),
@@ -72,6 +84,9 @@ Exit codes: 0 no promise was broken, 1 one was, 2 usage or input,
 	f.planFlags.add(cmd)
 	f.campaignFlags.add(cmd, "runs/exhaust-PLAN, and a hash behind it of what else is given")
 	cmd.Flags().Lookup("out").Usage = "the folder of the certificate, `DIR` (default runs/exhaust-PLAN, and a hash behind it if more is given)"
+	cmd.Flags().IntVar(&f.faults, "faults", 1, "faults in a run, `N`: 1 or 2")
+	cmd.Flags().BoolVar(&f.unpruned, "unpruned", false, "with --faults 2: leave no pair out")
+	cmd.Flags().DurationVar(&f.budget, "budget", 0, "real time for runs, `TIME`, after which the same command goes on (default no limit)")
 	cmd.Flags().StringVar(&f.lengths, "lengths", oneLength, "of faults that last, `LENGTHS`: one or every")
 	_ = cmd.RegisterFlagCompletionFunc("lengths", cobra.FixedCompletions([]string{oneLength, everyLength}, cobra.ShellCompDirectiveNoFileComp))
 	cmd.Flags().StringArrayVar(&f.phases, "phase", nil, "strike operations of `PHASE` alone, as wavetank list faults names it; repeatable")
@@ -83,7 +98,7 @@ func (f *exhaustFlags) exhaust(cmd *cobra.Command, args []string, stdout, stderr
 	if err := f.check(cmd); err != nil {
 		return err
 	}
-	d, dir, err := f.target(cmd, args)
+	d, dir, err := f.target(cmd, args, stderr)
 	if err != nil {
 		return err
 	}
@@ -100,13 +115,26 @@ func (f *exhaustFlags) exhaust(cmd *cobra.Command, args []string, stdout, stderr
 	if f.json || f.quiet {
 		say.W = io.Discard
 	}
-	say.Line("%s: %s, each struck alone by what can strike it: %s", say.Paint(cli.Bold, "exhaust"), cli.Plural(len(d.Sites), "operation"), cli.Plural(1+len(d.Tries), "run"))
+	if d.Pairs {
+		say.Line("%s: %s, and after each every fault that finds something else: %s", say.Paint(cli.Bold, "exhaust"), cli.Plural(len(d.Firsts), "single fault"), cli.Plural(1+len(d.Tries), "run"))
+		if d.Alike > 0 {
+			say.Line("  left out, as another finds the same: %s", cli.Plural(d.Alike, "pair"))
+		}
+	} else {
+		say.Line("%s: %s, each struck alone by what can strike it: %s", say.Paint(cli.Bold, "exhaust"), cli.Plural(len(d.Sites), "operation"), cli.Plural(1+len(d.Tries), "run"))
+	}
 	if d.Apart > 0 {
 		say.Line("  not struck: %s of compensations, replays and steps, which no fault can name", cli.Plural(d.Apart, "operation"))
 	}
 	say.Line("  %s\n", dir)
 	var records []*campaign.Record
-	res, err := f.run(cmd.Context(), in(dir, exhaust.CampaignDir), func(r *campaign.Record) { records = append(records, r) }, stderr)
+	ctx := cmd.Context()
+	if f.budget > 0 {
+		var cancel context.CancelFunc
+		ctx, cancel = context.WithTimeout(ctx, f.budget)
+		defer cancel()
+	}
+	res, err := f.run(ctx, in(dir, exhaust.CampaignDir), func(r *campaign.Record) { records = append(records, r) }, stderr)
 	if errors.Is(err, cli.ErrInterrupted) {
 		return cli.Fail(cli.ExitInterrupted, "interrupted; what was finished is kept. Go on with: %s", cli.Pasteable("wavetank exhaust --resume "+dir))
 	}
@@ -137,11 +165,16 @@ func (f *exhaustFlags) exhaust(cmd *cobra.Command, args []string, stdout, stderr
 }
 
 // target is what is tried, and its folder.
-func (f *exhaustFlags) target(cmd *cobra.Command, args []string) (*exhaust.Definition, string, error) {
-	if cmd.Flags().Changed("resume") {
-		return f.resumed(cmd, args)
-	}
+func (f *exhaustFlags) target(cmd *cobra.Command, args []string, stderr io.Writer) (*exhaust.Definition, string, error) {
 	switch {
+	case f.budget < 0 || cmd.Flags().Changed("budget") && f.budget == 0:
+		return nil, "", cli.Fail(cli.ExitUsage, "--budget is %s, out of range; give a time such as 30m", f.budget)
+	case cmd.Flags().Changed("resume"):
+		return f.resumed(cmd, args, stderr)
+	case f.faults != 1 && f.faults != 2:
+		return nil, "", cli.Fail(cli.ExitUsage, "--faults is %d, out of range; give 1 or 2", f.faults)
+	case f.unpruned && f.faults != 2:
+		return nil, "", cli.Usage(cmd, "--unpruned is about pairs; it needs --faults 2")
 	case len(args) == 0:
 		return nil, "", cli.Usage(cmd, "exhaust takes a scenario or a plan file; `wavetank list scenarios` names those that there are")
 	case f.lengths != oneLength && f.lengths != everyLength:
@@ -151,23 +184,40 @@ func (f *exhaustFlags) target(cmd *cobra.Command, args []string) (*exhaust.Defin
 	if err != nil {
 		return nil, "", err
 	}
-	d, err := exhaust.Define(cmd.Context(), s.Plan, exhaust.Options{EveryLength: f.lengths == everyLength, Phases: f.phases})
+	d, err := f.define(cmd.Context(), s.Plan, exhaust.Options{Pairs: f.faults == 2, Unpruned: f.unpruned, EveryLength: f.lengths == everyLength, Phases: f.phases}, stderr)
 	if err != nil {
-		return nil, "", cli.Fail(cli.ExitUsage, "%v", err)
+		return nil, "", err
 	}
 	dir := f.out
 	if dir == "" {
-		plain := s.variant == "" && f.lengths == oneLength && len(f.phases) == 0
+		plain := s.variant == "" && !d.Pairs && f.lengths == oneLength && len(f.phases) == 0
 		dir = folderOf("exhaust-"+s.Name, plain, d.Spec())
 	}
 	return d, dir, nil
 }
 
+// define lists what is to be tried, with its progress on stderr.
+func (f *exhaustFlags) define(ctx context.Context, plan *plans.Plan, o exhaust.Options, stderr io.Writer) (*exhaust.Definition, error) {
+	ctx, stop := cli.Interruptible(ctx, func() {})
+	defer stop()
+	show := cli.NewProgress(stderr, f.quiet)
+	defer show.Done()
+	o.Progress = func(done, all int) { show.Show("looking for pairs: %d of %d runs", done, all) }
+	d, err := exhaust.Define(ctx, plan, o)
+	switch {
+	case errors.Is(context.Cause(ctx), cli.ErrInterrupted):
+		return nil, cli.Fail(cli.ExitInterrupted, "interrupted before the first run")
+	case err != nil:
+		return nil, cli.Fail(cli.ExitUsage, "%v", err)
+	}
+	return d, nil
+}
+
 // resumed is what was begun in the folder that --resume names.
-func (f *exhaustFlags) resumed(cmd *cobra.Command, args []string) (*exhaust.Definition, string, error) {
-	for _, name := range []string{"out", "preset", "set", "lengths", "phase"} {
+func (f *exhaustFlags) resumed(cmd *cobra.Command, args []string, stderr io.Writer) (*exhaust.Definition, string, error) {
+	for _, name := range []string{"out", "preset", "set", "faults", "unpruned", "lengths", "phase"} {
 		if cmd.Flags().Changed(name) || len(args) > 0 {
-			return nil, "", cli.Usage(cmd, "--resume goes on with what was begun, and takes no scenario, --out, --preset, --set, --lengths and --phase")
+			return nil, "", cli.Usage(cmd, "--resume goes on with what was begun, and takes no scenario, --out, --preset, --set, --faults, --unpruned, --lengths and --phase")
 		}
 	}
 	var options exhaust.Options
@@ -188,12 +238,12 @@ func (f *exhaustFlags) resumed(cmd *cobra.Command, args []string) (*exhaust.Defi
 	if err != nil {
 		return nil, "", err
 	}
-	d, err := exhaust.Define(cmd.Context(), plan, options)
-	if err == nil && !spec.Equal(d.Spec()) {
-		err = fmt.Errorf("%s was begun by another build, in which the plan makes other operations; begin anew in another folder", f.resume)
-	}
+	d, err := f.define(cmd.Context(), plan, options, stderr)
 	if err != nil {
-		return nil, "", cli.Fail(cli.ExitUsage, "%v", err)
+		return nil, "", err
+	}
+	if !spec.Equal(d.Spec()) {
+		return nil, "", cli.Fail(cli.ExitUsage, "%s was begun by another build, in which the plan makes other operations; begin anew in another folder", f.resume)
 	}
 	return d, f.resume, nil
 }
@@ -216,7 +266,7 @@ func certifiable(dir string) error {
 }
 
 // publish writes the certificate, a plan for each try that did not hold, and the pages: of the findings, and of the
-// first try for each release.
+// first try for each release. Of pairs, which are many, those that are outside of a promise have a plan only with a page.
 func (f *exhaustFlags) publish(ctx context.Context, dir string, d *exhaust.Definition, c *exhaust.Certificate, res *campaign.Result) error {
 	if err := finishFuzz(ctx, in(dir, exhaust.CampaignDir), res); err != nil {
 		return err
@@ -227,12 +277,8 @@ func (f *exhaustFlags) publish(ctx context.Context, dir string, d *exhaust.Defin
 	if err := os.MkdirAll(in(dir, exhaust.TriesDir), 0o755); err != nil {
 		return cli.Fail(cli.ExitUsage, "%s cannot be written: %v; choose another folder with --out", dir, strictyaml.FileReason(err))
 	}
-	pages := map[int]bool{}
-	for _, r := range c.Releases {
-		pages[r.First] = true
-	}
 	for n := range c.Tries {
-		if o := c.Tries[n].Outcome; o == exhaust.Held || o == exhaust.Missed {
+		if !c.HasPlan(n) {
 			continue
 		}
 		plan, err := d.PlanOf(n)
@@ -247,7 +293,7 @@ func (f *exhaustFlags) publish(ctx context.Context, dir string, d *exhaust.Defin
 		if err := cli.WriteFile(in(dir, file+".yaml"), func(w io.Writer) error { _, err := w.Write(text); return err }); err != nil {
 			return err
 		}
-		if !pages[n] {
+		if !c.IsExample(n) {
 			continue
 		}
 		if err := planPage(ctx, dir, file+".yaml", string(text), file+".html"); err != nil {
@@ -268,21 +314,24 @@ func printCertificate(p *cli.Printer, dir string, c *exhaust.Certificate, res *c
 	broken := c.Counts[exhaust.Broken] + c.Counts[exhaust.OutOfBounds]
 	switch {
 	case broken > 0:
-		p.Line("%s  %s of %s broke a promise", p.Paint(cli.Red, "BROKEN"), cli.Thousands(broken), cli.Plural(len(c.Tries), "single fault"))
+		p.Line("%s  %s of %s broke a promise", p.Paint(cli.Red, "BROKEN"), cli.Thousands(broken), cli.Plural(len(c.Tries), c.Noun()))
 	case !c.Complete:
-		p.Line("%s  %s of %s were tried", p.Paint(cli.Yellow, "UNFINISHED"), cli.Thousands(len(c.Tries)), cli.Plural(c.All, "single fault"))
+		p.Line("%s  %s of %s were tried", p.Paint(cli.Yellow, "UNFINISHED"), cli.Thousands(len(c.Tries)), cli.Plural(c.All, c.Noun()))
 	default:
-		p.Line("%s  none of %s broke a promise", p.Paint(cli.Green, "HELD"), cli.Plural(len(c.Tries), "single fault"))
+		p.Line("%s  none of %s broke a promise", p.Paint(cli.Green, "HELD"), cli.Plural(len(c.Tries), c.Noun()))
+	}
+	if c.Alike > 0 {
+		p.Line("  left out, as another finds the same: %s", cli.Plural(c.Alike, c.Noun()))
 	}
 	if n := c.Counts[exhaust.Outside]; n > 0 {
-		p.Line("  outside of a promise: %s", cli.Plural(n, "fault"))
+		p.Line("  outside of a promise: %s", cli.Plural(n, c.Noun()))
 	}
 	for _, r := range c.Releases {
 		p.Line("    %4d  %s: %s", r.Tries, r.Invariant, r.Says())
 	}
 	for _, o := range []exhaust.Outcome{exhaust.Inconclusive, exhaust.Missed} {
 		if n := c.Counts[o]; n > 0 {
-			p.Line("  %s: %s", o, cli.Plural(n, "fault"))
+			p.Line("  %s: %s", o, cli.Plural(n, c.Noun()))
 		}
 	}
 	p.Line("%s, %s, %s of virtual time, digest %s", cli.Plural(res.Runs, "run"), cli.Plural(res.Steps, "step"), virtualTime(res.Virtual), c.Digest)

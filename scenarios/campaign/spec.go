@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -49,10 +50,24 @@ type Grid struct {
 	Seeds  int        `json:"seeds"`  // from Spec.Seed on
 }
 
-// Struck is one plan as it is, and then with each of the faults in turn beside its own.
+// Struck is one plan as it is, and then with each set of the faults in turn beside its own.
 type Struck struct {
 	Plan   string         `json:"plan"` // as YAML
 	Faults []faults.Fault `json:"faults"`
+	Sets   [][]int        `json:"sets,omitempty"` // by their places among the faults; none: each alone
+}
+
+// Size is how many sets there are.
+func (s *Struck) Size() int {
+	if len(s.Sets) > 0 {
+		return len(s.Sets)
+	}
+	return len(s.Faults)
+}
+
+// strange says whether a set names a fault that is not there.
+func (s *Struck) strange(set []int) bool {
+	return slices.ContainsFunc(set, func(i int) bool { return i < 0 || i >= len(s.Faults) })
 }
 
 func (s *Struck) plan(n int) (*plans.Plan, error) {
@@ -60,8 +75,14 @@ func (s *Struck) plan(n int) (*plans.Plan, error) {
 	if err != nil {
 		return nil, err
 	}
-	if n > 0 {
+	switch {
+	case n == 0:
+	case len(s.Sets) == 0:
 		p.Faults = append(p.Faults, s.Faults[n-1])
+	default:
+		for _, i := range s.Sets[n-1] {
+			p.Faults = append(p.Faults, s.Faults[i])
+		}
 	}
 	return p, p.Validate()
 }
@@ -83,7 +104,7 @@ func (s *Spec) size() int {
 	case s.Grid != nil:
 		all = s.Grid.size()
 	case s.Struck != nil:
-		all = 1 + len(s.Struck.Faults)
+		all = 1 + s.Struck.Size()
 	}
 	if s.Runs == 0 {
 		return all
@@ -102,6 +123,9 @@ func (s *Spec) Validate() error {
 		return errors.New("a campaign's budget is not negative")
 	case s.size() == 0 && s.Budget == 0:
 		return errors.New("a campaign needs a budget: runs, or time")
+	}
+	if s.Struck != nil && slices.ContainsFunc(s.Struck.Sets, s.Struck.strange) {
+		return errors.New("a set names a fault that is not there")
 	}
 	if s.Grid != nil && s.Grid.size() == 0 {
 		return errors.New("a grid needs a plan, a point and a seed")

@@ -6,6 +6,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"github.com/wavetank-sim/wavetank/faults"
 	"github.com/wavetank-sim/wavetank/scenarios/plans"
 )
 
@@ -23,6 +24,25 @@ func TestSeedsShareNoPlan(t *testing.T) {
 			seen[string(text)] = true
 		}
 	}
+}
+
+// A plan is struck by each set of faults in turn, after it was run as it is.
+func TestSetsOfFaults(t *testing.T) {
+	struck := &Struck{Plan: "name: one", Faults: []faults.Fault{{On: &faults.Match{Phase: "publish"}, Do: faults.FailBefore}, {At: 1, Do: faults.Crash, Node: "scheduler-1"}}}
+	spec := Spec{Version: SpecVersion, Name: "struck", Struck: struck}
+	require.NoError(t, spec.Validate())
+	assert.Equal(t, 3, spec.size())
+	struck.Sets = [][]int{{1, 0}}
+	require.NoError(t, spec.Validate())
+	assert.Equal(t, 2, spec.size())
+	calm, err := spec.Plan(0)
+	require.NoError(t, err)
+	assert.Empty(t, calm.Faults)
+	both, err := spec.Plan(1)
+	require.NoError(t, err)
+	assert.Equal(t, []faults.Fault{struck.Faults[1], struck.Faults[0]}, both.Faults)
+	struck.Sets = [][]int{{0, 2}}
+	assert.EqualError(t, spec.Validate(), "a set names a fault that is not there")
 }
 
 // A finding accounts for runs that have its settings with the values that matter, not with any.

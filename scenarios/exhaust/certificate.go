@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"maps"
+	"slices"
 	"strings"
 	"time"
 
@@ -11,7 +12,7 @@ import (
 )
 
 // CertificateVersion is the format of certificate.json.
-const CertificateVersion = 1
+const CertificateVersion = 2
 
 // Parts of a certificate's folder.
 const (
@@ -45,6 +46,9 @@ type Certificate struct {
 	Preset   string          `json:"preset"`               // likewise
 	Plan     string          `json:"plan"`                 // as YAML
 	All      int             `json:"all"`                  // tries that there are
+	Alike    int             `json:"alike,omitempty"`      // pairs that were not tried, as one that was finds the same
+	Pairs    bool            `json:"pairs,omitempty"`      // each try is of two faults
+	Unpruned bool            `json:"unpruned,omitempty"`   // pairs that are alike were tried, too
 	Complete bool            `json:"complete"`             // every try was made
 	Calm     string          `json:"calm"`                 // the digest of the run without a fault
 	Digest   string          `json:"digest"`               // over the digests of all runs
@@ -53,6 +57,7 @@ type Certificate struct {
 	Apart    int             `json:"apart,omitempty"`      // operations that no fault can name, so that they were not struck
 	Kinds    []string        `json:"kinds"`
 	Sites    []Site          `json:"sites"`
+	Firsts   []First         `json:"firsts,omitempty"` // of pairs
 	Counts   map[Outcome]int `json:"counts"`
 	Tries    []Tried         `json:"tries"`
 	Releases []Release       `json:"releases"` // why what is outside of its promise is so
@@ -60,11 +65,16 @@ type Certificate struct {
 
 // Check says what is wrong with a stored certificate.
 func (c *Certificate) Check() error {
+	for i, f := range c.Firsts {
+		if !c.has(f.Site, f.Kind) {
+			return fmt.Errorf("first fault %d is of an operation or a kind that is not there", i+1)
+		}
+	}
 	counts := map[Outcome]int{}
 	for i := range c.Tries {
 		t := &c.Tries[i]
-		if t.Site < 0 || t.Site >= len(c.Sites) || t.Kind < 0 || t.Kind >= len(c.Kinds) {
-			return fmt.Errorf("run %d is of an operation or a kind that is not there", i+1)
+		if !c.has(t.Site, t.Kind) || t.First < 0 || t.First > len(c.Firsts) || c.Pairs != (t.First > 0) {
+			return fmt.Errorf("run %d is of an operation or a fault that is not there", i+1)
 		}
 		counts[t.Outcome]++
 	}
@@ -79,8 +89,54 @@ func (c *Certificate) Check() error {
 	return nil
 }
 
+func (c *Certificate) has(site, kind int) bool {
+	return site >= 0 && site < len(c.Sites) && kind >= 0 && kind < len(c.Kinds)
+}
+
+// Noun is what one try is called.
+func (c *Certificate) Noun() string {
+	if c.Pairs {
+		return "pair"
+	}
+	return "single fault"
+}
+
+// Words gives the faults of the n-th try in words.
+func (c *Certificate) Words(n int) string {
+	t := &c.Tries[n]
+	if t.First > 0 {
+		return c.Firsts[t.First-1].Fault + "; then " + t.Fault
+	}
+	return t.Fault
+}
+
+// HasPlan says whether the folder has a plan of the n-th try: of all that did not hold, but of pairs that are outside of a
+// promise only where they are examples.
+func (c *Certificate) HasPlan(n int) bool {
+	switch c.Tries[n].Outcome {
+	case Held, Missed:
+		return false
+	case Outside:
+		return !c.Pairs || c.IsExample(n)
+	}
+	return true
+}
+
+// IsExample says whether the n-th try is the first that a release was used by.
+func (c *Certificate) IsExample(n int) bool {
+	return slices.ContainsFunc(c.Releases, func(r Release) bool { return r.First == n })
+}
+
+// First is a fault after which others strike.
+type First struct {
+	Site  int    `json:"site"`
+	Kind  int    `json:"kind"`
+	Fault string `json:"fault"` // in words
+}
+
 // Tried is a try that was made.
 type Tried struct {
+	First      int      `json:"first,omitempty"` // of a pair: the number of its first fault, from 1
 	Site       int      `json:"site"`
 	Kind       int      `json:"kind"`
 	Fault      string   `json:"fault"` // in words

@@ -20,8 +20,16 @@ func (d *Definition) Certify(records []*campaign.Record, res *campaign.Result) (
 	c := &Certificate{
 		Version: CertificateVersion, Build: scenarios.Build(), Name: p.Name, Preset: p.Preset, Plan: d.Plan,
 		All: len(d.Tries), Complete: res.Complete && len(records) == 1+len(d.Tries), Calm: d.Calm, Digest: res.Digest,
-		Lengths: d.Lengths, Phases: d.Phases, Apart: d.Apart, Kinds: Kinds(), Sites: d.Sites,
+		Pairs: d.Pairs, Unpruned: d.Unpruned, Alike: d.Alike, Lengths: d.Lengths, Phases: d.Phases, Apart: d.Apart, Kinds: Kinds(), Sites: d.Sites,
 		Counts: map[Outcome]int{}, Tries: []Tried{}, Releases: []Release{},
+	}
+	for i := range d.Firsts {
+		t := d.tried(&d.Firsts[i], c.Kinds)
+		c.Firsts = append(c.Firsts, First{t.Site, t.Kind, t.Fault})
+	}
+	last := len(p.Faults) // of the faults of a try, the last one's place
+	if d.Pairs {
+		last++
 	}
 	var without []campaign.Outside // what is broken outside of its promise with no fault but the plan's own
 	for _, r := range records {
@@ -32,9 +40,9 @@ func (d *Definition) Certify(records []*campaign.Record, res *campaign.Result) (
 		outside := slices.DeleteFunc(slices.Clone(r.Outside), func(o campaign.Outside) bool {
 			return slices.ContainsFunc(without, func(w campaign.Outside) bool { return w.Invariant == o.Invariant })
 		})
-		try := &d.Tries[r.N-1]
-		t := Tried{Site: try.Site, Kind: slices.Index(c.Kinds, kindOf(&try.Fault)), Fault: try.Fault.String(), Digest: r.Digest}
-		t.Outcome, t.Invariants = outcomeOf(r, outside, len(p.Faults))
+		t := d.tried(&d.Tries[r.N-1], c.Kinds)
+		t.Digest = r.Digest
+		t.Outcome, t.Invariants = outcomeOf(r, outside, last)
 		c.Counts[t.Outcome]++
 		if t.Outcome == Outside {
 			for _, o := range outside {
@@ -47,8 +55,13 @@ func (d *Definition) Certify(records []*campaign.Record, res *campaign.Result) (
 	return c, nil
 }
 
-// outcomeOf is what came of a run whose last fault, after so many of the plan's own, is the one that was tried.
-func outcomeOf(r *campaign.Record, outside []campaign.Outside, own int) (is Outcome, invariants []string) {
+// tried is a try before it is made.
+func (d *Definition) tried(t *Try, kinds []string) Tried {
+	return Tried{First: t.First + 1, Site: t.Site, Kind: slices.Index(kinds, kindOf(&t.Fault)), Fault: t.Fault.String()}
+}
+
+// outcomeOf is what came of a run; last is the place of the fault that was tried last.
+func outcomeOf(r *campaign.Record, outside []campaign.Outside, last int) (is Outcome, invariants []string) {
 	switch {
 	case r.Contained != nil:
 		return OutOfBounds, []string{string(r.Contained.What)}
@@ -64,7 +77,7 @@ func outcomeOf(r *campaign.Record, outside []campaign.Outside, own int) (is Outc
 		return Outside, invariants
 	case r.Verdict == scenarios.Inconclusive:
 		return Inconclusive, nil
-	case slices.Contains(r.Missed, own):
+	case slices.Contains(r.Missed, last):
 		return Missed, nil
 	}
 	return Held, nil

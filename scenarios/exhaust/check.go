@@ -9,7 +9,7 @@ import (
 
 // Options are those under which the certificate came about.
 func (c *Certificate) Options() Options {
-	return Options{EveryLength: len(c.Lengths) > 0, Phases: c.Phases}
+	return Options{Pairs: c.Pairs, Unpruned: c.Unpruned, EveryLength: len(c.Lengths) > 0, Phases: c.Phases}
 }
 
 // Differs says where what d tries is not what the certificate is of; "" is nowhere.
@@ -18,11 +18,12 @@ func (d *Definition) Differs(c *Certificate) string {
 	case d.Calm != c.Calm:
 		return fmt.Sprintf("the run without a fault has the digest %s, and the certificate says %s", d.Calm, c.Calm)
 	case len(d.Tries) != c.All:
-		return fmt.Sprintf("there are %d single faults, and the certificate says %d", len(d.Tries), c.All)
+		return fmt.Sprintf("there are %d %ss, and the certificate says %d", len(d.Tries), c.Noun(), c.All)
 	}
 	for n := range c.Tries {
-		if is := d.Tries[n].Fault.String(); is != c.Tries[n].Fault {
-			return fmt.Sprintf("fault %d is %s, and the certificate says %s", n+1, is, c.Tries[n].Fault)
+		is, says := d.tried(&d.Tries[n], c.Kinds), &c.Tries[n]
+		if is.First != says.First || is.Fault != says.Fault {
+			return fmt.Sprintf("%s %d is of %s, and the certificate says %s", c.Noun(), n+1, is.Fault, says.Fault)
 		}
 	}
 	return ""
@@ -39,14 +40,14 @@ func (d *Definition) Again(ctx context.Context, c *Certificate, n int) (differs 
 	if err != nil {
 		return "", err
 	}
-	res, err := scenarios.Run(ctx, p, scenarios.RunOptions{Source: p.Name, Modified: true, Drawn: true})
+	res, err := scenarios.Run(ctx, p, d.options(p))
 	switch {
 	case err != nil:
 		return "", err
 	case res.Digest != t.Digest:
-		return fmt.Sprintf("%s: the run has the digest %s, and the certificate says %s", t.Fault, res.Digest, t.Digest), nil
+		return fmt.Sprintf("%s: the run has the digest %s, and the certificate says %s", c.Words(n), res.Digest, t.Digest), nil
 	case (res.Verdict == scenarios.Violated) != (t.Outcome == Broken):
-		return fmt.Sprintf("%s: the run is %s, and the certificate says %s", t.Fault, res.Verdict, t.Outcome), nil
+		return fmt.Sprintf("%s: the run is %s, and the certificate says %s", c.Words(n), res.Verdict, t.Outcome), nil
 	}
 	return "", nil
 }

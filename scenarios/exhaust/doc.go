@@ -1,5 +1,5 @@
-// Package exhaust strikes every operation of a run, by everything that can strike it, one fault a run, and certifies what
-// came of that.
+// Package exhaust strikes every operation of a run, by everything that can strike it, one fault a run or two, and certifies
+// what came of that.
 //
 // [Define] runs a plan as it is and lists its [Site]s: the operations, each of a phase, a job and an occurrence. From them
 // it makes a [Try] for each site and each fault that can strike there: each effect on the operation itself, and right after
@@ -8,19 +8,25 @@
 // operation of its node before it. Faults that last have one length each, or each length just below and just above every
 // duration that the engine's settings name.
 //
+// A pair is a single fault, and after it every fault at every operation that its run makes from then on, those that only
+// the first brings about among them. Of pairs that find the same, one is tried; [Options.Unpruned] tries all. Two faults
+// do not strike one operation.
+//
 // The tries are a campaign; [Definition.Certify] makes a [Certificate] of its records: what was tried, what held, what broke,
 // what was broken outside of its promise and by which cell of the promise matrix, and what did not come about. Equal plans
 // under equal builds give equal certificates; [Definition.Again] makes a try once more, and compares.
 //
-// Operations that only a fault brings about, such as a rollback, are no sites: a second fault would have to strike
-// them. Nor are those of compensations, replays and steps, of which a fault cannot say the job; a certificate counts them.
+// Operations that only a fault brings about, such as a rollback, are struck by pairs alone. Those of compensations, replays
+// and steps, of which a fault cannot say the job, are not struck; a certificate counts them.
 //
 // Its files, each of which calls only those after it:
 //
 //	check.go        a certificate against what there is
 //	certify.go      records into a certificate
 //	certificate.go  the certificate, as a file
-//	definition.go   the tries
+//	define.go       what is to be tried
+//	pairs.go        pairs
+//	definition.go   the tries, as plans
 //	strikes.go      what can strike a site
 //	lengths.go      how long faults last
 //	sites.go        the operations of a run

@@ -3,9 +3,11 @@ package exhaust
 import (
 	"context"
 	"fmt"
+	"slices"
 	"time"
 
 	"github.com/wavetank-sim/wavetank/faults"
+	"github.com/wavetank-sim/wavetank/invariants"
 	"github.com/wavetank-sim/wavetank/scenarios"
 	"github.com/wavetank-sim/wavetank/scenarios/plans"
 )
@@ -16,7 +18,7 @@ type Site struct {
 	Job        int           `json:"job,omitempty"` // 0: it is about no job
 	Occurrence int           `json:"occurrence"`    // of that phase and job, or of that phase on the node, from 1
 	Node       string        `json:"node"`          // that made it
-	At         time.Duration `json:"at_ns"`         // when it was made, where no fault struck
+	At         time.Duration `json:"at_ns"`         // when it was made, in the run in which it was met first
 }
 
 func (s *Site) match() *faults.Match {
@@ -34,28 +36,65 @@ func (s Site) String() string {
 	return fmt.Sprintf("%s %d of job %d", s.Phase, s.Occurrence, s.Job)
 }
 
-// sitesOf runs the plan and lists its operations in the order in which they are made. apart counts those of jobs that no
-// fault can name.
-func sitesOf(ctx context.Context, p *plans.Plan, phases map[string]faults.Phase) (sites []Site, apart int, res *scenarios.Result, err error) {
+// moment is a site and what a fault finds there.
+type moment struct {
+	Site
+	job, all standing
+}
+
+// standing is what is known at a moment, of a site's job or of everything, and the strikes so far.
+type standing struct {
+	likeness uint64
+	struck   []invariants.Kinds
+}
+
+// momentsOf runs the plan and lists its operations in the order in which they are made: all, or those after the plan's
+// last fault has struck. apart counts those of jobs that no fault can name.
+func (o *Options) momentsOf(ctx context.Context, p *plans.Plan, afterLast bool) (list []moment, apart int, res *scenarios.Result, err error) {
+	phases := phasesOf(p)
 	seen := map[faults.Match]bool{}
-	res, err = scenarios.Run(ctx, p, scenarios.RunOptions{Source: p.Name, Modified: true, Drawn: true, Survey: func(op faults.Operation) {
+	opt := o.options(p)
+	opt.Survey = func(op scenarios.Surveyed) {
 		phase, known := phases[op.Phase]
-		if !known {
+		if !known || afterLast && !slices.ContainsFunc(op.Fired, func(f faults.Fired) bool { return f.Fault == p.Faults[len(p.Faults)-1] }) {
 			return
 		}
-		site := Site{Phase: op.Phase, Occurrence: op.OnNode, Node: op.Node, At: op.At}
+		m := moment{Site: Site{Phase: op.Phase, Occurrence: op.OnNode, Node: op.Node, At: op.At}}
 		if !phase.NoJob {
-			site.Occurrence = op.Occurrence
+			m.Occurrence = op.Occurrence
 			var numbered bool
-			if site.Job, numbered = plans.JobNumber(op.Job); !numbered {
+			if m.Job, numbered = plans.JobNumber(op.Job); !numbered {
 				apart++
 				return
 			}
 		}
-		if m := *site.match(); !seen[m] {
-			seen[m] = true
-			sites = append(sites, site)
+		if key := *m.match(); seen[key] {
+			return
+		} else {
+			seen[key] = true
 		}
-	}})
-	return sites, apart, res, err
+		m.job.likeness, m.job.struck = op.Likeness(op.Job)
+		m.all.likeness, m.all.struck = op.Likeness("")
+		list = append(list, m)
+	}
+	res, err = scenarios.Run(ctx, p, opt)
+	return list, apart, res, err
+}
+
+// phasesOf are the phases of the plan's world, by name.
+func phasesOf(p *plans.Plan) map[string]faults.Phase {
+	phases := map[string]faults.Phase{}
+	for _, phase := range p.Phases() {
+		phases[phase.Name] = phase
+	}
+	return phases
+}
+
+// options are those of a run.
+func (o *Options) options(p *plans.Plan) scenarios.RunOptions {
+	opt := scenarios.RunOptions{Source: p.Name, Modified: true, Drawn: true}
+	if o.Variant != nil {
+		opt.Variant = o.Variant()
+	}
+	return opt
 }

@@ -40,14 +40,14 @@ func kindOf(f *faults.Fault) string {
 	return string(f.Do)
 }
 
-// strikesAt lists the faults that can strike a site. Those that last have each of the lengths, or one of their own if there
-// are none. A partition begins at a time and not after an operation: at the one that the site has where no fault strikes.
-func strikesAt(p *plans.Plan, phase faults.Phase, s *Site, lengths []time.Duration) (list []faults.Fault) {
+// strikesAt lists the faults that can strike a site. Those that last have each of the definition's lengths, or one of
+// their own if there are none. A partition begins at a time and not after an operation: at the one that the site has.
+func (d *Definition) strikesAt(p *plans.Plan, phase faults.Phase, s *Site) (list []faults.Fault) {
 	each := func(own time.Duration, add func(time.Duration)) {
-		if len(lengths) == 0 {
+		if len(d.Lengths) == 0 {
 			add(own)
 		}
-		for _, length := range lengths {
+		for _, length := range d.Lengths {
 			add(length)
 		}
 	}
@@ -82,5 +82,8 @@ func strikesAt(p *plans.Plan, phase faults.Phase, s *Site, lengths []time.Durati
 		node(faults.Fault{Do: faults.PowerLoss, Node: faults.NATS, For: d, Lag: unsynced})
 	})
 	node(faults.Fault{Do: faults.Failover, Node: faults.Redis, Lag: replicaLag})
+	if d.only != nil {
+		list = slices.DeleteFunc(list, func(f faults.Fault) bool { return !d.only(f) })
+	}
 	return list
 }

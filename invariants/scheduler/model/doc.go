@@ -6,6 +6,7 @@
 // Its files, each of which calls only those after it:
 //
 //	lives.go                            processes start and crash
+//	likeness.go                         what a fault finds at a moment
 //	facts.go                            all that is known
 //	orphans.go, due.go                  jobs with nobody at them, and jobs past their time
 //	wantofattempts.go                   jobs that end for want of attempts

@@ -1,0 +1,76 @@
+package model
+
+import (
+	"fmt"
+	"hash"
+	"maps"
+	"slices"
+
+	"github.com/cespare/xxhash/v2"
+
+	"github.com/wavetank-sim/wavetank/invariants"
+)
+
+// Likeness hashes what is known of a job, or of all with "", and of what belongs to no job: without instants, steps and
+// counts of deliveries. A fault finds the same at two moments of equal likeness, as far as events tell: what a process
+// remembers, they do not. struck are the strikes that have reached each of those jobs, which are no part of the likeness.
+func (f *Facts) Likeness(job string) (likeness uint64, struck []invariants.Kinds) {
+	h := xxhash.New()
+	f.likenessOfNone(h)
+	for _, j := range f.Order {
+		if job == "" || job == j.ID {
+			f.likenessOf(h, j)
+			struck = append(struck, f.StruckBy(j, true))
+		}
+	}
+	return h.Sum64(), append(struck, f.StruckEver())
+}
+
+// likenessOfNone is of processes and loops, and of strikes that go on.
+func (f *Facts) likenessOfNone(h hash.Hash) {
+	for _, name := range slices.Sorted(maps.Keys(f.Nodes)) {
+		if n := f.Nodes[name]; n.Down || n.Silent > 0 || n.Cut > 0 {
+			fmt.Fprintln(h, name, n.Down, n.Silent > 0, n.Cut > 0)
+		}
+	}
+	for i := range f.Strikes.windows {
+		if w := &f.Strikes.windows[i]; w.open(f.At) {
+			fmt.Fprintln(h, w.kind, w.node, w.reach)
+		}
+	}
+	for _, t := range []*Tick{&f.Ticks.Reconciler, &f.Ticks.Replayer} {
+		fmt.Fprintln(h, t.Live(f.At), len(t.Under))
+	}
+	for c := range f.Policy.All {
+		fmt.Fprintln(h, f.Policy.All[c].Failures)
+	}
+	for _, g := range f.Sagas.Order {
+		fmt.Fprintln(h, g.ID, g.Stack, g.Due != 0, g.Lock.Live(f.At))
+	}
+	for _, r := range f.Workflow.Order {
+		fmt.Fprintln(h, r.State, r.Lock.Live(f.At), len(r.Hands))
+	}
+}
+
+func (f *Facts) likenessOf(h hash.Hash, j *Job) {
+	fmt.Fprintln(h, j.ID, j.State, j.Attempts, j.Worker, j.Decision, j.Approved, j.Scheduled, j.Requests, j.Cancelled)
+	fmt.Fprintln(h, j.Begun, j.Finished, j.Executing, j.Entered, len(j.Voids), len(j.Told), len(j.Heard), len(j.Terminated), j.InHand)
+	fmt.Fprintln(h, j.Intent.Step != 0, j.Intent.Worker, j.Intent.Stored, j.Intent.Lost, j.Queued.Step != 0, j.Queued.Stored, j.Broken)
+	for i := range j.Dispatches {
+		d := &j.Dispatches[i]
+		fmt.Fprintln(h, d.Worker, d.handed, d.acked, d.Begun, d.Lost)
+	}
+	for i := range j.Messages {
+		m := &j.Messages[i]
+		fmt.Fprintln(h, m.Consumer, m.Succeeded, m.Garbled, m.Holder, m.Done, m.Lost, m.Abandoned, m.Guard.Until > f.At)
+	}
+	for i := range j.Handlings {
+		g := &j.Handlings[i]
+		fmt.Fprintln(h, g.Node, g.Expires > f.At, g.Scheduled, g.Intended, g.Failed, g.Wrote, g.Published, g.Stored, g.Entered, g.StoreFailed, g.ReadFailed != 0, g.PublishFailed != 0)
+	}
+	fmt.Fprintln(h, j.Lock.Node, j.Lock.Live(f.At), len(j.Releases), len(j.late))
+	if l := f.Replay.Letters[j.ID]; l != nil {
+		fmt.Fprintln(h, l.Status, l.ReasonCode, l.ReplayStatus, l.Payload != "", l.Mismatch)
+	}
+	fmt.Fprintln(h, j.Replay.Of, j.Replay.Count, j.Saga.Recorded, j.Saga.Done != 0, j.Out.Blocked, j.Out.Scanned)
+}

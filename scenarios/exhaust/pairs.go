@@ -1,0 +1,114 @@
+package exhaust
+
+import (
+	"cmp"
+	"context"
+	"slices"
+
+	"github.com/wavetank-sim/wavetank/faults"
+	"github.com/wavetank-sim/wavetank/invariants"
+	"github.com/wavetank-sim/wavetank/scenarios/plans"
+)
+
+// second is a moment after a first fault has struck.
+type second struct {
+	moment
+	first    int // by its place among the firsts
+	distance int // operations between the two
+}
+
+// pair makes pairs of the definition's tries: each of them first, and after it every fault at every operation that its run
+// makes from then on, those that it brings about among them. The closest pairs come first. A second fault is left out
+// where it has struck the same before; see [found].
+func (d *Definition) pair(ctx context.Context, p *plans.Plan, calm []moment) error {
+	var seconds []second
+	for n := range d.Tries {
+		if d.Progress != nil {
+			d.Progress(n, len(d.Tries))
+		}
+		plan, err := d.PlanOf(n)
+		if err != nil {
+			return err
+		}
+		moments, _, _, err := d.momentsOf(ctx, plan, true)
+		if err != nil {
+			return err
+		}
+		for i, m := range d.wanted(moments) {
+			seconds = append(seconds, second{m, n, i})
+		}
+	}
+	slices.SortStableFunc(seconds, func(a, b second) int { return cmp.Compare(a.distance, b.distance) })
+	d.Firsts, d.Tries = d.Tries, nil
+	places, phases, found := map[faults.Match]int{}, phasesOf(p), found{}
+	for i := range d.Sites {
+		places[*d.Sites[i].match()] = i
+	}
+	for i := range calm {
+		found.before(&calm[i], faults.Fault{On: calm[i].match()})
+		found.before(&calm[i], faults.Fault{})
+	}
+	for i := range seconds {
+		s := &seconds[i]
+		strikes := d.strikesAt(p, phases[s.Phase], &s.Site)
+		all := len(strikes)
+		if !d.Unpruned {
+			on, node := found.before(&s.moment, faults.Fault{On: s.match()}), found.before(&s.moment, faults.Fault{})
+			strikes = slices.DeleteFunc(strikes, func(f faults.Fault) bool { return f.On != nil && on || f.On == nil && node })
+			d.Alike += all - len(strikes)
+		}
+		if len(strikes) == 0 {
+			continue
+		}
+		place, there := places[*s.match()]
+		if !there {
+			place = len(d.Sites)
+			places[*s.match()], d.Sites = place, append(d.Sites, s.Site)
+		}
+		for _, f := range strikes {
+			d.Tries = append(d.Tries, Try{s.first, place, f})
+		}
+	}
+	return nil
+}
+
+// found are the moments that faults have struck. Two moments are one to a fault if it strikes the same operation, of the
+// same phase, job and node, and finds the same there: an effect on the operation, what is known of its job and of what
+// belongs to none; anything else, what is known of everything. So are pruned pairs of faults of different jobs that share
+// nothing, firsts that have had no effect, and the many polls of a long wait.
+//
+// It must not have been released from more, either: where strikes have reached a job since, a promise that breaks may
+// be excused by them, and is not where they have not.
+type found map[foundAt][][]invariants.Kinds
+
+type foundAt struct {
+	phase    string
+	job      int
+	node     string
+	effect   bool
+	likeness uint64
+}
+
+// before says whether the fault has found the same before, and notes that it has now.
+func (l found) before(m *moment, f faults.Fault) bool {
+	at, is := foundAt{m.Phase, m.Job, m.Node, f.On != nil && m.Job > 0, 0}, m.all
+	if at.effect {
+		is = m.job
+	}
+	at.likeness = is.likeness
+	if slices.ContainsFunc(l[at], func(was []invariants.Kinds) bool { return within(was, is.struck) }) {
+		return true
+	}
+	l[at] = append(l[at], is.struck)
+	return false
+}
+
+// within says whether none of the strikes is beyond those of the others, job by job.
+func within(some, others []invariants.Kinds) bool {
+	for i := range some {
+		if some[i]&^others[i] != 0 {
+			return false
+		}
+	}
+	return true
+}

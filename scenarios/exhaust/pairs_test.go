@@ -1,0 +1,159 @@
+package exhaust
+
+import (
+	"context"
+	"maps"
+	"slices"
+	"testing"
+
+	"github.com/redis/go-redis/v9"
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/wavetank-sim/wavetank/engine"
+	"github.com/wavetank-sim/wavetank/engine/phase"
+	"github.com/wavetank-sim/wavetank/faults"
+	"github.com/wavetank-sim/wavetank/scenarios"
+	"github.com/wavetank-sim/wavetank/scenarios/campaign"
+	"github.com/wavetank-sim/wavetank/scenarios/plans"
+	"github.com/wavetank-sim/wavetank/scenarios/scheduler"
+)
+
+// stale gives what was read first in the place of a state read that fails, from some moment on.
+type stale struct {
+	redis.UniversalClient
+	last  *map[string]string
+	wrote func(p phase.Phase, err error) // is told of what writes of states came to
+	now   *bool
+}
+
+func (c stale) HGetAll(ctx context.Context, key string) *redis.MapStringStringCmd {
+	cmd := c.UniversalClient.HGetAll(ctx, key)
+	switch {
+	case phase.From(ctx).Phase != phase.StateRead:
+	case cmd.Err() == nil && *c.last == nil:
+		*c.last = cmd.Val()
+	case cmd.Err() != nil && *c.now && *c.last != nil:
+		cmd.SetErr(nil)
+		cmd.SetVal(*c.last)
+	}
+	return cmd
+}
+
+func (c stale) TxPipelined(ctx context.Context, queue func(redis.Pipeliner) error) ([]redis.Cmder, error) {
+	cmds, err := c.UniversalClient.TxPipelined(ctx, queue)
+	c.wrote(phase.From(ctx).Phase, err)
+	return cmds, err
+}
+
+// twoFaults are mistakes that no single fault shows: it takes one that leads to them, and a read that fails after it.
+var twoFaults = map[string]func() scheduler.Variant{
+	"believes a stale record where a write of RUNNING failed":  believes(func(p phase.Phase, err error) bool { return p == phase.RunningWrite && err != nil }, 0),
+	"believes a stale record where a dispatch was rolled back": believes(func(p phase.Phase, _ error) bool { return p == phase.RollbackWrite }, 0),
+	"believes a stale record where the process began anew":     believes(func(phase.Phase, error) bool { return false }, 1),
+}
+
+// believes gives variants that believe what was read first since a write that is like the given one, or after so many starts.
+func believes(since func(phase.Phase, error) bool, starts int) func() scheduler.Variant {
+	return func() scheduler.Variant {
+		began, last := 0, map[string]string(nil)
+		return func(_ string, cfg *engine.Config) {
+			began++
+			now := starts > 0 && began > starts
+			cfg.Redis = stale{cfg.Redis, &last, func(p phase.Phase, err error) { now = now || since(p, err) }, &now}
+		}
+	}
+}
+
+// broke runs the tries, or those up to the first that breaks a promise, and lists the invariants whose promise they break,
+// each with how many tries it took.
+func broke(t *testing.T, d *Definition, first bool) map[string]int {
+	found := map[string]int{}
+	for n := range d.Tries {
+		p, err := d.PlanOf(n)
+		require.NoError(t, err)
+		res, err := scenarios.Run(t.Context(), p, d.options(p))
+		require.NoError(t, err)
+		for _, v := range res.Violations {
+			if _, there := found[v.Invariant]; v.Promised && !there {
+				found[v.Invariant] = n + 1
+			}
+		}
+		if first && len(found) > 0 {
+			break
+		}
+	}
+	return found
+}
+
+// Each of three mistakes that no single fault shows is found by a pair. Pairs that are left out would have shown no promise
+// broken that those that are tried do not show.
+func TestPairsFindWhatNeedsTwoFaults(t *testing.T) {
+	for name, variant := range twoFaults {
+		t.Run(name, func(t *testing.T) {
+			p, err := plans.Parse("one.yaml", []byte(`
+name: one
+preset: documented
+topology: {schedulers: 1, workers: 1}
+workload: {jobs: 1}
+engine: {dispatch_timeout: 10s, running_timeout: 15s, poll_interval: 5s}
+`))
+			require.NoError(t, err)
+			o := Options{Phases: []string{"running_write", "publish", "state_read"}, Variant: variant}
+			o.only = func(f faults.Fault) bool { return f.On != nil || f.Do == faults.Crash && f.RestartIn > 0 }
+			singles, err := Define(t.Context(), p, o)
+			require.NoError(t, err)
+			assert.Empty(t, broke(t, singles, false))
+			o.Pairs = true
+			pruned, err := Define(t.Context(), p, o)
+			require.NoError(t, err)
+			found := broke(t, pruned, !*everyWorld)
+			assert.NotEmpty(t, found)
+			if !*everyWorld {
+				t.Skip("-single.all tries the pairs that are left out as well")
+			}
+			o.Unpruned = true
+			all, err := Define(t.Context(), p, o)
+			require.NoError(t, err)
+			assert.Len(t, all.Tries, len(pruned.Tries)+pruned.Alike)
+			t.Logf("%d single faults, %d of %d pairs: %v", len(singles.Tries), len(pruned.Tries), len(all.Tries), found)
+			assert.Equal(t, slices.Sorted(maps.Keys(broke(t, all, false))), slices.Sorted(maps.Keys(found)))
+		})
+	}
+}
+
+// A pair's second fault strikes after its first, at an operation that the run of the first alone makes. The closest pairs
+// come first. The certificate of pairs says both of each.
+func TestPairsAreOfTheRunOfTheirFirst(t *testing.T) {
+	d := define(t, "preset: documented", Options{Pairs: true, Phases: []string{"publish", "rollback_write"}})
+	require.NotEmpty(t, d.Tries)
+	brought := 0
+	for n := range d.Tries {
+		p, err := d.PlanOf(n)
+		require.NoError(t, err)
+		require.Len(t, p.Faults, 2)
+		assert.Equal(t, d.Firsts[d.Tries[n].First].Fault.String(), p.Faults[0].String())
+		if d.Sites[d.Tries[n].Site].Phase == "rollback_write" {
+			brought++
+			assert.Equal(t, "publish", d.Sites[d.Firsts[d.Tries[n].First].Site].Phase)
+		}
+	}
+	assert.Positive(t, brought, "a failed publish brings a rollback about")
+	spec := d.Spec()
+	require.NoError(t, spec.Validate())
+	assert.Equal(t, len(d.Tries), spec.Struck.Size())
+	last, err := spec.Plan(len(d.Tries))
+	require.NoError(t, err)
+	own, err := d.PlanOf(len(d.Tries) - 1)
+	require.NoError(t, err)
+	assert.Equal(t, own.Faults, last.Faults)
+
+	c, err := d.Certify([]*campaign.Record{{}, {N: 1, Verdict: scenarios.Held, Missed: []int{1}}, {N: 2, Verdict: scenarios.Held, Missed: []int{0}}}, &campaign.Result{})
+	require.NoError(t, err)
+	require.NoError(t, c.Check())
+	assert.Equal(t, map[Outcome]int{Missed: 1, Held: 1}, c.Counts)
+	assert.Empty(t, d.Differs(c))
+	assert.Equal(t, d.Firsts[d.Tries[0].First].Fault.String()+"; then "+d.Tries[0].Fault.String(), c.Words(0))
+	c.Tries[1].First = len(c.Firsts) + 1
+	assert.ErrorContains(t, c.Check(), "run 2 is of an operation or a fault that is not there")
+}
