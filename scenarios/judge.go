@@ -24,6 +24,10 @@ func (r *run) result(sum sim.Summary) *Result {
 		Digest: sum.Digest, Steps: sum.Steps, Virtual: sum.Virtual, OutOfSteps: r.stop == sim.StopSteps,
 		Violations: []Violation{}, Fired: []FiredFault{}, Telling: []string{}, Counters: r.counts,
 	}
+	if s, ok := r.strategy.(*sim.PCT); ok {
+		n, k, changes := s.Actors(), s.Steps(), p.Schedule.ChangePoints
+		res.PCT = &PCTResult{Actors: n, Steps: k, ChangePoints: changes, Bound: sim.Bound(n, k, changes)}
+	}
 	if r.opt.Sample {
 		res.Samples = r.samples.Recording()
 	}

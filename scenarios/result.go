@@ -35,6 +35,7 @@ type Result struct {
 	Steps      int                `json:"steps"`
 	Virtual    time.Duration      `json:"virtual_ns"`
 	OutOfSteps bool               `json:"out_of_steps,omitempty"` // it used up schedule.steps_max before it was over
+	PCT        *PCTResult         `json:"pct,omitempty"`          // of a run under that strategy
 	Invariants []InvariantResult  `json:"invariants"`
 	Violations []Violation        `json:"violations"`
 	Fired      []FiredFault       `json:"faults_fired"`
@@ -53,6 +54,14 @@ type Result struct {
 
 	Samples *samples.Recording `json:"-"` // what a Prometheus would have scraped; nil if that was not recorded
 	Alerts  []samples.Alert    `json:"-"` // that fired over the samples, once somebody has evaluated the rules
+}
+
+// PCTResult says how likely a run under the strategy pct was to find a bug.
+type PCTResult struct {
+	Actors       int     `json:"actors"`        // n, that the run had
+	Steps        int     `json:"steps"`         // k, from which the change points were drawn
+	ChangePoints int     `json:"change_points"` // d-1
+	Bound        float64 `json:"bound"`         // 1/(n k^(d-1)): the least chance to find a bug that hangs on d orderings
 }
 
 // Status of one invariant after a run.

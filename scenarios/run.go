@@ -55,7 +55,12 @@ func Run(ctx context.Context, plan *plans.Plan, opt RunOptions) (*Result, error)
 	if err := plan.Validate(); err != nil {
 		return nil, err
 	}
+	strategy, err := strategyOf(ctx, plan, opt)
+	if err != nil {
+		return nil, err
+	}
 	r := newRun(ctx, plan, opt)
+	r.strategy = strategy
 	defer r.reportProgress(opt.Progress)()
 	sum, err := sim.Run(r.config(), r.play)
 	if err == nil {
@@ -65,6 +70,28 @@ func Run(ctx context.Context, plan *plans.Plan, opt RunOptions) (*Result, error)
 		return nil, err
 	}
 	return r.result(sum), nil
+}
+
+// strategyOf makes the strategy of one run of the plan.
+func strategyOf(ctx context.Context, plan *plans.Plan, opt RunOptions) (sim.Strategy, error) {
+	s := plan.Schedule
+	switch s.Strategy {
+	case plans.Random:
+		return sim.Random{}, nil
+	case plans.PCT:
+		steps := s.Steps
+		if steps == 0 {
+			p := plan.Clone()
+			p.Schedule.Strategy = plans.Random
+			res, err := Run(ctx, p, RunOptions{OnStall: opt.OnStall, Stall: opt.Stall, Variant: opt.Variant, StopAt: opt.StopAt, Drawn: true})
+			if err != nil {
+				return nil, err
+			}
+			steps = res.Steps
+		}
+		return sim.NewPCT(plan.Seed, s.ChangePoints, steps), nil
+	}
+	return sim.Latency{}, nil
 }
 
 // run is one plan in its world.
@@ -77,6 +104,7 @@ type run struct {
 	judge    *judge.Judge
 	record   *record
 	system   *scheduler.System
+	strategy sim.Strategy
 	samples  samples.Recorder
 
 	stop   sim.Stop
@@ -105,9 +133,8 @@ func newRun(ctx context.Context, plan *plans.Plan, opt RunOptions) *run {
 
 // config is what the run's world is made of.
 func (r *run) config() sim.Config {
-	strategy, _ := sim.StrategyByName(r.plan.Schedule.Strategy)
 	c := sim.Config{
-		Seed: r.plan.Seed, Strategy: strategy, StepsMax: r.plan.Schedule.StepsMax, Trace: r.opt.Trace,
+		Seed: r.plan.Seed, Strategy: r.strategy, StepsMax: r.plan.Schedule.StepsMax, Trace: r.opt.Trace,
 		Tags: scheduler.Tags, MsgTags: scheduler.MessageTags, Intercept: r.injector.Intercept, Observe: r.observe, Stall: r.opt.Stall, OnStall: r.opt.OnStall, Lag: r.lag, RedisLag: r.injector.RedisLag(),
 	}
 	if r.opt.Sample {

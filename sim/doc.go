@@ -38,7 +38,8 @@
 //	grpc.go, node.go, clock.go           processes: calls to each other, lives and time
 //	gate.go                              an operation arrives, waits, and has its effect under the eyes of an Intercept
 //	stepper.go                           one operation is granted at a time, and becomes an event
-//	queue.go, strategy.go                which one is chosen, and when
+//	queue.go                             which one is next, and when
+//	pct.go, strategy.go                  how it is chosen
 //	trace.go                             the event's canonical line
 //	op.go, world.go, server.go           what an operation is, a world, and a server to it
 //	event.go, draw.go                    the words of the trace, and chance

@@ -45,6 +45,21 @@ func (op *Op) Node() string {
 	return op.process.node.name
 }
 
+// Actor is who does an operation: a node for a job or, of what it does for none, the node. Of goroutines of one node
+// that are at work on one job nothing tells which is which, so they are one actor.
+type Actor struct{ Node, Job string }
+
+// Actor is who does the operation.
+func (op *Op) Actor() Actor { return Actor{op.Node(), op.Job} }
+
+// String is the node's name, with the job's behind a slash.
+func (a Actor) String() string {
+	if a.Job == "" {
+		return a.Node
+	}
+	return a.Node + "/" + a.Job
+}
+
 // Process is the process that runs the operation; nil for the harness itself.
 func (op *Op) Process() *Process { return op.process }
 

@@ -54,23 +54,27 @@ func (op *Op) compare(o *Op) int {
 	return order
 }
 
-// next returns the operation to grant and the instant to grant it at, strictly after the last
-// step's: no two steps share an instant, so that no two timers they set do.
-func (q *queue) next() (*Op, time.Duration) {
+// next is the instant at which the next operation is to be granted, strictly after the last step's: no two steps
+// share an instant, so that no two timers they set do. It is false if nothing is parked.
+func (q *queue) next() (time.Duration, bool) {
 	q.parked = slices.DeleteFunc(q.parked, func(op *Op) bool { return op.withdrawn })
 	if len(q.parked) == 0 {
-		return nil, 0
+		return 0, false
 	}
 	at := q.parked[0].readyAt()
 	for _, op := range q.parked[1:] {
 		at = min(at, op.readyAt())
 	}
-	at = max(at, q.last+1)
+	return max(at, q.last+1), true
+}
+
+// pick chooses the operation to grant at the instant that next gave.
+func (q *queue) pick(at time.Duration) *Op {
 	q.ready = q.ready[:0]
 	for _, op := range q.parked {
 		if op.readyAt() <= at {
 			if op.scheduled { // it does not wait its turn
-				return op, at
+				return op
 			}
 			q.ready = append(q.ready, op)
 		}
@@ -80,7 +84,7 @@ func (q *queue) next() (*Op, time.Duration) {
 			return cmp.Or(cmp.Compare(a.readyAt(), b.readyAt()), cmp.Compare(a.ready, b.ready), a.compare(b))
 		})
 	}
-	return q.ready[q.strategy.Pick(q.ready)], at
+	return q.ready[q.strategy.Pick(q.ready)]
 }
 
 // readyAt is the earliest instant at which the operation may be granted.

@@ -36,9 +36,9 @@ func (w *World) Step(limit time.Duration, done func() bool) Stop {
 			return StopSteps
 		}
 		w.admit()
-		op, at := w.queue.next()
+		at, there := w.queue.next()
 		switch now := w.Now(); {
-		case op == nil || at > limit:
+		case !there || at > limit:
 			if now >= limit {
 				return StopTime
 			}
@@ -46,7 +46,7 @@ func (w *World) Step(limit time.Duration, done func() bool) Stop {
 		case at > now:
 			w.waitUntil(w.orEvery(at))
 		default:
-			w.grant(op, now)
+			w.grant(w.queue.pick(at), now)
 		}
 	}
 }

@@ -7,11 +7,13 @@ import (
 )
 
 // Strategy decides the order of steps. It sees operations only as they are described, and takes
-// its chance only from the draws that are made for them, so that a seed fixes its choices.
+// its chance only from keyed draws, so that a seed fixes its choices. One that remembers what it chose
+// is for one run.
 type Strategy interface {
 	// Delay is asked once for each operation, when it parks: how long until it may be granted.
 	Delay(op *Op, chance uint64) time.Duration
-	// Pick chooses among the operations that may be granted now: at least one, in a fixed order.
+	// Pick chooses among the operations that may be granted now: at least one, in a fixed order. It is asked once
+	// for each step that is not the harness's own, and what it chooses is granted.
 	Pick(ready []*Op) int
 }
 
@@ -60,15 +62,4 @@ func (Random) Delay(*Op, uint64) time.Duration { return 0 }
 // Pick takes the operation of the lowest priority.
 func (Random) Pick(ready []*Op) int {
 	return slices.Index(ready, slices.MinFunc(ready, func(a, b *Op) int { return cmp.Compare(a.Priority, b.Priority) }))
-}
-
-// StrategyByName returns the strategy "latency" or "random"; of any other name, false.
-func StrategyByName(name string) (Strategy, bool) {
-	switch name {
-	case "latency":
-		return Latency{}, true
-	case "random":
-		return Random{}, true
-	}
-	return nil, false
 }

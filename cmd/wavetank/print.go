@@ -58,6 +58,10 @@ func printResult(p *cli.Printer, res *scenarios.Result, page string) {
 	})
 	cli.Section(p, "Still to come", res.Open, func(s string) string { return s })
 	p.Line("\n%d steps, %s of virtual time, digest %s", res.Steps, res.Virtual.Round(time.Millisecond), res.Digest)
+	if s := res.PCT; s != nil {
+		p.Line("pct: %s in %s, %s; bound 1/(n k^(d-1)) = 1/(%d x %d^%d) = %.2g for a bug of depth d = %d", cli.Plural(s.ChangePoints, "change point"),
+			cli.Plural(s.Steps, "step"), cli.Plural(s.Actors, "actor"), s.Actors, s.Steps, s.ChangePoints, s.Bound, s.ChangePoints+1)
+	}
 	p.Line("Report: %s", page)
 	p.Line("Replay: %s", cli.Pasteable(res.Replay))
 }

@@ -77,7 +77,7 @@ seed: 18446744073709551615
 			{After: &faults.Match{Phase: "dispatched_write"}, Do: faults.Crash, Node: "actor", RestartIn: 30 * time.Second},
 			{At: 5 * time.Second, Do: faults.Partition, Node: "worker-1", From: "heartbeats", For: time.Minute},
 		},
-		Schedule: Schedule{"random", 5000}, Then: Then{false, time.Hour}, About: []int{3, 1}, Seed: 1<<64 - 1,
+		Schedule: Schedule{Strategy: Random, ChangePoints: 2, StepsMax: 5000}, Then: Then{false, time.Hour}, About: []int{3, 1}, Seed: 1<<64 - 1,
 	}, p)
 }
 

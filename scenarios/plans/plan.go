@@ -8,6 +8,13 @@ import (
 	"github.com/wavetank-sim/wavetank/faults"
 )
 
+// The strategies of a schedule.
+const (
+	Latency = "latency"
+	Random  = "random"
+	PCT     = "pct"
+)
+
 // PlanVersion is the format that this build reads and writes.
 const PlanVersion = 1
 
@@ -97,8 +104,10 @@ type Workload struct {
 
 // Schedule says how the stepper chooses.
 type Schedule struct {
-	Strategy string `yaml:"strategy" json:"strategy" oneof:"latency,random" doc:"latency: discrete-event order by drawn latencies; random: by drawn priorities among ready operations"`
-	StepsMax int    `yaml:"steps_max" json:"steps_max" min:"100" max:"1000000000" doc:"a run that needs more steps is inconclusive"`
+	Strategy     string `yaml:"strategy" json:"strategy" oneof:"latency,random,pct" doc:"latency: discrete-event order by drawn latencies; random: by drawn priorities among ready operations; pct: by drawn priorities of actors, which change at a few drawn steps (probabilistic concurrency testing)"`
+	ChangePoints int    `yaml:"change_points" json:"change_points" min:"0" max:"20" doc:"pct: at so many steps the actor that would go on drops below all others; with d-1 of them a run finds a bug that hangs on d orderings with a chance of at least 1/(n k^(d-1)), of n actors and k steps"`
+	Steps        int    `yaml:"steps" json:"steps" min:"0" max:"1000000000" doc:"pct: the steps from which its change points are drawn, after which the order is as by random; 0: as many as the plan's run takes under random, which is made first"`
+	StepsMax     int    `yaml:"steps_max" json:"steps_max" min:"100" max:"1000000000" doc:"a run that needs more steps is inconclusive"`
 }
 
 // Then says what happens after the fault window: everything heals, faults stop, and the world has

@@ -44,6 +44,13 @@ func TestShrinkToNothing(t *testing.T) {
 	assert.Equal(t, PlanText(t, large(t)), PlanText(t, before), "the plan given is not changed")
 }
 
+func TestShrinkOfTheOrder(t *testing.T) {
+	p := parsed(t, "workload: {jobs: 1}\ntopology: {schedulers: 1, workers: 1}\nschedule: {strategy: pct, change_points: 5, steps: 300}\nseed: 7\n")
+	assert.Equal(t, plans.Latency, Shrink(p, nil, func(*plans.Plan) bool { return true }).Schedule.Strategy)
+	smallest := Shrink(p, nil, func(p *plans.Plan) bool { return p.Schedule.Strategy == plans.PCT && p.Schedule.ChangePoints > 2 })
+	assert.Equal(t, plans.Schedule{Strategy: plans.PCT, ChangePoints: 5, StepsMax: 1_000_000}, smallest.Schedule)
+}
+
 func TestShrinkKeepsWhatItCannotDoWithout(t *testing.T) {
 	p := large(t)
 	p.About = nil // whose story is told
