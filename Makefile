@@ -33,8 +33,8 @@ fuzz: bin/wavetank ## look for broken promises: [BUDGET=60s|10000runs] [SCENARIO
 	+@./bin/wavetank fuzz $(foreach s,$(SCENARIO),'$(s)') --budget '$(BUDGET)' $(if $(SEED),--seed '$(SEED)') $(if $(PRESET),--preset '$(PRESET)') $(foreach s,$(SET),--set '$(s)') $(foreach j,$(JUDGE),--judge '$(j)') $(if $(WORKERS),--workers '$(WORKERS)') $(if $(OUT),--out '$(OUT)') $(if $(JUNIT),--junit '$(JUNIT)')
 
 .PHONY: exhaust
-exhaust: bin/wavetank ## strike every operation of a run once, and certify what holds: [SCENARIO=calm] [PRESET=hardened] [SET=workload.jobs=2] [FAULTS=2] [BUDGET=1h] [LENGTHS=every] [PHASE=publish] [WORKERS=2] [OUT=folder]
-	+@./bin/wavetank exhaust '$(or $(SCENARIO),calm)' --preset '$(or $(PRESET),hardened)' $(foreach s,$(or $(SET),$(if $(SCENARIO),,workload.jobs=2)),--set '$(s)') $(if $(FAULTS),--faults '$(FAULTS)') $(if $(filter-out file,$(origin BUDGET)),--budget '$(BUDGET)') $(if $(LENGTHS),--lengths '$(LENGTHS)') $(foreach p,$(PHASE),--phase '$(p)') $(if $(WORKERS),--workers '$(WORKERS)') $(if $(OUT),--out '$(OUT)')
+exhaust: bin/wavetank ## strike every operation of a run once, and certify what holds: [SCENARIO=calm] [PRESET=hardened] [SET="workload.jobs=2 topology.deduplicate=true"] [FAULTS=2] [BUDGET=1h] [LENGTHS=every] [PHASE=publish] [WORKERS=2] [OUT=folder]
+	+@./bin/wavetank exhaust '$(or $(SCENARIO),calm)' --preset '$(or $(PRESET),hardened)' $(foreach s,$(or $(SET),$(if $(SCENARIO),,workload.jobs=2 topology.deduplicate=true)),--set '$(s)') $(if $(FAULTS),--faults '$(FAULTS)') $(if $(filter-out file,$(origin BUDGET)),--budget '$(BUDGET)') $(if $(LENGTHS),--lengths '$(LENGTHS)') $(foreach p,$(PHASE),--phase '$(p)') $(if $(WORKERS),--workers '$(WORKERS)') $(if $(OUT),--out '$(OUT)')
 
 .PHONY: sweep
 sweep: bin/wavetank ## answer a tuning question with measured curves: [SWEEP=stale-worker-retries] [SEEDS=20] [WORKERS=2] [OUT=folder]
