@@ -21,40 +21,26 @@ type second struct {
 // makes from then on, those that it brings about among them. The closest pairs come first. A second fault is left out
 // where it has struck the same before; see [found].
 func (d *Definition) pair(ctx context.Context, p *plans.Plan, calm []moment) error {
-	var seconds []second
-	for n := range d.Tries {
-		if d.Progress != nil {
-			d.Progress(n, len(d.Tries))
-		}
-		plan, err := d.PlanOf(n)
-		if err != nil {
-			return err
-		}
-		moments, _, _, err := d.momentsOf(ctx, plan, true)
-		if err != nil {
-			return err
-		}
-		for i, m := range d.wanted(moments) {
-			seconds = append(seconds, second{m, n, i})
-		}
+	seconds, err := d.seconds(ctx)
+	if err != nil {
+		return err
 	}
-	slices.SortStableFunc(seconds, func(a, b second) int { return cmp.Compare(a.distance, b.distance) })
 	d.Firsts, d.Tries = d.Tries, nil
 	places, phases, found := map[faults.Match]int{}, phasesOf(p), found{}
 	for i := range d.Sites {
 		places[*d.Sites[i].match()] = i
 	}
 	for i := range calm {
-		found.before(&calm[i], faults.Fault{On: calm[i].match()})
-		found.before(&calm[i], faults.Fault{})
+		found.before(&calm[i], true)
+		found.before(&calm[i], false)
 	}
 	for i := range seconds {
 		s := &seconds[i]
 		strikes := d.strikesAt(p, phases[s.Phase], &s.Site)
 		all := len(strikes)
 		if !d.Unpruned {
-			on, node := found.before(&s.moment, faults.Fault{On: s.match()}), found.before(&s.moment, faults.Fault{})
-			strikes = slices.DeleteFunc(strikes, func(f faults.Fault) bool { return f.On != nil && on || f.On == nil && node })
+			effects, others := found.before(&s.moment, true), found.before(&s.moment, false)
+			strikes = slices.DeleteFunc(strikes, func(f faults.Fault) bool { return f.On != nil && effects || f.On == nil && others })
 			d.Alike += all - len(strikes)
 		}
 		if len(strikes) == 0 {
@@ -70,6 +56,28 @@ func (d *Definition) pair(ctx context.Context, p *plans.Plan, calm []moment) err
 		}
 	}
 	return nil
+}
+
+// seconds runs each try, and lists the moments after its fault, the closest first.
+func (d *Definition) seconds(ctx context.Context) (list []second, err error) {
+	for n := range d.Tries {
+		if d.Progress != nil {
+			d.Progress(n, len(d.Tries))
+		}
+		plan, err := d.PlanOf(n)
+		if err != nil {
+			return nil, err
+		}
+		moments, _, _, err := d.momentsOf(ctx, plan, true)
+		if err != nil {
+			return nil, err
+		}
+		for i, m := range d.wanted(moments) {
+			list = append(list, second{m, n, i})
+		}
+	}
+	slices.SortStableFunc(list, func(a, b second) int { return cmp.Compare(a.distance, b.distance) })
+	return list, nil
 }
 
 // found are the moments that faults have struck. Two moments are one to a fault if it strikes the same operation, of the
@@ -89,10 +97,10 @@ type foundAt struct {
 	likeness uint64
 }
 
-// before says whether the fault has found the same before, and notes that it has now.
-func (l found) before(m *moment, f faults.Fault) bool {
-	at, is := foundAt{m.Phase, m.Job, m.Node, f.On != nil && m.Job > 0, 0}, m.all
-	if at.effect {
+// before says whether the same was found before, by effects on the operation or by other faults, and notes that it is now.
+func (l found) before(m *moment, effect bool) bool {
+	at, is := foundAt{m.Phase, m.Job, m.Node, effect, 0}, m.all
+	if effect && m.Job > 0 {
 		is = m.job
 	}
 	at.likeness = is.likeness
