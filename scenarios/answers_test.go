@@ -52,7 +52,8 @@ func TestARefusedLateWriteChangesNothing(t *testing.T) {
 		t.Run(phase, func(t *testing.T) {
 			p, err := plans.Parse("plan.yaml", []byte("version: 1\nname: late\npreset: hardened\nworkload: {jobs: 1}\nfaults: [{on: {job: 1, phase: "+phase+"}, do: late, for: 90s}]\n"))
 			require.NoError(t, err)
-			r := newRun(context.Background(), p, RunOptions{Source: p.Name})
+			r, err := newRun(context.Background(), p, RunOptions{Source: p.Name})
+			require.NoError(t, err)
 			cfg := r.config()
 			observe, late := cfg.Observe, 0
 			cfg.Observe = func(e *sim.Event) {

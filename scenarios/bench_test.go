@@ -26,7 +26,8 @@ func calm(tb testing.TB, jobs int) *plans.Plan {
 // ungated runs a plan's operations in a bubble without gates, steps, trace or oracles, and returns
 // how many there were.
 func ungated(tb testing.TB, p *plans.Plan) int {
-	r := newRun(context.Background(), p, RunOptions{})
+	r, err := newRun(context.Background(), p, RunOptions{})
+	require.NoError(tb, err)
 	cfg := r.config()
 	cfg.Ungated, cfg.Observe, cfg.Intercept = true, nil, nil
 	sum, err := sim.Run(cfg, func(w *sim.World) error {

@@ -26,7 +26,8 @@ func crashAt(t *testing.T, preset, node string, n int, applied bool, list ...fau
 	p.Workload.Every = 2 * time.Second
 	require.NoError(t, p.Validate())
 
-	r := newRun(context.Background(), p, RunOptions{Source: p.Name})
+	r, err := newRun(context.Background(), p, RunOptions{Source: p.Name})
+	require.NoError(t, err)
 	cfg := r.config()
 	plan := cfg.Intercept
 	seen, hearing := 0, false

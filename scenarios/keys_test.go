@@ -37,7 +37,8 @@ func TestKeysHaveTheirTTLs(t *testing.T) {
 	for _, name := range []string{"calm", "workflow", "saga-rollback", "policy-denied", "policy-outage", "output-outage"} {
 		p, err := plans.Load(name)
 		require.NoError(t, err)
-		r := newRun(context.Background(), p, RunOptions{Source: p.Name})
+		r, err := newRun(context.Background(), p, RunOptions{Source: p.Name})
+		require.NoError(t, err)
 		cfg := r.config()
 		observe := cfg.Observe
 		cfg.Observe = func(e *sim.Event) {

@@ -71,7 +71,8 @@ func pauseAt(t *testing.T, n int, learns bool, more string, settings ...string) 
 	require.NoError(t, p.Validate())
 	require.Less(t, p.Engine.JobLockTTL, pause)
 
-	r := newRun(context.Background(), p, RunOptions{Source: p.Name})
+	r, err := newRun(context.Background(), p, RunOptions{Source: p.Name})
+	require.NoError(t, err)
 	out := &pausedRun{}
 	cfg := r.config()
 	locked := false

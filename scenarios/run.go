@@ -55,12 +55,10 @@ func Run(ctx context.Context, plan *plans.Plan, opt RunOptions) (*Result, error)
 	if err := plan.Validate(); err != nil {
 		return nil, err
 	}
-	strategy, err := strategyOf(ctx, plan, opt)
+	r, err := newRun(ctx, plan, opt)
 	if err != nil {
 		return nil, err
 	}
-	r := newRun(ctx, plan, opt)
-	r.strategy = strategy
 	defer r.reportProgress(opt.Progress)()
 	sum, err := sim.Run(r.config(), r.play)
 	if err == nil {
@@ -116,9 +114,13 @@ type run struct {
 	virtual        atomic.Int64
 }
 
-func newRun(ctx context.Context, plan *plans.Plan, opt RunOptions) *run {
+func newRun(ctx context.Context, plan *plans.Plan, opt RunOptions) (*run, error) {
+	strategy, err := strategyOf(ctx, plan, opt)
+	if err != nil {
+		return nil, err
+	}
 	r := &run{
-		ctx: ctx, plan: plan, opt: opt,
+		ctx: ctx, plan: plan, opt: opt, strategy: strategy,
 		injector: faults.NewInjector(append(slices.Clone(plan.Faults), plan.Deaths()...), plans.JobID, map[string]string{"heartbeats": "heartbeat"}),
 		judge:    judge.NewJudge(scheduler.JudgeConfig(plan)),
 		record:   newRecord(plan),
@@ -128,7 +130,7 @@ func newRun(ctx context.Context, plan *plans.Plan, opt RunOptions) *run {
 			opt.Survey(Surveyed{op, r.judge.Facts.Likeness})
 		}
 	}
-	return r
+	return r, nil
 }
 
 // config is what the run's world is made of.

@@ -121,8 +121,11 @@ func judgeAlone(p *plans.Plan) (invariants.Report, error) {
 	if err := p.Validate(); err != nil {
 		return invariants.Report{}, err
 	}
-	r := newRun(context.Background(), p, RunOptions{Drawn: true})
-	_, err := sim.Run(r.config(), r.play)
+	r, err := newRun(context.Background(), p, RunOptions{Drawn: true})
+	if err != nil {
+		return invariants.Report{}, err
+	}
+	_, err = sim.Run(r.config(), r.play)
 	return r.report, err
 }
 

@@ -40,7 +40,8 @@ func crashOnDelay(t *testing.T, preset string, schedulers int, reads bool, n int
 	p.Workload.Runs, p.Workload.Steps, p.Workload.StepDelay = 1, 2, 12*time.Second
 	require.NoError(t, p.Validate())
 
-	r := newRun(context.Background(), p, RunOptions{Source: p.Name})
+	r, err := newRun(context.Background(), p, RunOptions{Source: p.Name})
+	require.NoError(t, err)
 	cfg := r.config()
 	plan := cfg.Intercept
 	seen := 0
