@@ -255,6 +255,30 @@ func (h *harness) advanceUntilScanned() {
 	}
 }
 
+// Whoever holds the job's lock ends its handling first.
+func TestAScanWaitsForTheJobsLock(t *testing.T) {
+	h, p := newChecked(t)
+	require.NoError(t, h.succeeds())
+	h.scanned()
+	listed := h.record()
+	p.scan = answers(quarantines, "")
+	require.NoError(t, h.redis.Set("cordum:scheduler:job:job-1", "another"))
+	done := make(chan struct{})
+	go func() { h.scan(t.Context(), &listed); close(done) }()
+	waiting := make(chan struct{})
+	go func() { _ = h.clock.BlockUntilContext(t.Context(), 1); close(waiting) }()
+	select {
+	case <-waiting:
+		assert.Equal(t, job.Succeeded, h.record().State)
+		h.redis.Del("cordum:scheduler:job:job-1")
+		h.clock.Advance(time.Second)
+		<-done
+	case <-done:
+		assert.Fail(t, "it has not waited")
+	}
+	assert.Equal(t, job.OutputQuarantined, h.record().State)
+}
+
 // A scan never downgrades a job that is in another state by then.
 func TestAScanLeavesOtherStatesAlone(t *testing.T) {
 	for _, s := range job.States {

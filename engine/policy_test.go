@@ -105,6 +105,51 @@ func TestConstraintsBindEveryPick(t *testing.T) {
 	assert.Equal(t, map[string]string{"preferred_worker_id": "worker-1"}, req.Labels, "the request stays as it is")
 }
 
+func TestConstraintsComeOnTopOfAJobsOwnLabels(t *testing.T) {
+	h, k := withKernel(t)
+	h.worker("worker-2")
+	k.answer = &safetypb.CheckResponse{Decision: safetypb.Decision_ALLOW_WITH_CONSTRAINTS, Constraints: map[string]string{"placement.zone": "a"}}
+	for _, id := range []string{"worker-1", "worker-2"} {
+		require.NoError(t, h.HandleHeartbeat(job.Heartbeat{
+			WorkerID: id, Pool: "default", Topics: []string{"job.default"}, Labels: map[string]string{"zone": "a"}, MaxParallelJobs: 10,
+		}))
+	}
+	req := request("job-1")
+	req.Labels = map[string]string{job.LabelPreferredWorker: "worker-2"}
+	require.NoError(t, h.client().Submit(t.Context(), req))
+	require.NoError(t, h.handle(req))
+	assert.Equal(t, "worker-2", h.record().Worker)
+	assert.Len(t, req.Labels, 1, "the request stays as it is")
+}
+
+// Each setting of the circuit is what its breaker goes by.
+func TestTheCircuitGoesByItsSettings(t *testing.T) {
+	for _, closeAfter := range []int{2, 3} {
+		h, k := withKernel(t, func(s *settings.Settings) {
+			s.Policy.CircuitFailBudget, s.Policy.CircuitOpenFor = 4, 20*time.Second
+			s.Policy.CircuitHalfOpenMax, s.Policy.CircuitCloseAfter = 5, closeAfter
+		})
+		req := request("job-1")
+		k.err = status.Error(codes.Unavailable, "away")
+		for n := range 4 {
+			assert.Equal(t, safety.Closed, h.SafetyCircuit(t.Context()), "after %d failures", n)
+			_, err := h.checkSafety(t.Context(), &req)
+			require.Error(t, err)
+		}
+		pass := func(d time.Duration) { h.redis.FastForward(d); h.clock.Advance(d) }
+		pass(20*time.Second - time.Millisecond)
+		assert.Equal(t, safety.Open, h.SafetyCircuit(t.Context()))
+		pass(time.Millisecond)
+		k.err = nil
+		for n := range closeAfter {
+			assert.Equal(t, safety.HalfOpen, h.SafetyCircuit(t.Context()), "after %d successes of %d", n, closeAfter)
+			_, err := h.checkSafety(t.Context(), &req)
+			require.NoError(t, err)
+		}
+		assert.Equal(t, safety.Closed, h.SafetyCircuit(t.Context()))
+	}
+}
+
 func TestADeniedJobEndsInTheDLQ(t *testing.T) {
 	for _, decision := range []safetypb.Decision{safetypb.Decision_DENY, safetypb.Decision_DECISION_UNSPECIFIED} {
 		h, k := withKernel(t)

@@ -60,6 +60,24 @@ func TestARedeliveryOfAJobInFlightOrOverIsANoOp(t *testing.T) {
 	}
 }
 
+func TestAPreferredWorkersOwnSubject(t *testing.T) {
+	for _, epochs := range []bool{false, true} {
+		h := newHarness(t, func(s *settings.Settings) { s.Epochs = epochs })
+		h.worker("worker-1")
+		h.worker("worker-2")
+		req := request("job-1")
+		req.Labels = map[string]string{job.LabelPreferredWorker: "worker-2"}
+		require.NoError(t, h.client().Submit(t.Context(), req))
+		require.NoError(t, h.handle(req))
+		want := "worker.worker-2.jobs"
+		if epochs {
+			want += ".job-1.1"
+		}
+		assert.Equal(t, want, h.stored()[0].Subject)
+		assert.Equal(t, "worker-2", h.record().Worker)
+	}
+}
+
 func TestAJobWithoutARecordIsTakenIn(t *testing.T) {
 	h := newHarness(t)
 	h.worker("worker-1")

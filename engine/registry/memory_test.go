@@ -51,6 +51,17 @@ func TestMemoryRegistry_ExpiresStaleWorkers(t *testing.T) {
 	assert.Empty(t, r.Sweep())
 }
 
+func TestAgesCountFromEachWorkersOwnHeartbeat(t *testing.T) {
+	clock := clockwork.NewFakeClock()
+	r := registry.NewMemory(clock, ttl)
+	assert.Empty(t, r.Ages())
+	r.Heartbeat(job.Heartbeat{WorkerID: "worker-1"})
+	clock.Advance(7 * time.Second)
+	r.Heartbeat(job.Heartbeat{WorkerID: "worker-2"})
+	clock.Advance(2 * time.Second)
+	assert.Equal(t, []time.Duration{2 * time.Second, 9 * time.Second}, r.Ages())
+}
+
 func TestWhatAWorkerWasGivenIsOfItsLastHeartbeat(t *testing.T) {
 	clock := clockwork.NewFakeClock()
 	r := registry.NewMemory(clock, ttl)

@@ -95,9 +95,11 @@ func TestAnyReplicasFailuresOpenTheCircuitToAll(t *testing.T) {
 	n, err := c.redis.Get("cordum:cb:safety:failures")
 	require.NoError(t, err)
 	assert.Equal(t, "3", n)
-	c.pass(29 * time.Second)
+	c.pass(30*time.Second - time.Millisecond)
 	assert.Equal(t, "open", c.call(1))
 	assert.Equal(t, 3, c.calls)
+	c.pass(time.Millisecond)
+	assert.Equal(t, "down", c.call(1), "somebody is called again")
 }
 
 func TestASuccessForgetsTheFailures(t *testing.T) {
@@ -153,6 +155,7 @@ func TestAnyFailureInHalfOpenOpensAgain(t *testing.T) {
 		c.pass(time.Second)
 		c.down = false
 		assert.Equal(t, "ok", c.call(0), "a window of its own")
+		assert.True(t, c.redis.Exists("cordum:cb:safety:failures"), "half-open still: the success of the last window does not count")
 		assert.Equal(t, "ok", c.call(0))
 		assert.Empty(t, c.redis.Keys())
 	}
@@ -233,7 +236,9 @@ func TestWithoutRedisEachReplicaCountsAlone(t *testing.T) {
 	}
 	assert.Equal(t, "open", c.call(0))
 	assert.Equal(t, "down", c.call(1), "it has a budget of its own")
-	c.pass(30 * time.Second)
+	c.pass(30*time.Second - time.Millisecond)
+	assert.Equal(t, "open", c.call(0))
+	c.pass(time.Millisecond)
 	assert.Equal(t, "down", c.call(0))
 	assert.Equal(t, "open", c.call(0), "half-open, and the probe failed")
 	c.pass(30 * time.Second)
