@@ -11,9 +11,9 @@ SWEEP         ?= stale-worker-retries
 .DELETE_ON_ERROR:
 
 # GNU make ends with status 2 whenever a recipe fails. In question mode it hands a recipe's 1
-# through, so that `make sim`, `make fuzz` and `make exhaust` end as wavetank does: 0 held, 1 violated. For any
+# through, so that `make sim`, `make fuzz`, `make exhaust` and `make orders` end as wavetank does: 0 held, 1 violated. For any
 # other end make says "Error N" and ends with 2.
-ifneq ($(filter sim fuzz exhaust,$(MAKECMDGOALS)),)
+ifneq ($(filter sim fuzz exhaust orders,$(MAKECMDGOALS)),)
 MAKEFLAGS += --question
 endif
 
@@ -35,6 +35,10 @@ fuzz: bin/wavetank ## look for broken promises: [BUDGET=60s|10000runs] [SCENARIO
 .PHONY: exhaust
 exhaust: bin/wavetank ## strike every operation of a run once, and certify what holds: [SCENARIO=calm] [PRESET=hardened] [SET="workload.jobs=2 topology.deduplicate=true"] [FAULTS=2] [BUDGET=1h] [LENGTHS=every] [PHASE=publish] [WORKERS=2] [OUT=folder]
 	+@./bin/wavetank exhaust '$(or $(SCENARIO),calm)' --preset '$(or $(PRESET),hardened)' $(foreach s,$(or $(SET),$(if $(SCENARIO),,workload.jobs=2 topology.deduplicate=true)),--set '$(s)') $(if $(FAULTS),--faults '$(FAULTS)') $(if $(filter-out file,$(origin BUDGET)),--budget '$(BUDGET)') $(if $(LENGTHS),--lengths '$(LENGTHS)') $(foreach p,$(PHASE),--phase '$(p)') $(if $(WORKERS),--workers '$(WORKERS)') $(if $(OUT),--out '$(OUT)')
+
+.PHONY: orders
+orders: bin/wavetank ## run a tiny world in every order of few pre-emptions: [SCENARIO=calm] [PRESET=hardened] [SET="workload.jobs=1 topology.workers=1"] [PREEMPTIONS=3] [WORKERS=2] [OUT=folder]
+	+@./bin/wavetank orders '$(or $(SCENARIO),calm)' --preset '$(or $(PRESET),hardened)' $(foreach s,$(or $(SET),$(if $(SCENARIO),,workload.jobs=1 topology.workers=1)),--set '$(s)') $(if $(PREEMPTIONS),--preemptions '$(PREEMPTIONS)') $(if $(WORKERS),--workers '$(WORKERS)') $(if $(OUT),--out '$(OUT)')
 
 .PHONY: sweep
 sweep: bin/wavetank ## answer a tuning question with measured curves: [SWEEP=stale-worker-retries] [SEEDS=20] [WORKERS=2] [OUT=folder]

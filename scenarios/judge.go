@@ -41,7 +41,7 @@ func (r *run) result(sum sim.Summary) *Result {
 	for _, u := range r.injector.Unfired() {
 		res.Unfired = append(res.Unfired, u.String())
 	}
-	res.Idle = append(p.Idle(), r.idleOperator()...)
+	res.Idle = append(append(p.Idle(), r.idleOperator()...), r.idlePreemptions()...)
 	about, run := r.about(res)
 	for _, j := range r.record.jobs {
 		j.About = slices.Contains(about, j)
@@ -95,6 +95,16 @@ func (r *run) judged(res *Result) {
 		res.Invariants = append(res.Invariants, row)
 	}
 	slices.SortStableFunc(res.Violations, func(a, b Violation) int { return a.Step - b.Step })
+}
+
+// idlePreemptions says of each pre-emption that changed nothing why that is so.
+func (r *run) idlePreemptions() (list []string) {
+	if s, ok := r.strategy.(*sim.Bounded); ok {
+		for _, p := range s.Missed() {
+			list = append(list, fmt.Sprintf("the pre-emption %s does nothing: %s has nothing to do at step %d, or it is its turn", p, p.To, p.Step))
+		}
+	}
+	return list
 }
 
 func kinds(list []invariants.StrikeKind) (names []string) {

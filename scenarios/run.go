@@ -25,6 +25,7 @@ type RunOptions struct {
 	Variant  scheduler.Variant // changes the code under test; nil leaves it as it is
 	Sample   bool              // record what a Prometheus would scrape, in Result.Samples
 	Survey   func(Surveyed)    // is told of each operation that a fault can strike; nil is nobody
+	Choices  func(*sim.Choice) // is told of each choice of a plan whose strategy is bounded; nil is nobody
 	StopAt   string            // end once this invariant's promise is broken: a search needs to know no more
 
 	Source    string   // the scenario's name, or the plan file as the user typed it, for Result.Replay
@@ -88,6 +89,9 @@ func strategyOf(ctx context.Context, plan *plans.Plan, opt RunOptions) (sim.Stra
 			steps = res.Steps
 		}
 		return sim.NewPCT(plan.Seed, s.ChangePoints, steps), nil
+	case plans.Bounded:
+		list, _ := sim.ParsePreemptions(s.Preemptions) // Validate says what is wrong
+		return &sim.Bounded{Preemptions: list, Watch: opt.Choices}, nil
 	}
 	return sim.Latency{}, nil
 }

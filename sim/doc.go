@@ -27,6 +27,7 @@
 //	bubble.go, watchdog.go               a world begins and ends, and one that does not move
 //	redis.go                             Redis
 //	redis_client.go, redis_late.go       a command, and one that arrives late
+//	uses.go                              what operations have in common
 //	redis_command.go                     what a command says
 //	redis_truth.go, redis_expiry.go      what a command changed, and what time did
 //	redis_failover.go, redis_store.go    an older state, and the keys
@@ -39,7 +40,8 @@
 //	gate.go                              an operation arrives, waits, and has its effect under the eyes of an Intercept
 //	stepper.go                           one operation is granted at a time, and becomes an event
 //	queue.go                             which one is next, and when
-//	pct.go, strategy.go                  how it is chosen
+//	pct.go, bounded.go                   how it is chosen, by strategies that remember
+//	preemption.go, strategy.go           and by others
 //	trace.go                             the event's canonical line
 //	op.go, world.go, server.go           what an operation is, a world, and a server to it
 //	event.go, draw.go                    the words of the trace, and chance

@@ -132,7 +132,7 @@ func (m *gatedMsg) do(ctx context.Context, kind Kind, name string, apply func() 
 		op.Phase += "_" + string(kind)
 	}
 	if md, err := m.Metadata(); err == nil {
-		op.Seq, op.Delivered = md.Sequence.Stream, md.NumDelivered
+		op.Seq, op.Delivered, op.consumer = md.Sequence.Stream, md.NumDelivered, md.Stream+"/"+md.Consumer
 	}
 	if kind == KindDeliver {
 		op.redeliver = func() error { // as if another had handed it back

@@ -1,6 +1,10 @@
 package sim
 
-import "time"
+import (
+	"cmp"
+	"strings"
+	"time"
+)
 
 // Op is one operation of one process, parked at its gate until the stepper grants it.
 type Op struct {
@@ -16,11 +20,13 @@ type Op struct {
 	scheduled bool          // ready is an instant that was set, not drawn: the operation goes first then
 	withdrawn bool          // nobody waits for it any more
 	ready     time.Duration // the earliest instant it may be granted at
+	since     int           // how many steps had been taken when it parked
 
 	world   *World
 	process *Process // nil for the harness itself
 	call    call     // what it asks of its server, for calls that can be held back; else nil
 
+	consumer  string       // of a message that is delivered or acknowledged: its stream and consumer
 	redeliver func() error // of a delivery: has the server deliver the message once more
 
 	// wake lets who waits for the operation go on: it is granted or, if not alive, its process is dead.
@@ -43,6 +49,23 @@ func (op *Op) Node() string {
 		return ""
 	}
 	return op.process.node.name
+}
+
+// compare orders operations by what they are.
+func (op *Op) compare(o *Op) int {
+	order := cmp.Or(
+		strings.Compare(op.Node(), o.Node()),
+		strings.Compare(string(op.Kind), string(o.Kind)),
+		strings.Compare(op.Name, o.Name),
+		strings.Compare(op.Target, o.Target),
+		strings.Compare(op.Job, o.Job),
+		strings.Compare(op.Phase, o.Phase),
+		cmp.Compare(op.Seq, o.Seq),
+	)
+	if order == 0 && op.call != nil && o.call != nil {
+		return op.call.compare(o.call)
+	}
+	return order
 }
 
 // Actor is who does an operation: a node for a job or, of what it does for none, the node. Of goroutines of one node

@@ -23,7 +23,7 @@ func (actors toy) play(s Strategy, seed uint64) (order []string) {
 				continue
 			}
 			if parked[name] == nil {
-				parked[name] = &Op{Name: ops[done[name]], Priority: Draw(seed, name, fmt.Sprint(done[name])), world: w, process: &Process{node: &Node{name: name}}}
+				parked[name] = &Op{Name: ops[done[name]], Priority: Draw(seed, name, fmt.Sprint(done[name])), since: w.steps, world: w, process: &Process{node: &Node{name: name}}}
 			}
 			ready = append(ready, parked[name])
 		}

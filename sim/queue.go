@@ -3,7 +3,6 @@ package sim
 import (
 	"cmp"
 	"slices"
-	"strings"
 	"time"
 )
 
@@ -19,7 +18,7 @@ type queue struct {
 
 // admit takes operations in that have arrived since the last step, in an order that depends on what they are: the
 // order in which their goroutines ran is the Go scheduler's.
-func (q *queue) admit(arrived []*Op, now time.Duration) {
+func (q *queue) admit(arrived []*Op, now time.Duration, steps int) {
 	if len(arrived) > 1 {
 		slices.SortStableFunc(arrived, (*Op).compare)
 	}
@@ -27,6 +26,7 @@ func (q *queue) admit(arrived []*Op, now time.Duration) {
 		if op.withdrawn {
 			continue
 		}
+		op.since = steps
 		if !op.scheduled {
 			h := Draw(q.seed, "delay", op.Node(), string(op.Kind), op.Name, op.Target, op.Job, op.Phase)
 			chance := mix(h, q.chances.next(h))
@@ -35,23 +35,6 @@ func (q *queue) admit(arrived []*Op, now time.Duration) {
 		}
 		q.parked = append(q.parked, op)
 	}
-}
-
-// compare orders operations by what they are.
-func (op *Op) compare(o *Op) int {
-	order := cmp.Or(
-		strings.Compare(op.Node(), o.Node()),
-		strings.Compare(string(op.Kind), string(o.Kind)),
-		strings.Compare(op.Name, o.Name),
-		strings.Compare(op.Target, o.Target),
-		strings.Compare(op.Job, o.Job),
-		strings.Compare(op.Phase, o.Phase),
-		cmp.Compare(op.Seq, o.Seq),
-	)
-	if order == 0 && op.call != nil && o.call != nil {
-		return op.call.compare(o.call)
-	}
-	return order
 }
 
 // next is the instant at which the next operation is to be granted, strictly after the last step's: no two steps

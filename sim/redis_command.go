@@ -39,6 +39,7 @@ var unknown = map[string]bool{
 // redisCall is what one operation asks of Redis: a command, a pipeline or a transaction.
 type redisCall struct {
 	args    []any    // of its commands, one after the other
+	ends    []int    // where each of them ends in args, but for the last
 	replies int      // that Redis gives them
 	target  string   // the first key
 	touched []touch  // what it may change
@@ -61,6 +62,7 @@ func (c *redisCall) add(args []any) {
 	if c.args == nil {
 		c.args = slices.Clip(args)
 	} else {
+		c.ends = append(c.ends, len(c.args))
 		c.args = append(c.args, args...)
 	}
 	c.replies++

@@ -57,7 +57,7 @@ func (w *World) admit() {
 	arrived := w.arrivals
 	w.arrivals = nil
 	w.mu.Unlock()
-	w.queue.admit(arrived, w.Now())
+	w.queue.admit(arrived, w.Now(), w.steps)
 }
 
 // waitUntil lets virtual time pass to the given instant, or to the next arrival.

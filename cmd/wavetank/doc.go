@@ -7,6 +7,7 @@
 //	run.go, print.go                one run
 //	exhaust.go                      every single fault, and every pair
 //	checkcertificate.go             a sample of a certificate again
+//	orders.go, ordersworker.go      every order of few pre-emptions
 //	fuzz.go                         a campaign of drawn plans
 //	compare.go, sweep.go            alternatives side by side, and a sweep
 //	report.go                       pages of what is stored

@@ -46,6 +46,7 @@ var (
 		return hasReplays.met(p) && p.Workload.HasOperator()
 	}, without: "nobody decides on a replay"}
 	hasPCT     = &need{met: func(p *Plan) bool { return p.Schedule.Strategy == PCT }, without: "schedule.strategy is not pct", Drawn: "schedule.strategy=pct"}
+	hasBounded = &need{met: func(p *Plan) bool { return p.Schedule.Strategy == Bounded }, without: "schedule.strategy is not bounded"}
 	hasTenants = &need{met: func(p *Plan) bool { return p.Workload.Tenants > 1 }, without: "workload.tenants is 1", Drawn: "workload.tenants=2"}
 	hasOutbox  = &need{met: func(p *Plan) bool { return p.Engine.DispatchOrder == settings.Outbox }, without: "engine.dispatch_order is not outbox", Drawn: "engine.dispatch_order=outbox"}
 	hasCache   = &need{met: func(p *Plan) bool { return p.Engine.ReadError == settings.CachedState }, without: "engine.read_error is not cached-state", Drawn: "engine.read_error=cached-state"}
@@ -74,6 +75,7 @@ var knobs = []Knob{
 	{Name: "engine.stale_worker", Draws: "jittered-retries", scenario: "stale-worker"},
 	{Name: "schedule.change_points", Draws: "1 3 0 5", Needs: hasPCT},
 	{Name: "schedule.steps", Needs: hasPCT},
+	{Name: "schedule.preemptions", Needs: hasBounded},
 	{Name: "topology.max_parallel", Draws: "1 2 16"},
 	{Name: "workload.cpu", Draws: "45 90", scenario: "hot-worker"},
 	{Name: "workload.gpu", Draws: "30 100", scenario: "hot-worker"},

@@ -13,6 +13,7 @@ const (
 	Latency = "latency"
 	Random  = "random"
 	PCT     = "pct"
+	Bounded = "bounded"
 )
 
 // PlanVersion is the format that this build reads and writes.
@@ -104,9 +105,10 @@ type Workload struct {
 
 // Schedule says how the stepper chooses.
 type Schedule struct {
-	Strategy     string `yaml:"strategy" json:"strategy" oneof:"latency,random,pct" doc:"latency: discrete-event order by drawn latencies; random: by drawn priorities among ready operations; pct: by drawn priorities of actors, which change at a few drawn steps (probabilistic concurrency testing)"`
+	Strategy     string `yaml:"strategy" json:"strategy" oneof:"latency,random,pct,bounded" doc:"latency: discrete-event order by drawn latencies; random: by drawn priorities among ready operations; pct: by drawn priorities of actors, which change at a few drawn steps (probabilistic concurrency testing); bounded: whoever has begun goes on, but at the steps of preemptions"`
 	ChangePoints int    `yaml:"change_points" json:"change_points" min:"0" max:"20" doc:"pct: at so many steps the actor that would go on drops below all others; with d-1 of them a run finds a bug that hangs on d orderings with a chance of at least 1/(n k^(d-1)), of n actors and k steps"`
 	Steps        int    `yaml:"steps" json:"steps" min:"0" max:"1000000000" doc:"pct: the steps from which its change points are drawn, after which the order is as by random; 0: as many as the plan's run takes under random, which is made first"`
+	Preemptions  string `yaml:"preemptions" json:"preemptions" like:"17=scheduler-2,40=scheduler-1/job-1#2" doc:"bounded: at which steps another goes than the one whose turn it is, and who: a node, or what it does for a job; behind a # which of the operations that it has ready"`
 	StepsMax     int    `yaml:"steps_max" json:"steps_max" min:"100" max:"1000000000" doc:"a run that needs more steps is inconclusive"`
 }
 

@@ -11,6 +11,7 @@ import (
 	"github.com/wavetank-sim/wavetank/faults/suggest"
 	"github.com/wavetank-sim/wavetank/scenarios/policyfile"
 	"github.com/wavetank-sim/wavetank/scenarios/strictyaml"
+	"github.com/wavetank-sim/wavetank/sim"
 )
 
 const (
@@ -24,7 +25,7 @@ var kebab = regexp.MustCompile(`^[a-z0-9]+(-[a-z0-9]+)*$`)
 // valid; one that was built or changed in code may not be.
 func (p *Plan) Validate() error {
 	for _, check := range []func(*Plan) *strictyaml.Error{
-		checkVersion, checkName, checkTimes, checkTriage, checkRanges, checkWorkload, checkEngine, checkKernel, checkOutput, checkFaults, checkAbout, checkExpect,
+		checkVersion, checkName, checkTimes, checkTriage, checkRanges, checkWorkload, checkEngine, checkKernel, checkOutput, checkFaults, checkSchedule, checkAbout, checkExpect,
 	} {
 		if e := check(p); e != nil {
 			return e
@@ -93,6 +94,21 @@ func checkFaults(p *Plan) *strictyaml.Error {
 	for i, f := range p.Faults {
 		if bad := f.Validate(world); bad != nil {
 			return &strictyaml.Error{Path: fmt.Sprintf("faults[%d].%s", i, bad.Field), Message: bad.Message, Remedy: bad.Remedy}
+		}
+	}
+	return nil
+}
+
+func checkSchedule(p *Plan) *strictyaml.Error {
+	const path = "schedule.preemptions"
+	list, err := sim.ParsePreemptions(p.Schedule.Preemptions)
+	if err != nil {
+		return &strictyaml.Error{Path: path, Message: fmt.Sprintf("%s is %.80q: %v", path, p.Schedule.Preemptions, err), Remedy: "give rising steps, each with who goes, as in 17=scheduler-2,40=scheduler-1/job-1#2"}
+	}
+	nodes := p.Nodes()
+	for _, one := range list {
+		if node, _, _ := strings.Cut(one.To, "/"); !slices.Contains(nodes, node) {
+			return &strictyaml.Error{Path: path, Message: fmt.Sprintf("there is no node %.40q", node), Remedy: "the nodes are " + strings.Join(nodes, ", ") + suggest.Hint(node, nodes)}
 		}
 	}
 	return nil
@@ -197,7 +213,7 @@ func checkExpected(path string, e *Expected) *strictyaml.Error {
 
 // Fits says whether the parts of the plan agree with each other.
 func (p *Plan) Fits() bool {
-	for _, check := range []func(*Plan) *strictyaml.Error{checkWorkload, checkEngine, checkKernel, checkOutput, checkFaults, checkAbout, CheckStrikes} {
+	for _, check := range []func(*Plan) *strictyaml.Error{checkWorkload, checkEngine, checkKernel, checkOutput, checkFaults, checkSchedule, checkAbout, CheckStrikes} {
 		if check(p) != nil {
 			return false
 		}

@@ -1,0 +1,267 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"runtime"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/wavetank-sim/wavetank/cmd/internal/cli"
+	"github.com/wavetank-sim/wavetank/scenarios"
+	"github.com/wavetank-sim/wavetank/scenarios/orders"
+	"github.com/wavetank-sim/wavetank/scenarios/strictyaml"
+)
+
+type ordersFlags struct {
+	campaignFlags
+	planFlags
+	preemptions int
+	runs        int
+}
+
+func newOrders() *cobra.Command {
+	var f ordersFlags
+	cmd := &cobra.Command{
+		Use:   "orders SCENARIO|FILE",
+		Short: "Run a tiny world in every order of few pre-emptions",
+		Long: `Orders runs a plan in an order in which whoever has begun goes on while he can,
+and then in every order in which another goes instead at one step, at two, and so
+on up to --preemptions. Runs that differ only in the order of things that have
+nothing to do with each other are made once. Two replicas and one job are a world
+for it: each pre-emption more takes about ten times as many runs.
+
+It leaves orders.json, and for each set of invariants that broke together the
+first order in which they did, as a plan with its page. Such a plan has
+schedule.strategy bounded, and says who goes at which step in schedule.preemptions.
+
+With --runs it tries so many orders at most, those of the fewest pre-emptions
+first, and says how many it knows that it has not tried. Ctrl-C ends it as that
+does.
+
+Exit codes: 0 no promise was broken in any order, 1 one was, 2 usage or input,
+3 not every order was tried, or could be judged, 130 interrupted.`,
+		Example: `  wavetank orders calm --set workload.jobs=1 --set topology.workers=1
+  wavetank orders calm --set workload.jobs=1 --preset documented --preemptions 2
+  wavetank orders my-plan.yaml --runs 1000 --out runs/orders`,
+		ValidArgsFunction: completeScenarios(),
+		Args:              cli.OneArg("the scenario or plan file"),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			return f.orders(cmd, args[0], cmd.OutOrStdout(), cmd.ErrOrStderr())
+		},
+	}
+	f.planFlags.add(cmd)
+	f.campaignFlags.add(cmd, "")
+	cmd.Flags().Lookup("out").Usage = "the search's folder, `DIR` (default runs/orders-PLAN, and a hash behind it for a changed scenario, or a plan of your own)"
+	cmd.Flags().IntVar(&f.preemptions, "preemptions", 3, "how many pre-emptions an order has at most, `N`")
+	cmd.Flags().IntVar(&f.runs, "runs", 0, "try `N` orders at most (default all)")
+	return cmd
+}
+
+func (f *ordersFlags) orders(cmd *cobra.Command, arg string, stdout, stderr io.Writer) error {
+	if err := f.check(cmd); err != nil {
+		return err
+	}
+	if cmd.Flags().Changed("runs") && f.runs < 1 {
+		return cli.Fail(cli.ExitUsage, "--runs is %d, out of range; give 1 or more", f.runs)
+	}
+	s, err := f.load(arg, "")
+	if err != nil {
+		return err
+	}
+	d, err := orders.Define(s.Plan, f.preemptions)
+	if err != nil {
+		return cli.Fail(cli.ExitUsage, "%v", err)
+	}
+	dir := f.out
+	if dir == "" {
+		dir = filepath.Join(runsDir, "orders-"+s.Name+s.variant)
+	}
+	if err := searchable(dir); err != nil {
+		return err
+	}
+	say := cli.NewPrinter(stdout)
+	if f.json || f.quiet {
+		say.W = io.Discard
+	}
+	say.Line("%s: %s, preset %s, seed %d, up to %s", say.Paint(cli.Bold, "orders"), s.Name, s.Preset, s.Seed, cli.Plural(f.preemptions, "pre-emption"))
+	for _, change := range s.Changes() {
+		say.Line("  %s", change)
+	}
+	say.Line("  %s\n", dir)
+	res, err := f.search(cmd.Context(), d, stderr)
+	interrupted := errors.Is(err, cli.ErrInterrupted)
+	if err != nil && !interrupted {
+		return err
+	}
+	if err := publishOrders(cmd.Context(), dir, res); err != nil {
+		return err
+	}
+	if f.json {
+		if err := cli.PrintJSON(stdout, res); err != nil {
+			return err
+		}
+	} else {
+		printOrders(cli.NewPrinter(stdout), dir, res)
+	}
+	switch {
+	case interrupted:
+		return cli.Fail(cli.ExitInterrupted, "interrupted; what was tried by then is kept")
+	case res.Broken > 0:
+		return &cli.Error{Code: cli.ExitViolated}
+	case !res.Complete || res.Inconclusive > 0:
+		return &cli.Error{Code: cli.ExitInconclusive}
+	}
+	return nil
+}
+
+// search goes through the orders in worker processes. After a Ctrl-C it returns what there is, with [cli.ErrInterrupted].
+func (f *ordersFlags) search(ctx context.Context, d *orders.Definition, stderr io.Writer) (*orders.Result, error) {
+	removeTemp, err := ownTemp()
+	if err != nil {
+		return nil, err
+	}
+	defer removeTemp()
+	ctx, stop := cli.Interruptible(ctx, removeTemp)
+	defer stop()
+	n := f.workers
+	if n == 0 {
+		n = runtime.NumCPU()
+	}
+	o := orders.Options{Runs: f.runs, Progress: ordersProgress(stderr, f.quiet)}
+	for range n {
+		w, err := startOrdersWorker(ctx, d)
+		if err != nil {
+			return nil, err
+		}
+		defer w.stop()
+		o.Runners = append(o.Runners, w.run)
+	}
+	res, err := d.Explore(ctx, o)
+	if o.Progress != nil {
+		o.Progress(orders.Progress{})
+	}
+	if err == nil && errors.Is(context.Cause(ctx), cli.ErrInterrupted) {
+		err = cli.ErrInterrupted
+	}
+	return res, err
+}
+
+// ordersProgress shows how far a search is: on a line that is written again and again or, without a terminal, now and
+// then on one more. Told of no run it takes the line away.
+func ordersProgress(stderr io.Writer, quiet bool) func(orders.Progress) {
+	if quiet {
+		return nil
+	}
+	show, begun, last := cli.NewProgress(stderr, false), time.Now(), time.Now()
+	return func(now orders.Progress) {
+		if now.Runs == 0 {
+			show.Done()
+			return
+		}
+		line := fmt.Sprintf("%s of at most %s orders of %s, %.0f runs a second, %d broke a promise", cli.Thousands(now.Level), cli.Thousands(now.Of),
+			cli.Plural(now.Preemptions, "pre-emption"), float64(now.Runs)/max(time.Since(begun).Seconds(), 0.001), now.Broken)
+		if show != nil {
+			show.Show("%s", line)
+		} else if time.Since(last) > plainEvery {
+			last = time.Now()
+			fmt.Fprintln(stderr, line)
+		}
+	}
+}
+
+// The files of a search's folder.
+const (
+	ordersFile     = "orders.json"
+	ordersFindings = "findings"
+)
+
+// searchable says whether dir can become the folder of a search: there is nothing there, or an earlier one.
+func searchable(dir string) error {
+	entries, err := os.ReadDir(dir)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil
+	}
+	if err != nil {
+		return cli.Fail(cli.ExitUsage, "%s cannot be written: %v; choose another folder with --out", dir, strictyaml.FileReason(err))
+	}
+	for _, e := range entries {
+		if e.Name() != ordersFile && e.Name() != ordersFindings {
+			return cli.Fail(cli.ExitUsage, "%s holds %s, which is not part of a search for orders; choose another folder with --out", dir, e.Name())
+		}
+	}
+	return nil
+}
+
+// publishOrders writes the result, and a plan with its page for each finding.
+func publishOrders(ctx context.Context, dir string, res *orders.Result) error {
+	unwritable := func(err error) error {
+		return cli.Fail(cli.ExitUsage, "%s cannot be written: %v; choose another folder with --out", dir, strictyaml.FileReason(err))
+	}
+	if err := os.RemoveAll(in(dir, ordersFindings)); err != nil {
+		return unwritable(err)
+	}
+	if err := os.MkdirAll(in(dir, ordersFindings), 0o755); err != nil {
+		return unwritable(err)
+	}
+	for i := range res.Findings {
+		f := &res.Findings[i]
+		name := findingOrder(f)
+		if err := cli.WriteFile(in(dir, name+".yaml"), func(w io.Writer) error { _, err := io.WriteString(w, f.Plan); return err }); err != nil {
+			return err
+		}
+		if err := planPage(context.WithoutCancel(ctx), dir, name+".yaml", f.Plan, name+".html"); err != nil {
+			return err
+		}
+	}
+	return cli.WriteFile(in(dir, ordersFile), func(w io.Writer) error { return cli.PrintJSON(w, res) })
+}
+
+// findingOrder is the name of a finding's files, without what kind they are.
+func findingOrder(f *orders.Finding) string {
+	return fmt.Sprintf("%s/%s-%06d", ordersFindings, f.Invariants[0], f.Run)
+}
+
+func printOrders(p *cli.Printer, dir string, res *orders.Result) {
+	for i := range res.Findings {
+		f := &res.Findings[i]
+		file := in(dir, findingOrder(f)+".yaml")
+		pre := f.Preemptions
+		if pre == "" {
+			pre = "none"
+		}
+		p.Line("%s  %s", p.Paint(cli.Red, "FINDING"), strings.Join(f.Invariants, ", "))
+		p.Line("  pre-emptions: %s; first in run %d, in %s in all", pre, f.Run, cli.Plural(f.Runs, "run"))
+		p.Line("  Plan:   %s", file)
+		p.Line("  Replay: %s\n", cli.Pasteable(scenarios.RunCommand(file)))
+	}
+	left := 0
+	for _, l := range res.Levels {
+		left += l.Left
+		p.Line("  %s: %s, %d broke a promise", cli.Plural(l.Preemptions, "pre-emption"), cli.Plural(l.Runs, "run"), l.Broken)
+	}
+	last := res.Levels[len(res.Levels)-1].Preemptions
+	switch {
+	case res.Broken > 0:
+		p.Line("%s  %s broke a promise", p.Paint(cli.Red, "BROKEN"), cli.Plural(res.Broken, "order"))
+	case !res.Complete:
+		p.Line("%s  no promise was broken in %s", p.Paint(cli.Yellow, "UNFINISHED"), cli.Plural(res.Runs, "order"))
+	default:
+		p.Line("%s  no promise was broken in any order of up to %s", p.Paint(cli.Green, "HELD"), cli.Plural(res.Preemptions, "pre-emption"))
+	}
+	if left > 0 {
+		p.Line("  not tried: at least %s of %s, and all of more", cli.Plural(left, "order"), cli.Plural(last, "pre-emption"))
+	}
+	if res.Inconclusive > 0 {
+		p.Line("  inconclusive: %s", cli.Plural(res.Inconclusive, "order"))
+	}
+	p.Line("%s, %s, up to %d in a run, of %s, digest %s", cli.Plural(res.Runs, "run"), cli.Plural(res.Steps, "step"), res.LongestSteps, cli.Plural(res.Actors, "actor"), res.Digest)
+	p.Line("Result: %s", in(dir, ordersFile))
+}

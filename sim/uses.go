@@ -1,0 +1,75 @@
+package sim
+
+import "strings"
+
+// Use is one thing that an operation has to do with, besides its own node: what is kept of it on a server, or another
+// node. Two operations of different nodes that have nothing in common, or only what neither of them changes, have the same
+// effect in either order, but for the instants at which they have it.
+type Use struct {
+	What    string
+	Changes bool
+}
+
+// allKeys is what a command that looks at all keys changes, so to speak, and what every write reads.
+const allKeys = "redis *"
+
+// Uses lists what the operation has to do with. It errs on the side of too much: all streams are one thing, which publishes
+// change. A fetch and an acknowledgement look at that and change their consumer: it takes it for granted that streams
+// keep messages that were acknowledged.
+func (op *Op) Uses() []Use {
+	switch op.Kind {
+	case KindStart, KindTimer, KindReturn, KindDeliver, KindFetchEnd, KindReceive:
+		return nil // what it hands over has left the server
+	case KindRedis:
+		if c, ok := op.call.(*redisCall); ok {
+			return c.uses()
+		}
+	case KindPublish:
+		return []Use{{"jetstream", true}}
+	case KindFetch:
+		return []Use{{"jetstream", false}, {"consumer " + op.Target, true}}
+	case KindAck, KindNak, KindTerm, KindProgress:
+		return []Use{{"jetstream", false}, {"consumer " + op.consumer, true}}
+	case KindAPI:
+		if strings.HasSuffix(op.Name, "Consumer") {
+			return []Use{{"jetstream", false}, {"consumer " + op.Target, op.Write}}
+		}
+		return []Use{{"jetstream", op.Write}}
+	case KindSend:
+		return []Use{{"core " + op.Target, true}}
+	}
+	return []Use{{string(op.Kind) + " " + op.Target, true}}
+}
+
+// uses lists the keys of a command, of a pipeline or of a transaction.
+func (c *redisCall) uses() (list []Use) {
+	begin := 0
+	for _, end := range append(c.ends[:len(c.ends):len(c.ends)], len(c.args)) {
+		args := c.args[begin:end]
+		begin = end
+		name, keys := strings.ToLower(text(args[0])), args[1:min(2, len(args))]
+		switch name {
+		case "multi", "exec", "ping", "time", "info", "script", "discard":
+			continue
+		case "scan", "keys", "dbsize":
+			list = append(list, Use{allKeys, true})
+			continue
+		case "evalsha", "eval":
+			keys = keysOfScript(args)
+		case "mget", "exists", "watch", "del", "unlink", "touch", "sunion", "sinter", "sdiff":
+			keys = args[1:]
+		case "mset":
+			keys = nil
+			for i := 1; i < len(args); i += 2 {
+				keys = append(keys, args[i])
+			}
+		}
+		for _, k := range keys {
+			list = append(list, Use{"redis " + text(k), !reads[name]})
+		}
+	}
+	if c.write {
+		list = append(list, Use{allKeys, false})
+	}
+	return list
+}
