@@ -3,7 +3,10 @@ package engine
 import (
 	"errors"
 	"fmt"
+	"go/parser"
+	"go/token"
 	"math"
+	"strings"
 	"testing"
 	"time"
 
@@ -92,7 +95,6 @@ func TestInfrastructureDelaysLast(t *testing.T) {
 	}
 }
 
-// Scheduler internals, section 5: the jitter is drawn from [0, 500 ms), in production by crypto/rand.
 // Dead letters, exponential_jitter: the n-th replay waits for backoff_base, doubled n-1 times, and for up to as much again as
 // backoff_base by chance.
 func TestTheBackoffOfReplays(t *testing.T) {
@@ -109,6 +111,7 @@ func TestTheBackoffOfReplays(t *testing.T) {
 	}
 }
 
+// Scheduler internals, section 5: the jitter is drawn from [0, 500 ms), in production by crypto/rand.
 func TestTheJitterIsDrawn(t *testing.T) {
 	for random, want := range map[time.Duration]time.Duration{0: time.Second, 499 * time.Millisecond: 1499 * time.Millisecond, 500 * time.Millisecond: time.Second} {
 		h := newHarness(t)
@@ -120,4 +123,12 @@ func TestTheJitterIsDrawn(t *testing.T) {
 	production := Config{}.withDefaults().Random
 	assert.IsType(t, cryptoRandom{}, production)
 	assert.NotEqual(t, production.Uint64(t.Context()), production.Uint64(t.Context()), "equal once in 2^64")
+	file, err := parser.ParseFile(token.NewFileSet(), "config.go", nil, parser.ImportsOnly)
+	require.NoError(t, err)
+	var imports []string
+	for _, i := range file.Imports {
+		imports = append(imports, i.Path.Value)
+	}
+	assert.Contains(t, imports, `"crypto/rand"`)
+	assert.NotContains(t, strings.Join(imports, " "), "math/rand")
 }

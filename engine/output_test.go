@@ -223,6 +223,7 @@ func TestTheScanOfTheContent(t *testing.T) {
 			if row.code == "" {
 				assert.Equal(t, job.Succeeded, rec.State)
 				assert.Empty(t, h.trail())
+				assert.False(t, h.redis.Exists("dlq:entry:job-1"))
 				return
 			}
 			assert.Equal(t, job.OutputQuarantined, rec.State)

@@ -3,6 +3,7 @@ package engine
 import (
 	"encoding/json"
 	"strconv"
+	"strings"
 	"testing"
 	"time"
 
@@ -325,6 +326,29 @@ func TestRunTimesOutWhatStaysDispatched(t *testing.T) {
 		assert.Equal(t, job.Timeout, h.record().State)
 		assert.EqualValues(t, 1, h.metric(`stale_jobs{state="DISPATCHED"}`))
 	}
+}
+
+// Scheduler internals, section 3: what cannot be timed out is tried a few times in a tick, and again in the next one.
+func TestRunTriesATimeoutAFewTimesInATick(t *testing.T) {
+	h := newHarness(t, hardened, func(s *settings.Settings) { s.MaxRetries, s.ResumeIntents = 2, false })
+	h.lostDispatch()
+	h.clock.Advance(h.settings.DispatchTimeout - h.settings.PollInterval)
+	handled := h.handled()
+	stop := h.run()
+	handled()
+	h.faults.on(phase.TimeoutRead, "before", "before", "before")
+	require.NoError(t, h.clock.BlockUntilContext(t.Context(), loops))
+	h.clock.Advance(h.settings.PollInterval)
+	h.logs.await("timeout left to the next tick")
+	assert.Equal(t, job.Dispatched, h.record().State)
+	require.NoError(t, stop())
+	tries := 0
+	for _, call := range h.faults.calls {
+		if strings.HasPrefix(call, string(phase.TimeoutRead)) {
+			tries++
+		}
+	}
+	assert.Equal(t, 2, tries)
 }
 
 // Scheduler internals, section 3: two polls, so that nobody else ticks in the poll of a tick.

@@ -4,7 +4,6 @@ import (
 	"bufio"
 	"bytes"
 	"context"
-	"encoding/json"
 	"fmt"
 	"maps"
 	"os"
@@ -16,11 +15,11 @@ import (
 	"sync"
 	"testing"
 
-	"github.com/goccy/go-yaml"
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 	"pgregory.net/rapid"
 
+	"github.com/wavetank-sim/wavetank/scenarios/internal/mutants"
 	"github.com/wavetank-sim/wavetank/scenarios/plans"
 	"github.com/wavetank-sim/wavetank/scenarios/search"
 )
@@ -33,57 +32,21 @@ const (
 	mutantDrawn = 60                     // random plans
 )
 
-// A mutant is a mistake in one line of the engine.
-type mutant struct {
-	Name string `yaml:"name"`
-	Says string `yaml:"says"`
-	File string `yaml:"file"`
-	Old  string `yaml:"old"`
-	New  string `yaml:"new"`
-	Test string `yaml:"test"` // PACKAGE TEST: the test that catches it, if it is none that a run shows
-}
-
-func mutants(t *testing.T) (list []mutant) {
-	data, err := os.ReadFile(mutantsFile)
-	require.NoError(t, err)
-	require.NoError(t, yaml.UnmarshalWithOptions(data, &list, yaml.Strict()))
-	return list
-}
-
-// overlay plants mutants, and returns the file by which the go command sees them.
-func overlay(t *testing.T, list ...mutant) string {
-	dir, files := t.TempDir(), map[string]string{}
-	for _, m := range list {
-		path, err := filepath.Abs(filepath.Join("..", m.File))
-		require.NoError(t, err)
-		from := path
-		if planted, ok := files[path]; ok {
-			from = planted
-		}
-		code, err := os.ReadFile(from)
-		require.NoError(t, err, m.Name)
-		require.Equal(t, 1, bytes.Count(code, []byte(m.Old)), "%s: %s is to hold this once; mend %s:\n%s", m.Name, m.File, mutantsFile, m.Old)
-		files[path] = filepath.Join(dir, strings.ReplaceAll(m.File, "/", "-"))
-		require.NoError(t, os.WriteFile(files[path], bytes.Replace(code, []byte(m.Old), []byte(m.New), 1), 0o600))
-	}
-	data, err := json.Marshal(map[string]any{"Replace": files})
-	require.NoError(t, err)
-	name := filepath.Join(dir, "overlay.json")
-	require.NoError(t, os.WriteFile(name, data, 0o600))
-	return name
-}
-
 // Every mutant's line is still there, once, all of them compile, and each was caught by something.
 func TestMutantsApply(t *testing.T) {
-	list, seen := mutants(t), map[string]bool{}
+	list, seen := mutants.Read(t, mutantsFile), map[string]bool{}
 	for _, m := range list {
 		assert.False(t, seen[m.Name], m.Name)
 		seen[m.Name] = true
 		assert.True(t, strings.HasSuffix(m.Says, "."), m.Name)
 		assert.NotEqual(t, m.Old, m.New, m.Name)
 	}
-	out, err := exec.Command("go", "build", "-overlay", overlay(t, list...), "../engine/...").CombinedOutput()
-	require.NoError(t, err, "%s", out)
+	for left := list; len(left) > 0; {
+		var file string
+		file, left = mutants.Overlay(t, "..", left...)
+		out, err := exec.Command("go", "build", "-overlay", file, "../engine/...").CombinedOutput()
+		require.NoError(t, err, "%s", out)
+	}
 	measured := map[string]bool{}
 	for _, row := range readMutantsTSV(t) {
 		measured[row[0]] = true
@@ -112,7 +75,7 @@ func TestMutants(t *testing.T) {
 	var table strings.Builder
 	table.WriteString("mutant\truns\tscenarios\trandom\tby\n")
 	without := sync.OnceValue(func() map[string][]string { return runMutant(t) })
-	measured, list := 0, mutants(t)
+	measured, list := 0, mutants.Read(t, mutantsFile)
 	for _, m := range list {
 		t.Run(m.Name, func(t *testing.T) {
 			measured++
@@ -134,9 +97,10 @@ func TestMutants(t *testing.T) {
 
 // runMutant builds the tests with the mutants and runs TestMutantRuns of them in a process of its own. It returns what
 // was wrong in each run, by the run's name.
-func runMutant(t *testing.T, list ...mutant) map[string][]string {
+func runMutant(t *testing.T, list ...mutants.Mutant) map[string][]string {
 	program := filepath.Join(t.TempDir(), "mutant.test")
-	out, err := exec.Command("go", "test", "-c", "-vet=off", "-ldflags=-w", "-overlay", overlay(t, list...), "-o", program, ".").CombinedOutput()
+	file, _ := mutants.Overlay(t, "..", list...)
+	out, err := exec.Command("go", "test", "-c", "-vet=off", "-ldflags=-w", "-overlay", file, "-o", program, ".").CombinedOutput()
 	require.NoError(t, err, "%s", out)
 	cmd := exec.Command(program, "-test.run", "^TestMutantRuns$", "-test.timeout", "30m")
 	cmd.Env = append(os.Environ(), mutantRuns+"="+os.Getenv(mutantSeeds), "GOMAXPROCS=1")
@@ -156,9 +120,10 @@ func runMutant(t *testing.T, list ...mutant) map[string][]string {
 }
 
 // caughtByTest runs the mutant's test, which passes without it and must fail with it.
-func caughtByTest(t *testing.T, m mutant) string {
+func caughtByTest(t *testing.T, m mutants.Mutant) string {
 	pkg, test, _ := strings.Cut(m.Test, " ")
-	with := exec.Command("go", "test", "-count=1", "-vet=off", "-overlay", overlay(t, m), "-run", test, "../"+pkg)
+	file, _ := mutants.Overlay(t, "..", m)
+	with := exec.Command("go", "test", "-count=1", "-vet=off", "-overlay", file, "-run", test, "../"+pkg)
 	out, err := with.CombinedOutput()
 	require.NotContains(t, string(out), "[no tests to run]", m.Name)
 	require.NotContains(t, string(out), "[build failed]", m.Name)

@@ -14,6 +14,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/wavetank-sim/wavetank/cmd/internal/cli"
+	"github.com/wavetank-sim/wavetank/scenarios/campaign"
 	"github.com/wavetank-sim/wavetank/scenarios/orders"
 	"github.com/wavetank-sim/wavetank/sim"
 )
@@ -36,15 +37,11 @@ func newOrdersWorker() *cobra.Command {
 		Args:   cli.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			signal.Ignore(cli.Interrupts()...) // they are for the parent, whose end ends the input
-			debug.SetGCPercent(gcPercent)
+			debug.SetGCPercent(campaign.GCPercent)
 			return workOrders(cmd.Context(), os.Stdin, os.Stdout)
 		},
 	}
 }
-
-// gcPercent lets the heap grow further between collections than is usual: worlds are small, and each begins with a
-// collection anyway.
-const gcPercent = 400
 
 func workOrders(ctx context.Context, in io.Reader, out io.Writer) error {
 	lists, answers := json.NewDecoder(in), json.NewEncoder(out)

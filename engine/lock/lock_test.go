@@ -262,7 +262,7 @@ func TestRenewalIsAbandonedAfterThreeFailuresInARow(t *testing.T) {
 	h := newHarness(t)
 	var errs strings.Builder // what is logged as an error
 	h.Logger = slog.New(slog.NewTextHandler(&errs, &slog.HandlerOptions{Level: slog.LevelError}))
-	require.NoError(t, h.WithLock(t.Context(), key, ttl, func(context.Context) error {
+	require.NoError(t, h.WithLock(t.Context(), key, ttl, func(ctx context.Context) error {
 		h.failing.Store(true)
 		h.tick()
 		h.tick()
@@ -276,6 +276,7 @@ func TestRenewalIsAbandonedAfterThreeFailuresInARow(t *testing.T) {
 		}
 		soon(t, h.abandoned, "the renewal is abandoned")
 		h.clock.Advance(ttl) // nobody listens any more
+		assert.NoError(t, ctx.Err(), "who holds it goes on")
 		return nil
 	}))
 	assert.Empty(t, h.renewed, "no renewal after the third failure")

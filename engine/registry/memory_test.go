@@ -32,6 +32,10 @@ func TestMemoryRegistry_IsAlive(t *testing.T) {
 	assert.False(t, r.IsAlive("worker-1"))
 	r.Heartbeat(job.Heartbeat{WorkerID: "worker-1"})
 	assert.True(t, r.IsAlive("worker-1"), "back again")
+	clock.Advance(ttl)
+	r.Heartbeat(job.Heartbeat{WorkerID: "worker-1"})
+	clock.Advance(ttl)
+	assert.True(t, r.IsAlive("worker-1"), "the last heartbeat counts")
 }
 
 func TestMemoryRegistry_ExpiresStaleWorkers(t *testing.T) {

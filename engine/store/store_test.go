@@ -49,7 +49,7 @@ func TestReadErrorIsNotNotFound(t *testing.T) {
 }
 
 func TestReadOfARecordThatCannotBeBelieved(t *testing.T) {
-	for field, value := range map[string]string{"state": "DONE", "attempts": "many", "created_at": "", "updated_at": "x", "epoch": "one", "version": "-", "deadline_at": "soon"} {
+	for field, value := range map[string]string{"state": "DONE", "attempts": "many", "created_at": "", "updated_at": "x", "epoch": "one", "version": "-", "deadline_at": "soon", "approved_at": "then", "constraints": "{"} {
 		s, server, _ := newStore(t)
 		create(t, s)
 		server.HSet("job:job-1", field, value)

@@ -48,7 +48,7 @@ func Serve(ctx context.Context, in io.Reader, out io.Writer, opt ServeOptions) e
 		return fmt.Errorf("what a worker is told first cannot be read: %w", err)
 	}
 	s.heap = &heap{bound: s.MemoryMax}
-	debug.SetGCPercent(gcPercent)
+	debug.SetGCPercent(GCPercent)
 	go s.listen(lines)
 	go s.watch(ctx)
 	for a := range s.work {
@@ -57,9 +57,9 @@ func Serve(ctx context.Context, in io.Reader, out io.Writer, opt ServeOptions) e
 	return nil
 }
 
-// gcPercent lets the heap of a worker grow further between collections than is usual: worlds are
-// small, and each begins with a collection anyway. It gives a tenth more runs.
-const gcPercent = 400
+// GCPercent lets the heap of a process that only makes runs grow further between collections than is usual: worlds are
+// small, and each begins with a collection anyway.
+const GCPercent = 400
 
 // server is a worker process as it sees itself.
 type server struct {

@@ -1,14 +1,9 @@
 package orders
 
 import (
-	"os"
-	"runtime"
 	"testing"
+
+	"github.com/wavetank-sim/wavetank/scenarios/internal/testmain"
 )
 
-func TestMain(m *testing.M) {
-	if os.Getenv("GOMAXPROCS") == "" {
-		runtime.GOMAXPROCS(1) // a world moves one step at a time: a second thread only has it handed to and fro
-	}
-	os.Exit(m.Run())
-}
+func TestMain(m *testing.M) { testmain.Run(m) }

@@ -1,9 +1,7 @@
 package orders
 
 import (
-	"bytes"
 	"context"
-	"encoding/json"
 	"fmt"
 	"os"
 	"os/exec"
@@ -13,19 +11,19 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/goccy/go-yaml"
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
 	"github.com/wavetank-sim/wavetank/scenarios"
+	"github.com/wavetank-sim/wavetank/scenarios/internal/mutants"
 	"github.com/wavetank-sim/wavetank/scenarios/plans"
 )
 
 // planted are the mutants that hang on an order of steps, and the world in which each is looked for.
 var planted = map[string]world{
-	"request-without-its-lock":    worlds[0],
-	"result-read-before-its-lock": worlds[1],
-	"tenant-slots-unwatched":      worlds[2],
+	"request-read-before-its-lock": worlds[0],
+	"result-read-before-its-lock":  worlds[1],
+	"tenant-slots-unwatched":       worlds[2],
 }
 
 const (
@@ -35,29 +33,12 @@ const (
 
 // plant runs TestPlantedRuns with the mutant in the engine, and returns what it says.
 func plant(t *testing.T, name string, searches int) string {
-	dir := t.TempDir()
-	var list []struct {
-		Name, File, Old, New string
-	}
-	data, err := os.ReadFile("../testdata/mutants.yaml")
-	require.NoError(t, err)
-	require.NoError(t, yaml.Unmarshal(data, &list))
-	for _, m := range list {
-		if m.Name != name {
-			continue
-		}
-		path, err := filepath.Abs(filepath.Join("../..", m.File))
-		require.NoError(t, err)
-		code, err := os.ReadFile(path)
-		require.NoError(t, err)
-		file := filepath.Join(dir, "mutant.go")
-		require.NoError(t, os.WriteFile(file, bytes.Replace(code, []byte(m.Old), []byte(m.New), 1), 0o600))
-		overlay, err := json.Marshal(map[string]any{"Replace": map[string]string{path: file}})
-		require.NoError(t, err)
-		require.NoError(t, os.WriteFile(filepath.Join(dir, "overlay.json"), overlay, 0o600))
-	}
-	program := filepath.Join(dir, "orders.test")
-	out, err := exec.Command("go", "test", "-c", "-vet=off", "-ldflags=-w", "-overlay", filepath.Join(dir, "overlay.json"), "-o", program, ".").CombinedOutput()
+	list := mutants.Read(t, "../testdata/mutants.yaml")
+	i := slices.IndexFunc(list, func(m mutants.Mutant) bool { return m.Name == name })
+	require.GreaterOrEqual(t, i, 0)
+	file, _ := mutants.Overlay(t, "../..", list[i])
+	program := filepath.Join(t.TempDir(), "orders.test")
+	out, err := exec.Command("go", "test", "-c", "-vet=off", "-ldflags=-w", "-overlay", file, "-o", program, ".").CombinedOutput()
 	require.NoError(t, err, "%s", out)
 	cmd := exec.Command(program, "-test.run", "^TestPlantedRuns$", "-test.timeout", "2h")
 	cmd.Env = append(os.Environ(), fmt.Sprintf("%s=%s %d", plantedRuns, name, searches), "GOMAXPROCS=1", "GOGC=400")
@@ -74,11 +55,13 @@ func TestPlantedTable(t *testing.T) {
 		t.Skip(plantedTable + "=30 measures the table of scenarios/README.md, for half an hour")
 	}
 	for name := range planted {
-		said := plant(t, name, searches)
-		fmt.Printf("%s\n%s", name, said)
-		for _, by := range []string{plans.Bounded, plans.PCT} {
-			assert.Regexp(t, by+`\t[0-9]+`, said, name)
-		}
+		t.Run(name, func(t *testing.T) {
+			said := plant(t, name, searches)
+			fmt.Printf("%s\n%s", name, said)
+			for _, by := range []string{plans.Bounded, plans.PCT} {
+				assert.Regexp(t, by+`\t[0-9]+`, said)
+			}
+		})
 	}
 }
 

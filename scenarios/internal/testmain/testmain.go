@@ -5,6 +5,7 @@ import (
 	"flag"
 	"os"
 	"runtime"
+	"runtime/debug"
 	"testing"
 )
 
@@ -13,12 +14,15 @@ import (
 func Run(m *testing.M) {
 	flag.Parse()
 	for name, value := range map[string]string{"rapid.seed": "20261121", "rapid.checks": "50"} {
-		if f := flag.Lookup(name); f.Value.String() == f.DefValue {
+		if f := flag.Lookup(name); f != nil && f.Value.String() == f.DefValue {
 			_ = f.Value.Set(value)
 		}
 	}
 	if os.Getenv("GOMAXPROCS") == "" {
 		runtime.GOMAXPROCS(1) // a world moves one step at a time: a second thread only has it handed to and fro
+	}
+	if os.Getenv("GOGC") == "" {
+		debug.SetGCPercent(400) // as in the processes of a campaign
 	}
 	os.Exit(m.Run())
 }
