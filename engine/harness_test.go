@@ -34,11 +34,12 @@ var errInjected = errors.New("injected")
 
 // faults fails calls by the phase they are tagged with. It is a redis.Hook.
 type faults struct {
-	mu     sync.Mutex
-	script map[phase.Phase][]string      // one word a call: "ok", "before" (not applied), "after" (applied, but the caller sees an error), "refused" (the stream says no), "unanswered" (it says nothing), "too large" (it always will)
-	first  map[phase.Phase]func()        // done once, ahead of the next call
-	calls  []string                      // every call: phase and command
-	left   map[phase.Phase]time.Duration // how much time the last call of a phase had
+	mu       sync.Mutex
+	script   map[phase.Phase][]string // one word a call: "ok", "before" (not applied), "after" (applied, but the caller sees an error), "refused" (the stream says no), "unanswered" (it says nothing), "too large" (it always will)
+	first    map[phase.Phase]func()   // done once, ahead of the next call
+	calls    []string                 // every call: phase and command
+	times    map[string]time.Duration // that calls are to have, by the setting that says so
+	untimely []string                 // those that had another
 }
 
 func (f *faults) on(p phase.Phase, words ...string) {
@@ -61,8 +62,10 @@ func (f *faults) call(ctx context.Context, name string, apply func() error) erro
 	}
 	f.mu.Lock()
 	f.calls = append(f.calls, string(p)+" "+name)
-	if at, ok := ctx.Deadline(); ok {
-		f.left[p] = time.Until(at)
+	at, _ := ctx.Deadline()
+	left, want := time.Until(at), f.times[timeOf(p, name)]
+	if p != "" && (want-left).Abs() > 8*time.Second {
+		f.untimely = append(f.untimely, fmt.Sprintf("%s %s has %v, not %v", p, name, left, want))
 	}
 	word := "ok"
 	if q := f.script[p]; len(q) > 0 {
@@ -85,6 +88,21 @@ func (f *faults) call(ctx context.Context, name string, apply func() error) erro
 		return err
 	}
 	return errInjected
+}
+
+// timeOf is the setting that says how much time a call has.
+func timeOf(p phase.Phase, name string) string {
+	switch {
+	case p == phase.SnapshotRead:
+		return "snapshot_read_timeout"
+	case p == phase.OutputCheck:
+		return "output.check_timeout"
+	case p == phase.OutputScan:
+		return "output.scan_timeout"
+	case name == "publish", p == phase.PublishRead:
+		return "publish_timeout"
+	}
+	return "store_op_timeout"
 }
 
 func (f *faults) DialHook(next redis.DialHook) redis.DialHook { return next }
@@ -250,7 +268,7 @@ func newHarnessOn(t *testing.T, configure func(*harness), change ...func(*settin
 	h := &harness{
 		t: t, redis: miniredis.RunT(t), nc: startNATS(t),
 		clock:  clockwork.NewFakeClockAt(time.UnixMilli(1_700_000_000_000)),
-		faults: &faults{script: map[phase.Phase][]string{}, first: map[phase.Phase]func(){}, left: map[phase.Phase]time.Duration{}},
+		faults: &faults{script: map[phase.Phase][]string{}, first: map[phase.Phase]func(){}},
 		reg:    prometheus.NewRegistry(),
 		logs:   newSyncBuffer(t),
 	}
@@ -260,11 +278,16 @@ func newHarnessOn(t *testing.T, configure func(*harness), change ...func(*settin
 	js, err := jetstream.New(h.nc)
 	require.NoError(t, err)
 	settings := settings.Documented()
-	settings.StoreOpTimeout = time.Minute // on the wall clock, where nothing may depend on it
-	settings.PublishTimeout = time.Minute
+	settings.StoreOpTimeout = 9 * time.Minute // on the wall clock, where nothing may depend on it
+	settings.PublishTimeout = 6 * time.Minute
 	for _, c := range change {
 		c(&settings)
 	}
+	h.faults.times = map[string]time.Duration{
+		"store_op_timeout": settings.StoreOpTimeout, "publish_timeout": settings.PublishTimeout, "snapshot_read_timeout": settings.SnapshotReadTimeout,
+		"output.check_timeout": settings.Output.CheckTimeout, "output.scan_timeout": settings.Output.ScanTimeout,
+	}
+	t.Cleanup(func() { require.Empty(t, h.faults.untimely) })
 	h.config = Config{
 		ID: "scheduler-1", Settings: settings, Streams: bus.StreamOptions{Storage: jetstream.MemoryStorage},
 		Redis: client, JetStream: faultyJetStream{js, h.faults}, NATS: h.nc, Clock: h.clock, Random: zeroRandom{},
