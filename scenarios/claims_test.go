@@ -25,8 +25,7 @@ import (
 
 // showing is what claims are checked against.
 type showing struct {
-	runs       map[string]*Result // by scenario/preset, once each
-	documented map[string]string  // settings
+	documented map[string]string // settings
 	labels     map[string][]string
 	tests      map[string]map[string]error // by file and function: nil, or why it is no test that runs
 	falls      map[string]bool             // invariants that something was seen to break
@@ -37,7 +36,7 @@ type showing struct {
 func TestClaims(t *testing.T) {
 	list, titles := claims.All(), headings(t)
 	assert.GreaterOrEqual(t, len(list), 240)
-	s := &showing{map[string]*Result{}, settingsOf(plans.PresetDocumented), metricLabels(t), map[string]map[string]error{}, falls(t)}
+	s := &showing{settingsOf(plans.PresetDocumented), metricLabels(t), map[string]map[string]error{}, falls(t)}
 	said := map[string]bool{}
 	for _, c := range list {
 		at := c.Document + ", " + c.Part + ": " + c.Says
@@ -119,21 +118,14 @@ func (s *showing) check(t *testing.T, p claims.Proof) error {
 }
 
 func (s *showing) checkRun(t *testing.T, p claims.Proof) error {
-	res := s.runs[p.Of+"/"+p.Preset]
-	if res == nil {
-		plan, err := plans.Load(p.Of)
-		if err != nil {
+	if !slices.Contains(plans.Names(), p.Of) {
+		return fmt.Errorf("there is no scenario %s", p.Of)
+	}
+	res := played(t, p.Of, p.Preset)
+	if plan, expects := under(t, p.Of, p.Preset); expects {
+		if err := res.asExpected(plan); err != nil {
 			return err
 		}
-		expects := plan.Expects(p.Preset)
-		if err := plan.Set("preset=" + p.Preset); err != nil {
-			return err
-		}
-		res = runOnce(t, plan, RunOptions{Source: p.Of, Modified: !expects})
-		if err := res.asExpected(plan); err != nil && expects {
-			return err
-		}
-		s.runs[p.Of+"/"+p.Preset] = res
 	}
 	shown := false
 	i := slices.IndexFunc(res.Invariants, func(i InvariantResult) bool { return i.Name == p.What })

@@ -1,7 +1,6 @@
 package scenarios
 
 import (
-	"context"
 	"regexp"
 	"slices"
 	"strconv"
@@ -33,11 +32,7 @@ var (
 func TestEveryScenarioTellsItsStory(t *testing.T) {
 	for _, name := range plans.Names() {
 		for _, preset := range []string{plans.PresetDocumented, plans.PresetHardened} {
-			p, err := plans.Load(name)
-			require.NoError(t, err)
-			require.NoError(t, p.Set("preset="+preset))
-			res, err := Run(context.Background(), p, RunOptions{Source: name, Modified: preset != plans.PresetDocumented})
-			require.NoError(t, err)
+			res := played(t, name, preset)
 			require.NotEmpty(t, res.Telling, name)
 			assert.True(t, preset != plans.PresetDocumented || len(res.Idle) == 0, "%s: %v", name, res.Idle)
 			for _, f := range res.Fired {
