@@ -17,6 +17,12 @@ func (e *Engine) startReconciler(ctx context.Context, loops *errgroup.Group) {
 	if !e.settings.Reconciler {
 		return
 	}
+	r := e.reconciler()
+	beat := e.clock.NewTicker(e.settings.PollInterval)
+	loops.Go(func() error { defer beat.Stop(); r.Run(ctx, beat); return nil })
+}
+
+func (e *Engine) reconciler() *recovery.Reconciler {
 	r := &recovery.Reconciler{
 		Store: e.store, Lock: e.tickLock(recovery.ReconcilerKey, phase.ReconcileLock), Clock: e.clock, Logger: e.log,
 		Timeouts:      e.timeouts,
@@ -29,19 +35,23 @@ func (e *Engine) startReconciler(ctx context.Context, loops *errgroup.Group) {
 	if e.settings.Saga.DurableRollback {
 		r.RollBack, r.RollbacksKey = e.saga.Rollback, saga.RollbacksKey
 	}
-	beat := e.clock.NewTicker(e.settings.PollInterval)
-	loops.Go(func() error { defer beat.Stop(); r.Run(ctx, beat); return nil })
+	return r
 }
 
 // startReplayer adds the replayer's loop, if there is anything that it is to take up.
 func (e *Engine) startReplayer(ctx context.Context, loops *errgroup.Group) {
-	waits := e.waits()
-	if len(waits) == 0 && !e.output.keeps() {
+	r := e.replayer()
+	if len(r.Waits) == 0 && r.More == nil {
 		return
 	}
+	beat := e.clock.NewTicker(e.settings.PollInterval)
+	loops.Go(func() error { defer beat.Stop(); r.Run(ctx, beat); return nil })
+}
+
+func (e *Engine) replayer() *recovery.Replayer {
 	r := &recovery.Replayer{
 		Store: e.store, Lock: e.tickLock(recovery.ReplayerKey, phase.ReplayLock), Clock: e.clock, Logger: e.log,
-		Waits:         waits,
+		Waits:         e.waits(),
 		BatchSize:     e.settings.BatchSize,
 		MaxIterations: e.settings.MaxIterations,
 		Granted:       e.granted,
@@ -50,8 +60,7 @@ func (e *Engine) startReplayer(ctx context.Context, loops *errgroup.Group) {
 	if e.output.keeps() {
 		r.More = e.resumeScans
 	}
-	beat := e.clock.NewTicker(e.settings.PollInterval)
-	loops.Go(func() error { defer beat.Stop(); r.Run(ctx, beat); return nil })
+	return r
 }
 
 // waits are the states in which jobs are not to be left alone.
