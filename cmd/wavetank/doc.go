@@ -8,6 +8,7 @@
 //	exhaust.go                      every single fault, and every pair
 //	checkcertificate.go             a sample of a certificate again
 //	orders.go, ordersworker.go      every order of few pre-emptions
+//	power.go                        how many mistakes the searches find
 //	fuzz.go                         a campaign of drawn plans
 //	compare.go, sweep.go            alternatives side by side, and a sweep
 //	report.go                       pages of what is stored

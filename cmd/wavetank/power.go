@@ -1,0 +1,209 @@
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"runtime"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/spf13/cobra"
+	"golang.org/x/sync/errgroup"
+
+	"github.com/wavetank-sim/wavetank/cmd/internal/cli"
+	"github.com/wavetank-sim/wavetank/scenarios"
+	"github.com/wavetank-sim/wavetank/scenarios/power"
+	"github.com/wavetank-sim/wavetank/scenarios/strictyaml"
+)
+
+type powerFlags struct {
+	campaignFlags
+	mutants int
+	seed    uint64
+	budget  time.Duration
+}
+
+func newPower() *cobra.Command {
+	var f powerFlags
+	cmd := &cobra.Command{
+		Use:   "power",
+		Short: "Measure how many mistakes in the scheduler the searches find",
+		Long: `Power plants mistakes in the code of package engine, one at a time: a condition
+turned round, an error passed over, < for <=, a call or an assignment left out,
+two statements swapped, another field of the same type. They are drawn by seed.
+Single faults, pairs of faults, random plans and random plans under pct look for
+each for the same time, in a process with one thread, until a promise is broken.
+
+It builds the testbed anew for each mistake, so it needs Go, and the source: run
+it in the folder of the repository. What was measured is kept in power.json of
+its folder as it comes, and the same command goes on there after a Ctrl-C.
+
+Exit codes: 0 all were measured, 2 usage or input, 130 interrupted.`,
+		Example: `  wavetank power
+  wavetank power --mutants 6 --budget 5s`,
+		Args: cli.NoArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			return f.power(cmd, cmd.OutOrStdout(), cmd.ErrOrStderr())
+		},
+	}
+	f.campaignFlags.add(cmd, "")
+	cmd.Flags().Lookup("out").Usage = "the folder of power.json, `DIR` (default runs/power)"
+	cmd.Flags().IntVar(&f.mutants, "mutants", 60, "how many mutants, `N`")
+	cmd.Flags().Uint64Var(&f.seed, "seed", 1, "draws the mutants and the random plans, `N`")
+	cmd.Flags().DurationVar(&f.budget, "budget", time.Minute, "how long each search looks for each mutant, `TIME`")
+	return cmd
+}
+
+const powerFile = "power.json"
+
+func (f *powerFlags) power(cmd *cobra.Command, stdout, stderr io.Writer) error {
+	if err := f.check(cmd); err != nil {
+		return err
+	}
+	switch {
+	case f.mutants < 1:
+		return cli.Fail(cli.ExitUsage, "--mutants is %d, out of range; give 1 or more", f.mutants)
+	case f.budget <= 0:
+		return cli.Fail(cli.ExitUsage, "--budget is %s, out of range; give a time such as 60s", f.budget)
+	}
+	if f.out == "" {
+		f.out = filepath.Join(runsDir, "power")
+	}
+	if data, err := os.ReadFile("go.mod"); err != nil || !strings.HasPrefix(string(data), "module github.com/wavetank-sim/wavetank\n") {
+		return cli.Fail(cli.ExitUsage, "there is no source of the scheduler here; run power in the folder of the repository")
+	}
+	res, err := f.begun()
+	if err != nil {
+		return err
+	}
+	all, err := power.Mutations(".", "./engine/...")
+	if err != nil {
+		return cli.Fail(cli.ExitUsage, "the source cannot be read: %v", err)
+	}
+	err = f.measure(cmd.Context(), res, power.Draw(all, f.seed, len(all)), stderr)
+	interrupted := errors.Is(err, cli.ErrInterrupted)
+	if err != nil && !interrupted {
+		return err
+	}
+	if f.json {
+		if err := cli.PrintJSON(stdout, res); err != nil {
+			return err
+		}
+	} else {
+		printPower(cli.NewPrinter(stdout), f.out, res)
+	}
+	if interrupted {
+		return cli.Fail(cli.ExitInterrupted, "interrupted; what was measured is kept, and the same command goes on")
+	}
+	return nil
+}
+
+// begun is what an earlier run of the same command has measured, or a result without rows.
+func (f *powerFlags) begun() (*power.Result, error) {
+	fresh := &power.Result{Version: power.ResultVersion, Build: scenarios.Build(), Seed: f.seed, Budget: f.budget, Rows: []power.Row{}}
+	data, err := os.ReadFile(in(f.out, powerFile))
+	if errors.Is(err, fs.ErrNotExist) {
+		return fresh, nil
+	}
+	var res power.Result
+	if err == nil {
+		err = json.Unmarshal(data, &res)
+	}
+	switch {
+	case err != nil:
+		return nil, cli.Fail(cli.ExitUsage, "%s cannot be read: %v; choose another folder with --out", in(f.out, powerFile), strictyaml.FileReason(err))
+	case res.Version != fresh.Version || res.Build != fresh.Build || res.Seed != fresh.Seed || res.Budget != fresh.Budget:
+		return nil, cli.Fail(cli.ExitUsage, "%s was measured by another build, or with another --seed or --budget; choose another folder with --out", in(f.out, powerFile))
+	}
+	return &res, nil
+}
+
+// measure adds rows to the result until it has so many mutants that compile. Mutants are taken as they were drawn, and those
+// of which earlier ones are under way may be measured beyond the number.
+func (f *powerFlags) measure(ctx context.Context, res *power.Result, drawn []power.Mutation, stderr io.Writer) error {
+	removeTemp, err := ownTemp()
+	if err != nil {
+		return err
+	}
+	defer removeTemp()
+	ctx, stop := cli.Interruptible(ctx, removeTemp)
+	defer stop()
+	if len(res.Mutants()) >= f.mutants {
+		return nil
+	}
+	show := cli.NewProgress(stderr, f.quiet)
+	defer show.Done()
+	show.Show("looking for pairs of faults")
+	searches, err := power.Searches(ctx, f.seed, f.budget)
+	if err != nil {
+		return err
+	}
+	bench := &power.Bench{Root: ".", Worker: []string{campaignWorker}, Searches: searches}
+	workers := f.workers
+	if workers == 0 {
+		workers = runtime.NumCPU()
+	}
+	var mu sync.Mutex
+	next := func() (power.Mutation, bool) {
+		mu.Lock()
+		defer mu.Unlock()
+		if len(drawn) == 0 || len(res.Mutants()) >= f.mutants {
+			return power.Mutation{}, false
+		}
+		m := drawn[0]
+		drawn = drawn[1:]
+		return m, true
+	}
+	keep := func(row power.Row) error {
+		mu.Lock()
+		defer mu.Unlock()
+		res.Rows = append(res.Rows, row)
+		show.Show("%d of %d mutants", len(res.Mutants()), f.mutants)
+		return cli.WriteFile(in(f.out, powerFile), func(w io.Writer) error { return cli.PrintJSON(w, res) })
+	}
+	drawn = slices.DeleteFunc(drawn, func(m power.Mutation) bool {
+		return slices.ContainsFunc(res.Rows, func(r power.Row) bool { return r.Mutation == m })
+	})
+	if err := os.MkdirAll(f.out, 0o755); err != nil {
+		return cli.Fail(cli.ExitUsage, "%s cannot be written: %v; choose another folder with --out", f.out, strictyaml.FileReason(err))
+	}
+	group, ctx := errgroup.WithContext(ctx)
+	for range workers {
+		group.Go(func() error {
+			for m, ok := next(); ok; m, ok = next() {
+				row, err := bench.Measure(ctx, m)
+				if err != nil {
+					return err
+				}
+				if err := keep(row); err != nil {
+					return err
+				}
+			}
+			return nil
+		})
+	}
+	err = group.Wait()
+	if errors.Is(context.Cause(ctx), cli.ErrInterrupted) {
+		return cli.ErrInterrupted
+	}
+	return err
+}
+
+func printPower(p *cli.Printer, dir string, res *power.Result) {
+	p.Line("%s: %s, seed %d, %s for each search", p.Paint(cli.Bold, "power"), cli.Plural(len(res.Mutants()), "mutant"), res.Seed, res.Budget)
+	for _, r := range res.Rates() {
+		p.Line("  %-18s found %d of %d (%.0f to %.0f %%), half of them within %s", r.Search, r.Killed, r.Of, 100*r.Low, 100*r.High, r.Median.Round(100*time.Millisecond))
+	}
+	for _, m := range res.Survivors() {
+		p.Line("  not found: %s: %s", m.Mutation, fmt.Sprintf("%.100q -> %.100q", m.Old, m.New))
+	}
+	p.Line("Result: %s", in(dir, powerFile))
+}

@@ -1,0 +1,17 @@
+// Package power measures how much of what can be wrong with the scheduler the searches of this repository find.
+//
+// [Mutations] makes mistakes by machine, all over the code of package engine: nobody chose them because a test finds them.
+// [Draw] takes some of each kind by seed. [Bench.Measure] builds the testbed with one of them planted, and has each
+// [Search] run it until a promise is broken, or a process ends, hangs or grows without bound, for equal times, in one
+// process with one thread. Runs that break a promise without the mistake would be a finding of their own; there are none.
+//
+// A mistake that nothing finds may change no behaviour, or none that any document asks for. Which of the two it is a person
+// has to say.
+//
+// Its files, each of which calls only those after it:
+//
+//	measure.go   a mutant, and what each search comes to
+//	search.go    what is run
+//	result.go    the rates, with their intervals
+//	mutate.go    the mistakes
+package power

@@ -1,0 +1,111 @@
+package power
+
+import (
+	"fmt"
+	"math"
+	"slices"
+	"strings"
+	"time"
+)
+
+// ResultVersion is the format of power.json.
+const ResultVersion = 1
+
+// Result is what was measured: the content of power.json.
+type Result struct {
+	Version int           `json:"version"`
+	Build   string        `json:"build"`
+	Seed    uint64        `json:"seed"`
+	Budget  time.Duration `json:"budget_ns"` // of each search, for each mutant
+	Rows    []Row         `json:"rows"`      // in the order in which they were drawn
+}
+
+// Mutants are the rows of those that compile.
+func (r *Result) Mutants() (list []Row) {
+	for _, row := range r.Rows {
+		if row.Compiles {
+			list = append(list, row)
+		}
+	}
+	return list
+}
+
+// Rate is how many mutants one search has found.
+type Rate struct {
+	Search    string
+	Killed    int
+	Of        int
+	Low, High float64       // of the share, with a confidence of 95 %
+	Median    time.Duration // until it is found, of those that are
+}
+
+// anySearch stands for all of them.
+const anySearch = "any of them"
+
+// Rates are those of each search, and of all together.
+func (r *Result) Rates() (rates []Rate) {
+	mutants := r.Mutants()
+	if len(mutants) == 0 {
+		return nil
+	}
+	var searches []string
+	for _, k := range mutants[0].Kills {
+		searches = append(searches, k.Search)
+	}
+	for _, s := range append(searches, anySearch) {
+		rate, took := Rate{Search: s, Of: len(mutants)}, []time.Duration(nil)
+		for _, m := range mutants {
+			if t, killed := m.killed(s); killed {
+				took = append(took, t)
+			}
+		}
+		rate.Killed = len(took)
+		rate.Low, rate.High = Wilson(rate.Killed, rate.Of)
+		if slices.Sort(took); len(took) > 0 {
+			rate.Median = took[len(took)/2]
+		}
+		rates = append(rates, rate)
+	}
+	return rates
+}
+
+// killed says how long a search took to find the mutant; of any, the quickest.
+func (r *Row) killed(search string) (took time.Duration, killed bool) {
+	for _, k := range r.Kills {
+		if len(k.By) == 0 || search != anySearch && k.Search != search {
+			continue
+		}
+		if !killed || k.Took < took {
+			took, killed = k.Took, true
+		}
+	}
+	return took, killed
+}
+
+// Survivors are the mutants that no search has found.
+func (r *Result) Survivors() []Row {
+	return slices.DeleteFunc(r.Mutants(), func(m Row) bool { _, killed := m.killed(anySearch); return killed })
+}
+
+// Wilson is the interval of a share of which k of n were seen, with a confidence of 95 % (Wilson: Probable Inference, the
+// Law of Succession, and Statistical Inference, 1927).
+func Wilson(k, n int) (low, high float64) {
+	if n == 0 {
+		return 0, 1
+	}
+	const z = 1.959964
+	share, size := float64(k)/float64(n), float64(n)
+	middle := (share + z*z/(2*size)) / (1 + z*z/size)
+	half := z / (1 + z*z/size) * math.Sqrt(share*(1-share)/size+z*z/(4*size*size))
+	return max(0, middle-half), min(1, middle+half)
+}
+
+// Markdown is the table of rates, and who has survived.
+func (r *Result) Markdown() string {
+	var b strings.Builder
+	fmt.Fprintf(&b, "| search | found | of | 95 %% | median time |\n|---|---|---|---|---|\n")
+	for _, rate := range r.Rates() {
+		fmt.Fprintf(&b, "| %s | %d | %d | %.0f to %.0f %% | %s |\n", rate.Search, rate.Killed, rate.Of, 100*rate.Low, 100*rate.High, rate.Median.Round(100*time.Millisecond))
+	}
+	return b.String()
+}
