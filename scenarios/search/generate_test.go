@@ -119,11 +119,12 @@ func TestDrawTurnsEverySetting(t *testing.T) {
 		"engine.replay.triage", "engine.replay.keep_key", "engine.replay.check_committed", "engine.replay.check_policy", "engine.replay.atomic", "engine.replay.carry_count",
 		"engine.policy.fail_mode", "engine.policy.shared_breaker",
 		"engine.output.recheck",
-		"topology.fan_out",   // a topic's dispatch is at least once
-		"schedule.steps_max", // what uses it up is a finding
-		"schedule.steps",     // as many as there are
-		"preset",             // a space says which
-		"then.settle_within", // as long as the other settings ask for
+		"topology.fan_out",     // a topic's dispatch is at least once
+		"schedule.steps_max",   // what uses it up is a finding
+		"schedule.steps",       // as many as there are
+		"schedule.preemptions", // what wavetank orders tries
+		"preset",               // a space says which
+		"then.settle_within",   // as long as the other settings ask for
 	}
 	turned := map[string]bool{}
 	for _, space := range []Space{{}, {Sets: []string{"engine.replay.enabled=true"}}, {Sets: []string{"schedule.strategy=pct"}}, {Sets: []string{"engine.dispatch_order=outbox", "engine.read_error=cached-state", "engine.stale_worker=jittered-retries", "kernel.default=ALLOW"}}} {
