@@ -40,6 +40,10 @@ exhaust: bin/wavetank ## strike every operation of a run once, and certify what 
 orders: bin/wavetank ## run a tiny world in every order of few pre-emptions: [SCENARIO=calm] [PRESET=hardened] [SET="workload.jobs=1 topology.workers=1"] [PREEMPTIONS=3] [WORKERS=2] [OUT=folder]
 	+@./bin/wavetank orders '$(or $(SCENARIO),calm)' --preset '$(or $(PRESET),hardened)' $(foreach s,$(or $(SET),$(if $(SCENARIO),,workload.jobs=1 topology.workers=1)),--set '$(s)') $(if $(PREEMPTIONS),--preemptions '$(PREEMPTIONS)') $(if $(WORKERS),--workers '$(WORKERS)') $(if $(OUT),--out '$(OUT)')
 
+.PHONY: power
+power: bin/wavetank ## plant mistakes in the engine, and measure how many each search finds: [MUTANTS=60] [SEED=1] [BUDGET=60s] [WORKERS=2] [OUT=folder]
+	+@./bin/wavetank power $(if $(MUTANTS),--mutants '$(MUTANTS)') $(if $(SEED),--seed '$(SEED)') $(if $(filter-out file,$(origin BUDGET)),--budget '$(BUDGET)') $(if $(WORKERS),--workers '$(WORKERS)') $(if $(OUT),--out '$(OUT)')
+
 .PHONY: sweep
 sweep: bin/wavetank ## answer a tuning question with measured curves: [SWEEP=stale-worker-retries] [SEEDS=20] [WORKERS=2] [OUT=folder]
 	@./bin/wavetank sweep '$(SWEEP)' $(if $(SEEDS),--seeds '$(SEEDS)') $(if $(WORKERS),--workers '$(WORKERS)') $(if $(OUT),--out '$(OUT)')
