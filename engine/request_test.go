@@ -136,6 +136,9 @@ func TestARecordThatCannotBeBelievedFailsClosed(t *testing.T) {
 		assert.Empty(t, h.dispatches(), field)
 		h.redis.HSet("job:job-1", field, was)
 	}
+	h.redis.HDel("job:job-1", "state")
+	assert.Equal(t, phase.StateRead, h.retry(h.handle(req)).Phase)
+	assert.Empty(t, h.dispatches())
 }
 
 func TestFailOpenDispatchesADuplicate(t *testing.T) {

@@ -213,6 +213,19 @@ func TestNoClockAndNoChanceOfTheirOwn(t *testing.T) {
 	}
 }
 
+// The program gives its engine no chance of its own, so that it draws from crypto/rand.
+func TestTheSchedulerDrawsByCryptoRand(t *testing.T) {
+	_, list := sources(t)
+	for _, s := range list {
+		if s.test || !strings.HasPrefix(s.path, "cmd/scheduler/") || s.path == "cmd/scheduler/execute.go" { // which plays a worker
+			continue
+		}
+		for _, path := range imports(s.file) {
+			assert.False(t, strings.HasPrefix(path, "math/rand"), "%s imports %s", s.path, path)
+		}
+	}
+}
+
 type use struct {
 	path, name string
 	pos        token.Pos

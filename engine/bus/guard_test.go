@@ -92,6 +92,7 @@ func TestAHandledMessageIsNotHandledAgain(t *testing.T) {
 	assert.Equal(t, "job-1 ack", <-h.said)
 	h.stop()
 	assert.Equal(t, 1, handled)
+	assert.Equal(t, 10*time.Minute, server.TTL(processed), "for the next delivery, too")
 	assert.Equal(t, []string{"processed_read job-1 get"}, c.said)
 }
 

@@ -69,7 +69,8 @@ var (
 
 func TestTheMetadataIsAskedAbout(t *testing.T) {
 	p := &policy{}
-	c, _ := newClient(t, p)
+	c, server := newClient(t, p)
+	require.NoError(t, server.Set("res:job-1", "the output"))
 	for decision, want := range map[safetypb.OutputDecision]output.Verdict{
 		safetypb.OutputDecision_OUTPUT_ALLOW:      {Decision: output.Allow, Reason: "because"},
 		safetypb.OutputDecision_OUTPUT_QUARANTINE: {Decision: output.Quarantine, Reason: "because"},
@@ -87,6 +88,7 @@ func TestTheMetadataIsAskedAbout(t *testing.T) {
 	assert.Equal(t, "v", p.asked.GetLabels()["k"])
 	assert.Equal(t, "res:job-1", p.asked.GetResultPtr())
 	assert.False(t, p.asked.GetWithContent())
+	assert.Empty(t, p.asked.GetContent())
 }
 
 func TestTheScanSeesTheOutput(t *testing.T) {

@@ -57,6 +57,12 @@ func TestReadOfARecordThatCannotBeBelieved(t *testing.T) {
 		assert.ErrorContains(t, err, "job:job-1", field)
 		assert.NotErrorIs(t, err, redis.Nil, field)
 	}
+	s, server, _ := newStore(t)
+	create(t, s)
+	server.HDel("job:job-1", "state")
+	_, err := s.Read(t.Context(), "job-1")
+	assert.ErrorContains(t, err, "job:job-1", "of a job without a state there is more than nothing")
+	assert.NotErrorIs(t, err, redis.Nil)
 }
 
 func TestCreateWritesRecordAndIndex(t *testing.T) {
