@@ -200,7 +200,11 @@ func (f *powerFlags) measure(ctx context.Context, res *power.Result, drawn []pow
 func printPower(p *cli.Printer, dir string, res *power.Result) {
 	p.Line("%s: %s, seed %d, %s for each search", p.Paint(cli.Bold, "power"), cli.Plural(len(res.Mutants()), "mutant"), res.Seed, res.Budget)
 	for _, r := range res.Rates() {
-		p.Line("  %-18s found %d of %d (%.0f to %.0f %%), half of them within %s", r.Search, r.Killed, r.Of, 100*r.Low, 100*r.High, r.Median.Round(100*time.Millisecond))
+		soon := ""
+		if r.Killed > 0 {
+			soon = ", half of them within " + r.Median.Round(100*time.Millisecond).String()
+		}
+		p.Line("  %-18s found %d of %d (%.0f to %.0f %%)%s", r.Search, r.Killed, r.Of, 100*r.Low, 100*r.High, soon)
 	}
 	for _, m := range res.Survivors() {
 		p.Line("  not found: %s: %s", m.Mutation, fmt.Sprintf("%.100q -> %.100q", m.Old, m.New))

@@ -1,10 +1,8 @@
 package power
 
 import (
-	"fmt"
 	"math"
 	"slices"
-	"strings"
 	"time"
 )
 
@@ -98,14 +96,4 @@ func Wilson(k, n int) (low, high float64) {
 	middle := (share + z*z/(2*size)) / (1 + z*z/size)
 	half := z / (1 + z*z/size) * math.Sqrt(share*(1-share)/size+z*z/(4*size*size))
 	return max(0, middle-half), min(1, middle+half)
-}
-
-// Markdown is the table of rates, and who has survived.
-func (r *Result) Markdown() string {
-	var b strings.Builder
-	fmt.Fprintf(&b, "| search | found | of | 95 %% | median time |\n|---|---|---|---|---|\n")
-	for _, rate := range r.Rates() {
-		fmt.Fprintf(&b, "| %s | %d | %d | %.0f to %.0f %% | %s |\n", rate.Search, rate.Killed, rate.Of, 100*rate.Low, 100*rate.High, rate.Median.Round(100*time.Millisecond))
-	}
-	return b.String()
 }
