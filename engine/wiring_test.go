@@ -8,7 +8,6 @@ import (
 
 	"github.com/wavetank-sim/wavetank/engine/dlq"
 	"github.com/wavetank-sim/wavetank/engine/job"
-	"github.com/wavetank-sim/wavetank/engine/phase"
 	"github.com/wavetank-sim/wavetank/engine/recovery"
 	"github.com/wavetank-sim/wavetank/engine/settings"
 	"github.com/wavetank-sim/wavetank/engine/workflow"
@@ -50,9 +49,6 @@ func TestWhatRunsGoesByItsSettings(t *testing.T) {
 	assert.Equal(t, 21*time.Hour, h.dlq.TTL)
 	assert.Equal(t, []time.Duration{23 * time.Minute, 24 * time.Second}, []time.Duration{h.guard.ProcessedTTL, h.guard.InflightTTL})
 	assert.Equal(t, 7, newDLQReplayer(&s, h.store, h.dlq, h.js, h.random).MaxReplays)
-	for _, key := range []string{recovery.ReconcilerKey, recovery.ReplayerKey} {
-		assert.Equal(t, 30*time.Second, h.tickLock(key, phase.ReconcileLock).TTL)
-	}
 }
 
 // So do what can be taken away: each is where its own setting is, whatever the others are.

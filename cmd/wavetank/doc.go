@@ -19,6 +19,7 @@
 //	folder.go                       where a run is kept
 //	verify.go                       runs that should be equal
 //	verifyworker.go, difference.go  a process that makes them, and where two part
+//	child.go                        a process that is asked and answers
 //	explain.go                      one thing in words
 //	deadletters.go, alerts.go       dead letters and alerts in words
 //	sections.go, tryit.go           a section of a file, and where a setting shows

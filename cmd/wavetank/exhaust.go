@@ -6,10 +6,8 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"io/fs"
 	"os"
 	"path/filepath"
-	"slices"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -102,7 +100,7 @@ func (f *exhaustFlags) exhaust(cmd *cobra.Command, args []string, stdout, stderr
 	if err != nil {
 		return err
 	}
-	if err := certifiable(dir); err != nil {
+	if err := onlyHolds(dir, "a certificate", exhaust.CampaignDir, exhaust.OptionsFile, exhaust.CertificateFile, exhaust.TriesDir, reports.PageFile, reports.IndexFile); err != nil {
 		return err
 	}
 	if err := prepare(in(dir, exhaust.CampaignDir), d.Spec(), stderr); err != nil {
@@ -246,23 +244,6 @@ func (f *exhaustFlags) resumed(cmd *cobra.Command, args []string, stderr io.Writ
 		return nil, "", cli.Fail(cli.ExitUsage, "%s was begun by another build, in which the plan makes other operations; begin anew in another folder", f.resume)
 	}
 	return d, f.resume, nil
-}
-
-// certifiable says whether dir can become the folder of a certificate: there is nothing there, or one of an earlier one.
-func certifiable(dir string) error {
-	entries, err := os.ReadDir(dir)
-	if errors.Is(err, fs.ErrNotExist) {
-		return nil
-	}
-	if err != nil {
-		return cli.Fail(cli.ExitUsage, "%s cannot be written: %v; choose another folder with --out", dir, strictyaml.FileReason(err))
-	}
-	for _, e := range entries {
-		if !slices.Contains([]string{exhaust.CampaignDir, exhaust.OptionsFile, exhaust.CertificateFile, exhaust.TriesDir, reports.PageFile, reports.IndexFile}, e.Name()) {
-			return cli.Fail(cli.ExitUsage, "%s holds %s, which is not part of a certificate; choose another folder with --out", dir, e.Name())
-		}
-	}
-	return nil
 }
 
 // publish writes the certificate, a plan for each try that did not hold, and the pages: of the findings, and of the

@@ -89,6 +89,23 @@ func removeLeftovers(parent, name string) {
 	}
 }
 
+// onlyHolds refuses a folder that holds anything but those names. One that there is not yet is as good as an empty one.
+func onlyHolds(dir, what string, names ...string) error {
+	entries, err := os.ReadDir(dir)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil
+	}
+	if err != nil {
+		return cli.Fail(cli.ExitUsage, "%s cannot be written: %v; choose another folder with --out", dir, strictyaml.FileReason(err))
+	}
+	for _, e := range entries {
+		if !slices.Contains(names, e.Name()) {
+			return cli.Fail(cli.ExitUsage, "%s holds %s, which is not part of %s; choose another folder with --out", dir, e.Name(), what)
+		}
+	}
+	return nil
+}
+
 // replaceable says whether path can become a run's folder: there is nothing there, or an empty
 // folder, or that of an earlier run, which may have its JUnit file.
 func replaceable(path string) error {

@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"io/fs"
 	"os"
 	"path/filepath"
 	"runtime"
@@ -84,7 +83,7 @@ func (f *ordersFlags) orders(cmd *cobra.Command, arg string, stdout, stderr io.W
 	if dir == "" {
 		dir = filepath.Join(runsDir, "orders-"+s.Name+s.variant)
 	}
-	if err := searchable(dir); err != nil {
+	if err := onlyHolds(dir, "a search for orders", ordersFile, ordersFindings); err != nil {
 		return err
 	}
 	say := cli.NewPrinter(stdout)
@@ -142,7 +141,7 @@ func (f *ordersFlags) search(ctx context.Context, d *orders.Definition, stderr i
 			return nil, err
 		}
 		defer w.stop()
-		o.Runners = append(o.Runners, w.run)
+		o.Runners = append(o.Runners, w.order)
 	}
 	res, err := d.Explore(ctx, o)
 	if o.Progress != nil {
@@ -182,23 +181,6 @@ const (
 	ordersFile     = "orders.json"
 	ordersFindings = "findings"
 )
-
-// searchable says whether dir can become the folder of a search: there is nothing there, or an earlier one.
-func searchable(dir string) error {
-	entries, err := os.ReadDir(dir)
-	if errors.Is(err, fs.ErrNotExist) {
-		return nil
-	}
-	if err != nil {
-		return cli.Fail(cli.ExitUsage, "%s cannot be written: %v; choose another folder with --out", dir, strictyaml.FileReason(err))
-	}
-	for _, e := range entries {
-		if e.Name() != ordersFile && e.Name() != ordersFindings {
-			return cli.Fail(cli.ExitUsage, "%s holds %s, which is not part of a search for orders; choose another folder with --out", dir, e.Name())
-		}
-	}
-	return nil
-}
 
 // publishOrders writes the result, and a plan with its page for each finding.
 func publishOrders(ctx context.Context, dir string, res *orders.Result) error {

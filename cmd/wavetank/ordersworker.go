@@ -4,10 +4,8 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
-	"fmt"
 	"io"
 	"os"
-	"os/exec"
 	"os/signal"
 	"runtime/debug"
 
@@ -67,54 +65,27 @@ func workOrders(ctx context.Context, in io.Reader, out io.Writer) error {
 	}
 }
 
-// ordersProcess is one child process, as its parent sees it.
-type ordersProcess struct {
-	cmd     *exec.Cmd
-	in      io.WriteCloser
-	lists   *json.Encoder
-	answers *json.Decoder
-	errors  head
-}
-
-func startOrdersWorker(ctx context.Context, d *orders.Definition) (*ordersProcess, error) {
-	self, err := os.Executable()
+// startOrdersWorker starts a child that runs what is asked for.
+func startOrdersWorker(ctx context.Context, d *orders.Definition) (*child, error) {
+	c, err := startChild(ctx, 1, []string{ordersWorker}) // a world moves one step at a time
 	if err != nil {
 		return nil, err
 	}
-	w := &ordersProcess{cmd: exec.CommandContext(ctx, self, ordersWorker)}
-	w.cmd.Env = append(os.Environ(), "GOMAXPROCS=1") // a world moves one step at a time
-	w.cmd.Stderr = &w.errors
-	if w.in, err = w.cmd.StdinPipe(); err != nil {
-		return nil, err
-	}
-	out, err := w.cmd.StdoutPipe()
-	if err != nil {
-		return nil, err
-	}
-	if err := w.cmd.Start(); err != nil {
-		return nil, err
-	}
-	w.lists, w.answers = json.NewEncoder(w.in), json.NewDecoder(out)
-	return w, w.lists.Encode(d)
+	return c, c.asks.Encode(d)
 }
 
-func (w *ordersProcess) run(_ context.Context, list []sim.Preemption) (*orders.Run, error) {
+// order has the child run the plan in the order of these pre-emptions.
+func (c *child) order(_ context.Context, list []sim.Preemption) (*orders.Run, error) {
 	var o ordered
-	err := w.lists.Encode(list)
+	err := c.asks.Encode(list)
 	if err == nil {
-		err = w.answers.Decode(&o)
+		err = c.answers.Decode(&o)
 	}
 	switch {
 	case err != nil:
-		w.stop()
-		return nil, &cli.Error{Code: cli.ExitInternal, Text: fmt.Sprintf("a worker ended: %v", err), Detail: w.errors.String()}
+		return nil, c.died("a worker", err)
 	case o.Error != "":
 		return nil, errors.New(o.Error)
 	}
 	return o.Run, nil
-}
-
-func (w *ordersProcess) stop() {
-	_ = w.in.Close()
-	_ = w.cmd.Wait()
 }

@@ -80,6 +80,9 @@ func (f *powerFlags) power(cmd *cobra.Command, stdout, stderr io.Writer) error {
 	if data, err := os.ReadFile("go.mod"); err != nil || !strings.HasPrefix(string(data), "module github.com/wavetank-sim/wavetank\n") {
 		return cli.Fail(cli.ExitUsage, "there is no source of the scheduler here; run power in the folder of the repository")
 	}
+	if err := onlyHolds(f.out, "a measurement of power", powerFile); err != nil {
+		return err
+	}
 	res, err := f.begun()
 	if err != nil {
 		return err
@@ -126,8 +129,8 @@ func (f *powerFlags) begun() (*power.Result, error) {
 	return &res, nil
 }
 
-// measure adds rows to the result until it has so many mutants that compile. Mutants are taken as they were drawn, and those
-// of which earlier ones are under way may be measured beyond the number.
+// measure adds rows to the result until so many of them compile. Mutations are begun in the order in which they were drawn.
+// The workers finish what they have begun, so that a few more may be measured than were asked for.
 func (f *powerFlags) measure(ctx context.Context, res *power.Result, drawn []power.Mutation, stderr io.Writer) error {
 	removeTemp, err := ownTemp()
 	if err != nil {

@@ -7,11 +7,8 @@ import (
 	"fmt"
 	"io"
 	"os"
-	"os/exec"
 	"os/signal"
 	"path/filepath"
-	"strings"
-	"sync"
 
 	"github.com/spf13/cobra"
 
@@ -105,44 +102,26 @@ func (o *outcome) of(ctx context.Context, s *subject, trace string) error {
 	return w.Flush()
 }
 
-// worker is one child process, as its parent sees it.
+// worker is one child process of verify, as its parent sees it.
 type worker struct {
-	procs   int // its GOMAXPROCS
-	traces  string
-	cmd     *exec.Cmd
-	in      io.WriteCloser
-	tasks   *json.Encoder
-	answers *json.Decoder
-	errors  head
+	*child
+	procs  int // its GOMAXPROCS
+	traces string
 }
 
 func startWorker(ctx context.Context, procs int, traces string, args []string) (*worker, error) {
-	self, err := os.Executable()
-	if err != nil {
-		return nil, err
-	}
 	if err := os.Mkdir(traces, 0o755); err != nil {
 		return nil, err
 	}
 	args = append([]string{args[0], "--traces", traces}, args[1:]...)
-	w := &worker{procs: procs, traces: traces, cmd: exec.CommandContext(ctx, self, args...)}
-	w.cmd.Env = append(os.Environ(), fmt.Sprintf("GOMAXPROCS=%d", procs), "TMPDIR="+traces) // the parent removes what a killed child leaves
-	w.cmd.Stderr = &w.errors
-	if w.in, err = w.cmd.StdinPipe(); err != nil {
-		return nil, err
-	}
-	out, err := w.cmd.StdoutPipe()
-	if err != nil {
-		return nil, err
-	}
-	w.tasks, w.answers = json.NewEncoder(w.in), json.NewDecoder(out)
-	return w, w.cmd.Start()
+	c, err := startChild(ctx, procs, args, "TMPDIR="+traces) // the parent removes what a killed child leaves
+	return &worker{c, procs, traces}, err
 }
 
 func (w *worker) trace(t task) string { return filepath.Join(w.traces, traceName(t)) }
 
 func (w *worker) send(t task) error {
-	if err := w.tasks.Encode(t); err != nil {
+	if err := w.asks.Encode(t); err != nil {
 		return w.died(err)
 	}
 	return nil
@@ -162,35 +141,5 @@ func (w *worker) receive(want task) (o outcome, err error) {
 
 // died says how the process ended that should have answered.
 func (w *worker) died(err error) error {
-	_ = w.in.Close()
-	if wait := w.cmd.Wait(); wait != nil {
-		err = wait
-	}
-	return &cli.Error{Code: cli.ExitInternal, Text: fmt.Sprintf("the process with GOMAXPROCS=%d ended: %v", w.procs, err), Detail: w.errors.String()}
-}
-
-func (w *worker) stop() {
-	_ = w.in.Close()
-	_ = w.cmd.Wait()
-}
-
-// head keeps the beginning of what a process says on its standard error, where a panic's cause is.
-type head struct {
-	mu   sync.Mutex
-	text strings.Builder
-}
-
-const headBytesMax = 16 << 10
-
-func (h *head) Write(p []byte) (int, error) {
-	h.mu.Lock()
-	defer h.mu.Unlock()
-	h.text.Write(p[:min(len(p), headBytesMax-min(h.text.Len(), headBytesMax))])
-	return len(p), nil
-}
-
-func (h *head) String() string {
-	h.mu.Lock()
-	defer h.mu.Unlock()
-	return strings.TrimRight(h.text.String(), "\n")
+	return w.child.died(fmt.Sprintf("the process with GOMAXPROCS=%d", w.procs), err)
 }

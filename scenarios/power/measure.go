@@ -3,6 +3,7 @@ package power
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"os"
 	"os/exec"
@@ -57,7 +58,7 @@ func (b *Bench) Measure(ctx context.Context, m Mutation) (Row, error) {
 	return row, ctx.Err()
 }
 
-// build compiles the testbed with the mutation, and says whether it compiles.
+// build compiles the testbed with the mutation, and says whether it compiles. It fails where there is no go command.
 func (b *Bench) build(ctx context.Context, dir, program string, m Mutation) (bool, error) {
 	root, err := filepath.Abs(b.Root)
 	if err != nil {
@@ -85,7 +86,11 @@ func (b *Bench) build(ctx context.Context, dir, program string, m Mutation) (boo
 	}
 	cmd := exec.CommandContext(ctx, "go", "build", "-buildvcs=false", "-ldflags=-w", "-overlay", overlay, "-o", program, "./cmd/wavetank")
 	cmd.Dir = root
-	return cmd.Run() == nil, ctx.Err()
+	err = cmd.Run()
+	if refused := (*exec.ExitError)(nil); errors.As(err, &refused) {
+		return false, ctx.Err()
+	}
+	return err == nil, err
 }
 
 // kill runs the search until the first run that shows the mistake.
