@@ -64,7 +64,7 @@ func (f *faults) call(ctx context.Context, name string, apply func() error) erro
 	f.calls = append(f.calls, string(p)+" "+name)
 	at, _ := ctx.Deadline()
 	left, want := time.Until(at), f.times[timeOf(p, name)]
-	if p != "" && (want-left).Abs() > 8*time.Second {
+	if p != "" && (left > want || left < want-want/5-8*time.Second) { // a busy machine may have used up some of it
 		f.untimely = append(f.untimely, fmt.Sprintf("%s %s has %v, not %v", p, name, left, want))
 	}
 	word := "ok"
