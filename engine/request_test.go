@@ -78,6 +78,20 @@ func TestAPreferredWorkersOwnSubject(t *testing.T) {
 	}
 }
 
+func TestAPreferredWorkerIsPreferredByEachAttempt(t *testing.T) {
+	h := newHarness(t)
+	h.worker("worker-1")
+	h.worker("worker-2")
+	req := request("job-1")
+	req.Labels = map[string]string{job.LabelPreferredWorker: "worker-2"}
+	require.NoError(t, h.client().Submit(t.Context(), req))
+	h.faults.on(phase.Publish, "before", "before")
+	h.retry(h.handle(req))
+	h.retry(h.handle(req))
+	require.NoError(t, h.handle(req))
+	assert.Equal(t, "worker.worker-2.jobs", h.stored()[0].Subject)
+}
+
 func TestAJobWithoutARecordIsTakenIn(t *testing.T) {
 	h := newHarness(t)
 	h.worker("worker-1")

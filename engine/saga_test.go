@@ -169,6 +169,7 @@ func TestAPublishThatFails(t *testing.T) {
 			h.faults.on(phase.SagaPublish, how)
 			require.NoError(t, h.stepEnds("job-3", job.StatusFailedFatal))
 			assert.EqualValues(t, 1, h.metric("saga_compensation_failed"))
+			assert.Zero(t, h.metric("saga_active"), "one that ends in an error is over, too")
 			if !hardened {
 				assert.Empty(t, h.stack())
 				return

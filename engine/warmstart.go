@@ -28,7 +28,7 @@ func (e *Engine) warmStart(ctx context.Context) {
 	}
 	snapshot, err := e.readSnapshot(ctx)
 	if errors.Is(err, redis.Nil) {
-		e.log.LogAttrs(ctx, slog.LevelInfo, "cold start: there is no snapshot yet", slog.String("key", registry.SnapshotKey))
+		e.log.LogAttrs(ctx, slog.LevelWarn, "cold start: there is no snapshot yet", slog.String("key", registry.SnapshotKey))
 		return
 	}
 	if err != nil {

@@ -103,6 +103,7 @@ func TestHydrateAgain(t *testing.T) {
 		r.Heartbeat(job.Heartbeat{WorkerID: "worker-1", ActiveJobs: 4})
 		clock.Advance(time.Second)
 		assert.Zero(t, r.Hydrate(snapshot(5), trusted), "its own word takes precedence")
+		assert.Equal(t, 4, r.Snapshot()[0].ActiveJobs)
 		clock.Advance(ttl)
 		assert.Equal(t, 1, r.Hydrate(snapshot(6), trusted), "until it is too old")
 	}
