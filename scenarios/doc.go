@@ -5,9 +5,10 @@
 // the jobs that the plan is about.
 //
 // A plan comes from package plans, which has the named scenarios; package search draws plans and shrinks them. What was
-// found so, and is worth keeping, is in testdata/regressions. Package campaign makes many runs, and package sweep
-// compares the points of a grid. Package claims says what the scheduler's documents claim, and what here shows it.
-// Package samples is what a Prometheus would scrape in a run, and package alerts evaluates rules over that.
+// found so, and is worth keeping, is in testdata/regressions; package why finds what it hangs on. Package campaign makes
+// many runs, and package sweep compares the points of a grid. Package claims says what the scheduler's documents claim,
+// and what here shows it. Package samples is what a Prometheus would scrape in a run, and package alerts evaluates rules
+// over that.
 //
 // Its files, each of which calls only those after it:
 //

@@ -16,7 +16,7 @@ import (
 	"github.com/wavetank-sim/wavetank/sim"
 )
 
-// RunOptions are what a run takes besides its plan; none of them changes what happens in it.
+// RunOptions are what a run takes besides its plan; none of them but Branch and Variant changes what happens in it.
 type RunOptions struct {
 	Trace    io.Writer         // receives trace.jsonl: one canonical event a line
 	Progress func(Progress)    // called about five times a second, from another goroutine; nil is none
@@ -26,12 +26,20 @@ type RunOptions struct {
 	Sample   bool              // record what a Prometheus would scrape, in Result.Samples
 	Survey   func(Surveyed)    // is told of each operation that a fault can strike; nil is nobody
 	Choices  func(*sim.Choice) // is told of each choice of a plan whose strategy is bounded; nil is nobody
+	Branch   *Branch           // another order from a step on; nil is the plan's own to its end
 	StopAt   string            // end once this invariant's promise is broken: a search needs to know no more
 
 	Source    string   // the scenario's name, or the plan file as the user typed it, for Result.Replay
 	Overrides []string // how the plan differs from Source, as key=value
 	Modified  bool     // what the plan expects is reported, not judged, as of one with expect.changed
 	Drawn     bool     // it is one of many, drawn by chance: a fault that does not fire is reported, and is no reason to doubt the run
+}
+
+// Branch is another order of the same run.
+type Branch struct {
+	Then sim.Strategy // of the steps behind Step
+	Step int
+	Seed uint64
 }
 
 // Surveyed is an operation that a fault can strike, and what the world is like when it is made.
@@ -122,6 +130,9 @@ func newRun(ctx context.Context, plan *plans.Plan, opt RunOptions) (*run, error)
 	strategy, err := strategyOf(ctx, plan, opt)
 	if err != nil {
 		return nil, err
+	}
+	if b := opt.Branch; b != nil {
+		strategy = &sim.Branch{Trunk: strategy, Then: b.Then, Step: b.Step, Seed: b.Seed}
 	}
 	r := &run{
 		ctx: ctx, plan: plan, opt: opt, strategy: strategy,

@@ -40,6 +40,7 @@
 //	gate.go                              an operation arrives, waits, and has its effect under the eyes of an Intercept
 //	stepper.go                           one operation is granted at a time, and becomes an event
 //	queue.go                             which one is next, and when
+//	branch.go                            an order that parts from another
 //	pct.go, bounded.go                   how it is chosen, by strategies that remember
 //	preemption.go, strategy.go           and by others
 //	trace.go                             the event's canonical line

@@ -4,6 +4,7 @@
 // Its files, each of which calls only those after it:
 //
 //	main.go                         the commands
+//	why.go                          what a violation hangs on
 //	run.go, print.go                one run
 //	exhaust.go                      every single fault, and every pair
 //	checkcertificate.go             a sample of a certificate again

@@ -1,0 +1,16 @@
+// Package why finds what the violation of an invariant hangs on, by running the plan again.
+//
+// [Explain] leaves each strike and each setting of the plan out, alone, and sees whether the violation still comes. What
+// it cannot come without is necessary. Of the runs in which it does not come, the one that goes on longest as the plan's
+// own does is the nearest: where the two part, the violation is decided. The point of no return is the first step from
+// which the violation comes in every order that was tried.
+//
+// All of it is counted in runs and steps, none of it in time: equal plans have equal causes.
+//
+// Its files, each of which calls only those after it:
+//
+//	why.go      the cause of a violation
+//	branch.go   the point of no return
+//	change.go   what is left out, or set otherwise
+//	trial.go    one run, beside the plan's own
+package why

@@ -1,0 +1,83 @@
+package why
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"io"
+	"slices"
+
+	"github.com/cespare/xxhash/v2"
+
+	"github.com/wavetank-sim/wavetank/scenarios"
+	"github.com/wavetank-sim/wavetank/scenarios/plans"
+	"github.com/wavetank-sim/wavetank/scenarios/scheduler"
+	"github.com/wavetank-sim/wavetank/sim"
+)
+
+// bench runs variations of one plan, and judges them by one invariant, whatever its promise.
+type bench struct {
+	ctx       context.Context
+	variant   scheduler.Variant
+	invariant string
+	own       []uint64 // hashes of the events of the plan's own run, in their order
+	runs      int
+	steps     int
+}
+
+// play runs a plan up to the violation, if it comes. It is not known to come, or not to, in a run that used up its steps.
+func (b *bench) play(plan *plans.Plan, branch *scenarios.Branch, trace io.Writer) (res *scenarios.Result, comes, known bool, err error) {
+	p := plan.Clone()
+	if !p.Expect.Judges(b.invariant) {
+		p.Expect.Judged = append(slices.Clone(p.Expect.Judged), b.invariant)
+	}
+	res, err = scenarios.Run(b.ctx, p, scenarios.RunOptions{Variant: b.variant, StopAt: b.invariant, Branch: branch, Trace: trace, Drawn: true})
+	if err != nil {
+		return nil, false, false, err
+	}
+	b.runs++
+	b.steps += res.Steps
+	comes = slices.ContainsFunc(res.Violations, func(v scenarios.Violation) bool { return v.Invariant == b.invariant })
+	return res, comes, comes || !res.OutOfSteps, nil
+}
+
+// hashes takes the events of a run down, a hash for each.
+type hashes struct{ list []uint64 }
+
+func (h *hashes) Write(line []byte) (int, error) {
+	h.list = append(h.list, xxhash.Sum64(line))
+	return len(line), nil
+}
+
+// parting counts the events that a run has as the plan's own run has them, before the first that differs.
+type parting struct {
+	own    []uint64
+	equal  int
+	parted bool
+}
+
+func (p *parting) Write(line []byte) (int, error) {
+	if !p.parted {
+		if p.parted = p.equal >= len(p.own) || p.own[p.equal] != xxhash.Sum64(line); !p.parted {
+			p.equal++
+		}
+	}
+	return len(line), nil
+}
+
+// nth keeps the event of one step.
+type nth struct {
+	step  int // from 1
+	seen  int
+	event *sim.Event
+}
+
+func (n *nth) Write(line []byte) (int, error) {
+	if n.seen++; n.seen == n.step {
+		n.event = &sim.Event{}
+		if err := json.Unmarshal(bytes.TrimSuffix(line, []byte("\n")), n.event); err != nil {
+			return 0, err
+		}
+	}
+	return len(line), nil
+}

@@ -1,0 +1,66 @@
+package why
+
+import (
+	"bytes"
+	"context"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/wavetank-sim/wavetank/scenarios"
+	"github.com/wavetank-sim/wavetank/scenarios/plans"
+	"github.com/wavetank-sim/wavetank/sim"
+)
+
+func load(t *testing.T, name string, sets ...string) *plans.Plan {
+	p, err := plans.Load(name)
+	require.NoError(t, err)
+	for _, set := range sets {
+		require.NoError(t, p.Set(set))
+	}
+	return p
+}
+
+func TestALostAckIsToBlameAndEpochsWouldHaveHeldIt(t *testing.T) {
+	c, err := Explain(context.Background(), load(t, "publish-ack-lost"), Options{})
+	require.NoError(t, err)
+	assert.Equal(t, "one-dispatch-per-job", c.Invariant)
+	require.Len(t, c.Needed(Strike, Setting), 1)
+	assert.Equal(t, "fail-after on publish of job 3", c.Needed(Strike)[0].Says)
+	assert.Equal(t, "workload.slow.3=10s", c.Unneeded()[0].Says)
+	require.Len(t, c.Needed(Remedy), 1)
+	assert.Equal(t, "engine.epochs=true", c.Needed(Remedy)[0].Instead)
+	assert.Contains(t, c.Nearest.Own.Says, "struck by fail-after")
+	assert.Contains(t, c.Nearest.Other.Says, "publish")
+	assert.Equal(t, c.Nearest.Own.Step, c.Nearest.Other.Step)
+	assert.Zero(t, c.NoReturn.Step)
+	assert.GreaterOrEqual(t, len(c.Path), 3)
+	assert.LessOrEqual(t, len(c.Path), 6)
+	assert.Contains(t, c.Path[len(c.Path)-1].Says, "one-dispatch-per-job was violated")
+}
+
+func TestWithoutAViolationThereIsNothingToExplain(t *testing.T) {
+	_, err := Explain(context.Background(), load(t, "calm"), Options{})
+	require.ErrorIs(t, err, ErrHeld)
+	_, err = Explain(context.Background(), load(t, "publish-ack-lost"), Options{Invariant: "every-job-settles"})
+	require.ErrorIs(t, err, ErrHeld)
+}
+
+func TestABranchHasTheEventsOfItsTrunkUpToItsStep(t *testing.T) {
+	trace := func(b *scenarios.Branch) [][]byte {
+		var out bytes.Buffer
+		_, err := scenarios.Run(context.Background(), load(t, "calm", "workload.jobs=2"), scenarios.RunOptions{Branch: b, Trace: &out})
+		require.NoError(t, err)
+		return bytes.Split(out.Bytes(), []byte("\n"))
+	}
+	own := trace(nil)
+	for _, then := range []sim.Strategy{sim.Latency{}, sim.Random{}} {
+		one, other := trace(&scenarios.Branch{Then: then, Step: 60, Seed: 1}), trace(&scenarios.Branch{Then: then, Step: 60, Seed: 2})
+		assert.Equal(t, own[:60], one[:60])
+		assert.Equal(t, own[:60], other[:60])
+		assert.NotEqual(t, one, other)
+		assert.NotEqual(t, own, one)
+		assert.Equal(t, one, trace(&scenarios.Branch{Then: then, Step: 60, Seed: 1}))
+	}
+}
