@@ -40,7 +40,7 @@ violation comes whatever is changed, 130 interrupted.`,
 		Example: `  wavetank why publish-ack-lost
   wavetank why publish-ack-lost --invariant one-effect-per-key
   wavetank why paused-holder --preset hardened --set engine.fence=false
-  wavetank why runs/fuzz/findings/1/plan.yaml`,
+  wavetank why runs/fuzz/findings/one-dispatch-per-job-d851938f.yaml`,
 		Args:              cli.OneArg("the scenario or plan file"),
 		ValidArgsFunction: completeScenarios(),
 		RunE: func(cmd *cobra.Command, args []string) error {
@@ -103,7 +103,7 @@ func printCause(p *cli.Printer, s *subject, c *why.Cause) {
 		}
 		return fmt.Sprintf("step %d: %s", at.Step, at.Says)
 	})
-	cli.Section(p, "Necessary: without any one of these it does not come", c.Needed(why.Strike, why.Setting), func(t why.Tried) string {
+	cli.Section(p, "Necessary: it does not come if one of these is left out", c.Needed(why.Strike, why.Setting), func(t why.Tried) string {
 		if t.Instead != "" {
 			return fmt.Sprintf("%s (with %s it holds)", t.Says, t.Instead)
 		}
@@ -128,7 +128,7 @@ func printCause(p *cli.Printer, s *subject, c *why.Cause) {
 		p.Line("\n%s", p.Paint(cli.Bold, "Point of no return"))
 		switch n.Step {
 		case 0:
-			p.Line("  None: it came in each of %d orders from the start.", n.Orders)
+			p.Line("  The start: it came in each of %d orders.", n.Orders)
 		default:
 			p.Line("  Step %d: from there it came in each of %d orders; from the step before in %d.", n.Step, n.Orders, n.Before)
 		}

@@ -22,7 +22,7 @@ const ordersTried = 8
 // as many steps as most.
 func (b *bench) noReturn(plan *plans.Plan, violated, most int) (*NoReturn, error) {
 	least, from := b.steps, 0
-	all := func(step int) (came int, every bool, err error) {
+	tries := func(step int) (came int, err error) {
 		for seed := range uint64(ordersTried) {
 			var then sim.Strategy = sim.Latency{}
 			if seed%2 == 1 {
@@ -30,22 +30,22 @@ func (b *bench) noReturn(plan *plans.Plan, violated, most int) (*NoReturn, error
 			}
 			_, comes, _, err := b.play(plan, &scenarios.Branch{Then: then, Step: step, Seed: seed}, nil)
 			if err != nil {
-				return 0, false, err
+				return 0, err
 			}
 			if comes {
 				came++
 			}
 		}
-		return came, came == ordersTried, nil
+		return came, nil
 	}
 	n := &NoReturn{Step: violated, Orders: ordersTried}
 	for from < n.Step {
 		middle := from + (n.Step-from)/2
-		came, every, err := all(middle)
+		came, err := tries(middle)
 		switch {
 		case err != nil:
 			return nil, err
-		case every:
+		case came == ordersTried:
 			n.Step = middle
 		default:
 			from, n.Before = middle+1, came
