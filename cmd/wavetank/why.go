@@ -40,7 +40,7 @@ violation comes whatever is changed, 130 interrupted.`,
 		Example: `  wavetank why publish-ack-lost
   wavetank why publish-ack-lost --invariant one-effect-per-key
   wavetank why paused-holder --preset hardened --set engine.fence=false
-  wavetank why runs/fuzz/findings/one-dispatch-per-job-d851938f.yaml`,
+  wavetank why runs/fuzz-11-3f535cbd/findings/one-dispatch-per-job-d851938f.yaml`,
 		Args:              cli.OneArg("the scenario or plan file"),
 		ValidArgsFunction: completeScenarios(),
 		RunE: func(cmd *cobra.Command, args []string) error {
