@@ -15,6 +15,7 @@ import (
 	"github.com/wavetank-sim/wavetank/engine/lock"
 	"github.com/wavetank-sim/wavetank/engine/phase"
 	"github.com/wavetank-sim/wavetank/engine/registry"
+	"github.com/wavetank-sim/wavetank/engine/routing"
 	"github.com/wavetank-sim/wavetank/engine/settings"
 	"github.com/wavetank-sim/wavetank/engine/store"
 )
@@ -190,6 +191,10 @@ func TestAStartWithoutASnapshotIsCold(t *testing.T) {
 		h.warmStart(t.Context())
 		assert.Empty(t, h.registry.Snapshot(), name)
 		assert.True(t, h.logged("cold start", "WARN"), name)
+
+		retry := h.retry(h.handle(h.submit()))
+		assert.ErrorIs(t, retry, routing.ErrNoWorkers, name)
+		assert.Equal(t, "no_workers", retry.ReasonCode, name)
 	}
 }
 
