@@ -97,7 +97,7 @@ func TestPerturbationsKeepThePromises(t *testing.T) {
 			if loses(base) {
 				t.Skip("it is there to break promises")
 			}
-			for _, p := range examples(Space{Base: base}, 4) {
+			for _, p := range examples(Space{Base: base}, 2) {
 				require.Empty(t, breaks(t, p, ""), "%s", PlanText(t, p))
 			}
 		})
