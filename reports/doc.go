@@ -26,6 +26,7 @@
 //	markdown.go                       text in GitHub's Markdown
 //	write.go                          the folder of a run, and files written whole
 //	page.go                           the page of a run
+//	why.go                            the cause of its first violation
 //	lanes.go, tables.go               its parts, beside the figures of package plots
 //	collect.go                        what they show of the trace
 //	focus.go, world.go                whom they look at, in which world

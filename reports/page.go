@@ -27,6 +27,7 @@ type view struct {
 	World          string
 	Jump           string // the first violation's anchor; empty if there is none
 	JumpOutside    bool   // it is outside its invariant's promise, as all of them are
+	Why            *whyView
 	TellingRows    []toldRow
 	TellingLeft    int
 	Violating      []violationRow
@@ -88,6 +89,7 @@ func viewOf(plan *plans.Plan, res *scenarios.Result, f focus, c *collector) view
 		Result: &shallow, Badge: verdictBadge(res.Verdict), VirtualTime: words.Instant(res.Virtual), World: words.List(inhabitants(plan)),
 		Lanes: diagram, Machine: plots.MachineOf(res), Figures: plots.Run(plan, res, plots.Traced{Focus: f.jobs, Naks: c.naks, Rollbacks: c.rollbacks}), CounterRows: counters(res),
 	}
+	v.Why = whyOf(res, shown)
 	v.Telling, v.TellingLeft = words.Capped(res.Telling, tellingMax)
 	for i, sentence := range v.Telling {
 		row := toldRow{Text: sentence}

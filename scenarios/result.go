@@ -1,9 +1,11 @@
 package scenarios
 
 import (
+	"slices"
 	"time"
 
 	"github.com/wavetank-sim/wavetank/scenarios/samples"
+	"github.com/wavetank-sim/wavetank/scenarios/why"
 )
 
 // ResultVersion is the format of result.json.
@@ -50,6 +52,7 @@ type Result struct {
 	Audit      []AuditEvent       `json:"audit,omitempty"`    // the decisions on record, in their order
 	Breakers   []BreakerChange    `json:"breakers,omitempty"` // what each replica's circuit breakers did, in the order of time
 	Open       []string           `json:"open,omitempty"`     // what else is still to come, a sentence each
+	Cause      *why.Cause         `json:"cause,omitempty"`    // of the first violation; nil: there is none, or nobody looked for it
 	Counters   map[string]float64 `json:"counters,omitempty"` // the schedulers' metrics, summed, as name{label="value"}
 
 	Samples *samples.Recording `json:"-"` // what a Prometheus would have scraped; nil if that was not recorded
@@ -175,4 +178,48 @@ type Unsettled struct {
 	State  string        `json:"state"`
 	Since  time.Duration `json:"since_ns"`
 	Reason string        `json:"reason"`
+}
+
+// Leading are the sentences of the story that lead to a violation, at most so many, and how many more there are. What the
+// violation depends on stays longest, then what the faults did. Of the others, those before the first fault go first, and
+// then those in the middle.
+func (r *Result) Leading(v *Violation, most int) (list []int, left int) {
+	struck, first := map[int]bool{}, 0
+	for _, f := range r.Fired {
+		struck[f.Step] = true
+	}
+	for i, at := range r.TellingAt {
+		before := at.At < v.At || at.At == v.At && at.Step <= v.Step && (at.Step > 0 || v.Step == 0)
+		if at.Violates == "" && before {
+			list = append(list, i)
+			if struck[at.Step] && first == 0 {
+				first = i
+			}
+		}
+	}
+	left = max(0, len(list)-most)
+	depends := func(i int) bool { return slices.Contains(v.Steps, r.TellingAt[i].Step) }
+	for _, goes := range []func(int) bool{
+		func(i int) bool { return i < first && !depends(i) },
+		func(i int) bool { return !depends(i) && !struck[r.TellingAt[i].Step] },
+		func(i int) bool { return !depends(i) },
+		func(int) bool { return true },
+	} {
+		list = withoutTheMiddle(list, len(list)-most, goes)
+	}
+	return list, left
+}
+
+// withoutTheMiddle leaves out n of those that may go, or all of them.
+func withoutTheMiddle(list []int, n int, goes func(int) bool) []int {
+	var may []int
+	for _, i := range list {
+		if goes(i) {
+			may = append(may, i)
+		}
+	}
+	n = min(max(n, 0), len(may))
+	from := (len(may) - n + 1) / 2
+	out := may[from : from+n]
+	return slices.DeleteFunc(list, func(i int) bool { return slices.Contains(out, i) })
 }

@@ -31,6 +31,10 @@ func printPlan(p *cli.Printer, s *subject) {
 // printResult says what came of it. The last line is the command that repeats it.
 func printResult(p *cli.Printer, res *scenarios.Result, page string) {
 	printVerdict(p, res)
+	if c := res.Cause; c != nil {
+		p.Line("\n%s", p.Paint(cli.Bold, "Why"))
+		p.Line("  %s", c)
+	}
 	p.Line("\n%s", p.Paint(cli.Bold, "Story"))
 	for _, sentence := range res.Telling { // it has a bound of its own
 		p.Line("  %s", sentence)

@@ -15,6 +15,7 @@ import (
 	"github.com/wavetank-sim/wavetank/reports"
 	"github.com/wavetank-sim/wavetank/scenarios"
 	"github.com/wavetank-sim/wavetank/scenarios/strictyaml"
+	"github.com/wavetank-sim/wavetank/scenarios/whatif"
 )
 
 type runFlags struct {
@@ -24,6 +25,7 @@ type runFlags struct {
 	json  bool
 	quiet bool
 	junit string
+	noWhy bool
 }
 
 func newRun() *cobra.Command {
@@ -36,6 +38,9 @@ jobs that the plan is about, and how to repeat it. It leaves a folder with
 plan.yaml, result.json, trace.jsonl, samples.json and report.html. A plan given
 as - is read from standard input. samples.json has what a Prometheus would have
 scraped; the program wavetank-alerts evaluates the alerting rules over it.
+
+If an invariant is broken, run makes some more runs to find what the first
+violation hangs on. The command why goes further.
 
 A folder of an earlier run is replaced, with what --junit wrote there; any other
 folder is left alone.`,
@@ -60,6 +65,7 @@ folder is left alone.`,
 	cmd.Flags().StringVar(&f.out, "out", "", "the run's folder, `DIR` (default runs/SCENARIO-SEED, and a hash behind it for a changed scenario, or a plan of your own)")
 	cmd.Flags().BoolVar(&f.json, "json", false, "print result.json, and nothing else, on standard output")
 	cmd.Flags().StringVar(&f.junit, "junit", "", "write the result for CI, as JUnit XML, to `FILE`, whose folder is made if it is missing")
+	cmd.Flags().BoolVar(&f.noWhy, "no-why", false, "do not look for what a violation hangs on")
 	cmd.Flags().BoolVarP(&f.quiet, "quiet", "q", false, "print only the verdict")
 	return cmd
 }
@@ -155,10 +161,28 @@ func (f *runFlags) simulate(ctx context.Context, s *subject, dir *folder, show *
 	case closed != nil:
 		return nil, closed
 	}
+	if len(res.Violations) > 0 && !f.noWhy {
+		if err := f.explain(ctx, s, res, show); err != nil {
+			return nil, err
+		}
+	}
 	if err := reports.Write(dir.temp, s.Plan, res); err != nil {
 		return nil, dir.unwritable(err)
 	}
 	return res, nil
+}
+
+// explain looks for what the first violation hangs on.
+func (f *runFlags) explain(ctx context.Context, s *subject, res *scenarios.Result, show *cli.Progress) (err error) {
+	res.Cause, err = whatif.Explain(ctx, s.Plan, whatif.Options{Quick: true, Progress: func(what string) { show.Show("why: %s", what) }})
+	show.Done()
+	switch cause := context.Cause(ctx); {
+	case cause != nil:
+		return cause
+	case err != nil:
+		return fmt.Errorf("%s, seed %d: the run broke down while it was made again to find why: %w", s.Name, s.Seed, err)
+	}
+	return nil
 }
 
 func copyFile(w io.Writer, name string) error {

@@ -10,6 +10,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/wavetank-sim/wavetank/cmd/internal/cli"
+	"github.com/wavetank-sim/wavetank/scenarios/whatif"
 	"github.com/wavetank-sim/wavetank/scenarios/why"
 )
 
@@ -73,12 +74,12 @@ func (f *whyFlags) why(ctx context.Context, arg string, stdout, stderr io.Writer
 	ctx, stop := cli.Interruptible(ctx, removeTemp)
 	defer stop()
 	show := cli.NewProgress(stderr, f.quiet)
-	cause, err := why.Explain(ctx, s.Plan, why.Options{Invariant: f.invariant, Progress: func(what string) { show.Show("%s", what) }})
+	cause, err := whatif.Explain(ctx, s.Plan, whatif.Options{Invariant: f.invariant, Progress: func(what string) { show.Show("%s", what) }})
 	show.Done()
 	switch {
 	case errors.Is(context.Cause(ctx), cli.ErrInterrupted):
 		return cli.Fail(cli.ExitInterrupted, "interrupted")
-	case errors.Is(err, why.ErrHeld):
+	case errors.Is(err, whatif.ErrHeld):
 		return cli.Fail(cli.ExitInconclusive, "%s, seed %d: %v; there is nothing to explain", s.Name, s.Seed, err)
 	case err != nil:
 		return err
@@ -97,18 +98,10 @@ func (f *whyFlags) why(ctx context.Context, arg string, stdout, stderr io.Writer
 func printCause(p *cli.Printer, s *subject, c *why.Cause) {
 	p.Line("%s, preset %s, seed %d: %s was broken at step %d, %s", p.Paint(cli.Bold, s.Name), s.Preset, s.Seed, c.Invariant, c.Step, instant(c.At))
 	p.Line("  %s", c.Message)
-	cli.Section(p, "How it came", c.Path, func(at why.Point) string {
-		if at.Step == 0 {
-			return at.Says
-		}
-		return fmt.Sprintf("step %d: %s", at.Step, at.Says)
-	})
-	cli.Section(p, "Necessary: it does not come if one of these is left out", c.Needed(why.Strike, why.Setting), func(t why.Tried) string {
-		if t.Instead != "" {
-			return fmt.Sprintf("%s (with %s it holds)", t.Says, t.Instead)
-		}
-		return t.Says
-	})
+	p.Line("  %s", c)
+	cli.Section(p, "How it came", c.Path, pointed)
+	cli.Section(p, "Necessary: it does not come if one of these is left out", c.Blamed(), changed)
+	cli.Section(p, "Circumstances that it does not come without, either", c.Circumstances(), changed)
 	cli.Section(p, "Not necessary", c.Unneeded(), func(t why.Tried) string { return t.Says })
 	if len(c.Together) > 0 {
 		p.Line("\nNone is necessary alone. Without all of these together it does not come:\n  %s", strings.Join(c.Together, "\n  "))
@@ -135,7 +128,24 @@ func printCause(p *cli.Printer, s *subject, c *why.Cause) {
 	} else {
 		p.Line("\nThe point of no return was not found: the runs are too long.")
 	}
+	if c.Cut {
+		p.Line("\nThe runs are so long that not every change was tried.")
+	}
 	p.Line("\n%s", cli.Plural(c.Runs, "run"))
+}
+
+func pointed(at why.Point) string {
+	if at.Step == 0 {
+		return at.Says
+	}
+	return fmt.Sprintf("step %d: %s", at.Step, at.Says)
+}
+
+func changed(t why.Tried) string {
+	if t.Instead != "" {
+		return fmt.Sprintf("%s (with %s it holds)", t.Says, t.Instead)
+	}
+	return t.Says
 }
 
 // parted is one side of a parting.

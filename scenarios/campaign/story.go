@@ -2,7 +2,6 @@ package campaign
 
 import (
 	"fmt"
-	"slices"
 	"strings"
 	"time"
 
@@ -24,35 +23,15 @@ func leftOut(n int) string {
 	return fmt.Sprintf("%d more steps are left out.", n)
 }
 
-// story says what happened in a run that broke a promise, up to how it broke. Of a long one it keeps what the violation
-// depends on, then what the faults did, then what came last.
+// story says what happened in a run that broke a promise, up to how it broke.
 func story(res *scenarios.Result, v *scenarios.Violation) string {
-	struck := map[int]bool{}
-	for _, f := range res.Fired {
-		struck[f.Step] = true
-	}
+	leading, left := res.Leading(v, storyLines)
 	var told []string
-	var step []int
-	for i, at := range res.TellingAt {
-		if at.Violates == "" && (at.At < v.At || at.At == v.At && at.Step <= v.Step) {
-			told, step = append(told, res.Telling[i]), append(step, at.Step)
-		}
+	for _, i := range leading {
+		told = append(told, res.Telling[i])
 	}
 	end := ""
-	if over := len(told) - storyLines; over > 0 {
-		left := 0
-		for _, spared := range []func(int) bool{
-			func(step int) bool { return slices.Contains(v.Steps, step) || struck[step] },
-			func(step int) bool { return slices.Contains(v.Steps, step) },
-		} {
-			for i := 0; i < len(told) && left < over; {
-				if spared(step[i]) {
-					i++
-					continue
-				}
-				told, step, left = slices.Delete(told, i, i+1), slices.Delete(step, i, i+1), left+1
-			}
-		}
+	if left > 0 {
 		end = " " + leftOut(left)
 	}
 	message := strings.TrimPrefix(v.Message, v.Job+": ")

@@ -1,4 +1,4 @@
-// Package why finds what the violation of an invariant hangs on, by running the plan again.
+// Package whatif finds what the violation of an invariant hangs on, by running the plan again.
 //
 // [Explain] leaves each strike and each setting of the plan out, alone, and sees whether the violation still comes. What
 // it cannot come without is necessary. Of the runs in which it does not come, the one that goes on longest as the plan's
@@ -9,8 +9,8 @@
 //
 // Its files, each of which calls only those after it:
 //
-//	why.go      the cause of a violation
+//	whatif.go   the cause of a violation
 //	branch.go   the point of no return
 //	change.go   what is left out, or set otherwise
 //	trial.go    one run, beside the plan's own
-package why
+package whatif

@@ -1,4 +1,4 @@
-package why
+package whatif
 
 import (
 	"bytes"
@@ -10,6 +10,7 @@ import (
 
 	"github.com/wavetank-sim/wavetank/scenarios"
 	"github.com/wavetank-sim/wavetank/scenarios/plans"
+	"github.com/wavetank-sim/wavetank/scenarios/why"
 	"github.com/wavetank-sim/wavetank/sim"
 )
 
@@ -26,11 +27,11 @@ func TestALostAckIsToBlameAndEpochsWouldHaveHeldIt(t *testing.T) {
 	c, err := Explain(context.Background(), load(t, "publish-ack-lost"), Options{})
 	require.NoError(t, err)
 	assert.Equal(t, "one-dispatch-per-job", c.Invariant)
-	require.Len(t, c.Needed(Strike, Setting), 1)
-	assert.Equal(t, "fail-after on publish of job 3", c.Needed(Strike)[0].Says)
+	require.Len(t, c.Needed(why.Strike, why.Setting), 1)
+	assert.Equal(t, "fail-after on publish of job 3", c.Needed(why.Strike)[0].Says)
 	assert.Equal(t, "workload.slow.3=10s", c.Unneeded()[0].Says)
-	require.Len(t, c.Needed(Remedy), 1)
-	assert.Equal(t, "engine.epochs=true", c.Needed(Remedy)[0].Instead)
+	require.Len(t, c.Needed(why.Remedy), 1)
+	assert.Equal(t, "engine.epochs=true", c.Needed(why.Remedy)[0].Instead)
 	assert.Contains(t, c.Nearest.Own.Says, "struck by fail-after")
 	assert.Contains(t, c.Nearest.Other.Says, "publish")
 	assert.Equal(t, c.Nearest.Own.Step, c.Nearest.Other.Step)

@@ -1,4 +1,4 @@
-package why
+package whatif
 
 import (
 	"bytes"
@@ -18,12 +18,17 @@ import (
 // bench runs variations of one plan, and judges them by one invariant, whatever its promise.
 type bench struct {
 	ctx       context.Context
+	plan      *plans.Plan
 	variant   scheduler.Variant
 	invariant string
 	own       []uint64 // hashes of the events of the plan's own run, in their order
+	say       func(string)
 	runs      int
-	steps     int
+	steps     int // of all runs
+	most      int // how many they may take
 }
+
+func (b *bench) spent() bool { return b.steps > b.most }
 
 // play runs a plan up to the violation, if it comes. It is not known to come, or not to, in a run that used up its steps.
 func (b *bench) play(plan *plans.Plan, branch *scenarios.Branch, trace io.Writer) (res *scenarios.Result, comes, known bool, err error) {

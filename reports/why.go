@@ -1,0 +1,54 @@
+package reports
+
+import (
+	"strings"
+
+	"github.com/wavetank-sim/wavetank/scenarios"
+	"github.com/wavetank-sim/wavetank/scenarios/plans"
+	"github.com/wavetank-sim/wavetank/scenarios/why"
+)
+
+// whyView is what the page says of the first violation's cause.
+type whyView struct {
+	*why.Cause
+	Rows     []toldRow // its path
+	Nearest  *nearestView
+	Hardened string // the command that runs the same plan under the preset hardened; "" if it is that
+}
+
+// nearestView is the nearest run without the violation, beside this one.
+type nearestView struct {
+	Change    string // what is other in it
+	Same      int    // steps that are the same in both
+	Own       string
+	OwnRef    stepRef
+	Other     string
+	OtherTime string
+}
+
+func whyOf(res *scenarios.Result, shown map[int]bool) *whyView {
+	c := res.Cause
+	if c == nil {
+		return nil
+	}
+	v := &whyView{Cause: c}
+	for _, at := range c.Path {
+		v.Rows = append(v.Rows, toldRow{Text: at.Says, Ref: ref(at.Step, at.At, shown)})
+	}
+	if n := c.Nearest; n != nil {
+		v.Nearest = &nearestView{Change: "without " + n.Says, Same: n.Parts - 1, Own: "the run is over", Other: "the run is over"}
+		if n.Instead != "" {
+			v.Nearest.Change = "with " + n.Instead
+		}
+		if n.Own != nil {
+			v.Nearest.Own, v.Nearest.OwnRef = n.Own.Says, ref(n.Own.Step, n.Own.At, shown)
+		}
+		if n.Other != nil {
+			v.Nearest.Other, v.Nearest.OtherTime = n.Other.Says, ref(0, n.Other.At, nil).At
+		}
+	}
+	if c.Hardened != "" && !strings.Contains(res.Replay, "--preset") {
+		v.Hardened = res.Replay + " --preset " + plans.PresetHardened
+	}
+	return v
+}

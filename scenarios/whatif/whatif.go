@@ -1,0 +1,281 @@
+package whatif
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/wavetank-sim/wavetank/scenarios"
+	"github.com/wavetank-sim/wavetank/scenarios/plans"
+	"github.com/wavetank-sim/wavetank/scenarios/scheduler"
+	"github.com/wavetank-sim/wavetank/scenarios/why"
+	"github.com/wavetank-sim/wavetank/sim"
+)
+
+// ErrHeld is what Explain fails with where there is no violation to explain.
+var ErrHeld = errors.New("no invariant was broken")
+
+// Options are what Explain takes besides its plan.
+type Options struct {
+	Invariant string            // whose violation is explained; "" is the first that the run breaks, of promises if it breaks any
+	Variant   scheduler.Variant // changes the code under test; nil leaves it as it is
+	Quick     bool              // tries the parts of the engine only where nothing else is to blame, and looks for no point of no return
+	Progress  func(string)      // is told what is looked for; nil is nobody
+}
+
+// How many steps the changes may take at most, and the search for the point of no return as many again: a second has some
+// twenty thousand.
+const (
+	stepsMost      = 1_000_000
+	stepsMostQuick = 150_000
+)
+
+// Explain runs the plan, and finds what its violation hangs on. It fails with an error that wraps [ErrHeld] if there is none,
+// if the plan cannot be run, or if ctx is cancelled.
+func Explain(ctx context.Context, plan *plans.Plan, opt Options) (*why.Cause, error) {
+	b := &bench{ctx: ctx, plan: plan, variant: opt.Variant, invariant: opt.Invariant, most: stepsMost, say: opt.Progress}
+	if b.say == nil {
+		b.say = func(string) {}
+	}
+	if opt.Quick {
+		b.most = stepsMostQuick
+	}
+	b.say("the plan's own run")
+	if b.invariant == "" {
+		res, err := scenarios.Run(ctx, plan, scenarios.RunOptions{Variant: opt.Variant, Drawn: true})
+		if err != nil {
+			return nil, err
+		}
+		if b.invariant = first(res.Violations); b.invariant == "" {
+			return nil, ErrHeld
+		}
+	}
+	own := &hashes{}
+	res, comes, _, err := b.play(plan, nil, own)
+	if err != nil {
+		return nil, err
+	}
+	if !comes {
+		return nil, fmt.Errorf("%s: %w", b.invariant, ErrHeld)
+	}
+	b.own = own.list
+	v := &res.Violations[slices.IndexFunc(res.Violations, func(v scenarios.Violation) bool { return v.Invariant == b.invariant })]
+	c := &why.Cause{Invariant: v.Invariant, Job: v.Job, Step: v.Step, At: v.At, Message: v.Message}
+	if err := b.blame(c, opt.Quick); err != nil {
+		return nil, err
+	}
+	if !opt.Quick {
+		b.say("the point of no return")
+		end := v.Step
+		if end == 0 {
+			end = res.Steps
+		}
+		if c.NoReturn, err = b.noReturn(end); err != nil {
+			return nil, err
+		}
+	}
+	c.Path = path(res, v)
+	c.Runs = b.runs
+	return c, nil
+}
+
+// blame makes the changes, each alone.
+func (b *bench) blame(c *why.Cause, quick bool) (err error) {
+	given, parts := changes(b.plan)
+	if err := b.tryEach(c, given); err != nil {
+		return err
+	}
+	if len(c.Needed(why.Strike, why.Setting)) == 0 && !c.Cut {
+		b.say("changes at once")
+		if c.Together, err = b.together(given); err != nil {
+			return err
+		}
+	}
+	if c.Hardened, err = b.hardened(); err != nil {
+		return err
+	}
+	if !quick || !c.Found() && c.Hardened == why.Holds {
+		if err := b.tryEach(c, parts); err != nil {
+			return err
+		}
+	}
+	return b.nearest(c, append(given, parts...))
+}
+
+// tryEach tries the changes until the steps are used up.
+func (b *bench) tryEach(c *why.Cause, list []change) error {
+	for i, one := range list {
+		if c.Cut = c.Cut || b.spent(); c.Cut {
+			return nil
+		}
+		b.say(fmt.Sprintf("change %d of %d: %s", i+1, len(list), one.says))
+		t, known, err := b.try(one)
+		if err != nil {
+			return err
+		}
+		if known {
+			c.Tried = append(c.Tried, t)
+		}
+	}
+	return nil
+}
+
+// hardened says what the invariant comes to in the same plan under the preset hardened.
+func (b *bench) hardened() (why.Standing, error) {
+	p := b.plan.Clone()
+	if p.Preset == plans.PresetHardened || b.spent() || p.Set("preset="+plans.PresetHardened) != nil || p.Validate() != nil {
+		return "", nil
+	}
+	b.say("under the preset hardened")
+	_, comes, known, err := b.play(p, nil, nil)
+	switch {
+	case err != nil || !known:
+		return "", err
+	case comes:
+		return why.Breaks, nil
+	default:
+		return why.Holds, nil
+	}
+}
+
+// first is the invariant of the first violation, of those that are judged if there are any.
+func first(list []scenarios.Violation) string {
+	for _, v := range list {
+		if v.Promised {
+			return v.Invariant
+		}
+	}
+	if len(list) > 0 {
+		return list[0].Invariant
+	}
+	return ""
+}
+
+// try makes one change. It is not known what comes of one that makes no valid plan, or a run without an end.
+func (b *bench) try(one change) (t why.Tried, known bool, err error) {
+	p, ok := apply(b.plan, one)
+	if !ok {
+		return t, false, nil
+	}
+	beside := &parting{own: b.own}
+	_, comes, known, err := b.play(p, nil, beside)
+	t = why.Tried{What: one.what, Says: one.says, Instead: one.instead, Needed: !comes}
+	if beside.parted || beside.equal < len(b.own) {
+		t.Parts = beside.equal + 1
+	}
+	return t, known, err
+}
+
+// together finds strikes and settings without all of which the violation does not come, and no fewer of them.
+func (b *bench) together(list []change) ([]string, error) {
+	left := slices.Clone(list)
+	held := func(made []change) (bool, error) {
+		p, ok := apply(b.plan, made...)
+		if !ok {
+			return false, nil
+		}
+		_, comes, known, err := b.play(p, nil, nil)
+		return known && !comes, err
+	}
+	if ok, err := held(left); err != nil || !ok || len(left) < 2 {
+		return nil, err
+	}
+	for i := 0; i < len(left); {
+		fewer := slices.Delete(slices.Clone(left), i, i+1)
+		ok, err := held(fewer)
+		switch {
+		case err != nil:
+			return nil, err
+		case ok:
+			left = fewer
+		default:
+			i++
+		}
+	}
+	var said []string
+	for _, c := range left {
+		said = append(said, c.says)
+	}
+	return said, nil
+}
+
+// nearest finds the nearest run without the violation, and where it parts from the plan's own. One that lacks a strike, or
+// whose engine is another, goes before one in other circumstances.
+func (b *bench) nearest(c *why.Cause, list []change) error {
+	var best *why.Tried
+	for i, t := range c.Tried {
+		if !t.Needed || t.Parts == 0 {
+			continue
+		}
+		if best == nil || !t.Circumstance() && best.Circumstance() || t.Circumstance() == best.Circumstance() && t.Parts > best.Parts {
+			best = &c.Tried[i]
+		}
+	}
+	if best == nil {
+		return nil
+	}
+	i := slices.IndexFunc(list, func(one change) bool {
+		return one.what == best.What && one.says == best.Says && one.instead == best.Instead
+	})
+	other, _ := apply(b.plan, list[i])
+	c.Nearest = &why.Nearest{Tried: *best}
+	for _, run := range []struct {
+		plan *plans.Plan
+		at   **why.Point
+	}{{b.plan, &c.Nearest.Own}, {other, &c.Nearest.Other}} {
+		event := &nth{step: best.Parts}
+		if _, _, _, err := b.play(run.plan, nil, event); err != nil {
+			return err
+		}
+		if e := event.event; e != nil {
+			*run.at = &why.Point{e.Step, e.At, words(e)}
+		}
+	}
+	return nil
+}
+
+// words say who did what, and what came of it.
+func words(e *sim.Event) string {
+	var b strings.Builder
+	if e.Node != "" {
+		b.WriteString(e.Node + ": ")
+	}
+	b.WriteString(string(e.Kind))
+	if e.Name != "" {
+		b.WriteString(" " + e.Name)
+	}
+	switch {
+	case e.Phase != "":
+		b.WriteString(" (" + e.Phase + ")")
+	case e.Target != "":
+		b.WriteString(" " + e.Target)
+	}
+	if e.Job != "" {
+		b.WriteString(" of " + e.Job)
+	}
+	b.WriteString(": " + e.Outcome)
+	if e.Fault != "" {
+		b.WriteString(", struck by " + e.Fault)
+	}
+	return b.String()
+}
+
+// pathMost is how many sentences a path has at most.
+const pathMost = 6
+
+// path is how it came to the violation: the sentences of the story that lead to it, and that of it.
+func path(res *scenarios.Result, v *scenarios.Violation) (list []why.Point) {
+	leading, _ := res.Leading(v, pathMost-1)
+	for i, at := range res.TellingAt {
+		broken := at.Violates == v.Invariant && strings.Contains(res.Telling[i], v.Message)
+		if broken || slices.Contains(leading, i) {
+			list = append(list, why.Point{Step: at.Step, At: at.At, Says: res.Telling[i]})
+		}
+		if broken {
+			break
+		}
+	}
+	return list
+}

@@ -1,0 +1,181 @@
+// Package why holds what is known of why an invariant was broken. Package whatif finds it out.
+package why
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+)
+
+// Cause is what the violation of an invariant hangs on.
+type Cause struct {
+	Invariant string        `json:"invariant"`
+	Job       string        `json:"job,omitempty"`
+	Step      int           `json:"step"`
+	At        time.Duration `json:"at_ns"`
+	Message   string        `json:"message"`
+
+	Tried    []Tried   `json:"tried"`               // each change to the plan, alone
+	Together []string  `json:"together,omitempty"`  // where no strike and no setting is necessary: some that are, if all are changed at once
+	Hardened Standing  `json:"hardened,omitempty"`  // what the same plan does under the preset hardened; "" if it is that already
+	Nearest  *Nearest  `json:"nearest,omitempty"`   // nil: it comes whatever is changed
+	NoReturn *NoReturn `json:"no_return,omitempty"` // nil: it was not looked for to the end
+	Path     []Point   `json:"path"`                // how it came to that, at most six sentences
+	Runs     int       `json:"runs"`                // that all of this took
+	Cut      bool      `json:"cut,omitempty"`       // the runs are so long that not every change was tried
+}
+
+// What says what a change is made to.
+type What string
+
+// What can be changed.
+const (
+	Strike  What = "strike"  // a fault of the plan, left out
+	Setting What = "setting" // a setting that the plan gives, left at its default
+	Remedy  What = "remedy"  // a part of the engine that the plan does without, as the preset hardened has it
+)
+
+// Tried is a change to the plan, and what comes of it.
+type Tried struct {
+	What    What   `json:"what"`
+	Says    string `json:"says"`              // the strike, or key=value as the plan has it
+	Instead string `json:"instead,omitempty"` // key=value as it was tried; of a strike, and of what is given for a job, it is left out
+	Needed  bool   `json:"needed"`            // without it, or with it as it was tried, the violation does not come
+	Parts   int    `json:"parts"`             // the first step that is another than in the plan's own run; 0: none is
+}
+
+// Circumstance says whether the change is to the world or the workload, and not to a strike or the engine.
+func (t *Tried) Circumstance() bool {
+	return t.What == Setting && !strings.HasPrefix(t.Says, "engine.") && !strings.HasPrefix(t.Says, "preset=")
+}
+
+// Standing is what an invariant comes to in a run.
+type Standing string
+
+// The standings of an invariant.
+const (
+	Holds  Standing = "holds"
+	Breaks Standing = "breaks"
+)
+
+// Nearest is the run without the violation that is longest as the plan's own run is, of those that change a strike or the
+// engine if there are any.
+type Nearest struct {
+	Tried
+	Own   *Point `json:"own"`   // the plan's own event at which they part; nil: its run is over
+	Other *Point `json:"other"` // the nearest's; nil likewise
+}
+
+// Point is something that happens at a step.
+type Point struct {
+	Step int           `json:"step"`
+	At   time.Duration `json:"at_ns"`
+	Says string        `json:"says"`
+}
+
+// NoReturn is the first step from which a violation comes in every order that was tried. The orders before the step are
+// the run's own.
+type NoReturn struct {
+	Step   int `json:"step"`   // 0: it comes in every order from the start
+	Orders int `json:"orders"` // how many were tried from each step
+	Before int `json:"before"` // in how many of them it comes from the step before; of Step 0 it is Orders
+}
+
+// Found says whether there is anything that the violation hangs on.
+func (c *Cause) Found() bool {
+	return len(c.Together) > 0 || len(c.Needed(Strike, Setting, Remedy)) > 0
+}
+
+// Needed are the changes without which the violation does not come, of these kinds.
+func (c *Cause) Needed(kinds ...What) (list []Tried) {
+	for _, t := range c.Tried {
+		if t.Needed && slices.Contains(kinds, t.What) {
+			list = append(list, t)
+		}
+	}
+	return list
+}
+
+// Blamed are the strikes, and the settings of the engine, without which the violation does not come.
+func (c *Cause) Blamed() []Tried {
+	return slices.DeleteFunc(c.Needed(Strike, Setting), func(t Tried) bool { return t.Circumstance() })
+}
+
+// Circumstances are the settings of the world and the workload without which the violation does not come.
+func (c *Cause) Circumstances() []Tried {
+	return slices.DeleteFunc(c.Needed(Setting), func(t Tried) bool { return !t.Circumstance() })
+}
+
+// Unneeded are the strikes and settings without any one of which the violation comes all the same.
+func (c *Cause) Unneeded() (list []Tried) {
+	for _, t := range c.Tried {
+		if !t.Needed && t.What != Remedy {
+			list = append(list, t)
+		}
+	}
+	return list
+}
+
+// String says in a sentence or two what the violation hangs on.
+func (c *Cause) String() string {
+	var says string
+	blamed, circumstances, remedies := saying(c.Blamed()), saying(c.Circumstances()), c.Needed(Remedy)
+	switch {
+	case len(blamed) > 0:
+		says = fmt.Sprintf("It takes %s%s. %s", list(blamed), given(circumstances), without(len(blamed)+len(circumstances), c.Invariant))
+	case len(c.Together) > 0:
+		says = fmt.Sprintf("It takes one of these: %s. Only without all of them, %s holds.", strings.Join(c.Together, "; "), c.Invariant)
+	case len(circumstances) > 0:
+		says = fmt.Sprintf("It takes no strike and no setting of the engine%s. %s", given(circumstances), without(len(circumstances), c.Invariant))
+	case len(remedies) > 0:
+		says = "It takes no strike and no setting of the plan."
+	case c.Cut:
+		says = "What it takes is not known: the run is long, and was not made again with each strike and setting left out."
+	default:
+		says = "It comes whatever strike or setting of the plan is left out."
+	}
+	if len(remedies) > 0 && len(remedies) <= 3 {
+		var instead []string
+		for _, t := range remedies {
+			instead = append(instead, t.Instead)
+		}
+		says += fmt.Sprintf(" With %s it holds, too.", strings.Join(instead, ", or with "))
+	}
+	switch c.Hardened {
+	case Holds:
+		says += " The same plan under the preset hardened keeps it."
+	case Breaks:
+		says += " The same plan under the preset hardened breaks it, too."
+	}
+	return says
+}
+
+func saying(list []Tried) (says []string) {
+	for _, t := range list {
+		says = append(says, t.Says)
+	}
+	return says
+}
+
+func given(circumstances []string) string {
+	if len(circumstances) == 0 {
+		return ""
+	}
+	return ", with " + list(circumstances)
+}
+
+func without(n int, invariant string) string {
+	if n == 1 {
+		return fmt.Sprintf("Without it, %s holds.", invariant)
+	}
+	return fmt.Sprintf("Without any one of these, %s holds.", invariant)
+}
+
+// list joins words as a sentence does.
+func list(words []string) string {
+	if len(words) < 2 {
+		return strings.Join(words, "")
+	}
+	return strings.Join(words[:len(words)-1], ", ") + " and " + words[len(words)-1]
+}
