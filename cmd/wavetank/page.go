@@ -11,9 +11,11 @@ import (
 	"github.com/wavetank-sim/wavetank/reports"
 	"github.com/wavetank-sim/wavetank/scenarios"
 	"github.com/wavetank-sim/wavetank/scenarios/plans"
+	"github.com/wavetank-sim/wavetank/scenarios/whatif"
 )
 
-// planPage runs a plan in this process, for its page. The plan is in the file beside that.
+// planPage runs a plan in this process, for its page, and looks for what its first violation hangs on. The plan is in the
+// file beside that.
 func planPage(ctx context.Context, dir, file, text, page string) error {
 	plan, err := plans.Parse(file, []byte(text))
 	if err != nil {
@@ -31,6 +33,11 @@ func planPage(ctx context.Context, dir, file, text, page string) error {
 	}
 	if err := w.Flush(); err != nil {
 		return err
+	}
+	if len(res.Violations) > 0 {
+		if res.Cause, err = whatif.Explain(ctx, plan, whatif.Options{Quick: true}); err != nil {
+			return err
+		}
 	}
 	if _, err := trace.Seek(0, io.SeekStart); err != nil {
 		return err

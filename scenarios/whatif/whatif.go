@@ -22,11 +22,11 @@ type Options struct {
 	Invariant string            // whose violation is explained; "" is the first that the run breaks, of promises if it breaks any
 	Variant   scheduler.Variant // changes the code under test; nil leaves it as it is
 	Quick     bool              // tries the parts of the engine only where nothing else is to blame, and looks for no point of no return
+	Steps     int               // how many steps the changes may take at most, and the search for the point of no return as many again; 0 is a million, or 150,000 where Quick
 	Progress  func(string)      // is told what is looked for; nil is nobody
 }
 
-// How many steps the changes may take at most, and the search for the point of no return as many again: a second has some
-// twenty thousand.
+// What Steps is by default: a second has some twenty thousand.
 const (
 	stepsMost      = 1_000_000
 	stepsMostQuick = 150_000
@@ -35,12 +35,15 @@ const (
 // Explain runs the plan, and finds what its violation hangs on. It fails with an error that wraps [ErrHeld] if there is none,
 // if the plan cannot be run, or if ctx is cancelled.
 func Explain(ctx context.Context, plan *plans.Plan, opt Options) (*why.Cause, error) {
-	b := &bench{ctx: ctx, plan: plan, variant: opt.Variant, invariant: opt.Invariant, most: stepsMost, say: opt.Progress}
+	b := &bench{ctx: ctx, plan: plan, variant: opt.Variant, invariant: opt.Invariant, most: opt.Steps, say: opt.Progress}
 	if b.say == nil {
 		b.say = func(string) {}
 	}
-	if opt.Quick {
-		b.most = stepsMostQuick
+	if b.most == 0 {
+		b.most = stepsMost
+		if opt.Quick {
+			b.most = stepsMostQuick
+		}
 	}
 	b.say("the plan's own run")
 	if b.invariant == "" {
@@ -96,7 +99,7 @@ func (b *bench) blame(c *why.Cause, quick bool) (err error) {
 	if c.Hardened, err = b.hardened(); err != nil {
 		return err
 	}
-	if !quick || !c.Found() && c.Hardened == why.Holds {
+	if !quick || len(c.Blamed())+len(c.Together) == 0 {
 		if err := b.tryEach(c, parts); err != nil {
 			return err
 		}
@@ -230,7 +233,7 @@ func (b *bench) nearest(c *why.Cause, list []change) error {
 			return err
 		}
 		if e := event.event; e != nil {
-			*run.at = &why.Point{e.Step, e.At, words(e)}
+			*run.at = &why.Point{Step: e.Step, At: e.At, Says: words(e)}
 		}
 	}
 	return nil

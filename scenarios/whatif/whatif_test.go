@@ -41,6 +41,31 @@ func TestALostAckIsToBlameAndEpochsWouldHaveHeldIt(t *testing.T) {
 	assert.Contains(t, c.Path[len(c.Path)-1].Says, "one-dispatch-per-job was violated")
 }
 
+// Where either of two strikes is enough, only both together are necessary.
+func TestStrikesEachOfWhichIsEnough(t *testing.T) {
+	p := load(t, "publish-ack-lost")
+	other := p.Faults[0]
+	match := *other.On
+	match.Job = 4
+	other.On = &match
+	p.Faults = append(p.Faults, other)
+	c, err := Explain(context.Background(), p, Options{Quick: true})
+	require.NoError(t, err)
+	assert.Empty(t, c.Blamed())
+	assert.Equal(t, []string{"fail-after on publish of job 3", "fail-after on publish of job 4"}, c.Together)
+	assert.Equal(t, why.Holds, c.Hardened)
+	assert.True(t, c.Found())
+}
+
+func TestALongRunIsNotMadeAgainAndAgain(t *testing.T) {
+	c, err := Explain(context.Background(), load(t, "publish-ack-lost"), Options{Steps: 100})
+	require.NoError(t, err)
+	assert.True(t, c.Cut)
+	assert.Contains(t, c.String(), "the run is long")
+	assert.NotEmpty(t, c.Path)
+	assert.Nil(t, c.NoReturn)
+}
+
 func TestWithoutAViolationThereIsNothingToExplain(t *testing.T) {
 	_, err := Explain(context.Background(), load(t, "calm"), Options{})
 	require.ErrorIs(t, err, ErrHeld)

@@ -123,11 +123,14 @@ func (c *Cause) String() string {
 	blamed, circumstances, remedies := saying(c.Blamed()), saying(c.Circumstances()), c.Needed(Remedy)
 	switch {
 	case len(blamed) > 0:
-		says = fmt.Sprintf("It takes %s%s. %s", list(blamed), given(circumstances), without(len(blamed)+len(circumstances), c.Invariant))
+		if len(circumstances) > 0 {
+			says = ", with " + list(circumstances)
+		}
+		says = fmt.Sprintf("It takes %s%s. %s", list(blamed), says, without(len(blamed)+len(circumstances), c.Invariant))
 	case len(c.Together) > 0:
 		says = fmt.Sprintf("It takes one of these: %s. Only without all of them, %s holds.", strings.Join(c.Together, "; "), c.Invariant)
 	case len(circumstances) > 0:
-		says = fmt.Sprintf("It takes no strike and no setting of the engine%s. %s", given(circumstances), without(len(circumstances), c.Invariant))
+		says = fmt.Sprintf("It takes %s, but no strike and no setting of the engine. %s", list(circumstances), without(len(circumstances), c.Invariant))
 	case len(remedies) > 0:
 		says = "It takes no strike and no setting of the plan."
 	case c.Cut:
@@ -156,13 +159,6 @@ func saying(list []Tried) (says []string) {
 		says = append(says, t.Says)
 	}
 	return says
-}
-
-func given(circumstances []string) string {
-	if len(circumstances) == 0 {
-		return ""
-	}
-	return ", with " + list(circumstances)
 }
 
 func without(n int, invariant string) string {
