@@ -183,12 +183,12 @@ type Unsettled struct {
 // Leading are the sentences of the story that lead to a violation, at most so many, and how many more there are. What the
 // violation depends on stays longest, then what the faults did. Of the others, those before the first fault go first, and
 // then those in the middle.
-func (r *Result) Leading(v *Violation, most int) (list []int, left int) {
+func (res *Result) Leading(v *Violation, most int) (list []int, left int) {
 	struck, first := map[int]bool{}, 0
-	for _, f := range r.Fired {
+	for _, f := range res.Fired {
 		struck[f.Step] = true
 	}
-	for i, at := range r.TellingAt {
+	for i, at := range res.TellingAt {
 		before := at.At < v.At || at.At == v.At && at.Step <= v.Step && (at.Step > 0 || v.Step == 0)
 		if at.Violates == "" && before {
 			list = append(list, i)
@@ -198,10 +198,10 @@ func (r *Result) Leading(v *Violation, most int) (list []int, left int) {
 		}
 	}
 	left = max(0, len(list)-most)
-	depends := func(i int) bool { return slices.Contains(v.Steps, r.TellingAt[i].Step) }
+	depends := func(i int) bool { return slices.Contains(v.Steps, res.TellingAt[i].Step) }
 	for _, goes := range []func(int) bool{
 		func(i int) bool { return i < first && !depends(i) },
-		func(i int) bool { return !depends(i) && !struck[r.TellingAt[i].Step] },
+		func(i int) bool { return !depends(i) && !struck[res.TellingAt[i].Step] },
 		func(i int) bool { return !depends(i) },
 		func(int) bool { return true },
 	} {
