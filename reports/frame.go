@@ -20,6 +20,8 @@ var (
 	overviewCSS string
 	//go:embed template/page.js
 	pageJS string
+	//go:embed template/axis.js
+	axisJS string
 )
 
 // frame is what every page has around its content.
@@ -32,11 +34,17 @@ type frame struct {
 
 // newFrame is that of a page with those style sheets.
 func newFrame(title string, sheets ...string) frame {
-	f := frame{Title: title, Policy: policy(pageJS), JS: template.JS(pageJS)} //nolint:gosec // the program's own file
+	f := frame{Title: title}
+	f.run(pageJS)
 	for _, sheet := range sheets {
 		f.CSS += template.CSS(sheet) //nolint:gosec // the program's own files
 	}
 	return f
+}
+
+// run makes the script that of the page.
+func (f *frame) run(script string) {
+	f.Policy, f.JS = policy(script), template.JS(script) //nolint:gosec // the program's own files
 }
 
 // policy is a content security policy under which only the page's own script runs, and nothing is

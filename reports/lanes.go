@@ -4,11 +4,11 @@ import (
 	"cmp"
 	"fmt"
 	"slices"
-	"strconv"
 	"strings"
 	"time"
 
 	"github.com/wavetank-sim/wavetank/faults"
+	"github.com/wavetank-sim/wavetank/reports/axis"
 	"github.com/wavetank-sim/wavetank/reports/words"
 	"github.com/wavetank-sim/wavetank/scenarios"
 )
@@ -178,40 +178,16 @@ func laneNodes(rows []row) []string {
 		}
 		busy[r.node]++
 	}
-	slices.SortFunc(nodes, byNode)
+	slices.SortFunc(nodes, axis.ByNode)
 	if len(nodes) > lanesMax {
 		slices.SortStableFunc(nodes, func(a, b string) int { return cmp.Compare(busy[b], busy[a]) })
 		nodes, rest = nodes[:lanesMax], true
-		slices.SortFunc(nodes, byNode)
+		slices.SortFunc(nodes, axis.ByNode)
 	}
 	if rest {
 		nodes = append(nodes, elsewhere)
 	}
 	return nodes
-}
-
-// byNode orders nodes along a job's way, and by their numbers.
-func byNode(a, b string) int {
-	nameA, numberA := nodeName(a)
-	nameB, numberB := nodeName(b)
-	return cmp.Or(cmp.Compare(role(nameA), role(nameB)), cmp.Compare(nameA, nameB), cmp.Compare(numberA, numberB))
-}
-
-func role(name string) int {
-	i := slices.Index([]string{"submitter", "scheduler", "worker"}, name)
-	if i < 0 {
-		return 3
-	}
-	return i
-}
-
-func nodeName(node string) (name string, number int) {
-	if i := strings.LastIndexByte(node, '-'); i > 0 {
-		if n, err := strconv.Atoi(node[i+1:]); err == nil {
-			return node[:i], n
-		}
-	}
-	return node, 0
 }
 
 // gapBefore says what lies between rows[i] and the row before it, if that is worth a word.

@@ -9,6 +9,7 @@ import (
 	"slices"
 	"strconv"
 
+	"github.com/wavetank-sim/wavetank/reports/axis"
 	"github.com/wavetank-sim/wavetank/reports/plots"
 	"github.com/wavetank-sim/wavetank/reports/words"
 	"github.com/wavetank-sim/wavetank/scenarios"
@@ -45,6 +46,7 @@ type view struct {
 	JobRows        []jobRow
 	JobNote        string
 	Budgets        []budgetRow
+	Axis           *axis.Axis // nil: there is nothing to draw
 	Lanes          laneView
 	Machine        plots.Machine
 	Figures        []plots.Figure
@@ -71,14 +73,20 @@ func Page(w io.Writer, plan *plans.Plan, res *scenarios.Result, events iter.Seq2
 	}
 	res = withDerived(res)
 	f := focusOn(res)
-	c := newCollector(res, f)
+	c, x := newCollector(res, f), axis.New(res, f.jobs)
 	for e, err := range events {
 		if err != nil {
 			return fmt.Errorf("read the trace: %w", err)
 		}
 		c.add(e)
+		x.Add(&e)
 	}
-	return execute(w, pageTemplate, viewOf(plan, res, f, c))
+	v := viewOf(plan, res, f, c)
+	if a := x.Axis(); len(a.Marks) > 0 {
+		v.Axis = a
+		v.run(pageJS + axisJS)
+	}
+	return execute(w, pageTemplate, v)
 }
 
 func viewOf(plan *plans.Plan, res *scenarios.Result, f focus, c *collector) view {

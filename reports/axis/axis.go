@@ -1,0 +1,75 @@
+package axis
+
+// Axis is what the script of a page draws. Times are in microseconds of virtual time, since the world began.
+type Axis struct {
+	Lanes  []string `json:"lanes"`          // the nodes, along a job's way, and last the servers that something befell
+	Jobs   []string `json:"jobs"`           // those of the marks, in the order of their first steps
+	Marks  []Mark   `json:"marks"`          // in the order of steps
+	Arrows []Arrow  `json:"arrows"`         // of messages
+	Spans  []Span   `json:"spans"`          // what lasts, in the order of their beginnings
+	Path   []int    `json:"path,omitempty"` // the steps of the sentences that tell how it came to the first violation; 0: it tells of none
+	End    int64    `json:"end"`
+	Left   int      `json:"-"` // steps that were left out, since there were too many
+}
+
+// Mark is one step of a node.
+type Mark struct {
+	Step    int      `json:"s"`
+	At      int64    `json:"t"`
+	Lane    int      `json:"l"`
+	Kind    Kind     `json:"k"`
+	Job     int      `json:"j"` // among Jobs; -1: it is about none
+	Says    string   `json:"w"`
+	Phase   string   `json:"p,omitempty"`
+	Outcome string   `json:"o,omitempty"` // where it went wrong
+	Fault   string   `json:"f,omitempty"` // what struck it
+	Broken  []string `json:"b,omitempty"` // what it broke
+	Changes []Change `json:"c,omitempty"` // what it changed in the servers, of a job that the page follows
+}
+
+// Kind says what a step is about, for who wants to see some alone.
+type Kind string
+
+// The kinds of step.
+const (
+	Message Kind = "message" // published, delivered, or answered
+	Redis   Kind = "redis"
+	Work    Kind = "work"    // of a worker
+	Keeping Kind = "keeping" // of no job: heartbeats, snapshots, ticks
+	Control Kind = "control" // what the harness did
+)
+
+// Change is one thing that a step changed: a field of a hash, a key, or a message of a stream.
+type Change struct {
+	Key   string `json:"k"`
+	Field string `json:"f,omitempty"`
+	Value string `json:"v,omitempty"`
+	Gone  bool   `json:"g,omitempty"`
+}
+
+// Arrow leads from the step that sent a message to the step that it came to.
+type Arrow struct {
+	From  int  `json:"a"`           // index of a mark
+	To    int  `json:"b"`           // likewise
+	Again bool `json:"r,omitempty"` // the message had been delivered before
+}
+
+// Span is what lasts.
+type Span struct {
+	Lane int    `json:"l"`
+	From int64  `json:"a"`
+	To   int64  `json:"b"`
+	What What   `json:"k"`
+	Job  int    `json:"j"` // -1: it is about none
+	Says string `json:"w"`
+}
+
+// What says what it is that lasts.
+type What string
+
+// What lasts.
+const (
+	Lock      What = "lock"      // a node holds a job's lock
+	Execution What = "execution" // a worker executes a job
+	Fault     What = "fault"     // a node is down, paused or cut off, or a server is away
+)

@@ -1,0 +1,294 @@
+// The picture of the run over one axis of time. The page reads without it: the lanes below have the same steps in rows.
+"use strict";
+(() => {
+  const data = document.getElementById("axis-data");
+  if (!data) return;
+  const axis = JSON.parse(data.textContent);
+  const section = data.closest("section");
+  const svg = section.querySelector("svg");
+  const about = section.querySelector(".axis-step");
+  const NS = "http://www.w3.org/2000/svg";
+  const LANE = 44, TOP = 34;
+  const colours = 6;
+  section.hidden = false;
+  for (const a of document.querySelectorAll('a[href="#axis"]')) a.hidden = false;
+
+  const instant = (us) => { // as the rest of the page writes it
+    let ms = Math.round(us / 1000);
+    if (ms < 1000) return ms + "ms";
+    const h = Math.floor(ms / 3600000); ms -= h * 3600000;
+    const m = Math.floor(ms / 60000); ms -= m * 60000;
+    return (h ? h + "h" : "") + (h || m ? m + "m" : "") + Number((ms / 1000).toFixed(3)) + "s";
+  };
+  const folded = (dt) => Math.log2(1 + dt / 200); // 200 µs: about what a call takes
+
+  const state = { even: false, job: -1, kinds: new Set(["message", "redis", "work", "control"]), from: 0, to: 1, at: -1 };
+  let shown = [], times = [], units = [];
+
+  const isShown = (m) => state.kinds.has(m.k) && (state.job < 0 || m.j < 0 || m.j === state.job) || m.b !== undefined || m.f !== undefined;
+
+  // arrange lays the shown steps out along the axis.
+  const arrange = () => {
+    shown = axis.marks.map((m, i) => [m, i]).filter(([m]) => isShown(m));
+    times = [0]; units = [0];
+    for (const [m] of shown) {
+      const dt = m.t - times[times.length - 1];
+      if (dt <= 0) continue;
+      times.push(m.t);
+      units.push(units[units.length - 1] + (state.even ? dt : folded(dt)));
+    }
+    const dt = axis.end - times[times.length - 1];
+    if (dt > 0) { times.push(axis.end); units.push(units[units.length - 1] + (state.even ? dt : folded(dt))); }
+  };
+  const unitOf = (t) => {
+    let lo = 0, hi = times.length - 1;
+    while (lo < hi) { const mid = (lo + hi + 1) >> 1; if (times[mid] <= t) lo = mid; else hi = mid - 1; }
+    if (lo >= times.length - 1) return units[units.length - 1];
+    return units[lo] + (units[lo + 1] - units[lo]) * (t - times[lo]) / (times[lo + 1] - times[lo]);
+  };
+  const all = () => units[units.length - 1] || 1;
+
+  const make = (name, attributes, text) => {
+    const el = document.createElementNS(NS, name);
+    for (const [k, v] of Object.entries(attributes)) el.setAttribute(k, v);
+    if (text !== undefined) el.textContent = text;
+    return el;
+  };
+
+  let gutter = 110, width = 1000;
+  const x = (unit) => gutter + 12 + (unit - state.from) / (state.to - state.from) * (width - gutter - 24);
+  const y = (lane) => TOP + LANE * lane + LANE / 2;
+  const jobClass = (j) => j < 0 ? "" : " j" + j % colours;
+
+  const draw = () => {
+    width = svg.clientWidth || 1000;
+    gutter = width < 600 ? 84 : 110;
+    const height = TOP + LANE * axis.lanes.length + 8;
+    svg.setAttribute("viewBox", `0 0 ${width} ${height}`);
+    svg.setAttribute("height", height);
+    svg.replaceChildren();
+    const inView = (u) => u >= state.from && u <= state.to;
+    const plot = make("g", { "clip-path": "url(#axis-plot)" });
+    const clip = make("clipPath", { id: "axis-plot" });
+    clip.append(make("rect", { x: gutter, y: 0, width: Math.max(0, width - gutter), height }));
+    const arrowhead = make("marker", { id: "axis-head", viewBox: "0 0 8 8", refX: 7, refY: 4, markerWidth: 6, markerHeight: 6, orient: "auto-start-reverse" });
+    arrowhead.append(make("path", { d: "M0 0L8 4L0 8z" }));
+    const defs = make("defs", {});
+    defs.append(clip, arrowhead);
+    svg.append(defs);
+    axis.lanes.forEach((name, i) => {
+      if (i % 2 === 0) svg.append(make("rect", { class: "stripe", x: 0, y: TOP + LANE * i, width, height: LANE }));
+      svg.append(make("line", { class: "rail", x1: gutter, x2: width, y1: y(i), y2: y(i) }));
+      const label = make("text", { class: "lane", x: 6, y: y(i) + 4 }, name.length > 15 ? name.slice(0, 14) + "…" : name);
+      label.append(make("title", {}, name));
+      svg.append(label);
+    });
+    ticks(height);
+    svg.append(plot);
+
+    for (const s of axis.spans) {
+      if (state.job >= 0 && s.j >= 0 && s.j !== state.job) continue;
+      const a = unitOf(s.a), b = unitOf(s.b);
+      if (b < state.from || a > state.to) continue;
+      const shape = { fault: [-LANE / 2, LANE], execution: [8, 6], lock: [15, 3] }[s.k];
+      const bar = make("rect", { class: "span " + s.k + jobClass(s.j), x: x(a), y: y(s.l) + shape[0], width: Math.max(1, x(b) - x(a)), height: shape[1] });
+      bar.append(make("title", {}, `${s.w}: ${instant(s.a)} to ${instant(s.b)}`));
+      plot.append(bar);
+    }
+    for (const r of axis.arrows) {
+      const a = axis.marks[r.a], b = axis.marks[r.b];
+      if (!isShown(a) || !isShown(b)) continue;
+      const ua = unitOf(a.t), ub = unitOf(b.t);
+      if (ub < state.from || ua > state.to) continue;
+      plot.append(make("line", { class: "arrow" + (r.r ? " again" : "") + jobClass(b.j), x1: x(ua), y1: y(a.l), x2: x(ub), y2: y(b.l), "marker-end": "url(#axis-head)" }));
+    }
+    const number = new Map(); // of a step, those of its sentences
+    (axis.path || []).forEach((s, i) => { if (s) number.set(s, (number.has(s) ? number.get(s) + "," : "") + (i + 1)); });
+    const numbered = axis.lanes.map(() => [-Infinity, 0]); // where a lane's last number is, and how high
+    for (const [m, i] of shown) {
+      const u = unitOf(m.t);
+      if (!inView(u)) continue;
+      if (m.b) plot.append(make("line", { class: "broken", x1: x(u), x2: x(u), y1: TOP, y2: height }));
+      const kind = m.b ? "violation" : m.f ? "struck" : m.o ? "failed" : m.k;
+      const dot = make("circle", { class: "step " + kind + jobClass(m.j) + (i === state.at ? " chosen" : ""), cx: x(u), cy: y(m.l), r: m.b || m.f ? 5.5 : m.k === "keeping" ? 2 : m.k === "redis" ? 2.8 : 3.8, "data-mark": i });
+      dot.append(make("title", {}, `#${m.s} ${instant(m.t)} ${axis.lanes[m.l]}${m.j >= 0 ? " (" + axis.jobs[m.j] + ")" : ""}: ${m.w}${m.f ? ", struck by " + m.f : ""}${m.o ? ": " + m.o : ""}`));
+      plot.append(dot);
+      if (number.has(m.s)) {
+        const last = numbered[m.l], up = x(u) - last[0] < 22 ? (last[1] + 1) % 2 : 0;
+        numbered[m.l] = [x(u), up];
+        plot.append(make("text", { class: "number", x: x(u), y: y(m.l) - 9 + (up ? 25 : 0) }, number.get(m.s)));
+      }
+    }
+  };
+
+  // ticks writes times above the lanes, where there is room.
+  const ticks = (height) => {
+    let last = -Infinity;
+    for (let i = 1; i < times.length; i++) {
+      if (units[i] < state.from || units[i] > state.to) continue;
+      const at = x(units[i]);
+      if (at - last >= 92 && at + 40 < width) {
+        last = at;
+        svg.append(make("line", { class: "tick", x1: at, x2: at, y1: TOP - 6, y2: height }));
+        svg.append(make("text", { class: "time", x: at, y: TOP - 10 }, instant(times[i])));
+      }
+    }
+  };
+
+  const view = (from, to) => {
+    const least = all() / 5000, span = Math.min(all(), Math.max(least, to - from));
+    state.from = Math.max(0, Math.min(from, all() - span));
+    state.to = state.from + span;
+    draw();
+  };
+  const zoom = (factor, around) => {
+    const at = around === undefined ? (state.from + state.to) / 2 : around;
+    view(at - (at - state.from) * factor, at + (state.to - at) * factor);
+  };
+  const pan = (share) => view(state.from + (state.to - state.from) * share, state.to + (state.to - state.from) * share);
+  const whole = () => view(0, all());
+  const toPath = () => {
+    const steps = new Set(axis.path || []);
+    const on = axis.marks.filter((m) => steps.has(m.s) || !axis.path && m.b);
+    if (on.length === 0) { arrange(); return whole(); }
+    const about = new Set(on.map((m) => m.j).filter((j) => j >= 0));
+    state.job = about.size === 1 ? [...about][0] : -1;
+    jobs.value = String(state.job);
+    arrange();
+    const a = unitOf(on[0].t), b = unitOf(on[on.length - 1].t), room = Math.max(4, (b - a) * 0.08);
+    view(a - room, b + room);
+  };
+
+  const line = (name, words, className) => {
+    const p = document.createElement(name);
+    p.textContent = words;
+    if (className) p.className = className;
+    return p;
+  };
+  // recordThen is what Redis held of the job after the step, from the changes up to it.
+  const recordThen = (m) => {
+    const record = new Map(), key = "job:" + axis.jobs[m.j];
+    for (const other of axis.marks) {
+      if (other.s > m.s) break;
+      for (const c of other.c || []) {
+        if (c.k !== key) continue;
+        if (c.g && !c.f) record.clear(); else if (c.g) record.delete(c.f); else record.set(c.f, c.v || "");
+      }
+    }
+    return record;
+  };
+  const choose = (i, bring) => {
+    const m = axis.marks[i];
+    if (!m) return;
+    state.at = i;
+    if (!isShown(m)) { state.job = -1; jobs.value = "-1"; state.kinds.add(m.k); sync(); arrange(); }
+    const u = unitOf(m.t);
+    if (bring && (u < state.from || u > state.to)) { const half = (state.to - state.from) / 2; view(u - half, u + half); } else draw();
+    about.replaceChildren(line("h3", `Step ${m.s}, ${instant(m.t)}, ${axis.lanes[m.l]}${m.j >= 0 ? ", " + axis.jobs[m.j] : ""}`));
+    about.append(line("p", m.w + (m.p ? ` (${m.p})` : "") + "."));
+    if (m.f) about.append(line("p", "Struck by " + m.f + ".", "struck"));
+    if (m.o) about.append(line("p", "Its caller was told: " + m.o, "told"));
+    for (const b of m.b || []) about.append(line("p", b, "alarm"));
+    if (m.c) {
+      about.append(line("h4", "It changed"));
+      const list = document.createElement("ul");
+      for (const c of m.c) list.append(line("li", `${c.k}${c.f ? " " + c.f : ""}${c.g ? " is gone" : c.v ? " = " + c.v : ""}`, "mono"));
+      about.append(list);
+      const record = recordThen(m);
+      if (record.size > 0) about.append(line("h4", `The record of ${axis.jobs[m.j]} then`), line("p", [...record].map(([k, v]) => k + "=" + v).join("  "), "mono"));
+    }
+    const row = document.getElementById("step-" + m.s);
+    const p = document.createElement("p");
+    const link = document.createElement("a");
+    link.href = row ? "#step-" + m.s : "#axis-" + m.s;
+    link.textContent = row ? "its row in the lanes" : "a link to this step";
+    p.append(link);
+    about.append(p);
+    if (location.hash !== "#axis-" + m.s) history.replaceState(null, "", "#axis-" + m.s);
+  };
+  const next = (by) => {
+    const order = shown.map(([, i]) => i);
+    const now = order.indexOf(state.at);
+    choose(order[now < 0 ? (by > 0 ? 0 : order.length - 1) : Math.max(0, Math.min(order.length - 1, now + by))], true);
+  };
+
+  const controls = section.querySelector(".axis-controls");
+  const button = (text, says, act) => {
+    const b = document.createElement("button");
+    b.type = "button"; b.textContent = text; b.title = says; b.setAttribute("aria-label", says);
+    b.addEventListener("click", act);
+    controls.append(b);
+  };
+  button("−", "Zoom out", () => zoom(1.6));
+  button("+", "Zoom in", () => zoom(1 / 1.6));
+  button("All", "Show the whole run", whole);
+  if (axis.path || axis.marks.some((m) => m.b)) button("Why", "Show how it came to the first violation", toPath);
+  const jobs = document.createElement("select");
+  jobs.setAttribute("aria-label", "Job");
+  jobs.append(new Option("all jobs", "-1"), ...axis.jobs.map((id, i) => new Option(id.length > 40 ? id.slice(0, 39) + "…" : id, String(i))));
+  jobs.addEventListener("change", () => { state.job = Number(jobs.value); arrange(); whole(); });
+  controls.append(jobs);
+  const boxes = [];
+  const sync = () => { for (const [box, kind] of boxes) box.checked = state.kinds.has(kind); };
+  const check = (text, on, act, kind) => {
+    const label = document.createElement("label"), box = document.createElement("input");
+    box.type = "checkbox"; box.checked = on;
+    box.addEventListener("change", () => { act(box.checked); const [a, b] = [state.from / all(), state.to / all()]; arrange(); view(a * all(), b * all()); });
+    label.append(box, " " + text);
+    controls.append(label);
+    if (kind) boxes.push([box, kind]);
+  };
+  const kinds = { message: "messages", redis: "Redis", work: "work", control: "harness", keeping: "housekeeping" };
+  for (const [kind, text] of Object.entries(kinds)) {
+    check(text, state.kinds.has(kind), (on) => { if (on) state.kinds.add(kind); else state.kinds.delete(kind); }, kind);
+  }
+  check("even time", false, (on) => { state.even = on; });
+
+  const markAt = (event) => { // the nearest step, within a finger's breadth
+    const box = svg.getBoundingClientRect();
+    const px = (event.clientX - box.left) * width / box.width, py = event.clientY - box.top;
+    let best = -1, least = 18 * 18;
+    for (const [m, i] of shown) {
+      const dx = x(unitOf(m.t)) - px, dy = y(m.l) - py, d = dx * dx + dy * dy;
+      if (d < least) { least = d; best = i; }
+    }
+    return best;
+  };
+  let drag = null;
+  svg.addEventListener("pointerdown", (e) => { drag = { x: e.clientX, from: state.from, to: state.to, moved: false }; });
+  svg.addEventListener("pointermove", (e) => {
+    if (!drag || Math.abs(e.clientX - drag.x) < 4 && !drag.moved) return;
+    if (!drag.moved) svg.setPointerCapture(e.pointerId);
+    drag.moved = true;
+    const by = (drag.x - e.clientX) / (width - gutter - 24) * (drag.to - drag.from);
+    view(drag.from + by, drag.to + by);
+  });
+  svg.addEventListener("pointerup", (e) => {
+    if (drag && !drag.moved) { const i = markAt(e); if (i >= 0) choose(i); }
+    drag = null;
+  });
+  svg.addEventListener("pointercancel", () => { drag = null; });
+  svg.addEventListener("wheel", (e) => {
+    if (!e.ctrlKey && Math.abs(e.deltaX) <= Math.abs(e.deltaY)) return; // the page scrolls
+    e.preventDefault();
+    if (!e.ctrlKey) return pan(e.deltaX / width);
+    const px = (e.clientX - svg.getBoundingClientRect().left - gutter - 12) / (width - gutter - 24);
+    zoom(e.deltaY > 0 ? 1.25 : 0.8, state.from + px * (state.to - state.from));
+  }, { passive: false });
+  svg.addEventListener("keydown", (e) => {
+    const act = { ArrowLeft: () => pan(-0.2), ArrowRight: () => pan(0.2), "+": () => zoom(1 / 1.6), "=": () => zoom(1 / 1.6), "-": () => zoom(1.6),
+      "0": whole, Home: whole, w: toPath, n: () => next(1), p: () => next(-1) }[e.key];
+    if (!act || e.ctrlKey || e.metaKey || e.altKey) return;
+    e.preventDefault();
+    act();
+  });
+  const fromHash = () => {
+    const step = Number((location.hash.match(/^#axis-(\d+)$/) || [])[1]);
+    const i = step ? axis.marks.findIndex((m) => m.s === step) : -1;
+    if (i >= 0) { choose(i, true); section.scrollIntoView(); }
+  };
+  addEventListener("hashchange", fromHash);
+  addEventListener("resize", draw);
+  toPath();
+  fromHash();
+})();
