@@ -11,7 +11,6 @@ import (
 	"github.com/wavetank-sim/wavetank/scenarios"
 	"github.com/wavetank-sim/wavetank/scenarios/plans"
 	"github.com/wavetank-sim/wavetank/scenarios/scheduler"
-	"github.com/wavetank-sim/wavetank/sim"
 )
 
 // Cause is what the violation of an invariant hangs on.
@@ -249,36 +248,10 @@ func (b *bench) nearest(c *Cause, plan *plans.Plan, list []change) error {
 			return err
 		}
 		if e := event.event; e != nil {
-			*run.at = &Point{e.Step, e.At, words(e)}
+			*run.at = &Point{e.Step, e.At, e.Words()}
 		}
 	}
 	return nil
-}
-
-// words say who did what, and what came of it.
-func words(e *sim.Event) string {
-	var b strings.Builder
-	if e.Node != "" {
-		b.WriteString(e.Node + ": ")
-	}
-	b.WriteString(string(e.Kind))
-	if e.Name != "" {
-		b.WriteString(" " + e.Name)
-	}
-	switch {
-	case e.Phase != "":
-		b.WriteString(" (" + e.Phase + ")")
-	case e.Target != "":
-		b.WriteString(" " + e.Target)
-	}
-	if e.Job != "" {
-		b.WriteString(" of " + e.Job)
-	}
-	b.WriteString(": " + e.Outcome)
-	if e.Fault != "" {
-		b.WriteString(", struck by " + e.Fault)
-	}
-	return b.String()
 }
 
 // pathMost is how many sentences a path has at most.
