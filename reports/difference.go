@@ -1,10 +1,11 @@
 package reports
 
 import (
+	"bytes"
+	"fmt"
 	"io"
 	"os"
 	"path/filepath"
-	"slices"
 	"strings"
 	"time"
 
@@ -40,6 +41,7 @@ type sideView struct {
 	Badge         badge
 	VirtualTime   string
 	Href          string // to its report; empty if there is none
+	report        []byte
 	Violations    []violationRow
 	ViolationsOut int
 }
@@ -47,14 +49,14 @@ type sideView struct {
 type pointView struct {
 	Clock, Says string
 	Step        int
-	Href        string // to its row in the report
+	Href        string // to its row in the report; empty if that has none
 }
 
 // toldView is a row of both stories: a sentence of one, or one that both have.
 type toldView struct {
 	Of, Clock, Says string
 	Violates        string
-	A, B            pointView
+	Points          []pointView // the steps that show it, of A and of B
 }
 
 // DifferencePage writes a page of two runs side by side, which goes into the folder dir: it links to their reports.
@@ -75,25 +77,33 @@ func DifferencePage(w io.Writer, d *diff.Difference, dir string) error {
 		v.Differ = clipped(p.Differ)
 		v.At, v.UpTo = words.Instant(p.At()), p.Step-1
 		for i := range p.Common {
-			v.Before = append(v.Before, pointViewOf(&p.Common[i], ""))
+			v.Before = append(v.Before, pointViewOf(&p.Common[i], sideView{}))
 		}
-		v.Parted = []pointView{pointViewOf(p.A, a.Href), pointViewOf(p.B, b.Href)}
+		v.Parted = []pointView{pointViewOf(p.A, a), pointViewOf(p.B, b)}
 	}
 	story, left := words.Capped(d.Story, 2*tellingMax)
 	v.Left = left
 	for i := range story {
-		v.Rows = append(v.Rows, toldViewOf(&story[i], a.Href, b.Href))
+		v.Rows = append(v.Rows, toldViewOf(&story[i], a, b))
 	}
 	return execute(w, differenceTemplate, v)
 }
 
 func sideViewOf(letter string, s *diff.Side, dir string) sideView {
 	v := sideView{Side: s, Letter: letter, Badge: verdictBadge(s.Verdict), VirtualTime: words.Instant(s.Virtual)}
-	if _, err := os.Stat(filepath.Join(s.Dir, PageFile)); err == nil {
-		v.Href = hrefTo(realPath(dir), realPath(s.Dir))
+	if page, err := os.ReadFile(filepath.Join(s.Dir, PageFile)); err == nil {
+		v.Href, v.report = hrefTo(realPath(dir), realPath(s.Dir)), page
 	}
 	v.Violations, v.ViolationsOut = violationRows(&scenarios.Result{Violations: s.Alone}, nil)
 	return v
+}
+
+// row links to a step of the run's report, which does not show all.
+func (v sideView) row(step int) string {
+	if id := fmt.Sprintf("step-%d", step); bytes.Contains(v.report, []byte(`<tr id="`+id+`"`)) {
+		return v.Href + "#" + id
+	}
+	return ""
 }
 
 // realPath is a folder by its absolute name: a page that is there by a link is there by that name, too.
@@ -115,29 +125,24 @@ func clipped(list []diff.Value) (short []diff.Value) {
 	return short
 }
 
-func pointViewOf(at *diff.Point, report string) pointView {
+func pointViewOf(at *diff.Point, of sideView) pointView {
 	if at == nil {
 		return pointView{Says: diff.Over}
 	}
-	return pointView{Clock: at.At.Round(time.Microsecond).String(), Says: clip(at.Says), Step: at.Step, Href: report}
+	return pointView{Clock: at.At.Round(time.Microsecond).String(), Says: clip(at.Says), Step: at.Step, Href: of.row(at.Step)}
 }
 
-func toldViewOf(t *diff.Told, hrefA, hrefB string) toldView {
+func toldViewOf(t *diff.Told, a, b sideView) toldView {
 	v := toldView{Of: t.Of(), Says: t.Says, Violates: t.Violates()}
 	if t.At() > 0 {
 		v.Clock = words.Instant(t.At())
 		v.Says = clip(strings.TrimPrefix(t.Says, "At "+v.Clock+" "))
 	}
-	if t.A != nil {
-		v.A = pointView{Step: t.A.Step, Href: hrefA}
+	if t.A != nil && t.A.Step > 0 {
+		v.Points = append(v.Points, pointView{Step: t.A.Step, Href: a.row(t.A.Step)})
 	}
-	if t.B != nil {
-		v.B = pointView{Step: t.B.Step, Href: hrefB}
+	if t.B != nil && t.B.Step > 0 {
+		v.Points = append(v.Points, pointView{Step: t.B.Step, Href: b.row(t.B.Step)})
 	}
 	return v
-}
-
-// Points are where its sentence happens, in the reports that there are.
-func (v toldView) Points() []pointView {
-	return slices.DeleteFunc([]pointView{v.A, v.B}, func(p pointView) bool { return p.Step == 0 || p.Href == "" })
 }

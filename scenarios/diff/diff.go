@@ -144,5 +144,8 @@ func (d *Difference) Builds() string {
 	if d.A.Build != d.B.Build {
 		return fmt.Sprintf("A is of build %s, B of build %s.", d.A.Build, d.B.Build)
 	}
+	if d.A.Build == scenarios.Devel {
+		return fmt.Sprintf("Both are of build %s: a build that is no release has no other name.", d.A.Build)
+	}
 	return fmt.Sprintf("Both are of build %s.", d.A.Build)
 }

@@ -38,7 +38,7 @@ func TestEqualPlansGiveEqualRuns(t *testing.T) {
 	assert.Empty(t, d.Story)
 	assert.Empty(t, d.A.Alone)
 	assert.Equal(t, "The traces are equal. The verdict of both: violated.", d.Says())
-	assert.Equal(t, "Both are of build devel.", d.Builds())
+	assert.Equal(t, "Both are of build devel: a build that is no release has no other name.", d.Builds())
 }
 
 func TestAPresetPartsTwoRuns(t *testing.T) {
