@@ -54,7 +54,7 @@ func TestDifferencePageSaysWhatDiffers(t *testing.T) {
 	assert.Contains(t, sectionOf(t, page, "violations"), "job-3: &lt;b&gt;")
 	assert.Contains(t, text(sectionOf(t, page, "violations")), "B has none.")
 	said = text(sectionOf(t, page, "parting"))
-	for _, want := range []string{"The traces are equal up to step 4.", "1.5ms #4 both n-1: start: ok", "A n-1: redis get k: ok", "B the run is over", "long …"} {
+	for _, want := range []string{"The traces are equal up to step 4.", "1.5ms #4 both n-1: start: ok", "A n-1: redis get k: ok , at 2ms", "B the run is over", "long …"} {
 		assert.Contains(t, said, want)
 	}
 	story := sectionOf(t, page, "story")
