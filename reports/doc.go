@@ -7,14 +7,15 @@
 // Many runs become one page: [WriteCampaign] says what a campaign found, or the bound if it found
 // nothing, and what it never met; [WriteSweep] answers a sweep's question with heatmaps, curves and the
 // Pareto front, and its data as CSV and JSON; [WriteComparisons] puts measured columns into the
-// documentation's tables, as a page and as Markdown. For CI there are [JUnit], [Annotations] and
-// [Summary].
+// documentation's tables, as a page and as Markdown; [DifferencePage] puts two runs side
+// by side. For CI there are [JUnit], [Annotations] and [Summary].
 //
 // [Read] reads any of these folders back, [Stored.Rewrite] makes its page again, and [WriteIndex] makes an
 // index of several.
 //
 // Its files, each of which calls only those after it:
 //
+//	difference.go                     two runs side by side
 //	index.go                          the page over many folders
 //	read.go                           a folder read back
 //	junit.go, github.go               for CI

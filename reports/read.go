@@ -91,6 +91,36 @@ func Read(dir string) (*Stored, error) {
 	return s, nil
 }
 
+// ReadRun reads the folder of a run, and refuses any other, and a trace that is not the run's own. What this build would
+// find in the trace is no matter here: another may have made the run.
+func ReadRun(dir string) (*Stored, error) {
+	const remedy = "give the folder of a run, as `wavetank run` leaves it"
+	kind, err := kindOf(dir)
+	if of := new(FileError); errors.As(err, &of) {
+		return nil, &FileError{of.File, strings.Replace(of.Message, "no run, campaign, sweep, comparison or certificate", "no run", 1), remedy}
+	} else if err != nil {
+		return nil, err
+	}
+	if what := kinds[kind]; what != "run" {
+		return nil, &FileError{filepath.Join(dir, kind), "this folder is that of a " + what + ", and of no run", remedy}
+	}
+	s, err := Read(dir)
+	if err != nil {
+		return nil, err
+	}
+	trace := filepath.Join(dir, TraceFile)
+	if err := s.hasTrace(trace); err != nil {
+		return nil, err
+	}
+	if err := s.checkTrace(trace); err != nil {
+		return nil, err
+	}
+	if err := cmp.Or(s.Run.Check(), s.Run.CheckPlan(s.Plan)); err != nil {
+		return nil, &FileError{filepath.Join(dir, ResultFile), err.Error(), "run it again: " + s.Run.Replay}
+	}
+	return s, nil
+}
+
 // readIfThere reads one JSON value, strictly, of a file that a folder may lack.
 func readIfThere(dir, name string, into any) error {
 	f, err := os.Open(filepath.Join(dir, name))
@@ -155,12 +185,10 @@ func (s *Stored) unwritten(err error) error {
 
 func (s *Stored) runPage(w io.Writer) error {
 	name := filepath.Join(s.Dir, TraceFile)
-	f, err := os.Open(name)
-	if err != nil {
-		return unreadable(name, err, "run it again: "+s.Run.Replay)
+	if err := s.hasTrace(name); err != nil {
+		return err
 	}
-	_ = f.Close() // read only: nothing to lose
-	err = pageOf(w, s.Dir, s.Plan, s.Run)
+	err := pageOf(w, s.Dir, s.Plan, s.Run)
 	if broken := new(traceError); errors.As(err, &broken) {
 		return &FileError{name, broken.Error(), "run it again: " + s.Run.Replay}
 	} else if err != nil {
@@ -170,6 +198,14 @@ func (s *Stored) runPage(w io.Writer) error {
 		return err
 	}
 	return s.checkResult(name)
+}
+
+func (s *Stored) hasTrace(name string) error {
+	f, err := os.Open(name)
+	if err != nil {
+		return unreadable(name, err, "run it again: "+s.Run.Replay)
+	}
+	return f.Close()
 }
 
 // checkResult refuses a result that does not agree with itself, or with the run's trace.
@@ -204,6 +240,12 @@ func (s *Stored) checkTrace(name string) error {
 		return &FileError{name, fmt.Sprintf("it is not the trace of this run: its digest is %s, and %s says %s", digest, ResultFile, s.Run.Digest), "run it again: " + s.Run.Replay}
 	}
 	return err
+}
+
+// kinds says what a folder is of, by the file that tells.
+var kinds = map[string]string{
+	SweepFile: "sweep", ComparisonFile: "comparison", exhaust.CertificateFile: "certificate", campaign.SpecFile: "campaign",
+	ResultFile: "run", PlanFile: "run", TraceFile: "run",
 }
 
 // kindOf says which file of dir tells what it holds.

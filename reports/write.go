@@ -26,6 +26,9 @@ const (
 	PromtoolFile = "promtool.yaml" // the samples as a test for promtool, beside the rules
 )
 
+// RunFiles are those of a run's folder.
+var RunFiles = []string{PlanFile, ResultFile, PageFile, TraceFile, SamplesFile, AlertsFile, RulesFile, PromtoolFile}
+
 // Write completes the folder dir of a finished run, which holds trace.jsonl already: plan.yaml,
 // which replays the run, report.html and result.json. Each file is written under a temporary name
 // and renamed once all of them are whole, result.json last, so that a folder with a result.json is

@@ -11,16 +11,19 @@ const modulePath = "github.com/wavetank-sim/wavetank"
 // no result may depend on.
 var released = regexp.MustCompile(`^v\d+\.\d+\.\d+(-(alpha|beta|rc)\.\d+)?$`)
 
-// Build names this build: the module's released version, or "devel".
+// Devel is the name of every build that is no release.
+const Devel = "devel"
+
+// Build names this build: the module's released version, or [Devel].
 func Build() string {
 	info, ok := debug.ReadBuildInfo()
 	if !ok {
-		return "devel"
+		return Devel
 	}
 	for _, m := range append([]*debug.Module{&info.Main}, info.Deps...) {
 		if m.Path == modulePath && released.MatchString(m.Version) {
 			return m.Version
 		}
 	}
-	return "devel"
+	return Devel
 }

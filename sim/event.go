@@ -2,6 +2,7 @@ package sim
 
 import (
 	"errors"
+	"strings"
 	"time"
 
 	"github.com/redis/go-redis/v9"
@@ -59,6 +60,32 @@ type Event struct {
 	Delivered   uint64        `json:"delivered,omitempty"` // how many times that message has been delivered
 	Data        string        `json:"data,omitempty"`      // what a core message says that is received, or a server's answer to a call; a stream's messages are among the changes
 	Changes     []Change      `json:"changes,omitempty"`
+}
+
+// Words say who did what, and what came of it.
+func (e *Event) Words() string {
+	var b strings.Builder
+	if e.Node != "" {
+		b.WriteString(e.Node + ": ")
+	}
+	b.WriteString(string(e.Kind))
+	if e.Name != "" {
+		b.WriteString(" " + e.Name)
+	}
+	switch {
+	case e.Phase != "":
+		b.WriteString(" (" + e.Phase + ")")
+	case e.Target != "":
+		b.WriteString(" " + e.Target)
+	}
+	if e.Job != "" {
+		b.WriteString(" of " + e.Job)
+	}
+	b.WriteString(": " + e.Outcome)
+	if e.Fault != "" {
+		b.WriteString(", struck by " + e.Fault)
+	}
+	return b.String()
 }
 
 // Outcomes that are not an error's text.

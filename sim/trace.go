@@ -154,26 +154,45 @@ func appendString(b []byte, s string) []byte {
 	return append(b, '"')
 }
 
-// FirstDifference compares two traces line by line and returns the first line in which they
-// differ, by its number from 1, with what each holds there. A trace that ends early holds "".
-// The number is 0 when they are equal.
-func FirstDifference(a, b io.Reader) (line int, inA, inB string, err error) {
+// Parting is where two traces part.
+type Parting struct {
+	Line   int      // the first in which they differ, from 1; 0 when they are equal
+	Common []string // the last lines before it
+	A, B   string   // what each holds there; "" of a trace that has ended
+}
+
+// PartingOf compares two traces line by line, and keeps so many lines before the first in which they differ.
+func PartingOf(a, b io.Reader, common int) (Parting, error) {
 	ra, rb := bufio.NewReader(a), bufio.NewReader(b)
+	p := Parting{}
 	for n := 1; ; n++ {
 		la, errA := ra.ReadBytes('\n')
 		lb, errB := rb.ReadBytes('\n')
 		for _, err := range []error{errA, errB} {
 			if err != nil && err != io.EOF {
-				return 0, "", "", err
+				return Parting{}, err
 			}
 		}
+		line := string(bytes.TrimSuffix(la, []byte("\n")))
 		if !bytes.Equal(la, lb) {
-			return n, string(bytes.TrimSuffix(la, []byte("\n"))), string(bytes.TrimSuffix(lb, []byte("\n"))), nil
+			p.Line, p.A, p.B = n, line, string(bytes.TrimSuffix(lb, []byte("\n")))
+			return p, nil
 		}
 		if errA == io.EOF {
-			return 0, "", "", nil
+			return Parting{}, nil
+		}
+		if p.Common = append(p.Common, line); len(p.Common) > common {
+			p.Common = slices.Delete(p.Common, 0, 1)
 		}
 	}
+}
+
+// FirstDifference compares two traces line by line and returns the first line in which they
+// differ, by its number from 1, with what each holds there. A trace that ends early holds "".
+// The number is 0 when they are equal.
+func FirstDifference(a, b io.Reader) (line int, inA, inB string, err error) {
+	p, err := PartingOf(a, b, 0)
+	return p.Line, p.A, p.B, err
 }
 
 // sortedKeys lists the keys of m in order: no order of a map may reach the trace.

@@ -59,6 +59,23 @@ func TestFirstDifference(t *testing.T) {
 	}
 }
 
+func TestAPartingKeepsTheLastLinesBefore(t *testing.T) {
+	const before = "u\nv\nw\nx\n"
+	for _, c := range []struct {
+		a, b string
+		want Parting
+	}{
+		{before + "y\n", before + "z\n", Parting{5, []string{"v", "w", "x"}, "y", "z"}},
+		{before, before + "z", Parting{5, []string{"v", "w", "x"}, "", "z"}},
+		{"y\n", "z\n", Parting{1, nil, "y", "z"}},
+		{before, before, Parting{}},
+	} {
+		got, err := PartingOf(strings.NewReader(c.a), strings.NewReader(c.b), 3)
+		require.NoError(t, err)
+		assert.Equal(t, c.want, got)
+	}
+}
+
 func TestTruthOfEveryRedisType(t *testing.T) {
 	_, err := Run(Config{Seed: 1}, func(w *World) error {
 		done := false

@@ -23,12 +23,6 @@ import (
 // runsDir is where run folders go that have no name from the user.
 const runsDir = "runs"
 
-// runFiles are those of a run's folder.
-var runFiles = []string{
-	reports.PlanFile, reports.ResultFile, reports.PageFile, reports.TraceFile,
-	reports.SamplesFile, reports.AlertsFile, reports.RulesFile, reports.PromtoolFile,
-}
-
 // folder is a run's folder. It is filled under a temporary name beside its own, and takes its own
 // once it is complete.
 type folder struct {
@@ -124,7 +118,7 @@ func replaceable(path string) error {
 	}
 	scenario := scenarioOf(path)
 	for _, e := range entries {
-		if !e.Type().IsRegular() || !slices.Contains(runFiles, e.Name()) && !isJUnit(filepath.Join(path, e.Name()), scenario) {
+		if !e.Type().IsRegular() || !slices.Contains(reports.RunFiles, e.Name()) && !isJUnit(filepath.Join(path, e.Name()), scenario) {
 			return cli.Fail(cli.ExitUsage, "%s holds %s, which is not part of a run; choose another folder with --out", path, e.Name())
 		}
 	}

@@ -83,7 +83,7 @@ func (f *runFlags) run(ctx context.Context, arg string, stdout, stderr io.Writer
 	if err := dir.flat(f.junit); err != nil {
 		return err
 	}
-	if err := fitJUnit(f.junit, runFiles, dir.names()...); err != nil {
+	if err := fitJUnit(f.junit, reports.RunFiles, dir.names()...); err != nil {
 		return err
 	}
 	removeTemp, err := ownTemp()

@@ -15,10 +15,11 @@ import (
 
 // How much a picture holds at most: a page of it stays below a megabyte.
 const (
-	marksMax   = 5000 // of the jobs that the page follows, and of the harness
-	othersMax  = 2500 // of other jobs
-	keepingMax = 1000 // of no job
-	spansMax   = 2000
+	marksMax   = 3000 // of the jobs that the page follows, and of the harness
+	othersMax  = 2000 // of other jobs
+	keepingMax = 700  // of no job
+	spansMax   = 1500
+	saidMax    = 100 // violations whose messages are kept
 	changesMax = 16  // of a step
 	saysMax    = 160 // runes of one text
 )
@@ -57,9 +58,13 @@ func New(res *scenarios.Result, followed []string) *Collector {
 	for _, id := range followed {
 		c.followed[id] = true
 	}
-	for _, v := range res.Violations {
+	for i, v := range res.Violations {
+		says := v.Invariant
+		if i < saidMax {
+			says += ": " + words.Cut(v.Message, saysMax)
+		}
 		if len(c.broken[v.Step]) < changesMax {
-			c.broken[v.Step] = append(c.broken[v.Step], words.Cut(v.Invariant+": "+v.Message, 2*saysMax))
+			c.broken[v.Step] = append(c.broken[v.Step], says)
 		}
 	}
 	return c

@@ -7,7 +7,6 @@
   const section = data.closest("section");
   const svg = section.querySelector("svg");
   const about = section.querySelector(".axis-step");
-  const NS = "http://www.w3.org/2000/svg";
   const LANE = 44, TOP = 34;
   const colours = 6;
   section.hidden = false;
@@ -49,7 +48,7 @@
   const all = () => units[units.length - 1] || 1;
 
   const make = (name, attributes, text) => {
-    const el = document.createElementNS(NS, name);
+    const el = document.createElementNS(svg.namespaceURI, name);
     for (const [k, v] of Object.entries(attributes)) el.setAttribute(k, v);
     if (text !== undefined) el.textContent = text;
     return el;

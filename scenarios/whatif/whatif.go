@@ -11,7 +11,6 @@ import (
 	"github.com/wavetank-sim/wavetank/scenarios/plans"
 	"github.com/wavetank-sim/wavetank/scenarios/scheduler"
 	"github.com/wavetank-sim/wavetank/scenarios/why"
-	"github.com/wavetank-sim/wavetank/sim"
 )
 
 // ErrHeld is what Explain fails with where there is no violation to explain.
@@ -233,36 +232,10 @@ func (b *bench) nearest(c *why.Cause, list []change) error {
 			return err
 		}
 		if e := event.event; e != nil {
-			*run.at = &why.Point{Step: e.Step, At: e.At, Says: words(e)}
+			*run.at = &why.Point{Step: e.Step, At: e.At, Says: e.Words()}
 		}
 	}
 	return nil
-}
-
-// words say who did what, and what came of it.
-func words(e *sim.Event) string {
-	var b strings.Builder
-	if e.Node != "" {
-		b.WriteString(e.Node + ": ")
-	}
-	b.WriteString(string(e.Kind))
-	if e.Name != "" {
-		b.WriteString(" " + e.Name)
-	}
-	switch {
-	case e.Phase != "":
-		b.WriteString(" (" + e.Phase + ")")
-	case e.Target != "":
-		b.WriteString(" " + e.Target)
-	}
-	if e.Job != "" {
-		b.WriteString(" of " + e.Job)
-	}
-	b.WriteString(": " + e.Outcome)
-	if e.Fault != "" {
-		b.WriteString(", struck by " + e.Fault)
-	}
-	return b.String()
 }
 
 // pathMost is how many sentences a path has at most.

@@ -1,0 +1,171 @@
+package diff
+
+import (
+	"encoding/json"
+	"fmt"
+	"io"
+	"maps"
+	"reflect"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/wavetank-sim/wavetank/sim"
+)
+
+// Parting is the first event at which two traces part.
+type Parting struct {
+	Step   int     `json:"step"`
+	Common []Point `json:"common"` // the last events before it, which are in both
+	A      *Point  `json:"a"`      // nil: the run is over
+	B      *Point  `json:"b"`
+	Differ []Value `json:"differ"` // the fields of the two events that differ; none where a run is over
+}
+
+// Point is an event.
+type Point struct {
+	Step  int           `json:"step"`
+	At    time.Duration `json:"at_ns"`
+	Node  string        `json:"node,omitempty"` // empty for the harness itself
+	Phase string        `json:"phase,omitempty"`
+	Job   string        `json:"job,omitempty"`
+	Says  string        `json:"says"`
+}
+
+// At is the instant at which the traces part: that of the earlier event.
+func (p *Parting) At() time.Duration {
+	switch {
+	case p.A == nil:
+		return p.B.At
+	case p.B == nil:
+		return p.A.At
+	}
+	return min(p.A.At, p.B.At)
+}
+
+// Over stands for the event of a run that is over.
+const Over = "the run is over"
+
+// commonShown is how many events before the parting are shown.
+const commonShown = 3
+
+// partingOf finds where two traces part; nil if they are equal.
+func partingOf(a, b io.Reader) (*Parting, error) {
+	at, err := sim.PartingOf(a, b, commonShown)
+	if err != nil || at.Line == 0 {
+		return nil, err
+	}
+	p := &Parting{Step: at.Line, Common: []Point{}, Differ: []Value{}}
+	for _, line := range at.Common {
+		e, err := eventOf(line)
+		if err != nil {
+			return nil, err
+		}
+		p.Common = append(p.Common, *pointOf(e))
+	}
+	inA, err := eventOf(at.A)
+	if err != nil {
+		return nil, fmt.Errorf("step %d of A: %w", at.Line, err)
+	}
+	inB, err := eventOf(at.B)
+	if err != nil {
+		return nil, fmt.Errorf("step %d of B: %w", at.Line, err)
+	}
+	p.A, p.B = pointOf(inA), pointOf(inB)
+	if inA != nil && inB != nil {
+		p.Differ = fieldsThatDiffer(inA, inB)
+	}
+	return p, nil
+}
+
+// eventOf reads a line of a trace; nil is the line of a trace that has ended.
+func eventOf(line string) (*sim.Event, error) {
+	if line == "" {
+		return nil, nil
+	}
+	e := &sim.Event{}
+	return e, json.Unmarshal([]byte(line), e)
+}
+
+func pointOf(e *sim.Event) *Point {
+	if e == nil {
+		return nil
+	}
+	return &Point{e.Step, e.At, e.Node, e.Phase, e.Job, e.Words()}
+}
+
+// fieldsThatDiffer goes through the fields of two events, under their names in the trace. Of the changes it has those that
+// only one of them has.
+func fieldsThatDiffer(a, b *sim.Event) []Value {
+	list := []Value{}
+	va, vb := reflect.ValueOf(*a), reflect.ValueOf(*b)
+	for i := range va.NumField() {
+		name, _, _ := strings.Cut(va.Type().Field(i).Tag.Get("json"), ",")
+		x, y := va.Field(i).Interface(), vb.Field(i).Interface()
+		if reflect.DeepEqual(x, y) {
+			continue
+		}
+		if name == "changes" {
+			list = append(list, changesThatDiffer(name, a.Changes, b.Changes))
+			continue
+		}
+		if at, ok := x.(time.Duration); ok {
+			name = strings.TrimSuffix(name, "_ns")
+			list = append(list, Value{Key: name, A: at.String(), B: y.(time.Duration).String()})
+			continue
+		}
+		list = append(list, Value{Key: name, A: textOf(x), B: textOf(y)})
+	}
+	return list
+}
+
+func textOf(field any) string {
+	if reflect.ValueOf(field).IsZero() {
+		return ""
+	}
+	return fmt.Sprint(field)
+}
+
+func changesThatDiffer(key string, a, b []sim.Change) Value {
+	v := Value{Key: key, A: changesAlone(a, b), B: changesAlone(b, a)}
+	if v.A == v.B { // the same, in another order
+		v.A, v.B = changesAlone(a, nil), changesAlone(b, nil)
+	}
+	return v
+}
+
+func changesAlone(list, other []sim.Change) string {
+	var alone []string
+	for _, c := range list {
+		found := false
+		for _, o := range other {
+			found = found || reflect.DeepEqual(c, o)
+		}
+		if !found {
+			alone = append(alone, changeText(c))
+		}
+	}
+	return strings.Join(alone, "; ")
+}
+
+// changeText has all that a change has: any of it may be the difference.
+func changeText(c sim.Change) string {
+	var parts []string
+	say := func(there bool, format string, args ...any) {
+		if there {
+			parts = append(parts, fmt.Sprintf(format, args...))
+		}
+	}
+	say(c.Key != "", "%s", c.Key)
+	say(c.Field != "", "%s", c.Field)
+	say(c.Stream != "", "%s", c.Stream)
+	say(c.Seq != 0, "seq %d", c.Seq)
+	say(c.Subject != "", "on %s", c.Subject)
+	for _, k := range slices.Sorted(maps.Keys(c.Header)) {
+		say(true, "%s: %s", k, c.Header[k])
+	}
+	say(c.Value != "", "= %s", c.Value)
+	say(c.Expires != 0, "until %s", c.Expires)
+	say(c.Gone, "gone")
+	return strings.Join(parts, " ")
+}
