@@ -1,5 +1,5 @@
 # `make` lists the targets. Only Go is needed: everything else comes through its module proxy. Some
-# tests want redis-server too, and `make test` says so where it is missing.
+# tests want redis-server or chromium too, and `make test` says so where one is missing.
 
 GO            ?= go
 GOLANGCI_LINT  = $(GO) run github.com/golangci/golangci-lint/v2/cmd/golangci-lint@v2.15.0
@@ -91,6 +91,10 @@ command -v redis-server >/dev/null || { printf '%s\n' '' \
   'LEFT OUT: the tests of the real Redis, in one of which schedulers are killed.' \
   'They want redis-server, which is not installed (Debian, Ubuntu: apt-get install redis-server;' \
   'macOS: brew install redis). Install it and run make test again.'; } >&2
+command -v chromium >/dev/null || command -v chromium-browser >/dev/null || command -v google-chrome >/dev/null || { printf '%s\n' '' \
+  'LEFT OUT: the tests of the pages in a browser.' \
+  'They want chromium, which is not installed (Debian, Ubuntu: apt-get install chromium;' \
+  'macOS: brew install --cask chromium). Install it and run make test again.'; } >&2
 endef
 
 .PHONY: race

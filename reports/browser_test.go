@@ -1,0 +1,201 @@
+package reports
+
+import (
+	"bytes"
+	"context"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/chromedp/cdproto/cdp"
+	"github.com/chromedp/cdproto/emulation"
+	"github.com/chromedp/cdproto/log"
+	"github.com/chromedp/cdproto/network"
+	"github.com/chromedp/cdproto/runtime"
+	"github.com/chromedp/chromedp"
+	"github.com/chromedp/chromedp/kb"
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/wavetank-sim/wavetank/scenarios"
+	"github.com/wavetank-sim/wavetank/scenarios/plans"
+	"github.com/wavetank-sim/wavetank/scenarios/whatif"
+)
+
+// requireChromium is set where no test may leave itself out.
+const requireChromium = "WAVETANK_REQUIRE_CHROMIUM"
+
+// browser is a Chromium that shows one file, and what it complained of.
+type browser struct {
+	t   *testing.T
+	ctx context.Context
+
+	mu         sync.Mutex
+	complaints []string
+	requests   []string
+}
+
+// opened shows the page in a Chromium of its own.
+func opened(t *testing.T, html string) *browser {
+	t.Helper()
+	program := ""
+	for _, name := range []string{"chromium", "chromium-browser", "google-chrome"} {
+		if path, err := exec.LookPath(name); err == nil {
+			program = path
+			break
+		}
+	}
+	if program == "" {
+		require.Empty(t, os.Getenv(requireChromium), "there is no chromium")
+		t.Skip("there is no chromium, in which the page is tried")
+	}
+	file := filepath.Join(t.TempDir(), PageFile)
+	require.NoError(t, os.WriteFile(file, []byte(html), 0o644))
+	options := append(chromedp.DefaultExecAllocatorOptions[:], chromedp.ExecPath(program), chromedp.NoSandbox, chromedp.WSURLReadTimeout(2*time.Minute))
+	ctx, cancel := chromedp.NewExecAllocator(t.Context(), options...)
+	t.Cleanup(cancel)
+	ctx, cancel = chromedp.NewContext(ctx)
+	t.Cleanup(cancel)
+	b := &browser{t: t, ctx: ctx}
+	require.NoError(t, chromedp.Listen(ctx, func(event any) {
+		b.mu.Lock()
+		defer b.mu.Unlock()
+		switch e := event.(type) {
+		case *runtime.EventConsoleAPICalled:
+			b.complaints = append(b.complaints, "console: "+string(e.Type))
+		case *runtime.EventExceptionThrown:
+			b.complaints = append(b.complaints, e.ExceptionDetails.Text)
+		case *log.EventEntryAdded:
+			b.complaints = append(b.complaints, e.Entry.Text)
+		case *network.EventRequestWillBeSent:
+			b.requests = append(b.requests, e.Request.URL)
+		}
+	}))
+	call(b, network.Enable, network.EnableParams{})
+	call(b, log.Enable, cdp.Empty{})
+	b.do(chromedp.EmulateViewport(1280, 900), chromedp.Navigate("file://"+file), chromedp.WaitVisible(chromedp.CSS(".axis svg circle")))
+	return b
+}
+
+func call[P, R any](b *browser, command cdp.Command[P, R], params P) R {
+	b.t.Helper()
+	result, err := chromedp.Call(b.ctx, command, params)
+	require.NoError(b.t, err)
+	return result
+}
+
+func (b *browser) do(actions ...chromedp.Action[chromedp.Void]) {
+	b.t.Helper()
+	require.NoError(b.t, chromedp.Do(b.ctx, actions...))
+}
+
+// press presses the button of the picture's with those words, and tick the box.
+func (b *browser) press(words string) {
+	b.t.Helper()
+	b.do(chromedp.Click(`//div[@class="axis-controls"]/button[text()="` + words + `"]`))
+}
+
+func (b *browser) tick(words string) {
+	b.t.Helper()
+	b.do(chromedp.Click(`//div[@class="axis-controls"]/label[contains(., "` + words + `")]/input`))
+}
+
+// says evaluates an expression of the page.
+func says[T any](b *browser, expression string) T {
+	b.t.Helper()
+	value, err := chromedp.Run(b.ctx, chromedp.Evaluate[T](expression))
+	require.NoError(b.t, err)
+	return value
+}
+
+func (b *browser) steps() int {
+	return says[int](b, `document.querySelectorAll(".axis svg circle").length`)
+}
+
+func (b *browser) chosen() string {
+	return says[string](b, `document.querySelector(".axis-step").innerText`)
+}
+
+// explained is the page of a run that breaks an invariant, with why.
+func explained(t *testing.T, scenario string) string {
+	t.Helper()
+	plan, err := plans.Load(scenario)
+	require.NoError(t, err)
+	var trace, html bytes.Buffer
+	res, err := scenarios.Run(t.Context(), plan, scenarios.RunOptions{Source: scenario, Trace: &trace})
+	require.NoError(t, err)
+	res.Cause, err = whatif.Explain(t.Context(), plan, whatif.Options{Quick: true})
+	require.NoError(t, err)
+	require.NoError(t, Page(&html, plan, res, Trace(&trace)))
+	return html.String()
+}
+
+func TestThePageInABrowser(t *testing.T) {
+	b := opened(t, explained(t, "publish-ack-lost"))
+
+	// It begins with how it came to the violation, of the job that it is about.
+	assert.Equal(t, "job-3", says[string](b, `document.querySelector(".axis-controls select").selectedOptions[0].text`))
+	way := b.steps()
+	b.press("All")
+	ofJob := b.steps()
+	assert.Greater(t, ofJob, way, "All shows more than the way to the violation")
+	says[bool](b, `(() => { const s = document.querySelector(".axis-controls select"); s.value = "-1"; return s.dispatchEvent(new Event("change")); })()`)
+	all := b.steps()
+	assert.Greater(t, all, ofJob, "of all jobs")
+	b.press("+")
+	assert.Less(t, b.steps(), all, "nearer, there are fewer in sight")
+	b.press("All")
+	b.tick("Redis")
+	assert.Less(t, b.steps(), all, "without what Redis did")
+	b.tick("Redis")
+	b.tick("even time")
+	assert.Equal(t, all, b.steps())
+	b.tick("even time")
+
+	// A step is chosen by the keyboard, by a click, and by a link.
+	b.press("Why")
+	b.do(chromedp.Focus(chromedp.CSS(".axis svg")), chromedp.KeyEvent("n"))
+	first := b.chosen()
+	assert.Regexp(t, `^Step \d+, `, first)
+	b.do(chromedp.KeyEvent("n"), chromedp.KeyEvent(kb.ArrowRight), chromedp.KeyEvent("-"))
+	assert.NotEqual(t, first, b.chosen())
+	b.do(chromedp.KeyEvent("w"))
+	where := says[[]float64](b, `(() => { const r = document.querySelector(".axis .violation").getBoundingClientRect(); return [r.x + r.width / 2, r.y + r.height / 2]; })()`)
+	b.do(chromedp.MouseClickXY(where[0], where[1]))
+	assert.Contains(t, b.chosen(), "one-dispatch-per-job: job-3: second dispatch stored")
+	says[string](b, `location.hash = "#axis-125"`)
+	b.do(chromedp.WaitVisible(`//h3[starts-with(., "Step 125,")]`))
+	said := b.chosen()
+	assert.Contains(t, said, "rolls back to SCHEDULED")
+	assert.Contains(t, said, "job:job-3 state = SCHEDULED")
+	assert.Regexp(t, `The record of job-3 then\s+state=SCHEDULED\s+attempts=2`, said)
+	b.do(chromedp.Click(`//div[@class="axis-step"]//a[text()="its row in the lanes"]`))
+	assert.Equal(t, "#step-125", says[string](b, "location.hash"))
+	b.do(chromedp.Click(`//div[@class="replay"]/button`), chromedp.WaitVisible(`//div[@class="replay"]/button[text()="Copied" or text()="Selected"]`))
+
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	assert.Empty(t, b.complaints)
+	require.Len(t, b.requests, 1, "the page alone is asked for")
+	assert.True(t, strings.HasPrefix(b.requests[0], "file://"))
+}
+
+func TestThePageFitsScreensAndPaper(t *testing.T) {
+	b := opened(t, explained(t, "breaker-storm"))
+	for _, scheme := range []string{"light", "dark"} {
+		call(b, emulation.SetEmulatedMedia, emulation.SetEmulatedMediaParams{Features: []*emulation.MediaFeature{{Name: "prefers-color-scheme", Value: scheme}}})
+		for _, width := range []int64{400, 768, 1280, 1920} {
+			b.do(chromedp.EmulateViewport(width, 900))
+			assert.LessOrEqual(t, says[int64](b, "document.scrollingElement.scrollWidth"), width, "%s, %d pixels", scheme, width)
+		}
+	}
+	for _, paper := range []chromedp.PaperSize{chromedp.PaperA4, chromedp.PaperLetter} {
+		pdf, err := chromedp.Run(b.ctx, chromedp.PrintToPDF(chromedp.PDFPaper(paper)))
+		require.NoError(t, err)
+		assert.True(t, bytes.HasPrefix(pdf, []byte("%PDF-")))
+	}
+}
