@@ -116,6 +116,7 @@ func TestRunTerminatesPoison(t *testing.T) {
 	assert.Equal(t, "sys.job.submit", e.Topic)
 	assert.Equal(t, "CORDUM_SYS:1", e.JobID)
 	assert.Contains(t, e.Reason, `claims to be about job "job-1": `)
+	assert.Equal(t, "pending_review", e.ReplayStatus)
 	for _, place := range []string{"CORDUM_SYS:2", "CORDUM_SYS:3"} {
 		e, err = h.dlq.Get(t.Context(), place)
 		require.NoError(t, err)

@@ -2,6 +2,7 @@ package engine
 
 import (
 	"context"
+	"fmt"
 	"net"
 	"testing"
 	"time"
@@ -239,6 +240,17 @@ func TestFailOpenGoesOnWithoutADecision(t *testing.T) {
 	rec, err := h.store.Read(t.Context(), "job-2")
 	require.NoError(t, err)
 	assert.Equal(t, job.Denied, rec.State, "what the kernel does say counts")
+}
+
+// While the circuit is open nobody asks the kernel, and what goes through is counted all the same.
+func TestWhatGoesThroughAnOpenCircuitIsCounted(t *testing.T) {
+	h, k := withKernel(t, func(s *settings.Settings) { s.Policy.FailMode = settings.FailModeOpen })
+	k.err = status.Error(codes.Unavailable, "down")
+	jobs := h.settings.Policy.CircuitFailBudget + 2
+	for n := range jobs {
+		require.NoError(t, h.handle(request(fmt.Sprintf("job-%d", n+1))))
+	}
+	assert.EqualValues(t, jobs, h.metric(`cordum_scheduler_input_fail_open_total{topic="job.default"}`))
 }
 
 func TestACallThatTakesTooLongIsAFailure(t *testing.T) {

@@ -147,6 +147,21 @@ func TestARedeliveredResultRecordsOnce(t *testing.T) {
 	})
 }
 
+// A job whose output is quarantined has had its effect, and is undone like any other.
+func TestAQuarantinedJobIsRecordedAndCounted(t *testing.T) {
+	h, p := newChecked(t, hardened)
+	p.meta = answers(quarantines, "")
+	h.step("job-2")
+	require.NoError(t, h.redis.Set("res:job-2", "the output"))
+	require.NoError(t, h.HandleJobResult(t.Context(), job.Result{JobID: "job-2", WorkerID: "worker-1", Status: job.StatusSucceeded, ResultPtr: "res:job-2"}))
+	h.behind.Wait()
+	rec, err := h.store.Read(t.Context(), "job-2")
+	require.NoError(t, err)
+	require.Equal(t, job.OutputQuarantined, rec.State)
+	require.Len(t, h.stack(), 1)
+	assert.EqualValues(t, 1, h.metric("saga_recorded"))
+}
+
 func TestARecordThatFailsIsRetried(t *testing.T) {
 	h := newHarness(t)
 	h.step("job-1")
@@ -253,6 +268,7 @@ func TestTheLockOfARollback(t *testing.T) {
 		require.NoError(t, h.stepEnds("job-1", job.StatusSucceeded))
 		require.NoError(t, h.redis.Set("saga:wf-1:lock", "another"))
 		require.ErrorIs(t, h.saga.Rollback(t.Context(), "wf-1"), lock.ErrBusy)
+		assert.Zero(t, h.metric("saga_rollback_triggered"), "it did not begin")
 		assert.Len(t, h.stack(), 1)
 		h.redis.Del("saga:wf-1:lock")
 		h.faults.on(phase.SagaLock, "before")

@@ -116,6 +116,7 @@ func TestALargeOutputIsNotScanned(t *testing.T) {
 	require.NoError(t, server.Set("res:job-1", strings.Repeat("x", output.ContentMax)))
 	_, err := c.CheckOutputContent(t.Context(), result, asked)
 	require.NoError(t, err)
+	assert.Len(t, p.asked.GetContent(), output.ContentMax, "all of it")
 	p.asked = nil
 	require.NoError(t, server.Set("res:job-1", strings.Repeat("x", output.ContentMax+1)))
 	_, err = c.CheckOutputContent(t.Context(), result, asked)

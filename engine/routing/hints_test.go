@@ -33,6 +33,7 @@ func TestHints(t *testing.T) {
 		"a constraint is a capability":              {labels{"constraint.gpu": "true"}, []job.Heartbeat{able("w1", 0, labels{"gpu": "true"}), able("w2", 5, nil, "fp8", "gpu")}, "w2", nil},
 		"an empty constraint is one too":            {labels{"constraint.gpu": ""}, []job.Heartbeat{able("w1", 0, nil), able("w2", 5, nil, "gpu")}, "w2", nil},
 		"a constraint with a value":                 {labels{"constraint.cuda": "12"}, []job.Heartbeat{able("w1", 0, nil, "cuda"), able("w2", 5, nil, "cuda=12")}, "w2", nil},
+		"no capability is half of another":          {labels{"constraint.cuda": "1"}, []job.Heartbeat{able("w1", 0, nil, "cuda=12"), able("w2", 5, nil, "cuda=1")}, "w2", nil},
 		"a constraint that is false is its value":   {labels{"constraint.gpu": "false"}, []job.Heartbeat{able("w1", 0, nil, "gpu"), able("w2", 5, nil, "gpu=false")}, "w2", nil},
 		"every hint counts":                         {labels{"placement.zone": "b", "constraint.gpu": "true"}, []job.Heartbeat{able("w1", 0, labels{"zone": "b"}), able("w2", 0, nil, "gpu"), able("w3", 5, labels{"zone": "b"}, "gpu")}, "w3", nil},
 		"the least loaded of those that fit":        {labels{"placement.zone": "b"}, []job.Heartbeat{able("w1", 0, nil), able("w2", 5, labels{"zone": "b"}), able("w3", 4, labels{"zone": "b"})}, "w3", nil},

@@ -163,6 +163,10 @@ func TestAStalePreferredWorkerIsPassedOver(t *testing.T) {
 		pick, err := s.PickSubject(&req, workers[1:], func(string) bool { return false }, nothing, func(int) int { return 0 })
 		require.NoError(t, err)
 		assert.Equal(t, "b", pick.WorkerID, "its caller meets a stale worker, and says so")
+
+		pick, err = s.PickSubject(&req, []job.Heartbeat{worker("host.1", 3), workers[1]}, func(id string) bool { return id != "b" }, nothing, func(int) int { return 0 })
+		require.NoError(t, err)
+		assert.Equal(t, routing.Pick{Subject: "job.default"}, pick, "one that has no subject of its own is reached through the topic")
 	}
 }
 
