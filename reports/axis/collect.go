@@ -24,6 +24,9 @@ const (
 	saysMax    = 160 // runes of one text
 )
 
+// heartbeat is the phase of a worker's heartbeat, whose tag is the worker and no job.
+const heartbeat = "heartbeat"
+
 // Collector takes the events of a run, in their order, in bounded space.
 type Collector struct {
 	res      *scenarios.Result
@@ -88,7 +91,10 @@ func (c *Collector) Add(e *sim.Event) {
 	if e.Kind == sim.KindControl && e.Target != "" {
 		node = e.Target
 	}
-	job := c.job(e.Job)
+	job := -1
+	if e.Phase != heartbeat {
+		job = c.job(e.Job)
+	}
 	m := Mark{Step: e.Step, At: e.At.Microseconds(), Lane: c.lane(cmp.Or(node, "harness")), Kind: kindOf(e), Job: job, Phase: e.Phase,
 		Says: words.Cut(scheduler.Describe(*e, now, changed), saysMax), Fault: words.Cut(e.Fault, saysMax), Broken: c.broken[e.Step]}
 	switch history.AnswerOf(e) {
@@ -112,8 +118,9 @@ func (c *Collector) Add(e *sim.Event) {
 
 // takes says whether the event becomes a mark, while there is room for one of its kind.
 func (c *Collector) takes(e *sim.Event) bool {
-	if e.Kind == sim.KindTimer || e.Kind == sim.KindFetch || e.Kind == sim.KindFetchEnd {
-		return false // nothing but waiting
+	waits := e.Kind == sim.KindTimer || e.Kind == sim.KindFetch || e.Kind == sim.KindFetchEnd
+	if waits && c.broken[e.Step] == nil && e.Fault == "" {
+		return false
 	}
 	bound, most := kindOf(e), keepingMax
 	switch {
@@ -136,7 +143,7 @@ func kindOf(e *sim.Event) Kind {
 		return Control
 	case e.Kind == history.KindEffect:
 		return Work
-	case e.Job == "":
+	case e.Job == "" || e.Phase == heartbeat:
 		return Keeping
 	case e.Kind == sim.KindRedis:
 		return Redis

@@ -98,6 +98,15 @@ func TestWhatStrikesAndWhatBreaksIsOnTheAxis(t *testing.T) {
 	assert.Equal(t, []Change{{Key: "S", Field: "jobs"}}, a.Marks[0].Changes)
 }
 
+// What breaks while everybody waits is seen all the same.
+func TestABreachOfATimerIsOnTheAxis(t *testing.T) {
+	res := &scenarios.Result{Violations: []scenarios.Violation{{Invariant: "every-job-settles", Message: "job-1", Step: 2}}}
+	wakes := sim.Event{Node: "scheduler-1", Kind: sim.KindTimer, Name: "ticker"}
+	a := of(res, wakes, wakes, wakes)
+	require.Len(t, a.Marks, 1)
+	assert.Equal(t, 2, a.Marks[0].Step)
+}
+
 // Whatever the run holds, the picture is bounded, and what the page follows comes first.
 func TestAPictureIsBounded(t *testing.T) {
 	var events []sim.Event
