@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"fmt"
 	"io"
+	"net/url"
 	"path"
 	"path/filepath"
 	"slices"
@@ -92,12 +93,20 @@ func seedsOf(seeds int, first uint64) string {
 
 // hrefTo is the link from the folder index to the page in dir.
 func hrefTo(index, dir string) string {
-	rel, err := filepath.Rel(index, dir)
+	rel, err := filepath.Rel(absolute(index), absolute(dir))
 	if err != nil {
 		rel = dir
 	}
-	// A name with a colon in it would be taken for a scheme.
-	return "./" + path.Join(filepath.ToSlash(rel), PageFile)
+	// A name with a colon in it would be taken for a scheme, and one with # or ? for more than a path.
+	return (&url.URL{Path: "./" + path.Join(filepath.ToSlash(rel), PageFile)}).String()
+}
+
+// absolute is the whole path of name, as nothing leads from a relative path to an absolute one.
+func absolute(name string) string {
+	if abs, err := filepath.Abs(name); err == nil {
+		return abs
+	}
+	return name
 }
 
 // indexView is what the template sees.
