@@ -70,17 +70,28 @@ type reasonRow struct {
 // WriteCampaign writes report.html into the folder dir of a campaign, beside the result.json and the
 // findings that the campaign itself wrote: what was found, or the bound if nothing was, and what the campaign met and
 // did not meet. Findings are linked to their plans, and to the pages of their runs that are there; see [FindingPage].
+// Their commands to replay name the plans from where the caller is, as dir does.
 func WriteCampaign(dir string, res *campaign.Result) error {
 	there := func(page string) bool {
 		info, err := os.Stat(filepath.Join(dir, filepath.FromSlash(page)))
 		return err == nil && info.Mode().IsRegular()
 	}
-	return writeAll(dir, []file{{PageFile, func(w io.Writer) error { return campaignPage(w, res, there) }}})
+	placed := *res
+	placed.Findings = slices.Clone(res.Findings)
+	for i := range placed.Findings {
+		placed.Findings[i].Replay = FindingReplay(dir, &res.Findings[i])
+	}
+	return writeAll(dir, []file{{PageFile, func(w io.Writer) error { return campaignPage(w, &placed, there) }}})
 }
 
 // FindingPage is where the page of the run of f's smallest plan belongs, in the campaign's folder.
 func FindingPage(f *campaign.Finding) string {
 	return strings.TrimSuffix(f.File, path.Ext(f.File)) + ".html"
+}
+
+// FindingReplay is the command that replays f, which the campaign in dir has found.
+func FindingReplay(dir string, f *campaign.Finding) string {
+	return scenarios.RunCommand(path.Join(filepath.ToSlash(dir), f.File))
 }
 
 func campaignPage(w io.Writer, res *campaign.Result, there func(page string) bool) error {

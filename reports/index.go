@@ -11,7 +11,6 @@ import (
 	"strings"
 
 	"github.com/wavetank-sim/wavetank/reports/words"
-	"github.com/wavetank-sim/wavetank/scenarios"
 )
 
 // IndexFile is the page over several folders.
@@ -55,7 +54,7 @@ func (s *Stored) Entry(index string) Entry {
 		}
 		if len(c.Findings) > 0 {
 			e.Reason = clipStory(&c.Findings[0])
-			e.Replay = scenarios.RunCommand(filepath.ToSlash(filepath.Join(s.Dir, filepath.FromSlash(c.Findings[0].File))))
+			e.Replay = FindingReplay(s.Dir, &c.Findings[0])
 		}
 	case s.Certificate != nil:
 		c := s.Certificate
