@@ -126,7 +126,10 @@ func campaignVerdict(res *campaign.Result) (badge, string) {
 		if res.Contained > 0 {
 			says += fmt.Sprintf(", or took the process down (%s)", words.Count(res.Contained))
 		}
-		return badge{words.Counted(max(len(res.Findings), 1), "finding"), "bad"}, says + "."
+		if len(res.Findings) == 0 {
+			return badge{"not examined yet", "bad"}, says + "."
+		}
+		return badge{words.Counted(len(res.Findings), "finding"), "bad"}, says + "."
 	case res.Runs == 0:
 		return badge{"nothing was run", "warn"}, "The campaign ended before its first run was over."
 	}
@@ -155,7 +158,10 @@ func campaignWarnings(res *campaign.Result) (warnings []string) {
 	if !res.Complete {
 		warnings = append(warnings, "It was stopped before its budget was used up; what is here is of the runs that were over.")
 	}
-	if res.Unexamined > 0 {
+	switch {
+	case res.Unexamined > 0 && !res.Complete:
+		warnings = append(warnings, fmt.Sprintf("Not examined yet: %s that broke a promise. The campaign examines them when it goes on.", words.Counted(res.Unexamined, "run")))
+	case res.Unexamined > 0:
 		warnings = append(warnings, fmt.Sprintf("%s broke a promise after as many findings as are examined, and may be other ways to break one.", words.Counted(res.Unexamined, "more run")))
 	}
 	if n := res.Verdicts[scenarios.Inconclusive]; 2*n > res.Runs {

@@ -23,7 +23,7 @@ var indexTemplate = pageTemplateOf("index.html")
 
 // Entry is one stored folder as an index shows it.
 type Entry struct {
-	Href     string // to its report.html, relative to the index
+	Href     string // to its report.html, relative to the index; empty if there is none
 	Kind     string // run, campaign, sweep, comparison
 	Name     string
 	Preset   string
@@ -38,7 +38,7 @@ type Entry struct {
 
 // Entry is the folder's row in the index of the folder index.
 func (s *Stored) Entry(index string) Entry {
-	e := Entry{Href: hrefTo(index, s.Dir)}
+	e := Entry{Href: LinkTo(index, s.Dir)}
 	switch {
 	case s.Run != nil:
 		b := verdictBadge(s.Run.Verdict)
@@ -90,8 +90,8 @@ func seedsOf(seeds int, first uint64) string {
 	return fmt.Sprintf("%d to %d", first, first+uint64(seeds)-1)
 }
 
-// hrefTo is the link from the folder index to the page in dir.
-func hrefTo(index, dir string) string {
+// LinkTo is the link from the folder index to the page in dir.
+func LinkTo(index, dir string) string {
 	rel, err := filepath.Rel(absolute(index), absolute(dir))
 	if err != nil {
 		rel = dir
