@@ -70,17 +70,28 @@ type reasonRow struct {
 // WriteCampaign writes report.html into the folder dir of a campaign, beside the result.json and the
 // findings that the campaign itself wrote: what was found, or the bound if nothing was, and what the campaign met and
 // did not meet. Findings are linked to their plans, and to the pages of their runs that are there; see [FindingPage].
+// Their commands to replay name the plans from where the caller is, as dir does.
 func WriteCampaign(dir string, res *campaign.Result) error {
 	there := func(page string) bool {
 		info, err := os.Stat(filepath.Join(dir, filepath.FromSlash(page)))
 		return err == nil && info.Mode().IsRegular()
 	}
-	return writeAll(dir, []file{{PageFile, func(w io.Writer) error { return campaignPage(w, res, there) }}})
+	placed := *res
+	placed.Findings = slices.Clone(res.Findings)
+	for i := range placed.Findings {
+		placed.Findings[i].Replay = FindingReplay(dir, &res.Findings[i])
+	}
+	return writeAll(dir, []file{{PageFile, func(w io.Writer) error { return campaignPage(w, &placed, there) }}})
 }
 
 // FindingPage is where the page of the run of f's smallest plan belongs, in the campaign's folder.
 func FindingPage(f *campaign.Finding) string {
 	return strings.TrimSuffix(f.File, path.Ext(f.File)) + ".html"
+}
+
+// FindingReplay is the command that replays f, which the campaign in dir has found.
+func FindingReplay(dir string, f *campaign.Finding) string {
+	return scenarios.RunCommand(path.Join(filepath.ToSlash(dir), f.File))
 }
 
 func campaignPage(w io.Writer, res *campaign.Result, there func(page string) bool) error {
@@ -115,7 +126,10 @@ func campaignVerdict(res *campaign.Result) (badge, string) {
 		if res.Contained > 0 {
 			says += fmt.Sprintf(", or took the process down (%s)", words.Count(res.Contained))
 		}
-		return badge{words.Counted(max(len(res.Findings), 1), "finding"), "bad"}, says + "."
+		if len(res.Findings) == 0 {
+			return badge{"not examined yet", "bad"}, says + "."
+		}
+		return badge{words.Counted(len(res.Findings), "finding"), "bad"}, says + "."
 	case res.Runs == 0:
 		return badge{"nothing was run", "warn"}, "The campaign ended before its first run was over."
 	}
@@ -144,7 +158,10 @@ func campaignWarnings(res *campaign.Result) (warnings []string) {
 	if !res.Complete {
 		warnings = append(warnings, "It was stopped before its budget was used up; what is here is of the runs that were over.")
 	}
-	if res.Unexamined > 0 {
+	switch {
+	case res.Unexamined > 0 && !res.Complete:
+		warnings = append(warnings, fmt.Sprintf("Not examined yet: %s that broke a promise. The campaign examines them when it goes on.", words.Counted(res.Unexamined, "run")))
+	case res.Unexamined > 0:
 		warnings = append(warnings, fmt.Sprintf("%s broke a promise after as many findings as are examined, and may be other ways to break one.", words.Counted(res.Unexamined, "more run")))
 	}
 	if n := res.Verdicts[scenarios.Inconclusive]; 2*n > res.Runs {

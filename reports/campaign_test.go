@@ -24,13 +24,23 @@ func TestQuietCampaignStatesItsBound(t *testing.T) {
 	assert.NotContains(t, page, `class="findings"`)
 }
 
+// A campaign that was interrupted before it examined anything has found something all the same.
+func TestACampaignTellsWhatItHasNotExamined(t *testing.T) {
+	res := badNight()
+	res.Complete = true
+	assert.Contains(t, text(campaignHTML(t, res)), "3 more runs broke a promise after as many findings as are examined")
+	res.Complete, res.Findings = false, nil
+	header, _, _ := strings.Cut(campaignHTML(t, res), "</header>")
+	assert.Contains(t, text(header), "not examined yet 418 of 12,000 runs broke a promise")
+}
+
 func TestFindingsAreToldWithWhatReplaysThem(t *testing.T) {
 	page := campaignHTML(t, badNight())
 	header, _, _ := strings.Cut(page, "</header>")
 	assert.Contains(t, header, `<div class="verdict bad">`)
 	assert.Contains(t, text(header), "3 findings 418 of 12,000 runs broke a promise, or took the process down (6).")
 	assert.Contains(t, text(header), "It was stopped before its budget was used up")
-	assert.Contains(t, text(header), "3 more runs broke a promise after as many findings as are examined")
+	assert.Contains(t, text(header), "Not examined yet: 3 runs that broke a promise.")
 	assert.NotContains(t, text(page), "rule of three")
 
 	section := sectionOf(t, page, "findings")

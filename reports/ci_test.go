@@ -74,6 +74,31 @@ func TestJUnitCountsWhatWasNotExamined(t *testing.T) {
 	assert.Equal(t, junit.StatusFailed, tests["of-another-build"].Status)
 }
 
+// A CI server counts findings as they are, and tells each from the other.
+func TestJUnitHasATestcaseForEachFinding(t *testing.T) {
+	res := badNight()
+	more := res.Findings[0]
+	more.File, more.Story, more.Cause = "findings/one-dispatch-per-job-77aa10c2.yaml", "It broke in another way.", "crash"
+	res.Findings = append(res.Findings, more)
+	suite, tests := suiteOf(t, junitOf(t, res))
+	assert.Equal(t, junit.Totals{Tests: 15, Passed: 10, Skipped: 1, Failed: 3, Error: 1}, suite.Totals)
+	first, second := tests["one-dispatch-per-job"], tests["one-dispatch-per-job-77aa10c2"]
+	assert.True(t, strings.HasPrefix(first.Message, "The publish of job-1 is stored"))
+	assert.NotContains(t, first.Error.Error(), "another way")
+	assert.Equal(t, junit.StatusFailed, second.Status)
+	assert.Equal(t, "It broke in another way.", second.Message)
+	assert.Contains(t, second.Error.Error(), "Cause: crash\nPlan: findings/one-dispatch-per-job-77aa10c2.yaml\n")
+
+	for len(res.Findings) < 3+findingsMax+5 {
+		more.File = fmt.Sprintf("findings/one-dispatch-per-job-%d.yaml", len(res.Findings))
+		res.Findings = append(res.Findings, more)
+	}
+	suite, tests = suiteOf(t, junitOf(t, res))
+	assert.Equal(t, 14-1+findingsMax, suite.Totals.Tests)
+	assert.Contains(t, junitOf(t, res), "more findings left out; result.json has them all.")
+	assert.NotContains(t, tests, fmt.Sprintf("one-dispatch-per-job-%d", len(res.Findings)-1))
+}
+
 func TestJUnitIsWellFormedAndDependsOnTheResultAlone(t *testing.T) {
 	for _, s := range hostile {
 		out := junitOf(t, poisoned(s))

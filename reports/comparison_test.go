@@ -28,6 +28,7 @@ func TestComparisonPutsNumbersBesideTheWords(t *testing.T) {
 		assert.Contains(t, said, want)
 	}
 	assert.Contains(t, section, `<strong>0</strong>`, "the least is bold")
+	assert.Contains(t, section, `<code>engine.<wbr>dispatch_<wbr>order=<wbr>outbox<wbr></code>`, "a head breaks between words")
 	assert.NotContains(t, sectionOf(t, comparisonHTML(t, threeTables()), "comparison-3"), "promises broken", "a row only where there is one")
 
 	cutShort := threeTables()[2:]

@@ -45,3 +45,18 @@ func luminance(t *testing.T, hex string) float64 {
 	}
 	return sum
 }
+
+// Grey is of other jobs, and of nodes that are down. A blind window is bad, and so it is red.
+func TestABlindWindowHasTheColourOfWhatIsBad(t *testing.T) {
+	blind := regexp.MustCompile(`--blind: rgb\((\d+) (\d+) (\d+) / `).FindAllStringSubmatch(pageCSS, -1)
+	bad := regexp.MustCompile(`--bad: #([0-9a-f]{2})([0-9a-f]{2})([0-9a-f]{2})`).FindAllStringSubmatch(pageCSS, -1)
+	require.Len(t, blind, 2, "light and dark")
+	require.Len(t, bad, 2)
+	for scheme := range blind {
+		for i := 1; i <= 3; i++ {
+			channel, err := strconv.ParseUint(bad[scheme][i], 16, 8)
+			require.NoError(t, err)
+			require.Equal(t, strconv.FormatUint(channel, 10), blind[scheme][i])
+		}
+	}
+}

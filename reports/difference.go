@@ -92,7 +92,7 @@ func DifferencePage(w io.Writer, d *diff.Difference, dir string) error {
 func sideViewOf(letter string, s *diff.Side, dir string) sideView {
 	v := sideView{Side: s, Letter: letter, Badge: verdictBadge(s.Verdict), VirtualTime: words.Instant(s.Virtual)}
 	if page, err := os.ReadFile(filepath.Join(s.Dir, PageFile)); err == nil {
-		v.Href, v.report = hrefTo(realPath(dir), realPath(s.Dir)), page
+		v.Href, v.report = LinkTo(realPath(dir), realPath(s.Dir)), page
 	}
 	v.Violations, v.ViolationsOut = violationRows(&scenarios.Result{Violations: s.Alone}, nil)
 	return v

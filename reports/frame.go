@@ -60,6 +60,7 @@ func pageTemplateOf(name string) *template.Template {
 	return template.Must(template.New(name).Funcs(template.FuncMap{
 		"count":   words.Count[int],
 		"counted": words.Counted,
+		"pieces":  words.Pieces,
 	}).ParseFS(templates, "template/"+name, "template/parts.html", "template/machine.html"))
 }
 

@@ -4,13 +4,13 @@ import (
 	"cmp"
 	"fmt"
 	"io"
+	"net/url"
 	"path"
 	"path/filepath"
 	"slices"
 	"strings"
 
 	"github.com/wavetank-sim/wavetank/reports/words"
-	"github.com/wavetank-sim/wavetank/scenarios"
 )
 
 // IndexFile is the page over several folders.
@@ -23,7 +23,7 @@ var indexTemplate = pageTemplateOf("index.html")
 
 // Entry is one stored folder as an index shows it.
 type Entry struct {
-	Href     string // to its report.html, relative to the index
+	Href     string // to its report.html, relative to the index; empty if there is none
 	Kind     string // run, campaign, sweep, comparison
 	Name     string
 	Preset   string
@@ -38,7 +38,7 @@ type Entry struct {
 
 // Entry is the folder's row in the index of the folder index.
 func (s *Stored) Entry(index string) Entry {
-	e := Entry{Href: hrefTo(index, s.Dir)}
+	e := Entry{Href: LinkTo(index, s.Dir)}
 	switch {
 	case s.Run != nil:
 		b := verdictBadge(s.Run.Verdict)
@@ -54,7 +54,7 @@ func (s *Stored) Entry(index string) Entry {
 		}
 		if len(c.Findings) > 0 {
 			e.Reason = clipStory(&c.Findings[0])
-			e.Replay = scenarios.RunCommand(filepath.ToSlash(filepath.Join(s.Dir, filepath.FromSlash(c.Findings[0].File))))
+			e.Replay = FindingReplay(s.Dir, &c.Findings[0])
 		}
 	case s.Certificate != nil:
 		c := s.Certificate
@@ -90,14 +90,22 @@ func seedsOf(seeds int, first uint64) string {
 	return fmt.Sprintf("%d to %d", first, first+uint64(seeds)-1)
 }
 
-// hrefTo is the link from the folder index to the page in dir.
-func hrefTo(index, dir string) string {
-	rel, err := filepath.Rel(index, dir)
+// LinkTo is the link from the folder index to the page in dir.
+func LinkTo(index, dir string) string {
+	rel, err := filepath.Rel(absolute(index), absolute(dir))
 	if err != nil {
 		rel = dir
 	}
-	// A name with a colon in it would be taken for a scheme.
-	return "./" + path.Join(filepath.ToSlash(rel), PageFile)
+	// A name with a colon in it would be taken for a scheme, and one with # or ? for more than a path.
+	return (&url.URL{Path: "./" + path.Join(filepath.ToSlash(rel), PageFile)}).String()
+}
+
+// absolute is the whole path of name, as nothing leads from a relative path to an absolute one.
+func absolute(name string) string {
+	if abs, err := filepath.Abs(name); err == nil {
+		return abs
+	}
+	return name
 }
 
 // indexView is what the template sees.

@@ -4,6 +4,7 @@ import (
 	"encoding/xml"
 	"fmt"
 	"io"
+	"path"
 	"slices"
 	"strings"
 
@@ -51,7 +52,7 @@ var containments = []campaign.Containment{
 // JUnit writes a campaign as JUnit XML: a testcase for each invariant and for each way in which the
 // code under test could have gone out of bounds. A broken promise is a failure with its story, its
 // plan and the command that replays it; what took the process down is an error; an invariant that no
-// run exercised is skipped.
+// run exercised is skipped. A further finding of one invariant has a testcase of its own, by the name of its plan.
 func JUnit(w io.Writer, res *campaign.Result) error {
 	suite := &junitSuite{Name: "wavetank." + res.Spec.Name}
 	told := map[string]bool{}
@@ -63,7 +64,8 @@ func JUnit(w io.Writer, res *campaign.Result) error {
 		test := junitCase{Name: c.Name}
 		switch found := findingsOf(res, c.Name); {
 		case len(found) > 0:
-			test.Failure = reasonOf(found, "broken promise")
+			suite.addFound(found, "broken promise")
+			continue
 		case c.Broken > 0:
 			test.Failure = &junitReason{Message: fmt.Sprintf("broken in %s, none of which was examined", words.Counted(c.Broken, "run")), Type: "broken promise"}
 		case c.Exercised == 0:
@@ -73,16 +75,16 @@ func JUnit(w io.Writer, res *campaign.Result) error {
 	}
 	for _, c := range containments {
 		told[string(c)] = true
-		test := junitCase{Name: string(c)}
 		if found := findingsOf(res, string(c)); len(found) > 0 {
-			test.Error = reasonOf(found, "out of bounds")
+			suite.addFound(found, outOfBounds)
+			continue
 		}
-		suite.add(test)
+		suite.add(junitCase{Name: string(c)})
 	}
 	for _, f := range res.Findings { // of an invariant that is not listed
 		if !told[f.Invariant] {
 			told[f.Invariant] = true
-			suite.add(junitCase{Name: f.Invariant, Failure: reasonOf(findingsOf(res, f.Invariant), "broken promise")})
+			suite.addFound(findingsOf(res, f.Invariant), "broken promise")
 		}
 	}
 	suite.Out = strings.Join(campaignWords(res), "\n") + "\n"
@@ -147,30 +149,43 @@ func findingsOf(res *campaign.Result, invariant string) (found []*campaign.Findi
 	return found
 }
 
-// reasonOf tells the findings of one invariant: the first in the message, all in the body.
-func reasonOf(found []*campaign.Finding, kind string) *junitReason {
-	if slices.ContainsFunc(found, func(f *campaign.Finding) bool { return f.Flaky }) {
-		kind = "not deterministic"
-	}
-	var bodies []string
+// outOfBounds is the kind of what took a process down, which is an error.
+const outOfBounds = "out of bounds"
+
+// addFound adds the findings of one invariant. The first bears the invariant's name, so that a CI server sees the test
+// fail that held before.
+func (s *junitSuite) addFound(found []*campaign.Finding, kind string) {
 	shown, left := words.Capped(found, findingsMax)
-	for _, f := range shown {
-		body := fmt.Sprintf("%s\nCause: %s\nPlan: %s\nReplay, in the campaign's folder: %s\n", clipStory(f), clip(f.Cause), f.File, f.Replay)
-		if f.Flaky {
-			body += "The same plan gave another run when it was repeated.\n"
+	for i, f := range shown {
+		test, reason := junitCase{Name: f.Invariant}, reasonOf(f, kind)
+		if i > 0 {
+			test.Name = strings.TrimSuffix(path.Base(f.File), path.Ext(f.File))
 		}
-		if detail, more := beginning(f.Detail, stackMax); detail != "" {
-			body += "\n" + detail
-			if more > 0 {
-				body += fmt.Sprintf("\n(%s left out)\n", words.Counted(more, "more byte"))
-			}
+		if i == len(shown)-1 && left > 0 {
+			reason.Body += "\n" + words.Counted(left, "more finding") + " left out; result.json has them all.\n"
 		}
-		bodies = append(bodies, body)
+		if kind == outOfBounds {
+			test.Error = reason
+		} else {
+			test.Failure = reason
+		}
+		s.add(test)
 	}
-	if left > 0 {
-		bodies = append(bodies, words.Counted(left, "more finding")+" left out; result.json has them all.\n")
+}
+
+func reasonOf(f *campaign.Finding, kind string) *junitReason {
+	body := fmt.Sprintf("%s\nCause: %s\nPlan: %s\nReplay, in the campaign's folder: %s\n", clipStory(f), clip(f.Cause), f.File, f.Replay)
+	if f.Flaky {
+		kind = "not deterministic"
+		body += "The same plan gave another run when it was repeated.\n"
 	}
-	return &junitReason{Message: clipStory(found[0]), Type: kind, Body: strings.Join(bodies, "\n")}
+	if detail, more := beginning(f.Detail, stackMax); detail != "" {
+		body += "\n" + detail
+		if more > 0 {
+			body += fmt.Sprintf("\n(%s left out)\n", words.Counted(more, "more byte"))
+		}
+	}
+	return &junitReason{Message: clipStory(f), Type: kind, Body: body}
 }
 
 func violationsOf(res *scenarios.Result, invariant string) string {

@@ -4,6 +4,8 @@ import (
 	"bytes"
 	"fmt"
 	"io"
+	"os"
+	"path/filepath"
 	"regexp"
 	"strings"
 	"testing"
@@ -245,9 +247,16 @@ func TestLinksOfAnIndexAreRelative(t *testing.T) {
 	for _, c := range [][3]string{
 		{"runs", "runs/calm-1", "./calm-1/report.html"}, {".", "runs/calm-1", "./runs/calm-1/report.html"}, {"runs/x", "runs/calm-1", "./../calm-1/report.html"},
 		{"runs/calm-1", "runs/calm-1", "./report.html"}, {"runs", "runs/a:b", "./a:b/report.html"},
+		{"runs", "runs/100% #1?", "./100%25%20%231%3F/report.html"}, {"../pages", "../pages/calm-1", "./calm-1/report.html"},
 	} {
-		assert.Equal(t, c[2], hrefTo(c[0], c[1]))
+		assert.Equal(t, c[2], LinkTo(c[0], c[1]))
 	}
+	t.Chdir(t.TempDir())
+	here, err := os.Getwd()
+	require.NoError(t, err)
+	assert.Equal(t, "./../runs/calm-1/report.html", LinkTo(filepath.Join(here, "pages"), "runs/calm-1"), "an absolute path for the index, and a relative one for the run")
+	assert.Equal(t, "./../runs/calm-1/report.html", LinkTo("pages", filepath.Join(here, "runs/calm-1")))
+	assert.Equal(t, "./../"+filepath.Base(here)+"/runs/calm-1/report.html", LinkTo("../pages", "runs/calm-1"))
 }
 
 func TestHeatPaletteHasContrast(t *testing.T) {

@@ -39,8 +39,9 @@ shrunk to the smallest plan that still breaks it, and saved as a plan of its
 own with its page and the command that replays it. Panics, hangs, leaked
 goroutines and heaps without bound of the code under test are findings, too.
 
-Ctrl-C ends it cleanly; --resume goes on where it was. A budget in runs gives
-the same result for the same --seed, whatever the number of workers.`,
+Ctrl-C ends it cleanly: what was found has its pages, and --resume goes on where
+it was. A budget in runs gives the same result for the same --seed, whatever the
+number of workers.`,
 		Example: `  wavetank fuzz
   wavetank fuzz --budget 1h --preset hardened
   wavetank fuzz publish-failure stale-worker --budget 10000runs --seed 7
@@ -92,7 +93,7 @@ func (f *fuzzFlags) fuzz(cmd *cobra.Command, args []string, stdout, stderr io.Wr
 	if err := f.publish(cmd.Context(), dir, res, stderr, interrupted); err != nil {
 		return err
 	}
-	if !interrupted {
+	if !interrupted || res.Runs > 0 {
 		say.Line("Report: %s", in(dir, reports.PageFile))
 	}
 	switch {
@@ -113,7 +114,12 @@ func (f *fuzzFlags) publish(ctx context.Context, dir string, res *campaign.Resul
 	if f.junit != "" {
 		junit = cli.WriteFile(f.junit, func(w io.Writer) error { return reports.JUnit(w, res) })
 	}
-	if !interrupted {
+	if interrupted {
+		again, stop := cli.Interruptible(ctx, func() {}) // a second Ctrl-C is about the pages
+		defer stop()
+		ctx = again
+	}
+	if !interrupted || res.Runs > 0 {
 		pages = finishFuzz(ctx, dir, res)
 	}
 	github := onGitHub(stderr, func(w io.Writer) error { return reports.Annotations(w, res) }, func(w io.Writer) error { return reports.Summary(w, res) })
@@ -261,7 +267,7 @@ func finishFuzz(ctx context.Context, dir string, res *campaign.Result) error {
 		if err := findingPlan(dir, &res.Findings[i]); err != nil && bad == nil {
 			bad = err
 		}
-		if err := findingPage(ctx, dir, &res.Findings[i]); err != nil && bad == nil {
+		if err := findingPage(ctx, dir, &res.Findings[i]); err != nil && bad == nil && ctx.Err() == nil {
 			bad = err
 		}
 	}

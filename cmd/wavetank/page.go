@@ -14,8 +14,8 @@ import (
 	"github.com/wavetank-sim/wavetank/scenarios/whatif"
 )
 
-// planPage runs a plan in this process, for its page, and looks for what its first violation hangs on. The plan is in the
-// file beside that.
+// planPage runs a plan in this process, for its page, and looks for what its first violation hangs on. The command to replay
+// is the one that the terminal shows.
 func planPage(ctx context.Context, dir, file, text, page string) error {
 	plan, err := plans.Parse(file, []byte(text))
 	if err != nil {
@@ -27,10 +27,11 @@ func planPage(ctx context.Context, dir, file, text, page string) error {
 	}
 	defer trace.Close()
 	w := bufio.NewWriterSize(trace, 1<<18)
-	res, err := scenarios.Run(ctx, plan, scenarios.RunOptions{Trace: w, Source: filepath.Base(file)})
+	res, err := scenarios.Run(ctx, plan, scenarios.RunOptions{Trace: w})
 	if err != nil {
 		return err
 	}
+	res.Replay = scenarios.RunCommand(filepath.ToSlash(in(dir, file)))
 	if err := w.Flush(); err != nil {
 		return err
 	}

@@ -7,7 +7,7 @@ import (
 
 	"github.com/wavetank-sim/wavetank/cmd/internal/cli"
 	"github.com/wavetank-sim/wavetank/invariants"
-	"github.com/wavetank-sim/wavetank/scenarios"
+	"github.com/wavetank-sim/wavetank/reports"
 	"github.com/wavetank-sim/wavetank/scenarios/campaign"
 )
 
@@ -80,7 +80,7 @@ func printFinding(p *cli.Printer, dir string, f *campaign.Finding) {
 
 // replayOf is the command that runs a finding's plan from here.
 func replayOf(dir string, f *campaign.Finding) string {
-	return cli.Pasteable(scenarios.RunCommand(in(dir, f.File)))
+	return cli.Pasteable(reports.FindingReplay(dir, f))
 }
 
 // printMissing names what a campaign did not meet.

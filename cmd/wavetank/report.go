@@ -2,6 +2,7 @@ package main
 
 import (
 	"fmt"
+	"os"
 	"path/filepath"
 	"slices"
 
@@ -89,10 +90,8 @@ func rewrite(args []string, out string, say *cli.Printer, show *cli.Progress) er
 			return cli.Fail(cli.ExitUsage, "%v", bad[0])
 		case e.Outcome == runningOutcome:
 			return cli.Fail(cli.ExitUsage, "the campaign in %s is still running, and has no page yet; wait for it, or end it", dirs[0])
-		case made == 0 && e.Replay != "":
-			return cli.Fail(cli.ExitUsage, "the campaign in %s was cut short, and has no page yet; go on with it: %s", dirs[0], e.Replay)
 		case made == 0:
-			return cli.Fail(cli.ExitUsage, "the campaign in %s was cut short, and has no page yet; the command that began it goes on with it", dirs[0])
+			return cutShort(dirs[0], e)
 		}
 		say.Line("Report: %s", filepath.Join(dirs[0], reports.PageFile))
 		return nil
@@ -111,10 +110,22 @@ func rewrite(args []string, out string, say *cli.Printer, show *cli.Progress) er
 	return nil
 }
 
+// cutShort says what there is of a campaign that was cut short, and how it goes on.
+func cutShort(dir string, e reports.Entry) error {
+	page, goOn := "has no page yet", "the command that began it goes on with it"
+	if e.Href != "" {
+		page = "its page is of the runs that were over: " + in(dir, reports.PageFile)
+	}
+	if e.Replay != "" {
+		goOn = "go on with it: " + e.Replay
+	}
+	return cli.Fail(cli.ExitUsage, "the campaign in %s was cut short, and %s; %s", dir, page, goOn)
+}
+
 // again makes one folder's page again, and its row in the index of the folder index.
 func again(dir, index string) (reports.Entry, error) {
 	if state, err := campaign.Look(dir); err == nil && state == campaign.Unfinished {
-		return unfinished(dir), nil
+		return unfinished(dir, index), nil
 	}
 	stored, err := reports.Read(dir)
 	if err == nil {
@@ -138,12 +149,15 @@ const (
 	runningOutcome    = "running"
 )
 
-// unfinished is the row of a campaign that is not over: it has no page. One that was cut short can be gone on with.
-func unfinished(dir string) reports.Entry {
+// unfinished is the row of a campaign that is not over. It has a page if Ctrl-C cut it short, and can be gone on with.
+func unfinished(dir, index string) reports.Entry {
 	if campaign.Running(dir) {
 		return reports.Entry{Kind: "campaign", Name: filepath.Base(dir), Outcome: runningOutcome, Tone: "warn", Reason: "It is still running."}
 	}
 	e := reports.Entry{Kind: "campaign", Name: filepath.Base(dir), Outcome: unfinishedOutcome, Tone: "warn", Reason: "It was cut short; the command that began it goes on with it."}
+	if _, err := os.Stat(in(dir, reports.PageFile)); err == nil {
+		e.Href = reports.LinkTo(index, dir)
+	}
 	if spec, err := campaign.Load(dir); err == nil && spec.Drawn != nil {
 		e.Reason, e.Replay = "It was cut short, and can be gone on with.", "wavetank fuzz --resume "+dir
 	}

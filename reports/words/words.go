@@ -139,3 +139,14 @@ func LowerFirst(s string) string {
 	}
 	return s
 }
+
+// Pieces are those of a setting, such as engine.read_error=fail-open, after each of which a line may end.
+func Pieces(setting string) (pieces []string) {
+	begin := 0
+	for i, c := range setting {
+		if strings.ContainsRune("._=", c) {
+			pieces, begin = append(pieces, setting[begin:i+1]), i+1
+		}
+	}
+	return append(pieces, setting[begin:])
+}

@@ -26,3 +26,9 @@ func TestNumbersAreSaid(t *testing.T) {
 		[]string{Ordinal(1), Ordinal(2), Ordinal(3), Ordinal(4), Ordinal(11), Ordinal(12), Ordinal(21), Ordinal(112)})
 	assert.Equal(t, []string{"", "a", "a and b", "a, b and c"}, []string{List(nil), List([]string{"a"}), List([]string{"a", "b"}), List([]string{"a", "b", "c"})})
 }
+
+func TestASettingEndsALineAtItsJoints(t *testing.T) {
+	assert.Equal(t, []string{"engine.", "read_", "error=", "fail-open"}, Pieces("engine.read_error=fail-open"))
+	assert.Equal(t, []string{"größe=", "1.", "5"}, Pieces("größe=1.5"))
+	assert.Equal(t, []string{""}, Pieces(""))
+}
