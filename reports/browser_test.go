@@ -29,6 +29,9 @@ import (
 // requireChromium is set where no test may leave itself out.
 const requireChromium = "WAVETANK_REQUIRE_CHROMIUM"
 
+// picture is a step of the run over time.
+const picture chromedp.CSS = ".axis svg circle"
+
 // browser is a Chromium that shows one file, and what it complained of.
 type browser struct {
 	t   *testing.T
@@ -39,8 +42,8 @@ type browser struct {
 	requests   []string
 }
 
-// opened shows the page in a Chromium of its own.
-func opened(t *testing.T, html string) *browser {
+// opened shows the page in a Chromium of its own, once that element is there.
+func opened(t *testing.T, html string, until chromedp.CSS) *browser {
 	t.Helper()
 	program := ""
 	for _, name := range []string{"chromium", "chromium-browser", "google-chrome"} {
@@ -77,7 +80,7 @@ func opened(t *testing.T, html string) *browser {
 	}))
 	call(b, network.Enable, network.EnableParams{})
 	call(b, log.Enable, cdp.Empty{})
-	b.do(chromedp.EmulateViewport(1280, 900), chromedp.Navigate("file://"+file), chromedp.WaitVisible(chromedp.CSS(".axis svg circle")))
+	b.do(chromedp.EmulateViewport(1280, 900), chromedp.Navigate("file://"+file), chromedp.WaitVisible(until))
 	return b
 }
 
@@ -135,7 +138,7 @@ func explained(t *testing.T, scenario string) string {
 }
 
 func TestThePageInABrowser(t *testing.T) {
-	b := opened(t, explained(t, "publish-ack-lost"))
+	b := opened(t, explained(t, "publish-ack-lost"), picture)
 
 	// It begins with how it came to the violation, of the job that it is about.
 	assert.Equal(t, "job-3", says[string](b, `document.querySelector(".axis-controls select").selectedOptions[0].text`))
@@ -184,8 +187,25 @@ func TestThePageInABrowser(t *testing.T) {
 	assert.True(t, strings.HasPrefix(b.requests[0], "file://"))
 }
 
+func TestThePageOfManyIsSearchedAndSorted(t *testing.T) {
+	b := opened(t, indexHTML(t, shelf()), ".entries td")
+	shown := func() string {
+		return says[string](b, `[...document.querySelectorAll(".entries tbody tr")].filter((r) => !r.hidden).map((r) => r.cells[0].innerText.split("\n")[0]).join(" ")`)
+	}
+	all := shown()
+	assert.True(t, strings.HasPrefix(all, "fuzz-20261121 publish-ack-lost "), all)
+	b.do(chromedp.SendKeys(chromedp.CSS(".finder input"), "ack lost"))
+	assert.Equal(t, "publish-ack-lost", shown())
+	says[bool](b, `(() => { const i = document.querySelector(".finder input"); i.value = ""; return i.dispatchEvent(new Event("input")); })()`)
+	assert.Equal(t, all, shown())
+	b.do(chromedp.Click(`//table//button[text()="report"]`))
+	assert.Regexp(t, `^\./old/report\.html dispatch order, .* fuzz-7 fuzz-20261121 publish-ack-lost publish-failure stale-worker`, shown(), "numbers by their size")
+	assert.Equal(t, "ascending", says[string](b, `document.querySelector(".entries th").getAttribute("aria-sort")`))
+	assert.Empty(t, b.complaints)
+}
+
 func TestThePageFitsScreensAndPaper(t *testing.T) {
-	b := opened(t, explained(t, "breaker-storm"))
+	b := opened(t, explained(t, "breaker-storm"), picture)
 	for _, scheme := range []string{"light", "dark"} {
 		call(b, emulation.SetEmulatedMedia, emulation.SetEmulatedMediaParams{Features: []*emulation.MediaFeature{{Name: "prefers-color-scheme", Value: scheme}}})
 		for _, width := range []int64{400, 768, 1280, 1920} {

@@ -9,8 +9,10 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/wavetank-sim/wavetank/reports/words"
+	"github.com/wavetank-sim/wavetank/scenarios/campaign"
 )
 
 // IndexFile is the page over several folders.
@@ -18,6 +20,9 @@ const IndexFile = "index.html"
 
 // entriesMax is how many rows an index has.
 const entriesMax = 2000
+
+// foundMax is how many findings of a campaign its row names.
+const foundMax = 3
 
 var indexTemplate = pageTemplateOf("index.html")
 
@@ -29,31 +34,41 @@ type Entry struct {
 	Preset   string
 	Seed     string
 	Outcome  string // the verdict, or what was found
-	Tone     string // good, warn or bad: the order of the index is bad, warn, good
+	Tone     string // good, expected, warn or bad: the order of the index is bad, warn, expected, good
 	Reason   string // in a sentence
 	Replay   string // the command that repeats it; empty if there is none
 	Problem  string // why its report could not be made; the rest is then empty but for Href
 	Findings int    // of a campaign
+	When     time.Time
+	Lasted   string // in virtual time, or how many runs it is
 }
 
 // Entry is the folder's row in the index of the folder index.
 func (s *Stored) Entry(index string) Entry {
-	e := Entry{Href: LinkTo(index, s.Dir)}
+	e := Entry{Href: LinkTo(index, s.Dir), When: s.When}
 	switch {
 	case s.Run != nil:
 		b := verdictBadge(s.Run.Verdict)
+		if s.Run.Expected {
+			b = badge{b.Word + ", as expected", "expected"}
+		}
+		e.Lasted = words.Instant(s.Run.Virtual)
 		e.Kind, e.Name, e.Preset, e.Seed = "run", s.Run.Scenario, s.Run.Preset, fmt.Sprint(s.Run.Seed)
-		e.Outcome, e.Tone, e.Reason, e.Replay = b.Word, b.Tone, s.Run.Reason, s.Run.Replay
+		e.Outcome, e.Tone, e.Reason, e.Replay = b.Word, b.Tone, s.Run.Reason+".", s.Run.Replay
+		if s.Run.Cause != nil {
+			e.Reason += " " + s.Run.Cause.String()
+		}
 	case s.Campaign != nil:
 		c := s.Campaign
 		b, says := campaignVerdict(c)
 		e.Kind, e.Name, e.Seed, e.Findings = "campaign", filepath.Base(s.Dir), fmt.Sprint(c.Spec.Seed), len(c.Findings)
+		e.Lasted = words.Counted(c.Runs, "run")
 		e.Outcome, e.Tone, e.Reason = b.Word, b.Tone, says
 		if c.Spec.Drawn != nil {
 			e.Preset = words.List(c.Spec.Drawn.Presets)
 		}
 		if len(c.Findings) > 0 {
-			e.Reason = clipStory(&c.Findings[0])
+			e.Reason = found(c.Findings)
 			e.Replay = FindingReplay(s.Dir, &c.Findings[0])
 		}
 	case s.Certificate != nil:
@@ -81,6 +96,18 @@ func (s *Stored) Entry(index string) Entry {
 		}
 	}
 	return e
+}
+
+// found names what a campaign found, the first ones.
+func found(findings []campaign.Finding) string {
+	var list []string
+	for _, f := range findings[:min(len(findings), foundMax)] {
+		list = append(list, f.Invariant+": "+f.Cause)
+	}
+	if left := len(findings) - foundMax; left > 0 {
+		list = append(list, words.Count(left)+" more")
+	}
+	return strings.Join(list, "; ") + "."
 }
 
 func seedsOf(seeds int, first uint64) string {
@@ -121,13 +148,14 @@ type indexView struct {
 // conclusive, then what held; by kind, name and seed within each.
 func Index(w io.Writer, entries []Entry) error {
 	sorted := slices.Clone(entries)
-	tones := []string{"bad", "warn", "good"}
+	tones := []string{"bad", "warn", "expected", "good"}
 	slices.SortStableFunc(sorted, func(a, b Entry) int {
 		return cmp.Or(
 			cmp.Compare(indexRank(a, tones), indexRank(b, tones)), cmp.Compare(a.Kind, b.Kind), cmp.Compare(a.Name, b.Name),
 			cmp.Compare(len(a.Seed), len(b.Seed)), cmp.Compare(a.Seed, b.Seed), cmp.Compare(a.Href, b.Href))
 	})
 	v := indexView{frame: newFrame("Wavetank reports", pageCSS, overviewCSS), Tone: "good"}
+	v.run(pageJS + indexJS)
 	n := map[string]int{}
 	for _, e := range sorted {
 		if e.Problem != "" {
@@ -138,7 +166,7 @@ func Index(w io.Writer, entries []Entry) error {
 	}
 	for _, c := range []struct{ key, noun, plural string }{
 		{"bad", "with a finding or a violation", "with findings or violations"}, {"unreadable", "that could not be read", "that could not be read"},
-		{"warn", "that is not conclusive", "that are not conclusive"}, {"good", "with nothing against it", "with nothing against them"},
+		{"warn", "that is not conclusive", "that are not conclusive"}, {"expected", "violated as its plan expects", "violated as their plans expect"}, {"good", "with nothing against it", "with nothing against them"},
 	} {
 		if n[c.key] == 1 {
 			v.Counts = append(v.Counts, "1 "+c.noun)

@@ -9,6 +9,7 @@ import (
 	"regexp"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
@@ -18,6 +19,7 @@ import (
 	"github.com/wavetank-sim/wavetank/scenarios"
 	"github.com/wavetank-sim/wavetank/scenarios/campaign"
 	"github.com/wavetank-sim/wavetank/scenarios/sweep"
+	"github.com/wavetank-sim/wavetank/scenarios/why"
 )
 
 // written is what a report writes.
@@ -216,6 +218,24 @@ func shelf() (entries []Entry) {
 		entries = append(entries, s.Entry("runs"))
 	}
 	return append(entries, Entry{Href: "./old/report.html", Problem: "runs/old/result.json: it is of version 0"})
+}
+
+// What is violated as its plan expects is no trouble, and stands apart.
+func TestAnIndexTellsWhatIsExpected(t *testing.T) {
+	expected := ackLost(true).res
+	expected.Expected, expected.Virtual = true, 90*time.Second
+	expected.Cause = &why.Cause{Invariant: "one-dispatch-per-job", Tried: []why.Tried{{What: why.Strike, Says: "fail-after on publish of job 3", Needed: true}}}
+	of := func(res *scenarios.Result) Entry {
+		s := &Stored{Dir: "runs/a", Run: res, When: time.Date(2026, 11, 26, 12, 0, 0, 0, time.Local)}
+		return s.Entry("runs")
+	}
+	page := indexHTML(t, []Entry{of(publishFailure().res), of(expected)})
+	said := text(page)
+	assert.Contains(t, said, "2 reports 1 violated as its plan expects, 1 with nothing against it")
+	assert.Contains(t, said, "violated, as expected")
+	assert.Contains(t, said, "1m30s 2026-11-26 12:00")
+	assert.Contains(t, said, "It takes fail-after on publish of job 3. Without it, one-dispatch-per-job holds.")
+	assert.Contains(t, page, `<div class="verdict good">`)
 }
 
 func TestIndexPutsTroubleFirst(t *testing.T) {

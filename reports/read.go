@@ -12,6 +12,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/wavetank-sim/wavetank/scenarios"
 	"github.com/wavetank-sim/wavetank/scenarios/campaign"
@@ -36,6 +37,7 @@ func (e *FileError) Error() string { return e.File + ": " + e.Message + "; " + e
 // Stored is what a folder holds: a run, a campaign, a sweep, comparisons or a certificate, one of them.
 type Stored struct {
 	Dir         string
+	When        time.Time   // the file of its result was written
 	Plan        *plans.Plan // of a run
 	Run         *scenarios.Result
 	Campaign    *campaign.Result
@@ -87,6 +89,11 @@ func Read(dir string) (*Stored, error) {
 	}
 	if err != nil {
 		return nil, err
+	}
+	for _, name := range []string{kind, ResultFile} { // a campaign's kind is its spec, which is older
+		if info, err := os.Stat(filepath.Join(dir, name)); err == nil {
+			s.When = info.ModTime()
+		}
 	}
 	return s, nil
 }

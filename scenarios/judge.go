@@ -140,7 +140,7 @@ func (r *run) verdict(res *Result) (Verdict, string) {
 	case len(broken) > 0:
 		as := ""
 		if expected && len(missed) == 0 {
-			as = ", as the plan expects"
+			as, res.Expected = ", as the plan expects", true
 		}
 		return Violated, strings.Join(broken, ", ") + " " + isAre(len(broken)) + " violated" + as
 	case r.stop == sim.StopSteps:

@@ -32,8 +32,9 @@ type Result struct {
 	Overrides  []string           `json:"overrides,omitempty"` // key=value, as --set takes them; judge=invariant, as --judge does
 	Replay     string             `json:"replay"`              // the command that repeats this run
 	Verdict    Verdict            `json:"verdict"`
-	Reason     string             `json:"reason"` // one sentence
-	Digest     string             `json:"digest"` // 16 hex digits over every event
+	Reason     string             `json:"reason"`             // one sentence
+	Expected   bool               `json:"expected,omitempty"` // violated, as the plan expects
+	Digest     string             `json:"digest"`             // 16 hex digits over every event
 	Steps      int                `json:"steps"`
 	Virtual    time.Duration      `json:"virtual_ns"`
 	OutOfSteps bool               `json:"out_of_steps,omitempty"` // it used up schedule.steps_max before it was over
