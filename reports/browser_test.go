@@ -167,7 +167,7 @@ func TestThePageInABrowser(t *testing.T) {
 	b.do(chromedp.KeyEvent("n"), chromedp.KeyEvent(kb.ArrowRight), chromedp.KeyEvent("-"))
 	assert.NotEqual(t, first, b.chosen())
 	b.do(chromedp.KeyEvent("w"))
-	where := says[[]float64](b, `(() => { const r = document.querySelector(".axis .violation").getBoundingClientRect(); return [r.x + r.width / 2, r.y + r.height / 2]; })()`)
+	where := says[[]float64](b, `(() => { const m = document.querySelector(".axis .step.violation"); m.scrollIntoView({ block: "center" }); const r = m.getBoundingClientRect(); return [r.x + r.width / 2, r.y + r.height / 2]; })()`)
 	b.do(chromedp.MouseClickXY(where[0], where[1]))
 	assert.Contains(t, b.chosen(), "one-dispatch-per-job: job-3: second dispatch stored")
 	says[string](b, `location.hash = "#axis-125"`)

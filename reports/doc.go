@@ -34,7 +34,7 @@
 //	frame.go                          what every page has around its content
 //	trace.go                          a trace, line by line
 //
-// Package plots draws the figures, package axis the run over time, and package words says numbers and times.
+// Package plots draws the figures, package axis the run over time, package export the files for other programs, and package words says numbers and times.
 //
 // Each page is one file that opens from disk and needs no network; plots by gonum/plot are inlined as
 // SVG in the colours of the page, light or dark. A page depends on its result alone; it holds no date

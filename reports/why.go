@@ -11,6 +11,7 @@ import (
 // whyView is what the page says of the first violation's cause.
 type whyView struct {
 	*why.Cause
+	Promise  string    // what the invariant says
 	Rows     []toldRow // its path
 	Nearest  *nearestView
 	Hardened string // the command that runs the same plan under the preset hardened; "" if it is that
@@ -32,10 +33,15 @@ func whyOf(res *scenarios.Result, shown map[int]bool) *whyView {
 		return nil
 	}
 	v := &whyView{Cause: c}
+	for _, i := range res.Invariants {
+		if i.Name == c.Invariant {
+			v.Promise = i.Says
+		}
+	}
 	for _, at := range c.Path {
 		v.Rows = append(v.Rows, toldRow{Text: at.Says, Ref: ref(at.Step, at.At, shown)})
 	}
-	if n := c.Nearest; n != nil {
+	if n := c.Nearest; n != nil && n.What != why.Strike { // without a strike, a run parts where that struck
 		v.Nearest = &nearestView{Change: "without " + n.Says, Same: n.Parts - 1, Own: "the run is over", Other: "the run is over"}
 		if n.Instead != "" {
 			v.Nearest.Change = "with " + n.Instead

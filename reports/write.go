@@ -24,10 +24,13 @@ const (
 	AlertsFile   = "alerts.json"   // the alerts that fired over that
 	RulesFile    = "alerts.yaml"   // the rules that they are by
 	PromtoolFile = "promtool.yaml" // the samples as a test for promtool, beside the rules
+
+	PerfettoFile = "trace.pftrace"    // the trace for Perfetto
+	OTLPFile     = "spans.otlp.jsonl" // the trace as OpenTelemetry spans
 )
 
 // RunFiles are those of a run's folder.
-var RunFiles = []string{PlanFile, ResultFile, PageFile, TraceFile, SamplesFile, AlertsFile, RulesFile, PromtoolFile}
+var RunFiles = []string{PlanFile, ResultFile, PageFile, TraceFile, SamplesFile, AlertsFile, RulesFile, PromtoolFile, PerfettoFile, OTLPFile}
 
 // Write completes the folder dir of a finished run, which holds trace.jsonl already: plan.yaml,
 // which replays the run, report.html and result.json. Each file is written under a temporary name

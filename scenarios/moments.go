@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 
@@ -100,6 +101,9 @@ const (
 // kept are the sayings that a long story keeps.
 var kept = []saying{submitted, derivedSubmitted, rolledBack, lateWrote, dispatched, dispatchedAgain, resumed, dropped, circuit, rollsBack, otherPolicy}
 
+// wrong are the sayings of an operation that failed, or was late.
+var wrong = []saying{failed, gaveUp, lateWrote, lateApplied, lateRefused, fenced}
+
 // words is the moment's sentence, without its time.
 func (m *moment) words(job string) string {
 	return strings.NewReplacer("{node}", who(m.node), "{job}", job, "{a}", m.a, "{b}", m.b, "{n}", fmt.Sprint(m.n), "{of}", m.of).Replace(string(m.says))
@@ -107,7 +111,7 @@ func (m *moment) words(job string) string {
 
 // line is the moment as a story has it.
 func (m *moment) line(job string, keep bool) line {
-	return line{at: m.at, step: m.step, rank: rankMoment, text: m.words(job), keep: keep, jobs: []string{job, m.of}}
+	return line{at: m.at, step: m.step, rank: rankMoment, text: m.words(job), keep: keep, jobs: []string{job, m.of}, wrong: slices.Contains(wrong, m.says)}
 }
 
 // alike says whether two moments differ in nothing but who and when.

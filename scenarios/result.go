@@ -171,6 +171,7 @@ type ToldAt struct {
 	Step     int           `json:"step,omitempty"` // 0 if no step shows it
 	At       time.Duration `json:"at_ns"`
 	Violates string        `json:"violates,omitempty"` // the invariant whose violation it tells of
+	Wrong    bool          `json:"wrong,omitempty"`    // it tells of a strike, or of an operation that failed or was late
 }
 
 // Unsettled names a job that did not settle, and why.
@@ -182,8 +183,8 @@ type Unsettled struct {
 }
 
 // Leading are the sentences of the story that lead to a violation, at most so many, and how many more there are. What the
-// violation depends on stays longest, then what the faults did. Of the others, those before the first fault go first, and
-// then those in the middle.
+// violation depends on stays longest, then what the faults did and what went wrong. Of the others, those before the first
+// fault go first, with those of the violation's own step, and then those in the middle.
 func (res *Result) Leading(v *Violation, most int) (list []int, left int) {
 	struck, first := map[int]bool{}, 0
 	for _, f := range res.Fired {
@@ -199,14 +200,22 @@ func (res *Result) Leading(v *Violation, most int) (list []int, left int) {
 		}
 	}
 	left = max(0, len(list)-most)
-	depends := func(i int) bool { return slices.Contains(v.Steps, res.TellingAt[i].Step) }
-	for _, goes := range []func(int) bool{
-		func(i int) bool { return i < first && !depends(i) },
-		func(i int) bool { return !depends(i) && !struck[res.TellingAt[i].Step] },
-		func(i int) bool { return !depends(i) },
-		func(int) bool { return true },
-	} {
-		list = withoutTheMiddle(list, len(list)-most, goes)
+	weight := func(i int) int {
+		switch at := res.TellingAt[i]; {
+		case at.Step == v.Step && v.Step > 0:
+			return 0
+		case slices.Contains(v.Steps, at.Step):
+			return 3
+		case at.Wrong || struck[at.Step]:
+			return 2
+		case i >= first:
+			return 1
+		default:
+			return 0
+		}
+	}
+	for w := range 4 {
+		list = withoutTheMiddle(list, len(list)-most, func(i int) bool { return weight(i) == w })
 	}
 	return list, left
 }

@@ -30,6 +30,7 @@ type line struct {
 	jobs []string // that it names
 
 	violates string // the invariant whose violation it tells of
+	wrong    bool   // an operation failed, or was late
 }
 
 // always is a line that no story leaves out.
@@ -74,7 +75,7 @@ func (r *run) tell(res *Result, about []*jobRecord, run *RunResult) (told []stri
 		if l.step == lastStep {
 			l.step = 0
 		}
-		when = append(when, ToldAt{l.step, l.at, l.violates})
+		when = append(when, ToldAt{l.step, l.at, l.violates, l.wrong || l.rank == rankStrike})
 	}
 	if left > 0 {
 		told = append(told, fmt.Sprintf("The last %s that matter little %s left out.", count(left, "step"), isAre(left)))

@@ -8,6 +8,7 @@ import (
 
 	"github.com/wavetank-sim/wavetank/cmd/internal/cli"
 	"github.com/wavetank-sim/wavetank/cmd/wavetank/diffcmd"
+	"github.com/wavetank-sim/wavetank/cmd/wavetank/exportcmd"
 )
 
 func main() { os.Exit(run(os.Args[1:], os.Stdout, os.Stderr)) }
@@ -36,7 +37,7 @@ Exit codes: 0 held, 1 an invariant was violated, 2 usage or input,
   wavetank list scenarios
   wavetank explain rollback_write`,
 	}
-	root.AddCommand(newRun(), newFuzz(), newSweep(), newCompare(), newExhaust(), newCheckCertificate(), newOrders(), newPower(), newReport(), newVerify(), newList(), newExplain(), newWhy(), diffcmd.New(), newClaims())
+	root.AddCommand(newRun(), newFuzz(), newSweep(), newCompare(), newExhaust(), newCheckCertificate(), newOrders(), newPower(), newReport(), newVerify(), newList(), newExplain(), newWhy(), diffcmd.New(), exportcmd.New(), newClaims())
 	root.AddCommand(newVersion(), newVerifyWorker(), newCampaignWorker(), newOrdersWorker())
 	root.AddCommand(moved()...)
 	return cli.Complete(root)

@@ -7,7 +7,7 @@
   const section = data.closest("section");
   const svg = section.querySelector("svg");
   const about = section.querySelector(".axis-step");
-  const LANE = 44, TOP = 34;
+  const LANE = 44, TOP = 44;
   const colours = 6;
   section.hidden = false;
   for (const a of document.querySelectorAll('a[href="#axis"]')) a.hidden = false;
@@ -115,15 +115,20 @@
       if (number.has(m.s)) {
         const last = numbered[m.l], up = x(u) - last[0] < 22 ? (last[1] + 1) % 2 : 0;
         numbered[m.l] = [x(u), up];
-        plot.append(make("text", { class: "number", x: x(u), y: y(m.l) - 9 + (up ? 25 : 0) }, number.get(m.s)));
+        plot.append(make("text", { class: "number", x: x(u) - (m.b ? 13 : 0), y: y(m.l) - 9 + (up ? 25 : 0) }, number.get(m.s)));
       }
     }
   };
 
-  // ticks writes times above the lanes, where there is room.
+  // ticks writes times above the lanes, where there is room, and above those how much time is folded.
   const ticks = (height) => {
     let last = -Infinity;
     for (let i = 1; i < times.length; i++) {
+      const a = x(units[i - 1]), b = x(units[i]), dt = times[i] - times[i - 1];
+      if (!state.even && dt >= 500000 && b - a >= 34 && (a + b) / 2 > gutter && (a + b) / 2 < width) {
+        svg.append(make("line", { class: "fold", x1: Math.max(gutter, a + 4), x2: b - 4, y1: 16, y2: 16 }));
+        svg.append(make("text", { class: "gap", x: (Math.max(gutter, a) + b) / 2, y: 12 }, instant(dt >= 10000000 ? Math.round(dt / 1000000) * 1000000 : Math.round(dt / 100000) * 100000)));
+      }
       if (units[i] < state.from || units[i] > state.to) continue;
       const at = x(units[i]);
       if (at - last >= 92 && at + 40 < width) {

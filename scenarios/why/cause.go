@@ -168,10 +168,14 @@ func without(n int, invariant string) string {
 	return fmt.Sprintf("Without any one of these, %s holds.", invariant)
 }
 
-// list joins words as a sentence does.
+// list joins words as a sentence does. Between those with commas of their own stand semicolons.
 func list(words []string) string {
 	if len(words) < 2 {
 		return strings.Join(words, "")
 	}
-	return strings.Join(words[:len(words)-1], ", ") + " and " + words[len(words)-1]
+	comma, and := ", ", " and "
+	if slices.ContainsFunc(words, func(w string) bool { return strings.Contains(w, ", ") }) {
+		comma, and = "; ", "; and "
+	}
+	return strings.Join(words[:len(words)-1], comma) + and + words[len(words)-1]
 }

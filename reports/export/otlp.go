@@ -1,0 +1,224 @@
+package export
+
+import (
+	"encoding/json"
+	"fmt"
+	"io"
+	"iter"
+	"slices"
+	"strconv"
+	"time"
+
+	"github.com/wavetank-sim/wavetank/scenarios"
+	"github.com/wavetank-sim/wavetank/sim"
+)
+
+// OTLP writes the run as OpenTelemetry spans, a trace for each job, in the OTLP file format: JSON, a line for each span.
+// A node is a service. events are the run's, in the order of steps. It fails with the first error of events or of w.
+func OTLP(w io.Writer, res *scenarios.Result, events iter.Seq2[sim.Event, error]) error {
+	o := &otlp{enc: json.NewEncoder(w), jobs: map[string]*span{}, under: map[*lasting]*span{}, sent: map[message]link{}}
+	o.enc.SetEscapeHTML(false)
+	follow := newFollower()
+	last := time.Duration(0)
+	for e, err := range events {
+		if err != nil {
+			return err
+		}
+		last = e.At
+		begun, ended := follow.next(&e)
+		for _, l := range begun {
+			if l.job != "" {
+				o.under[l] = o.begin(l)
+			}
+		}
+		if !waits(&e) && e.Job != "" && e.Phase != "heartbeat" {
+			o.step(&e, follow.during(&e), ended)
+		}
+		for _, l := range ended {
+			o.end(l)
+		}
+		if o.err != nil {
+			return o.err
+		}
+	}
+	for _, l := range follow.rest(last) {
+		o.end(l)
+	}
+	for i := range res.Fired {
+		f := &res.Fired[i]
+		s := o.span("faults", f.Fault, f.Node, f.At, i+1)
+		s.End = unix(max(f.Until, f.At))
+		o.write(f.Node, s)
+	}
+	for i := range res.Violations {
+		v := &res.Violations[i]
+		of := v.Job
+		if of == "" {
+			of = "violations"
+		}
+		s := o.span(of, v.Invariant, "judge", v.At, i+1)
+		s.End, s.Status = s.Start, &status{Code: statusError, Message: v.Message}
+		o.write("judge", s)
+	}
+	for _, id := range o.order {
+		o.write("client", o.jobs[id])
+	}
+	return o.err
+}
+
+// The kinds of span and the code of a status: opentelemetry/proto/trace/v1/trace.proto.
+const (
+	kindInternal = 1
+	kindProducer = 4
+	kindConsumer = 5
+	statusError  = 2
+)
+
+// epoch is when a world begins on its clocks: 2000-01-01, where a bubble's clock begins (package testing/synctest).
+var epoch = time.Date(2000, 1, 1, 0, 0, 0, 0, time.UTC)
+
+type otlp struct {
+	enc   *json.Encoder
+	jobs  map[string]*span // the root of each job's trace
+	order []string         // of the jobs, by their first steps
+	under map[*lasting]*span
+	sent  map[message]link
+	err   error
+}
+
+type span struct {
+	Trace      string      `json:"traceId"`
+	ID         string      `json:"spanId"`
+	Parent     string      `json:"parentSpanId,omitempty"`
+	Name       string      `json:"name"`
+	Kind       int         `json:"kind"`
+	Start      string      `json:"startTimeUnixNano"`
+	End        string      `json:"endTimeUnixNano"`
+	Attributes []attribute `json:"attributes,omitempty"`
+	Events     []event     `json:"events,omitempty"`
+	Links      []link      `json:"links,omitempty"`
+	Status     *status     `json:"status,omitempty"`
+}
+
+type attribute struct {
+	Key   string `json:"key"`
+	Value value  `json:"value"`
+}
+
+type value struct {
+	String string `json:"stringValue"`
+}
+
+type event struct {
+	Time       string      `json:"timeUnixNano"`
+	Name       string      `json:"name"`
+	Attributes []attribute `json:"attributes,omitempty"`
+}
+
+type link struct {
+	Trace string `json:"traceId"`
+	Span  string `json:"spanId"`
+}
+
+type status struct {
+	Code    int    `json:"code"`
+	Message string `json:"message,omitempty"`
+}
+
+func unix(at time.Duration) string { return strconv.FormatInt(epoch.Add(at).UnixNano(), 10) }
+
+func attributes(pairs ...string) (list []attribute) {
+	for pair := range slices.Chunk(pairs, 2) {
+		if pair[1] != "" {
+			list = append(list, attribute{pair[0], value{pair[1]}})
+		}
+	}
+	return list
+}
+
+// span is a new span of a job, below the root of its trace.
+func (o *otlp) span(of, name, node string, at time.Duration, n int) *span {
+	trace := fmt.Sprintf("%016x%016x", hash("trace", of), hash("trace", of, "2"))
+	root := o.jobs[of]
+	if root == nil {
+		root = &span{Trace: trace, ID: fmt.Sprintf("%016x", hash("root", of)), Name: of, Kind: kindInternal, Start: unix(at), End: unix(at)}
+		o.jobs[of] = root
+		o.order = append(o.order, of)
+	}
+	return &span{Trace: trace, ID: fmt.Sprintf("%016x", hash(of, name, node, strconv.Itoa(n))), Parent: root.ID, Name: name, Kind: kindInternal, Start: unix(at)}
+}
+
+func (o *otlp) begin(l *lasting) *span {
+	s := o.span(l.job, l.name, l.node, l.from, l.step)
+	if l.message.seq > 0 {
+		s.Kind = kindConsumer
+		if from, ok := o.sent[l.message]; ok {
+			s.Links = []link{from}
+		}
+	}
+	s.Attributes = attributes("job", l.job, "step", strconv.Itoa(l.step))
+	return s
+}
+
+func (o *otlp) end(l *lasting) {
+	s := o.under[l]
+	if s == nil {
+		return
+	}
+	delete(o.under, l)
+	s.End = unix(l.to)
+	o.jobs[l.job].End = s.End
+	o.write(l.node, s)
+}
+
+// step is an event of the span that it is part of, or of what ends with it, or a span of its own.
+func (o *otlp) step(e *sim.Event, during *lasting, ended []*lasting) {
+	for _, l := range ended {
+		if during == nil && l.node == e.Node && l.job == e.Job {
+			during = l
+		}
+	}
+	about := attributes("step", strconv.Itoa(e.Step), "target", e.Target, "outcome", e.Outcome, "fault", e.Fault)
+	s := o.under[during]
+	alone := s == nil
+	if alone {
+		s = o.span(e.Job, title(e), e.Node, e.At, e.Step)
+		s.End, s.Attributes = s.Start, append(attributes("job", e.Job), about...)
+		if e.Kind == sim.KindPublish {
+			s.Kind = kindProducer
+		}
+	} else {
+		s.Events = append(s.Events, event{unix(e.At), title(e), about})
+	}
+	for _, change := range e.Changes {
+		if change.Stream != "" && !change.Gone {
+			o.sent[message{change.Subject, change.Seq}] = link{s.Trace, s.ID}
+		}
+	}
+	o.jobs[e.Job].End = unix(e.At)
+	if alone {
+		o.write(e.Node, s)
+	}
+}
+
+// write writes one line: the span of a node.
+func (o *otlp) write(node string, s *span) {
+	if o.err != nil {
+		return
+	}
+	type scope struct {
+		Spans []*span `json:"spans"`
+	}
+	type resource struct {
+		Resource struct {
+			Attributes []attribute `json:"attributes"`
+		} `json:"resource"`
+		Scopes []scope `json:"scopeSpans"`
+	}
+	var r resource
+	r.Resource.Attributes = attributes("service.name", node)
+	r.Scopes = []scope{{[]*span{s}}}
+	o.err = o.enc.Encode(struct {
+		Resources []resource `json:"resourceSpans"`
+	}{[]resource{r}})
+}
