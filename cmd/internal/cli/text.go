@@ -3,6 +3,7 @@ package cli
 import (
 	"fmt"
 	"strings"
+	"unicode/utf8"
 
 	"github.com/wavetank-sim/wavetank/scenarios/strictyaml"
 )
@@ -57,7 +58,7 @@ func KeyTable(s strictyaml.Section, columns int) string {
 func folded(text string, columns int) (lines []string) {
 	line := ""
 	for word := range strings.FieldsSeq(text) {
-		if line != "" && len(line)+1+len(word) > columns {
+		if line != "" && utf8.RuneCountInString(line)+1+utf8.RuneCountInString(word) > columns {
 			lines, line = append(lines, line), ""
 		}
 		if line != "" {
