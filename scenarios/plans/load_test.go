@@ -117,6 +117,8 @@ func TestParseRefuses(t *testing.T) {
 		{"name", "name: My Plan\n", `p.yaml:1:7: the name "My Plan" is not in kebab-case`},
 		{"name that is a path", "name: ../x\n", `p.yaml:1:7: the name "../x" is not in kebab-case`},
 		{"story of lines", "name: x\nstory: \"a\\nb\"\n", `p.yaml:2:8: the story is not one line of text`},
+		{"story that turns", "name: x\nstory: \"a \u202eb\"\n", `p.yaml:2:8: the story has a character that turns the direction of its text`},
+		{"story with a line separator", "name: x\nstory: \"a\u2028b\"\n", `p.yaml:2:8: the story is not one line of text`},
 		{"list", "- name: x\n", `p.yaml:1:1: a plan is not a mapping; give keys such as version, name, story`},
 		{"word", "hello\n", `p.yaml:1:1: a plan is not a mapping; give keys such as version, name, story`},
 		{"empty", "", `p.yaml: this is empty; a plan has at least a name`},

@@ -62,7 +62,7 @@ func report(err error, stderr io.Writer) int {
 		Say(stderr, "%s", Pasteable(text))
 	}
 	if detail != "" {
-		fmt.Fprintln(stderr, Pasteable(detail))
+		fmt.Fprintln(stderr, Visible(Pasteable(detail), false))
 	}
 	return code
 }

@@ -36,7 +36,7 @@ func (t *Table) write(w io.Writer, columns int) error {
 	} else {
 		t.writeCards(&b, columns)
 	}
-	_, err := io.WriteString(w, b.String())
+	_, err := io.WriteString(w, Visible(b.String(), false))
 	return err
 }
 
@@ -119,7 +119,7 @@ func Prose(w io.Writer, text string) error {
 	if columns == 0 {
 		columns = utf8.RuneCountInString(text)
 	}
-	_, err := io.WriteString(w, strings.Join(folded(text, columns), "\n")+"\n")
+	_, err := io.WriteString(w, Visible(strings.Join(folded(text, columns), "\n"), false)+"\n")
 	return err
 }
 
