@@ -22,15 +22,17 @@ const (
 
 var kebab = regexp.MustCompile(`^[a-z0-9]+(-[a-z0-9]+)*$`)
 
-// Validate returns the first problem of p as a [*strictyaml.Error], or nil. A plan from Load or Parse is
+// Validate returns the problems of p as a [*strictyaml.Error], or nil. A plan from Load or Parse is
 // valid; one that was built or changed in code may not be.
 func (p *Plan) Validate() error {
+	var wrong []*strictyaml.Error
 	for _, check := range []func(*Plan) *strictyaml.Error{
 		checkVersion, checkName, checkTimes, checkTriage, checkRanges, checkWorkload, checkEngine, checkKernel, checkOutput, checkFaults, checkSchedule, checkAbout, checkExpect,
 	} {
-		if e := check(p); e != nil {
-			return e
-		}
+		wrong = append(wrong, check(p))
+	}
+	if e := strictyaml.Together(wrong...); e != nil {
+		return e
 	}
 	return nil
 }
@@ -66,16 +68,7 @@ func checkWorkload(p *Plan) *strictyaml.Error {
 	if last := time.Duration(w.Jobs-1) * w.Every; last > submissionsMax {
 		return &strictyaml.Error{Path: "workload.every", Message: fmt.Sprintf("the last of %d jobs would be submitted after %s", w.Jobs, strictyaml.DurationText(last)), Remedy: fmt.Sprintf("let them all come within %s", strictyaml.DurationText(submissionsMax))}
 	}
-	if e := checkFailing(p); e != nil {
-		return e
-	}
-	if e := checkPerJob(p); e != nil {
-		return e
-	}
-	if e := checkRuns(p); e != nil {
-		return e
-	}
-	return checkRoutes(p)
+	return strictyaml.Together(checkFailing(p), checkPerJob(p), checkRuns(p), checkRoutes(p))
 }
 
 func checkEngine(p *Plan) *strictyaml.Error {
@@ -94,12 +87,13 @@ func checkEngine(p *Plan) *strictyaml.Error {
 
 func checkFaults(p *Plan) *strictyaml.Error {
 	world := p.FaultWorld()
+	var wrong []*strictyaml.Error
 	for i, f := range p.Faults {
 		if bad := f.Validate(world); bad != nil {
-			return &strictyaml.Error{Path: fmt.Sprintf("faults[%d].%s", i, bad.Field), Message: bad.Message, Remedy: bad.Remedy}
+			wrong = append(wrong, &strictyaml.Error{Path: fmt.Sprintf("faults[%d].%s", i, bad.Field), Message: bad.Message, Remedy: bad.Remedy})
 		}
 	}
-	return nil
+	return strictyaml.Together(wrong...)
 }
 
 func checkSchedule(p *Plan) *strictyaml.Error {
