@@ -10,6 +10,13 @@ SWEEP         ?= stale-worker-retries
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
 
+# Make knows SET and set apart, and would run without a word as if nothing had been set.
+GIVEN      := $(foreach v,$(.VARIABLES),$(if $(findstring command line,$(origin $(v))),$(v)))
+CAPITALS    = $(shell echo '$(1)' | tr a-z A-Z)
+DOCUMENTED  = $(shell sed -n 's/^[a-z]*:.*\#\# //p' $(firstword $(MAKEFILE_LIST)) | grep -o '[A-Z]*=' | tr -d =)
+$(foreach v,$(GIVEN),$(if $(filter $(call CAPITALS,$(v)),$(v)),,$(if $(filter $(call CAPITALS,$(v)),$(DOCUMENTED)),\
+  $(error $(v)= is written in capitals here; give $(call CAPITALS,$(v))='$($(v))'))))
+
 # GNU make ends with status 2 whenever a recipe fails. In question mode it hands a recipe's 1
 # through, so that `make sim`, `make fuzz`, `make exhaust` and `make orders` end as wavetank does: 0 held, 1 violated. For any
 # other end make says "Error N" and ends with 2.

@@ -3,6 +3,7 @@ package reports
 import (
 	"fmt"
 	"io"
+	"slices"
 	"strings"
 
 	"github.com/wavetank-sim/wavetank/reports/words"
@@ -52,72 +53,107 @@ func titlesOf(list []*sweep.Comparison) (titles []string) {
 	return titles
 }
 
-// ComparisonMarkdown writes comparisons as tables that GitHub renders, compact enough for a README.
-func ComparisonMarkdown(w io.Writer, list []*sweep.Comparison) error {
-	var b strings.Builder
-	for i, c := range list {
-		if i > 0 {
-			b.WriteString("\n")
-		}
-		markComparison(&b, comparisonViewOf(c))
-	}
-	_, err := io.WriteString(w, b.String())
-	return err
+// ComparisonText is a comparison in words: a table under its heads, and what is said of it.
+type ComparisonText struct {
+	Title, Question string
+	Warning         string
+	Heads           []string
+	Rows            [][]string
+	About           string
+	Notes           []string
+	Best            [][]bool // of each row's cells: it is the least, or cannot be told apart from it
 }
 
-func markComparison(b *strings.Builder, v comparisonView) {
-	fmt.Fprintf(b, "### %s\n\n", markText(v.Title))
-	if v.Question != "" {
-		fmt.Fprintf(b, "%s\n\n", markText(v.Question))
+// ComparisonTexts are comparisons in words; mark is how the best of a row is marked.
+func ComparisonTexts(list []*sweep.Comparison, mark string) (texts []ComparisonText) {
+	for _, c := range list {
+		texts = append(texts, comparisonText(comparisonViewOf(c), mark))
 	}
-	if v.Warning != "" {
-		fmt.Fprintf(b, "**%s**\n\n", v.Warning)
-	}
+	return texts
+}
+
+func comparisonText(v comparisonView, mark string) ComparisonText {
+	t := ComparisonText{Title: v.Title, Question: v.Question, Warning: v.Warning, Notes: v.Notes, Heads: []string{""}}
 	row := func(title string, say func(alternative) string) {
 		cells := []string{title}
 		for _, a := range v.Alternatives {
 			cells = append(cells, say(a))
 		}
-		markRow(b, cells)
+		t.Rows, t.Best = append(t.Rows, cells), append(t.Best, make([]bool, len(cells)))
 	}
-	row("", func(a alternative) string { return markText(a.Name) })
-	row("---", func(alternative) string { return "---" })
-	row("upside", func(a alternative) string { return markText(a.Upside) })
-	row("downside", func(a alternative) string { return markText(a.Downside) })
+	for _, a := range v.Alternatives {
+		t.Heads = append(t.Heads, a.Name)
+	}
+	row("upside", func(a alternative) string { return a.Upside })
+	row("downside", func(a alternative) string { return a.Downside })
 	for _, m := range v.Measures {
-		cells := []string{markText(m.Heading())}
+		cells, best := []string{m.Heading()}, []bool{false}
 		for _, c := range m.Cells {
-			text := markText(c.Text)
-			if c.Best && text != "" {
-				text = "**" + text + "**"
-			}
-			cells = append(cells, text)
+			cells, best = append(cells, c.Text), append(best, c.Best && c.Text != "")
 		}
-		markRow(b, cells)
+		t.Rows, t.Best = append(t.Rows, cells), append(t.Best, best)
 	}
 	if v.Broke {
-		row("promises broken", markBroken)
+		row("promises broken", brokeWhat)
 	}
-	fmt.Fprintf(b, "\nPlans: %s. Mean ± half of the 95 %% interval, which reaches past what can be where seeds are few; less is better, bold is the least of a row, with what cannot be told apart from it.", markText(v.Under))
+	t.About = "Plans: " + v.Under + ". Mean ± half of the 95 % interval, which reaches past what can be where seeds are few; less is better, " + mark + " is the least of a row, with what cannot be told apart from it."
 	if v.Source != "" {
-		fmt.Fprintf(b, " The words are from %s.", markText(v.Source))
+		t.About += " The words are from " + v.Source + "."
 	}
-	b.WriteString("\n")
-	for i, note := range v.Notes {
+	return t
+}
+
+func brokeWhat(r alternative) string {
+	said := "none"
+	if len(r.BrokenIn) > 0 {
+		said = words.List(r.BrokenIn)
+	}
+	if len(r.OutsideIn) > 0 {
+		said += "; outside the promise: " + words.List(r.OutsideIn)
+	}
+	return said
+}
+
+// ComparisonMarkdown writes comparisons as tables that GitHub renders, compact enough for a README.
+func ComparisonMarkdown(w io.Writer, list []*sweep.Comparison) error {
+	var b strings.Builder
+	for i, t := range ComparisonTexts(list, "bold") {
+		if i > 0 {
+			b.WriteString("\n")
+		}
+		markComparison(&b, t)
+	}
+	_, err := io.WriteString(w, b.String())
+	return err
+}
+
+func markComparison(b *strings.Builder, t ComparisonText) {
+	fmt.Fprintf(b, "### %s\n\n", markText(t.Title))
+	if t.Question != "" {
+		fmt.Fprintf(b, "%s\n\n", markText(t.Question))
+	}
+	if t.Warning != "" {
+		fmt.Fprintf(b, "**%s**\n\n", t.Warning)
+	}
+	marked := func(cells []string, best []bool) []string {
+		out := make([]string, len(cells))
+		for i, cell := range cells {
+			if out[i] = markText(cell); best != nil && best[i] {
+				out[i] = "**" + out[i] + "**"
+			}
+		}
+		return out
+	}
+	markRow(b, marked(t.Heads, nil))
+	markRow(b, slices.Repeat([]string{"---"}, len(t.Heads)))
+	for i, row := range t.Rows {
+		markRow(b, marked(row, t.Best[i]))
+	}
+	fmt.Fprintf(b, "\n%s\n", markText(t.About))
+	for i, note := range t.Notes {
 		if i == 0 {
 			b.WriteString("\n")
 		}
 		fmt.Fprintf(b, "- %s\n", markText(note))
 	}
-}
-
-func markBroken(r alternative) string {
-	said := "none"
-	if len(r.BrokenIn) > 0 {
-		said = markText(words.List(r.BrokenIn))
-	}
-	if len(r.OutsideIn) > 0 {
-		said += "; outside the promise: " + markText(words.List(r.OutsideIn))
-	}
-	return said
 }

@@ -23,7 +23,7 @@ func TestPanelsShowWhatHappened(t *testing.T) {
 	for scenario, want := range map[string]map[int][]string{
 		"publish-failure":    {retries: {"publish dispatch_failed up to 2"}},
 		"fail-closed-streak": {retries: {"state_read up to 123"}, failClosed: {"fail-closed retries up to 123", "failed on Redis: read up to 123"}},
-		"stale-worker":       {retries: {"pick no_workers up to 4"}, stale: {"picks of stale workers up to 12", "age: 50th percentile up to 9.02", "age: 90th percentile up to 34", "age: oldest up to 34"}},
+		"stale-worker":       {retries: {"pick no_workers up to 4"}, stale: {"picks of stale workers up to 12", "age: 50th percentile up to 9.02 s", "age: 90th percentile up to 34 s", "age: oldest up to 34 s"}},
 		"replay-denied":      {dead: {"dependency_unavailable up to 2", "denied up to 0.5"}},
 	} {
 		plan, err := plans.Load(scenario)

@@ -102,11 +102,50 @@ func (f *compareFlags) compare(ctx context.Context, names []string, stdout, stde
 	if f.json {
 		return cli.PrintJSON(stdout, list)
 	}
-	if err := reports.ComparisonMarkdown(stdout, list); err != nil {
+	if err := printComparisons(stdout, list); err != nil {
 		return err
 	}
 	if !f.quiet {
 		cli.NewPrinter(stdout).Line("\nReport: %s", in(dir, reports.PageFile))
+	}
+	return nil
+}
+
+// printComparisons prints the tables: in Markdown for a file or a pipe, and as wide as it is for a terminal.
+func printComparisons(w io.Writer, list []*sweep.Comparison) error {
+	if cli.Columns(w) == 0 {
+		return reports.ComparisonMarkdown(w, list)
+	}
+	p := cli.NewPrinter(w)
+	for i, c := range reports.ComparisonTexts(list, "*") {
+		if i > 0 {
+			p.Line("")
+		}
+		p.Line("%s", p.Paint(cli.Bold, c.Title))
+		for _, text := range []string{c.Question, c.Warning} {
+			if text != "" {
+				if err := cli.Prose(w, text); err != nil {
+					return err
+				}
+			}
+		}
+		p.Line("")
+		for r, row := range c.Rows {
+			for i, best := range c.Best[r] {
+				if best {
+					row[i] += " *"
+				}
+			}
+		}
+		if err := (&cli.Table{Heads: c.Heads, Rows: c.Rows}).Write(w); err != nil {
+			return err
+		}
+		p.Line("")
+		for _, text := range append([]string{c.About}, c.Notes...) {
+			if err := cli.Prose(w, text); err != nil {
+				return err
+			}
+		}
 	}
 	return nil
 }

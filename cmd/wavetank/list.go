@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"io"
 	"strings"
-	"text/tabwriter"
 
 	"github.com/spf13/cobra"
 
@@ -25,7 +24,7 @@ type listing struct {
 	name string
 	says string
 	data func() map[string]any // for --json
-	show func(table)
+	show func() []*cli.Table
 	page func(io.Writer) error // for --html; nil if there is none
 }
 
@@ -87,15 +86,27 @@ func (l listing) print(w io.Writer, asJSON bool) error {
 		data["version"] = listVersion
 		return cli.PrintJSON(w, data)
 	}
-	tw := tabwriter.NewWriter(w, 0, 8, 2, ' ', 0)
-	l.show(table{tw})
-	return tw.Flush()
+	for i, t := range l.show() {
+		if i > 0 {
+			if _, err := fmt.Fprintln(w); err != nil {
+				return err
+			}
+		}
+		if err := t.Write(w); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
-// table writes rows whose columns line up.
-type table struct{ w *tabwriter.Writer }
-
-func (t table) row(columns ...string) { fmt.Fprintln(t.w, strings.Join(columns, "\t")) }
+// tableOf is a table of a row for each entry.
+func tableOf[T any](heads []string, entries []T, row func(T) []string) *cli.Table {
+	t := &cli.Table{Heads: heads}
+	for _, e := range entries {
+		t.Rows = append(t.Rows, row(e))
+	}
+	return t
+}
 
 type scenarioRow struct {
 	Name   string `json:"name"`
@@ -115,22 +126,20 @@ func scenarioRows() []scenarioRow {
 	return rows
 }
 
-func showScenarios(t table) {
-	t.row("SCENARIO", "PRESET", "STORY")
-	for _, r := range scenarioRows() {
-		t.row(r.Name, r.Preset, r.Story)
-	}
+func showScenarios() []*cli.Table {
+	return []*cli.Table{tableOf([]string{"SCENARIO", "PRESET", "STORY"}, scenarioRows(), func(r scenarioRow) []string {
+		return []string{r.Name, r.Preset, r.Story}
+	})}
 }
 
-func showFaults(t table) {
-	t.row("FAULT", "STRIKES", "WHAT IT DOES")
-	for _, k := range faults.Kinds() {
-		t.row(string(k.Effect), strikes(k), k.Says)
-	}
-	t.row("")
-	t.row("PHASE", "KIND", "WHAT HAPPENS THERE")
-	for _, p := range plans.Phases() {
-		t.row(p.Name, string(p.Place), p.Says)
+func showFaults() []*cli.Table {
+	return []*cli.Table{
+		tableOf([]string{"FAULT", "STRIKES", "WHAT IT DOES"}, faults.Kinds(), func(k faults.Kind) []string {
+			return []string{string(k.Effect), strikes(k), k.Says}
+		}),
+		tableOf([]string{"PHASE", "KIND", "WHAT HAPPENS THERE"}, plans.Phases(), func(p faults.Phase) []string {
+			return []string{p.Name, string(p.Place), p.Says}
+		}),
 	}
 }
 
@@ -162,11 +171,10 @@ func invariantRows() []invariantRow {
 	return rows
 }
 
-func showInvariants(t table) {
-	t.row("INVARIANT", "KIND", "SAYS")
-	for _, r := range invariantRows() {
-		t.row(r.Name, r.Kind, r.Says)
-	}
+func showInvariants() []*cli.Table {
+	return []*cli.Table{tableOf([]string{"INVARIANT", "KIND", "SAYS"}, invariantRows(), func(r invariantRow) []string {
+		return []string{r.Name, r.Kind, r.Says}
+	})}
 }
 
 type strikeRow struct {
@@ -181,18 +189,14 @@ func strikeRows() (rows []strikeRow) {
 	return rows
 }
 
-// showPromises prints the promise matrix: for each invariant what it takes, and the strikes under which more is to say
+// showPromises tells the promise matrix: for each invariant what it takes, and the strikes under which more is to say
 // than that it is promised.
-func showPromises(t table) {
-	t.row("STRIKE", "WHAT IT IS")
-	for _, r := range strikeRows() {
-		t.row(r.Name, r.Says)
-	}
-	t.row("")
-	t.row("INVARIANT", "STATUS", "STRUCK BY", "WITH, OR WHY NOT")
+func showPromises() []*cli.Table {
+	matrix := &cli.Table{Heads: []string{"INVARIANT", "STATUS", "STRUCK BY", "WITH, OR WHY NOT"}}
+	row := func(cells ...string) { matrix.Rows = append(matrix.Rows, cells) }
 	for _, p := range judge.Promises() {
 		if len(p.Takes) > 0 {
-			t.row(p.Invariant, "takes", "anything", strings.Join(p.Takes, ", or "))
+			row(p.Invariant, "takes", "anything", strings.Join(p.Takes, ", or "))
 		}
 		groups := p.Groups()
 		for _, g := range groups {
@@ -202,25 +206,30 @@ func showPromises(t table) {
 			if g.Status == "promised" {
 				g.Strikes = []string{"anything"}
 			}
-			t.row(p.Invariant, g.Status, strings.Join(g.Strikes, ", "), g.Why)
+			row(p.Invariant, g.Status, strings.Join(g.Strikes, ", "), g.Why)
 		}
+	}
+	return []*cli.Table{
+		tableOf([]string{"STRIKE", "WHAT IT IS"}, strikeRows(), func(r strikeRow) []string { return []string{r.Name, r.Says} }),
+		matrix,
 	}
 }
 
-func showSettings(t table) {
-	t.row("SETTING", "DEFAULT", "ALLOWED", "MEANING")
-	for _, s := range plans.Settings() {
+func showSettings() []*cli.Table {
+	return []*cli.Table{tableOf([]string{"SETTING", "DEFAULT", "ALLOWED", "MEANING"}, plans.Settings(), func(s plans.Setting) []string {
 		value := s.Default
 		if s.Hardened != "" {
 			value += " (hardened: " + s.Hardened + ")"
 		}
-		t.row(s.Name, value, s.Allowed, s.Doc)
-	}
+		return []string{s.Name, value, s.Allowed, s.Doc}
+	})}
 }
 
-func showToggles(t table) {
-	t.row("SETTING", "ON", "OFF", "DOCUMENTED", "SCENARIO", "INVARIANT THAT FIRES WHEN OFF", "WHAT GOES WRONG WITHOUT IT", "SEE IT")
-	for _, r := range plans.Toggles() {
-		t.row(r.Setting, r.On, r.Off, r.Documented, r.Scenario, r.Invariant, r.Says, cli.Pasteable(r.Command))
-	}
+func showToggles() []*cli.Table {
+	heads := []string{"SETTING", "ON", "OFF", "DOCUMENTED", "SCENARIO", "INVARIANT THAT FIRES WHEN OFF", "WHAT GOES WRONG WITHOUT IT", "SEE IT"}
+	list := tableOf(heads, plans.Toggles(), func(t plans.Toggle) []string {
+		return []string{t.Setting, t.On, t.Off, t.Documented, t.Scenario, t.Invariant, t.Says, cli.Pasteable(t.Command)}
+	})
+	list.Command = "SEE IT"
+	return []*cli.Table{list}
 }

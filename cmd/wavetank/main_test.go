@@ -148,6 +148,30 @@ func TestSuggestionsWork(t *testing.T) {
 	}
 }
 
+// Make would run as if nothing had been set.
+func TestMakeRefusesVariablesInLowerCase(t *testing.T) {
+	program, err := exec.LookPath("make")
+	if err != nil {
+		t.Skip("there is no make")
+	}
+	ask := func(args ...string) (string, error) {
+		out, err := exec.CommandContext(t.Context(), program, append([]string{"--no-print-directory", "-C", "../.."}, args...)...).CombinedOutput()
+		return string(out), err
+	}
+	for given, remedy := range map[string]string{
+		"set=engine.fence=false": "set= is written in capitals here; give SET='engine.fence=false'",
+		"Scenario=calm":          "Scenario= is written in capitals here; give SCENARIO='calm'",
+		"preemptions=2":          "preemptions= is written in capitals here; give PREEMPTIONS='2'",
+	} {
+		out, err := ask("help", given)
+		assert.Error(t, err, given)
+		assert.Contains(t, out, remedy)
+	}
+	out, err := ask("help", "SET=engine.fence=false", "GOFLAGS=-mod=mod", "cc=gcc")
+	assert.NoError(t, err, out)
+	assert.Contains(t, out, "make sim")
+}
+
 func TestParseSeeds(t *testing.T) {
 	for text, want := range map[string]seedRange{"1-100": {1, 100}, "7": {7, 7}, "0-0": {0, 0}, "18446744073709551615": {1<<64 - 1, 1<<64 - 1}} {
 		got, err := parseSeeds(text)

@@ -49,6 +49,14 @@ type panelPlot struct {
 	lines []sampled
 }
 
+// say says a value with its unit.
+func (p panelPlot) say(value float64) string {
+	if p.time {
+		return words.Duration(time.Duration(value * float64(time.Second)))
+	}
+	return words.Number(value)
+}
+
 // sampled is a line with a value for each scrape.
 type sampled struct {
 	name   string
@@ -129,7 +137,7 @@ func (p *runPlots) panel(title, empty string, plots ...panelPlot) chart {
 		}
 		var legend []LegendEntry
 		for n, l := range at.lines {
-			part.label += fmt.Sprintf("; %s up to %.3g", l.name, most(l.values))
+			part.label += fmt.Sprintf("; %s up to %s", l.name, at.say(most(l.values)))
 			mark := "dash"
 			if n == 0 {
 				mark = "line"

@@ -1,11 +1,13 @@
 package plans
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"io/fs"
 	"os"
 	"path/filepath"
+	"regexp"
 	"strings"
 
 	"github.com/wavetank-sim/wavetank/engine/safety/kernel"
@@ -81,15 +83,13 @@ func ParsePart(part strictyaml.Node) (*Plan, error) {
 
 func parse(doc *strictyaml.Document) (*Plan, error) {
 	p := Defaults()
-	if err := doc.DecodeKey("preset", p); err != nil { // on which the meaning of other keys hangs
-		return nil, err
-	}
+	preset := doc.DecodeKey("preset", p) // on which the meaning of other keys hangs
 	p.Engine = PresetSettings(p.Preset)
 	if doc.HasKey("kernel") {
 		p.Kernel.Default = kernel.Allow
 	}
-	if err := doc.Decode(p); err != nil {
-		return nil, err
+	if err := cmp.Or(doc.Decode(p), preset); err != nil {
+		return nil, alsoInvalid(doc, p, err)
 	}
 	if !doc.Given("expect.violates") && !doc.Given("expect.sometimes") && !doc.Given("expect.judged") {
 		p.Expect.own(p.Preset, p.Preset)
@@ -109,6 +109,40 @@ func parse(doc *strictyaml.Document) (*Plan, error) {
 		return nil, doc.Locate(e)
 	}
 	return p, nil
+}
+
+// partOfPath is the part of a plan that a key is in: one fault, or a section.
+var partOfPath = regexp.MustCompile(`^[^.\[]*(\[\d+\])?`)
+
+// alsoInvalid adds to what could not be read of a plan what is wrong with the rest of it, unless that may hang on what
+// could not be read.
+func alsoInvalid(doc *strictyaml.Document, p *Plan, err error) error {
+	var unread, wrong *strictyaml.Error
+	if !errors.As(err, &unread) {
+		return err
+	}
+	part := func(e *strictyaml.Error) string { return partOfPath.FindString(e.Path) }
+	parts := map[string]bool{}
+	for _, e := range append([]*strictyaml.Error{unread}, unread.Also...) {
+		parts[part(e)] = true
+	}
+	for _, others := range []string{"preset", "engine", "kernel", "topology", "workload"} {
+		if parts[others] {
+			return err
+		}
+	}
+	if !errors.As(doc.Locate(p.Validate()), &wrong) {
+		return err
+	}
+	all := []*strictyaml.Error{unread}
+	for _, e := range append([]*strictyaml.Error{wrong}, wrong.Also...) {
+		if e.Line > 0 && !parts[part(e)] {
+			one := *e
+			one.Also = nil
+			all = append(all, &one)
+		}
+	}
+	return strictyaml.Together(all...)
 }
 
 // Marshal writes p as Parse reads it: name, preset, seed and version always, and of the rest what differs from the

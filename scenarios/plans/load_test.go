@@ -117,6 +117,8 @@ func TestParseRefuses(t *testing.T) {
 		{"name", "name: My Plan\n", `p.yaml:1:7: the name "My Plan" is not in kebab-case`},
 		{"name that is a path", "name: ../x\n", `p.yaml:1:7: the name "../x" is not in kebab-case`},
 		{"story of lines", "name: x\nstory: \"a\\nb\"\n", `p.yaml:2:8: the story is not one line of text`},
+		{"story that turns", "name: x\nstory: \"a \u202eb\"\n", `p.yaml:2:8: the story has a character that turns the direction of its text`},
+		{"story with a line separator", "name: x\nstory: \"a\u2028b\"\n", `p.yaml:2:8: the story is not one line of text`},
 		{"list", "- name: x\n", `p.yaml:1:1: a plan is not a mapping; give keys such as version, name, story`},
 		{"word", "hello\n", `p.yaml:1:1: a plan is not a mapping; give keys such as version, name, story`},
 		{"empty", "", `p.yaml: this is empty; a plan has at least a name`},
@@ -264,4 +266,46 @@ func FuzzParse(f *testing.F) {
 		require.NoError(t, err, "%s", text)
 		require.Equal(t, p, again)
 	})
+}
+
+// Whoever writes a plan mends it once.
+func TestAllErrorsOfAPlanAreToldAtOnce(t *testing.T) {
+	tell := func(text string) (told []string) {
+		_, err := Parse("p.yaml", []byte(text))
+		var e *strictyaml.Error
+		require.ErrorAs(t, err, &e)
+		for _, one := range append([]*strictyaml.Error{e}, e.Also...) {
+			place, _, _ := strings.Cut(one.Error(), ";")
+			told = append(told, place)
+			assert.NotEmpty(t, one.Source)
+		}
+		return told
+	}
+	assert.Equal(t, []string{
+		`p.yaml:1:7: the name "Many Things" is not in kebab-case`,
+		`p.yaml:4:25: unknown phase "publisj"`,
+		`p.yaml:7:9: unknown fault "fail-befor"`,
+		`p.yaml:10:12: faults[2].times is "no", not an integer`,
+		`p.yaml:11:1: unknown key "bogus" in a plan`,
+		`p.yaml:13:14: unknown invariant "no-such-invariant"`,
+	}, tell(`name: Many Things
+preset: documented
+faults:
+  - on: {job: 3, phase: publisj}
+    do: fail-before
+  - on: {job: 4, phase: publish}
+    do: fail-befor
+  - on: {job: 99, phase: publish}
+    do: fail-before
+    times: no
+bogus: 1
+expect:
+  violates: [no-such-invariant]
+`))
+	assert.Equal(t, []string{
+		`p.yaml:2:24: topology.schedulers is "x", not an integer`,
+		`p.yaml:3:18: workload.jobs is -1, out of range`,
+		`p.yaml:4:9: preset is "hard"`,
+	}, tell("name: x\ntopology: {schedulers: x}\nworkload: {jobs: -1}\npreset: hard\nfaults:\n  - on: {job: 99, phase: publish}\n    do: crash\n    node: worker-9\n"),
+		"what may hang on the size of the world waits")
 }

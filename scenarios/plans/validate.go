@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 	"time"
+	"unicode"
 
 	"github.com/wavetank-sim/wavetank/faults"
 	"github.com/wavetank-sim/wavetank/faults/suggest"
@@ -21,15 +22,17 @@ const (
 
 var kebab = regexp.MustCompile(`^[a-z0-9]+(-[a-z0-9]+)*$`)
 
-// Validate returns the first problem of p as a [*strictyaml.Error], or nil. A plan from Load or Parse is
+// Validate returns the problems of p as a [*strictyaml.Error], or nil. A plan from Load or Parse is
 // valid; one that was built or changed in code may not be.
 func (p *Plan) Validate() error {
+	var wrong []*strictyaml.Error
 	for _, check := range []func(*Plan) *strictyaml.Error{
 		checkVersion, checkName, checkTimes, checkTriage, checkRanges, checkWorkload, checkEngine, checkKernel, checkOutput, checkFaults, checkSchedule, checkAbout, checkExpect,
 	} {
-		if e := check(p); e != nil {
-			return e
-		}
+		wrong = append(wrong, check(p))
+	}
+	if e := strictyaml.Together(wrong...); e != nil {
+		return e
 	}
 	return nil
 }
@@ -42,7 +45,9 @@ func checkName(p *Plan) *strictyaml.Error {
 		return &strictyaml.Error{Path: "name", Message: "the plan has no name", Remedy: "add name: with words such as publish-failure"}
 	case len(p.Name) > NameLengthMax || !kebab.MatchString(p.Name):
 		return &strictyaml.Error{Path: "name", Message: fmt.Sprintf("the name %.80q is not in kebab-case", p.Name), Remedy: fmt.Sprintf("use small letters, digits and single dashes, at most %d", NameLengthMax)}
-	case strings.ContainsFunc(p.Story, func(r rune) bool { return r < ' ' || r == 0x7f }) || strings.TrimSpace(p.Story) != p.Story || strings.ToValidUTF8(p.Story, "") != p.Story:
+	case strings.ContainsFunc(p.Story, func(r rune) bool { return unicode.Is(unicode.Bidi_Control, r) }):
+		return &strictyaml.Error{Path: "story", Message: "the story has a character that turns the direction of its text, which nobody sees", Remedy: "leave U+202A to U+202E, U+2066 to U+2069 and the like out"}
+	case strings.ContainsFunc(p.Story, func(r rune) bool { return unicode.In(r, unicode.Cc, unicode.Zl, unicode.Zp) }) || strings.TrimSpace(p.Story) != p.Story || strings.ToValidUTF8(p.Story, "") != p.Story:
 		return &strictyaml.Error{Path: "story", Message: "the story is not one line of text", Remedy: "write it as one sentence or two"}
 	}
 	return nil
@@ -63,16 +68,7 @@ func checkWorkload(p *Plan) *strictyaml.Error {
 	if last := time.Duration(w.Jobs-1) * w.Every; last > submissionsMax {
 		return &strictyaml.Error{Path: "workload.every", Message: fmt.Sprintf("the last of %d jobs would be submitted after %s", w.Jobs, strictyaml.DurationText(last)), Remedy: fmt.Sprintf("let them all come within %s", strictyaml.DurationText(submissionsMax))}
 	}
-	if e := checkFailing(p); e != nil {
-		return e
-	}
-	if e := checkPerJob(p); e != nil {
-		return e
-	}
-	if e := checkRuns(p); e != nil {
-		return e
-	}
-	return checkRoutes(p)
+	return strictyaml.Together(checkFailing(p), checkPerJob(p), checkRuns(p), checkRoutes(p))
 }
 
 func checkEngine(p *Plan) *strictyaml.Error {
@@ -91,12 +87,13 @@ func checkEngine(p *Plan) *strictyaml.Error {
 
 func checkFaults(p *Plan) *strictyaml.Error {
 	world := p.FaultWorld()
+	var wrong []*strictyaml.Error
 	for i, f := range p.Faults {
 		if bad := f.Validate(world); bad != nil {
-			return &strictyaml.Error{Path: fmt.Sprintf("faults[%d].%s", i, bad.Field), Message: bad.Message, Remedy: bad.Remedy}
+			wrong = append(wrong, &strictyaml.Error{Path: fmt.Sprintf("faults[%d].%s", i, bad.Field), Message: bad.Message, Remedy: bad.Remedy})
 		}
 	}
-	return nil
+	return strictyaml.Together(wrong...)
 }
 
 func checkSchedule(p *Plan) *strictyaml.Error {

@@ -77,18 +77,18 @@ func (d *Document) mapping(path string, node ast.Node, v reflect.Value) *Error {
 
 func (d *Document) entries(path string, m *ast.MappingNode, v reflect.Value) *Error {
 	fields := fieldsOf(v.Type())
+	var wrong []*Error
 	for _, entry := range m.Values {
 		key := entry.Key.GetToken()
 		i := slices.IndexFunc(fields, func(f field) bool { return f.name == key.Value })
 		if _, plain := entry.Key.(*ast.StringNode); !plain || i < 0 {
 			known := fieldNames(fields)
-			return d.refuse(key, Join(path, key.Value), fmt.Sprintf("unknown key %q in %s", key.Value, d.whole(path)), "known are "+strings.Join(known, ", ")+suggest.Hint(key.Value, known))
+			wrong = append(wrong, d.refuse(key, Join(path, key.Value), fmt.Sprintf("unknown key %q in %s", key.Value, d.whole(path)), "known are "+strings.Join(known, ", ")+suggest.Hint(key.Value, known)))
+			continue
 		}
-		if e := d.value(Join(path, fields[i].name), entry.Value, v.Field(fields[i].index), fields[i]); e != nil {
-			return e
-		}
+		wrong = append(wrong, d.value(Join(path, fields[i].name), entry.Value, v.Field(fields[i].index), fields[i]))
 	}
-	return nil
+	return Together(wrong...)
 }
 
 func (d *Document) sequence(path string, node ast.Node, v reflect.Value, f field) *Error {
@@ -97,14 +97,13 @@ func (d *Document) sequence(path string, node ast.Node, v reflect.Value, f field
 		return d.refuse(firstToken(node), path, path+" is not a list", "write it as a list, each entry after a dash")
 	}
 	v.SetZero()
+	var wrong []*Error
 	for i, entry := range s.Values {
 		item := reflect.New(v.Type().Elem()).Elem()
-		if e := d.value(fmt.Sprintf("%s[%d]", path, i), entry, item, f.element()); e != nil {
-			return e
-		}
+		wrong = append(wrong, d.value(fmt.Sprintf("%s[%d]", path, i), entry, item, f.element()))
 		v.Set(reflect.Append(v, item))
 	}
-	return nil
+	return Together(wrong...)
 }
 
 // mapOf reads a mapping whose keys are numbers or texts.
@@ -115,28 +114,29 @@ func (d *Document) mapOf(path string, node ast.Node, v reflect.Value, f field) *
 		return d.refuse(firstToken(node), path, path+" is not a mapping", "give a mapping such as "+map[bool]string{true: "{3: 15m}", false: "{zone: a}"}[numbers])
 	}
 	v.Set(reflect.MakeMap(v.Type()))
+	var wrong []*Error
 	for _, entry := range m.Values {
 		tok := entry.Key.GetToken()
 		key := reflect.ValueOf(tok.Value)
 		if numbers {
 			n, err := strconv.Atoi(tok.Value)
 			if err != nil {
-				return d.refuse(tok, path, fmt.Sprintf("%q in %s is not a number", tok.Value, path), "its keys are the numbers of jobs")
+				wrong = append(wrong, d.refuse(tok, path, fmt.Sprintf("%q in %s is not a number", tok.Value, path), "its keys are the numbers of jobs"))
+				continue
 			}
 			key = reflect.ValueOf(n)
 		} else if e := d.textKey(path, entry); e != nil {
-			return e
+			wrong = append(wrong, e)
+			continue
 		}
 		item := reflect.New(v.Type().Elem()).Elem()
-		if e := d.value(Join(path, fmt.Sprint(key)), entry.Value, item, f.element()); e != nil {
-			return e
-		}
+		wrong = append(wrong, d.value(Join(path, fmt.Sprint(key)), entry.Value, item, f.element()))
 		if literal, ok := entry.Value.(*ast.LiteralNode); ok && !numbers {
 			item.SetString(literal.Value.Value) // with its lines, as of a script
 		}
 		v.SetMapIndex(key, item)
 	}
-	return nil
+	return Together(wrong...)
 }
 
 func (d *Document) scalar(path string, node ast.Node, v reflect.Value, f field) *Error {

@@ -117,13 +117,21 @@ func (d *Document) Locate(err error) error {
 	if !errors.As(err, &e) || e.File != "" {
 		return err
 	}
+	all := []*Error{d.locate(e)}
+	for _, also := range e.Also {
+		all = append(all, d.locate(also))
+	}
+	return Together(all...)
+}
+
+func (d *Document) locate(e *Error) *Error {
 	for path := e.Path; path != ""; path = path[:max(strings.LastIndexAny(path, ".["), 0)] {
 		if at := d.at[path]; at != nil {
 			return d.refuse(at, e.Path, e.Message, e.Remedy)
 		}
 	}
 	located := *e
-	located.File = d.name
+	located.File, located.Also = d.name, nil
 	return &located
 }
 

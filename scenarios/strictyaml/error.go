@@ -1,7 +1,9 @@
 package strictyaml
 
 import (
+	"cmp"
 	"fmt"
+	"slices"
 	"strings"
 )
 
@@ -14,7 +16,28 @@ type Error struct {
 	Path    string // the key, such as workload.jobs or faults[0].on.phase; empty for the whole
 	Message string
 	Remedy  string
-	Source  string // the line of the file, for an excerpt
+	Source  string   // the line of the file, for an excerpt
+	Also    []*Error // what else is wrong, in the order of the file
+}
+
+// Together is one error of all that are not nil, in the order of the file: of its whole last. It is nil if there is none.
+func Together(list ...*Error) *Error {
+	var all []*Error
+	for _, e := range list {
+		if e != nil {
+			one := *e
+			one.Also = nil
+			all = append(append(all, &one), e.Also...)
+		}
+	}
+	if len(all) == 0 {
+		return nil
+	}
+	slices.SortStableFunc(all, func(a, b *Error) int {
+		return cmp.Or(cmp.Compare(uint(a.Line-1), uint(b.Line-1)), cmp.Compare(a.Column, b.Column))
+	})
+	all[0].Also = all[1:]
+	return all[0]
 }
 
 // Error is one line: FILE:LINE:COLUMN: message; remedy.

@@ -424,3 +424,9 @@ func quoted(text, pattern string) float64 {
 	}
 	return x
 }
+
+func TestAGapOfRoundingAloneIsNone(t *testing.T) {
+	assert.Equal(t, "0 % [-10.4, 10.4]", gap(Estimate{Mean: 2.37e-15, Low: -10.4, High: 10.4}, "failed"))
+	assert.Equal(t, "+0.00000237 % [0.00000100, 0.00000300]", gap(Estimate{Mean: 2.37e-6, Low: 1e-6, High: 3e-6}, "failed"))
+	assert.Equal(t, "-5 % [-5, -5]", gap(Estimate{Mean: -5, Low: -5, High: -5}, "failed"))
+}

@@ -51,11 +51,15 @@ func amount(x float64, metric string) string {
 
 // gap writes a paired difference with its interval.
 func gap(e Estimate, metric string) string {
-	sign := ""
-	if e.Mean > 0 {
+	const rounding = 1e-9
+	sign, mean := "", e.Mean
+	switch {
+	case math.Abs(mean) < rounding*(e.High-e.Low): // what adding up has left
+		mean = 0
+	case mean > 0:
 		sign = "+"
 	}
-	return fmt.Sprintf("%s%s [%s, %s]", sign, amount(e.Mean, metric), number(e.Low), number(e.High))
+	return fmt.Sprintf("%s%s [%s, %s]", sign, amount(mean, metric), number(e.Low), number(e.High))
 }
 
 func percent(share float64) string { return number(100*share) + " %" }

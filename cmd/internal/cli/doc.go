@@ -11,6 +11,7 @@
 //	flags.go     what is wrong with a flag
 //	renamed.go   variables that have the project's old name
 //	print.go     what is printed for people, and as JSON
+//	table.go     a table as wide as the terminal
 //	progress.go  how far it is, on a terminal
 //	output.go    standard output, and whether it could be written
 //	files.go     files that are written whole, and temporary folders

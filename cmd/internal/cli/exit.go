@@ -62,7 +62,24 @@ func report(err error, stderr io.Writer) int {
 		Say(stderr, "%s", Pasteable(text))
 	}
 	if detail != "" {
-		fmt.Fprintln(stderr, Pasteable(detail))
+		fmt.Fprintln(stderr, Visible(Pasteable(detail), false))
+	}
+	if pe != nil {
+		reportAlso(pe.Also, stderr)
 	}
 	return code
+}
+
+// reportAlso says what else is wrong with a file.
+func reportAlso(list []*strictyaml.Error, stderr io.Writer) {
+	for i, e := range list {
+		if i == ShownMax {
+			Say(stderr, "%s of %s left out; mend these first", Plural(len(list)-i, "more problem"), e.File)
+			return
+		}
+		Say(stderr, "%s", Pasteable(e.Error()))
+		if excerpt := e.Excerpt(); excerpt != "" {
+			fmt.Fprintln(stderr, Visible(Pasteable(excerpt), false))
+		}
+	}
 }

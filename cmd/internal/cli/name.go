@@ -10,7 +10,7 @@ import (
 
 // Say writes a message of the program.
 func Say(stderr io.Writer, format string, args ...any) {
-	fmt.Fprintf(stderr, program+": "+format+"\n", args...)
+	fmt.Fprintf(stderr, "%s: %s\n", program, Visible(fmt.Sprintf(format, args...), false))
 }
 
 // programName is how the user would call this program again.

@@ -16,7 +16,9 @@ type Printer struct {
 func NewPrinter(w io.Writer) *Printer { return &Printer{w, colored(w)} }
 
 // Line writes a line.
-func (p *Printer) Line(format string, args ...any) { fmt.Fprintf(p.W, format+"\n", args...) }
+func (p *Printer) Line(format string, args ...any) {
+	fmt.Fprintln(p.W, Visible(fmt.Sprintf(format, args...), p.colors))
+}
 
 // The colours, as terminals number them.
 const (

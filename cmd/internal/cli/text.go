@@ -2,7 +2,11 @@ package cli
 
 import (
 	"fmt"
+	"regexp"
+	"strconv"
 	"strings"
+	"unicode"
+	"unicode/utf8"
 
 	"github.com/wavetank-sim/wavetank/scenarios/strictyaml"
 )
@@ -57,7 +61,7 @@ func KeyTable(s strictyaml.Section, columns int) string {
 func folded(text string, columns int) (lines []string) {
 	line := ""
 	for word := range strings.FieldsSeq(text) {
-		if line != "" && len(line)+1+len(word) > columns {
+		if line != "" && utf8.RuneCountInString(line)+1+utf8.RuneCountInString(word) > columns {
 			lines, line = append(lines, line), ""
 		}
 		if line != "" {
@@ -72,4 +76,27 @@ func folded(text string, columns int) (lines []string) {
 func FirstLine(err error) string {
 	text, _, _ := strings.Cut(err.Error(), "\n")
 	return text
+}
+
+var painted = regexp.MustCompile(`^\x1b\[[0-9;]*m`)
+
+// Visible writes out what would steer a terminal, or turn the order of its letters: text comes from files and servers.
+// Colours stay if they are asked for.
+func Visible(text string, colors bool) string {
+	if !strings.ContainsFunc(text, steers) {
+		return text
+	}
+	var b strings.Builder
+	for i, r := range text {
+		if !steers(r) || colors && painted.MatchString(text[i:]) {
+			b.WriteRune(r)
+		} else {
+			b.WriteString(strings.Trim(strconv.QuoteRune(r), "'"))
+		}
+	}
+	return b.String()
+}
+
+func steers(r rune) bool {
+	return unicode.IsControl(r) && r != '\n' && r != '\t' || unicode.Is(unicode.Bidi_Control, r)
 }
