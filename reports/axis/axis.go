@@ -4,6 +4,7 @@ package axis
 type Axis struct {
 	Lanes  []string `json:"lanes"`          // the nodes, along a job's way, and last the servers that something befell
 	Jobs   []string `json:"jobs"`           // those of the marks, in the order of their first steps
+	Colour []int    `json:"colour"`         // of each job: its place among those that the page follows, or -1
 	Marks  []Mark   `json:"marks"`          // in the order of steps
 	Arrows []Arrow  `json:"arrows"`         // of messages
 	Spans  []Span   `json:"spans"`          // what lasts, in the order of their beginnings

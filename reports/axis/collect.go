@@ -30,7 +30,7 @@ const heartbeat = "heartbeat"
 // Collector takes the events of a run, in their order, in bounded space.
 type Collector struct {
 	res      *scenarios.Result
-	followed map[string]bool
+	followed map[string]int // the jobs that the page follows, with their places
 	broken   map[int][]string
 	records  map[string]scheduler.Record
 	lanes    []string
@@ -55,11 +55,11 @@ type message struct {
 // New collects for a picture of a run. Of the jobs that the page follows it also keeps what the steps changed.
 func New(res *scenarios.Result, followed []string) *Collector {
 	c := &Collector{
-		res: res, followed: map[string]bool{}, broken: map[int][]string{}, records: map[string]scheduler.Record{},
+		res: res, followed: map[string]int{}, broken: map[int][]string{}, records: map[string]scheduler.Record{},
 		laneOf: map[string]int{}, jobOf: map[string]int{}, count: map[Kind]int{}, messages: map[message]int{}, spans: newSpans(),
 	}
-	for _, id := range followed {
-		c.followed[id] = true
+	for i, id := range followed {
+		c.followed[id] = i
 	}
 	for i, v := range res.Violations {
 		says := v.Invariant
@@ -78,7 +78,7 @@ func (c *Collector) Add(e *sim.Event) {
 	c.end = e.At
 	var now scheduler.Record
 	changed := false
-	if c.followed[e.Job] || len(c.records) < othersMax {
+	if c.follows(e) || len(c.records) < othersMax {
 		now = c.records[e.Job]
 		if changed = now.Apply(e); changed {
 			c.records[e.Job] = now
@@ -104,7 +104,7 @@ func (c *Collector) Add(e *sim.Event) {
 	default:
 		m.Outcome = words.Cut(e.Outcome, saysMax)
 	}
-	if c.followed[e.Job] {
+	if c.follows(e) {
 		m.Changes = changesOf(e)
 	}
 	c.marks = append(c.marks, m)
@@ -116,6 +116,11 @@ func (c *Collector) Add(e *sim.Event) {
 	}
 }
 
+func (c *Collector) follows(e *sim.Event) bool {
+	_, ok := c.followed[e.Job]
+	return ok
+}
+
 // takes says whether the event becomes a mark, while there is room for one of its kind.
 func (c *Collector) takes(e *sim.Event) bool {
 	waits := e.Kind == sim.KindTimer || e.Kind == sim.KindFetch || e.Kind == sim.KindFetchEnd
@@ -124,7 +129,7 @@ func (c *Collector) takes(e *sim.Event) bool {
 	}
 	bound, most := kindOf(e), keepingMax
 	switch {
-	case c.broken[e.Step] != nil || e.Fault != "" || bound == Control || c.followed[e.Job]:
+	case c.broken[e.Step] != nil || e.Fault != "" || bound == Control || c.follows(e):
 		bound, most = "", marksMax
 	case bound != Keeping:
 		bound, most = Message, othersMax
@@ -251,6 +256,13 @@ func (c *Collector) Axis() *Axis {
 		}
 	}
 	a := &Axis{Jobs: c.jobs, Marks: c.marks, Arrows: c.arrows, Spans: c.spans.all(c.end), End: c.end.Microseconds(), Left: c.left}
+	for _, id := range c.jobs {
+		colour, ok := c.followed[id]
+		if !ok {
+			colour = -1
+		}
+		a.Colour = append(a.Colour, colour)
+	}
 	a.Lanes = slices.Clone(c.lanes)
 	slices.SortFunc(a.Lanes, ByNode)
 	moved := make([]int, len(c.lanes))

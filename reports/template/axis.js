@@ -8,7 +8,6 @@
   const svg = section.querySelector("svg");
   const about = section.querySelector(".axis-step");
   const LANE = 44, TOP = 44;
-  const colours = 6;
   section.hidden = false;
   for (const a of document.querySelectorAll('a[href="#axis"]')) a.hidden = false;
 
@@ -57,7 +56,7 @@
   let gutter = 110, width = 1000;
   const x = (unit) => gutter + 12 + (unit - state.from) / (state.to - state.from) * (width - gutter - 24);
   const y = (lane) => TOP + LANE * lane + LANE / 2;
-  const jobClass = (j) => j < 0 ? "" : " j" + j % colours;
+  const jobClass = (j) => j < 0 || axis.colour[j] < 0 ? "" : " j" + axis.colour[j];
 
   const draw = () => {
     width = svg.clientWidth || 1000;
