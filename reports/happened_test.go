@@ -115,3 +115,11 @@ func TestTheLanesShowWhatTheStoryTells(t *testing.T) {
 	assert.Contains(t, lanes, "At 4m32.018s the lock of job-3 ran out; scheduler-2 had taken it at 3m32.018s.")
 	assert.NotContains(t, lanes, "scheduler-2 went on after its pause", "it has a row")
 }
+
+// The lanes of a run have a link a step, and whoever goes by the keyboard need not pass them all.
+func TestTheLanesCanBeSkipped(t *testing.T) {
+	lanes := sectionOf(t, publishFailure().page(), "lanes")
+	skip := strings.Index(lanes, `<a class="skip" href="#plots">Skip the lanes</a>`)
+	assert.Positive(t, skip)
+	assert.Less(t, skip, strings.Index(lanes, "<table"))
+}

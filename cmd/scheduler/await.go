@@ -61,6 +61,7 @@ func awaitJobs(ctx context.Context, client *redis.Client, ids []string, timeout 
 		cli.Say(stderr, format, args...)
 	}
 	away, parked, gone := false, false, false // what has been said
+	var still patience
 	for {
 		err := refresh(ctx, client, open)
 		open = slices.DeleteFunc(open, func(o *ending) bool { return o.State.Terminal() })
@@ -85,6 +86,11 @@ func awaitJobs(ctx context.Context, client *redis.Client, ids []string, timeout 
 		if i := slices.IndexFunc(open, func(o *ending) bool { return o.State == job.Absent }); err == nil && i >= 0 && !gone {
 			gone = true
 			say("%s has no record any more: Redis has lost it; waiting on", open[i].Job)
+		}
+		if err == nil && !parked && !gone && still.over(fmt.Sprint(len(open), open[0].Job, open[0].State)) {
+			if why := waiting(ctx, client, open[0].Job); why != "" {
+				say("waiting: %s", why)
+			}
 		}
 		if err != nil {
 			show.Show("%d of %d jobs have ended; Redis does not answer: %v", len(list)-len(open), len(list), servers.NetReason(err))

@@ -86,8 +86,7 @@ func (f *dlqReplayFlags) run(ctx context.Context, ids []string, stdout io.Writer
 			case f.all && errors.Is(err, dlq.ErrChanged):
 				p.Line("%s has changed meanwhile, and is left alone", id)
 			case len(ids) > 1 && (errors.Is(err, dlq.ErrRefused) || errors.Is(err, dlq.ErrNoEntry)):
-				p.Line("%s: %s", id, err)
-				refused = err
+				refused = f.oneOf(p, err)
 			case len(rest) > 0:
 				return fmt.Errorf("%w; not tried: %s", err, strings.Join(rest, ", "))
 			default:
@@ -99,6 +98,17 @@ func (f *dlqReplayFlags) run(ctx context.Context, ids []string, stdout io.Writer
 		}
 		return refused
 	})
+}
+
+// oneOf says why one of several is not replayed, and leaves the exit code.
+func (f *dlqReplayFlags) oneOf(p *cli.Printer, err error) error {
+	said := f.said(err)
+	p.Line("%s", said)
+	var ee *cli.Error
+	if errors.As(said, &ee) {
+		return &cli.Error{Code: ee.Code}
+	}
+	return said
 }
 
 func (f *dlqReplayFlags) one(ctx context.Context, r *dlq.Replayer, p *cli.Printer, id string) error {

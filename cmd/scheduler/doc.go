@@ -25,6 +25,7 @@
 //	workflow.go                        workflow runs
 //	workflowstart.go, workflowfile.go  a new one
 //	printrun.go, workflowflags.go      what the commands for runs share
+//	waiting.go                         what a job waits for
 //	show.go, printjob.go               a job
 //	dlq.go                             dead letters
 //	dlqdecide.go, approve.go           replay, approval and denial

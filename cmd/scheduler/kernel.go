@@ -129,6 +129,9 @@ func (f *kernelFlags) run(ctx context.Context, stdout, stderr io.Writer) error {
 	p := cli.NewPrinter(stdout)
 	p.Line("Safety kernel at %s, %s", p.Paint(cli.Bold, listener.Addr().String()), how)
 	p.Line("  %s", f.says(policy))
+	if f.cert == "" {
+		p.Line("  A scheduler asks it with %s=true; without that it wants TLS.", servers.EnvKernelInsecure)
+	}
 	go f.reload(ctx, again, server, log)
 	go func() {
 		<-ctx.Done()

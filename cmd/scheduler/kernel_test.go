@@ -118,10 +118,18 @@ func TestFailModeOfAScheduler(t *testing.T) {
 func TestAKernelSpokenToInTheWrongWay(t *testing.T) {
 	policy := filepath.Join(t.TempDir(), "policy.yaml")
 	require.NoError(t, os.WriteFile(policy, []byte("default: ALLOW\n"), 0o600))
-	addr := start(t, "kernel", "--policy", policy, "--listen", "127.0.0.1:0").says(`Safety kernel at (\S+), in plaintext`)
-	s, _ := alone(t, "--safety-kernel", addr)
+	addr := start(t, "kernel", "--policy", policy, "--listen", "127.0.0.1:0").says(`(?s)Safety kernel at (\S+), in plaintext.*A scheduler asks it with SAFETY_KERNEL_INSECURE=true`)
+	s, at := alone(t, "--safety-kernel", addr)
 	s.says(`level=WARN msg="the safety kernel cannot be asked; jobs wait until it can" .*does it speak plaintext\? then set SAFETY_KERNEL_INSECURE=true`)
 	s.is(200, `"safety_kernel":"authentication handshake failed`)
+
+	// Whoever waits meanwhile is told for what.
+	run := filepath.Join(t.TempDir(), "run.yaml")
+	require.NoError(t, os.WriteFile(run, []byte("run_id: r1\nworkflow_id: w\nsteps:\n  - {id: a, topic: job.default}\n"), 0o600))
+	client(t, cli.ExitInconclusive, at, "workflow", "start", run, "--wait", "--timeout", "12s").
+		says(`scheduler: waiting for step a: r1-a-1 is PENDING, and the schedulers cannot ask their safety kernel; /healthz of a scheduler says why`)
+	client(t, cli.ExitInconclusive, at, "submit", "--id", "job-1", "--wait", "--timeout", "8s").
+		says(`scheduler: waiting: job-1 is PENDING, and the schedulers cannot ask their safety kernel`)
 }
 
 // On SIGHUP the file is read again; one that cannot be used changes nothing.

@@ -7,6 +7,7 @@ import (
 	"io"
 	"time"
 
+	"github.com/redis/go-redis/v9"
 	"github.com/spf13/cobra"
 
 	"github.com/wavetank-sim/wavetank/cmd/internal/cli"
@@ -98,7 +99,7 @@ func (f *workflowStartFlags) run(ctx context.Context, path string, stdin io.Read
 		return nil
 	}
 	show := cli.NewProgress(stderr, false)
-	now, late, err := f.await(ctx, runsIn(conns.Redis), run, show, stderr)
+	now, late, err := f.await(ctx, conns.Redis, run, show, stderr)
 	show.Done()
 	if err != nil {
 		return err
@@ -108,7 +109,8 @@ func (f *workflowStartFlags) run(ctx context.Context, path string, stdin io.Read
 
 // await reads the run until it is over, or until --timeout is, if there is one: then late says so. A Redis that does
 // not answer meanwhile is asked again.
-func (f *workflowStartFlags) await(ctx context.Context, runs *workflow.Store, run workflow.Run, show *cli.Progress, stderr io.Writer) (_ workflow.Run, late string, _ error) {
+func (f *workflowStartFlags) await(ctx context.Context, client *redis.Client, run workflow.Run, show *cli.Progress, stderr io.Writer) (_ workflow.Run, late string, _ error) {
+	runs := runsIn(client)
 	deadline := make(<-chan time.Time)
 	if f.timeout > 0 {
 		deadline = time.After(f.timeout)
@@ -120,6 +122,7 @@ func (f *workflowStartFlags) await(ctx context.Context, runs *workflow.Store, ru
 		cli.Say(stderr, format, args...)
 	}
 	away := false // as has been said
+	var still patience
 	for {
 		now, err := runs.Read(ctx, run.RunID)
 		switch {
@@ -140,6 +143,11 @@ func (f *workflowStartFlags) await(ctx context.Context, runs *workflow.Store, ru
 			away = true
 			say("Redis does not answer: %v; asking again", servers.NetReason(err))
 		}
+		if step, id := underWay(&run); err == nil && id != "" && still.over(id) {
+			if why := waiting(ctx, client, id); why != "" {
+				say("waiting for step %s: %s", step, why)
+			}
+		}
 		show.Show("%s: %s", run.RunID, howFar(&run))
 		select {
 		case <-ctx.Done():
@@ -149,6 +157,16 @@ func (f *workflowStartFlags) await(ctx context.Context, runs *workflow.Store, ru
 		case <-tick.C:
 		}
 	}
+}
+
+// underWay is the first step of a run whose job is under way, and that job.
+func underWay(r *workflow.Run) (step, id string) {
+	for i := range r.Steps {
+		if s := &r.Steps[i]; s.State == workflow.StepSubmitted {
+			return s.ID, s.JobID
+		}
+	}
+	return "", ""
 }
 
 // concludeRun says what became of a run that was waited for.
