@@ -27,10 +27,11 @@ const (
 
 	PerfettoFile = "trace.pftrace"    // the trace for Perfetto
 	OTLPFile     = "spans.otlp.jsonl" // the trace as OpenTelemetry spans
+	DebugFile    = "debug.dlv"        // what Delve does as it starts: it goes to a step
 )
 
 // RunFiles are those of a run's folder.
-var RunFiles = []string{PlanFile, ResultFile, PageFile, TraceFile, SamplesFile, AlertsFile, RulesFile, PromtoolFile, PerfettoFile, OTLPFile}
+var RunFiles = []string{PlanFile, ResultFile, PageFile, TraceFile, SamplesFile, AlertsFile, RulesFile, PromtoolFile, PerfettoFile, OTLPFile, DebugFile}
 
 // Write completes the folder dir of a finished run, which holds trace.jsonl already: plan.yaml,
 // which replays the run, report.html and result.json. Each file is written under a temporary name

@@ -7,13 +7,13 @@ import (
 )
 
 // RunCommand is the shell command that runs a scenario or a plan's file as it is.
-func RunCommand(source string) string { return "wavetank run " + shellWord(source) }
+func RunCommand(source string) string { return "wavetank run " + ShellWord(source) }
 
 // ReplayCommand is the shell command that repeats a run: source is the scenario's name or the
 // plan's file, and overrides are those of the run's [Result].
 func ReplayCommand(source string, seed uint64, overrides []string) string {
 	var b strings.Builder
-	fmt.Fprintf(&b, "wavetank run %s --seed %d", shellWord(source), seed)
+	fmt.Fprintf(&b, "wavetank run %s --seed %d", ShellWord(source), seed)
 	for _, o := range overrides {
 		flag := " --set "
 		for _, own := range []string{"preset", "judge"} {
@@ -22,15 +22,15 @@ func ReplayCommand(source string, seed uint64, overrides []string) string {
 				break
 			}
 		}
-		b.WriteString(flag + shellWord(o))
+		b.WriteString(flag + ShellWord(o))
 	}
 	return b.String()
 }
 
 var plainShell = regexp.MustCompile(`^[A-Za-z0-9_./=:@%+,-]+$`)
 
-// shellWord quotes s for a POSIX shell where that is needed.
-func shellWord(s string) string {
+// ShellWord quotes s for a POSIX shell where that is needed.
+func ShellWord(s string) string {
 	if plainShell.MatchString(s) {
 		return s
 	}

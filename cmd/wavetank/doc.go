@@ -5,7 +5,7 @@
 //
 //	main.go                         the commands
 //	why.go                          what a violation hangs on
-//	run.go, print.go                one run
+//	run.go, debug.go, print.go      one run, and a debugger in it
 //	exhaust.go                      every single fault, and every pair
 //	checkcertificate.go             a sample of a certificate again
 //	orders.go, ordersworker.go      every order of few pre-emptions

@@ -20,12 +20,13 @@ import (
 
 type runFlags struct {
 	planFlags
-	seed  string
-	out   string
-	json  bool
-	quiet bool
-	junit string
-	noWhy bool
+	seed    string
+	out     string
+	json    bool
+	quiet   bool
+	junit   string
+	noWhy   bool
+	debugAt int // a step; 0 is none
 }
 
 func newRun() *cobra.Command {
@@ -43,17 +44,25 @@ If an invariant is broken, run makes some more runs to find what the first
 violation hangs on. The command why goes further.
 
 A folder of an earlier run is replaced, with what --junit wrote there; any other
-folder is left alone.`,
+folder is left alone.
+
+With --debug-at the folder has debug.dlv as well, and run prints the command by
+which the debugger Delve stops at that step. It needs Wavetank's source, and
+Delve: go install github.com/go-delve/delve/cmd/dlv@latest`,
 		Example: `  wavetank run publish-failure
   wavetank run publish-failure --seed 42 --preset hardened
   wavetank run state-write-failure --set engine.dispatch_order=publish-first
   wavetank run calm --set workload.jobs=1000 --set topology.workers=10 --out /tmp/big
   wavetank run lone-worker --preset hardened --set engine.stale_reason_code=no_workers --judge stale-worker-has-its-own-reason
-  wavetank run runs/latest/plan.yaml --json | jq .verdict`,
+  wavetank run runs/latest/plan.yaml --json | jq .verdict
+  wavetank run publish-failure --debug-at 341`,
 		Args:              cli.OneArg("the scenario or plan file"),
 		ValidArgsFunction: completeScenarios(),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if err := namedFolder(cmd); err != nil {
+				return err
+			}
+			if err := checkStep(cmd, f.debugAt); err != nil {
 				return err
 			}
 			return f.run(cmd.Context(), args[0], cmd.OutOrStdout(), cmd.ErrOrStderr())
@@ -67,6 +76,7 @@ folder is left alone.`,
 	cmd.Flags().StringVar(&f.junit, "junit", "", "write the result for CI, as JUnit XML, to `FILE`, whose folder is made if it is missing")
 	cmd.Flags().BoolVar(&f.noWhy, "no-why", false, "do not look for what a violation hangs on")
 	cmd.Flags().BoolVarP(&f.quiet, "quiet", "q", false, "print only the verdict")
+	cmd.Flags().IntVar(&f.debugAt, "debug-at", 0, "print the command that stops Delve at `STEP` (on standard error with --json)")
 	return cmd
 }
 
@@ -103,6 +113,9 @@ func (f *runFlags) run(ctx context.Context, arg string, stdout, stderr io.Writer
 	defer stop()
 
 	stalled := func(dump string) {
+		if f.debugAt > 0 {
+			return // a debugger may hold the run
+		}
 		dir.discard()
 		removeTemp()
 		fmt.Fprintf(stderr, "wavetank: %s, seed %d: the world does not move; an actor waits for something that no step can bring\n\n%s", s.Name, s.Seed, dump)
@@ -111,6 +124,12 @@ func (f *runFlags) run(ctx context.Context, arg string, stdout, stderr io.Writer
 	res, err := f.simulate(ctx, s, dir, cli.NewProgress(stderr, f.quiet), stalled)
 	if err != nil {
 		return err
+	}
+	command := ""
+	if f.debugAt > 0 {
+		if command, err = writeDebug(dir, res, f.debugAt, f.out); err != nil {
+			return err
+		}
 	}
 	if err := dir.keep(); err != nil {
 		return err
@@ -130,7 +149,17 @@ func (f *runFlags) run(ctx context.Context, arg string, stdout, stderr io.Writer
 	default:
 		printResult(say, res, filepath.Join(dir.path, reports.PageFile))
 	}
+	f.printDebug(command, stdout, stderr)
 	return verdictError(res.Verdict)
+}
+
+func (f *runFlags) printDebug(command string, stdout, stderr io.Writer) {
+	if f.json {
+		stdout = stderr
+	}
+	if command != "" {
+		cli.NewPrinter(stdout).Line("Debug: %s", command)
+	}
 }
 
 // simulate runs the plan and fills the folder.
@@ -161,7 +190,7 @@ func (f *runFlags) simulate(ctx context.Context, s *subject, dir *folder, show *
 	case closed != nil:
 		return nil, closed
 	}
-	if len(res.Violations) > 0 && !f.noWhy {
+	if len(res.Violations) > 0 && !f.noWhy && f.debugAt == 0 { // who debugs looks at one run
 		if err := f.explain(ctx, s, res, show); err != nil {
 			return nil, err
 		}
