@@ -40,9 +40,12 @@ func checkStep(cmd *cobra.Command, step int) error {
 	return nil
 }
 
-// writeDebug writes the file for Delve into the folder, and returns the command that uses it.
+// writeDebug writes the file for Delve into the folder, and returns the command that uses it. Step 0 is none.
 func writeDebug(dir *folder, res *scenarios.Result, step int, out string) (command string, err error) {
-	if step > res.Steps {
+	switch {
+	case step == 0:
+		return "", nil
+	case step > res.Steps:
 		return "", cli.Fail(cli.ExitUsage, "--debug-at is %d, and the run has %s; give one of them", step, cli.Plural(res.Steps, "step"))
 	}
 	e, err := stepOf(filepath.Join(dir.temp, reports.TraceFile), step)

@@ -125,11 +125,9 @@ func (f *runFlags) run(ctx context.Context, arg string, stdout, stderr io.Writer
 	if err != nil {
 		return err
 	}
-	command := ""
-	if f.debugAt > 0 {
-		if command, err = writeDebug(dir, res, f.debugAt, f.out); err != nil {
-			return err
-		}
+	debug, err := writeDebug(dir, res, f.debugAt, f.out)
+	if err != nil {
+		return err
 	}
 	if err := dir.keep(); err != nil {
 		return err
@@ -149,7 +147,7 @@ func (f *runFlags) run(ctx context.Context, arg string, stdout, stderr io.Writer
 	default:
 		printResult(say, res, filepath.Join(dir.path, reports.PageFile))
 	}
-	f.printDebug(command, stdout, stderr)
+	f.printDebug(debug, stdout, stderr)
 	return verdictError(res.Verdict)
 }
 
