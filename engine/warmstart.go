@@ -57,7 +57,7 @@ func parseSnapshot(data []byte) (*registry.Snapshot, error) {
 	return s, nil
 }
 
-// snapshotLock is the writer's lock: given back at once, and short, so that another can go on (Scheduler internals, section 8).
+// snapshotLock is the writer's lock: given back after each write, and short, so that another can go on (Scheduler internals, section 8).
 func (e *Engine) snapshotLock() *lock.Tick {
 	return &lock.Tick{
 		Locker: e.locks, Key: SnapshotWriterKey, TTL: e.settings.SnapshotLockTTL, Keep: lock.Released,
@@ -102,11 +102,16 @@ func (e *Engine) writeSnapshot(ctx context.Context, k *lock.Tick) error {
 	if err := k.Begin(ctx); err != nil {
 		return err
 	}
-	return errors.Join(e.setSnapshot(ctx, &snapshot, k.Held()), k.End(ctx, true))
+	err := e.setSnapshot(ctx, &snapshot, k.Held())
+	if err == nil && e.settings.Fence {
+		return nil // the lock went with the write
+	}
+	return errors.Join(err, k.End(ctx, true))
 }
 
-// setSnapshot writes the snapshot, and with a fence only over an older one, while held, if there is one, is
-// still the writer's: one that overstayed it, or that took its time, changes nothing.
+// setSnapshot writes the snapshot. With a fence it does so only over an older one, and while held, if there is one, is
+// still the writer's; it gives held back with the same EXEC. A writer that overstayed its lock, or that took its time,
+// changes nothing.
 func (e *Engine) setSnapshot(ctx context.Context, snapshot *registry.Snapshot, held *lock.Lock) error {
 	data, err := json.Marshal(snapshot)
 	if err != nil {
@@ -127,6 +132,9 @@ func (e *Engine) setSnapshot(ctx context.Context, snapshot *registry.Snapshot, h
 		}
 		_, err := tx.TxPipelined(ctx, func(p redis.Pipeliner) error {
 			p.Set(ctx, registry.SnapshotKey, data, 0)
+			if held != nil {
+				p.Del(ctx, held.Key())
+			}
 			return nil
 		})
 		return err

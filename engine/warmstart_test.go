@@ -57,6 +57,26 @@ func TestTheSnapshotIsWrittenUnderItsLock(t *testing.T) {
 	assert.Equal(t, []string{"snapshot_write set"}, h.faults.calls)
 }
 
+// With a fence the write gives the lock back.
+func TestTheSnapshotsLockGoesWithItsWrite(t *testing.T) {
+	const lockKey = "cordum:scheduler:snapshot:writer"
+	for failure, want := range map[string][]string{
+		"":       {"snapshot_lock set", "snapshot_write watch", "snapshot_write get", "snapshot_write multi"},
+		"before": {"snapshot_lock set", "snapshot_write watch", "snapshot_unlock watch", "snapshot_unlock get", "snapshot_unlock multi"},
+	} {
+		h := newHarness(t, func(s *settings.Settings) { s.Fence = true })
+		h.worker("worker-1")
+		if failure != "" {
+			h.faults.on(phase.SnapshotWrite, failure)
+		}
+		err := h.writeSnapshot(t.Context(), h.snapshotLock())
+		assert.Equal(t, failure != "", err != nil, failure)
+		assert.Equal(t, want, h.faults.calls, failure)
+		assert.False(t, h.redis.Exists(lockKey), failure)
+		assert.Equal(t, failure == "", h.redis.Exists("sys:workers:snapshot"), failure)
+	}
+}
+
 // A writer that overstayed its lock, or took its time, leaves the newer word alone; a late EXEC meets what
 // its connection watches.
 func TestTheFenceKeepsTheNewestSnapshot(t *testing.T) {
