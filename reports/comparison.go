@@ -57,6 +57,7 @@ func titlesOf(list []*sweep.Comparison) (titles []string) {
 type ComparisonText struct {
 	Title, Question string
 	Warning         string
+	Verdict         []string
 	Heads           []string
 	Rows            [][]string
 	About           string
@@ -73,7 +74,7 @@ func ComparisonTexts(list []*sweep.Comparison, mark string) (texts []ComparisonT
 }
 
 func comparisonText(v comparisonView, mark string) ComparisonText {
-	t := ComparisonText{Title: v.Title, Question: v.Question, Warning: v.Warning, Notes: v.Notes, Heads: []string{""}}
+	t := ComparisonText{Title: v.Title, Question: v.Question, Warning: v.Warning, Verdict: v.Verdict, Notes: v.Notes, Heads: []string{""}}
 	row := func(title string, say func(alternative) string) {
 		cells := []string{title}
 		for _, a := range v.Alternatives {
@@ -134,6 +135,9 @@ func markComparison(b *strings.Builder, t ComparisonText) {
 	}
 	if t.Warning != "" {
 		fmt.Fprintf(b, "**%s**\n\n", t.Warning)
+	}
+	if len(t.Verdict) > 0 {
+		fmt.Fprintf(b, "%s\n\n", markText(strings.Join(t.Verdict, " ")))
 	}
 	marked := func(cells []string, best []bool) []string {
 		out := make([]string, len(cells))

@@ -130,3 +130,35 @@ func TestWriteComparisonsWritesItsData(t *testing.T) {
 	require.NoError(t, json.Unmarshal(data, &back))
 	assert.Equal(t, list, back)
 }
+
+func TestVerdictOfAComparison(t *testing.T) {
+	tables := threeTables()
+	verdict := func(c *sweep.Comparison) []string { return comparisonViewOf(c).Verdict }
+	assert.Equal(t, []string{
+		"Publish-before-state breaks a promise: intent-before-dispatch and one-dispatch-per-job.",
+		"Outbox + relay loses what it does not promise: one-dispatch-per-job.",
+		"State-before-publish + rollback (current) is best, or as good as any that breaks none, in p50 time to dispatch and operations per job.",
+		"Outbox + relay is best, or as good as any that breaks none, in jobs dispatched twice, jobs executed twice and blind window per job.",
+	}, verdict(tables[0]))
+	assert.Equal(t, []string{
+		"Fail open breaks a promise: one-dispatch-per-job.",
+		"Fail closed (current) is the only one that breaks none. Others are better in retries per job and p99 time to dispatch.",
+	}, verdict(tables[1]))
+	assert.Equal(t, []string{
+		"No alternative breaks a promise here.",
+		"Fixed 3 immediate retries (current) is best, or as good as any that breaks none, in stale picks per job.",
+	}, verdict(tables[2]), "what cannot be told apart is not named")
+
+	tables[1].Rows[0].Broken = map[string]int{"one-dispatch-per-job": 1}
+	assert.Equal(t, []string{"Every alternative breaks a promise here."}, verdict(tables[1]))
+	tables[1].Rows = tables[1].Rows[:1]
+	assert.Empty(t, verdict(tables[1]), "one alone is not compared")
+}
+
+func TestIntervalsAreDrawnFromNothingToTheGreatestOfTheRow(t *testing.T) {
+	assert.Equal(t, &interval{Low: 10, Mean: 20, Width: 20}, intervalOf(sweep.Estimate{Mean: 2, Low: 1, High: 3, N: 3}, 10))
+	assert.Equal(t, &interval{Low: 0, Mean: 50, Width: 100}, intervalOf(sweep.Estimate{Mean: 1, Low: -1, High: 2, N: 3}, 2), "what is below nothing is cut off")
+	assert.Equal(t, &interval{}, intervalOf(sweep.Estimate{N: 3}, 0), "a row of zeros")
+	assert.Nil(t, intervalOf(sweep.Estimate{}, 1), "no number")
+	assert.Equal(t, 6, strings.Count(sectionOf(t, comparisonHTML(t, threeTables()[1:2]), "comparison-1"), `class="interval"`), "one for each number")
+}

@@ -14,6 +14,7 @@ type comparisonView struct {
 	ID           string
 	Under        string
 	Warning      string
+	Verdict      []string
 	Alternatives []alternative
 	Measures     []measureRow
 	Broke        bool // an alternative broke promises, or was broken outside of them
@@ -35,9 +36,27 @@ type measureRow struct {
 // estimateCell is one number of a table. Best says that it is the least of its row, or not told apart
 // from it.
 type estimateCell struct {
-	Text string
-	Best bool
-	Page string // of the worst run behind it
+	Text  string
+	Best  bool
+	Page  string    // of the worst run behind it
+	Chart *interval // nil where there is no number
+}
+
+// interval is an estimate drawn from 0 to the row's greatest number, which is at 100.
+type interval struct{ Low, Mean, Width float64 }
+
+// intervalOf draws e where most is the greatest number of the row. What an interval has below 0 is cut off.
+func intervalOf(e sweep.Estimate, most float64) *interval {
+	if e.N == 0 || math.IsInf(e.Mean, 0) {
+		return nil
+	}
+	at := func(v float64) float64 {
+		if most <= 0 {
+			return 0
+		}
+		return math.Round(1000*min(max(v, 0)/most, 1)) / 10
+	}
+	return &interval{Low: at(e.Low), Mean: at(e.Mean), Width: at(e.High) - at(e.Low)}
 }
 
 func comparisonViewOf(c *sweep.Comparison) comparisonView {
@@ -46,10 +65,10 @@ func comparisonViewOf(c *sweep.Comparison) comparisonView {
 		v.Warning = "The comparison was stopped before every alternative was run under every plan and seed."
 	}
 	for _, m := range c.Metrics {
-		most := 0.0
+		most, reach := 0.0, 0.0
 		for _, row := range c.Rows {
 			if e := row.Estimates[m.Name]; e.N > 0 && !math.IsInf(e.Mean, 0) {
-				most = max(most, e.Mean)
+				most, reach = max(most, e.Mean), max(reach, e.High)
 			}
 		}
 		row := measureRow{Measure: words.MeasureOf(m, most)}
@@ -58,7 +77,8 @@ func comparisonViewOf(c *sweep.Comparison) comparisonView {
 			best = bestOf(c.Rows, m.Name)
 		}
 		for i := range c.Rows {
-			cell := estimateCell{Text: row.PlusMinus(c.Rows[i].Estimates[m.Name]), Best: best[i]}
+			e := c.Rows[i].Estimates[m.Name]
+			cell := estimateCell{Text: row.PlusMinus(e), Best: best[i], Chart: intervalOf(e, reach)}
 			if e, ok := c.Rows[i].Worst[m.Name]; ok && cell.Text != "" {
 				cell.Page = e.File + ".html"
 			}
@@ -71,6 +91,7 @@ func comparisonViewOf(c *sweep.Comparison) comparisonView {
 		v.Broke = v.Broke || len(a.BrokenIn)+len(a.OutsideIn) > 0
 		v.Alternatives = append(v.Alternatives, a)
 	}
+	v.Verdict = verdictOf(v)
 	return v
 }
 

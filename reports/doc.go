@@ -17,10 +17,12 @@
 //
 //	difference.go                     two runs side by side
 //	index.go                          the page over many folders
+//	trend.go                          its days
 //	read.go                           a folder read back
 //	junit.go, github.go               for CI
 //	campaign.go, coverage.go          what many runs found and met
 //	comparison.go, comparisonview.go  alternatives side by side
+//	comparisonverdict.go              what they come to, in words
 //	faultmap.go                       every single fault, and every pair
 //	sweep.go, csv.go                  what a sweep measured
 //	promises.go                       the promise matrix

@@ -142,19 +142,19 @@ type indexView struct {
 	Counts  []string
 	Left    int
 	Tone    string
+	Trend   []trendDay
 }
 
 // Index writes a page over stored folders: what found or broke something first, then what is not
 // conclusive, then what held; by kind, name and seed within each.
 func Index(w io.Writer, entries []Entry) error {
 	sorted := slices.Clone(entries)
-	tones := []string{"bad", "warn", "expected", "good"}
 	slices.SortStableFunc(sorted, func(a, b Entry) int {
 		return cmp.Or(
-			cmp.Compare(indexRank(a, tones), indexRank(b, tones)), cmp.Compare(a.Kind, b.Kind), cmp.Compare(a.Name, b.Name),
+			cmp.Compare(indexRank(a), indexRank(b)), cmp.Compare(a.Kind, b.Kind), cmp.Compare(a.Name, b.Name),
 			cmp.Compare(len(a.Seed), len(b.Seed)), cmp.Compare(a.Seed, b.Seed), cmp.Compare(a.Href, b.Href))
 	})
-	v := indexView{frame: newFrame("Wavetank reports", pageCSS, overviewCSS), Tone: "good"}
+	v := indexView{frame: newFrame("Wavetank reports", pageCSS, overviewCSS), Tone: "good", Trend: trendOf(entries)}
 	v.run(pageJS + indexJS)
 	n := map[string]int{}
 	for _, e := range sorted {
@@ -164,14 +164,12 @@ func Index(w io.Writer, entries []Entry) error {
 		}
 		n[e.Tone]++
 	}
-	for _, c := range []struct{ key, noun, plural string }{
-		{"bad", "with a finding or a violation", "with findings or violations"}, {"unreadable", "that could not be read", "that could not be read"},
-		{"warn", "that is not conclusive", "that are not conclusive"}, {"expected", "violated as its plan expects", "violated as their plans expect"}, {"good", "with nothing against it", "with nothing against them"},
-	} {
-		if n[c.key] == 1 {
-			v.Counts = append(v.Counts, "1 "+c.noun)
-		} else if n[c.key] > 1 {
-			v.Counts = append(v.Counts, words.Count(n[c.key])+" "+c.plural)
+	for _, t := range tones {
+		if n[t.Name] > 0 {
+			v.Counts = append(v.Counts, words.Counted(n[t.Name], t.One, t.Many))
+		}
+		if t.Name == "bad" && n["unreadable"] > 0 {
+			v.Counts = append(v.Counts, words.Counted(n["unreadable"], "that could not be read", "that could not be read"))
 		}
 	}
 	switch {
@@ -190,12 +188,14 @@ func Index(w io.Writer, entries []Entry) error {
 	return execute(w, indexTemplate, v)
 }
 
-func indexRank(e Entry, tones []string) int {
+func indexRank(e Entry) int {
 	if e.Problem != "" {
 		return 1
 	}
-	if i := slices.Index(tones, e.Tone); i >= 0 {
-		return 2 * i
+	for i, t := range tones {
+		if t.Name == e.Tone {
+			return 2 * i
+		}
 	}
 	return 2 * len(tones)
 }

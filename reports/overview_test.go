@@ -296,3 +296,25 @@ func TestHeatPaletteHasContrast(t *testing.T) {
 		}
 	}
 }
+
+func TestAnIndexHasATrendOverDays(t *testing.T) {
+	at := func(day int) time.Time { return time.Date(2026, 11, day, 12, 0, 0, 0, time.Local) }
+	entries := []Entry{
+		{Tone: "bad", When: at(2)}, {Tone: "good", When: at(2)}, {Tone: "good", When: at(2)}, {Tone: "expected", When: at(2)},
+		{Tone: "good", When: at(1)}, {Tone: "good"}, {Problem: "it cannot be read", When: at(3)},
+	}
+	assert.Equal(t, []trendDay{
+		{Day: "2026-11-01", Parts: []trendPart{{"good", 0, 25}}, Says: "1 with nothing against it"},
+		{Day: "2026-11-02", Parts: []trendPart{{"bad", 0, 25}, {"expected", 25, 25}, {"good", 50, 50}}, Says: "1 with a finding or a violation, 1 violated as its plan expects, 2 with nothing against them"},
+	}, trendOf(entries))
+	assert.Contains(t, indexHTML(t, entries), `<rect class="bad" x="0.0" y="0" width="25.0" height="4"/>`)
+	assert.Empty(t, trendOf(entries[:4]), "one day is no trend")
+
+	var long []Entry
+	for day := range 40 {
+		long = append(long, Entry{Tone: "good", When: at(1).AddDate(0, 0, day)})
+	}
+	days := trendOf(long)
+	assert.Len(t, days, trendDays)
+	assert.Equal(t, "2026-12-10", days[len(days)-1].Day)
+}

@@ -122,7 +122,7 @@ func printComparisons(w io.Writer, list []*sweep.Comparison) error {
 			p.Line("")
 		}
 		p.Line("%s", p.Paint(cli.Bold, c.Title))
-		for _, text := range []string{c.Question, c.Warning} {
+		for _, text := range []string{c.Question, c.Warning, strings.Join(c.Verdict, " ")} {
 			if text != "" {
 				if err := cli.Prose(w, text); err != nil {
 					return err

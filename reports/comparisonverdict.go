@@ -1,0 +1,102 @@
+package reports
+
+import (
+	"maps"
+	"slices"
+	"strings"
+
+	"github.com/wavetank-sim/wavetank/reports/words"
+	"github.com/wavetank-sim/wavetank/scenarios/sweep"
+)
+
+// verdictOf says what a comparison comes to: which alternatives break promises, and in what those that break none are
+// best. Only what tells alternatives apart is named.
+func verdictOf(v comparisonView) (says []string) {
+	if len(v.Alternatives) < 2 {
+		return nil
+	}
+	var sound []int
+	for i, a := range v.Alternatives {
+		if len(a.BrokenIn) == 0 {
+			sound = append(sound, i)
+		}
+	}
+	says = append(says, soundness(v.Alternatives, sound)...)
+	for _, i := range sound {
+		if s := weighed(v, i, sound); s != "" {
+			says = append(says, s)
+		}
+	}
+	return says
+}
+
+// soundness says which alternatives break a promise, and what those that do not lose outside of one.
+func soundness(all []alternative, sound []int) (says []string) {
+	switch len(sound) {
+	case 0:
+		return []string{"Every alternative breaks a promise here."}
+	case len(all):
+		says = append(says, "No alternative breaks a promise here.")
+	default:
+		for _, a := range all {
+			if len(a.BrokenIn) > 0 {
+				says = append(says, a.Name+" breaks a promise: "+words.List(slices.Sorted(maps.Keys(a.Broken)))+".")
+			}
+		}
+	}
+	for _, i := range sound {
+		if a := all[i]; len(a.OutsideIn) > 0 {
+			says = append(says, a.Name+" loses what it does not promise: "+words.List(slices.Sorted(maps.Keys(a.Outside)))+".")
+		}
+	}
+	return says
+}
+
+// weighed says in what the alternative is best among those that break no promise, or cannot be told apart from the best.
+// If it is the only one of those, it says in what others are better.
+func weighed(v comparisonView, i int, sound []int) string {
+	alone := len(sound) == 1
+	if alone {
+		sound = nil
+		for n := range v.Alternatives {
+			sound = append(sound, n)
+		}
+	}
+	var rows []sweep.Row
+	at := -1
+	for _, n := range sound {
+		if n == i {
+			at = len(rows)
+		}
+		rows = append(rows, v.Alternatives[n].Row)
+	}
+	var least, pays []string
+	for _, m := range v.Measures {
+		if m.Neutral || rows[at].Estimates[m.Name].N == 0 {
+			continue
+		}
+		switch best := bestOf(rows, m.Name); {
+		case !slices.Contains(best, true): // nothing tells them apart
+		case best[at]:
+			least = append(least, inSentence(m.Title))
+		default:
+			pays = append(pays, inSentence(m.Title))
+		}
+	}
+	name := v.Alternatives[i].Name
+	switch {
+	case alone && len(pays) == 0:
+		return name + " is the only one that breaks none, and none is better in anything that is measured."
+	case alone:
+		return name + " is the only one that breaks none. Others are better in " + words.List(pays) + "."
+	case len(least) > 0:
+		return name + " is best, or as good as any that breaks none, in " + words.List(least) + "."
+	}
+	return ""
+}
+
+// inSentence is a measure's title in a list: "p99 time to dispatch".
+func inSentence(title string) string {
+	of, which, _ := strings.Cut(title, ", ")
+	return strings.TrimSpace(which + " " + words.LowerFirst(of))
+}
