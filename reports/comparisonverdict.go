@@ -2,6 +2,7 @@ package reports
 
 import (
 	"maps"
+	"math"
 	"slices"
 	"strings"
 
@@ -93,6 +94,31 @@ func weighed(v comparisonView, i int, sound []int) string {
 		return name + " is best, or as good as any that breaks none, in " + words.List(least) + "."
 	}
 	return ""
+}
+
+// bestOf says which rows have the least mean of a metric, or cannot be told apart from it: their
+// intervals meet. It is none where nothing can be told apart.
+func bestOf(rows []sweep.Row, metric string) []bool {
+	least, measured := sweep.Estimate{Mean: math.Inf(1)}, 0
+	for _, r := range rows {
+		if e := r.Estimates[metric]; e.N > 0 {
+			measured++
+			if e.Mean < least.Mean {
+				least = e
+			}
+		}
+	}
+	marks, best := make([]bool, len(rows)), 0
+	for i, r := range rows {
+		if e := r.Estimates[metric]; e.N > 0 && (e.Mean == least.Mean || e.Low <= least.High) {
+			marks[i] = true
+			best++
+		}
+	}
+	if best == measured {
+		return make([]bool, len(rows))
+	}
+	return marks
 }
 
 // inSentence is a measure's title in a list: "p99 time to dispatch".

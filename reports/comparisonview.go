@@ -95,31 +95,6 @@ func comparisonViewOf(c *sweep.Comparison) comparisonView {
 	return v
 }
 
-// bestOf says which rows have the least mean of a metric, or cannot be told apart from it: their
-// intervals meet. It is none where nothing can be told apart.
-func bestOf(rows []sweep.Row, metric string) []bool {
-	least, measured := sweep.Estimate{Mean: math.Inf(1)}, 0
-	for _, r := range rows {
-		if e := r.Estimates[metric]; e.N > 0 {
-			measured++
-			if e.Mean < least.Mean {
-				least = e
-			}
-		}
-	}
-	marks, best := make([]bool, len(rows)), 0
-	for i, r := range rows {
-		if e := r.Estimates[metric]; e.N > 0 && (e.Mean == least.Mean || e.Low <= least.High) {
-			marks[i] = true
-			best++
-		}
-	}
-	if best == measured {
-		return make([]bool, len(rows))
-	}
-	return marks
-}
-
 // underWhich says under which plans and seeds a comparison was made.
 func underWhich(c *sweep.Comparison) string {
 	plans, left := words.Capped(c.Plans, 12)
