@@ -2,8 +2,12 @@ package exhaust
 
 import (
 	"context"
+	"fmt"
 	"maps"
+	"math/rand/v2"
+	"os"
 	"slices"
+	"strconv"
 	"testing"
 
 	"github.com/redis/go-redis/v9"
@@ -18,6 +22,8 @@ import (
 	"github.com/wavetank-sim/wavetank/scenarios/plans"
 	"github.com/wavetank-sim/wavetank/scenarios/scheduler"
 )
+
+const pairsTable = "WAVETANK_PAIRS_TABLE" // over how many seeds TestPairsTable measures; without it the test is skipped
 
 // stale gives what was read first in the place of a state read that fails, from some moment on.
 type stale struct {
@@ -86,21 +92,27 @@ func broke(t *testing.T, d *Definition, first bool) map[string]int {
 	return found
 }
 
-// Each of three mistakes that no single fault shows is found by a pair. Pairs that are left out would have shown no promise
-// broken that those that are tried do not show.
-func TestPairsFindWhatNeedsTwoFaults(t *testing.T) {
-	for name, variant := range twoFaults {
-		t.Run(name, func(t *testing.T) {
-			p, err := plans.Parse("one.yaml", []byte(`
+// searched is what the two mistaken faults are looked for in: one scheduler, one job, and the operations of its path.
+func searched(t *testing.T, variant func() scheduler.Variant) (*plans.Plan, Options) {
+	p, err := plans.Parse("one.yaml", []byte(`
 name: one
 preset: documented
 topology: {schedulers: 1, workers: 1}
 workload: {jobs: 1}
 engine: {dispatch_timeout: 10s, running_timeout: 15s, poll_interval: 5s}
 `))
-			require.NoError(t, err)
-			o := Options{Phases: []string{"running_write", "publish", "state_read"}, Variant: variant}
-			o.only = func(f faults.Fault) bool { return f.On != nil || f.Do == faults.Crash && f.RestartIn > 0 }
+	require.NoError(t, err)
+	o := Options{Phases: []string{"running_write", "publish", "state_read"}, Variant: variant}
+	o.only = func(f faults.Fault) bool { return f.On != nil || f.Do == faults.Crash && f.RestartIn > 0 }
+	return p, o
+}
+
+// Each of three mistakes that no single fault shows is found by a pair. Pairs that are left out would have shown no promise
+// broken that those that are tried do not show.
+func TestPairsFindWhatNeedsTwoFaults(t *testing.T) {
+	for name, variant := range twoFaults {
+		t.Run(name, func(t *testing.T) {
+			p, o := searched(t, variant)
 			singles, err := Define(t.Context(), p, o)
 			require.NoError(t, err)
 			assert.Empty(t, broke(t, singles, false))
@@ -120,6 +132,42 @@ engine: {dispatch_timeout: 10s, running_timeout: 15s, poll_interval: 5s}
 			assert.Equal(t, slices.Sorted(maps.Keys(broke(t, all, false))), slices.Sorted(maps.Keys(found)))
 		})
 	}
+}
+
+// TestPairsTable measures the table in scenarios/README.md: how many runs it takes until a promise is broken, over as many
+// seeds of the world as pairsTable says. The pairs come in their own order, or in one drawn by the seed.
+func TestPairsTable(t *testing.T) {
+	seeds, err := strconv.Atoi(os.Getenv(pairsTable))
+	if err != nil {
+		t.Skip(pairsTable + "=30 measures the table of scenarios/README.md, for some minutes")
+	}
+	for name, variant := range twoFaults {
+		t.Run(name, func(t *testing.T) {
+			var closest, drawn []int
+			for seed := range seeds {
+				p, o := searched(t, variant)
+				p.Seed, o.Pairs = uint64(seed+1), true
+				d, err := Define(t.Context(), p, o)
+				require.NoError(t, err)
+				closest = append(closest, len(d.Firsts)+least(t, broke(t, d, true)))
+				rand.New(rand.NewPCG(p.Seed, 1)).Shuffle(len(d.Tries), func(i, j int) { d.Tries[i], d.Tries[j] = d.Tries[j], d.Tries[i] })
+				drawn = append(drawn, len(d.Firsts)+least(t, broke(t, d, true)))
+			}
+			fmt.Printf("%s\tclosest first %s\tshuffled %s\n", name, spread(closest), spread(drawn))
+		})
+	}
+}
+
+// spread is the median, the least and the most.
+func spread(runs []int) string {
+	slices.Sort(runs)
+	return fmt.Sprintf("%d (%d to %d)", runs[len(runs)/2], runs[0], runs[len(runs)-1])
+}
+
+// least is the first try that broke anything.
+func least(t *testing.T, found map[string]int) int {
+	require.NotEmpty(t, found)
+	return slices.Min(slices.Collect(maps.Values(found)))
 }
 
 // A pair's second fault strikes after its first, at an operation that the run of the first alone makes. The closest pairs
