@@ -41,7 +41,7 @@ func TestProcessJobPublishFailureScheduledReplayIncrementsAttempts(t *testing.T)
 	h := newHarness(t)
 	h.worker("worker-1")
 	req := h.submit()
-	h.faults.on(phase.Publish, "before", "before")
+	h.faults.on(phase.Publish, "before", "late") // a deadline that has passed is an error like any other
 
 	r := h.retry(h.handle(req))
 	assert.Equal(t, 2, h.record().Attempts)

@@ -107,12 +107,22 @@ func TestAWaitEndsWithItsContext(t *testing.T) {
 	assert.Empty(t, h.dispatches())
 }
 
-// A live worker costs no wait, and fixed retries never wait.
+// A live worker costs no wait.
 func TestNoWaitWithoutAStaleWorker(t *testing.T) {
 	h := newJittered(t, 3)
 	h.worker("worker-1")
 	require.NoError(t, h.handle(h.submit()))
 	assert.Len(t, h.dispatches(), 1)
+}
+
+// Fixed retries never wait, and draw nothing: the clock stands still here, and a wait would not end.
+func TestFixedRetriesAreImmediate(t *testing.T) {
+	h := newJittered(t, 3)
+	h.settings.StaleWorker = settings.FixedRetries
+	drawn := new(countingRandom)
+	h.random = drawn
+	assert.ErrorIs(t, h.handle(h.submit()), routing.ErrNoWorkers)
+	assert.Zero(t, drawn.drawn)
 }
 
 // Between two heartbeats the documented load does not change, so that all jobs go to one worker.

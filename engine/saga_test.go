@@ -162,6 +162,19 @@ func TestAQuarantinedJobIsRecordedAndCounted(t *testing.T) {
 	assert.EqualValues(t, 1, h.metric("saga_recorded"))
 }
 
+// Scheduler internals, section 2: the metadata are checked once the compensation is recorded. With the record in the MULTI
+// of SUCCEEDED (saga.atomic_record) it is the other way about.
+func TestTheCompensationIsRecordedAheadOfTheCheck(t *testing.T) {
+	h, _ := newChecked(t)
+	h.step("job-2")
+	require.NoError(t, h.redis.Set("res:job-2", "the output"))
+	recorded := 0
+	h.faults.first[phase.OutputCheck] = func() { recorded = len(h.stack()) }
+	require.NoError(t, h.HandleJobResult(t.Context(), job.Result{JobID: "job-2", WorkerID: "worker-1", Status: job.StatusSucceeded, ResultPtr: "res:job-2"}))
+	h.behind.Wait()
+	assert.Equal(t, 1, recorded)
+}
+
 func TestARecordThatFailsIsRetried(t *testing.T) {
 	h := newHarness(t)
 	h.step("job-1")

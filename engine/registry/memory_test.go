@@ -36,6 +36,11 @@ func TestMemoryRegistry_IsAlive(t *testing.T) {
 	r.Heartbeat(job.Heartbeat{WorkerID: "worker-1"})
 	clock.Advance(ttl)
 	assert.True(t, r.IsAlive("worker-1"), "the last heartbeat counts")
+	assert.False(t, r.IsAlive("worker-2"), "nothing is known of it, however well the others are")
+	clock.Advance(1)
+	r.Heartbeat(job.Heartbeat{WorkerID: "worker-3"})
+	r.Sweep()
+	assert.False(t, r.IsAlive("worker-1"), "it was swept")
 }
 
 func TestMemoryRegistry_ExpiresStaleWorkers(t *testing.T) {
