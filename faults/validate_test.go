@@ -113,6 +113,18 @@ func TestInvalidFaultsSayWhatWouldBeRight(t *testing.T) {
 	}
 }
 
+func TestAFaultSaysWhatItMeans(t *testing.T) {
+	on := &Match{Job: 3, Phase: "publish"}
+	assert.Equal(t, "it was applied, and the caller sees an error all the same", Fault{On: on, Do: FailAfter}.Means())
+	assert.Equal(t, "the caller sees a timeout at once, and it is applied after 30s: a write from the past", Fault{On: on, Do: Late, For: 30 * time.Second}.Means())
+	assert.Empty(t, Fault{After: on, Do: Crash, Node: Actor}.Means(), "its name says it")
+	for _, k := range Kinds() {
+		if !k.OnNode() {
+			assert.NotContains(t, Fault{On: on, Do: k.Effect}.Means(), "`", k.Effect)
+		}
+	}
+}
+
 func TestEveryEffectIsDescribed(t *testing.T) {
 	seen := map[Effect]bool{}
 	for _, k := range Kinds() {

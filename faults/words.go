@@ -28,6 +28,15 @@ func (f Fault) String() string {
 	return b.String()
 }
 
+// Means says what an effect on an operation does to it and to its caller, in the catalogue's words. It is empty for what
+// strikes a node, whose name says it.
+func (f Fault) Means() string {
+	if f.On == nil {
+		return ""
+	}
+	return strings.ReplaceAll(KindOf(f.Do).Says, "when `for` is over", "after "+f.For.String())
+}
+
 func (f Fault) who() string {
 	if f.Node == Actor {
 		return "whoever did it,"

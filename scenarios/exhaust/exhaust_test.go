@@ -1,6 +1,10 @@
 package exhaust
 
 import (
+	"encoding/json"
+	"fmt"
+	"os"
+	"strings"
 	"testing"
 	"time"
 
@@ -8,6 +12,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/wavetank-sim/wavetank/faults"
+	"github.com/wavetank-sim/wavetank/invariants"
 	"github.com/wavetank-sim/wavetank/scenarios"
 	"github.com/wavetank-sim/wavetank/scenarios/campaign"
 	"github.com/wavetank-sim/wavetank/scenarios/plans"
@@ -119,4 +124,34 @@ func TestACertificateSaysWhatCameOfEachTry(t *testing.T) {
 	c, err = d.Certify(records[:3], &campaign.Result{})
 	require.NoError(t, err)
 	assert.False(t, c.Complete)
+}
+
+// The certificate that the README files link to is of this engine: a sample of its runs comes out as it says.
+func TestTheCertificateOfTheSmallestWorldStands(t *testing.T) {
+	data, err := os.ReadFile("../testdata/certificates/calm-hardened/" + CertificateFile)
+	require.NoError(t, err)
+	c := new(Certificate)
+	require.NoError(t, json.Unmarshal(data, c))
+	require.NoError(t, c.Check())
+	assert.True(t, c.Complete)
+	assert.Zero(t, c.Counts[Broken]+c.Counts[OutOfBounds]+c.Counts[Inconclusive])
+	for _, r := range c.Releases {
+		assert.Equal(t, string(invariants.Impossible), r.Cell.Status, r.Says())
+	}
+
+	plan, err := plans.Parse(CertificateFile, []byte(c.Plan))
+	require.NoError(t, err)
+	d, err := Define(t.Context(), plan, c.Options())
+	require.NoError(t, err)
+	const stale = "`make golden` makes the certificate anew"
+	require.Empty(t, d.Differs(c), stale)
+	for _, n := range c.Sample(20) {
+		differs, err := d.Again(t.Context(), c, n)
+		require.NoError(t, err)
+		require.Empty(t, differs, stale)
+	}
+
+	readme, err := os.ReadFile("../../README.md")
+	require.NoError(t, err)
+	assert.Contains(t, strings.Join(strings.Fields(string(readme)), " "), fmt.Sprintf("%d runs, no promise broken, and in %d", c.All, c.Counts[Outside]))
 }

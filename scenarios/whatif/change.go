@@ -13,6 +13,7 @@ type change struct {
 	strike  int    // which fault of the plan's
 	name    string // of the setting
 	says    string // the fault in words, or key=value as the plan has it
+	means   string // what such a fault does
 	instead string // key=value as it is tried
 }
 
@@ -20,7 +21,7 @@ type change struct {
 // it does without. How many nodes and jobs it has, and in which order they go, is the world in which all of this happens.
 func changes(plan *plans.Plan) (list, without []change) {
 	for i, f := range plan.Faults {
-		list = append(list, change{what: why.Strike, strike: i, says: f.String()})
+		list = append(list, change{what: why.Strike, strike: i, says: f.String(), means: f.Means()})
 	}
 	given := map[string]bool{}
 	for _, says := range plan.Resettable() {

@@ -163,7 +163,7 @@ func (b *bench) try(one change) (t why.Tried, known bool, err error) {
 	}
 	beside := &parting{own: b.own}
 	_, comes, known, err := b.play(p, nil, beside)
-	t = why.Tried{What: one.what, Says: one.says, Instead: one.instead, Needed: !comes}
+	t = why.Tried{What: one.what, Says: one.says, Means: one.means, Instead: one.instead, Needed: !comes}
 	if beside.parted || beside.equal < len(b.own) {
 		t.Parts = beside.equal + 1
 	}

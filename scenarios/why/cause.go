@@ -40,6 +40,7 @@ const (
 type Tried struct {
 	What    What   `json:"what"`
 	Says    string `json:"says"`              // the strike, or key=value as the plan has it
+	Means   string `json:"means,omitempty"`   // what a strike of that kind does
 	Instead string `json:"instead,omitempty"` // key=value as it was tried; of a strike, and of what is given for a job, it is left out
 	Needed  bool   `json:"needed"`            // without it, or with it as it was tried, the violation does not come
 	Parts   int    `json:"parts"`             // the first step that is another than in the plan's own run; 0: none is
@@ -154,9 +155,16 @@ func (c *Cause) String() string {
 	return says
 }
 
+// saying lists changes in words. What a kind of strike does is said with the first of its kind.
 func saying(list []Tried) (says []string) {
+	said := map[string]bool{"": true}
 	for _, t := range list {
-		says = append(says, t.Says)
+		s := t.Says
+		if !said[t.Means] {
+			s += " (" + t.Means + ")"
+			said[t.Means] = true
+		}
+		says = append(says, s)
 	}
 	return says
 }

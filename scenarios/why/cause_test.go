@@ -21,6 +21,7 @@ func TestACauseInASentence(t *testing.T) {
 		"It comes whatever strike or setting of the plan is left out. The same plan under the preset hardened breaks it, too.":         {Tried: []Tried{spare}, Hardened: Breaks},
 		"It takes crash of worker-1 at 10s. Without it, promise holds. The same plan under the preset hardened keeps it.":              {Tried: []Tried{strike}, Hardened: Holds},
 		"It takes late on publish of job 1, by 10s; and engine.fence=false. Without any one of these, promise holds.":                  {Tried: []Tried{{What: Strike, Says: "late on publish of job 1, by 10s", Needed: true}, engine}},
+		"It takes hang on publish of job 1 (it hangs) and hang on publish of job 2. Without any one of these, promise holds.":          {Tried: []Tried{{What: Strike, Says: "hang on publish of job 1", Means: "it hangs", Needed: true}, {What: Strike, Says: "hang on publish of job 2", Means: "it hangs", Needed: true}}},
 		"What it takes is not known: the run is long, and was not made again with each strike and setting left out.":                   {Cut: true},
 	} {
 		c.Invariant = "promise"
