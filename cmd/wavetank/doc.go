@@ -7,9 +7,11 @@
 //	why.go                          what a violation hangs on
 //	run.go, debug.go, print.go      one run, and a debugger in it
 //	exhaust.go                      every single fault, and every pair
+//	exhaustall.go                   every single fault of every scenario
 //	checkcertificate.go             a sample of a certificate again
 //	orders.go, ordersworker.go      every order of few pre-emptions
 //	power.go                        how many mistakes the searches find
+//	certify.go                      a certificate, and its pages
 //	fuzz.go                         a campaign of drawn plans
 //	compare.go, sweep.go            alternatives side by side, and a sweep
 //	report.go                       pages of what is stored

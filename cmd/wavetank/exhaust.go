@@ -7,13 +7,11 @@ import (
 	"fmt"
 	"io"
 	"os"
-	"path/filepath"
 	"time"
 
 	"github.com/spf13/cobra"
 
 	"github.com/wavetank-sim/wavetank/cmd/internal/cli"
-	"github.com/wavetank-sim/wavetank/reports"
 	"github.com/wavetank-sim/wavetank/scenarios/campaign"
 	"github.com/wavetank-sim/wavetank/scenarios/exhaust"
 	"github.com/wavetank-sim/wavetank/scenarios/plans"
@@ -25,6 +23,7 @@ type exhaustFlags struct {
 	planFlags
 	faults   int
 	unpruned bool
+	reduced  bool
 	lengths  string
 	phases   []string
 	budget   time.Duration
@@ -40,7 +39,7 @@ const (
 func newExhaust() *cobra.Command {
 	var f exhaustFlags
 	cmd := &cobra.Command{
-		Use:   "exhaust SCENARIO|FILE",
+		Use:   "exhaust SCENARIO|FILE|all...",
 		Short: "Strike every operation of a run once, by everything that can strike it, and certify what holds",
 		Long: `Exhaust runs a plan as it is and lists the operations that it makes. Then it
 runs the plan once for each of them and each fault that can strike it: every
@@ -60,6 +59,11 @@ same operation, and the same known of its job, or of everything. The closest
 pairs come first, and --budget ends the search after a time; the same command
 goes on.
 
+With --reduced, operations are struck of the jobs that the plan is about, and of
+no job. Of faults that find the same, as at the polls of a long wait, one is
+tried. Several scenarios, or all of them, are struck in this way one after the
+other, those with the fewest runs first, with an index over their certificates.
+
 With --lengths every, faults that last are tried at each length just below and
 just above every duration that the engine's settings name, up to an hour. With
 --phase, operations of those phases alone are struck.
@@ -72,10 +76,14 @@ Exit codes: 0 no promise was broken, 1 one was, 2 usage or input,
   wavetank exhaust saga-rollback --lengths every
   wavetank exhaust calm --set workload.jobs=1 --faults 2 --budget 1h
   wavetank exhaust publish-ack-lost --phase publish --phase running_write
+  wavetank exhaust all --preset hardened --budget 2h
   wavetank exhaust --resume runs/exhaust-calm-0f3c9a51`,
 		ValidArgsFunction: completeScenarios(),
-		Args:              cobra.MaximumNArgs(1),
+		Args:              cobra.ArbitraryArgs,
 		RunE: func(cmd *cobra.Command, args []string) error {
+			if len(args) > 1 || len(args) == 1 && args[0] == allScenarios {
+				return f.exhaustAll(cmd, args, cmd.OutOrStdout(), cmd.ErrOrStderr())
+			}
 			return f.exhaust(cmd, args, cmd.OutOrStdout(), cmd.ErrOrStderr())
 		},
 	}
@@ -85,6 +93,7 @@ Exit codes: 0 no promise was broken, 1 one was, 2 usage or input,
 	cmd.Flags().IntVar(&f.faults, "faults", 1, "faults in a run, `N`: 1 or 2")
 	cmd.Flags().BoolVar(&f.unpruned, "unpruned", false, "with --faults 2: leave no pair out")
 	cmd.Flags().DurationVar(&f.budget, "budget", 0, "real time for runs, `TIME`, after which the same command goes on (default no limit)")
+	cmd.Flags().BoolVar(&f.reduced, "reduced", false, "strike what the plan is about, and of what finds the same one")
 	cmd.Flags().StringVar(&f.lengths, "lengths", oneLength, "of faults that last, `LENGTHS`: one or every")
 	_ = cmd.RegisterFlagCompletionFunc("lengths", cobra.FixedCompletions([]string{oneLength, everyLength}, cobra.ShellCompDirectiveNoFileComp))
 	cmd.Flags().StringArrayVar(&f.phases, "phase", nil, "strike operations of `PHASE` alone, as wavetank list faults names it; repeatable")
@@ -100,13 +109,7 @@ func (f *exhaustFlags) exhaust(cmd *cobra.Command, args []string, stdout, stderr
 	if err != nil {
 		return err
 	}
-	if err := onlyHolds(dir, "a certificate", exhaust.CampaignDir, exhaust.OptionsFile, exhaust.CertificateFile, exhaust.TriesDir, reports.PageFile, reports.IndexFile); err != nil {
-		return err
-	}
-	if err := prepare(in(dir, exhaust.CampaignDir), d.Spec(), stderr); err != nil {
-		return err
-	}
-	if err := cli.WriteFile(in(dir, exhaust.OptionsFile), func(w io.Writer) error { return cli.PrintJSON(w, d.Options) }); err != nil {
+	if err := f.begin(dir, d, stderr); err != nil {
 		return err
 	}
 	say := cli.NewPrinter(stdout)
@@ -120,30 +123,21 @@ func (f *exhaustFlags) exhaust(cmd *cobra.Command, args []string, stdout, stderr
 		}
 	} else {
 		say.Line("%s: %s, each struck alone by what can strike it: %s", say.Paint(cli.Bold, "exhaust"), cli.Plural(len(d.Sites), "operation"), cli.Plural(1+len(d.Tries), "run"))
+		if d.Alike > 0 {
+			say.Line("  left out, as another finds the same: %s", cli.Plural(d.Alike, "single fault"))
+		}
 	}
 	if d.Apart > 0 {
 		say.Line("  not struck: %s of compensations, replays and steps, which no fault can name", cli.Plural(d.Apart, "operation"))
 	}
 	say.Line("  %s\n", dir)
-	var records []*campaign.Record
-	ctx := cmd.Context()
-	if f.budget > 0 {
-		var cancel context.CancelFunc
-		ctx, cancel = context.WithTimeout(ctx, f.budget)
-		defer cancel()
-	}
-	res, err := f.run(ctx, in(dir, exhaust.CampaignDir), func(r *campaign.Record) { records = append(records, r) }, stderr)
+	ctx, cancel := f.bounded(cmd.Context())
+	defer cancel()
+	c, res, err := f.certify(ctx, dir, d, stderr)
 	if errors.Is(err, cli.ErrInterrupted) {
 		return cli.Fail(cli.ExitInterrupted, "interrupted; what was finished is kept. Go on with: %s", cli.Pasteable("wavetank exhaust --resume "+dir))
 	}
 	if err != nil {
-		return err
-	}
-	c, err := d.Certify(records, res)
-	if err != nil {
-		return err
-	}
-	if err := f.publish(cmd.Context(), dir, d, c, res); err != nil {
 		return err
 	}
 	if f.json {
@@ -154,7 +148,7 @@ func (f *exhaustFlags) exhaust(cmd *cobra.Command, args []string, stdout, stderr
 		printCertificate(cli.NewPrinter(stdout), dir, c, res)
 	}
 	switch {
-	case c.Counts[exhaust.Broken]+c.Counts[exhaust.OutOfBounds] > 0:
+	case broke(c) > 0:
 		return &cli.Error{Code: cli.ExitViolated}
 	case !c.Complete || c.Counts[exhaust.Inconclusive] > 0:
 		return &cli.Error{Code: cli.ExitInconclusive}
@@ -182,13 +176,13 @@ func (f *exhaustFlags) target(cmd *cobra.Command, args []string, stderr io.Write
 	if err != nil {
 		return nil, "", err
 	}
-	d, err := f.define(cmd.Context(), s.Plan, exhaust.Options{Pairs: f.faults == 2, Unpruned: f.unpruned, EveryLength: f.lengths == everyLength, Phases: f.phases}, stderr)
+	d, err := f.define(cmd.Context(), s.Plan, exhaust.Options{Pairs: f.faults == 2, Unpruned: f.unpruned, EveryLength: f.lengths == everyLength, Reduced: f.reduced, Phases: f.phases}, stderr)
 	if err != nil {
 		return nil, "", err
 	}
 	dir := f.out
 	if dir == "" {
-		plain := s.variant == "" && !d.Pairs && f.lengths == oneLength && len(f.phases) == 0
+		plain := s.variant == "" && !d.Pairs && !d.Reduced && f.lengths == oneLength && len(f.phases) == 0
 		dir = folderOf("exhaust-"+s.Name, plain, d.Spec())
 	}
 	return d, dir, nil
@@ -213,9 +207,9 @@ func (f *exhaustFlags) define(ctx context.Context, plan *plans.Plan, o exhaust.O
 
 // resumed is what was begun in the folder that --resume names.
 func (f *exhaustFlags) resumed(cmd *cobra.Command, args []string, stderr io.Writer) (*exhaust.Definition, string, error) {
-	for _, name := range []string{"out", "preset", "set", "faults", "unpruned", "lengths", "phase"} {
+	for _, name := range []string{"out", "preset", "set", "faults", "unpruned", "reduced", "lengths", "phase"} {
 		if cmd.Flags().Changed(name) || len(args) > 0 {
-			return nil, "", cli.Usage(cmd, "--resume goes on with what was begun, and takes no scenario, --out, --preset, --set, --faults, --unpruned, --lengths and --phase")
+			return nil, "", cli.Usage(cmd, "--resume goes on with what was begun, and takes no scenario, --out, --preset, --set, --faults, --unpruned, --reduced, --lengths and --phase")
 		}
 	}
 	var options exhaust.Options
@@ -244,78 +238,4 @@ func (f *exhaustFlags) resumed(cmd *cobra.Command, args []string, stderr io.Writ
 		return nil, "", cli.Fail(cli.ExitUsage, "%s was begun by another build, in which the plan makes other operations; begin anew in another folder", f.resume)
 	}
 	return d, f.resume, nil
-}
-
-// publish writes the certificate, a plan for each try that did not hold, and the pages: of the findings, and of the
-// first try for each release. Of pairs, which are many, those that are outside of a promise have a plan only with a page.
-func (f *exhaustFlags) publish(ctx context.Context, dir string, d *exhaust.Definition, c *exhaust.Certificate, res *campaign.Result) error {
-	if err := finishFuzz(ctx, in(dir, exhaust.CampaignDir), res); err != nil {
-		return err
-	}
-	if err := os.RemoveAll(in(dir, exhaust.TriesDir)); err != nil {
-		return cli.Fail(cli.ExitUsage, "%s cannot be written: %v; choose another folder with --out", dir, strictyaml.FileReason(err))
-	}
-	if err := os.MkdirAll(in(dir, exhaust.TriesDir), 0o755); err != nil {
-		return cli.Fail(cli.ExitUsage, "%s cannot be written: %v; choose another folder with --out", dir, strictyaml.FileReason(err))
-	}
-	for n := range c.Tries {
-		if !c.HasPlan(n) {
-			continue
-		}
-		plan, err := d.PlanOf(n)
-		if err != nil {
-			return err
-		}
-		text, err := plans.Marshal(plan)
-		if err != nil {
-			return err
-		}
-		file := exhaust.TryFile(n)
-		if err := cli.WriteFile(in(dir, file+".yaml"), func(w io.Writer) error { _, err := w.Write(text); return err }); err != nil {
-			return err
-		}
-		if !c.IsExample(n) {
-			continue
-		}
-		if err := planPage(ctx, dir, file+".yaml", string(text), file+".html"); err != nil {
-			return err
-		}
-		c.Tries[n].Page = file + ".html"
-	}
-	if err := cli.WriteFile(in(dir, exhaust.CertificateFile), func(w io.Writer) error { return cli.PrintJSON(w, c) }); err != nil {
-		return err
-	}
-	return reports.WriteFaultMap(dir, c)
-}
-
-func printCertificate(p *cli.Printer, dir string, c *exhaust.Certificate, res *campaign.Result) {
-	for i := range res.Findings {
-		printFinding(p, in(dir, exhaust.CampaignDir), &res.Findings[i])
-	}
-	broken := c.Counts[exhaust.Broken] + c.Counts[exhaust.OutOfBounds]
-	switch {
-	case broken > 0:
-		p.Line("%s  %s of %s broke a promise", p.Paint(cli.Red, "BROKEN"), cli.Thousands(broken), cli.Plural(len(c.Tries), c.Noun()))
-	case !c.Complete:
-		p.Line("%s  %s of %s were tried", p.Paint(cli.Yellow, "UNFINISHED"), cli.Thousands(len(c.Tries)), cli.Plural(c.All, c.Noun()))
-	default:
-		p.Line("%s  none of %s broke a promise", p.Paint(cli.Green, "HELD"), cli.Plural(len(c.Tries), c.Noun()))
-	}
-	if c.Alike > 0 {
-		p.Line("  left out, as another finds the same: %s", cli.Plural(c.Alike, c.Noun()))
-	}
-	if n := c.Counts[exhaust.Outside]; n > 0 {
-		p.Line("  outside of a promise: %s", cli.Plural(n, c.Noun()))
-	}
-	for _, r := range c.Releases {
-		p.Line("    %4d  %s: %s", r.Tries, r.Invariant, r.Says())
-	}
-	for _, o := range []exhaust.Outcome{exhaust.Inconclusive, exhaust.Missed} {
-		if n := c.Counts[o]; n > 0 {
-			p.Line("  %s: %s", o, cli.Plural(n, c.Noun()))
-		}
-	}
-	p.Line("%s, %s, %s of virtual time, digest %s", cli.Plural(res.Runs, "run"), cli.Plural(res.Steps, "step"), virtualTime(res.Virtual), c.Digest)
-	p.Line("Certificate: %s", in(dir, exhaust.CertificateFile))
-	p.Line("Fault map:   %s", filepath.Join(dir, reports.PageFile))
 }

@@ -46,7 +46,8 @@ type Certificate struct {
 	Preset   string          `json:"preset"`               // likewise
 	Plan     string          `json:"plan"`                 // as YAML
 	All      int             `json:"all"`                  // tries that there are
-	Alike    int             `json:"alike,omitempty"`      // pairs that were not tried, as one that was finds the same
+	Alike    int             `json:"alike,omitempty"`      // tries that were not made, as one that was finds the same
+	Reduced  bool            `json:"reduced,omitempty"`    // see Options
 	Pairs    bool            `json:"pairs,omitempty"`      // each try is of two faults
 	Unpruned bool            `json:"unpruned,omitempty"`   // pairs that are alike were tried, too
 	Complete bool            `json:"complete"`             // every try was made

@@ -38,17 +38,26 @@ func Define(ctx context.Context, plan *plans.Plan, o Options) (*Definition, erro
 		return nil, err
 	}
 	d := &Definition{Options: o, Plan: string(text), Calm: res.Digest}
-	if moments = d.wanted(moments); len(o.Phases) == 0 {
+	if moments = d.wanted(moments, p.About); len(o.Phases) == 0 {
 		d.Apart = apart
 	}
 	if o.EveryLength {
 		d.Lengths = lengthsOf(p)
 	}
+	found := found{}
 	for i := range moments {
-		d.Sites = append(d.Sites, moments[i].Site)
-		for _, f := range d.strikesAt(p, phases[moments[i].Phase], &moments[i].Site) {
-			d.Tries = append(d.Tries, Try{-1, i, f})
+		m := &moments[i]
+		strikes := d.strikesAt(p, phases[m.Phase], &m.Site)
+		if d.Reduced {
+			strikes = d.fresh(found, m, strikes)
 		}
+		if len(strikes) == 0 {
+			continue
+		}
+		for _, f := range strikes {
+			d.Tries = append(d.Tries, Try{-1, len(d.Sites), f})
+		}
+		d.Sites = append(d.Sites, m.Site)
 	}
 	if o.Pairs {
 		return d, d.pair(ctx, p, moments)

@@ -23,6 +23,7 @@ type Options struct {
 	Unpruned    bool     `json:"unpruned,omitempty"`     // pairs that find what another pair has found, too
 	EveryLength bool     `json:"every_length,omitempty"` // faults that last have every length at which something may change
 	Phases      []string `json:"phases,omitempty"`       // operations of these alone are struck; none: all
+	Reduced     bool     `json:"reduced,omitempty"`      // operations are struck of the jobs that the plan is about, and of no job; of tries that find the same, one is made
 
 	Progress func(done, all int)      `json:"-"` // is told of the runs that look for pairs; nil is nobody
 	Variant  func() scheduler.Variant `json:"-"` // gives each run what changes its code under test; nil leaves that as it is
@@ -39,16 +40,15 @@ type Definition struct {
 	Lengths []time.Duration // of faults that last; none: one of their own
 	Firsts  []Try           // that the tries strike after; none: each try is alone
 	Tries   []Try
-	Alike   int    // pairs that are not tried, as one that is tried finds the same
+	Alike   int    // tries that are not made, as one that is made finds the same
 	Calm    string // the digest of the run without any
 }
 
-// wanted are the moments of the phases that are asked for.
-func (d *Definition) wanted(list []moment) []moment {
-	if len(d.Phases) == 0 {
-		return list
-	}
-	return slices.DeleteFunc(list, func(m moment) bool { return !slices.Contains(d.Phases, m.Phase) })
+// wanted are the moments of the phases that are asked for, and if the search is reduced, of the jobs that the plan is about.
+func (d *Definition) wanted(list []moment, about []int) []moment {
+	return slices.DeleteFunc(list, func(m moment) bool {
+		return len(d.Phases) > 0 && !slices.Contains(d.Phases, m.Phase) || d.Reduced && m.Job > 0 && !slices.Contains(about, m.Job)
+	})
 }
 
 // Spec is the campaign that runs the tries, after the plan as it is.

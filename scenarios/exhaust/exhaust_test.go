@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"os"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -90,6 +91,40 @@ func TestAPlanThatBreaksAPromiseIsRefused(t *testing.T) {
 	require.NoError(t, p.Set("engine.dispatch_order=publish-first"))
 	_, err = Define(t.Context(), p, Options{})
 	assert.ErrorContains(t, err, "breaks a promise by itself")
+}
+
+// Reduced, the jobs that a plan is about are struck, and operations of none; and of faults that find the same, one. What
+// those that are left out for that break, the others break, too.
+func TestReducedBreaksWhatTheWholeBreaks(t *testing.T) {
+	define := func(about string, o Options) *Definition {
+		p, err := plans.Parse("two.yaml", []byte("name: two\npreset: documented\ntopology: {schedulers: 1, workers: 1}\nworkload: {jobs: 2, slow: {1: 1m}}\nabout: "+about))
+		require.NoError(t, err)
+		o.Phases = []string{"publish", "running_write", "result_publish", "replay_lock", "snapshot_write"}
+		o.only = func(f faults.Fault) bool { return f.Do == faults.FailAfter || f.Do == faults.Crash && f.RestartIn > 0 }
+		d, err := Define(t.Context(), p, o)
+		require.NoError(t, err)
+		return d
+	}
+	for _, s := range define("[1]", Options{Reduced: true}).Sites {
+		assert.Contains(t, []int{0, 1}, s.Job)
+	}
+	all, reduced := define("[1, 2]", Options{}), define("[1, 2]", Options{Reduced: true})
+	assert.Equal(t, len(all.Tries), len(reduced.Tries)+reduced.Alike)
+	assert.Less(t, len(reduced.Tries), len(all.Tries)*2/3)
+	broken := func(d *Definition) (names []string) {
+		for n := range d.Tries {
+			p, err := d.PlanOf(n)
+			require.NoError(t, err)
+			res, err := scenarios.Run(t.Context(), p, d.options(p))
+			require.NoError(t, err)
+			for _, v := range res.Violations {
+				names = append(names, fmt.Sprintf("%s by %s", v.Invariant, d.Tries[n].Fault.Do))
+			}
+		}
+		slices.Sort(names)
+		return slices.Compact(names)
+	}
+	assert.Equal(t, broken(all), broken(reduced))
 }
 
 // A certificate counts each try once, by the worst of what came of it, and gives the cell behind what is outside of a promise.

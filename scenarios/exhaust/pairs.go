@@ -21,7 +21,8 @@ type second struct {
 // makes from then on, those that it brings about among them. The closest pairs come first. A second fault is left out
 // where it has struck the same before; see [found].
 func (d *Definition) pair(ctx context.Context, p *plans.Plan, calm []moment) error {
-	seconds, err := d.seconds(ctx)
+	d.Alike = 0 // of single faults, if the search is reduced
+	seconds, err := d.seconds(ctx, p.About)
 	if err != nil {
 		return err
 	}
@@ -37,11 +38,8 @@ func (d *Definition) pair(ctx context.Context, p *plans.Plan, calm []moment) err
 	for i := range seconds {
 		s := &seconds[i]
 		strikes := d.strikesAt(p, phases[s.Phase], &s.Site)
-		all := len(strikes)
 		if !d.Unpruned {
-			effects, others := found.before(&s.moment, true), found.before(&s.moment, false)
-			strikes = slices.DeleteFunc(strikes, func(f faults.Fault) bool { return f.On != nil && effects || f.On == nil && others })
-			d.Alike += all - len(strikes)
+			strikes = d.fresh(found, &s.moment, strikes)
 		}
 		if len(strikes) == 0 {
 			continue
@@ -59,7 +57,7 @@ func (d *Definition) pair(ctx context.Context, p *plans.Plan, calm []moment) err
 }
 
 // seconds runs each try, and lists the moments after its fault, the closest first.
-func (d *Definition) seconds(ctx context.Context) (list []second, err error) {
+func (d *Definition) seconds(ctx context.Context, about []int) (list []second, err error) {
 	for n := range d.Tries {
 		if d.Progress != nil {
 			d.Progress(n, len(d.Tries))
@@ -72,7 +70,7 @@ func (d *Definition) seconds(ctx context.Context) (list []second, err error) {
 		if err != nil {
 			return nil, err
 		}
-		for i, m := range d.wanted(moments) {
+		for i, m := range d.wanted(moments, about) {
 			list = append(list, second{m, n, i})
 		}
 	}
@@ -95,6 +93,15 @@ type foundAt struct {
 	node     string
 	effect   bool
 	likeness uint64
+}
+
+// fresh are the strikes that find there what none has found before. The others are counted.
+func (d *Definition) fresh(l found, m *moment, strikes []faults.Fault) []faults.Fault {
+	all := len(strikes)
+	effects, others := l.before(m, true), l.before(m, false)
+	strikes = slices.DeleteFunc(strikes, func(f faults.Fault) bool { return f.On != nil && effects || f.On == nil && others })
+	d.Alike += all - len(strikes)
+	return strikes
 }
 
 // before says whether the same was found before, by effects on the operation or by other faults, and notes that it is now.

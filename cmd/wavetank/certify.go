@@ -1,0 +1,128 @@
+package main
+
+import (
+	"context"
+	"io"
+	"os"
+	"path/filepath"
+
+	"github.com/wavetank-sim/wavetank/cmd/internal/cli"
+	"github.com/wavetank-sim/wavetank/reports"
+	"github.com/wavetank-sim/wavetank/scenarios/campaign"
+	"github.com/wavetank-sim/wavetank/scenarios/exhaust"
+	"github.com/wavetank-sim/wavetank/scenarios/plans"
+	"github.com/wavetank-sim/wavetank/scenarios/strictyaml"
+)
+
+// begin makes dir the folder of what is tried, or goes on with what it holds of that.
+func (f *exhaustFlags) begin(dir string, d *exhaust.Definition, stderr io.Writer) error {
+	if err := onlyHolds(dir, "a certificate", exhaust.CampaignDir, exhaust.OptionsFile, exhaust.CertificateFile, exhaust.TriesDir, reports.PageFile, reports.IndexFile); err != nil {
+		return err
+	}
+	if err := prepare(in(dir, exhaust.CampaignDir), d.Spec(), stderr); err != nil {
+		return err
+	}
+	return cli.WriteFile(in(dir, exhaust.OptionsFile), func(w io.Writer) error { return cli.PrintJSON(w, d.Options) })
+}
+
+// certify makes the tries, and leaves their certificate and its pages in dir. The error is [cli.ErrInterrupted] after a
+// Ctrl-C. What ends ctx otherwise leaves a certificate of what was tried.
+func (f *exhaustFlags) certify(ctx context.Context, dir string, d *exhaust.Definition, stderr io.Writer) (*exhaust.Certificate, *campaign.Result, error) {
+	var records []*campaign.Record
+	res, err := f.run(ctx, in(dir, exhaust.CampaignDir), func(r *campaign.Record) { records = append(records, r) }, stderr)
+	if err != nil {
+		return nil, nil, err
+	}
+	c, err := d.Certify(records, res)
+	if err != nil {
+		return nil, nil, err
+	}
+	return c, res, f.publish(context.WithoutCancel(ctx), dir, d, c, res)
+}
+
+// publish writes the certificate, a plan for each try that did not hold, and the pages: of the findings, and of the
+// first try for each release. Of pairs, which are many, those that are outside of a promise have a plan only with a page.
+func (f *exhaustFlags) publish(ctx context.Context, dir string, d *exhaust.Definition, c *exhaust.Certificate, res *campaign.Result) error {
+	if err := finishFuzz(ctx, in(dir, exhaust.CampaignDir), res); err != nil {
+		return err
+	}
+	if err := os.RemoveAll(in(dir, exhaust.TriesDir)); err != nil {
+		return cli.Fail(cli.ExitUsage, "%s cannot be written: %v; choose another folder with --out", dir, strictyaml.FileReason(err))
+	}
+	if err := os.MkdirAll(in(dir, exhaust.TriesDir), 0o755); err != nil {
+		return cli.Fail(cli.ExitUsage, "%s cannot be written: %v; choose another folder with --out", dir, strictyaml.FileReason(err))
+	}
+	for n := range c.Tries {
+		if !c.HasPlan(n) {
+			continue
+		}
+		plan, err := d.PlanOf(n)
+		if err != nil {
+			return err
+		}
+		text, err := plans.Marshal(plan)
+		if err != nil {
+			return err
+		}
+		file := exhaust.TryFile(n)
+		if err := cli.WriteFile(in(dir, file+".yaml"), func(w io.Writer) error { _, err := w.Write(text); return err }); err != nil {
+			return err
+		}
+		if !c.IsExample(n) {
+			continue
+		}
+		if err := planPage(ctx, dir, file+".yaml", string(text), file+".html"); err != nil {
+			return err
+		}
+		c.Tries[n].Page = file + ".html"
+	}
+	if err := cli.WriteFile(in(dir, exhaust.CertificateFile), func(w io.Writer) error { return cli.PrintJSON(w, c) }); err != nil {
+		return err
+	}
+	return reports.WriteFaultMap(dir, c)
+}
+
+func printCertificate(p *cli.Printer, dir string, c *exhaust.Certificate, res *campaign.Result) {
+	for i := range res.Findings {
+		printFinding(p, in(dir, exhaust.CampaignDir), &res.Findings[i])
+	}
+	broken := broke(c)
+	switch {
+	case broken > 0:
+		p.Line("%s  %s of %s broke a promise", p.Paint(cli.Red, "BROKEN"), cli.Thousands(broken), cli.Plural(len(c.Tries), c.Noun()))
+	case !c.Complete:
+		p.Line("%s  %s of %s were tried", p.Paint(cli.Yellow, "UNFINISHED"), cli.Thousands(len(c.Tries)), cli.Plural(c.All, c.Noun()))
+	default:
+		p.Line("%s  none of %s broke a promise", p.Paint(cli.Green, "HELD"), cli.Plural(len(c.Tries), c.Noun()))
+	}
+	if c.Alike > 0 {
+		p.Line("  left out, as another finds the same: %s", cli.Plural(c.Alike, c.Noun()))
+	}
+	if n := c.Counts[exhaust.Outside]; n > 0 {
+		p.Line("  outside of a promise: %s", cli.Plural(n, c.Noun()))
+	}
+	for _, r := range c.Releases {
+		p.Line("    %4d  %s: %s", r.Tries, r.Invariant, r.Says())
+	}
+	for _, o := range []exhaust.Outcome{exhaust.Inconclusive, exhaust.Missed} {
+		if n := c.Counts[o]; n > 0 {
+			p.Line("  %s: %s", o, cli.Plural(n, c.Noun()))
+		}
+	}
+	p.Line("%s, %s, %s of virtual time, digest %s", cli.Plural(res.Runs, "run"), cli.Plural(res.Steps, "step"), virtualTime(res.Virtual), c.Digest)
+	p.Line("Certificate: %s", in(dir, exhaust.CertificateFile))
+	p.Line("Fault map:   %s", filepath.Join(dir, reports.PageFile))
+}
+
+// bounded is ctx until the budget has passed, if there is one.
+func (f *exhaustFlags) bounded(ctx context.Context) (context.Context, context.CancelFunc) {
+	if f.budget > 0 {
+		return context.WithTimeout(ctx, f.budget)
+	}
+	return ctx, func() {}
+}
+
+// broke is how many tries broke a promise, or took their process down.
+func broke(c *exhaust.Certificate) int {
+	return c.Counts[exhaust.Broken] + c.Counts[exhaust.OutOfBounds]
+}

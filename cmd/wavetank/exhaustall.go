@@ -1,0 +1,256 @@
+package main
+
+import (
+	"cmp"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"maps"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/wavetank-sim/wavetank/cmd/internal/cli"
+	"github.com/wavetank-sim/wavetank/reports"
+	"github.com/wavetank-sim/wavetank/scenarios"
+	"github.com/wavetank-sim/wavetank/scenarios/campaign"
+	"github.com/wavetank-sim/wavetank/scenarios/exhaust"
+	"github.com/wavetank-sim/wavetank/scenarios/plans"
+)
+
+// allScenarios is what exhaust is given for all of them.
+const allScenarios = "all"
+
+// certifiable is a scenario that is to be certified, in a folder of its own.
+type certifiable struct {
+	name, dir string
+	d         *exhaust.Definition
+	done      *exhaust.Certificate // of an earlier time, which is whole and still stands
+}
+
+// exhaustAll certifies scenarios, reduced, those with the fewest tries first.
+func (f *exhaustFlags) exhaustAll(cmd *cobra.Command, names []string, stdout, stderr io.Writer) error {
+	subjects, err := f.subjects(cmd, names)
+	if err != nil {
+		return err
+	}
+	dir := f.out
+	if dir == "" {
+		dir = filepath.Join(runsDir, "exhaust-"+strings.Join(names, "-")+subjects[0].variant)
+	}
+	of := []string{reports.IndexFile}
+	for _, s := range subjects {
+		of = append(of, s.Name)
+	}
+	if err := onlyHolds(dir, "these certificates", of...); err != nil {
+		return err
+	}
+	tasks, apart, err := f.tasks(cmd.Context(), subjects, dir, stderr)
+	if err != nil {
+		return err
+	}
+	say := cli.NewPrinter(stdout)
+	if !f.quiet {
+		runs := 0
+		for i := range tasks {
+			runs += 1 + len(tasks[i].d.Tries)
+		}
+		say.Line("%s: %s, %s\n  %s\n", say.Paint(cli.Bold, "exhaust"), cli.Plural(len(tasks), "scenario"), cli.Plural(runs, "run"), dir)
+	}
+	for _, line := range apart {
+		say.Line("%s  %s", say.Paint(cli.Yellow, "LEFT OUT"), line)
+	}
+	ctx, cancel := f.bounded(cmd.Context())
+	defer cancel()
+	list, err := f.each(ctx, tasks, say, stderr)
+	if err != nil {
+		return err
+	}
+	return f.sum(dir, tasks, list, say)
+}
+
+// subjects are the plans of those names, or of all scenarios.
+func (f *exhaustFlags) subjects(cmd *cobra.Command, names []string) (list []*subject, err error) {
+	if err := f.check(cmd); err != nil {
+		return nil, err
+	}
+	for _, flag := range []string{"faults", "unpruned", "lengths", "phase", "resume", "json"} {
+		if cmd.Flags().Changed(flag) {
+			return nil, cli.Usage(cmd, "exhaust strikes several scenarios by single faults of one length; it takes no --%s then", flag)
+		}
+	}
+	if f.budget < 0 || cmd.Flags().Changed("budget") && f.budget == 0 {
+		return nil, cli.Fail(cli.ExitUsage, "--budget is %s, out of range; give a time such as 30m", f.budget)
+	}
+	if slices.Equal(names, []string{allScenarios}) {
+		names = plans.Names()
+	}
+	seen := map[string]bool{}
+	for _, name := range names {
+		s, err := f.load(name, "")
+		switch {
+		case err != nil:
+			return nil, err
+		case seen[s.Name]:
+			return nil, cli.Usage(cmd, "%s is given twice", s.Name)
+		}
+		seen[s.Name] = true
+		list = append(list, s)
+	}
+	return list, nil
+}
+
+// tasks defines what is to be tried of each plan. What cannot be tried is said apart.
+func (f *exhaustFlags) tasks(ctx context.Context, subjects []*subject, dir string, stderr io.Writer) (list []certifiable, apart []string, err error) {
+	ctx, stop := cli.Interruptible(ctx, func() {})
+	defer stop()
+	show := cli.NewProgress(stderr, f.quiet)
+	defer show.Done()
+	for i, s := range subjects {
+		show.Show("listing operations: %d of %d scenarios", i+1, len(subjects))
+		d, err := exhaust.Define(ctx, s.Plan, exhaust.Options{Reduced: true})
+		switch {
+		case errors.Is(context.Cause(ctx), cli.ErrInterrupted):
+			return nil, nil, cli.Fail(cli.ExitInterrupted, "interrupted before the first run")
+		case err != nil:
+			apart = append(apart, err.Error())
+			continue
+		}
+		at := filepath.Join(dir, s.Name)
+		list = append(list, certifiable{s.Name, at, d, finished(ctx, at, d)})
+	}
+	slices.SortStableFunc(list, func(a, b certifiable) int { return cmp.Compare(len(a.d.Tries), len(b.d.Tries)) })
+	return list, apart, nil
+}
+
+// sampleAgain is of how many runs a certificate of an earlier time is made again before it counts.
+const sampleAgain = 5
+
+// finished is the whole certificate of d that dir holds, if it still stands, or nil.
+func finished(ctx context.Context, dir string, d *exhaust.Definition) *exhaust.Certificate {
+	data, err := os.ReadFile(in(dir, exhaust.CertificateFile))
+	c := new(exhaust.Certificate)
+	if err != nil || json.Unmarshal(data, c) != nil || c.Check() != nil {
+		return nil
+	}
+	if !c.Complete || c.Build != scenarios.Build() || c.Plan != d.Plan || d.Differs(c) != "" {
+		return nil
+	}
+	for _, n := range c.Sample(sampleAgain) {
+		if differs, err := d.Again(ctx, c, n); err != nil || differs != "" {
+			return nil
+		}
+	}
+	return c
+}
+
+// each certifies one scenario after the other, until ctx ends.
+func (f *exhaustFlags) each(ctx context.Context, tasks []certifiable, say *cli.Printer, stderr io.Writer) (list []*exhaust.Certificate, err error) {
+	for i := range tasks {
+		t := &tasks[i]
+		c, findings := t.done, []campaign.Finding(nil)
+		if c == nil && ctx.Err() != nil {
+			break
+		}
+		if c == nil {
+			if err := f.begin(t.dir, t.d, stderr); err != nil {
+				return nil, err
+			}
+			var res *campaign.Result
+			c, res, err = f.certify(ctx, t.dir, t.d, stderr)
+			if errors.Is(err, cli.ErrInterrupted) {
+				return nil, cli.Fail(cli.ExitInterrupted, "interrupted; what was finished is kept. Go on with the same command")
+			}
+			if err != nil {
+				return nil, err
+			}
+			findings = res.Findings
+		}
+		for n := range findings {
+			printFinding(say, in(t.dir, exhaust.CampaignDir), &findings[n])
+		}
+		printCertified(say, t, c)
+		list = append(list, c)
+	}
+	return list, nil
+}
+
+// printCertified says in a line what came of one scenario.
+func printCertified(say *cli.Printer, t *certifiable, c *exhaust.Certificate) {
+	word := say.Paint(cli.Green, "HELD      ")
+	switch {
+	case broke(c) > 0:
+		word = say.Paint(cli.Red, "BROKEN    ")
+	case !c.Complete:
+		word = say.Paint(cli.Yellow, "UNFINISHED")
+	}
+	says := ""
+	if n := broke(c); n > 0 {
+		says += fmt.Sprintf(", %s broke a promise", cli.Thousands(n))
+	}
+	for _, o := range []struct {
+		is   exhaust.Outcome
+		says string
+	}{{exhaust.Outside, "outside of a promise"}, {exhaust.Inconclusive, "inconclusive"}, {exhaust.Missed, "without an effect"}} {
+		if n := c.Counts[o.is]; n > 0 {
+			says += fmt.Sprintf(", %s %s", cli.Thousands(n), o.says)
+		}
+	}
+	say.Line("%s  %-26s %s of %s%s", word, t.name, cli.Thousands(len(c.Tries)), cli.Plural(c.All, "single fault"), says)
+}
+
+// sum adds up the certificates, and makes an index over them.
+func (f *exhaustFlags) sum(dir string, tasks []certifiable, list []*exhaust.Certificate, say *cli.Printer) error {
+	tried, broken, inconclusive, whole := 0, 0, 0, 0
+	outside := map[string]int{}
+	for _, c := range list {
+		tried += len(c.Tries)
+		broken += broke(c)
+		inconclusive += c.Counts[exhaust.Inconclusive]
+		if c.Complete {
+			whole++
+		}
+		for i := range c.Releases {
+			outside[c.Releases[i].Cell.Status] += c.Releases[i].Tries
+		}
+	}
+	var entries []reports.Entry
+	for i := range list {
+		entry, err := again(tasks[i].dir, dir)
+		if err != nil {
+			return cli.Fail(cli.ExitUsage, "%v", err)
+		}
+		entries = append(entries, entry)
+	}
+	if err := writeIndex(dir, entries); err != nil {
+		return err
+	}
+	say.Line("")
+	switch {
+	case broken > 0:
+		say.Line("%s  %s of %s broke a promise", say.Paint(cli.Red, "BROKEN"), cli.Thousands(broken), cli.Plural(tried, "single fault"))
+	case whole < len(tasks):
+		say.Line("%s  %s of %s are done, %s; none broke a promise. Go on with the same command", say.Paint(cli.Yellow, "UNFINISHED"), cli.Thousands(whole), cli.Plural(len(tasks), "scenario"), cli.Plural(tried, "single fault"))
+	default:
+		say.Line("%s  none of %s of %s broke a promise", say.Paint(cli.Green, "HELD"), cli.Plural(tried, "single fault"), cli.Plural(len(tasks), "scenario"))
+	}
+	if len(outside) > 0 {
+		say.Line("  outside of a promise, by the cells of the promise matrix that release it:")
+	}
+	for _, status := range slices.Sorted(maps.Keys(outside)) {
+		say.Line("    %6s  %s", cli.Thousands(outside[status]), status)
+	}
+	say.Line("Index: %s", filepath.Join(dir, reports.IndexFile))
+	switch {
+	case broken > 0:
+		return &cli.Error{Code: cli.ExitViolated}
+	case whole < len(tasks) || inconclusive > 0:
+		return &cli.Error{Code: cli.ExitInconclusive}
+	}
+	return nil
+}
