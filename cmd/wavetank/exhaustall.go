@@ -131,14 +131,14 @@ func (f *exhaustFlags) tasks(ctx context.Context, subjects []*subject, dir strin
 // sampleAgain is of how many runs a certificate of an earlier time is made again before it counts.
 const sampleAgain = 5
 
-// finished is the whole certificate of d that dir holds, if it still stands, or nil.
+// finished is the whole certificate of d that dir holds, if it still stands, or nil. What broke a promise is tried again.
 func finished(ctx context.Context, dir string, d *exhaust.Definition) *exhaust.Certificate {
 	data, err := os.ReadFile(in(dir, exhaust.CertificateFile))
 	c := new(exhaust.Certificate)
 	if err != nil || json.Unmarshal(data, c) != nil || c.Check() != nil {
 		return nil
 	}
-	if !c.Complete || c.Build != scenarios.Build() || c.Plan != d.Plan || d.Differs(c) != "" {
+	if !c.Complete || broke(c) > 0 || c.Build != scenarios.Build() || c.Plan != d.Plan || d.Differs(c) != "" {
 		return nil
 	}
 	for _, n := range c.Sample(sampleAgain) {

@@ -554,6 +554,9 @@ func TestAJobIsNotTriedForLongerThanItsBudget(t *testing.T) {
 	lost := newStory().submit(job1).message(s1, job1, "submit_deliver", sim.KindDeliver, 1).at1().begins(s1, job1).unlock(s1, job1)
 	lost.losesPower(history.StreamSys, 1).wait(151*time.Second).begins(s1, job1).givenUp(s1, job1, "no_workers")
 	assert.Empty(t, outcomeOf(lost.judge(cfg), "attempts-last-their-budget").Violations)
+	replayer := newStory().submit(job1).message(s1, job1, "submit_deliver", sim.KindDeliver, 1).at1().begins(s1, job1).unlock(s1, job1)
+	replayer.message(s1, job1, "submit_nak", sim.KindNak, 1).at1().fails().wait(151*time.Second).begins(s1, job1).givenUp(s1, job1, "no_workers")
+	assert.Empty(t, outcomeOf(replayer.judge(cfg), "attempts-last-their-budget").Violations, "its nak failed, and a replayer took it up")
 	for after, sentBack := range map[time.Duration]bool{149 * time.Second: true, 151 * time.Second: true, 152 * time.Second: false} {
 		s := newStory().submit(job1).message(s1, job1, "submit_deliver", sim.KindDeliver, 1).at1()
 		s.begins(s1, job1).unlock(s1, job1)

@@ -107,7 +107,7 @@ var attemptsLastTheirBudget = rule.New(invariants.Invariant{
 		case tried < budget:
 			t.Violation(j, "%s wrote FAILED at step %d after %d attempts in %s; its back-off makes at least %s of them",
 				invariants.Who(s.Event), invariants.StepNo(s.Step), j.Attempts, tried.Truncate(time.Millisecond), budget)
-		case tried > longest && j.SentBack():
+		case tried > longest && j.SentBack(invariants.Who(s.Event)):
 			t.Violation(j, "%s wrote FAILED at step %d after %d attempts in %s; they are to take at most %s",
 				invariants.Who(s.Event), invariants.StepNo(s.Step), j.Attempts, tried.Truncate(time.Millisecond), longest)
 		}

@@ -203,11 +203,11 @@ func (f *Facts) Handed(s *Step, m *Message, skipped bool) {
 	}
 }
 
-// SentBack says whether every delivery of the job's request but the last was sent back, to come again after a delay, and
-// the request is still there: without it the job waits for the replayer.
-func (j *Job) SentBack() bool {
+// SentBack says whether the process has the job's request in hand, and every delivery before that was sent back, to come again
+// after a delay. Otherwise the job waits for AckWait, or for the replayer.
+func (j *Job) SentBack(process string) bool {
 	return slices.ContainsFunc(j.Messages, func(m Message) bool {
-		return m.Consumer == history.ConsumerSubmit && !m.Done && !m.Lost && !m.Abandoned && m.sentBack+1 == m.Delivered
+		return m.Consumer == history.ConsumerSubmit && m.Holder == process && !m.astray && !m.Lost && !m.Abandoned && m.sentBack+1 == m.Delivered
 	})
 }
 
