@@ -3,6 +3,7 @@ package reports
 import (
 	"bytes"
 	"context"
+	"fmt"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -34,7 +35,7 @@ const picture chromedp.CSS = ".axis svg circle"
 
 // browser is a Chromium that shows one file, and what it complained of.
 type browser struct {
-	t   *testing.T
+	t   testing.TB
 	ctx context.Context
 
 	mu         sync.Mutex
@@ -43,7 +44,7 @@ type browser struct {
 }
 
 // opened shows the page in a Chromium of its own, once that element is there.
-func opened(t *testing.T, html string, until chromedp.CSS) *browser {
+func opened(t testing.TB, html string, until chromedp.CSS) *browser {
 	t.Helper()
 	program := ""
 	for _, name := range []string{"chromium", "chromium-browser", "google-chrome"} {
@@ -217,5 +218,28 @@ func TestThePageFitsScreensAndPaper(t *testing.T) {
 		pdf, err := chromedp.Run(b.ctx, chromedp.PrintToPDF(chromedp.PDFPaper(paper)))
 		require.NoError(t, err)
 		assert.True(t, bytes.HasPrefix(pdf, []byte("%PDF-")))
+	}
+}
+
+// BenchmarkThePageOpens measures how long a browser takes from the file to a page that has drawn its axis.
+func BenchmarkThePageOpens(b *testing.B) {
+	for _, jobs := range []int{300, 30_000} {
+		plan, err := plans.Load("calm")
+		require.NoError(b, err)
+		plan.Workload.Jobs, plan.Schedule.StepsMax = jobs, plans.StepsMaxDefault(jobs)
+		var trace, html bytes.Buffer
+		res, err := scenarios.Run(b.Context(), plan, scenarios.RunOptions{Source: plan.Name, Trace: &trace})
+		require.NoError(b, err)
+		require.NoError(b, Page(&html, plan, res, Trace(&trace)))
+		b.Run(fmt.Sprintf("steps=%d", res.Steps), func(b *testing.B) {
+			page := opened(b, html.String(), picture)
+			ms := 0.0
+			for b.Loop() {
+				page.do(chromedp.Reload(), chromedp.WaitVisible(picture))
+				ms += says[float64](page, `performance.getEntriesByType("navigation")[0].loadEventEnd`)
+			}
+			b.ReportMetric(ms/float64(b.N), "ms-to-load/op")
+			b.ReportMetric(float64(html.Len())/1e6, "MB")
+		})
 	}
 }
