@@ -317,6 +317,18 @@ func TestWhatADelayMayBeLateFor(t *testing.T) {
 	}
 }
 
+// A poll that failed costs two more.
+func TestADelayWaitsForPollsThatFail(t *testing.T) {
+	for failed, late := range map[int]bool{0: true, 1: true, 2: false} {
+		s := newStory().aDone(31 * time.Second).wait(32 * time.Second)
+		for range failed {
+			s.popsDelays(s2).fails()
+		}
+		s.wait(30*time.Second).stepJob(s1, "run-1-b-1")
+		assert.Equal(t, late, len(outcomeOf(s.judge(hardenedRuns), "delay-fires-on-time").Violations) > 0, failed)
+	}
+}
+
 // What is to come of a run is said until it is over.
 func TestOpenRuns(t *testing.T) {
 	open := func(s *story) []string {
