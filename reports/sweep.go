@@ -21,8 +21,8 @@ const (
 
 // Caps of a sweep's page. Its sweep.json and sweep.csv have all.
 const (
-	pointsMax   = 500 // rows of the table of points
-	evidenceMax = 6   // lines that are told at once
+	pointsMax = 500 // rows of the table of points
+	adviceMax = 500 // rows of the answer
 )
 
 var sweepTemplate = pageTemplateOf("sweep.html")
@@ -31,21 +31,30 @@ var sweepTemplate = pageTemplateOf("sweep.html")
 type sweepView struct {
 	frame
 	*sweep.Result
-	Badge        badge
-	Lead         string
-	Warnings     []string
-	Evidence     []string // the first lines
-	MoreEvidence []string
-	Seeded       string
-	AxisRows     []axisRow
-	Maps         plots.Figure   // without a title if there is one axis, which has no map
-	Curves       []plots.Figure // of the measures that the question is about
-	Others       []plots.Figure
-	Pareto       plots.Figure
-	Headings     []string // of the table's columns for axes
-	Measures     []words.Measure
-	PointRows    []pointRow
-	Left         int
+	Badge       badge
+	Lead        string
+	Warnings    []string
+	AnswerHeads []string // of the axes that the rows of the answer are told apart by
+	AnswerRows  []answerRow
+	RowsLeft    int
+	Much        string // the head of what the rows say
+	Seeded      string
+	AxisRows    []axisRow
+	Maps        plots.Figure   // without a title if there is one axis, which has no map
+	Curves      []plots.Figure // of the measures that the question is about
+	Others      []plots.Figure
+	Pareto      plots.Figure
+	Headings    []string // of the table's columns for axes
+	Measures    []words.Measure
+	PointRows   []pointRow
+	Left        int
+}
+
+// answerRow is what to take under one condition.
+type answerRow struct {
+	sweep.Advice
+	Values []string // one for each of sweepView.AnswerHeads
+	Tone   string
 }
 
 type axisRow struct {
@@ -84,11 +93,16 @@ func sweepViewOf(res *sweep.Result) sweepView {
 		Badge: badge{"answer", "good"}, Lead: res.Answer.Sentence, Warnings: sweepWarnings(res),
 		Seeded: seeded(res.Seeds, res.FirstSeed),
 	}
-	v.Evidence, _ = words.Capped(res.Answer.Evidence, evidenceMax)
-	v.MoreEvidence = res.Answer.Evidence[len(v.Evidence):]
 	if v.Lead == "" {
-		v.Badge, v.Lead = badge{"no answer", "warn"}, "The numbers do not answer the question."
+		v.Lead = "The numbers do not answer the question."
 	}
+	if !res.Answer.Conclusive() {
+		v.Badge = badge{"no answer", "warn"}
+	}
+	if v.Much = "by so much"; len(res.Metrics) > 0 {
+		v.Much += ", in " + words.LowerFirst(res.Metrics[0].Title)
+	}
+	v.addAnswer(res)
 	if !res.Complete {
 		v.Badge.Tone = "warn"
 	}
@@ -119,6 +133,25 @@ func sweepViewOf(res *sweep.Result) sweepView {
 		v.PointRows = append(v.PointRows, pointRowOf(&shown[i], v.Measures))
 	}
 	return v
+}
+
+// addAnswer adds the rows of the answer, under the axes that differ.
+func (v *sweepView) addAnswer(res *sweep.Result) {
+	var told []int
+	for i, a := range res.Axes[min(1, len(res.Axes)):] {
+		if len(a.Values) > 1 {
+			told, v.AnswerHeads = append(told, i), append(v.AnswerHeads, cmp.Or(a.Title, a.Setting))
+		}
+	}
+	rows, left := words.Capped(res.Answer.Rows, adviceMax)
+	v.RowsLeft = left
+	for _, r := range rows {
+		row := answerRow{Advice: r, Tone: map[sweep.Sureness]string{sweep.Sure: "good", sweep.NotSure: "warn"}[r.Sure]}
+		for _, i := range told {
+			row.Values = append(row.Values, r.Under[i])
+		}
+		v.AnswerRows = append(v.AnswerRows, row)
+	}
 }
 
 func sweepWarnings(res *sweep.Result) (warnings []string) {

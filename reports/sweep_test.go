@@ -23,12 +23,16 @@ func TestSweepAnswersItsQuestion(t *testing.T) {
 	header, _, _ := strings.Cut(page, "</header>")
 	said := text(header)
 	for _, want := range []string{
-		"How many picks should a dispatch make", "answer Make 5 picks: 1.9 % of the jobs", "engine.max_dispatch_retries=5", "5 against 3: 12.1 points fewer",
+		"How many picks should a dispatch make", "answer Make 5 picks: 1.9 % of the jobs", "heartbeat lag (s) share of workers that die take sure by so much, in jobs sent back, every pick stale",
+		"0s 0.1 5 sure 1.9 % rather than 14 % at 3: -12.1 % [-12.8, -11.4] at a price: stale picks per job 0.4", "0s 0.5 – none no difference beyond noise",
 		"points 150 each under 20 paired seeds, 1 to 20", "2 of 150 points broke a promise and are out of the question.",
 		"heartbeat lag (s), world.heartbeat_lag 0s, 5s, 15s, 25s, 35s",
 	} {
 		assert.Contains(t, said, want)
 	}
+	assert.NotContains(t, said, "points fewer", "statistics are a note")
+	assert.Contains(t, text(sectionOf(t, page, "notes")), "5 against 3: 12.1 points fewer")
+	assert.Contains(t, text(sectionOf(t, page, "notes")), "Take engine.max_dispatch_retries=5 over all conditions. engine.max_dispatch_retries=5")
 	assert.Contains(t, text(sectionOf(t, page, "notes")), "it is s^m; at m = 3, s = 0.5 that is 12.5 %")
 	assert.Contains(t, text(sectionOf(t, page, "notes")), "name: stale-worker-retries")
 

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"io"
@@ -99,12 +100,22 @@ func (f *sweepFlags) sweep(ctx context.Context, arg string, stdout, stderr io.Wr
 		return err
 	}
 	if f.json {
-		return errors.Join(cli.PrintJSON(stdout, res), outOfBounds(cli.NewPrinter(io.Discard), dir, runs))
+		return errors.Join(cli.PrintJSON(stdout, res), outOfBounds(cli.NewPrinter(io.Discard), dir, runs), conclusive(res))
 	}
-	printAnswer(cli.NewPrinter(stdout), res)
+	if err := printAnswer(stdout, res); err != nil {
+		return err
+	}
 	say.Line("\nReport: %s", in(dir, reports.PageFile))
 	say.Line("Data:   %s, %s", in(dir, reports.SweepFile), in(dir, reports.CSVFile))
-	return outOfBounds(cli.NewPrinter(stderr), dir, runs)
+	return errors.Join(outOfBounds(cli.NewPrinter(stderr), dir, runs), conclusive(res))
+}
+
+// conclusive fails if there is nothing to take.
+func conclusive(res *sweep.Result) error {
+	if res.Answer.Conclusive() {
+		return nil
+	}
+	return &cli.Error{Code: cli.ExitInconclusive}
 }
 
 // outOfBounds fails if the code under test took a worker process down in runs that were to be measured.
@@ -167,14 +178,37 @@ func printSweep(p *cli.Printer, d *sweep.Definition, dir string) {
 	p.Line("  %s\n", dir)
 }
 
-// printAnswer prints what a sweep recommends, and why.
-func printAnswer(p *cli.Printer, res *sweep.Result) {
-	p.Line("%s  %s", p.Paint(cli.Bold, "ANSWER"), res.Answer.Sentence)
-	for i, e := range res.Answer.Evidence {
-		if i == cli.ShownMax {
-			p.Line("  ... and %d more", len(res.Answer.Evidence)-i)
-			return
-		}
-		p.Line("  %s", e)
+// printAnswer prints what a sweep recommends: the gist, and a row for each condition.
+func printAnswer(w io.Writer, res *sweep.Result) error {
+	p := cli.NewPrinter(w)
+	word := "ANSWER"
+	if !res.Answer.Conclusive() {
+		word = "NO ANSWER"
 	}
+	p.Line("%s  %s\n", p.Paint(cli.Bold, word), res.Answer.Sentence)
+	table := cli.Table{}
+	var shown []int
+	for i, a := range res.Axes[1:] {
+		if len(a.Values) > 1 {
+			shown, table.Heads = append(shown, i), append(table.Heads, strings.ToUpper(strings.TrimSuffix(a.Title, " (s)")))
+		}
+	}
+	table.Heads = append(table.Heads, "TAKE", "SURE", "BY SO MUCH, IN "+strings.ToUpper(res.Metrics[0].Title), "PRICE")
+	for _, r := range res.Answer.Rows[:min(len(res.Answer.Rows), answerRowsMax)] {
+		var row []string
+		for _, i := range shown {
+			row = append(row, r.Under[i])
+		}
+		table.Rows = append(table.Rows, append(row, cmp.Or(r.Take, "-"), string(r.Sure), r.Says, r.Price))
+	}
+	if err := table.Write(w); err != nil {
+		return err
+	}
+	if left := len(res.Answer.Rows) - len(table.Rows); left > 0 {
+		p.Line("and %d more; the report has them all", left)
+	}
+	return nil
 }
+
+// answerRowsMax is how many rows of an answer the terminal shows.
+const answerRowsMax = 60

@@ -107,12 +107,11 @@ func (r *Result) dominates(q, p *Point) bool {
 
 // answer makes the recommendation from the points.
 func answer(d *Definition, t *table, res *Result) Answer {
-	s := settingOf(d.Axes[0].Setting)
 	a := &answering{
-		d: d, t: t, points: res.Points, decisions: decide(d, t, res.Points), knob: d.Axes[0], metric: d.Metrics[0],
-		amounts: s != nil && s.Type != "choice" && s.Type != "boolean",
+		d: d, t: t, points: res.Points, decisions: decide(d, t, res.Points, choices, d.ofKnob()), knob: d.Axes[0], metric: d.Metrics[0], amounts: d.amounts(),
 	}
-	out := Answer{Sentence: a.sentence(), Evidence: a.evidence()}
+	rows := advise(d, t, res.Points)
+	out := Answer{Sentence: gist(d, rows), Rows: rows, Pooled: a.sentence(), Evidence: a.evidence()}
 	if best := a.winner(); best != nil {
 		out.Take = append([]string{a.set(best.value())}, best.choice...)
 	}

@@ -20,6 +20,7 @@ const (
 	seedsMax  = 10_000
 	runsMax   = 1_000_000
 	axesMax   = 8
+	roundsMax = 6 // each has as many seeds as all before it: 32 times the first
 )
 
 // Definition is a sweep before it is run: a question, a grid of settings over a plan, and the seeds
@@ -27,14 +28,15 @@ const (
 // go on with them and to analyse them.
 type Definition struct {
 	Version   int      `json:"version"`
-	Name      string   `json:"name"`       // kebab-case
-	Question  string   `json:"question"`   // in a sentence
-	Plan      string   `json:"plan"`       // as YAML, with the fixed settings in it
-	Axes      []Axis   `json:"axes"`       // the first is the knob that the question is about
-	Seeds     int      `json:"seeds"`      // under how many every point is run
-	FirstSeed uint64   `json:"first_seed"` //
-	Metrics   []string `json:"metrics"`    // those that the question is about; the first decides
-	Pareto    Pareto   `json:"pareto"`     //
+	Name      string   `json:"name"`                // kebab-case
+	Question  string   `json:"question"`            // in a sentence
+	Plan      string   `json:"plan"`                // as YAML, with the fixed settings in it
+	Axes      []Axis   `json:"axes"`                // the first is the knob that the question is about
+	Seeds     int      `json:"seeds"`               // under how many every point is run
+	FirstSeed uint64   `json:"first_seed"`          //
+	Metrics   []string `json:"metrics"`             // those that the question is about; the first decides
+	Pareto    Pareto   `json:"pareto"`              //
+	Precision float64  `json:"precision,omitempty"` // of the metric that decides, in its unit: differences below it are none, and seeds are added until they show; 0 adds none
 	Notes     []string `json:"notes,omitempty"`
 }
 

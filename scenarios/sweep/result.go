@@ -1,9 +1,13 @@
 package sweep
 
-import "github.com/wavetank-sim/wavetank/scenarios/campaign"
+import (
+	"slices"
+
+	"github.com/wavetank-sim/wavetank/scenarios/campaign"
+)
 
 // ResultVersion is the format of a sweep's sweep.json and of a comparison's compare.json.
-const ResultVersion = 1
+const ResultVersion = 2
 
 // Result is a finished sweep. It depends on the sweep, its seeds and the build alone.
 type Result struct {
@@ -63,9 +67,44 @@ type Pareto struct {
 
 // Answer is the recommendation.
 type Answer struct {
-	Sentence string   `json:"sentence"`
+	Sentence string   `json:"sentence"`       // the gist of the rows
+	Rows     []Advice `json:"rows"`           // one for each combination of all axes but the first
+	Pooled   string   `json:"pooled"`         // the same by the mean over all conditions, in words
 	Evidence []string `json:"evidence"`       // paired differences with their intervals, and the points left out
-	Take     []string `json:"take,omitempty"` // the settings to take, as --set takes them; none where there is nothing to recommend
+	Take     []string `json:"take,omitempty"` // the settings to take by that mean, as --set takes them; none where there is nothing to recommend
+}
+
+// Conclusive says whether there is a value to take under some combination of the other axes.
+func (a *Answer) Conclusive() bool {
+	return slices.ContainsFunc(a.Rows, func(r Advice) bool { return r.Take != "" })
+}
+
+// Sureness is how sure a value to take is.
+type Sureness string
+
+// How sure an advice is.
+const (
+	Sure     Sureness = "sure"     // every other value is worse by more than noise, or as good
+	NotSure  Sureness = "not sure" // some are neither
+	NoSignal Sureness = "none"     // no value differs from another by more than noise, and there is nothing to take
+)
+
+// Advice says which value of the first axis to take under one combination of the others. All of a
+// row's comparisons stand at 95 % together; so do its intervals.
+type Advice struct {
+	Under    []string `json:"under"`            // the values of the other axes, in their order
+	Take     string   `json:"take,omitempty"`   // empty if there is none to take
+	Sure     Sureness `json:"sure"`             //
+	Metric   string   `json:"metric"`           // what tells: the metric that decides, or the one that it is weighed against where the first makes no difference
+	Mean     float64  `json:"mean"`             // of Metric, at Take
+	Than     string   `json:"than,omitempty"`   // the value compared with: the one in use, or the worst
+	ThanMean float64  `json:"than_mean"`        //
+	Gap      Estimate `json:"gap"`              // what Take has more of Metric than Than; below zero is better
+	Rivals   []string `json:"rivals,omitempty"` // values that cannot be told from Take
+	Out      []string `json:"out,omitempty"`    // values at which a promise was broken
+	Price    string   `json:"price,omitempty"`  // what Take costs of the metric that the deciding one is weighed against
+	Says     string   `json:"says"`             // by so much, in words
+	Open     bool     `json:"open,omitempty"`   // more seeds may tell
 }
 
 // Comparison is one of the documentation's tables with measured columns: alternatives under the same

@@ -29,6 +29,9 @@ func naming(metric string) string {
 	return "“" + string(title) + "”"
 }
 
+// title is a metric's title within a sentence.
+func title(metric string) string { return strings.Trim(naming(metric), "“”") }
+
 // number writes x to three digits that matter.
 func number(x float64) string {
 	text := strconv.FormatFloat(x, 'g', 3, 64)
@@ -110,3 +113,10 @@ func brokenOf(broken map[string]int) string {
 }
 
 func sortedNames(m map[string]int) []string { return slices.Sorted(maps.Keys(m)) }
+
+func isOrAre(n int) string {
+	if n == 1 {
+		return "is"
+	}
+	return "are"
+}
