@@ -37,6 +37,7 @@ type Definition struct {
 	Metrics   []string `json:"metrics"`             // those that the question is about; the first decides
 	Pareto    Pareto   `json:"pareto"`              //
 	Precision float64  `json:"precision,omitempty"` // of the metric that decides, in its unit: differences below it are none, and seeds are added until they show; 0 adds none
+	Budget    int      `json:"budget,omitempty"`    // runs in all, at which no more are added
 	Notes     []string `json:"notes,omitempty"`
 }
 
@@ -176,6 +177,10 @@ func (d *Definition) check() error {
 		return tooMany(points)
 	case runs > runsMax:
 		return refuse("seeds", fmt.Sprintf("%s points under %s seeds are %s runs", grouped(points), grouped(d.Seeds), grouped(runs)), fmt.Sprintf("a sweep has at most %s: take fewer values, or fewer seeds", grouped(runsMax)))
+	case !(d.Precision >= 0) || math.IsInf(d.Precision, 0):
+		return refuse("precision", fmt.Sprintf("precision is %g, out of range", d.Precision), "give the difference in the metric that decides that matters to you, such as 0.5, or 0 to add no seeds")
+	case d.Budget < 0 || d.Budget > runsMax:
+		return refuse("budget", fmt.Sprintf("budget is %d, out of range", d.Budget), fmt.Sprintf("give how many runs there may be, at most %s", grouped(runsMax)))
 	case len(d.Metrics) == 0:
 		return refuse("metrics", "the sweep has no metric", "name one, such as dispatch_p99_s")
 	case d.Pareto.X == d.Pareto.Y:

@@ -17,6 +17,7 @@
 //	decode.go       a sweep file
 //	compare.go      one of the documentation's tables
 //	comparisons.go  the tables that there are
+//	round.go        runs that are added where the answer is open
 //	analyse.go      records into a result
 //	evidence.go     the differences behind an answer
 //	answer.go       the mean over all conditions, in words

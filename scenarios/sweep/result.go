@@ -19,9 +19,10 @@ type Result struct {
 	Axes      []Axis            `json:"axes"`     // the first is the knob that the question is about, the second what it is tuned against
 	Seeds     int               `json:"seeds"`    // under how many every point was run
 	FirstSeed uint64            `json:"first_seed"`
-	Complete  bool              `json:"complete"` // every point was run under every seed
-	Metrics   []campaign.Metric `json:"metrics"`  // those that the question is about first
-	Points    []Point           `json:"points"`   // in the order of the axes, the last one fastest
+	Added     int               `json:"added,omitempty"` // runs under more seeds, of rows that were open
+	Complete  bool              `json:"complete"`        // every point was run under every seed
+	Metrics   []campaign.Metric `json:"metrics"`         // those that the question is about first
+	Points    []Point           `json:"points"`          // in the order of the axes, the last one fastest
 	Pareto    Pareto            `json:"pareto"`
 	Answer    Answer            `json:"answer"`
 	Notes     []string          `json:"notes"` // how to read the numbers, and the model that one of them was checked against

@@ -1,0 +1,92 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"time"
+
+	"github.com/wavetank-sim/wavetank/cmd/internal/cli"
+	"github.com/wavetank-sim/wavetank/scenarios/campaign"
+	"github.com/wavetank-sim/wavetank/scenarios/sweep"
+)
+
+// measured is what became of a sweep's campaigns.
+type measured struct {
+	res  *sweep.Result
+	runs []*campaign.Result
+	dirs []string
+}
+
+// addedDir is the folder of a round of added runs, from 1.
+func addedDir(dir string, round int) string { return in(dir, fmt.Sprintf("added-%d", round)) }
+
+// measure runs the sweep in dir, and then adds runs where its answer is open until its precision or the budget is reached.
+func (f *sweepFlags) measure(ctx context.Context, dir string, d *sweep.Definition, stderr io.Writer) (*measured, error) {
+	m := &measured{}
+	var records []*campaign.Record
+	started := time.Now()
+	campaignOf := func(dir string, spec campaign.Spec, place func(*campaign.Record)) error {
+		if err := prepare(dir, spec, stderr); err != nil {
+			return err
+		}
+		runs, err := f.run(ctx, dir, func(r *campaign.Record) { place(r); records = append(records, r) }, stderr)
+		if errors.Is(err, cli.ErrInterrupted) {
+			return f.interrupted(m, len(records), stderr)
+		}
+		if err == nil {
+			m.runs, m.dirs = append(m.runs, runs), append(m.dirs, dir)
+			m.res, err = sweep.Analyse(d, records)
+		}
+		return err
+	}
+	if state, err := campaign.Look(dir); err == nil && state == campaign.Finished {
+		for n := 1; ; n++ { // it begins anew, and with it what was added
+			if state, err := campaign.Look(addedDir(dir, n)); err != nil || state == campaign.None || state == campaign.Foreign {
+				break
+			}
+			if err := os.RemoveAll(addedDir(dir, n)); err != nil {
+				return nil, cli.Fail(cli.ExitUsage, "%s cannot be removed: %v; choose another folder with --out", addedDir(dir, n), err)
+			}
+		}
+	}
+	if err := campaignOf(dir, d.Spec(), func(*campaign.Record) {}); err != nil {
+		return nil, err
+	}
+	for n := 1; ; n++ {
+		round := d.Next(m.res, n, d.Budget-len(records))
+		if round == nil || f.time > 0 && expected(time.Since(started), len(records), round.Runs()) > f.time {
+			return m, nil
+		}
+		if !f.quiet {
+			fmt.Fprintf(stderr, "%s open: %s\n", cli.Plural(open(m.res), "row"), cli.Plural(round.Runs(), "more run"))
+		}
+		if err := campaignOf(addedDir(dir, n), d.SpecOf(round), round.Place); err != nil {
+			return nil, err
+		}
+	}
+}
+
+// expected is how long all runs take with so many more.
+func expected(elapsed time.Duration, done, more int) time.Duration {
+	return time.Duration(float64(elapsed) * float64(done+more) / float64(max(done, 1)))
+}
+
+func open(res *sweep.Result) (n int) {
+	for _, r := range res.Answer.Rows {
+		if r.Open {
+			n++
+		}
+	}
+	return n
+}
+
+// interrupted lets the same command go on: a campaign that is over would begin anew.
+func (f *sweepFlags) interrupted(m *measured, done int, stderr io.Writer) error {
+	for _, dir := range m.dirs {
+		_ = os.Remove(in(dir, campaign.ResultFile))
+	}
+	return cli.Fail(cli.ExitInterrupted, "interrupted after %s; they are kept. Go on with the same command", cli.Plural(done, "run"))
+}
