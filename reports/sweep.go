@@ -40,7 +40,7 @@ type sweepView struct {
 	Much        string // the head of what the rows say
 	Seeded      string
 	AxisRows    []axisRow
-	Maps        plots.Figure   // without a title if there is one axis, which has no map
+	Map         plots.Map
 	Curves      []plots.Figure // of the measures that the question is about
 	Others      []plots.Figure
 	Pareto      plots.Figure
@@ -72,7 +72,7 @@ type pointRow struct {
 	Outside string
 }
 
-// SweepPage writes the report.html of a sweep: its question and answer, the first measure as heatmaps,
+// SweepPage writes the report.html of a sweep: its question and answer, the first measure as a map,
 // every measure as curves with their intervals, the Pareto front, and the points.
 func SweepPage(w io.Writer, res *sweep.Result) error {
 	return execute(w, sweepTemplate, sweepViewOf(res))
@@ -114,9 +114,7 @@ func sweepViewOf(res *sweep.Result) sweepView {
 		return v
 	}
 	p := plots.Sweep(res)
-	if len(res.Axes) > 1 {
-		v.Maps = p.Heatmaps(p.Measure(res.Metrics[0].Name))
-	}
+	v.Map = p.Map(p.Measure(res.Metrics[0].Name))
 	v.Pareto = p.Pareto()
 	for i, m := range res.Metrics {
 		v.Measures = append(v.Measures, p.Measure(m.Name))

@@ -12,7 +12,7 @@
 //	power.go                        how many mistakes the searches find
 //	fuzz.go                         a campaign of drawn plans
 //	compare.go, sweep.go            alternatives side by side, and a sweep
-//	sweeprounds.go                  its runs, and those that are added where the answer is open
+//	sweeprounds.go                  its runs, those that are added where it is open, and their pages
 //	sweepnumbers.go                 the numbers of somebody's own system
 //	report.go                       pages of what is stored
 //	printcampaign.go                what a campaign found

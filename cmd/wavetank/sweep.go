@@ -97,6 +97,9 @@ func (f *sweepFlags) sweep(ctx context.Context, arg string, stdout, stderr io.Wr
 	if err != nil {
 		return err
 	}
+	if err := f.pages(ctx, dir, d, m, stderr); err != nil {
+		return err
+	}
 	res := m.res
 	if err := reports.WriteSweep(dir, res); err != nil {
 		return cli.Fail(cli.ExitUsage, "%s cannot be written: %v; choose another folder with --out", dir, strictyaml.FileReason(err))

@@ -6,6 +6,8 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"slices"
+	"strings"
 	"time"
 
 	"github.com/wavetank-sim/wavetank/cmd/internal/cli"
@@ -18,6 +20,7 @@ type measured struct {
 	res  *sweep.Result
 	runs []*campaign.Result
 	dirs []string
+	done int // runs
 }
 
 // addedDir is the folder of a round of added runs, from 1.
@@ -34,9 +37,10 @@ func (f *sweepFlags) measure(ctx context.Context, dir string, d *sweep.Definitio
 		}
 		runs, err := f.run(ctx, dir, func(r *campaign.Record) { place(r); records = append(records, r) }, stderr)
 		if errors.Is(err, cli.ErrInterrupted) {
-			return f.interrupted(m, len(records), stderr)
+			return f.interrupted(m, len(records))
 		}
 		if err == nil {
+			m.done = len(records)
 			m.runs, m.dirs = append(m.runs, runs), append(m.dirs, dir)
 			m.res, err = sweep.Analyse(d, records)
 		}
@@ -84,9 +88,50 @@ func open(res *sweep.Result) (n int) {
 }
 
 // interrupted lets the same command go on: a campaign that is over would begin anew.
-func (f *sweepFlags) interrupted(m *measured, done int, stderr io.Writer) error {
+func (f *sweepFlags) interrupted(m *measured, done int) error {
 	for _, dir := range m.dirs {
 		_ = os.Remove(in(dir, campaign.ResultFile))
 	}
 	return cli.Fail(cli.ExitInterrupted, "interrupted after %s; they are kept. Go on with the same command", cli.Plural(done, "run"))
+}
+
+// pagesMax is how many cells of a map open a run: each page takes some 200 ms, and 400 KB.
+const pagesMax = 120
+
+// pages makes a page of the worst run of each point. Of more points than have one, none has.
+func (f *sweepFlags) pages(ctx context.Context, dir string, d *sweep.Definition, m *measured, stderr io.Writer) error {
+	var list []runPage
+	for i := range m.res.Points {
+		w := m.res.Points[i].Worst
+		if w == nil {
+			continue
+		}
+		if len(m.res.Points) > pagesMax {
+			m.res.Points[i].Worst = nil
+			continue
+		}
+		text, err := d.PlanOf(i, w.Seed)
+		if err != nil {
+			return err
+		}
+		list = append(list, runPage{w.File, text})
+	}
+	if len(m.res.Points) > pagesMax {
+		m.res.Notes = append(m.res.Notes, fmt.Sprintf("Cells of the map open no runs: there are more than %d.", pagesMax))
+	}
+	old, _ := os.ReadDir(in(dir, sweep.ExamplesDir))
+	for _, e := range old {
+		file := sweep.ExamplesDir + "/" + strings.TrimSuffix(strings.TrimSuffix(e.Name(), ".html"), ".yaml")
+		if strings.HasPrefix(e.Name(), "point-") && !slices.ContainsFunc(list, func(p runPage) bool { return p.File == file }) {
+			_ = os.Remove(in(dir, sweep.ExamplesDir+"/"+e.Name()))
+		}
+	}
+	if len(list) == 0 {
+		return nil
+	}
+	err := runPages(ctx, dir, d.Name, list, f.quiet, stderr)
+	if errors.Is(err, cli.ErrInterrupted) {
+		return f.interrupted(m, m.done)
+	}
+	return err
 }

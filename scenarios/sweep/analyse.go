@@ -30,7 +30,7 @@ func Analyse(d *Definition, records []*campaign.Record) (*Result, error) {
 	for i, values := range d.points() {
 		var sum tally
 		t.tally(0, i, &sum)
-		p := Point{Values: values, Runs: sum.runs, Broken: sum.broken, Outside: sum.outside, Estimates: map[string]Estimate{}}
+		p := Point{Values: values, Runs: sum.runs, Broken: sum.broken, Outside: sum.outside, Estimates: map[string]Estimate{}, Worst: d.worst(t, i)}
 		for _, m := range res.Metrics {
 			if e := estimate(t.series(0, i, m.Name)); e.N > 0 {
 				p.Estimates[m.Name] = e

@@ -25,6 +25,7 @@
 //	gist.go         the rows of an answer in a sentence
 //	advice.go       one of the rows
 //	decide.go       which value to take under one choice of the others
+//	worst.go        the run of a point that is worth a look
 //	table.go        records by point and seed
 //	definition.go   the definition
 //	axis.go         one axis of its grid

@@ -44,6 +44,15 @@ type Point struct {
 	Broken    map[string]int      `json:"broken,omitempty"`  // promises broken here, in runs: the point is out of the question
 	Outside   map[string]int      `json:"outside,omitempty"` // invariants broken outside their promise, in runs
 	OnFront   bool                `json:"on_front,omitempty"`
+	Worst     *Worst              `json:"worst,omitempty"` // of its runs; nil if there is none
+}
+
+// Worst is the run of a point that broke a promise, the first of those, or else the one with the most of the metric that
+// decides.
+type Worst struct {
+	Seed uint64 `json:"seed"`
+	Says string `json:"says"` // what is bad about it
+	File string `json:"file"` // its plan, without the extension, from the sweep's folder; the page is beside it
 }
 
 // Sound says whether every promise was kept in every run of the point.
