@@ -23,6 +23,7 @@
 //	comparison.go, comparisonview.go  alternatives side by side
 //	faultmap.go                       every single fault, and every pair
 //	sweep.go, csv.go                  what a sweep measured
+//	sweepnumbers.go                   somebody's own numbers over it
 //	promises.go                       the promise matrix
 //	markdown.go                       text in GitHub's Markdown
 //	write.go                          the folder of a run, and files written whole

@@ -37,6 +37,7 @@ type sweepView struct {
 	AnswerHeads []string // of the axes that the rows of the answer are told apart by
 	AnswerRows  []answerRow
 	RowsLeft    int
+	Own         []ownNumber
 	Much        string // the head of what the rows say
 	Seeded      string
 	AxisRows    []axisRow
@@ -53,6 +54,8 @@ type sweepView struct {
 // answerRow is what to take under one condition.
 type answerRow struct {
 	sweep.Advice
+	All    string   // the values of all axes but the first, as JSON
+	Said   string   // the row in a sentence
 	Values []string // one for each of sweepView.AnswerHeads
 	Tone   string
 }
@@ -93,6 +96,9 @@ func sweepViewOf(res *sweep.Result) sweepView {
 		Badge: badge{"answer", "good"}, Lead: res.Answer.Sentence, Warnings: sweepWarnings(res),
 		Seeded: seeded(res.Seeds, res.FirstSeed),
 	}
+	if most := slices.MaxFunc(append(res.Points, sweep.Point{}), func(a, b sweep.Point) int { return a.Runs - b.Runs }); res.Added > 0 {
+		v.Seeded += fmt.Sprintf(", and up to %s where the answer was open", words.Count(most.Runs))
+	}
 	if v.Lead == "" {
 		v.Lead = "The numbers do not answer the question."
 	}
@@ -103,11 +109,14 @@ func sweepViewOf(res *sweep.Result) sweepView {
 		v.Much += ", in " + words.LowerFirst(res.Metrics[0].Title)
 	}
 	v.addAnswer(res)
+	if v.Own = ownNumbers(res); len(v.Own) > 0 {
+		v.run(pageJS + sweepJS)
+	}
 	if !res.Complete {
 		v.Badge.Tone = "warn"
 	}
 	for _, a := range res.Axes {
-		v.AxisRows = append(v.AxisRows, axisRow{a.Title, a.Setting, strings.Join(a.Values, ", ")})
+		v.AxisRows = append(v.AxisRows, axisRow{a.Title, a.Setting, strings.Join(shown(a.Values), ", ")})
 		v.Headings = append(v.Headings, cmp.Or(a.Title, a.Setting))
 	}
 	if len(res.Axes) == 0 || len(res.Metrics) == 0 || len(res.Points) == 0 {
@@ -125,10 +134,10 @@ func sweepViewOf(res *sweep.Result) sweepView {
 			v.Others = append(v.Others, fig)
 		}
 	}
-	shown, left := words.Capped(res.Points, pointsMax)
+	points, left := words.Capped(res.Points, pointsMax)
 	v.Left = left
-	for i := range shown {
-		v.PointRows = append(v.PointRows, pointRowOf(&shown[i], v.Measures))
+	for i := range points {
+		v.PointRows = append(v.PointRows, pointRowOf(&points[i], v.Measures))
 	}
 	return v
 }
@@ -146,10 +155,37 @@ func (v *sweepView) addAnswer(res *sweep.Result) {
 	for _, r := range rows {
 		row := answerRow{Advice: r, Tone: map[sweep.Sureness]string{sweep.Sure: "good", sweep.NotSure: "warn"}[r.Sure]}
 		for _, i := range told {
-			row.Values = append(row.Values, r.Under[i])
+			row.Values = append(row.Values, sweep.Shown(r.Under[i]))
 		}
+		row.All, row.Said = jsonOf(r.Under), rowSaid(res, r)
 		v.AnswerRows = append(v.AnswerRows, row)
 	}
+}
+
+// shown are values of axes as people read them.
+func shown(values []string) (list []string) {
+	for _, v := range values {
+		list = append(list, sweep.Shown(v))
+	}
+	return list
+}
+
+// rowSaid is a row of the answer in a sentence.
+func rowSaid(res *sweep.Result, r sweep.Advice) string {
+	var choice []string
+	for i, a := range res.Axes[1:] {
+		if !a.Condition {
+			choice = append(choice, r.Under[i])
+		}
+	}
+	text := "nothing to take: " + r.Says
+	if r.Take != "" {
+		text = "take " + r.Take + " (" + string(r.Sure) + "): " + r.Says
+	}
+	if len(choice) > 0 {
+		return "With " + words.List(choice) + " " + text + "."
+	}
+	return strings.ToUpper(text[:1]) + text[1:] + "."
 }
 
 func sweepWarnings(res *sweep.Result) (warnings []string) {
@@ -181,7 +217,7 @@ func seeded(seeds int, first uint64) string {
 
 func pointRowOf(point *sweep.Point, measures []words.Measure) pointRow {
 	r := pointRow{
-		Values: point.Values, Runs: point.Runs, Sound: point.Sound(), OnFront: point.OnFront && point.Sound(),
+		Values: shown(point.Values), Runs: point.Runs, Sound: point.Sound(), OnFront: point.OnFront && point.Sound(),
 		Broken: words.List(brokenIn(point.Broken, point.Runs)), Outside: words.List(brokenIn(point.Outside, point.Runs)),
 	}
 	for _, m := range measures {

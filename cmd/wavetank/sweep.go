@@ -216,7 +216,11 @@ func printSweep(p *cli.Printer, d *sweep.Definition, dir string) {
 		p.Line("  %s", d.Question)
 	}
 	for _, a := range d.Axes {
-		p.Line("  %s=%s", a.Setting, strings.Join(a.Values, ","))
+		var values []string
+		for _, v := range a.Values {
+			values = append(values, sweep.Shown(v))
+		}
+		p.Line("  %s=%s", a.Setting, strings.Join(values, ","))
 	}
 	p.Line("  %s\n", dir)
 }
@@ -240,7 +244,7 @@ func printAnswer(w io.Writer, res *sweep.Result) error {
 	for _, r := range res.Answer.Rows[:min(len(res.Answer.Rows), answerRowsMax)] {
 		var row []string
 		for _, i := range shown {
-			row = append(row, r.Under[i])
+			row = append(row, sweep.Shown(r.Under[i]))
 		}
 		table.Rows = append(table.Rows, append(row, cmp.Or(r.Take, "-"), string(r.Sure), r.Says, r.Price))
 	}

@@ -100,7 +100,7 @@ func (p *SweepPlots) table(panel panel, m words.Measure, letter func(*MapCell, s
 		t.Down, down = p.axes[1].title(), p.axes[1].Values
 	}
 	for _, y := range down {
-		row := MapRow{Name: y}
+		row := MapRow{Name: sweep.Shown(y)}
 		for _, x := range p.axes[0].Values {
 			var under []string
 			if len(p.axes) > 1 {

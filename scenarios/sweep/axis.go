@@ -62,6 +62,15 @@ func titleOf(name string, values []string) string {
 	return title + " (" + unit + ")"
 }
 
+// retitled is an axis's title with the unit of a new one.
+func retitled(title, made string) string {
+	title, _, _ = strings.Cut(title, " (")
+	if _, unit, ok := strings.Cut(made, " ("); ok {
+		title += " (" + unit
+	}
+	return title
+}
+
 // amountOf is the number that a value of a numeric setting is, of a duration in seconds.
 func amountOf(value string) float64 {
 	if d, err := time.ParseDuration(value); err == nil {

@@ -125,6 +125,7 @@ func (d *Definition) Grid(assignments []string) error {
 			return err
 		}
 		if i := d.axis(name); i >= 0 {
+			axis.Title = retitled(d.Axes[i].Title, axis.Title)
 			d.Axes[i] = axis
 		} else {
 			d.Axes = append(d.Axes, axis)

@@ -55,11 +55,11 @@ func counted(d *Definition, rows []Advice, what string) string {
 		if r.Take == "" {
 			return fmt.Sprintf("there is no value of %s to take: %s", K, r.Says)
 		}
-		what := r.Says
-		if r.Metric == d.Metrics[0] {
-			what = title(r.Metric) + " " + what
+		if r.Metric != d.Metrics[0] {
+			none, _, _ := strings.Cut(r.Says, ";")
+			return fmt.Sprintf("take %s=%s (%s), for the least %s: %s", K, r.Take, r.Sure, naming(r.Metric), none)
 		}
-		return fmt.Sprintf("take %s=%s (%s): %s", K, r.Take, r.Sure, what)
+		return fmt.Sprintf("take %s=%s (%s): %s %s", K, r.Take, r.Sure, title(r.Metric), r.Says)
 	}
 	var takes []string
 	sure, of, none := map[string]int{}, map[string]int{}, 0

@@ -35,7 +35,7 @@ func (d *Definition) Next(res *Result, round, left int) *Round {
 		return nil
 	}
 	r.Seeds = min(r.From, left/len(r.Points), seedsMax-r.From)
-	if r.Seeds <= 0 {
+	if r.Seeds < 1 || 4*r.Seeds < r.From { // too few to tell more
 		return nil
 	}
 	return r

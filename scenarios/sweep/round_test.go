@@ -107,7 +107,7 @@ func TestPrecisionIsRead(t *testing.T) {
 	d, err := Load("stale-worker-retries")
 	require.NoError(t, err)
 	assert.InDelta(t, 0.5, d.Precision, 0)
-	assert.Equal(t, 4000, d.Budget)
+	assert.Equal(t, 3000, d.Budget)
 	d.Precision = -1
 	require.ErrorContains(t, d.Validate(), "precision is -1, out of range")
 	d.Precision, d.Budget = 1, -1

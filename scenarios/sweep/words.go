@@ -10,6 +10,7 @@ import (
 	"unicode"
 
 	"github.com/wavetank-sim/wavetank/scenarios/campaign"
+	"github.com/wavetank-sim/wavetank/scenarios/plans"
 )
 
 // metricOf describes a metric by its name.
@@ -73,6 +74,14 @@ func and(list []string) string {
 		return strings.Join(list, "")
 	}
 	return strings.Join(list[:len(list)-1], ", ") + " and " + list[len(list)-1]
+}
+
+// Shown is a value of an axis as people read it: of a lag's samples how many there are, and their median.
+func Shown(value string) string {
+	if strings.HasPrefix(value, "samples:") {
+		return plans.Lag(value).Words()
+	}
+	return value
 }
 
 func settingsOf(axes []Axis) (names []string) {
