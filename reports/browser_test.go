@@ -243,3 +243,35 @@ func BenchmarkThePageOpens(b *testing.B) {
 		})
 	}
 }
+
+func TestOwnNumbersFindTheirRows(t *testing.T) {
+	b := opened(t, sweepHTML(t, staleSweep()), ".own input")
+	enter := func(setting, value string) {
+		says[bool](b, `(() => { const i = document.querySelector('.own [data-setting="`+setting+`"]'); i.value = "`+value+`"; return i.dispatchEvent(new Event("input")); })()`)
+	}
+	said := func() string { return says[string](b, `document.querySelector(".own output").textContent`) }
+	shown := func() int64 {
+		return says[int64](b, `[...document.querySelectorAll(".advice tbody tr")].filter((r) => !r.hidden).length`)
+	}
+	command := func() string {
+		return says[string](b, `document.querySelector(".own .ask").hidden ? "" : document.querySelector(".own code").textContent`)
+	}
+	assert.Equal(t, int64(3), shown())
+
+	enter("world.dying", "30%")
+	assert.Equal(t, "Take 4 (not sure): 2.9 % rather than 14 % at 3: -11.1 % [-11.8, -10.4]; 5 cannot be told from it.", said())
+	assert.Equal(t, int64(1), shown())
+	assert.Empty(t, command(), "it was measured")
+
+	enter("engine.worker_ttl", "45s")
+	enter("world.dying", "15%")
+	assert.True(t, strings.HasPrefix(said(), "Not measured: TTL 45s (the nearest is 30s); share that dies 15% (the nearest is 0.1). Take 5 (sure): "), said())
+	assert.Equal(t, "wavetank sweep stale-worker-retries --ttl=45s --heartbeat=10s --lag=0s --dies=15%", command())
+
+	enter("world.heartbeat_lag", "lognormal:median=5s:p99=30s")
+	assert.True(t, strings.HasPrefix(said(), "Not measured: heartbeat lag lognormal:median=5s:p99=30s; TTL 45s"), said())
+	assert.Zero(t, shown(), "nothing is near")
+	b.do(chromedp.Click(`//div[@class="own"]//button`))
+	assert.Equal(t, int64(3), shown())
+	assert.Empty(t, b.complaints)
+}

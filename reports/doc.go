@@ -5,7 +5,7 @@
 // a trace back. [Stored.WriteAlerts] adds the alerts that somebody has evaluated.
 //
 // Many runs become one page: [WriteCampaign] says what a campaign found, or the bound if it found
-// nothing, and what it never met; [WriteSweep] answers a sweep's question with heatmaps, curves and the
+// nothing, and what it never met; [WriteSweep] answers a sweep's question with a map, curves and the
 // Pareto front, and its data as CSV and JSON; [WriteComparisons] puts measured columns into the
 // documentation's tables, as a page and as Markdown; [DifferencePage] puts two runs side
 // by side. For CI there are [JUnit], [Annotations] and [Summary].
@@ -25,6 +25,7 @@
 //	comparisonverdict.go              what they come to, in words
 //	faultmap.go                       every single fault, and every pair
 //	sweep.go, csv.go                  what a sweep measured
+//	sweepnumbers.go                   somebody's own numbers over it
 //	promises.go                       the promise matrix
 //	markdown.go                       text in GitHub's Markdown
 //	write.go                          the folder of a run, and files written whole

@@ -22,6 +22,8 @@ var (
 	pageJS string
 	//go:embed template/index.js
 	indexJS string
+	//go:embed template/sweep.js
+	sweepJS string
 	//go:embed template/axis.js
 	axisJS string
 )

@@ -133,7 +133,7 @@ func markMissing(m missing) string {
 }
 
 // SweepSummary writes a sweep as the Markdown of a job's summary: the question, the answer with its
-// evidence, and the points where a promise was broken.
+// rows, and the points where a promise was broken.
 func SweepSummary(w io.Writer, res *sweep.Result) error {
 	var b strings.Builder
 	fmt.Fprintf(&b, "## Wavetank sweep %s\n\n%s\n\n", markText(res.Name), markText(res.Question))
@@ -142,12 +142,16 @@ func SweepSummary(w io.Writer, res *sweep.Result) error {
 		answer = res.Answer.Sentence
 	}
 	fmt.Fprintf(&b, "**%s**\n\n", markText(answer))
-	for _, setting := range res.Answer.Take {
-		fmt.Fprintf(&b, "- take %s\n", markCode(setting))
-	}
-	evidence, left := words.Capped(res.Answer.Evidence, findingsMax)
-	for _, line := range evidence {
-		fmt.Fprintf(&b, "- %s\n", markText(clip(line)))
+	rows, left := words.Capped(res.Answer.Rows, findingsMax)
+	for _, r := range rows {
+		line := "nothing to take"
+		if r.Take != "" {
+			line = "take " + markCode(r.Take) + ", " + string(r.Sure)
+		}
+		if len(r.Under) > 0 {
+			line = markText(clip(strings.Join(r.Under, ", "))) + ": " + line
+		}
+		fmt.Fprintf(&b, "- %s: %s\n", line, markText(clip(r.Says)))
 	}
 	if left > 0 {
 		fmt.Fprintf(&b, "- %s more\n", words.Count(left))

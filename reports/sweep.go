@@ -21,8 +21,8 @@ const (
 
 // Caps of a sweep's page. Its sweep.json and sweep.csv have all.
 const (
-	pointsMax   = 500 // rows of the table of points
-	evidenceMax = 6   // lines that are told at once
+	pointsMax = 500 // rows of the table of points
+	adviceMax = 500 // rows of the answer
 )
 
 var sweepTemplate = pageTemplateOf("sweep.html")
@@ -31,21 +31,33 @@ var sweepTemplate = pageTemplateOf("sweep.html")
 type sweepView struct {
 	frame
 	*sweep.Result
-	Badge        badge
-	Lead         string
-	Warnings     []string
-	Evidence     []string // the first lines
-	MoreEvidence []string
-	Seeded       string
-	AxisRows     []axisRow
-	Maps         plots.Figure   // without a title if there is one axis, which has no map
-	Curves       []plots.Figure // of the measures that the question is about
-	Others       []plots.Figure
-	Pareto       plots.Figure
-	Headings     []string // of the table's columns for axes
-	Measures     []words.Measure
-	PointRows    []pointRow
-	Left         int
+	Badge       badge
+	Lead        string
+	Warnings    []string
+	AnswerHeads []string // of the axes that the rows of the answer are told apart by
+	AnswerRows  []answerRow
+	RowsLeft    int
+	Own         []ownNumber
+	Much        string // the head of what the rows say
+	Seeded      string
+	AxisRows    []axisRow
+	Map         plots.Map
+	Curves      []plots.Figure // of the measures that the question is about
+	Others      []plots.Figure
+	Pareto      plots.Figure
+	Headings    []string // of the table's columns for axes
+	Measures    []words.Measure
+	PointRows   []pointRow
+	Left        int
+}
+
+// answerRow is what to take under one condition.
+type answerRow struct {
+	sweep.Advice
+	All    string   // the values of all axes but the first, as JSON
+	Said   string   // the row in a sentence
+	Values []string // one for each of sweepView.AnswerHeads
+	Tone   string
 }
 
 type axisRow struct {
@@ -63,7 +75,7 @@ type pointRow struct {
 	Outside string
 }
 
-// SweepPage writes the report.html of a sweep: its question and answer, the first measure as heatmaps,
+// SweepPage writes the report.html of a sweep: its question and answer, the first measure as a map,
 // every measure as curves with their intervals, the Pareto front, and the points.
 func SweepPage(w io.Writer, res *sweep.Result) error {
 	return execute(w, sweepTemplate, sweepViewOf(res))
@@ -84,25 +96,34 @@ func sweepViewOf(res *sweep.Result) sweepView {
 		Badge: badge{"answer", "good"}, Lead: res.Answer.Sentence, Warnings: sweepWarnings(res),
 		Seeded: seeded(res.Seeds, res.FirstSeed),
 	}
-	v.Evidence, _ = words.Capped(res.Answer.Evidence, evidenceMax)
-	v.MoreEvidence = res.Answer.Evidence[len(v.Evidence):]
+	if most := slices.MaxFunc(append(res.Points, sweep.Point{}), func(a, b sweep.Point) int { return a.Runs - b.Runs }); res.Added > 0 {
+		v.Seeded += fmt.Sprintf(", and up to %s where the answer was open", words.Count(most.Runs))
+	}
 	if v.Lead == "" {
-		v.Badge, v.Lead = badge{"no answer", "warn"}, "The numbers do not answer the question."
+		v.Lead = "The numbers do not answer the question."
+	}
+	if !res.Answer.Conclusive() {
+		v.Badge = badge{"no answer", "warn"}
+	}
+	if v.Much = "by so much"; len(res.Metrics) > 0 {
+		v.Much += ", in " + words.LowerFirst(res.Metrics[0].Title)
+	}
+	v.addAnswer(res)
+	if v.Own = ownNumbers(res); len(v.Own) > 0 {
+		v.run(pageJS + sweepJS)
 	}
 	if !res.Complete {
 		v.Badge.Tone = "warn"
 	}
 	for _, a := range res.Axes {
-		v.AxisRows = append(v.AxisRows, axisRow{a.Title, a.Setting, strings.Join(a.Values, ", ")})
+		v.AxisRows = append(v.AxisRows, axisRow{a.Title, a.Setting, strings.Join(shown(a.Values), ", ")})
 		v.Headings = append(v.Headings, cmp.Or(a.Title, a.Setting))
 	}
 	if len(res.Axes) == 0 || len(res.Metrics) == 0 || len(res.Points) == 0 {
 		return v
 	}
 	p := plots.Sweep(res)
-	if len(res.Axes) > 1 {
-		v.Maps = p.Heatmaps(p.Measure(res.Metrics[0].Name))
-	}
+	v.Map = p.Map(p.Measure(res.Metrics[0].Name))
 	v.Pareto = p.Pareto()
 	for i, m := range res.Metrics {
 		v.Measures = append(v.Measures, p.Measure(m.Name))
@@ -113,12 +134,58 @@ func sweepViewOf(res *sweep.Result) sweepView {
 			v.Others = append(v.Others, fig)
 		}
 	}
-	shown, left := words.Capped(res.Points, pointsMax)
+	points, left := words.Capped(res.Points, pointsMax)
 	v.Left = left
-	for i := range shown {
-		v.PointRows = append(v.PointRows, pointRowOf(&shown[i], v.Measures))
+	for i := range points {
+		v.PointRows = append(v.PointRows, pointRowOf(&points[i], v.Measures))
 	}
 	return v
+}
+
+// addAnswer adds the rows of the answer, under the axes that differ.
+func (v *sweepView) addAnswer(res *sweep.Result) {
+	var told []int
+	for i, a := range res.Axes[min(1, len(res.Axes)):] {
+		if len(a.Values) > 1 {
+			told, v.AnswerHeads = append(told, i), append(v.AnswerHeads, cmp.Or(a.Title, a.Setting))
+		}
+	}
+	rows, left := words.Capped(res.Answer.Rows, adviceMax)
+	v.RowsLeft = left
+	for _, r := range rows {
+		row := answerRow{Advice: r, Tone: map[sweep.Sureness]string{sweep.Sure: "good", sweep.NotSure: "warn"}[r.Sure]}
+		for _, i := range told {
+			row.Values = append(row.Values, sweep.Shown(r.Under[i]))
+		}
+		row.All, row.Said = jsonOf(r.Under), rowSaid(res, r)
+		v.AnswerRows = append(v.AnswerRows, row)
+	}
+}
+
+// shown are values of axes as people read them.
+func shown(values []string) (list []string) {
+	for _, v := range values {
+		list = append(list, sweep.Shown(v))
+	}
+	return list
+}
+
+// rowSaid is a row of the answer in a sentence.
+func rowSaid(res *sweep.Result, r sweep.Advice) string {
+	var choice []string
+	for i, a := range res.Axes[1:] {
+		if !a.Condition {
+			choice = append(choice, r.Under[i])
+		}
+	}
+	text := "nothing to take: " + r.Says
+	if r.Take != "" {
+		text = "take " + r.Take + " (" + string(r.Sure) + "): " + r.Says
+	}
+	if len(choice) > 0 {
+		return "With " + words.List(choice) + " " + text + "."
+	}
+	return strings.ToUpper(text[:1]) + text[1:] + "."
 }
 
 func sweepWarnings(res *sweep.Result) (warnings []string) {
@@ -150,7 +217,7 @@ func seeded(seeds int, first uint64) string {
 
 func pointRowOf(point *sweep.Point, measures []words.Measure) pointRow {
 	r := pointRow{
-		Values: point.Values, Runs: point.Runs, Sound: point.Sound(), OnFront: point.OnFront && point.Sound(),
+		Values: shown(point.Values), Runs: point.Runs, Sound: point.Sound(), OnFront: point.OnFront && point.Sound(),
 		Broken: words.List(brokenIn(point.Broken, point.Runs)), Outside: words.List(brokenIn(point.Outside, point.Runs)),
 	}
 	for _, m := range measures {

@@ -116,6 +116,7 @@ type run struct {
 	system   *scheduler.System
 	strategy sim.Strategy
 	samples  samples.Recorder
+	lagAt    func(draw uint64) time.Duration // of a heartbeat; nil is no time
 
 	stop   sim.Stop
 	end    time.Duration
@@ -139,6 +140,7 @@ func newRun(ctx context.Context, plan *plans.Plan, opt RunOptions) (*run, error)
 		injector: faults.NewInjector(append(slices.Clone(plan.Faults), plan.Deaths()...), plans.JobID, map[string]string{"heartbeats": "heartbeat"}),
 		judge:    judge.NewJudge(scheduler.JudgeConfig(plan)),
 		record:   newRecord(plan),
+		lagAt:    plan.World.HeartbeatLag.At(),
 	}
 	if opt.Survey != nil {
 		r.injector.Survey = func(op faults.Operation) {

@@ -213,46 +213,21 @@ func (f *compareFlags) one(ctx context.Context, name, dir string, stderr io.Writ
 
 // examples makes a page for each run that a cell of the table opens. After a Ctrl-C its error is cli.ErrInterrupted.
 func (f *compareFlags) examples(ctx context.Context, dir string, a *sweep.Alternatives, c *sweep.Comparison, stderr io.Writer) error {
-	removeTemp, err := ownTemp()
-	if err != nil {
-		return err
-	}
-	defer removeTemp()
-	ctx, stop := cli.Interruptible(ctx, removeTemp)
-	defer stop()
-	show := cli.NewProgress(stderr, f.quiet)
-	defer show.Done()
-	all := len(exampleFiles(c))
-	if show == nil && !f.quiet {
-		fmt.Fprintf(stderr, "making %s of runs of %s\n", cli.Plural(all, "page"), a.Name)
-	}
-	if err := os.MkdirAll(in(dir, sweep.ExamplesDir), 0o755); err != nil {
-		return cli.Fail(cli.ExitUsage, "%s cannot be written: %v; choose another folder with --out", dir, strictyaml.FileReason(err))
-	}
-	made := map[string]bool{}
+	var list []runPage
 	for i, row := range c.Rows {
 		for _, m := range c.Metrics {
 			e, ok := row.Worst[m.Name]
-			if !ok || made[e.File] {
+			if !ok || slices.ContainsFunc(list, func(p runPage) bool { return p.File == e.File }) {
 				continue
 			}
-			show.Show("%s: page %d of %d of its runs", a.Name, len(made)+1, all)
-			made[e.File] = true
 			text, err := a.PlanOf(i, e)
 			if err != nil {
 				return err
 			}
-			if err := cli.WriteFile(in(dir, e.File+".yaml"), func(w io.Writer) error { _, err := io.WriteString(w, text); return err }); err != nil {
-				return err
-			}
-			if err := planPage(ctx, dir, e.File+".yaml", text, e.File+".html"); errors.Is(context.Cause(ctx), cli.ErrInterrupted) {
-				return cli.ErrInterrupted
-			} else if err != nil {
-				return err
-			}
+			list = append(list, runPage{e.File, text})
 		}
 	}
-	return nil
+	return runPages(ctx, dir, a.Name, list, f.quiet, stderr)
 }
 
 // exampleFiles are the runs that the table's cells open.

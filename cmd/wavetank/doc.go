@@ -14,6 +14,8 @@
 //	certify.go                      a certificate, and its pages
 //	fuzz.go                         a campaign of drawn plans
 //	compare.go, sweep.go            alternatives side by side, and a sweep
+//	sweeprounds.go                  its runs, those that are added where it is open, and their pages
+//	sweepnumbers.go                 the numbers of somebody's own system
 //	report.go                       pages of what is stored
 //	printcampaign.go                what a campaign found
 //	page.go                         the page of a plan that is run for it

@@ -3,6 +3,8 @@ package main
 import (
 	"bufio"
 	"context"
+	"errors"
+	"fmt"
 	"io"
 	"os"
 	"path/filepath"
@@ -11,8 +13,44 @@ import (
 	"github.com/wavetank-sim/wavetank/reports"
 	"github.com/wavetank-sim/wavetank/scenarios"
 	"github.com/wavetank-sim/wavetank/scenarios/plans"
+	"github.com/wavetank-sim/wavetank/scenarios/strictyaml"
+	"github.com/wavetank-sim/wavetank/scenarios/sweep"
 	"github.com/wavetank-sim/wavetank/scenarios/whatif"
 )
+
+// runPage is a run to have a page: its files are called after File, from the folder that they are in.
+type runPage struct{ File, Plan string }
+
+// runPages makes the pages of runs of what, and writes their plans beside them. After a Ctrl-C its error is cli.ErrInterrupted.
+func runPages(ctx context.Context, dir, what string, list []runPage, quiet bool, stderr io.Writer) error {
+	removeTemp, err := ownTemp()
+	if err != nil {
+		return err
+	}
+	defer removeTemp()
+	ctx, stop := cli.Interruptible(ctx, removeTemp)
+	defer stop()
+	show := cli.NewProgress(stderr, quiet)
+	defer show.Done()
+	if show == nil && !quiet {
+		fmt.Fprintf(stderr, "making %s of runs of %s\n", cli.Plural(len(list), "page"), what)
+	}
+	if err := os.MkdirAll(in(dir, sweep.ExamplesDir), 0o755); err != nil {
+		return cli.Fail(cli.ExitUsage, "%s cannot be written: %v; choose another folder with --out", dir, strictyaml.FileReason(err))
+	}
+	for i, page := range list {
+		show.Show("%s: page %d of %d of its runs", what, i+1, len(list))
+		if err := cli.WriteFile(in(dir, page.File+".yaml"), func(w io.Writer) error { _, err := io.WriteString(w, page.Plan); return err }); err != nil {
+			return err
+		}
+		if err := planPage(ctx, dir, page.File+".yaml", page.Plan, page.File+".html"); errors.Is(context.Cause(ctx), cli.ErrInterrupted) {
+			return cli.ErrInterrupted
+		} else if err != nil {
+			return err
+		}
+	}
+	return nil
+}
 
 // planPage runs a plan in this process, for its page, and looks for what its first violation hangs on. The command to replay
 // is the one that the terminal shows.

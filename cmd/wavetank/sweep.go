@@ -1,11 +1,13 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"io"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/spf13/cobra"
 
@@ -20,8 +22,13 @@ import (
 type sweepFlags struct {
 	campaignFlags
 	planFlags
-	grids []string
-	seeds int
+	numbers
+	grids     []string
+	seeds     int
+	precision float64
+	budget    string
+
+	time time.Duration // of the budget, if it is one
 }
 
 func newSweep() *cobra.Command {
@@ -31,14 +38,16 @@ func newSweep() *cobra.Command {
 		Short: "Measure what settings do, and say which value to choose",
 		Long: `Sweep runs a plan at every point of a grid of settings, under the same seeds at
 every point, and measures it: time to dispatch, attempts burnt, jobs sent to dead
-workers, blind windows, duplicates. Invariants gate every point. It leaves a page
-with heatmap, curves with their confidence intervals and the Pareto front, the
-data as sweep.csv and sweep.json, and a sentence of recommendation.
+workers, blind windows, duplicates. Invariants gate every point. For each condition it says
+which value to take, by so much, and how sure that is; it exits with 3 if nothing
+differs by more than noise. It leaves a page with the map, curves and the Pareto
+front, and the data as sweep.csv and sweep.json.
 
 Ready-made sweeps: ` + strings.Join(sweep.Names(), ", ") + `.
 A sweep that was cut short goes on when the same command is given again.`,
 		Example: `  wavetank sweep stale-worker-retries
   wavetank sweep stale-worker --grid engine.max_dispatch_retries=1..10 --grid world.heartbeat_lag=0s,5s,15s
+  wavetank sweep stale-worker-retries --ttl 30s --heartbeat 10s --lag lognormal:median=5s:p99=30s --dies 20%
   wavetank sweep my-sweep.yaml --seeds 50 --out /tmp/sweep`,
 		Args: cli.OneArg("the sweep, scenario or file"),
 		ValidArgsFunction: func(_ *cobra.Command, args []string, _ string) ([]string, cobra.ShellCompDirective) {
@@ -51,13 +60,21 @@ A sweep that was cut short goes on when the same command is given again.`,
 			if err := f.check(cmd); err != nil {
 				return err
 			}
+			if given := cmd.Flags().Changed("precision"); given && !(f.precision >= 0) {
+				return cli.Fail(cli.ExitUsage, "--precision is %g, out of range; give 0 or more", f.precision)
+			} else if !given {
+				f.precision = -1
+			}
 			return f.sweep(cmd.Context(), args[0], cmd.OutOrStdout(), cmd.ErrOrStderr())
 		},
 	}
 	f.planFlags.add(cmd)
 	f.campaignFlags.add(cmd, "runs/sweep-NAME, and a hash behind it if it is not a ready-made sweep as it is")
 	cmd.Flags().StringArrayVar(&f.grids, "grid", nil, "a setting and its values, `key=values`: 0s,5s,15s or 1..10 or 0.1..0.5/0.1; repeatable")
-	cmd.Flags().IntVar(&f.seeds, "seeds", 0, "under how many seeds every point is run, `N` (default the sweep's)")
+	cmd.Flags().IntVar(&f.seeds, "seeds", 0, "under how many seeds every point is run at first, `N` (default the sweep's)")
+	f.numbers.add(cmd)
+	cmd.Flags().Float64Var(&f.precision, "precision", 0, "the difference that matters to you, `P`, in the metric that decides: seeds are added where the answer is open,\nuntil it is there or smaller differences are ruled out; 0 adds none (default the sweep's)")
+	cmd.Flags().StringVar(&f.budget, "budget", "", "runs or real time, `RUNS|TIME`, at which no more seeds are added, such as 4000runs or 3m (default the sweep's)")
 	return cmd
 }
 
@@ -68,29 +85,22 @@ func (f *sweepFlags) sweep(ctx context.Context, arg string, stdout, stderr io.Wr
 	}
 	dir, spec := f.out, d.Spec()
 	if dir == "" {
-		plain := slices.Contains(sweep.Names(), arg) && len(f.overrides())+len(f.grids)+f.seeds == 0
+		plain := slices.Contains(sweep.Names(), arg) && len(f.overrides())+len(f.grids)+f.seeds == 0 && f.numbers == numbers{} && f.precision < 0 && f.budget == ""
 		dir = folderOf("sweep-"+d.Name, plain, spec)
-	}
-	if err := prepare(dir, spec, stderr); err != nil {
-		return err
 	}
 	say := cli.NewPrinter(stdout)
 	if f.json || f.quiet {
 		say.W = io.Discard
 	}
 	printSweep(say, d, dir)
-	var records []*campaign.Record
-	runs, err := f.run(ctx, dir, func(r *campaign.Record) { records = append(records, r) }, stderr)
-	if errors.Is(err, cli.ErrInterrupted) {
-		return cli.Fail(cli.ExitInterrupted, "interrupted after %s of %s; they are kept. Go on with the same command", cli.Thousands(len(records)), cli.Plural(grid(spec), "run"))
-	}
+	m, err := f.measure(ctx, dir, d, stderr)
 	if err != nil {
 		return err
 	}
-	res, err := sweep.Analyse(d, records)
-	if err != nil {
+	if err := f.pages(ctx, dir, d, m, stderr); err != nil {
 		return err
 	}
+	res := m.res
 	if err := reports.WriteSweep(dir, res); err != nil {
 		return cli.Fail(cli.ExitUsage, "%s cannot be written: %v; choose another folder with --out", dir, strictyaml.FileReason(err))
 	}
@@ -99,12 +109,29 @@ func (f *sweepFlags) sweep(ctx context.Context, arg string, stdout, stderr io.Wr
 		return err
 	}
 	if f.json {
-		return errors.Join(cli.PrintJSON(stdout, res), outOfBounds(cli.NewPrinter(io.Discard), dir, runs))
+		return errors.Join(cli.PrintJSON(stdout, res), m.outOfBounds(cli.NewPrinter(io.Discard)), conclusive(res))
 	}
-	printAnswer(cli.NewPrinter(stdout), res)
+	if err := printAnswer(stdout, res); err != nil {
+		return err
+	}
 	say.Line("\nReport: %s", in(dir, reports.PageFile))
 	say.Line("Data:   %s, %s", in(dir, reports.SweepFile), in(dir, reports.CSVFile))
-	return outOfBounds(cli.NewPrinter(stderr), dir, runs)
+	return errors.Join(m.outOfBounds(cli.NewPrinter(stderr)), conclusive(res))
+}
+
+// conclusive fails if there is nothing to take.
+func conclusive(res *sweep.Result) error {
+	if res.Answer.Conclusive() {
+		return nil
+	}
+	return &cli.Error{Code: cli.ExitInconclusive}
+}
+
+func (m *measured) outOfBounds(say *cli.Printer) (err error) {
+	for i, runs := range m.runs {
+		err = errors.Join(err, outOfBounds(say, m.dirs[i], runs))
+	}
+	return err
 }
 
 // outOfBounds fails if the code under test took a worker process down in runs that were to be measured.
@@ -144,11 +171,38 @@ func (f *sweepFlags) definition(arg string) (*sweep.Definition, error) {
 			return nil, cli.Fail(cli.ExitUsage, "%s is an axis of the sweep, and is set to %s, too; give it once, with --grid or with --set", key, value)
 		}
 	}
+	if err := f.numbers.lay(d, append(f.overrides(), f.grids...)); err != nil {
+		return nil, err
+	}
 	if f.seeds != 0 {
 		d.Seeds = f.seeds
 	}
-	return d, d.Validate()
+	return d, errors.Join(f.stop(d), d.Validate())
 }
+
+// stop says where the sweep ends that adds seeds.
+func (f *sweepFlags) stop(d *sweep.Definition) error {
+	if f.precision >= 0 {
+		d.Precision = f.precision
+	}
+	if f.budget != "" {
+		b, err := parseBudget(f.budget)
+		if err != nil {
+			return err
+		}
+		if d.Precision == 0 {
+			return cli.Fail(cli.ExitUsage, "--budget bounds the seeds that are added, and without a precision there are none; give --precision, such as 0.5")
+		}
+		d.Budget, f.time = b.runs, b.time
+	}
+	if d.Precision > 0 && d.Budget == 0 {
+		d.Budget = budgetDefault
+	}
+	return nil
+}
+
+// budgetDefault is how many runs a sweep has at which no more are added, if nothing says.
+const budgetDefault = 10_000
 
 // grid is how many runs a grid has.
 func grid(spec campaign.Spec) int {
@@ -162,19 +216,46 @@ func printSweep(p *cli.Printer, d *sweep.Definition, dir string) {
 		p.Line("  %s", d.Question)
 	}
 	for _, a := range d.Axes {
-		p.Line("  %s=%s", a.Setting, strings.Join(a.Values, ","))
+		var values []string
+		for _, v := range a.Values {
+			values = append(values, sweep.Shown(v))
+		}
+		p.Line("  %s=%s", a.Setting, strings.Join(values, ","))
 	}
 	p.Line("  %s\n", dir)
 }
 
-// printAnswer prints what a sweep recommends, and why.
-func printAnswer(p *cli.Printer, res *sweep.Result) {
-	p.Line("%s  %s", p.Paint(cli.Bold, "ANSWER"), res.Answer.Sentence)
-	for i, e := range res.Answer.Evidence {
-		if i == cli.ShownMax {
-			p.Line("  ... and %d more", len(res.Answer.Evidence)-i)
-			return
-		}
-		p.Line("  %s", e)
+// printAnswer prints what a sweep recommends: the gist, and a row for each condition.
+func printAnswer(w io.Writer, res *sweep.Result) error {
+	p := cli.NewPrinter(w)
+	word := "ANSWER"
+	if !res.Answer.Conclusive() {
+		word = "NO ANSWER"
 	}
+	p.Line("%s  %s\n", p.Paint(cli.Bold, word), res.Answer.Sentence)
+	table := cli.Table{}
+	var shown []int
+	for i, a := range res.Axes[1:] {
+		if len(a.Values) > 1 {
+			shown, table.Heads = append(shown, i), append(table.Heads, strings.ToUpper(strings.TrimSuffix(a.Title, " (s)")))
+		}
+	}
+	table.Heads = append(table.Heads, "TAKE", "SURE", "BY SO MUCH, IN "+strings.ToUpper(res.Metrics[0].Title), "PRICE")
+	for _, r := range res.Answer.Rows[:min(len(res.Answer.Rows), answerRowsMax)] {
+		var row []string
+		for _, i := range shown {
+			row = append(row, sweep.Shown(r.Under[i]))
+		}
+		table.Rows = append(table.Rows, append(row, cmp.Or(r.Take, "-"), string(r.Sure), r.Says, r.Price))
+	}
+	if err := table.Write(w); err != nil {
+		return err
+	}
+	if left := len(res.Answer.Rows) - len(table.Rows); left > 0 {
+		p.Line("and %d more; the report has them all", left)
+	}
+	return nil
 }
+
+// answerRowsMax is how many rows of an answer the terminal shows.
+const answerRowsMax = 60

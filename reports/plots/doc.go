@@ -1,7 +1,7 @@
 // Package plots draws the figures of the pages as SVG, to be inlined, in the colours of the page's style sheet.
 //
 // [Run] draws a run: its attempts, latencies, retries and breakers over virtual time. [Sweep] draws a sweep: its
-// heatmaps, curves and Pareto front. [MachineOf] draws the state machine of a job. Equal results give equal bytes.
+// curves and Pareto front, and the map, which is a table. [MachineOf] draws the state machine of a job. Equal results give equal bytes.
 //
 // Its files, each of which calls only those after it:
 //
@@ -10,8 +10,8 @@
 //	retries.go, breakers.go,
 //	panels.go                 one of them each
 //	timeline.go               what they share
-//	pareto.go, curves.go,
-//	heatmap.go                one kind of figure of a sweep each
+//	pareto.go, curves.go      one kind of figure of a sweep each
+//	heatmap.go                its map, cell by cell
 //	sweep.go                  what they share
 //	machine.go                the state machine, which is no plot
 //	figure.go                 what the template gets

@@ -1,49 +1,61 @@
 package plots
 
 import (
-	"fmt"
-	"html/template"
-	"image/color"
 	"math"
-
-	"gonum.org/v1/plot"
-	"gonum.org/v1/plot/vg"
-	"gonum.org/v1/plot/vg/draw"
+	"slices"
 
 	"github.com/wavetank-sim/wavetank/reports/words"
+	"github.com/wavetank-sim/wavetank/scenarios/sweep"
 )
 
-// heatmap is that of one panel: its cells by the first axis, then by the second.
-type heatmap struct {
-	first, second values
-	cells         [][]cell
+// Map is the first measure over the first two axes: a table for each combination of the others. All
+// share one scale of colours.
+type Map struct {
+	Title  string
+	Legend []LegendEntry
+	Scale  *scaleView
+	Tables []MapTable // none if nothing was measured
+	Notes  []string
 }
 
-// Heatmaps is the figure of the first measure over the first two axes, one map for each combination
-// of the others. All share one scale.
-func (p *SweepPlots) Heatmaps(m words.Measure) Figure {
-	fig := Figure{Title: m.Heading(), Notes: []string{m.Says}}
+// MapTable has the values of the first axis across and those of the second down.
+type MapTable struct {
+	Title        string // empty if there is one
+	Across, Down string
+	Columns      []string
+	Rows         []MapRow
+}
+
+// MapRow is one value of the second axis.
+type MapRow struct {
+	Name  string
+	Cells []MapCell
+}
+
+// MapCell is one point.
+type MapCell struct {
+	Text     string // its mean; empty if it was not measured
+	Interval string
+	Level    int    // of the scale
+	Struck   string // why it is out of the question: what was broken there, in how many runs
+	Take     bool   // the value to take in its row
+	Page     string // the page of its worst run
+	Says     string // for a pointer that rests on it
+}
+
+// Map makes the map of a measure.
+func (p *SweepPlots) Map(m words.Measure) Map {
+	out := Map{Title: m.Heading(), Notes: []string{m.Says}}
 	lo, hi, broken, unknown := math.Inf(1), math.Inf(-1), 0, 0
-	maps := make([]heatmap, len(p.panels))
-	for i, panel := range p.panels {
-		h := heatmap{first: p.axes[0], second: p.axes[1]}
-		for _, x := range h.first.Values {
-			row := make([]cell, len(h.second.Values))
-			for j, y := range h.second.Values {
-				c := cellOf(p.points.find(append([]string{x, y}, panel.rest...)...), m)
-				row[j] = c
-				switch {
-				case !c.known:
-					unknown++
-				case !c.sound:
-					broken++
-				default:
-					lo, hi = min(lo, c.value), max(hi, c.value)
-				}
-			}
-			h.cells = append(h.cells, row)
+	for i := range p.res.Points {
+		switch c := cellOf(&p.res.Points[i], m); {
+		case !c.known:
+			unknown++
+		case !c.sound:
+			broken++
+		default:
+			lo, hi = min(lo, c.value), max(hi, c.value)
 		}
-		maps[i] = h
 	}
 	if math.IsInf(lo, 1) {
 		lo, hi = 0, 0
@@ -53,147 +65,74 @@ func (p *SweepPlots) Heatmaps(m words.Measure) Figure {
 		lo = 0
 	}
 	bins := scaleFor(lo, hi, powers)
-	fig.Scale = bins.view(m)
+	out.Scale = bins.view(m)
+	out.Legend = append(out.Legend, LegendEntry{"taken", "ink", "the value to take"})
 	if broken > 0 {
-		fig.Legend = append(fig.Legend, LegendEntry{"hatch", "hatch", "a promise was broken there: out of the question"})
+		out.Legend = append(out.Legend, LegendEntry{"hatch", "hatch", "struck out: a promise was broken there"})
 	}
 	if unknown > 0 {
-		fig.Legend = append(fig.Legend, LegendEntry{"blank", "card", "not measured"})
+		out.Legend = append(out.Legend, LegendEntry{"blank", "card", "not measured"})
 	}
-	for _, h := range maps {
-		for _, row := range h.cells {
-			for j := range row {
-				row[j].level = bins.level(bins.bin(row[j].value))
+	decimals := 0
+	if most := max(math.Abs(lo), math.Abs(hi)); most > 0 && !math.IsInf(most, 0) {
+		decimals = min(12, max(0, 2-int(math.Floor(math.Log10(most)))))
+	}
+	for _, panel := range p.panels {
+		out.Tables = append(out.Tables, p.table(panel, m, func(c *MapCell, e sweep.Estimate, v float64) {
+			c.Level = bins.level(bins.bin(v))
+			c.Text = lettering(v, decimals)
+			if e.N > 1 && !math.IsNaN(e.Low) && !math.IsInf(e.Low, 0) && !math.IsNaN(e.High) && !math.IsInf(e.High, 0) {
+				c.Interval = words.Fixed(m.In(e.Low), decimals) + " to " + words.Fixed(m.In(e.High), decimals)
 			}
-		}
+		}))
 	}
-	lettered := true
-	drawn := func(i int, s size) template.HTML {
-		svg, ok := maps[i].draw(s, maps, fmt.Sprintf("%s by %s and %s%s.", m.Heading(), p.axes[0].title(), p.axes[1].title(), within(p.panels[i])))
-		lettered = lettered && ok
-		return svg
+	if p.panelsLeft > 0 {
+		out.Notes = append(out.Notes, words.Counted(p.panelsLeft, "more map")+" left out; the table of points has them.")
 	}
-	fig.addPanels(p.panels, drawn)
-	if !lettered {
-		fig.Notes = append(fig.Notes, "Where a cell is too small for its value, the table of points has it.")
-	}
-	fig.leftOut(p.panelsLeft, "more map")
-	return fig
+	return out
 }
 
-// turned has the axes the other way round.
-func (h heatmap) turned() heatmap {
-	t := heatmap{first: h.second, second: h.first, cells: make([][]cell, len(h.second.Values))}
-	for j := range t.cells {
-		for i := range h.cells {
-			t.cells[j] = append(t.cells[j], h.cells[i][j])
+// table is that of one panel; letter writes what a cell says.
+func (p *SweepPlots) table(panel panel, m words.Measure, letter func(*MapCell, sweep.Estimate, float64)) MapTable {
+	t := MapTable{Title: panel.Title, Across: p.axes[0].title(), Columns: p.axes[0].Values}
+	down := []string{""}
+	if len(p.axes) > 1 {
+		t.Down, down = p.axes[1].title(), p.axes[1].Values
+	}
+	for _, y := range down {
+		row := MapRow{Name: sweep.Shown(y)}
+		for _, x := range p.axes[0].Values {
+			var under []string
+			if len(p.axes) > 1 {
+				under = append([]string{y}, panel.rest...)
+			}
+			point := p.points.find(append([]string{x}, under...)...)
+			var c MapCell
+			if known := cellOf(point, m); known.known {
+				letter(&c, point.Estimates[m.Name], known.value)
+				c.Take = slices.ContainsFunc(p.res.Answer.Rows, func(a sweep.Advice) bool { return a.Take == x && slices.Equal(a.Under, under) })
+			}
+			if point != nil {
+				c.Struck = broken(point)
+				if w := point.Worst; w != nil {
+					c.Page, c.Says = w.File+".html", w.Says
+				}
+			}
+			row.Cells = append(row.Cells, c)
 		}
+		t.Rows = append(t.Rows, row)
 	}
 	return t
 }
 
-// draw draws the map in that size, its first axis along the longer side that the size has room for.
-// lettered says whether every cell has room for its value, as it has in all maps or in none.
-func (h heatmap) draw(s size, all []heatmap, label string) (svg template.HTML, lettered bool) {
-	if room := s.width / float64(len(h.first.Values)); room < 34 && len(h.second.Values) < len(h.first.Values) {
-		h = h.turned()
+// broken says what was broken at a point.
+func broken(point *sweep.Point) string {
+	var list []string
+	for name, n := range point.Broken {
+		list = append(list, name+" in "+words.Counted(n, "run")+" of "+words.Count(point.Runs))
 	}
-	columns, rows := len(h.first.Values), len(h.second.Values)
-	style := newPlot("", "", s).Y.Tick.Label
-	gutter := vg.Length(24 + s.font)
-	for _, v := range h.second.Values {
-		gutter = max(gutter, style.Width(words.Cut(v, labelRunesMax))+vg.Length(24+s.font))
-	}
-	room := vg.Length(s.width) - gutter - 4
-	height := heightOf(rows)
-	s.height = float64(rows)*height + 48
-
-	p := newPlot(wrapped(h.first.title(), style, room), wrapped(h.second.title(), style, vg.Length(s.height-10)), s)
-	for _, axis := range []*plot.Axis{&p.X, &p.Y} {
-		axis.Width, axis.Tick.Width, axis.Tick.Length = 0, 0, 0
-	}
-	p.X.Tick.Marker = valueTicks{even(h.first), style, room, true}
-	p.Y.Tick.Marker = valueTicks{even(h.second), style, vg.Length(float64(rows) * height), false}
-	cells := heatCells{cells: h.cells, style: style}
-	lettered = cells.letter(all, float64(room)/float64(columns)-4, height)
-	p.Add(cells)
-	p.X.Min, p.X.Max, p.Y.Min, p.Y.Max = -.5, float64(columns)-.5, -.5, float64(rows)-.5
-	return render(p, s, leftOf(p, s), label), lettered
-}
-
-// even is v at equal distances.
-func even(v values) values {
-	v.at, v.toScale = nil, false
-	for i := range v.Values {
-		v.at = append(v.at, float64(i))
-	}
-	return v
-}
-
-// heightOf is that of a row, in pixels, of a map that has so many.
-func heightOf(rows int) float64 {
-	switch {
-	case rows <= 4:
-		return 38
-	case rows <= 12:
-		return 30
-	case rows <= 30:
-		return 18
-	}
-	return max(3, 600/float64(rows))
-}
-
-// heatCells draws the cells of a map: a colour for each sound one, hatching for one where a promise was
-// broken, and the value of each.
-type heatCells struct {
-	cells [][]cell
-	style draw.TextStyle
-	hide  bool // cells have no room for their values
-}
-
-// letter writes the values with as many digits as all cells have room for, if any; all with the same
-// number of decimals.
-func (h *heatCells) letter(all []heatmap, width, height float64) bool {
-	most := 0.0
-	for _, other := range all {
-		for _, row := range other.cells {
-			for _, c := range row {
-				most = max(most, math.Abs(c.value))
-			}
-		}
-	}
-	for digits := 3; digits > 0; digits-- {
-		decimals := 0
-		if most > 0 {
-			decimals = max(0, digits-1-int(math.Floor(math.Log10(most))))
-		}
-		for _, size := range []vg.Length{12, 11, 10} {
-			h.style.Font.Size = size
-			if float64(size)+3 < height && h.fits(all, decimals, vg.Length(width)) {
-				for _, row := range h.cells {
-					for j := range row {
-						row[j].text = lettering(row[j].value, decimals)
-					}
-				}
-				return true
-			}
-		}
-	}
-	h.hide = true
-	return false
-}
-
-func (h *heatCells) fits(all []heatmap, decimals int, width vg.Length) bool {
-	for _, other := range all {
-		for _, row := range other.cells {
-			for _, c := range row {
-				if c.known && h.style.Width(lettering(c.value, decimals)) > width {
-					return false
-				}
-			}
-		}
-	}
-	return true
+	slices.Sort(list)
+	return words.List(list)
 }
 
 // lettering says v with that many decimals, and tells what is little from nothing.
@@ -206,40 +145,4 @@ func lettering(v float64, decimals int) string {
 		return "<" + words.Fixed(least, decimals)
 	}
 	return words.Fixed(v, decimals)
-}
-
-func (h heatCells) Plot(c draw.Canvas, p *plot.Plot) {
-	tx, ty := p.Transforms(&c)
-	style := h.style
-	style.XAlign, style.YAlign = draw.XCenter, draw.YCenter
-	for i, column := range h.cells {
-		for j, cell := range column {
-			box := vg.Rectangle{
-				Min: vg.Point{X: tx(float64(i)-.5) + .75, Y: ty(float64(j)-.5) + .75},
-				Max: vg.Point{X: tx(float64(i)+.5) - .75, Y: ty(float64(j)+.5) - .75},
-			}
-			style.Color = inkColour
-			switch {
-			case !cell.known:
-				outline(c, box, gridColour)
-				continue
-			case !cell.sound:
-				hatch(c, box, draw.LineStyle{Color: hatchColour, Width: 2}, 6)
-				outline(c, box, limitColour)
-			default:
-				fill(c, box, heatColour(cell.level))
-				style.Color = heatInkColour(cell.level)
-			}
-			if !h.hide {
-				middle := vg.Point{X: (box.Min.X + box.Max.X) / 2, Y: (box.Min.Y + box.Max.Y) / 2}
-				c.FillText(style, middle, cell.text)
-			}
-		}
-	}
-}
-
-func outline(c draw.Canvas, box vg.Rectangle, colour color.Color) {
-	in := vg.Rectangle{Min: vg.Point{X: box.Min.X + .5, Y: box.Min.Y + .5}, Max: vg.Point{X: box.Max.X - .5, Y: box.Max.Y - .5}}
-	c.StrokeLines(draw.LineStyle{Color: colour, Width: 1},
-		[]vg.Point{in.Min, {X: in.Max.X, Y: in.Min.Y}, in.Max, {X: in.Min.X, Y: in.Max.Y}, in.Min})
 }

@@ -39,13 +39,11 @@ func Sweep(res *sweep.Result) *SweepPlots {
 // Measure is the metric of that name as every figure writes it.
 func (p *SweepPlots) Measure(metric string) words.Measure { return p.measures[metric] }
 
-// cell is one point of a sweep in a heatmap.
+// cell is one point of a sweep in a figure.
 type cell struct {
 	value float64 // in the measure's unit
 	known bool    // there is an estimate
 	sound bool
-	text  string
-	level int // of the scale
 }
 
 func cellOf(point *sweep.Point, m words.Measure) cell {

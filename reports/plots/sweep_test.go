@@ -24,21 +24,6 @@ func grid(sizes ...int) *sweep.Result {
 	return res
 }
 
-func TestHeatmapTurnsWhereItsColumnsWouldBeNarrow(t *testing.T) {
-	p := Sweep(grid(20, 3))
-	h := heatmap{first: p.axes[0], second: p.axes[1]}
-	for i := range 20 {
-		h.cells = append(h.cells, []cell{{value: float64(i), known: true, sound: true}, {}, {}})
-	}
-	turned := h.turned()
-	assert.Len(t, turned.cells, 3)
-	assert.InDelta(t, 7, turned.cells[0][7].value, 0)
-	wide, _ := h.draw(sizes[0], []heatmap{h}, "")
-	narrow, _ := h.draw(sizes[1], []heatmap{h}, "")
-	assert.Regexp(t, `axis 0(?s:.*)axis 1`, wide)
-	assert.Regexp(t, `axis 1(?s:.*)axis 0`, narrow, "the axis with fewer values lies across")
-}
-
 func TestPanelsThatDifferInOneValueStandSideBySide(t *testing.T) {
 	pairs := func(sizes ...int) bool {
 		p := Sweep(grid(sizes...))

@@ -27,5 +27,6 @@
 //	shape.go                        how long a plan's parts last
 //	expect.go                       what a plan is there to show
 //	plan.go                         a plan
+//	lag.go                          how long something is under way
 //	named.go, names.go              the scenarios, and the names of jobs and nodes
 package plans

@@ -22,7 +22,7 @@ func (p *Plan) Patience() time.Duration {
 		}
 		ticks := 3 * e.PollInterval // a tick's lock is held for two
 		return e.AckWait + e.JobLockTTL + e.BackoffMax + e.BackoffJitter + e.RetryDelayBusy + e.RetryDelayStore + e.RetryDelayPublish + noWorkers +
-			p.Topology.HeartbeatEvery + p.World.HeartbeatLag + ages + e.RunningTimeout + ticks + outputs + p.replays()
+			p.Topology.HeartbeatEvery + p.World.HeartbeatLag.Most() + ages + e.RunningTimeout + ticks + outputs + p.replays()
 	}
 	base := Defaults()
 	longest := 720 * time.Hour // of then.settle_within
@@ -37,7 +37,7 @@ func (p *Plan) Budgets() []engine.Budget { return engine.Budgets(&p.Engine) }
 func (p *Plan) sweeps() time.Duration {
 	e, t := &p.Engine, &p.Topology
 	choosy := len(p.Workload.Label)+len(p.Workload.Requires) > 0 || e.TenantLimit > 0
-	if !e.SweepScheduled || !choosy && p.Then.Heal && e.WorkerTTL > t.HeartbeatEvery+p.World.HeartbeatLag {
+	if !e.SweepScheduled || !choosy && p.Then.Heal && e.WorkerTTL > t.HeartbeatEvery+p.World.HeartbeatLag.Most() {
 		return 0
 	}
 	attempts := e.MaxSchedulingRetries

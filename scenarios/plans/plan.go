@@ -57,8 +57,8 @@ type Topology struct {
 
 // Conditions are what the world is like besides its faults.
 type Conditions struct {
-	HeartbeatLag time.Duration `yaml:"heartbeat_lag" json:"heartbeat_lag" min:"0s" max:"24h" doc:"how long a heartbeat is under way at most: each takes between nothing and this, drawn, so that they may overtake each other"`
-	Dying        float64       `yaml:"dying" json:"dying" min:"0" max:"1" doc:"the share of the workers, rounded, that die, each at an instant drawn over the time of submissions; then.heal brings them back"`
+	HeartbeatLag Lag     `yaml:"heartbeat_lag" json:"heartbeat_lag" like:"5s, fixed:5s, uniform:2s:8s, normal:mean=5s:sd=2s, lognormal:median=5s:p99=30s or samples:1s:2s:9s" doc:"how long a heartbeat is under way: each takes a time drawn from this distribution, so that they may overtake each other; a duration alone is evenly between nothing and this, p99 is above all but 1 %"`
+	Dying        float64 `yaml:"dying" json:"dying" min:"0" max:"1" doc:"the share of the workers, rounded, that die, each at an instant drawn over the time of submissions; then.heal brings them back"`
 }
 
 // Workload says what is submitted. Jobs are job-1...

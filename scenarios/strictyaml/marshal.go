@@ -111,7 +111,7 @@ var (
 func scalarText(v reflect.Value) string {
 	text := TextOf(v)
 	isWord := plainWord.MatchString(text) && !slices.Contains([]string{"true", "false", "null", "yes", "no", "on", "off", "y", "n"}, strings.ToLower(text))
-	if v.Kind() != reflect.String || isWord || strings.Contains(text, " ") && plainStory.MatchString(text) {
+	if v.Kind() != reflect.String || isWord || durationShape.MatchString(text) || strings.Contains(text, " ") && plainStory.MatchString(text) {
 		return text
 	}
 	return quoted(text)

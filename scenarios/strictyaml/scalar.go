@@ -2,6 +2,7 @@ package strictyaml
 
 import (
 	"cmp"
+	"encoding"
 	"errors"
 	"fmt"
 	"math"
@@ -32,6 +33,9 @@ func setScalar(name string, v reflect.Value, text string, tag reflect.StructTag)
 // setText gives scalar v the value that text says. The error says what text is not.
 func setText(v reflect.Value, text string) error {
 	digits := strings.ReplaceAll(text, "_", "")
+	if own, ok := v.Addr().Interface().(encoding.TextUnmarshaler); ok {
+		return own.UnmarshalText([]byte(text))
+	}
 	switch {
 	case v.Type() == durationType:
 		d, err := time.ParseDuration(text)
@@ -84,6 +88,13 @@ func notInteger(digits string) error {
 
 // TextOf is scalar v as it is written in a file.
 func TextOf(v reflect.Value) string {
+	if own, ok := v.Interface().(encoding.TextMarshaler); ok {
+		text, err := own.MarshalText()
+		if err != nil {
+			panic(err) // its value was never read
+		}
+		return string(text)
+	}
 	switch {
 	case v.Type() == durationType:
 		return DurationText(time.Duration(v.Int()))

@@ -8,21 +8,29 @@ import (
 	"github.com/wavetank-sim/wavetank/scenarios/campaign"
 )
 
-// Analyse makes the result of a sweep from the records of its campaign, in whatever order they come.
-// Records may be missing: the result is then not complete.
+// Analyse makes the result of a sweep from the records of its campaign, in whatever order they come, those
+// of rounds as [Round.Place] numbers them. Records may be missing: the result is then not complete.
 func Analyse(d *Definition, records []*campaign.Record) (*Result, error) {
-	t, err := newTable(d.Spec(), records)
+	spec := d.Spec()
+	asked := spec.Grid.Seeds
+	if d.Precision > 0 {
+		for _, r := range records {
+			spec.Grid.Seeds = min(max(spec.Grid.Seeds, r.N/len(spec.Grid.Points)+1), seedsMax)
+		}
+	}
+	t, err := newTable(spec, records)
 	if err != nil {
 		return nil, err
 	}
+	t.asked = asked * len(spec.Grid.Points)
 	res := &Result{
 		Version: ResultVersion, Build: scenarios.Build(), Name: d.Name, Question: d.question(), Plan: d.Plan, Axes: d.Axes,
-		Seeds: d.Seeds, FirstSeed: d.FirstSeed, Complete: t.complete(), Metrics: ordered(d.Metrics), Pareto: d.Pareto,
+		Seeds: d.Seeds, FirstSeed: d.FirstSeed, Added: t.added(), Complete: t.complete(), Metrics: ordered(d.Metrics), Pareto: d.Pareto,
 	}
 	for i, values := range d.points() {
 		var sum tally
 		t.tally(0, i, &sum)
-		p := Point{Values: values, Runs: sum.runs, Broken: sum.broken, Outside: sum.outside, Estimates: map[string]Estimate{}}
+		p := Point{Values: values, Runs: sum.runs, Broken: sum.broken, Outside: sum.outside, Estimates: map[string]Estimate{}, Worst: d.worst(t, i)}
 		for _, m := range res.Metrics {
 			if e := estimate(t.series(0, i, m.Name)); e.N > 0 {
 				p.Estimates[m.Name] = e
@@ -56,6 +64,9 @@ func (t *table) notes(seeds int, first uint64) []string {
 	} else {
 		list = append(list, fmt.Sprintf("Where all runs of a point agree its interval has no width; of %s, up to %s of all seeds could still differ (95 %%).", countOf(seeds, "run"), percent(min(1, 3/float64(seeds)))))
 	}
+	if n := t.added(); n > 0 {
+		list = append(list, fmt.Sprintf("%s added where the answer was open, each time as many seeds as there were. A row is looked at up to %d times, which its comparisons allow for.", wereOf(n, "run"), roundsMax))
+	}
 	if n, reason := t.inconclusive(); n > 0 {
 		list = append(list, fmt.Sprintf("%s inconclusive and measured as far as they went; the first: %s.", wereOf(n, "run"), reason))
 	}
@@ -63,15 +74,6 @@ func (t *table) notes(seeds int, first uint64) []string {
 		list = append(list, fmt.Sprintf("%s missing: the sweep was cut short.", areOf(missing, "run")))
 	}
 	return list
-}
-
-func (t *table) missing() (n int) {
-	for _, r := range t.cells {
-		if r == nil {
-			n++
-		}
-	}
-	return n
 }
 
 // markFront marks the points of the Pareto front of each combination of conditions.
@@ -107,12 +109,11 @@ func (r *Result) dominates(q, p *Point) bool {
 
 // answer makes the recommendation from the points.
 func answer(d *Definition, t *table, res *Result) Answer {
-	s := settingOf(d.Axes[0].Setting)
 	a := &answering{
-		d: d, t: t, points: res.Points, decisions: decide(d, t, res.Points), knob: d.Axes[0], metric: d.Metrics[0],
-		amounts: s != nil && s.Type != "choice" && s.Type != "boolean",
+		d: d, t: t, points: res.Points, decisions: decide(d, t, res.Points, choices, d.ofKnob()), knob: d.Axes[0], metric: d.Metrics[0], amounts: d.amounts(),
 	}
-	out := Answer{Sentence: a.sentence(), Evidence: a.evidence()}
+	rows := advise(d, t, res.Points)
+	out := Answer{Sentence: gist(d, rows), Rows: rows, Pooled: a.sentence(), Evidence: a.evidence()}
 	if best := a.winner(); best != nil {
 		out.Take = append([]string{a.set(best.value())}, best.choice...)
 	}

@@ -42,10 +42,16 @@ func TestAnalyseByHand(t *testing.T) {
 	assert.False(t, measured)
 	assert.Equal(t, []bool{true, true, true, true}, front(res), "fewer failed, or fewer picks")
 	// 2 against 1: 0, -9, -18: too wide to tell from noise.
-	assert.Contains(t, res.Answer.Sentence, "engine.max_dispatch_retries makes no difference to “jobs failed” that can be told from noise (10.5 % at 1, 1.5 % at 2); take 1 for “stale picks per job”, 5 rather than 9 at 2.")
+	assert.Contains(t, res.Answer.Pooled, "engine.max_dispatch_retries makes no difference to “jobs failed” that can be told from noise (10.5 % at 1, 1.5 % at 2).")
 	assert.Contains(t, res.Answer.Evidence, "engine.max_dispatch_retries from 1 to 2: -9 % [-31.4, 13.4].")
-	assert.Contains(t, res.Answer.Sentence, "What makes a difference is world.dying: 5.5 % at 0, 6.5 % at 0.5.")
-	assert.Equal(t, []string{"engine.max_dispatch_retries=1"}, res.Answer.Take)
+	assert.Contains(t, res.Answer.Pooled, "What makes a difference is world.dying: 5.5 % at 0, 6.5 % at 0.5.")
+	assert.Empty(t, res.Answer.Take)
+	assert.False(t, res.Answer.Conclusive())
+	// Two metrics, so at 97.5 % each: t(2, 98.75 %) = 6.2053, and 9/sqrt(3) times that is 32.24.
+	assert.Equal(t, Advice{
+		Under: []string{"0.5"}, Sure: NoSignal, Metric: "failed", Mean: 2, Than: "1", ThanMean: 11, Gap: res.Answer.Rows[1].Gap,
+		Says: "no difference beyond noise: -9 % [-41.2, 23.2] at 2 rather than 1", Open: true,
+	}, res.Answer.Rows[1])
 }
 
 func front(res *Result) (on []bool) {
@@ -81,9 +87,9 @@ func TestRecordsMayBeMissing(t *testing.T) {
 	assert.False(t, res.Complete)
 	assert.Equal(t, 3, res.Points[1].Runs)
 	assert.Contains(t, res.Notes[2], "1 run is missing: the sweep was cut short")
-	assert.Contains(t, res.Answer.Sentence, "no difference at all", "the seed that only one value was run under does not count")
+	assert.Contains(t, res.Answer.Pooled, "no difference at all", "the seed that only one value was run under does not count")
 	res = analysed(t, d, nil)
-	assert.Contains(t, res.Answer.Sentence, "Nothing can be said about engine.max_dispatch_retries")
+	assert.Contains(t, res.Answer.Pooled, "Nothing can be said about engine.max_dispatch_retries")
 	assert.Empty(t, res.Answer.Take)
 	_, err := Analyse(d, []*campaign.Record{{N: 8}})
 	assert.ErrorContains(t, err, "a record is of run 8, and the grid has 8 runs: the records are of another sweep")
@@ -97,7 +103,7 @@ func TestRunsThatTookTheirProcessDownGateThePoint(t *testing.T) {
 	res := analysed(t, d, records)
 	assert.Equal(t, map[string]int{"no-panic": 1}, res.Points[1].Broken)
 	assert.Equal(t, []string{"engine.max_dispatch_retries=1"}, res.Answer.Take)
-	assert.Contains(t, res.Answer.Sentence, "the only value at which every promise was kept")
+	assert.Contains(t, res.Answer.Pooled, "the only value at which every promise was kept")
 	assert.Contains(t, res.Answer.Evidence, "Left out: engine.max_dispatch_retries=2 (no-panic in 1 run).")
 	assert.Contains(t, res.Notes[2], "1 run was inconclusive and measured as far as they went; the first: the run used up its steps.")
 }

@@ -6,11 +6,8 @@ import (
 	"strings"
 )
 
-// Bounds of what an answer says: a reader wants the gist, and the page has the points.
-const (
-	choicesTold  = 4  // combinations of other choices that the sentence speaks of one by one
-	evidenceTold = 24 // lines of evidence of one sort
-)
+// evidenceTold is how many lines of evidence of one sort there are.
+const evidenceTold = 24
 
 // answering puts an answer into words.
 type answering struct {
@@ -81,9 +78,11 @@ func (a *answering) verdict(c *decision) string {
 		}
 		return fmt.Sprintf("%s has the lowest %s, %s, under the one seed that counts; one seed gives no interval, so this may be noise", a.set(c.value()), M, mean(c.take))
 	case identical:
-		return fmt.Sprintf("%s makes no difference at all to %s, run by run (%s at all %d values); take %s", K, M, mean(0), len(c.values), a.standing(c))
+		return fmt.Sprintf("%s makes no difference at all to %s, run by run (%s at all %d values); %s", K, M, mean(0), len(c.values), a.standing(c))
+	case alike:
+		return fmt.Sprintf("%s makes no difference of %s or more to %s (%s at %s, %s at %s); %s", K, amount(a.d.Precision, a.metric), M, mean(0), value(0), mean(last), value(last), a.standing(c))
 	case flat:
-		return fmt.Sprintf("%s makes no difference to %s that can be told from noise (%s at %s, %s at %s); take %s", K, M, mean(0), value(0), mean(last), value(last), a.standing(c))
+		return fmt.Sprintf("%s makes no difference to %s that can be told from noise (%s at %s, %s at %s)", K, M, mean(0), value(0), mean(last), value(last))
 	}
 	text := fmt.Sprintf("take %s for %s: %s", a.set(c.value()), M, mean(c.take))
 	if c.by.better(c.take, 0) {
@@ -104,20 +103,12 @@ func (a *answering) verdict(c *decision) string {
 	return text
 }
 
-// standing is the value to take where the deciding metric does not tell, and why that one.
+// standing is the value to take where the deciding metric makes no difference, and why that one.
 func (a *answering) standing(c *decision) string {
-	value := a.knob.Values[c.value()]
-	switch {
-	case !c.cost.flat():
-		return value + " for " + naming(c.cost.metric)
-	case c.take > 0 && c.kind == identical:
-		return fmt.Sprintf("%s, which has the lowest %s, if not by more than noise", value, naming(c.cost.metric))
-	case c.take > 0:
-		return value + ", which has the lowest, if not by more than noise"
-	case a.amounts:
-		return value + ", the smallest"
+	if c.cost.flat() {
+		return "nor to " + naming(c.cost.metric) + " beyond noise"
 	}
-	return value + ", the first"
+	return fmt.Sprintf("take %s for %s", a.knob.Values[c.value()], naming(c.cost.metric))
 }
 
 // price says what the value taken costs, or spares, in the metric that the deciding one is weighed
@@ -126,7 +117,7 @@ func (a *answering) price(c *decision) string {
 	value := func(i int) string { return a.knob.Values[c.values[i]] }
 	mean := func(i int) string { return amount(c.cost.mean(i), c.cost.metric) }
 	switch c.kind {
-	case identical, flat:
+	case identical, alike:
 		if w := c.cost.worst(c.take); w >= 0 {
 			return fmt.Sprintf(", %s rather than %s at %s", mean(c.take), mean(w), value(w))
 		}
@@ -206,7 +197,7 @@ func (a *answering) winner() *decision {
 
 // conditions says, when the knob is idle somewhere, which condition the metric does depend on.
 func (a *answering) conditions() string {
-	if !slices.ContainsFunc(a.decisions, func(c *decision) bool { return c.kind == identical || c.kind == flat }) {
+	if !slices.ContainsFunc(a.decisions, func(c *decision) bool { return c.kind == identical || c.kind == alike || c.kind == flat }) {
 		return ""
 	}
 	var names []string
@@ -237,11 +228,4 @@ func (a *answering) pooling() string {
 		return ""
 	}
 	return fmt.Sprintf("(Means over all values of %s.)", and(over))
-}
-
-func isOrAre(n int) string {
-	if n == 1 {
-		return "is"
-	}
-	return "are"
 }

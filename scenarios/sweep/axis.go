@@ -12,7 +12,7 @@ import (
 )
 
 // axisOf makes an axis of a setting's values, each of which plan must take. Amounts are put in
-// ascending order; choices stay as they are listed. The error is a [*strictyaml.Error].
+// ascending order; others stay as they are listed. The error is a [*strictyaml.Error].
 func axisOf(plan *plans.Plan, name string, l listing) (Axis, error) {
 	s := settingOf(name)
 	if s == nil {
@@ -36,7 +36,8 @@ func axisOf(plan *plans.Plan, name string, l listing) (Axis, error) {
 		}
 		seen[same(v)] = true
 	}
-	if s.Type != "choice" && s.Type != "boolean" {
+	words := slices.ContainsFunc(values, func(v string) bool { return quantityOf(v) == nil })
+	if s.Type != "choice" && s.Type != "boolean" && (s.Type != "text" || !words) {
 		slices.SortFunc(values, func(a, b string) int { return cmp.Compare(amountOf(a), amountOf(b)) })
 	}
 	return Axis{Setting: name, Title: titleOf(name, values), Values: values, Condition: isCondition(name)}, nil
@@ -59,6 +60,15 @@ func titleOf(name string, values []string) string {
 		unit = q.unit
 	}
 	return title + " (" + unit + ")"
+}
+
+// retitled is an axis's title with the unit of a new one.
+func retitled(title, made string) string {
+	title, _, _ = strings.Cut(title, " (")
+	if _, unit, ok := strings.Cut(made, " ("); ok {
+		title += " (" + unit
+	}
+	return title
 }
 
 // amountOf is the number that a value of a numeric setting is, of a duration in seconds.

@@ -134,3 +134,39 @@ func (c *contest) equal() bool {
 	}
 	return true
 }
+
+// most is the alternative with the highest mean; of equal ones the last.
+func (c *contest) most() int {
+	most := 0
+	for i := range c.series {
+		if c.mean(i) >= c.mean(most) {
+			most = i
+		}
+	}
+	return most
+}
+
+// interval is what alternative i has more than j, at a confidence that all comparisons of the question share.
+func (c *contest) interval(i, j int) Estimate {
+	return estimateAt(less(c.series[i], c.series[j]), 1-(1-confidence)/float64(max(c.of, 1)))
+}
+
+func (c *contest) gapText(i, j int) string { return gap(c.interval(i, j), c.metric) }
+
+// alike says whether two alternatives agree in every seed, or differ by less than the precision for sure.
+func (c *contest) alike(i, j int, precision float64) bool {
+	e := c.interval(i, j)
+	return slices.Equal(c.series[i], c.series[j]) || precision > 0 && math.Max(-e.Low, e.High) < precision
+}
+
+// close says whether all alternatives are alike.
+func (c *contest) close(precision float64) bool {
+	for i := range c.series {
+		for j := range i {
+			if !c.alike(i, j, precision) {
+				return false
+			}
+		}
+	}
+	return true
+}

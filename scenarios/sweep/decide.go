@@ -14,38 +14,44 @@ const (
 	alone                 // one value is left, or was all there was
 	unsure                // one seed: no noise to compare a difference with
 	identical             // every run gives the same at all values
+	alike                 // they differ by less than the precision
 	flat                  // no value is better than another by more than noise
 	told                  // some are
 )
 
-// decision is what the points say about the knob under one combination of the other choices, by the
-// mean over all conditions.
+// decision is what the points say about the knob under one combination of other axes, by the mean over
+// the rest of them.
 type decision struct {
-	choice []string // the settings of the other axes that are choices, as --set takes them
+	choice []string // the settings of those axes, as --set takes them
 	points [][]int  // of each of the knob's values, in the order of the conditions
 	values []int    // of the knob, by index: those that are sound under all conditions
 	out    []int    // the others
 	kind   kind
 	take   int      // the value to take, as an index into values
+	of     int      // comparisons that share the 5 % of chance
 	by     *contest // of values, by the metric that decides
 	cost   *contest // of values, by what it is weighed against
 }
 
-// decide says what to take under each combination of the other choices.
-func decide(d *Definition, t *table, points []Point) []*decision {
+// choices are the axes that somebody can choose.
+func choices(a Axis) bool { return !a.Condition }
+
+// decide says what to take under each combination of those of the other axes that are apart. Each answer is
+// one of so many comparisons.
+func decide(d *Definition, t *table, points []Point, apart func(Axis) bool, of int) []*decision {
 	var all []*decision
 	byChoice := map[string]*decision{}
 	for i, p := range points {
 		var choice []string
 		for j, a := range d.Axes {
-			if j > 0 && !a.Condition {
+			if j > 0 && apart(a) {
 				choice = append(choice, a.Setting+"="+p.Values[j])
 			}
 		}
 		key := strings.Join(choice, " ")
 		c := byChoice[key]
 		if c == nil {
-			c = &decision{choice: choice, points: make([][]int, len(d.Axes[0].Values))}
+			c = &decision{choice: choice, of: of, points: make([][]int, len(d.Axes[0].Values))}
 			byChoice[key] = c
 			all = append(all, c)
 		}
@@ -79,10 +85,10 @@ func (c *decision) decide(d *Definition, t *table, points []Point) {
 		c.kind, c.take = unsure, c.by.best()
 	case c.identical(t, d.Metrics[0]):
 		c.kind, c.take = identical, c.cost.unbeaten()
-	case c.by.flat() && c.cost.flat():
-		c.kind, c.take = flat, c.by.unbeaten()
+	case c.by.close(d.Precision):
+		c.kind, c.take = alike, c.cost.unbeaten()
 	case c.by.flat():
-		c.kind, c.take = flat, c.cost.unbeaten()
+		c.kind = flat
 	default:
 		c.kind, c.take = told, c.by.unbeaten()
 	}
@@ -102,7 +108,7 @@ func (c *decision) contest(d *Definition, t *table, metric string) *contest {
 	for _, v := range c.values {
 		pooled = append(pooled, c.pooled(t, metric, v))
 	}
-	return newContest(metric, pooled, d.ofKnob())
+	return newContest(metric, pooled, c.of)
 }
 
 func (c *decision) pooled(t *table, metric string, v int) []float64 {
@@ -127,8 +133,22 @@ func (c *decision) identical(t *table, metric string) bool {
 	return true
 }
 
-// taken says whether the decision has a value to take.
-func (c *decision) taken() bool { return c.kind != unsound && c.kind != unseen }
+// taken says whether the decision has a value to take: of no difference there is none.
+func (c *decision) taken() bool {
+	if c.kind == identical || c.kind == alike {
+		return !c.cost.flat()
+	}
+	return c.kind == alone || c.kind == unsure || c.kind == told
+}
+
+// other is the value of the knob, by its index into the sound ones, that the one taken is best seen
+// against: the first, or else the last.
+func (c *decision) other() int {
+	if c.take > 0 {
+		return 0
+	}
+	return len(c.values) - 1
+}
 
 // value is the knob's value that is taken, by its index in the axis.
 func (c *decision) value() int { return c.values[c.take] }

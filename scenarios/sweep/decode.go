@@ -25,6 +25,8 @@ type file struct {
 	FirstSeed uint64          `yaml:"first_seed"`
 	Metrics   []string        `yaml:"metrics"`
 	Pareto    Pareto          `yaml:"pareto"`
+	Precision float64         `yaml:"precision"` // see Definition
+	Budget    int             `yaml:"budget"`
 	Notes     []string        `yaml:"notes"`
 }
 
@@ -69,6 +71,7 @@ func (f *file) definition(dir string, firstSeed bool) (*Definition, error) {
 		return nil, err
 	}
 	d.Name, d.Question, d.Seeds, d.Metrics, d.Pareto, d.Notes = f.Name, f.Question, f.Seeds, f.Metrics, f.Pareto, f.Notes
+	d.Precision, d.Budget = f.Precision, f.Budget
 	if firstSeed {
 		d.FirstSeed = f.FirstSeed
 	}

@@ -20,6 +20,7 @@ const (
 	seedsMax  = 10_000
 	runsMax   = 1_000_000
 	axesMax   = 8
+	roundsMax = 6 // each has as many seeds as all before it: 32 times the first
 )
 
 // Definition is a sweep before it is run: a question, a grid of settings over a plan, and the seeds
@@ -27,14 +28,16 @@ const (
 // go on with them and to analyse them.
 type Definition struct {
 	Version   int      `json:"version"`
-	Name      string   `json:"name"`       // kebab-case
-	Question  string   `json:"question"`   // in a sentence
-	Plan      string   `json:"plan"`       // as YAML, with the fixed settings in it
-	Axes      []Axis   `json:"axes"`       // the first is the knob that the question is about
-	Seeds     int      `json:"seeds"`      // under how many every point is run
-	FirstSeed uint64   `json:"first_seed"` //
-	Metrics   []string `json:"metrics"`    // those that the question is about; the first decides
-	Pareto    Pareto   `json:"pareto"`     //
+	Name      string   `json:"name"`                // kebab-case
+	Question  string   `json:"question"`            // in a sentence
+	Plan      string   `json:"plan"`                // as YAML, with the fixed settings in it
+	Axes      []Axis   `json:"axes"`                // the first is the knob that the question is about
+	Seeds     int      `json:"seeds"`               // under how many every point is run
+	FirstSeed uint64   `json:"first_seed"`          //
+	Metrics   []string `json:"metrics"`             // those that the question is about; the first decides
+	Pareto    Pareto   `json:"pareto"`              //
+	Precision float64  `json:"precision,omitempty"` // of the metric that decides, in its unit: differences below it are none, and seeds are added until they show; 0 adds none
+	Budget    int      `json:"budget,omitempty"`    // runs in all, at which no more are added
 	Notes     []string `json:"notes,omitempty"`
 }
 
@@ -122,6 +125,7 @@ func (d *Definition) Grid(assignments []string) error {
 			return err
 		}
 		if i := d.axis(name); i >= 0 {
+			axis.Title = retitled(d.Axes[i].Title, axis.Title)
 			d.Axes[i] = axis
 		} else {
 			d.Axes = append(d.Axes, axis)
@@ -174,6 +178,10 @@ func (d *Definition) check() error {
 		return tooMany(points)
 	case runs > runsMax:
 		return refuse("seeds", fmt.Sprintf("%s points under %s seeds are %s runs", grouped(points), grouped(d.Seeds), grouped(runs)), fmt.Sprintf("a sweep has at most %s: take fewer values, or fewer seeds", grouped(runsMax)))
+	case !(d.Precision >= 0) || math.IsInf(d.Precision, 0):
+		return refuse("precision", fmt.Sprintf("precision is %g, out of range", d.Precision), "give the difference in the metric that decides that matters to you, such as 0.5, or 0 to add no seeds")
+	case d.Budget < 0 || d.Budget > runsMax:
+		return refuse("budget", fmt.Sprintf("budget is %d, out of range", d.Budget), fmt.Sprintf("give how many runs there may be, at most %s", grouped(runsMax)))
 	case len(d.Metrics) == 0:
 		return refuse("metrics", "the sweep has no metric", "name one, such as dispatch_p99_s")
 	case d.Pareto.X == d.Pareto.Y:

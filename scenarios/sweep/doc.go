@@ -4,9 +4,9 @@
 // A [Definition] is a plan, a grid of settings over it and the seeds under which every point is run. It
 // comes from a ready-made sweep, a sweep file, or a scenario and the grids of a command line: see
 // [Load] and [Definition.Grid]. Its Spec is a campaign; [Analyse] makes a [Result] of that campaign's
-// records: estimates with their intervals, the Pareto front, and a sentence of recommendation that
-// says no more than paired differences bear out. A point at which a promise was broken is never
-// recommended.
+// records: estimates with their intervals, the Pareto front, and for each condition which value to take, by
+// so much, and how sure that is. It says no more than paired differences bear out: where they show nothing there
+// is nothing to take. A point at which a promise was broken is never recommended.
 //
 // An [Alternatives] is the same for one of the documentation's tables: each of its rows under the same
 // plans and seeds, and a [Comparison] with measured columns.
@@ -17,11 +17,15 @@
 //	decode.go       a sweep file
 //	compare.go      one of the documentation's tables
 //	comparisons.go  the tables that there are
+//	round.go        runs that are added where the answer is open
 //	analyse.go      records into a result
 //	evidence.go     the differences behind an answer
-//	answer.go       the recommendation, in words
+//	answer.go       the mean over all conditions, in words
 //	effect.go       how much another axis does
+//	gist.go         the rows of an answer in a sentence
+//	advice.go       one of the rows
 //	decide.go       which value to take under one choice of the others
+//	worst.go        the run of a point that is worth a look
 //	table.go        records by point and seed
 //	definition.go   the definition
 //	axis.go         one axis of its grid

@@ -11,8 +11,11 @@ import (
 // confidence of every interval.
 const confidence = 0.95
 
-// estimate is the mean of the numbers that are there, with its interval by Student's t.
-func estimate(values []float64) Estimate {
+// estimate is the mean of the numbers that are there, with its 95 % interval by Student's t.
+func estimate(values []float64) Estimate { return estimateAt(values, confidence) }
+
+// estimateAt is the same at another confidence.
+func estimateAt(values []float64, confidence float64) Estimate {
 	values = slices.DeleteFunc(slices.Clone(values), math.IsNaN)
 	n := len(values)
 	if n == 0 {

@@ -14,7 +14,7 @@ func (a *answering) evidence() []string {
 	}
 	var steps, costs, apart []string
 	for _, c := range a.decisions {
-		if c.taken() && c.by.seeds() > 1 {
+		if c.kind != unsound && c.kind != unseen && c.by.seeds() > 1 {
 			steps = append(steps, a.steps(c)...)
 			costs = append(costs, a.costs(c)...)
 			apart = append(apart, a.apart(c)...)
@@ -39,15 +39,6 @@ func (a *answering) steps(c *decision) (lines []string) {
 		lines = append(lines, fmt.Sprintf("%s%s from %s to %s: %s.", a.under(c), a.knob.Setting, a.knob.Values[c.values[i-1]], a.knob.Values[c.values[i]], gap(c.by.gap(i, i-1), a.metric)))
 	}
 	return lines
-}
-
-// other is the value of the knob, by its index into the sound ones, that the one taken is best seen
-// against: the first, or else the last.
-func (c *decision) other() int {
-	if c.take > 0 {
-		return 0
-	}
-	return len(c.values) - 1
 }
 
 // costs are the differences in the metric that the deciding one is weighed against.

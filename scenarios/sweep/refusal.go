@@ -31,7 +31,7 @@ func exampleOf(name string) string {
 		case s.Name != name:
 		case s.Type == "boolean" || s.Type == "choice":
 			return strings.ReplaceAll(s.Allowed, ", ", ",")
-		case s.Type == "duration":
+		case s.Type == "duration" || s.Type == "text":
 			return "10s,30s or =10s..60s/10s"
 		}
 	}

@@ -1,9 +1,13 @@
 package sweep
 
-import "github.com/wavetank-sim/wavetank/scenarios/campaign"
+import (
+	"slices"
+
+	"github.com/wavetank-sim/wavetank/scenarios/campaign"
+)
 
 // ResultVersion is the format of a sweep's sweep.json and of a comparison's compare.json.
-const ResultVersion = 1
+const ResultVersion = 2
 
 // Result is a finished sweep. It depends on the sweep, its seeds and the build alone.
 type Result struct {
@@ -15,9 +19,10 @@ type Result struct {
 	Axes      []Axis            `json:"axes"`     // the first is the knob that the question is about, the second what it is tuned against
 	Seeds     int               `json:"seeds"`    // under how many every point was run
 	FirstSeed uint64            `json:"first_seed"`
-	Complete  bool              `json:"complete"` // every point was run under every seed
-	Metrics   []campaign.Metric `json:"metrics"`  // those that the question is about first
-	Points    []Point           `json:"points"`   // in the order of the axes, the last one fastest
+	Added     int               `json:"added,omitempty"` // runs under more seeds, of rows that were open
+	Complete  bool              `json:"complete"`        // every point was run under every seed
+	Metrics   []campaign.Metric `json:"metrics"`         // those that the question is about first
+	Points    []Point           `json:"points"`          // in the order of the axes, the last one fastest
 	Pareto    Pareto            `json:"pareto"`
 	Answer    Answer            `json:"answer"`
 	Notes     []string          `json:"notes"` // how to read the numbers, and the model that one of them was checked against
@@ -39,6 +44,15 @@ type Point struct {
 	Broken    map[string]int      `json:"broken,omitempty"`  // promises broken here, in runs: the point is out of the question
 	Outside   map[string]int      `json:"outside,omitempty"` // invariants broken outside their promise, in runs
 	OnFront   bool                `json:"on_front,omitempty"`
+	Worst     *Worst              `json:"worst,omitempty"` // of its runs; nil if there is none
+}
+
+// Worst is the run of a point that broke a promise, the first of those, or else the one with the most of the metric that
+// decides.
+type Worst struct {
+	Seed uint64 `json:"seed"`
+	Says string `json:"says"` // what is bad about it
+	File string `json:"file"` // its plan, without the extension, from the sweep's folder; the page is beside it
 }
 
 // Sound says whether every promise was kept in every run of the point.
@@ -63,9 +77,44 @@ type Pareto struct {
 
 // Answer is the recommendation.
 type Answer struct {
-	Sentence string   `json:"sentence"`
+	Sentence string   `json:"sentence"`       // the gist of the rows
+	Rows     []Advice `json:"rows"`           // one for each combination of all axes but the first
+	Pooled   string   `json:"pooled"`         // the same by the mean over all conditions, in words
 	Evidence []string `json:"evidence"`       // paired differences with their intervals, and the points left out
-	Take     []string `json:"take,omitempty"` // the settings to take, as --set takes them; none where there is nothing to recommend
+	Take     []string `json:"take,omitempty"` // the settings to take by that mean, as --set takes them; none where there is nothing to recommend
+}
+
+// Conclusive says whether there is a value to take under some combination of the other axes.
+func (a *Answer) Conclusive() bool {
+	return slices.ContainsFunc(a.Rows, func(r Advice) bool { return r.Take != "" })
+}
+
+// Sureness is how sure a value to take is.
+type Sureness string
+
+// How sure an advice is.
+const (
+	Sure     Sureness = "sure"     // every other value is worse by more than noise, or as good
+	NotSure  Sureness = "not sure" // some are neither
+	NoSignal Sureness = "none"     // no value differs from another by more than noise, and there is nothing to take
+)
+
+// Advice says which value of the first axis to take under one combination of the others. All of a
+// row's comparisons stand at 95 % together; so do its intervals.
+type Advice struct {
+	Under    []string `json:"under"`            // the values of the other axes, in their order
+	Take     string   `json:"take,omitempty"`   // empty if there is none to take
+	Sure     Sureness `json:"sure"`             //
+	Metric   string   `json:"metric"`           // what tells: the metric that decides, or the one that it is weighed against where the first makes no difference
+	Mean     float64  `json:"mean"`             // of Metric, at Take
+	Than     string   `json:"than,omitempty"`   // the value compared with: the one in use, or the worst
+	ThanMean float64  `json:"than_mean"`        //
+	Gap      Estimate `json:"gap"`              // what Take has more of Metric than Than; below zero is better
+	Rivals   []string `json:"rivals,omitempty"` // values that cannot be told from Take
+	Out      []string `json:"out,omitempty"`    // values at which a promise was broken
+	Price    string   `json:"price,omitempty"`  // what Take costs of the metric that the deciding one is weighed against
+	Says     string   `json:"says"`             // by so much, in words
+	Open     bool     `json:"open,omitempty"`   // more seeds may tell
 }
 
 // Comparison is one of the documentation's tables with measured columns: alternatives under the same

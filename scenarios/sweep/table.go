@@ -13,12 +13,14 @@ import (
 type table struct {
 	grid  *campaign.Grid
 	cells []*campaign.Record
+	asked int // cells that every sweep has; those behind them were added where the answer was open
 }
 
 // newTable sorts records in. A campaign that was cut short leaves cells empty.
 func newTable(spec campaign.Spec, records []*campaign.Record) (*table, error) {
 	g := spec.Grid
 	t := &table{grid: g, cells: make([]*campaign.Record, len(g.Plans)*len(g.Points)*g.Seeds)}
+	t.asked = len(t.cells)
 	for _, r := range records {
 		if r.N < 0 || r.N >= len(t.cells) {
 			return nil, fmt.Errorf("%s: a record is of run %d, and the grid has %d runs: the records are of another sweep", spec.Name, r.N, len(t.cells))
@@ -52,7 +54,27 @@ func (t *table) series(plan, point int, metric string) []float64 {
 }
 
 // complete says whether there is a record of every run.
-func (t *table) complete() bool { return !slices.Contains(t.cells, nil) }
+func (t *table) complete() bool { return !slices.Contains(t.cells[:t.asked], nil) }
+
+// missing is how many runs have no record.
+func (t *table) missing() (n int) {
+	for _, r := range t.cells[:t.asked] {
+		if r == nil {
+			n++
+		}
+	}
+	return n
+}
+
+// added is how many runs there are of seeds beyond those of every sweep.
+func (t *table) added() (n int) {
+	for _, r := range t.cells[t.asked:] {
+		if r != nil {
+			n++
+		}
+	}
+	return n
+}
 
 // tally is what happened at one point besides its measures.
 type tally struct {

@@ -26,7 +26,18 @@ func (d *Definition) choices() int {
 
 // ofKnob counts the comparisons of the knob's values: under each of the other choices, by the metric
 // that decides and by the one that it is weighed against.
-func (d *Definition) ofKnob() int { return 2 * d.choices() * pairs(len(d.Axes[0].Values)) }
+func (d *Definition) ofKnob() int { return d.choices() * d.ofRow() }
+
+// ofRow counts those of one row, which is a question of its own.
+func (d *Definition) ofRow() int { return 2 * pairs(len(d.Axes[0].Values)) * d.looks() }
+
+// looks is how often the numbers may be looked at, after each of which runs are added.
+func (d *Definition) looks() int {
+	if d.Precision == 0 {
+		return 1
+	}
+	return roundsMax
+}
 
 // ofChoices counts the comparisons of the other choices, each with its own value of the knob.
 func (d *Definition) ofChoices() int { return pairs(d.choices()) }

@@ -10,6 +10,7 @@ import (
 	"unicode"
 
 	"github.com/wavetank-sim/wavetank/scenarios/campaign"
+	"github.com/wavetank-sim/wavetank/scenarios/plans"
 )
 
 // metricOf describes a metric by its name.
@@ -28,6 +29,9 @@ func naming(metric string) string {
 	title[0] = unicode.ToLower(title[0])
 	return "“" + string(title) + "”"
 }
+
+// title is a metric's title within a sentence.
+func title(metric string) string { return strings.Trim(naming(metric), "“”") }
 
 // number writes x to three digits that matter.
 func number(x float64) string {
@@ -72,6 +76,14 @@ func and(list []string) string {
 	return strings.Join(list[:len(list)-1], ", ") + " and " + list[len(list)-1]
 }
 
+// Shown is a value of an axis as people read it: of a lag's samples how many there are, and their median.
+func Shown(value string) string {
+	if strings.HasPrefix(value, "samples:") {
+		return plans.Lag(value).Words()
+	}
+	return value
+}
+
 func settingsOf(axes []Axis) (names []string) {
 	for _, a := range axes {
 		names = append(names, a.Setting)
@@ -110,3 +122,10 @@ func brokenOf(broken map[string]int) string {
 }
 
 func sortedNames(m map[string]int) []string { return slices.Sorted(maps.Keys(m)) }
+
+func isOrAre(n int) string {
+	if n == 1 {
+		return "is"
+	}
+	return "are"
+}

@@ -1,0 +1,62 @@
+// The table reads without this; it adds fields for somebody's own numbers, and shows the rows that were measured nearest.
+"use strict";
+(() => {
+  const box = document.querySelector(".own");
+  if (!box) return;
+  box.hidden = false;
+  const rows = [...document.querySelectorAll(".advice tbody tr")];
+  const fields = [...box.querySelectorAll("[data-setting]")];
+  const said = box.querySelector("output"), command = box.querySelector("code");
+  const units = { ns: 1e-9, us: 1e-6, "µs": 1e-6, ms: 1e-3, s: 1, m: 60, h: 3600 };
+
+  // amount is a number, a share or a duration in seconds; NaN is none of them.
+  const amount = (text) => {
+    text = text.trim();
+    if (/^[0-9.]+ *%$/.test(text)) return parseFloat(text) / 100;
+    if (/^[0-9.]+$/.test(text)) return parseFloat(text);
+    if (!/^([0-9.]+(ns|us|µs|ms|s|m|h))+$/.test(text)) return NaN;
+    let sum = 0;
+    for (const [, n, unit] of text.matchAll(/([0-9.]+)(ns|us|µs|ms|s|m|h)/g)) sum += parseFloat(n) * units[unit];
+    return sum;
+  };
+  const same = (a, b) => a.trim() === b.trim() || Math.abs(amount(a) - amount(b)) <= 1e-9 * Math.abs(amount(a));
+  const nearest = (text, values) => {
+    const exact = values.find((v) => same(v, text));
+    if (exact !== undefined) return exact;
+    const x = amount(text), known = values.filter((v) => !Number.isNaN(amount(v)));
+    if (Number.isNaN(x) || !known.length) return undefined;
+    return known.reduce((best, v) => Math.abs(amount(v) - x) < Math.abs(amount(best) - x) ? v : best);
+  };
+  // quoted is a word of a command line.
+  const quoted = (text) => /^[A-Za-z0-9_.:=%+,/-]+$/.test(text) ? text : "'" + text.replaceAll("'", "'\\''") + "'";
+
+  const show = () => {
+    const off = [], none = [], near = new Map();
+    let words = box.dataset.command;
+    for (const field of fields) {
+      const values = JSON.parse(field.dataset.values), text = field.value.trim() || values[0];
+      const value = nearest(text, values);
+      if (value === undefined) none.push(`${field.dataset.title} ${text}`);
+      else if (!same(value, text)) off.push(`${field.dataset.title} ${text} (the nearest is ${value})`);
+      if (field.dataset.axis) near.set(Number(field.dataset.axis), value);
+      words += ` ${field.dataset.flag}${quoted(text)}`;
+    }
+    let first = "";
+    for (const row of rows) {
+      const under = JSON.parse(row.dataset.under);
+      row.hidden = none.length > 0 || [...near].some(([i, v]) => under[i - 1] !== v);
+      if (!row.hidden) first += (first ? " " : "") + row.dataset.says;
+    }
+    const open = none.length + off.length > 0;
+    said.textContent = (open ? `Not measured: ${none.concat(off).join("; ")}. ` : "") + first;
+    command.textContent = words;
+    box.querySelector(".ask").hidden = !open;
+  };
+  for (const field of fields) field.addEventListener("input", show);
+  box.querySelector("button").addEventListener("click", () => {
+    for (const field of fields) field.value = "";
+    for (const row of rows) row.hidden = false;
+    said.textContent = "";
+    box.querySelector(".ask").hidden = true;
+  });
+})();

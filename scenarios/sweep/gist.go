@@ -1,0 +1,101 @@
+package sweep
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+)
+
+// choicesTold is how many combinations of other choices a sentence speaks of one by one.
+const choicesTold = 4
+
+// gist says in a sentence or two what the rows of an answer say.
+func gist(d *Definition, rows []Advice) string {
+	var groups [][]Advice
+	var names []string
+	for _, r := range rows {
+		name := strings.Join(d.choiceOf(r.Under), " and ")
+		i := slices.Index(names, name)
+		if i < 0 {
+			names, groups, i = append(names, name), append(groups, nil), len(names)
+		}
+		groups[i] = append(groups[i], r)
+	}
+	if len(groups) > choicesTold {
+		return counted(d, rows, "combinations") + "."
+	}
+	var said []string
+	for i, group := range groups {
+		text := counted(d, group, "conditions")
+		if names[i] != "" {
+			text = "With " + names[i] + ", " + text
+		} else if first, _, _ := strings.Cut(text, " "); !strings.ContainsRune(first, '.') {
+			text = strings.ToUpper(text[:1]) + text[1:]
+		}
+		said = append(said, text+".")
+	}
+	return strings.Join(said, " ")
+}
+
+// choiceOf lists the choices among the values of all axes but the first, as --set takes them.
+func (d *Definition) choiceOf(under []string) (sets []string) {
+	for i, a := range d.Axes[1:] {
+		if !a.Condition {
+			sets = append(sets, a.Setting+"="+under[i])
+		}
+	}
+	return sets
+}
+
+// counted says what to take under how many of the rows.
+func counted(d *Definition, rows []Advice, what string) string {
+	K := d.Axes[0].Setting
+	if len(rows) == 1 {
+		r := rows[0]
+		if r.Take == "" {
+			return fmt.Sprintf("there is no value of %s to take: %s", K, r.Says)
+		}
+		if r.Metric != d.Metrics[0] {
+			none, _, _ := strings.Cut(r.Says, ";")
+			return fmt.Sprintf("take %s=%s (%s), for the least %s: %s", K, r.Take, r.Sure, naming(r.Metric), none)
+		}
+		return fmt.Sprintf("take %s=%s (%s): %s %s", K, r.Take, r.Sure, title(r.Metric), r.Says)
+	}
+	var takes []string
+	sure, of, none := map[string]int{}, map[string]int{}, 0
+	for _, r := range rows {
+		if r.Take == "" {
+			none++
+			continue
+		}
+		if of[r.Take]++; of[r.Take] == 1 {
+			takes = append(takes, r.Take)
+		}
+		if r.Sure == Sure {
+			sure[r.Take]++
+		}
+	}
+	if len(takes) == 0 {
+		return fmt.Sprintf("there is no value of %s to take under any of %d %s: nothing differs by more than noise", K, len(rows), what)
+	}
+	slices.SortStableFunc(takes, func(a, b string) int { return slices.Index(d.Axes[0].Values, a) - slices.Index(d.Axes[0].Values, b) })
+	var parts []string
+	for _, v := range takes {
+		parts = append(parts, fmt.Sprintf("%s under %d of %d %s, %s", v, of[v], len(rows), what, howSure(sure[v], of[v])))
+	}
+	text := "take " + K + "=" + strings.Join(parts, "; ")
+	if none > 0 {
+		text += fmt.Sprintf("; under %d there is none to take", none)
+	}
+	return text
+}
+
+func howSure(sure, of int) string {
+	switch sure {
+	case of:
+		return "all sure"
+	case 0:
+		return "none of them sure"
+	}
+	return fmt.Sprintf("%d of them sure", sure)
+}

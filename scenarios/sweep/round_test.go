@@ -1,0 +1,115 @@
+package sweep
+
+import (
+	"math/rand/v2"
+	"strconv"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/wavetank-sim/wavetank/scenarios"
+	"github.com/wavetank-sim/wavetank/scenarios/campaign"
+)
+
+// toTheEnd runs a made-up sweep with all that is added to it.
+func toTheEnd(t *testing.T, d *Definition, run func(values []string, seed uint64) madeUp) (res *Result, records []*campaign.Record) {
+	play := func(spec campaign.Spec, points [][]string, place func(*campaign.Record)) {
+		for n := range len(spec.Grid.Points) * spec.Grid.Seeds {
+			_, point, seed := spec.Grid.At(n)
+			m := run(points[point], spec.Seed+uint64(seed))
+			r := &campaign.Record{N: n, Verdict: scenarios.Held, Measures: campaign.Measures{"failed": m.failed, "stale_picks": m.picks}}
+			place(r)
+			records = append(records, r)
+		}
+	}
+	play(d.Spec(), d.points(), func(*campaign.Record) {})
+	res = analysed(t, d, records)
+	for n := 1; ; n++ {
+		round := d.Next(res, n, d.Budget-len(records))
+		if round == nil {
+			return res, records
+		}
+		var points [][]string
+		for _, i := range round.Points {
+			points = append(points, d.points()[i])
+		}
+		before := len(records)
+		play(d.SpecOf(round), points, round.Place)
+		assert.Len(t, records, before+round.Runs())
+		res = analysed(t, d, records)
+	}
+}
+
+// chanceOf is noise of a seed that is the same at whatever time it is asked for.
+func chanceOf(seed uint64, value string) *rand.Rand {
+	n, _ := strconv.ParseUint(value, 10, 64)
+	return rand.New(rand.NewPCG(seed, n))
+}
+
+func TestSeedsAreAddedWhereTheAnswerIsOpen(t *testing.T) {
+	d := gridOf(t, 10, "engine.max_dispatch_retries=1,2,4", "world.dying=0,0.5")
+	d.Precision, d.Budget = 0.5, 5000
+	res, records := toTheEnd(t, d, func(v []string, seed uint64) madeUp {
+		if v[1] == "0" { // plain from the first seeds
+			return madeUp{failed: 9 - 2*nth(v), picks: nth(v)}
+		}
+		return madeUp{failed: 10 - nth(v) + 2*chanceOf(seed, v[0]).NormFloat64(), picks: nth(v)}
+	})
+	assert.Equal(t, []string{"4", "4"}, []string{res.Answer.Rows[0].Take, res.Answer.Rows[1].Take})
+	assert.Equal(t, []Sureness{Sure, Sure}, []Sureness{res.Answer.Rows[0].Sure, res.Answer.Rows[1].Sure})
+	assert.Equal(t, 10, res.Points[0].Runs, "of a row that is closed")
+	assert.Contains(t, []int{20, 40, 80, 160}, res.Points[1].Runs, "of one that was open")
+	assert.Equal(t, len(records)-60, res.Added)
+	assert.True(t, res.Complete)
+	assert.Contains(t, res.Notes[2], " runs were added where the answer was open")
+}
+
+func TestNoSignalStaysNone(t *testing.T) {
+	noise := func(v []string, seed uint64) madeUp {
+		return madeUp{failed: 20 + 3*chanceOf(seed, v[0]).NormFloat64(), picks: 5}
+	}
+	d := gridOf(t, 10, "engine.max_dispatch_retries=1,2")
+	d.Precision, d.Budget = 0.01, 300
+	res, records := toTheEnd(t, d, noise)
+	assert.Len(t, records, 300, "to the end of the budget")
+	assert.False(t, res.Answer.Conclusive())
+	assert.Equal(t, NoSignal, res.Answer.Rows[0].Sure)
+	assert.True(t, res.Answer.Rows[0].Open)
+	assert.Contains(t, res.Answer.Sentence, "no difference beyond noise: ")
+	assert.Empty(t, res.Answer.Take)
+
+	d.Precision, d.Budget = 2.5, 10_000
+	res, records = toTheEnd(t, d, noise)
+	assert.Less(t, len(records), 1000, "until a difference that would matter is ruled out")
+	assert.False(t, res.Answer.Rows[0].Open)
+	assert.Contains(t, res.Answer.Rows[0].Says, "no difference of 2.5 % or more, nor in stale picks per job")
+}
+
+// However often one looks, few rows say that something is there that is not.
+func TestLookingAgainFindsNoMore(t *testing.T) {
+	const trials = 200
+	seen := 0
+	for trial := range uint64(trials) {
+		d := gridOf(t, 10, "engine.max_dispatch_retries=1,2,3")
+		d.Precision, d.Budget, d.FirstSeed = 0.01, 10*3*8, 1+1000*trial
+		res, _ := toTheEnd(t, d, func(v []string, seed uint64) madeUp {
+			return madeUp{failed: 20 + 3*chanceOf(seed, v[0]).NormFloat64(), picks: 5}
+		})
+		if res.Answer.Conclusive() {
+			seen++
+		}
+	}
+	assert.LessOrEqual(t, float64(seen)/trials, 0.05)
+}
+
+func TestPrecisionIsRead(t *testing.T) {
+	d, err := Load("stale-worker-retries")
+	require.NoError(t, err)
+	assert.InDelta(t, 0.5, d.Precision, 0)
+	assert.Equal(t, 3000, d.Budget)
+	d.Precision = -1
+	require.ErrorContains(t, d.Validate(), "precision is -1, out of range")
+	d.Precision, d.Budget = 1, -1
+	require.ErrorContains(t, d.Validate(), "budget is -1, out of range")
+}
