@@ -41,7 +41,7 @@ func (r *record) locked(f *history.Fact) {
 func (r *record) foundTaken(e *sim.Event) {
 	if l := r.locks[e.Target]; len(e.Changes) == 0 && l.holder != "" && history.AnswerOf(e) == history.Done {
 		what, of := history.KeyOf(e.Target)
-		tell(r.ofLock(what, of), e, busy, lockName(what, of), l.holder+", since "+at(l.taken), 0)
+		tell(r.ofLock(what, of), e, busy, lockName(what, of), holderTo(e.Node, l.holder)+", since "+at(l.taken), 0)
 	}
 }
 
@@ -66,4 +66,12 @@ func (r *record) ofLock(what history.What, of string) *[]moment {
 		}
 	}
 	return &r.derived.trail
+}
+
+// holderTo names the holder of a lock to the node that finds it taken.
+func holderTo(node, holder string) string {
+	if node == holder {
+		return "itself"
+	}
+	return holder
 }

@@ -13,13 +13,13 @@ type change struct {
 	strike  int    // which fault of the plan's
 	name    string // of the setting
 	says    string // the fault in words, or key=value as the plan has it
-	means   string // what such a fault does
+	means   string // what such a fault does, or what comes about without a part of the engine
 	instead string // key=value as it is tried
 }
 
-// changes lists what can be changed of a plan: its strikes and the settings that it gives, and the parts of the engine that
+// changes lists what can be changed of a plan that breaks an invariant: its strikes and the settings that it gives, and the parts of the engine that
 // it does without. How many nodes and jobs it has, and in which order they go, is the world in which all of this happens.
-func changes(plan *plans.Plan) (list, without []change) {
+func changes(plan *plans.Plan, invariant string) (list, without []change) {
 	for i, f := range plan.Faults {
 		list = append(list, change{what: why.Strike, strike: i, says: f.String(), means: f.Means()})
 	}
@@ -35,20 +35,24 @@ func changes(plan *plans.Plan) (list, without []change) {
 			list = append(list, change{what: why.Setting, name: name, says: says, instead: instead})
 		}
 	}
-	parts := map[string]string{} // of the engine: what turns each on
+	parts := map[string]plans.Toggle{} // of the engine
 	for _, t := range plans.Toggles() {
-		parts[t.Setting] = t.On
+		parts[t.Setting] = t
 	}
 	for _, s := range plans.Settings() {
 		on := s.Hardened
 		if on == "" {
-			on = parts[s.Name]
+			on = parts[s.Name].On
 		}
 		now, ok := plan.Setting(s.Name)
 		if !ok || on == "" || given[s.Name] || now.Text() == on {
 			continue
 		}
-		without = append(without, change{what: why.Remedy, name: s.Name, says: s.Name + "=" + now.Text(), instead: s.Name + "=" + on})
+		c := change{what: why.Remedy, name: s.Name, says: s.Name + "=" + now.Text(), instead: s.Name + "=" + on}
+		if parts[s.Name].Invariant == invariant {
+			c.means = parts[s.Name].Says
+		}
+		without = append(without, c)
 	}
 	return list, without
 }

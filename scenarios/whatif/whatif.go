@@ -20,7 +20,7 @@ var ErrHeld = errors.New("no invariant was broken")
 type Options struct {
 	Invariant string            // whose violation is explained; "" is the first that the run breaks, of promises if it breaks any
 	Variant   scheduler.Variant // changes the code under test; nil leaves it as it is
-	Quick     bool              // tries the parts of the engine only where nothing else is to blame, and looks for no point of no return
+	Quick     bool              // tries the parts of the engine only where the preset hardened holds or nothing else is to blame, and looks for no point of no return
 	Steps     int               // how many steps the changes may take at most, and the search for the point of no return as many again; 0 is a million, or 150,000 where Quick
 	Progress  func(string)      // is told what is looked for; nil is nobody
 }
@@ -85,7 +85,7 @@ func Explain(ctx context.Context, plan *plans.Plan, opt Options) (*why.Cause, er
 
 // blame makes the changes, each alone.
 func (b *bench) blame(c *why.Cause, quick bool) (err error) {
-	given, parts := changes(b.plan)
+	given, parts := changes(b.plan, b.invariant)
 	if err := b.tryEach(c, given); err != nil {
 		return err
 	}
@@ -98,7 +98,7 @@ func (b *bench) blame(c *why.Cause, quick bool) (err error) {
 	if c.Hardened, err = b.hardened(); err != nil {
 		return err
 	}
-	if !quick || len(c.Blamed())+len(c.Together) == 0 {
+	if !quick || c.Hardened == why.Holds || len(c.Blamed())+len(c.Together) == 0 {
 		if err := b.tryEach(c, parts); err != nil {
 			return err
 		}

@@ -32,6 +32,7 @@ func TestALostAckIsToBlameAndEpochsWouldHaveHeldIt(t *testing.T) {
 	assert.Equal(t, "workload.slow.3=10s", c.Unneeded()[0].Says)
 	require.Len(t, c.Needed(why.Remedy), 1)
 	assert.Equal(t, "engine.epochs=true", c.Needed(why.Remedy)[0].Instead)
+	assert.Contains(t, c.String(), "The stream has stored a dispatch whose ack was lost, and stores its repetition too. It takes fail-after on publish of job 3 (it was applied")
 	assert.Contains(t, c.Nearest.Own.Says, "struck by fail-after")
 	assert.Contains(t, c.Nearest.Other.Says, "publish")
 	assert.Equal(t, c.Nearest.Own.Step, c.Nearest.Other.Step)

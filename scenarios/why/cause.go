@@ -40,7 +40,7 @@ const (
 type Tried struct {
 	What    What   `json:"what"`
 	Says    string `json:"says"`              // the strike, or key=value as the plan has it
-	Means   string `json:"means,omitempty"`   // what a strike of that kind does
+	Means   string `json:"means,omitempty"`   // what a strike of that kind does; or what comes about without a remedy, where that is known
 	Instead string `json:"instead,omitempty"` // key=value as it was tried; of a strike, and of what is given for a job, it is left out
 	Needed  bool   `json:"needed"`            // without it, or with it as it was tried, the violation does not come
 	Parts   int    `json:"parts"`             // the first step that is another than in the plan's own run; 0: none is
@@ -118,7 +118,7 @@ func (c *Cause) Unneeded() (list []Tried) {
 	return list
 }
 
-// String says in a sentence or two what the violation hangs on.
+// String says in a few sentences what goes wrong, where that is known, and what the violation hangs on.
 func (c *Cause) String() string {
 	var says string
 	blamed, circumstances, remedies := saying(c.Blamed()), saying(c.Circumstances()), c.Needed(Remedy)
@@ -145,6 +145,11 @@ func (c *Cause) String() string {
 			instead = append(instead, t.Instead)
 		}
 		says += fmt.Sprintf(" With %s it holds, too.", strings.Join(instead, ", or with "))
+		for _, t := range slices.Backward(remedies) {
+			if t.Means != "" {
+				says = t.Means + " " + says
+			}
+		}
 	}
 	switch c.Hardened {
 	case Holds:

@@ -22,6 +22,7 @@ func TestACauseInASentence(t *testing.T) {
 		"It takes crash of worker-1 at 10s. Without it, promise holds. The same plan under the preset hardened keeps it.":              {Tried: []Tried{strike}, Hardened: Holds},
 		"It takes late on publish of job 1, by 10s; and engine.fence=false. Without any one of these, promise holds.":                  {Tried: []Tried{{What: Strike, Says: "late on publish of job 1, by 10s", Needed: true}, engine}},
 		"It takes hang on publish of job 1 (it hangs) and hang on publish of job 2. Without any one of these, promise holds.":          {Tried: []Tried{{What: Strike, Says: "hang on publish of job 1", Means: "it hangs", Needed: true}, {What: Strike, Says: "hang on publish of job 2", Means: "it hangs", Needed: true}}},
+		"A second one is stored. It takes crash of worker-1 at 10s. Without it, promise holds. With engine.epochs=true it holds, too.": {Tried: []Tried{strike, {What: Remedy, Says: "engine.epochs=false", Instead: "engine.epochs=true", Means: "A second one is stored.", Needed: true}}},
 		"What it takes is not known: the run is long, and was not made again with each strike and setting left out.":                   {Cut: true},
 	} {
 		c.Invariant = "promise"
